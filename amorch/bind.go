@@ -11,8 +11,7 @@ import (
 	"tamtam/tamorch"
 )
 
-// A profile is an object of the chip: what the sessions of one lane have in
-// common.
+// A profile is an object of the chip: the settings that the sessions of one lane share.
 type profile struct {
 	settings altmark.ChipProfile
 	object   tamorch.Object
@@ -22,7 +21,7 @@ type profile struct {
 // indices hands out the numbers of flows.
 type indices struct {
 	most uint32
-	next uint32 // never handed out from here on
+	next uint32 // all from here on were never handed out
 	free []uint32
 }
 
@@ -41,51 +40,51 @@ func (x *indices) take() (uint32, bool) {
 
 func (x *indices) give(i uint32) { x.free = append(x.free, i) }
 
-// lost says whether the entries of a session's rule are gone.
+// lost reports whether the entries of a session's rule are gone.
 func (o *Orch) lost(s *session) bool {
-	_, _, ok := o.rules.VariantCounter(s.As.Rule, feature, colours[0])
+	_, _, ok := o.rules.VariantCounter(s.RowInASIC.Rule, feature, colours[0])
 	return !ok
 }
 
 func (o *Orch) stays(_ context.Context, s *session) bool {
-	return s.As == s.Row && (s.On.flip == nil || s.On.flip.base == o.base(s.Row.Rule))
+	return s.RowInASIC == s.Row && (s.InASIC.flip == nil || s.InASIC.flip.base == o.base(s.Row.Rule))
 }
 
-// left gives back what a session had whose entries are gone.
+// left frees what a session held, once its entries are gone.
 func (o *Orch) left(s *session) {
-	if p := s.On.profile; p != nil {
+	if p := s.InASIC.profile; p != nil {
 		p.sessions--
-		o.indices.give(s.On.index)
+		o.indices.give(s.InASIC.index)
 	}
-	o.forget(s)
+	o.stopReading(s)
 }
 
-// deploy binds sessions: a lane and an index each, then the entries of all at once.
+// deploy binds sessions: a lane and an index each, then all their entries in one call.
 func (o *Orch) deploy(ctx context.Context, wanted []*session) {
 	o.dropProfiles(ctx)
 	defer o.dropProfiles(ctx)
 	var ready []*session
 	var variants [][]orch.ACLVariant
 	for _, s := range wanted {
-		if s.On != nil {
+		if s.InASIC != nil {
 			continue
 		}
-		if s.On, s.Err = o.seat(ctx, s.Row); s.Err == nil {
-			ready, variants = append(ready, s), append(variants, o.variants(s.Row, s.On))
+		if s.InASIC, s.Err = o.allocate(ctx, s.Row); s.Err == nil {
+			ready, variants = append(ready, s), append(variants, o.variants(s.Row, s.InASIC))
 		}
 	}
 	o.Bind(ctx, ready, func(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string) []error {
 		return o.rules.BindVariants(ctx, feature, rules, users, variants)
 	})
 	for _, s := range ready {
-		if s.On != nil {
-			o.meet(s)
+		if s.InASIC != nil {
+			o.startReading(s)
 		}
 	}
 }
 
-// seat finds a lane and an index for a row.
-func (o *Orch) seat(ctx context.Context, row schema.AltMarkFlow) (*binding, error) {
+// allocate finds a lane and an index for a row.
+func (o *Orch) allocate(ctx context.Context, row schema.AltMarkFlow) (*binding, error) {
 	if o.engine == schema.AltMarkByOrchestrator {
 		return &binding{flip: &flip{base: o.base(row.Rule)}}, nil
 	}
@@ -101,7 +100,7 @@ func (o *Orch) seat(ctx context.Context, row schema.AltMarkFlow) (*binding, erro
 	return &binding{profile: p, index: index}, nil
 }
 
-// profile returns the profile with the settings, made now if there is none.
+// profile returns the profile with these settings, and creates it if there is none.
 func (o *Orch) profile(ctx context.Context, want altmark.ChipProfile) (*profile, error) {
 	free := -1
 	for lane, p := range o.lanes {
@@ -130,7 +129,7 @@ func (o *Orch) profile(ctx context.Context, want altmark.ChipProfile) (*profile,
 	return p, nil
 }
 
-// dropProfiles removes the profiles that no session has.
+// dropProfiles removes the profiles that no session uses.
 func (o *Orch) dropProfiles(ctx context.Context) {
 	for lane, p := range o.lanes {
 		if p == nil || p.sessions > 0 {
@@ -167,7 +166,7 @@ func (o *Orch) variants(row schema.AltMarkFlow, b *binding) []orch.ACLVariant {
 	return list
 }
 
-// samples are entries like those that sessions will have.
+// samples are entries such as sessions will need, for the rules to make room for.
 func (o *Orch) samples() []orch.ACLVariant {
 	if o.engine == schema.AltMarkByOrchestrator {
 		marks := altmark.Session{Role: altmark.Initiator, Mark: altmark.DSCP0}

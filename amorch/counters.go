@@ -22,11 +22,11 @@ func newCounters() counters {
 	}
 }
 
-// track has rows for a session from now on.
+// track starts the rows of a session.
 func (b *counters) track(name string, c schema.AltMarkCounters) {
 	f := c.Fields()
 	if f["TIMESTAMP"] == "" {
-		f["TIMESTAMP"], f["DIGEST"] = "", "" // the former period had them
+		f["TIMESTAMP"], f["DIGEST"] = "", "" // left over from the previous period
 	}
 	if _, ok := f["CLOCK"]; !ok {
 		if _, had := b.last.Get(name)["CLOCK"]; had {
@@ -43,7 +43,7 @@ func (b *counters) untrack(name string) {
 	delete(b.periods, name)
 }
 
-// add notes a period of a session.
+// add appends a period to a session's rows.
 func (b *counters) add(name string, c schema.AltMarkCounters) {
 	b.track(name, c)
 	field, value := schema.FormatAltMarkPeriod(c.Period)

@@ -6,27 +6,26 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A meter makes periods of the cumulative counters of one flow. The counters of a
-// colour stand still while the other is active, but for the guard at both its
-// ends; a reading in that time holds all packets of the last period of the colour
-// and none of its next. The difference of two such readings, one period of the
-// colour apart, is a period.
+// A meter turns the cumulative counters of one flow into periods. The counters of a colour stand
+// still while the other is active, except within the guard at both ends; a reading taken then
+// includes all packets of the last period of the colour and none of its next. The difference of two
+// such readings, one period of the colour apart, is a period.
 //
-// A meter never guesses: where a reading is missing or the clock, the counters or
-// the chip were touched, it begins anew, and what it tells until then is flagged.
+// A meter never guesses: where a reading is missing, or the clock, the counters or the chip were
+// touched, it starts over, and flags what it reports until it has a new base.
 type meter struct {
-	begun      bool
-	base       [2]base
-	generation uint64
-	steps      uint64
-	started    uint64
-	unclean    uint64        // periods up to this one carry why
-	why        altmark.Flags // First, ClockStep or CounterReset
-	told       uint64        // the last period that was told
-	any        bool          // there was one
+	begun       bool
+	base        [2]base
+	generation  uint64
+	steps       uint64
+	started     uint64
+	unclean     uint64        // periods up to this one are flagged with why
+	why         altmark.Flags // First, ClockStep or CounterReset
+	reported    uint64        // the last period that was reported
+	hasReported bool          // a period was reported
 }
 
-// A base is a reading of a colour that holds its packets up to a period.
+// A base is a reading of a colour that includes its packets up to a period.
 type base struct {
 	period uint64
 	counts altmark.ChipCounts
@@ -55,15 +54,15 @@ func (m *meter) take(s altmark.Session, t altmark.ChipClock, r altmark.ChipFlow)
 	if why == altmark.ClockStep {
 		m.begin(now, t, r, why)
 	}
-	// A period is told once, and none that is older than what was told.
-	if ok = ok && (!m.any || p.Number > m.told); ok {
-		m.told, m.any = p.Number, true
+	// A period is reported once, and never after a later one.
+	if ok = ok && (!m.hasReported || p.Number > m.reported); ok {
+		m.reported, m.hasReported = p.Number, true
 	}
 	return p, ok
 }
 
-// touched says why a reading cannot follow from the one before it: First, CounterReset or
-// ClockStep; 0: it does.
+// touched says why a reading does not continue the one before it: First, CounterReset or ClockStep;
+// 0: it does.
 func (m *meter) touched(t altmark.ChipClock, r altmark.ChipFlow) altmark.Flags {
 	switch {
 	case !m.begun:
@@ -76,8 +75,9 @@ func (m *meter) touched(t altmark.ChipClock, r altmark.ChipFlow) altmark.Flags {
 	return 0
 }
 
-// complete makes a reading the base of period k's colour, and returns the period since the
-// base before it, if that holds period k at all. A clock that stepped may be at any period.
+// complete makes a reading the base of period k's colour, and returns the period since the previous
+// base, if that one is at least a period of the colour older. A clock that stepped may be at any
+// period.
 func (m *meter) complete(
 	s altmark.Session, t altmark.ChipClock, k uint64, r altmark.ChipFlow, why altmark.Flags,
 ) (p altmark.Period, ok bool) {
@@ -91,9 +91,9 @@ func (m *meter) complete(
 	return p, false
 }
 
-// readingGuards are how far behind the beginning of a period and before its end it
-// must be read. A point of pulse marking counts by its own clock, so that no packet is
-// of another period: its guard, which may be longer than a period, is one of pulses.
+// readingGuards are how far behind the beginning of a period and before its end it must be read. A
+// point of pulse marking counts by its own clock, so no packet falls into another period: its
+// guard, which may be longer than a period, concerns pulses only.
 func readingGuards(s altmark.Session) (guard, early time.Duration) {
 	if s.Method == altmark.Pulse {
 		return 0, 0
@@ -101,22 +101,22 @@ func readingGuards(s altmark.Session) (guard, early time.Duration) {
 	return s.Guard(), s.Early()
 }
 
-// begin takes a reading as the first in period now. The colour of now may have
-// begun before it, and packets of the period before may come later.
+// begin takes a reading as the first in period now. The current colour may have begun earlier, and
+// packets of the previous period may still arrive.
 func (m *meter) begin(now uint64, t altmark.ChipClock, r altmark.ChipFlow, why altmark.Flags) {
 	m.begun, m.generation, m.steps, m.started = true, r.Generation, t.Steps, t.Started
 	m.base[now&1] = base{now - min(now, 2), r.Of[now&1]}
 	m.base[now&1^1] = base{now - min(now, 1), r.Of[now&1^1]}
 	m.unclean, m.why = now, why
 	if why != altmark.First {
-		m.unclean++ // packets that were on their way then may carry either colour
+		m.unclean++ // packets in flight then may carry either colour
 	}
-	if m.any && m.told > now { // the clock was set back
-		m.any = false
+	if m.hasReported && m.reported > now { // the clock was set back
+		m.hasReported = false
 	}
 }
 
-// fewer says that a counter is lower than it was.
+// fewer reports whether a counter is lower than it was.
 func (m *meter) fewer(r altmark.ChipFlow) bool {
 	for colour, b := range m.base {
 		c := r.Of[colour]
@@ -138,7 +138,7 @@ func (m *meter) period(s altmark.Session, t altmark.ChipClock, k uint64, old bas
 	if p.Captures > 0 {
 		p.Timestamp, p.Digest = c.Captured, c.Digest
 	}
-	if p.Foreign = c.Foreign - b.Foreign; s.Foreign == altmark.DropForeign { // the entry's counter has them
+	if p.Foreign = c.Foreign - b.Foreign; s.Foreign == altmark.DropForeign { // the entry's counter includes them
 		p.Packets -= p.Foreign
 		p.Bytes -= c.ForeignBytes - b.ForeignBytes
 	}
@@ -157,9 +157,9 @@ func (m *meter) period(s altmark.Session, t altmark.ChipClock, k uint64, old bas
 	return p
 }
 
-// mostPulses is how many pulses a period may have. Those of pulse marking have no period
-// of their own but at the initiator: one that comes early and the one before may meet in
-// one period, which has no delay then.
+// mostPulses is how many pulses a period may have. With pulse marking only the initiator sends one
+// per period: elsewhere an early pulse and the one before it may fall into the same period, which
+// then has no delay.
 func mostPulses(s altmark.Session) uint32 {
 	if s.Method == altmark.Pulse && s.Role != altmark.Initiator {
 		return 2
@@ -167,8 +167,8 @@ func mostPulses(s altmark.Session) uint32 {
 	return 1
 }
 
-// bySteps corrects a reading of muxed marking without slots, where packets are
-// counted by their mark: a pulse is a packet of the other colour.
+// bySteps corrects a reading of muxed marking without slots: there packets are counted by their
+// mark, and a pulse carries that of the other colour.
 func bySteps(r altmark.ChipFlow) altmark.ChipFlow {
 	out := r
 	for colour := range r.Of {

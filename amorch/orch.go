@@ -16,18 +16,18 @@ const feature = schema.FeatureAltMark
 // Rules is what alternate marking needs of ACLs; aclorch has it.
 type Rules interface {
 	tamorch.Rules
-	// ReserveVariants says beforehand what variants of a feature may match and do.
+	// ReserveVariants says in advance what variants of a feature may match and do.
 	ReserveVariants(feature string, samples []orch.ACLVariant)
-	// BindVariants has the feature use rules[i] for users[i], with the entries
-	// variants[i]. One error per rule.
+	// BindVariants makes the feature use rules[i] for users[i], with the entries variants[i]. One
+	// error per rule.
 	BindVariants(
 		ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]orch.ACLVariant,
 	) []error
 	// VariantCounter returns the counter of an entry; false if there is no entry.
 	VariantCounter(rule schema.ACLRuleKey, feature, variant string) (oid sai.OID, label string, ok bool)
-	// SetVariantActive has an entry match packets, or not, by one call of SAI.
+	// SetVariantActive makes an entry match packets, or not, with a single SAI call.
 	SetVariantActive(ctx context.Context, rule schema.ACLRuleKey, feature, variant string, on bool) error
-	// MatchOf returns what a rule matches in a field of an entry; false: all.
+	// MatchOf returns what a rule matches in a field of an entry; false: anything.
 	MatchOf(rule schema.ACLRuleKey, field sai.AttrID) (sai.Field, bool)
 }
 
@@ -60,7 +60,7 @@ type binding struct {
 	profile *profile // nil: the orchestrator switches the colour
 	index   uint32
 	meter   meter
-	clock   vouchers
+	clock   clockStates
 	flip    *flip // of the orchestrator
 }
 
@@ -92,7 +92,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-// wanted says why a session is not to be bound; nil if it is.
+// wanted says why a session must not be bound; nil if it must.
 func (o *Orch) wanted(_ context.Context, s *session) error {
 	if o.engine == schema.AltMarkByOrchestrator {
 		if err := o.canSchedule(s.Row); err != nil {

@@ -14,6 +14,7 @@ import (
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/altmark"
+	"tamtam/tamorch/tamorchtest"
 )
 
 var web = []string{"SRC_IP", "10.0.0.1", "L4_DST_PORT", "80"}
@@ -24,7 +25,7 @@ func TestCalls(t *testing.T) {
 	b.am.Running = false // readings are another matter
 	b.rule("web", web...)
 	b.session("s1", "web", initiator())
-	b.step()
+	b.Step()
 	b.wantSession("s1", "active")
 	got := b.calls()
 	want := []string{
@@ -41,8 +42,8 @@ func TestCalls(t *testing.T) {
 			t.Errorf("call %d: %s, want %s", i, got[i], want[i])
 		}
 	}
-	b.del(schema.AppTAMAltMark, "s1")
-	b.step()
+	b.Del(schema.AppTAMAltMark, "s1")
+	b.Step()
 	b.wantSession("s1", "")
 	got = b.calls()
 	if len(got) != 5 || !strings.Contains(got[4], "r|GENERIC_PROGRAMMABLE") {
@@ -60,34 +61,34 @@ func TestWithdrawnAndBack(t *testing.T) {
 		del, set func(b *bench)
 		status   string
 	}{
-		{"rule", func(b *bench) { b.del(schema.AppACLRule, "TAM:web") }, func(b *bench) { b.rule("web", web...) }, "pending: no ACL rule TAM|web"},
-		{"table", func(b *bench) { b.del(schema.AppACLTable, "TAM") },
-			func(b *bench) { b.set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "") }, "pending: ACL rule TAM|web: no ACL table TAM"},
-		{"feature", func(b *bench) { b.del(schema.AppTAMFeature, feature) }, func(b *bench) { b.set(schema.AppTAMFeature, feature, "status", "ACTIVE") },
+		{"rule", func(b *bench) { b.Del(schema.AppACLRule, "TAM:web") }, func(b *bench) { b.rule("web", web...) }, "pending: no ACL rule TAM|web"},
+		{"table", func(b *bench) { b.Del(schema.AppACLTable, "TAM") },
+			func(b *bench) { b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "") }, "pending: ACL rule TAM|web: no ACL table TAM"},
+		{"feature", func(b *bench) { b.Del(schema.AppTAMFeature, feature) }, func(b *bench) { b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE") },
 			"pending: feature ALTMARK is not active"},
-		{"session", func(b *bench) { b.del(schema.AppTAMAltMark, "s1") }, func(b *bench) { b.session("s1", "web", initiator()) }, ""},
-		{"row", func(b *bench) { b.set(schema.AppTAMAltMark, "s1", "acl-table-name", "TAM", "acl-rule-name", "web") },
+		{"session", func(b *bench) { b.Del(schema.AppTAMAltMark, "s1") }, func(b *bench) { b.session("s1", "web", initiator()) }, ""},
+		{"row", func(b *bench) { b.Set(schema.AppTAMAltMark, "s1", "acl-table-name", "TAM", "acl-rule-name", "web") },
 			func(b *bench) { b.session("s1", "web", initiator()) }, "failed: "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, 8, 100)
 			b.rule("web", web...)
 			b.session("s1", "web", initiator())
-			b.step()
+			b.Step()
 			objects := len(b.left())
 			tt.del(b)
-			b.step()
+			b.Step()
 			b.wantSession("s1", tt.status)
 			if left := b.left(); len(left) > 0 {
 				t.Errorf("left: %v", left)
 			}
 			for _, table := range []string{schema.CountersAltMark, schema.CountersAltMarkPast} {
-				if row := b.row(swss.CountersDB, table, "s1"); len(row) > 0 {
+				if row := b.Row(swss.CountersDB, table, "s1"); len(row) > 0 {
 					t.Errorf("%s:s1 is still there: %v", table, row)
 				}
 			}
 			tt.set(b)
-			b.step()
+			b.Step()
 			b.wantSession("s1", "active")
 			if n := len(b.left()); n != objects {
 				t.Errorf("%d objects, want %d: %v", n, objects, b.left())
@@ -114,22 +115,22 @@ func TestLanes(t *testing.T) {
 			b.session(name, name, variation(i))
 		}
 	}
-	b.step()
-	if n := len(b.rec.LiveOf(sai.ObjectTypeGenericProgrammable)); n != 8 {
+	b.Step()
+	if n := len(b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable)); n != 8 {
 		t.Errorf("%d profiles", n)
 	}
 	b.wantSession("s7b", "active")
 	b.wantSession("s8a", "the switch has 8 profiles of alternate marking (role, method, interval, mark, guard), and all are in use")
-	b.wantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 2 of 18 sessions do not fit into the switch, the first is s8a: ")
-	b.del(schema.AppTAMAltMark, "s3a")
-	b.step()
+	b.WantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 2 of 18 sessions do not fit into the switch, the first is s8a: ")
+	b.Del(schema.AppTAMAltMark, "s3a")
+	b.Step()
 	b.wantSession("s8a", "pending: ")
-	b.del(schema.AppTAMAltMark, "s3b")
-	b.step()
+	b.Del(schema.AppTAMAltMark, "s3b")
+	b.Step()
 	b.wantSession("s8a", "active")
 	b.wantSession("s8b", "active")
-	b.wantStatus(schema.StateTAMFeature, feature, "ACTIVE")
-	if lane := b.am.Sessions["s8a"].On.profile.settings.Lane; lane != 3 {
+	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	if lane := b.am.Sessions["s8a"].InASIC.profile.settings.Lane; lane != 3 {
 		t.Errorf("lane %d, want 3, the one that was free", lane)
 	}
 }
@@ -141,31 +142,31 @@ func TestIndices(t *testing.T) {
 		b.rule(fmt.Sprint("r", i), "L4_DST_PORT", fmt.Sprint(i+1))
 		b.session(fmt.Sprint("s", i), fmt.Sprint("r", i), initiator())
 	}
-	b.step()
+	b.Step()
 	b.wantSession("s2", "pending: the switch marks 2 flows at most")
-	b.del(schema.AppTAMAltMark, "s1")
-	b.step()
+	b.Del(schema.AppTAMAltMark, "s1")
+	b.Step()
 	b.wantSession("s2", "active")
-	if x := b.am.Sessions["s2"].On.index; x != 1 {
+	if x := b.am.Sessions["s2"].InASIC.index; x != 1 {
 		t.Errorf("index %d, want 1", x)
 	}
 }
 
-// Other settings are another profile; the session begins anew.
+// Other settings are another profile; the session starts over.
 func TestSettingsChange(t *testing.T) {
 	b := newBench(t, 8, 100)
 	b.rule("web", web...)
 	b.session("s1", "web", initiator())
-	b.step()
-	b.pass(3 * time.Second)
+	b.Step()
+	b.Pass(3 * time.Second)
 	b.wantLast("s1", "1700000002: 0")
 	s := initiator()
 	s.Method, s.Mark2 = altmark.Double, altmark.DSCP1
 	b.session("s1", "web", s)
-	b.step()
+	b.Step()
 	b.wantSession("s1", "active")
 	b.wantLast("s1", "chip")
-	if p := b.rec.LiveOf(sai.ObjectTypeGenericProgrammable); len(p) != 1 {
+	if p := b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable); len(p) != 1 {
 		t.Errorf("profiles: %v", p)
 	}
 }
@@ -179,11 +180,11 @@ func TestEveryFailureIsUndone(t *testing.T) {
 				b := newBench(t, engine.lanes, engine.flows)
 				b.am.Running = false // readings are another matter
 				b.rule("web", append(web, "DSCP", "8")...)
-				b.step()
-				b.rec.FailAt(n, status)
+				b.Step()
+				b.Rec.FailAt(n, status)
 				b.session("s1", "web", initiator())
-				b.step()
-				if b.status(schema.StateTAMAltMark, "s1") == "active" {
+				b.Step()
+				if b.Status(schema.StateTAMAltMark+"|s1") == "active" {
 					if n < 7 {
 						t.Errorf("only %d calls", n-1)
 					}
@@ -194,11 +195,11 @@ func TestEveryFailureIsUndone(t *testing.T) {
 				}
 				b.wantSession("s1", map[bool]string{true: "pending: ", false: "failed: "}[status == sai.StatusTableFull])
 				b.wantSession("s1", status.String())
-				b.rec.FailAt(0, 0)
+				b.Rec.FailAt(0, 0)
 				b.session("s1", "web", initiator())
-				b.step()
+				b.Step()
 				b.wantSession("s1", "active")
-				b.wantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+				b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
 			}
 		}
 	}
@@ -212,24 +213,25 @@ func TestEveryFailureOfChangesAndRemovals(t *testing.T) {
 		b.am.Running = false
 		b.rule("web", web...)
 		b.session("s1", "web", initiator())
-		b.step()
-		b.rec.FailAt(n, sai.StatusFailure)
+		b.Step()
+		b.Rec.FailAt(n, sai.StatusFailure)
 		b.session("s1", "web", variation(1))
-		b.step()
-		b.del(schema.AppTAMAltMark, "s1")
-		b.step()
-		done := b.rec.Changes() < n
-		b.rec.FailAt(0, 0)
+		b.Step()
+		b.Del(schema.AppTAMAltMark, "s1")
+		b.Step()
+		done := b.Rec.Changes() < n
+		b.Rec.FailAt(0, 0)
 		b.session("s1", "web", initiator())
-		b.step()
+		b.Step()
 		b.wantSession("s1", "active")
-		b.del(schema.AppTAMAltMark, "s1")
-		b.step()
-		b.del(schema.AppACLRule, "TAM:web")
-		b.step()
+		b.Del(schema.AppTAMAltMark, "s1")
+		b.Step()
+		b.Del(schema.AppACLRule, "TAM:web")
+		b.Step()
 		if left := b.left(); len(left) > 0 {
 			t.Errorf("call %d failed, and these stay: %v", n, left)
 		}
+		tamorchtest.Empty(b.Bench, b.am.Feature)
 		if done {
 			break
 		}
@@ -243,14 +245,14 @@ func TestStuckSession(t *testing.T) {
 	b.am.Running = false
 	b.rule("web", web...)
 	b.session("s1", "web", initiator())
-	b.step()
-	b.rec.FailAt(1, sai.StatusFailure)
-	b.del(schema.AppTAMAltMark, "s1")
-	b.step()
+	b.Step()
+	b.Rec.FailAt(1, sai.StatusFailure)
+	b.Del(schema.AppTAMAltMark, "s1")
+	b.Step()
 	if len(b.left()) == 0 {
 		t.Fatal("nothing failed")
 	}
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	if left := b.left(); len(left) > 0 {
 		t.Errorf("these stay: %v", left)
 	}
@@ -266,80 +268,77 @@ func TestRandomSessions(t *testing.T) {
 			name, rule := fmt.Sprint("s", r.IntN(8)), fmt.Sprint("r", r.IntN(7))
 			switch r.IntN(12) {
 			case 0:
-				b.set(schema.AppTAMFeature, feature, "status", []string{"ACTIVE", "ACTIVE", "INACTIVE"}[r.IntN(3)])
+				b.Set(schema.AppTAMFeature, feature, "status", []string{"ACTIVE", "ACTIVE", "INACTIVE"}[r.IntN(3)])
 			case 1:
-				b.del(schema.AppACLRule, "TAM:"+rule)
+				b.Del(schema.AppACLRule, "TAM:"+rule)
 			case 2, 3, 4:
 				b.rule(rule, "L4_DST_PORT", fmt.Sprint(1+r.IntN(70000)))
 			case 5, 6:
-				b.del(schema.AppTAMAltMark, name)
+				b.Del(schema.AppTAMAltMark, name)
 			case 7:
-				b.pass(time.Duration(r.IntN(3_000_000_000)))
+				b.Pass(time.Duration(r.IntN(3_000_000_000)))
 			case 8:
 				b.am.Running = false // a failure while it reads is an error of the step
-				b.rec.FailAt(1+r.IntN(8), []sai.Status{sai.StatusFailure, sai.StatusTableFull}[r.IntN(2)])
+				b.Rec.FailAt(1+r.IntN(8), []sai.Status{sai.StatusFailure, sai.StatusTableFull}[r.IntN(2)])
 			default:
 				b.session(name, rule, variation(r.IntN(5)))
 			}
-			b.step()
-			b.rec.FailAt(0, 0)
+			b.Step()
+			b.Rec.FailAt(0, 0)
 			b.am.Running = true
 			b.consistent()
 		}
-		b.set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+		b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE")
 		for i := range 8 {
-			b.del(schema.AppTAMAltMark, fmt.Sprint("s", i))
-			b.del(schema.AppACLRule, fmt.Sprint("TAM:r", i))
+			b.Del(schema.AppTAMAltMark, fmt.Sprint("s", i))
+			b.Del(schema.AppACLRule, fmt.Sprint("TAM:r", i))
 		}
-		b.step()
+		b.Step()
 		b.rule("r0", "L4_DST_PORT", "9") // whatever failed is tried again
 		b.session("s0", "r0", variation(9))
-		b.step()
+		b.Step()
 		b.wantSession("s0", "active")
-		b.del(schema.AppTAMAltMark, "s0")
-		b.step()
+		b.Del(schema.AppTAMAltMark, "s0")
+		b.Step()
 		if left := b.left(); len(left) > 0 {
 			t.Errorf("left: %v", left)
 		}
-		if len(b.am.Sessions)+len(b.am.classes) > 0 || !b.am.Idle() {
-			t.Error("the books are not empty")
-		}
-		for _, table := range []string{schema.CountersAltMark, schema.CountersAltMarkPast} {
-			if keys, err := swss.NewTable(b.redis.DB(swss.CountersDB), table).Keys(b.ctx); err != nil || len(keys) > 0 {
-				t.Errorf("%s: %v, %v", table, keys, err)
-			}
+		tamorchtest.Empty(b.Bench, b.am.Feature)
+		if len(b.am.classes) > 0 {
+			t.Errorf("intervals of nobody: %v", b.am.classes)
 		}
 	})
 }
 
 // consistent checks the books against themselves and the ASIC.
 func (b *bench) consistent() {
-	b.t.Helper()
+	b.T.Helper()
+	tamorchtest.Whole(b.Bench, b.am.Feature)
 	users, used := map[*profile]int{}, map[uint32]string{}
 	for name, s := range b.am.Sessions {
-		if s.On == nil {
+		if s.InASIC == nil {
 			continue
 		}
-		users[s.On.profile]++
-		if other := used[s.On.index]; other != "" {
-			b.t.Errorf("%s and %s have index %d", name, other, s.On.index)
+		users[s.InASIC.profile]++
+		if other := used[s.InASIC.index]; other != "" {
+			b.T.Errorf("%s and %s have index %d", name, other, s.InASIC.index)
 		}
-		used[s.On.index] = name
-		if slices.Contains(b.am.indices.free, s.On.index) {
-			b.t.Errorf("the index of %s is free", name)
+		used[s.InASIC.index] = name
+		if slices.Contains(b.am.indices.free, s.InASIC.index) {
+			b.T.Errorf("the index of %s is free", name)
 		}
-		want := s.As.Session.ChipProfile()
-		want.Lane = s.On.profile.settings.Lane
-		if s.On.profile.settings != want || b.am.lanes[want.Lane] != s.On.profile {
-			b.t.Errorf("%s has another's profile", name)
+		want := s.RowInASIC.Session.ChipProfile()
+		want.Lane = s.InASIC.profile.settings.Lane
+		if s.InASIC.profile.settings != want || b.am.lanes[want.Lane] != s.InASIC.profile {
+			b.T.Errorf("%s has another's profile", name)
 		}
 	}
 	for _, p := range b.am.lanes {
 		if p != nil && p.sessions != users[p] {
-			b.t.Errorf("the profile in lane %d has %d sessions, the books have %d", p.settings.Lane, users[p], p.sessions)
+			b.T.Errorf("the profile in lane %d has %d sessions, the books have %d", p.settings.Lane, users[p], p.sessions)
 		}
 	}
-	if b.am.Idle() && len(maps.Collect(maps.All(users))) != len(b.rec.LiveOf(sai.ObjectTypeGenericProgrammable)) {
-		b.t.Errorf("%d profiles are in use, the ASIC has %v", len(users), b.rec.LiveOf(sai.ObjectTypeGenericProgrammable))
+	if len(b.am.Snapshot().Again) == 0 && len(maps.Collect(maps.All(users))) != len(b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable)) {
+		b.T.Errorf("%d profiles are in use, the ASIC has %v", len(users), b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable))
 	}
 }

@@ -12,17 +12,17 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A class is the sessions with one interval: they are read together.
+// A class holds the sessions of one interval, which are read together.
 type class struct {
 	interval altmark.Interval
 	sessions map[string]*session
 	due      time.Time  // by the daemon's clock; zero: at once
-	fresh    []*session // to be read as soon as possible, for a first time
+	fresh    []*session // not read yet: due as soon as possible
 }
 
-// meet takes a session that was bound among those to be read.
-func (o *Orch) meet(s *session) {
-	n := s.As.Interval
+// startReading adds a session that was bound to those that are read.
+func (o *Orch) startReading(s *session) {
+	n := s.RowInASIC.Interval
 	c := o.classes[n]
 	if c == nil {
 		c = &class{interval: n, sessions: map[string]*session{}}
@@ -33,9 +33,9 @@ func (o *Orch) meet(s *session) {
 	o.counters.track(s.Name, o.howMeasured(s))
 }
 
-// forget ends the reading of a session.
-func (o *Orch) forget(s *session) {
-	n := s.As.Interval
+// stopReading takes a session out of its class.
+func (o *Orch) stopReading(s *session) {
+	n := s.RowInASIC.Interval
 	if c := o.classes[n]; c != nil {
 		delete(c.sessions, s.Name)
 		c.fresh = slices.DeleteFunc(c.fresh, func(x *session) bool { return x == s })
@@ -48,9 +48,9 @@ func (o *Orch) forget(s *session) {
 
 // howMeasured is what COUNTERS_DB says of a session before there is a period.
 func (o *Orch) howMeasured(s *session) schema.AltMarkCounters {
-	c := schema.AltMarkCounters{Engine: o.engine, Guard: s.As.Guard(), Timing: "the chip's ingress timestamp"}
-	if s.On.flip != nil {
-		c.Timing = s.On.flip.timing(s.As.Role)
+	c := schema.AltMarkCounters{Engine: o.engine, Guard: s.RowInASIC.Guard(), Timing: "the chip's ingress timestamp"}
+	if s.InASIC.flip != nil {
+		c.Timing = s.InASIC.flip.timing(s.RowInASIC.Role)
 	}
 	return c
 }
@@ -95,7 +95,7 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 		switch err := o.read(ctx, now, c, sessions); {
 		case errors.Is(err, swss.ErrUnavailable):
 			return err
-		case err != nil: // of the switch: the periods that are missed are flagged
+		case err != nil: // the switch failed: missed periods are flagged
 			o.Log.Error("alternate marking is not read", "interval", c.interval.String(), "err", err)
 			c.due = now.Add(c.interval.Duration() / 4)
 		}
@@ -103,8 +103,8 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 	return errors.Join(append(errs, o.Flush(ctx))...)
 }
 
-// read reads sessions of a class, tells the periods that are complete, and aims
-// at the middle of the next period.
+// read reads sessions of a class, reports the periods that are complete, and schedules the next
+// reading in the middle of the next period.
 func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*session) error {
 	if o.engine == schema.AltMarkByOrchestrator {
 		return o.readScheduled(ctx, c, sessions)
@@ -114,7 +114,7 @@ func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*se
 	for chunk := range slices.Chunk(sessions, altmark.MaxChipFlows) {
 		flows := make([]uint32, len(chunk))
 		for i, s := range chunk {
-			flows[i] = s.On.index
+			flows[i] = s.InASIC.index
 		}
 		asked = o.Daemon.Clock()
 		t, readings, err := o.readFlows(ctx, flows)
@@ -122,7 +122,7 @@ func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*se
 			return err
 		}
 		for i, s := range chunk {
-			o.tell(s, t, readings[i])
+			o.addReading(s, t, readings[i])
 		}
 		last = t
 	}
@@ -131,17 +131,17 @@ func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*se
 	return nil
 }
 
-// tell gives a reading to a session's meter and notes the period that it completes.
-func (o *Orch) tell(s *session, t altmark.ChipClock, r altmark.ChipFlow) {
-	b := s.On
-	if s.As.Method == altmark.Muxed && !s.As.SlotSync && s.As.Role != altmark.Initiator {
+// addReading gives a reading to a session's meter and records the period that it completes.
+func (o *Orch) addReading(s *session, t altmark.ChipClock, r altmark.ChipFlow) {
+	b := s.InASIC
+	if s.RowInASIC.Method == altmark.Muxed && !s.RowInASIC.SlotSync && s.RowInASIC.Role != altmark.Initiator {
 		r = bySteps(r)
 	}
-	b.clock.ask(s.As.Session, t)
-	if p, ok := b.meter.take(s.As.Session, t, r); ok {
-		b.clock.period(&p, s.As.Session)
+	b.clock.add(s.RowInASIC.Session, t)
+	if p, ok := b.meter.take(s.RowInASIC.Session, t, r); ok {
+		b.clock.period(&p, s.RowInASIC.Session)
 		if b.flip != nil {
-			p.Flags |= b.flip.flags(s.As.Session, p.Number)
+			p.Flags |= b.flip.flags(s.RowInASIC.Session, p.Number)
 		}
 		how := o.howMeasured(s)
 		how.Has, how.Period = true, p

@@ -20,7 +20,7 @@ func withSession(t testing.TB, s altmark.Session, changes ...func(*bench)) *benc
 	b := newBench(t, 8, 1000, changes...)
 	b.rule("web", web...)
 	b.session("s1", "web", s)
-	b.step()
+	b.Step()
 	b.wantSession("s1", "active")
 	return b
 }
@@ -33,17 +33,17 @@ func TestPeriods(t *testing.T) {
 		t.Run(fmt.Sprint("chip ahead by ", ahead), func(t *testing.T) {
 			b := withSession(t, initiator(), func(b *bench) { b.ahead = ahead })
 			s := initiator()
-			if got := b.row(swss.CountersDB, schema.CountersAltMark, "s1"); got["ENGINE"] != "chip" || got["GUARD"] != "140625000" || got["TIMING"] == "" {
+			if got := b.Row(swss.CountersDB, schema.CountersAltMark, "s1"); got["ENGINE"] != "chip" || got["GUARD"] != "140625000" || got["TIMING"] == "" {
 				t.Errorf("before the first period: %v", got)
 			}
 			first := s.Interval.Period(altmark.At(b.chip.now()))
 			for k := first + 1; k < first+21; k++ {
-				b.pass(s.Interval.Start(k).Std().Add(50 * time.Millisecond).Sub(b.chip.now()))
+				b.Pass(s.Interval.Start(k).Std().Add(50 * time.Millisecond).Sub(b.chip.now()))
 				b.count("s1", int(k&1), 10+k%7)
 				b.count("s1", int(k&1^1), 1) // a late one of the last period
 			}
-			b.pass(time.Second)
-			row, err := schema.ParseAltMarkCounters("s1", b.row(swss.CountersDB, schema.CountersAltMark, "s1"))
+			b.Pass(time.Second)
+			row, err := schema.ParseAltMarkCounters("s1", b.Row(swss.CountersDB, schema.CountersAltMark, "s1"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +52,7 @@ func TestPeriods(t *testing.T) {
 			if row.Period != want {
 				t.Errorf("the last period is\n%+v, want\n%+v", row.Period, want)
 			}
-			past := b.row(swss.CountersDB, schema.CountersAltMarkPast, "s1")
+			past := b.Row(swss.CountersDB, schema.CountersAltMarkPast, "s1")
 			if len(past) != schema.AltMarkHistory {
 				t.Errorf("%d periods in the history", len(past))
 			}
@@ -70,37 +70,34 @@ func TestPeriods(t *testing.T) {
 // begins in the guard.
 func TestFirstPeriods(t *testing.T) {
 	b := withSession(t, initiator())
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.wantLast("s1", "1700000000: 0 first")
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.wantLast("s1", "1700000001: 0")
-	b = withSession(t, initiator(), func(b *bench) { b.now = b.now.Add(490 * time.Millisecond) })
-	b.pass(2 * time.Second)
+	b = withSession(t, initiator(), func(b *bench) { b.Now = b.Now.Add(490 * time.Millisecond) })
+	b.Pass(2 * time.Second)
 	b.wantLast("s1", "1700000001: 0 first")
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.wantLast("s1", "1700000002: 0")
 }
 
-// A new orchagent begins anew; what the last one knew of periods is gone.
+// A new orchagent starts over; what the last one knew of periods is gone.
 func TestRestart(t *testing.T) {
 	b := withSession(t, initiator())
-	b.pass(3 * time.Second)
+	b.Pass(3 * time.Second)
 	b.count("s1", 1, 5)
-	b.pass(100 * time.Millisecond)
-	if err := b.daemon.Close(); err != nil {
-		t.Fatal(err)
-	}
+	b.Pass(100 * time.Millisecond)
 	b.run()
 	b.wantSession("s1", "active")
 	b.wantLast("s1", "chip")
 	b.count("s1", 1, 7)
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.wantLast("s1", "1700000003: 7 first")
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.wantLast("s1", "1700000004: 0")
 }
 
-// A chip that began anew, and an entry that was made anew, are told.
+// A chip that started over, and an entry that was recreated, are told.
 func TestCounterReset(t *testing.T) {
 	for name, reset := range map[string]func(b *bench){
 		"chip":  func(b *bench) { b.chip.started = 12345; clear(b.chip.flows) },
@@ -109,13 +106,13 @@ func TestCounterReset(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := withSession(t, initiator())
 			b.count("s1", 0, 100)
-			b.pass(4 * time.Second)
+			b.Pass(4 * time.Second)
 			reset(b)
-			b.pass(time.Second)
+			b.Pass(time.Second)
 			b.wantLast("s1", "1700000003: 0")
-			b.pass(time.Second)
+			b.Pass(time.Second)
 			b.wantLast("s1", "1700000005: 0 counter-reset")
-			b.pass(2 * time.Second)
+			b.Pass(2 * time.Second)
 			b.wantLast("s1", "1700000007: 0")
 		})
 	}
@@ -125,11 +122,11 @@ func TestCounterReset(t *testing.T) {
 // the next are read in the middle by the new clock.
 func TestClockStep(t *testing.T) {
 	b := withSession(t, initiator())
-	b.pass(3 * time.Second)
+	b.Pass(3 * time.Second)
 	b.ahead, b.chip.steps = 490*time.Millisecond, 1
-	b.pass(4 * time.Second)
+	b.Pass(4 * time.Second)
 	var got []string
-	past := b.row(swss.CountersDB, schema.CountersAltMarkPast, "s1")
+	past := b.Row(swss.CountersDB, schema.CountersAltMarkPast, "s1")
 	for _, field := range slices.Sorted(maps.Keys(past)) {
 		p, err := schema.ParseAltMarkPeriod("s1", field, past[field])
 		if err != nil {
@@ -146,7 +143,7 @@ func TestClockStep(t *testing.T) {
 // Windows have at most 128 flows; all sessions of an interval are read at once,
 // those of another at their own time.
 func TestManySessions(t *testing.T) {
-	b := newBench(t, 8, 2000, func(b *bench) { b.opts.ACLEntries = 4000 })
+	b := newBench(t, 8, 2000, func(b *bench) { b.Options.ACLEntries = 4000 })
 	for i := range 1100 {
 		name := fmt.Sprint("f", i)
 		b.rule(name, "L4_DST_PORT", fmt.Sprint(i+1))
@@ -156,20 +153,20 @@ func TestManySessions(t *testing.T) {
 		}
 		b.session(name, name, s)
 	}
-	b.step()
-	b.pass(2 * time.Second)
+	b.Step()
+	b.Pass(2 * time.Second)
 	b.count("f1", 1, 3)
-	b.chip.reads = 0
-	b.pass(time.Second)
-	if b.chip.most != altmark.MaxChipFlows || b.chip.reads != 8 { // 1,000 flows
-		t.Errorf("%d reads of up to %d flows", b.chip.reads, b.chip.most)
+	b.chip.Reads = 0
+	b.Pass(time.Second)
+	if b.chip.most != altmark.MaxChipFlows || b.chip.Reads != 8 { // 1,000 flows
+		t.Errorf("%d reads of up to %d flows", b.chip.Reads, b.chip.most)
 	}
 	b.wantLast("f1", "1700000002: 0")
 	b.wantLast("f11", "chip")
 	b.wantLast("f1098", "1700000002: 0")
-	b.pass(3 * time.Second)
+	b.Pass(3 * time.Second)
 	b.wantLast("f11", "425000000: 0 first")
-	if live := b.rec.LiveOf(sai.ObjectTypeGenericProgrammable); len(live) != 2 { // the profiles
+	if live := b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable); len(live) != 2 { // the profiles
 		t.Errorf("windows stay: %v", live)
 	}
 }
@@ -179,16 +176,16 @@ func TestPulses(t *testing.T) {
 	s := initiator()
 	s.Role, s.Method, s.MaxDelay = altmark.Transit, altmark.Pulse, 900*time.Millisecond
 	b := withSession(t, s)
-	b.pass(1 * time.Second)
+	b.Pass(1 * time.Second)
 	f := &b.chip.flow(0)[1]
-	f.Captures, f.Captured = 1, altmark.At(b.now)
-	b.pass(time.Second)
+	f.Captures, f.Captured = 1, altmark.At(b.Now)
+	b.Pass(time.Second)
 	b.wantLast("s1", "1700000001: 0")
-	if row := b.row(swss.CountersDB, schema.CountersAltMark, "s1"); row["CAPTURES"] != "1" || row["TIMESTAMP"] != "1700000001.500000000" {
+	if row := b.Row(swss.CountersDB, schema.CountersAltMark, "s1"); row["CAPTURES"] != "1" || row["TIMESTAMP"] != "1700000001.500000000" {
 		t.Errorf("%v", row)
 	}
-	b.pass(time.Second)
-	if row := b.row(swss.CountersDB, schema.CountersAltMark, "s1"); row["CAPTURES"] != "0" || row["TIMESTAMP"] != "" {
+	b.Pass(time.Second)
+	if row := b.Row(swss.CountersDB, schema.CountersAltMark, "s1"); row["CAPTURES"] != "0" || row["TIMESTAMP"] != "" {
 		t.Errorf("%v", row)
 	}
 }
@@ -197,14 +194,14 @@ func TestPulses(t *testing.T) {
 // late only if it is.
 func TestReadingFails(t *testing.T) {
 	b := withSession(t, initiator())
-	b.pass(999 * time.Millisecond)
-	b.rec.FailAt(1, sai.StatusFailure)
-	b.now = start.Add(time.Second)
-	b.step() // the failure is in the log
-	b.rec.FailAt(0, 0)
-	b.pass(300 * time.Millisecond)
+	b.Pass(999 * time.Millisecond)
+	b.Rec.FailAt(1, sai.StatusFailure)
+	b.Now = start.Add(time.Second)
+	b.Step() // the failure is in the log
+	b.Rec.FailAt(0, 0)
+	b.Pass(300 * time.Millisecond)
 	b.wantLast("s1", "1700000000: 0 first")
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.wantLast("s1", "1700000001: 0")
 }
 
@@ -212,17 +209,17 @@ func TestReadingFails(t *testing.T) {
 // again, and the next reading uses it.
 func TestWindowStays(t *testing.T) {
 	b := withSession(t, initiator())
-	b.pass(999 * time.Millisecond)
-	b.rec.FailAt(2, sai.StatusFailure) // after its creation
-	b.now = start.Add(time.Second)
-	b.step()
+	b.Pass(999 * time.Millisecond)
+	b.Rec.FailAt(2, sai.StatusFailure) // after its creation
+	b.Now = start.Add(time.Second)
+	b.Step()
 	b.wantLast("s1", "1700000000: 0 first")
-	if n := len(b.rec.LiveOf(sai.ObjectTypeGenericProgrammable)); n != 2 {
+	if n := len(b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable)); n != 2 {
 		t.Errorf("%d extension objects, want the profile and the window", n)
 	}
-	b.pass(1100 * time.Millisecond)
+	b.Pass(1100 * time.Millisecond)
 	b.wantLast("s1", "1700000001: 0")
-	if n := len(b.rec.LiveOf(sai.ObjectTypeGenericProgrammable)); n != 1 {
+	if n := len(b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable)); n != 1 {
 		t.Errorf("%d extension objects, want the profile", n)
 	}
 }

@@ -14,12 +14,11 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A flip is a session of step marking on a switch that cannot match time. Its
-// initiator has two entries that set the DSCP, that of colour 1 above that of
-// colour 0; at the beginning of each period one call of SAI has the upper one match
-// or not. So every packet is marked and counted with one colour; only when the
-// colour changes is as late as orchagent is. The other points tell the colours by
-// the DSCP and have nothing to switch.
+// A flip is a session of step marking on a switch that cannot match time. Its initiator has two
+// entries that set the DSCP, that of colour 1 above that of colour 0; at the beginning of each
+// period one SAI call makes the upper one match or not. So every packet is marked and counted with
+// the same colour; the change of colour is merely as late as orchagent is. The other points tell
+// the colours apart by DSCP and have nothing to switch.
 type flip struct {
 	base  uint8     // the DSCP of the flow, without the mark
 	due   time.Time // of the next switch-over; zero: none yet
@@ -41,8 +40,8 @@ func (f *flip) timing(role altmark.Role) string {
 	return fmt.Sprintf("switched by orchestrator, at most %v late so far; packets that come marked are not seen", f.worst)
 }
 
-// note takes note that the colour is that of period k since now: of the
-// periods that should have begun with a switch-over until then, k is the last.
+// note records that the colour is that of period k as of now; k is the last of the periods that
+// should have begun with a switch-over by then.
 func (f *flip) note(n altmark.Interval, k uint64, now time.Time) {
 	first := f.next
 	if ring := uint64(len(f.late)); k >= ring {
@@ -56,11 +55,11 @@ func (f *flip) note(n altmark.Interval, k uint64, now time.Time) {
 	}
 }
 
-// flags of period k: its beginning or its end came too late for the guard, or the
-// beginning of the period before: packets of that have its colour, and those that
-// came after the reading of the colour count as its own. So do packets that come
-// to another point behind its reading, in the middle of a period: they are as late as
-// the switch-over, and by the guard.
+// flags returns the flags of period k. It is doubtful if its beginning or its end, or the beginning
+// of the period before, came too late for the guard: packets of that period then have k's colour,
+// and those after the reading of the colour count as k's own. The same goes for packets that reach
+// another point after its reading, in the middle of a period: they are late by the switch-over and
+// by the guard.
 func (f *flip) flags(s altmark.Session, k uint64) (flags altmark.Flags) {
 	most := min(s.Guard(), s.Interval.Duration()/2-s.Guard())
 	for i, at := range f.lates[:min(f.n, len(f.lates))] {
@@ -147,7 +146,7 @@ func (o *Orch) flipping() []*session {
 	var list []*session
 	for _, c := range o.classes {
 		for s := range maps.Values(c.sessions) {
-			if s.As.Role == altmark.Initiator {
+			if s.RowInASIC.Role == altmark.Initiator {
 				list = append(list, s)
 			}
 		}
@@ -156,10 +155,10 @@ func (o *Orch) flipping() []*session {
 	return list
 }
 
-// nextFlip returns when a colour is to be switched; zero: never.
+// nextFlip returns when a colour must be switched; zero: never.
 func (o *Orch) nextFlip() (next time.Time) {
 	for _, s := range o.flipping() {
-		if f := s.On.flip; f.due.IsZero() {
+		if f := s.InASIC.flip; f.due.IsZero() {
 			return o.Daemon.Now()
 		} else if next.IsZero() || f.due.Before(next) {
 			next = f.due
@@ -168,19 +167,19 @@ func (o *Orch) nextFlip() (next time.Time) {
 	return next
 }
 
-// flipDue gives sessions whose period has begun the colour of the period.
+// flipDue switches the sessions whose period has begun to its colour.
 func (o *Orch) flipDue(ctx context.Context, now time.Time) {
 	for _, s := range o.flipping() {
-		f, n := s.On.flip, s.As.Interval
+		f, n := s.InASIC.flip, s.RowInASIC.Interval
 		if now.Before(f.due) {
 			continue
 		}
 		k := n.Period(altmark.At(o.Daemon.Clock()))
-		err := o.rules.SetVariantActive(ctx, s.As.Rule, feature, colours[1], k&1 == 1)
+		err := o.rules.SetVariantActive(ctx, s.RowInASIC.Rule, feature, colours[1], k&1 == 1)
 		done := o.Daemon.Clock()
 		if err != nil {
 			o.Log.Error("a colour was not switched", "session", s.Name, "period", k, "err", err)
-			done = n.Start(k + 1).Std() // the period has the colour of the last
+			done = n.Start(k + 1).Std() // the whole period had the colour of the one before
 		}
 		if !f.due.IsZero() {
 			f.note(n, k, done)
@@ -190,15 +189,14 @@ func (o *Orch) flipDue(ctx context.Context, now time.Time) {
 	}
 }
 
-// readScheduled reads the ACL counters of sessions, of which those of the last
-// period's colour stand still.
+// readScheduled reads the ACL counters of sessions; those of the last period's colour stand still.
 func (o *Orch) readScheduled(ctx context.Context, c *class, sessions []*session) error {
 	var errs []error
 	for _, s := range sessions {
 		var r altmark.ChipFlow
 		at := o.Daemon.Clock()
 		for colour, name := range colours {
-			oid, _, ok := o.rules.VariantCounter(s.As.Rule, feature, name)
+			oid, _, ok := o.rules.VariantCounter(s.RowInASIC.Rule, feature, name)
 			if !ok {
 				continue
 			}
@@ -211,7 +209,7 @@ func (o *Orch) readScheduled(ctx context.Context, c *class, sessions []*session)
 			}
 		}
 		if r.Generation != 0 {
-			o.tell(s, altmark.ChipClock{At: altmark.At(at), Synchronised: true}, r)
+			o.addReading(s, altmark.ChipClock{At: altmark.At(at), Synchronised: true}, r)
 		}
 	}
 	o.skew = 0

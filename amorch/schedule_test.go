@@ -18,21 +18,21 @@ func without(t *testing.T, s altmark.Session) *bench {
 	b := newBench(t, 0, 0)
 	b.rule("dscp8", "DSCP", "8", "SRC_IP", "10.0.0.1")
 	b.session("s1", "dscp8", s)
-	b.step()
+	b.Step()
 	return b
 }
 
 // counters has the two ACL counters of the session's entries say so.
 func (b *bench) counters(c0, c1 uint64) {
-	b.t.Helper()
+	b.T.Helper()
 	for colour, n := range []uint64{c0, c1} {
-		oid, _, ok := b.acl.VariantCounter(b.am.Sessions["s1"].As.Rule, feature, colours[colour])
+		oid, _, ok := b.acl.VariantCounter(b.am.Sessions["s1"].RowInASIC.Rule, feature, colours[colour])
 		if !ok {
-			b.t.Fatal("no counter")
+			b.T.Fatal("no counter")
 		}
 		k := sai.Obj(sai.ObjectTypeACLCounter, oid)
-		b.fake.Poke(k, sai.Attr{ID: sai.ACLCounterAttrPackets, Value: sai.Uint(n)})
-		b.fake.Poke(k, sai.Attr{ID: sai.ACLCounterAttrBytes, Value: sai.Uint(100 * n)})
+		b.Fake.Poke(k, sai.Attr{ID: sai.ACLCounterAttrPackets, Value: sai.Uint(n)})
+		b.Fake.Poke(k, sai.Attr{ID: sai.ACLCounterAttrBytes, Value: sai.Uint(100 * n)})
 	}
 }
 
@@ -50,20 +50,20 @@ func TestScheduledCalls(t *testing.T) {
 	if got := slices.DeleteFunc(slices.Clone(got), func(l string) bool { return !strings.Contains(l, "ACL_ENTRY:") }); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	b.pass(3 * time.Second)
+	b.Pass(3 * time.Second)
 	want = []string{"s|ACL_ENTRY:acl_entry#0|ADMIN_STATE=true", "s|ACL_ENTRY:acl_entry#0|ADMIN_STATE=false", "s|ACL_ENTRY:acl_entry#0|ADMIN_STATE=true"}
 	if got := b.calls(); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	b.rule("dscp8", "DSCP", "16", "SRC_IP", "10.0.0.1") // the flow has another DSCP
-	b.step()
+	b.Step()
 	b.wantSession("s1", "active")
 	calls := strings.Join(b.calls(), "\n")
 	if !strings.Contains(calls, "ACTION_SET_DSCP=17") || !strings.Contains(calls, "ACTION_SET_DSCP=16") {
 		t.Errorf("calls:\n%s", calls)
 	}
-	b.del(schema.AppTAMAltMark, "s1")
-	b.step()
+	b.Del(schema.AppTAMAltMark, "s1")
+	b.Step()
 	if left := b.left(); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
@@ -89,15 +89,15 @@ func TestScheduledPeriods(t *testing.T) {
 		{time.Second, 22, 10, "1700000006: 1", "300ms"},
 	} {
 		if tt.after == 0 { // the daemon is busy while period 4 begins
-			b.now = b.now.Add(800 * time.Millisecond)
-			b.step()
-			b.now = b.now.Add(-800 * time.Millisecond)
+			b.Now = b.Now.Add(800 * time.Millisecond)
+			b.Step()
+			b.Now = b.Now.Add(-800 * time.Millisecond)
 			continue
 		}
 		b.counters(tt.c0, tt.c1)
-		b.pass(tt.after)
+		b.Pass(tt.after)
 		b.wantLast("s1", tt.want)
-		if row := b.row(swss.CountersDB, schema.CountersAltMark, "s1"); row["ENGINE"] != "orchestrator" || !strings.Contains(row["TIMING"], "at most "+tt.switched+" late") {
+		if row := b.Row(swss.CountersDB, schema.CountersAltMark, "s1"); row["ENGINE"] != "orchestrator" || !strings.Contains(row["TIMING"], "at most "+tt.switched+" late") {
 			t.Errorf("%v", row)
 		}
 	}
@@ -131,7 +131,7 @@ func TestScheduledTerminator(t *testing.T) {
 			t.Errorf("want %s in\n%s", want, got)
 		}
 	}
-	b.pass(5 * time.Second)
+	b.Pass(5 * time.Second)
 	if got := b.calls(); len(got) > 0 {
 		t.Errorf("there is nothing to switch: %v", got)
 	}
@@ -154,10 +154,10 @@ func TestScheduledRefusals(t *testing.T) {
 		b := newBench(t, 0, 0)
 		b.rule("f", tt.rule...)
 		b.session("s1", "f", tt.s)
-		b.step()
+		b.Step()
 		b.wantSession("s1", tt.want)
 		b.rule("f", "DSCP", "8")
-		b.step()
+		b.Step()
 		if tt.s == initiator() {
 			b.wantSession("s1", "active")
 		}
@@ -168,13 +168,13 @@ func TestScheduledRefusals(t *testing.T) {
 func TestUnsupported(t *testing.T) {
 	b := newBench(t, 0, 0, func(b *bench) { b.chip.dumb = true })
 	const reason = "the switch has no profiles of alternate marking, and its ingress ACLs do not have both actions SET_DSCP and COUNTER"
-	b.wantStatus(schema.StateTAMFeature, feature, "UNSUPPORTED: "+reason)
-	row := b.row(swss.ApplDB, schema.AppSwitch, "switch")
+	b.WantStatus(schema.StateTAMFeature, feature, "UNSUPPORTED: "+reason)
+	row := b.Row(swss.ApplDB, schema.AppSwitch, "switch")
 	if row[schema.CapabilityField(feature)] != "false" || row[schema.CapabilityReasonField(feature)] != reason {
 		t.Errorf("%v", row)
 	}
 	b.rule("f", "DSCP", "8")
 	b.session("s1", "f", initiator())
-	b.step()
+	b.Step()
 	b.wantSession("s1", "failed: "+reason)
 }

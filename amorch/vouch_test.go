@@ -45,8 +45,8 @@ func TestKernelClock(t *testing.T) {
 			s := initiator()
 			s.Method, s.Trust = tt.method, tt.trust
 			b := withSession(t, s, func(b *bench) { b.chip.kernel = tt.kernel })
-			b.pass(5 * time.Second)
-			row, err := schema.ParseAltMarkCounters("s1", b.row(swss.CountersDB, schema.CountersAltMark, "s1"))
+			b.Pass(5 * time.Second)
+			row, err := schema.ParseAltMarkCounters("s1", b.Row(swss.CountersDB, schema.CountersAltMark, "s1"))
 			if err != nil || !row.Has {
 				t.Fatalf("%+v, %v", row, err)
 			}
@@ -64,15 +64,15 @@ func TestKernelClockChanges(t *testing.T) {
 	s.Method = altmark.Pulse
 	good, bad, other := []uint64{1, 2, 1, 1, 5, 0}, []uint64{1, 2, 1, 0, 5, 0}, []uint64{1, 3, 1, 1, 5, 0}
 	b := withSession(t, s, func(b *bench) { b.chip.kernel = good })
-	b.pass(4 * time.Second)
+	b.Pass(4 * time.Second)
 	for i, tt := range []struct {
 		kernel        []uint64
 		flagged, same bool
 	}{{good, false, true}, {bad, true, true}, {good, true, true}, {good, true, true}, {good, false, true},
 		{other, false, false}, {other, false, false}, {other, false, true}, {nil, false, false}} {
 		b.chip.kernel = tt.kernel
-		b.pass(time.Second)
-		row, err := schema.ParseAltMarkCounters("s1", b.row(swss.CountersDB, schema.CountersAltMark, "s1"))
+		b.Pass(time.Second)
+		row, err := schema.ParseAltMarkCounters("s1", b.Row(swss.CountersDB, schema.CountersAltMark, "s1"))
 		if p := row.Period; err != nil || p.Flags.VoidsDelay() != tt.flagged || (p.Clock.Kernel != "") != tt.same || p.Flags.VoidsLoss() {
 			t.Errorf("%d: flags %q, clock %+v, %v", i, p.Flags, p.Clock, err)
 		}

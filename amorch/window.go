@@ -8,8 +8,8 @@ import (
 	"tamtam/tamorch"
 )
 
-// readFlows reads flows through a window, which exists for that long. All is of
-// one instant.
+// readFlows reads flows through a window that is open only meanwhile. All values are of one
+// instant.
 func (o *Orch) readFlows(ctx context.Context, flows []uint32) (altmark.ChipClock, []altmark.ChipFlow, error) {
 	defer o.Windows.Close(ctx)
 	room := 1024 + 192*len(flows) // as a first guess
@@ -20,7 +20,7 @@ func (o *Orch) readFlows(ctx context.Context, flows []uint32) (altmark.ChipClock
 	return parseFlows(values, len(flows))
 }
 
-// parseFlows takes the numbers out of what a window returned.
+// parseFlows extracts the numbers from what a window returned.
 func parseFlows(values tamorch.Values, flows int) (clock altmark.ChipClock, list []altmark.ChipFlow, err error) {
 	numbers := map[string][]uint64{}
 	for _, name := range []string{altmark.AttrTime, altmark.AttrGenerations, altmark.AttrCounters, altmark.AttrKernel} {

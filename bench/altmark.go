@@ -74,7 +74,7 @@ func timeReading(ctx context.Context, load configLoad, flows int) ([]Result, err
 		{fmt.Sprintf("%d flows: profiles", flows), count(sai.ObjectTypeGenericProgrammable), ""},
 	}
 	const periods = 4
-	start := time.Now() // no frames: reading is all there is to do
+	start := time.Now() // no frames: there is nothing to do but read
 	if err := s.Advance(ctx, s.Chip.CycleAt((periods+1)*time.Second)); err != nil {
 		return nil, err
 	}
@@ -83,8 +83,8 @@ func timeReading(ctx context.Context, load configLoad, flows int) ([]Result, err
 	return append(results, Result{name, took.Seconds() / (periods + 1), "s"}), err
 }
 
-// markAll has a session of muxed marking for each host's flow: one profile, two
-// entries a flow.
+// markAll creates a session of muxed marking for each host's flow: one profile, two entries per
+// flow.
 func (s *saiCalls) markAll(sw sai.Key, flows int) {
 	yes := sai.Bool(true)
 	s.create(sai.ObjectTypeGenericProgrammable,

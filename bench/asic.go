@@ -19,10 +19,10 @@ import (
 // ASIC measures the simulated chip alone, packets of 64 bytes on the wire with
 // FCS at one packet per cycle of a chip with 32 ports, each load for at least d on one
 // core: what forwarding costs and what each feature adds, where the time of a packet
-// goes, how two chips scale over two cores, and what rules and flows cost.
+// goes, how two chips scale over two cores, what rules and flows cost, and what a change costs.
 func ASIC(ctx context.Context, d time.Duration) ([]Result, error) {
 	b := asicBench{ctx: ctx, d: d}
-	steps := []func(){b.features, b.parts, b.chips, b.rules, b.flows}
+	steps := []func(){b.features, b.parts, b.chips, b.rules, b.flows, b.changes}
 	for _, step := range steps {
 		if step(); b.err != nil {
 			return nil, b.err
@@ -48,13 +48,13 @@ type asicLoad struct {
 	portDown bool
 	badVLAN  bool   // tagged with a VLAN that does not exist
 	marked   bool   // each flow has a session of muxed marking
-	samePort bool   // to a host at the port where the packet comes from
+	samePort bool   // to a host at the port that the packet came from
 	groups   int    // CMU groups with a task of three rows for all packets
-	coupons  bool   // of which each counts distinct values, and not packets
-	table    bool   // an ACL table looks at all packets
+	coupons  bool   // which count distinct values instead of packets
+	table    bool   // an ACL table matches all packets
 	plan     bool   // of table recording
-	sample   uint32 // of so many packets one is recorded, in another queue of the first port; 0: none
-	pause    int    // cycles between two packets, beside one
+	sample   uint32 // one packet in this many is recorded, in another queue of the first port; 0: none
+	pause    int    // extra cycles between two packets
 	tasks    int    // in one CMU group, of one row, three for each of 32 hosts
 }
 
@@ -67,8 +67,7 @@ func (b *asicBench) features() {
 	b.measure("VLAN forwarding and three count-min rows", asicLoad{sketch: true})
 }
 
-// parts says where the nanoseconds of a packet go: each line ends packets at a
-// later place than the one before.
+// parts measures where the nanoseconds of a packet go: each line lets packets get one step further.
 func (b *asicBench) parts() {
 	last := 0.0
 	part := func(name string, l asicLoad) {
@@ -134,8 +133,8 @@ func (b *asicBench) measure(name string, l asicLoad) {
 
 type asicRun struct{ mpps, allocs float64 }
 
-// newASICRun makes a chip and runs packets through it for d: in five parts, of which
-// the fastest counts, for other programs only ever make one slower.
+// newASICRun makes a chip and runs packets through it for d: in five parts, of which the fastest
+// counts, since other programs can only slow it down.
 func newASICRun(ctx context.Context, l asicLoad, d time.Duration) (run asicRun, err error) {
 	t, err := newTraffic(ctx, l)
 	if err != nil {
@@ -184,7 +183,7 @@ func newTraffic(ctx context.Context, l asicLoad) (*traffic, error) {
 	}
 	t := &traffic{load: l, chip: chip}
 	chip.SetOutput(func(o saisim.Out) {
-		if l.sample == 0 || len(o.Data) == 60 { // the packets, and not their records
+		if l.sample == 0 || len(o.Data) == 60 { // only packets, not their records
 			t.sent++
 		}
 	})
@@ -256,7 +255,7 @@ func udpBetween(from, to int, badVLAN bool) []byte {
 	return f[:60]
 }
 
-// learn lets every host say where it is.
+// learn lets every host announce where it is.
 func (t *traffic) learn() error {
 	for i := range t.frames {
 		at := t.chip.Now()
@@ -293,7 +292,7 @@ func (t *traffic) send(n int) error {
 	return nil
 }
 
-// check is that the packets went where the load says.
+// check returns an error unless the packets went where the load says.
 func (t *traffic) check() error {
 	t.chip.Advance(t.chip.Now() + 100_000)
 	want := uint64(t.next)
@@ -346,8 +345,8 @@ func (s *saiCalls) get(k sai.Key, id sai.AttrID) sai.Value {
 	return got[0].Value
 }
 
-// rules makes a table with entries that the packets do not hit, and if asked one
-// below them that stamps them all.
+// rules creates a table with entries that the packets do not hit and, if asked, one below them that
+// stamps them all.
 func (s *saiCalls) rules(sw sai.Key, l asicLoad) {
 	yes := sai.Bool(true)
 	table := s.create(sai.ObjectTypeACLTable,

@@ -17,18 +17,17 @@ import (
 	"tamtam/swss"
 )
 
-// Config measures how long configuration takes, through every daemon, on
-// an embedded Redis and, if the program redis-server is there, on a real one:
-// groups flow groups with a session each written at once, from the first write
-// in CONFIG_DB to the last rule in the ASIC; then changes one by one, each from
-// its HSET in CONFIG_DB to its rule in the ASIC.
+// Config measures how long configuration takes, through every daemon, on an embedded Redis and, if
+// the program redis-server is there, on a real one: a number of flow groups with a session each,
+// written at once, from the first write in CONFIG_DB to the last rule in the ASIC; then changes one
+// by one, each from its HSET in CONFIG_DB to its rule in the ASIC.
 func Config(ctx context.Context, groups, changes int) ([]Result, error) {
 	load := configLoad{schema.FeatureTailStamping, schema.CfgTAMTailStamp, swss.FieldValues{}, 1}
 	return load.measure(ctx, groups, changes)
 }
 
-// A configLoad is what is configured: the rows beside the flow groups, those of a
-// session, and how many rules of the ASIC a session makes.
+// A configLoad is what is configured: the rows besides the flow groups, those of a session, and how
+// many rules a session has in the ASIC.
 type configLoad struct {
 	feature  string
 	sessions string // table
@@ -41,7 +40,7 @@ func (l configLoad) measure(ctx context.Context, groups, changes int) ([]Result,
 	return onEachRedis(ctx, func(name, addr string) ([]Result, error) { return l.on(ctx, name, addr, groups, changes) })
 }
 
-// A ruleWatch stands between syncd and the chip and counts the ACL entries.
+// A ruleWatch sits between syncd and the chip and counts the ACL entries.
 type ruleWatch struct {
 	sai.API
 	entries chan int // how many were created at once

@@ -20,7 +20,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A Deployment is how soon tasks of an algorithm count.
+// A Deployment says how soon tasks of an algorithm start counting.
 type Deployment struct {
 	Redis     string // embedded, redis-server
 	Algorithm flymon.Algorithm
@@ -34,7 +34,7 @@ type Deployment struct {
 	Cycles uint64
 }
 
-// Quantile returns the time that a part of the deployments did not exceed.
+// Quantile returns the time that the given share of the deployments did not exceed.
 func (d *Deployment) Quantile(part float64) time.Duration {
 	return d.Times[min(len(d.Times)-1, int(part*float64(len(d.Times))))]
 }
@@ -142,7 +142,7 @@ func deploymentsOn(ctx context.Context, name, addr string, n int) ([]Deployment,
 	return all, errors.Join(err, g.Wait())
 }
 
-// deploy writes a task and removes it, n times, behind one that warms up.
+// deploy writes a task and removes it, n times, after a warm-up.
 func deploy(ctx context.Context, r *swss.Redis, watch *taskWatch, row swss.FieldValues, n int) (Deployment, error) {
 	d := Deployment{Algorithm: flymon.Algorithm(row["algorithm"]), Attribute: row["attribute"]}
 	table := swss.NewTable(r.DB(swss.ConfigDB), schema.CfgTAMFlyMonTask)
@@ -178,8 +178,8 @@ func deploy(ctx context.Context, r *swss.Redis, watch *taskWatch, row swss.Field
 	return d, nil
 }
 
-// A taskWatch stands between syncd and the chip. When a task has been made it sends
-// packets until the task has counted one.
+// A taskWatch sits between syncd and the chip. When a task has been created, it sends packets until
+// the task has counted one.
 type taskWatch struct {
 	sai.API
 	chip    *saisim.Chip
@@ -312,7 +312,7 @@ func (w *taskWatch) traffic(ctx context.Context, start time.Time) error {
 		case <-tick.C:
 			w.mu.Lock()
 			if len(w.chip.Ports()) > 0 {
-				_ = w.chip.Receive(1, w.chip.Now()+1000, saisim.Frame{Data: frame}) // the port is gone where syncd begins anew
+				_ = w.chip.Receive(1, w.chip.Now()+1000, saisim.Frame{Data: frame}) // the port is gone where syncd starts over
 			}
 			w.chip.Advance(w.chip.CycleAt(time.Since(start)))
 			w.mu.Unlock()

@@ -3,7 +3,7 @@
 // chip forwards and what each feature costs it ([ASIC], [AltMark], [FlyMon], [TableRecord]), and how soon
 // a measurement task counts ([Deployments]).
 //
-// What may enter: loads, and the wall clock. What is measured belongs to its own package.
+// What belongs here: loads, and the wall clock. What is measured belongs to its own package.
 package bench
 
 // A Result is one figure of a benchmark.

@@ -44,9 +44,8 @@ func FlyMon(ctx context.Context, d time.Duration) ([]Result, error) {
 	return append(b.results, deploy...), err
 }
 
-// engine measures CMU groups without a chip: a packet for which no task is, one task
-// of one row, and of three, each with the same compressed key. The buckets of 1,024
-// flows are in the cache.
+// engine measures CMU groups without a chip: a packet that no task matches, a task of one row, and
+// one of three, each with the same compressed key. The buckets of 1,024 flows are in the cache.
 func (b *asicBench) engine() {
 	run := func(rows int) float64 {
 		if b.err != nil {
@@ -139,7 +138,7 @@ func (s *saiCalls) addTasks(l asicLoad) {
 }
 
 func keyOf(s string) flymon.Key {
-	k, _ := flymon.ParseKey(s) // none, which a task refuses, where the words are wrong
+	k, _ := flymon.ParseKey(s) // if the words are wrong, no key, which a task refuses
 	return k
 }
 

@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/saisim"
+	"tamtam/saisim/describe"
 	"tamtam/saisim/profile"
 	"tamtam/tam/record"
 )
 
-// recordChip measures what table recording costs the simulated chip, as
-// [ASIC] measures it, d for each load: packets that an ACL table looks at without
-// a plan, with one that sets its bits and no session, and with one packet of a hundred
-// and every packet recorded. Packets come as fast as one port can send their records.
+// recordChip measures what table recording costs the simulated chip, as [ASIC] measures it, d for
+// each load: packets that an ACL table matches without a plan, with one that sets its bits and no
+// session, and with one packet of a hundred and every packet recorded. Packets come as fast as one
+// port can send their records.
 func recordChip(ctx context.Context, d time.Duration) ([]Result, error) {
 	b := asicBench{ctx: ctx, d: d}
 	const pause = 24
@@ -75,7 +75,7 @@ func (s *saiCalls) record(sw, monitor sai.OID, l asicLoad) {
 func (s *saiCalls) applyPlan(sample uint32) {
 	profile := profile.Default()
 	p := record.ChipPlan{
-		ID: 1, Switch: 1, PHV: "16+16", Graph: saisim.DescribeProgram(&profile, nil).Version,
+		ID: 1, Switch: 1, PHV: "16+16", Graph: describe.Program(&profile, nil).Version,
 		Sessions: []record.ChipSession{{Label: recordLabel, Sample: max(sample, 1)}},
 	}
 	for i, table := range []string{"port", "trap", "acl", "learning", "router_mac", "fdb", "mtu"} {

@@ -9,13 +9,13 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// A TimedPlan is a plan, and how long it took to find: the planner itself knows no clock.
+// A TimedPlan is a plan, and how long it took to find: the planner itself has no clock.
 type TimedPlan struct {
 	*record.Plan
 	Took time.Duration
 }
 
-// TimePlan makes a plan and takes the time.
+// TimePlan makes a plan and measures the time.
 func TimePlan(ctx context.Context, m *recordplan.Model, s recordplan.Settings) (TimedPlan, error) {
 	start := time.Now()
 	p, err := m.Plan(ctx, s)
@@ -71,7 +71,7 @@ func (b *recordBench) plan(l planLoad) TimedPlan {
 	const ours = 12 // stages of the switch; a program that needs more has as many
 	stages, _ := recordplan.MinStages(g)
 	set := recordplan.Settings{Containers: phv, Stages: max(ours, stages), Algorithm: l.algorithm, Hits: l.hits}
-	var best TimedPlan // the fastest of five: other programs only ever make one slower
+	var best TimedPlan // the fastest of five: other programs can only slow it down
 	for i := range 5 {
 		p, err := TimePlan(b.ctx, m, set)
 		if b.err = err; err != nil {

@@ -24,10 +24,10 @@ func liveNames(list ...any) func(context.Context, *Shell) ([]string, error) {
 	}
 }
 
-// liveInterfaces completes from the interfaces there are.
+// liveInterfaces completes from the existing interfaces.
 var liveInterfaces = liveNames(interfacesRoot, keyed{"interface", "name", "*"})
 
-// parseName takes what the tree takes for a name: visible ASCII without "|".
+// parseName accepts what the tree accepts as a name: visible ASCII without "|".
 func parseName(text string) (string, error) {
 	if text == "" || len(text) > 255 {
 		return "", fmt.Errorf("a name has 1 to 255 characters, not %d", len(text))
@@ -57,7 +57,7 @@ func number(low, high uint64) *argKind {
 	return k
 }
 
-// decimal is a number as the tree has it.
+// decimal is a number as the tree represents it.
 func decimal(text string) any { return json.Number(text) }
 
 func parseUint(text string) (uint64, error) {

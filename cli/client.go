@@ -56,7 +56,7 @@ func (c *client) request(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeout(ctx, c.conf.Timeout)
 }
 
-// all reads what is configured at a path and what is.
+// all reads config and state at a path.
 func (c *client) all(ctx context.Context, path *gpb.Path) (tree, error) {
 	return c.one(ctx, gpb.GetRequest_ALL, path)
 }

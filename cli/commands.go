@@ -14,13 +14,21 @@ const (
 )
 
 var (
-	configuring = []mode{modeConfig, modeTAM, modeTailStamp, modeAltMark, modeFlyMon, modeTableRecord, modeInterface}
-	anywhere    = append([]mode{modeExec}, configuring...)
 	inExec      = []mode{modeExec}
 	inConfig    = []mode{modeConfig}
 	inTAM       = []mode{modeTAM}
 	inInterface = []mode{modeInterface}
 )
+
+// configuring are the modes below exec mode.
+func configuring() (list []mode) {
+	for _, p := range submodes() {
+		list = append(list, p.mode)
+	}
+	return list
+}
+
+func anywhere() []mode { return append([]mode{modeExec}, configuring()...) }
 
 // wordHelp explains keywords that occur in many commands.
 var wordHelp = map[string]string{
@@ -29,10 +37,6 @@ var wordHelp = map[string]string{
 	"show":                  "Show what is",
 	"clear":                 "Reset counters",
 	"tam":                   "Telemetry and monitoring",
-	"tail-stamping":         "Timestamps at the end of frames",
-	"alt-mark":              "Alternate marking: loss and delay of flow groups",
-	"flymon":                "FlyMon: sketches that are reconfigured on the fly",
-	"table-record":          "Table recording: the path of each packet in a few bits",
 	"counters":              "Counters",
 	"interface":             "Ports and port channels",
 	"breakout":              "Split a cage into several ports",
@@ -57,11 +61,15 @@ var wordHelp = map[string]string{
 // completion follow from it.
 func commandTable() []*command {
 	table := []*command{
-		{modes: anywhere, form: seq(kw("exit", "Leave this mode; in exec mode, the shell")), do: exit},
-		{modes: anywhere, form: seq(kw("end", "Back to exec mode")), do: enter(modeExec)},
+		{modes: anywhere(), form: seq(kw("exit", "Leave this mode; in exec mode, the shell")), do: exit},
+		{modes: anywhere(), form: seq(kw("end", "Back to exec mode")), do: enter(modeExec)},
 		{modes: inExec, form: seq("configure", opt(words("terminal")...)), do: enter(modeConfig)},
 		{modes: inExec, form: seq(kw("write", "Save"), kw("memory", "The running configuration")), do: writeMemory},
-		{modes: inExec, form: seq("clear tam tail-stamping counters"), do: clearTailStampCounters},
+	}
+	for _, f := range features() {
+		if f.others != nil {
+			table = append(table, f.others(f)...)
+		}
 	}
 	table = append(table, tamCommands()...)
 	table = append(table, interfaceCommands()...)
@@ -85,8 +93,4 @@ func exit(_ context.Context, c *call) error {
 
 func writeMemory(context.Context, *call) error {
 	return errors.New("not supported: the switch's tree offers no way to save; what is configured is in CONFIG_DB at once")
-}
-
-func clearTailStampCounters(context.Context, *call) error {
-	return errors.New("not supported: the switch's tree offers no way to clear counters")
 }

@@ -5,6 +5,26 @@ import (
 	"strconv"
 )
 
+// alternateMarking marks packets in turn, and counts them by their mark.
+func alternateMarking() feature {
+	return feature{
+		ref: "ALTMARK", word: "alt-mark", help: "Alternate marking",
+		about: "Alternate marking: loss and delay of flow groups", prompt: "am", objects: []object{altMarkSession},
+		shows: func(add addShow) {
+			session := altMarkSessions.names()
+			add(showFeature("ALTMARK"))
+			add(altMarkSession.shown, kw("sessions", "Flow groups that are marked"), only(session))
+			add(showAltMarkCounters, "counters", maybe(session, "Only of this session"))
+			add(showAltMarkPeriods, kw("periods", "The last periods of a session"),
+				arg("name", session, "Name of the session"))
+			add(showAltMarkResults, kw("results", "What a collector made of the reports"),
+				maybe(altMarkPathName, "Only of this path"))
+		},
+	}
+}
+
+var altMarkSessions = tamList{"alternate marking session", "tamtam-altmark:alt-mark-sessions", "alt-mark-session"}
+
 // altMarkPathName is the name of a path that a collector watches.
 var altMarkPathName = &argKind{label: "<path>", parse: parseName}
 
@@ -45,9 +65,9 @@ var slotSync = &argKind{
 }
 
 var altMarkSession = object{
-	tamList: altMarkSessions, word: "session", help: "A flow group that is marked", replace: true,
-	tally: "Alt-Mark Sessions", title: "Session", width: flowWidth, head: column{"Name", 11, 2},
-	more: (*page).altMarkState,
+	tamList: altMarkSessions, table: "TAM_ALTMARK_TABLE", word: "session", help: "A flow group that is marked",
+	replace: true, tally: "Alt-Mark Sessions", title: "Session", width: flowWidth, head: column{"Name", 11, 2},
+	more: (*printout).altMarkState,
 	leaves: []leaf{
 		{
 			word: "flowgroup", help: "The flow group to mark", kind: groupName, value: "Name of the flow group", need: true,
@@ -111,7 +131,7 @@ var altMarkSession = object{
 	},
 }
 
-// inEffect is a time that is in effect, which may be a default, or else as configured.
+// inEffect shows the time in effect, which may be a default, or else the configured one.
 func inEffect(leaf string) func(tree) string {
 	return func(e tree) string {
 		v := e.text("state", leaf)

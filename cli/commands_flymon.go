@@ -5,13 +5,32 @@ import (
 	"strconv"
 )
 
+// flyMon measures flows by sketches.
+func flyMon() feature {
+	return feature{
+		ref: "FLYMON", word: "flymon", help: "Sketches", about: "FlyMon: sketches that are reconfigured on the fly",
+		prompt: "fm", objects: []object{flyMonTask, flyMonQuery}, inline: true,
+		shows: func(add addShow) {
+			add(showFeature("FLYMON"))
+			add(showFlyMonTasks, kw("task", "What is measured"), maybe(flyMonTasks.names(), "All of this one"))
+			add(showFlyMonQueries, kw("query", "Flows that are answered for"), only(flyMonQueries.names()))
+			add(showFlyMonGroups, kw("groups", "What of the CMU groups is in use"))
+		},
+	}
+}
+
+var (
+	flyMonTasks   = tamList{"FlyMon task", "tamtam-flymon:flymon-tasks", "flymon-task"}
+	flyMonQueries = tamList{"FlyMon query", "tamtam-flymon:flymon-queries", "flymon-query"}
+)
+
 // flyMonText is text that the switch reads: of keys, filters, attributes, flows.
 func flyMonText(label string, choices ...choice) *argKind {
 	return &argKind{label: label, choices: choices, parse: func(text string) (string, error) { return text, nil }}
 }
 
-// flyMonShare is a part of the packets. Its words are no choices: they would be
-// abbreviated, and 1/3 is not 1/32.
+// flyMonShare is a part of the packets. Its words are not choices, which may be abbreviated: 1/3 is
+// not 1/32.
 var flyMonShare = &argKind{label: "<1 | 1/2 | 1/4 ... 1/128>", parse: func(text string) (string, error) {
 	for n := range 8 {
 		if share := strconv.Itoa(1 << n); text == "1/"+share && n > 0 || text == "1" {
@@ -22,8 +41,8 @@ var flyMonShare = &argKind{label: "<1 | 1/2 | 1/4 ... 1/128>", parse: func(text 
 }}
 
 var flyMonTask = object{
-	tamList: flyMonTasks, word: "task", help: "What is measured of which packets", replace: true, tally: "FlyMon Tasks",
-	title: "Task", width: flowWidth, more: (*page).flyMonState,
+	tamList: flyMonTasks, table: "TAM_FLYMON_TASK_TABLE", word: "task", help: "What is measured of which packets",
+	replace: true, tally: "FlyMon Tasks", title: "Task", width: flowWidth, more: (*printout).flyMonState,
 	leaves: []leaf{
 		{
 			word: "flowgroup", help: "Only packets of this flow group", kind: groupName,
@@ -100,7 +119,8 @@ var flyMonTask = object{
 }
 
 var flyMonQuery = object{
-	tamList: flyMonQueries, word: "query", help: "A flow that is answered for in each epoch", replace: true,
+	tamList: flyMonQueries, table: "TAM_FLYMON_QUERY_TABLE", word: "query",
+	help: "A flow that is answered for in each epoch", replace: true,
 	leaves: []leaf{
 		{word: "task", help: "The task that is asked", kind: flyMonTasks.names(), value: "Name of the task", need: true},
 		{

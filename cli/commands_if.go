@@ -81,8 +81,8 @@ func vlanPath(id string, below ...any) *gpb.Path {
 
 var interfaceName = regexp.MustCompile(`(?i)^(Ethernet|PortChannel)([0-9]{1,4})$`)
 
-// resolve is SONiC's name of an interface that may be written as its alias or in
-// other case.
+// resolve returns SONiC's name of an interface that may be written as its alias or in a different
+// case.
 func (s *Shell) resolve(ctx context.Context, text string) (string, error) {
 	if m := interfaceName.FindStringSubmatch(text); m != nil {
 		kind := "Ethernet"
@@ -107,8 +107,7 @@ func (s *Shell) resolve(ctx context.Context, text string) (string, error) {
 	return "", fmt.Errorf("no interface has the name or alias %s", text)
 }
 
-// enterInterface goes to an interface. Port channels and VLANs are made when
-// they do not exist yet.
+// enterInterface goes to an interface. Port channels and VLANs are created if they do not exist.
 func enterInterface(kind string) func(context.Context, *call) error {
 	return func(ctx context.Context, c *call) error {
 		name := kind + c.args["name"]
@@ -143,7 +142,7 @@ func (s *Shell) only(what string, kinds ...string) error {
 	return nil
 }
 
-// attachFlowGroup adds the interface to those of a flow group or takes it away.
+// attachFlowGroup adds the interface to those of a flow group or removes it.
 func attachFlowGroup(ctx context.Context, c *call) error {
 	if err := c.sh.only("flow-group", "Ethernet", "PortChannel"); err != nil {
 		return err
@@ -195,7 +194,7 @@ func setChannelGroup(ctx context.Context, c *call) error {
 	}
 	if !c.no {
 		if _, err := c.sh.resolve(ctx, "PortChannel"+c.args["value"]); err != nil {
-			return err // a Set would make the port channel
+			return err // a Set would create the port channel
 		}
 		value := listed("tamtam-interfaces", map[string]any{"interface": c.sh.iface}, nil)
 		return c.sh.client.set(ctx, change{path: member("PortChannel" + c.args["value"]), value: value})
@@ -223,7 +222,7 @@ func setVLANMember(tagging string) func(context.Context, *call) error {
 		member := keyed{"member", "interface", c.sh.iface}
 		if !c.no {
 			if _, err := c.sh.existing(ctx, "VLAN "+c.args["value"], vlanPath(c.args["value"])); err != nil {
-				return err // a Set would make it
+				return err // a Set would create it
 			}
 			keys, config := map[string]any{"interface": c.sh.iface}, map[string]any{"tagging-mode": tagging}
 			value := listed("tamtam-interfaces", keys, config)

@@ -18,7 +18,7 @@ const (
 	fdbRoot       = routingModule + ":fdb"
 )
 
-// ipWords are what differs between the commands of the two families.
+// ipWords has what differs between the commands of the two families.
 var ipWords = map[string]struct{ family, address, prefix, neighbor string }{
 	"ip":   {"ip", "<A.B.C.D>", "<A.B.C.D/length>", "arp"},
 	"ipv6": {"ipv6", "<X:X::X>", "<X:X::X/length>", "neighbor"},
@@ -120,7 +120,7 @@ func setLoopback(ctx context.Context, c *call) error {
 	return nil
 }
 
-// existing is what is configured at a path: if nothing is, it says so.
+// existing returns what is configured at a path; an error if nothing is.
 func (s *Shell) existing(ctx context.Context, what string, path *gpb.Path) (tree, error) {
 	found, err := s.client.config(ctx, path)
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *Shell) existing(ctx context.Context, what string, path *gpb.Path) (tree
 	return found, nil
 }
 
-// removeEntry deletes what there is, and says so if there is nothing.
+// removeEntry deletes an entry; it is an error if there is none.
 func (s *Shell) removeEntry(ctx context.Context, what string, path *gpb.Path) error {
 	if _, err := s.existing(ctx, what, path); err != nil {
 		return err
@@ -156,7 +156,7 @@ func setAddress(ctx context.Context, c *call) error {
 	if !slices.ContainsFunc(all, func(a tree) bool { return a.text("prefix") == prefix }) {
 		return fmt.Errorf("%s has no address %s", c.sh.iface, prefix)
 	}
-	own := config(found, "mtu") + config(found, "mac-address") // what the interface has beside
+	own := config(found, "mtu") + config(found, "mac-address") // what else the interface has
 	if len(all) == 1 && !strings.HasPrefix(c.sh.iface, "Loopback") && own == "" {
 		path = routedPath(c.sh.iface)
 	}

@@ -8,6 +8,25 @@ import (
 	"strings"
 )
 
+// tableRecording records which tables packets ran.
+func tableRecording() feature {
+	return feature{
+		ref: "TABLERECORD", word: "table-record", help: "Table recording",
+		about: "Table recording: the path of each packet in a few bits", prompt: "tr",
+		objects: []object{recordSession}, inline: true,
+		shows: func(add addShow) {
+			session := recordSessions.names()
+			add(showTableRecord, maybe(session, "All of this session"))
+			add(showTableRecordPlan, kw("plan", "Which tables write which bits of the record"),
+				arg("name", session, "Name of the session"))
+		},
+	}
+}
+
+var recordSessions = tamList{
+	"table recording session", "tamtam-tablerecord:tablerecord-sessions", "tablerecord-session",
+}
+
 // containers are the PHV containers of a record.
 var containers = &argKind{label: "<WIDTH+WIDTH...>", parse: func(text string) (string, error) {
 	for _, w := range strings.Split(text, "+") {
@@ -67,8 +86,9 @@ func liveTables(ctx context.Context, s *Shell) ([]string, error) {
 }
 
 var recordSession = object{
-	tamList: recordSessions, word: "session", help: "A flow group whose paths are recorded", replace: true,
-	tally: "Recording Sessions", title: "Session", width: flowWidth,
+	tamList: recordSessions, table: "TAM_TABLERECORD_TABLE", word: "session",
+	help: "A flow group whose paths are recorded", replace: true, tally: "Recording Sessions",
+	title: "Session", width: flowWidth,
 	leaves: []leaf{
 		{
 			word: "flow-group", help: "The flow group to record", name: "flowgroup", kind: groupName,

@@ -14,7 +14,7 @@ var switchLeaves = []leaf{
 }
 
 var collector = object{
-	tamList: collectors, word: "collector", help: "Where reports go", tally: "Collectors",
+	tamList: collectors, table: "TAM_COLLECTORS_TABLE", word: "collector", help: "Where reports go", tally: "Collectors",
 	title: "Name", width: 14, head: column{"Name", 16, 3},
 	leaves: []leaf{
 		{
@@ -34,20 +34,11 @@ var collector = object{
 }
 
 var sampler = object{
-	tamList: samplers, word: "sampler", help: "One packet in how many", tally: "Samplers",
+	tamList: samplers, table: "TAM_SAMPLINGRATE_TABLE", word: "sampler", help: "One packet in how many", tally: "Samplers",
 	title: "Name", width: 14, head: column{"Name", 11, 2},
 	leaves: []leaf{{
 		word: "rate", help: "One packet in this many", name: "sampling-rate", kind: number(1, maxUint32), value: "Packets",
 		need: true, label: "Sample Rate", cell: column{"Sample Rate", 11, 0},
-	}},
-}
-
-var stampSession = object{
-	tamList: stampSessions, word: "session", help: "A flow group that is stamped", tally: "Sessions",
-	title: "Session", width: flowWidth, head: column{"Name", 11, 4},
-	leaves: []leaf{{
-		word: "flowgroup", help: "The flow group to stamp", kind: groupName, value: "Name of the flow group",
-		need: true, label: "Flow Group Name", cell: column{"Flow Group", 16, 0},
 	}},
 }
 
@@ -58,6 +49,6 @@ func tamCommands() []*command {
 		cmd.no.options = [][]element{opt(arg("value", l.kind, l.value))}
 		out = append(out, cmd)
 	}
-	out = append(out, collector.command(inTAM, ""), sampler.command(inTAM, ""), flowGroupCommand())
+	out = append(out, collector.command(inTAM), sampler.command(inTAM), flowGroupCommand())
 	return append(out, featureCommands()...)
 }

@@ -45,8 +45,8 @@ type Config struct {
 	// Out gets what show commands print, Err warnings and, from Run, errors.
 	Out, Err io.Writer
 
-	// Echo makes of a script what is seen of a session at a terminal: prompt and line
-	// before what a command prints, and on after an error, which is printed.
+	// Echo makes the output of a script look like a session at a terminal: prompt and line before
+	// what a command prints; errors are printed, and the script goes on.
 	Echo bool
 
 	// HistoryFile keeps the interactive lines of earlier sessions; empty: none.
@@ -57,7 +57,7 @@ type Config struct {
 	Version string
 }
 
-// usesTLS says whether a field of TLS is set.
+// usesTLS reports whether a field of TLS is set.
 func (c *Config) usesTLS() bool {
 	return c.SkipVerify || c.CAFile+c.CertFile+c.KeyFile+c.ServerName != ""
 }
@@ -88,7 +88,7 @@ func (c *Config) check() error {
 	return nil
 }
 
-// complete gives fields that are not set their meaning.
+// complete sets the defaults of fields that are not set.
 func (c *Config) complete() {
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	c.Hostname = cmp.Or(c.Hostname, "sonic")

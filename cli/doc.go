@@ -3,7 +3,7 @@
 //
 // It is a gNMI client and nothing else: every command is a Get or a Set in
 // JSON_IETF, so it knows no database and works against any server of the same
-// YANG tree. What may enter here: the command table (commands_*.go), the
+// YANG tree. What belongs here: the command table (commands_*.go), the
 // grammar that parses, abbreviates, completes and explains it (grammar.go,
 // parse.go, help.go), the layouts of the show commands (show_*.go), and the
 // session that runs them (shell.go, terminal.go).

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -32,10 +33,10 @@ type fakeServer struct {
 	password string                      // wanted, when set
 }
 
+// listKeys are the keys of lists that have another than name.
 var listKeys = map[string]string{
-	"collector": "name", "sampler": "name", "flowgroup": "name", "tailstamping-session": "name", "alt-mark-session": "name", "period": "number", "alt-mark-result": "path", "feature": "feature-ref",
-	"flymon-task": "name", "flymon-query": "name", "flymon-group": "number", "tablerecord-session": "name", "metric": "quantity", "flow": "flow", "bin": "size",
-	"interface": "name", "group": "index", "member": "interface", "vlan": "vlan-id", "acl-set": "name", "acl-entry": "sequence-id",
+	"period": "number", "alt-mark-result": "path", "feature": "feature-ref", "flymon-group": "number", "metric": "quantity",
+	"flow": "flow", "bin": "size", "group": "index", "member": "interface", "vlan": "vlan-id", "acl-entry": "sequence-id",
 }
 
 func local(name string) string {
@@ -254,7 +255,7 @@ func merge(name string, old, v any) any {
 	case []any:
 		l, _ := old.([]any)
 		for _, e := range v {
-			l = mergeEntry(listKeys[name], l, e)
+			l = mergeEntry(cmp.Or(listKeys[name], "name"), l, e)
 		}
 		return l
 	}

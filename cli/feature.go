@@ -7,27 +7,36 @@ import (
 	"time"
 )
 
-// feature is a part of TAM that is active or not, with a mode and objects of its own.
+// feature is a TAM feature, which is active or not and has a mode and objects of its own. What the
+// shell has of it, commands, help, prompt, running configuration and what is shown, follows from
+// this.
 type feature struct {
 	ref     string // in the tree
 	word    string // keyword of its mode and its show commands
 	help    string // among the features
-	mode    mode
+	about   string // of the keyword
+	prompt  string // what the prompt calls its mode, behind config-tam-
 	objects []object
-	inline  bool // the objects' commands are there as one line too, for those who add and remove them
+	inline  bool // the objects' commands also exist as one line, for whoever adds and removes them
+	// shows adds the commands behind show tam and the keyword.
+	shows func(add addShow)
+	// others are commands besides; nil: there are none.
+	others func(f feature) []*command
 }
 
-// features are all that there are, in the order of the running configuration.
+// addShow adds a command that shows something.
+type addShow func(show func(context.Context, *call) (*view, error), parts ...any)
+
+// features lists all features, in the order of the running configuration.
 func features() []feature {
-	return []feature{
-		{"TAILSTAMPING", "tail-stamping", "Timestamps at the end of frames", modeTailStamp, []object{stampSession}, false},
-		{"ALTMARK", "alt-mark", "Alternate marking", modeAltMark, []object{altMarkSession}, false},
-		{"FLYMON", "flymon", "Sketches", modeFlyMon, []object{flyMonTask, flyMonQuery}, true},
-		{"TABLERECORD", "table-record", "Table recording", modeTableRecord, []object{recordSession}, true},
-	}
+	return []feature{tailStamping(), alternateMarking(), flyMon(), tableRecording()}
 }
 
-// objects are all kinds that there are below tam.
+func (f feature) mode() mode { return mode(f.word) }
+
+func (f feature) keyword() element { return kw(f.word, f.about) }
+
+// objects lists all kinds of objects below tam.
 func objects() []object {
 	out := []object{collector, sampler, flowGroup}
 	for _, f := range features() {
@@ -48,22 +57,22 @@ func featureName(ref string) string {
 func featureCommands() []*command {
 	var out []*command
 	for _, f := range features() {
-		in := []mode{f.mode}
-		out = append(out, &command{modes: inTAM, form: seq(f.word), do: enter(f.mode)}, &command{
+		in := []mode{f.mode()}
+		out = append(out, &command{modes: inTAM, form: seq(f.keyword()), do: enter(f.mode())}, &command{
 			modes: in, do: setFeature(f.ref),
 			form: seq(kw("enable", "Activate the feature")), no: noForm(kw("enable", "Deactivate the feature")),
 		})
 		for _, o := range f.objects {
-			out = append(out, o.command(in, ""))
+			out = append(out, o.command(in))
 			if f.inline {
-				out = append(out, o.command(inConfig, "tam "+f.word))
+				out = append(out, o.command(inConfig, "tam", f.keyword()))
 			}
 		}
 	}
 	return out
 }
 
-// setFeature asks for a feature or for its end.
+// setFeature switches a feature on or off.
 func setFeature(name string) func(context.Context, *call) error {
 	return func(ctx context.Context, c *call) error {
 		status := "ACTIVE"
@@ -86,8 +95,8 @@ const (
 	refusalEvery = 6 * time.Millisecond
 )
 
-// refusal is the switch's reason when it cannot activate a feature. No answer
-// in time is not a refusal: the state shows what came of it.
+// refusal is the switch's reason when it cannot activate a feature. No answer in time is not a
+// refusal: the state will show the outcome.
 func (s *Shell) refusal(ctx context.Context, ref string) error {
 	path := gpath(tamRoot, "features-state", keyed{"feature", "feature-ref", ref}, "state")
 	for range refusalLooks {
@@ -114,11 +123,11 @@ func (s *Shell) refusal(ctx context.Context, ref string) error {
 	return nil
 }
 
-// runningFeatures comes behind all that objects of features name. A feature is enabled
-// last, so that nothing is measured before all is configured.
-func (p *page) runningFeatures(tam tree) {
+// runningFeatures comes after everything that the features' objects name. A feature is enabled
+// last, so that nothing is measured before everything is configured.
+func (p *printout) runningFeatures(tam tree) {
 	for _, f := range features() {
-		var lines page
+		var lines printout
 		for _, o := range f.objects {
 			lines.running("  ", o, o.entries(tam))
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Leaves of a flow group beside its matches.
+// Leaves of a flow group besides its matches.
 var (
 	groupID = leaf{
 		word: "id", help: "Number of the flow group; default the lowest that is free", kind: number(1, maxUint32),
@@ -72,14 +72,14 @@ var groupMatches = []leaf{
 }
 
 var flowGroup = object{
-	tamList: flowGroups, word: "flow-group", help: "Which packets are meant", tally: "Flow Groups",
+	tamList: flowGroups, table: "TAM_FLOWGROUP_TABLE", word: "flow-group", help: "Which packets are meant",
+	tally:  "Flow Groups",
 	leaves: slices.Concat([]leaf{groupID, groupVersion}, groupMatches, []leaf{groupPriority}),
 }
 
-// flowGroupCommand is that of other objects, but "no" may name fields, to remove
-// only those.
+// flowGroupCommand is like that of other objects, but "no" may name fields, to remove only those.
 func flowGroupCommand() *command {
-	cmd := flowGroup.command(inTAM, "")
+	cmd := flowGroup.command(inTAM)
 	for _, l := range flowGroup.leaves {
 		if l.word != groupID.word {
 			cmd.no.options = append(cmd.no.options, opt(kw(l.word, cmp.Or(l.undo, l.help))))
@@ -144,8 +144,8 @@ func setFlowGroup(ctx context.Context, c *call) error {
 	return c.sh.putFlowGroup(ctx, name, d, id, !found.exists())
 }
 
-// putFlowGroup writes the entry. A new flow group without id gets the lowest
-// that is not used, and another when somebody else takes that one meanwhile.
+// putFlowGroup writes the entry. A new flow group without id gets the lowest unused one, and
+// another if somebody else takes that one meanwhile.
 func (s *Shell) putFlowGroup(ctx context.Context, name string, d draft, id uint64, isNew bool) error {
 	picks := isNew && id == 0
 	for {
@@ -170,15 +170,14 @@ func (s *Shell) putFlowGroup(ctx context.Context, name string, d draft, id uint6
 	}
 }
 
-// idPool remembers which flow group ids are used; below free all are.
+// idPool remembers which flow group ids are used; all below free are.
 type idPool struct {
 	used map[uint64]bool
 	free uint64
 }
 
-// freeID is the lowest flow group id that is not used. The used ones are asked
-// for once: who takes one meanwhile makes the write fail, and they are asked for
-// again.
+// freeID returns the lowest unused flow group id. The used ones are fetched once: if somebody takes
+// one meanwhile, the write fails, and they are fetched again.
 func (s *Shell) freeID(ctx context.Context) (uint64, error) {
 	pool := s.ids
 	if pool == nil {

@@ -3,46 +3,50 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// mode is a place in the shell: it says which commands are known and what
-// they apply to.
-type mode uint8
+// mode is a mode of the shell: it says which commands are known and what they apply to. Each
+// feature of TAM has one, of the name of its keyword.
+type mode string
 
 const (
-	modeExec mode = iota
-	modeConfig
-	modeTAM
-	modeTailStamp
-	modeAltMark
-	modeFlyMon
-	modeTableRecord
-	modeInterface
-	modePipe // not a place: the grammar of what follows "|"
+	modeExec      mode = ""
+	modeConfig    mode = "config"
+	modeTAM       mode = "tam"
+	modeInterface mode = "interface"
+	modePipe      mode = "|" // not a place: the grammar of what follows "|"
 )
 
-// places are the modes below exec mode: the one above each, and what the prompt says.
-var places = map[mode]struct {
-	parent mode
-	prompt string
-}{
-	modeConfig:      {modeExec, "(config)"},
-	modeTAM:         {modeConfig, "(config-tam)"},
-	modeTailStamp:   {modeTAM, "(config-tam-ts)"},
-	modeAltMark:     {modeTAM, "(config-tam-am)"},
-	modeFlyMon:      {modeTAM, "(config-tam-fm)"},
-	modeTableRecord: {modeTAM, "(config-tam-tr)"},
-	modeInterface:   {modeConfig, "(conf-if-IFACE)"},
+// submode is a mode below exec mode: the one above it, and what the prompt says.
+type submode struct {
+	mode, parent mode
+	prompt       string
+}
+
+func submodes() []submode {
+	list := []submode{{modeConfig, modeExec, "(config)"}, {modeTAM, modeConfig, "(config-tam)"}}
+	for _, f := range features() {
+		list = append(list, submode{f.mode(), modeTAM, "(config-tam-" + f.prompt + ")"})
+	}
+	return append(list, submode{modeInterface, modeConfig, "(conf-if-IFACE)"})
+}
+
+// below says where a mode is; false: it is exec mode.
+func (m mode) below() (submode, bool) {
+	all := submodes()
+	if i := slices.IndexFunc(all, func(p submode) bool { return p.mode == m }); i >= 0 {
+		return all[i], true
+	}
+	return submode{mode: m, parent: m}, false
 }
 
 // parent is the mode that `exit` returns to, and the one whose commands are
 // tried when the present mode does not know a command.
 func (m mode) parent() (mode, bool) {
-	if p, ok := places[m]; ok {
-		return p.parent, true
-	}
-	return m, false
+	p, ok := m.below()
+	return p.parent, ok
 }
 
 // element is one word of a command's grammar: a keyword or a parameter.
@@ -61,11 +65,11 @@ type argKind struct {
 	live    func(ctx context.Context, s *Shell) ([]string, error) // values that exist now, for TAB and ?
 	list    bool                                                  // several values with commas between
 
-	toTree   func(text string) any    // the canonical text as the tree has it, or nil: leave it out; nil: a string
+	toTree   func(text string) any    // the canonical text in the tree; nil result: left out; nil: a string
 	fromTree func(text string) string // the inverse; nil: as it is
 }
 
-// json is a value as the tree has it. Without a kind a keyword stands alone, and says true.
+// json returns a value as the tree represents it. Without a kind a keyword stands alone, and means true.
 func (k *argKind) json(text string) any {
 	switch {
 	case k == nil:
@@ -76,7 +80,7 @@ func (k *argKind) json(text string) any {
 	return k.toTree(text)
 }
 
-// words are a value of the tree as a command takes it.
+// words returns a value of the tree as a command takes it.
 func (k *argKind) words(text string) string {
 	if k == nil || k.fromTree == nil {
 		return text
@@ -109,7 +113,7 @@ type call struct {
 	no   bool
 }
 
-// has tells whether an option keyword or parameter was named.
+// has reports whether an option keyword or parameter was given.
 func (c *call) has(name string) bool { _, ok := c.args[name]; return ok }
 
 func kw(word, help string) element { return element{word: word, help: help} }
@@ -147,7 +151,7 @@ func seq(parts ...any) form {
 	return f
 }
 
-// same is a command that "no" takes back in the same words.
+// same is a command that "no" undoes in the same words.
 func same(modes []mode, do func(context.Context, *call) error, parts ...any) *command {
 	f := seq(parts...)
 	return &command{modes: modes, form: f, no: &f, do: do}
@@ -185,7 +189,7 @@ func compile(table []*command) grammar {
 	}
 	for _, p := range g[modeExec] {
 		p.fixed = append(words("do"), p.fixed...)
-		for _, m := range configuring {
+		for _, m := range configuring() {
 			g[m] = append(g[m], p)
 		}
 	}

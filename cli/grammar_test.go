@@ -8,6 +8,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// Modes of features.
+const (
+	modeTailStamp   mode = "tail-stamping"
+	modeAltMark     mode = "alt-mark"
+	modeFlyMon      mode = "flymon"
+	modeTableRecord mode = "table-record"
+)
+
 // at brings the session into a mode.
 func (s *session) at(t *testing.T, m mode) {
 	t.Helper()
@@ -234,7 +242,7 @@ func TestCommandTable(t *testing.T) {
 	for m, forms := range compile(commandTable()) {
 		for _, p := range forms {
 			if m != modePipe && (p.cmd.do == nil) == (p.cmd.show == nil) {
-				t.Errorf("mode %d: %v has not exactly one action", m, p.fixed)
+				t.Errorf("mode %q: %v has not exactly one action", m, p.fixed)
 			}
 			elements := p.fixed
 			for _, o := range p.options {
@@ -242,7 +250,7 @@ func TestCommandTable(t *testing.T) {
 			}
 			for _, e := range elements {
 				if e.help == "" {
-					t.Errorf("mode %d: %q%s has no help", m, e.word, e.name)
+					t.Errorf("mode %q: %q%s has no help", m, e.word, e.name)
 				}
 			}
 		}
@@ -276,7 +284,7 @@ func FuzzLine(f *testing.F) {
 			}
 		}
 		parts, _ := stages(tokens)
-		for _, m := range anywhere {
+		for _, m := range anywhere() {
 			_, _, err := g.parse(m, line, parts[0])
 			if err != nil && err.Error() == "" {
 				t.Fatal("empty error")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// liveTimeout bounds the question for values that TAB and ? ask the server.
+// liveTimeout bounds the requests that TAB and ? make for values.
 const liveTimeout = 2 * time.Second
 
 // candidate is one thing that may be written at a place in a line.
@@ -185,7 +185,7 @@ func (s *Shell) completion(ctx context.Context, before string) (extended string,
 	return before, texts
 }
 
-// commonPrefixFold is the longest text, as a spells it, that both begin with.
+// commonPrefixFold returns the longest common prefix, ignoring case, as a spells it.
 func commonPrefixFold(a, b string) string {
 	n := 0
 	for i, r := range a {

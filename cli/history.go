@@ -16,8 +16,8 @@ type history struct {
 	file  *os.File
 }
 
-// openHistory reads an earlier session's lines. Without a file, or when the
-// file fails, the history lives in memory alone.
+// openHistory reads an earlier session's lines. Without a file, or if the file fails, the history
+// is only in memory.
 func openHistory(name string) (*history, error) {
 	h := &history{}
 	if name == "" {

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// notYet is the reason of what the switch has not reported on.
+// notYet is the reason for objects that the switch has not reported on.
 const notYet = "the switch has not said yet what became of it"
 
-// outdated are the leaves of a state that do not hold once the configuration changed.
+// outdated are the leaves of a state that are no longer valid once the configuration changed.
 var outdated = []string{"status", "reason", "since"}
 
-// inForce is an entry with its state as it is right now: behind a change the
-// switch may have reported nothing yet, or may report on what was before.
+// inForce returns an entry with its current state: after a change the switch may not have reported
+// yet, or may still report on what was before.
 func inForce(e tree) tree {
 	state := e.at("state")
 	reason := strings.Join(state.texts("not-in-force"), "; ")
 	switch {
 	case lingers(e): // whatever it reports of itself is outdated
 		return pending(asConfigured(e), reason)
-	case inactive(state): // it reports itself what is wrong
+	case inactive(state): // the state itself says what is wrong
 		return e
 	case state.word("status") == "" && e.at("config").exists():
 		reason = notYet
@@ -31,12 +31,12 @@ func inForce(e tree) tree {
 	return pending(e, reason)
 }
 
-// lingers tells whether an entry is deleted, but still in the switch.
+// lingers reports whether an entry is deleted, but still in the switch.
 func lingers(e tree) bool {
 	return e.name() != "" && !e.at("config").exists() && e.at("state", "not-in-force").exists()
 }
 
-// asConfigured is an entry that lingers with its state in the place of its config, to be shown.
+// asConfigured returns a lingering entry with its state in place of its config, to be shown.
 func asConfigured(e tree) tree {
 	m, ok := e.v.(map[string]any)
 	if !ok {
@@ -54,8 +54,8 @@ func asConfigured(e tree) tree {
 	return tree{out}
 }
 
-// withLingering are the entries that are configured and those that linger, by what a server says
-// of config and state; of each its name, and its parts so far.
+// withLingering returns the configured entries and those that linger, from what a server says of
+// config and state; each with its name and its parts so far.
 func withLingering(configs, states []tree) []map[string]any {
 	var out []map[string]any
 	seen := map[string]bool{}
@@ -73,7 +73,7 @@ func withLingering(configs, states []tree) []map[string]any {
 	return out
 }
 
-// pending is an entry that is not in force, for a reason.
+// pending returns an entry as not in force, for a reason.
 func pending(e tree, reason string) tree {
 	entry, _ := e.v.(map[string]any)
 	reported, _ := e.at("state").v.(map[string]any)
@@ -90,7 +90,7 @@ func pending(e tree, reason string) tree {
 	return tree{out}
 }
 
-// allInForce is inForce of entries.
+// allInForce applies inForce to entries.
 func allInForce(entries []tree) []tree {
 	out := make([]tree, len(entries))
 	for i, e := range entries {
@@ -99,8 +99,7 @@ func allInForce(entries []tree) []tree {
 	return out
 }
 
-// withGroups is sessions with what of their flow groups is not in force: a session of
-// a match that is not in force is not either.
+// withGroups marks sessions whose flow group is not in force: then the session is not either.
 func (s *Shell) withGroups(ctx context.Context, sessions []tree) ([]tree, error) {
 	groups := map[string]tree{}
 	for _, e := range sessions {

@@ -9,28 +9,28 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// leaf is a leaf of the configuration, described once: how a command says it,
-// where it is in the tree, how it is shown. The commands that set and remove it,
-// the running configuration and the show command of one object follow from it.
+// leaf is a leaf of the configuration, described once: how it is written in a command, where it is
+// in the tree, how it is shown. The commands that set and remove it, the running configuration and
+// the show command of one object follow from it.
 type leaf struct {
 	word  string   // keyword of the command; empty: the leaf is only shown
 	help  string   // of the keyword
-	kind  *argKind // of the value; nil: the keyword alone says true
+	kind  *argKind // of the value; nil: the keyword alone means true
 	value string   // help of the value; empty: the keyword's
 	undo  string   // help of the keyword behind "no"; empty: the keyword's
 
 	name string // in the tree; empty: the keyword
 	box  string // container that it is in, below the entry; "ip" is ipv4 or ipv6
-	mask string // leaf of the mask that its value has behind "/"
+	mask string // leaf of the mask that follows its value behind "/"
 
-	need    bool   // the command must say it
-	def     string // what holds without it; the running configuration leaves it out
-	fill    string // what a command writes that does not say it
+	need    bool   // required in the command
+	def     string // its default, which the running configuration leaves out
+	fill    string // what a command without it writes
 	alias   bool   // another word for a leaf that has one
-	inverse bool   // the keyword alone says false, and "no" of it true
+	inverse bool   // the keyword alone means false, and "no" means true
 
 	label  string              // in show commands; empty: not shown
-	show   func(e tree) string // how it is shown; nil: as the command says it
+	show   func(e tree) string // how it is shown; nil: as in the command
 	always bool                // shown with its default too
 	cell   column              // in the table of all entries; no head: not there
 }
@@ -41,7 +41,7 @@ const wholeMask = "ff:ff:ff:ff:ff:ff"
 // leafName is its name in the tree.
 func (l leaf) leafName() string { return cmp.Or(l.name, l.word) }
 
-// elements are the leaf's words in a command.
+// elements returns the leaf's words in a command.
 func (l leaf) elements() []element {
 	out := []element{kw(l.word, l.help)}
 	if l.kind != nil {
@@ -61,8 +61,8 @@ func (l leaf) places() [][]string {
 	return [][]string{{l.box, "config"}}
 }
 
-// text is what is configured in an entry of the tree, as the command takes it;
-// empty when nothing is.
+// text returns what is configured in an entry of the tree, as the command takes it; empty if
+// nothing is.
 func (l leaf) text(e tree) string {
 	for _, place := range l.places() {
 		box := e.at(place...)
@@ -80,7 +80,7 @@ func (l leaf) text(e tree) string {
 	return ""
 }
 
-// shown is the leaf's value in show commands: as configured or, failing that, as it is.
+// shown returns the leaf's value in show commands: as configured or, failing that, the state.
 func (l leaf) shown(e tree) string {
 	if l.show != nil {
 		return l.show(e)
@@ -91,8 +91,8 @@ func (l leaf) shown(e tree) string {
 	return l.kind.words(e.text("state", l.leafName()))
 }
 
-// words are the leaf's words in the running configuration, each with a blank in
-// front; empty where its default holds.
+// words returns the leaf's words in the running configuration, each with a blank in front; empty if
+// it has its default.
 func (l leaf) words(e tree) string {
 	v := l.text(e)
 	switch {
@@ -106,8 +106,8 @@ func (l leaf) words(e tree) string {
 	return " " + l.word + " " + quote(v)
 }
 
-// leaves writes those of an entry that there is something to say of.
-func (p *page) leaves(width int, e tree, leaves ...leaf) {
+// leaves writes those leaves of an entry that have something to show.
+func (p *printout) leaves(width int, e tree, leaves ...leaf) {
 	for _, l := range leaves {
 		if l.label == "" {
 			continue
@@ -118,7 +118,7 @@ func (p *page) leaves(width int, e tree, leaves ...leaf) {
 	}
 }
 
-// put writes what a command says of the leaf into the entry of a Set.
+// put writes the leaf's value from a command into the entry of a Set.
 func (l leaf) put(d draft, text string) {
 	config := d.config(l.box)
 	if l.mask != "" {
@@ -134,8 +134,8 @@ func (l leaf) put(d draft, text string) {
 	}
 }
 
-// single is the command of a leaf that is in no list: at is the path of what
-// holds it, or why it has none here. before are the words in front of its own.
+// single returns the command of a leaf outside of lists: at returns the path of its container, or
+// an error if there is none here. before are the words in front of its own.
 func (l leaf) single(modes []mode, at func(c *call) (*gpb.Path, error), before ...element) *command {
 	form := form{fixed: append(slices.Clone(before), kw(l.word, l.help))}
 	no := form

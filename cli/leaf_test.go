@@ -110,7 +110,7 @@ func modeOf(o object) mode {
 	for _, f := range features() {
 		for _, its := range f.objects {
 			if its.container == o.container {
-				return f.mode
+				return f.mode()
 			}
 		}
 	}
@@ -197,7 +197,7 @@ func checkShown(t *testing.T, s *session, o object, name string, commands []leaf
 		if e.name() != name {
 			continue
 		}
-		var p page
+		var p printout
 		p.leaves(flowWidth, e, o.leaves...)
 		for _, c := range commands {
 			if c.written != "" && !strings.Contains(p.String(), c.label) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -12,19 +13,14 @@ import (
 // tamList is one of the lists below tam, whose entries have a name.
 type tamList struct{ what, container, list string }
 
-// Lists of the tree.
+// Lists of the tree; those of features stand with them.
 var (
-	collectors      = tamList{"collector", "collectors", "collector"}
-	samplers        = tamList{"sampler", "samplers", "sampler"}
-	flowGroups      = tamList{"flow group", "flowgroups", "flowgroup"}
-	stampSessions   = tamList{"tail-stamping session", "tailstamping-sessions", "tailstamping-session"}
-	altMarkSessions = tamList{"alternate marking session", "tamtam-altmark:alt-mark-sessions", "alt-mark-session"}
-	flyMonTasks     = tamList{"FlyMon task", "tamtam-flymon:flymon-tasks", "flymon-task"}
-	flyMonQueries   = tamList{"FlyMon query", "tamtam-flymon:flymon-queries", "flymon-query"}
-	recordSessions  = tamList{"table recording session", "tamtam-tablerecord:tablerecord-sessions", "tablerecord-session"}
+	collectors = tamList{"collector", "collectors", "collector"}
+	samplers   = tamList{"sampler", "samplers", "sampler"}
+	flowGroups = tamList{"flow group", "flowgroups", "flowgroup"}
 )
 
-// path leads to an entry, or to what is below it.
+// path returns the path of an entry, or of something below it.
 func (l tamList) path(name string, below ...any) *gpb.Path {
 	return gpath(append([]any{tamRoot, l.container, keyed{l.list, "name", name}}, below...)...)
 }
@@ -47,7 +43,7 @@ func (l tamList) names() *argKind {
 	return &argKind{label: "<name>", parse: parseName, live: liveNames(tamRoot, l.container, keyed{l.list, "name", "*"})}
 }
 
-// missing says that there is no such entry.
+// missing is the error that there is no such entry.
 func (l tamList) missing(name string) error { return fmt.Errorf("%s %s does not exist", l.what, name) }
 
 // remove deletes an entry that exists.
@@ -55,31 +51,32 @@ func (l tamList) remove(ctx context.Context, c *call) error {
 	return c.sh.removeEntry(ctx, l.what+" "+c.args["name"], l.path(c.args["name"]))
 }
 
-// object is what the entries of a list are: their command, what the running
-// configuration says of them and what is shown of one follow from its leaves.
+// object describes the entries of a list: their command, the running configuration and what is
+// shown of one follow from its leaves.
 type object struct {
 	tamList
+	table   string // of CONFIG_DB, with the entries
 	word    string // keyword of the command
 	help    string // of the keyword
 	leaves  []leaf // in the order in which they are shown
-	replace bool   // a command writes the whole entry: what it does not say has its default
-	tally   string // label of their number in the summary; empty: not there
+	replace bool   // a command writes the whole entry: leaves that it omits get their defaults
+	tally   string // label of their number in the summary; empty: not shown
 
-	title string                // label of the name of the one that is shown
-	width int                   // where the colon stands then
-	head  column                // of the names, in the table of all
-	more  func(p *page, e tree) // writes what else is known of one
+	title string                    // label of the name when one is shown
+	width int                       // column of the colon then
+	head  column                    // of the names, in the table of all
+	more  func(p *printout, e tree) // writes what else is known of one
 }
 
-// form is how the command begins: behind a phrase the keyword and a name.
-func (o object) form(phrase string) form {
+// form is how the command begins: behind what is before it the keyword and a name.
+func (o object) form(before ...any) form {
 	noun := strings.ReplaceAll(o.word, "-", " ")
-	return seq(phrase, kw(o.word, o.help), arg("name", o.names(), "Name of the "+noun))
+	return seq(append(slices.Clone(before), kw(o.word, o.help), arg("name", o.names(), "Name of the "+noun))...)
 }
 
-// command makes, changes and removes an entry.
-func (o object) command(modes []mode, phrase string) *command {
-	form, no := o.form(phrase), o.form(phrase)
+// command returns the command that creates, changes and removes an entry.
+func (o object) command(modes []mode, before ...any) *command {
+	form, no := o.form(before...), o.form(before...)
 	for _, l := range o.leaves {
 		switch {
 		case l.word == "":
@@ -92,7 +89,7 @@ func (o object) command(modes []mode, phrase string) *command {
 	return &command{modes: modes, form: form, no: &no, do: o.set}
 }
 
-// draft is an entry as a Set has it.
+// draft is an entry in the form of a Set.
 type draft struct {
 	module string
 	family string // ipv4 or ipv6: where leaves of "ip" go
@@ -103,7 +100,7 @@ func (o object) draft(name string) draft {
 	return draft{module: o.module(), entry: listed(o.module(), map[string]any{"name": name}, nil)}
 }
 
-// config is what holds the leaves of a container of the entry.
+// config returns the node that holds the leaves of a container of the entry.
 func (d draft) config(box string) map[string]any {
 	switch box {
 	case "":
@@ -118,7 +115,7 @@ func (d draft) config(box string) map[string]any {
 	return d.entry[box].(map[string]any)["config"].(map[string]any)
 }
 
-// fill writes what a command says into the entry.
+// fill writes the arguments of a command into the entry.
 func (o object) fill(d draft, args map[string]string) {
 	for _, l := range o.leaves {
 		text, named := args[l.word]
@@ -137,8 +134,8 @@ func (o object) set(ctx context.Context, c *call) error {
 	return c.sh.client.set(ctx, change{path: o.path(c.args["name"]), value: d.entry, replace: o.replace})
 }
 
-// running writes the commands that make entries.
-func (p *page) running(indent string, o object, entries []tree) {
+// running writes the commands that create entries.
+func (p *printout) running(indent string, o object, entries []tree) {
 	for _, e := range entries {
 		words := ""
 		for _, need := range []bool{true, false} {
@@ -166,9 +163,9 @@ func (l tamList) read(ctx context.Context, c *call) (entries []tree, data map[st
 	return allInForce(found.sorted(l.list)), one("openconfig-tam:"+l.container, found), err
 }
 
-// readParts gets containers of the list's entries, or of the one that the call
-// names: config and state first. Entries are those that are configured, or deleted and
-// not yet out of the switch.
+// readParts gets containers of the list's entries, or of the one that the call names: config and
+// state first. Entries are those that are configured, and deleted ones that are still in the
+// switch.
 func (l tamList) readParts(ctx context.Context, c *call, more ...string) ([]tree, map[string]any, error) {
 	parts := append([]string{"config", "state"}, more...)
 	name := cmp.Or(c.args["name"], "*")
@@ -212,7 +209,7 @@ func (o object) shown(ctx context.Context, c *call) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	return framed(data, func(p *page) {
+	return framed(data, func(p *printout) {
 		if c.has("name") {
 			p.object(o, entries[0])
 		} else {
@@ -222,7 +219,7 @@ func (o object) shown(ctx context.Context, c *call) (*view, error) {
 }
 
 // object writes all of an entry.
-func (p *page) object(o object, e tree) {
+func (p *printout) object(o object, e tree) {
 	p.field(o.width, o.title, e.name())
 	p.leaves(o.width, e, o.leaves...)
 	if o.more != nil {
@@ -232,7 +229,7 @@ func (p *page) object(o object, e tree) {
 }
 
 // objects writes a line for each entry.
-func (p *page) objects(o object, entries []tree) {
+func (p *printout) objects(o object, entries []tree) {
 	columns := []column{o.head}
 	rows := make([][]string, len(entries))
 	for i, e := range entries {

@@ -86,10 +86,10 @@ func (p position) nexts() []next {
 	return out
 }
 
-// complete tells whether a command may end at p.
+// complete reports whether a command may end at p.
 func (p position) complete() bool { return p.at == len(p.fixed) && p.option < 0 }
 
-// bind is the position behind n with the value that was read.
+// bind returns the position behind n, with the value that was read.
 func (n next) bind(name, value string) position {
 	args := maps.Clone(n.then.args)
 	if args == nil {

@@ -9,8 +9,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// showRunning writes the configuration as the commands that make it. Read back
-// with -f, or pasted at the prompt, they make it again.
+// showRunning writes the configuration as commands. Read back with -f, or pasted at the prompt,
+// they restore it.
 func showRunning(ctx context.Context, c *call) (*view, error) {
 	roots := []string{tamRoot, interfacesRoot, vlansRoot, routingRoot, fdbRoot}
 	paths := make([]*gpb.Path, len(roots))
@@ -30,7 +30,7 @@ func showRunning(ctx context.Context, c *call) (*view, error) {
 	for i, root := range roots {
 		maps.Copy(data, one(root, found[i]))
 	}
-	text := func(p *page) {
+	text := func(p *printout) {
 		p.line("configure terminal")
 		p.runningLinks(interfaces, vlans)
 		p.runningTAM(tam)
@@ -49,7 +49,7 @@ func showRunningTAM(ctx context.Context, c *call) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := func(p *page) {
+	text := func(p *printout) {
 		p.line("configure terminal")
 		p.runningTAM(found)
 		for _, name := range attachedInterfaces(found) {
@@ -63,9 +63,9 @@ func showRunningTAM(ctx context.Context, c *call) (*view, error) {
 	return &view{one(tamRoot, found), text}, nil
 }
 
-// runningLinks writes what makes interfaces: breakouts first, since they give
-// the ports that the rest names.
-func (p *page) runningLinks(interfaces, vlans tree) {
+// runningLinks writes what creates interfaces: breakouts first, since they create the ports that
+// the rest names.
+func (p *printout) runningLinks(interfaces, vlans tree) {
 	for _, i := range interfaces.sorted("interface") {
 		for _, g := range i.items("breakout-mode", "groups", "group") {
 			if mode := breakoutOf(g); mode != "" {
@@ -81,8 +81,8 @@ func (p *page) runningLinks(interfaces, vlans tree) {
 
 // runningTAM writes the mode config-tam up to its features. Flow groups that
 // have an id come before those that will get one.
-func (p *page) runningTAM(tam tree) {
-	var lines page
+func (p *printout) runningTAM(tam tree) {
+	var lines printout
 	lines.singles(" ", tam.at("switch"), switchLeaves...)
 	for _, o := range []object{collector, sampler} {
 		lines.running(" ", o, o.entries(tam))
@@ -96,7 +96,7 @@ func (p *page) runningTAM(tam tree) {
 }
 
 // singles writes the commands of leaves that are in no list, each on a line.
-func (p *page) singles(indent string, t tree, leaves ...leaf) {
+func (p *printout) singles(indent string, t tree, leaves ...leaf) {
 	for _, l := range leaves {
 		if words := l.words(t); words != "" {
 			p.line("%s%s", indent, words[1:])
@@ -106,7 +106,7 @@ func (p *page) singles(indent string, t tree, leaves ...leaf) {
 
 // block writes lines under the command that enters their mode; no lines, no
 // block.
-func (p *page) block(head string, lines *page) {
+func (p *printout) block(head string, lines *printout) {
 	if lines.Len() > 0 {
 		p.line("%s\n%s!", head, lines)
 	}
@@ -127,7 +127,7 @@ func attachedInterfaces(tam tree) []string {
 	return naturally(out)
 }
 
-func (p *page) runningAttached(iface string, tam tree) {
+func (p *printout) runningAttached(iface string, tam tree) {
 	for _, g := range tam.sorted("flowgroups", "flowgroup") {
 		for _, i := range g.texts("config", "interfaces") {
 			if i == iface {
@@ -139,7 +139,7 @@ func (p *page) runningAttached(iface string, tam tree) {
 
 // runningInterfaces writes the mode of each interface: port channels first,
 // since ports join them.
-func (p *page) runningInterfaces(interfaces, vlans, tam tree) {
+func (p *printout) runningInterfaces(interfaces, vlans, tam tree) {
 	channel := map[string]string{} // of a member
 	var ports, channels []tree
 	for _, i := range interfaces.sorted("interface") {
@@ -174,7 +174,7 @@ func spaced(name string) string {
 	return name
 }
 
-func (p *page) runningVLANs(iface string, vlans tree) {
+func (p *printout) runningVLANs(iface string, vlans tree) {
 	for _, v := range vlans.sortedBy("vlan-id", "vlan") {
 		for _, m := range v.items("members", "member") {
 			switch {
@@ -194,29 +194,31 @@ const configTables = "tamtam-status:config-tables"
 // shownTables are the tables of CONFIG_DB whose rows the running configuration
 // has commands for.
 func shownTables() []string {
-	return []string{
+	list := []string{
 		"PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER", "VLAN", "VLAN_MEMBER", "BREAKOUT_CFG", "SWITCH", "FDB",
 		"INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE", "LOOPBACK_INTERFACE", "STATIC_ROUTE", "NEIGH",
-		"TAM_SWITCH_TABLE", "TAM_FEATURES_TABLE", "TAM_COLLECTORS_TABLE", "TAM_SAMPLINGRATE_TABLE", "TAM_FLOWGROUP_TABLE",
-		"TAM_TAILSTAMPING_TABLE", "TAM_ALTMARK_TABLE", "TAM_FLYMON_TASK_TABLE", "TAM_FLYMON_QUERY_TABLE",
-		"TAM_TABLERECORD_TABLE",
+		"TAM_SWITCH_TABLE", "TAM_FEATURES_TABLE",
 	}
+	for _, o := range objects() {
+		list = append(list, o.table)
+	}
+	return list
 }
 
-// leftOut names, in comments, what is in CONFIG_DB and not in what was written
-// above. Of the ACL rules those are above that are the match of a flow group, but
-// for fields that no command can say.
-func (p *page) leftOut(tables, tam tree) {
+// leftOut names, in comments, what is in CONFIG_DB but not written above. ACL rules that are the
+// match of a flow group are above, except fields that no command can express.
+func (p *printout) leftOut(tables, tam tree) {
 	above := map[string]uint64{}
 	for _, g := range tam.items("flowgroups", "flowgroup") {
 		if g.text("config", "priority") != "" { // it has a rule
 			above["ACL_RULE"]++
 		}
 	}
-	var lines page
+	shown := shownTables()
+	var lines printout
 	for _, t := range tables.sorted("table") {
 		rows, known := t.count("state", "rows")
-		if slices.Contains(shownTables(), t.name()) || known && rows <= above[t.name()] {
+		if slices.Contains(shown, t.name()) || known && rows <= above[t.name()] {
 			continue
 		}
 		switch n := rows - above[t.name()]; {

@@ -45,7 +45,8 @@ func (s *Shell) Close() error { return s.client.close() }
 // Prompt is what an interactive session shows before the next command, for
 // example "sonic(config-tam)# ".
 func (s *Shell) Prompt() string {
-	return s.conf.Hostname + strings.Replace(places[s.mode].prompt, "IFACE", s.iface, 1) + "# "
+	at, _ := s.mode.below()
+	return s.conf.Hostname + strings.Replace(at.prompt, "IFACE", s.iface, 1) + "# "
 }
 
 // Exec runs one command line in the present mode. Blank lines and lines that
@@ -122,7 +123,7 @@ func (s *Shell) run(ctx context.Context, line string) error {
 	return v.print(s.conf.Out, pipes)
 }
 
-// warn tells the user something beside the output.
+// warn writes a warning for the user, apart from the output.
 func (s *Shell) warn(format string, args ...any) {
 	fmt.Fprintf(s.conf.Err, "%%Warning: "+format+"\n", args...)
 }

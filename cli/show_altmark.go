@@ -13,7 +13,7 @@ import (
 const altMarkResults = "tamtam-altmark:alt-mark-results"
 
 // altMarkState writes what is in effect of a session, and its last period.
-func (p *page) altMarkState(e tree) {
+func (p *printout) altMarkState(e tree) {
 	state := e.at("state")
 	p.optional(flowWidth,
 		"Guard", duration(state.text("guard")), "Engine", state.text("engine"), "Timing", state.text("timing"))

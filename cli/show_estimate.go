@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// estimates writes a table of the entries of a list of estimates, and below it
-// what their bounds are from.
-func (p *page) estimates(head, leaf string, entries []tree) {
+// estimates writes a table of a list of estimates, and below it the theories of their bounds.
+func (p *printout) estimates(head, leaf string, entries []tree) {
 	columns := append([]column{{head, 12, 2}}, estimateColumns...)
 	var rows [][]string
 	var bounds theories
@@ -23,8 +22,8 @@ func (p *page) estimates(head, leaf string, entries []tree) {
 	p.after(bounds.lines())
 }
 
-// theories are what the bounds of a table are from, with the rows that each is of.
-// Exact values need none.
+// theories are those that the bounds of a table come from, each with its rows. Exact values need
+// none.
 type theories struct {
 	texts []string // in the order of the table
 	rows  map[string][]string
@@ -68,8 +67,8 @@ func (t *theories) lines() []string {
 
 var estimateColumns = []column{{"Estimate", 10, 2}, {"Bound", 12, 2}, {"Exact", 10, 2}, {"Error", 7, 0}}
 
-// estimateCells are an estimate, its bounds as distances, the exact value where
-// the chip knows it, and how far it is.
+// estimateCells returns an estimate, its bounds as distances, the exact value if the chip knows it,
+// and the error.
 func estimateCells(s tree) []string {
 	v, ok := number64(s, "estimate")
 	if !ok {
@@ -93,7 +92,7 @@ const (
 	noBound    = "no bound"
 )
 
-// rounding is what the digits of the tree's numbers may make of two equal distances.
+// rounding is how far two equal distances may differ after the tree's numbers were rounded.
 const rounding = 0.0003
 
 // boundText is "± 3 (95 %)", or with two sides "-3 +0 (95 %)".
@@ -141,7 +140,7 @@ func quantity(t tree, leaf string) string {
 	return plain(v)
 }
 
-// plain writes a number with as many digits as are of use.
+// plain writes a number with a useful number of digits.
 func plain(v float64) string {
 	digits := 4
 	switch a := math.Abs(v); {
@@ -157,7 +156,7 @@ func plain(v float64) string {
 	return s
 }
 
-// percent writes a part of one.
+// percent writes a share as a percentage.
 func percent(t tree, leaf string) string {
 	v, ok := number64(t, leaf)
 	if !ok {

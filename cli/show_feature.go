@@ -9,8 +9,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// feature is the state of a feature as it is right now, and what the switch says of it, as
-// data of a view.
+// feature returns the current state of a feature, and what the switch reports of it, as data of a
+// view.
 func (s *Shell) feature(ctx context.Context, ref string) (state tree, reported map[string]any, err error) {
 	features, states, err := s.features(ctx)
 	if err != nil {
@@ -30,19 +30,19 @@ func (s *Shell) feature(ctx context.Context, ref string) (state tree, reported m
 	return state, reported, nil
 }
 
-// showFeature shows what a feature is.
+// showFeature shows the status of a feature.
 func showFeature(ref string) func(context.Context, *call) (*view, error) {
 	return func(ctx context.Context, c *call) (*view, error) {
 		state, data, err := c.sh.feature(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
-		return framed(data, func(p *page) { p.featureStatus(flowWidth, state) }), nil
+		return framed(data, func(p *printout) { p.featureStatus(flowWidth, state) }), nil
 	}
 }
 
-// featureStatus writes what a feature is, and why.
-func (p *page) featureStatus(width int, state tree) {
+// featureStatus writes the status of a feature, and the reason.
+func (p *printout) featureStatus(width int, state tree) {
 	p.field(width, "Status", featureStatus(state))
 	p.optional(width, "Reason", state.text("reason"))
 }
@@ -55,8 +55,8 @@ func featureStatus(state tree) string {
 	return "Inactive"
 }
 
-// features are all that there are, with their state; those that the switch says
-// nothing of are not configured, or have just been. data has what the switch says.
+// features returns all features, with their state; those that the switch says nothing about are not
+// configured, or only just were. states has what the switch says.
 func (s *Shell) features(ctx context.Context) (features []tree, states tree, err error) {
 	found, err := s.client.get(ctx, gpb.GetRequest_ALL, gpath(tamRoot, "features"), gpath(tamRoot, "features-state"))
 	if err != nil {
@@ -96,14 +96,14 @@ func allFeatures(configured, states tree) []tree {
 	return out
 }
 
-// answers tells whether a feature's state can be that of one that is wanted, and not of
-// the time before.
+// answers reports whether a feature's state can be that of a feature that was asked for, and not
+// from before.
 func answers(state tree) bool {
 	status := state.word("op-status")
 	return status != "" && (status != "INACTIVE" || state.text("reason") != "")
 }
 
-// featureOf is a feature as the tree has it.
+// featureOf returns a feature in the form of the tree.
 func featureOf(ref, status, reason string) tree {
 	state := map[string]any{"feature-ref": ref, "op-status": status}
 	if reason != "" {
@@ -120,7 +120,7 @@ func showFeatures(ctx context.Context, c *call) (*view, error) {
 	if want := c.args["name"]; want != "" {
 		return featureView(features, want)
 	}
-	return framed(one("openconfig-tam:features-state", states), func(p *page) { p.features(features) }), nil
+	return framed(one("openconfig-tam:features-state", states), func(p *printout) { p.features(features) }), nil
 }
 
 func featureView(features []tree, name string) (*view, error) {
@@ -128,7 +128,7 @@ func featureView(features []tree, name string) (*view, error) {
 		if featureName(f.name()) != name {
 			continue
 		}
-		return framed(entry("openconfig-tam:feature", f), func(p *page) {
+		return framed(entry("openconfig-tam:feature", f), func(p *printout) {
 			p.field(14, "Name", name)
 			p.featureStatus(14, f.at("state"))
 		}), nil
@@ -136,8 +136,8 @@ func featureView(features []tree, name string) (*view, error) {
 	return nil, fmt.Errorf("the switch does not report the feature %s", name)
 }
 
-// features writes the table of features and why one is not what it should be.
-func (p *page) features(features []tree) {
+// features writes the table of features, and why any is not as it should be.
+func (p *printout) features(features []tree) {
 	var rows [][]string
 	var why []string
 	for _, f := range features {

@@ -17,7 +17,7 @@ func showFlyMonTasks(ctx context.Context, c *call) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	return framed(data, func(p *page) {
+	return framed(data, func(p *printout) {
 		if c.has("name") {
 			p.object(flyMonTask, entries[0])
 			p.flyMonEstimates(entries[0])
@@ -28,7 +28,7 @@ func showFlyMonTasks(ctx context.Context, c *call) (*view, error) {
 }
 
 // flyMonTasks writes a line for each task.
-func (p *page) flyMonTasks(entries []tree) {
+func (p *printout) flyMonTasks(entries []tree) {
 	var rows [][]string
 	for _, e := range entries {
 		place := e.at("state", "placement")
@@ -75,8 +75,8 @@ func flyMonEpoch(ms string) string {
 	return duration(ms + "000000")
 }
 
-// flyMonState writes where a task is, and what the last epoch gave.
-func (p *page) flyMonState(e tree) {
+// flyMonState writes where a task is, and the results of the last epoch.
+func (p *printout) flyMonState(e tree) {
 	switch place := e.at("state", "placement"); {
 	case place.exists():
 		p.flyMonPlacement(place)
@@ -87,7 +87,7 @@ func (p *page) flyMonState(e tree) {
 }
 
 // flyMonEstimates writes what was measured.
-func (p *page) flyMonEstimates(e tree) {
+func (p *printout) flyMonEstimates(e tree) {
 	if metrics := e.sortedBy("quantity", "metrics", "metric"); len(metrics) > 0 {
 		p.estimates("Metric", "quantity", metrics)
 	}
@@ -108,7 +108,7 @@ func (p *page) flyMonEstimates(e tree) {
 }
 
 // flyMonPlacement writes where a task is, or would go, and what it takes.
-func (p *page) flyMonPlacement(place tree) {
+func (p *printout) flyMonPlacement(place tree) {
 	head, in := "Placement", "group"
 	if place.text("planned") == "true" {
 		head = "Plan"
@@ -129,7 +129,7 @@ func (p *page) flyMonPlacement(place tree) {
 		"   Translation", translation, "   Expected", place.text("expected"))
 }
 
-func (p *page) flyMonLastEpoch(last tree) {
+func (p *printout) flyMonLastEpoch(last tree) {
 	if !last.exists() {
 		return
 	}
@@ -141,7 +141,7 @@ func (p *page) flyMonLastEpoch(last tree) {
 		"   Flows Cut", unless(counted(last, "flows-cut"), "0"))
 }
 
-// unless is a text, or nothing if it is that word.
+// unless returns a text, or nothing if it equals word.
 func unless(text, word string) string {
 	if text == word {
 		return ""
@@ -167,7 +167,7 @@ func showFlyMonQueries(ctx context.Context, c *call) (*view, error) {
 	}
 	columns := append([]column{{"Name", 11, 2}, {"Task", 11, 2}, {"Flow", 16, 2}, {"Epoch", 10, 2}}, estimateColumns...)
 	columns[len(columns)-1].gap = 2
-	return framed(data, func(p *page) {
+	return framed(data, func(p *printout) {
 		p.table(append(columns, column{"Flags", 5, 0}), rows)
 		p.after(bounds.lines())
 		p.after(others)
@@ -175,8 +175,8 @@ func showFlyMonQueries(ctx context.Context, c *call) (*view, error) {
 	}), nil
 }
 
-// answerOfAnother is a line for a query whose last answer is not of the flow that it is
-// configured with, in those words: it was another when the epoch ended.
+// answerOfAnother returns a line for a query whose last answer is of another flow than the
+// configured one, because it was changed after the epoch ended.
 func answerOfAnother(query, answer tree) []string {
 	task, flow := answer.text("task"), answer.text("flow")
 	if flow == "" || task == query.text("config", "task") && flow == query.text("config", "flow") {

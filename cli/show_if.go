@@ -22,7 +22,7 @@ func (s *Shell) interfaces(ctx context.Context, c *call) ([]tree, map[string]any
 	return found.sorted("interface"), one(interfacesRoot, found), err
 }
 
-// orDash stands for a value that there is none of.
+// orDash replaces an empty value by a dash.
 func orDash(text string) string {
 	if text == "" {
 		return "-"
@@ -50,7 +50,7 @@ func showInterfaceStatus(ctx context.Context, c *call) (*view, error) {
 	}, rows, whyNots(entries)), nil
 }
 
-// adminOf is whether an interface is wanted up.
+// adminOf says whether an interface is configured up.
 func adminOf(e tree) string {
 	if status := e.word("state", "admin-status"); status != "" {
 		return strings.ToLower(status)
@@ -64,7 +64,7 @@ func adminOf(e tree) string {
 	return ""
 }
 
-// speedText writes Mbit/s in the unit that people use.
+// speedText writes Mbit/s in the customary unit.
 func speedText(mbps string) string {
 	n, err := strconv.ParseUint(mbps, 10, 32)
 	if err != nil || n == 0 {

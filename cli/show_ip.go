@@ -40,7 +40,7 @@ func byPrefix(entries []tree) []tree {
 	return entries
 }
 
-// wayText writes a way of a route as routers do.
+// wayText writes a next hop of a route as routers do.
 func wayText(way string) string {
 	to, distance, _ := strings.Cut(way, "#")
 	addr, name, _ := strings.Cut(to, "@")
@@ -78,7 +78,7 @@ func showRoutes(family int) func(context.Context, *call) (*view, error) {
 			return nil, err
 		}
 		lines := routeLines(routing, family)
-		text := func(p *page) {
+		text := func(p *printout) {
 			p.line("Codes: C - connected, S - static, R - of a routing daemon, > - in the ASIC")
 			for _, l := range lines {
 				mark := " "
@@ -215,16 +215,15 @@ func showMACs(ctx context.Context, c *call) (*view, error) {
 	return tableView(one(fdbRoot, fdb), columns, rows, why), nil
 }
 
-// runningRouting writes the addresses and neighbours of interfaces, and routes.
-// What no command can say (an interface's own MTU or MAC, a routed interface
-// without address) is in CONFIG_DB alone.
-func (p *page) runningRouting(routing tree) {
+// runningRouting writes the addresses and neighbours of interfaces, and routes. What no command can
+// express (an interface's own MTU or MAC, a routed interface without address) is only in CONFIG_DB.
+func (p *printout) runningRouting(routing tree) {
 	neighbors := map[string][]tree{}
 	for _, n := range routing.sortedBy("address", "neighbors", "neighbor") {
 		neighbors[n.text("interface")] = append(neighbors[n.text("interface")], n)
 	}
 	for _, i := range routing.sorted("interfaces", "interface") {
-		var lines page
+		var lines printout
 		for _, a := range byPrefix(i.items("addresses", "address")) {
 			lines.line(" %s address %s", familyWord(a.text("prefix")), a.text("prefix"))
 		}
@@ -258,7 +257,7 @@ func (p *page) runningRouting(routing tree) {
 	}
 }
 
-func (p *page) runningFDB(fdb tree) {
+func (p *printout) runningFDB(fdb tree) {
 	p.singles("mac address-table ", fdb, agingTime)
 	for _, e := range fdb.sortedBy("vlan-id", "static-entries", "entry") {
 		p.line("mac address-table %s Vlan %s interface %s", e.text("mac-address"), e.text("vlan-id"), config(e, "port"))

@@ -19,7 +19,7 @@ func showTableRecord(ctx context.Context, c *call) (*view, error) {
 		return nil, err
 	}
 	if c.has("name") {
-		return framed(data, func(p *page) {
+		return framed(data, func(p *printout) {
 			p.field(flowWidth, recordSession.title, entries[0].name())
 			p.leaves(flowWidth, entries[0], recordSession.leaves...)
 			p.recordState(entries[0])
@@ -30,7 +30,7 @@ func showTableRecord(ctx context.Context, c *call) (*view, error) {
 		return nil, err
 	}
 	maps.Copy(data, reported)
-	return framed(data, func(p *page) {
+	return framed(data, func(p *printout) {
 		p.featureStatus(flowWidth, feature)
 		p.line("")
 		p.recordSessions(entries)
@@ -38,7 +38,7 @@ func showTableRecord(ctx context.Context, c *call) (*view, error) {
 }
 
 // recordSessions writes a line for each session.
-func (p *page) recordSessions(entries []tree) {
+func (p *printout) recordSessions(entries []tree) {
 	var rows [][]string
 	for _, e := range entries {
 		plan, counters := e.at("state", "plan"), e.at("state", "counters")
@@ -69,7 +69,7 @@ func ofPossible(plan tree) string {
 }
 
 // recordState writes what became of a session, what it has recorded, and by which plan.
-func (p *page) recordState(e tree) {
+func (p *printout) recordState(e tree) {
 	state, counters := e.at("state"), e.at("state", "counters")
 	notSampled := ""
 	if counters.exists() {
@@ -97,7 +97,7 @@ func collectorOf(e tree) string {
 	return collector
 }
 
-// sent says what of a packet a session sends, and in what.
+// sent says how much of a packet a session sends, and in what encapsulation.
 func sent(e tree) string {
 	text := orDash(config(e, "truncate")) + " bytes of a packet, " + orDash(config(e, "encapsulation"))
 	if config(e, "truncate") == "0" {
@@ -142,13 +142,13 @@ func showTableRecordPlan(ctx context.Context, c *call) (*view, error) {
 		return nil, err
 	}
 	data, _ := plan.v.(map[string]any)
-	return framed(data, func(p *page) {
+	return framed(data, func(p *printout) {
 		p.field(flowWidth, "Session", name)
 		p.recordPlan(plan, true)
 	}), nil
 }
 
-// because is why an object is not in effect, as the end of a sentence.
+// because returns why an object is not in effect, as the end of a sentence.
 func because(state tree) string {
 	status, reason := state.text("status"), state.text("reason")
 	switch {
@@ -176,9 +176,9 @@ func readPlan(text string) (tree, error) {
 	return plan, nil
 }
 
-// recordPlan writes how much a plan tells, and which tables write which bits; with
-// all, also what it was made from.
-func (p *page) recordPlan(plan tree, all bool) {
+// recordPlan writes how much a plan reveals, and which tables write which bits; with all, also what
+// it was made from.
+func (p *printout) recordPlan(plan tree, all bool) {
 	id, _ := plan.count("id")
 	p.field(flowWidth, "Plan", fmt.Sprintf("%d (0x%08x)", id, id))
 	if all {
@@ -232,7 +232,7 @@ func entropyText(plan tree) string {
 	return text
 }
 
-// boundOfPlan says what another plan might tell.
+// boundOfPlan says how much another plan might reveal.
 func boundOfPlan(plan tree) string {
 	got, _ := number64(plan, "entropy")
 	bound, ok := number64(plan, "bound")
@@ -246,7 +246,7 @@ func boundOfPlan(plan tree) string {
 }
 
 // recordedTables writes the tables that write into the record, by container and bit.
-func (p *page) recordedTables(tables []tree) {
+func (p *printout) recordedTables(tables []tree) {
 	slices.SortStableFunc(tables, func(a, b tree) int {
 		return cmp.Or(natural(a.text("container"), b.text("container")), natural(firstBit(a), firstBit(b)))
 	})

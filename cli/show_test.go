@@ -118,6 +118,9 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	s.server.load(t, altMarkTree)
 	s.server.load(t, flyMonTree)
 	s.server.load(t, recordTree(t))
+	for _, f := range features() {
+		s.server.load(t, `{"tam":{"features-state":{"feature":[{"feature-ref":"`+f.ref+`","state":{"op-status":"ACTIVE"}}]}}}`)
+	}
 	g := s.grammar[modeExec]
 	for i := range g {
 		if g[i].cmd.show == nil {

@@ -16,12 +16,12 @@ import (
 // Subscription is what Subscribe asks a switch for.
 type Subscription struct {
 	Paths       []string // as /tam/collectors/collector[name=c1]/state
-	UpdatesOnly bool     // not what there is at the beginning
+	UpdatesOnly bool     // without the initial values
 	Count       int      // end after so many lines; 0: never
 }
 
-// Subscribe prints what there is at paths and what it becomes: a line for each update, the path and
-// the value as JSON, and one for each delete. It uses no session's settings of conf but the server's.
+// Subscribe prints the values at paths and their changes: a line for each update, the path and the
+// value as JSON, and one for each delete. Of conf it uses only what concerns the server.
 func Subscribe(ctx context.Context, conf Config, sub Subscription) error {
 	list := &gpb.SubscriptionList{
 		Mode: gpb.SubscriptionList_STREAM, Encoding: gpb.Encoding_JSON_IETF, UpdatesOnly: sub.UpdatesOnly,
@@ -69,7 +69,7 @@ func Subscribe(ctx context.Context, conf Config, sub Subscription) error {
 	}
 }
 
-// notificationLines has deletes first, as they take effect.
+// notificationLines lists deletes first, as they take effect first.
 func notificationLines(n *gpb.Notification) []string {
 	var lines []string
 	at := func(p *gpb.Path) string {

@@ -238,7 +238,7 @@ func FuzzTableRecordPlan(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var p page
+		var p printout
 		p.recordPlan(plan, true)
 		if strings.ContainsFunc(p.String(), func(r rune) bool { return r < ' ' && r != '\n' }) {
 			t.Errorf("control characters in\n%q", p.String())

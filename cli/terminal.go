@@ -104,8 +104,8 @@ func pump(ctx context.Context, r io.Reader) <-chan []byte {
 	return keys
 }
 
-// interact is the interactive session: prompt, edit, run, and on with the next
-// line whatever came of it.
+// interact is the interactive session: prompt, edit, run, and go on with the next line even after
+// an error.
 func (s *Shell) interact(ctx context.Context, con console) error {
 	rw := struct {
 		io.Reader
@@ -136,7 +136,7 @@ func (s *Shell) interact(ctx context.Context, con console) error {
 	return nil
 }
 
-// readLine edits one line; only meanwhile is the console raw.
+// readLine edits one line; the console is raw only meanwhile.
 func (s *Shell) readLine(con console, editor *term.Terminal) (string, error) {
 	restore, err := con.raw()
 	if err != nil {
@@ -169,8 +169,7 @@ func (s *Shell) printError(err error) {
 	fmt.Fprintf(s.conf.Err, "%s%s^\n%s\n", before, syntax.indent(), errorText(syntax.Reason))
 }
 
-// onKey answers TAB and ? while a line is edited. A ? inside quotes is a
-// character like any other.
+// onKey handles TAB and ? while a line is edited. A ? inside quotes is a character like any other.
 func (s *Shell) onKey(ctx context.Context, w io.Writer, line string, pos int, key rune) (string, int, bool) {
 	before := line[:pos]
 	switch key {

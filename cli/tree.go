@@ -16,13 +16,13 @@ import (
 // data, and so is everything below it.
 type tree struct{ v any }
 
-// exists tells whether there is data; an object without members is none.
+// exists reports whether there is data; an object without members does not count.
 func (t tree) exists() bool {
 	m, isObject := t.v.(map[string]any)
 	return t.v != nil && !(isObject && len(m) == 0)
 }
 
-// at is the node below t that the names lead to.
+// at returns the node below t that the names lead to.
 func (t tree) at(names ...string) tree {
 	for _, name := range names {
 		m, _ := t.v.(map[string]any)
@@ -40,9 +40,9 @@ func (t tree) at(names ...string) tree {
 	return t
 }
 
-// text is a scalar as RFC 7951 writes it, a leaf-list as its values with
-// commas, and "" for anything else. Control characters are replaced: what a
-// server says must neither steer a terminal nor add a line to a configuration.
+// text returns a scalar as RFC 7951 writes it, a leaf-list as its values with commas, and "" for
+// anything else. Control characters are replaced: what a server says must neither steer a terminal
+// nor add a line to a configuration.
 func (t tree) text(names ...string) string {
 	switch v := t.at(names...).v.(type) {
 	case string:
@@ -190,7 +190,7 @@ func gpath(elems ...any) *gpb.Path {
 	return p
 }
 
-// below is a path that goes on with names.
+// below appends names to a path.
 func below(p *gpb.Path, names ...string) *gpb.Path {
 	for _, name := range names {
 		p.Elem = append(p.Elem, &gpb.PathElem{Name: name})
@@ -198,8 +198,8 @@ func below(p *gpb.Path, names ...string) *gpb.Path {
 	return p
 }
 
-// listed is an entry of a list as a Set has it: its keys, in front of and in its
-// config, and what else is configured.
+// listed returns an entry of a list in the form of a Set: its keys, both outside and inside config,
+// and what else is configured.
 func listed(module string, keys, config map[string]any) map[string]any {
 	out, all := map[string]any{}, map[string]any{}
 	for k, v := range keys {

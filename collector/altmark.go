@@ -10,25 +10,25 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// AltMarkPath is a way of packets with at least two measurement points on it, in the order that
-// packets meet them: an initiator, any number of transits, a terminator. All of them measure
-// one flow group with one method, interval and mark.
+// AltMarkPath is a path of packets with at least two measurement points, in the order in which
+// packets pass them: an initiator, any number of transits, a terminator. All of them measure one
+// flow group with one method, interval and mark.
 type AltMarkPath struct {
 	Name   string
 	Points []AltMarkPoint
-	// Wait is for how many periods a report is waited for when those of later periods come
-	// already; 1 to 8, 0 is [DefaultAltMarkWait].
+	// Wait is how many periods to wait for a report after those of later periods have begun to
+	// arrive; 1 to 8, 0 is [DefaultAltMarkWait].
 	Wait int
 }
 
 // AltMarkPoint is one session at one switch. Points of a path have different switches.
 type AltMarkPoint struct {
 	Switch, Session string
-	// Settings are the session's. Those of a zero role are not known yet.
+	// Settings are the session's; with a zero role they are not known yet.
 	Settings altmark.Session
 }
 
-// DefaultAltMarkWait is how many periods a report may come late before it is missing.
+// DefaultAltMarkWait is how many periods late a report may be before it counts as missing.
 const DefaultAltMarkWait = 3
 
 // AltMarkStatus says what a result is worth.
@@ -37,15 +37,15 @@ type AltMarkStatus uint8
 // The statuses.
 const (
 	AltMarkOK      AltMarkStatus = iota + 1 // complete
-	AltMarkFlagged                          // the reasons say what must not be relied on
+	AltMarkFlagged                          // the reasons say what cannot be relied on
 	AltMarkMissing                          // a report is missing: nothing is known
 )
 
-// Words that reasons begin with where the reports of several points together say it.
+// Words that begin the reasons which only the reports of several points together can give.
 const (
-	AltMarkSplit  = "split-or-duplicated" // more packets came to a point than to one before it
+	AltMarkSplit  = "split-or-duplicated" // more packets reached a point than one before it
 	AltMarkPulses = "pulses-differ"       // muxed: a pulse was lost or late, or a late packet taken for one
-	AltMarkMargin = "sync-margin-low"     // a delay is not as the settings say, nor are the guards then
+	AltMarkMargin = "sync-margin-low"     // a delay is not what the settings say, so the guards are not either
 )
 
 var altMarkStatusWords = []string{"", "ok", "flagged", "missing"}
@@ -60,34 +60,33 @@ func (s AltMarkStatus) String() string {
 
 // AltMarkResult is what became of the packets of one period between two points.
 //
-// A number is known only where its Valid says so. Without a valid loss there may be a valid
-// delay and the other way round; a period without a pulse has no delay, and nothing is wrong
-// with it.
+// A number is known only where its Valid says so. Loss and delay are valid independently of each
+// other; a period without a pulse has no delay, and nothing is wrong with it.
 type AltMarkResult struct {
-	Path, From, To string // names of path and switches; From is To for there and back
+	Path, From, To string // names of path and switches; From equals To for a round trip
 	Period         uint64 // floor(time of day / interval)
 	Start          altmark.Time
 	Status         AltMarkStatus
 	Reasons        []string // why it is not AltMarkOK
 
-	Counted bool // both points reported: their counts are what they say
+	Counted bool // both points reported, and the counts are theirs
 	AltMarkCounts
 	Lost      int64 // Sent - Received
 	LossValid bool
 
 	Delay      time.Duration // of the marked packet, by the clocks of both points
 	DelayValid bool
-	// RawDelay is the same without belief in the clocks: their difference is in it. Of two opposite
-	// paths it cancels out, see [AltMarkTwoWay].
+	// RawDelay is the same without trust in the clocks: it includes their difference, which cancels
+	// out over two opposite paths, see [AltMarkTwoWay].
 	RawDelay      time.Duration
 	RawDelayValid bool
 	// Jitter is this delay minus that of the period before (the delay variation of RFC 3393).
 	Jitter      time.Duration
 	JitterValid bool
-	// Window has the delays of the last [AltMarkWindow] periods up to this one.
+	// Window summarises the delays of the last [AltMarkWindow] periods up to this one.
 	Window AltMarkDelays
 
-	// Revised says that this result takes the place of an earlier one: a report came late.
+	// Revised means that this result replaces an earlier one, because a report came late.
 	Revised bool
 }
 
@@ -97,7 +96,7 @@ type AltMarkCounts struct {
 	SentBytes, ReceivedBytes uint64 // of frames with FCS: they differ where a switch adds or takes headers
 }
 
-// AltMarkWindow is how many periods [AltMarkResult.Window] looks at.
+// AltMarkWindow is how many periods [AltMarkResult.Window] covers.
 const AltMarkWindow = 16
 
 // AltMarkDelays are bounds and mean of the valid delays of some periods; the mean is rounded to
@@ -107,31 +106,32 @@ type AltMarkDelays struct {
 	Min, Mean, Max time.Duration
 }
 
-// AltMarkStats counts what an [AltMark] took.
+// AltMarkStats counts the reports that an [AltMark] was given.
 type AltMarkStats struct {
 	Reports    uint64 // all of them
-	Duplicates uint64 // the same again
-	Conflicts  uint64 // another report of a period that was reported: the period is flagged
-	Late       uint64 // came when the period had been emitted as missing, or was forgotten
-	Refused    uint64 // no period can be like that
+	Duplicates uint64 // equal to an earlier one
+	Conflicts  uint64 // different from an earlier one of the same period, which is flagged
+	Late       uint64 // after the period was emitted as missing, or was forgotten
+	Refused    uint64 // impossible for any period
 }
 
 // altMarkKeep is how many periods of a path are remembered.
 const altMarkKeep = 32
 
-// altMarkLast is beyond every period that there can be: 2^48 seconds at the shortest interval.
+// altMarkLast is beyond every possible period: 2^48 seconds at the shortest interval.
 const altMarkLast = 1 << 60
 
-// AltMark joins the reports of one path. It compares only reports of one period number, gives
-// every period of which there is any report, and those between, and remembers the last 32.
+// AltMark joins the reports of one path. It compares only reports of the same period number,
+// returns every period of which there is any report and those in between, and remembers the last
+// 32.
 //
-// A period's results come when the reports of all points are there for it and the two periods
-// behind it: packets that come too late are told by a later report. When a report does not come
-// within [AltMarkPath.Wait] more periods, the results come without. The order in which reports
-// come does not change what the last result for a period says, as long as it is remembered.
+// A period's results are returned once the reports of all points are in for it and for the next two
+// periods, since a later report tells of packets that came too late. When a report does not come
+// within [AltMarkPath.Wait] more periods, the results are returned without it. The order in which
+// reports come does not change what the last result for a period says, as long as it is remembered.
 //
-// A report comes with the time at which it came, by one clock for all points: reports of one period
-// that come more than half a period apart may be of different times, and nothing is made of them.
+// Each report is added with its arrival time, by one clock for all points: reports of one period
+// number that arrive more than half a period apart may be of different times, and are not compared.
 //
 // An AltMark has no clock and no lock.
 type AltMark struct {
@@ -139,11 +139,11 @@ type AltMark struct {
 	faults  []string // of the settings
 	entries []*altMarkEntry
 	last    []uint64 // last reported period of each point, plus 1; 0: none
-	due     uint64   // as Advance had it, plus 1
-	base    uint64   // the latest period that reports are due of
+	due     uint64   // the period given to Advance, plus 1
+	base    uint64   // the latest period for which reports are due
 	gone    []uint64 // periods that were emitted and forgotten, the latest of them
 	begun   bool
-	history uint64 // the latest period of which a report came at an unknown time
+	history uint64 // the latest period with a report of unknown arrival time
 	notices []string
 	stats   AltMarkStats
 }
@@ -162,8 +162,8 @@ type altMarkReport struct {
 }
 
 // NewAltMark returns an error if the path has no name, fewer than two points, points without names or
-// with the same switch, or a Wait out of its range. Wrong roles and settings that do not agree give no
-// error here: all results say so.
+// with the same switch, or a Wait out of its range. Wrong roles and settings that do not agree are not
+// an error here: every result says so.
 func NewAltMark(path AltMarkPath) (*AltMark, error) {
 	if path.Name == "" {
 		return nil, fmt.Errorf("path %q has no name", path.Name)
@@ -193,20 +193,20 @@ func NewAltMark(path AltMarkPath) (*AltMark, error) {
 	return m, nil
 }
 
-// Path returns the path as it is joined, with the settings that hold now.
+// Path returns the path with the current settings.
 func (m *AltMark) Path() AltMarkPath {
 	p := m.path
 	p.Points = slices.Clone(p.Points)
 	return p
 }
 
-// Stats returns what came until now.
+// Stats returns the counts so far.
 func (m *AltMark) Stats() AltMarkStats { return m.stats }
 
-// Add takes a report of a point, 0 to the number of points less one, and returns the results
-// that it brought about, by period and way along the path. It arrived at a time by a clock that is
-// the same for all points, and none of theirs; the zero time where that is not known, as for what a
-// switch had reported before anybody listened.
+// Add takes a report of a point, counted from 0, and returns the results that it completes or
+// changes, by period and then along the path. Arrival is by a clock that is the same for all points
+// and belongs to none of them; it is zero where it is not known, as for what a switch reported
+// before the collector listened.
 func (m *AltMark) Add(point int, p altmark.Period, arrived time.Time) []AltMarkResult {
 	m.stats.Reports++
 	if p.Number >= altMarkLast || uint64(p.Colour) != p.Number&1 {
@@ -242,8 +242,8 @@ func (m *AltMark) Add(point int, p altmark.Period, arrived time.Time) []AltMarkR
 	return sortAltMark(out)
 }
 
-// Advance says that reports of period k are due by now: without it only a report tells that
-// time goes on, and nothing is missing when no report comes at all.
+// Advance says that reports of period k are due by now. Without it, only reports show that time
+// passes, and when none come at all nothing is ever missing.
 func (m *AltMark) Advance(k uint64) []AltMarkResult {
 	if k >= altMarkLast || !m.begun {
 		return nil
@@ -255,7 +255,7 @@ func (m *AltMark) Advance(k uint64) []AltMarkResult {
 	return sortAltMark(out)
 }
 
-// Flush gives the results of all periods that are still waited for, as at the end of a measurement.
+// Flush returns the results of all periods still waited for, as at the end of a measurement.
 func (m *AltMark) Flush() []AltMarkResult {
 	var out []AltMarkResult
 	for _, e := range m.entries {
@@ -266,8 +266,8 @@ func (m *AltMark) Flush() []AltMarkResult {
 	return sortAltMark(out)
 }
 
-// Settings says that a session's settings are others than they were. What was waited for is
-// emitted, and the join begins anew: the periods before and behind cannot be compared.
+// Settings says that a session's settings have changed. What was waited for is emitted, and the
+// join starts over: periods before and after cannot be compared.
 func (m *AltMark) Settings(point int, s altmark.Session) []AltMarkResult {
 	if m.path.Points[point].Settings == s {
 		return nil
@@ -279,22 +279,22 @@ func (m *AltMark) Settings(point int, s altmark.Session) []AltMarkResult {
 	return out
 }
 
-// rebase finds the latest period that reports are due of. It goes back when the clock of a
+// rebase finds the latest period for which reports are due. It moves back when the clock of a
 // switch does.
 func (m *AltMark) rebase(out *[]AltMarkResult) {
 	base := max(slices.Max(m.last), m.due) - 1
 	if m.begun && base > m.base && base-m.base <= altMarkKeep/2 {
 		for k := m.base; k < base; k++ {
 			if !slices.Contains(m.gone, k) {
-				m.entry(k, out) // no point may ever report it: missing
+				m.entry(k, out) // perhaps no point ever reports it: then it is missing
 			}
 		}
 	}
 	m.base, m.begun = base, true
 }
 
-// entry returns the entry of a period, which is made if there is none. The entry that came
-// first leaves when there are too many.
+// entry returns the entry of a period, and adds it if there is none. When there are too many, the
+// oldest is dropped.
 func (m *AltMark) entry(k uint64, out *[]AltMarkResult) *altMarkEntry {
 	if e := m.find(k); e != nil {
 		return e
@@ -323,7 +323,7 @@ func (m *AltMark) find(k uint64) *altMarkEntry {
 	return nil
 }
 
-// report returns what a point reported of a period; nothing if it did not, or that was forgotten.
+// report returns what a point reported of a period; empty if it did not, or the period was forgotten.
 func (m *AltMark) report(k uint64, point int) altMarkReport {
 	if e := m.find(k); e != nil {
 		return e.reports[point]
@@ -336,8 +336,8 @@ func (m *AltMark) complete(k uint64) bool {
 	return e != nil && !slices.ContainsFunc(e.reports, func(r altMarkReport) bool { return !r.has })
 }
 
-// settle gives what is complete or no longer waited for. Of what was reported before anybody
-// listened it waits for what comes then.
+// settle emits what is complete or no longer waited for. For periods reported before the collector
+// listened it waits until the points report again.
 func (m *AltMark) settle(out *[]AltMarkResult) {
 	for _, e := range m.entries {
 		k, from := e.number, e.number
@@ -351,12 +351,12 @@ func (m *AltMark) settle(out *[]AltMarkResult) {
 	}
 }
 
-// early says whether it is not known when some report of a period came.
+// early reports whether the arrival time of some report of a period is not known.
 func (m *AltMark) early(e *altMarkEntry) bool {
 	return slices.ContainsFunc(e.reports, func(r altMarkReport) bool { return r.has && r.arrived.IsZero() })
 }
 
-// untimely says whether later periods must tell about the clocks of this one.
+// untimely reports whether only later periods can tell about the clocks of this one.
 func (m *AltMark) untimely(e *altMarkEntry) bool {
 	return slices.ContainsFunc(m.all(), func(p int) bool { return e.reports[p].has && !m.timely(e.number, p) })
 }
@@ -368,7 +368,7 @@ func (m *AltMark) all() (points []int) {
 	return points
 }
 
-// revise gives the results again that a report of period k makes others.
+// revise emits again the results that a report of period k changes.
 func (m *AltMark) revise(k uint64, out *[]AltMarkResult) {
 	for _, e := range m.entries {
 		if e.emitted == nil || e.number+2 < k && !m.untimely(e) || e.number >= k+AltMarkWindow {
@@ -390,7 +390,7 @@ func (m *AltMark) emit(e *altMarkEntry, out *[]AltMarkResult) {
 	*out = append(*out, e.emitted...)
 }
 
-// sortAltMark puts the results by period; those of one period stay as they came.
+// sortAltMark sorts results by period; those of one period keep their order.
 func sortAltMark(out []AltMarkResult) []AltMarkResult {
 	slices.SortStableFunc(out, func(a, b AltMarkResult) int { return cmp.Compare(a.Period, b.Period) })
 	return out

@@ -10,23 +10,22 @@ import (
 
 // Each point numbers periods by its own clock. Where two clocks are 2L apart, or a multiple of it,
 // the colours of both agree all the time, and no count, mark or timestamp shows that what they
-// report of one number is of different times. When the reports come does, by the collector's own
-// clock: a point reports a period in the middle of the next one, so that points whose clocks agree
-// report at about the same time.
+// report of one number is of different times. Their arrival times do, by the collector's own clock:
+// a point reports a period in the middle of the next one, so that points whose clocks agree report
+// at about the same time.
 
-// altMarkDoubt says why the numbers of a period may be of different times at different points.
+// altMarkDoubt says why the counts of a period may be of different times at different points.
 type altMarkDoubt struct {
-	reason string // "": they are of one time
-	notice string // for the path, where it is known that reports come apart
+	reason string // "": they are of the same time
+	notice string // for the path, where reports are known to arrive apart
 	open   bool   // nothing is known yet
 }
 
-// restarts are the flags of a period with which the clock of a point may be another one.
+// restarts are the flags of a period after which a point may run by a different clock.
 const restarts = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
 
-// doubt compares when points reported period k. Where that is not known, as of what a switch had
-// reported before the collector listened, the next periods that the points have reported on end
-// tell it.
+// doubt compares when points reported period k. Where that is not known, as for what a switch
+// reported before the collector listened, the next periods that all points reported in time decide.
 func (m *AltMark) doubt(k uint64, points ...int) altMarkDoubt {
 	n := m.path.Points[0].Settings.Interval
 	for q := k; ; q++ {
@@ -66,8 +65,8 @@ func (m *AltMark) doubt(k uint64, points ...int) altMarkDoubt {
 	}
 }
 
-// timely says whether a report came when it was made, as far as can be told: not with the next
-// one, as from a connection that was held up.
+// timely reports whether a report arrived when it was made, as far as can be told: not together
+// with the next one, as over a connection that stalled.
 func (m *AltMark) timely(k uint64, point int) bool {
 	r, next := m.report(k, point), m.report(k+1, point)
 	if r.arrived.IsZero() {
@@ -76,7 +75,7 @@ func (m *AltMark) timely(k uint64, point int) bool {
 	return next.arrived.IsZero() || 2*next.arrived.Sub(r.arrived) >= m.path.Points[0].Settings.Interval.Duration()
 }
 
-// segment are the points that a result of points i and j depends on: the initiator too.
+// segment returns the points that a result of points i and j depends on, the initiator included.
 func segment(i, j int) []int {
 	if i == 0 {
 		return []int{0, j}
@@ -91,6 +90,6 @@ func (m *AltMark) notice(d altMarkDoubt) {
 	}
 }
 
-// Notices are what is to be known of the path as a whole, each said once: that an offset of 2L
-// between clocks cannot be excluded.
+// Notices returns remarks on the path as a whole, each given once: that an offset of 2L between
+// clocks cannot be excluded.
 func (m *AltMark) Notices() []string { return slices.Clone(m.notices) }

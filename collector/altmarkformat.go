@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// altMarkJSON is a result as JSON: what is not known is not there.
+// altMarkJSON is a result as JSON, without what is not known.
 type altMarkJSON struct {
 	Path          string   `json:"path"`
 	From          string   `json:"from"`
@@ -67,8 +67,8 @@ var altMarkColumns = []string{
 	"window_delays", "window_min_delay_ns", "window_mean_delay_ns", "window_max_delay_ns",
 }
 
-// AltMarkCSV writes results as CSV of RFC 4180, a line with the names of the columns first.
-// What is not known is empty. Reasons are separated by "; ".
+// AltMarkCSV writes results as CSV of RFC 4180, with a header line. What is not known is empty.
+// Reasons are separated by "; ".
 type AltMarkCSV struct {
 	w     *csv.Writer
 	begun bool

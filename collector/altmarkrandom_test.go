@@ -111,7 +111,7 @@ func TestAltMarkRandom(t *testing.T) {
 	})
 }
 
-// conflictNear says whether there are two reports that differ in the window of period k.
+// conflictNear reports whether there are two reports that differ in the window of period k.
 func conflictNear(reports []pointReport, k uint64) bool {
 	seen := map[[2]uint64]altmark.Period{}
 	for _, r := range reports {

@@ -134,10 +134,10 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 
 func (m *AltMark) method() altmark.Method { return m.path.Points[0].Settings.Method }
 
-// split says whether some packets of a period came to a later point of the path without having
-// met an earlier one, or more than once: more came than were sent. Then no difference of points
-// is a loss: what one of them has too few may be what another has too many, and a duplicate
-// makes up for a packet that was lost. Nor is the way of the pulse that of the packets.
+// split says where packets of a period came to a later point of the path without having met an earlier
+// one, or more than once: more came than were sent. Then no difference between points is a loss:
+// packets missing at one of them may be those in excess at another, and a duplicate hides a lost
+// packet. Nor need the pulse have taken the path of the packets.
 //
 // Counts that are not those of the period alone prove nothing.
 func (m *AltMark) split(k uint64) (reasons []string) {
@@ -167,15 +167,15 @@ func (m *AltMark) split(k uint64) (reasons []string) {
 	return reasons
 }
 
-// neighbours says what other periods make of this one's counts.
+// neighbours says how other periods cast doubt on this one's counts.
 //
-// Packets where the guard condition allows none are in the counter of their colour when it is
-// read next: they may be of this period and in the report of the one before or behind of the
-// same colour. Without slots a packet behind a gap in the traffic may be taken for a pulse of the
-// period before or a step into the one behind. And a muxed pulse that left too late may be
-// counted as a packet of the following period.
+// Packets at times when the guard condition allows none are in the next reading of their colour's
+// counter: they may belong to this period and be in the report of the previous or next one of the
+// same colour. Without slots a packet after a gap in the traffic may be taken for a pulse of the
+// previous period or a step into the next one. And a muxed pulse that left too late may be counted
+// as a packet of the following period.
 //
-// What the first point calls a period is one: where its clock was set, packets of one mark are of
+// The first point defines the periods: where its clock was set, packets of one mark belong to
 // several, for all points.
 func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 	if !m.method().Loss() {
@@ -212,9 +212,9 @@ func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 	return reasons
 }
 
-// later says why the reports of the two periods behind k do not tell of all packets of k that came to point
-// p late. Such a packet is in the report of k+2, as one out of window, but only if the point
-// went on counting from its reading of k: where it began anew, the packet is in what it began with.
+// later says why the reports of the two periods after k do not reveal all packets of k that came to point p
+// late. Such a packet is in the report of k+2, as one out of window, but only if the point went on counting
+// from its reading of k: where it started over, the packet is in its new base.
 func (m *AltMark) later(k uint64, p int) (reasons []string) {
 	const anew = altmark.First | altmark.ClockStep | altmark.CounterReset
 	name := m.path.Points[p].Switch
@@ -233,12 +233,12 @@ func (m *AltMark) later(k uint64, p int) (reasons []string) {
 
 // pulses says where the pulses of a muxed mark make the counts of a period doubtful.
 //
-// A pulse has the mark of the periods around its own. One that comes too late for its quarters
-// is counted as a packet of the period behind, in whichever of its quarters it comes; and a
-// packet that comes in the two middle quarters of the period behind its own is counted there,
-// as a pulse. So a period's packets are its own only if the pulses of the one before,
-// its own and the one behind are known. Where one is missing it cannot be told whether it was lost
-// or late. Another packet in its place, by its digest or its time, says that the pulse was lost.
+// A pulse has the mark of the periods around its own. One that is too late for its quarters is
+// counted as a packet of the next period, in whichever quarter it arrives; and a packet that
+// arrives in the two middle quarters of the period after its own is counted there, as a pulse. So a
+// period's packets are certainly its own only if the pulses of the previous period, its own and the
+// next are known. Where one is missing, it cannot be told whether it was lost or late. Another
+// packet in its place, by its digest or its time, says that the pulse was lost.
 func (m *AltMark) pulses(k uint64, i, j int) (reasons []string) {
 	if m.method() != altmark.Muxed {
 		return nil
@@ -273,7 +273,7 @@ func (m *AltMark) pulses(k uint64, i, j int) (reasons []string) {
 type altMarkDelay struct {
 	raw             time.Duration
 	rawValid, valid bool
-	guard           bool // the guard condition does not hold
+	guard           bool // the guard condition is violated
 	reason          string
 }
 
@@ -307,8 +307,8 @@ func (m *AltMark) delay(k uint64, i, j int) (d altMarkDelay) {
 	return d
 }
 
-// onePulse returns the reports of points i and j that have the time of the first point's pulse of
-// period k; false: not both have.
+// onePulse returns the reports of points i and j that hold the time of the first point's pulse of
+// period k; false unless both do.
 func (m *AltMark) onePulse(k uint64, i, j int) (a, b altMarkReport, ok bool) {
 	pulse := m.report(k, 0)
 	if !pulse.timed() {
@@ -321,12 +321,12 @@ func (m *AltMark) onePulse(k uint64, i, j int) (a, b altMarkReport, ok bool) {
 	return a, b, a.timed() && b.timed() && a.Digest == pulse.Digest && b.Digest == pulse.Digest
 }
 
-// timed says whether a report has the time of one pulse.
+// timed reports whether a report holds the time of a single pulse.
 func (r altMarkReport) timed() bool {
 	return r.has && !r.conflict && r.Captures == 1 && r.Flags&voidsRawDelay == 0
 }
 
-// captured is the report that has the pulse of period k at point j.
+// captured returns the report that holds the pulse of period k at point j.
 func (m *AltMark) captured(k uint64, j int) altMarkReport {
 	if j > 0 && m.report(k, j).has && m.method() == altmark.Pulse {
 		return m.pulseAt(k, j)
@@ -334,7 +334,9 @@ func (m *AltMark) captured(k uint64, j int) altMarkReport {
 	return m.report(k, j)
 }
 
-// voidsRawDelay are the flags that void a delay, but for those about the clock's difference.
+// voidsRawDelay are the flags that void even the raw difference of two timestamps: the others of
+// VoidsDelay only make it uncertain by how much the clocks differ, or whether other packets came
+// marked.
 const voidsRawDelay = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.ManyPulses | altmark.LatePulse |
 	altmark.CounterReset
 
@@ -349,9 +351,9 @@ func (m *AltMark) bounds(i, j int) (low, high time.Duration) {
 	return max(b.MinDelay-a.MaxDelay, 0) - clock, b.MaxDelay - a.MinDelay + clock
 }
 
-// pulseAt finds the capture of the pulse of period k at point j, by time: pulses have no period
-// of their own, and one at an edge is in the next at the other point. There is none if another
-// pulse may explain the capture as well. One that no pulse explains is of this period.
+// pulseAt finds the capture of the pulse of period k at point j, by time: a pulse may be captured
+// in the next period at the other point if it was sent close to an edge. There is none if another
+// pulse may explain the capture as well. A capture that no pulse explains counts for this period.
 func (m *AltMark) pulseAt(k uint64, j int) altMarkReport {
 	capture := m.explained(k, j)
 	if !capture.has || m.mayExplain(k-1, k, j, capture) || m.mayExplain(k+1, k, j, capture) {
@@ -360,8 +362,8 @@ func (m *AltMark) pulseAt(k uint64, j int) altMarkReport {
 	return capture
 }
 
-// explained is the one capture at point j that the first point's pulse of period k explains, in k or a
-// period beside it; else that of k; none if there are several.
+// explained returns the only capture at point j, in k or an adjacent period, that the first point's
+// pulse of period k explains; that of k if there is none; nothing if there are several.
 func (m *AltMark) explained(k uint64, j int) (capture altMarkReport) {
 	pulse := m.report(k, 0)
 	for _, q := range []uint64{k - 1, k, k + 1} {
@@ -380,7 +382,7 @@ func (m *AltMark) explained(k uint64, j int) (capture altMarkReport) {
 	return capture
 }
 
-// explains says whether a pulse of the first point is what point j captured: the same packet, and
+// explains reports whether a pulse of the first point is what point j captured: the same packet, and
 // neither too early nor too late for it.
 func (m *AltMark) explains(pulse altMarkReport, j int, capture altMarkReport) bool {
 	low, high := m.bounds(0, j)
@@ -388,8 +390,8 @@ func (m *AltMark) explains(pulse altMarkReport, j int, capture altMarkReport) bo
 	return capture.Digest == pulse.Digest && d >= low && d <= high
 }
 
-// mayExplain says whether the pulse of period q, one beside k, may be what point j captured as that of k.
-// Where no report tells of it, it may if it can have left the first point at any time of its period.
+// mayExplain reports whether the pulse of the adjacent period q may be what point j captured as that of k.
+// Without a report of that pulse, it may if it could have left the first point at any time of its period.
 func (m *AltMark) mayExplain(q, k uint64, j int, capture altMarkReport) bool {
 	low, high := m.bounds(0, j)
 	n := m.path.Points[0].Settings.Interval
@@ -405,7 +407,7 @@ func (m *AltMark) mayExplain(q, k uint64, j int, capture altMarkReport) bool {
 }
 
 // pulseOf finds the capture, at a later point, of the pulse that the first point sent in period k:
-// none if what is found there is not explained by it.
+// none if that pulse does not explain what was captured.
 func (m *AltMark) pulseOf(k uint64, point int) altMarkReport {
 	low, high := m.bounds(0, point)
 	sent, found := m.report(k, 0), m.captured(k, point)
@@ -415,7 +417,7 @@ func (m *AltMark) pulseOf(k uint64, point int) altMarkReport {
 	return found
 }
 
-// window summarises the delays of the last periods, and compares that of k with the one before.
+// window summarises the delays of the last periods up to k, and compares that of k with the one before.
 func (m *AltMark) window(k uint64, i, j int) (w delayWindow) {
 	for q := k - min(k, AltMarkWindow-1); q <= k; q++ {
 		d := m.delay(q, i, j)
@@ -424,7 +426,7 @@ func (m *AltMark) window(k uint64, i, j int) (w delayWindow) {
 	return w
 }
 
-// delayWindow takes the delays of consecutive periods. Jitter is of the last.
+// delayWindow sums up the delays of consecutive periods. Jitter is that of the last.
 type delayWindow struct {
 	AltMarkDelays
 	sum         big.Int

@@ -69,7 +69,7 @@ func TestAltMarkNeighbours(t *testing.T) {
 	})[:1], "10 mp1>mp3 ok lost 1")
 }
 
-// A point that begins anew before it has read the next period of the colour has lost what came late: an
+// A point that starts over before it has read the next period of the colour has lost what came late: an
 // out-of-window packet of period 10 that came after its reading, and before the counters were zeroed.
 func TestAltMarkBegunAnew(t *testing.T) {
 	run := func(change func(p *altmark.Period)) string {

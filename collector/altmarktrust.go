@@ -8,15 +8,15 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Delays are differences of two clocks. Each point says what vouches for its own; that both follow
-// the clock of one kernel only their join can know.
+// Delays are differences of two clocks. Each point says what vouches for its own; only their join
+// can know that both follow the clock of the same kernel.
 
-// clockError is A of points i and j.
+// clockError returns the clock error A between points i and j.
 func (m *AltMark) clockError(i, j int) time.Duration {
 	return max(m.path.Points[i].Settings.ClockError, m.path.Points[j].Settings.ClockError)
 }
 
-// oneKernel says whether the clocks of two reports are of one kernel, and within A of each other
+// oneKernel reports whether the clocks of two reports are of one kernel, and within A of each other
 // though it may have been set between the starts of the switches. A chip whose own clock is not
 // synchronised names no kernel.
 func (m *AltMark) oneKernel(a, b altMarkReport) bool {
@@ -27,7 +27,7 @@ func (m *AltMark) oneKernel(a, b altMarkReport) bool {
 	return a.Clock.Kernel != "" && a.Clock.Kernel == b.Clock.Kernel && (a.Clock.Ahead-b.Clock.Ahead).Abs() <= least
 }
 
-// flags are those of a report in words, without what the other point makes up for.
+// flags returns those of a report in words, without those that the other point makes up for.
 func (m *AltMark) flags(of, a, b altMarkReport) string {
 	if !m.oneKernel(a, b) || of.Flags&altmark.Unsynchronised == 0 {
 		if says := of.Clock.Says; of.Flags&altmark.Unsynchronised != 0 && says != "" {
@@ -38,7 +38,7 @@ func (m *AltMark) flags(of, a, b altMarkReport) string {
 	return (of.Flags &^ altmark.Unsynchronised).String()
 }
 
-// declared says once of the path that its delays are as good as the operator's word.
+// declared adds a notice, once per path, that its delays are only as good as the operator's word.
 func (m *AltMark) declared(point int, r altMarkReport) {
 	p := m.path.Points[point]
 	notice := fmt.Sprintf("the clock of %s is %s: delays are as good as that", p.Switch, altmark.SaysDeclared)

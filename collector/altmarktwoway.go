@@ -10,7 +10,7 @@ import (
 // synchronised clocks, since their difference is in both directions with opposite signs. It may
 // not change by more than the delay's error within a period.
 //
-// Its results are from the first switch of the forward path to itself, and have no loss.
+// Its results go from the first switch of the forward path back to itself, and have no loss.
 type AltMarkTwoWay struct {
 	name          string
 	forward, back AltMarkPath
@@ -24,8 +24,8 @@ type twoWayEntry struct {
 	emitted *AltMarkResult
 }
 
-// NewAltMarkTwoWay returns an error if the paths are not opposite: one begins where the other
-// ends, and they have different names.
+// NewAltMarkTwoWay returns an error unless each path begins where the other ends, and their names
+// differ.
 func NewAltMarkTwoWay(forward, back AltMarkPath) (*AltMarkTwoWay, error) {
 	if len(forward.Points) < 2 || len(back.Points) < 2 {
 		return nil, fmt.Errorf("paths %s and %s: want two points or more on both", forward.Name, back.Name)
@@ -42,7 +42,7 @@ func (p AltMarkPath) ends() [2]string {
 	return [2]string{p.Points[0].Switch, p.Points[len(p.Points)-1].Switch}
 }
 
-// Add takes a result of either path. Those of segments are passed over. When both directions of a
+// Add takes a result of either path. Those of segments are ignored. When both directions of a
 // period are known there is a result, and another when one of them is revised.
 func (t *AltMarkTwoWay) Add(r AltMarkResult) (AltMarkResult, bool) {
 	way := 0
@@ -104,7 +104,7 @@ func (t *AltMarkTwoWay) sum(f, b AltMarkResult) AltMarkResult {
 	return r
 }
 
-// bounds are those of both paths: clocks have no part in it.
+// bounds returns the bounds of both paths together, free of clock errors.
 func (t *AltMarkTwoWay) bounds() (low, high time.Duration) {
 	f, b := t.forward.Points[len(t.forward.Points)-1].Settings, t.back.Points[len(t.back.Points)-1].Settings
 	return f.MinDelay + b.MinDelay, f.MaxDelay + b.MaxDelay

@@ -22,8 +22,8 @@ type DecodeOptions struct {
 }
 
 // DecodeTailStamp reads the capture at path and prints what the tail-stamp records in it say. A
-// capture that is damaged is reported up to the damage; the error says where that is. The end of
-// ctx ends the reading, with nothing reported.
+// capture that is damaged is reported up to the damage; the error says where that is. When ctx
+// ends, reading stops and nothing is reported.
 func DecodeTailStamp(ctx context.Context, out io.Writer, path string, opts DecodeOptions) error {
 	in, err := capture.Open(path)
 	if err != nil {
@@ -83,7 +83,7 @@ type recordJSON struct {
 	Unsynchronised bool   `json:"clock_not_synchronised,omitempty"`
 }
 
-// packetPrinter returns what prints one packet, as the options want it.
+// packetPrinter returns a function that prints one packet as the options ask.
 func packetPrinter(out io.Writer, opts DecodeOptions) func(int64, capture.Packet, []tailstamp.Record) error {
 	if !opts.Packets {
 		return func(int64, capture.Packet, []tailstamp.Record) error { return nil }

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// distribution holds every measured value with how often it came. In nanoseconds these are
-// few: the same latencies return.
+// distribution counts every measured value. In nanoseconds there are few different ones: the same
+// latencies recur.
 type distribution map[int64]int64
 
 func (d distribution) add(ns int64) { d[ns]++ }

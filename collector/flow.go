@@ -48,7 +48,7 @@ func (f Flow) compare(g Flow) int {
 		cmp.Compare(later(f.LaterFragment), later(g.LaterFragment)))
 }
 
-// EtherTypes, IP protocol numbers and IPv6 extension headers that are looked at.
+// EtherTypes, IP protocol numbers and IPv6 extension headers that matter here.
 const (
 	etherIPv4, etherIPv6, etherCTag, etherSTag = 0x0800, 0x86dd, 0x8100, 0x88a8
 
@@ -58,11 +58,11 @@ const (
 )
 
 // ParseFlow reads the five-tuple of an Ethernet II frame, behind VLAN tags and IPv6 extension
-// headers. It is false for what is not IP or breaks off before the addresses. (gopacket
-// decodes no ports in first fragments, which do carry them.)
+// headers. It is false for a frame that is not IP or ends before the addresses. (gopacket decodes
+// no ports in first fragments, which do carry them.)
 func ParseFlow(frame []byte) (Flow, bool) {
 	if end, ok := tailstamp.DatagramEnd(frame); ok {
-		frame = frame[:end] // padding and records are no ports
+		frame = frame[:end] // without padding and records
 	}
 	for at, tags := 12, 0; len(frame) >= at+2 && tags <= tailstamp.MaxTags; at, tags = at+4, tags+1 {
 		switch binary.BigEndian.Uint16(frame[at:]) {

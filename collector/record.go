@@ -33,9 +33,9 @@ const (
 	erspanHeaderLen = 8
 )
 
-// FindRecord looks for a record at the end of what a mirrored frame carries: in UDP to
-// any port, or in GRE as ERSPAN of type I, II or III, over IPv4 or IPv6 behind any VLAN
-// tags. Frame is without FCS; what padding is behind the IP packet does not count.
+// FindRecord looks for a record at the end of what a mirrored frame carries: in UDP to any port, or
+// in GRE as ERSPAN of type I, II or III, over IPv4 or IPv6 behind any VLAN tags. Frame is without
+// FCS; padding behind the IP packet is ignored.
 func FindRecord(frame []byte) (RecordedPacket, bool) {
 	for at, tags := 12, 0; len(frame) >= at+2 && tags <= maxVLANTags; at, tags = at+4, tags+1 {
 		switch binary.BigEndian.Uint16(frame[at:]) {
@@ -95,7 +95,7 @@ func findTunnel(protocol uint8, from netip.Addr, b []byte) (RecordedPacket, bool
 	return p.read(payload)
 }
 
-// read takes the record off what a tunnel carries.
+// read splits the record off what a tunnel carries.
 func (p RecordedPacket) read(payload []byte) (RecordedPacket, bool) {
 	r, frame, err := record.Decode(payload)
 	if err != nil {
@@ -105,7 +105,7 @@ func (p RecordedPacket) read(payload []byte) (RecordedPacket, bool) {
 	return p, true
 }
 
-// erspanPayload is what is behind a GRE header and the ERSPAN header that follows it.
+// erspanPayload returns what follows a GRE header and its ERSPAN header.
 func erspanPayload(b []byte) ([]byte, bool) {
 	if len(b) < 4 {
 		return nil, false

@@ -9,16 +9,16 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// RecordDifference is what the records of one capture say otherwise than those of
-// another: of the same switch before, say, or with another configuration.
+// RecordDifference is how the records of one capture differ from those of another: of the same
+// switch earlier, say, or with another configuration.
 type RecordDifference struct {
 	With string `json:"with"` // the other capture
-	// New are paths that the other has not, Gone those that only it has, Changed those
-	// of both whose share differs by more than chance would: most first.
+	// New are paths that the other lacks, Gone those that only it has, Changed those of both whose
+	// share differs by more than chance explains: the largest difference first.
 	New     []PathDifference  `json:"new"`
 	Gone    []PathDifference  `json:"gone"`
 	Changed []PathDifference  `json:"changed"`
-	Tables  []TableDifference `json:"tables"` // that ran, or hit, in one of both only
+	Tables  []TableDifference `json:"tables"` // that ran, or hit, in only one of the two
 	// Suspicions are tables that are not run any more though many packets did before.
 	Suspicions []recordplan.Suspicion `json:"suspicions,omitempty"`
 }
@@ -36,8 +36,8 @@ type PathDifference struct {
 	OtherMeanNs  int64   `json:"other_mean_ns"`
 }
 
-// TableDifference is a table of two captures: which share of their packets ran it,
-// and hit, as far as records say.
+// TableDifference is a table of two captures: what share of their packets ran it, and hit, as far
+// as records say.
 type TableDifference struct {
 	Table    string  `json:"table"`
 	Ran      float64 `json:"ran"`
@@ -46,8 +46,8 @@ type TableDifference struct {
 	OtherHit float64 `json:"other_hit"`
 }
 
-// Compare says in what a report differs from another one. Plans may differ: tables go
-// by their names.
+// Compare returns how a report differs from another one. Plans may differ: tables are matched by
+// name.
 func (r *RecordReport) Compare(with *RecordReport) RecordDifference {
 	d := RecordDifference{
 		With: with.File, New: []PathDifference{}, Gone: []PathDifference{}, Changed: []PathDifference{},
@@ -86,8 +86,8 @@ func (r *RecordReport) Compare(with *RecordReport) RecordDifference {
 	return d
 }
 
-// missing are tables that packets ran in another capture, and packets of the same kinds that
-// came to their place did not here.
+// missing returns tables that packets ran in another capture, while here packets of the same kinds
+// reached their place and did not run them.
 func (r *RecordReport) missing(with *RecordReport) (list []recordplan.Suspicion) {
 	totals := sumTables(r)
 	now, before := r.atTables(), with.atTables()
@@ -129,7 +129,7 @@ func share(n, all int64) float64 {
 	return float64(n) / float64(all)
 }
 
-// differ says whether two shares are more than three standard deviations apart.
+// differ reports whether two shares are more than three standard deviations apart.
 func differ(n, all, other, otherAll int64) bool {
 	if all == 0 || otherAll == 0 {
 		return false
@@ -143,7 +143,7 @@ func samePlans(a, b *RecordReport) bool {
 	return slices.EqualFunc(a.Plans, b.Plans, func(p, q RecordPlanReport) bool { return p.ID == q.ID })
 }
 
-// sumPaths adds up the paths of all plans. plain: those that differ in hits only are one.
+// sumPaths adds up the paths of all plans. plain: those that differ only in hits are merged.
 func sumPaths(r *RecordReport, plain bool) (map[string]PathDifference, int64) {
 	sums := map[string]PathDifference{}
 	var all int64
@@ -169,7 +169,7 @@ func sumPaths(r *RecordReport, plain bool) (map[string]PathDifference, int64) {
 	return sums, all
 }
 
-// compareTables lists tables that only one of both ran, or hit.
+// compareTables lists tables that only one of the two ran, or hit.
 func compareTables(r, with *RecordReport) []TableDifference {
 	here, there := sumTables(r), sumTables(with)
 	list := []TableDifference{}

@@ -19,7 +19,7 @@ type RecordOptions struct {
 	JSON    bool   // JSON instead of text
 	Packets bool   // each recorded packet too, before the report
 	Compare string // a capture to compare with; "": none
-	Flow    string // only of flows whose text has it, see [Records.Only]
+	Flow    string // only of flows whose text contains it, see [Records.Only]
 }
 
 // ReadPlan reads a plan from a file of at most [record.MaxJSON] bytes, as `tamtam plan --format json`
@@ -48,9 +48,9 @@ func ReadPlan(path string) (*record.Plan, error) {
 	return &p, nil
 }
 
-// DecodeRecords reads the capture at path and prints what the records in it say. A
-// capture that is damaged is reported up to the damage; the error says where that is.
-// The end of ctx ends the reading, with nothing reported.
+// DecodeRecords reads the capture at path and prints what the records in it say. A capture that is
+// damaged is reported up to the damage; the error says where that is. When ctx ends, reading stops
+// and nothing is reported.
 func DecodeRecords(ctx context.Context, out io.Writer, path string, opts RecordOptions) error {
 	bw := bufio.NewWriter(out)
 	var with *RecordReport
@@ -79,8 +79,8 @@ func DecodeRecords(ctx context.Context, out io.Writer, path string, opts RecordO
 	return errors.Join(readErr, err, bw.Flush())
 }
 
-// ReadRecords reads a capture whole, to compare others with it. Of a capture that is damaged there is an
-// error only.
+// ReadRecords reads a whole capture, to compare others with it. For a damaged capture it returns only an
+// error.
 func ReadRecords(ctx context.Context, path string, plans ...*record.Plan) (*RecordReport, error) {
 	c, err := NewRecords(plans...)
 	if err != nil {
@@ -93,8 +93,8 @@ func ReadRecords(ctx context.Context, path string, plans ...*record.Plan) (*Reco
 	return r, nil
 }
 
-// readRecords reads a capture; with a report there may be an error: it is of what could
-// be read.
+// readRecords reads a capture. It may return both a report and an error: the report is then of what
+// could be read.
 func readRecords(
 	ctx context.Context, c *Records, path string, each func(int64, *DecodedPacket) error,
 ) (*RecordReport, error) {
@@ -171,8 +171,8 @@ type recordedJSON struct {
 	Bits          string   `json:"bits"`
 }
 
-// RecordPrinter returns what prints one packet with its number in a capture; 0: it did not come
-// from a capture.
+// RecordPrinter returns a function that prints one packet with its number in a capture; 0: it is
+// not from a capture.
 func RecordPrinter(out io.Writer, asJSON bool) func(int64, *DecodedPacket) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)

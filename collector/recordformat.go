@@ -134,7 +134,7 @@ func writePaths(out io.Writer, paths []PathTotal) error {
 	return nil
 }
 
-// text writes the path, and how sure it is.
+// text returns the path, and how certain it is.
 func (p *PathTotal) text() string { return pathWords(p.Path, p.Paths, p.P, p.Why) }
 
 func pathWords(path, paths string, p float64, why string) string {

@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// A packetKind is what packets have in common that a switch is expected to do the same with:
-// where they came in and where they are going. Their senders differ.
+// A packetKind is what packets have in common that a switch should treat alike: where they came in
+// and where they are going. Their senders differ.
 type packetKind struct {
 	in        uint16
 	mac       [6]byte // destination
@@ -40,10 +40,10 @@ func (p *RecordedPacket) kind() packetKind {
 	return k
 }
 
-// A recordKey is what is told apart of records: their bits, and how packets with them ended.
+// A recordKey distinguishes records: by their bits, and by how their packets ended.
 type recordKey struct{ bits, end string }
 
-// A kindKey is packets of a kind with one record.
+// A kindKey stands for packets of one kind with one record.
 type kindKey struct {
 	packetKind
 	recordKey
@@ -52,11 +52,10 @@ type kindKey struct {
 // maxKinds bounds how many of these are counted for a plan.
 const maxKinds = 1 << 17
 
-// atTable is how many packets of a kind came as far as a table's place, and how many of
-// them ran it.
+// atTable is how many packets of a kind reached a table's place, and how many of them ran it.
 type atTable struct{ came, ran int64 }
 
-// atTables are those of which the record is sure, for each table of a plan and each kind.
+// atTables returns the counts that records are certain of, for each table of a plan and each kind.
 func (c *planRecords) atTables() map[string]map[packetKind]atTable {
 	sums := map[string]map[packetKind]atTable{}
 	ids := c.decoder.Tables()
@@ -97,9 +96,9 @@ func lastRun(says []recordplan.TableSays) int {
 	return last
 }
 
-// unlike says how unlikely it is that none of the packets now ran a table of which so many
-// packets of the same kinds did before, if it is chance which packets of a kind do: Fisher's exact
-// test, for each kind. It also tells how many would be expected to.
+// unlike returns how unlikely it is that none of the packets now ran a table that so many packets
+// of the same kinds ran before, if chance decides which packets of a kind do: Fisher's exact test,
+// for each kind. It also returns how many were expected to.
 func unlike(now, before map[packetKind]atTable) (expected, chance float64) {
 	choose := func(n, k int64) float64 { // the logarithm
 		a, _ := math.Lgamma(float64(n + 1))

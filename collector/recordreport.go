@@ -39,18 +39,18 @@ type RecordPlanReport struct {
 	Pipeline string `json:"pipeline"`
 	PHV      string `json:"phv"`
 	Mode     string `json:"mode"`
-	// Of the packets: those of which one path only has the record, several, or none.
+	// Packets, and those whose record fits exactly one path, several, or none.
 	Packets    int64 `json:"packets"`
 	Exact      int64 `json:"exact"`
 	Ambiguous  int64 `json:"ambiguous"`
 	Impossible int64 `json:"impossible"`
-	Beyond     int64 `json:"beyond,omitempty"` // packets whose records found no room
+	Beyond     int64 `json:"beyond,omitempty"` // packets whose records there was no room for
 
-	Paths    []PathTotal    `json:"paths"` // of most packets first
+	Paths    []PathTotal    `json:"paths"` // by packets, most first
 	Coverage RecordCoverage `json:"coverage"`
 	Tables   []TableTotal   `json:"tables"` // in the order of the pipeline
 	Drops    []FlowDrops    `json:"drops,omitempty"`
-	// BeyondDrops are dropped packets of flows that found no room.
+	// BeyondDrops are dropped packets of flows that there was no room for.
 	BeyondDrops int64                             `json:"beyond_drops,omitempty"`
 	Suspicions  []recordplan.Suspicion            `json:"suspicions,omitempty"`
 	kinds       map[string]map[packetKind]atTable // of each table
@@ -58,8 +58,8 @@ type RecordPlanReport struct {
 
 // PathTotal is what became of the packets of one path, or of one set of possible paths.
 type PathTotal struct {
-	Path    string  `json:"path"`  // as it is written; of a set its likeliest
-	Paths   string  `json:"paths"` // how many have the record: 1, or the size of the set, or 0: impossible
+	Path    string  `json:"path"`  // as text; of a set the likeliest
+	Paths   string  `json:"paths"` // how many paths fit the record: 1, the size of the set, or 0: impossible
 	P       float64 `json:"p"`     // how likely Path is
 	Why     string  `json:"why,omitempty"`
 	Packets int64   `json:"packets"`
@@ -69,7 +69,7 @@ type PathTotal struct {
 	Fates  map[string]int64 `json:"fates"`
 	Inputs map[string]int64 `json:"inputs"`
 	key    string
-	plain  string // as key, without hits: what plans of other bits have in common
+	plain  string // key without hits, which plans of other bits share
 }
 
 // RecordCoverage says how much of the graph packets have taken.
@@ -79,8 +79,8 @@ type RecordCoverage struct {
 	Share float64  `json:"share"` // of both
 	Never []string `json:"never"` // tables that no recorded packet can have run
 	NoHit []string `json:"no_hit"`
-	// NotSeen and NoHitSeen are such tables too, but those of which nothing can be said: a
-	// packet that ran them and ended before it came to the table Chosen has no record.
+	// NotSeen and NoHitSeen are further such tables, of which nothing can be said: a packet that
+	// ran them and ended before the table Chosen has no record.
 	NotSeen   []string `json:"not_seen,omitempty"`
 	NoHitSeen []string `json:"no_hit_seen,omitempty"`
 	Chosen    string   `json:"chosen,omitempty"`
@@ -91,14 +91,14 @@ type TableTotal struct {
 	Table string `json:"table"`
 	Ran   int64  `json:"ran"` // for certain
 	Hit   int64  `json:"hit"`
-	// Expected: with those of which the record leaves it open, as likely as the plan
-	// says.
+	// Expected: including packets whose record leaves it open, each with the likelihood that the
+	// plan gives.
 	RanExpected float64 `json:"ran_expected"`
 	HitExpected float64 `json:"hit_expected"`
 	MayRun      int64   `json:"may_have_run"` // packets whose record allows it
 	MayHit      int64   `json:"may_have_hit"`
-	// Passed: packets that came as far as the table's place, whether they ran it or not:
-	// they ran it or one behind it, or left by a port. Others say nothing of it.
+	// Passed: packets that reached the table's place, whether they ran it or not: they ran it or a
+	// later one, or left by a port. Others say nothing about it.
 	Passed  int64 `json:"passed"`
 	keyless bool
 }
@@ -109,8 +109,8 @@ type FlowDrops struct {
 	Reason  string `json:"reason"`
 	OutPort string `json:"out_port,omitempty"` // it was dropped there
 	Packets int64  `json:"packets"`
-	// Path that the packets took, with Paths and P as of a [PathTotal]; Last is its end,
-	// where the packet ended.
+	// Path is the path of the packets, with Paths and P as in a [PathTotal]; Last is its end, where
+	// the packets were dropped.
 	Path  string  `json:"path"`
 	Paths string  `json:"paths"`
 	P     float64 `json:"p"`
@@ -160,15 +160,14 @@ func (c *planRecords) report() RecordPlanReport {
 	return r
 }
 
-// measured says whether the probabilities of a plan are more than a guess: only then is
-// it suspicious that packets are not where they are expected.
+// measured reports whether the probabilities of a plan are more than a guess: only then is it
+// suspicious if packets are not where they are expected.
 func measured(p *record.Plan) bool {
 	from := p.ProbabilitiesFrom
 	return from != "" && from != "uniform" && !strings.HasPrefix(from, "seed")
 }
 
-// pathTotals joins the groups of one path: records may differ in hits that a path is
-// written without.
+// pathTotals merges the groups of one path: records may differ in hits that a path's text omits.
 func pathTotals(groups []*recordGroup, all int64) []PathTotal {
 	list := []PathTotal{}
 	latencies := map[string]distribution{}
@@ -204,7 +203,7 @@ func pathTotals(groups []*recordGroup, all int64) []PathTotal {
 	return list
 }
 
-// pathOf writes what an answer says.
+// pathOf returns a total with the path of an answer.
 func pathOf(a *recordplan.Answer) PathTotal {
 	t := PathTotal{Paths: a.Total, Why: a.Why}
 	if len(a.Paths) > 0 {

@@ -11,8 +11,7 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// Bounds of what a Records remembers. What is beyond is counted all the same, without
-// detail.
+// Bounds of what a Records remembers. Anything beyond is still counted, without detail.
 const (
 	maxRecordGroups = 1 << 16 // distinct records of a plan
 	maxRecordFlows  = 1 << 16 // flows of a plan that had drops
@@ -43,7 +42,7 @@ type planRecords struct {
 	kinds   map[kindKey]int64
 	known   map[string]bool // paths that are not new
 	packets int64
-	// beyond counts packets with records or flows that found no room.
+	// Packets with records or flows that there was no room for.
 	beyondGroups, beyondFlows int64
 }
 
@@ -67,7 +66,7 @@ type dropKey struct {
 	port   uint16 // out
 }
 
-// NewRecords makes ready to read records of some plans, whose ids differ.
+// NewRecords returns a collector for records of some plans, whose ids must differ.
 func NewRecords(plans ...*record.Plan) (*Records, error) {
 	c := &Records{plans: map[uint32]*planRecords{}, unknown: map[uint32]int64{}}
 	for _, p := range plans {
@@ -90,11 +89,11 @@ func NewRecords(plans ...*record.Plan) (*Records, error) {
 	return c, nil
 }
 
-// Only leaves out packets of other flows than those whose text, as
-// "TCP 192.0.2.1:1234 > 192.0.2.2:80", has this in it.
+// Only ignores packets of flows whose text, such as "TCP 192.0.2.1:1234 > 192.0.2.2:80", does not
+// contain flow.
 func (c *Records) Only(flow string) { c.only = flow }
 
-// Know says which paths are not new: those of an earlier report, by the same plans.
+// Know marks the paths of an earlier report, by the same plans, as not new.
 func (c *Records) Know(r *RecordReport) {
 	for _, p := range r.Plans {
 		if own := c.plans[p.ID]; own != nil {
@@ -105,8 +104,8 @@ func (c *Records) Know(r *RecordReport) {
 	}
 }
 
-// Add takes in a frame without its FCS. length is its length on the wire; of one that is
-// cut the record is lost. It is false if the frame has no record of a known plan.
+// Add takes in a frame without its FCS. length is its length on the wire; the record of one that is
+// cut is lost. It is false if the frame has no record of a known plan.
 func (c *Records) Add(frame []byte, length int) (DecodedPacket, bool) {
 	c.frames++
 	if len(frame) < length {
@@ -121,7 +120,7 @@ func (c *Records) Add(frame []byte, length int) (DecodedPacket, bool) {
 	return c.add(p)
 }
 
-// AddPayload takes in what came by UDP, as a socket gives it.
+// AddPayload takes in a UDP payload, as read from a socket.
 func (c *Records) AddPayload(payload []byte, from netip.Addr) (DecodedPacket, bool) {
 	c.frames++
 	p, ok := RecordedPacket{Exporter: from, Encapsulation: "udp"}.read(payload)

@@ -16,7 +16,7 @@ type TailStamp struct {
 	flows                         map[Flow]*flowStamps
 }
 
-// flowStamps is what is known of one flow. A flow whose frames went several ways has several paths.
+// flowStamps is what is known of one flow. A flow whose frames took several routes has several paths.
 type flowStamps struct {
 	frames      int64
 	first, last time.Time
@@ -140,8 +140,8 @@ func egress(r tailstamp.Record) tailstamp.Timestamp {
 	return r.Egress
 }
 
-// difference is to-from in nanoseconds; negative when clocks say so. It is false when one was
-// not taken, is no time of day, or lies too far from the other for 64 bits.
+// difference returns to-from in nanoseconds, which may be negative. It is false when a timestamp
+// was not taken, is not a time of day, or is too far from the other for 64 bits.
 func difference(from, to tailstamp.Timestamp) (int64, bool) {
 	const most = uint64(1) << 32 // seconds
 	if from.IsZero() || to.IsZero() || from.Nanoseconds >= 1e9 || to.Nanoseconds >= 1e9 ||
@@ -178,7 +178,7 @@ type FlowReport struct {
 	Paths       []PathReport `json:"paths"`
 }
 
-// PathReport is one way that frames of a flow took: hop 1 first.
+// PathReport is one path that frames of a flow took: hop 1 first.
 type PathReport struct {
 	Frames   int64       `json:"frames"`
 	Hops     []HopReport `json:"hops"`
@@ -247,7 +247,7 @@ func (p *pathStamps) report() PathReport {
 	return r
 }
 
-// portName is EthernetN, or other for the number that stands for no such port.
+// portName returns EthernetN, or other for a number that stands for no front panel port.
 func portName(n uint16, other string) string {
 	if n == tailstamp.NoPort {
 		return other

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"tamtam/saisim"
+	"tamtam/saisim/drop"
 )
 
 // A BooksReport accounts for every frame that was in the chip:
@@ -30,7 +31,7 @@ func booksReport(b saisim.Books) BooksReport {
 	for i, n := range b.Dropped {
 		r.DroppedAll += n
 		if n > 0 {
-			r.Dropped[saisim.DropReason(i).String()] = n
+			r.Dropped[drop.Reason(i).String()] = n
 		}
 	}
 	return r

@@ -83,7 +83,7 @@ func entropyOf(values map[string]float64) float64 {
 // border is how long after a packet came into the egress pipe, when it counts, it leaves at most.
 const border = 10 * time.Microsecond
 
-// during says whether a packet that left at a time was counted in a live answer's window: with a
+// during reports whether a packet that left at a time was counted in a live answer's window: with a
 // width it also says so of those that may have been, with a negative one only of those that must.
 func (in *instance) during(at, width time.Duration) bool {
 	return at >= in.window[0]-width && at < in.window[1]+width

@@ -42,119 +42,17 @@ func variedConfig(t *testing.T) ConfigDB {
 	c["TAM_TABLERECORD_TABLE"] = map[string]swss.FieldValues{
 		"r": {"flowgroup": "rec", "collector": "cr", "sampler": "s", "must-record": "chip.fdb,chip.acl", "source-ip": "::FFFF:10.2.0.1"},
 	}
+	for _, l := range tamLists() {
+		withRows(t, c, l.config)
+	}
 	return c
 }
 
-// tamEntries are the entries that leaves of the lists of /tam are changed at.
-var tamEntries = map[string]string{
-	"/tam/switch":                                     "/tam/switch",
-	"/tam/collectors/collector":                       "/tam/collectors/collector[name=c6]",
-	"/tam/samplers/sampler":                           "/tam/samplers/sampler[name=s]",
-	"/tam/flowgroups/flowgroup":                       "/tam/flowgroups/flowgroup[name=spare]",
-	"/tam/tailstamping-sessions/tailstamping-session": "/tam/tailstamping-sessions/tailstamping-session[name=t4]",
-	"/tam/alt-mark-sessions/alt-mark-session":         "/tam/alt-mark-sessions/alt-mark-session[name=a]",
-	"/tam/flymon-tasks/flymon-task":                   "/tam/flymon-tasks/flymon-task[name=t2]",
-	"/tam/flymon-queries/flymon-query":                "/tam/flymon-queries/flymon-query[name=q]",
-	"/tam/tablerecord-sessions/tablerecord-session":   "/tam/tablerecord-sessions/tablerecord-session[name=r]",
-}
-
-// showCommands are the commands that show entries, by their lists.
-var showCommands = map[string]string{
-	"switch": "switch", "collector": "collectors", "sampler": "samplers", "flowgroup": "flow-groups", "tailstamping-session": "tail-stamping sessions",
-	"alt-mark-session": "alt-mark sessions", "flymon-task": "flymon task", "flymon-query": "flymon query", "tablerecord-session": "table-record",
-}
-
-// notRepeated are the leaves of which no state says whether they are in force.
+// notRepeated are the leaves of which no state reports whether they are in force.
 var notRepeated = map[string]string{
 	"/tam/features/feature/config/status":            "/tam/features-state says what a feature is",
 	"/tam/flowgroups/flowgroup/config/id":            "nothing in the switch is made of it: a Set checks that no other group has it",
 	"/tam/collectors/collector/config/encapsulation": "it has one value",
-}
-
-// A leafChange is another value of a leaf. What makes it valid comes with it.
-type leafChange struct {
-	value   string   // JSON
-	with    string   // JSON of other leaves of the entry
-	without []string // paths of leaves that go, below the entry
-}
-
-// leafChanges are other values of all that can be configured in /tam.
-var leafChanges = map[string]leafChange{
-	"/tam/switch/config/switch-id":     {value: `8`},
-	"/tam/switch/config/enterprise-id": {value: `10`},
-
-	"/tam/collectors/collector/config/ip":        {value: `"10.9.0.8"`},
-	"/tam/collectors/collector/config/port":      {value: `10`},
-	"/tam/collectors/collector/config/protocol":  {value: `"TCP"`},
-	"/tam/samplers/sampler/config/sampling-rate": {value: `101`},
-
-	"/tam/flowgroups/flowgroup/config/priority":                        {value: `99`},
-	"/tam/flowgroups/flowgroup/config/ip-version":                      {value: `"IPV4"`},
-	"/tam/flowgroups/flowgroup/config/interfaces":                      {value: `["Ethernet2","Ethernet1"]`},
-	"/tam/flowgroups/flowgroup/config/other-fields":                    {value: `["VLAN_ID=7"]`},
-	"/tam/flowgroups/flowgroup/l2/config/source-mac":                   {value: `"02:00:00:00:00:0A"`},
-	"/tam/flowgroups/flowgroup/l2/config/source-mac-mask":              {value: `"ff:ff:00:00:00:00"`, with: `{"l2":{"config":{"source-mac":"02:01:00:00:00:00"}}}`},
-	"/tam/flowgroups/flowgroup/l2/config/destination-mac":              {value: `"02:00:00:00:00:0B"`},
-	"/tam/flowgroups/flowgroup/l2/config/destination-mac-mask":         {value: `"ff:ff:00:00:00:00"`, with: `{"l2":{"config":{"destination-mac":"02:01:00:00:00:00"}}}`},
-	"/tam/flowgroups/flowgroup/l2/config/ethertype":                    {value: `2048`},
-	"/tam/flowgroups/flowgroup/ipv4/config/source-address":             {value: `"10.2.0.1/16"`},
-	"/tam/flowgroups/flowgroup/ipv4/config/destination-address":        {value: `"10.2.0.1"`},
-	"/tam/flowgroups/flowgroup/ipv4/config/dscp":                       {value: `0`},
-	"/tam/flowgroups/flowgroup/ipv4/config/protocol":                   {value: `17`},
-	"/tam/flowgroups/flowgroup/ipv4/config/hop-limit":                  {value: `0`},
-	"/tam/flowgroups/flowgroup/ipv6/config/source-address":             {value: `"2001:DB8::/33"`, without: []string{"ipv4"}},
-	"/tam/flowgroups/flowgroup/ipv6/config/destination-address":        {value: `"2001:db8:0::1"`, without: []string{"ipv4"}},
-	"/tam/flowgroups/flowgroup/ipv6/config/source-flow-label":          {value: `0`, without: []string{"ipv4"}},
-	"/tam/flowgroups/flowgroup/ipv6/config/dscp":                       {value: `9`, without: []string{"ipv4"}},
-	"/tam/flowgroups/flowgroup/ipv6/config/protocol":                   {value: `17`, without: []string{"ipv4"}},
-	"/tam/flowgroups/flowgroup/ipv6/config/hop-limit":                  {value: `9`, without: []string{"ipv4"}},
-	"/tam/flowgroups/flowgroup/transport/config/source-port":           {value: `"5..9"`},
-	"/tam/flowgroups/flowgroup/transport/config/destination-port":      {value: `53`},
-	"/tam/flowgroups/flowgroup/transport/config/tcp-flags":             {value: `["TCP_ACK","TCP_SYN"]`},
-	"/tam/tailstamping-sessions/tailstamping-session/config/flowgroup": {value: `"spare"`},
-
-	"/tam/alt-mark-sessions/alt-mark-session/config/flowgroup":     {value: `"masks"`},
-	"/tam/alt-mark-sessions/alt-mark-session/config/role":          {value: `"terminator"`},
-	"/tam/alt-mark-sessions/alt-mark-session/config/method":        {value: `"step"`, without: []string{"config/mark2"}},
-	"/tam/alt-mark-sessions/alt-mark-session/config/interval":      {value: `1`},
-	"/tam/alt-mark-sessions/alt-mark-session/config/mark":          {value: `"dscp2"`},
-	"/tam/alt-mark-sessions/alt-mark-session/config/mark2":         {value: `"dscp2"`},
-	"/tam/alt-mark-sessions/alt-mark-session/config/clear":         {value: `true`, with: `{"config":{"role":"terminator"}}`},
-	"/tam/alt-mark-sessions/alt-mark-session/config/slot-sync":     {value: `false`, with: `{"config":{"method":"muxed","delay-max":"1000000"}}`, without: []string{"config/mark2"}},
-	"/tam/alt-mark-sessions/alt-mark-session/config/foreign-marks": {value: `"drop"`, with: `{"config":{"role":"initiator"}}`},
-	"/tam/alt-mark-sessions/alt-mark-session/config/clock-trust":   {value: `"declared"`},
-	"/tam/alt-mark-sessions/alt-mark-session/config/clock-error":   {value: `"7"`},
-	"/tam/alt-mark-sessions/alt-mark-session/config/delay-min":     {value: `"7"`},
-	"/tam/alt-mark-sessions/alt-mark-session/config/delay-max":     {value: `"7"`},
-
-	"/tam/flymon-tasks/flymon-task/config/flowgroup":   {value: `"tasks"`, without: []string{"config/filter"}},
-	"/tam/flymon-tasks/flymon-task/config/filter":      {value: `"ip=4"`},
-	"/tam/flymon-tasks/flymon-task/config/key":         {value: `"dst-port,src-ip"`},
-	"/tam/flymon-tasks/flymon-task/config/attribute":   {value: `"frequency(bytes)"`},
-	"/tam/flymon-tasks/flymon-task/config/algorithm":   {value: `"cms"`},
-	"/tam/flymon-tasks/flymon-task/config/memory":      {value: `500`},
-	"/tam/flymon-tasks/flymon-task/config/rows":        {value: `2`},
-	"/tam/flymon-tasks/flymon-task/config/allocation":  {value: `"efficient"`},
-	"/tam/flymon-tasks/flymon-task/config/epoch":       {value: `2000`},
-	"/tam/flymon-tasks/flymon-task/config/threshold":   {value: `6`},
-	"/tam/flymon-tasks/flymon-task/config/readout":     {value: `"live"`},
-	"/tam/flymon-tasks/flymon-task/config/translation": {value: `"shift"`},
-	"/tam/flymon-tasks/flymon-task/config/share":       {value: `"1/4"`},
-	"/tam/flymon-tasks/flymon-task/config/plan":        {value: `true`},
-	"/tam/flymon-queries/flymon-query/config/task":     {value: `"t3"`},
-	"/tam/flymon-queries/flymon-query/config/flow":     {value: `"10.0.0.2"`},
-
-	"/tam/tablerecord-sessions/tablerecord-session/config/flowgroup":     {value: `"spare"`},
-	"/tam/tablerecord-sessions/tablerecord-session/config/collector":     {value: `"c7"`},
-	"/tam/tablerecord-sessions/tablerecord-session/config/sampler":       {value: `"s7"`},
-	"/tam/tablerecord-sessions/tablerecord-session/config/phv":           {value: `"16"`},
-	"/tam/tablerecord-sessions/tablerecord-session/config/mode":          {value: `"exec+hit"`},
-	"/tam/tablerecord-sessions/tablerecord-session/config/algorithm":     {value: `"greedy-restarts"`},
-	"/tam/tablerecord-sessions/tablerecord-session/config/must-record":   {value: `["chip.acl"]`},
-	"/tam/tablerecord-sessions/tablerecord-session/config/probabilities": {value: `"counted"`},
-	"/tam/tablerecord-sessions/tablerecord-session/config/encapsulation": {value: `"erspan"`},
-	"/tam/tablerecord-sessions/tablerecord-session/config/truncate":      {value: `64`},
-	"/tam/tablerecord-sessions/tablerecord-session/config/source-ip":     {value: `"10.2.0.3"`},
 }
 
 // configLeaves are the leaves of config below an entry of the schema that are no key.
@@ -224,12 +122,11 @@ func (b inForceBed) told(entry string) string {
 	return b.whole()[entry+"/state/not-in-force"]
 }
 
-// show is what the shell shows of an entry.
-func (b inForceBed) show(entry string) string {
+// show is what the shell shows of the entry of a list.
+func (b inForceBed) show(l tamList) string {
 	b.Helper()
-	list, key, _ := strings.Cut(strings.TrimSuffix(entry, "]"), "[name=")
 	b.out.Reset()
-	if err := b.shell.Exec(b.Context(), "show tam "+showCommands[list[strings.LastIndex(list, "/")+1:]]+" "+key); err != nil {
+	if err := b.shell.Exec(b.Context(), "show tam "+l.show+" "+l.entry); err != nil {
 		b.Fatal(err)
 	}
 	return b.out.String()
@@ -274,35 +171,29 @@ func TestEveryChangeIsTold(t *testing.T) {
 	}
 	all := map[string]*yang.Entry{}
 	configLeaves(root.RootSchema().Dir["tam"], "/tam", all)
-	for path := range leafChanges {
-		if all[path] == nil {
-			t.Errorf("%s is no leaf that can be configured", path)
+	listed := map[string]bool{}
+	for _, l := range tamLists() {
+		for _, leaf := range SortedKeys(l.leaves) {
+			path := l.path + "/" + leaf
+			if listed[path] = true; all[path] == nil {
+				t.Errorf("%s is no leaf that can be configured", path)
+				continue
+			}
+			b.change(l, leaf, all[path])
 		}
 	}
 	for _, path := range SortedKeys(all) {
-		if notRepeated[path] != "" {
-			continue
+		if notRepeated[path] == "" && !listed[path] {
+			t.Errorf("%s: no list of tamLists says how to change it; is its change told?", path)
 		}
-		change, ok := leafChanges[path]
-		if !ok {
-			t.Errorf("%s: nothing here says how to change it; is its change told?", path)
-			continue
-		}
-		b.change(path, change, all[path])
 	}
 }
 
 // change changes a leaf, takes it away and puts all back, and looks each time at what is told.
-func (b inForceBed) change(path string, c leafChange, leaf *yang.Entry) {
+func (b inForceBed) change(l tamList, name string, leaf *yang.Entry) {
 	b.Helper()
-	list := ""
-	for l := range tamEntries {
-		if strings.HasPrefix(path, l+"/") {
-			list = l
-		}
-	}
-	entry := tamEntries[list]
-	at := entry + strings.TrimPrefix(path, list)
+	path, entry, c := l.path+"/"+name, l.at(), l.leaves[name]
+	at, isSwitch := entry+"/"+name, l.path == "/tam/switch"
 	word := leaf.Name
 	if word == "flowgroup" {
 		word = "flow group"
@@ -312,7 +203,7 @@ func (b inForceBed) change(path string, c leafChange, leaf *yang.Entry) {
 		if got := b.told(entry); !strings.Contains(got, `"`+word+" ") {
 			b.Errorf("%s %s is not told: %s", path, what, got)
 		}
-		if got := b.show(entry); !strings.Contains(got, "Pending") || !strings.Contains(got, word+" ") {
+		if got := b.show(l); !strings.Contains(got, "Pending") || !strings.Contains(got, word+" ") {
 			b.Errorf("%s %s is not shown:\n%s", path, what, got)
 		}
 	}
@@ -326,7 +217,7 @@ func (b inForceBed) change(path string, c leafChange, leaf *yang.Entry) {
 	}
 	b.set(req)
 	tells("changed to " + c.value)
-	if list != "/tam/switch" { // features are active: it waits
+	if !isSwitch { // features are active: it waits
 		b.settled(path + " changed to " + c.value)
 	} else {
 		settle(b.T, b.sim)
@@ -338,7 +229,7 @@ func (b inForceBed) change(path string, c leafChange, leaf *yang.Entry) {
 		if got := b.told(entry); !strings.Contains(got, `"`+word+" ") {
 			b.Errorf("%s removed is not told: %s", path, got)
 		}
-	} else if list == "/tam/switch" {
+	} else if isSwitch {
 		b.Errorf("%s: %v", path, err)
 	}
 	b.set(&gpb.SetRequest{Replace: []*gpb.Update{{Path: gpath(entry), Val: jsonOf(before)}}})

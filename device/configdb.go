@@ -22,9 +22,9 @@ type ConfigDB map[string]map[string]swss.FieldValues
 // fill the memory: 256 MiB, over a million flow groups.
 const maxConfigFile = 256 << 20
 
-// ReadConfigDB reads a config_db.json as SONiC writes it: tables of rows of
-// fields; a list becomes a field whose name ends in "@" and whose value is the
-// items joined by commas. Every wrong place is reported, not the first alone.
+// ReadConfigDB reads a config_db.json as SONiC writes it: tables of rows of fields; a list becomes
+// a field whose name ends in "@" and whose value is the items joined by commas. Every error is
+// reported, not only the first.
 func ReadConfigDB(path string) (ConfigDB, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -45,7 +45,7 @@ func ReadConfigDB(path string) (ConfigDB, error) {
 	return c, nil
 }
 
-// ParseConfigDB is [ReadConfigDB] for text at hand.
+// ParseConfigDB is [ReadConfigDB] for text in memory.
 func ParseConfigDB(text []byte) (ConfigDB, error) {
 	var tables map[string]json.RawMessage
 	if err := json.Unmarshal(text, &tables); err != nil {
@@ -75,8 +75,8 @@ func ParseConfigDB(text []byte) (ConfigDB, error) {
 	return c, errors.Join(errs...)
 }
 
-// doubled returns an error for every table, row and field that is there twice,
-// of which encoding/json would take the last without a word. text is valid JSON.
+// doubled returns an error for every table, row and field that occurs twice; encoding/json would
+// silently take the last. text is valid JSON.
 func doubled(text []byte) (errs []error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	type level struct {
@@ -188,8 +188,7 @@ func scalar(v any) (string, error) {
 	}
 }
 
-// Load writes the rows into CONFIG_DB. Rows that are there already and not in
-// c stay as they are.
+// Load writes the rows into CONFIG_DB. Existing rows that are not in c stay as they are.
 func (c ConfigDB) Load(ctx context.Context, r *swss.Redis) error {
 	for _, table := range SortedKeys(c) {
 		if err := swss.NewTable(r.DB(swss.ConfigDB), table).SetMany(ctx, c[table]); err != nil {

@@ -35,13 +35,13 @@ import (
 	"tamtam/tsorch"
 )
 
-// Common is what every daemon takes. The zero value is good.
+// Common has the options of every daemon. The zero value is usable.
 type Common struct {
 	Log *slog.Logger
 	// Rec takes swss.rec and sairedis.rec lines: every task and every SAI call.
 	Rec io.Writer
-	// Backend, if set, stands between syncd and the chip: fault injection in
-	// tests, time-keeping in benchmarks.
+	// Backend, if set, sits between syncd and the chip: fault injection in tests, time-keeping in
+	// benchmarks.
 	Backend func(sai.API) sai.API
 }
 
@@ -84,13 +84,26 @@ type Orchagent struct {
 	ports   *portsorch.Orch
 	routes  *routeorch.Orch
 	fdb     *fdborch.Orch
-	ts      *tsorch.Orch
-	am      *amorch.Orch
-	fm      *flymonorch.Orch
-	rec     *recordorch.Orch
 	qos     *qosorch.Orch
 	mirrors *mirrororch.Orch
 	traps   *copporch.Orch
+	tam     []tamOrch // all that there are
+	rec     planOrch  // of them
+}
+
+// A tamOrch is the orch of a TAM feature. A package that sees the type of one, as a field of a field, compiles all of
+// tamorch.Feature for it again.
+type tamOrch interface {
+	// ViewApplied says that there is a chip to ask and to read.
+	ViewApplied()
+	// PollCounters reads the counters of its sessions now.
+	PollCounters(ctx context.Context) error
+}
+
+// A planOrch is that of table recording.
+type planOrch interface {
+	tamOrch
+	Planned() *orch.Topic[recordorch.Planned]
 }
 
 // NewOrchagent starts a new view of the ASIC and assembles the orchs. Their
@@ -176,36 +189,37 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 }
 
 // assembleTAM makes the orchs of the TAM features, behind those whose rules, ports and routes they use.
-func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch.Orch) (err error) {
+func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch.Orch) error {
 	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMCollector, schema.AppTAMSampler)
 	features := orch.NewFeatures(o.Daemon)
 	base := tamorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Switch: o.ports.Switch(), Features: features}
-	o.ts, err = tsorch.New(ctx, tsorch.Config{Config: base, Rules: acl})
+	ts, err := tsorch.New(ctx, tsorch.Config{Config: base, Rules: acl})
 	if err != nil {
 		return fmt.Errorf("tail-stamping: %w", err)
 	}
-	o.am, err = amorch.New(ctx, amorch.Config{Config: base, Rules: acl})
+	am, err := amorch.New(ctx, amorch.Config{Config: base, Rules: acl})
 	if err != nil {
 		return fmt.Errorf("alternate marking: %w", err)
 	}
-	o.fm, err = flymonorch.New(ctx, base)
+	fm, err := flymonorch.New(ctx, base)
 	if err != nil {
 		return fmt.Errorf("FlyMon: %w", err)
 	}
 	o.rec, err = recordorch.New(ctx, recordorch.Config{
-		Config: base, Rules: acl, Ports: o.ports, Routes: recordRoutes{o.routes}, Identity: o.ts,
+		Config: base, Rules: acl, Ports: o.ports, Routes: recordRoutes{o.routes}, Identity: ts,
 	})
 	if err != nil {
 		return fmt.Errorf("table recording: %w", err)
 	}
+	o.tam = []tamOrch{ts, am, fm, o.rec}
 	if err := features.Publish(ctx); err != nil {
 		return fmt.Errorf("what the switch can do: %w", err)
 	}
 	return nil
 }
 
-// Start makes the objects of all rows that APPL_DB holds, then has syncd bring
-// the ASIC to this view. Nothing is called active before that.
+// Start creates the objects of all rows in APPL_DB, then makes syncd bring the ASIC to this view.
+// Nothing is reported active before that.
 func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	o.Daemon.Hold()
 	if _, err := o.Daemon.Step(ctx, now); err != nil {
@@ -225,16 +239,20 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 		return err
 	}
 	o.Daemon.Release()
-	o.am.ViewApplied()
-	o.fm.ViewApplied()
-	o.rec.ViewApplied()
+	for _, feature := range o.tam {
+		feature.ViewApplied()
+	}
 	_, err := o.Daemon.Step(ctx, now)
 	return err
 }
 
 // PollCounters reads the sessions' counters now.
 func (o *Orchagent) PollCounters(ctx context.Context) error {
-	return errors.Join(o.ts.PollCounters(ctx), o.am.PollCounters(ctx), o.fm.PollCounters(ctx), o.rec.PollCounters(ctx))
+	var errs []error
+	for _, feature := range o.tam {
+		errs = append(errs, feature.PollCounters(ctx))
+	}
+	return errors.Join(errs...)
 }
 
 // Close ends the daemon's connections. The ASIC stays as it is.

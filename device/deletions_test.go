@@ -9,31 +9,6 @@ import (
 	"tamtam/swss"
 )
 
-// rowsOf are the rows of CONFIG_DB of the entries of tamEntries, by their lists; but for the
-// switch, which cannot be deleted.
-var rowsOf = map[string][]string{
-	"/tam/collectors/collector":                       {"TAM_COLLECTORS_TABLE|c6"},
-	"/tam/samplers/sampler":                           {"TAM_SAMPLINGRATE_TABLE|s"},
-	"/tam/flowgroups/flowgroup":                       {"TAM_FLOWGROUP_TABLE|spare", "ACL_RULE|TAM|spare"},
-	"/tam/tailstamping-sessions/tailstamping-session": {"TAM_TAILSTAMPING_TABLE|t4"},
-	"/tam/alt-mark-sessions/alt-mark-session":         {"TAM_ALTMARK_TABLE|a"},
-	"/tam/flymon-tasks/flymon-task":                   {"TAM_FLYMON_TASK_TABLE|t2"},
-	"/tam/flymon-queries/flymon-query":                {"TAM_FLYMON_QUERY_TABLE|q"},
-	"/tam/tablerecord-sessions/tablerecord-session":   {"TAM_TABLERECORD_TABLE|r"},
-}
-
-// inForceLines are what is shown of them as long as they are in force, blanks as one.
-var inForceLines = map[string]string{
-	"/tam/collectors/collector":                       "IP Address : 2001:db8::7",
-	"/tam/samplers/sampler":                           "Sample Rate : 100",
-	"/tam/flowgroups/flowgroup":                       "SRC IP : 10.0.0.0/8",
-	"/tam/tailstamping-sessions/tailstamping-session": "Flow Group Name : v4",
-	"/tam/alt-mark-sessions/alt-mark-session":         "Flow Group Name : v4",
-	"/tam/flymon-tasks/flymon-task":                   "Key : src-ip/16,dst-port",
-	"/tam/flymon-queries/flymon-query":                "q t 10.0.0.1",
-	"/tam/tablerecord-sessions/tablerecord-session":   "Collector : cr, 10.2.0.2:9",
-}
-
 // What is deleted stays in the tree and in the shell, without config, until the managers
 // have heard of it and orchagent has taken it out of the switch; then it is gone.
 func TestEveryDeletionIsTold(t *testing.T) {
@@ -41,19 +16,21 @@ func TestEveryDeletionIsTold(t *testing.T) {
 	server, shell, out := startNorthbound(t, s)
 	b := inForceBed{t, s, server, shell, out}
 	b.settled("the start")
-	for _, list := range SortedKeys(tamEntries) {
-		if list == "/tam/switch" {
+	var group tamList
+	for _, l := range tamLists() {
+		switch {
+		case l.path == "/tam/switch":
 			continue
-		}
-		if len(rowsOf[list]) == 0 {
-			t.Errorf("%s: nothing here says how an entry is deleted; is it told?", list)
+		case len(l.rows) == 0:
+			t.Errorf("%s: nothing here says how an entry is deleted; is it told?", l.path)
 			continue
+		case l.path == "/tam/flowgroups/flowgroup":
+			group = l
 		}
-		b.deletion(list)
+		b.deletion(l)
 	}
 	// The rule of a flow group that is deleted alone is in force by itself.
-	const group = "/tam/flowgroups/flowgroup"
-	restore := b.remove(rowsOf[group][:1])
+	restore := b.remove(group.rows[:1])
 	b.left(group, "it is deleted, and in force still")
 	settle(t, s)
 	b.gone(group)
@@ -62,18 +39,18 @@ func TestEveryDeletionIsTold(t *testing.T) {
 }
 
 // deletion deletes the entry of a list, and puts it back.
-func (b inForceBed) deletion(list string) {
+func (b inForceBed) deletion(l tamList) {
 	b.Helper()
-	restore := b.remove(rowsOf[list])
-	b.left(list, "it is deleted, and in force still")
+	restore := b.remove(l.rows)
+	b.left(l, "it is deleted, and in force still")
 	if _, err := b.sim.Managers.Step(b.Context(), b.sim.Now()); err != nil { // orchagent hangs
 		b.Fatal(err)
 	}
-	b.left(list, "it is deleted, and ")
+	b.left(l, "it is deleted, and ")
 	settle(b.T, b.sim)
-	b.gone(list)
+	b.gone(l)
 	restore()
-	b.settled("putting back " + tamEntries[list])
+	b.settled("putting back " + l.at())
 }
 
 // remove deletes rows of CONFIG_DB; restore writes them again.
@@ -103,9 +80,9 @@ func (b inForceBed) remove(keys []string) (restore func()) {
 
 // left fails if an entry that is deleted is not told to be in force, or is said to be
 // configured.
-func (b inForceBed) left(list, want string) {
+func (b inForceBed) left(l tamList, want string) {
 	b.Helper()
-	entry := tamEntries[list]
+	entry := l.at()
 	if got := b.told(entry); !strings.Contains(got, want) {
 		b.Errorf("%s: not-in-force is %q, want %q", entry, got, want)
 	}
@@ -114,23 +91,23 @@ func (b inForceBed) left(list, want string) {
 			b.Errorf("%s is deleted", path)
 		}
 	}
-	got := strings.Join(strings.Fields(b.show(entry)), " ")
-	for _, w := range []string{"Pending", want, inForceLines[list]} {
+	got := strings.Join(strings.Fields(b.show(l)), " ")
+	for _, w := range []string{"Pending", want, l.line} {
 		if !strings.Contains(got, w) {
 			b.Errorf("%s: %q is not shown: %s", entry, w, got)
 		}
 	}
-	b.notConfigured(list)
+	b.notConfigured(l)
 }
 
 // notConfigured fails if a request for what is configured gets the entry.
-func (b inForceBed) notConfigured(list string) {
+func (b inForceBed) notConfigured(l tamList) {
 	b.Helper()
 	resp, err := b.server.Get(b.Context(), &gpb.GetRequest{Path: []*gpb.Path{gpath("/tam")}, Type: gpb.GetRequest_CONFIG, Encoding: gpb.Encoding_PROTO})
 	if err != nil {
 		b.Fatal(err)
 	}
-	at := gpath(tamEntries[list]).GetElem()
+	at := gpath(l.at()).GetElem()
 	for _, u := range resp.GetNotification()[0].GetUpdate() {
 		if p := u.GetPath().GetElem(); p[1].GetName() == at[1].GetName() && p[2].GetKey()["name"] == at[2].GetKey()["name"] {
 			b.Errorf("it is no configuration: %v", u)
@@ -139,16 +116,15 @@ func (b inForceBed) notConfigured(list string) {
 }
 
 // gone fails if there is anything of an entry.
-func (b inForceBed) gone(list string) {
+func (b inForceBed) gone(l tamList) {
 	b.Helper()
-	entry := tamEntries[list]
+	entry := l.at()
 	for path, v := range b.whole() {
 		if strings.HasPrefix(path, entry+"/") {
 			b.Errorf("%s is still there: %s", path, v)
 		}
 	}
-	_, key, _ := strings.Cut(strings.TrimSuffix(entry, "]"), "[name=")
-	command := "show tam " + showCommands[list[strings.LastIndex(list, "/")+1:]] + " " + key
+	command := "show tam " + l.show + " " + l.entry
 	if err := b.shell.Exec(b.Context(), command); err == nil || !strings.Contains(err.Error(), "does not exist") {
 		b.Errorf("%s of what is gone: %v\n%s", command, err, b.out)
 	}

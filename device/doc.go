@@ -3,6 +3,6 @@
 // alone ([NewManagers], [NewOrchagent], [NewSyncd]), all of them in one process
 // on wall time ([Up]), or all of them in simulated time ([Sim]).
 //
-// What may enter: wiring, and the order in which things start and step. What a
+// What belongs here: wiring, and the order in which things start and step. What a
 // daemon does belongs to its own package.
 package device

@@ -120,7 +120,7 @@ func (c tamCase) failing(t *testing.T) {
 				if !strings.Contains(state["reason"], status.String()) {
 					t.Errorf("status %q, reason %q: want a reason that names %s", state["status"], state["reason"], status)
 				}
-				// The session is written anew.
+				// The session is written again.
 				db := s.Redis.DB(swss.ConfigDB).Client()
 				db.Del(t.Context(), c.table+"|s")
 				settle(t, s)

@@ -29,14 +29,14 @@ const (
 
 func healthKey(name string) string { return healthTable + "|" + name }
 
-// beat tells, once per second, that the daemon works: check, if there is one,
-// must come back without an error.
+// beat renews the key once per second while the daemon works: check, if there is one, must return
+// nil.
 func beat(ctx context.Context, r *swss.Redis, name string, check func(context.Context) error) error {
 	tick := time.NewTicker(beatPeriod)
 	defer tick.Stop()
 	for {
 		if check == nil || check(ctx) == nil {
-			// While Redis is away nobody can be told, and nobody is.
+			// While Redis is away there is nobody to tell.
 			_ = r.DB(swss.StateDB).Client().Set(ctx, healthKey(name), "ok", beatLife).Err()
 		}
 		select {
@@ -47,8 +47,8 @@ func beat(ctx context.Context, r *swss.Redis, name string, check func(context.Co
 	}
 }
 
-// Health says "ok" if the daemon has told of itself within the last seconds,
-// and an error otherwise. mgmtd must also accept a connection.
+// Health returns "ok" if the daemon has renewed its key within the last seconds, and an error
+// otherwise. mgmtd must also accept a connection.
 func Health(ctx context.Context, name, redis, gnmi string, timeout time.Duration) (string, error) {
 	if !slices.Contains(daemons, name) {
 		return "", fmt.Errorf("%w %q: want one of %v", ErrNoSuchDaemon, name, daemons)

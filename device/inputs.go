@@ -58,8 +58,8 @@ func (in inputs) close() {
 	}
 }
 
-// first reads the first packet of every input and returns the time of the
-// earliest; the zero time if there are no packets.
+// first reads the first packet of every input and returns the earliest time; zero if there are no
+// packets.
 func (in inputs) first() (origin time.Time, err error) {
 	for _, i := range in {
 		if err := i.read(); err != nil {
@@ -81,10 +81,9 @@ func (i *input) read() (err error) {
 	return err
 }
 
-// next returns the input whose head enters first, and when: at its time, or when
-// the frame before it has passed; nil after the last. The chip is handed frames
-// when it can take them and not before, so that a capture in which all frames
-// have one time waits in its file.
+// next returns the input whose head enters first, and when: at its time, or when the frame before
+// it has passed; nil after the last. The chip is handed frames when it can take them and not
+// before, so that a capture in which all frames have the same time waits in its file.
 func (in inputs) next(chip *saisim.Chip) (first *input, at saisim.Cycle) {
 	for _, i := range in {
 		if i.ended {

@@ -10,10 +10,10 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// bootID is one for all processes whose time of day is that of one kernel.
+// bootID is the same for all processes that share a kernel's time of day.
 const bootID = "/proc/sys/kernel/random/boot_id"
 
-// A follower is what a chip's clock is by that started at a time.
+// A follower compares the kernel's clocks with that of a chip that started at a given time.
 type follower struct {
 	ask       func() altmark.KernelClock
 	mono, day func() time.Duration // since the start, by both clocks of the kernel
@@ -31,8 +31,8 @@ func followed(start time.Time, ask func() altmark.KernelClock) func() altmark.Ke
 	return f.clock
 }
 
-// clock compares the kernel's two clocks: of a few tries the one that the least came between. The
-// error is greater by that.
+// clock compares the kernel's two clocks: of a few tries it takes the one with the least time in
+// between, which adds to the error.
 func (f follower) clock() altmark.KernelClock {
 	k := f.ask()
 	within := time.Duration(1<<63 - 1)
@@ -51,17 +51,17 @@ func (f follower) clock() altmark.KernelClock {
 
 // hostClock asks this host's kernel.
 func hostClock() altmark.KernelClock {
-	text, _ := os.ReadFile(bootID) // where there is none, it is not known
+	text, _ := os.ReadFile(bootID) // if there is none, it is not known
 	return kernelClock(string(text), adjtimex)
 }
 
-// A clockStatus is what adjtimex says.
+// A clockStatus is what adjtimex returns.
 type clockStatus struct {
 	unsynchronised bool
 	maxError       time.Duration
 }
 
-// kernelClock puts a boot ID and what adjtimex says together.
+// kernelClock combines a boot ID and the result of adjtimex.
 func kernelClock(boot string, adjtimex func() (clockStatus, error)) (k altmark.KernelClock) {
 	if id, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(boot), "-", "")); err == nil && len(id) == 16 {
 		k.Boot = [2]uint64{binary.BigEndian.Uint64(id), binary.BigEndian.Uint64(id[8:])}

@@ -74,9 +74,8 @@ func ended(err error) error {
 	return err
 }
 
-// RunOrchagent runs the daemon orchagent until ctx ends. When syncd is gone or
-// does not answer, the state of the ASIC is unknown: orchagent then starts anew
-// and builds its view again, as SONiC restarts it.
+// RunOrchagent runs the daemon orchagent until ctx ends. When syncd is gone or does not answer, the
+// state of the ASIC is unknown: orchagent then restarts and builds its view again, as in SONiC.
 func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
 	for {
 		err := runOrchagentOnce(ctx, r, c)
@@ -133,7 +132,7 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 	syncd := NewSyncd(r, c.backend(chip), c)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return syncd.Serve(ctx) })
-	g.Go(func() error { syncd.RunTimers(ctx); return nil })
+	g.Go(func() error { syncd.Counters.Run(ctx); return nil })
 	g.Go(func() error { return beat(ctx, r, "syncd", nil) })
 	g.Go(func() error {
 		for {
@@ -141,7 +140,7 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 			case <-ctx.Done():
 				return nil
 			case n := <-notes:
-				syncd.Notify(ctx, n)
+				syncd.Notifier.Notify(ctx, n)
 			}
 		}
 	})

@@ -22,8 +22,7 @@ type ControlStep struct {
 // maxControl bounds what ReadControl takes.
 const maxControl = 64 << 20
 
-// ReadControl reads a JSON list of control steps; a field that there is not is
-// refused by name.
+// ReadControl reads a JSON list of control steps; unknown fields are refused by name.
 func ReadControl(r io.Reader) ([]ControlStep, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxControl+1))
 	if err != nil {
@@ -87,7 +86,7 @@ func (o *programs) start(r *Replay, chip *saisim.Chip) error {
 	return nil
 }
 
-// runControl goes on to the last control step, if it is behind the last packet.
+// runControl advances to the last control step, if that is after the last packet.
 func (r *Replay) runControl(ctx context.Context, s *Sim) error {
 	if n := len(r.Control); n > 0 {
 		if at := saisim.Cycle(r.Control[n-1].Cycle); at > s.Chip.Now() {

@@ -44,7 +44,7 @@ func openRawPort(name string) (*rawPort, error) {
 	}{
 		{"ask for VLAN tags", unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_AUXDATA, 1)},
 		{"ignore outgoing frames", unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)},
-		// A read returns now and then so that the reader notices its end.
+		// A read returns now and then so that the reader notices when to stop.
 		{"set a read time-out", unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 200_000})},
 	}
 	for _, s := range steps {
@@ -70,9 +70,9 @@ func (p *rawPort) bind(index int) error {
 	return nil
 }
 
-// link reports whether the interface is up and has a carrier. An interface that
-// was removed and made anew, as a container's, is bound to again. The questions
-// are asked of the socket, which stays in its network namespace.
+// link reports whether the interface is up and has a carrier. An interface that was removed and
+// recreated, as a container's, is bound to again. The questions are asked of the socket, which
+// stays in its network namespace.
 func (p *rawPort) link() bool {
 	ask, err := unix.NewIfreq(p.name)
 	if err != nil || unix.IoctlIfreq(p.fd, unix.SIOCGIFINDEX, ask) != nil {
@@ -87,8 +87,8 @@ func (p *rawPort) link() bool {
 	return ask.Uint16()&(unix.IFF_UP|unix.IFF_RUNNING) == unix.IFF_UP|unix.IFF_RUNNING
 }
 
-// read returns the next frame with its VLAN tag, which the kernel takes out of
-// the frame, put back. It returns nil when nothing came for a while.
+// read returns the next frame with its VLAN tag, which the kernel takes out of the frame, put back.
+// It returns nil if nothing arrived for a while.
 func (p *rawPort) read() ([]byte, error) {
 	const room = 4 // for the VLAN tag
 	n, oobn, _, _, err := unix.Recvmsg(p.fd, p.buf[room:], p.oob, 0)
@@ -138,7 +138,7 @@ func vlanTag(oob []byte) (tci, tpid uint16, ok bool) {
 // is lost, as on a wire with nobody at its end.
 func (p *rawPort) write(frame []byte) error {
 	_, err := unix.Write(p.fd, frame)
-	if err == unix.ENETDOWN { // maybe of the past: the socket tells once that the link was down
+	if err == unix.ENETDOWN { // may be outdated: the socket reports once that the link was down
 		_, err = unix.Write(p.fd, frame)
 	}
 	return err

@@ -9,9 +9,9 @@ import (
 	"tamtam/swss"
 )
 
-// A program that comes is another graph: the session's plan is made anew. When the chip
-// is restarted without it, the plan that syncd brings back is for a graph that is gone, and is made
-// anew too.
+// A program that comes is another graph: the session's plan is recreated. When the chip is
+// restarted without it, the plan that syncd brings back is for a graph that is gone, and is
+// recreated too.
 func TestRecordingOfAProgram(t *testing.T) {
 	s := testSim(t, SimConfig{Config: recordedPorts("mode", "exec+hit", "phv", "32")})
 	settle(t, s)

@@ -399,7 +399,7 @@ func TestRecordsFindFaults(t *testing.T) {
 			{branches, "ingress.web,ingress.other", pipe.Fault{Do: "skip", Table: "ingress.other"}, "ingress.other is skipped: explains "},
 			// The graph has ways past the FDB: only what was before tells.
 			{branches, "chip.fdb,chip.router_mac", pipe.Fault{Do: "skip", Table: "chip.fdb"}, "chip.fdb is skipped, or the switch is configured otherwise: no packet ran it, about "},
-			// Routed packets end there for want of a route, which is no path without the lookup.
+			// Routed packets end there for lack of a route, which is no path without the lookup.
 			{branches, "chip.ipv4_route,chip.router_mac", pipe.Fault{Do: "skip", Table: "chip.ipv4_route"}, "chip.ipv4_route is skipped: explains "},
 		} {
 			t.Run(tt.fault.Do+" "+tt.fault.Table, func(t *testing.T) {

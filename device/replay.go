@@ -40,8 +40,8 @@ type Replay struct {
 	Faults []pipe.Fault
 }
 
-// Run does the whole run. The files of Out appear when the run has succeeded,
-// and not before: a damaged capture leaves none behind.
+// Run does the whole run. The files of Out appear only when the run has succeeded: a damaged
+// capture leaves none behind.
 func (r Replay) Run(ctx context.Context) (*Report, error) {
 	if r.Truth && r.Oracle == 0 {
 		r.Oracle = maxExactFlows
@@ -114,7 +114,7 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time,
 	return s.finish(ctx, &prog, obs, plans, out)
 }
 
-// finish reports what came of a replay, and keeps what it put out.
+// finish reports the result of a replay, and commits its output.
 func (s *Sim) finish(
 	ctx context.Context, prog *programs, obs observers, plans recordPlans, out *outputs,
 ) (*Report, error) {
@@ -134,7 +134,7 @@ func (s *Sim) finish(
 	return report, out.commit(report)
 }
 
-// observers are what watches the chip during a run, if anything.
+// observers returns what watches the chip during a run, if anything.
 type observers struct {
 	trace    *saisim.Trace
 	oracle   *truth.Oracle
@@ -264,7 +264,7 @@ type outputs struct {
 	names   []string
 	writers map[saisim.PortID]*capture.Writer
 	plans   map[string][]byte // of table recording, by file name
-	err     error             // the first that a write gave
+	err     error             // the first from a write
 	done    bool
 }
 
@@ -329,8 +329,8 @@ func (o *outputs) commit(report *Report) error {
 	return nil
 }
 
-// forget removes the captures and plans that the report of an earlier run in the
-// directory speaks of and that this run has none of: its switch had other ports.
+// forget removes captures and plans that the report of an earlier run in the directory lists and
+// this run lacks, because its switch had other ports.
 func (o *outputs) forget() {
 	var old struct {
 		Ports       map[string]json.RawMessage

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tamtam/saisim"
+	"tamtam/saisim/drop"
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -35,7 +36,7 @@ type Report struct {
 	Truth map[string]TruthReport `json:"truth,omitempty"`
 	// Program is what a program in the chip has counted; nil: there was none.
 	Program *ProgramReport `json:"program,omitempty"`
-	// Problems are the configured objects that are not active, and why.
+	// Problems lists the configured objects that are not active, and why.
 	Problems []Problem `json:"problems"`
 }
 
@@ -45,7 +46,7 @@ type Report struct {
 type PortReport struct {
 	Received      uint64 `json:"received"`
 	ReceivedBytes uint64 `json:"received_bytes"`
-	// IntoPipe is what of it the ingress MAC did not drop (port-down, runt, oversize).
+	// IntoPipe counts those that the ingress MAC did not drop (port-down, runt, oversize).
 	IntoPipe  uint64            `json:"into_pipe"`
 	Sent      uint64            `json:"sent"`
 	SentBytes uint64            `json:"sent_bytes"`
@@ -61,7 +62,7 @@ type CPUReport struct {
 }
 
 // A SessionReport is what a tail-stamping session did, as COUNTERS_DB has it. What is not counted,
-// or not yet, is nil and not in NotStamped.
+// or not yet, is nil, or missing from NotStamped.
 type SessionReport struct {
 	FlowGroup    string            `json:"flowgroup"`
 	Status       string            `json:"status"`
@@ -82,7 +83,7 @@ type Problem struct {
 	Reason string `json:"reason"`
 }
 
-// JSON returns the report as report.json has it.
+// JSON returns the text of report.json.
 func (r *Report) JSON() ([]byte, error) { return json.MarshalIndent(r, "", "  ") }
 
 // PortNames returns the ports in the order of their numbers.
@@ -129,7 +130,7 @@ func (s *Sim) Report(ctx context.Context) (*Report, error) {
 
 func (s *Sim) portReport(id saisim.PortID) PortReport {
 	c, _ := s.Chip.PortCounters(id)
-	early := c.Dropped[saisim.DropPortDown] + c.Dropped[saisim.DropRunt] + c.Dropped[saisim.DropOversize]
+	early := c.Dropped[drop.PortDown] + c.Dropped[drop.Runt] + c.Dropped[drop.Oversize]
 	p := PortReport{
 		Received: c.Received, ReceivedBytes: c.ReceivedBytes, IntoPipe: c.Entered, Sent: c.Sent, SentBytes: c.SentBytes,
 		Dropped:  map[string]uint64{},
@@ -137,7 +138,7 @@ func (s *Sim) portReport(id saisim.PortID) PortReport {
 	}
 	for i, n := range c.Dropped {
 		if n > 0 {
-			p.Dropped[saisim.DropReason(i).String()] = n
+			p.Dropped[drop.Reason(i).String()] = n
 		}
 	}
 	p.Queues = queueReports(s.Chip, id)

@@ -12,6 +12,7 @@ import (
 	"github.com/gopacket/gopacket/layers"
 
 	"tamtam/saisim"
+	"tamtam/saisim/drop"
 	"tamtam/swss"
 )
 
@@ -164,7 +165,7 @@ func TestRoutedSwitch(t *testing.T) {
 		src, dst string
 		ttl      uint8
 		want     string // "": dropped
-		drop     saisim.DropReason
+		drop     drop.Reason
 	}{
 		{name: "a static route", src: "10.0.0.5", dst: "10.9.1.1", ttl: 64, want: "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:22 10.0.0.5 > 10.9.1.1 ttl 63"},
 		{name: "IPv6", src: "2001:db8::5", dst: "2001:db8:9::1", ttl: 64, want: "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:22 2001:db8::5 > 2001:db8:9::1 hop limit 63"},
@@ -173,8 +174,8 @@ func TestRoutedSwitch(t *testing.T) {
 		{name: "the switch's own address", src: "10.0.0.5", dst: "10.3.0.1", ttl: 64, want: fmt.Sprintf("port %d 02:00:00:00:00:05 > 02:00:00:00:07:e4 10.0.0.5 > 10.3.0.1 ttl 64", cpu)},
 		{name: "a loopback", src: "10.0.0.5", dst: "10.255.0.1", ttl: 64, want: fmt.Sprintf("port %d 02:00:00:00:00:05 > 02:00:00:00:07:e4 10.0.0.5 > 10.255.0.1 ttl 64", cpu)},
 		{name: "a neighbour nobody knows", src: "10.0.0.5", dst: "10.2.0.77", ttl: 64, want: fmt.Sprintf("port %d 02:00:00:00:00:05 > 02:00:00:00:07:e4 10.0.0.5 > 10.2.0.77 ttl 64", cpu)},
-		{name: "no route: the default one drops", src: "10.0.0.5", dst: "10.6.0.1", ttl: 64, drop: saisim.DropRoute},
-		{name: "a blackhole", src: "10.0.0.5", dst: "10.7.0.1", ttl: 64, drop: saisim.DropRoute},
+		{name: "no route: the default one drops", src: "10.0.0.5", dst: "10.6.0.1", ttl: 64, drop: drop.Route},
+		{name: "a blackhole", src: "10.0.0.5", dst: "10.7.0.1", ttl: 64, drop: drop.Route},
 	} {
 		before := r.Chip.Books().Dropped
 		got := r.send(tt.port, ipFrame(t, hostMAC(5+byte(tt.port)), tt.src, tt.dst, tt.ttl, 1))

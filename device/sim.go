@@ -24,7 +24,7 @@ type Sim struct {
 	Managers  *orch.Daemon
 	Orchagent *Orchagent
 	Syncd     *sairedis.Server
-	// Settled is called whenever the daemons have done what there was to do at an instant; nil: not.
+	// Settled, if not nil, is called whenever the daemons have done all work of an instant.
 	Settled func(context.Context) error
 
 	common    Common
@@ -50,8 +50,7 @@ type SimConfig struct {
 	Config ConfigDB
 	// Oracle is how many flows of a sketch task and bank the chip counts exactly; 0: it does not.
 	Oracle int
-	// Attach is called with every chip as it is made, the one after a restart of
-	// syncd too; nil: nobody wants to know.
+	// Attach is called with every chip as it is made, also after a restart of syncd; may be nil.
 	Attach func(*saisim.Chip)
 }
 
@@ -145,26 +144,26 @@ func (s *Sim) Settle(ctx context.Context) error {
 	return nil
 }
 
-// notify hands on what the chip has told since the last time.
+// notify passes on the chip's notifications since the last call.
 func (s *Sim) notify(ctx context.Context) (worked bool) {
 	notes := s.notes
 	s.notes = nil
 	for _, n := range notes {
-		s.Syncd.Notify(ctx, n)
+		s.Syncd.Notifier.Notify(ctx, n)
 	}
 	return len(notes) > 0
 }
 
-// quiet is for how long the daemons' timers run on in a chip without frames.
-// What they read then is what they have read before: from there on time jumps
-// to the next frame, lest a day without traffic take minutes.
+// quiet is how long the daemons' timers keep running in a chip without frames. After that they
+// would only read what they have read before, so time jumps to the next frame, lest a day without
+// traffic take minutes.
 const quiet = 10 * time.Minute
 
 // Advance lets time pass until the cycle: the chip works, and every timer of a
 // daemon runs at its own time with the chip standing still at it. In a long
 // quiet it leaves timers out; those that are due when it ends run then, once.
 func (s *Sim) Advance(ctx context.Context, to saisim.Cycle) error {
-	if to < s.calm { // frame by frame, daemons need not be asked
+	if to < s.calm { // short steps, as between frames: daemons need not be asked
 		s.Chip.Advance(to)
 		if len(s.notes) > 0 {
 			return s.Settle(ctx)
@@ -216,7 +215,7 @@ func (s *Sim) nextTimer() (at time.Time, ok bool) {
 }
 
 func (s *Sim) runTimers(ctx context.Context) (err error) {
-	if s.nextPoll, err = s.Syncd.PollCounters(ctx, s.Now()); err != nil {
+	if s.nextPoll, err = s.Syncd.Counters.Poll(ctx, s.Now()); err != nil {
 		return err
 	}
 	return s.Settle(ctx)
@@ -227,7 +226,7 @@ func (s *Sim) Poll(ctx context.Context) error {
 	if err := s.Settle(ctx); err != nil {
 		return err
 	}
-	if err := s.Syncd.PollAllCounters(ctx); err != nil {
+	if err := s.Syncd.Counters.PollAll(ctx); err != nil {
 		return err
 	}
 	if err := s.Orchagent.PollCounters(ctx); err != nil {
@@ -236,7 +235,7 @@ func (s *Sim) Poll(ctx context.Context) error {
 	return s.Settle(ctx)
 }
 
-// RestartManagers ends tammgrd and starts it anew.
+// RestartManagers restarts tammgrd.
 func (s *Sim) RestartManagers(ctx context.Context) error {
 	if err := s.Managers.Close(); err != nil {
 		return err
@@ -245,8 +244,8 @@ func (s *Sim) RestartManagers(ctx context.Context) error {
 	return nil
 }
 
-// RestartOrchagent ends orchagent and starts it anew: it builds its view of the
-// ASIC again, and syncd brings the chip from the old view to the new one.
+// RestartOrchagent restarts orchagent: it builds its view of the ASIC again, and syncd brings the
+// chip from the old view to the new one.
 func (s *Sim) RestartOrchagent(ctx context.Context) error {
 	if err := s.Orchagent.Close(); err != nil {
 		return err
@@ -254,9 +253,8 @@ func (s *Sim) RestartOrchagent(ctx context.Context) error {
 	return s.startOrchagent(ctx)
 }
 
-// RestartSyncd ends syncd with its chip and starts both anew: syncd replays
-// ASIC_DB into the new chip. Packets in flight and counts are lost, as when a
-// switch loses its ASIC; time goes on.
+// RestartSyncd restarts syncd with its chip: syncd replays ASIC_DB into the new chip. Packets in
+// flight and counts are lost, as when a switch loses its ASIC; time goes on.
 func (s *Sim) RestartSyncd(ctx context.Context) error {
 	now := s.Now()
 	if err := s.stopSyncd(); err != nil {

@@ -11,8 +11,7 @@ import (
 	"tamtam/swss"
 )
 
-// A TruthReport is what an oracle knows of a flow group, next to what the switch
-// measured of it.
+// A TruthReport is what an oracle knows about a flow group, next to what the switch measured.
 type TruthReport struct {
 	truth.Report
 	// Estimates are the switch's counts, by session: "s1 matched" counts frames of
@@ -27,8 +26,8 @@ type Estimate struct {
 	Error    int64  `json:"error"`
 }
 
-// watch makes an oracle of every configured flow group that watches the chip.
-// Flow groups that it cannot follow are left out: see [Problem].
+// watch makes an oracle of every configured flow group watch the chip. Flow groups that it cannot
+// follow are left out: see [Problem].
 func (s *Sim) watch(ctx context.Context) (*truth.Oracle, func(saisim.Moment), []Problem, error) {
 	rules, err := s.flowGroupRules(ctx)
 	if err != nil {
@@ -60,8 +59,8 @@ func (s *Sim) watch(ctx context.Context) (*truth.Oracle, func(saisim.Moment), []
 	return o, n.See, problems, s.natives(ctx, n)
 }
 
-// flowGroupRules returns the matches of every flow group. Ports have their names
-// there, LAGs are their members.
+// flowGroupRules returns the matches of every flow group. Ports are given by name, LAGs by their
+// members.
 func (s *Sim) flowGroupRules(ctx context.Context) (map[string]swss.FieldValues, error) {
 	db := s.Redis.DB(swss.ConfigDB)
 	groups, err := swss.NewTable(db, schema.CfgTAMFlowGroup).Dump(ctx)
@@ -115,7 +114,7 @@ func (s *Sim) lagMembers(ctx context.Context) (map[string][]string, error) {
 	return members, err
 }
 
-// natives tells the oracle in which VLAN untagged frames are.
+// natives tells the oracle the VLANs of untagged frames.
 func (s *Sim) natives(ctx context.Context, n *truth.Node) error {
 	rows, err := swss.NewTable(s.Redis.DB(swss.ConfigDB), schema.CfgVLANMember).Dump(ctx)
 	if err != nil {
@@ -140,7 +139,7 @@ func (s *Sim) natives(ctx context.Context, n *truth.Node) error {
 	return nil
 }
 
-// addTruth puts what the oracle knows into a report.
+// addTruth adds what the oracle knows to a report.
 func (r *Report) addTruth(o *truth.Oracle) {
 	r.Truth = map[string]TruthReport{}
 	for name, t := range o.Reports() {

@@ -21,14 +21,14 @@ type wired struct {
 	data []byte
 }
 
-// A linkState says whether the interface that a port is wired to has a link.
+// A linkState reports whether the interface that a port is wired to has a link.
 type linkState struct {
 	port string
 	up   bool
 }
 
-// wires move frames between live interfaces and the chip, and the chip's time
-// on with the wall clock. A port's link is that of its interface.
+// wires move frames between live interfaces and the chip, and advance the chip's time with the wall
+// clock. A port's link is that of its interface.
 type wires struct {
 	chip   *saisim.Chip
 	log    *slog.Logger
@@ -42,9 +42,9 @@ type wires struct {
 	byID map[saisim.PortID]*rawPort
 }
 
-// runWires runs until ctx ends; start is the time of the chip's cycle 0. An interface
-// that is not there at the start is an error; one that goes later, and may come back,
-// is a link that is down.
+// runWires runs until ctx ends; start is the time of the chip's cycle 0. An interface that is
+// missing at the start is an error; one that disappears later, and may come back, is a link that is
+// down.
 func runWires(
 	ctx context.Context, chip *saisim.Chip, start time.Time, names map[string]string, log *slog.Logger,
 ) error {
@@ -133,11 +133,11 @@ func (w *wires) pump(ctx context.Context) error {
 			w.connect()
 		case f := <-w.frames:
 			if len(w.byID) < len(w.raw) {
-				w.connect() // what this frame becomes may leave at a port made since
+				w.connect() // this frame may leave at a port created since
 			}
 			id, ok := w.chip.PortByName(f.port)
 			if !ok {
-				continue // not configured yet, or no more: nobody listens
+				continue // not configured yet, or no longer: nobody listens
 			}
 			now := w.chip.CycleAt(time.Since(w.start))
 			w.chip.Advance(now)
@@ -170,7 +170,7 @@ func (w *wires) send(o saisim.Out) {
 	}
 	if err := p.write(o.Data); err != nil {
 		p.lost++
-		if p.lost == 1 { // the first says why; a flood of them would say no more
+		if p.lost == 1 { // the first says why; a flood of them would add nothing
 			w.log.Warn("frames are lost at a live interface", "interface", p.name, "bytes", len(o.Data), "error", err)
 		}
 	}

@@ -1,9 +1,7 @@
 package flymonorch
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"math/bits"
 	"slices"
@@ -20,7 +18,7 @@ import (
 // maxFlows are the flows of one row of TAM_FLYMON_FLOWS.
 const maxFlows = 4096
 
-// An epoch is what is to be told of one, besides its registers.
+// An epoch is what is reported of one, besides its registers.
 type epoch struct {
 	number     uint64
 	which      int    // of the banks
@@ -29,7 +27,7 @@ type epoch struct {
 	bank       flymon.ChipBank
 }
 
-// taken is what the chip had of a task in an epoch.
+// taken is what the chip recorded of a task in an epoch.
 type taken struct {
 	registers [][]uint32 // by unit
 	digests   []flymon.Vector
@@ -43,7 +41,7 @@ type taken struct {
 
 // take reads what the chip has of an epoch: the units of a layout, which are behind so
 // many others. A bank that nothing came into is not read.
-func (o *Orch) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*taken, error) {
+func (rd *reader) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*taken, error) {
 	got := &taken{registers: make([][]uint32, len(p.Layout.Units))}
 	for i := range got.registers {
 		size := p.Layout.Units[i].Size
@@ -57,21 +55,21 @@ func (o *Orch) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*t
 		}
 		got.registers[i] = words
 	}
-	if most := min(e.bank.Digests, o.geo.Digests); most > 0 { // those of frozen units come first
+	if most := min(e.bank.Digests, rd.geo.Digests); most > 0 { // those of frozen units come first
 		keys, err := r.digests(t.Name, e.which, most)
 		if err != nil {
 			return nil, err
 		}
 		got.digests = keys
 	}
-	return got, o.read(r, t, p, behind == 0, got, e)
+	return got, rd.read(r, t, p, behind == 0, got, e)
 }
 
 // read makes of the registers what they mean, and asks the oracle while the bank is as
 // it was read.
-func (o *Orch) read(r *round, t *task, p *plan.Placed, exact bool, got *taken, e *epoch) (err error) {
+func (rd *reader) read(r *round, t *task, p *plan.Placed, exact bool, got *taken, e *epoch) (err error) {
 	got.reading, err = answer.New(answer.Dump{
-		Geometry: o.geo, Task: p.Task, Layout: p.Layout, Sketch: p.Sketch, Registers: got.registers,
+		Geometry: rd.geo, Task: p.Task, Layout: p.Layout, Sketch: p.Sketch, Registers: got.registers,
 		Packets: e.bank.Packets, Bytes: e.bank.Bytes, Ran: e.end - min(e.start, e.end),
 	})
 	if err != nil {
@@ -89,14 +87,14 @@ func (o *Orch) read(r *round, t *task, p *plan.Placed, exact bool, got *taken, e
 	if e.flags&(flymon.FlagDigests|flymon.FlagLive) == 0 { // while it is read live, digests are of other sweeps too
 		got.reading.Know(got.digests)
 	}
-	asked := o.flowsAsked(t, p.Task)
+	asked := rd.queries.asked(t, p.Task)
 	if !p.Task.Key.IsZero() {
 		got.from = sources(got.digests, asked)
 		got.flows = got.reading.Heavy(slices.Concat(got.digests, asked), p.Task.Threshold)
 		got.heavy = len(got.flows)
 		got.flows = got.flows[:min(got.heavy, maxFlows)]
 	}
-	if exact && p.Task.Share == 0 && o.oracle(r.ctx) { // of a share it knows that share only
+	if exact && p.Task.Share == 0 && rd.oracle(r.ctx) { // of a share it knows that share only
 		flows := allOf(asked, got.flows)
 		if !e.bank.Used { // no packet came, and what the bank has is older
 			got.truth = &truth{Values: make([]uint64, len(flows))}
@@ -144,7 +142,7 @@ func allOf(asked []flymon.Vector, flows []answer.FlowEstimate) []flymon.Vector {
 }
 
 // tell makes the rows of an epoch.
-func (o *Orch) tell(t *task, d *deployment, e epoch, got *taken) {
+func (rd *reader) tell(t *task, d *deployment, e epoch, got *taken) {
 	row := schema.FlyMonResult{
 		Epoch: e.number, Start: int64(e.start), End: int64(e.end), Flags: e.flags, Flows: got.from,
 		DigestsLost: e.bank.DigestsLost, FlowsCut: uint64(got.heavy - len(got.flows)), Metrics: got.reading.Metrics(),
@@ -153,7 +151,7 @@ func (o *Orch) tell(t *task, d *deployment, e epoch, got *taken) {
 	if row.Metrics == nil {
 		row.Metrics = map[string]flymon.Estimate{}
 	}
-	o.compare(d, e, got, row.Metrics)
+	d.compare(e, got, row.Metrics)
 	if _, known := row.Metrics[flymon.MetricHeavy]; !known && d.row.Threshold > 0 && !d.row.Key.IsZero() {
 		row.Metrics[flymon.MetricHeavy] = flymon.Estimate{Value: float64(got.heavy)}
 	}
@@ -162,14 +160,14 @@ func (o *Orch) tell(t *task, d *deployment, e epoch, got *taken) {
 	for _, f := range got.flows {
 		flows[d.row.Key.Format(f.Flow)] = schema.FormatFlyMonEstimate(got.withExact(f.Flow, f.Estimate))
 	}
-	o.counters.flows.Put(t.Name, flows)
-	o.counters.sizes.Put(t.Name, sizes(got.reading.Distribution()))
-	o.answerQueries(t, d, e, got)
-	o.counters.results.Put(t.Name, row.Fields())
+	rd.rows.flows.Put(t.Name, flows)
+	rd.rows.sizes.Put(t.Name, sizes(got.reading.Distribution()))
+	rd.queries.answer(t, d, e, got)
+	rd.rows.results.Put(t.Name, row.Fields())
 }
 
 // compare tells how alike the sets of this epoch and the one before are.
-func (o *Orch) compare(d *deployment, e epoch, got *taken, metrics map[string]flymon.Estimate) {
+func (d *deployment) compare(e epoch, got *taken, metrics map[string]flymon.Estimate) {
 	if d.row.Attribute.Kind != flymon.Similarity {
 		return
 	}
@@ -251,54 +249,8 @@ func sizes(bins []answer.Bin) swss.FieldValues {
 	return row
 }
 
-// placement is what TAM_FLYMON_PLACEMENT says of a task.
-func (o *Orch) placement(p *plan.Placed, planned bool) schema.FlyMonPlacement {
-	l := &p.Layout
-	row := schema.FlyMonPlacement{
-		Planned: planned, Algorithm: p.Sketch.Algorithm, Rows: uint32(len(p.Sketch.Rows)), Buckets: p.Buckets,
-		Banks: l.Banks(),
-		Rules: uint32(l.Rules(&o.geo)), Expected: p.Expected, Translation: p.Translation,
-	}
-	groups := map[int]bool{}
-	for i := range l.Units {
-		u := &l.Units[i]
-		groups[u.Group] = true
-		row.Bytes += uint64(u.Size) * uint64(row.Banks) * uint64(o.geo.Width) / 8
-		row.Tcam += uint32(u.Translation(&o.geo) + len(u.Map))
-		row.Units = append(row.Units, fmt.Sprintf("%d.%d:%d+%d", u.Group, u.CMU, u.Base, u.Size))
-	}
-	row.Groups = slices.Sorted(maps.Keys(groups))
-	masks := slices.SortedFunc(slices.Values(l.Masks), func(a, b flymon.MaskRule) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Unit, b.Unit))
-	})
-	for _, m := range masks {
-		row.Keys = append(row.Keys, strconv.Itoa(m.Group)+"."+strconv.Itoa(m.Unit)+"="+m.Key.String())
-	}
-	return row
-}
-
-// tellGroups tells what of the CMU groups is in use.
-func (o *Orch) tellGroups() {
-	if o.pool == nil {
-		return
-	}
-	for i := range o.geo.All() {
-		use := o.pool.Group(i)
-		row := schema.FlyMonGroup{Tasks: uint32(use.Tasks), Free: use.Free, Most: use.Largest}
-		for h, k := range use.Keys {
-			text := ""
-			if use.Used[h] {
-				text = k.String()
-			}
-			row.Keys = append(row.Keys, text)
-		}
-		name, fields := strconv.Itoa(i), row.Fields()
-		o.counters.groups.Put(name, fields)
-	}
-}
-
-// oracle says whether the chip tells what really was. It may be switched on and off.
-func (o *Orch) oracle(ctx context.Context) bool {
-	n, err := tamorch.Room(ctx, o.SAI, flymon.ObjectTruth)
+// oracle reports whether the chip tells what really was. It may be switched on and off.
+func (rd *reader) oracle(ctx context.Context) bool {
+	n, err := tamorch.Room(ctx, rd.api, flymon.ObjectTruth)
 	return err == nil && n > 0
 }

@@ -47,7 +47,7 @@ func (o *Orch) learn(ctx context.Context) error {
 		o.askAt = o.Daemon.Now().Add(tamorch.TryAgain)
 		return nil
 	}
-	o.geo, o.pool, o.unlearned = g, plan.New(g), nil
+	o.reader.geo, o.pool, o.unlearned = g, plan.New(g), nil
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package flymonorch
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -13,87 +12,47 @@ import (
 	"tamtam/saisim/cmu"
 	"tamtam/tam/flymon"
 	"tamtam/tamorch"
+	"tamtam/tamorch/tamorchtest"
 )
 
 // A chip is a fake ASIC whose extensions are those of FlyMon, on real CMU groups.
 type chip struct {
-	sai.API
+	*tamorchtest.Extensions[string] // the task of an object
+
 	groups  *cmu.Groups
 	now     func() time.Time // its time of day
 	steps   uint64
 	started uint64
 	packets uint64
-	has     map[string]uint64 // availability of extensions
-	objects map[sai.OID]*extension
 	onRead  func() // before registers are read
 }
 
-type extension struct {
-	name  string
-	entry tamorch.Values
-	task  string
+type extension = tamorchtest.Extension[string]
+
+func newChip(now func() time.Time) *chip {
+	c := &chip{now: now}
+	c.Extensions = &tamorchtest.Extensions[string]{
+		Room: map[string]uint64{}, Accept: c.take, Read: c.say, Removed: func(x *extension) { c.groups.Remove(x.State) },
+	}
+	for _, name := range flymon.Objects() {
+		c.Room[name] = 16
+	}
+	c.Room[flymon.ObjectTruth] = 0
+	return c
 }
 
-func (c *chip) Availability(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (uint64, error) {
-	if name, ok := sai.Find(attrs, sai.GenericProgrammableAttrObjectName); ok && t == sai.ObjectTypeGenericProgrammable {
-		return c.has[string(name.(sai.Bytes))], nil
-	}
-	return c.API.Availability(ctx, t, attrs)
-}
-
-func (c *chip) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
-	name, ok := sai.Find(attrs, sai.GenericProgrammableAttrObjectName)
-	if !ok {
-		return c.API.Create(ctx, t, attrs)
-	}
-	entry, _ := sai.Find(attrs, sai.GenericProgrammableAttrEntry)
-	x := &extension{name: string(name.(sai.Bytes))}
-	if err := c.apply(x, entry); err != nil {
-		return 0, err
-	}
-	oid, err := c.API.Create(ctx, t, attrs)
-	c.objects[oid] = x
-	return oid, err
-}
-
-func (c *chip) Set(ctx context.Context, k sai.Key, a sai.Attr) error {
-	if x := c.objects[k.OID]; x != nil {
-		if err := c.apply(x, a.Value); err != nil {
-			return err
-		}
-	}
-	return c.API.Set(ctx, k, a)
-}
-
-func (c *chip) Remove(ctx context.Context, k sai.Key) error {
-	err := c.API.Remove(ctx, k)
-	if x := c.objects[k.OID]; err == nil && x != nil {
-		c.groups.Remove(x.task)
-		delete(c.objects, k.OID)
-	}
-	return err
-}
-
-func refuse(err error) error {
-	return &sai.CallError{Op: "set", Type: sai.ObjectTypeGenericProgrammable, Status: sai.StatusInvalidParameter, Reason: err.Error()}
-}
-
-func (c *chip) apply(x *extension, v sai.Value) error {
-	var err error
-	if x.entry, err = tamorch.ParseEntry(v.(sai.Bytes)); err != nil {
-		return refuse(err)
-	}
-	switch x.name {
+func (c *chip) take(x *extension, entry tamorch.Values) error {
+	switch x.Name {
 	case flymon.ObjectTask:
 		var l flymon.Layout
-		if err := json.Unmarshal(x.entry["task"], &l); err != nil {
-			return refuse(err)
+		if err := json.Unmarshal(entry["task"], &l); err != nil {
+			return err
 		}
-		if x.task != "" && x.task != l.Task {
-			c.groups.Remove(x.task)
+		if x.State != "" && x.State != l.Task {
+			c.groups.Remove(x.State)
 		}
-		x.task = l.Task
-		err = c.groups.Apply(l)
+		x.State = l.Task
+		return c.groups.Apply(l)
 	case flymon.ObjectClear:
 		var p struct {
 			Task       string
@@ -101,43 +60,23 @@ func (c *chip) apply(x *extension, v sai.Value) error {
 			From       uint32
 			Count      *uint32
 		}
-		if err := json.Unmarshal(x.entry["clear"], &p); err != nil {
-			return refuse(err)
+		if err := json.Unmarshal(entry["clear"], &p); err != nil {
+			return err
 		}
 		if p.Count == nil {
-			err = c.groups.Clear(p.Task, p.Bank)
-		} else {
-			err = c.groups.ClearRange(p.Task, p.Unit, p.Bank, p.From, *p.Count)
+			return c.groups.Clear(p.Task, p.Bank)
 		}
-	}
-	if err != nil {
-		return refuse(err)
+		return c.groups.ClearRange(p.Task, p.Unit, p.Bank, p.From, *p.Count)
 	}
 	return nil
 }
 
-func (c *chip) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
-	x := c.objects[k.OID]
-	if x == nil || k.Type != sai.ObjectTypeGenericProgrammable {
-		return c.API.Get(ctx, k, want)
-	}
-	said, err := c.read(x)
-	if err != nil {
-		return nil, refuse(err)
-	}
-	attrs := []any{}
-	for name, v := range said {
-		attrs = append(attrs, map[string]any{name: map[string]any{"value": v}})
-	}
-	text, err := json.Marshal(map[string]any{"attributes": attrs})
+func (c *chip) say(x *extension) (sai.Bytes, error) {
+	values, err := c.read(x)
 	if err != nil {
 		return nil, err
 	}
-	got := []sai.Attr{{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(text)}}
-	if room, _ := sai.ListLen(want[0].Value); room < len(text) {
-		return got, sai.StatusBufferOverflow
-	}
-	return got, nil
+	return tamorchtest.Entry(values)
 }
 
 func (c *chip) read(x *extension) (map[string]any, error) {
@@ -147,14 +86,14 @@ func (c *chip) read(x *extension) (map[string]any, error) {
 		Count            uint32
 		Flows            [][]byte
 	}
-	if err := json.Unmarshal(x.entry["read"], &p); x.entry["read"] != nil && err != nil {
+	if err := json.Unmarshal(x.Entry["read"], &p); x.Entry["read"] != nil && err != nil {
 		return nil, err
 	}
-	switch x.name {
+	switch x.Name {
 	case flymon.ObjectGroups:
 		return map[string]any{"geometry": c.groups.Geometry()}, nil
 	case flymon.ObjectStatus:
-		return c.status(x.entry["tasks"])
+		return c.status(x.Entry["tasks"])
 	case flymon.ObjectRegisters:
 		if c.onRead != nil {
 			c.onRead()
@@ -177,7 +116,7 @@ func (c *chip) read(x *extension) (map[string]any, error) {
 	case flymon.ObjectTruth:
 		return c.truth(p.Task, p.Bank, p.Flows)
 	}
-	return nil, fmt.Errorf("%s cannot be read", x.name)
+	return nil, fmt.Errorf("%s cannot be read", x.Name)
 }
 
 func (c *chip) status(list json.RawMessage) (map[string]any, error) {

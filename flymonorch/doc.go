@@ -5,24 +5,29 @@
 //
 // # Tasks
 //
-// The planner (flymonorch/plan) says where a task goes; the chip takes or refuses it as
-// a whole; only then the planner allocates. A task that is changed is put beside its old
-// place, all packets go there at once, and the old place stays frozen until it has been
-// read ("freeze and divert", section 6 of the paper): then it is given back. Tasks that
-// find no room are looked at again when another one goes. A task in plan mode only has a row
-// of TAM_FLYMON_PLACEMENT.
+// The planner (flymonorch/plan) says where a task goes; the chip takes or refuses it as a whole;
+// only then the planner allocates. A changed task gets a new place beside its old one, all packets
+// go there at once, and the old place stays frozen until it has been read ("freeze and divert",
+// section 6 of the paper); then it is freed. Tasks that find no room are tried again when another
+// one leaves. A task in plan mode only has a row of TAM_FLYMON_PLACEMENT.
 //
-// Tasks are in the ASIC from the first view on: before, nobody has asked the chip what
-// its CMU groups are like. An orchagent that begins anew therefore begins its tasks
-// anew, and their first epoch says so.
+// Tasks are in the ASIC only from the first view on: before that, the properties of its CMU groups
+// are not known. An orchagent that restarts therefore restarts its tasks, and their first epoch
+// says so.
 //
 // # Epochs
 //
-// Epoch n of a task is over when the chip's time of day reaches (n+1) times its length.
-// Then packets count in the other bank; the bank of epoch n is read, and cleared
-// before it is needed again. When that is by the daemon's clock is known from every look
-// at the chip's. A task with readout "live" has one bank, which counts while it is read;
-// see [sweep]. A task without epochs is read every [unboundedPeriod], and never cleared.
+// Epoch n of a task is over when the chip's time of day reaches (n+1) times its length. Then
+// packets count in the other bank; the bank of epoch n is read, and cleared before it is needed
+// again. Each look at the chip's clock tells when that is by the daemon's. A task with readout
+// "live" has one bank, which counts while it is read; see [sweep]. A task without epochs is read
+// every [unboundedPeriod], and never cleared.
+//
+// # Parts
+//
+// The [Orch] says where tasks go, and hands those that count to a reader, which
+// reads each when its epoch is over, asks the queries which flows it is to tell of,
+// and writes the rows.
 //
 // What may enter: what only FlyMon needs. How a task becomes a layout is
 // flymonorch/plan's, what registers mean flymonorch/answer's.

@@ -19,7 +19,7 @@ type round struct {
 	ctx     context.Context
 }
 
-func (o *Orch) round(ctx context.Context) *round { return &round{o.Windows, ctx} }
+func (rd *reader) round(ctx context.Context) *round { return &round{rd.windows, ctx} }
 
 // close removes the windows.
 func (r *round) close() { r.windows.Close(r.ctx) }

@@ -48,7 +48,7 @@ func FuzzWindows(f *testing.F) {
 		b := &babbler{text: text}
 		windows := tamorch.NewWindows(tamorch.Config{SAI: b, Daemon: &orch.Daemon{}})
 		o := &Orch{Feature: &tamorch.Feature[flymon.Task, deployment]{Windows: windows}}
-		r := o.round(t.Context())
+		r := (&reader{windows: windows}).round(t.Context())
 		at, list, err := r.status([]string{"a", "b"})
 		if err == nil && (len(list) != 2 || time.Unix(0, int64(at.now)).Before(time.Unix(0, 0))) {
 			t.Errorf("status of %d tasks at %+v", len(list), at)

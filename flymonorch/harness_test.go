@@ -1,9 +1,7 @@
 package flymonorch
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"net/netip"
 	"slices"
 	"strings"
@@ -11,6 +9,7 @@ import (
 	"time"
 
 	"tamtam/orch"
+	"tamtam/orch/orchtest"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/saisim/cmu"
@@ -19,29 +18,15 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// logs passes what the daemon warns of to the test's log.
-type logs struct{ b *bench }
-
-func (l logs) Write(p []byte) (int, error) {
-	l.b.logged = append(l.b.logged, strings.TrimSpace(string(p)))
-	return len(p), nil
-}
-
 // bench is the FlyMon of an orchagent on a fake ASIC.
 type bench struct {
-	t      testing.TB
-	ctx    context.Context
-	redis  *swss.Redis
-	chip   *chip
-	rec    *saitest.Recorder
-	daemon *orch.Daemon
-	fm     *Orch
-	now    time.Time
-	ahead  time.Duration // the chip's time of day is ahead of the daemon's
-	geo    flymon.Geometry
-	exact  int // flows that the chip's oracle keeps
-	logged []string
-	names  map[string]string // of tasks, by group: of some tests
+	*orchtest.Bench
+	chip  *chip
+	fm    *Orch
+	ahead time.Duration // the chip's time of day is ahead of the daemon's
+	geo   flymon.Geometry
+	exact int               // flows that the chip's oracle keeps
+	names map[string]string // of tasks, by group: of some tests
 }
 
 // start is the middle of epoch 1700000000 of one second.
@@ -53,202 +38,124 @@ func smallGeometry() flymon.Geometry {
 
 func newBench(t testing.TB, changes ...func(*bench)) *bench {
 	t.Helper()
-	r, err := swss.OpenEmbedded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.Close() })
-	b := &bench{t: t, ctx: t.Context(), redis: r, now: start, geo: smallGeometry()}
-	b.chip = &chip{now: func() time.Time { return b.now.Add(b.ahead) }, has: map[string]uint64{}}
-	for _, name := range flymon.Objects() {
-		b.chip.has[name] = 16
-	}
-	b.chip.has[flymon.ObjectTruth] = 0
+	options := saitest.Options{Ports: 1, Extensions: flymon.Objects()}
+	b := &bench{Bench: orchtest.New(t, options), geo: smallGeometry()}
+	b.Now = start
+	b.chip = newChip(func() time.Time { return b.Now.Add(b.ahead) })
+	b.Layer = b.begin
 	for _, f := range changes {
 		f(b)
 	}
-	b.set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+	b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE")
 	b.run()
-	b.rec.Reset()
+	b.Rec.Reset()
 	return b
 }
 
-// newChip is one that has counted nothing.
-func (b *bench) newChip() {
-	b.t.Helper()
+// begin has the chip begin anew, in front of an ASIC.
+func (b *bench) begin(api sai.API) sai.API {
+	b.T.Helper()
 	g, err := cmu.New(b.geo)
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	g.SetOracle(b.exact)
-	fake := saitest.New(saitest.Options{Ports: 1, Extensions: flymon.Objects()})
-	if _, err := fake.Create(b.ctx, sai.ObjectTypeSwitch, []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}}); err != nil {
-		b.t.Fatal(err)
-	}
-	b.chip.API, b.chip.groups, b.chip.objects = fake, g, map[sai.OID]*extension{}
-	b.chip.started = uint64(b.now.UnixNano())
+	b.chip.API, b.chip.groups, b.chip.Objects = api, g, map[sai.OID]*extension{}
+	b.chip.started = uint64(b.Now.UnixNano())
+	return b.chip
 }
 
 // restart has another chip take the place of the chip, with its tasks.
 func (b *bench) restart() {
-	b.t.Helper()
-	old := b.chip.objects
-	groups := b.chip.groups
-	b.newChip()
-	b.chip.objects = map[sai.OID]*extension{}
-	for oid, x := range old {
-		l, _ := groups.Layout(x.task)
+	b.T.Helper()
+	groups, objects := b.chip.groups, b.chip.Objects
+	b.begin(saitest.New(b.Options))
+	attrs := []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}}
+	if _, err := b.chip.API.Create(b.Ctx, sai.ObjectTypeSwitch, attrs); err != nil {
+		b.T.Fatal(err)
+	}
+	for oid, x := range objects {
+		l, _ := groups.Layout(x.State)
 		if err := b.chip.groups.Apply(l); err != nil {
-			b.t.Fatal(err)
+			b.T.Fatal(err)
 		}
-		b.chip.objects[oid] = x
+		b.chip.Objects[oid] = x
 	}
 }
 
 // run starts an orchagent with a new ASIC on what is in Redis, until the first
 // view is applied.
 func (b *bench) run() {
-	b.t.Helper()
-	b.newChip()
-	b.rec = saitest.NewRecorder(b.chip)
-	b.daemon = orch.NewDaemon(orch.Orchagent, b.redis, orch.Options{Logger: slog.New(slog.NewTextHandler(logs{b}, &slog.HandlerOptions{Level: slog.LevelWarn}))})
-	b.t.Cleanup(func() { b.daemon.Close() })
+	b.T.Helper()
+	b.Start()
+	b.CreateSwitch()
+	b.Rec.Reset()
 	var err error
-	features := orch.NewFeatures(b.daemon)
-	b.fm, err = New(b.ctx, Config{SAI: b.rec, Daemon: b.daemon, Redis: b.redis, Features: features})
+	features := orch.NewFeatures(b.Daemon)
+	b.fm, err = New(b.Ctx, Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Features: features})
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
-	if err := features.Publish(b.ctx); err != nil {
-		b.t.Fatal(err)
+	if err := features.Publish(b.Ctx); err != nil {
+		b.T.Fatal(err)
 	}
-	b.daemon.Hold()
-	b.step()
-	if calls := b.rec.Lines(); len(calls) > 0 {
-		b.t.Errorf("calls before there is a view: %v", calls)
+	b.Daemon.Hold()
+	b.Step()
+	if calls := b.Rec.Lines(); len(calls) > 0 {
+		b.T.Errorf("calls before there is a view: %v", calls)
 	}
 	b.fm.ViewApplied()
-	b.daemon.Release()
-	b.step()
-}
-
-func (b *bench) step() {
-	b.t.Helper()
-	if _, err := b.daemon.Step(b.ctx, b.now); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-// pass lets time pass, with every timer at its own time.
-func (b *bench) pass(d time.Duration) {
-	b.t.Helper()
-	for end := b.now.Add(d); ; {
-		next, ok := b.daemon.NextTimer()
-		if !ok || next.After(end) {
-			b.now = end
-			return
-		}
-		if next.After(b.now) {
-			b.now = next
-		}
-		b.step()
-	}
+	b.Daemon.Release()
+	b.Step()
 }
 
 // to lets time pass until so many seconds after the beginning of epoch 1700000000. Three
 // packets come in each second: at 0.2, 0.5 and 0.8.
 func (b *bench) to(seconds float64) {
-	b.t.Helper()
+	b.T.Helper()
 	for end := time.Unix(1700000000, 0).Add(time.Duration(seconds * 1e9)); ; {
-		next := b.now.Truncate(time.Second).Add(200 * time.Millisecond)
-		for !next.After(b.now) {
+		next := b.Now.Truncate(time.Second).Add(200 * time.Millisecond)
+		for !next.After(b.Now) {
 			next = next.Add(300 * time.Millisecond)
 			if next.Nanosecond() == 100_000_000 {
 				next = next.Add(100 * time.Millisecond)
 			}
 		}
 		if next.After(end) {
-			b.pass(max(0, end.Sub(b.now)))
+			b.Pass(max(0, end.Sub(b.Now)))
 			return
 		}
-		b.pass(next.Sub(b.now))
+		b.Pass(next.Sub(b.Now))
 		b.send("10.0.0.1", 1)
-	}
-}
-
-// set writes a whole row as a manager does; fields are name, value, ...
-func (b *bench) set(table, key string, fields ...string) {
-	b.t.Helper()
-	var pairs []swss.Pair
-	for i := 0; i < len(fields); i += 2 {
-		pairs = append(pairs, swss.Pair{Field: fields[i], Value: fields[i+1]})
-	}
-	p := swss.NewProducerState(b.redis.DB(swss.ApplDB), table)
-	if err := p.Del(b.ctx, key); err != nil {
-		b.t.Fatal(err)
-	}
-	if err := p.Set(b.ctx, key, pairs); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-func (b *bench) del(table, key string) {
-	b.t.Helper()
-	if err := swss.NewProducerState(b.redis.DB(swss.ApplDB), table).Del(b.ctx, key); err != nil {
-		b.t.Fatal(err)
 	}
 }
 
 // task writes a task that counts packets by source address in 3 * 64 buckets; later
 // fields win.
 func (b *bench) task(name string, fields ...string) {
-	all := map[string]string{"key": "src-ip", "attribute": "frequency", "memory": "192", "epoch": "1000"}
-	for i := 0; i < len(fields); i += 2 {
-		all[fields[i]] = fields[i+1]
-	}
-	var list []string
-	for f, v := range all {
-		list = append(list, f, v)
-	}
-	b.set(schema.AppTAMFlyMonTask, name, list...)
+	b.Set(schema.AppTAMFlyMonTask, name, append([]string{
+		"key", "src-ip", "attribute", "frequency", "memory", "192", "epoch", "1000",
+	}, fields...)...)
 }
 
 func (b *bench) query(name, task, flow string) {
-	b.set(schema.AppTAMFlyMonQuery, name, "task", task, "flow", flow)
-}
-
-func (b *bench) row(db swss.DBName, table, key string) swss.FieldValues {
-	b.t.Helper()
-	row, _, err := swss.NewTable(b.redis.DB(db), table).Get(b.ctx, key)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return row
-}
-
-func (b *bench) wantStatus(table, key, want string) {
-	b.t.Helper()
-	row := b.row(swss.StateDB, table, key)
-	got := strings.TrimSuffix(row[schema.StatusField(table)]+": "+row["reason"], ": ")
-	if !strings.Contains(got, want) || want == "" && got != "" {
-		b.t.Errorf("status of %s|%s = %q, want %q", table, key, got, want)
-	}
+	b.Set(schema.AppTAMFlyMonQuery, name, "task", task, "flow", flow)
 }
 
 func (b *bench) wantTask(name, want string) {
-	b.t.Helper()
-	b.wantStatus(schema.StateTAMFlyMonTask, name, want)
+	b.T.Helper()
+	b.WantStatus(schema.StateTAMFlyMonTask, name, want)
 }
 
 func (b *bench) wantQuery(name, want string) {
-	b.t.Helper()
-	b.wantStatus(schema.StateTAMFlyMonQuery, name, want)
+	b.T.Helper()
+	b.WantStatus(schema.StateTAMFlyMonQuery, name, want)
 }
 
 // send has packets from a source come now, of 100 bytes.
 func (b *bench) send(src string, n int) {
-	b.t.Helper()
-	now := uint64(b.now.Add(b.ahead).UnixNano())
+	b.T.Helper()
+	now := uint64(b.Now.Add(b.ahead).UnixNano())
 	for range n {
 		b.chip.packets++
 		b.chip.groups.Run(&cmu.Packet{
@@ -260,35 +167,35 @@ func (b *bench) send(src string, n int) {
 
 // result is a task's last epoch, "number: packets flags".
 func (b *bench) result(task string) string {
-	b.t.Helper()
-	row := b.row(swss.CountersDB, schema.CountersFlyMonResult, task)
+	b.T.Helper()
+	row := b.Row(swss.CountersDB, schema.CountersFlyMonResult, task)
 	if len(row) == 0 {
 		return ""
 	}
 	r, err := schema.ParseFlyMonResult(task, row)
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	return strings.TrimSpace(fmt.Sprintf("%d: %v %s", r.Epoch, r.Metrics[flymon.MetricPackets].Value, r.Flags))
 }
 
 func (b *bench) wantResult(task, want string) {
-	b.t.Helper()
+	b.T.Helper()
 	if got := b.result(task); got != want {
-		b.t.Errorf("the last epoch of %s is %q, want %q", task, got, want)
+		b.T.Errorf("the last epoch of %s is %q, want %q", task, got, want)
 	}
 }
 
 // answer is what a query was answered with, "epoch: estimate".
 func (b *bench) answer(name string) string {
-	b.t.Helper()
-	row := b.row(swss.CountersDB, schema.CountersFlyMonAnswer, name)
+	b.T.Helper()
+	row := b.Row(swss.CountersDB, schema.CountersFlyMonAnswer, name)
 	if len(row) == 0 {
 		return ""
 	}
 	e, err := schema.ParseFlyMonEstimate(row["ESTIMATE"])
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	text := fmt.Sprintf("%s: %v", row["EPOCH"], e.Value)
 	if e.Exact != nil {
@@ -298,16 +205,16 @@ func (b *bench) answer(name string) string {
 }
 
 func (b *bench) wantAnswer(name, want string) {
-	b.t.Helper()
+	b.T.Helper()
 	if got := b.answer(name); got != want {
-		b.t.Errorf("the answer to %s is %q, want %q", name, got, want)
+		b.T.Errorf("the answer to %s is %q, want %q", name, got, want)
 	}
 }
 
 // objects are the names of the extension objects that are there.
 func (b *bench) objects() (names []string) {
-	for _, x := range b.chip.objects {
-		names = append(names, strings.TrimSuffix(x.name+" "+x.task, " "))
+	for _, x := range b.chip.Objects {
+		names = append(names, strings.TrimSuffix(x.Name+" "+x.State, " "))
 	}
 	slices.Sort(names)
 	return names

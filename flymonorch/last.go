@@ -7,21 +7,21 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// readLast tells what a task counted where it is no more, or soon will not be: the part
-// of the epoch until now, and the one before if that was not read. Its units are behind
-// those of its layout now, if they are frozen.
-func (o *Orch) readLast(ctx context.Context, t *task, old *deployment, behind int, frozen bool) {
+// readLast reports what a task counted at a place that it has left, or is about to leave: the part
+// of the epoch until now, and the one before if that was not read. Its units are behind those of
+// its layout now, if they are frozen.
+func (rd *reader) readLast(ctx context.Context, t *task, old *deployment, behind int, frozen bool) {
 	if !old.known {
 		return
 	}
-	r := o.round(ctx)
+	r := rd.round(ctx)
 	defer r.close()
-	at, list, err := o.look(r, []*task{t})
+	at, list, err := rd.look(r, []*task{t})
 	if err == nil && list[0] == nil {
 		err = errors.New("the switch does not have the task")
 	}
 	if err != nil {
-		o.Log.Error("what the task counted before it was changed is not read", "task", t.Name, "err", err)
+		rd.log.Error("what the task counted before it was changed is not read", "task", t.Name, "err", err)
 		return
 	}
 	banks := list[0].Banks
@@ -29,15 +29,15 @@ func (o *Orch) readLast(ctx context.Context, t *task, old *deployment, behind in
 		banks = list[0].Frozen
 	}
 	for _, e := range old.open(banks, at.now) {
-		got, err := o.take(r, t, &old.placed, behind, &e)
+		got, err := rd.take(r, t, &old.placed, behind, &e)
 		if err != nil {
-			o.Log.Error("what the task counted before it was changed is not read", "task", t.Name, "err", err)
+			rd.log.Error("what the task counted before it was changed is not read", "task", t.Name, "err", err)
 			return
 		}
 		if old.row.Live {
 			old.sweep.since(got, old.row.Attribute.Kind)
 		}
-		o.tell(t, old, e, got)
+		rd.tell(t, old, e, got)
 	}
 }
 
@@ -71,14 +71,14 @@ func (d *deployment) open(banks [2]flymon.ChipBank, now uint64) []epoch {
 	return list
 }
 
-// catchUp reads a task's last epoch, if that is over and nobody has read it.
-func (o *Orch) catchUp(ctx context.Context, t *task) {
-	if t.On.row.Epoch == 0 || t.On.row.Live || !t.On.known {
+// catchUp reads a task's last epoch, if it is over and was not read.
+func (rd *reader) catchUp(ctx context.Context, t *task) {
+	if t.InASIC.row.Epoch == 0 || t.InASIC.row.Live || !t.InASIC.known {
 		return
 	}
-	r := o.round(ctx)
-	if _, err := o.readTasks(r, o.classes[t.On.row.Epoch], []*task{t}); err != nil {
-		o.Log.Error("a task of FlyMon is not read", "err", err)
+	r := rd.round(ctx)
+	if _, err := rd.readTasks(r, rd.classes[t.InASIC.row.Epoch], []*task{t}); err != nil {
+		rd.log.Error("a task of FlyMon is not read", "err", err)
 	}
 	r.close()
 }

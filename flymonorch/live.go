@@ -3,6 +3,8 @@ package flymonorch
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"tamtam/swss"
@@ -31,25 +33,36 @@ type sweep struct {
 	exact                             map[flymon.Vector]uint64 // the oracle's, of the flows asked for
 }
 
+// sweepDue goes on with the sweeps that are due.
+func (rd *reader) sweepDue(ctx context.Context, now time.Time) error {
+	var errs []error
+	for _, t := range slices.SortedFunc(maps.Values(rd.sweeps), (*task).Compare) {
+		if s := &t.InASIC.sweep; s.due.IsZero() || !now.Before(s.due) {
+			errs = append(errs, rd.sweepOn(ctx, now, t))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // sweepOn does the next step of a sweep.
-func (o *Orch) sweepOn(ctx context.Context, now time.Time, t *task) error {
-	r := o.round(ctx)
-	err := o.sweepStep(r, now, t)
+func (rd *reader) sweepOn(ctx context.Context, now time.Time, t *task) error {
+	r := rd.round(ctx)
+	err := rd.sweepStep(r, now, t)
 	r.close()
 	if err == nil || errors.Is(err, swss.ErrUnavailable) {
 		return err
 	}
-	o.Log.Error("a sweep over a live task is given up", "task", t.Name, "err", err)
-	s := &t.On.sweep
-	s.on, s.due = false, now.Add(max(t.On.row.Epoch/4, settleTime))
+	rd.log.Error("a sweep over a live task is given up", "task", t.Name, "err", err)
+	s := &t.InASIC.sweep
+	s.on, s.due = false, now.Add(max(t.InASIC.row.Epoch/4, settleTime))
 	return nil
 }
 
-func (o *Orch) sweepStep(r *round, now time.Time, t *task) error {
-	d := t.On
+func (rd *reader) sweepStep(r *round, now time.Time, t *task) error {
+	d := t.InASIC
 	s := &d.sweep
-	if !d.known || !s.on && o.chipNow() < d.next*uint64(d.row.Epoch) {
-		return o.sweepWait(r, t)
+	if !d.known || !s.on && rd.chipNow() < d.next*uint64(d.row.Epoch) {
+		return rd.sweepWait(r, t)
 	}
 	units := d.placed.Layout.Units
 	if !s.on {
@@ -63,7 +76,7 @@ func (o *Orch) sweepStep(r *round, now time.Time, t *task) error {
 	}
 	if s.unit == len(units) {
 		s.on = false
-		return o.sweepDone(r, t)
+		return rd.sweepDone(r, t)
 	}
 	p := part{task: t.Name, unit: s.unit, from: s.from, count: min(units[s.unit].Size-s.from, flymon.MaxChipWords)}
 	words, err := r.words(p)
@@ -79,9 +92,9 @@ func (o *Orch) sweepStep(r *round, now time.Time, t *task) error {
 }
 
 // sweepWait aims at the end of the epoch; d.next is the epoch that begins with it.
-func (o *Orch) sweepWait(r *round, t *task) error {
-	d := t.On
-	at, list, err := o.look(r, []*task{t})
+func (rd *reader) sweepWait(r *round, t *task) error {
+	d := t.InASIC
+	at, list, err := rd.look(r, []*task{t})
 	if err != nil {
 		return err
 	}
@@ -101,15 +114,15 @@ func (o *Orch) sweepWait(r *round, t *task) error {
 		d.flags |= flymon.FlagClockStep
 	}
 	d.at, d.next = at, at.now/every+1
-	d.sweep.due = o.aim(d.row.Epoch, at)
+	d.sweep.due = rd.aim(d.row.Epoch, at)
 	return nil
 }
 
 // sweepDone makes the answers of a sweep that has seen all registers.
-func (o *Orch) sweepDone(r *round, t *task) error {
-	d := t.On
+func (rd *reader) sweepDone(r *round, t *task) error {
+	d := t.InASIC
 	s := &d.sweep
-	at, list, err := o.look(r, []*task{t})
+	at, list, err := rd.look(r, []*task{t})
 	if err != nil {
 		return err
 	}
@@ -121,18 +134,18 @@ func (o *Orch) sweepDone(r *round, t *task) error {
 	e := epoch{number: d.next - 1, start: s.began, end: at.now, flags: d.flags | flymon.FlagLive, bank: s.newIn(now)}
 	got := &taken{registers: s.words}
 	if d.placed.Layout.Digest != nil {
-		if got.digests, err = r.digests(t.Name, 0, o.geo.Digests); err != nil {
+		if got.digests, err = r.digests(t.Name, 0, rd.geo.Digests); err != nil {
 			return err
 		}
 	}
-	if err := o.read(r, t, &d.placed, true, got, &e); err != nil {
+	if err := rd.read(r, t, &d.placed, true, got, &e); err != nil {
 		return err
 	}
 	s.since(got, d.row.Attribute.Kind)
 	s.began, s.packets, s.bytes, s.lost, s.digestsLost = at.now, now.Packets, now.Bytes, now.Lost, now.DigestsLost
 	s.words, d.flags = nil, 0
-	o.tell(t, d, e, got)
-	return o.sweepWait(r, t)
+	rd.tell(t, d, e, got)
+	return rd.sweepWait(r, t)
 }
 
 // newIn is what a bank, whose numbers count from the beginning, has had since the last sweep ended.

@@ -15,7 +15,7 @@ import (
 func oracle(b *bench) {
 	b.geo.Depth = 65536
 	b.geo.Width = 32
-	b.chip.has[flymon.ObjectTruth] = 16
+	b.chip.Room[flymon.ObjectTruth] = 16
 	b.exact = 1000
 }
 
@@ -28,17 +28,17 @@ func TestLiveReadoutLosesPackets(t *testing.T) {
 	b.query("ql", "live", "10.0.0.1")
 	b.task("banked", "memory", "49152", "filter", "protocol=17")
 	b.query("qb", "banked", "10.0.0.1")
-	b.step()
+	b.Step()
 	b.wantTask("live", "active")
 	b.wantTask("banked", "active")
 	for range 3600 {
 		b.send("10.0.0.1", 1)
-		b.pass(time.Millisecond)
+		b.Pass(time.Millisecond)
 	}
 	b.wantAnswer("qb", "1700000003: 1000 of 1000")
 	// A part has 8192 words, which take 4.096 ms: five packets come.
 	b.wantAnswer("ql", "1700000003: 995 of 1000")
-	row, err := schema.ParseFlyMonResult("live", b.row(swss.CountersDB, schema.CountersFlyMonResult, "live"))
+	row, err := schema.ParseFlyMonResult("live", b.Row(swss.CountersDB, schema.CountersFlyMonResult, "live"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestLiveReadoutLosesPackets(t *testing.T) {
 	if end := row.End - row.Start; end != int64(time.Second) {
 		t.Errorf("from %d to %d", row.Start, row.End)
 	}
-	for _, l := range b.logged {
+	for _, l := range b.Logged {
 		t.Error(l)
 	}
 }
@@ -60,15 +60,15 @@ func TestLiveTaskIsChanged(t *testing.T) {
 	live := []string{"readout", "live", "memory", "1024", "filter", "protocol=17"}
 	b.task("live", live...)
 	b.query("q", "live", "10.0.0.1")
-	b.step()
+	b.Step()
 	for range 2400 {
 		b.send("10.0.0.1", 1)
-		b.pass(time.Millisecond)
+		b.Pass(time.Millisecond)
 	}
 	b.wantAnswer("q", "1700000001: 998 of 1000") // a part takes a millisecond to read
 	b.task("live", append(live, "memory", "2048")...)
-	b.step()
-	row, err := schema.ParseFlyMonResult("live", b.row(swss.CountersDB, schema.CountersFlyMonResult, "live"))
+	b.Step()
+	row, err := schema.ParseFlyMonResult("live", b.Row(swss.CountersDB, schema.CountersFlyMonResult, "live"))
 	if n := row.Metrics[flymon.MetricPackets]; err != nil || n.Value != 891 || row.Flags != flymon.FlagLive|flymon.FlagPartial {
 		t.Errorf("%+v, %v, want 891 packets", row, err)
 	}
@@ -80,12 +80,12 @@ func TestLiveMaximumHasNoExactValue(t *testing.T) {
 	b := newBench(t, oracle)
 	b.task("live", "readout", "live", "attribute", "max(size)", "memory", "1024")
 	b.query("q", "live", "10.0.0.1")
-	b.step()
+	b.Step()
 	for range 2500 {
 		b.send("10.0.0.1", 1)
-		b.pass(time.Millisecond)
+		b.Pass(time.Millisecond)
 	}
-	e, err := schema.ParseFlyMonEstimate(b.row(swss.CountersDB, schema.CountersFlyMonAnswer, "q")["ESTIMATE"])
+	e, err := schema.ParseFlyMonEstimate(b.Row(swss.CountersDB, schema.CountersFlyMonAnswer, "q")["ESTIMATE"])
 	if lower, upper := e.Bounds(); err != nil || e.Value == 0 || e.Exact != nil || lower || upper {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -96,12 +96,12 @@ func TestHeavyFlowsOfMRAC(t *testing.T) {
 	b := newBench(t, oracle)
 	b.task("t", "algorithm", "mrac", "memory", "4096", "threshold", "10", "attribute", "frequency")
 	b.query("q", "t", "10.0.0.1")
-	b.step()
+	b.Step()
 	for host := range 40 {
 		b.send(fmt.Sprintf("10.0.0.%d", host), 20)
 	}
-	b.pass(time.Second)
-	row, err := schema.ParseFlyMonResult("t", b.row(swss.CountersDB, schema.CountersFlyMonResult, "t"))
+	b.Pass(time.Second)
+	row, err := schema.ParseFlyMonResult("t", b.Row(swss.CountersDB, schema.CountersFlyMonResult, "t"))
 	n := row.Metrics[flymon.MetricHeavy]
 	if err != nil || math.Round(n.Value) != 40 { // 40 flows in 4096 counters, none together
 		t.Errorf("%+v, %v, want 40 heavy flows", n, err)
@@ -112,11 +112,11 @@ func TestHeavyFlowsOfMRAC(t *testing.T) {
 func TestSweepLongerThanAnEpoch(t *testing.T) {
 	b := newBench(t, oracle)
 	b.task("live", "readout", "live", "memory", "49152", "epoch", "10") // 24.6 ms
-	b.step()
+	b.Step()
 	var numbers []string
 	for range 100 {
 		b.send("10.0.0.1", 1)
-		b.pass(time.Millisecond)
+		b.Pass(time.Millisecond)
 		if r := b.result("live"); r != "" && (len(numbers) == 0 || numbers[len(numbers)-1] != r) {
 			numbers = append(numbers, r)
 		}
@@ -133,21 +133,21 @@ func TestBounded(t *testing.T) {
 	for i := range 300 {
 		b.query(fmt.Sprint("q", i), "t1", fmt.Sprintf("10.1.%d.%d", i/256, i%256))
 	}
-	b.step()
+	b.Step()
 	for i := range 4200 {
 		b.send(fmt.Sprintf("10.0.%d.%d", i/250, i%250), 1)
 	}
-	b.pass(time.Second)
-	if n := len(b.row(swss.CountersDB, schema.CountersFlyMonFlows, "t1")); n != maxFlows {
+	b.Pass(time.Second)
+	if n := len(b.Row(swss.CountersDB, schema.CountersFlyMonFlows, "t1")); n != maxFlows {
 		t.Errorf("%d flows, want %d", n, maxFlows)
 	}
 	b.wantResult("t1", "1700000000: 4200 first")
 	b.wantAnswer("q9", "1700000000: 0 of 0")
 	b.wantAnswer("q299", "1700000000: 0 of 0")                                                       // the oracle is asked 17 times
-	if cut := b.row(swss.CountersDB, schema.CountersFlyMonResult, "t1")["FLOWS_CUT"]; cut != "106" { // two of those asked for share their buckets with others
+	if cut := b.Row(swss.CountersDB, schema.CountersFlyMonResult, "t1")["FLOWS_CUT"]; cut != "106" { // two of those asked for share their buckets with others
 		t.Errorf("%s flows are cut, want 4200 and 2 less %d", cut, maxFlows)
 	}
-	for _, l := range b.logged {
+	for _, l := range b.Logged {
 		t.Error(l)
 	}
 }
@@ -158,13 +158,13 @@ func TestIntervalLongerThanTimesTell(t *testing.T) {
 	b := newBench(t, func(b *bench) { b.geo.Groups, b.geo.Width = 9, 32 })
 	b.task("t1", "attribute", "max(interval)", "memory", "576", "epoch", "0")
 	b.query("q", "t1", "10.0.0.1")
-	b.step()
+	b.Step()
 	for _, after := range []time.Duration{70 * time.Minute, 80 * time.Minute} {
 		b.send("10.0.0.1", 1)
-		b.now = b.now.Add(after)
+		b.Now = b.Now.Add(after)
 		b.send("10.0.0.1", 1)
-		b.pass(2 * time.Second)
-		row := b.row(swss.CountersDB, schema.CountersFlyMonAnswer, "q")
+		b.Pass(2 * time.Second)
+		row := b.Row(swss.CountersDB, schema.CountersFlyMonAnswer, "q")
 		e, err := schema.ParseFlyMonEstimate(row["ESTIMATE"])
 		if _, bounded := e.Bounds(); err != nil || bounded != (after < 73*time.Minute) || e.Saturated == bounded {
 			t.Errorf("after %v: %v %v", after, row, err)
@@ -178,23 +178,23 @@ func TestTooMany(t *testing.T) {
 	b := newBench(t, oracle, func(b *bench) { b.geo.Digests, b.exact = 10, 20 })
 	b.task("t1", "memory", "49152", "threshold", "2")
 	b.query("q", "t1", "10.0.0.1")
-	b.step()
+	b.Step()
 	for i := range 15 {
 		b.send(fmt.Sprintf("10.0.0.%d", i), 2)
 	}
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.wantResult("t1", "1700000000: 30 first,digests-lost")
 	b.wantAnswer("q", "1700000000: 2 of 2")
-	if n := len(b.row(swss.CountersDB, schema.CountersFlyMonFlows, "t1")); n != 10 {
+	if n := len(b.Row(swss.CountersDB, schema.CountersFlyMonFlows, "t1")); n != 10 {
 		t.Errorf("%d flows, want 10", n)
 	}
-	if lost := b.row(swss.CountersDB, schema.CountersFlyMonResult, "t1")["DIGESTS_LOST"]; lost != "5" {
+	if lost := b.Row(swss.CountersDB, schema.CountersFlyMonResult, "t1")["DIGESTS_LOST"]; lost != "5" {
 		t.Errorf("%s digests are lost, want 5: of the second packets of five flows", lost)
 	}
 	for i := range 30 {
 		b.send(fmt.Sprintf("10.0.0.%d", i), 1)
 	}
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.wantResult("t1", "1700000001: 30")
 	b.wantAnswer("q", "1700000001: 1")
 }

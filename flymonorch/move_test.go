@@ -20,16 +20,16 @@ func full(t *testing.T, free ...int) *bench {
 	for i := range 9 {
 		name := fmt.Sprint("a", i)
 		b.task(name)
-		b.step()
+		b.Step()
 		b.wantTask(name, "active")
-		units := b.row(swss.CountersDB, schema.CountersFlyMonPlace, name)["UNITS"]
+		units := b.Row(swss.CountersDB, schema.CountersFlyMonPlace, name)["UNITS"]
 		in[units[:1]] = name
 	}
 	for _, g := range free {
-		b.del(schema.AppTAMFlyMonTask, in[fmt.Sprint(g)])
+		b.Del(schema.AppTAMFlyMonTask, in[fmt.Sprint(g)])
 		delete(in, fmt.Sprint(g))
 	}
-	b.step()
+	b.Step()
 	if b.names = in; len(in) != 9-len(free) {
 		t.Fatalf("tasks are in %v", in)
 	}
@@ -37,9 +37,9 @@ func full(t *testing.T, free ...int) *bench {
 }
 
 func (b *bench) chain(name string) {
-	b.t.Helper()
+	b.T.Helper()
 	b.task(name, "attribute", "max(interval)", "key", "ip-pair", "memory", "576")
-	b.step()
+	b.Step()
 }
 
 // A task that only has room where others are has them moved. Nothing of what those have counted
@@ -47,52 +47,52 @@ func (b *bench) chain(name string) {
 func TestMovedForAnother(t *testing.T) {
 	b := full(t, 0, 3, 8)
 	moved := b.names["4"]
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.send("10.0.0.1", 5)
 	b.query("q", moved, "10.0.0.1")
-	b.step()
+	b.Step()
 	b.chain("chain")
 	b.wantTask("chain", "active")
 	b.wantTask(moved, "active: moved to group 3 to make room for task chain")
-	b.wantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
 	b.wantResult(moved, "1700000001: 5 partial")
 	b.wantAnswer("q", "1700000001: 5")
-	if got := b.row(swss.CountersDB, schema.CountersFlyMonPlace, moved)["UNITS"]; got != "3.0:0+64,3.1:0+64,3.2:0+64" {
+	if got := b.Row(swss.CountersDB, schema.CountersFlyMonPlace, moved)["UNITS"]; got != "3.0:0+64,3.1:0+64,3.2:0+64" {
 		t.Errorf("units %s", got)
 	}
 	b.send("10.0.0.1", 2)
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.wantResult(moved, "1700000001: 2 partial")
 	b.send("10.0.0.1", 7)
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.wantResult(moved, "1700000002: 7")
 	for g, name := range b.names { // the others do not know
 		if name != moved {
 			b.wantResult(name, "1700000002: 7")
 			b.wantTask(name, "active")
-			if r := b.row(swss.StateDB, schema.StateTAMFlyMonTask, name); r["reason"] != "" {
+			if r := b.Row(swss.StateDB, schema.StateTAMFlyMonTask, name); r["reason"] != "" {
 				t.Errorf("%s in group %s: %v", name, g, r)
 			}
 		}
 	}
 	b.task(moved, "threshold", "3")
-	b.step()
-	if r := b.row(swss.StateDB, schema.StateTAMFlyMonTask, moved); r["status"] != "active" || r["reason"] != "" {
+	b.Step()
+	if r := b.Row(swss.StateDB, schema.StateTAMFlyMonTask, moved); r["status"] != "active" || r["reason"] != "" {
 		t.Errorf("a new row: %v", r)
 	}
-	if len(b.logged) > 0 {
-		t.Errorf("logged %v", b.logged)
+	if len(b.Logged) > 0 {
+		t.Errorf("logged %v", b.Logged)
 	}
 }
 
 // A plan says whom it would move, and moves nobody.
 func TestPlanWouldMove(t *testing.T) {
 	b := full(t, 0, 3, 8)
-	b.rec.Reset()
+	b.Rec.Reset()
 	b.task("chain", "attribute", "max(interval)", "key", "ip-pair", "memory", "576", "plan", "true")
-	b.step()
+	b.Step()
 	b.wantTask("chain", "active: planned, not deployed; to make room it would move task "+b.names["4"])
-	if calls := b.rec.Lines(); len(calls) > 0 {
+	if calls := b.Rec.Lines(); len(calls) > 0 {
 		t.Errorf("calls %v", calls)
 	}
 }
@@ -103,11 +103,11 @@ func TestNobodyMoves(t *testing.T) {
 	b.chain("chain")
 	b.wantTask("chain", "; in the way in groups 0, 4, 8: task "+b.names["4"]+", with no other room to move to")
 	b.wantTask(b.names["4"], "active")
-	if r := b.row(swss.StateDB, schema.StateTAMFlyMonTask, b.names["4"]); r["reason"] != "" {
+	if r := b.Row(swss.StateDB, schema.StateTAMFlyMonTask, b.names["4"]); r["reason"] != "" {
 		t.Errorf("%v", r)
 	}
-	b.del(schema.AppTAMFlyMonTask, b.names["4"])
-	b.step()
+	b.Del(schema.AppTAMFlyMonTask, b.names["4"])
+	b.Step()
 	b.wantTask("chain", "active")
 }
 
@@ -117,10 +117,10 @@ func TestMoveFails(t *testing.T) {
 	for call := 1; ; call++ {
 		b := full(t, 0, 3, 8)
 		b.send("10.0.0.1", 4)
-		b.rec.FailAt(call, sai.StatusFailure)
+		b.Rec.FailAt(call, sai.StatusFailure)
 		b.chain("chain")
-		b.rec.FailAt(0, 0)
-		row := b.row(swss.StateDB, schema.StateTAMFlyMonTask, "chain")
+		b.Rec.FailAt(0, 0)
+		row := b.Row(swss.StateDB, schema.StateTAMFlyMonTask, "chain")
 		if row["status"] == "active" && call > 6 {
 			return
 		}
@@ -132,12 +132,12 @@ func TestMoveFails(t *testing.T) {
 		}
 		b.chain("chain")
 		b.wantTask("chain", "active")
-		b.pass(time.Second)
+		b.Pass(time.Second)
 		b.send("10.0.0.1", 3)
-		b.pass(time.Second)
+		b.Pass(time.Second)
 		for _, name := range b.names {
 			b.wantResult(name, "1700000001: 3")
-			if b.fm.Sessions[name].On.frozen {
+			if b.fm.Sessions[name].InASIC.frozen {
 				t.Errorf("call %d: %s keeps its old place", call, name)
 			}
 		}

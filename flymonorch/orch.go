@@ -2,6 +2,7 @@ package flymonorch
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"tamtam/flymonorch/plan"
@@ -21,22 +22,16 @@ type Config = tamorch.Config
 type Orch struct {
 	*tamorch.Feature[flymon.Task, deployment]
 
-	geo       flymon.Geometry
 	pool      *plan.Pool // nil: the geometry is not known yet
 	unlearned error      // why not
 	askAt     time.Time  // when to ask for it again
 
-	plans   map[string]*task // of plan mode: what they say depends on all others
+	plans   map[string]*task // in plan mode: their placement depends on all others
 	changed bool             // tasks came or went in this pass
 
-	queries      map[string]*query
-	byTask       map[string]map[string]*query
-	dirtyQueries map[string]*query
-
-	classes  map[time.Duration]*class
-	sweeps   map[string]*task // with readout live
-	skew     time.Duration    // the chip's time of day ahead of the daemon's
-	counters counters
+	queries  *queries
+	reader   *reader
+	counters *counters
 }
 
 // A task is a row of TAM_FLYMON_TASK_TABLE.
@@ -47,16 +42,16 @@ type counters struct {
 	place, groups, results, flows, sizes, answers tamorch.Rows
 }
 
-func newCounters() counters {
-	return counters{
+func newCounters() *counters {
+	return &counters{
 		place: tamorch.Rows{Table: schema.CountersFlyMonPlace}, groups: tamorch.Rows{Table: schema.CountersFlyMonGroup},
 		results: tamorch.Rows{Table: schema.CountersFlyMonResult}, flows: tamorch.Rows{Table: schema.CountersFlyMonFlows},
 		sizes: tamorch.Rows{Table: schema.CountersFlyMonSizes}, answers: tamorch.Rows{Table: schema.CountersFlyMonAnswer},
 	}
 }
 
-// inOrder are the tables as they are written: answers before the results of their epoch, so that a
-// reader that sees a new epoch finds them there.
+// inOrder returns the tables in the order of writing: answers before the results of their epoch, so
+// that a reader that sees a new epoch finds them there.
 func (c *counters) inOrder() []*tamorch.Rows {
 	return []*tamorch.Rows{&c.groups, &c.place, &c.flows, &c.sizes, &c.answers, &c.results}
 }
@@ -71,11 +66,8 @@ func (c *counters) forget(task string) {
 // New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE,
 // and registers the handlers on the daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
-	o := &Orch{
-		plans: map[string]*task{}, queries: map[string]*query{}, byTask: map[string]map[string]*query{},
-		dirtyQueries: map[string]*query{}, classes: map[time.Duration]*class{}, sweeps: map[string]*task{},
-		counters: newCounters(),
-	}
+	rows := newCounters()
+	o := &Orch{plans: map[string]*task{}, queries: newQueries(cfg.Daemon, &rows.answers), counters: rows}
 	o.Feature = &tamorch.Feature[flymon.Task, deployment]{
 		Kind: tamorch.Kind{
 			Name: feature, Table: schema.AppTAMFlyMonTask, State: schema.StateTAMFlyMonTask,
@@ -83,9 +75,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		},
 		Logic: tamorch.Logic[flymon.Task, deployment]{
 			Parse: parse, Ready: func(context.Context) bool { return o.ready() }, Wanted: o.wanted, Stays: stays,
-			Withdraw: o.withdrawAll, Deploy: o.deployAll, Settled: o.settled, Done: o.settleQueries,
+			Withdraw: o.withdrawAll, Deploy: o.deployAll, Settled: o.settled, Done: o.done,
 		},
-		Counters: o.counters.inOrder(),
+		Counters: rows.inOrder(),
 	}
 	if err := o.probe(ctx, cfg.SAI); err != nil {
 		return nil, err
@@ -93,7 +85,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.Start(ctx, cfg); err != nil {
 		return nil, err
 	}
-	o.Consume(cfg, schema.AppTAMFlyMonQuery, schema.StateTAMFlyMonQuery, o.queryRow)
+	o.reader = newReader(cfg, o.Windows, rows, o.queries)
+	o.Consume(cfg, schema.AppTAMFlyMonQuery, schema.StateTAMFlyMonQuery, o.queries.row)
 	cfg.Daemon.At(o.nextTimer, o.timers)
 	return o, nil
 }
@@ -103,13 +96,13 @@ func parse(key string, fields swss.FieldValues) (flymon.Task, error) {
 	return row.Task, err
 }
 
-// ready says whether tasks can be looked at: not before the chip said what it is
+// ready reports whether tasks can be looked at: not before the chip said what it is
 // like, unless it has nothing to say.
 func (o *Orch) ready() bool {
 	return o.pool != nil || o.Unsupported != "" || o.Running && o.unlearned != nil
 }
 
-// wanted says why a task is not to be in the ASIC; nil if it is, or is to be planned.
+// wanted says why a task must not be in the ASIC; nil if it must, or is only to be planned.
 func (o *Orch) wanted(_ context.Context, t *task) error {
 	t.Draft = t.Row.Plan
 	if o.unlearned != nil {
@@ -118,13 +111,57 @@ func (o *Orch) wanted(_ context.Context, t *task) error {
 	return nil
 }
 
-// settled takes note that a task is not planned any more, and has its queries looked at.
+// settled drops the plan of a task that is no longer planned, and marks its queries.
 func (o *Orch) settled(t *task) {
 	known := t.Configured && t.ParseErr == nil && o.Active && o.Unsupported == "" && o.unlearned == nil
 	if !known || !t.Row.Plan {
 		o.unplan(t)
 	}
-	for name, q := range o.byTask[t.Name] {
-		o.dirtyQueries[name] = q
+	o.queries.mark(t.Name)
+}
+
+// done tells what becomes of queries when all tasks are settled.
+func (o *Orch) done(ctx context.Context) {
+	if o.ready() {
+		o.queries.settle(ctx, o.Sessions)
 	}
+}
+
+// nextTimer returns when there is something to do; zero: never.
+func (o *Orch) nextTimer() time.Time {
+	switch {
+	case !o.Running || o.Unsupported != "":
+		return time.Time{}
+	case o.pool != nil:
+		return o.reader.next()
+	case o.askAt.IsZero():
+		return o.Daemon.Now()
+	}
+	return o.askAt
+}
+
+// timers does what is due.
+func (o *Orch) timers(ctx context.Context, now time.Time) error {
+	if o.pool == nil {
+		if err := o.learn(ctx); err != nil {
+			return err
+		}
+		o.MarkAll()
+		return o.Settle(ctx)
+	}
+	if err := o.reader.readDue(ctx, now); err != nil {
+		return err
+	}
+	return errors.Join(o.reader.sweepDue(ctx, now), o.Flush(ctx))
+}
+
+// PollCounters reads all that there is to be read now.
+func (o *Orch) PollCounters(ctx context.Context) error {
+	if !o.Running || o.pool == nil {
+		return nil
+	}
+	if err := o.reader.readAll(ctx); err != nil {
+		return err
+	}
+	return o.Flush(ctx)
 }

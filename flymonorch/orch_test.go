@@ -11,6 +11,7 @@ import (
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/flymon"
+	"tamtam/tamorch/tamorchtest"
 )
 
 // A task is one object; when its row goes, so do the object and all that was told of it.
@@ -18,59 +19,59 @@ func TestTaskComesAndGoes(t *testing.T) {
 	b := newBench(t)
 	b.task("t1", "threshold", "3")
 	b.query("q", "t1", "10.0.0.1")
-	b.step()
+	b.Step()
 	b.wantTask("t1", "active")
 	b.wantQuery("q", "active")
-	b.wantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
 	if got := b.objects(); !slices.Equal(got, []string{flymon.ObjectTask + " t1"}) {
 		t.Errorf("objects %v", got)
 	}
-	place := b.row(swss.CountersDB, schema.CountersFlyMonPlace, "t1")
+	place := b.Row(swss.CountersDB, schema.CountersFlyMonPlace, "t1")
 	if place["PLANNED"] != "false" || place["ALGORITHM"] != "cms" || place["BANKS"] != "2" || place["BYTES"] != "768" || place["UNITS"] != "0.0:0+64,0.1:0+64,0.2:0+64" || place["KEYS"] != "0.0=src-ip" {
 		t.Errorf("placement %v", place)
 	}
-	if g := b.row(swss.CountersDB, schema.CountersFlyMonGroup, "0"); g["TASKS"] != "1" || g["KEYS"] != "src-ip;free;free" || g["FREE_BUCKETS"] != "896,896,896" || g["LARGEST_FREE"] != "512,512,512" {
+	if g := b.Row(swss.CountersDB, schema.CountersFlyMonGroup, "0"); g["TASKS"] != "1" || g["KEYS"] != "src-ip;free;free" || g["FREE_BUCKETS"] != "896,896,896" || g["LARGEST_FREE"] != "512,512,512" {
 		t.Errorf("group 0: %v", g)
 	}
 	b.send("10.0.0.1", 5)
 	b.send("10.0.0.2", 2)
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.wantResult("t1", "1700000000: 7 first")
 	b.wantAnswer("q", "1700000000: 5")
-	flows := b.row(swss.CountersDB, schema.CountersFlyMonFlows, "t1")
+	flows := b.Row(swss.CountersDB, schema.CountersFlyMonFlows, "t1")
 	if len(flows) != 1 || !strings.Contains(flows["10.0.0.1"], `"estimate":5`) {
 		t.Errorf("flows %v", flows)
 	}
-	if r := b.row(swss.CountersDB, schema.CountersFlyMonResult, "t1"); r["FLOWS_FROM"] != "digests,queries" {
+	if r := b.Row(swss.CountersDB, schema.CountersFlyMonResult, "t1"); r["FLOWS_FROM"] != "digests,queries" {
 		t.Errorf("result %v", r)
 	}
 	b.send("10.0.0.3", 3)
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.wantResult("t1", "1700000001: 3")
 	b.wantAnswer("q", "1700000001: 0")
-	if flows := b.row(swss.CountersDB, schema.CountersFlyMonFlows, "t1"); len(flows) != 1 || flows["10.0.0.3"] == "" {
+	if flows := b.Row(swss.CountersDB, schema.CountersFlyMonFlows, "t1"); len(flows) != 1 || flows["10.0.0.3"] == "" {
 		t.Errorf("flows %v", flows)
 	}
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.wantResult("t1", "1700000002: 0")
-	b.del(schema.AppTAMFlyMonTask, "t1")
-	b.step()
+	b.Del(schema.AppTAMFlyMonTask, "t1")
+	b.Step()
 	b.wantTask("t1", "")
 	b.wantQuery("q", "pending: there is no task t1")
 	if got := b.objects(); len(got) > 0 {
 		t.Errorf("objects %v stay", got)
 	}
 	for _, table := range []string{schema.CountersFlyMonPlace, schema.CountersFlyMonResult, schema.CountersFlyMonFlows, schema.CountersFlyMonSizes} {
-		if row := b.row(swss.CountersDB, table, "t1"); len(row) > 0 {
+		if row := b.Row(swss.CountersDB, table, "t1"); len(row) > 0 {
 			t.Errorf("%s:t1 is still there: %v", table, row)
 		}
 	}
 	b.wantAnswer("q", "")
-	if g := b.row(swss.CountersDB, schema.CountersFlyMonGroup, "0"); g["TASKS"] != "0" || g["FREE_BUCKETS"] != "1024,1024,1024" {
+	if g := b.Row(swss.CountersDB, schema.CountersFlyMonGroup, "0"); g["TASKS"] != "0" || g["FREE_BUCKETS"] != "1024,1024,1024" {
 		t.Errorf("group 0: %v", g)
 	}
-	if len(b.logged) > 0 {
-		t.Errorf("logged %v", b.logged)
+	if len(b.Logged) > 0 {
+		t.Errorf("logged %v", b.Logged)
 	}
 }
 
@@ -78,17 +79,17 @@ func TestTaskComesAndGoes(t *testing.T) {
 func TestUnsupported(t *testing.T) {
 	for _, name := range []string{flymon.ObjectGroups, flymon.ObjectTask, flymon.ObjectStatus, flymon.ObjectRegisters, flymon.ObjectClear} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, func(b *bench) { b.chip.has[name] = 0 })
+			b := newBench(t, func(b *bench) { b.chip.Room[name] = 0 })
 			b.task("t1")
-			b.step()
+			b.Step()
 			b.wantTask("t1", "failed: ")
-			b.wantStatus(schema.StateTAMFeature, feature, "UNSUPPORTED: ")
-			row := b.row(swss.ApplDB, schema.AppSwitch, "switch")
+			b.WantStatus(schema.StateTAMFeature, feature, "UNSUPPORTED: ")
+			row := b.Row(swss.ApplDB, schema.AppSwitch, "switch")
 			if row[schema.CapabilityField(feature)] != "false" || !strings.Contains(row[schema.CapabilityReasonField(feature)], "its SAI has no extension "+name) &&
 				!strings.Contains(row[schema.CapabilityReasonField(feature)], "the switch's SAI has no extension "+name) {
 				t.Errorf("SWITCH_TABLE %v", row)
 			}
-			if calls := b.rec.Lines(); len(calls) > 0 {
+			if calls := b.Rec.Lines(); len(calls) > 0 {
 				t.Errorf("calls %v", calls)
 			}
 		})
@@ -102,28 +103,28 @@ func TestWithdrawnAndBack(t *testing.T) {
 		del, set func(b *bench)
 		status   string
 	}{
-		{"feature", func(b *bench) { b.del(schema.AppTAMFeature, feature) }, func(b *bench) { b.set(schema.AppTAMFeature, feature, "status", "ACTIVE") },
+		{"feature", func(b *bench) { b.Del(schema.AppTAMFeature, feature) }, func(b *bench) { b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE") },
 			"pending: feature FLYMON is not active"},
-		{"feature inactive", func(b *bench) { b.set(schema.AppTAMFeature, feature, "status", "INACTIVE") },
-			func(b *bench) { b.set(schema.AppTAMFeature, feature, "status", "ACTIVE") }, "pending: feature FLYMON is not active"},
+		{"feature inactive", func(b *bench) { b.Set(schema.AppTAMFeature, feature, "status", "INACTIVE") },
+			func(b *bench) { b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE") }, "pending: feature FLYMON is not active"},
 		{"row", func(b *bench) { b.task("t1", "key", "nonsense") }, func(b *bench) { b.task("t1") }, "failed: key"},
-		{"task", func(b *bench) { b.del(schema.AppTAMFlyMonTask, "t1") }, func(b *bench) { b.task("t1") }, ""},
+		{"task", func(b *bench) { b.Del(schema.AppTAMFlyMonTask, "t1") }, func(b *bench) { b.task("t1") }, ""},
 		{"plan", func(b *bench) { b.task("t1", "plan", "true") }, func(b *bench) { b.task("t1") }, "active: planned, not deployed"},
 		{"flow group", func(b *bench) { b.task("t1", "flowgroup", "web") }, func(b *bench) { b.task("t1") }, "failed: flowgroup"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			b.task("t1")
-			b.step()
+			b.Step()
 			b.wantTask("t1", "active")
 			tt.del(b)
-			b.step()
+			b.Step()
 			b.wantTask("t1", tt.status)
 			if got := b.objects(); len(got) > 0 {
 				t.Errorf("objects %v", got)
 			}
 			tt.set(b)
-			b.step()
+			b.Step()
 			b.wantTask("t1", "active")
 			if got := b.objects(); len(got) != 1 {
 				t.Errorf("objects %v", got)
@@ -139,27 +140,27 @@ func TestNoRoom(t *testing.T) {
 	for i := range 12 {
 		b.task(fmt.Sprint("t", i), "memory", "768", "filter", fmt.Sprintf("dst-port=%d", i+1))
 	}
-	b.step()
+	b.Step()
 	for i := range 4 {
 		b.wantTask(fmt.Sprint("t", i), "active")
 	}
 	b.wantTask("t4", "pending: cms needs 3 CMUs of one group; groups 0-1: ")
-	b.wantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 8 of 12 tasks do not fit into the switch, the first is t4: cms needs ")
-	b.del(schema.AppTAMFlyMonTask, "t2")
-	b.step()
+	b.WantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 8 of 12 tasks do not fit into the switch, the first is t4: cms needs ")
+	b.Del(schema.AppTAMFlyMonTask, "t2")
+	b.Step()
 	b.wantTask("t4", "active")
 	b.wantTask("t5", "pending: ")
-	b.wantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 7 of 11 tasks")
+	b.WantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 7 of 11 tasks")
 	for i := range 12 {
 		if i < 5 || i > 7 {
-			b.del(schema.AppTAMFlyMonTask, fmt.Sprint("t", i))
+			b.Del(schema.AppTAMFlyMonTask, fmt.Sprint("t", i))
 		}
 	}
-	b.step()
+	b.Step()
 	for i := 5; i < 8; i++ {
 		b.wantTask(fmt.Sprint("t", i), "active")
 	}
-	b.wantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
 }
 
 // A plan says where a task would go beside those that are there, and follows them.
@@ -167,36 +168,36 @@ func TestPlan(t *testing.T) {
 	b := newBench(t)
 	b.task("p", "plan", "true", "memory", "768")
 	b.query("q", "p", "10.0.0.1")
-	b.step()
+	b.Step()
 	b.wantTask("p", "active: planned, not deployed")
 	b.wantQuery("q", "pending: task p is planned, not deployed")
-	units := func() string { return b.row(swss.CountersDB, schema.CountersFlyMonPlace, "p")["UNITS"] }
+	units := func() string { return b.Row(swss.CountersDB, schema.CountersFlyMonPlace, "p")["UNITS"] }
 	if got := units(); got != "0.0:0+256,0.1:0+256,0.2:0+256" {
 		t.Errorf("units %s", got)
 	}
-	if calls := b.rec.Lines(); len(calls) > 0 {
+	if calls := b.Rec.Lines(); len(calls) > 0 {
 		t.Errorf("calls %v", calls)
 	}
 	b.task("p", "plan", "true", "memory", "768", "filter", "protocol=50")
 	b.task("a", "memory", "768", "filter", "protocol=6")
-	b.step()
+	b.Step()
 	if got := units(); got == "0.0:0+256,0.1:0+256,0.2:0+256" || got == "" {
 		t.Errorf("units %s, where task a is", got)
 	}
 	for i := range 3 {
 		b.task(fmt.Sprint("b", i), "memory", "768", "filter", fmt.Sprintf("protocol=%d", i))
 	}
-	b.step()
+	b.Step()
 	b.wantTask("p", "pending: cms needs 3 CMUs of one group; ")
-	b.wantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
 	if got := units(); got != "" {
 		t.Errorf("units %s, and there is no room", got)
 	}
-	b.del(schema.AppTAMFlyMonTask, "b1")
-	b.step()
+	b.Del(schema.AppTAMFlyMonTask, "b1")
+	b.Step()
 	b.wantTask("p", "active: planned, not deployed")
-	b.del(schema.AppTAMFlyMonTask, "p")
-	b.step()
+	b.Del(schema.AppTAMFlyMonTask, "p")
+	b.Step()
 	if got := units(); got != "" {
 		t.Errorf("units %s of a plan that is gone", got)
 	}
@@ -214,8 +215,8 @@ func TestQueries(t *testing.T) {
 	b.query("port", "t1", "10.0.0.1,http")
 	b.query("none", "t9", "10.0.0.1")
 	b.query("all", "card", "10.0.0.1")
-	b.set(schema.AppTAMFlyMonQuery, "bad", "task", "t1")
-	b.step()
+	b.Set(schema.AppTAMFlyMonQuery, "bad", "task", "t1")
+	b.Step()
 	b.wantQuery("good", "active")
 	b.wantQuery("member", "active")
 	b.wantQuery("short", `failed: flow "10.0.0.1", want a value for each of src-ip,dst-port`)
@@ -224,68 +225,72 @@ func TestQueries(t *testing.T) {
 	b.wantQuery("all", `failed: flow "10.0.0.1": the task measures distinct(dst-ip) of all packets together, want a task with a key`)
 	b.wantQuery("bad", "failed: flow")
 	b.send("10.0.0.1", 4)
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.wantAnswer("good", "1700000000: 4")
 	b.wantAnswer("short", "")
 	b.task("t1", "key", "src-ip", "filter", "protocol=17")
-	b.step()
+	b.Step()
 	b.wantQuery("good", "failed: ")
 	b.wantAnswer("good", "")
 	b.wantQuery("short", "active")
-	b.del(schema.AppTAMFlyMonQuery, "short")
-	b.step()
+	b.Del(schema.AppTAMFlyMonQuery, "short")
+	b.Step()
 	b.wantQuery("short", "")
 }
 
-// Each call of SAI fails once, for each of a task's steps: what was before it stays
-// or is undone, and when the row is written anew all is as if nothing had been.
+// Each call of SAI fails once, for each of a task's steps: what was before it stays or is undone,
+// and when the row is written again all is as if nothing had been.
 func TestEveryCallFails(t *testing.T) {
 	steps := []struct {
 		name string
 		do   func(b *bench)
 	}{
 		{"deploy", func(b *bench) { b.task("t1") }},
-		{"resize", func(b *bench) { b.task("t1"); b.step(); b.send("10.0.0.1", 4); b.task("t1", "memory", "384") }},
-		{"filter", func(b *bench) { b.task("t1"); b.step(); b.task("t1", "filter", "protocol=17") }},
-		{"one bank", func(b *bench) { b.task("t1"); b.step(); b.task("t1", "epoch", "0") }},
-		{"remove", func(b *bench) { b.task("t1"); b.step(); b.del(schema.AppTAMFlyMonTask, "t1") }},
-		{"read", func(b *bench) { b.task("t1"); b.step(); b.send("10.0.0.1", 4); b.pass(time.Second) }},
+		{"resize", func(b *bench) { b.task("t1"); b.Step(); b.send("10.0.0.1", 4); b.task("t1", "memory", "384") }},
+		{"filter", func(b *bench) { b.task("t1"); b.Step(); b.task("t1", "filter", "protocol=17") }},
+		{"one bank", func(b *bench) { b.task("t1"); b.Step(); b.task("t1", "epoch", "0") }},
+		{"remove", func(b *bench) { b.task("t1"); b.Step(); b.Del(schema.AppTAMFlyMonTask, "t1") }},
+		{"read", func(b *bench) { b.task("t1"); b.Step(); b.send("10.0.0.1", 4); b.Pass(time.Second) }},
 	}
 	for _, tt := range steps {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
-			b.rec.FailAt(0, 0)
+			b.Rec.FailAt(0, 0)
 			tt.do(b)
-			b.step()
-			n := b.rec.Changes()
-			want, pool := b.objects(), b.row(swss.CountersDB, schema.CountersFlyMonGroup, "0")
+			b.Step()
+			n := b.Rec.Changes()
+			want, pool := b.objects(), b.Row(swss.CountersDB, schema.CountersFlyMonGroup, "0")
 			if n < 3 {
 				t.Fatalf("%d calls only", n)
 			}
 			for i := range n {
 				status := [2]sai.Status{sai.StatusFailure, sai.StatusInsufficientResources}[i%2]
 				b := newBench(t)
-				b.rec.FailAt(i+1, status)
+				b.Rec.FailAt(i+1, status)
 				tt.do(b)
-				b.step()
-				// Something goes, and all rows are written anew.
+				b.Step()
+				// Something goes, and all rows are written again.
 				b.task("other", "filter", "protocol=6")
-				b.step()
-				b.del(schema.AppTAMFlyMonTask, "other")
-				b.step()
-				b.pass(3 * time.Second)
-				row := b.row(swss.StateDB, schema.StateTAMFlyMonTask, "t1")
+				b.Step()
+				b.Del(schema.AppTAMFlyMonTask, "other")
+				b.Step()
+				b.Pass(3 * time.Second)
+				row := b.Row(swss.StateDB, schema.StateTAMFlyMonTask, "t1")
 				if row["status"] == schema.StatusFailed {
 					if !strings.Contains(row["reason"], status.String()) {
 						t.Errorf("call %d: %s", i+1, row["reason"])
 					}
 					tt.do(b)
-					b.step()
+					b.Step()
+				}
+				tamorchtest.Whole(b.Bench, b.fm.Feature)
+				if got := b.fm.Snapshot(); len(got.Stuck)+len(got.Open)+len(got.Again) > 0 {
+					t.Errorf("call %d, %s, and it is still tried again: %+v", i+1, status, got)
 				}
 				if got := b.objects(); !slices.Equal(got, want) {
 					t.Errorf("call %d, %s: objects %v, want %v", i+1, status, got, want)
 				}
-				if got := b.row(swss.CountersDB, schema.CountersFlyMonGroup, "0"); got["FREE_BUCKETS"] != pool["FREE_BUCKETS"] || got["TASKS"] != pool["TASKS"] {
+				if got := b.Row(swss.CountersDB, schema.CountersFlyMonGroup, "0"); got["FREE_BUCKETS"] != pool["FREE_BUCKETS"] || got["TASKS"] != pool["TASKS"] {
 					t.Errorf("call %d, %s: group %v, want %v", i+1, status, got, pool)
 				}
 			}
@@ -299,24 +304,24 @@ func TestResizeWithoutRoom(t *testing.T) {
 	b := newBench(t, func(b *bench) { b.geo.Groups = 1 })
 	b.task("t1", "memory", "768", "filter", "protocol=17")
 	b.task("t2", "memory", "192", "filter", "protocol=6")
-	b.step()
+	b.Step()
 	b.send("10.0.0.1", 2)
 	b.task("t1", "memory", "1536", "filter", "protocol=17")
-	b.step()
+	b.Step()
 	b.wantTask("t1", "pending: cms needs 3 CMUs of one group; ")
 	b.wantTask("t1", "tried again when a task is removed; it counts on as it was")
-	b.wantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 1 of 2 tasks do not fit into the switch, the first is t1: ")
+	b.WantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 1 of 2 tasks do not fit into the switch, the first is t1: ")
 	b.send("10.0.0.1", 3)
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.wantResult("t1", "1700000000: 5 first")
-	b.del(schema.AppTAMFlyMonTask, "t2")
-	b.step()
+	b.Del(schema.AppTAMFlyMonTask, "t2")
+	b.Step()
 	b.wantTask("t1", "pending: ") // 512 buckets in two banks are all that a CMU has
 	b.task("t1", "memory", "384", "filter", "protocol=17")
-	b.step()
+	b.Step()
 	b.wantTask("t1", "active")
 	b.send("10.0.0.1", 1)
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.wantResult("t1", "1700000001: 1 partial")
-	b.wantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
 }

@@ -32,7 +32,7 @@ type deployment struct {
 	sweep     sweep  // with readout live
 }
 
-// stays says whether a task counts in the ASIC; its change is deployAll's.
+// stays reports whether a task counts in the ASIC; its change is deployAll's.
 func stays(_ context.Context, t *task) bool { return !t.Row.Plan }
 
 // withdrawAll takes tasks out of the ASIC.
@@ -53,10 +53,10 @@ func (o *Orch) deployAll(ctx context.Context, wanted []*task) {
 		switch {
 		case t.Row.Plan:
 			continue
-		case t.On == nil:
+		case t.InASIC == nil:
 			t.Err = o.deploy(ctx, t)
 			o.changed = true
-		case t.On.frozen || t.On.row != t.Row:
+		case t.InASIC.frozen || t.InASIC.row != t.Row:
 			t.Err = o.change(ctx, t)
 			o.changed = true
 		}
@@ -76,7 +76,7 @@ func (o *Orch) deployAll(ctx context.Context, wanted []*task) {
 	o.tellGroups()
 }
 
-// planOnly says what a task would cost.
+// planOnly reports what a task would cost.
 func (o *Orch) planOnly(t *task) {
 	placed, moves, err := o.pool.Room(t.Name, t.Row)
 	if err != nil {
@@ -87,12 +87,12 @@ func (o *Orch) planOnly(t *task) {
 	}
 	t.Note = "planned, not deployed" + movesWords(moves)
 	o.plans[t.Name] = t
-	o.counters.place.Put(t.Name, o.placement(placed, true).Fields())
+	o.counters.place.Put(t.Name, placement(&o.reader.geo, placed, true).Fields())
 }
 
-// unplan takes a plan out of the books.
+// unplan forgets the plan of a task.
 func (o *Orch) unplan(t *task) {
-	if o.plans[t.Name] != nil && t.On == nil {
+	if o.plans[t.Name] != nil && t.InASIC == nil {
 		o.counters.place.Drop(t.Name)
 	}
 	delete(o.plans, t.Name)
@@ -111,19 +111,19 @@ func (o *Orch) deploy(ctx context.Context, t *task) error {
 	if placed, err = o.pool.Add(t.Name, t.Row); err != nil {
 		return errors.Join(err, object.Remove(ctx, o.SAI))
 	}
-	t.On = &deployment{row: t.Row, placed: *placed, object: object}
+	t.InASIC = &deployment{row: t.Row, placed: *placed, object: object}
 	o.meet(t)
 	return nil
 }
 
 // withdraw takes a task out of the ASIC. One that cannot be taken out stays.
 func (o *Orch) withdraw(ctx context.Context, t *task) error {
-	if err := t.On.object.Remove(ctx, o.SAI); err != nil {
+	if err := t.InASIC.object.Remove(ctx, o.SAI); err != nil {
 		return err
 	}
 	o.pool.Remove(t.Name)
 	o.forget(t)
-	t.On = nil
+	t.InASIC = nil
 	return nil
 }
 
@@ -131,7 +131,7 @@ func (o *Orch) withdraw(ctx context.Context, t *task) error {
 // counted so far is read and told before its old place is given back. Another task's
 // registers are not touched.
 func (o *Orch) change(ctx context.Context, t *task) error {
-	if err := o.thaw(ctx, t); err != nil || t.On.row == t.Row {
+	if err := o.thaw(ctx, t); err != nil || t.InASIC.row == t.Row {
 		return err
 	}
 	placed, err := o.room(ctx, t)
@@ -146,38 +146,38 @@ func (o *Orch) change(ctx context.Context, t *task) error {
 func (o *Orch) divert(
 	ctx context.Context, t *task, placed *plan.Placed, row flymon.Task, take func() (*plan.Placed, error),
 ) error {
-	o.catchUp(ctx, t)
-	object := t.On.object
-	moved := !reflect.DeepEqual(placed.Layout.Units, t.On.placed.Layout.Units) ||
-		placed.Layout.Epoch != t.On.placed.Layout.Epoch
+	o.reader.catchUp(ctx, t)
+	object := t.InASIC.object
+	moved := !reflect.DeepEqual(placed.Layout.Units, t.InASIC.placed.Layout.Units) ||
+		placed.Layout.Epoch != t.InASIC.placed.Layout.Epoch
 	if moved && len(placed.Layout.Frozen) == 0 { // nothing will be left to read
-		o.readLast(ctx, t, t.On, 0, false)
+		o.reader.readLast(ctx, t, t.InASIC, 0, false)
 	}
 	if err := object.Put(ctx, o.SAI, placed.Layout); err != nil {
 		return err
 	}
 	placed, err := take()
 	if err != nil {
-		return errors.Join(err, object.Restore(ctx, o.SAI, t.On.object))
+		return errors.Join(err, object.Restore(ctx, o.SAI, t.InASIC.object))
 	}
-	old, d := t.On, &deployment{row: row, placed: *placed, object: object, frozen: len(placed.Layout.Frozen) > 0}
+	old, d := t.InASIC, &deployment{row: row, placed: *placed, object: object, frozen: len(placed.Layout.Frozen) > 0}
 	d.placed.Layout.Frozen = nil
-	o.forgetTimer(t)
-	t.On = d
+	o.reader.drop(t)
+	t.InASIC = d
 	o.meet(t)
 	if d.flags = flymon.FlagPartial; moved && old.known {
-		d.began = o.chipNow()
+		d.began = o.reader.chipNow()
 	} else if !moved { // only a filter, a threshold or the like: it counts on
 		d.flags |= old.flags
 		d.known, d.next, d.began, d.at = old.known, old.next, old.began, old.at
 	}
 	if d.frozen {
-		o.readLast(ctx, t, old, len(d.placed.Layout.Units), true)
+		o.reader.readLast(ctx, t, old, len(d.placed.Layout.Units), true)
 	}
 	return o.thaw(ctx, t)
 }
 
-// room finds the place of a task, and moves others if only that makes room.
+// room finds a place for a task, and moves others if there is no room otherwise.
 func (o *Orch) room(ctx context.Context, t *task) (*plan.Placed, error) {
 	placed, moves, err := o.pool.Room(t.Name, t.Row)
 	if err != nil {
@@ -199,8 +199,8 @@ func (o *Orch) room(ctx context.Context, t *task) (*plan.Placed, error) {
 // back. Its epoch is flagged partial.
 func (o *Orch) moveFor(ctx context.Context, t *task, to *plan.Placed, another *task) error {
 	moving := o.pool.Moved(to)
-	err := o.divert(ctx, t, moving, t.On.row, func() (*plan.Placed, error) { return moving, o.pool.Move(to) })
-	if t.On.frozen { // given back when something goes
+	err := o.divert(ctx, t, moving, t.InASIC.row, func() (*plan.Placed, error) { return moving, o.pool.Move(to) })
+	if t.InASIC.frozen { // freed when something goes
 		o.Later(t)
 	}
 	if err == nil {
@@ -225,46 +225,28 @@ func movesWords(moves []*plan.Placed) string {
 	return "; to make room it would move task " + strings.Join(names, ", ")
 }
 
-// thaw gives frozen partitions back, the chip first: nobody else may have them
-// before.
+// thaw gives frozen partitions back, the chip first: nobody else may have them earlier.
 func (o *Orch) thaw(ctx context.Context, t *task) error {
-	if !t.On.frozen {
+	if !t.InASIC.frozen {
 		return nil
 	}
-	if err := t.On.object.Put(ctx, o.SAI, t.On.placed.Layout); err != nil {
+	if err := t.InASIC.object.Put(ctx, o.SAI, t.InASIC.placed.Layout); err != nil {
 		return fmt.Errorf("give back where the task was before: %w", err)
 	}
 	o.pool.Thaw(t.Name)
-	t.On.frozen = false
+	t.InASIC.frozen = false
 	o.MarkRefused() // there is room
 	return nil
 }
 
 // meet takes a task that is in the ASIC now among those to be read.
 func (o *Orch) meet(t *task) {
-	o.counters.place.Put(t.Name, o.placement(&t.On.placed, false).Fields())
-	if t.On.row.Live {
-		o.sweeps[t.Name] = t
-		return
-	}
-	o.join(t)
+	o.counters.place.Put(t.Name, placement(&o.reader.geo, &t.InASIC.placed, false).Fields())
+	o.reader.join(t)
 }
 
 // forget ends the reading of a task, and its rows.
 func (o *Orch) forget(t *task) {
-	o.forgetTimer(t)
+	o.reader.drop(t)
 	o.counters.forget(t.Name)
-}
-
-func (o *Orch) forgetTimer(t *task) {
-	delete(o.sweeps, t.Name)
-	e := period(t.On.row)
-	if c := o.classes[e]; c != nil {
-		is := func(x *task) bool { return x == t }
-		delete(c.tasks, t.Name)
-		c.fresh, c.queue = slices.DeleteFunc(c.fresh, is), slices.DeleteFunc(c.queue, is)
-		if len(c.tasks) == 0 {
-			delete(o.classes, e)
-		}
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/flymon"
+	"tamtam/tamorch"
 )
 
 // A query is a row of TAM_FLYMON_QUERY_TABLE: it is answered whenever its task is
@@ -22,57 +23,78 @@ type query struct {
 	reported string
 }
 
-func (o *Orch) queryRow(ctx context.Context, row orch.Task) {
-	q := o.queries[row.Key]
+// queries are all, and what of them is to be looked at.
+type queries struct {
+	daemon *orch.Daemon
+	rows   *tamorch.Rows // the answers
+	all    map[string]*query
+	byTask map[string]map[string]*query
+	dirty  map[string]*query
+}
+
+func newQueries(daemon *orch.Daemon, rows *tamorch.Rows) *queries {
+	return &queries{
+		daemon: daemon, rows: rows,
+		all: map[string]*query{}, byTask: map[string]map[string]*query{}, dirty: map[string]*query{},
+	}
+}
+
+// row takes a row of the table.
+func (qs *queries) row(ctx context.Context, row orch.Task) {
+	q := qs.all[row.Key]
 	if q != nil {
-		delete(o.byTask[q.row.Task], q.name)
-		if len(o.byTask[q.row.Task]) == 0 {
-			delete(o.byTask, q.row.Task)
+		delete(qs.byTask[q.row.Task], q.name)
+		if len(qs.byTask[q.row.Task]) == 0 {
+			delete(qs.byTask, q.row.Task)
 		}
 	}
 	if row.Op == orch.Del {
-		o.Daemon.Unreport(ctx, schema.StateTAMFlyMonQuery, row.Key)
-		o.counters.answers.Drop(row.Key)
-		delete(o.queries, row.Key)
-		delete(o.dirtyQueries, row.Key)
+		qs.daemon.Unreport(ctx, schema.StateTAMFlyMonQuery, row.Key)
+		qs.rows.Drop(row.Key)
+		delete(qs.all, row.Key)
+		delete(qs.dirty, row.Key)
 		return
 	}
 	q = &query{name: row.Key}
 	q.row, q.parseErr = schema.ParseFlyMonQuery(row.Key, row.Fields)
-	o.queries[q.name] = q
-	if o.byTask[q.row.Task] == nil {
-		o.byTask[q.row.Task] = map[string]*query{}
+	qs.all[q.name] = q
+	if qs.byTask[q.row.Task] == nil {
+		qs.byTask[q.row.Task] = map[string]*query{}
 	}
-	o.byTask[q.row.Task][q.name] = q
-	o.dirtyQueries[q.name] = q
+	qs.byTask[q.row.Task][q.name] = q
+	qs.dirty[q.name] = q
 }
 
-// settleQueries tells the status of queries whose task or row has changed.
-func (o *Orch) settleQueries(ctx context.Context) {
-	if !o.ready() {
-		return
+// mark has the queries of a task looked at.
+func (qs *queries) mark(task string) {
+	for name, q := range qs.byTask[task] {
+		qs.dirty[name] = q
 	}
-	for _, name := range slices.SortedFunc(maps.Keys(o.dirtyQueries), schema.CompareNames) {
-		q := o.dirtyQueries[name]
-		err := o.answerable(q)
+}
+
+// settle tells the status of queries whose task or row has changed.
+func (qs *queries) settle(ctx context.Context, tasks map[string]*task) {
+	for _, name := range slices.SortedFunc(maps.Keys(qs.dirty), schema.CompareNames) {
+		q := qs.dirty[name]
+		err := qs.answerable(q, tasks)
 		if err != nil {
-			o.counters.answers.Drop(name)
+			qs.rows.Drop(name)
 		}
-		status, reason := o.Daemon.Verdict(schema.StateTAMFlyMonQuery, err)
+		status, reason := qs.daemon.Verdict(schema.StateTAMFlyMonQuery, err)
 		if now := status + ": " + reason; q.reported != now {
-			o.Daemon.Report(ctx, schema.StateTAMFlyMonQuery, name, status, reason)
+			qs.daemon.Report(ctx, schema.StateTAMFlyMonQuery, name, status, reason)
 			q.reported = now
 		}
 	}
-	clear(o.dirtyQueries)
+	clear(qs.dirty)
 }
 
 // answerable says why a query has no answers; nil if it has.
-func (o *Orch) answerable(q *query) error {
+func (qs *queries) answerable(q *query, tasks map[string]*task) error {
 	if q.parseErr != nil {
 		return q.parseErr
 	}
-	t := o.Sessions[q.row.Task]
+	t := tasks[q.row.Task]
 	if t == nil || !t.Configured {
 		return orch.Wait("task", q.row.Task, "there is no task %s", q.row.Task)
 	}
@@ -82,17 +104,16 @@ func (o *Orch) answerable(q *query) error {
 		}
 	}
 	switch {
-	case t.On == nil && t.Err == nil && t.Row.Plan:
+	case t.InASIC == nil && t.Err == nil && t.Row.Plan:
 		return orch.Wait("task", t.Name, "task %s is planned, not deployed", t.Name)
-	case t.On == nil && t.Err != nil:
-		_, why := o.Daemon.Verdict(schema.StateTAMFlyMonTask, t.Err)
+	case t.InASIC == nil && t.Err != nil:
+		_, why := qs.daemon.Verdict(schema.StateTAMFlyMonTask, t.Err)
 		return orch.Wait("task", t.Name, "task %s does not count: %s", t.Name, why)
 	}
 	return nil
 }
 
-// asks is the key that a task is asked for by flow; none for one that has nothing
-// to say of a flow.
+// asks returns the key by which a task is queried for flows; none if it cannot answer for a flow.
 func asks(row flymon.Task) flymon.Key {
 	if row.Key.IsZero() && row.Attribute.Kind == flymon.Existence {
 		return row.Attribute.Of
@@ -110,11 +131,11 @@ func flowOf(row flymon.Task, text string) (flymon.Vector, error) {
 	return k.Flow(text)
 }
 
-// flowsAsked are the flows of a task's queries, in their order.
-func (o *Orch) flowsAsked(t *task, row flymon.Task) []flymon.Vector {
+// asked are the flows of a task's queries, in their order.
+func (qs *queries) asked(t *task, row flymon.Task) []flymon.Vector {
 	var flows []flymon.Vector
-	for _, name := range slices.SortedFunc(maps.Keys(o.byTask[t.Name]), schema.CompareNames) {
-		q := o.queries[name]
+	for _, name := range slices.SortedFunc(maps.Keys(qs.byTask[t.Name]), schema.CompareNames) {
+		q := qs.all[name]
 		if v, err := flowOf(row, q.row.Flow); err == nil && q.parseErr == nil {
 			flows = append(flows, v)
 		}
@@ -122,15 +143,15 @@ func (o *Orch) flowsAsked(t *task, row flymon.Task) []flymon.Vector {
 	return flows
 }
 
-// answerQueries makes the rows of a task's queries.
-func (o *Orch) answerQueries(t *task, d *deployment, e epoch, got *taken) {
-	for name, q := range o.byTask[t.Name] {
+// answer makes the rows of a task's queries.
+func (qs *queries) answer(t *task, d *deployment, e epoch, got *taken) {
+	for name, q := range qs.byTask[t.Name] {
 		v, err := flowOf(d.row, q.row.Flow)
 		if err != nil || q.parseErr != nil {
 			continue
 		}
 		estimate := got.withExact(v, got.reading.Flow(v))
-		o.counters.answers.Put(name, swss.FieldValues{
+		qs.rows.Put(name, swss.FieldValues{
 			"TASK": t.Name, "FLOW": asks(d.row).Format(v), "EPOCH": strconv.FormatUint(e.number, 10),
 			"START": strconv.FormatUint(e.start, 10), "END": strconv.FormatUint(e.end, 10), "FLAGS": e.flags.String(),
 			"ESTIMATE": schema.FormatFlyMonEstimate(estimate),

@@ -13,6 +13,7 @@ import (
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/flymon"
+	"tamtam/tamorch/tamorchtest"
 )
 
 // Whatever comes in whatever order, with calls of SAI that fail now and then: the chip has
@@ -24,21 +25,23 @@ func TestRandomSequences(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 5))
 		for range 60 {
 			b.random(rnd)
-			b.step()
+			b.Step()
 			b.wantConsistent()
+			tamorchtest.Whole(b.Bench, b.fm.Feature)
 		}
-		b.rec.FailAt(0, 0)
-		b.set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+		b.Rec.FailAt(0, 0)
+		b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE")
 		for i := range 6 {
-			b.del(schema.AppTAMFlyMonTask, fmt.Sprint("t", i))
+			b.Del(schema.AppTAMFlyMonTask, fmt.Sprint("t", i))
 		}
-		b.step()
-		b.pass(2 * time.Second)
+		b.Step()
+		b.Pass(2 * time.Second)
 		if got := b.objects(); len(got) > 0 {
 			t.Errorf("objects %v stay", got)
 		}
+		tamorchtest.Empty(b.Bench, b.fm.Feature, schema.CountersFlyMonGroup)
 		for g := range b.geo.All() {
-			if row := b.row(swss.CountersDB, schema.CountersFlyMonGroup, fmt.Sprint(g)); row["TASKS"] != "0" || row["LARGEST_FREE"] != "1024,1024,1024" || row["KEYS"] != "free;free;free" {
+			if row := b.Row(swss.CountersDB, schema.CountersFlyMonGroup, fmt.Sprint(g)); row["TASKS"] != "0" || row["LARGEST_FREE"] != "1024,1024,1024" || row["KEYS"] != "free;free;free" {
 				t.Errorf("group %d: %v", g, row)
 			}
 		}
@@ -51,16 +54,16 @@ func (b *bench) random(rnd *rand.Rand) {
 	name := fmt.Sprint("t", rnd.IntN(6))
 	switch rnd.IntN(12) {
 	case 0:
-		b.del(schema.AppTAMFlyMonTask, name)
+		b.Del(schema.AppTAMFlyMonTask, name)
 	case 1:
-		b.set(schema.AppTAMFeature, feature, "status", pick("ACTIVE", "ACTIVE", "INACTIVE"))
+		b.Set(schema.AppTAMFeature, feature, "status", pick("ACTIVE", "ACTIVE", "INACTIVE"))
 	case 2:
 		b.query(fmt.Sprint("q", rnd.IntN(3)), name, pick("10.0.0.1", "10.0.0.1,80", "x"))
 	case 3:
-		b.rec.FailAt(1+rnd.IntN(5), []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources}[rnd.IntN(2)])
+		b.Rec.FailAt(1+rnd.IntN(5), []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources}[rnd.IntN(2)])
 	case 4, 5:
 		b.send("10.0.0.1", rnd.IntN(20))
-		b.pass(time.Duration(rnd.IntN(1500)) * time.Millisecond)
+		b.Pass(time.Duration(rnd.IntN(1500)) * time.Millisecond)
 	default:
 		b.task(name, "memory", pick("96", "192", "768", "1536"), "key", pick("src-ip", "src-ip,dst-port", "5-tuple"), "filter", pick("any", "protocol=17", "protocol=6", "dst-port=80"),
 			"epoch", pick("1000", "1000", "300", "0"), "readout", "banked", "threshold", pick("0", "9"), "plan", pick("false", "false", "false", "true"),
@@ -70,10 +73,10 @@ func (b *bench) random(rnd *rand.Rand) {
 
 // wantConsistent wants that the chip has what is said to count.
 func (b *bench) wantConsistent() {
-	b.t.Helper()
-	rows, err := swss.NewTable(b.redis.DB(swss.StateDB), schema.StateTAMFlyMonTask).Dump(b.ctx)
+	b.T.Helper()
+	rows, err := swss.NewTable(b.Redis.DB(swss.StateDB), schema.StateTAMFlyMonTask).Dump(b.Ctx)
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	var want []string
 	for name, row := range rows {
@@ -81,7 +84,7 @@ func (b *bench) wantConsistent() {
 			want = append(want, flymon.ObjectTask+" "+name)
 		}
 		if strings.Contains(row["reason"], "the switch refused") {
-			b.t.Errorf("task %s: %s", name, row["reason"])
+			b.T.Errorf("task %s: %s", name, row["reason"])
 		}
 	}
 	slices.Sort(want)
@@ -92,6 +95,6 @@ func (b *bench) wantConsistent() {
 		}
 	}
 	if !slices.Equal(got, want) {
-		b.t.Errorf("the chip has %v, want %v", got, want)
+		b.T.Errorf("the chip has %v, want %v", got, want)
 	}
 }

@@ -3,12 +3,16 @@ package flymonorch
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
 
+	"tamtam/orch"
+	"tamtam/sai"
 	"tamtam/swss"
 	"tamtam/tam/flymon"
+	"tamtam/tamorch"
 )
 
 // unboundedPeriod is how often a task without epochs is read: its registers are
@@ -44,76 +48,108 @@ func period(row flymon.Task) time.Duration {
 	return row.Epoch
 }
 
-// join takes a task into its class.
-func (o *Orch) join(t *task) {
-	e := period(t.On.row)
-	c := o.classes[e]
+// A reader reads what tasks count, each when its epoch is over, and tells the answers.
+type reader struct {
+	daemon  *orch.Daemon
+	log     *slog.Logger
+	api     sai.API
+	windows *tamorch.Windows
+	geo     flymon.Geometry
+	rows    *counters
+	queries *queries
+
+	classes map[time.Duration]*class
+	sweeps  map[string]*task // with readout live
+	skew    time.Duration    // the chip's time of day ahead of the daemon's
+}
+
+// newReader returns a reader that looks into the chip through windows.
+func newReader(cfg Config, windows *tamorch.Windows, rows *counters, queries *queries) *reader {
+	return &reader{
+		daemon: cfg.Daemon, log: cfg.Daemon.Logger(), api: cfg.SAI, windows: windows, rows: rows, queries: queries,
+		classes: map[time.Duration]*class{}, sweeps: map[string]*task{},
+	}
+}
+
+// join takes a task among those to be read.
+func (rd *reader) join(t *task) {
+	if t.InASIC.row.Live {
+		rd.sweeps[t.Name] = t
+		return
+	}
+	e := period(t.InASIC.row)
+	c := rd.classes[e]
 	if c == nil {
 		c = &class{every: e, tasks: map[string]*task{}}
-		o.classes[e] = c
+		rd.classes[e] = c
 	}
 	c.tasks[t.Name] = t
 	c.fresh = append(c.fresh, t)
 }
 
-// nextTimer returns when there is something to do; zero: never.
-func (o *Orch) nextTimer() (next time.Time) {
-	if !o.Running || o.Unsupported != "" {
-		return next
-	}
-	if o.pool == nil {
-		if o.askAt.IsZero() {
-			return o.Daemon.Now()
+// drop ends the reading of a task.
+func (rd *reader) drop(t *task) {
+	delete(rd.sweeps, t.Name)
+	e := period(t.InASIC.row)
+	if c := rd.classes[e]; c != nil {
+		is := func(x *task) bool { return x == t }
+		delete(c.tasks, t.Name)
+		c.fresh, c.queue = slices.DeleteFunc(c.fresh, is), slices.DeleteFunc(c.queue, is)
+		if len(c.tasks) == 0 {
+			delete(rd.classes, e)
 		}
-		return o.askAt
 	}
+}
+
+// next returns when there is something to read; zero: never.
+func (rd *reader) next() (next time.Time) {
 	sooner := func(t time.Time) {
 		if next.IsZero() || t.Before(next) {
 			next = t
 		}
 	}
-	for _, c := range o.classes {
+	for _, c := range rd.classes {
 		if c.due.IsZero() || len(c.fresh)+len(c.queue) > 0 {
-			return o.Daemon.Now()
+			return rd.daemon.Now()
 		}
 		sooner(c.due)
 	}
-	for _, t := range o.sweeps {
-		if t.On.sweep.due.IsZero() {
-			return o.Daemon.Now()
+	for _, t := range rd.sweeps {
+		if t.InASIC.sweep.due.IsZero() {
+			return rd.daemon.Now()
 		}
-		sooner(t.On.sweep.due)
+		sooner(t.InASIC.sweep.due)
 	}
 	return next
 }
 
-// timers does what is due.
-func (o *Orch) timers(ctx context.Context, now time.Time) error {
-	if o.pool == nil {
-		if err := o.learn(ctx); err != nil {
-			return err
-		}
-		o.MarkAll()
-		return o.Settle(ctx)
-	}
-	var errs []error
-	for _, e := range slices.Sorted(maps.Keys(o.classes)) {
-		c := o.classes[e]
+// readDue reads some tasks of each class that is due.
+func (rd *reader) readDue(ctx context.Context, now time.Time) error {
+	for _, e := range slices.Sorted(maps.Keys(rd.classes)) {
+		c := rd.classes[e]
 		if len(c.queue) == 0 {
 			c.start(c.due.IsZero() || !now.Before(c.due))
 		}
 		if len(c.queue) > 0 {
-			if err := o.readSome(ctx, c); err != nil {
+			if err := rd.readSome(ctx, c); err != nil {
 				return err
 			}
 		}
 	}
-	for _, t := range slices.SortedFunc(maps.Values(o.sweeps), (*task).Compare) {
-		if s := &t.On.sweep; s.due.IsZero() || !now.Before(s.due) {
-			errs = append(errs, o.sweepOn(ctx, now, t))
+	return nil
+}
+
+// readAll reads all classes, due or not.
+func (rd *reader) readAll(ctx context.Context) error {
+	for _, e := range slices.Sorted(maps.Keys(rd.classes)) {
+		c := rd.classes[e]
+		for c.start(true); len(c.queue) > 0; {
+			if err := rd.readSome(ctx, c); err != nil {
+				return err
+			}
 		}
 	}
-	return errors.Join(append(errs, o.Flush(ctx))...)
+	return nil
 }
 
 // start queues all tasks to be read, or those that are fresh.
@@ -129,7 +165,7 @@ func (c *class) start(all bool) {
 func (c *class) batch() []*task {
 	words, n := uint32(0), 0
 	for n < min(len(c.queue), flymon.MaxChipTasks) && words < readAtOnce {
-		words += c.queue[n].On.placed.Buckets
+		words += c.queue[n].InASIC.placed.Buckets
 		n++
 	}
 	tasks := c.queue[:n]
@@ -139,19 +175,19 @@ func (c *class) batch() []*task {
 
 // readSome looks at some tasks of the queue, and reads those whose epoch is over. What
 // the switch does not say is asked again; what is missed by then has no answers.
-func (o *Orch) readSome(ctx context.Context, c *class) error {
-	r := o.round(ctx)
-	at, err := o.readTasks(r, c, c.batch())
+func (rd *reader) readSome(ctx context.Context, c *class) error {
+	r := rd.round(ctx)
+	at, err := rd.readTasks(r, c, c.batch())
 	if errors.Is(err, swss.ErrUnavailable) {
 		return err
 	}
 	r.close()
 	if err != nil {
-		o.Log.Error("tasks of FlyMon are not read", "err", err)
+		rd.log.Error("tasks of FlyMon are not read", "err", err)
 	}
 	c.failed = c.failed || err != nil
 	if at != nil && c.then.IsZero() {
-		c.then = o.aim(c.every, *at)
+		c.then = rd.aim(c.every, *at)
 	}
 	if len(c.queue) > 0 {
 		return nil
@@ -162,7 +198,7 @@ func (o *Orch) readSome(ctx context.Context, c *class) error {
 		if again == 0 {
 			again = unboundedPeriod
 		}
-		c.due = o.Daemon.Now().Add(again / 4)
+		c.due = rd.daemon.Now().Add(again / 4)
 	case c.whole || c.due.IsZero():
 		c.due = c.then
 	}
@@ -170,18 +206,18 @@ func (o *Orch) readSome(ctx context.Context, c *class) error {
 }
 
 // aim returns when the epoch that is counting now can be read, by the daemon's clock.
-func (o *Orch) aim(every time.Duration, at clock) time.Time {
+func (rd *reader) aim(every time.Duration, at clock) time.Time {
 	if every == 0 {
-		return o.Daemon.Now().Add(unboundedPeriod)
+		return rd.daemon.Now().Add(unboundedPeriod)
 	}
 	end := (at.now/uint64(every) + 1) * uint64(every)
-	return time.Unix(0, int64(end)).Add(min(every/8, settleTime) - o.skew)
+	return time.Unix(0, int64(end)).Add(min(every/8, settleTime) - rd.skew)
 }
 
 // readTasks reads as many tasks as one window can tell the status of. It returns the
 // chip's time, nil if the chip did not say.
-func (o *Orch) readTasks(r *round, c *class, tasks []*task) (*clock, error) {
-	at, list, err := o.look(r, tasks)
+func (rd *reader) readTasks(r *round, c *class, tasks []*task) (*clock, error) {
+	at, list, err := rd.look(r, tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -192,37 +228,37 @@ func (o *Orch) readTasks(r *round, c *class, tasks []*task) (*clock, error) {
 			continue
 		}
 		if c.every == 0 {
-			errs = append(errs, o.readUnbounded(r, t, at, list[i]))
+			errs = append(errs, rd.readUnbounded(r, t, at, list[i]))
 		} else {
-			errs = append(errs, o.readEpoch(r, t, at, list[i]))
+			errs = append(errs, rd.readEpoch(r, t, at, list[i]))
 		}
 	}
 	return &at, errors.Join(errs...)
 }
 
 // look asks for the status of tasks and learns the chip's time.
-func (o *Orch) look(r *round, tasks []*task) (clock, []*flymon.ChipStatus, error) {
+func (rd *reader) look(r *round, tasks []*task) (clock, []*flymon.ChipStatus, error) {
 	names := make([]string, len(tasks))
 	for i, t := range tasks {
 		names[i] = t.Name
 	}
-	asked := o.Daemon.Clock()
+	asked := rd.daemon.Clock()
 	at, list, err := r.status(names)
 	if err == nil {
-		o.skew = time.Unix(0, int64(at.now)).Sub(asked)
+		rd.skew = time.Unix(0, int64(at.now)).Sub(asked)
 	}
 	return at, list, err
 }
 
 // chipNow is the chip's time of day by the daemon's clock.
-func (o *Orch) chipNow() uint64 { return uint64(o.Daemon.Clock().Add(o.skew).UnixNano()) }
+func (rd *reader) chipNow() uint64 { return uint64(rd.daemon.Clock().Add(rd.skew).UnixNano()) }
 
 // readEpoch reads the epoch before the one that counts, unless it was read.
-func (o *Orch) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) error {
-	d, every := t.On, uint64(t.On.row.Epoch)
+func (rd *reader) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) error {
+	d, every := t.InASIC, uint64(t.InASIC.row.Epoch)
 	cur := at.now / every
 	if !d.known || at.started != d.at.started {
-		if err := o.begin(r, t, at, s, cur); err != nil {
+		if err := rd.begin(r, t, at, s, cur); err != nil {
 			return err
 		}
 	}
@@ -248,30 +284,30 @@ func (o *Orch) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) erro
 	if e.bank.Epoch != n {
 		e.bank = flymon.ChipBank{} // of another epoch, or of none: no packet came in this one
 	}
-	got, err := o.take(r, t, &d.placed, 0, &e)
+	got, err := rd.take(r, t, &d.placed, 0, &e)
 	if err != nil {
 		return err
 	}
 	if s.Banks[n%2].Used {
 		if err := r.clear(t.Name, int(n%2)); err != nil {
-			o.Log.Error("a bank is not cleared: its next epoch will be dirty", "task", t.Name, "epoch", n, "err", err)
+			rd.log.Error("a bank is not cleared: its next epoch will be dirty", "task", t.Name, "epoch", n, "err", err)
 		}
 	}
-	if o.chipNow() >= (n+2)*every {
+	if rd.chipNow() >= (n+2)*every {
 		e.flags |= flymon.FlagLate
 	}
 	d.next, d.began, d.flags = cur, 0, 0
 	if stepped { // in this epoch or in the one that counts
 		d.flags = flymon.FlagClockStep
 	}
-	o.tell(t, d, e, got)
+	rd.tell(t, d, e, got)
 	return nil
 }
 
-// begin meets a task that the orchagent or the chip began anew. If the chip counted
-// for it in the last epoch already, that one is the first, and this one is whole.
-func (o *Orch) begin(r *round, t *task, at clock, s *flymon.ChipStatus, cur uint64) error {
-	d := t.On
+// begin meets a task that the orchagent or the chip started over. If the chip counted for it in the
+// last epoch already, that one is the first, and this one is whole.
+func (rd *reader) begin(r *round, t *task, at clock, s *flymon.ChipStatus, cur uint64) error {
+	d := t.InASIC
 	last := s.Banks[(cur-1)%2]
 	if last.Used && last.Epoch != cur-1 {
 		if err := r.clear(t.Name, int((cur-1)%2)); err != nil {
@@ -290,33 +326,17 @@ func (o *Orch) begin(r *round, t *task, at clock, s *flymon.ChipStatus, cur uint
 }
 
 // readUnbounded reads a task without epochs: all that it has counted so far.
-func (o *Orch) readUnbounded(r *round, t *task, at clock, s *flymon.ChipStatus) error {
-	d := t.On
+func (rd *reader) readUnbounded(r *round, t *task, at clock, s *flymon.ChipStatus) error {
+	d := t.InASIC
 	if !d.known || at.started != d.at.started {
 		d.known, d.began = true, at.now
 	}
 	d.at = at
 	e := epoch{start: d.began, end: at.now, bank: s.Banks[0], flags: d.flags}
-	got, err := o.take(r, t, &d.placed, 0, &e)
+	got, err := rd.take(r, t, &d.placed, 0, &e)
 	if err != nil {
 		return err
 	}
-	o.tell(t, d, e, got)
+	rd.tell(t, d, e, got)
 	return nil
-}
-
-// PollCounters reads all that there is to be read now.
-func (o *Orch) PollCounters(ctx context.Context) error {
-	if !o.Running || o.pool == nil {
-		return nil
-	}
-	for _, e := range slices.Sorted(maps.Keys(o.classes)) {
-		c := o.classes[e]
-		for c.start(true); len(c.queue) > 0; {
-			if err := o.readSome(ctx, c); err != nil {
-				return err
-			}
-		}
-	}
-	return o.Flush(ctx)
 }

@@ -14,17 +14,17 @@ func TestEpochs(t *testing.T) {
 			b := newBench(t, func(b *bench) { b.ahead = ahead })
 			b.task("short", "epoch", "100", "filter", "src-port=1000", "memory", "96")
 			b.task("long", "epoch", "1000", "filter", "src-port=1000", "key", "dst-ip", "share", "1", "memory", "96")
-			b.step()
+			b.Step()
 			for i := range 40 {
 				b.send("10.0.0.1", 1+i%2)
-				b.pass(50 * time.Millisecond)
+				b.Pass(50 * time.Millisecond)
 			}
-			b.pass(settleTime)
-			n := b.now.Add(ahead).UnixMilli()
+			b.Pass(settleTime)
+			n := b.Now.Add(ahead).UnixMilli()
 			b.wantResult("short", fmt.Sprintf("%d: 3", n/100-1))
 			b.wantResult("long", fmt.Sprintf("%d: 30", n/1000-1))
-			if len(b.logged) > 0 {
-				t.Errorf("logged %v", b.logged)
+			if len(b.Logged) > 0 {
+				t.Errorf("logged %v", b.Logged)
 			}
 		})
 	}
@@ -41,15 +41,15 @@ func TestFlags(t *testing.T) {
 		next []string
 	}{
 		{"nothing", func(b *bench) {}, e(1, "3"), []string{e(2, "3"), e(3, "3")}},
-		{"another filter", func(b *bench) { b.task("t1", "filter", "protocol=17"); b.step() }, e(1, "3"), []string{e(2, "3 partial"), e(3, "3")}},
-		{"another threshold", func(b *bench) { b.task("t1", "threshold", "5"); b.step() }, e(1, "3"), []string{e(2, "3 partial"), e(3, "3")}},
-		{"another size", func(b *bench) { b.task("t1", "memory", "384"); b.step() }, e(2, "1 partial"), []string{e(2, "2 partial"), e(3, "3")}},
-		{"another key", func(b *bench) { b.task("t1", "key", "dst-ip"); b.step() }, e(2, "1 partial"), []string{e(2, "2 partial"), e(3, "3")}},
-		{"another attribute", func(b *bench) { b.task("t1", "attribute", "max(size)"); b.step() }, e(2, "1 partial"), []string{e(2, "2 partial"), e(3, "3")}},
-		{"other epochs", func(b *bench) { b.task("t1", "epoch", "2000"); b.step() }, e(2, "1 partial"),
+		{"another filter", func(b *bench) { b.task("t1", "filter", "protocol=17"); b.Step() }, e(1, "3"), []string{e(2, "3 partial"), e(3, "3")}},
+		{"another threshold", func(b *bench) { b.task("t1", "threshold", "5"); b.Step() }, e(1, "3"), []string{e(2, "3 partial"), e(3, "3")}},
+		{"another size", func(b *bench) { b.task("t1", "memory", "384"); b.Step() }, e(2, "1 partial"), []string{e(2, "2 partial"), e(3, "3")}},
+		{"another key", func(b *bench) { b.task("t1", "key", "dst-ip"); b.Step() }, e(2, "1 partial"), []string{e(2, "2 partial"), e(3, "3")}},
+		{"another attribute", func(b *bench) { b.task("t1", "attribute", "max(size)"); b.Step() }, e(2, "1 partial"), []string{e(2, "2 partial"), e(3, "3")}},
+		{"other epochs", func(b *bench) { b.task("t1", "epoch", "2000"); b.Step() }, e(2, "1 partial"),
 			[]string{e(2, "1 partial"), "850000001: 5 partial", "850000001: 5 partial", "850000002: 6"}},
-		{"no epochs", func(b *bench) { b.task("t1", "epoch", "0"); b.step() }, "0: 0 partial", []string{"0: 0 partial"}},
-		{"live", func(b *bench) { b.task("t1", "readout", "live"); b.step() }, e(2, "1 partial"), []string{e(2, "2 first,partial,live"), e(3, "3 live")}},
+		{"no epochs", func(b *bench) { b.task("t1", "epoch", "0"); b.Step() }, "0: 0 partial", []string{"0: 0 partial"}},
+		{"live", func(b *bench) { b.task("t1", "readout", "live"); b.Step() }, e(2, "1 partial"), []string{e(2, "2 first,partial,live"), e(3, "3 live")}},
 		{"a step of the clock", func(b *bench) { b.ahead += 5 * time.Second; b.chip.steps++ }, e(1, "3"),
 			[]string{e(7, "2 clock-step"), e(8, "4 dirty,clock-step"), e(9, "3")}},
 		{"a step back", func(b *bench) { b.ahead -= 5 * time.Second; b.chip.steps++ }, e(1, "3"),
@@ -57,7 +57,7 @@ func TestFlags(t *testing.T) {
 		{"another chip", func(b *bench) { b.restart() }, e(1, "3"), []string{e(2, "2 first"), e(3, "3")}},
 		{"nobody looks", func(b *bench) {
 			for range 2 { // in epochs 3 and 4
-				b.now = b.now.Add(950 * time.Millisecond)
+				b.Now = b.Now.Add(950 * time.Millisecond)
 				b.send("10.0.0.1", 1)
 			}
 		}, e(1, "3"), []string{e(3, "1"), e(3, "1"), e(4, "4 dirty"), e(5, "3")}},
@@ -65,7 +65,7 @@ func TestFlags(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t)
 			b.task("t1")
-			b.step()
+			b.Step()
 			b.to(1.01)
 			b.wantResult("t1", e(0, "1 first"))
 			b.to(2.35)
@@ -75,7 +75,7 @@ func TestFlags(t *testing.T) {
 				b.to(float64(i) + 3.01)
 				b.wantResult("t1", want)
 			}
-			for _, l := range b.logged {
+			for _, l := range b.Logged {
 				t.Error(l)
 			}
 		})
@@ -87,10 +87,10 @@ func TestFlags(t *testing.T) {
 func TestNewTaskAtTheEndOfAnEpoch(t *testing.T) {
 	b := newBench(t)
 	b.task("t1", "filter", "protocol=17")
-	b.step()
+	b.Step()
 	b.to(1.003)
 	b.task("t2", "filter", "protocol=6")
-	b.step()
+	b.Step()
 	b.to(1.01)
 	b.wantResult("t1", "1700000000: 1 first")
 }
@@ -103,14 +103,14 @@ func TestManyTasks(t *testing.T) {
 	for i := range n {
 		b.task(fmt.Sprint("t", i), "memory", "49152")
 	}
-	b.step()
+	b.Step()
 	for e := range 2 {
 		b.send("10.0.0.1", 1)
-		b.pass(500*time.Millisecond + settleTime - time.Microsecond)
-		b.rec.Reset()
-		b.pass(time.Microsecond)
+		b.Pass(500*time.Millisecond + settleTime - time.Microsecond)
+		b.Rec.Reset()
+		b.Pass(time.Microsecond)
 		reads := 0
-		for _, l := range b.rec.Lines() {
+		for _, l := range b.Rec.Lines() {
 			if l[0] == 'g' {
 				reads++
 			}
@@ -122,7 +122,7 @@ func TestManyTasks(t *testing.T) {
 		for i := range n {
 			b.wantResult(fmt.Sprint("t", i), []string{"1700000000: 1 first", "1700000001: 1"}[e])
 		}
-		b.pass(500*time.Millisecond - settleTime)
+		b.Pass(500*time.Millisecond - settleTime)
 	}
 }
 
@@ -130,9 +130,9 @@ func TestManyTasks(t *testing.T) {
 func TestLateReading(t *testing.T) {
 	b := newBench(t)
 	b.task("t1")
-	b.step()
+	b.Step()
 	b.to(1.5)
-	b.chip.onRead = func() { b.fm.skew += 400 * time.Millisecond } // of three units: 1.2 s
+	b.chip.onRead = func() { b.fm.reader.skew += 400 * time.Millisecond } // of three units: 1.2 s
 	b.to(2.01)
 	b.wantResult("t1", "1700000001: 3 late-read")
 	b.chip.onRead = func() {}

@@ -5,9 +5,9 @@ import (
 	"net/netip"
 )
 
-// answer returns what a host says to a frame: ARP replies (RFC 826), neighbour
-// advertisements (RFC 4861) and echo replies (RFC 792, RFC 4443) for its own
-// addresses. nil: nothing. It allocates, as what it answers is rare.
+// answer returns a host's answer to a frame: ARP replies (RFC 826), neighbour advertisements (RFC
+// 4861) and echo replies (RFC 792, RFC 4443) for its own addresses. nil: none. It allocates, since
+// such frames are rare.
 func (h *station) answer(f []byte) []byte {
 	tag := 0
 	if len(f) >= 18 && binary.BigEndian.Uint16(f[12:]) == typeVLAN {

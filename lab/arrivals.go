@@ -10,11 +10,11 @@ import (
 // right to 1/128 of its value, upwards. Minimum, mean and maximum are exact.
 const subBits = 7
 
-// arrivals are the frames of one flow group that one host got.
+// arrivals are the frames of one flow group that one host received.
 type arrivals struct {
 	any           bool // whatever the destination address
 	frames, bytes uint64
-	reordered     uint64 // sent before one that was here before
+	reordered     uint64 // sent before one that arrived earlier
 	min, max      Time   // delays, start-of-frame delimiter to start-of-frame delimiter
 	sumHi, sumLo  uint64
 	lastSent      Time
@@ -40,7 +40,7 @@ func (a *arrivals) add(f *flight, delay Time) {
 	a.buckets[bucket(uint64(delay))]++
 }
 
-// merge adds what another host got.
+// merge adds what another host received.
 func (a *arrivals) merge(b *arrivals) {
 	if b.frames == 0 {
 		return
@@ -98,9 +98,9 @@ func (a *arrivals) percentile(perMille uint64) Time {
 	return a.max
 }
 
-// stamps are what tail-stamp records say of a flow group. Rest is the one-way
-// delay of a frame without the time that its records say it was in switches: what
-// the links took, by two different ways of measuring.
+// stamps are what tail-stamp records say about a flow group. Rest is the one-way delay of a frame
+// without the time that its records say it spent in switches: the time on links, by two different
+// measurements.
 type stamps struct {
 	frames, records  uint64
 	restMin, restMax Time

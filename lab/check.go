@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tamtam/saisim"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/truth"
 )
 
@@ -14,7 +14,7 @@ import (
 // nanoseconds.
 type CheckResult struct {
 	Name     string      `json:"name"`
-	Paper    string      `json:"paper"` // what the paper says; if nothing is said of it what it must be
+	Paper    string      `json:"paper"` // what the paper says; if nothing, what it must be
 	Limit    string      `json:"limit"` // what it must be
 	Measured json.Number `json:"measured"`
 	Unit     string      `json:"unit"`
@@ -22,10 +22,10 @@ type CheckResult struct {
 	Theory json.Number `json:"theory,omitempty"`
 	Least  json.Number `json:"least,omitempty"`
 	Most   json.Number `json:"most,omitempty"`
-	Pass   *bool       `json:"pass"` // nil: it is reported, not judged
+	Pass   *bool       `json:"pass"` // nil: reported, not judged
 }
 
-// Failed reports whether it is not what it must be.
+// Failed reports whether the check failed.
 func (c *CheckResult) Failed() bool { return c.Pass != nil && !*c.Pass }
 
 // A Metric is a number that a run gives, and its unit: ps for times, millionths for
@@ -78,7 +78,7 @@ func (r *Result) check(c *Check) (CheckResult, error) {
 	res := CheckResult{Name: c.Name, Paper: c.Paper}
 	res.Measured, res.Unit = number(m.Value, m.Unit)
 	r.spread(c, &res)
-	var told []string
+	var limits []string
 	bound := func(field, text string, ok func(int64) bool) {
 		if text == "" || err != nil {
 			return
@@ -91,7 +91,7 @@ func (r *Result) check(c *Check) (CheckResult, error) {
 		pass := ok(b.Value) && !res.Failed()
 		res.Pass = &pass
 		n, _ := number(b.Value, m.Unit)
-		told = append(told, map[string]string{"want": "", "min": "≥ ", "max": "≤ "}[field]+n.String())
+		limits = append(limits, map[string]string{"want": "", "min": "≥ ", "max": "≤ "}[field]+n.String())
 	}
 	var tolerance Metric
 	if c.Tolerance != "" {
@@ -102,7 +102,7 @@ func (r *Result) check(c *Check) (CheckResult, error) {
 	bound("want", c.Want, func(v int64) bool { return m.Value-v <= tolerance.Value && v-m.Value <= tolerance.Value })
 	bound("min", c.Min, func(v int64) bool { return m.Value >= v })
 	bound("max", c.Max, func(v int64) bool { return m.Value <= v })
-	res.Limit = strings.Join(told, ", ")
+	res.Limit = strings.Join(limits, ", ")
 	if tolerance.Value > 0 {
 		n, _ := number(tolerance.Value, m.Unit)
 		res.Limit += " ± " + n.String()
@@ -113,7 +113,7 @@ func (r *Result) check(c *Check) (CheckResult, error) {
 	return res, err
 }
 
-// spread adds what else is known of a median.
+// spread adds what else is known about a median.
 func (r *Result) spread(c *Check, res *CheckResult) {
 	point, ok := strings.CutSuffix(c.Measured, ".median")
 	if !ok || strings.Contains(point, " ") {
@@ -345,7 +345,7 @@ func knownLoss(reason string, names []string) bool {
 }
 
 func knownDrop(reason string) bool {
-	for r := saisim.DropReason(0); r < saisim.NumDropReasons; r++ {
+	for r := drop.Reason(0); r < drop.NumReasons; r++ {
 		if r.String() == reason {
 			return true
 		}

@@ -6,9 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// A crew works on the nodes of a window, each node on one core. Windows are short,
-// often a few microseconds of work, so that who waits for the next one looks for it
-// for a while before going to sleep.
+// A crew works on the nodes of a window, each node on one core. Windows are short, often a few
+// microseconds of work, so a worker spins for a while before it sleeps.
 type crew struct {
 	nodes []*node
 	ctx   context.Context
@@ -18,8 +17,8 @@ type crew struct {
 		side int
 	}
 	number   atomic.Uint64 // of the window
-	next     atomic.Int64  // node that nobody works on yet
-	finished atomic.Int64  // workers that have found none
+	next     atomic.Int64  // the next node to work on
+	finished atomic.Int64  // workers that found none left
 	workers  []*worker
 }
 
@@ -32,7 +31,7 @@ type worker struct {
 // tens of microseconds.
 const looks = 20_000
 
-// hire starts one goroutine less than there are workers: the caller is one.
+// hire starts one goroutine fewer than there are workers: the caller is one of them.
 func (l *Lab) hire(ctx context.Context) *crew {
 	c := &crew{nodes: l.nodes, ctx: ctx}
 	for range min(l.opts.Workers, len(l.nodes)) - 1 {
@@ -67,7 +66,7 @@ func (c *crew) await(w *worker, last uint64) uint64 {
 	}
 	w.asleep.Store(true)
 	if c.number.Load() == last || !w.asleep.CompareAndSwap(true, false) {
-		<-w.wake // who clears asleep sends
+		<-w.wake // whoever clears asleep sends
 	}
 	return c.number.Load()
 }
@@ -97,7 +96,7 @@ func (c *crew) work(end Time, side int) {
 	}
 }
 
-// call tells everybody that there is something new.
+// call wakes everybody.
 func (c *crew) call() {
 	c.number.Add(1)
 	for _, w := range c.workers {

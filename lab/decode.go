@@ -17,17 +17,16 @@ import (
 	"tamtam/device"
 )
 
-// A decoder reads YAML nodes into the structs of a Topology. yaml.v3 could do
-// that too, but it names Go types and loses the line of what is wrong only in
-// its context; here every error has file, line, object, field, value and what
-// would be right, and all are told.
+// A decoder reads YAML nodes into the structs of a Topology. yaml.v3 could do that too, but it
+// names Go types and loses the line of errors that depend on context; here every error has file,
+// line, object, field, value and what would be right, and all are reported.
 type decoder struct {
 	doc   *document
 	errs  []error
 	nodes int
 }
 
-// maxErrors are told; after that it is the wrong file.
+// maxErrors are reported; with more it is the wrong file.
 const maxErrors = 20
 
 func (d *decoder) errorf(n *yaml.Node, path, format string, args ...any) {
@@ -47,7 +46,7 @@ func (d *decoder) decodeRoot(t *Topology) {
 	d.structure(d.doc.root, known, "", 0)
 }
 
-// A parser is a value that is written as one word.
+// A parser is a value that is written as a single word.
 type parser interface{ Parse(string) error }
 
 // A former is a value with forms of its own.
@@ -202,8 +201,8 @@ func (d *decoder) structure(n *yaml.Node, known map[string]reflect.Value, path s
 	})
 }
 
-// pairs calls f for each pair of a mapping; what is merged (<<) comes first and
-// gives way to what stands in the mapping itself.
+// pairs calls f for each pair of a mapping; what is merged (<<) comes first and is overridden by
+// the mapping itself.
 func (d *decoder) pairs(n *yaml.Node, path string, depth int, f func(key, value *yaml.Node)) {
 	if depth > maxDepth {
 		d.errorf(n, path, "want at most %d levels", maxDepth)
@@ -332,7 +331,7 @@ func (c *Config) form(d *decoder, n *yaml.Node, path string) {
 	}
 }
 
-// plain returns a node as encoding/json would have it, scalars as they are written.
+// plain returns a node as encoding/json would decode it, scalars as they are written.
 func (d *decoder) plain(n *yaml.Node, path string, depth int) any {
 	if d.nodes++; d.nodes > maxNodes || depth > maxDepth {
 		if len(d.errs) == 0 {

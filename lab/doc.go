@@ -30,7 +30,7 @@
 // topology, document, decode and validate are the topology and its YAML; lab,
 // wiring, run and events the machine; node, host, link and traffic its parts;
 // result, check, sample and output what comes out; study and tap where packages
-// above look at a run, or run something else. What may enter: what is
+// above look at a run, or run something else. What belongs here: what is
 // needed to drive switches from outside. What may not: knowledge of what is
 // inside of one, which is that of a [Study].
 package lab

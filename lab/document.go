@@ -20,8 +20,7 @@ const (
 	maxDepth = 32
 )
 
-// A document is a YAML file that a topology was read from: it knows where
-// things stand.
+// A document is a YAML file that a topology was read from: it knows where things are in it.
 type document struct {
 	name  string // of the file, for messages
 	dir   string // that paths in it are relative to
@@ -45,7 +44,7 @@ func Load(path string, set []string, studies ...Study) (*Topology, error) {
 	return Parse(path, text, set, studies...)
 }
 
-// Parse is [Load] for text at hand; name stands for it in messages.
+// Parse is [Load] for text in memory, which messages call name.
 func Parse(name string, text []byte, set []string, studies ...Study) (*Topology, error) {
 	doc := &document{name: name, dir: filepath.Dir(name), lines: map[string]int{}}
 	if len(text) > maxFile {
@@ -98,8 +97,8 @@ func (d *document) set(assignment string) error {
 	return nil
 }
 
-// child finds what a part of a path names: a field of a mapping, made if it is
-// not there, or an item of a list by its name or number.
+// child finds what a part of a path names: a field of a mapping, created if missing, or an item of
+// a list by its name or number.
 func child(n *yaml.Node, part string, last bool, depth int) (*yaml.Node, error) {
 	for range maxDepth {
 		if n.Kind != yaml.AliasNode {
@@ -131,8 +130,7 @@ func child(n *yaml.Node, part string, last bool, depth int) (*yaml.Node, error) 
 	return nil, fmt.Errorf("%q: what stands before it is a plain value at line %d", part, n.Line)
 }
 
-// itemName is how messages and paths name an item of a list: by its name, else by
-// its place.
+// itemName is what messages and paths call an item of a list: its name, else its index.
 func itemName(n *yaml.Node, i int) string {
 	if n.Kind == yaml.MappingNode {
 		for k := 0; k+1 < len(n.Content); k += 2 {
@@ -144,7 +142,7 @@ func itemName(n *yaml.Node, i int) string {
 	return strconv.Itoa(i)
 }
 
-// where says where a path stands, "" for a topology from Go.
+// where returns the place of a path in the file, "" for a topology from Go.
 func (d *document) where(path string) string {
 	if d == nil {
 		return ""

@@ -11,8 +11,7 @@ import (
 	"tamtam/swss"
 )
 
-// happen does what is due now: events in the order of the topology, then the
-// clocks' exchanges.
+// happen executes what is due now: events in the order of the topology, then the clocks' exchanges.
 func (l *Lab) happen(ctx context.Context) error {
 	for len(l.events) > 0 && l.events[0].At <= l.now {
 		e := l.events[0]
@@ -60,7 +59,7 @@ func (l *Lab) do(ctx context.Context, e Event) error {
 		return n.sim.Chip.StepClock(time.Duration(e.By / Nanosecond))
 	case "drift":
 		if e.PPB != 0 && n.s.Clock.PTP.Master == "" {
-			n.sim.Chip.SetClockSynchronised(false) // from now on nothing keeps it
+			n.sim.Chip.SetClockSynchronised(false) // from now on nothing disciplines it
 		}
 		return n.sim.Chip.SetClockDrift(e.PPB)
 	}
@@ -120,8 +119,7 @@ func (l *Lab) notice(ctx context.Context, k *link) error {
 	return nil
 }
 
-// restart ends a part of a switch and starts it anew. With syncd goes the chip:
-// the frames in it are lost.
+// restart restarts a part of a switch. With syncd the chip restarts, and the frames in it are lost.
 func (l *Lab) restart(ctx context.Context, n *node, what string) error {
 	switch what {
 	case "managers":
@@ -129,8 +127,8 @@ func (l *Lab) restart(ctx context.Context, n *node, what string) error {
 	case "orchagent":
 		return n.sim.RestartOrchagent(ctx)
 	}
-	for i := range n.ledger {
-		n.ledger[i].restart += n.ledger[i].flying()
+	for i := range n.accounts {
+		n.accounts[i].restart += n.accounts[i].flying()
 	}
 	if err := n.sim.RestartSyncd(ctx); err != nil {
 		return err
@@ -176,16 +174,16 @@ func (n *node) configure(ctx context.Context, e Event) error {
 	return nil
 }
 
-// startClock has a chip's clock go as the topology says. One that drifts and that nothing
-// disciplines is not synchronised, nor is one that is disciplined, until its servo says so. A clock
-// that has no drift is exact, and trusted as far as its session says that clocks differ.
+// startClock makes a chip's clock run as the topology says. One that drifts without discipline is
+// not synchronised, nor is a disciplined one until its servo says so. A clock without drift is
+// exact, and trusted within the clock error of its session.
 func (n *node) startClock() error {
 	c := n.s.Clock
 	n.sim.Chip.SetClockSynchronised(c.Drift == 0 && c.PTP.Master == "")
 	return n.sim.Chip.SetClockDrift(n.s.Clock.Drift)
 }
 
-// A discipline keeps one switch's clock to another's.
+// A discipline steers one switch's clock by another's.
 type discipline struct {
 	n, master *node
 	ptp       PTP

@@ -26,7 +26,7 @@ const (
 	protoOptions = 60 // destination options
 )
 
-// wireBytes is what a frame of n bytes without FCS takes of the wire.
+// wireBytes is how many byte times a frame of n bytes without FCS takes on the wire.
 func wireBytes(n int) uint64 { return uint64(max(n+fcsLen, minFrame) + preambleSFD + gap) }
 
 // A header is what the frames of a traffic source begin with.
@@ -41,7 +41,7 @@ type header struct {
 	altMark          bool // IPv6 with an AltMark option
 }
 
-// length is the least that a frame may have, without FCS.
+// length is the least length of a frame, without FCS.
 func (h *header) length() int {
 	n := ethernetHeader + 20 + 8
 	if h.vlan > 0 {
@@ -59,9 +59,8 @@ func (h *header) length() int {
 	return n
 }
 
-// frame writes the frame of one flow, size bytes without FCS, into b. If there is room
-// the payload begins with number, so that no frame of a sender is like another; the rest
-// is zero. b has the capacity.
+// frame writes the frame of one flow, size bytes without FCS, into b. If there is room, the payload
+// begins with number, so that all frames of a sender differ; the rest is zero. b has the capacity.
 func (h *header) frame(b []byte, flow, size int, number uint32) []byte {
 	b = append(b[:0], h.dstMAC[:]...)
 	b = append(b, h.srcMAC[:]...)

@@ -9,24 +9,22 @@ import (
 
 const forever = Time(math.MaxInt64)
 
-// A frame's id names its flow group in the upper 16 bits (0: what hosts say
-// of themselves) and, in the lower 48, when its start-of-frame delimiter left the
-// sender, in ps. So whoever gets the frame knows how long it took without
-// anybody keeping a list of frames; delays of 281 s and more would be taken for less.
+// A frame's id names its flow group in the upper 16 bits (0: frames of the hosts' own) and, in the
+// lower 48, when its start-of-frame delimiter left the sender, in ps. So the receiver knows the
+// delay without a list of frames; delays of 281 s and more would wrap around.
 const idTimeBits = 48
 
 func frameID(flow uint64, t Time) uint64 { return flow<<idTimeBits | uint64(t)&(1<<idTimeBits-1) }
 
-// FlowOf is the number of the flow group that a frame is of, from 1.
+// FlowOf returns the number of a frame's flow group, from 1.
 func FlowOf(id uint64) int            { return int(id >> idTimeBits) }
 func delayOf(id uint64, at Time) Time { return Time((uint64(at) - id) & (1<<idTimeBits - 1)) }
 
 // replyDelay is how long a host takes to answer.
 const replyDelay = 10 * Microsecond
 
-// A station is a host at work. Its MAC serialises frames at the rate of its link,
-// exactly; what it cannot send yet waits without bound, and its delay begins
-// when it leaves.
+// A station is a running host. Its MAC serialises frames exactly at the rate of its link; what it
+// cannot send yet waits in an unbounded queue, and its delay begins when it leaves.
 type station struct {
 	host     *Host
 	mac      MAC
@@ -40,7 +38,7 @@ type station struct {
 	scratch []byte
 
 	truth           *truth.Node // nil: no oracle
-	flows           []*arrivals // by flow group; nil: not for here
+	flows           []*arrivals // by flow group; nil: not for this host
 	sent, received  uint64
 	stray           uint64   // for somebody else: flooded
 	strays          []uint64 // by flow group
@@ -49,7 +47,7 @@ type station struct {
 	err             error
 }
 
-// A reply is what a host says of itself.
+// A reply is a frame of the host's own.
 type reply struct {
 	at   Time
 	data []byte

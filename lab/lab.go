@@ -20,12 +20,11 @@ import (
 	"tamtam/swss"
 )
 
-// Options are how a topology is run. The zero value is good.
+// Options say how a topology is run. The zero value is usable.
 type Options struct {
-	// Seed of all that is left to chance; 0: the topology's.
+	// Seed of all random choices; 0: the topology's.
 	Seed uint64
-	// Workers is how many cores work at once; 0: all that there are. The results
-	// do not depend on it.
+	// Workers is how many cores work at once; 0: all. The results do not depend on it.
 	Workers int
 	// Out is the directory for captures; "": none are written.
 	Out string
@@ -33,12 +32,12 @@ type Options struct {
 	// Blind keeps no account of what becomes of each flow group in switches, which
 	// is faster: results then lack Paths, and what switches lost of each group.
 	Blind bool
-	// Progress is told now and then how far simulated time has come, and how many
-	// frames switches have received; nil: nobody looks.
+	// Progress, if not nil, is called now and then with simulated time and how many frames switches
+	// have received.
 	Progress func(now Time, frames uint64)
 }
 
-// A Lab is a topology at work.
+// A Lab is a running topology.
 type Lab struct {
 	t         *Topology
 	opts      Options
@@ -59,7 +58,7 @@ type Lab struct {
 	lookahead Time
 }
 
-// A link is a Link at work.
+// A link is a running Link.
 type link struct {
 	*Link
 	name  string
@@ -95,9 +94,10 @@ func New(ctx context.Context, t *Topology, opts Options) (*Lab, error) {
 // makeSwitches starts the switches, several at once.
 func (l *Lab) makeSwitches(ctx context.Context) error {
 	for i := range l.t.Switches {
-		n := &node{s: &l.t.Switches[i], out: make([]*wire, saisim.CPUPort), port: make([]int16, saisim.CPUPort)}
+		n := &node{s: &l.t.Switches[i], out: make([]*wire, saisim.CPUPort)}
+		n.port = make([]int16, saisim.CPUPort)
 		n.tap = Tap{n}
-		n.ledger = make([]ledger, len(l.t.Traffic)+1)
+		n.accounts = make([]account, len(l.t.Traffic)+1)
 		n.blind = l.opts.Blind && len(l.t.Truth) == 0 && !l.t.studied()
 		l.nodes, l.byName[n.s.Name] = append(l.nodes, n), n
 	}
@@ -144,8 +144,8 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 		n.port[p.Port] = int16(len(n.ports))
 		n.ports = append(n.ports, portInfo{n.sim.Chip.PortName(p.Port), p.Port, p.Mbps})
 	}
-	for i := range n.ledger {
-		n.ledger[i].by = make([]uint64, len(n.ports))
+	for i := range n.accounts {
+		n.accounts[i].by = make([]uint64, len(n.ports))
 	}
 	return nil
 }

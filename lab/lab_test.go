@@ -103,7 +103,7 @@ func TestGoAPI(t *testing.T) {
 		Switches: []Switch{{Name: "s1", Config: config()}},
 		Hosts:    []Host{{Name: "a", IPs: prefixes("10.0.0.1/24", "2001:db8::1/64")}, {Name: "b", IPs: prefixes("2001:db8::2/64")}},
 		Links:    []Link{{A: "a", B: "s1:Ethernet0"}, {A: "b", B: "s1:Ethernet4"}},
-		Traffic:  []Traffic{{Name: "six", From: "a", To: "b", PPS: 1_000_000, Protocol: "tcp", Size: Sizes{List: []uint16{100}}, Start: 20 * Microsecond, Count: 50}},
+		Traffic:  []Traffic{{Name: "six", From: "a", To: "b", PPS: 1_000_000, Headers: Headers{Protocol: "tcp"}, Size: Sizes{List: []uint16{100}}, Start: 20 * Microsecond, Count: 50}},
 	}
 	l, err := New(t.Context(), top, Options{})
 	if err != nil {

@@ -13,9 +13,7 @@ type flight struct {
 	len  int    // before a capture cut it
 }
 
-// A wire is one direction of a link. Its sender and its receiver may be worked
-// on by two cores at once: what the sender puts into out in one window, the
-// receiver takes in the next. So there are two of each, used in turn.
+// A wire is one direction of a link.
 type wire struct {
 	name     string // of the link
 	from, to *end
@@ -24,12 +22,21 @@ type wire struct {
 	Impairment
 	down               bool
 	loss, jitter, more chance.Source // more: reordering and duplicates
-	bad                bool          // the state of Burst
+	inBurst            bool          // Burst is in its bad state
 	last               Time          // when the frame before arrives: no jitter overtakes it
 
 	oracle    *truth.Oracle // nil: none
 	oracleEnd truth.End
 
+	passage
+	stats     wireStats
+	delivered uint64 // counted by the receiver
+}
+
+// A passage holds the frames between a sender and a receiver, which may be worked
+// on by two cores at once: what the sender puts into out in one window, the
+// receiver takes in the next. So there are two of each, used in turn.
+type passage struct {
 	out      [2][]flight // not yet seen by the receiver, in order of sending
 	used     [2][][]byte // buffers that the receiver is done with
 	spare    [][]byte
@@ -37,9 +44,6 @@ type wire struct {
 
 	flying []flight // seen by the receiver, in the order of arrival, from head on
 	head   int
-
-	stats     wireStats
-	delivered uint64 // counted by the receiver
 }
 
 // wireStats count frames at the sender; only Delivered belongs to the receiver.
@@ -50,7 +54,7 @@ type wireStats struct {
 	byFlow                     [][numFates]uint64
 }
 
-// What happens to frames on a link.
+// What may happen to frames on a link.
 const (
 	lostDown = iota
 	lostRandom
@@ -84,7 +88,7 @@ func (w *wire) send(side int, t Time, data []byte, length int, id uint64) {
 	}
 }
 
-// tell tells the oracle of a loss.
+// tell reports a loss to the oracle.
 func (w *wire) tell(id uint64, why int) {
 	if w.oracle != nil {
 		w.oracle.LinkLost(id, w.oracleEnd, linkLossNames[why])
@@ -112,7 +116,7 @@ func (w *wire) loses() int {
 
 func (w *wire) burst() bool {
 	p, change := w.Burst.LossGood, w.Burst.GoodToBad
-	if w.bad {
+	if w.inBurst {
 		p, change = w.Burst.LossBad, w.Burst.BadToGood
 		if p == 0 {
 			p = certain
@@ -120,7 +124,7 @@ func (w *wire) burst() bool {
 	}
 	lost := hit(&w.loss, p)
 	if hit(&w.loss, change) {
-		w.bad = !w.bad
+		w.inBurst = !w.inBurst
 	}
 	return lost
 }
@@ -147,59 +151,58 @@ func (w *wire) arrival(t Time) Time {
 	return at
 }
 
-func (w *wire) push(side int, at Time, data []byte, length int, id uint64) {
+func (p *passage) push(side int, at Time, data []byte, length int, id uint64) {
 	var b []byte
-	if n := len(w.spare); n > 0 {
-		b, w.spare = w.spare[n-1], w.spare[:n-1]
+	if n := len(p.spare); n > 0 {
+		b, p.spare = p.spare[n-1], p.spare[:n-1]
 	}
-	w.out[side] = append(w.out[side], flight{at, id, append(b[:0], data...), length})
-	w.earliest = min(w.earliest, at)
+	p.out[side] = append(p.out[side], flight{at, id, append(b[:0], data...), length})
+	p.earliest = min(p.earliest, at)
 }
 
 // take moves what the sender has put into out to what is flying.
-func (w *wire) take(side int) {
-	out := w.out[side]
+func (p *passage) take(side int) {
+	out := p.out[side]
 	if len(out) == 0 {
 		return
 	}
-	if w.head > 0 && w.head >= len(w.flying)/2 {
-		w.flying = w.flying[:copy(w.flying, w.flying[w.head:])]
-		w.head = 0
+	if p.head > 0 && p.head >= len(p.flying)/2 {
+		p.flying = p.flying[:copy(p.flying, p.flying[p.head:])]
+		p.head = 0
 	}
 	for _, f := range out {
-		w.flying = append(w.flying, f)
-		for i := len(w.flying) - 1; i > w.head && w.flying[i-1].at > f.at; i-- {
-			w.flying[i], w.flying[i-1] = w.flying[i-1], f
+		p.flying = append(p.flying, f)
+		for i := len(p.flying) - 1; i > p.head && p.flying[i-1].at > f.at; i-- {
+			p.flying[i], p.flying[i-1] = p.flying[i-1], f
 		}
 	}
-	w.out[side] = out[:0]
+	p.out[side] = out[:0]
 }
 
 // next returns the frame that arrives first, if it does before t. It is flying
 // until done.
-func (w *wire) next(t Time) *flight {
-	if w.head < len(w.flying) && w.flying[w.head].at < t {
-		return &w.flying[w.head]
+func (p *passage) next(t Time) *flight {
+	if p.head < len(p.flying) && p.flying[p.head].at < t {
+		return &p.flying[p.head]
 	}
 	return nil
 }
 
-// done gives the buffer of the first frame back.
-func (w *wire) done(side int) {
-	w.used[side] = append(w.used[side], w.flying[w.head].data)
-	w.flying[w.head].data = nil
-	w.head++
+// done returns the buffer of the first frame.
+func (p *passage) done(side int) {
+	p.used[side] = append(p.used[side], p.flying[p.head].data)
+	p.flying[p.head].data = nil
+	p.head++
 }
 
-// reuse takes back, at the sender, the buffers that the receiver gave back.
-func (w *wire) reuse(side int) {
-	w.spare = append(w.spare, w.used[side]...)
-	clear(w.used[side])
-	w.used[side] = w.used[side][:0]
+// reuse collects, at the sender, the buffers that the receiver returned.
+func (p *passage) reuse(side int) {
+	p.spare = append(p.spare, p.used[side]...)
+	clear(p.used[side])
+	p.used[side] = p.used[side][:0]
 }
 
-// cut loses all frames that are on the wire: the link has failed. Nobody else
-// works on the wire meanwhile.
+// cut drops all frames on the wire: the link has failed. Nobody else works on the wire meanwhile.
 func (w *wire) cut() {
 	for side := range w.out {
 		w.take(side)

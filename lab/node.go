@@ -7,6 +7,7 @@ import (
 
 	"tamtam/device"
 	"tamtam/saisim"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/truth"
 )
 
@@ -16,8 +17,8 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 // timeOfRun is the true time of day at t, rounded down to nanoseconds.
 func timeOfRun(t Time) time.Time { return epoch.Add(time.Duration(t / Nanosecond)) }
 
-// chunk is how far a node works before it looks at its hosts again: not longer
-// than replyDelay, so that no answer comes too late.
+// chunk is how far a node works before it turns to its hosts again: at most replyDelay, so that no
+// answer is late.
 const chunk = replyDelay
 
 // A node is a switch with its hosts: what one core works on in one window.
@@ -32,24 +33,29 @@ type node struct {
 	out   []*wire // by PortID
 	links []*wire // of those, to other switches
 	ports []portInfo
-	port  []int16 // place in ports, by PortID; -1
-	in    []*end  // where frames come in
+	in    []*end // where frames come in
 	hosts []*station
 
-	blind    bool
-	ledger   []ledger // by flow group
-	mirrored struct { // of one frame, in the ingress pipe
-		number uint64
-		copies int64
-	}
-	truth    *truth.Node // nil: no oracle
+	observer
+	blind    bool // nobody observes
 	tap      Tap
-	watchers []Watcher
 	unlinked uint64 // frames sent by ports without a link
 	samplers []*sampler
 	next     Time // the earliest thing to do
 	moved    uint64
 	err      error
+}
+
+// An observer is told what the chip does with every frame.
+type observer struct {
+	port     []int16   // place among the node's ports, by PortID; -1
+	accounts []account // by flow group
+	mirrored struct {  // of one frame, in the ingress pipe
+		number uint64
+		copies int64
+	}
+	truth    *truth.Node // nil: no oracle
+	watchers []Watcher
 }
 
 type portInfo struct {
@@ -67,16 +73,16 @@ type end struct {
 	wire *wire    // that arrives here
 }
 
-// A ledger says what became of the frames of one flow group in one switch.
-type ledger struct {
+// An account says what became of the frames of one flow group in one switch.
+type account struct {
 	in, sent, punted, restart uint64
 	copies                    int64 // made beyond the first
-	dropped                   [saisim.NumDropReasons]uint64
+	dropped                   [drop.NumReasons]uint64
 	by                        []uint64 // sent, by place in ports
 }
 
 // flying is how many frames and copies are in the chip.
-func (l *ledger) flying() uint64 {
+func (l *account) flying() uint64 {
 	n := l.in + uint64(l.copies) - l.sent - l.punted - l.restart
 	for _, d := range l.dropped {
 		n -= d
@@ -116,36 +122,36 @@ func (n *node) take(o saisim.Out) {
 	w.send(n.side, n.time(o.At), o.Data, o.Len, o.ID)
 }
 
-// saw keeps the ledger of each flow group.
-func (n *node) saw(m saisim.Moment) {
+// saw keeps the account of each flow group.
+func (o *observer) saw(m saisim.Moment) {
 	flow := FlowOf(m.ID)
-	if flow >= len(n.ledger) {
+	if flow >= len(o.accounts) {
 		return
 	}
-	if n.truth != nil {
-		n.truth.See(m)
+	if o.truth != nil {
+		o.truth.See(m)
 	}
-	for _, w := range n.watchers {
+	for _, w := range o.watchers {
 		w.Saw(m)
 	}
-	l := &n.ledger[flow]
+	l := &o.accounts[flow]
 	switch m.What {
 	case saisim.MomentReceived, saisim.MomentInjected:
 		l.in++
 	case saisim.MomentReplicated:
 		l.copies += int64(m.Copies) - 1
-		if n.mirrored.number == m.Number {
-			l.copies -= n.mirrored.copies // which were counted as they were made
+		if o.mirrored.number == m.Number {
+			l.copies -= o.mirrored.copies // which were counted as they were made
 		}
 	case saisim.MomentMirrored:
 		l.copies++
-		if n.mirrored.number != m.Number {
-			n.mirrored.number, n.mirrored.copies = m.Number, 0
+		if o.mirrored.number != m.Number {
+			o.mirrored.number, o.mirrored.copies = m.Number, 0
 		}
-		n.mirrored.copies++
+		o.mirrored.copies++
 	case saisim.MomentSent:
 		l.sent++
-		if i := n.port[m.Port]; i >= 0 {
+		if i := o.port[m.Port]; i >= 0 {
 			l.by[i]++
 		}
 	case saisim.MomentPunted:
@@ -224,7 +230,7 @@ func (n *node) step(ctx context.Context, stop Time) {
 	}
 }
 
-// plan finds when there is something to do next, here or where frames went.
+// plan finds when there is work next, here or where frames went.
 func (n *node) plan() {
 	n.next = n.work()
 	for _, w := range n.links {

@@ -21,7 +21,7 @@ func truthTime(t Time) truth.Time {
 	return truth.Time{Sec: uint64(t / Second), Ps: uint64(t % Second)}
 }
 
-// makeOracle sets the oracle beside switches, hosts and links.
+// makeOracle connects the oracle to switches, hosts and links.
 func (l *Lab) makeOracle(context.Context) error {
 	if len(l.t.Truth) == 0 {
 		return nil
@@ -55,7 +55,7 @@ func (l *Lab) makeOracle(context.Context) error {
 	return nil
 }
 
-// portName names a port as the oracle wants it.
+// portName names a port as the oracle expects.
 func (n *node) portName(id saisim.PortID) string {
 	if id == saisim.CPUPort {
 		return "CPU"

@@ -11,10 +11,11 @@ import (
 
 	"tamtam/device"
 	"tamtam/saisim"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/truth"
 )
 
-// A Result is what a run has shown: report.json. Times are in picoseconds.
+// A Result is the result of a run: report.json. Times are in picoseconds.
 type Result struct {
 	Experiment string                  `json:"experiment"`
 	Seed       uint64                  `json:"seed"`
@@ -48,7 +49,7 @@ type Flow struct {
 	Reordered uint64 `json:"reordered"`
 	// Paths is what left by each SWITCH:PORT.
 	Paths map[string]uint64 `json:"paths"`
-	// Stamps is there if a host that reads them got any.
+	// Stamps is present if a host that reads them received any.
 	Stamps *Stamps `json:"stamps,omitempty"`
 }
 
@@ -107,7 +108,7 @@ type Node struct {
 	Error    int64        `json:"clock_error_ns"`
 }
 
-// newResult is one of which nothing is known yet.
+// newResult returns an empty result.
 func newResult(t *Topology, seed uint64, now Time) *Result {
 	return &Result{
 		Experiment: t.Experiment, Seed: seed, Duration: now, Checks: []CheckResult{}, Flows: map[string]Flow{},
@@ -166,11 +167,11 @@ func (l *Lab) flow(i int, s *source) Flow {
 		}
 	}
 	for _, n := range l.nodes {
-		g := &n.ledger[i]
+		g := &n.accounts[i]
 		f.Copies += g.copies
 		f.Punted += g.punted
 		for why, c := range g.dropped {
-			lose(c, n.s.Name, saisim.DropReason(why).String())
+			lose(c, n.s.Name, drop.Reason(why).String())
 		}
 		lose(g.restart, n.s.Name, "restart")
 		for k, c := range g.by {
@@ -221,7 +222,7 @@ func (r *Result) Passed() bool {
 	return !slices.ContainsFunc(r.Checks, func(c CheckResult) bool { return c.Failed() })
 }
 
-// MarshalJSON has the reports of studies between what is known of every run and the series.
+// MarshalJSON puts the reports of studies between the common fields and the series.
 func (r *Result) MarshalJSON() ([]byte, error) {
 	type plain Result
 	head := plain(*r)

@@ -5,15 +5,14 @@ import (
 	"fmt"
 )
 
-// maxWindow bounds a window where no link does, so that progress can be told.
+// maxWindow bounds a window if no link does, so that progress can be reported.
 const maxWindow = 100 * Microsecond
 
-// Run lets d of simulated time pass. It works in windows: from the first thing
-// that anyone has to do, as far as the shortest link between two switches takes
-// to bring a frame over. Within a window no switch can feel what another does,
-// so each is worked on alone, on whichever core; at its end each has in its
-// wires what the others sent. An event ends a window. So the order of all work
-// is given by the topology, and the number of cores changes nothing.
+// Run lets d of simulated time pass. It works in windows: each begins with the first thing that
+// anyone has to do, and lasts as long as a frame takes over the shortest link between two switches.
+// Within a window no switch can feel what another does, so each is worked on alone, on whichever
+// core; at its end each has in its wires what the others sent. An event ends a window. So the order
+// of all work is given by the topology, and the number of cores changes nothing.
 func (l *Lab) Run(ctx context.Context, d Time) error {
 	if err := l.pass(ctx, d); err != nil {
 		return err
@@ -58,7 +57,7 @@ func (l *Lab) pass(ctx context.Context, d Time) error {
 	}
 }
 
-// window returns when the next one ends, and moves now there.
+// window returns when the next one ends, and moves now to its beginning.
 func (l *Lab) window() Time {
 	next := forever
 	for _, n := range l.nodes {

@@ -12,51 +12,51 @@ import (
 	"tamtam/lab/figure"
 )
 
-// A Study is a part of a topology's file that a package above the lab understands: what is looked at beside
-// the traffic, or in its place. Fields of the study with a yaml tag are fields of the file. [Parse] is told
-// which studies there are.
+// A Study is a part of a topology's file that a package above the lab understands: what is studied besides
+// the traffic, or instead of it. Fields of the study with a yaml tag are fields of the file. [Parse] is
+// given the studies that exist.
 type Study interface {
 	// Name is that of its report, and the first word of its metrics.
 	Name() string
-	// Asked says whether the topology has it.
+	// Asked reports whether the topology has it.
 	Asked() bool
 	// Validate says what is wrong with it.
 	Validate(*Validator)
 }
 
-// An Observing study sees switches at work.
+// An Observing study watches running switches.
 type Observing interface {
 	Study
-	// Observe looks at a lab of which nothing has run yet.
+	// Observe is called with a lab that has not run yet.
 	Observe(*Lab) (Observer, error)
 }
 
-// An Observer goes along with a run.
+// An Observer accompanies a run.
 type Observer interface {
 	// Every is how often it gathers: windows end then. It gathers at the end too.
 	Every() Time
 	Gather()
-	// Follow is told of the end of each window; now is that.
+	// Follow is called at the end of each window, now.
 	Follow(now Time)
 	Report() Report
 }
 
-// A Lone study has no switches: it is all that runs.
+// A Lone study has no switches: nothing else runs.
 type Lone interface {
 	Study
 	// Run runs it; the options have seed and workers.
 	Run(ctx context.Context, t *Topology, opts Options) (Report, error)
-	// Judged says whether the topology's checks are about what runs.
+	// Judged reports whether the topology's checks are about what runs.
 	Judged() bool
 }
 
-// A Report is what a study has shown: its part of report.json.
+// A Report is the result of a study: its part of report.json.
 type Report interface {
 	// Metric finds a number by its name, without that of the study.
 	Metric(name string) (Metric, bool)
 	// Metrics says which there are.
 	Metrics() string
-	// Notices are what is to be known of the whole.
+	// Notices are remarks on the whole.
 	Notices() []string
 	// CSV are its files, by name.
 	CSV() map[string][]byte
@@ -86,10 +86,10 @@ func (l *Lab) makeObservers(context.Context) error {
 	return nil
 }
 
-// studied says whether a study is to see the switches.
+// studied reports whether a study watches the switches.
 func (t *Topology) studied() bool { return slices.ContainsFunc(t.Studies, Study.Asked) }
 
-// lone is the study that is all that runs; nil: there are switches.
+// lone returns the study that runs alone; nil if there are switches.
 func (t *Topology) lone() Lone {
 	for _, s := range t.Studies {
 		if s, ok := s.(Lone); ok && s.Asked() {
@@ -111,7 +111,7 @@ func (v *Validator) studies() {
 	}
 }
 
-// Run runs a whole topology and returns what it has shown, its checks too.
+// Run runs a whole topology and returns its result, including checks.
 func Run(ctx context.Context, t *Topology, opts Options) (*Result, error) {
 	if s := t.lone(); s != nil {
 		return runLone(ctx, t, s, opts)
@@ -144,7 +144,7 @@ func runLone(ctx context.Context, t *Topology, s Lone, opts Options) (*Result, e
 	return r, r.checkAll(t)
 }
 
-// of fills in what is not given.
+// of fills in defaults.
 func (o Options) of(t *Topology) Options {
 	o.Seed = cmp.Or(o.Seed, t.Seed)
 	if o.Workers <= 0 {

@@ -11,17 +11,17 @@ import (
 // Epoch is the time of day at time 0 of every run.
 func Epoch() time.Time { return epoch }
 
-// A Tap is where a study looks at one switch of a lab.
+// A Tap lets a study watch one switch of a lab.
 type Tap struct{ node *node }
 
-// A Watcher is told what frames of flow groups meet in a chip, in the order in which it happens.
+// A Watcher hears what happens to frames of flow groups in a chip, in order.
 type Watcher interface {
 	Saw(saisim.Moment)
-	// Restarted says that the chip is another one, and what was in it is gone.
+	// Restarted says that the chip was replaced, and what was in it is lost.
 	Restarted()
 }
 
-// Tap returns that of a switch; nil: there is no such switch.
+// Tap returns the tap of a switch; nil if there is no such switch.
 func (l *Lab) Tap(name string) *Tap {
 	if n := l.byName[name]; n != nil {
 		return &n.tap

@@ -6,8 +6,8 @@ import (
 	"tamtam/device"
 )
 
-// A Topology is an experiment: what there is, what happens, what is measured
-// and what must come of it. docs/lab.md has the same in YAML words.
+// A Topology is an experiment: its parts, the events, what is measured, and what the result must be.
+// docs/lab.md describes the same in YAML.
 type Topology struct {
 	Experiment  string        `yaml:"experiment"`
 	Description string        `yaml:"description"` // one line
@@ -21,16 +21,16 @@ type Topology struct {
 	Measure     []Measurement `yaml:"measure"`
 	Truth       []TruthGroup  `yaml:"truth"`
 	Checks      []Check       `yaml:"checks"`
-	// Short makes of the experiment one for tests: what --set has, in a few seconds.
+	// Short turns the experiment into one of a few seconds, for tests: values as of --set.
 	Short []string `yaml:"short"`
 
-	// Studies are what else is looked at: all that the file may have, asked for or not.
+	// Studies are all further studies that a file may ask for, whether or not this one does.
 	Studies []Study
 
 	source *document // where it was read from; nil: from Go
 }
 
-// A Switch is a whole one: configuration database, control plane and chip.
+// A Switch is a complete switch: configuration database, control plane and chip.
 type Switch struct {
 	Name    string `yaml:"name"`
 	Profile string `yaml:"profile"` // name or file; "": the default
@@ -54,15 +54,15 @@ type Clock struct {
 	PTP    PTP   `yaml:"ptp"`
 }
 
-// A PTP disciplines a clock to that of another switch, as IEEE 1588 does with
+// A PTP disciplines a clock to that of another switch, as IEEE 1588 does, by
 // delay request and response: every Interval it takes the four timestamps of
 // one exchange over the path and gives them to a [saisim.Servo].
 type PTP struct {
 	Master   string `yaml:"master"`    // a switch; "": not disciplined
 	Interval Time   `yaml:"interval"`  // 0: 125 ms
 	Delay    Time   `yaml:"delay"`     // of the path, one way; 0: 1 us
-	Jitter   Time   `yaml:"jitter"`    // each way has up to this much more, at random
-	Step     Time   `yaml:"step_over"` // an offset above this is stepped away; 0: 20 us
+	Jitter   Time   `yaml:"jitter"`    // each way takes up to this much more, at random
+	Step     Time   `yaml:"step_over"` // a greater offset is corrected by a step; 0: 20 us
 }
 
 // A Host sends and receives at the rate of its one link. It answers ARP, IPv6
@@ -71,10 +71,10 @@ type Host struct {
 	Name    string         `yaml:"name"`
 	MAC     MAC            `yaml:"mac"` // none: one made from the name
 	IPs     []netip.Prefix `yaml:"ips"`
-	Gateway MAC            `yaml:"gateway_mac"` // for what is in none of IPs' subnets; none: the MAC of its switch
+	Gateway MAC            `yaml:"gateway_mac"` // for addresses in none of IPs' subnets; none: the MAC of its switch
 	Capture bool           `yaml:"capture"`     // write what it sent and received to NAME.sent.pcap and NAME.received.pcap
-	Stamps  bool           `yaml:"stamps"`      // read the tail-stamp records of what comes
-	Silent  bool           `yaml:"silent"`      // does not say at the start who it is (gratuitous ARP)
+	Stamps  bool           `yaml:"stamps"`      // read the tail-stamp records of received frames
+	Silent  bool           `yaml:"silent"`      // does not announce itself at the start (gratuitous ARP)
 }
 
 // A Link joins two ports. A host's end is its name alone.
@@ -87,7 +87,7 @@ type Link struct {
 	Impairment `yaml:",inline"`
 }
 
-// An Impairment is what a link does to frames, in each direction by itself.
+// An Impairment is what a link does to frames, in each direction independently.
 type Impairment struct {
 	Delay     Time        `yaml:"delay"` // of every frame, start-of-frame delimiter to start-of-frame delimiter
 	Jitter    Jitter      `yaml:"jitter"`
@@ -105,8 +105,8 @@ type Jitter struct {
 	Distribution string `yaml:"distribution"` // uniform, normal, exponential (mean Max/8, cut at Max); "": uniform
 }
 
-// A Burst loses frames as Gilbert and Elliott have it: a link is good or bad,
-// and changes its state, if at all, after each frame.
+// A Burst loses frames as in the Gilbert-Elliott model: a link is good or bad, and changes its
+// state, if at all, after each frame.
 type Burst struct {
 	GoodToBad Probability `yaml:"good_to_bad"`
 	BadToGood Probability `yaml:"bad_to_good"`
@@ -125,14 +125,14 @@ type Reorder struct {
 type Traffic struct {
 	Name string `yaml:"name"`
 	From string `yaml:"from"`
-	To   string `yaml:"to"`   // a host; "" for pcap: whoever gets it
+	To   string `yaml:"to"`   // a host; "" for pcap: any host that receives it
 	Kind string `yaml:"kind"` // constant, poisson, onoff, spaced, pcap; "": constant
 
 	// Rate is on the wire, preamble, least gap and FCS included. For spaced it is that
-	// of a line; between two frames it idles for Gap, end to start.
+	// of the line, which is idle for Gap between the end of a frame and the start of the next.
 	Rate  Rate   `yaml:"rate"`
 	Gap   Time   `yaml:"gap"`
-	PPS   uint64 `yaml:"pps"`  // or so many frames per second
+	PPS   uint64 `yaml:"pps"`  // or the number of frames per second
 	Size  Sizes  `yaml:"size"` // of frames with FCS; none: 64
 	Flows Flows  `yaml:"flows"`
 	Burst OnOff  `yaml:"bursts"` // for onoff
@@ -141,6 +141,14 @@ type Traffic struct {
 	Stop  Time   `yaml:"stop"`  // 0: the end of the run
 	Count uint64 `yaml:"count"` // frames at most; 0: no limit
 
+	Headers `yaml:",inline"`
+
+	File string `yaml:"file"` // for pcap: sent as captured, at the times of the capture
+	Loop uint32 `yaml:"loop"` // how many times; 0: once
+}
+
+// Headers are those of the frames of a traffic source.
+type Headers struct {
 	Protocol string     `yaml:"protocol"` // udp, tcp; "": udp
 	SrcPort  uint16     `yaml:"src_port"` // of the first flow; 0: 1024
 	DstPort  uint16     `yaml:"dst_port"` // 0: 9, discard
@@ -154,9 +162,6 @@ type Traffic struct {
 	// AltMark puts an AltMark option (RFC 9343) of FlowMonID 1 into a destination
 	// options header: in IPv6 only.
 	AltMark bool `yaml:"altmark_option"`
-
-	File string `yaml:"file"` // for pcap: sent as captured, at the times of the capture
-	Loop uint32 `yaml:"loop"` // how many times; 0: once
 }
 
 // Flows are the 5-tuples of a traffic source: source ports from SrcPort on, and
@@ -199,13 +204,13 @@ type Measurement struct {
 }
 
 // A Check compares what was measured with what it must be; without Want, Min and Max it is
-// reported, and not judged.
+// only reported.
 type Check struct {
 	Name      string `yaml:"name"`
 	Measured  string `yaml:"measured"`  // a metric of the result, or a sum of such: a + b - c
 	Want      string `yaml:"want"`      // a value, or a metric or sum
 	Min       string `yaml:"min"`       // or bounds
 	Max       string `yaml:"max"`       // both included
-	Tolerance string `yaml:"tolerance"` // with Want: how far off is right
-	Paper     string `yaml:"paper"`     // what is said elsewhere, if not Want
+	Tolerance string `yaml:"tolerance"` // with Want: how far off is accepted
+	Paper     string `yaml:"paper"`     // what the paper reports, if not Want
 }

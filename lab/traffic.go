@@ -83,7 +83,7 @@ func (s *source) prepare() error {
 	return nil
 }
 
-// span is the time that the bits, or with PPS the frames, take at the rate asked for.
+// span is the time that the bits, or with PPS the frames, take at the configured rate.
 func (s *source) span(bits, frames uint64) uint64 {
 	n, per := bits, uint64(s.t.Rate)
 	if s.t.PPS > 0 {
@@ -184,7 +184,7 @@ func (s *source) prepareReplay() error {
 			return fmt.Errorf("traffic %q: %w", s.t.Name, err)
 		}
 		ns := p.Time.UnixNano()
-		if r.last < r.base { // the first of this round
+		if r.last < r.base { // the first packet of this round
 			r.origin = Time(ns)
 		}
 		after := ns - int64(r.origin)

@@ -30,10 +30,10 @@ type Validator struct {
 	errs []error
 }
 
-// Topology is what is looked at.
+// Topology is the topology that is checked.
 func (v *Validator) Topology() *Topology { return v.t }
 
-// Want notes an error unless ok.
+// Want records an error unless ok.
 func (v *Validator) Want(ok bool, path string, value any, want string, args ...any) {
 	if !ok && len(v.errs) < maxErrors {
 		v.errs = append(v.errs, fmt.Errorf("%s%s: %q: want %s", v.t.Where(path), path, fmt.Sprint(value),
@@ -52,7 +52,7 @@ func (v *Validator) Name(path, name string, seen map[string]bool) {
 	seen[name] = true
 }
 
-// Item is the path of an item of a list: by its name, else by its place.
+// Item is the path of an item of a list: by its name, or without one by its index.
 func Item(list, name string, i int) string {
 	if name == "" {
 		return fmt.Sprintf("%s[%d]", list, i)
@@ -90,7 +90,7 @@ func (v *Validator) drift(path string, ppb int64) {
 	v.Want(ppb >= -100_000_000 && ppb <= 100_000_000, path, ppb, "-100000000 to 100000000")
 }
 
-// HasSwitch says whether there is a switch of that name.
+// HasSwitch reports whether there is a switch of that name.
 func (t *Topology) HasSwitch(name string) bool {
 	for i := range t.Switches {
 		if t.Switches[i].Name == name {
@@ -167,13 +167,14 @@ func (v *Validator) links() {
 	}
 }
 
-// Where says where a path stands in the file, to begin an error with; "" for a topology from Go.
+// Where returns the place of a path in the file, as the beginning of an error; "" for a topology from
+// Go.
 func (t *Topology) Where(path string) string { return t.source.where(path) }
 
 // Resolve returns the path of a file named in the topology.
 func (t *Topology) Resolve(path string) string { return t.source.resolve(path) }
 
-// given says whether the file has the field.
+// given reports whether the file has the field.
 func (t *Topology) given(path string) bool {
 	if t.source == nil {
 		return false
@@ -182,7 +183,7 @@ func (t *Topology) given(path string) bool {
 	return ok
 }
 
-// leastDelay is the shortest that a link ever takes.
+// leastDelay is the shortest delay of a link.
 func (t *Topology) leastDelay(l *Link) Time {
 	least := l.Delay
 	for i := range t.Events {
@@ -230,7 +231,7 @@ func (v *Validator) traffic() {
 	}
 }
 
-// generated checks what is not a replay.
+// generated checks traffic that is not replayed from a capture.
 func (v *Validator) generated(p string, f *Traffic) {
 	switch f.Kind {
 	case "", "constant", "poisson":

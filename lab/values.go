@@ -132,8 +132,8 @@ func (t *Thousandths) Parse(s string) error {
 	return nil
 }
 
-// decimal returns s times unit if that is a whole number below 2^63. It reads
-// digits and one point; so nothing is rounded on the way.
+// decimal returns s times unit if that is a whole number below 2^63. It reads digits and one point, so
+// nothing is rounded.
 func decimal(s string, unit uint64) (uint64, bool) {
 	whole, frac, _ := strings.Cut(s, ".")
 	if whole == "" || len(whole) > 18 || len(frac) > 18 || strings.ContainsAny(s, "+-_") {
@@ -160,8 +160,8 @@ func decimal(s string, unit uint64) (uint64, bool) {
 	return n, true
 }
 
-// mulDiv returns floor(a*b/c) for results below 2^63, and whether something was
-// left over. Larger results become 2^63-1.
+// mulDiv returns floor(a*b/c) for results below 2^63, and whether there was a remainder. Larger results
+// become 2^63-1.
 func mulDiv(a, b, c uint64) (q uint64, rest bool) {
 	hi, lo := bits.Mul64(a, b)
 	if hi >= c {

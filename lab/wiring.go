@@ -9,7 +9,7 @@ import (
 	"tamtam/lab/chance"
 )
 
-// defaultDelay is that of a link which gives none: 100 m of fibre.
+// defaultDelay is the delay of a link that is given none: 100 m of fibre.
 const defaultDelay = 500 * Nanosecond
 
 func (l *Lab) makeLinks(context.Context) error {
@@ -52,7 +52,7 @@ func (l *Lab) makeLink(t *Link) error {
 	k := &link{Link: t, name: t.name()}
 	for i := range ends {
 		from, to := ends[i], ends[1-i]
-		w := &wire{name: k.name, from: from, to: to, link: k, Impairment: t.Impairment, earliest: forever}
+		w := &wire{name: k.name, from: from, to: to, link: k, Impairment: t.Impairment, passage: passage{earliest: forever}}
 		dir := fmt.Sprintf("link/%s/%s/", k.name, from.text)
 		w.loss, w.jitter, w.more = chance.New(l.opts.Seed, dir+"loss"), chance.New(l.opts.Seed,
 			dir+"jitter"), chance.New(l.opts.Seed, dir+"more")
@@ -82,7 +82,7 @@ func (l *Lab) makeLink(t *Link) error {
 	return nil
 }
 
-// connect puts a host on its switch.
+// connect connects a host to its switch.
 func (l *Lab) connect(h *station, n *node, up, down *wire, mbps uint32) error {
 	const bytePerMbps = 8_000_000 // ps
 	if bytePerMbps%mbps != 0 {
@@ -115,7 +115,6 @@ func (l *Lab) endOf(text string) (*end, error) {
 	return nil, fmt.Errorf("%q: the switch has no port %q; it has %s%s", text, port, Few(names), problems)
 }
 
-// few lists names, not too many.
 // Few lists the first of some names.
 func Few(names []string) string {
 	const show = 8
@@ -145,7 +144,7 @@ func (l *Lab) makeTraffic(context.Context) error {
 			}
 		}
 	}
-	vlans := map[string]uint16{} // of a host that only ever sends tagged
+	vlans := map[string]uint16{} // of hosts that only send tagged frames
 	for i := range l.t.Traffic {
 		vlans[l.t.Traffic[i].From] = l.t.Traffic[i].VLAN
 	}
@@ -157,7 +156,7 @@ func (l *Lab) makeTraffic(context.Context) error {
 	return nil
 }
 
-// header is what the frames of a flow group begin with.
+// header returns the header of a flow group's frames.
 func (l *Lab) header(t *Traffic) header {
 	if t.Kind == "pcap" {
 		return header{}
@@ -186,7 +185,7 @@ func (l *Lab) header(t *Traffic) header {
 	return h
 }
 
-// onLink says whether an address is in one of a host's subnets.
+// onLink reports whether an address is in one of a host's subnets.
 func onLink(h *Host, a netip.Addr) bool {
 	for _, p := range h.IPs {
 		if p.Contains(a) {
@@ -196,8 +195,8 @@ func onLink(h *Host, a netip.Addr) bool {
 	return false
 }
 
-// addresses returns where a flow group goes from and to: what it says, else the
-// first pair of addresses of one family.
+// addresses returns the source and destination of a flow group: the configured ones, else the first
+// pair of addresses of one family.
 func (t *Traffic) addresses(from, to *Host) (src, dst netip.Addr) {
 	src, dst = t.Src, t.Dst
 	for _, d := range to.IPs {

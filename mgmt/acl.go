@@ -32,8 +32,7 @@ func aclModule() Module {
 	}}
 }
 
-// aclType is OpenConfig's word for the type of a table, which need not be
-// configured where it is the TAM table.
+// aclType is OpenConfig's word for the type of a table. The TAM table need not be configured.
 func aclType() Codec {
 	return Codec{Get: func(r Record) []string {
 		switch t := strings.ToUpper(r.Field("TYPE")); {
@@ -50,11 +49,4 @@ func aclType() Codec {
 		}
 		return nil
 	}}
-}
-
-// tamtamModules are all modules that the server serves.
-func tamtamModules() []Module {
-	modules := []Module{interfacesModule(), portsModule(), routingModule(), qosModule(), aclModule(), tamModule(),
-		altMarkModule(), flyMonModule(), tableRecordModule()}
-	return append(modules, statusModule(modules))
 }

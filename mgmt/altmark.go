@@ -9,9 +9,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// altMarkModule is tamtam-altmark in the databases. Periods and results are
-// events, one in a period, and no counters that change with each packet: they
-// are sent on change.
+// altMarkModule is tamtam-altmark in the databases. Periods and results are events, one per period,
+// not counters that change with each packet: they are sent on change.
 func altMarkModule() Module {
 	return Module{Name: "tamtam-altmark", Groups: []Group{
 		{Path: "/tam/alt-mark-sessions/alt-mark-session", Unique: []string{"config/flowgroup"}, Rows: []Row{
@@ -79,8 +78,8 @@ func resultLeaves() []Leaf {
 	return leaves
 }
 
-// nanoseconds is a time of day as nanoseconds since 1970; one that 64 bits do
-// not hold, from the year 2554 on, is left out.
+// nanoseconds is a time of day as nanoseconds since 1970; one that does not fit into 64 bits, from
+// the year 2554 on, is left out.
 func nanoseconds(field string) Codec {
 	return Codec{Get: func(r Record) []string {
 		t, err := altmark.ParseTime(r.Field(field))

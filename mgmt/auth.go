@@ -32,7 +32,7 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	return next(srv, ss)
 }
 
-// authorize checks one RPC: who it is, then what that one may do.
+// authorize checks one RPC: who the caller is, then what the caller may do.
 func (s *Server) authorize(ctx context.Context, method string) error {
 	name, role, err := s.authenticate(ctx)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Server) authenticate(ctx context.Context) (name string, role Role, err 
 	}
 	i := slices.IndexFunc(s.cfg.Users, func(u User) bool { return u.Name == name })
 	if i < 0 {
-		s.passwords.same(User{Password: s.cfg.Users[0].Password}, password) // as long as for a user that exists
+		s.passwords.same(User{Password: s.cfg.Users[0].Password}, password) // takes as long as for a user that exists
 		return name, "", status.Error(codes.Unauthenticated, "user or password is wrong")
 	}
 	u := s.cfg.Users[i]
@@ -87,20 +87,20 @@ func only(md metadata.MD, key string) (string, bool) {
 	return "", false
 }
 
-// passwords checks passwords. A bcrypt hash takes long on purpose, and clients
-// send the password with every RPC: what was right once is remembered.
+// passwords checks passwords. A bcrypt hash takes long on purpose, and clients send the password
+// with every RPC, so correct passwords are remembered.
 type passwords struct {
 	mu   sync.Mutex // one hash at a time, so that guessing takes one core at most
 	good map[string][sha256.Size]byte
 }
 
-// hashed says whether a password of the users' file is a bcrypt hash.
+// hashed reports whether a password of the users' file is a bcrypt hash.
 func hashed(password string) bool {
 	return strings.HasPrefix(password, "$2a$") || strings.HasPrefix(password, "$2b$") ||
 		strings.HasPrefix(password, "$2y$")
 }
 
-// same says whether got is the user's password.
+// same reports whether got is the user's password.
 func (p *passwords) same(u User, got string) bool {
 	sum := sha256.Sum256([]byte(got))
 	if !hashed(u.Password) {

@@ -49,8 +49,8 @@ func finishBreakout(c *Change) error {
 	return cg.split(c, n, speed)
 }
 
-// breakoutMakes are the ports that a mode of the cage could make: one from each
-// of its lanes on.
+// breakoutMakes returns the ports that a mode of the cage could create: one starting at each of its
+// lanes.
 func breakoutMakes(c *Change) (path string, keys []string) {
 	cg, err := findCage(c, c.Keys()[0])
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"tamtam/swss"
 )
 
-// A Change is one entry in the middle of a Set, as a Group.Finish sees it.
+// A Change is one entry during a Set, as a Group.Finish sees it.
 type Change struct {
 	ctx context.Context
 	tx  *tx
@@ -20,8 +20,8 @@ type Change struct {
 // Keys are the keys of the entry.
 func (c *Change) Keys() []string { return c.e.keys }
 
-// Fields returns the entry's row of a table of CONFIG_DB as it is to become;
-// changes of it are written. nil: there will be none.
+// Fields returns the entry's row of a table of CONFIG_DB as it will be; changes to it are written.
+// nil: there will be none.
 func (c *Change) Fields(table string) map[string]string {
 	for i, r := range c.e.group.rows {
 		if r.DB == swss.ConfigDB && r.Table == table {
@@ -31,7 +31,7 @@ func (c *Change) Fields(table string) map[string]string {
 	return nil
 }
 
-// Changed says whether the Set changes a leaf, its path relative to the entry.
+// Changed reports whether the Set changes a leaf, its path relative to the entry.
 func (c *Change) Changed(path string) bool {
 	n := c.tx.model.find(c.e.group.node.path + "/" + path)
 	return n != nil && !slices.Equal(c.e.value(n), (&entry{group: c.e.group, keys: c.e.keys, recs: c.e.before}).value(n))
@@ -49,8 +49,8 @@ func (c *Change) Read(db swss.DBName, table, key string) (map[string]string, err
 	return row, nil
 }
 
-// Entries returns the rows of a table of CONFIG_DB that the entries of a list
-// with one key have, as they are to become, by that key. Some may be [Change.InDoubt].
+// Entries returns the rows of a table of CONFIG_DB that the entries of a list with one key have, as
+// they will be, by that key. Some may be [Change.InDoubt].
 func (c *Change) Entries(path, table string) (map[string]map[string]string, error) {
 	g := c.tx.model.find(path).group
 	es, err := c.tx.match(c.ctx, g, extend(nil, g))
@@ -68,8 +68,8 @@ func (c *Change) Entries(path, table string) (map[string]map[string]string, erro
 	return out, nil
 }
 
-// Entry returns the row of a table of CONFIG_DB that one entry of a list with one
-// key has, as it is to become; nil: there will be none, or it is in doubt.
+// Entry returns the row of a table of CONFIG_DB that one entry of a list with one key has, as it
+// will be; nil: there will be none, or it is in doubt.
 func (c *Change) Entry(path, key, table string) (map[string]string, error) {
 	e, err := c.entry(path, key)
 	if err != nil || c.InDoubt(path, key) {
@@ -78,15 +78,15 @@ func (c *Change) Entry(path, key, table string) (map[string]string, error) {
 	return (&Change{e: e}).Fields(table), nil
 }
 
-// InDoubt says whether a part of the Set that failed was to change an entry of a
-// list with one key: then nothing that follows from the entry is an error.
+// InDoubt reports whether a failed part of the Set was to change an entry of a list with one key:
+// then nothing that follows from the entry is an error.
 func (c *Change) InDoubt(path, key string) bool {
 	g, f := c.tx.model.find(path).group, c.tx.faults
 	return f.made.entryInDoubt(g, []string{key}) || f.gone.entryInDoubt(g, []string{key})
 }
 
-// PutEntry gives an entry of a list with one key a row of CONFIG_DB. An entry
-// that is there although it should not be is an error.
+// PutEntry gives an entry of a list with one key a row of CONFIG_DB. It is an error if the entry
+// exists, unless it may.
 func (c *Change) PutEntry(path, key, table string, fields map[string]string, mayExist bool) error {
 	e, err := c.entry(path, key)
 	if err != nil {

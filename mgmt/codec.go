@@ -36,7 +36,7 @@ func text(field string) Codec {
 	}
 }
 
-// fieldLeaves are the leaves that are fields of a table of CONFIG_DB, of the same names; but for some.
+// fieldLeaves returns the leaves that are fields of the same name of a table of CONFIG_DB, except some.
 func fieldLeaves(at, table string, but ...string) (leaves []Leaf) {
 	for _, f := range schema.TableOf(table).FieldNames() {
 		if !slices.Contains(but, f) {
@@ -56,8 +56,8 @@ func list(field string) Codec {
 	}
 }
 
-// words is a field whose words are not YANG's: pairs of YANG's word and the
-// field's. absent is YANG's word for a missing field, if it means something.
+// words is a field whose words are not YANG's; pairs has YANG's word and the field's in turn.
+// absent is YANG's word for a missing field, if it means something.
 func words(field, absent string, pairs ...string) Codec {
 	return Codec{
 		Get: func(r Record) []string {
@@ -108,16 +108,15 @@ func number(field, format string) Codec {
 	}
 }
 
-// readOnly takes away a codec's way to write.
+// readOnly returns a codec that cannot write.
 func readOnly(c Codec) Codec { return Codec{Get: c.Get} }
 
-// constant is what every entry has.
+// constant is a leaf with the same value in every entry.
 func constant(v string) Codec {
 	return Codec{Get: func(Record) []string { return one(v) }}
 }
 
-// sum is a counter that is kept in parts. Where one is not known the sum is not either: it
-// would be that of another quantity.
+// sum is a counter that is kept in parts. If one part is not known, the sum is not either.
 func sum(fields ...string) Codec {
 	return Codec{Get: func(r Record) []string {
 		var total uint64
@@ -132,8 +131,8 @@ func sum(fields ...string) Codec {
 	}}
 }
 
-// prefix is an IP prefix; one host is written without length. A mask in a
-// field of its own is one if its ones are all in front.
+// prefix is an IP prefix; one host is written without length. A mask in a field of its own is
+// accepted if it is contiguous.
 func prefix(field string) Codec {
 	return Codec{
 		Get: func(r Record) []string {

@@ -36,7 +36,7 @@ type Config struct {
 	ClientCAFile string
 	// Insecure serves Addr without TLS. It excludes Users.
 	Insecure bool
-	// Users may log in; with none, whoever can connect is admin.
+	// Users may log in; if there are none, whoever can connect is admin.
 	Users []User
 
 	// Logger gets what an operator should know. Default: nothing.

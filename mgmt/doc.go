@@ -1,18 +1,16 @@
 // Package mgmt is the northbound: a gNMI server on the modules of package
-// yang. What may enter: what translates between the YANG tree and the rows of
+// yang. What belongs here: what translates between the YANG tree and the rows of
 // the databases, and what lets clients in. It never looks into the ASIC, and of
 // the databases it writes CONFIG_DB alone.
 //
 // # One table per module
 //
-// The engine knows no feature. What the nodes of a module are in the databases
-// is one value of type [Module] per module: tamModule, altMarkModule, flyMonModule, tableRecordModule,
-// interfacesModule, portsModule, routingModule, qosModule, aclModule, statusModule.
-// Each row of it says: these leaves of this list stand in that row of that table,
-// its key made from the list's keys, each leaf in a field by a [Codec]; counters
-// are found through a counter map. A new feature adds a YANG module, go generate
-// ./yang, and a table. A leaf that is in no table, or a table that names a leaf
-// that is in no module, fails every test and the start of the server.
+// The engine knows no feature. What the nodes of a module are in the databases is one value of type
+// [Module] per module; tamtamModules lists them. Each row of it says: these leaves of this list are
+// in that row of that table, its key made from the list's keys, each leaf in a field by a [Codec];
+// counters are found through a counter map. A new feature adds a YANG module, go generate ./yang,
+// and a table. A leaf without a table, or a table that names an unknown leaf, fails every test and
+// the start of the server.
 //
 // Types, ranges, patterns, mandatory leaves and references are YANG's, checked
 // with ygot's functions on its generated schema. What YANG cannot say is a Check
@@ -20,52 +18,43 @@
 //
 // # Reading
 //
-// A request reads the rows that its paths need and no others: one entry with
-// all keys given is a few HGETALLs, whatever else there is. config is CONFIG_DB,
-// with YANG's defaults where a row lacks a field (not where it has one that YANG
-// does not allow); state that repeats config is APPL_DB, what was validated and is
-// applied; status, reason and since are STATE_DB. Where APPL_DB is not yet what
-// the managers will make of CONFIG_DB, the leaf not-in-force says so: the table
-// has the function that makes the row (Row.Wanted), and all leaves of state that
-// repeat config are compared. An entry that is deleted is in its list, with state
-// alone, as long as the row of APPL_DB or orchagent's word in STATE_DB is there, and
-// not-in-force says that; to requests of config, and to a Set, it is gone. What a row says but YANG does not allow is
-// left out.
-// One Get sees all or nothing of any Set, whatever paths it has.
+// A request reads the rows that its paths need and no others: one entry with all keys given is a few HGETALLs,
+// whatever else exists. config is CONFIG_DB, with YANG's defaults where a row lacks a field (not where it has one
+// that YANG does not allow); state that repeats config is APPL_DB, what was validated and is applied; status, reason
+// and since are STATE_DB. Where APPL_DB is not yet what the managers will make of CONFIG_DB, the leaf not-in-force
+// says so: the table has the function that makes the row (Row.Wanted), and all leaves of state that repeat config are
+// compared. A deleted entry stays in its list, with state only, as long as its row of APPL_DB or orchagent's report
+// in STATE_DB remains, and not-in-force says so; to requests for config, and to a Set, it is gone. What a row says
+// but YANG does not allow is left out. One Get sees all or nothing of any Set, whatever paths it has.
 //
 // # Writing
 //
-// A Set is a transaction on the entries that it touches, in memory: deletes,
-// replaces, updates, each in the order given; then what is mandatory, what is
-// referred to, what refers to what goes away (the error names the user), and
-// the rows as a whole are checked, and one
-// script writes all rows if none that was read has changed meanwhile; else it
-// starts anew, and after ten times fails with Aborted. Fields that no module
-// knows stay. An update of a leaf-list adds to it, a replace sets it; a delete
-// of name[.=value] takes one value out.
+// A Set is a transaction on the entries that it touches, in memory: deletes, replaces, updates,
+// each in the order given; then what is mandatory, what is referred to, references to what is
+// deleted (the error names the user), and the rows as a whole are checked, and one script writes
+// all rows if none that was read has changed meanwhile; else it starts anew, and after ten times
+// fails with Aborted. Fields that no module knows stay. An update of a leaf-list adds to it, a
+// replace sets it; a delete of name[.=value] removes one value.
 //
-// A Set that fails is told all that is wrong with it, in its order (type faults):
-// a step that cannot be read or done does not keep the others from being checked.
-// What it names is in doubt from then on (type doubts), and an error that would go
-// with the step's own is not told, such as a reference to an entry that the step
-// was to make. Where it is not clear what a step was meant to say, rather too much
-// is in doubt: an error may come up when another is mended, but none that is told
-// is wrong.
+// A Set that fails reports all that is wrong with it, in order (type faults): if a step cannot be
+// parsed or executed, the others are still checked. What it names is in doubt from then on (type
+// doubts), and an error that fixing the step would remove is not reported, such as a reference to
+// an entry that the step was to create. If it is not clear what a step meant, rather too much is in
+// doubt: a further error may show up when another is fixed, but no reported error is wrong.
 //
 // # Subscribing
 //
-// Periods and results of alternate marking are no counters: one comes in a period,
-// and is sent on change, with a delete of the period that it takes the place of. So
-// are the results of FlyMon, of which an epoch has one of each, and the plans of table
-// recording; what sessions have recorded are counters.
+// Periods and results of alternate marking are not counters: there is one per period, sent on
+// change, with a delete of the period that it replaces. The same goes for the results of FlyMon,
+// one of each per epoch, and for the plans of table recording; what sessions have recorded is
+// counters.
 //
-// Tables are watched once for all subscribers. What waits for a client is the
-// set of its entries that changed, not their values: they are read when the
-// client takes the next message, so that a slow client gets the newest values,
-// costs a bounded amount of memory, and holds up nobody. Update.duplicates
-// counts the writes of the row, or the samples, that one update stands for. A
-// client that takes nothing for five minutes is cut off with ResourceExhausted.
-// Samples are taken at start + k times the interval, however much changes.
+// Tables are watched once for all subscribers. What waits for a client is the set of its entries
+// that changed, not their values: they are read when the client takes the next message, so a slow
+// client gets the newest values, costs a bounded amount of memory, and delays nobody.
+// Update.duplicates counts the writes of the row, or the samples, that one update stands for. A
+// client that takes nothing for five minutes is cut off with ResourceExhausted. Samples are taken
+// at start + k times the interval, however much changes.
 //
 // # Choices where gNMI leaves one
 //

@@ -7,20 +7,19 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// doubts are what nobody can know while a Set has errors: what would be of the
-// entries that steps name which failed. An error that such an entry would
-// explain is not told: it may go with the one that the step has.
+// doubts are what cannot be known while a Set has errors: the result for entries that failed steps
+// name. An error that such an entry may explain is not reported, since it may disappear with the
+// error of the step.
 type doubts struct {
-	// at is by entry: the nodes of which all below is in doubt; true: the lists
-	// below, too.
+	// at has, by entry, the nodes below which everything is in doubt; true: the lists below, too.
 	at map[string]map[*node]bool
-	// names are the keys in what could not be understood, such as a path that
-	// leads nowhere. An entry whose own keys are all among them may be meant.
+	// names are the keys in what could not be understood, such as a path that leads nowhere. An
+	// entry whose keys are all among them may have been meant.
 	names map[string]bool
 }
 
-// doubt says that nothing is known of a node and what is below it; deep: of the
-// lists there, too.
+// doubt says that nothing is known about a node and what is below it; deep: about the lists there,
+// too.
 func (d *doubts) doubt(n *node, keys []string, deep bool) {
 	g := n.group
 	keys = keys[:len(g.keys)]
@@ -84,12 +83,12 @@ func (d *doubts) doubtJSON(v any) {
 	}
 }
 
-// entryInDoubt says whether the entry, or a part of it, is in doubt.
+// entryInDoubt reports whether the entry, or a part of it, is in doubt.
 func (d *doubts) entryInDoubt(g *group, keys []string) bool {
 	return len(d.at) > 0 && len(d.at[entryID(g, keys)]) > 0 || d.listInDoubt(g, keys)
 }
 
-// inDoubt says whether the value of a leaf is.
+// inDoubt reports whether the value of a leaf is.
 func (d *doubts) inDoubt(leaf *node, keys []string) bool {
 	if len(d.at) > 0 {
 		for n := range d.at[entryID(leaf.group, keys)] {
@@ -101,7 +100,7 @@ func (d *doubts) inDoubt(leaf *node, keys []string) bool {
 	return d.listInDoubt(leaf.group, keys)
 }
 
-// listInDoubt says whether something around the entry is in doubt, or its name.
+// listInDoubt reports whether something around the entry is in doubt, or its name.
 func (d *doubts) listInDoubt(g *group, keys []string) bool {
 	if len(d.at) == 0 && len(d.names) == 0 {
 		return false

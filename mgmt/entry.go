@@ -13,21 +13,21 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// An entry is one entry of a list, with the rows that were read of it.
+// An entry is one entry of a list, with those of its rows that were read.
 type entry struct {
 	group *group
 	keys  []string
 	recs  []map[string]string // by row; nil: absent, or not asked for
 	elems []*gpb.PathElem     // of its path, once asked for
 	ports map[string]string   // by alias, where a rule names ports by it
-	left  bool                // it is deleted, and may be in force still
+	left  bool                // it is deleted, but may still be in force
 }
 
 func newEntry(g *group, keys []string) *entry {
 	return &entry{group: g, keys: keys, recs: make([]map[string]string, len(g.rows))}
 }
 
-// exists says whether one of the rows that are the entry is there.
+// exists reports whether one of the rows that make up the entry exists.
 func (e *entry) exists() bool {
 	return e.group.parent == nil || e.left || e.own() != nil
 }
@@ -64,7 +64,7 @@ func (e *entry) value(n *node) []string {
 		if v := n.allowed(said); len(v) > 0 {
 			return v
 		}
-		there = there && len(said) == 0 // what the row says is not the default, whatever it is
+		there = there && len(said) == 0 // what the row says is not the default, even if invalid
 	}
 	if there && n.config && len(n.def) > 0 {
 		return n.def
@@ -72,7 +72,7 @@ func (e *entry) value(n *node) []string {
 	return nil
 }
 
-// allowed are those of some values that the leaf's type allows, in canonical form.
+// allowed returns those values that the leaf's type allows, in canonical form.
 func (n *node) allowed(v []string) []string {
 	if len(v) == 0 {
 		return nil
@@ -86,7 +86,7 @@ func (n *node) allowed(v []string) []string {
 	return out
 }
 
-// matches says whether keys fit a pattern.
+// matches reports whether keys fit a pattern.
 func matches(keys, pattern []string) bool {
 	for i, p := range pattern {
 		if p != wildcard && keys[i] != wildcard && keys[i] != p {
@@ -101,17 +101,16 @@ func compareKeys(a, b []string) int { return slices.Compare(a, b) }
 // A reader reads entries from the databases.
 type reader struct {
 	redis *swss.Redis
-	left  bool // also those that are deleted, and may be in force still
+	left  bool // also those that are deleted, but may still be in force
 }
 
-// with is the reader of what is selected: who asks for config alone gets what is configured.
+// with returns the reader for a selection: a request for config alone gets what is configured.
 func (r reader) with(s *selected) reader {
 	r.left = s.state
 	return r
 }
 
-// chunk bounds the entries that are read at once: each of many subscribers may
-// hold so many.
+// chunk bounds the entries that are read at once: each of many subscribers may hold this many.
 const chunk = 500
 
 // read passes the entries of a group whose keys fit the pattern to visit, in
@@ -332,7 +331,7 @@ func extend(pattern []string, g *group) []string {
 // A tree is entries in order of their keys, by group.
 type tree map[*group][]*entry
 
-// below returns the entries of g whose keys begin so.
+// below returns the entries of g whose keys begin with keys.
 func (t tree) below(g *group, keys []string) []*entry {
 	all := t[g]
 	prefix := func(e *entry) []string { return e.keys[:min(len(keys), len(e.keys))] }
@@ -341,8 +340,8 @@ func (t tree) below(g *group, keys []string) []*entry {
 	return all[from:to]
 }
 
-// collect reads all that a selection asks for below a pattern. Entries whose
-// enclosing entry is not there get one that has only keys.
+// collect reads all that a selection asks for below a pattern. An entry whose enclosing entry does
+// not exist gets one with keys only.
 func (r reader) collect(ctx context.Context, m *model, sel selection, pattern []string) (tree, error) {
 	t := tree{}
 	for _, g := range m.groups {
@@ -380,7 +379,7 @@ func (r reader) collect(ctx context.Context, m *model, sel selection, pattern []
 	return t, nil
 }
 
-// A databaseError is no fault of the request.
+// A databaseError is not the fault of the request.
 type databaseError struct{ error }
 
 func (e databaseError) Error() string { return "database: " + e.error.Error() }

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What one answer says of errors. Its text travels in a header, of which clients
-// take no more than 8 kB by default, a byte that is not printable ASCII as three.
+// Bounds on errors in one answer. They travel in a header, of which clients accept only 8 kB by
+// default; a byte that is not printable ASCII takes three.
 const (
 	maxErrors     = 20
 	maxErrorText  = 1000 // bytes of one
@@ -23,20 +23,20 @@ const (
 // faults is all that is wrong with a Set: the first errors in the order of the
 // request, and how many there are.
 type faults struct {
-	made  doubts  // what steps that fail would have made or changed
+	made  doubts  // what failed steps would have created or changed
 	gone  doubts  // what they would have deleted: no excuse for what the Set writes
 	first []fault // by step
 	count int
 	code  codes.Code // of all of them together
 }
 
-// A fault is one error. Step says which of the steps it is of.
+// A fault is one error, and the step that it belongs to.
 type fault struct {
 	step int
 	text string
 }
 
-// add takes in what is wrong with a step; errors that are joined are one each.
+// add adds what is wrong with a step; joined errors count one each.
 func (f *faults) add(step int, err error) {
 	if err == nil {
 		return
@@ -56,9 +56,8 @@ func (f *faults) add(step int, err error) {
 	}
 }
 
-// together is the code of errors with these codes, OK for none: what is not
-// served makes all that way, since no other value would do; else codes that do
-// not agree are InvalidArgument.
+// together returns the code of errors with these codes, OK for none: Unimplemented prevails, since
+// no other value would help; otherwise codes that differ give InvalidArgument.
 func together(a, b codes.Code) codes.Code {
 	switch {
 	case a == codes.OK || a == b:
@@ -69,7 +68,7 @@ func together(a, b codes.Code) codes.Code {
 	return codes.InvalidArgument
 }
 
-// split takes apart what errors.Join has joined.
+// split returns the parts of an error from errors.Join.
 func split(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok || isRefusal(err) {
@@ -87,7 +86,7 @@ func split(err error) []error {
 	return all
 }
 
-// explain gives the text and the code of an error.
+// explain returns the text and the code of an error.
 func explain(err error) (string, codes.Code) {
 	text, code := err.Error(), codes.InvalidArgument
 	if isRefusal(err) {
@@ -119,7 +118,7 @@ func oneLine(text string) string {
 	return b.String()
 }
 
-// cut shortens a text, at the end of a character.
+// cut shortens a text, between characters.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -160,7 +159,7 @@ func quoted(text string) string {
 	return fmt.Sprintf("%q (%d bytes)", cut(text, maxShown), len(text))
 }
 
-// travels is how long a text is in the header grpc-message.
+// travels returns the length of a text in the header grpc-message.
 func travels(text string) int {
 	n := len(text)
 	for i := range len(text) {

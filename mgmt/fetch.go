@@ -14,8 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// fetch reads rows of the entries: first those that are the entries, from
-// which keys and counter maps follow, then the others that are needed.
+// fetch reads rows of the entries: first those that make up the entries, from which keys and
+// counter maps follow, then the others that are needed.
 func (r reader) fetch(ctx context.Context, g *group, entries []*entry, need []bool) error {
 	first := make([]bool, len(g.rows))
 	rest := make([]bool, len(g.rows))
@@ -52,7 +52,7 @@ type want struct {
 	table string
 }
 
-// hash is what was read; nil: there is nothing.
+// hash returns what was read; nil if there is nothing.
 func (w *want) hash() map[string]string {
 	if w.keys != nil {
 		n := countTables(w.keys.Val(), "|")[w.table]
@@ -85,8 +85,8 @@ func countTables(keys []string, separator string) map[string]int {
 	return n
 }
 
-// jsonFields are the members of a JSON object that are text, numbers or flags;
-// nil: it is none.
+// jsonFields returns the members of a JSON object that are strings, numbers or booleans; nil if
+// text is not an object.
 func jsonFields(text string) map[string]string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &members) != nil || members == nil {
@@ -131,7 +131,7 @@ func (r reader) fetchRows(ctx context.Context, g *group, entries []*entry, which
 	return nil
 }
 
-// fetchNames finds the keys of rows that go by another name: those of counters, in their maps.
+// fetchNames finds the keys of rows that are known by another name: those of counters, in their maps.
 func (r reader) fetchNames(ctx context.Context, db *swss.DB, g *group, wants []*want) error {
 	if !slices.ContainsFunc(wants, func(w *want) bool { return g.rows[w.row].Map != "" }) {
 		return nil

@@ -9,9 +9,8 @@ import (
 	"tamtam/swss"
 )
 
-// flyMonModule is tamtam-flymon in the databases. Results are events, one of each
-// in an epoch, and no counters that change with each packet: they are sent on
-// change.
+// flyMonModule is tamtam-flymon in the databases. Results are events, one of each per epoch, not
+// counters that change with each packet: they are sent on change.
 func flyMonModule() Module {
 	const tasks, task = "/tam/flymon-tasks/flymon-task", "{name}"
 	// of is a list of estimates that are the fields of a task's row.
@@ -39,7 +38,7 @@ func flyMonModule() Module {
 					Leaf{"state/last-epoch/flows-cut", text("FLOWS_CUT")}),
 			},
 		}},
-		of("/metrics/metric", schema.CountersFlyMonResult, "quantity"), // its other fields are no quantity
+		of("/metrics/metric", schema.CountersFlyMonResult, "quantity"), // its other fields are not quantities
 		of("/flows/flow", schema.CountersFlyMonFlows, "flow"),
 		of("/distribution/bin", schema.CountersFlyMonSizes, "size"),
 		{Path: "/tam/flymon-queries/flymon-query", Finish: queryFits, Rows: []Row{
@@ -68,8 +67,8 @@ func flyMonModule() Module {
 	}}
 }
 
-// queryFits refuses a flow that has not the fields of the task's key. That there is
-// such a task, and that its row is good, is checked elsewhere.
+// queryFits refuses a flow without the fields of the task's key. That there is such a task, and
+// that its row is valid, is checked elsewhere.
 func queryFits(c *Change) error {
 	row := c.Fields(schema.CfgTAMFlyMonQuery)
 	if row == nil || row["task"] == "" || row["flow"] == "" {
@@ -93,8 +92,8 @@ func queryFits(c *Change) error {
 	return nil
 }
 
-// wantedTask is the task as the manager forwards it. The filter of a flow group is what
-// is in force of it: whether that is the group's match the group tells.
+// wantedTask is the task as the manager forwards it. The filter of a flow group is the one in
+// force: whether that is the group's match, the group's own state tells.
 func wantedTask(c Configured) (map[string]string, error) {
 	t, err := schema.ParseFlyMonTask(c.Name(), c.Row(schema.CfgTAMFlyMonTask))
 	if err != nil {
@@ -144,7 +143,7 @@ func estimateLeaves(at string) []Leaf {
 	}
 }
 
-// bounded is a field that says nothing where no bound is known.
+// bounded is a field that is omitted if no bound is known.
 func bounded(field string) Codec {
 	return Codec{Get: func(r Record) []string {
 		if c, err := strconv.ParseFloat(r.Field("confidence"), 64); err != nil || c == 0 {

@@ -102,7 +102,7 @@ func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 	return resp, nil
 }
 
-// getFilter says of which nodes a GetRequest wants to hear.
+// getFilter returns the filter for the nodes that a GetRequest asks for.
 func (s *Server) getFilter(req *gpb.GetRequest) (func(*node) bool, error) {
 	if err := checkEncoding(req.GetEncoding()); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (s *Server) getFilter(req *gpb.GetRequest) (func(*node) bool, error) {
 	return func(n *node) bool { return ofType(n) && ofModel(n) }, nil
 }
 
-// updateSize is about what an update takes in an answer.
+// updateSize is the approximate size of an update in an answer.
 func updateSize(u *gpb.Update) int {
 	size := 64 + len(u.GetVal().GetJsonVal()) + len(u.GetVal().GetJsonIetfVal()) + len(u.GetVal().GetStringVal())
 	for _, el := range u.GetPath().GetElem() {
@@ -145,7 +145,7 @@ func replyPrefix(prefix, path *gpb.Path) *gpb.Path {
 	return p
 }
 
-// getTarget appends what there is of a target. The caller holds the snapshot.
+// getTarget appends the data of a target. The caller holds the snapshot.
 func (s *Server) getTarget(
 	ctx context.Context, t target, filter func(*node) bool, enc gpb.Encoding, out []*gpb.Update,
 ) ([]*gpb.Update, error) {
@@ -154,7 +154,7 @@ func (s *Server) getTarget(
 		return out, nil
 	}
 	g := t.node.group
-	if sel[g] == nil { // its entries are needed all the same
+	if sel[g] == nil { // its entries are needed anyway
 		sel[g] = &selected{rows: make([]bool, len(g.rows))}
 	}
 	data, err := s.reader.collect(ctx, s.model, sel, t.keys)

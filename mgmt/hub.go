@@ -14,8 +14,7 @@ type tableID struct {
 	table string
 }
 
-// A hub watches tables for all subscribers: each table once, from the first
-// time that somebody wants it.
+// A hub watches tables for all subscribers: each table once, from the first subscription on.
 type hub struct {
 	redis *swss.Redis
 	log   *slog.Logger
@@ -37,7 +36,7 @@ func newHub(r *swss.Redis, log *slog.Logger) *hub {
 	return &hub{redis: r, log: log, tables: map[tableID]*watched{}}
 }
 
-// join tells st of every change in tables from now on.
+// join makes st hear of every change in tables from now on.
 func (h *hub) join(ctx context.Context, st *stream, tables []tableID) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -61,7 +60,7 @@ func (h *hub) join(ctx context.Context, st *stream, tables []tableID) error {
 	return nil
 }
 
-// leave ends what join began.
+// leave undoes join.
 func (h *hub) leave(st *stream) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -91,7 +90,7 @@ func (h *hub) dispatch(ctx context.Context) {
 		rows, err := w.source.Pops(ctx)
 		if err != nil {
 			h.log.Warn("gNMI subscribers wait for Redis", "table", id.table, "error", err)
-			return // the listener says when it is back
+			return // the listener signals when it is back
 		}
 		for _, row := range rows {
 			for st := range w.users {

@@ -7,10 +7,9 @@ import (
 	"tamtam/swss"
 )
 
-// An indexer finds the entries of lists by the value of a leaf without reading
-// all their rows: it keeps what CONFIG_DB says of the leaves it was asked for,
-// and before each answer hears what was written meanwhile. Only the goroutine
-// that does a Set uses it.
+// An indexer finds the entries of lists by the value of a leaf without reading all their rows: it
+// keeps the values in CONFIG_DB of the leaves it was asked for, and catches up with writes before
+// each answer. Only the goroutine of a Set uses it.
 type indexer struct {
 	redis    *swss.Redis
 	listener *swss.Listener // nil until first used
@@ -38,9 +37,8 @@ type indexed struct {
 
 func newIndexer(r *swss.Redis) *indexer { return &indexer{redis: r, leaves: map[*node]*index{}} }
 
-// find returns the keys of the entries whose leaf has one of the values, in
-// order; an entry may be there that has it no more. False: the leaf cannot be
-// indexed.
+// find returns the keys of the entries whose leaf has one of the values, in order; some entries may
+// no longer have it. False: the leaf cannot be indexed.
 func (x *indexer) find(ctx context.Context, leaf *node, values []string) ([][]string, bool, error) {
 	if !leaf.indexable() {
 		return nil, false, nil
@@ -78,7 +76,7 @@ func (x *indexer) add(leaf *node) *index {
 	return ix
 }
 
-// indexable says whether the rows that hold the leaf tell its value and the
+// indexable reports whether the rows that hold the leaf tell its value and the
 // keys of its entry.
 func (n *node) indexable() bool {
 	if !n.config || n.keyIndex >= 0 || len(n.def) > 0 || len(n.group.derive) > 0 {
@@ -99,7 +97,7 @@ func (n *node) indexable() bool {
 	return true
 }
 
-// update takes in what was written since the last time.
+// update catches up with what was written since the last call.
 func (ix *index) update(ctx context.Context) error {
 	for i, s := range ix.sources {
 		changed, err := s.Pops(ctx)
@@ -155,8 +153,8 @@ func (x *indexer) close() {
 	}
 }
 
-// withLeaf visits the entries whose leaf has one of the values, as they are to
-// become, with at least the row that the leaf is in. It may visit others too.
+// withLeaf visits the entries whose leaf has one of the values, as they will be, with at least the
+// row that holds the leaf. It may visit others too.
 func (t *tx) withLeaf(ctx context.Context, leaf *node, values []string, visit func(*entry)) error {
 	g := leaf.group
 	need := make([]bool, len(g.rows))

@@ -10,13 +10,13 @@ import (
 	"tamtam/swss"
 )
 
-// What of an object is not in force follows from two rows: the one that the managers
-// make of the configuration, here made anew by the same parsers, and the one of APPL_DB.
-// Both are in the same canonical words, with the same defaults, so that a leaf differs
-// only where something else is in force. Leaves are found by the schema: all of state
-// that repeat one of config and stand in that row.
+// What of an object is not in force follows from two rows: the one that the managers make of the
+// configuration, computed here by the same parsers, and the one in APPL_DB. Both are in the same
+// canonical words, with the same defaults, so a leaf differs only if something else is in force.
+// The schema tells which leaves to compare: all of state that repeat one of config and are in that
+// row.
 
-// A Configured is what an entry is configured by, for a Row.Wanted.
+// A Configured is the configuration of an entry, for a Row.Wanted.
 type Configured struct {
 	e  *entry
 	is map[string]string
@@ -51,7 +51,7 @@ func wanted[T any](
 	}
 }
 
-// wantedRule is the rule of a flow group; its ports have the names that they go by.
+// wantedRule is the rule of a flow group, with aliases of ports resolved.
 func wantedRule(c Configured) (map[string]string, error) {
 	fields := c.Row(schema.CfgACLRule)
 	if fields == nil {
@@ -80,7 +80,7 @@ func (e *entry) behind(n *node) []string {
 	case e.left:
 		return one(e.leftBehind())
 	case !e.exists():
-		return nil // it is there for what is below it
+		return nil // it exists for what is below it
 	}
 	at := n.binds[0].row
 	is := e.recs[at]
@@ -115,7 +115,7 @@ func (e *entry) behind(n *node) []string {
 	return out
 }
 
-// notActive says which of the rows that carry out what is configured are not in effect.
+// notActive says which of the rows that implement the configuration are not in effect.
 func (e *entry) notActive(rows []bind) []string {
 	var out []string
 	for _, b := range rows {
@@ -132,7 +132,7 @@ func (e *entry) notActive(rows []bind) []string {
 	return out
 }
 
-// notInForce says that a leaf is not in force as it is configured.
+// notInForce returns the text that a leaf is not in force as configured.
 func notInForce(leaf, wanted, is string) string {
 	if leaf == "flowgroup" {
 		leaf = "flow group"
@@ -146,8 +146,8 @@ func notInForce(leaf, wanted, is string) string {
 	return leaf + " " + wanted + " is not in force yet, " + is + " is"
 }
 
-// resolvePorts finds the ports that rules name otherwise than the switch does: by their
-// aliases. They are asked for only where there are such rules.
+// resolvePorts finds the ports that rules name by aliases. Ports are read only if there are such
+// rules.
 func (r reader) resolvePorts(ctx context.Context, g *group, entries []*entry) error {
 	config := slices.IndexFunc(g.rows, func(r *row) bool { return r.DB == swss.ConfigDB && r.Table == schema.CfgACLRule })
 	appl := slices.IndexFunc(g.rows, func(r *row) bool { return r.Wanted != nil })
@@ -171,8 +171,8 @@ func (r reader) resolvePorts(ctx context.Context, g *group, entries []*entry) er
 	return nil
 }
 
-// portNames are the ports by their aliases. A port's own name comes before any alias; of
-// ports with one alias the first has it.
+// portNames returns the ports by alias. A port's own name comes before any alias; of ports with the
+// same alias the first has it.
 func (r reader) portNames(ctx context.Context) (map[string]string, error) {
 	db := r.redis.DB(swss.ConfigDB)
 	rows, err := swss.NewTable(db, schema.CfgPort).Dump(ctx)

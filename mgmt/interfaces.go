@@ -54,7 +54,7 @@ func operLeaves() []Leaf {
 	}
 }
 
-// interfaceType follows from the name; writing the same again is no change.
+// interfaceType follows from the name; writing the same value is allowed.
 func interfaceType() Codec {
 	of := func(r Record) string {
 		if strings.HasPrefix(r.Keys[0], "PortChannel") {

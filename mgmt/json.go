@@ -22,7 +22,7 @@ type jsonWriter struct {
 	buf  []byte
 	tree tree
 	sel  selection
-	want map[*node]bool // leaves of sel and what is above them
+	want map[*node]bool // leaves of sel and their ancestors
 	ietf bool
 }
 
@@ -115,8 +115,8 @@ func (w *jsonWriter) member(n *node, e *entry) bool {
 	return w.object(n, e, n.module)
 }
 
-// An assignment is a leaf of an entry with its new value, or with no leaf the
-// entry itself, which is to exist.
+// An assignment is a leaf of an entry with its new value; without a leaf it means that the entry
+// itself must exist.
 type assignment struct {
 	group *group
 	keys  []string
@@ -132,21 +132,21 @@ func (a assignment) path() string {
 	return pathText(toPath(n, a.keys))
 }
 
-// A flattener takes a value apart into assignments. What it cannot use is a
-// fault of the step, and in doubt.
+// A flattener splits a value into assignments. What it cannot use is a fault of the step, and in
+// doubt.
 type flattener struct {
 	out    []assignment
 	faults *faults
 	step   int
 }
 
-// fail notes that nothing can be known of a node, and why.
+// fail records that nothing can be known about a node, and why.
 func (f *flattener) fail(n *node, keys []string, format string, args ...any) {
 	f.tell(n, keys, format, args...)
 	f.faults.made.doubt(n, keys, true)
 }
 
-// tell notes an error alone.
+// tell records just an error.
 func (f *flattener) tell(n *node, keys []string, format string, args ...any) {
 	f.faults.add(f.step, fmt.Errorf("%s: %w", pathText(toPath(n, keys)), fmt.Errorf(format, args...)))
 }
@@ -157,7 +157,7 @@ func (f *flattener) readOnly(n *node, keys []string) {
 	f.faults.made.doubt(n.meant(), keys, true)
 }
 
-// value takes the value of an update apart; false: nothing of it can be read.
+// value splits the value of an update; false if nothing of it can be read.
 func (f *flattener) value(t target, tv *gpb.TypedValue) bool {
 	f.touch(t.node, t.keys)
 	var raw []byte
@@ -192,7 +192,7 @@ func (f *flattener) value(t target, tv *gpb.TypedValue) bool {
 	return true
 }
 
-// knownValue refuses kinds of values that the server does not take.
+// knownValue refuses kinds of values that the server does not accept.
 func knownValue(tv *gpb.TypedValue) error {
 	switch tv.GetValue().(type) {
 	case *gpb.TypedValue_AnyVal, *gpb.TypedValue_AsciiVal, *gpb.TypedValue_ProtoBytes:
@@ -219,7 +219,7 @@ func decodeJSON(raw []byte) (any, error) {
 	return v, nil
 }
 
-// touch makes the entries exist that the path goes through.
+// touch makes the entries along the path exist.
 func (f *flattener) touch(n *node, keys []string) {
 	g := n.group
 	if n.list && len(keys) > 0 && slices.Contains(keys[len(keys)-len(g.ownKeys()):], wildcard) {
@@ -250,7 +250,7 @@ func (f *flattener) node(n *node, keys []string, v any) {
 	}
 }
 
-// leaf notes a leaf's value. Key leaves only repeat the key.
+// leaf records a leaf's value. Key leaves only repeat the key.
 func (f *flattener) leaf(n *node, keys []string, v []string) {
 	switch {
 	case n.keyIndex >= 0 && (n.config || n.isListKey()):
@@ -293,7 +293,7 @@ func (f *flattener) object(n *node, keys []string, v any) {
 	}
 }
 
-// list takes the entries of a list apart, given the keys of what encloses it.
+// list splits the entries of a list, given the keys of what encloses it.
 func (f *flattener) list(n *node, keys []string, v any) {
 	entries, ok := v.([]any)
 	if !ok {

@@ -9,12 +9,12 @@ import (
 	"tamtam/swss"
 )
 
-// An entry whose rows of CONFIG_DB were deleted may be in force still: the managers have
-// not heard of it, or orchagent has not taken it out of the switch. Until they have, the row of
-// APPL_DB is there, or orchagent's word in STATE_DB. By these traces such an entry stays in its
-// list, without config. Those who change the configuration do not see it: to them it is gone.
+// An entry whose rows of CONFIG_DB were deleted may still be in force: the managers have not heard
+// of it yet, or orchagent has not taken it out of the switch. Until then its row of APPL_DB
+// remains, or orchagent's report in STATE_DB. Because of these traces such an entry stays in its
+// list, without config. To a Set, and to requests for config, it is gone.
 
-// tracesOfDeleted are the rows by which a group's deleted entries are found; nil: it is no list.
+// tracesOfDeleted returns the rows by which a group's deleted entries are found; nil if it is not a list.
 func (g *group) tracesOfDeleted() []bool {
 	if g.parent == nil {
 		return nil
@@ -26,7 +26,7 @@ func (g *group) tracesOfDeleted() []bool {
 	return traces
 }
 
-// tracedKeys finds the keys of entries that may be deleted and in force.
+// tracedKeys finds the keys of entries that may be deleted but in force.
 func (r reader) tracedKeys(ctx context.Context, g *group, pattern []string) ([][]string, error) {
 	if !r.left || len(g.traces) == 0 {
 		return nil, nil
@@ -56,7 +56,7 @@ func (r reader) tracedKeys(ctx context.Context, g *group, pattern []string) ([][
 	return found, nil
 }
 
-// withDefaults is the template for entries that have no row of their own any more.
+// withDefaults is the template for entries that no longer have a row of their own.
 func (t template) withDefaults() template {
 	t.parts = slices.Clone(t.parts)
 	for i, p := range t.parts {
@@ -67,8 +67,8 @@ func (t template) withDefaults() template {
 	return t
 }
 
-// fetchLeft reads the traces of entries that are not configured, and of those that may be in
-// force the other rows that are needed.
+// fetchLeft reads the traces of entries that are not configured, and, for those that may be in
+// force, the other rows that are needed.
 func (r reader) fetchLeft(ctx context.Context, g *group, gone []*entry, rest []bool) error {
 	if !r.left || len(g.traces) == 0 {
 		return nil
@@ -91,8 +91,8 @@ func (r reader) fetchLeft(ctx context.Context, g *group, gone []*entry, rest []b
 	return r.fetchRows(ctx, g, left, rest)
 }
 
-// leaves says whether the traces of an entry that is not configured say that it may be in
-// force. Of a flow group whose ACL rule is configured the rule is none: it is in force by itself.
+// leaves reports whether the traces of an entry that is not configured say that it may be in force.
+// If the ACL rule of a flow group is configured, the rule is not a trace: it is in force by itself.
 func (e *entry) leaves() bool {
 	ruled, traced := false, false
 	for i, r := range e.group.rows {
@@ -116,7 +116,7 @@ func (e *entry) leaves() bool {
 	return traced
 }
 
-// leftBehind says of a deleted entry what is known of its being in force.
+// leftBehind says what is known of a deleted entry that is still in force.
 func (e *entry) leftBehind() string {
 	status, reason := "", ""
 	for i, r := range e.group.rows {

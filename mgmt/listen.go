@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// listenUnix listens on a socket for this user alone, replacing one that
-// nobody serves any more. It makes the directory if there is none.
+// listenUnix listens on a socket for this user alone, replacing one that nobody serves any more. It
+// creates the directory if needed.
 func listenUnix(path string) (net.Listener, error) {
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		c.Close()
@@ -81,8 +81,8 @@ func (u unixCredentials) Clone() credentials.TransportCredentials { return u }
 // OverrideServerName implements credentials.TransportCredentials.
 func (unixCredentials) OverrideServerName(string) error { return nil }
 
-// A limitListener accepts so many connections at a time; others wait in the
-// system's queue.
+// A limitListener accepts a limited number of connections at a time; others wait in the system's
+// queue.
 type limitListener struct {
 	net.Listener
 	places chan struct{}

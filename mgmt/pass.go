@@ -9,7 +9,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// A pass is one look at entries of a watch.
+// A pass says how the entries of a watch are read and sent once.
 type pass struct {
 	all        bool // send leaves that did not change, too
 	quiet      bool // send nothing
@@ -45,7 +45,7 @@ func (st *stream) pass(ctx context.Context, w *watch, pattern []string, how pass
 	return nil
 }
 
-// notify makes the Notification of one entry; nil: there is nothing to say.
+// notify makes the Notification of one entry; nil if there is nothing to send.
 func (st *stream) notify(w *watch, e *entry, how pass) *gpb.Notification {
 	n := &gpb.Notification{Timestamp: st.s.now().UnixNano(), Prefix: replyPrefix(st.list.GetPrefix(), nil)}
 	var old *sentEntry
@@ -90,8 +90,8 @@ func (st *stream) hash(v []string) uint64 {
 	return max(h.Sum64(), 1)
 }
 
-// deletes makes the Notifications of the entries that fit the pattern and were
-// not there in this pass.
+// deletes makes the Notifications of the entries that fit the pattern and were missing in this
+// pass.
 func (st *stream) deletes(w *watch, pattern []string) []*gpb.Notification {
 	var gone []*sentEntry
 	if !slices.Contains(pattern, wildcard) {

@@ -18,7 +18,7 @@ const defaultOrigin = "openconfig"
 // maxTargets bounds what one path with wildcards may mean.
 const maxTargets = 1000
 
-// maxSteps bounds the work to find that out: wildcards multiply.
+// maxSteps bounds the work to find out: wildcards multiply.
 const maxSteps = 20000
 
 // maxSetSteps bounds it for all paths of one Set.
@@ -32,7 +32,7 @@ type target struct {
 	item string   // one value of a leaf-list: path elem name[.=value]
 }
 
-// wild says whether the target may mean any number of nodes.
+// wild reports whether the target may mean any number of nodes.
 func (t target) wild() bool { return slices.Contains(t.keys, wildcard) }
 
 // origin checks the origins of prefix and path.
@@ -63,7 +63,7 @@ func (w *resolver) resolve(m *model, prefix, path *gpb.Path) ([]target, error) {
 		return nil, err
 	}
 	for _, p := range []*gpb.Path{prefix, path} {
-		// Some clients fill in both; elem is then meant.
+		// Some clients fill in both; then elem counts.
 		if len(p.GetElement()) > 0 && len(p.GetElem()) == 0 { //nolint:staticcheck // refused, not used
 			return nil, status.Error(codes.InvalidArgument, "Path.element is long deprecated: use elem")
 		}
@@ -77,8 +77,7 @@ func (w *resolver) resolve(m *model, prefix, path *gpb.Path) ([]target, error) {
 	return outermost(w.found), nil
 }
 
-// outermost leaves out the targets that are inside of others: "..." finds a
-// node and all below it.
+// outermost drops the targets that are inside others: "..." finds a node and all below it.
 func outermost(ts []target) []target {
 	if len(ts) < 2 {
 		return ts
@@ -104,7 +103,7 @@ type resolver struct {
 	steps   int
 	most    int // steps beyond one for each element
 
-	lost   target // how far a path was understood that was refused; no node: not at all
+	lost   target // how far a refused path was understood; no node: not at all
 	lostAt int    // the element where
 }
 
@@ -152,7 +151,7 @@ func (w *resolver) follow(n *node, keys []string, at int) error {
 	return w.walk(k, keys, at+1)
 }
 
-// reached takes a node that the path names; wildcards may name it twice.
+// reached adds a node that the path names; wildcards may name it twice.
 func (w *resolver) reached(n *node, keys []string) error {
 	if len(w.found) >= maxTargets {
 		return status.Errorf(codes.InvalidArgument, "%s means too much", pathText(&gpb.Path{Elem: w.elems}))
@@ -163,7 +162,7 @@ func (w *resolver) reached(n *node, keys []string) error {
 	return nil
 }
 
-// child is the node of that name below, with or without its module's; nil: there is none.
+// child returns the child of that name, with or without its module's; nil if there is none.
 func (n *node) child(name string) *node {
 	mod, local, prefixed := strings.Cut(name, ":")
 	if !prefixed {
@@ -175,7 +174,7 @@ func (n *node) child(name string) *node {
 	return nil
 }
 
-// all follows a wildcard in the place of a name.
+// all follows a wildcard in place of a name.
 func (w *resolver) all(n *node, keys []string, at int, deep bool) error {
 	before := w.wild
 	w.wild = true
@@ -235,8 +234,7 @@ func orRoot(path string) string {
 	return path
 }
 
-// toPath is the resolved path of a node. What it shares with other paths is
-// never written to.
+// toPath is the resolved path of a node. Elements shared with other paths are never written to.
 func toPath(n *node, keys []string) *gpb.Path {
 	return &gpb.Path{Elem: appendElems(nil, n, nil, keys)}
 }

@@ -96,7 +96,7 @@ func finishNeighbor(c *Change) error {
 	return nil
 }
 
-// nextHops is the ways of a route: lists of equal length in several fields.
+// nextHops is the next hops of a route: lists of equal length in several fields.
 func nextHops() Codec {
 	fields := []string{"nexthop", "ifname", "blackhole", "distance"}
 	return Codec{
@@ -162,7 +162,7 @@ func formatWay(addr, name, blackhole, distance string) string {
 	return way
 }
 
-// parseWay takes a next hop apart: address, interface, blackhole, distance.
+// parseWay splits a next hop: address, interface, blackhole, distance.
 func parseWay(text string) (way [4]string, err error) {
 	to, distance, _ := strings.Cut(text, "#")
 	if distance == "" {

@@ -23,8 +23,8 @@ var ruleNumbers = map[string]struct{ least, most uint64 }{
 
 var maskedMAC = regexp.MustCompile(`^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}(/[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5})?$`)
 
-// ruleShown says whether ruleLeaves show a field of a rule as it is. A number
-// with a mask they cannot, nor flags that must not be set.
+// ruleShown reports whether ruleLeaves show a field of a rule as it is. They cannot show a number
+// with a mask, nor flags that must not be set.
 func ruleShown(r Record, field string) bool {
 	field = strings.TrimSuffix(strings.ToUpper(field), "@")
 	if n, ok := ruleNumbers[field]; ok {
@@ -34,7 +34,7 @@ func ruleShown(r Record, field string) bool {
 	switch field {
 	case nullField, "IN_PORTS", strings.ToUpper(wantsIPv6):
 		return true
-	case "PACKET_ACTION": // it says the same as nothing
+	case "PACKET_ACTION": // it is the default
 		return strings.EqualFold(r.Field(field), schema.PacketForward)
 	case "IP_TYPE":
 		return strings.EqualFold(r.Field(field), schema.IPTypeAny.String()) || ipVersion().Get(r) != nil
@@ -53,7 +53,7 @@ func ruleShown(r Record, field string) bool {
 	return false
 }
 
-// isPrefix says whether a text is an address or a prefix of a family.
+// isPrefix reports whether a text is an address or a prefix of a family.
 func isPrefix(text string, v6 bool) bool {
 	a, err := netip.ParseAddr(text)
 	if err != nil {
@@ -63,8 +63,8 @@ func isPrefix(text string, v6 bool) bool {
 	return a.Is6() == v6 && a.Zone() == ""
 }
 
-// otherFields is what a rule says and no other leaf can show: as FIELD=VALUE,
-// so that no part of a match is missing without a word.
+// otherFields is what a rule says and no other leaf can show: as FIELD=VALUE, so that no part of a
+// match is silently missing.
 func otherFields() Codec {
 	get := func(r Record) []string {
 		var out []string

@@ -34,13 +34,13 @@ type node struct {
 	leaf
 }
 
-// A leaf is what a node has that is a leaf or leaf-list.
+// A leaf has what only leaves and leaf-lists have.
 type leaf struct {
-	typ      *yang.YangType // nil: no leaf; leafrefs are resolved
+	typ      *yang.YangType // nil: not a leaf; leafrefs are resolved
 	leafList bool
 	enum     map[string]string // words of an enumeration or identities -> module of the identity
 	def      []string
-	slot     int    // in group.leaves
+	index    int    // in group.leaves
 	keyIndex int    // which of the group's keys this leaf repeats; -1: none
 	target   *group // list whose key a leafref names
 	binds    []bind
@@ -53,7 +53,7 @@ type bind struct {
 	codec Codec
 }
 
-// A group is a list with what it has in the databases.
+// A group is a list with its place in the databases.
 type group struct {
 	node   *node
 	parent *group
@@ -66,7 +66,7 @@ type group struct {
 	unique []*node
 	finish []func(*Change) error
 	makes  []func(*Change) (string, []string)
-	refs   []*node // leaves anywhere that name an entry of this list
+	refs   []*node // leaves, anywhere, that name an entry of this list
 }
 
 type row struct {
@@ -161,7 +161,7 @@ func (b *builder) walk(n *node, e *yang.Entry, t reflect.Type) {
 	})
 }
 
-// isListKey says whether n is the key leaf right below its list.
+// isListKey reports whether n is the key leaf right below its list.
 func (n *node) isListKey() bool { return n.keyIndex >= 0 && n.parent.list }
 
 func (b *builder) list(n *node, e *yang.Entry) {
@@ -184,7 +184,7 @@ func (g *group) ownKeys() []string {
 }
 
 func (b *builder) leaf(n *node, e *yang.Entry, t reflect.Type) {
-	n.slot = len(n.group.leaves)
+	n.index = len(n.group.leaves)
 	n.group.leaves = append(n.group.leaves, n)
 	n.typ, n.def = e.Type, e.DefaultValues()
 	if n.typ.Kind == yang.Yleafref {
@@ -343,7 +343,7 @@ func (b *builder) bindRow(module, path string, g *group, r Row) {
 	}
 }
 
-// addRow adds a row to a group that has none like it.
+// addRow adds a row to a group that does not have it yet.
 func (b *builder) addRow(g *group, r Row) error {
 	t, err := compileTemplate(r.Key, b.redis.DB(r.DB).Separator(), g.keys)
 	if err != nil {
@@ -362,7 +362,7 @@ func (b *builder) addRow(g *group, r Row) error {
 	return nil
 }
 
-// complete checks that every leaf has its place.
+// complete checks that every leaf has a place.
 func (b *builder) complete() {
 	for _, g := range b.groups {
 		if g.parent != nil && !slices.ContainsFunc(g.rows, func(r *row) bool { return r.Entry }) {
@@ -385,12 +385,12 @@ func (b *builder) complete() {
 	}
 }
 
-// counter says whether the leaf changes with the traffic.
+// counter reports whether the leaf changes with the traffic.
 func (n *node) counter() bool {
 	return len(n.binds) > 0 && n.group.rows[n.binds[0].row].Counter
 }
 
-// within says whether n is at or below top.
+// within reports whether n is at or below top.
 func (n *node) within(top *node) bool {
 	for ; n != nil; n = n.parent {
 		if n == top {

@@ -47,7 +47,7 @@ type Server struct {
 
 	setting     sync.Mutex   // one Set at a time
 	indexer     *indexer     // of the Set
-	snapshot    sync.RWMutex // held while a Set is written, and by those who read
+	snapshot    sync.RWMutex // held for writing while a Set is written, else for reading
 	passwords   passwords
 	reading     chan struct{}
 	subscribers chan struct{}
@@ -61,9 +61,8 @@ type endpoint struct {
 	server   *grpc.Server
 }
 
-// NewServer returns a server that listens already but answers only once Serve
-// runs. Without Addr and Socket it is called directly: [Server.Get],
-// [Server.Set], [Server.Capabilities].
+// NewServer returns a server that already listens but answers only once Serve runs. Without Addr
+// and Socket its methods are called directly: [Server.Get], [Server.Set], [Server.Capabilities].
 func NewServer(cfg Config) (*Server, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("northbound: %w", err)
@@ -217,7 +216,7 @@ func checkExtensions(exts []*gnmi_ext.Extension) error {
 	return nil
 }
 
-// enter waits for one of the few places of readers.
+// enter waits for one of the few places for readers.
 func (s *Server) enter(ctx context.Context) error {
 	select {
 	case s.reading <- struct{}{}:
@@ -229,8 +228,7 @@ func (s *Server) enter(ctx context.Context) error {
 
 func (s *Server) leave() { <-s.reading }
 
-// dbError gives an error of the databases its code; one that has a code keeps
-// it.
+// dbError gives a database error its code; an error that has one keeps it.
 func (s *Server) dbError(err error) error {
 	var st interface{ GRPCStatus() *status.Status }
 	switch {

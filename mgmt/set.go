@@ -23,7 +23,7 @@ type step struct {
 	values []assignment
 }
 
-// Set does a SetRequest: all of it, or nothing.
+// Set executes a SetRequest: all of it, or nothing.
 func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse, error) {
 	if err := checkExtensions(req.GetExtension()); err != nil {
 		return nil, err
@@ -57,8 +57,8 @@ func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse
 	return resp, nil
 }
 
-// parseSet resolves paths and values, which needs no database. What is wrong
-// with one step does not keep the others from being looked at.
+// parseSet resolves paths and values, which needs no database. The other steps are parsed even if
+// one is wrong.
 func (m *model) parseSet(ctx context.Context, req *gpb.SetRequest) ([]step, *faults) {
 	p := &setParser{model: m, prefix: req.GetPrefix(), faults: &faults{}, wildcards: maxSetSteps}
 	for _, d := range req.GetDelete() {
@@ -83,16 +83,16 @@ func (m *model) parseSet(ctx context.Context, req *gpb.SetRequest) ([]step, *fau
 	return p.steps, p.faults
 }
 
-// A setParser takes a request apart.
+// A setParser parses a request.
 type setParser struct {
 	model     *model
 	prefix    *gpb.Path
 	steps     []step
 	faults    *faults
-	wildcards int // how much work paths with wildcards may still be
+	wildcards int // how much work paths with wildcards may still cause
 }
 
-// fail notes what is wrong with the step that is being parsed.
+// fail records what is wrong with the step that is being parsed.
 func (p *setParser) fail(err error) { p.faults.add(len(p.steps), err) }
 
 // resolve finds what the path of a step means; none: it is a fault.
@@ -129,8 +129,8 @@ func (p *setParser) resolve(op gpb.UpdateResult_Operation, path *gpb.Path, val *
 	return nil
 }
 
-// candidates are what a path may have meant that was refused: any name may
-// stand in the place of the one that is not there.
+// candidates returns what a refused path may have meant: any name may replace the one that does not
+// exist.
 func (p *setParser) candidates(w resolver, reached target) []target {
 	if w.lost.node == nil || reached.node != w.lost.node || w.lostAt >= len(w.elems) {
 		return []target{reached}
@@ -157,8 +157,8 @@ func (p *setParser) deletion(path *gpb.Path) []target {
 	return ts
 }
 
-// meant is what may have been meant by a node that a Set must not name: of what
-// is read-only what it is the state of, of a key the entry.
+// meant returns what may have been meant by a node that a Set must not name: for a read-only node
+// the config that it is the state of, for a key the entry.
 func (n *node) meant() *node {
 	if n.keyIndex >= 0 {
 		return n.group.node
@@ -187,8 +187,7 @@ func deletable(ts []target) error {
 	return nil
 }
 
-// update takes an update or replace apart. Of a value that is wrong in part the
-// rest is returned.
+// update parses an update or replace. If part of a value is wrong, the rest is returned.
 func (p *setParser) update(op gpb.UpdateResult_Operation, u *gpb.Update) ([]target, []assignment) {
 	ts := p.resolve(op, u.GetPath(), u.GetVal())
 	if ts == nil {
@@ -205,7 +204,7 @@ func (p *setParser) update(op gpb.UpdateResult_Operation, u *gpb.Update) ([]targ
 	readable := f.value(ts[0], u.GetVal())
 	good, bad := p.keysAllowed(f.out)
 	if !readable || bad.has(ts[0].node.group, ts[0].keys) {
-		ts = nil // nothing to put in the place of what a replace would remove
+		ts = nil // nothing to replace the removed content with
 	}
 	return ts, good
 }
@@ -229,7 +228,7 @@ func settable(ts []target, u *gpb.Update) error {
 // badKeys are entries whose keys no entry can have.
 type badKeys map[string]bool
 
-// has says whether the entry is one, or below one.
+// has reports whether the entry is one, or below one.
 func (b badKeys) has(g *group, keys []string) bool {
 	for ; len(b) > 0 && g.parent != nil; g = g.parent {
 		if b[entryID(g, keys[:len(g.keys)])] {
@@ -239,8 +238,8 @@ func (b badKeys) has(g *group, keys []string) bool {
 	return false
 }
 
-// keysAllowed returns the assignments that go to entries which there can be. A
-// key that is none may stand for any other of its list.
+// keysAllowed returns the assignments to entries with valid keys. An invalid key may have meant any
+// other of its list.
 func (p *setParser) keysAllowed(as []assignment) ([]assignment, badKeys) {
 	bad := badKeys{}
 	for _, a := range as {
@@ -263,8 +262,7 @@ func (p *setParser) keysAllowed(as []assignment) ([]assignment, badKeys) {
 	return slices.DeleteFunc(as, func(a assignment) bool { return bad.has(a.group, a.keys) }), bad
 }
 
-// trySet does the steps on the rows as they are now. Parsed is what is wrong
-// with them already.
+// trySet executes the steps on the current rows. parsed has the faults found so far.
 func (s *Server) trySet(ctx context.Context, steps []step, parsed *faults) error {
 	t := &tx{model: s.model, reader: s.reader, indexer: s.indexer, entries: map[string]*txEntry{}, faults: parsed}
 	if err := t.prefetch(ctx, steps); err != nil {
@@ -308,8 +306,7 @@ func (t *tx) prefetch(ctx context.Context, steps []step) error {
 	return nil
 }
 
-// do does a step. What of it fails is a fault, and in doubt; an error is one of
-// the database.
+// do executes a step. What fails of it is a fault, and in doubt; an error comes from the database.
 func (t *tx) do(ctx context.Context, st step) error {
 	if st.op != gpb.UpdateResult_UPDATE {
 		for _, x := range st.target {
@@ -332,8 +329,7 @@ func (t *tx) do(ctx context.Context, st step) error {
 	return nil
 }
 
-// did notes which step did something to a node of an entry, and whether it
-// failed, and then leaves it in doubt.
+// did records which step changed a node of an entry; if that failed, the node is in doubt.
 func (t *tx) did(e *txEntry, n *node, err error, d *doubts) {
 	e.step = t.step
 	if n.typ != nil {
@@ -351,7 +347,7 @@ func (t *tx) did(e *txEntry, n *node, err error, d *doubts) {
 // assign does one assignment. An update of a leaf-list adds to it.
 func (t *tx) assign(e *txEntry, a assignment, update bool) error {
 	if e.refused {
-		return nil // it is told already
+		return nil // it was reported already
 	}
 	if a.leaf == nil {
 		err := e.create()
@@ -370,8 +366,8 @@ func (t *tx) assign(e *txEntry, a assignment, update bool) error {
 	return e.put(a.leaf, v)
 }
 
-// remove deletes what a target means. Of an entry that is to be replaced only
-// the content goes, so that Fixed ones can be replaced too.
+// remove deletes what a target means. Replacing an entry removes only its content, so that Fixed
+// ones can be replaced too.
 func (t *tx) remove(ctx context.Context, x target, replace bool) error {
 	g, d := x.node.group, &t.faults.gone
 	if replace {

@@ -32,7 +32,7 @@ func statusModule(modules []Module) Module {
 	return Module{Name: "tamtam-status", Groups: groups}
 }
 
-// statusRows are the status rows of entries that are these rows, and have none yet.
+// statusRows returns the status rows of entries that consist of these rows and have none yet.
 func statusRows(rows []Row) (list []Row) {
 	for _, r := range rows {
 		if r.DB != swss.ConfigDB || !r.Entry {
@@ -44,7 +44,7 @@ func statusRows(rows []Row) (list []Row) {
 			continue
 		}
 		if i := slices.IndexFunc(list, tells); i >= 0 {
-			list[i].Only = "" // one table of several tables' rows
+			list[i].Only = "" // one table for rows of several tables
 			continue
 		}
 		row := stateRow(t.State, r.Key, "state")

@@ -16,10 +16,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A stream is one Subscribe RPC. What waits to be sent is not a queue of
-// values but the set of entries that changed: when the client takes the next
-// message, the entries are read as they then are. So a slow client gets the
-// newest values, and what it costs is bounded by the number of entries.
+// A stream is one Subscribe RPC. What waits to be sent is not a queue of values but the set of
+// entries that changed: when the client takes the next message, the entries are read as they are
+// then. So a slow client gets the newest values, and what it costs is bounded by the number of
+// entries.
 type stream struct {
 	s     *Server
 	rpc   gpb.GNMI_SubscribeServer
@@ -34,7 +34,7 @@ type stream struct {
 
 	mu    sync.Mutex
 	dirty map[change]uint32 // how often each was marked
-	lost  bool              // too much changed to remember: look at everything
+	lost  bool              // too much changed to remember: read everything
 	wake  chan struct{}
 }
 
@@ -73,7 +73,7 @@ func (st *stream) close(err error) {
 	}
 }
 
-// mark notes that a row changed.
+// mark records that a row changed.
 func (st *stream) mark(id tableID, key string) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -118,7 +118,7 @@ func (st *stream) run() error {
 	return st.changes(ctx, requests)
 }
 
-// everything sends the state of all and one sync_response.
+// everything sends all values and one sync_response.
 func (st *stream) everything(ctx context.Context, only, remember bool) error {
 	for _, f := range st.feeds {
 		for _, w := range f.watches {
@@ -196,7 +196,7 @@ func (st *stream) changes(ctx context.Context, requests <-chan request) error {
 		case r := <-requests:
 			switch {
 			case errors.Is(r.err, io.EOF):
-				requests = nil // the client says no more, but listens
+				requests = nil // the client sends no more, but still listens
 			case r.err != nil:
 				return r.err
 			default:
@@ -262,7 +262,7 @@ func (st *stream) changed(ctx context.Context) error {
 	return nil
 }
 
-// concerns says which entries of the watch a changed row may change.
+// concerns returns which entries of the watch a changed row may affect.
 func (w *watch) concerns(c change) ([]string, bool) {
 	for i, r := range w.group.rows {
 		if r.DB != c.id.db || r.Table != c.id.table || !w.reads(i) {

@@ -18,7 +18,7 @@ const (
 	minSample      = 100 * time.Millisecond // also what interval 0 means
 	minHeartbeat   = time.Second
 	definedSample  = 10 * time.Second // of TARGET_DEFINED without an interval
-	stallLimit     = 5 * time.Minute  // a client that takes nothing for so long is cut off
+	stallLimit     = 5 * time.Minute  // a client that takes nothing for that long is cut off
 	maxSubscribing = 1024             // subscriptions in one list
 )
 
@@ -80,7 +80,7 @@ type watch struct {
 type sentEntry struct {
 	keys   []string
 	hashes []uint64
-	pass   uint64 // the last in which the entry was there
+	pass   uint64 // the last in which the entry existed
 }
 
 // compile checks a SubscriptionList and makes its feeds.
@@ -180,7 +180,7 @@ func (m *model) watches(targets []target, filter func(*node) bool) []*watch {
 	return out
 }
 
-// tables are those whose changes the feeds on change must hear of.
+// tables returns those whose changes feeds on change need.
 func tables(feeds []*feed) []tableID {
 	var out []tableID
 	seen := map[tableID]bool{}
@@ -201,14 +201,14 @@ func tables(feeds []*feed) []tableID {
 	return out
 }
 
-// reads says whether what is sent follows from a row, or whether the entry is there.
+// reads reports whether what is sent follows from a row, or whether the entry is there.
 func (w *watch) reads(row int) bool {
 	g := w.group
 	return w.rows[row] || g.rows[row].Entry || w.state && len(g.traces) > 0 &&
 		(g.traces[row] || g.rows[row].DB == swss.ConfigDB)
 }
 
-// due is the next moment at which a feed has something to do by itself.
+// due returns when a feed next has something to do by itself.
 func (f *feed) due() (time.Time, bool) {
 	at := f.next
 	if f.beats() && (at.IsZero() || f.nextBeat.Before(at)) {
@@ -217,7 +217,7 @@ func (f *feed) due() (time.Time, bool) {
 	return at, !at.IsZero() && len(f.watches) > 0
 }
 
-// beats says whether the heartbeat makes a difference: a feed that sends
+// beats reports whether the heartbeat makes a difference: a feed that sends
 // everything at every sample needs none.
 func (f *feed) beats() bool { return f.beat > 0 && (f.sample == 0 || f.suppress) }
 

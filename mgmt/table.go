@@ -21,17 +21,16 @@ type Module struct {
 type Group struct {
 	Path string // "/tam/collectors/collector"
 	Rows []Row
-	// Keys holds the list keys that are no part of a row's key but follow
-	// from the fields of the first of the group's rows that is there.
+	// Keys holds the list keys that are not part of a row's key but follow from the fields of the
+	// first existing row of the group.
 	Keys map[string]Codec
 	// Unique names leaves whose values no two entries may share.
 	Unique []string
 	// Finish completes an entry after a Set changed it, and refuses what
 	// YANG cannot say. It is not called for an entry that is in doubt.
 	Finish func(*Change) error
-	// Makes says which entries of a list with one key Finish may make, all
-	// rows being right. Where Finish cannot be called, or fails, it is in doubt
-	// whether these are there.
+	// Makes says which entries of a list with one key Finish may create if all rows are valid. If
+	// Finish cannot be called, or fails, these are in doubt.
 	Makes func(*Change) (path string, keys []string)
 }
 
@@ -45,18 +44,17 @@ type Row struct {
 	// Map names a hash of the same database: the row's key is then the value
 	// of the hash's field Key, as in SONiC's counter maps.
 	Map string
-	// Only limits the row to entries whose first key starts so.
+	// Only limits the row to entries whose first key has this prefix.
 	Only string
-	// Each names a list key that the row's key does not have: each field of
-	// the row is an entry of its own, its name the key and its value JSON of
-	// the fields of the entry. Such rows are of lists that are only read.
+	// Each names a list key that is not in the row's key: each field of the row is an entry of its
+	// own, with its name as key and JSON of the entry's fields as value. Such lists are read-only.
 	Each string
 	// JSON names a field that is JSON of more fields of the row.
 	JSON string
-	// Tables says that the row is no row: the entries are the tables of the
-	// database, the field "rows" says how many rows one has.
+	// Tables means that this is not a real row: the entries are the tables of the database, the
+	// field "rows" says how many rows each has.
 	Tables bool
-	// Entry rows are the entry: it exists as long as one of them does.
+	// Entry rows make up the entry: it exists as long as one of them does.
 	Entry bool
 	// Fixed entries are neither created nor deleted by clients; the text says
 	// why.
@@ -66,24 +64,23 @@ type Row struct {
 	Counter bool
 	// New holds the fields of a new row of CONFIG_DB.
 	New map[string]string
-	// Wanted, of a row of APPL_DB, is what the row is once all that is configured is in
-	// force; nil: there is none. An error says that what is configured is not valid.
+	// Wanted returns what a row of APPL_DB will be once the whole configuration is in force; nil:
+	// none. An error means that the configuration is not valid.
 	Wanted func(Configured) (map[string]string, error)
-	// Behind is the leaf that tells where the row is not as Wanted says. Of a status row in
-	// STATE_DB, which comes after that row, it tells also that the row is not active.
+	// Behind is the leaf that says where the row differs from Wanted. For a status row in STATE_DB,
+	// which follows that row, it also says that the row is not active.
 	Behind string
 	Leaves []Leaf
 }
 
-// A Leaf is a leaf or leaf-list, its path relative to the group's, and how it
-// stands in the row.
+// A Leaf is a leaf or leaf-list, its path relative to the group's, and how it is stored in the row.
 type Leaf struct {
 	Path  string
 	Codec Codec
 }
 
-// A Codec is how the value of a leaf stands in the fields of a row. Values are
-// in YANG's canonical text, one for a leaf, any number for a leaf-list.
+// A Codec says how the value of a leaf is stored in the fields of a row. Values are in YANG's
+// canonical text, one for a leaf, any number for a leaf-list.
 type Codec struct {
 	Get func(Record) []string        // nil: the row does not say
 	Put func(Record, []string) error // nil values: remove; a nil Put: cannot be written
@@ -177,7 +174,7 @@ func compileTemplate(text, separator string, keys []string) (template, error) {
 		t.keys = append(t.keys, p.key)
 		switch {
 		case text == "" && separator == "|":
-			expr += "([^|]+)" // a row with more parts is another list's
+			expr += "([^|]+)" // a row with more parts belongs to another list
 		case text == "":
 			expr += "(.+)" // the colons of an IPv6 address
 		default:
@@ -207,7 +204,7 @@ func (t template) expand(keys []string, own map[string]string) string {
 	return b.String()
 }
 
-// complete says whether the pattern leaves no key of the template open.
+// complete reports whether the pattern fixes all keys of the template.
 func (t template) complete(pattern []string) bool {
 	for _, k := range t.keys {
 		if k < 0 || pattern[k] == wildcard {
@@ -217,8 +214,8 @@ func (t template) complete(pattern []string) bool {
 	return true
 }
 
-// match finds the list keys in a row's key; those that are not in it are
-// wildcards. What gNMI cannot name, as no UTF-8, does not match.
+// match finds the list keys in a row's key; those that are not in it are wildcards. What gNMI
+// cannot name, because it is not UTF-8, does not match.
 func (t template) match(rowKey string, n int) ([]string, bool) {
 	m := t.re.FindStringSubmatch(rowKey)
 	if m == nil || !utf8.ValidString(rowKey) || slices.Contains(m[1:], wildcard) {

@@ -48,7 +48,7 @@ func tableRecordModule() Module {
 	}}
 }
 
-// recordWanted is a session's row but for what its collector and its sampler say.
+// recordWanted returns a session's row without what its collector and its sampler add.
 func recordWanted(s schema.RecordSession) map[string]string {
 	return schema.RecordFlow{
 		Name: s.Name, Rule: schema.ACLRuleKey{Rule: s.FlowGroup}, CollectorName: s.Collector, SamplerName: s.Sampler,
@@ -61,8 +61,8 @@ func recordLeaves(at string) []Leaf {
 	return append(leaves, Leaf{at + "/must-record", list("must-record")})
 }
 
-// collectorFits refuses a session whose collector no record can be sent to. That
-// there is such a collector, and that the rows are good, is checked elsewhere.
+// collectorFits refuses a session if no record can be sent to its collector. That there is such a
+// collector, and that the rows are valid, is checked elsewhere.
 func collectorFits(c *Change) error {
 	row := c.Fields(schema.CfgTAMTableRecord)
 	if row == nil || row["collector"] == "" {
@@ -79,8 +79,8 @@ func collectorFits(c *Change) error {
 	return fmt.Errorf("config/%s: %w", leaf, why)
 }
 
-// recordersFit refuses to change a collector so that the records of a session cannot
-// be sent to it any more. Of a new collector the session is asked.
+// recordersFit refuses a change of a collector after which the records of a session could no longer
+// be sent to it. A new collector is checked with its session.
 func recordersFit(c *Change) error {
 	fields := c.Fields(schema.CfgTAMCollector)
 	created := (&entry{group: c.e.group, recs: c.e.before}).own() == nil
@@ -102,8 +102,8 @@ func recordersFit(c *Change) error {
 	return nil
 }
 
-// unfit says why the records of a session cannot be sent to a collector, and which
-// leaf of the session is wrong. Rows that are no good by themselves are passed over.
+// unfit says why the records of a session cannot be sent to a collector, and which leaf of the
+// session is wrong. Rows that are invalid by themselves are skipped.
 func unfit(session string, row map[string]string, collector string, fields map[string]string) (leaf string, why error) {
 	s, err := schema.ParseRecordSession(session, row)
 	if err != nil {

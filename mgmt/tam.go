@@ -95,8 +95,8 @@ func tamModule() Module {
 	}}
 }
 
-// wantedSwitch are the ids that are configured. What is in use where none is follows
-// from the switch's MAC address, and is not compared.
+// wantedSwitch returns the configured ids. Where none is configured, the id in use follows from the
+// switch's MAC address, and is not compared.
 func wantedSwitch(c Configured) (map[string]string, error) {
 	s, err := schema.ParseTAMSwitch(schema.TAMGlobalKey, c.Row(schema.CfgTAMSwitch))
 	return s.Fields(), err
@@ -114,8 +114,8 @@ func collectorLeaves(at string) []Leaf {
 	}
 }
 
-// flowGroups: a flow group is a row of its own and the ACL rule of the same
-// name in its table. What applies of it is the rule in APPL_DB.
+// flowGroups: a flow group is a row of its own and the ACL rule of the same name in its table. What
+// is in force is the rule in APPL_DB.
 func flowGroups() Group {
 	const rule = "{table-name=" + schema.TAMTable + "}"
 	return Group{
@@ -194,8 +194,8 @@ func ipFamily(r Record) int {
 	return 0
 }
 
-// ofFamily is a field that both families share: it shows under the one that
-// the rule is limited to, under IPv4 if there is none.
+// ofFamily is a field that both families share: it appears under the one that the rule is limited
+// to, under IPv4 if there is none.
 func ofFamily(family int, c Codec) Codec {
 	shows := func(r Record) bool { return (ipFamily(r) == 6) == (family == 6) }
 	return Codec{

@@ -38,7 +38,7 @@ const (
 	renewAhead = 30 * 24 * time.Hour
 )
 
-// credentials returns what the TCP listener asks of its clients.
+// credentials returns what the TCP listener requires of its clients.
 func (s *Server) credentials() (credentials.TransportCredentials, error) {
 	if s.cfg.Insecure {
 		return insecure.NewCredentials(), nil
@@ -70,7 +70,7 @@ func (s *Server) credentials() (credentials.TransportCredentials, error) {
 	return talkativeTLS{credentials.NewTLS(conf), s.log}, nil
 }
 
-// talkativeTLS is TLS that says in the log when a client does not speak it.
+// talkativeTLS is TLS that logs when a client does not speak it.
 type talkativeTLS struct {
 	credentials.TransportCredentials
 	log *slog.Logger
@@ -83,7 +83,7 @@ func (t talkativeTLS) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInf
 	switch {
 	case errors.As(err, &plain):
 		t.log.Warn("gNMI client speaks plaintext, this port is TLS", "peer", c.RemoteAddr())
-	case errors.Is(err, io.EOF): // came and went without a word: a health check
+	case errors.Is(err, io.EOF): // connected and left without a word: a health check
 	case err != nil:
 		t.log.Warn("gNMI TLS handshake failed", "peer", c.RemoteAddr(), "error", err)
 	}
@@ -125,8 +125,8 @@ func (k *keyPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return k.cert, nil
 }
 
-// makeCertificates sees to it that dir has a CA and a server certificate by
-// it, for this machine and not about to expire.
+// makeCertificates makes sure that dir has a CA and a server certificate signed by it, for this
+// machine and not about to expire.
 func makeCertificates(dir string, now time.Time) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -153,7 +153,7 @@ func makeCertificates(dir string, now time.Time) error {
 	return err
 }
 
-// serverNames are the names that clients on this machine and beside it use.
+// serverNames returns the names that clients on this machine and next to it use.
 func serverNames() ([]string, []net.IP) {
 	names := []string{"localhost"}
 	if host, err := os.Hostname(); err == nil && host != "localhost" {

@@ -26,19 +26,19 @@ type tx struct {
 	entries map[string]*txEntry
 	order   []*txEntry // in order of first use
 	faults  *faults
-	step    int // the one that is being done
+	step    int // the one that is being executed
 }
 
 // A txEntry is an entry with its rows before and after.
 type txEntry struct {
 	*entry
-	before  []map[string]string
-	present bool // after what was done so far
-	touched bool
-	refused bool          // cannot be created
-	told    []string      // what finishing it said was wrong
-	step    int           // the last that did something to it
-	wrote   map[*node]int // the last that wrote a leaf
+	before   []map[string]string
+	present  bool // after what was done so far
+	touched  bool
+	refused  bool          // cannot be created
+	problems []string      // what finishing it found wrong
+	step     int           // the last that did something to it
+	wrote    map[*node]int // the last that wrote a leaf
 }
 
 func entryID(g *group, keys []string) string {
@@ -88,7 +88,7 @@ func (t *tx) load(ctx context.Context, g *group, keys [][]string) error {
 	return nil
 }
 
-// serves says whether the row belongs to entries with these keys.
+// serves reports whether the row belongs to entries with these keys.
 func (r *row) serves(keys []string) bool { return len(keys) == 0 || strings.HasPrefix(keys[0], r.Only) }
 
 // get returns an entry, reading it if need be.
@@ -99,8 +99,8 @@ func (t *tx) get(ctx context.Context, g *group, keys []string) (*txEntry, error)
 	return t.entries[entryID(g, keys)], nil
 }
 
-// match returns the entries of a group that fit a pattern: those in the
-// database, and those that this transaction made.
+// match returns the entries of a group that fit a pattern: those in the database, and those that
+// this transaction created.
 func (t *tx) match(ctx context.Context, g *group, pattern []string) ([]*txEntry, error) {
 	var keys [][]string
 	if g.parent == nil || !slices.Contains(pattern, wildcard) {
@@ -156,8 +156,8 @@ func (e *txEntry) create() error {
 	return e.clear(e.group.node)
 }
 
-// removeOr makes the entry be gone. One that clients cannot delete is an
-// error, or when its list is replaced only loses its content.
+// removeOr deletes the entry. It is an error if clients cannot delete it; if its list is replaced,
+// it only loses its content.
 func (e *txEntry) removeOr(replace bool) error {
 	for i, r := range e.group.rows {
 		if r.Entry && r.Fixed != "" && e.recs[i] != nil {
@@ -178,7 +178,7 @@ func (e *txEntry) drop() {
 	}
 }
 
-// clear takes away the entry's own leaves at and below a node.
+// clear removes the entry's own leaves at and below a node.
 func (e *txEntry) clear(n *node) error {
 	var errs []error
 	for _, l := range e.group.leaves {
@@ -189,7 +189,7 @@ func (e *txEntry) clear(n *node) error {
 	return errors.Join(errs...)
 }
 
-// put gives a leaf a value; none takes it away.
+// put sets the value of a leaf; no value removes it.
 func (e *txEntry) put(n *node, v []string) error {
 	e.touched = true
 	for _, b := range n.binds {
@@ -214,7 +214,7 @@ func (e *txEntry) put(n *node, v []string) error {
 	return fmt.Errorf("%s has no such leaf", pathText(toPath(e.group.node, e.keys)))
 }
 
-// fill gives new rows, and rows that lost them, the fields that they need.
+// fill adds the fields that new rows, and rows that lost them, need.
 func (e *txEntry) fill() {
 	for i, r := range e.group.rows {
 		if e.recs[i] == nil || r.DB != swss.ConfigDB {
@@ -229,7 +229,7 @@ func (e *txEntry) fill() {
 	}
 }
 
-// changed says whether a row differs from what it was.
+// changed reports whether a row differs from what it was.
 func (e *txEntry) changed(i int) bool {
 	return (e.recs[i] == nil) != (e.before[i] == nil) || !maps.Equal(e.recs[i], e.before[i])
 }
@@ -237,7 +237,7 @@ func (e *txEntry) changed(i int) bool {
 // nullField stands in a row of CONFIG_DB that has no fields.
 const nullField = "NULL"
 
-// errConflict: somebody else wrote a row in the middle of a Set.
+// errConflict means that somebody else wrote a row during a Set.
 var errConflict = errors.New("a row was written by another")
 
 //go:embed commit.lua
@@ -297,7 +297,7 @@ func packRead(dst []byte, key string, row map[string]string) []byte {
 	return dst
 }
 
-// packWrite appends what turns one row into another, leaving alone what stays.
+// packWrite appends what turns one row into another, without what stays.
 func packWrite(dst []byte, before, after map[string]string) []byte {
 	if after == nil {
 		n := "0"

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// finish completes and checks the entries that a Set touched, as far as they
-// are not in doubt. An error is one of the database.
+// finish completes and checks the entries that a Set touched, as far as they are not in doubt. An
+// error comes from the database.
 func (t *tx) finish(ctx context.Context) error {
 	for _, e := range t.touched() {
 		e.fill()
@@ -35,8 +35,8 @@ func (t *tx) finish(ctx context.Context) error {
 	return nil
 }
 
-// finishEntry calls what completes an entry. Where it cannot, what it would
-// make is in doubt.
+// finishEntry calls what completes an entry. If it cannot be called, what it would create is in
+// doubt.
 func (t *tx) finishEntry(ctx context.Context, e *txEntry) error {
 	if len(e.group.finish) == 0 {
 		return nil
@@ -51,7 +51,7 @@ func (t *tx) finishEntry(ctx context.Context, e *txEntry) error {
 			return err
 		} else if err != nil {
 			ok = false
-			e.told = append(e.told, at(e.group.node, e.keys, err).Error())
+			e.problems = append(e.problems, at(e.group.node, e.keys, err).Error())
 			t.faults.add(e.step, at(e.group.node, e.keys, err))
 		}
 	}
@@ -67,7 +67,7 @@ func (t *tx) finishEntry(ctx context.Context, e *txEntry) error {
 	return nil
 }
 
-// inDoubt says whether what an entry is to become is in doubt.
+// inDoubt reports whether what an entry is to become is in doubt.
 func (t *tx) inDoubt(e *txEntry) bool {
 	if t.faults.made.entryInDoubt(e.group, e.keys) {
 		return true
@@ -75,8 +75,8 @@ func (t *tx) inDoubt(e *txEntry) bool {
 	return (&entry{group: e.group, recs: e.before}).own() != nil && t.faults.gone.entryInDoubt(e.group, e.keys)
 }
 
-// rowInDoubt is inDoubt for a row of an entry. That outside of lists has many,
-// of which each is by itself.
+// rowInDoubt is inDoubt for a row of an entry. The entry outside of lists has many rows, each
+// independent.
 func (t *tx) rowInDoubt(e *txEntry, row int) bool {
 	if e.group.parent != nil {
 		return t.inDoubt(e)
@@ -97,7 +97,7 @@ func (t *tx) touched() []*txEntry {
 	return out
 }
 
-// at puts the path of a node before each of the joined errors.
+// at prefixes each of the joined errors with the path of a node.
 func at(n *node, keys []string, err error) error {
 	if err == nil {
 		return nil
@@ -109,13 +109,13 @@ func at(n *node, keys []string, err error) error {
 	return errors.Join(errs...)
 }
 
-// writes says whether the Set gives the leaf a value.
+// writes reports whether the Set gives the leaf a value.
 func (e *txEntry) writes(n *node) bool {
 	_, ok := e.wrote[n]
 	return ok
 }
 
-// stepOf is the step that a fault of a leaf is of.
+// stepOf returns the step that a fault of a leaf belongs to.
 func (e *txEntry) stepOf(n *node) int {
 	if step, ok := e.wrote[n]; ok {
 		return step
@@ -123,8 +123,7 @@ func (e *txEntry) stepOf(n *node) int {
 	return e.step
 }
 
-// was is the value of a leaf before the Set. A key has none if its entry was
-// not there.
+// was returns the value of a leaf before the Set. A key has none if its entry did not exist.
 func (e *txEntry) was(n *node) []string {
 	x := entry{group: e.group, keys: e.keys, recs: e.before}
 	if n.keyIndex >= 0 && !x.exists() {
@@ -148,7 +147,7 @@ func (t *tx) checkEntry(ctx context.Context, e *txEntry) error {
 		fields := maps.Clone(e.recs[i])
 		delete(fields, nullField)
 		err := at(e.group.node, e.keys, r.check(r.key.expand(e.keys, e.own()), fields))
-		if err != nil && !slices.Contains(e.told, err.Error()) {
+		if err != nil && !slices.Contains(e.problems, err.Error()) {
 			t.faults.add(e.step, err)
 		}
 	}
@@ -170,7 +169,7 @@ func (t *tx) checkMandatory(e *txEntry) bool {
 	return whole
 }
 
-// checkEnclosed reports whether the entry is there in which this one stands.
+// checkEnclosed reports whether the enclosing entry exists.
 func (t *tx) checkEnclosed(ctx context.Context, e *txEntry) (bool, error) {
 	p := e.group.parent
 	if p == nil || p.parent == nil {
@@ -229,8 +228,8 @@ func (t *tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 	return nil
 }
 
-// checkInUse checks that nothing refers to what goes away, and names the user.
-// One that only now refers to it is told that it is not there.
+// checkInUse checks that nothing refers to what goes away, and names the user. An entry that only
+// now refers to it gets the error that it does not exist.
 func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) error {
 	gone := map[*group]map[string]*txEntry{}
 	for _, e := range touched {
@@ -268,7 +267,7 @@ func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) error {
 	return nil
 }
 
-// stays says whether an entry had this value before, and surely keeps it.
+// stays reports whether an entry had this value before, and is sure to keep it.
 func (t *tx) stays(e *entry, n *node, v string) bool {
 	if t.faults.made.inDoubt(n, e.keys) || t.faults.gone.inDoubt(n, e.keys) {
 		return false
@@ -308,10 +307,10 @@ func (t *tx) checkUnique(ctx context.Context, touched []*txEntry) error {
 	return nil
 }
 
-// A claim is that of a value of such a leaf.
+// A claim is an entry's claim to a value of such a leaf.
 type claim struct {
 	by   string // the first entry that has the value
-	step int    // of the last that is given it
+	step int    // of the last that was given it
 }
 
 // claims returns the values of a leaf that changed entries take.

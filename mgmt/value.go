@@ -16,8 +16,8 @@ import (
 	"github.com/openconfig/ygot/ytypes"
 )
 
-// Values are in YANG's canonical text throughout; these functions check them
-// against the leaf's type and turn them into what the encodings want.
+// Values are in YANG's canonical text throughout; these functions check them against the leaf's
+// type and convert them for the encodings.
 
 func supported(t *yang.YangType) bool {
 	switch t.Kind {
@@ -79,7 +79,7 @@ func (n *node) canonical(t *yang.YangType, text string) (string, error) {
 	return "", fmt.Errorf("type %s is not supported", t.Kind)
 }
 
-// ofUnion takes the first type of a union that text has.
+// ofUnion takes the first type of a union that text is valid for.
 func (n *node) ofUnion(t *yang.YangType, text string) (string, error) {
 	var first error
 	for _, m := range t.Type {
@@ -120,7 +120,7 @@ func canonicalInteger(t *yang.YangType, text string) (canonical string, err erro
 func decimal(t *yang.YangType, text string) (string, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err == nil && !(math.Abs(v) < math.MaxInt64/math.Pow10(t.FractionDigits)) {
-		err = strconv.ErrRange // or no number
+		err = strconv.ErrRange // or not a number
 	}
 	out := strconv.FormatFloat(v, 'f', t.FractionDigits, 64)
 	if err == nil && len(t.Range) > 0 {
@@ -159,7 +159,7 @@ func (n *node) word(text string) (string, error) {
 // check returns text in canonical form.
 func (n *node) check(text string) (string, error) { return n.canonical(n.typ, text) }
 
-// fromJSON takes a value out of decoded JSON (numbers as json.Number).
+// fromJSON reads a value from decoded JSON (numbers as json.Number).
 func (n *node) fromJSON(v any) ([]string, error) {
 	if !n.leafList {
 		text, err := n.scalarFromJSON(n.typ, v)
@@ -225,7 +225,7 @@ func jsonWords(v any) string {
 	return string(b)
 }
 
-// fromScalar takes a value out of a TypedValue that is not JSON.
+// fromScalar reads a value from a TypedValue that is not JSON.
 func (n *node) fromScalar(tv *gpb.TypedValue) ([]string, error) {
 	if list, ok := tv.GetValue().(*gpb.TypedValue_LeaflistVal); ok {
 		if !n.leafList {
@@ -273,7 +273,7 @@ func (n *node) oneScalar(tv *gpb.TypedValue) (string, error) {
 	return n.check(text)
 }
 
-// member is the type of a union that text has.
+// member returns the type of a union that text is valid for.
 func (n *node) member(t *yang.YangType, text string) *yang.YangType {
 	if t.Kind != yang.Yunion {
 		return t

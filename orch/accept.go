@@ -6,10 +6,9 @@ import (
 	"tamtam/swss"
 )
 
-// Accept takes the rows of tables of APPL_DB that no object of SAI is made of:
-// what other rows name, such as collectors. They are in force as they come, and
-// their manager says so; but a row that nobody takes stays in its queue, and the
-// table says nothing.
+// Accept consumes tables of APPL_DB that lead to no SAI object: what other rows name, such as
+// collectors. Their manager reports them as in force; but rows that nobody consumes would stay in
+// the queue and never reach the table.
 func Accept(d *Daemon, db *swss.DB, tables ...string) {
 	for _, table := range tables {
 		source := func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, db, table) }

@@ -30,36 +30,52 @@ type Daemon struct {
 	log      *slog.Logger
 	recorder io.Writer
 	listener *swss.Listener
-	turn     chan struct{} // holds a value while nobody has the daemon's turn
+	turn     chan struct{} // holds a value while nobody has the turn
 	wake     chan struct{}
 
-	// What follows may be used only with the turn.
-	now      time.Time
-	live     bool // Run runs
+	// What follows may only be used by who has the turn.
+	*clock
+	*outcomes
 	inputs   []*input
 	timers   []*timer
 	parked   map[Dep]map[*pending]struct{}
 	resolved map[Dep]struct{} // since the handler was last called
-	reports  map[string]Reporting
-	state    map[stateKey]stateRow // outcomes not yet written
-	held     bool                  // outcomes are not to be written yet
 
 	flushCount string // how often databases were emptied; "" before the first look
 	onFlush    []func()
 }
 
-// NewDaemon returns a daemon without tables. name is what it is called in logs
-// and in the field "by" of STATE_DB rows.
+// A clock is the daemon's time.
+type clock struct {
+	now  time.Time
+	live bool // Run runs
+}
+
+// Now returns the daemon's time: that of the current step or call of Do. Only handlers, observers
+// and timers may call it.
+func (c *clock) Now() time.Time { return c.now }
+
+// Clock returns the current time: in [Daemon.Run] wall time, which has advanced since the step
+// began; else the time of the step.
+func (c *clock) Clock() time.Time {
+	if c.live {
+		return time.Now()
+	}
+	return c.now
+}
+
+// NewDaemon returns a daemon without tables. name is used in logs and in the field "by" of STATE_DB
+// rows.
 func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
+	c := &clock{}
 	d := &Daemon{
+		clock: c, outcomes: newOutcomes(name, r, c),
 		name: name, redis: r, log: opts.Logger, recorder: opts.Recorder,
 		listener: swss.NewListener(r),
 		turn:     make(chan struct{}, 1),
 		wake:     make(chan struct{}, 1),
 		parked:   map[Dep]map[*pending]struct{}{},
 		resolved: map[Dep]struct{}{},
-		reports:  map[string]Reporting{},
-		state:    map[stateKey]stateRow{},
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
@@ -78,19 +94,6 @@ func (d *Daemon) Redis() *swss.Redis { return d.redis }
 
 // Logger returns the daemon's logger.
 func (d *Daemon) Logger() *slog.Logger { return d.log }
-
-// Now returns the daemon's time: that of the step, or of the call of Do, being
-// done. Only handlers, observers and timers may ask.
-func (d *Daemon) Now() time.Time { return d.now }
-
-// Clock returns the time as it is now: in [Daemon.Run] the wall's, which has gone
-// on since the step began; else that of the step.
-func (d *Daemon) Clock() time.Time {
-	if d.live {
-		return time.Now()
-	}
-	return d.now
-}
 
 // Consume hands the rows of a source to a handler; table is their name in
 // tasks. Tables are handled in the order in which they are registered. Rows
@@ -124,8 +127,8 @@ func (d *Daemon) Receive(src func(*swss.Listener) swss.Source, f func(context.Co
 	d.inputs = append(d.inputs, &input{source: source, table: source.Name(), receive: f})
 }
 
-// Step does all the work there is at simulated time now and says whether there
-// was any. It neither sleeps nor waits for anything to come.
+// Step does all the work there is at simulated time now and reports whether there was any. It
+// neither sleeps nor waits for anything to arrive.
 //
 // An error means that Redis is not available or that a timer or receiver
 // failed; what was not done is done by the next step.
@@ -133,8 +136,8 @@ func (d *Daemon) Step(ctx context.Context, now time.Time) (worked bool, err erro
 	return d.step(ctx, now, true)
 }
 
-// step takes the turn and works until nothing is left. With barrier, all that
-// was published before counts as being there.
+// step takes the turn and works until nothing is left. With barrier, it first waits for everything
+// that was published before.
 func (d *Daemon) step(ctx context.Context, now time.Time, barrier bool) (worked bool, err error) {
 	if err := d.take(ctx); err != nil {
 		return false, err
@@ -155,7 +158,7 @@ func (d *Daemon) step(ctx context.Context, now time.Time, barrier bool) (worked 
 	}
 }
 
-// round takes what came in, handles it, and fires the timers that are due.
+// round takes what has arrived, handles it, and fires the timers that are due.
 func (d *Daemon) round(ctx context.Context) (worked bool, err error) {
 	var errs []error
 	for _, f := range []func(context.Context) (bool, error){d.pop, d.process, d.fire, d.process} {

@@ -11,5 +11,5 @@
 // A daemon runs on wall time ([Daemon.Run]) or is stepped at simulated times
 // ([Daemon.Step]); a step does all the work there is and never sleeps.
 //
-// What may enter: what all daemons share. No table's meaning, no SAI object.
+// What belongs here: what all daemons share. No table's meaning, no SAI object.
 package orch

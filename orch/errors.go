@@ -8,8 +8,8 @@ import (
 	"tamtam/sai"
 )
 
-// A Dep is something a task can wait for. Kind is in words that an operator
-// understands: "port", "flow group", "ACL table", "ACL rule", "feature".
+// A Dep is something a task can wait for. Kind is a word that an operator understands: "port",
+// "flow group", "ACL table", "ACL rule", "feature".
 type Dep struct{ Kind, Name string }
 
 func (d Dep) String() string { return strings.TrimSpace(d.Kind + " " + d.Name) }
@@ -72,14 +72,13 @@ func invalid(err error) bool {
 	return errors.As(err, &e)
 }
 
-// A Class says what a SAI status means for the task that met it, as SONiC's
-// failure handling has it.
+// A Class says what a SAI status means for the task that met it, as in SONiC's failure handling.
 type Class uint8
 
 // The classes.
 const (
 	Done      Class = iota // no error
-	Benign                 // the wanted state is there all the same
+	Benign                 // the wanted state exists anyway
 	Retry                  // can succeed once something was removed
 	Permanent              // will not succeed by itself
 )

@@ -8,9 +8,8 @@ import (
 	"tamtam/schema"
 )
 
-// Explain puts an error into one line for an operator: what SAI answered is
-// said in words, followed by the status and the attribute at fault; a wrong field
-// is named without its row.
+// Explain renders an error as one line for an operator: SAI's answer in words, followed by the
+// status and the attribute at fault; a wrong field is named without its row.
 func Explain(err error) string {
 	var field *schema.FieldError
 	if errors.As(err, &field) {
@@ -34,11 +33,10 @@ func Explain(err error) string {
 	return strings.ReplaceAll(text, "\n", "; ")
 }
 
-// answered is the reason that an answer of syncd has, which tells an operator
-// nothing.
+// answered is a reason that syncd gives, which tells an operator nothing.
 const answered = "answered by syncd"
 
-// Unsupported says whether a status is that of something the switch cannot do.
+// Unsupported reports whether a status is that of something the switch cannot do.
 func Unsupported(s sai.Status) bool {
 	return s == sai.StatusNotSupported || s == sai.StatusNotImplemented ||
 		between(s, sai.StatusAttrNotImplemented0, sai.StatusAttrNotImplementedMax) ||
@@ -46,7 +44,7 @@ func Unsupported(s sai.Status) bool {
 		between(s, sai.StatusUnknownAttribute0, sai.StatusUnknownAttributeMax)
 }
 
-// between says whether s is one of the statuses first..last, which count down.
+// between reports whether s is one of the statuses first..last, which count down.
 func between(s, first, last sai.Status) bool { return last <= s && s <= first }
 
 func meaning(s sai.Status) string {

@@ -8,9 +8,8 @@ import (
 	"tamtam/swss"
 )
 
-// Features hands the rows of TAM_APPL_FEATURES_TABLE to the orchs whose features
-// they are, and tells the managers what the switch can do. A feature that no orch has is
-// reported UNSUPPORTED.
+// Features hands the rows of TAM_APPL_FEATURES_TABLE to the orchs of the features, and tells the
+// managers what the switch can do. A feature that no orch has is reported UNSUPPORTED.
 type Features struct {
 	daemon *Daemon
 	orchs  map[string]func(ctx context.Context, active bool)
@@ -29,31 +28,31 @@ func NewFeatures(d *Daemon) *Features {
 	return f
 }
 
-// On has each row of a feature told to f, which reports what becomes of the
-// feature while it is active.
-func (f *Features) On(feature string, told func(ctx context.Context, active bool)) {
-	f.orchs[feature] = told
+// On passes each row of a feature to apply, which reports what becomes of the feature while it is
+// active.
+func (f *Features) On(feature string, apply func(ctx context.Context, active bool)) {
+	f.orchs[feature] = apply
 }
 
-// Can notes whether the switch can do a feature; unsupported is why it cannot, "" if it can.
+// Can records whether the switch can do a feature; unsupported is why it cannot, "" if it can.
 func (f *Features) Can(feature, unsupported string) {
 	f.can[schema.CapabilityField(feature)] = fmt.Sprint(unsupported == "")
 	f.can[schema.CapabilityReasonField(feature)] = unsupported
 }
 
-// Publish writes what was noted of all features to APPL_DB SWITCH_TABLE, at once: a feature of which
-// nothing is said there, where others are, counts as one that the switch does not offer.
+// Publish writes what was recorded of all features to APPL_DB SWITCH_TABLE, in one write: where
+// other features are listed there, one that is not counts as not offered by the switch.
 func (f *Features) Publish(ctx context.Context) error {
 	return swss.NewTable(f.daemon.redis.DB(swss.ApplDB), schema.AppSwitch).Set(ctx, schema.SwitchKey, f.can)
 }
 
 func (f *Features) row(ctx context.Context, t Task) error {
-	told := f.orchs[t.Key]
+	apply := f.orchs[t.Key]
 	active := false
 	switch {
 	case t.Op == Del:
 		f.daemon.Unreport(ctx, schema.StateTAMFeature, t.Key)
-	case told == nil:
+	case apply == nil:
 		f.daemon.Report(ctx, schema.StateTAMFeature, t.Key, schema.FeatureUnsupported, "the switch does not offer "+t.Key)
 	default:
 		row, err := schema.ParseFeature(t.Key, t.Fields)
@@ -64,8 +63,8 @@ func (f *Features) row(ctx context.Context, t Task) error {
 			f.daemon.Report(ctx, schema.StateTAMFeature, t.Key, schema.FeatureInactive, "")
 		}
 	}
-	if told != nil {
-		told(ctx, active)
+	if apply != nil {
+		apply(ctx, active)
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package orch
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"tamtam/sai"
@@ -9,21 +11,20 @@ import (
 	"tamtam/swss"
 )
 
-// A Poller has counters of objects read by syncd into COUNTERS_DB; the client of
-// sairedis is one.
+// A Poller makes syncd read counters of objects into COUNTERS_DB; the client of sairedis is one.
 type Poller interface {
-	// SetGroup says how often the counters of a group are read, and whether.
+	// SetGroup says whether the counters of a group are read, and how often.
 	SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error
 	StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error
 	StopPoll(ctx context.Context, group string, objs ...sai.OID) error
 }
 
-// A FlexGroup is a group of counters that syncd reads. How often it does, and whether,
-// is what a row of FLEX_COUNTER_TABLE says; a row that is not valid counts for nothing.
+// A FlexGroup is a group of counters that syncd reads. A row of FLEX_COUNTER_TABLE says whether,
+// and how often; an invalid row is ignored.
 type FlexGroup struct {
 	Row     string        // key of FLEX_COUNTER_TABLE
 	Name    string        // what syncd calls the group
-	Default time.Duration // the interval unless the row says another, as in SONiC
+	Default time.Duration // the interval unless the row says otherwise, as in SONiC
 
 	interval time.Duration // 0: Default
 	disabled bool
@@ -41,10 +42,10 @@ func (g *FlexGroup) Interval() time.Duration {
 	return g.interval
 }
 
-// Sent says whether syncd has the settings.
+// Sent reports whether syncd has the settings.
 func (g *FlexGroup) Sent() bool { return g.sent }
 
-// Send sends the settings, unless that was done.
+// Send sends the settings, unless syncd has them.
 func (g *FlexGroup) Send(ctx context.Context, p Poller) error {
 	if g.sent || p == nil {
 		return nil
@@ -75,8 +76,8 @@ func (g *FlexGroup) take(fields swss.FieldValues) error {
 	return err
 }
 
-// ConsumeFlexGroups has the rows of FLEX_COUNTER_TABLE of these groups taken, tells
-// whether they are valid, and then calls changed.
+// ConsumeFlexGroups consumes the rows of FLEX_COUNTER_TABLE of these groups, reports whether they
+// are valid, and then calls changed.
 func ConsumeFlexGroups(d *Daemon, changed func(context.Context) error, groups ...*FlexGroup) {
 	source := func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, d.redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
@@ -87,7 +88,7 @@ func ConsumeFlexGroups(d *Daemon, changed func(context.Context) error, groups ..
 				continue
 			}
 			if t.Op == Del {
-				_ = g.take(nil) // no row is valid
+				_ = g.take(nil) // no row is always valid
 				d.Unreport(ctx, schema.StateFlexCounter, g.Row)
 			} else {
 				status, reason := d.Verdict(schema.StateFlexCounter, g.take(t.Fields))
@@ -97,4 +98,17 @@ func ConsumeFlexGroups(d *Daemon, changed func(context.Context) error, groups ..
 		}
 		return nil
 	}), Reporting{StateTable: schema.StateFlexCounter, None: true})
+}
+
+// DropNamed removes a map of names to objects, and the counters of the objects that it names: what
+// a former life left in COUNTERS_DB.
+func DropNamed(ctx context.Context, names, counters *swss.Table) error {
+	old, _, err := names.Get(ctx, "")
+	if err != nil {
+		return err
+	}
+	if err := counters.DelMany(ctx, slices.Sorted(maps.Values(old))); err != nil {
+		return err
+	}
+	return names.Del(ctx, "")
 }

@@ -24,40 +24,38 @@ type LedgerTable struct {
 	Name  string
 	State string // the table of STATE_DB with the outcomes; "" is Name
 	Words Words
-	// StateKey is the key of a row's outcome; "" tells none: the row is another's. A nil
-	// StateKey is the row's key as CONFIG_DB has it.
+	// StateKey is the key of a row's outcome; "" if it is not reported, because the row is
+	// another's. A nil StateKey gives the row's key in CONFIG_DB.
 	StateKey func(key string, fields swss.FieldValues) string
 }
 
-// A Ledger holds the rows of those tables of APPL_DB that an orch makes objects
-// of, and tells in STATE_DB what became of each. For orchs whose objects depend on
-// each other: after every change all rows are looked at in one pass.
+// A Ledger holds the rows of those tables of APPL_DB that an orch makes objects of, and reports in
+// STATE_DB what became of each. It is for orchs whose objects depend on each other: after every
+// change one pass looks at all rows.
 type Ledger struct {
 	Rows map[RowKey]swss.FieldValues
 	// Changed lists the rows that came, changed or went since the last pass.
 	Changed []RowKey
-	// Why holds the rows that are not in the ASIC as they are, and why. It is
-	// empty when a pass begins.
+	// Why holds why rows are not in the ASIC as they are. It is empty when a pass begins.
 	Why map[RowKey]error
-	// Failed holds what SAI said to rows, until the row changes; what may
-	// succeed later is forgotten when the next pass begins.
+	// Failed holds SAI's errors for rows until the row changes; those that may succeed later are
+	// dropped when the next pass begins.
 	Failed map[RowKey]error
-	// Notes holds what there is to say of rows that are in the ASIC. It is empty
-	// when a pass begins.
+	// Notes holds remarks on rows that are in the ASIC. It is empty when a pass begins.
 	Notes map[RowKey]string
 
-	daemon *Daemon
-	tables map[string]LedgerTable
-	pass   func(context.Context) error
-	told   map[RowKey]string // status and reason as they were last told
+	daemon   *Daemon
+	tables   map[string]LedgerTable
+	pass     func(context.Context) error
+	reported map[RowKey]string // status and reason as last reported
 }
 
-// NewLedger registers the tables on the daemon, in their order. pass brings the
-// ASIC to what the rows ask for; its error means that it has to be done again.
+// NewLedger registers the tables on the daemon, in their order. pass brings the ASIC to what the
+// rows ask for; its error means that it must be repeated.
 func NewLedger(d *Daemon, db *swss.DB, pass func(context.Context) error, tables ...LedgerTable) *Ledger {
 	l := &Ledger{
 		Rows: map[RowKey]swss.FieldValues{}, Why: map[RowKey]error{}, Failed: map[RowKey]error{}, Notes: map[RowKey]string{},
-		daemon: d, tables: map[string]LedgerTable{}, pass: pass, told: map[RowKey]string{},
+		daemon: d, tables: map[string]LedgerTable{}, pass: pass, reported: map[RowKey]string{},
 	}
 	for _, t := range tables {
 		t.State = cmp.Or(t.State, t.Name)
@@ -75,7 +73,7 @@ func NewLedger(d *Daemon, db *swss.DB, pass func(context.Context) error, tables 
 func (l *Ledger) handle(ctx context.Context, tasks []Task) []error {
 	for _, t := range tasks {
 		k := RowKey{t.Table, t.Key}
-		delete(l.told, k) // what STATE_DB says by now may be another's words
+		delete(l.reported, k) // by now STATE_DB may hold another's status
 		delete(l.Failed, k)
 		table, was := l.stateKey(k)
 		if delete(l.Rows, k); t.Op == Set {
@@ -94,17 +92,17 @@ func (l *Ledger) handle(ctx context.Context, tasks []Task) []error {
 	return errs
 }
 
-// Anew begins a pass anew with the reasons of a plan.
-func (l *Ledger) Anew(why map[RowKey]error) {
+// Restart restarts a pass with the reasons of a plan.
+func (l *Ledger) Restart(why map[RowKey]error) {
 	clear(l.Why)
 	clear(l.Notes)
 	maps.Copy(l.Why, why)
 }
 
-// Settle does a pass and tells what has changed.
+// Settle does a pass and reports what has changed.
 func (l *Ledger) Settle(ctx context.Context) error {
 	l.Retry()
-	l.Anew(nil)
+	l.Restart(nil)
 	err := l.pass(ctx)
 	l.Changed = nil
 	var others []string
@@ -120,14 +118,14 @@ func (l *Ledger) Settle(ctx context.Context) error {
 	return err
 }
 
-// stateKey returns where a row's outcome is told.
+// stateKey returns where a row's outcome is reported.
 func (l *Ledger) stateKey(k RowKey) (table, key string) {
 	t := l.tables[k.Table]
 	return t.State, t.StateKey(k.Key, l.Rows[k])
 }
 
-// report tells a row's outcome, if it has changed. Of a row of others it returns why it
-// is not in the ASIC.
+// report writes a row's outcome, if it has changed. For a row of others it returns why it is not in
+// the ASIC.
 func (l *Ledger) report(ctx context.Context, k RowKey) (ofOthers string) {
 	err := l.Failed[k]
 	if err == nil {
@@ -139,10 +137,10 @@ func (l *Ledger) report(ctx context.Context, k RowKey) (ofOthers string) {
 		reason = l.Notes[k]
 	}
 	outcome := status + ": " + reason
-	if l.told[k] == outcome {
+	if l.reported[k] == outcome {
 		return ""
 	}
-	l.told[k] = outcome
+	l.reported[k] = outcome
 	if key == "" {
 		return reason
 	}
@@ -150,7 +148,7 @@ func (l *Ledger) report(ctx context.Context, k RowKey) (ofOthers string) {
 	return ""
 }
 
-// Retry forgets what may now succeed, and says whether there was any.
+// Retry drops the errors that may now succeed, and reports whether there were any.
 func (l *Ledger) Retry() bool {
 	any := false
 	for k, err := range l.Failed {
@@ -162,7 +160,7 @@ func (l *Ledger) Retry() bool {
 	return any
 }
 
-// Refused says whether a row must not be tried again as it is.
+// Refused reports whether a row must not be tried again as it is.
 func (l *Ledger) Refused(k RowKey) bool { return l.Failed[k] != nil }
 
 // Keys returns the keys of a table, sorted.
@@ -177,13 +175,13 @@ func (l *Ledger) Keys(table string) []string {
 	return keys
 }
 
-// Fail keeps what SAI said to a row.
+// Fail records SAI's error for a row.
 func (l *Ledger) Fail(k RowKey, what string, err error) {
 	l.Failed[k] = fmt.Errorf("%s: %w", what, err)
 	l.daemon.log.Error("SAI failed", "row", k.String(), "err", l.Failed[k])
 }
 
-// Undone takes back the steps before err, and says so if that failed.
+// Undone undoes the steps before err, and adds to err if that failed.
 func Undone(ctx context.Context, undo *Undo, err error) error {
 	if undoErr := undo.Rollback(ctx); undoErr != nil {
 		return fmt.Errorf("%w; and undoing the steps before it failed: %w", err, undoErr)

@@ -40,9 +40,9 @@ func (d *Daemon) push(in *input, t Task) {
 		in.rows[t.Key] = p
 	}
 	if t.Op == Del {
-		p.del, p.set = &t, nil // what was to be set is overtaken
+		p.del, p.set = &t, nil // an earlier set is obsolete
 	} else {
-		p.set = &t // rows come whole: the newer one stands for both
+		p.set = &t // rows are complete: the newer one replaces the older
 	}
 	d.wakeUp(p)
 }
@@ -59,8 +59,8 @@ func (d *Daemon) wakeUp(p *pending) {
 	p.in.ready[p.key] = struct{}{}
 }
 
-// park puts a row aside until its dependency is resolved; if that happened
-// while the batch was handled, the row is ready again.
+// park sets a row aside until its dependency is resolved; if that happened while the batch was
+// handled, the row is ready again.
 func (d *Daemon) park(p *pending, on Dep) {
 	if _, ok := d.resolved[on]; ok {
 		d.wakeUp(p)
@@ -97,8 +97,8 @@ func (d *Daemon) resolveResources() {
 	}
 }
 
-// maxRounds bounds how often one step hands tasks to a handler, so that
-// handlers that keep waking each other are found out.
+// maxRounds bounds how often one step hands tasks to a handler, so that handlers that keep waking
+// each other are detected.
 const maxRounds = 10000
 
 // process hands out tasks until no row is ready.
@@ -198,7 +198,7 @@ func (p *pending) task(op Op) *Task {
 	return p.set
 }
 
-// settle notes the outcome of a task and reports whether it is done.
+// settle records the outcome of a task and reports whether it is done.
 func (d *Daemon) settle(p *pending, op Op, err error) (done bool) {
 	class := Done
 	if err != nil {
@@ -247,8 +247,7 @@ func (d *Daemon) finish(p *pending, op Op) {
 	}
 }
 
-// tell queues the STATE_DB row of an outcome. op is that of a task that is
-// done, else 0.
+// tell queues the STATE_DB row of an outcome. op is that of a finished task, else 0.
 func (d *Daemon) tell(p *pending, op Op, status, reason string) {
 	rep := p.in.rep
 	if rep.None || rep.StateTable == "" || op == Set && rep.Forwards || op == Del && p.set != nil {

@@ -14,17 +14,16 @@ import (
 	"tamtam/swss"
 )
 
-// Manager is the daemon whose word on a row stands: while the field "by" of a
-// STATE_DB row is Manager, the writes and deletes of other daemons are ignored.
+// Manager is the daemon whose report on a row prevails: while the field "by" of a STATE_DB row is
+// Manager, the writes and deletes of other daemons are ignored.
 const Manager = "tammgrd"
 
 // Orchagent is the daemon that programs rows; managers name it when they hand
 // a row over.
 const Orchagent = "orchagent"
 
-// Words are the status words of a STATE_DB table and the field they stand in.
-// What is left empty is tamtam's: field "status", words "active", "pending",
-// "failed".
+// Words are the status words of a STATE_DB table and the field that holds them. Empty ones default
+// to tamtam's: field "status", words "active", "pending", "failed".
 type Words struct {
 	Field    string
 	Active   string
@@ -32,8 +31,8 @@ type Words struct {
 	Removing string // waits to be removed
 	Failed   string
 	Invalid  string
-	// Again is when rows are tried again that the switch had no room for, as part of
-	// the reason; "" leaves it out.
+	// Again says when rows that the switch had no room for are tried again, as part of the reason;
+	// "" leaves it out.
 	Again string
 }
 
@@ -47,18 +46,18 @@ func (w Words) withDefaults() Words {
 	return w
 }
 
-// Reporting says how the outcomes of a table's tasks are told in STATE_DB.
+// Reporting says how the outcomes of a table's tasks are reported in STATE_DB.
 type Reporting struct {
 	StateTable string
 	Words      Words
 	By         string // the writer's name in the rows; "" is the daemon's name
-	// Key turns a task's key into the state row's; nil puts "|" for the
-	// separator of the task's database.
+	// Key turns a task's key into the state row's; nil replaces the separator of the task's
+	// database by "|".
 	Key func(string) string
-	// Forwards says that a Set that is done was handed to another daemon (see
-	// [Daemon.Handover]), which then tells how it went.
+	// Forwards says that a finished Set was handed to another daemon (see [Daemon.Handover]), which
+	// then reports the outcome.
 	Forwards bool
-	// None says that nothing is told.
+	// None says that nothing is reported.
 	None bool
 }
 
@@ -73,13 +72,30 @@ type stateRow struct {
 
 type stateKey struct{ table, key string }
 
-// StateTables lists the tables of STATE_DB that the daemon may report to.
-func (d *Daemon) StateTables() []string { return slices.Sorted(maps.Keys(d.reports)) }
+// outcomes are what a daemon tells in STATE_DB of what became of rows.
+type outcomes struct {
+	name    string // of the daemon
+	redis   *swss.Redis
+	clock   *clock
+	reports map[string]Reporting  // by table of STATE_DB
+	rows    map[stateKey]stateRow // not yet written
+	held    bool                  // they must not be written yet
+}
 
-// Tells declares a table of STATE_DB that the daemon reports to, where no
-// [Reporting] of an input does. Its words are those of the table of tables.
-func (d *Daemon) Tells(stateTable string) {
-	if _, known := d.reports[stateTable]; known {
+func newOutcomes(name string, r *swss.Redis, c *clock) *outcomes {
+	return &outcomes{
+		name: name, redis: r, clock: c,
+		reports: map[string]Reporting{}, rows: map[stateKey]stateRow{},
+	}
+}
+
+// StateTables lists the tables of STATE_DB that the daemon may report to.
+func (o *outcomes) StateTables() []string { return slices.Sorted(maps.Keys(o.reports)) }
+
+// ReportsTo declares a table of STATE_DB that the daemon reports to, where no [Reporting] of an
+// input does. Its words are those of the table of tables.
+func (o *outcomes) ReportsTo(stateTable string) {
+	if _, known := o.reports[stateTable]; known {
 		return
 	}
 	var words Words
@@ -88,73 +104,73 @@ func (d *Daemon) Tells(stateTable string) {
 			words = Words{Field: t.Status, Active: t.Good, Pending: t.Waiting}
 		}
 	}
-	d.reports[stateTable] = Reporting{Words: words}
+	o.reports[stateTable] = Reporting{Words: words}
 }
 
 // Report sets the status of a row after its task was handled, or on its own
 // account. key is the state row's. The table is one of [Daemon.StateTables], or
 // the daemon's steps fail.
-func (d *Daemon) Report(_ context.Context, stateTable, key, status, reason string) {
-	rep := d.reports[stateTable]
-	d.report(stateRow{
-		table: stateTable, key: key, by: cmp.Or(rep.By, d.name), field: rep.Words.withDefaults().Field,
+func (o *outcomes) Report(_ context.Context, stateTable, key, status, reason string) {
+	rep := o.reports[stateTable]
+	o.report(stateRow{
+		table: stateTable, key: key, by: cmp.Or(rep.By, o.name), field: rep.Words.withDefaults().Field,
 		status: status, reason: reason,
 	})
 }
 
 // Unreport deletes the state row of a row that is gone.
-func (d *Daemon) Unreport(_ context.Context, stateTable, key string) {
-	rep := d.reports[stateTable]
+func (o *outcomes) Unreport(_ context.Context, stateTable, key string) {
+	rep := o.reports[stateTable]
 	field := rep.Words.withDefaults().Field
-	d.report(stateRow{table: stateTable, key: key, by: cmp.Or(rep.By, d.name), field: field, del: true})
+	o.report(stateRow{table: stateTable, key: key, by: cmp.Or(rep.By, o.name), field: field, del: true})
 }
 
-// Handover tells that rows are now orchagent's: a manager calls it before it
-// forwards them, and orchagent's word then counts. It is written at once.
-func (d *Daemon) Handover(ctx context.Context, stateTable string, keys ...string) error {
-	words := d.reports[stateTable].Words.withDefaults()
+// Handover makes rows orchagent's to report on: a manager calls it before it forwards them. It is
+// written at once.
+func (o *outcomes) Handover(ctx context.Context, stateTable string, keys ...string) error {
+	words := o.reports[stateTable].Words.withDefaults()
 	for _, key := range keys {
-		d.report(stateRow{
+		o.report(stateRow{
 			table: stateTable, key: key, by: Orchagent, field: words.Field,
 			status: words.Pending, reason: "waiting for " + Orchagent,
 		})
 	}
-	return d.flushState(ctx)
+	return o.flushState(ctx)
 }
 
 // report queues an outcome; of several on one row the last counts.
-func (d *Daemon) report(row stateRow) { d.state[stateKey{row.table, row.key}] = row }
+func (o *outcomes) report(row stateRow) { o.rows[stateKey{row.table, row.key}] = row }
 
-// Hold keeps outcomes back until [Daemon.Release]: while orchagent rebuilds its
-// view of the ASIC it knows what will be, not what is.
-func (d *Daemon) Hold() { d.held = true }
+// Hold keeps outcomes back until [Daemon.Release]: while orchagent rebuilds its view of the ASIC,
+// it knows what will be there, not what is.
+func (o *outcomes) Hold() { o.held = true }
 
 // Release ends a Hold; the next step writes what was kept back.
-func (d *Daemon) Release() { d.held = false }
+func (o *outcomes) Release() { o.held = false }
 
 // stateBatch is how many rows one script writes.
 const stateBatch = 256
 
 // flushState writes the queued outcomes in few round trips.
-func (d *Daemon) flushState(ctx context.Context) error {
-	if len(d.state) == 0 || d.held {
+func (o *outcomes) flushState(ctx context.Context) error {
+	if len(o.rows) == 0 || o.held {
 		return nil
 	}
-	keys := slices.SortedFunc(maps.Keys(d.state), func(a, b stateKey) int {
+	keys := slices.SortedFunc(maps.Keys(o.rows), func(a, b stateKey) int {
 		return cmp.Or(strings.Compare(a.table, b.table), strings.Compare(a.key, b.key))
 	})
 	for _, k := range keys {
-		if _, known := d.reports[k.table]; !known {
-			return fmt.Errorf("%s reports to %s, which it has not declared", d.name, k.table)
+		if _, known := o.reports[k.table]; !known {
+			return fmt.Errorf("%s reports to %s, which it has not declared", o.name, k.table)
 		}
 	}
-	db := d.redis.DB(swss.StateDB)
-	now := d.now.UTC().Format(time.RFC3339Nano)
+	db := o.redis.DB(swss.StateDB)
+	now := o.clock.now.UTC().Format(time.RFC3339Nano)
 	var calls []swss.Call
 	for chunk := range slices.Chunk(keys, stateBatch) {
-		call := swss.Call{Args: []any{Manager, d.name, now}}
+		call := swss.Call{Args: []any{Manager, o.name, now}}
 		for _, k := range chunk {
-			row, op := d.state[k], swss.OpSet
+			row, op := o.rows[k], swss.OpSet
 			if row.del {
 				op = swss.OpDel
 			}
@@ -166,6 +182,6 @@ func (d *Daemon) flushState(ctx context.Context) error {
 	if _, err := db.RunMany(ctx, swss.NewScript(reportText), calls); err != nil {
 		return &swss.Error{DB: db.Name(), Op: "report status", Err: err}
 	}
-	clear(d.state)
+	clear(o.rows)
 	return nil
 }

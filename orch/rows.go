@@ -12,8 +12,8 @@ import (
 	"tamtam/swss"
 )
 
-// rows is a Subscriber that can be told to look for rows that are gone: Redis
-// tells nobody what FLUSHDB, FLUSHALL and SWAPDB delete.
+// rows is a Subscriber that can look for rows that are gone: Redis publishes nothing about what
+// FLUSHDB, FLUSHALL and SWAPDB delete.
 type rows struct {
 	*swss.Subscriber
 	table *swss.Table
@@ -43,11 +43,11 @@ func (r *rows) Pops(ctx context.Context) ([]swss.KeyOpFieldsValues, error) {
 	}
 	gone, err := r.gone(ctx)
 	r.look = err != nil
-	// What failed is looked for again; what came in must be handed out.
+	// What failed is tried again later; what came in must be handed out.
 	return append(gone, items...), nil
 }
 
-// gone returns a delete for each row that is not there any more.
+// gone returns a delete for each row that no longer exists.
 func (r *rows) gone(ctx context.Context) ([]swss.KeyOpFieldsValues, error) {
 	keys, err := r.table.Keys(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func (d *Daemon) flushPeriod() time.Duration {
 // OnFlush calls f when a database may have been emptied under the daemon.
 func (d *Daemon) OnFlush(f func()) { d.onFlush = append(d.onFlush, f) }
 
-// watchFlush looks whether a database was emptied since it was last called.
+// watchFlush checks whether a database was emptied since it was last called.
 func (d *Daemon) watchFlush(ctx context.Context, _ time.Time) error {
 	count, err := d.flushes(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ var flushCommand = regexp.MustCompile(`cmdstat_(?:flushdb|flushall|swapdb):calls
 func (d *Daemon) flushes(ctx context.Context) (string, error) {
 	db := d.redis.DB(swss.ConfigDB)
 	info, err := db.Client().Info(ctx, "commandstats").Result()
-	if err != nil { // the embedded server knows no such section
+	if err != nil { // the embedded server has no such section
 		if err := db.Ping(ctx); err != nil {
 			return "", err
 		}
@@ -123,7 +123,7 @@ func (d *Daemon) flushes(ctx context.Context) (string, error) {
 	return "commands: " + strings.Join(flushCommand.FindAllString(info, -1), " "), nil
 }
 
-// lacksRows says whether a database holds fewer keys than the daemon knows rows
+// lacksRows reports whether a database holds fewer keys than the daemon knows rows
 // of it.
 func (d *Daemon) lacksRows(ctx context.Context) (bool, error) {
 	type table struct {
@@ -134,7 +134,7 @@ func (d *Daemon) lacksRows(ctx context.Context) (bool, error) {
 	for _, in := range d.inputs {
 		r, ok := in.source.(*rows)
 		if !ok || r.look || seen[table{r.DB(), r.Name()}] {
-			continue // two handlers of one table know the same rows
+			continue // two handlers of one table count the same rows
 		}
 		seen[table{r.DB(), r.Name()}] = true
 		known[r.DB()] += int64(len(r.known))

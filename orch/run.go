@@ -19,7 +19,7 @@ const (
 // away it waits for it to come back.
 func (d *Daemon) Run(ctx context.Context) error {
 	defer d.Close()
-	// Taken before the first rows are read; where Redis is away, it is later.
+	// Taken before the first rows are read, or later if Redis is away.
 	d.flushCount, _ = d.flushes(ctx)
 	backoff := minBackoff
 	lost := false
@@ -98,17 +98,16 @@ func (t *timer) next() (time.Time, bool) {
 	return t.last.Add(p), p > 0 && !t.last.IsZero()
 }
 
-// Every calls f once per period, for the first time one period after the first
-// step. A period of 0 or less switches the timer off for as long as it lasts.
-// Periods that were missed are not made up for. f runs on the daemon's
+// Every calls f once per period, for the first time one period after the first step. While the
+// period is 0 or less, the timer is off. Missed periods are not made up for. f runs on the daemon's
 // goroutine; an error is logged (Run) or returned (Step).
 func (d *Daemon) Every(period func() time.Duration, f func(ctx context.Context, now time.Time) error) {
 	d.timers = append(d.timers, &timer{period: period, f: f})
 }
 
-// At calls f when it is the time that at returns, which is asked again after every
-// step; the zero time is never. f must see to it that at returns a later time, or
-// it is called again at once. An error is logged (Run) or returned (Step).
+// At calls f at the time that at returns, which is called again after every step; the zero time is
+// never. f must make at return a later time, or f is called again at once. An error is logged (Run)
+// or returned (Step).
 func (d *Daemon) At(at func() time.Time, f func(ctx context.Context, now time.Time) error) {
 	d.timers = append(d.timers, &timer{at: at, f: f})
 }

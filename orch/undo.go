@@ -20,9 +20,8 @@ func (u *Undo) Push(what string, f func(context.Context) error) {
 	u.steps = append(u.steps, undoStep{what, f})
 }
 
-// Rollback takes back all steps, the last first. A failure does not keep it
-// from trying the others, nor does the end of ctx; the failures are joined. The
-// Undo is then empty.
+// Rollback takes back all steps, the last first. It goes on after failures, which are joined, and
+// after the end of ctx. The Undo is then empty.
 func (u *Undo) Rollback(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var errs []error

@@ -15,26 +15,26 @@ import (
 	"tamtam/tamorch"
 )
 
-// What tunnels of records look like; the same as mirror sessions have by default.
+// Tunnels of records use the defaults of mirror sessions.
 const (
-	sourcePort = 49152 // of UDP: the first that nobody may register
+	sourcePort = 49152 // of UDP: the first of the private range
 	tunnelTOS  = 8 << 2
 	tunnelTTL  = 255
 )
 
-// A binding is a session in the ASIC, or on its way there or from there.
+// A binding is a session in the ASIC, or on its way in or out.
 type binding struct {
-	scheme  *scheme
-	label   record.ChipSession
-	attrs   []sai.Attr // of the mirror session
-	joined  bool       // the label is in the plan's object
-	mirror  sai.OID
-	entry   bool // there may be an ACL entry
-	leaving bool // has to go
-	told    *record.Plan
+	scheme    *scheme
+	label     record.ChipSession
+	attrs     []sai.Attr // of the mirror session
+	joined    bool       // the label is in the plan's object
+	mirror    sai.OID
+	entry     bool // there may be an ACL entry
+	leaving   bool // to be taken down
+	announced *record.Plan
 }
 
-// labelOf is how the chip knows a session. SAI takes 15 characters.
+// labelOf returns the chip's name for a session. SAI takes 15 characters.
 func labelOf(name string) string {
 	const most = 12
 	if len(name) > most {
@@ -102,13 +102,13 @@ func (o *Orch) tunnel(row schema.RecordFlow) (t tunnel, err error) {
 	return t, nil
 }
 
-// mirrorTo is the entry of a flow group: packets are mirrored.
+// mirrorTo returns the entry of a flow group that mirrors its packets.
 func mirrorTo(session sai.OID) []orch.ACLVariant {
 	mirror := sai.Attr{ID: sai.ACLEntryAttrActionMirrorIngress, Value: sai.Do(sai.OIDs{session})}
 	return []orch.ACLVariant{{Actions: []sai.Attr{mirror}}}
 }
 
-// wanted says why a session is not to be bound; nil if it is.
+// wanted says why a session must not be bound; nil if it must.
 func (o *Orch) wanted(_ context.Context, s *session) error {
 	if s.Row.Encapsulation == schema.RecordUDP && o.noUDP {
 		return &schema.FieldError{
@@ -131,22 +131,22 @@ func (o *Orch) wanted(_ context.Context, s *session) error {
 	return nil
 }
 
-// stays says whether a session can stay in the ASIC; it follows the way to its collector. Without a
-// way or a plan it goes.
+// stays reports whether a session can stay in the ASIC, and updates it if the way to its collector
+// changed. Without a way or a plan it cannot stay.
 func (o *Orch) stays(ctx context.Context, s *session) bool {
 	t, c, err := o.want(ctx, s.Row)
 	if err != nil {
 		s.Err = err
 		return false
 	}
-	b := s.On
-	if _, _, ok := o.rules.VariantCounter(s.As.Rule, feature, ""); !ok {
+	b := s.InASIC
+	if _, _, ok := o.rules.VariantCounter(s.RowInASIC.Rule, feature, ""); !ok {
 		return false // the rule's entry is gone
 	}
-	if b.leaving || b.scheme != c || !c.current() || !reflect.DeepEqual(s.As, s.Row) || !o.change(ctx, s, t) {
+	if b.leaving || b.scheme != c || !c.current() || !reflect.DeepEqual(s.RowInASIC, s.Row) || !o.change(ctx, s, t) {
 		return false
 	}
-	o.tell(ctx, s)
+	o.announce(ctx, s)
 	return true
 }
 
@@ -162,14 +162,14 @@ func (o *Orch) withdraw(ctx context.Context, sessions []*session) {
 // deploy brings up the sessions that are missing.
 func (o *Orch) deploy(ctx context.Context, wanted []*session) {
 	for _, s := range wanted {
-		if s.On == nil {
+		if s.InASIC == nil {
 			s.Err = o.bringUp(ctx, s)
 		}
 	}
 	o.dropSchemes()
 }
 
-// want finds what a session has to be, or why it cannot be.
+// want returns what a session should be in the ASIC, or why it cannot be.
 func (o *Orch) want(ctx context.Context, row schema.RecordFlow) (t tunnel, c *scheme, err error) {
 	if t, err = o.tunnel(row); err != nil {
 		return t, nil, err
@@ -178,16 +178,16 @@ func (o *Orch) want(ctx context.Context, row schema.RecordFlow) (t tunnel, c *sc
 	return t, c, err
 }
 
-// settable are the attributes that follow the way without the session being made anew.
+// settable are the attributes that can follow the way without recreating the session.
 var settable = []sai.AttrID{
 	sai.MirrorSessionAttrMonitorPort, sai.MirrorSessionAttrSrcIPAddress, sai.MirrorSessionAttrSrcMACAddress,
 	sai.MirrorSessionAttrDstMACAddress,
 }
 
-// change has a session follow the way to its collector, all steps or none. It returns
-// false if it could not: the session has to be made anew.
+// change makes a session follow the way to its collector, all steps or none. It returns false if
+// that failed and the session must be recreated.
 func (o *Orch) change(ctx context.Context, s *session, t tunnel) bool {
-	b := s.On
+	b := s.InASIC
 	var undo orch.Undo
 	back := func(what string, err error) bool {
 		o.Log.Error("table recording session", "session", s.Name, "err",
@@ -222,10 +222,10 @@ func (o *Orch) bringUp(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	s.As, s.On = s.Row, &binding{scheme: c, label: t.label, attrs: t.attrs}
+	s.RowInASIC, s.InASIC = s.Row, &binding{scheme: c, label: t.label, attrs: t.attrs}
 	if err = o.steps(ctx, s); err == nil {
 		o.counters.Put(s.Name, schema.RecordCounters{}.Fields())
-		o.tell(ctx, s)
+		o.announce(ctx, s)
 		return nil
 	}
 	o.Log.Error("table recording session", "session", s.Name, "err", err)
@@ -235,10 +235,10 @@ func (o *Orch) bringUp(ctx context.Context, s *session) error {
 	return err
 }
 
-// tell says by which plan a session records.
-func (o *Orch) tell(ctx context.Context, s *session) {
-	b := s.On
-	if b.told == b.scheme.plan {
+// announce publishes the plan that a session records by.
+func (o *Orch) announce(ctx context.Context, s *session) {
+	b := s.InASIC
+	if b.announced == b.scheme.plan {
 		return
 	}
 	fields, err := schema.RecordPlanFields(b.scheme.plan)
@@ -247,12 +247,12 @@ func (o *Orch) tell(ctx context.Context, s *session) {
 		return
 	}
 	o.plans.Put(s.Name, fields)
-	b.told = b.scheme.plan
-	o.planned.Publish(ctx, Planned{s.Name, b.told})
+	b.announced = b.scheme.plan
+	o.planned.Publish(ctx, Planned{s.Name, b.announced})
 }
 
 func (o *Orch) steps(ctx context.Context, s *session) error {
-	b := s.On
+	b := s.InASIC
 	err := o.join(ctx, b.scheme, b.label)
 	if err != nil {
 		return err
@@ -263,18 +263,18 @@ func (o *Orch) steps(ctx context.Context, s *session) error {
 		return fmt.Errorf("create the mirror session: %w", orch.AtAttr(err, sai.ObjectTypeMirrorSession, b.attrs))
 	}
 	b.entry = true
-	return o.rules.BindVariants(ctx, feature, []schema.ACLRuleKey{s.As.Rule}, []string{s.Name},
+	return o.rules.BindVariants(ctx, feature, []schema.ACLRuleKey{s.RowInASIC.Rule}, []string{s.Name},
 		[][]orch.ACLVariant{mirrorTo(b.mirror)})[0]
 }
 
 // takeDown takes a session out of the ASIC, the last step first. What fails is tried
 // again from there.
 func (o *Orch) takeDown(ctx context.Context, s *session) error {
-	b := s.On
+	b := s.InASIC
 	b.leaving = true
 	if b.entry {
-		if err := o.rules.UnbindMany(ctx, feature, []schema.ACLRuleKey{s.As.Rule}, []string{s.Name})[0]; err != nil {
-			return fmt.Errorf("detach from ACL rule %s: %w", s.As.Rule, err)
+		if err := o.rules.UnbindMany(ctx, feature, []schema.ACLRuleKey{s.RowInASIC.Rule}, []string{s.Name})[0]; err != nil {
+			return fmt.Errorf("detach from ACL rule %s: %w", s.RowInASIC.Rule, err)
 		}
 		b.entry = false
 	}
@@ -291,6 +291,6 @@ func (o *Orch) takeDown(ctx context.Context, s *session) error {
 	}
 	o.counters.Drop(s.Name)
 	o.plans.Drop(s.Name)
-	s.On = nil
+	s.InASIC = nil
 	return nil
 }

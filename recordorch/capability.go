@@ -24,7 +24,7 @@ func (o *Orch) probe(ctx context.Context, api sai.API) error {
 			return nil
 		}
 	}
-	// What an ASIC does not say, creating a session will.
+	// What an ASIC does not say here shows when a session is created.
 	types, err := api.EnumCapability(ctx, sai.MirrorSessionAttrType)
 	if errors.Is(err, swss.ErrUnavailable) {
 		return err

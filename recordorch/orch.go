@@ -15,13 +15,13 @@ import (
 
 const feature = schema.FeatureTableRecord
 
-// Rules is what table recording needs of ACLs; aclorch has it.
+// Rules is what table recording needs of ACLs; aclorch implements it.
 type Rules interface {
 	tamorch.Rules
-	// ReserveVariants says beforehand what entries of a feature may match and do.
+	// ReserveVariants says in advance what entries of a feature may match and do.
 	ReserveVariants(feature string, samples []orch.ACLVariant)
-	// BindVariants has the feature use rules[i] for users[i], with the entries
-	// variants[i]. One error per rule.
+	// BindVariants makes the feature use rules[i] for users[i], with the entries variants[i]. One
+	// error per rule.
 	BindVariants(
 		ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]orch.ACLVariant,
 	) []error
@@ -29,14 +29,14 @@ type Rules interface {
 	VariantCounter(rule schema.ACLRuleKey, feature, variant string) (oid sai.OID, label string, ok bool)
 }
 
-// Ports is what table recording needs to know of ports and LAGs; portsorch has it.
+// Ports is what table recording needs to know about ports and LAGs; portsorch implements it.
 type Ports interface {
 	// Port returns a port's object and the LAG that it is a member of ("" none).
 	Port(name string) (oid sai.OID, lag string, ok bool)
 	// LAG returns a LAG's object and the names of its members, sorted.
 	LAG(name string) (oid sai.OID, members []string, ok bool)
-	// Changes names ports and LAGs that came, joined or left, or are about to
-	// go: these are not found any more and must be let go of at once.
+	// Changes publishes ports and LAGs that came, joined or left, or are about to go: those are no
+	// longer found and must be released at once.
 	Changes() *orch.Topic[[]string]
 }
 
@@ -44,15 +44,15 @@ type Ports interface {
 type Way struct {
 	Port        string     // port or PortChannel
 	Source, MAC sai.MAC    // the switch's and the neighbour's
-	Address     netip.Addr // the switch's own that they come from
+	Address     netip.Addr // the switch's own, the source of the packets
 }
 
 // Routes knows the ways; routeorch does, through device.
 type Routes interface {
-	// Way returns the way to an address; source is the address that packets are to come
-	// from, if it is valid. The error says in words why there is none.
+	// Way returns the way to an address; source is the address that packets are to come from, if it
+	// is valid. The error says why there is none.
 	Way(to, source netip.Addr) (Way, error)
-	// Changes tells that ways may have changed.
+	// Changes signals that ways may have changed.
 	Changes() *orch.Topic[struct{}]
 }
 
@@ -60,7 +60,7 @@ type Routes interface {
 type Identity interface {
 	// SwitchID returns the switch id in use; false: there is none.
 	SwitchID() (uint32, bool)
-	// IDChanges tells that it may have changed.
+	// IDChanges signals that it may have changed.
 	IDChanges() *orch.Topic[struct{}]
 }
 
@@ -84,7 +84,7 @@ type Orch struct {
 	plan     planner
 
 	noUDP     bool     // the switch has no mirror sessions over UDP
-	erspan    sai.Enum // how copies are tunnelled otherwise
+	erspan    sai.Enum // how copies are tunnelled instead
 	graph     *record.Graph
 	unlearned error     // why graph is nil
 	pollAt    time.Time // when the chip is looked at again
@@ -95,7 +95,7 @@ type Orch struct {
 	planned  orch.Topic[Planned]
 }
 
-// Planned is that a session records by a plan from now on.
+// Planned says that a session records by a plan from now on.
 type Planned struct {
 	Session string
 	Plan    *record.Plan
@@ -121,7 +121,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 			Parse: parse, Rule: func(row *schema.RecordFlow) schema.ACLRuleKey { return row.Rule },
 			Ready: o.ready, Wanted: o.wanted, Stays: o.stays, Withdraw: o.withdraw, Deploy: o.deploy,
 		},
-		// A plan is written first: a reader that sees records counted finds what they mean.
+		// Plans are written first: a reader that sees records counted then finds what they mean.
 		Rules: cfg.Rules, Counters: []*tamorch.Rows{&o.plans, &o.counters},
 	}
 	if err := o.probe(ctx, cfg.SAI); err != nil {
@@ -140,24 +140,24 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-// parse reads a row, without the names of what it has already: nothing is made of them, nor anew
-// for them.
+// parse parses a row, and drops the names that are already resolved in it: a change of them alone
+// must not recreate the session.
 func parse(key string, fields swss.FieldValues) (schema.RecordFlow, error) {
 	row, err := schema.ParseRecordFlow(key, fields)
 	row.CollectorName, row.SamplerName = "", ""
 	return row, err
 }
 
-// Planned tells which plans sessions record by.
+// Planned publishes which plans sessions record by.
 func (o *Orch) Planned() *orch.Topic[Planned] { return &o.planned }
 
-// lookAgain looks at all sessions again: ways, ports or the switch id may be others.
+// lookAgain marks all sessions and settles: ways, ports or the switch id may have changed.
 func (o *Orch) lookAgain(ctx context.Context) {
 	o.MarkAll()
 	o.SettleNow(ctx)
 }
 
-// idChanged has plans give the switch id as it is now.
+// idChanged makes plans carry the new switch id.
 func (o *Orch) idChanged(ctx context.Context) {
 	if _, ok := o.identity.SwitchID(); ok {
 		for _, c := range o.sortedSchemes() {
@@ -172,7 +172,7 @@ func (o *Orch) idChanged(ctx context.Context) {
 	o.lookAgain(ctx)
 }
 
-// ready asks for the graph that sessions are planned for, once there is a chip to ask.
+// ready fetches the graph that sessions are planned for, once there is a chip to ask.
 func (o *Orch) ready(ctx context.Context) bool {
 	if o.graph == nil && o.unlearned == nil && o.asked() {
 		o.learn(ctx)
@@ -180,7 +180,7 @@ func (o *Orch) ready(ctx context.Context) bool {
 	return true
 }
 
-// asked says whether there is a chip that may have something to record.
+// asked reports whether there is a chip that may have something to record.
 func (o *Orch) asked() bool {
 	return o.Running && o.Active && o.Unsupported == "" && len(o.Sessions) > 0
 }

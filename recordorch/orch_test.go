@@ -13,6 +13,7 @@ import (
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/record"
+	"tamtam/tamorch/tamorchtest"
 )
 
 // A session is a plan's label, a mirror session with that label and an ACL entry that
@@ -20,9 +21,9 @@ import (
 func TestSessionComesAndGoes(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1")
-	b.step()
+	b.Step()
 	b.want("s1", "active")
-	b.wantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
 	b.wantObjects("plan tr:s1: a.ran b.ran c.ran d.ran", "mirror tr:s1", "entry")
 	var order []string
 	for _, l := range b.calls() {
@@ -47,16 +48,16 @@ func TestSessionComesAndGoes(t *testing.T) {
 		fmt.Sprint(*tunnel) != "{10.0.0.1 10.9.0.1 02:00:00:00:00:01 02:00:00:00:00:02 32}" {
 		t.Errorf("the plan is %+v, %+v", p, tunnel)
 	}
-	row := b.row(swss.CountersDB, schema.CountersRecordPlan, "s1")
+	row := b.Row(swss.CountersDB, schema.CountersRecordPlan, "s1")
 	if row["ID"] != fmt.Sprint(p.ID) || row["TABLES"] == "" || !strings.Contains(row["PLAN"], `"graph"`) {
 		t.Errorf("%s is %v", schema.CountersRecordPlan, row)
 	}
-	b.del(schema.AppTAMTableRecord, "s1")
-	b.step()
+	b.Del(schema.AppTAMTableRecord, "s1")
+	b.Step()
 	b.wantObjects()
 	b.want("s1", "")
 	for _, table := range []string{schema.CountersRecordPlan, schema.CountersRecord} {
-		if row := b.row(swss.CountersDB, table, "s1"); len(row) > 0 {
+		if row := b.Row(swss.CountersDB, table, "s1"); len(row) > 0 {
 			t.Errorf("%s:s1 stays: %v", table, row)
 		}
 	}
@@ -64,13 +65,13 @@ func TestSessionComesAndGoes(t *testing.T) {
 
 // planOf is the plan of the chip that a session's label is in.
 func (b *bench) planOf(session string) record.ChipPlan {
-	b.t.Helper()
-	for _, x := range b.chip.objects {
-		if slices.ContainsFunc(x.plan.Sessions, func(s record.ChipSession) bool { return s.Label == labelOf(session) }) {
-			return x.plan
+	b.T.Helper()
+	for _, x := range b.chip.Objects {
+		if slices.ContainsFunc(x.State.Sessions, func(s record.ChipSession) bool { return s.Label == labelOf(session) }) {
+			return x.State
 		}
 	}
-	b.t.Fatalf("no plan has session %s", session)
+	b.T.Fatalf("no plan has session %s", session)
 	return record.ChipPlan{}
 }
 
@@ -78,7 +79,7 @@ func (b *bench) planOf(session string) record.ChipPlan {
 func TestERSPAN(t *testing.T) {
 	b := newBench(t)
 	b.session("a-session-with-a-long-name", "F1", "encapsulation", "erspan", "truncate", "0", "source-ip", "10.0.0.77", "sampling-rate", "100")
-	b.step()
+	b.Step()
 	b.want("a-session-with-a-long-name", "active")
 	want := `c|MIRROR_SESSION:mirror_session#0|MONITOR_PORT=port#2|TRUNCATE_SIZE=0|LABEL=tr\x3A4ae2d28440ca|TYPE=ENHANCED_REMOTE|ERSPAN_ENCAPSULATION_TYPE=II|IPHDR_VERSION=4|TOS=32|TTL=255|` +
 		`SRC_IP_ADDRESS=10.0.0.77|DST_IP_ADDRESS=10.9.0.1|SRC_MAC_ADDRESS=02:00:00:00:00:01|DST_MAC_ADDRESS=02:00:00:00:00:02|GRE_PROTOCOL_TYPE=35006`
@@ -96,14 +97,14 @@ func TestSharedPlans(t *testing.T) {
 	b.session("s1", "F1")
 	b.session("s2", "F2", "sampling-rate", "10", "encapsulation", "erspan", "collector", "10.9.0.2:9")
 	b.session("s3", "F3", "mode", "exec+hit")
-	b.step()
+	b.Step()
 	b.wantObjects("plan tr:s1,tr:s2: a.ran b.ran c.ran d.ran", "plan tr:s3: a.hit a.ran b.hit b.ran c.hit c.ran d.hit d.ran",
 		"mirror tr:s1", "mirror tr:s2", "mirror tr:s3", "entry", "entry", "entry")
-	b.del(schema.AppTAMTableRecord, "s1")
-	b.step()
+	b.Del(schema.AppTAMTableRecord, "s1")
+	b.Step()
 	b.wantObjects("plan tr:s2: a.ran b.ran c.ran d.ran", "plan tr:s3: a.hit a.ran b.hit b.ran c.hit c.ran d.hit d.ran", "mirror tr:s2", "mirror tr:s3", "entry", "entry")
 	b.session("s2", "F2", "mode", "exec+hit") // moves over
-	b.step()
+	b.Step()
 	b.wantObjects("plan tr:s2,tr:s3: a.hit a.ran b.hit b.ran c.hit c.ran d.hit d.ran", "mirror tr:s2", "mirror tr:s3", "entry", "entry")
 }
 
@@ -118,31 +119,31 @@ func TestReasons(t *testing.T) {
 		then   func(b *bench) // makes it active
 	}{
 		{
-			name: "no feature", do: func(b *bench) { b.set(schema.AppTAMFeature, feature, "status", "INACTIVE") },
-			want: "pending: feature TABLERECORD is not active", then: func(b *bench) { b.set(schema.AppTAMFeature, feature, "status", "ACTIVE") },
+			name: "no feature", do: func(b *bench) { b.Set(schema.AppTAMFeature, feature, "status", "INACTIVE") },
+			want: "pending: feature TABLERECORD is not active", then: func(b *bench) { b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE") },
 		},
 		{
-			name: "no way", do: func(b *bench) { b.world.way = nil; b.world.routed.Publish(b.ctx, struct{}{}) }, want: "pending: no route to 10.9.0.1",
+			name: "no way", do: func(b *bench) { b.world.way = nil; b.world.routed.Publish(b.Ctx, struct{}{}) }, want: "pending: no route to 10.9.0.1",
 			then: func(b *bench) {
 				b.world.way = &Way{Port: "Ethernet0", Address: netip.MustParseAddr("10.0.0.1")}
-				b.world.routed.Publish(b.ctx, struct{}{})
+				b.world.routed.Publish(b.Ctx, struct{}{})
 			},
 		},
 		{
-			name: "no port", do: func(b *bench) { b.world.way.Port = "Ethernet8"; b.world.routed.Publish(b.ctx, struct{}{}) }, want: "pending: no port Ethernet8",
-			then: func(b *bench) { b.world.way.Port = "Ethernet4"; b.world.routed.Publish(b.ctx, struct{}{}) },
+			name: "no port", do: func(b *bench) { b.world.way.Port = "Ethernet8"; b.world.routed.Publish(b.Ctx, struct{}{}) }, want: "pending: no port Ethernet8",
+			then: func(b *bench) { b.world.way.Port = "Ethernet4"; b.world.routed.Publish(b.Ctx, struct{}{}) },
 		},
 		{
-			name: "no switch id", do: func(b *bench) { b.world.id = 0; b.world.renamed.Publish(b.ctx, struct{}{}) }, want: "pending: the switch has no switch-id",
-			then: func(b *bench) { b.world.id = 7; b.world.renamed.Publish(b.ctx, struct{}{}) },
+			name: "no switch id", do: func(b *bench) { b.world.id = 0; b.world.renamed.Publish(b.Ctx, struct{}{}) }, want: "pending: the switch has no switch-id",
+			then: func(b *bench) { b.world.id = 7; b.world.renamed.Publish(b.Ctx, struct{}{}) },
 		},
 		{
-			name: "no rule", do: func(b *bench) { b.del(schema.AppACLRule, "TAM:F1") }, want: "pending: no ACL rule TAM|F1",
+			name: "no rule", do: func(b *bench) { b.Del(schema.AppACLRule, "TAM:F1") }, want: "pending: no ACL rule TAM|F1",
 			then: func(b *bench) { b.rule("F1", "SRC_IP", "10.1.1.1") },
 		},
 		{
 			name: "another session of the flow group", do: func(b *bench) { b.session("r", "F1") }, want: "pending: flow group F1 has the session r already: a flow group has one session of table recording",
-			then: func(b *bench) { b.del(schema.AppTAMTableRecord, "r") },
+			then: func(b *bench) { b.Del(schema.AppTAMTableRecord, "r") },
 		},
 		{
 			name: "a row that is wrong", do: func(b *bench) { b.session("s1", "F1", "phv", "7") }, want: refused + `phv "7": want widths`,
@@ -150,7 +151,7 @@ func TestReasons(t *testing.T) {
 		},
 		{
 			name: "a table that there is not", do: func(b *bench) { b.session("s1", "F1", "must-record", "b,z") }, want: refused + `no plan: must-record`,
-			then: func(b *bench) { b.chip.graph = graphOf(2, "z"); b.pass(time.Second) },
+			then: func(b *bench) { b.chip.graph = graphOf(2, "z"); b.Pass(time.Second) },
 		},
 		{
 			name: "more bits than a packet has", do: func(b *bench) { b.session("s1", "F1", "phv", "32+32+8") }, want: refused + `phv "72 bits": want at most the 64 bits that a packet has here`,
@@ -160,16 +161,16 @@ func TestReasons(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
 			b.session("s1", "F1")
-			b.step()
+			b.Step()
 			b.want("s1", "active")
 			c.do(b)
-			b.step()
+			b.Step()
 			b.want("s1", c.want)
 			if got := b.objects(); c.name != "another session of the flow group" && len(got) > 0 {
 				t.Errorf("the ASIC still has %v", got)
 			}
 			c.then(b)
-			b.step()
+			b.Step()
 			b.want("s1", "active")
 		})
 	}
@@ -178,16 +179,16 @@ func TestReasons(t *testing.T) {
 // A switch without one of the extensions is asked for nothing.
 func TestUnsupported(t *testing.T) {
 	for _, name := range []string{record.ObjectPlan, record.ObjectGraph, record.ObjectCounters} {
-		b := newBench(t, func(b *bench) { b.chip.lacks = name })
+		b := newBench(t, func(b *bench) { b.chip.Room[name] = 0 })
 		b.session("s1", "F1")
-		b.step()
+		b.Step()
 		want := "the switch cannot record tables: its SAI has no extension " + name
 		b.want("s1", "failed: "+want)
-		b.wantStatus(schema.StateTAMFeature, feature, "UNSUPPORTED: "+want)
-		if row := b.row(swss.ApplDB, schema.AppSwitch, "switch"); row["tam-tablerecord-capable"] != "false" || row["tam-tablerecord-reason"] != want {
+		b.WantStatus(schema.StateTAMFeature, feature, "UNSUPPORTED: "+want)
+		if row := b.Row(swss.ApplDB, schema.AppSwitch, "switch"); row["tam-tablerecord-capable"] != "false" || row["tam-tablerecord-reason"] != want {
 			t.Errorf("%v", row)
 		}
-		if _, timer := b.rr.nextTimer(), b.rr.asked(); timer || b.chip.reads > 0 {
+		if _, timer := b.rr.nextTimer(), b.rr.asked(); timer || b.chip.Reads > 0 {
 			t.Error("the chip is looked at")
 		}
 	}
@@ -199,28 +200,28 @@ func TestRoom(t *testing.T) {
 	b.session("s1", "F1", "phv", "32")
 	b.session("s2", "F2", "phv", "16")
 	b.session("s3", "F3", "phv", "8+16")
-	b.step()
+	b.Step()
 	b.want("s3", "pending: 24 bits of record: of the 64 that a packet has 16 are free: the switch has no room for it")
-	b.wantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 1 of 3 sessions do not fit into the switch, the first is s3: 24 bits")
-	b.del(schema.AppTAMTableRecord, "s1")
-	b.step()
+	b.WantStatus(schema.StateTAMFeature, feature, "INSUFFICIENT_RESOURCES: 1 of 3 sessions do not fit into the switch, the first is s3: 24 bits")
+	b.Del(schema.AppTAMTableRecord, "s1")
+	b.Step()
 	b.want("s3", "active")
 	if p := b.planOf("s3"); p.Offset != 0 {
 		t.Errorf("bits %d and on", p.Offset)
 	}
-	b.wantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
 }
 
-// A way that changes is followed without the session being made anew.
+// A way that changes is followed without the session being recreated.
 func TestWayChanges(t *testing.T) {
 	for _, encapsulation := range []string{"udp", "erspan"} {
 		t.Run(encapsulation, func(t *testing.T) {
 			b := newBench(t)
 			b.session("s1", "F1", "encapsulation", encapsulation)
-			b.step()
+			b.Step()
 			b.calls()
 			b.world.way = &Way{Port: "Ethernet0", Source: mac(3), MAC: mac(4), Address: b.world.way.Address}
-			b.world.routed.Publish(b.ctx, struct{}{})
+			b.world.routed.Publish(b.Ctx, struct{}{})
 			b.want("s1", "active")
 			got := b.calls()
 			want := []string{"s|MIRROR_SESSION:mirror_session#0|MONITOR_PORT=port#1"}
@@ -244,25 +245,25 @@ func TestGraphChanges(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1")
 	b.session("s2", "F2", "must-record", "c")
-	b.step()
+	b.Step()
 	id := b.planOf("s1").ID
 	b.chip.graph = graphOf(2, "e", "f")
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.want("s1", "active")
 	b.wantObjects("plan tr:s1: a.ran b.ran c.ran d.ran e.ran f.ran", "plan tr:s2: a.ran b.ran c.ran d.ran e.ran f.ran", "mirror tr:s1", "mirror tr:s2", "entry", "entry")
-	if p := b.planOf("s1"); p.ID == id || p.Graph != 2 || b.row(swss.CountersDB, schema.CountersRecordPlan, "s1")["ID"] != fmt.Sprint(p.ID) {
-		t.Errorf("the plan is %+v, the book says %v", p, b.row(swss.CountersDB, schema.CountersRecordPlan, "s1")["ID"])
+	if p := b.planOf("s1"); p.ID == id || p.Graph != 2 || b.Row(swss.CountersDB, schema.CountersRecordPlan, "s1")["ID"] != fmt.Sprint(p.ID) {
+		t.Errorf("the plan is %+v, the book says %v", p, b.Row(swss.CountersDB, schema.CountersRecordPlan, "s1")["ID"])
 	}
 	b.session("s2", "F2", "must-record", "f")
-	b.step()
+	b.Step()
 	b.want("s2", "active")
 	b.chip.graph = graphOf(1)
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.want("s1", "active")
 	b.want("s2", "failed: no plan: must-record")
 	b.wantObjects("plan tr:s1: a.ran b.ran c.ran d.ran", "mirror tr:s1", "entry")
 	b.chip.graph = graphOf(2, "e", "f")
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.want("s2", "active")
 }
 
@@ -271,32 +272,32 @@ func TestCountedProbabilities(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1", "probabilities", "counted")
 	b.session("s2", "F2")
-	b.step()
+	b.Step()
 	b.wantObjects("plan tr:s1: a.ran b.ran c.ran d.ran", "plan tr:s2: a.ran b.ran c.ran d.ran", "mirror tr:s1", "mirror tr:s2", "entry", "entry")
 	b.chip.paths = []record.PathCount{
 		{Path: []record.Step{{Table: "a", Hit: true}, {Table: "b", Hit: true}, {Table: "d"}}, Packets: 9000},
 		{Path: []record.Step{{Table: "a", Hit: true}, {Table: "b"}}, Packets: 1000},
 	}
 	b.chip.counted = 9999
-	b.pass(time.Second)
-	plan := b.row(swss.CountersDB, schema.CountersRecordPlan, "s1")
-	uniform := b.row(swss.CountersDB, schema.CountersRecordPlan, "s2")
+	b.Pass(time.Second)
+	plan := b.Row(swss.CountersDB, schema.CountersRecordPlan, "s1")
+	uniform := b.Row(swss.CountersDB, schema.CountersRecordPlan, "s2")
 	if plan["ENTROPY"] != uniform["ENTROPY"] {
 		t.Errorf("entropy %s, want that of uniform probabilities, %s", plan["ENTROPY"], uniform["ENTROPY"])
 	}
 	b.chip.counted = 10000
-	b.pass(time.Second)
-	plan = b.row(swss.CountersDB, schema.CountersRecordPlan, "s1")
+	b.Pass(time.Second)
+	plan = b.Row(swss.CountersDB, schema.CountersRecordPlan, "s1")
 	if plan["ENTROPY"] == uniform["ENTROPY"] {
 		t.Error("the plan is still by uniform probabilities")
 	}
-	if got := b.row(swss.CountersDB, schema.CountersRecordPlan, "s2"); got["PLAN"] != uniform["PLAN"] {
+	if got := b.Row(swss.CountersDB, schema.CountersRecordPlan, "s2"); got["PLAN"] != uniform["PLAN"] {
 		t.Error("the other plan is another one")
 	}
 	b.chip.paths = nil
-	before := b.chip.reads
-	b.pass(3 * time.Second)
-	if n := b.chip.reads - before; n != 6 { // counted and counters
+	before := b.chip.Reads
+	b.Pass(3 * time.Second)
+	if n := b.chip.Reads - before; n != 6 { // counted and counters
 		t.Errorf("%d looks at the chip in three seconds, want 6", n)
 	}
 }
@@ -327,20 +328,20 @@ func TestPlanByCountedPaths(t *testing.T) {
 func TestCounters(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1")
-	b.step()
+	b.Step()
 	want := func(text string) {
 		t.Helper()
-		c, err := schema.ParseRecordCounters("s1", b.row(swss.CountersDB, schema.CountersRecord, "s1"))
+		c, err := schema.ParseRecordCounters("s1", b.Row(swss.CountersDB, schema.CountersRecord, "s1"))
 		if got := fmt.Sprint(c, err); got != text+" <nil>" {
 			t.Errorf("counters %s, want %s", got, text)
 		}
 	}
 	want("{0 0 0 0}")
 	b.chip.counters["tr:s1"] = [4]uint64{10, 2, 9, 1}
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	want("{10 2 9 1}")
 	b.chip.counters["tr:s1"] = [4]uint64{11, 2, 10, 1}
-	if err := b.rr.PollCounters(b.ctx); err != nil {
+	if err := b.rr.PollCounters(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
 	want("{11 2 10 1}")
@@ -352,14 +353,14 @@ func TestDeactivation(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1")
 	b.session("s2", "F2", "phv", "32")
-	b.step()
-	b.set(schema.AppTAMFeature, feature, "status", "INACTIVE")
-	b.step()
+	b.Step()
+	b.Set(schema.AppTAMFeature, feature, "status", "INACTIVE")
+	b.Step()
 	b.wantObjects()
 	b.want("s1", "pending: feature TABLERECORD is not active")
-	reads := b.chip.reads
-	b.pass(5 * time.Second)
-	if b.chip.reads != reads {
+	reads := b.chip.Reads
+	b.Pass(5 * time.Second)
+	if b.chip.Reads != reads {
 		t.Error("the chip is looked at")
 	}
 }
@@ -368,25 +369,25 @@ func TestDeactivation(t *testing.T) {
 func TestUnlearned(t *testing.T) {
 	b := newBench(t, func(b *bench) { b.chip.says = []byte(`{"attributes":[{"counted":{"value":[1,0,0]}}]}`) })
 	b.session("s1", "F1")
-	b.step()
+	b.Step()
 	b.want("s1", "pending: what the switch's pipeline is like is not known: the window has no graph; asked again in a second")
 	b.chip.says = nil
-	b.pass(time.Second)
+	b.Pass(time.Second)
 	b.want("s1", "active")
 	b.chip.says = []byte("[")
-	b.pass(2 * time.Second)
+	b.Pass(2 * time.Second)
 	b.want("s1", "active")
-	if len(b.logged) == 0 {
+	if len(b.Logged) == 0 {
 		t.Error("nothing is said in the log")
 	}
 }
 
-// An orchagent that begins anew makes the same again.
+// An orchagent that starts over makes the same again.
 func TestRestart(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1")
 	b.session("s2", "F2", "mode", "exec+hit")
-	b.step()
+	b.Step()
 	before := b.objects()
 	b.run()
 	b.want("s1", "active")
@@ -405,33 +406,36 @@ func TestEveryCallFails(t *testing.T) {
 			{"share", func(b *bench) { b.session("s2", "F2", "phv", "16"); b.session("s3", "F3") }},
 			{"way", func(b *bench) {
 				b.world.way = &Way{Port: "Ethernet0", Source: mac(3), MAC: mac(4), Address: b.world.way.Address}
-				b.world.routed.Publish(b.ctx, struct{}{})
+				b.world.routed.Publish(b.Ctx, struct{}{})
 			}},
-			{"graph", func(b *bench) { b.chip.graph = graphOf(2, "e"); b.pass(time.Second) }},
+			{"graph", func(b *bench) { b.chip.graph = graphOf(2, "e"); b.Pass(time.Second) }},
 			{"another row", func(b *bench) { b.session("s1", "F1", "phv", "16", "encapsulation", "erspan") }},
-			{"remove", func(b *bench) { b.del(schema.AppTAMTableRecord, "s1") }},
+			{"remove", func(b *bench) { b.Del(schema.AppTAMTableRecord, "s1") }},
 		} {
 			t.Run(c.name+" "+status.String(), func(t *testing.T) {
 				made := func(fail int) (*bench, int) {
 					b := newBench(t)
 					b.session("s1", "F1")
-					b.step()
-					b.rec.FailAt(fail, status)
+					b.Step()
+					b.Rec.FailAt(fail, status)
 					c.do(b)
-					b.step()
-					n := b.rec.Changes()
+					b.Step()
+					n := b.Rec.Changes()
 					return b, n
 				}
 				good, calls := made(0)
 				for n := 1; n <= calls; n++ {
 					b, _ := made(n)
 					b.wantWhole()
-					b.pass(2 * time.Second)
-					b.rr.lookAgain(b.ctx)
-					b.step()
+					b.Pass(2 * time.Second)
+					b.rr.lookAgain(b.Ctx)
+					b.Step()
 					b.wantWhole()
+					if got := b.rr.Snapshot(); len(got.Stuck)+len(got.Open)+len(got.Again) > 0 {
+						t.Errorf("call %d of %d fails, and is still tried again: %+v", n, calls, got)
+					}
 					if got, want := b.objects(), good.objects(); !slices.Equal(got, want) {
-						t.Errorf("call %d of %d fails: the ASIC has\n%s\nwant\n%s\n%s", n, calls, strings.Join(got, "\n"), strings.Join(want, "\n"), strings.Join(b.logged, "\n"))
+						t.Errorf("call %d of %d fails: the ASIC has\n%s\nwant\n%s\n%s", n, calls, strings.Join(got, "\n"), strings.Join(want, "\n"), strings.Join(b.Logged, "\n"))
 					}
 				}
 			})
@@ -442,16 +446,17 @@ func TestEveryCallFails(t *testing.T) {
 // wantWhole wants that the sessions that are said to be active, and no others but those
 // that could not be removed, are in the ASIC whole.
 func (b *bench) wantWhole() {
-	b.t.Helper()
-	rows, err := swss.NewTable(b.redis.DB(swss.StateDB), schema.StateTAMTableRecord).Dump(b.ctx)
+	b.T.Helper()
+	tamorchtest.Whole(b.Bench, b.rr.Feature)
+	rows, err := swss.NewTable(b.Redis.DB(swss.StateDB), schema.StateTAMTableRecord).Dump(b.Ctx)
 	if err != nil {
-		b.t.Fatal(err)
+		b.T.Fatal(err)
 	}
 	objects := b.objects()
 	for name, row := range rows {
-		if s := b.rr.Sessions[name]; s != nil && s.On != nil && s.On.leaving {
+		if s := b.rr.Sessions[name]; s != nil && s.InASIC != nil && s.InASIC.leaving {
 			if row["status"] == schema.StatusActive {
-				b.t.Errorf("session %s is leaving, and active", name)
+				b.T.Errorf("session %s is leaving, and active", name)
 			}
 			continue
 		}
@@ -461,7 +466,7 @@ func (b *bench) wantWhole() {
 			return strings.HasPrefix(o, "plan ") && slices.Contains(strings.Split(labels, ","), labelOf(name))
 		})
 		if active := row["status"] == schema.StatusActive; active != mirror || active != inPlan {
-			b.t.Errorf("session %s is %s (%s); mirror session %v, in a plan %v", name, row["status"], row["reason"], mirror, inPlan)
+			b.T.Errorf("session %s is %s (%s); mirror session %v, in a plan %v", name, row["status"], row["reason"], mirror, inPlan)
 		}
 	}
 }
@@ -470,12 +475,12 @@ func (b *bench) wantWhole() {
 func TestPortGoes(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1")
-	b.step()
-	b.del(schema.AppPort, "Ethernet4")
-	b.step()
+	b.Step()
+	b.Del(schema.AppPort, "Ethernet4")
+	b.Step()
 	b.want("s1", "pending: no port Ethernet4")
 	b.wantObjects()
-	if k := sai.Obj(sai.ObjectTypePort, 2); slices.ContainsFunc(b.logged, func(l string) bool { return strings.Contains(l, "OBJECT_IN_USE") }) {
-		t.Errorf("%v: %v", k, b.logged)
+	if k := sai.Obj(sai.ObjectTypePort, 2); slices.ContainsFunc(b.Logged, func(l string) bool { return strings.Contains(l, "OBJECT_IN_USE") }) {
+		t.Errorf("%v: %v", k, b.Logged)
 	}
 }

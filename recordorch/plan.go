@@ -9,14 +9,14 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// A planner finds a plan for a graph, by the paths that packets have taken, or without
-// any by uniform probabilities. It does so by what it is given and nothing else.
+// A planner finds a plan for a graph, by the paths that packets have taken, or without any by
+// uniform probabilities. The result depends on its arguments alone.
 type planner func(
 	ctx context.Context, g *record.Graph, paths []record.PathCount, s schema.RecordSettings,
 ) (*record.Plan, error)
 
-// budget is how many sets a search may weigh here, where other rows wait for it: about a
-// second of branch and bound, and far more than greedy search takes on a chip's graph.
+// budget is how many sets a search may evaluate here, where other rows wait for it: about a second
+// of branch and bound, and far more than greedy search takes on a chip's graph.
 const budget = 50_000
 
 // makePlan is the planner of recordplan.
@@ -45,8 +45,8 @@ func makePlan(
 	return plan, nil
 }
 
-// unseen is the share of uniform probabilities beside counted ones. What no packet has
-// done yet is what one records for: without, a plan would leave such tables out even
+// unseen is the share of uniform probabilities that is mixed into counted ones. Recording is there
+// to catch what no packet has done yet: without the share, a plan would leave such tables out even
 // where it has bits for them.
 const unseen = 0.01
 

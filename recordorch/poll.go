@@ -13,7 +13,7 @@ import (
 	"tamtam/tamorch"
 )
 
-// pollPeriod is how often the chip is looked at.
+// pollPeriod is how often the chip is polled.
 const pollPeriod = tamorch.TryAgain
 
 // enough is how many packets must be counted before plans are made by their paths.
@@ -30,7 +30,7 @@ func (o *Orch) nextTimer() time.Time {
 	return o.pollAt
 }
 
-// timers looks at the chip when that is due.
+// timers polls the chip when that is due.
 func (o *Orch) timers(ctx context.Context, now time.Time) error {
 	if now.Before(o.pollAt) {
 		return nil
@@ -38,8 +38,8 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 	return o.PollCounters(ctx)
 }
 
-// PollCounters looks at the chip now: whether its graph has changed, how many packets it
-// has counted, and what the sessions have recorded.
+// PollCounters polls the chip now: whether its graph has changed, how many packets it has counted,
+// and what the sessions have recorded.
 func (o *Orch) PollCounters(ctx context.Context) error {
 	o.pollAt = o.Daemon.Now().Add(pollPeriod)
 	if !o.asked() {
@@ -69,8 +69,8 @@ func (o *Orch) look(ctx context.Context) error {
 	return errors.Join(err, o.readCounters(ctx))
 }
 
-// learn asks for the graph. With a new one plans are made anew. What is known already
-// holds until the chip says something else.
+// learn asks for the graph, and makes plans again if it is new. What is known already stays valid
+// until the chip says otherwise.
 func (o *Orch) learn(ctx context.Context) {
 	p, err := o.describe(ctx, true, false)
 	if err != nil {
@@ -86,7 +86,7 @@ func (o *Orch) learn(ctx context.Context) {
 		if o.planAnew(ctx, c, nil); c.plan == nil {
 			continue // its sessions say why
 		}
-		if err := o.write(ctx, c, c.labels); err != nil { // they are made anew
+		if err := o.write(ctx, c, c.labels); err != nil { // they are recreated
 			o.Log.Error("table recording", "err", err)
 		}
 	}
@@ -109,7 +109,7 @@ func (o *Orch) planCounted(ctx context.Context) error {
 		return err
 	}
 	if p.version != o.graph.Version || len(p.paths) == 0 {
-		return nil // the next look will see
+		return nil // the next poll will find out
 	}
 	for _, c := range due {
 		o.planByCounts(ctx, c, p.paths)
@@ -117,8 +117,8 @@ func (o *Orch) planCounted(ctx context.Context) error {
 	return nil
 }
 
-// planByCounts makes a plan by the paths that are counted. If there is none, or the chip
-// does not take it, the former one stays.
+// planByCounts makes a plan by the paths that are counted. If there is none, or the chip does not
+// accept it, the previous one stays.
 func (o *Orch) planByCounts(ctx context.Context, c *scheme, paths []record.PathCount) {
 	was := c.plan
 	o.planAnew(ctx, c, paths)
@@ -139,7 +139,7 @@ func (o *Orch) readCounters(ctx context.Context) error {
 	for some := range slices.Chunk(o.bound(), record.MaxLabels) {
 		labels := make([]string, len(some))
 		for i, s := range some {
-			labels[i] = s.On.label.Label
+			labels[i] = s.InASIC.label.Label
 		}
 		words, err := o.readLabels(ctx, labels)
 		if err != nil {
@@ -154,10 +154,10 @@ func (o *Orch) readCounters(ctx context.Context) error {
 	return nil
 }
 
-// bound are the sessions that record, sorted.
+// bound returns the sessions that record, sorted.
 func (o *Orch) bound() (list []*session) {
 	for _, s := range o.Sessions {
-		if s.On != nil && !s.On.leaving {
+		if s.InASIC != nil && !s.InASIC.leaving {
 			list = append(list, s)
 		}
 	}

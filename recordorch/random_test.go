@@ -1,6 +1,7 @@
 package recordorch
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
+	"tamtam/tamorch/tamorchtest"
 )
 
 // Whatever comes in whatever order, with calls of SAI that fail now and then: the ASIC
@@ -21,33 +23,49 @@ func TestRandomSequences(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 6))
 		for range 60 {
 			b.random(rnd)
-			b.step()
+			b.Step()
 			b.wantWhole()
 		}
-		b.rec.FailAt(0, 0)
-		b.set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+		b.Rec.FailAt(0, 0)
+		b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE")
 		b.world.way = &Way{Port: "Ethernet4", Address: b.world.address()}
 		for i := range 3 {
 			b.rule(fmt.Sprint("F", i+1), "SRC_IP", "10.9.9.9")
 		}
-		b.step()
-		b.pass(2 * time.Second)
-		b.rr.lookAgain(b.ctx)
-		b.step()
+		b.Step()
+		b.Pass(2 * time.Second)
+		b.rr.lookAgain(b.Ctx)
+		b.Step()
 		b.wantWhole()
 		for name, s := range b.rr.Sessions {
-			if s.Err != nil && s.ParseErr == nil && !orch.Retryable(s.Err) && b.rr.FlowGroup(s) == nil {
-				t.Errorf("session %s: %v", name, s.Err)
-			}
-			b.del(schema.AppTAMTableRecord, name)
+			b.wantItsFlowGroup(s)
+			b.Del(schema.AppTAMTableRecord, name)
 		}
-		b.step()
-		b.pass(2 * time.Second)
+		b.Step()
+		b.Pass(2 * time.Second)
 		b.wantObjects()
+		tamorchtest.Empty(b.Bench, b.rr.Feature)
 		if len(b.rr.schemes) > 0 || len(b.rr.bound()) != 0 {
 			t.Errorf("%d plans and %d sessions stay in the books", len(b.rr.schemes), len(b.rr.bound()))
 		}
 	})
+}
+
+// wantItsFlowGroup wants that a session has nothing against it but that the switch has no room, if it
+// is the first of those that name its flow group, and else that it waits for the first.
+func (b *bench) wantItsFlowGroup(s *session) {
+	b.T.Helper()
+	first := b.rr.Snapshot().Rules[s.Row.Rule][0]
+	var wait *orch.WaitError
+	switch {
+	case s.ParseErr != nil:
+	case s.Name == first:
+		if s.Err != nil && !orch.Retryable(s.Err) {
+			b.T.Errorf("session %s: %v", s.Name, s.Err)
+		}
+	case !errors.As(s.Err, &wait) || wait.On != (orch.Dep{Kind: "session", Name: first}) || s.InASIC != nil:
+		b.T.Errorf("session %s, in the ASIC: %v, of the flow group of %s: %v", s.Name, s.InASIC != nil, first, s.Err)
+	}
 }
 
 // random does something.
@@ -56,22 +74,22 @@ func (b *bench) random(rnd *rand.Rand) {
 	name := fmt.Sprint("s", rnd.IntN(5))
 	switch rnd.IntN(14) {
 	case 0:
-		b.del(schema.AppTAMTableRecord, name)
+		b.Del(schema.AppTAMTableRecord, name)
 	case 1:
-		b.set(schema.AppTAMFeature, feature, "status", pick("ACTIVE", "ACTIVE", "INACTIVE"))
+		b.Set(schema.AppTAMFeature, feature, "status", pick("ACTIVE", "ACTIVE", "INACTIVE"))
 	case 2, 3:
-		b.rec.FailAt(1+rnd.IntN(6), []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources}[rnd.IntN(2)])
+		b.Rec.FailAt(1+rnd.IntN(6), []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources}[rnd.IntN(2)])
 	case 4:
 		b.world.way = []*Way{nil, {Port: "Ethernet0", Address: b.world.address()}, {Port: "Ethernet4", MAC: mac(9), Address: b.world.address()}}[rnd.IntN(3)]
-		b.world.routed.Publish(b.ctx, struct{}{})
+		b.world.routed.Publish(b.Ctx, struct{}{})
 	case 5:
 		b.chip.graph = graphOf(uint64(1+rnd.IntN(3)), "e")
 	case 6:
 		b.chip.counted += uint64(rnd.IntN(10000))
-		b.pass(time.Duration(rnd.IntN(1500)) * time.Millisecond)
+		b.Pass(time.Duration(rnd.IntN(1500)) * time.Millisecond)
 	case 7:
 		if rule := fmt.Sprint("F", 1+rnd.IntN(3)); rnd.IntN(2) == 0 {
-			b.del(schema.AppACLRule, "TAM:"+rule)
+			b.Del(schema.AppACLRule, "TAM:"+rule)
 		} else {
 			b.rule(rule, "SRC_IP", "10.9.9.9")
 		}

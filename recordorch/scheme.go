@@ -14,7 +14,7 @@ import (
 	"tamtam/tamorch"
 )
 
-// recordBits is the record word of a packet: the plans of a chip share it.
+// recordBits is the size of a packet's record word, which the plans of a chip share.
 const recordBits = 64
 
 // A schemeKey is what sessions that share a plan agree on.
@@ -43,10 +43,10 @@ type scheme struct {
 	object tamorch.Object
 	offset int // of its bits in the record word
 	labels map[string]record.ChipSession
-	of     uint32 // id of the plan that the chip has
+	planID uint32 // of the plan that the chip has
 }
 
-// scheme returns that of settings, planned for the graph as it is.
+// scheme returns the scheme of some settings, planned for the current graph.
 func (o *Orch) scheme(ctx context.Context, s schema.RecordSettings) (*scheme, error) {
 	k := keyOf(s)
 	c := o.schemes[k]
@@ -61,8 +61,7 @@ func (o *Orch) scheme(ctx context.Context, s schema.RecordSettings) (*scheme, er
 	return c, c.err
 }
 
-// planAnew makes the plan of a scheme for the graph as it is, by the paths that are
-// counted or by none.
+// planAnew makes the plan of a scheme for the current graph, by counted paths or by none.
 func (o *Orch) planAnew(ctx context.Context, c *scheme, paths []record.PathCount) {
 	c.version, c.counted = o.graph.Version, paths != nil
 	var err error
@@ -73,16 +72,16 @@ func (o *Orch) planAnew(ctx context.Context, c *scheme, paths []record.PathCount
 	c.err = nil
 }
 
-// current says whether the chip records by the plan as it is now.
-func (c *scheme) current() bool { return c.plan != nil && c.of == c.plan.ID }
+// current reports whether the chip records by the current plan.
+func (c *scheme) current() bool { return c.plan != nil && c.planID == c.plan.ID }
 
-// awaits says whether the plan is to be made once more, by counted probabilities.
+// awaits reports whether the plan is still to be made by counted probabilities.
 func (c *scheme) awaits() bool {
 	return c.settings.Probabilities == schema.ProbabilitiesCounted && c.current() && !c.counted
 }
 
-// write makes the object of a scheme, or sets it, to have these sessions. If that fails,
-// all is as before.
+// write creates or sets the object of a scheme, with these sessions. If that fails, nothing has
+// changed.
 func (o *Orch) write(ctx context.Context, c *scheme, labels map[string]record.ChipSession) error {
 	offset := c.offset
 	if !c.object.There() {
@@ -103,18 +102,18 @@ func (o *Orch) write(ctx context.Context, c *scheme, labels map[string]record.Ch
 	if err := c.object.Put(ctx, o.SAI, chip); err != nil {
 		return err
 	}
-	c.offset, c.of, c.labels = offset, c.plan.ID, labels
+	c.offset, c.planID, c.labels = offset, c.plan.ID, labels
 	return nil
 }
 
-// join has a session record by the plan, or changes how it does.
+// join makes a session record by the plan, or changes how it does.
 func (o *Orch) join(ctx context.Context, c *scheme, s record.ChipSession) error {
 	labels := maps.Clone(c.labels)
 	labels[s.Label] = s
 	return o.write(ctx, c, labels)
 }
 
-// part ends that. The object goes with the last session.
+// part undoes join. The object is removed with the last session.
 func (o *Orch) part(ctx context.Context, c *scheme, label string) error {
 	labels := maps.Clone(c.labels)
 	delete(labels, label)
@@ -125,9 +124,9 @@ func (o *Orch) part(ctx context.Context, c *scheme, label string) error {
 		if err := c.object.Remove(ctx, o.SAI); err != nil {
 			return err
 		}
-		c.of = 0
+		c.planID = 0
 	}
-	c.labels = labels // of a plan that could not be changed: all its sessions go
+	c.labels = labels // the plan could not be changed: all its sessions are taken down
 	return nil
 }
 
@@ -166,7 +165,7 @@ func (o *Orch) room(bits int) (offset int, err error) {
 		bits, recordBits, left, apart, sai.StatusInsufficientResources)
 }
 
-// dropSchemes forgets the schemes that no session asks for.
+// dropSchemes forgets the schemes that no session needs.
 func (o *Orch) dropSchemes() {
 	wanted := map[schemeKey]bool{}
 	for _, s := range o.Sessions {
@@ -177,7 +176,7 @@ func (o *Orch) dropSchemes() {
 	maps.DeleteFunc(o.schemes, func(k schemeKey, c *scheme) bool { return !c.object.There() && !wanted[k] })
 }
 
-// sortedSchemes are those in the chip, in an order that does not depend on the past.
+// sortedSchemes returns the schemes in the chip, in an order that does not depend on history.
 func (o *Orch) sortedSchemes() (list []*scheme) {
 	for _, k := range slices.SortedFunc(maps.Keys(o.schemes), schemeKey.compare) {
 		if c := o.schemes[k]; c.object.There() {

@@ -9,13 +9,13 @@ import (
 	"tamtam/tamorch"
 )
 
-// maxPaths are the paths that a chip counts.
+// maxPaths is how many paths a chip counts.
 const maxPaths = 1024
 
-// A pipeline is what the chip says of itself.
+// A pipeline is what the chip says about its pipeline.
 type pipeline struct {
 	version uint64 // of its graph
-	counted uint64 // packets, since the first plan came or the graph changed
+	counted uint64 // packets since the first plan or the last change of the graph
 	graph   *record.Graph
 	paths   []record.PathCount
 }
@@ -67,7 +67,7 @@ func parsePipeline(values tamorch.Values, graph, paths bool) (p pipeline, err er
 	return p, nil
 }
 
-// counters reads the counters of labels, at most [record.MaxLabels].
+// readLabels reads the counters of labels, at most [record.MaxLabels].
 func (o *Orch) readLabels(ctx context.Context, labels []string) ([][record.CounterWords]uint64, error) {
 	defer o.Windows.Close(ctx)
 	values, err := o.Windows.Ask(ctx, record.ObjectCounters, record.AttrLabels, labels, 512+128*len(labels))

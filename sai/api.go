@@ -17,11 +17,10 @@ type API interface {
 	Remove(ctx context.Context, k Key) error
 	Set(ctx context.Context, k Key, a Attr) error
 
-	// Get returns the wanted attributes in the order asked for. The values of
-	// want are placeholders: a list placeholder must have as many items as the
-	// caller is ready to take (see [Want]); a longer answer is
-	// StatusBufferOverflow, and the returned Attr then holds a list of the
-	// needed length.
+	// Get returns the wanted attributes in the order asked for. The values of want are
+	// placeholders: a list placeholder must have as many items as the caller has room for (see
+	// [Want]); a longer answer is StatusBufferOverflow, and the returned Attr then holds a list of
+	// the needed length.
 	Get(ctx context.Context, k Key, want []Attr) ([]Attr, error)
 
 	// The bulk calls apply each item on its own; errs has one entry per item,
@@ -42,15 +41,15 @@ type API interface {
 	AttrCapability(ctx context.Context, id AttrID) (Capability, error)
 	EnumCapability(ctx context.Context, id AttrID) ([]Enum, error)
 	StatsCapability(ctx context.Context, t ObjectType) ([]StatID, error)
-	// Availability is sai_object_type_get_availability: how many more objects
-	// of this type, with these resource-type attributes, fit.
+	// Availability is sai_object_type_get_availability: how many more objects of this type, with
+	// these resource-type attributes, there is room for.
 	Availability(ctx context.Context, t ObjectType, attrs []Attr) (uint64, error)
 }
 
 // A Capability says which operations a backend implements for an attribute.
 type Capability struct{ Create, Set, Get bool }
 
-// A Notification is what the ASIC tells without being asked.
+// A Notification is an event that the ASIC reports unasked.
 type Notification interface{ isNotification() }
 
 type (

@@ -1,6 +1,6 @@
 package sai
 
-// A codec is what differs between the kinds: the zero value, and the way from and to ASIC_DB text.
+// A codec is what differs between the kinds: the zero value, and the conversion from and to ASIC_DB text.
 type codec struct {
 	zero  func(n int) Value // lists have n items
 	parse func(m *AttrMeta, text string) (Value, error)
@@ -8,11 +8,11 @@ type codec struct {
 	append func(m *AttrMeta, b []byte, v Value) ([]byte, error)
 }
 
-// kinds is how many there are, with that of what metadata.txt has no known word for.
+// kinds is the number of kinds, including the one for unknown words in metadata.txt.
 const kinds = KindQoSMapList + 1
 
-// codecs returns those of all kinds. Each attribute keeps its own: a variable could not hold them, as
-// the metadata is read with them and they read values with the metadata.
+// codecs returns those of all kinds. Each attribute keeps its own: a package variable would be an
+// initialization cycle, since codecs and metadata need each other.
 func codecs() *[kinds]codec {
 	return &[kinds]codec{
 		KindBool:          {always(Bool(false)), (*AttrMeta).parseBool, of(appendBool)},
@@ -61,7 +61,7 @@ func listOf[L interface {
 
 func noACLCapability(n int) Value { return ACLCapability{Actions: make([]Enum, n)} }
 
-// of makes a writer of any value from one of the kind's Go type.
+// of turns a writer for the kind's Go type into one for any value.
 func of[T Value](
 	write func(m *AttrMeta, b []byte, v T) ([]byte, error),
 ) func(*AttrMeta, []byte, Value) ([]byte, error) {

@@ -116,7 +116,7 @@ func (e *EnumMeta) ValueName(v Enum) (string, bool) { s, ok := e.names[v]; retur
 // Value returns the value with the given name (aliases too).
 func (e *EnumMeta) Value(name string) (Enum, bool) { v, ok := e.values[name]; return v, ok }
 
-// A Condition holds when all (And) or any of its terms hold.
+// A Condition is true if all (And) or any of its terms are.
 type Condition struct {
 	And   bool
 	Terms []Term
@@ -182,7 +182,7 @@ type (
 	}
 )
 
-// tables is the metadata in the form that lookups want.
+// tables is the metadata in a form for lookups.
 type tables struct {
 	attrs       map[AttrID]*AttrMeta
 	attrNames   map[string]*AttrMeta

@@ -1,6 +1,9 @@
 package sai
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Created records that an object was created.
 func (v *Validator) Created(k Key, attrs []Attr) {
@@ -21,8 +24,7 @@ func (v *Validator) Created(k Key, attrs []Attr) {
 	}
 }
 
-// Found records an object that exists without having been created by a call,
-// such as the switch's own ports.
+// Found records an object that no call created, such as the switch's own ports.
 func (v *Validator) Found(k Key) {
 	k = normal(k)
 	if _, ok := v.objects[k]; !ok {
@@ -54,8 +56,8 @@ func (v *Validator) Removed(k Key) {
 		*v = *NewValidator()
 		return
 	}
-	for id := range r.refs {
-		v.setRefs(r, Attr{ID: id})
+	for _, x := range r.refs {
+		v.ref(x.to, -1)
 	}
 	switch {
 	case r.holds:
@@ -71,19 +73,17 @@ func (v *Validator) Removed(k Key) {
 
 // setRefs replaces the references that an attribute of the object makes.
 func (v *Validator) setRefs(r *record, a Attr) {
-	for _, o := range r.refs[a.ID] {
-		v.ref(o, -1)
-	}
-	delete(r.refs, a.ID)
+	r.refs = slices.DeleteFunc(r.refs, func(x reference) bool {
+		if x.attr == a.ID {
+			v.ref(x.to, -1)
+		}
+		return x.attr == a.ID
+	})
 	References(a.Value, func(o OID) {
-		if o == NullOID {
-			return
+		if o != NullOID {
+			r.refs = append(r.refs, reference{a.ID, o})
+			v.ref(o, 1)
 		}
-		if r.refs == nil {
-			r.refs = map[AttrID][]OID{}
-		}
-		r.refs[a.ID] = append(r.refs[a.ID], o)
-		v.ref(o, 1)
 	})
 }
 
@@ -110,10 +110,7 @@ func (v *Validator) keyOf(tm *TypeMeta, attrs []Attr) (string, bool) {
 		return "", false
 	}
 	var s []string
-	for _, m := range tm.Attrs {
-		if !m.Has(KeyAttr) {
-			continue
-		}
+	for _, m := range v.rulesOf(tm).keys {
 		if value, ok := Find(attrs, m.ID); ok {
 			if text, err := m.append(nil, value); err == nil {
 				s = append(s, m.Name+"="+string(text))

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// A Validator makes the checks of SAI's metadata library: it knows which
-// objects exist, of what type, and which refer to which. It is told of each
-// success by Created, Changed, Removed and Found. It is not safe for concurrent
-// use.
+// A Validator makes the checks of SAI's metadata library: it knows which objects exist, of what
+// type, and which refer to which. Callers report each success by Created, Changed, Removed and
+// Found. It is not safe for concurrent use.
 type Validator struct {
 	objects map[Key]*record
 	types   map[OID]ObjectType
@@ -16,22 +15,54 @@ type Validator struct {
 	unique  map[string]struct{} // values of key attributes in use
 	sw      OID                 // the switch, NullOID before it is created
 	scratch []byte
+	rules   map[ObjectType]*createRules
+}
+
+// createRules are the few attributes of a type that a create without them is looked at for.
+type createRules struct {
+	presence []*AttrMeta // mandatory, or with a condition
+	keys     []*AttrMeta
+}
+
+// rulesOf returns the rules of a type. They are made once: a type may have hundreds of attributes.
+func (v *Validator) rulesOf(tm *TypeMeta) *createRules {
+	r := v.rules[tm.Type]
+	if r != nil {
+		return r
+	}
+	r = &createRules{}
+	for _, m := range tm.Attrs {
+		if m.Condition != nil || m.Has(MandatoryOnCreate) {
+			r.presence = append(r.presence, m)
+		}
+		if m.Has(KeyAttr) {
+			r.keys = append(r.keys, m)
+		}
+	}
+	v.rules[tm.Type] = r
+	return r
 }
 
 // A record is what is known of one object.
 type record struct {
 	key  string // key attributes, "" if it has none
-	refs map[AttrID][]OID
-	// holds says that the key of an entry makes references: that of an entry which
-	// was found does not.
+	refs []reference
+	// holds says that the key of an entry makes references; that of an entry that was found does
+	// not.
 	holds bool
+}
+
+// A reference is that of an attribute to an object.
+type reference struct {
+	attr AttrID
+	to   OID
 }
 
 // NewValidator returns a validator that knows no object.
 func NewValidator() *Validator {
 	return &Validator{
 		objects: map[Key]*record{}, types: map[OID]ObjectType{},
-		refs: map[OID]int{}, unique: map[string]struct{}{},
+		refs: map[OID]int{}, unique: map[string]struct{}{}, rules: map[ObjectType]*createRules{},
 	}
 }
 
@@ -127,7 +158,7 @@ func (v *Validator) checkAttrs(tm *TypeMeta, attrs []Attr) error {
 			return err
 		}
 	}
-	for _, m := range tm.Attrs {
+	for _, m := range v.rulesOf(tm).presence {
 		if err := m.checkPresence(attrs); err != nil {
 			return err
 		}
@@ -150,11 +181,8 @@ func (v *Validator) checkGiven(tm *TypeMeta, before []Attr, a Attr) error {
 	return v.checkValue("create", m, a.Value)
 }
 
-// checkPresence checks that a create has the attribute if it must, and has it not if it may not.
+// checkPresence checks that a create has the attribute if it must, and lacks it if it may not have it.
 func (m *AttrMeta) checkPresence(attrs []Attr) error {
-	if m.Condition == nil && !m.Has(MandatoryOnCreate) {
-		return nil
-	}
 	_, given := Find(attrs, m.ID)
 	holds := m.Condition == nil || m.Condition.Holds(attrs)
 	switch t := m.ID.ObjectType(); {
@@ -212,8 +240,8 @@ func (c *Condition) String() string {
 	return strings.Join(s, " or ")
 }
 
-// maxText is the longest text that the metadata library takes. It holds every
-// text to the length of a host interface's name.
+// maxText is the longest text that the metadata library accepts: it limits every text to the length
+// of a host interface's name.
 const maxText = 15
 
 // checkValue checks the type, range and object ids of a value.

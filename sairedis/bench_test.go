@@ -105,7 +105,7 @@ func BenchmarkPoll10000(b *testing.B) {
 			b.Fatal(err)
 		}
 		for b.Loop() {
-			if err := s.PollAllCounters(ctx); err != nil {
+			if err := s.Counters.PollAll(ctx); err != nil {
 				b.Fatal(err)
 			}
 		}

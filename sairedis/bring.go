@@ -4,19 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"tamtam/sai"
 )
 
-// A transition brings the backend from one view to another, whose objects have
-// been matched. Attributes are set first where they hold what must go; then
-// what is surplus is removed, what is missing created, and the rest set.
+// A transition brings the backend from one view to another, whose objects have been matched. First
+// attributes are set that refer to what must go; then what is surplus is removed, what is missing
+// created, and the rest set.
 type transition struct {
-	s         *Server
+	backend   sai.API
+	log       *slog.Logger
 	cur, next *graph
-	ids       *idMap           // of the new view, filled as it comes about
-	removed   map[sai.OID]bool // objects that nobody created and that are to go
+	from      *idMap           // of the current view
+	ids       *idMap           // of the new view, filled as it is created
+	removed   map[sai.OID]bool // objects that nobody created and that must go
 	surplus   []*node          // of cur
 	missing   []*node          // of next
 	done      map[*node]map[sai.AttrID]bool
@@ -25,8 +28,18 @@ type transition struct {
 	errs      []error
 }
 
-// bring does the transition. On return t.ids translates the new view; nodes of
-// missing that are not in it could not be created.
+// transition prepares the transition between two matched views, leaving out objects that came with the
+// switch and must go.
+func (vs *views) transition(cur, next *graph, removed map[sai.OID]bool) *transition {
+	ids := vs.objects.ids
+	return &transition{
+		backend: vs.backend, log: vs.log, cur: cur, next: next,
+		from: ids, ids: ids.ownCopy(removed), removed: removed,
+	}
+}
+
+// bring executes the transition. On return t.ids translates the new view; nodes of missing that are
+// not in it could not be created.
 func (t *transition) bring(ctx context.Context) {
 	t.done = map[*node]map[sai.AttrID]bool{}
 	t.failed = map[*node]map[sai.AttrID]bool{}
@@ -35,7 +48,7 @@ func (t *transition) bring(ctx context.Context) {
 		switch {
 		case n.match != nil:
 			if n.key.Entry == nil {
-				rid, _ := t.s.ids.rid(n.match.key.OID)
+				rid, _ := t.from.rid(n.match.key.OID)
 				t.ids.add(n.key.OID, rid)
 			}
 		case !n.own:
@@ -58,7 +71,7 @@ func (t *transition) bring(ctx context.Context) {
 	t.setPostponed(ctx)
 }
 
-// isSurplus reports whether an object of the current view is to go.
+// isSurplus reports whether an object of the current view must go.
 func (t *transition) isSurplus(c *node) bool {
 	if c.own {
 		return t.removed[c.key.OID]
@@ -84,8 +97,8 @@ func (t *transition) realKey(n *node) (sai.Key, bool) {
 	return k, err == nil
 }
 
-// setAll brings the attributes of matched objects to the new values. With
-// detach, only those are set that name an object that is to go.
+// setAll brings the attributes of matched objects to the new values. With detach, only those that
+// name an object that must go.
 func (t *transition) setAll(ctx context.Context, detach bool) {
 	for _, n := range t.next.sorted() {
 		if n.match == nil {
@@ -107,7 +120,7 @@ func (t *transition) setAll(ctx context.Context, detach bool) {
 	}
 }
 
-// changed returns the attributes of which one view or the other has a value.
+// changed returns the attributes that have a value in either view.
 func changed(n *node) []sai.AttrID {
 	ids := map[sai.AttrID]bool{}
 	for id := range n.attrs {
@@ -133,7 +146,7 @@ func (t *transition) wanted(n *node, id sai.AttrID, detach bool) (sai.Value, boo
 	v, given := n.attrs[id]
 	if !given {
 		if v = sai.Meta(id).Default; v == nil {
-			return nil, false // nothing to go back to
+			return nil, false // no default to go back to
 		}
 	}
 	real, ok := t.real(v)
@@ -149,7 +162,7 @@ func (t *transition) wanted(n *node, id sai.AttrID, detach bool) (sai.Value, boo
 		}
 		return real, !equalValues(id, old, v)
 	}
-	oldReal := sai.MapOIDs(old, func(o sai.OID) sai.OID { rid, _ := t.s.ids.rid(o); return rid })
+	oldReal := sai.MapOIDs(old, func(o sai.OID) sai.OID { rid, _ := t.from.rid(o); return rid })
 	return real, !equalValues(id, oldReal, real)
 }
 
@@ -187,7 +200,7 @@ func (t *transition) namesSurplus(v sai.Value) bool {
 
 // set sets one attribute; final says that this is its new value.
 func (t *transition) set(ctx context.Context, n *node, k sai.Key, a sai.Attr, final bool) {
-	err := t.s.backend.Set(ctx, k, a)
+	err := t.backend.Set(ctx, k, a)
 	if err != nil {
 		t.fail(fmt.Errorf("set %s of %s: %w", a.ID, n.key, err))
 		mark(t.failed, n, a.ID)
@@ -208,17 +221,16 @@ func mark(m map[*node]map[sai.AttrID]bool, n *node, id sai.AttrID) {
 
 func (t *transition) fail(err error) {
 	t.errs = append(t.errs, err)
-	t.s.log.Error("syncd: " + err.Error())
+	t.log.Error("syncd: " + err.Error())
 }
 
-// removeAll removes what is surplus, users first. What is still in use stays
-// for the last time.
+// removeAll removes what is surplus, users first. What is still in use is left for the last call.
 func (t *transition) removeAll(ctx context.Context, last bool) {
 	var left []*node
 	for _, c := range t.surplus {
-		k, err := t.s.ids.toRealKey(c.key)
+		k, err := t.from.toRealKey(c.key)
 		if err == nil {
-			err = t.s.backend.Remove(ctx, k)
+			err = t.backend.Remove(ctx, k)
 		}
 		switch {
 		case err == nil:
@@ -231,11 +243,10 @@ func (t *transition) removeAll(ctx context.Context, last bool) {
 	t.surplus = left
 }
 
-// createAll creates what is missing, users last; objects of one type and depth
-// in one call. Attributes that name what does not exist yet are set later. What
-// fails the first time is tried again after everything surplus has gone, and then
-// for as long as others come: objects that name each other have no order, and one
-// may have waited for room that the other needs.
+// createAll creates what is missing, users last; objects of one type and depth in one call.
+// Attributes that name what does not exist yet are set later. What fails the first time is tried
+// again after everything surplus is gone, and then as long as any succeeds: objects that name each
+// other have no order, and one may have waited for room.
 func (t *transition) createAll(ctx context.Context, last bool) {
 	for {
 		before := len(t.missing)
@@ -288,7 +299,7 @@ func (t *transition) createLevel(ctx context.Context, nodes []*node) []error {
 				errs[i] = fmt.Errorf("%s names an object that does not exist: %w", n.key, sai.StatusInvalidObjectID)
 				continue
 			}
-			errs[i] = t.s.backend.CreateEntry(ctx, k.Entry, attrs)
+			errs[i] = t.backend.CreateEntry(ctx, k.Entry, attrs)
 		default:
 			objs, index = append(objs, attrs), append(index, i)
 		}
@@ -296,7 +307,7 @@ func (t *transition) createLevel(ctx context.Context, nodes []*node) []error {
 	if len(objs) == 0 {
 		return errs
 	}
-	rids, failures := t.s.backend.BulkCreate(ctx, keyType(nodes[0].key), objs)
+	rids, failures := t.backend.BulkCreate(ctx, keyType(nodes[0].key), objs)
 	for j, i := range index {
 		if errs[i] = failures[j]; errs[i] == nil {
 			t.ids.add(nodes[i].key.OID, rids[j])

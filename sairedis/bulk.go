@@ -31,7 +31,7 @@ func (c *Client) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.
 	oids, errs := make([]sai.OID, len(objs)), make([]error, len(objs))
 	var items []bulkItem
 	for i, attrs := range objs {
-		value, ok, err := "", true, c.checkCreate(t, attrs)
+		value, ok, err := "", true, c.check.CheckCreate(t, attrs)
 		if err == nil {
 			value, ok, err = bulkValue(attrs)
 		}
@@ -125,14 +125,14 @@ func (c *Client) BulkRemove(ctx context.Context, keys []sai.Key) []error {
 	var items []bulkItem
 	for i, k := range keys {
 		if errs[i] = sameType(opBulkRemove, k, keys[0]); errs[i] == nil {
-			errs[i] = c.checkRemove(k)
+			errs[i] = c.check.CheckRemove(k)
 		}
 		if errs[i] == nil {
 			items = append(items, bulkItem{index: i, key: k})
 		}
 	}
 	if len(items) > 0 {
-		c.bulk(ctx, opBulkRemove, keyType(items[0].key), items, errs, func(it bulkItem) { c.removed(it.key) })
+		c.bulk(ctx, opBulkRemove, keyType(items[0].key), items, errs, func(it bulkItem) { c.check.Removed(it.key) })
 	}
 	return errs
 }

@@ -10,9 +10,9 @@ import (
 	"tamtam/swss"
 )
 
-// bulk does one bulk request. Its objects succeed or fail one by one; those
-// that the backend can take together go to it in one call.
-func (s *Server) bulk(ctx context.Context, m message) (*result, error) {
+// bulk executes one bulk request. Its objects succeed or fail one by one; those that the backend
+// can take together go to it in one call.
+func (p *processor) bulk(ctx context.Context, m message) (*result, error) {
 	name, count, _ := strings.Cut(m.key, ":")
 	t, ok := sai.LookupObjectType(name)
 	if !ok || sai.ObjectMeta(t) == nil {
@@ -24,9 +24,9 @@ func (s *Server) bulk(ctx context.Context, m message) (*result, error) {
 	res := &result{fields: make([]swss.Pair, len(m.fields))}
 	b := &batch{errs: make([]error, len(m.fields))}
 	for i, f := range m.fields {
-		res.fields[i].Value, b.errs[i] = s.bulkItem(ctx, res, b, i, m.op, t, f)
+		res.fields[i].Value, b.errs[i] = p.bulkItem(ctx, res, b, i, m.op, t, f)
 	}
-	s.runBatch(ctx, res, b, m.op, t)
+	p.runBatch(ctx, res, b, m.op, t)
 	for i, err := range b.errs {
 		status, ok := sai.StatusOf(err)
 		if !ok {
@@ -34,7 +34,7 @@ func (s *Server) bulk(ctx context.Context, m message) (*result, error) {
 		}
 		if status != sai.StatusSuccess {
 			res.status = sai.StatusFailure
-			s.log.Warn("syncd: refused an object of a bulk request", "op", m.op, "object", m.fields[i].Field,
+			p.log.Warn("syncd: refused an object of a bulk request", "op", m.op, "object", m.fields[i].Field,
 				"status", status, "error", err)
 		}
 		res.fields[i].Field = status.String()
@@ -42,7 +42,7 @@ func (s *Server) bulk(ctx context.Context, m message) (*result, error) {
 	return res, nil
 }
 
-// A batch is what of a bulk request goes to the backend in one call.
+// A batch is the part of a bulk request that goes to the backend in one call.
 type batch struct {
 	errs  []error // of all items of the request
 	index []int   // of the items of the batch
@@ -52,8 +52,8 @@ type batch struct {
 	pairs [][]swss.Pair
 }
 
-// bulkItem does one object of a bulk request, or puts it into the batch.
-func (s *Server) bulkItem(
+// bulkItem executes one object of a bulk request, or puts it into the batch.
+func (p *processor) bulkItem(
 	ctx context.Context, res *result, b *batch, i int, op string, t sai.ObjectType, f swss.Pair,
 ) (string, error) {
 	k, err := sai.ParseKeyOf(t, f.Field)
@@ -64,37 +64,37 @@ func (s *Server) bulkItem(
 	if err != nil {
 		return "", err
 	}
-	alone := s.view != nil || k.Entry != nil || t == sai.ObjectTypeSwitch || t == sai.ObjectTypePort
+	alone := p.views.making != nil || k.Entry != nil || t == sai.ObjectTypeSwitch || t == sai.ObjectTypePort
 	switch {
 	case op == opBulkGet:
-		return s.bulkGet(ctx, res, k, pairs)
+		return p.bulkGet(ctx, res, k, pairs)
 	case !alone:
-		return "", s.addToBatch(b, i, op, k, pairs)
+		return "", p.addToBatch(b, i, op, k, pairs)
 	case op == opBulkCreate:
-		return "", s.create(ctx, res, k, pairs)
+		return "", p.create(ctx, res, k, pairs)
 	case op == opBulkRemove:
-		return "", s.remove(ctx, res, k)
+		return "", p.remove(ctx, res, k)
 	}
-	return "", s.set(ctx, res, k, pairs)
+	return "", p.set(ctx, res, k, pairs)
 }
 
-func (s *Server) addToBatch(b *batch, i int, op string, k sai.Key, pairs []swss.Pair) error {
+func (p *processor) addToBatch(b *batch, i int, op string, k sai.Key, pairs []swss.Pair) error {
 	attrs, err := parseAttrs(k.Type, pairs)
 	if err != nil {
 		return err
 	}
 	real := k
 	if op == opBulkCreate {
-		if s.ids.known(k.OID) {
+		if p.objects.ids.known(k.OID) {
 			return fmt.Errorf("create %s: %w", k, sai.StatusItemAlreadyExists)
 		}
-	} else if real, err = s.ids.toRealKey(k); err != nil {
+	} else if real, err = p.objects.ids.toRealKey(k); err != nil {
 		return err
 	}
 	if op == opBulkSet && len(attrs) != 1 {
 		return fmt.Errorf("set %s: %d attributes, want one: %w", k, len(attrs), sai.StatusInvalidParameter)
 	}
-	if attrs, err = s.ids.toRealAttrs(attrs); err != nil {
+	if attrs, err = p.objects.ids.toRealAttrs(attrs); err != nil {
 		return err
 	}
 	b.index, b.keys, b.real = append(b.index, i), append(b.keys, k), append(b.real, real)
@@ -102,8 +102,8 @@ func (s *Server) addToBatch(b *batch, i int, op string, k sai.Key, pairs []swss.
 	return nil
 }
 
-// runBatch calls the backend and notes what succeeded.
-func (s *Server) runBatch(ctx context.Context, res *result, b *batch, op string, t sai.ObjectType) {
+// runBatch calls the backend and records what succeeded.
+func (p *processor) runBatch(ctx context.Context, res *result, b *batch, op string, t sai.ObjectType) {
 	if len(b.index) == 0 {
 		return
 	}
@@ -111,15 +111,15 @@ func (s *Server) runBatch(ctx context.Context, res *result, b *batch, op string,
 	var rids []sai.OID
 	switch op {
 	case opBulkCreate:
-		rids, errs = s.backend.BulkCreate(ctx, t, b.attrs)
+		rids, errs = p.backend.BulkCreate(ctx, t, b.attrs)
 	case opBulkRemove:
-		errs = s.backend.BulkRemove(ctx, b.real)
+		errs = p.backend.BulkRemove(ctx, b.real)
 	case opBulkSet:
 		values := make([]sai.Attr, len(b.attrs))
 		for j := range values {
 			values[j] = b.attrs[j][0]
 		}
-		errs = s.backend.BulkSet(ctx, b.real, values)
+		errs = p.backend.BulkSet(ctx, b.real, values)
 	}
 	for j, i := range b.index {
 		if b.errs[i] = errs[j]; errs[j] != nil {
@@ -127,17 +127,17 @@ func (s *Server) runBatch(ctx context.Context, res *result, b *batch, op string,
 		}
 		switch op {
 		case opBulkCreate:
-			s.created(ctx, res, b.keys[j], rids[j], b.pairs[j])
+			p.objects.created(ctx, res, b.keys[j], rids[j], b.pairs[j])
 		case opBulkRemove:
-			s.removed(ctx, res, b.keys[j], b.real[j])
+			p.removed(ctx, res, b.keys[j], b.real[j])
 		case opBulkSet:
 			res.write(putRow(ctx, asicState, b.keys[j], b.pairs[j]))
 		}
 	}
 }
 
-func (s *Server) bulkGet(ctx context.Context, res *result, k sai.Key, pairs []swss.Pair) (string, error) {
-	got, err := s.get(ctx, k, pairs)
+func (p *processor) bulkGet(ctx context.Context, res *result, k sai.Key, pairs []swss.Pair) (string, error) {
+	got, err := p.get(ctx, k, pairs)
 	if err != nil {
 		return "", err
 	}

@@ -13,12 +13,11 @@ import (
 	"tamtam/swss"
 )
 
-// CanonicalView returns what ASIC_STATE holds as text, in which an object is
-// named by its content and its neighbourhood instead of its id, and values
-// equal to SAI's defaults are left out: equal configurations have equal texts,
-// whatever way led to them. Learned FDB entries and callback pointers are not
-// configuration. If alike is given, it replaces the value of each attribute: what
-// was given out in turn, such as indices, tells nothing of the configuration.
+// CanonicalView returns the content of ASIC_STATE as text, in which an object is named by its
+// content and its neighbourhood instead of its id, and values equal to SAI's defaults are left out:
+// equal configurations have equal texts, however they came about. Learned FDB entries and callback
+// pointers are not configuration. If alike is given, it replaces the value of each attribute:
+// values handed out in turn, such as indices, are not part of the configuration.
 func CanonicalView(ctx context.Context, r *swss.Redis, alike ...func(sai.Attr) sai.Value) (string, error) {
 	db := r.DB(swss.ASICDB)
 	cold, err := db.Client().HGetAll(ctx, coldVIDs).Result()

@@ -29,78 +29,36 @@ type ClientOptions struct {
 // later ones fail with [ErrUnknown], an error without a [sai.Status], and orchagent
 // has to start again with a new Client.
 type Client struct {
-	asic     *swss.DB
-	polled   *swss.Table // what syncd polls, in FLEX_COUNTER_DB
-	requests *swss.Queue
-	answers  *swss.Inbox
-	timeout  time.Duration
-	log      *slog.Logger
-	rec      *recorder
+	*channel
+	asic   *swss.DB
+	polled *swss.Table // what syncd polls, in FLEX_COUNTER_DB
+	rec    *recorder
 
-	turn     chan struct{} // holds a value while a call is under way; guards what follows
-	check    *sai.Validator
-	children map[sai.OID][]sai.Key // by port: what comes and goes with it, as far as known
-	broken   error                 // why the ASIC's state is unknown
-	inView   bool                  // between InitView and ApplyView
-	held     []heldPoll            // start_poll put off until the view is applied
-	lost     chan struct{}         // closed when broken is set
+	check  *guard     // guarded by the turn, as is what follows
+	inView bool       // between InitView and ApplyView
+	held   []heldPoll // start_poll put off until the view is applied
 }
 
 var _ sai.API = (*Client)(nil)
 
-// NewClient returns a client. It throws away answers that an earlier client
-// left unread.
+// NewClient returns a client. It discards answers that an earlier client left unread.
 func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client, error) {
 	asic := r.DB(swss.ASICDB)
-	answers := swss.NewQueue(asic, getResponse, swss.WithModify())
-	c := &Client{
-		asic: asic, polled: swss.NewTable(r.DB(swss.FlexCounterDB), flexTable),
-		requests: swss.NewQueue(asic, asicState), answers: swss.NewInbox(answers),
-		timeout: opts.Timeout, log: opts.Logger, rec: newRecorder(opts.Recorder, opts.Now),
-		turn: make(chan struct{}, 1), check: sai.NewValidator(), children: map[sai.OID][]sai.Key{}, lost: make(chan struct{}),
+	if opts.Timeout == 0 {
+		opts.Timeout = 60 * time.Second
 	}
-	if c.timeout == 0 {
-		c.timeout = 60 * time.Second
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
-	}
-	_, err := interruptible(ctx, func() (struct{}, error) {
-		err := answers.Load(ctx)
-		if err == nil {
-			err = answers.Drain(ctx)
-		}
-		if err == nil {
-			_, err = c.answers.Open(ctx)
-		}
-		return struct{}{}, err
-	})
+	channel, err := openChannel(ctx, asic, opts.Timeout, opts.Logger)
 	if err != nil {
-		go c.Close() // Redis may keep this waiting
 		return nil, fmt.Errorf("sairedis: %w", err)
 	}
-	return c, nil
+	return &Client{
+		channel: channel, asic: asic, polled: swss.NewTable(r.DB(swss.FlexCounterDB), flexTable),
+		rec: newRecorder(opts.Recorder, opts.Now), check: newGuard(),
+	}, nil
 }
-
-// Close ends the client's connection. Syncd and the ASIC stay as they are.
-func (c *Client) Close() error { return c.answers.Close() }
-
-// take waits for the caller's turn. It fails once the client is lost.
-func (c *Client) take(ctx context.Context) error {
-	select {
-	case c.turn <- struct{}{}:
-	case <-ctx.Done():
-		return fmt.Errorf("sairedis: %w", ctx.Err())
-	}
-	if c.broken != nil {
-		c.give()
-		return c.broken
-	}
-	return nil
-}
-
-// give ends the caller's turn.
-func (c *Client) give() { <-c.turn }
 
 // InitView tells syncd that a new view of the ASIC's state begins. Objects
 // known from before are forgotten, and no longer polled.
@@ -109,7 +67,7 @@ func (c *Client) InitView(ctx context.Context) error {
 		return err
 	}
 	defer c.give()
-	c.check, c.children = sai.NewValidator(), map[sai.OID][]sai.Key{}
+	c.check = newGuard()
 	if err := c.notify(ctx, initView); err != nil {
 		return err
 	}
@@ -129,7 +87,7 @@ func (c *Client) ApplyView(ctx context.Context) error {
 	held := c.held
 	c.inView, c.held = false, nil
 	for _, p := range held {
-		if err := c.poll(ctx, opStartPoll, p.group, p.fields, slices.DeleteFunc(p.objs, c.unknown)); err != nil {
+		if err := c.poll(ctx, opStartPoll, p.group, p.fields, slices.DeleteFunc(p.objs, c.check.lacks)); err != nil {
 			return err
 		}
 	}
@@ -163,7 +121,7 @@ func (c *Client) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr)
 		return 0, err
 	}
 	defer c.give()
-	if err := c.checkCreate(t, attrs); err != nil {
+	if err := c.check.CheckCreate(t, attrs); err != nil {
 		return 0, err
 	}
 	return c.create(ctx, t, attrs)
@@ -219,7 +177,7 @@ func (c *Client) createKey(ctx context.Context, k sai.Key, attrs []sai.Attr) err
 	return nil
 }
 
-// change does a request that is answered by a status alone.
+// change sends a request that is answered by a status only.
 func (c *Client) change(ctx context.Context, req message, t sai.ObjectType) error {
 	status, _, err := c.do(ctx, req, opResponse)
 	if err != nil {
@@ -253,7 +211,7 @@ func (c *Client) Remove(ctx context.Context, k sai.Key) error {
 		return err
 	}
 	defer c.give()
-	if err := c.checkRemove(k); err != nil {
+	if err := c.check.CheckRemove(k); err != nil {
 		return err
 	}
 	return c.remove(ctx, k)
@@ -265,7 +223,7 @@ func (c *Client) remove(ctx context.Context, k sai.Key) error {
 	if err := c.change(ctx, message{key: key, op: opRemove}, k.Type); err != nil {
 		return err
 	}
-	c.removed(k)
+	c.check.Removed(k)
 	return nil
 }
 
@@ -330,9 +288,8 @@ func (c *Client) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Att
 	return got, statusError(opGet, k.Type, status)
 }
 
-// parseGot reads what a get returned, and notes the objects it tells of. An
-// answer that does not fit may be that to another request: from then on nobody
-// knows which is whose.
+// parseGot reads what a get returned, and records the objects in it. An answer that does not fit
+// may belong to another request: from then on answers cannot be assigned.
 func (c *Client) parseGot(
 	k sai.Key, want []sai.Attr, fields []swss.Pair, parse func(sai.AttrID, string) (sai.Value, error),
 ) ([]sai.Attr, error) {
@@ -349,12 +306,12 @@ func (c *Client) parseGot(
 			return nil, c.lose(fmt.Errorf("%s where %s was asked for", a.ID, want[i].ID))
 		}
 		got[i] = a
-		sai.References(a.Value, func(vid sai.OID) { c.found(k, vid) })
+		sai.References(a.Value, func(vid sai.OID) { c.check.named(k, vid) })
 	}
 	return got, nil
 }
 
-// noStatus hides the status of an error: it was not the ASIC that gave it.
+// noStatus hides the status of an error that did not come from the ASIC.
 type noStatus struct{ err error }
 
 func (n noStatus) Error() string { return n.err.Error() }

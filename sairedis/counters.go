@@ -12,18 +12,17 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tamtam/sai"
-	"tamtam/swss"
 )
 
-// PollCounters reads the counters of the groups that are due at now into
+// Poll reads the counters of the groups that are due at now into
 // COUNTERS_DB. A group is due when it is enabled, and then at its interval. It
 // returns when the next one will be due; the zero time if none is enabled.
-func (s *Server) PollCounters(ctx context.Context, now time.Time) (next time.Time, err error) {
-	if err := s.popFlex(ctx); err != nil {
+func (c *FlexCounters) Poll(ctx context.Context, now time.Time) (next time.Time, err error) {
+	if err := c.takeRows(ctx); err != nil {
 		return time.Time{}, err
 	}
-	for _, name := range s.groupNames() {
-		due, pollErr := s.pollIfDue(ctx, name, now)
+	for _, name := range c.groupNames() {
+		due, pollErr := c.pollIfDue(ctx, name, now)
 		err = errors.Join(err, pollErr)
 		if !due.IsZero() && (next.IsZero() || due.Before(next)) {
 			next = due
@@ -32,33 +31,33 @@ func (s *Server) PollCounters(ctx context.Context, now time.Time) (next time.Tim
 	return next, err
 }
 
-// PollAllCounters reads all counters of enabled groups, due or not.
-func (s *Server) PollAllCounters(ctx context.Context) error {
-	if err := s.popFlex(ctx); err != nil {
+// PollAll reads all counters of enabled groups, due or not.
+func (c *FlexCounters) PollAll(ctx context.Context) error {
+	if err := c.takeRows(ctx); err != nil {
 		return err
 	}
 	var err error
-	for _, name := range s.groupNames() {
-		s.mu.Lock()
-		g := s.flex.groups[name]
+	for _, name := range c.groupNames() {
+		c.mu.Lock()
+		g := c.groups[name]
 		enabled := g != nil && g.enabled
-		s.mu.Unlock()
+		c.mu.Unlock()
 		if enabled {
-			err = errors.Join(err, s.pollGroup(ctx, name))
+			err = errors.Join(err, c.pollGroup(ctx, name))
 		}
 	}
 	return err
 }
 
-// RunTimers calls PollCounters at wall time until ctx ends.
-func (s *Server) RunTimers(ctx context.Context) {
+// Run calls Poll at wall time until ctx ends.
+func (c *FlexCounters) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		now := time.Now()
-		next, err := s.PollCounters(ctx, now)
+		next, err := c.Poll(ctx, now)
 		if err != nil && ctx.Err() == nil {
-			s.log.Error("syncd: counters: " + err.Error())
+			c.log.Error("syncd: counters: " + err.Error())
 		}
-		wait := time.Second // a group may be made or enabled meanwhile
+		wait := time.Second // a group may be created or enabled meanwhile
 		if !next.IsZero() {
 			wait = min(wait, max(time.Until(next), 10*time.Millisecond))
 		}
@@ -69,18 +68,18 @@ func (s *Server) RunTimers(ctx context.Context) {
 	}
 }
 
-func (s *Server) groupNames() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.flex.groups))
+func (c *FlexCounters) groupNames() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.groups))
 }
 
 // pollIfDue reads a group if it is due, and returns when it will be next.
-func (s *Server) pollIfDue(ctx context.Context, name string, now time.Time) (time.Time, error) {
-	s.mu.Lock()
-	g := s.flex.groups[name]
+func (c *FlexCounters) pollIfDue(ctx context.Context, name string, now time.Time) (time.Time, error) {
+	c.mu.Lock()
+	g := c.groups[name]
 	if g == nil || !g.enabled || g.interval == 0 {
-		s.mu.Unlock()
+		c.mu.Unlock()
 		return time.Time{}, nil
 	}
 	due := !now.Before(g.next)
@@ -90,25 +89,25 @@ func (s *Server) pollIfDue(ctx context.Context, name string, now time.Time) (tim
 		}
 	}
 	next := g.next
-	s.mu.Unlock()
+	c.mu.Unlock()
 	if !due {
 		return next, nil
 	}
-	return next, s.pollGroup(ctx, name)
+	return next, c.pollGroup(ctx, name)
 }
 
-// pollSlice is the number of objects read before other requests get a turn.
+// pollSlice is the number of objects read before other requests get their turn.
 const pollSlice = 1000
 
-func (s *Server) pollGroup(ctx context.Context, name string) error {
-	s.mu.Lock()
+func (c *FlexCounters) pollGroup(ctx context.Context, name string) error {
+	c.mu.Lock()
 	var vids []sai.OID
-	if g := s.flex.groups[name]; g != nil {
+	if g := c.groups[name]; g != nil {
 		vids = slices.SortedFunc(maps.Keys(g.counters), cmp.Compare[sai.OID])
 	}
-	s.mu.Unlock()
+	c.mu.Unlock()
 	for chunk := range slices.Chunk(vids, pollSlice) {
-		if err := s.pollSome(ctx, name, chunk); err != nil {
+		if err := c.pollSome(ctx, name, chunk); err != nil {
 			return err
 		}
 	}
@@ -116,26 +115,26 @@ func (s *Server) pollGroup(ctx context.Context, name string) error {
 }
 
 // pollSome reads objects of a group and writes their rows in one round trip.
-func (s *Server) pollSome(ctx context.Context, name string, vids []sai.OID) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	g := s.flex.groups[name]
+func (c *FlexCounters) pollSome(ctx context.Context, name string, vids []sai.OID) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.groups[name]
 	if g == nil {
 		return nil
 	}
-	_, err := s.redis.DB(swss.CountersDB).Client().Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := c.out.Client().Pipelined(ctx, func(to redis.Pipeliner) error {
 		for _, vid := range vids {
-			c := g.counters[vid]
-			if c == nil {
+			p := g.counters[vid]
+			if p == nil {
 				continue
 			}
-			args, err := s.readCounters(ctx, vid, c, g.clear)
+			args, err := c.read(ctx, vid, p, g.clear)
 			if err != nil {
-				s.log.Warn("syncd: counters", "group", name, "object", vid, "error", err)
+				c.log.Warn("syncd: counters", "group", name, "object", vid, "error", err)
 				continue
 			}
 			if len(args) > 0 {
-				p.HSet(ctx, "COUNTERS:"+vid.String(), args...)
+				to.HSet(ctx, "COUNTERS:"+vid.String(), args...)
 			}
 		}
 		return nil
@@ -143,20 +142,20 @@ func (s *Server) pollSome(ctx context.Context, name string, vids []sai.OID) erro
 	return err
 }
 
-// readCounters returns the fields of one object's row.
-func (s *Server) readCounters(ctx context.Context, vid sai.OID, c *polled, clear bool) ([]any, error) {
+// read returns the fields of one object's row.
+func (c *FlexCounters) read(ctx context.Context, vid sai.OID, p *polled, clear bool) ([]any, error) {
 	t, _ := VIDType(vid)
-	k, err := s.ids.toRealKey(sai.Obj(t, vid))
+	k, err := c.objects.ids.toRealKey(sai.Obj(t, vid))
 	if err != nil {
 		return nil, err
 	}
 	var args []any
-	if len(c.attrs) > 0 {
-		want := make([]sai.Attr, len(c.attrs))
-		for i, id := range c.attrs {
+	if len(p.attrs) > 0 {
+		want := make([]sai.Attr, len(p.attrs))
+		for i, id := range p.attrs {
 			want[i] = sai.Want(id, 1)
 		}
-		got, err := s.backend.Get(ctx, k, want)
+		got, err := c.backend.Get(ctx, k, want)
 		if err != nil {
 			return nil, err
 		}
@@ -168,16 +167,16 @@ func (s *Server) readCounters(ctx context.Context, vid sai.OID, c *polled, clear
 			args = append(args, a.ID.String(), text)
 		}
 	}
-	if len(c.stats) > 0 {
-		values, err := s.backend.Stats(ctx, k, c.stats)
+	if len(p.stats) > 0 {
+		values, err := c.backend.Stats(ctx, k, p.stats)
 		if err != nil {
 			return nil, err
 		}
-		for i, id := range c.stats {
+		for i, id := range p.stats {
 			args = append(args, id.String(), strconv.FormatUint(values[i], 10))
 		}
 		if clear {
-			return args, s.backend.ClearStats(ctx, k, c.stats)
+			return args, c.backend.ClearStats(ctx, k, p.stats)
 		}
 	}
 	return args, nil

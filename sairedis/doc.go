@@ -2,6 +2,12 @@
 // libsairedis' side (orchagent), [Server] is syncd's. Both speak the redis_sync
 // protocol byte for byte, so that each works with SONiC's counterpart.
 //
+// A request goes one way through the server: [Server] takes it from ASIC_DB and sends the answer; a
+// processor executes it; views bring the ASIC from one view to another; [FlexCounters] poll what
+// was asked for; a translator knows each object by its virtual and its real id; a discovery asks
+// the ASIC which objects there are. Each knows only those after it. A [Notifier] goes the other
+// way, from the ASIC to ASIC_DB, and needs the translator alone.
+//
 // What may enter: the protocol, the virtual object ids, the views of ASIC_DB
 // and their comparison, the flex counters. What may not: what any SAI object
 // means to a feature, and any backend.

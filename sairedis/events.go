@@ -3,6 +3,8 @@ package sairedis
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 
@@ -13,42 +15,52 @@ import (
 // maxLate bounds the notifications kept for later.
 const maxLate = 1024
 
-// Notify passes on what the backend tells, with real object ids: it is
-// published on NOTIFICATIONS with virtual ones, and learned FDB entries get
-// their rows. It may be called from within a call to the backend. What names
-// an object that the server does not know yet is kept until after the request
-// being processed.
-func (s *Server) Notify(ctx context.Context, n sai.Notification) {
-	virtual, err := s.virtualNotification(n)
+// A Notifier publishes the ASIC's notifications.
+type Notifier struct {
+	db      *swss.DB
+	log     *slog.Logger
+	objects *translator
+
+	mu   sync.Mutex         // guards late
+	late []sai.Notification // about objects that were not yet known
+}
+
+// Notify passes on a notification of the backend, with real object ids: it is published on
+// NOTIFICATIONS with virtual ones, and learned FDB entries get their rows. It may be called from
+// within a call to the backend. A notification about an object that the server does not know yet is
+// kept until after the current request.
+func (nt *Notifier) Notify(ctx context.Context, n sai.Notification) {
+	virtual, err := nt.virtual(n)
 	if err != nil {
-		s.nmu.Lock()
-		if len(s.late) < maxLate {
-			s.late = append(s.late, n)
+		nt.mu.Lock()
+		if len(nt.late) < maxLate {
+			nt.late = append(nt.late, n)
 		}
-		s.nmu.Unlock()
+		nt.mu.Unlock()
 		return
 	}
-	s.publish(ctx, virtual)
+	nt.publish(ctx, virtual)
 }
 
-// notifyLate publishes what came during the request just processed.
-func (s *Server) notifyLate(ctx context.Context) {
-	s.nmu.Lock()
-	late := s.late
-	s.late = nil
-	s.nmu.Unlock()
+// notifyLate publishes what arrived during the request just processed.
+func (nt *Notifier) notifyLate(ctx context.Context) {
+	nt.mu.Lock()
+	late := nt.late
+	nt.late = nil
+	nt.mu.Unlock()
 	for _, n := range late {
-		virtual, err := s.virtualNotification(n)
+		virtual, err := nt.virtual(n)
 		if err != nil {
-			s.log.Warn("syncd: notification: " + err.Error())
+			nt.log.Warn("syncd: notification: " + err.Error())
 			continue
 		}
-		s.publish(ctx, virtual)
+		nt.publish(ctx, virtual)
 	}
 }
 
-func (s *Server) virtualNotification(n sai.Notification) (sai.Notification, error) {
-	ids := s.currentIDs()
+// virtual returns a notification with virtual ids.
+func (nt *Notifier) virtual(n sai.Notification) (sai.Notification, error) {
+	ids := nt.objects.current()
 	var unknown sai.OID
 	virtual := func(rid sai.OID) sai.OID {
 		vid, ok := ids.vid(rid)
@@ -80,24 +92,24 @@ func (s *Server) virtualNotification(n sai.Notification) (sai.Notification, erro
 }
 
 // publish sends a notification; it is lost if Redis is away, as SONiC's are.
-func (s *Server) publish(ctx context.Context, n sai.Notification) {
+func (nt *Notifier) publish(ctx context.Context, n sai.Notification) {
 	op, data, err := formatNotification(n)
 	if err == nil {
-		_, err = s.asic.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
+		_, err = nt.db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
 			if e, ok := n.(sai.FDBEvent); ok {
-				err = s.learn(ctx, p, e)
+				err = learn(ctx, p, e)
 			}
 			p.Publish(ctx, notifications, swss.EncodeFields([]swss.Pair{{Field: op, Value: data}}))
 			return err
 		})
 	}
 	if err != nil {
-		s.log.Warn("syncd: notification: " + err.Error())
+		nt.log.Warn("syncd: notification: " + err.Error())
 	}
 }
 
 // learn keeps the row of a learned FDB entry.
-func (s *Server) learn(ctx context.Context, p redis.Pipeliner, e sai.FDBEvent) error {
+func learn(ctx context.Context, p redis.Pipeliner, e sai.FDBEvent) error {
 	k := sai.EntryKey(e.Entry)
 	switch e.Event {
 	case sai.FDBEventLearned, sai.FDBEventMove:

@@ -45,7 +45,7 @@ func TestNotifications(t *testing.T) {
 			sai.FDBEvent{Event: sai.FDBEventLearned, Entry: entry, Attrs: attrs(sai.FDBEntryAttrBridgePortID, bp)}},
 		{sai.ShutdownRequest{Switch: g.rid(SwitchVID)}, "switch_shutdown_request", `{"switch_id":"oid:0x21000000000000"}`, sai.ShutdownRequest{Switch: SwitchVID}},
 	} {
-		g.server.Notify(ctx, tt.n)
+		g.server.Notifier.Notify(ctx, tt.n)
 		g.must("Sync", l.Sync(ctx))
 		got, err := src.Pops(ctx)
 		if err != nil || len(got) != 1 || got[0].Op != tt.op || got[0].Key != tt.data {
@@ -64,7 +64,7 @@ func TestNotifications(t *testing.T) {
 	if g.view() != view {
 		t.Errorf("a learned entry counts as configuration")
 	}
-	g.server.Notify(ctx, sai.FDBEvent{Event: sai.FDBEventAged, Entry: realEntry})
+	g.server.Notifier.Notify(ctx, sai.FDBEvent{Event: sai.FDBEventAged, Entry: realEntry})
 	if got := g.row(swss.ASICDB, row); got != "" {
 		t.Errorf("row of the aged entry: %q", got)
 	}
@@ -78,7 +78,7 @@ func TestNotificationDuringCreate(t *testing.T) {
 	var server *Server
 	talker := &talkingFake{Fake: newFake()}
 	server = NewServer(r, talker, ServerOptions{})
-	talker.notify = func(n sai.Notification) { server.Notify(ctx, n) }
+	talker.notify = func(n sai.Notification) { server.Notifier.Notify(ctx, n) }
 	l := swss.NewListener(r)
 	defer l.Close()
 	src := swss.NewNotificationConsumer(l, r.DB(swss.ASICDB), notifications)
@@ -152,12 +152,12 @@ func TestKillInTheMiddle(t *testing.T) {
 		view := g.view()
 		// The request reaches the backend, but its outcome is never written.
 		killed := NewServer(r, g.fake, ServerOptions{})
-		killed.setIDs(g.server.ids)
+		killed.processor.objects.replace(g.server.processor.objects.ids)
 		words := []string{"SAI_OBJECT_TYPE_ACL_COUNTER:oid:0x9000000002000", `["SAI_ACL_COUNTER_ATTR_TABLE_ID","` + table.String() + `"]`, "Screate"}
 		if n == 2 {
 			words = []string{"SAI_OBJECT_TYPE_ACL_TABLE:" + table.String(), "{}", "Dremove"}
 		}
-		if res := killed.process(ctx, entry(words)); res.status != sai.StatusSuccess {
+		if res := killed.processor.process(ctx, entry(words)); res.status != sai.StatusSuccess {
 			t.Fatalf("request: %v", res.status)
 		}
 		g.fake = newFake()

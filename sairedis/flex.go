@@ -3,9 +3,11 @@ package sairedis
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -14,13 +16,39 @@ import (
 	"tamtam/swss"
 )
 
-// flexCounters are the counters that are read at intervals into COUNTERS_DB.
-type flexCounters struct{ groups map[string]*counterGroup }
+// FlexCounters are the counters that are read at intervals into COUNTERS_DB: orchagent asks for them,
+// by requests or in FLEX_COUNTER_DB itself.
+type FlexCounters struct {
+	db      *swss.DB      // FLEX_COUNTER_DB
+	queues  []*swss.Queue // of groups, of objects
+	out     *swss.DB      // COUNTERS_DB
+	backend sai.API
+	log     *slog.Logger
+
+	mu      *sync.Mutex // the server's: no request comes between reading an object and writing its row
+	objects *translator
+	groups  counterGroups
+	loaded  bool // what an earlier run read is known
+}
+
+func newFlexCounters(
+	r *swss.Redis, mu *sync.Mutex, objects *translator, backend sai.API, log *slog.Logger,
+) *FlexCounters {
+	db := r.DB(swss.FlexCounterDB)
+	return &FlexCounters{
+		db: db, queues: []*swss.Queue{swss.NewQueue(db, flexGroup), swss.NewQueue(db, flexTable)},
+		out: r.DB(swss.CountersDB), backend: backend, log: log,
+		mu: mu, objects: objects, groups: counterGroups{},
+	}
+}
+
+// counterGroups are the groups of counters, by name.
+type counterGroups map[string]*counterGroup
 
 type counterGroup struct {
 	interval time.Duration // 0: not given
 	enabled  bool
-	clear    bool // counters start anew after each reading
+	clear    bool // counters are reset after each reading
 	next     time.Time
 	counters map[sai.OID]*polled // by virtual id
 }
@@ -31,34 +59,32 @@ type polled struct {
 	stats []sai.StatID
 }
 
-func newFlexCounters() *flexCounters { return &flexCounters{groups: map[string]*counterGroup{}} }
-
-func (f *flexCounters) group(name string) *counterGroup {
-	g := f.groups[name]
+func (all counterGroups) group(name string) *counterGroup {
+	g := all[name]
 	if g == nil {
 		g = &counterGroup{counters: map[sai.OID]*polled{}}
-		f.groups[name] = g
+		all[name] = g
 	}
 	return g
 }
 
-// drop ends the reading of an object.
-func (f *flexCounters) drop(vid sai.OID) {
-	for _, g := range f.groups {
+// drop stops reading an object.
+func (all counterGroups) drop(vid sai.OID) {
+	for _, g := range all {
 		delete(g.counters, vid)
 	}
 }
 
-// keep ends the reading of objects that are not known.
-func (f *flexCounters) keep(known func(sai.OID) bool) {
-	for _, g := range f.groups {
+// keep stops reading objects that are not known.
+func (all counterGroups) keep(known func(sai.OID) bool) {
+	for _, g := range all {
 		maps.DeleteFunc(g.counters, func(vid sai.OID, _ *polled) bool { return !known(vid) })
 	}
 }
 
-// setGroup takes the fields of a group; unknown ones mean nothing here.
-func (f *flexCounters) setGroup(name string, fields []swss.Pair) error {
-	g := f.group(name)
+// set takes the fields of a group; unknown ones are ignored.
+func (all counterGroups) set(name string, fields []swss.Pair) error {
+	g := all.group(name)
 	for _, p := range fields {
 		switch p.Field {
 		case FieldPollInterval:
@@ -111,30 +137,30 @@ func parsePolled(t sai.ObjectType, fields []swss.Pair) (*polled, error) {
 	return c, nil
 }
 
-// counterRequest does the counter requests of the ASIC queue.
-func (s *Server) counterRequest(ctx context.Context, m message) (*result, error) {
+// request executes the counter requests of the ASIC queue.
+func (c *FlexCounters) request(ctx context.Context, m message) (*result, error) {
 	var writes []func(redis.Pipeliner)
 	var err error
 	switch m.op {
 	case opSetGroup:
-		writes, err = s.setGroup(ctx, m.key, m.fields)
+		writes, err = c.setGroup(ctx, m.key, m.fields)
 	case opDelGroup:
-		writes = s.delGroup(ctx, m.key)
+		writes = c.delGroup(ctx, m.key)
 	default:
-		writes, err = s.pollRequest(ctx, m)
+		writes, err = c.pollRequest(ctx, m)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &result{}, s.writeFlex(ctx, writes)
+	return &result{}, c.write(ctx, writes)
 }
 
-// writeFlex writes into FLEX_COUNTER_DB.
-func (s *Server) writeFlex(ctx context.Context, writes []func(redis.Pipeliner)) error {
+// write writes into FLEX_COUNTER_DB.
+func (c *FlexCounters) write(ctx context.Context, writes []func(redis.Pipeliner)) error {
 	if len(writes) == 0 {
 		return nil
 	}
-	_, err := s.redis.DB(swss.FlexCounterDB).Client().Pipelined(ctx, func(p redis.Pipeliner) error {
+	_, err := c.db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, w := range writes {
 			w(p)
 		}
@@ -143,15 +169,15 @@ func (s *Server) writeFlex(ctx context.Context, writes []func(redis.Pipeliner)) 
 	return err
 }
 
-func (s *Server) setGroup(ctx context.Context, name string, fields []swss.Pair) ([]func(redis.Pipeliner), error) {
-	if err := s.flex.setGroup(name, fields); err != nil {
+func (c *FlexCounters) setGroup(ctx context.Context, name string, fields []swss.Pair) ([]func(redis.Pipeliner), error) {
+	if err := c.groups.set(name, fields); err != nil {
 		return nil, err
 	}
 	return []func(redis.Pipeliner){putFields(ctx, flexGroup+":"+name, fields)}, nil
 }
 
-func (s *Server) delGroup(ctx context.Context, name string) []func(redis.Pipeliner) {
-	delete(s.flex.groups, name)
+func (c *FlexCounters) delGroup(ctx context.Context, name string) []func(redis.Pipeliner) {
+	delete(c.groups, name)
 	return []func(redis.Pipeliner){func(p redis.Pipeliner) { p.Del(ctx, flexGroup+":"+name) }}
 }
 
@@ -166,8 +192,8 @@ func putFields(ctx context.Context, row string, fields []swss.Pair) func(redis.P
 	return func(p redis.Pipeliner) { p.HSet(ctx, row, args...) }
 }
 
-// pollRequest does start_poll and stop_poll: GROUP:oid,oid.
-func (s *Server) pollRequest(ctx context.Context, m message) ([]func(redis.Pipeliner), error) {
+// pollRequest executes start_poll and stop_poll: GROUP:oid,oid.
+func (c *FlexCounters) pollRequest(ctx context.Context, m message) ([]func(redis.Pipeliner), error) {
 	group, ids, ok := strings.Cut(m.key, ":")
 	if !ok || group == "" {
 		return nil, fmt.Errorf("%s %.80q: want GROUP:oid,...: %w", m.op, m.key, sai.StatusInvalidParameter)
@@ -178,7 +204,7 @@ func (s *Server) pollRequest(ctx context.Context, m message) ([]func(redis.Pipel
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.op, err)
 		}
-		if m.op == opStartPoll && (vid == sai.NullOID || !s.ids.known(vid)) {
+		if m.op == opStartPoll && (vid == sai.NullOID || !c.objects.ids.known(vid)) {
 			return nil, fmt.Errorf("%s: virtual object id %s is not known: %w", m.op, vid, sai.StatusInvalidObjectID)
 		}
 		vids = append(vids, vid)
@@ -186,10 +212,10 @@ func (s *Server) pollRequest(ctx context.Context, m message) ([]func(redis.Pipel
 	var writes []func(redis.Pipeliner)
 	for _, vid := range vids {
 		if m.op == opStopPoll {
-			writes = append(writes, s.stopPoll(ctx, group, vid))
+			writes = append(writes, c.stopPoll(ctx, group, vid))
 			continue
 		}
-		w, err := s.startPoll(ctx, group, vid, m.fields)
+		w, err := c.startPoll(ctx, group, vid, m.fields)
 		if err != nil {
 			return nil, err
 		}
@@ -198,37 +224,37 @@ func (s *Server) pollRequest(ctx context.Context, m message) ([]func(redis.Pipel
 	return writes, nil
 }
 
-func (s *Server) startPoll(
+func (c *FlexCounters) startPoll(
 	ctx context.Context, group string, vid sai.OID, fields []swss.Pair,
 ) (func(redis.Pipeliner), error) {
 	t, ok := VIDType(vid)
 	if !ok {
 		return nil, fmt.Errorf("object %s: %w", vid, sai.StatusInvalidObjectID)
 	}
-	c, err := parsePolled(t, fields)
+	p, err := parsePolled(t, fields)
 	if err != nil {
 		return nil, err
 	}
-	s.flex.group(group).counters[vid] = c
+	c.groups.group(group).counters[vid] = p
 	return putFields(ctx, flexTable+":"+group+":"+vid.String(), fields), nil
 }
 
-func (s *Server) stopPoll(ctx context.Context, group string, vid sai.OID) func(redis.Pipeliner) {
-	if g := s.flex.groups[group]; g != nil {
+func (c *FlexCounters) stopPoll(ctx context.Context, group string, vid sai.OID) func(redis.Pipeliner) {
+	if g := c.groups[group]; g != nil {
 		delete(g.counters, vid)
 	}
 	return func(p redis.Pipeliner) { p.Del(ctx, flexTable+":"+group+":"+vid.String()) }
 }
 
-// popFlex takes what was queued in FLEX_COUNTER_DB itself, the older way to
-// ask for counters. Nobody waits for an answer; what is wrong is logged.
-func (s *Server) popFlex(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.ready {
+// takeRows takes what was queued in FLEX_COUNTER_DB itself, the older way to ask for counters.
+// Nobody waits for an answer; errors are logged.
+func (c *FlexCounters) takeRows(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.loaded {
 		return nil // the objects of an earlier run are not known yet
 	}
-	for _, q := range s.counters {
+	for _, q := range c.queues {
 		if n, err := q.Len(ctx); err != nil || n == 0 {
 			if err != nil {
 				return err
@@ -242,14 +268,14 @@ func (s *Server) popFlex(ctx context.Context) error {
 			}
 			var writes []func(redis.Pipeliner)
 			for _, e := range entries {
-				w, err := s.flexRow(ctx, q.Table(), e)
+				w, err := c.takeRow(ctx, q.Table(), e)
 				if err != nil {
-					s.log.Warn("syncd: refused a counter row", "table", q.Table(), "key", e.Key, "error", err)
+					c.log.Warn("syncd: refused a counter row", "table", q.Table(), "key", e.Key, "error", err)
 					continue
 				}
 				writes = append(writes, w...)
 			}
-			if err := s.writeFlex(ctx, writes); err != nil {
+			if err := c.write(ctx, writes); err != nil {
 				return err
 			}
 			more = len(entries) == swss.PopSize
@@ -258,7 +284,7 @@ func (s *Server) popFlex(ctx context.Context) error {
 	return nil
 }
 
-func (s *Server) flexRow(ctx context.Context, table string, e swss.Entry) ([]func(redis.Pipeliner), error) {
+func (c *FlexCounters) takeRow(ctx context.Context, table string, e swss.Entry) ([]func(redis.Pipeliner), error) {
 	m, err := decode(e)
 	if err != nil {
 		return nil, err
@@ -266,35 +292,34 @@ func (s *Server) flexRow(ctx context.Context, table string, e swss.Entry) ([]fun
 	del := strings.HasPrefix(e.Op, "D")
 	if table == flexGroup {
 		if del {
-			return s.delGroup(ctx, m.key), nil
+			return c.delGroup(ctx, m.key), nil
 		}
-		return s.setGroup(ctx, m.key, m.fields)
+		return c.setGroup(ctx, m.key, m.fields)
 	}
 	group, text, _ := strings.Cut(m.key, ":")
 	vid, err := sai.ParseOID(text)
 	if err != nil {
 		return nil, err
 	}
-	if del || !s.ids.known(vid) {
-		return []func(redis.Pipeliner){s.stopPoll(ctx, group, vid)}, nil
+	if del || !c.objects.ids.known(vid) {
+		return []func(redis.Pipeliner){c.stopPoll(ctx, group, vid)}, nil
 	}
-	w, err := s.startPoll(ctx, group, vid, m.fields)
+	w, err := c.startPoll(ctx, group, vid, m.fields)
 	return []func(redis.Pipeliner){w}, err
 }
 
-// loadFlex reads the counters of an earlier run.
-func (s *Server) loadFlex(ctx context.Context) error {
-	db := s.redis.DB(swss.FlexCounterDB)
-	groups, err := readRows(ctx, db, flexGroup)
+// load reads the counters of an earlier run.
+func (c *FlexCounters) load(ctx context.Context) error {
+	groups, err := readRows(ctx, c.db, flexGroup)
 	if err != nil {
 		return err
 	}
 	for _, r := range groups {
-		if err := s.flex.setGroup(r.Key, r.Fields); err != nil {
-			s.log.Warn("syncd: row of an earlier run", "table", flexGroup, "error", err)
+		if err := c.groups.set(r.Key, r.Fields); err != nil {
+			c.log.Warn("syncd: row of an earlier run", "table", flexGroup, "error", err)
 		}
 	}
-	rows, err := readRows(ctx, db, flexTable)
+	rows, err := readRows(ctx, c.db, flexTable)
 	if err != nil {
 		return err
 	}
@@ -302,14 +327,18 @@ func (s *Server) loadFlex(ctx context.Context) error {
 	for _, r := range rows {
 		group, text, _ := strings.Cut(r.Key, ":")
 		vid, err := sai.ParseOID(text)
-		if err == nil && s.ids.known(vid) {
-			_, err = s.startPoll(ctx, group, vid, r.Fields)
+		if err == nil && c.objects.ids.known(vid) {
+			_, err = c.startPoll(ctx, group, vid, r.Fields)
 		} else {
-			stale = append(stale, s.stopPoll(ctx, group, vid))
+			stale = append(stale, c.stopPoll(ctx, group, vid))
 		}
 		if err != nil {
-			s.log.Warn("syncd: row of an earlier run", "table", flexTable, "key", r.Key, "error", err)
+			c.log.Warn("syncd: row of an earlier run", "table", flexTable, "key", r.Key, "error", err)
 		}
 	}
-	return s.writeFlex(ctx, stale)
+	if err := c.write(ctx, stale); err != nil {
+		return err
+	}
+	c.loaded = true
+	return nil
 }

@@ -49,8 +49,8 @@ func (g *rig) count(real sai.Key, n int) {
 
 func (g *rig) poll(after time.Duration) time.Duration {
 	g.Helper()
-	next, err := g.server.PollCounters(context.Background(), start.Add(after))
-	g.must("PollCounters", err)
+	next, err := g.server.Counters.Poll(context.Background(), start.Add(after))
+	g.must("Poll", err)
 	if next.IsZero() {
 		return 0
 	}
@@ -101,13 +101,13 @@ func TestPollCounters(t *testing.T) {
 		}
 	}
 	g.count(real, 6)
-	g.must("PollAllCounters", g.server.PollAllCounters(ctx))
+	g.must("PollAll", g.server.Counters.PollAll(ctx))
 	if got := g.row(swss.CountersDB, row); got != value(6) {
 		t.Errorf("after a poll of all: %q", got)
 	}
 	g.must("stop", g.client.StopPoll(ctx, aclGroup, vid))
 	g.count(real, 7)
-	g.must("PollAllCounters", g.server.PollAllCounters(ctx))
+	g.must("PollAll", g.server.Counters.PollAll(ctx))
 	if got := g.row(swss.CountersDB, row); got != value(6) {
 		t.Errorf("the row of a stopped counter is %q: it must stay as it was", got)
 	}
@@ -192,8 +192,8 @@ func TestCountersOverRestartAndView(t *testing.T) {
 	}
 }
 
-// What a former life had polled is stopped when a view begins: a stock syncd
-// would go on reading objects that are gone.
+// What a previous run had polled is stopped when a view begins: a stock syncd would go on reading
+// objects that are gone.
 func TestViewStopsFormerPolls(t *testing.T) {
 	ctx := context.Background()
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})

@@ -20,7 +20,7 @@ type node struct {
 	text  string  // of an entry, to sort by; "" where there is an id
 	attrs map[sai.AttrID]sai.Value
 	own   bool // nobody created it
-	depth int  // longest way along references to an object without any
+	depth int  // longest path along references to an object without any
 
 	refs   []edge                  // to objects of the view
 	colors [colorRounds + 1]uint64 // digests of the content and of ever more of the neighbourhood
@@ -83,8 +83,8 @@ func (n *node) sortedAttrs() []sai.Attr {
 	return list
 }
 
-// readView returns the objects of ASIC_STATE. Rows that nobody can read, which
-// others must have written, are passed to bad and left out.
+// readView returns the objects of ASIC_STATE. Rows that cannot be parsed, which somebody else must
+// have written, are passed to bad and left out.
 func readView(ctx context.Context, db *swss.DB, own func(sai.OID) bool, bad func(error)) (*graph, error) {
 	g := newGraph()
 	rows, err := readRows(ctx, db, asicState)
@@ -163,8 +163,8 @@ func (g *graph) link() {
 	}
 }
 
-// measure sets the depth. Objects that nobody created are always there, so
-// they have depth 0 and end the way; so does the second visit of a cycle.
+// measure sets the depth. Objects that nobody created always exist, so they have depth 0 and end
+// the path; so does the second visit of a cycle.
 func (n *node) measure(seen map[*node]bool) int {
 	if n.own || isSwitch(n.key) || seen[n] {
 		return n.depth
@@ -185,9 +185,8 @@ func isSwitch(k sai.Key) bool { return k.Entry == nil && k.Type == sai.ObjectTyp
 // colorRounds is how far, in references, colours look.
 const colorRounds = 5
 
-// paint gives each node a colour: a digest of its content and of its
-// neighbourhood, in which object ids do not appear. name gives the nodes that
-// are known by themselves a colour of their own.
+// paint gives each node a colour: a digest of its content and of its neighbourhood, in which object
+// ids do not appear. name gives nodes that can be identified by themselves a colour of their own.
 func (g *graph) paint(name func(*node) string) {
 	nodes := g.sorted()
 	for _, n := range nodes {

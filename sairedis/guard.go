@@ -10,25 +10,35 @@ import (
 	"tamtam/sai"
 )
 
-// This file refuses what SAI's metadata library lets pass, and what a stock
-// syncd cannot read or does not survive.
+// A guard refuses what a validator refuses, and also what SAI's metadata library accepts but a
+// stock syncd cannot read or does not survive.
+type guard struct {
+	*sai.Validator
+	children map[sai.OID][]sai.Key // by port: what comes and goes with it, as far as known
+}
 
-func (c *Client) checkCreate(t sai.ObjectType, attrs []sai.Attr) error {
+func newGuard() *guard {
+	return &guard{Validator: sai.NewValidator(), children: map[sai.OID][]sai.Key{}}
+}
+
+// CheckCreate refuses what is not an object.
+func (g *guard) CheckCreate(t sai.ObjectType, attrs []sai.Attr) error {
 	if t == sai.ObjectTypeFDBFlush {
 		return refuse(opCreate, t, sai.StatusNotSupported, "it is a request, there are no such objects")
 	}
-	return c.check.CheckCreate(t, attrs)
+	return g.Validator.CheckCreate(t, attrs)
 }
 
-func (c *Client) checkRemove(k sai.Key) error {
+// CheckRemove refuses the switch, and a port with a child that is in use.
+func (g *guard) CheckRemove(k sai.Key) error {
 	if k.Entry == nil && k.Type == sai.ObjectTypeSwitch {
 		return refuse(opRemove, k.Type, sai.StatusNotImplemented, "syncd cannot remove the switch")
 	}
-	if err := c.check.CheckRemove(k); err != nil {
+	if err := g.Validator.CheckRemove(k); err != nil {
 		return err
 	}
-	for _, child := range c.children[k.OID] {
-		if n := c.check.References(child.OID); n > 0 {
+	for _, child := range g.children[k.OID] {
+		if n := g.References(child.OID); n > 0 {
 			return refuse(opRemove, k.Type, sai.StatusObjectInUse,
 				"%s, which goes with it, is used by %d other objects", child, n)
 		}
@@ -49,7 +59,7 @@ func (c *Client) checkNamed(ctx context.Context, op string, t sai.ObjectType, at
 	var err error
 	for _, a := range attrs {
 		sai.References(a.Value, func(o sai.OID) {
-			if o != sai.NullOID && c.unknown(o) {
+			if o != sai.NullOID && c.check.lacks(o) {
 				err = refuse(op, t, sai.StatusInvalidParameter, "%s: object %s does not exist", a.ID, o)
 			}
 		})
@@ -90,8 +100,8 @@ func sameType(op string, k, first sai.Key) error {
 // list has room for, if the caller's placeholder is a disabled one.
 const fieldRoom = 128
 
-// placeholders makes the values of a get such that syncd can fill them: they
-// name no objects, and every list has room.
+// placeholders turns the values of a get into ones that syncd can fill: they name no objects, and
+// every list has room.
 func placeholders(want []sai.Attr) []sai.Attr {
 	out := make([]sai.Attr, len(want))
 	for i, a := range want {
@@ -184,26 +194,50 @@ func withPort(t sai.ObjectType) bool {
 	return false
 }
 
-// found notes an object that an answer about k names.
-func (c *Client) found(k sai.Key, vid sai.OID) {
+// named records an object that an answer about k names.
+func (g *guard) named(k sai.Key, vid sai.OID) {
 	t, ok := VIDType(vid)
 	if !ok {
 		return
 	}
 	o := sai.Obj(t, vid)
-	if k.Entry == nil && k.Type == sai.ObjectTypePort && withPort(t) && !c.check.Exists(o) {
-		c.children[k.OID] = append(c.children[k.OID], o)
+	if k.Entry == nil && k.Type == sai.ObjectTypePort && withPort(t) && !g.Exists(o) {
+		g.children[k.OID] = append(g.children[k.OID], o)
 	}
-	c.check.Found(o)
+	g.Found(o)
 }
 
-// removed notes that an object is gone, and with a port what came with it.
-func (c *Client) removed(k sai.Key) {
-	c.check.Removed(k)
+// Removed records that an object is gone, and with a port what came with it.
+func (g *guard) Removed(k sai.Key) {
+	g.Validator.Removed(k)
 	if k.Entry == nil && k.Type == sai.ObjectTypePort {
-		for _, child := range c.children[k.OID] {
-			c.check.Removed(child)
+		for _, child := range g.children[k.OID] {
+			g.Validator.Removed(child)
 		}
-		delete(c.children, k.OID)
+		delete(g.children, k.OID)
 	}
+}
+
+// lacks is the error that there is no such object.
+func (g *guard) lacks(o sai.OID) bool {
+	_, ok := g.TypeOf(o)
+	return !ok
+}
+
+// checkPolled refuses unknown objects and counters, which would stop a stock
+// syncd.
+func (g *guard) checkPolled(group, field string, ids []string, objs []sai.OID) error {
+	if err := checkGroup(group); err != nil {
+		return err
+	}
+	for _, o := range objs {
+		t, ok := g.TypeOf(o)
+		if !ok {
+			return refuse(opStartPoll, 0, sai.StatusInvalidParameter, "object %s does not exist", o)
+		}
+		if err := checkPoll(field, ids, t); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package sairedis
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -111,54 +110,4 @@ func (m *idMap) toRealAttrs(attrs []sai.Attr) ([]sai.Attr, error) {
 		}
 	}
 	return real, nil
-}
-
-// toVirtual translates what the backend said. Objects that are new to the
-// server get a virtual id.
-func (s *Server) toVirtual(ctx context.Context, res *result, a sai.Attr) (sai.Value, error) {
-	var fresh []sai.Key
-	sai.References(a.Value, func(rid sai.OID) {
-		if _, ok := s.ids.vid(rid); !ok {
-			if t, ok := s.typeOf(ctx, a.ID, rid); ok {
-				fresh = append(fresh, sai.Obj(t, rid))
-			}
-		}
-	})
-	if err := s.adopt(ctx, res, fresh); err != nil {
-		return nil, err
-	}
-	var unknown sai.OID
-	v := sai.MapOIDs(a.Value, func(rid sai.OID) sai.OID {
-		vid, ok := s.ids.vid(rid)
-		if !ok {
-			unknown = rid
-		}
-		return vid
-	})
-	if unknown != 0 {
-		return nil, fmt.Errorf("%s: the backend gave the object %s, which it does not know itself: %w",
-			a.ID, unknown, sai.StatusFailure)
-	}
-	return v, nil
-}
-
-// typeOf returns the type of an object that an attribute names.
-func (s *Server) typeOf(ctx context.Context, id sai.AttrID, rid sai.OID) (sai.ObjectType, bool) {
-	types := sai.Meta(id).Objects
-	if len(types) == 1 {
-		return types[0], true
-	}
-	for _, t := range types {
-		m := sai.ObjectMeta(t)
-		if m == nil || len(m.Attrs) == 0 {
-			continue
-		}
-		_, err := s.backend.Get(ctx, sai.Obj(t, rid), []sai.Attr{sai.Want(m.Attrs[0].ID, 1)})
-		switch status, _ := sai.StatusOf(err); status {
-		case sai.StatusItemNotFound, sai.StatusInvalidParameter, sai.StatusInvalidObjectID, sai.StatusInvalidObjectType:
-		default:
-			return t, true
-		}
-	}
-	return 0, false
 }

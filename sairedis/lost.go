@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// ErrUnknown is found in every error that says that nobody knows what the ASIC
-// did: syncd did not answer, or its answer was lost.
+// ErrUnknown is found in every error after which it is not known what the ASIC did: syncd did not
+// answer, or its answer was lost.
 var ErrUnknown = errors.New("the state of the ASIC is unknown, a restart is needed")
 
-// lose notes why the state of the ASIC is unknown from now on.
-func (c *Client) lose(why error) error {
+// lose records why the state of the ASIC is unknown from now on.
+func (c *channel) lose(why error) error {
 	c.broken = fmt.Errorf("%w: %w", why, ErrUnknown)
 	close(c.lost)
 	go c.Close() // nobody will wait for an answer again; Redis may keep this waiting
@@ -20,7 +20,7 @@ func (c *Client) lose(why error) error {
 
 // Lost returns when the state of the ASIC is unknown, with the reason, or when
 // ctx ends.
-func (c *Client) Lost(ctx context.Context) error {
+func (c *channel) Lost(ctx context.Context) error {
 	select {
 	case <-c.lost:
 		return c.broken

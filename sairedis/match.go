@@ -8,10 +8,10 @@ import (
 	"tamtam/sai"
 )
 
-// matchViews finds for each object of the new view the object of the current
-// one that can become it: objects that nobody created are known by their
-// virtual id; others must be equal in what cannot be changed. Objects that are
-// equal in all are preferred, and among them those that also play the same part.
+// matchViews finds for each object of the new view the object of the current one that can become
+// it: objects that nobody created are known by their virtual id; others must be equal in what
+// cannot be changed. Objects that are equal in everything are preferred, and among them those that
+// also play the same role.
 func matchViews(cur, next *graph) {
 	name := func(n *node) string {
 		if n.own || isSwitch(n.key) {
@@ -37,8 +37,8 @@ func matchViews(cur, next *graph) {
 	for _, l := range levels {
 		m.equals(l)
 	}
-	// An object that is to be changed must not take what another already is;
-	// but once it has been matched, its users may be equal again.
+	// An object that must be changed must not take the match of one that is already equal; but once
+	// it has been matched, its users may be equal again.
 	for _, l := range levels {
 		m.equals(l)
 		m.similar(l)
@@ -67,9 +67,9 @@ type matcher struct {
 	free map[sai.ObjectType][]*node // unmatched objects of the current view, sorted
 }
 
-// equals matches new objects with current ones that are equal in all
-// attributes. Where there are several, the one with the more alike
-// neighbourhood is taken, or the one that the same port or switch names.
+// equals matches new objects with current ones that are equal in all attributes. If there are
+// several, the one with the more similar neighbourhood is taken, or the one that the same port or
+// switch names.
 func (m *matcher) equals(nodes []*node) {
 	t := keyType(nodes[0].key)
 	for round := colorRounds; round > 0; round-- {
@@ -81,7 +81,7 @@ func (m *matcher) equals(nodes []*node) {
 	m.free[t] = slices.DeleteFunc(m.free[t], func(c *node) bool { return c.match != nil })
 }
 
-// maxVotes bounds the pairs of equal objects that are compared closer.
+// maxVotes bounds the pairs of equal objects that are compared more closely.
 const maxVotes = 1 << 12
 
 // vote matches new objects with current ones of equal text, those with the
@@ -218,8 +218,8 @@ func (m *matcher) value(v sai.Value, cur bool) sai.Value {
 	return sai.MapOIDs(v, func(o sai.OID) sai.OID { return m.current(o, cur) })
 }
 
-// current returns the virtual id that a referred object has in the current
-// view; one that has none keeps its new id, which is unlike all others.
+// current returns the virtual id that a referred object has in the current view; one that has none
+// keeps its new id, which differs from all others.
 func (m *matcher) current(o sai.OID, cur bool) sai.OID {
 	if cur {
 		return o
@@ -241,7 +241,7 @@ func (m *matcher) nearest(n *node, list []*node) *node {
 			w, given := n.attrs[id]
 			switch {
 			case !given && sai.Meta(id).Default == nil && sai.Meta(id).Has(sai.CreateAndSet):
-				s = -1 << 20 // cannot be taken back
+				s = -1 << 20 // cannot be undone
 			case given && equalValues(id, v, m.value(w, false)):
 				s++
 			}

@@ -35,14 +35,14 @@ const (
 // pollSize is the number of objects in one start_poll or stop_poll.
 const pollSize = 1000
 
-// A CounterGroup is how often, and whether, the counters of a group are read.
+// A CounterGroup says whether, and how often, the counters of a group are read.
 type CounterGroup struct {
 	Interval time.Duration // 0 leaves it as it is; whole milliseconds
 	Mode     string        // "" leaves it as it is
 	Enabled  *bool         // nil leaves it as it is
 }
 
-// SetCounterGroup makes or changes a flex counter group.
+// SetCounterGroup creates or changes a flex counter group.
 func (c *Client) SetCounterGroup(ctx context.Context, group string, g CounterGroup) error {
 	var fields []swss.Pair
 	if g.Interval != 0 {
@@ -83,16 +83,16 @@ func (c *Client) DelCounterGroup(ctx context.Context, group string) error {
 	return c.flex(ctx, message{key: group, op: opDelGroup})
 }
 
-// StartPoll has syncd read counters of objects into COUNTERS_DB at the group's
-// interval. Before ApplyView, when syncd does not know new objects yet, it is
-// put off until then. field is one of the ..._ID_LIST words; ids are the names of the
-// statistics or, for a field of attributes, of the attributes.
+// StartPoll makes syncd read counters of objects into COUNTERS_DB at the group's interval. Before
+// ApplyView, when syncd does not know new objects yet, it is put off until then. field is one of
+// the ..._ID_LIST words; ids are the names of the statistics or, for a field of attributes, of the
+// attributes.
 func (c *Client) StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error {
 	if err := c.take(ctx); err != nil {
 		return err
 	}
 	defer c.give()
-	if err := c.checkPolled(group, field, ids, objs); err != nil {
+	if err := c.check.checkPolled(group, field, ids, objs); err != nil {
 		return err
 	}
 	fields := []swss.Pair{{Field: field, Value: strings.Join(ids, ",")}}
@@ -103,8 +103,7 @@ func (c *Client) StartPoll(ctx context.Context, group, field string, ids []strin
 	return c.poll(ctx, opStartPoll, group, fields, objs)
 }
 
-// StopPoll ends what StartPoll began. The rows of COUNTERS_DB stay: deleting
-// them is the caller's duty.
+// StopPoll ends what StartPoll began. The rows of COUNTERS_DB stay: the caller must delete them.
 func (c *Client) StopPoll(ctx context.Context, group string, objs ...sai.OID) error {
 	if err := checkGroup(group); err != nil {
 		return err
@@ -124,9 +123,8 @@ func (c *Client) StopPoll(ctx context.Context, group string, objs ...sai.OID) er
 	return c.poll(ctx, opStopPoll, group, nil, objs)
 }
 
-// stopFormer ends the polls that a former life left. Their objects may be gone
-// in the new view, or have other virtual ids: a stock syncd would try to read
-// them for ever.
+// stopFormer ends the polls that a previous run left. Their objects may be gone in the new view, or
+// have other virtual ids: a stock syncd would try to read them for ever.
 func (c *Client) stopFormer(ctx context.Context) error {
 	keys, err := interruptible(ctx, func() ([]string, error) { return c.polled.Keys(ctx) })
 	if err != nil {
@@ -155,29 +153,6 @@ type heldPoll struct {
 	objs   []sai.OID
 }
 
-// checkPolled refuses unknown objects and counters, which would stop a stock
-// syncd.
-func (c *Client) checkPolled(group, field string, ids []string, objs []sai.OID) error {
-	if err := checkGroup(group); err != nil {
-		return err
-	}
-	for _, o := range objs {
-		t, ok := c.check.TypeOf(o)
-		if !ok {
-			return refuse(opStartPoll, 0, sai.StatusInvalidParameter, "object %s does not exist", o)
-		}
-		if err := checkPoll(field, ids, t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *Client) unknown(o sai.OID) bool {
-	_, ok := c.check.TypeOf(o)
-	return !ok
-}
-
 func (c *Client) poll(ctx context.Context, op, group string, fields []swss.Pair, objs []sai.OID) error {
 	for chunk := range slices.Chunk(objs, pollSize) {
 		ids := make([]string, len(chunk))
@@ -191,7 +166,7 @@ func (c *Client) poll(ctx context.Context, op, group string, fields []swss.Pair,
 	return nil
 }
 
-// flex sends a request about flex counters; it is the caller's turn.
+// flex sends a request about flex counters; the caller has the turn.
 func (c *Client) flex(ctx context.Context, req message) error {
 	c.rec.attrs("p", req.op+"|"+req.key, req.fields)
 	return c.change(ctx, req, 0)

@@ -3,6 +3,7 @@ package sairedis
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -11,18 +12,30 @@ import (
 	"tamtam/swss"
 )
 
-// process does one request.
-func (s *Server) process(ctx context.Context, e swss.Entry) *result {
+// A processor executes the requests, each as a whole: it translates object ids, calls the backend, and
+// returns what changes in ASIC_DB. Between INIT_VIEW and APPLY_VIEW it is the view that changes.
+type processor struct {
+	db       *swss.DB
+	backend  sai.API
+	log      *slog.Logger
+	objects  *translator
+	counters *FlexCounters
+	views    *views
+	queries  queries
+}
+
+// process executes one request.
+func (p *processor) process(ctx context.Context, e swss.Entry) *result {
 	if e.Op == "" {
-		return s.refuse(message{key: e.Key}, fmt.Errorf("half a request %.200q: %w", e.Key, sai.StatusFailure))
+		return p.refuse(message{key: e.Key}, fmt.Errorf("half a request %.200q: %w", e.Key, sai.StatusFailure))
 	}
 	m, err := decode(e)
 	if err != nil {
-		return s.refuse(m, fmt.Errorf("%w: %w", err, sai.StatusInvalidParameter))
+		return p.refuse(m, fmt.Errorf("%w: %w", err, sai.StatusInvalidParameter))
 	}
-	res, err := s.dispatch(ctx, m)
+	res, err := p.dispatch(ctx, m)
 	if err != nil {
-		return s.refuse(m, err)
+		return p.refuse(m, err)
 	}
 	res.op = answerOp(m.op)
 	return res
@@ -42,34 +55,34 @@ func answerOp(op string) string {
 }
 
 // refuse answers a request with the status in err.
-func (s *Server) refuse(m message, err error) *result {
+func (p *processor) refuse(m message, err error) *result {
 	status, ok := sai.StatusOf(err)
 	if !ok || status == sai.StatusSuccess {
 		status = sai.StatusFailure
 	}
-	s.log.Warn("syncd: refused a request", "op", m.op, "key", m.key, "status", status, "error", err)
+	p.log.Warn("syncd: refused a request", "op", m.op, "key", m.key, "status", status, "error", err)
 	return &result{status: status, op: answerOp(m.op)}
 }
 
-// dispatch calls what does the request.
-func (s *Server) dispatch(ctx context.Context, m message) (*result, error) {
+// dispatch calls the function for the request.
+func (p *processor) dispatch(ctx context.Context, m message) (*result, error) {
 	switch m.op {
 	case opNotify:
-		return s.notifySyncd(ctx, m)
+		return p.views.notify(ctx, m)
 	case opBulkCreate, opBulkRemove, opBulkSet, opBulkGet:
-		return s.bulk(ctx, m)
+		return p.bulk(ctx, m)
 	case opCreate, opRemove, opSet, opGet:
-		return s.single(ctx, m)
+		return p.single(ctx, m)
 	case opGetStats, opClearStats:
-		return s.getStats(ctx, m)
+		return p.queries.stats(ctx, m)
 	case opFlush:
-		return s.flush(ctx, m)
+		return p.flush(ctx, m)
 	case opAttrQuery, opEnumQuery, opStatsQuery, opStatsStQuery:
-		return s.capability(ctx, m)
+		return p.queries.capability(ctx, m)
 	case opAvailQuery:
-		return s.availability(ctx, m)
+		return p.queries.availability(ctx, m)
 	case opStartPoll, opStopPoll, opSetGroup, opDelGroup:
-		return s.counterRequest(ctx, m)
+		return p.counters.request(ctx, m)
 	}
 	return nil, fmt.Errorf("operation %.40q: %w", m.op, sai.StatusNotSupported)
 }
@@ -83,8 +96,8 @@ func parseKey(text string) (sai.Key, error) {
 	return k, err
 }
 
-// single does a create, remove, set or get.
-func (s *Server) single(ctx context.Context, m message) (*result, error) {
+// single executes a create, remove, set or get.
+func (p *processor) single(ctx context.Context, m message) (*result, error) {
 	k, err := parseKey(m.key)
 	if err != nil {
 		return nil, err
@@ -92,79 +105,72 @@ func (s *Server) single(ctx context.Context, m message) (*result, error) {
 	res := &result{}
 	switch m.op {
 	case opGet:
-		return s.get(ctx, k, m.fields)
+		return p.get(ctx, k, m.fields)
 	case opCreate:
-		err = s.create(ctx, res, k, m.fields)
+		err = p.create(ctx, res, k, m.fields)
 	case opRemove:
-		err = s.remove(ctx, res, k)
+		err = p.remove(ctx, res, k)
 	case opSet:
-		err = s.set(ctx, res, k, m.fields)
+		err = p.set(ctx, res, k, m.fields)
 	}
 	return res, err
 }
 
-func (s *Server) create(ctx context.Context, res *result, k sai.Key, pairs []swss.Pair) error {
+func (p *processor) create(ctx context.Context, res *result, k sai.Key, pairs []swss.Pair) error {
 	attrs, err := parseAttrs(keyType(k), pairs)
 	if err != nil {
 		return err
 	}
-	if s.view != nil {
-		return s.view.create(ctx, res, k, attrs, pairs)
+	if p.views.making != nil {
+		return p.views.making.create(ctx, res, k, attrs, pairs)
 	}
-	if isSwitch(k) && s.ids.known(SwitchVID) {
+	if isSwitch(k) && p.objects.ids.known(SwitchVID) {
 		return fmt.Errorf("create %s: the switch exists already: %w", k, sai.StatusFailure)
 	}
-	if k.Entry == nil && k.OID != sai.NullOID && s.ids.known(k.OID) {
+	if k.Entry == nil && k.OID != sai.NullOID && p.objects.ids.known(k.OID) {
 		return fmt.Errorf("create %s: %w", k, sai.StatusItemAlreadyExists)
 	}
-	real, err := s.ids.toRealAttrs(attrs)
+	real, err := p.objects.ids.toRealAttrs(attrs)
 	if err != nil {
 		return err
 	}
 	if k.Entry != nil {
-		return s.createEntry(ctx, res, k, real, pairs)
+		return p.createEntry(ctx, res, k, real, pairs)
 	}
-	return s.createObject(ctx, res, k, real, pairs)
+	return p.createObject(ctx, res, k, real, pairs)
 }
 
-// createEntry creates an object that has no id; attrs name real ids.
-func (s *Server) createEntry(
+// createEntry creates an object without an id; attrs have real ids.
+func (p *processor) createEntry(
 	ctx context.Context, res *result, k sai.Key, attrs []sai.Attr, pairs []swss.Pair,
 ) error {
-	e, err := s.ids.toRealKey(k)
+	e, err := p.objects.ids.toRealKey(k)
 	if err != nil {
 		return err
 	}
-	if err := s.backend.CreateEntry(ctx, e.Entry, attrs); err != nil {
+	if err := p.backend.CreateEntry(ctx, e.Entry, attrs); err != nil {
 		return err
 	}
 	res.write(putRow(ctx, asicState, k, pairs))
 	return nil
 }
 
-// createObject creates an object with an id; attrs name real ids.
-func (s *Server) createObject(
+// createObject creates an object with an id; attrs have real ids.
+func (p *processor) createObject(
 	ctx context.Context, res *result, k sai.Key, attrs []sai.Attr, pairs []swss.Pair,
 ) error {
 	if k.OID == sai.NullOID || k.Type == sai.ObjectTypeSwitch && k.OID != SwitchVID {
 		return fmt.Errorf("create %s: the virtual id is not valid: %w", k, sai.StatusInvalidObjectID)
 	}
-	rid, err := s.backend.Create(ctx, k.Type, attrs)
+	rid, err := p.backend.Create(ctx, k.Type, attrs)
 	if err != nil {
 		return err
 	}
-	s.created(ctx, res, k, rid, pairs)
+	p.objects.created(ctx, res, k, rid, pairs)
 	if k.Type == sai.ObjectTypeSwitch || k.Type == sai.ObjectTypePort {
-		return s.discover(ctx, res, sai.Obj(k.Type, rid))
+		return p.objects.discover(ctx, res, sai.Obj(k.Type, rid))
 	}
 	return nil
-}
-
-// created notes a new object.
-func (s *Server) created(ctx context.Context, res *result, k sai.Key, rid sai.OID, pairs []swss.Pair) {
-	s.ids.add(k.OID, rid)
-	res.write(putRow(ctx, asicState, k, pairs))
-	res.mapped = append(res.mapped, k.OID.String(), rid.String())
 }
 
 // putRow writes attributes into the row of an object.
@@ -177,42 +183,42 @@ func putRow(ctx context.Context, view string, k sai.Key, pairs []swss.Pair) func
 		args = append(args, p.Field, p.Value)
 	}
 	row := view + ":" + sai.FormatKey(k)
-	return func(p redis.Pipeliner) { p.HSet(ctx, row, args...) }
+	return func(to redis.Pipeliner) { to.HSet(ctx, row, args...) }
 }
 
-func (s *Server) remove(ctx context.Context, res *result, k sai.Key) error {
+func (p *processor) remove(ctx context.Context, res *result, k sai.Key) error {
 	if k.Entry == nil && k.Type == sai.ObjectTypeSwitch {
 		return fmt.Errorf("remove %s: %w", k, sai.StatusNotImplemented)
 	}
-	if s.view != nil {
-		return s.view.remove(ctx, res, k)
+	if p.views.making != nil {
+		return p.views.making.remove(ctx, res, k)
 	}
-	real, err := s.ids.toRealKey(k)
+	real, err := p.objects.ids.toRealKey(k)
 	if err != nil {
 		return err
 	}
-	if err := s.backend.Remove(ctx, real); err != nil {
+	if err := p.backend.Remove(ctx, real); err != nil {
 		return err
 	}
-	s.removed(ctx, res, k, real)
+	p.removed(ctx, res, k, real)
 	return nil
 }
 
 // removed forgets an object, and with a port what came with it.
-func (s *Server) removed(ctx context.Context, res *result, k, real sai.Key) {
+func (p *processor) removed(ctx context.Context, res *result, k, real sai.Key) {
 	row := asicState + ":" + sai.FormatKey(k)
 	res.write(func(p redis.Pipeliner) { p.Del(ctx, row) })
 	if k.Entry != nil {
 		return
 	}
-	gone := append([]sai.OID{real.OID}, s.ids.children[real.OID]...)
+	gone := append([]sai.OID{real.OID}, p.objects.ids.children[real.OID]...)
 	for _, rid := range gone {
-		vid, ok := s.ids.vid(rid)
+		vid, ok := p.objects.ids.vid(rid)
 		if !ok {
 			continue
 		}
-		s.ids.remove(vid, rid)
-		s.flex.drop(vid)
+		p.objects.ids.remove(vid, rid)
+		p.counters.groups.drop(vid)
 		res.write(func(p redis.Pipeliner) {
 			p.HDel(ctx, vidToRID, vid.String())
 			p.HDel(ctx, ridToVID, rid.String())
@@ -223,7 +229,7 @@ func (s *Server) removed(ctx context.Context, res *result, k, real sai.Key) {
 	}
 }
 
-func (s *Server) set(ctx context.Context, res *result, k sai.Key, pairs []swss.Pair) error {
+func (p *processor) set(ctx context.Context, res *result, k sai.Key, pairs []swss.Pair) error {
 	if len(pairs) != 1 {
 		return fmt.Errorf("set %s: %d attributes, want one: %w", k, len(pairs), sai.StatusInvalidParameter)
 	}
@@ -234,35 +240,35 @@ func (s *Server) set(ctx context.Context, res *result, k sai.Key, pairs []swss.P
 	if len(attrs) != 1 {
 		return fmt.Errorf("set %s: no attribute: %w", k, sai.StatusInvalidParameter)
 	}
-	if s.view != nil {
-		return s.view.set(ctx, res, k, attrs[0], pairs)
+	if p.views.making != nil {
+		return p.views.making.set(ctx, res, k, attrs[0], pairs)
 	}
-	real, err := s.ids.toRealKey(k)
+	real, err := p.objects.ids.toRealKey(k)
 	if err != nil {
 		return err
 	}
-	values, err := s.ids.toRealAttrs(attrs)
+	values, err := p.objects.ids.toRealAttrs(attrs)
 	if err != nil {
 		return err
 	}
-	if err := s.backend.Set(ctx, real, values[0]); err != nil {
+	if err := p.backend.Set(ctx, real, values[0]); err != nil {
 		return err
 	}
 	res.write(putRow(ctx, asicState, k, pairs))
 	return nil
 }
 
-func (s *Server) get(ctx context.Context, k sai.Key, pairs []swss.Pair) (*result, error) {
+func (p *processor) get(ctx context.Context, k sai.Key, pairs []swss.Pair) (*result, error) {
 	want, err := parseAttrs(keyType(k), pairs)
 	if err != nil {
 		return nil, err
 	}
-	if s.view != nil {
-		if err := s.view.checkGet(k); err != nil {
+	if p.views.making != nil {
+		if err := p.views.making.checkGet(k); err != nil {
 			return nil, err
 		}
 	}
-	real, err := s.ids.toRealKey(k)
+	real, err := p.objects.ids.toRealKey(k)
 	if err != nil {
 		return nil, err
 	}
@@ -275,14 +281,14 @@ func (s *Server) get(ctx context.Context, k sai.Key, pairs []swss.Pair) (*result
 		}
 		want[i].Value = sai.MapOIDs(a.Value, func(sai.OID) sai.OID { return sai.NullOID })
 	}
-	got, err := s.backend.Get(ctx, real, want)
+	got, err := p.backend.Get(ctx, real, want)
 	status, ok := sai.StatusOf(err)
 	if !ok || status != sai.StatusSuccess && status != sai.StatusBufferOverflow {
 		return nil, err
 	}
 	res := &result{status: status}
 	for _, a := range got {
-		text, err := s.formatGot(ctx, res, a, status)
+		text, err := p.formatGot(ctx, res, a, status)
 		if err != nil {
 			return nil, err
 		}
@@ -291,15 +297,55 @@ func (s *Server) get(ctx context.Context, k sai.Key, pairs []swss.Pair) (*result
 	return res, nil
 }
 
-// formatGot returns what the backend said, with virtual ids; at an overflow
-// lists are counts.
-func (s *Server) formatGot(ctx context.Context, res *result, a sai.Attr, status sai.Status) (string, error) {
+// formatGot returns the backend's answer with virtual ids; on overflow lists are counts.
+func (p *processor) formatGot(ctx context.Context, res *result, a sai.Attr, status sai.Status) (string, error) {
 	if status == sai.StatusBufferOverflow {
 		return sai.FormatCount(a.ID, a.Value)
 	}
-	v, err := s.toVirtual(ctx, res, a)
+	v, err := p.objects.toVirtual(ctx, res, a)
 	if err != nil {
 		return "", err
 	}
 	return sai.FormatValue(a.ID, v)
+}
+
+// flush executes an FDB flush, and deletes the rows of the entries that are gone.
+func (p *processor) flush(ctx context.Context, m message) (*result, error) {
+	_, err := parseKey(m.key)
+	if err != nil {
+		return nil, err
+	}
+	attrs, err := parseAttrs(sai.ObjectTypeFDBFlush, m.fields)
+	if err != nil {
+		return nil, err
+	}
+	if p.views.making != nil {
+		return &result{}, nil // the entries stay until the view is applied
+	}
+	real, err := p.objects.ids.toRealAttrs(attrs)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.backend.FlushFDB(ctx, real); err != nil {
+		return nil, err
+	}
+	res := &result{}
+	keys, err := p.db.Client().Keys(ctx, asicState+":"+sai.ObjectTypeFDBEntry.String()+":*").Result()
+	if err != nil {
+		return nil, err
+	}
+	for _, row := range keys {
+		k, err := sai.ParseKey(strings.TrimPrefix(row, asicState+":"))
+		if err != nil {
+			continue
+		}
+		if entry, err := p.objects.ids.toRealKey(k); err == nil {
+			_, err = p.backend.Get(ctx, entry, []sai.Attr{sai.Want(sai.FDBEntryAttrType, 1)})
+			if status, _ := sai.StatusOf(err); status != sai.StatusItemNotFound {
+				continue
+			}
+		}
+		res.write(func(to redis.Pipeliner) { to.Del(ctx, row) })
+	}
+	return res, nil
 }

@@ -56,7 +56,7 @@ func (c *Client) stats(ctx context.Context, op string, k sai.Key, ids []sai.Stat
 	return c.query(ctx, message{key: sai.FormatKey(k), op: op, fields: fields}, opResponse, k.Type)
 }
 
-// query does a request whose answer has fields.
+// query sends a request whose answer has fields.
 func (c *Client) query(ctx context.Context, req message, answer string, t sai.ObjectType) ([]swss.Pair, error) {
 	c.rec.attrs("q", req.op+"|"+req.key, req.fields)
 	status, fields, err := c.do(ctx, req, answer)
@@ -90,7 +90,7 @@ func (c *Client) FlushFDB(ctx context.Context, attrs []sai.Attr) error {
 	return statusError(opFlush, sai.ObjectTypeFDBFlush, status)
 }
 
-// ask does a query on the switch: an object type and one more field.
+// ask sends a query on the switch: an object type and one more field.
 func (c *Client) ask(
 	ctx context.Context, op, answer string, t sai.ObjectType, fields ...swss.Pair,
 ) (map[string]string, error) {
@@ -107,8 +107,7 @@ func (c *Client) ask(
 
 func typeField(t sai.ObjectType) swss.Pair { return swss.Pair{Field: "OBJECT_TYPE", Value: t.String()} }
 
-// known refuses queries about what stock metadata does not have: they would
-// stop syncd.
+// known refuses queries about what stock metadata lacks: they would stop syncd.
 func known(op string, t sai.ObjectType, id sai.AttrID) error {
 	if sai.ObjectMeta(t) == nil || id != 0 && sai.Meta(id) == nil {
 		return &sai.CallError{

@@ -6,19 +6,23 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
-
 	"tamtam/sai"
 	"tamtam/swss"
 )
 
-// getStats does get_stats and clear_stats.
-func (s *Server) getStats(ctx context.Context, m message) (*result, error) {
+// queries executes the requests that change no object: statistics, and what the ASIC is capable of.
+type queries struct {
+	backend sai.API
+	objects *translator
+}
+
+// stats executes get_stats and clear_stats.
+func (q queries) stats(ctx context.Context, m message) (*result, error) {
 	k, err := parseKey(m.key)
 	if err != nil {
 		return nil, err
 	}
-	real, err := s.ids.toRealKey(k)
+	real, err := q.objects.ids.toRealKey(k)
 	if err != nil {
 		return nil, err
 	}
@@ -31,56 +35,15 @@ func (s *Server) getStats(ctx context.Context, m message) (*result, error) {
 		ids[i] = id
 	}
 	if m.op == opClearStats {
-		return &result{}, s.backend.ClearStats(ctx, real, ids)
+		return &result{}, q.backend.ClearStats(ctx, real, ids)
 	}
-	values, err := s.backend.Stats(ctx, real, ids)
+	values, err := q.backend.Stats(ctx, real, ids)
 	if err != nil {
 		return nil, err
 	}
 	res := &result{}
 	for i, id := range ids {
 		res.fields = append(res.fields, swss.Pair{Field: id.String(), Value: strconv.FormatUint(values[i], 10)})
-	}
-	return res, nil
-}
-
-// flush does an FDB flush, and deletes the rows of the entries that are gone.
-func (s *Server) flush(ctx context.Context, m message) (*result, error) {
-	_, err := parseKey(m.key)
-	if err != nil {
-		return nil, err
-	}
-	attrs, err := parseAttrs(sai.ObjectTypeFDBFlush, m.fields)
-	if err != nil {
-		return nil, err
-	}
-	if s.view != nil {
-		return &result{}, nil // the entries stay until the view is applied
-	}
-	real, err := s.ids.toRealAttrs(attrs)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.backend.FlushFDB(ctx, real); err != nil {
-		return nil, err
-	}
-	res := &result{}
-	keys, err := s.asic.Client().Keys(ctx, asicState+":"+sai.ObjectTypeFDBEntry.String()+":*").Result()
-	if err != nil {
-		return nil, err
-	}
-	for _, row := range keys {
-		k, err := sai.ParseKey(strings.TrimPrefix(row, asicState+":"))
-		if err != nil {
-			continue
-		}
-		if entry, err := s.ids.toRealKey(k); err == nil {
-			_, err = s.backend.Get(ctx, entry, []sai.Attr{sai.Want(sai.FDBEntryAttrType, 1)})
-			if status, _ := sai.StatusOf(err); status != sai.StatusItemNotFound {
-				continue
-			}
-		}
-		res.write(func(p redis.Pipeliner) { p.Del(ctx, row) })
 	}
 	return res, nil
 }
@@ -94,14 +57,14 @@ func queried(fields map[string]string) (sai.ObjectType, error) {
 	return t, nil
 }
 
-// capability does the capability queries.
-func (s *Server) capability(ctx context.Context, m message) (*result, error) {
+// capability answers the capability queries.
+func (q queries) capability(ctx context.Context, m message) (*result, error) {
 	fields := swss.ToFieldValues(m.fields)
 	t, err := queried(fields)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkSwitch(m.key); err != nil {
+	if err := q.checkSwitch(m.key); err != nil {
 		return nil, err
 	}
 	room := 0
@@ -112,7 +75,7 @@ func (s *Server) capability(ctx context.Context, m message) (*result, error) {
 	}
 	switch m.op {
 	case opStatsQuery:
-		ids, err := s.backend.StatsCapability(ctx, t)
+		ids, err := q.backend.StatsCapability(ctx, t)
 		if err != nil {
 			return nil, err
 		}
@@ -125,14 +88,14 @@ func (s *Server) capability(ctx context.Context, m message) (*result, error) {
 		return nil, fmt.Errorf("ATTR_ID %.80q: %w", fields["ATTR_ID"], sai.StatusInvalidParameter)
 	}
 	if m.op == opAttrQuery {
-		return s.attrCapability(ctx, id)
+		return q.attrCapability(ctx, id)
 	}
-	return s.enumCapability(ctx, id, room)
+	return q.enumCapability(ctx, id, room)
 }
 
 // attrCapability says what may be done with an attribute.
-func (s *Server) attrCapability(ctx context.Context, id sai.AttrID) (*result, error) {
-	c, err := s.backend.AttrCapability(ctx, id)
+func (q queries) attrCapability(ctx context.Context, id sai.AttrID) (*result, error) {
+	c, err := q.backend.AttrCapability(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -144,8 +107,8 @@ func (s *Server) attrCapability(ctx context.Context, id sai.AttrID) (*result, er
 }
 
 // enumCapability lists the values that an attribute may have, if there is room for them.
-func (s *Server) enumCapability(ctx context.Context, id sai.AttrID, room int) (*result, error) {
-	values, err := s.backend.EnumCapability(ctx, id)
+func (q queries) enumCapability(ctx context.Context, id sai.AttrID, room int) (*result, error) {
+	values, err := q.backend.EnumCapability(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -176,12 +139,12 @@ func statsResult(ids []sai.StatID, room int) *result {
 }
 
 // checkSwitch checks the key of a query: the switch's virtual id.
-func (s *Server) checkSwitch(key string) error {
+func (q queries) checkSwitch(key string) error {
 	vid, err := sai.ParseOID(key)
 	if err != nil {
 		return err
 	}
-	if vid == sai.NullOID || !s.ids.known(vid) {
+	if vid == sai.NullOID || !q.objects.ids.known(vid) {
 		return fmt.Errorf("switch %s: %w", vid, sai.StatusInvalidObjectID)
 	}
 	return nil
@@ -189,8 +152,8 @@ func (s *Server) checkSwitch(key string) error {
 
 // availability does object_type_get_availability_query: attributes, then the
 // object type.
-func (s *Server) availability(ctx context.Context, m message) (*result, error) {
-	if err := s.checkSwitch(m.key); err != nil {
+func (q queries) availability(ctx context.Context, m message) (*result, error) {
+	if err := q.checkSwitch(m.key); err != nil {
 		return nil, err
 	}
 	n := len(m.fields)
@@ -205,10 +168,10 @@ func (s *Server) availability(ctx context.Context, m message) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if attrs, err = s.ids.toRealAttrs(attrs); err != nil {
+	if attrs, err = q.objects.ids.toRealAttrs(attrs); err != nil {
 		return nil, err
 	}
-	count, err := s.backend.Availability(ctx, t, attrs)
+	count, err := q.backend.Availability(ctx, t, attrs)
 	if err != nil {
 		return nil, err
 	}

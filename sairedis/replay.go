@@ -8,16 +8,17 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"tamtam/sai"
+	"tamtam/swss"
 )
 
 // replay brings a backend without a switch to the state that ASIC_DB holds
 // from an earlier run (SONiC's hard reinit). Virtual ids stay.
-func (s *Server) replay(ctx context.Context) error {
-	old, err := s.readOldIDs(ctx)
+func (vs *views) replay(ctx context.Context) error {
+	old, err := readOldIDs(ctx, vs.db)
 	if err != nil {
 		return err
 	}
-	next, err := readView(ctx, s.asic, func(vid sai.OID) bool { _, ok := old.own[vid]; return ok }, s.badRow)
+	next, err := readView(ctx, vs.db, func(vid sai.OID) bool { _, ok := old.own[vid]; return ok }, vs.badRow)
 	if err != nil {
 		return err
 	}
@@ -28,27 +29,28 @@ func (s *Server) replay(ctx context.Context) error {
 		return nil // a new device
 	}
 	attrs, cur := switchAttrs(sw)
-	rid, err := s.backend.Create(ctx, sai.ObjectTypeSwitch, attrs)
+	rid, err := vs.backend.Create(ctx, sai.ObjectTypeSwitch, attrs)
 	if err != nil {
 		return fmt.Errorf("replay: create switch: %w", err)
 	}
-	s.ids.add(SwitchVID, rid)
+	vs.objects.ids.add(SwitchVID, rid)
 	res := &result{}
-	removed, err := s.recognize(ctx, res, old, cur, sai.Obj(sai.ObjectTypeSwitch, rid))
+	earlier := recognition{vs.db, vs.objects, old}
+	removed, err := earlier.ofSwitch(ctx, res, cur, sai.Obj(sai.ObjectTypeSwitch, rid))
 	if err != nil {
 		return err
 	}
 	cur.link()
 	matchViews(cur, next)
-	t := &transition{s: s, cur: cur, next: next, ids: s.ids.ownCopy(removed), removed: removed}
+	t := vs.transition(cur, next, removed)
 	t.bring(ctx)
-	s.recognizeChildren(ctx, t, old)
-	if err := s.finish(ctx, res, t, nil); err != nil {
+	earlier.ofPorts(ctx, t)
+	if err := vs.finish(ctx, res, t, nil); err != nil {
 		return err
 	}
-	s.noteDefaults(ctx, res, sai.Obj(sai.ObjectTypeSwitch, rid))
-	s.log.Info("syncd: replayed the state of an earlier run", "objects", len(next.nodes), "failures", len(t.errs))
-	_, err = s.asic.Client().TxPipelined(ctx, func(p redis.Pipeliner) error {
+	vs.objects.noteDefaults(ctx, res, sai.Obj(sai.ObjectTypeSwitch, rid))
+	vs.log.Info("syncd: replayed the state of an earlier run", "objects", len(next.nodes), "failures", len(t.errs))
+	_, err = vs.db.Client().TxPipelined(ctx, func(p redis.Pipeliner) error {
 		for _, w := range res.writes {
 			w(p)
 		}
@@ -58,8 +60,8 @@ func (s *Server) replay(ctx context.Context) error {
 	return err
 }
 
-// switchAttrs returns the attributes to create the switch with, and a view that
-// holds the switch with just these. Objects cannot be named then.
+// switchAttrs returns the attributes to create the switch with, and a view that holds the switch
+// with just these. At that point objects cannot be named.
 func switchAttrs(sw *node) ([]sai.Attr, *graph) {
 	cur := newGraph()
 	n := cur.add(sw.key, false)
@@ -73,85 +75,142 @@ func switchAttrs(sw *node) ([]sai.Attr, *graph) {
 	return attrs, cur
 }
 
-// recognize gives the objects that came with the switch the virtual ids that
+// oldIDs is what ASIC_DB says about the objects of an earlier run.
+type oldIDs struct {
+	vids map[sai.OID]sai.OID // by real id
+	own  map[sai.OID]sai.ObjectType
+}
+
+func readOldIDs(ctx context.Context, db *swss.DB) (*oldIDs, error) {
+	o := &oldIDs{vids: map[sai.OID]sai.OID{}, own: map[sai.OID]sai.ObjectType{}}
+	vids, err := db.Client().HGetAll(ctx, vidToRID).Result()
+	if err != nil {
+		return nil, err
+	}
+	cold, err := db.Client().HGetAll(ctx, coldVIDs).Result()
+	if err != nil {
+		return nil, err
+	}
+	for v, r := range vids {
+		vid, err := sai.ParseOID(v)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", vidToRID, err)
+		}
+		rid, err := sai.ParseOID(r)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", vidToRID, err)
+		}
+		o.vids[rid] = vid
+	}
+	for v := range cold {
+		vid, err := sai.ParseOID(v)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", coldVIDs, err)
+		}
+		if t, ok := VIDType(vid); ok {
+			o.own[vid] = t
+		}
+	}
+	return o, nil
+}
+
+// claim returns the virtual id that a discovered object had in the earlier run. An id is used only
+// once.
+func (o *oldIDs) claim(k sai.Key) (sai.OID, bool) {
+	vid, ok := o.vids[k.OID]
+	if !ok || o.own[vid] != k.Type {
+		return 0, false
+	}
+	delete(o.vids, k.OID)
+	return vid, true
+}
+
+// A recognition finds the objects of an earlier run again.
+type recognition struct {
+	db      *swss.DB
+	objects *translator
+	old     *oldIDs
+}
+
+// ofSwitch gives the objects that came with the switch the virtual ids that
 // they had, and adds them to the view cur. It returns those that were removed
 // in the earlier run.
-func (s *Server) recognize(
-	ctx context.Context, res *result, old *oldIDs, cur *graph, sw sai.Key,
+func (r recognition) ofSwitch(
+	ctx context.Context, res *result, cur *graph, sw sai.Key,
 ) (map[sai.OID]bool, error) {
-	if err := s.movePorts(ctx, old, sw); err != nil {
+	if err := r.movePorts(ctx, sw); err != nil {
 		return nil, err
 	}
 	var fresh []sai.Key
-	for _, k := range s.walk(ctx, sw) {
-		if vid, ok := old.claim(k); ok {
-			s.ids.add(vid, k.OID)
-			s.ids.own[vid] = true
+	for _, k := range r.objects.walk(ctx, sw) {
+		if vid, ok := r.old.claim(k); ok {
+			r.objects.ids.add(vid, k.OID)
+			r.objects.ids.own[vid] = true
 			cur.add(sai.Obj(k.Type, vid), true)
 			continue
 		}
 		fresh = append(fresh, k)
 	}
-	if err := s.adopt(ctx, res, fresh); err != nil {
+	if err := r.objects.adopt(ctx, res, fresh); err != nil {
 		return nil, err
 	}
 	removed := map[sai.OID]bool{}
 	for _, k := range fresh {
-		vid, _ := s.ids.vid(k.OID)
+		vid, _ := r.objects.ids.vid(k.OID)
 		cur.add(sai.Obj(k.Type, vid), true)
 		switch k.Type {
 		case sai.ObjectTypePort, sai.ObjectTypeBridgePort, sai.ObjectTypeVLANMember:
 			removed[vid] = true
 		}
 	}
-	// What is to go, and what goes with it, gets no rows.
+	// What must go, and what goes with it, gets no rows.
 	going := map[sai.OID]bool{}
 	for vid := range removed {
-		rid, _ := s.ids.rid(vid)
-		for _, child := range s.ids.children[rid] {
+		rid, _ := r.objects.ids.rid(vid)
+		for _, child := range r.objects.ids.children[rid] {
 			going[child] = true
 		}
 	}
 	res.writes, res.mapped = nil, nil
 	for _, k := range fresh {
-		if vid, _ := s.ids.vid(k.OID); !removed[vid] && !going[k.OID] {
-			s.own(ctx, res, k, vid)
+		if vid, _ := r.objects.ids.vid(k.OID); !removed[vid] && !going[k.OID] {
+			r.objects.own(ctx, res, k, vid)
 		}
 	}
 	return removed, nil
 }
 
-// movePorts corrects the old map where a port with the same lanes has another
-// real id than in the earlier run.
-func (s *Server) movePorts(ctx context.Context, old *oldIDs, sw sai.Key) error {
-	before, err := s.asic.Client().HGetAll(ctx, lanes).Result()
+// movePorts corrects the old map if a port with the same lanes has a different real id than in the
+// earlier run.
+func (r recognition) movePorts(ctx context.Context, sw sai.Key) error {
+	before, err := r.db.Client().HGetAll(ctx, lanes).Result()
 	if err != nil {
 		return err
 	}
 	moved := map[sai.OID]sai.OID{} // virtual ids by new real id
-	for _, l := range s.portLanes(ctx, sw) {
+	for _, l := range r.objects.asic.portLanes(ctx, sw) {
 		was, err := sai.ParseOID(before[strconv.FormatUint(l.lane, 10)])
 		if err != nil || was == l.port {
 			continue
 		}
-		if vid, ok := old.vids[was]; ok && old.own[vid] == sai.ObjectTypePort {
+		if vid, ok := r.old.vids[was]; ok && r.old.own[vid] == sai.ObjectTypePort {
 			moved[l.port] = vid
 		}
 	}
 	for rid := range moved {
-		if vid, ok := old.vids[rid]; ok && old.own[vid] == sai.ObjectTypePort {
-			delete(old.vids, rid)
+		if vid, ok := r.old.vids[rid]; ok && r.old.own[vid] == sai.ObjectTypePort {
+			delete(r.old.vids, rid)
 		}
 	}
 	for rid, vid := range moved {
-		old.vids[rid] = vid
+		r.old.vids[rid] = vid
 	}
 	return nil
 }
 
-// recognizeChildren gives the objects that came with ports created again the
+// ofPorts gives the objects that came with ports created again the
 // virtual ids that they had.
-func (s *Server) recognizeChildren(ctx context.Context, t *transition, old *oldIDs) {
+func (r recognition) ofPorts(ctx context.Context, t *transition) {
 	for _, n := range t.next.sorted() {
 		if n.match != nil || n.own || n.key.Entry != nil || n.key.Type != sai.ObjectTypePort {
 			continue
@@ -160,11 +219,11 @@ func (s *Server) recognizeChildren(ctx context.Context, t *transition, old *oldI
 		if !ok {
 			continue
 		}
-		for _, k := range s.walk(ctx, sai.Obj(sai.ObjectTypePort, rid)) {
+		for _, k := range r.objects.walk(ctx, sai.Obj(sai.ObjectTypePort, rid)) {
 			if _, known := t.ids.vid(k.OID); known {
 				continue
 			}
-			if vid, ok := old.claim(k); ok {
+			if vid, ok := r.old.claim(k); ok {
 				t.ids.add(vid, k.OID)
 				t.ids.own[vid] = true
 			}

@@ -15,9 +15,8 @@ import (
 
 // ServerOptions of a [Server].
 type ServerOptions struct {
-	// TempView makes INIT_VIEW and APPLY_VIEW compare views, so that a
-	// restarted orchagent keeps the ASIC running; without it they are answered
-	// and otherwise ignored.
+	// TempView makes INIT_VIEW and APPLY_VIEW compare views, so that a restarted orchagent keeps
+	// the ASIC running; otherwise they are answered but ignored.
 	TempView bool
 	Logger   *slog.Logger // nil discards
 }
@@ -27,47 +26,48 @@ type ServerOptions struct {
 // needs. No request stops it: what would stop SONiC's syncd is answered with
 // an error and logged.
 //
-// Two things differ from SONiC's syncd on purpose: rows are written before, in
-// one transaction with, the answer; and a get does not write what it read into
-// ASIC_STATE, which therefore holds configuration alone.
+// Two things differ from SONiC's syncd on purpose: rows are written before the answer, in the same
+// transaction; and a get does not write what it read into ASIC_STATE, which therefore holds only
+// configuration.
 type Server struct {
-	redis    *swss.Redis
+	Counters *FlexCounters // what is read of the ASIC into COUNTERS_DB
+	Notifier *Notifier     // publishes the ASIC's notifications
+
 	asic     *swss.DB
 	requests *swss.Queue
 	answers  *swss.Queue
-	counters []*swss.Queue // of FLEX_COUNTER_DB: groups, objects
-	backend  sai.API
-	opts     ServerOptions
 	log      *slog.Logger
 
-	mu    sync.Mutex // held while a request is processed or counters are read
-	ids   *idMap
-	view  *view // the view being made, nil outside INIT_VIEW..APPLY_VIEW
-	first bool  // INIT_VIEW of an empty ASIC_DB: the view is made directly
-	flex  *flexCounters
-	ready bool // state was read from ASIC_DB
-
-	nmu  sync.Mutex         // guards late, and ids where mu is not held
-	late []sai.Notification // about objects that were not yet known
+	mu        *sync.Mutex // held while a request is processed or counters are read
+	processor *processor
+	ready     bool // state was read from ASIC_DB
 }
 
 // NewServer returns a server in front of a backend that has no switch yet.
 func NewServer(r *swss.Redis, backend sai.API, opts ServerOptions) *Server {
-	asic, flex := r.DB(swss.ASICDB), r.DB(swss.FlexCounterDB)
-	s := &Server{
-		redis: r, asic: asic, backend: backend, opts: opts, log: opts.Logger,
-		requests: swss.NewQueue(asic, asicState), answers: swss.NewQueue(asic, getResponse),
-		counters: []*swss.Queue{swss.NewQueue(flex, flexGroup), swss.NewQueue(flex, flexTable)},
-		ids:      newIDMap(), flex: newFlexCounters(),
+	asic, log := r.DB(swss.ASICDB), opts.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+	mu := &sync.Mutex{}
+	objects := newTranslator(asic, backend)
+	counters := newFlexCounters(r, mu, objects, backend, log)
+	vs := &views{
+		db: asic, backend: backend, log: log, objects: objects, polled: counters.groups, compares: opts.TempView,
 	}
-	return s
+	return &Server{
+		Counters: counters, Notifier: &Notifier{db: asic, log: log, objects: objects},
+		asic: asic, requests: swss.NewQueue(asic, asicState), answers: swss.NewQueue(asic, getResponse), log: log,
+		mu: mu,
+		processor: &processor{
+			db: asic, backend: backend, log: log, objects: objects, counters: counters, views: vs,
+			queries: queries{backend, objects},
+		},
+	}
 }
 
-// idle is how long the server waits for a message before it looks at the queue
-// anyway: a request whose PUBLISH was lost waits no longer.
+// idle is how long the server waits for a message before it checks the queue anyway: a request
+// whose PUBLISH was lost waits at most this long.
 const idle = time.Second
 
 // Serve answers requests until ctx ends (then it returns nil) or RESTARTQUERY
@@ -94,10 +94,10 @@ func (s *Server) Serve(ctx context.Context) error {
 // serve works on one connection to Redis.
 func (s *Server) serve(ctx context.Context) error {
 	channels := []string{s.requests.Channel(), restartQuery}
-	for _, q := range s.counters {
+	for _, q := range s.Counters.queues {
 		channels = append(channels, q.Channel())
 	}
-	conn := s.asic.Client().Subscribe(ctx, channels...)
+	conn := s.asic.Subscribe(ctx, channels...)
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if _, err := conn.Receive(ctx); err != nil {
@@ -121,7 +121,7 @@ func (s *Server) serve(ctx context.Context) error {
 	}
 }
 
-// hear does what a message from Redis asks for.
+// hear acts on a message from Redis.
 func (s *Server) hear(ctx context.Context, msg any) error {
 	m, ok := msg.(*redis.Message)
 	switch {
@@ -133,7 +133,7 @@ func (s *Server) hear(ctx context.Context, msg any) error {
 	case m.Channel == s.requests.Channel():
 		return s.drain(ctx)
 	}
-	return s.popFlex(ctx)
+	return s.Counters.takeRows(ctx)
 }
 
 func isTimeout(err error) bool {
@@ -141,9 +141,9 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// look answers what is queued, told of or not.
+// look answers what is queued, announced or not.
 func (s *Server) look(ctx context.Context) error {
-	if err := s.popFlex(ctx); err != nil {
+	if err := s.Counters.takeRows(ctx); err != nil {
 		return err
 	}
 	n, err := s.requests.Len(ctx)
@@ -153,9 +153,8 @@ func (s *Server) look(ctx context.Context) error {
 	return s.drain(ctx)
 }
 
-// Load brings the backend to the state of ASIC_DB, which Serve does first of
-// all unless it is done. A simulation calls it, so that the ASIC is whole before
-// time goes on.
+// Load brings the backend to the state of ASIC_DB; Serve does so first unless it is done. A
+// simulation calls it, so that the ASIC is complete before time advances.
 func (s *Server) Load(ctx context.Context) error { return s.load(ctx) }
 
 // load reads ASIC_DB once and brings the backend to its state.
@@ -165,10 +164,10 @@ func (s *Server) load(ctx context.Context) error {
 	if s.ready {
 		return nil
 	}
-	if err := s.replay(ctx); err != nil {
+	if err := s.processor.views.replay(ctx); err != nil {
 		return err
 	}
-	if err := s.loadFlex(ctx); err != nil {
+	if err := s.Counters.load(ctx); err != nil {
 		return err
 	}
 	s.ready = true
@@ -197,30 +196,18 @@ func (s *Server) drain(ctx context.Context) error {
 func (s *Server) answer(ctx context.Context, e swss.Entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	res := s.process(ctx, e)
+	res := s.processor.process(ctx, e)
 	if err := s.commit(ctx, res); err != nil {
 		return err
 	}
-	s.notifyLate(ctx)
+	s.Notifier.notifyLate(ctx)
 	return nil
 }
 
-// A result is the outcome of a request: what to write, and the answer.
-type result struct {
-	status sai.Status
-	op     string // of the answer
-	fields []swss.Pair
-	writes []func(redis.Pipeliner)
-	mapped []any // virtual id, real id, ...: new entries of VIDTORID
-}
-
-func (r *result) write(f func(redis.Pipeliner)) { r.writes = append(r.writes, f) }
-
-// commit writes the rows and sends the answer, as one transaction. As the
-// backend has changed already, it tries until it succeeds. The answer however
-// is sent once: where nobody knows whether it was (the connection broke), it is
-// not sent again, since the client would take the second one for the answer to
-// its next request; if there was none, the client learns of it by waiting.
+// commit writes the rows and sends the answer, as one transaction. As the backend has already
+// changed, it tries until it succeeds. The answer, however, is sent only once: if it is not known
+// whether it was sent (the connection broke), it is not repeated, since the client would take the
+// second one for the answer to its next request; if it was not sent, the client times out.
 func (s *Server) commit(ctx context.Context, r *result) error {
 	m := message{key: r.status.String(), op: r.op, fields: r.fields}
 	written, sent := false, false
@@ -244,8 +231,8 @@ func (s *Server) commit(ctx context.Context, r *result) error {
 		s.log.Error("syncd: write of a request's outcome: " + err.Error())
 		switch {
 		case push != nil && push.Err() == nil, redis.HasErrorPrefix(err, "WRONGTYPE"):
-			// Someone put another type of key in the place of a row. The rest of
-			// the transaction has been done, the answer too.
+			// Someone replaced a row by another type of key. The rest of the transaction was
+			// executed, including the answer.
 			return nil
 		case push != nil && swss.IsNoScript(push.Err()):
 			written = true
@@ -261,31 +248,4 @@ func (s *Server) commit(ctx context.Context, r *result) error {
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
-}
-
-// writeMaps adds the new ids to VIDTORID and RIDTOVID.
-func (r *result) writeMaps(ctx context.Context, p redis.Pipeliner) {
-	if len(r.mapped) == 0 {
-		return
-	}
-	back := make([]any, len(r.mapped))
-	for i := 0; i < len(back); i += 2 {
-		back[i], back[i+1] = r.mapped[i+1], r.mapped[i]
-	}
-	p.HSet(ctx, vidToRID, r.mapped...)
-	p.HSet(ctx, ridToVID, back...)
-}
-
-// setIDs replaces the translation of object ids.
-func (s *Server) setIDs(ids *idMap) {
-	s.nmu.Lock()
-	defer s.nmu.Unlock()
-	s.ids = ids
-}
-
-// currentIDs returns the translation of object ids; mu need not be held.
-func (s *Server) currentIDs() *idMap {
-	s.nmu.Lock()
-	defer s.nmu.Unlock()
-	return s.ids
 }

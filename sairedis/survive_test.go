@@ -31,7 +31,7 @@ type brittle struct {
 
 // serve answers until ctx ends.
 func (b *brittle) serve(ctx context.Context) {
-	sub := b.db.Client().Subscribe(ctx, "ASIC_STATE_CHANNEL@1")
+	sub := b.db.Subscribe(ctx, "ASIC_STATE_CHANNEL@1")
 	defer sub.Close()
 	defer context.AfterFunc(ctx, func() { sub.Close() })()
 	requests, answers := swss.NewQueue(b.db, "ASIC_STATE"), swss.NewQueue(b.db, "GETRESPONSE")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"time"
 
 	"tamtam/sai"
 	"tamtam/swss"
@@ -14,16 +16,73 @@ type unsent struct{ error }
 
 func (u unsent) Unwrap() error { return u.error }
 
+// A channel takes requests to syncd and answers back, one at a time, until an answer is missing:
+// then it is lost for good.
+type channel struct {
+	requests *swss.Queue
+	answers  *swss.Inbox
+	timeout  time.Duration
+	log      *slog.Logger
+
+	turn   chan struct{} // holds a value while a call is under way; guards broken
+	broken error         // why the ASIC's state is unknown
+	lost   chan struct{} // closed when broken is set
+}
+
+// openChannel discards answers that an earlier client left unread.
+func openChannel(ctx context.Context, asic *swss.DB, timeout time.Duration, log *slog.Logger) (*channel, error) {
+	answers := swss.NewQueue(asic, getResponse, swss.WithModify())
+	c := &channel{
+		requests: swss.NewQueue(asic, asicState), answers: swss.NewInbox(answers), timeout: timeout, log: log,
+		turn: make(chan struct{}, 1), lost: make(chan struct{}),
+	}
+	_, err := interruptible(ctx, func() (struct{}, error) {
+		err := answers.Load(ctx)
+		if err == nil {
+			err = answers.Drain(ctx)
+		}
+		if err == nil {
+			_, err = c.answers.Open(ctx)
+		}
+		return struct{}{}, err
+	})
+	if err != nil {
+		go c.Close() // Redis may keep this waiting
+		return nil, err
+	}
+	return c, nil
+}
+
+// Close ends the client's connection. Syncd and the ASIC stay as they are.
+func (c *channel) Close() error { return c.answers.Close() }
+
+// take waits for the caller's turn. It fails once the channel is lost.
+func (c *channel) take(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("sairedis: %w", ctx.Err())
+	}
+	if c.broken != nil {
+		c.give()
+		return c.broken
+	}
+	return nil
+}
+
+// give ends the caller's turn.
+func (c *channel) give() { <-c.turn }
+
 // A reply is the answer to a request.
 type reply struct {
 	status sai.Status
 	fields []swss.Pair
 }
 
-// do sends one request and waits for its answer. The answer's key, a status,
-// is returned apart. Any error means that the ASIC's state is unknown, except
-// one that says that nothing was sent.
-func (c *Client) do(ctx context.Context, req message, answer string) (sai.Status, []swss.Pair, error) {
+// do sends one request and waits for its answer. The answer's key, a status, is returned
+// separately. Any error means that the ASIC's state is unknown, except one that says that nothing
+// was sent.
+func (c *channel) do(ctx context.Context, req message, answer string) (sai.Status, []swss.Pair, error) {
 	if c.broken != nil {
 		return 0, nil, c.broken
 	}
@@ -38,8 +97,8 @@ func (c *Client) do(ctx context.Context, req message, answer string) (sai.Status
 	return r.status, r.fields, err
 }
 
-// interruptible calls f and returns what it does, or that ctx has ended: then f
-// may go on. Redis need not answer, and go-redis heeds deadlines alone.
+// interruptible calls f and returns its error, or that ctx has ended: then f may still be running.
+// Redis may not answer, and go-redis only heeds deadlines.
 func interruptible[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {
@@ -66,7 +125,7 @@ func interruptible[T any](ctx context.Context, f func() (T, error)) (T, error) {
 }
 
 // exchange pushes the request and takes its answer.
-func (c *Client) exchange(ctx context.Context, req message, answer string) (reply, error) {
+func (c *channel) exchange(ctx context.Context, req message, answer string) (reply, error) {
 	stale, err := c.answers.Open(ctx)
 	if err != nil {
 		return reply{}, unsent{err}
@@ -98,8 +157,8 @@ func (c *Client) exchange(ctx context.Context, req message, answer string) (repl
 	}
 }
 
-// skip passes over answers to what this client has not asked.
-func (c *Client) skip(entries []swss.Entry) {
+// skip ignores answers to requests that this client did not make.
+func (c *channel) skip(entries []swss.Entry) {
 	for _, e := range entries {
 		c.log.Warn("skipped an answer that nobody waits for", "key", e.Key, "op", e.Op)
 	}

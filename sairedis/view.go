@@ -3,6 +3,7 @@ package sairedis
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/redis/go-redis/v9"
 
@@ -10,31 +11,44 @@ import (
 	"tamtam/swss"
 )
 
-// A view is what orchagent made since INIT_VIEW: it is in TEMP_ASIC_STATE
-// only, and the ASIC does not know of it yet.
+// A view is what orchagent created since INIT_VIEW: it is only in TEMP_ASIC_STATE, and the ASIC
+// does not know of it yet.
 type view struct {
 	check   *sai.Validator
 	ids     *idMap // of the current view
 	graph   *graph
-	removed map[sai.OID]bool // objects that nobody created and that are to go
+	removed map[sai.OID]bool // objects that nobody created and that must go
 }
 
-// notifySyncd does INIT_VIEW and APPLY_VIEW. Other words are answered and
-// otherwise ignored.
-func (s *Server) notifySyncd(ctx context.Context, m message) (*result, error) {
+// views bring the ASIC from one view to another: to what ASIC_DB held when syncd began, and to what
+// orchagent made between INIT_VIEW and APPLY_VIEW.
+type views struct {
+	db       *swss.DB
+	backend  sai.API
+	log      *slog.Logger
+	objects  *translator
+	polled   counterGroups
+	compares bool // else INIT_VIEW and APPLY_VIEW are answered but ignored
+
+	making *view // nil outside INIT_VIEW..APPLY_VIEW
+	first  bool  // INIT_VIEW of an empty ASIC_DB: the view is made directly
+}
+
+// notify executes INIT_VIEW and APPLY_VIEW. Other words are answered but ignored.
+func (vs *views) notify(ctx context.Context, m message) (*result, error) {
 	switch m.key {
 	case initView:
-		if s.opts.TempView {
-			return s.initView(ctx)
+		if vs.compares {
+			return vs.initView(ctx)
 		}
 	case applyView:
 		switch {
-		case s.view != nil:
-			return s.applyView(ctx)
-		case s.opts.TempView && !s.first:
+		case vs.making != nil:
+			return vs.applyView(ctx)
+		case vs.compares && !vs.first:
 			return nil, fmt.Errorf("%s without %s: %w", applyView, initView, sai.StatusFailure)
 		}
-		s.first = false
+		vs.first = false
 	case "SYNCD_INSPECT_ASIC", "SYNCD_INVOKE_DUMP":
 	default:
 		return nil, fmt.Errorf("notify %.40q: %w", m.key, sai.StatusInvalidParameter)
@@ -43,21 +57,21 @@ func (s *Server) notifySyncd(ctx context.Context, m message) (*result, error) {
 }
 
 // initView begins a view. The first one of an empty ASIC_DB is made directly.
-func (s *Server) initView(ctx context.Context) (*result, error) {
-	if !s.ids.known(SwitchVID) {
-		s.first = true
+func (vs *views) initView(ctx context.Context) (*result, error) {
+	if !vs.objects.ids.known(SwitchVID) {
+		vs.first = true
 		return &result{}, nil
 	}
-	s.first = false
-	v := &view{check: sai.NewValidator(), ids: s.ids, graph: newGraph(), removed: map[sai.OID]bool{}}
-	for _, vid := range s.ids.ownVIDs() {
+	vs.first = false
+	v := &view{check: sai.NewValidator(), ids: vs.objects.ids, graph: newGraph(), removed: map[sai.OID]bool{}}
+	for _, vid := range vs.objects.ids.ownVIDs() {
 		if t, ok := VIDType(vid); ok {
 			v.check.Found(sai.Obj(t, vid))
 			v.graph.add(sai.Obj(t, vid), true)
 		}
 	}
-	s.view = v
-	stale, err := s.asic.Client().Keys(ctx, tempAsicState+":*").Result()
+	vs.making = v
+	stale, err := vs.db.Client().Keys(ctx, tempAsicState+":*").Result()
 	if err != nil {
 		return nil, err
 	}
@@ -65,14 +79,13 @@ func (s *Server) initView(ctx context.Context) (*result, error) {
 	if len(stale) > 0 {
 		res.write(func(p redis.Pipeliner) { p.Del(ctx, stale...) })
 	}
-	return res, s.inheritPorts(ctx, v, res)
+	return res, vs.inheritPorts(ctx, v, res)
 }
 
-// inheritPorts takes the ports that were created into the new view, without
-// their settings: a client does not create ports in a view, it learns from
-// PORT_LIST which there are.
-func (s *Server) inheritPorts(ctx context.Context, v *view, res *result) error {
-	cur, err := readView(ctx, s.asic, func(vid sai.OID) bool { return s.ids.own[vid] }, s.badRow)
+// inheritPorts takes the ports that were created into the new view, without their settings: a
+// client does not create ports in a view, but learns from PORT_LIST which ones exist.
+func (vs *views) inheritPorts(ctx context.Context, v *view, res *result) error {
+	cur, err := readView(ctx, vs.db, func(vid sai.OID) bool { return vs.objects.ids.own[vid] }, vs.badRow)
 	if err != nil {
 		return err
 	}
@@ -123,8 +136,8 @@ func (v *view) create(ctx context.Context, res *result, k sai.Key, attrs []sai.A
 	return nil
 }
 
-// remove takes an object out of the view. Objects of the current view, of
-// which a get may have told, go anyway unless the new view has their like.
+// remove takes an object out of the view. Objects of the current view, which a get may have
+// returned, go anyway unless the new view has an equal one.
 func (v *view) remove(ctx context.Context, res *result, k sai.Key) error {
 	if !v.check.Exists(k) {
 		if k.Entry == nil && k.OID != sai.NullOID && v.ids.known(k.OID) {

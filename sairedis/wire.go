@@ -18,7 +18,7 @@ type message struct {
 	fields []swss.Pair
 }
 
-// entry returns the message as it stands in a queue.
+// entry returns the message as a queue entry.
 func (m *message) entry() swss.Entry {
 	if m.op == opRemove {
 		return swss.Entry{Key: m.key, Body: "{}", Op: "D" + m.op}
@@ -43,7 +43,7 @@ func decode(e swss.Entry) (message, error) {
 	return m, nil
 }
 
-// nullPair stands for no attributes.
+// nullPair stands in for no attributes.
 var nullPair = []swss.Pair{{Field: "NULL", Value: "NULL"}}
 
 // formatAttrs returns attributes as pairs.
@@ -84,8 +84,8 @@ func parseAttr(t sai.ObjectType, p swss.Pair, parse func(sai.AttrID, string) (sa
 	return sai.Attr{ID: id, Value: v}, err
 }
 
-// joinAttrs returns attributes as one bulk value: a=v|a=v. It says false when
-// a value has a | and so cannot travel this way.
+// joinAttrs returns attributes as one bulk value: a=v|a=v. It returns false if a value contains a |
+// and so cannot be sent this way.
 func joinAttrs(pairs []swss.Pair) (string, bool) {
 	n := 0
 	for _, p := range pairs {

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/saisim"
+	"tamtam/saisim/describe"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/profile"
 	"tamtam/tam/record"
@@ -95,7 +96,7 @@ func TestDescribe(t *testing.T) {
 	if g.Pipeline != "switch" || g.Init != "chip.port" || !g.Placed || g.Stages != 8 || g.Version == 0 {
 		t.Errorf("%s from %s, placed %v in %d stages, version %d", g.Pipeline, g.Init, g.Placed, g.Stages, g.Version)
 	}
-	if len(g.Reasons) != int(saisim.NumDropReasons) || g.Reasons[0] != "none" || g.Reasons[saisim.DropTTL] != "ttl" {
+	if len(g.Reasons) != int(drop.NumReasons) || g.Reasons[0] != "none" || g.Reasons[drop.TTL] != "ttl" {
 		t.Errorf("reasons %q", g.Reasons)
 	}
 	text, err := json.Marshal(g)
@@ -223,7 +224,7 @@ func TestDescribeGates(t *testing.T) {
 			}
 			prof := profile.Small()
 			prof.IngressStages = 8
-			got := behind(saisim.DescribeProgram(&prof, p))
+			got := behind(describe.Program(&prof, p))
 			_, got, _ = strings.Cut(got, "-> ingress.")
 			_, got, _ = strings.Cut(got, "\n")
 			var edges []string
@@ -250,7 +251,7 @@ func TestDescribeIsAGraph(t *testing.T) {
 		for _, stages := range []uint32{prof.IngressStages, 1, 2} {
 			prof.IngressStages, prof.EgressStages = stages, stages
 			for _, program := range []*pipe.Program{nil, p} {
-				if _, err := record.NewReach(saisim.DescribeProgram(&prof, program)); err != nil {
+				if _, err := record.NewReach(describe.Program(&prof, program)); err != nil {
 					t.Errorf("%s with %d stages: %v", name, stages, err)
 				}
 			}

@@ -1,5 +1,5 @@
 // Package saisim is the simulated switch ASIC. It is programmed through
-// [sai.API], as a vendor's chip is, and it takes and gives Ethernet frames at
+// [tamtam/sai.API], as a vendor's chip is, and it takes and gives Ethernet frames at
 // exact cycles of its own clock. Nothing in it runs by itself: time is what
 // [Chip.Advance] says.
 //
@@ -8,8 +8,8 @@
 // One integer clock per chip counts cycles; the profile gives its frequency.
 // True time at cycle c is Config.Start + floor(c * 10^9 / ClockHz) ns, computed
 // with 128-bit integers, so that it never drifts. Records carry the chip's own
-// time of day, a clock that can be wrong (tod.go): it is true time until a step, a
-// drift or a rate is set.
+// time of day, a clock that can be wrong ([tamtam/saisim/engine.Clock]): it is
+// true time until a step, a drift or a rate is set.
 //
 // The port MACs work at the line rate, which need not be a whole number of
 // cycles per byte: a MAC keeps time as a cycle and an exact fraction of it. On
@@ -32,19 +32,19 @@
 //	         free  = sfd + (len+12) B
 //
 // The egress pipe takes one frame per cycle too. First come the ports that had a
-// frame queued before this cycle and whose scheduler is free, in turns: the next,
-// by number, behind the last one that had its turn so (at the start the lowest).
+// frame queued before this cycle and whose scheduler is free, in turn: the next
+// by number after the one that was served last (at the start, the lowest).
 // If there is none, the first copy that is queued in this cycle at a port whose
-// scheduler is free goes on at once. Which of a port's frames goes is said in
-// [tamtam/saisim/tm], and so is which frames find room there. The length that
-// counts for it is the one with which the frame came in, without FCS; for a mirror
-// copy, the one with which it leaves.
+// scheduler is free goes on at once. [tamtam/saisim/tm] says which of a port's
+// frames goes, and which frames find room. The length that counts for that is the
+// one with which the frame came in, without FCS; for a mirror copy, the one with
+// which it leaves.
 //
-// A port in an order is its first lane. What the ingress MAC drops (a port that
+// Where ports are in an order, it is that of their first lanes. What the ingress MAC drops (a port that
 // is down, runts, what exceeds the MTU) takes its time on the wire and no place
 // in the pipe; what the egress pipe drops takes none of the port's time. Copies
 // for the CPU leave at queue. In one cycle what leaves the queues makes room before
-// what comes asks for it.
+// what arrives asks for it.
 //
 // Here len counts the FCS, and for the egress the trailer too when the frame is
 // stamped; it is at least 64. The ingress timestamp is that of ceil(ingress
@@ -52,14 +52,16 @@
 //
 // # Rooms
 //
-// A [Chip] is a lock, a store and an engine. The store keeps the attributes of every SAI object; a file
-// of each family (portobj, vlanobj, rif, route, ...) says what they mean as rows of [tamtam/saisim/config]. One call of
-// SAI is one change of rows. The engine compiles it (compile and the apply functions: port, lag, vlan,
-// bridge, fdb, hop, destination, mirror), and what packets meet is only what is compiled: mac, parse in packet,
-// ingress, trap, acl and tuple, fdb, router and fib, queue, recordtrail, recordcopy, rewrite, stamp, altmark, flymon.
-// The reference
-// reads the same rows. forwarding, marking, flymon and recording are the text of the packet path.
-// What may enter: SAI and packets. What may not: Redis, SONiC's tables, wall clocks.
+// A [Chip] is a lock around two rooms. [tamtam/saisim/objects] keeps the SAI
+// objects and says what they mean as rows of [tamtam/saisim/config]: to make,
+// set or remove an object is one change of rows. [tamtam/saisim/engine] compiles the change and is all
+// that packets meet; it knows no SAI. [tamtam/saisim/reference] reads the same
+// rows. [tamtam/saisim/describe] draws the graph of the pipes,
+// [tamtam/saisim/drop] names why frames are dropped.
+//
+// What belongs here: the lock, time, the API, tools that watch a chip (traces,
+// servos). What does not: what becomes of a packet; Redis, SONiC's tables, wall
+// clocks.
 //
 // # Concurrency
 //

@@ -82,7 +82,7 @@ func TestFlush(t *testing.T) {
 				t.Fatal(err)
 			}
 			var left []byte
-			for _, row := range r.Tables().FDB {
+			for _, row := range r.State().FDB {
 				left = append(left, row.MAC[5])
 			}
 			slices.Sort(left)

@@ -11,6 +11,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 )
 
@@ -245,7 +246,7 @@ func (r *rig) dropped(id saisim.PortID) string {
 	s := ""
 	for why, n := range c.Dropped {
 		if n > 0 {
-			s += fmt.Sprintf("%s=%d ", saisim.DropReason(why), n)
+			s += fmt.Sprintf("%s=%d ", drop.Reason(why), n)
 		}
 	}
 	return s

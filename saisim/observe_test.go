@@ -8,6 +8,7 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/saisim"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/truth"
 )
@@ -85,7 +86,7 @@ func TestMomentsAreWhole(t *testing.T) {
 		if err := check.Check(books); err != nil {
 			t.Error(err)
 		}
-		if books.Dropped[saisim.DropBuffer] == 0 || books.Dropped[saisim.DropRunt] == 0 || books.ToCPU == 0 {
+		if books.Dropped[drop.Buffer] == 0 || books.Dropped[drop.Runt] == 0 || books.ToCPU == 0 {
 			t.Errorf("too tame: %+v", books)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 )
@@ -50,7 +51,7 @@ func TestBreakout(t *testing.T) {
 	r.remove(sai.ObjectTypePort, r.oid(0))
 	r.balanced()
 	r.drain()
-	if b := r.Books(); b.Dropped[saisim.DropPortRemoved] == 0 || b.InFlight != 0 {
+	if b := r.Books(); b.Dropped[drop.PortRemoved] == 0 || b.InFlight != 0 {
 		t.Errorf("books %+v", b)
 	}
 	for lane := range uint64(4) {
@@ -122,14 +123,14 @@ func TestPortEndsWithFramesQueued(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		end  func(r *rig)
-		why  saisim.DropReason
+		why  drop.Reason
 		sent int // frames sent before the end at 3075
 	}{
-		{"link down", func(r *rig) { r.SetLink(3, false) }, saisim.DropEgressDown, 2},
+		{"link down", func(r *rig) { r.SetLink(3, false) }, drop.EgressDown, 2},
 		{"removed", func(r *rig) {
 			r.clearVLAN1()
 			r.remove(sai.ObjectTypePort, r.oid(3))
-		}, saisim.DropPortRemoved, 2},
+		}, drop.PortRemoved, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := bareRig(t, profile.Small())
@@ -158,11 +159,11 @@ func TestPortEndsWithFramesQueued(t *testing.T) {
 			b := r.Books()
 			for why, n := range b.Dropped {
 				want := uint64(0)
-				if saisim.DropReason(why) == tt.why {
+				if drop.Reason(why) == tt.why {
 					want = 4
 				}
 				if n-was.Dropped[why] != want {
-					t.Errorf("%v: %d, want %d", saisim.DropReason(why), n-was.Dropped[why], want)
+					t.Errorf("%v: %d, want %d", drop.Reason(why), n-was.Dropped[why], want)
 				}
 			}
 			if b.Queued != 0 {

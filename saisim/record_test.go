@@ -11,6 +11,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/pipe"
 	"tamtam/tam/record"
 )
@@ -344,6 +345,48 @@ func TestTwoPlans(t *testing.T) {
 	}
 }
 
+// A plan that gives way to another goes on with what it has counted when it is back, and paths are
+// counted on where one plan takes the place of the only other.
+func TestPlanThatGivesWay(t *testing.T) {
+	r := newRecorder(t, erspanTo1)
+	at := func(oid sai.OID, id uint32, offset int, label string) {
+		t.Helper()
+		r.set(sai.ObjectTypeGenericProgrammable, oid, sai.GenericProgrammableAttrEntry, planEntry(t, record.ChipPlan{ID: id, PHV: "32",
+			Offset: offset, Graph: r.Describe().Version, Sessions: []record.ChipSession{{Label: label}}}))
+	}
+	counts := func(what string, want ...uint64) {
+		t.Helper()
+		if got := r.counted("tr:s", "tr:u"); !slices.Equal(got, want) {
+			t.Errorf("%s: counted %d, want %d", what, got, want)
+		}
+	}
+	at(r.object, 1, 0, "tr:s")
+	other := r.planned(record.ChipPlan{ID: 2, PHV: "32", Offset: 32, Graph: r.Describe().Version, Sessions: []record.ChipSession{{Label: "tr:u"}}})
+	r.send(6, udpFrame(1, 2, 60))
+	r.send(6, udpFrame(1, 2, 60))
+	_, before, _ := r.Paths()
+	counts("two plans", 2, 0, 2, 0, 0, 0, 0, 0)
+
+	at(other, 2, 0, "tr:s") // the other plan takes the bits and the label
+	counts("one plan has given way", 0, 0, 0, 0, 0, 0, 0, 0)
+	r.send(6, udpFrame(1, 2, 60))
+	counts("the other counts", 1, 0, 1, 0, 0, 0, 0, 0)
+
+	at(r.object, 1, 0, "tr:s") // and gives way in turn: for a moment there is but the one
+	counts("the first is back", 2, 0, 2, 0, 0, 0, 0, 0)
+	if _, now, _ := r.Paths(); before == 0 || now <= before {
+		t.Errorf("%d packets and copies on paths, %d before one plan gave way to the other", now, before)
+	}
+	at(other, 2, 32, "tr:u")
+	r.remove(sai.ObjectTypeGenericProgrammable, other)
+	r.remove(sai.ObjectTypeGenericProgrammable, r.object)
+	r.planned(r.plan)
+	counts("a new plan", 0, 0, 0, 0, 0, 0, 0, 0)
+	if _, n, _ := r.Paths(); n != 0 {
+		t.Errorf("%d packets and copies on paths before any has come since there are plans again", n)
+	}
+}
+
 // A packet in flight keeps the plan that it met, and a record is made by the mirror
 // session as it is then.
 func TestRecordsInFlight(t *testing.T) {
@@ -450,8 +493,8 @@ func TestRecordsOfFullQueues(t *testing.T) {
 	for _, x := range list {
 		if x.Why != 0 {
 			dropped++
-			if s := words(r.plan, x); saisim.DropReason(x.Why) != saisim.DropQueueLimit || strings.Contains(s, "mtu") {
-				t.Errorf("%s: %s", saisim.DropReason(x.Why), s)
+			if s := words(r.plan, x); drop.Reason(x.Why) != drop.QueueLimit || strings.Contains(s, "mtu") {
+				t.Errorf("%s: %s", drop.Reason(x.Why), s)
 			}
 		} else {
 			sent++

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"tamtam/sai"
-	"tamtam/saisim"
+	"tamtam/saisim/describe"
 	"tamtam/saisim/profile"
 	"tamtam/tam/record"
 )
@@ -35,7 +35,7 @@ func newRecordedLoad(t testing.TB, plan bool, sample uint32) *load {
 		return l
 	}
 	profile := profile.Default()
-	p := record.ChipPlan{ID: 1, Switch: 7, PHV: "16+16", Graph: saisim.DescribeProgram(&profile, nil).Version}
+	p := record.ChipPlan{ID: 1, Switch: 7, PHV: "16+16", Graph: describe.Program(&profile, nil).Version}
 	for i, table := range []string{"port", "trap", "acl", "learning", "router_mac", "fdb", "mtu"} {
 		m := record.ChipMark{Table: "chip." + table, When: record.MarkRan, Bit: i}
 		if i%2 == 1 {

@@ -320,7 +320,7 @@ func TestSAIACLActions(t *testing.T) {
 		}
 		return d.known["LAG"]
 	}
-	bad := []refusal{{func(d *dut) sai.Value { return sai.Do(sai.OID(d.vlan1().OID)) }, sai.StatusInvalidParameter}}
+	bad := []refusal{{func(d *dut) sai.Value { return sai.Do(d.vlan1().OID) }, sai.StatusInvalidParameter}}
 	entry := specObject{name: "ingress entry", object: aclEntry, world: macOf.world, rows: []specRow{
 		packet("DROP", sai.PacketActionDrop, nil),
 		packet("FORWARD", sai.PacketActionForward, all),

@@ -82,6 +82,8 @@ func (s *Servo) Sample(t1, t2, t3, t4 tailstamp.Timestamp) Correction {
 	return k
 }
 
+const nanos = 1_000_000_000 // in a second
+
 // difference is a - b in ns, at most 73 years either way.
 func difference(a, b tailstamp.Timestamp) int64 {
 	const most = 1 << 61

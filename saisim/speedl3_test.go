@@ -6,6 +6,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 )
 
@@ -73,7 +74,7 @@ func TestL3DoesNotAllocate(t *testing.T) {
 				t.Errorf("%v allocations in 1000 packets", n)
 			}
 			l.balanced()
-			if b := l.Books(); l.sent == 0 || b.ToCPU > 0 || name != "mirror" && b.Sent+b.InFlight+b.Dropped[saisim.DropBuffer] != b.Received {
+			if b := l.Books(); l.sent == 0 || b.ToCPU > 0 || name != "mirror" && b.Sent+b.InFlight+b.Dropped[drop.Buffer] != b.Received {
 				t.Errorf("%d frames left; books %+v", l.sent, b)
 			}
 		})

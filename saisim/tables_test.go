@@ -52,10 +52,10 @@ func TestTables(t *testing.T) {
 		{BridgePort: config.ID(bp), Tagging: config.Untagged}, {BridgePort: config.ID(on), Tagging: config.Tagged}}) {
 		t.Errorf("VLAN %+v", v)
 	}
-	if f := got.FDB; len(f) != 1 || f[0].VLAN != 7 || f[0].MAC != (config.MAC{2, 0, 0, 0, 0, 1}) || f[0].BridgePort != config.ID(bp) || f[0].Static {
+	if f := r.State().FDB; len(f) != 1 || f[0].VLAN != 7 || f[0].MAC != (config.MAC{2, 0, 0, 0, 0, 1}) || f[0].BridgePort != config.ID(bp) || f[0].Static {
 		t.Errorf("FDB %+v", f)
 	}
-	if e := got.ACLTables[0].Entries; len(e) != 2 || e[0].OID != config.ID(high) || e[1].OID != config.ID(low) || len(e[0].Fields) != 1 || len(e[0].Actions) != 1 {
+	if e := got.ACLEntries; len(e) != 2 || e[0].ID != config.ID(high) || e[1].ID != config.ID(low) || len(e[0].Matches) != 1 || len(e[0].Actions) != 1 {
 		t.Errorf("entries %+v, want %s then %s", e, high, low)
 	}
 }

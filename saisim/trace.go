@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"tamtam/saisim/engine"
 )
 
 // A Trace writes, for every frame, the cycle at which it is at each place of the
@@ -62,13 +64,13 @@ func (t *Trace) See(m Moment) {
 		if m.What != MomentReceived && m.What != MomentInjected {
 			return // it came before the trace did
 		}
-		f = &tracedFrame{Packet: m.Number, ID: m.ID, In: t.chip.portName(m.In), Bytes: m.Len, open: 1}
+		f = &tracedFrame{Packet: m.Number, ID: m.ID, In: t.portName(m.In), Bytes: m.Len, open: 1}
 		t.live[m.Number] = f
 	}
 	steps := &f.Steps
 	if m.Copy > 0 {
 		c := f.copy(m.Copy)
-		c.Out, c.Bytes, steps = t.chip.portName(m.Port), m.Len, &c.Steps
+		c.Out, c.Bytes, steps = t.portName(m.Port), m.Len, &c.Steps
 	}
 	t.steps(steps, &m)
 	switch m.What {
@@ -107,12 +109,12 @@ func (f *tracedFrame) copy(n uint32) *tracedCopy {
 
 // steps adds what a moment says: places between moments follow from the profile.
 func (t *Trace) steps(s *[]tracedStep, m *Moment) {
-	p := &t.chip.prof
+	p := &t.chip.profile
 	at := func(place string, c Cycle) { *s = append(*s, tracedStep{Place: place, Cycle: c}) }
 	switch m.What {
 	case MomentReceived:
 		wire(s, "ingress SFD", m, 0)
-		wire(s, "last byte in", m, int64(wireLen(m.Len)))
+		wire(s, "last byte in", m, int64(engine.WireLen(m.Len)))
 	case MomentInjected:
 		at("injected", m.At)
 	case MomentEntered:
@@ -135,9 +137,9 @@ func (t *Trace) steps(s *[]tracedStep, m *Moment) {
 		c := t.stages(s, "egress stage", deq, p.EgressStages, m.At)
 		at("deparser", c)
 		at("egress MAC", c+Cycle(p.Deparser))
-		wire(s, "preamble", m, -preambleSFD)
+		wire(s, "preamble", m, -engine.PreambleSFD)
 		wire(s, "egress SFD", m, 0)
-		wire(s, "last byte out", m, int64(wireLen(m.Len)))
+		wire(s, "last byte out", m, int64(engine.WireLen(m.Len)))
 	case MomentPunted:
 		at("to the CPU", m.At)
 	case MomentDropped:
@@ -155,7 +157,7 @@ func (t *Trace) stages(s *[]tracedStep, name string, c Cycle, n uint32, last Cyc
 		if c <= last {
 			*s = append(*s, tracedStep{Place: fmt.Sprintf("%s %d", name, i), Cycle: c})
 		}
-		c += Cycle(t.chip.prof.StageCycles)
+		c += Cycle(t.chip.profile.StageCycles)
 	}
 	return c
 }
@@ -210,12 +212,12 @@ func (t *Trace) table(steps []tracedStep) {
 }
 
 // portName is the port's name as reports have it. The chip is locked.
-func (c *store) portName(id PortID) string {
+func (t *Trace) portName(id PortID) string {
 	if id == CPUPort {
 		return "CPU"
 	}
-	if p := c.portObject(id); p != nil && p.name != "" {
-		return p.name
+	if name := t.chip.objects.PortName(id); name != "" {
+		return name
 	}
 	return fmt.Sprintf("port %d", id)
 }

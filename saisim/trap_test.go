@@ -9,6 +9,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
 )
 
 func arp(op byte) []byte {
@@ -168,7 +169,7 @@ func TestForwardingPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for why := range saisim.NumDropReasons {
+	for why := range drop.NumReasons {
 		if !strings.Contains(string(page), "`"+why.String()+"`") {
 			t.Errorf("no drop reason %s", why)
 		}

@@ -93,7 +93,7 @@ func Actions(fields ...ActionField) ActionSet {
 	return s
 }
 
-// Has says whether a is in the set.
+// Has reports whether a is in the set.
 func (s ActionSet) Has(a ActionField) bool { return s>>a&1 == 1 }
 
 // Fields lists the set in order.

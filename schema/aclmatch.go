@@ -164,7 +164,7 @@ func Matches(fields ...MatchField) MatchSet {
 	return s
 }
 
-// Has says whether f is in the set.
+// Has reports whether f is in the set.
 func (s MatchSet) Has(f MatchField) bool { return s>>f&1 == 1 }
 
 // Fields lists the set in order.
@@ -384,7 +384,7 @@ func (m ACLMatch) format(f map[string]string) {
 	}
 }
 
-// text is the value of the match's field and, where a mask cannot stand there, that of its _MASK.
+// text returns the value of the match's field and, if a mask cannot be part of it, that of its _MASK.
 func (m ACLMatch) text() (value, mask string) {
 	switch matchSpecs[m.Field].kind {
 	case kindNumber, kindMasked, kindMaskedOnly:
@@ -409,7 +409,7 @@ func (m ACLMatch) text() (value, mask string) {
 	return strconv.FormatBool(m.Value == 1), "" // kindBool
 }
 
-// numberText writes a number, and its mask where it is not that of all bits or has to stand there.
+// numberText writes a number, with its mask if that does not cover all bits or is required.
 func (m ACLMatch) numberText() string {
 	s := matchSpecs[m.Field]
 	text := utoa(m.Value)

@@ -93,7 +93,7 @@ func (r *reader) takePriority(t ACLTableType, rule *ACLRule) {
 	rule.Priority = uint32(n)
 }
 
-// takeAliases brings other spellings of TAM matches to the one field.
+// takeAliases maps other spellings of TAM matches to the one field.
 func (r *reader) takeAliases(t ACLTableType) {
 	if t.Name != ACLTypeTAM {
 		return
@@ -174,14 +174,14 @@ func (r *reader) takeActions(t ACLTableType, rule *ACLRule) {
 	slices.SortFunc(rule.Actions, func(a, b ACLAction) int { return cmp.Compare(a.Field, b.Field) })
 }
 
-// customPacket says whether a type that lists PACKET_ACTION also allows a:
+// customPacket reports whether a type that lists PACKET_ACTION also allows a:
 // the words of PACKET_ACTION are written into that field.
 func (t ACLTableType) customPacket(a ActionField) bool {
 	return t.Actions.Has(ActionPacket) && (a == ActionRedirect || a == ActionDoNotNAT || a == ActionDisableTrim)
 }
 
-// checkTAMAction: sessions give the action of flow groups. FORWARD says the
-// same as nothing, and int_insert is what an earlier release asked for.
+// checkTAMAction: the actions of flow groups come from sessions. FORWARD is the default, and
+// int_insert is what an earlier release required.
 func (r *reader) checkTAMAction(name, v string) {
 	if name == "PACKET_ACTION" && (strings.EqualFold(v, PacketForward) || strings.EqualFold(v, "INT_INSERT")) {
 		return
@@ -189,7 +189,7 @@ func (r *reader) checkTAMAction(name, v string) {
 	r.bad(name, v, "no action but FORWARD in a table of type TAM: the sessions that use the flow group give it")
 }
 
-// protocols completes what a rule says about the protocol over IP.
+// protocols completes a rule's matches of the protocol over IP.
 func (rule *ACLRule) protocols(t ACLTableType) {
 	field := MatchIPProtocol
 	if rule.nextHeader(t) {
@@ -208,8 +208,8 @@ func (rule *ACLRule) protocols(t ACLTableType) {
 	}
 }
 
-// nextHeader says whether the protocol of the rule is that of IPv6: in tables
-// that are for IPv6 alone, and in TAM tables when another match is.
+// nextHeader reports whether the protocol of the rule is that of IPv6: in tables for IPv6 only, and
+// in TAM tables when another match is of IPv6.
 func (rule *ACLRule) nextHeader(t ACLTableType) bool {
 	if !t.Matches.Has(MatchIPProtocol) {
 		return t.Matches.Has(MatchNextHeader)
@@ -296,8 +296,7 @@ func (rule ACLRule) Fields() map[string]string {
 	return f
 }
 
-// unknownMatch is unknown with the matches of the table type, which are put
-// together only when they are needed.
+// unknownMatch is unknown with the matches of the table type, which is computed only when needed.
 func (r *reader) unknownMatch(t ACLTableType) {
 	if r.strange() {
 		for _, m := range t.Matches.Fields() {

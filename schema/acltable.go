@@ -248,8 +248,7 @@ func ParseACLTable(key string, f map[string]string) (ACLTable, error) { return p
 // Fields formats the row for APPL_DB.
 func (t ACLTable) Fields() map[string]string { return t.layout().row() }
 
-// ImplicitTAMTable is the ACL table TAM that holds when it is needed and
-// nobody configured one.
+// ImplicitTAMTable is the ACL table TAM that is used when it is needed and not configured.
 func ImplicitTAMTable() ACLTable {
 	return ACLTable{Name: TAMTable, Policy: "TAM flow groups", Type: ACLTypeTAM, Stage: StageIngress}
 }

@@ -10,6 +10,37 @@ import (
 	"tamtam/tam/altmark"
 )
 
+// Alternate marking in the databases.
+const (
+	FeatureAltMark = "ALTMARK"
+
+	CfgTAMAltMark       = "TAM_ALTMARK_TABLE"
+	AppTAMAltMark       = "TAM_ALTMARK_TABLE"
+	StateTAMAltMark     = "TAM_STATE_ALTMARK_TABLE"
+	CountersAltMark     = "TAM_ALTMARK_COUNTERS" // :session -> see AltMarkCounters
+	CountersAltMarkPast = "TAM_ALTMARK_HISTORY"  // :session -> period number -> see FormatAltMarkPeriod
+	CountersAltMarkPath = "TAM_ALTMARK_RESULTS"  // :path:from:to -> see AltMarkResult; a collector's
+)
+
+func altMarkTables() (configured, measured []Table) {
+	configured = []Table{
+		ofBoth(Table{Config: CfgTAMAltMark, Appl: AppTAMAltMark, State: StateTAMAltMark,
+			Words: "A session that marks the packets of a flow group in turn, and counts them by colour."},
+			AltMarkSession{}, AltMarkFlow{}),
+	}
+	return configured, []Table{
+		of(Table{Counters: CountersAltMark,
+			Words: "How a session of alternate marking is measured, and its last whole period."},
+			AltMarkCounters{}),
+		{Counters: CountersAltMarkPast, Words: "The last periods of a session.", Key: "the session's name", Fields: []Field{{
+			Name: "number of the period", Form: "JSON", Words: "The fields of TAM_ALTMARK_COUNTERS from PERIOD on.",
+		}}},
+		of(Table{Counters: CountersAltMarkPath,
+			Words: "What a collector knows of the last period of a path between two switches."},
+			AltMarkResult{}),
+	}
+}
+
 // AltMarkSession is a row of CONFIG_DB TAM_ALTMARK_TABLE.
 type AltMarkSession struct {
 	Name      string
@@ -122,7 +153,7 @@ func readInterval(r *reader, at *altmark.Interval) {
 	*at = altmark.Interval(n)
 }
 
-// whole checks a row all of whose fields are good by themselves.
+// whole checks a row all of whose fields are valid by themselves.
 func (r *reader) whole(check func() error) {
 	if len(r.errs) > 0 {
 		return
@@ -181,7 +212,8 @@ func ParseAltMarkCounters(key string, f map[string]string) (AltMarkCounters, err
 
 const timeForm = "seconds since 1970, a point and nine digits"
 
-// periodLayout has the fields of a period. Its clock is there where something vouches for it, or says why not.
+// periodLayout has the fields of a period. Its clock is included if something vouches for it, or says why
+// nothing does.
 func periodLayout(p *altmark.Period) layout {
 	return layout{
 		open: true,

@@ -9,17 +9,17 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// AltMarkResult is a row of COUNTERS_DB TAM_ALTMARK_RESULTS:path:from:to: what a collector knows
-// of the last period of a path between two switches. The whole path has a row, and with more
-// than two points each of its segments; from is to for the way there and back. A number that is
-// nil is not known: least of all is it zero.
+// AltMarkResult is a row of COUNTERS_DB TAM_ALTMARK_RESULTS:path:from:to: what a collector knows of
+// the last period of a path between two switches. The whole path has a row, and with more than two
+// points each of its segments; from is to for the way there and back. A number that is nil is not
+// known, which is not the same as zero.
 type AltMarkResult struct {
 	Path, From, To string // the key
 	Period         uint64
 	Start          altmark.Time // when the period began
 	Status         string       // AltMarkComplete, AltMarkFlagged or AltMarkMissing
 	Reasons        string       // why it is not complete, separated by "; "
-	Revised        bool         // this result takes the place of another for the period
+	Revised        bool         // this result replaces an earlier one for the period
 
 	Sent, Received, SentBytes, ReceivedBytes *uint64
 	Lost                                     *int64 // below zero when packets were duplicated
@@ -90,7 +90,7 @@ func ParseAltMarkResult(key string, f map[string]string) (AltMarkResult, error) 
 	return parse[AltMarkResult](key, f)
 }
 
-// signed takes a decimal number of 64 bits with a sign; nil when the field is absent.
+// signed reads a signed decimal number of 64 bits; nil if the field is absent.
 func (r *reader) signed(field string) *int64 {
 	if _, ok := r.fields[field]; !ok {
 		return nil

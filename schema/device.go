@@ -69,8 +69,7 @@ func (p *Port) layout() layout {
 		table: CfgPort, open: true,
 		key: called("EthernetN", IsPortName, &p.Name),
 		fields: []field{
-			own("lanes", lanesForm, "The hardware lanes of the port.", p.readLanes,
-				func() string { return numbers(p.Lanes) }).must(""),
+			own("lanes", lanesForm, "The hardware lanes of the port.", nil, nil).in(portLanes{p}).must(""),
 			number("speed", 1, 1_600_000, 0, &p.Speed, "In Mb/s.").must("the speed in Mb/s"),
 			text("alias", &p.Alias, "The vendor's name of the port, by which rows of CONFIG_DB may call it."),
 			mtu(&p.MTU),
@@ -78,12 +77,7 @@ func (p *Port) layout() layout {
 			word("fec", "", []string{"rs", "fc", "none", "auto"}, &p.FEC, "Forward error correction."),
 			word("autoneg", "", []string{"on", "off"}, &p.Autoneg, "Autonegotiation."),
 			text("description", &p.Description, "Words for people."),
-			within("index", 0, 1<<16, "The place on the front panel.", p.readIndex, func() string {
-				if p.Index < 0 {
-					return ""
-				}
-				return strconv.Itoa(p.Index)
-			}),
+			within("index", 0, 1<<16, "The place on the front panel.", nil, nil).in(portIndex{p}),
 		},
 		check: func(r *reader) {
 			if p.Alias != "" && !validAlias(p.Alias) {
@@ -115,14 +109,18 @@ const (
 	lanesForm = "the port's hardware lanes, such as 0,1,2,3, none twice"
 )
 
-// readLanes takes the hardware lanes of a port.
-func (p *Port) readLanes(r *reader) {
+// portLanes are the hardware lanes of a port.
+type portLanes struct{ *Port }
+
+func (p portLanes) value() string { return numbers(p.Lanes) }
+
+func (p portLanes) take(r *reader) {
 	v, ok := r.take("lanes")
 	if !ok {
 		r.bad("lanes", "", lanesForm)
 		return
 	}
-	var out []uint32
+	out := make([]uint32, 0, min(strings.Count(v, ",")+1, maxLanes))
 	for e := range strings.SplitSeq(v, ",") {
 		n, err := strconv.ParseUint(strings.TrimSpace(e), 10, 32)
 		if err != nil || len(out) == maxLanes || slices.Contains(out, uint32(n)) {
@@ -134,7 +132,17 @@ func (p *Port) readLanes(r *reader) {
 	p.Lanes = out
 }
 
-func (p *Port) readIndex(r *reader) {
+// portIndex is where a port is on the front panel.
+type portIndex struct{ *Port }
+
+func (p portIndex) value() string {
+	if p.Index < 0 {
+		return ""
+	}
+	return strconv.Itoa(p.Index)
+}
+
+func (p portIndex) take(r *reader) {
 	p.Index = -1
 	if _, ok := r.take("index"); ok {
 		p.Index = int(r.number("index", 0, 1<<16, 0))

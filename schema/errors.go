@@ -17,7 +17,7 @@ type FieldError struct {
 	Whole  string // instead of the three: what is wrong with the row as a whole, and what would be right
 }
 
-// empty is the Value of a field that is there and holds nothing.
+// empty is the Value of a field that is present but empty.
 const empty = " "
 
 // Error names object, field, value and what would be right.
@@ -60,11 +60,11 @@ func plain(name string) string {
 	return name
 }
 
-// InvalidField marks errors of this kind for those who do not import schema.
+// InvalidField marks errors of this kind for packages that do not import schema.
 func (e *FieldError) InvalidField() {}
 
-// Reason puts an error of a Parse function into the words of a status row:
-// the reasons of all its field errors without the object, in order.
+// Reason renders an error of a Parse function for a status row: the reasons of all its field errors
+// without the object, in order.
 func Reason(err error) string {
 	var parts []string
 	for _, e := range flatten(err) {

@@ -32,31 +32,31 @@ type unsigned interface {
 	uint8 | uint16 | uint32 | uint64
 }
 
-// must says that the field has to be there, and what would be right where it is missing; "": reading it says so.
+// must makes the field mandatory; want is what would be right if it is missing, "" if reading it says so.
 func (f field) must(want string) field {
 	f.Must, f.want = true, want
 	return f
 }
 
-// needed says that the field, a number or word, has to be there.
+// needed makes the field, a number or word, mandatory.
 func (f field) needed() field {
 	f.Must, f.required = true, true
 	return f
 }
 
-// or is what holds where the field is not given.
+// or sets what applies if the field is not given.
 func (f field) or(def string) field {
 	f.Default, f.none = def, true
 	return f
 }
 
-// always has the field written also where it is empty.
+// always makes the field be written even if it is empty.
 func (f field) always() field {
 	f.keep = true
 	return f
 }
 
-// ifSet has the field written only where it does not say its default.
+// ifSet makes the field be written only if it differs from its default.
 func (f field) ifSet() field {
 	f.quiet = true
 	return f
@@ -67,22 +67,22 @@ func number[N unsigned](name string, lo, hi, def uint64, at *N, words string) fi
 	return field{Field: Field{Name: name, Words: words, kind: numberKind, lo: lo, hi: hi, def: def}, at: at}
 }
 
-// optional is a number that a row without it holds as 0, which is not in lo..hi.
+// optional is a number that is 0, which is not in lo..hi, if the field is absent.
 func optional[N unsigned](name string, lo, hi uint64, at *N, words string) field {
 	return number(name, lo, hi, 0, at, words).or("")
 }
 
-// count is a number that was measured: a row that does not have it says nothing of it, least of all 0.
+// count is a number that was measured: if the field is absent, it is not known, which is not the same as 0.
 func count[N unsigned](name string, at *N, words string) field {
 	return number(name, 0, uint64(^N(0)), 0, at, words).needed()
 }
 
-// known is a number of 64 bits that is not known where the field is not there.
+// known is a number of 64 bits that is not known if the field is absent.
 func known(name string, at **uint64, words string) field {
 	return field{Field: Field{Name: name, Words: words, kind: numberKind, hi: 1<<64 - 1, none: true}, at: at}
 }
 
-// signed is a number of 64 bits with a sign, that is not known where the field is not there.
+// signed is a signed number of 64 bits that is not known if the field is absent.
 func signed[N ~int64](name string, at **N, words string) field {
 	return own(name, "a whole number", words, func(r *reader) {
 		if n := r.signed(name); n != nil {
@@ -105,7 +105,7 @@ func rangeForm(lo, hi uint64) string {
 	return utoa(lo) + ".." + utoa(hi)
 }
 
-// duration is a number of units of time; without a default, and 0 not in lo..hi, 0 where it is not given.
+// duration is a number of units of time; without a default, and 0 not in lo..hi, it is 0 if not given.
 func duration(
 	name string, unit time.Duration, lo, hi uint64, def time.Duration, at *time.Duration, words string,
 ) field {
@@ -114,7 +114,7 @@ func duration(
 	return f
 }
 
-// text is a field that is taken as it is.
+// text is a field that is taken as is.
 func text(name string, at *string, words string) field {
 	return field{Field: Field{Name: name, Words: words, kind: textKind}, at: at}
 }
@@ -124,7 +124,7 @@ func word(name, def string, options []string, at *string, words string) field {
 	return field{Field: Field{Name: name, Default: def, Words: words, kind: wordKind, words: options}, at: at}
 }
 
-// flag is a field of two words, the first of which is true.
+// flag is a field with one of two words, the first of which means true.
 func flag(name, yes, no string, def bool, at *bool, words string) field {
 	f := word(name, no, []string{yes, no}, nil, words)
 	if f.at = at; def {
@@ -133,7 +133,7 @@ func flag(name, yes, no string, def bool, at *bool, words string) field {
 	return f
 }
 
-// either is a field of two words, the second of which is true, and the first holds if none is given.
+// either is a field with one of two words, the second of which means true; the first is the default.
 func either(name, no, yes string, at *bool, words string) field {
 	f := word(name, no, []string{no, yes}, nil, words)
 	f.at, f.second = at, true
@@ -188,7 +188,7 @@ func ref(name, table string, at *string, words string) field {
 	return field{Field: Field{Name: name, Words: words, kind: refKind, Form: table}, at: at}
 }
 
-// hostMAC is a field with the MAC address of one host; zero: it is not there.
+// hostMAC is a field with the MAC address of one host; zero if it is absent.
 func hostMAC(name string, at *MAC, words string) field {
 	return field{Field: Field{Name: name, Words: words, kind: macKind}, at: at}
 }
@@ -211,6 +211,12 @@ func own(name, form, words string, read func(r *reader), write func() string) fi
 	return field{Field: Field{Name: name, Form: form, Words: words}, read: read, write: write}
 }
 
+// in binds the field to what reads and writes it.
+func (f field) in(at special) field {
+	f.at = at
+	return f
+}
+
 // within is an own field with a number in lo..hi.
 func within(name string, lo, hi uint64, words string, read func(r *reader), write func() string) field {
 	f := own(name, "", words, read, write)
@@ -218,7 +224,7 @@ func within(name string, lo, hi uint64, words string, read func(r *reader), writ
 	return f
 }
 
-// unsupported is a field that SONiC has and this switch cannot do: what it may say instead.
+// unsupported is a field of SONiC that this switch cannot implement, with the only values that it accepts.
 func unsupported(name, allowed, want, words string) field {
 	return own(name, cmp.Or(allowed, "not to be given"), words, func(r *reader) {
 		if v, ok := r.take(name); ok && v != allowed {
@@ -227,13 +233,13 @@ func unsupported(name, allowed, want, words string) field {
 	}, nil)
 }
 
-// ignored are fields that SONiC has and this switch makes nothing of. The row holds which of them are given;
-// in APPL_DB they are the field [FieldIgnored].
+// ignored are fields of SONiC that have no effect in this switch. The row holds which of them are given; in
+// APPL_DB they are the field [FieldIgnored].
 func ignored(at *[]string, names ...string) field {
 	return field{Field: Field{Name: FieldIgnored, kind: ignoredKind, words: names}, at: at}
 }
 
-// shown are fields of a part of a row as its table lists them. Who reads them decides whether the part is there.
+// shown are fields of a part of a row as its table lists them. Their reader decides whether the part exists.
 func shown(fields []field) []field {
 	out := make([]field, len(fields))
 	for i, f := range fields {
@@ -265,9 +271,12 @@ func called(form string, valid func(string) bool, at *string) key {
 
 // numbers writes a list of numbers.
 func numbers[N unsigned](list []N) string {
-	words := make([]string, len(list))
+	out := make([]byte, 0, 64)
 	for i, n := range list {
-		words[i] = utoa(n)
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = strconv.AppendUint(out, uint64(n), 10)
 	}
-	return strings.Join(words, ",")
+	return string(out)
 }

@@ -12,6 +12,56 @@ import (
 	"tamtam/tam/flymon"
 )
 
+// FlyMon in the databases.
+const (
+	FeatureFlyMon = "FLYMON"
+
+	CfgTAMFlyMonTask     = "TAM_FLYMON_TASK_TABLE"
+	CfgTAMFlyMonQuery    = "TAM_FLYMON_QUERY_TABLE"
+	AppTAMFlyMonTask     = "TAM_FLYMON_TASK_TABLE"
+	AppTAMFlyMonQuery    = "TAM_FLYMON_QUERY_TABLE"
+	StateTAMFlyMonTask   = "TAM_STATE_FLYMON_TASK_TABLE"
+	StateTAMFlyMonQuery  = "TAM_STATE_FLYMON_QUERY_TABLE"
+	CountersFlyMonPlace  = "TAM_FLYMON_PLACEMENT"    // :task -> see FlyMonPlacement
+	CountersFlyMonGroup  = "TAM_FLYMON_GROUPS"       // :group -> see FlyMonGroup
+	CountersFlyMonResult = "TAM_FLYMON_RESULTS"      // :task -> see FlyMonResult
+	CountersFlyMonFlows  = "TAM_FLYMON_FLOWS"        // :task -> flow -> see FormatFlyMonEstimate
+	CountersFlyMonSizes  = "TAM_FLYMON_DISTRIBUTION" // :task -> least size -> see FormatFlyMonEstimate
+	CountersFlyMonAnswer = "TAM_FLYMON_ANSWERS"      // :query -> see FormatFlyMonEstimate
+)
+
+func flyMonTables() (configured, measured []Table) {
+	configured = []Table{
+		ofBoth(Table{Config: CfgTAMFlyMonTask, Appl: AppTAMFlyMonTask, State: StateTAMFlyMonTask,
+			Words: "A task that measures flows by a sketch."}, FlyMonTask{}, FlyMonFlow{}),
+		of(Table{Config: CfgTAMFlyMonQuery, Appl: AppTAMFlyMonQuery, State: StateTAMFlyMonQuery,
+			Words: "A flow that a task is asked about in each epoch."}, FlyMonQuery{}),
+	}
+	const estimateForm = "JSON of an estimate"
+	return configured, []Table{
+		of(Table{Counters: CountersFlyMonPlace, Words: "Where a task is, or, of a plan, would go, and what it takes."},
+			FlyMonPlacement{}),
+		of(Table{Counters: CountersFlyMonGroup, Words: "What of a CMU group is in use."}, FlyMonGroup{}),
+		of(Table{Counters: CountersFlyMonResult, Words: "A task's last epoch; without epochs all that was counted so far."},
+			FlyMonResult{}),
+		{Counters: CountersFlyMonFlows, Words: "Flows of a task's last epoch.", Key: "the task's name",
+			Fields: []Field{{Name: "flow", Form: estimateForm}}},
+		{Counters: CountersFlyMonSizes,
+			Words: "How many flows of a task's last epoch have which size.", Key: "the task's name",
+			Fields: []Field{{Name: "least size", Form: estimateForm,
+				Words: "Of the number of flows from it to less than its double."}}},
+		{Counters: CountersFlyMonAnswer, Words: "The last answer to a query.", Key: "the query's name", Fields: []Field{
+			{Name: "TASK", Form: "a name", Words: "The task that was asked."},
+			{Name: "FLOW", Form: "text", Words: "Of which flow."},
+			{Name: "EPOCH", Form: "a number", Words: "Number of the epoch."},
+			{Name: "START", Form: "a number", Words: "In ns since 1970."},
+			{Name: "END", Form: "a number", Words: "In ns since 1970."},
+			{Name: "FLAGS", Form: "text", Words: "What is wrong with the epoch."},
+			{Name: "ESTIMATE", Form: estimateForm, Words: "The answer."},
+		}},
+	}
+}
+
 // FlyMonTask is a row of TAM_FLYMON_TASK_TABLE. In CONFIG_DB it may name a flow
 // group; in APPL_DB the group's match is the filter (FlyMonFlow).
 type FlyMonTask struct {
@@ -20,7 +70,7 @@ type FlyMonTask struct {
 	flymon.Task
 }
 
-// taskName is the key of tasks: a chip takes names of so many characters.
+// taskName is the key of tasks: a chip accepts only names of limited length.
 func taskName(at *string) key {
 	const form = "at most 64 characters"
 	name := named(at)
@@ -56,7 +106,7 @@ func (t *FlyMonTask) layout() layout {
 	}
 }
 
-// flyMonTaskFields are the fields that a task has whoever asks for it.
+// flyMonTaskFields are the fields that a task has in both databases.
 func flyMonTaskFields(t *flymon.Task) []field {
 	return []field{
 		parsed("filter", "any", flymon.FilterWords, flymon.ParseFilter, &t.Filter, "Which packets are measured."),
@@ -274,7 +324,7 @@ func ParseFlyMonPlacement(key string, f map[string]string) (FlyMonPlacement, err
 	return parse[FlyMonPlacement](key, f)
 }
 
-// FlyMonGroup is a row of COUNTERS_DB TAM_FLYMON_GROUPS: what of a CMU group is in use.
+// FlyMonGroup is a row of COUNTERS_DB TAM_FLYMON_GROUPS: how much of a CMU group is in use.
 type FlyMonGroup struct {
 	Tasks uint32
 	Keys  []string // of the hash units; "" one that is free
@@ -310,8 +360,8 @@ type FlyMonResult struct {
 	Epoch      uint64 // floor(time of day / epoch)
 	Start, End int64  // nanoseconds since 1970, by the chip's clock
 	Flags      flymon.Flags
-	Load       float64 // part of the buckets that are not 0
-	Full       float64 // part of the buckets that are as high as they can be
+	Load       float64 // share of the buckets that are not 0
+	Full       float64 // share of the buckets that are saturated
 	Flows      string  // where the keys of TAM_FLYMON_FLOWS are from: "digests", "queries" or ""
 	// DigestsLost counts the packets whose flow reached the threshold when the chip had no room for
 	// another key: of the heavy flows at most so many are missing. FlowsCut are the flows that

@@ -7,8 +7,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// FlyMonFilter is what a flow group's rule matches, as a task's filter. What filters
-// do not have is an error: it is never left out.
+// FlyMonFilter is what a flow group's rule matches, as a task's filter. What a filter cannot
+// express is an error, and never silently dropped.
 func FlyMonFilter(rule ACLRule) (flymon.Filter, error) {
 	var f flymon.Filter
 	var errs []error

@@ -30,7 +30,7 @@ func InterfaceTable(name string) string {
 	return ""
 }
 
-// IsLoopbackName says whether name is that of a loopback interface, LoopbackN.
+// IsLoopbackName reports whether name is that of a loopback interface, LoopbackN.
 func IsLoopbackName(name string) bool { _, ok := numbered(name, "Loopback"); return ok }
 
 // interfaceWords says what the keys of a table of interfaces begin with.
@@ -168,7 +168,7 @@ func (a InterfaceAddress) Fields() map[string]string { return a.layout().row() }
 // Key is the row's key in CONFIG_DB, with the address as it is usually written.
 func (a InterfaceAddress) Key() string { return a.Name + "|" + a.Prefix.String() }
 
-// IsAddressKey says whether a key of a table of interfaces, in CONFIG_DB's form,
+// IsAddressKey reports whether a key of a table of interfaces, in CONFIG_DB's form,
 // names an address.
 func IsAddressKey(key string) bool { return strings.Contains(key, "|") }
 

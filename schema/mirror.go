@@ -43,7 +43,7 @@ func (m *MirrorSession) layout() layout {
 			own("direction", "RX, TX or BOTH", "Which packets of src_port.", func(r *reader) {
 				m.Direction = r.word("direction", MirrorBoth, MirrorRX, MirrorTX, MirrorBoth)
 				if len(m.SrcPorts) == 0 {
-					m.Direction = MirrorBoth // it says which packets of the ports: without ports, none
+					m.Direction = MirrorBoth // it applies to the ports' packets: without ports it means nothing
 				}
 			}, func() string {
 				if len(m.SrcPorts) == 0 {

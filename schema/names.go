@@ -58,12 +58,6 @@ const (
 	CfgTAMFeature   = "TAM_FEATURES_TABLE"
 	CfgTAMSampler   = "TAM_SAMPLINGRATE_TABLE"
 	CfgTAMFlowGroup = "TAM_FLOWGROUP_TABLE"
-	CfgTAMTailStamp = "TAM_TAILSTAMPING_TABLE"
-	CfgTAMAltMark   = "TAM_ALTMARK_TABLE"
-
-	CfgTAMTableRecord = "TAM_TABLERECORD_TABLE"
-	CfgTAMFlyMonTask  = "TAM_FLYMON_TASK_TABLE"
-	CfgTAMFlyMonQuery = "TAM_FLYMON_QUERY_TABLE"
 )
 
 // APPL_DB tables. Managers write them, orchs read them.
@@ -85,12 +79,6 @@ const (
 	AppTAMFeature   = "TAM_APPL_FEATURES_TABLE"
 	AppTAMCollector = "TAM_COLLECTORS_TABLE"
 	AppTAMSampler   = "TAM_SAMPLINGRATE_TABLE"
-	AppTAMTailStamp = "TAM_TAILSTAMPING_TABLE"
-	AppTAMAltMark   = "TAM_ALTMARK_TABLE"
-
-	AppTAMTableRecord = "TAM_TABLERECORD_TABLE"
-	AppTAMFlyMonTask  = "TAM_FLYMON_TASK_TABLE"
-	AppTAMFlyMonQuery = "TAM_FLYMON_QUERY_TABLE"
 )
 
 // QoS, buffer, mirror and trap tables, of the same names in APPL_DB and
@@ -136,51 +124,20 @@ const (
 	StateTAMCollector = "TAM_STATE_COLLECTORS_TABLE"
 	StateTAMSampler   = "TAM_STATE_SAMPLINGRATE_TABLE"
 	StateTAMFlowGroup = "TAM_STATE_FLOWGROUP_TABLE"
-	StateTAMTailStamp = "TAM_STATE_TAILSTAMPING_TABLE"
-	StateTAMAltMark   = "TAM_STATE_ALTMARK_TABLE"
-
-	StateTAMTableRecord = "TAM_STATE_TABLERECORD_TABLE"
-	StateTAMFlyMonTask  = "TAM_STATE_FLYMON_TASK_TABLE"
-	StateTAMFlyMonQuery = "TAM_STATE_FLYMON_QUERY_TABLE"
 )
 
 // COUNTERS_DB names.
 const (
-	CountersTable         = "COUNTERS"                  // COUNTERS:oid:0x...
-	CountersPortNameMap   = "COUNTERS_PORT_NAME_MAP"    // Ethernet0 -> oid
-	CountersLAGNameMap    = "COUNTERS_LAG_NAME_MAP"     // PortChannel1 -> oid
-	CountersQueueNameMap  = "COUNTERS_QUEUE_NAME_MAP"   // Ethernet0:3 -> oid
-	CountersQueuePortMap  = "COUNTERS_QUEUE_PORT_MAP"   // oid of a queue -> oid of its port
-	CountersQueueIndexMap = "COUNTERS_QUEUE_INDEX_MAP"  // oid of a queue -> 3
-	CountersQueueTypeMap  = "COUNTERS_QUEUE_TYPE_MAP"   // oid of a queue -> SAI_QUEUE_TYPE_...
-	CountersACLRuleMap    = "ACL_COUNTER_RULE_MAP"      // TABLE:RULE -> oid of the ACL counter
-	CountersTailStamp     = "TAM_TAILSTAMPING_COUNTERS" // :session -> see TailStampCounters
-	CountersAltMark       = "TAM_ALTMARK_COUNTERS"      // :session -> see AltMarkCounters
-	CountersAltMarkPast   = "TAM_ALTMARK_HISTORY"       // :session -> period number -> see FormatAltMarkPeriod
-	CountersAltMarkPath   = "TAM_ALTMARK_RESULTS"       // :path:from:to -> see AltMarkResult; a collector's
-	CountersRecord        = "TAM_TABLERECORD_COUNTERS"  // :session -> see RecordCounters
-	CountersRecordPlan    = "TAM_TABLERECORD_PLANS"     // :session -> see RecordPlanFields
-	CountersFlyMonPlace   = "TAM_FLYMON_PLACEMENT"      // :task -> see FlyMonPlacement
-	CountersFlyMonGroup   = "TAM_FLYMON_GROUPS"         // :group -> see FlyMonGroup
-	CountersFlyMonResult  = "TAM_FLYMON_RESULTS"        // :task -> see FlyMonResult
-	CountersFlyMonFlows   = "TAM_FLYMON_FLOWS"          // :task -> flow -> see FormatFlyMonEstimate
-	CountersFlyMonSizes   = "TAM_FLYMON_DISTRIBUTION"   // :task -> least size -> see FormatFlyMonEstimate
-	CountersFlyMonAnswer  = "TAM_FLYMON_ANSWERS"        // :query -> see FormatFlyMonEstimate
+	CountersTable         = "COUNTERS"                 // COUNTERS:oid:0x...
+	CountersPortNameMap   = "COUNTERS_PORT_NAME_MAP"   // Ethernet0 -> oid
+	CountersLAGNameMap    = "COUNTERS_LAG_NAME_MAP"    // PortChannel1 -> oid
+	CountersQueueNameMap  = "COUNTERS_QUEUE_NAME_MAP"  // Ethernet0:3 -> oid
+	CountersQueuePortMap  = "COUNTERS_QUEUE_PORT_MAP"  // oid of a queue -> oid of its port
+	CountersQueueIndexMap = "COUNTERS_QUEUE_INDEX_MAP" // oid of a queue -> 3
+	CountersQueueTypeMap  = "COUNTERS_QUEUE_TYPE_MAP"  // oid of a queue -> SAI_QUEUE_TYPE_...
+	CountersACLRuleMap    = "ACL_COUNTER_RULE_MAP"     // TABLE:RULE -> oid of the ACL counter
 	CountersCRM           = "CRM"
 )
-
-// TAM features, the keys of TAM_FEATURES_TABLE.
-const (
-	FeatureTailStamping = "TAILSTAMPING"
-	FeatureAltMark      = "ALTMARK"
-	FeatureFlyMon       = "FLYMON"
-	FeatureTableRecord  = "TABLERECORD"
-)
-
-// Features lists the features that TAM_FEATURES_TABLE may name.
-func Features() []string {
-	return []string{FeatureTailStamping, FeatureAltMark, FeatureFlyMon, FeatureTableRecord}
-}
 
 // TAMTable is the ACL table that flow groups use unless they name another.
 const TAMTable = "TAM"

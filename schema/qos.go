@@ -84,8 +84,7 @@ func ParseQoSMap(table, key string, fields map[string]string) (QoSMap, error) {
 // Fields formats the row.
 func (m QoSMap) Fields() map[string]string { return m.layout().row() }
 
-// ref takes a field with the name of another row; SONiC's old form
-// [TABLE|name] is read too.
+// ref reads a field with the name of another row; SONiC's old form [TABLE|name] is accepted too.
 func (r *reader) ref(field, table string) string {
 	v, ok := r.take(field)
 	if !ok {
@@ -101,8 +100,8 @@ func (r *reader) ref(field, table string) string {
 	return name
 }
 
-// ignore takes fields that SONiC has and this switch makes nothing of, and
-// returns those that the row has, and those that it says were ignored before.
+// ignore reads fields of SONiC that have no effect in this switch, and returns those that the row
+// has, and those that it says were ignored before.
 func (r *reader) ignore(fields ...string) []string {
 	out := r.list(FieldIgnored)
 	for _, f := range fields {
@@ -192,7 +191,7 @@ func (s *Scheduler) layout() layout {
 	}
 }
 
-// shaping is a field that would have the switch shape.
+// shaping is a field that would make the switch shape traffic.
 func shaping(name string) field {
 	return unsupported(name, "0", "0 or no such field: the switch does not shape",
 		"The switch does not shape.")
@@ -221,7 +220,7 @@ func queuesKey(at *QueueKey) key {
 	}}
 }
 
-// queueKey takes a key apart.
+// queueKey splits a key.
 func (r *reader) queueKey(key string) (k QueueKey) {
 	ports, queues, ok := strings.Cut(key, "|")
 	if !ok || strings.Contains(queues, "|") {

@@ -14,19 +14,19 @@ import (
 type reader struct {
 	table  string
 	key    string
-	fields map[string]string
-	known  []string // fields asked for, for unknown
-	asked  bool     // whether unknown was called
+	fields map[string]string // the caller's, if nothing in it needs normalising
+	open   bool              // no field is unknown
+	known  []string          // fields asked for, for unknown; of open rows none
+	asked  bool              // whether unknown was called
 	errs   []error
 	more   int // errors that are not in errs
 }
 
-// maxErrors is how many errors of a row are told.
+// maxErrors is how many errors of a row are reported.
 const maxErrors = 12
 
-// newReader normalises the field names: a list suffix "@" and the placeholder
-// field NULL of empty rows go away. upper is for the ACL tables, whose field
-// names SONiC compares in upper case.
+// newReader normalises the field names: a list suffix "@" and the placeholder field NULL of empty
+// rows are removed. upper is for the ACL tables, whose field names SONiC compares in upper case.
 func newReader(table, key string, fields map[string]string, upper bool) *reader {
 	r := &reader{table: table, key: key}
 	r.clean(fields, upper)
@@ -34,6 +34,10 @@ func newReader(table, key string, fields map[string]string, upper bool) *reader 
 }
 
 func (r *reader) clean(fields map[string]string, upper bool) {
+	if !upper && isClean(fields) {
+		r.fields = fields
+		return
+	}
 	r.fields = make(map[string]string, len(fields))
 	twice := false
 	for f, v := range fields {
@@ -47,7 +51,18 @@ func (r *reader) clean(fields map[string]string, upper bool) {
 	}
 }
 
-// settle takes of several spellings of a field the first, and reports what the others say.
+// isClean reports whether nothing in the fields needs normalising, as in all rows that this package
+// wrote.
+func isClean(fields map[string]string) bool {
+	for f, v := range fields {
+		if fieldName(f, false) != f || f == "" || len(strings.TrimSpace(v)) != len(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// settle takes the first of several spellings of a field, and reports the others as errors.
 func (r *reader) settle(fields map[string]string, upper bool) {
 	written := make(map[string]string, len(fields))
 	for _, f := range slices.Sorted(maps.Keys(fields)) {
@@ -74,7 +89,9 @@ func fieldName(f string, upper bool) string {
 
 // take returns a field's value and remembers that the row may have it.
 func (r *reader) take(field string) (string, bool) {
-	r.known = append(r.known, field)
+	if !r.open {
+		r.known = append(r.known, field)
+	}
 	v, ok := r.fields[field]
 	return v, ok && v != ""
 }
@@ -93,7 +110,7 @@ func (r *reader) needs(field, want string) {
 	}
 }
 
-// full says whether no more errors are told, and counts the one at hand.
+// full reports whether enough errors were reported, and counts the current one.
 func (r *reader) full() bool {
 	if len(r.errs) < maxErrors {
 		return false
@@ -127,7 +144,7 @@ func (r *reader) unknown() {
 	}
 }
 
-// strange says whether there is a field that was not asked for.
+// strange reports whether there is a field that was not asked for.
 func (r *reader) strange() bool {
 	for f := range r.fields {
 		if !slices.Contains(r.known, f) {
@@ -137,7 +154,7 @@ func (r *reader) strange() bool {
 	return false
 }
 
-// badWord reports a word of a list that is none of words.
+// badWord reports a word of a list that is not one of words.
 func (r *reader) badWord(field, w, want string, words []string) {
 	if !r.full() {
 		r.bad(field, w, want+suggest(w, words))
@@ -197,7 +214,7 @@ func (r *reader) word(field, def string, words ...string) string {
 	return def
 }
 
-// flag takes a field of two words and says whether it is the first.
+// flag takes a field of two words and reports whether it is the first.
 func (r *reader) flag(field string, def bool, yes, no string) bool {
 	d := no
 	if def {

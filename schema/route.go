@@ -16,12 +16,12 @@ type StaticRoute struct {
 	Hops   []StaticHop // 1 to 128
 }
 
-// A StaticHop is one way of a static route.
+// A StaticHop is one next hop of a static route.
 type StaticHop struct {
 	Addr      netip.Addr // not valid: the destination is on the interface's own link
 	Interface string     // "": the one in whose subnet Addr is
 	Blackhole bool       // drops
-	Distance  uint8      // of the ways that there are, those with the smallest are used; 0 is SONiC's default
+	Distance  uint8      // of the usable hops, those with the smallest are used; 0 is SONiC's default
 }
 
 const prefixWords = "a prefix such as 10.1.0.0/16, or default|10.1.0.0/16"

@@ -20,8 +20,8 @@ const (
 	ByOrchAgent = "orchagent"
 )
 
-// IsDescription says whether a field of a row holds words for people, which
-// nothing but what shows them depends on.
+// IsDescription reports whether a field of a row holds text for people, which affects nothing but
+// displays.
 func IsDescription(field string) bool {
 	return strings.EqualFold(field, "description") || strings.EqualFold(field, "POLICY_DESC")
 }

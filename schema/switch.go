@@ -14,7 +14,7 @@ type Switch struct {
 	LAGSeed  uint32
 }
 
-// DefaultSwitch is what holds where the row says nothing.
+// DefaultSwitch has the defaults of the row.
 func DefaultSwitch() Switch { return Switch{FDBAging: DefaultFDBAging} }
 
 func (s *Switch) layout() layout {

@@ -11,15 +11,15 @@ import (
 type Field struct {
 	Name    string
 	Form    string // what it holds, in words
-	Default string // what holds where it is not given, as it would be written; "": see Words
+	Default string // what applies if it is not given, as it would be written; "": see Words
 	Words   string // what it is for
 	Must    bool   // a row without it is refused
 
 	kind     kind
-	required bool          // it is missing where it is not there, and Form is what would be right
+	required bool          // mandatory; Form is what would be right
 	none     bool          // there is no default
-	keep     bool          // it is written also where it is empty
-	quiet    bool          // it is not written where it says what holds without it
+	keep     bool          // it is written even if it is empty
+	quiet    bool          // it is not written if it equals the default
 	second   bool          // of a flag: the second of words is true, not the first
 	lo, hi   uint64        // of a number
 	def      uint64        // of a number, where it is not given
@@ -28,7 +28,7 @@ type Field struct {
 	want     string        // what would be right, where the field is missing
 }
 
-// described completes what a table says of a field with what follows from its kind.
+// described completes a table's description of a field with what follows from its kind.
 func (f Field) described() Field {
 	switch f.kind {
 	case numberKind:
@@ -49,7 +49,7 @@ func (f Field) described() Field {
 	return f
 }
 
-// missing says what would be right in place of nothing; "": it need not be there.
+// missing says what would be right if the field is absent; "": it may be.
 func (f *Field) missing() string {
 	switch {
 	case !f.required:
@@ -60,13 +60,19 @@ func (f *Field) missing() string {
 	return oneOf(f.words)
 }
 
-// A field is a field of a row at hand: where the row holds it, to be read and written as its kind
-// is; or functions that read and write it instead.
+// A field is a field of an actual row: where the row holds it, to be read and written by its kind,
+// or functions that read and write it instead.
 type field struct {
 	Field
 	at    any
 	read  func(r *reader)
 	write func() string // "": the row does not have the field
+}
+
+// special is a place that reads and writes its field itself, without memory for functions in every row.
+type special interface {
+	take(r *reader)
+	value() string
 }
 
 // take reads the field.
@@ -95,6 +101,8 @@ func (f *field) take(r *reader) {
 		*at = r.unicast(f.Name)
 	case *[]string:
 		*at = r.ignore(f.words...)
+	case special:
+		at.take(r)
 	default:
 		f.read(r)
 	}
@@ -146,13 +154,15 @@ func (f *field) value() string {
 		}
 	case *[]string:
 		return strings.Join(*at, ",")
+	case special:
+		return at.value()
 	default:
 		return f.write()
 	}
 	return ""
 }
 
-// put writes a number; not 0 where that stands for none.
+// put writes a number, except 0 if that means none.
 func (f *field) put(n uint64) string {
 	if n == 0 && f.none {
 		return ""
@@ -160,7 +170,7 @@ func (f *field) put(n uint64) string {
 	return utoa(n)
 }
 
-// A key is what a row at hand is called: a valid string, which the row holds, or what a function reads.
+// A key is the key of an actual row: a valid string that the row holds, or what a function reads.
 type key struct {
 	form  string // what rows are called, in words
 	at    *string
@@ -178,15 +188,15 @@ func (k *key) take(r *reader, text string) {
 	}
 }
 
-// A layout says how a row at hand stands in its table: how its key and each of its fields are
+// A layout says how an actual row is stored in its table: how its key and each of its fields are
 // read and written. A new kind of rows is a struct with a layout, and its line in [Tables].
 type layout struct {
 	table  string // as errors name it
 	key    key
 	fields []field
-	// check is for what concerns several fields. It is called when all are read.
+	// check checks what concerns several fields. It is called when all have been read.
 	check func(r *reader)
-	// format writes what no field writes by itself.
+	// format writes what no single field writes.
 	format func(f map[string]string)
 	open   bool // fields that are not listed are ignored
 	upper  bool // the case of the names of fields does not matter
@@ -220,14 +230,16 @@ func (l layout) parse(table, key string, fields map[string]string) error {
 
 // take reads the fields of a row.
 func (l *layout) take(r *reader) {
-	r.known = slices.Grow(r.known, len(l.fields))
+	if r.open = l.open; !l.open {
+		r.known = slices.Grow(r.known, len(l.fields))
+	}
 	for i := range l.fields {
 		f := &l.fields[i]
 		if f.at == nil && f.read == nil {
 			continue
 		}
 		f.take(r)
-		if v, empty := r.fields[f.Name]; v == "" && !(empty && f.kind == numberKind) { // of that it is told already
+		if v, empty := r.fields[f.Name]; v == "" && !(empty && f.kind == numberKind) { // that was reported already
 			if want := f.missing(); want != "" {
 				r.bad(f.Name, "", want)
 			}
@@ -241,9 +253,12 @@ func (l *layout) take(r *reader) {
 	}
 }
 
+// fewFields is the most that a map has room for before it is divided. Of many fields rows have few.
+const fewFields = 8
+
 // row writes the row.
 func (l layout) row() map[string]string {
-	out := make(map[string]string, len(l.fields))
+	out := make(map[string]string, min(len(l.fields), fewFields))
 	for i := range l.fields {
 		f := &l.fields[i]
 		if f.at == nil && f.write == nil {

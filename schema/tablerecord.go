@@ -10,6 +10,31 @@ import (
 	"tamtam/tam/record"
 )
 
+// Table recording in the databases.
+const (
+	FeatureTableRecord = "TABLERECORD"
+
+	CfgTAMTableRecord   = "TAM_TABLERECORD_TABLE"
+	AppTAMTableRecord   = "TAM_TABLERECORD_TABLE"
+	StateTAMTableRecord = "TAM_STATE_TABLERECORD_TABLE"
+	CountersRecord      = "TAM_TABLERECORD_COUNTERS" // :session -> see RecordCounters
+	CountersRecordPlan  = "TAM_TABLERECORD_PLANS"    // :session -> see RecordPlanFields
+)
+
+func recordTables() (configured, measured []Table) {
+	configured = []Table{
+		ofBoth(Table{Config: CfgTAMTableRecord, Appl: AppTAMTableRecord, State: StateTAMTableRecord,
+			Words: "A session that records which tables the packets of a flow group ran."},
+			RecordSession{}, RecordFlow{}),
+	}
+	return configured, []Table{
+		of(Table{Counters: CountersRecord, Words: "What a session of table recording has recorded."}, RecordCounters{}),
+		{Counters: CountersRecordPlan,
+			Words: "The plan that a session of table recording records by.", Key: "the session's name",
+			Fields: recordPlanFields()},
+	}
+}
+
 // Encapsulations of what a recording session sends.
 const (
 	RecordUDP    = "udp"    // to the collector's port
@@ -76,8 +101,8 @@ type RecordFlow struct {
 	Rule      ACLRuleKey
 	Collector netip.AddrPort
 	Sampling  uint32 // one packet in this many, 1..2^32-1; 1: all
-	// CollectorName and SamplerName are what the session calls them, to be told: "" where it
-	// names no sampler.
+	// CollectorName and SamplerName are the names in the session, for reporting: "" if it names no
+	// sampler.
 	CollectorName, SamplerName string
 	RecordSettings
 }
@@ -156,9 +181,8 @@ func (r *reader) planner(s *RecordSettings) {
 	}
 }
 
-// RecordCounters is a row of COUNTERS_DB TAM_TABLERECORD_COUNTERS: what a session
-// has recorded. Of a packet of which several copies leave, or are dropped, each has a
-// record.
+// RecordCounters is a row of COUNTERS_DB TAM_TABLERECORD_COUNTERS: what a session has recorded. If
+// several copies of a packet leave, or are dropped, each has a record.
 type RecordCounters struct {
 	Matched    uint64 // packets of the flow group
 	NotSampled uint64 // of those that sampling left out

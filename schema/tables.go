@@ -4,16 +4,16 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A Table is an entry of the table of tables: a kind of rows, and what it is called in each
-// database. What managers, reports and docs/databases.md know of tables and their fields they
-// know from [Tables].
+// database. Managers, reports and docs/databases.md know tables and their fields from [Tables].
 type Table struct {
 	Config, Appl, State, Counters string // its name in each database; "": it is not there
 	Words                         string // what a row is, in a sentence
 
-	Key    string  // what rows are called, in words; "": the table is one row
+	Key    string  // what keys are, in words; "": the table has only one row
 	Fields []Field // of CONFIG_DB, or of the one database where the table is
 	// Applied are the fields of APPL_DB where they are not those of CONFIG_DB.
 	Applied []Field
@@ -33,7 +33,7 @@ type Table struct {
 // A Row is a typed row of any table.
 type Row interface{ Fields() map[string]string }
 
-// of completes an entry of [Tables] with what is known of its rows: they are like this one.
+// of completes an entry of [Tables] with what is known of its rows from an example.
 func of[T Row, P laidOut[T]](t Table, like T) Table {
 	table, l := cmp.Or(t.Config, t.Appl, t.Counters, t.State), P(&like).layout()
 	t.Key, t.Fields, t.Open = l.key.form, l.described(), l.open
@@ -56,7 +56,7 @@ func ofBoth[T Row, P laidOut[T], A Row, Q laidOut[A]](t Table, config T, appl A)
 	return both
 }
 
-// described are the fields as an entry of [Tables] has them.
+// described returns the fields for an entry of [Tables].
 func (l layout) described() []Field {
 	list := make([]Field, len(l.fields))
 	for i, f := range l.fields {
@@ -65,11 +65,16 @@ func (l layout) described() []Field {
 	return list
 }
 
-// Tables returns the table of tables, in the order in which an operator looks for what is wrong:
-// ports and what is made of them, forwarding, QoS, ACLs, telemetry; then what is only measured.
-func Tables() []Table {
-	return slices.Concat(switchTables(), interfaceTables(), qosTables(), aclTables(), tamTables(), measuredTables())
-}
+// Tables returns the table of tables, in the order in which an operator looks for problems: ports
+// and what is built on them, forwarding, QoS, ACLs, telemetry; then tables of measurements.
+func Tables() []Table { return slices.Clone(tables()) }
+
+// tables is built once, since that takes longer than reading thousands of rows; nobody changes an entry.
+var tables = sync.OnceValue(func() []Table {
+	configured, measured := featureTables()
+	return slices.Concat(switchTables(), interfaceTables(), qosTables(), aclTables(), tamTables(), configured,
+		measuredTables(), measured)
+})
 
 func switchTables() []Table {
 	return []Table{
@@ -171,18 +176,6 @@ func tamTables() []Table {
 			Words: "Which of many packets are taken."},
 			Sampler{}),
 		of(Table{Config: CfgTAMFlowGroup, State: StateTAMFlowGroup, Words: "A named match of packets."}, FlowGroup{}),
-		ofBoth(Table{Config: CfgTAMTailStamp, Appl: AppTAMTailStamp, State: StateTAMTailStamp,
-			Words: "A session that stamps the packets of a flow group."}, TailStampSession{}, TailStampFlow{}),
-		ofBoth(Table{Config: CfgTAMAltMark, Appl: AppTAMAltMark, State: StateTAMAltMark,
-			Words: "A session that marks the packets of a flow group in turn, and counts them by colour."},
-			AltMarkSession{}, AltMarkFlow{}),
-		ofBoth(Table{Config: CfgTAMFlyMonTask, Appl: AppTAMFlyMonTask, State: StateTAMFlyMonTask,
-			Words: "A task that measures flows by a sketch."}, FlyMonTask{}, FlyMonFlow{}),
-		of(Table{Config: CfgTAMFlyMonQuery, Appl: AppTAMFlyMonQuery, State: StateTAMFlyMonQuery,
-			Words: "A flow that a task is asked about in each epoch."}, FlyMonQuery{}),
-		ofBoth(Table{Config: CfgTAMTableRecord, Appl: AppTAMTableRecord, State: StateTAMTableRecord,
-			Words: "A session that records which tables the packets of a flow group ran."},
-			RecordSession{}, RecordFlow{}),
 	}
 }
 
@@ -207,48 +200,11 @@ func measuredTables() []Table {
 				{Name: "crm_stats_RESOURCE_used", Form: "a number", Words: "Objects in use."},
 				{Name: "crm_stats_RESOURCE_available", Form: "a number", Words: "Objects for which there is room."},
 			}},
-		of(Table{Counters: CountersTailStamp, Words: "What became of the packets of a session of tail-stamping."},
-			TailStampCounters{}),
-		of(Table{Counters: CountersAltMark,
-			Words: "How a session of alternate marking is measured, and its last whole period."},
-			AltMarkCounters{}),
-		{Counters: CountersAltMarkPast, Words: "The last periods of a session.", Key: "the session's name", Fields: []Field{{
-			Name: "number of the period", Form: "JSON", Words: "The fields of TAM_ALTMARK_COUNTERS from PERIOD on.",
-		}}},
-		of(Table{Counters: CountersAltMarkPath,
-			Words: "What a collector knows of the last period of a path between two switches."},
-			AltMarkResult{}),
-		of(Table{Counters: CountersRecord, Words: "What a session of table recording has recorded."}, RecordCounters{}),
-		{Counters: CountersRecordPlan,
-			Words: "The plan that a session of table recording records by.", Key: "the session's name",
-			Fields: recordPlanFields()},
-		of(Table{Counters: CountersFlyMonPlace, Words: "Where a task is, or, of a plan, would go, and what it takes."},
-			FlyMonPlacement{}),
-		of(Table{Counters: CountersFlyMonGroup, Words: "What of a CMU group is in use."}, FlyMonGroup{}),
-		of(Table{Counters: CountersFlyMonResult, Words: "A task's last epoch; without epochs all that was counted so far."},
-			FlyMonResult{}),
-		{Counters: CountersFlyMonFlows, Words: "Flows of a task's last epoch.", Key: "the task's name",
-			Fields: []Field{{Name: "flow", Form: estimateForm}}},
-		{Counters: CountersFlyMonSizes,
-			Words: "How many flows of a task's last epoch have which size.", Key: "the task's name",
-			Fields: []Field{{Name: "least size", Form: estimateForm,
-				Words: "Of the number of flows from it to less than its double."}}},
-		{Counters: CountersFlyMonAnswer, Words: "The last answer to a query.", Key: "the query's name", Fields: []Field{
-			{Name: "TASK", Form: "a name", Words: "The task that was asked."},
-			{Name: "FLOW", Form: "text", Words: "Of which flow."},
-			{Name: "EPOCH", Form: "a number", Words: "Number of the epoch."},
-			{Name: "START", Form: "a number", Words: "In ns since 1970."},
-			{Name: "END", Form: "a number", Words: "In ns since 1970."},
-			{Name: "FLAGS", Form: "text", Words: "What is wrong with the epoch."},
-			{Name: "ESTIMATE", Form: estimateForm, Words: "The answer."},
-		}},
 	}
 }
 
-const estimateForm = "JSON of an estimate"
-
 // StatusTables lists the tables of STATE_DB whose rows say what became of the rows of CONFIG_DB,
-// under the same keys. No daemon reports to another table (device tests hold that).
+// under the same keys. No daemon reports to another table (tests of package device check that).
 func StatusTables() (list []Table) {
 	for _, t := range Tables() {
 		if t.Status != "" && !slices.ContainsFunc(list, func(o Table) bool { return o.State == t.State }) {
@@ -260,12 +216,12 @@ func StatusTables() (list []Table) {
 
 // TableOf returns the entry of a table of CONFIG_DB.
 func TableOf(config string) Table {
-	all := Tables()
+	all := tables()
 	return all[slices.IndexFunc(all, func(t Table) bool { return t.Config == config })]
 }
 
-// CheckerOf returns what says what is wrong with a row of a table of CONFIG_DB; nil: there is no such
-// table, or what a row may hold depends on others.
+// CheckerOf returns a function that checks a row of a table of CONFIG_DB; nil if there is no such
+// table, or if a row's validity depends on other rows.
 func CheckerOf(config string) func(key string, fields map[string]string) error {
 	all := slices.DeleteFunc(Tables(), func(t Table) bool { return t.Config != config || t.Parse == nil })
 	if len(all) == 0 || config == CfgACLRule {
@@ -290,7 +246,7 @@ func (t Table) FieldNames() []string {
 	return names
 }
 
-// Object names the configured row that a status row speaks of: TABLE|key.
+// Object names the configured row that a status row is about: TABLE|key.
 func (t Table) Object(key string) string {
 	if t.State == StateInterface { // of interfaces there are four tables
 		name, _, _ := strings.Cut(key, "|")
@@ -299,8 +255,8 @@ func (t Table) Object(key string) string {
 	return t.Config + "|" + key
 }
 
-// OK says whether a row of the table, by its status and reason, speaks of a row
-// with which nothing is wrong. SONiC's words come in both cases.
+// OK reports whether status and reason of a row mean that nothing is wrong. SONiC's words come in
+// both cases.
 func (t Table) OK(status, reason string) bool {
 	return strings.EqualFold(status, t.Good) || t.Off != "" && status == t.Off && reason == ""
 }

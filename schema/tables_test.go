@@ -155,7 +155,8 @@ func (f Field) bad() []string {
 func TestEveryTable(t *testing.T) {
 	all := specs(t)
 	read := map[string]int{}
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 50}, func(t *testing.T, seed uint64) {
+	fixed := randtest.Cases{Seed: 1, Count: 200, Short: 50}
+	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		for _, s := range all {
 			in := maps.Clone(s.least)
@@ -184,7 +185,7 @@ func TestEveryTable(t *testing.T) {
 		}
 	})
 	for _, s := range all {
-		if read[s.name] == 0 {
+		if run.Count >= fixed.Short && read[s.name] == 0 {
 			t.Errorf("no row of %s was good", s.name)
 		}
 	}

@@ -38,15 +38,15 @@ func ParseTAMSwitch(key string, f map[string]string) (TAMSwitch, error) {
 // Fields formats the row.
 func (s TAMSwitch) Fields() map[string]string { return s.layout().row() }
 
-// TAMSwitchInUse is the row TAM_APPL_SWITCH_TABLE:global: the ids in use now.
-// An id that nobody gave and no MAC address yields is absent.
+// TAMSwitchInUse is the row TAM_APPL_SWITCH_TABLE:global: the ids in use now. An id that is neither
+// configured nor given by a MAC address is absent.
 type TAMSwitchInUse struct {
 	SwitchID        uint32
 	HasSwitchID     bool
 	EnterpriseID    uint32
 	HasEnterpriseID bool
-	// SwitchIDGiven and EnterpriseIDGiven say that the id in use is one that was
-	// configured, and not what the MAC address gives.
+	// SwitchIDGiven and EnterpriseIDGiven say that the id in use was configured, and does not come
+	// from the MAC address.
 	SwitchIDGiven, EnterpriseIDGiven bool
 }
 
@@ -144,7 +144,7 @@ func ParseCollector(key string, f map[string]string) (Collector, error) {
 // Fields formats the row.
 func (c Collector) Fields() map[string]string { return c.layout().row() }
 
-// noHost says whether an address is that of no host, or of one on this link only by a zone.
+// noHost reports whether an address cannot be a host's, or needs a zone.
 func noHost(a netip.Addr) bool {
 	return a.Zone() != "" || a.IsUnspecified() || a.IsMulticast() || a == broadcast()
 }
@@ -255,48 +255,10 @@ func (g FlowGroup) Rule() ACLRuleKey { return ACLRuleKey{Table: g.Table, Rule: g
 // Fields formats the row.
 func (g FlowGroup) Fields() map[string]string { return g.layout().row() }
 
-// TailStampSession is a row of CONFIG_DB TAM_TAILSTAMPING_TABLE.
-type TailStampSession struct {
-	Name      string
-	FlowGroup string
-}
-
-func (s *TailStampSession) layout() layout {
-	return layout{
-		table:  CfgTAMTailStamp,
-		key:    named(&s.Name),
-		fields: []field{flowGroupOf(&s.FlowGroup)},
-	}
-}
-
 // flowGroupOf is the field of a session with its flow group.
 func flowGroupOf(at *string) field {
 	return name("flowgroup", "", at,
 		"The flow group whose packets the session is about.").must("the name of a flow group")
-}
-
-// ParseTailStampSession reads TAM_TAILSTAMPING_TABLE of CONFIG_DB.
-func ParseTailStampSession(key string, f map[string]string) (TailStampSession, error) {
-	return parse[TailStampSession](key, f)
-}
-
-// Fields formats the row.
-func (s TailStampSession) Fields() map[string]string { return s.layout().row() }
-
-// TailStampFlow is a row of APPL_DB TAM_TAILSTAMPING_TABLE: the session with
-// its flow group resolved to an ACL rule.
-type TailStampFlow struct {
-	Name string
-	Rule ACLRuleKey
-}
-
-func (s *TailStampFlow) layout() layout {
-	return layout{
-		table:  AppTAMTailStamp,
-		open:   true,
-		key:    named(&s.Name),
-		fields: ruleOf(&s.Rule),
-	}
 }
 
 // ruleOf are the fields of a session of APPL_DB with the ACL rule that is its match.
@@ -306,43 +268,3 @@ func ruleOf(k *ACLRuleKey) []field {
 		name("acl-rule-name", "", &k.Rule, "The flow group's rule.").must("the name of an ACL rule"),
 	}
 }
-
-// ParseTailStampFlow reads TAM_TAILSTAMPING_TABLE of APPL_DB.
-func ParseTailStampFlow(key string, f map[string]string) (TailStampFlow, error) {
-	return parse[TailStampFlow](key, f)
-}
-
-// Fields formats the row.
-func (s TailStampFlow) Fields() map[string]string { return s.layout().row() }
-
-// TailStampCounters is a row of COUNTERS_DB TAM_TAILSTAMPING_COUNTERS: what became of the packets
-// of a session. What the silicon does not count is nil.
-type TailStampCounters struct {
-	Matched, MatchedBytes                  *uint64
-	Stamped                                *uint64
-	NotTCPUDP, NotEthernetII, Cut, TooLong *uint64 // not stamped
-}
-
-func (c *TailStampCounters) layout() layout {
-	return layout{
-		table: CountersTailStamp, open: true,
-		key: about("the session's name"),
-		fields: []field{
-			known("MATCHED_PACKETS", &c.Matched, "Packets of the flow group."),
-			known("MATCHED_BYTES", &c.MatchedBytes, "Their bytes."),
-			known("STAMPED_PACKETS", &c.Stamped, "Packets that left with a stamp."),
-			known("NOT_STAMPED_NOT_TCP_UDP", &c.NotTCPUDP, "Not stamped: neither TCP nor UDP."),
-			known("NOT_STAMPED_NOT_ETHERNET_II", &c.NotEthernetII, "Not stamped: not Ethernet II."),
-			known("NOT_STAMPED_CUT", &c.Cut, "Not stamped: cut short."),
-			known("NOT_STAMPED_MTU", &c.TooLong, "Not stamped: the frame would be larger than the MTU."),
-		},
-	}
-}
-
-// ParseTailStampCounters reads TAM_TAILSTAMPING_COUNTERS.
-func ParseTailStampCounters(session string, f map[string]string) (TailStampCounters, error) {
-	return parse[TailStampCounters](session, f)
-}
-
-// Fields formats the row.
-func (c TailStampCounters) Fields() map[string]string { return c.layout().row() }

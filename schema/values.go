@@ -11,7 +11,7 @@ import (
 
 const nameWords = "1 to 255 visible ASCII characters without | : and ,"
 
-// ValidName says whether s can name a row: 1 to 255 visible ASCII characters,
+// ValidName reports whether s can name a row: 1 to 255 visible ASCII characters,
 // none of them a separator of the databases or of lists.
 func ValidName(s string) bool {
 	if len(s) == 0 || len(s) > 255 {
@@ -37,8 +37,8 @@ func decimal(s string) (uint64, bool) {
 	return n, err == nil && s[0] != '+'
 }
 
-// cNumber parses as C's strtoull with base 0 does: 0x hexadecimal, leading 0
-// octal, else decimal. It takes no sign and nothing around the digits.
+// cNumber parses as C's strtoull with base 0 does: 0x hexadecimal, leading 0 octal, else decimal.
+// It accepts no sign and nothing around the digits.
 func cNumber(s string) (uint64, bool) {
 	if h, ok := cutHex(s); ok {
 		n, err := strconv.ParseUint(h, 16, 64)
@@ -84,7 +84,7 @@ func (m MAC) String() string {
 	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5])
 }
 
-// IsZero says whether all bits are zero: no address.
+// IsZero reports whether all bits are zero: no address.
 func (m MAC) IsZero() bool { return m == MAC{} }
 
 // Low16 is the last two octets, from which SONiC's TAM takes its default ids.
@@ -125,7 +125,7 @@ func digits(s string) string {
 // SortNames sorts names by CompareNames.
 func SortNames(names []string) { slices.SortFunc(names, CompareNames) }
 
-// numbered takes N out of prefixN; N has no leading zeros and at most 9 digits.
+// numbered returns N of prefixN; N has no leading zeros and at most 9 digits.
 func numbered(name, prefix string) (uint32, bool) {
 	s, ok := strings.CutPrefix(name, prefix)
 	if !ok || s == "" || len(s) > 9 || digits(s) != s || len(s) > 1 && s[0] == '0' {
@@ -138,10 +138,10 @@ func numbered(name, prefix string) (uint32, bool) {
 // PortNumber is N of EthernetN.
 func PortNumber(name string) (uint32, bool) { return numbered(name, "Ethernet") }
 
-// IsPortName says whether name is that of a physical port, EthernetN.
+// IsPortName reports whether name is that of a physical port, EthernetN.
 func IsPortName(name string) bool { _, ok := PortNumber(name); return ok }
 
-// IsPortChannelName says whether name is that of a LAG, PortChannelN.
+// IsPortChannelName reports whether name is that of a LAG, PortChannelN.
 func IsPortChannelName(name string) bool {
 	n, ok := numbered(name, "PortChannel")
 	return ok && n <= 9999

@@ -13,9 +13,9 @@ const (
 	flushTimeout = 2 * time.Second
 )
 
-// An asyncConn is a connection whose writes never wait for the other side, as
-// in Redis: a client may send a long pipeline before it reads the first reply,
-// and a subscriber that does not read holds up nobody.
+// An asyncConn is a connection whose writes never wait for the other side, as in Redis: a client
+// may send a long pipeline before it reads the first reply, and a subscriber that does not read
+// delays nobody.
 type asyncConn struct {
 	net.Conn
 

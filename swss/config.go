@@ -67,7 +67,7 @@ type Database struct {
 	Instance  string `json:"instance"`
 }
 
-// network returns what to dial: the unix socket where there is one, else TCP.
+// network returns what to dial: the unix socket if there is one, else TCP.
 func (i Instance) network() (network, addr string) {
 	if i.UnixSocketPath != "" {
 		if _, err := os.Stat(i.UnixSocketPath); err == nil || i.Port == 0 {
@@ -135,8 +135,8 @@ func LoadConfig(path string) (Config, error) {
 	return cfg, nil
 }
 
-// ParseConfig reads the text of a database_config.json. Databases that it does
-// not name keep SONiC's default id and separator, in the instance "redis".
+// ParseConfig reads the text of a database_config.json. Databases that it does not name get SONiC's
+// default id and separator, in the instance "redis".
 func ParseConfig(text []byte) (Config, error) {
 	var file struct {
 		Instances map[string]Instance `json:"INSTANCES"`

@@ -2,8 +2,7 @@ package swss
 
 import "context"
 
-// A Consumer takes the operations that a [Producer] queued, in their order.
-// There is one per queue.
+// A Consumer takes the operations that a [Producer] queued, in order. There is one per queue.
 type Consumer struct {
 	flag
 	queue *Queue
@@ -24,9 +23,9 @@ func (c *Consumer) Name() string { return c.queue.table }
 // DB returns the queue's database.
 func (c *Consumer) DB() *DB { return c.queue.db }
 
-// Pops takes all queued operations, oldest first. Op has no letter; entries that are
-// not operations are left out. What the queue held when Redis failed in the middle of
-// a call may be lost.
+// Pops takes all queued operations, oldest first. Op is without the letter; entries that are not
+// operations are skipped. What the queue held when Redis failed in the middle of a call may be
+// lost.
 func (c *Consumer) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	if c.isStale() {
 		if err := c.l.Sync(ctx); err != nil {
@@ -47,7 +46,7 @@ func (c *Consumer) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 		if err != nil {
 			c.stale()
 			if len(out) > 0 {
-				return out, nil // the next call tells of the error
+				return out, nil // the next call returns the error
 			}
 			return nil, err
 		}

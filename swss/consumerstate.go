@@ -39,7 +39,7 @@ func (c *ConsumerState) DB() *DB { return c.db }
 
 // Pops takes all pending rows, at most one entry per row, sorted by key.
 func (c *ConsumerState) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
-	if c.isStale() { // what was missed is fetched once subscriptions are in force
+	if c.isStale() { // what was missed is fetched once the subscriptions are active
 		if err := c.l.Sync(ctx); err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func (c *ConsumerState) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	}
 	out, err := c.pops(ctx, resync)
 	if err != nil {
-		c.stale() // a script may have run without our seeing what it took
+		c.stale() // a script may have run without its result reaching us
 		return nil, err
 	}
 	return out, nil
@@ -124,8 +124,7 @@ func kfv(key string, fields []any) KeyOpFieldsValues {
 	return KeyOpFieldsValues{Key: key, Op: OpSet, Fields: Pairs(fv)}
 }
 
-// resyncRows enters every row of the table as SET, and those that were known
-// and are gone as DEL.
+// resyncRows adds every row of the table as SET, and known rows that are gone as DEL.
 func resyncRows(ctx context.Context, t *Table, known map[string]struct{}, rows map[string]KeyOpFieldsValues) error {
 	now, err := t.Dump(ctx)
 	if err != nil {

@@ -12,10 +12,10 @@
 //   - [NotificationProducer] and [NotificationConsumer]: fire-and-forget
 //     messages (the ASIC's notifications)
 //
-// All that a daemon consumes is a [Source] on its one [Listener]. Redis is
-// either an external server or the embedded one (see [Open]), which keeps its
-// data in this process and also listens for other clients.
+// Everything that a daemon consumes is a [Source] on its one [Listener]. Redis is either an
+// external server or the embedded one (see [Open]), which keeps its data in this process and also
+// listens for other clients.
 //
-// What may enter: what every user of SONiC's databases needs, whatever the
+// What belongs here: what every user of SONiC's databases needs, whatever the
 // tables mean. Table and field names belong to package schema.
 package swss

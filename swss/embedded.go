@@ -17,11 +17,10 @@ import (
 // "host:port", or "/path" of a unix socket; at 127.0.0.1 and a free port if none
 // is given.
 //
-// It is miniredis with what SONiC needs beside it: keyspace events for whoever
-// writes (clients, transactions, scripts), CONFIG, unix sockets, and 64
-// databases. It keeps nothing on disk, times to live stand still, blocking pops
-// cause no events, and the events of a script within a transaction come before
-// those of the transaction's other commands.
+// It is miniredis with what SONiC needs besides: keyspace events for every writer (clients,
+// transactions, scripts), CONFIG, unix sockets, and 64 databases. It keeps nothing on disk, times
+// to live do not run down, blocking pops cause no events, and the events of a script within a
+// transaction come before those of the transaction's other commands.
 func OpenEmbedded(listen ...string) (*Redis, error) {
 	cfg, err := DefaultConfig("")
 	if err != nil {
@@ -60,9 +59,9 @@ type server struct {
 type session struct {
 	peer  *mini.Peer
 	db    int
-	pass  bool // the hook lets the command through
+	pass  bool // the hook lets the command pass
 	multi bool // in a transaction
-	dirty bool // which cannot be executed any more
+	dirty bool // the transaction can no longer be executed
 	tx    []queued
 
 	channels, patterns []string // subscribed to
@@ -162,8 +161,8 @@ func (s *server) close() {
 	s.data.Close()
 }
 
-// session returns the session of a connection, nil for the peers of scripts
-// and for shadows: those come with a context that they got elsewhere.
+// session returns the session of a connection, nil for the peers of scripts and for shadows: those
+// come with a context from elsewhere.
 func (s *server) session(c *mini.Peer) *session {
 	s.sessionMu.RLock()
 	ss := s.sessions[c]
@@ -195,7 +194,7 @@ func (s *server) shadowed(c *mini.Peer) bool {
 	return false
 }
 
-// hook sees a command first and reports whether it is done with it.
+// hook sees a command first and reports whether it has handled it.
 func (s *server) hook(c *mini.Peer, cmd string, args ...string) bool {
 	ss := s.session(c)
 	if ss == nil {
@@ -219,7 +218,7 @@ func (s *server) hook(c *mini.Peer, cmd string, args ...string) bool {
 	return s.plain(ss, cmd, args)
 }
 
-// plain does a command outside of a transaction and reports whether it did: the rest is miniredis's.
+// plain handles a command outside of a transaction, if it is not left to miniredis, and reports whether it did.
 func (s *server) plain(ss *session, cmd string, args []string) bool {
 	switch cmd {
 	case "SUBSCRIBE", "PSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "PUBSUB":

@@ -167,14 +167,14 @@ type plan struct {
 	when  func(outcome) bool // whether the first key was changed
 	// shrinks: the key may be gone afterwards, which is an event of its own.
 	shrinks bool
-	// keys is for commands with other than one key, first in their arguments:
-	// the keys to probe before and after.
+	// keys returns the keys to probe before and after, for commands whose only key is not their
+	// first argument.
 	keys func(args []string) (before, after []string)
 	// all replaces what the fields above say.
 	all func(outcome) []event
 }
 
-// probes returns the keys to look at before and after the command.
+// probes returns the keys to probe before and after the command.
 func (p *plan) probes(args []string) (before, after []string) {
 	switch {
 	case len(args) == 0:

@@ -17,12 +17,11 @@ type pubsub struct {
 type patternSub struct {
 	pattern string
 	prefix  string // what every match begins with
-	plain   bool   // the prefix and "*" are all there is
+	plain   bool   // the pattern is the prefix and "*"
 	ss      *session
 }
 
-// publish sends a message to all who want it, and returns how many deliveries
-// that made.
+// publish sends a message to all subscribers, and returns the number of deliveries.
 func (p *pubsub) publish(channel, text string) int {
 	n := 0
 	for _, ss := range p.channels[channel] {

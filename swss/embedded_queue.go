@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// The embedded server runs the scripts of queues without Lua, which takes it
-// more than 0.1 ms each: a synchronous SAI call is four of them. They need not
-// be loaded there.
+// The embedded server runs the scripts of queues natively: in Lua each takes more than 0.1 ms, and
+// a synchronous SAI call needs four. They need not be loaded there.
 var (
 	queuePushDigest = NewScript(queuePushText).digest
 	queuePopDigest  = NewScript(queuePopText).digest
@@ -19,7 +18,7 @@ func isPush(args []string) bool {
 	return len(args) == 8 && args[0] == queuePushDigest && args[1] == "2"
 }
 
-// queueScript runs a script of queues, false if Lua has to. The caller holds mu.
+// queueScript runs a script of queues; false if it must run in Lua. The caller holds mu.
 func (s *server) queueScript(ss *session, args []string) bool {
 	switch {
 	case isPush(args):

@@ -25,7 +25,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %v", e.DB, e.Op, e.Err) }
 
-// Unwrap returns the cause, and ErrUnavailable where that is what it means.
+// Unwrap returns the cause, and ErrUnavailable if that is what it means.
 func (e *Error) Unwrap() []error {
 	if unavailable(e.Err) {
 		return []error{e.Err, ErrUnavailable}
@@ -33,8 +33,8 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Err}
 }
 
-// NothingSent reports whether a command's error means that Redis has not carried
-// it out: it could not be reached, or it refused. Of other errors nobody knows.
+// NothingSent reports whether a command's error means that Redis has not executed it: it could not
+// be reached, or it refused. After other errors that is not known.
 func NothingSent(err error) bool {
 	var op *net.OpError
 	var refused redis.Error

@@ -2,8 +2,8 @@ package swss
 
 import "strings"
 
-// globMatch reports whether s matches a pattern of Redis: "*", "?", "[a-z]",
-// "[^a]", and "\" before a character that is meant as such.
+// globMatch reports whether s matches a pattern of Redis: "*", "?", "[a-z]", "[^a]", and "\" before
+// a literal character.
 func globMatch(pattern, s string) bool {
 	for len(pattern) > 0 {
 		switch pattern[0] {

@@ -14,7 +14,7 @@ type Hash struct {
 	del   map[string]bool
 }
 
-// Put notes that a field is to have a value.
+// Put sets a field at the next Flush.
 func (h *Hash) Put(field, value string) {
 	if h.set == nil {
 		h.set = FieldValues{}
@@ -23,7 +23,7 @@ func (h *Hash) Put(field, value string) {
 	delete(h.del, field)
 }
 
-// Remove notes that a field is to go.
+// Remove deletes a field at the next Flush.
 func (h *Hash) Remove(field string) {
 	if h.del == nil {
 		h.del = map[string]bool{}
@@ -32,7 +32,7 @@ func (h *Hash) Remove(field string) {
 	delete(h.set, field)
 }
 
-// Flush writes what has changed. What could not be written stays noted.
+// Flush writes what has changed. What could not be written is kept for the next Flush.
 func (h *Hash) Flush(ctx context.Context) error {
 	if len(h.del) > 0 {
 		if err := h.Table.HDel(ctx, "", slices.Sorted(maps.Keys(h.del))...); err != nil {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// An Inbox is the end of a queue at which one goroutine at a time waits: that
-// of the answers to its requests. Unlike a [Consumer] it tells when the
-// connection broke during the wait, as what was awaited may then be lost.
+// An Inbox is the end of a queue at which one goroutine at a time waits for answers to its
+// requests. Unlike a [Consumer] it reports when the connection broke during the wait, because the
+// answer may then be lost.
 type Inbox struct {
 	flag
 	queue *Queue
@@ -26,8 +26,8 @@ func NewInbox(q *Queue) *Inbox {
 // Close ends the connection.
 func (in *Inbox) Close() error { return in.l.Close() }
 
-// Open sees to it that entries queued from now on are heard of, connecting
-// (again) where that is needed, and takes out what was queued before.
+// Open makes sure that entries queued from now on are noticed, connecting (again) if needed, and
+// takes out what was queued before.
 func (in *Inbox) Open(ctx context.Context) ([]Entry, error) {
 	if err := in.l.up(ctx); err != nil {
 		return nil, err
@@ -43,8 +43,8 @@ func (in *Inbox) Open(ctx context.Context) ([]Entry, error) {
 	return in.queue.Pop(ctx)
 }
 
-// lookAnyway is how long Wait relies on messages: an entry whose message was
-// lost waits no longer.
+// lookAnyway is how long Wait relies on messages: an entry whose message was lost waits at most
+// this long.
 const lookAnyway = time.Second
 
 // Wait waits for entries and takes them. It fails with [ErrUnavailable] when

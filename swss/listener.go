@@ -26,13 +26,13 @@ const (
 type Listener struct {
 	db     *DB
 	ready  chan struct{}
-	hurry  chan struct{} // holds a value when there is no time to wait before connecting
+	hurry  chan struct{} // holds a value when the next attempt to connect must not wait
 	cancel context.CancelFunc
 	done   chan struct{}
 
 	mu      sync.Mutex
 	subs    map[subscription][]intake
-	conn    *redis.PubSub // nil while there is no connection
+	conn    Subscription  // nil while there is no connection
 	change  chan struct{} // closed when conn changes
 	lastErr error         // why there is no connection; nil if not yet tried
 	waiting map[string]chan error
@@ -46,9 +46,9 @@ type subscription struct {
 
 // An intake takes what the connection receives.
 type intake interface {
-	// message tells of one message.
+	// message delivers one message.
 	message(channel, text string)
-	// stale tells that messages may have been lost.
+	// stale says that messages may have been lost.
 	stale()
 }
 
@@ -70,8 +70,7 @@ func NewListener(r *Redis) *Listener {
 	return l
 }
 
-// Ready returns a channel that holds a value when something came in since it
-// was last read.
+// Ready returns a channel that holds a value when something arrived since it was last read.
 func (l *Listener) Ready() <-chan struct{} { return l.ready }
 
 // Close ends the listener; its sources deliver nothing new.
@@ -106,7 +105,7 @@ func (l *Listener) add(sub subscription, in intake) {
 	l.wake()
 }
 
-func subscribe(ctx context.Context, conn *redis.PubSub, subs []subscription) error {
+func subscribe(ctx context.Context, conn Subscription, subs []subscription) error {
 	for _, pattern := range []bool{false, true} {
 		var names []string
 		for _, s := range subs {
@@ -129,9 +128,9 @@ func subscribe(ctx context.Context, conn *redis.PubSub, subs []subscription) err
 	return nil
 }
 
-// Sync returns when everything that was published before the call has been
-// received, and every subscription made before it is in force. It fails with
-// [ErrUnavailable] while there is no connection.
+// Sync returns when everything that was published before the call has been received, and every
+// subscription made before it is active. It fails with [ErrUnavailable] while there is no
+// connection.
 func (l *Listener) Sync(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, syncTimeout)
 	defer cancel()
@@ -160,8 +159,8 @@ func (l *Listener) Sync(ctx context.Context) error {
 	}
 }
 
-// up returns at once if there is a connection; if not, it has one attempt made
-// without delay, and returns what came of it.
+// up returns at once if there is a connection; if not, it triggers one attempt without delay, and
+// returns the result.
 func (l *Listener) up(ctx context.Context) error {
 	for tried := false; ; tried = true {
 		l.mu.Lock()
@@ -195,7 +194,7 @@ func (l *Listener) down() bool {
 }
 
 // await sends the ping and waits for its pong.
-func (l *Listener) await(ctx context.Context, conn *redis.PubSub, text string, pong chan error) error {
+func (l *Listener) await(ctx context.Context, conn Subscription, text string, pong chan error) error {
 	err := conn.Ping(ctx, text)
 	if err == nil {
 		select {
@@ -236,11 +235,11 @@ func (l *Listener) run(ctx context.Context) {
 
 // connect makes the connection and subscribes to all. The sources are then
 // stale: what they have may be old.
-func (l *Listener) connect(ctx context.Context) (*redis.PubSub, error) {
+func (l *Listener) connect(ctx context.Context) (Subscription, error) {
 	if err := l.db.enableEvents(ctx); err != nil {
 		return nil, err
 	}
-	conn := l.db.client.Subscribe(ctx)
+	conn := l.db.Subscribe(ctx)
 	err := conn.Ping(ctx, "hello") // dials
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -263,7 +262,7 @@ func (l *Listener) connect(ctx context.Context) (*redis.PubSub, error) {
 	return conn, nil
 }
 
-// disconnected notes why there is no connection and fails those who wait.
+// disconnected records why there is no connection and fails all waiting calls.
 func (l *Listener) disconnected(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -278,7 +277,7 @@ func (l *Listener) disconnected(err error) {
 }
 
 // receive hands messages to the intakes until the connection breaks.
-func (l *Listener) receive(ctx context.Context, conn *redis.PubSub) error {
+func (l *Listener) receive(ctx context.Context, conn Subscription) error {
 	for {
 		msg, err := conn.Receive(ctx)
 		if err != nil {

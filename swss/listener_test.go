@@ -143,7 +143,7 @@ func TestReconnect(t *testing.T) {
 	if diff := cmp.Diff([]string{"create kept map[]", "create new map[]"}, popAll(t, l, queue)); diff != "" {
 		t.Errorf("queue: %s", diff)
 	}
-	// Events are on again, although the server was started anew.
+	// Events are on again, although the server was started again.
 	fill("later")
 	if diff := cmp.Diff([]string{"SET later map[f:1]"}, popAll(t, l, sub)); diff != "" {
 		t.Error(diff)

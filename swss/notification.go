@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// A NotificationProducer publishes messages to those that listen at that moment.
+// A NotificationProducer publishes messages to whoever listens at that moment.
 type NotificationProducer struct {
 	db      *DB
 	channel string
@@ -54,8 +54,8 @@ func (c *NotificationConsumer) message(_, text string) {
 
 func (c *NotificationConsumer) stale() {}
 
-// Pops returns the messages received, oldest first: Op and Key are the
-// message's op and data. Text that is no message is left out.
+// Pops returns the messages received, oldest first: Op and Key are the message's op and data. Text
+// that is not a message is skipped.
 func (c *NotificationConsumer) Pops(context.Context) ([]KeyOpFieldsValues, error) {
 	c.mu.Lock()
 	queue := c.queue

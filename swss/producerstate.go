@@ -10,8 +10,7 @@ import (
 // payload is what SONiC's tables publish: one letter, only to wake consumers.
 const payload = "G"
 
-// How many rows one script moves: SONiC's default, and what a consumer asks for
-// while a full batch shows that there are many more.
+// How many rows one script moves: SONiC's default, and what a consumer asks for after a full batch.
 const (
 	batchSize = 128
 	bigBatch  = 1024
@@ -84,9 +83,8 @@ func (p *ProducerState) DelMany(ctx context.Context, keys []string) error {
 	return p.db.wrap(err, "del", p.table)
 }
 
-// ApplyView makes the table what rows say, in one script: rows not named are
-// deleted, and those that differ are replaced. Rows are compared with what the
-// consumer has taken.
+// ApplyView makes the table equal to rows, in one script: rows not named are deleted, and those
+// that differ are replaced. Rows are compared with what the consumer has taken.
 func (p *ProducerState) ApplyView(ctx context.Context, rows []Row) error {
 	now, err := NewTable(p.db, p.table).Dump(ctx)
 	if err != nil {

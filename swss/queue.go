@@ -15,10 +15,9 @@ type Entry struct {
 	Op   string // with its letter, S or D
 }
 
-// A Queue is the list of a table's operations (ASIC_DB, GETRESPONSE,
-// FLEX_COUNTER_DB) with the channel that tells of them: the common ground of
-// [Producer] and [Consumer], for those who answer or look at entries
-// themselves.
+// A Queue is the list of a table's operations (ASIC_DB, GETRESPONSE, FLEX_COUNTER_DB) with the
+// channel that announces them: what [Producer] and [Consumer] have in common, for callers that
+// answer or inspect entries themselves.
 type Queue struct {
 	db        *DB
 	table     string
@@ -29,8 +28,8 @@ type Queue struct {
 // A QueueOption changes how a queue's operations are taken.
 type QueueOption func(*Queue)
 
-// WithModify makes the taking of an operation also carry it out on the table's
-// hashes, as the asynchronous mode of sairedis and FLEX_COUNTER_DB want it.
+// WithModify makes taking an operation also apply it to the table's hashes, as the asynchronous
+// mode of sairedis and FLEX_COUNTER_DB require.
 func WithModify() QueueOption { return func(q *Queue) { q.modify = "1" } }
 
 // NewQueue returns the queue of a table.
@@ -48,7 +47,7 @@ func (q *Queue) Table() string { return q.table }
 // DB returns the queue's database.
 func (q *Queue) DB() *DB { return q.db }
 
-// Channel names the channel on which each push is told.
+// Channel names the channel on which each push is announced.
 func (q *Queue) Channel() string { return q.db.channel(q.table) }
 
 func (q *Queue) list() string { return q.table + "_KEY_VALUE_OP_QUEUE" }
@@ -65,23 +64,21 @@ func (q *Queue) Load(ctx context.Context) error {
 	return nil
 }
 
-// Push queues an entry and tells of it. [NothingSent] tells which errors mean
-// that it is not in the queue.
+// Push queues an entry and announces it. [NothingSent] tells which errors mean that it is not in
+// the queue.
 func (q *Queue) Push(ctx context.Context, e Entry) error {
 	_, err := q.db.Run(ctx, q.push, q.pushKeys(), e.Key, e.Body, e.Op, payload)
 	return q.db.wrap(err, "push", q.table, e.Op, e.Key)
 }
 
-// PushIn adds a push to a pipeline or transaction. If Redis does not know the
-// script, the command has an error for which [IsNoScript] holds, and has done
-// nothing: Push is then the remedy.
+// PushIn adds a push to a pipeline or transaction. If Redis does not know the script, the command
+// fails with an error for which [IsNoScript] is true, and has done nothing: then use Push.
 func (q *Queue) PushIn(ctx context.Context, p redis.Pipeliner, e Entry) *redis.Cmd {
 	return p.EvalSha(ctx, q.push.digest, q.pushKeys(), e.Key, e.Body, e.Op, payload)
 }
 
-// Pop takes the oldest entries, at most [PopSize], oldest first. The last may
-// be a part of an entry, if someone pushed no more. What is taken is lost if
-// Redis fails before its reply.
+// Pop takes the oldest entries, at most [PopSize], oldest first. The last may be incomplete, if
+// only part of an entry was pushed. What is taken is lost if Redis fails before its reply.
 func (q *Queue) Pop(ctx context.Context) ([]Entry, error) {
 	res, err := q.db.Run(ctx, q.pop, []string{q.list(), q.table}, strconv.Itoa(PopSize), q.modify)
 	if err != nil {
@@ -108,14 +105,14 @@ func (q *Queue) Pop(ctx context.Context) ([]Entry, error) {
 // PopSize is the number of entries that one Pop takes at most.
 const PopSize = batchSize
 
-// Len returns the number of entries in the queue, a part of one counted whole.
+// Len returns the number of entries in the queue, counting an incomplete one.
 func (q *Queue) Len(ctx context.Context) (int, error) {
 	n, err := q.db.client.LLen(ctx, q.list()).Result()
 	return int(n+2) / 3, q.db.wrap(err, "length of", q.table)
 }
 
-// Drain empties the queue without looking at it, as a client of sairedis does
-// with answers meant for the one before it.
+// Drain empties the queue without looking at it, as a client of sairedis does with answers meant
+// for its predecessor.
 func (q *Queue) Drain(ctx context.Context) error {
 	return q.db.wrap(q.db.client.Del(ctx, q.list()).Err(), "drain", q.table)
 }

@@ -41,9 +41,9 @@ func Open(ctx context.Context, addr string) (*Redis, error) {
 	return Connect(ctx, cfg)
 }
 
-// Connect connects to the servers of cfg. It fails with [ErrUnavailable] if
-// that of CONFIG_DB does not answer. It sees to it that keyspace events are on
-// there; all that a [Listener] feeds must be on that server.
+// Connect connects to the servers of cfg. It fails with [ErrUnavailable] if that of CONFIG_DB does
+// not answer. It makes sure that keyspace events are on there; everything that a [Listener] feeds
+// must be on that server.
 func Connect(ctx context.Context, cfg Config) (*Redis, error) {
 	r := &Redis{cfg: cfg, dbs: map[DBName]*DB{}}
 	if err := r.DB(ConfigDB).enableEvents(ctx); err != nil {
@@ -90,20 +90,22 @@ func (r *Redis) DB(name DBName) *DB {
 	if !ok {
 		db = Database{ID: -1, Separator: ":", Instance: defaultInstance} // every command will say so
 	}
-	d := &DB{redis: r, name: name, id: db.ID, sep: db.Separator, client: r.client(db)}
+	client := newClient(r, db)
+	d := &DB{redis: r, name: name, id: db.ID, sep: db.Separator, client: client}
+	d.listen = func(ctx context.Context, channels ...string) Subscription { return client.Subscribe(ctx, channels...) }
 	r.dbs[name] = d
 	return d
 }
 
-// quiet silences go-redis, which otherwise writes to the process's standard
-// error each time a server cannot be reached. What went wrong is in the errors.
+// quiet silences go-redis, which otherwise writes to the process's standard error each time a
+// server cannot be reached. The errors say what went wrong.
 var quiet = sync.OnceFunc(func() { redis.SetLogger(discard{}) })
 
 type discard struct{}
 
 func (discard) Printf(context.Context, string, ...any) {}
 
-func (r *Redis) client(db Database) *redis.Client {
+func newClient(r *Redis, db Database) *redis.Client {
 	quiet()
 	network, addr := r.cfg.Instances[db.Instance].network()
 	opts := &redis.Options{
@@ -112,7 +114,7 @@ func (r *Redis) client(db Database) *redis.Client {
 		DB:                    db.ID,
 		Protocol:              2,
 		DisableIdentity:       true,
-		MaxRetries:            -1, // a queue's push must not be done twice; daemons retry
+		MaxRetries:            -1, // a push must not be repeated; daemons retry
 		DialerRetries:         1,
 		DialTimeout:           2 * time.Second,
 		ReadTimeout:           30 * time.Second,
@@ -128,13 +130,32 @@ func (r *Redis) client(db Database) *redis.Client {
 	return redis.NewClient(opts)
 }
 
+// A Client is go-redis's, as what is asked of it: a package that sees the type itself, as a field of a field, compiles
+// the maps in it again.
+type Client interface {
+	redis.Cmdable
+	AddHook(hook redis.Hook)
+	Close() error
+}
+
+// A Subscription is a connection that listens.
+type Subscription interface {
+	Subscribe(ctx context.Context, channels ...string) error
+	PSubscribe(ctx context.Context, patterns ...string) error
+	Ping(ctx context.Context, payload ...string) error
+	Receive(ctx context.Context) (any, error)
+	ReceiveTimeout(ctx context.Context, timeout time.Duration) (any, error)
+	Close() error
+}
+
 // A DB is one of SONiC's databases.
 type DB struct {
 	redis  *Redis
 	name   DBName
 	id     int
 	sep    string
-	client *redis.Client
+	client Client
+	listen func(ctx context.Context, channels ...string) Subscription
 }
 
 // Name returns SONiC's name of the database.
@@ -147,7 +168,12 @@ func (d *DB) ID() int { return d.id }
 func (d *DB) Separator() string { return d.sep }
 
 // Client returns the client, for commands that this package does not offer.
-func (d *DB) Client() *redis.Client { return d.client }
+func (d *DB) Client() Client { return d.client }
+
+// Subscribe makes a connection that listens to channels.
+func (d *DB) Subscribe(ctx context.Context, channels ...string) Subscription {
+	return d.listen(ctx, channels...)
+}
 
 // Redis returns the server the database is in.
 func (d *DB) Redis() *Redis { return d.redis }
@@ -179,8 +205,8 @@ func (d *DB) rowKey(table, key string) string {
 // keyspaceFlags is SONiC's setting of notify-keyspace-events.
 const keyspaceFlags = "AKE"
 
-// enableEvents turns keyspace events on if they are not, as SONiC's redis.conf
-// does: without them changes of CONFIG_DB are not seen.
+// enableEvents turns keyspace events on if they are not, as SONiC's redis.conf does: without them
+// changes of CONFIG_DB go unnoticed.
 func (d *DB) enableEvents(ctx context.Context) error {
 	got, err := d.client.ConfigGet(ctx, "notify-keyspace-events").Result()
 	if err != nil {

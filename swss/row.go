@@ -39,11 +39,11 @@ func (k KeyOpFieldsValues) FieldValues() FieldValues { return ToFieldValues(k.Fi
 type Source interface {
 	// Name names the table or channel.
 	Name() string
-	// Pops returns all that there is now, without waiting for more.
+	// Pops returns everything available now, without waiting for more.
 	Pops(ctx context.Context) ([]KeyOpFieldsValues, error)
 }
 
-// nullField stands in a row that has no fields, since Redis has no empty hash.
+// nullField stands in for the fields of a row without any, since Redis has no empty hashes.
 const nullField = "NULL"
 
 // Pairs returns the fields of a row, sorted by name.
@@ -55,7 +55,7 @@ func Pairs(fv FieldValues) []Pair {
 	return pairs
 }
 
-// ToFieldValues returns the fields as a row; of equal names the last counts.
+// ToFieldValues returns the fields as a row; of equal names the last wins.
 func ToFieldValues(pairs []Pair) FieldValues {
 	fv := make(FieldValues, len(pairs))
 	for _, p := range pairs {

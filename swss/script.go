@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// The scripts that move rows and operations. Their effects and their arguments
-// are those of SONiC's library; the text is ours.
+// The scripts that move rows and operations. Their effects and arguments are those of SONiC's
+// library; the text is ours.
 var (
 	//go:embed scripts/state_set.lua
 	stateSetText string
@@ -55,11 +55,10 @@ func (d *DB) Run(ctx context.Context, s Script, keys []string, args ...any) (any
 	return res[0], nil
 }
 
-// RunMany calls a script many times, in few round trips, in order. It returns
-// the result of each call; a call that failed has a nil result, and the first
-// failure is returned after all have been tried. Calls that find that Redis does
-// not know the script (it has restarted) are made with its text: each is made
-// once.
+// RunMany calls a script many times, in few round trips, in order. It returns the result of each
+// call; a call that failed has a nil result, and the first failure is returned after all have been
+// tried. If Redis does not know the script (because it restarted), the calls are made with its
+// text; each takes effect once.
 func (d *DB) RunMany(ctx context.Context, s Script, calls []Call) ([]any, error) {
 	results := make([]any, len(calls))
 	var first error
@@ -82,7 +81,7 @@ func (d *DB) RunMany(ctx context.Context, s Script, calls []Call) ([]any, error)
 	return results, first
 }
 
-// evalMissed makes the calls again that missed the script.
+// evalMissed repeats the calls that missed the script.
 func (d *DB) evalMissed(ctx context.Context, s Script, calls []Call, cmds []*redis.Cmd) {
 	var missed []int
 	var again []Call

@@ -9,9 +9,8 @@ import (
 	"sync"
 )
 
-// A Subscriber watches the rows of a table by Redis' keyspace events
-// (CONFIG_DB, STATE_DB): any number of them per table, and they see writes by
-// anybody.
+// A Subscriber watches the rows of a table through Redis' keyspace events (CONFIG_DB, STATE_DB).
+// There may be any number per table, and they see writes by anybody.
 //
 // Every SET carries the whole row as it now is; several changes of a row between
 // two calls of Pops are delivered as one. The first Pops returns all rows, and
@@ -69,7 +68,7 @@ func (s *Subscriber) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	s.mu.Lock()
 	resync := s.resync
 	s.mu.Unlock()
-	if resync { // what was missed is fetched once the subscription is in force
+	if resync { // what was missed is fetched once the subscription is active
 		if err := s.l.Sync(ctx); err != nil {
 			return nil, err
 		}

@@ -129,8 +129,8 @@ func (t *Table) getMany(ctx context.Context, keys []string, f func(key string, r
 	return nil
 }
 
-// pipeline sends n commands, a bounded number per round trip. It returns the
-// first error, after having tried all.
+// pipeline sends n commands, a bounded number per round trip. It tries all and returns the first
+// error.
 func (d *DB) pipeline(ctx context.Context, op string, n int, add func(p redis.Pipeliner, i int)) error {
 	var first error
 	for from := 0; from < n; from += pipelineSize {
@@ -150,7 +150,7 @@ func (d *DB) pipeline(ctx context.Context, op string, n int, add func(p redis.Pi
 	return first
 }
 
-// globEscape quotes what Redis' patterns take as special.
+// globEscape quotes characters that are special in Redis' patterns.
 func globEscape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }

@@ -50,8 +50,7 @@ func (m *Manager) aclTable(key string, fields swss.FieldValues) {
 	m.mark(kindTable, key)
 }
 
-// table finds an ACL table. The table of flow groups is there when nobody
-// configured it.
+// table finds an ACL table. The table of flow groups exists even if it is not configured.
 func (m *Manager) table(key string) *tableRow {
 	if row := m.tables[key]; row != nil || key != schema.TAMTable {
 		return row
@@ -59,7 +58,7 @@ func (m *Manager) table(key string) *tableRow {
 	return &tableRow{table: schema.ImplicitTAMTable()}
 }
 
-// needsTAM says whether the implicit table TAM has a reason to be.
+// needsTAM reports whether the implicit table TAM is needed.
 func (m *Manager) needsTAM() bool { return m.ofTAM > 0 }
 
 func (m *Manager) settleTable(key string) {
@@ -71,26 +70,26 @@ func (m *Manager) settleTable(key string) {
 	}
 	m.markUsers(id{kindTable, key})
 	if row == nil {
-		m.book.Drop(appl)
-		m.book.Forget(state)
+		m.out.Drop(appl)
+		m.out.Unreport(state)
 		return
 	}
 	_, missing := m.tableType(row.table.Type)
 	switch {
 	case row.err != nil:
-		m.book.Drop(appl)
-		m.book.Tell(state, schema.ACLInactive, schema.Reason(row.err))
+		m.out.Drop(appl)
+		m.out.Report(state, schema.ACLInactive, schema.Reason(row.err))
 	case missing != "":
-		m.book.Drop(appl)
-		m.book.Tell(state, schema.ACLPendingCreation, missing)
+		m.out.Drop(appl)
+		m.out.Report(state, schema.ACLPendingCreation, missing)
 	case row.table.Type == schema.ACLTypeControlPlane:
-		m.book.Drop(appl)
-		m.book.Tell(state, schema.ACLActive, "a control plane ACL is kept out of the ASIC")
+		m.out.Drop(appl)
+		m.out.Report(state, schema.ACLActive, "a control plane ACL is kept out of the ASIC")
 	default:
 		// A port that does not exist is bound when it appears, as in SONiC.
 		t := row.table
 		t.Ports, _ = m.ports.resolveAll(t.Ports)
-		m.book.Forward(appl, t.Fields(), state)
+		m.out.Forward(appl, t.Fields(), state)
 	}
 }
 
@@ -143,7 +142,7 @@ func (m *Manager) aclRule(key string, fields swss.FieldValues) {
 	m.checkTAM(k.Table)
 }
 
-// ruleOfTable notes that a table has a rule, or with n = -1 forgets it.
+// ruleOfTable records that a table has a rule, or with n = -1 that it no longer has.
 func (m *Manager) ruleOfTable(table, rule string, n int) {
 	if n > 0 {
 		m.users.add(id{kindTable, table}, id{kindRule, rule})
@@ -155,10 +154,10 @@ func (m *Manager) ruleOfTable(table, rule string, n int) {
 	}
 }
 
-// checkTAM has the implicit table TAM looked at when it comes or goes.
+// checkTAM marks the implicit table TAM when it comes or goes.
 func (m *Manager) checkTAM(table string) {
 	appl := forward.Row{Table: schema.AppACLTable, Key: schema.TAMTable}
-	if table == schema.TAMTable && m.tables[schema.TAMTable] == nil && m.needsTAM() != (m.book.Have(appl) != nil) {
+	if table == schema.TAMTable && m.tables[schema.TAMTable] == nil && m.needsTAM() != (m.out.Written(appl) != nil) {
 		m.mark(kindTable, schema.TAMTable)
 	}
 }
@@ -172,18 +171,18 @@ func (m *Manager) settleRule(key string) {
 		m.mark(kindGroup, k.Rule)
 	}
 	if row == nil {
-		m.book.Drop(appl)
-		m.book.Forget(state)
+		m.out.Drop(appl)
+		m.out.Unreport(state)
 		return
 	}
 	rule, status, reason := m.checkedRule(key, row)
 	row.usable, row.reason, row.rule = status == "", reason, rule
 	switch status {
 	case "":
-		m.book.Forward(appl, rule.Fields(), state)
+		m.out.Forward(appl, rule.Fields(), state)
 	default:
-		m.book.Drop(appl)
-		m.book.Tell(state, status, reason)
+		m.out.Drop(appl)
+		m.out.Report(state, status, reason)
 	}
 }
 
@@ -243,7 +242,7 @@ func (m *Manager) resolveRedirect(r schema.Redirect) schema.Redirect {
 	return r
 }
 
-// notePorts enters the names of ports that the rule is written with.
+// notePorts records the names of ports that the rule is written with.
 func (m *Manager) notePorts(row *ruleRow, rule schema.ACLRule) {
 	for _, match := range rule.Matches {
 		row.ports = append(row.ports, match.Ports...)

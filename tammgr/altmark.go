@@ -35,11 +35,11 @@ func (s altMark) appl(_ *Manager, rule schema.ACLRuleKey) map[string]string {
 	return schema.AltMarkFlow{Name: s.Name, Rule: rule, Session: s.Session}.Fields()
 }
 
-// qos knows which bits of the DSCP decide about traffic classes.
+// qos knows which bits of the DSCP decide traffic classes.
 type qos struct {
 	maps    map[string]*[64]uint8 // valid rows of DSCP_TO_TC_MAP: the class of each DSCP
 	ports   map[string]schema.PortQoS
-	known   map[uint8]string // what conflict said, by bit
+	known   map[uint8]string // results of conflict, by bit
 	changed bool
 }
 
@@ -78,8 +78,8 @@ func (q *qos) portQoS(key string, fields swss.FieldValues) {
 	q.forget()
 }
 
-// conflict says which map of which port has packets in another traffic class
-// when a bit of their DSCP changes; "" if none has.
+// conflict says which map of which port puts packets into another traffic class when a bit of their
+// DSCP changes; "" if none does.
 func (q *qos) conflict(bit uint8) string {
 	if reason, ok := q.known[bit]; ok {
 		return reason

@@ -20,24 +20,24 @@ func (m *Manager) settleFeature(key string) {
 	fields, ok := m.features[key]
 	want := false
 	if !ok {
-		m.book.Forget(state)
+		m.out.Unreport(state)
 	} else if f, err := schema.ParseFeature(key, fields); err != nil {
 		status := schema.FeatureInactive
 		if !slices.Contains(schema.Features(), key) {
 			status = schema.FeatureUnsupported
 		}
-		m.book.Tell(state, status, schema.Reason(err))
+		m.out.Report(state, status, schema.Reason(err))
 	} else if !f.Active {
-		m.book.Tell(state, schema.FeatureInactive, "")
+		m.out.Report(state, schema.FeatureInactive, "")
 	} else {
 		want = m.supported(key, state)
 	}
 	_, was := m.active[key]
 	if want {
-		m.book.Forward(appl, schema.Feature{Name: key, Active: true}.Fields(), state)
+		m.out.Forward(appl, schema.Feature{Name: key, Active: true}.Fields(), state)
 		m.active[key] = struct{}{}
 	} else {
-		m.book.Drop(appl)
+		m.out.Drop(appl)
 		delete(m.active, key)
 	}
 	m.mark(kindSwitch, schema.TAMGlobalKey)
@@ -51,7 +51,7 @@ func (m *Manager) settleFeature(key string) {
 	}
 }
 
-// supported says whether the switch can do a feature; if not, it tells why.
+// supported reports whether the switch can do a feature; if not, it reports the reason to STATE_DB.
 func (m *Manager) supported(feature string, state forward.Row) bool {
 	known := false
 	for _, f := range schema.Features() {
@@ -61,12 +61,12 @@ func (m *Manager) supported(feature string, state forward.Row) bool {
 	case can == "true":
 		return true
 	case !known:
-		m.book.Tell(state, schema.FeatureInactive, "waiting for orchagent to say what the switch can do")
+		m.out.Report(state, schema.FeatureInactive, "waiting for orchagent to say what the switch can do")
 	case can == "":
-		m.book.Tell(state, schema.FeatureUnsupported, "the switch does not offer "+feature)
+		m.out.Report(state, schema.FeatureUnsupported, "the switch does not offer "+feature)
 	default:
 		reason := m.caps[schema.CapabilityReasonField(feature)]
-		m.book.Tell(state, schema.FeatureUnsupported, cmp.Or(reason, "the switch cannot do "+feature))
+		m.out.Report(state, schema.FeatureUnsupported, cmp.Or(reason, "the switch cannot do "+feature))
 	}
 	return false
 }
@@ -80,16 +80,16 @@ func (m *Manager) tamSwitch(key string, fields swss.FieldValues) {
 	}
 	state := forward.Row{Table: schema.StateTAMSwitch, Key: key}
 	if fields == nil {
-		m.book.Forget(state)
+		m.out.Unreport(state)
 	} else {
 		_, err := schema.ParseTAMSwitch(key, fields)
-		m.book.Tell(state, schema.StatusFailed, schema.Reason(err))
+		m.out.Report(state, schema.StatusFailed, schema.Reason(err))
 	}
 	m.mark(kindSwitch, schema.TAMGlobalKey)
 }
 
-// settleSwitch decides about the ids in use: what is configured, else what the
-// MAC address gives. While a feature is active those in use stay.
+// settleSwitch decides the ids in use: what is configured, else what the MAC address gives. While a
+// feature is active those in use stay.
 func (m *Manager) settleSwitch() {
 	appl := forward.Row{Table: schema.AppTAMSwitch, Key: schema.TAMGlobalKey}
 	state := forward.Row{Table: schema.StateTAMSwitch, Key: schema.TAMGlobalKey}
@@ -101,7 +101,7 @@ func (m *Manager) settleSwitch() {
 		status = schema.StatusPending
 	}
 	if features := m.latching(); len(features) > 0 {
-		old, err := schema.ParseTAMSwitchInUse(schema.TAMGlobalKey, m.book.Have(appl))
+		old, err := schema.ParseTAMSwitchInUse(schema.TAMGlobalKey, m.out.Written(appl))
 		if err == nil {
 			var changes []string
 			want, changes = latch(old, want)
@@ -113,21 +113,20 @@ func (m *Manager) settleSwitch() {
 		}
 	}
 	if fields := want.Fields(); len(fields) > 0 {
-		m.book.Keep(appl, fields)
+		m.out.Keep(appl, fields)
 	} else {
-		m.book.Drop(appl)
+		m.out.Drop(appl)
 	}
-	m.book.Tell(state, status, reason)
+	m.out.Report(state, status, reason)
 }
 
-// wantedIDs returns the ids that hold while no feature is active, and a reason
-// where one is missing.
+// wantedIDs returns the ids that apply while no feature is active, and a reason if one is missing.
 func (m *Manager) wantedIDs() (want schema.TAMSwitchInUse, reason string, err error) {
 	var s schema.TAMSwitch
 	if m.sw != nil {
 		s, err = schema.ParseTAMSwitch(schema.TAMGlobalKey, m.sw)
 		if err != nil {
-			s = schema.TAMSwitch{} // an invalid row counts for nothing
+			s = schema.TAMSwitch{} // an invalid row is ignored
 		}
 	}
 	mac := m.meta.MAC
@@ -152,14 +151,14 @@ func (m *Manager) wantedIDs() (want schema.TAMSwitchInUse, reason string, err er
 func (m *Manager) latching() []string {
 	var out []string
 	for _, f := range slices.Sorted(maps.Keys(m.active)) {
-		if m.book.Have(forward.Row{Table: schema.AppTAMFeature, Key: f}) != nil {
+		if m.out.Written(forward.Row{Table: schema.AppTAMFeature, Key: f}) != nil {
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-// latch keeps the ids that are in use and says which were to change.
+// latch keeps the ids that are in use and says which would have changed.
 func latch(old, want schema.TAMSwitchInUse) (schema.TAMSwitchInUse, []string) {
 	var changes []string
 	if old.HasSwitchID {

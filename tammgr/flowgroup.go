@@ -40,7 +40,7 @@ type ids struct {
 	winner  map[uint32]string // known in this pass
 }
 
-// claim enters a valid row's wish for an id.
+// claim records that a valid row wants an id.
 func (x *ids) claim(id uint32, key string) {
 	if id == 0 {
 		return
@@ -63,7 +63,7 @@ func (x *ids) unclaim(id uint32, key string) {
 	x.changed[id] = struct{}{}
 }
 
-// owner is the flow group that has an id: of those that want it the first.
+// owner returns the flow group that has an id: the first of those that want it.
 func (x *ids) owner(id uint32) string {
 	if w, ok := x.winner[id]; ok {
 		return w
@@ -83,20 +83,20 @@ func (m *Manager) settleGroup(key string) {
 	m.markUsers(id{kindGroup, key})
 	row := m.groups[key]
 	if row == nil {
-		m.book.Forget(state)
+		m.out.Unreport(state)
 		return
 	}
 	status, reason := m.checkGroup(key, row)
 	row.valid, row.reason = status == "", reason
 	if status == "" {
 		status, reason = m.groupRule(row.group)
-		// Sessions may come before the rule; they need not wait to hear from
-		// orchagent that a rule which cannot be applied is not there.
+		// Sessions may come before the rule. But if the rule cannot be applied, they need not wait
+		// for orchagent to say that it is missing.
 		if rule := m.rules[row.group.Rule().Config()]; rule != nil && !rule.usable {
 			row.valid, row.reason = false, reason
 		}
 	}
-	m.book.Tell(state, status, reason)
+	m.out.Report(state, status, reason)
 }
 
 // checkGroup returns no status for a group that sessions may use.
@@ -118,7 +118,7 @@ func (m *Manager) checkGroup(key string, row *groupRow) (status, reason string) 
 	return "", ""
 }
 
-// groupRule says whether a valid group's match is there.
+// groupRule reports whether a valid group's match is there.
 func (m *Manager) groupRule(g schema.FlowGroup) (status, reason string) {
 	row := m.rules[g.Rule().Config()]
 	switch {

@@ -5,21 +5,22 @@ import (
 
 	"tamtam/cfgmgr/forward/forwardtest"
 	"tamtam/orch"
-	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
 
-var (
-	applTables = []string{
-		schema.AppTAMSwitch, schema.AppTAMCollector, schema.AppTAMSampler, schema.AppACLTableType, schema.AppACLTable,
-		schema.AppACLRule, schema.AppTAMFeature, schema.AppTAMTailStamp, schema.AppTAMAltMark, schema.AppTAMFlyMonTask, schema.AppTAMFlyMonQuery, schema.AppTAMTableRecord,
+// applTables and stateTables are what the manager writes.
+var applTables, stateTables = written()
+
+func written() (appl, state []string) {
+	for _, t := range tables() {
+		if t.Appl != "" {
+			appl = append(appl, t.Appl)
+		}
+		state = append(state, t.State)
 	}
-	stateTables = []string{
-		schema.StateTAMSwitch, schema.StateTAMCollector, schema.StateTAMSampler, schema.StateACLTableType, schema.StateACLTable,
-		schema.StateACLRule, schema.StateTAMFlowGroup, schema.StateTAMFeature, schema.StateTAMTailStamp, schema.StateTAMAltMark, schema.StateTAMFlyMonTask, schema.StateTAMFlyMonQuery, schema.StateTAMTableRecord,
-	}
-)
+	return appl, state
+}
 
 func newBench(t testing.TB, r *swss.Redis) *forwardtest.Bench {
 	return forwardtest.New(t, r, func(d *orch.Daemon, r *swss.Redis) { New(d, r) })

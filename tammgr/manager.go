@@ -14,13 +14,13 @@ import (
 // set is a set of keys.
 type set map[string]struct{}
 
-// A Manager holds the rows of TAM and ACLs. It lives on its daemon.
+// A Manager holds the rows of TAM and ACLs. It runs on its daemon's goroutine.
 type Manager struct {
 	// FallbackMAC gives the default ids where DEVICE_METADATA has no mac; zero:
 	// there are none then. It is set before the daemon's first step.
 	FallbackMAC schema.MAC
 
-	book    *forward.Book
+	out     *forward.Output
 	started bool
 	dirty   [kindCount]set
 
@@ -32,6 +32,7 @@ type Manager struct {
 	features map[string]swss.FieldValues
 	active   set                        // features wanted in APPL_DB
 	rows     [kindCount]map[string]*row // of the kinds that are decided alike
+	tableOf  [kindCount]schema.Table    // of theirs: where they are written to
 	tables   map[string]*tableRow
 	rules    map[string]*ruleRow // by CONFIG_DB key
 	groups   map[string]*groupRow
@@ -47,7 +48,7 @@ type id struct {
 	key  string
 }
 
-// users are the rows that name another, which need not be there.
+// users are the rows that name another, which need not exist.
 type users map[id]map[id]struct{}
 
 func (x users) add(name, user id) {
@@ -67,7 +68,7 @@ func (x users) remove(name, user id) {
 // New registers the manager on its daemon.
 func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	m := &Manager{
-		book:     forward.New(d, r, tables()...),
+		out:      forward.New(d, r, tables()...),
 		features: map[string]swss.FieldValues{}, active: set{},
 		tables: map[string]*tableRow{}, rules: map[string]*ruleRow{}, groups: map[string]*groupRow{},
 		ids: ids{wanted: map[uint32]set{}, changed: map[uint32]struct{}{}}, qos: newQoS(), users: users{},
@@ -78,14 +79,17 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	}
 	for k := range kindCount {
 		m.dirty[k], m.rows[k] = set{}, map[string]*row{}
+		if kinds[k] != nil {
+			m.tableOf[k] = schema.TableOf(kinds[k].config)
+		}
 	}
 	m.mark(kindSwitch, schema.TAMGlobalKey)
 	m.consume(d, r)
 	return m
 }
 
-// consume registers the tables. The order does not matter: nothing is decided
-// before all that is there has come in.
+// consume registers the tables. The order does not matter: nothing is decided before all existing
+// rows have been read.
 func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
 	config := r.DB(swss.ConfigDB)
 	for _, t := range []struct {
@@ -124,7 +128,7 @@ func (m *Manager) markRows(k kind) {
 	}
 }
 
-// due says whether there is something to settle.
+// due reports whether there is something to settle.
 func (m *Manager) due() bool {
 	if !m.started || len(m.ids.changed) > 0 || m.qos.changed && len(m.rows[kindAltMark]) > 0 {
 		return true
@@ -132,10 +136,9 @@ func (m *Manager) due() bool {
 	return slices.ContainsFunc(m.dirty[:], func(s set) bool { return len(s) > 0 })
 }
 
-// flush decides about every row that changed or depends on one that did, and
-// writes what follows.
+// flush decides every row that changed or depends on one that did, and writes what follows.
 func (m *Manager) flush(ctx context.Context) error {
-	if err := m.book.Load(ctx); err != nil {
+	if err := m.out.Load(ctx); err != nil {
 		return err
 	}
 	m.ids.winner = map[uint32]string{}
@@ -151,7 +154,7 @@ func (m *Manager) flush(ctx context.Context) error {
 			m.settle(k, key)
 		}
 	}
-	if err := m.book.Flush(ctx); err != nil {
+	if err := m.out.Flush(ctx); err != nil {
 		return err
 	}
 	for k := range kindCount {
@@ -163,7 +166,7 @@ func (m *Manager) flush(ctx context.Context) error {
 	return nil
 }
 
-// settle decides about a row.
+// settle decides a row.
 func (m *Manager) settle(k kind, key string) {
 	switch k {
 	case kindFeature:

@@ -7,7 +7,7 @@ import (
 	"tamtam/swss"
 )
 
-// ports knows the names that stand for ports in ACLs.
+// ports knows the names of ports in ACLs.
 type ports struct {
 	alias map[string]string // by port: its alias, or ""
 	named map[string]set    // ports by alias
@@ -36,7 +36,7 @@ func (p ports) resolve(name string) (string, bool) {
 	return slices.MinFunc(found, schema.CompareNames), true
 }
 
-// resolveAll resolves names and lists those that exist not, both sorted.
+// resolveAll resolves names and lists those that do not exist, both sorted.
 func (p ports) resolveAll(names []string) (resolved, missing []string) {
 	seen := set{}
 	for _, n := range names {

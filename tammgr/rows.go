@@ -53,16 +53,16 @@ func tables() []forward.Table {
 type kindOfRow struct {
 	config  string // table of CONFIG_DB
 	feature string // that has to be active; "": none
-	// parse returns a row, with as much as is known of it where there is an error.
+	// parse returns a row, with as much as could be read if there is an error.
 	parse func(key string, fields swss.FieldValues) (content, error)
-	// taken says of a flow group that it can have one row of the kind: that it has another,
-	// %q. Of valid rows the first by name has it.
+	// taken, if a flow group can have only one row of the kind, is the reason that it has another,
+	// %q. The first valid row by name has it.
 	taken string
 	// optional says that a row may be without a flow group.
 	optional bool
-	// match says that the flow group's rule has to be there: its match is part of the row.
+	// match says that the flow group's rule must exist: its match is part of the row.
 	match bool
-	// alone says that the row is in force as it is: orchagent has nothing to tell of it.
+	// alone says that the row is in force as it is: orchagent has nothing to report about it.
 	alone bool
 }
 
@@ -73,12 +73,11 @@ type content interface {
 	// check says what can never be applied, and what the row lacks besides its feature and
 	// flow group.
 	check(m *Manager) (wrong string, lacks []string)
-	// appl is the row in APPL_DB, once nothing is wrong and nothing lacks. rule is that of the
-	// flow group.
+	// appl is the row in APPL_DB, once nothing is wrong or lacking. rule is that of the flow group.
 	appl(m *Manager, rule schema.ACLRuleKey) map[string]string
 }
 
-// refs are the names that a row has of others; "" is none.
+// refs are the names of other rows in a row; "" is none.
 type refs struct{ group, collector, sampler string }
 
 // kinds are the rows that are decided alike.
@@ -180,7 +179,7 @@ func (m *Manager) take(k kind) func(key string, fields swss.FieldValues) {
 	}
 }
 
-// link notes what a row names, or with n = -1 forgets it.
+// link records what a row names, or with n = -1 removes it.
 func (m *Manager) link(k kind, key string, c content, n int) {
 	r := c.refs()
 	for _, to := range []id{{kindGroup, r.group}, {kindCollector, r.collector}, {kindSampler, r.sampler}} {
@@ -195,7 +194,7 @@ func (m *Manager) link(k kind, key string, c content, n int) {
 	if r.group != "" || !kinds[k].optional {
 		m.ofTAM += n
 	}
-	if kinds[k].taken != "" { // another may have the flow group now
+	if kinds[k].taken != "" { // another row may have the flow group now
 		for u := range m.users[id{kindGroup, r.group}] {
 			if u.kind == k {
 				m.mark(k, u.key)
@@ -204,26 +203,26 @@ func (m *Manager) link(k kind, key string, c content, n int) {
 	}
 }
 
-// settleRow decides about a row of one of the kinds that are decided alike.
+// settleRow decides a row of one of the kinds that are decided alike.
 func (m *Manager) settleRow(k kind, key string) {
 	m.markUsers(id{k, key})
 	what := kinds[k]
-	table := schema.TableOf(what.config)
+	table := m.tableOf[k]
 	appl, state := forward.Row{Table: table.Appl, Key: key}, forward.Row{Table: table.State, Key: key}
 	r := m.rows[k][key]
 	if r == nil {
-		m.book.Drop(appl)
-		m.book.Forget(state)
+		m.out.Drop(appl)
+		m.out.Unreport(state)
 		return
 	}
 	wrong, lacks := m.examine(k, key, r)
 	switch {
 	case wrong != "":
-		m.book.Drop(appl)
-		m.book.Tell(state, schema.StatusFailed, wrong)
+		m.out.Drop(appl)
+		m.out.Report(state, schema.StatusFailed, wrong)
 	case len(lacks) > 0:
-		m.book.Drop(appl)
-		m.book.Tell(state, schema.StatusPending, strings.Join(lacks, "; "))
+		m.out.Drop(appl)
+		m.out.Report(state, schema.StatusPending, strings.Join(lacks, "; "))
 	default:
 		var rule schema.ACLRuleKey
 		if g := m.groups[r.refs().group]; g != nil {
@@ -231,10 +230,10 @@ func (m *Manager) settleRow(k kind, key string) {
 		}
 		fields := r.appl(m, rule)
 		if what.alone {
-			m.book.Keep(appl, fields)
-			m.book.Tell(state, schema.StatusActive, "")
+			m.out.Keep(appl, fields)
+			m.out.Report(state, schema.StatusActive, "")
 		} else {
-			m.book.Forward(appl, fields, state)
+			m.out.Forward(appl, fields, state)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tamtam/schema"
 	"tamtam/swss/swsstest"
 )
 
@@ -47,6 +48,7 @@ type ruleTest struct {
 }
 
 func TestRules(t *testing.T) {
+	_, unknown := schema.ParseFeature("IFA", map[string]string{"status": "ACTIVE"})
 	runRules(t, []ruleTest{
 		{
 			name: "ids default to the last 16 bits of the MAC", do: []string{metadata},
@@ -116,7 +118,7 @@ func TestRules(t *testing.T) {
 		},
 		{
 			name: "an unknown feature", do: []string{"TAM_FEATURES_TABLE|IFA status=ACTIVE", capable}, table: "TAM_APPL_FEATURES_TABLE",
-			status: map[string]string{"TAM_STATE_FEATURES_TABLE|IFA": `UNSUPPORTED: key "IFA": want TAILSTAMPING, ALTMARK, FLYMON or TABLERECORD (tammgrd)`},
+			status: map[string]string{"TAM_STATE_FEATURES_TABLE|IFA": "UNSUPPORTED: " + schema.Reason(unknown) + " (tammgrd)"},
 		},
 		{
 			name: "a feature that is not asked for", do: []string{inactive, capable}, table: "TAM_APPL_FEATURES_TABLE",

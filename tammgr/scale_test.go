@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tamtam/cfgmgr/forward/forwardtest"
+	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -43,6 +44,22 @@ func TestOneChangeAmongMany(t *testing.T) {
 	}
 	if got, want := b.Status("TAM_STATE_FLOWGROUP_TABLE|flow00007"), "active (tammgrd)"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// Deciding about a row makes what the row becomes, and nothing that all rows of a kind have.
+func TestDecidingMakesLittle(t *testing.T) {
+	r := swsstest.Start(t)
+	d := orch.NewDaemon(orch.Manager, r, orch.Options{})
+	t.Cleanup(func() { d.Close() })
+	m := New(d, r)
+	m.flowGroup("web", swss.FieldValues{"id": "7"})
+	m.take(kindSession)("sla", swss.FieldValues{"flowgroup": "web"})
+	if err := m.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(100, func() { m.settle(kindSession, "sla") }); n > 20 {
+		t.Errorf("a session takes %v allocations", n)
 	}
 }
 

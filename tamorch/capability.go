@@ -7,7 +7,7 @@ import (
 	"tamtam/sai"
 )
 
-// Unanswered says whether the ASIC did not know an answer to a question.
+// Unanswered reports whether err means that the ASIC could not answer, not that it said no.
 func Unanswered(err error) bool {
 	return errors.Is(err, sai.StatusNotSupported) || errors.Is(err, sai.StatusNotImplemented) ||
 		errors.Is(err, sai.StatusAttrNotImplemented0) || errors.Is(err, sai.StatusAttrNotSupported0)

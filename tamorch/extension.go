@@ -18,17 +18,9 @@ const maxEntry = 8 << 20
 
 // entryOf is an ENTRY with one attribute, JSON for SAI.
 func entryOf(attr string, value any) (sai.Bytes, error) {
-	type attribute struct {
-		Meta  map[string]string `json:"sai_metadata"`
-		Value any               `json:"value"`
-	}
-	return json.Marshal(map[string]any{"attributes": []any{map[string]attribute{attr: {
-		Meta: map[string]string{
-			"sai_attr_value_type": "SAI_ATTR_VALUE_TYPE_JSON",
-			"sai_attr_flags":      "SAI_ATTR_FLAGS_CREATE_AND_SET",
-		},
-		Value: value,
-	}}}})
+	return json.Marshal(sai.Extension[sai.ExtensionAttr]{Attributes: []map[string]sai.ExtensionAttr{{
+		attr: {Meta: sai.ExtensionMeta{Flags: sai.ExtensionCreateAndSet, Type: sai.ExtensionJSON}, Value: value},
+	}}})
 }
 
 // create makes an object of an extension of SAI: GENERIC_PROGRAMMABLE, with a name and an ENTRY
@@ -40,14 +32,14 @@ func create(ctx context.Context, api sai.API, name string, entry sai.Bytes) (sai
 	})
 }
 
-// set gives an extension object another entry.
+// set replaces the entry of an extension object.
 func set(ctx context.Context, api sai.API, oid sai.OID, entry sai.Bytes) error {
 	k := sai.Obj(sai.ObjectTypeGenericProgrammable, oid)
 	return api.Set(ctx, k, sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: entry})
 }
 
-// Remove removes an object; one that is not there counts as removed. Such is also an object that
-// syncd could not bring back after a restart, because the chip does not take it any more.
+// Remove removes an object; one that does not exist counts as removed. That includes an object that
+// syncd could not restore after a restart, because the chip no longer accepts it.
 func Remove(ctx context.Context, api sai.API, k sai.Key) error {
 	err := api.Remove(ctx, k)
 	if err != nil && (orch.Classify(err) == orch.Benign || errors.Is(err, sai.StatusInvalidObjectID)) {
@@ -56,20 +48,20 @@ func Remove(ctx context.Context, api sai.API, k sai.Key) error {
 	return err
 }
 
-// An Object is an extension object that is configuration: one attribute with a value. Before the
+// An Object is an extension object that holds configuration: one attribute with a value. Before the
 // first Put it is not in the ASIC.
 type Object struct {
 	Name, Attr string
 	What       string // in errors; "" is Attr
 	oid        sai.OID
-	entry      sai.Bytes // that the ASIC has
+	entry      sai.Bytes // what the ASIC has
 }
 
-// There says whether the object is in the ASIC.
+// There reports whether the object is in the ASIC.
 func (x *Object) There() bool { return x.oid != sai.NullOID }
 
-// Put has the object say a value: it is created, or set if it says something else. On error
-// nothing has changed.
+// Put gives the object a value: it is created, or set if it had another. On error nothing has
+// changed.
 func (x *Object) Put(ctx context.Context, api sai.API, value any) error {
 	entry, err := entryOf(x.Attr, value)
 	if err != nil {
@@ -78,7 +70,7 @@ func (x *Object) Put(ctx context.Context, api sai.API, value any) error {
 	return x.put(ctx, api, entry)
 }
 
-// Restore has the object say what another value of it said before.
+// Restore puts back the value that the object had before.
 func (x *Object) Restore(ctx context.Context, api sai.API, before Object) error {
 	return x.put(ctx, api, before.entry)
 }
@@ -100,7 +92,7 @@ func (x *Object) put(ctx context.Context, api sai.API, entry sai.Bytes) error {
 	return nil
 }
 
-// Remove takes the object out of the ASIC, unless it is not there.
+// Remove takes the object out of the ASIC, if it is there.
 func (x *Object) Remove(ctx context.Context, api sai.API) error {
 	if !x.There() {
 		return nil
@@ -115,16 +107,12 @@ func (x *Object) Remove(ctx context.Context, api sai.API) error {
 // Values are what an ENTRY says, by attribute.
 type Values map[string]json.RawMessage
 
-// ParseEntry takes the values of an ENTRY apart.
+// ParseEntry splits an ENTRY into its values.
 func ParseEntry(text []byte) (Values, error) {
 	if len(text) > maxEntry {
 		return nil, fmt.Errorf("%d bytes, want at most %d", len(text), maxEntry)
 	}
-	var entry struct {
-		Attributes []map[string]struct {
-			Value json.RawMessage `json:"value"`
-		} `json:"attributes"`
-	}
+	var entry sai.Extension[sai.ExtensionValue]
 	if err := json.Unmarshal(text, &entry); err != nil {
 		return nil, fmt.Errorf("no entry: %w", err)
 	}
@@ -137,7 +125,7 @@ func ParseEntry(text []byte) (Values, error) {
 	return values, nil
 }
 
-// Value takes one value out of what a window says.
+// Value extracts one value from what a window says.
 func Value[T any](values Values, name string) (v T, err error) {
 	raw, ok := values[name]
 	if !ok {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,10 +16,17 @@ import (
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tamorch"
+	"tamtam/tamorch/tamorchtest"
 )
 
-// A flow is a row of the test's feature: its flow group.
-type flow struct{ rule schema.ACLRuleKey }
+// A flow is a row of the test's feature: its flow group, what there is to say of it, and whether it
+// asks for no room.
+type flow struct {
+	rule  schema.ACLRuleKey
+	note  string
+	draft bool
+	later bool // it is to be handled again, once it is in the ASIC
+}
 
 type session = tamorch.Session[flow, struct{}]
 
@@ -26,9 +34,10 @@ type session = tamorch.Session[flow, struct{}]
 type rules struct {
 	watch  orch.Topic[[]schema.ACLRuleKey]
 	there  map[string]bool
-	room   int             // sessions that can use any
-	users  map[string]bool // that do
-	sticky bool            // no use can be ended
+	room   int               // sessions that can use any
+	users  map[string]string // that do, and which
+	sticky map[string]bool   // those whose use cannot be ended
+	calls  []string          // "bind s1", "unbind s1"
 }
 
 func (r *rules) Usable(rule schema.ACLRuleKey) error {
@@ -41,7 +50,8 @@ func (r *rules) Usable(rule schema.ACLRuleKey) error {
 func (r *rules) UnbindMany(_ context.Context, _ string, list []schema.ACLRuleKey, users []string) []error {
 	errs := make([]error, len(list))
 	for i, user := range users {
-		if r.sticky {
+		r.calls = append(r.calls, "unbind "+user)
+		if r.sticky[user] {
 			errs[i] = sai.StatusFailure
 			continue
 		}
@@ -53,11 +63,12 @@ func (r *rules) UnbindMany(_ context.Context, _ string, list []schema.ACLRuleKey
 func (r *rules) bind(_ context.Context, _ string, list []schema.ACLRuleKey, users []string) []error {
 	errs := make([]error, len(list))
 	for i, user := range users {
+		r.calls = append(r.calls, "bind "+user)
 		if len(r.users) == r.room {
 			errs[i] = sai.StatusTableFull
 			continue
 		}
-		r.users[user] = true
+		r.users[user] = list[i].Rule
 	}
 	return errs
 }
@@ -71,35 +82,46 @@ type bench struct {
 	feature *tamorch.Feature[flow, struct{}]
 }
 
-func newBench(t *testing.T) *bench {
-	b := &bench{Bench: orchtest.Started(t, saitest.Options{}), rules: &rules{room: 2, there: map[string]bool{}, users: map[string]bool{}}}
+func newBench(t *testing.T, unsupported string) *bench {
+	b := &bench{Bench: orchtest.Started(t, saitest.Options{}), rules: &rules{
+		room: 2, there: map[string]bool{}, users: map[string]string{}, sticky: map[string]bool{},
+	}}
 	b.feature = &tamorch.Feature[flow, struct{}]{
 		Kind: tamorch.Kind{
 			Name: schema.FeatureTailStamping, Table: schema.AppTAMTailStamp, State: schema.StateTAMTailStamp,
-			What: "sessions", Again: "there is room", OnePerRule: "testing",
+			What: "sessions", Again: "there is room", OnePerRule: "testing", Meanwhile: "; it is as it was",
 		},
 		Logic: tamorch.Logic[flow, struct{}]{
 			Parse: func(_ string, row swss.FieldValues) (flow, error) {
 				if row["rule"] == "" {
 					return flow{}, errors.New("no rule")
 				}
-				return flow{schema.ACLRuleKey{Table: "TAM", Rule: row["rule"]}}, nil
+				rule := schema.ACLRuleKey{Table: "TAM", Rule: row["rule"]}
+				return flow{rule, row["note"], row["draft"] == "yes", row["later"] == "yes"}, nil
 			},
 			Rule:   func(f *flow) schema.ACLRuleKey { return f.rule },
 			Wanted: func(_ context.Context, s *session) error { return b.feature.FlowGroup(s) },
-			Stays:  func(_ context.Context, s *session) bool { return s.As == s.Row },
+			Lost:   func(s *session) bool { return b.rules.users[s.Name] == "" },
+			Stays:  func(_ context.Context, s *session) bool { return s.RowInASIC == s.Row },
 			Left:   func(*session) {},
 			Deploy: func(ctx context.Context, wanted []*session) {
 				var list []*session
 				for _, s := range wanted {
-					if s.On == nil {
-						s.On, list = new(struct{}), append(list, s)
+					s.Draft = s.Row.draft
+					if s.Row.note != "" {
+						s.Note = s.Row.note
+					}
+					if s.InASIC == nil {
+						if s.Row.later {
+							b.feature.Later(s)
+						}
+						s.InASIC, list = new(struct{}), append(list, s)
 					}
 				}
 				b.feature.Bind(ctx, list, b.rules.bind)
 			},
 		},
-		Rules: b.rules,
+		Rules: b.rules, Unsupported: unsupported,
 	}
 	features := orch.NewFeatures(b.Daemon)
 	cfg := tamorch.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Features: features}
@@ -124,8 +146,8 @@ func (b *bench) rule(name string, there bool) {
 	b.Step()
 }
 
-func (b *bench) session(name, rule string) {
-	b.Set(schema.AppTAMTailStamp, name, "rule", rule)
+func (b *bench) session(name, rule string, fields ...string) {
+	b.Set(schema.AppTAMTailStamp, name, append(fields, "rule", rule)...)
 	b.Step()
 }
 
@@ -134,18 +156,26 @@ func (b *bench) gone(name string) {
 	b.Step()
 }
 
+func (b *bench) wantFeature(status string) {
+	b.T.Helper()
+	b.WantStatus(schema.StateTAMFeature, schema.FeatureTailStamping, status)
+}
+
 func (b *bench) want(session, status string) {
 	b.T.Helper()
+	tamorchtest.Whole(b.Bench, b.feature)
 	b.WantStatus(schema.StateTAMTailStamp, session, status)
-	if active := status == "active"; active != b.rules.users[session] {
-		b.T.Errorf("session %s is %q, and in the ASIC %v", session, status, !active)
+	s, rule := b.feature.Sessions[session], b.rules.users[session]
+	active := strings.HasPrefix(status, "active")
+	if on := s != nil && s.InASIC != nil; active != on || on != (rule != "") || on && rule != s.Row.rule.Rule {
+		b.T.Errorf("session %s is %q, in the ASIC: %v, and uses flow group %q", session, status, on, rule)
 	}
 }
 
 // A session is in the ASIC while there is a row that can be read, the feature is active, and there
 // is its flow group, for it alone.
 func TestSession(t *testing.T) {
-	b := newBench(t)
+	b := newBench(t, "")
 	b.session("s1", "web")
 	b.want("s1", "active")
 	b.rule("web", false)
@@ -157,6 +187,8 @@ func TestSession(t *testing.T) {
 	b.turn("ACTIVE")
 	b.session("s1", "")
 	b.want("s1", "failed: no rule")
+	b.session("s1", "ntp")
+	b.want("s1", "active")
 	b.session("s1", "dns")
 	b.want("s1", "active")
 	b.session("s0", "dns")
@@ -166,46 +198,143 @@ func TestSession(t *testing.T) {
 	b.want("s0", "")
 	b.want("s1", "active")
 	b.gone("s1")
-	if len(b.feature.Sessions) > 0 || !b.feature.Idle() {
-		t.Errorf("sessions %v", b.feature.Sessions)
-	}
+	tamorchtest.Empty(b.Bench, b.feature)
 }
 
 // A session that leaves makes room for another in the same settling, though nobody else says that
 // there is room.
 func TestRoom(t *testing.T) {
-	b := newBench(t)
+	b := newBench(t, "")
+	b.session("s1", "web")
+	b.session("s2", "dns")
+	b.rule("nfs", true)
+	b.session("s4", "nfs")
+	b.session("s3", "ntp")
+	b.want("s3", "pending: the switch has no room for it (SAI_STATUS_TABLE_FULL); tried again when there is room")
+	b.wantFeature("INSUFFICIENT_RESOURCES: 2 of 4 sessions do not fit into the switch, the first is s3: ")
+	b.gone("s1")
+	b.want("s3", "active")
+	b.wantFeature("INSUFFICIENT_RESOURCES: 1 of 3 sessions do not fit into the switch, the first is s4: ")
+	b.session("s4", "nfs", "draft", "yes")
+	b.want("s4", "pending: the switch has no room for it (SAI_STATUS_TABLE_FULL); tried again when there is room")
+	b.wantFeature("ACTIVE")
+	b.rules.room = 3
+	b.rule("another", true)
+	b.want("s4", "active")
+	if again := b.feature.Snapshot().Again; len(again) > 0 {
+		t.Errorf("%v are still tried again", again)
+	}
+}
+
+// What the switch cannot do at all is said of the feature and of every session.
+func TestUnsupported(t *testing.T) {
+	b := newBench(t, "the switch has no such thing")
+	b.session("s1", "web")
+	b.want("s1", "failed: the switch has no such thing")
+	b.wantFeature("UNSUPPORTED: the switch has no such thing")
+}
+
+// What there is to say of a session is said until it has another row.
+func TestNote(t *testing.T) {
+	b := newBench(t, "")
+	b.session("s1", "web", "note", "by the way")
+	b.want("s1", "active: by the way")
+	b.session("s1", "web")
+	b.want("s1", "active")
+	if got := b.Status(schema.StateTAMTailStamp + "|s1"); got != "active" {
+		t.Errorf("status %q", got)
+	}
+}
+
+// wantCalls wants these calls of the rules since the last time.
+func (b *bench) wantCalls(want ...string) {
+	b.T.Helper()
+	if !slices.Equal(b.rules.calls, want) {
+		b.T.Errorf("calls %q, want %q", b.rules.calls, want)
+	}
+	b.rules.calls = nil
+}
+
+// A session that is to be handled later is, once, when something changes: also where Later is called
+// before the session itself is reported.
+func TestLater(t *testing.T) {
+	b := newBench(t, "")
+	b.session("s1", "web", "later", "yes")
+	b.want("s1", "active")
+	if again := b.feature.Snapshot().Again; !slices.Equal(again, []string{"s1"}) {
+		t.Errorf("%v are handled later, want s1", again)
+	}
+	b.rule("another", true)
+	if again := b.feature.Snapshot().Again; len(again) > 0 {
+		t.Errorf("%v are still handled later", again)
+	}
+}
+
+// What could not be taken out of the ASIC is tried again every second, whatever comes meanwhile, and
+// nothing else is tried then: what found no room waits for something to change.
+func TestStuck(t *testing.T) {
+	b := newBench(t, "")
 	b.session("s1", "web")
 	b.session("s2", "dns")
 	b.session("s3", "ntp")
-	b.want("s3", "pending: the switch has no room for it (SAI_STATUS_TABLE_FULL); tried again when there is room")
-	b.WantStatus(schema.StateTAMFeature, schema.FeatureTailStamping,
-		"INSUFFICIENT_RESOURCES: 1 of 3 sessions do not fit into the switch, the first is s3: ")
+	b.rules.sticky["s1"] = true
+	b.rules.calls = nil
 	b.gone("s1")
+	b.wantCalls("unbind s1")
+	for range 3 {
+		b.Pass(tamorch.TryAgain / 2)
+		b.session("s4", "") // settles
+		b.Pass(tamorch.TryAgain/2 - time.Millisecond)
+		b.wantCalls()
+		b.Pass(time.Millisecond)
+		b.wantCalls("unbind s1")
+		if b.rules.users["s1"] == "" || !slices.Equal(b.feature.Snapshot().Stuck, []string{"s1"}) {
+			t.Error("the session is forgotten, and in the ASIC")
+		}
+		tamorchtest.Whole(b.Bench, b.feature)
+	}
+	b.rules.sticky["s1"] = false
+	b.Pass(tamorch.TryAgain)
+	b.wantCalls("unbind s1", "bind s3") // there is room
 	b.want("s3", "active")
-	b.WantStatus(schema.StateTAMFeature, schema.FeatureTailStamping, "ACTIVE")
+	b.Pass(5 * tamorch.TryAgain)
+	b.wantCalls()
+	for _, name := range []string{"s2", "s3", "s4"} {
+		b.gone(name)
+	}
+	tamorchtest.Empty(b.Bench, b.feature)
 }
 
-// What could not be taken out of the ASIC is tried again every second, and nothing else is.
-func TestStuck(t *testing.T) {
-	b := newBench(t)
+// A session that could not be taken out, and is wanted again as the ASIC has it, stays there.
+func TestStuckAndBack(t *testing.T) {
+	b := newBench(t, "")
 	b.session("s1", "web")
-	b.rules.sticky = true
+	b.rules.sticky["s1"] = true
+	b.turn("INACTIVE")
+	got := b.Status(schema.StateTAMTailStamp + "|s1")
+	if !strings.HasPrefix(got, "failed: detach from ACL rule TAM|web: ") || !strings.HasSuffix(got, "; it is as it was") {
+		t.Errorf("status %q", got)
+	}
+	b.rules.calls = nil
+	b.turn("ACTIVE")
+	b.want("s1", "active")
+	b.Pass(5 * tamorch.TryAgain)
+	b.wantCalls()
 	b.gone("s1")
-	b.Pass(3 * time.Second)
-	if !b.rules.users["s1"] || b.feature.Idle() {
-		t.Error("the session is forgotten, and in the ASIC")
-	}
-	b.rules.sticky = false
-	b.Pass(time.Second)
-	if b.rules.users["s1"] || !b.feature.Idle() {
-		t.Error("the session stays in the ASIC")
-	}
-	if _, waits := b.Daemon.NextTimer(); waits {
-		if at, _ := b.Daemon.NextTimer(); at.Sub(b.Now) == tamorch.TryAgain {
-			t.Error("something is still tried again")
-		}
-	}
+	b.WantStatus(schema.StateTAMTailStamp, "s1", "")
+	b.session("s1", "web")
+	b.want("s1", "active")
+}
+
+// A session whose entry went by itself is brought in again when its rule says so.
+func TestLost(t *testing.T) {
+	b := newBench(t, "")
+	b.session("s1", "web")
+	delete(b.rules.users, "s1")
+	b.rules.calls = nil
+	b.rule("web", true)
+	b.want("s1", "active")
+	b.wantCalls("bind s1")
 }
 
 // A database that is emptied has all rows again with the next flush, whole, also those that nobody
@@ -263,14 +392,14 @@ func TestRowsLost(t *testing.T) {
 	<-lost
 	change(func() {})
 	for key, want := range map[string]string{"same": "map[a:1 b:2]", "newer": "map[a:1 c:3]", "dropped": "map[]"} {
-		if got := fmt.Sprint(map[string]string(b.Row(swss.CountersDB, "T", key))); got != want {
+		if got := fmt.Sprint(b.Row(swss.CountersDB, "T", key)); got != want {
 			t.Errorf("row %s is %s, want %s", key, got, want)
 		}
 	}
 }
 
 // Rows of COUNTERS_DB are as they were put last: fields that a row has no more go, rows that are
-// dropped go, and what a former life left goes at the start.
+// dropped go, and what a previous run left goes at the start.
 func TestRows(t *testing.T) {
 	b := orchtest.Started(t, saitest.Options{})
 	table := swss.NewTable(b.Redis.DB(swss.CountersDB), "T")
@@ -300,7 +429,7 @@ func TestRows(t *testing.T) {
 		var list []string
 		for _, key := range []string{"old", "x", "y"} {
 			if row := b.Row(swss.CountersDB, "T", key); len(row) > 0 {
-				list = append(list, fmt.Sprintf("%s=%v", key, map[string]string(row)))
+				list = append(list, fmt.Sprintf("%s=%v", key, row))
 			}
 		}
 		if got := strings.Join(list, " "); got != tt.want {

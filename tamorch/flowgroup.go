@@ -11,7 +11,7 @@ import (
 )
 
 // FlowGroup says why a session cannot have its flow group; nil if it can. Of sessions that want a
-// flow group for themselves the first by name has it.
+// flow group to themselves, the first by name has it.
 func (f *Feature[R, B]) FlowGroup(s *Session[R, B]) error {
 	rule := f.Rule(&s.Row)
 	if f.OnePerRule != "" {
@@ -24,17 +24,17 @@ func (f *Feature[R, B]) FlowGroup(s *Session[R, B]) error {
 	return f.Rules.Usable(rule)
 }
 
-// A Binder has a feature use rules[i] for users[i]; one error per rule.
+// A Binder makes a feature use rules[i] for users[i]; it returns one error per rule.
 type Binder func(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string) []error
 
-// Bind has sessions, each with an On, use the rules of their rows, in one call. One that cannot
-// leaves.
+// Bind makes sessions, each with an InASIC, use the rules of their rows, in one call. A session
+// that cannot leaves the ASIC.
 func (f *Feature[R, B]) Bind(ctx context.Context, sessions []*Session[R, B], bind Binder) {
 	if len(sessions) == 0 {
 		return
 	}
 	for _, s := range sessions {
-		s.As = s.Row
+		s.RowInASIC = s.Row
 	}
 	rules, users := f.uses(sessions)
 	for i, err := range bind(ctx, f.Name, rules, users) {
@@ -62,18 +62,18 @@ func (f *Feature[R, B]) unbind(ctx context.Context, sessions []*Session[R, B]) {
 
 func (f *Feature[R, B]) uses(sessions []*Session[R, B]) (rules []schema.ACLRuleKey, users []string) {
 	for _, s := range sessions {
-		rules, users = append(rules, f.Rule(&s.As)), append(users, s.Name)
+		rules, users = append(rules, f.Rule(&s.RowInASIC)), append(users, s.Name)
 	}
 	return rules, users
 }
 
-// Leave takes note that a session is in the ASIC no more.
+// Leave records that a session is no longer in the ASIC.
 func (f *Feature[R, B]) Leave(s *Session[R, B]) {
 	f.Left(s)
-	s.On = nil
+	s.InASIC = nil
 }
 
-// Fail keeps what the ASIC said to a session.
+// Fail records the ASIC's error for a session.
 func (f *Feature[R, B]) Fail(s *Session[R, B], err error) {
 	s.Err = err
 	f.Log.Error("TAM session", "feature", f.Name, "session", s.Name, "err", err)

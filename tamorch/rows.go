@@ -8,8 +8,8 @@ import (
 	"tamtam/swss"
 )
 
-// Rows are the rows of a table of COUNTERS_DB that a feature keeps: what they are, and what they
-// are to be. Only differences are written, by [Rows.Flush].
+// Rows are the rows of a table of COUNTERS_DB that a feature keeps: as written, and as they should
+// be. [Rows.Flush] writes only the differences.
 type Rows struct {
 	Table string
 
@@ -19,7 +19,7 @@ type Rows struct {
 	gone  map[string]bool             // to be deleted
 }
 
-// open removes the rows of a former life.
+// open removes the rows of a previous run.
 func (r *Rows) open(ctx context.Context, cfg Config) error {
 	r.table = swss.NewTable(cfg.Redis.DB(swss.CountersDB), r.Table)
 	r.has, r.put, r.gone = map[string]swss.FieldValues{}, map[string]swss.FieldValues{}, map[string]bool{}
@@ -31,7 +31,7 @@ func (r *Rows) open(ctx context.Context, cfg Config) error {
 	return r.table.DelMany(ctx, keys)
 }
 
-// lost has all rows written anew, where a database was emptied.
+// lost makes the next Flush write all rows again, after a database was emptied.
 func (r *Rows) lost() {
 	for key, row := range r.has {
 		if _, newer := r.put[key]; !newer && !r.gone[key] {
@@ -41,7 +41,7 @@ func (r *Rows) lost() {
 	clear(r.has)
 }
 
-// Put has a row say this and nothing else. The row is not to be changed any more.
+// Put replaces the content of a row. The caller must not change it afterwards.
 func (r *Rows) Put(key string, row swss.FieldValues) {
 	delete(r.gone, key)
 	if delete(r.put, key); !maps.Equal(r.has[key], row) {
@@ -57,7 +57,7 @@ func (r *Rows) Drop(key string) {
 	}
 }
 
-// Get returns a row as it is to be, nil if there is to be none.
+// Get returns a row as it should be; nil if there should be none.
 func (r *Rows) Get(key string) swss.FieldValues {
 	if row, ok := r.put[key]; ok {
 		return row
@@ -68,7 +68,7 @@ func (r *Rows) Get(key string) swss.FieldValues {
 	return r.has[key]
 }
 
-// Flush writes what has changed. What could not be written is tried again with the next.
+// Flush writes what has changed. What could not be written is tried again by the next Flush.
 func (r *Rows) Flush(ctx context.Context) error {
 	if len(r.gone) > 0 {
 		if err := r.table.DelMany(ctx, slices.Sorted(maps.Keys(r.gone))); err != nil {
@@ -109,7 +109,7 @@ func (r *Rows) Flush(ctx context.Context) error {
 	return nil
 }
 
-// difference is what to set of a row and which fields to delete, for it to become another.
+// difference returns the fields to set and those to delete to turn one row into another.
 func difference(was, row swss.FieldValues) (changed swss.FieldValues, stale []string) {
 	changed = swss.FieldValues{}
 	for field, value := range row {

@@ -13,26 +13,26 @@ import (
 	"tamtam/sai"
 )
 
-// TryAgain is how long after a failure the ASIC is asked again: to take a session out, to remove
-// a window, to say what it is like.
+// TryAgain is how long after a failure a request to the ASIC is repeated: to take a session out, to
+// remove a window, to describe the chip.
 const TryAgain = time.Second
 
-// Windows are extension objects that an orch looks into the chip through: there is one while
+// Windows are extension objects through which an orch looks into the chip: one exists while
 // something is read, and [Windows.Close] removes it.
 //
-// What was read through a window is good whether or not the window can be removed: its numbers
-// are of one instant, and nothing that comes later changes them. A window that stays takes one of
-// the few places that a chip has for windows, so it is not left to its fate: it is used again by
-// the next look of its kind, and removed then, or a second later if none comes.
+// What was read through a window is good whether or not the window can be removed: its numbers are
+// of one instant, and nothing that comes later changes them. A window that stays takes one of the
+// few places that a chip has for windows, so it is not forgotten: the next read of its kind uses it
+// and removes it, or it is removed a second later if there is none.
 type Windows struct {
 	api    sai.API
 	daemon *orch.Daemon
 	log    *slog.Logger
 	open   map[string]sai.OID // by the extension's name
-	dropAt time.Time          // when those that stay are tried again; zero: none
+	dropAt time.Time          // when removing those that stay is tried again; zero: none stays
 }
 
-// NewWindows registers the removal of windows that stay on the daemon.
+// NewWindows registers with the daemon, which removes windows that stay.
 func NewWindows(cfg Config) *Windows {
 	w := &Windows{api: cfg.SAI, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), open: map[string]sai.OID{}}
 	w.daemon.At(func() time.Time { return w.dropAt }, func(ctx context.Context, _ time.Time) error {
@@ -42,8 +42,8 @@ func NewWindows(cfg Config) *Windows {
 	return w
 }
 
-// Tell opens a window with what it is to read, or sets one that is open; that is all there is to
-// a window that is a command.
+// Tell opens a window with a request, or gives the request to one that is open. For a window that
+// is a command, that is all.
 func (w *Windows) Tell(ctx context.Context, name, attr string, value any) error {
 	_, err := w.tell(ctx, name, attr, value)
 	return err
@@ -62,7 +62,7 @@ func (w *Windows) tell(ctx context.Context, name, attr string, value any) (sai.O
 			}
 			return oid, err
 		}
-		delete(w.open, name) // it went after all
+		delete(w.open, name) // it was removed after all
 	}
 	oid, err := create(ctx, w.api, name, entry)
 	if err != nil {
@@ -72,7 +72,7 @@ func (w *Windows) tell(ctx context.Context, name, attr string, value any) (sai.O
 	return oid, nil
 }
 
-// Ask reads what a window says, by attribute. room is how long the answer is, about.
+// Ask returns what a window says, by attribute. room is the approximate length of the answer.
 func (w *Windows) Ask(ctx context.Context, name, attr string, value any, room int) (Values, error) {
 	oid, err := w.tell(ctx, name, attr, value)
 	if err != nil {
@@ -107,7 +107,7 @@ func (w *Windows) read(ctx context.Context, oid sai.OID, room int) (sai.Bytes, e
 	return text, nil
 }
 
-// Close removes the windows. Those that stay are tried again.
+// Close removes the windows. Those that cannot be removed are tried again later.
 func (w *Windows) Close(ctx context.Context) {
 	w.dropAt = time.Time{}
 	for _, name := range slices.Sorted(maps.Keys(w.open)) {

@@ -42,6 +42,6 @@ func framesAreStamped(t testing.TB) {
 
 // One line brings up a switch; rows configure it; a frame goes through.
 func Example() {
-	var t testing.TB // of your test
+	var t testing.TB // the one of your test
 	framesAreStamped(t)
 }

@@ -1,13 +1,14 @@
 // Package tamtamtest brings up a whole switch for a test, in one line: Redis, the managers, the orchs,
 // syncd and the chip, in simulated time, so that a test neither sleeps nor depends on the machine. The
-// configuration goes in as it does anywhere, by rows of CONFIG_DB or lines of the CLI, frames go in at
-// ports, and what left the ports and what stands in the databases comes out.
+// configuration goes in as on any switch, by rows of CONFIG_DB or lines of the CLI; frames go in at
+// ports; tests read the frames that left the ports, and the databases.
 //
 // It works in this tree, and in another module by a line in its go.mod:
 //
 //	replace tamtam => ../tamtam
 //
-// What may enter: what nearly every test of a switch needs. For the rest there is [Switch.Sim].
+// What belongs here: what nearly every test of a switch needs. For everything else there is
+// [Switch.Sim].
 package tamtamtest
 
 import (
@@ -29,10 +30,10 @@ import (
 	"tamtam/swss"
 )
 
-// CPU is the name of the port by which the switch gives frames to its CPU.
+// CPU is the name of the port by which the switch sends frames to its CPU.
 const CPU = "CPU"
 
-// A Switch is a switch in simulated time. A method that cannot do its work ends the test.
+// A Switch is a switch in simulated time. A method that fails ends the test.
 type Switch struct {
 	t    testing.TB
 	sim  *device.Sim
@@ -43,8 +44,8 @@ type Switch struct {
 }
 
 // Start brings up a switch with a chip of 8 ports of 10 Gb/s, Ethernet0 to Ethernet7, and ends it with
-// the test. The configuration is that of the given texts, each as a config_db.json has it, one over the
-// other. Where none has a table PORT, every port of the chip is configured, and up.
+// the test. The configuration is in the given texts, each as in a config_db.json; a later one overrides
+// an earlier one. If none has a table PORT, every port of the chip is configured, and up.
 func Start(t testing.TB, configDB ...string) *Switch {
 	t.Helper()
 	config := device.ConfigDB{"DEVICE_METADATA": {"localhost": {"mac": "02:00:00:00:00:01"}}}
@@ -97,7 +98,7 @@ func allPorts(p profile.Profile) map[string]swss.FieldValues {
 	return ports
 }
 
-// attach keeps what leaves a chip. There is a new one after a restart of syncd.
+// attach keeps the frames that leave a chip. After a restart of syncd there is a new chip.
 func (s *Switch) attach(chip *saisim.Chip) {
 	names := map[saisim.PortID]string{saisim.CPUPort: CPU}
 	chip.SetOutput(func(o saisim.Out) {
@@ -117,8 +118,8 @@ func (s *Switch) settle() {
 	}
 }
 
-// Set writes a row of CONFIG_DB, such as "VLAN|Vlan10", in place of the one that is there, and lets the
-// switch do all that follows from it. A row without fields of its own needs none.
+// Set writes a row of CONFIG_DB, such as "VLAN|Vlan10", replacing the old one, and lets the switch do
+// all that follows from it. A row may have no fields.
 func (s *Switch) Set(row string, fieldsAndValues ...string) {
 	s.t.Helper()
 	if len(fieldsAndValues)%2 != 0 {
@@ -149,8 +150,8 @@ func (s *Switch) Delete(row string) {
 	s.settle()
 }
 
-// Row reads a row of a database, its key as it stands there, such as "TAM_STATE_FEATURES_TABLE|ALTMARK"
-// in [swss.StateDB]; nil: there is none. Counters are those of the last [Switch.Poll].
+// Row reads a row of a database by its full key, such as "TAM_STATE_FEATURES_TABLE|ALTMARK"
+// in [swss.StateDB]; nil: there is none. Counters are as of the last [Switch.Poll].
 func (s *Switch) Row(db swss.DBName, key string) map[string]string {
 	s.t.Helper()
 	row, err := s.sim.Redis.DB(db).Client().HGetAll(s.t.Context(), key).Result()
@@ -173,8 +174,8 @@ func (s *Switch) Problems() []device.Problem {
 	return problems
 }
 
-// Send has frames (without FCS) come in at a port, back to back from now on. They are on the wire when it
-// returns; [Switch.Advance] lets time pass.
+// Send lets frames (without FCS) come in at a port, back to back from now on. They are on the wire when
+// it returns; [Switch.Advance] lets time pass.
 func (s *Switch) Send(port string, frames ...[]byte) {
 	s.t.Helper()
 	id, ok := s.sim.Chip.PortByName(port)
@@ -188,7 +189,7 @@ func (s *Switch) Send(port string, frames ...[]byte) {
 	}
 }
 
-// Advance lets time pass, frames move, timers run and the switch do all that follows.
+// Advance lets time pass: frames move, timers run, and the switch does all that follows.
 func (s *Switch) Advance(d time.Duration) {
 	s.t.Helper()
 	if err := s.sim.Advance(s.t.Context(), s.sim.Chip.Now()+s.sim.Chip.CycleAt(d)); err != nil {
@@ -197,7 +198,7 @@ func (s *Switch) Advance(d time.Duration) {
 	s.settle()
 }
 
-// Left returns the frames (without FCS) that have left by a port since it was last asked, in order.
+// Left returns the frames (without FCS) that have left by a port since the last call, in order.
 func (s *Switch) Left(port string) [][]byte {
 	frames := s.left[port]
 	delete(s.left, port)
@@ -213,7 +214,7 @@ func (s *Switch) Poll() {
 }
 
 // CLI types lines into the switch's shell, one session for all calls, lets the switch do what follows
-// from each, and returns what they print. A line that is refused ends the test.
+// from each, and returns what they print. A refused line ends the test.
 func (s *Switch) CLI(lines ...string) string {
 	s.t.Helper()
 	if s.shell == nil {
@@ -229,7 +230,7 @@ func (s *Switch) CLI(lines ...string) string {
 	return s.output.String()
 }
 
-// startShell starts the gNMI server, on a socket of its own, and a shell that speaks to it.
+// startShell starts the gNMI server, on a socket of its own, and a shell that is connected to it.
 func (s *Switch) startShell() {
 	s.t.Helper()
 	socket := filepath.Join(s.t.TempDir(), "mgmt.sock")
@@ -255,6 +256,6 @@ func (s *Switch) startShell() {
 	}
 }
 
-// Sim is the whole of the switch, for what this package has no words for: restarts of daemons, the cycles
-// of the chip, its books.
+// Sim returns the whole switch, for what this package has no methods for: restarts of daemons, the
+// cycles of the chip, its books.
 func (s *Switch) Sim() *device.Sim { return s.sim }

@@ -74,7 +74,7 @@ func TestARestartKeepsTheFrames(t *testing.T) {
 	}
 }
 
-// A witness is a test that may fail.
+// A witness is a test that is expected to fail.
 type witness struct {
 	testing.TB
 	failure string
@@ -83,7 +83,7 @@ type witness struct {
 func (w *witness) Fatal(args ...any)                 { w.failure = fmt.Sprint(args...); runtime.Goexit() }
 func (w *witness) Fatalf(format string, args ...any) { w.Fatal(fmt.Sprintf(format, args...)) }
 
-// What cannot be done ends the test, and names what was wrong.
+// A call that fails ends the test, and names what was wrong.
 func TestRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string

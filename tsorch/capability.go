@@ -23,8 +23,8 @@ var needed = []sai.AttrID{
 // neededActions are the actions that the ingress ACL stage must have.
 var neededActions = []sai.Enum{sai.ACLActionTypeIntInsert, sai.ACLActionTypeTAMIntObject}
 
-// probe asks the ASIC whether it can do tail-stamping. Not every backend answers
-// every question: what it says no to counts, and it must say yes to something.
+// probe asks the ASIC whether it can do tail-stamping. Not every backend answers every question: a
+// no is decisive, and there must be at least one yes.
 func probe(ctx context.Context, api sai.API, sw sai.OID) (reason string, err error) {
 	answers := 0
 	for _, id := range needed {

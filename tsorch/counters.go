@@ -14,8 +14,8 @@ import (
 	"tamtam/tamorch"
 )
 
-// ClearChannel is the channel of APPL_DB on which clearing of counters is asked
-// for: op is the feature, data a session, or "" for all.
+// ClearChannel is the channel of APPL_DB for requests to clear counters: op is the feature, data a
+// session, or "" for all.
 const ClearChannel = "TAM_CLEAR_COUNTERS"
 
 // Fields of the rows of TAM_TAILSTAMPING_COUNTERS, in the order of a sample.
@@ -25,7 +25,7 @@ var fieldNames = [...]string{
 	"STAMPED_PACKETS", "NOT_STAMPED_NOT_TCP_UDP", "NOT_STAMPED_NOT_ETHERNET_II", "NOT_STAMPED_CUT", "NOT_STAMPED_MTU",
 }
 
-// fromWindow is where the fields begin that the window tells.
+// fromWindow is the index of the first field that comes from the window.
 const fromWindow = 2
 
 // A sample is the counters of a session.
@@ -36,7 +36,7 @@ type counters struct {
 	acl       *swss.DB // COUNTERS_DB
 	rows      tamorch.Rows
 	hasWindow bool
-	cleared   map[string]sample // what the counters were when they were cleared
+	cleared   map[string]sample // the counters when they were last cleared
 }
 
 // open asks for the window.
@@ -48,11 +48,11 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 	return err
 }
 
-// bound are the names of the sessions that are bound, sorted.
+// bound returns the names of the sessions that are bound, sorted.
 func (o *Orch) bound() []string {
 	var names []string
 	for name, s := range o.Sessions {
-		if s.On != nil {
+		if s.InASIC != nil {
 			names = append(names, name)
 		}
 	}
@@ -60,9 +60,9 @@ func (o *Orch) bound() []string {
 	return names
 }
 
-// PollCounters reads the counters of all sessions and writes their rows in
-// COUNTERS_DB. All numbers of a session are of one instant. On silicon without
-// the window there are only the ACL counters, as syncd wrote them last.
+// PollCounters reads the counters of all sessions and writes their rows in COUNTERS_DB. All numbers
+// of a session are of one instant. On silicon without the window there are only the ACL counters,
+// as syncd last wrote them.
 func (o *Orch) PollCounters(ctx context.Context) error {
 	names := o.bound()
 	samples, err := o.sample(ctx, names)
@@ -80,7 +80,7 @@ func (o *Orch) write(ctx context.Context, names []string, samples []sample) erro
 	return o.Flush(ctx)
 }
 
-// row formats a sample, less what was cleared.
+// row formats a sample, relative to when it was cleared.
 func (c *counters) row(name string, s sample) swss.FieldValues {
 	base := c.cleared[name]
 	row := swss.FieldValues{}
@@ -88,7 +88,7 @@ func (c *counters) row(name string, s sample) swss.FieldValues {
 		if i >= fromWindow && !c.hasWindow {
 			break
 		}
-		if s[i] < base[i] { // the counter began anew
+		if s[i] < base[i] { // the counter was reset
 			base[i] = 0
 		}
 		row[f] = strconv.FormatUint(s[i]-base[i], 10)
@@ -104,7 +104,7 @@ func (o *Orch) sample(ctx context.Context, names []string) ([]sample, error) {
 	samples := make([]sample, len(names))
 	oids, labels := make([]sai.OID, len(names)), make([]string, len(names))
 	for i, name := range names {
-		oids[i], labels[i], _ = o.rules.Counter(o.Sessions[name].As.Rule, feature)
+		oids[i], labels[i], _ = o.rules.Counter(o.Sessions[name].RowInASIC.Rule, feature)
 	}
 	if !o.counters.hasWindow {
 		return samples, o.counters.readMatched(ctx, oids, samples)
@@ -128,7 +128,7 @@ func (o *Orch) sample(ctx context.Context, names []string) ([]sample, error) {
 	return samples, nil
 }
 
-// readMatched reads what syncd counted of ACL counters; nothing yet is zero.
+// readMatched reads ACL counters as syncd wrote them; one not written yet is zero.
 func (c *counters) readMatched(ctx context.Context, oids []sai.OID, samples []sample) error {
 	const batch = 1000
 	fields := []string{sai.ACLCounterAttrPackets.String(), sai.ACLCounterAttrBytes.String()}
@@ -158,8 +158,8 @@ func (c *counters) readMatched(ctx context.Context, oids []sai.OID, samples []sa
 	return nil
 }
 
-// readWindow reads the words of up to tailstamp.MaxLabels labels through a window, which exists for
-// that long.
+// readWindow reads the words of up to tailstamp.MaxLabels labels through a window that is open only
+// meanwhile.
 func (o *Orch) readWindow(ctx context.Context, labels []string) ([]uint64, error) {
 	defer o.Windows.Close(ctx)
 	const digits = 10 // of a number, as a first guess
@@ -171,7 +171,7 @@ func (o *Orch) readWindow(ctx context.Context, labels []string) ([]uint64, error
 	return parseWindow(values, len(labels))
 }
 
-// parseWindow takes the numbers out of what a window returned.
+// parseWindow extracts the numbers from what a window returned.
 func parseWindow(values tamorch.Values, labels int) ([]uint64, error) {
 	words, err := tamorch.Value[[]uint64](values, tailstamp.AttrCounters)
 	if err != nil {
@@ -184,7 +184,7 @@ func parseWindow(values tamorch.Values, labels int) ([]uint64, error) {
 	return words, nil
 }
 
-// Clear has the counters of a session count from now on; "" clears all.
+// Clear makes the counters of a session count from zero again; "" clears all.
 func (o *Orch) Clear(ctx context.Context, name string) error {
 	names := o.bound()
 	if name != "" {

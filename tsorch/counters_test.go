@@ -1,8 +1,6 @@
 package tsorch
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -15,51 +13,36 @@ import (
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tamorch"
+	"tamtam/tamorch/tamorchtest"
 )
 
 // windows answers reads of counter windows: every label counts its own length
 // in each word, times 10^word.
 type windows struct {
-	sai.API
-	entries map[sai.OID]sai.Bytes
-	most    int // labels of one window
+	tamorchtest.Extensions[struct{}]
+	asked, most int // how often it was asked, and labels at once
 }
 
-func (w *windows) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
-	oid, err := w.API.Create(ctx, t, attrs)
-	if v, ok := sai.Find(attrs, sai.GenericProgrammableAttrEntry); ok && err == nil {
-		w.entries[oid] = v.(sai.Bytes)
-	}
-	return oid, err
+func newWindows(api sai.API) *windows {
+	w := &windows{}
+	w.API, w.Objects, w.Read = api, map[sai.OID]*tamorchtest.Extension[struct{}]{}, w.say
+	w.Accept = func(*tamorchtest.Extension[struct{}], tamorch.Values) error { w.asked++; return nil }
+	return w
 }
 
-func (w *windows) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
-	entry, ok := w.entries[k.OID]
-	if !ok || k.Type != sai.ObjectTypeGenericProgrammable {
-		return w.API.Get(ctx, k, want)
-	}
-	var e struct {
-		Attributes []struct {
-			Labels struct{ Value []string } `json:"labels"`
-		} `json:"attributes"`
-	}
-	if err := json.Unmarshal(entry, &e); err != nil {
+func (w *windows) say(x *tamorchtest.Extension[struct{}]) (sai.Bytes, error) {
+	labels, err := tamorch.Value[[]string](x.Entry, tailstamp.AttrLabels)
+	if err != nil {
 		return nil, err
 	}
-	var words []string
-	labels := e.Attributes[0].Labels.Value
 	w.most = max(w.most, len(labels))
+	var words []int
 	for _, l := range labels {
 		for i, n := 0, len(l); i < tailstamp.CounterWords; i, n = i+1, 10*n {
-			words = append(words, fmt.Sprint(n))
+			words = append(words, n)
 		}
 	}
-	text := strings.TrimSuffix(string(entry), "]}") + fmt.Sprintf(`,{"counters":{"value":[%s]}}]}`, strings.Join(words, ","))
-	got := []sai.Attr{{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(text)}}
-	if room, _ := sai.ListLen(want[0].Value); room < len(text) {
-		return got, sai.StatusBufferOverflow
-	}
-	return got, nil
+	return tamorchtest.Entry(map[string]any{tailstamp.AttrLabels: labels, tailstamp.AttrCounters: words})
 }
 
 // newCounterBench has the session s1 on the flow group web, and syncd's counts
@@ -67,7 +50,7 @@ func (w *windows) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.At
 func newCounterBench(t *testing.T, opts saitest.Options) (*bench, *windows) {
 	var w *windows
 	b := newBenchOn(t, opts, func(next sai.API) sai.API {
-		w = &windows{API: next, entries: map[sai.OID]sai.Bytes{}}
+		w = newWindows(next)
 		return w
 	})
 	b.activate()
@@ -167,7 +150,7 @@ func TestClear(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.wantCounters("s1", swss.FieldValues{"MATCHED_PACKETS": "4", "MATCHED_BYTES": "778"})
-	b.count("web", "3", "100") // the counter began anew
+	b.count("web", "3", "100") // the counter started over
 	if err := b.ts.PollCounters(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -191,8 +174,8 @@ func TestManyLabels(t *testing.T) {
 	if got := b.Row(swss.CountersDB, schema.CountersTailStamp, "f299")["STAMPED_PACKETS"]; got != "10" { // ts:flow299
 		t.Errorf("stamped %s", got)
 	}
-	if w.most != tailstamp.MaxLabels || len(w.entries) != 3 {
-		t.Errorf("%d windows of up to %d labels", len(w.entries), w.most)
+	if w.most != tailstamp.MaxLabels || w.asked != 3 {
+		t.Errorf("%d windows of up to %d labels", w.asked, w.most)
 	}
 }
 

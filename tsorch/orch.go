@@ -16,8 +16,8 @@ const feature = schema.FeatureTailStamping
 // Rules is what tail-stamping needs of ACLs; aclorch has it.
 type Rules interface {
 	tamorch.Rules
-	// BindMany has the feature use rules[i] for users[i], with entries that have
-	// the actions. Doing so again is no error. One error per rule.
+	// BindMany makes the feature use rules[i] for users[i], with entries that have the actions.
+	// Repeating it is not an error. One error per rule.
 	BindMany(ctx context.Context, feature string, actions []sai.Attr, rules []schema.ACLRuleKey, users []string) []error
 	// Counter returns the counter of the rule's entry for the feature and its
 	// label; false if there is no entry.
@@ -47,7 +47,7 @@ type Orch struct {
 // A session is a row of TAM_TAILSTAMPING_TABLE; in the ASIC it is one that uses the TAM INT object.
 type session = tamorch.Session[schema.TailStampFlow, tamInt]
 
-// tamInt is the object that entries insert with, and its users.
+// tamInt is the object that entries refer to, and how many use it.
 type tamInt struct {
 	oid      sai.OID
 	switchID uint32
@@ -87,7 +87,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-// switchRow takes the switch id in use. A change makes a new TAM INT object.
+// switchRow takes the switch id in use. A change leads to a new TAM INT object.
 func (o *Orch) switchRow(ctx context.Context, t orch.Task) {
 	if t.Key != schema.TAMGlobalKey {
 		return
@@ -111,10 +111,10 @@ func (o *Orch) switchRow(ctx context.Context, t orch.Task) {
 // SwitchID returns the switch id in use; false: there is none.
 func (o *Orch) SwitchID() (uint32, bool) { return o.inUse.SwitchID, o.inUse.HasSwitchID }
 
-// IDChanges tells that the switch id may have changed.
+// IDChanges signals that the switch id may have changed.
 func (o *Orch) IDChanges() *orch.Topic[struct{}] { return &o.idChanges }
 
-// wanted says why a session is not to be bound; nil if it is.
+// wanted says why a session must not be bound; nil if it must.
 func (o *Orch) wanted(_ context.Context, s *session) error {
 	if !o.inUse.HasSwitchID {
 		return orch.Wait("switch id", schema.TAMGlobalKey, "the switch has no switch-id")

@@ -10,6 +10,7 @@ import (
 	"tamtam/sai/saitest"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tamorch/tamorchtest"
 )
 
 // created shortens what a first session makes: the calls that are the same for
@@ -150,8 +151,8 @@ func TestSharing(t *testing.T) {
 	b.WantCalls("r|ACL_ENTRY:acl_entry#0", "r|ACL_COUNTER:acl_counter#0")
 }
 
-// A rule that only changes values is set in place; one that loses a match is
-// made anew, and keeps its counter.
+// A rule that only changes values is set in place; one that loses a match is recreated, and keeps
+// its counter.
 func TestRuleChanges(t *testing.T) {
 	b := activeBench(t)
 	b.rule("web", "SRC_IP", "10.0.0.2", "L4_DST_PORT", "80")
@@ -233,6 +234,7 @@ func TestEveryFailureOfChangesAndRemovals(t *testing.T) {
 				t.Errorf("call %d failed, and %s stays", n, k)
 			}
 		}
+		tamorchtest.Empty(b.Bench, b.ts.Feature)
 		if done {
 			break
 		}
@@ -324,7 +326,7 @@ func TestPortsChange(t *testing.T) {
 	b.WantStatus(schema.StatePort, "Ethernet6", "active")
 }
 
-// What a former life left in COUNTERS_DB goes at the start.
+// What a previous run left in COUNTERS_DB goes at the start.
 func TestRestart(t *testing.T) {
 	b := activeBench(t)
 	before := b.Content()

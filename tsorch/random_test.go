@@ -11,6 +11,7 @@ import (
 	"tamtam/internal/randtest"
 	"tamtam/sai/saitest"
 	"tamtam/schema"
+	"tamtam/tamorch/tamorchtest"
 )
 
 // A world is the rows of APPL_DB that a random sequence has left.
@@ -163,7 +164,9 @@ func TestRandomRowsConverge(t *testing.T) {
 		compare(t, "ASIC", b.Content(), once.Content())
 		compare(t, "STATE_DB", b.statuses(), once.statuses())
 		compare(t, "counter names", b.counterNames(), once.counterNames())
+		tamorchtest.Whole(b.Bench, b.ts.Feature)
 		b.cleared(w)
+		tamorchtest.Empty(b.Bench, b.ts.Feature)
 	})
 }
 

@@ -9,22 +9,22 @@ import (
 	"tamtam/schema"
 )
 
-// lost says whether the entry of a session's rule is gone.
+// lost reports whether the entry of a session's rule is gone.
 func (o *Orch) lost(s *session) bool {
-	_, _, ok := o.rules.Counter(s.As.Rule, feature)
+	_, _, ok := o.rules.Counter(s.RowInASIC.Rule, feature)
 	return !ok
 }
 
 func (o *Orch) stays(_ context.Context, s *session) bool {
-	return s.As.Rule == s.Row.Rule && s.On == o.tamInt && s.On.switchID == o.inUse.SwitchID
+	return s.RowInASIC.Rule == s.Row.Rule && s.InASIC == o.tamInt && s.InASIC.switchID == o.inUse.SwitchID
 }
 
-func (o *Orch) left(s *session) { s.On.sessions-- }
+func (o *Orch) left(s *session) { s.InASIC.sessions-- }
 
-// deploy binds sessions. The TAM INT object goes when no session is bound, as where none could be.
+// deploy binds sessions. The TAM INT object is removed when no session is bound, also if none could be.
 func (o *Orch) deploy(ctx context.Context, wanted []*session) {
 	defer o.dropTAMInt(ctx)
-	wanted = slices.DeleteFunc(wanted, func(s *session) bool { return s.On != nil })
+	wanted = slices.DeleteFunc(wanted, func(s *session) bool { return s.InASIC != nil })
 	if len(wanted) == 0 {
 		return
 	}
@@ -35,8 +35,8 @@ func (o *Orch) deploy(ctx context.Context, wanted []*session) {
 		return
 	}
 	for _, s := range wanted {
-		s.On = o.tamInt
-		s.On.sessions++
+		s.InASIC = o.tamInt
+		s.InASIC.sessions++
 	}
 	actions := []sai.Attr{
 		{ID: sai.ACLEntryAttrActionIntInsert, Value: sai.Do(sai.Bool(true))},
@@ -47,7 +47,7 @@ func (o *Orch) deploy(ctx context.Context, wanted []*session) {
 	})
 }
 
-// makeTAMInt creates the object that all sessions share, unless it is there.
+// makeTAMInt creates the object that all sessions share, unless it exists.
 func (o *Orch) makeTAMInt(ctx context.Context) error {
 	if o.tamInt != nil && o.tamInt.switchID != o.inUse.SwitchID {
 		o.dropTAMInt(ctx)
@@ -86,7 +86,7 @@ func (o *Orch) dropTAMInt(ctx context.Context) {
 
 // settled ends the counters of a session that is not bound any more.
 func (o *Orch) settled(s *session) {
-	if s.On == nil {
+	if s.InASIC == nil {
 		o.counters.rows.Drop(s.Name)
 		delete(o.counters.cleared, s.Name)
 	}

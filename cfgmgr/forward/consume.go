@@ -8,8 +8,8 @@ import (
 	"tamtam/swss"
 )
 
-// Consume hands the rows of a table to f, the whole row as it now is, or nil
-// when it is gone. What becomes of them the book tells.
+// Consume hands the rows of a table to f, the whole row as it now is, or nil when it is gone. An
+// [Output] reports what became of them.
 func Consume(d *orch.Daemon, db *swss.DB, table string, f func(key string, fields swss.FieldValues)) {
 	src := func(l *swss.Listener) swss.Source { return swss.NewSubscriber(l, db, table) }
 	d.Consume(src, table, orch.HandlerFunc(func(_ context.Context, tasks []orch.Task) []error {
@@ -24,9 +24,9 @@ func Consume(d *orch.Daemon, db *swss.DB, table string, f func(key string, field
 	}), orch.Reporting{None: true})
 }
 
-// Settle calls f when all rows that came in were handed out, if due says that
-// there is something to do, and after a database was emptied. It is registered
-// after the tables. When f fails it is called again, once Redis answers.
+// Settle calls f when all incoming rows were handed out and due returns true, and after a database
+// was emptied. It must be registered after the tables. When f fails it is called again, once Redis
+// answers.
 func Settle(d *orch.Daemon, name string, due func() bool, f func(ctx context.Context) error) {
 	emptied := false
 	d.OnFlush(func() { emptied = true })

@@ -9,8 +9,8 @@ import (
 	"tamtam/swss"
 )
 
-// A manager forwards one row and refuses another; the book writes what differs.
-func ExampleBook() {
+// A manager forwards one row and refuses another; the output writes what differs.
+func ExampleOutput() {
 	ctx := context.Background()
 	r, err := swss.OpenEmbedded()
 	if err != nil {
@@ -20,16 +20,16 @@ func ExampleBook() {
 	defer r.Close()
 	d := orch.NewDaemon(orch.Manager, r, orch.Options{})
 	defer d.Close()
-	book := forward.New(d, r, forward.Table{Appl: "PORT_TABLE", State: "PORT_TABLE"})
-	if err := book.Load(ctx); err != nil {
+	out := forward.New(d, r, forward.Table{Appl: "PORT_TABLE", State: "PORT_TABLE"})
+	if err := out.Load(ctx); err != nil {
 		fmt.Println(err)
 		return
 	}
 	first, second := forward.Row{Table: "PORT_TABLE", Key: "Ethernet0"}, forward.Row{Table: "PORT_TABLE", Key: "Ethernet4"}
-	book.Forward(first, swss.FieldValues{"mtu": "9100"}, first)
-	book.Drop(second)
-	book.Tell(second, "failed", "no lanes")
-	if err := book.Flush(ctx); err != nil {
+	out.Forward(first, swss.FieldValues{"mtu": "9100"}, first)
+	out.Drop(second)
+	out.Report(second, "failed", "no lanes")
+	if err := out.Flush(ctx); err != nil {
 		fmt.Println(err)
 	}
 	for _, row := range []forward.Row{first, second} {

@@ -17,14 +17,14 @@ var updateText string
 // updateBatch is how many rows one script updates.
 const updateBatch = 128
 
-// set hands rows to the table's consumer. Rows that only gain and change
-// fields go as SONiC's producers send them; those that lose some need more.
-func (b *Book) set(ctx context.Context, table string, keys []string) error {
-	db := b.r.DB(swss.ApplDB)
+// set hands rows to the table's consumer. Rows that only gain or change fields are sent as SONiC's
+// producers do; those that lose fields need a script.
+func (o *Output) set(ctx context.Context, table string, keys []string) error {
+	db := o.r.DB(swss.ApplDB)
 	var plain []swss.Row
 	var losing []string
 	for _, key := range keys {
-		e := b.appl[Row{table, key}]
+		e := o.appl[Row{table, key}]
 		if len(lost(e)) > 0 {
 			losing = append(losing, key)
 			continue
@@ -50,7 +50,7 @@ func (b *Book) set(ctx context.Context, table string, keys []string) error {
 		}
 		for _, key := range chunk {
 			c.Keys = append(c.Keys, key)
-			c.Args = appendUpdate(c.Args, b.appl[Row{table, key}])
+			c.Args = appendUpdate(c.Args, o.appl[Row{table, key}])
 		}
 		calls = append(calls, c)
 	}

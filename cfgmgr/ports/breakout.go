@@ -8,15 +8,15 @@ import (
 	"tamtam/schema"
 )
 
-// decideBreakouts compares breakout modes with the ports there are: the rows
-// of PORT make the ports, those of BREAKOUT_CFG say what they should be.
+// decideBreakouts compares breakout modes with the configured ports: the rows of PORT make the
+// ports, those of BREAKOUT_CFG say what they should be.
 func (d *decision) decideBreakouts(breakouts rows) {
 	keys := breakouts.sorted()
 	for i, key := range keys {
 		state := forward.Row{Table: schema.StateBreakout, Key: key}
 		b, err := schema.ParseBreakout(key, breakouts[key])
 		if err != nil {
-			d.book.Tell(state, schema.StatusFailed, schema.Reason(err))
+			d.out.Report(state, schema.StatusFailed, schema.Reason(err))
 			continue
 		}
 		end := ""
@@ -24,15 +24,15 @@ func (d *decision) decideBreakouts(breakouts rows) {
 			end = keys[i+1]
 		}
 		if reason := d.checkBreakout(b, end); reason != "" {
-			d.book.Tell(state, schema.StatusPending, reason)
+			d.out.Report(state, schema.StatusPending, reason)
 			continue
 		}
-		d.book.Tell(state, schema.StatusActive, "")
+		d.out.Report(state, schema.StatusActive, "")
 	}
 }
 
-// checkBreakout says what differs between a mode and the ports from its first
-// one on; those from end on are another's.
+// checkBreakout says what differs between a mode and the ports from its first one on; those from
+// end on belong to another.
 func (d *decision) checkBreakout(b schema.Breakout, end string) string {
 	at, ok := slices.BinarySearchFunc(d.order, b.Port, schema.CompareNames)
 	if !ok {

@@ -1,14 +1,13 @@
-// Package ports is the manager of ports, PortChannels and VLANs: it brings
-// what is configured in CONFIG_DB, validated and with aliases resolved, to
-// APPL_DB, and tells in STATE_DB what became of every row.
+// Package ports is the manager of ports, PortChannels and VLANs: it brings what is configured in
+// CONFIG_DB, validated and with aliases resolved, to APPL_DB, and reports in STATE_DB what became
+// of every row.
 //
-// APPL_DB is a function of the rows that are in CONFIG_DB now, never of their
-// order: of rows that exclude each other (two ports with one lane, a port in
-// two PortChannels or untagged in two VLANs) the one with the smaller name
-// wins, and what lacks its port, PortChannel or VLAN waits for it. There are
-// few such rows, so all of them are decided about at every change.
+// APPL_DB is a function of the rows that are in CONFIG_DB now, never of their order: of rows that
+// exclude each other (two ports with one lane, a port in two PortChannels or untagged in two VLANs)
+// the one with the smaller name wins, and what lacks its port, PortChannel or VLAN waits for it.
+// There are few such rows, so all of them are decided at every change.
 //
-// What may enter: decisions about those tables of CONFIG_DB. No SAI.
+// What belongs here: decisions about those tables of CONFIG_DB. No SAI.
 package ports
 
 import (
@@ -27,11 +26,10 @@ import (
 // rows are those of one table.
 type rows map[string]swss.FieldValues
 
-// A Manager holds the rows of ports, PortChannels and VLANs. It lives on its
-// daemon.
+// A Manager holds the rows of ports, PortChannels and VLANs. It runs on its daemon's goroutine.
 type Manager struct {
-	book *forward.Book
-	due  bool
+	out *forward.Output
+	due bool
 
 	ports, lags, lagMembers, vlans, vlanMembers, breakouts rows
 }
@@ -39,7 +37,7 @@ type Manager struct {
 // New registers the manager on its daemon.
 func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	m := &Manager{
-		book: forward.New(d, r,
+		out: forward.New(d, r,
 			owned(schema.CfgPort, "count"), owned(schema.CfgPortChannel), owned(schema.CfgPortChannelMbr, schema.FieldAlias),
 			owned(schema.CfgVLAN), owned(schema.CfgVLANMember, schema.FieldAlias), forward.TableOf(schema.CfgBreakout),
 		),
@@ -66,27 +64,27 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	return m
 }
 
-// owned is a table of which the fields of CONFIG_DB and some others are the manager's.
+// owned returns a table in which the fields of CONFIG_DB and some others are the manager's.
 func owned(config string, others ...string) forward.Table {
 	t := forward.TableOf(config)
 	t.Fields = append(schema.TableOf(config).FieldNames(), others...)
 	return t
 }
 
-// flush decides about all rows and writes what changed.
+// flush decides all rows and writes what changed.
 func (m *Manager) flush(ctx context.Context) error {
-	if err := m.book.Load(ctx); err != nil {
+	if err := m.out.Load(ctx); err != nil {
 		return err
 	}
-	m.book.Clear()
-	d := decision{book: m.book}
+	m.out.Clear()
+	d := decision{out: m.out}
 	d.decidePorts(m.ports)
 	d.decideLAGs(m.lags)
 	d.decideLAGMembers(m.lagMembers)
 	d.decideVLANs(m.vlans)
 	d.decideVLANMembers(m.vlanMembers)
 	d.decideBreakouts(m.breakouts)
-	if err := m.book.Flush(ctx); err != nil {
+	if err := m.out.Flush(ctx); err != nil {
 		return err
 	}
 	m.due = false
@@ -95,7 +93,7 @@ func (m *Manager) flush(ctx context.Context) error {
 
 // decision is one pass over all rows: what was accepted so far.
 type decision struct {
-	book    *forward.Book
+	out     *forward.Output
 	ports   map[string]schema.Port
 	order   []string          // of ports
 	aliases map[string]string // port by alias
@@ -107,24 +105,23 @@ type decision struct {
 // sorted lists the keys of a table in the order in which rows win.
 func (r rows) sorted() []string { return slices.SortedFunc(maps.Keys(r), schema.CompareNames) }
 
-// accept forwards a row, or says why not: err is for what is wrong with the
-// row, missing for what it lacks.
+// accept forwards a row, or says why not: err is what is wrong with the row, missing what it lacks.
 func (d *decision) accept(appl, state forward.Row, fields func() map[string]string, err error, missing string) bool {
 	switch {
 	case err != nil:
-		d.book.Tell(state, schema.StatusFailed, schema.Reason(err))
+		d.out.Report(state, schema.StatusFailed, schema.Reason(err))
 	case missing != "":
-		d.book.Tell(state, schema.StatusPending, missing)
+		d.out.Report(state, schema.StatusPending, missing)
 	default:
-		d.book.Forward(appl, fields(), state)
+		d.out.Forward(appl, fields(), state)
 		return true
 	}
 	return false
 }
 
-// refuse tells that another row won.
+// refuse reports that another row won.
 func (d *decision) refuse(state forward.Row, reason string, args ...any) {
-	d.book.Tell(state, schema.StatusFailed, fmt.Sprintf(reason, args...))
+	d.out.Report(state, schema.StatusFailed, fmt.Sprintf(reason, args...))
 }
 
 func (d *decision) decidePorts(ports rows) {
@@ -151,7 +148,7 @@ func (d *decision) decidePorts(ports rows) {
 		}
 	}
 	done := forward.Row{Table: schema.AppPort, Key: schema.PortConfigDone}
-	d.book.Keep(done, swss.FieldValues{"count": strconv.Itoa(len(d.ports))})
+	d.out.Keep(done, swss.FieldValues{"count": strconv.Itoa(len(d.ports))})
 }
 
 // port returns the name of a port that is written as name or alias.
@@ -210,7 +207,7 @@ func (d *decision) decideLAGMembers(members rows) {
 		d.master[port] = m.PortChannel
 		p := d.ports[port]
 		p.MTU = lag.MTU
-		d.book.Forward(forward.Row{Table: schema.AppPort, Key: port}, p.Fields(),
+		d.out.Forward(forward.Row{Table: schema.AppPort, Key: port}, p.Fields(),
 			forward.Row{Table: schema.StatePort, Key: port})
 	}
 }
@@ -254,8 +251,8 @@ func (d *decision) decideVLANMembers(members rows) {
 	}
 }
 
-// aliased adds how the port of a member is written in CONFIG_DB, if that is not
-// its name: orchagent tells about the row by that.
+// aliased adds how the port of a member is written in CONFIG_DB, if that is not its name: orchagent
+// reports on the row under that name.
 func aliased(fields map[string]string, port, written string) map[string]string {
 	if port != written {
 		fields[schema.FieldAlias] = written

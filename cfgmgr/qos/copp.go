@@ -10,14 +10,14 @@ import (
 	"tamtam/schema"
 )
 
-// copp forwards the groups of traps, each with the traps that belong to it and
-// whose feature is enabled, and tells about groups and traps.
+// copp forwards the groups of traps, each with those of its traps whose feature is enabled, and
+// reports on groups and traps.
 func (d *decision) copp() {
 	groups := map[string]schema.COPPGroup{}
 	for _, key := range d.rows[schema.CfgCOPPGroup].sorted() {
 		g, err := schema.ParseCOPPGroup(key, d.rows[schema.CfgCOPPGroup][key])
 		if err != nil {
-			d.book.Tell(forward.Row{Table: schema.AppCOPP, Key: key}, schema.StatusFailed, schema.Reason(err))
+			d.out.Report(forward.Row{Table: schema.AppCOPP, Key: key}, schema.StatusFailed, schema.Reason(err))
 			continue
 		}
 		g.Traps = nil // those of COPP_TRAP
@@ -25,12 +25,12 @@ func (d *decision) copp() {
 	}
 	for _, key := range d.rows[schema.CfgCOPPTrap].sorted() {
 		status, reason := d.trap(key, groups)
-		d.book.Tell(forward.Row{Table: schema.StateCOPPTrap, Key: key}, status, reason)
+		d.out.Report(forward.Row{Table: schema.StateCOPPTrap, Key: key}, status, reason)
 	}
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		row := forward.Row{Table: schema.AppCOPP, Key: key}
 		slices.Sort(groups[key].Traps)
-		d.book.Forward(row, groups[key].Fields(), row)
+		d.out.Forward(row, groups[key].Fields(), row)
 	}
 }
 

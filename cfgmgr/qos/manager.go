@@ -1,13 +1,13 @@
-// Package qos is the manager of QoS, buffers, mirror sessions and CPU traps:
-// it brings what is configured in CONFIG_DB, validated and with everything that
-// it names there, to APPL_DB, and tells in STATE_DB what became of every row.
+// Package qos is the manager of QoS, buffers, mirror sessions and CPU traps: it brings what is
+// configured in CONFIG_DB, validated and with everything that it names there, to APPL_DB, and
+// reports in STATE_DB what became of every row.
 //
 // APPL_DB is a function of the rows that are in CONFIG_DB now, never of their
 // order: of rows that exclude each other (two for one queue, two that mirror one
 // port) the one with the smaller key wins, and what lacks its port, map,
 // scheduler or profile waits for it.
 //
-// What may enter: decisions about those tables of CONFIG_DB. No SAI.
+// What belongs here: decisions about those tables of CONFIG_DB. No SAI.
 package qos
 
 import (
@@ -37,9 +37,9 @@ var tables = []string{
 	schema.CfgMirrorSession,
 }
 
-// A Manager holds the rows. It lives on its daemon.
+// A Manager holds the rows. It runs on its daemon's goroutine.
 type Manager struct {
-	book *forward.Book
+	out  *forward.Output
 	due  bool
 	rows map[string]rows // by table: those of tables, PORT and PORTCHANNEL
 }
@@ -66,18 +66,18 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	consume(schema.CfgFeature)
 	consume(schema.CfgPort)
 	consume(schema.CfgPortChannel)
-	m.book = forward.New(d, r, own...)
+	m.out = forward.New(d, r, own...)
 	forward.Settle(d, "qosmgr", func() bool { return m.due }, m.flush)
 	return m
 }
 
-// flush decides about all rows and writes what changed.
+// flush decides all rows and writes what changed.
 func (m *Manager) flush(ctx context.Context) error {
-	if err := m.book.Load(ctx); err != nil {
+	if err := m.out.Load(ctx); err != nil {
 		return err
 	}
-	m.book.Clear()
-	d := decision{book: m.book, rows: m.rows, there: map[string]map[string]bool{}, owner: map[string]string{}}
+	m.out.Clear()
+	d := decision{out: m.out, rows: m.rows, there: map[string]map[string]bool{}, owner: map[string]string{}}
 	for _, t := range []string{schema.CfgPort, schema.CfgPortChannel} {
 		d.there[t] = map[string]bool{}
 		for key, fields := range m.rows[t] {
@@ -97,7 +97,7 @@ func (m *Manager) flush(ctx context.Context) error {
 		}
 	}
 	d.copp()
-	if err := m.book.Flush(ctx); err != nil {
+	if err := m.out.Flush(ctx); err != nil {
 		return err
 	}
 	m.due = false
@@ -106,13 +106,13 @@ func (m *Manager) flush(ctx context.Context) error {
 
 // decision is one pass over all rows.
 type decision struct {
-	book  *forward.Book
+	out   *forward.Output
 	rows  map[string]rows
 	there map[string]map[string]bool // rows that were accepted, by table
-	owner map[string]string          // the row that a thing of which there is one belongs to
+	owner map[string]string          // the row that has a thing which only one can have
 }
 
-// A verdict is what is to be said of a row that cannot be forwarded.
+// A verdict is the status of a row that cannot be forwarded.
 type verdict struct{ status, reason string }
 
 // decide forwards a row, or says why not.
@@ -129,7 +129,7 @@ func (d *decision) decide(table, key string, fields swss.FieldValues) {
 		if table == schema.CfgMirrorSession {
 			v.status = schema.MirrorInactive
 		}
-		d.book.Tell(state, v.status, v.reason)
+		d.out.Report(state, v.status, v.reason)
 		return
 	}
 	d.there[table][key] = true
@@ -137,7 +137,7 @@ func (d *decision) decide(table, key string, fields swss.FieldValues) {
 	if len(out) == 0 {
 		out = swss.FieldValues{"NULL": "NULL"}
 	}
-	d.book.Forward(forward.Row{Table: table + "_TABLE", Key: applKey(key)}, out, state)
+	d.out.Forward(forward.Row{Table: table + "_TABLE", Key: applKey(key)}, out, state)
 }
 
 // applKey is a key as APPL_DB has it.
@@ -150,7 +150,7 @@ func applKey(key string) string {
 	return key
 }
 
-// parse reads a row, and returns what is to be checked of it beside.
+// parse parses a row, and returns what else must be checked of it.
 func (d *decision) parse(
 	table, key string, fields swss.FieldValues,
 ) (row interface{ Fields() map[string]string }, check func() verdict, err error) {
@@ -187,10 +187,10 @@ func (d *decision) parse(
 	return row, check, err
 }
 
-// A ref is a row that another names; without a name, none.
+// A ref is a row that another row names; none without a name.
 type ref struct{ table, name string }
 
-// kinds are tables in words.
+// kinds are tables as operators know them.
 var kinds = map[string]string{
 	schema.CfgDSCPToTC: "DSCP to TC map", schema.CfgDot1pToTC: "dot1p to TC map", schema.CfgTCToQueue: "TC to queue map",
 	schema.CfgScheduler: "scheduler", schema.CfgWRED: "WRED profile", schema.CfgBufferPool: "buffer pool",
@@ -220,7 +220,7 @@ func portRefs(ports []string) []ref {
 	return refs
 }
 
-// take makes a thing the row's, or says whose it is.
+// take claims things for a row, or says which row has one already.
 func (d *decision) take(key string, things ...string) verdict {
 	for _, t := range things {
 		if o, taken := d.owner[t]; taken {

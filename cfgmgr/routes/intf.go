@@ -10,8 +10,8 @@ import (
 	"tamtam/schema"
 )
 
-// inTable is the key under which a row of a table of interfaces is kept: its
-// own, or in the wrong table one that no name is equal to.
+// inTable returns the key under which a row of a table of interfaces is kept: its own, or, in the
+// wrong table, one that equals no name.
 func inTable(table, key string) string {
 	name, _, _ := strings.Cut(key, "|")
 	if schema.InterfaceTable(name) == table {
@@ -20,7 +20,7 @@ func inTable(table, key string) string {
 	return table + " " + key
 }
 
-// configKey takes back what inTable did.
+// configKey is the inverse of inTable.
 func configKey(kept string) string {
 	_, key, wrong := strings.Cut(kept, " ")
 	if wrong && slices.Contains(schema.InterfaceTables, kept[:len(kept)-len(key)-1]) {
@@ -35,7 +35,7 @@ func (d *decision) decideInterfaces() {
 	for _, kept := range d.interfaces.sorted() {
 		row, key := d.interfaces[kept], configKey(kept)
 		if _, right := d.interfaces[key]; kept != key && right {
-			continue // the row in the right table tells
+			continue // the row in the right table is reported
 		}
 		appl, state := forward.Row{Table: schema.AppInterface, Key: key}, forward.Row{Table: schema.StateInterface, Key: key}
 		if d.accept(appl, state, key, func() map[string]string { return row.row.Fields() }, row.err, d.unroutable(key)) {
@@ -70,8 +70,8 @@ func (d *decision) unroutable(name string) string {
 	return ""
 }
 
-// decideAddresses decides about the addresses of interfaces. Subnets of
-// different interfaces may not overlap.
+// decideAddresses decides the addresses of interfaces. Subnets of different interfaces may not
+// overlap.
 func (d *decision) decideAddresses() {
 	taken := map[string]string{}
 	d.subnets, d.own = map[netip.Prefix]subnet{}, map[netip.Addr]string{}
@@ -116,7 +116,7 @@ func (d *decision) unrouted(name string) string {
 	return fmt.Sprintf("%s does not route", name)
 }
 
-// overlap says which accepted address an address cannot be beside.
+// overlap says which accepted address an address conflicts with.
 func (d *decision) overlap(a schema.InterfaceAddress) string {
 	if a.Prefix.Addr().IsLinkLocalUnicast() {
 		return ""

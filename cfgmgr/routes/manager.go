@@ -1,18 +1,16 @@
-// Package routes is the manager of routed interfaces, static routes,
-// neighbours, static FDB entries and the switch's settings: it brings what is
-// configured in CONFIG_DB, validated, to APPL_DB, and tells in STATE_DB what
-// became of every row. For static routes it does what FRR's zebra does: it finds
-// the interface of a next hop and chooses the ways with the smallest distance.
+// Package routes is the manager of routed interfaces, static routes, neighbours, static FDB entries
+// and the switch's settings: it brings what is configured in CONFIG_DB, validated, to APPL_DB, and
+// reports in STATE_DB what became of every row. For static routes it does what FRR's zebra does: it
+// finds the interface of a next hop and chooses the ways with the smallest distance.
 //
-// APPL_DB is a function of the rows that are in CONFIG_DB now, never of their
-// order: of rows that exclude each other the one with the smaller name wins, and
-// what lacks an interface waits for it. Rows are parsed as they come; all of
-// them are decided about at every change.
+// APPL_DB is a function of the rows that are in CONFIG_DB now, never of their order: of rows that
+// exclude each other the one with the smaller name wins, and what lacks an interface waits for it.
+// Rows are parsed as they arrive; all of them are decided at every change.
 //
 // ROUTE_TABLE, NEIGH_TABLE and FDB_TABLE are not the manager's alone: rows
 // without [schema.FieldConfigKey] belong to others (FRR, neighsyncd), and stay.
 //
-// What may enter: decisions about those tables of CONFIG_DB. No SAI.
+// What belongs here: decisions about those tables of CONFIG_DB. No SAI.
 package routes
 
 import (
@@ -28,7 +26,7 @@ import (
 	"tamtam/swss"
 )
 
-// A parsed is a row of CONFIG_DB.
+// A parsed row of CONFIG_DB.
 type parsed[T any] struct {
 	row T
 	err error
@@ -40,12 +38,12 @@ type rows[T any] map[string]parsed[T]
 // sorted lists the keys in the order in which rows win.
 func (r rows[T]) sorted() []string { return slices.SortedFunc(maps.Keys(r), schema.CompareNames) }
 
-// A Manager holds the rows. It lives on its daemon.
+// A Manager holds the rows. It runs on its daemon's goroutine.
 type Manager struct {
-	book *forward.Book
-	due  bool
+	out *forward.Output
+	due bool
 
-	// What interfaces are made of.
+	// What interfaces consist of.
 	ports      rows[schema.Port]
 	lags       rows[schema.PortChannel]
 	vlans      rows[schema.VLAN]
@@ -66,7 +64,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	switches := forward.TableOf(schema.CfgSwitch)
 	switches.Fields = schema.TableOf(schema.CfgSwitch).FieldNames()
 	m := &Manager{
-		book: forward.New(d, r,
+		out: forward.New(d, r,
 			switches, marked(schema.CfgInterface), marked(schema.CfgNeigh), marked(schema.CfgStaticRoute), marked(schema.CfgFDB),
 		),
 		due: true, ports: rows[schema.Port]{}, lags: rows[schema.PortChannel]{}, vlans: rows[schema.VLAN]{},
@@ -91,7 +89,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	return m
 }
 
-// marked is a table in whose rows others have rows of their own.
+// marked returns a table in which others have rows of their own.
 func marked(config string) forward.Table {
 	t := forward.TableOf(config)
 	t.Mark = schema.FieldConfigKey
@@ -138,12 +136,12 @@ func keep[T any](to rows[T], key string, fields swss.FieldValues, row T, err err
 	to[key] = parsed[T]{row, err}
 }
 
-// flush decides about all rows and writes what changed.
+// flush decides all rows and writes what changed.
 func (m *Manager) flush(ctx context.Context) error {
-	if err := m.book.Load(ctx); err != nil {
+	if err := m.out.Load(ctx); err != nil {
 		return err
 	}
-	m.book.Clear()
+	m.out.Clear()
 	d := decision{Manager: m}
 	d.decideSwitch()
 	d.learnPorts()
@@ -152,7 +150,7 @@ func (m *Manager) flush(ctx context.Context) error {
 	d.decideNeighbors()
 	d.decideRoutes()
 	d.decideFDB()
-	if err := m.book.Flush(ctx); err != nil {
+	if err := m.out.Flush(ctx); err != nil {
 		return err
 	}
 	m.due = false
@@ -172,52 +170,52 @@ type decision struct {
 	own     map[netip.Addr]string
 }
 
-// A subnet is that of an address.
+// A subnet is that of an interface address.
 type subnet struct {
 	name  string       // interface
 	first netip.Prefix // the address that is configured first
 }
 
-// accept forwards a row, or says why not: err is for what is wrong with the
-// row, missing for what it lacks. key is the row's in CONFIG_DB.
+// accept forwards a row, or says why not: err is what is wrong with the row, missing what it lacks.
+// key is the row's in CONFIG_DB.
 func (d *decision) accept(
 	appl, state forward.Row, key string, fields func() map[string]string, err error, missing string,
 ) bool {
 	switch {
 	case err != nil:
-		d.book.Tell(state, schema.StatusFailed, schema.Reason(err))
+		d.out.Report(state, schema.StatusFailed, schema.Reason(err))
 	case missing != "":
-		d.book.Tell(state, schema.StatusPending, missing)
+		d.out.Report(state, schema.StatusPending, missing)
 	default:
 		f := fields()
 		f[schema.FieldConfigKey] = key
-		d.book.Forward(appl, f, state)
+		d.out.Forward(appl, f, state)
 		return true
 	}
 	return false
 }
 
-// refuse tells that another row won, or that the row contradicts itself.
+// refuse reports that another row won, or that the row contradicts itself.
 func (d *decision) refuse(state forward.Row, reason string, args ...any) {
-	d.book.Tell(state, schema.StatusFailed, fmt.Sprintf(reason, args...))
+	d.out.Report(state, schema.StatusFailed, fmt.Sprintf(reason, args...))
 }
 
-// decideSwitch forwards the switch's settings. There is always a row, with
-// SONiC's defaults: orchagent tells what the switch can do in the same.
+// decideSwitch forwards the switch's settings. There is always a row, with SONiC's defaults:
+// orchagent reports in the same row what the switch can do.
 func (d *decision) decideSwitch() {
 	appl := forward.Row{Table: schema.AppSwitch, Key: schema.SwitchKey}
-	d.book.Keep(appl, schema.DefaultSwitch().Fields())
+	d.out.Keep(appl, schema.DefaultSwitch().Fields())
 	for _, key := range d.switches.sorted() {
 		row, state := d.switches[key], forward.Row{Table: schema.StateSwitch, Key: key}
 		if row.err != nil {
-			d.book.Tell(state, schema.StatusFailed, schema.Reason(row.err))
+			d.out.Report(state, schema.StatusFailed, schema.Reason(row.err))
 			continue
 		}
-		d.book.Forward(appl, row.row.Fields(), state)
+		d.out.Forward(appl, row.row.Fields(), state)
 	}
 }
 
-// learnPorts notes what ports are called and used for.
+// learnPorts collects the names of ports and what they are used for.
 func (d *decision) learnPorts() {
 	d.aliases, d.master = map[string]string{}, map[string]string{}
 	d.vlanOf, d.inVLAN = map[string]string{}, map[string]bool{}
@@ -253,7 +251,7 @@ func (d *decision) port(name string) string {
 	return name
 }
 
-// valid says whether there is such a row, without errors.
+// valid reports whether there is such a row, without errors.
 func (r rows[T]) valid(key string) bool {
 	row, ok := r[key]
 	return ok && row.err == nil

@@ -7,7 +7,7 @@ import (
 	"tamtam/schema"
 )
 
-// decideNeighbors decides about static neighbours.
+// decideNeighbors decides static neighbours.
 func (d *decision) decideNeighbors() {
 	taken := map[string]string{}
 	for _, key := range d.neighbors.sorted() {
@@ -32,7 +32,7 @@ func (d *decision) decideNeighbors() {
 	}
 }
 
-// decideFDB decides about static FDB entries.
+// decideFDB decides static FDB entries.
 func (d *decision) decideFDB() {
 	taken := map[string]string{}
 	for _, key := range d.fdb.sorted() {

@@ -13,8 +13,8 @@ import (
 // protocolStatic is what FRR calls static routes.
 const protocolStatic = "static"
 
-// decideRoutes decides about static routes. Of the ways that there are, those
-// with the smallest distance are taken; a route without any waits.
+// decideRoutes decides static routes. Of the usable next hops, those with the smallest distance are
+// taken; a route without any waits.
 func (d *decision) decideRoutes() {
 	taken := map[netip.Prefix]string{}
 	for _, key := range d.routes.sorted() {
@@ -34,7 +34,7 @@ func (d *decision) decideRoutes() {
 	}
 }
 
-// resolve chooses the ways of a route, or says what all of them lack.
+// resolve chooses the next hops of a route, or says what all of them lack.
 func (d *decision) resolve(s schema.StaticRoute) (schema.Route, string) {
 	route := schema.Route{Prefix: s.Prefix, Protocol: protocolStatic}
 	var lacks []string
@@ -60,7 +60,7 @@ func (d *decision) resolve(s schema.StaticRoute) (schema.Route, string) {
 	if best < 0 {
 		return route, strings.Join(slices.Compact(lacks), "; ")
 	}
-	if len(route.Hops) > 0 { // beside a way that leads somewhere, one that drops is none
+	if len(route.Hops) > 0 { // a hop that drops does not count beside one that leads somewhere
 		route.Blackhole = false
 	}
 	slices.SortFunc(route.Hops, schema.Hop.Compare)

@@ -110,7 +110,7 @@ func (c *collect) run(cmd *cobra.Command) error {
 	return dial.Run(ctx, paths, c.dial, teller(cmd.ErrOrStderr()), give)
 }
 
-// serve opens the database of results and their gNMI server, if they are wanted.
+// serve opens the database of results and its gNMI server, if asked for.
 func (c *collect) serve(ctx context.Context, cmd *cobra.Command, served chan<- error) (*resultRows, error) {
 	if c.redis == "" {
 		if c.north.gnmi == "" {
@@ -140,7 +140,7 @@ func (c *collect) serve(ctx context.Context, cmd *cobra.Command, served chan<- e
 	return rows, nil
 }
 
-// teller says on standard error what becomes of connections, each state once.
+// teller reports the state of connections on standard error, each state once.
 func teller(w io.Writer) func(dial.Event) {
 	last := map[string]string{}
 	return func(e dial.Event) {
@@ -231,8 +231,8 @@ type resultRows struct {
 	last  map[string]uint64 // the period that a row has
 }
 
-// write replaces whole rows at once: what is not known is not there. A result that is revised
-// does not take the place of one for a later period.
+// write replaces whole rows at once, without what is not known. A revised result does not replace
+// one for a later period.
 func (w *resultRows) write(ctx context.Context, results []collector.AltMarkResult) error {
 	if w == nil {
 		return nil

@@ -173,8 +173,8 @@ func newRunMgmtd() *cobra.Command {
 	return c
 }
 
-// newDaemon makes the command of one daemon: it opens Redis, waiting for it to
-// come up, and runs until it is told to end.
+// newDaemon makes the command of one daemon: it opens Redis, waiting for it to come up, and runs
+// until it is stopped.
 func newDaemon(name, short string, run func(context.Context, *swss.Redis, device.Common) error) *cobra.Command {
 	var redis, database, rec string
 	c := &cobra.Command{

@@ -151,8 +151,7 @@ func known[T any](v *T) string {
 	return fmt.Sprint(*v)
 }
 
-// writeConfig shows the part of the configuration that the demo is about, as
-// CONFIG_DB has it.
+// writeConfig shows the part of the configuration that the demo is about, as in CONFIG_DB.
 func writeConfig(w io.Writer, c device.ConfigDB) {
 	fmt.Fprintln(w, "== What is configured (the same on both, in CONFIG_DB)")
 	fmt.Fprintln(w)

@@ -1,6 +1,5 @@
-// Command tamtam is the switch and its tools: every daemon and every tool is a
-// subcommand. It reads flags and calls the package that does the work; there is
-// nothing else in it.
+// Command tamtam is the switch and its tools: every daemon and every tool is a subcommand. It reads
+// flags and calls the package that does the work, nothing else.
 package main
 
 import (
@@ -68,7 +67,7 @@ func newRoot() *cobra.Command {
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		// Whatever is not a command ends up here.
+		// Anything that is not a command ends up here.
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

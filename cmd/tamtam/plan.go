@@ -32,7 +32,7 @@ type planFlags struct {
 	seedGiven, simulateGiven, wantJSON bool
 }
 
-// A planReport is what plan --format json prints: the plan, and what came of --simulate.
+// A planReport is what plan --format json prints: the plan, and the result of --simulate.
 type planReport struct {
 	*record.Plan
 	Simulation *recordplan.Simulation `json:"simulation,omitempty"`
@@ -88,7 +88,7 @@ what a chip says of its own pipes. Packets take each way from a node alike unles
 	return c
 }
 
-// sources counts what says how likely ways are. Beside a file, a seed is that of the simulation.
+// sources counts the flags that give probabilities. Next to a file, a seed is that of the simulation.
 func (p *planFlags) sources() int {
 	n := 0
 	for _, is := range []bool{p.probabilities != "", p.paths != "", p.seedGiven && !p.simulateGiven} {
@@ -99,7 +99,7 @@ func (p *planFlags) sources() int {
 	return n
 }
 
-// check finds what does not go together.
+// check finds flags that contradict each other.
 func (p *planFlags) check() error {
 	switch {
 	case p.program == "":
@@ -178,7 +178,7 @@ func (p *planFlags) run(cmd *cobra.Command) error {
 	return p.print(cmd.OutOrStdout(), &report)
 }
 
-// fromFile reads what a file has; errors say which file.
+// fromFile reads a file; errors name it.
 func fromFile[T any](cmd *cobra.Command, name string, read func(io.Reader) (T, error)) (T, error) {
 	if name == "-" {
 		return read(bufio.NewReader(cmd.InOrStdin()))
@@ -196,7 +196,7 @@ func fromFile[T any](cmd *cobra.Command, name string, read func(io.Reader) (T, e
 	return v, err
 }
 
-// weights are how likely packets take which way, and where that is from.
+// weights returns the probabilities, and where they come from.
 func (p *planFlags) weights(cmd *cobra.Command, g *record.Graph) (w record.Probabilities, from string, err error) {
 	switch {
 	case p.probabilities != "":
@@ -219,7 +219,7 @@ func (p *planFlags) weights(cmd *cobra.Command, g *record.Graph) (w record.Proba
 	return recordplan.Uniform(g), "uniform", nil
 }
 
-// stagesOf is how many stages there are, and why so many.
+// stagesOf returns the number of stages, and why.
 func (p *planFlags) stagesOf(g *record.Graph) (n int, why string, err error) {
 	if g.Placed {
 		if p.stagesGiven && p.stages != g.Stages {

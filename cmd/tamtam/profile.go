@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tamtam/saisim"
+	"tamtam/saisim/describe"
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/profile"
 )
@@ -75,7 +75,7 @@ itself.`,
 			}
 			e := json.NewEncoder(cmd.OutOrStdout())
 			e.SetIndent("", " ")
-			return e.Encode(saisim.DescribeProgram(&p, loaded))
+			return e.Encode(describe.Program(&p, loaded))
 		},
 	}
 	c.Flags().StringVar(&program, "program", "", "match-action program in the pipes (JSON)")

@@ -2,7 +2,7 @@ package main
 
 import "runtime/debug"
 
-// version returns what the build knows of itself.
+// version returns the version that the build recorded.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -22,9 +22,9 @@ import (
 // ownNetwork is set where the test runs in a network namespace of its own.
 const ownNetwork = "TAMTAM_TEST_OWN_NETWORK"
 
-// A switch on live interfaces: two hosts at veth pairs reach each other through
-// it with their tags and stamps, the ports' links follow the interfaces', and an
-// interface that is made anew is wired again.
+// A switch on live interfaces: two hosts at veth pairs reach each other through it with their tags
+// and stamps, the ports' links follow the interfaces', and an interface that is recreated is wired
+// again.
 func TestLiveInterfaces(t *testing.T) {
 	if os.Getenv(ownNetwork) == "" {
 		inOwnNetwork(t)

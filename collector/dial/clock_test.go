@@ -9,15 +9,15 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// told is what a session's leaves say once a notification is taken in.
-func told(s *session, leaves map[string]string, period string) {
+// receive sets a session's leaves as a notification does.
+func receive(s *session, leaves map[string]string, period string) {
 	for name, v := range leaves {
 		s.set(leaf{session: s.name, period: period, name: name, values: []string{v}}, &changes{periods: map[string]bool{}})
 	}
 }
 
-// What vouches for the clock of a switch comes with the session and with each period, and so do
-// packets with foreign marks. A period that does not say it has the chip's own clock.
+// What vouches for the clock of a switch comes with the session and with each period, and so does the
+// number of packets with foreign marks. A period without it is by the chip's own clock.
 func TestWatchClock(t *testing.T) {
 	s := startSwitch(t, "127.0.0.1:0")
 	const says, boot = "the kernel's clock says a maximum error of 2ms", "01234567-89ab-cdef-ffff-ffffffffffff"
@@ -41,8 +41,8 @@ func TestWatchClock(t *testing.T) {
 	}
 }
 
-// A clock's error or offset that is none would make delays of two switches good that are not: the
-// period is no report.
+// An impossible error or offset of a clock would make wrong delays between two switches look right: the
+// period is not a report.
 func TestBadClock(t *testing.T) {
 	good := map[string]string{"packets": "1", "octets": "64", "captures": "0", "out-of-window": "0", "read-at": "5"}
 	for _, tt := range []struct{ leaf, value, want string }{
@@ -58,8 +58,8 @@ func TestBadClock(t *testing.T) {
 		{"foreign-marks", "many", "want a number"},
 	} {
 		s := newSession("s")
-		told(s, good, "8")
-		told(s, map[string]string{tt.leaf: tt.value}, "8")
+		receive(s, good, "8")
+		receive(s, map[string]string{tt.leaf: tt.value}, "8")
 		wantBad(t, "session s, period 8", tt.leaf, tt.value, tt.want, func() error { _, err := s.period("8"); return err })
 	}
 	config := map[string]string{"role": "transit", "method": "step", "interval": "0", "mark": "dscp0"}
@@ -74,8 +74,8 @@ func TestBadClock(t *testing.T) {
 		{"delay-min", "many", "a number of nanoseconds"},
 	} {
 		s := newSession("s")
-		told(s, config, "")
-		told(s, map[string]string{tt.leaf: tt.value}, "")
+		receive(s, config, "")
+		receive(s, map[string]string{tt.leaf: tt.value}, "")
 		wantBad(t, "session s", tt.leaf, tt.value, tt.want, func() error { _, err := s.settings(); return err })
 	}
 }

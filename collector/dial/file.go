@@ -13,7 +13,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A File names the paths to measure. It is YAML, and so may be JSON:
+// A File names the paths to measure. It is YAML, and so may also be JSON:
 //
 //	paths:
 //	- name: west-east       # 1 to 100 visible characters without | : , and +
@@ -117,14 +117,14 @@ func (p Point) check() error {
 
 const nameWords = "1 to 100 visible ASCII characters without | : , and +"
 
-// validName says whether s can be part of the key of a result.
+// validName reports whether s can be part of the key of a result.
 func validName(s string) bool {
 	return s != "" && len(s) <= 100 && !strings.ContainsFunc(s, func(r rune) bool {
 		return r <= ' ' || r > '~' || strings.ContainsRune("|:,+", r)
 	})
 }
 
-// join is the path as the collector has it; no settings are known yet.
+// join converts the path to the collector's type; no settings are known yet.
 func (p Path) join() collector.AltMarkPath {
 	out := collector.AltMarkPath{Name: p.Name, Wait: p.Wait}
 	for _, point := range p.Points {

@@ -11,8 +11,8 @@ import (
 	"tamtam/collector"
 )
 
-// A Join gives what targets tell to the paths that it concerns. It has no clock: what happens
-// comes with its time.
+// A Join passes what targets send to the paths that it concerns. It has no clock: every event comes
+// with its time.
 type Join struct {
 	paths   []*joined
 	byName  map[string]*joined
@@ -21,22 +21,22 @@ type Join struct {
 	users   map[[2]string][]pathAt // target and session to points of paths
 	targets map[string][]string    // target to sessions
 
-	// What comes before all targets have told what there was is held back, so that the
-	// history of one is not taken for missing reports of the others.
+	// Events are held back until all targets have sent their history, so that the history of one does
+	// not make reports of the others appear missing.
 	waiting map[string]bool
 	held    []Event
 	since   time.Time
 }
 
-// maxStart is how long a target is waited for at the start.
+// maxStart is how long the join waits for a target at the start.
 const maxStart = 5 * time.Second
 
 type joined struct {
-	file   Path
-	am     *collector.AltMark
-	told   int    // notices that were told
-	last   uint64 // the period that was reported last
-	lastAt time.Time
+	file     Path
+	am       *collector.AltMark
+	notified int    // notices that were returned
+	last     uint64 // the last period with a report
+	lastAt   time.Time
 }
 
 type pathAt struct {
@@ -83,7 +83,7 @@ func NewJoin(f File, now time.Time) (*Join, error) {
 // Targets are the addresses to watch, with the sessions that are of interest.
 func (j *Join) Targets() map[string][]string { return maps.Clone(j.targets) }
 
-// Take takes an event and returns the results that it brought about.
+// Take takes an event and returns the results that follow from it.
 func (j *Join) Take(e Event, now time.Time) []collector.AltMarkResult {
 	if len(j.waiting) > 0 {
 		if e.Kind == Synced {
@@ -95,7 +95,7 @@ func (j *Join) Take(e Event, now time.Time) []collector.AltMarkResult {
 	return j.take(e, now)
 }
 
-// Tick tells that time goes on: reports that do not come are missed.
+// Tick advances the time: reports that have not come become missing.
 func (j *Join) Tick(now time.Time) []collector.AltMarkResult {
 	out := j.release(now)
 	for _, p := range j.paths {
@@ -108,14 +108,14 @@ func (j *Join) Tick(now time.Time) []collector.AltMarkResult {
 	return out
 }
 
-// Notices are what is to be known of paths, and was not told before.
+// Notices returns the notices of paths that it has not returned before.
 func (j *Join) Notices() (events []Event) {
 	for _, p := range j.paths {
 		all := p.am.Notices()
-		for _, notice := range all[p.told:] {
+		for _, notice := range all[p.notified:] {
 			events = append(events, Event{Target: "path " + p.file.Name, Kind: Notice, Notice: notice})
 		}
-		p.told = len(all)
+		p.notified = len(all)
 	}
 	return events
 }
@@ -134,7 +134,7 @@ func (j *Join) Stats() collector.AltMarkStats {
 	return sum
 }
 
-// release takes what was held back, settings first and the periods of all targets in order.
+// release takes the events that were held back, settings first and the periods of all targets in order.
 func (j *Join) release(now time.Time) (out []collector.AltMarkResult) {
 	if len(j.held) == 0 || len(j.waiting) > 0 && now.Sub(j.since) < maxStart {
 		return nil
@@ -170,7 +170,7 @@ func (j *Join) take(e Event, now time.Time) (out []collector.AltMarkResult) {
 	return out
 }
 
-// both adds the results of there and back.
+// both adds the results of both directions.
 func (j *Join) both(results []collector.AltMarkResult) []collector.AltMarkResult {
 	out := results
 	for _, tw := range j.twoWays {
@@ -183,12 +183,12 @@ func (j *Join) both(results []collector.AltMarkResult) []collector.AltMarkResult
 	return out
 }
 
-// tick is how often missing reports are looked for.
+// tick is how often Run looks for missing reports.
 const tick = 100 * time.Millisecond
 
 // Run watches all targets of a file and gives results as they come, until ctx ends: then it returns
-// nil. Events other than reports are told as well. Both are called by one goroutine. An error is about
-// the file or the options, or the one that give returned.
+// nil. Events other than reports are passed on as well. Both are called by one goroutine. An error is
+// about the file or the options, or the one that give returned.
 func Run(ctx context.Context, f File, o Options, tell func(Event), give func([]collector.AltMarkResult) error) error {
 	j, err := NewJoin(f, time.Now())
 	if err != nil {
@@ -229,7 +229,8 @@ func Run(ctx context.Context, f File, o Options, tell func(Event), give func([]c
 	}
 }
 
-// watch has a goroutine for each target, until ctx ends: what the targets tell, and which options are wrong.
+// watch runs a goroutine for each target, until ctx ends: it returns what the targets send, and errors
+// of the options.
 func (j *Join) watch(ctx context.Context, o Options) (<-chan Event, <-chan error) {
 	events := make(chan Event, 1024)
 	failed := make(chan error, len(j.targets))

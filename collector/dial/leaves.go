@@ -16,7 +16,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A leaf is one of the leaves that are subscribed to.
+// A leaf is one of the subscribed leaves.
 type leaf struct {
 	session string
 	period  string // its number; empty: the leaf is one of config
@@ -24,12 +24,13 @@ type leaf struct {
 	values  []string // one for a leaf, any number for a leaf-list
 }
 
-// join puts a prefix in front of a path.
+// join returns a path with a prefix.
 func join(prefix, p *gpb.Path) []*gpb.PathElem {
 	return append(slices.Clone(prefix.GetElem()), p.GetElem()...)
 }
 
-// leavesOf takes a value at a path apart: that of a leaf, or JSON of what is below a container.
+// leavesOf returns the leaves in a value at a path: that of a leaf, or JSON of what is below a
+// container.
 func leavesOf(elems []*gpb.PathElem, v *gpb.TypedValue) ([]leaf, error) {
 	raw := v.GetJsonIetfVal()
 	if raw == nil {
@@ -49,7 +50,7 @@ func leavesOf(elems []*gpb.PathElem, v *gpb.TypedValue) ([]leaf, error) {
 	return out, nil
 }
 
-// flatten walks JSON. What is not known is passed over.
+// flatten walks JSON. Unknown names are skipped.
 func flatten(elems []*gpb.PathElem, x any, out *[]leaf) {
 	below := func(name string, key map[string]string) []*gpb.PathElem {
 		return append(slices.Clip(elems), &gpb.PathElem{Name: name, Key: key})
@@ -79,7 +80,7 @@ func flatten(elems []*gpb.PathElem, x any, out *[]leaf) {
 	}
 }
 
-// leafAt says which leaf stands at a path.
+// leafAt returns the leaf at a path.
 func leafAt(elems []*gpb.PathElem) (leaf, bool) {
 	var names []string
 	for _, e := range elems {
@@ -124,7 +125,7 @@ func text(elems []*gpb.PathElem) string {
 	return b.String()
 }
 
-// session is what was told of one.
+// session is what a switch sent about one session.
 type session struct {
 	name    string
 	config  map[string][]string
@@ -132,7 +133,7 @@ type session struct {
 	order   []string // of periods, as they came
 }
 
-// maxPeriods bounds the periods that are remembered, for updates that tell only what changed.
+// maxPeriods bounds the periods that are remembered, for updates that have only what changed.
 const maxPeriods = 64
 
 func newSession(name string) *session {
@@ -157,8 +158,8 @@ func (s *session) set(l leaf, c *changes) {
 	c.periods[l.period] = true
 }
 
-// remove takes away what is at a path or below it, and says whether settings were. Periods that
-// the switch forgets stay: they were.
+// remove removes the leaves at a path or below it, and reports whether any was a setting. Periods that
+// the switch forgets are kept: they were measured.
 func (s *session) remove(elems []*gpb.PathElem) bool {
 	config := sessionPath(s.name, "config").GetElem()
 	for i, e := range elems {
@@ -177,7 +178,7 @@ func (s *session) remove(elems []*gpb.PathElem) bool {
 	return true
 }
 
-// settings reads config, with the defaults of fields that were not configured.
+// settings reads config, with the defaults of fields that are not configured.
 func (s *session) settings() (altmark.Session, error) {
 	if len(s.config) == 0 {
 		return altmark.Session{}, nil
@@ -208,7 +209,7 @@ func (s *session) settings() (altmark.Session, error) {
 	return out, nil
 }
 
-// period reads one that was told.
+// period reads one period from what a switch sent.
 func (s *session) period(number string) (altmark.Period, error) {
 	r := &reader{leaves: s.periods[number], what: "session " + s.name + ", period " + number}
 	n, err := strconv.ParseUint(number, 10, 64)
@@ -260,11 +261,11 @@ func (r *reader) number(name string, def int64, bits int) int64 {
 	return n
 }
 
-// maxNanos bounds times and errors, so that sums and differences of two are what they seem: an error
-// below zero would make up for that of another clock.
+// maxNanos bounds times and errors, so that sums and differences of two do not overflow. An error below
+// zero would cancel that of another clock.
 const maxNanos = 1<<62 - 1
 
-// nanos reads a time of at least so many nanoseconds.
+// nanos reads a time of at least a number of nanoseconds.
 func (r *reader) nanos(name string, least int64, def time.Duration) time.Duration {
 	if !r.has(name) {
 		return def
@@ -276,7 +277,7 @@ func (r *reader) nanos(name string, least int64, def time.Duration) time.Duratio
 	return time.Duration(n)
 }
 
-// counter must be there: a report without it is none of zero packets.
+// counter reads a counter, which must exist: a report without it is not one of zero packets.
 func (r *reader) counter(name string) uint64 {
 	n, err := strconv.ParseUint(r.text(name), 10, 64)
 	if err != nil {
@@ -294,7 +295,7 @@ func (r *reader) time(name string) altmark.Time {
 func word[W any](r *reader, name string, parse func(string) (W, error)) W {
 	v := r.text(name)
 	if _, after, ok := strings.Cut(v, ":"); ok {
-		v = after // the module of an identity
+		v = after // strip the module of an identity
 	}
 	w, err := parse(v)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 type Options struct {
 	// Insecure is cleartext. It excludes the other TLS fields. A unix socket is always cleartext.
 	Insecure bool
-	// SkipVerify is TLS that believes any server.
+	// SkipVerify is TLS that trusts any server.
 	SkipVerify bool
 	// CAFile holds the PEM certificates that may sign the servers'; empty: the system's.
 	CAFile string

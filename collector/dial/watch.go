@@ -14,15 +14,15 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// An Event is what a target told.
+// An Event is what a target sent, or what became of its connection.
 type Event struct {
 	Target  string
 	Session string // empty for what concerns the target
 	Kind    EventKind
-	// Settings of the session; those of a zero role are not known, since it is not there.
+	// Settings of the session; with a zero role they are not known, since the session does not exist.
 	Settings altmark.Session
 	Period   altmark.Period
-	Arrived  time.Time // of Period, by the clock of this host; zero: it was reported before
+	Arrived  time.Time // of Period, by the clock of this host; zero: it was reported before the subscription
 	Err      error     // of Lost and Bad
 	Notice   string    // of a path, which Target names
 }
@@ -34,20 +34,20 @@ type EventKind uint8
 const (
 	Settings EventKind = iota + 1
 	Period
-	Synced // all that there was has been told
-	Lost   // the connection ended; it is made anew
-	Bad    // the target says what cannot be understood
-	Notice // what is to be known of a path
+	Synced // all that existed has been sent
+	Lost   // the connection ended; it is made again
+	Bad    // the target sent something that cannot be understood
+	Notice // something that is to be known of a path
 )
 
-// Bounds of the wait before a connection is made anew.
+// Bounds of the wait before a connection is made again.
 const (
 	minRetry = 200 * time.Millisecond
 	maxRetry = 5 * time.Second
 )
 
-// Watch tells what a target says of sessions, until ctx ends, and connects again whenever the
-// connection is lost. The error is about the options.
+// Watch calls tell with what a target sends about sessions, until ctx ends, and connects again whenever
+// the connection is lost. The error is about the options.
 func Watch(ctx context.Context, target string, sessions []string, o Options, tell func(Event)) error {
 	conn, err := o.client(target)
 	if err != nil {
@@ -101,7 +101,7 @@ func (w *watch) once(ctx context.Context, conn *grpc.ClientConn, o Options, sess
 			w.take(r.Update, time.Now())
 		case *gpb.SubscribeResponse_SyncResponse:
 			for name, s := range w.sessions {
-				if !w.synced && len(s.config) == 0 { // it is not there: whatever it was
+				if !w.synced && len(s.config) == 0 { // it does not exist, whatever it was before
 					w.tell(Event{Target: w.target, Session: name, Kind: Settings})
 				}
 			}
@@ -113,7 +113,7 @@ func (w *watch) once(ctx context.Context, conn *grpc.ClientConn, o Options, sess
 	}
 }
 
-// take understands a notification. When that came which was there before it was subscribed to
+// take applies a notification. The time at which a switch sends what existed before the subscription
 // says nothing.
 func (w *watch) take(n *gpb.Notification, now time.Time) {
 	if !w.synced {

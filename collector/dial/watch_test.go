@@ -18,14 +18,14 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A fakeSwitch is a gNMI server that says what a test makes it say.
+// A fakeSwitch is a gNMI server that sends what a test tells it to.
 type fakeSwitch struct {
 	gpb.UnimplementedGNMIServer
 	addr string
 	grpc *grpc.Server
 
 	mu      sync.Mutex
-	history []*gpb.Notification // told to every new subscriber
+	history []*gpb.Notification // sent to every new subscriber
 	streams []chan *gpb.Notification
 	asked   [][]string
 }
@@ -77,7 +77,7 @@ func (s *fakeSwitch) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 	}
 }
 
-// say tells all subscribers, now and later.
+// say sends notifications to all subscribers, now and later.
 func (s *fakeSwitch) say(ns ...*gpb.Notification) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,7 +119,7 @@ func periodNote(k uint64, packets int, more ...string) *gpb.Notification {
 	return note("s", fmt.Sprintf("periods/period#%d/state", k), leaves...)
 }
 
-// watchAll gives what is told, one by one.
+// watchAll returns a channel of all events.
 func watchAll(t *testing.T, target string) <-chan Event {
 	ctx, cancel := context.WithCancel(t.Context())
 	events, done := make(chan Event, 1000), make(chan struct{})
@@ -133,7 +133,7 @@ func watchAll(t *testing.T, target string) <-chan Event {
 	return events
 }
 
-// next waits for an event of a kind; those of lost connections are passed over unless wanted.
+// next waits for an event of a kind; those of lost connections are skipped unless wanted.
 func next(t *testing.T, events <-chan Event, kind EventKind) Event {
 	t.Helper()
 	for {
@@ -151,8 +151,8 @@ func next(t *testing.T, events <-chan Event, kind EventKind) Event {
 	}
 }
 
-// Settings with their defaults, periods as a whole, and after a lost connection everything that
-// the switch still knows.
+// A watch reports settings with their defaults, periods as a whole, and after a lost connection
+// everything that the switch still knows.
 func TestWatch(t *testing.T) {
 	s := startSwitch(t, "127.0.0.1:0")
 	s.say(configNote("initiator"), periodNote(10, 64, `flags ["first","late-read"]`))
@@ -199,7 +199,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// What cannot be understood is told, and is no report.
+// What cannot be understood is an event, and not a report.
 func TestWatchBad(t *testing.T) {
 	s := startSwitch(t, "127.0.0.1:0")
 	events := watchAll(t, s.addr)
@@ -219,7 +219,7 @@ func TestWatchBad(t *testing.T) {
 	}
 }
 
-// JSON of a whole container is taken apart.
+// JSON of a whole container is split into its leaves.
 func TestLeavesOfContainer(t *testing.T) {
 	leaves, err := leavesOf(sessionPath("s").GetElem(), &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(
 		`{"name": "s", "config": {"role": "transit"}, "tamtam-altmark:periods": {"period": [{"number": "7", "state": {"packets": "5", "flags": ["first", "late-read"]}}]}}`)}})
@@ -257,9 +257,9 @@ func FuzzLeaves(f *testing.F) {
 	})
 }
 
-// Two switches that are away for some periods: nothing is lost that it remembers, and
-// what it does not is missing. What it remembers is believed if what comes then says that its
-// clock is that of the other, and nothing is missing in between.
+// Two switches that are disconnected for some periods: no report is lost that the switch remembers, and
+// others are missing. A remembered report counts if a later one shows that the clock is still that of
+// the other switch, and none is missing in between.
 func TestRun(t *testing.T) {
 	a, b := startSwitch(t, "127.0.0.1:0"), startSwitch(t, "127.0.0.1:0")
 	a.say(configNote("initiator"))
@@ -324,7 +324,7 @@ func TestRun(t *testing.T) {
 		a.say(periodNote(k, 100))
 		b.say(periodNote(k, 90))
 	}
-	// 16 would have told of packets of 14 that were late.
+	// 16 would have shown late packets of 14.
 	all := map[uint64]collector.AltMarkStatus{14: collector.AltMarkFlagged, 15: collector.AltMarkFlagged, 16: collector.AltMarkMissing}
 	for _, k := range []uint64{10, 11, 12, 13, 17, 18, 19, 20, 21, 22, 23, 24, 25} {
 		all[k] = ok

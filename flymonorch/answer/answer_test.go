@@ -138,7 +138,7 @@ func (r *run) judgeFlows() {
 	}
 }
 
-// Counters of bytes that are full say so: they never begin anew without a word.
+// Counters of bytes that are full say so: they never start over without a word.
 func TestFullCountersOfBytes(t *testing.T) {
 	for _, algorithm := range []flymon.Algorithm{flymon.CMS, flymon.SuMaxSum} {
 		r := newRun(t, 16, "5-tuple", "frequency(bytes)", algorithm, 3*4096, 0)

@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// check says what of a dump cannot be.
+// check returns an error if a dump is impossible.
 func (d *Dump) check() error {
 	if err := d.Layout.Check(&d.Geometry); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (d *Dump) checkRow(i int, row []int, units int) error {
 	return nil
 }
 
-// braided says whether a packet's bucket in the second unit follows from that in the
+// braided reports whether a packet's bucket in the second unit follows from that in the
 // first.
 func (d *Dump) braided(first, second int) bool {
 	a, b := &d.Layout.Units[first], &d.Layout.Units[second]
@@ -119,7 +119,7 @@ func (d *Dump) source(group int, ref flymon.Ref) source {
 	return s
 }
 
-// checkSketch checks what else there is of a sketch.
+// checkSketch checks the rest of a sketch.
 func (d *Dump) checkSketch() error {
 	s := &d.Sketch
 	switch most := min(d.Geometry.Width, sketch.MaxCoupons); {

@@ -2,9 +2,9 @@
 // flows that are asked for, of the task as a whole. It knows what a layout's units are to
 // their algorithm and hands their buckets to the estimators of sketch.
 //
-// Registers come from a chip, and may be anything: what cannot be is an error, and what is
-// too full is said to be.
+// Registers come from a chip, and may be anything: impossible ones are an error, and ones that are
+// too full are reported as such.
 //
-// What may enter: what joins layouts, registers and estimators. What may not: I/O, where
+// What belongs here: what joins layouts, registers and estimators. What does not: I/O, where
 // registers come from.
 package answer

@@ -36,8 +36,8 @@ func (r *Reading) ofFlow(v flymon.Vector) flymon.Estimate {
 	return flymon.Estimate{Bound: fmt.Sprintf("%s answers for all packets, not for a flow", r.Sketch.Algorithm)}
 }
 
-// count is a flow's packets or bytes: the least of its counters. One that is full only
-// says that there were as many or more.
+// count is a flow's packets or bytes: the least of its counters. A full one only says that there
+// were at least as many.
 func (r *Reading) count(v flymon.Vector) flymon.Estimate {
 	var counters [flymon.MaxGroups]sketch.Counter
 	rows := counters[:0]
@@ -68,9 +68,9 @@ func (r *Reading) bounded(least float64) flymon.Estimate {
 	return r.sampled(e)
 }
 
-// excess is what a count is too high by at most, by count-min over so many rows of a width. Counter
-// Braids add in the second layer what is in more buckets of the first. A row of a tower whose counters end
-// below the count and its excess would not tell, full as it would be without noise.
+// excess is by how much a count is too high at most, by count-min over a number of rows of a width.
+// Counter Braids add in the second layer what is in more buckets of the first. A row of a tower whose
+// counters end below the count and its excess would not tell, full as it would be without noise.
 func (r *Reading) excess(least, total float64) (excess float64, rows, width int) {
 	first := r.Sketch.Rows[0]
 	width = int(r.Layout.Units[first[0]].Size)
@@ -139,7 +139,7 @@ func (r *Reading) greatest(v flymon.Vector) flymon.Estimate {
 // leave a mark in: the layer of Counter Braids that all flows are in, the last arrival of intervals.
 func (r *Reading) used() float64 { return r.inUse }
 
-// countUsed looks at all buckets: once, for a study asks for a hundred thousand flows.
+// countUsed looks at all buckets, once only: a study asks for a hundred thousand flows.
 func (r *Reading) countUsed() float64 {
 	unit := r.Sketch.Rows[0][0]
 	if r.Sketch.Algorithm == flymon.MaxInterArr {
@@ -194,30 +194,6 @@ func (r *Reading) member(v flymon.Vector) flymon.Estimate {
 	e.Lower, e.Saturated = 1, e.Confidence < 0.5
 	e.Bound = "another element has all its bits set with the product of the rows' loads as probability"
 	return e
-}
-
-// bit is the bit that an element has in its bucket of a unit.
-func (r *Reading) bit(unit int, v flymon.Vector) uint32 {
-	u := &r.Layout.Units[unit]
-	p := r.compressed(u.Group, u.P1.Key, v)
-	if u.P1.Bits > 0 && u.P1.Bits < 32 {
-		p &= 1<<u.P1.Bits - 1
-	}
-	for _, rule := range u.Map {
-		if (p^rule.Value)&rule.Mask == 0 {
-			return rule.Out
-		}
-	}
-	return 0
-}
-
-// bitsIn is how many bits of a unit elements choose from.
-func (r *Reading) bitsIn(unit int) float64 {
-	n := len(r.Layout.Units[unit].Map)
-	if n == 0 {
-		n = 1
-	}
-	return float64(n) * float64(len(r.Registers[unit]))
 }
 
 func ones(words []uint32) float64 {

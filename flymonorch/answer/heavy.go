@@ -80,8 +80,8 @@ func (r *Reading) Decode(flows []flymon.Vector) []FlowEstimate {
 	return list
 }
 
-// Know tells a reading of all flows that were counted: Counter Braids are decoded by them, once, and
-// answer for a flow with its size. If some flow is missing after all they go on to answer as without.
+// Know gives a reading all flows that were counted: Counter Braids are decoded by them, once, and
+// answer for a flow with its size. If some flow is missing after all, they go on to answer as before.
 func (r *Reading) Know(all []flymon.Vector) {
 	list := r.Decode(all)
 	if len(list) == 0 || list[0].Confidence == 0 || r.Task.Share > 0 {

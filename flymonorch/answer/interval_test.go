@@ -140,7 +140,7 @@ func TestImpossibleInterval(t *testing.T) {
 	}
 }
 
-// Times begin anew after 2^42 ns. Without epochs an interval may be longer, so from then on none
+// Times start over after 2^42 ns. Without epochs an interval may be longer, so from then on none
 // has an upper bound.
 func TestIntervalLongerThanTheClockTells(t *testing.T) {
 	task := flymon.Task{

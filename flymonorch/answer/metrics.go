@@ -93,20 +93,20 @@ func exactly(n uint64) flymon.Estimate {
 	return flymon.Estimate{Value: v, Lower: v, Upper: v, Confidence: 1, Bound: "counted"}
 }
 
-// within gives an estimate two standard errors: 95 %.
+// within bounds an estimate by two standard errors: 95 %.
 func within(value, relative float64, bound string) flymon.Estimate {
 	dev := 2 * relative * value
 	return flymon.Estimate{Value: value, Lower: math.Max(0, value-dev), Upper: value + dev, Confidence: 0.95, Bound: bound}
 }
 
-// cardinalityOfCounters counts flows by the counters that none of them has.
+// cardinalityOfCounters estimates the number of flows by the counters that are empty.
 func (r *Reading) cardinalityOfCounters() flymon.Estimate {
 	words := r.Registers[r.Sketch.Rows[0][0]]
 	n := float64(len(words))
 	return counting(n-r.used()*n, n, "linear counting of the first row's counters")
 }
 
-// counting counts by the buckets that nobody has. If there is none it says how many there are at least.
+// counting estimates by the number of empty buckets. If there is none, it gives a lower bound.
 func counting(zero, n float64, how string) flymon.Estimate {
 	full := zero < 0.5
 	v := sketch.LinearCounting(math.Max(zero, 0.5), n)
@@ -168,7 +168,7 @@ func (r *Reading) sizes() sketch.Distribution {
 	return r.distribution
 }
 
-// crowded says whether so many flows share counters that their sizes cannot be told
+// crowded reports whether so many flows share counters that their sizes cannot be told
 // apart: more than two for each.
 func (r *Reading) crowded() bool { return r.used() > 1-math.Exp(-2) }
 

@@ -7,8 +7,9 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// leastChance is the least chance that bounds are worth telling with: what holds once in a hundred
-// times says nothing, and with four decimals or as a percentage it would look like none at all.
+// leastChance is the least probability with which bounds are reported: what is true once in a
+// hundred times says nothing, and with four decimals or as a percentage it would look like none at
+// all.
 const leastChance = 0.01
 
 // unknown is an answer without bounds.
@@ -16,9 +17,9 @@ func unknown(e flymon.Estimate, why string) flymon.Estimate {
 	return flymon.Estimate{Value: e.Value, Saturated: e.Saturated, Bound: "no bound is known: " + why}
 }
 
-// live takes back what an answer claims where registers were read while they counted: rows are of
-// different times, and lack what came between the read of a part and its clearing. Nobody knows how
-// much of that was a flow's, so no answer has bounds.
+// live weakens answers from registers that were read while they counted: rows are of different
+// times, and lack what came between the read of a part and its clearing. It is not known how much
+// of that was a flow's, so no answer has bounds.
 func (r *Reading) live(e flymon.Estimate) flymon.Estimate {
 	if !r.Task.Live {
 		return e
@@ -29,9 +30,9 @@ func (r *Reading) live(e flymon.Estimate) flymon.Estimate {
 // seen says which packets a task with a share sees.
 func (r *Reading) seen() string { return fmt.Sprintf("one packet in %.0f is seen", r.scale()) }
 
-// atLeast takes back what an answer claims of packets that are not seen. They add flows or elements,
-// or make a maximum greater, and take none away: of a share, what is bounded from below stays so,
-// and nothing bounds it from above. An element that was not seen may have come.
+// atLeast weakens an answer for packets that are not seen. They add flows or elements, or make a
+// maximum greater, and take none away: of a share, what is bounded from below stays so, and nothing
+// bounds it from above. An element that was not seen may have come.
 func (r *Reading) atLeast(e flymon.Estimate) flymon.Estimate {
 	if r.Task.Share == 0 || e.Confidence == 0 {
 		return e
@@ -49,7 +50,7 @@ const maxFrame = 1522
 // sampled widens the bounds of a count, times the scale, by those of sampling. Of n packets each is
 // seen with probability 1/s: k on average n/s, with the variance n (s-1)/s^2. The greatest n that is
 // within two standard deviations of k, were k its mean, is sk + 2(s-1) + 2 sqrt(sk(s-1) + (s-1)^2)
-// (Wilson's score). From below the like would be too narrow for small k, whose distribution is
+// (Wilson's score). From below the same bound would be too narrow for small k, whose distribution is
 // skewed; sk - 2 sqrt(s(k+1)(s-1)) is not. For all shares and all n to 60s, summed up by the
 // binomial, both together miss n with at most 4.3 %. Bytes come in frames: the unit is a large one.
 func (r *Reading) sampled(e flymon.Estimate) flymon.Estimate {

@@ -75,7 +75,7 @@ func (r *Reading) oddSize(words []uint32) flymon.Estimate {
 	return e
 }
 
-// comparable says whether an element has the same bits in two odd sketches.
+// comparable reports whether an element has the same bits in two odd sketches.
 func (r *Reading) comparable(o *Reading) bool {
 	if r.Sketch.Algorithm != flymon.OddSketch || o.Sketch.Algorithm != flymon.OddSketch ||
 		r.Geometry.Depth != o.Geometry.Depth {

@@ -9,12 +9,11 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A recipe is a task compiled, but for its place: the units of each step are in one
-// group, and each step is in a group at least flymon.Apart behind that of the step
-// before.
+// A recipe is a task compiled, except for its place: the units of each step are in one group, and
+// each step is in a group at least flymon.Apart behind that of the step before.
 type recipe struct {
 	steps [][]part
-	// alike has the keys of all steps made by units with the same polynomial, so that a
+	// alike says that the keys of all steps are made by units with the same polynomial, so that a
 	// step's bucket follows from that of the step before.
 	alike  bool
 	sketch flymon.Sketch
@@ -51,7 +50,7 @@ func (p *Pool) compile(t flymon.Task) (*recipe, error) {
 	return c.recipe, err
 }
 
-// choose gives a task an algorithm if it names none, and says what of it this chip cannot have.
+// choose gives a task an algorithm if it names none, and returns an error for what this chip does not have.
 func (p *Pool) choose(t *flymon.Task) error {
 	if err := errors.Join(p.geo.Validate(), t.Check()); err != nil {
 		return err
@@ -136,7 +135,7 @@ func (c *compiler) size(n int) (uint32, error) {
 	return c.power((int(c.task.Memory)+n-1)/n, n)
 }
 
-// power is the power of two for a partition of so many buckets, one of n.
+// power returns the power of two for one of n partitions with a number of buckets.
 func (c *compiler) power(want, n int) (uint32, error) {
 	g := &c.pool.geo
 	size := 1 << bits.Len(uint(want-1)) // at least what is wanted
@@ -221,9 +220,9 @@ func (c *compiler) parallel(fill func(row int, u *part)) error {
 	return nil
 }
 
-// suMaxSum puts each row behind the one before: a counter grows only if it is below
-// the least of those before it. Those that are full say nothing; bytes then stop where they do
-// in the first row, so that no counter begins at 0 again.
+// suMaxSum puts each row behind the one before: a counter grows only if it is below the least of
+// those before it. Full ones say nothing; bytes then stop where they do in the first row, so that
+// no counter begins at 0 again.
 func (c *compiler) suMaxSum() error {
 	n, err := c.rows()
 	if err != nil {

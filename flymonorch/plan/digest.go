@@ -6,7 +6,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// digest has the chip tell of flows that reach the threshold in one row. The row never counts too
+// digest makes the chip report flows that reach the threshold in one row. The row never counts too
 // little, but for intervals, which are too short where another flow has the bucket of the last
 // arrival. The threshold is refused if no bucket gets there.
 func digest(t *flymon.Task, s *flymon.Sketch, width int) (*flymon.Digest, error) {

@@ -7,5 +7,5 @@
 // A [Pool] is nothing but the layouts of its tasks: what is in use follows from them, so
 // nothing can leak. The same sequence of calls gives the same layouts.
 //
-// What may enter: what decides where a task goes. What may not: I/O, SAI, registers.
+// What belongs here: what decides where a task goes. What may not: I/O, SAI, registers.
 package plan

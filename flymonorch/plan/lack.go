@@ -11,13 +11,12 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A Lack says what a chip has too little of for a task: with fewer tasks it could be
-// done.
+// A Lack says what a chip has too little of for a task: with fewer tasks there would be room.
 type Lack struct {
 	Task flymon.Task
 	What string // in words: what is needed, and why no group has it
-	// InTheWay are tasks without which there is room; nil: nobody has looked for them, or the
-	// task itself is in its way.
+	// InTheWay are tasks without which there is room; nil: not looked for, or the task itself is in
+	// its way.
 	InTheWay []string
 }
 
@@ -69,7 +68,7 @@ func why(found, rows int, refused []refusal) string {
 	return strings.Join(words, "; ")
 }
 
-// because notes why a group will not do.
+// because records why a group is not suitable.
 func (s *search) because(group int, why string) {
 	if s.why == nil {
 		s.why = map[string][]int{}
@@ -100,7 +99,7 @@ func (s *search) keysInUse(g int, parts []part) string {
 		strings.Join(slices.Sorted(maps.Keys(want)), " and "), strings.Join(have, ", "))
 }
 
-// maxReasons bounds how many reasons a Lack tells.
+// maxReasons bounds how many reasons a Lack gives.
 const maxReasons = 4
 
 // lack says what is short, with the reasons of all groups.
@@ -108,7 +107,7 @@ func (s *search) lack() error {
 	return &Lack{Task: *s.task, What: fmt.Sprintf("%s needs %s; %s", s.recipe.sketch.Algorithm, s.need(), s.reasons())}
 }
 
-// never says why a chip like this cannot do it even if it does nothing else.
+// never says why such a chip cannot do it even with no other task.
 func (s *search) never() error {
 	return fmt.Errorf("%s needs %s, more than a chip has that does nothing else; %s",
 		s.recipe.sketch.Algorithm, s.need(), s.reasons())

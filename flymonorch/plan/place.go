@@ -139,7 +139,7 @@ func (s *search) step(i, from int, before []choice) {
 	}
 }
 
-// earlier says whether choices are in groups before those of others: other coins may
+// earlier reports whether choices are in groups before those of others: other coins may
 // have room there.
 func earlier(a, b []choice) bool {
 	return slices.CompareFunc(a, b, func(x, y choice) int { return x.group - y.group }) < 0
@@ -272,7 +272,7 @@ func (h *hashing) find(k flymon.Key, only int) (flymon.Ref, bool) {
 	return flymon.Ref{}, false
 }
 
-// use notes the mask of a unit.
+// use records the mask of a unit.
 func (h *hashing) use(unit int) {
 	m := flymon.MaskRule{Group: h.choice.group, Unit: unit, Key: h.units[unit].key}
 	if !slices.Contains(h.choice.masks, m) {

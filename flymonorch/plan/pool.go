@@ -12,8 +12,8 @@ import (
 type Pool struct {
 	geo   flymon.Geometry
 	tasks []*Placed // by name
-	// reserved are places that tasks are to have when others have left: nobody else is
-	// placed there.
+	// reserved are places for tasks that move there when others have left: nothing else is placed
+	// there.
 	reserved []*Placed
 	seen     *view // of all these; nil: they have changed since
 }
@@ -146,7 +146,7 @@ func (p *Pool) stay(old *Placed, t flymon.Task) (*Placed, bool) {
 	return &placed, err == nil
 }
 
-// Thaw gives the frozen partitions of a task back; false: there are none.
+// Thaw frees the frozen partitions of a task; false: there are none.
 func (p *Pool) Thaw(name string) (*Placed, bool) {
 	old := p.Get(name)
 	if old == nil || len(old.Layout.Frozen) == 0 {
@@ -158,7 +158,7 @@ func (p *Pool) Thaw(name string) (*Placed, bool) {
 	return &placed, true
 }
 
-// Remove gives back what a task has.
+// Remove frees what a task has.
 func (p *Pool) Remove(name string) {
 	if i, ok := p.index(name); ok {
 		p.seen, p.tasks = nil, slices.Delete(p.tasks, i, i+1)
@@ -173,7 +173,7 @@ type Use struct {
 	Free, Largest []uint32     // buckets by CMU: in all, and the largest partition
 }
 
-// Group says what of a group is in use; nothing of one that there is not.
+// Group returns what is in use of a group; nothing if there is no such group.
 func (p *Pool) Group(i int) Use {
 	if p.geo.Validate() != nil || i < 0 || i >= p.geo.All() {
 		return Use{}
@@ -206,7 +206,7 @@ type groupView struct {
 type hashView struct {
 	key  flymon.Key
 	used bool
-	two  bool // another key is reserved than it makes now: nobody new can have it
+	two  bool // another key is reserved than it makes now: no new task can have it
 }
 
 type cmuView struct {

@@ -23,8 +23,8 @@ const (
 // their order: each new place is free when the moves before it are done and thawed. It
 // takes nothing.
 //
-// Tasks without epochs and those that are read live are not moved: what they have
-// counted would be lost or split, and no epoch would end soon to begin anew.
+// Tasks without epochs and those that are read live are not moved: what they have counted would be
+// lost or split, and no epoch would end soon to start over.
 func (p *Pool) Room(name string, t flymon.Task) (placed *Placed, moves []*Placed, err error) {
 	placed, err = p.Try(name, t)
 	var lack *Lack
@@ -65,8 +65,8 @@ func moved(old, to *Placed) *Placed {
 	return &both
 }
 
-// held is a task while another place is looked for: its units count nothing, and nobody
-// else can have them.
+// held is a task while another place is looked for: its units count nothing, and no other task can
+// have them.
 func held(old *Placed, t flymon.Task) *Placed {
 	h := *old
 	h.Layout.Units, h.Layout.Masks, h.Layout.Frozen = nil, nil, old.Layout.Units
@@ -87,7 +87,7 @@ func (p *Pool) aside(name string, t flymon.Task) *Pool {
 	return c
 }
 
-// roomy says whether there are as many free buckets as a task takes, wherever they are.
+// roomy reports whether there are as many free buckets as a task takes, wherever they are.
 func (p *Pool) roomy(name string, t flymon.Task) bool {
 	r, err := p.compile(t)
 	if err != nil {
@@ -109,7 +109,7 @@ func (p *Pool) roomy(name string, t flymon.Task) bool {
 	return free >= need
 }
 
-// movable says whether a task can be moved for another.
+// movable reports whether a task can be moved for another.
 func movable(t *Placed) bool {
 	return t.Layout.Epoch > 0 && len(t.Layout.Frozen) == 0 && len(t.Layout.Units) > 0
 }
@@ -300,7 +300,7 @@ func taskWords(names []string) string {
 	return "tasks " + some
 }
 
-// Groups says in words where a task's units are.
+// Groups says where a task's units are.
 func (p *Placed) Groups() string {
 	var list []int
 	for i := range p.Layout.Units {

@@ -223,7 +223,7 @@ func (p *planned) names(tasks map[string]flymon.Task) (names []string) {
 	return names
 }
 
-// anew says whether all tasks and one more have room on an empty chip, in some order that is
+// anew reports whether all tasks and one more have room on an empty chip, in some order that is
 // likely to be good.
 func anew(geo flymon.Geometry, r *rand.Rand, tasks map[string]flymon.Task, name string, x flymon.Task) bool {
 	type item struct {

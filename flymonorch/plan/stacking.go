@@ -92,9 +92,9 @@ func Translations(g flymon.Geometry, p Pipeline, most int) []TranslationCost {
 	return all
 }
 
-// FreePHV is what of the PHV is assumed to be free for measurement where the paper
-// does not say it (figure 13c), in bits. Both that it states hold with 2160 to 2387 bits: 27
-// CMUs in twelve stages, and five times as many with compression at keys of 350 bits.
+// FreePHV is how much of the PHV is assumed to be free for measurement, in bits; the paper does not
+// say it (figure 13c). Both that it states hold with 2160 to 2387 bits: 27 CMUs in twelve stages,
+// and five times as many with compression at keys of 350 bits.
 const FreePHV = 2240
 
 // A KeyPoint is one size of the candidate key of figure 13c: CMUs that can be

@@ -3,8 +3,9 @@ package archtest
 // room is a top-level folder, or a folder inside one that has rules of its own. A package belongs
 // to the room whose name is the longest prefix of its path.
 type room struct {
+	// name may end in "/*": then each folder there without a room of its own is such a room.
 	name string
-	// below lists the rooms it may import. Its own sub-packages need no mention.
+	// below lists the rooms it may import, "/*": all that are there. Its own sub-packages need no mention.
 	below []string
 	// modules lists the modules outside the standard library that it may import.
 	modules []string
@@ -17,6 +18,7 @@ const (
 	cobra     = "github.com/spf13/cobra"
 	gnmi      = "github.com/openconfig/gnmi"
 	gophersat = "github.com/crillab/gophersat"
+	gonumplot = "gonum.org/v1/plot"
 	gopacket  = "github.com/gopacket/gopacket"
 	goredis   = "github.com/redis/go-redis/v9"
 	goyang    = "github.com/openconfig/goyang"
@@ -24,7 +26,6 @@ const (
 	miniredis = "github.com/alicebob/miniredis/v2"
 	protobuf  = "google.golang.org/protobuf"
 	xcrypto   = "golang.org/x/crypto"
-	ximage    = "golang.org/x/image"
 	xsync     = "golang.org/x/sync"
 	xsys      = "golang.org/x/sys"
 	xterm     = "golang.org/x/term"
@@ -36,22 +37,22 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "lab/experiments", "lab/study", "lab", "bench", "device", "mgmt", "collector", "collector/dial", "collector/capture", "tam/altmark", "sairedis", "saisim", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
+		below: []string{"cli", "lab/experiments", "lab/study", "lab", "bench", "device", "mgmt", "collector", "collector/dial", "collector/capture", "tam/altmark", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	// A test kit for others too: it may not be imported by what is not a test.
 	{name: "tamtamtest", below: []string{"cli", "mgmt", "device", "saisim", "saisim/profile", "swss"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
 	{name: "lab/experiments", below: []string{"lab", "lab/study"}},             // all that come with tamtam
-	{name: "lab/study", below: []string{"lab", "lab/figure", "lab/chance", "bench", "lab/programs", "device", "collector", "collector/capture", "saisim", "saisim/cmu", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
+	{name: "lab/study", below: []string{"lab", "lab/figure", "lab/chance", "bench", "lab/programs", "device", "collector", "collector/capture", "saisim", "saisim/cmu", "saisim/drop", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	{name: "lab", modules: []string{yaml}, // experiments; of what is inside a switch it knows nothing
-		below: []string{"lab/figure", "lab/chance", "device", "collector", "collector/capture", "saisim", "saisim/profile", "saisim/tailstamp", "schema", "swss"}},
+		below: []string{"lab/figure", "lab/chance", "device", "collector", "collector/capture", "saisim", "saisim/drop", "saisim/profile", "saisim/tailstamp", "schema", "swss"}},
 	{name: "bench", modules: []string{xsync}, clock: true, // what "tamtam bench" measures
-		below: []string{"lab/programs", "device", "flymonorch/plan", "sai", "saisim", "saisim/profile", "saisim/cmu", "saisim/pipe", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record", "tam/recordplan"}},
+		below: []string{"lab/programs", "device", "flymonorch/plan", "sai", "saisim", "saisim/describe", "saisim/profile", "saisim/cmu", "saisim/pipe", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record", "tam/recordplan"}},
 	{name: "lab/chance"}, // random numbers of experiments
-	{name: "lab/figure", modules: []string{ximage}},
+	{name: "lab/figure", modules: []string{gonumplot}},
 	{name: "lab/programs", below: []string{"tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
-		below: []string{"mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/ports", "orchagent/routes", "orchagent/fdb", "orchagent/qos", "orchagent/mirror", "orchagent/copp", "orchagent/acl", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record",
-			"orch", "sairedis", "saisim", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan"}},
+		below: []string{"mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record",
+			"orch", "sairedis", "saisim", "saisim/drop", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan"}},
 	{name: "mgmt", below: []string{"yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                   // generated types stop at mgmt
 	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
@@ -69,6 +70,7 @@ var rules = []room{
 	{name: "orchagent/mirror", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "orchagent/copp", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "orchagent/acl", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "orchagent/*", below: []string{"orch", "sai", "schema", "swss", "tamorch"}}, // orchs of further TAM features
 	{name: "tsorch", below: []string{"orch", "sai", "saisim/tailstamp", "schema", "swss", "tamorch"}},
 	{name: "amorch", below: []string{"orch", "sai", "schema", "swss", "tam/altmark", "tamorch"}},
 	{name: "flymonorch", below: []string{"flymonorch/answer", "flymonorch/plan", "orch", "sai", "schema", "swss", "tam/altmark", "tam/flymon", "tamorch"}},
@@ -78,7 +80,15 @@ var rules = []room{
 	{name: "flymonorch/plan", below: []string{"tam/flymon"}},                 // from a task to its layout on a chip
 
 	{name: "sairedis", below: []string{"sai", "swss"}, modules: []string{goredis}, clock: true},
-	{name: "saisim", below: []string{"saisim/config", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "saisim/cmu", "sai", "tam/altmark", "tam/flymon", "tam/record"}}, // knows SAI and packets, nothing of Redis
+	{name: "saisim/reference", // another chip, by its rows: it shares no code with the packet path
+		below: []string{"saisim", "saisim/config", "saisim/describe", "saisim/drop", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/flymon", "tam/record"}},
+	{name: "saisim", below: []string{"saisim/objects", "saisim/engine", "saisim/drop", "saisim/config", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/flymon", "tam/record"}}, // knows SAI and packets, nothing of Redis
+	{name: "saisim/objects", // SAI objects to rows; of the packet path it asks only
+		below: []string{"saisim/engine", "saisim/config", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/flymon", "tam/record"}},
+	{name: "saisim/engine", // the packet path: it never sees SAI
+		below: []string{"saisim/config", "saisim/describe", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/flymon", "tam/record"}},
+	{name: "saisim/describe", below: []string{"saisim/drop", "saisim/profile", "saisim/pipe", "tam/record"}}, // the graph of the pipes
+	{name: "saisim/drop"}, // why frames are dropped
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 
@@ -102,4 +112,4 @@ var rules = []room{
 }
 
 // testKits are packages that only tests, and each other, may import. They may import any module.
-var testKits = []string{"tamtamtest", "internal/randtest", "saisim/pipe/pipetest", "cfgmgr/forward/forwardtest", "orch/orchtest", "sai/saitest", "swss/swsstest"}
+var testKits = []string{"tamtamtest", "internal/randtest", "saisim/pipe/pipetest", "cfgmgr/forward/forwardtest", "orch/orchtest", "tamorch/tamorchtest", "sai/saitest", "swss/swsstest"}

@@ -12,7 +12,7 @@ import (
 // elided is a line that stands for any number of lines.
 func elided(line string) bool { return strings.TrimSpace(line) == "..." }
 
-// tidy takes away what does not count: blanks at the end of lines, empty lines at the end.
+// tidy removes what does not count: blanks at the end of lines, empty lines at the end.
 func tidy(lines []string) []string {
 	var list []string
 	for _, line := range lines {
@@ -24,7 +24,7 @@ func tidy(lines []string) []string {
 	return list
 }
 
-// same reports whether a command gave what the page wants.
+// same reports whether a command printed what the page says.
 func (o *options) same(want, got []string) bool {
 	want, got = tidy(want), tidy(got)
 	pos, loose := 0, false // loose: lines may be left out here
@@ -62,13 +62,13 @@ func (o *options) sameLines(a, b []string) bool {
 	return slices.EqualFunc(a, b, o.sameLine)
 }
 
-// number is one that stands by itself: not the 4 of Ethernet4.
+// number matches a number that stands alone: not the 4 of Ethernet4.
 var number = regexp.MustCompile(`(^|[^\w.])([+-]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?)`)
 
 // blanks and rules of tables are as wide as the numbers beside them.
 var blanks = regexp.MustCompile(`[ \t]+|-{2,}`)
 
-// skeleton is a line without its numbers.
+// skeleton returns a line without its numbers.
 func (o *options) skeleton(line string) string {
 	line = number.ReplaceAllString(o.masked(line), "$1#")
 	return strings.TrimSpace(blanks.ReplaceAllStringFunc(line, func(s string) string { return s[:1] }))
@@ -101,7 +101,7 @@ func (o *options) numbers(line string) []float64 {
 	return list
 }
 
-// rewrite returns what the page has to say instead of want: what the command gave, but for
+// rewrite returns what the page should say instead of want: what the command printed, without the
 // lines that the page leaves out.
 func (o *options) rewrite(want, got []string) ([]string, error) {
 	got = tidy(got)
@@ -125,7 +125,7 @@ func (o *options) rewrite(want, got []string) ([]string, error) {
 	return append(list, trailing...), nil
 }
 
-// difference shows what is between the lines that two texts begin and end with alike.
+// difference shows two texts without the lines that they begin and end with in common.
 func difference(want, got []string) string {
 	want, got = tidy(want), tidy(got)
 	for len(want) > 0 && len(got) > 0 && want[0] == got[0] {

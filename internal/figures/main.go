@@ -71,7 +71,7 @@ func (c *checker) inTree(ctx context.Context, tree string) (bool, error) {
 	return c.all(ctx)
 }
 
-// all checks every page, and reports whether they are as their commands say.
+// all checks every page, and reports whether each agrees with its commands.
 func (c *checker) all(ctx context.Context) (bool, error) {
 	start := time.Now()
 	pages, err := c.pages()
@@ -89,7 +89,7 @@ func (c *checker) all(ctx context.Context) (bool, error) {
 	return c.bad == 0, nil
 }
 
-// pages reads the pages, and counts what is wrong in their text.
+// pages reads the pages, and reports and counts mistakes in their annotations.
 func (c *checker) pages() ([]*page, error) {
 	names, err := filepath.Glob(filepath.Join(c.tree, "docs", "*.md"))
 	if err != nil {
@@ -119,13 +119,13 @@ func (c *checker) pages() ([]*page, error) {
 	return pages, nil
 }
 
-// names reports whether a page is asked for.
+// names reports whether a page was asked for.
 func (c *checker) names(page string) bool {
 	name, _, _ := strings.Cut(c.only, ":")
 	return name == "" || name == page || strings.TrimSuffix(name, ".md")+".md" == path.Base(page)
 }
 
-// wanted returns the blocks of a page that are to be run.
+// wanted returns the blocks of a page to run.
 func (c *checker) wanted(p *page) []*block {
 	if !c.names(p.name) {
 		return nil
@@ -194,8 +194,8 @@ func (c *checker) page(ctx context.Context, p *page) error {
 	return os.WriteFile(filepath.Join(c.tree, filepath.FromSlash(p.name)), []byte(p.edited()), 0o644)
 }
 
-// block runs the commands of a block and compares what they give. An error is that of a command
-// that does not run or does not end as it should; differences are told and counted.
+// block runs the commands of a block and compares what they print. It fails if a command does not
+// run or does not end as it should; differences are printed and counted.
 func (c *checker) block(ctx context.Context, s *session, p *page, b *block) error {
 	if b.file != "" {
 		return os.WriteFile(filepath.Join(s.dir, "page", b.file), []byte(strings.Join(b.body, "\n")+"\n"), 0o644)
@@ -220,7 +220,7 @@ func (c *checker) block(ctx context.Context, s *session, p *page, b *block) erro
 	return nil
 }
 
-// answer is what a command of a block gives, which ends as it should.
+// answer runs a command of a block, which must end as it should, and returns what it prints.
 func (s *session) answer(ctx context.Context, st step, b *block, fails bool) ([]string, error) {
 	got, ok, err := s.ask(ctx, st, b, func(lines []string) bool { return b.same(st.want, lines) })
 	switch {
@@ -232,7 +232,7 @@ func (s *session) answer(ctx context.Context, st step, b *block, fails bool) ([]
 	return got, nil
 }
 
-// pictured holds a picture to the file that the commands make, or puts that in its place.
+// pictured compares a picture with the file that the commands make, or replaces it by that.
 func (c *checker) pictured(s *session, p *page, b *block) error {
 	made, err := os.ReadFile(filepath.Join(s.dir, "page", filepath.FromSlash(b.picture)))
 	if err != nil {
@@ -252,7 +252,7 @@ func (c *checker) pictured(s *session, p *page, b *block) error {
 	return nil
 }
 
-// compare tells and counts what a command prints that is not what the page wants, or rewrites it.
+// compare prints and counts the differences between a command's output and the page, or rewrites the page.
 func (c *checker) compare(p *page, b *block, st step, got []string) error {
 	same := b.same(st.want, got)
 	switch {

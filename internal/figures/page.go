@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// A page is a Markdown file and what of it is annotated.
+// A page is a Markdown file of the documentation, with its annotated blocks.
 type page struct {
 	name   string // docs/lab.md
 	lines  []string
 	blocks []*block
-	edits  []edit // what has to stand there, in the order of the page
+	edits  []edit // what the page should say, in its order
 }
 
-// An edit puts lines in the place of n others.
+// An edit replaces n lines.
 type edit struct {
 	at, n int
 	lines []string
 }
 
-// edited returns the page's text as it has to be.
+// edited returns the page's text as it should be.
 func (p *page) edited() string {
 	lines := slices.Clone(p.lines)
 	for _, e := range slices.Backward(p.edits) {
@@ -40,10 +40,10 @@ func (p *page) needs(program string) bool {
 	})
 }
 
-// measures are commands whose figures stand in one page only.
+// measures matches commands whose figures may be quoted by one page only.
 var measures = regexp.MustCompile(`tamtam (lab run|bench)|go test .*-bench`)
 
-// twice finds figures that stand in two pages.
+// twice finds figures that two pages quote.
 func twice(pages []*page) []problem {
 	var problems []problem
 	where := map[string]string{}
@@ -62,7 +62,7 @@ func twice(pages []*page) []problem {
 	return problems
 }
 
-// A block is a comment of ours and what stands behind it.
+// A block is an annotation and what follows it.
 type block struct {
 	options
 	line   int    // of the comment, from 1
@@ -70,7 +70,7 @@ type block struct {
 	steps  []step
 	body   []string // of a file
 	image  string   // that stands in the page: its path from there
-	// inShort: it is long, and its commands run in their short form; what they print is another thing.
+	// inShort: it is long, and its commands run in their short form; what they print then is not compared.
 	inShort bool
 }
 
@@ -81,7 +81,7 @@ var (
 	needsMore  = regexp.MustCompile(`\btamtam (cli|up|config|subscribe|collect|health)\b|\bredis-cli\b|\bgo (test|run)\b`)
 )
 
-// hasShort reports whether the commands of a long block have a short form: they measure, or read (behind)
+// hasShort reports whether the commands of a long block have a short form: they measure, or (behind) read
 // what such a block has left.
 func (b *block) hasShort(behind bool) bool {
 	for _, st := range slices.Concat(b.before, b.steps) {
@@ -128,8 +128,8 @@ type reader struct {
 	problems []problem
 }
 
-// parse reads a page, and says what must be mended in its text: annotations that make no sense, and
-// what should have one.
+// parse reads a page, and returns mistakes in its text: annotations that make no sense, and blocks
+// that should have one.
 func parse(name, text string) (*page, []problem) {
 	r := &reader{page: &page{name: name, lines: strings.Split(text, "\n")}}
 	for r.next < len(r.lines) {
@@ -181,7 +181,7 @@ func (r *reader) table() (first, end int) {
 	return first, r.next
 }
 
-// annotated takes a comment and what it is about.
+// annotated takes an annotation and what it is about.
 func (r *reader) annotated() {
 	at := r.next
 	b := &block{line: at + 1}
@@ -221,7 +221,7 @@ func (r *reader) annotated() {
 	r.blocks = append(r.blocks, b)
 }
 
-// fill says what the block's lines are, and what is wrong with that.
+// fill assigns the block its lines, and returns what is wrong with them.
 func (b *block) fill(body []string, at int) string {
 	switch {
 	case b.setup:
@@ -311,12 +311,12 @@ var (
 	klish = regexp.MustCompile(`^(sonic|s\d+)[\w-]*(\([\w-]+\))?# `)
 )
 
-// prompts reports whether somebody typed commands in a block.
+// prompts reports whether a block shows commands behind prompts.
 func prompts(body []string) bool {
 	return slices.ContainsFunc(body, func(line string) bool { return shell.MatchString(line) || klish.MatchString(line) })
 }
 
-// modes are those of tamtam's shell that a block may begin in, and what is typed to get there.
+// modes maps each mode of tamtam's shell that a block may begin in to the commands that lead there.
 var modes = map[string]string{
 	"config":        "configure terminal",
 	"config-tam":    "configure terminal\ntam",
@@ -326,8 +326,8 @@ var modes = map[string]string{
 	"config-tam-tr": "configure terminal\ntam\ntable-record",
 }
 
-// steps takes a block with commands apart. What was typed at tamtam's own shell is one step: a
-// command there depends on those before it.
+// steps splits a block with commands. What was typed at tamtam's own shell is one step: a command
+// there depends on those before it.
 func steps(body []string, at int) []step {
 	if first := klish.FindStringSubmatch(body[0]); first != nil {
 		script, skip := []string{"tamtam cli --echo <<'END'"}, 0
@@ -358,7 +358,8 @@ func steps(body []string, at int) []step {
 	return list
 }
 
-// scripts takes the lines of a comment apart: a switch that is started, and what is between two such.
+// scripts splits the lines of an annotation: the start of a switch is a script, and so is what stands
+// between two starts.
 func scripts(lines []string) []step {
 	var list []step
 	more := false // the line belongs to what is before it
@@ -373,8 +374,8 @@ func scripts(lines []string) []step {
 	return list
 }
 
-// units are those that nothing but a measurement has: such a figure stands in a block.
+// units matches figures in units that only measurements have: they must stand in a block.
 var units = regexp.MustCompile(`\d ?(Mpps|kpps|ns/packet|ns/op|allocs/op|million a second|million packets a second)\b`)
 
-// heads are what a column of measurements is called.
+// heads matches the titles of columns of measurements.
 var heads = regexp.MustCompile(`(?i)^\|.*\|\s*(measured|measured here|here|here, .*|ours|median|p50|p99)\s*(\||$)`)

@@ -23,7 +23,7 @@ type session struct {
 	dir  string // holds bin, data and page
 	sw   *liveSwitch
 	cpu  time.Duration
-	told bool // the switch was told something since it was last asked
+	told bool // the switch was given a command since it was last asked
 }
 
 // openSession makes the page's folder.
@@ -42,8 +42,8 @@ func openSession(tree, tool string) (*session, error) {
 	return s, errors.Join(err, s.wrapTool(""))
 }
 
-// wrapTool has tamtam's commands find the page's switch: the shell by its socket, those that go to
-// Redis by its address.
+// wrapTool makes tamtam's commands find the page's switch: the shell by its socket, those that go
+// to Redis by its address.
 func (s *session) wrapTool(redis string) error {
 	data := filepath.Join(s.dir, "data")
 	config := ""
@@ -59,7 +59,7 @@ esac
 exec '`+s.tool+`' "$@"`)
 }
 
-// shortly has the long commands run in their short form, where that is asked for.
+// shortly makes the long commands run in their short form, where that was asked for.
 func (s *session) shortly() string {
 	return `if [ -n "$` + inShort + `" ]; then
 	case "$*" in
@@ -69,7 +69,7 @@ func (s *session) shortly() string {
 fi`
 }
 
-// point has the commands that go to Redis find the page's switch there.
+// point makes the commands that go to Redis find the page's switch.
 func (s *session) point(port string) error {
 	if port == "" {
 		return nil
@@ -138,7 +138,7 @@ var up = regexp.MustCompile(`^tamtam up\b`)
 // inShort is set in the environment of commands that are run in their short form.
 const inShort = "FIGURES_IN_SHORT"
 
-// A command may take so long, a long one so long.
+// How long a command may take, and a long one.
 const (
 	quickest = 2 * time.Minute
 	longest  = 3 * time.Hour
@@ -182,13 +182,13 @@ var reads = regexp.MustCompile(
 		`(configure terminal\ntam\n([a-z-]+\n)?)?((do )?show .*\n)+END$`)
 
 const (
-	// settle is how long a switch gets before it is asked what came of what it was told; what it
-	// says then is asked for until it is what the page wants, or patience ends.
+	// settle is how long a switch gets before it is asked for the result of a command; the question
+	// is repeated until the answer is what the page says, or patience ends.
 	settle   = 200 * time.Millisecond
 	patience = 10 * time.Second
 )
 
-// ask runs a command until it gives what is wanted, if it is one that only reads from a live switch.
+// ask runs a command until it prints what is wanted, if it only reads from a live switch.
 func (s *session) ask(
 	ctx context.Context, st step, b *block, wanted func([]string) bool,
 ) (lines []string, ok bool, err error) {

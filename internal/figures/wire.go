@@ -12,11 +12,11 @@ import (
 // wires are the ports of a switch that the page wires to interfaces.
 var wires = regexp.MustCompile(` --port \w+=(\w+)`)
 
-// own is a network that nobody else sees, in which whoever runs it may make interfaces.
+// own runs a command in a private network, in which any user may create interfaces.
 const own = "unshare --user --map-root-user --net "
 
-// wire has a switch run in a network of its own if its ports are wired to interfaces. These are made
-// there: eth1's other end is host-eth1, from where commands beside the switch send.
+// wire makes a switch run in a network of its own if its ports are wired to interfaces. These are
+// created there: eth1's other end is host-eth1, from which commands beside the switch send.
 func wire(script string) string {
 	var lines []string
 	for _, m := range wires.FindAllStringSubmatch(script, -1) {
@@ -34,7 +34,7 @@ func wire(script string) string {
 	return "exec " + own + "sh -e <<'WIRES'\n" + strings.Join(lines, "\n") + "\nWIRES"
 }
 
-// mayWire says why wire does not work here.
+// mayWire returns why wire cannot work here; nil if it can.
 func mayWire(ctx context.Context) error {
 	for _, program := range []string{"unshare", "nsenter", "ip"} {
 		if _, err := exec.LookPath(program); err != nil {

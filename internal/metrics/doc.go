@@ -34,6 +34,11 @@
 //     the standard library gives a meaning (String, Error, ...) need none. Fields are not counted.
 //   - An example is one that go test runs: with an Output comment. A package that a reader would
 //     import is one that exports a name, is not main, not internal and not a test kit (...test).
+//   - A file of saisim, saisim/objects or saisim/engine refers to another of its package if it uses a
+//     name, method or field that the other declares: one reference, however many it uses. Generated
+//     files count, tests do not. A reference runs up if it goes from a lower file to a higher one where
+//     the files stand in the order in which the fewest do, for each package by itself. Orders may be
+//     equally good; one is taken, always the same. So what -list names is one way to cut the circles.
 //   - complexity, methods and structs leave out saisim/reference, which follows the hardware's
 //     description step by step on purpose.
 package main

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"go/types"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 const (
 	mostComplexity = 15
 	mostFields     = 20
+	mostMethods    = 50
 	mostColumns    = 120
 )
 
@@ -19,7 +21,7 @@ const (
 // step what the hardware does, one field for each wire.
 const asIs = "saisim/reference"
 
-// A finding is something that stands behind a figure.
+// A finding is one item behind a figure.
 type finding struct {
 	where, what string
 	size        int
@@ -38,18 +40,20 @@ func (f figure) text() string { return fmt.Sprintf("%.*f", f.digits, f.value) }
 // figures measures the tree.
 func (t *tree) figures() []figure {
 	var all []figure
-	for _, some := range []func() []figure{t.ofLines, t.ofFunctions, t.ofTypes, t.ofColumns, t.ofTests, t.ofRooms} {
+	for _, some := range []func() []figure{
+		t.ofLines, t.ofFunctions, t.ofTypes, t.ofColumns, t.ofTests, t.ofRooms, t.ofReferences,
+	} {
 		all = append(all, some()...)
 	}
 	return all
 }
 
-// whole makes a figure of a number and what stands behind it.
+// whole makes a figure of a number and the findings behind it.
 func whole(name string, n int, behind []finding) figure {
 	return figure{name, float64(n), 0, worst(behind)}
 }
 
-// worst sorts what stands behind a figure: the largest first, and by place where equal.
+// worst sorts the findings behind a figure: the largest first, and by place where equal.
 func worst(list []finding) []finding {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b finding) int {
@@ -63,7 +67,7 @@ func above(list []finding, most int) []finding {
 	return slices.DeleteFunc(slices.Clone(list), func(f finding) bool { return f.size <= most })
 }
 
-// quantile is the smallest size that a share of all is at or below; 0 of none.
+// quantile returns the smallest size that the given share of findings does not exceed; 0 if there are none.
 func quantile(list []finding, share float64) int {
 	if len(list) == 0 {
 		return 0
@@ -123,9 +127,11 @@ func (t *tree) ofTypes() []figure {
 		return slices.DeleteFunc(list, func(f finding) bool { return strings.HasPrefix(f.where, asIs+"/") })
 	}
 	methods := judged(t.methods())
+	fat := above(methods, mostMethods)
 	fields := above(judged(t.structs()), mostFields)
 	return []figure{
 		whole("methods of a type, most", quantile(methods, 1), methods),
+		whole(fmt.Sprintf("types of > %d methods", mostMethods), len(fat), fat),
 		whole(fmt.Sprintf("structs of > %d fields", mostFields), len(fields), fields),
 	}
 }
@@ -203,5 +209,19 @@ func (t *tree) ofRooms() []figure {
 		whole("rooms at the top", len(rooms), rooms),
 		whole("arrows between rooms", len(arrows), arrows),
 		whole("exported names without comment", len(bare), bare),
+	}
+}
+
+func (t *tree) ofReferences() []figure {
+	c := &checker{tree: t, packages: map[string]*types.Package{}}
+	all, up := 0, []finding(nil)
+	for _, dir := range layered {
+		by := c.references(dir)
+		all += len(by)
+		up = append(up, runningUp(by)...)
+	}
+	return []figure{
+		whole("references between files of saisim", all, nil),
+		whole("references between files of saisim that run up", len(up), up),
 	}
 }

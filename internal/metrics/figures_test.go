@@ -148,6 +148,13 @@ func f() {}
 	}, map[string]string{"methods of a type, most": "5"},
 		map[string][]string{"methods of a type, most": {"a/a.go:2", "a/a.go:5", "a/a_linux.go:4", "b/b.go:2"}}},
 
+	{"fat types", map[string]string{
+		"a/a.go":                "package a\ntype T struct{}\n" + methods("T", 50),
+		"b/b.go":                "package b\ntype T struct{}\ntype U struct{}\n" + methods("T", 51) + methods("U", 60),
+		"saisim/reference/a.go": "package a\ntype T struct{}\n" + methods("T", 70),
+	}, map[string]string{"types of > 50 methods": "2"},
+		map[string][]string{"types of > 50 methods": {"b/b.go:3", "b/b.go:2"}}},
+
 	{"fields", map[string]string{
 		"a/a.go": "package a\ntype A struct {" + fields(20) + "}\ntype B struct {" + fields(20) + "C }\n" +
 			"type C struct{ a, b struct {" + fields(19) + "x, _ int }}\n" +
@@ -211,6 +218,21 @@ func Examplef() {
 		"e/e.go":      "package e\n",
 		"root.go":     "package m\n",
 	}, map[string]string{"arrows between rooms": "3"}, map[string][]string{"arrows between rooms": {"a", "a", "b"}}},
+
+	{"references between files", map[string]string{
+		"saisim/a.go":           "package saisim\nimport \"m/saisim/engine\"\nfunc a() { b(); engine.D(); _ = c }\n",
+		"saisim/b.go":           "package saisim\nfunc b() { _ = c }\n",
+		"saisim/c.go":           made + "package saisim\nvar c = func() { a() }\n",
+		"saisim/a_test.go":      "package saisim\nfunc t() { a() }\nfunc b2() {}\n",
+		"saisim/zz_test.go":     made + "package saisim\nfunc z() { a() }\n",
+		"saisim/engine/d.go":    "package engine\nfunc D() { e() }\n",
+		"saisim/engine/e.go":    "package engine\nfunc e() { D(); D() }\n",
+		"saisim/objects/f.go":   "package objects\nfunc f() { g() }\n",
+		"saisim/objects/g.go":   "package objects\nfunc g() {}\n",
+		"saisim/reference/h.go": "package reference\nfunc h() { i() }\n",
+		"saisim/reference/i.go": "package reference\nfunc i() { h() }\n",
+	}, map[string]string{"references between files of saisim": "7",
+		"references between files of saisim that run up": "2"}, nil},
 
 	{"exported names", map[string]string{
 		"a/a.go": `package a

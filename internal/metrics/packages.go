@@ -94,7 +94,7 @@ func (t *tree) importable() (list []string) {
 	return list
 }
 
-// exports says whether a declaration has an exported name; a method is none.
+// exports reports whether a declaration has an exported name, not counting methods.
 func exports(d ast.Decl) bool {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -131,7 +131,7 @@ func (f *file) widths() (list []finding) {
 	return list
 }
 
-// brief is how a line begins.
+// brief returns the beginning of a line.
 func brief(line []byte) string {
 	const most = 60
 	s := []rune(string(bytes.TrimSpace(line[:min(len(line), 4*most)])))

@@ -76,7 +76,7 @@ func read(root fs.FS) (*tree, error) {
 	return t, t.parse(root)
 }
 
-// passedOver says whether Go has no packages of the module in a folder.
+// passedOver reports whether Go ignores a folder when it looks for packages of the module.
 func passedOver(root fs.FS, dir string) bool {
 	base := path.Base(dir)
 	if base == "testdata" || strings.ContainsAny(base[:1], "._") {

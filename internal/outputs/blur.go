@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A clocked is what an experiment measures by the wall clock.
+// A clocked names what an experiment measures by the wall clock.
 type clocked struct {
 	experiment string
 	metrics    []string // of its curves
@@ -18,7 +18,7 @@ type clocked struct {
 	reason     string
 }
 
-// allClocked are the experiments that measure by the wall clock. Whatever else they put out is
+// allClocked are the experiments that measure by the wall clock. All their other output is
 // compared.
 var allClocked = []clocked{
 	{
@@ -44,7 +44,7 @@ func clockedOf(experiment string) clocked {
 	return allClocked[i]
 }
 
-// none says that nothing is measured by the wall clock.
+// none reports whether nothing is measured by the wall clock.
 func (c *clocked) none() bool { return c.experiment == "" }
 
 // blurred returns a file without what the wall clock measured; nil if nothing else is in it.
@@ -136,7 +136,7 @@ func (c *clocked) clocked(of, object, key string) string {
 func nameOf(members []member) (name string) {
 	for _, m := range members {
 		if m.key == "name" {
-			_ = json.Unmarshal(m.value, &name) // what is no string is no name
+			_ = json.Unmarshal(m.value, &name) // anything but a string is not a name
 		}
 	}
 	return name

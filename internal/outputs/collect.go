@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// A collector runs commands and writes the hashes of what they put out.
+// A collector runs commands and writes the hashes of their output.
 type collector struct {
 	dir, tool      string // a folder to run commands in, and tamtam
 	workers, cases int
@@ -24,7 +24,7 @@ type collector struct {
 	out, errs      io.Writer
 }
 
-// all collects everything. What fails does not keep it from the rest.
+// all collects everything, going on after failures.
 func (c *collector) all(ctx context.Context) error {
 	var errs []error
 	if c.only.MatchString("demo") {
@@ -43,7 +43,7 @@ func (c *collector) all(ctx context.Context) error {
 	return errors.Join(append(errs, ctx.Err())...)
 }
 
-// experiments lists those of the lab.
+// experiments lists the experiments of the lab.
 func (c *collector) experiments(ctx context.Context) (names []string, err error) {
 	out, err := exec.CommandContext(ctx, c.tool, "lab", "list").Output()
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *collector) experiments(ctx context.Context) (names []string, err error)
 // errNoShortForm is found in the error of a run that asked for one.
 var errNoShortForm = errors.New("no short form")
 
-// experiment runs one, in its short form if it has one and -long does not want it whole.
+// experiment runs one, in its short form if it has one and -long was not given.
 func (c *collector) experiment(ctx context.Context, name string) error {
 	run := []string{"lab", "run", name, "--workers", fmt.Sprint(c.workers)}
 	if !c.long {
@@ -73,7 +73,7 @@ func (c *collector) experiment(ctx context.Context, name string) error {
 }
 
 // collect runs a command of tamtam with --out, and writes the hashes of what it prints and of its
-// files. A command that fails because a check did has written them too.
+// files. A command that fails only because a check did has written them all the same.
 func (c *collector) collect(ctx context.Context, what string, clock clocked, args ...string) error {
 	const folder = "out" // a fixed name: it is printed
 	defer os.RemoveAll(filepath.Join(c.dir, folder))
@@ -126,8 +126,8 @@ const enginesSeed = 1_000_000
 // enginesLine is what the differential test prints of a case where TAMTAM_OUTPUTS is set.
 var enginesLine = regexp.MustCompile(`outputs of seed (\d+): fast ([0-9a-f]{64}), reference ([0-9a-f]{64})`)
 
-// engines runs the first cases of the differential test. It stands in test code, so that it is the
-// test which makes the hashes: of all frames that left, when and where, and of the books.
+// engines runs the first cases of the differential test. That is test code, so the test itself
+// makes the hashes: of all frames that left, when and where, and of the books.
 func (c *collector) engines(ctx context.Context) error {
 	args := []string{"test", "-count=1", "-timeout=1h", "-v", "-run", "^TestEnginesAgree$", "./saisim/reference"}
 	cmd := exec.CommandContext(ctx, "go", args...)

@@ -1,9 +1,9 @@
 // Package randtest runs random tests: tests whose cases are made from seeds. The gate runs fixed
-// seeds, so that it never depends on luck; a soak runs the same tests on seeds nobody has seen, for
-// a test that one seed passed says little. What may enter: what every random test needs, whatever
-// it tests.
+// seeds, so it never depends on luck; a soak runs the same tests on seeds nobody has seen, because
+// passing on one seed says little. What belongs here: what every random test needs, whatever it
+// tests.
 //
-// Two variables of the environment choose what is run:
+// Two environment variables choose what is run:
 //
 //	TAMTAM_SEED    the first seed; without, the one that the test states
 //	TAMTAM_CASES   how many cases, on seeds one after the other; without, as many as the test states
@@ -53,10 +53,10 @@ func Run(t *testing.T, fixed Cases, f func(t *testing.T, seed uint64)) Cases {
 	return c
 }
 
-// Report is what Run prints: the first seed, the cases and how many of them failed.
+// Report is the format that Run prints: the first seed, the cases and how many of them failed.
 const Report = "randtest: seed %d, cases %d, failed %d"
 
-// Whole says whether c are at least as many cases as the test states. Checks of how often
+// Whole reports whether c are at least as many cases as the test states. Checks of how often
 // something must occur are for these.
 func (c Cases) Whole(fixed Cases) bool { return c.Count >= max(fixed.Count, 1) }
 

@@ -80,7 +80,7 @@ func targets(file *ast.File) (random, fuzz []string) {
 	return random, fuzz
 }
 
-// calls says whether body holds a call of kit.name.
+// calls reports whether body holds a call of kit.name.
 func calls(body ast.Node, kit, name string) (found bool) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {

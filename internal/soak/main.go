@@ -93,15 +93,15 @@ func fresh() uint64 {
 	return binary.LittleEndian.Uint64(b[:]) >> 24
 }
 
-// Slices are long enough for what it costs to start one, and short enough that each target has a
-// few of them where there is time.
+// Slices are long enough to be worth the cost of starting one, and short enough that each target
+// gets a few if there is time.
 const (
 	shortestSlice = 2 * time.Second
 	longestSlice  = time.Minute
 )
 
-// plan makes the schedule of a soak. Where the time is short not every target has its turn: who is
-// first depends on the seed.
+// plan makes the schedule of a soak. If time is short, not every target gets a turn: the seed
+// decides which comes first.
 func plan(all []*target, seed uint64, length time.Duration, jobs int) *schedule {
 	s := &schedule{}
 	rng := mathrand.New(mathrand.NewPCG(seed, bits.Reverse64(seed)))
@@ -152,7 +152,7 @@ func (s *schedule) work(ctx context.Context, r *runner, jobs int, out io.Writer)
 	workers.Wait()
 }
 
-// report prints a line for each target and the sums, and says whether nothing failed.
+// report prints a line for each target and the sums, and reports whether nothing failed.
 func report(out io.Writer, s *schedule, took time.Duration) bool {
 	var cases, failed, inputs, broken, idle int
 	all := slices.Concat(s.tests, s.fuzzes)

@@ -70,7 +70,7 @@ func (r *runner) compile(ctx context.Context, t *target) (file string, err error
 	return file, b.err
 }
 
-// run runs a slice. What the end of ctx cuts off has run nothing and failed in nothing.
+// run runs a slice. One that the end of ctx cuts off counts neither as run nor as failed.
 func (r *runner) run(ctx context.Context, s *slice) outcome {
 	file, err := r.compile(ctx, s.t)
 	if ctx.Err() != nil {
@@ -116,7 +116,7 @@ func (r *runner) args(s *slice) []string {
 	return append(args, "-test.v", "-test.run=^"+s.t.name+"$")
 }
 
-// keep writes what a slice that failed said to a file.
+// keep writes the output of a slice that failed to a file.
 func (r *runner) keep(t *target, out *output) string {
 	r.mu.Lock()
 	r.logs++
@@ -128,8 +128,8 @@ func (r *runner) keep(t *target, out *output) string {
 	return file
 }
 
-// output is what a test binary writes, without what goes well. Of more than it keeps, the middle
-// is left out.
+// output is what a test binary writes, without what passed. If there is too much, the middle is
+// left out.
 type output struct {
 	head, tail []string
 	dropped    int
@@ -225,7 +225,7 @@ func (o *output) outcome(s *slice, err error) outcome {
 	if err == nil {
 		return res
 	}
-	if o.reports == 0 { // it did not come to its end
+	if o.reports == 0 { // it did not reach its end
 		res.cases = o.started
 		if o.started > 0 {
 			res.seeds = int(o.running - s.seed + 1)
@@ -237,7 +237,7 @@ func (o *output) outcome(s *slice, err error) outcome {
 	for _, seed := range o.seeds[:min(len(o.seeds), mostRepeat)] {
 		res.repeat = append(res.repeat, s.command(seed, 1))
 	}
-	if len(o.seeds) == 0 { // no case alone, or what all of them have in common
+	if len(o.seeds) == 0 { // no single case, or a failure outside the cases
 		res.repeat = []string{s.command(s.seed, s.cases)}
 	}
 	res.failed = max(len(o.seeds), 1)
@@ -261,7 +261,7 @@ func (o *output) fuzzed(s *slice, err error) outcome {
 		return res
 	case errors.As(err, &exit) && strings.Contains(text, "\n    context deadline exceeded\n") &&
 		!strings.Contains(text, "Failing input") && !strings.Contains(text, "panic") && !strings.Contains(text, "_test.go:"):
-		return res // the time was up while a worker was in the midst of an input
+		return res // the time was up while a worker was busy with an input
 	}
 	res.failed = 1
 	res.repeat = []string{fmt.Sprintf("go test -run '^$' -fuzz '^%s$' %s", s.t.name, s.t.path)}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A target is a random test or a fuzz target, and what has become of it.
+// A target is a random test or a fuzz target, with its results.
 type target struct {
 	path, dir, name string
 	fuzz            bool
@@ -24,11 +24,10 @@ type target struct {
 	problems []string      // why it could not be run
 }
 
-// Seeds stay apart from failures: a test that fails in slice after slice says nothing new, and
-// leaves its time to the others.
+// A test that fails in slice after slice tells nothing new, and leaves its time to the others.
 const mostBad = 3
 
-// A slice is what a target is given to do.
+// A slice is the work that a target is given at a time.
 type slice struct {
 	t     *target
 	seed  uint64
@@ -36,7 +35,7 @@ type slice struct {
 	time  time.Duration // of a fuzz target; what a random test is expected to take, at least
 }
 
-// A schedule shares the time out.
+// A schedule shares out the time.
 type schedule struct {
 	length time.Duration // of a slice
 	mu     sync.Mutex
@@ -63,7 +62,7 @@ func (s *schedule) pick(left time.Duration) *slice {
 	return nil
 }
 
-// done enters what became of a slice.
+// done records the outcome of a slice.
 func (s *schedule) done(job *slice, o outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +98,7 @@ func spent(group []*target) (sum time.Duration) {
 	return sum
 }
 
-// least returns the target that had the least time, of those that can run now.
+// least returns the target that had the least time so far, among those that can run now.
 func least(group []*target, left time.Duration) (best *target) {
 	for _, t := range group {
 		over := t.bad >= mostBad || t.skips > 0 || len(t.problems) > 0
@@ -121,9 +120,9 @@ func (t *target) shortest() time.Duration {
 	return t.each
 }
 
-// slice says what t does next, in the time given. A test starts with one case, and has up to
-// eightfold from slice to slice: small cases cost less than they seem to at first, for each slice
-// starts a process.
+// slice says what t does next, in the time given. A test starts with one case and grows up to
+// eightfold from slice to slice: small cases cost less than it first seems, since each slice starts
+// a process.
 func (t *target) slice(length time.Duration) *slice {
 	if t.fuzz {
 		return &slice{t: t, time: max(length, shortestFuzz)}

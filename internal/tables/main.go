@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// fields prints the tables of a database with their fields, those with the same fields at once.
+// fields prints the tables of a database with their fields, those with the same fields together.
 func fields(w io.Writer, separator, must string, tables []schema.Table, name func(schema.Table) string) {
 	fmt.Fprint(w, "| table, key | field | holds | default | |\n| --- | --- | --- | --- | --- |\n")
 	done := map[string]bool{}
@@ -51,7 +51,7 @@ func fields(w io.Writer, separator, must string, tables []schema.Table, name fun
 	}
 }
 
-// applied prints the tables of APPL_DB: what they are made of, and their fields where these are not the same.
+// applied prints the tables of APPL_DB: the tables they are made from, and their fields where they differ.
 func applied(w io.Writer, tables []schema.Table) {
 	fmt.Fprint(w, "| table, key | field | holds | default | |\n| --- | --- | --- | --- | --- |\n")
 	done := map[string]bool{}
@@ -100,7 +100,7 @@ func title(table, separator, key string) string {
 	return table + separator + key
 }
 
-// rows prints fields, one in a row; must is what is said of those that a row has in any case.
+// rows prints fields, one in a row; must is printed for those that every row has.
 func rows(w io.Writer, list []schema.Field, must string) {
 	for _, f := range list {
 		def := ""
@@ -114,5 +114,5 @@ func rows(w io.Writer, list []schema.Field, must string) {
 	}
 }
 
-// cell is a text as a cell of a table has it.
+// cell returns a text as it appears in a cell of a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

@@ -1,4 +1,4 @@
-// Package chance has the random numbers of the lab: integer generators, one for each use, which give the
+// Package chance has the random numbers of the lab: integer generators, one for each use, that give the
 // same numbers on every machine.
 package chance
 
@@ -7,11 +7,10 @@ import (
 	"math/bits"
 )
 
-// A Source is one of random numbers, splitmix64. Each use of chance (the
-// loss of one direction of one link, the sizes of one traffic source) has its
-// own, derived from the run's seed and the name of the use. So what is added to
-// a topology changes no other's chances. It holds integers only and gives the
-// same numbers on every machine.
+// A Source is a generator of random numbers, splitmix64. Each use of chance (the loss of one direction
+// of one link, the sizes of one traffic source) has its own, derived from the run's seed and the name
+// of the use. So an addition to a topology does not change the random numbers of the rest. It holds
+// integers only and gives the same numbers on every machine.
 type Source struct{ state uint64 }
 
 // New returns the source of a use of chance, by its name, in a run with a seed.
@@ -41,8 +40,8 @@ func (r *Source) Below(n uint64) uint64 {
 	return hi
 }
 
-// Exponential returns a number of exponential distribution with the given mean:
-// -ln(u) * mean, u uniform in (0, 1]. The logarithm is good to 2^-30.
+// Exponential returns an exponentially distributed number with the given mean:
+// -ln(u) * mean, u uniform in (0, 1]. The logarithm is accurate to 2^-30.
 func (r *Source) Exponential(mean uint64) uint64 {
 	u := r.Next() | 1
 	x := 64<<32 - log2(u)  // -log2(u / 2^64), 32 fractional bits
@@ -53,7 +52,7 @@ func (r *Source) Exponential(mean uint64) uint64 {
 	return hi<<32 | lo>>32
 }
 
-// Bell returns a number from 0 to n of nearly normal distribution around n/2
+// Bell returns a number from 0 to n of an almost normal distribution around n/2
 // with standard deviation n/12: the sum of twelve uniform ones (Irwin-Hall)
 // spread over n.
 func (r *Source) Bell(n uint64) uint64 {
@@ -120,9 +119,8 @@ func sqrt62(x uint64) uint64 {
 	return root
 }
 
-// Zipf returns the cumulative shares of n things, of which the k-th has a share
-// that is as 1/k^s, s in thousandths: thing i has shares[i] - shares[i-1] of 2^63. With s 0 all
-// are alike.
+// Zipf returns the cumulative shares of n things, of which the k-th has a share proportional to 1/k^s,
+// s in thousandths: thing i has shares[i] - shares[i-1] of 2^63. With s 0 all are alike.
 func Zipf(n int, s uint64) []uint64 {
 	weights := make([]uint64, n)
 	var total uint64
@@ -142,7 +140,7 @@ func Zipf(n int, s uint64) []uint64 {
 	return weights
 }
 
-// Pick returns the thing whose share holds a random number.
+// Pick returns the index of the share in which a random number falls.
 func (r *Source) Pick(shares []uint64) int {
 	x := r.Next() >> 1
 	lo, hi := 0, len(shares)-1

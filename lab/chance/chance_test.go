@@ -20,8 +20,8 @@ func TestLogarithm(t *testing.T) {
 	}
 }
 
-// Distributions have the mean and spread that their names promise. The seed is
-// fixed, so the bounds are no matter of luck.
+// Distributions have the mean and spread that their names promise. The seed is fixed, so the test
+// cannot fail by chance.
 func TestDistributions(t *testing.T) {
 	const n = 200_000
 	moments := func(draw func() uint64) (mean, deviation float64) {
@@ -52,7 +52,7 @@ func TestDistributions(t *testing.T) {
 	}
 }
 
-// Of a Zipf mix the k-th flow has a share as 1/k^s.
+// In a Zipf mix the k-th flow has a share proportional to 1/k^s.
 func TestZipf(t *testing.T) {
 	const flows = 1000
 	for _, s := range []uint64{0, 800, 1000, 1200, 2500} {

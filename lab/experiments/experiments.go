@@ -43,7 +43,7 @@ func studies() []lab.Study {
 }
 
 // Open reads an experiment that comes with tamtam, or, where the name has a "/" or
-// a ".", a file; set as [lab.Load] has it.
+// a ".", a file; set as in [lab.Load].
 func Open(nameOrFile string, set []string) (*lab.Topology, error) {
 	if strings.ContainsAny(nameOrFile, "/.") {
 		return lab.Load(nameOrFile, set, studies()...)
@@ -59,8 +59,8 @@ func Open(nameOrFile string, set []string) (*lab.Topology, error) {
 	return lab.Parse(nameOrFile+".yaml", text, set, studies()...)
 }
 
-// OpenShort is Open for the short form of an experiment, which tests run: with what
-// stands in its Short. One without is as it is.
+// OpenShort is Open for the short form of an experiment, which tests run: with the values of its Short,
+// if it has any.
 func OpenShort(nameOrFile string, set []string) (*lab.Topology, error) {
 	t, err := Open(nameOrFile, set)
 	if err != nil || len(t.Short) == 0 {

@@ -37,9 +37,8 @@ func outputs(t *testing.T, name string, workers int) (*lab.Result, map[string][]
 	return r, files
 }
 
-// Every experiment that comes with tamtam passes its checks, those that take long in
-// their short form, once. Report, series, plots
-// and captures are the same bytes on 1 and 4 workers.
+// Every experiment that comes with tamtam passes its checks; those that take long run once, in their
+// short form. Report, series, plots and captures are the same bytes on 1 and 4 workers.
 func TestExperiments(t *testing.T) {
 	list, err := List()
 	if err != nil {
@@ -56,7 +55,7 @@ func TestExperiments(t *testing.T) {
 				if testing.Short() {
 					t.Skip("long even in its short form")
 				}
-				first, others = 2, nil // once will do
+				first, others = 2, nil // one run is enough
 			}
 			r, want := outputs(t, e.Name, first)
 			if e.Description == "" || len(r.Checks) == 0 || want["report.json"] == nil {

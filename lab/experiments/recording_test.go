@@ -37,8 +37,8 @@ func TestTableRecordRefused(t *testing.T) {
 	}
 }
 
-// A curve of a program that has an answer by hand: two tables of which each packet
-// runs one, by a condition, then one that half of the packets run.
+// A curve of a program that can be computed by hand: two tables of which each packet runs one, by a
+// condition, then one that half of the packets run.
 func TestSmallProgram(t *testing.T) {
 	top, err := Open("record-fig8", []string{"program=../study/recording/testdata/fork.json", "tablerecord.seeds=5"})
 	if err != nil {

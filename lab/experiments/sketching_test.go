@@ -13,7 +13,7 @@ import (
 
 func sketches(r *lab.Result) *sketching.Report { return r.Reports["flymon"].(*sketching.Report) }
 
-// A capture stands in for the made traffic: its flows and packets are the truth.
+// A capture takes the place of generated traffic: its flows and packets are the truth.
 func TestFlyMonCapture(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -59,7 +59,7 @@ func TestFlyMonCapture(t *testing.T) {
 	}
 }
 
-// What cannot be is refused, with place, field and value.
+// What is impossible is refused, with place, field and value.
 func TestFlyMonRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -101,8 +101,8 @@ func TestFlyMonRefused(t *testing.T) {
 	}
 }
 
-// A study has the same results on one core as on several; another seed has others, and
-// a check fails that is not met.
+// A study has the same results on one core as on several and others with another seed, and a check that
+// is not met fails.
 func TestFlyMonWorkers(t *testing.T) {
 	open := func(name string, set ...string) *lab.Topology {
 		t.Helper()

@@ -4,15 +4,21 @@
 package figure
 
 import (
+	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
+
+// resolution of the PNG, in pixels per inch.
+const resolution = 144
 
 // A Figure is a picture of panels, one above the other.
 type Figure struct {
-	File   string // its name, without what comes behind the point
+	File   string // its name without the extension
 	Panels []Panel
 }
 
@@ -23,7 +29,7 @@ type Panel struct {
 	Curves []Curve
 }
 
-// An Axis says what is along it.
+// An Axis is what is drawn along one side of a panel.
 type Axis struct {
 	Label string // with the unit
 	Scale Scale
@@ -42,12 +48,13 @@ const (
 
 // A Curve is a line, or marks, or both.
 type Curve struct {
-	Name  string // in the legend; "": not there
+	Name  string // in the legend; "": it has no entry
 	Style Style
-	// Colour is a place in the palette, the same for what belongs together.
+	// Colour is a place in the palette, the same for curves that belong together.
 	Colour int
 	Points []Point
-	// Most are how far the values behind each point go, and Half what half of them do; nil: nobody says.
+	// Most are the ranges of all values behind each point, Half those of half of them; nil: they are
+	// not drawn.
 	Most, Half []Range
 }
 
@@ -73,18 +80,21 @@ const (
 func (f *Figure) Write(dir string) error {
 	l, err := f.layout()
 	if err != nil {
-		return fmt.Errorf("figure %s: %w", f.File, err)
+		return err
 	}
-	vector := newSVG(l.width, l.height)
-	raster, err := newPNG(l.width, l.height)
-	if err != nil {
-		return fmt.Errorf("figure %s: %w", f.File, err)
-	}
+	vector := vgsvg.New(l.width, l.height)
+	raster := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(l.width, l.height), vgimg.UseDPI(resolution))}
 	l.draw(vector)
 	l.draw(raster)
-	text, err := raster.bytes()
+	var svg, png bytes.Buffer
+	_, svgErr := vector.WriteTo(&svg)
+	_, pngErr := raster.WriteTo(&png)
+	// A reader without Liberation Sans has a font of the same widths.
+	const font, fonts = "Liberation Sans;", "Liberation Sans,Arial,Helvetica,sans-serif;"
+	text := bytes.ReplaceAll(svg.Bytes(), []byte(font), []byte(fonts))
 	path := filepath.Join(dir, f.File)
-	return errors.Join(err, os.WriteFile(path+".svg", vector.bytes(), 0o644), os.WriteFile(path+".png", text, 0o644))
+	return errors.Join(svgErr, pngErr,
+		os.WriteFile(path+".svg", text, 0o644), os.WriteFile(path+".png", png.Bytes(), 0o644))
 }
 
 // Covered names the curves that the legends lie over.

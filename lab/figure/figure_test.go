@@ -10,6 +10,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 )
 
 // curve has n points of a function of 0 to 1.
@@ -22,7 +27,7 @@ func curve(name string, n int, f func(float64) float64) Curve {
 	return c
 }
 
-// A legend is where no curve is: in a corner that is free, else beside the plot.
+// A legend is where no curve is: in a free corner, else beside the plot.
 func TestLegendCoversNothing(t *testing.T) {
 	wild := func(x float64) float64 { return math.Sin(60 * x) }
 	tests := []struct {
@@ -54,40 +59,83 @@ func TestLegendCoversNothing(t *testing.T) {
 		if inside := l.width == panelWidth; inside != tt.inside {
 			t.Errorf("%s: the legend is inside: %v, want %v", tt.name, inside, tt.inside)
 		}
+		if n := colouredBelow(l); n > 0 {
+			t.Errorf("%s: %d pixels of curves are below the legend", tt.name, n)
+		}
 	}
 }
 
-// A line is in a rectangle also where it only passes through.
+// colouredBelow counts the pixels with a colour where the legends will be, in a picture without them.
+func colouredBelow(l *layout) (n int) {
+	picture := vgimg.New(l.width, l.height)
+	for i := range l.panels {
+		p := &l.panels[i]
+		p.Draw(draw.Canvas{Canvas: picture, Rectangle: p.canvas.Rectangle})
+	}
+	dots := func(v vg.Length) int { return int(v.Dots(picture.DPI())) }
+	for i := range l.panels {
+		box := l.panels[i].box
+		for x := dots(box.Min.X); x <= dots(box.Max.X); x++ {
+			for y := dots(l.height - box.Max.Y); y <= dots(l.height-box.Min.Y); y++ {
+				if r, g, b, _ := picture.Image().At(x, y).RGBA(); r != g || g != b {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// The function that counts pixels below the legend finds those that are there.
+func TestColouredBelow(t *testing.T) {
+	f := &Figure{Panels: []Panel{{Curves: []Curve{curve("rising", 20, func(x float64) float64 { return x })}}}}
+	l, err := f.layout()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.panels[0].box = l.panels[0].canvas.Rectangle
+	if colouredBelow(l) == 0 {
+		t.Error("no curve in the whole panel")
+	}
+	if len(l.panels[0].covered()) == 0 {
+		t.Error("a legend over the whole panel covers nothing")
+	}
+}
+
+// A line touches a rectangle also where it only passes through.
 func TestCrosses(t *testing.T) {
-	low, high := Point{1, 1}, Point{2, 2}
+	box := vg.Rectangle{Min: vg.Point{X: 1, Y: 1}, Max: vg.Point{X: 2, Y: 2}}
 	tests := []struct {
-		a, b Point
+		a, b vg.Point
 		want bool
 	}{
-		{Point{0, 0}, Point{3, 3}, true}, {Point{0, 1.5}, Point{9, 1.5}, true}, {Point{1.5, 1.5}, Point{1.5, 1.5}, true},
-		{Point{0, 0}, Point{0.9, 0.9}, false}, {Point{0, 2}, Point{1, 3}, false}, {Point{0, 0}, Point{0, 5}, false},
-		{Point{2, 0}, Point{2, 5}, true},
+		{vg.Point{X: 0, Y: 0}, vg.Point{X: 3, Y: 3}, true},
+		{vg.Point{X: 0, Y: 1.5}, vg.Point{X: 9, Y: 1.5}, true},
+		{vg.Point{X: 1.5, Y: 1.5}, vg.Point{X: 1.5, Y: 1.5}, true},
+		{vg.Point{X: 0, Y: 0}, vg.Point{X: 0.9, Y: 0.9}, false},
+		{vg.Point{X: 0, Y: 2}, vg.Point{X: 1, Y: 3}, false},
+		{vg.Point{X: 0, Y: 0}, vg.Point{X: 0, Y: 5}, false},
+		{vg.Point{X: 2, Y: 0}, vg.Point{X: 2, Y: 5}, true},
 	}
 	for _, tt := range tests {
-		if got := crosses(tt.a, tt.b, low, high); got != tt.want {
+		if got := crosses(tt.a, tt.b, box); got != tt.want {
 			t.Errorf("%v to %v: %v", tt.a, tt.b, got)
 		}
 	}
 }
 
-// labels are those of an axis over some values.
+// labels returns those of an axis over some values.
 func labels(kind Scale, values ...float64) string {
-	s := Axis{Scale: kind}.scale(func(f func(float64)) {
-		for _, v := range values {
-			f(v)
-		}
-	})
+	axis := plot.New().X
+	for _, v := range values {
+		v = Axis{Scale: kind}.of(v)
+		axis.Min, axis.Max = min(axis.Min, v), max(axis.Max, v)
+	}
+	Axis{Scale: kind}.shape(&axis)
 	var words []string
-	for _, t := range s.ticks {
-		if t.power != "" {
-			words = append(words, t.base+"^"+t.power)
-		} else if t.base != "" {
-			words = append(words, t.base)
+	for _, t := range axis.Tick.Marker.Ticks(axis.Min, axis.Max) {
+		if t.Label != "" {
+			words = append(words, t.Label)
 		}
 	}
 	return strings.Join(words, " ")
@@ -100,13 +148,16 @@ func TestTicks(t *testing.T) {
 		want   string
 	}{
 		{Linear, []float64{0, 1}, "0 0.2 0.4 0.6 0.8 1.0"},
-		{Linear, []float64{0, 60000}, "0 20k 40k 60k"},
+		{Linear, []float64{0, 60000}, "0 20000 40000 60000"},
 		{Linear, []float64{5.42, 5.85}, "5.5 5.6 5.7 5.8"},
 		{Linear, []float64{3, 3}, "2.6 2.8 3.0 3.2 3.4"},
 		{Linear, nil, "0 0.2 0.4 0.6 0.8 1.0"},
-		{Log10, []float64{0.001, 1}, "10^-3 10^-2 10^-1 1"},
-		{Log10, []float64{0, 2, 7}, "2 5"},
-		{Log10, []float64{1, 1e6}, "1 10 100 10^3 10^4 10^5 10^6"},
+		{Log10, []float64{0.001, 1}, "0.001 0.01 0.1 1"},
+		{Log10, []float64{2, 7}, "2 5"},
+		{Log10, []float64{1, 1e6}, "1 10 100 1000 10000 100000 1e6"},
+		{Log10, []float64{1e-6, 1e-4}, "1e-6 1e-5 0.0001"},
+		{Log10, []float64{50, 50}, "50"},
+		{Log10, nil, "1 10"},
 		{Log2, []float64{3, 120}, "4 8 16 32 64 128"},
 	}
 	for _, tt := range tests {
@@ -116,10 +167,25 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-func TestDashes(t *testing.T) {
-	pieces := dashed([]Point{{0, 0}, {10, 0}, {10, 5}}, []float64{6, 3})
-	if len(pieces) != 2 || pieces[0][1] != (Point{6, 0}) || pieces[1][0] != (Point{9, 0}) || pieces[1][2] != (Point{10, 5}) {
-		t.Errorf("%v", pieces)
+// A value that has no place on an axis is an error, rather than left out of the picture.
+func TestNoPlace(t *testing.T) {
+	tests := map[string]Panel{
+		"x on a logarithmic axis": {X: Axis{Scale: Log2}, Curves: []Curve{{Points: []Point{{0, 1}}}}},
+		"y on a logarithmic axis": {Y: Axis{Scale: Log10}, Curves: []Curve{{Points: []Point{{1, -1}}}}},
+		"a range on a logarithmic axis": {Y: Axis{Scale: Log10},
+			Curves: []Curve{{Points: []Point{{1, 1}}, Most: []Range{{0, 1}}}}},
+		"no number": {Curves: []Curve{{Points: []Point{{1, math.NaN()}}}}},
+		"infinite":  {Curves: []Curve{{Points: []Point{{1, 1}}, Most: []Range{{0, math.Inf(1)}}}}},
+	}
+	for name, panel := range tests {
+		f := &Figure{File: "f", Panels: []Panel{panel}}
+		dir := t.TempDir()
+		if err := f.Write(dir); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+			t.Errorf("%s: %v, %v", name, files, err)
+		}
 	}
 }
 

@@ -2,213 +2,158 @@ package figure
 
 import (
 	"cmp"
+	"fmt"
+	"image/color"
 	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
-// Sizes of a figure, in pixels of SVG.
+// Sizes of a figure, in points.
 const (
-	panelWidth, panelHeight = 600.0, 375.0
-	lowHeight               = 250.0 // of one panel among several
-	titleSize, labelSize    = 14.0, 13.0
-	tickSize, legendSize    = 11.0, 11.5
-	entryHeight, sample     = 16.0, 26.0 // of a legend's entries: height, width of the piece of line
-	margin                  = 8.0
-	clearance               = 5.0 // between legend and curves: markers have a size
+	panelWidth, panelHeight = 450, 280
+	lowHeight               = 190 // of one panel among several
+	margin                  = 6   // of the picture, and inside a legend
+	clearance               = 4   // between legend and curves, for the size of markers
 )
 
-// A layout is a figure of which every place is known.
+// A layout is a figure in which the place of everything is known.
 type layout struct {
-	width, height float64
+	width, height vg.Length
 	panels        []panelLayout
 }
 
 // A panelLayout is where a panel is.
 type panelLayout struct {
 	*Panel
-	x, y      scale
-	low, high Point // corners of the plotting area: upper left, lower right
-	left      float64
-	entries   []int    // curves in the legend
-	dashed    bool     // and one for theory
-	legend    [2]Point // its corners; alike: there is none
-	letters   *letters
+	*graph
+	canvas draw.Canvas
+	x, y   func(float64) vg.Length
+	box    vg.Rectangle // of the legend; empty: there is none
 }
 
 func (f *Figure) layout() (*layout, error) {
-	letters, err := newLetters()
-	if err != nil {
-		return nil, err
+	n := len(f.Panels)
+	l := &layout{width: panelWidth, height: panelHeight}
+	if n > 1 {
+		l.height = vg.Length(n) * lowHeight
 	}
-	l := &layout{}
-	height := panelHeight
-	if len(f.Panels) > 1 {
-		height = lowHeight
-	}
-	var left, beside float64
+	graphs := make([][]*plot.Plot, n)
 	for i := range f.Panels {
-		p := panelLayout{Panel: &f.Panels[i], letters: letters}
-		p.x, p.y = p.X.scale(p.horizontal), p.Y.scale(p.vertical)
-		left = max(left, p.leftMargin())
-		p.listEntries()
-		l.panels = append(l.panels, p)
+		p := f.Panels[i].onAxes()
+		g, err := p.graph()
+		if err != nil {
+			return nil, fmt.Errorf("figure %s: %w", f.File, err)
+		}
+		l.panels = append(l.panels, panelLayout{Panel: &p, graph: g})
+		graphs[i] = []*plot.Plot{g.Plot}
 	}
-	for i := range l.panels {
+	tiles := draw.Tiles{
+		Rows: n, Cols: 1, PadY: margin, PadTop: margin, PadBottom: margin, PadLeft: margin, PadRight: 2 * margin,
+	}
+	for i, row := range plot.Align(graphs, tiles, draw.NewCanvas(nil, l.width, l.height)) {
 		p := &l.panels[i]
-		top, bottom := l.height+margin, margin+1.5*tickSize
-		if p.Title != "" {
-			top += 1.6 * titleSize
-		}
-		if p.X.Label != "" {
-			bottom += 1.6 * labelSize
-		}
-		p.low, p.high = Point{left, top}, Point{panelWidth - 2*margin, l.height + height - bottom}
-		l.height += height
-		beside = max(beside, p.placeLegend())
+		p.canvas = row[0]
+		l.width = max(l.width, p.placeLegend()+margin)
 	}
-	l.width = panelWidth + beside
 	return l, nil
 }
 
-// horizontal calls f with all places on the x axis.
-func (p *Panel) horizontal(f func(float64)) {
-	for _, c := range p.Curves {
-		for _, at := range c.Points {
-			f(at.X)
+// draw draws the figure to a canvas of its size.
+func (l *layout) draw(to vg.Canvas) {
+	for i := range l.panels {
+		p := &l.panels[i]
+		p.Draw(draw.Canvas{Canvas: to, Rectangle: p.canvas.Rectangle})
+		if p.entries > 0 {
+			box := draw.Canvas{Canvas: to, Rectangle: p.box}
+			box.FillPolygon(color.White, around(p.box))
+			box.StrokeLines(faint(), around(p.box))
+			p.legend.Draw(draw.Crop(box, margin, -margin, margin, 2-margin))
 		}
 	}
 }
 
-// vertical calls f with all places on the y axis.
-func (p *Panel) vertical(f func(float64)) {
-	for _, c := range p.Curves {
-		for _, at := range c.Points {
-			f(at.Y)
-		}
-		for _, r := range c.Most {
-			f(r.Low)
-			f(r.High)
-		}
-	}
-}
+func faint() draw.LineStyle { return draw.LineStyle{Color: color.Gray{Y: 0xdd}, Width: 0.5} }
 
-// leftMargin is the room for the ticks and the label of the y axis.
-func (p *panelLayout) leftMargin() float64 {
-	wide := 0.0
-	for _, t := range p.y.ticks {
-		wide = max(wide, p.letters.width(t.base+t.power, tickSize))
-	}
-	return margin + 1.5*labelSize + wide + margin
-}
-
-// at is where a point is drawn.
-func (p *panelLayout) at(v Point) Point {
-	return Point{
-		p.low.X + p.x.part(v.X)*(p.high.X-p.low.X),
-		p.high.Y - p.y.part(v.Y)*(p.high.Y-p.low.Y),
-	}
-}
-
-// listEntries finds what the legend has: nothing where there is one curve without a name. Theory has one entry for
-// all curves, whose colours it shares.
-func (p *panelLayout) listEntries() {
-	for i, c := range p.Curves {
-		switch {
-		case c.Style == Theory:
-			p.dashed = true
-		case c.Name != "":
-			p.entries = append(p.entries, i)
-		}
-	}
-}
-
-// placeLegend finds a place in the plotting area where no curve is; if there is none the legend is beside it, and
-// needs so much room.
-func (p *panelLayout) placeLegend() (beside float64) {
-	rows := len(p.entries)
-	if p.dashed {
-		rows++
-	}
-	if rows == 0 {
+// placeLegend finds a place in the plotting area where no curve is; if there is none the legend is beside it. It
+// returns how far to the right the legend goes.
+func (p *panelLayout) placeLegend() vg.Length {
+	area := p.DataCanvas(p.canvas)
+	p.x, p.y = p.Transforms(&area)
+	if p.entries == 0 {
 		return 0
 	}
-	wide := p.letters.width("theory", legendSize)
-	for _, i := range p.entries {
-		wide = max(wide, p.letters.width(p.Curves[i].Name, legendSize))
-	}
-	wide, high := wide+sample+3*margin, float64(rows)*entryHeight+margin
-	const off = 6 // from the frame
-	left, right := p.low.X+off, p.high.X-off-wide
-	top, bottom := p.low.Y+off, p.high.Y-off-high
-	middle := (left + right) / 2
-	centre := (top + bottom) / 2
-	if left < right && top < bottom {
-		for _, at := range []Point{
-			{right, top}, {left, top}, {right, bottom}, {left, bottom},
-			{middle, top}, {middle, bottom}, {right, centre}, {left, centre},
+	size := p.legend.Rectangle(area).Size().Add(vg.Point{X: 2 * margin, Y: 2 * margin})
+	left, right := area.Min.X+margin, area.Max.X-margin-size.X
+	bottom, top := area.Min.Y+margin, area.Max.Y-margin-size.Y
+	middle, centre := (left+right)/2, (bottom+top)/2
+	if left < right && bottom < top {
+		for _, at := range []vg.Point{
+			{X: right, Y: top}, {X: left, Y: top}, {X: right, Y: bottom}, {X: left, Y: bottom},
+			{X: middle, Y: top}, {X: middle, Y: bottom}, {X: right, Y: centre}, {X: left, Y: centre},
 		} {
-			p.legend = [2]Point{at, {at.X + wide, at.Y + high}}
+			p.box = vg.Rectangle{Min: at, Max: at.Add(size)}
 			if len(p.covered()) == 0 {
-				return 0
+				return p.box.Max.X
 			}
 		}
 	}
-	at := Point{panelWidth - margin, p.low.Y}
-	p.legend = [2]Point{at, {at.X + wide, at.Y + high}}
-	return wide
+	at := vg.Point{X: area.Max.X + 2*margin, Y: area.Max.Y - size.Y}
+	p.box = vg.Rectangle{Min: at, Max: at.Add(size)}
+	return p.box.Max.X
 }
 
 // covered names the curves that the legend lies over.
 func (p *panelLayout) covered() (names []string) {
-	low, high := p.legend[0], p.legend[1]
-	if low == high {
+	if p.entries == 0 {
 		return nil
 	}
-	low, high = Point{low.X - clearance, low.Y - clearance}, Point{high.X + clearance, high.Y + clearance}
+	near := vg.Point{X: clearance, Y: clearance}
+	box := vg.Rectangle{Min: p.box.Min.Sub(near), Max: p.box.Max.Add(near)}
 	for i := range p.Curves {
-		c := &p.Curves[i]
-		if p.touches(c, low, high) {
+		if c := &p.Curves[i]; p.touches(c, box) {
 			names = append(names, cmp.Or(c.Name, "a curve without a name"))
 		}
 	}
 	return names
 }
 
-// touches says whether anything of a curve is in a rectangle.
-func (p *panelLayout) touches(c *Curve, low, high Point) bool {
-	var last Point
+// touches reports whether anything of a curve is in a rectangle.
+func (p *panelLayout) touches(c *Curve, box vg.Rectangle) bool {
+	at := func(x, y float64) vg.Point { return vg.Point{X: p.x(x), Y: p.y(y)} }
 	for k, v := range c.Points {
-		at := p.at(v)
-		if k == 0 || c.Style == Truth {
-			last = at
+		last := v
+		if k > 0 && c.Style != Truth {
+			last = c.Points[k-1]
 		}
-		if crosses(last, at, low, high) {
+		if crosses(at(last.X, last.Y), at(v.X, v.Y), box) {
 			return true
 		}
-		last = at
 	}
 	for k, r := range c.Most {
-		below, above := p.at(Point{c.Points[k].X, r.Low}), p.at(Point{c.Points[k].X, r.High})
-		if crosses(below, above, low, high) {
+		x := c.Points[k].X
+		if crosses(at(x, r.Low), at(x, r.High), box) {
 			return true
 		}
-		if k == 0 || len(c.Most) <= mostBars {
+		if k == 0 || c.bars() {
 			continue
 		}
-		b, a := c.Most[k-1].Low, c.Most[k-1].High
-		x := c.Points[k-1].X
-		if crosses(p.at(Point{x, b}), below, low, high) || crosses(p.at(Point{x, a}), above, low, high) {
+		lastX, last := c.Points[k-1].X, c.Most[k-1]
+		if crosses(at(lastX, last.Low), at(x, r.Low), box) || crosses(at(lastX, last.High), at(x, r.High), box) {
 			return true
 		}
 	}
 	return false
 }
 
-// crosses says whether a line from a to b has a point in a rectangle: what is left of it between its
-// sides, one pair after the other.
-func crosses(a, b, low, high Point) bool {
-	from, to := 0.0, 1.0
-	for _, side := range []struct{ start, way, low, high float64 }{
-		{a.X, b.X - a.X, low.X, high.X}, {a.Y, b.Y - a.Y, low.Y, high.Y},
+// crosses reports whether a line from a to b has a point in a rectangle: it clips the line to one pair
+// of sides after the other.
+func crosses(a, b vg.Point, box vg.Rectangle) bool {
+	from, to := vg.Length(0), vg.Length(1)
+	for _, side := range []struct{ start, way, low, high vg.Length }{
+		{a.X, b.X - a.X, box.Min.X, box.Max.X}, {a.Y, b.Y - a.Y, box.Min.Y, box.Max.Y},
 	} {
 		if side.way == 0 {
 			if side.start < side.low || side.start > side.high {
@@ -219,5 +164,5 @@ func crosses(a, b, low, high Point) bool {
 		in, out := (side.low-side.start)/side.way, (side.high-side.start)/side.way
 		from, to = max(from, min(in, out)), min(to, max(in, out))
 	}
-	return from <= to && !math.IsNaN(from+to)
+	return from <= to && !math.IsNaN(float64(from+to))
 }

@@ -1,5 +1,5 @@
-// Package programs has real switch programs as graphs of tables, ingress and egress apart, for studies and
-// benchmarks of table recording. README.md says where they are from.
+// Package programs has real switch programs as graphs of tables, ingress and egress separately, for
+// studies and benchmarks of table recording. README.md says where they are from.
 package programs
 
 import (
@@ -40,7 +40,7 @@ func Graph(name, pipeline string) (*record.Graph, error) {
 	return recordplan.Read(bytes.NewReader(text), "")
 }
 
-// A Program is one with its pipelines in the order in which packets meet them.
+// A Program has its pipelines in the order in which packets pass through them.
 type Program struct {
 	Name      string
 	Pipelines []*record.Graph
@@ -60,8 +60,8 @@ func Open(name string) (*Program, error) {
 	return p, nil
 }
 
-// Load reads a program from a file, a graph or what p4c makes for BMv2: ingress and egress if the file has
-// both, or the one that there is.
+// Load reads a program from a file, a graph or what p4c makes for BMv2: ingress and egress, or the one
+// that the file has.
 func Load(path string) (*Program, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -98,7 +98,7 @@ func (p *Program) Pipeline(name string) (*record.Graph, error) {
 	return nil, fmt.Errorf("program %s has no pipeline %q", p.Name, name)
 }
 
-// metricRune makes of a file's name what may stand in the name of a metric.
+// metricRune replaces what may not be in the name of a metric.
 func metricRune(r rune) rune {
 	if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 		return r

@@ -11,7 +11,7 @@ type Axes struct {
 	File, Title string
 	Metric      string
 	X, Y        figure.Axis
-	Per         float64 // how many of X are one of the axis; 0: 1
+	Per         float64 // how many units of X are one of the axis; 0: 1
 }
 
 // Plot draws a metric of the curves of a figure, "" being those of none; nil: no curve has it at two points.
@@ -42,7 +42,7 @@ func (r *Curves) Plot(of string, a Axes) *figure.Figure {
 	return &figure.Figure{File: a.File, Panels: []figure.Panel{p}}
 }
 
-// span is the least value of a metric above 0, and the greatest.
+// span returns the least value of a metric above 0, and the greatest.
 func (r *Curves) span(of, name string) (least, most float64) {
 	least = math.Inf(1)
 	for _, c := range r.Curves {
@@ -62,8 +62,8 @@ func (r *Curves) span(of, name string) (least, most float64) {
 	return least, most
 }
 
-// outline is a curve as it is drawn: medians, from least to most of the seeds, quartiles, and what theory expects. On
-// a logarithmic axis 0 is drawn at least.
+// outline returns a curve as it is drawn: medians, the range over the seeds, quartiles, and what theory
+// expects. On a logarithmic axis 0 is drawn at least.
 func (c *Curve) outline(a *Axes, log bool, least float64) (measured, theory figure.Curve) {
 	at := func(v float64) float64 {
 		if log {

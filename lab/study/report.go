@@ -1,6 +1,6 @@
-// Package study has what studies that reproduce papers share: seeds and cores, curves of what was measured
-// beside what theory says, and how they are printed, written and drawn. Package lab runs them and knows none;
-// lab/experiments has all of them.
+// Package study has what studies that reproduce papers share: seeds and cores, curves of what was
+// measured beside what theory predicts, and how they are printed, written and drawn. Package lab runs
+// studies without knowing any; lab/experiments has all of them.
 package study
 
 import (
@@ -11,7 +11,7 @@ import (
 	"tamtam/lab"
 )
 
-// A Head says of a report which study it is of.
+// A Head says which study a report is of.
 type Head struct {
 	Study   string   `json:"study"`
 	Traffic string   `json:"traffic,omitempty"`
@@ -19,7 +19,7 @@ type Head struct {
 	X       string   `json:"x"` // what the x axis is, with its unit
 }
 
-// Curves are what a study has shown.
+// Curves are the results of a study.
 type Curves struct {
 	Curves []*Curve `json:"curves"`
 }
@@ -33,12 +33,13 @@ type Curve struct {
 
 // A Point is one place of a curve.
 type Point struct {
-	At      string             `json:"at"` // as asked for: 96KiB, an epoch
-	X       float64            `json:"x"`  // as it is: bytes that the task was given
+	At      string             `json:"at"` // as configured: 96KiB, an epoch
+	X       float64            `json:"x"`  // actual: bytes that the task was given
 	Metrics map[string]*Metric `json:"metrics"`
 }
 
-// A Metric is a number of one point: measured with each seed, how these are spread, and what theory says.
+// A Metric is a number of one point: measured with each seed, how the values are spread, and what
+// theory predicts.
 type Metric struct {
 	Values []float64 `json:"values"` // by seed; one, if it depends on none
 	Min    float64   `json:"min"`
@@ -46,25 +47,25 @@ type Metric struct {
 	Median float64   `json:"median"`
 	Q3     *float64  `json:"q3,omitempty"`
 	Max    float64   `json:"max"`
-	// Theory is what is expected; Lower and Upper bound each value, but for a chance that the
-	// assumptions say; nil: theory has none.
+	// Theory is the expected value; Lower and Upper bound each value, except with a probability that
+	// the assumptions state; nil: theory has none.
 	Theory *float64 `json:"theory,omitempty"`
 	Lower  *float64 `json:"lower,omitempty"`
 	Upper  *float64 `json:"upper,omitempty"`
-	// Outside is how many values are outside of the bounds; nil: nobody predicts this study.
+	// Outside is how many values are outside of the bounds; nil: there is no theory of this study.
 	Outside *int `json:"outside,omitempty"`
 }
 
-// A Prediction is what theory says of a metric; NaN: nothing.
+// A Prediction is what theory says of a metric; NaN: it says nothing.
 type Prediction struct{ Expected, Lower, Upper float64 }
 
-// Unpredicted is where theory says nothing.
+// Unpredicted is the prediction where theory says nothing.
 func Unpredicted() Prediction { return Prediction{math.NaN(), math.NaN(), math.NaN()} }
 
-// spread takes the values of all seeds, and their quartiles beside.
+// spread makes a metric of the values of all seeds, and returns their quartiles.
 func spread(values []float64) (m *Metric, q1, q3 float64) {
 	sorted := slices.Sorted(slices.Values(values))
-	// at is the quantile of n quarters, between two values where it falls between.
+	// at is the quantile of n quarters, interpolated where it falls between two values.
 	at := func(n int) float64 {
 		i, rest := n*(len(sorted)-1)/4, float64(n*(len(sorted)-1)%4)/4
 		if rest == 0 {
@@ -75,14 +76,14 @@ func spread(values []float64) (m *Metric, q1, q3 float64) {
 	return &Metric{Values: values, Min: at(0), Median: at(2), Max: at(4)}, at(1), at(3)
 }
 
-// Quartered is a metric with its quartiles.
+// Quartered returns a metric with its quartiles.
 func Quartered(values ...float64) *Metric {
 	m, q1, q3 := spread(values)
 	m.Q1, m.Q3 = &q1, &q3
 	return m
 }
 
-// Predicted is a metric with what theory says of it.
+// Predicted returns a metric with what theory says of it.
 func Predicted(values []float64, p Prediction) *Metric {
 	m, _, _ := spread(values)
 	for _, x := range []struct {
@@ -102,7 +103,7 @@ func Predicted(values []float64, p Prediction) *Metric {
 	return m
 }
 
-// bounded says whether theory bounds the values.
+// bounded reports whether theory bounds the values.
 func (m *Metric) bounded() bool { return m.Lower != nil || m.Upper != nil }
 
 // Curve finds one by its name; nil: there is none.
@@ -115,7 +116,7 @@ func (r *Curves) Curve(name string) *Curve {
 	return nil
 }
 
-// Add puts a metric into a curve, and makes curve and point if need be.
+// Add puts a metric into a curve, and makes curve and point if they do not exist.
 func (r *Curves) Add(curve, figure, at string, x float64, name string, m *Metric) {
 	c := r.Curve(curve)
 	if c == nil {

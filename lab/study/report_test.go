@@ -31,7 +31,7 @@ func TestQuartiles(t *testing.T) {
 	}
 }
 
-// Numbers that are not there have no value: no curve, point, metric, or quartile.
+// Numbers that do not exist have no value: no curve, point, metric, or quartile.
 func TestMetric(t *testing.T) {
 	var r Curves
 	r.Add("a", "fig", "1", 1, "x", Quartered(1, 2, 3))
@@ -62,8 +62,8 @@ func TestWriteColumns(t *testing.T) {
 	}
 }
 
-// Curves of one figure are drawn together, with what theory says of each in its colour; a curve of one point is
-// none. On a logarithmic axis 0 is the least there is.
+// Curves of one figure are drawn together, with what theory says of each in its colour; a curve of one
+// point is not drawn. On a logarithmic axis 0 is drawn at the least value.
 func TestPlot(t *testing.T) {
 	var r Curves
 	for i, x := range []float64{1, 2} {
@@ -91,7 +91,7 @@ func TestPlot(t *testing.T) {
 	}
 }
 
-// Each seed is run once, and the errors of all are told; progress goes from nothing to the end.
+// Each seed is run once, and the errors of all are returned; progress goes from 0 to the end.
 func TestWork(t *testing.T) {
 	var last lab.Time
 	var done uint64

@@ -31,7 +31,8 @@ func (r *Curves) rows() (list []row) {
 	return list
 }
 
-// cell is what a row has in a column, numbers with so many digits. What theory does not say is empty.
+// cell returns the text of a row in a column, numbers with the given digits. Where theory says nothing
+// it is empty.
 func (r *row) cell(column string, digits int) string {
 	number := func(v *float64) string {
 		if v == nil {
@@ -65,7 +66,7 @@ func (r *row) cell(column string, digits int) string {
 	}[column])
 }
 
-// CSV returns a line for each metric of each point. x is above the column "x".
+// CSV returns a line for each metric of each point. x is the heading of the column "x".
 func (r *Curves) CSV(x string, columns ...string) []byte {
 	var b bytes.Buffer
 	line := func(cell func(column string) string) {
@@ -89,7 +90,7 @@ func (r *Curves) CSV(x string, columns ...string) []byte {
 	return b.Bytes()
 }
 
-// WriteColumns prints the same as a table. x is above the column "at".
+// WriteColumns prints the same as a table. x is the heading of the column "at".
 func (r *Curves) WriteColumns(out io.Writer, x string, columns ...string) error {
 	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
 	for _, c := range columns {

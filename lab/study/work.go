@@ -13,13 +13,13 @@ type Work struct {
 	Seeds   []uint64
 	workers int
 	end     lab.Time
-	tell    func(now lab.Time, done uint64) // nil: nobody looks
+	tell    func(now lab.Time, done uint64) // nil: no progress is reported
 
 	mu          sync.Mutex
 	done, total uint64
 }
 
-// NewWork begins one with so many seeds, from the run's own on.
+// NewWork begins one with a number of seeds, of which the run's own is the first.
 func NewWork(t *lab.Topology, opts lab.Options, seeds int) *Work {
 	w := &Work{workers: opts.Workers, end: t.RunTime(), tell: opts.Progress}
 	for i := range seeds {
@@ -28,7 +28,7 @@ func NewWork(t *lab.Topology, opts lab.Options, seeds int) *Work {
 	return w
 }
 
-// OneByOne has one seed run at a time from now on: for what is timed.
+// OneByOne runs one seed at a time from now on: for work that is timed.
 func (w *Work) OneByOne() { w.workers = 1 }
 
 // EachSeed calls f for all seeds, on as many cores as there are workers.
@@ -49,14 +49,14 @@ func (w *Work) EachSeed(ctx context.Context, f func(i int, seed uint64) error) e
 	return errors.Join(errs...)
 }
 
-// Expect says that there will be so many steps more.
+// Expect adds steps to the total.
 func (w *Work) Expect(steps uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.total += steps
 }
 
-// Done says that so many steps more are done.
+// Done adds steps to those that are done.
 func (w *Work) Done(steps int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A Bench is what an orch works with. The bench of an orch's tests embeds it.
+// A Bench has all that an orch works with. The bench of an orch's tests embeds it.
 type Bench struct {
 	T     testing.TB
 	Ctx   context.Context
@@ -24,7 +24,7 @@ type Bench struct {
 	Now   time.Time
 
 	Options saitest.Options
-	// Layer, if there is one, makes the API that stands between the recorder and the fake ASIC.
+	// Layer, if not nil, makes the API between the recorder and the fake ASIC.
 	Layer func(sai.API) sai.API
 
 	// What Start makes.
@@ -33,12 +33,11 @@ type Bench struct {
 	Poller *Poller
 	Daemon *orch.Daemon
 
-	Logged []string // what the daemon warned of
+	Logged []string // warnings of the daemon
 }
 
-// New returns a bench with an empty Redis: rows can be written that are there when
-// the orch starts. The ASIC, which has these options, and the daemon come with
-// [Bench.Start].
+// New returns a bench with an empty Redis, so that rows can be written before the orch starts.
+// [Bench.Start] makes the ASIC, with these options, and the daemon.
 func New(t testing.TB, opts saitest.Options) *Bench {
 	return &Bench{
 		T: t, Ctx: t.Context(), Redis: swsstest.Start(t), Now: time.Unix(1700000000, 0), Options: opts,
@@ -53,7 +52,7 @@ func Started(t testing.TB, opts saitest.Options) *Bench {
 }
 
 // Start makes a new ASIC, without a switch, and a new daemon, without tables, on
-// what is in Redis. What there was of them is gone.
+// what is in Redis. The old ones are dropped.
 func (b *Bench) Start() {
 	b.T.Helper()
 	if b.Daemon != nil {
@@ -74,7 +73,7 @@ func (b *Bench) Start() {
 	b.Daemon = daemon
 }
 
-// logs keeps what the daemon warns of.
+// logs keeps the warnings of the daemon.
 type logs struct{ b *Bench }
 
 func (l logs) Write(p []byte) (int, error) {
@@ -84,7 +83,7 @@ func (l logs) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// CreateSwitch makes the switch, for an orch that finds it made, and returns it with
+// CreateSwitch makes the switch, for an orch that expects one, and returns it with
 // its ports, Ethernet0, Ethernet4, ...
 func (b *Bench) CreateSwitch() (sw sai.OID, ports map[string]sai.OID) {
 	b.T.Helper()
@@ -101,7 +100,7 @@ func (b *Bench) CreateSwitch() (sw sai.OID, ports map[string]sai.OID) {
 	return sw, ports
 }
 
-// Attr is one attribute of an object of the ASIC.
+// Attr returns one attribute of an object of the ASIC.
 func (b *Bench) Attr(k sai.Key, id sai.AttrID) sai.Value {
 	b.T.Helper()
 	got, err := b.Fake.Get(b.Ctx, k, []sai.Attr{sai.Want(id, 64)})
@@ -117,8 +116,8 @@ func (b *Bench) Step() {
 	if _, err := b.Daemon.Step(b.Ctx, b.Now); err != nil {
 		b.T.Fatal(err)
 	}
-	if len(b.Poller.wrong) > 0 {
-		b.T.Fatalf("syncd would be asked wrongly: %v", b.Poller.wrong)
+	if len(b.Poller.failures) > 0 {
+		b.T.Fatalf("syncd would be asked wrongly: %v", b.Poller.failures)
 	}
 }
 
@@ -139,14 +138,14 @@ func (b *Bench) Pass(d time.Duration) {
 }
 
 // Set writes a whole row of APPL_DB as a manager does; fields are name, value, ...
-// Of a name that is there twice the last counts.
+// If a name is given twice the last counts.
 func (b *Bench) Set(table, key string, fields ...string) {
 	b.T.Helper()
 	row := swss.FieldValues{}
 	for i := 0; i < len(fields); i += 2 {
 		row[fields[i]] = fields[i+1]
 	}
-	b.Del(table, key) // without fields of the former one
+	b.Del(table, key) // without fields of the old row
 	if err := swss.NewProducerState(b.Redis.DB(swss.ApplDB), table).Set(b.Ctx, key, swss.Pairs(row)); err != nil {
 		b.T.Fatal(err)
 	}
@@ -188,8 +187,7 @@ func (b *Bench) Row(db swss.DBName, table, key string) swss.FieldValues {
 	return row
 }
 
-// Status is "status: reason" of a row "TABLE|key" of STATE_DB, or "status"; "" if there
-// is none.
+// Status returns "status: reason" of a row "TABLE|key" of STATE_DB, or "status"; "" if there is no row.
 func (b *Bench) Status(row string) string {
 	b.T.Helper()
 	table, key, _ := strings.Cut(row, "|")
@@ -200,7 +198,7 @@ func statusOf(table string, row swss.FieldValues) string {
 	return strings.TrimSuffix(row[schema.StatusField(table)]+": "+row["reason"], ": ")
 }
 
-// WantStatus checks that the status of a row holds a text; "" wants that there is none.
+// WantStatus checks that the status of a row contains a text; "" checks that there is no row.
 func (b *Bench) WantStatus(table, key, want string) {
 	b.T.Helper()
 	if got := b.Status(table + "|" + key); !strings.Contains(got, want) || want == "" && got != "" {

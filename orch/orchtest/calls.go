@@ -10,7 +10,7 @@ import (
 	"tamtam/sai"
 )
 
-// short takes the beginnings off SAI's names that their place says.
+// short matches the beginnings of SAI's names that are clear from the context.
 var short = regexp.MustCompile(`SAI_(?:OBJECT_TYPE|` +
 	`(?:ACL_ENTRY|ACL_COUNTER|ACL_RANGE|ACL_TABLE|ACL_TABLE_GROUP|ACL_TABLE_GROUP_MEMBER|BRIDGE_PORT|FDB_FLUSH|` +
 	`GENERIC_PROGRAMMABLE|HOSTIF|LAG|LAG_MEMBER|MIRROR_SESSION|PORT|SWITCH|TAM_INT|VLAN|VLAN_MEMBER)_ATTR|` +
@@ -21,13 +21,13 @@ var short = regexp.MustCompile(`SAI_(?:OBJECT_TYPE|` +
 // oidText finds object ids of [saitest.Fake].
 var oidText = regexp.MustCompile(`oid:0x[0-9a-f]+`)
 
-// Short takes the beginnings off the names of SAI in a text, "SAI_ACL_ENTRY_ATTR_PRIORITY"
-// is "PRIORITY", and names objects by type and number, "acl_entry#3".
+// Short removes the beginnings of SAI's names in a text, so that "SAI_ACL_ENTRY_ATTR_PRIORITY" is
+// "PRIORITY", and names objects by type and number, as "acl_entry#3".
 func Short(text string) string {
 	return named(text, func(k sai.Key) string { return fmt.Sprintf("%s#%d", typeName(k.Type), uint32(k.OID)) })
 }
 
-// named is Short that names objects as name does.
+// named is Short with another function that names objects.
 func named(text string, name func(sai.Key) string) string {
 	return oidText.ReplaceAllStringFunc(short.ReplaceAllString(text, ""), func(s string) string {
 		oid, err := sai.ParseOID(s)
@@ -38,7 +38,7 @@ func named(text string, name func(sai.Key) string) string {
 	})
 }
 
-// keyOf is the object of an id of [saitest.Fake]: type<<32 | number.
+// keyOf returns the key of an object by its id of [saitest.Fake]: type<<32 | number.
 func keyOf(oid sai.OID) sai.Key { return sai.Obj(sai.ObjectType(oid>>32), oid) }
 
 func typeName(t sai.ObjectType) string {
@@ -46,7 +46,7 @@ func typeName(t sai.ObjectType) string {
 }
 
 // Calls returns the changing calls since the last time, one line each (see
-// [saitest.Recorder]), as [Short] has them.
+// [saitest.Recorder]), shortened by [Short].
 func (b *Bench) Calls() []string {
 	lines := slices.DeleteFunc(b.Rec.Lines(), func(l string) bool { return l[0] == 'g' })
 	b.Rec.Reset()
@@ -78,8 +78,8 @@ func (b *Bench) Compare(got, want []string) {
 	}
 }
 
-// Content lists what was made in the ASIC, without object ids: an object that another
-// refers to stands in its place, attributes that are as they were are left out.
+// Content lists what was made in the ASIC, without object ids: a reference to an object is replaced by
+// its text, and attributes with their initial value are left out.
 func (b *Bench) Content() []string {
 	c := content{b, map[sai.Key]string{}}
 	var list []string
@@ -122,6 +122,6 @@ func (c content) text(k sai.Key) string {
 	return c.memo[k]
 }
 
-// binding says whether an attribute is the ACL group of a port, which is listed beside
+// binding reports whether an attribute is the ACL group of a port, which is listed beside
 // the port: its members say which tables there are.
 func binding(a sai.Attr) bool { return strings.HasSuffix(a.ID.String(), "GRESS_ACL") }

@@ -9,16 +9,16 @@ import (
 	"tamtam/sai/saitest"
 )
 
-// A Poller stands for syncd, which reads counters of objects into COUNTERS_DB. A step
-// fails if it was asked to read what is not in the ASIC, or twice, or to stop reading
-// what it does not read.
+// A Poller stands for syncd, which reads counters of objects into COUNTERS_DB. A step fails if the
+// poller was asked to read an object that is not in the ASIC, or that it reads already, or to stop
+// reading one that it does not read.
 type Poller struct {
 	Groups map[string]Group // settings, by name
-	Lax    bool             // takes everything: the ASIC is not the fake one
+	Lax    bool             // accepts everything: the ASIC is not the fake one
 
-	fake   *saitest.Fake
-	polled map[polled]bool
-	wrong  []string
+	fake     *saitest.Fake
+	polled   map[polled]bool
+	failures []string
 }
 
 // A Group is the settings of a group of counters.
@@ -32,13 +32,13 @@ type polled struct {
 	oid   sai.OID
 }
 
-// SetGroup notes the settings of a group.
+// SetGroup sets the settings of a group.
 func (p *Poller) SetGroup(_ context.Context, group string, interval time.Duration, enabled bool) error {
 	p.Groups[group] = Group{interval, enabled}
 	return nil
 }
 
-// StartPoll notes what is read from now on.
+// StartPoll adds objects to those that are read.
 func (p *Poller) StartPoll(_ context.Context, group, _ string, _ []string, objs ...sai.OID) error {
 	for _, o := range objs {
 		p.turn(polled{group, o}, true)
@@ -46,7 +46,7 @@ func (p *Poller) StartPoll(_ context.Context, group, _ string, _ []string, objs 
 	return nil
 }
 
-// StopPoll notes what is read no more.
+// StopPoll removes objects from those that are read.
 func (p *Poller) StopPoll(_ context.Context, group string, objs ...sai.OID) error {
 	for _, o := range objs {
 		p.turn(polled{group, o}, false)
@@ -56,7 +56,7 @@ func (p *Poller) StopPoll(_ context.Context, group string, objs ...sai.OID) erro
 
 func (p *Poller) turn(x polled, on bool) {
 	if !p.Lax && (p.fake.Attrs(keyOf(x.oid)) == nil || p.polled[x] == on) {
-		p.wrong = append(p.wrong, fmt.Sprintf("%s of %s, on %v", x.oid, x.group, on))
+		p.failures = append(p.failures, fmt.Sprintf("%s of %s, on %v", x.oid, x.group, on))
 	}
 	if on {
 		p.polled[x] = true
@@ -65,7 +65,7 @@ func (p *Poller) turn(x polled, on bool) {
 	}
 }
 
-// Polls says whether an object is read, in any group.
+// Polls reports whether an object is read, in any group.
 func (p *Poller) Polls(oid sai.OID) bool {
 	for x := range p.polled {
 		if x.oid == oid {
@@ -75,7 +75,7 @@ func (p *Poller) Polls(oid sai.OID) bool {
 	return false
 }
 
-// Count is how many objects of a group are read; of all groups if it is "".
+// Count returns how many objects of a group are read; of all groups if it is "".
 func (p *Poller) Count(group string) (n int) {
 	for x := range p.polled {
 		if group == "" || x.group == group {

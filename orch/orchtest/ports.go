@@ -11,16 +11,16 @@ import (
 	"tamtam/schema"
 )
 
-// Ports are ports and LAGs that a test changes at will, where an orch asks for them.
+// Ports are the ports and LAGs that an orch sees, and that a test changes.
 type Ports struct {
-	All     map[string]sai.OID // ports that there can be
-	OIDs    map[string]sai.OID // those that there are
+	All     map[string]sai.OID // all ports that may exist
+	OIDs    map[string]sai.OID // those that exist
 	LAGs    map[string]sai.OID
 	LAGOf   map[string]string // LAG of a port
 	changes orch.Topic[[]string]
 }
 
-// NewPorts returns these ports: all are there, none is in a LAG.
+// NewPorts returns these ports: all exist, none is in a LAG.
 func NewPorts(all map[string]sai.OID) *Ports {
 	return &Ports{All: all, OIDs: maps.Clone(all), LAGs: map[string]sai.OID{}, LAGOf: map[string]string{}}
 }
@@ -52,13 +52,13 @@ func (p *Ports) Names() []string {
 	return names
 }
 
-// Changes tells what has changed.
+// Changes is the topic on which changes are published.
 func (p *Ports) Changes() *orch.Topic[[]string] { return &p.changes }
 
-// Changed tells that something about these ports and LAGs has changed.
+// Changed publishes that something about these ports and LAGs has changed.
 func (p *Ports) Changed(ctx context.Context, names ...string) { p.changes.Publish(ctx, names) }
 
-// Turn has a port come or go.
+// Turn adds or removes a port.
 func (p *Ports) Turn(ctx context.Context, name string, there bool) {
 	delete(p.OIDs, name)
 	if there {

@@ -15,7 +15,7 @@ import (
 // parallel, so it does not matter.
 const memberPriority = 100
 
-// A target is a port or LAG that a table is to be bound to.
+// A target is a port or LAG that a table should be bound to.
 type target struct {
 	name string
 	key  sai.Key
@@ -38,8 +38,8 @@ type group struct {
 
 type groupKey struct{ name, stage string }
 
-// targets returns the ports and LAGs that there are of those that a table is to
-// be bound to, sorted: those of its row, or all for a TAM table without any.
+// targets returns the existing ports and LAGs that a table should be bound to, sorted: those of its
+// row, or all for a TAM table without any.
 func (x *terms) targets(t *table) []target {
 	names := t.row.Ports
 	if t.tam() && len(names) == 0 {
@@ -56,7 +56,7 @@ func (x *terms) targets(t *table) []target {
 	return list
 }
 
-// absent returns the ports of the table's row that are not there, sorted.
+// absent returns the ports of the table's row that do not exist, sorted.
 func (x *terms) absent(t *table) []string {
 	var list []string
 	for _, n := range t.row.Ports {
@@ -138,8 +138,8 @@ func (b *objects) createGroup(ctx context.Context, undo *orch.Undo, gk groupKey,
 	return g, nil
 }
 
-// unbind takes a table off a port or LAG, and the group with the last table.
-// What of it fails can be tried again.
+// unbind takes a table off a port or LAG, and the group with the last table. If it fails, it can be
+// tried again.
 func (b *objects) unbind(ctx context.Context, in *instance, name string) error {
 	was := in.bound[name]
 	g := was.group
@@ -165,8 +165,8 @@ func (b *objects) unbind(ctx context.Context, in *instance, name string) error {
 	return nil
 }
 
-// rebind brings the bindings of a table that stays to where they belong. A port
-// that cannot be bound does not keep the others from it.
+// rebind brings the bindings of a table that stays to where they belong. A port that cannot be
+// bound does not hold up the others.
 func (o *Orch) rebind(ctx context.Context, in *instance) {
 	want := map[string]target{}
 	for _, tg := range o.targets(in.table) {

@@ -17,8 +17,8 @@ import (
 // counterGroup is the flex counter group of ACL counters.
 const counterGroup = "ACL_STAT_COUNTER"
 
-// counters keeps what COUNTERS_DB says about which counter is which rule's, and
-// what is polled. Changes are collected and written by flush.
+// counters maintains what COUNTERS_DB says about which counter is which rule's, and what is polled.
+// Changes are collected and written by flush.
 type counters struct {
 	poller  orch.Poller
 	group   orch.FlexGroup
@@ -27,12 +27,12 @@ type counters struct {
 	names   *swss.Table                 // ACL_COUNTER_RULE_MAP
 	fresh   []sai.OID                   // to be polled
 	gone    []string                    // rows to be deleted
-	renamed map[schema.ACLRuleKey]*rule // whose names have to be looked at
+	renamed map[schema.ACLRuleKey]*rule // whose names must be checked
 	put     swss.FieldValues            // names to be written
 	del     map[string]bool             // names to be deleted
 }
 
-// open removes what a former life left in the map.
+// open removes what a previous run left in the map.
 func (c *counters) open(ctx context.Context, r *swss.Redis) error {
 	db := r.DB(swss.CountersDB)
 	c.rows = swss.NewTable(db, schema.CountersTable)
@@ -40,14 +40,7 @@ func (c *counters) open(ctx context.Context, r *swss.Redis) error {
 	c.renamed = map[schema.ACLRuleKey]*rule{}
 	c.put, c.del = swss.FieldValues{}, map[string]bool{}
 	c.group = orch.FlexGroup{Row: "ACL", Name: counterGroup, Default: 10 * time.Second}
-	old, _, err := c.names.Get(ctx, "")
-	if err != nil {
-		return err
-	}
-	if err := c.rows.DelMany(ctx, slices.Sorted(maps.Values(old))); err != nil {
-		return err
-	}
-	return c.names.Del(ctx, "")
+	return orch.DropNamed(ctx, c.names, c.rows)
 }
 
 func (c *counters) start(oid sai.OID) { c.fresh = append(c.fresh, oid) }
@@ -55,8 +48,8 @@ func (c *counters) start(oid sai.OID) { c.fresh = append(c.fresh, oid) }
 // rename makes the next poll look at the names of a rule's counters.
 func (c *counters) rename(r *rule) { c.renamed[r.key] = r }
 
-// stopPolling has syncd forget counters that are about to be removed: it must
-// not be asked to read an object that does not exist.
+// stopPolling makes syncd drop counters that are about to be removed: it must not be asked to read
+// an object that does not exist.
 func (c *counters) stopPolling(ctx context.Context, oids []sai.OID) {
 	var polled []sai.OID
 	fresh := map[sai.OID]bool{}
@@ -136,10 +129,10 @@ func (c *counters) flushNames(ctx context.Context) error {
 // names after that.
 func (c *counters) nameAll(r *rule) {
 	want := map[string]sai.OID{}
-	slots := r.slots()
-	for _, s := range slots {
+	keys := r.entryKeys()
+	for _, s := range keys {
 		name := r.key.Appl()
-		if s.feature != slots[0].feature {
+		if s.feature != keys[0].feature {
 			name += ":" + s.feature
 		}
 		if s.variant != "" {
@@ -162,7 +155,7 @@ func (c *counters) nameAll(r *rule) {
 	r.mapped = want
 }
 
-// compareFeatures has TAM features in SONiC's order; "" comes first.
+// compareFeatures orders TAM features as SONiC does; "" comes first.
 func compareFeatures(a, b string) int {
 	all := schema.Features()
 	return cmp.Or(slices.Index(all, a)-slices.Index(all, b), schema.CompareNames(a, b))

@@ -16,29 +16,28 @@ import (
 	"tamtam/swss"
 )
 
-// crmMaxWarnings is how often a threshold is told to be exceeded until it is
-// not any more.
+// crmMaxWarnings is how often an exceeded threshold is logged until it no longer is.
 const crmMaxWarnings = 10
 
 // pointKey is where tables and groups are counted.
 type pointKey struct{ stage, point string }
 
-// crm counts the ACL resources that are used and asks the ASIC what is left
-// (SONiC's critical resource monitoring).
+// crm counts the ACL resources in use and asks the ASIC what is left (SONiC's critical resource
+// monitoring).
 type crm struct {
 	api      sai.API
 	log      *slog.Logger
 	table    *swss.Table
 	switchID sai.OID
 	config   schema.CRM
-	rows     map[string]schema.CRM // the valid ones of CRM
+	rows     map[string]schema.CRM // the valid rows of CRM
 
 	others      []func() map[sai.AttrID]int // see Orch.Count
 	tables      map[pointKey]int
 	groups      map[pointKey]int
 	entries     map[*instance]int
 	warned      map[string]int
-	unsupported map[sai.AttrID]bool // what the ASIC does not tell
+	unsupported map[sai.AttrID]bool // what the ASIC cannot answer
 	written     map[string]bool     // rows in COUNTERS_DB
 }
 
@@ -53,6 +52,25 @@ func (c *crm) open(ctx context.Context, r *swss.Redis) error {
 	}
 	old = slices.DeleteFunc(old, func(k string) bool { return !strings.HasPrefix(k, "ACL_") && k != "STATS" })
 	return c.table.DelMany(ctx, old)
+}
+
+// row takes a row of CRM, whatever its key is, as in SONiC: of several the
+// first valid one counts.
+func (c *crm) row(ctx context.Context, daemon *orch.Daemon, t orch.Task) {
+	delete(c.rows, t.Key)
+	if t.Op == orch.Del {
+		daemon.Unreport(ctx, schema.StateCRM, t.Key)
+	} else {
+		config, err := schema.ParseCRM(t.Key, t.Fields)
+		if err == nil {
+			c.rows[t.Key] = config
+		}
+		reportConfig(ctx, daemon, schema.StateCRM, t.Key, err)
+	}
+	c.config = schema.DefaultCRM()
+	if len(c.rows) > 0 {
+		c.config = c.rows[slices.Min(slices.Collect(maps.Keys(c.rows)))]
+	}
 }
 
 // crmPoints has CRM's names of SAI's bind points.
@@ -126,7 +144,7 @@ var resources = map[sai.AttrID]string{
 	sai.SwitchAttrAvailableFDBEntry:                "fdb_entry",
 }
 
-// pollOthers does what other orchs count.
+// pollOthers handles what other orchs count.
 func (c *crm) pollOthers(ctx context.Context, rows map[string]swss.FieldValues) {
 	for _, count := range c.others {
 		used := count()
@@ -138,7 +156,7 @@ func (c *crm) pollOthers(ctx context.Context, rows map[string]swss.FieldValues) 
 	}
 }
 
-// pollPoints does the resources that are counted by stage and bind point.
+// pollPoints handles the resources that are counted by stage and bind point.
 func (c *crm) pollPoints(
 	ctx context.Context, rows map[string]swss.FieldValues, res string, used map[pointKey]int, id sai.AttrID,
 ) {
@@ -182,8 +200,7 @@ func (c *crm) pollTable(
 	c.write(rows, key, res, used, uint64(n))
 }
 
-// get reads one attribute; once the ASIC says that it does not have it, it is
-// not asked again.
+// get reads one attribute; once the ASIC says that it lacks it, get does not ask again.
 func (c *crm) get(ctx context.Context, k sai.Key, want sai.Attr) (sai.Value, bool) {
 	if c.unsupported[want.ID] {
 		return nil, false

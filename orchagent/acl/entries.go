@@ -47,9 +47,16 @@ func removeMany(ctx context.Context, api sai.API, t sai.ObjectType, oids []sai.O
 	return errs
 }
 
+// A programmer brings entries into the ASIC and takes them out. What it could not do stands in the
+// rules, and on the agenda of the next passes.
+type programmer struct {
+	objects
+	agenda
+}
+
 // removeEntries removes entries from the ASIC, the lowest priority first, then
 // the counters and ranges of those that are to be dropped.
-func (o *Orch) removeEntries(ctx context.Context, w *work) {
+func (p *programmer) removeEntries(ctx context.Context, w *work) {
 	keep := map[*entry]*change{}
 	all := slices.Clone(w.drop)
 	for _, c := range w.remake {
@@ -58,7 +65,7 @@ func (o *Orch) removeEntries(ctx context.Context, w *work) {
 	}
 	slices.SortFunc(all, func(a, b *entry) int {
 		return cmp.Or(cmp.Compare(a.spec.priority, b.spec.priority),
-			compareKeys(a.rule.key, b.rule.key), a.slot.compare(b.slot))
+			compareKeys(a.rule.key, b.rule.key), a.key.compare(b.key))
 	})
 	oids := make([]sai.OID, len(all))
 	for i, e := range all {
@@ -66,14 +73,14 @@ func (o *Orch) removeEntries(ctx context.Context, w *work) {
 	}
 	var dropped []*entry
 	failed := map[*entry]bool{}
-	for i, err := range removeMany(ctx, o.api, sai.ObjectTypeACLEntry, oids) {
+	for i, err := range removeMany(ctx, p.api, sai.ObjectTypeACLEntry, oids) {
 		e := all[i]
 		if err != nil {
 			e.rule.failed[e.in.feature] = fmt.Errorf("remove the entry of ACL rule %s: %w", e.rule.key, err)
-			o.log.Error("ACL entry stays in the ASIC", "rule", e.rule.key.Config(), "err", err)
+			p.log.Error("ACL entry stays in the ASIC", "rule", e.rule.key.Config(), "err", err)
 			failed[e] = true
-			if e.slot.variant != "" {
-				o.left[e.rule.key] = e.rule
+			if e.key.variant != "" {
+				p.left[e.rule.key] = e.rule
 			}
 			continue
 		}
@@ -82,26 +89,26 @@ func (o *Orch) removeEntries(ctx context.Context, w *work) {
 		}
 	}
 	w.remake = slices.DeleteFunc(w.remake, func(c *change) bool { return failed[c.have] })
-	w.create = slices.DeleteFunc(w.create, func(c *change) bool { return failed[c.rule.entries[c.slot]] })
-	o.forget(ctx, dropped)
+	w.create = slices.DeleteFunc(w.create, func(c *change) bool { return failed[c.rule.entries[c.key]] })
+	p.forget(ctx, dropped)
 }
 
 // forget drops what belongs to entries that are no longer in the ASIC.
-func (o *Orch) forget(ctx context.Context, gone []*entry) {
+func (p *programmer) forget(ctx context.Context, gone []*entry) {
 	if len(gone) == 0 {
 		return
 	}
 	var counters []*counter
 	for _, e := range gone {
 		counters = append(counters, e.counter)
-		o.release(ctx, e.ranges)
-		o.crm.entryRemoved(e.in)
+		p.release(ctx, e.ranges)
+		p.crm.entryRemoved(e.in)
 		e.in.entries--
-		delete(e.rule.entries, e.slot)
-		o.freed = o.freed || !e.fresh
-		o.counters.rename(e.rule)
+		delete(e.rule.entries, e.key)
+		p.freed = p.freed || !e.fresh
+		p.counters.rename(e.rule)
 	}
-	o.removeCounters(ctx, counters)
+	p.removeCounters(ctx, counters)
 }
 
 // removeCounters removes counters; syncd forgets them first.
@@ -115,8 +122,8 @@ func (b *objects) removeCounters(ctx context.Context, list []*counter) {
 	b.removeOrphans(ctx)
 }
 
-// removeOrphans removes counters that no entry has. Those that the ASIC keeps
-// are tried again in the next pass.
+// removeOrphans removes counters that no entry has. Those that the ASIC does not remove are tried
+// again in the next pass.
 func (b *objects) removeOrphans(ctx context.Context) {
 	oids := b.orphans
 	b.orphans = nil
@@ -131,49 +138,49 @@ func (b *objects) removeOrphans(ctx context.Context) {
 // createEntries creates entries, the highest priority first: all counters in
 // bulk, the ranges, then all entries in bulk. An entry that fails is undone
 // alone.
-func (o *Orch) createEntries(ctx context.Context, w *work) {
+func (p *programmer) createEntries(ctx context.Context, w *work) {
 	var list []*change
 	for _, c := range slices.Concat(w.remake, w.create) {
 		if _, err := c.instance(); err != nil {
-			c.rule.failed[c.slot.feature] = err
-			o.starve(err, starving{rule: c.rule, feature: c.slot.feature})
+			c.rule.failed[c.key.feature] = err
+			p.starve(err, starving{rule: c.rule, feature: c.key.feature})
 			continue
 		}
 		list = append(list, c)
 	}
 	slices.SortFunc(list, byRank)
-	entries := o.addCounters(ctx, list)
+	entries := p.addCounters(ctx, list)
 	var objs [][]sai.Attr
 	var ready []*entry
 	for _, e := range entries {
-		ranges, err := o.acquire(ctx, e.spec.ranges)
+		ranges, err := p.acquire(ctx, e.spec.ranges)
 		if err != nil {
-			o.refuse(ctx, e, err)
+			p.refuse(ctx, e, err)
 			continue
 		}
 		e.ranges = e.spec.ranges
 		objs = append(objs, entryAttrs(e.in, e.spec, e.counter, ranges))
 		ready = append(ready, e)
 	}
-	defer o.removeOrphans(ctx)
+	defer p.removeOrphans(ctx)
 	if len(ready) == 0 {
 		return
 	}
-	oids, errs := createMany(ctx, o.api, sai.ObjectTypeACLEntry, objs)
+	oids, errs := createMany(ctx, p.api, sai.ObjectTypeACLEntry, objs)
 	for i, e := range ready {
 		if errs[i] != nil {
 			err := orch.AtAttr(errs[i], sai.ObjectTypeACLEntry, objs[i])
-			o.refuse(ctx, e, fmt.Errorf("create the entry of ACL rule %s: %w", e.rule.key, err))
+			p.refuse(ctx, e, fmt.Errorf("create the entry of ACL rule %s: %w", e.rule.key, err))
 			continue
 		}
-		o.added(ctx, e, oids[i])
+		p.added(ctx, e, oids[i])
 	}
 }
 
-// added takes an entry that is in the ASIC into the books.
+// added records an entry that is in the ASIC.
 func (b *objects) added(ctx context.Context, e *entry, oid sai.OID) {
 	e.oid = oid
-	if old := e.rule.entries[e.slot]; old != nil { // made anew
+	if old := e.rule.entries[e.key]; old != nil { // recreated
 		b.release(ctx, old.ranges)
 	} else {
 		e.in.entries++
@@ -181,19 +188,19 @@ func (b *objects) added(ctx context.Context, e *entry, oid sai.OID) {
 		b.counters.start(e.counter.oid)
 		e.fresh = true
 	}
-	e.rule.entries[e.slot] = e
+	e.rule.entries[e.key] = e
 	b.counters.rename(e.rule)
 }
 
-// addCounters makes the entries to be created, with their counters. Those made
-// anew keep the counter that they have.
-func (o *Orch) addCounters(ctx context.Context, list []*change) []*entry {
+// addCounters makes the entries to be created, with their counters. Those recreated keep the
+// counter that they have.
+func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 	entries := make([]*entry, len(list))
 	var objs [][]sai.Attr
 	var fresh []*entry
 	for i, c := range list {
 		in, _ := c.instance()
-		entries[i] = &entry{in: in, rule: c.rule, slot: c.slot, spec: c.spec}
+		entries[i] = &entry{in: in, rule: c.rule, key: c.key, spec: c.spec}
 		if c.have != nil {
 			entries[i].counter = c.have.counter
 			continue
@@ -204,8 +211,8 @@ func (o *Orch) addCounters(ctx context.Context, list []*change) []*entry {
 			{ID: sai.ACLCounterAttrEnableByteCount, Value: sai.Bool(true)},
 			{ID: sai.ACLCounterAttrEnablePacketCount, Value: sai.Bool(true)},
 		}
-		if c.slot.feature != "" {
-			l := label(c.slot, c.rule.key)
+		if c.key.feature != "" {
+			l := label(c.key, c.rule.key)
 			entries[i].counter.label = l
 			attrs = append(attrs, sai.Attr{ID: sai.ACLCounterAttrLabel, Value: sai.Text(l)})
 		}
@@ -215,12 +222,12 @@ func (o *Orch) addCounters(ctx context.Context, list []*change) []*entry {
 	if len(fresh) == 0 {
 		return entries
 	}
-	oids, errs := createMany(ctx, o.api, sai.ObjectTypeACLCounter, objs)
+	oids, errs := createMany(ctx, p.api, sai.ObjectTypeACLCounter, objs)
 	failed := map[*entry]bool{}
 	for i, e := range fresh {
 		if errs[i] != nil {
 			failed[e] = true
-			o.noteRefusal(e, fmt.Errorf("create the counter of ACL rule %s: %w", e.rule.key, errs[i]))
+			p.noteRefusal(e, fmt.Errorf("create the counter of ACL rule %s: %w", e.rule.key, errs[i]))
 			continue
 		}
 		e.counter.oid = oids[i]
@@ -228,26 +235,25 @@ func (o *Orch) addCounters(ctx context.Context, list []*change) []*entry {
 	return slices.DeleteFunc(entries, func(e *entry) bool { return failed[e] })
 }
 
-// refuse undoes an entry that could not be created. One that was being made
-// anew is gone.
-func (o *Orch) refuse(ctx context.Context, e *entry, err error) {
-	o.release(ctx, e.ranges)
-	o.noteRefusal(e, err)
-	if old := e.rule.entries[e.slot]; old != nil {
-		o.forget(ctx, []*entry{old})
+// refuse undoes an entry that could not be created. One that was being recreated is gone.
+func (p *programmer) refuse(ctx context.Context, e *entry, err error) {
+	p.release(ctx, e.ranges)
+	p.noteRefusal(e, err)
+	if old := e.rule.entries[e.key]; old != nil {
+		p.forget(ctx, []*entry{old})
 		return
 	}
-	o.orphans = append(o.orphans, e.counter.oid)
+	p.orphans = append(p.orphans, e.counter.oid)
 }
 
-func (o *Orch) noteRefusal(e *entry, err error) {
+func (p *programmer) noteRefusal(e *entry, err error) {
 	e.rule.failed[e.in.feature] = err
-	o.starve(err, starving{rule: e.rule, feature: e.slot.feature})
-	o.log.Error("ACL rule", "rule", e.rule.key.Config(), "err", err)
+	p.starve(err, starving{rule: e.rule, feature: e.key.feature})
+	p.log.Error("ACL rule", "rule", e.rule.key.Config(), "err", err)
 }
 
 // setEntries changes entries in place. Changes of one attribute go in bulk.
-func (o *Orch) setEntries(ctx context.Context, w *work) {
+func (p *programmer) setEntries(ctx context.Context, w *work) {
 	var keys []sai.Key
 	var attrs []sai.Attr
 	var simple []*change
@@ -258,13 +264,13 @@ func (o *Orch) setEntries(ctx context.Context, w *work) {
 			attrs, simple = append(attrs, sets[0]), append(simple, c)
 			continue
 		}
-		if err := o.change(ctx, c, sets); err != nil {
-			o.noteRefusal(c.have, fmt.Errorf("change the entry of ACL rule %s: %w", c.rule.key, err))
+		if err := p.change(ctx, c, sets); err != nil {
+			p.noteRefusal(c.have, fmt.Errorf("change the entry of ACL rule %s: %w", c.rule.key, err))
 		}
 	}
-	for i, err := range setMany(ctx, o.api, keys, attrs) {
+	for i, err := range setMany(ctx, p.api, keys, attrs) {
 		if err != nil {
-			o.noteRefusal(simple[i].have, fmt.Errorf("change the entry of ACL rule %s: %w", simple[i].rule.key, err))
+			p.noteRefusal(simple[i].have, fmt.Errorf("change the entry of ACL rule %s: %w", simple[i].rule.key, err))
 			continue
 		}
 		simple[i].have.spec = simple[i].spec
@@ -311,7 +317,7 @@ func (b *objects) change(ctx context.Context, c *change, sets []sai.Attr) error 
 	return nil
 }
 
-// former is what an attribute of an entry was set to, or disabled.
+// former returns what an attribute of an entry was set to, or disabled.
 func (b *objects) former(e *entry, id sai.AttrID) sai.Attr {
 	switch {
 	case id == sai.ACLEntryAttrPriority:
@@ -334,11 +340,11 @@ func (b *objects) former(e *entry, id sai.AttrID) sai.Attr {
 	return sai.Attr{ID: id, Value: sai.Field{}}
 }
 
-// maxLabel is the longest label of a counter: SAI has room for 31 bytes, but
-// its metadata library takes texts of up to 15.
+// maxLabel is the longest label of a counter: SAI has room for 31 bytes, but its metadata library
+// accepts at most 15.
 const maxLabel = 15
 
-// featureShort has what labels call a TAM feature.
+// featureShort has the names of TAM features in labels.
 var featureShort = map[string]string{
 	schema.FeatureTailStamping: "ts",
 	schema.FeatureAltMark:      "am",
@@ -346,10 +352,9 @@ var featureShort = map[string]string{
 	schema.FeatureTableRecord:  "tr",
 }
 
-// label names the counter of a flow group's entry for a feature and variant, the
-// same in every life of the process. Long names are cut, and a hash tells them
-// apart.
-func label(s slot, k schema.ACLRuleKey) string {
+// label names the counter of a flow group's entry for a feature and variant, the same in every run
+// of the process. Long names are cut, and a hash tells them apart.
+func label(s entryKey, k schema.ACLRuleKey) string {
 	short := featureShort[s.feature]
 	if short == "" {
 		short = s.feature

@@ -17,7 +17,7 @@ import (
 	"tamtam/swss"
 )
 
-// Ports is what ACLs need to know of ports and LAGs; portsorch has it.
+// Ports is what ACLs need to know about ports and LAGs; portsorch implements it.
 type Ports interface {
 	// Port returns a port's object and the LAG that it is a member of ("" none).
 	Port(name string) (oid sai.OID, lag string, ok bool)
@@ -25,21 +25,21 @@ type Ports interface {
 	LAG(name string) (oid sai.OID, members []string, ok bool)
 	// Names returns the names of all ports and LAGs, sorted.
 	Names() []string
-	// Changes names ports and LAGs that came, joined or left, or are about to
-	// go: these are not found any more and must be let go of at once.
+	// Changes names ports and LAGs that came, joined or left, or are about to go: those are no
+	// longer found and must be released at once.
 	Changes() *orch.Topic[[]string]
 }
 
-// Sessions is what ACLs need to know of mirror sessions; mirrororch has it.
+// Sessions is what ACLs need to know about mirror sessions; mirrororch implements it.
 type Sessions interface {
 	// Session returns the object of a session that is active.
 	Session(name string) (oid sai.OID, ok bool)
-	// Changes names sessions that came or are about to go: these are not found
-	// any more and must be let go of at once.
+	// Changes names sessions that came or are about to go: those are no longer found and must be
+	// released at once.
 	Changes() *orch.Topic[[]string]
 }
 
-// NextHops is what ACLs need to know of routing; routeorch has it.
+// NextHops is what ACLs need to know about routing; routeorch implements it.
 type NextHops interface {
 	// NextHop returns the object of a neighbour that packets can be sent to.
 	NextHop(name string, addr netip.Addr) (sai.OID, bool)
@@ -65,15 +65,14 @@ type Config struct {
 type Orch struct {
 	daemon *orch.Daemon
 	terms
-	objects
-	agenda
+	programmer
 
 	tables map[string]*table
 	rules  map[schema.ACLRuleKey]*rule
 	watch  orch.Topic[[]schema.ACLRuleKey]
 }
 
-// terms say what rows mean to SAI: they know what rows may name, and what the switch can do.
+// terms translate rows to SAI: they know what rows may name, and what the switch can do.
 type terms struct {
 	ports    Ports
 	sessions Sessions
@@ -103,8 +102,11 @@ type agenda struct {
 	dirtyRules  map[schema.ACLRuleKey]*rule
 	left        map[schema.ACLRuleKey]*rule // with entries that have to go and could not be removed
 	starved     map[starving]bool
-	freed       bool // something was removed in this pass
-	spared      bool // of several variants that did not all fit, some were removed
+	crowded     []seat        // tables that there was no room for in this pass, in their order
+	pushed      map[seat]bool // tables that made another give way
+	freed       bool          // something was removed in this pass
+	yielded     bool          // a table among it that gave way to another
+	spared      bool          // of several variants that did not all fit, some were removed
 	news        map[schema.ACLRuleKey]bool
 	telling     bool
 }
@@ -126,13 +128,16 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 			types: map[string]schema.ACLTableType{}, features: map[string]needs{},
 			capability: map[string]sai.ACLCapability{},
 		},
-		objects: objects{
-			api: cfg.SAI, log: log, groups: map[groupKey]*group{}, ranges: map[rangeKey]*rangeObject{},
-			counters: counters{poller: cfg.Poller, log: log}, crm: crm{api: cfg.SAI, log: log, switchID: cfg.Switch},
-		},
-		agenda: agenda{
-			dirtyTables: map[string]*table{}, dirtyRules: map[schema.ACLRuleKey]*rule{},
-			left: map[schema.ACLRuleKey]*rule{}, starved: map[starving]bool{}, news: map[schema.ACLRuleKey]bool{},
+		programmer: programmer{
+			objects: objects{
+				api: cfg.SAI, log: log, groups: map[groupKey]*group{}, ranges: map[rangeKey]*rangeObject{},
+				counters: counters{poller: cfg.Poller, log: log}, crm: crm{api: cfg.SAI, log: log, switchID: cfg.Switch},
+			},
+			agenda: agenda{
+				dirtyTables: map[string]*table{}, dirtyRules: map[schema.ACLRuleKey]*rule{},
+				left: map[schema.ACLRuleKey]*rule{}, starved: map[starving]bool{}, pushed: map[seat]bool{},
+				news: map[schema.ACLRuleKey]bool{},
+			},
 		},
 	}
 	if err := o.readLimits(ctx, cfg); err != nil {
@@ -170,7 +175,7 @@ func (o *Orch) register(cfg Config) {
 	orch.ConsumeFlexGroups(cfg.Daemon, o.counters.flush, &o.counters.group)
 	crmSource := func(l *swss.Listener) swss.Source { return swss.NewSubscriber(l, config, schema.CfgCRM) }
 	cfg.Daemon.Consume(crmSource, schema.CfgCRM, orch.Each(func(ctx context.Context, t orch.Task) error {
-		o.crmRow(ctx, t)
+		o.crm.row(ctx, o.daemon, t)
 		return o.counters.flush(ctx)
 	}), orch.Reporting{StateTable: schema.StateCRM, None: true})
 	cfg.Daemon.Every(o.crm.interval, o.crm.poll)
@@ -191,21 +196,23 @@ func (o *Orch) register(cfg Config) {
 	}
 }
 
-// changed looks again at the rules with such an action.
+// changed checks the rules with such an action again.
 func (o *Orch) changed(ctx context.Context, such func(schema.ACLAction) bool) {
 	for _, r := range o.rules {
 		if slices.ContainsFunc(r.parsed.Actions, such) {
 			o.markRule(r)
 		}
 	}
+	clear(o.pushed)
 	o.reconcile(ctx)
 	o.finish(ctx)
 	o.flush(ctx)
 }
 
-// settleAll brings the ASIC and the databases to where the rows want them, for
-// n tasks. Redis errors are returned for each, so that the daemon tries again.
+// settleAll brings the ASIC and the databases in line with the rows, for n tasks. Redis errors are
+// returned for each, so that the daemon tries again.
 func (o *Orch) settleAll(ctx context.Context, n int) []error {
+	clear(o.pushed)
 	o.reconcile(ctx)
 	o.finish(ctx)
 	err := o.counters.flush(ctx)
@@ -216,8 +223,8 @@ func (o *Orch) settleAll(ctx context.Context, n int) []error {
 	return errs
 }
 
-// finish tells the users of flow groups what has happened. They may bind and
-// unbind meanwhile; what follows from that is told afterwards.
+// finish tells the users of flow groups what has happened. They may bind and unbind meanwhile; what
+// follows from that is published afterwards.
 func (o *Orch) finish(ctx context.Context) {
 	if o.telling {
 		return
@@ -239,7 +246,7 @@ func (o *Orch) typeRow(ctx context.Context, t orch.Task) {
 		if typ, err = schema.ParseACLTableType(t.Key, t.Fields); err == nil {
 			o.types[t.Key] = typ
 		}
-		o.reportConfig(ctx, schema.StateACLTableType, t.Key, err)
+		reportConfig(ctx, o.daemon, schema.StateACLTableType, t.Key, err)
 	}
 	for _, tb := range o.tables {
 		if tb.configured && tb.row.Type == t.Key {
@@ -282,7 +289,8 @@ func (o *Orch) ruleRow(_ context.Context, t orch.Task) {
 			return
 		}
 		r = &rule{
-			key: k, table: o.tableOf(k.Table), uses: map[string]*use{}, entries: map[slot]*entry{}, failed: map[string]error{},
+			key: k, table: o.tableOf(k.Table), uses: map[string]*use{},
+			entries: map[entryKey]*entry{}, failed: map[string]error{},
 		}
 		o.rules[k] = r
 		r.table.rules[k.Rule] = r
@@ -292,31 +300,11 @@ func (o *Orch) ruleRow(_ context.Context, t orch.Task) {
 	o.markRule(r)
 }
 
-// Count has CRM watch what another orch uses: counts by the attribute of the
-// switch that says how many more there may be.
+// Count makes CRM watch what another orch uses: counts by the attribute of the switch that says how
+// many more there may be.
 func (o *Orch) Count(used func() map[sai.AttrID]int) { o.crm.others = append(o.crm.others, used) }
 
-// crmRow takes a row of CRM, whatever its key is, as in SONiC: of several the
-// first valid one counts.
-func (o *Orch) crmRow(ctx context.Context, t orch.Task) {
-	delete(o.crm.rows, t.Key)
-	if t.Op == orch.Del {
-		o.daemon.Unreport(ctx, schema.StateCRM, t.Key)
-	} else {
-		config, err := schema.ParseCRM(t.Key, t.Fields)
-		if err == nil {
-			o.crm.rows[t.Key] = config
-		}
-		o.reportConfig(ctx, schema.StateCRM, t.Key, err)
-	}
-	o.crm.config = schema.DefaultCRM()
-	if len(o.crm.rows) > 0 {
-		o.crm.config = o.crm.rows[slices.Min(slices.Collect(maps.Keys(o.crm.rows)))]
-	}
-}
-
-// portsChanged looks at everything again that names one of these ports or
-// LAGs, or is bound to all.
+// portsChanged checks everything again that names one of these ports or LAGs, or is bound to all.
 func (o *Orch) portsChanged(ctx context.Context, names []string) {
 	for _, t := range o.tables {
 		changed := func(p string) bool { return slices.Contains(names, p) }
@@ -330,6 +318,7 @@ func (o *Orch) portsChanged(ctx context.Context, names []string) {
 			o.markRule(r)
 		}
 	}
+	clear(o.pushed)
 	o.reconcile(ctx)
 	o.finish(ctx)
 	o.flush(ctx)

@@ -90,8 +90,8 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// Only the ports of a table that keeps type and stage are changed; otherwise it
-// is made anew, with its rules.
+// Only the ports of a table that keeps type and stage are changed; otherwise it is recreated, with
+// its rules.
 func TestTableUpdate(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("DATA", "L3", "Ethernet0,Ethernet4")
@@ -390,12 +390,12 @@ func TestLabels(t *testing.T) {
 		{key(strings.Repeat("x", 13)), "ts#"},
 		{key(long + "1"), "ts#"},
 	} {
-		got := label(slot{feature: schema.FeatureTailStamping}, tt.key)
+		got := label(entryKey{feature: schema.FeatureTailStamping}, tt.key)
 		if !strings.HasPrefix(got, tt.want) || len(got) > 15 || tt.want != "ts#" && got != tt.want {
 			t.Errorf("label of %s = %q, want %q", tt.key, got, tt.want)
 		}
 	}
-	if label(slot{feature: schema.FeatureTailStamping}, key(long+"1")) == label(slot{feature: schema.FeatureTailStamping}, key(long+"2")) {
+	if label(entryKey{feature: schema.FeatureTailStamping}, key(long+"1")) == label(entryKey{feature: schema.FeatureTailStamping}, key(long+"2")) {
 		t.Error("two rules have one label")
 	}
 }

@@ -26,8 +26,8 @@ type rangeObject struct {
 	refs int
 }
 
-// acquire returns the range objects of an entry, creating those that are not
-// there. On failure none is acquired.
+// acquire returns the range objects of an entry, creating those that are missing. On failure none
+// is acquired.
 func (b *objects) acquire(ctx context.Context, keys []rangeKey) (sai.OIDs, error) {
 	var oids sai.OIDs
 	for i, k := range keys {
@@ -50,7 +50,7 @@ func (b *objects) acquire(ctx context.Context, keys []rangeKey) (sai.OIDs, error
 	return oids, nil
 }
 
-// release gives range objects back; those that nobody uses are removed.
+// release releases range objects; those that nobody uses are removed.
 func (b *objects) release(ctx context.Context, keys []rangeKey) {
 	unused := false
 	for _, k := range keys {

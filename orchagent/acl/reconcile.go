@@ -13,7 +13,7 @@ import (
 // A change is an entry to be created or changed.
 type change struct {
 	rule *rule
-	slot slot
+	key  entryKey
 	spec *spec
 	have *entry // nil: there is none
 }
@@ -26,8 +26,7 @@ type work struct {
 	create []*change
 }
 
-// markTable makes the next pass look at a table and its rules again, even where SAI
-// refused them before.
+// markTable makes the next pass check a table and its rules again, even if SAI refused them before.
 func (a *agenda) markTable(t *table) {
 	a.dirtyTables[t.name] = t
 	clear(t.failed)
@@ -41,16 +40,18 @@ func (a *agenda) markRule(r *rule) {
 	clear(r.failed)
 }
 
-// reconcile brings dirty tables and rules to where they belong. What was
-// refused for want of room is tried again when something was removed. Room that
-// was left because not all variants of a rule fitted is for those that have no
-// variants: others would come and go in it for ever.
+// reconcile brings dirty tables and rules to where they belong. What was refused for lack of room
+// is tried again when something was removed. Room that is left because not all variants of a rule
+// fitted goes to rules without variants: others would come and go there for ever.
 func (o *Orch) reconcile(ctx context.Context) {
 	for len(o.dirtyTables)+len(o.dirtyRules) > 0 {
-		o.freed, o.spared = false, false
+		o.freed, o.spared, o.yielded = false, false, false
 		o.pass(ctx)
-		switch {
-		case o.freed:
+		if o.freed && !o.yielded {
+			clear(o.pushed)
+		}
+		switch some := o.giveWay(); {
+		case some || o.freed:
 			o.retryStarved(func(starving) bool { return true })
 		case o.spared:
 			o.retryStarved(func(s starving) bool { return s.rule != nil && !s.rule.varied(s.feature) })
@@ -70,7 +71,8 @@ func (o *Orch) pass(ctx context.Context) {
 			}
 		}
 		for _, in := range t.sortedInstances() {
-			in.doomed = t.err != nil || t.keptOut || !in.def.equal(o.definition(t, in.feature)) || t.tam() != (in.feature != "")
+			in.doomed = in.yields || t.err != nil || t.keptOut ||
+				!in.def.equal(o.definition(t, in.feature)) || t.tam() != (in.feature != "")
 		}
 	}
 	maps.Copy(o.dirtyRules, o.left)
@@ -100,39 +102,39 @@ func (o *Orch) pass(ctx context.Context) {
 	o.settle(ctx, tables, rules)
 }
 
-// plan finds out what has to be done about a rule's entries.
+// plan finds out what must be done about a rule's entries.
 func (o *Orch) plan(w *work, r *rule) {
 	before, had, old := r.standing(), len(r.uses) > 0, r.spec
 	o.examine(r)
 	if r.spec == nil || !r.table.tam() {
-		clear(r.uses) // whoever used the rule waits for it now
+		clear(r.uses) // its users now wait for it
 	}
 	if before != r.standing() || had && len(r.uses) == 0 || r.table.tam() && !old.same(r.spec) {
 		o.news[r.key] = true
 	}
 	wanted := r.wanted()
-	slots := slices.SortedFunc(maps.Keys(wanted), slot.compare)
-	for _, s := range r.slots() {
+	keys := slices.SortedFunc(maps.Keys(wanted), entryKey.compare)
+	for _, s := range r.entryKeys() {
 		if wanted[s] == nil {
-			slots = append(slots, s)
+			keys = append(keys, s)
 		}
 	}
-	for _, s := range slots {
-		o.planEntry(w, &change{rule: r, slot: s, spec: wanted[s], have: r.entries[s]})
+	for _, s := range keys {
+		o.planEntry(w, &change{rule: r, key: s, spec: wanted[s], have: r.entries[s]})
 	}
 }
 
-// planEntry finds out what has to be done about the entry in a slot; spec nil: no entry is wanted.
+// planEntry finds out what has to be done about one entry; without a spec no entry is wanted.
 func (o *Orch) planEntry(w *work, c *change) {
-	r, have, failed := c.rule, c.have, c.rule.failed[c.slot.feature] != nil
+	r, have, failed := c.rule, c.have, c.rule.failed[c.key.feature] != nil
 	switch {
 	case have != nil && (c.spec == nil || have.in.doomed):
 		w.drop = append(w.drop, have)
 		if c.spec == nil {
 			return
 		}
-		w.create = append(w.create, &change{rule: r, slot: c.slot, spec: c.spec})
-		if c.slot.variant != "" {
+		w.create = append(w.create, &change{rule: r, key: c.key, spec: c.spec})
+		if c.key.variant != "" {
 			o.news[r.key] = true // of counters that begin at 0
 		}
 	case have == nil && !failed:
@@ -152,8 +154,8 @@ func (o *Orch) planChange(w *work, c *change) {
 	}
 }
 
-// removeInstances removes the tables that have to go, those too that could not
-// be removed before.
+// removeInstances removes the tables that must go, including those that could not be removed
+// before.
 func (o *Orch) removeInstances(ctx context.Context) {
 	for _, t := range sortedTables(o.tables) {
 		for _, in := range t.sortedInstances() {
@@ -166,38 +168,36 @@ func (o *Orch) removeInstances(ctx context.Context) {
 				continue
 			}
 			delete(t.failed, in.feature)
-			o.freed = true
+			o.freed, o.yielded = true, o.yielded || in.yields
 		}
 	}
 }
 
-// createInstances creates the tables that are wanted and not there: those with
-// a row, and those that entries of a TAM feature are about to need.
+// createInstances creates the tables that are wanted and missing: those with a row, and those that
+// entries of a TAM feature are about to need.
 func (o *Orch) createInstances(ctx context.Context, tables []*table, w *work) {
-	type missing struct {
-		t       *table
-		feature string
-	}
-	var list []missing
+	var list []seat
 	for _, t := range tables {
 		if t.err == nil && !t.keptOut && !t.tam() {
-			list = append(list, missing{t, ""})
+			list = append(list, seat{t.name, ""})
 		}
 	}
 	for _, c := range w.create {
-		if m := (missing{c.rule.table, c.slot.feature}); c.slot.feature != "" && !slices.Contains(list, m) {
-			list = append(list, m)
+		if s := (seat{c.rule.table.name, c.key.feature}); c.key.feature != "" && !slices.Contains(list, s) {
+			list = append(list, s)
 		}
 	}
-	for _, m := range list {
-		if m.t.instances[m.feature] != nil || m.t.failed[m.feature] != nil {
+	slices.SortFunc(list, seat.compare)
+	for _, s := range list {
+		t := o.tables[s.table]
+		if t.instances[s.feature] != nil || t.failed[s.feature] != nil {
 			continue
 		}
-		if _, err := o.createInstance(ctx, m.t, m.feature); err != nil {
-			m.t.failed[m.feature] = err
-			o.log.Error("ACL table", "table", m.t.name, "err", err)
-			if m.feature == "" {
-				o.starve(err, starving{table: m.t})
+		if _, err := o.createInstance(ctx, t, s.feature); err != nil {
+			t.failed[s.feature] = err
+			o.log.Error("ACL table", "table", t.name, "err", err)
+			if s.feature == "" {
+				o.starve(err, starving{table: t})
 			}
 		}
 	}
@@ -208,6 +208,7 @@ func (o *Orch) createInstances(ctx context.Context, tables []*table, w *work) {
 func (o *Orch) removeIdle(ctx context.Context) {
 	for _, t := range sortedTables(o.tables) {
 		for _, in := range t.sortedInstances() {
+			o.inUse(in)
 			if in.feature == "" || in.entries > 0 || in.doomed {
 				continue
 			}
@@ -228,7 +229,7 @@ func (o *Orch) removeIdle(ctx context.Context) {
 	}
 }
 
-// starving names what SAI refused for want of room.
+// starving names what SAI refused for lack of room.
 type starving struct {
 	table   *table
 	rule    *rule
@@ -242,7 +243,7 @@ func (a *agenda) starve(err error, s starving) {
 	}
 }
 
-// retryStarved makes the next pass try again what was refused for want of room.
+// retryStarved makes the next pass try again what was refused for lack of room.
 func (a *agenda) retryStarved(such func(starving) bool) {
 	for s := range a.starved {
 		if !such(s) {
@@ -289,10 +290,10 @@ func (o *Orch) settle(ctx context.Context, tables []*table, rules []*rule) {
 // instanceOf returns the table of the ASIC that an entry goes to.
 func (c *change) instance() (*instance, error) {
 	t := c.rule.table
-	if in := t.instances[c.slot.feature]; in != nil && !in.doomed {
+	if in := t.instances[c.key.feature]; in != nil && !in.doomed {
 		return in, nil
 	}
-	if err := t.failed[c.slot.feature]; err != nil {
+	if err := t.failed[c.key.feature]; err != nil {
 		return nil, err
 	}
 	return nil, fmt.Errorf("ACL table %s is not in the ASIC", t.name)

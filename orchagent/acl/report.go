@@ -21,7 +21,7 @@ func (o *Orch) reportRule(ctx context.Context, r *rule) {
 		err = r.failed[""]
 	}
 	status, reason := o.daemon.Verdict(schema.StateACLRule, err)
-	if err != nil && r.entries[slot{}] != nil && r.spec == nil {
+	if err != nil && r.entries[entryKey{}] != nil && r.spec == nil {
 		status = schema.ACLPendingRemoval
 	}
 	switch {
@@ -83,7 +83,7 @@ func (o *Orch) unbound(t *table) string {
 }
 
 // reportConfig writes the status of a row that is valid or not.
-func (o *Orch) reportConfig(ctx context.Context, table, key string, err error) {
-	status, reason := o.daemon.Verdict(table, err)
-	o.daemon.Report(ctx, table, key, status, reason)
+func reportConfig(ctx context.Context, daemon *orch.Daemon, table, key string, err error) {
+	status, reason := daemon.Verdict(table, err)
+	daemon.Report(ctx, table, key, status, reason)
 }

@@ -25,10 +25,10 @@ type rule struct {
 	parsedAs schema.ACLTableType
 	parseErr error
 
-	spec     *spec              // what an entry of it holds; nil while err is not
-	err      error              // why it cannot be in the ASIC
-	uses     map[string]*use    // by TAM feature, in TAM tables
-	entries  map[slot]*entry    //
+	spec     *spec           // what an entry of it holds; nil while err is not
+	err      error           // why it cannot be in the ASIC
+	uses     map[string]*use // by TAM feature, in TAM tables
+	entries  map[entryKey]*entry
 	failed   map[string]error   // by TAM feature; "" in other tables: what SAI said
 	mapped   map[string]sai.OID // names in ACL_COUNTER_RULE_MAP
 	reported string             // what was last reported
@@ -49,11 +49,11 @@ type spec struct {
 	attrs    []sai.Attr // matches, then actions, each by id
 }
 
-// A slot is where a rule has an entry: in the table of a TAM feature ("" in
-// other tables), and there as one of its variants ("" if there is but one).
-type slot struct{ feature, variant string }
+// An entryKey says which of its entries a rule has: the one in the table of a TAM feature ("" in
+// other tables), and there that of a variant ("" if there is only one).
+type entryKey struct{ feature, variant string }
 
-func (a slot) compare(b slot) int {
+func (a entryKey) compare(b entryKey) int {
 	return cmp.Or(compareFeatures(a.feature, b.feature), schema.CompareNames(a.variant, b.variant))
 }
 
@@ -61,7 +61,7 @@ func (a slot) compare(b slot) int {
 type entry struct {
 	in      *instance
 	rule    *rule
-	slot    slot
+	key     entryKey
 	oid     sai.OID
 	spec    *spec
 	counter *counter
@@ -97,8 +97,8 @@ func (x *terms) examine(r *rule) {
 	}
 }
 
-// standing is what those who would use the rule as a flow group must know of
-// it: "" before it was ever looked at, why it is not in order, or where it is.
+// standing is what users of the rule as a flow group must know: "" before it was first examined,
+// why it is unusable, or where it is.
 func (r *rule) standing() string {
 	switch {
 	case r.err != nil:
@@ -119,8 +119,8 @@ func (r *rule) parse(t schema.ACLTableType) {
 	r.parsedAs = t
 }
 
-// resolve turns a rule into SAI's terms. Ports that a rule names must be there;
-// a PortChannel among IN_PORTS or OUT_PORTS stands for its members.
+// resolve translates a rule to SAI. Ports that a rule names must exist; a PortChannel among
+// IN_PORTS or OUT_PORTS stands for its members.
 func (x *terms) resolve(r schema.ACLRule, stage string) (*spec, error) {
 	s := &spec{priority: r.Priority}
 	if lo, hi := x.priorities.Min, x.priorities.Max; uint64(r.Priority) < lo || uint64(r.Priority) > hi {
@@ -219,8 +219,8 @@ func (x *terms) portOrLAG(name string) (sai.OID, error) {
 	return 0, orch.Wait("port", name, "no port or PortChannel %s", name)
 }
 
-// action returns the parameter of an action. Actions that need objects which
-// tamtam does not have are refused.
+// action returns the parameter of an action. Actions that need objects which tamtam lacks are
+// refused.
 func (x *terms) action(a schema.ACLAction) (sai.Value, error) {
 	switch a.Field {
 	case schema.ActionPacket:
@@ -263,8 +263,8 @@ func (x *terms) redirect(to schema.Redirect) (sai.Value, error) {
 	return x.portOrLAG(to.Name)
 }
 
-// capable says whether the switch has an action at a stage. One that does not
-// tell its actions is asked when the entry is made.
+// capable returns an error if the switch lacks an action at a stage. For a switch that does not
+// list its actions, creating the entry will tell.
 func (x *terms) capable(a schema.ActionField, stage string) error {
 	has := x.capability[stage].Actions
 	e, ok := actionType(actionIDs[a])
@@ -275,7 +275,7 @@ func (x *terms) capable(a schema.ActionField, stage string) error {
 		a, strings.ToLower(stage), actionList(x.capability[stage]))
 }
 
-// names says whether the row names a port or LAG in a match or an action.
+// names reports whether the row names a port or LAG in a match or an action.
 func (r *rule) names(name string) bool {
 	for _, m := range r.parsed.Matches {
 		if slices.Contains(m.Ports, name) {
@@ -285,25 +285,25 @@ func (r *rule) names(name string) bool {
 	return slices.ContainsFunc(r.parsed.Actions, func(a schema.ACLAction) bool { return a.Redirect.Name == name })
 }
 
-// wanted returns what the entries of the rule that are wanted hold.
-func (r *rule) wanted() map[slot]*spec {
+// wanted returns the contents of the rule's wanted entries.
+func (r *rule) wanted() map[entryKey]*spec {
 	if r.spec == nil {
 		return nil
 	}
 	if !r.table.tam() {
-		return map[slot]*spec{{}: r.spec}
+		return map[entryKey]*spec{{}: r.spec}
 	}
-	want := map[slot]*spec{}
+	want := map[entryKey]*spec{}
 	for f, u := range r.uses {
 		for _, v := range u.variants {
-			want[slot{f, v.Name}] = r.spec.as(v, u.off[v.Name])
+			want[entryKey{f, v.Name}] = r.spec.as(v, u.off[v.Name])
 		}
 	}
 	return want
 }
 
-// as is the content of an entry of a rule for a variant. What the variant
-// matches takes the place of what the rule says of the same field.
+// as returns the content of a rule's entry for a variant. What the variant matches replaces what
+// the rule says of the same field.
 func (s *spec) as(v Variant, off bool) *spec {
 	n := &spec{priority: s.priority + v.Raise, off: off, ranges: s.ranges}
 	for _, a := range s.attrs {
@@ -319,10 +319,12 @@ func (s *spec) as(v Variant, off bool) *spec {
 	return n
 }
 
-// slots returns where the rule has entries, in the order of slot.compare.
-func (r *rule) slots() []slot { return slices.SortedFunc(maps.Keys(r.entries), slot.compare) }
+// entryKeys returns the keys of the rule's entries, sorted.
+func (r *rule) entryKeys() []entryKey {
+	return slices.SortedFunc(maps.Keys(r.entries), entryKey.compare)
+}
 
-// has says whether the rule has an entry for a feature.
+// has reports whether the rule has an entry for a feature.
 func (r *rule) has(feature string) bool {
 	for s := range r.entries {
 		if s.feature == feature {
@@ -345,9 +347,9 @@ func entryAttrs(in *instance, s *spec, c *counter, ranges sai.OIDs) []sai.Attr {
 	return append(attrs, s.attrs...)
 }
 
-// diff returns the attributes to set to turn s into n, ranges not counted. It
-// fails if something of s has to go: then the entry is made anew, so that it
-// holds the same as if it had been created this way.
+// diff returns the attributes to set to turn s into n, ranges not counted. It fails if something of
+// s must be removed: then the entry is recreated, and holds the same as if it had been created this
+// way.
 func (s *spec) diff(n *spec) (sets []sai.Attr, ok bool) {
 	if s.priority != n.priority {
 		sets = append(sets, sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(n.priority)})
@@ -374,7 +376,7 @@ func (s *spec) diff(n *spec) (sets []sai.Attr, ok bool) {
 // byRank orders entries as SONiC creates them: the highest priority first.
 func byRank(a, b *change) int {
 	return cmp.Or(cmp.Compare(b.spec.priority, a.spec.priority),
-		compareKeys(a.rule.key, b.rule.key), a.slot.compare(b.slot))
+		compareKeys(a.rule.key, b.rule.key), a.key.compare(b.key))
 }
 
 func compareKeys(a, b schema.ACLRuleKey) int {

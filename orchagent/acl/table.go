@@ -12,8 +12,7 @@ import (
 	"tamtam/schema"
 )
 
-// A table is an ACL table by name: there is a row of it, or rules that wait for
-// one.
+// A table is an ACL table by name: it has a row, or rules that wait for one.
 type table struct {
 	name       string
 	configured bool // there is a row
@@ -22,7 +21,7 @@ type table struct {
 
 	typ     schema.ACLTableType // valid while err is nil
 	err     error               // why the table cannot be in the ASIC
-	keptOut bool                // a control plane table: fine, and not for the ASIC
+	keptOut bool                // a control plane table: valid, but not for the ASIC
 
 	rules     map[string]*rule
 	instances map[string]*instance // by TAM feature; "" is that of other tables
@@ -30,7 +29,7 @@ type table struct {
 	reported  string               // what was last reported
 }
 
-// tam says whether the table's rules are flow groups.
+// tam reports whether the table's rules are flow groups.
 func (t *table) tam() bool { return t.typ.Name == schema.ACLTypeTAM }
 
 // An instance is a table of the ASIC.
@@ -42,7 +41,8 @@ type instance struct {
 	bound   map[string]*bound // by port or LAG
 	refused map[string]error  // ports and LAGs that could not be bound
 	entries int
-	doomed  bool // has to go
+	doomed  bool // must be removed
+	yields  bool // must be removed, for one that comes first
 	fresh   bool // made in this pass
 }
 
@@ -60,7 +60,7 @@ func (d definition) equal(e definition) bool {
 		slices.Equal(d.bind, e.bind) && slices.Equal(d.actions, e.actions)
 }
 
-// standing is what the table's rules must know of it.
+// standing is what the table's rules must know about it.
 func (t *table) standing() string {
 	if t.err != nil {
 		return orch.Explain(t.err)
@@ -129,7 +129,7 @@ func (x *terms) definition(t *table, feature string) definition {
 	return d
 }
 
-// listActions says whether the table is created with a list of its actions:
+// listActions reports whether the table is created with a list of its actions:
 // when its type is a row, which gives one, or when the ASIC wants it.
 func (x *terms) listActions(t *table) bool {
 	_, builtin := schema.BuiltinACLType(t.typ.Name)
@@ -173,15 +173,15 @@ func sortAttrs(attrs []sai.Attr) {
 	})
 }
 
-// createInstance creates a table in the ASIC and binds it to the ports that
-// there are. If a step fails, all before it are undone.
+// createInstance creates a table in the ASIC and binds it to the existing ports. If a step fails,
+// all before it are undone.
 func (o *Orch) createInstance(ctx context.Context, t *table, feature string) (*instance, error) {
 	var undo orch.Undo
 	def := o.definition(t, feature)
 	attrs := def.attrs()
 	oid, err := o.api.Create(ctx, sai.ObjectTypeACLTable, attrs)
 	if err != nil {
-		return nil, fmt.Errorf("create ACL table %s: %w", t.name, orch.AtAttr(err, sai.ObjectTypeACLTable, attrs))
+		return nil, o.noTable(seat{t.name, feature}, def.stage, orch.AtAttr(err, sai.ObjectTypeACLTable, attrs))
 	}
 	undo.Push("ACL table "+t.name, func(ctx context.Context) error {
 		return o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTable, oid))
@@ -198,8 +198,8 @@ func (o *Orch) createInstance(ctx context.Context, t *table, feature string) (*i
 	return in, nil
 }
 
-// removeInstance unbinds a table that has no entries and removes it. What of it
-// fails can be tried again.
+// removeInstance unbinds a table that has no entries and removes it. If it fails, it can be tried
+// again.
 func (b *objects) removeInstance(ctx context.Context, in *instance) error {
 	for _, name := range slices.SortedFunc(maps.Keys(in.bound), schema.CompareNames) {
 		if err := b.unbind(ctx, in, name); err != nil {
@@ -214,7 +214,7 @@ func (b *objects) removeInstance(ctx context.Context, in *instance) error {
 	return nil
 }
 
-// rolledBack undoes what was done before err, and says so if that failed.
+// rolledBack undoes what was done before err, and adds to err if that failed.
 func rolledBack(ctx context.Context, undo *orch.Undo, err error) error {
 	if undoErr := undo.Rollback(ctx); undoErr != nil {
 		return errors.Join(err, undoErr)

@@ -10,12 +10,12 @@ import (
 	"tamtam/schema"
 )
 
-// BindMany has a TAM feature use flow groups: the rules[i] for users[i], with
-// the actions that their entries are to have. Users of one rule share its entry.
-// Binding a user again is allowed: the new actions replace the old ones.
+// BindMany makes a TAM feature use flow groups: rules[i] for users[i], with these actions in their
+// entries. Users of one rule share its entry. Binding a user again is allowed: the new actions
+// replace the old ones.
 //
-// It returns one error per rule: a wait for a rule that is not there or not
-// usable, or what SAI said. A user whose binding failed is not one.
+// It returns one error per rule: a wait for a rule that does not exist or is not usable, or SAI's
+// error. If binding failed, the user is not registered.
 func (o *Orch) BindMany(
 	ctx context.Context, feature string, actions []sai.Attr, rules []schema.ACLRuleKey, users []string,
 ) []error {
@@ -90,8 +90,8 @@ func (o *Orch) bindable(k schema.ACLRuleKey, r *rule) error {
 // Usable says why a rule cannot be used as a flow group; nil if it can.
 func (o *Orch) Usable(k schema.ACLRuleKey) error { return o.bindable(k, o.rules[k]) }
 
-// UnbindMany ends uses of flow groups. The entry of a rule goes with its last
-// user. Unbinding what is not bound does nothing.
+// UnbindMany ends uses of flow groups. The entry of a rule is removed with its last user. Unbinding
+// what is not bound does nothing.
 func (o *Orch) UnbindMany(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string) []error {
 	errs := make([]error, len(rules))
 	for i, k := range rules {
@@ -126,9 +126,8 @@ func (o *Orch) Counter(k schema.ACLRuleKey, feature string) (oid sai.OID, label 
 	return o.VariantCounter(k, feature, "")
 }
 
-// Watch tells, with sorted keys, that flow groups came or went, that they match
-// something else, that bindings of them were lost, or that there may be room for one that was refused. Users bind
-// again what they want and have not.
+// Watch publishes, with sorted keys, flow groups that came, went or changed their match, that lost bindings, or
+// that may have room now after being refused. Users then bind again what they want and lack.
 func (o *Orch) Watch() *orch.Topic[[]schema.ACLRuleKey] { return &o.watch }
 
 // PollInterval is how often ACL counters are polled; 0 when they are not.

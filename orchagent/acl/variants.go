@@ -49,9 +49,8 @@ func (n needs) equal(m needs) bool {
 	return n.matches == m.matches && slices.Equal(n.actions, m.actions)
 }
 
-// ReserveVariants says beforehand what variants of a feature may match and do.
-// What its table cannot do when they are bound has it made anew, with counters
-// that begin at 0.
+// ReserveVariants says in advance what variants of a feature may match and do. If its table cannot
+// do something when they are bound, it is recreated, and counters begin at 0.
 func (o *Orch) ReserveVariants(feature string, samples []Variant) {
 	want := o.features[feature].and(needsOf(samples))
 	if want.equal(o.features[feature]) {
@@ -71,11 +70,10 @@ func (o *Orch) ReserveVariants(feature string, samples []Variant) {
 	}
 }
 
-// BindVariants has a TAM feature use flow groups, each with several entries: the
-// rules[i] for users[i], as variants[i]. The entries of a rule come and go
-// together: if one cannot be, none is. What a variant matches takes the place of
-// what the rule says of the same field. Variants have names that tell them apart,
-// short ones: labels of counters have room for little.
+// BindVariants makes a TAM feature use flow groups, each with several entries: rules[i] for
+// users[i], as variants[i]. The entries of a rule come and go together: all or none. What a variant
+// matches replaces what the rule says of the same field. Variants have distinct, short names:
+// labels of counters have little room.
 //
 // Like [Orch.BindMany] it returns one error per rule, and may bind a user again: the
 // new variants replace the old ones. Whether an entry is active is left as
@@ -92,10 +90,10 @@ func (o *Orch) BindVariants(
 	return o.bindAll(ctx, feature, rules, users, sorted)
 }
 
-// checkRaise says whether the switch has the priorities of variants.
+// checkRaise reports whether the switch has the priorities of variants.
 func (o *Orch) checkRaise(r *rule, variants []Variant) error {
 	for _, v := range variants {
-		if r.spec == nil { // not looked at yet
+		if r.spec == nil { // not examined yet
 			break
 		}
 		if p := uint64(r.spec.priority) + uint64(v.Raise); p > o.priorities.Max {
@@ -109,7 +107,7 @@ func (o *Orch) checkRaise(r *rule, variants []Variant) error {
 	return nil
 }
 
-// take replaces the variants of a use. Those that are new begin as they say.
+// take replaces the variants of a use. New ones start active or inactive as they say.
 func (u *use) take(variants []Variant) {
 	off := map[string]bool{}
 	for _, v := range variants {
@@ -122,13 +120,13 @@ func (u *use) take(variants []Variant) {
 	u.variants, u.off = variants, off
 }
 
-// varied says whether a feature uses the rule with variants.
+// varied reports whether a feature uses the rule with variants.
 func (r *rule) varied(feature string) bool {
 	u := r.uses[feature]
 	return u != nil && (len(u.variants) != 1 || u.variants[0].Name != "")
 }
 
-// same says whether two rules in SAI's terms are equal; nil is only equal to nil.
+// same reports whether two rules in SAI's terms are equal; nil is only equal to nil.
 func (s *spec) same(t *spec) bool {
 	if s == nil || t == nil {
 		return s == t
@@ -137,9 +135,9 @@ func (s *spec) same(t *spec) bool {
 	return ok && len(sets) == 0
 }
 
-// SetVariantActive has the entry of a variant match packets, or not: one call of
-// SAI, none if it does already. It is remembered until the flow group is unbound,
-// also for an entry that is made anew. If SAI fails, all is as before.
+// SetVariantActive makes the entry of a variant match packets, or not: with one SAI call, or none
+// if it does so already. It is remembered until the flow group is unbound, also for an entry that
+// is recreated. If SAI fails, nothing has changed.
 //
 // It is an error if the feature does not use the rule, or not with such a variant.
 func (o *Orch) SetVariantActive(ctx context.Context, k schema.ACLRuleKey, feature, variant string, on bool) error {
@@ -151,7 +149,7 @@ func (o *Orch) SetVariantActive(ctx context.Context, k schema.ACLRuleKey, featur
 	if _, ok := u.off[variant]; !ok {
 		return fmt.Errorf("ACL rule %s has no variant %q for %s", k, variant, feature)
 	}
-	e := r.entries[slot{feature, variant}]
+	e := r.entries[entryKey{feature, variant}]
 	if e != nil && e.spec.off == on {
 		a := sai.Attr{ID: sai.ACLEntryAttrAdminState, Value: sai.Bool(on)}
 		if err := o.api.Set(ctx, sai.Obj(sai.ObjectTypeACLEntry, e.oid), a); err != nil {
@@ -169,10 +167,10 @@ func (o *Orch) SetVariantActive(ctx context.Context, k schema.ACLRuleKey, featur
 // label; false if there is none in the ASIC.
 func (o *Orch) VariantCounter(k schema.ACLRuleKey, feature, variant string) (oid sai.OID, label string, ok bool) {
 	r := o.rules[k]
-	if r == nil || r.entries[slot{feature, variant}] == nil {
+	if r == nil || r.entries[entryKey{feature, variant}] == nil {
 		return 0, "", false
 	}
-	c := r.entries[slot{feature, variant}].counter
+	c := r.entries[entryKey{feature, variant}].counter
 	return c.oid, c.label, true
 }
 
@@ -188,12 +186,12 @@ func (o *Orch) MatchOf(k schema.ACLRuleKey, field sai.AttrID) (sai.Field, bool) 
 	return f, ok
 }
 
-// removeIncomplete removes what is in the ASIC of rules whose variants are not
-// all there as they should be. Entries that stay are tried again in later passes.
+// removeIncomplete removes the entries of rules whose variants are not all in the ASIC as they
+// should be. Entries that cannot be removed are tried again in later passes.
 func (o *Orch) removeIncomplete(ctx context.Context, rules []*rule) {
 	w := &work{}
 	for _, r := range rules {
-		for _, s := range r.slots() {
+		for _, s := range r.entryKeys() {
 			e := r.entries[s]
 			if r.failed[s.feature] != nil && r.varied(s.feature) {
 				w.drop = append(w.drop, e)
@@ -208,13 +206,13 @@ func (o *Orch) removeIncomplete(ctx context.Context, rules []*rule) {
 	}
 	why := make([]error, len(w.drop))
 	for i, e := range w.drop {
-		why[i] = e.rule.failed[e.slot.feature]
+		why[i] = e.rule.failed[e.key.feature]
 		if !e.fresh {
 			o.news[e.rule.key] = true // whoever binds hears of it anyway
 		}
 	}
 	o.removeEntries(ctx, w)
 	for i, e := range w.drop {
-		e.rule.failed[e.slot.feature] = why[i] // not what was said to the removal
+		e.rule.failed[e.key.feature] = why[i] // not the error of the removal
 	}
 }

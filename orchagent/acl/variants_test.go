@@ -285,8 +285,8 @@ func TestVariantsFitTogether(t *testing.T) {
 	}
 }
 
-// A variant is set active and inactive with one call, and stays so when its entry
-// is made anew or bound again.
+// A variant is set active and inactive with one call, and stays so when its entry is recreated or
+// bound again.
 func TestSetVariantActive(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.flowRow("5", "10.0.0.0/8")
@@ -347,8 +347,8 @@ func TestSetVariantActive(t *testing.T) {
 	want("bound by another", true, false)
 }
 
-// A table that has to be able to do more is made anew with its entries, and who
-// uses them hears that counters begin at 0. What was reserved needs no such thing.
+// A table that has to be able to do more is recreated with its entries, and who uses them hears
+// that counters begin at 0. What was reserved needs no such thing.
 func TestReserveVariants(t *testing.T) {
 	marking := []Variant{{Name: "0", Actions: []sai.Attr{{ID: sai.ACLEntryAttrActionSetDSCP, Value: sai.Do(sai.Uint(8))}}}}
 	other := schema.ACLRuleKey{Table: "TAM", Rule: "F2"}

@@ -2,7 +2,7 @@
 // packets the CPU gets, whether they are forwarded too, and in which queue they
 // come. What a trap does without a row is the ASIC's own default.
 //
-// What may enter: traps and their groups.
+// What belongs here: traps and their groups.
 package copp
 
 import (
@@ -76,8 +76,8 @@ func New(cfg Config) *Orch {
 	return o
 }
 
-// ViewApplied says that syncd has brought the ASIC to the view. Until then
-// nothing is made: one thing that the ASIC cannot do would fail the whole view.
+// ViewApplied says that syncd has applied the view to the ASIC. Until then nothing is created:
+// anything that the ASIC does not support would fail the whole view.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
 	return o.ledger.Settle(ctx)
@@ -127,7 +127,7 @@ func (o *Orch) plan() *plan {
 func (o *Orch) pass(ctx context.Context) error {
 	for refused := -1; refused != len(o.ledger.Failed); {
 		refused = len(o.ledger.Failed)
-		o.ledger.Anew(nil)
+		o.ledger.Restart(nil)
 		p := o.plan()
 		o.removeTraps(ctx, p)
 		o.makeGroups(ctx, p)

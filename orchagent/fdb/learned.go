@@ -29,7 +29,7 @@ func (o *Orch) Notify(ctx context.Context, n sai.Notification) error {
 	return nil
 }
 
-// learn notes where an address is. Static entries are not learned.
+// learn records where an address is. Static entries are not learned.
 func (o *Orch) learn(e sai.FDBEntry, bridgePort sai.OID) {
 	key, ok := o.stateKey(e)
 	port := o.ports.BridgePortName(bridgePort)
@@ -63,9 +63,8 @@ func (o *Orch) forgetAll(vlan, port string) {
 	}
 }
 
-// flushed forgets one address, or, as some ASICs tell it, all of a VLAN, a
-// bridge port or both at once: then the address is zero, and so is the VLAN if it
-// does not matter.
+// flushed forgets one address or, as some ASICs report it, all of a VLAN, a bridge port or both at
+// once: then the address is zero, and so is the VLAN if any.
 func (o *Orch) flushed(e sai.FDBEntry, bridgePort sai.OID) {
 	if e.MAC != (sai.MAC{}) {
 		o.forget(e)
@@ -132,8 +131,7 @@ func compareMembers(a, b [2]string) int {
 	return schema.CompareNames(a[1], b[1])
 }
 
-// unwritten is the source of one task for as long as rows of STATE_DB are to be
-// written.
+// unwritten is the source of one task as long as rows of STATE_DB must be written.
 type unwritten struct{ o *Orch }
 
 func (u unwritten) Name() string { return schema.StateFDB }

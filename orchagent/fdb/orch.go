@@ -16,8 +16,8 @@ import (
 
 // Ports is what the orch needs of ports, PortChannels and VLANs.
 type Ports interface {
-	// BridgePort returns the VLAN and the bridge port of a member that stays one;
-	// the error says in words why there is none.
+	// BridgePort returns the VLAN and the bridge port of a member that stays one; the error says
+	// why there is none.
 	BridgePort(vlan, port string) (vlanOID, bridgePort sai.OID, err error)
 	BridgePortOf(port string) sai.OID  // 0: none
 	BridgePortName(oid sai.OID) string // "": none
@@ -48,7 +48,7 @@ type Orch struct {
 	rows    map[string]row    // of FDB_TABLE, by key
 	entries map[string]*entry // in the ASIC, by key of the row
 
-	learned map[string]swss.FieldValues // by key of STATE_DB: what the ASIC told
+	learned map[string]swss.FieldValues // by key of STATE_DB: what the ASIC reported
 	fixed   map[string]swss.FieldValues // by key of STATE_DB: those of entries
 	owner   map[sai.FDBEntry]string     // key of the row whose entry it is
 	dirty   map[string]struct{}         // rows of STATE_DB to be written
@@ -100,8 +100,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-// ViewApplied says that syncd has brought the ASIC to the view. What it learned
-// for a former orchagent goes: nobody knows which of it is left.
+// ViewApplied says that syncd has applied the view to the ASIC. What it learned for a previous
+// orchagent is flushed, since it is not known what is left of it.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	learned := []sai.Attr{{ID: sai.FDBFlushAttrEntryType, Value: sai.FDBFlushEntryTypeDynamic}}
 	if err := o.api.FlushFDB(ctx, learned); err != nil {
@@ -183,8 +183,7 @@ func (o *Orch) remove(ctx context.Context, wanted map[string]entry) {
 	}
 }
 
-// put notes that the entry of a row is in the ASIC. What was learned of the
-// address gives way.
+// put records that the entry of a row is in the ASIC. It replaces what was learned of the address.
 func (o *Orch) put(key string, e entry) {
 	state, kind := o.rows[key].entry.Key(), schema.FDBStatic
 	e.state = state
@@ -198,7 +197,7 @@ func (o *Orch) put(key string, e entry) {
 	o.dirty[state] = struct{}{}
 }
 
-// drop notes that the entry of a row is not in the ASIC any more.
+// drop records that the entry of a row is no longer in the ASIC.
 func (o *Orch) drop(key string) {
 	e := o.entries[key]
 	delete(o.entries, key)

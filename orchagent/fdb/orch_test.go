@@ -238,8 +238,8 @@ func TestPortDown(t *testing.T) {
 	}
 }
 
-// Whichever call fails, the row says so, and once it is written anew all is as
-// if nothing had failed.
+// Whichever call fails, the row says so, and once it is written again all is as if nothing had
+// failed.
 func TestEveryCallFails(t *testing.T) {
 	first := []string{one + " port=Ethernet0", two + " port=Ethernet0"}
 	then := []string{one + " port=Ethernet4", "-" + two}

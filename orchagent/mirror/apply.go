@@ -20,7 +20,7 @@ func (o *Orch) pass(ctx context.Context) error {
 	var p *plan
 	for refused := -1; refused != len(o.ledger.Failed); {
 		refused = len(o.ledger.Failed)
-		o.ledger.Anew(nil)
+		o.ledger.Restart(nil)
 		p = o.plan()
 		o.removeSessions(ctx, p)
 		came := o.makeSessions(ctx, p)
@@ -32,8 +32,8 @@ func (o *Orch) pass(ctx context.Context) error {
 	return o.tell(ctx, p)
 }
 
-// settable are the attributes that follow the routes and the row without the
-// session being made anew.
+// settable are the attributes that follow the routes and the row without the session being
+// recreated.
 var settable = []sai.AttrID{
 	sai.MirrorSessionAttrMonitorPort, sai.MirrorSessionAttrTC,
 	sai.MirrorSessionAttrVLANHeaderValid, sai.MirrorSessionAttrVLANID,
@@ -42,8 +42,8 @@ var settable = []sai.AttrID{
 	sai.MirrorSessionAttrGREProtocolType,
 }
 
-// diff returns the attributes to set to turn have into want; false if the
-// session has to be made anew.
+// diff returns the attributes to set to turn have into want; false if the session has to be
+// recreated.
 func diff(have, want []sai.Attr) (sets []sai.Attr, ok bool) {
 	if !slices.EqualFunc(have, want, func(a, b sai.Attr) bool { return a.ID == b.ID }) {
 		return nil, false
@@ -60,8 +60,8 @@ func diff(have, want []sai.Attr) (sets []sai.Attr, ok bool) {
 	return sets, true
 }
 
-// removeSessions removes the sessions that have to go, after everybody has let
-// go of them. What cannot be removed is tried again in the next pass.
+// removeSessions removes the sessions that must go, after all users have released them. What cannot
+// be removed is tried again in the next pass.
 func (o *Orch) removeSessions(ctx context.Context, p *plan) {
 	going, news := o.leaving(p)
 	if len(news) > 0 {
@@ -102,7 +102,7 @@ func (o *Orch) leaving(p *plan) (going, news []string) {
 
 // unbind takes from the ports the sessions that have to go, and those that a port no longer has.
 func (o *Orch) unbind(ctx context.Context, p *plan) {
-	for _, s := range sortedSlots(o.bound) {
+	for _, s := range sortedAttrs(o.bound) {
 		name := p.binds[s]
 		if t := o.sessions[name]; t != nil && !t.leaving && t.oid == o.bound[s] {
 			continue
@@ -116,8 +116,7 @@ func (o *Orch) unbind(ctx context.Context, p *plan) {
 	}
 }
 
-// makeSessions creates the sessions that are wanted and not there, and changes
-// those that differ.
+// makeSessions creates the sessions that are wanted and missing, and changes those that differ.
 func (o *Orch) makeSessions(ctx context.Context, p *plan) (came []string) {
 	for _, name := range slices.SortedFunc(maps.Keys(p.sessions), schema.CompareNames) {
 		want, have := p.sessions[name], o.sessions[name]
@@ -157,9 +156,9 @@ func (o *Orch) change(ctx context.Context, have *session, sets, want []sai.Attr)
 	return nil
 }
 
-// bind has ports mirrored that are not.
+// bind makes the ports be mirrored that are not yet.
 func (o *Orch) bind(ctx context.Context, p *plan) {
-	for _, s := range sortedSlots(p.binds) {
+	for _, s := range sortedAttrs(p.binds) {
 		name := p.binds[s]
 		t := o.sessions[name]
 		if t == nil || t.leaving || o.bound[s] == t.oid || o.ledger.Refused(row(name)) {
@@ -174,20 +173,20 @@ func (o *Orch) bind(ctx context.Context, p *plan) {
 	}
 }
 
-// told are the fields of STATE_DB beside the status, as SONiC has them.
-var toldFields = []string{"monitor_port", "dst_mac", "next_hop_ip", "vlan_id"}
+// extraFields are the fields of STATE_DB besides the status, as in SONiC.
+var extraFields = []string{"monitor_port", "dst_mac", "next_hop_ip", "vlan_id"}
 
-// tell writes where the sessions lead.
+// tell writes where the sessions lead to STATE_DB.
 func (o *Orch) tell(ctx context.Context, p *plan) error {
-	for name := range o.told {
+	for name := range o.reported {
 		if o.ledger.Rows[row(name)] != nil {
 			continue
 		}
 		// The row may belong to the manager now, which then writes the status alone.
-		if err := o.state.HDel(ctx, name, toldFields...); err != nil {
+		if err := o.state.HDel(ctx, name, extraFields...); err != nil {
 			return err
 		}
-		delete(o.told, name)
+		delete(o.reported, name)
 	}
 	for _, name := range o.ledger.Keys(schema.AppMirrorSession) {
 		fields := swss.FieldValues{}
@@ -200,10 +199,10 @@ func (o *Orch) tell(ctx context.Context, p *plan) error {
 				fields["vlan_id"] = fmt.Sprint(way.VLAN)
 			}
 		}
-		if was, ok := o.told[name]; ok && maps.Equal(was, fields) {
+		if was, ok := o.reported[name]; ok && maps.Equal(was, fields) {
 			continue
 		}
-		if err := o.state.HDel(ctx, name, toldFields...); err != nil {
+		if err := o.state.HDel(ctx, name, extraFields...); err != nil {
 			return err
 		}
 		if len(fields) > 0 {
@@ -211,13 +210,13 @@ func (o *Orch) tell(ctx context.Context, p *plan) error {
 				return err
 			}
 		}
-		o.told[name] = fields
+		o.reported[name] = fields
 	}
 	return nil
 }
 
-func sortedSlots[V any](m map[slot]V) []slot {
-	return slices.SortedFunc(maps.Keys(m), func(a, b slot) int {
+func sortedAttrs[V any](m map[portAttr]V) []portAttr {
+	return slices.SortedFunc(maps.Keys(m), func(a, b portAttr) int {
 		return cmp.Or(cmp.Compare(a.port, b.port), cmp.Compare(a.attr, b.attr))
 	})
 }

@@ -4,7 +4,7 @@
 // leaves the switch is what the routes say now; without a way the session is
 // inactive. Sessions copy what ACL rules name them for, and the traffic of ports.
 //
-// What may enter: mirror sessions and the ports that they copy. What rules do
+// What belongs here: mirror sessions and the ports that they copy. What rules do
 // with a session is aclorch's.
 package mirror
 
@@ -21,15 +21,14 @@ import (
 	"tamtam/swss"
 )
 
-// Ports is what mirror sessions need to know of ports and LAGs; portsorch has
-// it.
+// Ports is what mirror sessions need to know about ports and LAGs; portsorch implements it.
 type Ports interface {
 	// Port returns a port's object and the LAG that it is a member of ("" none).
 	Port(name string) (oid sai.OID, lag string, ok bool)
 	// LAG returns a LAG's object and the names of its members, sorted.
 	LAG(name string) (oid sai.OID, members []string, ok bool)
-	// Changes names ports and LAGs that came, joined or left, or are about to
-	// go: these are not found any more and must be let go of at once.
+	// Changes names ports and LAGs that came, joined or left, or are about to go: those are no
+	// longer found and must be released at once.
 	Changes() *orch.Topic[[]string]
 }
 
@@ -41,12 +40,11 @@ type Way struct {
 	Source, MAC sai.MAC    // the switch's and the neighbour's
 }
 
-// Routes knows the ways; routeorch does, through device.
+// Routes knows the ways; routeorch implements it, through device.
 type Routes interface {
-	// Way returns the way to an address; the error says in words why there is
-	// none.
+	// Way returns the way to an address; the error says why there is none.
 	Way(to netip.Addr) (Way, error)
-	// Changes tells that ways may have changed.
+	// Changes signals that ways may have changed.
 	Changes() *orch.Topic[struct{}]
 }
 
@@ -70,10 +68,10 @@ type Orch struct {
 	ledger   *orch.Ledger
 	applied  bool // the view of the ASIC is complete
 	sessions map[string]*session
-	bound    map[slot]sai.OID // the session of what a port receives or sends
+	bound    map[portAttr]sai.OID // the session of what a port receives or sends
 	changes  orch.Topic[[]string]
 	state    *swss.Table
-	told     map[string]swss.FieldValues // fields of STATE_DB, by session
+	reported map[string]swss.FieldValues // fields of STATE_DB, by session
 	erspan   sai.Enum                    // how copies are tunnelled
 }
 
@@ -84,8 +82,8 @@ type session struct {
 	leaving bool // has to go, or could not be removed
 }
 
-// A slot is the attribute of a port with the session of one direction.
-type slot struct {
+// A portAttr is the attribute of a port that holds the session of one direction.
+type portAttr struct {
 	port sai.OID
 	attr sai.AttrID
 }
@@ -94,7 +92,7 @@ type slot struct {
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, routes: cfg.Routes,
-		sessions: map[string]*session{}, bound: map[slot]sai.OID{}, told: map[string]swss.FieldValues{},
+		sessions: map[string]*session{}, bound: map[portAttr]sai.OID{}, reported: map[string]swss.FieldValues{},
 		state:  swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.AppMirrorSession),
 		erspan: sai.ErspanEncapsulationTypeMirrorL3GRETunnel,
 	}
@@ -119,9 +117,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-// ViewApplied says that syncd has brought the ASIC to the view. Until then
-// nothing is made: while a view is being made the ASIC is not asked whether it
-// can do a thing, and one that it cannot do would fail the whole view.
+// ViewApplied says that syncd has applied the view to the ASIC. Until then nothing is created:
+// while a view is being made the ASIC is not asked whether it supports something, and anything
+// unsupported would fail the whole view.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
 	return o.ledger.Settle(ctx)
@@ -136,17 +134,16 @@ func (o *Orch) Session(name string) (sai.OID, bool) {
 	return s.oid, true
 }
 
-// Changes tells, with their sorted names, that sessions came or are about to
-// go. What is about to go is not found any more; subscribers let go of it before
-// they return.
+// Changes tells, with their sorted names, that sessions came or are about to go. What is about to
+// go is no longer found; subscribers release it before they return.
 func (o *Orch) Changes() *orch.Topic[[]string] { return &o.changes }
 
 // A plan is what the rows ask for.
 type plan struct {
 	sessions map[string][]sai.Attr
-	ways     map[string]Way  // of sessions; MAC is that of ERSPAN alone
-	binds    map[slot]string // session
-	names    map[slot]string // for errors
+	ways     map[string]Way      // of sessions; MAC is that of ERSPAN alone
+	binds    map[portAttr]string // session
+	names    map[portAttr]string // for errors
 }
 
 func row(name string) orch.RowKey { return orch.Row(schema.AppMirrorSession, name) }
@@ -154,7 +151,7 @@ func row(name string) orch.RowKey { return orch.Row(schema.AppMirrorSession, nam
 // plan computes the wanted state and says of rows that are not in it why.
 func (o *Orch) plan() *plan {
 	p := &plan{
-		sessions: map[string][]sai.Attr{}, ways: map[string]Way{}, binds: map[slot]string{}, names: map[slot]string{},
+		sessions: map[string][]sai.Attr{}, ways: map[string]Way{}, binds: map[portAttr]string{}, names: map[portAttr]string{},
 	}
 	for _, name := range o.ledger.Keys(schema.AppMirrorSession) {
 		k := row(name)
@@ -232,8 +229,8 @@ func (o *Orch) planSession(p *plan, m schema.MirrorSession) error {
 	return nil
 }
 
-// planSources adds the ports whose traffic the session copies: a PortChannel is
-// its members. The session copies what there is, and waits for the rest.
+// planSources adds the ports whose traffic the session copies: a PortChannel is its members. The
+// session copies the existing ones, and waits for the rest.
 func (o *Orch) planSources(p *plan, m schema.MirrorSession) (missing error) {
 	for _, src := range m.SrcPorts {
 		ports := []string{src}
@@ -247,10 +244,10 @@ func (o *Orch) planSources(p *plan, m schema.MirrorSession) (missing error) {
 				continue
 			}
 			if m.Direction != schema.MirrorTX {
-				missing = p.bind(slot{oid, sai.PortAttrIngressMirrorSession}, m.Name, name, missing)
+				missing = p.bind(portAttr{oid, sai.PortAttrIngressMirrorSession}, m.Name, name, missing)
 			}
 			if m.Direction != schema.MirrorRX {
-				missing = p.bind(slot{oid, sai.PortAttrEgressMirrorSession}, m.Name, name, missing)
+				missing = p.bind(portAttr{oid, sai.PortAttrEgressMirrorSession}, m.Name, name, missing)
 			}
 		}
 	}
@@ -258,7 +255,7 @@ func (o *Orch) planSources(p *plan, m schema.MirrorSession) (missing error) {
 }
 
 // bind gives a direction of a port to a session, unless another has it.
-func (p *plan) bind(s slot, session, port string, missing error) error {
+func (p *plan) bind(s portAttr, session, port string, missing error) error {
 	if other, taken := p.binds[s]; taken && other != session {
 		return fmt.Errorf("%s is mirrored by session %s", port, other)
 	}

@@ -121,7 +121,7 @@ func (b *bench) state(name string) string {
 		return ""
 	}
 	words := []string{f["status"]}
-	for _, name := range append([]string{"reason"}, toldFields...) {
+	for _, name := range append([]string{"reason"}, extraFields...) {
 		if f[name] != "" {
 			words = append(words, name+"="+f[name])
 		}
@@ -218,8 +218,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// A session follows its way in place: who uses it hears of nothing. One that is
-// made anew is let go of first.
+// A session follows its way in place: who uses it hears of nothing. One that is recreated is let go
+// of first.
 func TestFollowing(t *testing.T) {
 	b := newBench(t)
 	b.do("way Ethernet8 0", erspan)

@@ -9,8 +9,8 @@ import (
 	"tamtam/schema"
 )
 
-// converge makes the ASIC what the rows ask for. Each object that fails leaves
-// its row with the error and does not hold up the others.
+// converge brings the ASIC in line with the rows. An object that fails leaves the error on its row
+// and does not hold up the others.
 func (o *Orch) converge(ctx context.Context) {
 	for refused := -1; refused != len(o.ledger.Failed); {
 		refused = len(o.ledger.Failed)
@@ -21,7 +21,7 @@ func (o *Orch) converge(ctx context.Context) {
 // apply goes once through all that differs between the plan and the ASIC.
 func (o *Orch) apply(ctx context.Context, p *plan) {
 	o.plan = p
-	o.ledger.Anew(p.why)
+	o.ledger.Restart(p.why)
 	o.layout.Publish(ctx, struct{}{})
 
 	o.removeVLANMembers(ctx, p)
@@ -43,8 +43,7 @@ func (o *Orch) apply(ctx context.Context, p *plan) {
 	o.layout.Publish(ctx, struct{}{})
 }
 
-// publish tells the other orchs that something about these ports and LAGs has
-// changed.
+// publish tells the other orchs that these ports and LAGs have changed.
 func (o *Orch) publish(ctx context.Context, names []string) {
 	if len(names) == 0 {
 		return
@@ -141,7 +140,7 @@ func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 	return created
 }
 
-// join makes ports members of LAGs. Others let go of the ports first.
+// join makes ports members of LAGs. Other orchs release the ports first.
 func (o *Orch) join(ctx context.Context, p *plan) (changed []string) {
 	var joining []member
 	for _, m := range sortedMembers(p.lagMembers) {

@@ -10,8 +10,8 @@ import (
 	"tamtam/sai"
 )
 
-// An asic is what of ports, LAGs and VLANs is in the ASIC, and how single objects of
-// these are changed. It knows nothing of rows.
+// An asic holds the ports, LAGs and VLANs in the ASIC, and changes single objects of these. It
+// knows nothing about rows.
 type asic struct {
 	api  sai.API
 	log  *slog.Logger
@@ -41,7 +41,7 @@ func (a *asic) set(ctx context.Context, t sai.ObjectType, oid sai.OID, id sai.At
 	return a.api.Set(ctx, sai.Obj(t, oid), sai.Attr{ID: id, Value: v})
 }
 
-// lagUp says whether any member of the LAG sends and receives on a port
+// lagUp reports whether any member of the LAG sends and receives on a port
 // that is up.
 func (a *asic) lagUp(name string) bool {
 	return slices.ContainsFunc(sortedMembers(a.lagMembers), func(m member) bool {
@@ -49,7 +49,7 @@ func (a *asic) lagUp(name string) bool {
 	})
 }
 
-// downWith lists what is down when a port is: itself, and its LAG if that was the last.
+// downWith lists what goes down with a port: itself, and its LAG if it was the last one up.
 func (a *asic) downWith(name string) []string {
 	down := []string{name}
 	if lag := a.ports[name].lag; lag != "" && !a.lagUp(lag) {
@@ -58,9 +58,8 @@ func (a *asic) downWith(name string) []string {
 	return down
 }
 
-// removeFromASIC removes a port object, and before it the SerDes settings that
-// the ASIC may have brought along: while they are there, the port is in use.
-// What an ASIC without them says to the question is not an error.
+// removeFromASIC removes a port object, and before it the SerDes settings that the ASIC may have
+// brought along: while they are there, the port is in use. It is not an error if the ASIC has none.
 func (a *asic) removeFromASIC(ctx context.Context, oid sai.OID) error {
 	got, err := a.api.Get(ctx, sai.Obj(sai.ObjectTypePort, oid), []sai.Attr{sai.Want(sai.PortAttrPortSerdesID, 0)})
 	if err == nil && got[0].Value != sai.NullOID {
@@ -98,8 +97,8 @@ func (a *asic) update(ctx context.Context, have *port, want portSpec) error {
 	return nil
 }
 
-// readOper reads the oper status. Not every ASIC tells it of a port that it has
-// just created: it is unknown then, until a notification tells it.
+// readOper reads the oper status. Not every ASIC knows it for a port that it has just created: then
+// it is unknown until a notification arrives.
 func (a *asic) readOper(ctx context.Context, p *port) error {
 	got, err := a.api.Get(ctx, sai.Obj(sai.ObjectTypePort, p.oid), []sai.Attr{sai.Want(sai.PortAttrOperStatus, 0)})
 	if status, answered := sai.StatusOf(err); err != nil && answered {
@@ -138,7 +137,7 @@ func (a *asic) setPVID(ctx context.Context, b *bridged, k sai.Key, vlan uint16) 
 	return nil
 }
 
-// tagHost says whether frames to the host interface of a port keep their tag.
+// tagHost reports whether frames to the host interface of a port keep their tag.
 func (a *asic) tagHost(ctx context.Context, name string, how sai.Enum) error {
 	p := a.ports[name]
 	if p == nil || p.hostif == 0 {
@@ -147,7 +146,7 @@ func (a *asic) tagHost(ctx context.Context, name string, how sai.Enum) error {
 	return a.set(ctx, sai.ObjectTypeHostif, p.hostif, sai.HostifAttrVLANTag, how)
 }
 
-// addBridgePort puts a port or LAG on the bridge, unless it is there.
+// addBridgePort puts a port or LAG on the bridge, unless it exists.
 func (a *asic) addBridgePort(ctx context.Context, undo *orch.Undo, name string, b *bridged, oid sai.OID) error {
 	if b.bridgePort != 0 {
 		return nil
@@ -209,8 +208,7 @@ func (a *asic) createMember(ctx context.Context, m member, enabled bool) error {
 	return nil
 }
 
-// replaced says whether a port that is in the ASIC has to go: its row is gone,
-// or names other lanes now.
+// replaced reports whether a port in the ASIC must go: its row is gone, or now names other lanes.
 func (a *asic) replaced(p *plan, name string) bool {
 	have := a.ports[name]
 	want, ok := p.ports[name]

@@ -11,7 +11,7 @@ import (
 	"tamtam/sai"
 )
 
-// A chip holds what the ASIC has by itself.
+// A chip holds what the ASIC brings along.
 type chip struct {
 	switchID sai.OID
 	cpu      sai.OID
@@ -106,9 +106,8 @@ var parts = []sai.AttrID{
 	sai.PortAttrPortSerdesID,
 }
 
-// readParts reads the names of what came with a port. Nothing is made of them:
-// of a port that was created in a former life, SONiC's syncd takes away whatever
-// nobody has asked for while the new view was made.
+// readParts reads the names of what came with a port. The names are not used: but SONiC's syncd
+// removes whatever of a port from a previous run nobody has asked for while the new view was made.
 func readParts(ctx context.Context, api sai.API, port sai.OID) error {
 	for _, id := range parts {
 		_, err := getList(ctx, api, sai.Obj(sai.ObjectTypePort, port), id, 32)
@@ -162,8 +161,7 @@ func getOIDs(ctx context.Context, api sai.API, k sai.Key, id sai.AttrID) ([]sai.
 	return list, nil
 }
 
-// getList reads a list, first with room for n items, then with as much as the
-// answer asks for.
+// getList reads a list, first with room for n items, then with as much as needed.
 func getList(ctx context.Context, api sai.API, k sai.Key, id sai.AttrID, n int) (sai.Value, error) {
 	got, err := api.Get(ctx, k, []sai.Attr{sai.Want(id, n)})
 	if errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 {

@@ -3,7 +3,6 @@ package ports
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -24,8 +23,8 @@ var wantedStats = []sai.StatID{
 	sai.PortStatEtherStatsJabbers, sai.PortStatEtherStatsFragments,
 }
 
-// portStats returns those of the wanted statistics that the ASIC has: reading
-// one that it has not would fail for all.
+// portStats returns those of the wanted statistics that the ASIC has: reading one that it lacks
+// would fail for all.
 func portStats(ctx context.Context, api sai.API) []sai.StatID {
 	has, err := api.StatsCapability(ctx, sai.ObjectTypePort)
 	if err != nil {
@@ -34,8 +33,8 @@ func portStats(ctx context.Context, api sai.API) []sai.StatID {
 	return slices.DeleteFunc(slices.Clone(wantedStats), func(s sai.StatID) bool { return !slices.Contains(has, s) })
 }
 
-// counters keeps what COUNTERS_DB says about which object is which port, and
-// what is polled. Changes are collected and written by flush.
+// counters maintains what COUNTERS_DB says about which object is which port, and what is polled.
+// Changes are collected and written by flush.
 type counters struct {
 	poller orch.Poller
 	group  orch.FlexGroup
@@ -48,7 +47,7 @@ type counters struct {
 	polled map[sai.OID]bool
 }
 
-// open removes what a former life left in the maps.
+// open removes what a previous run left in the maps.
 func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 	db := cfg.Redis.DB(swss.CountersDB)
 	c.poller = cfg.Poller
@@ -61,7 +60,7 @@ func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 		c.ids = append(c.ids, id.String())
 	}
 	for _, m := range []*swss.Hash{&c.ports, &c.lags} {
-		if err := clearMap(ctx, m.Table, c.rows); err != nil {
+		if err := orch.DropNamed(ctx, m.Table, c.rows); err != nil {
 			return err
 		}
 	}
@@ -84,8 +83,8 @@ func (c *counters) removePort(name string, oid sai.OID) {
 	}
 }
 
-// stopPolling has syncd forget the ports that are about to be removed: it must
-// not be asked to read an object that does not exist.
+// stopPolling makes syncd drop the ports that are about to be removed: it must not be asked to read
+// an object that does not exist.
 func (c *counters) stopPolling(ctx context.Context) error {
 	if len(c.stop) == 0 {
 		return nil
@@ -125,17 +124,4 @@ func (c *counters) flush(ctx context.Context) error {
 	}
 	c.start = nil
 	return errors.Join(c.ports.Flush(ctx), c.lags.Flush(ctx))
-}
-
-// clearMap removes a map of names to objects, and the counters of the objects that it
-// names.
-func clearMap(ctx context.Context, m, rows *swss.Table) error {
-	old, _, err := m.Get(ctx, "")
-	if err != nil {
-		return err
-	}
-	if err := rows.DelMany(ctx, slices.Sorted(maps.Values(old))); err != nil {
-		return err
-	}
-	return m.Del(ctx, "")
 }

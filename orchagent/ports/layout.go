@@ -12,10 +12,9 @@ type RouterPort struct {
 	MTU uint32  // as configured, in bytes
 }
 
-// RouterPort returns what a router interface of this name is made on: a port or
-// PortChannel that is in no VLAN and no PortChannel, or a VLAN. Otherwise the
-// error says why there can be none; it is answered from what is planned, so that
-// an interface goes before its port is put to other use.
+// RouterPort returns what a router interface of this name is made on: a port or PortChannel that is
+// in no VLAN and no PortChannel, or a VLAN. Otherwise the error says why there can be none. The
+// answer follows the plan, so that an interface goes before its port is used otherwise.
 func (o *Orch) RouterPort(name string) (RouterPort, error) {
 	p := o.plan
 	if p == nil {
@@ -116,7 +115,7 @@ func (o *Orch) VLANMembers() (list [][2]string) {
 	return list
 }
 
-// Up says whether a port or PortChannel is up.
+// Up reports whether a port or PortChannel is up.
 func (o *Orch) Up(name string) bool {
 	if p := o.ports[name]; p != nil {
 		return p.oper == sai.PortOperStatusUp
@@ -130,13 +129,13 @@ func (o *Orch) MAC() sai.MAC { return o.mac }
 // CPU returns the CPU port.
 func (o *Orch) CPU() sai.OID { return o.chip.cpu }
 
-// Layout tells that a port, PortChannel, VLAN or membership came or is about to
-// go, or that the switch's address changed. Subscribers look at what they use,
-// and let go of what is not found any more before they return.
+// Layout tells that a port, PortChannel, VLAN or membership came or is about to go, or that the
+// switch's address changed. Subscribers check what they use, and release what is no longer found
+// before they return.
 func (o *Orch) Layout() *orch.Topic[struct{}] { return &o.layout }
 
-// Downs tells which port or PortChannel has gone down.
+// Downs publishes each port or PortChannel that has gone down.
 func (o *Orch) Downs() *orch.Topic[string] { return &o.downs }
 
-// Opers tells that a port has gone up or down: an answer of Up may have changed.
+// Opers signals that a port has gone up or down: an answer of Up may have changed.
 func (o *Orch) Opers() *orch.Topic[struct{}] { return &o.opers }

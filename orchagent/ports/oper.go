@@ -21,9 +21,8 @@ if redis.call('EXISTS', KEYS[1]) == 1 then
   redis.call('HSET', KEYS[1], 'oper_status', ARGV[1])
 end`
 
-// An operWriter keeps oper_status of ports and LAGs in APPL_DB and STATE_DB,
-// from the moment on when the view of the ASIC is complete: a LAG whose members
-// are yet to be made is not down.
+// An operWriter maintains oper_status of ports and LAGs in APPL_DB and STATE_DB, once the view of
+// the ASIC is complete: a LAG whose members are yet to be created is not down.
 type operWriter struct {
 	appl, state *swss.DB
 	ports       *swss.Table // of APPL_DB
@@ -91,8 +90,8 @@ func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 	return nil
 }
 
-// writeState writes the state of what is in the ASIC, and of what is not to a
-// row that tells why.
+// writeState writes the state of what is in the ASIC; for what is not, only into a row that says
+// why.
 func (w *operWriter) writeState(ctx context.Context, table, name, word string, there bool) error {
 	if there {
 		return swss.NewTable(w.state, table).Set(ctx, name, swss.FieldValues{"oper_status": word})

@@ -79,9 +79,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 // Switch returns the switch object.
 func (o *Orch) Switch() sai.OID { return o.chip.switchID }
 
-// ViewApplied says that syncd has brought the ASIC to the view. Until then
-// ports are taken as they are: a syncd of SONiC stops when a port is created or
-// removed while a view is being made.
+// ViewApplied says that syncd has applied the view to the ASIC. Until then ports are taken as they
+// are: a syncd of SONiC stops when a port is created or removed while a view is being made.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
 	return o.ledger.Settle(ctx)

@@ -36,11 +36,10 @@ type plan struct {
 	why         map[orch.RowKey]error // rows that are not in the plan
 }
 
-// makePlan computes the wanted state. Ports come first; of two that want the same
-// lane, LAGs that want the same port, and VLANs that want to be the untagged
-// one of a port, the smaller name wins. A member of a LAG is in no VLAN itself.
-// A port that the ASIC has refused for good is not in the plan: whether it was
-// there before, with other settings, must not matter.
+// makePlan computes the wanted state. Ports come first; of two that want the same lane, LAGs that
+// want the same port, and VLANs that want to be the untagged one of a port, the smaller name wins.
+// A member of a LAG is in no VLAN itself. A port that the ASIC has refused for good is not in the
+// plan: whether it existed before, with other settings, must not matter.
 func makePlan(rows *orch.Ledger) *plan {
 	p := &plan{
 		ports: map[string]portSpec{}, lags: map[string]bool{}, lagMembers: map[member]bool{},
@@ -152,7 +151,7 @@ func (p *plan) hasPort(name string) bool {
 	return ok
 }
 
-// bridged says whether a port or LAG is a member of any VLAN, and so needs a
+// bridged reports whether a port or LAG is a member of any VLAN, and so needs a
 // bridge port.
 func (p *plan) bridged() map[string]bool {
 	b := map[string]bool{}

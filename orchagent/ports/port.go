@@ -86,7 +86,7 @@ func (o *Orch) createPort(ctx context.Context, name string, want portSpec) error
 		undo.Push("port "+name, func(ctx context.Context) error {
 			err := o.removeFromASIC(ctx, oid)
 			if err != nil {
-				o.chip.unused[lanes] = oid // taken by the next who wants these lanes
+				o.chip.unused[lanes] = oid // taken by the next port with these lanes
 			}
 			return err
 		})
@@ -125,8 +125,7 @@ func laneList(lanes []uint32) sai.Uints {
 	return list
 }
 
-// removePorts removes the ports that are leaving. What of it fails is tried
-// again at the next change.
+// removePorts removes the ports that are leaving. What fails is tried again at the next change.
 func (o *Orch) removePorts(ctx context.Context) {
 	if !o.applied {
 		return
@@ -237,7 +236,7 @@ func (o *Orch) Names() []string {
 	return names
 }
 
-// Changes tells, with the sorted names of the ports and LAGs that changed, that
-// one came, is about to go, or joined or left a LAG. What is about to go is not
-// found any more; subscribers let go of it before they return.
+// Changes tells, with the sorted names of the ports and LAGs that changed, that one came, is about
+// to go, or joined or left a LAG. What is about to go is no longer found; subscribers release it
+// before they return.
 func (o *Orch) Changes() *orch.Topic[[]string] { return &o.changes }

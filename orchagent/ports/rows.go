@@ -8,7 +8,7 @@ import (
 	"tamtam/swss"
 )
 
-// marker says whether a key of PORT_TABLE is no port's.
+// marker reports whether a key of PORT_TABLE is not a port's.
 func marker(key string) bool { return key == schema.PortConfigDone || key == portInitDone }
 
 // stateKey is a row's key as STATE_DB has it: that of CONFIG_DB, where the port

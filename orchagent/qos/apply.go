@@ -13,8 +13,7 @@ import (
 	"tamtam/schema"
 )
 
-// makeObjects creates the objects that are wanted and not there, and changes
-// those that differ.
+// makeObjects creates the objects that are wanted and missing, and changes those that differ.
 func (o *Orch) makeObjects(ctx context.Context, p *plan) {
 	for _, table := range tables {
 		for _, key := range o.ledger.Keys(table.Name) {
@@ -25,8 +24,8 @@ func (o *Orch) makeObjects(ctx context.Context, p *plan) {
 			}
 			attrs := s.attrs
 			if s.pool != "" {
-				pool := o.objects[orch.Row(schema.AppBufferPool, s.pool)]
-				if pool == nil {
+				pool := o.target(p, orch.Row(schema.AppBufferPool, s.pool))
+				if pool == nil { // or it is about to be removed
 					o.ledger.Why[k] = orch.Wait("buffer pool", s.pool, "no buffer pool %s", s.pool)
 					delete(p.objects, k)
 					continue
@@ -40,10 +39,9 @@ func (o *Orch) makeObjects(ctx context.Context, p *plan) {
 	}
 }
 
-// makeObject makes one object what it should be. What cannot be changed is made
-// anew; the old one is removed when nothing uses it any more. That is so too where
-// the ASIC refuses what an attribute and the others make together on the way:
-// thresholds that both move, say.
+// makeObject makes one object what it should be. What cannot be changed is recreated; the old one
+// is removed when nothing uses it any more. The same happens if the ASIC refuses an intermediate
+// combination of attributes, such as of two thresholds that both move.
 func (o *Orch) makeObject(ctx context.Context, k orch.RowKey, t sai.ObjectType, attrs []sai.Attr) error {
 	have := o.objects[k]
 	if have != nil {
@@ -101,9 +99,9 @@ func (o *Orch) change(ctx context.Context, have *object, sets []sai.Attr) error 
 // bind sets the attributes of ports and queues that differ: first those that
 // nothing is put into any more.
 func (o *Orch) bind(ctx context.Context, p *plan) {
-	for _, s := range sortedSlots(o.bound) {
+	for _, s := range sortedAttrs(o.bound) {
 		b, wanted := p.binds[s]
-		if wanted && o.target(p, b) != nil {
+		if wanted && o.target(p, b.to) != nil {
 			continue
 		}
 		err := o.api.Set(ctx, s.key, sai.Attr{ID: s.attr, Value: sai.NullOID})
@@ -113,9 +111,9 @@ func (o *Orch) bind(ctx context.Context, p *plan) {
 		}
 		delete(o.bound, s)
 	}
-	for _, s := range sortedSlots(p.binds) {
+	for _, s := range sortedAttrs(p.binds) {
 		b := p.binds[s]
-		to := o.target(p, b)
+		to := o.target(p, b.to)
 		switch {
 		case o.ledger.Refused(b.by):
 		case to == nil:
@@ -130,12 +128,12 @@ func (o *Orch) bind(ctx context.Context, p *plan) {
 	}
 }
 
-// target is the object to put into a slot, nil if it is not there.
-func (o *Orch) target(p *plan, b bind) *object {
-	if _, ok := p.objects[b.to]; !ok || o.ledger.Refused(b.to) {
+// target is the object of a row to refer to, nil if it does not exist or is not wanted any more.
+func (o *Orch) target(p *plan, k orch.RowKey) *object {
+	if _, ok := p.objects[k]; !ok || o.ledger.Refused(k) {
 		return nil
 	}
-	return o.objects[b.to]
+	return o.objects[k]
 }
 
 // discard has an object removed, profiles before the pools that they refer to.
@@ -147,7 +145,7 @@ func (o *Orch) discard(k sai.Key) {
 	o.garbage = append([]sai.Key{k}, o.garbage...)
 }
 
-// collect removes the objects that nothing wants, and says whether any went.
+// collect removes the objects that nothing wants, and reports whether any went.
 // One that is still in use is tried again in the next pass.
 func (o *Orch) collect(ctx context.Context, p *plan) (removed bool) {
 	for k, obj := range o.objects {
@@ -178,8 +176,8 @@ func (o *Orch) collect(ctx context.Context, p *plan) (removed bool) {
 	return removed
 }
 
-func sortedSlots[V any](m map[slot]V) []slot {
-	return slices.SortedFunc(maps.Keys(m), func(a, b slot) int {
+func sortedAttrs[V any](m map[attrKey]V) []attrKey {
+	return slices.SortedFunc(maps.Keys(m), func(a, b attrKey) int {
 		return cmp.Or(cmp.Compare(a.key.Type, b.key.Type), cmp.Compare(a.key.OID, b.key.OID), cmp.Compare(a.attr, b.attr))
 	})
 }

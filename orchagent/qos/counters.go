@@ -3,7 +3,6 @@ package qos
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -38,8 +37,8 @@ type flexGroup struct {
 	ids    []string // those of wanted that the ASIC has
 }
 
-// counters keeps what COUNTERS_DB says about queues, and what is polled.
-// Changes are collected and written by flush.
+// counters maintains what COUNTERS_DB says about queues, and what is polled. Changes are collected
+// and written by flush.
 type counters struct {
 	poller orch.Poller
 	groups []flexGroup
@@ -50,7 +49,7 @@ type counters struct {
 	polled map[sai.OID]bool
 }
 
-// open removes what a former life left in the maps.
+// open removes what a previous run left in the maps.
 func (c *counters) open(ctx context.Context, cfg Config) error {
 	db := cfg.Redis.DB(swss.CountersDB)
 	c.poller, c.rows, c.polled = cfg.Poller, swss.NewTable(db, schema.CountersTable), map[sai.OID]bool{}
@@ -70,14 +69,10 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 	} {
 		c.maps = append(c.maps, swss.Hash{Table: swss.NewTable(db, name)})
 	}
-	old, _, err := c.maps[0].Table.Get(ctx, "")
-	if err != nil {
+	if err := orch.DropNamed(ctx, c.maps[0].Table, c.rows); err != nil {
 		return err
 	}
-	if err := c.rows.DelMany(ctx, slices.Sorted(maps.Values(old))); err != nil {
-		return err
-	}
-	for _, m := range c.maps {
+	for _, m := range c.maps[1:] {
 		if err := m.Table.Del(ctx, ""); err != nil {
 			return err
 		}

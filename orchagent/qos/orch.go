@@ -3,11 +3,11 @@
 // queues are set to use of them. It also has the counters of queues read into
 // COUNTERS_DB.
 //
-// What the ASIC holds is a function of the rows and of the ports that there are.
-// An object that has to be made anew is made, put to use, and only then is the
-// old one removed, so that no port is ever without.
+// What the ASIC holds is a function of the rows and of the existing ports. An object that must be
+// recreated is created and put to use before the old one is removed, so that no port is ever
+// without.
 //
-// What may enter: the tables named in [tables] and queues. No scheduling
+// What belongs here: the tables named in [tables] and queues. No scheduling
 // algorithm, which is the ASIC's.
 package qos
 
@@ -22,14 +22,14 @@ import (
 	"tamtam/swss"
 )
 
-// Ports is what QoS needs to know of ports; portsorch has it.
+// Ports is what QoS needs to know about ports; portsorch implements it.
 type Ports interface {
 	// Port returns a port's object and the LAG that it is a member of ("" none).
 	Port(name string) (oid sai.OID, lag string, ok bool)
 	// Names returns the names of all ports and LAGs, sorted.
 	Names() []string
-	// Changes names ports and LAGs that came, joined or left, or are about to
-	// go: these are not found any more and must be let go of at once.
+	// Changes names ports and LAGs that came, joined or left, or are about to go: those are no
+	// longer found and must be released at once.
 	Changes() *orch.Topic[[]string]
 }
 
@@ -59,8 +59,8 @@ type Orch struct {
 	ledger  *orch.Ledger
 	applied bool // the view of the ASIC is complete
 	objects map[orch.RowKey]*object
-	garbage []sai.Key        // objects to be removed, each before those that it refers to
-	bound   map[slot]sai.OID // what attributes of ports and queues are set to
+	garbage []sai.Key           // objects to be removed, each before those that it refers to
+	bound   map[attrKey]sai.OID // what attributes of ports and queues are set to
 	queues  map[string]*portQueues
 	counts  counters
 }
@@ -71,8 +71,8 @@ type object struct {
 	attrs []sai.Attr
 }
 
-// A slot is an attribute of a port or queue that an object is put into.
-type slot struct {
+// An attrKey is an attribute of a port or queue that refers to an object.
+type attrKey struct {
 	key  sai.Key
 	attr sai.AttrID
 }
@@ -92,7 +92,7 @@ type queue struct {
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports,
-		objects: map[orch.RowKey]*object{}, bound: map[slot]sai.OID{}, queues: map[string]*portQueues{},
+		objects: map[orch.RowKey]*object{}, bound: map[attrKey]sai.OID{}, queues: map[string]*portQueues{},
 	}
 	if err := o.counts.open(ctx, cfg); err != nil {
 		return nil, err
@@ -112,9 +112,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-// ViewApplied says that syncd has brought the ASIC to the view. Until then
-// nothing is made: while a view is being made the ASIC is not asked whether it
-// can do a thing, and one that it cannot do would fail the whole view.
+// ViewApplied says that syncd has applied the view to the ASIC. Until then nothing is created:
+// while a view is being made the ASIC is not asked whether it supports something, and anything
+// unsupported would fail the whole view.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
 	return o.ledger.Settle(ctx)
@@ -127,7 +127,7 @@ func (o *Orch) pass(ctx context.Context) error {
 	retried := false
 	for refused := -1; refused != len(o.ledger.Failed); {
 		refused = len(o.ledger.Failed)
-		o.ledger.Anew(nil)
+		o.ledger.Restart(nil)
 		p := o.plan()
 		o.makeObjects(ctx, p)
 		o.bind(ctx, p)
@@ -170,8 +170,7 @@ func (o *Orch) readQueues(ctx context.Context) {
 	}
 }
 
-// maxQueues is for how many queues of a port there is room in the first
-// question.
+// maxQueues is the number of queues that the first query for a port's queues has room for.
 const maxQueues = 16
 
 func (o *Orch) queuesOf(ctx context.Context, port sai.OID) (*portQueues, error) {

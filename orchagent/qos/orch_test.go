@@ -134,8 +134,35 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// An object that has to be made anew is put to use before the old one goes: no
-// attribute of a port or queue is ever cleared.
+// A profile whose pool goes, goes with it, and what used the profile says so.
+func TestPoolGoes(t *testing.T) {
+	for _, other := range []string{"", "BUFFER_POOL_TABLE:p type=both mode=static size=5"} {
+		b := newBench(t)
+		b.do("BUFFER_POOL_TABLE:p type=egress mode=dynamic size=1000000", "BUFFER_PROFILE_TABLE:f pool=p size=0 dynamic_th=-2",
+			"BUFFER_QUEUE_TABLE:Ethernet0:2 profile=f")
+		if other != "" {
+			b.do(other) // made anew: the old one is removed when the profile has the new one
+		}
+		b.do("-BUFFER_POOL_TABLE:p")
+		for row, want := range map[string]string{
+			"BUFFER_PROFILE_TABLE|f":         "pending: no buffer pool p",
+			"BUFFER_QUEUE_TABLE|Ethernet0|2": "pending: BUFFER_PROFILE_TABLE f is not in the ASIC",
+		} {
+			if got := b.Status(row); got != want {
+				t.Errorf("after %q: %s is %s, want %s", other, row, got, want)
+			}
+		}
+		for _, line := range b.asic() {
+			if strings.Contains(line, "BUFFER") {
+				t.Errorf("after %q: left in the ASIC: %s", other, line)
+			}
+		}
+		b.emptyAll()
+	}
+}
+
+// An object that has to be recreated is put to use before the old one goes: no attribute of a port
+// or queue is ever cleared.
 func TestMakeBeforeBreak(t *testing.T) {
 	b := newBench(t)
 	b.do(whole...)
@@ -205,8 +232,8 @@ func TestConvergence(t *testing.T) {
 	})
 }
 
-// Whichever SAI call fails, for good or for want of room, nothing is left over
-// and everything comes when the rows are written again.
+// Whichever SAI call fails, for good or for lack of room, nothing is left over and everything comes
+// when the rows are written again.
 func TestEveryCallFails(t *testing.T) {
 	for _, status := range []sai.Status{sai.StatusFailure, sai.StatusTableFull} {
 		for n := 1; ; n++ {

@@ -19,20 +19,19 @@ type spec struct {
 	pool  string
 }
 
-// A bind puts an object into a slot, on a row's account.
+// A bind sets an attribute to an object, on a row's account.
 type bind struct{ to, by orch.RowKey }
 
 // A plan is the state of the ASIC that the rows ask for.
 type plan struct {
 	objects map[orch.RowKey]spec
-	binds   map[slot]bind
+	binds   map[attrKey]bind
 }
 
-// plan computes the wanted state, and says of rows that are not in it why. A row
-// that the ASIC has refused for good is not in it: what it was before must not
-// matter.
+// plan computes the wanted state, and says of rows that are not in it why. A row that the ASIC has
+// refused for good is not in it: its previous version must not matter.
 func (o *Orch) plan() *plan {
-	p := &plan{objects: map[orch.RowKey]spec{}, binds: map[slot]bind{}}
+	p := &plan{objects: map[orch.RowKey]spec{}, binds: map[attrKey]bind{}}
 	l := o.ledger
 	for _, table := range tables {
 		for _, key := range l.Keys(table.Name) {
@@ -112,10 +111,10 @@ type use struct {
 	table, name string
 }
 
-// slots puts objects into attributes of one port or queue.
-func (p *plan) slots(by orch.RowKey, what string, k sai.Key, uses []use) error {
+// bindAll sets attributes of one port or queue to objects.
+func (p *plan) bindAll(by orch.RowKey, what string, k sai.Key, uses []use) error {
 	for _, u := range uses {
-		s := slot{k, u.attr}
+		s := attrKey{k, u.attr}
 		if u.name == "" {
 			continue
 		}
@@ -135,7 +134,7 @@ func (o *Orch) planPort(p *plan, k orch.RowKey, m schema.PortQoS) error {
 			missing = orch.Wait("port", name, "no port %s", name)
 			continue
 		}
-		err := p.slots(k, name, sai.Obj(sai.ObjectTypePort, oid), []use{
+		err := p.bindAll(k, name, sai.Obj(sai.ObjectTypePort, oid), []use{
 			{sai.PortAttrQoSDSCPToTCMap, schema.AppDSCPToTC, m.DSCPToTC},
 			{sai.PortAttrQoSDot1pToTCMap, schema.AppDot1pToTC, m.Dot1pToTC},
 			{sai.PortAttrQoSTCToQueueMap, schema.AppTCToQueue, m.TCToQueue},
@@ -159,7 +158,7 @@ func (o *Orch) planQueues(p *plan, k orch.RowKey, q schema.QueueKey, uses ...use
 			if int(i) >= len(pq.queues) {
 				return fmt.Errorf("%s has no queue %d: it has %d, from 0 on", name, i, len(pq.queues))
 			}
-			err := p.slots(k, fmt.Sprintf("queue %d of %s", i, name), sai.Obj(sai.ObjectTypeQueue, pq.queues[i].oid), uses)
+			err := p.bindAll(k, fmt.Sprintf("queue %d of %s", i, name), sai.Obj(sai.ObjectTypeQueue, pq.queues[i].oid), uses)
 			if err != nil {
 				return err
 			}

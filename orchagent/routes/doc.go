@@ -2,10 +2,10 @@
 // next hops, groups of next hops, and routes, from APPL_DB's INTF_TABLE,
 // NEIGH_TABLE and ROUTE_TABLE.
 //
-// At every change it computes from the rows what the ASIC should hold (plan) and
-// makes it so (converge): what is new comes first, then routes move, then what is
-// not used any more goes, so that a packet always finds either the old or the new
-// way. What fails leaves its row with the error and does not hold up others.
+// At every change it computes from the rows what the ASIC should hold (plan) and brings it there
+// (converge): first new objects are created, then routes move, then unused objects are removed, so
+// a packet always finds either the old or the new way. What fails leaves the error on its row and
+// does not hold up others.
 //
 // As in SONiC: every address of an interface has a route to the CPU (IP2ME) and
 // its subnet one to the router interface; unknown destinations are dropped by
@@ -15,6 +15,6 @@
 // its next hops has a neighbour; a group has those that have. Loopbacks have no
 // router interface.
 //
-// What may enter: SAI calls for those objects. Who is a neighbour's port, what a
-// redirect does with a next hop: not here.
+// What belongs here: SAI calls for those objects. A neighbour's port, and what a redirect does with
+// a next hop, do not.
 package routes

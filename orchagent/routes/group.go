@@ -19,7 +19,7 @@ type group struct {
 	refs    int // routes that use it
 }
 
-// content is what two groups have in common that are the same.
+// content identifies groups with the same next hops.
 func content(hops []schema.Hop) string {
 	var b strings.Builder
 	for _, h := range hops {
@@ -90,8 +90,8 @@ func (o *Orch) createGroup(ctx context.Context, undo *orch.Undo, hops []schema.H
 	return g, nil
 }
 
-// removeGroups removes the groups that no route uses and says whether any went.
-// A group that was removed only in part is not given to a route again.
+// removeGroups removes the groups that no route uses and reports whether any went. A group that was
+// removed only in part is not used again.
 func (o *Orch) removeGroups(ctx context.Context) (freed bool) {
 	for _, name := range sorted(o.groups) {
 		g := o.groups[name]

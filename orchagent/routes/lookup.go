@@ -8,8 +8,8 @@ import (
 	"tamtam/schema"
 )
 
-// Changes tells that next hops or routes may have changed. What is about to go
-// is not found any more; subscribers let go of it before they return.
+// Changes tells that next hops or routes may have changed. What is about to go is no longer found;
+// subscribers release it before they return.
 func (o *Orch) Changes() *orch.Topic[struct{}] { return &o.changes }
 
 // NextHop returns the next hop object of a neighbour.
@@ -29,9 +29,8 @@ type Path struct {
 	Source    sai.MAC    // the router interface's
 }
 
-// Lookup returns how packets to an address leave the switch: by the longest
-// prefix that leads to a neighbour, and of a group by its first next hop. The
-// error says in words why there is no way.
+// Lookup returns how packets to an address leave the switch: by the longest prefix that leads to a
+// neighbour, and of a group by its first next hop. The error says why there is no way.
 func (o *Orch) Lookup(to netip.Addr) (Path, error) {
 	for bits := to.BitLen(); bits >= 0; bits-- {
 		p, err := to.Prefix(bits)

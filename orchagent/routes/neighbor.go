@@ -20,8 +20,8 @@ type nextHop struct {
 
 func (n *nextHop) key() sai.Key { return sai.EntryKey(n.entry) }
 
-// makeNeighbors creates the neighbours that are planned and not there, with
-// their next hops, in bulk, and sets the addresses of those that have others.
+// makeNeighbors creates the neighbours that are planned and missing, with their next hops, in bulk,
+// and sets the addresses of those that have others.
 func (o *Orch) makeNeighbors(ctx context.Context, p *plan) {
 	var missing []hop
 	for _, h := range sortedHops(p.neighbors) {
@@ -83,7 +83,7 @@ func (o *Orch) createNeighbors(ctx context.Context, p *plan, list []hop) {
 	}
 }
 
-// removeNeighbors removes the neighbours that are leaving and says whether any
+// removeNeighbors removes the neighbours that are leaving and reports whether any
 // went. What is still used stays for the next time.
 func (o *Orch) removeNeighbors(ctx context.Context) (freed bool) {
 	var list []hop
@@ -124,7 +124,7 @@ func (o *Orch) removeNeighbors(ctx context.Context) (freed bool) {
 	return freed
 }
 
-// stays tells that a neighbour could not be removed.
+// stays logs that a neighbour could not be removed.
 func (o *Orch) stays(h hop, what string, err error) {
 	o.log.Error("a neighbour stays in the ASIC", "neighbour", h.String(), "err", err)
 	k := orch.Row(schema.AppNeigh, h.name+":"+h.addr.String())

@@ -15,8 +15,8 @@ import (
 
 // Ports is what the orch needs of ports, PortChannels and VLANs.
 type Ports interface {
-	// RouterPort returns what a router interface of this name is made on, and its
-	// MTU; the error says in words why there can be none.
+	// RouterPort returns what a router interface of this name is made on, and its MTU; the error
+	// says why there can be none.
 	RouterPort(name string) (on sai.Key, mtu uint32, err error)
 	Layout() *orch.Topic[struct{}] // tells that an answer of RouterPort or MAC changed
 	Up(name string) bool           // whether packets can leave by an interface
@@ -82,12 +82,12 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, o.ledger.Settle(ctx)
 }
 
-// ViewApplied says that syncd has brought the ASIC to the view. Until then
-// nothing is removed in bulk: SONiC's syncd forgets it.
+// ViewApplied says that syncd has applied the view to the ASIC. Until then nothing is removed in
+// bulk: SONiC's syncd forgets it.
 func (o *Orch) ViewApplied() { o.applied = true }
 
-// layoutChanged follows ports and VLANs: what is on one that goes, goes first,
-// and groups of next hops do without those that are down.
+// layoutChanged follows ports and VLANs: what is on one that goes, goes first, and groups of next
+// hops leave out those that are down.
 func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
 	if o.plan != nil && o.sameLayout() {
 		return
@@ -97,8 +97,8 @@ func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
 	}
 }
 
-// pass makes the ASIC what the rows ask for, going through it again while that
-// removed what stood in the way, or a row was refused.
+// pass brings the ASIC in line with the rows, and repeats that while it removed something that was
+// in the way, or a row was refused.
 func (o *Orch) pass(ctx context.Context) error {
 	for _, k := range o.ledger.Changed {
 		o.rows.remove(k)
@@ -123,7 +123,7 @@ func (o *Orch) pass(ctx context.Context) error {
 // apply goes once through all that differs between the plan and the ASIC.
 func (o *Orch) apply(ctx context.Context, p *plan) (again bool) {
 	o.plan = p
-	o.ledger.Anew(p.why)
+	o.ledger.Restart(p.why)
 	o.markLeaving(p)
 	o.makeRIFs(ctx, p)
 	o.makeNeighbors(ctx, p)
@@ -135,8 +135,8 @@ func (o *Orch) apply(ctx context.Context, p *plan) (again bool) {
 	return freed && (short || o.unfinished(p))
 }
 
-// unfinished says whether a router interface that is planned is not there: one
-// on another port was in its place.
+// unfinished reports whether a planned router interface is missing, because one on another port was
+// in its place.
 func (o *Orch) unfinished(p *plan) bool {
 	for name := range p.rifs {
 		if o.rifs[name] == nil && !o.ledger.Refused(orch.Row(schema.AppInterface, name)) {

@@ -183,8 +183,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Whichever call fails, what was done before is undone, the row that failed says
-// so, and once it is written anew all is as if nothing had failed.
+// Whichever call fails, what was done before is undone, the row that failed says so, and once it is
+// written again all is as if nothing had failed.
 func TestEveryCallFails(t *testing.T) {
 	rows := append(slices.Clone(routed), "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02", "NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04",
 		"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4", "ROUTE_TABLE:10.8.0.0/16 nexthop=10.0.0.2 ifname=Vlan10")
@@ -212,7 +212,7 @@ func TestEveryCallFails(t *testing.T) {
 			if call := b.Rec.Lines()[i-1]; !told && status == sai.StatusFailure && strings.ToLower(call[:1]) != "r" {
 				t.Errorf("nobody says that this failed: %s", call)
 			}
-			b.do(rows...) // written anew
+			b.do(rows...) // written again
 			if d := cmp.Diff(wantFirst, b.asic()); d != "" {
 				t.Errorf("%s at call %d, then written anew: %s", status, n, d)
 			}

@@ -121,8 +121,8 @@ func (o *Orch) planRIF(p *plan, name string) {
 	}
 }
 
-// sameLayout says whether ports and VLANs give the router interfaces that there
-// are, and the same of them are down.
+// sameLayout reports whether ports and VLANs still give the same router interfaces, and the same
+// ones are down.
 func (o *Orch) sameLayout() bool {
 	p := &plan{
 		rifs: map[string]rifSpec{}, down: map[string]bool{}, routes: map[netip.Prefix]routeSpec{},
@@ -179,7 +179,7 @@ func (o *Orch) planAddresses(p *plan) {
 			continue
 		}
 		if a.Prefix.Addr().IsLinkLocalUnicast() {
-			continue // fe80::/10 leads to the CPU, whoever asks
+			continue // fe80::/10 leads to the CPU anyway
 		}
 		own, subnet := netip.PrefixFrom(a.Prefix.Addr(), a.Prefix.Addr().BitLen()), a.Prefix.Masked()
 		if have, taken := p.routes[own]; taken && have.row.Table != "" {

@@ -16,11 +16,11 @@ type rif struct {
 	leaving bool // its row is gone, or its port
 }
 
-// replaced says whether a router interface cannot become another by setting
+// replaced reports whether a router interface cannot become another by setting
 // attributes.
 func (s rifSpec) replaced(by rifSpec) bool { return s.on != by.on || s.drop != by.drop }
 
-// markLeaving marks what has to go, so that nothing is made on it any more.
+// markLeaving marks what must go, so that nothing more is created on it.
 func (o *Orch) markLeaving(p *plan) {
 	for name, r := range o.rifs {
 		spec, ok := p.rifs[name]
@@ -32,8 +32,8 @@ func (o *Orch) markLeaving(p *plan) {
 	}
 }
 
-// makeRIFs creates the router interfaces that are planned and not there, and
-// sets what has changed at the others.
+// makeRIFs creates the router interfaces that are planned and missing, and sets what has changed at
+// the others.
 func (o *Orch) makeRIFs(ctx context.Context, p *plan) {
 	for _, name := range sorted(p.rifs) {
 		k := orch.Row(schema.AppInterface, name)
@@ -90,7 +90,7 @@ func (o *Orch) updateRIF(ctx context.Context, have *rif, want rifSpec) error {
 	return nil
 }
 
-// removeRIFs removes the router interfaces that are leaving and says whether
+// removeRIFs removes the router interfaces that are leaving and reports whether
 // any went.
 func (o *Orch) removeRIFs(ctx context.Context) (freed bool) {
 	for _, name := range sorted(o.rifs) {

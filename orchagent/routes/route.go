@@ -44,9 +44,8 @@ func (o *Orch) routeEntry(p netip.Prefix) sai.RouteEntry {
 	return sai.RouteEntry{Switch: o.switchID, VR: o.router, Dest: p}
 }
 
-// makeRoutes brings the routes to the plan: what is gone goes, what leads
-// elsewhere is set, what is new is created. It says whether something did not
-// fit that may fit once what is not used any more is gone.
+// makeRoutes brings the routes to the plan: it removes, changes and creates routes. It reports
+// whether something did not fit that may fit once unused objects are gone.
 func (o *Orch) makeRoutes(ctx context.Context, p *plan) (short bool) {
 	wanted, short := o.targets(ctx, p)
 	var gone, moved, missing []netip.Prefix
@@ -155,9 +154,9 @@ func (o *Orch) removeRoutes(ctx context.Context, list []netip.Prefix) {
 	}
 }
 
-// moveRoutes sets what differs. A route that was to drop leads somewhere before
-// packets follow it, and drops them before it leads nowhere. A route that cannot
-// be moved goes: where it leads to may be about to go.
+// moveRoutes sets what differs. A route that dropped gets its target before it stops dropping, and
+// one that will drop does so before it loses its target. A route that cannot be moved is removed:
+// its target may be about to go.
 func (o *Orch) moveRoutes(ctx context.Context, p *plan, list []netip.Prefix, wanted map[netip.Prefix]target) {
 	failed := map[netip.Prefix]bool{}
 	set := func(which func(have, want target) bool, attr int) {

@@ -1,9 +1,8 @@
-// Package saitest has doubles of the SAI API for tests: [Fake], which stores
-// objects and checks each call as SAI's metadata library does; [Recorder],
-// which writes down the calls to another API and fails those that it is told
-// to; and [Contract], the tests that every backend must pass.
+// Package saitest has doubles of the SAI API for tests: [Fake], which stores objects and checks
+// each call as SAI's metadata library does; [Recorder], which records the calls to another API and
+// fails those that it is told to; and [Contract], the tests that every backend must pass.
 //
-// Nothing that forwards packets may enter.
+// What does not belong here: anything that forwards packets.
 package saitest
 
 import (
@@ -18,6 +17,7 @@ import (
 // Options shape a [Fake].
 type Options struct {
 	Ports      int      // front panel ports of four lanes each; 0 means 32
+	ACLTables  int      // ACL tables per stage; 0 means any number
 	ACLEntries int      // entries per ACL table; 0 means 1000
 	Queues     int      // unicast queues of each port
 	Extensions []string // names of the generic programmable objects it has
@@ -90,6 +90,12 @@ func (f *Fake) create(t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 			return 0, &sai.CallError{Op: "create", Type: t, Status: sai.StatusTableFull, Reason: "the ACL table is full"}
 		}
 	}
+	if t == sai.ObjectTypeACLTable && f.opts.ACLTables > 0 {
+		stage, _ := sai.Find(attrs, sai.ACLTableAttrACLStage)
+		if f.tablesAt(stage) >= f.opts.ACLTables {
+			return 0, &sai.CallError{Op: "create", Type: t, Status: sai.StatusInsufficientResources}
+		}
+	}
 	if t == sai.ObjectTypeGenericProgrammable {
 		name, _ := sai.Find(attrs, sai.GenericProgrammableAttrObjectName)
 		if !f.extension(name) {
@@ -105,6 +111,16 @@ func (f *Fake) create(t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 		f.addDefaults()
 	}
 	return o, nil
+}
+
+// tablesAt counts the ACL tables at a stage.
+func (f *Fake) tablesAt(stage sai.Value) (n int) {
+	for k, attrs := range f.objects {
+		if k.Type == sai.ObjectTypeACLTable && attrs[sai.ACLTableAttrACLStage] == stage {
+			n++
+		}
+	}
+	return n
 }
 
 // add stores an object without checks.
@@ -191,8 +207,8 @@ func (f *Fake) Set(_ context.Context, k sai.Key, a sai.Attr) error {
 	return nil
 }
 
-// Poke sets any attribute, read-only ones too, without checks: what the ASIC
-// would count or discover.
+// Poke sets any attribute, also read-only ones, without checks, as if the ASIC had counted or
+// discovered it.
 func (f *Fake) Poke(k sai.Key, a sai.Attr) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -218,8 +234,8 @@ func (f *Fake) Notify(n sai.Notification) {
 	}
 }
 
-// Get implements [sai.API]: the value that was given, or what follows from
-// other objects, or the default of SAI's metadata.
+// Get implements [sai.API]: the value that was set, or that follows from other objects, or the default
+// of SAI's metadata.
 func (f *Fake) Get(_ context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

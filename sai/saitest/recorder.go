@@ -10,8 +10,8 @@ import (
 	"tamtam/sai"
 )
 
-// A Recorder passes calls on to another API and writes them down as text, one
-// line per call, in the manner of sairedis.rec without the time:
+// A Recorder passes calls on to another API and records them as text, one line per call, like
+// sairedis.rec without the time:
 //
 //	c|TYPE:oid|ATTR=value|...	create	r|TYPE:oid	remove
 //	s|TYPE:oid|ATTR=value	set	g|TYPE:oid|ATTR=value|...	get (what was read)
@@ -34,9 +34,8 @@ func NewRecorder(next sai.API) *Recorder {
 	return &Recorder{next: next, fail: map[int]sai.Status{}, live: map[sai.Key]bool{}}
 }
 
-// FailAt makes the n-th changing call from now fail (1 is the next) without
-// reaching the API behind. Each item of a bulk call counts as a call. The count
-// starts anew; earlier orders are forgotten.
+// FailAt makes the n-th changing call from now fail (1 is the next) without reaching the other API.
+// Each item of a bulk call counts as a call. It replaces any earlier FailAt.
 func (r *Recorder) FailAt(n int, s sai.Status) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +88,7 @@ func (r *Recorder) LiveOf(t sai.ObjectType) []sai.Key {
 	return slices.DeleteFunc(r.Live(), func(k sai.Key) bool { return k.Type != t })
 }
 
-// due counts one changing call and returns the failure ordered for it.
+// due counts one changing call and returns the failure that FailAt ordered for it.
 func (r *Recorder) due() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

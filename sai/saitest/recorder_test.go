@@ -7,8 +7,8 @@ import (
 	"tamtam/sai"
 )
 
-// The recorder writes calls down, fails those it is told to, one item of a bulk
-// call too, and knows what is left over.
+// The recorder records calls, fails those that it is told to, also one item of a bulk call, and knows
+// which objects are left.
 func TestRecorder(t *testing.T) {
 	ctx := context.Background()
 	r := NewRecorder(NewFake())

@@ -7,9 +7,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Apply makes a task, or replaces the one of that name, at once and whole. On an
-// error nothing is changed: it says all that is wrong with the layout, or names
-// group, CMU and task that it cannot be beside.
+// Apply makes a task, or replaces the one of that name, at once and whole. On an error nothing changes:
+// it says all that is wrong with the layout, or names the group, CMU and task that it conflicts with.
 func (g *Groups) Apply(l flymon.Layout) error {
 	if err := g.Check(&l); err != nil {
 		return err
@@ -25,7 +24,7 @@ func (g *Groups) Apply(l flymon.Layout) error {
 	return nil
 }
 
-// Check says what [Groups.Apply] would.
+// Check returns the error that [Groups.Apply] would return.
 func (g *Groups) Check(l *flymon.Layout) error {
 	err := l.Check(&g.geometry)
 	if err == nil {
@@ -37,7 +36,7 @@ func (g *Groups) Check(l *flymon.Layout) error {
 	return nil
 }
 
-// Remove takes a task away; false: there is none.
+// Remove removes a task; false: there is none.
 func (g *Groups) Remove(name string) bool {
 	t, ok := g.tasks[name]
 	if ok {
@@ -46,7 +45,7 @@ func (g *Groups) Remove(name string) bool {
 	return ok
 }
 
-// enter takes for the task what it needs.
+// enter gives the task the resources that it needs.
 func (g *Groups) enter(t *task) {
 	l := &t.layout
 	g.tasks[l.Task] = t
@@ -75,7 +74,7 @@ func (g *Groups) enter(t *task) {
 	}
 }
 
-// leave gives back all that the task has; its words stay until they are another's.
+// leave frees the resources of the task; its words keep their values until another task gets them.
 func (g *Groups) leave(t *task) {
 	is := func(x *task) bool { return x == t }
 	delete(g.tasks, t.layout.Task)
@@ -94,8 +93,8 @@ func (g *Groups) leave(t *task) {
 	}
 }
 
-// takeSlot finds the slot that makes a compressed key, or makes one. There is
-// always one free: no more keys are in use than there are hash units.
+// takeSlot finds the slot that computes a compressed key, or sets one up. A slot is always free: no
+// more keys are in use than there are hash units.
 func (g *Groups) takeSlot(poly uint32, mask flymon.Key) uint8 {
 	free := 0
 	for i := range g.slots {
@@ -112,12 +111,12 @@ func (g *Groups) takeSlot(poly uint32, mask flymon.Key) uint8 {
 	return uint8(free)
 }
 
-// partition is all banks of a unit.
+// partition returns the words of all banks of a unit.
 func (g *Groups) partition(u *flymon.Unit, banks uint32) []uint32 {
 	return g.cmu(u).words[u.Base : u.Base+u.Size*banks]
 }
 
-// classifierOf is where a task's filter belongs.
+// classifierOf returns the classifier of a task's filter.
 func (g *Groups) classifierOf(t *task) *classifier {
 	if t.layout.Units[0].Group < g.geometry.Groups {
 		return &g.stacked

@@ -24,7 +24,7 @@ func TestNewWantsAGeometry(t *testing.T) {
 	}
 }
 
-// Each refusal names what is there already, and changes nothing.
+// Each refusal names the conflict, and changes nothing.
 func TestRefusals(t *testing.T) {
 	there := one(t, "there", 64, 32)
 	there.Filter = filter(t, "src-ip=10.0.0.0/8")
@@ -150,8 +150,8 @@ func TestTasksOfAGroup(t *testing.T) {
 	}
 }
 
-// Tasks whose filters meet share a CMU if no coin is both's; a mask is free again when
-// its last task has gone.
+// Tasks whose filters meet share a CMU if they have no coin in common; a mask is free again when its
+// last task has gone.
 func TestShares(t *testing.T) {
 	b := newBench(t, small(32))
 	for i := range 4 {

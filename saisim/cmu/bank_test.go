@@ -77,7 +77,7 @@ func TestEpochs(t *testing.T) {
 	check("epoch 9, cleared in its midst", 2, 1, b6, bank(9, 1, 9*second+2, 9*second+2))
 }
 
-// Without an epoch there is one bank for ever.
+// Without an epoch there is always one bank.
 func TestOneBank(t *testing.T) {
 	b := newBench(t, small(32))
 	b.apply(one(t, "t", 992, 32))
@@ -90,7 +90,7 @@ func TestOneBank(t *testing.T) {
 	}
 }
 
-// What is read and cleared has to be there.
+// Only what exists can be read and cleared.
 func TestReadAndClear(t *testing.T) {
 	b := newBench(t, small(32))
 	b.apply(epochs(t))
@@ -156,8 +156,8 @@ func TestDigestsOfFullCounters(t *testing.T) {
 	}
 }
 
-// A digest is made once for a flow whose bucket reaches the threshold, in the bank that
-// counts; there are so many and no more.
+// A digest is made once for a flow whose bucket reaches the threshold, in the bank that counts, up to a
+// limit.
 func TestDigests(t *testing.T) {
 	b := newBench(t, small(32))
 	l := epochs(t)
@@ -202,8 +202,8 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// Another filter changes neither words nor counts; other units begin with zeros, and
-// what was stays as it was in frozen partitions until they are given back.
+// Another filter changes neither words nor counts; other units begin with zeros, and old words stay in
+// frozen partitions until these are given back.
 func TestFreezeAndDivert(t *testing.T) {
 	b := newBench(t, small(32))
 	b.SetOracle(100)
@@ -274,7 +274,7 @@ func TestFreezeAndDivert(t *testing.T) {
 	}
 }
 
-// A partition of one bank is no partition of two.
+// A partition of one bank is not one of two.
 func TestBanksComeAndGo(t *testing.T) {
 	b := newBench(t, small(32))
 	l := one(t, "t", 0, 64)
@@ -288,7 +288,7 @@ func TestBanksComeAndGo(t *testing.T) {
 	}
 }
 
-// With another threshold flows are told anew.
+// With another threshold digests of all flows are made again.
 func TestDigestsOfAnotherThreshold(t *testing.T) {
 	b := newBench(t, small(32))
 	l := one(t, "t", 0, 64)
@@ -305,8 +305,8 @@ func TestDigestsOfAnotherThreshold(t *testing.T) {
 	}
 }
 
-// A task may leave some of its units: the others go on, digests and all. Where it was,
-// another may count the same packets.
+// A task may give up some of its units: the others go on, with their digests. In its old place another
+// may count the same packets.
 func TestUnitsThatAreLeft(t *testing.T) {
 	b := newBench(t, small(32))
 	b.SetOracle(10)

@@ -8,8 +8,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// words are what filters look at: the vector without the time, with two bits in
-// its free bytes.
+// words are what filters match: the vector without the time, with two bits in its free bytes.
 type words [flymon.Words - 1]uint64
 
 const (
@@ -28,8 +27,7 @@ func wordsOf(v *flymon.Vector, ports bool) words {
 	return w
 }
 
-// ternary is a filter as a mask and what there has to be under it; ranges of ports
-// are left out.
+// ternary returns a filter as a mask and the value under it; ranges of ports are left out.
 func ternary(f *flymon.Filter) (mask, value words) {
 	prefix := func(p netip.Prefix, at int) {
 		if !p.IsValid() {
@@ -66,8 +64,7 @@ func ternary(f *flymon.Filter) (mask, value words) {
 	return mask, value
 }
 
-// A member is a task in a cell, with its ranges of ports: the lowest, and how many
-// more.
+// A member is a task in a cell, with its ranges of ports: the lowest port, and how many follow it.
 type member struct {
 	src, srcMore, dst, dstMore uint16
 	task                       *task
@@ -90,7 +87,7 @@ func (m *member) has(src, dst uint16) bool { return src-m.src <= m.srcMore && ds
 // that filters have.
 type classifier struct {
 	tasks  int
-	all    []*task // of filters that let everything through
+	all    []*task // of filters that match everything
 	tuples []*tuple
 }
 
@@ -151,19 +148,19 @@ func (x *tuple) build() {
 	}
 }
 
-// is says the same as ==, which compares memory by a call.
+// is does the same as ==, which would call a function to compare memory.
 func (w *words) is(v *words) bool {
 	return (w[0]^v[0])|(w[1]^v[1])|(w[2]^v[2])|(w[3]^v[3])|(w[4]^v[4]) == 0
 }
 
-// find returns the members of the cell that a packet falls into.
+// find returns the members of a packet's cell.
 func (x *tuple) find(w *words) []member {
 	m := &x.mask
 	v := words{w[0] & m[0], w[1] & m[1], w[2] & m[2], w[3] & m[3], w[4] & m[4]}
 	return x.cell(&v).members
 }
 
-// cell is where a value is, or a free cell where it would be.
+// cell returns the cell of a value, or the free cell where it would be.
 func (x *tuple) cell(v *words) *cell {
 	h := v[0]*0x9e3779b97f4a7c15 ^ v[1]*0xbf58476d1ce4e5b9 ^ v[2]*0x94d049bb133111eb ^
 		v[3]*0xd6e8feb86659fd93 ^ v[4]*0xff51afd7ed558ccd

@@ -7,8 +7,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// fits says why a layout that is right by itself cannot be beside the other tasks;
-// old is the one that it replaces, or nil.
+// fits says why a layout that is valid by itself conflicts with other tasks; old is the task that it
+// replaces, or nil.
 func (g *Groups) fits(l *flymon.Layout, old *task) error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -50,7 +50,7 @@ func (g *Groups) fits(l *flymon.Layout, old *task) error {
 	return errors.Join(errs...)
 }
 
-// beside says why a unit cannot be in its CMU.
+// beside says why a unit does not fit into its CMU.
 func (g *Groups) beside(l *flymon.Layout, i int, old *task) error {
 	u := &l.Units[i]
 	if p := g.overlap(u, l.Banks(), old); p != nil {
@@ -69,12 +69,12 @@ func (g *Groups) beside(l *flymon.Layout, i int, old *task) error {
 	return nil
 }
 
-// coinsMeet says whether there is a coin for which both run.
+// coinsMeet reports whether there is a coin for which both run.
 func coinsMeet(a, b *flymon.Unit) bool {
 	return a.To == 0 || b.To == 0 || a.From < b.To && b.From < a.To
 }
 
-// other is the first of tasks that is not the one to be replaced.
+// other returns the first of the tasks that is not the one to be replaced.
 func other(tasks []*task, old *task) *task {
 	for _, t := range tasks {
 		if t != old {
@@ -84,7 +84,7 @@ func other(tasks []*task, old *task) *task {
 	return nil
 }
 
-// in is 1 if the task has units in a group.
+// in returns 1 if the task has units in a group, else 0.
 func (t *task) in(group int) int {
 	if t != nil && uses(&t.layout, group) {
 		return 1
@@ -123,8 +123,8 @@ func (p *place) taken(u *flymon.Unit) error {
 		p.task.layout.Task, p.base, p.end-1, frozen)
 }
 
-// apart says which partitions of the layout itself overlap: units have a CMU each, so
-// that one of two is frozen.
+// apart says which partitions of the layout itself overlap: units have a CMU each, so that one of the
+// two is frozen.
 func apart(l *flymon.Layout) error {
 	banks := l.Banks()
 	for i := range l.Frozen {

@@ -19,27 +19,26 @@ type Groups struct {
 	tasks    map[string]*task
 	stacked  classifier // of tasks in stacked groups
 	spliced  classifier // and in spliced ones
-	// generation is that of the latest partition that was zeroed.
+	// generation is the one of the partition that was zeroed last.
 	generation uint64
 	maxFlows   int    // of the oracle; 0: off
 	number     uint64 // of the last packet, and its time of day
 	at         uint64
 
-	// Of the packet in hand: which compressed keys are made, these, and results of units.
+	// Of the current packet: which compressed keys are computed, their values, and the results of units.
 	have    uint64
 	sums    [maxSlots + 1]uint32 // the last is 0: no key
 	results [flymon.MaxGroups * flymon.MaxCMUs]uint32
 }
 
-// A hashUnit has a mask as long as a task needs it.
+// A hashUnit has a mask for as long as a task needs it.
 type hashUnit struct {
 	mask  flymon.Key
 	slot  uint8
 	users []*task
 }
 
-// A cmu is a register and who has what of it. The register is there from its first
-// task on.
+// A cmu is a register and its partitions. The register is allocated with its first task.
 type cmu struct {
 	words  []uint32
 	places []place
@@ -53,8 +52,8 @@ type place struct {
 	frozen    bool
 }
 
-// A slot makes one compressed key. Hash units with the same polynomial and mask
-// share it; free slots keep their tables for who comes next.
+// A slot computes one compressed key. Hash units with the same polynomial and mask share it; free slots
+// keep their tables for the next user.
 type slot struct {
 	poly       uint32
 	mask       flymon.Key
@@ -76,16 +75,16 @@ func New(g flymon.Geometry) (*Groups, error) {
 	}, nil
 }
 
-// Geometry is what New was given.
+// Geometry returns what New was given.
 func (g *Groups) Geometry() flymon.Geometry { return g.geometry }
 
-// Busy says whether there is any task: without one, Run need not be called.
+// Busy reports whether there is any task: without one, Run need not be called.
 func (g *Groups) Busy() bool { return len(g.tasks) > 0 }
 
-// Tasks is how many tasks there are.
+// Tasks returns the number of tasks.
 func (g *Groups) Tasks() int { return len(g.tasks) }
 
-// Status tells the state of a task; false: there is none.
+// Status returns the state of a task; false: there is none.
 func (g *Groups) Status(name string) (flymon.ChipStatus, bool) {
 	t, ok := g.tasks[name]
 	if !ok {

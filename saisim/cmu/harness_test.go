@@ -10,8 +10,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// geometry is the chip of the paper, small returns one that tests can look through
-// word by word.
+// geometry is the chip of the paper; small returns one that tests can check word by word.
 func geometry() flymon.Geometry {
 	return flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: 32, Depth: 65536, Partitions: 32, MapEntries: 256, Digests: 16}
 }
@@ -80,8 +79,7 @@ func (b *bench) digests(task string, bank int) []flymon.Vector {
 	return d
 }
 
-// send runs packets, with numbers of their own, and the second pass of those that
-// want it.
+// send runs packets, with numbers of their own, and the second pass of those that need one.
 func (b *bench) send(packets ...cmu.Packet) {
 	for i := range packets {
 		p := packets[i]

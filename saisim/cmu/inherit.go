@@ -6,8 +6,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// inherit gives a task what the one before it has that still holds, and zeroes
-// the rest.
+// inherit gives a task what is still valid of the one that it replaces, and zeroes the rest.
 func (g *Groups) inherit(t, old *task) {
 	anew, zeroed := old == nil, old == nil
 	counted, kept := false, false // partitions that froze now, and before
@@ -59,7 +58,7 @@ func (g *Groups) makeRoom(t *task) {
 	}
 }
 
-// inheritCounts goes on with the banks of a task whose units are all still there.
+// inheritCounts takes over the banks of a task whose units are all still there.
 func (t *task) inheritCounts(old *task) {
 	t.banks, t.since = old.banks, old.since
 	d, o := t.layout.Digest, old.layout.Digest
@@ -76,7 +75,7 @@ func (t *task) inheritCounts(old *task) {
 	}
 }
 
-// has says whether the task counts in unit i of a layout already: the very same unit,
+// has reports whether the task counts in unit i of a layout already: the very same unit,
 // under the same keys, in banks of the same epochs.
 func (t *task) has(l *flymon.Layout, i int) bool {
 	if t == nil || t.layout.Epoch != l.Epoch {
@@ -105,7 +104,7 @@ func (t *task) sameMasks(l *flymon.Layout, group int, r flymon.Ref) bool {
 	return mask(l, r.A) == mask(&t.layout, r.A) && (r.B == 0 || mask(l, r.B-1) == mask(&t.layout, r.B-1))
 }
 
-// had says whether the task has the partition, as one that counts or as a frozen one.
+// had reports whether the task has the partition, as one that counts or as a frozen one.
 func (t *task) had(u *flymon.Unit, banks uint32) (counted, frozen bool) {
 	if t == nil || t.layout.Banks() != banks {
 		return false, false
@@ -114,7 +113,7 @@ func (t *task) had(u *flymon.Unit, banks uint32) (counted, frozen bool) {
 	return slices.ContainsFunc(t.layout.Units, is), slices.ContainsFunc(t.layout.Frozen, is)
 }
 
-// same says whether two units are the very same.
+// same reports whether two units are identical.
 func same(a, b *flymon.Unit) bool {
 	param := func(p, q *flymon.Param) bool {
 		return p.From == q.From && p.Value == q.Value && p.Key == q.Key && p.Bits == q.Bits && p.Scale == q.Scale &&

@@ -37,7 +37,7 @@ func (in *interpreter) bank(u *flymon.Unit, bank int) []uint32 {
 	return in.registers[u.Group*in.geo.CMUs+u.CMU][first : first+u.Size]
 }
 
-// apply is an Apply that is not refused.
+// apply is Apply of a layout that fits.
 func (in *interpreter) apply(l flymon.Layout) {
 	t := &interpreted{Layout: l}
 	old := in.remove(l.Task)
@@ -68,7 +68,7 @@ func (in *interpreter) zero(u *flymon.Unit, banks uint32) {
 	}
 }
 
-// counts says whether the task counted in the very same unit.
+// counts reports whether the task counted in the very same unit.
 func (t *interpreted) counts(l *flymon.Layout, u *flymon.Unit) bool {
 	if t == nil || t.Epoch != l.Epoch {
 		return false
@@ -140,7 +140,7 @@ func (in *interpreter) clear(task string, bank int) {
 	}
 }
 
-// packet is both passes at once.
+// packet does both passes at once.
 func (in *interpreter) packet(p *cmu.Packet) {
 	for _, t := range in.tasks {
 		if t.Filter.Matches(&p.Vector, p.Ports) {
@@ -274,7 +274,7 @@ func (in *interpreter) time(p *cmu.Packet, s *flymon.Param) uint32 {
 	return 1
 }
 
-// reached is what a digest's threshold is for.
+// reached returns what a digest's threshold is compared with.
 func (in *interpreter) reached(op flymon.Op, word, p1 uint32) uint32 {
 	if op == flymon.Max {
 		return p1

@@ -24,7 +24,7 @@ type mapKind uint8
 
 const (
 	mapNone   mapKind = iota
-	mapDirect         // rules look at few bits: direct has the answer for each value of them
+	mapDirect         // rules look at few bits: direct has the result for each value of them
 	mapHashed         // all rules have one mask
 	mapLinear
 )
@@ -90,7 +90,7 @@ func (m *mapping) slot(v uint32) *mapSlot {
 	}
 }
 
-// translate is what becomes of the parameter.
+// translate returns the mapped parameter.
 func (m *mapping) translate(p uint32) uint32 {
 	switch m.kind {
 	case mapNone:

@@ -72,7 +72,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// Sources of parameters, and what is cut off them.
+// Sources of parameters, and how they are truncated.
 func TestParameters(t *testing.T) {
 	p := *packet(3)
 	p.Vector[5], p.Size, p.QueueBytes, p.QueueNS = 0x123456789abc, 1518, 70_000, 0x5_0000_1234

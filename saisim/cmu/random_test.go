@@ -11,8 +11,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// layouts makes layouts that are right by themselves; whether they fit beside others
-// is for the chip to say.
+// layouts makes layouts that are valid by themselves; whether they fit beside others is the chip's to
+// check.
 type layouts struct {
 	testing.TB
 	r   *rand.Rand

@@ -50,7 +50,7 @@ func (g *Groups) Clear(task string, bank int) error {
 	return nil
 }
 
-// Layout is a copy of a task's layout; false: there is none.
+// Layout returns a copy of a task's layout; false: there is none.
 func (g *Groups) Layout(task string) (flymon.Layout, bool) {
 	t, ok := g.tasks[task]
 	if !ok {
@@ -59,9 +59,9 @@ func (g *Groups) Layout(task string) (flymon.Layout, bool) {
 	return copyLayout(t.layout), true
 }
 
-// Digests copies at most n digests of a bank, from one on: first those that it had when
-// it froze partitions that it still has, then those made since. From may be their
-// number, for none.
+// Digests copies at most n digests of a bank, from one on: first those that it had when it froze
+// partitions that it still has, then those made since. From may equal their number: then none are
+// copied.
 func (g *Groups) Digests(task string, bank, from, n int) ([]flymon.Vector, error) {
 	t, err := g.bank(task, bank)
 	if err != nil {

@@ -27,18 +27,18 @@ func Coin(number uint64) uint16 {
 	return uint16((x ^ x>>31) >> 56)
 }
 
-// A pass is one of a packet's ways through the groups.
+// A pass is one run of a packet through the groups.
 type pass uint8
 
 const (
 	first  pass = iota // units run
-	ask                // whether units would run
-	second             // units run, of a packet that was asked for before
-	lost               // they do not, though it was asked for
+	ask                // only whether units would run
+	second             // units run, of a packet that was asked about before
+	lost               // units do not run, though the packet was asked about
 )
 
-// Run has the units of tasks in stacked groups run, and says whether tasks in spliced
-// groups want the packet too, after recirculation.
+// Run runs the units of tasks in stacked groups, and reports whether tasks in spliced groups need the
+// packet too, after recirculation.
 func (g *Groups) Run(p *Packet) (again bool) {
 	g.number, g.at = p.Number, p.Vector[5]
 	if g.stacked.tasks > 0 {
@@ -47,14 +47,14 @@ func (g *Groups) Run(p *Packet) (again bool) {
 	return g.spliced.tasks > 0 && g.pass(&g.spliced, p, ask)
 }
 
-// RunAgain has the units of tasks in spliced groups run for a packet that was
-// recirculated, if the task was there when it ran first.
+// RunAgain runs the units of tasks in spliced groups for a packet that was recirculated, if the task
+// existed at its first pass.
 func (g *Groups) RunAgain(p *Packet) { g.pass(&g.spliced, p, second) }
 
-// LostAgain says that the packet does not come again.
+// LostAgain says that the packet was lost before its second pass.
 func (g *Groups) LostAgain(p *Packet) { g.pass(&g.spliced, p, lost) }
 
-// pass shows a packet to the tasks that match, and says whether there are any.
+// pass shows a packet to the tasks that match, and reports whether there are any.
 func (g *Groups) pass(c *classifier, p *Packet, what pass) (any bool) {
 	g.have = 0
 	for _, t := range c.all {
@@ -76,7 +76,7 @@ func (g *Groups) pass(c *classifier, p *Packet, what pass) (any bool) {
 	return any
 }
 
-// hit is a packet that a task's filter matches. It says whether the task takes it.
+// hit handles a packet that a task's filter matches. It reports whether the task takes it.
 func (g *Groups) hit(t *task, p *Packet, what pass) bool {
 	coin := uint32(0)
 	if t.coins {
@@ -89,7 +89,7 @@ func (g *Groups) hit(t *task, p *Packet, what pass) bool {
 		return true
 	}
 	if what != first && p.Number <= t.since {
-		return false // it was on its way round when the task came
+		return false // it was being recirculated when the task came
 	}
 	at := p.Vector[5]
 	if at-t.start >= t.length {
@@ -110,7 +110,7 @@ func (g *Groups) hit(t *task, p *Packet, what pass) bool {
 	return true
 }
 
-// admits says whether any unit runs for a coin.
+// admits reports whether any unit runs for a coin.
 func (t *task) admits(coin uint32) bool {
 	for i := range t.units {
 		if u := &t.units[i]; coin-u.from < u.span {
@@ -120,7 +120,7 @@ func (t *task) admits(coin uint32) bool {
 	return false
 }
 
-// turn finds the epoch of a time, and for how long it need not be looked for again.
+// turn finds the epoch of a time, and how long it lasts.
 func (t *task) turn(at uint64) {
 	n := uint64(0)
 	t.start, t.length = 0, ^uint64(0)
@@ -138,7 +138,7 @@ func (t *task) turn(at uint64) {
 	b.Epoch = n
 }
 
-// run has all units of a task run, in their order.
+// run runs all units of a task, in their order.
 func (g *Groups) run(t *task, p *Packet, coin uint32) {
 	if need := t.keys &^ g.have; need != 0 {
 		g.compress(need, &p.Vector)
@@ -188,7 +188,7 @@ func (g *Groups) run(t *task, p *Packet, coin uint32) {
 	}
 }
 
-// compress makes the compressed keys of slots.
+// compress computes the compressed keys of slots.
 func (g *Groups) compress(need uint64, v *flymon.Vector) {
 	g.have |= need
 	for ; need != 0; need &= need - 1 {
@@ -234,7 +234,7 @@ func (s keySet) find(keys []flymon.Vector, k *flymon.Vector) *uint32 {
 	}
 }
 
-// param is the value of a parameter, of 32 bits.
+// param returns the value of a parameter, of 32 bits.
 func (g *Groups) param(s *param, p *Packet) uint32 {
 	switch s.from {
 	case fromConst:
@@ -269,5 +269,5 @@ func (g *Groups) param(s *param, p *Packet) uint32 {
 	return 0
 }
 
-// time is a packet's timestamp, never 0.
+// time returns a packet's timestamp, never 0.
 func (s *param) time(p *Packet) uint32 { return max(1, uint32(p.Vector[5]>>s.scale)&s.mask) }

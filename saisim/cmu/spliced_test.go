@@ -56,7 +56,7 @@ func TestSecondPass(t *testing.T) {
 	}
 }
 
-// Only packets that a task would count go round: the port has little room.
+// Only packets that a task would count are recirculated: the port has little room.
 func TestWhoGoesRound(t *testing.T) {
 	b := newBench(t, small(32))
 	l := spliced(one(t, "t", 0, 32))
@@ -76,8 +76,8 @@ func TestWhoGoesRound(t *testing.T) {
 	}
 }
 
-// A task does not count packets that were on their way round when it came, or when
-// it began with zeros; but it does if only its filter has changed.
+// A task does not count packets that were being recirculated when it came, or when it began with zeros;
+// but it does if only its filter has changed.
 func TestTasksThatComeBetweenPasses(t *testing.T) {
 	b := newBench(t, small(32))
 	l := spliced(one(t, "t", 0, 32))

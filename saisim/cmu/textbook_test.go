@@ -11,8 +11,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A textbook sketch is written from its definition, with the layout only for where a
-// key is hashed to. It takes packets, and says what the registers are then.
+// A textbook sketch is written from its definition; it uses the layout only to hash keys. It takes
+// packets, and returns what the registers must be.
 type textbook interface {
 	insert(p *cmu.Packet)
 	registers() [][]uint32
@@ -293,7 +293,7 @@ func TestTextbook(t *testing.T) {
 	})
 }
 
-// bytes16 are counters of bytes in 16 bits, which begin anew, but for one that is full to the byte: the
+// bytes16 are counters of bytes in 16 bits, which wrap around, except one that is exactly full: the
 // CMU adds to what is below its second parameter.
 type bytes16 struct{ countMinSketch }
 

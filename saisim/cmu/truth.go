@@ -8,19 +8,19 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Truth is what the packets of a bank were, exactly: the oracle that a chip can have
-// for tests and labs. Packets that were lost on the way to spliced groups are in it.
+// Truth has the exact values of the packets of a bank: the oracle that a chip can have for tests and
+// labs. It includes packets that were lost on the way to spliced groups.
 type Truth struct {
 	// Flows has the exact value of each flow under Layout.Flow, by Layout.Measures: packets;
 	// bytes; distinct elements (existence and similarity too); the greatest size or queue
 	// length in bytes, delay or interval in ns (0 of a flow with one packet).
 	Flows map[flymon.Vector]uint64
-	// Elements are what the attribute's key was in packets of all flows, where it has
-	// one, with the number of these packets.
+	// Elements has the values of the attribute's key in packets of all flows, where it has one, with
+	// the number of these packets.
 	Elements       map[flymon.Vector]uint64
 	Packets, Bytes uint64
-	// Overflow: there were more flows, elements, or pairs of them than the oracle may keep. Those
-	// that came after are not in Flows and Elements.
+	// Overflow: there were more flows, elements, or pairs of them than the oracle may keep. Later ones
+	// are not in Flows and Elements.
 	Overflow bool
 
 	epoch  uint64 // of the packets
@@ -33,14 +33,14 @@ type Truth struct {
 	last      map[flymon.Vector]uint64      // arrival
 }
 
-// An epochSet is what a set was in an epoch: of similarity, when its bank was cleared.
+// An epochSet is the set of an epoch, for similarity, when its bank was cleared.
 type epochSet struct {
 	epoch    uint64
 	elements map[flymon.Vector]uint64
 }
 
-// SetOracle has the chip keep exact values of up to so many flows per task and
-// bank; 0: none. It begins anew.
+// SetOracle makes the chip keep exact values of up to maxFlows flows per task and bank; 0: none. Old
+// values are dropped.
 func (g *Groups) SetOracle(maxFlows int) {
 	g.maxFlows = max(0, maxFlows)
 	for _, t := range g.tasks {
@@ -51,10 +51,9 @@ func (g *Groups) SetOracle(maxFlows int) {
 	}
 }
 
-// Truth is the exact counterpart of a bank; false: there is no such task or bank, or
-// the oracle is off. As long as the task has frozen partitions it is that of all that
-// they and its units have counted. It is the oracle's own, and changes with the next
-// packet.
+// Truth returns the exact counterpart of a bank; false: there is no such task or bank, or the oracle is
+// off. As long as the task has frozen partitions it includes what they have counted. It is the oracle's
+// own, and changes with the next packet.
 func (g *Groups) Truth(task string, bank int) (*Truth, bool) {
 	t, err := g.bank(task, bank)
 	if err != nil || t.truth == nil {
@@ -85,7 +84,7 @@ func (t *Truth) clear() {
 	t.Packets, t.Bytes, t.Overflow = 0, 0, false
 }
 
-// exact counts a packet in the bank in hand.
+// exact counts a packet in the current bank.
 func (t *task) exact(p *Packet) {
 	for _, both := range []*[2]Truth{t.truth, t.frozen.truth} {
 		if both != nil {
@@ -95,8 +94,9 @@ func (t *task) exact(p *Packet) {
 	}
 }
 
-// Before is how many elements a set of similarity had in the epoch before that of a bank, as far as
-// the oracle knows, and how many of them came again. The bank of that epoch may have been cleared since.
+// Before returns how many elements a set of similarity had in the epoch before that of a bank, as far
+// as the oracle knows, and how many of them came again. The bank of that epoch may have been cleared
+// since.
 func (g *Groups) Before(task string, bank int) (elements, shared int) {
 	a, ok := g.Truth(task, bank)
 	if !ok || a.attribute.Kind != flymon.Similarity || len(a.Elements) == 0 {
@@ -155,7 +155,7 @@ func (t *Truth) count(p *Packet) {
 	t.Flows[f] = value
 }
 
-// element says whether the flow did not have the element yet.
+// element reports whether the element is new to the flow.
 func (t *Truth) element(flow, e flymon.Vector) bool {
 	pair := [2]flymon.Vector{flow, e}
 	_, known := t.pairs[pair]
@@ -168,8 +168,8 @@ func (t *Truth) element(flow, e flymon.Vector) bool {
 	return !known
 }
 
-// Entropy is that of the values of flows, in bits: of a packet's flow, where the
-// values are packets.
+// Entropy returns the entropy of the values of flows, in bits: of a packet's flow, where the values are
+// packets.
 func (t *Truth) Entropy() float64 {
 	values := slices.Sorted(maps.Values(t.Flows)) // a sum of floating-point numbers depends on the order
 	var sum, h float64

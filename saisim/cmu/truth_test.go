@@ -8,7 +8,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// The oracle has of each flow what the task measures.
+// The oracle has for each flow what the task measures.
 func TestTruth(t *testing.T) {
 	send := []cmu.Packet{}
 	add := func(src, dst byte, at uint64, size, queue uint32, delay uint64) {
@@ -59,7 +59,7 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// It has room for so many flows, says so, and is off by itself.
+// It has room for a limited number of flows, says when there are more, and is off by default.
 func TestTruthIsBounded(t *testing.T) {
 	b := newBench(t, small(32))
 	l := one(t, "t", 0, 32)

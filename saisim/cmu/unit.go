@@ -6,7 +6,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A task is a layout as the packet path runs it.
+// A task is a layout in the form that the packet path runs.
 type task struct {
 	start, length uint64 // of the epoch that the last packet was in; length 0: not known
 	bank          uint32
@@ -26,7 +26,7 @@ type task struct {
 	frozen     frozen
 }
 
-// frozen is what a task keeps beside its frozen partitions, as long as they are there.
+// frozen is what a task keeps for its frozen partitions, as long as it has any.
 type frozen struct {
 	banks   [2]flymon.ChipBank
 	at      uint64
@@ -43,8 +43,8 @@ const (
 	xorSwap
 )
 
-// A unit is a flymon.Unit with all that does not depend on the packet worked out. It
-// is as long as a line of the processor's cache.
+// A unit is a flymon.Unit with everything precomputed that does not depend on the packet. It is as long
+// as a line of the processor's cache.
 type unit struct {
 	words      []uint32 // of the partition, bank after bank
 	mask       uint32   // of the rotated key
@@ -80,14 +80,14 @@ const (
 
 type param struct {
 	value      uint32
-	mask       uint32 // of keys and differences; the most of sizes and queues
+	mask       uint32 // of keys and differences; the maximum of sizes and queues
 	from       source
 	scale      uint8
 	a, b, left uint8
 	of         []int
 }
 
-// compile works out the task's units; its hash units have slots.
+// compile computes the task's units; its hash units have slots already.
 func (g *Groups) compile(t *task) {
 	l := &t.layout
 	t.digestUnit = -1

@@ -76,3 +76,13 @@ type ACLCounter struct {
 	Label                    string
 	CountPackets, CountBytes bool
 }
+
+// Of returns what the action of a kind names; nil: the entry has no such action.
+func (e *ACLEntry) Of(kind ACLActionKind) []ID {
+	for i := range e.Actions {
+		if e.Actions[i].Kind == kind {
+			return e.Actions[i].Of
+		}
+	}
+	return nil
+}

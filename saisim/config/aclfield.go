@@ -51,6 +51,19 @@ const (
 	NumACLFields
 )
 
+// Bits returns how wide a field is that is a number with a mask; 0: it is none.
+func (f ACLField) Bits() int {
+	return [NumACLFields]int{
+		FieldDstMAC: 48, FieldEtherType: 16, FieldSrcMAC: 48,
+		FieldOuterPriority: 3, FieldOuterCFI: 1, FieldOuterVLAN: 12,
+		FieldIPProtocol: 8, FieldIPv6NextHeader: 8, FieldDSCP: 6, FieldECN: 2, FieldTOS: 8, FieldTTL: 8,
+		FieldTCPFlags: 8, FieldIPFlags: 8, FieldL4SrcPort: 16, FieldL4DstPort: 16,
+		FieldICMPType: 8, FieldICMPCode: 8, FieldICMPv6Type: 8, FieldICMPv6Code: 8, FieldIPID: 16,
+		FieldSrcIP: 32, FieldDstIP: 32, FieldSrcIPv6: 128, FieldDstIPv6: 128,
+		FieldInnerPriority: 3, FieldInnerCFI: 1, FieldInnerVLAN: 12, FieldFlowLabel: 20, FieldTC: 8, FieldMeta: 32,
+	}[f]
+}
+
 // An IPType is a value of FieldIPType, in the order of SAI.
 type IPType uint8
 

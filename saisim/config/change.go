@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// A Table is one of the tables, in an order in which rows may be put: rows refer to tables before
-// theirs, but for what binds ACLs, which counts only when both are there.
+// A Table is one of the tables, in an order in which rows may be put: a row refers to rows of earlier
+// tables. ACLs and mirror sessions are bound by rows that may come first: a binding counts once both
+// are there.
 type Table uint8
 
 // The tables.
@@ -38,38 +39,53 @@ const (
 	RecordPlanTable
 )
 
-// A Key tells a row from all others.
+// A Key identifies a row. Most rows have an ID of their own; of the others Of tells which it is: a number, a
+// name, an address or a prefix.
 type Key struct {
-	Table  Table
-	ID     ID
-	Number uint64
-	Name   string
-	Prefix netip.Prefix
+	Table Table
+	ID    ID
+	Of    any
 }
 
 func (k Key) compare(l Key) int {
-	return cmp.Or(cmp.Compare(k.Table, l.Table), cmp.Compare(k.ID, l.ID), cmp.Compare(k.Number, l.Number),
-		cmp.Compare(k.Name, l.Name), k.Prefix.Addr().Compare(l.Prefix.Addr()), cmp.Compare(k.Prefix.Bits(), l.Prefix.Bits()))
+	if c := cmp.Or(cmp.Compare(k.Table, l.Table), cmp.Compare(k.ID, l.ID)); c != 0 {
+		return c // Of is of one kind in one table
+	}
+	return compareOf(k.Of, l.Of)
+}
+
+// compareOf compares what tells two rows of one table.
+func compareOf(a, b any) int {
+	switch a := a.(type) {
+	case uint64:
+		return cmp.Compare(a, b.(uint64))
+	case string:
+		return cmp.Compare(a, b.(string))
+	case netip.Addr:
+		return a.Compare(b.(netip.Addr))
+	case netip.Prefix:
+		b := b.(netip.Prefix)
+		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
+	}
+	return 0
 }
 
 // A Row is a row of a table; a row that is put must not be changed afterwards.
 type Row interface{ key() Key }
 
 func (r Switch) key() Key     { return Key{Table: SwitchTable} }
-func (r Pool) key() Key       { return Key{Table: PoolTable, Number: uint64(r.Index)} }
+func (r Pool) key() Key       { return Key{Table: PoolTable, Of: uint64(r.Index)} }
 func (r Port) key() Key       { return Key{Table: PortTable, ID: r.ID} }
 func (r LAG) key() Key        { return Key{Table: LAGTable, ID: r.ID} }
 func (r BridgePort) key() Key { return Key{Table: BridgePortTable, ID: r.ID} }
 func (r VLAN) key() Key       { return Key{Table: VLANTable, ID: r.ID} }
-func (r FDBEntry) key() Key   { return Key{Table: FDBTable, ID: r.VLAN, Number: r.MAC.number()} }
+func (r FDBEntry) key() Key   { return Key{Table: FDBTable, ID: r.VLAN, Of: r.MAC.Number()} }
 func (r Router) key() Key     { return Key{Table: RouterTable} }
 func (r Interface) key() Key  { return Key{Table: InterfaceTable, ID: r.ID} }
-func (r Neighbor) key() Key {
-	return Key{Table: NeighborTable, ID: r.Interface, Prefix: netip.PrefixFrom(r.IP, r.IP.BitLen())}
-}
+func (r Neighbor) key() Key   { return Key{Table: NeighborTable, ID: r.Interface, Of: r.IP} }
 func (r NextHop) key() Key    { return Key{Table: NextHopTable, ID: r.ID} }
 func (r HopGroup) key() Key   { return Key{Table: HopGroupTable, ID: r.ID} }
-func (r Route) key() Key      { return Key{Table: RouteTable, Prefix: r.Prefix} }
+func (r Route) key() Key      { return Key{Table: RouteTable, Of: r.Prefix} }
 func (r TrapRule) key() Key   { return Key{Table: TrapTable, ID: r.ID} }
 func (r TAMInt) key() Key     { return Key{Table: TAMIntTable, ID: r.ID} }
 func (r Mirror) key() Key     { return Key{Table: MirrorTable, ID: r.ID} }
@@ -78,11 +94,12 @@ func (r ACLCounter) key() Key { return Key{Table: ACLCounterTable, ID: r.ID} }
 func (r ACLTable) key() Key   { return Key{Table: ACLTableTable, ID: r.ID} }
 func (r ACLEntry) key() Key   { return Key{Table: ACLEntryTable, ID: r.ID} }
 func (r ACLGroup) key() Key   { return Key{Table: ACLGroupTable, ID: r.ID} }
-func (r AltMark) key() Key    { return Key{Table: AltMarkTable, Number: uint64(r.Lane)} }
-func (r Sketch) key() Key     { return Key{Table: SketchTable, Name: r.Task} }
+func (r AltMark) key() Key    { return Key{Table: AltMarkTable, Of: uint64(r.Lane)} }
+func (r Sketch) key() Key     { return Key{Table: SketchTable, Of: r.Task} }
 func (r RecordPlan) key() Key { return Key{Table: RecordPlanTable, ID: r.Object} }
 
-func (m MAC) number() (n uint64) {
+// Number returns the address as a number of 48 bits.
+func (m MAC) Number() (n uint64) {
 	for _, b := range m {
 		n = n<<8 | uint64(b)
 	}
@@ -139,7 +156,7 @@ func (s Set) Tables() Tables {
 	slices.SortFunc(t.Ports, func(a, b Port) int { return cmp.Compare(a.Port, b.Port) })
 	slices.SortFunc(t.VLANs, func(a, b VLAN) int { return cmp.Compare(a.VID, b.VID) })
 	slices.SortStableFunc(t.FDB, func(a, b FDBEntry) int {
-		return cmp.Or(cmp.Compare(a.VID, b.VID), cmp.Compare(a.MAC.number(), b.MAC.number()))
+		return cmp.Or(cmp.Compare(a.VID, b.VID), cmp.Compare(a.MAC.Number(), b.MAC.Number()))
 	})
 	slices.SortStableFunc(t.ACLEntries, func(a, b ACLEntry) int {
 		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Content, b.Content))
@@ -220,6 +237,14 @@ func (t *Tables) addTAM(r Row) {
 	case Sketch:
 		t.Sketches = append(t.Sketches, r)
 	case RecordPlan:
-		t.Plans = append(t.Plans, r)
+		t.RecordPlans = append(t.RecordPlans, r)
 	}
+}
+
+// Find returns the row of a kind that is named by an ID, false if there is none.
+func Find[R Row](s Set, id ID) (r R, ok bool) {
+	k := r.key()
+	k.ID = id
+	r, ok = s[k].(R)
+	return r, ok
 }

@@ -39,6 +39,9 @@ const (
 	Transit
 )
 
+// Copies says that an action has a copy go to the CPU.
+func (a PacketAction) Copies() bool { return a == Copy || a == Punt || a == Log }
+
 // A Stage is that of an ACL.
 type Stage uint8
 

@@ -90,7 +90,7 @@ type MirrorTunnel struct {
 	Session  uint16
 }
 
-// A MirrorKind says what a session makes of a copy.
+// A MirrorKind says in which form copies leave.
 type MirrorKind uint8
 
 // The kinds of mirror sessions, in the order of SAI.
@@ -103,7 +103,10 @@ const (
 
 // A RecordPlan is a plan of table recording.
 type RecordPlan struct {
-	Object     ID
+	Object ID
+	// Idle: another plan has taken its bits or a label. It has no effect, but what its sessions have
+	// counted stays.
+	Idle       bool
 	ID, Switch uint32
 	PHV        record.Containers
 	Offset     int
@@ -116,5 +119,12 @@ type RecordPlan struct {
 type RecordSession struct {
 	Label  string
 	Sample uint32 // at least 1
-	Tunnel *record.ChipTunnel
+	Tunnel *RecordTunnel
+}
+
+// A RecordTunnel says from whom to whom a session by UDP sends; both addresses are of one family.
+type RecordTunnel struct {
+	Src, Dst   netip.Addr
+	SMAC, DMAC MAC
+	TOS        uint8
 }

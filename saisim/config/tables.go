@@ -24,11 +24,11 @@ type Tables struct {
 	TAMInts     []TAMInt
 	ACLs
 	Routing
-	Mirrors  []Mirror
-	Pools    []Pool
-	AltMarks []AltMark
-	Sketches []Sketch     // by name
-	Plans    []RecordPlan // those in effect
+	Mirrors     []Mirror
+	Pools       []Pool // all but the first, which has the cells that no other has
+	AltMarks    []AltMark
+	Sketches    []Sketch // by name
+	RecordPlans []RecordPlan
 }
 
 // ACLs are the tables of both ACL stages.
@@ -40,7 +40,7 @@ type ACLs struct {
 	ACLCounters []ACLCounter
 }
 
-// Routing is what the virtual router is told.
+// Routing is the configuration of the virtual router.
 type Routing struct {
 	Router     Router
 	Interfaces []Interface
@@ -92,8 +92,8 @@ type QoS struct {
 	Queues    []tm.Settings
 }
 
-// A LAG is a link aggregation group. Bridging goes by its VLAN settings, not
-// by those of its ports.
+// A LAG is a link aggregation group. Its VLAN settings count for bridging,
+// not those of its ports.
 type LAG struct {
 	ID                       ID
 	PVID                     uint16
@@ -101,6 +101,14 @@ type LAG struct {
 	DropTagged, DropUntagged bool
 	IngressACL, EgressACL    ID
 	Members                  []LAGMember // in the order of ports
+}
+
+// First returns the lowest port of the LAG, CPUPort if it has none.
+func (l LAG) First() PortID {
+	if len(l.Members) == 0 {
+		return CPUPort
+	}
+	return l.Members[0].Port
 }
 
 // A LAGMember is a port in a LAG.
@@ -162,10 +170,10 @@ type FDBEntry struct {
 	Static     bool // it does not age
 	Action     PacketAction
 	Moves      bool   // static, but learned elsewhere like others
-	Fresh      uint64 // the cycle when control last made it as fresh as one just learned; 0: it did not
+	Fresh      uint64 // the cycle when it was last learned or made as fresh, as control knows
 }
 
-// A TrapRule says what a trap does, instead of what it does without.
+// A TrapRule says what a trap does, in place of its default.
 type TrapRule struct {
 	ID       ID
 	Trap     Trap

@@ -23,7 +23,7 @@ type alu struct {
 }
 
 type condition struct {
-	kind uint8 // comparison; never: the condition is not there
+	kind uint8 // comparison; never: there is no condition
 	a, b source
 }
 

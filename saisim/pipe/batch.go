@@ -6,13 +6,12 @@ import (
 	"slices"
 )
 
-// A Batch is what control does at one cycle, all of it or, if any of it is wrong,
-// none. Its parts are done in the order of its fields, and those of a list in the
-// order of the list.
+// A Batch is what control does at one cycle: all of it or, if any of it is wrong, nothing. Its parts
+// are done in the order of its fields, and those of a list in the order of the list.
 type Batch struct {
-	// Program replaces the program that there is; with Unload there is none
-	// afterwards. Registers of the same pipe, stage, name, width and depth keep their
-	// content, and counters of the same pipe, stage, table and entry theirs.
+	// Program replaces the current program; with Unload there is none afterwards. Registers of the same
+	// pipe, stage, name, width and depth keep their content, and counters of the same pipe, stage,
+	// table and entry theirs.
 	Program *Program `json:"program,omitempty"`
 	Unload  bool     `json:"unload,omitempty"`
 
@@ -161,8 +160,8 @@ func (t *Table) change(x *EntryChange) error {
 // maxRead bounds the words that a batch reads.
 const maxRead = 1 << 24
 
-// CheckAccess says what is wrong with the writes and reads of a batch for the
-// program that there is after its changes; p nil is no program.
+// CheckAccess checks the writes and reads of a batch against the program after its changes; p nil is no
+// program.
 func (b *Batch) CheckAccess(p *Program) error {
 	if p == nil {
 		if len(b.Writes)+len(b.Reads)+len(b.Counters) > 0 {
@@ -254,8 +253,8 @@ func Prepare(b Batch, l Limits, old *Compiled) (*Compiled, error) {
 	return now, err
 }
 
-// PrepareFaults is [Prepare] for those who keep faults where there is no program. It
-// takes those that there are before the batch, and returns those after it.
+// PrepareFaults is [Prepare] for callers that keep faults even without a program. It takes the faults
+// before the batch, and returns those after it.
 func PrepareFaults(b Batch, l Limits, old *Compiled, faults []Fault) (*Compiled, []Fault, error) {
 	now, faults, err := prepare(b, l, old, faults)
 	if err != nil {
@@ -301,7 +300,7 @@ func prepare(b Batch, l Limits, old *Compiled, faults []Fault) (now *Compiled, _
 	return now, faults, b.CheckAccess(p)
 }
 
-// Access does the writes and then the reads of a batch that Prepare has found good.
+// Access does the writes and then the reads of a batch that Prepare has accepted.
 func (c *Compiled) Access(b Batch) Result {
 	for _, w := range b.Writes {
 		a := c.pipe(w.Pipe).arrays[w.Register]
@@ -327,7 +326,7 @@ func (c *Compiled) Access(b Batch) Result {
 		res.Registers = append(res.Registers, words)
 	}
 	for _, r := range b.Counters {
-		k, _ := c.Counter(r) // Prepare has looked
+		k, _ := c.Counter(r) // checked by Prepare
 		res.Counters = append(res.Counters, *k)
 		if r.Clear {
 			*k = Counter{}

@@ -145,7 +145,7 @@ type compiler struct {
 	pipe   *Pipe
 	fields map[string]place
 	hash   map[string]uint8 // of this stage -> word
-	slots  map[string]int   // tables whose outcome a gate asks for
+	slots  map[string]int   // tables whose outcome a gate needs
 	dirty  map[string]bool  // fields that this stage has written by now
 	before map[uint8]uint8  // word -> its copy from the stage's start
 	params map[string]operand
@@ -268,8 +268,8 @@ func (c *compiler) target(name string) target {
 	return target{mask: p.mask(), keep: ^(p.mask() << p.shift), word: p.word, shift: p.shift}
 }
 
-// compileTable emits the table and behind it the code of its actions. A table
-// that always runs its default, and whose outcome nobody asks for, is that code.
+// compileTable emits the table and behind it the code of its actions. A table that always runs its
+// default, and whose outcome no gate needs, is that code.
 func (c *compiler) compileTable(t *Table, tap int, old *code) {
 	slot, asked := c.slots[t.Name]
 	if !asked {
@@ -324,7 +324,7 @@ func (c *compiler) compileTable(t *Table, tap int, old *code) {
 	c.tables = append(c.tables, ct)
 }
 
-// like is what became of a table in older code; nil: it is not there.
+// like returns the same table in older code; nil: there is none.
 func (c *code) like(t *Table) *table {
 	if c == nil {
 		return nil
@@ -336,7 +336,7 @@ func (c *code) like(t *Table) *table {
 	return &c.tables[i]
 }
 
-// gate compiles what a table asks for before it looks a packet up.
+// gate compiles the gate of a table.
 func (c *compiler) gate(t *Table) (gate [][]term) {
 	for _, row := range t.Gate {
 		var terms []term

@@ -75,8 +75,8 @@ func CountMin(s CountMinSketch) (*Program, error) {
 	return p, nil
 }
 
-// Sum returns the hash of values for its inputs, as the package comment has it:
-// for who wants to know where a key is counted.
+// Sum returns the hash of values for its inputs, as in the package comment, so that a caller knows
+// where a key is counted.
 func (p *Program) Sum(h *Hash, values ...uint64) uint32 {
 	fields := p.layout()
 	poly := h.polynomial()

@@ -29,8 +29,8 @@ func (p *PHV) flow(src, dst uint32, sport, dport uint16, proto uint8) {
 	p.W[WordFlags] = 3
 }
 
-// CRC-32 and CRC-32C are those of everybody, and their check values those of the
-// catalogues; compiled and plain form agree.
+// CRC-32 and CRC-32C are the standard ones, and the check values those of the catalogues; compiled and
+// plain form agree.
 func TestCRC(t *testing.T) {
 	checks := map[string]uint32{"crc32": 0xcbf43926, "crc32c": 0xe3069283, "crc16": 0xb4c8, "crc16x25": 0x906e}
 	for name, want := range checks {

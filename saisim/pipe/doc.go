@@ -1,6 +1,6 @@
 // Package pipe is the programmable part of the chip: match-action programs for
 // the stages of its two pipes, as an RMT switch runs them. A [Program] is plain
-// data; [Program.Validate] holds it against what the chip has, [Compile] makes
+// data; [Program.Validate] checks it against what the chip has, [Compile] makes
 // the form that runs: no allocation, no lock, no map. This comment is the
 // meaning of a program; compiled form and reference are both written from it.
 //
@@ -92,7 +92,7 @@
 //
 // # Resources
 //
-// Per stage, both pipes counted apart, as [Program.Usage] says:
+// Per stage, both pipes counted separately, as [Program.Usage] says:
 //
 //	hash units     ceil(Bits/HashBits) per hash
 //	stateful ALUs  one per register
@@ -110,8 +110,8 @@
 // 32 or 64 bits. User fields take containers of 8, 16, 32 or 64 bits of the PHV,
 // and the fixed fields [HeaderBits].
 //
-// # Rooms
+// # Scope
 //
-// What may enter: the form of programs, their meaning, their compiled form. What
-// may not: frames, time, SAI; those are the chip's.
+// What belongs here: the form of programs, their meaning, their compiled form. What
+// does not: frames, time, SAI; those are the chip's.
 package pipe

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// A Fault breaks the pipes as a bug in a compiler would: a program goes on being what it
-// says, but does something else. Faults stay, whatever program comes, until they are
-// healed; on a program that they do not fit they do nothing.
+// A Fault breaks the pipes as a bug in a compiler would: a program reads as before, but does something
+// else. Faults stay, whatever program is loaded, until they are healed; on a program that they do not
+// fit they do nothing.
 type Fault struct {
 	// Do is skip: the table never runs; misplace: it runs when the gate of Into holds
 	// instead of its own; or heal, without tables: all faults are gone.
 	Do string `json:"do"`
-	// Table is ingress.NAME or egress.NAME. Names that begin with "chip." are fixed
-	// functions, which are the chip's matter.
+	// Table is ingress.NAME or egress.NAME. Names that begin with "chip." are fixed functions, which
+	// the chip handles.
 	Table string `json:"table,omitempty"`
 	// Into is another table of the same pipe, of misplace. The tables that its gate asks
 	// for must come before Table.
@@ -81,7 +81,7 @@ func (f *Fault) check(p *Program) error {
 	return f.gateOpens(pp, i, j)
 }
 
-// gateOpens says whether what the gate of Tables[into] asks for comes before Tables[i] already.
+// gateOpens checks that the tables that the gate of Tables[into] asks for come before Tables[i].
 func (f *Fault) gateOpens(p *Pipe, i, into int) error {
 	for _, row := range p.Tables[into].Gate {
 		for _, x := range row {
@@ -93,7 +93,7 @@ func (f *Fault) gateOpens(p *Pipe, i, into int) error {
 	return nil
 }
 
-// tableAt returns a table by its name behind that of its pipe.
+// tableAt returns a table by the names of its pipe and its own.
 func (p *Program) tableAt(name string) (*Pipe, int, error) {
 	pipeName, table, _ := strings.Cut(name, ".")
 	return p.table(pipeName, table)

@@ -27,7 +27,7 @@ type Resources struct {
 	Tables       uint32
 }
 
-// A StageUse is what a program takes of one stage.
+// A StageUse is what a program uses of one stage.
 type StageUse struct {
 	Pipe         string `json:"pipe"` // ingress or egress
 	Stage        uint8  `json:"stage"`
@@ -39,8 +39,7 @@ type StageUse struct {
 	Tables       uint64 `json:"tables"`
 }
 
-// A Usage is what a program takes of a chip. Stages that it leaves empty are left
-// out.
+// A Usage is what a program uses of a chip. Stages that it leaves empty are left out.
 type Usage struct {
 	PHVBits uint64     `json:"phv_bits"`
 	Stages  []StageUse `json:"stages"`
@@ -58,7 +57,7 @@ func (p *Program) Usage(l Limits) Usage {
 	return u
 }
 
-// container is the size of the PHV container of a field.
+// container returns the size of the PHV container of a field.
 func container(width uint8) uint8 {
 	for _, c := range []uint8{8, 16, 32} {
 		if width <= c {
@@ -147,7 +146,7 @@ func blocks(n uint64, size uint32) uint64 {
 	return (n + uint64(size) - 1) / uint64(size)
 }
 
-// excess says what the program takes beyond the limits, by stage and resource.
+// excess returns errors for what exceeds the limits, by stage and resource.
 func (u Usage) excess(l Limits) []error {
 	var errs []error
 	if u.PHVBits > uint64(l.PHVBits) {

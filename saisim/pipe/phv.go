@@ -24,9 +24,9 @@ type PHV struct {
 	// ran holds the outcome of tables that gates ask for: 0 skipped, 1 miss, 2 hit,
 	// each plus 4 times the action's number.
 	ran [256]uint16
-	// Ran and Hit have a bit for each table: those of the ingress pipe in their order,
-	// then those of the egress pipe. Tables set them as they run; who wants to know
-	// clears them before, and adds what [Compiled.Always] knows.
+	// Ran and Hit have a bit for each table: those of the ingress pipe in their order, then those of
+	// the egress pipe. Tables set them as they run; a caller that uses them clears them before, and
+	// adds what [Compiled.Always] knows.
 	Ran, Hit [TapWords]uint64
 	stopped  uint32 // the stage behind which ctl.drop ended the run
 }

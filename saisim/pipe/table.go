@@ -19,7 +19,7 @@ type table struct {
 	name    string
 	stage   uint8
 	gate    [][]term
-	slot    int // in PHV.ran; -1: nobody asks
+	slot    int // in PHV.ran; -1: no gate needs it
 	tap     uint8
 	counts  bool
 	end     int32   // code behind the table's actions
@@ -45,7 +45,7 @@ const (
 	findTuple
 )
 
-// A part puts a field into the key.
+// A part copies a field into the key.
 type part struct {
 	from operand
 	word uint8
@@ -70,10 +70,10 @@ type tuple struct {
 	slots []int32 // row number + 1, by hash; a power of two of them
 }
 
-// fewRows is how many entries are looked at one by one.
+// fewRows is how many entries are searched one by one.
 const fewRows = 8
 
-// addKey puts a field of so many bits behind the key.
+// addKey appends a field of a width to the key.
 func (t *table) addKey(from operand, width uint8) {
 	used := 0
 	for _, p := range t.parts {
@@ -88,8 +88,8 @@ func (t *table) addKey(from operand, width uint8) {
 	t.parts = append(t.parts, part{from: from, word: uint8(t.words - 1), up: uint8(used)})
 }
 
-// fill puts the table's entries in. Counters of entries that had (nil: none) has
-// too are taken over.
+// fill puts the table's entries in. Counters of entries that the old table had (nil: none) also has are
+// taken over.
 func (t *table) fill(src *Table, fields map[string]place, had *table) {
 	counters := map[uint32]*Counter{}
 	t.rows, t.list, t.tuples, t.direct, t.find = nil, nil, nil, nil, findNothing

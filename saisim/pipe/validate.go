@@ -20,7 +20,7 @@ const (
 	maxInstructions = 4   // of a register
 	maxSize         = 1 << 20
 	maxDepth        = 1 << 26
-	maxErrors       = 20 // that Validate tells
+	maxErrors       = 20 // that Validate reports
 )
 
 // A place is where the compiled form keeps a field.
@@ -74,7 +74,7 @@ func (p *Program) bridgeBits() (n int) {
 	return n
 }
 
-// A checker gathers what is wrong, each with the path to it.
+// A checker collects errors, each with the path to its cause.
 type checker struct {
 	fields map[string]place
 	path   []string

@@ -16,16 +16,16 @@ import (
 //go:embed profiles/*.json
 var files embed.FS
 
-// maxProfileFile bounds a profile file: 64 KiB, ten times what one takes.
+// maxFile bounds a profile file: 64 KiB, ten times the size of one.
 const maxFile = 64 << 10
 
 // maxMbps is the fastest port: 6.4 Tb/s.
 const maxMbps = 6_400_000
 
-// defaultProfile is the profile that "default" stands for.
+// defaultName is the profile that "default" stands for.
 const defaultName = "rmt12"
 
-// ProfileNames returns the names of the profiles that come with the simulator,
+// Names returns the names of the profiles that come with the simulator,
 // in order; "default" is another name for one of them.
 func Names() []string {
 	entries, _ := files.ReadDir("profiles")
@@ -37,7 +37,7 @@ func Names() []string {
 	return names
 }
 
-// LoadProfile returns the profile of that name, or the one that is in the file:
+// Load returns the profile of that name, or the one that is in the file:
 // what contains a "/" or a "." is a file.
 func Load(nameOrFile string) (Profile, error) {
 	if strings.ContainsAny(nameOrFile, "/.") {
@@ -75,8 +75,7 @@ func shippedFile(name string) ([]byte, bool) {
 	return text, err == nil
 }
 
-// shipped returns a profile that comes with the simulator; that all are good is
-// tested.
+// shipped returns a profile that comes with the simulator; tests check that all are valid.
 func shipped(name string) Profile {
 	p, err := Load(name)
 	if err != nil {
@@ -85,7 +84,7 @@ func shipped(name string) Profile {
 	return p
 }
 
-// A profileField is one line of a profile file; exactly one of the pointers, or
+// A field is one line of a profile file; exactly one of the pointers, or
 // sub, is set.
 type field struct {
 	name     string
@@ -96,7 +95,7 @@ type field struct {
 	ports    *[]DefaultPorts
 	sub      []field
 	min, max uint64
-	optional bool // 0 if it is not there
+	optional bool // 0 if it is missing
 }
 
 // fields are all lines of a profile file, in the order in which they are
@@ -199,7 +198,7 @@ func (f *field) check(at string, v uint64) []error {
 	return []error{fmt.Errorf("%s%s is %d, want %d to %d", at, f.name, v, f.min, f.max)}
 }
 
-// ParseProfile reads the text of a profile file. Every wrong field is reported:
+// Parse reads the text of a profile file. Every wrong field is reported:
 // unknown ones, doubled ones, those of another type, those out of range, those
 // that contradict others, and those that are missing and not in "base".
 func Parse(text []byte) (Profile, error) {
@@ -248,8 +247,8 @@ type member struct {
 	value json.RawMessage
 }
 
-// members splits a JSON object; a doubled field is an error. The list is nil if
-// the text is no object.
+// members splits a JSON object; a repeated field is an error. The list is nil if the text is not an
+// object.
 func members(text []byte, at string) (all []member, errs []error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	wrong := func(err error) ([]member, []error) {
@@ -294,8 +293,7 @@ func members(text []byte, at string) (all []member, errs []error) {
 	return all, errs
 }
 
-// apply gives the fields their values; with whole, those that are not there are
-// errors.
+// apply gives the fields their values; with whole, missing fields are errors.
 func apply(fields []field, all []member, at string, whole bool) (errs []error) {
 	seen := map[string]bool{}
 	for _, m := range all {
@@ -403,7 +401,7 @@ func brief(value []byte) string {
 	return b.String()
 }
 
-// JSON returns the profile as a profile file has it.
+// JSON returns the profile as a profile file.
 func (p *Profile) JSON() []byte {
 	b := appendFields(nil, p.fields(), "\n  ")
 	return append(b, '\n')

@@ -7,10 +7,10 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// maxSpliced are the groups that the ends of the pipe have room for: Appendix E.
+// maxSpliced is how many groups fit at the ends of the pipe: Appendix E.
 const maxSpliced = 3
 
-// Geometry is what the chip has of groups of CMUs.
+// Geometry returns the number and size of the chip's CMU groups.
 func (f FlyMonCapacity) Geometry() flymon.Geometry {
 	return flymon.Geometry{
 		Groups: int(f.Groups), Spliced: int(f.Spliced), Units: int(f.Units), CMUs: int(f.CMUs),
@@ -19,7 +19,7 @@ func (f FlyMonCapacity) Geometry() flymon.Geometry {
 	}
 }
 
-// fields are the lines of the section "flymon" of a profile file.
+// fields returns the lines of the section "flymon" of a profile file.
 func (f *FlyMonCapacity) fields() []field {
 	num := func(name string, at *uint32, max uint64) field {
 		return field{name: name, u32: at, max: max}
@@ -33,7 +33,7 @@ func (f *FlyMonCapacity) fields() []field {
 	}
 }
 
-// check says what of a chip with groups of CMUs contradicts something else.
+// check finds contradictions in a chip with CMU groups.
 func (f *FlyMonCapacity) check(bad func(ok bool, field string, value any, want string)) {
 	because := func(field string, have, need uint32, lack string) {
 		bad(have == 0 || need > 0, "flymon."+lack, need, fmt.Sprintf("at least 1, because flymon.%s is %d", field, have))

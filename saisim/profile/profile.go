@@ -11,26 +11,14 @@ import (
 
 // A Profile gives the size and speed of a kind of chip. All numbers are exact;
 // a chip refuses what its profile has no room for. Profiles are files; see
-// [LoadProfile].
+// [Load].
 type Profile struct {
 	Name    string
 	About   string // one line for lists
 	ClockHz uint64 // 1 .. 8*10^9
 
-	// SerDes lanes. A port takes one or more whole lanes; its speed is at most
-	// their number times LaneMbps. Lanes are numbered from FirstLane.
-	FirstLane, Lanes uint32
-	LaneMbps         uint32
-	SpeedsMbps       []uint32
-
-	// The ports that exist when the switch object has been created.
-	Default []DefaultPorts
-
-	// Pipeline, in cycles.
-	Parser, Deparser            uint32
-	IngressStages, EgressStages uint32
-	StageCycles                 uint32
-	TrafficManager              uint32
+	Ports
+	Pipeline
 
 	// Stage is what each stage of a pipe has for programs; PHVBits is the width of
 	// the packet header vector.
@@ -40,7 +28,6 @@ type Profile struct {
 	// Buffer is the memory shared by all queues; Queues is their number per port.
 	Buffer Buffer
 	Queues uint32 // 1 .. 16
-	MTU    uint32 // largest frame a port can be set to, with headers and FCS
 
 	ACL ACL
 	// AltMark is what the chip has for alternate marking.
@@ -49,16 +36,48 @@ type Profile struct {
 	FlyMon FlyMonCapacity
 	// TableRecord is what it has for table recording.
 	TableRecord TableRecordCapacity
-	FDB         uint32 // entries
+
 	// Numbers of objects.
+	Bridging
+	Routing
+	QoS
+	TAMInts, MirrorSessions uint32
+}
+
+// Ports are SerDes lanes and the ports made of them. A port takes one or more whole lanes; its speed is
+// at most their number times LaneMbps. Lanes are numbered from FirstLane.
+type Ports struct {
+	FirstLane, Lanes uint32
+	LaneMbps         uint32
+	SpeedsMbps       []uint32
+	Default          []DefaultPorts // that exist once the switch object is created
+	MTU              uint32         // largest frame a port can be set to, with headers and FCS
+}
+
+// Pipeline is the path of a packet, in cycles.
+type Pipeline struct {
+	Parser, Deparser            uint32
+	IngressStages, EgressStages uint32
+	StageCycles                 uint32
+	TrafficManager              uint32
+}
+
+// Bridging is the room for layer 2.
+type Bridging struct {
+	FDB                     uint32 // entries
 	VLANs, LAGs, LAGMembers uint32
-	TAMInts                 uint32
-	// Routing and mirroring.
+}
+
+// Routing is the room for layer 3.
+type Routing struct {
 	RouterInterfaces, Neighbors uint32
 	NextHops, NextHopGroups     uint32
 	NextHopMembers              uint32 // all groups together
 	IPv4Routes, IPv6Routes      uint32
-	MirrorSessions              uint32
+}
+
+// QoS is the room for the settings of queues.
+type QoS struct {
 	Schedulers, WREDs, QoSMaps  uint32
 	BufferPools, BufferProfiles uint32
 }
@@ -77,14 +96,14 @@ type StageResources struct {
 	Tables       uint32 // logical tables
 }
 
-// BufferProfile is packet memory: a packet takes whole cells.
+// Buffer is the packet memory: a packet takes whole cells.
 type Buffer struct{ CellBytes, Cells uint32 }
 
 // DefaultPorts says that there are Count ports of Lanes lanes each, one after
 // the other from the lane First on, at one speed.
 type DefaultPorts struct{ First, Count, Lanes, Mbps uint32 }
 
-// ACLProfile gives the size of the ACL stage. Numbers are per stage (ingress or
+// ACL gives the size of the ACL stage. Numbers are per stage (ingress or
 // egress) unless said otherwise.
 type ACL struct {
 	Tables, Groups uint32
@@ -118,12 +137,12 @@ type TableRecordCapacity struct {
 	Sessions uint32 // of all plans
 }
 
-// DefaultProfile returns the profile "default", which is rmt12.
+// Default returns the profile "default", which is rmt12.
 func Default() Profile { return shipped("default") }
 
-// SmallProfile returns the profile "small", which is for tests: its tables fill
-// up soon, and with a clock of 1.25 GHz neither a byte at 10 Gb/s (one cycle)
-// nor a nanosecond needs rounding the same way.
+// Small returns the profile "small", which is for tests: its tables fill
+// up soon, and with a clock of 1.25 GHz a byte at 10 Gb/s takes exactly one cycle
+// and a nanosecond does not take a whole number of them.
 func Small() Profile { return shipped("small") }
 
 // MaxLanes bounds the lane numbers of any profile.
@@ -135,7 +154,7 @@ const MaxMirrors = 64
 // MarkLanes bounds the profiles of alternate marking: as many as 32 bits of metadata hold.
 const MarkLanes = 8
 
-const fcs = 4 // bytes behind a frame
+const fcs = 4 // bytes after a frame
 
 // Validate says, by the names that profile files use, what is out of range or
 // contradicts something else.
@@ -199,8 +218,8 @@ func (p *Profile) Validate() error {
 	return errors.Join(errs...)
 }
 
-// checkBuffer is for files: a buffer that cannot take a frame of the largest MTU
-// from every default port at once is a mistake there (and a test elsewhere).
+// checkBuffer is for files: there a buffer that cannot take a frame of the largest MTU from every
+// default port at once is a mistake (tests use such buffers).
 func (p *Profile) checkBuffer() error {
 	ports, cell := uint64(0), uint64(p.Buffer.CellBytes)
 	for _, d := range p.Default {

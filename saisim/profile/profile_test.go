@@ -11,8 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// Every shipped profile is good, has the name of its file, and is written
-// as JSON writes it.
+// Every shipped profile is valid, has the name of its file, and is formatted as JSON writes it.
 func TestShippedProfiles(t *testing.T) {
 	want := []string{"access48", "default", "fixed", "rmt12", "rmt20", "small"}
 	if got := Names(); !slices.Equal(got, want) {
@@ -42,8 +41,7 @@ func TestShippedProfiles(t *testing.T) {
 	}
 }
 
-// What the FlyMon paper assumes of a stage, and that a fixed-function chip has
-// no room for programs.
+// Stages have what the FlyMon paper assumes; a fixed-function chip has no room for programs.
 func TestProfileStages(t *testing.T) {
 	rmt, _ := Load("rmt12")
 	if s := rmt.Stage; rmt.IngressStages != 12 || rmt.EgressStages != 12 || s.StatefulALUs != 4 || s.HashUnits != 6 || rmt.PHVBits != 4096 {
@@ -54,7 +52,7 @@ func TestProfileStages(t *testing.T) {
 	}
 }
 
-// A file says what differs from its base; whatever is wrong is named.
+// A file says what differs from its base; everything wrong in it is named.
 func TestProfileFile(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"a base alone", `{"base": "small", "name": "x"}`, ""},
@@ -144,8 +142,7 @@ func TestLoadProfile(t *testing.T) {
 	}
 }
 
-// No text makes ParseProfile panic, and a profile that it takes is read back as
-// it is written.
+// No text makes Parse panic, and a profile that it accepts is read back as it was written.
 func FuzzProfile(f *testing.F) {
 	small := Small()
 	f.Add(small.JSON())

@@ -1,13 +1,11 @@
 package reference
 
 import (
-	"bytes"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
 
-	"tamtam/sai"
-	"tamtam/saisim"
 	"tamtam/saisim/config"
 )
 
@@ -22,17 +20,17 @@ func (e effects) or(f effects) effects {
 	return effects{e.drop || f.drop, e.copy || f.copy, e.cancel || f.cancel}
 }
 
-func packetAction(a sai.Enum) effects {
+func packetAction(a config.PacketAction) effects {
 	switch a {
-	case sai.PacketActionDrop:
+	case config.Drop:
 		return effects{drop: true}
-	case sai.PacketActionCopy, sai.PacketActionLog:
+	case config.Copy, config.Log:
 		return effects{copy: true}
-	case sai.PacketActionCopyCancel, sai.PacketActionTransit:
+	case config.CopyCancel, config.Transit:
 		return effects{cancel: true}
-	case sai.PacketActionTrap:
+	case config.Punt:
 		return effects{drop: true, copy: true}
-	case sai.PacketActionDeny:
+	case config.Deny:
 		return effects{drop: true, cancel: true}
 	}
 	return effects{}
@@ -49,7 +47,7 @@ type subject struct {
 
 // A hit is an entry that a packet has hit in a table.
 type hit struct {
-	entry    saisim.ACLEntryRow
+	entry    config.ACLEntry
 	priority uint32 // of the table in its group
 }
 
@@ -71,9 +69,9 @@ func (c *Chip) lookup(conf *settings, points []config.ID, s subject) (hits []hit
 	for _, point := range points {
 		group, ok := conf.aclGroups[point]
 		if !ok { // a table, or nothing
-			group = saisim.ACLGroupRow{Members: []saisim.ACLMemberRow{{Table: point}}}
+			group = config.ACLGroup{Members: []config.ACLMember{{Table: point}}}
 		}
-		var members []saisim.ACLMemberRow
+		var members []config.ACLMember
 		for _, m := range group.Members {
 			if !taken[m.Table] {
 				taken[m.Table] = true
@@ -90,10 +88,8 @@ func (c *Chip) lookup(conf *settings, points []config.ID, s subject) (hits []hit
 		}
 	}
 	for _, h := range hits {
-		for _, a := range h.entry.Actions {
-			if a.ID == sai.ACLEntryAttrActionCounter {
-				c.count(conf, config.ID(a.Value.(sai.Action).Param.(sai.OID)), s.bytes)
-			}
+		for _, counter := range h.entry.Of(config.ActCounter) {
+			c.count(conf, counter, s.bytes)
 		}
 	}
 	return hits
@@ -117,308 +113,279 @@ func (c *Chip) count(conf *settings, oid config.ID, bytes int) {
 	}
 }
 
-// action returns the parameter of the hit that decides an action, and that hit.
-func action(hits []hit, id sai.AttrID) (param sai.Value, by hit) {
+// action returns an action as the hit that decides it says, and that hit; nil: none says any.
+func action(hits []hit, kind config.ACLActionKind) (a *config.ACLAction, by hit) {
 	for _, h := range hits {
-		for _, a := range h.entry.Actions {
-			if a.ID == id && (param == nil || h.before(by)) {
-				param, by = a.Value.(sai.Action).Param, h
+		for i := range h.entry.Actions {
+			if h.entry.Actions[i].Kind == kind && (a == nil || h.before(by)) {
+				a, by = &h.entry.Actions[i], h
 			}
 		}
 	}
-	return param, by
+	return a, by
 }
 
 // effectsOf combines the packet actions of all hits.
 func effectsOf(hits []hit) (e effects) {
 	for _, h := range hits {
 		for _, a := range h.entry.Actions {
-			if a.ID == sai.ACLEntryAttrActionPacketAction {
-				e = e.or(packetAction(a.Value.(sai.Action).Param.(sai.Enum)))
+			if a.Kind == config.ActPacket {
+				e = e.or(packetAction(config.PacketAction(a.Number)))
 			}
 		}
 	}
 	return e
 }
 
-// stamping returns the tail-stamping that the hits ask for: the object and
-// INT_INSERT in one entry.
+// stamping returns the tail-stamping that the hits ask for.
 func stamping(conf *settings, hits []hit) *stamp {
-	var asking []hit
-	for _, h := range hits {
-		insert, _ := action([]hit{h}, sai.ACLEntryAttrActionIntInsert)
-		object, _ := action([]hit{h}, sai.ACLEntryAttrActionTAMIntObject)
-		if insert == sai.Bool(true) && object != nil && object != sai.NullOID {
-			asking = append(asking, h)
-		}
-	}
-	object, by := action(asking, sai.ACLEntryAttrActionTAMIntObject)
-	if object == nil {
+	a, by := action(hits, config.ActStamp)
+	if a == nil {
 		return nil
 	}
-	s := &stamp{switchID: conf.tamInts[config.ID(object.(sai.OID))].SwitchID}
-	if counter, _ := action([]hit{by}, sai.ACLEntryAttrActionCounter); counter != nil {
-		s.counter = config.ID(counter.(sai.OID))
+	s := &stamp{switchID: conf.tamInts[a.Of[0]].SwitchID}
+	for _, counter := range by.entry.Of(config.ActCounter) {
+		s.counter = counter
 	}
 	return s
 }
 
 // firstMatch returns the entry that a packet hits in a table.
-func (conf *settings) firstMatch(table config.ID, s subject) (saisim.ACLEntryRow, bool) {
-	for _, e := range conf.aclTables[table].Entries {
+func (conf *settings) firstMatch(table config.ID, s subject) (config.ACLEntry, bool) {
+	for _, e := range conf.aclEntries[table] {
 		if e.Enabled && conf.matches(e, s) {
 			return e, true
 		}
 	}
-	return saisim.ACLEntryRow{}, false
+	return config.ACLEntry{}, false
 }
 
 // matches reports whether every field of the entry matches.
-func (conf *settings) matches(e saisim.ACLEntryRow, s subject) bool {
-	for _, a := range e.Fields {
-		if !conf.match(a.ID, a.Value.(sai.Field), s) {
+func (conf *settings) matches(e config.ACLEntry, s subject) bool {
+	for i := range e.Matches {
+		if !conf.match(&e.Matches[i], s) {
 			return false
 		}
 	}
 	return true
 }
 
-func (conf *settings) match(id sai.AttrID, f sai.Field, s subject) bool {
-	switch id {
-	case sai.ACLEntryAttrFieldInPort, sai.ACLEntryAttrFieldInPorts, sai.ACLEntryAttrFieldSrcPort:
-		return oneOf(f.Data, s.in, s.inLAG)
-	case sai.ACLEntryAttrFieldOutPort, sai.ACLEntryAttrFieldOutPorts:
-		return oneOf(f.Data, s.out, s.outLAG)
-	case sai.ACLEntryAttrFieldACLRangeType:
-		for _, oid := range f.Data.(sai.OIDs) {
-			if !inRange(conf.aclRanges[config.ID(oid)], s) {
+func (conf *settings) match(m *config.ACLMatch, s subject) bool {
+	value := m.Value[1]
+	switch m.Field {
+	case config.FieldInPorts:
+		return oneOf(m.Of, s.in, s.inLAG)
+	case config.FieldOutPorts:
+		return oneOf(m.Of, s.out, s.outLAG)
+	case config.FieldRanges:
+		for _, id := range m.Of {
+			if !inRange(conf.aclRanges[id], s) {
 				return false
 			}
 		}
 		return true
-	case sai.ACLEntryAttrFieldHasVLANTag:
-		return bool(f.Data.(sai.Bool)) == (len(s.h.tags) > 0)
-	case sai.ACLEntryAttrFieldPacketVLAN:
-		switch f.Data {
-		case sai.PacketVLANUntag:
-			return len(s.h.tags) == 0
-		case sai.PacketVLANSingleOuterTag:
-			return len(s.h.tags) == 1
-		case sai.PacketVLANDoubleTag:
-			return len(s.h.tags) >= 2
-		}
-	case sai.ACLEntryAttrFieldACLIPType:
-		return matchIPType(f.Data.(sai.Enum), s.h)
-	case sai.ACLEntryAttrFieldACLIPFrag:
-		return matchFragment(f.Data.(sai.Enum), s.h)
-	case sai.ACLEntryAttrFieldTAMIntType:
+	case config.FieldHasTag:
+		return (value == 1) == (len(s.h.tags) > 0)
+	case config.FieldTags:
+		return int(value) == min(len(s.h.tags), 2)
+	case config.FieldIPType:
+		return matchIPType(config.IPType(value), s.h)
+	case config.FieldFragment:
+		return matchFragment(config.Fragment(value), s.h)
+	case config.FieldTailstamp:
 		return s.h.ip != nil && s.h.ip.record
-	case sai.ACLEntryAttrFieldSrcIP, sai.ACLEntryAttrFieldDstIP, sai.ACLEntryAttrFieldSrcIPv6,
-		sai.ACLEntryAttrFieldDstIPv6:
-		return matchAddress(id, f, s.h)
+	case config.FieldSrcIP, config.FieldDstIP, config.FieldSrcIPv6, config.FieldDstIPv6:
+		return matchAddress(m, s.h)
 	}
-	value, present := number(id, s)
-	data, mask := scalar(f.Data), scalar(f.Mask)
-	return present && value&mask == data&mask
+	is, present := number(m.Field, s)
+	return present && is&m.Mask[1] == value&m.Mask[1]
 }
 
 // oneOf reports whether a port is among those named, or in the LAG named.
-func oneOf(v sai.Value, port, lag config.ID) bool {
-	oids, list := v.(sai.OIDs)
-	if !list {
-		oids = sai.OIDs{v.(sai.OID)}
-	}
-	return port != config.None && slices.Contains(oids, sai.OID(port)) || lag != config.None &&
-		slices.Contains(oids, sai.OID(lag))
+func oneOf(ids []config.ID, port, lag config.ID) bool {
+	return port != config.None && slices.Contains(ids, port) || lag != config.None && slices.Contains(ids, lag)
 }
 
-func inRange(r saisim.ACLRangeRow, s subject) bool {
+func inRange(r config.ACLRange, s subject) bool {
 	var v uint32
-	switch r.Type {
-	case sai.ACLRangeTypeL4SrcPortRange, sai.ACLRangeTypeL4DstPortRange:
+	switch r.Of {
+	case config.RangeL4Src, config.RangeL4Dst:
 		if s.h.l4 == nil {
 			return false
 		}
 		v = uint32(s.h.l4.src)
-		if r.Type == sai.ACLRangeTypeL4DstPortRange {
+		if r.Of == config.RangeL4Dst {
 			v = uint32(s.h.l4.dst)
 		}
-	case sai.ACLRangeTypeOuterVLAN:
+	case config.RangeOuterVLAN:
 		v = uint32(s.vid)
-	case sai.ACLRangeTypeInnerVLAN:
+	case config.RangeInnerVLAN:
 		if len(s.h.tags) < 2 {
 			return false
 		}
 		v = uint32(s.h.tags[1].tci & 0xfff)
-	case sai.ACLRangeTypePacketLength:
+	case config.RangeLength:
 		v = uint32(s.length + fcs)
 	default:
-		panic(fmt.Sprintf("reference: ACL range of type %d", r.Type))
+		panic(fmt.Sprintf("reference: ACL range of type %d", r.Of))
 	}
 	return r.Min <= v && v <= r.Max
 }
 
-func matchIPType(t sai.Enum, h headers) bool {
+func matchIPType(t config.IPType, h headers) bool {
 	v4, v6 := h.ip != nil && h.ip.version == 4, h.ip != nil && h.ip.version == 6
 	switch t {
-	case sai.ACLIPTypeAny:
+	case config.IPAny:
 		return true
-	case sai.ACLIPTypeIP:
+	case config.IP:
 		return v4 || v6
-	case sai.ACLIPTypeNonIP:
+	case config.NonIP:
 		return !v4 && !v6
-	case sai.ACLIPTypeIPv4Any:
+	case config.IPv4:
 		return v4
-	case sai.ACLIPTypeNonIPv4:
+	case config.NonIPv4:
 		return !v4
-	case sai.ACLIPTypeIPv6Any:
+	case config.IPv6:
 		return v6
-	case sai.ACLIPTypeNonIPv6:
+	case config.NonIPv6:
 		return !v6
-	case sai.ACLIPTypeArp:
+	case config.ARP:
 		return h.arp
-	case sai.ACLIPTypeArpRequest:
+	case config.ARPRequest:
 		return h.arpOp == 1
-	case sai.ACLIPTypeArpReply:
+	case config.ARPReply:
 		return h.arpOp == 2
 	}
 	panic(fmt.Sprintf("reference: ACL IP type %d", t))
 }
 
-func matchFragment(t sai.Enum, h headers) bool {
+func matchFragment(t config.Fragment, h headers) bool {
 	if h.ip == nil {
 		return false
 	}
 	switch t {
-	case sai.ACLIPFragAny:
+	case config.AnyFragment:
 		return h.ip.fragment
-	case sai.ACLIPFragNonFrag:
+	case config.NoFragment:
 		return !h.ip.fragment
-	case sai.ACLIPFragNonFragOrHead:
+	case config.NoFragmentOrHead:
 		return !h.ip.later
-	case sai.ACLIPFragHead:
+	case config.HeadFragment:
 		return h.ip.first
-	case sai.ACLIPFragNonHead:
+	case config.NonHeadFragment:
 		return h.ip.later
 	}
 	panic(fmt.Sprintf("reference: ACL IP fragment type %d", t))
 }
 
-func matchAddress(id sai.AttrID, f sai.Field, h headers) bool {
+func matchAddress(m *config.ACLMatch, h headers) bool {
 	version := 4
-	if id == sai.ACLEntryAttrFieldSrcIPv6 || id == sai.ACLEntryAttrFieldDstIPv6 {
+	if m.Field == config.FieldSrcIPv6 || m.Field == config.FieldDstIPv6 {
 		version = 6
 	}
 	if h.ip == nil || h.ip.version != version {
 		return false
 	}
 	address := h.ip.src
-	if id == sai.ACLEntryAttrFieldDstIP || id == sai.ACLEntryAttrFieldDstIPv6 {
+	if m.Field == config.FieldDstIP || m.Field == config.FieldDstIPv6 {
 		address = h.ip.dst
 	}
-	data, mask := f.Data.(sai.IP).AsSlice(), f.Mask.(sai.IP).AsSlice()
-	is := slices.Clone(address[16-len(data):])
-	for i := range data {
-		is[i] &= mask[i]
-		data[i] &= mask[i]
+	if version == 4 {
+		is := uint64(binary.BigEndian.Uint32(address[12:]))
+		return is&m.Mask[1] == m.Value[1]&m.Mask[1]
 	}
-	return bytes.Equal(is, data)
-}
-
-func scalar(v sai.Value) uint64 {
-	switch v := v.(type) {
-	case sai.Uint:
-		return uint64(v)
-	case sai.MAC:
-		return mac(v[:])
+	for i := range 2 {
+		if is := binary.BigEndian.Uint64(address[8*i:]); is&m.Mask[i] != m.Value[i]&m.Mask[i] {
+			return false
+		}
 	}
-	panic(fmt.Sprintf("reference: ACL field with %T", v))
+	return true
 }
 
 // number returns the value of a field that is a number, false if the packet does
 // not have it.
-func number(id sai.AttrID, s subject) (uint64, bool) {
+func number(f config.ACLField, s subject) (uint64, bool) {
 	h := s.h
 	outer := tag{}
 	if len(h.tags) > 0 {
 		outer = h.tags[0]
 	}
-	switch id {
-	case sai.ACLEntryAttrFieldDstMAC:
+	switch f {
+	case config.FieldDstMAC:
 		return h.dmac, true
-	case sai.ACLEntryAttrFieldSrcMAC:
+	case config.FieldSrcMAC:
 		return h.smac, true
-	case sai.ACLEntryAttrFieldEtherType:
+	case config.FieldEtherType:
 		return uint64(h.etherType), h.ethernet2
-	case sai.ACLEntryAttrFieldOuterVLANPri:
+	case config.FieldOuterPriority:
 		return uint64(outer.tci >> 13), true
-	case sai.ACLEntryAttrFieldOuterVLANCfi:
+	case config.FieldOuterCFI:
 		return uint64(outer.tci >> 12 & 1), true
-	case sai.ACLEntryAttrFieldOuterVLANID:
+	case config.FieldOuterVLAN:
 		return uint64(s.vid), true // of the VLAN that the frame is in
-	case sai.ACLEntryAttrFieldTC:
+	case config.FieldTC:
 		return uint64(s.tc), true
-	case sai.ACLEntryAttrFieldACLUserMeta:
+	case config.FieldMeta:
 		return uint64(s.meta), true
 	}
 	if len(h.tags) >= 2 {
 		inner := h.tags[1].tci
-		switch id {
-		case sai.ACLEntryAttrFieldInnerVLANPri:
+		switch f {
+		case config.FieldInnerPriority:
 			return uint64(inner >> 13), true
-		case sai.ACLEntryAttrFieldInnerVLANCfi:
+		case config.FieldInnerCFI:
 			return uint64(inner >> 12 & 1), true
-		case sai.ACLEntryAttrFieldInnerVLANID:
+		case config.FieldInnerVLAN:
 			return uint64(inner & 0xfff), true
 		}
 	}
 	if h.ip != nil {
-		return h.ipNumber(id)
+		return h.ipNumber(f)
 	}
 	return 0, false
 }
 
-func (h *headers) ipNumber(id sai.AttrID) (uint64, bool) {
+func (h *headers) ipNumber(f config.ACLField) (uint64, bool) {
 	ip := h.ip
-	switch id {
-	case sai.ACLEntryAttrFieldIPProtocol:
+	switch f {
+	case config.FieldIPProtocol:
 		return uint64(ip.protocol), true
-	case sai.ACLEntryAttrFieldIPv6NextHeader:
+	case config.FieldIPv6NextHeader:
 		return uint64(ip.protocol), ip.version == 6
-	case sai.ACLEntryAttrFieldDSCP:
+	case config.FieldDSCP:
 		return uint64(ip.tos >> 2), true
-	case sai.ACLEntryAttrFieldECN:
+	case config.FieldECN:
 		return uint64(ip.tos & 3), true
-	case sai.ACLEntryAttrFieldTOS:
+	case config.FieldTOS:
 		return uint64(ip.tos), true
-	case sai.ACLEntryAttrFieldTTL:
+	case config.FieldTTL:
 		return uint64(ip.ttl), true
-	case sai.ACLEntryAttrFieldIPFlags:
+	case config.FieldIPFlags:
 		return uint64(ip.flags), ip.version == 4
-	case sai.ACLEntryAttrFieldIPIdentification:
+	case config.FieldIPID:
 		return uint64(ip.id), ip.version == 4
-	case sai.ACLEntryAttrFieldIPv6FlowLabel:
+	case config.FieldFlowLabel:
 		return uint64(ip.flowLabel), ip.version == 6
 	}
 	if h.l4 != nil {
-		switch id {
-		case sai.ACLEntryAttrFieldL4SrcPort:
+		switch f {
+		case config.FieldL4SrcPort:
 			return uint64(h.l4.src), true
-		case sai.ACLEntryAttrFieldL4DstPort:
+		case config.FieldL4DstPort:
 			return uint64(h.l4.dst), true
-		case sai.ACLEntryAttrFieldTCPFlags:
+		case config.FieldTCPFlags:
 			return uint64(h.l4.tcpFlags), h.l4.tcp
 		}
 	}
 	if h.icmp != nil {
-		version := map[sai.AttrID]int{
-			sai.ACLEntryAttrFieldICMPType: 4, sai.ACLEntryAttrFieldICMPCode: 4,
-			sai.ACLEntryAttrFieldICMPv6Type: 6, sai.ACLEntryAttrFieldICMPv6Code: 6,
-		}[id]
-		switch id {
-		case sai.ACLEntryAttrFieldICMPType, sai.ACLEntryAttrFieldICMPv6Type:
+		version := map[config.ACLField]int{
+			config.FieldICMPType: 4, config.FieldICMPCode: 4,
+			config.FieldICMPv6Type: 6, config.FieldICMPv6Code: 6,
+		}[f]
+		switch f {
+		case config.FieldICMPType, config.FieldICMPv6Type:
 			return uint64(h.icmp.typ), ip.version == version
-		case sai.ACLEntryAttrFieldICMPCode, sai.ACLEntryAttrFieldICMPv6Code:
+		case config.FieldICMPCode, config.FieldICMPv6Code:
 			return uint64(h.icmp.code), ip.version == version
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/big"
 
-	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/altmark"
@@ -486,15 +485,15 @@ func (m written) inFrame(frame []byte, ip *ipHeader) {
 func (c *Chip) markings(hits []hit) (plain []hit, flow uint32, found bool) {
 	var marking []hit
 	for _, h := range hits {
-		v, _ := action([]hit{h}, sai.ACLEntryAttrActionSetACLMetaData)
-		if v, ok := v.(sai.Uint); ok && c.prof.AltMark.Flows > 0 && uint32(v)>>28 == 0xa {
+		a, _ := action([]hit{h}, config.ActSetMeta)
+		if a != nil && c.prof.AltMark.Flows > 0 && a.Number>>28 == 0xa {
 			marking = append(marking, h)
 		} else {
 			plain = append(plain, h)
 		}
 	}
-	if v, _ := action(marking, sai.ACLEntryAttrActionSetACLMetaData); v != nil {
-		return plain, uint32(v.(sai.Uint)), true
+	if a, _ := action(marking, config.ActSetMeta); a != nil {
+		return plain, uint32(a.Number), true
 	}
 	return plain, 0, false
 }
@@ -502,23 +501,18 @@ func (c *Chip) markings(hits []hit) (plain []hit, flow uint32, found bool) {
 // flowEntries are the ingress ACL entries that yield flow indexes, by index.
 func (conf *settings) flowEntries() map[uint32][]flowEntry {
 	of := map[uint32][]flowEntry{}
-	for _, t := range conf.ACLTables {
-		if t.Stage != sai.ACLStageIngress {
-			continue
+	for _, e := range conf.ACLEntries {
+		x := flowEntry{}
+		for _, a := range e.Actions {
+			switch a.Kind {
+			case config.ActSetMeta:
+				x.value = uint32(a.Number)
+			case config.ActCounter:
+				x.counter = a.Of[0]
+			}
 		}
-		for _, e := range t.Entries {
-			x := flowEntry{}
-			for _, a := range e.Actions {
-				switch a.ID {
-				case sai.ACLEntryAttrActionSetACLMetaData:
-					x.value = uint32(a.Value.(sai.Action).Param.(sai.Uint))
-				case sai.ACLEntryAttrActionCounter:
-					x.counter = config.ID(a.Value.(sai.Action).Param.(sai.OID))
-				}
-			}
-			if x.value>>28 == 0xa {
-				of[x.value&(1<<23-1)] = append(of[x.value&(1<<23-1)], x)
-			}
+		if x.value>>28 == 0xa { // egress entries set no metadata
+			of[x.value&(1<<23-1)] = append(of[x.value&(1<<23-1)], x)
 		}
 	}
 	return of

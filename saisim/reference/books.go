@@ -1,6 +1,9 @@
 package reference
 
-import "tamtam/saisim"
+import (
+	"tamtam/saisim"
+	"tamtam/saisim/drop"
+)
 
 // A snapshot is the books at a cycle.
 type snapshot struct {
@@ -9,7 +12,7 @@ type snapshot struct {
 }
 
 // drop ends a frame, or a copy of one, counted at port p (nil: only in the books).
-func (c *Chip) drop(p *port, why saisim.DropReason) {
+func (c *Chip) drop(p *port, why drop.Reason) {
 	c.books.Dropped[why]++
 	if p != nil {
 		p.Dropped[why]++
@@ -17,7 +20,7 @@ func (c *Chip) drop(p *port, why saisim.DropReason) {
 }
 
 // dropCopy drops a copy before it is through the egress pipe.
-func (c *Chip) dropCopy(p *port, o *outgoing, why saisim.DropReason) {
+func (c *Chip) dropCopy(p *port, o *outgoing, why drop.Reason) {
 	c.lose(p, o, why)
 	c.recordCopy(o, p, why)
 	if o.mirror == nil {
@@ -26,7 +29,7 @@ func (c *Chip) dropCopy(p *port, o *outgoing, why saisim.DropReason) {
 }
 
 // lose drops a copy that has its record, or shall have none.
-func (c *Chip) lose(p *port, o *outgoing, why saisim.DropReason) {
+func (c *Chip) lose(p *port, o *outgoing, why drop.Reason) {
 	c.drop(p, why)
 	if o.recorder != nil {
 		o.recorder.Lost++
@@ -42,7 +45,7 @@ func (c *Chip) lose(p *port, o *outgoing, why saisim.DropReason) {
 }
 
 // dropPacket drops a packet in, or at the end of, the ingress pipe.
-func (c *Chip) dropPacket(p *port, pk *packet, why saisim.DropReason) {
+func (c *Chip) dropPacket(p *port, pk *packet, why drop.Reason) {
 	c.drop(p, why)
 	c.Ended(Ending{ID: pk.id, In: pk.in, Port: pk.in, Why: why, Graph: pk.graph, Path: pk.tables})
 }

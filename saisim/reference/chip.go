@@ -8,6 +8,8 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
+	"tamtam/saisim/describe"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/record"
@@ -30,7 +32,7 @@ type Chip struct {
 	pending []*bubble // enter the ingress pipe in front of its next packet
 
 	fdb      map[fdbKey]saisim.FDBRow
-	counters map[config.ID]*saisim.ACLCounterRow
+	counters map[config.ID]*saisim.ACLCount
 	// The egress pipe takes one frame per cycle.
 	egressTaken bool                     // it has taken one in this cycle
 	served      saisim.PortID            // the last port that had its turn
@@ -118,17 +120,17 @@ type packet struct {
 // New returns a chip without configuration at cycle 0.
 func New(prof profile.Profile, start time.Time) *Chip {
 	return &Chip{
-		prof: prof, clocks: []clock{newClock(prof.ClockHz, start)}, conf: newConfig(saisim.Tables{}),
+		prof: prof, clocks: []clock{newClock(prof.ClockHz, start)}, conf: newConfig(config.Tables{}, nil),
 		ingress:  newRow(prof),
 		egress:   make([][]*transmission, egressCycles(prof)),
 		fdb:      map[fdbKey]saisim.FDBRow{},
-		counters: map[config.ID]*saisim.ACLCounterRow{},
+		counters: map[config.ID]*saisim.ACLCount{},
 		rifs:     map[config.ID]*[8]uint64{},
 		sequence: map[config.ID]uint32{},
 		Output:   func(saisim.Out) {},
 		Marking:  func(Marking) {}, Sketching: func(string) {},
 		Recording: func(string) {}, Ended: func(Ending) {}, faults: &faults{},
-		recordCounts: map[recorderName]*RecordCounts{}, bareGraph: saisim.DescribeProgram(&prof, nil).Version,
+		recordCounts: map[recorderName]*RecordCounts{}, bareGraph: describe.Program(&prof, nil).Version,
 		sketching: newSketching(prof),
 		flows:     map[uint32]*flow{}, generations: map[uint32]uint64{},
 		start:  start,
@@ -144,10 +146,10 @@ func (c *Chip) Now() saisim.Cycle { return c.now }
 // Configure replaces the configuration after the work of the current cycle: all
 // that enters a pipe from the next cycle on meets it. Of the FDB it takes the
 // static entries; what the chip has learned stays its own, as far as its VLAN and
-// bridge port are still there. See [Chip.ChangeFDB].
-func (c *Chip) Configure(t saisim.Tables) {
+// bridge port are still there. See [Chip.ChangeFDB]. ACL counters begin at what the fast chip has counted.
+func (c *Chip) Configure(t config.Tables, s saisim.State) {
 	before := c.conf
-	c.conf = newConfig(t)
+	c.conf = newConfig(t, s.FDB)
 	c.newFlows(before, c.conf)
 	c.setPlans(c.conf)
 	if had, has := len(before.RecordPlans) > 0, len(c.conf.RecordPlans) > 0; had != has {
@@ -177,8 +179,9 @@ func (c *Chip) Configure(t saisim.Tables) {
 	}
 	c.ports = ports
 	for _, x := range t.ACLCounters {
-		if c.counters[x.OID] == nil {
-			c.counters[x.OID] = &saisim.ACLCounterRow{OID: x.OID, Packets: x.Packets, Bytes: x.Bytes, Stamps: x.Stamps}
+		if c.counters[x.ID] == nil {
+			begin := s.ACLCounters[x.ID]
+			c.counters[x.ID] = &begin
 		}
 	}
 	conf := c.conf
@@ -188,23 +191,23 @@ func (c *Chip) Configure(t saisim.Tables) {
 // purge drops every frame that a removed port holds.
 func (c *Chip) purge(p *port) {
 	for range p.arriving {
-		c.drop(p, saisim.DropPortRemoved)
+		c.drop(p, drop.PortRemoved)
 	}
 	for _, q := range p.queues {
 		for _, o := range q.items {
-			c.dropCopy(p, o, saisim.DropPortRemoved)
+			c.dropCopy(p, o, drop.PortRemoved)
 		}
 	}
 	for _, slot := range c.egress {
 		for _, t := range slot {
 			if t.port == p && !t.purged {
 				t.purged = true
-				c.lose(p, &t.outgoing, saisim.DropPortRemoved)
+				c.lose(p, &t.outgoing, drop.PortRemoved)
 			}
 		}
 	}
 	for _, t := range p.leaving {
-		c.lose(p, &t.outgoing, saisim.DropPortRemoved)
+		c.lose(p, &t.outgoing, drop.PortRemoved)
 	}
 	p.Admin = false
 }
@@ -342,11 +345,11 @@ func (c *Chip) receiveWhole(p *port) {
 		p.ReceivedBytes += uint64(pk.length + fcs)
 		switch {
 		case !up(p.Port):
-			c.drop(p, saisim.DropPortDown)
+			c.drop(p, drop.PortDown)
 		case !wholeHeader(pk.data):
-			c.drop(p, saisim.DropRunt)
+			c.drop(p, drop.Runt)
 		case pk.length+fcs > int(p.MTU):
-			c.drop(p, saisim.DropOversize)
+			c.drop(p, drop.Oversize)
 		default:
 			p.Entered++
 			c.arbiter = append(c.arbiter, pk)
@@ -375,7 +378,7 @@ func (c *Chip) enterPipe() {
 	c.arbiter = c.arbiter[1:]
 	p := c.portAt(pk.in)
 	if p == nil {
-		c.drop(nil, saisim.DropPortRemoved)
+		c.drop(nil, drop.PortRemoved)
 		return
 	}
 	pk.version = c.version
@@ -388,16 +391,16 @@ func (c *Chip) enterPipe() {
 }
 
 // counter returns what an ACL counter has counted.
-func (c *Chip) counter(oid config.ID) *saisim.ACLCounterRow {
+func (c *Chip) counter(oid config.ID) *saisim.ACLCount {
 	if c.counters[oid] == nil {
-		c.counters[oid] = &saisim.ACLCounterRow{OID: oid}
+		c.counters[oid] = &saisim.ACLCount{}
 	}
 	return c.counters[oid]
 }
 
 // Counters returns what the ACL counters have counted, by object id.
-func (c *Chip) Counters() map[config.ID]saisim.ACLCounterRow {
-	rows := map[config.ID]saisim.ACLCounterRow{}
+func (c *Chip) Counters() map[config.ID]saisim.ACLCount {
+	rows := map[config.ID]saisim.ACLCount{}
 	for oid := range maps.Keys(c.conf.aclCounters) {
 		rows[oid] = *c.counter(oid)
 	}

@@ -9,7 +9,8 @@ import (
 // A settings value is one version of the configuration, by name. It never changes:
 // packets in a pipe keep the one that they met.
 type settings struct {
-	saisim.Tables
+	config.Tables
+	fdb         []saisim.FDBRow
 	ports       map[config.ID]config.Port
 	portByID    map[saisim.PortID]config.Port
 	lags        map[config.ID]config.LAG
@@ -18,10 +19,10 @@ type settings struct {
 	bridgePort  map[config.ID]config.ID // of a port or LAG
 	vlans       map[config.ID]config.VLAN
 	vlanByID    map[uint16]config.VLAN
-	aclTables   map[config.ID]saisim.ACLTableRow
-	aclGroups   map[config.ID]saisim.ACLGroupRow
-	aclRanges   map[config.ID]saisim.ACLRangeRow
-	aclCounters map[config.ID]saisim.ACLCounterRow
+	aclEntries  map[config.ID][]config.ACLEntry // by table
+	aclGroups   map[config.ID]config.ACLGroup
+	aclRanges   map[config.ID]config.ACLRange
+	aclCounters map[config.ID]config.ACLCounter
 	tamInts     map[config.ID]config.TAMInt
 	rifs        map[config.ID]config.Interface
 	rifOn       map[config.ID]config.ID // by port, LAG or VLAN
@@ -40,19 +41,20 @@ func index[K comparable, R any](rows []R, name func(R) K) map[K]R {
 	return m
 }
 
-func newConfig(t saisim.Tables) *settings {
+func newConfig(t config.Tables, fdb []saisim.FDBRow) *settings {
 	conf := &settings{
 		Tables:      t,
+		fdb:         fdb,
 		ports:       index(t.Ports, func(r config.Port) config.ID { return r.ID }),
 		portByID:    index(t.Ports, func(r config.Port) saisim.PortID { return r.Port }),
 		lags:        index(t.LAGs, func(r config.LAG) config.ID { return r.ID }),
 		bridgePorts: index(t.BridgePorts, func(r config.BridgePort) config.ID { return r.ID }),
 		vlans:       index(t.VLANs, func(r config.VLAN) config.ID { return r.ID }),
 		vlanByID:    index(t.VLANs, func(r config.VLAN) uint16 { return r.VID }),
-		aclTables:   index(t.ACLTables, func(r saisim.ACLTableRow) config.ID { return r.OID }),
-		aclGroups:   index(t.ACLGroups, func(r saisim.ACLGroupRow) config.ID { return r.OID }),
-		aclRanges:   index(t.ACLRanges, func(r saisim.ACLRangeRow) config.ID { return r.OID }),
-		aclCounters: index(t.ACLCounters, func(r saisim.ACLCounterRow) config.ID { return r.OID }),
+		aclEntries:  map[config.ID][]config.ACLEntry{},
+		aclGroups:   index(t.ACLGroups, func(r config.ACLGroup) config.ID { return r.ID }),
+		aclRanges:   index(t.ACLRanges, func(r config.ACLRange) config.ID { return r.ID }),
+		aclCounters: index(t.ACLCounters, func(r config.ACLCounter) config.ID { return r.ID }),
 		tamInts:     index(t.TAMInts, func(r config.TAMInt) config.ID { return r.ID }),
 		rifs:        index(t.Interfaces, func(r config.Interface) config.ID { return r.ID }),
 		nextHops:    index(t.NextHops, func(r config.NextHop) config.ID { return r.ID }),
@@ -67,6 +69,9 @@ func newConfig(t saisim.Tables) *settings {
 		for _, m := range l.Members {
 			conf.lagOf[m.Port] = l.ID
 		}
+	}
+	for _, e := range t.ACLEntries {
+		conf.aclEntries[e.Table] = append(conf.aclEntries[e.Table], e)
 	}
 	for _, r := range t.AltMarks {
 		conf.profiles[r.Lane] = newProfile(r)
@@ -133,11 +138,14 @@ func (conf *settings) flooded(vlan config.ID) (bps []config.ID) {
 	return bps
 }
 
-// poolCells returns the cells of a pool; before the first configuration the chip
-// has one, of all.
+// poolCells returns the cells of a pool: the first has what no other has.
 func (conf *settings) poolCells(prof profile.Profile, pool int) int {
-	if len(conf.Pools) == 0 {
-		return int(prof.Buffer.Cells)
+	left := int(prof.Buffer.Cells)
+	for _, p := range conf.Pools {
+		if p.Index == pool {
+			return int(p.Cells)
+		}
+		left -= int(p.Cells)
 	}
-	return int(conf.Pools[pool])
+	return left
 }

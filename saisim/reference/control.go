@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"tamtam/saisim"
+	"tamtam/saisim/describe"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/profile"
 )
@@ -68,7 +70,7 @@ func (v *version) next(p *pipe.Program, prof profile.Profile) *version {
 		in, out = v.ingress, v.egress
 	}
 	return &version{newProgram(p), newMemory(&p.Ingress, in), newMemory(&p.Egress, out),
-		saisim.DescribeProgram(&prof, p).Version}
+		describe.Program(&prof, p).Version}
 }
 
 // control carries out the batches of this cycle.
@@ -180,9 +182,9 @@ func (c *Chip) runIngress(stage int, s *slot) {
 	}
 	pk.kind = nowhere
 	pk.cpu = pk.effects.copy && !pk.effects.cancel || pk.punted()
-	pk.ended, pk.why = true, saisim.DropProgram
+	pk.ended, pk.why = true, drop.Program
 	if !pk.cpu {
-		c.end(s, saisim.DropProgram)
+		c.end(s, drop.Program)
 	}
 }
 
@@ -206,7 +208,7 @@ func (pk *packet) steer() {
 	if !ok || !pk.admitted || pk.aclDrop || pk.effects.drop {
 		return
 	}
-	pk.kind, pk.why = nowhere, saisim.DropNoDestination
+	pk.kind, pk.why = nowhere, drop.NoDestination
 	if p, ok := pk.conf.portByID[id]; ok {
 		pk.kind, pk.to = toPort, p.ID
 	}

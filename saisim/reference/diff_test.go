@@ -39,6 +39,7 @@ type pair struct {
 	programmer
 	sketcher
 	tableRecorder
+	journal
 	clock            clockSetting
 	ref              *reference.Chip
 	fastOut, refOut  []sent
@@ -53,11 +54,11 @@ type pair struct {
 func newPair(seed uint64) (*pair, error) { return newPairFrom(rand.NewPCG(seed, 1)) }
 
 func newPairFrom(source rand.Source) (*pair, error) {
-	p := &pair{saw: tally{}, tableRecorder: newTableRecorder(), gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
+	p := &pair{saw: tally{}, journal: newJournal(), tableRecorder: newTableRecorder(), gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
-	p.chip, err = saisim.New(saisim.Config{Profile: p.prof, Start: start, Notify: p.notified})
+	p.chip, err = saisim.New(saisim.Config{Profile: p.prof, Start: start, Notify: p.notified, Changed: p.changed})
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func newPairFrom(source rand.Source) (*pair, error) {
 	}
 	p.furnishRecords()
 	p.configure()
-	p.ref.ChangeFDB(func(saisim.FDBRow) bool { return true }, p.chip.Tables().FDB...) // dynamic ones too
+	p.ref.ChangeFDB(func(saisim.FDBRow) bool { return true }, p.chip.State().FDB...) // dynamic ones too
 	return p, nil
 }
 
@@ -136,7 +137,7 @@ func (g *gen) profile() profile.Profile {
 
 // configure gives the reference the configuration that the chip has now.
 func (p *pair) configure() {
-	p.ref.Configure(p.chip.Tables())
+	p.ref.Configure(p.chip.Tables(), p.chip.State())
 	p.configs++
 }
 
@@ -153,13 +154,13 @@ func (p *pair) change() {
 		mac sai.MAC
 	}
 	was := map[key]saisim.FDBRow{}
-	for _, e := range p.chip.Tables().FDB {
+	for _, e := range p.chip.State().FDB {
 		was[key{e.VLAN, sai.MAC(e.MAC)}] = e
 	}
 	p.fdbOp()
 	p.configure()
 	var set []saisim.FDBRow
-	for _, e := range p.chip.Tables().FDB {
+	for _, e := range p.chip.State().FDB {
 		k := key{e.VLAN, sai.MAC(e.MAC)}
 		if was[k] != e {
 			set = append(set, e)
@@ -332,11 +333,11 @@ func (p *pair) compare() error {
 			return fmt.Errorf("port %d:\n     fast %+v\nreference %+v", id, f, r)
 		}
 	}
-	t := p.chip.Tables()
-	if r := p.ref.FDB(); !reflect.DeepEqual(t.FDB, r) {
-		return fmt.Errorf("FDB:\n     fast %+v\nreference %+v", t.FDB, r)
+	s := p.chip.State()
+	if r := p.ref.FDB(); !reflect.DeepEqual(s.FDB, r) {
+		return fmt.Errorf("FDB:\n     fast %+v\nreference %+v", s.FDB, r)
 	}
-	for id, f := range p.chip.State().Interfaces {
+	for id, f := range s.Interfaces {
 		if r := p.ref.InterfaceStats(id); f != r {
 			return fmt.Errorf("router interface %s: fast %v, reference %v", id, f, r)
 		}
@@ -353,9 +354,9 @@ func (p *pair) compare() error {
 		return err
 	}
 	counters := p.ref.Counters()
-	for _, f := range t.ACLCounters {
-		if r := counters[f.OID]; f.Packets != r.Packets || f.Bytes != r.Bytes || f.Stamps != r.Stamps {
-			return fmt.Errorf("ACL counter:\n     fast %+v\nreference %+v", f, r)
+	for id, f := range s.ACLCounters {
+		if r := counters[id]; f != r {
+			return fmt.Errorf("ACL counter %s:\n     fast %+v\nreference %+v", id, f, r)
 		}
 	}
 	return nil

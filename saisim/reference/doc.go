@@ -3,7 +3,7 @@
 // for bit and cycle for cycle, by the tests of this package.
 //
 // It shares with the fast engine what the two are told (profiles, frames, SAI
-// configuration as [saisim.Tables], programs as [pipe.Program]) and no code that
+// configuration as [config.Tables], programs as [pipe.Program]) and no code that
 // decides anything. It has its own parser, tables as lists that are searched from
 // the top, checksums that are computed anew, an interpreter of programs that looks
 // fields up by name, a MAC and a clock that reckon in rational numbers, and a pipe

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 
-	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/record"
 )
@@ -157,9 +157,9 @@ func (o *outgoing) frameLength() int {
 func (c *Chip) dataOut(o *outgoing) []byte {
 	b := o.frame()
 	if m := o.mirror; m != nil {
-		b = mirrored(o, b, o.frameLength(), c.sequence[config.ID(m.ID)])
+		b = mirrored(o, b, o.frameLength(), c.sequence[m.ID])
 		if m.Kind == config.MirrorERSPAN && m.Tunnel.TypeII {
-			c.sequence[config.ID(m.ID)]++
+			c.sequence[m.ID]++
 		}
 	}
 	return b
@@ -206,7 +206,7 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 	r := c.beginEgress(p, o)
 	if r != nil {
 		if !r.runTo(0, last) {
-			c.dropCopy(p, o, saisim.DropEgressProgram)
+			c.dropCopy(p, o, drop.EgressProgram)
 			return nil, 0, false
 		}
 		copied := *o.packet
@@ -220,7 +220,7 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		o.ranToo("chip.mtu", fits)
 	}
 	if !fits {
-		c.dropCopy(p, o, saisim.DropEgressMTU)
+		c.dropCopy(p, o, drop.EgressMTU)
 		return nil, 0, false
 	}
 	if o.mirror != nil {
@@ -239,20 +239,20 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		o.ranToo("chip.egress_acl", len(hits) > 0)
 	}
 	if effectsOf(hits).drop {
-		c.dropCopy(p, o, saisim.DropEgressACL)
+		c.dropCopy(p, o, drop.EgressACL)
 		return nil, 0, false
 	}
 	if r != nil {
 		r.setHeading(r.phv, r.heading(r.phv).edit(o))
 		if !r.runTo(last, int(c.prof.EgressStages)) {
-			c.dropCopy(p, o, saisim.DropEgressProgram)
+			c.dropCopy(p, o, drop.EgressProgram)
 			return nil, 0, false
 		}
 		f := r.heading(r.phv)
 		o.head = &f
 	}
 	t.mirrors = conf.noRecording(append(conf.sessionsOf(p.EgressMirrors),
-		conf.mirroring(hits, sai.ACLEntryAttrActionMirrorEgress)...))
+		conf.mirroring(hits, config.ActMirrorEgress)...))
 	if s := stamping(conf, hits); s != nil {
 		t.stamp = s
 	}
@@ -273,7 +273,7 @@ func (c *Chip) send(p *port) {
 		t := p.leaving[0]
 		p.leaving = p.leaving[1:]
 		if !up(p.Port) {
-			c.lose(p, &t.outgoing, saisim.DropEgressDown)
+			c.lose(p, &t.outgoing, drop.EgressDown)
 			continue
 		}
 		data, length := c.dataOut(&t.outgoing), t.lengthOut()

@@ -10,6 +10,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
 )
 
 const casePackets = 1000
@@ -36,7 +37,7 @@ func (y tally) add(p *pair) {
 	}
 	b := p.fastBook[len(p.fastBook)-1]
 	for why, n := range b.Dropped {
-		y["dropped: "+saisim.DropReason(why).String()] += int(n)
+		y["dropped: "+drop.Reason(why).String()] += int(n)
 	}
 	y["copies"] += int(b.Copies)
 	y["to the CPU"] += int(b.ToCPU)
@@ -66,20 +67,18 @@ func (y tally) add(p *pair) {
 		y["to be routed"] += int(counts[1])
 		y["routed"] += int(counts[3])
 	}
-	y.addTables(p.chip.Tables())
+	y.addTables(p.chip.Tables(), p.chip.State())
 }
 
-func (y tally) addTables(t saisim.Tables) {
+func (y tally) addTables(t config.Tables, s saisim.State) {
 	for _, l := range t.LAGs {
 		y["LAG members"] += len(l.Members)
 	}
-	for _, x := range t.ACLTables {
-		y["ACL entries"] += len(x.Entries)
-	}
+	y["ACL entries"] += len(t.ACLEntries)
 	for _, g := range t.ACLGroups {
 		y["ACL tables in groups"] += len(g.Members)
 	}
-	for _, x := range t.ACLCounters {
+	for _, x := range s.ACLCounters {
 		y["counted by ACLs"] += int(x.Packets)
 		for i, what := range []string{"stamped and counted", "not TCP or UDP", "not Ethernet II", "cut", "beyond the MTU"} {
 			y["session: "+what] += int(x.Stamps[i])

@@ -7,6 +7,7 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
 )
 
 type fdbKey struct {
@@ -18,7 +19,7 @@ func keyOf(r saisim.FDBRow) fdbKey { return fdbKey{r.VLAN, mac(r.MAC[:])} }
 
 // learn notes where the packet's source address is. It says no only where unknown
 // addresses are to be dropped.
-func (c *Chip) learn(pk *packet) (saisim.DropReason, bool) {
+func (c *Chip) learn(pk *packet) (drop.Reason, bool) {
 	if pk.faults.skips("chip.learning") {
 		return 0, true
 	}
@@ -36,12 +37,12 @@ func (c *Chip) learn(pk *packet) (saisim.DropReason, bool) {
 	case known && e.Static && !e.Moves:
 		does, _, _ := pk.conf.trapOf(config.TrapStaticMove)
 		pk.trapAs(config.TrapStaticMove, effects{copy: does.copy, cancel: does.cancel})
-		return saisim.DropLearning, !does.drop
+		return drop.Learning, !does.drop
 	case known:
 		e.BridgePort, e.Seen = pk.source, pk.entered
 		c.fdb[key] = e
 	case mode == config.LearnDrop:
-		return saisim.DropLearning, false
+		return drop.Learning, false
 	case key.mac == 0: // no address
 	case len(c.fdb) < int(c.prof.FDB):
 		c.fdb[key] = saisim.FDBRow{VLAN: pk.vid, MAC: macOf(key.mac), BridgePort: pk.source, Seen: pk.entered}
@@ -59,7 +60,7 @@ func (c *Chip) syncFDB(conf *settings) {
 			delete(c.fdb, key)
 		}
 	}
-	for _, e := range conf.FDB {
+	for _, e := range conf.fdb {
 		if e.Static {
 			c.fdb[keyOf(e)] = e
 		}
@@ -82,7 +83,7 @@ func (c *Chip) ChangeFDB(keep func(saisim.FDBRow) bool, add ...saisim.FDBRow) {
 	}})
 }
 
-// FDB returns the entries, sorted as in saisim.Tables.
+// FDB returns the entries, sorted as in [saisim.State].
 func (c *Chip) FDB() (rows []saisim.FDBRow) {
 	for _, e := range c.fdb {
 		rows = append(rows, e)

@@ -5,17 +5,19 @@ import (
 	"slices"
 
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 	"tamtam/tam/flymon"
 )
 
 // setSketches makes the tasks those of a configuration.
-func (c *Chip) setSketches(layouts []flymon.Layout) {
+func (c *Chip) setSketches(rows []config.Sketch) {
 	for name := range c.sketches {
-		if !slices.ContainsFunc(layouts, func(l flymon.Layout) bool { return l.Task == name }) {
+		if !slices.ContainsFunc(rows, func(r config.Sketch) bool { return r.Task == name }) {
 			delete(c.sketches, name)
 		}
 	}
-	for _, l := range layouts {
+	for _, r := range rows {
+		l := r.Layout
 		if old := c.sketches[l.Task]; old == nil || !reflect.DeepEqual(old.Layout, l) {
 			c.sketches[l.Task] = c.newSketch(l, old)
 		}

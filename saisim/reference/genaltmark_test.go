@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
 	"tamtam/saisim/reference"
 	"tamtam/tam/altmark"
 )
@@ -84,11 +85,10 @@ func (g *gen) flowIndexes() []uint32 { return []uint32{0, 1, 2, 3, 4, g.prof.Alt
 // forgetFlow removes all entries of an index, which a flow to come may have.
 func (g *gen) forgetFlow() {
 	g.freed = pick(g, g.flowIndexes()...)
-	for _, t := range g.chip.Tables().ACLTables {
-		for _, e := range t.Entries {
-			v, _ := sai.Find(e.Actions, sai.ACLEntryAttrActionSetACLMetaData)
-			if a, ok := v.(sai.Action); ok && uint32(a.Param.(sai.Uint))&(0xf<<28|1<<23-1) == 0xa<<28|g.freed {
-				_ = g.chip.Remove(context.Background(), sai.Obj(sai.ObjectTypeACLEntry, sai.OID(e.OID)))
+	for _, e := range g.chip.Tables().ACLEntries {
+		for _, a := range e.Actions {
+			if a.Kind == config.ActSetMeta && uint32(a.Number)&(0xf<<28|1<<23-1) == 0xa<<28|g.freed {
+				_ = g.chip.Remove(context.Background(), sai.Obj(sai.ObjectTypeACLEntry, sai.OID(e.ID)))
 			}
 		}
 	}

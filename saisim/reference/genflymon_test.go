@@ -172,7 +172,7 @@ func (p *pair) sketchOp() error {
 	if len(tasks) == 0 || p.chance(25) {
 		return p.setTask(p.layout(pick(&p.gen, "a", "b", "c", "d", "e"), p.salt))
 	}
-	l := pick(&p.gen, tasks...)
+	l := pick(&p.gen, tasks...).Layout
 	switch p.IntN(9) {
 	case 0, 1:
 		l.Filter = p.filter()
@@ -196,6 +196,7 @@ func (p *pair) sketchOp() error {
 	case 6, 7:
 		return p.clear(l)
 	default:
+		l.Units = slices.Clone(l.Units)
 		p.Shuffle(len(l.Units), func(i, j int) { l.Units[i], l.Units[j] = l.Units[j], l.Units[i] })
 		l.Digest = nil
 	}
@@ -303,7 +304,8 @@ func (p *pair) sketchesDiffer() error {
 	if !p.sketching {
 		return nil
 	}
-	for _, l := range p.chip.Tables().Sketches {
+	for _, r := range p.chip.Tables().Sketches {
+		l := r.Layout
 		p.saw["sketch: tasks compared"]++
 		var status []reference.SketchStatus
 		if err := p.window(flymon.ObjectStatus, "tasks", []string{l.Task}, map[string]any{"status": &status}); err != nil {

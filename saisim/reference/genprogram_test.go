@@ -46,6 +46,7 @@ func (p *pair) batch(at saisim.Cycle, b pipe.Batch) error {
 	p.refReads = append(p.refReads, ref)
 	p.last = at
 	p.batches++
+	p.controlled(b)
 	switch {
 	case b.Unload:
 		p.program = nil
@@ -65,8 +66,16 @@ func (p *pair) readAll() error {
 	if p.program == nil {
 		return nil
 	}
-	var b pipe.Batch
-	for name, pp := range map[string]*pipe.Pipe{"ingress": &p.program.Ingress, "egress": &p.program.Egress} {
+	return p.batch(max(p.last, p.chip.Now()), everything(p.program))
+}
+
+// everything reads every register and counter of a program.
+func everything(program *pipe.Program) (b pipe.Batch) {
+	for _, name := range []string{"ingress", "egress"} {
+		pp := &program.Ingress
+		if name == "egress" {
+			pp = &program.Egress
+		}
 		for _, r := range pp.Registers {
 			b.Reads = append(b.Reads, pipe.RegisterRead{Pipe: name, Register: r.Name, Count: min(r.Depth, 4096)})
 		}
@@ -80,7 +89,7 @@ func (p *pair) readAll() error {
 			}
 		}
 	}
-	return p.batch(max(p.last, p.chip.Now()), b)
+	return b
 }
 
 // compareReads says where what batches have read differs.

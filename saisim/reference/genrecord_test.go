@@ -12,6 +12,8 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/config"
+	"tamtam/saisim/describe"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/reference"
 	"tamtam/tam/record"
@@ -44,7 +46,7 @@ type ending struct {
 	id       uint64
 	in, port saisim.PortID
 	sent     bool
-	why      saisim.DropReason
+	why      drop.Reason
 	path     string
 }
 
@@ -408,7 +410,7 @@ type walks struct {
 
 // graphOf returns the graph of a program, which trails may be in from now on.
 func (p *pair) graphOf(program *pipe.Program) *walks {
-	g := saisim.DescribeProgram(&p.prof, program)
+	g := describe.Program(&p.prof, program)
 	if p.graphs[g.Version] == nil {
 		p.graphs[g.Version] = newWalks(g)
 	}
@@ -498,9 +500,9 @@ func (w *walks) has(path []record.Step, end string) error {
 	}
 	ends := []string{end}
 	switch end {
-	case saisim.DropPortRemoved.String(): // anywhere; only what is in a queue has a record
+	case drop.PortRemoved.String(): // anywhere; only what is in a queue has a record
 		return nil
-	case saisim.DropEgressDown.String(): // also behind the egress pipe, when its record says that it was sent
+	case drop.EgressDown.String(): // also behind the egress pipe, when its record says that it was sent
 		ends = append(ends, record.EndSent)
 	}
 	if !slices.ContainsFunc(ends, func(end string) bool { return set[record.Exit+" "+end] }) {

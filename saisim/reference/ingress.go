@@ -1,14 +1,14 @@
 package reference
 
 import (
-	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
 )
 
 // A verdict is what the ingress pipe decides to do with a packet.
 type verdict struct {
-	why        saisim.DropReason // if it goes nowhere
+	why        drop.Reason // if it goes nowhere
 	admitted   bool
 	trap       config.Trap // the first that wants a copy
 	router     config.ID   // router interface that it came in at; null: bridged only
@@ -50,7 +50,7 @@ func (c *Chip) admit(s *slot) {
 	pk.source = pk.conf.bridgePort[pk.on]
 	if pk.h.smac>>40&1 == 1 {
 		pk.ran("chip.port", false)
-		c.end(s, saisim.DropSourceAddress)
+		c.end(s, drop.SourceAddress)
 		return
 	}
 	pk.why, pk.admitted = pk.conf.classify(pk)
@@ -68,7 +68,7 @@ func (c *Chip) admit(s *slot) {
 
 // classify finds the packet's VLAN or router interface, and whether its port may
 // send there.
-func (conf *settings) classify(pk *packet) (saisim.DropReason, bool) {
+func (conf *settings) classify(pk *packet) (drop.Reason, bool) {
 	p := conf.portByID[pk.in]
 	pvid, prio, noTagged, noUntagged := p.PVID, p.Priority, p.DropTagged, p.DropUntagged
 	if l, ok := conf.lags[pk.lag]; ok {
@@ -86,19 +86,19 @@ func (conf *settings) classify(pk *packet) (saisim.DropReason, bool) {
 	rif := conf.rifOn[pk.on]
 	switch {
 	case inTag != 0 && noTagged, inTag == 0 && noUntagged:
-		return saisim.DropTagFilter, false
+		return drop.TagFilter, false
 	case conf.receivesNot(pk.in, pk.lag):
-		return saisim.DropNoLAGMember, false
+		return drop.NoLAGMember, false
 	case rif != config.None && inTag != 0: // a routed port is in no VLAN
-		return saisim.DropNoVLAN, false
+		return drop.NoVLAN, false
 	case rif != config.None:
 		pk.vid, pk.router = 0, rif
 		return 0, true
 	case pk.source == config.None || !conf.bridgePorts[pk.source].Admin || conf.vlanByID[pk.vid].ID == config.None:
-		return saisim.DropNoVLAN, false
+		return drop.NoVLAN, false
 	}
 	if _, member := conf.mode(pk.vid, pk.source); !member {
-		return saisim.DropNotMember, false
+		return drop.NotMember, false
 	}
 	pk.router = conf.rifOn[conf.vlanByID[pk.vid].ID]
 	return 0, true
@@ -133,26 +133,26 @@ func (c *Chip) ingressACL(s *slot) {
 	said := effectsOf(hits)
 	pk.aclDrop = said.drop
 	pk.effects = pk.effects.or(said)
-	if v, _ := action(hits, sai.ACLEntryAttrActionRedirect); v != nil {
-		pk.redirect = config.ID(v.(sai.OID))
+	if a, _ := action(hits, config.ActRedirect); a != nil {
+		pk.redirect = a.Of[0]
 	}
 	plain, flow, marked := c.markings(hits)
-	if v, _ := action(plain, sai.ACLEntryAttrActionSetACLMetaData); v != nil {
-		pk.meta = uint32(v.(sai.Uint))
+	if a, _ := action(plain, config.ActSetMeta); a != nil {
+		pk.meta = uint32(a.Number)
 	}
 	if marked {
 		c.marking(pk, flow)
 	}
-	if v, _ := action(hits, sai.ACLEntryAttrActionSetDoNotLearn); v != nil {
+	if a, _ := action(hits, config.ActNoLearning); a != nil {
 		pk.noLearning = true
 	}
-	if v, _ := action(hits, sai.ACLEntryAttrActionSetDSCP); v != nil && pk.h.ip != nil {
-		dscp := uint8(v.(sai.Uint))
+	if a, _ := action(hits, config.ActSetDSCP); a != nil && pk.h.ip != nil {
+		dscp := uint8(a.Number)
 		pk.dscp = &dscp
 	}
-	pk.mirrors = append(pk.mirrors, c.choose(pk, conf.mirroring(hits, sai.ACLEntryAttrActionMirrorIngress))...)
-	if v, _ := action(hits, sai.ACLEntryAttrActionSetTC); v != nil {
-		pk.tc = uint8(v.(sai.Uint))
+	pk.mirrors = append(pk.mirrors, c.choose(pk, conf.mirroring(hits, config.ActMirrorIngress))...)
+	if a, _ := action(hits, config.ActSetTC); a != nil {
+		pk.tc = uint8(a.Number)
 	}
 	pk.stamp = stamping(conf, hits)
 	if pk.passage != nil {
@@ -178,12 +178,12 @@ func (c *Chip) forward(s *slot) {
 	}
 	switch {
 	case pk.aclDrop:
-		why = saisim.DropACL
+		why = drop.ACL
 	case pk.effects.drop:
-		why = saisim.DropTrap
+		why = drop.Trap
 	case !ok:
 	case steered: // by the program
-		why = saisim.DropNoDestination
+		why = drop.NoDestination
 	case pk.redirect != config.None && conf.redirectable(pk):
 		why = c.redirected(pk)
 	case toRouter:
@@ -191,7 +191,7 @@ func (c *Chip) forward(s *slot) {
 		why = c.route(pk)
 	case pk.source == config.None:
 		pk.ran("chip.router_mac", false)
-		why = saisim.DropNotRouter
+		why = drop.NotRouter
 	default:
 		pk.ran("chip.router_mac", false)
 		why = c.bridge(pk)
@@ -217,16 +217,16 @@ func (conf *settings) isHop(oid config.ID) bool {
 }
 
 // redirected sends the packet where an ACL entry says.
-func (c *Chip) redirected(pk *packet) saisim.DropReason {
+func (c *Chip) redirected(pk *packet) drop.Reason {
 	if !pk.conf.isHop(pk.redirect) {
 		pk.kind, pk.to = pk.conf.destination(pk.redirect), pk.redirect
-		return saisim.DropNoDestination
+		return drop.NoDestination
 	}
 	if pk.h.ip.ttl <= 1 {
 		pk.conf.trapPacket(pk, config.TrapTTL)
-		return saisim.DropTTL
+		return drop.TTL
 	}
-	return c.follow(pk, config.Route{NextHop: config.ID(pk.redirect)})
+	return c.follow(pk, config.Route{NextHop: pk.redirect})
 }
 
 // destination returns what an object is as a destination.
@@ -242,7 +242,7 @@ func (conf *settings) destination(to config.ID) destination {
 
 // bridge decides by the destination address. It returns the reason why there is
 // no destination, if there is none.
-func (c *Chip) bridge(pk *packet) saisim.DropReason {
+func (c *Chip) bridge(pk *packet) drop.Reason {
 	vlan, sw := pk.conf.vlanByID[pk.vid], pk.conf.Switch
 	switch {
 	case pk.h.dmac == 0xffffffffffff:
@@ -254,16 +254,16 @@ func (c *Chip) bridge(pk *packet) saisim.DropReason {
 }
 
 // flood sends to all of a VLAN, unless the VLAN or the switch does not.
-func flood(pk *packet, vlan config.VLAN, not bool) saisim.DropReason {
+func flood(pk *packet, vlan config.VLAN, not bool) drop.Reason {
 	if not {
-		return saisim.DropMiss
+		return drop.Miss
 	}
 	pk.kind, pk.to = toVLAN, vlan.ID
-	return saisim.DropNoDestination
+	return drop.NoDestination
 }
 
 // unicast sends to an address in a VLAN.
-func (c *Chip) unicast(pk *packet, vlan config.VLAN, address uint64) saisim.DropReason {
+func (c *Chip) unicast(pk *packet, vlan config.VLAN, address uint64) drop.Reason {
 	conf := pk.conf
 	e, known := c.fdb[fdbKey{vlan.VID, address}]
 	if pk.faults.skips("chip.fdb") {
@@ -276,13 +276,13 @@ func (c *Chip) unicast(pk *packet, vlan config.VLAN, address uint64) saisim.Drop
 	case !known:
 		return flood(pk, vlan, vlan.NoFlood.Unknown || conf.Switch.NoFlood.Unknown)
 	case e.Drop:
-		return saisim.DropFDB
+		return drop.FDB
 	case e.BridgePort == pk.source:
-		return saisim.DropSamePort
+		return drop.SamePort
 	}
 	if _, member := conf.mode(vlan.VID, e.BridgePort); !member || !conf.bridgePorts[e.BridgePort].Admin {
-		return saisim.DropNoDestination
+		return drop.NoDestination
 	}
 	pk.kind, pk.to = toBridgePort, e.BridgePort
-	return saisim.DropNoDestination
+	return drop.NoDestination
 }

@@ -2,47 +2,37 @@ package reference
 
 import (
 	"encoding/binary"
-	"net"
 	"net/netip"
 	"slices"
 
-	"tamtam/sai"
-	"tamtam/saisim"
 	"tamtam/saisim/config"
-	"tamtam/tam/record"
+	"tamtam/saisim/drop"
 )
 
 // sessionsOf returns the indexes of mirror sessions.
 func (conf *settings) sessionsOf(oids []config.ID) (set []int) {
 	for _, m := range conf.Mirrors {
-		if slices.Contains(oids, config.ID(m.ID)) {
+		if slices.Contains(oids, m.ID) {
 			set = append(set, m.Index)
 		}
 	}
 	return set
 }
 
-func idsOf(oids sai.OIDs) (ids []config.ID) {
-	for _, oid := range oids {
-		ids = append(ids, config.ID(oid))
-	}
-	return ids
-}
-
 // mirroring returns the sessions that the ACLs mirror to: those of the hit that
 // decides among the hits that name any.
-func (conf *settings) mirroring(hits []hit, id sai.AttrID) []int {
+func (conf *settings) mirroring(hits []hit, kind config.ACLActionKind) []int {
 	var naming []hit
 	for _, h := range hits {
-		if v, _ := action([]hit{h}, id); v != nil && len(conf.sessionsOf(idsOf(v.(sai.OIDs)))) > 0 {
+		if len(conf.sessionsOf(h.entry.Of(kind))) > 0 {
 			naming = append(naming, h)
 		}
 	}
-	v, _ := action(naming, id)
-	if v == nil {
+	a, _ := action(naming, kind)
+	if a == nil {
 		return nil
 	}
-	return conf.sessionsOf(idsOf(v.(sai.OIDs)))
+	return conf.sessionsOf(a.Of)
 }
 
 // mirror queues a copy of a copy for each of some sessions, in the order of their
@@ -65,12 +55,12 @@ func (conf *settings) mirrorsByIndex() []config.Mirror {
 func (c *Chip) mirrorTo(m *config.Mirror, o outgoing) {
 	c.books.Copies++
 	o.mirror = m
-	to, ok := config.ID(m.Monitor), true
+	to, ok := m.Monitor, true
 	if _, lag := c.conf.lags[to]; lag {
 		to, ok = c.conf.chooseMember(to, o.h)
 	}
 	if !ok {
-		c.lose(c.portAt(o.in), &o, saisim.DropNoLAGMember)
+		c.lose(c.portAt(o.in), &o, drop.NoLAGMember)
 		return
 	}
 	c.enqueue(c.portWith(to), &o)
@@ -153,10 +143,8 @@ func erspan(m *config.Mirror, n int, cut bool, frame []byte, sequence uint32) []
 }
 
 // overUDP makes what comes before n bytes of a session that sends by UDP.
-func overUDP(m *config.Mirror, t *record.ChipTunnel, n int) []byte {
-	from, _ := net.ParseMAC(t.SrcMAC) // as the chip has taken them
-	to, _ := net.ParseMAC(t.DstMAC)
-	b := outer(m, ends{t.SrcIP, t.DstIP, config.MAC(from), config.MAC(to), t.TOS}, 17, 8+n)
+func overUDP(m *config.Mirror, t *config.RecordTunnel, n int) []byte {
+	b := outer(m, ends{t.Src, t.Dst, t.SMAC, t.DMAC, t.TOS}, 17, 8+n)
 	for _, x := range []uint16{m.UDPSrc, m.UDPDst, uint16(8 + n), 0} {
 		b = binary.BigEndian.AppendUint16(b, x)
 	}

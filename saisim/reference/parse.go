@@ -200,7 +200,7 @@ func endsWithRecord(data []byte, datagramEnd, length int) bool {
 	return ok
 }
 
-// flowHash is the hash of saisim's hash.go; start is seed<<32 | salt<<16.
+// flowHash is the hash of saisim/engine/hash.go; start is seed<<32 | salt<<16.
 func (h *headers) flowHash(start uint64) uint32 {
 	fields := []uint64{h.dmac, h.smac}
 	x := start ^ uint64(h.etherType)
@@ -221,7 +221,7 @@ func (h *headers) flowHash(start uint64) uint32 {
 	return hashWords(x, fields)
 }
 
-// hashWords is the hash of saisim's hash.go, begun with x.
+// hashWords is the hash of saisim/engine/hash.go, begun with x.
 func hashWords(x uint64, words []uint64) uint32 {
 	for _, f := range words {
 		x = (x ^ f) * 0x9e3779b97f4a7c15

@@ -1,7 +1,7 @@
 package reference
 
 import (
-	"tamtam/saisim"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 )
 
@@ -107,7 +107,7 @@ func (c *Chip) aclStage() int { return len(c.ingress.stages) / 2 }
 
 // end ends a packet in the ingress pipe. One that is mirrored goes on to the end
 // of the pipe and is dropped there.
-func (c *Chip) end(s *slot, why saisim.DropReason) {
+func (c *Chip) end(s *slot, why drop.Reason) {
 	s.pk.ended, s.pk.why = true, why
 	if len(s.pk.mirrors) == 0 && len(s.pk.recordings) == 0 {
 		c.dropInPipe(s, why)
@@ -116,7 +116,7 @@ func (c *Chip) end(s *slot, why saisim.DropReason) {
 
 // dropInPipe drops a packet in the ingress pipe. It counts as dropped from its
 // entry on.
-func (c *Chip) dropInPipe(s *slot, why saisim.DropReason) {
+func (c *Chip) dropInPipe(s *slot, why drop.Reason) {
 	pk := s.pk
 	s.pk = nil
 	c.dropPacket(pk.port, pk, why)

@@ -5,6 +5,7 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tm"
 )
@@ -135,17 +136,17 @@ func (c *Chip) free(pool int) int {
 }
 
 // ask asks a queue to take a copy, and reports whether that is to be marked.
-func (c *Chip) ask(q *queue, o *outgoing, ecnCapable bool) (mark bool, why saisim.DropReason, ok bool) {
+func (c *Chip) ask(q *queue, o *outgoing, ecnCapable bool) (mark bool, why drop.Reason, ok bool) {
 	held, n := q.cells(c.prof), cellsOf(c.prof, o)
 	own := min(n, max(0, int(q.Reserved)-held))
 	free := c.free(q.Pool)
 	switch {
 	case n-own > max(0, free) && n > own:
 		q.DroppedFull++
-		return false, saisim.DropBuffer, false
+		return false, drop.Buffer, false
 	case n > own && q.limited(held+n-int(q.Reserved), free):
 		q.DroppedTail++
-		return false, saisim.DropQueueLimit, false
+		return false, drop.QueueLimit, false
 	}
 	w := q.WRED
 	if !w.ECN && !w.Drop || !q.hit() {
@@ -157,7 +158,7 @@ func (c *Chip) ask(q *queue, o *outgoing, ecnCapable bool) (mark bool, why saisi
 	}
 	if w.Drop {
 		q.DroppedWRED++
-		return false, saisim.DropWRED, false
+		return false, drop.WRED, false
 	}
 	return false, 0, true
 }

@@ -7,6 +7,7 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/pipe"
 	"tamtam/tam/record"
 )
@@ -23,7 +24,7 @@ type recorder struct {
 }
 
 // RecordCounts are what a session has counted, in the order of a
-// [saisim.RecordCounters] window.
+// [record.ObjectCounters] window.
 type RecordCounts struct{ Matched, NotSampled, Made, Lost uint64 }
 
 // A recorderName is by what counts live on when a plan is set anew.
@@ -150,7 +151,7 @@ func recordBits(p *config.RecordPlan, path []record.Step) (b []byte) {
 
 // recordCopy makes the records of a copy that is through the egress pipe then, or was
 // dropped now at p or was punted (nil).
-func (c *Chip) recordCopy(o *outgoing, p *port, why saisim.DropReason) {
+func (c *Chip) recordCopy(o *outgoing, p *port, why drop.Reason) {
 	if o.mirror != nil || len(o.recordings) == 0 {
 		return
 	}
@@ -162,7 +163,7 @@ func (c *Chip) recordCopy(o *outgoing, p *port, why saisim.DropReason) {
 }
 
 // makeRecords queues the record copies of a packet that took a path.
-func (c *Chip) makeRecords(pk *packet, path []record.Step, out uint16, why saisim.DropReason) {
+func (c *Chip) makeRecords(pk *packet, path []record.Step, out uint16, why drop.Reason) {
 	for _, r := range pk.recordings {
 		i := slices.IndexFunc(c.conf.Mirrors, func(m config.Mirror) bool { return m.Index == r.index && m.Label == r.Label })
 		if i >= 0 && c.conf.Mirrors[i].Kind == config.MirrorSFlow && r.Tunnel == nil {
@@ -196,15 +197,15 @@ func (c *Chip) noteRecord(pk *packet, m *config.Mirror, rec *record.Record, r re
 	}
 	switch {
 	case rec.Why != 0:
-		say = append(say, "dropped: "+saisim.DropReason(rec.Why).String())
+		say = append(say, "dropped: "+drop.Reason(rec.Why).String())
 	case rec.OutPort == record.NoPort:
 		say = append(say, "to the CPU, or a port without number")
 	default:
 		say = append(say, "sent")
 	}
 	udp := m.Kind == config.MirrorSFlow
-	add(udp && r.Tunnel.SrcIP.Is4(), "by UDP over IPv4")
-	add(udp && r.Tunnel.SrcIP.Is6(), "by UDP over IPv6")
+	add(udp && r.Tunnel.Src.Is4(), "by UDP over IPv4")
+	add(udp && r.Tunnel.Src.Is6(), "by UDP over IPv6")
 	add(!udp && m.Tunnel.TypeII, "by ERSPAN type II")
 	add(!udp && !m.Tunnel.TypeII, "by GRE")
 	add(m.Truncate > 0 && pk.length > m.Truncate, "truncated")
@@ -258,7 +259,7 @@ type Ending struct {
 	In    saisim.PortID
 	Port  saisim.PortID // where it was sent or dropped; CPUPort: the CPU
 	Sent  bool          // or punted
-	Why   saisim.DropReason
+	Why   drop.Reason
 	Graph uint64 // version of the graph that the packet met
 	Path  []record.Step
 }

@@ -4,9 +4,8 @@ import (
 	"encoding/binary"
 	"net/netip"
 
-	"tamtam/sai"
-	"tamtam/saisim"
 	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
 )
 
 // A routed is how a routed packet is rewritten.
@@ -29,10 +28,10 @@ func (c *Chip) countRIF(oid config.ID, what int, pk *packet) {
 }
 
 // route decides where a packet goes that came to a router interface.
-func (c *Chip) route(pk *packet) saisim.DropReason {
+func (c *Chip) route(pk *packet) drop.Reason {
 	in := pk.router
 	why := c.findRoute(pk)
-	if pk.kind == nowhere && !pk.effects.copy && why != saisim.DropL3MTU {
+	if pk.kind == nowhere && !pk.effects.copy && why != drop.L3MTU {
 		c.countRIF(in, rifInError, pk)
 	} else {
 		c.countRIF(in, rifIn, pk)
@@ -40,18 +39,18 @@ func (c *Chip) route(pk *packet) saisim.DropReason {
 	return why
 }
 
-func (c *Chip) findRoute(pk *packet) saisim.DropReason {
+func (c *Chip) findRoute(pk *packet) drop.Reason {
 	conf := pk.conf
 	if pk.h.etherType != 0x0800 && pk.h.etherType != 0x86dd {
 		conf.trapPacket(pk, config.TrapIP2ME)
-		return saisim.DropTrap
+		return drop.Trap
 	}
 	v4 := pk.h.etherType == 0x0800
 	if !rifUp(conf.rifs[pk.router], v4) || v4 && !conf.Router.Up4 || !v4 && !conf.Router.Up6 {
-		return saisim.DropRouterDown
+		return drop.RouterDown
 	}
 	if !routable(pk) {
-		return saisim.DropIPHeader
+		return drop.IPHeader
 	}
 	dst := netip.AddrFrom16(pk.h.ip.dst)
 	if v4 {
@@ -68,16 +67,16 @@ func (c *Chip) findRoute(pk *packet) saisim.DropReason {
 	switch {
 	case found && r.NextHop == conf.Switch.CPU && !does.drop: // the switch's own
 		conf.trapPacket(pk, conf.localTrap(&pk.h))
-		return saisim.DropTrap
+		return drop.Trap
 	case pk.h.ip.ttl <= 1:
 		conf.trapPacket(pk, config.TrapTTL)
-		return saisim.DropTTL
+		return drop.TTL
 	case !found:
-		return saisim.DropNoRoute
+		return drop.NoRoute
 	}
 	pk.effects = pk.effects.or(does)
 	if does.drop {
-		return saisim.DropRoute
+		return drop.Route
 	}
 	return c.follow(pk, r)
 }
@@ -111,7 +110,7 @@ func (conf *settings) hostRoute(dst netip.Addr) (best config.Neighbor, found boo
 }
 
 func (conf *settings) rifOrder(rif config.ID) int {
-	on := config.ID(conf.rifs[rif].On)
+	on := conf.rifs[rif].On
 	if p, ok := conf.ports[on]; ok {
 		return int(p.Port)
 	}
@@ -125,13 +124,13 @@ func (conf *settings) rifOrder(rif config.ID) int {
 }
 
 // follow sends a packet along a route.
-func (c *Chip) follow(pk *packet, r config.Route) saisim.DropReason {
+func (c *Chip) follow(pk *packet, r config.Route) drop.Reason {
 	conf := pk.conf
 	if group, ok := conf.hopGroups[r.NextHop]; ok {
 		hop, ok := conf.chooseHop(group, &pk.h)
 		if !ok {
 			pk.ran("chip.next_hop", false)
-			return saisim.DropNoNextHop
+			return drop.NoNextHop
 		}
 		return c.toNeighbor(pk, hop.Interface, hop.IP)
 	}
@@ -148,7 +147,7 @@ func (c *Chip) follow(pk *packet, r config.Route) saisim.DropReason {
 		pk.ran("chip.next_hop", false)
 		return conf.unknownNeighbor(pk, rif)
 	}
-	return saisim.DropRoute
+	return drop.Route
 }
 
 // chooseHop returns the next hop of a flow: that in whose share of the weights
@@ -171,17 +170,17 @@ func (conf *settings) chooseHop(g config.HopGroup, h *headers) (config.NextHop, 
 	panic("reference: a hash beyond all weights")
 }
 
-func (conf *settings) unknownNeighbor(pk *packet, rif config.Interface) saisim.DropReason {
+func (conf *settings) unknownNeighbor(pk *packet, rif config.Interface) drop.Reason {
 	does, _, set := conf.trapOf(config.TrapNeighborMiss)
 	if !set {
 		does = doesOf(rif.Missed)
 	}
 	pk.trapAs(config.TrapNeighborMiss, does)
-	return saisim.DropNoNeighbor
+	return drop.NoNeighbor
 }
 
 // toNeighbor sends a packet to an address behind a router interface.
-func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr) saisim.DropReason {
+func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr) drop.Reason {
 	conf := pk.conf
 	rif := conf.rifs[out]
 	var n *config.Neighbor
@@ -198,19 +197,19 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr) saisim.DropR
 	pk.effects = pk.effects.or(does)
 	switch {
 	case does.drop:
-		return saisim.DropRoute
+		return drop.Route
 	case !rifUp(rif, pk.h.ip.version == 4):
-		return saisim.DropRouterDown
+		return drop.RouterDown
 	case out == pk.router && !rif.Loopback:
-		return saisim.DropSamePort
+		return drop.SamePort
 	case pk.h.ip.size > int(rif.MTU):
 		c.countRIF(out, rifOutError, pk)
 		conf.trapPacket(pk, config.TrapL3MTU)
-		return saisim.DropL3MTU
+		return drop.L3MTU
 	}
 	pk.routed = &routed{n.MAC, rif.MAC}
 	pk.source, pk.vid = config.None, 0 // it may leave where it came in
-	why := saisim.DropNoDestination
+	why := drop.NoDestination
 	if vlan, ok := conf.vlans[rif.On]; ok {
 		pk.vid = vlan.VID
 		why = c.unicast(pk, vlan, mac(n.MAC[:]))
@@ -224,7 +223,7 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr) saisim.DropR
 }
 
 // doesOf says what a packet action of a row does.
-func doesOf(a config.PacketAction) effects { return packetAction(sai.Enum(a)) } // in the order of SAI
+func doesOf(a config.PacketAction) effects { return packetAction(a) } // in the order of SAI
 
 func rifUp(r config.Interface, v4 bool) bool { return v4 && r.Up4 || !v4 && r.Up6 }
 

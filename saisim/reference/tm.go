@@ -5,6 +5,7 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
 	"tamtam/tam/record"
 )
 
@@ -21,11 +22,11 @@ func (c *Chip) replicate(pk *packet) {
 		if p, ok := c.conf.chooseMember(lag, pk.h); ok {
 			to(p, bp)
 		} else {
-			why = saisim.DropNoLAGMember
+			why = drop.NoLAGMember
 		}
 	}
 	throughBridge := func(bp config.ID) {
-		why = saisim.DropNoDestination
+		why = drop.NoDestination
 		on := c.conf.bridgePorts[bp].On
 		if _, ok := c.conf.lags[on]; ok {
 			throughLAG(on, bp)
@@ -46,7 +47,7 @@ func (c *Chip) replicate(pk *packet) {
 				throughBridge(bp)
 			}
 		}
-		why = saisim.DropNoDestination
+		why = drop.NoDestination
 	}
 	if pk.cpu {
 		copies++
@@ -65,7 +66,7 @@ func (c *Chip) replicate(pk *packet) {
 // enqueue asks for room for a copy at a port; nil: the port has been removed.
 func (c *Chip) enqueue(p *port, o *outgoing) {
 	if p == nil || !up(p.Port) {
-		c.dropCopy(p, o, saisim.DropEgressDown)
+		c.dropCopy(p, o, drop.EgressDown)
 		return
 	}
 	q := p.queues[queueOf(p.QoS, o.class(), len(p.queues))]

@@ -18,6 +18,6 @@
 //	31     version 1 in the high nibble, flags in the low:
 //	       bit 0 no egress time, bit 1 clock not synchronised
 //
-// What may enter: record formats and what it takes to find records in a frame.
-// What may not: when and why a frame is stamped (that is the chip's matter).
+// What belongs here: record formats and what it takes to find records in a frame.
+// What does not: when and why a frame is stamped (that is the chip's matter).
 package tailstamp

@@ -26,9 +26,12 @@ func NewBuffer(cellBytes, cells uint32) *Buffer {
 }
 
 // Cells returns how many cells a packet of n bytes takes.
-func (b *Buffer) Cells(n uint64) uint64 { return max(1, (n+b.CellBytes-1)/b.CellBytes) }
+func (b *Buffer) Cells(n uint64) uint64 { return Cells(n, b.CellBytes) }
 
-// A Verdict is what admission says.
+// Cells returns how many cells of a size n bytes take.
+func Cells(n, cellBytes uint64) uint64 { return max(1, (n+cellBytes-1)/cellBytes) }
+
+// A Verdict is the result of admission.
 type Verdict uint8
 
 // The verdicts.

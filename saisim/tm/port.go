@@ -11,7 +11,7 @@ const Quantum = 256
 // A Discipline says how a queue is served.
 type Discipline struct {
 	Strict  bool
-	Weight  uint32 // 1 .. 1000; of no meaning for strict queues
+	Weight  uint32 // 1 .. 1000; ignored for strict queues
 	Packets bool   // Weight counts packets, not Quantum bytes
 }
 
@@ -40,14 +40,14 @@ type Settings struct {
 	WRED       WRED
 }
 
-// DefaultSettings are those of a queue that nothing was said about.
+// DefaultSettings returns those of a queue that is not configured.
 func DefaultSettings() Settings { return Settings{Discipline: Discipline{Weight: 1}} }
 
 // Counts are what a queue counts; packets and bytes (without FCS) since the start.
 type Counts struct {
 	Enqueued, EnqueuedBytes uint64
 	Dequeued, DequeuedBytes uint64
-	Purged                  uint64 // taken out because the port ended
+	Purged                  uint64 // removed with the port
 	DroppedFull             uint64
 	DroppedTail             uint64
 	DroppedWRED             uint64
@@ -106,7 +106,7 @@ func NewPort[T any](b *Buffer, port uint16, n int) *Port[T] {
 	return p
 }
 
-// Queue returns the i-th queue. What is configured is changed by Configure only.
+// Queue returns the i-th queue. Its settings may be changed by Configure only.
 func (p *Port[T]) Queue(i int) *Queue[T] { return &p.queues[i] }
 
 // Queues returns how many queues there are.
@@ -118,7 +118,7 @@ func (p *Port[T]) Len() int { return p.n }
 // Bytes returns how many bytes these have.
 func (p *Port[T]) Bytes() uint64 { return p.bytes }
 
-// Configure changes the settings of a queue. What it holds moves to the new pool.
+// Configure changes the settings of a queue. Its packets move to the new pool.
 func (p *Port[T]) Configure(i int, s Settings) {
 	q := &p.queues[i]
 	old := &p.buffer.Pools[q.Pool]
@@ -134,7 +134,7 @@ func (p *Port[T]) Configure(i int, s Settings) {
 	}
 }
 
-// unused is how many reserved cells the queue does not use.
+// unused returns how many reserved cells the queue does not use.
 func (q *Queue[T]) unused() uint64 { return q.Reserved - min(q.Reserved, q.cells) }
 
 // Enqueue asks queue i to take a packet of n bytes.
@@ -162,8 +162,8 @@ func (p *Port[T]) Enqueue(i int, what T, n uint32, ecnCapable bool) Verdict {
 	return v
 }
 
-// Pass is Enqueue into, and Dequeue from, a port that holds no packet: what passes
-// straight through is counted and never stored.
+// Pass is Enqueue into, and Dequeue from, a port that holds no packet: a packet that passes straight
+// through is counted and never stored.
 func (p *Port[T]) Pass(i int, n uint32, ecnCapable bool) Verdict {
 	q := &p.queues[i]
 	cells := p.buffer.Cells(uint64(n))
@@ -210,7 +210,7 @@ func (q *Queue[T]) admit(pool *Pool, cells, own uint64, ecnCapable bool) Verdict
 	return Admitted
 }
 
-// limit is the most cells that the queue may hold.
+// limit returns the most cells that the queue may hold.
 func (q *Queue[T]) limit(free uint64) uint64 {
 	switch {
 	case q.Limit.Static:
@@ -221,7 +221,7 @@ func (q *Queue[T]) limit(free uint64) uint64 {
 	return free >> -q.Limit.Alpha
 }
 
-// hit is WRED's verdict on the queue as it is.
+// hit returns WRED's verdict on the queue as it is.
 func (q *Queue[T]) hit() bool {
 	w := &q.WRED
 	switch {
@@ -293,7 +293,7 @@ const (
 	minFrame = 64
 )
 
-// cost is what the first packet takes of the queue's credit.
+// cost returns how much of the queue's credit the first packet takes.
 func (q *Queue[T]) cost() uint64 {
 	if q.Discipline.Packets {
 		return 1
@@ -323,8 +323,8 @@ func (p *Port[T]) take(i int) item[T] {
 	return it
 }
 
-// Purge empties all queues, oldest packets of queue 0 first, and gives the packets
-// to f. Reservations end: the port is of no use afterwards.
+// Purge empties all queues, oldest packets of queue 0 first, and passes the packets to f. Reservations
+// end: the port must not be used afterwards.
 func (p *Port[T]) Purge(f func(T)) {
 	for i := range p.queues {
 		q := &p.queues[i]

@@ -26,8 +26,8 @@ func packets(w uint32) Settings {
 	return Settings{Discipline: Discipline{Weight: w, Packets: true}}
 }
 
-// What is served when all queues always hold packets of 1020 bytes, 1024 with FCS:
-// four quanta of a queue of weight 1.
+// The order of service when all queues always hold packets of 1020 bytes, 1024 with FCS: four quanta of
+// a queue of weight 1.
 func TestSchedule(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -182,7 +182,7 @@ func TestWRED(t *testing.T) {
 	}
 }
 
-// Whatever happens, pools know what their queues hold.
+// After any operations, pools account for what their queues hold.
 func TestPoolsAddUp(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 5}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, seed))

@@ -1,7 +1,6 @@
 package tm
 
-// A Ring is a first-in first-out queue that grows as it must and then allocates
-// no more.
+// A Ring is a first-in first-out queue that grows as needed and allocates nothing else.
 type Ring[T any] struct {
 	buf  []T // a power of two
 	head int

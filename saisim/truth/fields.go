@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// fields are what filters and flow keys see of a frame. It is parsed here and
-// not by the chip's parser: the oracle must not share its mistakes.
+// fields are what filters and flow keys see of a frame. Frames are parsed here and not by the chip's
+// parser: the oracle must not share its mistakes.
 type fields struct {
 	smac, dmac      uint64
 	etherType       uint16 // 0: 802.3
@@ -18,7 +18,7 @@ type fields struct {
 	transport
 }
 
-// transport is what they see of the header behind IP.
+// transport is what they see of the header after IP.
 type transport struct {
 	ports            bool
 	sport, dport     uint16

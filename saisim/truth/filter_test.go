@@ -88,7 +88,7 @@ func TestFilterRefuses(t *testing.T) {
 	}
 }
 
-// No frame and no match makes the oracle panic.
+// No frame and no match make the oracle panic.
 func FuzzFilter(f *testing.F) {
 	for _, s := range frames {
 		b, _ := hex.DecodeString(strings.ReplaceAll(s, " ", ""))

@@ -23,11 +23,11 @@ const (
 	By5Tuple = BySrc | ByDst | ByProtocol | BySrcPort | ByDstPort
 )
 
-// A key tells flows apart; what the group does not divide by is zero.
+// A key identifies a flow; fields that the group does not divide by are zero.
 type key struct {
 	in       string
 	vlan     uint16
-	ip       uint8 // 4, 6, or 0 where addresses do not count
+	ip       uint8 // 4, 6, or 0 where addresses are not part of it
 	src, dst [16]byte
 	proto    uint8
 	sport    uint16
@@ -81,14 +81,14 @@ func (k *key) compare(o *key) int {
 	return slices.Compare(pack(k), pack(o))
 }
 
-// A flow is what is known of one.
+// A flow has the numbers of one flow.
 type flow struct {
 	frames, bytes           uint64
 	delivered, toCPU, losts uint64
 	delay                   delays
 }
 
-// A group is a Group and what is known of it.
+// A group is a Group and its numbers.
 type group struct {
 	Group
 	frames, bytes, delivered, deliveredBytes, toCPU uint64
@@ -166,8 +166,8 @@ func (f *frame) delivered(at Time, id uint64, length int, way *hop) {
 	}
 }
 
-// trim keeps the deliveries that left first. Which those are does not depend on
-// the order in which they were told.
+// trim keeps the deliveries that left first. Which those are does not depend on the order in which they
+// were reported.
 func (g *group) trim() {
 	slices.SortFunc(g.kept, func(a, b Delivery) int {
 		return cmp.Or(cmp.Compare(a.At.Sec, b.At.Sec), cmp.Compare(a.At.Ps, b.At.Ps), cmp.Compare(a.Frame, b.Frame),

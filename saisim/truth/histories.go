@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	"tamtam/saisim"
+	"tamtam/saisim/drop"
 )
 
-// Histories holds every moment that a chip tells against the rules of
-// [saisim.What]: that every frame and every copy has one whole history. It adds
-// up its own books.
+// Histories checks every moment of a chip against the rules of [saisim.What]: every frame and every
+// copy has one whole history. It adds up its own books.
 type Histories struct {
 	books saisim.Books
 	live  map[uint64]*history
@@ -16,7 +16,7 @@ type Histories struct {
 	err   error
 }
 
-// A history is that of a frame that has not ended.
+// A history is the history of a frame that has not ended.
 type history struct {
 	copies []copyHistory // the first is the frame itself
 	open   int           // those that have not ended
@@ -98,7 +98,7 @@ func (f *history) see(m *saisim.Moment) error {
 	switch {
 	case c.ended:
 		return fmt.Errorf("it has ended")
-	case m.At < c.at && (n > 0 || m.Why != saisim.DropPortRemoved): // or it was still to come by a port that has gone
+	case m.At < c.at && (n > 0 || m.Why != drop.PortRemoved): // or it was still coming in by a port that is gone
 		return fmt.Errorf("its last moment was at %d", c.at)
 	}
 	c.at = m.At
@@ -136,8 +136,7 @@ func (f *history) step(c *copyHistory, m *saisim.Moment) error {
 	return nil
 }
 
-// Check compares with the chip's books, and returns the first wrong moment if
-// there was one.
+// Check compares these with the chip's books, and returns the first wrong moment if there was one.
 func (h *Histories) Check(b saisim.Books) error {
 	if h.err != nil {
 		return h.err

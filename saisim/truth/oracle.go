@@ -18,14 +18,14 @@ type Group struct {
 	// MaxFlows bounds their number; frames of flows beyond it count in the group
 	// only, and in FlowsLeftOut. 0: 1048576.
 	MaxFlows int
-	// KeepDelays is of how many deliveries the report lists time and delay, those
-	// that left first. 0: none.
+	// KeepDelays is the number of deliveries, those that left first, whose time and delay the report
+	// lists. 0: none.
 	KeepDelays int
 }
 
-// An Oracle watches nodes. Its methods and those of its nodes may be called from
-// any goroutine; what comes out does not depend on the order in which chips of
-// one network run, as long as a frame leaves one before it enters the next.
+// An Oracle watches nodes. Its methods and those of its nodes may be called from any goroutine; the
+// results do not depend on the order in which chips of one network run, as long as a frame leaves one
+// before it enters the next.
 type Oracle struct {
 	mu     sync.Mutex
 	groups []*group
@@ -34,7 +34,7 @@ type Oracle struct {
 	paths  int
 }
 
-// maxPaths bounds the number of different paths that are told apart.
+// maxPaths bounds the number of paths that are distinguished.
 const maxPaths = 1 << 16
 
 // New returns an oracle for some groups.
@@ -87,8 +87,8 @@ func (o *Oracle) Host(name string) *Node {
 	return o.Chip(name, 1, func(saisim.PortID) string { return "" })
 }
 
-// Connect says that a link leads from one end to the other, and back. Where no
-// link is, frames enter and leave the network.
+// Connect says that a link connects two ends, in both directions. At ends without a link frames enter
+// and leave the network.
 func (o *Oracle) Connect(a, b End) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -103,8 +103,8 @@ func (n *Node) Native(port saisim.PortID, vid uint16) {
 	n.native[port] = vid
 }
 
-// Restart says that the chip is a new one, whose cycle 0 is at that time. What
-// was in the old one is lost.
+// Restart says that the chip is a new one, whose cycle 0 is at that time. The frames in the old one are
+// lost.
 func (n *Node) Restart(start Time) {
 	n.o.mu.Lock()
 	defer n.o.mu.Unlock()
@@ -137,7 +137,7 @@ type visit struct {
 	in      saisim.PortID
 	open    int      // copies that have not ended, mirror copies left out; with the frame itself
 	begun   uint32   // copies so far
-	mirrors []uint32 // those of them that are for mirror sessions
+	mirrors []uint32 // the copies that are for mirror sessions
 	copies  int      // others
 }
 
@@ -304,7 +304,7 @@ func (o *Oracle) LinkDoubled(id uint64, to End) {
 	}
 }
 
-// A hop is a way through a chip, and the way before it.
+// A hop is a path through a chip, and the hop before it.
 type hop struct {
 	before *hop
 	text   string
@@ -316,7 +316,7 @@ type hopKey struct {
 	in, out saisim.PortID
 }
 
-// hop returns the way that goes on from another through the chip.
+// hop returns the hop that continues another through the chip.
 func (n *Node) hop(before *hop, in, out saisim.PortID) *hop {
 	next := n.roots
 	if before != nil {
@@ -338,7 +338,7 @@ func (n *Node) hop(before *hop, in, out saisim.PortID) *hop {
 	return h
 }
 
-// String is a path as reports have it.
+// String returns the path as in reports.
 func (h *hop) String() string {
 	var parts []string
 	for ; h != nil; h = h.before {

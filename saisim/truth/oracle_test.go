@@ -110,8 +110,7 @@ func TestDelays(t *testing.T) {
 	}
 }
 
-// Copies for mirror sessions are deliveries of nothing, at ingress and egress;
-// their histories are whole.
+// Copies for mirror sessions are not deliveries, at ingress and egress; their histories are whole.
 func TestMirrorCopiesDoNotCount(t *testing.T) {
 	for _, attr := range []sai.AttrID{sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession} {
 		c := newChip(t)
@@ -151,7 +150,7 @@ func TestMirrorCopiesDoNotCount(t *testing.T) {
 }
 
 // The equation of the package comment holds at every step, and the oracle agrees
-// with the chip's books; in the end it holds no frame any more.
+// with the chip's books; in the end it holds no frames.
 func TestEveryFrameIsAccountedFor(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 11}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -210,7 +209,7 @@ func accounted(t *testing.T, o *Oracle, b saisim.Books) {
 	}
 }
 
-// Two chips in a row, a host before and one behind: a link that delays, loses
+// Two chips in a row, a host before and one after them: a link that delays, loses
 // and doubles, and one that ends at a chip that is restarted.
 func TestNetwork(t *testing.T) {
 	a, b := newChip(t), newChip(t)
@@ -235,7 +234,7 @@ func TestNetwork(t *testing.T) {
 	var onLink []arrival
 	lost, doubled := 0, 0
 	a.SetOutput(func(out saisim.Out) {
-		// The output comes behind the moment: the frame is on the link.
+		// The output comes after the moment: the frame is on the link.
 		f := saisim.Frame{Data: slices.Clone(out.Data), ID: out.ID}
 		switch out.ID % 10 {
 		case 3:
@@ -294,7 +293,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// inOrder is the report of a network whose chips tell of their frames in some order.
+// inOrder returns the report of a network whose chips report their frames in some order.
 func inOrder(seed uint64) Report {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	o := New(Group{Name: "all", Flows: BySrc, KeepDelays: 5})
@@ -320,7 +319,7 @@ func inOrder(seed uint64) Report {
 	return o.Reports()["all"]
 }
 
-// The same network told in another order of the chips gives the same report.
+// The same network with another order of the chips gives the same report.
 func TestOrderDoesNotMatter(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 10}, func(t *testing.T, seed uint64) {
 		got, want := inOrder(seed), inOrder(seed+1)

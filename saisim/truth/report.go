@@ -17,7 +17,7 @@ type Report struct {
 	ToCPU          uint64      `json:"to_cpu"`
 	Lost           []LossCount `json:"lost"`
 	InFlight       int64       `json:"in_flight"`
-	Delay          Delay       `json:"delay"` // of what was delivered
+	Delay          Delay       `json:"delay"` // of delivered frames
 	Paths          []PathCount `json:"paths"`
 	Flows          []Flow      `json:"flows,omitempty"`
 	FlowsLeftOut   uint64      `json:"flows_left_out,omitempty"` // frames of flows beyond Group.MaxFlows
@@ -32,14 +32,13 @@ type Loss struct {
 	Reason string `json:"reason"`
 }
 
-// A LossCount is how many copies were lost so.
+// A LossCount is how many copies were lost there and for that reason.
 type LossCount struct {
 	Loss
 	Count uint64 `json:"count"`
 }
 
-// A Delay sums up one-way delays. The quantiles are exact to a sixteenth, and
-// not too small.
+// A Delay sums up one-way delays. The quantiles are at most a sixteenth too large, and never too small.
 type Delay struct {
 	Count  uint64 `json:"count"`
 	MinPs  uint64 `json:"min_ps"`
@@ -60,14 +59,13 @@ type Bucket struct {
 	Count  uint64 `json:"count"`
 }
 
-// A PathCount is how many copies were delivered over a path: "sw1:Ethernet0>Ethernet4".
+// A PathCount says how many copies were delivered over a path: "sw1:Ethernet0>Ethernet4".
 type PathCount struct {
 	Path  string `json:"path"`
 	Count uint64 `json:"count"`
 }
 
-// A Flow is the truth of one flow of a group. What the group does not divide by
-// is left empty.
+// A Flow is the truth of one flow of a group. Fields that the group does not divide by are empty.
 type Flow struct {
 	In        string `json:"in,omitempty"`
 	VLAN      uint16 `json:"vlan,omitempty"`

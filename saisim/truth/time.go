@@ -44,14 +44,14 @@ func (t Time) Since(u Time) uint64 {
 	return (t.Sec-u.Sec)*second + t.Ps - u.Ps
 }
 
-// mulDiv is a * b / c; a is below c.
+// mulDiv returns a * b / c; a is below c.
 func mulDiv(a, b, c uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	q, _ := bits.Div64(hi, lo, c)
 	return q
 }
 
-// delays sums up delays in picoseconds, exactly but for the buckets.
+// delays sums up delays in picoseconds, exactly except for the buckets.
 type delays struct {
 	n, min, max  uint64
 	sumHi, sumLo uint64
@@ -72,7 +72,7 @@ func bucket(ps uint64) int {
 	return e*subBuckets + int(ps>>e)
 }
 
-// bucketEnd is the largest delay of a bucket.
+// bucketEnd returns the largest delay of a bucket.
 func bucketEnd(i int) uint64 {
 	if i < 2*subBuckets {
 		return uint64(i)

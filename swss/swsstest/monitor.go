@@ -14,7 +14,7 @@ import (
 // A Command is one line of MONITOR.
 type Command struct {
 	DB   string
-	By   string   // "lua", or who sent it
+	By   string   // "lua", or the address of the client
 	Args []string // the name in capitals, a script's digest as "digest"
 }
 
@@ -25,7 +25,7 @@ type Monitor struct {
 	r    *bufio.Reader
 }
 
-// Monitor begins to watch the server.
+// Monitor begins to monitor the server.
 func (s *Server) Monitor() *Monitor {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", s.Addr)

@@ -17,7 +17,7 @@ import (
 	"tamtam/swss"
 )
 
-// Start starts an empty embedded server for the length of the test.
+// Start starts an empty embedded server for the duration of the test.
 func Start(t testing.TB) *swss.Redis {
 	t.Helper()
 	r, err := swss.Open(context.Background(), "embedded")
@@ -28,8 +28,7 @@ func Start(t testing.TB) *swss.Redis {
 	return r
 }
 
-// A Server is a real redis-server. Its data is kept over Stop and Start, and
-// lost with Kill.
+// A Server is a real redis-server. Its data survives Stop and Start, and is lost with Kill.
 type Server struct {
 	Addr string // "127.0.0.1:port"
 	Unix string // path of the unix socket
@@ -41,7 +40,7 @@ type Server struct {
 }
 
 // StartServer starts a real redis-server on a free port and a temporary
-// directory for the length of the test. The test is skipped where redis-server
+// directory for the duration of the test. The test is skipped where redis-server
 // is not installed.
 func StartServer(t testing.TB) *Server {
 	t.Helper()
@@ -61,7 +60,7 @@ func StartServer(t testing.TB) *Server {
 	return s
 }
 
-// Open connects to the server for the length of the test.
+// Open connects to the server for the duration of the test.
 func (s *Server) Open() *swss.Redis {
 	s.t.Helper()
 	r, err := swss.Open(context.Background(), s.Addr)
@@ -125,7 +124,7 @@ func (s *Server) shutdown() (string, error) {
 		return "", err
 	}
 	reply := make([]byte, 512)
-	n, _ := conn.Read(reply) // ends with the connection
+	n, _ := conn.Read(reply) // returns when the connection ends
 	if n > 0 {
 		return string(reply[:n]), fmt.Errorf("refused")
 	}

@@ -12,7 +12,7 @@ const (
 	ObjectFlows   = "tamtam.altmark.flows"
 )
 
-// Attributes of their entries: what is given, and what a get of flows adds.
+// Attributes of their entries: those of requests, and those that a get of flows returns.
 const (
 	AttrProfile = "profile" // a ChipProfile
 	AttrFlows   = "flows"   // indices, at most MaxChipFlows
@@ -27,12 +27,12 @@ const (
 // 65536 bytes.
 const MaxChipFlows = 128
 
-// A ChipProfile is what the sessions of a lane have in common.
+// A ChipProfile has the settings that the sessions of a lane share.
 type ChipProfile struct {
 	Lane     int    `json:"lane"`
 	Role     string `json:"role"`
 	Method   string `json:"method"`
-	Interval int    `json:"interval"` // of which a session's is 2^n seconds
+	Interval int    `json:"interval"` // n: periods are 2^n seconds
 	Mark     string `json:"mark"`
 	Mark2    string `json:"mark2"`
 	Clear    bool   `json:"clear"`
@@ -42,7 +42,7 @@ type ChipProfile struct {
 	Drop     bool   `json:"drop-marked"`
 }
 
-// ChipProfile is what the session asks of its lane, which is 0 here.
+// ChipProfile returns what the session needs of its lane, with lane 0.
 func (s Session) ChipProfile() ChipProfile {
 	return ChipProfile{
 		Role: s.Role.String(), Method: s.Method.String(), Interval: int(s.Interval),
@@ -51,16 +51,16 @@ func (s Session) ChipProfile() ChipProfile {
 	}
 }
 
-// A ChipClock is what a window says of the chip's clock.
+// A ChipClock is what a window says about the chip's clock.
 type ChipClock struct {
 	At           Time
 	Synchronised bool
 	Steps        uint64       // how often the clock was set
-	Started      uint64       // when the chip started, ns since 1970: another chip has another
+	Started      uint64       // when the chip started, ns since 1970: it changes if the chip is replaced
 	Kernel       *KernelClock // that it follows; nil: none. Not part of Words
 }
 
-// chipClockWords is how many numbers a chip's clock is.
+// chipClockWords is how many numbers encode a chip's clock.
 const chipClockWords = 5
 
 // Words are the clock as numbers.
@@ -86,7 +86,7 @@ func chipTime(seconds, nanoseconds uint64) (Time, error) {
 	return Time{Seconds: seconds, Nanoseconds: uint32(nanoseconds)}, nil
 }
 
-// kernelWords is how many numbers a kernel's clock is.
+// kernelWords is how many numbers encode a kernel's clock.
 const kernelWords = 6
 
 // Words are the clock as numbers.
@@ -109,13 +109,13 @@ func ParseKernelClock(w []uint64) (k KernelClock, err error) {
 	}, nil
 }
 
-// A ChipFlow is what a window says of a flow.
+// A ChipFlow is what a window says about a flow.
 type ChipFlow struct {
 	Generation uint64 // how often the flow's state was zeroed
 	Of         [2]ChipCounts
 }
 
-// ChipCounts are those of a colour, cumulative but for the time.
+// ChipCounts are the counts of a colour, cumulative except for the time.
 type ChipCounts struct {
 	Packets, Bytes, Captures uint64
 	Captured                 Time // the last
@@ -126,7 +126,7 @@ type ChipCounts struct {
 	Digest                   uint32 // of the last captured packet
 }
 
-// countWords is how many numbers the counts of a colour are.
+// countWords is how many numbers encode the counts of a colour.
 const countWords = 11
 
 // Words appends the counts to a list of numbers.
@@ -135,7 +135,7 @@ func (c ChipCounts) Words(list []uint64) []uint64 {
 		word(c.Unsynchronised), c.Outside, c.PulseBytes, c.Foreign, c.ForeignBytes, uint64(c.Digest))
 }
 
-// ParseChipFlows reads the generations and the counters of so many flows.
+// ParseChipFlows reads the generations and counters of the given number of flows.
 func ParseChipFlows(flows int, generations, counters []uint64) ([]ChipFlow, error) {
 	if len(generations) != flows {
 		return nil, fmt.Errorf("%d numbers as %s, want %d for %d flows", len(generations), AttrGenerations, flows, flows)

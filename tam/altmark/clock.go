@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ClockTrust is what a session takes as vouching for its switch's clock.
+// ClockTrust is what a session accepts as vouching for its switch's clock.
 type ClockTrust uint8
 
 // What can vouch for a switch's clock.
@@ -29,16 +29,16 @@ func ParseTrust(s string) (ClockTrust, error) {
 	return 0, fmt.Errorf("clock-trust %q, want %s", s, strings.Join(trustWords, ", "))
 }
 
-// String is the word that configuration has.
+// String returns the word used in configuration.
 func (t ClockTrust) String() string { return wordAt(trustWords, int(t)) }
 
-// A KernelClock is what a kernel says of its time of day, which a chip's clock follows. The zero
+// A KernelClock is what a kernel says about its time of day, which a chip's clock follows. The zero
 // value says nothing.
 type KernelClock struct {
-	Boot         [2]uint64     // the kernel's boot ID: one for all that share its clock; 0: not known
-	Known        bool          // what follows is
+	Boot         [2]uint64     // the kernel's boot ID, the same for all that share its clock; 0: not known
+	Known        bool          // the fields below are known
 	Synchronised bool          // something disciplines it: NTP, or PTP by phc2sys or the like
-	MaxError     time.Duration // at most so far from true time
+	MaxError     time.Duration // at most this far from true time
 	Ahead        time.Duration // the chip's clock of the kernel's: it does not follow when that is set
 }
 
@@ -51,15 +51,15 @@ func (k KernelClock) ID() string {
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", a>>32, a>>16&0xffff, a&0xffff, b>>48, b&(1<<48-1))
 }
 
-// A Clock is what vouches for the clock of a measurement point. The zero value: the chip itself.
+// A Clock is what vouches for the clock of a measurement point. The zero value means the chip itself.
 type Clock struct {
 	Says   string        // in words, or why nothing does
 	Kernel string        // ID of the kernel whose clock it follows; empty: not known
 	Ahead  time.Duration // of the kernel's clock
-	Error  time.Duration // at most, of true time; 0 where nothing tells
+	Error  time.Duration // from true time at most; 0 if nothing tells
 }
 
-// Words of a Clock that no number is in.
+// Words of a Clock, without numbers.
 const (
 	SaysDeclared   = "declared by the operator"
 	saysNothing    = "what the kernel says of its clock cannot be read"
@@ -67,8 +67,9 @@ const (
 	clockErrorWant = ", A is %v"
 )
 
-// Vouch says what vouches for a clock that follows a kernel's, and whether delays can be told by it:
-// the operator does, or the kernel says that it is synchronised and its greatest error within A.
+// Vouch says what vouches for a clock that follows a kernel's, and whether delays can be measured by
+// it: the operator vouches, or the kernel says that it is synchronised and its greatest error within
+// A.
 func (s Session) Vouch(k KernelClock) (c Clock, trusted bool) {
 	c = Clock{Kernel: k.ID()}
 	if k.Known {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A Session is what one measurement point does with the packets of one flow
-// group. Its settings must be those of the other points, but for the role.
+// A Session is what one measurement point does with the packets of one flow group. Its settings,
+// apart from the role, must be those of the other points.
 type Session struct {
 	Role        Role
 	Method      Method
@@ -16,31 +16,31 @@ type Session struct {
 	Clear       bool // the terminator clears the marks
 	Foreign     ForeignMarks
 	Trust       ClockTrust // in this switch's clock
-	// SlotSync says that the clocks are synchronised well enough to tell the
-	// slots of muxed marking. Without, steps are detected in the mark itself.
+	// SlotSync says that the clocks are synchronised well enough to tell the slots of muxed
+	// marking. If not, steps are detected in the mark itself.
 	SlotSync bool
 	// ClockError is A, the greatest error between the clocks of two points; MinDelay
 	// and MaxDelay bound the delay between the first point and this one.
 	ClockError, MinDelay, MaxDelay time.Duration
 }
 
-// Defaults of what a session says of its path, as fractions of its interval.
+// Defaults of a session's bounds on its path, as fractions of its interval.
 const (
 	DefaultClockErrorPart = 64 // A = L/64
 	DefaultMaxDelayPart   = 8  // Dmax = L/8
 )
 
-// Guard is A + Dmax: so long after a period has ended by this point's clock packets
-// of it may come. RFC 9341, section 5, has d = A + Dmax - Dmin, for it lets the periods
-// of a point begin Dmin later; here they begin with kL by every clock.
+// Guard is A + Dmax: for that long after a period has ended, by this point's clock, packets of it
+// may still arrive. RFC 9341, section 5, has d = A + Dmax - Dmin, since it lets the periods of a
+// point begin Dmin later; here they begin at kL by every clock.
 func (s Session) Guard() time.Duration { return s.ClockError + s.MaxDelay }
 
-// Early is A: so long before a period begins by this point's clock packets of it may
-// come. Nothing but the clocks can make a packet early.
+// Early is A: that long before a period begins, by this point's clock, packets of it may arrive.
+// Only the clocks can make a packet early.
 func (s Session) Early() time.Duration { return s.ClockError }
 
-// Check says whether the session can be, with the numbers where its interval
-// cannot hold the guard.
+// Check returns an error if the session is not possible, with the numbers if its interval cannot
+// hold the guard.
 func (s Session) Check() error {
 	if !s.Interval.Valid() {
 		return errors.Join(fmt.Errorf("interval is %d, want %d to %d: 2^n seconds", s.Interval, MinInterval, MaxInterval))
@@ -65,7 +65,7 @@ func (s Session) Check() error {
 	return errors.Join(errs...)
 }
 
-// checkMarks wants two bits of one kind of packet for double marking, and one for other methods.
+// checkMarks requires two bits of one kind of packet for double marking, and one bit for other methods.
 func (s Session) checkMarks() error {
 	switch {
 	case s.Method != Double && s.Mark2 == NoMark:
@@ -82,7 +82,7 @@ func (s Session) checkMarks() error {
 	return nil
 }
 
-// checkTimes wants bounds of clocks and delays that can be, and then an interval that holds the guard.
+// checkTimes requires possible bounds of clocks and delays, and then an interval that holds the guard.
 func (s Session) checkTimes() error {
 	if s.ClockError < 0 || s.MinDelay < 0 || s.MaxDelay < s.MinDelay {
 		return fmt.Errorf("clock-error %v, delay-min %v, delay-max %v: want 0 or more, and delay-max not below delay-min",
@@ -91,9 +91,9 @@ func (s Session) checkTimes() error {
 	return s.checkGuard()
 }
 
-// checkGuard has a period's packets come before the reading in the middle of the next:
-// A + Dmax < L/2; for slots before the quarter behind their own: A + Dmax < L/4; for
-// step detection in the mark Dmax - Dmin < L/8 as well.
+// checkGuard requires a period's packets to arrive before the reading in the middle of the next: A
+// + Dmax < L/2; with slots, before the quarter after their own: A + Dmax < L/4; for step detection
+// in the mark also Dmax - Dmin < L/8.
 func (s Session) checkGuard() error {
 	l := s.Interval.Duration()
 	switch {
@@ -114,7 +114,7 @@ func (s Session) checkGuard() error {
 	return nil
 }
 
-// PulseTooLate says whether a pulse that left the initiator at t may come too
+// PulseTooLate reports whether a pulse that left the initiator at t may come too
 // late for its slots at the other end: later than 3L/4 - (A + Dmax) in its period.
 // Only muxed marking has this bound.
 func (s Session) PulseTooLate(t Time) bool {
@@ -125,27 +125,27 @@ func (s Session) PulseTooLate(t Time) bool {
 	return end.Sub(t) < s.ClockError+s.MaxDelay
 }
 
-// family is which header has the mark.
+// family says which header has the mark.
 func (m Mark) family() int {
 	switch {
 	case m.DSCPBit() != 0:
 		return 1
 	case m == IPv4Reserved:
-		return 1 // an IPv4 packet has both
+		return 1 // IPv4 packets have both
 	}
 	return 2
 }
 
-// A Period is what one measurement point says of one period of one flow group.
+// A Period is what one measurement point reports about one period of one flow group.
 type Period struct {
 	Number      uint64 // floor(time of day / interval)
 	Colour      uint8  // its lowest bit
 	Packets     uint64
 	Bytes       uint64 // of frames as received, with FCS
 	Captures    uint32 // pulses whose time was captured
-	Timestamp   Time   // of the last of them; zero without
+	Timestamp   Time   // of the last of them; zero if there is none
 	Digest      uint32 // of the last of them: the same packet has the same at every point
-	OutOfWindow uint64 // packets where the guard condition allows none
+	OutOfWindow uint64 // packets at times when the guard condition allows none
 	Foreign     uint64 // packets that came to an initiator with a mark; of those it drops, none is in Packets
 	ReadAt      Time   // when the counters were read, by the switch's clock
 	Flags       Flags

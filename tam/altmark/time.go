@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// A Time is a time of day as IEEE 1588 clocks have it: seconds since 1970 and
-// nanoseconds below 10^9.
+// A Time is a time of day as in IEEE 1588 clocks: seconds since 1970 and nanoseconds below 10^9.
 type Time struct {
 	Seconds     uint64
 	Nanoseconds uint32
@@ -23,10 +22,10 @@ func At(t time.Time) Time {
 	return Time{uint64(t.Unix()), uint32(t.Nanosecond())}
 }
 
-// IsZero says whether no time was taken.
+// IsZero reports whether no time was taken.
 func (t Time) IsZero() bool { return t == Time{} }
 
-// Sub returns t - u. Beyond 292 years it is cut.
+// Sub returns t - u, clamped at 292 years.
 func (t Time) Sub(u Time) time.Duration {
 	return time.Unix(int64(t.Seconds), int64(t.Nanoseconds)).Sub(time.Unix(int64(u.Seconds), int64(u.Nanoseconds)))
 }
@@ -60,7 +59,7 @@ const (
 
 const second = uint64(time.Second)
 
-// Valid says whether the interval is within its bounds.
+// Valid reports whether the interval is within its bounds.
 func (n Interval) Valid() bool { return n >= MinInterval && n <= MaxInterval }
 
 // Duration returns the interval's length, rounded down to nanoseconds.
@@ -71,7 +70,7 @@ func (n Interval) Duration() time.Duration {
 	return time.Second << n
 }
 
-// String says the length in words, as 976.5625us.
+// String returns the length as text, such as 976.5625us.
 func (n Interval) String() string {
 	if n >= 0 {
 		return n.Duration().String()
@@ -100,8 +99,7 @@ func (n Interval) Period(t Time) uint64 { return n.Quarter(t) >> 2 }
 // Slot returns in which quarter of its period t is, 0 to 3.
 func (n Interval) Slot(t Time) uint8 { return uint8(n.Quarter(t) & 3) }
 
-// Start returns when period k begins, rounded up to nanoseconds, so that it is
-// the first Time that is in it.
+// Start returns when period k begins, rounded up to nanoseconds: the first Time that is in it.
 func (n Interval) Start(k uint64) Time { return n.quarterStart(k, 0) }
 
 // Middle returns when the second half of period k begins.
@@ -127,8 +125,8 @@ func (n Interval) quarterStart(k, slot uint64) Time {
 	return Time{secs, uint32((rest*second + 1<<sh - 1) >> sh)}
 }
 
-// Within says whether t is at least guard behind the beginning of its period and more
-// than early before its end: where only packets of that period may be met.
+// Within reports whether t is at least guard after the beginning of its period and more than early
+// before its end, when only packets of that period may arrive.
 func (n Interval) Within(t Time, guard, early time.Duration) bool {
 	phase, length := n.phase(t), second
 	behind, before := uint64(max(guard, 0)), uint64(max(early, 0))
@@ -143,7 +141,7 @@ func (n Interval) Within(t Time, guard, early time.Duration) bool {
 	return phase >= behind && length-phase > before
 }
 
-// phase is how far t is in its period; for n < 0 in units of 2^n ns.
+// phase returns how far t is into its period; for n < 0 in units of 2^n ns.
 func (n Interval) phase(t Time) uint64 {
 	if n > 0 {
 		return (t.Seconds&(1<<n-1))*second + uint64(t.Nanoseconds)

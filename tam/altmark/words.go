@@ -52,13 +52,13 @@ var (
 	}
 )
 
-// RoleWords lists the words that configuration has for roles.
+// RoleWords lists the words for roles in configuration.
 func RoleWords() []string { return slices.Clone(roleWords[1:]) }
 
-// MethodWords lists the words that configuration has for methods.
+// MethodWords lists the words for methods in configuration.
 func MethodWords() []string { return slices.Clone(methodWords[1:]) }
 
-// MarkWords lists the words that configuration has for marks; NoMark has none.
+// MarkWords lists the words for marks in configuration; NoMark has none.
 func MarkWords() []string { return slices.Clone(markWords[1:]) }
 
 // ParseRole reads the word of a role; an error lists the words.
@@ -86,13 +86,13 @@ func parseWord(what, s string, words []string) (int, error) {
 	return 0, fmt.Errorf("%s %q, want %s", what, s, strings.Join(words[1:], ", "))
 }
 
-// String is the word that configuration has; of no role it is empty.
+// String returns the word used in configuration; it is empty if there is no role.
 func (r Role) String() string { return wordAt(roleWords, int(r)) }
 
-// String is the word that configuration has; of no method it is empty.
+// String returns the word used in configuration; it is empty if there is no method.
 func (m Method) String() string { return wordAt(methodWords, int(m)) }
 
-// String is the word that configuration has; of NoMark it is empty.
+// String returns the word used in configuration; it is empty for NoMark.
 func (m Mark) String() string { return wordAt(markWords, int(m)) }
 
 func wordAt(words []string, i int) string {
@@ -102,7 +102,7 @@ func wordAt(words []string, i int) string {
 	return fmt.Sprint(i)
 }
 
-// DSCPBit returns the bit of the DSCP, 1 << 0..5, that the mark is; 0 for others.
+// DSCPBit returns the mark's bit of the DSCP, 1 << 0..5; 0 for other marks.
 func (m Mark) DSCPBit() uint8 {
 	if m >= DSCP0 && m <= DSCP5 {
 		return 1 << (m - DSCP0)
@@ -110,20 +110,20 @@ func (m Mark) DSCPBit() uint8 {
 	return 0
 }
 
-// Loss says whether the method measures loss.
+// Loss reports whether the method measures loss.
 func (m Method) Loss() bool { return m != Pulse }
 
-// Delay says whether the method measures delay.
+// Delay reports whether the method measures delay.
 func (m Method) Delay() bool { return m != Step }
 
-// ForeignMarks is what an initiator does with packets that come marked already: another domain's,
-// or of another initiator on the way (RFC 9341, section 7.1: the edge of a domain lets none in).
+// ForeignMarks is what an initiator does with packets that arrive already marked, by another domain
+// or another initiator on the way (RFC 9341, section 7.1: the edge of a domain lets none in).
 type ForeignMarks uint8
 
 // What can be done with them. All are counted.
 const (
-	CountForeign ForeignMarks = iota // marked as all others; the period is flagged
-	CleanForeign                     // marked as all others: it is known that they come
+	CountForeign ForeignMarks = iota // marked like all others; the period is flagged
+	CleanForeign                     // marked like all others: they are expected
 	DropForeign                      // dropped
 )
 
@@ -140,7 +140,7 @@ func ParseForeign(s string) (ForeignMarks, error) {
 	return 0, fmt.Errorf("foreign-marks %q, want %s", s, strings.Join(foreignWords, ", "))
 }
 
-// String is the word that configuration has.
+// String returns the word used in configuration.
 func (f ForeignMarks) String() string { return wordAt(foreignWords, int(f)) }
 
 // Flags say what is wrong with a period's report. One without flags is complete.
@@ -148,11 +148,11 @@ type Flags uint16
 
 // The flags.
 const (
-	First          Flags = 1 << iota // the measurement began (anew) in this period or the last of its colour
+	First          Flags = 1 << iota // the measurement began (again) in this period or the last of its colour
 	LateRead                         // the counters were not read while they stood still
 	ClockStep                        // the clock was set in this period
 	Unsynchronised                   // the clock was not synchronised
-	OutOfWindow                      // packets came where the guard condition allows none
+	OutOfWindow                      // packets came when the guard condition allows none
 	ManyPulses                       // more than one pulse
 	LatePulse                        // the pulse left too late for its slot at the other end
 	CounterReset                     // a counter is lower than before
@@ -165,12 +165,12 @@ var flagWords = []string{
 	"shadowed", "foreign-marks",
 }
 
-// VoidsLoss says whether counts of such a period must not be compared.
+// VoidsLoss reports whether counts of such a period must not be compared.
 func (f Flags) VoidsLoss() bool {
 	return f&(First|LateRead|ClockStep|OutOfWindow|LatePulse|CounterReset|Shadowed|Foreign) != 0
 }
 
-// VoidsDelay says whether the timestamp of such a period must not be compared
+// VoidsDelay reports whether the timestamp of such a period must not be compared
 // with that of another clock.
 func (f Flags) VoidsDelay() bool {
 	return f&(First|LateRead|ClockStep|Unsynchronised|ManyPulses|LatePulse|CounterReset|Foreign) != 0
@@ -190,7 +190,7 @@ func (f Flags) Words() []string {
 // String joins the words with commas.
 func (f Flags) String() string { return strings.Join(f.Words(), ",") }
 
-// ParseFlags reads what [Flags.String] writes; an error names the word that is no flag.
+// ParseFlags reads what [Flags.String] writes; an error names the word that is not a flag.
 func ParseFlags(s string) (f Flags, err error) {
 	if s == "" {
 		return 0, nil

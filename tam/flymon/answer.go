@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// An Estimate is what a sketch says, and how sure it is. In JSON there are only bounds that say
-// something: no upper one, or none at all.
+// An Estimate is what a sketch says, and how certain that is. JSON has only the bounds that exist.
 type Estimate struct {
 	Value float64
 	// Lower and Upper bound the true value with probability Confidence, by the theory that
@@ -17,20 +16,20 @@ type Estimate struct {
 	Upper      float64
 	Confidence float64
 	Bound      string
-	// Saturated: so full that the value says little, as of a counter at its end; bounds that are
-	// there hold none the less.
+	// Saturated: so full that the value says little, such as a counter at its maximum; its bounds,
+	// if any, still hold.
 	Saturated bool
 	// Exact is the oracle's value, where it is on.
 	Exact *float64
 }
 
-// Bounds says which bounds there are.
+// Bounds reports which bounds exist.
 func (e *Estimate) Bounds() (lower, upper bool) {
 	upper = e.Confidence > 0 && !math.IsInf(e.Upper, 1)
 	return e.Confidence > 0 && (upper || e.Lower > 0), upper
 }
 
-// jsonEstimate is an estimate as JSON has it.
+// jsonEstimate is an estimate in JSON.
 type jsonEstimate struct {
 	Value      *float64 `json:"estimate,omitempty"`
 	Lower      *float64 `json:"lower,omitempty"`
@@ -41,8 +40,8 @@ type jsonEstimate struct {
 	Exact      *float64 `json:"exact,omitempty"`
 }
 
-// MarshalJSON writes an estimate without the bounds that there are not. An infinite value, or one
-// that is no number, is left out too.
+// MarshalJSON writes an estimate without bounds that do not exist. An infinite value, or NaN, is
+// left out too.
 func (e Estimate) MarshalJSON() ([]byte, error) {
 	j := jsonEstimate{Bound: e.Bound, Saturated: e.Saturated, Exact: e.Exact}
 	if !math.IsNaN(e.Value) && !math.IsInf(e.Value, 0) {
@@ -81,8 +80,7 @@ func (e *Estimate) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Error is the relative error where the exact value is known; false: it is not, or
-// it is 0.
+// Error returns the relative error; false if the exact value is not known, or is 0.
 func (e *Estimate) Error() (float64, bool) {
 	if e.Exact == nil || *e.Exact == 0 {
 		return 0, false
@@ -108,9 +106,9 @@ type Flags uint16
 
 // Flags; their words are those of String.
 const (
-	FlagFirst     Flags = 1 << iota // the task began in the midst of it
-	FlagPartial                     // the task was changed in the midst of it
-	FlagLate                        // the bank was read when it counted again
+	FlagFirst     Flags = 1 << iota // the task began during the epoch
+	FlagPartial                     // the task was changed during the epoch
+	FlagLate                        // the bank was read when it was counting again
 	FlagDirty                       // the bank was not cleared before it counted
 	FlagClockStep                   // the clock was set
 	FlagLive                        // read while it counted
@@ -133,7 +131,7 @@ func (f Flags) String() string {
 	return strings.Join(words, ",")
 }
 
-// ParseFlags is the counterpart of String; an error names the word that is no flag.
+// ParseFlags is the counterpart of String; an error names the word that is not a flag.
 func ParseFlags(s string) (f Flags, err error) {
 next:
 	for w := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' }) {

@@ -19,7 +19,7 @@ func Objects() []string {
 	return []string{ObjectGroups, ObjectTask, ObjectStatus, ObjectRegisters, ObjectClear, ObjectDigests, ObjectTruth}
 }
 
-// Attributes of their entries: what is given, and what a get adds.
+// Attributes of their entries: those of requests, and those that a get returns.
 const (
 	AttrGroups = "groups" // nothing
 	AttrTask   = "task"   // a Layout
@@ -35,7 +35,7 @@ const (
 	AttrTruth    = "truth"    // a TruthAnswer, or null
 )
 
-// What one window holds at most: more may be longer than a list of SAI on the wire, 65536 bytes.
+// The most that one window holds: more could be longer than a list of SAI on the wire, 65536 bytes.
 const (
 	MaxChipTasks   = 128
 	MaxChipWords   = 8192
@@ -43,8 +43,8 @@ const (
 	MaxChipTruths  = 256
 )
 
-// A ChipRange is a bank of a task: a part of one of its units, or of its digests. To be cleared
-// it is a part of a unit, or all of the bank.
+// A ChipRange is part of a bank of a task: of one of its units, or of its digests. Only a part of a
+// unit, or the whole bank, can be cleared.
 type ChipRange struct {
 	Task  string  `json:"task"`
 	Unit  *int    `json:"unit,omitempty"`
@@ -53,34 +53,34 @@ type ChipRange struct {
 	Count *uint32 `json:"count,omitempty"`
 }
 
-// ChipStatus is what a chip says of a task.
+// ChipStatus is what a chip says about a task.
 type ChipStatus struct {
-	// Generation is another one at each change that zeroed something of the task.
+	// Generation changes with each change that zeroes something of the task.
 	Generation uint64      `json:"generation"`
 	Banks      [2]ChipBank `json:"banks"`
-	// Frozen is what Banks was when the frozen partitions counted.
+	// Frozen is what Banks was when the frozen partitions still counted.
 	Frozen [2]ChipBank `json:"frozen"`
-	// FrozenAt is the time of day of the last packet before they ceased to, in ns.
+	// FrozenAt is the time of day of the last packet that they counted, in ns.
 	FrozenAt uint64 `json:"frozen-at"`
 }
 
-// A ChipBank is what a chip knows of one bank of a task, since it was cleared.
+// A ChipBank is the state of one bank of a task, since it was cleared.
 type ChipBank struct {
-	Epoch uint64 `json:"epoch"` // the last that it counted, if it is used
+	Epoch uint64 `json:"epoch"` // the last epoch that it counted, if Used
 	Used  bool   `json:"used"`
-	// Dirty: it began to count an epoch when it had counted another.
+	// Dirty: it began to count an epoch without having been cleared after another.
 	Dirty   bool   `json:"dirty"`
-	Packets uint64 `json:"packets"` // that the filter matched, and the coin of any unit
+	Packets uint64 `json:"packets"` // that match the filter, and the coin of any unit
 	Bytes   uint64 `json:"bytes"`   // of these
-	// Lost packets found no room in the recirculation port: Packets has them not.
+	// Lost packets had no room at the recirculation port: Packets does not include them.
 	Lost        uint64 `json:"lost"`
-	Digests     int    `json:"digests"`      // there are to fetch
-	DigestsLost uint64 `json:"digests-lost"` // above Geometry.Digests
+	Digests     int    `json:"digests"`      // how many there are to fetch
+	DigestsLost uint64 `json:"digests-lost"` // beyond Geometry.Digests
 	First       uint64 `json:"first"`        // time of day of the first packet, ns
 	Last        uint64 `json:"last"`         // and of the last
 }
 
-// Of says whether something of epoch n is in the bank.
+// Of reports whether the bank holds anything of epoch n.
 func (b *ChipBank) Of(n uint64) bool { return b.Used && b.Epoch == n }
 
 // A TruthQuestion asks the oracle of a chip for a bank of a task.
@@ -88,12 +88,12 @@ type TruthQuestion struct {
 	Task  string   `json:"task"`
 	Bank  int      `json:"bank"`
 	Flows [][]byte `json:"flows"` // vectors, at most MaxChipTruths
-	// Heavy is how many of the largest flows are wanted; nil: as many as there may be.
+	// Heavy is how many of the largest flows are wanted; nil: as many as an answer may have.
 	Heavy     *int   `json:"heavy"`
-	Threshold uint64 `json:"threshold"` // flows that have so much are counted
+	Threshold uint64 `json:"threshold"` // flows that reach it are counted
 }
 
-// A TruthAnswer is what really was, by the oracle.
+// A TruthAnswer is the oracle's answer: what really happened.
 type TruthAnswer struct {
 	Flows    uint64      `json:"flows"`    // distinct
 	Elements uint64      `json:"elements"` // distinct, where the task measures a set
@@ -102,9 +102,9 @@ type TruthAnswer struct {
 	Entropy  float64     `json:"entropy"`  // of the values, in bits
 	Values   []uint64    `json:"values"`   // of the flows asked for; of a set, 1 for its elements
 	Heavy    []TruthFlow `json:"heavy"`    // the largest, the first by value and then by key
-	Reaching uint64      `json:"reaching"` // flows that have the threshold
-	Largest  uint64      `json:"largest"`  // value of a flow
-	Before   uint64      `json:"before"`   // elements of the set in the epoch before
+	Reaching uint64      `json:"reaching"` // flows at or above the threshold
+	Largest  uint64      `json:"largest"`  // the largest value of a flow
+	Before   uint64      `json:"before"`   // elements of the set in the previous epoch
 	Shared   uint64      `json:"shared"`   // elements of both epochs
 }
 

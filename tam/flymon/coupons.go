@@ -8,14 +8,13 @@ import (
 // MaxCouponShift bounds how rarely a coupon is drawn: once in 2^24 elements.
 const MaxCouponShift = 24
 
-// Coupons chooses the coupons of BeauCoup for a threshold: how many there are, at
-// most as a bucket has bits, and the probability 2^-shift with which an element draws
-// each. An element draws at most one, so coupons <= 2^shift. All are collected after
-// a number of distinct elements that is a coupon collector's. Of the configurations whose
-// mean is within 16 % of the threshold that with the most coupons is taken, because its
-// deviation is the smallest; of such the one with the nearest mean. If there is none it is
-// the nearest. An error says that threshold or most is 0, or the threshold beyond what most
-// coupons can count.
+// Coupons chooses the coupons of BeauCoup for a threshold: how many there are, at most one per bit of a
+// bucket, and the probability 2^-shift with which an element draws each. An element draws at most one,
+// so coupons <= 2^shift. All are collected after a number of distinct elements that is the coupon
+// collector's. Of the configurations whose mean is within 16 % of the threshold that with the most
+// coupons is taken, because its deviation is the smallest; among equals the one with the nearest mean.
+// If none is within 16 %, the nearest is taken. An error means that threshold or most is 0, or that the
+// threshold exceeds what most coupons can count.
 func Coupons(threshold uint64, most uint8) (coupons, shift uint8, err error) {
 	if threshold == 0 || most == 0 {
 		return 0, 0, fmt.Errorf("threshold is %d with at most %d coupons, want at least 1 of each", threshold, most)

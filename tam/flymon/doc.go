@@ -1,16 +1,15 @@
-// Package flymon is the language of sketch tasks (FlyMon, SIGCOMM 2022): keys,
-// filters, attributes and algorithms as users say them, and the layout that a task
-// has on a chip's composable measurement units (CMUs). Chip, planner, orchestrator
-// and lab share it, so that the bucket of a key is the same everywhere.
+// Package flymon is the language of sketch tasks (FlyMon, SIGCOMM 2022): keys, filters, attributes
+// and algorithms as users write them, and the layout that a task has on a chip's composable
+// measurement units (CMUs). Chip, planner, orchestrator and lab share it, so that the bucket of a
+// key is the same everywhere.
 //
 // # Candidate key
 //
-// A packet's candidate key is a [Vector] of 48 bytes, big-endian: source address 16,
-// destination address 16 (IPv4 in the first four bytes, the rest 0, so that a prefix
-// is one mask for both families), source port 2, destination port 2, protocol 1, IP
-// version 1 (4, 6; 0: no IP), 2 bytes 0, and the time of day in nanoseconds since 1970, 8.
-// What a packet does not have is 0. A key is a mask of it; with any bit of an address it
-// has the version too.
+// A packet's candidate key is a [Vector] of 48 bytes, big-endian: source address 16, destination
+// address 16 (IPv4 in the first four bytes, the rest 0, so that a prefix is one mask for both
+// families), source port 2, destination port 2, protocol 1, IP version 1 (4, 6; 0: no IP), 2 bytes
+// 0, and the time of day in nanoseconds since 1970, 8. What a packet lacks is 0. A key is a mask of
+// it; if it has any bit of an address, it includes the version.
 //
 // # Compression
 //
@@ -36,12 +35,12 @@
 //	and-or    if p2 = 0: reg = reg and p1, result reg; else reg = reg or p1, result those bits of p1 that reg had not
 //	xor-swap  if p2 = 0: reg = reg xor p1, else reg = p1; result the word before
 //
-// The fourth is the slot that the paper leaves free, two simple operations in one as it
-// does with AND-OR: XOR for Odd Sketch, the exchange for inter-arrival times, which the
-// MAX of Appendix A cannot give because it returns the new value. Nor can its AND-OR, which
-// returns the register, tell whether a Bloom filter has seen a key before: here the result of OR
-// does, for units behind it that act once for each flow or element.
+// The fourth is the one that the paper leaves open, two simple operations in one as it does with
+// AND-OR: XOR for Odd Sketch, the exchange for inter-arrival times, which the MAX of Appendix A
+// cannot give because it returns the new value. Nor can its AND-OR, which returns the register,
+// tell whether a Bloom filter has seen a key before: here the result of OR does, for later units
+// that act once for each flow or element.
 //
-// What may enter: what is true of FlyMon on any chip. What may not: I/O, SAI, tables of
-// SONiC, estimators (sketch), placement (flymonorch/plan).
+// What belongs here: what is true of FlyMon on any chip. What does not: I/O, SAI, SONiC's tables,
+// estimators (sketch), placement (flymonorch/plan).
 package flymon

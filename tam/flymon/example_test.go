@@ -8,7 +8,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A key is a mask of what a packet has: packets that are equal under it are one flow.
+// A key is a mask of a packet's fields: packets that are equal under it are one flow.
 func ExampleKey() {
 	key, err := flymon.ParseKey("src-ip/24,dst-port")
 	if err != nil {
@@ -23,7 +23,7 @@ func ExampleKey() {
 	// 10.0.0.0,443 true
 }
 
-// A task that no chip could do says all that is wrong with it.
+// The error of a task that no chip can do says all that is wrong with it.
 func ExampleTask_Check() {
 	task := flymon.Task{
 		Attribute: flymon.Attribute{Kind: flymon.Packets},

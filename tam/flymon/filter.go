@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A Filter says which packets a task sees: those that have all of it. The zero
-// Filter is all packets, those without IP too.
+// A Filter says which packets a task sees: those that match all of it. The zero Filter matches all
+// packets, also those without IP.
 type Filter struct {
 	SrcIP, DstIP     netip.Prefix // not valid: any
 	SrcPort, DstPort Ports
@@ -17,8 +17,7 @@ type Filter struct {
 	Version          uint8 // of IP: 4, 6; 0: any. Prefixes imply it
 }
 
-// Ports is a range, both ends in it, of packets that have ports. Has false: any, and
-// packets without.
+// Ports is a range, ends included. If Has is false, any ports match, and packets without ports too.
 type Ports struct {
 	Lo, Hi uint16
 	Has    bool
@@ -28,8 +27,9 @@ type Ports struct {
 const FilterWords = `"any", or with commas between: src-ip=PREFIX, dst-ip=PREFIX, ` +
 	`src-port=N or N-M, dst-port=N or N-M, protocol=N, ip=4 or 6`
 
-// ParseFilter reads a filter; [FilterWords] says how it is written. An address is the prefix that holds
-// it alone. An error names the field and what would be right; a filter of both IP versions is one.
+// ParseFilter reads a filter; [FilterWords] says how it is written. An address stands for the prefix of
+// that address alone. An error names the field and what would be right; mixing both IP versions is an
+// error.
 func ParseFilter(s string) (Filter, error) {
 	var f Filter
 	if s == "any" || s == "" {
@@ -167,7 +167,7 @@ func (f *Filter) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// Matches says whether a packet is in the filter; ports says whether it has ports.
+// Matches reports whether a packet is in the filter; ports reports whether it has ports.
 func (f *Filter) Matches(v *Vector, ports bool) bool {
 	version := v.Version()
 	return (f.Version == 0 || f.Version == version) &&
@@ -187,7 +187,7 @@ func inPrefix(p netip.Prefix, hi, lo uint64) bool {
 	return hi&m[0] == a && lo&m[1] == b
 }
 
-// Meets says whether there can be a packet that both filters match.
+// Meets reports whether any packet can match both filters.
 func (f *Filter) Meets(o *Filter) bool {
 	return (f.Version == 0 || o.Version == 0 || f.Version == o.Version) &&
 		(!f.HasProtocol || !o.HasProtocol || f.Protocol == o.Protocol) &&
@@ -199,14 +199,14 @@ func (p Ports) meets(o Ports) bool { return !p.Has || !o.Has || p.Lo <= o.Hi && 
 
 func prefixesMeet(a, b netip.Prefix) bool { return !a.IsValid() || !b.IsValid() || a.Overlaps(b) }
 
-// Entries is how many TCAM entries the filter takes: ranges of ports are split into
+// Entries returns how many TCAM entries the filter takes: ranges of ports are split into
 // prefixes.
 func (f *Filter) Entries() int { return len(f.SrcPort.Prefixes()) * len(f.DstPort.Prefixes()) }
 
-// A PortPrefix is the ports with Value under Mask.
+// A PortPrefix is the ports that equal Value under Mask.
 type PortPrefix struct{ Value, Mask uint16 }
 
-// Prefixes are what a range is made of; all ports are one without a mask.
+// Prefixes returns the prefixes that make up a range; for all ports, one without a mask.
 func (p Ports) Prefixes() []PortPrefix {
 	if !p.Has {
 		return []PortPrefix{{}}

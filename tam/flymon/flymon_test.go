@@ -61,7 +61,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// A flow that is given as a user writes it is the flow of a packet.
+// A flow as a user writes it is the flow of a packet.
 func TestFlowOfPacket(t *testing.T) {
 	for _, addr := range []string{"10.1.2.3", "2001:db8::77"} {
 		src := netip.MustParseAddr(addr)
@@ -117,7 +117,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// Filters that meet have a packet in common, and the other way round.
+// Filters meet exactly if they have a packet in common.
 func TestFiltersMeet(t *testing.T) {
 	fixed, met := randtest.Cases{Seed: 11}, 0
 	c := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
@@ -174,7 +174,7 @@ func TestFiltersMeet(t *testing.T) {
 	}
 }
 
-// The fast form is the slow one.
+// The fast form equals the slow one.
 func TestCompress(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 5}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -315,7 +315,7 @@ func TestLayoutsThatNoChipTakes(t *testing.T) {
 	}
 }
 
-// Texts from users and from JSON come back as they are, and never panic.
+// Texts from users and from JSON are written as they were read, and never cause a panic.
 func FuzzWords(f *testing.F) {
 	for _, s := range []string{"5-tuple", "src-ip/24,dst-port&0x0f0f", "src-ip=10.0.0.0/8,dst-port=1-9", "distinct(src-ip)", "max(queue-length)", "10.0.0.1,2001:db8::1", "first,dirty"} {
 		f.Add(s)

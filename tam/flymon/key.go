@@ -17,7 +17,7 @@ const Words = 6
 // version in word 4, the time in word 5.
 type Vector [Words]uint64
 
-// A Key is a mask of the candidate key: what tells flows apart.
+// A Key is a mask of the candidate key: the bits that distinguish flows.
 type Key Vector
 
 const versionMask = 0xff << 16
@@ -46,9 +46,9 @@ const KeyWords = `"none", "5-tuple", "ip-pair", or fields with commas between: `
 	`src-ip, dst-ip, src-port, dst-port, protocol, timestamp, ` +
 	`each whole, with a prefix (src-ip/24) or with a mask (src-port&0xff00)`
 
-// Make returns the vector of a packet; ns is the time of day in nanoseconds since 1970. An address
-// that is not valid is one that the packet does not have; the IP version is that of src. An IPv4
-// address must be in its own form (not ::ffff:a.b.c.d).
+// Make returns the vector of a packet; ns is the time of day in nanoseconds since 1970. An invalid
+// address means that the packet has none; the IP version is that of src. An IPv4 address must not
+// be in the form ::ffff:a.b.c.d.
 func Make(src, dst netip.Addr, sport, dport uint16, protocol uint8, ns uint64) Vector {
 	v := Vector{4: uint64(sport)<<48 | uint64(dport)<<32 | uint64(protocol)<<24, 5: ns}
 	v[0], v[1] = address(src)
@@ -74,7 +74,7 @@ func address(a netip.Addr) (hi, lo uint64) {
 	return 0, 0
 }
 
-// Version is that of IP: 4, 6, or 0 for a packet without IP.
+// Version returns the IP version: 4, 6, or 0 for a packet without IP.
 func (v *Vector) Version() uint8 { return uint8(v[4] >> 16) }
 
 // And returns the bits of the vector that are in the key.
@@ -93,7 +93,7 @@ func (k Key) Or(o Key) Key {
 	return k
 }
 
-// Xor returns the bits that are in one of both.
+// Xor returns the bits that are in exactly one of the two.
 func (k Key) Xor(o Key) Key {
 	for i := range k {
 		k[i] ^= o[i]
@@ -101,11 +101,11 @@ func (k Key) Xor(o Key) Key {
 	return k
 }
 
-// IsZero says that there is nothing in the key: all packets are one flow.
+// IsZero reports whether the key is empty: all packets are one flow.
 func (k Key) IsZero() bool { return k == Key{} }
 
 // ParseKey reads a key; [KeyWords] says how it is written. The key "none" is zero. An error names the
-// field and what would be right; a field may be there once.
+// field and what would be right; a field may occur only once.
 func ParseKey(s string) (Key, error) {
 	if long, ok := shorthands()[s]; ok {
 		s = long
@@ -159,7 +159,7 @@ func parseItem(item string) (k Key, err error) {
 	return k, fmt.Errorf("key field %q, want %s", item, KeyWords)
 }
 
-// put takes a left-aligned mask of a field into the key.
+// put sets a field of the key to a left-aligned mask.
 func (k *Key) put(p part, mask [2]uint64) {
 	if p.width == 128 {
 		k[p.word], k[p.word+1] = mask[0], mask[1]
@@ -171,7 +171,7 @@ func (k *Key) put(p part, mask [2]uint64) {
 	k[p.word] |= mask[0] >> (64 - p.width) << p.shift
 }
 
-// get is the left-aligned mask of a field.
+// get returns the left-aligned mask of a field.
 func (k *Key) get(p part) [2]uint64 {
 	if p.width == 128 {
 		return [2]uint64{k[p.word], k[p.word+1]}
@@ -255,10 +255,9 @@ func (k *Key) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// Flow reads the values of a key, one for each of its fields in the order of
-// String, with commas between: 10.0.0.1,443 for the key src-ip,dst-port. A key of no
-// address may have the IP version as it is in a packet: it does not count. An error names the field
-// whose value is missing or wrong.
+// Flow reads the values of a key, one for each of its fields in the order of String, with commas
+// between: 10.0.0.1,443 for the key src-ip,dst-port. Also a key without addresses may have an IP
+// version, which is ignored. An error names the field whose value is missing or wrong.
 func (k Key) Flow(s string) (Vector, error) {
 	values := strings.Split(s, ",")
 	var v Vector

@@ -6,10 +6,10 @@ import (
 	"math/bits"
 )
 
-// Geometry is what a chip has of CMU groups.
+// Geometry is the number and size of a chip's CMU groups.
 type Geometry struct {
 	Groups  int `json:"groups"`  // cross-stacked, group g in egress stages g to g+3
-	Spliced int `json:"spliced"` // behind them: of Appendix E, through the recirculation port
+	Spliced int `json:"spliced"` // after them: those of Appendix E, through the recirculation port
 	Units   int `json:"units"`   // hash units of a group that compress, 3
 	CMUs    int `json:"cmus"`    // of a group, 3
 	Width   int `json:"width"`   // bits of a bucket, 8 to 32
@@ -18,7 +18,7 @@ type Geometry struct {
 	Partitions int `json:"partitions"`
 	// MapEntries is the TCAM of a CMU for mapping parameters.
 	MapEntries int `json:"map-entries"`
-	// Digests is how many keys the chip keeps for a task and bank to be fetched.
+	// Digests is how many keys the chip keeps per task and bank until they are fetched.
 	Digests int `json:"digests"`
 }
 
@@ -28,8 +28,8 @@ const (
 	MaxUnits  = 3
 	MaxCMUs   = 4
 	MaxTasks  = 96 // of a group
-	// Apart is how many groups lie between a unit and one that takes its result: only then has
-	// it been written.
+	// Apart is the distance in groups from a unit to one that takes its result: only then has it been
+	// written.
 	Apart = 4
 )
 
@@ -60,16 +60,16 @@ func (g *Geometry) Validate() error {
 	return errors.Join(errs...)
 }
 
-// All is the number of groups of both kinds.
+// All returns the number of groups of both kinds.
 func (g *Geometry) All() int { return g.Groups + g.Spliced }
 
-// MinSize is the smallest partition.
+// MinSize returns the size of the smallest partition.
 func (g *Geometry) MinSize() int { return g.Depth / g.Partitions }
 
-// Mask is the largest bucket.
+// Mask returns the largest value of a bucket.
 func (g *Geometry) Mask() uint32 { return uint32(1<<g.Width - 1) }
 
-// A Layout is a task as a chip has it: all its entries of all stages.
+// A Layout is a task on a chip: all its entries of all stages.
 type Layout struct {
 	Task   string `json:"task"`
 	Filter Filter `json:"filter"`
@@ -79,10 +79,10 @@ type Layout struct {
 	// Epoch in nanoseconds: bank T/Epoch mod 2 counts, by the time of day T of the copy's
 	// entry into the egress pipe. 0: one bank, always.
 	Epoch uint64 `json:"epoch,omitempty"`
-	// Digest has the chip keep keys for the controller to fetch; nil: none.
+	// Digest makes the chip keep keys for the controller to fetch; nil: none.
 	Digest *Digest `json:"digest,omitempty"`
-	// Frozen partitions are the task's, and can be read as units behind Units, but count
-	// nothing: where it was before it was moved.
+	// Frozen partitions belong to the task, and can be read as units after Units, but count nothing:
+	// they are where the task was before it was moved.
 	Frozen []Unit `json:"frozen,omitempty"`
 	// Flow and Measures are the task's key and attribute: a chip with an oracle counts
 	// them exactly.
@@ -97,22 +97,23 @@ type MaskRule struct {
 	Key   Key `json:"key"`
 }
 
-// A Digest is made when what a unit leaves in the bucket, of max its P1, is Threshold or more:
-// also of a counter that was full. It is the packet's vector under Key; a bank has one for each key.
+// A Digest is made when a unit leaves Threshold or more in its bucket (for max: when its P1 is that
+// large), even if the counter was full before. It is the packet's vector under Key; a bank has one for
+// each key.
 type Digest struct {
 	Unit      int    `json:"unit"` // index in Layout.Units
 	Threshold uint32 `json:"threshold"`
 	Key       Key    `json:"key"`
 }
 
-// A Unit is what a task has of one CMU.
+// A Unit is the part of a task on one CMU.
 type Unit struct {
 	Group int `json:"group"`
 	CMU   int `json:"cmu"`
 	Key   Ref `json:"key"`
-	// Base is where the task's buckets begin, Size how many a bank has: a power of two, and
-	// Base a multiple of it. With an epoch there are two banks, one behind the other, and
-	// Base is a multiple of twice the size.
+	// Base is the first of the task's buckets, Size how many a bank has: a power of two, and Base a
+	// multiple of it. With an epoch there are two banks, one after the other, and Base is a multiple of
+	// twice the size.
 	Base uint32 `json:"base"`
 	Size uint32 `json:"size"`
 	// Shifted: the address is translated by shift, not by TCAM.
@@ -123,9 +124,8 @@ type Unit struct {
 	// Map is a TCAM over P1: the first rule that matches gives it. Without rules P1
 	// stays as it is; if none matches it is 0.
 	Map []MapRule `json:"map,omitempty"`
-	// Coin has the unit run for packets whose coin, 0 to 255, is From or more and less than
-	// To; both 0: for all. The coin is the same for all units of a packet. A unit that
-	// does not run has the result 0.
+	// The unit runs for packets whose coin, 0 to 255, is at least From and less than To; both 0: for
+	// all. The coin is the same for all units of a packet. A unit that does not run has the result 0.
 	From uint16 `json:"from,omitempty"`
 	To   uint16 `json:"to,omitempty"`
 }
@@ -148,7 +148,7 @@ type MapRule struct {
 // Op is an operation; the package comment says what each does.
 type Op string
 
-// Operations, by their names in Appendix A; XorSwap is the slot that the paper leaves free.
+// Operations, by their names in Appendix A; XorSwap is the one that the paper leaves open.
 const (
 	CondAdd Op = "cond-add"
 	Max     Op = "max"
@@ -159,9 +159,9 @@ const (
 // A Param is where a parameter comes from.
 type Param struct {
 	From Source `json:"from"`
-	// Const: its value. Least: the most that it is (0: all ones).
+	// Const: its value. Least: its upper limit (0: all ones).
 	Value uint32 `json:"value,omitempty"`
-	// Compressed: the key, and how many low bits of it (0: 32).
+	// Compressed: the key, and how many of its low bits (0: 32).
 	Key  Ref   `json:"key,omitzero"`
 	Bits uint8 `json:"bits,omitempty"`
 	// Timestamp, Since, QueueLength, QueueDelay: the value is divided by 2^Scale.
@@ -176,14 +176,14 @@ type Source string
 // Sources of parameters.
 const (
 	Const Source = "const"
-	// Size is the bytes of the frame as it leaves, with FCS, without what is stamped on it; more than
-	// a bucket holds counts as that.
+	// Size is the bytes of the frame as it leaves, with FCS, without what is stamped on it; a size
+	// above the largest bucket counts as that.
 	Size Source = "size"
 	// Timestamp is the time of day in ns as the copy enters the egress pipe, >> Scale, mod 2^Width;
 	// 1 instead of 0, which is no time.
 	Timestamp Source = "timestamp"
 	// QueueLength is the bytes in the queue as the copy came to it, without it and without FCS,
-	// >> Scale; likewise at most what a bucket holds.
+	// >> Scale; likewise at most the largest bucket.
 	QueueLength Source = "queue-length"
 	QueueDelay  Source = "queue-delay" // ns in the queue, >> Scale; likewise
 	Compressed  Source = "key"         // the compressed key Key, its low Bits bits
@@ -191,11 +191,11 @@ const (
 	// Least is the smallest of the results of Of that are not 0, and of Value; of none of them: all ones.
 	Least Source = "least"
 	// Since is the timestamp less the result of Of[0], mod 2^Width; 0 if that result is 0, or that of
-	// Of[1] is not: there was nothing before.
+	// Of[1] is not: there was no packet before.
 	Since Source = "since"
 )
 
-// bounds says what of a partition is wrong.
+// bounds returns what is wrong with a partition.
 func (g *Geometry) bounds(u *Unit, banks uint32) error {
 	switch {
 	case u.Group < 0 || u.Group >= g.All():
@@ -229,7 +229,7 @@ const (
 	MaxEpoch = 3_600_000_000_000
 )
 
-// faults are what is wrong with something, for one error that says all of it.
+// faults collect what is wrong with something, for one error that says all of it.
 type faults []error
 
 func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Errorf(format, args...)) }
@@ -237,8 +237,8 @@ func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Errorf(fo
 // A place is a hash unit or a CMU: the group, and the number in it.
 type place [2]int
 
-// Check says all that is wrong with a layout on a chip, by itself; that it does
-// not fit beside others is for the chip.
+// Check returns all that is wrong with a layout on a chip, by itself; whether it fits beside others is
+// the chip's to check.
 func (l *Layout) Check(g *Geometry) error {
 	var bad faults
 	if l.Task == "" || len(l.Task) > 64 {
@@ -330,7 +330,7 @@ func (l *Layout) checkUnit(i int, masked map[place]bool) error {
 	return nil
 }
 
-// check says whether a compressed key is of hash units of its group that have a mask.
+// check checks that a compressed key is of hash units of its group that have a mask.
 func (r Ref) check(group int, masked map[place]bool) error {
 	second := r.B - 1
 	if !masked[place{group, r.A}] || r.B != 0 && (!masked[place{group, second}] || second == r.A) || r.Shift > 31 {
@@ -362,7 +362,7 @@ func (l *Layout) checkParam(i int, p *Param, masked map[place]bool) error {
 	return nil
 }
 
-// operands is how many units' results a parameter takes; false: it has no source that there is.
+// operands returns how many units' results a parameter takes; false: its source is unknown.
 func (p *Param) operands() (n int, ok bool) {
 	switch p.From {
 	case Const, Size, Timestamp, QueueLength, QueueDelay, Compressed:
@@ -377,10 +377,10 @@ func (p *Param) operands() (n int, ok bool) {
 	return 0, false
 }
 
-// A Sketch says how a layout is read: what its units are to its algorithm.
+// A Sketch says how a layout is read: the roles of its units in its algorithm.
 type Sketch struct {
 	Algorithm Algorithm
-	// Rows have the units of each row, by their index in Layout.Units: of Counter Braids
+	// Rows lists the units of each row, by their index in Layout.Units: of Counter Braids
 	// layer 1 and layer 2, of max-interval the unit that knows new flows, that of the last
 	// arrival, and that of the longest interval, of Odd Sketch the unit that knows new elements and
 	// that of the bits; of others one unit.
@@ -392,8 +392,8 @@ type Sketch struct {
 	// 2^-CouponShift, and all are wanted.
 	Coupons, CouponShift uint8
 	Scale                uint8 // of times: they are in 2^Scale ns
-	// Elements is the compressed key that bits are chosen by (Bloom filter, linear counting,
-	// Odd Sketch), or ranks (HyperLogLog), or coupons.
+	// Elements is the compressed key that chooses bits (Bloom filter, linear counting, Odd Sketch),
+	// ranks (HyperLogLog), or coupons.
 	Element Param
 }
 
@@ -416,14 +416,13 @@ func (l *Layout) Compressed(group int, r Ref, v Vector) uint32 {
 	return bits.RotateLeft32(c, -int(r.Shift))
 }
 
-// Bucket is the bucket of a vector in unit i, from 0 to Size-1: the address less
-// base and bank.
+// Bucket returns the bucket of a vector in unit i, from 0 to Size-1: the address less base and bank.
 func (l *Layout) Bucket(g *Geometry, i int, v Vector) uint32 {
 	u := &l.Units[i]
 	return u.Translate(l.Compressed(u.Group, u.Key, v), uint32(g.Depth))
 }
 
-// Translate is the bucket, from 0 on, of a compressed key in a CMU of depth buckets.
+// Translate returns the bucket, from 0 on, of a compressed key in a CMU of depth buckets.
 func (u *Unit) Translate(c, depth uint32) uint32 {
 	raw := c & (depth - 1)
 	if u.Shifted {

@@ -15,21 +15,20 @@ type Task struct {
 	Attribute Attribute
 	Algorithm Algorithm // Auto: the planner chooses
 	Memory    uint32    // buckets of one bank, all rows together
-	Rows      uint8     // 0: as many as the algorithm has by itself
-	// Accurate allocates at least what is wanted, else what is nearest to it.
+	Rows      uint8     // 0: the default of the algorithm
+	// Accurate allocates at least Memory; without it the nearest size is taken.
 	Accurate bool
-	Epoch    time.Duration // 0: counts until it is cleared
-	// Threshold is that of heavy hitters, and of the number of distinct values; 0: none.
+	Epoch    time.Duration // 0: the task counts until it is cleared
+	// Threshold is that of heavy hitters, or of the number of distinct values; 0: none.
 	Threshold uint64
-	// Live reads one bank while it counts, instead of the frozen one of two: it is there to
-	// show the error.
+	// Live reads one bank while it counts, instead of the frozen one of two, to show the error of that.
 	Live bool
-	// Share is n of the 2^-n of the packets that the task sees, so that tasks whose filters meet
-	// can share a CMU (section 5.3); 0: all.
+	// Share n lets the task see 2^-n of the packets, so that tasks whose filters meet can share a CMU
+	// (section 5.3); 0: all.
 	Share uint8
-	// Shifted has addresses translated by shift instead of by TCAM (section 3.3).
+	// Shifted translates addresses by shift instead of by TCAM (section 3.3).
 	Shifted bool
-	// Plan: only say what it would cost and where it would go.
+	// Plan: only report what the task would cost and where it would be placed.
 	Plan bool
 }
 
@@ -95,7 +94,7 @@ func (a Attribute) String() string {
 // Algorithm is a built-in algorithm.
 type Algorithm string
 
-// Algorithms, with the number of rows that each has if a task names none.
+// Algorithms, with the default number of rows of each.
 const (
 	Auto           Algorithm = "auto"            // the planner chooses: the first of AlgorithmsOf
 	CMS            Algorithm = "cms"             // Count-Min Sketch, 3 rows
@@ -112,9 +111,8 @@ const (
 	OddSketch      Algorithm = "odd-sketch"      // 1 row of bits behind a Bloom filter, in 2 groups
 )
 
-// AlgorithmsOf returns the algorithms that an attribute has, the one that Auto
-// means first. Distinct has other ones for one flow of all packets (single) than for
-// many flows.
+// AlgorithmsOf returns the algorithms of an attribute, the one that Auto means first. Distinct has
+// other ones if all packets are one flow (single) than for many flows.
 func AlgorithmsOf(a Attribute, single bool) []Algorithm {
 	switch a.Kind {
 	case Packets:
@@ -146,7 +144,7 @@ func Algorithms() []Algorithm {
 	}
 }
 
-// Bounds of a task, and the values that a task has that names none.
+// Bounds of a task, and default values.
 const (
 	DefaultMemory = 3 * 16384   // buckets
 	MaxMemory     = 1 << 26     // buckets
@@ -170,7 +168,7 @@ func (t *Task) Check() error {
 	return errors.Join(bad...)
 }
 
-// checkKey holds the key to the attribute: some are measured for each flow, some of all packets,
+// checkKey checks the key against the attribute: some are measured for each flow, some of all packets,
 // some of either.
 func (t *Task) checkKey(bad *faults) {
 	switch t.Attribute.Kind {
@@ -178,7 +176,7 @@ func (t *Task) checkKey(bad *faults) {
 		if !t.Key.IsZero() {
 			bad.add("key is %s, want none: %s is asked of its own key", t.Key, t.Attribute)
 		}
-	case Distinct, MaxQueue, MaxDelay, MaxSize: // of all packets too
+	case Distinct, MaxQueue, MaxDelay, MaxSize: // also of all packets
 	default:
 		if t.Key.IsZero() {
 			bad.add("key is none, want the fields that tell flows apart: %s is measured for each flow", t.Attribute)
@@ -186,7 +184,7 @@ func (t *Task) checkKey(bad *faults) {
 	}
 }
 
-// checkNumbers holds rows, memory, epoch and share to their bounds.
+// checkNumbers checks rows, memory, epoch and share against their bounds.
 func (t *Task) checkNumbers(bad *faults) {
 	if t.Rows > MaxRows {
 		bad.add("rows is %d, want 1 to %d", t.Rows, MaxRows)

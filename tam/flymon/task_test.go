@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Table 1 of the paper, and what else there is: which algorithms measure what.
+// Which algorithms measure what: table 1 of the paper, and more.
 func TestAlgorithmsOfAttributes(t *testing.T) {
 	measured := map[flymon.Algorithm]bool{flymon.Auto: true}
 	for _, tt := range []struct {

@@ -10,19 +10,19 @@ const (
 	ObjectGraph    = "tamtam.tablerecord.graph"
 )
 
-// Attributes of their entries: what is given, and what a get adds.
+// Attributes of their entries: those that are set, and those that a get adds.
 const (
 	AttrPlan     = "plan"     // a ChipPlan
 	AttrLabels   = "labels"   // of mirror sessions, at most MaxLabels
 	AttrDescribe = "describe" // a ChipQuestion
 
 	AttrCounters = "counters" // CounterWords for each label
-	AttrCounted  = "counted"  // version of the graph, packets counted, those of no path that there was room for
+	AttrCounted  = "counted"  // version of the graph, packets counted, packets whose path there was no room for
 	AttrGraph    = "graph"    // a Graph
 	AttrPaths    = "paths"    // PathCounts
 )
 
-// MaxLabels are the labels of one window of counters.
+// MaxLabels is how many labels one window of counters has.
 const MaxLabels = 128
 
 // LabelPrefix begins the labels of mirror sessions that record: it is reserved for
@@ -34,7 +34,7 @@ type ChipPlan struct {
 	ID     uint32 `json:"id"`     // of the plan; not 0
 	Switch uint32 `json:"switch"` // of the records
 	PHV    string `json:"phv"`    // containers
-	Offset int    `json:"offset"` // where they begin in the chip's record word
+	Offset int    `json:"offset"` // where the bits begin in the chip's record word
 	Graph  uint64 `json:"graph"`  // version of the graph that the plan was made for
 
 	Marks    []ChipMark    `json:"marks"`
@@ -57,7 +57,7 @@ const (
 // A ChipSession is a mirror session that records by the plan.
 type ChipSession struct {
 	Label  string `json:"label"`  // of the MIRROR_SESSION
-	Sample uint32 `json:"sample"` // the first of each so many packets; 0 is 1
+	Sample uint32 `json:"sample"` // one of this number of packets is recorded, the first; 0 is 1
 	// Tunnel is that of a mirror session of type SFLOW, for whose addresses SAI has no
 	// attributes; others have their own.
 	Tunnel *ChipTunnel `json:"tunnel,omitempty"`
@@ -83,7 +83,7 @@ type ChipQuestion struct {
 // that matched; of those not recorded; record copies made; of those dropped.
 const CounterWords = 4
 
-// ChipMarks are the plan's marks as a chip takes them; an error is that of [Plan.Marks].
+// ChipMarks returns the plan's marks as a chip takes them; an error is that of [Plan.Marks].
 func (p *Plan) ChipMarks() ([]ChipMark, error) {
 	marks, err := p.Marks()
 	if err != nil {

@@ -6,7 +6,6 @@
 // Real-Time Table Information Recording", IEEE/ACM Transactions on Networking, 2025
 // ("the paper" in what follows).
 //
-// What may enter: forms that the planner, the chip, the orch and the collector
-// share, their JSON and their bytes. How plans are found is recordplan's matter, how
-// bits are written that of the chip.
+// What belongs here: forms that the planner, the chip, the orch and the collector share, their JSON and
+// their bytes. How plans are found belongs to recordplan, how bits are written to the chip.
 package record

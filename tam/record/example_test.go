@@ -6,7 +6,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// What a switch puts behind a mirrored frame, and what of it a reader of the capture gets back.
+// What a switch appends to a mirrored frame, and what a reader of the capture decodes.
 func ExampleDecode() {
 	containers, err := record.ParseContainers("8+16")
 	if err != nil {
@@ -30,7 +30,7 @@ func ExampleDecode() {
 	// bit 9
 }
 
-// Which tables no packet runs both of: two that may share a bit of the record.
+// Two tables of which no packet runs both may share a bit of the record.
 func ExampleReach_Exclusive() {
 	reach, err := record.NewReach(&record.Graph{
 		Init: "ethertype",

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Exit is where edges lead that end the pipeline.
+// Exit is the target of edges that end the pipeline.
 const Exit = "EXIT"
 
 // Bounds of what is read: more is refused.
@@ -23,9 +23,8 @@ const (
 	Condition = "cond" // cannot be recorded
 )
 
-// Labels of edges that say what the table's lookup came to. A table all of whose
-// edges have one of the two branches by its hit; any other label is an action's name
-// or a condition's outcome.
+// Labels of edges for the outcome of the table's lookup. A table whose edges all have one of these two
+// branches by its hit; any other label is an action's name or a condition's outcome.
 const (
 	Hit  = "hit"
 	Miss = "miss"
@@ -46,15 +45,15 @@ type Graph struct {
 	// describes a chip. Otherwise a planner places them.
 	Placed bool `json:"placed,omitempty"`
 	Stages int  `json:"stages,omitempty"` // that the pipeline has, if Placed
-	// Version changes with every other graph of one chip.
+	// Version differs between different graphs of one chip.
 	Version uint64 `json:"version,omitempty"`
-	// Reasons name the drop reasons of records, by their number; 0 is none.
+	// Reasons names the drop reasons of records, by their number; 0 is none.
 	Reasons []string `json:"reasons,omitempty"`
-	// Ends say how packets end that take an edge to [Exit]. An edge that none of them
-	// names may end any packet; nil: nothing is known of any.
+	// Ends says how packets end that take an edge to [Exit]. An edge that is not listed may end any
+	// packet; nil: nothing is known.
 	Ends []End `json:"ends,omitempty"`
-	// Chosen is the table by whose hit packets are chosen that have a record: whatever
-	// ends before it has none. "": it is not known.
+	// Chosen is the table whose hit chooses the packets that have a record: a packet that ends before
+	// it has none. "": not known.
 	Chosen string `json:"chosen,omitempty"`
 }
 
@@ -72,8 +71,8 @@ type End struct {
 	How   []string `json:"how"`
 }
 
-// End is how the packet of a record ended, in the words of [End]. It is of a copy: of one
-// packet some may be sent, and one be dropped.
+// End returns how the packet of a record ended, in the words of [End]. It is about one copy: of one
+// packet some copies may be sent, and another dropped.
 func (g *Graph) End(r *Record) string {
 	switch {
 	case r.Why != 0 && int(r.Why) < len(g.Reasons) && g.Reasons[r.Why] != "":
@@ -90,13 +89,13 @@ func (g *Graph) End(r *Record) string {
 type Node struct {
 	ID   string `json:"id"` // unique
 	Kind string `json:"kind"`
-	// Keyless tables always run their default action: that they ran is information,
-	// whether they hit is none.
+	// Keyless tables always run their default action: that they ran is information, whether they hit is
+	// not.
 	Keyless bool `json:"keyless,omitempty"`
 	// Stage, from 0, of a graph that is Placed.
 	Stage int `json:"stage,omitempty"`
 	// Unit names a fixed function of the chip that is one writer: its tables write
-	// their bits of one container together, so that constraint C5 does not part them.
+	// their bits of one container together, so that constraint C5 does not separate them.
 	Unit string `json:"unit,omitempty"`
 
 	Actions      []string `json:"actions,omitempty"`
@@ -133,12 +132,11 @@ func (e *Edge) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Kinds of dependencies of a pair of tables, in the order of the program (Jose et
-// al., NSDI 2015). Strict ones want the first in an earlier stage, the others not in
-// a later one.
+// Kinds of dependencies of a pair of tables, in the order of the program (Jose et al., NSDI 2015).
+// Strict ones require the first in an earlier stage, the others not in a later one.
 const (
 	DepMatch    = "match"          // the first writes what the second's key reads; strict
-	DepViaCond  = "match_via_cond" // or what a condition reads that decides about the second; strict
+	DepViaCond  = "match_via_cond" // or what a condition reads that decides the second; strict
 	DepActionRW = "action_rw"      // the first's actions write what the second's read; strict
 	DepWrite    = "action_ww"      // both write the same; strict
 	DepControl  = "control"        // an outcome of the first decides whether the second runs
@@ -194,13 +192,13 @@ func clip(b []byte) string {
 	return string(b)
 }
 
-// Probabilities say where packets go. What is not given is for its reader to fill.
+// Probabilities say where packets go. Their reader fills what is missing.
 type Probabilities struct {
 	// Edges: of the packets that are at From, how many go to To (all edges between
 	// the two together).
 	Edges []EdgeProbability `json:"edges"`
-	// Hits: of the packets that run a table, how many hit. Of a table that branches
-	// by its hit the edges say so already.
+	// Hits: of the packets that run a table, how many hit. For a table that branches by its hit the
+	// edges already say it.
 	Hits map[string]float64 `json:"hits,omitempty"`
 }
 
@@ -209,7 +207,7 @@ type EdgeProbability struct {
 	From string  `json:"from"`
 	To   *string `json:"to"` // null: the end
 	P    float64 `json:"p"`
-	// Label tells edges between the same two nodes apart, where it matters: hit and
-	// miss of a table that branches by them. Empty: all of them.
+	// Label distinguishes edges between the same two nodes, where that matters: hit and miss of a table
+	// that branches by them. Empty: all of them.
 	Label string `json:"label,omitempty"`
 }

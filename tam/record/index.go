@@ -10,15 +10,15 @@ import (
 type Index struct {
 	Of   map[string]int // the number of each id, [Exit] too
 	Init int
-	// Next are the distinct successors of each node, in the order of its edges.
+	// Next lists the distinct successors of each node, in the order of its edges.
 	Next [][]int
-	// Order are the nodes that a packet can come to, each before its successors. What
-	// is not in it is never run.
+	// Order lists the nodes that a packet can reach, each before its successors. Other nodes are never
+	// run.
 	Order []int
 }
 
-// NewIndex numbers a graph. It refuses one that has an id twice, edges from or to nowhere, nodes without
-// a way on, cycles, or more than [MaxNodes] and [MaxEdges]; the error names the first of what is wrong.
+// NewIndex numbers a graph. It refuses one that has an id twice, edges from or to unknown nodes, nodes
+// without successors, cycles, or more than [MaxNodes] or [MaxEdges]; the error names the first fault.
 func NewIndex(g *Graph) (*Index, error) {
 	if len(g.Nodes) > MaxNodes || len(g.Edges) > MaxEdges {
 		return nil, fmt.Errorf("a graph of %d nodes and %d edges, want at most %d and %d",
@@ -59,8 +59,8 @@ func checkNode(n Node) error {
 
 // join fills Next.
 func (x *Index) join(g *Graph) error {
-	// A node may have very many edges: the last node that an edge came from tells
-	// repeated successors apart without a set for each node.
+	// A node may have very many edges: remembering the last node with an edge to each node finds
+	// repeated successors without a set for each node.
 	order := make([]int, len(g.Edges))
 	from := make([]int, len(g.Edges))
 	for i, e := range g.Edges {
@@ -90,9 +90,9 @@ func (x *Index) join(g *Graph) error {
 	return nil
 }
 
-// sort fills Order, and finds cycles, also among nodes that no packet comes to.
+// sort fills Order, and finds cycles, also among nodes that no packet reaches.
 func (x *Index) sort(g *Graph) error {
-	before := make([]int, len(g.Nodes)+1) // edges into each node that are not done
+	before := make([]int, len(g.Nodes)+1) // edges into each node that are not yet handled
 	for _, next := range x.Next {
 		for _, b := range next {
 			before[b]++
@@ -127,10 +127,10 @@ func (x *Index) sort(g *Graph) error {
 	return nil
 }
 
-// cycle names one, of the nodes that still have edges into them.
+// cycle returns a cycle among the nodes that still have edges into them.
 func (x *Index) cycle(g *Graph, before []int) string {
 	const shown = 8
-	// Each of these nodes has one of them before it: backwards there is no end.
+	// Each of these nodes has one of them before it, so going backwards never ends.
 	back := map[int]int{}
 	for a, next := range x.Next {
 		for _, b := range next {

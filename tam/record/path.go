@@ -6,7 +6,7 @@ type Step struct {
 	Hit   bool   `json:"hit,omitempty"`
 }
 
-// A PathCount is how many packets took a path. Conditions are invisible: a path is
+// A PathCount says how many packets took a path. Conditions are invisible: a path is
 // the tables that ran, in order.
 type PathCount struct {
 	Path    []Step `json:"path"`

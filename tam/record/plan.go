@@ -18,7 +18,8 @@ const ContainerWords = "widths of 8, 16 or 32 joined by +, as in 16+16, 1024 bit
 // MaxBits bounds the containers of one plan, in bits. A chip has fewer.
 const MaxBits = 1024
 
-// ParseContainers reads the form "16+16"; [ContainerWords] says which widths may be, and so does an error.
+// ParseContainers reads the form "16+16"; [ContainerWords] says which widths are allowed, and so does
+// an error.
 func ParseContainers(s string) (Containers, error) {
 	var c Containers
 	for _, w := range strings.Split(s, "+") {
@@ -36,7 +37,7 @@ func ParseContainers(s string) (Containers, error) {
 	return c, nil
 }
 
-// String is the form that ParseContainers reads.
+// String returns the form that ParseContainers reads.
 func (c Containers) String() string {
 	var b strings.Builder
 	for i, w := range c {
@@ -48,7 +49,7 @@ func (c Containers) String() string {
 	return b.String()
 }
 
-// Bits is the sum of the widths.
+// Bits returns the sum of the widths.
 func (c Containers) Bits() int {
 	n := 0
 	for _, w := range c {
@@ -57,10 +58,10 @@ func (c Containers) Bits() int {
 	return n
 }
 
-// Offset is where container i begins, counted from the record's bit 0.
+// Offset returns where container i begins, counted from the record's bit 0.
 func (c Containers) Offset(i int) int { return c[:i].Bits() }
 
-// Bytes is how many a record takes on the wire.
+// Bytes returns how many bytes a record takes on the wire.
 func (c Containers) Bytes() int { return c.Bits() / 8 }
 
 // Modes of recording.
@@ -79,7 +80,7 @@ const (
 
 // A Plan says which tables write which bits of the record.
 type Plan struct {
-	ID        uint32 `json:"id"` // by which records name it; see [Plan.Seal]
+	ID        uint32 `json:"id"` // names the plan in records; see [Plan.Seal]
 	Program   string `json:"program,omitempty"`
 	Pipeline  string `json:"pipeline"`
 	PHV       string `json:"phv"`
@@ -88,10 +89,10 @@ type Plan struct {
 	Stages    int    `json:"stages"`
 	// StagesWhy says where the number of stages comes from.
 	StagesWhy string `json:"stages_why,omitempty"`
-	// MustRecord are the tables that were asked for.
+	// MustRecord lists the tables that must be recorded.
 	MustRecord []string   `json:"must_record,omitempty"`
 	Recorded   []Recorded `json:"recorded"`
-	// Placement is a stage for every table, from 0, that keeps all constraints.
+	// Placement has a stage for every table, from 0, that satisfies all constraints.
 	Placement map[string]int `json:"placement,omitempty"`
 
 	// Entropy is the exact joint entropy in bits of all that is recorded.
@@ -103,8 +104,7 @@ type Plan struct {
 	// is proven to reach it.
 	Bound   float64 `json:"bound"`
 	Optimal bool    `json:"optimal"`
-	// Full is the entropy of recording everything: where Entropy equals it, every
-	// path is told apart.
+	// Full is the entropy of recording everything: if Entropy equals it, every path has its own record.
 	Full float64 `json:"entropy_full"`
 	// Recovery is the path recovery rate (section VI-A): how likely a packet's path
 	// follows from its record.
@@ -115,15 +115,15 @@ type Plan struct {
 	Chances
 }
 
-// Effort is what it took to find a plan.
+// Effort is the work of finding a plan.
 type Effort struct {
-	// Sets, Solves: how many sets were weighed, and held against the constraints.
+	// Sets, Solves: how many sets were evaluated, and checked against the constraints.
 	Sets    uint64  `json:"sets"`
 	Solves  uint64  `json:"solves"`
 	Seconds float64 `json:"seconds"`
 }
 
-// Chances are the probabilities that entropies go by.
+// Chances are the probabilities that entropies are computed with.
 type Chances struct {
 	Probabilities *Probabilities `json:"probabilities,omitempty"`
 	// ProbabilitiesFrom says where they come from: uniform, counted, seed N, or a file.
@@ -146,9 +146,8 @@ type Recorded struct {
 // Containers are those of PHV; an error says what ParseContainers does not take.
 func (p *Plan) Containers() (Containers, error) { return ParseContainers(p.PHV) }
 
-// Seal gives the plan its ID: a checksum of what a reader of records must know,
-// which bits mean what on which graph, so that records of another plan are told
-// apart. It is never 0.
+// Seal gives the plan its ID: a checksum of what a reader of records must know, which bits mean what on
+// which graph, so that records of another plan are recognised. It is never 0.
 func (p *Plan) Seal() {
 	key := struct {
 		PHV, Mode string
@@ -162,7 +161,7 @@ func (p *Plan) Seal() {
 	p.ID = max(crc32.ChecksumIEEE(text), 1)
 }
 
-// A Mark is one bit of a record: the table that sets it, and at what.
+// A Mark is one bit of a record: the table that sets it, and when.
 type Mark struct {
 	Table string
 	Hit   bool // false: when it ran

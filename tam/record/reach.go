@@ -2,18 +2,17 @@ package record
 
 import "fmt"
 
-// MaxReach is how many nodes a graph may have whose ways are told: the memory is the
-// square of it in bits.
+// MaxReach is how many nodes a graph may have for a Reach: the memory is the square of it in bits.
 const MaxReach = 16_384
 
-// A Reach tells which nodes of a graph come before which, and which no packet can
-// both run. Nodes are numbers as in [Index].
+// A Reach knows which nodes of a graph come before which, and of which no packet can run both. Nodes
+// are numbers as in [Index].
 type Reach struct {
 	x     *Index
 	after [][]uint64 // of each reached node, the set of those that come after it
 }
 
-// NewReach indexes g and looks all its ways through once. It refuses a graph of more than [MaxReach]
+// NewReach indexes g and walks all its edges once. It refuses a graph of more than [MaxReach]
 // nodes, and what [NewIndex] refuses.
 func NewReach(g *Graph) (*Reach, error) {
 	if len(g.Nodes) > MaxReach {
@@ -53,16 +52,16 @@ func (r *Reach) Before(a, b int) bool {
 	return r.after[a] != nil && r.after[a][b/64]>>(b%64)&1 != 0
 }
 
-// Exclusive reports whether no packet runs both a and b, which are two nodes. A node
-// that no packet comes to excludes every other.
+// Exclusive reports whether no packet runs both a and b, which are two nodes. A node that no packet
+// reaches excludes every other.
 func (r *Reach) Exclusive(a, b int) bool {
 	return a != b && !r.Before(a, b) && !r.Before(b, a)
 }
 
-// Cuts are the nodes on every path, in the order of the paths.
+// Cuts returns the nodes on every path, in the order of the paths.
 func (r *Reach) Cuts() []int {
-	// In an order in which edges lead forward only, a node is passed by if an edge
-	// leads from before it to behind it.
+	// In an order in which edges only lead forward, a node can be bypassed if an edge leads from before
+	// it to after it.
 	place := make([]int, len(r.x.Next)+1)
 	for i, a := range r.x.Order {
 		place[a] = i

@@ -83,8 +83,7 @@ func TestReachWithoutNodes(t *testing.T) {
 	}
 }
 
-// A node that no packet comes to is no error: programs have tables that they do not
-// apply.
+// A node that no packet reaches is not an error: programs have tables that they do not apply.
 func TestReachOfUnreached(t *testing.T) {
 	r, err := NewReach(graphOf("A", "A B", "B EXIT", "U B"))
 	if err != nil {
@@ -145,7 +144,7 @@ func TestLongCycle(t *testing.T) {
 	}
 }
 
-// What Reach says is what going every path says.
+// Reach agrees with walking every path.
 func TestReachIsAllPaths(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 7, Count: 200}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// A Record stands at the end of a mirrored frame, behind what the mirror session
-// keeps of the frame, without FCS. Big-endian:
+// A Record is the end of a mirrored frame, after the part of the frame that the mirror session keeps,
+// without FCS. Big-endian:
 //
 //	bytes  field
 //	n      the containers in order, each most significant byte first
@@ -57,10 +57,10 @@ const (
 // Len is the length in bytes of a record with n bytes of containers.
 func Len(n int) int { return n + tailLen }
 
-// Append puts the record behind b.
+// Append appends the record to b.
 func (r *Record) Append(b []byte) []byte { return r.AppendTail(append(b, r.Bits...)) }
 
-// AppendTail puts what follows the bits behind b.
+// AppendTail appends what follows the bits to b.
 func (r *Record) AppendTail(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, r.Switch)
 	b = binary.BigEndian.AppendUint32(b, r.Plan)
@@ -82,8 +82,8 @@ func (t Time) append(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, t.Nanoseconds)
 }
 
-// Decode takes the record off the end of a mirrored frame, which is without FCS. Bits and frame share
-// memory with b. An error says what shows that b does not end with a record; frame is then all of b.
+// Decode splits the record from the end of a mirrored frame, which is without FCS. Bits and frame share
+// memory with b. An error says why b does not end with a record; frame is then all of b.
 func Decode(b []byte) (r Record, frame []byte, err error) {
 	if len(b) < tailLen {
 		return r, b, fmt.Errorf("%d bytes, want at least the %d of a record", len(b), tailLen)

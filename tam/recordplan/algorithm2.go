@@ -32,14 +32,14 @@ func (a *paperSearch) visit(index int, set []bit) {
 		return
 	}
 	loads := a.loads(set)
-	slots, v := a.fit(loads)
+	cells, v := a.fit(loads)
 	if v != fits {
 		a.cut = a.cut || v == unknown
 		return
 	}
 	a.sets++
 	h := a.sc.entropy()
-	a.offer(found{set: set, loads: loads, slots: slots, entropy: h})
+	a.offer(found{set: set, loads: loads, cells: cells, entropy: h})
 	full := len(set) >= a.limit || index == len(a.tables)
 	bound := h
 	if !full {

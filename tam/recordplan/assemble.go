@@ -6,7 +6,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// plan turns the best that was found into a plan.
+// plan turns the best set into a plan.
 func (x *search) plan() *record.Plan {
 	m, f := x.m, &x.best
 	p := &record.Plan{
@@ -50,8 +50,8 @@ func (x *search) recorded(f *found) []record.Recorded {
 	}
 	list := []record.Recorded{}
 	for i, l := range f.loads {
-		c := f.slots[i].container
-		r := record.Recorded{Table: x.m.tables[l.table].id, Bits: l.bits, Container: c, Stage: f.slots[i].stage}
+		c := f.cells[i].container
+		r := record.Recorded{Table: x.m.tables[l.table].id, Bits: l.bits, Container: c, Stage: f.cells[i].stage}
 		if slices.Contains(f.set, bit{l.table, false}) {
 			r.Ran = take(c)
 		}
@@ -63,11 +63,11 @@ func (x *search) recorded(f *found) []record.Recorded {
 	return list
 }
 
-// placement puts every table into the first stage that the recorded ones leave to it.
+// placement puts every table into the first stage that the recorded ones leave it.
 func (x *search) placement(f *found) map[string]int {
 	stage := slices.Clone(x.space.first)
 	for i, l := range f.loads {
-		stage[l.table] = f.slots[i].stage
+		stage[l.table] = f.cells[i].stage
 	}
 	placement := make(map[string]int, len(stage))
 	for _, t := range x.space.order {
@@ -79,8 +79,8 @@ func (x *search) placement(f *found) map[string]int {
 	return placement
 }
 
-// Choices are what a plan records, table by table in its order: one for each bit, the
-// running before the hit.
+// Choices returns what a plan records, table by table in its order: one for each bit, having run before
+// the hit.
 func (m *Model) Choices(p *record.Plan) []Choice {
 	var list []Choice
 	for _, r := range p.Recorded {
@@ -98,8 +98,8 @@ func (m *Model) Choices(p *record.Plan) []Choice {
 	return list
 }
 
-// StagesFor is how many stages the program takes at least with the record code of a plan,
-// each table writing the container that the plan gives it; 0 if it cannot be told.
+// StagesFor returns the least number of stages of the program with the record code of a plan, where
+// each table writes the container that the plan gives it; 0 if it is not known.
 func (m *Model) StagesFor(p *record.Plan) int {
 	c, err := p.Containers()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// The parts of BMv2 JSON that say where packets go. What is left out here is skipped.
+// The parts of BMv2 JSON that say where packets go. All others are skipped.
 type (
 	bmPipeline struct {
 		Name         string          `json:"name"`
@@ -24,7 +24,7 @@ type (
 		Actions   []string           `json:"actions"`
 		ActionIDs []int              `json:"action_ids"`
 		Next      map[string]*string `json:"next_tables"`
-		// BaseNext is where a miss goes that finds no default action.
+		// BaseNext is where a miss goes if there is no default action.
 		BaseNext *string `json:"base_default_next"`
 		Default  *struct {
 			Action int  `json:"action_id"`
@@ -56,7 +56,7 @@ type (
 	}
 )
 
-// The keys of next_tables for tables whose way depends on their hit.
+// The keys of next_tables for tables that branch by their hit.
 const (
 	bmHit  = "__HIT__"
 	bmMiss = "__MISS__"
@@ -122,7 +122,7 @@ func choosePipeline(list json.RawMessage, want string) (*bmPipeline, error) {
 	return &all[i], nil
 }
 
-// next is the node that a name stands for.
+// next returns the node that a name stands for.
 func next(name *string) string {
 	if name == nil {
 		return record.Exit
@@ -146,7 +146,7 @@ func (r *bmReader) profile(p *bmProfile) error {
 	return nil
 }
 
-// add appends a node, once the fields of all are few enough.
+// add appends a node, unless all nodes together have too many fields.
 func (r *bmReader) add(n record.Node) error {
 	r.fields += len(n.KeyReads) + len(n.ActionReads) + len(n.ActionWrites) + len(n.Reads)
 	if r.fields > maxFields {
@@ -159,8 +159,8 @@ func (r *bmReader) add(n record.Node) error {
 	return nil
 }
 
-// edge leads from a node by the label. What ends the pipeline (exit) does so
-// whatever the next node is.
+// edge adds an edge from a node with a label. An action that ends the pipeline (exit) does so whatever
+// the next node is.
 func (r *bmReader) edge(from, label, to string, a *bmAction) {
 	if a == nil || a.mayStay {
 		r.g.Edges = append(r.g.Edges, record.Edge{From: from, To: to, Label: label})
@@ -197,7 +197,8 @@ func (r *bmReader) table(t *bmTable) error {
 	for _, a := range actions {
 		n.Actions = append(n.Actions, a.name)
 	}
-	// An action that is listed twice is added once: a list costs what it names.
+	// An action that is listed twice is added once, so that the cost of a list depends on the actions
+	// in it only.
 	byID := slices.SortedFunc(slices.Values(actions), func(a, b *bmAction) int { return a.id - b.id })
 	for _, a := range slices.Compact(byID) {
 		use.add(a.use)
@@ -215,7 +216,7 @@ func (r *bmReader) table(t *bmTable) error {
 	return nil
 }
 
-// field is what a key compares: a field, or whether a header is valid.
+// field returns what a key compares: a field, or whether a header is valid.
 func (k *bmKey) field() (string, error) {
 	var pair []string
 	if json.Unmarshal(k.Target, &pair) == nil {
@@ -290,17 +291,16 @@ func (r *bmReader) ways(t *bmTable, actions []*bmAction) error {
 		r.edge(t.Name, label, next(way), a)
 		to[next(way)] = true
 	}
-	// A miss that finds no default action runs none. It is a way of its own only if it
-	// leads where no action leads.
+	// A miss without a default action runs none. It is an edge of its own only if it leads where no
+	// action leads.
 	if base := next(t.BaseNext); t.Default == nil && !to[base] {
 		r.edge(t.Name, record.Miss, base, nil)
 	}
 	return nil
 }
 
-// hitWays adds the edges of a table that branches by its hit. A table without key
-// never hits. What a hit runs is any action, what a miss runs is the default one if
-// that is fixed, otherwise any, or none.
+// hitWays adds the edges of a table that branches by its hit. A table without key never hits. A hit
+// runs any action; a miss runs the default one if that is fixed, otherwise any, or none.
 func (r *bmReader) hitWays(t *bmTable, actions []*bmAction) error {
 	ran := &bmAction{}
 	for _, a := range actions {
@@ -338,8 +338,7 @@ func (r *bmReader) conditional(c *bmConditional) error {
 	return r.add(record.Node{ID: c.Name, Kind: record.Condition, Reads: use.reads.list()})
 }
 
-// call adds an action that the program runs without a table: what p4c makes of it is
-// a table without key, and so do we.
+// call adds an action that the program runs without a table: as a table without key, as p4c does.
 func (r *bmReader) call(c *bmCall) error {
 	a := r.byID[c.Action]
 	if a == nil {

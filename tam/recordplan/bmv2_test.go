@@ -91,7 +91,7 @@ func TestFieldsOfBMv2(t *testing.T) {
 		{"hash", "h.k ip.dst ip.src", "ip.src tcp.*", "m.a"},
 		{"stacks", "h.k", "m.i m.v", "tags[0].* tags[1].*"},
 		{"drop", "h.k", "ip.ttl", "ip.ttl standard_metadata.egress_spec standard_metadata.mcast_grp"},
-		{"own", "h.k", "m.o", "m.o"}, // a target's own primitive: who knows
+		{"own", "h.k", "m.o", "m.o"}, // a primitive specific to a target: unknown
 		{"union", "h.k", "v4.*", "v4.* v6.*"},
 	}
 	g := readFile(t, "testdata/bmv2/fields.json", "")
@@ -155,7 +155,7 @@ func TestBadBMv2(t *testing.T) {
 	}
 }
 
-// Wherever a file breaks off, it is no program.
+// A file that is cut off anywhere is not a program.
 func TestTruncatedBMv2(t *testing.T) {
 	b, err := os.ReadFile("testdata/bmv2/names.json")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// Names of what is no field, in the sets of what nodes read and write.
+// Names of things that are not fields, in the sets of what nodes read and write.
 const (
 	valid     = ".$valid$" // behind a header
 	whole     = ".*"       // behind a header: all its fields, and whether it is valid
@@ -44,13 +44,12 @@ type bmAction struct {
 	name string
 	id   int
 	use  use
-	// Whether it may end the pipeline (exit), and whether it may not. Behind a jump
-	// it may do either.
+	// Whether it may end the pipeline (exit), and whether it may not. After a jump it may do either.
 	mayExit, mayStay bool
 }
 
-// label is that of the edge that the action takes. Hit and miss alone say what a
-// lookup came to, and are no action's.
+// label is that of the edge that the action takes. Hit and miss say only how a lookup ended, and are
+// not labels of actions.
 func (a *bmAction) label() string {
 	if a.name == record.Hit || a.name == record.Miss {
 		return a.name + "()"
@@ -115,7 +114,7 @@ func newBMProgram(d *document) (*bmProgram, error) {
 	return p, eachAs(d.Actions, "action", maxActions, p.action)
 }
 
-// count holds the fields of all actions under a bound, since tables repeat them.
+// count bounds the fields of all actions, since tables repeat them.
 func (p *bmProgram) count(name string, u use) error {
 	if p.fields += len(u.reads) + len(u.writes); p.fields > maxFields {
 		return fmt.Errorf("%q: with it more than %d fields are read and written", name, maxFields)
@@ -171,7 +170,7 @@ func (p *bmProgram) readGroups(d *document) error {
 	return err
 }
 
-// headersOf are those that a name of a header, stack or union stands for.
+// headersOf returns the headers that a name of a header, stack or union stands for.
 func (p *bmProgram) headersOf(name string) []string {
 	if group, ok := p.groups[name]; ok {
 		return group
@@ -204,8 +203,8 @@ func (p *bmProgram) action(raw *struct {
 	return p.count(a.name, a.use)
 }
 
-// exits tells whether a list of primitives may come to exit, and whether it may come
-// to its end without. Jumps lead to a place in the list.
+// exits reports whether a list of primitives may reach an exit, and whether it may reach its end
+// without one. Jumps lead to an index in the list.
 func exits(list []bmPrimitive) (may, not bool) {
 	// Exit only marks the packet: the action goes on, but the mark stays.
 	seen := make([]bool, len(list)+1)
@@ -236,10 +235,10 @@ func exits(list []bmPrimitive) (may, not bool) {
 			ready = append(ready, i+1)
 		}
 	}
-	return may, not || !may // what loops for ever does not end the pipeline
+	return may, not || !may // an endless loop does not end the pipeline
 }
 
-// target is where a jump leads to: its last parameter, if that is a number.
+// target returns where a jump leads: its last parameter, if that is a number.
 func target(q bmPrimitive, n int) (int, bool) {
 	var v struct {
 		Value json.RawMessage `json:"value"`

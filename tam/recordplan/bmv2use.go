@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// decodeValue decodes a type value object, or an expression. The bounds on elements
-// bound what it takes.
+// decodeValue decodes a type value object, or an expression. The bounds on elements bound its memory.
 func decodeValue(b json.RawMessage) (any, error) {
 	if b == nil {
 		return nil, nil
@@ -19,8 +18,8 @@ func decodeValue(b json.RawMessage) (any, error) {
 	return v, err
 }
 
-// read adds all that a value reads: the fields, headers and registers in it. Values
-// nest, so they are gone through without recursion.
+// read adds all that a value reads: the fields, headers and registers in it. Values nest, so they are
+// walked without recursion.
 func (p *bmProgram) read(u use, value any) {
 	for todo := []any{value}; len(todo) > 0; {
 		last := len(todo) - 1
@@ -65,7 +64,7 @@ func (p *bmProgram) readOne(u use, v map[string]any) []any {
 	return nil
 }
 
-// readOperator adds that a header is asked whether it is valid, and returns the operands of others.
+// readOperator adds the read of a header's validity, and returns the operands of other operators.
 func (p *bmProgram) readOperator(u use, op string, v map[string]any) []any {
 	right, _ := v["right"].(map[string]any)
 	name, ok := right["value"].(string)
@@ -78,7 +77,7 @@ func (p *bmProgram) readOperator(u use, op string, v map[string]any) []any {
 	return nil
 }
 
-// registerAt are the register that [name, index] names, if it does, and the index.
+// registerAt returns the register of [name, index], if the value is one, and the index.
 func registerAt(value any) (register []string, index []any) {
 	pair, _ := value.([]any)
 	if len(pair) != 2 {
@@ -90,8 +89,7 @@ func registerAt(value any) (register []string, index []any) {
 	return register, pair[1:]
 }
 
-// fieldsOf are the fields that [header, field] names: one, or that of every header of
-// a group.
+// fieldsOf returns the fields that [header, field] names: one, or that of every header of a group.
 func (p *bmProgram) fieldsOf(value any) []string {
 	pair, _ := value.([]any)
 	if len(pair) < 2 {
@@ -109,7 +107,7 @@ func (p *bmProgram) fieldsOf(value any) []string {
 	return fields
 }
 
-// wholes are all fields of what a name stands for.
+// wholes returns all fields of what a name stands for.
 func (p *bmProgram) wholes(value any) []string {
 	name, ok := value.(string)
 	if !ok {
@@ -133,7 +131,7 @@ func (p *bmProgram) write(u use, value any) {
 	switch v["type"] {
 	case "expression":
 		p.read(found, v)
-		// What has an index in it is a header of a stack; fields in it are read.
+		// An expression with an index is a header of a stack; fields in it are read.
 		for f := range found.reads {
 			if strings.HasSuffix(f, whole) {
 				u.writes[f] = true
@@ -153,8 +151,8 @@ func (p *bmProgram) write(u use, value any) {
 	}
 }
 
-// primitive adds what a primitive reads and writes. Counters order nothing; clones,
-// digests and what becomes of the packet afterwards touch no field of it.
+// primitive adds what a primitive reads and writes. Counters impose no order; clones, digests and the
+// fate of the packet touch no field of it.
 func (p *bmProgram) primitive(u use, q bmPrimitive) error {
 	values, err := parameters(q)
 	if err != nil {
@@ -195,7 +193,7 @@ func (p *bmProgram) primitive(u use, q bmPrimitive) error {
 	case "execute_meter":
 		p.read(u, value(1))
 		p.write(u, value(2))
-	default: // of a target's own: it may read and write all that it is given
+	default: // specific to a target: it may read and write all its parameters
 		for _, v := range values {
 			p.write(u, v)
 		}
@@ -204,8 +202,8 @@ func (p *bmProgram) primitive(u use, q bmPrimitive) error {
 	return nil
 }
 
-// plainPrimitive says of a primitive that does no more whether it writes through its first parameter, and
-// from which parameter on it reads all.
+// plainPrimitive says of a simple primitive whether it writes through its first parameter, and from
+// which parameter on it reads all.
 func plainPrimitive(op string) (writes bool, reads int, ok bool) {
 	switch op {
 	case "exit", "_jump", "no_op":
@@ -235,7 +233,7 @@ func parameters(q bmPrimitive) ([]any, error) {
 	return values, nil
 }
 
-// nameOf is the name of a header that a parameter gives.
+// nameOf returns the name of a header in a parameter.
 func nameOf(value any) (string, bool) {
 	v, _ := value.(map[string]any)
 	name, ok := v["value"].(string)

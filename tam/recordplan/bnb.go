@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// branchAndBound finds the best set. It begins with what greedy finds from all starts;
-// sets that cannot be better are not looked at. The bounds are those of [relaxation].
+// branchAndBound finds the best set. It begins with what greedy finds from all starts; sets that cannot
+// be better are skipped. The bounds are those of [relaxation].
 func (x *search) branchAndBound() {
 	if x.settings.Paper {
 		x.algorithm2(nil)
@@ -18,18 +18,18 @@ func (x *search) branchAndBound() {
 	x.prove()
 }
 
-// prove finds what is better than the best, or that nothing is.
+// prove finds a better set than the best so far, or proves that there is none.
 func (x *search) prove() {
 	r := x.relax()
 	if x.proven() {
 		return
 	}
 	b := &branching{search: x, r: r, open: math.Inf(-1)}
-	b.piece(0, partial{set: x.must, bits: x.limit, slots: r.slots, value: r.earned})
+	b.piece(0, partial{set: x.must, bits: x.limit, cells: r.cells, value: r.earned})
 	x.best.bound = min(x.best.bound, max(x.best.entropy, b.open))
 }
 
-// relax bounds what any plan can have.
+// relax bounds the entropy of any plan.
 func (x *search) relax() *relaxation {
 	r := x.newRelaxation()
 	x.best.bound = r.bound()
@@ -42,8 +42,8 @@ func (x *search) relax() *relaxation {
 
 func (x *search) proven() bool { return x.best.bound-x.best.entropy < alike }
 
-// improve exchanges bits of the best set as long as that makes it better: greedy begins
-// again without one of them.
+// improve exchanges bits of the best set as long as that makes it better: greedy starts again without
+// one of them.
 func (x *search) improve() {
 	for better := true; better; {
 		better = false
@@ -53,7 +53,7 @@ func (x *search) improve() {
 			}
 			rest := slices.Delete(slices.Clone(x.best.set), i, i+1)
 			if slices.ContainsFunc(rest, func(o bit) bool { return o.table == b.table }) && !b.hit {
-				continue // its hit needs it
+				continue // the hit needs it
 			}
 			was := x.best.entropy
 			x.banned = b.table
@@ -73,20 +73,20 @@ func (x *search) spent() bool {
 	return x.exhausted() || x.sets+10*x.fitted+300*x.space.solves > x.settings.Budget
 }
 
-// arcsForSet is how many arcs a set of a usual program may cost to weigh.
+// arcsForSet is how many arcs the evaluation of a set of a usual program may cost.
 const arcsForSet = 1000
 
-// exhausted reports whether nothing at all is to be weighed any more: the program is so
-// large, or so much of it is recorded, that few sets are much work.
+// exhausted reports whether no set at all may be evaluated any more: in a large program, or with much
+// of it recorded, even few sets are much work.
 func (x *search) exhausted() bool { return x.ctx.Err() != nil || x.arcs > x.enough() }
 
 func (x *search) enough() uint64 { return arcsForSet * max(x.settings.Budget, DefaultBudget) }
 
-// worn reports whether even greedy, which goes on by what it knows, must end.
+// worn reports whether even greedy, which goes on with what it knows, must end.
 func (x *search) worn() bool { return x.ctx.Err() != nil || x.arcs > 2*x.enough() }
 
-// fit holds a set against the constraints.
-func (x *search) fit(loads []load) ([]slot, verdict) {
+// fit checks a set against the constraints.
+func (x *search) fit(loads []load) ([]cell, verdict) {
 	x.fitted++
 	x.arcs += uint64(len(loads) * len(loads) * len(loads) / 4)
 	return x.space.fit(loads)
@@ -96,7 +96,7 @@ func (x *search) fit(loads []load) ([]slot, verdict) {
 type branching struct {
 	*search
 	r    *relaxation
-	open float64 // the most that a set can have that was not looked at
+	open float64 // the most entropy of a set that was not examined
 }
 
 // A partial set has been decided for the pieces so far; it contains the must-record
@@ -104,15 +104,15 @@ type branching struct {
 type partial struct {
 	set   []bit
 	bits  int     // left for the pieces that follow
-	slots int     // likewise
-	value float64 // what the decided pieces have, less prices, with what all slots earn
+	cells int     // likewise
+	value float64 // what the decided pieces have, less prices, with what all cells earn
 	loads []load
-	at    []slot
+	at    []cell
 	fit   bool // loads and at are those of set
 }
 
-// hopeless reports whether what is bounded cannot be better than the best. What the
-// search has no budget for stays open.
+// hopeless reports whether sets with this bound cannot be better than the best. Those that the search
+// has no budget for stay open.
 func (b *branching) hopeless(bound float64) bool {
 	if bound < b.best.entropy+alike {
 		return true
@@ -124,9 +124,9 @@ func (b *branching) hopeless(bound float64) bool {
 	return false
 }
 
-// piece decides about a piece and all after it.
+// piece decides a piece and all after it.
 func (b *branching) piece(i int, f partial) {
-	if b.hopeless(f.value + b.r.rest[i][f.bits][f.slots]) {
+	if b.hopeless(f.value + b.r.rest[i][f.bits][f.cells]) {
 		return
 	}
 	if i == len(b.r.pieces) {
@@ -145,12 +145,12 @@ func (b *branching) piece(i int, f partial) {
 	var list []choice
 	for k := range p.options {
 		o := &p.options[k]
-		bits, slots := f.bits-len(o.set), f.slots-b.r.slotsOf(o.long)
-		if bits < 0 || slots < 0 {
+		bits, cells := f.bits-len(o.set), f.cells-b.r.cellsOf(o.long)
+		if bits < 0 || cells < 0 {
 			continue
 		}
 		b.sets++
-		list = append(list, choice{o, f.value + o.h - o.cost + b.r.rest[i+1][bits][slots]})
+		list = append(list, choice{o, f.value + o.h - o.cost + b.r.rest[i+1][bits][cells]})
 	}
 	slices.SortStableFunc(list, func(a, c choice) int { return cmp.Compare(c.bound, a.bound) })
 	for _, c := range list {
@@ -159,7 +159,7 @@ func (b *branching) piece(i int, f partial) {
 		}
 		next := f
 		next.bits -= len(c.o.set)
-		next.slots -= b.r.slotsOf(c.o.long)
+		next.cells -= b.r.cellsOf(c.o.long)
 		next.value += c.o.h - c.o.cost
 		if !b.join(&next, c.o.set, c.bound) {
 			continue
@@ -168,8 +168,7 @@ func (b *branching) piece(i int, f partial) {
 	}
 }
 
-// join adds bits to a set if it can be recorded with them. What could not be decided
-// stays open.
+// join adds bits to a set if it can be recorded with them. Sets that could not be decided stay open.
 func (b *branching) join(f *partial, bits []bit, bound float64) bool {
 	set := slices.Clone(f.set)
 	for _, o := range bits {
@@ -198,10 +197,10 @@ func (b *branching) leaf(f partial) {
 			return
 		}
 	}
-	b.offer(found{set: f.set, loads: f.loads, slots: f.at, entropy: b.m.Entropy(choices(f.set))})
+	b.offer(found{set: f.set, loads: f.loads, cells: f.at, entropy: b.m.Entropy(choices(f.set))})
 }
 
-// A bitwise search decides about a large piece bit by bit.
+// A bitwise search decides a large piece bit by bit.
 type bitwise struct {
 	*branching
 	i     int
@@ -231,7 +230,7 @@ func (b *branching) large(i int, f partial) {
 func (w *bitwise) decide(f partial, own []bit, on []bool, gains []float64) {
 	if w.spent() {
 		// The relaxation bounds what the piece can be at all.
-		w.open = max(w.open, w.value+w.r.rest[w.i][f.bits+len(own)][f.slots])
+		w.open = max(w.open, w.value+w.r.rest[w.i][f.bits+len(own)][f.cells])
 		return
 	}
 	gains = slices.Clone(gains)
@@ -260,7 +259,7 @@ func (w *bitwise) decide(f partial, own []bit, on []bool, gains []float64) {
 	}
 }
 
-// strongest weighs anew the bits that are on, and returns which of those that may be taken adds most; -1: none.
+// strongest evaluates the bits that are on again, and returns the allowed one that adds most; -1: none.
 func (w *bitwise) strongest(own []bit, on []bool, gains []float64) int {
 	top := -1
 	for k, c := range w.p.bits {
@@ -278,7 +277,8 @@ func (w *bitwise) strongest(own []bit, on []bool, gains []float64) int {
 	return top
 }
 
-// without turns a bit off, and the hit that cannot be recorded without it. It returns what is off now.
+// without turns a bit off, and the hit that cannot be recorded without it. It returns the bits that it
+// turned off.
 func (w *bitwise) without(c bit, on []bool) (off []int) {
 	for k, o := range w.p.bits {
 		if o == c || on[k] && !c.hit && o.table == c.table && !w.m.tables[c.table].cut {
@@ -292,12 +292,12 @@ func (w *bitwise) without(c bit, on []bool) (off []int) {
 // boundOf bounds all sets that have the bits taken so far, and of the piece none that is
 // off.
 func (w *bitwise) boundOf(f partial, own []bit, on []bool, gains []float64) float64 {
-	long := w.slotsFor(w.tablesOf(own))
+	long := w.cellsFor(w.tablesOf(own))
 	o := outlook{own: own, on: on, gains: gains, has: w.sc.parts[w.p.seg], most: w.sc.all(w.p.seg, w.p.bits, on)}
 	best := math.Inf(-1)
 	for j, worth := range w.r.worth(w.p, o, f.bits) {
-		if q := w.r.slotsOf(max(long, min(j, 1))); q <= f.slots {
-			best = max(best, worth+w.r.rest[w.i+1][f.bits-j][f.slots-q])
+		if q := w.r.cellsOf(max(long, min(j, 1))); q <= f.cells {
+			best = max(best, worth+w.r.rest[w.i+1][f.bits-j][f.cells-q])
 		}
 	}
 	return w.value + best
@@ -306,8 +306,8 @@ func (w *bitwise) boundOf(f partial, own []bit, on []bool, gains []float64) floa
 // done goes on with the next piece.
 func (w *bitwise) done(f partial, own []bit) {
 	tables := w.tablesOf(own)
-	f.slots -= w.r.slotsOf(w.slotsFor(tables))
-	if f.slots < 0 {
+	f.cells -= w.r.cellsOf(w.cellsFor(tables))
+	if f.cells < 0 {
 		return
 	}
 	f.value += w.sc.parts[w.p.seg] - w.r.costOf(tables)

@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// A relaxation is what the bounds of [record.BranchAndBound] rest on. Recorded tables of
+// A relaxation is the basis of the bounds of [record.BranchAndBound]. Recorded tables of
 // different segments never exclude each other, so that each container takes, in one stage,
-// tables of one segment only. What is left of the constraints is counted: bits, and slots,
+// tables of one segment only. What is left of the constraints is counted: bits, and cells,
 // which are pairs of a container and a stage.
 //
-// That leaves, segment by segment, a best entropy for so many bits and slots, and over the
+// That leaves, segment by segment, a best entropy for so many bits and cells, and over the
 // segments a knapsack, which is solved exactly. Prices of the stages (Lagrange multipliers)
 // bring the windows of the tables back in: tables pay the cheapest stages that they can be in,
-// and the bound earns the price of every slot that there is.
+// and the bound earns the price of every cell that there is.
 type relaxation struct {
 	x      *search
 	pieces []piece
-	slots  int // that there are; 0: not counted
+	cells  int // that there are; 0: not counted
 	price  []float64
-	earned float64 // the price of all slots
-	// rest[i][b][q] bounds what the pieces from i on add with b bits and q slots.
+	earned float64 // the price of all cells
+	// rest[i][b][q] bounds what the pieces from i on add with b bits and q cells.
 	rest  [][][]float64
 	steps [][]portion // of each piece
 }
@@ -30,8 +30,8 @@ type piece struct {
 	seg     int
 	bits    []bit
 	must    []bit
-	class   []int    // bits of one class are known from each other
-	options []option // all that are worth it; nil: the segment is too large to list them
+	class   []int    // bits of one class follow from each other
+	options []option // all useful ones; nil: the segment is too large to list them
 	heavy   []bool   // of a large piece: the bits whose tables are on one chain
 	start   outlook  // likewise: with its must-record tables
 	most    int      // bits that it can use, must-record ones too
@@ -42,25 +42,24 @@ type option struct {
 	set    []bit
 	tables []int // in the order of the program
 	h      float64
-	long   int // the slots that it takes
+	long   int // the cells that it takes
 	cost   float64
 }
 
-// maxClassified is how many bits a piece may have for each two to be compared.
+// maxClassified is how many bits a piece may have if each two are to be compared.
 const maxClassified = 300
 
-// maxWork bounds what it takes to solve the relaxation once: bits and slots of the whole
-// times those of the pieces. Beyond, slots are not counted.
+// maxWork bounds the work of solving the relaxation once: bits and cells of the whole times those of
+// the pieces. Beyond, cells are not counted.
 const maxWork = 4_000_000
 
-// maxOptions bounds what is listed of all pieces together.
+// maxOptions bounds the options of all pieces together.
 const maxOptions = 100_000
 
-// maxListed is how many bits a piece may have for all its sets to be listed.
+// maxListed is how many bits a piece may have if all its sets are to be listed.
 const maxListed = 12
 
-// newRelaxation makes the pieces, the largest first: what a search decides first is what
-// can be bounded least.
+// newRelaxation makes the pieces, the largest first: a search decides first what is bounded worst.
 func (x *search) newRelaxation() *relaxation {
 	r := &relaxation{x: x, price: make([]float64, x.space.stages)}
 	bySeg := map[int]*piece{}
@@ -90,7 +89,7 @@ func (x *search) newRelaxation() *relaxation {
 		r.pieces = append(r.pieces, *p)
 	}
 	slices.SortStableFunc(r.pieces, func(a, b piece) int { return len(b.bits) - len(a.bits) })
-	r.countSlots()
+	r.countCells()
 	listed := 0
 	for i := len(r.pieces) - 1; i >= 0; i-- {
 		p := &r.pieces[i]
@@ -105,8 +104,8 @@ func (x *search) newRelaxation() *relaxation {
 	return r
 }
 
-// countSlots counts slots where there are fewer of them than bits, and it is not too much.
-func (r *relaxation) countSlots() {
+// countCells counts cells if there are fewer of them than bits, and it is not too much work.
+func (r *relaxation) countCells() {
 	total := r.x.space.stages * len(r.x.space.widths)
 	if r.x.space.exempt || total >= r.x.limit {
 		return
@@ -116,11 +115,11 @@ func (r *relaxation) countSlots() {
 		work += (p.most + 1) * (r.x.limit + 1)
 	}
 	if work*(total+1)*(total+1) <= maxWork {
-		r.slots = total
+		r.cells = total
 	}
 }
 
-// classify finds the bits that are known from each other.
+// classify finds the bits that follow from each other.
 func (x *search) classify(p *piece, sc *scorer) {
 	p.class = make([]int, len(p.bits))
 	alone := make([]float64, len(p.bits))
@@ -143,7 +142,7 @@ func (x *search) classify(p *piece, sc *scorer) {
 	}
 }
 
-// list lists the sets of a piece in which no bit is known from the others.
+// list lists the sets of a piece in which no bit follows from the others.
 func (r *relaxation) list(p *piece) {
 	sc := r.x.newScorer(nil)
 	for _, b := range p.must {
@@ -160,7 +159,7 @@ func (r *relaxation) listFrom(p *piece, sc *scorer, i int, set []bit) {
 			}
 		}
 		o := option{set: slices.Clone(set), h: sc.parts[p.seg], tables: r.x.tablesOf(set)}
-		o.long = r.x.slotsFor(o.tables)
+		o.long = r.x.cellsFor(o.tables)
 		p.options = append(p.options, o)
 		return
 	}
@@ -173,12 +172,12 @@ func (r *relaxation) listFrom(p *piece, sc *scorer, i int, set []bit) {
 	}
 }
 
-// needed reports whether a hit can be recorded only beside the bit.
+// needed reports whether a hit can be recorded only together with the bit.
 func (x *search) needed(b bit) bool {
 	return !b.hit && x.settings.Hits && !x.m.tables[b.table].keyless
 }
 
-// tablesOf are the tables of a set in the order of the program.
+// tablesOf returns the tables of a set in the order of the program.
 func (x *search) tablesOf(set []bit) []int {
 	var tables []int
 	for _, b := range set {
@@ -190,7 +189,7 @@ func (x *search) tablesOf(set []bit) []int {
 	return tables
 }
 
-// dearest is the chain of tables that one packet can all run, which take a slot each, with
+// dearest is the chain of tables that one packet can all run, which take a cell each, with
 // the greatest sum of prices, and of several the longest. Where units are exempt, it is a
 // single table.
 func (x *search) dearest(tables []int, price func(table int) float64) []int {
@@ -216,15 +215,15 @@ func (x *search) dearest(tables []int, price func(table int) float64) []int {
 	return chain
 }
 
-// cheapest is the lowest price of some stages.
+// cheapest returns the lowest price of some stages.
 func (r *relaxation) cheapest(lo, hi int) float64 { return slices.Min(r.price[lo : hi+1]) }
 
-// priceOf is the lowest price of a stage that a table can be in.
+// priceOf returns the lowest price of a stage that a table can be in.
 func (r *relaxation) priceOf(t int) float64 {
 	return r.cheapest(r.x.space.first[t], r.x.space.last[t])
 }
 
-// costOf is what tables pay at least.
+// costOf returns the least that tables pay.
 func (r *relaxation) costOf(tables []int) float64 {
 	_, cost := r.x.pack(tables, r.cheapest)
 	return cost
@@ -248,11 +247,11 @@ func (r *relaxation) heaviest(p *piece) []bool {
 	return heavy
 }
 
-// values are the bounds of one piece by how many bits and slots it may use.
+// values returns the bounds of one piece by how many bits and cells it may use.
 func (r *relaxation) values(p *piece) [][]float64 {
 	v := make([][]float64, p.most+1)
 	for b := range v {
-		v[b] = make([]float64, r.slots+1)
+		v[b] = make([]float64, r.cells+1)
 		for q := range v[b] {
 			v[b][q] = math.Inf(-1)
 		}
@@ -263,8 +262,8 @@ func (r *relaxation) values(p *piece) [][]float64 {
 	for i := range p.options {
 		o := &p.options[i]
 		o.cost = r.costOf(o.tables)
-		q := r.slotsOf(o.long)
-		if len(o.set) <= p.most && q <= r.slots {
+		q := r.cellsOf(o.long)
+		if len(o.set) <= p.most && q <= r.cells {
 			v[len(o.set)][q] = max(v[len(o.set)][q], o.h-o.cost)
 		}
 	}
@@ -281,18 +280,18 @@ func (r *relaxation) values(p *piece) [][]float64 {
 	return v
 }
 
-func (r *relaxation) slotsOf(long int) int {
-	if r.slots == 0 {
+func (r *relaxation) cellsOf(long int) int {
+	if r.cells == 0 {
 		return 0
 	}
 	return long
 }
 
-// largeValues bounds a large piece: what its best bits add beside its must-record tables.
+// largeValues bounds a large piece: what its best bits add to its must-record tables.
 func (r *relaxation) largeValues(p *piece, v [][]float64) {
-	long := r.x.slotsFor(r.x.tablesOf(p.must))
+	long := r.x.cellsFor(r.x.tablesOf(p.must))
 	for j, w := range r.worth(p, p.start, p.most-len(p.must)) {
-		if q := r.slotsOf(max(long, min(j, 1))); q <= r.slots {
+		if q := r.cellsOf(max(long, min(j, 1))); q <= r.cells {
 			v[len(p.must)+j][q] = w
 		}
 	}
@@ -308,7 +307,7 @@ func (r *relaxation) solve() {
 	for i := range r.rest {
 		r.rest[i] = make([][]float64, r.x.limit+1)
 		for b := range r.rest[i] {
-			r.rest[i][b] = make([]float64, r.slots+1)
+			r.rest[i][b] = make([]float64, r.cells+1)
 		}
 	}
 	r.steps = make([][]portion, len(r.pieces))
@@ -322,13 +321,13 @@ func (r *relaxation) solve() {
 	}
 }
 
-// A portion is what a piece gets of bits and slots, and a value.
+// A portion is the bits and cells that a piece gets, and its value with them.
 type portion struct {
-	bits, slots int
+	bits, cells int
 	value       float64
 }
 
-// stepsOf are the splits with which a piece is better than with any less.
+// stepsOf returns the portions with which a piece is better than with any smaller one.
 func stepsOf(v [][]float64) []portion {
 	var steps []portion
 	for b := range v {
@@ -348,20 +347,20 @@ func stepsOf(v [][]float64) []portion {
 	return steps
 }
 
-// best parts bits and slots between a piece and those after it.
-func (r *relaxation) best(i, bits, slots int) portion {
+// best divides bits and cells between a piece and those after it.
+func (r *relaxation) best(i, bits, cells int) portion {
 	best := portion{value: math.Inf(-1)}
 	rest := r.rest[i+1]
 	for _, s := range r.steps[i] {
-		if s.bits > bits || s.slots > slots {
+		if s.bits > bits || s.cells > cells {
 			continue
 		}
-		if v := s.value + rest[bits-s.bits][slots-s.slots]; v > best.value {
-			best = portion{s.bits, s.slots, v}
+		if v := s.value + rest[bits-s.bits][cells-s.cells]; v > best.value {
+			best = portion{s.bits, s.cells, v}
 		}
 	}
 	return best
 }
 
-// bound is that of all sets.
-func (r *relaxation) bound() float64 { return r.earned + r.rest[0][r.x.limit][r.slots] }
+// bound returns the bound of all sets.
+func (r *relaxation) bound() float64 { return r.earned + r.rest[0][r.x.limit][r.cells] }

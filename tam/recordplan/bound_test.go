@@ -39,7 +39,7 @@ func TestClassesOfBits(t *testing.T) {
 	}
 }
 
-// Tables that exclude each other share a slot, and pay once: the first of two stages is for
+// Tables that exclude each other share a cell, and pay once: the first of two stages is for
 // the six that tell seven ways apart, or for w.
 func TestPricesOfTablesThatExcludeEachOther(t *testing.T) {
 	g := exclusive(7)

@@ -25,9 +25,9 @@ func (x *search) bruteFrom(i int, set []bit) {
 	if c := x.candidates[i]; x.allowed(set, c) {
 		with := append(slices.Clone(set), c)
 		loads := x.loads(with)
-		if slots, v := x.fit(loads); v == fits {
+		if cells, v := x.fit(loads); v == fits {
 			x.sets++
-			x.offer(found{set: with, loads: loads, slots: slots, entropy: x.m.Entropy(choices(with))})
+			x.offer(found{set: with, loads: loads, cells: cells, entropy: x.m.Entropy(choices(with))})
 			x.bruteFrom(i+1, with)
 		}
 	}

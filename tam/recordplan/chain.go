@@ -2,16 +2,16 @@ package recordplan
 
 import "tamtam/tam/record"
 
-// A chain is a model's segments in one row: a Markov chain over tables in a topological
-// order. One way through it is one sequence of tables, and the other way round.
+// A chain is a model's segments joined: a Markov chain over tables in a topological order. Paths
+// through it and sequences of tables correspond one to one.
 type chain struct {
 	tables []chainTable // in topological order
-	start  []chainEdge  // whose hits mean nothing
+	start  []chainEdge  // whose hits are meaningless
 	index  map[string]int
 }
 
-// A chainTable may be none, but a condition that every packet passes: that there is
-// one between two segments makes no path another one.
+// A chainTable may also be a condition that every packet passes: a condition between two segments does
+// not change which paths there are.
 type chainTable struct {
 	id      string // "": a condition
 	keyless bool
@@ -101,7 +101,7 @@ func newProgram(g *record.Graph, p record.Probabilities, c *chain) (*program, er
 	return w, nil
 }
 
-// take chooses a way from a node by a number from 0 to 1.
+// take chooses an edge from a node by a number from 0 to 1.
 func (w *program) take(at int, x float64) (to int, hit bool) {
 	to = w.exit
 	for _, e := range w.out[at] {
@@ -116,10 +116,10 @@ func (w *program) take(at int, x float64) (to int, hit bool) {
 			x -= p
 		}
 	}
-	return to, hit // what rounding leaves
+	return to, hit // the rest, by rounding
 }
 
-// shares are how likely a way is after a miss, and after a hit.
+// shares returns how likely an edge is after a miss, and after a hit.
 func (w *program) shares(at int, e way) [2]float64 {
 	if w.decide[at] {
 		return e.p

@@ -9,7 +9,7 @@ import (
 
 // A space is where recorded tables can be: the constraints of the paper's table I. A
 // table is in a stage of the pipeline (C1), its bits are in one container (C2) which
-// has room for them (C3), what the program wants of the stages holds (C4), and two
+// has room for them (C3), the dependencies of the program hold (C4), and two
 // tables that a packet can both run do not write one container in one stage (C5),
 // unless they are one writer of the chip.
 type space struct {
@@ -35,13 +35,13 @@ type load struct {
 	container   int // that it must use; -1: any
 }
 
-// A slot is where a load is.
-type slot struct{ stage, container int }
+// A cell is where a load goes: a container at a stage.
+type cell struct{ stage, container int }
 
 // free marks a load that may use any container.
 const free = -1
 
-// A verdict says whether loads fit.
+// A verdict reports whether loads fit.
 type verdict int
 
 const (
@@ -50,7 +50,7 @@ const (
 	unknown // the solver was stopped
 )
 
-// newSpace makes the space of a model in some stages; 0: as few as the program needs.
+// newSpace makes the space of a model with a number of stages; 0: as few as the program needs.
 func (m *Model) newSpace(c record.Containers, stages int) (*space, error) {
 	p := &space{gaps: make([][]int, len(m.tables)), placed: m.graph.Placed, competes: m.competes}
 	for _, w := range c {
@@ -85,7 +85,7 @@ func (m *Model) newSpace(c record.Containers, stages int) (*space, error) {
 	return p, m.setStages(p, stages)
 }
 
-// placedSpace is that of a chip, whose tables are where they are.
+// placedSpace makes the space of a chip, whose tables cannot be moved.
 func (m *Model) placedSpace(p *space) error {
 	p.stages = m.graph.Stages
 	for i, t := range m.tables {
@@ -157,7 +157,7 @@ func (m *Model) setStages(p *space, stages int) error {
 	return nil
 }
 
-// gap is how many stages b must be behind a at least; -1: it need not be behind it.
+// gap returns how many stages b must at least be after a; -1: it need not be after it.
 func (p *space) gap(a, b int) int {
 	row := p.gaps[a]
 	if row == nil {
@@ -179,13 +179,13 @@ func (p *space) gap(a, b int) int {
 	return row[b]
 }
 
-// fit finds a slot for each load, or that there is none.
-func (p *space) fit(loads []load) ([]slot, verdict) {
+// fit finds a cell for each load, or reports that no such cells exist.
+func (p *space) fit(loads []load) ([]cell, verdict) {
 	if !p.roomy(loads) {
 		return nil, fitsNot
 	}
-	if slots, ok := p.list(loads); ok {
-		return slots, fits
+	if cells, ok := p.list(loads); ok {
+		return cells, fits
 	}
 	if p.crowded(loads) {
 		return nil, fitsNot
@@ -209,9 +209,9 @@ func (p *space) roomy(loads []load) bool {
 	return total >= 0
 }
 
-// list tries stage by stage, the loads first that cannot wait for long.
-func (p *space) list(loads []load) ([]slot, bool) {
-	slots := make([]slot, len(loads))
+// list tries stage by stage, the loads first that have the fewest later stages.
+func (p *space) list(loads []load) ([]cell, bool) {
+	cells := make([]cell, len(loads))
 	room := slices.Clone(p.widths)
 	left := make([]int, len(loads))
 	for i := range loads {
@@ -225,16 +225,16 @@ func (p *space) list(loads []load) ([]slot, bool) {
 	})
 	for s := 0; s < p.stages && len(left) > 0; s++ {
 		var here, wait []int
-		for again := true; again; { // a table may be where one is that it is behind by 0 stages
+		for again := true; again; { // a table may share a stage with one that it follows by 0 stages
 			again = false
 			wait = wait[:0]
 			for k, i := range left {
-				c := p.take(loads, slots, here, left, k, s, room)
+				c := p.take(loads, cells, here, left, k, s, room)
 				if c < 0 {
 					wait = append(wait, i)
 					continue
 				}
-				slots[i] = slot{s, c}
+				cells[i] = cell{s, c}
 				room[c] -= loads[i].bits
 				here = append(here, i)
 				left = slices.Delete(slices.Clone(left), k, k+1)
@@ -248,14 +248,14 @@ func (p *space) list(loads []load) ([]slot, bool) {
 			}
 		}
 	}
-	return slots, len(left) == 0
+	return cells, len(left) == 0
 }
 
 // take is the container with the most room that a load of left can use in a stage; -1 if
 // it must wait.
-func (p *space) take(loads []load, slots []slot, here, left []int, k, stage int, room []int) int {
+func (p *space) take(loads []load, cells []cell, here, left []int, k, stage int, room []int) int {
 	t := loads[left[k]].table
-	if !p.ready(loads, slots, left, k, stage) {
+	if !p.ready(loads, cells, left, k, stage) {
 		return -1
 	}
 	best := -1
@@ -264,16 +264,16 @@ func (p *space) take(loads []load, slots []slot, here, left []int, k, stage int,
 		if r < l.bits || l.container != free && l.container != c || best >= 0 && r <= room[best] {
 			continue
 		}
-		if !slices.ContainsFunc(here, func(i int) bool { return slots[i].container == c && p.competes(loads[i].table, t) }) {
+		if !slices.ContainsFunc(here, func(i int) bool { return cells[i].container == c && p.competes(loads[i].table, t) }) {
 			best = c
 		}
 	}
 	return best
 }
 
-// ready says whether the table of a load of left may be in a stage: those that it depends on have their
+// ready reports whether the table of a load of left may be in a stage: those that it depends on have their
 // place, far enough before it.
-func (p *space) ready(loads []load, slots []slot, left []int, k, stage int) bool {
+func (p *space) ready(loads []load, cells []cell, left []int, k, stage int) bool {
 	t := loads[left[k]].table
 	if p.first[t] > stage {
 		return false
@@ -284,21 +284,21 @@ func (p *space) ready(loads []load, slots []slot, left []int, k, stage int) bool
 		}
 	}
 	for i, l := range loads {
-		if g := p.gap(l.table, t); g > 0 && i != left[k] && slots[i].stage+g > stage {
+		if g := p.gap(l.table, t); g > 0 && i != left[k] && cells[i].stage+g > stage {
 			return false
 		}
 	}
 	return true
 }
 
-// maxCrowd is of how many loads every window is looked at.
+// maxCrowd is the number of loads up to which every window is checked.
 const maxCrowd = 128
 
 // crowded reports whether some stages are too few for the tables that must be in them: of
 // tables that one packet can all run, each container takes one in a stage.
 func (p *space) crowded(loads []load) bool {
 	if p.exempt || len(loads) > maxCrowd {
-		return false // let the solver see
+		return false // left to the solver
 	}
 	sorted := slices.Clone(loads)
 	slices.SortFunc(sorted, func(a, b load) int { return p.rank[a.table] - p.rank[b.table] })
@@ -320,7 +320,7 @@ func (p *space) crowded(loads []load) bool {
 	return false
 }
 
-// chain is how many of the tables that must be in the stages a to b one packet can run.
+// chain returns how many of the tables that must be in the stages a to b one packet can run.
 // That two tables are on one path is transitive in the order of the program.
 func (p *space) chain(sorted []load, a, b int, chain []int) int {
 	longest := 0

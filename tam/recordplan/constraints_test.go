@@ -142,8 +142,8 @@ func TestFitIsEnumeration(t *testing.T) {
 		if enumerate(m, p, loads) {
 			want = fits
 		}
-		if slots, v := p.fit(loads); v != want || v == fits && !p.holds(loads, slots) {
-			t.Errorf("fit: %v at %v, want %v", v, slots, want)
+		if cells, v := p.fit(loads); v != want || v == fits && !p.holds(loads, cells) {
+			t.Errorf("fit: %v at %v, want %v", v, cells, want)
 		}
 		if _, v := p.solve(loads); v != want {
 			t.Errorf("solver: %v, want %v", v, want)

@@ -10,7 +10,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// MaxLikely is how many paths an [Answer] names at most.
+// MaxLikely is the most paths that an [Answer] names.
 const MaxLikely = 8
 
 // maxAnswers is how many answers a Decoder remembers.
@@ -18,25 +18,25 @@ const maxAnswers = 1 << 14
 
 // An Answer is what a record says of its packet.
 type Answer struct {
-	// Exact: one path only has this record.
+	// Exact: only one path has this record.
 	Exact bool
 	// Paths that have it, most likely first, at most MaxLikely.
 	Paths []Likely
 	// Total is how many have it: a number of any size.
 	Total string
-	// Impossible: no path of the graph has it. The chip does not do what the graph
-	// says, or the record is none of this plan.
+	// Impossible: no path of the graph has it. The chip does not do what the graph says, or the record
+	// is not of this plan.
 	Impossible bool
-	// Why an impossible record is impossible: in what it differs from the path that
-	// comes closest, which is the only one in Paths.
+	// Why an impossible record is impossible: how it differs from the closest path, which is the only
+	// one in Paths.
 	Why string
 }
 
 // A Likely is a path that has a record, and how likely it is among all that have it.
 type Likely struct {
 	Path []record.Step
-	// HitKnown says of which steps Hit is known: where the record says it, or only one
-	// of both leads on this path.
+	// HitKnown says for which steps Hit is known: where the record says it, or only one outcome leads
+	// along this path.
 	HitKnown []bool
 	P        float64
 }
@@ -82,8 +82,8 @@ type tableMark struct {
 	table int
 }
 
-// NewDecoder makes ready to read records of a plan. An error says what of the plan is missing or wrong: its
-// graph, its containers, or bits of tables that the graph does not have.
+// NewDecoder returns a decoder of records of a plan. An error says what of the plan is missing or
+// wrong: its graph, its containers, or bits of tables that the graph does not have.
 func NewDecoder(p *record.Plan) (*Decoder, error) {
 	if p.Graph == nil {
 		return nil, fmt.Errorf("plan %d has no graph: want the plan as it was written, whole", p.ID)
@@ -135,7 +135,7 @@ func (d *Decoder) newReader(g *record.Graph, p record.Probabilities, end string)
 	return r, nil
 }
 
-// reader is the one for packets that ended in a way.
+// reader returns the reader for packets that ended in a certain way.
 func (d *Decoder) reader(end string) (*reader, error) {
 	if r := d.ended[end]; r != nil {
 		return r, nil
@@ -154,10 +154,10 @@ func (d *Decoder) reader(end string) (*reader, error) {
 	return r, nil
 }
 
-// Plan is what the decoder was made of.
+// Plan returns the plan that the decoder was made from.
 func (d *Decoder) Plan() *record.Plan { return d.plan }
 
-// Tables are all tables that packets can run, in a topological order.
+// Tables returns all tables that packets can run, in a topological order.
 func (d *Decoder) Tables() []string { return d.all.tables() }
 
 func (r *reader) tables() []string {
@@ -170,7 +170,7 @@ func (r *reader) tables() []string {
 	return ids
 }
 
-// AllPaths is how many paths the graph has that can have a record.
+// AllPaths returns how many paths the graph has that can have a record.
 func (d *Decoder) AllPaths() string {
 	r := d.all
 	r.unknown()
@@ -179,9 +179,8 @@ func (d *Decoder) AllPaths() string {
 	return r.w.total(r.chain)
 }
 
-// Unrecorded are tables of which packets that ran them may have no record, since they
-// ended before they came to the table that chooses packets. That no record shows such a
-// table says little.
+// Unrecorded returns the tables of which packets that ran them may have no record, since they ended
+// before the table that chooses packets. That no record shows such a table says little.
 func (d *Decoder) Unrecorded() map[string]bool {
 	before := map[string]bool{}
 	reach, err := record.NewReach(d.plan.Graph)
@@ -197,7 +196,7 @@ func (d *Decoder) Unrecorded() map[string]bool {
 	return before
 }
 
-// check says what is wrong with the length of a record.
+// check checks the length of a record.
 func (d *Decoder) check(b []byte) error {
 	if len(b) != d.containers.Bytes() {
 		return fmt.Errorf("a record of %d bytes, want the %d of plan %d (%s)",
@@ -206,8 +205,8 @@ func (d *Decoder) check(b []byte) error {
 	return nil
 }
 
-// Decode tells the paths that have a record: the bytes of its containers, and how the
-// packet ended, see [record.Graph.End]; "" if that is not known.
+// Decode returns the paths that have a record: the bytes of its containers, and how the packet ended,
+// see [record.Graph.End]; "" if that is not known.
 func (d *Decoder) Decode(b []byte, end string) (Answer, error) {
 	if err := d.check(b); err != nil {
 		return Answer{}, err
@@ -245,8 +244,7 @@ func (r *reader) decode(b []byte) Answer {
 	return a
 }
 
-// stray finds a bit that is set though the plan has no table there, or none that
-// packets reach; -1: there is none.
+// stray finds a set bit for which the plan has no table, or none that packets reach; -1: there is none.
 func (r *reader) stray(b []byte) int {
 	own := make([]bool, r.containers.Bits())
 	for _, m := range r.marks {
@@ -260,28 +258,28 @@ func (r *reader) stray(b []byte) int {
 	return -1
 }
 
-// What a record says of a table.
-type seen uint8
+// A fact is what a record says of one outcome at a table.
+type fact uint8
 
 const (
-	notSaid seen = iota
+	unsaid fact = iota
 	no
 	yes
 )
 
-// unknown forgets what a record says: what is left is true of all that have one.
+// unknown drops what a record says: what remains is true of all packets that have one.
 func (r *reader) unknown() {
 	r.w.unknown(r.chain)
 	if r.chosen >= 0 {
-		r.w.says[r.chosen] = said{yes, yes}
+		r.w.evidence[r.chosen] = evidence{yes, yes}
 	}
 	if r.otherwise >= 0 {
-		r.w.says[r.otherwise] = said{no, no}
+		r.w.evidence[r.otherwise] = evidence{no, no}
 	}
 }
 
-// observe notes what a record says of each table. It is false if it says of one that
-// it hit and did not run.
+// observe takes in what a record says of each table. It returns false if it says of one that it hit and
+// did not run.
 func (r *reader) observe(b []byte) bool {
 	r.unknown()
 	fine := true
@@ -289,12 +287,12 @@ func (r *reader) observe(b []byte) bool {
 		if m.table < 0 {
 			continue
 		}
-		t, set := &r.w.says[m.table], r.containers.Bit(b, m.Bit)
+		t, set := &r.w.evidence[m.table], r.containers.Bit(b, m.Bit)
 		switch {
 		case m.Hit && set:
 			fine = fine && t.ran != no
 			t.hit = yes
-			if t.ran == notSaid {
+			if t.ran == unsaid {
 				t.ran = yes
 			}
 		case m.Hit:
@@ -313,7 +311,7 @@ func (r *reader) observe(b []byte) bool {
 
 // A weigher counts and weighs the paths that have a record.
 type weigher struct {
-	says []said
+	evidence []evidence
 	// must counts the tables before each place that the record says were run.
 	must []int32
 
@@ -321,23 +319,25 @@ type weigher struct {
 	// is the last.
 	paths []uint64
 	sums  []float64
-	some  bool // there is one
+	some  bool // there is a path
 	over  bool // paths is too small for the number
 }
 
-type said struct{ ran, hit seen }
+// evidence is what a record says of a table.
+type evidence struct{ ran, hit fact }
 
 func (w *weigher) unknown(c *chain) {
 	n := len(c.tables)
-	if w.says == nil {
-		w.says, w.must, w.paths, w.sums = make([]said, n), make([]int32, n+1), make([]uint64, n+2), make([]float64, n+2)
+	if w.evidence == nil {
+		w.evidence, w.must = make([]evidence, n), make([]int32, n+1)
+		w.paths, w.sums = make([]uint64, n+2), make([]float64, n+2)
 	}
-	clear(w.says)
+	clear(w.evidence)
 	clear(w.must)
 }
 
 func (w *weigher) index() {
-	for i, s := range w.says {
+	for i, s := range w.evidence {
 		w.must[i+1] = w.must[i]
 		if s.ran == yes {
 			w.must[i+1]++
@@ -345,15 +345,15 @@ func (w *weigher) index() {
 	}
 }
 
-// step says whether a path with this record can take an edge from a table, -1 for the
+// step reports whether a path with this record can take an edge from a table, -1 for the
 // start, and how likely it is.
 func (w *weigher) step(from int, e *chainEdge) (float64, bool) {
 	to := int(e.to)
-	if w.must[to] != w.must[from+1] || to < len(w.says) && w.says[to].ran == no {
+	if w.must[to] != w.must[from+1] || to < len(w.evidence) && w.evidence[to].ran == no {
 		return 0, false
 	}
 	if from >= 0 {
-		switch w.says[from].hit {
+		switch w.evidence[from].hit {
 		case yes:
 			return e.hit, e.canHit
 		case no:
@@ -363,7 +363,7 @@ func (w *weigher) step(from int, e *chainEdge) (float64, bool) {
 	return e.hit + e.miss, true
 }
 
-// edges are those from a table, -1 for the start.
+// edges returns those from a table, -1 for the start.
 func (c *chain) edges(from int) []chainEdge {
 	if from < 0 {
 		return c.start
@@ -371,7 +371,7 @@ func (c *chain) edges(from int) []chainEdge {
 	return c.tables[from].next
 }
 
-// place is where the figures of a table are, -1 for the start.
+// place returns the index of a table's numbers; from is -1 for the start.
 func (w *weigher) place(from int) int {
 	if from < 0 {
 		return len(w.paths) - 1

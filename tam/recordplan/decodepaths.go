@@ -11,7 +11,7 @@ import (
 // is never taken: more than that of any that is.
 const improbable = 1e4
 
-// cost is small for what is likely.
+// cost is small for likely steps.
 func cost(p float64) float64 {
 	if p <= 0 {
 		return improbable
@@ -86,7 +86,7 @@ func insertWay(list []wayOn, w wayOn, k int) ([]wayOn, bool) {
 	return list, true
 }
 
-// likely lists the likeliest paths of the record that was counted.
+// likely lists the most likely paths of the record that was counted.
 func (r *reader) likely() []Likely {
 	paths, costs := r.chain.best(MaxLikely, func(from int, e *chainEdge) (float64, bool) {
 		p, ok := r.w.step(from, e)
@@ -109,7 +109,7 @@ func (r *reader) likely() []Likely {
 	return list
 }
 
-// path writes a path out of its edges, with the hits that it and the record say.
+// path makes a path of its edges, with the hits that follow from it and the record.
 func (r *reader) path(edges []int32) Likely {
 	l := Likely{Path: []record.Step{}, HitKnown: []bool{}}
 	from := -1
@@ -118,9 +118,9 @@ func (r *reader) path(edges []int32) Likely {
 		if from >= 0 && r.chain.tables[from].id != "" {
 			s := record.Step{Table: r.chain.tables[from].id}
 			known := true
-			switch says := r.w.says[from].hit; {
+			switch says := r.w.evidence[from].hit; {
 			case r.chain.tables[from].keyless:
-				known = false // it means nothing
+				known = false // it is meaningless
 			case !e.canHit || says == no && e.canMiss:
 			case !e.canMiss || says == yes:
 				s.Hit = true
@@ -138,7 +138,7 @@ func (r *reader) path(edges []int32) Likely {
 func (r *reader) impossible(b []byte) Answer {
 	r.observe(b)
 	w := &r.w
-	for i, s := range w.says {
+	for i, s := range w.evidence {
 		w.must[i+1] = w.must[i]
 		if s.ran == yes || s.hit == yes {
 			w.must[i+1]++
@@ -146,7 +146,7 @@ func (r *reader) impossible(b []byte) Answer {
 	}
 	paths, _ := r.chain.best(1, func(from int, e *chainEdge) (float64, bool) {
 		differs := int(w.must[e.to] - w.must[from+1])
-		if to := int(e.to); to < len(w.says) && w.says[to].ran == no {
+		if to := int(e.to); to < len(w.evidence) && w.evidence[to].ran == no {
 			differs++
 		}
 		if from >= 0 && r.hitDiffers(from, e) {
@@ -172,10 +172,10 @@ func (r *reader) impossible(b []byte) Answer {
 	return a
 }
 
-// hitDiffers says whether a path that takes an edge from a table has another hit than the
+// hitDiffers reports whether a path that takes an edge from a table has another hit than the
 // record. That the table which chooses packets was hit is known without the record.
 func (r *reader) hitDiffers(from int, e *chainEdge) bool {
-	switch r.w.says[from].hit {
+	switch r.w.evidence[from].hit {
 	case yes:
 		return !e.canHit
 	case no:
@@ -184,10 +184,10 @@ func (r *reader) hitDiffers(from int, e *chainEdge) bool {
 	return false
 }
 
-// goesPast says whether a path goes past the table that chooses packets, as a record says that
+// goesPast reports whether a path goes past the table that chooses packets, as a record says that
 // its packet did.
 func (r *reader) goesPast(from int, e *chainEdge) bool {
-	return from < r.chosen && r.chosen < int(e.to) && r.w.says[r.chosen].ran == no
+	return from < r.chosen && r.chosen < int(e.to) && r.w.evidence[r.chosen].ran == no
 }
 
 // endWords says how a packet ended.
@@ -205,7 +205,7 @@ func endWords(end string) string {
 func (r *reader) differences(edges []int32) string {
 	var list []string
 	from := -1
-	says := r.w.says
+	says := r.w.evidence
 	for _, i := range edges {
 		e := &r.chain.edges(from)[i]
 		if from >= 0 {

@@ -1,6 +1,6 @@
 package recordplan
 
-// Certainty is what the paths that have a record say of a table.
+// Certainty says on which of the paths that have a record a table is.
 type Certainty uint8
 
 // The certainties.
@@ -17,10 +17,10 @@ type TableSays struct {
 	RanP, HitP float64
 }
 
-// Tell says of each table, in the order of [Decoder.Tables], whether the paths that
-// have a record run it. Of an impossible record there are none: what it says counts for
-// the tables that set its bits, and nothing is known of the others. Of bytes that are
-// no record of the plan it is nil. How the packet ended is as for [Decoder.Decode].
+// Tell says of each table, in the order of [Decoder.Tables], whether the paths that have a record run
+// it. Of an impossible record there are none: what it says counts for the tables that set its bits, and
+// nothing is known of the others. For bytes that are not a record of the plan it is nil. How the packet
+// ended is as for [Decoder.Decode].
 func (d *Decoder) Tell(b []byte, end string) []TableSays {
 	r, err := d.reader(end)
 	if err != nil || d.check(b) != nil || r.stray(b) >= 0 {
@@ -42,10 +42,10 @@ func (d *Decoder) Tell(b []byte, end string) []TableSays {
 	return tables
 }
 
-// literally takes a record at its word, by places in the chain.
+// literally takes a record literally, by index in the chain.
 func (r *reader) literally() []TableSays {
 	list := make([]TableSays, len(r.chain.tables))
-	certain := func(s seen) (Certainty, float64) {
+	certain := func(s fact) (Certainty, float64) {
 		switch s {
 		case yes:
 			return Always, 1
@@ -54,7 +54,7 @@ func (r *reader) literally() []TableSays {
 		}
 		return Maybe, 0
 	}
-	for i, s := range r.w.says {
+	for i, s := range r.w.evidence {
 		t := &list[i]
 		t.Ran, t.RanP = certain(s.ran)
 		t.Hit, t.HitP = certain(s.hit)
@@ -62,7 +62,7 @@ func (r *reader) literally() []TableSays {
 	return list
 }
 
-// tell says it of what was observed, by places in the chain.
+// tell does it for the observed record, by index in the chain.
 func (r *reader) tell() []TableSays {
 	c, w := r.chain, &r.w
 	w.count(c)
@@ -108,7 +108,7 @@ type course struct {
 	hits            []float64
 }
 
-// follow goes along all edges; all is how likely a packet has what was observed.
+// follow follows all edges; all is how likely the observed record is.
 func (r *reader) follow(all float64) course {
 	c, w := r.chain, &r.w
 	n := len(c.tables)
@@ -143,10 +143,10 @@ func (r *reader) follow(all float64) course {
 
 // lookUp adds what an edge from a table says of its lookup.
 func (f *course) lookUp(w *weigher, from int, e *chainEdge, all float64) {
-	said := w.says[from].hit
-	f.canHit[from] = f.canHit[from] || e.canHit && said != no
-	f.canMiss[from] = f.canMiss[from] || e.canMiss && said != yes
-	if said != no && all > 0 {
+	hit := w.evidence[from].hit
+	f.canHit[from] = f.canHit[from] || e.canHit && hit != no
+	f.canMiss[from] = f.canMiss[from] || e.canMiss && hit != yes
+	if hit != no && all > 0 {
 		f.hits[from] += f.before[from] * e.hit * w.sums[e.to] / all
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// kinds are those of dependencies, in the order in which they are listed.
+// kinds lists the kinds of dependencies, in the order of reports.
 func kinds() []string {
 	return []string{
 		record.DepMatch, record.DepViaCond, record.DepActionRW, record.DepWrite, record.DepControl, record.DepAnti,
@@ -27,9 +27,8 @@ func isKind(k string) bool {
 // else what follows from what nodes read and write. Only tables that one packet can
 // run both depend on each other.
 //
-// All actions of a table count as one, and a table that only sometimes decides about
-// another one decides: there may be more dependencies than a compiler would find,
-// never fewer. Counters order nothing.
+// All actions of a table count as one, and a table that only sometimes decides another one decides:
+// there may be more dependencies than a compiler would find, never fewer. Counters impose no order.
 func Dependencies(g *record.Graph) []record.Dep {
 	if g.Deps != nil {
 		return g.Deps
@@ -72,7 +71,7 @@ func Dependencies(g *record.Graph) []record.Dep {
 type depender struct {
 	g *record.Graph
 	x *record.Index
-	// after are the nodes behind each, decided those of them that it decides about.
+	// after are the nodes behind each, decided those of them that it decides.
 	after, decided []bitset
 	// The nodes that use a field.
 	keys, reads, writes, conditions *users
@@ -93,8 +92,8 @@ func newDepender(g *record.Graph, x *record.Index) *depender {
 	return d
 }
 
-// decide finds, of every node, which nodes are behind it, and which of those its
-// outcome decides about: one successor leads to them, one can avoid them.
+// decide finds, of every node, which nodes are behind it, and which of those its outcome decides:
+// one successor leads to them, one can avoid them.
 func (d *depender) decide() {
 	n := len(d.g.Nodes)
 	d.after, d.decided = make([]bitset, n+1), make([]bitset, n+1)

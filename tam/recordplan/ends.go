@@ -6,8 +6,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// endedOtherwise is the table behind all edges that do not end a packet as a record says that
-// it did. No path of the record runs it.
+// endedOtherwise is the table to which all edges lead that do not end a packet in the way that a record
+// says. No path of the record runs it.
 const endedOtherwise = "\x00ended otherwise"
 
 // endings is a graph, with complete probabilities, in which the edges to the end that cannot
@@ -53,8 +53,8 @@ func endsOtherwise(g *record.Graph, end string) map[exit]bool {
 	otherwise := map[exit]bool{}
 	for _, e := range g.Ends {
 		k := exit{e.From, e.Label}
-		before, said := otherwise[k]
-		otherwise[k] = (before || !said) && !slices.Contains(e.How, end)
+		before, listed := otherwise[k]
+		otherwise[k] = (before || !listed) && !slices.Contains(e.How, end)
 	}
 	return otherwise
 }

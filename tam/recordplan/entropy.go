@@ -1,7 +1,7 @@
 package recordplan
 
-// A Choice is a table that records that it ran, or that it hit, or both. Of a table
-// that every packet runs, its having run says nothing.
+// A Choice is a table that records that it ran, or that it hit, or both. For a table that every packet
+// runs, having run says nothing.
 type Choice struct {
 	Table    int
 	Ran, Hit bool
@@ -25,7 +25,7 @@ func (m *Model) shownBy(set []Choice) []shown {
 	for _, c := range set {
 		t := &m.tables[c.Table]
 		if t.seg < 0 {
-			continue // no packet comes to it
+			continue // no packet reaches it
 		}
 		if c.Ran && !t.cut {
 			all[t.seg][t.at] |= showsRan
@@ -53,7 +53,7 @@ func (m *Model) Entropy(set []Choice) float64 {
 	return h
 }
 
-// Equation2 is what equation 2 of the paper makes of it: the entropy of what ran, and
+// Equation2 returns what equation 2 of the paper gives instead: the entropy of what ran, and
 // of each recorded hit as if nothing depended on it.
 func (m *Model) Equation2(set []Choice) float64 {
 	h := 0.0
@@ -68,10 +68,10 @@ func (m *Model) Equation2(set []Choice) float64 {
 	return h + m.Entropy(ran)
 }
 
-// Full is the entropy in bits of recording everything of the mode.
+// Full returns the entropy in bits of recording everything of the mode.
 func (m *Model) Full(hits bool) float64 { return m.Entropy(m.Everything(hits)) }
 
-// Everything records all that the mode can.
+// Everything returns all choices of the mode.
 func (m *Model) Everything(hits bool) []Choice {
 	var set []Choice
 	for i, t := range m.tables {

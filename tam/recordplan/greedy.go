@@ -8,11 +8,11 @@ import (
 // that does not fit never will, as the set only grows.
 func (x *search) greedy(start []bit) found {
 	f := found{set: slices.Clone(start), loads: x.loads(start)}
-	slots, v := x.fit(f.loads)
+	cells, v := x.fit(f.loads)
 	if v != fits {
 		return found{}
 	}
-	f.slots = slots
+	f.cells = cells
 	h := hopefuls{search: x, sc: x.newScorer(f.set), list: make([]hopeful, len(x.candidates))}
 	for i, b := range x.candidates {
 		h.list[i] = hopeful{bit: b, gain: x.m.alone(b)}
@@ -25,8 +25,8 @@ func (x *search) greedy(start []bit) found {
 		}
 		set := append(slices.Clone(f.set), bits...)
 		loads := x.loads(set)
-		if slots, v := x.fit(loads); v == fits {
-			f.set, f.loads, f.slots = set, loads, slots
+		if cells, v := x.fit(loads); v == fits {
+			f.set, f.loads, f.cells = set, loads, cells
 			for _, b := range bits {
 				h.take(b)
 			}
@@ -105,7 +105,7 @@ func (h *hopefuls) best(set []bit) *hopeful {
 	}
 }
 
-// before says whether a bit is to be tried before another: it adds more or, of two that add alike, may
+// before reports whether a bit is to be tried before another: it adds more or, of two that add alike, may
 // add less than it was weighed for, or has more stages to be in.
 func (h *hopefuls) before(c, top *hopeful) bool {
 	return c.gain > top.gain+alike ||

@@ -10,7 +10,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// Bounds of what is planned: more is refused.
+// Bounds of a model: more is refused.
 const (
 	MaxTables = 4096      // of a graph
 	MaxArcs   = 4_000_000 // between tables, conditions eliminated
@@ -31,7 +31,7 @@ type Model struct {
 	walks    *big.Int
 }
 
-// A table is what a planner must know of a table beside the ways from it.
+// A table is what a planner must know of a table besides the edges from it.
 type table struct {
 	id      string
 	node    int // index in the graph
@@ -52,8 +52,8 @@ type node struct {
 	table int // -1: a condition, at 0 only
 	ran   float64
 	hit   float64
-	// next are the ways after a miss and after a hit. They share their memory where
-	// the hit does not decide about the way.
+	// next are the ways after a miss and after a hit. They share their memory where the hit does
+	// not decide the way.
 	next   [2][]arc
 	decide bool
 }
@@ -270,7 +270,7 @@ func normalise(next [2][]arc, decide bool, hit float64) {
 	}
 }
 
-// weigh finds how likely each table runs.
+// weigh finds how likely each table is to run.
 func (m *Model) weigh() {
 	var w walker
 	for i := range m.segments {

@@ -1,6 +1,6 @@
 package recordplan
 
-// nearest is the table whose id differs least from one that was asked for.
+// nearest returns the table whose id differs least from a requested one.
 func (m *Model) nearest(id string) string {
 	best, least := "", -1
 	for _, t := range m.tables {
@@ -11,7 +11,7 @@ func (m *Model) nearest(id string) string {
 	return best
 }
 
-// distance is how many bytes must be put in, left out or changed to make b of a.
+// distance returns how many bytes must be inserted, removed or changed to turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

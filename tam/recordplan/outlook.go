@@ -55,7 +55,7 @@ func (r *relaxation) worth(p *piece, o outlook, n int) []float64 {
 	return paying
 }
 
-// pays reports whether a bit is the one by which its table takes a slot.
+// pays reports whether a bit is the one by which its table takes a cell.
 func (r *relaxation) pays(b bit) bool { return !b.hit || r.x.m.tables[b.table].cut }
 
 // cheapestOf is the lowest price that any bit that is on has.

@@ -16,7 +16,7 @@ const maxPriced = 400_000
 // than it has containers becomes dearer, one that they use less cheaper (a subgradient
 // method with Polyak's steps). Any prices give a bound, the best are kept.
 func (r *relaxation) setPrices(reached float64) {
-	if r.x.space.exempt || r.slots == 0 && len(r.price) == 1 {
+	if r.x.space.exempt || r.cells == 0 && len(r.price) == 1 {
 		return
 	}
 	best, kept := r.bound(), slices.Clone(r.price)
@@ -53,12 +53,12 @@ func (r *relaxation) overuse() ([]float64, float64) {
 	for s := range over {
 		over[s] = -float64(len(r.x.space.widths))
 	}
-	bits, slots := r.x.limit, r.slots
+	bits, cells := r.x.limit, r.cells
 	for i := range r.pieces {
 		p := &r.pieces[i]
-		s := r.best(i, bits, slots)
-		bits, slots = bits-s.bits, slots-s.slots
-		for _, f := range r.payers(p, s.bits, s.slots, s.value-r.rest[i+1][bits][slots]) {
+		s := r.best(i, bits, cells)
+		bits, cells = bits-s.bits, cells-s.cells
+		for _, f := range r.payers(p, s.bits, s.cells, s.value-r.rest[i+1][bits][cells]) {
 			over[r.cheapestStage(f.lo, f.hi, over)]++
 		}
 	}
@@ -73,24 +73,24 @@ func (r *relaxation) overuse() ([]float64, float64) {
 	return over, norm
 }
 
-// payers are the slots that are paid for the value of a piece.
-func (r *relaxation) payers(p *piece, b, q int, v float64) []slotful {
+// payers are the cells that are paid for the value of a piece.
+func (r *relaxation) payers(p *piece, b, q int, v float64) []cellGroup {
 	for i := range p.options {
 		o := &p.options[i]
-		if len(o.set) <= b && r.slotsOf(o.long) <= q && math.Abs(o.h-o.cost-v) < alike {
-			// Where stages are free, slots count a little.
-			slots, _ := r.x.pack(o.tables, func(lo, hi int) float64 { return r.cheapest(lo, hi) + 1e-9 })
-			return slots
+		if len(o.set) <= b && r.cellsOf(o.long) <= q && math.Abs(o.h-o.cost-v) < alike {
+			// Where stages are free, cells count a little.
+			cells, _ := r.x.pack(o.tables, func(lo, hi int) float64 { return r.cheapest(lo, hi) + 1e-9 })
+			return cells
 		}
 	}
 	if p.options != nil {
 		return nil
 	}
-	var slots []slotful
+	var cells []cellGroup
 	for _, t := range r.largePayers(p, b) {
-		slots = append(slots, slotful{r.x.space.first[t], r.x.space.last[t], []int{t}})
+		cells = append(cells, cellGroup{r.x.space.first[t], r.x.space.last[t], []int{t}})
 	}
-	return slots
+	return cells
 }
 
 // largePayers are those of a large piece with b bits: the best on its heavy chain, or one

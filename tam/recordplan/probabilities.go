@@ -53,10 +53,10 @@ func Random(g *record.Graph, seed uint64) record.Probabilities {
 	return p
 }
 
-// Complete makes probabilities whole: every way from every node has one, and every
-// table with a key its share of hits. A node of which nothing is given goes all its
-// ways alike; ways that are not given share what the others leave. It normalises
-// nothing: sums other than 1 are errors, and so is what the graph does not have.
+// Complete makes probabilities whole: every way from every node has one, and every table with a key
+// its share of hits. At a node of which nothing is given all ways are equally likely; ways that are
+// not given share what the others leave. Nothing is normalised: sums other than 1 are errors, and
+// so is what the graph does not have.
 //
 // The result has one edge for each successor of a node, in the order of the graph's
 // nodes and edges, and one for hit and miss each from tables that branch by them.
@@ -100,8 +100,8 @@ func Complete(g *record.Graph, p record.Probabilities) (record.Probabilities, er
 // A split is how the packets at one node part.
 type split struct {
 	node *record.Node
-	// decides says that the hit of the node's lookup decides about the way, so that each
-	// way has a share of hits and one of misses.
+	// decides says that the hit of the node's lookup decides the way, so that each way has a share
+	// of hits and one of misses.
 	decides   bool
 	ways      []splitWay
 	hits      float64

@@ -133,7 +133,7 @@ func (c *pathCounter) first(from, to int, hit bool) []int {
 }
 
 // outcome is which shares of a node's ways count for packets that hit there, or did not: 1 only where
-// the hit decides about the way.
+// the hit decides the way.
 func (c *pathCounter) outcome(node int, hit bool) int {
 	if hit && c.splits[node].decides {
 		return 1

@@ -41,6 +41,12 @@ type document struct {
 
 	Graph json.RawMessage `json:"graph"` // of a plan, and of what a chip says of its paths
 
+	bmv2
+}
+
+// bmv2 is what a compiler writes for BMv2. All is raw: encoding/json would call a field of another
+// type bmv2.actions.
+type bmv2 struct {
 	Pipelines    json.RawMessage `json:"pipelines"`
 	Actions      json.RawMessage `json:"actions"`
 	Calculations json.RawMessage `json:"calculations"`
@@ -97,7 +103,7 @@ func Read(r io.Reader, pipeline string) (*record.Graph, error) {
 	return g, nil
 }
 
-// where says at which line of a file JSON goes wrong.
+// where returns the line of a file at which JSON is wrong.
 func where(b []byte, err error) error {
 	var syntax *json.SyntaxError
 	var wrong *json.UnmarshalTypeError
@@ -118,7 +124,7 @@ func where(b []byte, err error) error {
 	return fmt.Errorf("no program in JSON: line %d, byte %d: %w", line, at, err)
 }
 
-// inWords says what is wrong with a value in words of JSON.
+// inWords says what is wrong with a value in JSON's terms.
 func inWords(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {

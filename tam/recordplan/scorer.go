@@ -1,13 +1,13 @@
 package recordplan
 
-// A scorer keeps the entropy of a set while bits come and go. The segments are
-// independent: only that of the bit is weighed anew.
+// A scorer keeps the entropy of a set while bits come and go. The segments are independent: only
+// that of the bit is evaluated again.
 type scorer struct {
 	m     *Model
 	w     walker
 	v     []shown
 	parts []float64 // the entropy of each segment
-	spend *uint64   // counts the arcs gone along; nil: nobody does
+	spend *uint64   // counts the arcs visited; nil: not counted
 }
 
 func (m *Model) newScorer(set []bit) *scorer {

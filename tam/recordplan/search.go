@@ -10,7 +10,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// Settings say what plan is wanted.
+// Settings say what plan to find.
 type Settings struct {
 	Containers record.Containers
 	// Bits bounds how many bits of the containers are used. 0: all.
@@ -22,9 +22,9 @@ type Settings struct {
 	Algorithm string   // record.BranchAndBound and so on; empty: record.Greedy
 	Must      []string // tables that must be recorded
 	Starts    int      // of record.GreedyRestarts: tables it begins with; 0: all
-	// Budget is how many sets a search may weigh; 0: [DefaultBudget]. A search that has
-	// used it up gives the best that it has found, and a bound. It is no time: the same
-	// input gives the same plan.
+	// Budget is how many sets a search may evaluate; 0: [DefaultBudget]. A search that has used it
+	// up returns the best that it has found, and a bound. It is not a time limit: the same input
+	// gives the same plan.
 	Budget uint64
 	// Paper lets record.BranchAndBound use the paper's bound only: Algorithm 2 as it is
 	// printed, with the check for the end of the array that is missing there.
@@ -54,22 +54,22 @@ type search struct {
 	candidates []bit
 	best       found
 	sets       uint64
-	arcs       uint64 // gone along to weigh them, and what is like it
-	fitted     uint64 // sets held against the constraints
+	arcs       uint64 // visited to evaluate them, and similar work
+	fitted     uint64 // sets checked against the constraints
 	listed     int    // up to how many bits a piece of the relaxation is listed
 	banned     int    // a table that greedy leaves out; -1: none
 }
 
-// found is a set with its place.
+// found is a set with its placement.
 type found struct {
 	set     []bit
 	loads   []load
-	slots   []slot
+	cells   []cell
 	entropy float64
 	bound   float64
 }
 
-// Plan finds a record plan. It fills everything of it that follows from the graph. An error names the
+// Plan finds a record plan, and fills in everything that follows from the graph. An error names the
 // setting that is out of range, or the must-record tables that cannot all be recorded; the end of ctx ends
 // the search with ctx's error.
 func (m *Model) Plan(ctx context.Context, s Settings) (*record.Plan, error) {
@@ -108,7 +108,7 @@ func (m *Model) newSearch(ctx context.Context, s Settings) (*search, error) {
 	return x, x.setMust()
 }
 
-// check holds the numbers of settings to their bounds.
+// check checks the numbers of settings against their bounds.
 func (s Settings) check() error {
 	total := s.Containers.Bits()
 	if total == 0 || total > record.MaxBits {
@@ -128,7 +128,7 @@ func (s Settings) check() error {
 	return nil
 }
 
-// recordable are the bits that say something: that a table ran which not every packet runs, and
+// recordable are the bits that carry information: that a table ran which not every packet runs, and
 // that one with a key hit.
 func (m *Model) recordable(hits bool) (list []bit) {
 	for i, t := range m.tables {
@@ -173,15 +173,15 @@ func (x *search) setMust() error {
 		return fmt.Errorf("must-record asks for %d bits, want at most %d", len(x.must), x.limit)
 	}
 	loads := x.loads(x.must)
-	slots, v := x.fit(loads)
+	cells, v := x.fit(loads)
 	if v != fits {
 		return x.whyNot(loads, v)
 	}
-	x.best = found{set: x.must, loads: loads, slots: slots, entropy: x.m.Entropy(choices(x.must)), bound: math.Inf(1)}
+	x.best = found{set: x.must, loads: loads, cells: cells, entropy: x.m.Entropy(choices(x.must)), bound: math.Inf(1)}
 	return nil
 }
 
-// whyNot names the fewest must-record tables that do not fit together.
+// whyNot names a smallest set of must-record tables that do not fit together.
 func (x *search) whyNot(loads []load, v verdict) error {
 	if v == unknown {
 		return fmt.Errorf("must-record: no place was found for %s within %d stages and containers %s",
@@ -254,7 +254,7 @@ func (x *search) run() error {
 	return x.ctx.Err()
 }
 
-// offer keeps what is better than the best.
+// offer keeps a set that is better than the best so far.
 func (x *search) offer(f found) {
 	if f.entropy > x.best.entropy+alike {
 		bound := x.best.bound

@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// A Simulation is what came of packets that were sent through a program's graph and
-// whose paths were read back from their records.
+// A Simulation is the result of sending packets through a program's graph and reading their paths
+// back from their records.
 type Simulation struct {
 	Packets uint64 `json:"packets"`
 	Seed    uint64 `json:"seed"`
@@ -99,7 +99,7 @@ type simulated struct {
 	likeliest         []int32 // the edges of the likeliest path
 }
 
-// is says whether the likeliest path has these tables.
+// is reports whether the likeliest path has these tables.
 func (s simulated) is(tables []int32) bool {
 	if len(s.likeliest) != len(tables) {
 		return false

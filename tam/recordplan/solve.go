@@ -2,19 +2,19 @@ package recordplan
 
 import "github.com/crillab/gophersat/solver"
 
-// maxConflicts is after how many the solver is stopped, so that no call is without end.
+// maxConflicts is the number after which the solver is stopped, so that every call ends.
 const maxConflicts = 4000
 
 // maxClauses bounds what the solver is given; greater problems are not decided.
 const maxClauses = 500_000
 
-// solve asks the SAT solver: this is the only place that knows it. What it finds is held
-// against the constraints again before it is believed.
+// solve asks the SAT solver: this is the only place that knows it. What it finds is checked against the
+// constraints again before it is used.
 //
 // The stage of a load is a row of variables "not before stage s", its container another;
 // a third kind says that it is in a container in a stage, of which competing loads
 // exclude each other.
-func (p *space) solve(loads []load) ([]slot, verdict) {
+func (p *space) solve(loads []load) ([]cell, verdict) {
 	if len(loads)*len(loads)*p.stages*len(p.widths) > maxClauses {
 		return nil, unknown
 	}
@@ -30,8 +30,8 @@ func (p *space) solve(loads []load) ([]slot, verdict) {
 	case solver.Unsat:
 		return nil, fitsNot
 	case solver.Sat:
-		if slots := e.read(model); p.holds(loads, slots) {
-			return slots, fits
+		if cells := e.read(model); p.holds(loads, cells) {
+			return cells, fits
 		}
 	}
 	return nil, unknown
@@ -229,36 +229,36 @@ func (e *encoder) exclusion() {
 	}
 }
 
-// read turns what the solver found into slots.
-func (e *encoder) read(model []bool) []slot {
+// read turns what the solver found into cells.
+func (e *encoder) read(model []bool) []cell {
 	truth := func(v int) bool { return v <= len(model) && model[v-1] }
-	slots := make([]slot, len(e.loads))
+	cells := make([]cell, len(e.loads))
 	for i, l := range e.loads {
 		s := e.first[l.table]
 		for s < e.last[l.table] && truth(e.notBefore(i, s+1)) {
 			s++
 		}
-		slots[i].stage = s
+		cells[i].stage = s
 		for c := range e.widths {
 			if truth(e.in[i] + c) {
-				slots[i].container = c
+				cells[i].container = c
 			}
 		}
 	}
-	return slots
+	return cells
 }
 
-// holds reports whether slots keep the constraints.
-func (p *space) holds(loads []load, slots []slot) bool {
+// holds reports whether cells keep the constraints.
+func (p *space) holds(loads []load, cells []cell) bool {
 	room := make([]int, len(p.widths))
 	for i, a := range loads {
-		sa := slots[i]
+		sa := cells[i]
 		room[sa.container] += a.bits
 		if room[sa.container] > p.widths[sa.container] || sa.stage < p.first[a.table] || sa.stage > p.last[a.table] {
 			return false
 		}
 		for j, b := range loads {
-			sb := slots[j]
+			sb := cells[j]
 			if g := p.gap(a.table, b.table); i != j && g >= 0 && sb.stage-sa.stage < g {
 				return false
 			}

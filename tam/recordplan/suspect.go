@@ -15,8 +15,8 @@ const (
 	FaultMisplace = "misplace"
 )
 
-// A Suspicion is a fault that a chip may have, as records tell it: that it never runs
-// a table, or that it runs one where another is.
+// A Suspicion is a fault that a chip may have, judging by records: that it never runs a table, or that
+// it runs one in the place of another.
 type Suspicion struct {
 	Do    string `json:"do"`
 	Table string `json:"table"`
@@ -140,7 +140,7 @@ func (d *Decoder) misplacements(id string, others []string, odd, seen []seenReco
 	return list
 }
 
-// fixed says that a table is a fixed function of the chip, which no compiler places.
+// fixed reports whether a table is a fixed function of the chip, which no compiler places.
 func (d *Decoder) fixed(id string) bool {
 	return slices.ContainsFunc(d.plan.Graph.Nodes, func(n record.Node) bool { return n.ID == id && n.Unit != "" })
 }
@@ -194,7 +194,7 @@ func (d *Decoder) markedTables() (ids []string) {
 	return ids
 }
 
-// feasible says whether any path has what was observed.
+// feasible reports whether any path has what was observed.
 func (r *reader) feasible() bool {
 	r.w.index()
 	r.w.count(r.chain)
@@ -211,9 +211,9 @@ func (d *Decoder) skipped(id string, records []seenRecord) (s Suspicion, chance 
 		r := &records[i]
 		t := r.chain.index[id]
 		r.observe(r.Bits)
-		says := &r.w.says[t]
-		ok := says.ran != yes && says.hit != yes
-		*says = said{hit: no}
+		own := &r.w.evidence[t]
+		ok := own.ran != yes && own.hit != yes
+		*own = evidence{hit: no}
 		switch ok = ok && r.feasible(); {
 		case ok && !r.possible:
 			s.Explains += r.Packets
@@ -221,7 +221,7 @@ func (d *Decoder) skipped(id string, records []seenRecord) (s Suspicion, chance 
 			s.Contradicts += r.Packets
 		}
 		if ok {
-			r.w.says[t] = said{} // it might have run
+			r.w.evidence[t] = evidence{} // it might have run
 			r.w.index()
 			if tell := r.tell(); tell != nil && r.w.sums[len(r.w.sums)-1] >= leastShare {
 				expected += tell[t].RanP * float64(r.Packets)
@@ -249,10 +249,10 @@ func misplaced(id, into string, records []seenRecord) Suspicion {
 	for i := range records {
 		r := &records[i]
 		r.observe(r.Bits)
-		own, other := &r.w.says[r.chain.index[id]], &r.w.says[r.chain.index[into]]
+		own, other := &r.w.evidence[r.chain.index[id]], &r.w.evidence[r.chain.index[into]]
 		ran := own.ran
-		*own = said{}
-		ok := ran != notSaid && (other.ran == notSaid || other.ran == ran)
+		*own = evidence{}
+		ok := ran != unsaid && (other.ran == unsaid || other.ran == ran)
 		if ok {
 			other.ran = ran
 			ok = r.feasible()

@@ -15,8 +15,8 @@ const (
 	MaxCouponShift = 24
 )
 
-// A Collection is a coupon collector that stops before it has all: an element draws each of
-// Coupons with probability 2^-Shift, at most one, and Wanted different ones are enough.
+// A Collection is a coupon collector that may stop before it has all coupons: an element draws each
+// of Coupons with probability 2^-Shift, at most one, and Wanted different ones are enough.
 type Collection struct {
 	Coupons, Wanted, Shift uint8
 }
@@ -48,14 +48,14 @@ func Collect(threshold uint64) (Collection, error) {
 	return best, nil
 }
 
-// wait is mean and variance of the number of elements until one of so many coupons comes.
+// wait returns mean and variance of the number of elements until one of a number of coupons is drawn.
 func wait(coupons, shift uint8) (mean, variance float64) {
 	p := math.Ldexp(float64(coupons), -int(shift))
 	return 1 / p, (1 - p) / (p * p)
 }
 
-// Moments are mean and variance of the number of distinct elements at which the wanted
-// coupons are there: a sum of geometric variables.
+// Moments returns mean and variance of the number of distinct elements at which the wanted coupons
+// are collected: a sum of geometric variables.
 func (c Collection) Moments() (mean, variance float64) {
 	for i := range c.Wanted {
 		a, b := wait(c.Coupons-i, c.Shift)
@@ -64,7 +64,7 @@ func (c Collection) Moments() (mean, variance float64) {
 	return mean, variance
 }
 
-// draw is the coupon that a hash draws, as a bit; 0: none.
+// draw returns the coupon that a hash draws, as a bit; 0: none.
 func (c Collection) draw(h uint64) uint32 {
 	if n := h >> (64 - c.Shift); n < uint64(c.Coupons) {
 		return 1 << n
@@ -110,8 +110,8 @@ func NewBeauCoup(entries int, threshold, window, seed uint64) (*BeauCoup, error)
 // Bytes is the memory that the table takes on a switch.
 func (b *BeauCoup) Bytes() int { return len(b.entries) * BeauCoupEntry }
 
-// Add has a flow draw a coupon for an element at a time. It says whether that was the last
-// that was wanted.
+// Add lets a flow draw a coupon for an element at a time. It reports whether that was the last one
+// wanted.
 func (b *BeauCoup) Add(flow, element flymon.Vector, now uint64) bool {
 	coupon := b.draw(hash(&element, b.seed))
 	if coupon == 0 {
@@ -136,7 +136,7 @@ func (b *BeauCoup) entry(flow *flymon.Vector) (*couponEntry, uint32) {
 	return &b.entries[below(h, len(b.entries))], uint32(h)
 }
 
-// Collected is how many coupons a flow has.
+// Collected returns how many coupons a flow has.
 func (b *BeauCoup) Collected(flow flymon.Vector) int {
 	e, sum := b.entry(&flow)
 	if e.checksum != sum {
@@ -145,7 +145,7 @@ func (b *BeauCoup) Collected(flow flymon.Vector) int {
 	return bits.OnesCount32(e.coupons)
 }
 
-// Reported says whether a flow has the coupons that are wanted.
+// Reported reports whether a flow has the coupons that are wanted.
 func (b *BeauCoup) Reported(flow flymon.Vector) bool { return b.Collected(flow) >= int(b.Wanted) }
 
 // Estimate is the number of distinct elements of a flow, by its coupons.

@@ -35,11 +35,11 @@ func NewBraid(first, second []uint32, full, most uint32) Braid {
 	return b
 }
 
-// Decode bounds the sizes of flows from rows, given the counter that each flow has in
-// each row: counters[flow][row]. A flow is at most what its counters are, less what the
-// other flows in them are at least; and at least what they are, less what the others are at
-// most. That is passed back and forth until nothing changes, at most limit times. All flows that
-// were counted must be among them: then where both bounds meet the size is exact.
+// Decode bounds the sizes of flows from rows, given the counter that each flow has in each row:
+// counters[flow][row]. A flow is at most what its counters are, less what the other flows in them
+// are at least; and at least what they are, less what the others are at most. That is repeated
+// until nothing changes, at most limit times. All flows that were counted must be among them: then
+// where both bounds meet the size is exact.
 func Decode(rows []Braid, counters [][]uint32, limit int) (low, high []uint64) {
 	low, high = make([]uint64, len(counters)), make([]uint64, len(counters))
 	for f, at := range counters {
@@ -60,7 +60,7 @@ func Decode(rows []Braid, counters [][]uint32, limit int) (low, high []uint64) {
 			for f, at := range counters {
 				c := at[r]
 				most, least := rows[r].High[c], less(rows[r].Low[c], highs[c]-high[f])
-				if most < Endless { // what has no end has none less the others
+				if most < Endless { // infinity minus the others is still infinity
 					most = less(most, lows[c]-low[f])
 				}
 				if most < high[f] && most >= low[f] {

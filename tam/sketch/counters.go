@@ -2,8 +2,8 @@ package sketch
 
 import "math"
 
-// A Counter is what a row has counted for a flow and those that share its counter.
-// Full: it stopped there, and they had as many or more.
+// A Counter is what a row has counted for a flow and those that share its counter. Full: it stopped
+// there, and they had at least as many.
 type Counter struct {
 	Value uint64
 	Full  bool

@@ -2,10 +2,10 @@ package sketch
 
 import "math"
 
-// CouponsDrawn estimates how many distinct elements there were when collected of coupons
-// are there, each drawn by an element with probability p: the number after which a coupon
-// collector has that many on average. It has no bias as long as all are hardly ever collected; with
-// all collected there were about as many or more.
+// CouponsDrawn estimates how many distinct elements there were when collected of coupons are there,
+// each drawn by an element with probability p: the number after which a coupon collector has that
+// many on average. It has no bias as long as all are hardly ever collected; with all collected
+// there were about that many or more.
 func CouponsDrawn(collected, coupons int, p float64) float64 {
 	n := 0.0
 	for i := range min(collected, coupons) {

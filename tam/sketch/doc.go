@@ -2,7 +2,7 @@
 // sketch has left say about the traffic. Functions are pure; they take buckets as slices,
 // and for a flow the buckets that it has.
 //
-// What may enter: estimators from the literature, with what theory says of their errors,
-// and the sketches in software that experiments compare with. What may not: where buckets
-// are on a chip, I/O.
+// What belongs here: estimators from the literature, with what theory says of their errors, and the
+// sketches in software that experiments compare with. What does not: where buckets are on a chip,
+// I/O.
 package sketch

@@ -2,8 +2,8 @@ package sketch
 
 import "tamtam/tam/flymon"
 
-// hash is a 64-bit hash of a vector: SplitMix64's finalizer over its words. Two seeds give
-// hashes that are as good as independent.
+// hash is a 64-bit hash of a vector: SplitMix64's finalizer over its words. Two seeds give hashes
+// that are practically independent.
 func hash(v *flymon.Vector, seed uint64) uint64 {
 	h := seed*0x9e3779b97f4a7c15 + 0x632be59bd9b4e019
 	for _, w := range v {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A Distribution is how many flows of each size there are.
+// A Distribution says how many flows of each size there are.
 type Distribution map[uint64]float64
 
 // Flows is the number of flows.
@@ -49,13 +49,13 @@ func (d Distribution) Entropy() float64 {
 // Bounds of MRAC: sizes above maxDense are told apart only where a counter shows them.
 const (
 	maxDense = 1024
-	maxGuess = 64 // small sizes are looked for even if no counter has them
+	maxGuess = 64 // small sizes are considered even if no counter has them
 	rounds   = 30
 )
 
-// MRAC estimates the distribution of flow sizes from an array of counters, each of
-// which counts all flows that are hashed to it (Kumar et al., 2004): expectation
-// maximisation with the sizes of the flows of a counter as what is not known.
+// MRAC estimates the distribution of flow sizes from an array of counters, each of which counts all
+// flows that are hashed to it (Kumar et al., 2004): expectation maximisation with the sizes of the
+// flows of a counter as the hidden variables.
 //
 // The flows of a size in a counter are Poisson, so its value is compound Poisson. With
 // rate(s) of size s and P(v) the probability of the value v, which Panjer's recursion gives,

@@ -86,7 +86,7 @@ func (u *UnivMon) depth(flow *flymon.Vector) int {
 	return min(bits.LeadingZeros64(^hash(flow, u.seed)), len(u.levels)-1)
 }
 
-// keep has a level remember a flow, if it is one of the greatest.
+// keep makes a level remember a flow, if it is one of the greatest.
 func (l *level) keep(flow flymon.Vector, size int64, most int) {
 	i, known := l.at[flow]
 	switch {
@@ -167,7 +167,7 @@ func (u *UnivMon) Sum(f func(size float64) float64) float64 {
 			}
 			here = append(here, v)
 		}
-		slices.Sort(here) // the same sum in whatever order they came
+		slices.Sort(here) // so that the sum does not depend on their order
 		if i+1 < len(u.levels) {
 			sum *= 2
 		}

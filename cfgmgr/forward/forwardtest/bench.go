@@ -17,8 +17,7 @@ import (
 	"tamtam/swss"
 )
 
-// A Bench is managers on their daemon, and an orchagent that takes what they
-// forward.
+// A Bench has managers on their daemon, and an orchagent that takes what they forward.
 type Bench struct {
 	t        testing.TB
 	ctx      context.Context
@@ -54,21 +53,20 @@ func (b *Bench) stop() {
 	}
 }
 
-// Restart is a new tammgrd on the same databases.
+// Restart starts a new tammgrd on the same databases.
 func (b *Bench) Restart() {
 	b.d.Close()
 	b.start()
 }
 
-// Step does a step. A connection that an outage of Redis cost and that nobody
-// has used since is noticed only now: the step is then done again, as the live
-// daemon does it.
+// Step does a step. A connection that broke in an outage of Redis is noticed only when it is used:
+// the step is then repeated, as the live daemon does.
 func (b *Bench) Step() {
 	b.t.Helper()
 	b.WaitUp()
 }
 
-// TryStep is Step that may fail.
+// TryStep is a Step that may fail.
 func (b *Bench) TryStep() error {
 	b.now = b.now.Add(time.Second)
 	_, err := b.d.Step(b.ctx, b.now)
@@ -89,10 +87,9 @@ func (b *Bench) WaitUp() {
 	}
 }
 
-// Do applies lines and then does a step: "TABLE|key field=value ..." is a
-// whole row of CONFIG_DB and "-TABLE|key" its end, "appl:TABLE:key ..." a row
-// of APPL_DB, "appl+:..." fields added to one; "restart" and "step" are what
-// they say.
+// Do applies lines and then does a step: "TABLE|key field=value ..." is a whole row of CONFIG_DB
+// and "-TABLE|key" deletes it, "appl:TABLE:key ..." a row of APPL_DB, "appl+:..." fields added to
+// one; "restart" and "step" do what they say.
 func (b *Bench) Do(lines ...string) {
 	b.t.Helper()
 	for _, line := range lines {
@@ -155,7 +152,7 @@ func (b *Bench) Appl(tables ...string) []string {
 	return out
 }
 
-// take does what orchagent does with rows first: it takes them.
+// take pops the rows from their queues, as orchagent does.
 func (b *Bench) take(tables ...string) {
 	b.t.Helper()
 	if b.listener == nil {

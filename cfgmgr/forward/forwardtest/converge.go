@@ -7,11 +7,10 @@ import (
 	"testing"
 )
 
-// Converge does n random lines (see [Bench.Do]), and compares what is then in
-// the tables with what the last version of each row gives when all are applied
-// at once, in another order, to managers that never saw anything else. fresh
-// starts managers on an empty server of their own; always
-// are lines that are done first in both.
+// Converge applies n random lines (see [Bench.Do]), and compares the resulting tables with those of
+// fresh managers that are given the last version of each row, all at once and in another order.
+// fresh starts managers on an empty server of their own; always are lines that are applied first in
+// both.
 func Converge(
 	t *testing.T, rnd *rand.Rand, fresh func() *Bench, lines []string, n int, appl, state []string, always ...string,
 ) {

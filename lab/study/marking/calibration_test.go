@@ -15,14 +15,14 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// The answers of alternate marking, end to end: rows of CONFIG_DB, orchs, chips that mark and
-// count, COUNTERS_DB (which in one case of twenty is read by gNMI too, and says the same), the
-// collector's join. On random networks, with what may go wrong in them,
-// each answer is compared with books of every packet that were kept beside.
+// The answers of alternate marking, end to end: rows of CONFIG_DB, orchs, chips that mark and count,
+// COUNTERS_DB (which in one case of twenty is read by gNMI too, and says the same), the collector's
+// join. On random networks, with faults of many kinds, each answer is compared with independent books
+// of every packet.
 //
 // Inside the domain that docs/alternate-marking.md states no period is ok and wrong: loss and
 // packets are exact, a delay is within A of the truth. Outside of it, wrong periods are counted.
-// And where nothing is the matter, hardly a period is flagged.
+// And where there is no fault, hardly a period is flagged.
 func TestAltMarkCalibration(t *testing.T) {
 	fixed := randtest.Cases{Seed: 1, Count: 40, Short: 5}
 	sum := newTally()
@@ -45,7 +45,7 @@ func TestAltMarkCalibration(t *testing.T) {
 		sum.fabric(t, f, r)
 	})
 	t.Logf("%v", sum)
-	// A few networks say nothing of a share: what one of them flags is all its periods.
+	// With few networks a share means nothing: one of them may have all its periods flagged.
 	const enough = 5000
 	if clean := sum.clean; clean.periods >= enough && 100*clean.flagged > clean.periods {
 		t.Errorf("nothing is the matter, and %d of %d periods are flagged, want at most 1 %%: %v", clean.flagged, clean.periods, clean.reasons)
@@ -60,7 +60,7 @@ type tally struct {
 	reasons                       map[string]int
 	kinds                         map[string]int // of networks
 	violations                    int
-	violated                      map[string]int // by what was the matter
+	violated                      map[string]int // by fault
 	outside                       map[string]*rate
 	clean, sparse                 share
 }
@@ -107,12 +107,12 @@ func (f *fabric) delaysOutsideOf() string {
 	return ""
 }
 
-// asSaid says whether the clocks are what the sessions say of them. If they are, also what is measured in
-// flagged periods must be right; else only what is ok.
+// asSaid reports whether the clocks are as the sessions say. If they are, what is measured in flagged
+// periods must be right too; else only what is ok.
 func (f *fabric) asSaid() bool { return f.clocks == clocksExact || f.clocks == clocksVouched }
 
-// isClean says whether nothing is the matter with a network: all is as its sessions say, and nothing is
-// told that must be doubted, as of a clock that drifts and that nothing disciplines.
+// isClean reports whether a network has no fault: all is as its sessions say, and nothing that is
+// reported must be doubted, as that of a clock that drifts and that nothing disciplines.
 func (f *fabric) isClean(n *network) bool {
 	fine := n.kind == wayPlain || n.kind == wayLAG || n.kind == waySplit
 	b := n.books
@@ -120,7 +120,7 @@ func (f *fabric) isClean(n *network) bool {
 	return fine && f.clocks == clocksExact && f.restart == "" && !b.doubled && b.least >= low && b.most <= high
 }
 
-// fabric judges all answers of one.
+// fabric judges all answers of a fabric.
 func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +190,7 @@ func (s *tally) segment(t *testing.T, f *fabric, n *network, g *Segment, outside
 }
 
 // wrong says what is wrong with the numbers of a period; "": nothing. Where the clock was set the
-// number may have come twice, and what is said is right if it is of either time.
+// number may have come twice, and an answer is right if it is of either time.
 func (f *fabric) wrong(n *network, p Period, truth map[period]account, from, to int) (what string) {
 	for era := range uint64(len(f.top.Events) + 1) {
 		k := period{p.Period, era}
@@ -230,8 +230,8 @@ func (f *fabric) wrongOf(n *network, p Period, a account, k period, from, to int
 	return ""
 }
 
-// lacksPulse says whether a pulse that muxed counts need did not come to a point: nobody can tell
-// then whether it was lost or late. It is that of the period, or of the one before.
+// lacksPulse reports whether a pulse that muxed counts need did not come to a point: then it is not
+// known whether it was lost or late. It is that of the period, or of the previous one.
 func (n *network) lacksPulse(k uint64, to int) bool {
 	for _, q := range []period{{k - 1, 0}, {k, 0}} {
 		if _, sent := n.books.pulses[q]; sent && n.session.Method == altmark.Muxed {
@@ -243,7 +243,7 @@ func (n *network) lacksPulse(k uint64, to int) bool {
 	return false
 }
 
-// count counts a period by what it says of itself; inner: it is none of the first or last.
+// count counts a period by its status; inner: it is not one of the first or last.
 func (s *tally) count(p Period, inner bool, f *fabric, n *network) {
 	var of *share
 	if inner && f.isClean(n) {

@@ -20,8 +20,8 @@ traffic:
 	return top
 }
 
-// A clock that drifts, from the beginning or since some time, and that nothing keeps, is none by which
-// delays can be told: they are flagged. Losses need no more of it than that it is within A.
+// Delays cannot be measured by a clock that drifts undisciplined, from the beginning or since some
+// time: they are flagged. For losses it need only be within A.
 func TestFreeRunningClock(t *testing.T) {
 	for _, event := range []bool{false, true} {
 		events, free := "", uint64(0)
@@ -52,12 +52,12 @@ func TestFreeRunningClock(t *testing.T) {
 }
 
 // Clocks that are a multiple of 2L apart, from the beginning or since one of them was set, agree
-// about every colour. Their periods are none that can be compared, and the path says so once.
+// about every colour. Their periods cannot be compared, and the path says so once.
 func TestClocksTwoPeriodsApart(t *testing.T) {
 	const two = 2 * lab.Second / 128
-	// Of 30 periods two begin, the last is not read, and the two before it lack a report that tells
-	// of late packets. The clock is set in period 15, before 14 is read: 14 and 15 are not told, or not as they
-	// were, and so the two before 14 are not complete either.
+	// Of 30 periods the first two are flagged as such, the last is not read, and the two before it lack
+	// a report that would show late packets. The clock is set in period 15, before 14 is read: 14 and
+	// 15 are not reported, or wrongly, and so the two before 14 are not complete either.
 	const all, untilSet = 30 - 2 - 3, 12 - 2
 	for _, tt := range []struct {
 		offset, step lab.Time

@@ -12,8 +12,8 @@ import (
 	"tamtam/lab"
 )
 
-// What upsets a measurement in its midst makes flagged or missing periods, never
-// wrong numbers; and the measurement goes on behind it where the clocks are right.
+// An event that upsets a measurement makes flagged or missing periods, never wrong numbers; and the
+// measurement goes on after it where the clocks are right.
 func TestMarkingUpset(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -54,7 +54,8 @@ func TestMarkingUpset(t *testing.T) {
 					t.Error("nothing is flagged")
 				}
 				for i, p := range reportOf(r)["p"].Segments[0].Periods {
-					// The clocks stay apart; and where one is set back, period 4 and those behind it come twice.
+					// The clocks stay apart; and where one is set back, period 4 and later ones come
+					// twice.
 					stepped := i >= 4 && strings.Contains(events, "step-clock")
 					if undisturbed(i) && !stepped && p.Status != "ok" && slices.ContainsFunc(p.Reasons, notOfTraffic) {
 						t.Errorf("period %d is %s: %q", i, p.Status, p.Reasons)
@@ -66,14 +67,15 @@ func TestMarkingUpset(t *testing.T) {
 	})
 }
 
-// undisturbed says whether nothing but what becomes of packets can flag a period of TestMarkingUpset. Two
-// periods begin, and two at the end lack a report that tells of late packets; so do two before that which
-// is not reported because of the event, in period 8, and it may take two to begin anew.
+// undisturbed reports whether only the fate of packets can flag a period of TestMarkingUpset. The first
+// two are flagged as such, and two at the end lack a report that would show late packets; so do the two
+// before the one that is not reported because of the event, in period 8, and it may take two to start
+// over.
 func undisturbed(i int) bool { return i >= 2 && i < 5 || i > 9 && i < 17 }
 
-// notOfTraffic says whether a reason is of anything but packets that were lost, late or doubled: muxed
-// marking without a pulse, or with packets out of its slots, does not know, and more packets than were
-// sent are told by any method.
+// notOfTraffic reports whether a reason has another cause than packets that were lost, late or
+// duplicated: muxed marking without a pulse, or with packets out of its slots, cannot know, and every
+// method reports more packets than were sent.
 func notOfTraffic(reason string) bool {
 	words := []string{collector.AltMarkPulses, collector.AltMarkSplit, "out-of-window", "late-pulse", "many-pulses"}
 	return !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(reason, word) })

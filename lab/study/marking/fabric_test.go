@@ -29,9 +29,9 @@ type fabric struct {
 	interval altmark.Interval
 	l        lab.Time
 	switches int
-	clocks   string   // what is the matter with them
-	restart  string   // what is restarted in mid-run; ""
-	bound    lab.Time // on the difference of any two clocks, if they are as they should be
+	clocks   string   // their fault
+	restart  string   // what is restarted in mid-run; "": nothing
+	bound    lab.Time // on the difference of any two clocks, if they have no fault
 	ports    []int    // used, by switch
 	nets     []*network
 	top      *lab.Topology
@@ -145,17 +145,17 @@ func (f *fabric) within(d lab.Time) lab.Time {
 	return (lab.Time(f.rnd.Int64N(int64(2*d/lab.Nanosecond)+1)) - d/lab.Nanosecond) * lab.Nanosecond
 }
 
-// A network is one way through a fabric and what is measured on it.
+// A network is one path through a fabric and what is measured on it.
 type network struct {
 	name    string
-	way     [][]int  // switches in the order that packets meet them; two: some here, some there
-	paths   [][]int  // that are listed: the switches that are points
+	way     [][]int  // switches in the order of the packets; two: some packets take the one, some the other
+	paths   [][]int  // listed ones: the switches that are points
 	flows   []uint64 // numbers of the traffic that is measured
 	session altmark.Session
-	kind    string // what is the matter with it
+	kind    string // its fault
 	family  string
 	rate    float64 // packets of a period, on average
-	sparse  bool    // the method needs packets that periods may lack, or an order that they may not have
+	sparse  bool    // the method needs packets that periods may lack, or an order that packets may not have
 
 	books *books
 }
@@ -233,7 +233,7 @@ func (n *network) setPaths(rnd *rand.Rand) {
 	}
 }
 
-// room says whether there are ports left for the network.
+// room reports whether there are ports left for the network.
 func (f *fabric) room(n *network, lag int) bool {
 	need := make([]int, f.switches)
 	for r, at := range n.way {
@@ -279,7 +279,7 @@ func (n *network) setSession(f *fabric) {
 	s.ClockError = time.Duration(int64(f.bound/lab.Nanosecond) + rnd.Int64N(ns/64))
 	s.MinDelay = time.Duration(rnd.Int64N(ns / 40))
 	s.MaxDelay = s.MinDelay + time.Duration(rnd.Int64N(ns/16)+ns/32)
-	if rnd.IntN(4) == 0 { // just so
+	if rnd.IntN(4) == 0 { // exactly
 		for d := s; d.Check() == nil; d.MaxDelay += time.Duration(ns / 64) {
 			s = d
 		}
@@ -385,16 +385,16 @@ func (f *fabric) connect(n *network, lag int) {
 	}
 }
 
-// impairment shares what the sessions allow out to the links; to that of one it adds what is the
-// matter with the network.
+// impairment divides what the sessions allow among the links; to that of one it adds the fault of the
+// network.
 func (f *fabric) impairment(n *network, r int, here bool) (m lab.Impairment) {
-	const chip = 3 * lab.Microsecond // what a switch takes, more than any does
+	const chip = 3 * lab.Microsecond // more than any switch takes
 	rnd, hops := f.rnd, lab.Time(n.hops())
 	least, most := lab.Time(n.session.MinDelay)*lab.Nanosecond, lab.Time(n.session.MaxDelay)*lab.Nanosecond-hops*chip
 	room := (most - least) / hops
 	m.Delay = room/8 + lab.Time(rnd.Int64N(int64(room/4))) + lab.Nanosecond
 	if r == 0 {
-		m.Delay += least // all points say the same
+		m.Delay += least // all points have the same settings
 	}
 	switch rnd.IntN(4) {
 	case 0:
@@ -432,8 +432,9 @@ func (f *fabric) addTraffic(n *network) {
 	i := len(f.nets) - 1
 	n.rate = []float64{0.4, 2, 8, 30, 80}[rnd.IntN(5)]
 	t := lab.Traffic{
-		Name: n.name, From: n.name + "a", To: n.name + "b", DstPort: uint16(5000 + i), AltMark: n.session.Mark == altmark.IPv6Loss,
-		PPS: max(1, uint64(n.rate*float64(lab.Second)/float64(l))), Start: 50*lab.Microsecond + lab.Time(rnd.Int64N(int64(2*l))),
+		Name: n.name, From: n.name + "a", To: n.name + "b",
+		Headers: lab.Headers{DstPort: uint16(5000 + i), AltMark: n.session.Mark == altmark.IPv6Loss},
+		PPS:     max(1, uint64(n.rate*float64(lab.Second)/float64(l))), Start: 50*lab.Microsecond + lab.Time(rnd.Int64N(int64(2*l))),
 		Size: lab.Sizes{Uniform: [2]uint16{90, uint16(90 + rnd.IntN(1400))}}, Flows: lab.Flows{Count: 1 + rnd.IntN(8)},
 	}
 	switch rnd.IntN(4) {
@@ -454,7 +455,7 @@ func (f *fabric) addTraffic(n *network) {
 		t.Name, t.DSCP, t.SrcPort = t.Name+"m", 63, 3000
 		f.send(n, t)
 	}
-	if rnd.IntN(5) == 0 { // of no flow group
+	if rnd.IntN(5) == 0 { // in no flow group
 		t.Name, t.DstPort, t.AltMark = n.name+"x", 6000, false
 		f.top.Traffic = append(f.top.Traffic, t)
 	}
@@ -465,7 +466,7 @@ func (f *fabric) send(n *network, t lab.Traffic) {
 	n.flows = append(n.flows, uint64(len(f.top.Traffic)))
 }
 
-// dense says whether the packets that the method needs are there in nearly every period. A muxed
+// dense reports whether nearly every period has the packets that the method needs. A muxed
 // pulse must leave in the third quarter, early enough for its slots at the other end; without slots
 // no gap may be as long as an eighth.
 func (n *network) dense(l lab.Time) bool {

@@ -13,7 +13,7 @@ import (
 	"tamtam/lab/figure"
 )
 
-// segments are those of all paths, in the order of their names.
+// segments returns those of all paths, in the order of their names.
 func (r Report) segments() (list []*Segment) {
 	for _, name := range slices.Sorted(maps.Keys(r)) {
 		list = append(list, r[name].Segments...)
@@ -21,7 +21,7 @@ func (r Report) segments() (list []*Segment) {
 	return list
 }
 
-// Metrics says which there are.
+// Metrics says which metrics there are.
 func (r Report) Metrics() string {
 	return "PATH.FROM.TO.(periods complete flagged flagged.WORD missing sent received lost (sent lost " +
 		"delay).at.TIME loss.max " +
@@ -29,7 +29,7 @@ func (r Report) Metrics() string {
 		"delay_error.max jitter.max correlation truth.sent truth.received truth.lost)"
 }
 
-// Notices are what is to be known of whole paths.
+// Notices returns the notices of whole paths.
 func (r Report) Notices() (all []string) {
 	for _, name := range device.SortedKeys(r) {
 		for _, notice := range r[name].Notices {
@@ -39,10 +39,10 @@ func (r Report) Notices() (all []string) {
 	return all
 }
 
-// WriteTable prints nothing: flow groups are printed.
+// WriteTable prints nothing: the lab prints flow groups.
 func (r Report) WriteTable(io.Writer) error { return nil }
 
-// CSV has, for each segment of each path, what was measured and what was true by period.
+// CSV returns, for each segment of each path, what was measured and what was true in each period.
 func (r Report) CSV() map[string][]byte {
 	files := map[string][]byte{}
 	for _, s := range r.segments() {
@@ -51,7 +51,7 @@ func (r Report) CSV() map[string][]byte {
 	return files
 }
 
-// Figures are one for each segment.
+// Figures returns one for each segment.
 func (r Report) Figures(string) (list []*figure.Figure) {
 	for _, s := range r.segments() {
 		list = append(list, s.figure())
@@ -59,7 +59,7 @@ func (r Report) Figures(string) (list []*figure.Figure) {
 	return list
 }
 
-// csv returns a line for each period. What was not measured is empty.
+// csv returns a line for each period. Fields that were not measured are empty.
 func (s *Segment) csv() []byte {
 	var b bytes.Buffer
 	b.WriteString("period,start_ps,status,sent,received,lost,delay_ns,jitter_ns," +
@@ -79,8 +79,8 @@ func cell[T ~int64 | ~uint64](v *T) string {
 	return fmt.Sprintf("%d", *v)
 }
 
-// figure has loss above delay, as figure 6 of the paper has them, the true values as crosses in what was
-// measured.
+// figure draws loss above delay, as in figure 6 of the paper, and the true values as crosses over the
+// measured ones.
 func (s *Segment) figure() *figure.Figure {
 	loss, delay := figure.Curve{Name: "measured"}, figure.Curve{Name: "measured"}
 	const red = 1

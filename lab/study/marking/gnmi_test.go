@@ -11,8 +11,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// sameByGNMI holds what a collector reads of all points by gNMI, settings and periods, equal to
-// what is joined in the lab.
+// sameByGNMI checks that what a collector reads of all points by gNMI, settings and periods, is what is
+// joined in the lab.
 func sameByGNMI(t *testing.T, m *marking) {
 	t.Helper()
 	points := map[*markSwitch][]*markPoint{}
@@ -22,9 +22,9 @@ func sameByGNMI(t *testing.T, m *marking) {
 		}
 	}
 	for n, list := range points {
-		told := askSwitch(t, n, list)
+		sessions := askSwitch(t, n, list)
 		for _, p := range list {
-			got := told[p.session.Name]
+			got := sessions[p.session.Name]
 			if got.settings != p.session.Session {
 				t.Errorf("%v: by gNMI its settings are %+v, want %+v", p, got.settings, p.session.Session)
 			}
@@ -44,14 +44,14 @@ func sameByGNMI(t *testing.T, m *marking) {
 	}
 }
 
-// A toldSession is what gNMI says of one.
-type toldSession struct {
+// A gnmiSession is what gNMI says of a session.
+type gnmiSession struct {
 	settings altmark.Session
 	periods  map[uint64]altmark.Period
 }
 
-// askSwitch subscribes as tamtam collect does, until all has been told that there is.
-func askSwitch(t *testing.T, n *markSwitch, list []*markPoint) map[string]*toldSession {
+// askSwitch subscribes as tamtam collect does, until everything that exists has been sent.
+func askSwitch(t *testing.T, n *markSwitch, list []*markPoint) map[string]*gnmiSession {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "gnmi")
 	server, err := mgmt.NewServer(mgmt.Config{Redis: n.Sim().Redis, Socket: socket})
@@ -61,21 +61,21 @@ func askSwitch(t *testing.T, n *markSwitch, list []*markPoint) map[string]*toldS
 	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ctx) }()
-	told := map[string]*toldSession{}
+	sessions := map[string]*gnmiSession{}
 	var names []string
 	for _, p := range list {
-		if told[p.session.Name] == nil {
+		if sessions[p.session.Name] == nil {
 			names = append(names, p.session.Name)
-			told[p.session.Name] = &toldSession{periods: map[uint64]altmark.Period{}}
+			sessions[p.session.Name] = &gnmiSession{periods: map[uint64]altmark.Period{}}
 		}
 	}
 	watching, enough := context.WithCancel(ctx)
 	err = dial.Watch(watching, "unix:"+socket, names, dial.Options{}, func(e dial.Event) {
 		switch e.Kind {
 		case dial.Settings:
-			told[e.Session].settings = e.Settings
+			sessions[e.Session].settings = e.Settings
 		case dial.Period:
-			told[e.Session].periods[e.Period.Number] = e.Period
+			sessions[e.Session].periods[e.Period.Number] = e.Period
 		case dial.Synced:
 			enough()
 		case dial.Bad:
@@ -89,5 +89,5 @@ func askSwitch(t *testing.T, n *markSwitch, list []*markPoint) map[string]*toldS
 	}
 	<-served
 	server.Close()
-	return told
+	return sessions
 }

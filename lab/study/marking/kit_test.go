@@ -9,7 +9,7 @@ import (
 
 const forever lab.Time = math.MaxInt64
 
-// A spy is a study that says what looks at the switches.
+// A spy is a study that gives access to the observer of the switches.
 type spy struct {
 	*Study
 	seen *marking
@@ -21,7 +21,7 @@ func (s *spy) Observe(l *lab.Lab) (lab.Observer, error) {
 	return o, err
 }
 
-// newLab builds a lab, and returns what looks at its switches too.
+// newLab builds a lab, and returns the observer of its switches too.
 func newLab(t *testing.T, top *lab.Topology, opts lab.Options) (*lab.Lab, *marking) {
 	t.Helper()
 	s := &spy{Study: studyOf(top)}

@@ -8,9 +8,9 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A bookkeeper keeps the books of the packets of all networks of a fabric: which came to
-// which switch, and when. It knows a packet by the name that its sender gave it, looks at no mark
-// and no counter, and shares nothing with what measures.
+// A bookkeeper keeps the books of the packets of all networks of a fabric: which came to which switch,
+// and when. It knows a packet by the name that its sender gave it, looks at no mark and no counter, and
+// shares nothing with the measurement.
 type bookkeeper struct {
 	lab   *lab.Lab
 	byID  []*books // by number of the flow group; nil: not measured
@@ -18,13 +18,13 @@ type bookkeeper struct {
 	taps  []*lab.Tap
 }
 
-// onWire is a packet of which the MAC has seen the beginning.
+// onWire is a packet of which the MAC has received the beginning.
 type onWire struct {
 	at    lab.Time
 	cycle saisim.Cycle
 }
 
-// books are those of one network.
+// books are the books of one network.
 type books struct {
 	net     *network
 	packets map[uint64]*booked
@@ -60,7 +60,7 @@ func keepBooks(l *lab.Lab, nets []*network) *bookkeeper {
 	return k
 }
 
-// A bookWatch tells the bookkeeper of one switch.
+// A bookWatch passes the moments of one switch to the bookkeeper.
 type bookWatch struct {
 	books *bookkeeper
 	i     int
@@ -79,7 +79,7 @@ func setUntil(l *lab.Lab, name string, now lab.Time) (times uint64) {
 	return times
 }
 
-// saw takes what a chip tells. A packet has come to a point when it enters the pipe: before
+// saw takes a moment of a chip. A packet has come to a point when it enters the pipe: before
 // that the MAC may drop it.
 func (k *bookkeeper) saw(i int, m saisim.Moment) {
 	b := k.byID[lab.FlowOf(m.ID)]
@@ -99,7 +99,7 @@ func (k *bookkeeper) saw(i int, m saisim.Moment) {
 	}
 }
 
-// came books a packet at switch i, whose clock says now, in that era of it.
+// came books a packet at switch i, whose clock reads now, in an era of that clock.
 func (b *books) came(i int, id uint64, at lab.Time, now altmark.Time, era uint64) {
 	p := b.packets[id]
 	if p == nil {
@@ -132,7 +132,7 @@ func (b *books) came(i int, id uint64, at lab.Time, now altmark.Time, era uint64
 	}
 }
 
-// periodOf returns the number of the period that a time is in, and how far.
+// periodOf returns the number of the period that a time is in, and the time since its start.
 func periodOf(n altmark.Interval, t altmark.Time) (k uint64, phase lab.Time) {
 	ns := new(big.Int).Mul(new(big.Int).SetUint64(t.Seconds), big.NewInt(1e9))
 	ns.Add(ns, big.NewInt(int64(t.Nanoseconds)))
@@ -140,14 +140,14 @@ func periodOf(n altmark.Interval, t altmark.Time) (k uint64, phase lab.Time) {
 	return q.Uint64(), lab.Time(r.Int64())
 }
 
-// A period has a number, by the clock of the first point. Where that clock is set back a number comes
-// again, for another time: era is how often it was set.
+// A period has a number, by the clock of the first point. Where that clock is set back a number is used
+// again, for another time: era is how often the clock was set.
 type period struct{ number, era uint64 }
 
 // An account is what the books say of one period between two points.
 type account struct{ sent, lost int64 }
 
-// between accounts for all periods between two switches of the way. A packet is lost between them
+// between accounts for all periods between two switches of the path. A packet is lost between them
 // if it was at the first, and neither at the second nor at any switch that is as far or further.
 func (b *books) between(from, to int) map[period]account {
 	list := map[period]account{}

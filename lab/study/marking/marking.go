@@ -1,5 +1,5 @@
-// Package marking is the study of alternate marking (RFC 9341): what switches and the collector say of loss and
-// delay of each period, beside what is true.
+// Package marking is the study of alternate marking (RFC 9341): what switches and the collector say of
+// loss and delay in each period, beside the truth.
 package marking
 
 import (
@@ -32,29 +32,29 @@ type Settings struct {
 	Paths []Path `yaml:"paths"`
 }
 
-// Name is that of the field.
+// Name returns the name of the field.
 func (s *Study) Name() string { return "altmark" }
 
-// Asked says whether the file has a path.
+// Asked reports whether the file has a path.
 func (s *Study) Asked() bool { return len(s.AltMark.Paths) > 0 }
 
-// An Path is a way that a flow group takes: measurement points in the
-// order in which its packets come to them. The first is the initiator.
+// A Path is the path of a flow group: measurement points in the order in which its packets come to
+// them. The first is the initiator.
 type Path struct {
 	Name   string   `yaml:"name"`
 	Points []string `yaml:"points"` // SWITCH:SESSION
 }
 
-// drainPeriods is after how many periods of the shortest interval the periods that
-// switches published are joined.
+// drainPeriods is the number of periods of the shortest interval after which published periods are
+// joined.
 const drainPeriods = schema.AltMarkHistory / 4
 
-// A marking reads what switches publish of alternate marking, and knows what
-// they should have.
+// A marking reads what switches publish of alternate marking, and knows what they should have
+// published.
 type marking struct {
 	paths    []*markPath
 	switches map[string]*markSwitch
-	every    lab.Time // that the collector reads
+	every    lab.Time // how often the collector reads
 }
 
 // A markSwitch is a switch with its measurement points.
@@ -63,7 +63,7 @@ type markSwitch struct {
 	points []*markPoint
 }
 
-// A markPath is an Path at work.
+// A markPath is a Path in a run.
 type markPath struct {
 	name   string
 	points []*markPoint
@@ -112,7 +112,7 @@ func (s *Study) Observe(l *lab.Lab) (lab.Observer, error) {
 		}
 		var err error
 		if path.join, err = newJoin(path); err != nil {
-			return nil, err // Validate has seen to it
+			return nil, err // excluded by Validate
 		}
 		path.truth = newMarkTruth(path, impairments(t))
 		m.paths = append(m.paths, path)
@@ -123,7 +123,7 @@ func (s *Study) Observe(l *lab.Lab) (lab.Observer, error) {
 // Every is how often the collector reads.
 func (m *marking) Every() lab.Time { return m.every }
 
-// length is that of an interval, exactly.
+// length returns the exact length of an interval.
 func length(n altmark.Interval) lab.Time {
 	if n < 0 {
 		return lab.Second >> -n
@@ -131,8 +131,8 @@ func length(n altmark.Interval) lab.Time {
 	return lab.Second << n
 }
 
-// point finds the session of a point, SWITCH:SESSION. marks are the bits of the DSCP
-// that packets may come with, or without.
+// point finds the session of a point, SWITCH:SESSION. marks are the bits of the DSCP that packets may
+// have set or not.
 func (m *marking) point(l *lab.Lab, text string, marks uint8) (*markPoint, error) {
 	name, session, _ := strings.Cut(text, ":")
 	config, err := l.Config(name)
@@ -173,8 +173,8 @@ func (m *marking) point(l *lab.Lab, text string, marks uint8) (*markPoint, error
 	return p, nil
 }
 
-// unmarked is a rule's match without some bits of the DSCP: behind the initiator they say
-// which period a packet is of, and not whether it is of the flow.
+// unmarked returns a rule's match without some bits of the DSCP: after the initiator they say which
+// period a packet belongs to, and not whether it belongs to the flow.
 func unmarked(match map[string]string, marks uint8) map[string]string {
 	dscp, ok := match["DSCP"]
 	if !ok || marks == 0 {
@@ -185,7 +185,7 @@ func unmarked(match map[string]string, marks uint8) map[string]string {
 	if masked {
 		var err error
 		if mask, err = strconv.ParseUint(strings.TrimSpace(text), 0, 8); err != nil {
-			return match // for the parser of the filter to refuse
+			return match // the parser of the filter refuses it
 		}
 	}
 	match = maps.Clone(match)
@@ -193,7 +193,7 @@ func unmarked(match map[string]string, marks uint8) map[string]string {
 	return match
 }
 
-// impairments are all that links ever have.
+// impairments returns all that links have during the run.
 func impairments(t *lab.Topology) (all []*lab.Impairment) {
 	for i := range t.Links {
 		all = append(all, &t.Links[i].Impairment)
@@ -213,7 +213,7 @@ func (m *marking) Gather() {
 	}
 }
 
-// listen hears at once what a switch publishes: collectors know when a report came.
+// listen is called when a switch publishes: collectors know when a report came.
 func (n *markSwitch) listen(ctx context.Context) error {
 	for _, p := range n.points {
 		if err := p.listen(ctx); err != nil {
@@ -223,7 +223,7 @@ func (n *markSwitch) listen(ctx context.Context) error {
 	return nil
 }
 
-// listen reads the periods that are new, or not as they were, in their order.
+// listen reads the periods that are new or have changed, in order.
 func (p *markPoint) listen(ctx context.Context) error {
 	table := swss.NewTable(p.node.Sim().Redis.DB(swss.CountersDB), schema.CountersAltMarkPast)
 	fields, _, err := table.Get(ctx, p.session.Name)

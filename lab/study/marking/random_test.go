@@ -26,8 +26,8 @@ type markCase struct {
 	family  string
 }
 
-// randomCase makes one. Delays, held-back packets and clocks are within what the
-// sessions say, but for one case in five.
+// randomCase makes one. Delays, held-back packets and clocks are within what the sessions say, except
+// in one case in five.
 func randomCase(rnd *rand.Rand) markCase {
 	n := altmark.Interval(rnd.IntN(13) - 10)
 	l := length(n)
@@ -70,9 +70,9 @@ func randomCase(rnd *rand.Rand) markCase {
 	return c
 }
 
-// impair shares what the sessions allow out to the links: half of it to each.
+// impair divides what the sessions allow among the links: half of it to each.
 func (c *markCase) impair(rnd *rand.Rand) {
-	const chips = 3 * lab.Microsecond // what the switches take, more than any does
+	const chips = 3 * lab.Microsecond // more than the switches take
 	least, most := lab.Time(c.session.MinDelay)*lab.Nanosecond, lab.Time(c.session.MaxDelay)*lab.Nanosecond-lab.Time(c.points-1)*chips
 	for i := range c.points - 1 {
 		m := &c.link[i]
@@ -103,8 +103,9 @@ func (c *markCase) impair(rnd *rand.Rand) {
 
 // randomMarkTraffic sends from one packet in several periods to some hundreds in each.
 func randomMarkTraffic(rnd *rand.Rand, l lab.Time, option bool) lab.Traffic {
-	t := lab.Traffic{Name: "t", From: "h1", To: "h2", DstPort: 5000, Start: lab.Microsecond, AltMark: option,
-		Size: lab.Sizes{Uniform: [2]uint16{90, uint16(90 + rnd.IntN(1400))}}}
+	t := lab.Traffic{Name: "t", From: "h1", To: "h2", Start: lab.Microsecond,
+		Headers: lab.Headers{DstPort: 5000, AltMark: option},
+		Size:    lab.Sizes{Uniform: [2]uint16{90, uint16(90 + rnd.IntN(1400))}}}
 	perPeriod := []uint64{1, 4, 20, 100, 400}[rnd.IntN(5)]
 	t.PPS = max(1, uint64(lab.Second)*perPeriod/uint64(l))
 	switch rnd.IntN(3) {
@@ -116,7 +117,7 @@ func randomMarkTraffic(rnd *rand.Rand, l lab.Time, option bool) lab.Traffic {
 	return t
 }
 
-// topology writes the case as a file has it.
+// topology returns the case as read from a file.
 func (c *markCase) topology(t *testing.T, events string) *lab.Topology {
 	t.Helper()
 	var b strings.Builder
@@ -177,8 +178,8 @@ switches:
 	return top
 }
 
-// judge holds every period of every segment to the truth: what is measured is true,
-// and what is not measured says why. It returns how many are complete.
+// judge compares every period of every segment with the truth: what is measured is true, and where
+// nothing is measured there is a reason. It returns how many are complete.
 func (c *markCase) judge(t *testing.T, r *lab.Result) (complete int) {
 	t.Helper()
 	for _, s := range reportOf(r)["p"].Segments {
@@ -211,10 +212,9 @@ func (c *markCase) judge(t *testing.T, r *lab.Result) (complete int) {
 	return complete
 }
 
-// Any traffic, sparse too, any method, interval and mark, loss, reordering and
-// duplicates on the links, clocks apart: what is measured of a complete period is what
-// happened in it, to the packet and to the clock cycle, and every other period says
-// why it is not complete.
+// With any traffic, even sparse, any method, interval and mark, loss, reordering and duplicates on the
+// links, and clocks that differ, a complete period says what happened in it, to the packet and to the
+// clock cycle, and every other period says why it is not complete.
 func TestAnyMarkedTraffic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
@@ -231,7 +231,7 @@ func TestAnyMarkedTraffic(t *testing.T) {
 	}
 }
 
-// Cases that gave wrong numbers once.
+// Cases that once gave wrong numbers.
 func TestMarkedTrafficAgain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")

@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A Report is that of each path, by name.
+// A Report has the report of each path, by name.
 type Report map[string]*PathReport
 
 // PathReport is what was measured on a path, and what was true: from each point
@@ -20,10 +20,10 @@ type Report map[string]*PathReport
 type PathReport struct {
 	Points   []string   `json:"points"` // SWITCH:SESSION
 	Segments []*Segment `json:"segments"`
-	Notices  []string   `json:"notices"` // what is to be known of the path as a whole
+	Notices  []string   `json:"notices"` // about the path as a whole
 }
 
-// An Segment is the way between two points.
+// A Segment is the part of a path between two points.
 type Segment struct {
 	From    string           `json:"from"` // switches
 	To      string           `json:"to"`
@@ -48,14 +48,14 @@ type Period struct {
 
 	TrueSent  uint64    `json:"true_sent"`
 	TrueLost  int64     `json:"true_lost"`
-	TrueDelay *lab.Time `json:"true_delay_ps"` // nil: no packet was to be measured, or it was lost
+	TrueDelay *lab.Time `json:"true_delay_ps"` // nil: there was no packet to measure, or it was lost
 }
 
 // A markJoin is the collector of one path in the lab.
 type markJoin struct {
 	marks   *collector.AltMark
 	results map[resultKey]collector.AltMarkResult
-	fed     []int // how many periods of each point it has
+	fed     []int // how many periods of each point it was given
 }
 
 type resultKey struct {
@@ -101,7 +101,7 @@ func (j *markJoin) keep(results []collector.AltMarkResult) {
 	}
 }
 
-// Report says what was measured on all paths.
+// Report returns what was measured on all paths.
 func (m *marking) Report() lab.Report {
 	all := Report{}
 	for _, path := range m.paths {
@@ -198,7 +198,7 @@ func (s *Segment) count() {
 			trueDelay.add(int64(*p.TrueDelay))
 			delayError.add(abs(d - int64(*p.TrueDelay)))
 		} else {
-			n["delay.untrue"]++ // measured of nothing
+			n["delay.untrue"]++ // measured without a true packet
 		}
 		if p.Jitter != nil {
 			jitter.add(abs(int64(*p.Jitter) * int64(lab.Nanosecond)))
@@ -257,7 +257,7 @@ func (c *correlation) perMille() int64 {
 	return int64(math.Round(1000 * (c.n*c.xy - c.x*c.y) / math.Sqrt(v)))
 }
 
-// altMarkUnit is that of a metric.
+// altMarkUnit returns the unit of a metric.
 func altMarkUnit(name string) string {
 	head, tail, _ := strings.Cut(name, ".")
 	switch {
@@ -273,8 +273,8 @@ func altMarkUnit(name string) string {
 	return "packets"
 }
 
-// Metric finds PATH.FROM.TO.NUMBER; PATH.FROM.TO.flagged.WORD, the periods
-// of which a reason has the word; PATH.FROM.TO.lost.at.TIME, that of one period.
+// Metric finds PATH.FROM.TO.NUMBER; PATH.FROM.TO.flagged.WORD, the number of periods with the word in a
+// reason; PATH.FROM.TO.lost.at.TIME, that of one period.
 func (r Report) Metric(name string) (lab.Metric, bool) {
 	part := strings.SplitN(name, ".", 4)
 	if len(part) < 4 || r[part[0]] == nil {
@@ -296,7 +296,7 @@ func (r Report) Metric(name string) (lab.Metric, bool) {
 	return lab.Metric{}, false
 }
 
-// at finds a number of the period that some time of the run is in.
+// at returns a number of the period at a time of the run.
 func (s *Segment) at(what, text string) (lab.Metric, bool) {
 	var t lab.Time
 	if t.Parse(text) != nil {

@@ -5,13 +5,14 @@ import (
 
 	"tamtam/lab"
 	"tamtam/saisim"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/truth"
 	"tamtam/tam/altmark"
 )
 
-// A markWatch sees the packets of a flow group come to a measurement point. It
-// does not look at marks: it tells packets by the name that their sender gave
-// them, which no packet carries, and periods by the clock of the switch.
+// A markWatch sees the packets of a flow group come to a measurement point. It does not look at marks:
+// it identifies packets by the name that their sender gave them, which no packet carries, and periods
+// by the clock of the switch.
 type markWatch struct {
 	node     *markSwitch
 	filter   truth.Filter
@@ -22,7 +23,7 @@ type markWatch struct {
 	last     uint64                  // number, in the chip, of the last of passed
 }
 
-// arrived are packets of which the MAC has seen the beginning, in order.
+// arrived are packets of which the MAC has received the beginning, in order.
 type arrived struct {
 	list []passage
 	head int
@@ -37,7 +38,7 @@ type passage struct {
 	quarter uint64 // of periods, by the switch's clock
 }
 
-// Saw takes what the chip tells of its packets. A packet counts where it comes to
+// Saw takes a moment of the chip. A packet counts where it comes to
 // the ingress ACLs: the MAC and the first stage have let it in.
 func (w *markWatch) Saw(m saisim.Moment) {
 	switch m.What {
@@ -54,10 +55,10 @@ func (w *markWatch) Saw(m saisim.Moment) {
 	}
 }
 
-// refused says whether a packet was dropped for a reason of the first stage.
-func refused(why saisim.DropReason) bool {
+// refused reports whether a packet was dropped for a reason of the first stage.
+func refused(why drop.Reason) bool {
 	switch why {
-	case saisim.DropTagFilter, saisim.DropNoVLAN, saisim.DropNotMember, saisim.DropSourceAddress, saisim.DropNoLAGMember:
+	case drop.TagFilter, drop.NoVLAN, drop.NotMember, drop.SourceAddress, drop.NoLAGMember:
 		return true
 	}
 	return false
@@ -99,11 +100,11 @@ func (w *markWatch) Restarted() {
 // A markTruth is what became of the packets of one path.
 type markTruth struct {
 	path *markPath
-	// seen are the packets that have passed the initiator, by name, and in which
-	// period; older ones are forgotten when nothing can be on its way that long.
+	// seen has the period of each packet that has passed the initiator, by name; older ones are
+	// forgotten when no packet can still be on its way.
 	seen, older map[uint64]uint64
 	turn, turns lab.Time
-	double      bool // links may double packets: the last point need not be the end
+	double      bool // links may duplicate packets: one may come again after the last point
 	periods     map[uint64]*truePeriod
 	current     *truePeriod
 }
@@ -127,8 +128,8 @@ func newMarkTruth(path *markPath, links []*lab.Impairment) *markTruth {
 	return t
 }
 
-// follow takes what the points have seen in a window. No packet comes to two
-// points in one: the way between them takes longer.
+// follow takes what the points have seen in a window. No packet comes to two points in one window: the
+// way between them takes longer.
 func (t *markTruth) follow(now lab.Time) {
 	for i, p := range t.path.points {
 		for _, x := range p.watch.passed {
@@ -146,7 +147,7 @@ func (t *markTruth) follow(now lab.Time) {
 	}
 }
 
-// begin is a packet at the initiator. That of which the delay is measured is the
+// begin handles a packet at the initiator. That of which the delay is measured is the
 // first of its period, for muxed marking the first of its third quarter.
 func (t *markTruth) begin(x passage) {
 	s := &t.path.points[0].session
@@ -159,7 +160,7 @@ func (t *markTruth) begin(x passage) {
 	}
 }
 
-// come is a packet at a later point.
+// come handles a packet at a later point.
 func (t *markTruth) come(i int, x passage) {
 	from := t.seen
 	k, ok := from[x.id]

@@ -8,8 +8,8 @@ import (
 	"tamtam/lab"
 )
 
-// markedPair is two switches and a session on each, method and interval as given.
-// Only what the oracle says is looked at here.
+// markedPair is two switches and a session on each, with a method and an interval. Only the oracle is
+// checked here.
 func markedPair(t *testing.T, method string, interval int, more string) *lab.Topology {
 	t.Helper()
 	mark2 := ""
@@ -69,7 +69,7 @@ func runTruth(t *testing.T, top *lab.Topology, d lab.Time) (*markTruth, *lab.Res
 }
 
 // 1000 frames a second in periods of 1/1024 s: the oracle's count of each period is
-// what falls into it, and what the oracle has lost is what the link lost, of the
+// what falls into it, and what it says was lost is what the link lost, of the
 // flow group and not of others.
 func TestTruthOfPeriods(t *testing.T) {
 	if testing.Short() {
@@ -86,7 +86,7 @@ traffic:
 	var sent, received uint64
 	first := uint64(lab.Epoch().Unix()) << 10
 	for k, p := range truth.periods {
-		// Frame n leaves at n/20480 s and comes 50 ns and some later: 20 in each period.
+		// Frame n leaves at n/20480 s and arrives a little more than 50 ns later: 20 in each period.
 		if k >= first && k < first+100 && p.passed[0] != 20 {
 			t.Errorf("period %d after the start has %d packets, want 20", k-first, p.passed[0])
 		}
@@ -133,7 +133,7 @@ traffic:
 	}
 }
 
-// A path that cannot be is refused, with place, field and value.
+// An impossible path is refused, with place, field and value.
 func TestAltMarkPathsRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")

@@ -10,7 +10,7 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// A measured is what a plan is worth and what it took to find.
+// A measured has the metrics of a plan: its value, and the effort of finding it.
 type measured map[string]float64
 
 // curveOf makes the plans of a curve with the probabilities of a seed, one for each number of bits.
@@ -95,7 +95,7 @@ func (s *run) curves(ctx context.Context) (map[string][][]measured, error) {
 	return all, nil
 }
 
-// rounding is below what entropies may differ by without meaning it.
+// rounding is the difference of entropies up to which they count as equal.
 const rounding = 1e-9
 
 // entropies makes figure 9: entropy against bits, and how pairs of curves compare.
@@ -131,7 +131,7 @@ func (s *run) entropies(ctx context.Context) error {
 	return nil
 }
 
-// common lists the places of the bits that both curves of a pair have.
+// common lists the indices of the bits that both curves of a pair have.
 func (s *run) common(pair []string) (list [][2]int) {
 	var bits [2][]int
 	for i := range s.Curves {
@@ -151,8 +151,8 @@ func (s *run) common(pair []string) (list [][2]int) {
 	return list
 }
 
-// effort makes figure 10: the time and the number of sets of each algorithm against bits. One plan is made at a
-// time, for times would be those of others too.
+// effort makes figure 10: the time and the number of sets of each algorithm against bits. One plan is
+// made at a time, so that its time is not that of others too.
 func (s *run) effort(ctx context.Context) error {
 	s.OneByOne()
 	s.results.Notes = []string{

@@ -10,8 +10,8 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// A recoveryCurve says for 0, 1, 2 ... bits what a greedy plan gives. Its last point tells all paths apart,
-// or no more bits say anything.
+// A recoveryCurve says for 0, 1, 2 ... bits what a greedy plan gives. Its last point tells all paths
+// apart, or more bits add nothing.
 type recoveryCurve []recovery
 
 type recovery struct{ rate, entropy float64 }
@@ -39,15 +39,15 @@ func (s *run) pathsOf(ctx context.Context, g *record.Graph, seed uint64) (recove
 				return curve, nil
 			}
 		}
-		if len(choices) < phv.Bits() { // nothing is left that says more
+		if len(choices) < phv.Bits() { // no other choice adds anything
 			return curve, nil
 		}
 	}
 	return curve, nil
 }
 
-// beside gives the bits of two pipelines, which have containers of their own, to each where
-// they say most. Paths of the one are taken as independent of those of the other.
+// beside divides bits between two pipelines, which have containers of their own, so that they say most.
+// Paths of one are assumed to be independent of those of the other.
 func (a recoveryCurve) beside(b recoveryCurve) recoveryCurve {
 	both := make(recoveryCurve, len(a)+len(b)-1)
 	for n := range both {
@@ -73,7 +73,7 @@ func (c recoveryCurve) full() int {
 	return -1
 }
 
-// at is the curve at n bits: beyond its end more bits change nothing.
+// at returns the curve at n bits: beyond its end more bits change nothing.
 func (c recoveryCurve) at(n int) recovery { return c[min(n, len(c)-1)] }
 
 // paths makes figure 8: the path recovery rate against bits.
@@ -127,12 +127,12 @@ func (s *run) paths(ctx context.Context) error {
 	return nil
 }
 
-// A coding is what the other methods need, and what ours can do at best.
+// A coding has what the other methods need, and the best that recording can do.
 type coding struct {
 	sequences, walks *big.Int
 	tables           int
-	// least is the fewest bits that branch-and-bound needs, and proven that no set of tables does with
-	// less, however it is placed.
+	// least is the fewest bits that branch-and-bound needs; proven: no set of tables needs fewer,
+	// however it is placed.
 	least  int
 	proven bool
 }
@@ -177,7 +177,7 @@ func (c *coding) join(o coding) {
 	c.proven = c.proven && o.proven
 }
 
-// bitsFor is the least width of numbers for n things.
+// bitsFor returns the least width of numbers for n things.
 func bitsFor(n *big.Int) int { return new(big.Int).Sub(n, big.NewInt(1)).BitLen() }
 
 // figure8 puts a program's curves into the report.

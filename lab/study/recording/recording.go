@@ -1,5 +1,6 @@
-// Package recording is the study of table record plans, after the paper that package tam/record names: path
-// recovery and entropy against bits, what finding plans takes, and the containers and stages that they need.
+// Package recording is the study of table record plans, after the paper that package tam/record names:
+// path recovery and entropy by the number of bits, the effort of finding plans, and the containers and
+// stages that they need.
 package recording
 
 import (
@@ -14,24 +15,24 @@ import (
 // A Study is the field tablerecord of a topology's file.
 type Study struct {
 	TableRecord Settings `yaml:"tablerecord"`
-	// Program takes the place of all programs: a BMv2 JSON or a graph. Checks, which are about those, are
+	// Program replaces all programs: a BMv2 JSON or a graph. Checks, which are about the others, are
 	// then left out.
 	Program string `yaml:"program"`
 }
 
-// Name is that of the field.
+// Name returns the name of the field.
 func (s *Study) Name() string { return "tablerecord" }
 
-// Asked says whether the file has one.
+// Asked reports whether the file has the study.
 func (s *Study) Asked() bool { return s.TableRecord.Study != "" }
 
-// Judged says whether checks are about what runs.
+// Judged reports whether checks are about what runs.
 func (s *Study) Judged() bool { return s.Program == "" }
 
 // Settings are those of the study. It has no switches: programs are graphs, and the planner works on them for
 // many seeds, each of which gives other probabilities.
 type Settings struct {
-	// Study is what is looked at, one of the Record constants; "": this is no study.
+	// Study is what is studied, one of the constants below; "": nothing.
 	Study string `yaml:"study"`
 	Seeds int    `yaml:"seeds"` // how many; 0: 1
 	// Programs of the study of paths or resources, of package programs or files.
@@ -44,7 +45,7 @@ type Settings struct {
 	Compare [][]string `yaml:"compare"`
 }
 
-// Studies of table record plans, and the figures of the paper that they are for.
+// Studies of table record plans, and the figures of the paper that they reproduce.
 const (
 	Paths     = "paths"     // 8: path recovery rate against bits
 	Entropy   = "entropy"   // 9: entropy against bits
@@ -87,7 +88,7 @@ func (r *Settings) seeds() int { return max(1, r.Seeds) }
 
 const maxCurves, maxRecordSeeds, maxRecordStages = 32, 1000, 256
 
-// Validate says what is wrong with it.
+// Validate says what is wrong with the settings.
 func (s *Study) Validate(v *lab.Validator) {
 	r := &s.TableRecord
 	if r.Study == "" {

@@ -18,7 +18,7 @@ func TestBitsForPaths(t *testing.T) {
 	}
 }
 
-// Two pipelines share bits where they say most; a path of both is known when both are.
+// Two pipelines get bits where they say most; a path through both is known when both parts are.
 func TestJoinedPipelines(t *testing.T) {
 	a := recoveryCurve{{0, 0}, {0.5, 1}, {1, 1.5}}
 	b := recoveryCurve{{0.25, 0}, {1, 0.75}}
@@ -32,7 +32,7 @@ func TestJoinedPipelines(t *testing.T) {
 	}
 }
 
-// Containers go where they save stages, which are shared.
+// Containers go where they save stages, which the pipelines share.
 func TestSharedStages(t *testing.T) {
 	a, b := needs{0, 9, 7}, needs{0, 0, 12, 5}
 	if got, want := a.together(b), (needs{0, 0, 0, 12, 9, 7}); !slices.Equal(got, want) {

@@ -12,7 +12,7 @@ import (
 	"tamtam/lab/study"
 )
 
-// A Report is what a study of table record plans has shown.
+// A Report is the result of a study of table record plans.
 type Report struct {
 	study.Head
 	Notes []string `json:"notes,omitempty"`
@@ -27,24 +27,24 @@ type Scale struct {
 	Program   string `json:"program"`
 	Pipeline  string `json:"pipeline"`
 	Tables    int    `json:"tables"`
-	NonCut    int    `json:"non_cut_tables"` // those that not every packet runs
-	Deps      int    `json:"dependencies"`   // without those that follow from others
+	NonCut    int    `json:"non_cut_tables"` // tables that not every packet runs
+	Deps      int    `json:"dependencies"`   // without those implied by others
 	Stages    int    `json:"least_stages"`
 	Sequences string `json:"table_sequences"`
 	Walks     string `json:"action_walks"`
 }
 
-// add puts the values of a metric into a curve.
+// add adds the values of a metric to a curve.
 func (r *Report) add(curve, figure, at string, x float64, name string, values ...float64) {
 	r.Add(curve, figure, at, x, name, study.Quartered(values...))
 }
 
-// Metrics says which there are.
+// Metrics says which metrics there are.
 func (r *Report) Metrics() string {
 	return "(plans CURVE.AT.METRIC.(min q1 median q3 max) PROGRAM.PIPELINE.(tables non_cut_tables least_stages))"
 }
 
-// Notices are none.
+// Notices returns none.
 func (r *Report) Notices() []string { return nil }
 
 // Metric finds CURVE.AT.METRIC.(min q1 median q3 max), PROGRAM.PIPELINE.(tables non_cut_tables least_stages),
@@ -66,7 +66,7 @@ func (r *Report) Metric(name string) (lab.Metric, bool) {
 	return r.Curves.Metric(name)
 }
 
-// CSV has a line for each metric of each point.
+// CSV returns a line for each metric of each point.
 func (r *Report) CSV() map[string][]byte {
 	return map[string][]byte{"tablerecord.csv": r.Curves.CSV(r.X,
 		"curve", "figure", "at", "x", "metric", "seeds", "min", "q1", "median", "q3", "max")}
@@ -88,7 +88,7 @@ func (r *Report) WriteTable(out io.Writer) error {
 	return r.WriteColumns(out, r.X, "curve", "at", "metric", "min", "median", "max")
 }
 
-// Figures are one for each figure and metric of which there are plots; the other metrics are numbers beside them.
+// Figures returns one for each figure and metric that is plotted; the other metrics are numbers only.
 func (r *Report) Figures(title string) (list []*figure.Figure) {
 	drawn := []string{"recovery", "entropy"}
 	if r.Study == Effort {

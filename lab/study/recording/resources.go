@@ -10,14 +10,15 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// needs says, by the number of 8-bit containers, how many stages a pipeline has to have so that a greedy plan
-// tells all paths apart; 0: so few containers cannot do it.
+// needs says, by the number of 8-bit containers, how many stages a pipeline has to have so that a
+// greedy plan tells all paths apart; 0: that number of containers is too small.
 type needs []int
 
 // maxContainers of table II, and stages beyond those of the program.
 const maxContainers, moreStages = 16, 24
 
-// needsOf finds the needs of one pipeline. It ends with as many containers as need no stage more.
+// needsOf finds the needs of one pipeline. It ends with the number of containers that needs no
+// additional stage.
 func (s *run) needsOf(ctx context.Context, g *record.Graph, seed uint64) (needs, error) {
 	m, err := s.model(g, seed)
 	if err != nil {
@@ -28,7 +29,7 @@ func (s *run) needsOf(ctx context.Context, g *record.Graph, seed uint64) (needs,
 		return needs{least}, nil
 	}
 	n := needs{0}
-	most := least + moreStages // the stages that the containers before needed: more containers need no more
+	most := least + moreStages // the stages that fewer containers needed: more containers need no more
 	for phv := (record.Containers{8}); len(phv) <= maxContainers; phv = append(phv, 8) {
 		stages := 0
 		for st := most; st >= least; st-- {
@@ -55,7 +56,7 @@ func (s *run) needsOf(ctx context.Context, g *record.Graph, seed uint64) (needs,
 	return n, nil
 }
 
-// at is what so many containers need; those beyond the last need no less.
+// at returns the need of a number of containers; more than the last need no less.
 func (n needs) at(containers int) int { return n[min(containers, len(n)-1)] }
 
 // together gives containers to two pipelines, which share stages.
@@ -86,7 +87,7 @@ func (s *run) resources(ctx context.Context) error {
 		list := make([]needs, len(s.Work.Seeds))
 		s.expect(1)
 		err = s.EachSeed(ctx, func(i int, seed uint64) error {
-			list[i] = needs{1} // of no pipeline
+			list[i] = needs{1} // without pipelines
 			for _, g := range p.Pipelines {
 				n, err := s.needsOf(ctx, g, seed)
 				if err != nil {
@@ -105,7 +106,7 @@ func (s *run) resources(ctx context.Context) error {
 	return nil
 }
 
-// tableII puts a program into the report: what the least number of containers needs, and what more of
+// tableII adds a program to the report: what the least number of containers needs, and what more of
 // them save.
 func (s *run) tableII(p *programs.Program, list []needs) {
 	before := 1

@@ -15,11 +15,11 @@ import (
 	"tamtam/tam/recordplan/check"
 )
 
-// A run is a study at work.
+// A run is one run of the study.
 type run struct {
 	*Settings
 	*study.Work
-	program string // in the place of all; "": those of the study
+	program string // replaces all others; "": those of the study
 	t       *lab.Topology
 	plans   atomic.Int64 // made and checked
 	loaded  map[string]*programs.Program
@@ -42,7 +42,7 @@ func (s *Study) Run(ctx context.Context, t *lab.Topology, opts lab.Options) (lab
 	return r.results, err
 }
 
-// program loads a program, once; --set program=FILE puts that file in the place of all.
+// load loads a program, once; --set program=FILE replaces all by that file.
 func (s *run) load(name string) (*programs.Program, error) {
 	if s.program != "" {
 		name = s.program
@@ -85,7 +85,7 @@ func tablesOf(g *record.Graph) (n int) {
 	return n
 }
 
-// names of the programs of a study.
+// programNames lists the programs of a study.
 func (s *run) programNames() []string {
 	if s.program != "" {
 		return []string{s.program}
@@ -93,18 +93,19 @@ func (s *run) programNames() []string {
 	return s.Programs
 }
 
-// model is a pipeline with the probabilities of a seed.
+// model returns a pipeline with the probabilities of a seed.
 func (s *run) model(g *record.Graph, seed uint64) (*recordplan.Model, error) {
 	return recordplan.NewModel(g, recordplan.Random(g, seed))
 }
 
-// stagesFor is how many stages plans of a pipeline have: those of the switch, or as many as the program needs.
+// stagesFor returns how many stages plans of a pipeline have: those of the switch, or as many as the
+// program needs.
 func (s *run) stagesFor(g *record.Graph) int {
 	least, _ := recordplan.MinStages(g)
 	return max(s.Stages, least)
 }
 
-// plan makes a plan and has it checked by what knows only the constraints.
+// plan makes a plan, and checks it with the independent checker of the constraints.
 func (s *run) plan(ctx context.Context, m *recordplan.Model, set recordplan.Settings) (bench.TimedPlan, error) {
 	if set.Budget == 0 {
 		set.Budget = s.Budget
@@ -120,5 +121,5 @@ func (s *run) plan(ctx context.Context, m *recordplan.Model, set recordplan.Sett
 	return p, nil
 }
 
-// expect says that each seed will have so many steps more.
+// expect adds steps of each seed to the total.
 func (s *run) expect(steps int) { s.Expect(uint64(steps * len(s.Work.Seeds))) }

@@ -8,7 +8,7 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// baseline begins to measure by an algorithm in software. Its hash functions depend on
+// baseline returns the meter of an algorithm in software. Its hash functions depend on
 // the seed.
 func (s *run) baseline(p *planned, seed uint64) (meter, error) {
 	key, element, err := s.keys()
@@ -39,7 +39,7 @@ func (s *run) baseline(p *planned, seed uint64) (meter, error) {
 	return &univMonMeter{key: key, sketch: u}, err
 }
 
-// baselineBytes is what a baseline has of the memory it asks for.
+// baselineBytes returns the memory that a baseline uses of what it asks for.
 func baselineBytes(c *Curve, at Bytes) (uint64, error) {
 	if c.Algorithm == OriginalBeauCoup {
 		return max(1, uint64(at)/sketch.BeauCoupEntry) * sketch.BeauCoupEntry, nil

@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Tasks of a study of epochs. Their filters do not meet, so that they can share CMUs.
+// Tasks of a study of epochs. Their filters are disjoint, so that they can share CMUs.
 const (
 	taskA, filterA = "A", "src-ip=0.0.0.0/1"
 	taskB, filterB = "B", "src-ip=128.0.0.0/1"
@@ -39,7 +39,7 @@ func (s *run) newEpochChip() (*epochChip, error) {
 	return c, c.add(taskA, c.task)
 }
 
-// epochTask is a task with the memory of the study.
+// epochTask returns a task with the memory of the study.
 func (s *run) epochTask(filter string) (t flymon.Task, err error) {
 	if t, err = s.Settings.task(&s.Curves[0]); err != nil {
 		return t, err
@@ -57,8 +57,8 @@ func (c *epochChip) add(name string, t flymon.Task) error {
 	return c.groups.Apply(p.Layout)
 }
 
-// resize moves task A to a place of another size, as section 6 has it: it begins anew
-// there, and the old place is given back.
+// resize moves task A to a partition of another size, as in section 6: it starts over there, and the
+// old partition is freed.
 func (c *epochChip) resize(memory Bytes) error {
 	c.task.Memory = uint32(uint64(memory) * 8 / uint64(c.geo.Width))
 	p, err := c.pool.Change(taskA, c.task)
@@ -130,7 +130,7 @@ func (s *run) epochs(ctx context.Context) (*Report, error) {
 	return s.composeEpochs(runs), nil
 }
 
-// change does what the study says at the beginning of an epoch.
+// change makes the changes that the study schedules at the beginning of an epoch.
 func (r *epochRun) change(e int) error {
 	k := &r.s.Spike
 	switch e {
@@ -155,8 +155,7 @@ func (r *epochRun) change(e int) error {
 	return nil
 }
 
-// epoch lets the traffic of an epoch pass: that of task A, half as much for task B, and
-// the spike's.
+// epoch runs the traffic of an epoch: that of task A, half as much for task B, and the spike's.
 func (r *epochRun) epoch(ctx context.Context, e int) error {
 	if err := r.change(e); err != nil {
 		return err
@@ -190,7 +189,7 @@ func (r *epochRun) epoch(ctx context.Context, e int) error {
 	return r.compare(a)
 }
 
-// pass lets packets of several sources pass in the order of their times.
+// pass runs the packets of several sources in the order of their times.
 func (r *epochRun) pass(ctx context.Context, sources []*flyTruth) error {
 	heads := make([]sighting, len(sources))
 	left := make([]bool, len(sources))
@@ -247,7 +246,7 @@ func (r *epochRun) compare(truth *flyTruth) error {
 	return nil
 }
 
-// predict is what theory says of the error of a task in an epoch. Epochs with as many
+// predict returns what theory says of the error of a task in an epoch. Epochs with the same number of
 // flows have flows of the same sizes.
 func (r *epochRun) predict(placed *plan.Placed, sizes []uint32) study.Prediction {
 	p := planned{geo: r.flymon.geo, placed: placed}
@@ -292,7 +291,7 @@ func (s *run) composeEpochs(runs []*epochRun) *Report {
 	return report
 }
 
-// ratio is how many times the error of the static task is that of the other, in an epoch.
+// ratio returns the error of the static task divided by that of the other, in an epoch.
 func ratio(runs []*epochRun, e int) *study.Metric {
 	var list []float64
 	for _, r := range runs {

@@ -13,7 +13,7 @@ import (
 // A meter measures: a task on CMU groups, or a baseline.
 type meter interface {
 	see([]cmu.Packet)
-	// read says what it has measured, and compares.
+	// read compares what it has measured with the truth, as metrics by name.
 	read(*Settings, *flyTruth) (map[string]float64, error)
 }
 
@@ -84,7 +84,7 @@ func (m *taskMeter) read(f *Settings, truth *flyTruth) (map[string]float64, erro
 	return nil, fmt.Errorf("flymon.study %q measures nothing", f.Study)
 }
 
-// atLeast are the flows that reach a threshold.
+// atLeast returns the flows that reach a threshold.
 func atLeast(list []answer.FlowEstimate, threshold uint64) []answer.FlowEstimate {
 	return slices.DeleteFunc(list, func(e answer.FlowEstimate) bool { return e.Value < float64(threshold) })
 }
@@ -107,8 +107,8 @@ func reports(list []answer.FlowEstimate, vectors []flymon.Vector, values []uint3
 	return scoreReports(right, len(list)-right, len(actual))
 }
 
-// intervals is the average relative error of the longest interval of flows that have
-// one, and how many are right to a unit of time.
+// intervals returns the average relative error of the longest interval of flows that have one, and the
+// share that is right to a unit of time.
 func intervals(r *answer.Reading, truth *flyTruth, scale uint8) map[string]float64 {
 	var are, exact, flows float64
 	for i, v := range truth.vectors {
@@ -123,7 +123,7 @@ func intervals(r *answer.Reading, truth *flyTruth, scale uint8) map[string]float
 		}
 	}
 	if flows == 0 {
-		return nil // nothing to be measured
+		return nil // nothing to measure
 	}
 	return map[string]float64{"are": are / flows, "exact": exact / flows}
 }

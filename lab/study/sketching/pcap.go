@@ -11,7 +11,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// maxCaptureFlows bounds what is held of a capture.
+// maxCaptureFlows bounds the flows of a capture.
 const maxCaptureFlows = 8_000_000
 
 // A replayed capture gives its IP packets, in the order of their times.
@@ -61,9 +61,9 @@ func (r *replayed) next(p *sighting) (bool, error) {
 	}
 }
 
-// fiveTuple reads addresses, protocol and ports of a frame; false: it is no IP. Fragments
-// behind the first have no ports, nor have protocols other than TCP, UDP and SCTP. Behind
-// extension headers of IPv6 nothing is looked for.
+// fiveTuple reads addresses, protocol and ports of a frame; false: it is not IP. Fragments after the
+// first have no ports, nor have protocols other than TCP, UDP and SCTP. Ports behind extension headers
+// of IPv6 are not read.
 func fiveTuple(frame []byte) (flymon.Vector, bool) {
 	if len(frame) < 14 {
 		return flymon.Vector{}, false

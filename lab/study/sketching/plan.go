@@ -9,14 +9,14 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A planned is a curve at one size of memory: the task that it is, and its place.
+// A planned is a curve at one size of memory: its task, and where the task is placed.
 type planned struct {
 	curve  *Curve
 	at     Bytes
 	geo    flymon.Geometry
 	task   flymon.Task
 	placed *plan.Placed // nil: a baseline in software
-	bytes  uint64       // that it has
+	bytes  uint64       // memory that it has
 }
 
 // keys are the keys of a study: of the tasks, of what is counted for each flow.
@@ -35,7 +35,7 @@ func (f *Settings) keys() (key, element flymon.Key, err error) {
 	return key, element, err
 }
 
-// task is what a study asks of an algorithm.
+// task returns the task of a study for an algorithm.
 func (f *Settings) task(c *Curve) (flymon.Task, error) {
 	key, element, err := f.keys()
 	if err != nil {
@@ -54,7 +54,7 @@ func (f *Settings) task(c *Curve) (flymon.Task, error) {
 	case Cardinality:
 		t.Threshold, t.Key, t.Attribute = f.Threshold, flymon.Key{}, flymon.Attribute{Kind: flymon.Distinct, Of: key}
 	case Interval:
-		// One bank, in a unit of time in which a bucket holds all of it.
+		// One bank, with a unit of time in which a bucket holds all of the time.
 		t.Attribute.Kind, t.Epoch, t.Live = flymon.MaxInterval, nanoseconds(f.Traffic.Time), true
 	case Members:
 		t.Key, t.Attribute = flymon.Key{}, flymon.Attribute{Kind: flymon.Existence, Of: key}
@@ -85,15 +85,15 @@ func (f *Settings) plan(c *Curve, at Bytes) (*planned, error) {
 	return p, nil
 }
 
-// shorten gives the chip CMUs as long as the whole task needs, and all partitions that
-// there can be. Buckets are the same as on the chip that is asked for, where that has so small
-// partitions: an address is a hash modulo the size of the partition.
+// shorten gives the chip CMUs as long as the whole task needs, and all partitions that there can be.
+// Buckets are the same as on the configured chip, if that has partitions as small: an address is a hash
+// modulo the size of the partition.
 func (p *planned) shorten() {
 	p.geo.Depth = min(p.geo.Depth, max(32, 1<<bits.Len32(p.task.Memory-1)))
 	p.geo.Partitions = min(1024, p.geo.Depth/2)
 }
 
-// oneBit has a Bloom filter use one bit of each bucket.
+// oneBit makes a Bloom filter use one bit of each bucket.
 func oneBit(l *flymon.Layout) {
 	l.Units = slices.Clone(l.Units)
 	for i := range l.Units {

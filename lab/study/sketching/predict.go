@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// predictions are what theory says of each point, from the sizes of the flows.
+// predictions returns what theory says of each point, from the sizes of the flows.
 func (s *run) predictions(truth *flyTruth) []map[string]study.Prediction {
 	_, packets := truth.seen()
 	sizes := packets
@@ -68,12 +68,12 @@ func (s *run) predict(p *planned, sizes []uint32) map[string]study.Prediction {
 	return nil
 }
 
-// rowSize is how many buckets a row has.
+// rowSize returns the number of buckets of a row.
 func (p *planned) rowSize(row int) float64 {
 	return float64(p.placed.Layout.Units[p.placed.Sketch.Rows[row][0]].Size)
 }
 
-// detector is theory's of a task that reports flows; nil: it has none.
+// detector returns the theory of a task that reports flows; nil: there is none.
 func (s *run) detector(p *planned, sizes []uint32) detector {
 	rows, share := len(p.placed.Sketch.Rows), math.Exp2(-float64(p.curve.Share))
 	most := int(math.Ceil(float64(s.Threshold)*share)) + 1
@@ -110,7 +110,7 @@ func (p *planned) cardinalityError(n float64) float64 {
 	return 0
 }
 
-// assumptions are those of the theory, in words.
+// assumptions returns those of the theory, in words.
 func (s *run) assumptions() []string {
 	hashes := "hashes are uniform and independent of each other, but for rows that take their addresses from one " +
 		"compressed key"
@@ -136,5 +136,5 @@ func (s *run) assumptions() []string {
 	return nil
 }
 
-// nanoseconds is a time as tasks have it.
+// nanoseconds converts a time to the type that tasks use.
 func nanoseconds(t lab.Time) time.Duration { return time.Duration(t / lab.Nanosecond) }

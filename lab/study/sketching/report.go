@@ -11,28 +11,28 @@ import (
 	"tamtam/lab/study"
 )
 
-// A Report is what the study has shown.
+// A Report is the result of the study.
 type Report struct {
 	study.Head
-	// Assumptions of the theory that stands beside the measurements.
+	// Assumptions of the theory that the measurements are compared with.
 	Assumptions []string `json:"assumptions,omitempty"`
 	study.Curves
 }
 
-// Metrics says which there are.
+// Metrics says which metrics there are.
 func (r *Report) Metrics() string {
 	return "CURVE.AT.METRIC.(min median max theory lower upper), flymon.CURVE.METRIC.(outside bounded)"
 }
 
-// Notices are none.
+// Notices returns none.
 func (r *Report) Notices() []string { return nil }
 
-// set puts a number that has one value into a curve.
+// set adds a metric with a single value to a curve.
 func (r *Report) set(curve string, x int, name string, v float64) {
 	r.Add(curve, "", fmt.Sprint(x), float64(x), name, study.Predicted([]float64{v}, study.Unpredicted()))
 }
 
-// CSV has a line for each metric of each point.
+// CSV returns a line for each metric of each point.
 func (r *Report) CSV() map[string][]byte {
 	return map[string][]byte{"flymon.csv": r.Curves.CSV(strconv.Quote(r.X),
 		"curve", "at", "x", "metric", "seeds", "min", "median", "max", "theory", "lower", "upper", "outside")}
@@ -46,7 +46,7 @@ func (r *Report) WriteTable(out io.Writer) error {
 	return r.WriteColumns(out, r.X, "curve", "at", "metric", "min", "median", "max", "theory", "bounds")
 }
 
-// Figures are one for each metric that has curves.
+// Figures returns one for each metric that has curves.
 func (r *Report) Figures(title string) (list []*figure.Figure) {
 	for _, name := range r.MetricNames() {
 		if f := r.Plot("", r.axes(name, title)); f != nil {
@@ -56,7 +56,7 @@ func (r *Report) Figures(title string) (list []*figure.Figure) {
 	return list
 }
 
-// axes are those of a metric.
+// axes returns the axes of a metric.
 func (r *Report) axes(name, title string) study.Axes {
 	a := study.Axes{File: "flymon-" + name, Title: title, Metric: name, X: figure.Axis{Label: r.X}}
 	if strings.HasSuffix(r.X, ", bytes") {

@@ -9,7 +9,7 @@ import (
 	"tamtam/saisim/cmu"
 )
 
-// A run is a study at work.
+// A run is one run of the study.
 type run struct {
 	*Settings
 	*study.Work
@@ -64,7 +64,7 @@ func (s *run) accuracy(ctx context.Context) (*Report, error) {
 
 const batchSize = 1024
 
-// measure lets the packets of one seed pass by all meters.
+// measure shows the packets of one seed to all meters.
 func (s *run) measure(ctx context.Context, seed uint64) ([]map[string]float64, *flyTruth, error) {
 	var meters []meter
 	for _, p := range s.plans {
@@ -94,7 +94,7 @@ func (s *run) measure(ctx context.Context, seed uint64) ([]map[string]float64, *
 			truth.see(&p)
 			number++
 			if s.Study == Members && truth.group[p.flow] >= int32(s.Members) {
-				continue // it is only asked for
+				continue // not inserted, only queried
 			}
 			batch = append(batch, asPacket(source, &p, number))
 		}
@@ -124,7 +124,7 @@ const (
 	minFrame, fcsLen         = 64, 4
 )
 
-// asPacket is a packet as CMU groups have it.
+// asPacket converts a packet to the type of CMU groups.
 func asPacket(source sightings, p *sighting, number uint64) cmu.Packet {
 	v := source.keys()[p.flow]
 	v[5] = p.at
@@ -140,7 +140,7 @@ func (s *run) open(seed uint64) (sightings, error) {
 	return newCrowd(&s.Traffic, seed, "flymon"), nil
 }
 
-// meter begins to measure.
+// meter returns the meter of a curve.
 func (s *run) meter(p *planned, seed uint64) (meter, error) {
 	if p.curve.baseline() {
 		return s.baseline(p, seed)
@@ -148,7 +148,7 @@ func (s *run) meter(p *planned, seed uint64) (meter, error) {
 	return newTaskMeter(p)
 }
 
-// compose puts together what was measured and what theory says.
+// compose makes the report of what was measured and what theory says.
 func (s *run) compose(values [][]map[string]float64, predicted []map[string]study.Prediction) *Report {
 	r := &Report{Head: s.head("memory, bytes"), Assumptions: s.assumptions()}
 	r.Traffic = s.Traffic.String()
@@ -170,5 +170,5 @@ func (s *run) compose(values [][]map[string]float64, predicted []map[string]stud
 	return r
 }
 
-// head is that of the report.
+// head returns the head of the report.
 func (s *run) head(x string) study.Head { return study.Head{Study: s.Study, Seeds: s.Work.Seeds, X: x} }

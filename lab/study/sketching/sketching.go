@@ -1,6 +1,6 @@
-// Package sketching is the study of measurement tasks on CMU groups, after the FlyMon paper (SIGCOMM 2022): how
-// right tasks are against memory, beside theory and the algorithms in software, what resources they take, and
-// how soon they count.
+// Package sketching is the study of measurement tasks on CMU groups, after the FlyMon paper (SIGCOMM
+// 2022): how accurate tasks are for their memory, compared with theory and with algorithms in software,
+// what resources they take, and how soon they count.
 package sketching
 
 import (
@@ -18,20 +18,20 @@ type Study struct {
 	FlyMon Settings `yaml:"flymon"`
 }
 
-// Name is that of the field.
+// Name returns the name of the field.
 func (s *Study) Name() string { return "flymon" }
 
-// Asked says whether the file has one.
+// Asked reports whether the file has the study.
 func (s *Study) Asked() bool { return s.FlyMon.Study != "" }
 
-// Judged says that checks are about what runs.
+// Judged reports that the checks of a file are about what runs.
 func (s *Study) Judged() bool { return true }
 
 // Settings are those of a study of measurement tasks on CMU groups, after the FlyMon paper
 // (SIGCOMM 2022). It has no switches: tasks that the planner has compiled run on the
 // groups alone, packet by packet, many memory sizes and seeds at once.
 type Settings struct {
-	// Study is what is looked at, one of the Study constants; "": this is no study.
+	// Study is what is studied, one of the constants below; "": nothing.
 	Study    string  `yaml:"study"`
 	Seeds    int     `yaml:"seeds"` // how many; 0: 1
 	Traffic  Traffic `yaml:"traffic"`
@@ -52,7 +52,7 @@ type Settings struct {
 	Usage map[string]lab.Thousandths `yaml:"usage"`
 }
 
-// Studies, and the figures of the paper that they are for.
+// Studies, and the figures of the paper that they reproduce.
 const (
 	Heavy       = "heavy-hitters" // 14a, 14b
 	Victims     = "victims"       // 14c
@@ -76,8 +76,8 @@ func studies() []string {
 	return append(accuracyStudies(), Epochs, Translation, Program, Stacking, Keys, Deployment)
 }
 
-// A Chip is what the CMU groups have; 0: that of profile rmt12. A task that asks for less
-// than the smallest partition gets a chip whose CMUs are shorter: its buckets are the same.
+// A Chip is the geometry of the CMU groups; 0: that of profile rmt12. A task that asks for less than
+// the smallest partition gets a chip with shorter CMUs: its buckets are the same.
 type Chip struct {
 	Groups     int `yaml:"groups"`
 	Width      int `yaml:"width"`
@@ -101,7 +101,7 @@ const (
 	UnivMon          = "univmon"
 )
 
-// A Spike is the time of more flows in a study of epochs, and what is done to the tasks.
+// A Spike is a time with more flows in a study of epochs, and what is done to the tasks.
 type Spike struct {
 	First   int    `yaml:"first"` // epochs
 	Last    int    `yaml:"last"`
@@ -157,7 +157,7 @@ func (b Bytes) String() string {
 	return "0B"
 }
 
-// geometry returns what the chip has.
+// geometry returns the geometry of the chip.
 func (f *Settings) geometry() flymon.Geometry {
 	g := flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: 32, Depth: 65536, Partitions: 32,
 		MapEntries: 256, Digests: 1024}
@@ -184,7 +184,7 @@ func (c *Curve) baseline() bool {
 	return c.Algorithm == OriginalBeauCoup || c.Algorithm == UnivMon
 }
 
-// memory is what a curve asks for.
+// memory returns the sizes that a curve asks for.
 func (f *Settings) memory(c *Curve) []Bytes {
 	if len(c.Memory) > 0 {
 		return c.Memory
@@ -194,7 +194,7 @@ func (f *Settings) memory(c *Curve) []Bytes {
 
 const maxCurves, maxSizes, maxSeeds = 32, 64, 100
 
-// Validate says what is wrong with it.
+// Validate says what is wrong with the settings.
 func (s *Study) Validate(v *lab.Validator) {
 	f := &s.FlyMon
 	if f.Study == "" {

@@ -10,11 +10,11 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A population is how many flows there are of each size, as far as theory needs to
-// know it. Sizes of most and more are large: they are not told apart.
+// A population says how many flows there are of each size, as far as theory needs it. Sizes of most and
+// more are large: they are not distinguished.
 type population struct {
-	count []float64 // by size, 1 to most-1; of a sample not whole
-	sizes []int     // those of which there are some, ascending
+	count []float64 // by size, 1 to most-1; in a sample not whole numbers
+	sizes []int     // those that occur, ascending
 	large float64
 }
 
@@ -52,7 +52,7 @@ func (p *population) flows() float64 {
 	return sum
 }
 
-// sampled is the population that is left when each packet is taken with chance q.
+// sampled returns the population that is left when each packet is taken with chance q.
 func sampled(sizes []uint32, q float64, most int) *population {
 	p := &population{count: make([]float64, most)}
 	for _, h := range histogram(sizes) {
@@ -76,7 +76,7 @@ type sizeCount struct {
 	count int
 }
 
-// histogram counts the sizes, ascending: who sums over them gets the same to the last bit each time.
+// histogram counts the sizes, ascending: sums over them are the same to the last bit each time.
 func histogram(sizes []uint32) (list []sizeCount) {
 	for _, s := range slices.Sorted(slices.Values(sizes)) {
 		if last := len(list) - 1; last >= 0 && list[last].size == s {
@@ -88,8 +88,7 @@ func histogram(sizes []uint32) (list []sizeCount) {
 	return list
 }
 
-// binomial calls f for each number of successes of n trials that is likelier than 1e-9
-// or so.
+// binomial calls f for each number of successes of n trials that is more likely than about 1e-9.
 func binomial(n int, q float64, f func(k int, chance float64)) {
 	if q >= 1 {
 		f(n, 1)
@@ -138,7 +137,7 @@ func (p *population) beyond(buckets float64) []float64 {
 	return t
 }
 
-// folded is the distribution of the sum of two that are distributed alike.
+// folded returns the distribution of the sum of two independent values of a distribution.
 func folded(at []float64) []float64 {
 	sum := make([]float64, len(at))
 	for i, a := range at {
@@ -152,15 +151,15 @@ func folded(at []float64) []float64 {
 	return sum
 }
 
-// least returns the chance that the noise is y or more in all rows, of which each takes its
-// address from the same compressed key, turned by a shift of its own (section 3.2); shifts
-// nil: the keys are independent of each other. Addresses overlap where they have
-// more bits than the shifts differ: a flow that meets another in two rows then meets it
-// oftener than by chance. That is taken into account to first order: one such flow at most.
+// least returns the chance that the noise is y or more in all rows, of which each takes its address
+// from the same compressed key, turned by a shift of its own (section 3.2); shifts nil: the keys are
+// independent of each other. Addresses overlap where they have more bits than the shifts differ: a flow
+// that meets another in two rows then does so more often than by chance. That is taken into account to
+// first order: one such flow at most.
 func (p *population) least(buckets float64, rows int, shifts []uint8) []float64 {
 	power := float64(rows)
 	both, all := meetings(int(math.Log2(buckets)), shifts)
-	// Flows that meet in one row only are fewer for that.
+	// So fewer flows meet in one row only.
 	t := p.beyond(1 / max(1/buckets-2*both/power-all, 1e-3/buckets))
 	q := make([]float64, len(t))
 	for y := range t {
@@ -211,14 +210,14 @@ func meetings(bits int, shifts []uint8) (both, all float64) {
 // expected, and at most.
 type detector func(size uint32) (low, mid, high float64)
 
-// f1 is what is expected of reports of flows at or above a threshold. Those below it are reported
-// because of others in their buckets, of which so many rows have load flows each, and so not
-// independently of each other. Load 0: they are.
+// f1 predicts the F1 of reports of flows at or above a threshold. Those below it are reported because
+// of others in their buckets, in a number of rows with load flows per bucket each, and so not
+// independently of each other. Load 0: independently.
 //
 // With t as the chance that a bucket is as full, a flow is reported with q = t^d by d rows. Two flows
-// share a bucket in a row of w with chance 1/w, and are then both reported with t^(2d-1), so n flows
-// vary by nq(1-q) + n^2 d/w (t^(2d-1) - t^2d). That the flows are fixed in number makes it less, and
-// that sizes differ too (Cauchy-Schwarz).
+// share a bucket in a row of w with chance 1/w, and are then both reported with t^(2d-1), so the
+// variance of n flows is nq(1-q) + n^2 d/w (t^(2d-1) - t^2d). It is less because the number of flows is
+// fixed and because sizes differ (Cauchy-Schwarz).
 func f1(sizes []uint32, threshold uint64, rows int, load float64, report detector) study.Prediction {
 	var actual float64
 	var hit, miss, hits, misses [3]float64 // sums of chances; variances
@@ -278,7 +277,7 @@ func counting(least []float64, threshold uint64, share float64) detector {
 	}
 }
 
-// towering detects flows by counters of different width: one that is full says nothing.
+// towering detects flows by counters of different width: a full one says nothing.
 func towering(beyond []float64, widths []uint8, threshold uint64) detector {
 	return func(size uint32) (low, mid, high float64) {
 		mid = 1
@@ -291,8 +290,8 @@ func towering(beyond []float64, widths []uint8, threshold uint64) detector {
 	}
 }
 
-// naiveEntropy is that of the counts of buckets, where each flow has one at random: the
-// mean of 8 draws.
+// naiveEntropy is the entropy of the counts of buckets, where each flow has a random bucket: the mean
+// of 8 draws.
 func naiveEntropy(sizes []uint32, buckets, seed uint64) float64 {
 	const draws = 8
 	r := chance.New(seed, "theory/entropy")
@@ -307,8 +306,8 @@ func naiveEntropy(sizes []uint32, buckets, seed uint64) float64 {
 	return sum / draws
 }
 
-// conservative bounds SuMax(Sum), which never has more in a counter than a Count-Min Sketch
-// of independent rows, and never less than a flow's own.
+// conservative bounds SuMax(Sum), whose counters are never above those of a Count-Min Sketch of
+// independent rows, and never below a flow's own count.
 func conservative(least []float64, threshold uint64) detector {
 	count := counting(least, threshold, 1)
 	return func(size uint32) (low, mid, high float64) {
@@ -320,8 +319,8 @@ func conservative(least []float64, threshold uint64) detector {
 	}
 }
 
-// collected is the chance that all m coupons are there after n draws, each of a coupon
-// with chance q for each coupon.
+// collected is the chance that all m coupons are collected after n draws, each of which draws each
+// coupon with chance q.
 func collected(m int, q float64, n int) float64 {
 	sum, choose := 0.0, 1.0
 	for j := 0; j <= m; j++ {
@@ -331,9 +330,9 @@ func collected(m int, q float64, n int) float64 {
 	return min(1, max(0, sum))
 }
 
-// collecting detects flows by their coupons in all tables. What other flows add can
-// only complete a table: with none of it the chance is least. A flow is not reported before the
-// table to which others add least is complete.
+// collecting detects flows by their coupons in all tables. What other flows add can only complete a
+// table: without them the chance is least. A flow is not reported before the table to which others add
+// the least is complete.
 func collecting(m int, q float64, least []float64) detector {
 	most := 64 << 10
 	chance := make([]float64, 0, most)
@@ -351,15 +350,14 @@ func collecting(m int, q float64, least []float64) detector {
 		for y := 1; y < len(least); y++ { // sum of the chance of y or more times what the y-th adds
 			high += least[y] * (at(int(size)+y) - at(int(size)+y-1))
 		}
-		// More noise than is told apart completes it for certain.
+		// Noise beyond the distinguished values completes it for certain.
 		high += least[len(least)-1] * (1 - at(int(size)+len(least)-1))
 		return low, high, high
 	}
 }
 
-// countError is what is expected of the average relative error of a Count-Min Sketch:
-// the mean of the least noise times the mean of 1/size. Its deviation is that of as many
-// independent flows.
+// countError predicts the average relative error of a Count-Min Sketch: the mean of the least noise
+// times the mean of 1/size. Its deviation is that of the same number of independent flows.
 func countError(sizes []uint32, least []float64) study.Prediction {
 	var mean, square, inverse, inverses float64
 	for y, q := range least[1:] { // the sum of the chances of y+1 or more is the mean
@@ -376,16 +374,16 @@ func countError(sizes []uint32, least []float64) study.Prediction {
 	return study.Prediction{Expected: are, Lower: max(0, are-off), Upper: are + off}
 }
 
-// normalRE is the relative error of an estimate whose standard error is given: its
-// median, and its bound, by an estimate whose logarithm is normal: with few buckets it
-// is oftener far too high than far too low.
+// normalRE is the relative error of an estimate whose standard error is given: its median, and its
+// bound, by an estimate whose logarithm is normal: with few buckets it is more often far too high than
+// far too low.
 func normalRE(deviation float64) study.Prediction {
 	return study.Prediction{Expected: 0.6745 * deviation, Lower: math.NaN(), Upper: math.Expm1(sigmas * deviation)}
 }
 
-// falsePositives is how many of n elements that are not in it a Bloom filter has all the
-// same, whose rows have so many bits each: those whose bits are set in all rows. How many
-// bits of a row are set varies too.
+// falsePositives predicts how many of n elements that were not inserted a Bloom filter contains
+// nevertheless, given the bits of each row: those whose bits are set in all rows. The number of bits
+// set in a row varies too.
 func falsePositives(members int, bits []float64, n float64) study.Prediction {
 	p, loads := 1.0, 0.0
 	for _, m := range bits {
@@ -397,16 +395,16 @@ func falsePositives(members int, bits []float64, n float64) study.Prediction {
 	return study.Prediction{Expected: p, Lower: max(0, p-off), Upper: min(1, p+off)}
 }
 
-// exactIntervals is at least the part of flows whose longest interval is right: in no
-// instance does another flow share the bucket of their last arrival, which makes intervals too
-// short, and too long if the Bloom filter takes a new flow for known; and in one instance none shares that
-// of the longest interval, which makes it too long.
+// exactIntervals is a lower bound of the share of flows whose longest interval is right: in no instance
+// does another flow share the bucket of their last arrival, which makes intervals too short, and too
+// long if the Bloom filter takes a new flow for known; and in one instance none shares that of the
+// longest interval, which makes it too long.
 func exactIntervals(flows int, buckets float64, instances int) float64 {
 	alone := math.Exp(-float64(flows) / buckets)
 	return math.Pow(alone, float64(instances)) * (1 - math.Pow(1-alone, float64(instances)))
 }
 
-// rowShifts are those of the rows of a sketch that take their addresses from one compressed
+// rowShifts returns the shifts of the rows of a sketch that take their addresses from one compressed
 // key; nil: each has its own.
 func rowShifts(l *flymon.Layout, s *flymon.Sketch) (shifts []uint8) {
 	first := &l.Units[s.Rows[0][0]]

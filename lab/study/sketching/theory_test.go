@@ -9,8 +9,8 @@ import (
 	"tamtam/lab/chance"
 )
 
-// What other flows add to a bucket, and how often flows meet in two rows and in three, is what
-// comes of drawing buckets by lot.
+// What other flows add to a bucket, and how often flows meet in two rows and in three, agrees with
+// drawing buckets at random.
 func TestNoise(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -49,8 +49,8 @@ func TestNoise(t *testing.T) {
 				name      string
 				got, want float64
 			}{{"one row", rows[y] / draws, one[y]}, {"the least of three rows", least[y] / draws, all[y]}} {
-				// Bernstein's inequality: draws are further off once in 10^10 cases. Theory takes rows that
-				// meet into account to first order only.
+				// Bernstein's inequality: draws deviate further once in 10^10 cases. Theory takes rows
+				// that meet into account to first order only.
 				const l = 23.7 // ln(2 * 10^10)
 				off := (l/3+math.Sqrt(l*l/9+2*l*draws*x.want*(1-x.want)))/draws + 0.05*x.want
 				if math.Abs(x.got-x.want) > off {
@@ -134,7 +134,7 @@ func TestF1(t *testing.T) {
 	}
 }
 
-// Thinned sizes have the mean that they must have; chances add up to 1.
+// Sampled sizes have the expected mean; chances add up to 1.
 func TestBinomial(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -165,8 +165,8 @@ func TestFalsePositives(t *testing.T) {
 	}
 }
 
-// Flows that share buckets are reported together. Bounds of F1 have room for that: without it many
-// runs of a Count-Min Sketch with ideal hashes are outside.
+// Flows that share buckets are reported together. Bounds of F1 allow for that: otherwise many runs of a
+// Count-Min Sketch with ideal hashes would be outside.
 func TestReportsGoTogether(t *testing.T) {
 	const flows, buckets, rows, threshold = 40000, 512, 3, 74
 	sizes := make([]uint32, flows)

@@ -10,24 +10,24 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A Traffic says what packets a study has: made ones, or those of a capture.
+// A Traffic says what packets a study has: generated ones, or those of a capture.
 type Traffic struct {
-	// Packets and Flows of an epoch, both exactly. The k-th largest flow has a share that is
-	// as 1/k^Zipf, and at least one packet.
+	// Packets and Flows of an epoch, both exactly. The k-th largest flow has a share proportional to
+	// 1/k^Zipf, and at least one packet.
 	Packets uint64          `yaml:"packets"`
 	Flows   int             `yaml:"flows"`
 	Zipf    lab.Thousandths `yaml:"zipf"`
 	Time    lab.Time        `yaml:"time"` // that the packets are spread over
-	// Lifetime is how long a flow sends in the mean (exponential, cut at Time): its packets come
-	// at random times of it. 0: all of Time.
+	// Lifetime is how long a flow sends on average (exponential, cut at Time): its packets come at
+	// random times in it. 0: all of Time.
 	Lifetime lab.Time `yaml:"lifetime"`
-	// Destinations: flows go to so many, with a source of their own each. None: every flow has
-	// its own destination.
+	// Destinations of the flows, each of which has its own source. None: every flow has its own
+	// destination too.
 	Destinations Shares `yaml:"destinations"`
 	Pcap         string `yaml:"pcap"` // a capture instead: its IP packets, with their times
 }
 
-// Shares are things of which the k-th has a share that is as 1/k^Zipf.
+// Shares are things of which the k-th has a share proportional to 1/k^Zipf.
 type Shares struct {
 	Count int             `yaml:"count"`
 	Zipf  lab.Thousandths `yaml:"zipf"`
@@ -49,7 +49,7 @@ type sightings interface {
 }
 
 // shares divides total among n things, each at least 1, as 1/k^s: the largest first.
-// What rounding leaves is the first's.
+// The first gets what rounding leaves.
 func shares(total uint64, n int, s lab.Thousandths) []uint32 {
 	weights := make([]float64, n)
 	var sum float64
@@ -57,8 +57,8 @@ func shares(total uint64, n int, s lab.Thousandths) []uint32 {
 		weights[k] = math.Pow(float64(k+1), -float64(s)/1000)
 		sum += weights[k]
 	}
-	// Small shares are raised to 1; the factor for the others is less for that. It is found by
-	// halving, for the sum of all only rises with it.
+	// Small shares are raised to 1, which makes the factor of the others smaller. It is found by
+	// bisection, since the sum increases with it.
 	sizes := make([]uint32, n)
 	fill := func(factor float64) (got uint64) {
 		for k, w := range weights {
@@ -79,8 +79,8 @@ func shares(total uint64, n int, s lab.Thousandths) []uint32 {
 	return sizes
 }
 
-// A crowd makes the packets of many flows. It holds flows, never packets: of each
-// flow what is left to send, and when the next packet is.
+// A crowd makes the packets of many flows. It holds flows, never packets: for each flow the packets
+// left to send, and the time of the next.
 type crowd struct {
 	vectors []flymon.Vector
 	chance  chance.Source
@@ -90,9 +90,9 @@ type crowd struct {
 
 // A flowState is a flow that has packets to send at random times before its end.
 type flowState struct {
-	at, end uint64 // ns since the start: of the next packet, of the flow's end
+	at, end uint64 // ns since the start: of the next packet, and the flow's end
 	flow    int32
-	left    uint32 // packets, with the next
+	left    uint32 // packets left to send, with the next
 }
 
 // newCrowd makes the flows of a traffic. Sizes are the same for each seed; addresses,
@@ -101,8 +101,7 @@ func newCrowd(t *Traffic, seed uint64, name string) *crowd {
 	return newSidedCrowd(t, seed, name, anySide)
 }
 
-// anySide is for sources of all addresses; side 0 and 1 are for those of which the first
-// bit is that.
+// anySide is for sources of all addresses; sides 0 and 1 are for those with that first bit.
 const anySide = 2
 
 func newSidedCrowd(t *Traffic, seed uint64, name string, side uint32) *crowd {
@@ -124,7 +123,7 @@ func newSidedCrowd(t *Traffic, seed uint64, name string, side uint32) *crowd {
 	return c
 }
 
-// life is when a flow begins and ends.
+// life draws when a flow begins and ends.
 func (c *crowd) life(t *Traffic) (start, end uint64) {
 	whole := uint64(t.Time / lab.Nanosecond)
 	if t.Lifetime == 0 {
@@ -135,7 +134,7 @@ func (c *crowd) life(t *Traffic) (start, end uint64) {
 	return start, start + length
 }
 
-// advance moves the time to that of the next packet: the first of so many uniform times
+// advance moves the time to that of the next packet: the first of the remaining packets' uniform times
 // between now and the end.
 func (s *flowState) advance(r *chance.Source) {
 	u := (float64(r.Next()>>11) + 0.5) / (1 << 53)
@@ -190,7 +189,7 @@ func (c *crowd) push(s flowState) {
 	}
 }
 
-// sink restores the heap when its first has a later time.
+// sink restores the heap after its first flow has got a later time.
 func (c *crowd) sink() {
 	for i := 0; ; {
 		least := i
@@ -207,8 +206,8 @@ func (c *crowd) sink() {
 	}
 }
 
-// makeFlows makes 5-tuples of IPv4 at random. All sources differ, and where there are
-// no Destinations all destinations too.
+// makeFlows makes 5-tuples of IPv4 at random. All sources differ, and without Destinations all
+// destinations too.
 func makeFlows(t *Traffic, seed uint64, name string, side uint32) []flymon.Vector {
 	r := chance.New(seed, name+"/flows")
 	from, to := newScatter(&r), newScatter(&r)
@@ -233,7 +232,7 @@ func makeFlows(t *Traffic, seed uint64, name string, side uint32) []flymon.Vecto
 		}
 		src := from.of(uint32(i))
 		for side != anySide && src>>31 != side {
-			src = from.of(src) // a permutation comes back to the side on which it began
+			src = from.of(src) // a permutation returns to the side on which it began
 		}
 		ports := r.Next()
 		protocol := uint64(6)
@@ -280,7 +279,7 @@ func (t *Traffic) validate(v *lab.Validator, p string) {
 	v.Want(d.Zipf <= 4000, p+".destinations.zipf", d.Zipf, "0 to 4")
 }
 
-// String says what the traffic is, for reports.
+// String describes the traffic, for reports.
 func (t *Traffic) String() string {
 	if t.Pcap != "" {
 		return "capture " + t.Pcap

@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// The packets of a traffic are exactly those that it says, in the order of time, the
-// same for each run of a seed; flows of another seed have other addresses and the same sizes.
+// A traffic has exactly the packets that its settings say, in the order of time, the same for each run
+// of a seed; flows of another seed have other addresses and the same sizes.
 func TestFlyMonTraffic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -48,7 +48,7 @@ func TestFlyMonTraffic(t *testing.T) {
 	})
 }
 
-// seeAll draws all packets and checks what holds for each.
+// seeAll draws all packets and checks each.
 func seeAll(t *testing.T, traffic *Traffic, seed uint64) (sizes []uint32, hash uint64) {
 	t.Helper()
 	c := newCrowd(traffic, seed, "test")
@@ -94,7 +94,7 @@ func seeAll(t *testing.T, traffic *Traffic, seed uint64) (sizes []uint32, hash u
 	return sizes, hash
 }
 
-// What a frame's 5-tuple is, and which frames have none.
+// The 5-tuple of a frame, and which frames have none.
 func TestFiveTuple(t *testing.T) {
 	ethernet := func(kind ...byte) []byte { return append(make([]byte, 12), kind...) }
 	ip4 := func(first, fragment, protocol byte) []byte {

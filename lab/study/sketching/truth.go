@@ -7,8 +7,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A flyTruth is what a traffic really was. It is kept by number of flow, not by what
-// CMU groups see.
+// A flyTruth is what the traffic really was. It is kept by number of flow, independently of what CMU
+// groups see.
 type flyTruth struct {
 	key     flymon.Key // of the tasks
 	element flymon.Key // of victims: what is counted for each
@@ -41,7 +41,7 @@ func (x *flyTruth) see(p *sighting) {
 	x.last[i] = p.at
 }
 
-// meet makes flows of the key for all flows up to number n.
+// meet adds flows of the key for all flows up to number n.
 func (x *flyTruth) meet(n int) {
 	keys := x.source.keys()
 	for f := len(x.group); f <= n; f++ {
@@ -62,8 +62,8 @@ func (x *flyTruth) meet(n int) {
 	}
 }
 
-// seen are the flows of the key that had packets, and how many. Flows of a made traffic all
-// have some at its end.
+// seen returns the flows of the key that had packets, and how many. In generated traffic all have some
+// at the end.
 func (x *flyTruth) seen() ([]flymon.Vector, []uint32) {
 	if !slices.Contains(x.packets, 0) {
 		return x.vectors, x.packets
@@ -95,8 +95,8 @@ func (x *flyTruth) elements() []uint32 {
 	return n
 }
 
-// entropyOf is that of flow sizes as the packets have them, in bits: - sum p log2 p, p being the
-// share of packets that a flow has.
+// entropyOf is the entropy of flow sizes in bits: - sum p log2 p, where p is a flow's share of the
+// packets.
 func entropyOf(sizes []uint32) float64 {
 	var all, sum float64
 	for _, n := range sizes {
@@ -129,10 +129,10 @@ func scoreReports(right, wrong, actual int) map[string]float64 {
 	return m
 }
 
-// worst is the error that an estimate without end has.
+// worst is the error of an infinite estimate.
 const worst = 1e6
 
-// relative is the relative error of an estimate, at most worst; of a truth of 0 it is the
+// relative returns the relative error of an estimate, at most worst; for a truth of 0 it is the
 // absolute one.
 func relative(estimate, truth float64) float64 {
 	off := math.Abs(estimate - truth)

@@ -9,8 +9,8 @@ import (
 	"tamtam/lab/study"
 )
 
-// usage makes the figures of resources. They are arithmetic: what the chip's stages have and
-// what CMU groups take of them.
+// usage makes the figures of resources. They are computed: what the chip's stages have and what CMU
+// groups take of them.
 func (s *run) usage() (*Report, error) {
 	r := &Report{Head: study.Head{Study: s.Study, Seeds: []uint64{}}}
 	g, p := s.geometry(), plan.RMT12()
@@ -77,7 +77,7 @@ func (s *run) usage() (*Report, error) {
 	return r, nil
 }
 
-// program is the usage of the switch program that the document states.
+// program returns the configured usage of the switch program.
 func (s *run) program() (a plan.Amounts, err error) {
 	for name, percent := range s.Usage {
 		kind, err := plan.ParseResource(name)
@@ -89,7 +89,7 @@ func (s *run) program() (a plan.Amounts, err error) {
 	return a, nil
 }
 
-// resourceName is a resource as curves are named.
+// resourceName returns the name of a resource in the names of curves.
 func resourceName(r plan.Resource) string {
 	return strings.ReplaceAll(strings.ToLower(r.String()), " ", "-")
 }

@@ -94,7 +94,7 @@ func read(path string) (*model, error) {
 	return m, sc.Err()
 }
 
-// Words that Go writes in capitals, or in its own way.
+// Words that Go writes in capitals, or otherwise differently.
 var words = map[string]string{
 	"ACL": "ACL", "IP": "IP", "TAM": "TAM", "VLAN": "VLAN", "LAG": "LAG", "MAC": "MAC", "FDB": "FDB",
 	"MTU": "MTU", "ID": "ID", "CPU": "CPU", "TTL": "TTL", "DSCP": "DSCP", "ECN": "ECN", "TCP": "TCP",
@@ -119,7 +119,7 @@ func camel(name string) string {
 	return b.String()
 }
 
-// source is Go source in the making.
+// source is Go source being written.
 type source struct{ bytes.Buffer }
 
 // line adds a line.

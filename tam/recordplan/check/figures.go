@@ -38,14 +38,14 @@ func (c *checker) figures() {
 		}
 	}
 	for _, f := range []struct {
-		name       string
-		said, want float64
+		name           string
+		reported, want float64
 	}{
 		{"entropy", p.Entropy, bits(w.records)}, {"full entropy", p.Full, bits(w.everything)},
 		{"recovery", p.Recovery, alone},
 	} {
-		if math.Abs(f.said-f.want) > near {
-			c.say("%s %.9g, want %.9g", f.name, f.said, f.want)
+		if math.Abs(f.reported-f.want) > near {
+			c.say("%s %.9g, want %.9g", f.name, f.reported, f.want)
 		}
 	}
 	if p.Entropy > p.Bound+near {
@@ -115,7 +115,7 @@ func (w *weigher) shares() {
 	}
 }
 
-// edgeShares adds up what is said of edges. It returns, by node and successor, what is not said to be of a
+// edgeShares adds up the probabilities of edges. It returns, by node and successor, what is not said to be of a
 // hit or of a miss, where both lead there.
 func (w *weigher) edgeShares() map[string]map[string]float64 {
 	loose := map[string]map[string]float64{}

@@ -39,16 +39,16 @@ func Paths(p *record.Plan, b []byte, end string, steps int) (paths [][]string, o
 	return w.paths, w.left >= 0
 }
 
-// What a bit says of a table.
-type said uint8
+// A fact is what a bit says of one outcome at a table.
+type fact uint8
 
 const (
-	open said = iota
+	open fact = iota
 	denied
 	demandedBit
 )
 
-type marked struct{ ran, hit said }
+type marked struct{ ran, hit fact }
 
 type pathWalker struct {
 	graph *record.Graph
@@ -83,14 +83,14 @@ func (w *pathWalker) read(p *record.Plan, b []byte) int {
 		var m marked
 		for _, x := range []struct {
 			bit *int
-			say *said
+			to  *fact
 		}{{r.Ran, &m.ran}, {r.Hit, &m.hit}} {
 			if x.bit == nil {
 				continue
 			}
 			k := [2]int{r.Container, *x.bit}
-			if *x.say = denied; set[k] {
-				*x.say = demandedBit
+			if *x.to = denied; set[k] {
+				*x.to = demandedBit
 				delete(set, k)
 			}
 		}
@@ -174,8 +174,8 @@ func (w *pathWalker) walk(next, path []string, demanded int) {
 	}
 }
 
-// may says whether a packet that was at a table can take an edge if its hit is as a bit says.
-func (w *pathWalker) may(table string, e record.Edge, hit said) bool {
+// may reports whether a packet that was at a table can take an edge if its hit is as a bit says.
+func (w *pathWalker) may(table string, e record.Edge, hit fact) bool {
 	other := func(e record.Edge) bool { return e.Label != record.Hit && e.Label != record.Miss }
 	if !slices.ContainsFunc(w.edges[table], other) {
 		return hit == open || (e.Label == record.Hit) == (hit == demandedBit)

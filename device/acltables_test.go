@@ -1,0 +1,65 @@
+package device
+
+import (
+	"strings"
+	"testing"
+
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A chip of four ACL tables has not one for each of two rows and three features: whoever comes first,
+// the feature that comes last in docs/forwarding.md waits, says for whom, and has its table when there
+// is room again.
+func TestWhoHasTheACLTables(t *testing.T) {
+	rows := []struct {
+		key    string
+		fields swss.FieldValues
+	}{
+		{"ACL_TABLE|T1", swss.FieldValues{"type": "L3", "stage": "ingress", "ports@": "Ethernet0"}},
+		{"ACL_TABLE|T2", swss.FieldValues{"type": "L3", "stage": "ingress", "ports@": "Ethernet0"}},
+		{"TAM_TAILSTAMPING_TABLE|S1", swss.FieldValues{"flowgroup": "F1"}},
+		{"TAM_ALTMARK_TABLE|A1", swss.FieldValues{
+			"flowgroup": "F1", "role": "initiator", "method": "step", "interval": "0", "mark": "dscp0",
+		}},
+		{"TAM_TABLERECORD_TABLE|R1", swss.FieldValues{"flowgroup": "F1", "collector": "C9", "phv": "8"}},
+	}
+	for _, order := range [][]int{{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {4, 2, 0, 3, 1}} {
+		s := testSim(t, SimConfig{Config: ConfigDB{"DEVICE_METADATA": testMetadata}})
+		db := s.Redis.DB(swss.ConfigDB).Client()
+		for key, row := range (randomConfig{}).ground() {
+			db.HSet(t.Context(), key, row)
+		}
+		for _, f := range []string{schema.FeatureTailStamping, schema.FeatureAltMark} {
+			db.HSet(t.Context(), "TAM_FEATURES_TABLE|"+f, "status", "ACTIVE")
+		}
+		status := func(table, key string) string {
+			t.Helper()
+			row, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), table).Get(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return row["status"] + ": " + row["reason"]
+		}
+		for _, i := range order {
+			db.HSet(t.Context(), rows[i].key, rows[i].fields)
+			settle(t, s)
+		}
+		const why = "; the room at ingress is taken by tables that come first: " +
+			"T1, T2, TAM for TAILSTAMPING, TAM for ALTMARK; tried again"
+		got := status(schema.StateTAMTableRecord, "R1")
+		if !strings.HasPrefix(got, "pending: ") || !strings.Contains(got, why) {
+			t.Errorf("order %v: table recording is %s", order, got)
+		}
+		for table, key := range map[string]string{schema.StateTAMTailStamp: "S1", schema.StateTAMAltMark: "A1"} {
+			if got := status(table, key); !strings.HasPrefix(got, "active: ") {
+				t.Errorf("order %v: %s is %s", order, key, got)
+			}
+		}
+		db.Del(t.Context(), "ACL_TABLE|T1")
+		settle(t, s)
+		if got := status(schema.StateTAMTableRecord, "R1"); got != "active: " {
+			t.Errorf("order %v: with room table recording is %s", order, got)
+		}
+	}
+}

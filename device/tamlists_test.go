@@ -1,0 +1,213 @@
+package device
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"tamtam/swss"
+)
+
+// A tamList is a list of /tam with an entry that tests of the northbound change, delete and show.
+type tamList struct {
+	path   string
+	entry  string                // the entry's name; "": path is a container
+	config string                // JSON of what the tests have in CONFIG_DB for it, beside wideConfig
+	show   string                // the command that shows it, behind show tam and before the name
+	rows   []string              // of CONFIG_DB, which are the entry; none: it cannot be deleted
+	line   string                // what is shown of it while it is in force, blanks as one
+	leaves map[string]leafChange // other values of all of its leaves of config
+	broken string                // JSON of a row of CONFIG_DB of such an entry, with something wrong
+}
+
+// A leafChange is another value of a leaf. What makes it valid comes with it.
+type leafChange struct {
+	value   string   // JSON
+	with    string   // JSON of other leaves of the entry
+	without []string // paths of leaves that go, below the entry
+}
+
+// tamLists are all that there are.
+func tamLists() []tamList {
+	return slices.Concat(switchLists(), tailStampLists(), altMarkLists(), flyMonLists(), recordLists())
+}
+
+// at is the path of the entry.
+func (l tamList) at() string {
+	if l.entry == "" {
+		return l.path
+	}
+	return l.path + "[name=" + l.entry + "]"
+}
+
+// withRows adds rows, as JSON, to a configuration.
+func withRows(t *testing.T, c ConfigDB, rows string) {
+	t.Helper()
+	if rows == "" {
+		return
+	}
+	more, err := ParseConfigDB([]byte(rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for table, rows := range more {
+		if c[table] == nil {
+			c[table] = map[string]swss.FieldValues{}
+		}
+		maps.Copy(c[table], rows)
+	}
+}
+
+// switchLists are those of no feature.
+func switchLists() []tamList {
+	return []tamList{
+		{
+			path: "/tam/switch", show: "switch",
+			leaves: map[string]leafChange{
+				"config/switch-id":     {value: `8`},
+				"config/enterprise-id": {value: `10`},
+			},
+		},
+		{
+			path: "/tam/collectors/collector", entry: "c6", show: "collectors",
+			rows: []string{"TAM_COLLECTORS_TABLE|c6"}, line: "IP Address : 2001:db8::7",
+			leaves: map[string]leafChange{
+				"config/ip":       {value: `"10.9.0.8"`},
+				"config/port":     {value: `10`},
+				"config/protocol": {value: `"TCP"`},
+			},
+		},
+		{
+			path: "/tam/samplers/sampler", entry: "s", show: "samplers",
+			rows: []string{"TAM_SAMPLINGRATE_TABLE|s"}, line: "Sample Rate : 100",
+			leaves: map[string]leafChange{
+				"config/sampling-rate": {value: `101`},
+			},
+		},
+		{
+			path: "/tam/flowgroups/flowgroup", entry: "spare", show: "flow-groups",
+			rows: []string{"TAM_FLOWGROUP_TABLE|spare", "ACL_RULE|TAM|spare"}, line: "SRC IP : 10.0.0.0/8",
+			leaves: map[string]leafChange{
+				"config/priority":                   {value: `99`},
+				"config/ip-version":                 {value: `"IPV4"`},
+				"config/interfaces":                 {value: `["Ethernet2","Ethernet1"]`},
+				"config/other-fields":               {value: `["VLAN_ID=7"]`},
+				"l2/config/source-mac":              {value: `"02:00:00:00:00:0A"`},
+				"l2/config/source-mac-mask":         {value: `"ff:ff:00:00:00:00"`, with: `{"l2":{"config":{"source-mac":"02:01:00:00:00:00"}}}`},
+				"l2/config/destination-mac":         {value: `"02:00:00:00:00:0B"`},
+				"l2/config/destination-mac-mask":    {value: `"ff:ff:00:00:00:00"`, with: `{"l2":{"config":{"destination-mac":"02:01:00:00:00:00"}}}`},
+				"l2/config/ethertype":               {value: `2048`},
+				"ipv4/config/source-address":        {value: `"10.2.0.1/16"`},
+				"ipv4/config/destination-address":   {value: `"10.2.0.1"`},
+				"ipv4/config/dscp":                  {value: `0`},
+				"ipv4/config/protocol":              {value: `17`},
+				"ipv4/config/hop-limit":             {value: `0`},
+				"ipv6/config/source-address":        {value: `"2001:DB8::/33"`, without: []string{"ipv4"}},
+				"ipv6/config/destination-address":   {value: `"2001:db8:0::1"`, without: []string{"ipv4"}},
+				"ipv6/config/source-flow-label":     {value: `0`, without: []string{"ipv4"}},
+				"ipv6/config/dscp":                  {value: `9`, without: []string{"ipv4"}},
+				"ipv6/config/protocol":              {value: `17`, without: []string{"ipv4"}},
+				"ipv6/config/hop-limit":             {value: `9`, without: []string{"ipv4"}},
+				"transport/config/source-port":      {value: `"5..9"`},
+				"transport/config/destination-port": {value: `53`},
+				"transport/config/tcp-flags":        {value: `["TCP_ACK","TCP_SYN"]`},
+			},
+		},
+	}
+}
+
+func tailStampLists() []tamList {
+	return []tamList{
+		{
+			path: "/tam/tailstamping-sessions/tailstamping-session", entry: "t4", show: "tail-stamping sessions",
+			rows: []string{"TAM_TAILSTAMPING_TABLE|t4"}, line: "Flow Group Name : v4",
+			broken: `{"TAM_TAILSTAMPING_TABLE": {"t": {"flowgroup": "none"}}}`,
+			leaves: map[string]leafChange{
+				"config/flowgroup": {value: `"spare"`},
+			},
+		},
+	}
+}
+
+func altMarkLists() []tamList {
+	return []tamList{
+		{
+			path: "/tam/alt-mark-sessions/alt-mark-session", entry: "a", show: "alt-mark sessions",
+			rows: []string{"TAM_ALTMARK_TABLE|a"}, line: "Flow Group Name : v4",
+			broken: `{"TAM_ALTMARK_TABLE": {"a": {"flowgroup": "none"}}}`,
+			leaves: map[string]leafChange{
+				"config/flowgroup":     {value: `"masks"`},
+				"config/role":          {value: `"terminator"`},
+				"config/method":        {value: `"step"`, without: []string{"config/mark2"}},
+				"config/interval":      {value: `1`},
+				"config/mark":          {value: `"dscp2"`},
+				"config/mark2":         {value: `"dscp2"`},
+				"config/clear":         {value: `true`, with: `{"config":{"role":"terminator"}}`},
+				"config/slot-sync":     {value: `false`, with: `{"config":{"method":"muxed","delay-max":"1000000"}}`, without: []string{"config/mark2"}},
+				"config/foreign-marks": {value: `"drop"`, with: `{"config":{"role":"initiator"}}`},
+				"config/clock-trust":   {value: `"declared"`},
+				"config/clock-error":   {value: `"7"`},
+				"config/delay-min":     {value: `"7"`},
+				"config/delay-max":     {value: `"7"`},
+			},
+		},
+	}
+}
+
+func flyMonLists() []tamList {
+	return []tamList{
+		{
+			path: "/tam/flymon-tasks/flymon-task", entry: "t2", show: "flymon task",
+			rows: []string{"TAM_FLYMON_TASK_TABLE|t2"}, line: "Key : src-ip/16,dst-port",
+			broken: `{"TAM_FLYMON_TASK_TABLE": {"t": {"key": "COLOUR"}}}`,
+			leaves: map[string]leafChange{
+				"config/flowgroup":   {value: `"tasks"`, without: []string{"config/filter"}},
+				"config/filter":      {value: `"ip=4"`},
+				"config/key":         {value: `"dst-port,src-ip"`},
+				"config/attribute":   {value: `"frequency(bytes)"`},
+				"config/algorithm":   {value: `"cms"`},
+				"config/memory":      {value: `500`},
+				"config/rows":        {value: `2`},
+				"config/allocation":  {value: `"efficient"`},
+				"config/epoch":       {value: `2000`},
+				"config/threshold":   {value: `6`},
+				"config/readout":     {value: `"live"`},
+				"config/translation": {value: `"shift"`},
+				"config/share":       {value: `"1/4"`},
+				"config/plan":        {value: `true`},
+			},
+		},
+		{
+			path: "/tam/flymon-queries/flymon-query", entry: "q", show: "flymon query",
+			rows: []string{"TAM_FLYMON_QUERY_TABLE|q"}, line: "q t 10.0.0.1",
+			broken: `{"TAM_FLYMON_QUERY_TABLE": {"q": {"task": "none", "flow": "10.0.0.1"}}}`,
+			leaves: map[string]leafChange{
+				"config/task": {value: `"t3"`},
+				"config/flow": {value: `"10.0.0.2"`},
+			},
+		},
+	}
+}
+
+func recordLists() []tamList {
+	return []tamList{
+		{
+			path: "/tam/tablerecord-sessions/tablerecord-session", entry: "r", show: "table-record",
+			rows: []string{"TAM_TABLERECORD_TABLE|r"}, line: "Collector : cr, 10.2.0.2:9",
+			broken: `{"TAM_TABLERECORD_TABLE": {"r": {"flowgroup": "none"}}}`,
+			leaves: map[string]leafChange{
+				"config/flowgroup":     {value: `"spare"`},
+				"config/collector":     {value: `"c7"`},
+				"config/sampler":       {value: `"s7"`},
+				"config/phv":           {value: `"16"`},
+				"config/mode":          {value: `"exec+hit"`},
+				"config/algorithm":     {value: `"greedy-restarts"`},
+				"config/must-record":   {value: `["chip.acl"]`},
+				"config/probabilities": {value: `"counted"`},
+				"config/encapsulation": {value: `"erspan"`},
+				"config/truncate":      {value: `64`},
+				"config/source-ip":     {value: `"10.2.0.3"`},
+			},
+		},
+	}
+}

@@ -1,0 +1,180 @@
+package acl
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"tamtam/internal/randtest"
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/schema"
+)
+
+// A crowd is an ASIC with room for few tables, and TAM features that bind the flow group again
+// whenever they hear of it, the last one first.
+type crowd struct {
+	*bench
+	wanted map[string][]Variant // by feature
+	errs   map[string]error
+}
+
+func newCrowd(t *testing.T, tables, entries int) *crowd {
+	b := newBench(t, saitest.Options{ACLTables: tables, ACLEntries: entries})
+	c := &crowd{b, map[string][]Variant{}, map[string]error{}}
+	b.flowRow("5", "10.0.0.0/8")
+	b.orch.Watch().Subscribe(func(context.Context, []schema.ACLRuleKey) { c.bind() })
+	return c
+}
+
+// bind binds what is wanted and not there.
+func (c *crowd) bind() {
+	for _, f := range slices.Backward(schema.Features()) {
+		v := c.wanted[f]
+		if v == nil {
+			continue
+		}
+		if _, _, there := c.orch.VariantCounter(flow, f, v[0].Name); !there {
+			c.errs[f] = c.orch.BindVariants(c.Ctx, f, []schema.ACLRuleKey{flow}, []string{"s"}, [][]Variant{v})[0]
+		}
+	}
+}
+
+func (c *crowd) want(feature string, v []Variant) {
+	c.wanted[feature] = v
+	c.bind()
+}
+
+func (c *crowd) unwant(feature string) {
+	delete(c.wanted, feature)
+	delete(c.errs, feature)
+	if err := c.orch.UnbindMany(c.Ctx, feature, []schema.ACLRuleKey{flow}, []string{"s"})[0]; err != nil {
+		c.T.Error(err)
+	}
+}
+
+// seats are the tables of the ASIC, in their order.
+func (c *crowd) seats() string {
+	list := c.orch.seated(schema.StageIngress)
+	if n := len(c.Rec.LiveOf(sai.ObjectTypeACLTable)); n != len(list) {
+		c.T.Errorf("%d tables in the ASIC, %d known", n, len(list))
+	}
+	names := make([]string, len(list))
+	for i, in := range list {
+		names[i] = in.seat().String()
+	}
+	return strings.Join(names, ", ")
+}
+
+// Of tables for which there is not room, those of rows come first, by their names, then those of
+// features, in the order of schema.Features; and who has none is told who has.
+func TestRoomFollowsTheConfiguration(t *testing.T) {
+	c := newCrowd(t, 2, 0)
+	c.want(schema.FeatureTableRecord, colours(1))
+	c.want(am, colours(1))
+	if got := c.seats(); got != "TAM for ALTMARK, TAM for TABLERECORD" {
+		t.Fatal(got)
+	}
+	c.want(schema.FeatureTailStamping, colours(1))
+	if got := c.seats(); got != "TAM for TAILSTAMPING, TAM for ALTMARK" {
+		t.Error(got)
+	}
+	const why = "; the room at ingress is taken by tables that come first: "
+	got := fmt.Sprint(c.errs[schema.FeatureTableRecord])
+	if !strings.HasSuffix(got, why+"TAM for TAILSTAMPING, TAM for ALTMARK") {
+		t.Error(got)
+	}
+	c.table("T2", "L3", "Ethernet0")
+	c.table("T10", "L3", "Ethernet0")
+	c.Step()
+	if got := c.seats(); got != "T2, T10" {
+		t.Error(got)
+	}
+	c.table("T1", "L3", "Ethernet0")
+	c.rule("T10:R1", "PRIORITY", "2", "SRC_IP", "1.1.1.1", "PACKET_ACTION", "DROP")
+	c.Step()
+	c.WantStatus(schema.StateACLTable, "T1", "Active")
+	for table, key := range map[string]string{schema.StateACLTable: "T10", schema.StateACLRule: "T10|R1"} {
+		c.WantStatus(table, key, "Pending creation: create ACL table T10: the switch has no room for it "+
+			"(SAI_STATUS_INSUFFICIENT_RESOURCES)"+why+"T1, T2; tried again when")
+	}
+	c.Del(schema.AppACLTable, "T1")
+	c.Step()
+	c.WantStatus(schema.StateACLRule, "T10|R1", "Active")
+	c.Del(schema.AppACLTable, "T2")
+	c.Step()
+	if got := c.seats(); got != "T10, TAM for TAILSTAMPING" || c.errs[schema.FeatureTailStamping] != nil {
+		t.Error(got, c.errs)
+	}
+}
+
+// Which tables are in the ASIC does not depend on the order in which they were asked for.
+func TestRoomWhateverTheOrder(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60, Short: 10}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 6))
+		room := 1 + rnd.IntN(5)
+		c := newCrowd(t, room, 0)
+		all := []seat{{"T1", ""}, {"T2", ""}, {"T10", ""}}
+		for _, f := range schema.Features() {
+			all = append(all, seat{"TAM", f})
+		}
+		there := map[seat]bool{}
+		for range 30 {
+			s := all[rnd.IntN(len(all))]
+			switch there[s] = !there[s]; {
+			case s.feature == "" && there[s]:
+				c.table(s.table, "L3", "Ethernet0")
+			case s.feature == "":
+				c.Del(schema.AppACLTable, s.table)
+			case there[s]:
+				c.want(s.feature, colours(1))
+			default:
+				c.unwant(s.feature)
+			}
+			if rnd.IntN(3) > 0 {
+				c.Step()
+			}
+		}
+		c.Step()
+		var want []string
+		for _, s := range all {
+			if there[s] && len(want) < room {
+				want = append(want, s.String())
+			}
+		}
+		if got := c.seats(); got != strings.Join(want, ", ") {
+			t.Errorf("with room for %d: %s, want %s", room, got, strings.Join(want, ", "))
+		}
+	})
+}
+
+// A table that cannot be used leaves its room to whom it took it from, and does not take it again
+// before something has changed.
+func TestRoomThatIsOfNoUse(t *testing.T) {
+	c := newCrowd(t, 1, 1)
+	one := colours(1)[:1]
+	c.want(am, one)
+	c.want(schema.FeatureTailStamping, colours(1)) // has no room for both
+	if got := c.seats(); got != "TAM for ALTMARK" || c.errs[am] != nil {
+		t.Error(got, c.errs)
+	}
+	c.Rec.Reset()
+	c.bind()
+	if calls := c.Calls(); slices.ContainsFunc(calls, func(l string) bool { return strings.HasPrefix(l, "r|") }) {
+		t.Errorf("to ask for what cannot be had took something away: %v", calls)
+	}
+	got := fmt.Sprint(c.errs[schema.FeatureTailStamping])
+	if !strings.HasSuffix(got, "; another table gave way to it, which did not help") {
+		t.Error(got)
+	}
+	c.unwant(schema.FeatureTailStamping)
+	c.rule("TAM:F1", "PRIORITY", "6", "SRC_IP", "10.0.0.0/8")
+	c.Step()
+	c.want(schema.FeatureTailStamping, one)
+	if got := c.seats(); got != "TAM for TAILSTAMPING" || c.errs[schema.FeatureTailStamping] != nil {
+		t.Error(got, c.errs)
+	}
+}

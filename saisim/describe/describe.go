@@ -1,0 +1,386 @@
+// Package describe draws the graph of a chip's pipes: which tables a packet may run, and in which order.
+// Table recording plans for this graph.
+//
+// It follows from a profile and a program alone. What is configured, and what packets really do, is not here.
+package describe
+
+import (
+	"encoding/json"
+	"hash/crc32"
+	"slices"
+
+	"tamtam/saisim/drop"
+	"tamtam/saisim/pipe"
+	"tamtam/saisim/profile"
+	"tamtam/tam/record"
+)
+
+// A Fixed is a fixed function of the chip as table recording sees it:
+// [Program] says where it is, "Table recording" in package engine when it runs and when it hits.
+type Fixed uint8
+
+// The fixed functions.
+const (
+	Port Fixed = iota
+	Trap
+	ACL
+	Learning
+	RouterMAC
+	IPv4Route
+	IPv6Route
+	NextHop
+	FDB
+	FlyMon
+	MTU
+	EgressACL
+	Stamp
+	NumFixed
+)
+
+var fixedNames = [NumFixed]string{
+	"chip.port", "chip.trap", "chip.acl", "chip.learning", "chip.router_mac", "chip.ipv4_route", "chip.ipv6_route",
+	"chip.next_hop", "chip.fdb", "chip.flymon", "chip.mtu", "chip.egress_acl", "chip.tail_stamp",
+}
+
+var fixedUnits = [NumFixed]string{
+	"admission", "admission", "acl", "forward", "forward", "forward", "forward",
+	"forward", "forward", "measure", "egress", "egress", "egress",
+}
+
+// String returns the name that graphs have for it.
+func (f Fixed) String() string { return fixedNames[f] }
+
+// Marks say which fixed functions a packet ran, a bit for each, and from
+// fixedHits on which of them hit.
+type Marks uint32
+
+const fixedHits = 16
+
+// Ran is the mark of a function that has run.
+func (f Fixed) Ran() Marks { return 1 << f }
+
+// Hit is the mark of a function that has hit.
+func (f Fixed) Hit() Marks { return 1 << (f + fixedHits) }
+
+// Program returns the graph of both pipes of a chip and the queues between:
+// every way that a packet that comes in at a port, and each copy of it, can take
+// through fixed functions and the program's tables (nil: there is no program). There
+// may be more ways than packets take, since what conditions have to do with each other
+// is known only where gates ask for the outcome of tables, or for the same field again.
+//
+// Gates are conditions, named like their table with ".gate"; so is what decides whether
+// a fixed function applies, and what ends a pipe. Egress stage s is IngressStages+s.
+// Nodes are in the order of the pipes. The version is a checksum of all the rest.
+func Program(p *profile.Profile, program *pipe.Program) *record.Graph {
+	b := &grapher{prof: p, program: &pipe.Program{}}
+	if program != nil {
+		b.program = program
+	}
+	g := &b.graph
+	g.Program, g.Pipeline, g.Init, g.Placed = b.program.Name, "switch", Port.String(), true
+	g.Stages = int(p.IngressStages + p.EgressStages)
+	for r := range drop.NumReasons {
+		g.Reasons = append(g.Reasons, r.String())
+	}
+	g.Reasons[0] = "none" // port-down has no record
+	g.Chosen = ACL.String()
+	b.egress(b.ingress())
+	b.merge()
+	text, err := json.Marshal(g)
+	if err != nil { // strings and numbers only
+		panic(err)
+	}
+	g.Version = max(uint64(crc32.ChecksumIEEE(text)), 1)
+	return g
+}
+
+// A way is an edge that leads on to what comes next.
+type way struct {
+	from, label string
+	facts       facts
+	drops       bool // a table of this stage may have set ctl.drop
+	// why are the reasons for which a packet is dropped that goes nowhere on this way.
+	why []drop.Reason
+}
+
+// A grapher strings nodes together.
+type grapher struct {
+	prof    *profile.Profile
+	program *pipe.Program
+	graph   record.Graph
+	asks    map[string]int // of the pipe: the last table whose gate asks for a fact
+}
+
+func (b *grapher) to(id string, ways ...way) {
+	for _, w := range ways {
+		b.graph.Edges = append(b.graph.Edges, record.Edge{From: w.from, To: id, Label: w.label})
+	}
+}
+
+// ends ends the pipes for what goes these ways, and says how.
+func (b *grapher) ends(ways []way, how ...string) {
+	b.to(record.Exit, ways...)
+	for _, w := range ways {
+		b.graph.Ends = append(b.graph.Ends, record.End{From: w.from, Label: w.label, How: how})
+	}
+}
+
+// end ends them for what is dropped for some reason.
+func (b *grapher) end(ways []way, why ...drop.Reason) { b.ends(ways, reasonNames(why)...) }
+
+// endOrCPU ends them for what is dropped unless the CPU has a copy.
+func (b *grapher) endOrCPU(ways []way, why ...drop.Reason) {
+	b.ends(ways, append(reasonNames(why), record.EndCPU)...)
+}
+
+// reasonNames are those of records, each once.
+func reasonNames(why []drop.Reason) (names []string) {
+	for _, r := range why {
+		if !slices.Contains(names, r.String()) {
+			names = append(names, r.String())
+		}
+	}
+	return names
+}
+
+// node adds a node behind the ways, and returns one out of it for each label.
+func (b *grapher) node(n record.Node, ways []way, labels ...string) []way {
+	b.to(n.ID, ways...)
+	b.graph.Nodes = append(b.graph.Nodes, n)
+	out := make([]way, len(labels))
+	for i, l := range labels {
+		out[i] = way{from: n.ID, label: l, facts: common(ways),
+			drops: slices.ContainsFunc(ways, func(w way) bool { return w.drops })}
+	}
+	return out
+}
+
+func (b *grapher) cond(id string, stage uint32, ways []way, labels ...string) []way {
+	return b.node(record.Node{ID: id, Kind: record.Condition, Stage: int(stage)}, ways, labels...)
+}
+
+// fixed adds a fixed function: with labels hit and miss where these lead apart.
+func (b *grapher) fixed(f Fixed, stage uint32, ways []way, labels ...string) []way {
+	if len(labels) == 0 {
+		labels = []string{""}
+	}
+	for i := range ways {
+		ways[i].facts = ways[i].facts.behindFixed()
+	}
+	n := record.Node{ID: f.String(), Kind: record.Table, Stage: int(stage), Unit: fixedUnits[f], Keyless: f == FlyMon}
+	return b.node(n, ways, labels...)
+}
+
+// ingress returns the ways of copies into queues.
+func (b *grapher) ingress() []way {
+	last, middle := max(b.prof.IngressStages, 1)-1, b.prof.IngressStages/2
+	p := &b.program.Ingress
+	b.asks = lastAsks(p)
+	port := b.fixed(Port, 0, nil, record.Hit, record.Miss)
+	source := b.cond("chip.port.group_source", 0, port[1:], "true", "false")
+	trap := b.fixed(Trap, 0, []way{port[0], source[1]})
+	barred := b.cond("chip.port.barred", 0, trap, "true", "false")
+	b.end(source[:1], drop.SourceAddress)
+	b.end(barred[:1], drop.TagFilter, drop.NoLAGMember, drop.NoVLAN, drop.NotMember)
+	ways := barred[1:]
+	for s := range middle {
+		ways = b.stage("ingress", p, s, s, ways)
+	}
+	acl := b.cond("chip.acl.applies", middle, ways, "true", "false")
+	ways = append(b.fixed(ACL, middle, acl[:1]), acl[1])
+	for s := middle; s < last; s++ {
+		ways = b.stage("ingress", p, s, s, ways)
+	}
+	out, nowhere := b.forward(last, ways)
+	// What goes somewhere may find nobody there, or no room; a copy may be for the CPU.
+	why := []drop.Reason{drop.NoLAGMember, drop.NoDestination, drop.Buffer, drop.QueueLimit, drop.WRED, drop.EgressDown,
+		drop.PortRemoved}
+	if slices.ContainsFunc(p.Tables, func(t pipe.Table) bool { return uint32(t.Stage) == last }) {
+		for _, w := range nowhere {
+			cpu := b.cond(w.from+".to_cpu", last, []way{w}, "true", "false")
+			b.end(cpu[1:], w.why...)
+			out = append(out, cpu[0])
+			why = append(why, w.why...) // the program may think better of it
+		}
+		out = b.stage("ingress", p, last, last, out)
+	} else {
+		for _, w := range nowhere {
+			b.endOrCPU([]way{w}, w.why...)
+		}
+	}
+	queued := b.cond("chip.queued", last, out, "true", "false")
+	b.endOrCPU(queued[1:], why...)
+	return queued[:1]
+}
+
+// forward returns the ways of packets that go somewhere, and of those that go
+// nowhere, but maybe to the CPU.
+func (b *grapher) forward(last uint32, ways []way) (out, nowhere []way) {
+	learning := b.cond("chip.learning.applies", last, ways, "true", "false")
+	ways = append(b.fixed(Learning, last, learning[:1]), learning[1])
+	decided := b.cond("chip.decided", last, ways, "address", "next-hop", "port", "drop")
+	mac := b.fixed(RouterMAC, last, decided[:1], record.Hit, record.Miss)
+	routed := b.cond("chip.routed", last, mac[:1], "ipv4", "ipv6", "drop")
+	bridged := b.cond("chip.bridged", last, mac[1:], "unicast", "group", "drop")
+	v4 := b.fixed(IPv4Route, last, routed[:1], record.Hit, record.Miss)
+	v6 := b.fixed(IPv6Route, last, routed[1:2], record.Hit, record.Miss)
+	route := b.cond("chip.route.leads", last, []way{v4[0], v6[0]}, "next-hop", "drop")
+	hop := b.fixed(NextHop, last, []way{route[0], decided[1]}, record.Hit, record.Miss)
+	leaves := b.cond("chip.next_hop.leads", last, hop[:1], "vlan", "port", "drop")
+	fdb := b.fixed(FDB, last, []way{bridged[0], leaves[0]})
+	to := b.cond("chip.fdb.leads", last, fdb, "port", "drop")
+	return []way{decided[2], bridged[1], leaves[1], to[0]}, []way{
+		// NoDestination: no port is there that is asked for.
+		decided[3].dropped(drop.ACL, drop.Trap, drop.Learning, drop.TTL, drop.NoDestination),
+		routed[2].dropped(drop.Trap, drop.RouterDown, drop.IPHeader),
+		bridged[2].dropped(drop.NotRouter, drop.Miss),
+		v4[1].dropped(drop.TTL, drop.NoRoute),
+		v6[1].dropped(drop.TTL, drop.NoRoute),
+		route[1].dropped(drop.Trap, drop.TTL, drop.Route),
+		hop[1].dropped(drop.NoNextHop, drop.NoNeighbor),
+		leaves[2].dropped(drop.Route, drop.RouterDown, drop.SamePort, drop.L3MTU),
+		to[1].dropped(drop.FDB, drop.Miss, drop.SamePort, drop.NoDestination),
+	}
+}
+
+func (w way) dropped(why ...drop.Reason) way {
+	w.why = why
+	return w
+}
+
+// egress continues the ways of copies that have come out of a queue.
+func (b *grapher) egress(ways []way) {
+	first, last := b.prof.IngressStages, max(b.prof.EgressStages, 1)-1
+	p := &b.program.Egress
+	b.asks = lastAsks(p)
+	for i := range ways {
+		ways[i].facts = nil // outcomes are not seen in the other pipe
+	}
+	if b.prof.FlyMon.Groups > 0 {
+		on := b.cond("chip.flymon.applies", first, ways, "true", "false")
+		ways = append(b.fixed(FlyMon, first, on[:1]), on[1])
+	}
+	for s := range last {
+		ways = b.stage("egress", p, s, first+s, ways)
+	}
+	mtu := b.fixed(MTU, first+last, ways, record.Hit, record.Miss)
+	acl := b.cond("chip.egress_acl.applies", first+last, mtu[:1], "true", "false")
+	hit := b.fixed(EgressACL, first+last, acl[:1], record.Hit, record.Miss)
+	dropped := b.cond("chip.egress_acl.drop", first+last, hit[:1], "true", "false")
+	b.end(mtu[1:], drop.EgressMTU)
+	b.end(dropped[:1], drop.EgressACL)
+	ways = b.stage("egress", p, last, first+last, []way{dropped[1], hit[1], acl[1]})
+	stamp := b.cond("chip.tail_stamp.applies", first+last, ways, "true", "false")
+	b.ends(append(b.fixed(Stamp, first+last, stamp[:1]), stamp[1]), record.EndSent)
+}
+
+// stage adds the program's tables of a stage, and a condition behind those that may
+// drop.
+func (b *grapher) stage(name string, p *pipe.Pipe, s, at uint32, ways []way) []way {
+	var wrote []string
+	for i := range p.Tables {
+		if t := &p.Tables[i]; uint32(t.Stage) == s {
+			ways = b.table(name, p, t, at, ways)
+			for j := range ways {
+				ways[j].facts = ways[j].facts.asked(b.asks, i)
+			}
+			wrote = append(wrote, actionWrites(t)...)
+		}
+	}
+	var on, drops []way
+	for _, w := range ways {
+		w.facts = w.facts.without(wrote)
+		if w.drops {
+			w.drops = false
+			drops = append(drops, w)
+		} else {
+			on = append(on, w)
+		}
+	}
+	if len(drops) == 0 {
+		return on
+	}
+	dropped := b.cond(name+".stage"+number(s)+".drop", at, drops, "true", "false")
+	if p == &b.program.Egress {
+		b.end(dropped[:1], drop.EgressProgram)
+	} else {
+		b.endOrCPU(dropped[:1], drop.Program)
+	}
+	return append(on, dropped[1])
+}
+
+// table adds a table with its gate. Ways on which the gate is known to hold, or not
+// to, go past its condition.
+func (b *grapher) table(name string, p *pipe.Pipe, t *pipe.Table, at uint32, ways []way) []way {
+	var in, past, open []way
+	for _, w := range ways {
+		switch holds, known := w.facts.gate(t.Gate); {
+		case !known:
+			open = append(open, w)
+		case holds:
+			in = append(in, w)
+		default:
+			past = append(past, w)
+		}
+	}
+	id := name + "." + t.Name
+	if len(open) > 0 {
+		gate := b.node(record.Node{ID: id + ".gate", Kind: record.Condition, Stage: int(at), Reads: gateReads(name, t)},
+			open, "true", "false")
+		gate[0].facts = gate[0].facts.learn(t.Gate, true)
+		gate[1].facts = gate[1].facts.learn(t.Gate, false)
+		in, past = append(in, gate[0]), append(past, gate[1])
+	}
+	for i := range past {
+		past[i].facts = past[i].facts.outcome(t.Name, 1<<factSkipped)
+	}
+	n := record.Node{
+		ID: id, Kind: record.Table, Stage: int(at), Keyless: t.Match == "always",
+		KeyReads: keyReads(t), ActionReads: actionReads(p, t), ActionWrites: actionWrites(t),
+	}
+	for i := range t.Actions {
+		n.Actions = append(n.Actions, t.Actions[i].Name)
+	}
+	drops := slices.Contains(n.ActionWrites, "ctl.drop")
+	labels := []string{record.Hit, record.Miss}
+	if n.Keyless {
+		labels = []string{""}
+	}
+	out := b.node(n, in, labels...)
+	if len(in) == 0 { // it never runs
+		b.to(record.Exit, out...)
+		return past
+	}
+	for i := range out {
+		out[i].drops = out[i].drops || drops
+		what := uint8(1 << factMissed)
+		if out[i].label == record.Hit {
+			what = 1 << factHit
+		}
+		out[i].facts = out[i].facts.outcome(t.Name, what)
+	}
+	return append(out, past...)
+}
+
+// merge makes one edge of hit and miss where both lead to the same node.
+func (b *grapher) merge() {
+	type pair struct{ from, to string }
+	count := map[pair]int{}
+	for _, e := range b.graph.Edges {
+		if e.Label == record.Hit || e.Label == record.Miss {
+			count[pair{e.From, e.To}]++
+		}
+	}
+	done := map[pair]bool{}
+	b.graph.Edges = slices.DeleteFunc(b.graph.Edges, func(e record.Edge) bool {
+		k := pair{e.From, e.To}
+		gone := count[k] == 2 && done[k]
+		done[k] = true
+		return gone
+	})
+	for i := range b.graph.Edges {
+		if e := &b.graph.Edges[i]; count[pair{e.From, e.To}] == 2 {
+			e.Label = ""
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package describe_test
+
+import (
+	"fmt"
+	"testing"
+
+	"tamtam/saisim/describe"
+	"tamtam/saisim/profile"
+)
+
+// Where packets go that leave the port of a chip without a program, by what its MTU finds.
+func ExampleProgram() {
+	p := profile.Small()
+	g := describe.Program(&p, nil)
+	fmt.Println("from", g.Init)
+	for _, e := range g.Edges {
+		if e.From == describe.MTU.String() {
+			fmt.Println(e.From, e.Label, "->", e.To)
+		}
+	}
+	// Output:
+	// from chip.port
+	// chip.mtu hit -> chip.egress_acl.applies
+	// chip.mtu miss -> EXIT
+}
+
+// Each fixed function has a name and two marks of its own.
+func TestMarks(t *testing.T) {
+	names, seen := map[string]bool{}, describe.Marks(0)
+	for f := range describe.NumFixed {
+		both := f.Ran() | f.Hit()
+		if f.Ran() == f.Hit() || seen&both != 0 || both == 0 {
+			t.Errorf("%s: marks %b and %b, of which others have %b", f, f.Ran(), f.Hit(), seen&both)
+		}
+		if names[f.String()] || f.String() == "" {
+			t.Errorf("function %d is %q, as another is", f, f)
+		}
+		names[f.String()], seen = true, seen|both
+	}
+}

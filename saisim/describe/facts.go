@@ -1,0 +1,278 @@
+package describe
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"tamtam/saisim/pipe"
+)
+
+// facts are what is known on a way: of tables which outcomes there may have been, of
+// comparisons of fields whether they hold. What is missing is not known.
+type facts map[string]uint8
+
+// Outcomes of a table, as bits of a fact; of a comparison 0 and 1.
+const (
+	factSkipped = iota
+	factMissed
+	factHit
+)
+
+// common is what is known where ways come together.
+func common(ways []way) facts {
+	if len(ways) == 0 {
+		return nil
+	}
+	all := maps.Clone(ways[0].facts)
+	for _, w := range ways[1:] {
+		for k := range all {
+			if other, ok := w.facts[k]; ok {
+				all[k] |= other
+			} else {
+				delete(all, k)
+			}
+		}
+	}
+	return all
+}
+
+func (f facts) with(key string, what uint8) facts {
+	n := maps.Clone(f)
+	if n == nil {
+		n = facts{}
+	}
+	n[key] = what
+	return n
+}
+
+func (f facts) outcome(table string, what uint8) facts { return f.with("table "+table, what) }
+
+// lastAsks says of each fact that gates of a pipe ask for which table is the last to
+// do so.
+func lastAsks(p *pipe.Pipe) map[string]int {
+	asks := map[string]int{}
+	for i := range p.Tables {
+		for _, row := range p.Tables[i].Gate {
+			for j := range row {
+				name := "table " + row[j].Table
+				if row[j].Table == "" {
+					name, _ = key(&row[j])
+				}
+				if last, ok := asks[name]; !ok || p.Tables[last].Stage <= p.Tables[i].Stage {
+					asks[name] = i
+				}
+			}
+		}
+	}
+	return asks
+}
+
+// asked forgets what no table behind the i-th asks for any more.
+func (f facts) asked(asks map[string]int, i int) facts {
+	n := maps.Clone(f)
+	maps.DeleteFunc(n, func(k string, _ uint8) bool {
+		last, ok := asks[k]
+		return !ok || last == i
+	})
+	return n
+}
+
+// without forgets what is known of fields.
+func (f facts) without(fields []string) facts {
+	n := maps.Clone(f)
+	maps.DeleteFunc(n, func(k string, _ uint8) bool {
+		return slices.ContainsFunc(fields, func(name string) bool { return fieldOf(k) == name })
+	})
+	return n
+}
+
+// behindFixed forgets the fields that fixed functions change.
+func (f facts) behindFixed() facts {
+	var fields []string
+	for _, x := range pipe.Fixed() {
+		if x.Access != pipe.ReadOnly {
+			fields = append(fields, x.Name)
+		}
+	}
+	return f.without(fields)
+}
+
+// key names what a term asks, and whether it asks for the contrary.
+func key(x *pipe.Term) (name string, not bool) {
+	is := x.Is
+	switch is {
+	case "ne":
+		is, not = "eq", true
+	case "ge":
+		is, not = "lt", true
+	case "gt":
+		is, not = "le", true
+	}
+	return fmt.Sprintf("%s %d %s %d", x.Field, x.Mask, is, x.Value), not
+}
+
+// fieldOf is the field of a key, which has no space in it.
+func fieldOf(key string) string {
+	var field string
+	_, _ = fmt.Sscan(key, &field) // "table" is no field
+	return field
+}
+
+// asked is what a term on a table accepts; for an action, what it may be of.
+func asked(is string) uint8 {
+	switch is {
+	case "skipped":
+		return 1 << factSkipped
+	case "hit":
+		return 1 << factHit
+	case "miss":
+		return 1 << factMissed
+	}
+	return 1<<factMissed | 1<<factHit
+}
+
+// term says whether a term holds, if that is known.
+func (f facts) term(x *pipe.Term) (holds, known bool) {
+	if x.Table == "" {
+		name, not := key(x)
+		have, ok := f[name]
+		return (have == 2) != not, ok && (have == 1 || have == 2)
+	}
+	have, ok := f["table "+x.Table]
+	want := asked(x.Is)
+	switch {
+	case !ok:
+		return false, false
+	case have&want == 0:
+		return false, true
+	}
+	return true, have&^want == 0 && x.Is != "action"
+}
+
+// gate says whether a gate holds, if that is known.
+func (f facts) gate(rows [][]pipe.Term) (holds, known bool) {
+	if len(rows) == 0 {
+		return true, true
+	}
+	known = true
+	for _, row := range rows {
+		all, any := true, false // all terms hold; one is known not to
+		for i := range row {
+			holds, ok := f.term(&row[i])
+			all = all && ok && holds
+			any = any || ok && !holds
+		}
+		if all {
+			return true, true
+		}
+		known = known && any
+	}
+	return false, known
+}
+
+// learn is what is known behind a gate: where it holds every term of its only row,
+// where it does not the contrary of its only term.
+func (f facts) learn(rows [][]pipe.Term, holds bool) facts {
+	if len(rows) != 1 || !holds && len(rows[0]) != 1 {
+		return f
+	}
+	for i := range rows[0] {
+		x := &rows[0][i]
+		if x.Table == "" {
+			name, not := key(x)
+			what := uint8(1)
+			if holds != not {
+				what = 2
+			}
+			f = f.with(name, what)
+			continue
+		}
+		what := asked(x.Is)
+		if !holds {
+			if x.Is == "action" {
+				continue
+			}
+			what = ^what & 7
+		}
+		if have, ok := f["table "+x.Table]; ok {
+			what &= have
+		}
+		f = f.with("table "+x.Table, what)
+	}
+	return f
+}
+
+// gateReads are the fields and tables that a gate asks for.
+func gateReads(name string, t *pipe.Table) []string {
+	var reads []string
+	for _, row := range t.Gate {
+		for _, x := range row {
+			if x.Table != "" {
+				reads = append(reads, name+"."+x.Table)
+			} else {
+				reads = append(reads, x.Field)
+			}
+		}
+	}
+	return sorted(reads)
+}
+
+func keyReads(t *pipe.Table) []string {
+	var reads []string
+	for _, in := range t.Key {
+		reads = append(reads, in.Field)
+	}
+	return sorted(reads)
+}
+
+// actionReads are the fields that actions read, by hashes too.
+func actionReads(p *pipe.Pipe, t *pipe.Table) []string {
+	var reads []string
+	read := func(operands ...pipe.Operand) {
+		for _, o := range operands {
+			if o.Field != "" {
+				reads = append(reads, o.Field)
+			}
+			if i := slices.IndexFunc(p.Hashes, func(h pipe.Hash) bool { return o.Hash != "" && h.Name == o.Hash }); i >= 0 {
+				for _, in := range p.Hashes[i].Inputs {
+					reads = append(reads, in.Field)
+				}
+			}
+		}
+	}
+	for i := range t.Actions {
+		for _, x := range t.Actions[i].Calls {
+			read(x.Index, x.X, x.Y)
+			reads = append(reads, "register "+x.Register)
+		}
+		for _, x := range t.Actions[i].Ops {
+			read(x.A, x.B, x.If)
+		}
+	}
+	return sorted(reads)
+}
+
+func actionWrites(t *pipe.Table) []string {
+	var writes []string
+	for i := range t.Actions {
+		for _, x := range t.Actions[i].Calls {
+			if x.To != "" {
+				writes = append(writes, x.To)
+			}
+			writes = append(writes, "register "+x.Register)
+		}
+		for _, x := range t.Actions[i].Ops {
+			writes = append(writes, x.To)
+		}
+	}
+	return sorted(writes)
+}
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func number(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

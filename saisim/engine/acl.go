@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"math/bits"
+
+	"tamtam/saisim/config"
+	"tamtam/saisim/describe"
+)
+
+// acl is both ACL stages.
+type acl struct {
+	*core
+	recording *recording
+	marking   *marking
+	ranges    rangeCheckers
+	vlanACLs  [2]bool // some VLAN has a table bound
+	switchACL [2]config.ID
+}
+
+func (c *acl) reset() {
+	c.ranges = rangeCheckers{list: make([]rangeChecker, c.prof.ACL.Ranges)}
+	c.vlanACLs, c.switchACL = [2]bool{}, [2]config.ID{}
+}
+
+// A candidate is an entry that may give the packet its action of one kind.
+type candidate struct {
+	entry    *aclEntry
+	priority uint32 // of the table in its group
+}
+
+// take replaces the candidate if the entry of a table takes precedence.
+func (a *candidate) take(e *aclEntry, priority uint32) {
+	if a.entry == nil || priority > a.priority || priority == a.priority && e.before(a.entry) {
+		*a = candidate{e, priority}
+	}
+}
+
+// hits is what all ACL tables together say of a packet. Packet actions combine,
+// the stricter wins; of the others that of the table with the highest priority
+// in its group is taken, then that of the entry with the highest precedence.
+type hits struct {
+	act                   actions
+	noLearn, any          bool // any: an entry matched
+	redirect, stamp, meta candidate
+	mirror, tc, dscp      candidate
+	mark                  candidate      // of alternate marking
+	marks                 describe.Marks // of the egress lookup
+}
+
+func (h *hits) add(e *aclEntry, priority uint32, bytes int) {
+	if e.counter != nil {
+		e.counter.hit(bytes)
+	}
+	h.any = true
+	h.act |= e.act
+	h.noLearn = h.noLearn || e.noLearn
+	if e.redirect.kind != toNobody || e.hop != nil || e.group != nil {
+		h.redirect.take(e, priority)
+	}
+	if e.stamp != nil {
+		h.stamp.take(e, priority)
+	}
+	if e.setMeta {
+		h.meta.take(e, priority)
+	}
+	if e.mark != 0 {
+		h.mark.take(e, priority)
+	}
+	if e.mirrors != 0 {
+		h.mirror.take(e, priority)
+	}
+	if e.setTC {
+		h.tc.take(e, priority)
+	}
+	if e.setDSCP {
+		h.dscp.take(e, priority)
+	}
+}
+
+// look looks a packet up in some tables, those in done left out: a packet is looked
+// up in a table once, however many of its bind points lead there.
+func (h *hits) look(tables, done []lookup, k *aclKey, x *crossing, bytes int) {
+	ended := uint16(0) // a sequential group that has hit
+next:
+	for i := range tables {
+		l := &tables[i]
+		if l.group != 0 && l.group == ended {
+			continue
+		}
+		for j := range done {
+			if done[j].table == l.table {
+				continue next
+			}
+		}
+		if e := l.table.space.lookup(k, x); e != nil {
+			h.add(e, l.priority, bytes)
+			ended = l.group
+		}
+	}
+}
+
+// lookupIngress looks a packet up in the ingress tables of its port, LAG, VLAN
+// and the switch, and notes what they say.
+func (c *acl) lookupIngress(p *port, pk *packet) {
+	if c.skips&describe.ACL.Ran() != 0 {
+		return
+	}
+	tables := p.tables[stageIngress]
+	var more []lookup
+	if c.vlanACLs[stageIngress] && c.vlans[pk.vid&0xfff] != nil {
+		more = c.vlans[pk.vid&0xfff].tables[stageIngress]
+	}
+	if len(tables)+len(more) == 0 {
+		return
+	}
+	var k aclKey
+	var h hits
+	var t markTime
+	c.buildKey(&k, pk)
+	if c.marking.used > 0 {
+		t = c.marking.markReading(pk)
+		k[9] = uint64(c.marking.timeLookup(pk, t.at)) << 32 // instead of what a program has set
+	}
+	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
+	h.look(tables, nil, &k, &x, pk.length+fcsLen)
+	h.look(more, tables, &k, &x, pk.length+fcsLen)
+	pk.fixed |= describe.ACL.Ran()
+	if h.any {
+		pk.fixed |= describe.ACL.Hit()
+	}
+	pk.act |= h.act
+	pk.aclDrop, pk.noLearn = h.act&actDrop != 0, h.noLearn
+	pk.redirect = h.redirect.entry
+	if h.stamp.entry != nil {
+		pk.stamp = h.stamp.entry.stamp
+	}
+	if h.meta.entry != nil {
+		pk.meta = h.meta.entry.metadata
+	}
+	if h.mirror.entry != nil {
+		c.recording.mirrorTo(pk, h.mirror.entry.mirrors)
+	}
+	if h.tc.entry != nil {
+		pk.tc = h.tc.entry.tc
+	}
+	if h.mark.entry != nil && c.marking.used > 0 {
+		c.marking.mark(pk, h.mark.entry.mark, t)
+	}
+	if h.dscp.entry != nil && pk.h.flags&flagIP != 0 {
+		pk.edit.setDSCP, pk.edit.dscp = true, h.dscp.entry.dscp
+	}
+}
+
+// buildKey packs the packet's fields.
+func (c *acl) buildKey(k *aclKey, pk *packet) {
+	h := &pk.h
+	k[0] = h.dmac<<16 | uint64(h.etherType)
+	k[1] = h.smac<<16 | uint64(h.tci[0]&0xf000|pk.vid&0xfff)
+	k[2] = uint64(h.flags)<<40 | uint64(h.proto)<<32 | uint64(h.tos)<<24 | uint64(h.ttl)<<16 |
+		uint64(h.tcpFlags)<<8 | uint64(h.ipFlags)
+	k[3] = uint64(h.l4src)<<48 | uint64(h.l4dst)<<32 | uint64(h.icmpType)<<24 | uint64(h.icmpCode)<<16 | uint64(h.ipID)
+	k[4], k[5] = h.src[0], h.src[1]
+	k[6], k[7] = h.dst[0], h.dst[1]
+	k[8] = uint64(h.tci[1])<<48 | uint64(h.flowLabel)<<16 | uint64(pk.tc)
+	k[9] = uint64(pk.meta) << 32
+	k[10] = c.ranges.bits(pk)
+}
+
+// A rangeChecker compares one field with an interval; entries match its bit.
+type rangeChecker struct {
+	of       config.RangeOf
+	min, max uint32
+}
+
+// rangeCheckers are those of a chip, at most 64.
+type rangeCheckers struct {
+	list []rangeChecker
+	used uint64 // a bit for each that is
+}
+
+// bits returns the bits of the checkers that hold.
+func (r *rangeCheckers) bits(pk *packet) (set uint64) {
+	h := &pk.h
+	for left := r.used; left != 0; left &= left - 1 {
+		i := bits.TrailingZeros64(left)
+		x := &r.list[i]
+		var v uint32
+		ok := true
+		switch x.of {
+		case config.RangeL4Src:
+			v, ok = uint32(h.l4src), h.flags&flagL4 != 0
+		case config.RangeL4Dst:
+			v, ok = uint32(h.l4dst), h.flags&flagL4 != 0
+		case config.RangeOuterVLAN:
+			v = uint32(pk.vid)
+		case config.RangeInnerVLAN:
+			v, ok = uint32(h.tci[1]&0xfff), h.flags&flagTwoTags != 0
+		case config.RangeLength:
+			v = uint32(pk.length + fcsLen)
+		}
+		if ok && v >= x.min && v <= x.max {
+			set |= 1 << i
+		}
+	}
+	return set
+}

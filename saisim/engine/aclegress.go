@@ -1,0 +1,27 @@
+package engine
+
+import "tamtam/saisim/describe"
+
+// lookupEgress looks a copy up in the egress tables. The key has the packet's
+// fields as they came in, its length too; counters count the bytes that leave.
+func (c *acl) lookupEgress(p *port, cp copyOf, h *hits) {
+	pk := cp.pk
+	tables := p.tables[stageEgress]
+	var more []lookup
+	if c.vlanACLs[stageEgress] && c.vlans[pk.vid&0xfff] != nil {
+		more = c.vlans[pk.vid&0xfff].tables[stageEgress]
+	}
+	if len(tables)+len(more) == 0 {
+		return
+	}
+	var k aclKey
+	c.buildKey(&k, pk)
+	x := crossing{in: pk.in, out: p.id, inLAG: pk.lag, outLAG: p.lag}
+	bytes := cp.taggedLen() + fcsLen
+	h.look(tables, nil, &k, &x, bytes)
+	h.look(more, tables, &k, &x, bytes)
+	h.marks = describe.EgressACL.Ran()
+	if h.any {
+		h.marks |= describe.EgressACL.Hit()
+	}
+}

@@ -1,0 +1,183 @@
+package engine
+
+import "tamtam/saisim/config"
+
+// applyACL compiles what the ACL stages look in.
+func (c *acl) applyACL(row config.Row, gone bool) {
+	switch r := row.(type) {
+	case config.ACLRange:
+		c.applyRange(r, gone)
+	case config.ACLCounter:
+		c.applyCounter(r, gone)
+	case config.ACLTable:
+		c.applyTable(r, gone)
+	case config.ACLGroup:
+		c.applyGroup(r, gone)
+	case config.ACLEntry:
+		c.applyEntry(&r, gone)
+	}
+}
+
+func (c *acl) applyTable(r config.ACLTable, gone bool) {
+	c.stale = true
+	if gone {
+		delete(c.ids, r.ID)
+	} else if at[*aclTable](c.core, r.ID) == nil {
+		c.ids[r.ID] = &aclTable{}
+	}
+}
+
+func (c *acl) applyGroup(r config.ACLGroup, gone bool) {
+	c.stale = true
+	if gone {
+		delete(c.ids, r.ID)
+		return
+	}
+	c.ids[r.ID] = &aclGroup{sequential: r.Sequential, members: r.Members}
+}
+
+// applyEntry puts an entry in the place of what it was. It enters its new flow of alternate marking
+// before it leaves the old one, whose state goes with its last entry. Packets that have met the
+// entry keep what it was.
+func (c *acl) applyEntry(r *config.ACLEntry, gone bool) {
+	old := at[*aclEntry](c.core, r.ID)
+	var e *aclEntry
+	if !gone {
+		e = c.compileEntry(r)
+		c.marking.enterFlow(e, c.prof.AltMark.Flows)
+	}
+	if old != nil {
+		old.withdraw()
+		c.marking.leaveFlow(old)
+	}
+	if gone {
+		delete(c.ids, r.ID)
+		return
+	}
+	e.install()
+	c.ids[r.ID] = e
+}
+
+func (e *aclEntry) install() {
+	if e.enabled {
+		e.table.space.insert(e)
+	}
+}
+
+func (e *aclEntry) withdraw() {
+	if e.enabled {
+		e.table.space.remove(e)
+	}
+}
+
+// compileEntry makes an entry of its row. It changes nothing else.
+func (c *acl) compileEntry(r *config.ACLEntry) *aclEntry {
+	e := &aclEntry{table: at[*aclTable](c.core, r.Table), enabled: r.Enabled}
+	e.priority, e.content = r.Priority, r.Content
+	for i := range r.Matches {
+		c.addMatch(&e.aclRule, &r.Matches[i])
+	}
+	for i := range r.Actions {
+		c.addAction(e, &r.Actions[i])
+	}
+	e.enabled = e.enabled && !e.never
+	if e.setMeta && e.metadata>>28 == markEntry && c.prof.AltMark.Flows > 0 {
+		e.setMeta, e.mark = false, e.metadata
+	}
+	if e.stamp != nil {
+		e.stamp.counter = e.counter
+	}
+	return e
+}
+
+// addAction adds an action of a row to the entry.
+func (c *acl) addAction(e *aclEntry, a *config.ACLAction) {
+	switch a.Kind {
+	case config.ActPacket:
+		e.act = actionsOf(config.PacketAction(a.Number))
+	case config.ActCounter:
+		e.counter = at[*aclCounter](c.core, a.Of[0])
+	case config.ActRedirect:
+		c.redirect(e, a.Of[0])
+	case config.ActMirrorIngress, config.ActMirrorEgress:
+		e.mirrors = c.mirrorSet(a.Of)
+	case config.ActSetTC:
+		e.setTC, e.tc = true, uint8(a.Number)
+	case config.ActSetDSCP:
+		e.setDSCP, e.dscp = true, uint8(a.Number)
+	case config.ActSetMeta:
+		e.setMeta, e.metadata = true, uint32(a.Number)
+	case config.ActNoLearning:
+		e.noLearn = true
+	case config.ActStamp:
+		e.stamp = &stampAction{switchID: at[*tamInt](c.core, a.Of[0]).switchID}
+	}
+}
+
+func (c *acl) redirect(e *aclEntry, to config.ID) {
+	switch x := c.ids[to].(type) {
+	case *port:
+		e.redirect = verdict{kind: toPort, port: x}
+	case *lag:
+		e.redirect = verdict{kind: toLAG, lag: x}
+	case *bridgePort:
+		e.redirect = verdict{kind: toBridgePort, to: x}
+	case *nextHop:
+		e.hop = x.adj
+	case *hopGroup:
+		e.group = x
+	}
+}
+
+// lookups appends the tables that the bind points lead to, each once. What a bind point names and is
+// not there leads nowhere.
+func (c *acl) lookups(dst []lookup, points []config.ID) []lookup {
+	add := func(t *aclTable, priority uint32, group uint16) {
+		for i := range dst {
+			if dst[i].table == t {
+				return
+			}
+		}
+		dst = append(dst, lookup{t, priority, group})
+	}
+	for i, id := range points {
+		switch x := c.ids[id].(type) {
+		case *aclTable:
+			add(x, 0, 0)
+		case *aclGroup:
+			group := uint16(0)
+			if x.sequential {
+				group = uint16(i + 1)
+			}
+			for _, m := range x.members {
+				if t := at[*aclTable](c.core, m.Table); t != nil {
+					add(t, m.Priority, group)
+				}
+			}
+		}
+	}
+	return dst
+}
+
+// applyRange gives a range its checker.
+func (c *acl) applyRange(r config.ACLRange, gone bool) {
+	if gone {
+		c.ranges.used &^= 1 << at[config.ACLRange](c.core, r.ID).Index
+		delete(c.ids, r.ID)
+		return
+	}
+	c.ids[r.ID] = r
+	c.ranges.list[r.Index] = rangeChecker{r.Of, r.Min, r.Max}
+	c.ranges.used |= 1 << r.Index
+}
+
+// applyCounter compiles a counter. What it has counted stays.
+func (c *acl) applyCounter(r config.ACLCounter, gone bool) {
+	if gone {
+		delete(c.ids, r.ID)
+	} else if x := at[*aclCounter](c.core, r.ID); x != nil {
+		x.ACLCounter = r
+	} else {
+		c.ids[r.ID] = &aclCounter{ACLCounter: r}
+	}
+}

@@ -1,0 +1,29 @@
+package engine
+
+import "tamtam/saisim/config"
+
+// Effects of packet actions, which combine by or: the stricter wins.
+type actions uint8
+
+const (
+	actDrop   actions = 1 << iota // not forwarded
+	actCopy                       // a copy to the CPU
+	actCancel                     // no copy to the CPU
+)
+
+// actionsOf are what a packet action does.
+func actionsOf(a config.PacketAction) actions {
+	switch a {
+	case config.Drop:
+		return actDrop
+	case config.Copy, config.Log:
+		return actCopy
+	case config.CopyCancel, config.Transit:
+		return actCancel
+	case config.Punt:
+		return actDrop | actCopy
+	case config.Deny:
+		return actDrop | actCancel
+	}
+	return 0 // forward, do not drop
+}

@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"math/bits"
+
+	"tamtam/saisim/profile"
+)
+
+// wheelSpan is how many cycles ahead the wheel of an agenda reaches, a power of two.
+const wheelSpan = 2048
+
+// An agenda holds the events to come. Those of the next cycles, nearly all, are in
+// a wheel with a list for each cycle; the others wait in a heap. Since at most one
+// event of each class and port is pending, a list is links between numbers of
+// events, and nothing is ever allocated for it.
+type agenda struct {
+	far  heap
+	near int                    // events in the wheel
+	used [wheelSpan / 64]uint64 // a bit for each cycle that has events
+	list [wheelSpan]uint16      // number of the first event of a cycle, 0: none
+	next [numClasses*profile.MaxLanes + 1]uint16
+}
+
+// number is the event's place in lists; the order of numbers is that of keys.
+func (e event) number() uint16 { return uint16(e.class()*profile.MaxLanes+int(e.port())) + 1 }
+
+func eventNumbered(n uint16) uint32 {
+	return eventKey(int(n-1)/profile.MaxLanes, PortID((n-1)%profile.MaxLanes))
+}
+
+// push adds an event, which is not before now.
+func (a *agenda) push(now Cycle, e event) {
+	if e.at-now >= wheelSpan {
+		a.far.push(e)
+		return
+	}
+	i, n := e.at%wheelSpan, e.number()
+	a.near++
+	a.used[i/64] |= 1 << (i % 64)
+	at := &a.list[i]
+	for *at != 0 && *at < n {
+		at = &a.next[*at]
+	}
+	a.next[n], *at = *at, n
+}
+
+// first returns the first event, false if there is none. No event is before now.
+func (a *agenda) first(now Cycle) (e event, ok bool) {
+	if a.near == 0 {
+		if len(a.far) == 0 {
+			return event{}, false
+		}
+		return a.far[0], true
+	}
+	i := now % wheelSpan
+	word, w := int(i/64), a.used[i/64]>>(i%64)<<(i%64)
+	for w == 0 {
+		word = (word + 1) % len(a.used)
+		w = a.used[word]
+	}
+	i = Cycle(word*64 + bits.TrailingZeros64(w))
+	e = event{now + (i-now)%wheelSpan, eventNumbered(a.list[i])}
+	if len(a.far) > 0 && a.far[0].before(e) {
+		e = a.far[0]
+	}
+	return e, true
+}
+
+// pop removes the event that first has returned.
+func (a *agenda) pop(e event) {
+	if len(a.far) > 0 && a.far[0] == e {
+		a.far.pop()
+		return
+	}
+	i := e.at % wheelSpan
+	a.unlink(i, &a.list[i])
+}
+
+func (a *agenda) unlink(i Cycle, at *uint16) {
+	*at = a.next[*at]
+	a.near--
+	if a.list[i] == 0 {
+		a.used[i/64] &^= 1 << (i % 64)
+	}
+}
+
+// remove drops the event with the given key, if there is one. It is for control
+// calls only: it looks at every event.
+func (a *agenda) remove(key uint32) {
+	var kept heap
+	for _, e := range a.far {
+		if e.key != key {
+			kept.push(e)
+		}
+	}
+	a.far = kept
+	n := event{key: key}.number()
+	for i := range a.list {
+		for at := &a.list[i]; *at != 0; at = &a.next[*at] {
+			if *at == n {
+				a.unlink(Cycle(i), at)
+				return
+			}
+		}
+	}
+}

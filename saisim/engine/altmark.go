@@ -1,0 +1,258 @@
+package engine
+
+import (
+	"encoding/binary"
+
+	"tamtam/saisim/profile"
+	"tamtam/saisim/tailstamp"
+	"tamtam/tam/altmark"
+)
+
+// A markTime is when a packet came, for alternate marking.
+type markTime struct {
+	at     altmark.Time
+	unsync bool
+}
+
+// markReading returns when a packet came, by the chip's time of day.
+func (c *marking) markReading(pk *packet) markTime {
+	t, unsync := c.clock.Load().read(pk.rx)
+	return markTime{markTimeOf(t), unsync}
+}
+
+// timeLookup is step 1: the nibbles of all lanes.
+func (m *marking) timeLookup(pk *packet, t altmark.Time) (meta uint32) {
+	for _, p := range m.lanes {
+		if p == nil || !p.eligible(pk) {
+			continue
+		}
+		q := p.s.Interval.Quarter(t)
+		meta |= (8 | uint32(q&3)<<1 | uint32(p.colour(pk, q))) << (4 * p.lane)
+	}
+	return meta
+}
+
+func (p *markProfile) eligible(pk *packet) bool {
+	return pk.hasMark(p.s.Mark) && (p.s.Mark2 == altmark.NoMark || pk.hasMark(p.s.Mark2))
+}
+
+// colour returns the colour of a packet in the quarter q.
+func (p *markProfile) colour(pk *packet, q uint64) uint8 {
+	timeBit, slot := uint8(q>>2&1), q&3
+	switch {
+	case p.s.Role == altmark.Initiator, p.s.Method == altmark.Pulse:
+		return timeBit
+	case p.s.Method == altmark.Muxed && p.s.SlotSync && (slot == 1 || slot == 2):
+		return timeBit
+	}
+	return pk.markBit(p.s.Mark)
+}
+
+// hasMark says whether the packet has the bit.
+func (pk *packet) hasMark(m altmark.Mark) bool {
+	switch {
+	case m == altmark.IPv4Reserved:
+		return pk.h.flags&flagIPv4 != 0
+	case m.DSCPBit() != 0:
+		return pk.h.flags&flagIP != 0
+	}
+	return pk.h.altMark != 0
+}
+
+// markBit returns the bit as the packet came in: a program may have changed pk.h.
+func (pk *packet) markBit(m altmark.Mark) uint8 {
+	var set bool
+	ip := pk.data[pk.h.l3:]
+	switch m {
+	case altmark.IPv4Reserved:
+		set = ip[6]&0x80 != 0
+	case altmark.IPv6Loss:
+		set = pk.h.altFlags&optionLoss != 0
+	case altmark.IPv6Delay:
+		set = pk.h.altFlags&optionDelay != 0
+	default:
+		tos := ip[1]
+		if pk.h.flags&flagIPv6 != 0 {
+			tos = uint8(binary.BigEndian.Uint16(ip) >> 4)
+		}
+		set = tos>>2&m.DSCPBit() != 0
+	}
+	if set {
+		return 1
+	}
+	return 0
+}
+
+// marked says whether a packet came with a mark of the profile.
+func (pk *packet) marked(p *markProfile) bool {
+	return pk.markBit(p.s.Mark) == 1 || p.s.Mark2 != altmark.NoMark && pk.markBit(p.s.Mark2) == 1
+}
+
+// mark is steps 3 to 5 for a packet that hit a flow's entry.
+func (c *marking) mark(pk *packet, entry uint32, t markTime) {
+	p := c.lanes[entry>>24&(profile.MarkLanes-1)]
+	index := int(entry & (1<<23 - 1))
+	if p == nil || entry>>24&0xf >= profile.MarkLanes || index >= len(c.flows) || !p.eligible(pk) {
+		return
+	}
+	f := &c.flows[index]
+	q := p.s.Interval.Quarter(t.at)
+	switch {
+	case p.s.Role == altmark.Initiator:
+		if pk.marked(p) {
+			x := &f.of[q>>2&1]
+			x.foreign, x.foreignBytes = x.foreign+1, x.foreignBytes+uint64(pk.length+fcsLen)
+			if p.s.Foreign == altmark.DropForeign {
+				pk.aclDrop, pk.act = true, pk.act|actDrop
+				return
+			}
+		}
+		f.initiate(p, pk, q, t)
+		return
+	case p.s.Method == altmark.Muxed && !p.s.SlotSync:
+		f.followSteps(p, pk, q, t)
+	default:
+		f.follow(p, pk, q, t)
+	}
+	if p.s.Clear {
+		pk.edit.write(p.s.Mark, 0)
+		pk.edit.write(p.s.Mark2, 0)
+	}
+}
+
+// initiate marks a packet: tables 1, 3 and 5.
+func (f *markFlow) initiate(p *markProfile, pk *packet, q uint64, t markTime) {
+	timeBit, pulse := uint8(q>>2&1), uint8(0)
+	if p.s.Method != altmark.Step {
+		next, may := timeBit, true
+		if p.s.Method == altmark.Muxed {
+			if may = q&3 == 2; may {
+				next ^= 1
+			}
+		}
+		old := f.reg
+		f.reg = next
+		if may && old != next {
+			pulse = 1
+			f.of[timeBit].capture(pk, t)
+		}
+	}
+	switch p.s.Method {
+	case altmark.Pulse:
+		pk.edit.write(p.s.Mark, pulse)
+	case altmark.Double:
+		pk.edit.write(p.s.Mark, timeBit)
+		pk.edit.write(p.s.Mark2, pulse)
+	default:
+		pk.edit.write(p.s.Mark, timeBit^pulse)
+	}
+}
+
+// follow reads the marks of a packet: tables 2, 4 and 6.
+func (f *markFlow) follow(p *markProfile, pk *packet, q uint64, t markTime) {
+	timeBit, slot := uint8(q>>2&1), q&3
+	colour, m := p.colour(pk, q), pk.markBit(p.s.Mark)
+	pulse := false
+	switch p.s.Method {
+	case altmark.Pulse:
+		pulse = m == 1
+	case altmark.Double:
+		pulse = pk.markBit(p.s.Mark2) == 1
+	case altmark.Muxed:
+		pulse = (slot == 1 || slot == 2) && m != timeBit
+	}
+	if pulse {
+		f.of[colour].capture(pk, t)
+	}
+	if p.s.Method != altmark.Pulse {
+		f.window(p, colour, timeBit, t)
+	}
+}
+
+// followSteps distinguishes steps from pulses by the mark alone.
+func (f *markFlow) followSteps(p *markProfile, pk *packet, q uint64, t markTime) {
+	m := pk.markBit(p.s.Mark)
+	gap := !f.seen
+	if f.seen {
+		since := t.at.Sub(f.arrived)
+		gap = since < 0 || since > p.gap
+	} else {
+		f.seen, f.colour, f.stepped = true, m, t.at
+	}
+	if m != f.colour {
+		if since := t.at.Sub(f.stepped); since < 0 || since >= p.step {
+			f.colour, f.stepped = m, t.at
+		} else {
+			f.of[f.colour].capture(pk, t)
+			f.of[f.colour].pulseBytes += uint64(pk.length + fcsLen)
+		}
+	}
+	f.arrived = t.at
+	if gap {
+		f.of[f.colour].outside++
+	}
+	f.window(p, f.colour, uint8(q>>2&1), t)
+}
+
+// window counts a packet that came where only packets of the other colour may: too
+// late to be of the period before, too early to be of the one behind.
+func (f *markFlow) window(p *markProfile, colour, timeBit uint8, t markTime) {
+	if colour != timeBit && p.s.Interval.Within(t.at, p.guard, p.early) {
+		f.of[colour].outside++
+	}
+}
+
+// counted is what a flow has counted of each colour, in a generation, 0 if it has begun none.
+func (m *marking) counted(index uint32) (generation uint64, of [2]altmark.ChipCounts) {
+	if int(index) >= len(m.flows) {
+		return 0, of
+	}
+	f := &m.flows[index]
+	for colour := range of {
+		packets, bytes := f.counts(uint32(colour))
+		x := &f.of[colour]
+		of[colour] = altmark.ChipCounts{
+			Packets: packets, Bytes: bytes, Captures: x.captures, Captured: x.at, Unsynchronised: x.unsync,
+			Outside: x.outside, PulseBytes: x.pulseBytes,
+			Foreign: x.foreign, ForeignBytes: x.foreignBytes, Digest: x.digest,
+		}
+	}
+	return f.generation, of
+}
+
+func (x *markColour) capture(pk *packet, t markTime) {
+	x.captures++
+	x.at = t.at
+	x.unsync = t.unsync
+	x.digest = pk.digest()
+}
+
+// digestBytes is how much of an IP packet its digest covers.
+const digestBytes = 80
+
+// digest identifies a packet: it is the same at every switch that the packet meets.
+func (pk *packet) digest() uint32 {
+	var b [digestBytes]byte
+	ip := pk.data[pk.h.l3:]
+	if ip[0]>>4 == 4 {
+		copy(b[:], ip[:min(len(ip), int(binary.BigEndian.Uint16(ip[2:])))])
+		b[1], b[8], b[10], b[11] = 0, 0, 0, 0
+		b[6] &^= 0x80
+	} else {
+		copy(b[:], ip[:min(len(ip), 40+int(binary.BigEndian.Uint16(ip[4:])))])
+		b[0], b[1], b[7] = b[0]&0xf0, b[1]&0x0f, 0
+		if at := int(pk.h.altMark); at > 0 && at < digestBytes {
+			b[at] &^= optionLoss | optionDelay
+		}
+	}
+	var x uint64
+	for at := 0; at < digestBytes; at += 8 {
+		x = mixHash(x, binary.BigEndian.Uint64(b[at:]))
+	}
+	return endHash(x)
+}
+
+// markTimeOf is a timestamp as alternate marking has it.
+func markTimeOf(t tailstamp.Timestamp) altmark.Time {
+	return altmark.Time{Seconds: t.Seconds, Nanoseconds: t.Nanoseconds}
+}

@@ -1,0 +1,210 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"tamtam/saisim/pipe"
+	"tamtam/saisim/profile"
+	"tamtam/saisim/tailstamp"
+	"tamtam/tam/record"
+)
+
+// New returns a packet path without any configuration. Its time of day at cycle 0 is start. oracle is how
+// many flows of a sketch task and bank are counted exactly, besides the sketch.
+func New(p profile.Profile, start time.Time, oracle int) *Engine {
+	c := &Engine{core: core{prof: p, oracle: oracle, spares: newSpares(), out: func(Out) {},
+		addressChanged: func(FDBEvent, FDBRow) {}}}
+	c.clock.Store(newClock(p.ClockHz, start))
+	c.wire()
+	c.Reset()
+	return c
+}
+
+// SetOutput sets the function that takes the frames leaving the chip.
+func (c *Engine) SetOutput(f func(Out)) { c.out = f }
+
+// OnAddress sets the function that is called when an address is learned, moved, aged or flushed.
+func (c *Engine) OnAddress(f func(FDBEvent, FDBRow)) { c.addressChanged = f }
+
+// Observe has a function called with every moment in the history of every frame from now on; nil: none.
+func (c *Engine) Observe(f func(Moment)) {
+	c.observer = f
+	c.recording.retrack()
+}
+
+// Now returns the cycle that the last Advance reached.
+func (c *Engine) Now() Cycle { return c.now }
+
+// Receive puts a frame on the wire of a port's ingress MAC, its timestamp point at a cycle, or as soon after as
+// the frames before it allow. The data is copied.
+func (c *Engine) Receive(id PortID, at Cycle, f Frame) error {
+	if f.Len == 0 {
+		f.Len = len(f.Data)
+	}
+	p := c.port(id)
+	switch {
+	case p == nil:
+		return fmt.Errorf("receive: no port %d", id)
+	case at < c.now:
+		return fmt.Errorf("receive on port %d: cycle %d is past, the chip is at %d", id, at, c.now)
+	case f.Len < len(f.Data) || f.Len > maxFrame:
+		return fmt.Errorf("receive on port %d: %d bytes of a frame of %d, want a frame of at most %d", id, len(f.Data),
+			f.Len, maxFrame)
+	}
+	c.macs.receive(p, at, f)
+	return nil
+}
+
+// IngressFree returns the first cycle, rounded down, at which a frame given to
+// Receive need not wait for those before it. It is 0 for a port that is not there.
+func (c *Engine) IngressFree(id PortID) Cycle {
+	if p := c.port(id); p != nil {
+		return p.rxFree.cycle
+	}
+	return 0
+}
+
+// Inject queues a frame at a port's egress, as the CPU does: it goes past the
+// ingress pipe, at the current cycle.
+func (c *Engine) Inject(id PortID, f Frame) error {
+	p := c.port(id)
+	if f.Len == 0 {
+		f.Len = len(f.Data)
+	}
+	switch {
+	case p == nil:
+		return fmt.Errorf("inject: no port %d", id)
+	case len(f.Data) < ethernetHeader || f.Len < len(f.Data) || f.Len > maxFrame:
+		return fmt.Errorf("inject on port %d: frame of %d bytes with length %d, want %d to %d", id, len(f.Data), f.Len,
+			ethernetHeader, maxFrame)
+	}
+	if c.stale {
+		c.derive()
+	}
+	pk := c.newPacket(f)
+	pk.in, pk.inN, pk.rx, pk.refs = CPUPort, tailstamp.NoPort, c.now, 1
+	pk.h.parse(pk.data, pk.length)
+	if c.programs.program != nil {
+		c.programs.board(pk)
+	}
+	if c.tracking {
+		pk.graph = c.programs.described()
+	}
+	c.books.Injected++
+	if c.observer != nil {
+		c.watch.saw(MomentInjected, pk, 0, p.id)
+	}
+	cp := pk.copy(tagAction{})
+	c.queues.enqueue(p, &cp)
+	if c.observer != nil {
+		c.watch.sawReplicated(pk)
+	}
+	c.fates.release(pk)
+	return nil
+}
+
+// Advance handles every event up to and including a cycle.
+func (c *Engine) Advance(to Cycle) {
+	for {
+		e, ok := c.next(true)
+		if !ok || e.at > to {
+			break
+		}
+		c.now = e.at
+		c.handle(e)
+	}
+	c.now = max(c.now, to)
+}
+
+// NextEvent returns the cycle of the next thing that happens to a frame, false
+// if there are no frames in the chip.
+func (c *Engine) NextEvent() (Cycle, bool) {
+	e, ok := c.next(false)
+	return e.at, ok
+}
+
+// Done returns, once, the functions to be called because batches have taken effect.
+func (c *Engine) Done() []func() {
+	done := c.programs.done
+	c.programs.done = nil
+	return done
+}
+
+// Graph returns the graph of the pipes as they are now.
+func (c *Engine) Graph() *record.Graph { return c.programs.described().graph }
+
+// Path returns the tables of a trail in the order of the graph, nil if the trail is
+// unknown or of another graph than that of now.
+func (c *Engine) Path(t Trail) []record.Step {
+	if g := c.programs.described(); t.Graph == g.graph.Version {
+		return g.path(t)
+	}
+	return nil
+}
+
+// Paths returns the paths that were counted, with how many packets took them.
+func (c *Engine) Paths() []record.PathCount { return c.recording.paths.counts() }
+
+// Program returns the program that runs, with its entries as they are now, nil if
+// there is none. It must not be changed.
+func (c *Engine) Program() *pipe.Program { return c.programs.source() }
+
+// PortCounters returns a port's counters, false if there is no such port.
+func (c *Engine) PortCounters(id PortID) (PortCounters, bool) {
+	if p := c.port(id); p != nil {
+		return p.totals, true
+	}
+	return PortCounters{}, false
+}
+
+// Clock returns the time-of-day clock as it has gone so far.
+func (c *Engine) Clock() *Clock { return c.clock.Load() }
+
+// ChangeClock sets the time of day forward by a step, and what else there is of it, at the current cycle.
+func (c *Engine) ChangeClock(step time.Duration, set func(*Clock)) error {
+	t := *c.clock.Load()
+	set(&t)
+	next, err := t.change(c.now, step)
+	if err == nil {
+		c.clock.Store(next)
+	}
+	return err
+}
+
+// Control has a batch take effect at a cycle, all of it between two packets: a
+// packet that enters the ingress pipe at that cycle or later runs the new
+// program, in the egress pipe too, and those before it the old one; registers and
+// counters are written and read before the first packet that enters their pipe at
+// that cycle or later. What is wrong with the batch is said now, by name, and then
+// nothing of it happens. A cycle that is past, or before that of an earlier batch
+// still to come, is refused; at the current cycle it takes effect at once, behind
+// all that Advance has done.
+//
+// The program and what else the batch holds must not be changed afterwards.
+func (c *Engine) Control(at Cycle, b Batch) error {
+	if at < c.now {
+		return fmt.Errorf("control: cycle %d is past, the chip is at %d", at, c.now)
+	}
+	if c.programs.batches.Len() > 0 {
+		if last := c.programs.batches.At(c.programs.batches.Len() - 1).at; at < last {
+			return fmt.Errorf("control: cycle %d is before cycle %d, when an earlier batch takes effect", at, last)
+		}
+	}
+	limits := c.prof.Limits()
+	limits.PHVBits -= c.recording.bits()
+	now, faults, err := pipe.PrepareFaults(b.Batch, limits, c.programs.planned, c.programs.plannedFaults)
+	if err == nil {
+		_, err = skipped(faults)
+	}
+	if err != nil {
+		return fmt.Errorf("control: %w", err)
+	}
+	c.programs.planned, c.programs.plannedFaults = now, faults
+	if s := (scheduled{at, b, now, faults}); at > c.now || c.programs.batches.Len() > 0 {
+		c.programs.batches.Push(s)
+	} else {
+		c.takeEffect(s)
+	}
+	return nil
+}

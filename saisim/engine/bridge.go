@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"tamtam/saisim/config"
+	"tamtam/saisim/describe"
+	"tamtam/saisim/drop"
+)
+
+// bridge is the 802.1Q bridge: VLANs, LAGs, and the addresses behind their ports.
+type bridge struct {
+	*core
+	traps   *traps
+	fdb     fdb
+	noFlood config.Flood // what the switch does not flood
+}
+
+func (c *bridge) reset() {
+	c.fdb, c.noFlood = newFDB(int(c.prof.FDB)), config.Flood{}
+}
+
+// member returns the member of a LAG that a packet leaves by, nil if none is up.
+func (c *bridge) member(l *lag, pk *packet) *port {
+	n := uint32(len(l.active))
+	if n == 0 {
+		return nil
+	}
+	return l.active[flowHash(&pk.h, uint64(c.lagSeed)<<32|saltLAG)%n]
+}
+
+// forward decides where a packet goes by its destination address.
+func (c *bridge) forward(pk *packet) drop.Reason {
+	v := c.vlans[pk.vid]
+	if pk.h.dmac>>40&1 != 0 {
+		if pk.h.dmac == 0xffffffffffff && v.noBroadcast || pk.h.dmac != 0xffffffffffff && v.noMulticast {
+			return drop.Miss
+		}
+		pk.verdict.kind, pk.verdict.vlan = toVLAN, v
+		return drop.NoDestination
+	}
+	return c.toMAC(pk, v, pk.h.dmac)
+}
+
+// toMAC sends the packet to a unicast address in a VLAN.
+func (c *bridge) toMAC(pk *packet, v *vlan, mac uint64) drop.Reason {
+	var e *fdbEntry
+	if c.skips&describe.FDB.Ran() == 0 {
+		e = c.fdb.find(fdbKey(v.id, mac))
+	}
+	if e == nil {
+		pk.fixed |= describe.FDB.Ran() &^ c.skips
+		if v.noUnknown {
+			return drop.Miss
+		}
+		pk.verdict.kind, pk.verdict.vlan = toVLAN, v
+		return drop.NoDestination
+	}
+	pk.fixed |= describe.FDB.Ran() | describe.FDB.Hit()
+	pk.act |= e.act
+	switch {
+	case e.act&actDrop != 0:
+		return drop.FDB
+	case e.to == pk.source:
+		return drop.SamePort
+	case !e.to.member(v.id) || !e.to.admin:
+		return drop.NoDestination
+	}
+	pk.verdict.kind, pk.verdict.to = toBridgePort, e.to
+	return drop.NoDestination
+}
+
+// learn notes where the packet's source address is. It fails only where unknown
+// addresses are to be dropped.
+func (c *bridge) learn(pk *packet) (drop.Reason, bool) {
+	if pk.source.learning == config.LearnNot || c.vlans[pk.vid].noLearn {
+		return 0, true
+	}
+	if c.skips&describe.Learning.Ran() != 0 {
+		return 0, true
+	}
+	key := fdbKey(pk.vid, pk.h.smac)
+	if e := c.fdb.find(key); e != nil {
+		pk.fixed |= describe.Learning.Ran() | describe.Learning.Hit()
+		switch {
+		case e.static && e.to != pk.source && !e.moves:
+			return c.staticMove(pk)
+		case e.to != pk.source:
+			e.to, e.seen = pk.source, c.now
+			c.addressChanged(FDBMoved, e.row())
+		default:
+			e.seen = c.now
+		}
+		return 0, true
+	}
+	pk.fixed |= describe.Learning.Ran()
+	if pk.source.learning == config.LearnDrop {
+		return drop.Learning, false
+	}
+	if pk.h.smac == 0 {
+		return 0, true
+	}
+	if e := c.fdb.insert(fdbEntry{key: key, to: pk.source, seen: c.now}); e != nil {
+		if c.fdb.age != 0 {
+			c.sweepFor(c.now + c.fdb.age)
+		}
+		c.addressChanged(FDBLearned, e.row())
+	}
+	return 0, true
+}
+
+// staticMove is for a packet whose source address has a static entry elsewhere.
+func (c *bridge) staticMove(pk *packet) (drop.Reason, bool) {
+	act := c.traps.states[config.TrapStaticMove].act
+	c.traps.trapAs(pk, config.TrapStaticMove, act&^actDrop)
+	return drop.Learning, act&actDrop == 0
+}
+
+// ageFDB removes the dynamic entries whose time has come: that have not been
+// seen for the ageing time, at the first sweep after that.
+func (c *bridge) ageFDB() {
+	c.fdb.sweepAt = never
+	if c.fdb.age == 0 {
+		return
+	}
+	old := c.fdb.keys(func(e *fdbEntry) bool {
+		if e.static {
+			return false
+		}
+		if due := e.seen + c.fdb.age; due > c.now {
+			c.sweepFor(due)
+			return false
+		}
+		return true
+	})
+	for _, k := range old {
+		c.evict(c.fdb.find(k), FDBAged)
+	}
+}
+
+// flushFDB removes the entries that want selects.
+func (c *bridge) flushFDB(want func(*fdbEntry) bool) {
+	for _, k := range c.fdb.keys(want) {
+		c.evict(c.fdb.find(k), FDBFlushed)
+	}
+}
+
+// evict removes an entry that has aged or is flushed.
+func (c *bridge) evict(e *fdbEntry, what FDBEvent) {
+	c.addressChanged(what, e.row())
+	c.fdb.remove(e.key)
+}
+
+// sweepFor makes sure that the table is swept when an entry ages at cycle due.
+// Sweeps are at multiples of a tenth of a second, so that there are not too many.
+func (c *bridge) sweepFor(due Cycle) {
+	tenth := max(1, Cycle(c.prof.ClockHz/10))
+	c.fdb.sweepAt = min(c.fdb.sweepAt, (due+tenth-1)/tenth*tenth)
+}

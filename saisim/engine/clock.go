@@ -1,0 +1,68 @@
+package engine
+
+import "math/bits"
+
+// A Cycle is a count of the chip's clock since the chip was made.
+type Cycle uint64
+
+const never = Cycle(1<<64 - 1)
+
+// mulDiv returns floor(a*b/c) and the remainder, for results below 2^64.
+func mulDiv(a, b, c uint64) (q, r uint64) {
+	hi, lo := bits.Mul64(a, b)
+	if hi >= c {
+		return 1<<64 - 1, 0
+	}
+	return bits.Div64(hi, lo, c)
+}
+
+// An instant is an exact time of a port's MAC: cycle + frac/den, where den is
+// the MAC's.
+type instant struct {
+	cycle Cycle
+	frac  uint64
+}
+
+func (a instant) before(b instant) bool {
+	return a.cycle < b.cycle || a.cycle == b.cycle && a.frac < b.frac
+}
+
+// ceil is the cycle at which the chip sees what happens at a.
+func (a instant) ceil() Cycle {
+	if a.frac > 0 {
+		return a.cycle + 1
+	}
+	return a.cycle
+}
+
+// A lineRate holds the exact time of a byte on the wire: num/den cycles.
+type lineRate struct{ num, den uint64 }
+
+func newLineRate(hz uint64, mbps uint32) lineRate {
+	num, den := 8*hz, uint64(mbps)*1_000_000
+	for a, b := num, den; ; a, b = b, a%b {
+		if b == 0 {
+			return lineRate{num / a, den / a}
+		}
+	}
+}
+
+// after returns the instant n bytes after a; n is at most maxFrame and a little.
+func (r lineRate) after(a instant, n uint32) instant {
+	x := a.frac + uint64(n)*r.num // num <= 64e9, n < 2^19: below 2^55
+	q := x / r.den
+	return instant{a.cycle + Cycle(q), x - q*r.den}
+}
+
+// Bytes on the wire besides the frame itself, and the smallest frame with FCS.
+const (
+	PreambleSFD = 8
+	gap         = 12
+	fcsLen      = 4
+	minWire     = 64
+)
+
+// WireLen is the length on the wire, with FCS, of a frame of n bytes without.
+func WireLen(n int) uint32 {
+	return max(uint32(n)+fcsLen, minWire)
+}

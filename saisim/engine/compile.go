@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"slices"
+
+	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
+	"tamtam/saisim/profile"
+)
+
+// Apply compiles a change. What is compiled of a row is changed in place, so that packets that hold
+// it see the change, and what it has counted stays.
+func (c *Engine) Apply(ch config.Change) {
+	recorded := len(c.recording.plans) > 0
+	for _, x := range ch {
+		if c.router.applyRouting(x.Row, x.Gone) {
+			continue
+		}
+		c.applyPorts(x.Row, x.Gone)
+		c.acl.applyACL(x.Row, x.Gone)
+		c.applyTAM(x.Row, x.Gone)
+	}
+	if !recorded && len(c.recording.plans) > 0 { // not where one plan gives way to another
+		c.recording.paths.begin(c.programs.described())
+	}
+}
+
+// applyPorts compiles where frames come in and leave, and the bridge between.
+func (c *Engine) applyPorts(row config.Row, gone bool) {
+	switch r := row.(type) {
+	case config.Switch:
+		c.applySwitch(r, gone)
+	case config.Port:
+		c.macs.applyPort(r, gone)
+	case config.LAG:
+		c.bridge.applyLAG(r, gone)
+	case config.BridgePort:
+		c.bridge.applyBridgePort(r, gone)
+	case config.VLAN:
+		c.bridge.applyVLAN(r, gone)
+	case config.FDBEntry:
+		c.bridge.applyFDB(r, gone)
+	case config.Pool:
+		c.queues.applyPool(r, gone)
+	}
+}
+
+// applyTAM compiles what is measured and copied.
+func (c *Engine) applyTAM(row config.Row, gone bool) {
+	switch r := row.(type) {
+	case config.TrapRule:
+		c.traps.applyTrap(r, gone)
+	case config.Mirror:
+		c.mirrors.applyMirror(r, gone)
+	case config.TAMInt:
+		c.applyTAMInt(r, gone)
+	case config.AltMark:
+		c.marking.applyAltMark(r, gone)
+	case config.Sketch:
+		c.sketch.apply(r, gone)
+	case config.RecordPlan:
+		c.recording.applyRecordPlan(r, gone)
+	}
+}
+
+// derive makes the lists that follow from several rows, once for all changes between two packets. It looks at
+// all ports, LAGs and VLANs with their members, and at addresses that several neighbours have; what it costs
+// does not depend on how many ACL entries, routes and addresses there are.
+func (c *Engine) derive() {
+	c.stale = false
+	c.router.sortShared()
+	for _, l := range c.lags {
+		l.active = l.active[:0]
+		for _, m := range l.members {
+			m.port.in = admission{
+				lag: l, source: l.bridgePort, router: l.rif, pvid: l.pvid, priority: l.priority,
+				dropTagged: l.dropTagged, dropUntagged: l.dropUntagged, closed: m.ingressDisabled,
+			}
+			if m.port.up() && !m.egressDisabled {
+				l.active = append(l.active, m.port)
+			}
+		}
+	}
+	for _, p := range c.ports {
+		if p.lag == nil {
+			p.in = admission{
+				source: p.bridgePort, router: p.rif, pvid: p.pvid, priority: p.priority,
+				dropTagged: p.dropTagged, dropUntagged: p.dropUntagged,
+			}
+		}
+		for stage := range p.tables {
+			p.mirror[stage] = c.mirrorSet(p.mirrors[stage])
+			points := []config.ID{p.acl[stage], c.acl.switchACL[stage]}
+			if p.lag != nil {
+				points = append(points, p.lag.acl[stage])
+			}
+			p.tables[stage] = c.acl.lookups(p.tables[stage][:0], points)
+		}
+	}
+	c.acl.vlanACLs = [2]bool{}
+	for _, v := range c.vlans {
+		if v == nil {
+			continue
+		}
+		v.flood = v.flood[:0]
+		for _, m := range v.members {
+			v.flood = append(v.flood, m.bp)
+		}
+		slices.SortFunc(v.flood, func(a, b *bridgePort) int { return a.order() - b.order() })
+		v.noUnknown = c.bridge.noFlood.Unknown || v.noFlood.Unknown
+		v.noMulticast = c.bridge.noFlood.Multicast || v.noFlood.Multicast
+		v.noBroadcast = c.bridge.noFlood.Broadcast || v.noFlood.Broadcast
+		for stage := range v.tables {
+			v.tables[stage] = c.acl.lookups(v.tables[stage][:0], []config.ID{v.acl[stage]})
+			c.acl.vlanACLs[stage] = c.acl.vlanACLs[stage] || len(v.tables[stage]) > 0
+		}
+	}
+}
+
+// applySwitch compiles the switch.
+func (c *Engine) applySwitch(r config.Switch, gone bool) {
+	c.stale = true
+	if gone {
+		return // all of it is made again
+	}
+	c.switchMAC, c.router.cpu, c.bridge.noFlood = mac48(r.MAC[:]), r.CPU, r.NoFlood
+	c.lagSeed, c.router.ecmpSeed = r.LAGSeed, r.ECMPSeed
+	c.acl.switchACL = [2]config.ID{r.IngressACL, r.EgressACL}
+	age, _ := mulDiv(uint64(r.AgingSeconds), c.prof.ClockHz, 1)
+	if c.bridge.fdb.age != Cycle(age) {
+		c.bridge.fdb.age = Cycle(age)
+		c.bridge.sweepFor(c.now)
+	}
+}
+
+// Reset makes the packet path as it is before the switch object is created. Frames in
+// it are dropped; time and the books go on.
+func (c *Engine) Reset() {
+	c.clear()
+	c.agenda = &agenda{}
+	c.ids, c.skips, c.switchMAC = map[config.ID]any{}, 0, 0
+	c.byID, c.ports = make([]*port, c.prof.FirstLane+c.prof.Lanes), nil
+	c.ingressCycles, c.egressCycles = Cycle(c.prof.IngressCycles()), Cycle(c.prof.EgressCycles())
+	c.vlans, c.lags, c.recorders = [4096]*vlan{}, nil, 0
+	c.mirrored = make([]*mirrorSession, min(c.prof.MirrorSessions, profile.MaxMirrors))
+	c.queues.reset()
+	c.programs.reset()
+	c.traps.reset()
+	c.acl.reset()
+	c.bridge.reset()
+	c.router.reset()
+	c.marking.reset()
+	c.sketch.reset()
+	c.recording.reset()
+}
+
+// clear drops every frame.
+func (c *Engine) clear() {
+	for _, p := range c.ports {
+		c.macs.purge(p)
+	}
+	for c.enter.Len() > 0 {
+		c.fates.drop(nil, c.enter.First().pk, drop.PortRemoved)
+		c.enter.Pop()
+	}
+	for c.pipe.Len() > 0 {
+		c.fates.drop(nil, c.pipe.First().pk, drop.PortRemoved)
+		c.pipe.Pop()
+	}
+	for c.leaving.Len() > 0 {
+		c.fates.release(c.leaving.First().copy.pk)
+		c.leaving.Pop()
+	}
+}

@@ -1,0 +1,118 @@
+package engine
+
+import (
+	"tamtam/saisim/describe"
+	"tamtam/saisim/drop"
+)
+
+// egressPipe is the egress pipe with its fixed functions.
+type egressPipe struct {
+	*core
+	programs  *programs
+	recording *recording
+	fates     *fates
+	acl       *acl
+	sketch    *sketching
+}
+
+// run runs the egress pipe for a copy, and notes in t which session stamps it and what
+// becomes of that. It returns the length with which the copy leaves, false if it was
+// dropped.
+func (c *egressPipe) run(p *port, t *transmission) (length int, ok bool) {
+	cp := &t.copyOf
+	pk := cp.pk
+	fixed := pk.fixed
+	if cp.mirror == nil {
+		c.sketch.copies++
+		if c.sketch.on {
+			fixed |= describe.FlyMon.Ran()
+			c.sketch.measure(cp)
+		}
+	}
+	runs := pk.run != nil && !cp.raw && cp.mirror == nil
+	if runs && !c.programs.runEgress(p, cp) {
+		c.fates.dropInside(p, cp, fixed, runs, drop.EgressProgram)
+		return 0, false
+	}
+	length = cp.leavingLen()
+	fixed |= describe.MTU.Ran()
+	if uint32(length)+fcsLen > p.mtu {
+		c.fates.dropInside(p, cp, fixed, runs, drop.EgressMTU)
+		return 0, false
+	}
+	if cp.mirror != nil {
+		return length, true
+	}
+	fixed |= describe.MTU.Hit()
+	t.session = pk.stamp
+	mirrors := p.mirror[stageEgress]
+	if len(p.tables[stageEgress]) > 0 || c.acl.vlanACLs[stageEgress] {
+		var hit hits
+		if runs {
+			c.lookupRewritten(p, *cp, &hit)
+		} else {
+			c.acl.lookupEgress(p, *cp, &hit)
+		}
+		fixed |= hit.marks
+		if hit.act&actDrop != 0 {
+			c.fates.dropInside(p, cp, fixed, runs, drop.EgressACL)
+			return 0, false
+		}
+		if hit.stamp.entry != nil {
+			t.session = hit.stamp.entry.stamp
+		}
+		if hit.mirror.entry != nil {
+			mirrors |= hit.mirror.entry.mirrors
+		}
+	}
+	if runs && !c.programs.finishEgress(cp) {
+		c.fates.dropInside(p, cp, fixed, runs, drop.EgressProgram)
+		return 0, false
+	}
+	if mirrors &^= c.recorders; mirrors != 0 {
+		c.mirrorAtEnd(mirrors, *cp)
+	}
+	if t.session != nil {
+		fixed |= describe.Stamp.Ran()
+		t.result = stampable(pk, length, p.mtu)
+		if t.result == stampDone {
+			fixed |= describe.Stamp.Hit()
+			length = stampedLen(length)
+		}
+	}
+	if pk.graph != nil {
+		c.letThrough(p, t, fixed, runs)
+	}
+	return length, true
+}
+
+// lookupRewritten is lookupEgress for a copy with the headers that the program has
+// left so far.
+func (c *egressPipe) lookupRewritten(p *port, cp copyOf, hit *hits) {
+	pk := cp.pk
+	if pk.run.program.Writes(true)&headerWords == 0 {
+		c.acl.lookupEgress(p, cp, hit)
+		return
+	}
+	old := pk.heading()
+	h := headingOf(c.programs.phv)
+	h.into(pk)
+	c.acl.lookupEgress(p, cp, hit)
+	old.into(pk) // which other copies share
+}
+
+// letThrough is called with copies that leave the egress pipe.
+func (c *egressPipe) letThrough(p *port, t *transmission, fixed describe.Marks, runs bool) {
+	was := c.recording.through(&t.copyOf, fixed, runs)
+	c.fates.ended(&t.copyOf, was, p.number, 0)
+	if c.observer != nil {
+		t.watched = true
+		p.trails.Push(was.trail(t.pk.graph))
+	}
+}
+
+// mirrorAtEnd has a copy mirrored when it is through the egress pipe.
+func (c *egressPipe) mirrorAtEnd(set uint64, cp copyOf) {
+	cp.head = c.programs.copyHeading(cp.head)
+	c.leave(mirroring{set: set, copy: cp})
+}

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"tamtam/saisim/describe"
+	"tamtam/saisim/drop"
+)
+
+// fates are what becomes of packets: they end here, and nowhere else.
+type fates struct {
+	*core
+	watch     *watch
+	programs  *programs
+	recording *recording
+}
+
+// drop ends a packet of which there are no copies, counted at port p (nil: only
+// in the books).
+func (c *fates) drop(p *port, pk *packet, why drop.Reason) { c.dropCopy(p, copyOf{pk: pk}, why) }
+
+// dropCopy ends one copy of a packet.
+func (c *fates) dropCopy(p *port, cp copyOf, why drop.Reason) {
+	trail := Trail{}
+	if c.observer != nil {
+		trail = c.recording.trailOf(&cp)
+	}
+	c.dropWith(p, &cp, why, trail)
+}
+
+// dropSent ends a copy behind the egress pipe.
+func (c *fates) dropSent(p *port, t *transmission, why drop.Reason) {
+	trail := Trail{}
+	if t.watched {
+		trail = p.watched()
+	}
+	c.dropWith(p, &t.copyOf, why, trail)
+}
+
+// dropWith ends a copy whose trail is known.
+func (c *fates) dropWith(p *port, cp *copyOf, why drop.Reason, trail Trail) {
+	pk := cp.pk
+	if c.observer != nil {
+		c.watch.sawDrop(p, cp, why, trail)
+	}
+	if cp.mirror != nil {
+		c.recording.lose(cp.mirror)
+	}
+	c.books.Dropped[why]++
+	if p != nil {
+		p.totals.Dropped[why]++
+	}
+	c.release(pk)
+}
+
+// ended notes where a copy, or a packet without copies, ends: what it has passed, the
+// port or CPUPort, and why it is dropped, or 0. It is for packets with a graph only.
+func (c *fates) ended(cp *copyOf, p passed, out uint16, why drop.Reason) {
+	c.recording.countPath(cp.pk, &p)
+	if cp.pk.record != nil {
+		c.recording.take(cp, taken{passed: p, out: out, why: why})
+	}
+}
+
+// dropBefore drops a copy that has not come to the egress pipe.
+func (c *fates) dropBefore(p *port, cp *copyOf, why drop.Reason) {
+	if cp.pk.graph != nil && cp.mirror == nil {
+		c.ended(cp, cp.pk.sofar(), p.number, why)
+	}
+	c.dropCopy(p, *cp, why)
+}
+
+// dropInside drops a copy in the egress pipe.
+func (c *fates) dropInside(p *port, cp *copyOf, fixed describe.Marks, runs bool, why drop.Reason) {
+	if cp.pk.graph == nil || cp.mirror != nil {
+		c.dropCopy(p, *cp, why)
+		return
+	}
+	was := c.recording.through(cp, fixed, runs)
+	c.ended(cp, was, p.number, why)
+	c.dropWith(p, cp, why, was.trail(cp.pk.graph))
+}
+
+// release gives up one use of the packet.
+func (c *fates) release(pk *packet) {
+	if pk.refs--; pk.refs <= 0 {
+		if pk.run != nil {
+			c.programs.alight(pk)
+		}
+		if pk.graph != nil && pk.record != nil {
+			c.recording.spareChoices = append(c.recording.spareChoices, pk.record)
+			pk.record = nil
+		}
+		c.spare = append(c.spare, pk)
+	}
+}

@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"net/netip"
+	"slices"
+)
+
+// A fib finds the longest prefix that an address is in: a trie of 8 address bits
+// a level. A node keeps the prefixes that end within its 8 bits as a binary
+// tree in a bit set: the prefix of n bits, of value v, is bit 1<<n | v. So the
+// parent of bit i is bit i/2, and the candidates for an octet are the bits on
+// the way from 256 + octet to the root. Only what exists takes memory.
+type fib struct {
+	root fibNode
+	n    int // prefixes
+}
+
+type fibNode struct {
+	prefixes [8]uint64
+	rank     [8]uint16 // prefixes in the words before
+	dests    []*dest   // of the prefixes, in their order
+	children [4]uint64 // octets that go on
+	kids     []*fibNode
+}
+
+// An address is 16 octets, as two words; an IPv4 address is in the first four.
+type address [2]uint64
+
+func (a *address) octet(i int) uint { return uint(a[i>>3&1]>>(56-8*(i&7))) & 0xff }
+
+func addressOf(a netip.Addr) address {
+	if a.Is4() {
+		b := a.As4()
+		return address{uint64(binary.BigEndian.Uint32(b[:])) << 32, 0}
+	}
+	b := a.As16()
+	return address{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:])}
+}
+
+// lookup returns the destination of the longest prefix that a is in, nil if
+// there is none. levels is 4 for IPv4, 16 for IPv6.
+func (f *fib) lookup(a address, levels int) *dest {
+	var path [16]*fibNode
+	n := &f.root
+	deep := 0
+	for {
+		path[deep&15] = n
+		if deep == levels-1 {
+			break
+		}
+		o := a.octet(deep)
+		if n.children[o>>6]>>(o&63)&1 == 0 {
+			break
+		}
+		n = n.kids[n.kid(o)]
+		deep++
+	}
+	for ; deep >= 0; deep-- {
+		if d := path[deep&15].match(a.octet(deep)); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+// match returns the destination of the longest of the node's prefixes that the
+// octet is in.
+func (n *fibNode) match(octet uint) *dest {
+	if len(n.dests) == 0 {
+		return nil
+	}
+	for i := 256 | octet; i > 0; i >>= 1 {
+		if n.prefixes[i>>6&7]>>(i&63)&1 != 0 {
+			return n.dests[n.index(i)]
+		}
+	}
+	return nil
+}
+
+// index is the place of prefix bit i in dests.
+func (n *fibNode) index(i uint) int {
+	w := i >> 6 & 7
+	return int(n.rank[w]) + bits.OnesCount64(n.prefixes[w]&(1<<(i&63)-1))
+}
+
+// kid is the place of an octet in kids.
+func (n *fibNode) kid(o uint) int {
+	k := bits.OnesCount64(n.children[o>>6] & (1<<(o&63) - 1))
+	for w := range o >> 6 {
+		k += bits.OnesCount64(n.children[w])
+	}
+	return k
+}
+
+// split returns the level where a prefix ends, and its bit there.
+func split(p netip.Prefix) (a address, level int, bit uint) {
+	a = addressOf(p.Addr())
+	n := p.Bits()
+	if n > 0 {
+		level = (n - 1) / 8
+	}
+	n -= 8 * level
+	return a, level, 1<<n | a.octet(level)>>(8-n)
+}
+
+// put sets the destination of a prefix, which is masked.
+func (f *fib) put(p netip.Prefix, d *dest) {
+	a, level, bit := split(p)
+	n := &f.root
+	for i := range level {
+		o := a.octet(i)
+		k := n.kid(o)
+		if n.children[o>>6]>>(o&63)&1 == 0 {
+			n.children[o>>6] |= 1 << (o & 63)
+			n.kids = slices.Insert(n.kids, k, &fibNode{})
+		}
+		n = n.kids[k]
+	}
+	i := n.index(bit)
+	if n.prefixes[bit>>6]>>(bit&63)&1 != 0 {
+		n.dests[i] = d
+		return
+	}
+	n.dests = slices.Insert(n.dests, i, d)
+	n.prefixes[bit>>6] |= 1 << (bit & 63)
+	n.count()
+	f.n++
+}
+
+// remove takes out a prefix, and the nodes that only led to it.
+func (f *fib) remove(p netip.Prefix) {
+	a, level, bit := split(p)
+	path := []*fibNode{&f.root}
+	for i := range level {
+		n, o := path[i], a.octet(i)
+		if n.children[o>>6]>>(o&63)&1 == 0 {
+			return
+		}
+		path = append(path, n.kids[n.kid(o)])
+	}
+	n := path[level]
+	if n.prefixes[bit>>6]>>(bit&63)&1 == 0 {
+		return
+	}
+	i := n.index(bit)
+	n.dests = slices.Delete(n.dests, i, i+1)
+	n.prefixes[bit>>6] &^= 1 << (bit & 63)
+	n.count()
+	f.n--
+	for ; level > 0 && len(path[level].dests)+len(path[level].kids) == 0; level-- {
+		up, o := path[level-1], a.octet(level-1)
+		k := up.kid(o)
+		up.kids = slices.Delete(up.kids, k, k+1)
+		up.children[o>>6] &^= 1 << (o & 63)
+	}
+}
+
+func (n *fibNode) count() {
+	sum := uint16(0)
+	for w, p := range n.prefixes {
+		n.rank[w] = sum
+		sum += uint16(bits.OnesCount64(p))
+	}
+}

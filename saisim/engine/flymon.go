@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"fmt"
+
+	"tamtam/saisim/cmu"
+	"tamtam/saisim/config"
+	"tamtam/saisim/tm"
+	"tamtam/tam/flymon"
+)
+
+// What a mirror copy carries besides its frame, and what the recirculation port
+// holds, both in bytes.
+const (
+	recircMetadata = 16
+	recircBuffer   = 32768
+)
+
+// sketching is the state of FlyMon.
+type sketching struct {
+	*core
+	on     bool        // there are tasks
+	groups *cmu.Groups // nil: there has been no task
+	copies uint64      // that entered the egress pipe
+	packet cmu.Packet  // that enters it now
+	times  nanoClock
+	again  recirculation
+}
+
+func (c *sketching) reset() { *c = sketching{core: c.core} }
+
+// measure shows a copy that enters the egress pipe to the groups of CMUs.
+func (c *sketching) measure(cp *copyOf) {
+	p, pk := &c.packet, cp.pk
+	h := &pk.h
+	p.Vector[5] = c.times.read(c.clock.Load(), c.now)
+	h.candidate(&p.Vector)
+	p.Ports = h.flags&flagL4 != 0
+	length := cp.leavingLen()
+	p.Size, p.QueueBytes, p.QueueNS = uint32(length+fcsLen), cp.depth, 0
+	if cp.queued != c.now {
+		p.QueueNS, _ = mulDiv(uint64(c.now-cp.queued), nanos, c.prof.ClockHz)
+	}
+	p.Number = c.copies
+	if c.groups.Run(p) {
+		c.recirculate(length)
+	}
+}
+
+// candidate fills the vector with what does not depend on time.
+func (h *headers) candidate(v *flymon.Vector) {
+	ports := uint64(h.l4src)<<48 | uint64(h.l4dst)<<32 | uint64(h.proto)<<24
+	switch {
+	case h.flags&flagIPv4 != 0:
+		v[0], v[1], v[2], v[3], v[4] = h.src[1]<<32, 0, h.dst[1]<<32, 0, ports|4<<16
+	case h.flags&flagIPv6 != 0:
+		v[0], v[1], v[2], v[3], v[4] = h.src[0], h.src[1], h.dst[0], h.dst[1], ports|6<<16
+	default:
+		v[0], v[1], v[2], v[3], v[4] = 0, 0, 0, 0, 0
+	}
+}
+
+// A nanoClock reads the time of day in nanoseconds at cycles that do not go back. It
+// goes on from its last reading, which takes one short division.
+type nanoClock struct {
+	of   *Clock
+	at   Cycle
+	ns   uint64
+	rest uint64 // of a nanosecond, in units of 1/hz
+}
+
+func (k *nanoClock) read(t *Clock, now Cycle) uint64 {
+	s := &t.segments[len(t.segments)-1]
+	if d := uint64(now - k.at); k.of == t && d < 1<<32 {
+		r := k.rest + d*s.speed // below 8e9 + 2^32 * 1.2e9
+		k.ns, k.rest = k.ns+r/t.hz, r%t.hz
+	} else {
+		seconds, rest := s.advance(t.hz, now)
+		k.of, k.ns, k.rest = t, seconds*nanos+rest/t.hz, rest%t.hz
+	}
+	k.at = now
+	return k.ns
+}
+
+// A recirculation is the port that leads to spliced groups.
+type recirculation struct {
+	rate lineRate
+	free instant // when the port has sent all that it holds
+	ring tm.Ring[secondPass]
+}
+
+// A secondPass is a mirror copy on its way.
+type secondPass struct {
+	at     Cycle
+	packet cmu.Packet
+}
+
+// recirculate mirrors the copy that enters the egress pipe, which is length bytes
+// long as it leaves.
+func (c *sketching) recirculate(length int) {
+	r := &c.again
+	a := instant{cycle: c.now + c.egressCycles}
+	if r.rate.after(a, recircBuffer).before(r.free) {
+		c.groups.LostAgain(&c.packet)
+		return
+	}
+	if a.before(r.free) {
+		a = r.free
+	}
+	r.free = r.rate.after(a, WireLen(length+recircMetadata)+PreambleSFD+gap)
+	r.ring.Push(secondPass{r.free.ceil() + c.ingressCycles, c.packet})
+	if r.ring.Len() == 1 {
+		c.agenda.push(c.now, event{r.ring.First().at, eventKey(classRecirculated, 0)})
+	}
+}
+
+// recirculated shows the mirror copies that are due to the spliced groups.
+func (c *sketching) recirculated() {
+	r := &c.again
+	for r.ring.Len() > 0 && r.ring.First().at <= c.now {
+		c.groups.RunAgain(&r.ring.First().packet)
+		r.ring.Pop()
+	}
+	if r.ring.Len() > 0 {
+		c.agenda.push(c.now, event{r.ring.First().at, eventKey(classRecirculated, 0)})
+	}
+}
+
+// apply gives the groups a task, or takes it away.
+func (s *sketching) apply(r config.Sketch, gone bool) {
+	g, err := s.make()
+	switch {
+	case err != nil:
+	case gone:
+		g.Remove(r.Task)
+	default:
+		err = g.Apply(r.Layout)
+	}
+	if err != nil {
+		panic(err) // rows are checked before
+	}
+	s.on = g.Busy()
+}
+
+// make returns the groups of CMUs, which are made for the first task.
+func (s *sketching) make() (*cmu.Groups, error) {
+	if s.groups != nil {
+		return s.groups, nil
+	}
+	g, err := cmu.New(s.prof.FlyMon.Geometry())
+	if err != nil {
+		return nil, fmt.Errorf("profile %q: %w", s.prof.Name, err)
+	}
+	g.SetOracle(s.oracle)
+	s.groups = g
+	if s.prof.FlyMon.RecirculationMbps > 0 {
+		s.again.rate = newLineRate(s.prof.ClockHz, s.prof.FlyMon.RecirculationMbps)
+	}
+	return g, nil
+}
+
+// check says why the groups cannot have a task as they are now.
+func (s *sketching) check(l *flymon.Layout) error {
+	g, err := s.make()
+	if err != nil {
+		return err
+	}
+	return g.Check(l)
+}
+
+// status is how a task is; false: there is none of that name.
+func (s *sketching) status(task string) (flymon.ChipStatus, bool) {
+	if s.groups == nil {
+		return flymon.ChipStatus{}, false
+	}
+	return s.groups.Status(task)
+}

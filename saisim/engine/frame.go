@@ -1,0 +1,40 @@
+package engine
+
+import "tamtam/saisim/config"
+
+// A PortID names a port on the chip: it is the port's first lane.
+type PortID = config.PortID
+
+// CPUPort is the port to the CPU.
+const CPUPort = config.CPUPort
+
+// A Frame is an Ethernet frame without FCS.
+type Frame struct {
+	Data []byte
+	// Len is the frame's length before a capture cut it; at least len(Data), at
+	// most 262144, or 0 for len(Data).
+	Len int
+	// ID is the sender's name for the frame. It is in no byte on the wire: it comes
+	// out with every copy, so that a test or the truth oracle knows what became of it.
+	ID uint64
+}
+
+// maxFrame is the longest frame that Receive takes (longer than any MTU, so
+// that such frames still take their time on the wire).
+const maxFrame = 1 << 18
+
+// An Out is a frame that leaves the chip.
+type Out struct {
+	Port PortID // CPUPort: punted
+	In   PortID // CPUPort: injected
+	// At is the cycle of the timestamp point at the egress MAC; for the CPU
+	// port, of leaving the pipe.
+	At      Cycle
+	Data    []byte      // valid during the call only
+	Len     int         // before a capture cut it
+	Stamped bool        // a record was appended here
+	ID      uint64      // of the frame that it is a copy of
+	Trap    config.Trap // why the CPU has it
+}
+
+const ethernetHeader = 14

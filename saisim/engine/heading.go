@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"encoding/binary"
+
+	"tamtam/saisim/pipe"
+)
+
+const noPort = 0xffff // of ctl.port and out.port
+
+const (
+	headerWords = 1<<pipe.WordEthDst | 1<<pipe.WordEthSrc | 1<<pipe.WordL4 | 1<<pipe.WordFlags
+	rxWords     = 1<<pipe.WordRxSec | 1<<pipe.WordRxFrac | 1<<pipe.WordRxNs
+	nowWords    = 1<<pipe.WordSec | 1<<pipe.WordFrac | 1<<pipe.WordNs
+)
+
+// into writes the fields to the packet's headers, those that it has.
+func (f *heading) into(pk *packet) {
+	h := &pk.h
+	h.dmac, h.smac = f.dmac, f.smac
+	if h.flags&flagIP != 0 {
+		h.tos, h.ttl = f.tos, f.ttl
+	}
+	if h.flags&flagIPv4 != 0 {
+		h.ipFlags &= 3
+		if f.reserved {
+			h.ipFlags |= 4
+		}
+	}
+}
+
+// heading is what the ingress pipe has left in the packet's headers.
+func (pk *packet) heading() heading {
+	h := &pk.h
+	return heading{h.dmac, h.smac, h.tos, h.ttl, h.ipFlags&4 != 0}
+}
+
+// headingOf reads the fields from the PHV.
+func headingOf(v *pipe.PHV) heading {
+	w := &v.W
+	return heading{
+		dmac: w[pipe.WordEthDst] & (1<<48 - 1), smac: w[pipe.WordEthSrc] & (1<<48 - 1),
+		tos: uint8(w[pipe.WordL4] >> 16), ttl: uint8(w[pipe.WordL4] >> 8), reserved: w[pipe.WordFlags]>>22&1 != 0,
+	}
+}
+
+// to writes the fields to the PHV.
+func (h *heading) to(v *pipe.PHV) {
+	w := &v.W
+	w[pipe.WordEthDst] = w[pipe.WordEthDst]&^(1<<48-1) | h.dmac
+	w[pipe.WordEthSrc] = w[pipe.WordEthSrc]&^(1<<48-1) | h.smac
+	w[pipe.WordL4] = w[pipe.WordL4]&^0xffff00 | uint64(h.tos)<<16 | uint64(h.ttl)<<8
+	w[pipe.WordFlags] &^= 1 << 22
+	if h.reserved {
+		w[pipe.WordFlags] |= 1 << 22
+	}
+}
+
+// edit does what routing, ACLs and the queue want done.
+func (h *heading) edit(cp *copyOf) {
+	pk := cp.pk
+	if e := &pk.edit; e.routed {
+		h.dmac, h.smac = e.dmac, e.smac
+		h.ttl--
+	}
+	if pk.edit.setDSCP {
+		h.tos = pk.edit.dscp<<2 | h.tos&3
+	}
+	m := &pk.edit.marks
+	h.tos = m.tos(h.tos)
+	if m.reservedMask {
+		h.reserved = m.reserved
+	}
+	if cp.ce {
+		h.tos |= 3
+	}
+}
+
+// apply writes the fields to a frame whose IP header, if flags say that it has
+// one, is at l3.
+func (h *heading) apply(b []byte, l3 int, flags uint32) {
+	putMAC(b, h.dmac)
+	putMAC(b[6:], h.smac)
+	switch {
+	case flags&flagIPv4 != 0:
+		ip := b[l3:]
+		changeWord(ip, 0, uint16(ip[0])<<8|uint16(h.tos))
+		changeWord(ip, 8, uint16(h.ttl)<<8|uint16(ip[9]))
+		frag := binary.BigEndian.Uint16(ip[6:]) &^ 0x8000
+		if h.reserved {
+			frag |= 0x8000
+		}
+		changeWord(ip, 6, frag)
+	case flags&flagIPv6 != 0:
+		b[l3] = b[l3]&0xf0 | h.tos>>4
+		b[l3+1] = h.tos<<4 | b[l3+1]&0xf
+		b[l3+7] = h.ttl
+	}
+}

@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"tamtam/saisim/config"
+	"tamtam/saisim/describe"
+	"tamtam/saisim/drop"
+	"tamtam/saisim/pipe"
+)
+
+// ingressPipe is the ingress pipe with its fixed functions.
+type ingressPipe struct {
+	*core
+	watch     *watch
+	programs  *programs
+	recording *recording
+	fates     *fates
+	traps     *traps
+	bridge    *bridge
+	router    *router
+	acl       *acl
+	queues    *queues
+	mirrors   *mirrors
+}
+
+// enterPipe runs the ingress pipe for a packet: ADMIT in stage 0, ACL in the
+// middle, FORWARD in the last stage.
+func (c *ingressPipe) enterPipe(pk *packet) {
+	if c.observer != nil {
+		c.watch.saw(MomentEntered, pk, 0, pk.in)
+	}
+	p := c.byID[pk.in]
+	if p == nil {
+		c.fates.drop(nil, pk, drop.PortRemoved)
+		return
+	}
+	if c.tracking {
+		pk.graph = c.programs.described()
+	}
+	pk.h.parse(pk.data, pk.length)
+	switch on := c.admit(p, pk); {
+	case on && c.programs.program != nil:
+		c.runProgram(p, pk)
+	case on:
+		if len(p.tables[stageIngress]) > 0 || c.acl.vlanACLs[stageIngress] {
+			c.acl.lookupIngress(p, pk)
+		}
+		c.forward(pk)
+		pk.verdict.cpu = pk.act&(actCopy|actCancel) == actCopy
+	}
+	if v := &pk.verdict; v.kind == toNobody && !v.cpu && pk.mirrors == 0 && pk.record == nil {
+		if pk.graph != nil {
+			was := pk.sofar()
+			c.recording.countPath(pk, &was)
+		}
+		c.fates.drop(p, pk, pk.why)
+		return
+	}
+	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
+}
+
+// admit is the first stage: the VLAN or router interface that the packet is in,
+// and whether its port may send to it, and traps. False: the packet goes no
+// further, for pk.why. A trapped packet goes on even where the port may not send.
+func (c *ingressPipe) admit(p *port, pk *packet) bool {
+	h := &pk.h
+	pk.inN = p.number
+	pk.tc = p.class.trafficClass(h)
+	in := &p.in
+	pk.mirrors = p.mirror[stageIngress] &^ c.recorders
+	pk.lag, pk.source, pk.pushPriority = in.lag, in.source, in.priority
+	fixed := describe.Port.Ran()
+	if h.smac>>40&1 != 0 {
+		pk.why, pk.barred, pk.fixed = drop.SourceAddress, true, fixed
+		return false
+	}
+	if why, ok := c.classify(in, pk); ok {
+		fixed |= describe.Port.Hit()
+	} else {
+		pk.why, pk.barred = why, true
+	}
+	if c.skips&describe.Trap.Ran() == 0 {
+		fixed |= describe.Trap.Ran()
+		if c.traps.trapFrame(pk); pk.act != 0 {
+			fixed |= describe.Trap.Hit()
+		}
+	}
+	pk.fixed = fixed
+	return !pk.barred || pk.act&actDrop != 0
+}
+
+// classify finds the VLAN or router interface that the packet is in, and
+// whether the port may send to it.
+func (c *ingressPipe) classify(in *admission, pk *packet) (drop.Reason, bool) {
+	h := &pk.h
+	pk.vid = in.pvid
+	if pk.tagged = h.flags&flagTagged != 0 && h.outerC; pk.tagged && h.tci[0]&0xfff != 0 {
+		pk.vid = h.tci[0] & 0xfff
+		if in.dropTagged {
+			return drop.TagFilter, false
+		}
+	} else if in.dropUntagged {
+		return drop.TagFilter, false
+	}
+	if in.closed {
+		return drop.NoLAGMember, false
+	}
+	if in.router != nil { // no bridge: tags name no VLAN here
+		if pk.tagged && h.tci[0]&0xfff != 0 {
+			return drop.NoVLAN, false
+		}
+		pk.vid, pk.router = 0, in.router
+		return 0, true
+	}
+	if pk.vid > 4094 || c.vlans[pk.vid] == nil || pk.source == nil || !pk.source.admin {
+		return drop.NoVLAN, false
+	}
+	if !pk.source.member(pk.vid) {
+		return drop.NotMember, false
+	}
+	pk.router = c.vlans[pk.vid].rif
+	return 0, true
+}
+
+// forward is the last stage: learning, then where the packet goes. It leaves
+// pk.why, the reason if that is nowhere.
+func (c *ingressPipe) forward(pk *packet) {
+	why, ok := pk.why, !pk.barred
+	if ok && !pk.noLearn && pk.source != nil {
+		why, ok = c.bridge.learn(pk)
+		pk.barred = !ok
+	}
+	switch {
+	case pk.aclDrop:
+		pk.why = drop.ACL
+		return
+	case pk.act&actDrop != 0:
+		pk.why = drop.Trap
+		return
+	case !ok:
+		pk.why = why
+		return
+	case c.programs.steered(pk): // by the program
+		pk.why = drop.NoDestination
+		return
+	case pk.redirect != nil:
+		if pk.why, ok = c.redirected(pk); ok {
+			return
+		}
+	}
+	pk.why = c.destination(pk)
+}
+
+// destination decides where a packet goes by its addresses.
+func (c *ingressPipe) destination(pk *packet) drop.Reason {
+	pk.fixed |= describe.RouterMAC.Ran()
+	switch {
+	case pk.router != nil && (pk.h.dmac == pk.router.mac || pk.h.dmac == c.switchMAC && c.switchMAC != 0):
+		pk.fixed |= describe.RouterMAC.Hit()
+		return c.router.route(pk)
+	case pk.source == nil:
+		return drop.NotRouter
+	}
+	return c.bridge.forward(pk)
+}
+
+// redirected sends the packet where an ACL entry says. To a next hop go only IP
+// packets that can be routed, whatever MAC address they are to; false: the
+// entry sends this packet nowhere.
+func (c *ingressPipe) redirected(pk *packet) (drop.Reason, bool) {
+	e, h := pk.redirect, &pk.h
+	if e.hop == nil && e.group == nil {
+		pk.verdict = e.redirect
+		return drop.NoDestination, true
+	}
+	if h.dmac>>40&1 != 0 || !h.fitToRoute(pk) {
+		return 0, false
+	}
+	if h.ttl <= 1 {
+		c.traps.trap(pk, config.TrapTTL)
+		return drop.TTL, true
+	}
+	if e.group != nil {
+		return c.router.toHop(pk, e.group.choose(c.router.ecmpHash(h))), true
+	}
+	return c.router.toHop(pk, e.hop), true
+}
+
+// runProgram is the ingress pipe, behind admission, where there is a program.
+func (c *ingressPipe) runProgram(p *port, pk *packet) {
+	c.runStages(p, pk)
+	if pk.graph != nil {
+		pk.run.ran, pk.run.hit = c.programs.phv.Ran, c.programs.phv.Hit
+	}
+}
+
+func (c *ingressPipe) runStages(p *port, pk *packet) {
+	last := max(c.prof.IngressStages, 1) - 1
+	c.programs.beginIngress(pk)
+	if !c.programs.runIngress(pk, 0, c.prof.IngressStages/2) {
+		return
+	}
+	if len(p.tables[stageIngress]) > 0 || c.acl.vlanACLs[stageIngress] {
+		c.acl.lookupIngress(p, pk)
+		w := &c.programs.phv.W
+		w[pipe.WordPorts] = w[pipe.WordPorts]&^(1<<32-1) | uint64(pk.meta)
+		w[pipe.WordClass] = w[pipe.WordClass]&^(0xff<<32) | uint64(pk.tc)<<32
+	}
+	if !c.programs.runIngress(pk, c.prof.IngressStages/2, last) {
+		return
+	}
+	c.forward(pk)
+	v := &pk.verdict
+	cpu := pk.act&(actCopy|actCancel) == actCopy
+	c.programs.steer(pk)
+	if v.kind == toNobody && !cpu && !punted(c.programs.phv) || !c.programs.runIngress(pk, last, c.prof.IngressStages) {
+		return
+	}
+	c.programs.steer(pk)
+	v.cpu = cpu || punted(c.programs.phv)
+	pk.run.program.Bridge(c.programs.phv, &pk.run.bridge)
+}

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"encoding/binary"
+
+	"tamtam/saisim/drop"
+)
+
+// macs are the MACs of the ports.
+type macs struct {
+	*core
+	watch     *watch
+	programs  *programs
+	recording *recording
+	fates     *fates
+	egress    *egressPipe
+	queues    *queues
+	ingress   *ingressPipe
+	entered   Cycle // first cycle at which the ingress pipe is free; not reset
+}
+
+// receive puts a frame on the wire of the ingress MAC.
+func (c *macs) receive(p *port, at Cycle, f Frame) {
+	c.books.Received++
+	pk := c.newPacket(f)
+	sfd := instant{cycle: at}
+	if sfd.before(p.rxFree) {
+		sfd = p.rxFree
+	}
+	end := p.rate.after(sfd, WireLen(f.Len))
+	p.rxFree = p.rate.after(end, gap+PreambleSFD)
+	pk.in, pk.rx, pk.refs = p.id, sfd.ceil(), 1
+	if c.observer != nil {
+		c.watch.sawOnWire(c.watch.moment(MomentReceived, pk, 0, p.id), sfd, p.rate)
+	}
+	p.rx.Push(timed{end.ceil(), pk})
+	if p.rx.Len() == 1 {
+		c.agenda.push(c.now, event{end.ceil(), eventKey(classReceived, p.id)})
+	}
+}
+
+// received takes the frame that is now whole from the ingress MAC.
+func (c *macs) received(p *port) {
+	pk := p.rx.First().pk
+	p.rx.Pop()
+	if p.rx.Len() > 0 {
+		c.agenda.push(c.now, event{p.rx.First().at, eventKey(classReceived, p.id)})
+	}
+	p.totals.Received++
+	p.totals.ReceivedBytes += uint64(pk.length + fcsLen)
+	switch {
+	case !p.up():
+		c.fates.drop(p, pk, drop.PortDown)
+		return
+	case !wholeHeader(pk.data):
+		c.fates.drop(p, pk, drop.Runt)
+		return
+	}
+	p.stats.in.count(pk.data, pk.length+fcsLen)
+	if uint32(pk.length)+fcsLen > p.mtu {
+		c.fates.drop(p, pk, drop.Oversize)
+		return
+	}
+	p.totals.Entered++
+	if c.entered <= c.now { // the pipe is free: the next thing to do would be this
+		c.entered = c.now + 1
+		c.ingress.enterPipe(pk)
+		return
+	}
+	c.enter.Push(timed{c.entered, pk})
+	c.entered++
+}
+
+// wholeHeader reports whether the frame has its Ethernet header, the tag by which
+// it is bridged included: without, nobody knows its VLAN.
+func wholeHeader(data []byte) bool {
+	return len(data) >= ethernetHeader+4 ||
+		len(data) >= ethernetHeader && binary.BigEndian.Uint16(data[12:]) != etherVLAN
+}

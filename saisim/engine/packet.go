@@ -1,0 +1,253 @@
+package engine
+
+import (
+	"tamtam/saisim/config"
+	"tamtam/saisim/describe"
+	"tamtam/saisim/drop"
+	"tamtam/saisim/pipe"
+	"tamtam/saisim/profile"
+	"tamtam/saisim/tailstamp"
+)
+
+// A packet is a frame in the chip. Copies of it (floods, punts) share it.
+type packet struct {
+	// Where and how it is stored, and what it is on its way out: a packet waits
+	// hundreds of cycles between two places, and its first cache lines are fetched
+	// again at each.
+	data   []byte // as received, maybe cut
+	length int    // before it was cut
+	id     uint64 // the sender's name for it
+	rx     Cycle  // ingress timestamp point
+	refs   int32
+	in     PortID
+	inN    uint16 // number of the ingress port in records
+	vid    uint16 // VLAN that the frame is in
+	copies uint16 // made so far
+	tagged bool   // carries the tag of vid (or a priority tag)
+	// pushPriority is the priority of a tag that the egress adds.
+	pushPriority uint8
+	tc           uint8       // traffic class
+	why          drop.Reason // if it goes nowhere
+
+	stamp   *stampAction
+	run     *passage   // of a program; nil: there is none
+	graph   *chipGraph // that it met; nil: its trail is not kept
+	mirrors uint64     // ingress mirror sessions, by index
+	fixed   describe.Marks
+	edit    edit        // of the copies that are forwarded
+	record  *choice     // sessions that record it; nil: none
+	number  uint64      // the chip's own
+	act     actions     // traps and ACLs together
+	trap    config.Trap // the first that wants a copy
+	barred  bool        // its port may not send it
+	aclDrop bool
+	noLearn bool
+
+	verdict  verdict
+	source   *bridgePort
+	lag      *lag      // ingress LAG
+	router   *rif      // it came in at; nil: bridged only
+	redirect *aclEntry // where an ACL sends it; nil: nowhere
+	meta     uint32    // ACL user metadata
+	h        headers
+}
+
+// cut reports whether a capture left some of the frame out.
+func (p *packet) cut() bool { return len(p.data) < p.length }
+
+// A verdict is what the ingress pipe decides to do with a packet.
+type verdict struct {
+	kind destination
+	cpu  bool        // a copy goes to the CPU as well
+	to   *bridgePort // toBridgePort
+	port *port       // toPort: redirected
+	lag  *lag        // toLAG: redirected
+	vlan *vlan       // toVLAN
+}
+
+type destination uint8
+
+const (
+	toNobody     destination = iota
+	toBridgePort             // known unicast
+	toVLAN                   // flood
+	toPort
+	toLAG
+)
+
+// A copyOf is one copy of a packet on its way to one port.
+type copyOf struct {
+	pk     *packet
+	mirror *mirrorEncap // it is a copy for a mirror session
+	head   *heading     // header fields as it leaves; nil: as the packet and its edit have them
+	queued Cycle        // when it was
+	depth  uint32       // bytes in its queue then, without it
+	tag    tagAction
+	number uint16 // 1 for the first copy made
+	queue  uint8
+	raw    bool // leaves as it came in
+	ce     bool // to be marked: congestion experienced
+}
+
+// copy makes one more copy of a packet.
+func (pk *packet) copy(tag tagAction) copyOf {
+	pk.refs++
+	pk.copies++
+	return copyOf{pk: pk, tag: tag, number: pk.copies}
+}
+
+// taggedLen is the length of a copy once its tag is as it shall be.
+func (cp *copyOf) taggedLen() int {
+	switch cp.tag.op {
+	case tagStrip:
+		return cp.pk.length - 4
+	case tagPush:
+		return cp.pk.length + 4
+	}
+	return cp.pk.length
+}
+
+// leavingLen is the length of the frame that leaves, without a record.
+func (cp *copyOf) leavingLen() int {
+	if cp.mirror != nil {
+		return cp.mirror.length(cp.taggedLen())
+	}
+	return cp.taggedLen()
+}
+
+// buffered is what a copy takes of the buffer: its length as it came in, that of
+// a mirror copy as it leaves.
+func (cp *copyOf) buffered() int {
+	if cp.mirror != nil {
+		return cp.leavingLen()
+	}
+	return cp.pk.length
+}
+
+// A tagAction says what the egress does to a copy's VLAN tag.
+type tagAction struct {
+	op  tagOp
+	vid uint16
+}
+
+type tagOp uint8
+
+const (
+	tagKeep  tagOp = iota
+	tagStrip       // remove the outer tag
+	tagPush        // insert one
+	tagSet         // replace the outer tag's VLAN id
+)
+
+// A transmission is a copy on its way through the egress pipe.
+type transmission struct {
+	copyOf
+	sfd     instant      // timestamp point
+	session *stampAction // nil: none
+	result  stampResult  // what the session did
+	watched bool         // the port has its trail, for an observer
+}
+
+// An edit is what the egress pipe changes in a packet, apart from its VLAN tag.
+type edit struct {
+	dmac, smac uint64 // routed
+	routed     bool   // MAC addresses replaced, TTL one less
+	setDSCP    bool
+	dscp       uint8
+	marks      marks // of alternate marking
+}
+
+// marks are the bits that a copy leaves with: those in the masks.
+type marks struct {
+	dscpMask, dscp         uint8
+	reservedMask, reserved bool
+	optionMask, option     uint8
+}
+
+// What became of a copy that a tail-stamping session matched; the order is that
+// of the words in a counter window.
+type stampResult uint8
+
+const (
+	stampDone         stampResult              = iota // left with a record
+	stampNotTCPUDP                                    // not TCP or UDP
+	stampNotEthernet2                                 // 802.3 with a length field
+	stampCut                                          // cut by a capture
+	stampMTU                                          // with the record it would exceed the MTU
+	NumStampResults   = tailstamp.CounterWords        // the last ones are not of copies
+)
+
+// A stampAction is the tail-stamping that an ACL entry asks for. It does not
+// change once it is made; packets in the chip keep the one they met.
+type stampAction struct {
+	switchID uint32
+	counter  *aclCounter // nil: not counted
+}
+
+func (s *stampAction) count(r stampResult) {
+	if s.counter != nil {
+		s.counter.stamps[r]++
+	}
+}
+
+// A passage is what a packet carries of its program.
+type passage struct {
+	program   *pipe.Compiled
+	bridge    [pipe.BridgeWords]uint64
+	rewritten bool // the ingress pipe has written header fields, which are in the packet's headers
+	// ran and hit are what the ingress pipe leaves of them in the PHV, if the packet's
+	// trail is kept.
+	ran, hit [pipe.TapWords]uint64
+}
+
+// A heading holds the header fields of a copy as it leaves.
+type heading struct {
+	dmac, smac uint64
+	tos, ttl   uint8
+	reserved   bool
+}
+
+// A choice are the sessions that record a packet, by the index of their mirror
+// session.
+type choice struct {
+	n  int
+	of [profile.MaxMirrors]struct {
+		mirror  int
+		session *recordSession
+	}
+}
+
+// A taken is what a record says of where its packet, or copy, ended.
+type taken struct {
+	passed
+	out uint16 // number of the port
+	why drop.Reason
+}
+
+// A passed is a trail as the packet path has it: tables of the program are numbered
+// by [pipe.PHV]'s Ran.
+type passed struct {
+	fixed    describe.Marks
+	ran, hit [pipe.TapWords]uint64
+}
+
+// sofar is what a packet, or a copy of it in a queue, has passed by now.
+func (pk *packet) sofar() passed {
+	p := passed{fixed: pk.fixed}
+	if pk.run != nil {
+		p.ran, p.hit = pk.run.ran, pk.run.hit
+	}
+	return p
+}
+
+// A mirroring is a copy in the egress pipe of which mirror sessions take copies
+// at its end, or one of which there are record copies.
+type mirroring struct {
+	at    Cycle
+	set   uint64
+	copy  copyOf
+	taken *taken // record copies; nil: mirror copies
+}
+
+// tos returns a traffic class with the marks in its DSCP.
+func (m *marks) tos(tos uint8) uint8 { return tos&^(m.dscpMask<<2) | m.dscp<<2 }

@@ -1,0 +1,289 @@
+package engine
+
+import (
+	"encoding/binary"
+
+	"tamtam/saisim/config"
+	"tamtam/saisim/tailstamp"
+)
+
+// What the parser has seen, one bit each. They are matched like any other
+// field: a match on L4 ports needs flagL4, and so on.
+const (
+	flagIP         = 1 << iota // IPv4 or IPv6
+	flagIPv4                   // well-formed IPv4 header
+	flagIPv6                   // well-formed IPv6 header
+	flagARP                    // EtherType ARP
+	flagARPRequest             // with operation 1
+	flagARPReply               // with operation 2
+	flagL4                     // TCP, UDP, UDP-Lite, SCTP or DCCP ports are there
+	flagTCP                    // a whole TCP header is there
+	flagICMP                   // ICMP type and code are there
+	flagICMPv6                 // ICMPv6 type and code are there
+	flagFragment               // any fragment
+	flagHead                   // the first fragment of several
+	flagTail                   // a later fragment
+	flagTagged                 // at least one VLAN tag
+	flagTwoTags                // at least two
+	flagEthernet2              // not an 802.3 length field
+	flagTailstamp              // carries a tail-stamp record
+)
+
+// Protocol numbers and EtherTypes.
+const (
+	protoICMP, protoTCP, protoUDP, protoDCCP   = 1, 6, 17, 33
+	protoICMPv6, protoSCTP, protoUDPLite       = 58, 132, 136
+	hopByHop, routing, fragment, authenticated = 0, 43, 44, 51
+	destOptions, mobility, hip, shim6          = 60, 135, 139, 140
+
+	etherIPv4, etherARP, etherIPv6 = 0x0800, 0x0806, 0x86dd
+	etherVLAN, etherSVLAN          = 0x8100, 0x88a8
+)
+
+// headers are the fields that the parser extracts. Fields that a frame does not
+// have are zero.
+type headers struct {
+	dmac, smac uint64 // 48 bits
+	src, dst   [2]uint64
+	flags      uint32
+	flowLabel  uint32
+	etherType  uint16    // behind the tags; 0 for 802.3
+	tci        [2]uint16 // outer, inner
+	ipLen      uint32    // of the IP packet, its header included
+	l4src      uint16
+	l4dst      uint16
+	ipID       uint16
+	l3         uint16 // where what is behind the tags and the EtherType begins
+	proto      uint8  // behind IPv6 extension headers
+	tos        uint8  // traffic class
+	ttl        uint8  // hop limit
+	ipFlags    uint8  // IPv4: reserved, DF, MF
+	tcpFlags   uint8
+	icmpType   uint8
+	icmpCode   uint8
+	altFlags   uint8  // L and D of the AltMark option
+	altMark    uint16 // where they are, from the IPv6 header on; 0: there is none
+	outerC     bool   // the outer tag is a C-tag (0x8100)
+}
+
+func mac48(b []byte) uint64 {
+	return uint64(binary.BigEndian.Uint16(b))<<32 | uint64(binary.BigEndian.Uint32(b[2:]))
+}
+
+// parse fills h, which is zero, from a frame of at least 14 bytes; length is the frame's length
+// before a capture cut it. What is not well-formed is left out, never guessed.
+func (h *headers) parse(data []byte, length int) {
+	h.dmac, h.smac = mac48(data), mac48(data[6:])
+	typ := binary.BigEndian.Uint16(data[12:])
+	off := 14
+	for n := 0; (typ == etherVLAN || typ == etherSVLAN) && n < tailstamp.MaxTags && len(data) >= off+4; n++ {
+		switch n {
+		case 0:
+			h.tci[0] = binary.BigEndian.Uint16(data[off:])
+			h.outerC = typ == etherVLAN
+			h.flags |= flagTagged
+		case 1:
+			h.tci[1] = binary.BigEndian.Uint16(data[off:])
+			h.flags |= flagTwoTags
+		}
+		typ = binary.BigEndian.Uint16(data[off+2:])
+		off += 4
+	}
+	h.l3 = uint16(off)
+	if typ < 0x0600 {
+		return
+	}
+	h.flags |= flagEthernet2
+	h.etherType = typ
+	rest, left := data[off:], length-off
+	switch typ {
+	case etherIPv4:
+		h.parseIPv4(rest, left)
+	case etherIPv6:
+		h.parseIPv6(rest, left)
+	case etherARP:
+		h.flags |= flagARP
+		if len(rest) >= 8 {
+			switch binary.BigEndian.Uint16(rest[6:]) {
+			case 1:
+				h.flags |= flagARPRequest
+			case 2:
+				h.flags |= flagARPReply
+			}
+		}
+	}
+}
+
+func (h *headers) parseIPv4(b []byte, left int) {
+	if len(b) < 20 || b[0]>>4 != 4 {
+		return
+	}
+	head, total := int(b[0]&15)*4, int(binary.BigEndian.Uint16(b[2:]))
+	if head < 20 || total < head || total > left || head > len(b) {
+		return
+	}
+	h.flags |= flagIP | flagIPv4
+	h.ipLen = uint32(total)
+	h.tos, h.ttl, h.proto = b[1], b[8], b[9]
+	h.ipID = binary.BigEndian.Uint16(b[4:])
+	frag := binary.BigEndian.Uint16(b[6:])
+	h.ipFlags = uint8(frag >> 13)
+	h.src[1] = uint64(binary.BigEndian.Uint32(b[12:]))
+	h.dst[1] = uint64(binary.BigEndian.Uint32(b[16:]))
+	h.tailstamp(b, left, total)
+	if frag&0x1fff != 0 {
+		h.flags |= flagFragment | flagTail
+		return
+	}
+	if frag&0x2000 != 0 {
+		h.flags |= flagFragment | flagHead
+	}
+	h.parseL4(b[head:min(total, len(b))])
+}
+
+func (h *headers) parseIPv6(b []byte, left int) {
+	if len(b) < 40 || b[0]>>4 != 6 {
+		return
+	}
+	total := 40 + int(binary.BigEndian.Uint16(b[4:]))
+	if total > left {
+		return
+	}
+	h.flags |= flagIP | flagIPv6
+	h.ipLen = uint32(total)
+	word := binary.BigEndian.Uint32(b)
+	h.tos, h.flowLabel = uint8(word>>20), word&0xfffff
+	h.proto, h.ttl = b[6], b[7]
+	h.src = [2]uint64{binary.BigEndian.Uint64(b[8:]), binary.BigEndian.Uint64(b[16:])}
+	h.dst = [2]uint64{binary.BigEndian.Uint64(b[24:]), binary.BigEndian.Uint64(b[32:])}
+	h.tailstamp(b, left, total)
+	h.extensions(b[:min(total, len(b))])
+}
+
+// extensions walks the IPv6 extension headers. If they are damaged or cut, the
+// protocol stays that of the header that cannot be read.
+func (h *headers) extensions(packet []byte) {
+	b := packet[40:]
+	for {
+		size := 8
+		switch h.proto {
+		default:
+			h.parseL4(b)
+			return
+		case hopByHop, routing, destOptions, mobility, hip, shim6:
+			if len(b) >= 2 {
+				size = (int(b[1]) + 1) * 8
+			}
+		case authenticated:
+			if len(b) >= 2 {
+				size = (int(b[1]) + 2) * 4
+			}
+		case fragment:
+			if len(b) < 8 {
+				return
+			}
+			frag := binary.BigEndian.Uint16(b[2:])
+			if frag&0xfff8 != 0 {
+				h.flags |= flagFragment | flagTail
+				h.proto = b[0]
+				return
+			}
+			if frag&1 != 0 {
+				h.flags |= flagFragment | flagHead
+			}
+		}
+		if len(b) < size {
+			return
+		}
+		if h.altMark == 0 && (h.proto == hopByHop || h.proto == destOptions) {
+			h.findAltMark(b[:size], len(packet)-len(b))
+		}
+		h.proto, b = b[0], b[size:]
+	}
+}
+
+func (h *headers) parseL4(b []byte) {
+	switch h.proto {
+	case protoTCP:
+		if len(b) >= 20 {
+			h.flags |= flagTCP
+			h.tcpFlags = b[13]
+		}
+		fallthrough
+	case protoUDP, protoSCTP, protoDCCP, protoUDPLite:
+		if len(b) >= 4 {
+			h.flags |= flagL4
+			h.l4src, h.l4dst = binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+		}
+	case protoICMP:
+		if len(b) >= 2 && h.flags&flagIPv4 != 0 {
+			h.flags |= flagICMP
+			h.icmpType, h.icmpCode = b[0], b[1]
+		}
+	case protoICMPv6:
+		if len(b) >= 2 && h.flags&flagIPv6 != 0 {
+			h.flags |= flagICMPv6
+			h.icmpType, h.icmpCode = b[0], b[1]
+		}
+	}
+}
+
+// tailstamp notes whether a record follows the datagram b[:total] in a frame
+// that is not cut.
+func (h *headers) tailstamp(b []byte, left, total int) {
+	if len(b) == left && left-total >= tailstamp.Size {
+		if _, ok := (tailstamp.V1{}).Decode(b[left-tailstamp.Size:]); ok {
+			h.flags |= flagTailstamp
+		}
+	}
+}
+
+// stampable reports whether the frame is TCP or UDP over IP in Ethernet II.
+// Fragments go by their IP protocol.
+func (h *headers) stampable() bool {
+	return h.flags&flagIP != 0 && (h.proto == protoTCP || h.proto == protoUDP)
+}
+
+// Bits of the third byte of an AltMark option's data: FlowMonID 20 bits, L, D.
+const (
+	altMarkOption = 0x12
+	optionLoss    = 1 << 3
+	optionDelay   = 1 << 2
+)
+
+// findAltMark looks for an AltMark option in an options header (RFC 8200, section
+// 4.2), which begins at off behind the IPv6 header's begin.
+func (h *headers) findAltMark(b []byte, off int) {
+	for i := 2; i < len(b) && h.altMark == 0; {
+		if b[i] == 0 { // Pad1
+			i++
+			continue
+		}
+		if i+2 > len(b) {
+			return
+		}
+		n := int(b[i+1])
+		if i+2+n > len(b) {
+			return
+		}
+		if b[i] == altMarkOption && n == 4 {
+			h.altMark, h.altFlags = uint16(off+i+4), b[i+4]&(optionLoss|optionDelay)
+		}
+		i += 2 + n
+	}
+}
+
+// group reports whether an IP packet is to a group.
+func (h *headers) group() bool {
+	if h.flags&flagIPv4 != 0 {
+		return h.dst[1]>>28 == 0xe
+	}
+	return h.dst[0]>>56 == 0xff
+}
+
+func (h *headers) byVersion(t4, t6 config.Trap) config.Trap {
+	if h.flags&flagIPv4 != 0 {
+		return t4
+	}
+	return t6
+}

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"slices"
+
+	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
+	"tamtam/saisim/tailstamp"
+	"tamtam/saisim/tm"
+)
+
+// applyPort compiles a port.
+func (c *macs) applyPort(r config.Port, gone bool) {
+	c.stale = true
+	p := at[*port](c.core, r.ID)
+	if gone {
+		c.removePort(p)
+		delete(c.ids, r.ID)
+		return
+	}
+	if p == nil {
+		p = &port{name: r.ID, id: r.Port, queues: tm.NewPort[copyOf](c.queues.buffer, uint16(r.Port), int(c.prof.Queues))}
+		c.ids[r.ID], c.byID[p.id] = p, p
+		i, _ := slices.BinarySearchFunc(c.ports, p.id, func(p *port, id PortID) int { return int(p.id) - int(id) })
+		c.ports = slices.Insert(c.ports, i, p)
+	}
+	p.admin, p.link, p.mtu, p.number = r.Admin, r.Link, r.MTU, r.Number
+	p.pvid, p.priority, p.dropTagged, p.dropUntagged = r.PVID, r.Priority, r.DropTagged, r.DropUntagged
+	p.acl = [2]config.ID{r.IngressACL, r.EgressACL}
+	p.mirrors = [2][]config.ID{r.IngressMirrors, r.EgressMirrors}
+	p.class = qosClass{r.QoS.DSCP, r.QoS.Dot1p, r.QoS.DefaultTC, r.QoS.Queue}
+	for i, s := range r.QoS.Queues {
+		p.queues.Configure(i, s)
+	}
+	if p.mbps != r.Mbps {
+		c.setSpeed(p, r.Mbps)
+	}
+}
+
+func (c *macs) setSpeed(p *port, mbps uint32) {
+	p.mbps, p.rate = mbps, newLineRate(c.prof.ClockHz, mbps)
+	// What is on the wire goes on; fractions of cycles have a new unit.
+	p.rxFree, p.txFree = instant{cycle: p.rxFree.ceil()}, instant{cycle: p.txFree.ceil()}
+	if c.queues.waiting.has(p.id) { // its MAC may be free a cycle later now
+		c.queues.stopWaiting(p)
+		c.queues.offer(p)
+	}
+}
+
+func (c *macs) removePort(p *port) {
+	c.purge(p)
+	p.admin = false // packets that are on their way to it find it down
+	p.number = tailstamp.NoPort
+	c.byID[p.id] = nil
+	c.ports = slices.DeleteFunc(c.ports, func(q *port) bool { return q == p })
+}
+
+// purge drops every frame that a port holds.
+func (c *macs) purge(p *port) {
+	for p.rx.Len() > 0 {
+		c.fates.drop(p, p.rx.First().pk, drop.PortRemoved)
+		p.rx.Pop()
+	}
+	p.queues.Purge(func(cp copyOf) { c.fates.dropBefore(p, &cp, drop.PortRemoved) })
+	if c.queues.waiting.has(p.id) {
+		c.queues.stopWaiting(p)
+	}
+	for p.tx.Len() > 0 {
+		c.fates.dropSent(p, p.tx.First(), drop.PortRemoved)
+		p.tx.Pop()
+	}
+	for _, class := range []int{classSent, classDequeue, classReceived} {
+		c.agenda.remove(eventKey(class, p.id))
+	}
+}
+
+// applyPool makes a pool as large as its row says, with cells of the pool of the queues without one.
+func (c *queues) applyPool(r config.Pool, gone bool) {
+	b := c.buffer
+	for r.Index >= len(b.Pools) {
+		b.Pools = append(b.Pools, tm.Pool{})
+	}
+	cells := r.Cells
+	if gone {
+		cells = 0
+	}
+	b.Pools[0].Size += b.Pools[r.Index].Size - cells
+	b.Pools[r.Index].Size = cells
+}

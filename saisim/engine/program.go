@@ -1,0 +1,252 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"tamtam/saisim/describe"
+	"tamtam/saisim/drop"
+	"tamtam/saisim/pipe"
+	"tamtam/saisim/tm"
+)
+
+// Programs in the pipes. The tables of a program's stage run right after the
+// fixed function of that stage, if it has one:
+//
+//	ingress  stage 0: admission; IngressStages/2: ACL; the last: learning and forwarding
+//	egress   the last stage: MTU, ACL, routing's and ACL's rewrite
+//
+// What a program writes is what later fixed functions see (addresses, DSCP, TTL,
+// ACL metadata, traffic class), and what they do the program sees in later
+// stages. Header fields reach the bytes of a copy when it leaves, its IPv4
+// checksum adjusted; frames for the CPU and mirror copies leave as they came in,
+// and mirror copies do not run the program of the egress pipe.
+//
+// ctl.drop at the end of a stage: the packet goes nowhere, for drop.Program, but to
+// the CPU if ctl.punt or a trap says so; in the egress pipe the copy is dropped.
+// ctl.punt at the end of the ingress pipe: a copy goes to the CPU, whatever
+// forwarding says. ctl.port: forwarding does not decide, or if it is set in the
+// last stage its decision is replaced; a packet that ACLs, traps or the bridge
+// drop goes nowhere all the same. There is no such port: drop.NoDestination.
+//
+// A packet runs the program that it met as it entered the ingress pipe (injected
+// by the CPU: at that cycle), in the egress pipe too.
+
+// programs is the chip's programmable part.
+type programs struct {
+	*core
+	program       *pipe.Compiled // what enters the ingress pipe runs it; nil: none
+	phv           *pipe.PHV
+	batches       tm.Ring[scheduled]
+	planned       *pipe.Compiled // after the last batch
+	plannedFaults []pipe.Fault
+	// programGraph is what the program makes of the chip; nil: nobody has asked.
+	programGraph *chipGraph
+
+	done []func() // to be called once the chip is unlocked
+
+	sparePassages []*passage
+	spareHeads    []*heading
+}
+
+// board gives a packet that enters the program that there is.
+func (c *programs) board(pk *packet) {
+	if n := len(c.sparePassages); n > 0 {
+		pk.run = c.sparePassages[n-1]
+		c.sparePassages = c.sparePassages[:n-1]
+	} else {
+		pk.run = new(passage)
+	}
+	r := pk.run
+	r.program, r.bridge, r.rewritten = c.program, [pipe.BridgeWords]uint64{}, false
+	if c.tracking {
+		r.ran, r.hit = [pipe.TapWords]uint64{}, [pipe.TapWords]uint64{}
+	}
+}
+
+// alight is the end of a packet.
+func (c *programs) alight(pk *packet) {
+	c.sparePassages = append(c.sparePassages, pk.run)
+	pk.run = nil
+}
+
+// beginIngress fills the PHV when a packet has been admitted.
+func (c *programs) beginIngress(pk *packet) {
+	c.board(pk)
+	v, prog := c.phv, pk.run.program
+	if pk.graph != nil {
+		v.Ran, v.Hit = pk.run.ran, pk.run.hit
+	}
+	prog.Begin(v)
+	c.fill(v, pk, prog.Reads(false)|prog.Writes(false))
+	v.W[pipe.WordPorts] = uint64(pk.in)<<48 | noPort<<32 | uint64(pk.meta)
+	v.W[pipe.WordQueue] = 0
+	v.W[pipe.WordControl] = noPort << 16
+}
+
+// fill puts a packet into the fixed fields that are the same in both pipes; of
+// those that take time only what is needed.
+func (c *programs) fill(v *pipe.PHV, pk *packet, need uint32) {
+	h, w := &pk.h, &v.W
+	w[pipe.WordEthDst] = h.dmac | uint64(h.etherType)<<48
+	w[pipe.WordEthSrc] = h.smac | uint64(h.ipID)<<48
+	w[pipe.WordSrcHi], w[pipe.WordSrcLo] = h.src[0], h.src[1]
+	w[pipe.WordDstHi], w[pipe.WordDstLo] = h.dst[0], h.dst[1]
+	w[pipe.WordL4] = uint64(h.l4src)<<48 | uint64(h.l4dst)<<32 | uint64(h.proto)<<24 | uint64(h.tos)<<16 |
+		uint64(h.ttl)<<8 | uint64(h.tcpFlags)
+	w[pipe.WordFlags] = uint64(h.flags) | uint64(h.ipFlags)<<20 | uint64(h.flowLabel)<<24 | uint64(h.icmpCode)<<48 |
+		uint64(h.icmpType)<<56
+	w[pipe.WordFrame] = uint64(pk.length)<<44 | uint64(pk.vid&0xfff)<<32 | uint64(h.tci[1])<<16 | uint64(h.tci[0])
+	w[pipe.WordClass] = uint64(pk.tc) << 32
+	if need&(1<<pipe.WordClass) != 0 {
+		w[pipe.WordClass] |= uint64(flowHash(h, uint64(c.lagSeed)<<32|saltLAG))
+	}
+	w[pipe.WordRxCycle], w[pipe.WordCycle] = uint64(pk.rx), uint64(c.now)
+	if need&rxWords != 0 {
+		w[pipe.WordRxSec], w[pipe.WordRxFrac], w[pipe.WordRxNs] = c.clockWords(pk.rx)
+	}
+	if need&nowWords != 0 {
+		w[pipe.WordSec], w[pipe.WordFrac], w[pipe.WordNs] = c.clockWords(c.now)
+	}
+}
+
+// clockWords gives the time of day as three words of the PHV have it.
+func (c *programs) clockWords(at Cycle) (seconds, fraction, ns uint64) {
+	t := c.clock.Load().At(at)
+	n := uint64(t.Nanoseconds)
+	return t.Seconds & (1<<48 - 1), n<<32 | n<<32/nanos, t.Seconds*nanos + n
+}
+
+// runIngress runs stages of the ingress pipe and returns false if the program has
+// dropped the packet.
+func (c *programs) runIngress(pk *packet, from, to uint32) bool {
+	v, prog := c.phv, pk.run.program
+	on := prog.Run(v, from, to)
+	if pk.graph != nil {
+		prog.Always(v, false, from, to, on)
+	}
+	if wrote := prog.Writes(false); wrote&(headerWords|1<<pipe.WordPorts|1<<pipe.WordClass) != 0 {
+		c.writeBack(v, pk, wrote)
+	}
+	if !on {
+		pk.why = drop.Program
+		pk.verdict = verdict{cpu: pk.act&(actCopy|actCancel) == actCopy || punted(v)}
+	}
+	return on
+}
+
+func punted(v *pipe.PHV) bool { return v.W[pipe.WordControl]>>1&1 != 0 }
+
+// writeBack takes what the program has written to where fixed functions read it.
+func (c *programs) writeBack(v *pipe.PHV, pk *packet, wrote uint32) {
+	w := &v.W
+	pk.meta = uint32(w[pipe.WordPorts])
+	pk.tc = uint8(w[pipe.WordClass] >> 32)
+	if wrote&headerWords == 0 {
+		return
+	}
+	pk.run.rewritten = true
+	h := headingOf(v)
+	h.into(pk)
+}
+
+// steered reports whether the program says where the packet leaves.
+func (c *programs) steered(pk *packet) bool {
+	return pk.run != nil && uint16(c.phv.W[pipe.WordControl]>>16) != noPort
+}
+
+// steer sends the packet where the program says, if it may go anywhere.
+func (c *programs) steer(pk *packet) {
+	if !c.steered(pk) || pk.barred || pk.aclDrop || pk.act&actDrop != 0 {
+		return
+	}
+	pk.verdict = verdict{cpu: pk.verdict.cpu}
+	pk.why = drop.NoDestination
+	if p := c.port(PortID(c.phv.W[pipe.WordControl] >> 16)); p != nil {
+		pk.verdict.kind, pk.verdict.port = toPort, p
+	}
+}
+
+// A Batch is what control does to the programs in the pipes at one cycle.
+type Batch struct {
+	pipe.Batch
+	// Done, if there is one, is called when the batch has taken effect, with what it
+	// has read; like notifications it comes with the chip unlocked and in order.
+	Done func(BatchResult)
+}
+
+// A BatchResult is what a batch has read.
+type BatchResult struct {
+	At Cycle
+	pipe.Result
+}
+
+// A scheduled batch waits for its cycle.
+type scheduled struct {
+	at      Cycle
+	batch   Batch
+	program *pipe.Compiled // that runs afterwards
+	faults  []pipe.Fault
+}
+
+// bits is how much of the PHV the programs take that run or are to run.
+func (c *programs) bits(l pipe.Limits) uint64 {
+	need := uint64(pipe.HeaderBits)
+	programs := []*pipe.Compiled{c.program, c.planned}
+	for i := range c.batches.Len() {
+		programs = append(programs, c.batches.At(i).program)
+	}
+	for _, p := range programs {
+		if p != nil {
+			need = max(need, p.Program().Usage(l).PHVBits)
+		}
+	}
+	return need
+}
+
+// skipped are the fixed functions that faults skip.
+func skipped(faults []pipe.Fault) (skips describe.Marks, err error) {
+	for _, f := range faults {
+		if !strings.HasPrefix(f.Table, "chip.") {
+			continue
+		}
+		which := describe.NumFixed
+		for _, x := range []describe.Fixed{describe.Trap, describe.ACL, describe.Learning, describe.IPv4Route,
+			describe.IPv6Route, describe.FDB} {
+			if x.String() == f.Table {
+				which = x
+			}
+		}
+		if which == describe.NumFixed {
+			return 0, fmt.Errorf("fault: %.80q cannot be skipped, want a table of the program, chip.trap, chip.acl, "+
+				"chip.learning, chip.ipv4_route, chip.ipv6_route or chip.fdb", f.Table)
+		}
+		skips |= which.Ran()
+	}
+	return skips, nil
+}
+
+// reset unloads the program, and forgets those to come.
+func (c *programs) reset() {
+	c.program, c.planned, c.plannedFaults, c.programGraph, c.batches = nil, nil, nil, nil, tm.Ring[scheduled]{}
+}
+
+// source is the program that runs, nil if there is none.
+func (c *programs) source() *pipe.Program {
+	if c.program == nil {
+		return nil
+	}
+	return c.program.Program()
+}
+
+// described returns the graph of what runs now.
+func (c *programs) described() *chipGraph {
+	if c.programGraph == nil {
+		var program *pipe.Program
+		if c.program != nil {
+			program = c.program.Program()
+		}
+		c.programGraph = newChipGraph(&c.prof, program)
+	}
+	return c.programGraph
+}

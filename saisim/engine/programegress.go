@@ -1,0 +1,85 @@
+package engine
+
+import "tamtam/saisim/pipe"
+
+// runEgress runs the program's stages of the egress pipe before the last one.
+// False: it has dropped the copy.
+func (c *programs) runEgress(p *port, cp *copyOf) bool {
+	v, pk := c.phv, cp.pk
+	prog := pk.run.program
+	if prog.Empty(true) {
+		return true
+	}
+	if pk.graph != nil {
+		v.Ran, v.Hit = pk.run.ran, pk.run.hit
+	}
+	prog.BeginEgress(v, &pk.run.bridge)
+	c.fill(v, pk, prog.Reads(true)|prog.Writes(true))
+	v.W[pipe.WordClass] |= uint64(cp.queue) << 40
+	v.W[pipe.WordPorts] = uint64(pk.in)<<48 | uint64(p.id)<<32 | uint64(pk.meta)
+	v.W[pipe.WordQueue] = uint64(cp.depth)<<32 | uint64(min(c.now-cp.queued, 1<<32-1))
+	v.W[pipe.WordControl] = noPort << 16
+	return c.runEgressStages(pk, 0, max(c.prof.EgressStages, 1)-1)
+}
+
+func (c *programs) runEgressStages(pk *packet, from, to uint32) bool {
+	on := pk.run.program.RunEgress(c.phv, from, to)
+	if pk.graph != nil {
+		pk.run.program.Always(c.phv, true, from, to, on)
+	}
+	return on
+}
+
+// finishEgress runs the last stage's program, which sees what the fixed functions
+// of that stage have done, and notes with what headers the copy leaves.
+func (c *programs) finishEgress(cp *copyOf) bool {
+	v, pk := c.phv, cp.pk
+	prog := pk.run.program
+	rewrites := prog.Writes(true)&headerWords != 0
+	if !rewrites && prog.Empty(true) {
+		if pk.run.rewritten {
+			cp.head = c.newHeading()
+			*cp.head = pk.heading()
+			cp.head.edit(cp)
+		}
+		return true
+	}
+	h := headingOf(v)
+	h.edit(cp)
+	h.to(v)
+	if !c.runEgressStages(pk, max(c.prof.EgressStages, 1)-1, c.prof.EgressStages) {
+		return false
+	}
+	if rewrites || pk.run.rewritten {
+		cp.head = c.newHeading()
+		*cp.head = headingOf(v)
+	}
+	return true
+}
+
+func (c *programs) newHeading() *heading {
+	if n := len(c.spareHeads); n > 0 {
+		h := c.spareHeads[n-1]
+		c.spareHeads = c.spareHeads[:n-1]
+		return h
+	}
+	return new(heading)
+}
+
+// copyHeading is for one more copy of the same frame.
+func (c *programs) copyHeading(h *heading) *heading {
+	if h == nil {
+		return nil
+	}
+	n := c.newHeading()
+	*n = *h
+	return n
+}
+
+// freeHeading takes back the heading of a copy that is gone.
+func (c *programs) freeHeading(cp *copyOf) {
+	if cp.head != nil {
+		c.spareHeads = append(c.spareHeads, cp.head)
+		cp.head = nil
+	}
+}

@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"tamtam/saisim/drop"
+	"tamtam/saisim/profile"
+	"tamtam/saisim/tm"
+)
+
+var verdictDrops = [...]drop.Reason{tm.Full: drop.Buffer, tm.Tail: drop.QueueLimit, tm.WREDDrop: drop.WRED}
+
+// queues are those between the pipes, and the schedulers of the ports.
+type queues struct {
+	*core
+	watch      *watch
+	fates      *fates
+	egress     *egressPipe
+	buffer     *tm.Buffer
+	egressFree Cycle   // the first cycle when the egress pipe, which takes one frame per cycle, does; not reset
+	waiting    portSet // ports that have one for it
+	waitingN   int
+	served     PortID // the last port that had its turn
+}
+
+// reset forgets what waits, and whose turn it was.
+func (c *queues) reset() {
+	c.buffer = tm.NewBuffer(c.prof.Buffer.CellBytes, c.prof.Buffer.Cells)
+	c.waiting, c.waitingN, c.served = portSet{}, 0, profile.MaxLanes-1
+}
+
+// enqueue puts one copy into a queue of a port.
+func (c *queues) enqueue(p *port, cp *copyOf) {
+	if !p.up() {
+		c.fates.dropBefore(p, cp, drop.EgressDown)
+		return
+	}
+	cp.queued = c.now
+	tc := cp.pk.tc
+	if cp.mirror != nil {
+		tc = cp.mirror.tc
+	}
+	cp.queue = p.class.queueOf(tc, p.queues.Queues())
+	cp.depth = uint32(min(p.queues.Queue(int(cp.queue)).Bytes(), 1<<32-1))
+	ecn := !cp.raw && cp.mirror == nil && cp.pk.h.flags&flagIP != 0 && cp.pk.h.tos&3 != 0
+	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles {
+		c.pass(p, cp, ecn)
+		return
+	}
+	switch v := p.queues.Enqueue(int(cp.queue), *cp, uint32(cp.buffered()), ecn); v {
+	case tm.Admitted:
+	case tm.Marked:
+		p.queues.Queue(int(cp.queue)).Last().ce = true
+	default:
+		c.fates.dropBefore(p, cp, verdictDrops[v])
+		return
+	}
+	if c.observer != nil {
+		c.watch.sawQueue(MomentQueued, *cp, p.id)
+	}
+	if !p.paced {
+		c.offer(p)
+	}
+}
+
+// pass sends a copy straight on: nothing is queued at the port, its scheduler is
+// free, and so is the egress pipe.
+func (c *queues) pass(p *port, cp *copyOf, ecn bool) {
+	v := p.queues.Pass(int(cp.queue), uint32(cp.buffered()), ecn)
+	if v > tm.Marked {
+		c.fates.dropBefore(p, cp, verdictDrops[v])
+		return
+	}
+	cp.ce = cp.ce || v == tm.Marked
+	if c.observer != nil {
+		c.watch.sawQueue(MomentQueued, *cp, p.id)
+	}
+	c.launch(p, cp)
+}
+
+// offer is called for a port that holds frames and whose scheduler will not come
+// back by itself.
+func (c *queues) offer(p *port) {
+	switch {
+	case p.txFree.cycle > c.now+c.egressCycles:
+		// Just in time for the MAC to send frame after frame without a pause.
+		p.paced = true
+		c.agenda.push(c.now, event{p.txFree.cycle - c.egressCycles, eventKey(classDequeue, p.id)})
+	case c.egressFree <= c.now:
+		c.dequeue(p) // no port waits, or it would have had this cycle
+	default:
+		c.wait(p)
+	}
+}
+
+// wait notes that a port could send, had it the egress pipe.
+func (c *queues) wait(p *port) {
+	p.paced = true
+	c.waiting.add(p.id)
+	c.waitingN++
+}
+
+func (c *queues) stopWaiting(p *port) {
+	p.paced = false
+	c.waiting.remove(p.id)
+	c.waitingN--
+}
+
+// due is called when the scheduler of a port comes back.
+func (c *queues) due(p *port) {
+	if p.txFree.cycle > c.now+c.egressCycles { // the port's speed was changed meanwhile
+		c.offer(p)
+		return
+	}
+	c.wait(p)
+}
+
+// serve gives the egress pipe to the port whose turn it is: the next, by number,
+// of those that wait.
+func (c *queues) serve() {
+	p := c.byID[c.waiting.after(c.served)]
+	c.stopWaiting(p)
+	c.served = p.id
+	c.dequeue(p)
+}
+
+// dequeue sends one frame of a port through the egress pipe to its MAC.
+func (c *queues) dequeue(p *port) {
+	p.paced = false
+	cp, _ := p.queues.Dequeue()
+	c.launch(p, &cp)
+	if p.queues.Len() > 0 {
+		c.offer(p)
+	}
+}
+
+// launch sends a copy through the egress pipe to the MAC.
+func (c *queues) launch(p *port, cp *copyOf) {
+	c.egressFree = c.now + 1
+	if c.observer != nil {
+		c.watch.sawQueue(MomentDequeued, *cp, p.id)
+	}
+	t := p.tx.Add()
+	t.copyOf = *cp
+	length, ok := c.egress.run(p, t)
+	if !ok {
+		p.tx.Cut()
+		return
+	}
+	pre := instant{cycle: c.now + c.egressCycles}
+	if pre.before(p.txFree) {
+		pre = p.txFree
+	}
+	t.sfd = p.rate.after(pre, PreambleSFD)
+	p.txFree = p.rate.after(t.sfd, WireLen(length)+gap)
+	if p.tx.Len() == 1 {
+		c.agenda.push(c.now, event{t.sfd.ceil(), eventKey(classSent, p.id)})
+	}
+}
+
+// A QueueState is what a queue holds and has counted.
+type QueueState struct {
+	Packets, Bytes, Cells uint64
+	tm.Counts
+}

@@ -1,0 +1,184 @@
+package engine
+
+import (
+	"math/bits"
+
+	"tamtam/saisim/config"
+	"tamtam/saisim/describe"
+	"tamtam/saisim/profile"
+)
+
+// recording is the state of table recording.
+type recording struct {
+	*core
+	programs *programs
+	plans    []*recordPlan // that are in effect, the last that was put behind
+	// sessions are those of plans by the index of the mirror session that has their
+	// label; nil: no plan has it.
+	sessions [profile.MaxMirrors]*recordSession
+	paths    pathTable
+
+	spareChoices []*choice
+	spareTaken   []*taken
+	spareCopies  []*recordCopy
+}
+
+func (c *recording) reset() {
+	*c = recording{core: c.core, programs: c.programs}
+	c.retrack()
+}
+
+// A recordPlan is a plan in effect. It does not change: packets keep those that they met.
+type recordPlan struct {
+	row      config.RecordPlan
+	marks    []tap
+	sessions []*recordSession
+}
+
+// A recordSession is a session of a plan.
+type recordSession struct {
+	label  string
+	sample uint64
+	plan   *recordPlan
+	tunnel *recordTunnel // nil: it has none
+	counts *RecordCounts // outlives the plan
+}
+
+// choose matches a packet with the mirror sessions of a set, which record.
+func (c *recording) choose(pk *packet, set uint64) {
+	for ; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
+		s := c.sessions[i]
+		if s == nil {
+			continue
+		}
+		n := s.counts
+		n.Matched++
+		if (n.Matched-1)%s.sample != 0 || pk.graph.graph.Version != s.plan.row.Graph {
+			n.Unsampled++
+			continue
+		}
+		if pk.record == nil {
+			pk.record = c.newChoice()
+		}
+		x := &pk.record.of[pk.record.n]
+		x.mirror, x.session = i, s
+		pk.record.n++
+	}
+}
+
+func (r *recording) newChoice() *choice {
+	n := len(r.spareChoices)
+	if n == 0 {
+		return new(choice)
+	}
+	x := r.spareChoices[n-1]
+	r.spareChoices = r.spareChoices[:n-1]
+	x.n = 0
+	return x
+}
+
+// mirrorTo has copies of a packet made for a set of sessions; those that record choose.
+func (c *recording) mirrorTo(pk *packet, set uint64) {
+	if set&c.recorders != 0 {
+		c.choose(pk, set&c.recorders)
+		set &^= c.recorders
+	}
+	pk.mirrors |= set
+}
+
+// take has record copies made of a copy, when it is, or would be, through the egress pipe.
+func (c *recording) take(cp *copyOf, t taken) {
+	var x *taken
+	if n := len(c.spareTaken); n > 0 {
+		x = c.spareTaken[n-1]
+		c.spareTaken = c.spareTaken[:n-1]
+	} else {
+		x = new(taken)
+	}
+	*x = t
+	c.leave(mirroring{copy: copyOf{pk: cp.pk}, taken: x})
+}
+
+// word is the record of what a packet has passed.
+func (p *recordPlan) word(was *passed) (w uint64) {
+	for i := range p.marks {
+		m := &p.marks[i]
+		set := was.fixed&m.fixed != 0
+		if m.fixed == 0 {
+			words := &was.ran
+			if m.hit {
+				words = &was.hit
+			}
+			set = words[m.table>>6]>>(m.table&63)&1 != 0
+		}
+		if set {
+			w |= 1 << m.bit
+		}
+	}
+	return w
+}
+
+func (r *recording) newCopy() *recordCopy {
+	n := len(r.spareCopies)
+	if n == 0 {
+		return new(recordCopy)
+	}
+	x := r.spareCopies[n-1]
+	r.spareCopies = r.spareCopies[:n-1]
+	return x
+}
+
+// free takes back what a mirror copy that is gone was wrapped in, if that was a
+// record copy.
+func (r *recording) free(e *mirrorEncap) {
+	if x := e.record; x != nil {
+		r.spareCopies = append(r.spareCopies, x)
+	}
+}
+
+// lose is free for what is dropped.
+func (r *recording) lose(e *mirrorEncap) {
+	if e.record != nil {
+		e.record.counts.Lost++
+		r.free(e)
+	}
+}
+
+func (r *recording) countPath(pk *packet, p *passed) {
+	t := &r.paths
+	if pk.in == CPUPort || len(r.plans) == 0 || pk.graph != t.graph &&
+		pk.graph.graph.Version != t.graph.graph.Version {
+		return
+	}
+	t.packets++
+	if s := t.find(p); s != nil {
+		s.packets++
+	} else {
+		t.other++
+	}
+}
+
+// retrack says whether packets that enter from now on have their trails kept.
+func (c *recording) retrack() {
+	c.tracking = c.observer != nil || len(c.plans) > 0
+}
+
+// through is what a copy has passed in the egress pipe, the fixed functions given.
+func (c *recording) through(cp *copyOf, fixed describe.Marks, runs bool) passed {
+	p := cp.pk.sofar()
+	p.fixed = fixed
+	if runs && !cp.pk.run.program.Empty(true) {
+		p.ran, p.hit = c.programs.phv.Ran, c.programs.phv.Hit
+	}
+	return p
+}
+
+// trailOf is the trail of a copy that has not come to the egress pipe.
+func (c *recording) trailOf(cp *copyOf) Trail {
+	if cp.pk.graph == nil || cp.mirror != nil {
+		return Trail{}
+	}
+	p := cp.pk.sofar()
+	return p.trail(cp.pk.graph)
+}

@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"tamtam/saisim/drop"
+	"tamtam/saisim/tailstamp"
+	"tamtam/tam/record"
+)
+
+// replicate makes the copies of a packet that leaves the ingress pipe.
+func (c *ingressPipe) replicate(pk *packet) {
+	v := &pk.verdict
+	n := 0
+	why := pk.why
+	switch v.kind {
+	case toBridgePort:
+		n, why = c.toBridgePort(pk, v.to)
+	case toPort:
+		n = 1
+		cp := pk.copy(v.port.bridgePort.tagging(pk))
+		c.queues.enqueue(v.port, &cp)
+	case toLAG:
+		if p := c.bridge.member(v.lag, pk); p != nil {
+			n = 1
+			cp := pk.copy(v.lag.bridgePort.tagging(pk))
+			c.queues.enqueue(p, &cp)
+		} else {
+			why = drop.NoLAGMember
+		}
+	case toVLAN:
+		for _, bp := range v.vlan.flood {
+			if bp != pk.source && bp.admin {
+				m, _ := c.toBridgePort(pk, bp)
+				n += m
+			}
+		}
+	}
+	if v.cpu {
+		n++
+		cp := pk.copy(tagAction{})
+		cp.raw = true
+		c.punt(cp)
+	}
+	if pk.mirrors != 0 {
+		c.mirrors.mirror(pk.mirrors, copyOf{pk: pk, raw: true})
+	}
+	if n == 0 {
+		c.dropHere(pk, why)
+		return
+	}
+	c.books.Copies += uint64(n - 1)
+	if c.observer != nil {
+		c.watch.sawReplicated(pk)
+	}
+	c.fates.release(pk)
+}
+
+// toBridgePort queues a copy at a bridge port and returns the number of copies
+// made, 0 or 1.
+func (c *ingressPipe) toBridgePort(pk *packet, bp *bridgePort) (int, drop.Reason) {
+	p := bp.port
+	if bp.lag != nil {
+		if p = c.bridge.member(bp.lag, pk); p == nil {
+			return 0, drop.NoLAGMember
+		}
+	}
+	if p == nil {
+		return 0, drop.NoDestination // the bridge port was removed meanwhile
+	}
+	cp := pk.copy(bp.tagging(pk))
+	c.queues.enqueue(p, &cp)
+	return 1, 0
+}
+
+// tagging returns what becomes of the packet's VLAN tag at the bridge port;
+// where its VLAN is unknown the frame stays as it is.
+func (bp *bridgePort) tagging(pk *packet) tagAction {
+	if pk.edit.routed && pk.vid == 0 { // by a port without VLANs
+		if pk.tagged {
+			return tagAction{op: tagStrip}
+		}
+		return tagAction{}
+	}
+	if bp == nil || !bp.member(pk.vid) {
+		return tagAction{}
+	}
+	in, bit := &bp.vlans[pk.vid/64&63], uint64(1)<<(pk.vid%64)
+	want := pk.vid
+	switch {
+	case in.untagged&bit != 0:
+		if pk.tagged {
+			return tagAction{op: tagStrip}
+		}
+		return tagAction{}
+	case in.priorityTagged&bit != 0:
+		want = 0
+	}
+	switch {
+	case !pk.tagged:
+		return tagAction{tagPush, uint16(pk.pushPriority)<<13 | want}
+	case pk.h.tci[0]&0xfff != want:
+		return tagAction{tagSet, want}
+	}
+	return tagAction{}
+}
+
+// punt hands a copy to the CPU. If a session matched it, it carries the ingress
+// stamp.
+func (c *ingressPipe) punt(cp copyOf) {
+	pk := cp.pk
+	if pk.graph != nil {
+		c.fates.ended(&cp, pk.sofar(), tailstamp.CPUPort, 0)
+	}
+	data, length, stamped := pk.data, pk.length, false
+	if s := pk.stamp; s != nil {
+		result := stampable(pk, pk.length, 0)
+		s.count(result)
+		if stamped = result == stampDone; stamped {
+			data = c.appendRecord(append(c.scratch[:0], data...), s, pk, tailstamp.CPUPort, 0)
+			length = len(data)
+		}
+	}
+	c.books.ToCPU++
+	if c.observer != nil {
+		m := c.watch.moment(MomentPunted, pk, cp.number, CPUPort)
+		m.Data, m.Len, m.Trail = data, length, c.recording.trailOf(&cp)
+		c.observer(m)
+	}
+	c.out(Out{Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id, Trap: pk.trap})
+	c.fates.release(pk)
+}
+
+// dropHere drops a packet without copies that goes nowhere.
+func (c *ingressPipe) dropHere(pk *packet, why drop.Reason) {
+	if pk.graph != nil {
+		t := taken{passed: pk.sofar(), out: record.NoPort, why: why}
+		c.recording.countPath(pk, &t.passed)
+		if pk.record != nil {
+			c.mirrors.recordCopies(pk, &t)
+		}
+	}
+	c.fates.drop(c.byID[pk.in], pk, why)
+}

@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"net/netip"
+
+	"tamtam/saisim/config"
+	"tamtam/saisim/describe"
+	"tamtam/saisim/drop"
+)
+
+// route decides where a packet goes that came to the router at pk.router.
+func (c *router) route(pk *packet) drop.Reason {
+	r := pk.router
+	n := pk.length + fcsLen
+	why := c.routed(pk)
+	if pk.verdict.kind == toNobody && pk.act&actCopy == 0 && why != drop.L3MTU {
+		r.count(rifInError, n)
+	} else {
+		r.count(rifIn, n)
+	}
+	return why
+}
+
+// routed is route without the counters.
+func (c *router) routed(pk *packet) drop.Reason {
+	h := &pk.h
+	if h.etherType != etherIPv4 && h.etherType != etherIPv6 {
+		c.traps.trap(pk, config.TrapIP2ME) // to the router, but not to be routed
+		return drop.Trap
+	}
+	v4 := h.etherType == etherIPv4
+	if !pk.router.up(v4) || v4 && !c.routes4 || !v4 && !c.routes6 {
+		return drop.RouterDown
+	}
+	if !h.fitToRoute(pk) {
+		return drop.IPHeader
+	}
+	d := c.longestPrefix(pk, v4)
+	switch {
+	case d != nil && d.kind == destCPU && d.act&actDrop == 0:
+		c.traps.trapLocal(pk)
+		return drop.Trap
+	case h.ttl <= 1:
+		c.traps.trap(pk, config.TrapTTL)
+		return drop.TTL
+	case d == nil:
+		return drop.NoRoute
+	}
+	if pk.act |= d.act; d.act&actDrop != 0 {
+		return drop.Route
+	}
+	switch d.kind {
+	case destHop:
+		return c.toHop(pk, d.hop)
+	case destGroup:
+		return c.toHop(pk, d.group.choose(c.ecmpHash(h)))
+	case destSubnet:
+		return c.noNeighbor(pk, d.rif)
+	}
+	return drop.Route
+}
+
+// longestPrefix looks the destination up.
+func (c *router) longestPrefix(pk *packet, v4 bool) (d *dest) {
+	f := describe.IPv6Route
+	if v4 {
+		f = describe.IPv4Route
+	}
+	switch {
+	case c.skips&f.Ran() != 0:
+		return nil
+	case v4:
+		d = c.fib4.lookup(address{pk.h.dst[1] << 32}, 4)
+	default:
+		d = c.fib6.lookup(pk.h.dst, 16)
+	}
+	pk.fixed |= f.Ran()
+	if d != nil {
+		pk.fixed |= f.Hit()
+	}
+	return d
+}
+
+// noNeighbor traps, or drops, a packet to somebody behind r whose MAC address
+// is not known.
+func (c *router) noNeighbor(pk *packet, r *rif) drop.Reason {
+	pk.fixed |= describe.NextHop.Ran()
+	if c.traps.states[config.TrapNeighborMiss].set {
+		c.traps.trap(pk, config.TrapNeighborMiss)
+	} else {
+		c.traps.trapAs(pk, config.TrapNeighborMiss, r.missed)
+	}
+	return drop.NoNeighbor
+}
+
+// toHop sends the packet to a neighbour.
+func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
+	h := &pk.h
+	pk.fixed |= describe.NextHop.Ran()
+	switch {
+	case hop == nil:
+		return drop.NoNextHop
+	case !hop.known:
+		return c.noNeighbor(pk, hop.rif)
+	}
+	pk.fixed |= describe.NextHop.Hit()
+	r := hop.rif
+	v4 := h.flags&flagIPv4 != 0
+	pk.act |= hop.act
+	switch {
+	case hop.act&actDrop != 0:
+		return drop.Route
+	case !r.up(v4):
+		return drop.RouterDown
+	case r == pk.router && !r.loopback:
+		return drop.SamePort
+	case h.ipLen > r.mtu:
+		r.count(rifOutError, pk.length+fcsLen)
+		c.traps.trap(pk, config.TrapL3MTU)
+		return drop.L3MTU
+	}
+	pk.edit.routed, pk.edit.dmac, pk.edit.smac = true, hop.mac, r.mac
+	pk.source, pk.vid = nil, 0 // it may leave where it came from
+	why := drop.NoDestination
+	switch {
+	case r.vlan != nil:
+		pk.vid = r.vlan.id
+		why = c.bridge.toMAC(pk, r.vlan, hop.mac)
+	case r.lag != nil:
+		pk.verdict.kind, pk.verdict.lag = toLAG, r.lag
+	default:
+		pk.verdict.kind, pk.verdict.port = toPort, r.port
+	}
+	if pk.verdict.kind != toNobody {
+		r.count(rifOut, pk.length+fcsLen)
+	}
+	return why
+}
+
+// fitToRoute reports whether the IP header is where it is to be, behind at most
+// one VLAN tag, and right: length, version and, of IPv4, checksum; and whether
+// its addresses may be routed: from no group or loopback address, to no group,
+// loopback or unspecified address.
+func (h *headers) fitToRoute(pk *packet) bool {
+	if h.flags&flagIP == 0 || h.flags&flagTagged != 0 && !pk.tagged || h.flags&flagTwoTags != 0 {
+		return false
+	}
+	if h.flags&flagIPv6 != 0 {
+		return h.src[0]>>56 != 0xff && h.dst[0]>>56 != 0xff &&
+			(h.src[0] != 0 || h.src[1] != 1) && (h.dst[0] != 0 || h.dst[1] > 1)
+	}
+	src, dst := uint32(h.src[1]), uint32(h.dst[1])
+	if src>>28 == 0xe || src>>24 == 127 || src == 0xffffffff || dst>>28 == 0xe || dst>>24 == 127 || dst == 0 {
+		return false
+	}
+	return checksum(pk.data[h.l3:][:int(pk.data[h.l3]&15)*4]) == 0
+}
+
+// router is the virtual router.
+type router struct {
+	*core
+	traps            *traps
+	bridge           *bridge
+	fib4, fib6       fib
+	routes4, routes6 bool // admin states
+	dests            map[netip.Prefix]*dest
+	shared           map[netip.Prefix]*dest // of several neighbours
+	adjacencies      map[adjacencyKey]*adjacency
+	cpu              config.ID // the CPU port
+	ecmpSeed         uint32    // of the flow hash
+}
+
+func (c *router) reset() {
+	c.fib4, c.fib6, c.routes4, c.routes6 = fib{}, fib{}, false, false
+	c.dests, c.shared = map[netip.Prefix]*dest{}, map[netip.Prefix]*dest{}
+	c.adjacencies, c.cpu, c.ecmpSeed = map[adjacencyKey]*adjacency{}, config.None, 0
+}
+
+// ecmpHash is the hash that next hop groups choose by.
+func (c *router) ecmpHash(h *headers) uint32 { return flowHash(h, uint64(c.ecmpSeed)<<32|saltECMP) }

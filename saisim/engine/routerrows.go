@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"net/netip"
+	"slices"
+
+	"tamtam/saisim/config"
+)
+
+// applyRouting compiles rows of routing; false: the row is another's.
+func (c *router) applyRouting(row config.Row, gone bool) bool {
+	switch r := row.(type) {
+	case config.Router:
+		c.routes4, c.routes6 = r.Up4 && !gone, r.Up6 && !gone
+	case config.Interface:
+		c.applyInterface(r, gone)
+	case config.Neighbor:
+		c.applyNeighbor(r, gone)
+	case config.NextHop:
+		c.applyNextHop(r, gone)
+	case config.HopGroup:
+		c.applyHopGroup(r, gone)
+	case config.Route:
+		c.applyRoute(r, gone)
+	default:
+		return false
+	}
+	return true
+}
+
+// applyInterface puts a router interface on a port, a LAG or a VLAN, or takes it off. Packets on their
+// way out of one that goes go on.
+func (c *router) applyInterface(r config.Interface, gone bool) {
+	x := at[*rif](c.core, r.ID)
+	if x == nil {
+		x = &rif{port: at[*port](c.core, r.On), lag: at[*lag](c.core, r.On), vlan: at[*vlan](c.core, r.On)}
+		c.ids[r.ID] = x
+		x.attach(x)
+		c.stale = true
+	}
+	if gone {
+		x.attach(nil)
+		delete(c.ids, r.ID)
+		c.stale = true
+		return
+	}
+	x.mac, x.mtu, x.up4, x.up6, x.loopback = mac48(r.MAC[:]), r.MTU, r.Up4, r.Up6, r.Loopback
+	x.missed = actionsOf(r.Missed)
+}
+
+// attach has what an interface is on know it, or (nil) forget it.
+func (r *rif) attach(x *rif) {
+	switch {
+	case r.vlan != nil:
+		r.vlan.rif = x
+	case r.lag != nil:
+		r.lag.rif = x
+	case r.port != nil:
+		r.port.rif = x
+	}
+}
+
+// adjacency returns that of an address, made if need be.
+func (c *router) adjacency(r *rif, ip netip.Addr) *adjacency {
+	k := adjacencyKey{r, ip}
+	a := c.adjacencies[k]
+	if a == nil {
+		a = &adjacency{rif: r, ip: ip}
+		c.adjacencies[k] = a
+	}
+	return a
+}
+
+// releaseAdjacency forgets an adjacency that nothing leads to.
+func (c *router) releaseAdjacency(a *adjacency) {
+	if !a.known && a.hops == 0 {
+		delete(c.adjacencies, adjacencyKey{a.rif, a.ip})
+	}
+}
+
+func (c *router) applyNeighbor(r config.Neighbor, gone bool) {
+	a := c.adjacency(at[*rif](c.core, r.Interface), r.IP)
+	if a.known = !gone; gone {
+		c.hostRoute(a, false)
+		c.releaseAdjacency(a)
+		return
+	}
+	a.mac, a.act = mac48(r.MAC[:]), actionsOf(r.Action)
+	c.hostRoute(a, r.HostRoute)
+}
+
+func (c *router) applyNextHop(r config.NextHop, gone bool) {
+	h := at[*nextHop](c.core, r.ID)
+	switch {
+	case gone:
+		h.adj.hops--
+		c.releaseAdjacency(h.adj)
+		delete(c.ids, r.ID)
+	case h == nil: // it never changes
+		a := c.adjacency(at[*rif](c.core, r.Interface), r.IP)
+		a.hops++
+		c.ids[r.ID] = &nextHop{a}
+	}
+}
+
+// applyHopGroup gives a group its members. They count in the order of the row.
+func (c *router) applyHopGroup(r config.HopGroup, gone bool) {
+	if gone {
+		delete(c.ids, r.ID)
+		return
+	}
+	g := at[*hopGroup](c.core, r.ID)
+	if g == nil {
+		g = &hopGroup{}
+		c.ids[r.ID] = g
+	}
+	g.members, g.total = g.members[:0], 0
+	for _, m := range r.Members {
+		g.total += uint64(m.Weight)
+		g.members = append(g.members, hopMember{at[*nextHop](c.core, m.NextHop).adj, m.Weight, g.total})
+	}
+}
+
+// destOf returns the dest of a prefix, made if need be.
+func (c *router) destOf(p netip.Prefix) *dest {
+	d := c.dests[p]
+	if d == nil {
+		d = &dest{}
+		c.dests[p] = d
+	}
+	return d
+}
+
+func (c *router) applyRoute(r config.Route, gone bool) {
+	d := c.destOf(r.Prefix)
+	if d.route = &r; gone {
+		d.route = nil
+	}
+	c.resolve(r.Prefix, d)
+}
+
+// hostRoute gives a neighbour its host route, or takes it away.
+func (c *router) hostRoute(adj *adjacency, on bool) {
+	p := netip.PrefixFrom(adj.ip, adj.ip.BitLen())
+	if c.dests[p] == nil && !on {
+		return
+	}
+	d := c.destOf(p)
+	d.hosts = slices.DeleteFunc(d.hosts, func(a *adjacency) bool { return a == adj })
+	if on {
+		d.hosts = append(d.hosts, adj)
+		d.sortHosts()
+	}
+	if delete(c.shared, p); len(d.hosts) > 1 {
+		c.shared[p] = d
+	}
+	c.resolve(p, d)
+}
+
+// sortHosts puts the neighbours with one address in order: the one at the first interface counts.
+func (d *dest) sortHosts() {
+	slices.SortStableFunc(d.hosts, func(a, b *adjacency) int { return a.rif.order() - b.rif.order() })
+}
+
+// resolve makes the derived part of a dest again, and puts it where the packet
+// path looks, or takes it out if nothing leads there any more.
+func (c *router) resolve(p netip.Prefix, d *dest) {
+	t := &c.fib6
+	if p.Addr().Is4() {
+		t = &c.fib4
+	}
+	d.kind, d.act, d.hop, d.group, d.rif = destNone, 0, nil, nil, nil
+	switch {
+	case d.route != nil:
+		d.act = actionsOf(d.route.Action)
+		c.resolveNextHop(d)
+	case len(d.hosts) > 0:
+		d.kind, d.hop = destHop, d.hosts[0]
+	default:
+		delete(c.dests, p)
+		t.remove(p)
+		return
+	}
+	t.put(p, d)
+}
+
+func (c *router) resolveNextHop(d *dest) {
+	if to := d.route.NextHop; to != config.None && to == c.cpu {
+		d.kind = destCPU
+		return
+	}
+	switch x := c.ids[d.route.NextHop].(type) {
+	case *nextHop:
+		d.kind, d.hop = destHop, x.adj
+	case *hopGroup:
+		d.kind, d.group = destGroup, x
+	case *rif:
+		d.kind, d.rif = destSubnet, x
+		for _, adj := range d.hosts {
+			if adj.rif == x {
+				d.kind, d.hop = destHop, adj
+			}
+		}
+	}
+}
+
+// sortShared sorts neighbours again: which interface is the first may have changed with the members of
+// a LAG.
+func (c *router) sortShared() {
+	for p, d := range c.shared {
+		d.sortHosts()
+		c.resolve(p, d)
+	}
+}

@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"tamtam/saisim/config"
+	"tamtam/saisim/tailstamp"
+)
+
+func (c *core) applyTAMInt(r config.TAMInt, gone bool) {
+	if gone {
+		delete(c.ids, r.ID)
+		return
+	}
+	c.ids[r.ID] = &tamInt{switchID: r.SwitchID}
+}
+
+const minFrame = minWire - fcsLen
+
+// stampable decides whether a copy of length bytes (without FCS, as it leaves)
+// can take a record; mtu is the egress port's, with FCS, 0 for the CPU.
+func stampable(pk *packet, length int, mtu uint32) stampResult {
+	switch {
+	case pk.cut():
+		return stampCut
+	case pk.h.flags&flagEthernet2 == 0:
+		return stampNotEthernet2
+	case !pk.h.stampable():
+		return stampNotTCPUDP
+	case mtu > 0 && uint32(stampedLen(length))+fcsLen > mtu:
+		return stampMTU
+	}
+	return stampDone
+}
+
+// stampedLen is the length, without FCS, of a frame with one more record.
+func stampedLen(length int) int { return max(length, minFrame) + tailstamp.Size }
+
+// appendRecord pads the frame b, which is in c.scratch, and appends the record.
+// An egress cycle of 0 means that the egress time is not taken.
+func (c *core) appendRecord(b []byte, s *stampAction, pk *packet, out uint16, egress Cycle) []byte {
+	for len(b) < minFrame {
+		b = append(b, 0)
+	}
+	r := tailstamp.Record{
+		SwitchID: s.switchID, InPort: pk.inN, OutPort: out,
+	}
+	var in, eg bool
+	tod := c.clock.Load()
+	r.Ingress, in = tod.read(pk.rx)
+	if egress == 0 {
+		r.Flags = tailstamp.NoEgress
+	} else {
+		r.Egress, eg = tod.read(egress)
+	}
+	if in || eg {
+		r.Flags |= tailstamp.Unsynchronised
+	}
+	return tailstamp.V1{}.Append(b, r)
+}

@@ -1,0 +1,54 @@
+package engine
+
+import "math/bits"
+
+// portStats are what a port counts for SAI besides its [PortCounters].
+type portStats struct{ in, out Direction }
+
+// A Direction counts the frames of one direction.
+type Direction struct {
+	Octets                        uint64
+	Unicast, Multicast, Broadcast uint64
+	Sizes                         [NumSizes]uint64
+}
+
+// Size classes of frames with FCS: up to 64 (shorter ones are padded on the
+// wire), 65-127, 128-255, 256-511, 512-1023, 1024-1518, 1519-2047, 2048-4095,
+// 4096-9216, 9217 and more.
+const NumSizes = 10
+
+func sizeClass(n int) int {
+	switch {
+	case n <= 64:
+		return 0
+	case n > 9216:
+		return 9
+	case n > 4095:
+		return 8
+	case n > 2047:
+		return 7
+	case n > 1518:
+		return 6
+	case n > 1023:
+		return 5
+	}
+	return bits.Len(uint(n)) - 6 // 65-127: 1 ... 512-1023: 4
+}
+
+// count notes a frame of n bytes with FCS, of which data is at least the
+// Ethernet header.
+func (d *Direction) count(data []byte, n int) {
+	d.Octets += uint64(n)
+	d.Sizes[sizeClass(n)]++
+	switch {
+	case data[0]&1 == 0:
+		d.Unicast++
+	case mac48(data) == 0xffffffffffff:
+		d.Broadcast++
+	default:
+		d.Multicast++
+	}
+}
+
+// Packets are the frames of all kinds.
+func (d *Direction) Packets() uint64 { return d.Unicast + d.Multicast + d.Broadcast }

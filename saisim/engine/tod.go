@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"time"
+
+	"tamtam/saisim/tailstamp"
+	"tamtam/tam/altmark"
+)
+
+// The time-of-day clock is a counter that the chip's oscillator drives; records
+// carry what it says. Simulated time does not come from it: cycles are exact
+// and [Clock.True] is what an ideal clock would show. The clock may be wrong
+// by a step, by the oscillator's drift, and by what a servo does about it.
+//
+// From one change to the next it is exactly linear. With S = 10^9 + drift + rate
+// (both in parts per billion), n cycles after a change it has advanced by
+// n * S / ClockHz nanoseconds; what is below a nanosecond is kept from segment
+// to segment as a fraction, so that no number of changes adds up an error.
+// Readings are rounded down to nanoseconds.
+//
+// A change takes effect at the current cycle: the timestamps of that cycle and
+// of later ones have it, those of earlier cycles have not, although they may be
+// asked for later, as the ingress time of a frame is when it leaves. A rate never
+// makes the clock go backwards; a step back does, and a frame that is in the
+// chip then may leave at a time of day before that of its arrival.
+
+// MaxClockRate bounds drift and rate: a tenth, in parts per billion.
+const MaxClockRate = 100_000_000
+
+// maxSegments bounds the changes that a clock remembers. Cycles before them are
+// answered as if the oldest change remembered had been the first.
+const maxSegments = 4096
+
+// A Clock is the clock as it has gone so far. It does not change once it is
+// made, so that it can be read without a lock.
+type Clock struct {
+	// Drift is by how much the oscillator is fast, Rate by how much faster than that the clock is driven, both in
+	// parts per billion.
+	Drift, Rate    int64
+	Unsynchronised bool
+
+	hz       uint64
+	ideal    todSegment
+	steps    uint64       // how often it was set
+	segments []todSegment // at least one, in the order of time
+}
+
+// A todSegment says how the clock goes from a cycle on.
+type todSegment struct {
+	from    Cycle
+	seconds uint64
+	rest    uint64 // of a second, in units of 1/(hz * 10^9) s; below 8 * 10^18
+	speed   uint64 // the same units per cycle
+	unsync  bool
+}
+
+const nanos = 1_000_000_000
+
+func newClock(hz uint64, start time.Time) *Clock {
+	t := tailstamp.At(start)
+	s := todSegment{seconds: t.Seconds, rest: uint64(t.Nanoseconds) * hz, speed: nanos}
+	return &Clock{hz: hz, ideal: s, segments: []todSegment{s}}
+}
+
+// advance returns the segment's time at a cycle, at or after its beginning.
+func (s *todSegment) advance(hz uint64, c Cycle) (seconds, rest uint64) {
+	hi, lo := bits.Mul64(uint64(c-s.from), s.speed)
+	lo, carry := bits.Add64(lo, s.rest, 0)
+	hi += carry
+	if hi >= hz*nanos {
+		return 1<<64 - 1, 0 // beyond any run: 2^60 cycles of 1 Hz are not
+	}
+	q, r := bits.Div64(hi, lo, hz*nanos)
+	return s.seconds + q, r
+}
+
+func (s *todSegment) at(hz uint64, c Cycle) tailstamp.Timestamp {
+	seconds, rest := s.advance(hz, c)
+	return tailstamp.Timestamp{Seconds: seconds, Nanoseconds: uint32(rest / hz)}
+}
+
+func (t *Clock) segment(c Cycle) *todSegment {
+	i := len(t.segments) - 1
+	for i > 0 && c < t.segments[i].from {
+		i--
+	}
+	return &t.segments[i]
+}
+
+// At returns what the clock says at a cycle, rounded down to nanoseconds.
+func (t *Clock) At(c Cycle) tailstamp.Timestamp { return t.segment(c).at(t.hz, c) }
+
+// True returns what an ideal clock says at a cycle: the start + floor(c * 10^9 / hz) ns.
+func (t *Clock) True(c Cycle) tailstamp.Timestamp { return t.ideal.at(t.hz, c) }
+
+// read also says whether the clock was not synchronised.
+func (t *Clock) read(c Cycle) (tailstamp.Timestamp, bool) {
+	s := t.segment(c)
+	return s.at(t.hz, c), s.unsync
+}
+
+// Status is what windows say of it at a cycle.
+func (t *Clock) Status(now Cycle) altmark.ChipClock {
+	at, unsync := t.read(now)
+	return altmark.ChipClock{At: altmark.Time(at), Synchronised: !unsync, Steps: t.steps}
+}
+
+// CycleAt returns the first cycle that is not before d after the start.
+func (t *Clock) CycleAt(d time.Duration) Cycle {
+	if d <= 0 {
+		return 0
+	}
+	q, r := mulDiv(uint64(d), t.hz, nanos)
+	if r > 0 {
+		q++
+	}
+	return Cycle(q)
+}
+
+// change returns the clock with its present drift, rate and unsync from cycle c
+// on, which is not before any change so far, set forward by step.
+func (t Clock) change(c Cycle, step time.Duration) (*Clock, error) {
+	if step != 0 {
+		t.steps++
+	}
+	s := todSegment{from: c, speed: uint64(nanos + t.Drift + t.Rate), unsync: t.Unsynchronised}
+	last := &t.segments[len(t.segments)-1]
+	s.seconds, s.rest = last.advance(t.hz, c)
+	whole, part := int64(step/time.Second), int64(step%time.Second)
+	if part < 0 {
+		whole, part = whole-1, part+nanos
+	}
+	s.rest += uint64(part) * t.hz // both below 8 * 10^18
+	if s.rest >= t.hz*nanos {
+		s.rest -= t.hz * nanos
+		whole++
+	}
+	if whole < 0 && uint64(-whole) > s.seconds {
+		return nil, fmt.Errorf("clock: a step of %v leads to a time before 1970", step)
+	}
+	s.seconds += uint64(whole)
+	switch {
+	case last.from == c: // never in place: the old clock may be being read
+		t.segments = append(slices.Clone(t.segments[:len(t.segments)-1]), s)
+	case len(t.segments) >= maxSegments:
+		t.segments = append(slices.Clone(t.segments[maxSegments/2:]), s)
+	default:
+		t.segments = append(t.segments, s)
+	}
+	return &t, nil
+}

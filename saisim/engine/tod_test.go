@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"math/big"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"tamtam/internal/randtest"
+	"tamtam/saisim/tailstamp"
+)
+
+func bigInt(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
+
+// However often drift, rate and phase change, over 2^60 cycles the clock is what
+// exact fractions say, rounded down; and without a step back it never goes back.
+func TestClockIsExact(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 5}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		start := time.Date(2026, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
+		for _, hz := range []uint64{1, 3, 1_000_000_000, 1_250_000_000, 999_999_937, 8_000_000_000} {
+			tod := newClock(hz, start)
+			// In units of 1/(hz * 10^9) s, which are 1/hz ns.
+			unit := bigInt(hz)
+			want := new(big.Int).Mul(big.NewInt(start.UnixNano()), unit)
+			from, last := uint64(0), tailstamp.Timestamp{}
+			for i := range 600 {
+				c := from + rnd.Uint64N(1+(1<<60-from)>>rnd.IntN(58))/4
+				speed := int64(nanos) + tod.Drift + tod.Rate
+				now := new(big.Int).Add(want, new(big.Int).Mul(bigInt(c-from), big.NewInt(speed)))
+				ns := new(big.Int).Div(now, unit)
+				sec, rest := new(big.Int).DivMod(ns, big.NewInt(nanos), new(big.Int))
+				got := tod.At(Cycle(c))
+				if got.Seconds != sec.Uint64() || uint64(got.Nanoseconds) != rest.Uint64() {
+					t.Fatalf("%d Hz, change %d, cycle %d: %+v, want %d s %d ns", hz, i, c, got, sec, rest)
+				}
+				step := time.Duration(0)
+				switch rnd.IntN(4) {
+				case 0:
+					tod.Drift = rnd.Int64N(2*MaxClockRate+1) - MaxClockRate
+				case 1:
+					tod.Rate = rnd.Int64N(2*MaxClockRate+1) - MaxClockRate
+				case 2:
+					step = time.Duration(rnd.Int64N(int64(time.Hour)))
+				case 3:
+					step = -time.Duration(rnd.Int64N(int64(10 * time.Second)))
+				}
+				if got.Seconds < last.Seconds || got.Seconds == last.Seconds && got.Nanoseconds < last.Nanoseconds {
+					t.Fatalf("%d Hz, change %d: %+v after %+v", hz, i, got, last)
+				}
+				next, err := tod.change(Cycle(c), step)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tod, from, want = next, c, now.Add(now, new(big.Int).Mul(big.NewInt(int64(step)), unit))
+				last = tod.At(Cycle(c))
+			}
+		}
+	})
+}
+
+// The clock remembers how it went before a change: times of earlier cycles stay
+// as they were, as do those of a clock that somebody is still reading.
+func TestClockRemembers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
+	tod := newClock(1_000_000_000, time.Unix(1000, 0))
+	var was []*Clock
+	for i := range 3 * maxSegments {
+		was = append(was, tod)
+		tod.Rate = int64(i)
+		next, err := tod.change(Cycle(i/2*100), time.Duration(1-i%2*3))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tod = next
+		if len(tod.segments) > maxSegments {
+			t.Fatalf("%d segments", len(tod.segments))
+		}
+	}
+	for i := len(was) - 1000; i < len(was); i++ {
+		c := Cycle(i/2*100 - 1)
+		if got, want := tod.At(c), was[i].At(c); got != want {
+			t.Fatalf("cycle %d: %+v, was %+v", c, got, want)
+		}
+	}
+}

@@ -1,0 +1,291 @@
+package engine
+
+import (
+	"encoding/binary"
+
+	"tamtam/saisim/config"
+)
+
+// standing is what the chip does without a rule for a trap.
+func standing(t config.Trap) actions {
+	switch t {
+	case config.TrapLinkLocal, config.TrapSTP, config.TrapLACP, config.TrapEAPOL, config.TrapLLDP,
+		config.TrapNeighborMiss, config.TrapTTL:
+		return actDrop | actCopy
+	case config.TrapStaticMove, config.TrapL3MTU:
+		return actDrop
+	}
+	if t >= config.TrapIP2ME && t <= config.TrapNTPServer { // to the switch itself
+		return actDrop | actCopy
+	}
+	return 0
+}
+
+// A trapState is what the chip does when a trap's packets come.
+type trapState struct {
+	act      actions
+	set      bool // by a rule
+	priority uint32
+}
+
+// traps are what the first stage sends to the CPU.
+type traps struct {
+	*core
+	states [config.NumTraps]trapState
+	ip     bool // some trap that trapIP knows is set
+}
+
+// reset has traps do what they do without an object.
+func (c *traps) reset() {
+	c.states, c.ip = [config.NumTraps]trapState{}, false
+	c.defaultTraps()
+}
+
+func (c *traps) defaultTraps() {
+	for t := range config.NumTraps {
+		c.states[t] = trapState{act: standing(t)}
+	}
+	c.ip = false
+}
+
+// applyTrap has a rule count for its trap, or none.
+func (c *traps) applyTrap(r config.TrapRule, gone bool) {
+	if gone {
+		t := at[config.Trap](c.core, r.ID)
+		if t == config.TrapNone {
+			return
+		}
+		delete(c.ids, r.ID)
+		c.states[t] = trapState{act: standing(t)}
+	} else {
+		c.ids[r.ID] = r.Trap
+		c.states[r.Trap] = trapState{act: actionsOf(r.Action), set: true, priority: r.Priority}
+	}
+	c.ip = false
+	for t := config.TrapDHCP; t < config.TrapIP2ME; t++ {
+		c.ip = c.ip || c.states[t].set
+	}
+}
+
+// trap does to the packet what a trap says.
+func (c *traps) trap(pk *packet, t config.Trap) { c.trapAs(pk, t, c.states[t].act) }
+
+func (c *traps) trapAs(pk *packet, t config.Trap, act actions) {
+	pk.act |= act
+	if act&actCopy != 0 && pk.trap == config.TrapNone {
+		pk.trap = t
+	}
+}
+
+// better returns of two traps that a packet falls in the one that counts: one
+// with a rule, the higher priority, the one later in the list.
+func (c *traps) better(a, b config.Trap) config.Trap {
+	x, y := &c.states[a], &c.states[b]
+	switch {
+	case x.set != y.set:
+		if x.set {
+			return a
+		}
+		return b
+	case x.priority != y.priority:
+		if x.priority > y.priority {
+			return a
+		}
+		return b
+	}
+	return max(a, b)
+}
+
+// Group addresses of protocols between bridges. Link-local group addresses,
+// 01-80-C2-00-00-00 to -0F, are not forwarded by a bridge.
+const (
+	linkLocal   = 0x0180c2000000
+	ciscoGroup  = 0x01000ccccccc // CDP, UDLD and others, in SNAP
+	ciscoSSTP   = 0x01000ccccccd // PVRST
+	snapUDLD    = 0x0111
+	snapCDP     = 0x2000
+	broadcast   = 0xffffffffffff
+	dhcpServer  = 67
+	dhcpClient  = 68
+	dhcp6Client = 546
+	dhcp6Server = 547
+	protoOSPF   = 89
+	protoPIM    = 103
+	protoVRRP   = 112
+)
+
+// trapFrame traps a packet for what it is, at admission.
+func (c *traps) trapFrame(pk *packet) {
+	h := &pk.h
+	if h.dmac>>40&1 != 0 {
+		switch {
+		case h.dmac&^0xf == linkLocal:
+			c.trap(pk, linkLocalTrap(h.dmac&0xf))
+			return
+		case h.dmac == ciscoGroup:
+			c.trapSNAP(pk)
+		case h.dmac == ciscoSSTP:
+			c.trap(pk, config.TrapPVRST)
+		}
+	} else if h.dmac == c.switchMAC && c.switchMAC != 0 && pk.router == nil {
+		c.trap(pk, config.TrapIP2ME)
+	}
+	switch {
+	case h.flags&flagARP != 0 && h.flags&flagARPRequest != 0:
+		c.trap(pk, config.TrapARPRequest)
+	case h.flags&flagARP != 0:
+		c.trap(pk, config.TrapARPResponse)
+	case c.ip && h.flags&flagIP != 0:
+		c.trapIP(pk)
+	}
+}
+
+func linkLocalTrap(low uint64) config.Trap {
+	switch low {
+	case 0x0:
+		return config.TrapSTP
+	case 0x2:
+		return config.TrapLACP
+	case 0x3:
+		return config.TrapEAPOL
+	case 0xe:
+		return config.TrapLLDP
+	}
+	return config.TrapLinkLocal
+}
+
+// trapSNAP distinguishes the protocols of Cisco's group address: an 802.3 frame
+// with AA-AA-03, the OUI 00-00-0C and the protocol.
+func (c *traps) trapSNAP(pk *packet) {
+	b := pk.data[min(int(pk.h.l3), len(pk.data)):]
+	if pk.h.flags&flagEthernet2 != 0 || len(b) < 8 || binary.BigEndian.Uint32(b) != 0xaaaa0300 || b[4] != 0 ||
+		b[5] != 0x0c {
+		return
+	}
+	switch binary.BigEndian.Uint16(b[6:]) {
+	case snapUDLD:
+		c.trap(pk, config.TrapUDLD)
+	case snapCDP:
+		c.trap(pk, config.TrapCDP)
+	}
+}
+
+// trapIP traps IP protocols that the switch listens to, whatever the destination. It is
+// called only while there is a rule for one of them.
+func (c *traps) trapIP(pk *packet) {
+	h := &pk.h
+	t := config.TrapNone
+	switch {
+	case h.flags&flagICMPv6 != 0 && h.icmpType >= 133 && h.icmpType <= 137 && h.ttl == 255:
+		t = c.discoveryTrap(h.icmpType)
+	case h.proto == protoUDP:
+		t = broadcastDHCP(h)
+	case h.group():
+		t = groupTrap(h)
+	}
+	if t != config.TrapNone {
+		c.trap(pk, t)
+	}
+}
+
+// discoveryTrap returns the trap of an ICMPv6 message of neighbour discovery.
+func (c *traps) discoveryTrap(icmpType uint8) config.Trap {
+	switch icmpType {
+	case 135:
+		return c.better(config.TrapND, config.TrapNS)
+	case 136:
+		return c.better(config.TrapND, config.TrapNA)
+	}
+	return config.TrapND
+}
+
+// broadcastDHCP returns the trap of a UDP packet that DHCP sends to everybody, or to a group.
+func broadcastDHCP(h *headers) config.Trap {
+	everybody := h.dst[1] == 0xffffffff
+	if h.flags&flagIPv4 == 0 {
+		everybody = h.group()
+	}
+	if !everybody {
+		return config.TrapNone
+	}
+	return dhcpTrap(h)
+}
+
+// dhcpTrap returns the trap of a UDP packet by its ports.
+func dhcpTrap(h *headers) config.Trap {
+	v4 := h.flags&flagIPv4 != 0
+	switch {
+	case v4 && (isDHCP(h.l4src) || isDHCP(h.l4dst)):
+		return config.TrapDHCP
+	case !v4 && (isDHCPv6(h.l4src) || isDHCPv6(h.l4dst)):
+		return config.TrapDHCPv6
+	}
+	return config.TrapNone
+}
+
+// groupTrap returns the trap of an IP packet to a group, by its protocol.
+func groupTrap(h *headers) config.Trap {
+	switch h.proto {
+	case protoOSPF:
+		return h.byVersion(config.TrapOSPF, config.TrapOSPFv6)
+	case protoPIM:
+		return h.byVersion(config.TrapPIM, config.TrapNone)
+	case protoVRRP:
+		return h.byVersion(config.TrapVRRP, config.TrapVRRPv6)
+	}
+	return config.TrapNone
+}
+
+func isDHCP(p uint16) bool { return p == dhcpServer || p == dhcpClient }
+
+func isDHCPv6(p uint16) bool { return p == dhcp6Server || p == dhcp6Client }
+
+// trapLocal traps an IP packet for one of the switch's own addresses: as
+// TrapIP2ME, or as the trap of its protocol where there is one.
+func (c *traps) trapLocal(pk *packet) {
+	h := &pk.h
+	t := config.TrapIP2ME
+	if u := localTrap(h); u != config.TrapNone && c.states[u].set {
+		t = c.better(t, u)
+	}
+	c.trap(pk, t)
+}
+
+// localTrap returns the trap of a packet to the switch, by its protocol.
+func localTrap(h *headers) config.Trap {
+	switch {
+	case h.flags&flagL4 == 0:
+		if h.proto == protoOSPF {
+			return h.byVersion(config.TrapOSPF, config.TrapOSPFv6)
+		}
+	case h.proto != protoTCP && h.proto != protoUDP:
+	case h.l4src == 123:
+		return config.TrapNTPClient
+	case h.l4dst == 123:
+		return config.TrapNTPServer
+	case h.proto == protoTCP:
+		return localTCP(h)
+	case h.l4dst == 3784 || h.l4dst == 4784:
+		return h.byVersion(config.TrapBFD, config.TrapBFDv6)
+	case h.l4dst == 161:
+		return config.TrapSNMP
+	default:
+		return dhcpTrap(h)
+	}
+	return config.TrapNone
+}
+
+func localTCP(h *headers) config.Trap {
+	if h.l4src == 179 || h.l4dst == 179 {
+		return h.byVersion(config.TrapBGP, config.TrapBGPv6)
+	}
+	switch h.l4dst {
+	case 22:
+		return config.TrapSSH
+	case 9339:
+		return config.TrapGNMI
+	case 9559:
+		return config.TrapP4RT
+	}
+	return config.TrapNone
+}

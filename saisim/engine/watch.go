@@ -1,0 +1,65 @@
+package engine
+
+import "tamtam/saisim/drop"
+
+// watch calls an observer.
+type watch struct {
+	*core
+}
+
+// The functions below are called only where there is an observer, so that without one
+// the packet path pays for a comparison and no more.
+
+func (c *watch) saw(what What, pk *packet, copy uint16, port PortID) {
+	c.observer(c.moment(what, pk, copy, port))
+}
+
+func (c *watch) sawQueue(what What, cp copyOf, port PortID) {
+	m := c.moment(what, cp.pk, cp.number, port)
+	m.Queue = cp.queue
+	c.observer(m)
+}
+
+func (c *watch) moment(what What, pk *packet, copy uint16, port PortID) Moment {
+	return Moment{
+		What: what, At: c.now, ID: pk.id, Number: pk.number, Copy: uint32(copy), In: pk.in, Port: port,
+		Data: pk.data, Len: pk.length,
+	}
+}
+
+// sawOnWire is for what a MAC does at an exact time.
+func (c *watch) sawOnWire(m Moment, t instant, r lineRate) {
+	m.At, m.Byte = t.ceil(), ByteTime{r.num, r.den}
+	if t.frac > 0 {
+		m.Early = r.den - t.frac
+	}
+	c.observer(m)
+}
+
+func (c *watch) sawDrop(p *port, cp *copyOf, why drop.Reason, trail Trail) {
+	m := c.moment(MomentDropped, cp.pk, cp.number, cp.pk.in)
+	m.Trail = trail
+	if p != nil {
+		m.Port = p.id
+	}
+	m.Why = why
+	c.observer(m)
+}
+
+func (c *watch) sawReplicated(pk *packet) {
+	m := c.moment(MomentReplicated, pk, 0, pk.in)
+	m.Copies = uint32(pk.copies)
+	c.observer(m)
+}
+
+// sawSent is called with what leaves while there is, or was, an observer.
+func (c *watch) sawSent(p *port, t *transmission, data []byte, length int) {
+	m := c.moment(MomentSent, t.pk, t.number, p.id)
+	m.Data, m.Len = data, length
+	if t.watched {
+		m.Trail = p.watched()
+	}
+	if c.observer != nil {
+		c.sawOnWire(m, t.sfd, p.rate)
+	}
+}

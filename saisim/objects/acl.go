@@ -1,0 +1,142 @@
+package objects
+
+import (
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+)
+
+// acls are the tables, groups, entries, ranges and counters of ACLs.
+type acls struct {
+	*core
+	entriesUsed, tablesUsed [2]uint32              // by stage
+	rangesUsed              uint64                 // range checkers, by index
+	labelled                map[string][]config.ID // counters
+	fields                  map[sai.AttrID]config.ACLField
+	actions                 map[sai.AttrID]aclAction
+}
+
+func newACLs(c *core) *acls {
+	return &acls{core: c, labelled: map[string][]config.ID{}, fields: aclFields(), actions: entryActions()}
+}
+
+// aclStage returns the stage of a table or group.
+func aclStage(o *object, id sai.AttrID) config.Stage {
+	if o.enum(id) == sai.ACLStageEgress {
+		return config.Egress
+	}
+	return config.Ingress
+}
+
+func aclStages() []sai.Enum { return []sai.Enum{sai.ACLStageIngress, sai.ACLStageEgress} }
+
+func bindPoints() []sai.Enum {
+	return []sai.Enum{sai.ACLBindPointTypePort, sai.ACLBindPointTypeLAG, sai.ACLBindPointTypeVLAN,
+		sai.ACLBindPointTypeSwitch}
+}
+
+// checkBinds refuses what cannot be bound to a bind point: a table or group of another stage than that
+// of the attribute, or one that was not created for it. The attributes are those of ingress and egress.
+func (as *acls) checkBinds(o *object, point sai.Enum, attrs ...sai.AttrID) error {
+	for stage, id := range attrs {
+		a := sai.Attr{ID: id, Value: o.ref(id)}
+		is, points := config.Stage(stage), []sai.Enum(nil)
+		if t, ok := self[*aclTable](as.core, o.ref(id)); ok {
+			is, points = t.stage, t.bind
+		} else if g, ok := self[*aclGroup](as.core, o.ref(id)); ok {
+			is, points = g.stage, g.bind
+		}
+		if is != config.Stage(stage) {
+			return badValue(a, sai.StatusInvalidParameter, "it is of another stage")
+		}
+		if len(points) > 0 && !slices.Contains(points, point) {
+			return badValue(a, sai.StatusInvalidParameter, "it was not made to be bound to %s",
+				sai.EnumName(sai.ACLTableAttrACLBindPointTypeList, point))
+		}
+	}
+	return nil
+}
+
+// tablesByBindPoint and groupsByBindPoint return how many tables and groups are left.
+func (as *acls) tablesByBindPoint() sai.ACLResources {
+	return aclResources(as.prof.ACL.Tables, as.tablesUsed)
+}
+
+func (as *acls) groupsByBindPoint() sai.ACLResources {
+	return aclResources(as.prof.ACL.Groups, as.groupsUsed())
+}
+
+// aclResources is what is left of tables or groups.
+func aclResources(limit uint32, used [2]uint32) (r sai.ACLResources) {
+	for stage, s := range aclStages() {
+		for _, p := range bindPoints() {
+			r = append(r, sai.ACLResource{Stage: s, BindPoint: p, Available: limit - used[stage]})
+		}
+	}
+	return r
+}
+
+// An aclTable is what the store keeps of an ACL_TABLE object.
+type aclTable struct {
+	o       *object
+	stage   config.Stage
+	size    uint32
+	entries uint32
+	bind    []sai.Enum // bind point types
+	actions []sai.Enum // allowed ones
+	text    string     // what it was created from: it decides between tables of one priority
+}
+
+// An aclGroup is what the store keeps of an ACL_TABLE_GROUP object.
+type aclGroup struct {
+	stage   config.Stage
+	bind    []sai.Enum
+	members []*object // in the order in which they were made
+}
+
+// An aclEntry is what the store keeps of an ACL_ENTRY object.
+type aclEntry struct{ table *aclTable }
+
+// An aclAction is the name of an action attribute in the lists of tables, and what it makes an entry do.
+type aclAction struct {
+	listed sai.Enum
+	kind   config.ACLActionKind
+}
+
+// allowsField refuses a match that the table was not created for.
+func (t *aclTable) allowsField(c *core, a sai.Attr, f sai.Field) error {
+	if a.ID != sai.ACLEntryAttrFieldACLRangeType {
+		if !t.o.flag(tableField(a.ID)) {
+			return badValue(a, sai.StatusInvalidParameter, "the table does not have the field")
+		}
+		return nil
+	}
+	types, _ := t.o.attr(sai.ACLTableAttrFieldACLRangeType).(sai.Enums)
+	oids, _ := f.Data.(sai.OIDs)
+	for _, oid := range oids {
+		if o := c.objects[oid]; o != nil && !slices.Contains(types, o.enum(sai.ACLRangeAttrType)) {
+			return badValue(a, sai.StatusInvalidParameter, "the table does not have ranges of %s",
+				sai.EnumName(sai.ACLRangeAttrType, o.enum(sai.ACLRangeAttrType)))
+		}
+	}
+	return nil
+}
+
+// allowsAction refuses an action that the table was not created for.
+func (t *aclTable) allowsAction(known map[sai.AttrID]aclAction, a sai.Attr) error {
+	if !slices.Contains(t.actions, known[a.ID].listed) {
+		return badValue(a, sai.StatusInvalidParameter, "the table does not have the action")
+	}
+	return nil
+}
+
+// entriesLeft returns the number of entries that a table still has room for.
+func (as *acls) entriesLeft(t *aclTable) uint32 {
+	return min(t.size-t.entries, as.prof.ACL.Entries-as.entriesUsed[t.stage])
+}
+
+// tableField returns a table's attribute for a field of entries; SAI numbers both in the same order.
+func tableField(entry sai.AttrID) sai.AttrID {
+	return entry - sai.AttrID(sai.ObjectTypeACLEntry)<<32 + sai.AttrID(sai.ObjectTypeACLTable)<<32
+}

@@ -1,0 +1,122 @@
+package objects
+
+import (
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+)
+
+// entryActions are the entry's action attributes.
+func entryActions() map[sai.AttrID]aclAction {
+	return map[sai.AttrID]aclAction{
+		sai.ACLEntryAttrActionPacketAction:   {sai.ACLActionTypePacketAction, config.ActPacket},
+		sai.ACLEntryAttrActionCounter:        {sai.ACLActionTypeCounter, config.ActCounter},
+		sai.ACLEntryAttrActionRedirect:       {sai.ACLActionTypeRedirect, config.ActRedirect},
+		sai.ACLEntryAttrActionMirrorIngress:  {sai.ACLActionTypeMirrorIngress, config.ActMirrorIngress},
+		sai.ACLEntryAttrActionMirrorEgress:   {sai.ACLActionTypeMirrorEgress, config.ActMirrorEgress},
+		sai.ACLEntryAttrActionSetTC:          {sai.ACLActionTypeSetTC, config.ActSetTC},
+		sai.ACLEntryAttrActionSetDSCP:        {sai.ACLActionTypeSetDSCP, config.ActSetDSCP},
+		sai.ACLEntryAttrActionSetACLMetaData: {sai.ACLActionTypeSetACLMetaData, config.ActSetMeta},
+		sai.ACLEntryAttrActionSetDoNotLearn:  {sai.ACLActionTypeSetDoNotLearn, config.ActNoLearning},
+		sai.ACLEntryAttrActionTAMIntObject:   {sai.ACLActionTypeTAMIntObject, config.ActStamp},
+		// It decides whether the object above stamps, and is not an action of its own in rows.
+		sai.ACLEntryAttrActionIntInsert: {sai.ACLActionTypeIntInsert, config.NumACLActions},
+	}
+}
+
+// aclActions returns the actions of a stage.
+func aclActions(stage config.Stage) (actions []sai.Enum) {
+	for _, a := range entryActions() {
+		switch a.listed {
+		case sai.ACLActionTypeRedirect, sai.ACLActionTypeSetACLMetaData, sai.ACLActionTypeSetDoNotLearn,
+			sai.ACLActionTypeMirrorIngress, sai.ACLActionTypeSetTC, sai.ACLActionTypeSetDSCP:
+			if stage == config.Egress {
+				continue
+			}
+		case sai.ACLActionTypeMirrorEgress:
+			if stage == config.Ingress {
+				continue
+			}
+		}
+		actions = append(actions, a.listed)
+	}
+	slices.Sort(actions)
+	return actions
+}
+
+func aclCapability(stage config.Stage) sai.ACLCapability {
+	return sai.ACLCapability{Actions: aclActions(stage)}
+}
+
+// addAction adds one action to the row of an entry.
+func (as *acls) addAction(r *config.ACLEntry, t *aclTable, a sai.Attr, param sai.Value) error {
+	if err := t.allowsAction(as.actions, a); err != nil {
+		return err
+	}
+	x := config.ACLAction{Kind: as.actions[a.ID].kind}
+	switch v := param.(type) {
+	case sai.Enum: // packet action
+		does := config.PacketAction(v) // in the order of SAI
+		if t.stage == config.Egress && does.Copies() {
+			return badValue(a, sai.StatusNotSupported, "egress entries do not copy to the CPU")
+		}
+		x.Number = uint64(does)
+	case sai.Uint:
+		if err := checkActionNumber(a, uint64(v)); err != nil {
+			return err
+		}
+		x.Number = uint64(v)
+	case sai.Bool: // INT_INSERT
+		return nil
+	case sai.OIDs:
+		x.Of = configIDs(v)
+	case sai.OID:
+		x.Of = []config.ID{config.ID(v)}
+		if skip, err := as.checkActionObject(t, a, v); skip || err != nil {
+			return err
+		}
+	}
+	r.Actions = append(r.Actions, x)
+	return nil
+}
+
+// checkActionNumber refuses an action whose parameter is out of range.
+func checkActionNumber(a sai.Attr, v uint64) error {
+	switch {
+	case a.ID == sai.ACLEntryAttrActionSetTC && v > maxTrafficClasses-1:
+		return badValue(a, sai.StatusInvalidParameter, "traffic class %d, want 0 to %d", v, maxTrafficClasses-1)
+	case a.ID == sai.ACLEntryAttrActionSetDSCP && v > 63:
+		return badValue(a, sai.StatusInvalidParameter, "DSCP %d, want 0 to 63", v)
+	}
+	return nil
+}
+
+// checkActionObject refuses an action with an object that it cannot have; none: it names no object.
+func (as *acls) checkActionObject(t *aclTable, a sai.Attr, v sai.OID) (none bool, err error) {
+	switch a.ID {
+	case sai.ACLEntryAttrActionCounter:
+		if x := as.objects[v]; x == nil || x.ref(sai.ACLCounterAttrTableID) != t.o.key.OID {
+			return false, badValue(a, sai.StatusInvalidParameter, "the counter is one of another table")
+		}
+	case sai.ACLEntryAttrActionTAMIntObject:
+		_, ok := row[config.TAMInt](as.core, v)
+		return !ok, nil
+	case sai.ACLEntryAttrActionRedirect:
+		if !as.redirectsTo(v) {
+			return false, badValue(a, sai.StatusNotSupported,
+				"the chip redirects to ports, LAGs, bridge ports, next hops and their groups")
+		}
+	}
+	return false, nil
+}
+
+// redirectsTo reports whether an entry can redirect to an object.
+func (as *acls) redirectsTo(oid sai.OID) bool {
+	_, port := row[config.Port](as.core, oid)
+	_, lag := row[config.LAG](as.core, oid)
+	_, bridgePort := row[config.BridgePort](as.core, oid)
+	_, hop := row[config.NextHop](as.core, oid)
+	_, group := row[config.HopGroup](as.core, oid)
+	return port || lag || bridgePort || hop || group
+}

@@ -1,0 +1,149 @@
+package objects
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+)
+
+func (as *acls) entryKind() *kind {
+	k := &kind{
+		attrs: []sai.AttrID{
+			sai.ACLEntryAttrTableID, sai.ACLEntryAttrPriority, sai.ACLEntryAttrAdminState,
+		},
+		enums:  map[sai.AttrID][]sai.Enum{sai.ACLEntryAttrFieldTAMIntType: {sai.TAMIntTypeIfa1Tailstamp}},
+		create: as.createEntry,
+		set: func(o *object, a sai.Attr) error {
+			return as.putEntry(o.with(a), o.self.(aclEntry).table)
+		},
+		remove: func(o *object) error {
+			t := o.self.(aclEntry).table
+			t.entries--
+			as.entriesUsed[t.stage]--
+			as.drop(config.ACLEntry{ID: o.id()})
+			return nil
+		},
+	}
+	for id := range as.fields {
+		k.attrs = append(k.attrs, id)
+	}
+	for id := range as.actions {
+		k.attrs = append(k.attrs, id)
+	}
+	slices.Sort(k.attrs)
+	return k
+}
+
+func (as *acls) createEntry(o *object) error {
+	t, _ := self[*aclTable](as.core, o.ref(sai.ACLEntryAttrTableID))
+	if as.entriesLeft(t) == 0 {
+		return refuse("create", sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, sai.StatusTableFull,
+			"the table has %d of %d entries, its stage %d of %d",
+			t.entries, t.size, as.entriesUsed[t.stage], as.prof.ACL.Entries)
+	}
+	if err := as.putEntry(o, t); err != nil {
+		return err
+	}
+	o.self = aclEntry{t}
+	t.entries++
+	as.entriesUsed[t.stage]++
+	return nil
+}
+
+// entriesAvailable returns how many entries a table still has room for; without a table, the chip.
+func (as *acls) entriesAvailable(attrs []sai.Attr) (uint64, error) {
+	v, ok := sai.Find(attrs, sai.ACLEntryAttrTableID)
+	if !ok {
+		return uint64(as.prof.ACL.Entries), nil
+	}
+	oid, _ := v.(sai.OID)
+	table, ok := self[*aclTable](as.core, oid)
+	if !ok {
+		return 0, refuse("query", sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, sai.StatusInvalidParameter,
+			"no such table")
+	}
+	return uint64(as.entriesLeft(table)), nil
+}
+
+// putEntry puts the row that follows from an entry's attributes.
+func (as *acls) putEntry(o *object, t *aclTable) error {
+	r := config.ACLEntry{
+		ID: o.id(), Table: t.o.id(), Priority: uint32(o.number(sai.ACLEntryAttrPriority)),
+		Enabled: o.flag(sai.ACLEntryAttrAdminState),
+	}
+	if err := as.checkPriority(o, r.Priority); err != nil {
+		return err
+	}
+	fields := 0
+	for _, a := range o.attrs {
+		if _, ok := a.Value.(sai.Field); ok {
+			fields++
+		}
+	}
+	r.Matches, r.Actions = make([]config.ACLMatch, 0, fields), make([]config.ACLAction, 0, len(o.attrs)-fields)
+	var buf [2][8]string // entries are made by the hundred thousand
+	matches, does := buf[0][:0], buf[1][:0]
+	for _, a := range o.attrs {
+		switch v := a.Value.(type) {
+		case sai.Field:
+			if !v.Enabled {
+				continue
+			}
+			m, err := as.match(t, a, v)
+			if err != nil {
+				return err
+			}
+			r.Matches = append(r.Matches, m)
+			matches = append(matches, as.text(a, v.Data))
+		case sai.Action:
+			if !v.Enabled {
+				continue
+			}
+			if err := as.addAction(&r, t, a, v.Param); err != nil {
+				return err
+			}
+			does = append(does, as.text(a, v.Param))
+		}
+	}
+	if v, _ := o.attr(sai.ACLEntryAttrActionIntInsert).(sai.Action); !v.Enabled || v.Param != sai.Bool(true) {
+		r.Actions = slices.DeleteFunc(r.Actions, func(a config.ACLAction) bool { return a.Kind == config.ActStamp })
+	}
+	slices.Sort(matches)
+	slices.Sort(does)
+	r.Content = strings.Join(matches, ";") + "\x00" + strings.Join(does, ";")
+	as.put(r)
+	return nil
+}
+
+// checkPriority refuses a priority that was set and is out of range.
+func (as *acls) checkPriority(o *object, priority uint32) error {
+	a := &as.prof.ACL
+	_, given := sai.Find(o.attrs, sai.ACLEntryAttrPriority)
+	if given && (priority < a.MinPriority || priority > a.MaxPriority) {
+		return refuse("create", sai.ObjectTypeACLEntry, sai.ACLEntryAttrPriority, sai.StatusInvalidParameter,
+			"priority %d, want %d to %d", priority, a.MinPriority, a.MaxPriority)
+	}
+	return nil
+}
+
+// text returns an attribute's meaning without object ids: equal for equal meaning.
+func (as *acls) text(a sai.Attr, v sai.Value) string {
+	var what string
+	switch v := v.(type) {
+	case sai.OID:
+		what = as.describe(v)
+	case sai.OIDs:
+		var names []string
+		for _, o := range v {
+			names = append(names, as.describe(o))
+		}
+		slices.Sort(names)
+		what = strings.Join(names, ",")
+	default:
+		what, _ = sai.FormatValue(a.ID, a.Value)
+	}
+	return strconv.FormatUint(uint64(uint32(a.ID)), 16) + "=" + what
+}

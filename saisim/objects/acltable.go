@@ -1,0 +1,111 @@
+package objects
+
+import (
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+)
+
+func (as *acls) tableKind() *kind {
+	k := &kind{
+		attrs: []sai.AttrID{
+			sai.ACLTableAttrACLStage, sai.ACLTableAttrACLBindPointTypeList, sai.ACLTableAttrSize,
+			sai.ACLTableAttrACLActionTypeList,
+			sai.ACLTableAttrACLTableMatchType, sai.ACLTableAttrFieldACLRangeType,
+			sai.ACLTableAttrEntryList, sai.ACLTableAttrAvailableACLEntry, sai.ACLTableAttrAvailableACLCounter,
+		},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.ACLTableAttrACLStage:             aclStages(),
+			sai.ACLTableAttrACLBindPointTypeList: bindPoints(),
+			sai.ACLTableAttrACLActionTypeList:    aclActions(config.Ingress),
+			sai.ACLTableAttrACLTableMatchType:    {sai.ACLTableMatchTypeTernary},
+		},
+		create: as.createTable,
+		row: func(o *object) (config.Row, error) {
+			return config.ACLTable{ID: o.id(), Stage: o.self.(*aclTable).stage}, nil
+		},
+		remove: func(o *object) error {
+			as.tablesUsed[o.self.(*aclTable).stage]--
+			return nil
+		},
+		get: as.getTable,
+	}
+	for id, field := range aclFields() {
+		if field != config.FieldRanges {
+			k.attrs = append(k.attrs, tableField(id))
+		}
+	}
+	slices.Sort(k.attrs)
+	return k
+}
+
+func (as *acls) createTable(o *object) error {
+	t := &aclTable{
+		o: o, stage: aclStage(o, sai.ACLTableAttrACLStage), size: uint32(o.number(sai.ACLTableAttrSize)), text: o.content(),
+	}
+	t.bind, _ = o.attr(sai.ACLTableAttrACLBindPointTypeList).(sai.Enums)
+	t.actions = aclActions(t.stage)
+	if list, _ := o.attr(sai.ACLTableAttrACLActionTypeList).(sai.Enums); len(list) > 0 {
+		t.actions = list
+	}
+	refuseIt := func(id sai.AttrID, s sai.Status, format string, args ...any) error {
+		return refuse("create", sai.ObjectTypeACLTable, id, s, format, args...)
+	}
+	a := &as.prof.ACL
+	if as.tablesUsed[t.stage] >= a.Tables {
+		return refuseIt(0, sai.StatusInsufficientResources, "all %d tables of the stage are in use", a.Tables)
+	}
+	if t.size > a.TableEntries {
+		return refuseIt(sai.ACLTableAttrSize, sai.StatusInsufficientResources, "%d entries, a table has at most %d", t.size,
+			a.TableEntries)
+	}
+	if t.size == 0 {
+		t.size = a.TableEntries
+	}
+	for _, x := range t.actions {
+		if !slices.Contains(aclActions(t.stage), x) {
+			return refuseIt(sai.ACLTableAttrACLActionTypeList, sai.StatusNotSupported, "%s is no action of the stage",
+				sai.EnumName(sai.ACLTableAttrACLActionTypeList, x))
+		}
+	}
+	if t.stage == config.Ingress {
+		for _, id := range []sai.AttrID{sai.ACLTableAttrFieldOutPort, sai.ACLTableAttrFieldOutPorts} {
+			if o.flag(id) {
+				return refuseIt(id, sai.StatusNotSupported, "the egress port is not known at ingress")
+			}
+		}
+	}
+	o.self = t
+	as.tablesUsed[t.stage]++
+	return nil
+}
+
+func (as *acls) getTable(o *object, id sai.AttrID) sai.Value {
+	t := o.self.(*aclTable)
+	switch id {
+	case sai.ACLTableAttrAvailableACLEntry:
+		return sai.Uint(as.entriesLeft(t))
+	case sai.ACLTableAttrAvailableACLCounter:
+		return sai.Uint(as.prof.ACL.Counters - as.live[sai.ObjectTypeACLCounter])
+	case sai.ACLTableAttrEntryList:
+		oids := sai.OIDs{}
+		for oid, x := range as.objects {
+			if x.self == any(aclEntry{t}) {
+				oids = append(oids, oid)
+			}
+		}
+		slices.Sort(oids)
+		return oids
+	}
+	return nil
+}
+
+// tablesLeft returns the number of tables left at the stage that the attributes name (ingress if none).
+func (as *acls) tablesLeft(attrs []sai.Attr) uint32 {
+	stage := config.Ingress
+	if v, ok := sai.Find(attrs, sai.ACLTableAttrACLStage); ok && v == sai.ACLStageEgress {
+		stage = config.Egress
+	}
+	return as.prof.ACL.Tables - as.tablesUsed[stage]
+}

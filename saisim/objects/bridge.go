@@ -1,0 +1,31 @@
+package objects
+
+import "tamtam/sai"
+
+// A bridge is the VLANs, the bridge ports, and the addresses known behind them.
+type bridge struct {
+	*core
+	acls        *acls              // what is bound to VLANs
+	bridgePorts []*object          // in the order of their creation
+	vlanIDs     map[uint16]sai.OID // of VLANs, also of removed ones
+	fdbNotify   bool
+}
+
+func newBridge(c *core, a *acls) *bridge {
+	return &bridge{core: c, acls: a, vlanIDs: map[uint16]sai.OID{}}
+}
+
+func (b *bridge) bridgeKind() *kind {
+	return &kind{
+		max:    1,
+		attrs:  []sai.AttrID{sai.BridgeAttrType, sai.BridgeAttrPortList},
+		enums:  map[sai.AttrID][]sai.Enum{sai.BridgeAttrType: {sai.BridgeType1q}},
+		remove: refuseRemove("the default bridge stays"),
+		get: func(_ *object, id sai.AttrID) sai.Value {
+			if id != sai.BridgeAttrPortList {
+				return nil
+			}
+			return oidsOf(b.bridgePorts)
+		},
+	}
+}

@@ -1,0 +1,226 @@
+package objects
+
+import (
+	"tamtam/sai"
+	"tamtam/saisim/engine"
+)
+
+// The calls of SAI, on one object each.
+
+// Create creates an object.
+func (s *Store) Create(t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
+	if err := s.valid.CheckCreate(t, attrs); err != nil {
+		return sai.NullOID, err
+	}
+	if err := s.admitCreate(t, attrs); err != nil {
+		return sai.NullOID, err
+	}
+	o, err := s.make(sai.Obj(t, s.newOID(t)), attrs)
+	if err == nil && t == sai.ObjectTypeSwitch {
+		if err = s.powerUp(); err != nil {
+			s.reset()
+		}
+	}
+	if err != nil {
+		return sai.NullOID, err
+	}
+	return o.key.OID, nil
+}
+
+// CreateEntry creates an object that is named by an entry.
+func (s *Store) CreateEntry(e sai.Entry, attrs []sai.Attr) error {
+	if o := s.entries[e]; o != nil && len(o.attrs) == 0 {
+		s.forget(o.key) // learned: gives way
+	}
+	if err := s.valid.CheckCreateEntry(e, attrs); err != nil {
+		return err
+	}
+	if err := s.admitCreate(e.EntryType(), attrs); err != nil {
+		return err
+	}
+	_, err := s.make(sai.EntryKey(e), attrs)
+	return err
+}
+
+// Remove removes an object.
+func (s *Store) Remove(k sai.Key) error {
+	s.bridge.noteLearned(k)
+	if err := s.valid.CheckRemove(k); err != nil {
+		return err
+	}
+	o := s.find(k)
+	if o == nil {
+		return refuse("remove", typeOf(k), 0, sai.StatusItemNotFound, "no such object")
+	}
+	kd := s.kinds[typeOf(k)]
+	if kd.row != nil {
+		r, err := kd.row(o)
+		if err != nil {
+			return err
+		}
+		if r != nil {
+			s.drop(r)
+		}
+	}
+	if f := kd.remove; f != nil {
+		if err := f(o); err != nil {
+			s.discard()
+			return err
+		}
+	}
+	s.commit()
+	if o != s.sw {
+		s.forget(k)
+	} else {
+		s.reset()
+	}
+	return nil
+}
+
+// Set sets an attribute.
+func (s *Store) Set(k sai.Key, a sai.Attr) error {
+	s.bridge.noteLearned(k)
+	if err := s.valid.CheckSet(k, a); err != nil {
+		return err
+	}
+	o := s.find(k)
+	if o == nil {
+		return refuse("set", typeOf(k), a.ID, sai.StatusItemNotFound, "no such object")
+	}
+	kd := s.kinds[typeOf(k)]
+	if err := kd.implements("set", a, 0); err != nil {
+		return err
+	}
+	if kd.set != nil {
+		if err := kd.set(o, a); err != nil {
+			s.discard()
+			return err
+		}
+	}
+	if kd.row != nil {
+		if err := s.putRow(kd, o.with(a)); err != nil {
+			return err
+		}
+	}
+	s.commit()
+	o.put(a)
+	s.valid.Changed(k, a)
+	return nil
+}
+
+// Get returns the values of attributes.
+func (s *Store) Get(k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
+	s.bridge.noteLearned(k)
+	if err := s.valid.CheckGet(k, want); err != nil {
+		return nil, err
+	}
+	o := s.find(k)
+	if o == nil {
+		return nil, refuse("get", typeOf(k), 0, sai.StatusItemNotFound, "no such object")
+	}
+	got := make([]sai.Attr, len(want))
+	var overflow error
+	for i, w := range want {
+		v := s.value(o, w.ID)
+		if v == nil {
+			return nil, refuse("get", typeOf(k), w.ID, sai.StatusAttrNotImplemented0-sai.Status(i),
+				"the chip has no value for it")
+		}
+		got[i] = sai.Attr{ID: w.ID, Value: v}
+		have, _ := sai.ListLen(v)
+		if room, list := sai.ListLen(w.Value); list && have > room {
+			overflow = refuse("get", typeOf(k), w.ID, sai.StatusBufferOverflow, "%d items, room for %d", have, room)
+		}
+	}
+	return got, overflow
+}
+
+// value returns an attribute's value, nil if the chip has none.
+func (s *Store) value(o *object, id sai.AttrID) sai.Value {
+	if f := s.kinds[typeOf(o.key)].get; f != nil {
+		if v := f(o, id); v != nil {
+			return v
+		}
+	}
+	return o.attr(id)
+}
+
+// Stats returns counters.
+func (s *Store) Stats(k sai.Key, ids []sai.StatID) ([]uint64, error) {
+	o, kd, err := s.statsOf(k, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]uint64, len(ids))
+	for i, id := range ids {
+		out[i] = kd.stat(o, id)
+	}
+	return out, nil
+}
+
+// ClearStats resets counters.
+func (s *Store) ClearStats(k sai.Key, ids []sai.StatID) error {
+	o, kd, err := s.statsOf(k, ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		kd.clear(o, id)
+	}
+	return nil
+}
+
+func (s *Store) statsOf(k sai.Key, ids []sai.StatID) (*object, *kind, error) {
+	if err := s.valid.CheckStats(k, ids); err != nil {
+		return nil, nil, err
+	}
+	o, kd := s.find(k), s.kinds[typeOf(k)]
+	if o == nil || kd == nil || kd.stat == nil {
+		return nil, nil, refuse("get stats", typeOf(k), 0, sai.StatusNotSupported, "the chip counts nothing there")
+	}
+	for _, id := range ids {
+		if !kd.counts(id) {
+			return nil, nil, refuse("get stats", typeOf(k), 0, sai.StatusNotSupported, "the chip does not count %s", id)
+		}
+	}
+	return o, kd, nil
+}
+
+// Flush removes the FDB entries that the attributes of an FDB_FLUSH select.
+func (s *Store) Flush(attrs []sai.Attr) error { return s.bridge.flush(attrs) }
+
+// SetLink sets whether a port has a link; a new port has one. It returns false if there is no such port.
+func (s *Store) SetLink(id engine.PortID, up bool) bool {
+	p := s.ports.byID(id)
+	if p == nil {
+		return false
+	}
+	s.ports.setLink(p, up)
+	s.commit()
+	return true
+}
+
+// Ports returns the ports, in order.
+func (s *Store) Ports() []engine.PortID {
+	ids := []engine.PortID{}
+	for _, p := range s.ports.all() {
+		ids = append(ids, p.id())
+	}
+	return ids
+}
+
+// PortByName returns the port whose host interface has a name.
+func (s *Store) PortByName(name string) (engine.PortID, bool) {
+	if p := s.ports.names[name]; p != nil {
+		return p.id(), true
+	}
+	return 0, false
+}
+
+// PortName returns the name of a port's host interface, "" if it has none.
+func (s *Store) PortName(id engine.PortID) string {
+	if p := s.ports.byID(id); p != nil {
+		return p.name
+	}
+	return ""
+}

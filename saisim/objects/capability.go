@@ -1,0 +1,69 @@
+package objects
+
+import (
+	"slices"
+
+	"tamtam/sai"
+)
+
+// AttrCapability returns what can be done with an attribute on this chip.
+func (s *Store) AttrCapability(id sai.AttrID) (sai.Capability, error) {
+	m := sai.Meta(id)
+	if m == nil {
+		return sai.Capability{}, refuse("query", id.ObjectType(), id, sai.StatusInvalidParameter, "no such attribute")
+	}
+	k := s.kinds[id.ObjectType()]
+	if k == nil || !k.has(id) {
+		return sai.Capability{}, nil
+	}
+	write := !m.Has(sai.ReadOnly)
+	return sai.Capability{Create: write && !m.Has(sai.SetOnly), Set: m.Has(sai.CreateAndSet) || m.Has(sai.SetOnly),
+		Get: true}, nil
+}
+
+// EnumCapability returns the values of an attribute that the chip implements.
+func (s *Store) EnumCapability(id sai.AttrID) ([]sai.Enum, error) {
+	m, k := sai.Meta(id), s.kinds[id.ObjectType()]
+	if m == nil || m.Enum == nil || k == nil || !k.has(id) {
+		return nil, refuse("query", id.ObjectType(), id, sai.StatusNotSupported, "no enum attribute of the chip")
+	}
+	if only := k.enums[id]; only != nil {
+		return slices.Clone(only), nil
+	}
+	return slices.Clone(m.Enum.Values), nil
+}
+
+// StatsCapability returns the counters that objects of a type have.
+func (s *Store) StatsCapability(t sai.ObjectType) ([]sai.StatID, error) {
+	if k := s.kinds[t]; k != nil && k.stat != nil {
+		return slices.Clone(k.stats), nil
+	}
+	return nil, refuse("query", t, 0, sai.StatusNotSupported, "the chip counts nothing there")
+}
+
+// Availability returns how many more objects of a type and with these attributes there is room for.
+func (s *Store) Availability(t sai.ObjectType, attrs []sai.Attr) (uint64, error) {
+	k := s.kinds[t]
+	if k == nil {
+		return 0, refuse("query", t, 0, sai.StatusNotSupported, "the chip has no such objects")
+	}
+	switch t {
+	case sai.ObjectTypeGenericProgrammable:
+		v, _ := sai.Find(attrs, sai.GenericProgrammableAttrObjectName)
+		name, _ := v.(sai.Bytes)
+		return s.extensions.available(string(name)), nil
+	case sai.ObjectTypeACLEntry:
+		return s.acls.entriesAvailable(attrs)
+	case sai.ObjectTypeACLTable:
+		return uint64(s.acls.tablesLeft(attrs)), nil
+	case sai.ObjectTypeRouteEntry:
+		v, ok := sai.Find(attrs, sai.RouteEntryAttrIPAddrFamily)
+		return uint64(s.router.routesLeft(ok && v == sai.IPAddrFamilyIPv6)), nil
+	case sai.ObjectTypeFDBEntry:
+		return uint64(s.engine.AddressesLeft()), nil
+	}
+	if k.max == 0 {
+		return 0, refuse("query", t, 0, sai.StatusNotSupported, "they have no limit of their own")
+	}
+	return uint64(k.max - s.live[t]), nil
+}

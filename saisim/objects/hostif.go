@@ -1,0 +1,42 @@
+package objects
+
+import "tamtam/sai"
+
+// hostifKind gives ports the names of their host interfaces.
+func (ps *ports) hostifKind() *kind {
+	return &kind{
+		attrs: []sai.AttrID{
+			sai.HostifAttrType, sai.HostifAttrObjID, sai.HostifAttrName, sai.HostifAttrOperStatus,
+			sai.HostifAttrQueue, sai.HostifAttrVLANTag,
+		},
+		enums: map[sai.AttrID][]sai.Enum{sai.HostifAttrType: {sai.HostifTypeNetdev}},
+		create: func(o *object) error {
+			name, _ := o.attr(sai.HostifAttrName).(sai.Text)
+			if _, used := ps.names[string(name)]; used || name == "" {
+				return refuse("create", sai.ObjectTypeHostif, sai.HostifAttrName, sai.StatusItemAlreadyExists,
+					"name %q is in use or empty", string(name))
+			}
+			p, ok := self[*port](ps.core, o.ref(sai.HostifAttrObjID))
+			if ok && p.name != "" {
+				return refuse("create", sai.ObjectTypeHostif, sai.HostifAttrObjID, sai.StatusItemAlreadyExists,
+					"the port has interface %q", p.name)
+			}
+			o.self = name
+			ps.names[string(name)] = p // nil: a LAG or VLAN
+			if ok {
+				p.name = string(name)
+				ps.putPort(p)
+			}
+			return nil
+		},
+		remove: func(o *object) error {
+			name := string(o.self.(sai.Text))
+			if p := ps.names[name]; p != nil {
+				p.name = ""
+				ps.putPort(p)
+			}
+			delete(ps.names, name)
+			return nil
+		},
+	}
+}

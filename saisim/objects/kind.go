@@ -1,0 +1,103 @@
+package objects
+
+import (
+	"fmt"
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+)
+
+// A kind is what the store does with the objects of one type. What is the same for all types
+// (attributes, references, limits) is in the core and the calls; a kind has only what differs. Any
+// function may be nil.
+type kind struct {
+	max   uint32       // objects, 0: no limit of its own
+	attrs []sai.AttrID // those that the chip implements
+	// create makes o.self. The object exists in the store only after create has returned nil; a create
+	// that fails must leave no trace.
+	create func(o *object) error
+	// set carries out a change before the store notes it.
+	set func(o *object, a sai.Attr) error
+	// row returns the row that an object stands for. It is put after create and set, and dropped
+	// before remove.
+	row func(o *object) (config.Row, error)
+	// remove undoes create. Nothing refers to the object any more.
+	remove func(o *object) error
+	// made is called with an object once it has been created.
+	made func(o *object)
+	// get returns the value of an attribute that is not simply the one that was set; nil: it is.
+	get func(o *object, id sai.AttrID) sai.Value
+	// stats returns a counter; clear resets it.
+	stats []sai.StatID
+	stat  func(o *object, id sai.StatID) uint64
+	clear func(o *object, id sai.StatID)
+	// enums are the values of an attribute that the chip implements, if not all.
+	enums map[sai.AttrID][]sai.Enum
+}
+
+func (k *kind) has(id sai.AttrID) bool { return slices.Contains(k.attrs, id) }
+
+func (k *kind) counts(id sai.StatID) bool { return slices.Contains(k.stats, id) }
+
+// implements refuses attributes that the chip does not have, unless the value is the default, and
+// values that it does not implement. i is the attribute's index in the call.
+func (k *kind) implements(op string, a sai.Attr, i int) error {
+	if !k.has(a.ID) {
+		if m := sai.Meta(a.ID); m.Default != nil {
+			want, _ := sai.FormatValue(a.ID, m.Default)
+			if got, err := sai.FormatValue(a.ID, a.Value); err == nil && got == want {
+				return nil
+			}
+		}
+		return refuse(op, a.ID.ObjectType(), a.ID, sai.StatusAttrNotSupported0-sai.Status(i),
+			"the chip does not implement it")
+	}
+	only := k.enums[a.ID]
+	if only == nil {
+		return nil
+	}
+	for _, e := range enumsIn(a.Value) {
+		if !slices.Contains(only, e) {
+			return refuse(op, a.ID.ObjectType(), a.ID, sai.StatusNotSupported, "the chip does not implement %s",
+				sai.EnumName(a.ID, e))
+		}
+	}
+	return nil
+}
+
+func enumsIn(v sai.Value) []sai.Enum {
+	switch v := v.(type) {
+	case sai.Enum:
+		return []sai.Enum{v}
+	case sai.Enums:
+		return v
+	case sai.Field:
+		if v.Enabled {
+			return enumsIn(v.Data)
+		}
+	case sai.Action:
+		if v.Enabled {
+			return enumsIn(v.Param)
+		}
+	}
+	return nil
+}
+
+// refuse returns the error of a call that the chip does not carry out.
+func refuse(op string, t sai.ObjectType, id sai.AttrID, s sai.Status, format string, args ...any) error {
+	return &sai.CallError{Op: op, Type: t, Attr: id, Status: s, Reason: fmt.Sprintf(format, args...)}
+}
+
+// badValue refuses the value of an attribute.
+func badValue(a sai.Attr, s sai.Status, format string, args ...any) error {
+	return refuse("set", a.ID.ObjectType(), a.ID, s, format, args...)
+}
+
+func refuseCreate(t sai.ObjectType, why string) func(*object) error {
+	return func(*object) error { return refuse("create", t, 0, sai.StatusNotSupported, "%s", why) }
+}
+
+func refuseRemove(why string) func(*object) error {
+	return func(o *object) error { return refuse("remove", o.key.Type, 0, sai.StatusNotSupported, "%s", why) }
+}

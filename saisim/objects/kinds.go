@@ -1,0 +1,70 @@
+package objects
+
+import (
+	"slices"
+
+	"tamtam/sai"
+)
+
+func (s *Store) allKinds() map[sai.ObjectType]*kind {
+	kinds := map[sai.ObjectType]*kind{
+		sai.ObjectTypeSwitch:        s.switchKind(),
+		sai.ObjectTypePort:          s.ports.portKind(),
+		sai.ObjectTypeQueue:         s.ports.queueKind(),
+		sai.ObjectTypeScheduler:     s.qos.schedulerKind(),
+		sai.ObjectTypeWRED:          s.qos.wredKind(),
+		sai.ObjectTypeQoSMap:        s.qos.qosMapKind(),
+		sai.ObjectTypeBufferPool:    s.qos.bufferPoolKind(),
+		sai.ObjectTypeBufferProfile: s.qos.bufferProfileKind(),
+		sai.ObjectTypeLAG:           s.ports.lagKind(),
+		sai.ObjectTypeLAGMember:     s.ports.lagMemberKind(),
+		sai.ObjectTypeVLAN:          s.bridge.vlanKind(),
+		sai.ObjectTypeVLANMember:    s.bridge.vlanMemberKind(),
+		sai.ObjectTypeBridge:        s.bridge.bridgeKind(),
+		sai.ObjectTypeBridgePort:    s.bridge.bridgePortKind(),
+		sai.ObjectTypeFDBEntry:      s.bridge.fdbKind(),
+		sai.ObjectTypeVirtualRouter: s.router.routerKind(),
+
+		sai.ObjectTypeRouterInterface:    s.router.rifKind(),
+		sai.ObjectTypeNeighborEntry:      s.router.neighborKind(),
+		sai.ObjectTypeNextHop:            s.router.nextHopKind(),
+		sai.ObjectTypeNextHopGroup:       s.router.hopGroupKind(),
+		sai.ObjectTypeNextHopGroupMember: s.router.hopMemberKind(),
+		sai.ObjectTypeRouteEntry:         s.router.routeKind(),
+		sai.ObjectTypeMirrorSession:      s.mirrors.mirrorKind(),
+
+		sai.ObjectTypeHostif:          s.ports.hostifKind(),
+		sai.ObjectTypeHostifTrapGroup: s.traps.trapGroupKind(),
+		sai.ObjectTypeHostifTrap:      s.traps.trapKind(),
+
+		sai.ObjectTypeACLTable:            s.acls.tableKind(),
+		sai.ObjectTypeACLEntry:            s.acls.entryKind(),
+		sai.ObjectTypeACLCounter:          s.acls.counterKind(),
+		sai.ObjectTypeACLRange:            s.acls.rangeKind(),
+		sai.ObjectTypeACLTableGroup:       s.acls.groupKind(),
+		sai.ObjectTypeACLTableGroupMember: s.acls.memberKind(),
+
+		sai.ObjectTypeTAMInt:              tamIntKind(s.prof.TAMInts),
+		sai.ObjectTypeGenericProgrammable: s.extensions.extensionKind(),
+	}
+	storedKinds(kinds)
+	for t, n := range map[sai.ObjectType]uint32{
+		sai.ObjectTypeLAG: s.prof.LAGs, sai.ObjectTypeLAGMember: s.prof.LAGMembers, sai.ObjectTypeTAMInt: s.prof.TAMInts,
+		sai.ObjectTypeRouterInterface: s.prof.RouterInterfaces, sai.ObjectTypeNeighborEntry: s.prof.Neighbors,
+		sai.ObjectTypeNextHop: s.prof.NextHops, sai.ObjectTypeNextHopGroup: s.prof.NextHopGroups,
+		sai.ObjectTypeNextHopGroupMember: s.prof.NextHopMembers, sai.ObjectTypeMirrorSession: s.prof.MirrorSessions,
+	} {
+		if n == 0 {
+			delete(kinds, t) // not supported, rather than unlimited
+		}
+	}
+	return kinds
+}
+
+func (s *Store) objectTypes() (types sai.Enums) {
+	for t := range s.kinds {
+		types = append(types, sai.Enum(t))
+	}
+	slices.Sort(types)
+	return types
+}

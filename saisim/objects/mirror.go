@@ -1,0 +1,128 @@
+package objects
+
+import (
+	"net/netip"
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+	"tamtam/saisim/profile"
+)
+
+// mirrors are the mirror sessions.
+type mirrors struct {
+	*core
+	used [profile.MaxMirrors]bool // by index
+}
+
+// A mirrorIndex is what the store keeps of a MIRROR_SESSION object: its bit in the sets of sessions, the
+// lowest that was free.
+type mirrorIndex int
+
+func (ms *mirrors) mirrorKind() *kind {
+	return &kind{
+		max: min(ms.prof.MirrorSessions, profile.MaxMirrors),
+		attrs: []sai.AttrID{
+			sai.MirrorSessionAttrType, sai.MirrorSessionAttrMonitorPort, sai.MirrorSessionAttrTruncateSize,
+			sai.MirrorSessionAttrTC, sai.MirrorSessionAttrVLANTpid, sai.MirrorSessionAttrVLANID, sai.MirrorSessionAttrVLANPri,
+			sai.MirrorSessionAttrVLANCfi, sai.MirrorSessionAttrVLANHeaderValid, sai.MirrorSessionAttrErspanEncapsulationType,
+			sai.MirrorSessionAttrIphdrVersion, sai.MirrorSessionAttrTOS, sai.MirrorSessionAttrTTL,
+			sai.MirrorSessionAttrSrcIPAddress, sai.MirrorSessionAttrDstIPAddress, sai.MirrorSessionAttrSrcMACAddress,
+			sai.MirrorSessionAttrDstMACAddress, sai.MirrorSessionAttrGREProtocolType, sai.MirrorSessionAttrErspanSessionID,
+			sai.MirrorSessionAttrGREHeaderFirst16bit, sai.MirrorSessionAttrLabel,
+			sai.MirrorSessionAttrUDPSrcPort, sai.MirrorSessionAttrUDPDstPort,
+		},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.MirrorSessionAttrType: {sai.MirrorSessionTypeLocal, sai.MirrorSessionTypeRemote,
+				sai.MirrorSessionTypeEnhancedRemote, sai.MirrorSessionTypeSflow},
+			sai.MirrorSessionAttrErspanEncapsulationType: {
+				sai.ErspanEncapsulationTypeMirrorL3GRETunnel, sai.ErspanEncapsulationTypeIi},
+		},
+		create: func(o *object) error {
+			i := slices.Index(ms.used[:], false) // there is one: max says so
+			o.self = mirrorIndex(i)
+			return nil
+		},
+		row:  ms.mirrorRow,
+		made: func(o *object) { ms.used[o.self.(mirrorIndex)] = true },
+		remove: func(o *object) error {
+			ms.used[o.self.(mirrorIndex)] = false
+			return nil
+		},
+	}
+}
+
+// ethernetHeader is the length of an Ethernet header without tags.
+const ethernetHeader = 14
+
+// mirrorRow returns the row that follows from a session's attributes.
+func (ms *mirrors) mirrorRow(o *object) (config.Row, error) {
+	bad := func(id sai.AttrID, format string, args ...any) (config.Row, error) {
+		return nil, refuse("create", sai.ObjectTypeMirrorSession, id, sai.StatusInvalidParameter, format, args...)
+	}
+	n := o.number
+	vid, pri, cfi := n(sai.MirrorSessionAttrVLANID), n(sai.MirrorSessionAttrVLANPri), n(sai.MirrorSessionAttrVLANCfi)
+	r := config.Mirror{
+		ID: o.id(), Index: int(o.self.(mirrorIndex)), Monitor: o.refID(sai.MirrorSessionAttrMonitorPort),
+		Kind:     config.MirrorKind(o.enum(sai.MirrorSessionAttrType)), // in the order of SAI
+		Truncate: int(n(sai.MirrorSessionAttrTruncateSize)), TC: uint8(n(sai.MirrorSessionAttrTC)),
+		TPID: uint16(n(sai.MirrorSessionAttrVLANTpid)), TCI: uint16(pri<<13 | cfi<<12 | vid),
+		UDPSrc: uint16(n(sai.MirrorSessionAttrUDPSrcPort)), UDPDst: uint16(n(sai.MirrorSessionAttrUDPDstPort)),
+		Label: o.text(sai.MirrorSessionAttrLabel),
+	}
+	if r.Truncate != 0 && r.Truncate < ethernetHeader+4 {
+		return bad(sai.MirrorSessionAttrTruncateSize, "%d, want 0 or at least %d", r.Truncate, ethernetHeader+4)
+	}
+	if vid > 4094 || pri > 7 || cfi > 1 {
+		return bad(sai.MirrorSessionAttrVLANID, "VLAN %d, priority %d, CFI %d; want at most 4094, 7 and 1", vid, pri, cfi)
+	}
+	r.Tunnel = mirrorTunnel(o)
+	if r.Kind == config.MirrorERSPAN {
+		if err := checkTunnel(o, &r.Tunnel); err != nil {
+			return nil, err
+		}
+	}
+	_, port := row[config.Port](ms.core, o.ref(sai.MirrorSessionAttrMonitorPort))
+	_, lag := row[config.LAG](ms.core, o.ref(sai.MirrorSessionAttrMonitorPort))
+	if !port && !lag {
+		return bad(sai.MirrorSessionAttrMonitorPort, "want a front-panel port or a LAG")
+	}
+	return r, nil
+}
+
+func mirrorTunnel(o *object) config.MirrorTunnel {
+	src, _ := o.attr(sai.MirrorSessionAttrSrcIPAddress).(sai.IP)
+	dst, _ := o.attr(sai.MirrorSessionAttrDstIPAddress).(sai.IP)
+	n := o.number
+	return config.MirrorTunnel{
+		Tagged: o.flag(sai.MirrorSessionAttrVLANHeaderValid),
+		TypeII: o.enum(sai.MirrorSessionAttrErspanEncapsulationType) == sai.ErspanEncapsulationTypeIi,
+		Src:    src.Addr, Dst: dst.Addr,
+		SMAC: o.mac(sai.MirrorSessionAttrSrcMACAddress), DMAC: o.mac(sai.MirrorSessionAttrDstMACAddress),
+		TOS: uint8(n(sai.MirrorSessionAttrTOS)), TTL: uint8(n(sai.MirrorSessionAttrTTL)),
+		GREFlags: uint16(n(sai.MirrorSessionAttrGREHeaderFirst16bit)),
+		GREType:  uint16(n(sai.MirrorSessionAttrGREProtocolType)),
+		Session:  uint16(n(sai.MirrorSessionAttrErspanSessionID)),
+	}
+}
+
+// checkTunnel refuses an ERSPAN session whose headers the chip cannot make.
+func checkTunnel(o *object, t *config.MirrorTunnel) error {
+	bad := func(id sai.AttrID, format string, args ...any) error {
+		return refuse("create", sai.ObjectTypeMirrorSession, id, sai.StatusInvalidParameter, format, args...)
+	}
+	version := o.number(sai.MirrorSessionAttrIphdrVersion)
+	for _, ip := range []netip.Addr{t.Src, t.Dst} {
+		if version == 4 && !ip.Is4() || version == 6 && !ip.Is6() || version != 4 && version != 6 {
+			return bad(sai.MirrorSessionAttrIphdrVersion, "version %d with %s to %s, want 4 or 6 and addresses of that",
+				version, t.Src, t.Dst)
+		}
+	}
+	if !t.TypeII && t.GREFlags&0xb000 != 0 { // fields that would be missing
+		return bad(sai.MirrorSessionAttrGREHeaderFirst16bit, "%#04x, want no checksum, key or sequence number", t.GREFlags)
+	}
+	if t.TypeII && o.number(sai.MirrorSessionAttrErspanSessionID) > 1023 {
+		return bad(sai.MirrorSessionAttrErspanSessionID, "session %d, want 0 to 1023", t.Session)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package objects
+
+import (
+	"tamtam/sai"
+	"tamtam/saisim/config"
+)
+
+func (rt *router) neighborKind() *kind {
+	return &kind{
+		max: rt.prof.Neighbors,
+		attrs: []sai.AttrID{
+			sai.NeighborEntryAttrDstMACAddress, sai.NeighborEntryAttrPacketAction, sai.NeighborEntryAttrNoHostRoute,
+			sai.NeighborEntryAttrIPAddrFamily,
+		},
+		create: rt.checkNeighbor,
+		row: func(o *object) (config.Row, error) {
+			k := o.key.Entry.(sai.NeighborEntry)
+			m := o.mac(sai.NeighborEntryAttrDstMACAddress)
+			return config.Neighbor{
+				Interface: config.ID(k.RIF), IP: k.IP, MAC: m, Action: o.does(sai.NeighborEntryAttrPacketAction),
+				HostRoute: !o.flag(sai.NeighborEntryAttrNoHostRoute),
+			}, unicast(sai.NeighborEntryAttrDstMACAddress, sai.MAC(m))
+		},
+		made: func(o *object) { rt.behind(o.key.Entry.(sai.NeighborEntry).RIF, 1) },
+		remove: func(o *object) error {
+			rt.behind(o.key.Entry.(sai.NeighborEntry).RIF, -1)
+			return nil
+		},
+		get: func(o *object, id sai.AttrID) sai.Value {
+			if id == sai.NeighborEntryAttrIPAddrFamily {
+				return family(o.key.Entry.(sai.NeighborEntry).IP)
+			}
+			return nil
+		},
+	}
+}
+
+func (rt *router) checkNeighbor(o *object) error {
+	k := o.key.Entry.(sai.NeighborEntry)
+	if !k.IP.IsValid() || k.IP.IsMulticast() || k.IP.IsUnspecified() || k.IP.Zone() != "" {
+		return refuse("create", sai.ObjectTypeNeighborEntry, 0, sai.StatusInvalidParameter, "ip %s, want a unicast address",
+			k.IP)
+	}
+	if rt.leadsNowhere(k.RIF) {
+		return refuse("create", sai.ObjectTypeNeighborEntry, 0, sai.StatusInvalidParameter, "a loopback has no neighbours")
+	}
+	return nil
+}

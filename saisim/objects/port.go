@@ -1,0 +1,312 @@
+package objects
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+	"tamtam/saisim/engine"
+	"tamtam/saisim/tailstamp"
+)
+
+// ports are the front-panel ports with their queues and host interfaces, and the LAGs.
+type ports struct {
+	*core
+	acls       *acls            // for what is bound to them
+	lanes      []*port          // who uses a lane
+	names      map[string]*port // of host interfaces; nil: not a port's
+	portNotify bool
+}
+
+func newPorts(c *core, a *acls) *ports {
+	return &ports{core: c, acls: a, lanes: make([]*port, c.prof.FirstLane+c.prof.Lanes), names: map[string]*port{}}
+}
+
+func (ps *ports) portKind() *kind {
+	k := &kind{
+		attrs: []sai.AttrID{
+			sai.PortAttrHWLaneList, sai.PortAttrSpeed, sai.PortAttrAdminState, sai.PortAttrMTU,
+			sai.PortAttrPortVLANID, sai.PortAttrDefaultVLANPriority, sai.PortAttrDropTagged, sai.PortAttrDropUntagged,
+			sai.PortAttrIngressACL, sai.PortAttrEgressACL, sai.PortAttrTAMObject, sai.PortAttrMetaData,
+			sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession,
+			sai.PortAttrQoSDefaultTC, sai.PortAttrQoSDSCPToTCMap, sai.PortAttrQoSDot1pToTCMap, sai.PortAttrQoSTCToQueueMap,
+			// read only
+			sai.PortAttrType, sai.PortAttrOperStatus, sai.PortAttrOperSpeed, sai.PortAttrSupportedSpeed,
+			sai.PortAttrQoSNumberOfQueues, sai.PortAttrQoSQueueList, sai.PortAttrSupportedFecMode,
+			sai.PortAttrSupportedAutoNegMode, sai.PortAttrSupportedBreakoutModeType, sai.PortAttrNumberOfIngressPriorityGroups,
+			sai.PortAttrQoSNumberOfSchedulerGroups, sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList,
+			sai.PortAttrPortSerdesID,
+		},
+		create: ps.createPort,
+		row:    ps.portRow,
+		made:   ps.portMade,
+		set:    ps.setPort,
+		remove: ps.removePort,
+		get:    ps.getPort,
+	}
+	ps.addPortStats(k)
+	return k
+}
+
+// shortest is the length of the shortest frame on a wire, with FCS.
+const shortest = 64
+
+// A port is a front-panel port as SAI knows it; the CPU port has none.
+type port struct {
+	o         *object
+	lanes     []uint32
+	name      string // of its host interface
+	unplugged bool   // it has no link
+	queues    []*object
+	cleared   map[sai.StatID]uint64 // what a statistic was when it was cleared
+	uses
+}
+
+func (p *port) id() engine.PortID { return engine.PortID(p.lanes[0]) }
+
+// createPort makes a port of lanes that no other port uses; without lanes (at
+// power up only) it is the CPU port.
+func (ps *ports) createPort(o *object) error {
+	lanes, ok := o.attr(sai.PortAttrHWLaneList).(sai.Uints)
+	if !ok {
+		return nil
+	}
+	p := &port{o: o}
+	bad := func(s sai.Status, format string, args ...any) error {
+		return refuse("create", sai.ObjectTypePort, sai.PortAttrHWLaneList, s, format, args...)
+	}
+	if len(lanes) == 0 {
+		return bad(sai.StatusInvalidParameter, "no lanes")
+	}
+	for _, l := range lanes {
+		switch {
+		case l < uint64(ps.prof.FirstLane) || l >= uint64(len(ps.lanes)):
+			return bad(sai.StatusInvalidParameter, "the chip has no lane %d, want %d to %d",
+				l, ps.prof.FirstLane, len(ps.lanes)-1)
+		case ps.lanes[l] != nil:
+			return bad(sai.StatusItemAlreadyExists, "lane %d is in use by the port of lanes %v", l, ps.lanes[l].lanes)
+		case slices.Contains(p.lanes, uint32(l)):
+			return bad(sai.StatusInvalidParameter, "lane %d is given twice", l)
+		}
+		p.lanes = append(p.lanes, uint32(l))
+	}
+	o.self = p
+	return nil
+}
+
+// portMade gives a new port its lanes and queues, and notifies of one that is up.
+func (ps *ports) portMade(o *object) {
+	p, ok := o.self.(*port)
+	if !ok {
+		return
+	}
+	for _, l := range p.lanes {
+		ps.lanes[l] = p
+	}
+	ps.makeQueues(p)
+	if o.oper() == sai.PortOperStatusUp {
+		ps.portChanged(o)
+	}
+}
+
+// setPort notifies of a change of the operational state.
+func (ps *ports) setPort(o *object, a sai.Attr) error {
+	if _, ok := o.self.(*port); !ok {
+		return badValue(a, sai.StatusNotSupported, "the CPU port cannot be changed")
+	}
+	if next := o.with(a); next.oper() != o.oper() {
+		ps.portChanged(next)
+	}
+	return nil
+}
+
+func (ps *ports) portChanged(o *object) {
+	if ps.portNotify {
+		ps.notify(sai.PortState{Port: o.key.OID, Oper: o.oper()})
+	}
+}
+
+// oper returns the operational state of a port.
+func (o *object) oper() sai.Enum {
+	if p := o.self.(*port); !p.unplugged && o.flag(sai.PortAttrAdminState) {
+		return sai.PortOperStatusUp
+	}
+	return sai.PortOperStatusDown
+}
+
+// portRow returns the row that follows from a port's attributes, its name and the profiles of its
+// queues.
+func (ps *ports) portRow(o *object) (config.Row, error) {
+	p, ok := o.self.(*port)
+	if !ok {
+		return nil, nil
+	}
+	if err := ps.checkPort(o, p); err != nil {
+		return nil, err
+	}
+	n := o.number
+	r := config.Port{
+		ID: o.id(), Port: p.id(), Mbps: uint32(n(sai.PortAttrSpeed)), Admin: o.flag(sai.PortAttrAdminState),
+		Link: !p.unplugged,
+		MTU:  uint32(n(sai.PortAttrMTU)), PVID: uint16(n(sai.PortAttrPortVLANID)),
+		Priority:   uint8(n(sai.PortAttrDefaultVLANPriority)),
+		DropTagged: o.flag(sai.PortAttrDropTagged), DropUntagged: o.flag(sai.PortAttrDropUntagged),
+		Number:     portNumber(p.name),
+		IngressACL: o.refID(sai.PortAttrIngressACL), EgressACL: o.refID(sai.PortAttrEgressACL),
+		IngressMirrors: o.refIDs(sai.PortAttrIngressMirrorSession), EgressMirrors: o.refIDs(sai.PortAttrEgressMirrorSession),
+	}
+	var err error
+	r.QoS, err = ps.portQoS(o, p)
+	return r, err
+}
+
+func (ps *ports) checkPort(o *object, p *port) error {
+	if v, set := sai.Find(o.attrs, sai.PortAttrSpeed); set &&
+		!ps.prof.SpeedFits(uint32(v.(sai.Uint)), uint32(len(p.lanes))) {
+		return badValue(sai.Attr{ID: sai.PortAttrSpeed}, sai.StatusInvalidParameter,
+			"%d lanes do not run at %d Mb/s, want one of %v", len(p.lanes), v, ps.speeds(p))
+	}
+	for _, x := range []struct {
+		id          sai.AttrID
+		least, most uint64
+		status      sai.Status
+		what        string
+	}{
+		{sai.PortAttrMTU, shortest, uint64(ps.prof.MTU), sai.StatusInvalidParameter, "MTU"},
+		{sai.PortAttrQoSDefaultTC, 0, maxTrafficClasses - 1, sai.StatusInvalidParameter, "traffic class"},
+		{sai.PortAttrPortVLANID, 0, 4094, sai.StatusInvalidVLANID, "VLAN"},
+		{sai.PortAttrDefaultVLANPriority, 0, 7, sai.StatusInvalidParameter, "priority"},
+	} {
+		v, set := sai.Find(o.attrs, x.id)
+		if n, _ := v.(sai.Uint); set && (uint64(n) < x.least || uint64(n) > x.most) {
+			return badValue(sai.Attr{ID: x.id}, x.status, "%s %d, want %d to %d", x.what, n, x.least, x.most)
+		}
+	}
+	return ps.acls.checkBinds(o, sai.ACLBindPointTypePort, sai.PortAttrIngressACL, sai.PortAttrEgressACL)
+}
+
+// putPort puts a port's row again: something that its attributes refer to has changed.
+func (ps *ports) putPort(p *port) { _ = ps.putRow(ps.kinds[sai.ObjectTypePort], p.o) }
+
+// putPorts puts the rows of all ports again: a profile or map has changed.
+func (ps *ports) putPorts() {
+	for _, p := range ps.all() {
+		ps.putPort(p)
+	}
+}
+
+// setLink says whether a port has a link, and notifies of what that changes.
+func (ps *ports) setLink(p *port, up bool) {
+	was := p.o.oper()
+	p.unplugged = !up
+	if p.o.oper() != was {
+		ps.portChanged(p.o)
+	}
+	ps.putPort(p)
+}
+
+// byID returns the port with an id, nil if there is none.
+func (ps *ports) byID(id engine.PortID) *port {
+	if int(id) < len(ps.lanes) && ps.lanes[id] != nil && ps.lanes[id].id() == id {
+		return ps.lanes[id]
+	}
+	return nil
+}
+
+// all returns all ports, in order.
+func (ps *ports) all() (ports []*port) {
+	for i, p := range ps.lanes {
+		if p != nil && int(p.id()) == i {
+			ports = append(ports, p)
+		}
+	}
+	return ports
+}
+
+func (ps *ports) oids() sai.OIDs {
+	oids := sai.OIDs{}
+	for _, p := range ps.all() {
+		oids = append(oids, p.o.key.OID)
+	}
+	return oids
+}
+
+func (ps *ports) removePort(o *object) error {
+	p, ok := o.self.(*port)
+	if !ok {
+		return refuse("remove", sai.ObjectTypePort, 0, sai.StatusNotSupported, "the CPU port stays")
+	}
+	for _, l := range p.lanes {
+		ps.lanes[l] = nil
+	}
+	for _, q := range p.queues {
+		delete(ps.objects, q.key.OID)
+		ps.valid.Removed(q.key)
+	}
+	return nil
+}
+
+// speeds returns the speeds at which the port's lanes can run.
+func (ps *ports) speeds(p *port) (speeds sai.Uints) {
+	for _, s := range ps.prof.SpeedsMbps {
+		if ps.prof.SpeedFits(s, uint32(len(p.lanes))) {
+			speeds = append(speeds, uint64(s))
+		}
+	}
+	return speeds
+}
+
+func (ps *ports) getPort(o *object, id sai.AttrID) sai.Value {
+	p, ok := o.self.(*port)
+	if !ok {
+		switch id {
+		case sai.PortAttrType:
+			return sai.PortTypeCPU
+		case sai.PortAttrOperStatus:
+			return sai.PortOperStatusUp
+		case sai.PortAttrQoSNumberOfQueues:
+			return sai.Uint(0)
+		case sai.PortAttrQoSQueueList:
+			return sai.OIDs{}
+		}
+		return nil
+	}
+	switch id {
+	case sai.PortAttrType:
+		return sai.PortTypeLogical
+	case sai.PortAttrOperStatus:
+		return o.oper()
+	case sai.PortAttrOperSpeed:
+		return sai.Uint(o.number(sai.PortAttrSpeed))
+	case sai.PortAttrSupportedSpeed:
+		return ps.speeds(p)
+	case sai.PortAttrQoSNumberOfQueues:
+		return sai.Uint(len(p.queues))
+	case sai.PortAttrQoSQueueList:
+		return oidsOf(p.queues)
+	case sai.PortAttrQoSNumberOfSchedulerGroups, sai.PortAttrNumberOfIngressPriorityGroups:
+		return sai.Uint(0)
+	case sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList:
+		return sai.OIDs{} // schedulers are the queues' own; the chip has no priority groups
+	case sai.PortAttrSupportedFecMode:
+		return sai.Enums{sai.PortFecModeNone}
+	case sai.PortAttrSupportedBreakoutModeType:
+		return sai.Enums{}
+	case sai.PortAttrSupportedAutoNegMode:
+		return sai.Bool(false)
+	case sai.PortAttrPortSerdesID:
+		return sai.NullOID // the chip's SerDes have no settings
+	}
+	return nil
+}
+
+// portNumber returns N of EthernetN.
+func portNumber(name string) uint16 {
+	digits, ok := strings.CutPrefix(name, "Ethernet")
+	if n, err := strconv.ParseUint(digits, 10, 16); ok && err == nil {
+		return uint16(n)
+	}
+	return tailstamp.NoPort
+}

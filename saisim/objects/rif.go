@@ -1,0 +1,154 @@
+package objects
+
+import (
+	"tamtam/sai"
+	"tamtam/saisim/config"
+	"tamtam/saisim/engine"
+)
+
+// A routerInterface is what the store keeps of a ROUTER_INTERFACE object.
+type routerInterface struct {
+	mac     config.MAC // by default the router's when the interface was created
+	cleared [engine.NumInterfaceCounts]uint64
+	behind  int // neighbours and next hops
+}
+
+func (rt *router) rifKind() *kind {
+	k := &kind{
+		max: rt.prof.RouterInterfaces,
+		attrs: []sai.AttrID{
+			sai.RouterInterfaceAttrVirtualRouterID, sai.RouterInterfaceAttrType, sai.RouterInterfaceAttrPortID,
+			sai.RouterInterfaceAttrVLANID, sai.RouterInterfaceAttrSrcMACAddress, sai.RouterInterfaceAttrAdminV4State,
+			sai.RouterInterfaceAttrAdminV6State, sai.RouterInterfaceAttrMTU, sai.RouterInterfaceAttrNeighborMissPacketAction,
+			sai.RouterInterfaceAttrLoopbackPacketAction, sai.RouterInterfaceAttrLabel,
+		},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.RouterInterfaceAttrType: {sai.RouterInterfaceTypePort, sai.RouterInterfaceTypeVLAN,
+				sai.RouterInterfaceTypeLoopback},
+			sai.RouterInterfaceAttrLoopbackPacketAction: {sai.PacketActionForward, sai.PacketActionDrop},
+		},
+		create: rt.createRIF,
+		row:    rt.rifRow,
+		made:   func(o *object) { rt.useFor(o, true) },
+		remove: rt.removeRIF,
+		get: func(o *object, id sai.AttrID) sai.Value {
+			if id == sai.RouterInterfaceAttrSrcMACAddress && o.attr(id) == nil {
+				return sai.MAC(o.self.(*routerInterface).mac)
+			}
+			return nil
+		},
+	}
+	for id := sai.RouterInterfaceStatInOctets; id <= sai.RouterInterfaceStatOutErrorPackets; id++ {
+		k.stats = append(k.stats, id)
+	}
+	k.stat = func(o *object, id sai.StatID) uint64 {
+		i := id - sai.RouterInterfaceStatInOctets
+		return rt.engine.InterfaceCounts(o.id())[i] - o.self.(*routerInterface).cleared[i]
+	}
+	k.clear = func(o *object, id sai.StatID) {
+		i := id - sai.RouterInterfaceStatInOctets
+		o.self.(*routerInterface).cleared[i] = rt.engine.InterfaceCounts(o.id())[i]
+	}
+	return k
+}
+
+// createRIF checks that the port, LAG or VLAN of an interface is free for it.
+func (rt *router) createRIF(o *object) error {
+	o.self = &routerInterface{mac: rt.routerMAC()}
+	bad := func(id sai.AttrID, s sai.Status, why string) error {
+		return refuse("create", sai.ObjectTypeRouterInterface, id, s, "%s", why)
+	}
+	switch o.enum(sai.RouterInterfaceAttrType) {
+	case sai.RouterInterfaceTypeVLAN:
+		if rt.usesOf(o.ref(sai.RouterInterfaceAttrVLANID)).routed {
+			return bad(sai.RouterInterfaceAttrVLANID, sai.StatusItemAlreadyExists, "the VLAN has a router interface already")
+		}
+	case sai.RouterInterfaceTypePort:
+		if s, why := rt.mayRoute(o.ref(sai.RouterInterfaceAttrPortID)); why != "" {
+			return bad(sai.RouterInterfaceAttrPortID, s, why)
+		}
+	}
+	return nil
+}
+
+// mayRoute says why a port or LAG cannot get a router interface, "" if it can: then it is in no bridge.
+func (rt *router) mayRoute(on sai.OID) (sai.Status, string) {
+	what := "port"
+	if _, ok := row[config.LAG](rt.core, on); ok {
+		what = "LAG"
+	} else if _, ok := row[config.Port](rt.core, on); !ok {
+		return sai.StatusInvalidParameter, "want a front-panel port or a LAG"
+	}
+	switch u := rt.usesOf(on); {
+	case u.routed:
+		return sai.StatusItemAlreadyExists, "the " + what + " has a router interface already"
+	case u.bridged:
+		return sai.StatusObjectInUse, "the " + what + " has a bridge port: it is bridged"
+	case u.inLAG:
+		return sai.StatusObjectInUse, "the port is a member of a LAG"
+	}
+	return 0, ""
+}
+
+// useFor marks what an interface is on as routed or not.
+func (rt *router) useFor(o *object, routed bool) {
+	if r, ok := row[config.Interface](rt.core, o.key.OID); ok && r.On != config.None {
+		rt.usesOf(sai.OID(r.On)).routed = routed
+	}
+}
+
+// rifRow returns the row that follows from an interface's attributes.
+func (rt *router) rifRow(o *object) (config.Row, error) {
+	r := config.Interface{
+		ID: o.id(), MAC: o.self.(*routerInterface).mac, MTU: uint32(o.number(sai.RouterInterfaceAttrMTU)),
+		Up4: o.flag(sai.RouterInterfaceAttrAdminV4State), Up6: o.flag(sai.RouterInterfaceAttrAdminV6State),
+		Missed:   o.does(sai.RouterInterfaceAttrNeighborMissPacketAction),
+		Loopback: o.enum(sai.RouterInterfaceAttrLoopbackPacketAction) == sai.PacketActionForward,
+	}
+	if m, ok := o.attr(sai.RouterInterfaceAttrSrcMACAddress).(sai.MAC); ok {
+		if err := unicast(sai.RouterInterfaceAttrSrcMACAddress, m); err != nil {
+			return nil, err
+		}
+		r.MAC = config.MAC(m)
+	}
+	if n := o.number(sai.RouterInterfaceAttrMTU); n < 68 || n > 65535 {
+		return nil, badValue(sai.Attr{ID: sai.RouterInterfaceAttrMTU}, sai.StatusInvalidParameter,
+			"MTU %d, want 68 to 65535", n)
+	}
+	switch o.enum(sai.RouterInterfaceAttrType) {
+	case sai.RouterInterfaceTypeVLAN:
+		r.On = o.refID(sai.RouterInterfaceAttrVLANID)
+	case sai.RouterInterfaceTypePort:
+		r.On = o.refID(sai.RouterInterfaceAttrPortID)
+	}
+	return r, nil
+}
+
+// unicast refuses what is not the address of a station.
+func unicast(id sai.AttrID, m sai.MAC) error {
+	if m[0]&1 != 0 || m == (sai.MAC{}) {
+		return badValue(sai.Attr{ID: id}, sai.StatusInvalidParameter, "%s, want a unicast address", m)
+	}
+	return nil
+}
+
+// behind adds to the number of neighbours and next hops behind an interface.
+func (rt *router) behind(rif sai.OID, n int) {
+	r, _ := self[*routerInterface](rt.core, rif)
+	r.behind += n
+}
+
+// leadsNowhere reports whether an interface is a loopback.
+func (rt *router) leadsNowhere(rif sai.OID) bool {
+	r, _ := row[config.Interface](rt.core, rif)
+	return r.On == config.None
+}
+
+// removeRIF refuses to remove an interface that is in use.
+func (rt *router) removeRIF(o *object) error {
+	if o.self.(*routerInterface).behind > 0 {
+		return refuse("remove", sai.ObjectTypeRouterInterface, 0, sai.StatusObjectInUse, "it has neighbours or next hops")
+	}
+	rt.useFor(o, false)
+	return nil
+}

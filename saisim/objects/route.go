@@ -1,0 +1,88 @@
+package objects
+
+import (
+	"net/netip"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+)
+
+func (rt *router) routeKind() *kind {
+	return &kind{
+		attrs: []sai.AttrID{
+			sai.RouteEntryAttrPacketAction, sai.RouteEntryAttrNextHopID, sai.RouteEntryAttrIPAddrFamily,
+		},
+		create: rt.createRoute,
+		row: func(o *object) (config.Row, error) {
+			r := config.Route{
+				Prefix: o.key.Entry.(sai.RouteEntry).Dest, Action: o.does(sai.RouteEntryAttrPacketAction),
+				NextHop: o.refID(sai.RouteEntryAttrNextHopID),
+			}
+			return r, rt.checkNextHop(sai.OID(r.NextHop))
+		},
+		made: func(o *object) { *rt.routesUsed(o.key.Entry.(sai.RouteEntry).Dest)++ },
+		remove: func(o *object) error {
+			*rt.routesUsed(o.key.Entry.(sai.RouteEntry).Dest)--
+			return nil
+		},
+		get: func(o *object, id sai.AttrID) sai.Value {
+			if id == sai.RouteEntryAttrIPAddrFamily {
+				return family(o.key.Entry.(sai.RouteEntry).Dest.Addr())
+			}
+			return nil
+		},
+	}
+}
+
+func (rt *router) createRoute(o *object) error {
+	p := o.key.Entry.(sai.RouteEntry).Dest
+	bad := func(s sai.Status, format string, args ...any) error {
+		return refuse("create", sai.ObjectTypeRouteEntry, 0, s, format, args...)
+	}
+	if !p.IsValid() || p != p.Masked() {
+		return bad(sai.StatusInvalidParameter, "prefix %s, want one without bits behind its length", p)
+	}
+	if *rt.routesUsed(p) >= rt.maxRoutes(p) {
+		return bad(sai.StatusTableFull, "all %d routes are in use", rt.maxRoutes(p))
+	}
+	return nil
+}
+
+// checkNextHop refuses what cannot be the next hop of a route.
+func (rt *router) checkNextHop(oid sai.OID) error {
+	if _, ok := row[config.Port](rt.core, oid); ok {
+		return refuse("set", sai.ObjectTypeRouteEntry, sai.RouteEntryAttrNextHopID, sai.StatusNotSupported,
+			"of ports, routes lead to the CPU port only")
+	}
+	return nil
+}
+
+// routesUsed and maxRoutes are the numbers of the prefix's family.
+func (rt *router) routesUsed(p netip.Prefix) *uint32 {
+	if p.Addr().Is4() {
+		return &rt.used4
+	}
+	return &rt.used6
+}
+
+func (rt *router) maxRoutes(p netip.Prefix) uint32 {
+	if p.Addr().Is4() {
+		return rt.prof.IPv4Routes
+	}
+	return rt.prof.IPv6Routes
+}
+
+// routesLeft returns how many routes of IPv4, or IPv6, there is room for.
+func (rt *router) routesLeft(six bool) uint32 {
+	if six {
+		return rt.prof.IPv6Routes - rt.used6
+	}
+	return rt.prof.IPv4Routes - rt.used4
+}
+
+func family(a netip.Addr) sai.Enum {
+	if a.Is4() {
+		return sai.IPAddrFamilyIPv4
+	}
+	return sai.IPAddrFamilyIPv6
+}

@@ -1,0 +1,46 @@
+package objects
+
+import (
+	"tamtam/sai"
+	"tamtam/saisim/config"
+)
+
+// A router is the virtual router: its interfaces, the neighbours behind them, next hops and routes.
+type router struct {
+	*core
+	used4, used6 uint32 // route entries
+}
+
+// routerKind keeps the one virtual router.
+func (rt *router) routerKind() *kind {
+	return &kind{
+		max: 1,
+		attrs: []sai.AttrID{
+			sai.VirtualRouterAttrAdminV4State, sai.VirtualRouterAttrAdminV6State, sai.VirtualRouterAttrSrcMACAddress,
+			sai.VirtualRouterAttrLabel,
+		},
+		row: func(o *object) (config.Row, error) {
+			return config.Router{
+				ID: o.id(), Up4: o.flag(sai.VirtualRouterAttrAdminV4State), Up6: o.flag(sai.VirtualRouterAttrAdminV6State),
+			}, nil
+		},
+		remove: refuseRemove("the default virtual router stays"),
+		get: func(o *object, id sai.AttrID) sai.Value {
+			if id == sai.VirtualRouterAttrSrcMACAddress && o.attr(id) == nil {
+				return sai.MAC(rt.sw.mac(sai.SwitchAttrSrcMACAddress))
+			}
+			return nil
+		},
+	}
+}
+
+// routerMAC returns the default address of router interfaces: that of the virtual router, which by
+// default is that of the switch.
+func (rt *router) routerMAC() config.MAC {
+	if rt.defaultRouter != nil {
+		if m, ok := rt.defaultRouter.attr(sai.VirtualRouterAttrSrcMACAddress).(sai.MAC); ok {
+			return config.MAC(m)
+		}
+	}
+	return rt.sw.mac(sai.SwitchAttrSrcMACAddress)
+}

@@ -1,0 +1,65 @@
+package objects
+
+import (
+	"tamtam/sai"
+	"tamtam/saisim/config"
+	"tamtam/saisim/engine"
+)
+
+// A Store keeps the SAI objects of a chip and their relations.
+type Store struct {
+	*core
+	areas
+}
+
+// areas are the parts of the store, by the meaning of objects. An area refers to the other areas that
+// it calls.
+type areas struct {
+	acls       *acls
+	ports      *ports
+	qos        *qos
+	bridge     *bridge
+	router     *router
+	mirrors    *mirrors
+	traps      *traps
+	extensions *extensions
+}
+
+// newAreas returns the areas as they are before the switch object is created.
+func newAreas(c *core) areas {
+	a := areas{acls: newACLs(c), router: &router{core: c}, mirrors: &mirrors{core: c}, traps: newTraps(c)}
+	a.ports = newPorts(c, a.acls)
+	a.qos = &qos{core: c, ports: a.ports}
+	a.bridge = newBridge(c, a.acls)
+	a.extensions = newExtensions(c, a.acls)
+	return a
+}
+
+// New returns a store without a switch object, which configures a packet path.
+func New(e *engine.Engine, cfg Config) *Store {
+	if cfg.Changed == nil {
+		cfg.Changed = func(config.Change) {}
+	}
+	s := &Store{core: &core{engine: e, prof: cfg.Profile, cfg: cfg}}
+	e.OnAddress(func(what engine.FDBEvent, e engine.FDBRow) { s.bridge.fdbEvent(what, e) })
+	s.reset()
+	return s
+}
+
+// reset returns the store to its state before the switch object is created.
+func (s *Store) reset() {
+	s.engine.Reset()
+	s.core.reset()
+	s.areas = newAreas(s.core)
+	s.kinds = s.allKinds()
+}
+
+// Notes returns the notifications since the last call.
+func (s *Store) Notes() []sai.Notification {
+	notes := s.notes
+	s.notes = nil
+	return notes
+}
+
+// Tables returns the rows that follow from the objects.
+func (s *Store) Tables() config.Tables { return s.tables.Tables() }

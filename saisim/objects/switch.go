@@ -1,0 +1,206 @@
+package objects
+
+import (
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+	"tamtam/saisim/profile"
+)
+
+func (s *Store) switchKind() *kind {
+	k := &kind{
+		max: 1,
+		attrs: []sai.AttrID{
+			sai.SwitchAttrInitSwitch, sai.SwitchAttrType, sai.SwitchAttrSrcMACAddress, sai.SwitchAttrFDBAgingTime,
+			sai.SwitchAttrSwitchHardwareInfo, sai.SwitchAttrSwitchProfileID,
+			sai.SwitchAttrIngressACL, sai.SwitchAttrEgressACL,
+			sai.SwitchAttrFDBUnicastMissPacketAction, sai.SwitchAttrFDBBroadcastMissPacketAction,
+			sai.SwitchAttrFDBMulticastMissPacketAction,
+			sai.SwitchAttrFDBEventNotify, sai.SwitchAttrPortStateChangeNotify, sai.SwitchAttrSwitchShutdownRequestNotify,
+			sai.SwitchAttrSwitchStateChangeNotify, sai.SwitchAttrPacketEventNotify, sai.SwitchAttrTAMEventNotify,
+			sai.SwitchAttrSwitchingMode, sai.SwitchAttrTAMObjectID,
+			sai.SwitchAttrLAGDefaultHashSeed, sai.SwitchAttrEcmpDefaultHashSeed,
+		},
+		create: s.createSwitch,
+		set:    s.setSwitch,
+		row:    s.switchRow,
+		get:    s.getSwitch,
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.SwitchAttrType:                         {sai.SwitchTypeNpu},
+			sai.SwitchAttrSwitchingMode:                {sai.SwitchSwitchingModeStoreAndForward},
+			sai.SwitchAttrFDBUnicastMissPacketAction:   {sai.PacketActionForward, sai.PacketActionDrop},
+			sai.SwitchAttrFDBBroadcastMissPacketAction: {sai.PacketActionForward, sai.PacketActionDrop},
+			sai.SwitchAttrFDBMulticastMissPacketAction: {sai.PacketActionForward, sai.PacketActionDrop},
+		},
+	}
+	// What can only be read.
+	for id := range s.switchFacts() {
+		k.attrs = append(k.attrs, id)
+	}
+	slices.Sort(k.attrs)
+	return k
+}
+
+func (s *Store) createSwitch(o *object) error {
+	if !o.flag(sai.SwitchAttrInitSwitch) {
+		return refuse("create", sai.ObjectTypeSwitch, sai.SwitchAttrInitSwitch, sai.StatusNotSupported,
+			"want true: nothing to reconnect to")
+	}
+	for _, a := range o.attrs {
+		if err := s.setSwitch(o, a); err != nil {
+			return err
+		}
+	}
+	s.sw = o
+	return nil
+}
+
+// setSwitch notes which notifications are wanted.
+func (s *Store) setSwitch(_ *object, a sai.Attr) error {
+	if v, ok := a.Value.(sai.Pointer); ok {
+		switch a.ID {
+		case sai.SwitchAttrFDBEventNotify:
+			s.bridge.fdbNotify = v != 0
+		case sai.SwitchAttrPortStateChangeNotify:
+			s.ports.portNotify = v != 0
+		}
+	}
+	return nil
+}
+
+// switchRow returns the row of the switch object.
+func (s *Store) switchRow(o *object) (config.Row, error) {
+	err := s.acls.checkBinds(o, sai.ACLBindPointTypeSwitch, sai.SwitchAttrIngressACL, sai.SwitchAttrEgressACL)
+	if err != nil {
+		return nil, err
+	}
+	drops := func(id sai.AttrID) bool { return o.enum(id) == sai.PacketActionDrop }
+	r := config.Switch{
+		ID: o.id(), MAC: o.mac(sai.SwitchAttrSrcMACAddress), AgingSeconds: uint32(o.number(sai.SwitchAttrFDBAgingTime)),
+		NoFlood: config.Flood{Unknown: drops(sai.SwitchAttrFDBUnicastMissPacketAction),
+			Multicast: drops(sai.SwitchAttrFDBMulticastMissPacketAction),
+			Broadcast: drops(sai.SwitchAttrFDBBroadcastMissPacketAction)},
+		IngressACL: o.refID(sai.SwitchAttrIngressACL), EgressACL: o.refID(sai.SwitchAttrEgressACL),
+		LAGSeed:  uint32(o.number(sai.SwitchAttrLAGDefaultHashSeed)),
+		ECMPSeed: uint32(o.number(sai.SwitchAttrEcmpDefaultHashSeed)),
+	}
+	if s.cpu != nil {
+		r.CPU = s.cpu.id()
+	}
+	return r, nil
+}
+
+// powerUp creates the objects that a switch has from the start.
+func (s *Store) powerUp() error {
+	cpu, err := s.make(sai.Obj(sai.ObjectTypePort, s.newOID(sai.ObjectTypePort)), nil)
+	if err != nil {
+		return err
+	}
+	s.cpu = cpu
+	if err := s.putRow(s.kinds[sai.ObjectTypeSwitch], s.sw); err != nil { // it names the CPU port
+		return err
+	}
+	add := func(t sai.ObjectType, attrs ...sai.Attr) (o *object) {
+		if err == nil {
+			o, err = s.make(sai.Obj(t, s.newOID(t)), attrs)
+		}
+		if err != nil {
+			return &object{}
+		}
+		return o
+	}
+	s.defaultVLAN = add(sai.ObjectTypeVLAN, sai.Attr{ID: sai.VLANAttrVLANID, Value: sai.Uint(1)})
+	s.defaultBridge = add(sai.ObjectTypeBridge, sai.Attr{ID: sai.BridgeAttrType, Value: sai.BridgeType1q})
+	s.defaultRouter = add(sai.ObjectTypeVirtualRouter)
+	s.defaultGroup = add(sai.ObjectTypeHostifTrapGroup)
+	for _, d := range s.prof.Default {
+		for i := range d.Count {
+			lanes := make(sai.Uints, d.Lanes)
+			for l := range lanes {
+				lanes[l] = uint64(d.First + i*d.Lanes + uint32(l))
+			}
+			p := add(sai.ObjectTypePort, sai.Attr{ID: sai.PortAttrHWLaneList, Value: lanes},
+				sai.Attr{ID: sai.PortAttrSpeed, Value: sai.Uint(d.Mbps)})
+			bp := add(sai.ObjectTypeBridgePort, sai.Attr{ID: sai.BridgePortAttrType, Value: sai.BridgePortTypePort},
+				sai.Attr{ID: sai.BridgePortAttrPortID, Value: p.key.OID},
+				sai.Attr{ID: sai.BridgePortAttrAdminState, Value: sai.Bool(true)})
+			add(sai.ObjectTypeVLANMember, sai.Attr{ID: sai.VLANMemberAttrVLANID, Value: s.defaultVLAN.key.OID},
+				sai.Attr{ID: sai.VLANMemberAttrBridgePortID, Value: bp.key.OID})
+		}
+	}
+	return err
+}
+
+func (s *Store) getSwitch(_ *object, id sai.AttrID) sai.Value {
+	if f := s.switchFacts()[id]; f != nil {
+		return f()
+	}
+	if id == sai.SwitchAttrSrcMACAddress {
+		return sai.MAC(s.sw.mac(id))
+	}
+	return nil
+}
+
+// switchFacts returns the attributes that can only be read.
+func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
+	num := func(n uint32) func() sai.Value { return func() sai.Value { return sai.Uint(n) } }
+	oid := func(o **object) func() sai.Value { return func() sai.Value { return (*o).key.OID } }
+	left := func(t sai.ObjectType, of uint32) func() sai.Value {
+		return func() sai.Value { return sai.Uint(of - s.live[t]) }
+	}
+	a := &s.prof.ACL
+	return map[sai.AttrID]func() sai.Value{
+		sai.SwitchAttrPortList:                         func() sai.Value { return s.ports.oids() },
+		sai.SwitchAttrNumberOfActivePorts:              func() sai.Value { return sai.Uint(len(s.ports.all())) },
+		sai.SwitchAttrMaxNumberOfSupportedPorts:        num(s.prof.Lanes),
+		sai.SwitchAttrPortMaxMTU:                       num(s.prof.MTU),
+		sai.SwitchAttrCPUPort:                          oid(&s.cpu),
+		sai.SwitchAttrDefaultVLANID:                    oid(&s.defaultVLAN),
+		sai.SwitchAttrDefault1qBridgeID:                oid(&s.defaultBridge),
+		sai.SwitchAttrDefaultVirtualRouterID:           oid(&s.defaultRouter),
+		sai.SwitchAttrDefaultTrapGroup:                 oid(&s.defaultGroup),
+		sai.SwitchAttrOperStatus:                       func() sai.Value { return sai.SwitchOperStatusUp },
+		sai.SwitchAttrFDBTableSize:                     num(s.prof.FDB),
+		sai.SwitchAttrAvailableFDBEntry:                func() sai.Value { return sai.Uint(s.engine.AddressesLeft()) },
+		sai.SwitchAttrMaxVirtualRouters:                num(1),
+		sai.SwitchAttrMaxMirrorSession:                 num(min(s.prof.MirrorSessions, profile.MaxMirrors)),
+		sai.SwitchAttrL3NeighborTableSize:              num(s.prof.Neighbors),
+		sai.SwitchAttrL3RouteTableSize:                 num(s.prof.IPv4Routes),
+		sai.SwitchAttrEcmpMembers:                      num(s.prof.NextHopMembers),
+		sai.SwitchAttrNumberOfEcmpGroups:               num(s.prof.NextHopGroups),
+		sai.SwitchAttrAvailableIPv4RouteEntry:          func() sai.Value { return sai.Uint(s.router.routesLeft(false)) },
+		sai.SwitchAttrAvailableIPv6RouteEntry:          func() sai.Value { return sai.Uint(s.router.routesLeft(true)) },
+		sai.SwitchAttrAvailableIPv4NexthopEntry:        left(sai.ObjectTypeNextHop, s.prof.NextHops),
+		sai.SwitchAttrAvailableIPv6NexthopEntry:        left(sai.ObjectTypeNextHop, s.prof.NextHops),
+		sai.SwitchAttrAvailableIPv4NeighborEntry:       left(sai.ObjectTypeNeighborEntry, s.prof.Neighbors),
+		sai.SwitchAttrAvailableIPv6NeighborEntry:       left(sai.ObjectTypeNeighborEntry, s.prof.Neighbors),
+		sai.SwitchAttrAvailableNextHopGroupEntry:       left(sai.ObjectTypeNextHopGroup, s.prof.NextHopGroups),
+		sai.SwitchAttrAvailableNextHopGroupMemberEntry: left(sai.ObjectTypeNextHopGroupMember, s.prof.NextHopMembers),
+		sai.SwitchAttrNumberOfLags:                     num(s.prof.LAGs),
+		sai.SwitchAttrLAGMembers:                       num(s.prof.LAGMembers),
+		// in KB, says SAI
+		sai.SwitchAttrTotalBufferSize: func() sai.Value {
+			return sai.Uint(uint64(s.prof.Buffer.CellBytes) * uint64(s.prof.Buffer.Cells) >> 10)
+		},
+		sai.SwitchAttrNumberOfUnicastQueues:        num(s.prof.Queues),
+		sai.SwitchAttrNumberOfMulticastQueues:      num(0),
+		sai.SwitchAttrNumberOfQueues:               num(s.prof.Queues),
+		sai.SwitchAttrNumberOfCPUQueues:            num(1),
+		sai.SwitchAttrACLTableMinimumPriority:      num(0),
+		sai.SwitchAttrACLTableMaximumPriority:      num(maxMemberPriority),
+		sai.SwitchAttrACLTableGroupMinimumPriority: num(0),
+		sai.SwitchAttrACLTableGroupMaximumPriority: num(maxMemberPriority),
+		sai.SwitchAttrACLEntryMinimumPriority:      num(a.MinPriority),
+		sai.SwitchAttrACLEntryMaximumPriority:      num(a.MaxPriority),
+		sai.SwitchAttrMaxACLActionCount:            func() sai.Value { return sai.Uint(len(aclActions(config.Ingress))) },
+		sai.SwitchAttrMaxACLRangeCount:             num(a.Ranges),
+		sai.SwitchAttrACLStageIngress:              func() sai.Value { return aclCapability(config.Ingress) },
+		sai.SwitchAttrACLStageEgress:               func() sai.Value { return aclCapability(config.Egress) },
+		sai.SwitchAttrAvailableACLTable:            func() sai.Value { return s.acls.tablesByBindPoint() },
+		sai.SwitchAttrAvailableACLTableGroup:       func() sai.Value { return s.acls.groupsByBindPoint() },
+		sai.SwitchAttrACLUserMetaDataRange:         func() sai.Value { return sai.Range{Max: 1<<32 - 1} },
+		sai.SwitchAttrQoSMaxNumberOfTrafficClasses: num(maxTrafficClasses),
+		sai.SwitchAttrSupportedObjectTypeList:      func() sai.Value { return s.objectTypes() },
+	}
+}

@@ -1,0 +1,112 @@
+package objects
+
+import (
+	"maps"
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+)
+
+// traps are the traps and their groups.
+type traps struct {
+	*core
+	types map[sai.Enum]config.Trap
+}
+
+func newTraps(c *core) *traps { return &traps{core: c, types: trapTypes()} }
+
+// trapTypes returns the traps that SAI has a type for.
+func trapTypes() map[sai.Enum]config.Trap {
+	return map[sai.Enum]config.Trap{
+		sai.HostifTrapTypeStp:                       config.TrapSTP,
+		sai.HostifTrapTypeLacp:                      config.TrapLACP,
+		sai.HostifTrapTypeEapol:                     config.TrapEAPOL,
+		sai.HostifTrapTypeLldp:                      config.TrapLLDP,
+		sai.HostifTrapTypePvrst:                     config.TrapPVRST,
+		sai.HostifTrapTypeUdld:                      config.TrapUDLD,
+		sai.HostifTrapTypeCdp:                       config.TrapCDP,
+		sai.HostifTrapTypeArpRequest:                config.TrapARPRequest,
+		sai.HostifTrapTypeArpResponse:               config.TrapARPResponse,
+		sai.HostifTrapTypeDhcp:                      config.TrapDHCP,
+		sai.HostifTrapTypeDhcpv6:                    config.TrapDHCPv6,
+		sai.HostifTrapTypeIPv6NeighborDiscovery:     config.TrapND,
+		sai.HostifTrapTypeIPv6NeighborSolicitation:  config.TrapNS,
+		sai.HostifTrapTypeIPv6NeighborAdvertisement: config.TrapNA,
+		sai.HostifTrapTypeOspf:                      config.TrapOSPF,
+		sai.HostifTrapTypeOspfv6:                    config.TrapOSPFv6,
+		sai.HostifTrapTypePim:                       config.TrapPIM,
+		sai.HostifTrapTypeVrrp:                      config.TrapVRRP,
+		sai.HostifTrapTypeVrrpv6:                    config.TrapVRRPv6,
+		sai.HostifTrapTypeIp2me:                     config.TrapIP2ME,
+		sai.HostifTrapTypeSsh:                       config.TrapSSH,
+		sai.HostifTrapTypeSnmp:                      config.TrapSNMP,
+		sai.HostifTrapTypeBgp:                       config.TrapBGP,
+		sai.HostifTrapTypeBgpv6:                     config.TrapBGPv6,
+		sai.HostifTrapTypeBfd:                       config.TrapBFD,
+		sai.HostifTrapTypeBfdv6:                     config.TrapBFDv6,
+		sai.HostifTrapTypeGnmi:                      config.TrapGNMI,
+		sai.HostifTrapTypeP4rt:                      config.TrapP4RT,
+		sai.HostifTrapTypeNtpclient:                 config.TrapNTPClient,
+		sai.HostifTrapTypeNtpserver:                 config.TrapNTPServer,
+		sai.HostifTrapTypeStaticFDBMove:             config.TrapStaticMove,
+		sai.HostifTrapTypeNeighborMiss:              config.TrapNeighborMiss,
+		sai.HostifTrapTypeL3MTUError:                config.TrapL3MTU,
+		sai.HostifTrapTypeTTLError:                  config.TrapTTL,
+	}
+}
+
+// putRule puts the rule that a HOSTIF_TRAP object says. With a trap group that is
+// administratively down it is as without one.
+func (ts *traps) putRule(o *object) {
+	r := config.TrapRule{
+		ID: o.id(), Trap: ts.types[o.enum(sai.HostifTrapAttrTrapType)],
+		Action:   o.does(sai.HostifTrapAttrPacketAction),
+		Priority: uint32(o.number(sai.HostifTrapAttrTrapPriority)),
+	}
+	if g := ts.objects[o.ref(sai.HostifTrapAttrTrapGroup)]; g == nil || g.flag(sai.HostifTrapGroupAttrAdminState) {
+		ts.put(r)
+	} else {
+		ts.drop(r)
+	}
+}
+
+func (ts *traps) trapKind() *kind {
+	types := slices.Sorted(maps.Keys(ts.types))
+	return &kind{
+		attrs: []sai.AttrID{
+			sai.HostifTrapAttrTrapType, sai.HostifTrapAttrPacketAction, sai.HostifTrapAttrTrapPriority,
+			sai.HostifTrapAttrTrapGroup,
+		},
+		enums: map[sai.AttrID][]sai.Enum{sai.HostifTrapAttrTrapType: types},
+		create: func(o *object) error {
+			ts.putRule(o)
+			return nil
+		},
+		set: func(o *object, a sai.Attr) error {
+			ts.putRule(o.with(a))
+			return nil
+		},
+		remove: func(o *object) error {
+			ts.drop(config.TrapRule{ID: o.id()})
+			return nil
+		},
+	}
+}
+
+// trapGroupKind keeps trap groups. The chip has no policers; the queue of the CPU port is kept, but
+// packets to the CPU do not wait there.
+func (ts *traps) trapGroupKind() *kind {
+	return &kind{
+		attrs: []sai.AttrID{sai.HostifTrapGroupAttrAdminState, sai.HostifTrapGroupAttrQueue},
+		set: func(o *object, a sai.Attr) error {
+			o.put(a)
+			for _, trap := range ts.objects {
+				if trap.key.Type == sai.ObjectTypeHostifTrap && trap.ref(sai.HostifTrapAttrTrapGroup) == o.key.OID {
+					ts.putRule(trap)
+				}
+			}
+			return nil
+		},
+	}
+}

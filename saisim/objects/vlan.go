@@ -1,0 +1,112 @@
+package objects
+
+import (
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+)
+
+// A vlan is a VLAN object: its members.
+type vlan struct {
+	members []*object
+	uses
+}
+
+func (b *bridge) vlanKind() *kind {
+	flood := []sai.Enum{sai.VLANFloodControlTypeAll, sai.VLANFloodControlTypeNone}
+	return &kind{
+		max: b.prof.VLANs,
+		attrs: []sai.AttrID{
+			sai.VLANAttrVLANID, sai.VLANAttrMemberList, sai.VLANAttrLearnDisable, sai.VLANAttrIngressACL, sai.VLANAttrEgressACL,
+			sai.VLANAttrUnknownUnicastFloodControlType, sai.VLANAttrUnknownMulticastFloodControlType,
+			sai.VLANAttrBroadcastFloodControlType,
+		},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.VLANAttrUnknownUnicastFloodControlType:   flood,
+			sai.VLANAttrUnknownMulticastFloodControlType: flood,
+			sai.VLANAttrBroadcastFloodControlType:        flood,
+		},
+		create: b.createVLAN,
+		row:    b.vlanRow,
+		made:   func(o *object) { b.vlanIDs[uint16(o.number(sai.VLANAttrVLANID))] = o.key.OID },
+		remove: func(o *object) error {
+			if o == b.defaultVLAN {
+				return refuse("remove", sai.ObjectTypeVLAN, 0, sai.StatusObjectInUse, "the default VLAN stays")
+			}
+			return nil
+		},
+		get: func(o *object, id sai.AttrID) sai.Value {
+			if id != sai.VLANAttrMemberList {
+				return nil
+			}
+			return oidsOf(o.self.(*vlan).members)
+		},
+	}
+}
+
+func (b *bridge) createVLAN(o *object) error {
+	id := o.number(sai.VLANAttrVLANID)
+	switch {
+	case id < 1 || id > 4094:
+		return refuse("create", sai.ObjectTypeVLAN, sai.VLANAttrVLANID, sai.StatusInvalidVLANID, "VLAN %d, want 1 to 4094",
+			id)
+	case b.objects[b.vlanIDs[uint16(id)]] != nil:
+		return refuse("create", sai.ObjectTypeVLAN, sai.VLANAttrVLANID, sai.StatusItemAlreadyExists, "VLAN %d exists", id)
+	}
+	o.self = &vlan{}
+	return nil
+}
+
+// vlanRow returns the row that follows from a VLAN and its members.
+func (b *bridge) vlanRow(o *object) (config.Row, error) {
+	if err := b.acls.checkBinds(o, sai.ACLBindPointTypeVLAN, sai.VLANAttrIngressACL, sai.VLANAttrEgressACL); err != nil {
+		return nil, err
+	}
+	no := func(id sai.AttrID) bool { return o.enum(id) == sai.VLANFloodControlTypeNone }
+	r := config.VLAN{
+		ID: o.id(), VID: uint16(o.number(sai.VLANAttrVLANID)), LearnDisable: o.flag(sai.VLANAttrLearnDisable),
+		NoFlood: config.Flood{Unknown: no(sai.VLANAttrUnknownUnicastFloodControlType),
+			Multicast: no(sai.VLANAttrUnknownMulticastFloodControlType), Broadcast: no(sai.VLANAttrBroadcastFloodControlType)},
+		IngressACL: o.refID(sai.VLANAttrIngressACL), EgressACL: o.refID(sai.VLANAttrEgressACL),
+	}
+	for _, m := range o.self.(*vlan).members {
+		r.Members = append(r.Members, config.VLANMember{BridgePort: m.refID(sai.VLANMemberAttrBridgePortID),
+			Tagging: config.Tagging(m.enum(sai.VLANMemberAttrVLANTaggingMode))}) // in the order of SAI
+	}
+	return r, nil
+}
+
+func (b *bridge) vlanMemberKind() *kind {
+	of := func(o *object) (*object, *vlan) {
+		v := b.objects[o.ref(sai.VLANMemberAttrVLANID)]
+		return v, v.self.(*vlan)
+	}
+	put := func(o *object) error {
+		v, _ := of(o)
+		return b.putRow(b.kinds[sai.ObjectTypeVLAN], v)
+	}
+	return &kind{
+		attrs: []sai.AttrID{sai.VLANMemberAttrVLANID, sai.VLANMemberAttrBridgePortID, sai.VLANMemberAttrVLANTaggingMode},
+		create: func(o *object) error {
+			vo, v := of(o)
+			for _, m := range v.members {
+				if m.ref(sai.VLANMemberAttrBridgePortID) == o.ref(sai.VLANMemberAttrBridgePortID) {
+					return refuse("create", sai.ObjectTypeVLANMember, sai.VLANMemberAttrBridgePortID, sai.StatusItemAlreadyExists,
+						"it is a member of VLAN %d already", vo.number(sai.VLANAttrVLANID))
+				}
+			}
+			v.members = append(v.members, o)
+			return put(o)
+		},
+		set: func(o *object, a sai.Attr) error {
+			o.put(a)
+			return put(o)
+		},
+		remove: func(o *object) error {
+			_, v := of(o)
+			v.members = slices.DeleteFunc(v.members, func(m *object) bool { return m == o })
+			return put(o)
+		},
+	}
+}

@@ -1,0 +1,58 @@
+package objects
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"tamtam/sai"
+	"tamtam/saisim/engine"
+	"tamtam/saisim/tailstamp"
+)
+
+// A window reads registers. It is not configuration.
+type window struct {
+	acls   *acls
+	entry  map[string]json.RawMessage
+	labels []string
+}
+
+func (w *window) apply(text []byte) error {
+	next := window{acls: w.acls}
+	if len(text) > 0 {
+		var err error
+		if next.entry, err = readExtension(text, tailstamp.AttrLabels, &next.labels); err != nil {
+			return err
+		}
+	}
+	if len(next.labels) > tailstamp.MaxLabels {
+		return fmt.Errorf("labels: %d, want at most %d", len(next.labels), tailstamp.MaxLabels)
+	}
+	*w = next
+	return nil
+}
+
+func (w *window) leave() {}
+
+// read returns the window's entry with the current counters. Counters with one label are added up; a
+// label without counters counts 0.
+func (w *window) read() sai.Value {
+	values := make([]uint64, engine.NumStampResults*len(w.labels))
+	for i, label := range w.labels {
+		for _, id := range w.acls.labelled[label] {
+			x := w.acls.engine.ACLCount(id)
+			for j, n := range x.Stamps {
+				values[i*engine.NumStampResults+j] += n
+			}
+			values[i*engine.NumStampResults+tailstamp.WordMatched] += x.Packets
+			values[i*engine.NumStampResults+tailstamp.WordMatched+1] += x.Bytes
+		}
+	}
+	return writeExtension(w.entry, []string{tailstamp.AttrCounters}, [][]uint64{values})
+}
+
+// clockNumbers returns the attribute "time" of windows.
+func (c *core) clockNumbers() []uint64 {
+	clock := c.engine.Clock().Status(c.engine.Now())
+	clock.Started = uint64(c.cfg.Start.UnixNano())
+	return clock.Words()
+}

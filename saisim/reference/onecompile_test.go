@@ -1,0 +1,419 @@
+package reference_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"tamtam/internal/randtest"
+	"tamtam/saisim"
+	"tamtam/saisim/config"
+	"tamtam/saisim/engine"
+	"tamtam/saisim/pipe"
+)
+
+// A journal is what has happened to the configuration of a chip: the rows that it has come to, and how.
+type journal struct {
+	rows  config.Set
+	steps []step
+	// ageing says that time goes on: rows of addresses that age are no steps, since they age everywhere.
+	ageing bool
+}
+
+// A step is a change of the rows, a batch of control, or that time has gone on to a cycle.
+type step struct {
+	change config.Change
+	batch  *pipe.Batch
+	to     saisim.Cycle
+}
+
+func newJournal() journal { return journal{rows: config.Set{}} }
+
+func (j *journal) changed(c config.Change) {
+	j.rows.Apply(c)
+	if !j.ageing {
+		j.steps = append(j.steps, step{change: slices.Clone(c)})
+	}
+}
+
+func (j *journal) controlled(b pipe.Batch) { j.steps = append(j.steps, step{batch: &b}) }
+
+// A compiled engine is a bare packet path, and what left it.
+type compiled struct {
+	*engine.Engine
+	how     string
+	out     []sent
+	moments []engine.Moment
+}
+
+func (p *pair) newCompiled(how string, observed bool) *compiled {
+	e := &compiled{Engine: engine.New(p.prof, start, 0), how: how}
+	e.SetOutput(func(o engine.Out) { e.out = append(e.out, sent{o, bytes.Clone(o.Data)}) })
+	if observed {
+		e.Observe(func(m engine.Moment) {
+			m.Data = bytes.Clone(m.Data)
+			e.moments = append(e.moments, m)
+		})
+	}
+	return e
+}
+
+// do carries out a step.
+func (e *compiled) do(s step) error {
+	switch {
+	case s.batch != nil:
+		return e.Control(e.Now(), saisim.Batch{Batch: *s.batch})
+	case s.change != nil:
+		e.Apply(s.change)
+	default:
+		// Nothing happens to frames, but the engine has to be ready for them: lists that follow from several
+		// rows are made before any event.
+		if err := e.Control(s.to, saisim.Batch{}); err != nil {
+			return err
+		}
+		e.Advance(s.to)
+	}
+	return nil
+}
+
+// A compileTest is a chip and three engines beside it: one has compiled each of the changes, one the rows
+// that they came to at once, one has had those rows, then none, and then has them again.
+type compileTest struct {
+	*pair
+	engines []*compiled
+	chipOut []sent
+}
+
+func newCompileTest(seed uint64) (*compileTest, error) {
+	p, err := newPair(seed)
+	if err != nil {
+		return nil, err
+	}
+	p.chip.SetObserver(nil)
+	t := &compileTest{pair: p}
+	p.chip.SetOutput(func(o saisim.Out) { t.chipOut = append(t.chipOut, sent{o, bytes.Clone(o.Data)}) })
+	for range p.IntN(150) {
+		if err := t.anyChange(); err != nil {
+			return nil, err
+		}
+		if p.chance(50) {
+			t.elapse(1 + p.Uint64N(1000))
+		}
+		if p.slow && p.chance(10) {
+			t.elapse(1 + p.Uint64N(2*p.prof.ClockHz))
+		}
+	}
+	observed := p.chance(50)
+	for _, how := range []string{"change by change", "at once", "twice"} {
+		t.engines = append(t.engines, p.newCompiled(how, observed))
+	}
+	return t, t.compile()
+}
+
+// anyChange changes the configuration of the chip.
+func (t *compileTest) anyChange() error {
+	switch n := t.IntN(100); {
+	case n < 15:
+		t.fdbOp()
+	case n < 25 && t.sketching:
+		return t.sketchOp()
+	case n < 35 && t.recording:
+		t.planOp()
+	case n < 40 && t.programmed:
+		return t.control(0)
+	case n < 43 && t.recording:
+		return t.faultOp(0)
+	default:
+		t.anyOp()
+	}
+	return nil
+}
+
+// elapse lets time go by in the chip.
+func (t *compileTest) elapse(cycles uint64) {
+	t.ageing = true
+	to := t.chip.Now() + saisim.Cycle(cycles)
+	t.chip.Advance(to)
+	t.ageing = false
+	t.steps = append(t.steps, step{to: to})
+}
+
+// compile brings the engines to where the chip is. Batches of control, which are no rows, come to all, and
+// before the rows: plans of table recording are compiled for the program that runs.
+func (t *compileTest) compile() error {
+	for _, s := range t.steps {
+		if err := t.engines[0].do(s); err != nil {
+			return err
+		}
+	}
+	rows := t.rows.Rows()
+	for _, e := range t.engines[1:] {
+		e.Advance(t.chip.Now())
+		for _, s := range t.steps {
+			if s.batch != nil {
+				if err := e.do(s); err != nil {
+					return err
+				}
+			}
+		}
+		e.Apply(rows)
+	}
+	t.steps = nil
+	again := t.engines[2]
+	var none config.Change
+	for _, s := range slices.Backward(rows) {
+		none.Remove(s.Row)
+	}
+	again.Apply(none)
+	if n := len(again.Addresses()); n != 0 {
+		return fmt.Errorf("without rows there are %d addresses", n)
+	}
+	for _, id := range t.chip.Ports() {
+		if err := again.Inject(id, saisim.Frame{Data: make([]byte, 60)}); err == nil {
+			return fmt.Errorf("without rows there is port %d", id)
+		}
+	}
+	again.Apply(rows)
+	return nil
+}
+
+// burst puts the same frames on the wires of all.
+func (t *compileTest) burst() error {
+	ids := t.chip.Ports()
+	if len(ids) == 0 {
+		return nil
+	}
+	n := 1 + t.IntN(100)
+	window := uint64(n) * uint64(1+t.IntN(60))
+	at := t.chip.Now()
+	for range n {
+		at += saisim.Cycle(t.Uint64N(window/uint64(n)+2) + t.pause())
+		id, inject := pick(&t.gen, ids...), t.chance(5)
+		f := t.frame(t.buf)
+		t.buf = f.Data[:0]
+		into := func(receive func(saisim.PortID, saisim.Cycle, saisim.Frame) error,
+			injected func(saisim.PortID, saisim.Frame) error) error {
+			if inject && len(f.Data) >= 14 {
+				return injected(id, f)
+			}
+			return receive(id, at, f)
+		}
+		err := into(t.chip.Receive, t.chip.Inject)
+		for _, e := range t.engines {
+			err = errors.Join(err, into(e.Receive, e.Inject))
+		}
+		if err != nil {
+			return err
+		}
+		t.packets++
+	}
+	return nil
+}
+
+// advance runs all to a cycle.
+func (t *compileTest) advance(to saisim.Cycle) {
+	t.ageing = true
+	t.chip.Advance(to)
+	t.ageing = false
+	for _, e := range t.engines {
+		e.Advance(to)
+	}
+}
+
+// change changes the rows of all alike, between two packets.
+func (t *compileTest) change() error {
+	for range t.IntN(4) {
+		switch n := t.IntN(100); { // no batch: see compile
+		case n < 15:
+			t.fdbOp()
+		case n < 30 && t.sketching:
+			if err := t.sketchOp(); err != nil {
+				return err
+			}
+		default:
+			t.anyOp()
+		}
+	}
+	for _, s := range t.steps {
+		for _, e := range t.engines {
+			e.Apply(s.change)
+		}
+	}
+	t.steps = nil
+	return nil
+}
+
+// run sends packets through all, and changes the rows meanwhile.
+func (t *compileTest) run(packets int) error {
+	for t.packets < packets && len(t.chip.Ports()) > 0 {
+		if err := t.burst(); err != nil {
+			return err
+		}
+		if t.packets > packets/2 {
+			t.advance(t.chip.Now() + saisim.Cycle(t.Uint64N(2000)))
+			if err := t.change(); err != nil {
+				return err
+			}
+		}
+		for at, busy := t.chip.NextEvent(); busy; at, busy = t.chip.NextEvent() {
+			t.advance(at)
+		}
+		t.advance(t.chip.Now() + 200)
+		if err := t.differs(); err != nil {
+			return fmt.Errorf("after %d packets: %w", t.packets, err)
+		}
+	}
+	return nil
+}
+
+// differs says what differs between engines.
+func (t *compileTest) differs() error {
+	a := t.engines[0]
+	if err := sameOut(t.chipOut, a.out); err != nil {
+		return fmt.Errorf("chip and %s: %w", a.how, err)
+	}
+	was := t.counts(a)
+	for _, b := range t.engines[1:] {
+		if err := sameOut(a.out, b.out); err != nil {
+			return fmt.Errorf("%s and %s: %w", a.how, b.how, err)
+		}
+		for i := range min(len(a.moments), len(b.moments)) {
+			if !reflect.DeepEqual(a.moments[i], b.moments[i]) {
+				return fmt.Errorf("%s and %s: %+v and %+v", a.how, b.how, a.moments[i], b.moments[i])
+			}
+		}
+		is := t.counts(b)
+		for _, what := range slices.Sorted(maps.Keys(was)) {
+			if x, y := was[what], is[what]; !reflect.DeepEqual(x, y) {
+				return fmt.Errorf("%s is %+v compiled %s, %+v %s", what, x, a.how, y, b.how)
+			}
+		}
+	}
+	t.chipOut = nil
+	for _, e := range t.engines {
+		e.out, e.moments = nil, nil
+	}
+	return nil
+}
+
+func sameOut(a, b []sent) error {
+	for i := range min(len(a), len(b)) {
+		if !a[i].equal(b[i]) {
+			return fmt.Errorf("output %d:\n%s\n%s", i, a[i], b[i])
+		}
+	}
+	if len(a) != len(b) {
+		return fmt.Errorf("%d and %d outputs", len(a), len(b))
+	}
+	return nil
+}
+
+// counts is all that an engine has learned and counted, by what it is. Generations of flows and tasks are
+// left out: they tell two times of one name from each other, and how often, or that, there was one before
+// cannot be seen in rows.
+func (t *compileTest) counts(e *compiled) map[string]any {
+	all := map[string]any{"books": e.Books(), "FDB": e.Addresses(), "FDB: room": e.AddressesLeft()}
+	for _, s := range t.rows.Rows() {
+		switch r := s.Row.(type) {
+		case config.Port:
+			all[fmt.Sprintf("port %d", r.Port)], _ = e.PortTally(r.ID)
+			for q := range int(t.prof.Queues) {
+				all[fmt.Sprintf("queue %d of port %d", q, r.Port)], _ = e.QueueState(r.Port, q)
+			}
+		case config.Interface:
+			all["interface "+r.ID.String()] = e.InterfaceCounts(r.ID)
+		case config.ACLCounter:
+			all["ACL counter "+r.ID.String()] = e.ACLCount(r.ID)
+		case config.Pool:
+			all[fmt.Sprintf("pool %d", r.Index)] = e.PoolUsed(r.Index)
+		case config.RecordPlan:
+			for _, x := range r.Sessions {
+				all["session "+x.Label] = e.RecordCounts(x.Label)
+			}
+		case config.Sketch:
+			t.sketch(e, &r, all)
+		}
+	}
+	for _, i := range t.flowIndexes() {
+		_, all[fmt.Sprintf("flow %d", i)] = e.MarkCounts(i)
+	}
+	packets, other := e.PathsCounted()
+	all["paths"] = [3]any{e.Paths(), packets, other}
+	t.programMemory(e, all)
+	return all
+}
+
+func (t *compileTest) sketch(e *compiled, r *config.Sketch, all map[string]any) {
+	status, _ := e.TaskStatus(r.Task)
+	status.Generation = 0
+	all["task "+r.Task] = status
+	for bank := range int(r.Banks()) {
+		for unit, u := range slices.Concat(r.Units, r.Frozen) {
+			words, err := e.Groups().Read(r.Task, unit, bank, 0, u.Size)
+			all[fmt.Sprintf("task %s, bank %d, unit %d", r.Task, bank, unit)] = [2]any{words, err}
+		}
+		keys, err := e.Groups().Digests(r.Task, bank, 0, 1<<10)
+		all[fmt.Sprintf("task %s, bank %d, digests", r.Task, bank)] = [2]any{keys, err}
+	}
+}
+
+// programMemory reads the registers and counters of the program.
+func (t *compileTest) programMemory(e *compiled, all map[string]any) {
+	if e.Program() == nil {
+		return
+	}
+	err := e.Control(e.Now(), saisim.Batch{Batch: everything(e.Program()), Done: func(r saisim.BatchResult) {
+		all["program"] = r.Result
+	}})
+	for _, done := range e.Done() {
+		done()
+	}
+	all["program read"] = err
+}
+
+var oneCompileCases = randtest.Cases{Seed: 90_000_000, Count: 80, Short: 10}
+
+// An engine that has compiled change by change, one that has compiled the rows that these came to at once,
+// and one that had them before and gave them up are the same to packets and to further changes: what leaves,
+// when, and all that is learned and counted.
+func TestChangesEqualOneCompile(t *testing.T) {
+	const packets = 500
+	y := tally{}
+	run := randtest.Run(t, oneCompileCases, func(t *testing.T, seed uint64) {
+		c, err := newCompileTest(seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range c.rows.Rows() {
+			y[fmt.Sprintf("%T", s.Row)]++
+		}
+		if err := c.run(packets); err != nil {
+			t.Fatal(err)
+		}
+		b := c.chip.Books()
+		y["frames"] += c.packets
+		y["frames that left"] += int(b.Sent + b.ToCPU)
+	})
+	for _, what := range slices.Sorted(maps.Keys(y)) {
+		t.Logf("%10d %s", y[what], what)
+	}
+	for _, r := range everyRow() {
+		if what := fmt.Sprintf("%T", r); run.Whole(oneCompileCases) && y[what] < run.Count/4 {
+			t.Errorf("%s: %d, want a fourth of the cases at least", what, y[what])
+		}
+	}
+}
+
+// everyRow is a row of each kind.
+func everyRow() []config.Row {
+	return []config.Row{
+		config.Switch{}, config.Pool{}, config.Port{}, config.LAG{}, config.BridgePort{}, config.VLAN{}, config.FDBEntry{},
+		config.Router{}, config.Interface{}, config.Neighbor{}, config.NextHop{}, config.HopGroup{}, config.Route{},
+		config.TrapRule{}, config.TAMInt{}, config.Mirror{}, config.ACLRange{}, config.ACLCounter{}, config.ACLTable{},
+		config.ACLEntry{}, config.ACLGroup{}, config.AltMark{}, config.Sketch{}, config.RecordPlan{},
+	}
+}
