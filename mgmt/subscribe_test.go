@@ -130,6 +130,20 @@ func (s *sub) want(text ...string) {
 	}
 }
 
+// wantInAnyOrder checks the next messages, in whichever order they come.
+func (s *sub) wantInAnyOrder(text ...string) {
+	s.t.Helper()
+	var got []string
+	for len(got) < len(text) {
+		got = append(got, s.next()...)
+	}
+	slices.Sort(got)
+	slices.Sort(text)
+	if !slices.Equal(got, text) {
+		s.t.Fatalf("got, sorted\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(text, "\n"))
+	}
+}
+
 // wantEnd checks how the RPC ends.
 func (s *sub) wantEnd(code string, words ...string) {
 	s.t.Helper()
