@@ -4,7 +4,7 @@ import "tamtam/saisim/describe"
 
 // lookupEgress looks a copy up in the egress tables. The key has the packet's
 // fields as they came in, its length too; counters count the bytes that leave.
-func (c *acl) lookupEgress(p *port, cp copyOf, h *hits) {
+func (c *acl) lookupEgress(p *port, cp *copyOf, h *hits) {
 	pk := cp.pk
 	tables := p.tables[stageEgress]
 	var more []lookup

@@ -6,15 +6,12 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// wheelSpan is how many cycles ahead the wheel of an agenda reaches, a power of two.
-const wheelSpan = 2048
-
 // An agenda holds the events to come. Those of the next cycles, nearly all, are in
 // a wheel with a list for each cycle; the others wait in a heap. Since at most one
 // event of each class and port is pending, a list is links between numbers of
 // events, and nothing is ever allocated for it.
 type agenda struct {
-	far  heap
+	far  heap[event]
 	near int                    // events in the wheel
 	used [wheelSpan / 64]uint64 // a bit for each cycle that has events
 	list [wheelSpan]uint16      // number of the first event of a cycle, 0: none
@@ -43,6 +40,9 @@ func (a *agenda) push(now Cycle, e event) {
 	}
 	a.next[n], *at = *at, n
 }
+
+// empty reports whether there are no events.
+func (a *agenda) empty() bool { return a.near == 0 && len(a.far) == 0 }
 
 // first returns the first event, false if there is none. No event is before now.
 func (a *agenda) first(now Cycle) (e event, ok bool) {
@@ -87,7 +87,7 @@ func (a *agenda) unlink(i Cycle, at *uint16) {
 // remove drops the event with the given key, if there is one. It is for control
 // calls only: it looks at every event.
 func (a *agenda) remove(key uint32) {
-	var kept heap
+	var kept heap[event]
 	for _, e := range a.far {
 		if e.key != key {
 			kept.push(e)

@@ -79,9 +79,7 @@ func (c *Engine) Inject(id PortID, f Frame) error {
 		return fmt.Errorf("inject on port %d: frame of %d bytes with length %d, want %d to %d", id, len(f.Data), f.Len,
 			ethernetHeader, maxFrame)
 	}
-	if c.stale {
-		c.derive()
-	}
+	c.refresh()
 	pk := c.newPacket(f)
 	pk.in, pk.inN, pk.rx, pk.refs = CPUPort, tailstamp.NoPort, c.now, 1
 	pk.h.parse(pk.data, pk.length)
@@ -95,33 +93,12 @@ func (c *Engine) Inject(id PortID, f Frame) error {
 	if c.observer != nil {
 		c.watch.saw(MomentInjected, pk, 0, p.id)
 	}
-	cp := pk.copy(tagAction{})
-	c.queues.enqueue(p, &cp)
+	c.queues.enqueue(p, c.copy(pk, tagAction{}))
 	if c.observer != nil {
 		c.watch.sawReplicated(pk)
 	}
 	c.fates.release(pk)
 	return nil
-}
-
-// Advance handles every event up to and including a cycle.
-func (c *Engine) Advance(to Cycle) {
-	for {
-		e, ok := c.next(true)
-		if !ok || e.at > to {
-			break
-		}
-		c.now = e.at
-		c.handle(e)
-	}
-	c.now = max(c.now, to)
-}
-
-// NextEvent returns the cycle of the next thing that happens to a frame, false
-// if there are no frames in the chip.
-func (c *Engine) NextEvent() (Cycle, bool) {
-	e, ok := c.next(false)
-	return e.at, ok
 }
 
 // Done returns, once, the functions to be called because batches have taken effect.

@@ -114,6 +114,15 @@ func (c *bridge) staticMove(pk *packet) (drop.Reason, bool) {
 	return drop.Learning, act&actDrop == 0
 }
 
+// sweepBefore sweeps the table as often as is due before a packet that enters the ingress pipe at a cycle.
+func (c *bridge) sweepBefore(at Cycle) {
+	for c.fdb.sweepAt < at {
+		c.now = c.fdb.sweepAt
+		c.ageFDB()
+		c.now = at
+	}
+}
+
 // ageFDB removes the dynamic entries whose time has come: that have not been
 // seen for the ageing time, at the first sweep after that.
 func (c *bridge) ageFDB() {

@@ -163,7 +163,7 @@ func (c *Engine) clear() {
 		c.fates.drop(nil, c.enter.First().pk, drop.PortRemoved)
 		c.enter.Pop()
 	}
-	for c.pipe.Len() > 0 {
+	for c.pipe.Len() > 0 { // of packets that have ended none wait between two calls
 		c.fates.drop(nil, c.pipe.First().pk, drop.PortRemoved)
 		c.pipe.Pop()
 	}

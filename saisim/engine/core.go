@@ -30,10 +30,13 @@ type core struct {
 
 // schedule is what happens when.
 type schedule struct {
-	now    Cycle
-	agenda *agenda
-	enter  tm.Ring[timed] // in the order of (ready, port)
-	pipe   tm.Ring[timed]
+	now      Cycle
+	agenda   *agenda
+	arriving wheel          // at ingress MACs
+	enter    tm.Ring[timed] // in the order of (ready, port)
+	pipe     tm.Ring[timed]
+	// ended are packets that end at the ingress pipe's entry, and are to be noted in the order of time.
+	ended tm.Ring[timed]
 	// leaving is what is copied when it is through the egress pipe, in order.
 	leaving tm.Ring[mirroring]
 }
@@ -59,9 +62,10 @@ type compiled struct {
 
 // spares is memory that is used again.
 type spares struct {
-	spare   []*packet
-	scratch []byte
-	wrapped []byte // a mirrored frame
+	spare       []*packet
+	spareCopies []*copyOf
+	scratch     []byte
+	wrapped     []byte // a mirrored frame
 }
 
 func newSpares() spares {
@@ -83,7 +87,15 @@ func (c *core) newPacket(f Frame) *packet {
 		pk = c.spare[n-1]
 		c.spare = c.spare[:n-1]
 	} else {
-		pk = &packet{data: make([]byte, 0, (len(f.Data)+63)&^63)} // a full buffer of small frames is many
+		// A full buffer of small frames is many: a short frame has its room with the packet.
+		x := new(struct {
+			packet
+			room [64]byte
+		})
+		pk = &x.packet
+		if pk.data = x.room[:0]; len(f.Data) > len(x.room) {
+			pk.data = make([]byte, 0, (len(f.Data)+63)&^63)
+		}
 	}
 	data := append(pk.data[:0], f.Data...)
 	*pk = packet{}

@@ -26,6 +26,7 @@
 //	record     copies that say which tables a packet ran; recordpath counts paths
 //	fates      where packets end, and books, which account for all of them
 //
+// advance drives them through time, in windows; wheel keeps what is due at the MACs, agenda what is due between.
 // A program's stages (program, programegress) run between the fixed functions of both pipes. watch tells an observer.
 // packet, model and encap are the data that stations pass on. aclrows, bridgerows, routerrows, recordplan, port and
 // compile make the model from rows; api and query are what others call.

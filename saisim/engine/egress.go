@@ -15,11 +15,10 @@ type egressPipe struct {
 	sketch    *sketching
 }
 
-// run runs the egress pipe for a copy, and notes in t which session stamps it and what
+// run runs the egress pipe for a copy, and notes in it which session stamps it and what
 // becomes of that. It returns the length with which the copy leaves, false if it was
 // dropped.
-func (c *egressPipe) run(p *port, t *transmission) (length int, ok bool) {
-	cp := &t.copyOf
+func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 	pk := cp.pk
 	fixed := pk.fixed
 	if cp.mirror == nil {
@@ -44,14 +43,14 @@ func (c *egressPipe) run(p *port, t *transmission) (length int, ok bool) {
 		return length, true
 	}
 	fixed |= describe.MTU.Hit()
-	t.session = pk.stamp
+	cp.session = pk.stamp
 	mirrors := p.mirror[stageEgress]
 	if len(p.tables[stageEgress]) > 0 || c.acl.vlanACLs[stageEgress] {
 		var hit hits
 		if runs {
-			c.lookupRewritten(p, *cp, &hit)
+			c.lookupRewritten(p, cp, &hit)
 		} else {
-			c.acl.lookupEgress(p, *cp, &hit)
+			c.acl.lookupEgress(p, cp, &hit)
 		}
 		fixed |= hit.marks
 		if hit.act&actDrop != 0 {
@@ -59,7 +58,7 @@ func (c *egressPipe) run(p *port, t *transmission) (length int, ok bool) {
 			return 0, false
 		}
 		if hit.stamp.entry != nil {
-			t.session = hit.stamp.entry.stamp
+			cp.session = hit.stamp.entry.stamp
 		}
 		if hit.mirror.entry != nil {
 			mirrors |= hit.mirror.entry.mirrors
@@ -72,23 +71,23 @@ func (c *egressPipe) run(p *port, t *transmission) (length int, ok bool) {
 	if mirrors &^= c.recorders; mirrors != 0 {
 		c.mirrorAtEnd(mirrors, *cp)
 	}
-	if t.session != nil {
+	if cp.session != nil {
 		fixed |= describe.Stamp.Ran()
-		t.result = stampable(pk, length, p.mtu)
-		if t.result == stampDone {
+		cp.result = stampable(pk, length, p.mtu)
+		if cp.result == stampDone {
 			fixed |= describe.Stamp.Hit()
 			length = stampedLen(length)
 		}
 	}
 	if pk.graph != nil {
-		c.letThrough(p, t, fixed, runs)
+		c.letThrough(p, cp, fixed, runs)
 	}
 	return length, true
 }
 
 // lookupRewritten is lookupEgress for a copy with the headers that the program has
 // left so far.
-func (c *egressPipe) lookupRewritten(p *port, cp copyOf, hit *hits) {
+func (c *egressPipe) lookupRewritten(p *port, cp *copyOf, hit *hits) {
 	pk := cp.pk
 	if pk.run.program.Writes(true)&headerWords == 0 {
 		c.acl.lookupEgress(p, cp, hit)
@@ -102,17 +101,17 @@ func (c *egressPipe) lookupRewritten(p *port, cp copyOf, hit *hits) {
 }
 
 // letThrough is called with copies that leave the egress pipe.
-func (c *egressPipe) letThrough(p *port, t *transmission, fixed describe.Marks, runs bool) {
-	was := c.recording.through(&t.copyOf, fixed, runs)
-	c.fates.ended(&t.copyOf, was, p.number, 0)
+func (c *egressPipe) letThrough(p *port, cp *copyOf, fixed describe.Marks, runs bool) {
+	was := c.recording.through(cp, fixed, runs)
+	c.fates.ended(cp, was, p.number, 0)
 	if c.observer != nil {
-		t.watched = true
-		p.trails.Push(was.trail(t.pk.graph))
+		cp.watched = true
+		p.trails.Push(was.trail(cp.pk.graph))
 	}
 }
 
 // mirrorAtEnd has a copy mirrored when it is through the egress pipe.
-func (c *egressPipe) mirrorAtEnd(set uint64, cp copyOf) {
+func (c *egressPipe) mirrorAtEnd(set uint64, cp copyOf) { // its own: the copy leaves before
 	cp.head = c.programs.copyHeading(cp.head)
 	c.leave(mirroring{set: set, copy: cp})
 }

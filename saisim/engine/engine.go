@@ -12,6 +12,7 @@ type Engine struct {
 	ingress   ingressPipe
 	mirrors   mirrors
 	queues    queues
+	wires     wires
 	egress    egressPipe
 	sketch    sketching
 	acl       acl
@@ -23,6 +24,7 @@ type Engine struct {
 	recording recording
 	programs  programs
 	watch     watch
+	driver    driver
 }
 
 // wire gives each station the others that it uses; none uses one that uses it.
@@ -41,7 +43,11 @@ func (c *Engine) wire() {
 		core: &c.core, programs: &c.programs, recording: &c.recording, fates: &c.fates, acl: &c.acl,
 		sketch: &c.sketch,
 	}
-	c.queues = queues{core: &c.core, watch: &c.watch, fates: &c.fates, egress: &c.egress}
+	c.wires = wires{
+		core: &c.core, watch: &c.watch, programs: &c.programs, recording: &c.recording, fates: &c.fates,
+		egress: &c.egress,
+	}
+	c.queues = queues{core: &c.core, watch: &c.watch, fates: &c.fates, egress: &c.egress, wires: &c.wires}
 	c.mirrors = mirrors{
 		core: &c.core, watch: &c.watch, programs: &c.programs, recording: &c.recording, fates: &c.fates,
 		bridge: &c.bridge, queues: &c.queues,
@@ -49,79 +55,15 @@ func (c *Engine) wire() {
 	c.ingress = ingressPipe{
 		core: &c.core, watch: &c.watch, programs: &c.programs, recording: &c.recording, fates: &c.fates,
 		traps: &c.traps, bridge: &c.bridge, router: &c.router, acl: &c.acl, queues: &c.queues,
-		mirrors: &c.mirrors,
+		mirrors: &c.mirrors, wires: &c.wires,
 	}
 	c.macs = macs{
 		core: &c.core, watch: &c.watch, programs: &c.programs, recording: &c.recording, fates: &c.fates,
-		egress: &c.egress, queues: &c.queues, ingress: &c.ingress,
+		queues: &c.queues, wires: &c.wires, ingress: &c.ingress,
 	}
-}
-
-func (c *Engine) next(ageing bool) (event, bool) {
-	e, ok := c.agenda.first(c.now)
-	if !ok {
-		e = event{never, eventKey(numClasses, 0)}
-	}
-	if c.queues.waitingN > 0 {
-		if f := (event{max(c.now, c.queues.egressFree), eventKey(classServe, 0)}); f.before(e) {
-			e = f
-		}
-	}
-	if c.pipe.Len() > 0 {
-		if f := (event{c.pipe.First().at, eventKey(classQueue, 0)}); f.before(e) {
-			e = f
-		}
-	}
-	if c.enter.Len() > 0 {
-		if f := (event{c.enter.First().at, eventKey(classEnter, 0)}); f.before(e) {
-			e = f
-		}
-	}
-	if ageing && c.bridge.fdb.sweepAt < e.at {
-		e = event{c.bridge.fdb.sweepAt, eventKey(classAge, 0)}
-	}
-	if ageing && c.programs.batches.Len() > 0 && c.programs.batches.First().at <= e.at {
-		e = event{c.programs.batches.First().at, eventKey(classControl, 0)}
-	}
-	return e, e.at != never
-}
-
-// handle lets an event happen. What follows from several rows is up to date then: changes come between events.
-func (c *Engine) handle(e event) {
-	if c.stale {
-		c.derive()
-	}
-	switch e.class() {
-	case classSent:
-		c.agenda.pop(e)
-		c.macs.sent(c.byID[e.port()])
-	case classDequeue:
-		c.agenda.pop(e)
-		c.queues.due(c.byID[e.port()])
-	case classServe:
-		c.queues.serve()
-	case classMirror:
-		c.agenda.pop(e)
-		c.mirrors.mirrorLeaving()
-	case classRecirculated:
-		c.agenda.pop(e)
-		c.sketch.recirculated()
-	case classQueue:
-		pk := c.pipe.First().pk
-		c.pipe.Pop()
-		c.ingress.replicate(pk)
-	case classEnter:
-		pk := c.enter.First().pk
-		c.enter.Pop()
-		c.ingress.enterPipe(pk)
-	case classReceived:
-		c.agenda.pop(e)
-		c.macs.received(c.byID[e.port()])
-	case classAge:
-		c.bridge.ageFDB()
-	case classControl:
-		c.takeEffect(*c.programs.batches.First())
-		c.programs.batches.Pop()
+	c.driver = driver{
+		core: &c.core, macs: &c.macs, ingress: &c.ingress, bridge: &c.bridge, mirrors: &c.mirrors,
+		queues: &c.queues, sketch: &c.sketch, wires: &c.wires, vector: maxVector,
 	}
 }
 

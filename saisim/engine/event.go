@@ -34,10 +34,10 @@ func (e event) before(f event) bool {
 	return e.at < f.at || e.at == f.at && e.key < f.key
 }
 
-// A heap is a binary min-heap of events; typed, so that pushing never boxes.
-type heap []event
+// A heap is a binary min-heap; typed, so that pushing never boxes.
+type heap[T interface{ before(T) bool }] []T
 
-func (h *heap) push(e event) {
+func (h *heap[T]) push(e T) {
 	s := append(*h, e)
 	i := len(s) - 1
 	for i > 0 {
@@ -52,11 +52,13 @@ func (h *heap) push(e event) {
 	*h = s
 }
 
-// pop removes the first event; the heap must not be empty.
-func (h *heap) pop() {
+// pop removes the first; the heap must not be empty.
+func (h *heap[T]) pop() {
 	s := *h
 	n := len(s) - 1
 	e := s[n]
+	var zero T
+	s[n] = zero
 	s = s[:n]
 	*h = s
 	if n == 0 {

@@ -15,27 +15,35 @@ type fates struct {
 
 // drop ends a packet of which there are no copies, counted at port p (nil: only
 // in the books).
-func (c *fates) drop(p *port, pk *packet, why drop.Reason) { c.dropCopy(p, copyOf{pk: pk}, why) }
-
-// dropCopy ends one copy of a packet.
-func (c *fates) dropCopy(p *port, cp copyOf, why drop.Reason) {
+func (c *fates) drop(p *port, pk *packet, why drop.Reason) {
 	trail := Trail{}
 	if c.observer != nil {
-		trail = c.recording.trailOf(&cp)
+		trail = c.recording.trailOf(&copyOf{pk: pk})
 	}
-	c.dropWith(p, &cp, why, trail)
+	c.dropWith(p, &copyOf{pk: pk}, why, trail)
+}
+
+// dropCopy ends one copy of a packet.
+func (c *fates) dropCopy(p *port, cp *copyOf, why drop.Reason) {
+	trail := Trail{}
+	if c.observer != nil {
+		trail = c.recording.trailOf(cp)
+	}
+	c.dropWith(p, cp, why, trail)
+	c.freeCopy(cp)
 }
 
 // dropSent ends a copy behind the egress pipe.
-func (c *fates) dropSent(p *port, t *transmission, why drop.Reason) {
+func (c *fates) dropSent(p *port, cp *copyOf, why drop.Reason) {
 	trail := Trail{}
-	if t.watched {
+	if cp.watched {
 		trail = p.watched()
 	}
-	c.dropWith(p, &t.copyOf, why, trail)
+	c.dropWith(p, cp, why, trail)
+	c.freeCopy(cp)
 }
 
-// dropWith ends a copy whose trail is known.
+// dropWith ends a copy whose trail is known; the copy itself is the caller's.
 func (c *fates) dropWith(p *port, cp *copyOf, why drop.Reason, trail Trail) {
 	pk := cp.pk
 	if c.observer != nil {
@@ -65,18 +73,19 @@ func (c *fates) dropBefore(p *port, cp *copyOf, why drop.Reason) {
 	if cp.pk.graph != nil && cp.mirror == nil {
 		c.ended(cp, cp.pk.sofar(), p.number, why)
 	}
-	c.dropCopy(p, *cp, why)
+	c.dropCopy(p, cp, why)
 }
 
 // dropInside drops a copy in the egress pipe.
 func (c *fates) dropInside(p *port, cp *copyOf, fixed describe.Marks, runs bool, why drop.Reason) {
 	if cp.pk.graph == nil || cp.mirror != nil {
-		c.dropCopy(p, *cp, why)
+		c.dropCopy(p, cp, why)
 		return
 	}
 	was := c.recording.through(cp, fixed, runs)
 	c.ended(cp, was, p.number, why)
 	c.dropWith(p, cp, why, was.trail(cp.pk.graph))
+	c.freeCopy(cp)
 }
 
 // release gives up one use of the packet.

@@ -20,16 +20,40 @@ type ingressPipe struct {
 	acl       *acl
 	queues    *queues
 	mirrors   *mirrors
+	wires     *wires
 }
 
-// enterPipe runs the ingress pipe for a packet: ADMIT in stage 0, ACL in the
-// middle, FORWARD in the last stage.
-func (c *ingressPipe) enterPipe(pk *packet) {
+// An entering packet enters the ingress pipe at a cycle.
+type entering struct {
+	at Cycle
+	pk *packet
+	p  *port
+	on bool // it is admitted
+}
+
+// run runs the ingress pipe for packets, in the order of the cycles at which they enter: all pass the first stages,
+// then each the others. What a stage keeps is touched once by a packet, and so in the order of packets.
+func (c *ingressPipe) run(vec []entering) {
+	for i := range vec {
+		c.begin(&vec[i])
+	}
+	for i := range vec {
+		if x := &vec[i]; x.p != nil {
+			c.now = x.at
+			c.bridge.sweepBefore(x.at)
+			c.finish(x)
+		}
+	}
+}
+
+// begin is the parser, and ADMIT in stage 0.
+func (c *ingressPipe) begin(x *entering) {
+	c.now = x.at
+	pk := x.pk
 	if c.observer != nil {
 		c.watch.saw(MomentEntered, pk, 0, pk.in)
 	}
-	p := c.byID[pk.in]
-	if p == nil {
+	if x.p = c.byID[pk.in]; x.p == nil {
 		c.fates.drop(nil, pk, drop.PortRemoved)
 		return
 	}
@@ -37,10 +61,16 @@ func (c *ingressPipe) enterPipe(pk *packet) {
 		pk.graph = c.programs.described()
 	}
 	pk.h.parse(pk.data, pk.length)
-	switch on := c.admit(p, pk); {
-	case on && c.programs.program != nil:
+	x.on = c.admit(x.p, pk)
+}
+
+// finish is the rest of the pipe: ACL in the middle, FORWARD in the last stage.
+func (c *ingressPipe) finish(x *entering) {
+	p, pk := x.p, x.pk
+	switch {
+	case x.on && c.programs.program != nil:
 		c.runProgram(p, pk)
-	case on:
+	case x.on:
 		if len(p.tables[stageIngress]) > 0 || c.acl.vlanACLs[stageIngress] {
 			c.acl.lookupIngress(p, pk)
 		}
@@ -49,13 +79,20 @@ func (c *ingressPipe) enterPipe(pk *packet) {
 	}
 	if v := &pk.verdict; v.kind == toNobody && !v.cpu && pk.mirrors == 0 && pk.record == nil {
 		if pk.graph != nil {
-			was := pk.sofar()
-			c.recording.countPath(pk, &was)
+			c.ended.Push(timed{c.now, pk})
+			return
 		}
 		c.fates.drop(p, pk, pk.why)
 		return
 	}
 	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
+}
+
+// end ends a packet that goes nowhere, and whose path is counted.
+func (c *ingressPipe) end(pk *packet) {
+	was := pk.sofar()
+	c.recording.countPath(pk, &was)
+	c.fates.drop(c.byID[pk.in], pk, pk.why)
 }
 
 // admit is the first stage: the VLAN or router interface that the packet is in,

@@ -13,8 +13,8 @@ type macs struct {
 	programs  *programs
 	recording *recording
 	fates     *fates
-	egress    *egressPipe
 	queues    *queues
+	wires     *wires
 	ingress   *ingressPipe
 	entered   Cycle // first cycle at which the ingress pipe is free; not reset
 }
@@ -33,42 +33,29 @@ func (c *macs) receive(p *port, at Cycle, f Frame) {
 	if c.observer != nil {
 		c.watch.sawOnWire(c.watch.moment(MomentReceived, pk, 0, p.id), sfd, p.rate)
 	}
-	p.rx.Push(timed{end.ceil(), pk})
-	if p.rx.Len() == 1 {
-		c.agenda.push(c.now, event{end.ceil(), eventKey(classReceived, p.id)})
-	}
+	pk.own.pk, pk.own.at, pk.own.lane = pk, end.ceil(), p.id
+	c.arriving.push(&pk.own)
 }
 
-// received takes the frame that is now whole from the ingress MAC.
-func (c *macs) received(p *port) {
-	pk := p.rx.First().pk
-	p.rx.Pop()
-	if p.rx.Len() > 0 {
-		c.agenda.push(c.now, event{p.rx.First().at, eventKey(classReceived, p.id)})
-	}
+// received takes a frame that is now whole from the ingress MAC. False: it goes no further.
+func (c *macs) received(p *port, pk *packet) bool {
 	p.totals.Received++
 	p.totals.ReceivedBytes += uint64(pk.length + fcsLen)
 	switch {
 	case !p.up():
 		c.fates.drop(p, pk, drop.PortDown)
-		return
+		return false
 	case !wholeHeader(pk.data):
 		c.fates.drop(p, pk, drop.Runt)
-		return
+		return false
 	}
 	p.stats.in.count(pk.data, pk.length+fcsLen)
 	if uint32(pk.length)+fcsLen > p.mtu {
 		c.fates.drop(p, pk, drop.Oversize)
-		return
+		return false
 	}
 	p.totals.Entered++
-	if c.entered <= c.now { // the pipe is free: the next thing to do would be this
-		c.entered = c.now + 1
-		c.ingress.enterPipe(pk)
-		return
-	}
-	c.enter.Push(timed{c.entered, pk})
-	c.entered++
+	return true
 }
 
 // wholeHeader reports whether the frame has its Ethernet header, the tag by which

@@ -39,16 +39,16 @@ func (c *mirrors) applyMirror(r config.Mirror, gone bool) {
 
 // mirror queues a copy for each session in a set, in the order of their
 // indexes. Sessions that are gone meanwhile take none.
-func (c *mirrors) mirror(set uint64, cp copyOf) {
+func (c *mirrors) mirror(set uint64, cp *copyOf) {
 	pk := cp.pk
 	for ; set != 0; set &= set - 1 {
 		m := c.mirrored[bits.TrailingZeros64(set)]
 		if m == nil || m.records() || m.encap.udp {
 			continue
 		}
-		n := pk.copy(cp.tag)
+		n := c.copy(pk, cp.tag)
 		n.raw, n.ce, n.mirror, n.head = cp.raw, cp.ce, m.encap, c.programs.copyHeading(cp.head)
-		c.queueMirror(m, pk, &n)
+		c.queueMirror(m, pk, n)
 	}
 }
 
@@ -67,7 +67,7 @@ func (c *mirrors) queueMirror(m *mirrorSession, pk *packet, n *copyOf) {
 		c.watch.saw(MomentMirrored, pk, n.number, port)
 	}
 	if to == nil {
-		c.fates.dropCopy(c.port(pk.in), *n, drop.NoLAGMember)
+		c.fates.dropCopy(c.port(pk.in), n, drop.NoLAGMember)
 		return
 	}
 	c.queues.enqueue(to, n)
@@ -84,7 +84,7 @@ func (c *mirrors) mirrorLeaving() {
 		c.recordCopies(m.copy.pk, m.taken)
 		c.recording.spareTaken = append(c.recording.spareTaken, m.taken)
 	} else {
-		c.mirror(m.set, m.copy)
+		c.mirror(m.set, &m.copy)
 	}
 	c.fates.release(m.copy.pk)
 }
@@ -120,7 +120,7 @@ func (c *mirrors) recordCopy(m *mirrorSession, s *recordSession, pk *packet, t *
 	r.In, r.At, r.Unsynchronised = record.Time(in), record.Time(at), a || b
 	x.n = len(r.AppendTail(r.Bits))
 
-	cp := pk.copy(tagAction{})
+	cp := c.copy(pk, tagAction{})
 	cp.raw, cp.mirror = true, &x.mirrorEncap
-	c.queueMirror(m, pk, &cp)
+	c.queueMirror(m, pk, cp)
 }

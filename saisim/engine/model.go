@@ -27,13 +27,11 @@ type port struct {
 	// is pending, or the port waits for the egress pipe.
 	paced  bool
 	rate   lineRate
-	rxFree instant // earliest timestamp point of the next frame
-	rx     tm.Ring[timed]
+	rxFree instant   // earliest timestamp point of the next frame
 	in     admission // derived
 	class  qosClass
-	queues *tm.Port[copyOf]
-	txFree instant // earliest preamble of the next frame
-	tx     tm.Ring[transmission]
+	queues *tm.Port[*copyOf]
+	txFree instant     // earliest preamble of the next frame
 	mirror [2]uint64   // sessions, by stage; derived from mirrors
 	tables [2][]lookup // by stage: ACL tables to look in
 	stats  portStats
@@ -49,7 +47,7 @@ type port struct {
 	bridgePort               *bridgePort
 	rif                      *rif           // that it is
 	lag                      *lag           // the LAG it is a member of
-	trails                   tm.Ring[Trail] // of what is in tx and watched, in its order
+	trails                   tm.Ring[Trail] // of what is leaving and watched, in its order
 }
 
 // up reports whether frames pass.
@@ -303,7 +301,7 @@ func (m *mirrorSession) records() bool { return strings.HasPrefix(m.label, recor
 // A tamInt says what a tail-stamping session writes.
 type tamInt struct{ switchID uint32 }
 
-// watched returns the trail of the first watched copy in tx, and forgets it.
+// watched returns the trail of the first watched copy that is leaving, and forgets it.
 func (p *port) watched() Trail {
 	trail := *p.trails.First()
 	p.trails.Pop()

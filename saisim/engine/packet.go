@@ -49,6 +49,7 @@ type packet struct {
 	router   *rif      // it came in at; nil: bridged only
 	redirect *aclEntry // where an ACL sends it; nil: nowhere
 	meta     uint32    // ACL user metadata
+	own      copyOf
 	h        headers
 }
 
@@ -75,25 +76,57 @@ const (
 	toLAG
 )
 
-// A copyOf is one copy of a packet on its way to one port.
+// A copyOf is one copy of a packet on its way to one port; the first is in the packet itself. Before that it is the
+// packet on its way to the ingress pipe.
 type copyOf struct {
-	pk     *packet
-	mirror *mirrorEncap // it is a copy for a mirror session
-	head   *heading     // header fields as it leaves; nil: as the packet and its edit have them
-	queued Cycle        // when it was
-	depth  uint32       // bytes in its queue then, without it
-	tag    tagAction
-	number uint16 // 1 for the first copy made
-	queue  uint8
-	raw    bool // leaves as it came in
-	ce     bool // to be marked: congestion experienced
+	pk *packet
+	// next is the link of the list that the copy is in: of a wheel, where it is due at a cycle, at a lane.
+	next *copyOf
+	at   Cycle
+	lane PortID
+
+	number  uint16      // 1 for the first copy made
+	depth   uint32      // bytes in its queue when it was queued, without it
+	queued  Cycle       // when it was
+	frac    uint64      // at is the timestamp point, frac/den cycles after the cycle before; 0: at it
+	result  stampResult // what the session did
+	tag     tagAction
+	queue   uint8
+	raw     bool         // leaves as it came in
+	ce      bool         // to be marked: congestion experienced
+	watched bool         // the port has its trail, for an observer
+	session *stampAction // that stamps it; nil: none
+	mirror  *mirrorEncap // it is a copy for a mirror session
+	head    *heading     // header fields as it leaves; nil: as the packet and its edit have them
 }
 
 // copy makes one more copy of a packet.
-func (pk *packet) copy(tag tagAction) copyOf {
+func (c *core) copy(pk *packet, tag tagAction) *copyOf {
 	pk.refs++
 	pk.copies++
-	return copyOf{pk: pk, tag: tag, number: pk.copies}
+	cp := &pk.own
+	if pk.copies > 1 {
+		cp = c.spareCopy()
+	}
+	*cp = copyOf{pk: pk, tag: tag, number: pk.copies}
+	return cp
+}
+
+func (c *core) spareCopy() *copyOf {
+	n := len(c.spareCopies)
+	if n == 0 {
+		return new(copyOf)
+	}
+	cp := c.spareCopies[n-1]
+	c.spareCopies = c.spareCopies[:n-1]
+	return cp
+}
+
+// freeCopy takes back a copy that has ended.
+func (c *core) freeCopy(cp *copyOf) {
+	if cp != &cp.pk.own {
+		c.spareCopies = append(c.spareCopies, cp)
+	}
 }
 
 // taggedLen is the length of a copy once its tag is as it shall be.
@@ -138,15 +171,6 @@ const (
 	tagPush        // insert one
 	tagSet         // replace the outer tag's VLAN id
 )
-
-// A transmission is a copy on its way through the egress pipe.
-type transmission struct {
-	copyOf
-	sfd     instant      // timestamp point
-	session *stampAction // nil: none
-	result  stampResult  // what the session did
-	watched bool         // the port has its trail, for an observer
-}
 
 // An edit is what the egress pipe changes in a packet, apart from its VLAN tag.
 type edit struct {
@@ -251,3 +275,11 @@ type mirroring struct {
 
 // tos returns a traffic class with the marks in its DSCP.
 func (m *marks) tos(tos uint8) uint8 { return tos&^(m.dscpMask<<2) | m.dscp<<2 }
+
+// sfd is the exact timestamp point of a copy that is leaving.
+func (cp *copyOf) sfd() instant {
+	if cp.frac > 0 {
+		return instant{cp.at - 1, cp.frac}
+	}
+	return instant{cycle: cp.at}
+}

@@ -19,7 +19,7 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 		return
 	}
 	if p == nil {
-		p = &port{name: r.ID, id: r.Port, queues: tm.NewPort[copyOf](c.queues.buffer, uint16(r.Port), int(c.prof.Queues))}
+		p = &port{name: r.ID, id: r.Port, queues: tm.NewPort[*copyOf](c.queues.buffer, uint16(r.Port), int(c.prof.Queues))}
 		c.ids[r.ID], c.byID[p.id] = p, p
 		i, _ := slices.BinarySearchFunc(c.ports, p.id, func(p *port, id PortID) int { return int(p.id) - int(id) })
 		c.ports = slices.Insert(c.ports, i, p)
@@ -57,21 +57,13 @@ func (c *macs) removePort(p *port) {
 
 // purge drops every frame that a port holds.
 func (c *macs) purge(p *port) {
-	for p.rx.Len() > 0 {
-		c.fates.drop(p, p.rx.First().pk, drop.PortRemoved)
-		p.rx.Pop()
-	}
-	p.queues.Purge(func(cp copyOf) { c.fates.dropBefore(p, &cp, drop.PortRemoved) })
+	c.arriving.remove(p.id, func(cp *copyOf) { c.fates.drop(p, cp.pk, drop.PortRemoved) })
+	p.queues.Purge(func(cp *copyOf) { c.fates.dropBefore(p, cp, drop.PortRemoved) })
 	if c.queues.waiting.has(p.id) {
 		c.queues.stopWaiting(p)
 	}
-	for p.tx.Len() > 0 {
-		c.fates.dropSent(p, p.tx.First(), drop.PortRemoved)
-		p.tx.Pop()
-	}
-	for _, class := range []int{classSent, classDequeue, classReceived} {
-		c.agenda.remove(eventKey(class, p.id))
-	}
+	c.wires.leaving.remove(p.id, func(cp *copyOf) { c.fates.dropSent(p, cp, drop.PortRemoved) })
+	c.agenda.remove(eventKey(classDequeue, p.id))
 }
 
 // applyPool makes a pool as large as its row says, with cells of the pool of the queues without one.

@@ -130,9 +130,9 @@ func (c *Engine) PathsCounted() (packets, other uint64) { return c.recording.pat
 // Books returns the books at this instant. InFlight is counted, not derived from the rest.
 func (c *Engine) Books() Books {
 	b := c.books
-	b.InFlight = uint64(c.enter.Len() + c.pipe.Len())
+	b.InFlight = uint64(c.arriving.n + c.enter.Len() + c.ended.Len() + c.pipe.Len() + c.wires.leaving.n)
 	for _, p := range c.ports {
-		b.InFlight += uint64(p.rx.Len() + p.queues.Len() + p.tx.Len())
+		b.InFlight += uint64(p.queues.Len())
 		b.Queued += uint64(p.queues.Len())
 		b.QueuedBytes += p.queues.Bytes()
 	}

@@ -14,6 +14,7 @@ type queues struct {
 	watch      *watch
 	fates      *fates
 	egress     *egressPipe
+	wires      *wires
 	buffer     *tm.Buffer
 	egressFree Cycle   // the first cycle when the egress pipe, which takes one frame per cycle, does; not reset
 	waiting    portSet // ports that have one for it
@@ -45,16 +46,16 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 		c.pass(p, cp, ecn)
 		return
 	}
-	switch v := p.queues.Enqueue(int(cp.queue), *cp, uint32(cp.buffered()), ecn); v {
+	switch v := p.queues.Enqueue(int(cp.queue), cp, uint32(cp.buffered()), ecn); v {
 	case tm.Admitted:
 	case tm.Marked:
-		p.queues.Queue(int(cp.queue)).Last().ce = true
+		cp.ce = true
 	default:
 		c.fates.dropBefore(p, cp, verdictDrops[v])
 		return
 	}
 	if c.observer != nil {
-		c.watch.sawQueue(MomentQueued, *cp, p.id)
+		c.watch.sawQueue(MomentQueued, cp, p.id)
 	}
 	if !p.paced {
 		c.offer(p)
@@ -71,7 +72,7 @@ func (c *queues) pass(p *port, cp *copyOf, ecn bool) {
 	}
 	cp.ce = cp.ce || v == tm.Marked
 	if c.observer != nil {
-		c.watch.sawQueue(MomentQueued, *cp, p.id)
+		c.watch.sawQueue(MomentQueued, cp, p.id)
 	}
 	c.launch(p, cp)
 }
@@ -126,7 +127,7 @@ func (c *queues) serve() {
 func (c *queues) dequeue(p *port) {
 	p.paced = false
 	cp, _ := p.queues.Dequeue()
-	c.launch(p, &cp)
+	c.launch(p, cp)
 	if p.queues.Len() > 0 {
 		c.offer(p)
 	}
@@ -136,24 +137,20 @@ func (c *queues) dequeue(p *port) {
 func (c *queues) launch(p *port, cp *copyOf) {
 	c.egressFree = c.now + 1
 	if c.observer != nil {
-		c.watch.sawQueue(MomentDequeued, *cp, p.id)
+		c.watch.sawQueue(MomentDequeued, cp, p.id)
 	}
-	t := p.tx.Add()
-	t.copyOf = *cp
-	length, ok := c.egress.run(p, t)
+	length, ok := c.egress.run(p, cp)
 	if !ok {
-		p.tx.Cut()
 		return
 	}
 	pre := instant{cycle: c.now + c.egressCycles}
 	if pre.before(p.txFree) {
 		pre = p.txFree
 	}
-	t.sfd = p.rate.after(pre, PreambleSFD)
-	p.txFree = p.rate.after(t.sfd, WireLen(length)+gap)
-	if p.tx.Len() == 1 {
-		c.agenda.push(c.now, event{t.sfd.ceil(), eventKey(classSent, p.id)})
-	}
+	sfd := p.rate.after(pre, PreambleSFD)
+	p.txFree = p.rate.after(sfd, WireLen(length)+gap)
+	cp.at, cp.frac, cp.lane = sfd.ceil(), sfd.frac, p.id
+	c.wires.leaving.push(cp)
 }
 
 // A QueueState is what a queue holds and has counted.

@@ -16,13 +16,11 @@ func (c *ingressPipe) replicate(pk *packet) {
 		n, why = c.toBridgePort(pk, v.to)
 	case toPort:
 		n = 1
-		cp := pk.copy(v.port.bridgePort.tagging(pk))
-		c.queues.enqueue(v.port, &cp)
+		c.queues.enqueue(v.port, c.copy(pk, v.port.bridgePort.tagging(pk)))
 	case toLAG:
 		if p := c.bridge.member(v.lag, pk); p != nil {
 			n = 1
-			cp := pk.copy(v.lag.bridgePort.tagging(pk))
-			c.queues.enqueue(p, &cp)
+			c.queues.enqueue(p, c.copy(pk, v.lag.bridgePort.tagging(pk)))
 		} else {
 			why = drop.NoLAGMember
 		}
@@ -36,12 +34,12 @@ func (c *ingressPipe) replicate(pk *packet) {
 	}
 	if v.cpu {
 		n++
-		cp := pk.copy(tagAction{})
+		cp := c.copy(pk, tagAction{})
 		cp.raw = true
 		c.punt(cp)
 	}
 	if pk.mirrors != 0 {
-		c.mirrors.mirror(pk.mirrors, copyOf{pk: pk, raw: true})
+		c.mirrors.mirror(pk.mirrors, &copyOf{pk: pk, raw: true})
 	}
 	if n == 0 {
 		c.dropHere(pk, why)
@@ -66,8 +64,7 @@ func (c *ingressPipe) toBridgePort(pk *packet, bp *bridgePort) (int, drop.Reason
 	if p == nil {
 		return 0, drop.NoDestination // the bridge port was removed meanwhile
 	}
-	cp := pk.copy(bp.tagging(pk))
-	c.queues.enqueue(p, &cp)
+	c.queues.enqueue(p, c.copy(pk, bp.tagging(pk)))
 	return 1, 0
 }
 
@@ -104,11 +101,13 @@ func (bp *bridgePort) tagging(pk *packet) tagAction {
 }
 
 // punt hands a copy to the CPU. If a session matched it, it carries the ingress
-// stamp.
-func (c *ingressPipe) punt(cp copyOf) {
-	pk := cp.pk
+// stamp. What leaves by ports up to now comes first.
+func (c *ingressPipe) punt(cp *copyOf) {
+	pk, now := cp.pk, c.now
+	c.wires.run(now)
+	c.now = now
 	if pk.graph != nil {
-		c.fates.ended(&cp, pk.sofar(), tailstamp.CPUPort, 0)
+		c.fates.ended(cp, pk.sofar(), tailstamp.CPUPort, 0)
 	}
 	data, length, stamped := pk.data, pk.length, false
 	if s := pk.stamp; s != nil {
@@ -122,10 +121,11 @@ func (c *ingressPipe) punt(cp copyOf) {
 	c.books.ToCPU++
 	if c.observer != nil {
 		m := c.watch.moment(MomentPunted, pk, cp.number, CPUPort)
-		m.Data, m.Len, m.Trail = data, length, c.recording.trailOf(&cp)
+		m.Data, m.Len, m.Trail = data, length, c.recording.trailOf(cp)
 		c.observer(m)
 	}
 	c.out(Out{Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id, Trap: pk.trap})
+	c.freeCopy(cp)
 	c.fates.release(pk)
 }
 

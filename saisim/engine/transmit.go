@@ -2,42 +2,55 @@ package engine
 
 import "tamtam/saisim/drop"
 
-// sent gives the frame whose timestamp point is now to the output.
-func (c *macs) sent(p *port) {
-	c.transmit(p, p.tx.First())
-	p.tx.Pop()
-	if p.tx.Len() > 0 {
-		c.agenda.push(c.now, event{p.tx.First().sfd.ceil(), eventKey(classSent, p.id)})
+// wires are the egress MACs.
+type wires struct {
+	*core
+	watch     *watch
+	programs  *programs
+	recording *recording
+	fates     *fates
+	egress    *egressPipe
+	leaving   wheel // what is on its way to an egress MAC, by its timestamp point
+}
+
+// run gives every frame whose timestamp point is at or before a cycle to the output, in the order of
+// time and port.
+func (c *wires) run(to Cycle) {
+	for cp := c.leaving.pop(to); cp != nil; cp = c.leaving.pop(to) {
+		c.now = cp.at
+		c.transmit(c.byID[cp.lane], cp)
 	}
 }
 
-func (c *macs) transmit(p *port, t *transmission) {
-	pk := t.pk
+// transmit gives a frame to the output.
+func (c *wires) transmit(p *port, cp *copyOf) {
+	pk := cp.pk
 	if !p.up() {
-		c.programs.freeHeading(&t.copyOf)
-		c.fates.dropSent(p, t, drop.EgressDown)
+		c.programs.freeHeading(cp)
+		c.fates.dropSent(p, cp, drop.EgressDown)
 		return
 	}
-	stamped := t.session != nil && t.result == stampDone
-	data, length := c.egress.edited(&t.copyOf, stamped)
-	if t.session != nil {
-		t.session.count(t.result)
+	stamped := cp.session != nil && cp.result == stampDone
+	data, length := c.egress.edited(cp, stamped)
+	if cp.session != nil {
+		cp.session.count(cp.result)
 	}
 	if stamped {
-		data = c.appendRecord(data, t.session, pk, p.number, c.now)
+		data = c.appendRecord(data, cp.session, pk, p.number, c.now)
 		length = len(data)
 	}
 	p.totals.Sent++
 	p.totals.SentBytes += uint64(length + fcsLen)
 	p.stats.out.count(data, length+fcsLen)
 	c.books.Sent++
-	if c.observer != nil || t.watched {
-		c.watch.sawSent(p, t, data, length)
+	if c.observer != nil || cp.watched {
+		c.watch.sawSent(p, cp, data, length)
 	}
 	c.out(Out{Port: p.id, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id})
-	c.programs.freeHeading(&t.copyOf)
-	if t.mirror != nil {
-		c.recording.free(t.mirror)
+	c.programs.freeHeading(cp)
+	if cp.mirror != nil {
+		c.recording.free(cp.mirror)
 	}
+	c.freeCopy(cp)
 	c.fates.release(pk)
 }

@@ -14,7 +14,7 @@ func (c *watch) saw(what What, pk *packet, copy uint16, port PortID) {
 	c.observer(c.moment(what, pk, copy, port))
 }
 
-func (c *watch) sawQueue(what What, cp copyOf, port PortID) {
+func (c *watch) sawQueue(what What, cp *copyOf, port PortID) {
 	m := c.moment(what, cp.pk, cp.number, port)
 	m.Queue = cp.queue
 	c.observer(m)
@@ -53,13 +53,13 @@ func (c *watch) sawReplicated(pk *packet) {
 }
 
 // sawSent is called with what leaves while there is, or was, an observer.
-func (c *watch) sawSent(p *port, t *transmission, data []byte, length int) {
-	m := c.moment(MomentSent, t.pk, t.number, p.id)
+func (c *watch) sawSent(p *port, cp *copyOf, data []byte, length int) {
+	m := c.moment(MomentSent, cp.pk, cp.number, p.id)
 	m.Data, m.Len = data, length
-	if t.watched {
+	if cp.watched {
 		m.Trail = p.watched()
 	}
 	if c.observer != nil {
-		c.sawOnWire(m, t.sfd, p.rate)
+		c.sawOnWire(m, cp.sfd(), p.rate)
 	}
 }
