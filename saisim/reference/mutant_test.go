@@ -24,7 +24,7 @@ var mutants = []mutant{
 	{"saturating addition wraps", "pipe/alu.go", "if s := (a + b) & u.mask; s >= a {", "if s := (a + b) & u.mask; true {"},
 
 	{"an egress mirror copy loses its congestion mark", "engine/queue.go", "cp.ce = cp.ce || v == tm.Marked", "cp.ce = v == tm.Marked"},
-	{"the ingress pipe takes a frame a cycle late", "engine/mac.go", "c.entered = c.now + 1\n", "c.entered = c.now + 2\n"},
+	{"the ingress pipe takes a frame a cycle late", "engine/advance.go", "c.macs.entered = at + 1\n", "c.macs.entered = at + 2\n"},
 	{"the egress pipe takes a frame every other cycle", "engine/queue.go", "c.egressFree = c.now + 1", "c.egressFree = c.now + 2"},
 	{"the lower priority of ACL entries wins", "engine/tuple.go", "return e.priority > f.priority", "return e.priority < f.priority"},
 	{"a tuple of equal priority is not looked in", "engine/tuple.go", "best.priority > t.top", "best.priority >= t.top"},
@@ -40,7 +40,7 @@ var mutants = []mutant{
 	{"groups and LAGs hash alike", "engine/hash.go", "saltECMP = 1 << 16", "saltECMP = 0"},
 	{"the outer IPv4 header may be fragmented", "engine/encap.go", "dontFragment = 47, 0x40", "dontFragment = 47, 0"},
 	{"a record fits a byte less", "engine/stamp.go", "stampedLen(length))+fcsLen > mtu", "stampedLen(length))+fcsLen >= mtu"},
-	{"a control batch waits for the cycle's frames", "engine/engine.go", "c.programs.batches.First().at <= e.at", "c.programs.batches.First().at < e.at"},
+	{"a control batch waits for the cycle's frames", "engine/advance.go", "c.driver.advance(at - 1)", "c.driver.advance(at)"},
 	{"a tag gets no priority", "engine/replicate.go", "uint16(pk.pushPriority)<<13 | want", "want"},
 	{"random numbers repeat", "tm/buffer.go", "*x ^= *x << 25", "*x ^= *x << 24"},
 	{"a step of the clock forgets the fraction", "engine/tod.go", "s.rest += uint64(part) * t.hz", "s.rest = uint64(part) * t.hz"},
