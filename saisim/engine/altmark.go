@@ -16,7 +16,7 @@ type markTime struct {
 
 // markReading returns when a packet came, by the chip's time of day.
 func (c *marking) markReading(pk *packet) markTime {
-	t, unsync := c.clock.Load().read(pk.rx)
+	t, unsync := c.timeOfDay(pk.rx)
 	return markTime{markTimeOf(t), unsync}
 }
 

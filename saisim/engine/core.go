@@ -22,6 +22,7 @@ type core struct {
 	compiled
 
 	clock  atomic.Pointer[Clock]
+	tod    clockReader
 	oracle int // how many flows of a sketch task and bank are counted exactly
 	// addressChanged is told what becomes of addresses of its own accord.
 	addressChanged func(FDBEvent, FDBRow)

@@ -23,7 +23,6 @@ type sketching struct {
 	groups *cmu.Groups // nil: there has been no task
 	copies uint64      // that entered the egress pipe
 	packet cmu.Packet  // that enters it now
-	times  nanoClock
 	again  recirculation
 }
 
@@ -33,7 +32,8 @@ func (c *sketching) reset() { *c = sketching{core: c.core} }
 func (c *sketching) measure(cp *copyOf) {
 	p, pk := &c.packet, cp.pk
 	h := &pk.h
-	p.Vector[5] = c.times.read(c.clock.Load(), c.now)
+	t, _ := c.timeOfDay(c.now)
+	p.Vector[5] = t.Seconds*nanos + uint64(t.Nanoseconds)
 	h.candidate(&p.Vector)
 	p.Ports = h.flags&flagL4 != 0
 	length := cp.leavingLen()
@@ -58,28 +58,6 @@ func (h *headers) candidate(v *flymon.Vector) {
 	default:
 		v[0], v[1], v[2], v[3], v[4] = 0, 0, 0, 0, 0
 	}
-}
-
-// A nanoClock reads the time of day in nanoseconds at cycles that do not go back. It
-// goes on from its last reading, which takes one short division.
-type nanoClock struct {
-	of   *Clock
-	at   Cycle
-	ns   uint64
-	rest uint64 // of a nanosecond, in units of 1/hz
-}
-
-func (k *nanoClock) read(t *Clock, now Cycle) uint64 {
-	s := &t.segments[len(t.segments)-1]
-	if d := uint64(now - k.at); k.of == t && d < 1<<32 {
-		r := k.rest + d*s.speed // below 8e9 + 2^32 * 1.2e9
-		k.ns, k.rest = k.ns+r/t.hz, r%t.hz
-	} else {
-		seconds, rest := s.advance(t.hz, now)
-		k.of, k.ns, k.rest = t, seconds*nanos+rest/t.hz, rest%t.hz
-	}
-	k.at = now
-	return k.ns
 }
 
 // A recirculation is the port that leads to spliced groups.

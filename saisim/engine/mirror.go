@@ -114,9 +114,8 @@ func (c *mirrors) recordCopy(m *mirrorSession, s *recordSession, pk *packet, t *
 		InPort: pk.inN, OutPort: t.out, Length: uint32(pk.length), Why: uint8(t.why),
 	}
 	s.plan.row.PHV.Put(r.Bits, s.plan.word(&t.passed))
-	tod := c.clock.Load()
-	in, a := tod.read(pk.rx)
-	at, b := tod.read(c.now)
+	in, a := c.timeOfDay(pk.rx)
+	at, b := c.timeOfDay(c.now)
 	r.In, r.At, r.Unsynchronised = record.Time(in), record.Time(at), a || b
 	x.n = len(r.AppendTail(r.Bits))
 

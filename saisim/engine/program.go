@@ -112,7 +112,7 @@ func (c *programs) fill(v *pipe.PHV, pk *packet, need uint32) {
 
 // clockWords gives the time of day as three words of the PHV have it.
 func (c *programs) clockWords(at Cycle) (seconds, fraction, ns uint64) {
-	t := c.clock.Load().At(at)
+	t, _ := c.timeOfDay(at)
 	n := uint64(t.Nanoseconds)
 	return t.Seconds & (1<<48 - 1), n<<32 | n<<32/nanos, t.Seconds*nanos + n
 }

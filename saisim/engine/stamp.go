@@ -44,12 +44,11 @@ func (c *core) appendRecord(b []byte, s *stampAction, pk *packet, out uint16, eg
 		SwitchID: s.switchID, InPort: pk.inN, OutPort: out,
 	}
 	var in, eg bool
-	tod := c.clock.Load()
-	r.Ingress, in = tod.read(pk.rx)
+	r.Ingress, in = c.timeOfDay(pk.rx)
 	if egress == 0 {
 		r.Flags = tailstamp.NoEgress
 	} else {
-		r.Egress, eg = tod.read(egress)
+		r.Egress, eg = c.timeOfDay(egress)
 	}
 	if in || eg {
 		r.Flags |= tailstamp.Unsynchronised

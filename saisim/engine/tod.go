@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"time"
@@ -102,11 +103,54 @@ func (t *Clock) read(c Cycle) (tailstamp.Timestamp, bool) {
 	return s.at(t.hz, c), s.unsync
 }
 
+// A clockReader reads the clock for the packets in the chip. Most readings lie in the second that an earlier one has
+// opened: they take two multiplications in place of two divisions, one of them long.
+type clockReader struct {
+	of      *Clock
+	from    Cycle // the reading that opened the second
+	span    Cycle // this many cycles from there on lie in it
+	seconds uint64
+	rest    uint64 // at from
+	speed   uint64
+	hz      uint64
+	inverse uint64 // floor((2^64 - 1) / hz)
+	unsync  bool
+}
+
+// read is [Clock.read].
+func (r *clockReader) read(t *Clock, c Cycle) (tailstamp.Timestamp, bool) {
+	n := c - r.from
+	if r.of != t || n >= r.span {
+		return r.open(t, c)
+	}
+	rest := r.rest + uint64(n)*r.speed
+	ns, _ := bits.Mul64(rest, r.inverse) // the inverse has lost less than 1, so this less than rest / 2^64 + 1
+	if rest-ns*r.hz >= r.hz {
+		ns++
+	}
+	return tailstamp.Timestamp{Seconds: r.seconds, Nanoseconds: uint32(ns)}, r.unsync
+}
+
+// open reads beyond the second that is open, and opens that of the reading if time has gone on to there.
+func (r *clockReader) open(t *Clock, c Cycle) (tailstamp.Timestamp, bool) {
+	s := &t.segments[len(t.segments)-1]
+	if c < s.from || r.of == t && c < r.from {
+		return t.read(c)
+	}
+	*r = clockReader{of: t, from: c, speed: s.speed, hz: t.hz, inverse: math.MaxUint64 / t.hz, unsync: s.unsync}
+	r.seconds, r.rest = s.advance(t.hz, c)
+	r.span = Cycle((t.hz*nanos-r.rest-1)/s.speed + 1)
+	return tailstamp.Timestamp{Seconds: r.seconds, Nanoseconds: uint32(r.rest / t.hz)}, r.unsync
+}
+
 // Status is what windows say of it at a cycle.
 func (t *Clock) Status(now Cycle) altmark.ChipClock {
 	at, unsync := t.read(now)
 	return altmark.ChipClock{At: altmark.Time(at), Synchronised: !unsync, Steps: t.steps}
 }
+
+// timeOfDay is what the clock says at a cycle, and whether it was not synchronised.
+func (c *core) timeOfDay(at Cycle) (tailstamp.Timestamp, bool) { return c.tod.read(c.clock.Load(), at) }
 
 // CycleAt returns the first cycle that is not before d after the start.
 func (t *Clock) CycleAt(d time.Duration) Cycle {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math/big"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -59,6 +60,55 @@ func TestClockIsExact(t *testing.T) {
 	})
 }
 
+// What the packet path reads is what the clock says by long division: for every oscillator that a profile may have, at
+// cycles that mostly go on, also a little back, where a second or a nanosecond has just become full, and while the
+// clock is changed.
+func TestReaderIsTheClock(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 6, Count: 20}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 6))
+		hz := 1 + rnd.Uint64N(8_000_000_000)>>rnd.IntN(33)
+		switch rnd.IntN(4) {
+		case 0:
+			hz = []uint64{1, 2, 3, 1_000_000_000, 1_250_000_000, 7_999_999_999, 8_000_000_000}[rnd.IntN(7)]
+		case 1:
+			hz = 1 << bits.Len64(hz>>1)
+		}
+		var r clockReader
+		tod := newClock(hz, time.Unix(int64(rnd.Uint32()), rnd.Int64N(nanos)))
+		at, changed := Cycle(0), Cycle(0)
+		check := func(c Cycle) {
+			want, wantUnsync := tod.read(c)
+			if got, unsync := r.read(tod, c); got != want || unsync != wantUnsync {
+				t.Fatalf("%d Hz, cycle %d: %+v %v, want %+v %v", hz, c, got, unsync, want, wantUnsync)
+			}
+		}
+		for range 5000 {
+			at += Cycle(rnd.Uint64N(1<<40) >> rnd.IntN(41))
+			check(at)
+			check(at - min(at, Cycle(rnd.Uint64N(1<<20)>>rnd.IntN(21))))
+			if rnd.IntN(2) == 0 { // beside a full second, or a full nanosecond
+				s := tod.segment(at)
+				_, rest := s.advance(hz, at)
+				full := []uint64{hz * nanos, hz}[rnd.IntN(2)]
+				n := Cycle((full - rest%full) / s.speed)
+				check(at + n)
+				check(at + n + 1)
+				at += n + 1
+			}
+			if rnd.IntN(50) == 0 {
+				changed = max(changed, at-min(at, Cycle(rnd.IntN(100))))
+				tod.Drift, tod.Rate = rnd.Int64N(2*MaxClockRate+1)-MaxClockRate, rnd.Int64N(2*MaxClockRate+1)-MaxClockRate
+				tod.Unsynchronised = rnd.IntN(2) == 0
+				next, err := tod.change(changed, time.Duration(rnd.Int64N(3*nanos)-nanos))
+				if err != nil {
+					t.Fatal(err)
+				}
+				tod = next
+			}
+		}
+	})
+}
+
 // The clock remembers how it went before a change: times of earlier cycles stay
 // as they were, as do those of a clock that somebody is still reading.
 func TestClockRemembers(t *testing.T) {
@@ -84,5 +134,32 @@ func TestClockRemembers(t *testing.T) {
 		if got, want := tod.At(c), was[i].At(c); got != want {
 			t.Fatalf("cycle %d: %+v, was %+v", c, got, want)
 		}
+	}
+}
+
+// What a reading costs, and what the division would.
+func BenchmarkReadClock(b *testing.B) {
+	tod := newClock(1_250_000_000, time.Unix(1_800_000_000, 0))
+	tod.Drift = 12_345
+	tod, err := tod.change(1000, time.Second)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var sum uint64
+	b.Run("reader", func(b *testing.B) {
+		var r clockReader
+		for i := range b.N {
+			at, _ := r.read(tod, Cycle(1<<40+i*7))
+			sum += uint64(at.Nanoseconds)
+		}
+	})
+	b.Run("division", func(b *testing.B) {
+		for i := range b.N {
+			at, _ := tod.read(Cycle(1<<40 + i*7))
+			sum += uint64(at.Nanoseconds)
+		}
+	})
+	if sum == 0 {
+		b.Error("time stands still")
 	}
 }
