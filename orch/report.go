@@ -64,6 +64,8 @@ type Reporting struct {
 //go:embed report.lua
 var reportText string
 
+var reportScript = swss.NewScript(reportText).Natively(reportNatively)
+
 // A stateRow is one outcome to write.
 type stateRow struct {
 	table, key, by, field, status, reason string
@@ -179,7 +181,7 @@ func (o *outcomes) flushState(ctx context.Context) error {
 		}
 		calls = append(calls, call)
 	}
-	if _, err := db.RunMany(ctx, swss.NewScript(reportText), calls); err != nil {
+	if _, err := db.RunMany(ctx, reportScript, calls); err != nil {
 		return &swss.Error{DB: db.Name(), Op: "report status", Err: err}
 	}
 	clear(o.rows)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"strings"
 	"sync"
@@ -34,8 +35,8 @@ func OpenEmbedded(listen ...string) (*Redis, error) {
 }
 
 // A server is the embedded Redis. Its hook sees every command before miniredis
-// does: those that write run inside mu, so that their events are published
-// before anybody sees the reply, in the order of the writes.
+// does: they run inside mu, so that a script is seen whole, and the events of writes are published
+// before anybody sees the reply, in their order.
 type server struct {
 	data      *miniredis.Miniredis
 	srv       *mini.Server
@@ -52,7 +53,8 @@ type server struct {
 	pubsub   pubsub
 	shadows  [3]shadow // by depth: a transaction, in it a script, in it a command
 	depth    int
-	scriptDB int // database of the script that runs
+	scriptDB int               // database of the script that runs
+	natives  map[string]Native // by digest
 }
 
 // A session is one connection. It belongs to the connection's goroutine.
@@ -78,6 +80,7 @@ func newServer(listen []string) (*server, error) {
 	s := &server{
 		data:     miniredis.NewMiniRedis(),
 		sessions: map[*mini.Peer]*session{},
+		natives:  maps.Clone(stateScripts),
 		params: map[string]string{
 			"databases": fmt.Sprint(databasesInRedis), "save": "", "appendonly": "no",
 			"maxmemory": "0", "timeout": "0",
@@ -236,7 +239,7 @@ func (s *server) plain(ss *session, cmd string, args []string) bool {
 	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO":
 		s.mu.Lock()
 		s.scriptDB = ss.db
-		if cmd != "EVALSHA" || !s.queueScript(ss, args) {
+		if cmd != "EVALSHA" || !s.queueScript(ss, args) && !s.nativeScript(ss, args) {
 			s.native(ss, cmd, args)
 		}
 		s.mu.Unlock()
@@ -250,12 +253,27 @@ func (s *server) plain(ss *session, cmd string, args []string) bool {
 		}
 		ss.peer.WriteOK()
 	default:
-		if planOf(cmd) == nil {
+		if planOf(cmd) != nil {
+			s.write(ss, cmd, args)
+			break
+		}
+		if waits(cmd) || !s.srv.IsRegisteredCommand(cmd) {
 			return false
 		}
-		s.write(ss, cmd, args)
+		s.mu.Lock() // nobody sees half of what a script does
+		s.native(ss, cmd, args)
+		s.mu.Unlock()
 	}
 	return true
+}
+
+// waits reports whether a command may wait for another to write; no script of ours writes what these read.
+func waits(cmd string) bool {
+	switch cmd {
+	case "BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BZMPOP", "BZPOPMIN", "BZPOPMAX", "XREAD", "XREADGROUP":
+		return true
+	}
+	return false
 }
 
 // native runs a command of a connection in miniredis.

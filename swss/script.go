@@ -32,7 +32,10 @@ var (
 )
 
 // A Script is a Lua script that runs in Redis. The zero Script is not usable.
-type Script struct{ text, digest string }
+type Script struct {
+	text, digest string
+	native       Native // nil: the embedded server runs it in Lua too
+}
 
 // NewScript returns the script with that text.
 func NewScript(text string) Script {
@@ -60,6 +63,9 @@ func (d *DB) Run(ctx context.Context, s Script, keys []string, args ...any) (any
 // tried. If Redis does not know the script (because it restarted), the calls are made with its
 // text; each takes effect once.
 func (d *DB) RunMany(ctx context.Context, s Script, calls []Call) ([]any, error) {
+	if d.redis.embedded != nil {
+		d.redis.embedded.learn(s)
+	}
 	results := make([]any, len(calls))
 	var first error
 	for from := 0; from < len(calls); from += pipelineSize {

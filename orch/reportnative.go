@@ -1,0 +1,28 @@
+package orch
+
+import "tamtam/swss"
+
+// reportNatively is report.lua for the embedded server.
+func reportNatively(r *swss.ScriptRun) (reply string, ok bool) {
+	const head, each = 3, 5
+	if len(r.Args) != head+each*len(r.Keys) {
+		return "", false
+	}
+	manager, writer, now := r.Args[0], r.Args[1], r.Args[2]
+	is := func(s *string, text string) bool { return s != nil && *s == text }
+	for i, key := range r.Keys {
+		a := r.Args[head+each*i:]
+		op, field, status, reason, by := a[0], a[1], a[2], a[3], a[4]
+		old := r.HMGet(key, field, "reason", "since", "by")
+		switch {
+		case writer != manager && is(old[3], manager):
+		case op == swss.OpDel:
+			r.Do("DEL", key)
+		case !is(old[0], status) || old[2] == nil:
+			r.Do("HSET", key, field, status, "reason", reason, "since", now, "by", by)
+		case !is(old[1], reason) || !is(old[3], by):
+			r.Do("HSET", key, "reason", reason, "by", by)
+		}
+	}
+	return "", true
+}

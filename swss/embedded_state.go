@@ -1,0 +1,161 @@
+package swss
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// stateScripts are the scripts that move rows, natively. It is never changed.
+var stateScripts = map[string]Native{
+	NewScript(stateSetText).digest:     stateSet,
+	NewScript(stateSetManyText).digest: stateSetMany,
+	NewScript(stateDelText).digest:     stateDel,
+	NewScript(stateDelManyText).digest: stateDelMany,
+	NewScript(statePopText).digest:     statePop,
+}
+
+// store sets fields of a hash, by as many commands as the scripts.
+func (r *ScriptRun) store(hash string, fields []string) {
+	for part := range slices.Chunk(fields, 1000) {
+		r.Do("HSET", append([]string{hash}, part...)...)
+	}
+}
+
+// tell publishes that rows were added to the set, and returns the reply of a script that adds.
+func (r *ScriptRun) tell(added int) string {
+	if added > 0 && r.failed == "" {
+		r.s.pubsub.publish(r.Keys[0], r.Args[0])
+	}
+	return fmt.Sprintf(":%d\r\n", added)
+}
+
+func stateSet(r *ScriptRun) (reply string, ok bool) {
+	if len(r.Keys) < 3 || len(r.Args) < 2 {
+		return "", false
+	}
+	added := r.count("SADD", r.Keys[1], r.Args[1])
+	r.store(r.Keys[2], r.Args[2:])
+	return r.tell(added), true
+}
+
+func stateSetMany(r *ScriptRun) (reply string, ok bool) {
+	if len(r.Keys) < 3 || len(r.Args) < 1 {
+		return "", false
+	}
+	rows, ok := rowsOf(r.Args[1:], len(r.Keys)-3)
+	if !ok {
+		return "", false
+	}
+	added := 0
+	for i, key := range r.Keys[3:] {
+		added += r.count("SADD", r.Keys[1], key)
+		r.store(r.Keys[2]+key, rows[i])
+	}
+	return r.tell(added), true
+}
+
+// rowsOf splits arguments into n rows: each is the number of its fields, then fields and values.
+func rowsOf(args []string, n int) (rows [][]string, ok bool) {
+	rows = make([][]string, n)
+	for i := range rows {
+		if len(args) == 0 {
+			return nil, false
+		}
+		fields, err := strconv.Atoi(args[0])
+		if err != nil || fields < 0 || 2*fields > len(args)-1 {
+			return nil, false
+		}
+		rows[i], args = args[1:1+2*fields], args[1+2*fields:]
+	}
+	return rows, true
+}
+
+func stateDel(r *ScriptRun) (reply string, ok bool) {
+	if len(r.Keys) != 4 || len(r.Args) < 2 {
+		return "", false
+	}
+	added := r.count("SADD", r.Keys[1], r.Args[1])
+	r.Do("SADD", r.Keys[3], r.Args[1])
+	r.Do("DEL", r.Keys[2])
+	return r.tell(added), true
+}
+
+func stateDelMany(r *ScriptRun) (reply string, ok bool) {
+	if len(r.Keys) < 4 || len(r.Args) < 1 {
+		return "", false
+	}
+	added := 0
+	for _, key := range r.Keys[4:] {
+		added += r.count("SADD", r.Keys[1], key)
+		r.Do("SADD", r.Keys[3], key)
+		r.Do("DEL", r.Keys[2]+key)
+	}
+	return r.tell(added), true
+}
+
+func statePop(r *ScriptRun) (reply string, ok bool) {
+	if len(r.Keys) != 3 || len(r.Args) != 2 {
+		return "", false
+	}
+	most, err := strconv.Atoi(r.Args[0])
+	if err != nil || most < 0 {
+		return "", false
+	}
+	popped := r.popSet(r.Keys[0], most)
+	var out strings.Builder
+	fmt.Fprintf(&out, "*%d\r\n", len(popped))
+	for _, raw := range popped {
+		fields := r.takeRow(bulkText(raw))
+		fmt.Fprintf(&out, "*2\r\n%s*%d\r\n", raw, len(fields))
+		for _, f := range fields {
+			out.WriteString(f)
+		}
+	}
+	return out.String(), true
+}
+
+// popSet is SPOP, which takes any: here the first by name, at once, where miniredis moves all others
+// for each.
+func (r *ScriptRun) popSet(set string, most int) []string {
+	members := r.list("SMEMBERS", set)
+	members = members[:min(most, len(members))]
+	if len(members) == 0 {
+		return nil
+	}
+	o := outcome{db: r.ss.db, cmd: "SPOP", args: []string{set}, after: []bool{false}}
+	args := []string{set}
+	for _, raw := range members {
+		args = append(args, bulkText(raw))
+	}
+	o.reply = r.s.run(r.ss.peer, "SREM", args...)
+	o.after[0] = r.s.run(r.ss.peer, "EXISTS", set) == ":1\r\n"
+	r.s.emit(planOf("SPOP").events(o))
+	return members
+}
+
+// takeRow makes a row final, and returns its fields, raw.
+func (r *ScriptRun) takeRow(key string) []string {
+	final := r.Keys[1] + key
+	temp := r.Args[1] + final
+	old := true
+	if r.count("SREM", r.Keys[2], key) == 1 {
+		r.Do("DEL", final)
+		old = false
+	}
+	fields := r.list("HGETALL", temp)
+	if len(fields) == 0 {
+		return nil
+	}
+	text := make([]string, len(fields))
+	for i, f := range fields {
+		text[i] = bulkText(f)
+	}
+	r.store(final, text)
+	r.Do("DEL", temp)
+	if old {
+		fields = r.list("HGETALL", final)
+	}
+	return fields
+}

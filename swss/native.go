@@ -1,0 +1,117 @@
+package swss
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Native does what a script does, by the same commands, and returns the raw reply, "" for null; or false,
+// having done nothing, if the arguments are not those that it knows. In Lua a command costs 8 kB of buffers, and
+// a row takes ten commands.
+type Native func(r *ScriptRun) (reply string, ok bool)
+
+// Natively returns the script with what an embedded server runs in its place.
+func (s Script) Natively(run Native) Script {
+	s.native = run
+	return s
+}
+
+// A ScriptRun is one run of a script in an embedded server. Nobody sees the data before it ends.
+type ScriptRun struct {
+	Keys, Args []string
+
+	s      *server
+	ss     *session
+	failed string // raw reply of the command that failed: the script ends there
+}
+
+// learn makes the server run a script natively.
+func (s *server) learn(script Script) {
+	if script.native == nil {
+		return
+	}
+	s.mu.Lock()
+	s.natives[script.digest] = script.native
+	s.mu.Unlock()
+}
+
+// nativeScript runs a script natively; false if it must run in Lua. The caller holds mu.
+func (s *server) nativeScript(ss *session, args []string) bool {
+	if len(args) < 2 {
+		return false
+	}
+	n, err := strconv.Atoi(args[1])
+	native := s.natives[args[0]]
+	if native == nil || err != nil || n < 0 || n > len(args)-2 {
+		return false
+	}
+	r := ScriptRun{Keys: args[2 : 2+n], Args: args[2+n:], s: s, ss: ss}
+	reply, ok := native(&r)
+	switch {
+	case !ok:
+		return false
+	case r.failed != "":
+		ss.peer.WriteRaw(r.failed)
+	case reply == "":
+		ss.peer.WriteNull()
+	default:
+		ss.peer.WriteRaw(reply)
+	}
+	return true
+}
+
+// Do runs a command, with its events, and returns the raw reply. Once one has failed, it does nothing.
+func (r *ScriptRun) Do(cmd string, args ...string) (raw string) {
+	if r.failed != "" {
+		return ""
+	}
+	reply := r.s.perform(r.ss.peer, r.ss.db, cmd, args)
+	if strings.HasPrefix(reply, "-") {
+		r.failed = reply
+	}
+	return reply
+}
+
+// HMGet returns fields of a hash, nil for those that it has not.
+func (r *ScriptRun) HMGet(key string, fields ...string) []*string {
+	out := make([]*string, len(fields))
+	for i, raw := range r.list("HMGET", append([]string{key}, fields...)...) {
+		if strings.HasPrefix(raw, "$") && !strings.HasPrefix(raw, "$-") {
+			text := bulkText(raw)
+			out[i] = &text
+		}
+	}
+	return out
+}
+
+// count is Do for a command that counts.
+func (r *ScriptRun) count(cmd string, args ...string) int {
+	o := outcome{reply: r.Do(cmd, args...)}
+	return o.number()
+}
+
+// list is Do for a command that lists strings; they are raw.
+func (r *ScriptRun) list(cmd string, args ...string) []string {
+	reply := r.Do(cmd, args...)
+	if r.failed != "" {
+		return nil
+	}
+	if n, rest, ok := strings.Cut(reply, "\r\n"); ok && n != "" && n[0] == '%' { // a map, in RESP3
+		pairs, _ := strconv.Atoi(n[1:])
+		reply = fmt.Sprintf("*%d\r\n%s", 2*pairs, rest)
+	} else if ok && n != "" && n[0] == '~' { // a set
+		reply = "*" + reply[1:]
+	}
+	items, err := splitArray(reply)
+	if err != nil {
+		r.failed = "-ERR " + err.Error() + "\r\n"
+	}
+	return items
+}
+
+// bulkText returns the text of a raw bulk string.
+func bulkText(raw string) string {
+	_, text, _ := strings.Cut(raw, "\r\n")
+	return strings.TrimSuffix(text, "\r\n")
+}
