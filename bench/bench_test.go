@@ -98,3 +98,19 @@ func TestTableRecord(t *testing.T) {
 		t.Errorf("figures by unit %v, want %v", units, want)
 	}
 }
+
+// Sessions become active, and cost something.
+func TestSessions(t *testing.T) {
+	results, err := Sessions(t.Context(), 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 3 {
+		t.Errorf("%d results", len(results))
+	}
+	for _, r := range results {
+		if r.Value <= 0 {
+			t.Errorf("%s: %v", r.Name, r.Value)
+		}
+	}
+}

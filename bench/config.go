@@ -169,7 +169,7 @@ func (l configLoad) groups(prefix string, from, n int) (sessions, rules device.C
 	sessions = device.ConfigDB{schema.CfgTAMFlowGroup: {}, l.sessions: {}}
 	rules = device.ConfigDB{schema.CfgACLRule: {}}
 	for i := from; i < from+n; i++ {
-		name := fmt.Sprintf("%s%05d", prefix, i)
+		name := groupName(prefix, i)
 		sessions[schema.CfgTAMFlowGroup][name] = swss.FieldValues{"id": fmt.Sprint(i + 1), "table-name": schema.TAMTable}
 		session := maps.Clone(l.session)
 		session["flowgroup"] = name
@@ -181,3 +181,6 @@ func (l configLoad) groups(prefix string, from, n int) (sessions, rules device.C
 	}
 	return sessions, rules
 }
+
+// groupName is what groups calls flow group i, and its session.
+func groupName(prefix string, i int) string { return fmt.Sprintf("%s%05d", prefix, i) }

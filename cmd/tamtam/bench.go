@@ -36,9 +36,10 @@ func newBench() *cobra.Command {
 	var groups, changes int
 	var duration time.Duration
 	c := &cobra.Command{
-		Use:   "bench [config|asic|altmark|flymon|tablerecord]",
+		Use:   "bench [config|sessions|asic|altmark|flymon|tablerecord]",
 		Short: "Measure this build on this machine",
 		Long: "config: from CONFIG_DB to the ASIC, through every daemon.\n" +
+			"sessions: processor time and memory of --groups flow groups with a tail-stamping session each.\n" +
 			"asic: packets per second of the simulated chip, what each feature adds, and where the time goes.\n" +
 			"altmark: --groups flows with alternate marking: rules, configuration, reading a period, packets per second.\n" +
 			"flymon: CMU groups: packets per second, the cost of a CMU, and how soon a task counts.\n" +
@@ -66,7 +67,8 @@ func newBench() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text or json")
-	c.Flags().IntVar(&groups, "groups", 10000, "config, altmark: flow groups with a session each, written at once")
+	c.Flags().IntVar(&groups, "groups", 10000,
+		"config, sessions, altmark: flow groups with a session each, written at once")
 	c.Flags().IntVar(&changes, "changes", 1000, "config, altmark: changes made one by one")
 	c.Flags().DurationVar(&duration, "duration", time.Second,
 		"asic, altmark, flymon, tablerecord: least time of each measurement")
@@ -77,6 +79,8 @@ func runBench(ctx context.Context, name string, groups, changes int, least time.
 	switch name {
 	case "config":
 		return bench.Config(ctx, groups, changes)
+	case "sessions":
+		return bench.Sessions(ctx, groups)
 	case "asic":
 		return bench.ASIC(ctx, least)
 	case "altmark":
@@ -86,7 +90,7 @@ func runBench(ctx context.Context, name string, groups, changes int, least time.
 	case "tablerecord":
 		return bench.TableRecord(ctx, least)
 	}
-	return nil, usagef("bench %q: want config, asic, altmark, flymon or tablerecord", name)
+	return nil, usagef("bench %q: want config, sessions, asic, altmark, flymon or tablerecord", name)
 }
 
 // write prints the report as text or json.
