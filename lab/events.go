@@ -127,8 +127,10 @@ func (l *Lab) restart(ctx context.Context, n *node, what string) error {
 	case "orchagent":
 		return n.sim.RestartOrchagent(ctx)
 	}
-	for i := range n.accounts {
-		n.accounts[i].restart += n.accounts[i].flying()
+	for _, a := range n.accounts {
+		if a != nil {
+			a.restart += a.flying()
+		}
 	}
 	if err := n.sim.RestartSyncd(ctx); err != nil {
 		return err

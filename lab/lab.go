@@ -13,7 +13,6 @@ import (
 
 	"tamtam/collector/capture"
 	"tamtam/device"
-	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/truth"
 	"tamtam/schema"
@@ -94,10 +93,9 @@ func New(ctx context.Context, t *Topology, opts Options) (*Lab, error) {
 // makeSwitches starts the switches, several at once.
 func (l *Lab) makeSwitches(ctx context.Context) error {
 	for i := range l.t.Switches {
-		n := &node{s: &l.t.Switches[i], out: make([]*wire, saisim.CPUPort)}
-		n.port = make([]int16, saisim.CPUPort)
+		n := &node{s: &l.t.Switches[i]}
 		n.tap = Tap{n}
-		n.accounts = make([]account, len(l.t.Traffic)+1)
+		n.accounts = make([]*account, len(l.t.Traffic)+1)
 		n.blind = l.opts.Blind && len(l.t.Truth) == 0 && !l.t.studied()
 		l.nodes, l.byName[n.s.Name] = append(l.nodes, n), n
 	}
@@ -137,16 +135,14 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 	if err := n.sim.Settle(ctx); err != nil {
 		return err
 	}
-	for i := range n.port {
-		n.port[i] = -1
-	}
 	for _, p := range n.sim.Chip.Tables().Ports {
+		for len(n.port) <= int(p.Port) {
+			n.port = append(n.port, -1)
+		}
 		n.port[p.Port] = int16(len(n.ports))
 		n.ports = append(n.ports, portInfo{n.sim.Chip.PortName(p.Port), p.Port, p.Mbps})
 	}
-	for i := range n.accounts {
-		n.accounts[i].by = make([]uint64, len(n.ports))
-	}
+	n.out = make([]*wire, len(n.port))
 	return nil
 }
 

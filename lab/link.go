@@ -51,7 +51,7 @@ type wireStats struct {
 	Sent                       uint64
 	Down, Lost, Burst, Corrupt uint64 // not delivered
 	Duplicated, Reordered      uint64
-	byFlow                     [][numFates]uint64
+	byFlow                     map[int]*[numFates]uint64 // of the few flow groups to whose frames something happened
 }
 
 // What may happen to frames on a link.
@@ -68,19 +68,33 @@ const numFates = numLinkLosses + 1
 
 var linkLossNames = [numLinkLosses]string{"link-down", "loss", "burst-loss", "corrupt"}
 
+// note counts what has happened to a frame.
+func (s *wireStats) note(id uint64, fate int) {
+	flow := FlowOf(id)
+	fates := s.byFlow[flow]
+	if fates == nil {
+		if s.byFlow == nil {
+			s.byFlow = map[int]*[numFates]uint64{}
+		}
+		fates = new([numFates]uint64)
+		s.byFlow[flow] = fates
+	}
+	fates[fate]++
+}
+
 // send takes a frame whose start-of-frame delimiter leaves at t. data is copied.
 func (w *wire) send(side int, t Time, data []byte, length int, id uint64) {
 	w.stats.Sent++
 	if why := w.loses(); why >= 0 {
 		w.tell(id, why)
-		w.stats.byFlow[FlowOf(id)][why]++
+		w.stats.note(id, why)
 		return
 	}
 	at := w.arrival(t)
 	w.push(side, at, data, length, id)
 	if hit(&w.more, w.Duplicate) {
 		w.stats.Duplicated++
-		w.stats.byFlow[FlowOf(id)][doubled]++
+		w.stats.note(id, doubled)
 		if w.oracle != nil {
 			w.oracle.LinkDoubled(id, w.oracleEnd)
 		}
@@ -209,7 +223,7 @@ func (w *wire) cut() {
 	}
 	for w.head < len(w.flying) {
 		w.stats.Down++
-		w.stats.byFlow[FlowOf(w.flying[w.head].id)][lostDown]++
+		w.stats.note(w.flying[w.head].id, lostDown)
 		w.tell(w.flying[w.head].id, lostDown)
 		w.done(0)
 	}

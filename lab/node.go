@@ -30,10 +30,9 @@ type node struct {
 	hz    uint64
 	now   Time    // everything before has happened
 	side  int     // of the window
-	out   []*wire // by PortID
+	out   []*wire // by PortID, as far as there are ports
 	links []*wire // of those, to other switches
-	ports []portInfo
-	in    []*end // where frames come in
+	in    []*end  // where frames come in
 	hosts []*station
 
 	observer
@@ -48,9 +47,10 @@ type node struct {
 
 // An observer is told what the chip does with every frame.
 type observer struct {
-	port     []int16   // place among the node's ports, by PortID; -1
-	accounts []account // by flow group
-	mirrored struct {  // of one frame, in the ingress pipe
+	ports    []portInfo
+	port     []int16    // place among ports, by PortID; -1, and none behind the last
+	accounts []*account // by flow group; nil: no frame of it has come
+	mirrored struct {   // of one frame, in the ingress pipe
 		number uint64
 		copies int64
 	}
@@ -114,12 +114,38 @@ func (n *node) take(o saisim.Out) {
 	if o.Port == saisim.CPUPort {
 		return
 	}
-	w := n.out[o.Port]
+	w := n.wire(o.Port)
 	if w == nil {
 		n.unlinked++
 		return
 	}
 	w.send(n.side, n.time(o.At), o.Data, o.Len, o.ID)
+}
+
+// wire is what leads away from a port; nil: nothing does.
+func (n *node) wire(id saisim.PortID) *wire {
+	if int(id) >= len(n.out) {
+		return nil
+	}
+	return n.out[id]
+}
+
+// place is that of a port among the node's; -1: it is none of them.
+func (o *observer) place(id saisim.PortID) int {
+	if int(id) >= len(o.port) {
+		return -1
+	}
+	return int(o.port[id])
+}
+
+// account returns that of a flow group. Most switches of a large network see few groups.
+func (o *observer) account(flow int) *account {
+	l := o.accounts[flow]
+	if l == nil {
+		l = &account{by: make([]uint64, len(o.ports))}
+		o.accounts[flow] = l
+	}
+	return l
 }
 
 // saw keeps the account of each flow group.
@@ -134,7 +160,7 @@ func (o *observer) saw(m saisim.Moment) {
 	for _, w := range o.watchers {
 		w.Saw(m)
 	}
-	l := &o.accounts[flow]
+	l := o.account(flow)
 	switch m.What {
 	case saisim.MomentReceived, saisim.MomentInjected:
 		l.in++
@@ -151,7 +177,7 @@ func (o *observer) saw(m saisim.Moment) {
 		o.mirrored.copies++
 	case saisim.MomentSent:
 		l.sent++
-		if i := o.port[m.Port]; i >= 0 {
+		if i := o.place(m.Port); i >= 0 {
 			l.by[i]++
 		}
 	case saisim.MomentPunted:

@@ -60,7 +60,7 @@ func (n *node) portName(id saisim.PortID) string {
 	if id == saisim.CPUPort {
 		return "CPU"
 	}
-	if i := n.port[id]; i >= 0 {
+	if i := n.place(id); i >= 0 {
 		return n.ports[i].name
 	}
 	return fmt.Sprint(id)

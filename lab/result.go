@@ -167,7 +167,10 @@ func (l *Lab) flow(i int, s *source) Flow {
 		}
 	}
 	for _, n := range l.nodes {
-		g := &n.accounts[i]
+		g := n.accounts[i]
+		if g == nil {
+			continue
+		}
 		f.Copies += g.copies
 		f.Punted += g.punted
 		for why, c := range g.dropped {
@@ -177,7 +180,7 @@ func (l *Lab) flow(i int, s *source) Flow {
 		for k, c := range g.by {
 			if c > 0 {
 				f.Paths[n.s.Name+":"+n.ports[k].name] = c
-				if n.out[n.ports[k].id] == nil {
+				if n.wire(n.ports[k].id) == nil {
 					f.Stray += c
 				}
 			}
@@ -186,6 +189,9 @@ func (l *Lab) flow(i int, s *source) Flow {
 	for _, k := range l.links {
 		for _, w := range k.wires {
 			fates := w.stats.byFlow[i]
+			if fates == nil {
+				continue
+			}
 			for why, name := range linkLossNames {
 				lose(fates[why], k.name, name)
 			}

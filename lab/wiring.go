@@ -56,7 +56,6 @@ func (l *Lab) makeLink(t *Link) error {
 		dir := fmt.Sprintf("link/%s/%s/", k.name, from.text)
 		w.loss, w.jitter, w.more = chance.New(l.opts.Seed, dir+"loss"), chance.New(l.opts.Seed,
 			dir+"jitter"), chance.New(l.opts.Seed, dir+"more")
-		w.stats.byFlow = make([][numFates]uint64, len(l.t.Traffic)+1)
 		k.wires[i], to.wire = w, w
 		if from.host == nil {
 			from.node.out[from.port.id] = w
