@@ -13,6 +13,7 @@ func (g *Groups) Apply(l flymon.Layout) error {
 	if err := g.Check(&l); err != nil {
 		return err
 	}
+	g.settle()
 	old := g.tasks[l.Task]
 	t := &task{layout: copyLayout(l)}
 	if old != nil {
@@ -38,6 +39,7 @@ func (g *Groups) Check(l *flymon.Layout) error {
 
 // Remove removes a task; false: there is none.
 func (g *Groups) Remove(name string) bool {
+	g.settle()
 	t, ok := g.tasks[name]
 	if ok {
 		g.leave(t)
@@ -50,6 +52,7 @@ func (g *Groups) enter(t *task) {
 	l := &t.layout
 	g.tasks[l.Task] = t
 	g.classifierOf(t).add(t)
+	g.active = slices.Grow(g.active[:0], len(g.tasks)) // the packet path allocates nothing
 	for _, m := range l.Masks {
 		h := &g.hashes[m.Group*g.geometry.Units+m.Unit]
 		h.mask = m.Key

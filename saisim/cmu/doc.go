@@ -3,9 +3,15 @@
 // tasks put into their stages. The comment of package flymon says what a packet does to a register;
 // this is the fast implementation.
 //
-// [Groups.Run] sees each copy that enters the egress pipe once. Tasks come and go by [Groups.Apply] and
-// [Groups.Remove] between two packets, each whole or not at all, and do not touch other tasks. The
-// packet path allocates nothing, takes no lock and uses no map except the oracle's.
+// [Groups.Run] sees each copy that enters the egress pipe once. Up to 64 of them run together, one
+// unit after the other: a unit has a register of its own, which so sees all packets in their order,
+// and nothing that a unit gives goes to another packet. Whatever looks at the groups, or changes
+// them, first has those run that wait; [Groups.SetLanes] says how many may. Second passes run one by
+// one: they touch spliced groups only.
+//
+// Tasks come and go by [Groups.Apply] and [Groups.Remove] between two packets, each whole or not at
+// all, and do not touch other tasks. The packet path allocates nothing, takes no lock and uses no map
+// except the oracle's.
 //
 // A task counts in one bank, or with an epoch in two alternately. The bank, with its
 // counts and digests, is chosen by the time of day of the packet alone: a clock that

@@ -25,10 +25,38 @@ type Groups struct {
 	number     uint64 // of the last packet, and its time of day
 	at         uint64
 
-	// Of the current packet: which compressed keys are computed, their values, and the results of units.
-	have    uint64
-	sums    [maxSlots + 1]uint32 // the last is 0: no key
-	results [flymon.MaxGroups * flymon.MaxCMUs]uint32
+	// What waits to run through the stacked groups, and how many may at most.
+	waiting     [Lanes]Packet
+	n, together int
+	single      [1]Packet // in a pass of its own
+	scratch
+}
+
+// Lanes is how many packets run through the groups together, at most.
+const Lanes = 64
+
+// lanes are some of the packets that run together: bit i is the i-th.
+type lanes uint64
+
+// scratch is what is known of the packets that run together, each at its index.
+type scratch struct {
+	packets []Packet
+	keys    [Lanes]words
+	coins   [Lanes]uint32
+	tossed  lanes   // coins are known
+	active  []*task // whose filters some match
+	// Compressed keys by slot: bits of have say where summed is valid, those of which there are sums. Those of
+	// the last slot are 0: no key.
+	have   uint64
+	summed [maxSlots]lanes
+	sums   [maxSlots + 1][Lanes]uint32
+
+	// Of one unit: the packets that it runs for, their parameters, buckets, and what digests look at.
+	list, chosen [Lanes]uint8
+	p1, p2       operand
+	buckets      [Lanes]uint32
+	measures     [Lanes]uint32
+	results      [flymon.MaxGroups * flymon.MaxCMUs][Lanes]uint32 // of the task's units
 }
 
 // A hashUnit has a mask for as long as a task needs it.
@@ -72,6 +100,7 @@ func New(g flymon.Geometry) (*Groups, error) {
 		cmus:     make([]cmu, g.All()*g.CMUs),
 		groups:   make([]int, g.All()),
 		tasks:    map[string]*task{},
+		together: Lanes,
 	}, nil
 }
 
@@ -86,6 +115,7 @@ func (g *Groups) Tasks() int { return len(g.tasks) }
 
 // Status returns the state of a task; false: there is none.
 func (g *Groups) Status(name string) (flymon.ChipStatus, bool) {
+	g.settle()
 	t, ok := g.tasks[name]
 	if !ok {
 		return flymon.ChipStatus{}, false

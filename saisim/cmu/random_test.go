@@ -147,7 +147,8 @@ func (g *layouts) param(l *flymon.Layout, i int) flymon.Param {
 	return p
 }
 
-// The engine equals the interpreter, whatever tasks there are, come, go and change.
+// The engine equals the interpreter, whatever tasks there are, come, go and change, and however many packets run
+// together.
 func TestEngineIsTheInterpreter(t *testing.T) {
 	fixed, tasks := randtest.Cases{Count: 6}, 0
 	c := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
@@ -159,7 +160,8 @@ func TestEngineIsTheInterpreter(t *testing.T) {
 			name := fmt.Sprintf("t%d", r.IntN(30))
 			change(b, in, gen, name)
 			most = max(most, b.Tasks())
-			for _, p := range load.list(r.IntN(60)) {
+			b.SetLanes(pick(r, 1, 2, 63, 64, 1+r.IntN(64)))
+			for _, p := range load.list(r.IntN(150)) {
 				b.send(p)
 				p.Number = b.number
 				in.packet(&p)

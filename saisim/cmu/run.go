@@ -27,87 +27,155 @@ func Coin(number uint64) uint16 {
 	return uint16((x ^ x>>31) >> 56)
 }
 
-// A pass is one run of a packet through the groups.
+// A pass is one run of packets through the groups.
 type pass uint8
 
 const (
 	first  pass = iota // units run
 	ask                // only whether units would run
-	second             // units run, of a packet that was asked about before
-	lost               // units do not run, though the packet was asked about
+	second             // units run, of packets that were asked about before
+	lost               // units do not run, though the packets were asked about
 )
 
+// SetLanes sets how many packets run through the groups together, at most: 1 to 64. It makes no difference but to
+// the speed.
+func (g *Groups) SetLanes(n int) {
+	g.settle()
+	g.together = min(max(n, 1), Lanes)
+}
+
 // Run runs the units of tasks in stacked groups, and reports whether tasks in spliced groups need the
-// packet too, after recirculation.
+// packet too, after recirculation. The units may run later, together with those of packets that follow, but before
+// anybody looks.
 func (g *Groups) Run(p *Packet) (again bool) {
 	g.number, g.at = p.Number, p.Vector[5]
 	if g.stacked.tasks > 0 {
-		g.pass(&g.stacked, p, first)
+		g.waiting[g.n&(Lanes-1)] = *p
+		if g.n++; g.n >= g.together {
+			g.settle()
+		}
 	}
-	return g.spliced.tasks > 0 && g.pass(&g.spliced, p, ask)
+	return g.spliced.tasks > 0 && g.alone(p, ask)
 }
 
 // RunAgain runs the units of tasks in spliced groups for a packet that was recirculated, if the task
 // existed at its first pass.
-func (g *Groups) RunAgain(p *Packet) { g.pass(&g.spliced, p, second) }
+func (g *Groups) RunAgain(p *Packet) { g.alone(p, second) }
 
 // LostAgain says that the packet was lost before its second pass.
-func (g *Groups) LostAgain(p *Packet) { g.pass(&g.spliced, p, lost) }
+func (g *Groups) LostAgain(p *Packet) { g.alone(p, lost) }
 
-// pass shows a packet to the tasks that match, and reports whether there are any.
-func (g *Groups) pass(c *classifier, p *Packet, what pass) (any bool) {
-	g.have = 0
+// alone shows one packet to the spliced groups.
+func (g *Groups) alone(p *Packet, what pass) bool {
+	g.single[0] = *p
+	return g.pass(&g.spliced, g.single[:], what)
+}
+
+// settle runs the units of packets that wait. All that looks at the stacked groups, or changes their tasks, calls it
+// first.
+func (g *Groups) settle() {
+	if g.n > 0 {
+		g.pass(&g.stacked, g.waiting[:g.n], first)
+		g.n = 0
+	}
+}
+
+// pass shows packets to the tasks that match, one task after the other, and reports whether there are any. Each task
+// has its packets in their order, and nothing that another task touches.
+func (g *Groups) pass(c *classifier, packets []Packet, what pass) (any bool) {
+	g.packets, g.have, g.tossed = packets, 0, 0
+	all := lanes(1)<<len(packets) - 1
 	for _, t := range c.all {
-		any = g.hit(t, p, what) || any
+		any = g.take(t, all, what) || any
 	}
 	if len(c.tuples) == 0 {
 		return any
 	}
-	w := wordsOf(&p.Vector, p.Ports)
-	src, dst := uint16(w[4]>>48), uint16(w[4]>>32)
-	for _, tuple := range c.tuples {
-		members := tuple.find(&w)
-		for i := range members {
-			if m := &members[i]; m.has(src, dst) {
-				any = g.hit(m.task, p, what) || any
-			}
-		}
+	g.classify(c)
+	for _, t := range g.active {
+		in := t.lanes
+		t.lanes = 0
+		any = g.take(t, in, what) || any
 	}
 	return any
 }
 
-// hit handles a packet that a task's filter matches. It reports whether the task takes it.
-func (g *Groups) hit(t *task, p *Packet, what pass) bool {
-	coin := uint32(0)
-	if t.coins {
-		coin = uint32(Coin(p.Number))
-		if !t.admits(coin) {
-			return false
+// classify finds the tasks whose filters some packets match, and which packets those are.
+func (g *Groups) classify(c *classifier) {
+	g.active = g.active[:0]
+	for i := range g.packets {
+		g.keys[i&(Lanes-1)] = wordsOf(&g.packets[i].Vector, g.packets[i].Ports)
+	}
+	for _, tuple := range c.tuples {
+		for i := range g.packets {
+			w := &g.keys[i&(Lanes-1)]
+			src, dst := uint16(w[4]>>48), uint16(w[4]>>32)
+			members := tuple.find(w)
+			for k := range members {
+				m := &members[k]
+				if !m.has(src, dst) {
+					continue
+				}
+				if m.task.lanes == 0 {
+					g.active = append(g.active, m.task)
+				}
+				m.task.lanes |= 1 << i
+			}
 		}
 	}
-	if what == ask {
-		return true
+}
+
+// take handles the packets that a task's filter matches. It reports whether the task takes any.
+func (g *Groups) take(t *task, in lanes, what pass) bool {
+	if t.coins {
+		in = g.admitted(t, in)
 	}
-	if what != first && p.Number <= t.since {
-		return false // it was being recirculated when the task came
+	if what == ask || in == 0 {
+		return in != 0
 	}
-	at := p.Vector[5]
-	if at-t.start >= t.length {
-		t.turn(at)
+	var now lanes // of the bank's epoch
+	for rest := in; rest != 0; rest &= rest - 1 {
+		i := bits.TrailingZeros64(uint64(rest))
+		p := &g.packets[i]
+		if what != first && p.Number <= t.since {
+			continue // it was being recirculated when the task came
+		}
+		at := p.Vector[5]
+		if at-t.start >= t.length {
+			g.run(t, now)
+			t.turn(at)
+			now = 0
+		}
+		b := &t.banks[t.bank&1]
+		if t.truth != nil {
+			t.exact(p)
+		}
+		if what == lost {
+			b.Lost++
+			continue
+		}
+		b.Packets++
+		b.Bytes += uint64(p.Size)
+		b.Last = at
+		now |= 1 << i
 	}
-	b := &t.banks[t.bank&1]
-	if t.truth != nil {
-		t.exact(p)
-	}
-	if what == lost {
-		b.Lost++
-		return true
-	}
-	b.Packets++
-	b.Bytes += uint64(p.Size)
-	b.Last = at
-	g.run(t, p, coin)
+	g.run(t, now)
 	return true
+}
+
+// admitted returns the packets for whose coins any unit runs.
+func (g *Groups) admitted(t *task, in lanes) (admitted lanes) {
+	for rest := in &^ g.tossed; rest != 0; rest &= rest - 1 {
+		i := bits.TrailingZeros64(uint64(rest))
+		g.coins[i] = uint32(Coin(g.packets[i].Number))
+	}
+	g.tossed |= in
+	for rest := in; rest != 0; rest &= rest - 1 {
+		if i := bits.TrailingZeros64(uint64(rest)); t.admits(g.coins[i]) {
+			admitted |= 1 << i
+		}
+	}
+	return admitted
 }
 
 // admits reports whether any unit runs for a coin.
@@ -138,136 +206,147 @@ func (t *task) turn(at uint64) {
 	b.Epoch = n
 }
 
-// run runs all units of a task, in their order.
-func (g *Groups) run(t *task, p *Packet, coin uint32) {
-	if need := t.keys &^ g.have; need != 0 {
-		g.compress(need, &p.Vector)
+// run runs all units of a task, in their order, each for all packets: a unit has a register of its own.
+func (g *Groups) run(t *task, in lanes) {
+	if in == 0 {
+		return
+	}
+	g.compress(t.keys, in)
+	list := g.list[:0]
+	for rest := in; rest != 0; rest &= rest - 1 {
+		list = append(list, uint8(bits.TrailingZeros64(uint64(rest))))
 	}
 	for i := range t.units {
-		u := &t.units[i]
-		if coin-u.from >= u.span {
-			g.results[i] = 0
+		u, some := &t.units[i], list
+		if t.coins {
+			some = g.choose(u, i, list)
+		}
+		g.operands(u, some)
+		g.operate(u, &g.results[i], t.bank, some)
+		if i != t.digestUnit {
 			continue
 		}
-		key := bits.RotateLeft32(g.sums[u.a]^g.sums[u.b], int(u.left))
-		word := &u.words[key&u.mask>>u.right+t.bank<<u.log]
-		p1, p2 := u.p1, u.p2
-		if s := u.sources; s != nil {
-			p1 = s.translate(g.param(&s.p1, p)) & u.wide
-			p2 = g.param(&s.p2, p) & u.wide
-		}
-		before, result := *word, uint32(0)
-		switch u.op {
-		case condAdd:
-			if before < p2 {
-				result = (before + p1) & u.wide
-				*word = result
+		for _, l := range some {
+			if g.measures[l&(Lanes-1)] >= t.threshold {
+				t.digest(&g.packets[l].Vector)
 			}
-		case maximum:
-			if before < p1 {
-				result = p1
-				*word = result
-			}
-		case andOr:
-			*word, result = before|p1, p1&^before
-			if p2 == 0 {
-				result = before & p1
-				*word = result
-			}
-		case xorSwap:
-			result = before
-			*word = p1
-			if p2 == 0 {
-				*word = before ^ p1
-			}
-		}
-		g.results[i] = result
-		if i == t.digestUnit && (u.op == maximum && p1 >= t.threshold || u.op != maximum && *word >= t.threshold) {
-			t.digest(&p.Vector)
 		}
 	}
 }
 
-// compress computes the compressed keys of slots.
-func (g *Groups) compress(need uint64, v *flymon.Vector) {
-	g.have |= need
+// choose returns the packets for whose coin a unit runs; for others its result is 0.
+func (g *Groups) choose(u *unit, i int, list []uint8) []uint8 {
+	some := g.chosen[:0]
+	for _, l := range list {
+		if l &= Lanes - 1; g.coins[l]-u.from < u.span {
+			some = append(some, l)
+		} else {
+			g.results[i][l] = 0
+		}
+	}
+	return some
+}
+
+// compress computes the compressed keys of slots, which are bits of need.
+func (g *Groups) compress(need uint64, in lanes) {
 	for ; need != 0; need &= need - 1 {
 		i := bits.TrailingZeros64(need)
-		g.sums[i] = g.slots[i].compressor.Sum(v)
-	}
-}
-
-// digest keeps a flow for the controller, if it is new and there is room.
-func (t *task) digest(v *flymon.Vector) {
-	kept, b := &t.digests[t.bank&1], &t.banks[t.bank&1]
-	flow := v.And(t.layout.Digest.Key)
-	at := t.seen[t.bank&1].find(*kept, &flow)
-	switch {
-	case *at != 0:
-	case len(*kept) == cap(*kept):
-		b.DigestsLost++
-	default:
-		*kept = append(*kept, flow)
-		*at = uint32(len(*kept))
-		b.Digests++
-	}
-}
-
-// A keySet finds keys in a list: numbers of its items plus 1, by open addressing; 0 is
-// free. It has at least twice as many slots as the list has items.
-type keySet []uint32
-
-func newKeySet(items int) keySet { return make(keySet, 2<<bits.Len(uint(items))) }
-
-// find returns the slot that a key has, or would have.
-func (s keySet) find(keys []flymon.Vector, k *flymon.Vector) *uint32 {
-	var h uint64
-	for _, w := range k {
-		h = (h ^ w) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
-	}
-	for i := h >> 32; ; i++ {
-		at := &s[i&uint64(len(s)-1)]
-		if *at == 0 || keys[*at-1] == *k {
-			return at
+		if g.have>>i&1 == 0 {
+			g.have |= 1 << i
+			g.summed[i] = 0
+		}
+		rest := in &^ g.summed[i]
+		g.summed[i] |= in
+		for c, to := g.slots[i].compressor, &g.sums[i]; rest != 0; rest &= rest - 1 {
+			l := bits.TrailingZeros64(uint64(rest))
+			to[l] = c.Sum(&g.packets[l].Vector)
 		}
 	}
 }
 
-// param returns the value of a parameter, of 32 bits.
-func (g *Groups) param(s *param, p *Packet) uint32 {
-	switch s.from {
-	case fromConst:
-		return s.value
-	case fromSize:
-		return min(p.Size, s.mask)
-	case fromTimestamp:
-		return s.time(p)
-	case fromQueueLength:
-		return min(p.QueueBytes>>s.scale, s.mask)
-	case fromQueueDelay:
-		return uint32(min(p.QueueNS>>s.scale, uint64(s.mask)))
-	case fromKey:
-		return bits.RotateLeft32(g.sums[s.a]^g.sums[s.b], int(s.left)) & s.mask
-	case fromResult:
-		return g.results[s.of[0]]
-	case fromLeast:
-		least := s.value
-		for _, i := range s.of {
-			if r := g.results[i]; r != 0 && r < least {
-				least = r
+// operands computes the parameters of a unit.
+func (g *Groups) operands(u *unit, list []uint8) {
+	s := u.sources
+	if s == nil {
+		g.p1.all(u.p1)
+		g.p2.all(u.p2)
+		return
+	}
+	g.param(&g.p1, &s.p1, list)
+	g.param(&g.p2, &s.p2, list)
+	for _, l := range list {
+		l &= Lanes - 1
+		g.p1.of[l], g.p2.of[l] = s.translate(g.p1.of[l])&u.wide, g.p2.of[l]&u.wide
+	}
+}
+
+// An operand is a parameter of packets that run together.
+type operand struct {
+	of      [Lanes]uint32
+	uniform bool // it is the same of all
+}
+
+// all makes the parameter the same of all packets, as it often is of one unit after the other.
+func (o *operand) all(v uint32) {
+	if o.uniform && o.of[0] == v {
+		return
+	}
+	o.uniform = true
+	for i := range o.of {
+		o.of[i] = v
+	}
+}
+
+// operate runs a unit: it gives results, and for each packet what a digest's threshold is compared with.
+func (g *Groups) operate(u *unit, results *[Lanes]uint32, bank uint32, list []uint8) {
+	a, b, words, base := &g.sums[u.a], &g.sums[u.b], u.words, bank<<u.log
+	for _, l := range list {
+		l &= Lanes - 1
+		key := bits.RotateLeft32(a[l]^b[l], int(u.left))
+		g.buckets[l] = key&u.mask>>u.right + base
+	}
+	switch u.op {
+	case condAdd:
+		for _, l := range list {
+			l &= Lanes - 1
+			word, result := &words[g.buckets[l]], uint32(0)
+			next := *word
+			if next < g.p2.of[l] {
+				next = (next + g.p1.of[l]) & u.wide
+				result = next
 			}
+			*word, results[l], g.measures[l] = next, result, next
 		}
-		return least
-	case fromSince:
-		before := g.results[s.of[0]]
-		if before == 0 || g.results[s.of[1]] != 0 {
-			return 0
+	case maximum:
+		for _, l := range list {
+			l &= Lanes - 1
+			word, result, p1 := &words[g.buckets[l]], uint32(0), g.p1.of[l]
+			if *word < p1 {
+				*word, result = p1, p1
+			}
+			results[l], g.measures[l] = result, p1
 		}
-		return (s.time(p) - before) & s.mask
+	case andOr:
+		for _, l := range list {
+			l &= Lanes - 1
+			word, p1 := &words[g.buckets[l]], g.p1.of[l]
+			before := *word
+			next, result := before|p1, p1&^before
+			if g.p2.of[l] == 0 {
+				next = before & p1
+				result = next
+			}
+			*word, results[l], g.measures[l] = next, result, next
+		}
+	case xorSwap:
+		for _, l := range list {
+			l &= Lanes - 1
+			word, next := &words[g.buckets[l]], g.p1.of[l]
+			before := *word
+			if g.p2.of[l] == 0 {
+				next ^= before
+			}
+			*word, results[l], g.measures[l] = next, before, next
+		}
 	}
-	return 0
 }
-
-// time returns a packet's timestamp, never 0.
-func (s *param) time(p *Packet) uint32 { return max(1, uint32(p.Vector[5]>>s.scale)&s.mask) }

@@ -42,6 +42,7 @@ type epochSet struct {
 // SetOracle makes the chip keep exact values of up to maxFlows flows per task and bank; 0: none. Old
 // values are dropped.
 func (g *Groups) SetOracle(maxFlows int) {
+	g.settle()
 	g.maxFlows = max(0, maxFlows)
 	for _, t := range g.tasks {
 		t.truth, t.frozen.truth = nil, nil
@@ -53,7 +54,7 @@ func (g *Groups) SetOracle(maxFlows int) {
 
 // Truth returns the exact counterpart of a bank; false: there is no such task or bank, or the oracle is
 // off. As long as the task has frozen partitions it includes what they have counted. It is the oracle's
-// own, and changes with the next packet.
+// own, and holds until the next packet.
 func (g *Groups) Truth(task string, bank int) (*Truth, bool) {
 	t, err := g.bank(task, bank)
 	if err != nil || t.truth == nil {

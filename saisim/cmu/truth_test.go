@@ -82,7 +82,7 @@ func TestTruthIsBounded(t *testing.T) {
 	p := *packet(2)
 	p.Vector[4] ^= 1 << 40 // another port
 	b.send(p, *packet(7))
-	if len(x.Flows) != 3 || !x.Overflow || x.Packets != 8 {
+	if x, _ = b.Truth("t", 0); len(x.Flows) != 3 || !x.Overflow || x.Packets != 8 {
 		t.Errorf("%+v", x)
 	}
 	b.SetOracle(0)

@@ -10,6 +10,7 @@ import (
 type task struct {
 	start, length uint64 // of the epoch that the last packet was in; length 0: not known
 	bank          uint32
+	lanes         lanes  // packets that run together and match
 	coins         bool   // a unit runs by coin
 	keys          uint64 // slots of compressed keys that it needs
 	units         []unit

@@ -28,7 +28,10 @@ type driver struct {
 // SetVector sets how many packets pass the ingress pipe together, at most: 1 to 64. 0 has all events handled
 // one after another, in the order of time, class and port, whichever part of the chip they belong to, so that what
 // an observer sees comes in the order of time, too; it is slower, and else makes no difference.
-func (c *Engine) SetVector(n int) { c.driver.vector = min(max(n, 0), maxVector) }
+func (c *Engine) SetVector(n int) {
+	c.driver.vector = min(max(n, 0), maxVector)
+	c.sketch.setLanes(c.driver.vector)
+}
 
 // Advance handles every event up to and including a cycle.
 func (c *Engine) Advance(to Cycle) {

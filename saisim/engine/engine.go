@@ -38,7 +38,7 @@ func (c *Engine) wire() {
 	c.router = router{core: &c.core, traps: &c.traps, bridge: &c.bridge}
 	c.marking = marking{core: &c.core}
 	c.acl = acl{core: &c.core, recording: &c.recording, marking: &c.marking}
-	c.sketch = sketching{core: &c.core}
+	c.sketch = sketching{core: &c.core, lanes: maxVector}
 	c.egress = egressPipe{
 		core: &c.core, programs: &c.programs, recording: &c.recording, fates: &c.fates, acl: &c.acl,
 		sketch: &c.sketch,

@@ -24,9 +24,18 @@ type sketching struct {
 	copies uint64      // that entered the egress pipe
 	packet cmu.Packet  // that enters it now
 	again  recirculation
+	lanes  int // packets that run together in the groups, at most
 }
 
-func (c *sketching) reset() { *c = sketching{core: c.core} }
+func (c *sketching) reset() { *c = sketching{core: c.core, lanes: c.lanes} }
+
+// setLanes sets how many packets run together in the groups, at most.
+func (c *sketching) setLanes(n int) {
+	c.lanes = n
+	if c.groups != nil {
+		c.groups.SetLanes(n)
+	}
+}
 
 // measure shows a copy that enters the egress pipe to the groups of CMUs.
 func (c *sketching) measure(cp *copyOf) {
@@ -130,6 +139,7 @@ func (s *sketching) make() (*cmu.Groups, error) {
 		return nil, fmt.Errorf("profile %q: %w", s.prof.Name, err)
 	}
 	g.SetOracle(s.oracle)
+	g.SetLanes(s.lanes)
 	s.groups = g
 	if s.prof.FlyMon.RecirculationMbps > 0 {
 		s.again.rate = newLineRate(s.prof.ClockHz, s.prof.FlyMon.RecirculationMbps)
