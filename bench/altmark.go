@@ -2,19 +2,17 @@ package bench
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
-	"net/netip"
 	"time"
 
+	"tamtam/bench/chipload"
 	"tamtam/device"
 	"tamtam/sai"
 	"tamtam/saisim/profile"
 	"tamtam/schema"
 	"tamtam/swss"
-	"tamtam/tam/altmark"
 )
 
 // AltMark measures alternate marking of many flows at once: the rules that it
@@ -34,7 +32,7 @@ func AltMark(ctx context.Context, flows, changes int, d time.Duration) ([]Result
 		return nil, err
 	}
 	b := asicBench{ctx: ctx, d: d, results: append(results, reading...)}
-	plain, marked := b.run(asicLoad{flows: flows}), b.run(asicLoad{flows: flows, marked: true})
+	plain, marked := b.run(chipload.Load{Flows: flows}), b.run(chipload.Load{Flows: flows, Marked: true})
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -70,8 +68,8 @@ func timeReading(ctx context.Context, load configLoad, flows int) ([]Result, err
 		return float64(n)
 	}
 	results := []Result{
-		{fmt.Sprintf("%d flows: ACL entries", flows), count(sai.ObjectTypeACLEntry), ""},
-		{fmt.Sprintf("%d flows: profiles", flows), count(sai.ObjectTypeGenericProgrammable), ""},
+		{Name: fmt.Sprintf("%d flows: ACL entries", flows), Value: count(sai.ObjectTypeACLEntry)},
+		{Name: fmt.Sprintf("%d flows: profiles", flows), Value: count(sai.ObjectTypeGenericProgrammable)},
 	}
 	const periods = 4
 	start := time.Now() // no frames: there is nothing to do but read
@@ -80,41 +78,5 @@ func timeReading(ctx context.Context, load configLoad, flows int) ([]Result, err
 	}
 	took := time.Since(start)
 	name := fmt.Sprintf("%d flows: one period read into COUNTERS_DB", flows)
-	return append(results, Result{name, took.Seconds() / (periods + 1), "s"}), err
-}
-
-// markAll creates a session of muxed marking for each host's flow: one profile, two entries per
-// flow.
-func (s *saiCalls) markAll(sw sai.Key, flows int) {
-	yes := sai.Bool(true)
-	s.create(sai.ObjectTypeGenericProgrammable,
-		sai.Attr{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(altmark.ObjectProfile)},
-		sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(`{"attributes":[{"profile":{"value":{` +
-			`"lane":0,"role":"initiator","method":"muxed","interval":0,"mark":"dscp0","mark2":"",` +
-			`"clear":false,"slot-sync":true,"guard-ns":1000}}}]}`)})
-	table := s.create(sai.ObjectTypeACLTable,
-		sai.Attr{ID: sai.ACLTableAttrACLStage, Value: sai.ACLStageIngress},
-		sai.Attr{ID: sai.ACLTableAttrACLBindPointTypeList, Value: sai.Enums{sai.ACLBindPointTypeSwitch}},
-		sai.Attr{ID: sai.ACLTableAttrFieldSrcIP, Value: yes}, sai.Attr{ID: sai.ACLTableAttrFieldACLUserMeta, Value: yes})
-	entries := make([][]sai.Attr, 2*flows)
-	for i := range entries {
-		flow, colour := uint32(i/2), uint32(i%2)
-		counter := s.create(sai.ObjectTypeACLCounter, sai.Attr{ID: sai.ACLCounterAttrTableID, Value: table},
-			sai.Attr{ID: sai.ACLCounterAttrEnablePacketCount, Value: yes},
-			sai.Attr{ID: sai.ACLCounterAttrEnableByteCount, Value: yes})
-		ip := sai.IP{Addr: netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, 10<<24|flow)))}
-		all := sai.IP{Addr: netip.AddrFrom4([4]byte{255, 255, 255, 255})}
-		entries[i] = []sai.Attr{
-			{ID: sai.ACLEntryAttrTableID, Value: table}, {ID: sai.ACLEntryAttrPriority, Value: sai.Uint(100)},
-			{ID: sai.ACLEntryAttrFieldSrcIP, Value: sai.Match(ip, all)},
-			{ID: sai.ACLEntryAttrFieldACLUserMeta, Value: sai.Match(sai.Uint(8|colour), sai.Uint(9))},
-			{ID: sai.ACLEntryAttrActionCounter, Value: sai.Do(counter)},
-			{ID: sai.ACLEntryAttrActionSetACLMetaData, Value: sai.Do(sai.Uint(0xA<<28 | colour<<23 | flow))},
-		}
-	}
-	if s.err == nil {
-		_, errs := s.chip.BulkCreate(s.ctx, sai.ObjectTypeACLEntry, entries)
-		s.err = errors.Join(errs...)
-	}
-	s.set(sw, sai.SwitchAttrIngressACL, table)
+	return append(results, Result{Name: name, Value: took.Seconds() / (periods + 1), Unit: "s"}), err
 }

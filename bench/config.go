@@ -148,9 +148,9 @@ func (l configLoad) run(
 	slices.Sort(took)
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	return []Result{
-		{fmt.Sprintf("%s: %d flow groups with sessions", name, groups), bulk.Seconds(), "s"},
-		{fmt.Sprintf("%s: one change, p50", name), ms(took[len(took)/2]), "ms"},
-		{fmt.Sprintf("%s: one change, p99", name), ms(took[len(took)*99/100]), "ms"},
+		{Name: fmt.Sprintf("%s: %d flow groups with sessions", name, groups), Value: bulk.Seconds(), Unit: "s"},
+		{Name: fmt.Sprintf("%s: one change, p50", name), Value: ms(took[len(took)/2]), Unit: "ms"},
+		{Name: fmt.Sprintf("%s: one change, p99", name), Value: ms(took[len(took)*99/100]), Unit: "ms"},
 	}, nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tamtam/bench/chipload"
 	"tamtam/device"
 	"tamtam/sai"
 	"tamtam/saisim"
@@ -79,7 +80,8 @@ func deployFigures(ctx context.Context, n int) ([]Result, error) {
 		ms := func(t time.Duration) float64 { return float64(t.Microseconds()) / 1000 }
 		name := fmt.Sprintf("%s: %s, %d rules in %d groups", d.Redis, d.Algorithm, d.Rules, d.Groups)
 		results = append(results,
-			Result{name + ", p50", ms(d.Quantile(0.5)), "ms"}, Result{name + ", p99", ms(d.Quantile(0.99)), "ms"})
+			Result{Name: name + ", p50", Value: ms(d.Quantile(0.5)), Unit: "ms"},
+			Result{Name: name + ", p99", Value: ms(d.Quantile(0.99)), Unit: "ms"})
 	}
 	return results, err
 }
@@ -241,7 +243,7 @@ func (w *taskWatch) Remove(ctx context.Context, k sai.Key) error {
 // one port to the CPU's only neighbour, the other port.
 func (w *taskWatch) load() error {
 	now := w.chip.Now()
-	frame := udpBetween(1, 2, false)
+	frame := chipload.Load{}.Frame(1, 2)
 	for i := range saisim.Cycle(400) {
 		if err := w.chip.Receive(1, now+i, saisim.Frame{Data: frame}); err != nil {
 			return err
@@ -304,7 +306,7 @@ func taskOf(entry sai.Bytes) (l flymon.Layout, err error) {
 func (w *taskWatch) traffic(ctx context.Context, start time.Time) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	frame := udpBetween(1, 2, false)
+	frame := chipload.Load{}.Frame(1, 2)
 	for {
 		select {
 		case <-ctx.Done():

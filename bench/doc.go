@@ -3,12 +3,15 @@
 // chip forwards and what each feature costs it ([ASIC], [AltMark], [FlyMon], [TableRecord]), and how soon
 // a measurement task counts ([Deployments]).
 //
-// What belongs here: loads, and the wall clock. What is measured belongs to its own package.
+// What belongs here: the clock. The loads of the chip are bench/chipload, which is also taken to older trees; what
+// is measured belongs to its own package.
 package bench
 
 // A Result is one figure of a benchmark.
 type Result struct {
-	Name  string  `json:"name"`
-	Value float64 `json:"value"`
-	Unit  string  `json:"unit"`
+	Name   string  `json:"name"`
+	Value  float64 `json:"value"`
+	Unit   string  `json:"unit"`
+	Aim    float64 `json:"aim,omitempty"`    // what it was to be; 0: nobody said
+	Source string  `json:"source,omitempty"` // who says so, where it was not measured here
 }

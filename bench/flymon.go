@@ -2,13 +2,11 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/netip"
 	"time"
 
+	"tamtam/bench/chipload"
 	"tamtam/flymonorch/plan"
-	"tamtam/sai"
 	"tamtam/saisim/cmu"
 	"tamtam/saisim/profile"
 	"tamtam/tam/flymon"
@@ -21,16 +19,16 @@ import (
 func FlyMon(ctx context.Context, d time.Duration) ([]Result, error) {
 	b := asicBench{ctx: ctx, d: d}
 	b.engine()
-	idle := b.run(asicLoad{flows: 1024})
+	idle := b.run(chipload.Load{Flows: 1024})
 	b.add("chip, no task", idle.mpps, "Mpps")
 	for _, l := range []struct {
 		name string
-		load asicLoad
+		load chipload.Load
 	}{
-		{"count-min of 3 rows in 1 group", asicLoad{flows: 1024, groups: 1}},
-		{"BeauCoup of 3 rows in 1 group", asicLoad{flows: 1024, groups: 1, coupons: true}},
-		{"count-min of 3 rows in each of 9 groups", asicLoad{flows: 1024, groups: 9}},
-		{"96 tasks in 1 group, 3 for each packet", asicLoad{flows: 32, tasks: 96}},
+		{"count-min of 3 rows in 1 group", chipload.Load{Flows: 1024, Groups: 1}},
+		{"BeauCoup of 3 rows in 1 group", chipload.Load{Flows: 1024, Groups: 1, Coupons: true}},
+		{"count-min of 3 rows in each of 9 groups", chipload.Load{Flows: 1024, Groups: 9}},
+		{"96 tasks in 1 group, 3 for each packet", chipload.Load{Flows: 32, Tasks: 96}},
 	} {
 		r := b.run(l.load)
 		b.add("chip, "+l.name, r.mpps, "Mpps")
@@ -53,7 +51,7 @@ func (b *asicBench) engine() {
 		}
 		g, err := cmu.New(b.geometry())
 		if err == nil && rows > 0 {
-			t := countMin("any")
+			t := chipload.CountMin("any")
 			t.Rows = uint8(rows)
 			var p *plan.Placed
 			if p, err = plan.New(g.Geometry()).Add("t", t); err == nil {
@@ -92,62 +90,4 @@ func (b *asicBench) engine() {
 func (b *asicBench) geometry() flymon.Geometry {
 	p := profile.Default()
 	return p.FlyMon.Geometry()
-}
-
-// countMin is a task for packets of a filter that is known to be right.
-func countMin(filter string) flymon.Task {
-	f, err := flymon.ParseFilter(filter)
-	k, err2 := flymon.ParseKey("5-tuple")
-	if err != nil || err2 != nil {
-		return flymon.Task{} // which is refused
-	}
-	return flymon.Task{
-		Filter: f, Key: k, Attribute: flymon.Attribute{Kind: flymon.Packets},
-		Algorithm: flymon.CMS, Memory: 3 * 16384, Accurate: true,
-	}
-}
-
-// addTasks fills groups: each with a task of three rows that sees all packets, or
-// group 0 with tasks of one row, three for each of 32 hosts.
-func (s *saiCalls) addTasks(l asicLoad) {
-	p := profile.Default()
-	geo := p.FlyMon.Geometry()
-	pool := plan.New(geo)
-	add := func(name string, t flymon.Task) {
-		if s.err != nil {
-			return
-		}
-		placed, err := pool.Add(name, t)
-		if s.err = err; err == nil {
-			s.applyTask(placed.Layout)
-		}
-	}
-	for i := range l.groups {
-		t := countMin("any")
-		if l.coupons {
-			t.Key, t.Attribute = keyOf("dst-ip"), flymon.Attribute{Kind: flymon.Distinct, Of: keyOf("src-ip")}
-			t.Algorithm, t.Threshold = flymon.BeauCoup, 512
-		}
-		add(fmt.Sprintf("all%d", i), t)
-	}
-	for i := range l.tasks {
-		t := countMin(fmt.Sprintf("src-ip=10.0.0.%d", i%32))
-		t.Rows, t.Memory = 1, uint32(geo.MinSize())
-		add(fmt.Sprintf("host%d", i), t)
-	}
-}
-
-func keyOf(s string) flymon.Key {
-	k, _ := flymon.ParseKey(s) // if the words are wrong, no key, which a task refuses
-	return k
-}
-
-func (s *saiCalls) applyTask(l flymon.Layout) {
-	text, err := json.Marshal(map[string]any{"attributes": []any{map[string]any{"task": map[string]any{"value": l}}}})
-	if s.err == nil {
-		s.err = err
-	}
-	s.create(sai.ObjectTypeGenericProgrammable,
-		sai.Attr{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(flymon.ObjectTask)},
-		sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(text)})
 }

@@ -2,14 +2,9 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
-	"net/netip"
 	"time"
 
-	"tamtam/sai"
-	"tamtam/saisim/describe"
-	"tamtam/saisim/profile"
-	"tamtam/tam/record"
+	"tamtam/bench/chipload"
 )
 
 // recordChip measures what table recording costs the simulated chip, as [ASIC] measures it, d for
@@ -19,15 +14,15 @@ import (
 func recordChip(ctx context.Context, d time.Duration) ([]Result, error) {
 	b := asicBench{ctx: ctx, d: d}
 	const pause = 24
-	idle := b.run(asicLoad{table: true, pause: pause})
+	idle := b.run(chipload.Load{Table: true, Pause: pause})
 	b.add("chip, no plan", idle.mpps, "Mpps")
 	for _, l := range []struct {
 		name string
-		load asicLoad
+		load chipload.Load
 	}{
-		{"a plan of 7 tables, nothing recorded", asicLoad{table: true, pause: pause, plan: true}},
-		{"1 packet of 100 recorded", asicLoad{table: true, pause: pause, plan: true, sample: 100}},
-		{"every packet recorded", asicLoad{table: true, pause: pause, plan: true, sample: 1}},
+		{"a plan of 7 tables, nothing recorded", chipload.Load{Table: true, Pause: pause, Plan: true}},
+		{"1 packet of 100 recorded", chipload.Load{Table: true, Pause: pause, Plan: true, Sample: 100}},
+		{"every packet recorded", chipload.Load{Table: true, Pause: pause, Plan: true, Sample: 1}},
 	} {
 		r := b.run(l.load)
 		b.add("chip, "+l.name, r.mpps, "Mpps")
@@ -35,61 +30,4 @@ func recordChip(ctx context.Context, d time.Duration) ([]Result, error) {
 		b.add("chip, "+l.name+", allocations", r.allocs, "per packet")
 	}
 	return b.results, b.err
-}
-
-// recordLabel is one of mirror sessions that record.
-const recordLabel = record.LabelPrefix + "bench"
-
-// record makes an ACL table that selects all packets, and a plan for them.
-func (s *saiCalls) record(sw, monitor sai.OID, l asicLoad) {
-	ip := func(last byte) sai.Value { return sai.IP{Addr: netip.AddrFrom4([4]byte{10, 255, 0, last})} }
-	session := s.create(sai.ObjectTypeMirrorSession,
-		sai.Attr{ID: sai.MirrorSessionAttrType, Value: sai.MirrorSessionTypeEnhancedRemote},
-		sai.Attr{ID: sai.MirrorSessionAttrMonitorPort, Value: monitor},
-		sai.Attr{ID: sai.MirrorSessionAttrErspanEncapsulationType, Value: sai.ErspanEncapsulationTypeIi},
-		sai.Attr{ID: sai.MirrorSessionAttrIphdrVersion, Value: sai.Uint(4)},
-		sai.Attr{ID: sai.MirrorSessionAttrTOS, Value: sai.Uint(0)},
-		sai.Attr{ID: sai.MirrorSessionAttrSrcIPAddress, Value: ip(1)},
-		sai.Attr{ID: sai.MirrorSessionAttrDstIPAddress, Value: ip(2)},
-		sai.Attr{ID: sai.MirrorSessionAttrSrcMACAddress, Value: sai.MAC{2, 1}},
-		sai.Attr{ID: sai.MirrorSessionAttrDstMACAddress, Value: sai.MAC{2, 2}},
-		sai.Attr{ID: sai.MirrorSessionAttrGREProtocolType, Value: sai.Uint(0x88be)},
-		sai.Attr{ID: sai.MirrorSessionAttrTC, Value: sai.Uint(1)},
-		sai.Attr{ID: sai.MirrorSessionAttrLabel, Value: sai.Text(recordLabel)})
-	table := s.create(sai.ObjectTypeACLTable,
-		sai.Attr{ID: sai.ACLTableAttrACLStage, Value: sai.ACLStageIngress},
-		sai.Attr{ID: sai.ACLTableAttrACLBindPointTypeList, Value: sai.Enums{sai.ACLBindPointTypeSwitch}},
-		sai.Attr{ID: sai.ACLTableAttrFieldSrcIP, Value: sai.Bool(true)})
-	entry := []sai.Attr{{ID: sai.ACLEntryAttrTableID, Value: table}, {ID: sai.ACLEntryAttrPriority, Value: sai.Uint(1)}}
-	if l.sample > 0 {
-		entry = append(entry, sai.Attr{ID: sai.ACLEntryAttrActionMirrorIngress, Value: sai.Do(sai.OIDs{session})})
-	}
-	s.create(sai.ObjectTypeACLEntry, entry...)
-	s.set(sai.Obj(sai.ObjectTypeSwitch, sw), sai.SwitchAttrIngressACL, table)
-	if l.plan {
-		s.applyPlan(l.sample)
-	}
-}
-
-// applyPlan gives the chip a plan of 7 tables.
-func (s *saiCalls) applyPlan(sample uint32) {
-	profile := profile.Default()
-	p := record.ChipPlan{
-		ID: 1, Switch: 1, PHV: "16+16", Graph: describe.Program(&profile, nil).Version,
-		Sessions: []record.ChipSession{{Label: recordLabel, Sample: max(sample, 1)}},
-	}
-	for i, table := range []string{"port", "trap", "acl", "learning", "router_mac", "fdb", "mtu"} {
-		m := record.ChipMark{Table: "chip." + table, When: record.MarkRan, Bit: i}
-		if i%2 == 1 { // in the other container
-			m.When, m.Bit = record.MarkHit, 16+i
-		}
-		p.Marks = append(p.Marks, m)
-	}
-	text, err := json.Marshal(map[string]any{"attributes": []any{map[string]any{"plan": map[string]any{"value": p}}}})
-	if s.err == nil {
-		s.err = err
-	}
-	s.create(sai.ObjectTypeGenericProgrammable,
-		sai.Attr{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(record.ObjectPlan)},
-		sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(text)})
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tamtam/bench/chipload"
 	"tamtam/device"
 	"tamtam/saisim/profile"
 	"tamtam/schema"
@@ -68,9 +69,10 @@ func (l configLoad) cost(ctx context.Context, r *swss.Redis, groups int) ([]Resu
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return []Result{
-		{fmt.Sprintf("%d flow groups with sessions, processor time", groups), (after - before).Seconds(), "s"},
-		{"memory of each, databases to chip", (heapAfter - heapBefore) / float64(groups) / 1e3, "kB"},
-		{"memory that the process took, garbage included", float64(m.Sys-m.HeapReleased) / 1e6, "MB"},
+		{Name: fmt.Sprintf("%d flow groups with sessions, processor time", groups),
+			Value: (after - before).Seconds(), Unit: "s"},
+		{Name: "memory of each, databases to chip", Value: (heapAfter - heapBefore) / float64(groups) / 1e3, Unit: "kB"},
+		{Name: "memory that the process took, garbage included", Value: float64(m.Sys-m.HeapReleased) / 1e6, Unit: "MB"},
 	}, nil
 }
 
@@ -116,7 +118,7 @@ func awaitActive(ctx context.Context, r *swss.Redis, prefix string, from, n int)
 
 // usage returns the processor time that this process has used, and the bytes of what it holds.
 func usage() (cpu time.Duration, heap float64, err error) {
-	if cpu, err = processorTime(); err != nil {
+	if cpu, err = chipload.ProcessorTime(); err != nil {
 		return 0, 0, err
 	}
 	var m runtime.MemStats

@@ -103,7 +103,14 @@ func (r benchReport) write(out io.Writer, format string) error {
 	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
 	fmt.Fprintf(w, "%s, %d cores, %s\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Go)
 	for _, x := range r.Results {
-		fmt.Fprintf(w, "%s\t%.3f %s\n", x.Name, x.Value, x.Unit)
+		fmt.Fprintf(w, "%s\t%.3f %s", x.Name, x.Value, x.Unit)
+		if x.Aim != 0 {
+			fmt.Fprintf(w, "\taim %g", x.Aim)
+		}
+		if x.Source != "" {
+			fmt.Fprintf(w, "\t%s", x.Source)
+		}
+		fmt.Fprintln(w)
 	}
 	return w.Flush()
 }

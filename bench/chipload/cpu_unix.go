@@ -1,14 +1,14 @@
 //go:build unix
 
-package bench
+package chipload
 
 import (
 	"syscall"
 	"time"
 )
 
-// processorTime returns what this process has used, on all cores together.
-func processorTime() (time.Duration, error) {
+// ProcessorTime returns what this process has used, on all cores together.
+func ProcessorTime() (time.Duration, error) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0, err

@@ -1,12 +1,13 @@
 //go:build !unix
 
-package bench
+package chipload
 
 import (
 	"errors"
 	"time"
 )
 
-func processorTime() (time.Duration, error) {
+// ProcessorTime is known on Unix only.
+func ProcessorTime() (time.Duration, error) {
 	return 0, errors.New("processor time is not known on this system")
 }

@@ -1,0 +1,90 @@
+package chipload
+
+import "encoding/binary"
+
+// A Load is a chip and the traffic through it. Zero is VLAN forwarding between
+// 32 hosts, of frames of 64 bytes on the wire.
+type Load struct {
+	Rules  int // ACL entries that no packet hits, of four masks
+	Stamp  bool
+	Sketch bool // three count-min rows of a match-action program
+	Flows  int  // hosts; 0: one a port
+	Size   int  // of a frame, with FCS; 0: 64
+	Pause  int  // extra cycles between two packets
+
+	Routes int  // the ports are router interfaces, with so many routes, and packets to each of them
+	ECMP   bool // the routes lead to all ports
+
+	PortDown   bool
+	BadVLAN    bool // tagged with a VLAN that does not exist
+	SamePort   bool // to a host at the port that the packet came from
+	NoLearning bool // of source addresses, once all are known
+	NotIP      bool // nothing behind the Ethernet header that the chip knows
+	EgressACL  bool // matches all packets
+	EgressDrop bool // and drops them
+
+	Marked  bool   // each flow has a session of muxed marking
+	Table   bool   // an ACL table matches all packets
+	Plan    bool   // of table recording
+	Sample  uint32 // one packet in this many is recorded, in another queue of the first port; 0: none
+	Groups  int    // CMU groups with a task of three rows for all packets
+	Coupons bool   // which count distinct values instead of packets
+	Tasks   int    // in one CMU group, of one row, three for each of 32 hosts
+}
+
+// dropped reports whether no packet leaves the chip.
+func (l Load) dropped() bool {
+	return l.PortDown || l.BadVLAN || l.SamePort || l.EgressDrop
+}
+
+// octets is the size of frames without FCS.
+func (l Load) octets() int {
+	if l.Size == 0 {
+		return 60
+	}
+	return l.Size - 4
+}
+
+// Frame is a packet, UDP over IPv4, from one host to another.
+func (l Load) Frame(from, to int) []byte {
+	f := append(make([]byte, 0, l.octets()), 2, 0)
+	dst := 10<<24 | uint32(to)
+	if l.Routes > 0 {
+		f, dst = append(f, routerMAC[2:]...), routedTo(to)
+	} else {
+		f = binary.BigEndian.AppendUint32(f, uint32(to)+1)
+	}
+	f = append(f, 2, 0)
+	f = binary.BigEndian.AppendUint32(f, uint32(from)+1)
+	if l.BadVLAN {
+		f = append(f, 0x81, 0, 0, 99)
+	}
+	if l.NotIP {
+		return append(f, 0x88, 0xb5)[:cap(f)]
+	}
+	length := l.octets() - 14
+	f = append(f, 0x08, 0, 0x45, 0)
+	f = binary.BigEndian.AppendUint16(f, uint16(length))
+	f = append(f, 0, 0, 0, 0, 64, 17, 0, 0)
+	f = binary.BigEndian.AppendUint32(f, 10<<24|uint32(from))
+	f = binary.BigEndian.AppendUint32(f, dst)
+	if l.Routes > 0 { // a router checks it
+		binary.BigEndian.PutUint16(f[24:], checksum(f[14:34]))
+	}
+	f = binary.BigEndian.AppendUint16(f, uint16(1024+from%50_000))
+	f = append(f, 0x12, 0xb5)
+	f = binary.BigEndian.AppendUint16(f, uint16(length-20))
+	return f[:l.octets()]
+}
+
+// checksum is that of an IPv4 header in which it is 0.
+func checksum(header []byte) uint16 {
+	sum := uint32(0)
+	for i := 0; i < len(header); i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(header[i:]))
+	}
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
+	}
+	return ^uint16(sum)
+}
