@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build test test-long race fuzz soak calibrate differential mutants figures metrics outputs bench lint generate generate-check image compose-up compose-down compose-test demo-capture clean
+.PHONY: help build test test-long race fuzz soak calibrate differential mutants figures metrics outputs bench bench-before lint generate generate-check image compose-up compose-down compose-test demo-capture clean
 
 ### help            this list
 help:
@@ -76,6 +76,11 @@ outputs:
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 	$(GO) run ./cmd/tamtam bench
+
+### bench-before    the chip beside an older commit, paired: make bench-before [REV=COMMIT] [ONLY=PATTERN]
+REV ?= f37c035
+bench-before:
+	@$(GO) run ./internal/paired -rev $(REV) -only '$(ONLY)'
 
 ### lint            the linters of .golangci.yml; the first time golangci-lint is compiled, which takes minutes
 lint:

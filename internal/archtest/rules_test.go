@@ -45,6 +45,7 @@ var rules = []room{
 	{name: "lab/study", below: []string{"lab", "lab/figure", "lab/chance", "bench", "lab/programs", "device", "collector", "collector/capture", "saisim", "saisim/cmu", "saisim/drop", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	{name: "lab", modules: []string{yaml}, // experiments; of what is inside a switch it knows nothing
 		below: []string{"lab/figure", "lab/chance", "device", "collector", "collector/capture", "saisim", "saisim/drop", "saisim/profile", "saisim/tailstamp", "schema", "swss"}},
+	{name: "internal/paired", below: []string{"bench"}, clock: true}, // the chip beside an older one
 	{name: "bench", modules: []string{xsync}, clock: true, // what "tamtam bench" measures
 		below: []string{"lab/programs", "device", "flymonorch/plan", "sai", "saisim", "saisim/describe", "saisim/profile", "saisim/cmu", "saisim/pipe", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record", "tam/recordplan"}},
 	{name: "lab/chance"}, // random numbers of experiments
