@@ -36,7 +36,6 @@ type node struct {
 	hosts []*station
 
 	observer
-	blind    bool // nobody observes
 	tap      Tap
 	unlinked uint64 // frames sent by ports without a link
 	samplers []*sampler
@@ -45,15 +44,13 @@ type node struct {
 	err      error
 }
 
-// An observer is told what the chip does with every frame.
+// An observer knows what becomes of frames in the chip: from what is given to it and what leaves it, from the ledger
+// that it keeps, and in all detail if an oracle or a study asks for that.
 type observer struct {
+	blind    bool // no accounts are kept
 	ports    []portInfo
-	port     []int16    // place among ports, by PortID; -1, and none behind the last
-	accounts []*account // by flow group; nil: no frame of it has come
-	mirrored struct {   // of one frame, in the ingress pipe
-		number uint64
-		copies int64
-	}
+	port     []int16     // place among ports, by PortID; -1, and none behind the last
+	accounts []*account  // by flow group; nil: no frame of it has come
 	truth    *truth.Node // nil: no oracle
 	watchers []Watcher
 }
@@ -105,14 +102,32 @@ func (n *node) cycle(t Time) saisim.Cycle {
 func (n *node) attach(c *saisim.Chip) {
 	c.SetOutput(n.take)
 	if !n.blind {
+		c.SetLedger(&n.observer)
+	}
+	n.watch(c)
+}
+
+// watch has moments told if there is anyone to tell: that costs more than all else that the lab does with a frame.
+func (n *node) watch(c *saisim.Chip) {
+	if n.truth != nil || len(n.watchers) > 0 {
 		c.SetObserver(n.saw)
 	}
 }
 
 // take sends what leaves the chip on its way.
 func (n *node) take(o saisim.Out) {
+	l := n.account(o.ID)
 	if o.Port == saisim.CPUPort {
+		if l != nil {
+			l.punted++
+		}
 		return
+	}
+	if l != nil {
+		l.sent++
+		if i := n.place(o.Port); i >= 0 {
+			l.by[i]++
+		}
 	}
 	w := n.wire(o.Port)
 	if w == nil {
@@ -138,8 +153,12 @@ func (o *observer) place(id saisim.PortID) int {
 	return int(o.port[id])
 }
 
-// account returns that of a flow group. Most switches of a large network see few groups.
-func (o *observer) account(flow int) *account {
+// account returns that of a frame's flow group. Most switches of a large network see few groups. nil: none is kept.
+func (o *observer) account(id uint64) *account {
+	flow := FlowOf(id)
+	if o.blind || flow >= len(o.accounts) {
+		return nil
+	}
 	l := o.accounts[flow]
 	if l == nil {
 		l = &account{by: make([]uint64, len(o.ports))}
@@ -148,10 +167,33 @@ func (o *observer) account(flow int) *account {
 	return l
 }
 
-// saw keeps the account of each flow group.
+// Injected implements [saisim.Ledger].
+func (o *observer) Injected(id uint64) { o.entered(id) }
+
+// entered counts a frame that is in the chip from now on.
+func (o *observer) entered(id uint64) {
+	if l := o.account(id); l != nil {
+		l.in++
+	}
+}
+
+// Copied implements [saisim.Ledger].
+func (o *observer) Copied(id uint64, n int) {
+	if l := o.account(id); l != nil {
+		l.copies += int64(n)
+	}
+}
+
+// Dropped implements [saisim.Ledger].
+func (o *observer) Dropped(id uint64, why drop.Reason) {
+	if l := o.account(id); l != nil {
+		l.dropped[why]++
+	}
+}
+
+// saw tells the oracle and the studies.
 func (o *observer) saw(m saisim.Moment) {
-	flow := FlowOf(m.ID)
-	if flow >= len(o.accounts) {
+	if FlowOf(m.ID) >= len(o.accounts) {
 		return
 	}
 	if o.truth != nil {
@@ -159,31 +201,6 @@ func (o *observer) saw(m saisim.Moment) {
 	}
 	for _, w := range o.watchers {
 		w.Saw(m)
-	}
-	l := o.account(flow)
-	switch m.What {
-	case saisim.MomentReceived, saisim.MomentInjected:
-		l.in++
-	case saisim.MomentReplicated:
-		l.copies += int64(m.Copies) - 1
-		if o.mirrored.number == m.Number {
-			l.copies -= o.mirrored.copies // which were counted as they were made
-		}
-	case saisim.MomentMirrored:
-		l.copies++
-		if o.mirrored.number != m.Number {
-			o.mirrored.number, o.mirrored.copies = m.Number, 0
-		}
-		o.mirrored.copies++
-	case saisim.MomentSent:
-		l.sent++
-		if i := o.place(m.Port); i >= 0 {
-			l.by[i]++
-		}
-	case saisim.MomentPunted:
-		l.punted++
-	case saisim.MomentDropped:
-		l.dropped[m.Why]++
 	}
 }
 
@@ -229,6 +246,7 @@ func (n *node) step(ctx context.Context, stop Time) {
 				n.err = fmt.Errorf("switch %s: %w", n.s.Name, err)
 				return
 			}
+			n.entered(f.id)
 			w.delivered++
 			n.moved++
 			w.done(n.side)

@@ -42,6 +42,7 @@ func (l *Lab) makeOracle(context.Context) error {
 	l.oracle = truth.New(groups...)
 	for _, n := range l.nodes {
 		n.truth = l.oracle.Chip(n.s.Name, n.hz, n.portName)
+		n.watch(n.sim.Chip)
 	}
 	for _, h := range l.stations {
 		h.truth = l.oracle.Host(h.host.Name)

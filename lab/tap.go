@@ -36,7 +36,10 @@ func (l *Lab) Config(name string) (device.ConfigDB, error) { return l.config(l.b
 func (l *Lab) Topology() *Topology { return l.t }
 
 // Watch tells w what happens from now on.
-func (p *Tap) Watch(w Watcher) { p.node.watchers = append(p.node.watchers, w) }
+func (p *Tap) Watch(w Watcher) {
+	p.node.watchers = append(p.node.watchers, w)
+	p.node.watch(p.node.sim.Chip)
+}
 
 // Name is the switch's.
 func (p *Tap) Name() string { return p.node.s.Name }

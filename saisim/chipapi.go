@@ -97,6 +97,14 @@ func (c *Chip) SetObserver(f func(Moment)) {
 	c.engine.Observe(f)
 }
 
+// SetLedger sets the ledger that is kept from now on; nil: none. Its functions are called with the chip
+// locked and must not call it.
+func (c *Chip) SetLedger(l Ledger) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.engine.Account(l)
+}
+
 // SetLink says whether a port has a link; a new port has one. A port is
 // operationally up while it has a link and its admin state is up.
 func (c *Chip) SetLink(id PortID, up bool) bool {

@@ -15,6 +15,8 @@ type (
 	Frame = engine.Frame
 	// Out is a frame that leaves the chip.
 	Out = engine.Out
+	// Ledger keeps account of frames by their ids.
+	Ledger = engine.Ledger
 	// Books account for every frame.
 	Books = engine.Books
 	// PortCounters are the totals of a port since it was created.

@@ -33,6 +33,9 @@ func (c *Engine) Observe(f func(Moment)) {
 	c.recording.retrack()
 }
 
+// Account has a ledger kept from now on; nil: none.
+func (c *Engine) Account(l Ledger) { c.ledger = l }
+
 // Now returns the cycle that the last Advance reached.
 func (c *Engine) Now() Cycle { return c.now }
 
@@ -90,6 +93,9 @@ func (c *Engine) Inject(id PortID, f Frame) error {
 		pk.graph = c.programs.described()
 	}
 	c.books.Injected++
+	if c.ledger != nil {
+		c.ledger.Injected(pk.id)
+	}
 	if c.observer != nil {
 		c.watch.saw(MomentInjected, pk, 0, p.id)
 	}

@@ -15,6 +15,7 @@ type core struct {
 	// What every packet needs is together.
 	schedule
 	observer func(Moment) // nil: nobody
+	ledger   Ledger       // nil: nobody
 	out      func(Out)
 	frames   uint64 // received and injected
 	spares

@@ -53,6 +53,9 @@ func (c *fates) dropWith(p *port, cp *copyOf, why drop.Reason, trail Trail) {
 		c.recording.lose(cp.mirror)
 	}
 	c.books.Dropped[why]++
+	if c.ledger != nil {
+		c.ledger.Dropped(pk.id, why)
+	}
 	if p != nil {
 		p.totals.Dropped[why]++
 	}

@@ -59,6 +59,9 @@ func (c *mirrors) queueMirror(m *mirrorSession, pk *packet, n *copyOf) {
 		to = c.bridge.member(m.lag, pk)
 	}
 	c.books.Copies++
+	if c.ledger != nil {
+		c.ledger.Copied(pk.id, 1)
+	}
 	if c.observer != nil {
 		port := CPUPort
 		if to != nil {

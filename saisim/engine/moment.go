@@ -75,6 +75,18 @@ type Moment struct {
 	Trail Trail
 }
 
+// A Ledger keeps account of frames by their ids. It hears only what neither comes from [Engine.Receive] nor goes to the
+// function of [Engine.SetOutput], so it costs next to nothing, where an observer has the history of every
+// frame told. Its functions must not call the chip.
+type Ledger interface {
+	// Injected: a frame has been given to Inject.
+	Injected(id uint64)
+	// Copied: there are n of the frame more than before.
+	Copied(id uint64, n int)
+	// Dropped: one of them goes no further.
+	Dropped(id uint64, why drop.Reason)
+}
+
 // A ByteTime is the time of one byte on a wire: Num/Den cycles.
 type ByteTime struct{ Num, Den uint64 }
 

@@ -46,6 +46,9 @@ func (c *ingressPipe) replicate(pk *packet) {
 		return
 	}
 	c.books.Copies += uint64(n - 1)
+	if c.ledger != nil && n > 1 {
+		c.ledger.Copied(pk.id, n-1)
+	}
 	if c.observer != nil {
 		c.watch.sawReplicated(pk)
 	}

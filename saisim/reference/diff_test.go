@@ -2,6 +2,7 @@ package reference_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -48,6 +49,7 @@ type pair struct {
 	buf              []byte
 	packets, configs int
 	histories        *truth.Histories
+	ledger           ledger
 	saw              tally
 }
 
@@ -67,6 +69,7 @@ func newPairFrom(source rand.Source) (*pair, error) {
 		p.see(m)
 		p.histories.See(m)
 	})
+	p.chip.SetLedger(&p.ledger)
 	p.ref = reference.New(p.prof, start)
 	p.chip.SetOutput(func(o saisim.Out) { p.fastOut = append(p.fastOut, sent{o, bytes.Clone(o.Data)}) })
 	p.ref.Marking = p.noteMarking
@@ -317,7 +320,7 @@ func (p *pair) compare() error {
 			return fmt.Errorf("the books do not balance: %+v", f)
 		}
 	}
-	if err := p.histories.Check(p.chip.Books()); err != nil {
+	if err := errors.Join(p.histories.Check(p.chip.Books()), p.ledger.check(p.chip.Books())); err != nil {
 		return err
 	}
 	for _, id := range p.chip.Ports() {
