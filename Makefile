@@ -6,15 +6,22 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build test test-long race fuzz soak calibrate differential mutants figures metrics outputs bench bench-before lint generate generate-check image compose-up compose-down compose-test demo-capture clean
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants figures metrics outputs bench bench-before bench-pgo lint generate generate-check image compose-up compose-down compose-test demo-capture clean
 
 ### help            this list
 help:
 	@sed -n 's/^### //p' $(MAKEFILE_LIST)
 
-### build           bin/tamtam, static
+### build           bin/tamtam, static; with the profile PGO of the chip for the compiler (PGO=off: without)
+PGO ?= cmd/tamtam/chip.pgo
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/tamtam ./cmd/tamtam
+	CGO_ENABLED=0 $(GO) build -trimpath -pgo=$(PGO) -o bin/tamtam ./cmd/tamtam
+
+### profile         that profile anew, after the packet path has changed; it is no default.pgo, with which
+###                 every test would compile all that tamtam imports once more
+profile:
+	CGO_ENABLED=0 $(GO) build -o bin/tamtam ./cmd/tamtam
+	./bin/tamtam bench asic --duration 1s --profile $(PGO)
 
 ### test            everything that the gate checks (scripts/test.sh)
 test:
@@ -81,6 +88,10 @@ bench:
 REV ?= f37c035
 bench-before:
 	@$(GO) run ./internal/paired -rev $(REV) -only '$(ONLY)'
+
+### bench-pgo       this tree compiled without the profile PGO and with it, paired: make bench-pgo [ONLY=PATTERN]
+bench-pgo:
+	@$(GO) run ./internal/paired -pgo $(PGO) -only '$(ONLY)'
 
 ### lint            the linters of .golangci.yml; the first time golangci-lint is compiled, which takes minutes
 lint:

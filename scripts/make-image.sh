@@ -53,7 +53,7 @@ else
 		make_base
 	}
 	base=$local_base builder=$local_base
-	CGO_ENABLED=0 go build -trimpath -ldflags=-s -o docker/build/tamtam ./cmd/tamtam
+	CGO_ENABLED=0 go build -trimpath -pgo=cmd/tamtam/chip.pgo -ldflags=-s -o docker/build/tamtam ./cmd/tamtam
 fi
 docker build -q -f docker/Dockerfile --build-arg "BASE=$base" --build-arg "BUILDER=$builder" \
 	--build-arg "GOPROXY=$(go env GOPROXY 2>/dev/null || true)" -t "$name" . >/dev/null

@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -35,6 +37,7 @@ func newBench() *cobra.Command {
 	var format string
 	var groups, changes int
 	var duration time.Duration
+	var profile string
 	c := &cobra.Command{
 		Use:   "bench [config|sessions|asic|altmark|flymon|tablerecord]",
 		Short: "Measure this build on this machine",
@@ -59,7 +62,11 @@ func newBench() *cobra.Command {
 			if len(args) == 1 {
 				name = args[0]
 			}
-			results, err := runBench(cmd.Context(), name, groups, changes, duration)
+			var results []bench.Result
+			err := profiled(profile, func() (err error) {
+				results, err = runBench(cmd.Context(), name, groups, changes, duration)
+				return err
+			})
 			if err != nil {
 				return err
 			}
@@ -72,7 +79,27 @@ func newBench() *cobra.Command {
 	c.Flags().IntVar(&changes, "changes", 1000, "config, altmark: changes made one by one")
 	c.Flags().DurationVar(&duration, "duration", time.Second,
 		"asic, altmark, flymon, tablerecord: least time of each measurement")
+	c.Flags().StringVar(&profile, "profile", "", "file that says where the processor time went, for go tool pprof and "+
+		"go build -pgo; in asic's, samples have the label load")
 	return c
+}
+
+// profiled writes a profile of what it calls to a file, if there is one.
+func profiled(file string, f func() error) error {
+	if file == "" {
+		return f()
+	}
+	out, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer out.Close()
+	if err := pprof.StartCPUProfile(out); err != nil {
+		return err
+	}
+	err = f()
+	pprof.StopCPUProfile()
+	return errors.Join(err, out.Close())
 }
 
 func runBench(ctx context.Context, name string, groups, changes int, least time.Duration) ([]bench.Result, error) {

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tamtam/bench"
+)
+
+// A report has what a figure was to be, and who says so where it was not measured here.
+func TestBenchReport(t *testing.T) {
+	r := benchReport{Bench: "asic", Machine: benchMachine{CPU: "a CPU", Cores: 2, Go: "go1"}, Results: []bench.Result{
+		{Name: "forwarding", Value: 15.25, Unit: "Mpps", Aim: 15}, {Name: "part", Value: 2, Unit: "ns"},
+		{Name: "elsewhere", Value: 0.08, Unit: "Mpps", Source: "their page"},
+	}}
+	for format, want := range map[string]string{
+		"text": "a CPU, 2 cores, go1\nforwarding  15.250 Mpps  aim 15\npart        2.000 ns\n" +
+			"elsewhere   0.080 Mpps  their page\n",
+		"json": `"aim": 15`,
+	} {
+		var out bytes.Buffer
+		if err := r.write(&out, format); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %v\n%s\nwant\n%s", format, err, out.String(), want)
+		}
+	}
+}
+
+// A profile is written of what was called, and what that returns is told.
+func TestProfiled(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "cpu")
+	called, failure := 0, errors.New("no")
+	f := func() error { called++; return failure }
+	for _, name := range []string{"", file} {
+		if err := profiled(name, f); !errors.Is(err, failure) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if text, _ := os.ReadFile(file); called != 2 || !bytes.HasPrefix(text, []byte{0x1f, 0x8b}) { // gzip
+		t.Errorf("%d calls, a profile of %d bytes", called, len(text))
+	}
+	if err := profiled(filepath.Join(file, "none"), f); err == nil || called != 2 {
+		t.Errorf("%v after %d calls, want an error before", err, called)
+	}
+}
