@@ -129,7 +129,7 @@ func (d *Daemon) process(ctx context.Context) (worked bool, err error) {
 // sets of rows that have no delete pending.
 func (d *Daemon) processInput(ctx context.Context, in *input) error {
 	keys := slices.Sorted(maps.Keys(in.ready))
-	clear(in.ready)
+	in.ready = Emptied(in.ready)
 	var dels, sets []*pending
 	for _, key := range keys {
 		if p := in.rows[key]; p.del != nil {
@@ -166,7 +166,7 @@ func (d *Daemon) handle(ctx context.Context, in *input, rows []*pending, op Op) 
 			d.record(tasks[i])
 		}
 	}
-	clear(d.resolved)
+	d.resolved = Emptied(d.resolved)
 	errs := in.handler.Handle(ctx, tasks)
 	var lost error
 	removed := false

@@ -184,6 +184,6 @@ func (o *outcomes) flushState(ctx context.Context) error {
 	if _, err := db.RunMany(ctx, reportScript, calls); err != nil {
 		return &swss.Error{DB: db.Name(), Op: "report status", Err: err}
 	}
-	clear(o.rows)
+	o.rows = Emptied(o.rows)
 	return nil
 }

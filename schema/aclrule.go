@@ -114,6 +114,7 @@ func (r *reader) takeAliases(t ACLTableType) {
 }
 
 func (r *reader) takeMatches(t ACLTableType, rule *ACLRule) {
+	rule.Matches = slices.Grow(rule.Matches, r.matches())
 	for f := range matchCount {
 		name := matchSpecs[f].name
 		v, present := r.fields[name]
@@ -141,6 +142,16 @@ func (r *reader) takeMatches(t ACLTableType, rule *ACLRule) {
 		}
 		rule.Matches = append(rule.Matches, m)
 	}
+}
+
+// matches counts the fields that are matches.
+func (r *reader) matches() (n int) {
+	for f := range matchCount {
+		if _, ok := r.fields[matchSpecs[f].name]; ok {
+			n++
+		}
+	}
+	return n
 }
 
 func (r *reader) takeActions(t ACLTableType, rule *ACLRule) {

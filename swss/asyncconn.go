@@ -11,6 +11,7 @@ import (
 const (
 	maxUnsent    = 256 << 20
 	flushTimeout = 2 * time.Second
+	keptUnsent   = 64 << 10 // of a buffer that is empty
 )
 
 // An asyncConn is a connection whose writes never wait for the other side, as in Redis: a client
@@ -67,6 +68,9 @@ func (a *asyncConn) send() {
 		a.mu.Lock()
 		for len(a.pending) == 0 && !a.closed {
 			a.more.Wait()
+		}
+		if cap(out) > keptUnsent {
+			out = nil // one burst is no reason to hold the room for good
 		}
 		out, a.pending = a.pending, out[:0]
 		closed := a.closed

@@ -53,7 +53,8 @@ type server struct {
 	pubsub   pubsub
 	shadows  [3]shadow // by depth: a transaction, in it a script, in it a command
 	depth    int
-	scriptDB int               // database of the script that runs
+	scriptDB int // database of the script that runs
+	words    words
 	natives  map[string]Native // by digest
 }
 
@@ -333,6 +334,7 @@ func (s *server) perform(c *mini.Peer, db int, cmd string, args []string) string
 	if p == nil {
 		return s.run(c, cmd, args...)
 	}
+	s.words.share(cmd, args)
 	before, after := p.probes(args)
 	o := outcome{db: db, cmd: cmd, args: args, before: make([]bool, len(before)), after: make([]bool, len(after))}
 	for i, key := range before {

@@ -83,6 +83,7 @@ func (s *server) queue(ss *session, cmd string, args []string) {
 }
 
 func (s *server) queueOne(ss *session, cmd string, args []string) (reply string) {
+	s.words.share(cmd, args)
 	q := queued{outcome: outcome{cmd: cmd, args: args}, plan: planOf(cmd)}
 	var before, after []string
 	if q.plan != nil {

@@ -114,10 +114,9 @@ func (m *Manager) usableTable(key string) (typ schema.ACLTableType, reason strin
 type ruleRow struct {
 	key    schema.ACLRuleKey
 	fields swss.FieldValues
-	ports  []string       // as written
-	usable bool           // forwarded
-	rule   schema.ACLRule // if it is usable
-	reason string         // why it is not
+	ports  []string // as written
+	usable bool     // forwarded
+	reason string   // why it is not
 }
 
 func (m *Manager) aclRule(key string, fields swss.FieldValues) {
@@ -176,7 +175,7 @@ func (m *Manager) settleRule(key string) {
 		return
 	}
 	rule, status, reason := m.checkedRule(key, row)
-	row.usable, row.reason, row.rule = status == "", reason, rule
+	row.usable, row.reason = status == "", reason
 	switch status {
 	case "":
 		m.out.Forward(appl, rule.Fields(), state)

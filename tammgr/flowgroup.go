@@ -35,7 +35,7 @@ func (m *Manager) flowGroup(key string, fields swss.FieldValues) {
 
 // ids are the ids that flow groups want, and who has them.
 type ids struct {
-	wanted  map[uint32]set
+	wanted  map[uint32]few[string]
 	changed map[uint32]struct{}
 	winner  map[uint32]string // known in this pass
 }
@@ -45,19 +45,15 @@ func (x *ids) claim(id uint32, key string) {
 	if id == 0 {
 		return
 	}
-	if x.wanted[id] == nil {
-		x.wanted[id] = set{}
-	}
-	x.wanted[id][key] = struct{}{}
+	x.wanted[id] = x.wanted[id].with(key)
 	x.changed[id] = struct{}{}
 }
 
 func (x *ids) unclaim(id uint32, key string) {
-	if _, ok := x.wanted[id][key]; !ok {
+	if !x.wanted[id].has(key) {
 		return
 	}
-	delete(x.wanted[id], key)
-	if len(x.wanted[id]) == 0 {
+	if x.wanted[id] = x.wanted[id].without(key); x.wanted[id].empty() {
 		delete(x.wanted, id)
 	}
 	x.changed[id] = struct{}{}
@@ -69,7 +65,7 @@ func (x *ids) owner(id uint32) string {
 		return w
 	}
 	first := ""
-	for key := range x.wanted[id] {
+	for key := range x.wanted[id].all() {
 		if first == "" || schema.CompareNames(key, first) < 0 {
 			first = key
 		}

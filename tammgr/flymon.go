@@ -20,7 +20,8 @@ func (t task) refs() refs { return refs{group: t.FlowGroup} }
 // filter is the match of the flow group, as far as its rule is there.
 func (t task) filter(m *Manager) (f flymon.Filter, err error) {
 	if rule := m.ruleOf(t.FlowGroup); rule != nil {
-		return schema.FlyMonFilter(rule.rule)
+		match, _, _ := m.checkedRule(rule.key.Config(), rule)
+		return schema.FlyMonFilter(match)
 	}
 	return t.Filter, nil
 }

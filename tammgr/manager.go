@@ -2,7 +2,6 @@ package tammgr
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"tamtam/cfgmgr/forward"
@@ -49,18 +48,14 @@ type id struct {
 }
 
 // users are the rows that name another, which need not exist.
-type users map[id]map[id]struct{}
+type users map[id]few[id]
 
 func (x users) add(name, user id) {
-	if x[name] == nil {
-		x[name] = map[id]struct{}{}
-	}
-	x[name][user] = struct{}{}
+	x[name] = x[name].with(user)
 }
 
 func (x users) remove(name, user id) {
-	delete(x[name], user)
-	if len(x[name]) == 0 {
+	if x[name] = x[name].without(user); x[name].empty() {
 		delete(x, name)
 	}
 }
@@ -71,7 +66,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		out:      forward.New(d, r, tables()...),
 		features: map[string]swss.FieldValues{}, active: set{},
 		tables: map[string]*tableRow{}, rules: map[string]*ruleRow{}, groups: map[string]*groupRow{},
-		ids: ids{wanted: map[uint32]set{}, changed: map[uint32]struct{}{}}, qos: newQoS(), users: users{},
+		ids: ids{wanted: map[uint32]few[string]{}, changed: map[uint32]struct{}{}}, qos: newQoS(), users: users{},
 	}
 	m.ports = ports{
 		alias: map[string]string{}, named: map[string]set{}, lags: set{},
@@ -116,7 +111,7 @@ func (m *Manager) mark(k kind, key string) { m.dirty[k][key] = struct{}{} }
 
 // markUsers marks the rows that name a row.
 func (m *Manager) markUsers(name id) {
-	for u := range m.users[name] {
+	for u := range m.users[name].all() {
 		m.mark(u.kind, u.key)
 	}
 }
@@ -143,7 +138,9 @@ func (m *Manager) flush(ctx context.Context) error {
 	}
 	m.ids.winner = map[uint32]string{}
 	for id := range m.ids.changed {
-		maps.Copy(m.dirty[kindGroup], m.ids.wanted[id])
+		for key := range m.ids.wanted[id].all() {
+			m.mark(kindGroup, key)
+		}
 	}
 	if m.qos.changed {
 		m.markRows(kindAltMark)
@@ -158,9 +155,9 @@ func (m *Manager) flush(ctx context.Context) error {
 		return err
 	}
 	for k := range kindCount {
-		clear(m.dirty[k])
+		m.dirty[k] = orch.Emptied(m.dirty[k])
 	}
-	clear(m.ids.changed)
+	m.ids.changed = orch.Emptied(m.ids.changed)
 	m.qos.changed = false
 	m.started = true
 	return nil

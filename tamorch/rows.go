@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"tamtam/orch"
 	"tamtam/swss"
 )
 
@@ -77,7 +78,7 @@ func (r *Rows) Flush(ctx context.Context) error {
 		for key := range r.gone {
 			delete(r.has, key)
 		}
-		clear(r.gone)
+		r.gone = orch.Emptied(r.gone)
 	}
 	if len(r.put) == 0 {
 		return nil
@@ -105,7 +106,7 @@ func (r *Rows) Flush(ctx context.Context) error {
 			delete(r.has, key)
 		}
 	}
-	clear(r.put)
+	r.put = orch.Emptied(r.put)
 	return nil
 }
 

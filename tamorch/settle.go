@@ -21,7 +21,7 @@ func (f *Feature[R, B]) Settle(ctx context.Context) error {
 	if f.Ready == nil || f.Ready(ctx) {
 		for len(f.work.marked) > 0 {
 			sessions := slices.SortedFunc(maps.Values(f.work.marked), (*Session[R, B]).Compare)
-			clear(f.work.marked)
+			f.work.marked = orch.Emptied(f.work.marked)
 			f.pass(ctx, sessions)
 		}
 	}

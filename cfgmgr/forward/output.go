@@ -384,7 +384,6 @@ func (o *Output) settle() {
 			delete(o.state, r)
 		}
 	}
-	clear(o.dirtyA)
-	clear(o.dirtyS)
+	o.dirtyA, o.dirtyS = orch.Emptied(o.dirtyA), orch.Emptied(o.dirtyS)
 	o.loaded = true
 }

@@ -105,21 +105,21 @@ func (c *counters) flush(ctx context.Context) error {
 
 // flushNames brings ACL_COUNTER_RULE_MAP up to date.
 func (c *counters) flushNames(ctx context.Context) error {
-	for k, r := range c.renamed {
+	for _, r := range c.renamed {
 		c.nameAll(r)
-		delete(c.renamed, k)
 	}
+	c.renamed = orch.Emptied(c.renamed)
 	if len(c.del) > 0 {
 		if err := c.names.HDel(ctx, "", slices.Sorted(maps.Keys(c.del))...); err != nil {
 			return err
 		}
-		clear(c.del)
+		c.del = orch.Emptied(c.del)
 	}
 	if len(c.put) > 0 {
 		if err := c.names.Set(ctx, "", c.put); err != nil {
 			return err
 		}
-		clear(c.put)
+		c.put = orch.Emptied(c.put)
 	}
 	return nil
 }

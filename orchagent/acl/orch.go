@@ -233,7 +233,7 @@ func (o *Orch) finish(ctx context.Context) {
 	defer func() { o.telling = false }()
 	for len(o.news) > 0 {
 		keys := slices.SortedFunc(maps.Keys(o.news), compareKeys)
-		clear(o.news)
+		o.news = orch.Emptied(o.news)
 		o.watch.Publish(ctx, keys)
 	}
 }

@@ -76,9 +76,9 @@ func (o *Orch) pass(ctx context.Context) {
 		}
 	}
 	maps.Copy(o.dirtyRules, o.left)
-	clear(o.left)
+	o.left = orch.Emptied(o.left)
 	rules := sortedRules(o.dirtyRules)
-	clear(o.dirtyRules)
+	o.dirtyRules = orch.Emptied(o.dirtyRules)
 	w := &work{}
 	for _, r := range rules {
 		o.plan(w, r)

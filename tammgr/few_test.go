@@ -1,0 +1,36 @@
+package tammgr
+
+import (
+	"maps"
+	"math/rand/v2"
+	"testing"
+
+	"tamtam/internal/randtest"
+)
+
+// A few is a set, whatever comes and goes.
+func TestFew(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		want, got := map[int]struct{}{}, few[int]{}
+		for range 200 {
+			k := rnd.IntN(4)
+			if rnd.IntN(2) == 0 {
+				want[k], got = struct{}{}, got.with(k)
+			} else {
+				delete(want, k)
+				got = got.without(k)
+			}
+			all := map[int]struct{}{}
+			for k := range got.all() {
+				if _, twice := all[k]; twice || !got.has(k) {
+					t.Fatalf("%d twice, or not a member", k)
+				}
+				all[k] = struct{}{}
+			}
+			if !maps.Equal(all, want) || got.empty() != (len(want) == 0) {
+				t.Fatalf("%v, want %v", all, want)
+			}
+		}
+	})
+}
