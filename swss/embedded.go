@@ -55,6 +55,8 @@ type server struct {
 	depth    int
 	scriptDB int // database of the script that runs
 	words    words
+	shelf    shelf
+	own      mini.Peer         // has no transaction
 	natives  map[string]Native // by digest
 }
 
@@ -81,6 +83,7 @@ func newServer(listen []string) (*server, error) {
 	s := &server{
 		data:     miniredis.NewMiniRedis(),
 		sessions: map[*mini.Peer]*session{},
+		shelf:    newShelf(),
 		natives:  maps.Clone(stateScripts),
 		params: map[string]string{
 			"databases": fmt.Sprint(databasesInRedis), "save": "", "appendonly": "no",
@@ -258,12 +261,20 @@ func (s *server) plain(ss *session, cmd string, args []string) bool {
 			s.write(ss, cmd, args)
 			break
 		}
-		if waits(cmd) || !s.srv.IsRegisteredCommand(cmd) {
+		if !s.srv.IsRegisteredCommand(cmd) {
 			return false
 		}
 		s.mu.Lock() // nobody sees half of what a script does
+		defer s.mu.Unlock()
+		if reply, ok := s.shelved(ss.peer, ss.db, cmd, args); ok {
+			ss.peer.WriteRaw(reply)
+			break
+		}
+		s.unshelve(ss.peer, ss.db, cmd, args)
+		if waits(cmd) {
+			return false
+		}
 		s.native(ss, cmd, args)
-		s.mu.Unlock()
 	}
 	return true
 }
@@ -323,6 +334,11 @@ func (s *server) nested(c *mini.Peer, cmd string, args []string) bool {
 	case planOf(cmd) != nil:
 		c.WriteRaw(s.perform(c, s.scriptDB, cmd, args))
 	default:
+		if reply, ok := s.shelved(c, s.scriptDB, cmd, args); ok {
+			c.WriteRaw(reply)
+			return true
+		}
+		s.unshelve(c, s.scriptDB, cmd, args)
 		return false
 	}
 	return true
@@ -332,17 +348,17 @@ func (s *server) nested(c *mini.Peer, cmd string, args []string) bool {
 func (s *server) perform(c *mini.Peer, db int, cmd string, args []string) string {
 	p := planOf(cmd)
 	if p == nil {
-		return s.run(c, cmd, args...)
+		return s.do(c, db, cmd, args)
 	}
 	s.words.share(cmd, args)
 	before, after := p.probes(args)
 	o := outcome{db: db, cmd: cmd, args: args, before: make([]bool, len(before)), after: make([]bool, len(after))}
 	for i, key := range before {
-		o.before[i] = s.run(c, "EXISTS", key) == ":1\r\n"
+		o.before[i] = s.do(c, db, "EXISTS", []string{key}) == ":1\r\n"
 	}
-	o.reply = s.run(c, cmd, args...)
+	o.reply = s.do(c, db, cmd, args)
 	for i, key := range after {
-		o.after[i] = s.run(c, "EXISTS", key) == ":1\r\n"
+		o.after[i] = s.do(c, db, "EXISTS", []string{key}) == ":1\r\n"
 	}
 	s.emit(p.events(o))
 	return o.reply

@@ -39,7 +39,7 @@ func (s *server) queuePop(ss *session, list, most string, modify bool) bool {
 	if err != nil {
 		return false
 	}
-	reply := s.run(ss.peer, "LRANGE", list, strconv.Itoa(-3*n), "-1")
+	reply := s.do(ss.peer, ss.db, "LRANGE", []string{list, strconv.Itoa(-3 * n), "-1"})
 	words, err := splitArray(reply)
 	if err != nil {
 		return false

@@ -116,7 +116,10 @@ func (s *server) exec(ss *session) {
 		return
 	}
 	s.scriptDB = ss.db
+	db := ss.db
+	s.beforeTx(db, tx)
 	reply := s.run(ss.peer, "EXEC")
+	s.afterTx(ss.peer, db, tx)
 	replies, err := splitArray(reply)
 	if err != nil {
 		ss.peer.WriteRaw(reply) // aborted

@@ -97,16 +97,18 @@ func (r *ScriptRun) list(cmd string, args ...string) []string {
 	if r.failed != "" {
 		return nil
 	}
+	return rawList(reply)
+}
+
+// rawList returns the items of a reply that is an array, a map or a set, raw; of others none.
+func rawList(reply string) []string {
 	if n, rest, ok := strings.Cut(reply, "\r\n"); ok && n != "" && n[0] == '%' { // a map, in RESP3
 		pairs, _ := strconv.Atoi(n[1:])
 		reply = fmt.Sprintf("*%d\r\n%s", 2*pairs, rest)
 	} else if ok && n != "" && n[0] == '~' { // a set
 		reply = "*" + reply[1:]
 	}
-	items, err := splitArray(reply)
-	if err != nil {
-		r.failed = "-ERR " + err.Error() + "\r\n"
-	}
+	items, _ := splitArray(reply)
 	return items
 }
 
