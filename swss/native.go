@@ -76,6 +76,14 @@ func (r *ScriptRun) Do(cmd string, args ...string) (raw string) {
 // HMGet returns fields of a hash, nil for those that it has not.
 func (r *ScriptRun) HMGet(key string, fields ...string) []*string {
 	out := make([]*string, len(fields))
+	if row, ok := r.s.shelf.dbs[r.ss.db][key]; ok && r.failed == "" {
+		for i, f := range fields {
+			if text, has := row.get(f); has {
+				out[i] = &text
+			}
+		}
+		return out
+	}
 	for i, raw := range r.list("HMGET", append([]string{key}, fields...)...) {
 		if strings.HasPrefix(raw, "$") && !strings.HasPrefix(raw, "$-") {
 			text := bulkText(raw)

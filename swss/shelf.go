@@ -3,8 +3,8 @@ package swss
 import (
 	"encoding/binary"
 	"fmt"
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	mini "github.com/alicebob/miniredis/v2/server"
@@ -22,6 +22,7 @@ type shelf struct {
 	asis bool
 	// paused: a transaction runs in miniredis, which must find there what was made before.
 	paused bool
+	text   []byte // room to pack in
 }
 
 // A packed hash is the values of its fields, in their order, each behind its length.
@@ -41,34 +42,19 @@ const (
 
 func newShelf() shelf { return shelf{dbs: map[int]map[string]packed{}, shapes: map[string]*shape{}} }
 
-// put packs a row, and reports false if it is not to be packed. Empty rows are removed.
-func (x *shelf) put(db int, key string, row map[string]string) bool {
+// put packs a row, sorted by its fields, and reports false if it is not to be packed. Empty rows are removed.
+func (x *shelf) put(db int, key string, row []Pair) bool {
 	if len(row) == 0 {
 		delete(x.dbs[db], key)
 		return true
 	}
-	fields := slices.Sorted(maps.Keys(row))
-	name, room := strings.Join(fields, "\x00"), 0
-	sh := x.shapes[name]
+	sh := x.shapeOf(row)
 	if sh == nil {
-		if len(row) > maxPacked || len(x.shapes) >= maxShapes {
-			return false
-		}
-		for i, f := range fields {
-			if strings.ContainsRune(f, 0) {
-				return false
-			}
-			fields[i] = strings.Clone(f)
-		}
-		sh = &shape{fields}
-		x.shapes[name] = sh
+		return false
 	}
-	for _, f := range fields {
-		room += len(row[f]) + 2
-	}
-	values := make([]byte, 0, room)
-	for _, f := range fields {
-		values = append(binary.AppendUvarint(values, uint64(len(row[f]))), row[f]...)
+	x.text = x.text[:0]
+	for _, p := range row {
+		x.text = append(binary.AppendUvarint(x.text, uint64(len(p.Value))), p.Value...)
 	}
 	if x.dbs[db] == nil {
 		x.dbs[db] = map[string]packed{}
@@ -76,20 +62,58 @@ func (x *shelf) put(db int, key string, row map[string]string) bool {
 	if _, known := x.dbs[db][key]; !known {
 		key = strings.Clone(key)
 	}
-	x.dbs[db][key] = packed{sh, string(values)}
+	x.dbs[db][key] = packed{sh, string(x.text)}
 	return true
 }
 
-// list returns fields and values in turn.
-func (p packed) list() []string {
-	out := make([]string, 0, 2*len(p.shape.fields))
+// shapeOf returns the shape of a row, nil if it is not to be packed.
+func (x *shelf) shapeOf(row []Pair) *shape {
+	x.text = x.text[:0]
+	for _, p := range row {
+		x.text = append(binary.AppendUvarint(x.text, uint64(len(p.Field))), p.Field...)
+	}
+	if sh := x.shapes[string(x.text)]; sh != nil {
+		return sh
+	}
+	if len(row) > maxPacked || len(x.shapes) >= maxShapes {
+		return nil
+	}
+	sh := &shape{}
+	for _, p := range row {
+		sh.fields = append(sh.fields, strings.Clone(p.Field))
+	}
+	x.shapes[string(x.text)] = sh
+	return sh
+}
+
+// row returns a packed row, with room for more fields.
+func (p packed) row(more int) []Pair {
+	if p.shape == nil {
+		return make([]Pair, 0, more)
+	}
+	out := make([]Pair, 0, len(p.shape.fields)+more)
 	rest := p.values
 	for _, f := range p.shape.fields {
 		n, size := uvarint(rest)
-		out = append(out, f, rest[size:size+n])
+		out = append(out, Pair{f, rest[size : size+n]})
 		rest = rest[size+n:]
 	}
 	return out
+}
+
+// get returns the value of a field.
+func (p packed) get(field string) (value string, ok bool) {
+	i, ok := slices.BinarySearch(p.shape.fields, field)
+	if !ok {
+		return "", false
+	}
+	for rest := p.values; ; i-- {
+		n, size := uvarint(rest)
+		if i == 0 {
+			return rest[size : size+n], true
+		}
+		rest = rest[size+n:]
+	}
 }
 
 // uvarint reads the length of a value, and how many bytes that takes.
@@ -103,13 +127,9 @@ func uvarint(s string) (n, size int) {
 	}
 }
 
-func (p packed) row() map[string]string {
-	row := make(map[string]string, len(p.shape.fields))
-	list := p.list()
-	for i := 0; i < len(list); i += 2 {
-		row[list[i]] = list[i+1]
-	}
-	return row
+// inRow finds a field in a row that is sorted, or where it belongs.
+func inRow(row []Pair, field string) (at int, found bool) {
+	return slices.BinarySearchFunc(row, field, func(p Pair, f string) int { return strings.Compare(p.Field, f) })
 }
 
 // do runs a command on the shelf or in miniredis, and returns the raw reply. The caller holds mu.
@@ -130,7 +150,7 @@ func (s *server) shelved(c *mini.Peer, db int, cmd string, args []string) (reply
 	switch {
 	case cmd == "DBSIZE" && len(args) == 0:
 		o := outcome{reply: s.run(c, cmd)}
-		return fmt.Sprintf(":%d\r\n", o.number()+len(rows)), true
+		return rawNumber(':', o.number()+len(rows)), true
 	case len(args) == 0:
 		return "", false
 	}
@@ -155,16 +175,18 @@ func (s *server) shelved(c *mini.Peer, db int, cmd string, args []string) (reply
 	case cmd == "HDEL" && len(args) > 1:
 		return s.cutShelved(db, row, args)
 	case cmd == "HGET" && len(args) == 2:
-		return row.get(c, args[1]), true
+		var out strings.Builder
+		row.rawGet(&out, c, args[1])
+		return out.String(), true
 	case cmd == "HMGET" && len(args) > 1:
 		var out strings.Builder
-		fmt.Fprintf(&out, "*%d\r\n", len(args)-1)
+		out.WriteString(rawNumber('*', len(args)-1))
 		for _, f := range args[1:] {
-			out.WriteString(row.get(c, f))
+			row.rawGet(&out, c, f)
 		}
 		return out.String(), true
 	case cmd == "HGETALL" && len(args) == 1:
-		return rawMap(c, row.list()), true
+		return row.raw(c), true
 	}
 	return "", false
 }
@@ -189,17 +211,18 @@ func (s *server) countShelved(c *mini.Peer, rows map[string]packed, cmd string, 
 		o := outcome{reply: s.run(c, cmd, others...)}
 		n += o.number()
 	}
-	return fmt.Sprintf(":%d\r\n", n), true
+	return rawNumber(':', n), true
 }
 
 func (s *server) setShelved(db int, cmd string, args []string) (reply string, ok bool) {
-	row := map[string]string{}
-	if was, here := s.shelf.dbs[db][args[0]]; here {
-		row = was.row()
-	}
+	row := s.shelf.dbs[db][args[0]].row(len(args) / 2)
 	before := len(row)
 	for i := 1; i < len(args); i += 2 {
-		row[args[i]] = args[i+1]
+		at, found := inRow(row, args[i])
+		if !found {
+			row = slices.Insert(row, at, Pair{Field: args[i]})
+		}
+		row[at].Value = args[i+1]
 	}
 	if !s.shelf.put(db, args[0], row) {
 		return "", false
@@ -207,19 +230,21 @@ func (s *server) setShelved(db int, cmd string, args []string) (reply string, ok
 	if cmd == "HMSET" {
 		return "+OK\r\n", true
 	}
-	return fmt.Sprintf(":%d\r\n", len(row)-before), true
+	return rawNumber(':', len(row)-before), true
 }
 
 func (s *server) cutShelved(db int, was packed, args []string) (reply string, ok bool) {
-	row := was.row()
+	row := was.row(0)
 	before := len(row)
 	for _, f := range args[1:] {
-		delete(row, f)
+		if at, found := inRow(row, f); found {
+			row = slices.Delete(row, at, at+1)
+		}
 	}
 	if len(row) < before && !s.shelf.put(db, args[0], row) {
 		return "", false
 	}
-	return fmt.Sprintf(":%d\r\n", before-len(row)), true
+	return rawNumber(':', before-len(row)), true
 }
 
 // keys lists those of both places.
@@ -239,40 +264,54 @@ func (s *server) keys(c *mini.Peer, rows map[string]packed, pattern string) stri
 	}
 	slices.Sort(names)
 	var out strings.Builder
-	fmt.Fprintf(&out, "*%d\r\n", len(names))
+	out.WriteString(rawNumber('*', len(names)))
 	for _, name := range names {
 		writeBulk(&out, name)
 	}
 	return out.String()
 }
 
-func (p packed) get(c *mini.Peer, field string) string {
-	i, ok := slices.BinarySearch(p.shape.fields, field)
+// rawGet returns a field as a reply.
+func (p packed) rawGet(out *strings.Builder, c *mini.Peer, field string) {
+	value, ok := p.get(field)
 	switch {
-	case !ok && c.Resp3:
-		return "_\r\n"
-	case !ok:
-		return "$-1\r\n"
+	case ok:
+		writeBulk(out, value)
+	case c.Resp3:
+		out.WriteString("_\r\n")
+	default:
+		out.WriteString("$-1\r\n")
 	}
-	var out strings.Builder
-	writeBulk(&out, p.list()[2*i+1])
-	return out.String()
 }
 
-func rawMap(c *mini.Peer, list []string) string {
+// raw returns the row as a reply.
+func (p packed) raw(c *mini.Peer) string {
+	row := p.row(0)
 	var out strings.Builder
 	if c.Resp3 {
-		fmt.Fprintf(&out, "%%%d\r\n", len(list)/2)
+		out.WriteString(rawNumber('%', len(row)))
 	} else {
-		fmt.Fprintf(&out, "*%d\r\n", len(list))
+		out.WriteString(rawNumber('*', 2*len(row)))
 	}
-	for _, text := range list {
-		writeBulk(&out, text)
+	for _, f := range row {
+		writeBulk(&out, f.Field)
+		writeBulk(&out, f.Value)
 	}
 	return out.String()
 }
 
-func writeBulk(out *strings.Builder, text string) { fmt.Fprintf(out, "$%d\r\n%s\r\n", len(text), text) }
+func writeBulk(out *strings.Builder, text string) {
+	var head [24]byte
+	out.Write(append(strconv.AppendInt(append(head[:0], '$'), int64(len(text)), 10), '\r', '\n'))
+	out.WriteString(text)
+	out.WriteString("\r\n")
+}
+
+// rawNumber is the reply, or the head of one, of that kind.
+func rawNumber(kind byte, n int) string {
+	var text [24]byte
+	return string(append(strconv.AppendInt(append(text[:0], kind), int64(n), 10), '\r', '\n'))
+}
 
 // unshelve moves to miniredis what a command that runs there may name or count.
 func (s *server) unshelve(c *mini.Peer, db int, cmd string, args []string) {
@@ -295,7 +334,11 @@ func (s *server) unshelve(c *mini.Peer, db int, cmd string, args []string) {
 func (s *server) unshelveKey(c *mini.Peer, db int, key string) {
 	if row, here := s.shelf.dbs[db][key]; here {
 		delete(s.shelf.dbs[db], key)
-		s.run(c, "HSET", append([]string{key}, row.list()...)...)
+		args := []string{key}
+		for _, p := range row.row(0) {
+			args = append(args, p.Field, p.Value)
+		}
+		s.run(c, "HSET", args...)
 	}
 }
 
@@ -347,10 +390,11 @@ func (s *server) afterTx(c *mini.Peer, db int, tx []queued) {
 			continue
 		}
 		list := rawList(s.run(c, "HGETALL", key))
-		row := map[string]string{}
+		row := make([]Pair, 0, len(list)/2)
 		for i := 0; i+1 < len(list); i += 2 {
-			row[bulkText(list[i])] = bulkText(list[i+1])
+			row = append(row, Pair{bulkText(list[i]), bulkText(list[i+1])})
 		}
+		slices.SortFunc(row, func(a, b Pair) int { return strings.Compare(a.Field, b.Field) })
 		if len(row) > 0 && s.shelf.put(db, key, row) {
 			s.run(c, "DEL", key)
 		}

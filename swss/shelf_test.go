@@ -21,6 +21,10 @@ func TestShelf(t *testing.T) {
 	want("[0 [h]]", "EVAL", "return redis.call('SCAN', 0)", "0")
 	want("[1 2]", "HMGET", "h", "a", "b")
 
+	want(2, "HSET", "two", "a", "1", "b", "2")
+	want(1, "HSET", "one", "a\x00b", "1")
+	want("[a\x00b 1]", "HGETALL", "one")
+
 	want(1, "HSET", "timed", "a", "1")
 	want(1, "EXPIRE", "timed", "100")
 	want("OK", "MULTI")
