@@ -19,7 +19,8 @@ import (
 // is given.
 //
 // It is miniredis with what SONiC needs besides: keyspace events for every writer (clients,
-// transactions, scripts), CONFIG, unix sockets, and 64 databases. It keeps nothing on disk, times
+// transactions, scripts), CONFIG, unix sockets, and 64 databases; rows are kept packed, and the scripts of tables
+// are run without Lua. It keeps nothing on disk, times
 // to live do not run down, blocking pops cause no events, and the events of a script within a
 // transaction come before those of the transaction's other commands.
 func OpenEmbedded(listen ...string) (*Redis, error) {
