@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tamtam/cfgmgr/forward"
+	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -35,7 +36,7 @@ func (m *Manager) flowGroup(key string, fields swss.FieldValues) {
 
 // ids are the ids that flow groups want, and who has them.
 type ids struct {
-	wanted  map[uint32]few[string]
+	wanted  map[uint32]orch.Few[string]
 	changed map[uint32]struct{}
 	winner  map[uint32]string // known in this pass
 }
@@ -45,15 +46,15 @@ func (x *ids) claim(id uint32, key string) {
 	if id == 0 {
 		return
 	}
-	x.wanted[id] = x.wanted[id].with(key)
+	x.wanted[id] = x.wanted[id].With(key)
 	x.changed[id] = struct{}{}
 }
 
 func (x *ids) unclaim(id uint32, key string) {
-	if !x.wanted[id].has(key) {
+	if !x.wanted[id].Has(key) {
 		return
 	}
-	if x.wanted[id] = x.wanted[id].without(key); x.wanted[id].empty() {
+	if x.wanted[id] = x.wanted[id].Without(key); x.wanted[id].Empty() {
 		delete(x.wanted, id)
 	}
 	x.changed[id] = struct{}{}
@@ -65,7 +66,7 @@ func (x *ids) owner(id uint32) string {
 		return w
 	}
 	first := ""
-	for key := range x.wanted[id].all() {
+	for key := range x.wanted[id].All() {
 		if first == "" || schema.CompareNames(key, first) < 0 {
 			first = key
 		}

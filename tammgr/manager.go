@@ -48,14 +48,14 @@ type id struct {
 }
 
 // users are the rows that name another, which need not exist.
-type users map[id]few[id]
+type users map[id]orch.Few[id]
 
 func (x users) add(name, user id) {
-	x[name] = x[name].with(user)
+	x[name] = x[name].With(user)
 }
 
 func (x users) remove(name, user id) {
-	if x[name] = x[name].without(user); x[name].empty() {
+	if x[name] = x[name].Without(user); x[name].Empty() {
 		delete(x, name)
 	}
 }
@@ -66,7 +66,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		out:      forward.New(d, r, tables()...),
 		features: map[string]swss.FieldValues{}, active: set{},
 		tables: map[string]*tableRow{}, rules: map[string]*ruleRow{}, groups: map[string]*groupRow{},
-		ids: ids{wanted: map[uint32]few[string]{}, changed: map[uint32]struct{}{}}, qos: newQoS(), users: users{},
+		ids: ids{wanted: map[uint32]orch.Few[string]{}, changed: map[uint32]struct{}{}}, qos: newQoS(), users: users{},
 	}
 	m.ports = ports{
 		alias: map[string]string{}, named: map[string]set{}, lags: set{},
@@ -111,7 +111,7 @@ func (m *Manager) mark(k kind, key string) { m.dirty[k][key] = struct{}{} }
 
 // markUsers marks the rows that name a row.
 func (m *Manager) markUsers(name id) {
-	for u := range m.users[name].all() {
+	for u := range m.users[name].All() {
 		m.mark(u.kind, u.key)
 	}
 }
@@ -138,7 +138,7 @@ func (m *Manager) flush(ctx context.Context) error {
 	}
 	m.ids.winner = map[uint32]string{}
 	for id := range m.ids.changed {
-		for key := range m.ids.wanted[id].all() {
+		for key := range m.ids.wanted[id].All() {
 			m.mark(kindGroup, key)
 		}
 	}

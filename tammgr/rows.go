@@ -195,7 +195,7 @@ func (m *Manager) link(k kind, key string, c content, n int) {
 		m.ofTAM += n
 	}
 	if kinds[k].taken != "" { // another row may have the flow group now
-		for u := range m.users[id{kindGroup, r.group}].all() {
+		for u := range m.users[id{kindGroup, r.group}].All() {
 			if u.kind == k {
 				m.mark(k, u.key)
 			}
@@ -264,7 +264,7 @@ func (m *Manager) examine(k kind, key string, r *row) (wrong string, lacks []str
 
 // firstOf is the row of a kind that has a flow group: of the valid ones the first by name.
 func (m *Manager) firstOf(k kind, group string) (first string) {
-	for u := range m.users[id{kindGroup, group}].all() {
+	for u := range m.users[id{kindGroup, group}].All() {
 		if u.kind == k && m.rows[k][u.key].err == nil && (first == "" || schema.CompareNames(u.key, first) < 0) {
 			first = u.key
 		}

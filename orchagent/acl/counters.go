@@ -128,7 +128,7 @@ func (c *counters) flushNames(ctx context.Context) error {
 // those of further features by rule and feature, and those of variants by their
 // names after that.
 func (c *counters) nameAll(r *rule) {
-	want := map[string]sai.OID{}
+	var want assoc[string, sai.OID]
 	keys := r.entryKeys()
 	for _, s := range keys {
 		name := r.key.Appl()
@@ -138,18 +138,18 @@ func (c *counters) nameAll(r *rule) {
 		if s.variant != "" {
 			name += ":" + s.variant
 		}
-		want[name] = r.entries[s].counter.oid
+		want.set(name, r.entries.get(s).counter.oid)
 	}
-	for name := range r.mapped {
-		if _, ok := want[name]; !ok {
-			c.del[name] = true
-			delete(c.put, name)
+	for _, was := range r.mapped {
+		if !want.has(was.key) {
+			c.del[was.key] = true
+			delete(c.put, was.key)
 		}
 	}
-	for name, oid := range want {
-		if r.mapped[name] != oid {
-			c.put[name] = oid.String()
-			delete(c.del, name)
+	for _, is := range want {
+		if r.mapped.get(is.key) != is.value {
+			c.put[is.key] = is.value.String()
+			delete(c.del, is.key)
 		}
 	}
 	r.mapped = want

@@ -76,7 +76,7 @@ func (p *programmer) removeEntries(ctx context.Context, w *work) {
 	for i, err := range removeMany(ctx, p.api, sai.ObjectTypeACLEntry, oids) {
 		e := all[i]
 		if err != nil {
-			e.rule.failed[e.in.feature] = fmt.Errorf("remove the entry of ACL rule %s: %w", e.rule.key, err)
+			e.rule.failed.set(e.in.feature, fmt.Errorf("remove the entry of ACL rule %s: %w", e.rule.key, err))
 			p.log.Error("ACL entry stays in the ASIC", "rule", e.rule.key.Config(), "err", err)
 			failed[e] = true
 			if e.key.variant != "" {
@@ -89,7 +89,7 @@ func (p *programmer) removeEntries(ctx context.Context, w *work) {
 		}
 	}
 	w.remake = slices.DeleteFunc(w.remake, func(c *change) bool { return failed[c.have] })
-	w.create = slices.DeleteFunc(w.create, func(c *change) bool { return failed[c.rule.entries[c.key]] })
+	w.create = slices.DeleteFunc(w.create, func(c *change) bool { return failed[c.rule.entries.get(c.key)] })
 	p.forget(ctx, dropped)
 }
 
@@ -104,7 +104,7 @@ func (p *programmer) forget(ctx context.Context, gone []*entry) {
 		p.release(ctx, e.ranges)
 		p.crm.entryRemoved(e.in)
 		e.in.entries--
-		delete(e.rule.entries, e.key)
+		e.rule.entries.drop(e.key)
 		p.freed = p.freed || !e.fresh
 		p.counters.rename(e.rule)
 	}
@@ -142,7 +142,7 @@ func (p *programmer) createEntries(ctx context.Context, w *work) {
 	var list []*change
 	for _, c := range slices.Concat(w.remake, w.create) {
 		if _, err := c.instance(); err != nil {
-			c.rule.failed[c.key.feature] = err
+			c.rule.failed.set(c.key.feature, err)
 			p.starve(err, starving{rule: c.rule, feature: c.key.feature})
 			continue
 		}
@@ -180,7 +180,7 @@ func (p *programmer) createEntries(ctx context.Context, w *work) {
 // added records an entry that is in the ASIC.
 func (b *objects) added(ctx context.Context, e *entry, oid sai.OID) {
 	e.oid = oid
-	if old := e.rule.entries[e.key]; old != nil { // recreated
+	if old := e.rule.entries.get(e.key); old != nil { // recreated
 		b.release(ctx, old.ranges)
 	} else {
 		e.in.entries++
@@ -188,7 +188,7 @@ func (b *objects) added(ctx context.Context, e *entry, oid sai.OID) {
 		b.counters.start(e.counter.oid)
 		e.fresh = true
 	}
-	e.rule.entries[e.key] = e
+	e.rule.entries.set(e.key, e)
 	b.counters.rename(e.rule)
 }
 
@@ -239,7 +239,7 @@ func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 func (p *programmer) refuse(ctx context.Context, e *entry, err error) {
 	p.release(ctx, e.ranges)
 	p.noteRefusal(e, err)
-	if old := e.rule.entries[e.key]; old != nil {
+	if old := e.rule.entries.get(e.key); old != nil {
 		p.forget(ctx, []*entry{old})
 		return
 	}
@@ -247,7 +247,7 @@ func (p *programmer) refuse(ctx context.Context, e *entry, err error) {
 }
 
 func (p *programmer) noteRefusal(e *entry, err error) {
-	e.rule.failed[e.in.feature] = err
+	e.rule.failed.set(e.in.feature, err)
 	p.starve(err, starving{rule: e.rule, feature: e.key.feature})
 	p.log.Error("ACL rule", "rule", e.rule.key.Config(), "err", err)
 }

@@ -288,10 +288,7 @@ func (o *Orch) ruleRow(_ context.Context, t orch.Task) {
 		if t.Op == orch.Del {
 			return
 		}
-		r = &rule{
-			key: k, table: o.tableOf(k.Table), uses: map[string]*use{},
-			entries: map[entryKey]*entry{}, failed: map[string]error{},
-		}
+		r = &rule{key: k, table: o.tableOf(k.Table)}
 		o.rules[k] = r
 		r.table.rules[k.Rule] = r
 	}

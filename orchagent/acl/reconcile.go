@@ -37,7 +37,7 @@ func (a *agenda) markTable(t *table) {
 
 func (a *agenda) markRule(r *rule) {
 	a.dirtyRules[r.key] = r
-	clear(r.failed)
+	r.failed = nil
 }
 
 // reconcile brings dirty tables and rules to where they belong. What was refused for lack of room
@@ -107,7 +107,7 @@ func (o *Orch) plan(w *work, r *rule) {
 	before, had, old := r.standing(), len(r.uses) > 0, r.spec
 	o.examine(r)
 	if r.spec == nil || !r.table.tam() {
-		clear(r.uses) // its users now wait for it
+		r.uses = nil // its users now wait for it
 	}
 	if before != r.standing() || had && len(r.uses) == 0 || r.table.tam() && !old.same(r.spec) {
 		o.news[r.key] = true
@@ -120,13 +120,13 @@ func (o *Orch) plan(w *work, r *rule) {
 		}
 	}
 	for _, s := range keys {
-		o.planEntry(w, &change{rule: r, key: s, spec: wanted[s], have: r.entries[s]})
+		o.planEntry(w, &change{rule: r, key: s, spec: wanted[s], have: r.entries.get(s)})
 	}
 }
 
 // planEntry finds out what has to be done about one entry; without a spec no entry is wanted.
 func (o *Orch) planEntry(w *work, c *change) {
-	r, have, failed := c.rule, c.have, c.rule.failed[c.key.feature] != nil
+	r, have, failed := c.rule, c.have, c.rule.failed.get(c.key.feature) != nil
 	switch {
 	case have != nil && (c.spec == nil || have.in.doomed):
 		w.drop = append(w.drop, have)
@@ -255,7 +255,7 @@ func (a *agenda) retryStarved(such func(starving) bool) {
 			continue
 		}
 		a.dirtyRules[s.rule.key] = s.rule
-		delete(s.rule.failed, s.feature)
+		s.rule.failed.drop(s.feature)
 		if s.rule.table.tam() {
 			a.news[s.rule.key] = true
 		}

@@ -18,10 +18,10 @@ func (o *Orch) reportRule(ctx context.Context, r *rule) {
 	}
 	err := r.err
 	if err == nil {
-		err = r.failed[""]
+		err = r.failed.get("")
 	}
 	status, reason := o.daemon.Verdict(schema.StateACLRule, err)
-	if err != nil && r.entries[entryKey{}] != nil && r.spec == nil {
+	if err != nil && r.entries.has(entryKey{}) && r.spec == nil {
 		status = schema.ACLPendingRemoval
 	}
 	switch {

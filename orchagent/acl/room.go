@@ -110,7 +110,7 @@ func (o *Orch) yield(in *instance) {
 		}
 		o.dirtyRules[r.key] = r
 		if in.feature != "" {
-			delete(r.uses, in.feature)
+			r.uses.drop(in.feature)
 			o.news[r.key] = true
 		}
 	}

@@ -3,7 +3,6 @@ package acl
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -25,20 +24,20 @@ type rule struct {
 	parsedAs schema.ACLTableType
 	parseErr error
 
-	spec     *spec           // what an entry of it holds; nil while err is not
-	err      error           // why it cannot be in the ASIC
-	uses     map[string]*use // by TAM feature, in TAM tables
-	entries  map[entryKey]*entry
-	failed   map[string]error   // by TAM feature; "" in other tables: what SAI said
-	mapped   map[string]sai.OID // names in ACL_COUNTER_RULE_MAP
-	reported string             // what was last reported
+	spec     *spec               // what an entry of it holds; nil while err is not
+	err      error               // why it cannot be in the ASIC
+	uses     assoc[string, *use] // by TAM feature, in TAM tables
+	entries  assoc[entryKey, *entry]
+	failed   assoc[string, error]   // by TAM feature; "" in other tables: what SAI said
+	mapped   assoc[string, sai.OID] // names in ACL_COUNTER_RULE_MAP
+	reported string                 // what was last reported
 }
 
 // A use is what one TAM feature does with a flow group, and for whom.
 type use struct {
 	variants []Variant // sorted by name; one without a name if there are no variants
-	off      map[string]bool
-	users    map[string]bool
+	off      assoc[string, bool]
+	users    orch.Few[string]
 }
 
 // A spec is the content of an entry: without the table and the counter.
@@ -294,9 +293,10 @@ func (r *rule) wanted() map[entryKey]*spec {
 		return map[entryKey]*spec{{}: r.spec}
 	}
 	want := map[entryKey]*spec{}
-	for f, u := range r.uses {
+	for _, x := range r.uses {
+		f, u := x.key, x.value
 		for _, v := range u.variants {
-			want[entryKey{f, v.Name}] = r.spec.as(v, u.off[v.Name])
+			want[entryKey{f, v.Name}] = r.spec.as(v, u.off.get(v.Name))
 		}
 	}
 	return want
@@ -321,13 +321,18 @@ func (s *spec) as(v Variant, off bool) *spec {
 
 // entryKeys returns the keys of the rule's entries, sorted.
 func (r *rule) entryKeys() []entryKey {
-	return slices.SortedFunc(maps.Keys(r.entries), entryKey.compare)
+	keys := make([]entryKey, len(r.entries))
+	for i, x := range r.entries {
+		keys[i] = x.key
+	}
+	slices.SortFunc(keys, entryKey.compare)
+	return keys
 }
 
 // has reports whether the rule has an entry for a feature.
 func (r *rule) has(feature string) bool {
-	for s := range r.entries {
-		if s.feature == feature {
+	for _, x := range r.entries {
+		if x.key.feature == feature {
 			return true
 		}
 	}

@@ -19,10 +19,11 @@ import (
 func (o *Orch) BindMany(
 	ctx context.Context, feature string, actions []sai.Attr, rules []schema.ACLRuleKey, users []string,
 ) []error {
-	o.features[feature] = needsOf([]Variant{{Actions: actions}})
+	one := []Variant{{Actions: actions}}
+	o.features[feature] = needsOf(one)
 	variants := make([][]Variant, len(rules))
 	for i := range rules {
-		variants[i] = []Variant{{Actions: actions}}
+		variants[i] = one
 	}
 	return o.bindAll(ctx, feature, rules, users, variants)
 }
@@ -40,15 +41,15 @@ func (o *Orch) bindAll(
 		if errs[i] != nil {
 			continue
 		}
-		u := r.uses[feature]
+		u := r.uses.get(feature)
 		if u == nil {
-			u = &use{users: map[string]bool{}}
-			r.uses[feature] = u
+			u = &use{}
+			r.uses.set(feature, u)
 		}
-		added[i] = !u.users[users[i]]
-		u.users[users[i]] = true
+		added[i] = !u.users.Has(users[i])
+		u.users = u.users.With(users[i])
 		u.take(variants[i])
-		delete(r.failed, feature)
+		r.failed.drop(feature)
 		o.dirtyRules[k] = r
 	}
 	o.reconcile(ctx)
@@ -57,14 +58,13 @@ func (o *Orch) bindAll(
 			continue
 		}
 		r := o.rules[k]
-		errs[i] = r.failed[feature]
+		errs[i] = r.failed.get(feature)
 		if errs[i] == nil && !r.has(feature) {
 			errs[i] = o.bindable(k, r)
 		}
-		if u := r.uses[feature]; errs[i] != nil && u != nil && (r.varied(feature) || added[i] && !r.has(feature)) {
-			delete(u.users, users[i])
-			if len(u.users) == 0 {
-				delete(r.uses, feature)
+		if u := r.uses.get(feature); errs[i] != nil && u != nil && (r.varied(feature) || added[i] && !r.has(feature)) {
+			if u.users = u.users.Without(users[i]); u.users.Empty() {
+				r.uses.drop(feature)
 			}
 		}
 	}
@@ -99,11 +99,11 @@ func (o *Orch) UnbindMany(ctx context.Context, feature string, rules []schema.AC
 		if r == nil {
 			continue
 		}
-		if u := r.uses[feature]; u != nil {
-			if delete(u.users, users[i]); len(u.users) > 0 {
+		if u := r.uses.get(feature); u != nil {
+			if u.users = u.users.Without(users[i]); !u.users.Empty() {
 				continue
 			}
-			delete(r.uses, feature)
+			r.uses.drop(feature)
 		}
 		if r.has(feature) { // maybe from an attempt before
 			o.markRule(r)
@@ -111,8 +111,8 @@ func (o *Orch) UnbindMany(ctx context.Context, feature string, rules []schema.AC
 	}
 	o.reconcile(ctx)
 	for i, k := range rules {
-		if r := o.rules[k]; r != nil && r.uses[feature] == nil && r.has(feature) {
-			errs[i] = r.failed[feature]
+		if r := o.rules[k]; r != nil && !r.uses.has(feature) && r.has(feature) {
+			errs[i] = r.failed.get(feature)
 		}
 	}
 	o.finish(ctx)

@@ -109,12 +109,11 @@ func (o *Orch) checkRaise(r *rule, variants []Variant) error {
 
 // take replaces the variants of a use. New ones start active or inactive as they say.
 func (u *use) take(variants []Variant) {
-	off := map[string]bool{}
-	for _, v := range variants {
-		was, known := u.off[v.Name]
-		off[v.Name] = was
-		if !known {
-			off[v.Name] = v.Inactive
+	off := make(assoc[string, bool], len(variants))
+	for i, v := range variants {
+		off[i] = assigned[string, bool]{v.Name, v.Inactive}
+		if u.off.has(v.Name) {
+			off[i].value = u.off.get(v.Name)
 		}
 	}
 	u.variants, u.off = variants, off
@@ -122,7 +121,7 @@ func (u *use) take(variants []Variant) {
 
 // varied reports whether a feature uses the rule with variants.
 func (r *rule) varied(feature string) bool {
-	u := r.uses[feature]
+	u := r.uses.get(feature)
 	return u != nil && (len(u.variants) != 1 || u.variants[0].Name != "")
 }
 
@@ -142,14 +141,14 @@ func (s *spec) same(t *spec) bool {
 // It is an error if the feature does not use the rule, or not with such a variant.
 func (o *Orch) SetVariantActive(ctx context.Context, k schema.ACLRuleKey, feature, variant string, on bool) error {
 	r := o.rules[k]
-	if r == nil || r.uses[feature] == nil {
+	if r == nil || !r.uses.has(feature) {
 		return orch.Wait("ACL rule", k.Config(), "ACL rule %s is not in use for %s", k, feature)
 	}
-	u := r.uses[feature]
-	if _, ok := u.off[variant]; !ok {
+	u := r.uses.get(feature)
+	if !u.off.has(variant) {
 		return fmt.Errorf("ACL rule %s has no variant %q for %s", k, variant, feature)
 	}
-	e := r.entries[entryKey{feature, variant}]
+	e := r.entries.get(entryKey{feature, variant})
 	if e != nil && e.spec.off == on {
 		a := sai.Attr{ID: sai.ACLEntryAttrAdminState, Value: sai.Bool(on)}
 		if err := o.api.Set(ctx, sai.Obj(sai.ObjectTypeACLEntry, e.oid), a); err != nil {
@@ -159,7 +158,7 @@ func (o *Orch) SetVariantActive(ctx context.Context, k schema.ACLRuleKey, featur
 		spec.off = !on
 		e.spec = &spec
 	}
-	u.off[variant] = !on
+	u.off.set(variant, !on)
 	return nil
 }
 
@@ -167,10 +166,10 @@ func (o *Orch) SetVariantActive(ctx context.Context, k schema.ACLRuleKey, featur
 // label; false if there is none in the ASIC.
 func (o *Orch) VariantCounter(k schema.ACLRuleKey, feature, variant string) (oid sai.OID, label string, ok bool) {
 	r := o.rules[k]
-	if r == nil || r.entries[entryKey{feature, variant}] == nil {
+	if r == nil || !r.entries.has(entryKey{feature, variant}) {
 		return 0, "", false
 	}
-	c := r.entries[entryKey{feature, variant}].counter
+	c := r.entries.get(entryKey{feature, variant}).counter
 	return c.oid, c.label, true
 }
 
@@ -192,8 +191,8 @@ func (o *Orch) removeIncomplete(ctx context.Context, rules []*rule) {
 	w := &work{}
 	for _, r := range rules {
 		for _, s := range r.entryKeys() {
-			e := r.entries[s]
-			if r.failed[s.feature] != nil && r.varied(s.feature) {
+			e := r.entries.get(s)
+			if r.failed.get(s.feature) != nil && r.varied(s.feature) {
 				w.drop = append(w.drop, e)
 				o.spared = o.spared || e.fresh
 			} else {
@@ -206,13 +205,13 @@ func (o *Orch) removeIncomplete(ctx context.Context, rules []*rule) {
 	}
 	why := make([]error, len(w.drop))
 	for i, e := range w.drop {
-		why[i] = e.rule.failed[e.key.feature]
+		why[i] = e.rule.failed.get(e.key.feature)
 		if !e.fresh {
 			o.news[e.rule.key] = true // whoever binds hears of it anyway
 		}
 	}
 	o.removeEntries(ctx, w)
 	for i, e := range w.drop {
-		e.rule.failed[e.key.feature] = why[i] // not the error of the removal
+		e.rule.failed.set(e.key.feature, why[i]) // not the error of the removal
 	}
 }

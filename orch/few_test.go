@@ -1,4 +1,4 @@
-package tammgr
+package orch
 
 import (
 	"maps"
@@ -8,27 +8,27 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A few is a set, whatever comes and goes.
+// A Few is a set, whatever comes and goes.
 func TestFew(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
-		want, got := map[int]struct{}{}, few[int]{}
+		want, got := map[int]struct{}{}, Few[int]{}
 		for range 200 {
 			k := rnd.IntN(4)
 			if rnd.IntN(2) == 0 {
-				want[k], got = struct{}{}, got.with(k)
+				want[k], got = struct{}{}, got.With(k)
 			} else {
 				delete(want, k)
-				got = got.without(k)
+				got = got.Without(k)
 			}
 			all := map[int]struct{}{}
-			for k := range got.all() {
-				if _, twice := all[k]; twice || !got.has(k) {
+			for k := range got.All() {
+				if _, twice := all[k]; twice || !got.Has(k) {
 					t.Fatalf("%d twice, or not a member", k)
 				}
 				all[k] = struct{}{}
 			}
-			if !maps.Equal(all, want) || got.empty() != (len(want) == 0) {
+			if !maps.Equal(all, want) || got.Empty() != (len(want) == 0) {
 				t.Fatalf("%v, want %v", all, want)
 			}
 		}

@@ -1,0 +1,58 @@
+package orch
+
+import "iter"
+
+// A Few is a set that mostly has one member: that alone takes no map. The zero value is empty.
+type Few[K comparable] struct {
+	one  K
+	any  bool // one is a member
+	more map[K]struct{}
+}
+
+// Has reports whether k is a member.
+func (f Few[K]) Has(k K) bool {
+	_, ok := f.more[k]
+	return ok || f.any && f.one == k
+}
+
+// With returns the set with a member, in place of the set.
+func (f Few[K]) With(k K) Few[K] {
+	switch {
+	case f.Has(k):
+	case !f.any:
+		f.one, f.any = k, true
+	case f.more == nil:
+		f.more = map[K]struct{}{k: {}}
+	default:
+		f.more[k] = struct{}{}
+	}
+	return f
+}
+
+// Without returns the set without a member, in place of the set.
+func (f Few[K]) Without(k K) Few[K] {
+	if f.any && f.one == k {
+		var none K
+		f.one, f.any = none, false
+		return f
+	}
+	delete(f.more, k)
+	return f
+}
+
+// Empty reports whether there is no member.
+func (f Few[K]) Empty() bool { return !f.any && len(f.more) == 0 }
+
+// All yields the members in any order.
+func (f Few[K]) All() iter.Seq[K] {
+	return func(yield func(K) bool) {
+		if f.any && !yield(f.one) {
+			return
+		}
+		for k := range f.more {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
