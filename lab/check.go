@@ -196,6 +196,8 @@ func (r *Result) metricHelp() string {
 			"delay.min " +
 			"delay.mean delay.p50 delay.p90 delay.p99 delay.p999 delay.max path.SWITCH:PORT stamps.frames stamps.records " +
 			"stamps.rest_min stamps.rest_max)",
+		"flows.(as of flow.NAME, over all of them)",
+		"switches.(count balanced problems to_cpu received sent)",
 		"truth.NAME.(frames delivered to_cpu copies in_flight lost paths flows delay.min delay.mean delay.max)",
 		"link.NAME.a_to_b.(sent delivered lost_link_down lost lost_in_bursts corrupt duplicated reordered)",
 		"host.NAME.(sent received stray answered)",
@@ -213,6 +215,10 @@ func (r *Result) Metric(name string) (Metric, bool) {
 	kind, rest, _ := strings.Cut(name, ".")
 	object, field, _ := strings.Cut(rest, ".")
 	switch kind {
+	case "flows":
+		return r.flowTotal(rest)
+	case "switches":
+		return r.switchTotal(rest)
 	case "flow":
 		f, ok := r.Flows[object]
 		if !ok {

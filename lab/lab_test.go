@@ -125,7 +125,7 @@ func TestGoAPI(t *testing.T) {
 	if len(r.Problems()) > 0 || r.Duration != 100*Microsecond {
 		t.Errorf("after %v: %v", r.Duration, r.Problems())
 	}
-	if _, err := New(t.Context(), &Topology{}, Options{}); err == nil || !strings.Contains(err.Error(), "want 1 to 256 switches") {
+	if _, err := New(t.Context(), &Topology{}, Options{}); err == nil || !strings.Contains(err.Error(), "want 1 to 2048 switches") {
 		t.Errorf("an empty topology: %v", err)
 	}
 }

@@ -16,6 +16,7 @@ type Topology struct {
 	Switches    []Switch      `yaml:"switches"`
 	Hosts       []Host        `yaml:"hosts"`
 	Links       []Link        `yaml:"links"`
+	Fabric      Fabric        `yaml:"fabric"` // lays out more of them; no Kind: none
 	Traffic     []Traffic     `yaml:"traffic"`
 	Events      []Event       `yaml:"events"`
 	Measure     []Measurement `yaml:"measure"`
@@ -28,6 +29,7 @@ type Topology struct {
 	Studies []Study
 
 	source *document // where it was read from; nil: from Go
+	woven  bool      // Fabric has been laid out
 }
 
 // A Switch is a complete switch: configuration database, control plane and chip.

@@ -12,6 +12,7 @@ import (
 func (t *Topology) Validate() error {
 	v := Validator{t: t}
 	v.Want(t.Duration >= 0, "duration", t.Duration, "more than 0")
+	v.weave()
 	v.switches()
 	v.hosts()
 	v.links()
@@ -60,7 +61,7 @@ func Item(list, name string, i int) string {
 	return fmt.Sprintf("%s[%s]", list, name)
 }
 
-const maxSwitches, maxHosts, maxTraffic = 256, 4096, 4096
+const maxSwitches, maxHosts, maxTraffic = 2048, 8192, 8192
 
 func (v *Validator) switches() {
 	t := v.t
