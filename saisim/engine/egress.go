@@ -94,7 +94,7 @@ func (c *egressPipe) lookupRewritten(p *port, cp *copyOf, hit *hits) {
 		return
 	}
 	old := pk.heading()
-	h := headingOf(c.programs.phv)
+	h := headingOf(c.programs.phv, alone)
 	h.into(pk)
 	c.acl.lookupEgress(p, cp, hit)
 	old.into(pk) // which other copies share

@@ -35,24 +35,24 @@ func (pk *packet) heading() heading {
 	return heading{h.dmac, h.smac, h.tos, h.ttl, h.ipFlags&4 != 0}
 }
 
-// headingOf reads the fields from the PHV.
-func headingOf(v *pipe.PHV) heading {
+// headingOf reads the fields of the packet at an index from the PHV.
+func headingOf(v *pipe.PHV, i int) heading {
 	w := &v.W
 	return heading{
-		dmac: w[pipe.WordEthDst] & (1<<48 - 1), smac: w[pipe.WordEthSrc] & (1<<48 - 1),
-		tos: uint8(w[pipe.WordL4] >> 16), ttl: uint8(w[pipe.WordL4] >> 8), reserved: w[pipe.WordFlags]>>22&1 != 0,
+		dmac: w[pipe.WordEthDst][i] & (1<<48 - 1), smac: w[pipe.WordEthSrc][i] & (1<<48 - 1),
+		tos: uint8(w[pipe.WordL4][i] >> 16), ttl: uint8(w[pipe.WordL4][i] >> 8), reserved: w[pipe.WordFlags][i]>>22&1 != 0,
 	}
 }
 
 // to writes the fields to the PHV.
-func (h *heading) to(v *pipe.PHV) {
+func (h *heading) to(v *pipe.PHV, i int) {
 	w := &v.W
-	w[pipe.WordEthDst] = w[pipe.WordEthDst]&^(1<<48-1) | h.dmac
-	w[pipe.WordEthSrc] = w[pipe.WordEthSrc]&^(1<<48-1) | h.smac
-	w[pipe.WordL4] = w[pipe.WordL4]&^0xffff00 | uint64(h.tos)<<16 | uint64(h.ttl)<<8
-	w[pipe.WordFlags] &^= 1 << 22
+	w[pipe.WordEthDst][i] = w[pipe.WordEthDst][i]&^(1<<48-1) | h.dmac
+	w[pipe.WordEthSrc][i] = w[pipe.WordEthSrc][i]&^(1<<48-1) | h.smac
+	w[pipe.WordL4][i] = w[pipe.WordL4][i]&^0xffff00 | uint64(h.tos)<<16 | uint64(h.ttl)<<8
+	w[pipe.WordFlags][i] &^= 1 << 22
 	if h.reserved {
-		w[pipe.WordFlags] |= 1 << 22
+		w[pipe.WordFlags][i] |= 1 << 22
 	}
 }
 

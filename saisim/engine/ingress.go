@@ -23,24 +23,26 @@ type ingressPipe struct {
 	wires     *wires
 }
 
-// An entering packet enters the ingress pipe at a cycle.
-type entering struct {
-	at Cycle
-	pk *packet
-	p  *port
-	on bool // it is admitted
-}
-
 // run runs the ingress pipe for packets, in the order of the cycles at which they enter: all pass the first stages,
-// then each the others. What a stage keeps is touched once by a packet, and so in the order of packets.
+// then each the others, or where there is a program all pass one stage after the other. What a stage keeps is touched
+// once by a packet, and so in the order of packets.
 func (c *ingressPipe) run(vec []entering) {
 	for i := range vec {
 		c.begin(&vec[i])
+	}
+	if c.programs.program != nil {
+		c.runProgram(vec)
+		return
 	}
 	for i := range vec {
 		if x := &vec[i]; x.p != nil {
 			c.now = x.at
 			c.bridge.sweepBefore(x.at)
+			if x.on {
+				c.lookup(x)
+				c.forward(x.pk, false)
+				x.pk.verdict.cpu = x.pk.act&(actCopy|actCancel) == actCopy
+			}
 			c.finish(x)
 		}
 	}
@@ -64,19 +66,16 @@ func (c *ingressPipe) begin(x *entering) {
 	x.on = c.admit(x.p, pk)
 }
 
-// finish is the rest of the pipe: ACL in the middle, FORWARD in the last stage.
+// lookup is ACL, in the middle of the pipe.
+func (c *ingressPipe) lookup(x *entering) {
+	if len(x.p.tables[stageIngress]) > 0 || c.acl.vlanACLs[stageIngress] {
+		c.acl.lookupIngress(x.p, x.pk)
+	}
+}
+
+// finish is the end of the pipe.
 func (c *ingressPipe) finish(x *entering) {
 	p, pk := x.p, x.pk
-	switch {
-	case x.on && c.programs.program != nil:
-		c.runProgram(p, pk)
-	case x.on:
-		if len(p.tables[stageIngress]) > 0 || c.acl.vlanACLs[stageIngress] {
-			c.acl.lookupIngress(p, pk)
-		}
-		c.forward(pk)
-		pk.verdict.cpu = pk.act&(actCopy|actCancel) == actCopy
-	}
 	if v := &pk.verdict; v.kind == toNobody && !v.cpu && pk.mirrors == 0 && pk.record == nil {
 		if pk.graph != nil {
 			c.ended.Push(timed{c.now, pk})
@@ -158,9 +157,9 @@ func (c *ingressPipe) classify(in *admission, pk *packet) (drop.Reason, bool) {
 	return 0, true
 }
 
-// forward is the last stage: learning, then where the packet goes. It leaves
+// forward is the last stage: learning, then where the packet goes, unless the program says so. It leaves
 // pk.why, the reason if that is nowhere.
-func (c *ingressPipe) forward(pk *packet) {
+func (c *ingressPipe) forward(pk *packet, steered bool) {
 	why, ok := pk.why, !pk.barred
 	if ok && !pk.noLearn && pk.source != nil {
 		why, ok = c.bridge.learn(pk)
@@ -176,7 +175,7 @@ func (c *ingressPipe) forward(pk *packet) {
 	case !ok:
 		pk.why = why
 		return
-	case c.programs.steered(pk): // by the program
+	case steered:
 		pk.why = drop.NoDestination
 		return
 	case pk.redirect != nil:
@@ -222,37 +221,67 @@ func (c *ingressPipe) redirected(pk *packet) (drop.Reason, bool) {
 	return c.router.toHop(pk, e.hop), true
 }
 
-// runProgram is the ingress pipe, behind admission, where there is a program.
-func (c *ingressPipe) runProgram(p *port, pk *packet) {
-	c.runStages(p, pk)
-	if pk.graph != nil {
-		pk.run.ran, pk.run.hit = c.programs.phv.Ran, c.programs.phv.Hit
+// runProgram is the ingress pipe, behind admission, where there is a program: stage after stage, each for all
+// packets.
+func (c *ingressPipe) runProgram(vec []entering) {
+	middle, last := c.prof.IngressStages/2, max(c.prof.IngressStages, 1)-1
+	began := c.programs.begin(vec)
+	on := c.programs.runIngress(vec, began, 0, middle)
+	c.lookups(vec, on)
+	on = c.programs.runIngress(vec, on, middle, last)
+	on = c.programs.runIngress(vec, c.forwards(vec, on), last, c.prof.IngressStages)
+	for i := range vec {
+		x := &vec[i]
+		if x.p == nil {
+			continue
+		}
+		c.now = x.at
+		pk := x.pk
+		if on>>i&1 != 0 {
+			c.programs.steer(pk, i)
+			pk.verdict.cpu = pk.act&(actCopy|actCancel) == actCopy || c.programs.punted(i)
+			pk.run.program.Bridge(c.programs.phv, i, &pk.run.bridge)
+		}
+		if pk.graph != nil && began>>i&1 != 0 {
+			pk.run.ran, pk.run.hit = c.programs.phv.Ran[i], c.programs.phv.Hit[i]
+		}
+		c.finish(x)
 	}
 }
 
-func (c *ingressPipe) runStages(p *port, pk *packet) {
-	last := max(c.prof.IngressStages, 1) - 1
-	c.programs.beginIngress(pk)
-	if !c.programs.runIngress(pk, 0, c.prof.IngressStages/2) {
-		return
+// lookups is ACL for packets with a program.
+func (c *ingressPipe) lookups(vec []entering, on pipe.Set) {
+	for i := range vec {
+		x := &vec[i]
+		if on>>i&1 == 0 || len(x.p.tables[stageIngress]) == 0 && !c.acl.vlanACLs[stageIngress] {
+			continue
+		}
+		c.now = x.at
+		c.lookup(x)
+		ports, class := &c.programs.phv.W[pipe.WordPorts][i], &c.programs.phv.W[pipe.WordClass][i]
+		*ports = *ports&^(1<<32-1) | uint64(x.pk.meta)
+		*class = *class&^(0xff<<32) | uint64(x.pk.tc)<<32
 	}
-	if len(p.tables[stageIngress]) > 0 || c.acl.vlanACLs[stageIngress] {
-		c.acl.lookupIngress(p, pk)
-		w := &c.programs.phv.W
-		w[pipe.WordPorts] = w[pipe.WordPorts]&^(1<<32-1) | uint64(pk.meta)
-		w[pipe.WordClass] = w[pipe.WordClass]&^(0xff<<32) | uint64(pk.tc)<<32
+}
+
+// forwards is learning and forwarding of packets with a program. It returns those that go somewhere.
+func (c *ingressPipe) forwards(vec []entering, on pipe.Set) (somewhere pipe.Set) {
+	for i := range vec {
+		x := &vec[i]
+		if x.p == nil {
+			continue
+		}
+		c.now = x.at
+		c.bridge.sweepBefore(x.at)
+		if on>>i&1 == 0 {
+			continue
+		}
+		pk := x.pk
+		c.forward(pk, c.programs.steered(i))
+		c.programs.steer(pk, i)
+		if pk.verdict.kind != toNobody || pk.act&(actCopy|actCancel) == actCopy || c.programs.punted(i) {
+			somewhere |= 1 << i
+		}
 	}
-	if !c.programs.runIngress(pk, c.prof.IngressStages/2, last) {
-		return
-	}
-	c.forward(pk)
-	v := &pk.verdict
-	cpu := pk.act&(actCopy|actCancel) == actCopy
-	c.programs.steer(pk)
-	if v.kind == toNobody && !cpu && !punted(c.programs.phv) || !c.programs.runIngress(pk, last, c.prof.IngressStages) {
-		return
-	}
-	c.programs.steer(pk)
-	v.cpu = cpu || punted(c.programs.phv)
-	pk.run.program.Bridge(c.programs.phv, &pk.run.bridge)
+	return somewhere
 }

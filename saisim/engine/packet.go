@@ -56,6 +56,14 @@ type packet struct {
 // cut reports whether a capture left some of the frame out.
 func (p *packet) cut() bool { return len(p.data) < p.length }
 
+// An entering packet enters the ingress pipe at a cycle.
+type entering struct {
+	at Cycle
+	pk *packet
+	p  *port
+	on bool // it is admitted
+}
+
 // A verdict is what the ingress pipe decides to do with a packet.
 type verdict struct {
 	kind destination

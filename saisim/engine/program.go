@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/bits"
 	"strings"
 
 	"tamtam/saisim/describe"
@@ -70,43 +71,57 @@ func (c *programs) alight(pk *packet) {
 	pk.run = nil
 }
 
-// beginIngress fills the PHV when a packet has been admitted.
-func (c *programs) beginIngress(pk *packet) {
-	c.board(pk)
-	v, prog := c.phv, pk.run.program
-	if pk.graph != nil {
-		v.Ran, v.Hit = pk.run.ran, pk.run.hit
+// begin fills the PHV when packets have been admitted, each at its index.
+func (c *programs) begin(vec []entering) (on pipe.Set) {
+	v, prog := c.phv, c.program
+	need := prog.Reads(false) | prog.Writes(false)
+	for i := range vec {
+		x := &vec[i]
+		if x.p == nil || !x.on {
+			continue
+		}
+		on |= 1 << i
+		c.now = x.at
+		pk := x.pk
+		c.board(pk)
+		if pk.graph != nil {
+			v.Ran[i], v.Hit[i] = pk.run.ran, pk.run.hit
+		}
+		c.fill(v, i, pk, need)
+		v.W[pipe.WordPorts][i] = uint64(pk.in)<<48 | noPort<<32 | uint64(pk.meta)
+		v.W[pipe.WordQueue][i] = 0
+		v.W[pipe.WordControl][i] = noPort << 16
 	}
-	prog.Begin(v)
-	c.fill(v, pk, prog.Reads(false)|prog.Writes(false))
-	v.W[pipe.WordPorts] = uint64(pk.in)<<48 | noPort<<32 | uint64(pk.meta)
-	v.W[pipe.WordQueue] = 0
-	v.W[pipe.WordControl] = noPort << 16
+	prog.Begin(v, on)
+	return on
 }
 
-// fill puts a packet into the fixed fields that are the same in both pipes; of
-// those that take time only what is needed.
-func (c *programs) fill(v *pipe.PHV, pk *packet, need uint32) {
+// fill puts a packet into the fixed fields that are the same in both pipes, as far as they are
+// needed.
+func (c *programs) fill(v *pipe.PHV, i int, pk *packet, need uint32) {
 	h, w := &pk.h, &v.W
-	w[pipe.WordEthDst] = h.dmac | uint64(h.etherType)<<48
-	w[pipe.WordEthSrc] = h.smac | uint64(h.ipID)<<48
-	w[pipe.WordSrcHi], w[pipe.WordSrcLo] = h.src[0], h.src[1]
-	w[pipe.WordDstHi], w[pipe.WordDstLo] = h.dst[0], h.dst[1]
-	w[pipe.WordL4] = uint64(h.l4src)<<48 | uint64(h.l4dst)<<32 | uint64(h.proto)<<24 | uint64(h.tos)<<16 |
+	i &= pipe.Lanes - 1
+	w[pipe.WordEthDst][i] = h.dmac | uint64(h.etherType)<<48
+	w[pipe.WordEthSrc][i] = h.smac | uint64(h.ipID)<<48
+	w[pipe.WordSrcHi][i], w[pipe.WordSrcLo][i] = h.src[0], h.src[1]
+	w[pipe.WordDstHi][i], w[pipe.WordDstLo][i] = h.dst[0], h.dst[1]
+	w[pipe.WordL4][i] = uint64(h.l4src)<<48 | uint64(h.l4dst)<<32 | uint64(h.proto)<<24 | uint64(h.tos)<<16 |
 		uint64(h.ttl)<<8 | uint64(h.tcpFlags)
-	w[pipe.WordFlags] = uint64(h.flags) | uint64(h.ipFlags)<<20 | uint64(h.flowLabel)<<24 | uint64(h.icmpCode)<<48 |
+	w[pipe.WordFlags][i] = uint64(h.flags) | uint64(h.ipFlags)<<20 | uint64(h.flowLabel)<<24 | uint64(h.icmpCode)<<48 |
 		uint64(h.icmpType)<<56
-	w[pipe.WordFrame] = uint64(pk.length)<<44 | uint64(pk.vid&0xfff)<<32 | uint64(h.tci[1])<<16 | uint64(h.tci[0])
-	w[pipe.WordClass] = uint64(pk.tc) << 32
+	w[pipe.WordFrame][i] = uint64(pk.length)<<44 | uint64(pk.vid&0xfff)<<32 | uint64(h.tci[1])<<16 | uint64(h.tci[0])
+	w[pipe.WordClass][i] = uint64(pk.tc) << 32
 	if need&(1<<pipe.WordClass) != 0 {
-		w[pipe.WordClass] |= uint64(flowHash(h, uint64(c.lagSeed)<<32|saltLAG))
+		w[pipe.WordClass][i] |= uint64(flowHash(h, uint64(c.lagSeed)<<32|saltLAG))
 	}
-	w[pipe.WordRxCycle], w[pipe.WordCycle] = uint64(pk.rx), uint64(c.now)
+	if need&(1<<pipe.WordRxCycle|1<<pipe.WordCycle) != 0 {
+		w[pipe.WordRxCycle][i], w[pipe.WordCycle][i] = uint64(pk.rx), uint64(c.now)
+	}
 	if need&rxWords != 0 {
-		w[pipe.WordRxSec], w[pipe.WordRxFrac], w[pipe.WordRxNs] = c.clockWords(pk.rx)
+		w[pipe.WordRxSec][i], w[pipe.WordRxFrac][i], w[pipe.WordRxNs][i] = c.clockWords(pk.rx)
 	}
 	if need&nowWords != 0 {
-		w[pipe.WordSec], w[pipe.WordFrac], w[pipe.WordNs] = c.clockWords(c.now)
+		w[pipe.WordSec][i], w[pipe.WordFrac][i], w[pipe.WordNs][i] = c.clockWords(c.now)
 	}
 }
 
@@ -117,52 +132,57 @@ func (c *programs) clockWords(at Cycle) (seconds, fraction, ns uint64) {
 	return t.Seconds & (1<<48 - 1), n<<32 | n<<32/nanos, t.Seconds*nanos + n
 }
 
-// runIngress runs stages of the ingress pipe and returns false if the program has
-// dropped the packet.
-func (c *programs) runIngress(pk *packet, from, to uint32) bool {
-	v, prog := c.phv, pk.run.program
-	on := prog.Run(v, from, to)
-	if pk.graph != nil {
-		prog.Always(v, false, from, to, on)
+// runIngress runs stages of the ingress pipe for packets, and returns those that the program has not
+// dropped.
+func (c *programs) runIngress(vec []entering, in pipe.Set, from, to uint32) pipe.Set {
+	v, prog := c.phv, c.program
+	on := prog.Run(v, in, from, to)
+	if c.tracking {
+		prog.Always(v, false, in, on, from, to)
 	}
 	if wrote := prog.Writes(false); wrote&(headerWords|1<<pipe.WordPorts|1<<pipe.WordClass) != 0 {
-		c.writeBack(v, pk, wrote)
+		for rest := in; rest != 0; rest &= rest - 1 {
+			i := bits.TrailingZeros64(uint64(rest))
+			c.writeBack(v, i, vec[i].pk, wrote)
+		}
 	}
-	if !on {
+	for gone := in &^ on; gone != 0; gone &= gone - 1 {
+		i := bits.TrailingZeros64(uint64(gone))
+		pk := vec[i].pk
 		pk.why = drop.Program
-		pk.verdict = verdict{cpu: pk.act&(actCopy|actCancel) == actCopy || punted(v)}
+		pk.verdict = verdict{cpu: pk.act&(actCopy|actCancel) == actCopy || c.punted(i)}
 	}
 	return on
 }
 
-func punted(v *pipe.PHV) bool { return v.W[pipe.WordControl]>>1&1 != 0 }
+// punted reports whether the program has the packet at an index go to the CPU, too.
+func (c *programs) punted(i int) bool { return c.phv.W[pipe.WordControl][i]>>1&1 != 0 }
 
 // writeBack takes what the program has written to where fixed functions read it.
-func (c *programs) writeBack(v *pipe.PHV, pk *packet, wrote uint32) {
-	w := &v.W
-	pk.meta = uint32(w[pipe.WordPorts])
-	pk.tc = uint8(w[pipe.WordClass] >> 32)
+func (c *programs) writeBack(v *pipe.PHV, i int, pk *packet, wrote uint32) {
+	pk.meta = uint32(v.W[pipe.WordPorts][i])
+	pk.tc = uint8(v.W[pipe.WordClass][i] >> 32)
 	if wrote&headerWords == 0 {
 		return
 	}
 	pk.run.rewritten = true
-	h := headingOf(v)
+	h := headingOf(v, i)
 	h.into(pk)
 }
 
-// steered reports whether the program says where the packet leaves.
-func (c *programs) steered(pk *packet) bool {
-	return pk.run != nil && uint16(c.phv.W[pipe.WordControl]>>16) != noPort
+// steered reports whether the program says where the packet at an index leaves.
+func (c *programs) steered(i int) bool {
+	return uint16(c.phv.W[pipe.WordControl][i]>>16) != noPort
 }
 
 // steer sends the packet where the program says, if it may go anywhere.
-func (c *programs) steer(pk *packet) {
-	if !c.steered(pk) || pk.barred || pk.aclDrop || pk.act&actDrop != 0 {
+func (c *programs) steer(pk *packet, i int) {
+	if !c.steered(i) || pk.barred || pk.aclDrop || pk.act&actDrop != 0 {
 		return
 	}
 	pk.verdict = verdict{cpu: pk.verdict.cpu}
 	pk.why = drop.NoDestination
-	if p := c.port(PortID(c.phv.W[pipe.WordControl] >> 16)); p != nil {
+	if p := c.port(PortID(c.phv.W[pipe.WordControl][i] >> 16)); p != nil {
 		pk.verdict.kind, pk.verdict.port = toPort, p
 	}
 }

@@ -2,6 +2,12 @@ package engine
 
 import "tamtam/saisim/pipe"
 
+// alone is where the PHV has a copy in the egress pipe, and all of what runs with it.
+const (
+	alone             = 0
+	aloneSet pipe.Set = 1 << alone
+)
+
 // runEgress runs the program's stages of the egress pipe before the last one.
 // False: it has dropped the copy.
 func (c *programs) runEgress(p *port, cp *copyOf) bool {
@@ -11,23 +17,23 @@ func (c *programs) runEgress(p *port, cp *copyOf) bool {
 		return true
 	}
 	if pk.graph != nil {
-		v.Ran, v.Hit = pk.run.ran, pk.run.hit
+		v.Ran[alone], v.Hit[alone] = pk.run.ran, pk.run.hit
 	}
-	prog.BeginEgress(v, &pk.run.bridge)
-	c.fill(v, pk, prog.Reads(true)|prog.Writes(true))
-	v.W[pipe.WordClass] |= uint64(cp.queue) << 40
-	v.W[pipe.WordPorts] = uint64(pk.in)<<48 | uint64(p.id)<<32 | uint64(pk.meta)
-	v.W[pipe.WordQueue] = uint64(cp.depth)<<32 | uint64(min(c.now-cp.queued, 1<<32-1))
-	v.W[pipe.WordControl] = noPort << 16
+	prog.BeginEgress(v, alone, &pk.run.bridge)
+	c.fill(v, alone, pk, prog.Reads(true)|prog.Writes(true))
+	v.W[pipe.WordClass][alone] |= uint64(cp.queue) << 40
+	v.W[pipe.WordPorts][alone] = uint64(pk.in)<<48 | uint64(p.id)<<32 | uint64(pk.meta)
+	v.W[pipe.WordQueue][alone] = uint64(cp.depth)<<32 | uint64(min(c.now-cp.queued, 1<<32-1))
+	v.W[pipe.WordControl][alone] = noPort << 16
 	return c.runEgressStages(pk, 0, max(c.prof.EgressStages, 1)-1)
 }
 
 func (c *programs) runEgressStages(pk *packet, from, to uint32) bool {
-	on := pk.run.program.RunEgress(c.phv, from, to)
+	on := pk.run.program.RunEgress(c.phv, aloneSet, from, to)
 	if pk.graph != nil {
-		pk.run.program.Always(c.phv, true, from, to, on)
+		pk.run.program.Always(c.phv, true, aloneSet, on, from, to)
 	}
-	return on
+	return on != 0
 }
 
 // finishEgress runs the last stage's program, which sees what the fixed functions
@@ -44,15 +50,15 @@ func (c *programs) finishEgress(cp *copyOf) bool {
 		}
 		return true
 	}
-	h := headingOf(v)
+	h := headingOf(v, alone)
 	h.edit(cp)
-	h.to(v)
+	h.to(v, alone)
 	if !c.runEgressStages(pk, max(c.prof.EgressStages, 1)-1, c.prof.EgressStages) {
 		return false
 	}
 	if rewrites || pk.run.rewritten {
 		cp.head = c.newHeading()
-		*cp.head = headingOf(v)
+		*cp.head = headingOf(v, alone)
 	}
 	return true
 }

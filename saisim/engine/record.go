@@ -169,7 +169,7 @@ func (c *recording) through(cp *copyOf, fixed describe.Marks, runs bool) passed 
 	p := cp.pk.sofar()
 	p.fixed = fixed
 	if runs && !cp.pk.run.program.Empty(true) {
-		p.ran, p.hit = c.programs.phv.Ran, c.programs.phv.Hit
+		p.ran, p.hit = c.programs.phv.Ran[alone], c.programs.phv.Hit[alone]
 	}
 	return p
 }

@@ -106,40 +106,39 @@ func (k *call) counts() bool {
 }
 
 // count is run for calls that count.
-func (k *call) count(p *PHV) {
-	words := k.array.w32
-	i := k.index.of(p)
-	if i >= uint64(len(words)) {
-		return
+func (k *call) count(p *PHV, list []uint8) {
+	words, index, shift, mask, value := k.array.w32, &p.W[k.index.word], k.index.shift&63, k.index.mask, k.index.value
+	for _, l := range list {
+		i := index[l&(Lanes-1)]>>shift&mask | value
+		if i >= uint64(len(words)) {
+			continue
+		}
+		n := uint64(words[i]) + k.step
+		if n > k.alu.mask && k.saturates {
+			n = k.alu.mask
+		}
+		words[i] = uint32(n & k.alu.mask)
 	}
-	n := uint64(words[i]) + k.step
-	if n > k.alu.mask && k.saturates {
-		n = k.alu.mask
-	}
-	words[i] = uint32(n & k.alu.mask)
 }
 
-// run does the call for a packet.
-func (k *call) run(p *PHV) {
-	i := k.index.of(p)
-	if i >= k.depth {
-		if k.to.mask != 0 {
-			k.to.set(p, 0)
+// run does the call for packets, in their order.
+func (k *call) run(p *PHV, list []uint8) {
+	for _, l := range list {
+		var out uint64
+		switch i, a := k.index.of(p, l), k.array; {
+		case i >= k.depth:
+		case a.w32 != nil:
+			word := &a.w32[i]
+			var next uint64
+			next, out = k.alu.run(uint64(*word), k.x.of(p, l), k.y.of(p, l))
+			*word = uint32(next)
+		default:
+			word := &a.w64[i]
+			*word, out = k.alu.run(*word, k.x.of(p, l), k.y.of(p, l))
 		}
-		return
-	}
-	var out uint64
-	if a := k.array; a.w32 != nil {
-		word := &a.w32[i]
-		var next uint64
-		next, out = k.alu.run(uint64(*word), k.x.of(p), k.y.of(p))
-		*word = uint32(next)
-	} else {
-		word := &a.w64[i]
-		*word, out = k.alu.run(*word, k.x.of(p), k.y.of(p))
-	}
-	if k.to.mask != 0 {
-		k.to.set(p, out)
+		if k.to.mask != 0 {
+			k.to.set(p, l, out)
+		}
 	}
 }
 

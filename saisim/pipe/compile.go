@@ -280,6 +280,7 @@ func (c *compiler) compileTable(t *Table, tap int, old *code) {
 	var ct table
 	if !plain {
 		ct = table{name: t.Name, stage: t.Stage, gate: gate, slot: slot, tap: uint8(tap), counts: t.Counters}
+		ct.ordered = t.sharesRegisters()
 		if t.Counters {
 			c.reads |= 1 << WordFrame
 		}
@@ -322,6 +323,20 @@ func (c *compiler) compileTable(t *Table, tap int, old *code) {
 	ct.end = int32(len(c.ins))
 	ct.fill(t, c.fields, old.like(t))
 	c.tables = append(c.tables, ct)
+}
+
+// sharesRegisters reports whether two actions use one register.
+func (t *Table) sharesRegisters() bool {
+	used := map[string]int{}
+	for i := range t.Actions {
+		for _, x := range t.Actions[i].Calls {
+			if by, have := used[x.Register]; have && by != i {
+				return true
+			}
+			used[x.Register] = i
+		}
+	}
+	return false
 }
 
 // like returns the same table in older code; nil: there is none.

@@ -84,6 +84,21 @@
 // first, then the program's tables of that stage. If ctl.drop is 1 at the end of a
 // stage, later stages do not run.
 //
+// # Packets together
+//
+// A [PHV] holds up to 64 packets, one a lane, in the order in which they enter the pipe. [Compiled.Run]
+// runs stages for a [Set] of lanes, step by step, each step for all of them: one dispatch for 64
+// packets, and what they fetch from registers and tables in flight together. It is exact because a
+// packet touches a register in one stage and once, so that step after step each register still sees the
+// packets in their order; where two actions of a table use one register, they take turns in that order.
+// A batch of one runs through the same code.
+//
+// A chip fills the fixed words of each lane, calls [Compiled.Begin] for all lanes, and then runs its
+// stages piece by piece between its fixed functions. Run returns the lanes that ctl.drop has not ended,
+// to be given to the next piece; what fixed functions do, they may do lane by lane between two pieces.
+// Behind the last piece [Compiled.Bridge] takes what the packet needs in the egress pipe. Control
+// ([Prepare], Access) comes between batches only, and all packets of a batch run one program.
+//
 // # Counters
 //
 // A table with Counters counts for each entry, and for the default, the packets

@@ -29,11 +29,12 @@ func ExampleCompile() {
 			use.Pipe, use.Stage, use.HashUnits, use.StatefulALUs, use.SRAMBlocks)
 	}
 	var phv pipe.PHV
-	for range 3 { // packets of one flow
-		compiled.Begin(&phv)
-		phv.W[pipe.WordSrcLo], phv.W[pipe.WordDstLo], phv.W[pipe.WordFlags] = 0x0a000007, 0x0a000001, 3
-		compiled.Run(&phv, 0, chip.IngressStages)
+	const all pipe.Set = 0b111 // packets, of one flow
+	compiled.Begin(&phv, all)
+	for lane := range 3 {
+		phv.W[pipe.WordSrcLo][lane], phv.W[pipe.WordDstLo][lane], phv.W[pipe.WordFlags][lane] = 0x0a000007, 0x0a000001, 3
 	}
+	compiled.Run(&phv, all, 0, chip.IngressStages)
 	for _, name := range []string{"row0", "row1"} {
 		row, err := compiled.Array("ingress", name)
 		if err != nil {

@@ -27,16 +27,16 @@ func faulty() *Program {
 // ran runs a packet of a protocol and says which tables ran: * where they hit.
 func ran(c *Compiled, proto uint64) string {
 	var v PHV
-	c.Begin(&v)
-	v.W[WordL4] = proto << 24
-	on := c.Run(&v, 0, 3)
-	c.Always(&v, false, 0, 3, on)
-	c.RunEgress(&v, 0, 2)
-	c.Always(&v, true, 0, 2, true)
+	c.Begin(&v, 1)
+	v.W[WordL4][0] = proto << 24
+	on := c.Run(&v, 1, 0, 3)
+	c.Always(&v, false, 1, on, 0, 3)
+	c.RunEgress(&v, 1, 0, 2)
+	c.Always(&v, true, 1, 1, 0, 2)
 	var all []string
 	for i, name := range []string{"d", "a", "b", "c", "e"} {
-		if v.Ran[0]>>i&1 != 0 {
-			if v.Hit[0]>>i&1 != 0 {
+		if v.Ran[0][0]>>i&1 != 0 {
+			if v.Hit[0][0]>>i&1 != 0 {
 				name += "*"
 			}
 			all = append(all, name)
@@ -126,11 +126,11 @@ func TestRanUpToADrop(t *testing.T) {
 	}
 	for proto, want := range map[uint64]uint64{17: 0b00111, 6: 0b11011} {
 		var v PHV
-		c.Begin(&v)
-		v.W[WordL4] = proto << 24
-		c.Always(&v, false, 0, 3, c.Run(&v, 0, 3))
-		if v.Ran[0] != want {
-			t.Errorf("protocol %d: ran %05b, want %05b", proto, v.Ran[0], want)
+		c.Begin(&v, 1)
+		v.W[WordL4][0] = proto << 24
+		c.Always(&v, false, 1, c.Run(&v, 1, 0, 3), 0, 3)
+		if v.Ran[0][0] != want {
+			t.Errorf("protocol %d: ran %05b, want %05b", proto, v.Ran[0][0], want)
 		}
 	}
 }

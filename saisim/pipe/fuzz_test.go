@@ -30,13 +30,14 @@ func FuzzProgram(f *testing.F) {
 		var bridge [BridgeWords]uint64
 		for range 50 {
 			for i := range fixedWords {
-				phv.W[i] = r.Uint64() & r.Uint64()
+				phv.W[i][0], phv.W[i][63] = r.Uint64()&r.Uint64(), r.Uint64()
 			}
-			c.Begin(&phv)
-			c.Run(&phv, 0, 12)
-			c.Bridge(&phv, &bridge)
-			c.BeginEgress(&phv, &bridge)
-			c.RunEgress(&phv, 0, 12)
+			const both = 1 | 1<<63
+			c.Begin(&phv, both)
+			c.Run(&phv, both, 0, 12)
+			c.Bridge(&phv, 0, &bridge)
+			c.BeginEgress(&phv, 0, &bridge)
+			c.RunEgress(&phv, both, 0, 12)
 		}
 		if again, err := Compile(p, limits(), c); err != nil || again == nil {
 			t.Errorf("compiled once, but not again: %v", err)

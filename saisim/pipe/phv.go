@@ -16,19 +16,32 @@ const (
 	BridgeWords = 4
 )
 
-// A PHV is the packet header vector as a compiled program sees it: fields are
-// slices of 64-bit words. The chip fills the fixed fields through the constants
-// below (word Wxxx); user fields follow. Make one and use it again.
+// Lanes is how many packets a PHV holds.
+const Lanes = 64
+
+// A Set is some of the packets of a PHV: bit i is the packet in lane i. Packets enter the pipe in the order of
+// their lanes.
+type Set uint64
+
+// A PHV holds the packet header vectors of packets that run together, as a compiled program sees
+// them: fields are slices of 64-bit words, and word w of the packet in lane i is W[w][i]. The chip fills the
+// fixed fields through the constants below (word Wxxx); user fields follow. Make one and use it again.
 type PHV struct {
-	W [256]uint64
+	W [256][Lanes]uint64
 	// ran holds the outcome of tables that gates ask for: 0 skipped, 1 miss, 2 hit,
 	// each plus 4 times the action's number.
-	ran [256]uint16
-	// Ran and Hit have a bit for each table: those of the ingress pipe in their order, then those of
+	ran [256][Lanes]uint16
+	// Ran and Hit have, for each lane, a bit for each table: those of the ingress pipe in their order, then those of
 	// the egress pipe. Tables set them as they run; a caller that uses them clears them before, and
 	// adds what [Compiled.Always] knows.
-	Ran, Hit [TapWords]uint64
-	stopped  uint32 // the stage behind which ctl.drop ended the run
+	Ran, Hit [Lanes][TapWords]uint64
+	stopped  [Lanes]uint32 // the stage behind which ctl.drop ended the run
+
+	// What a run works with: its packets, those that a table has, and those of an action, with where its code
+	// begins; hashes by now.
+	all, some, same [Lanes]uint8
+	pcs             [Lanes]int32
+	sums            [Lanes]uint32
 }
 
 // TapWords are enough for the tables of a program.

@@ -1,13 +1,16 @@
 package pipe
 
-// of reads an operand: a slice of a word, or a constant.
-func (o *operand) of(p *PHV) uint64 {
-	return p.W[o.word]>>(o.shift&63)&o.mask | o.value
+import "math/bits"
+
+// of reads an operand of the packet in a lane: a slice of a word, or a constant.
+func (o *operand) of(p *PHV, lane uint8) uint64 {
+	return p.W[o.word][lane&(Lanes-1)]>>(o.shift&63)&o.mask | o.value
 }
 
 // set writes a field.
-func (t *target) set(p *PHV, v uint64) {
-	p.W[t.word] = p.W[t.word]&t.keep | (v&t.mask)<<(t.shift&63)
+func (t *target) set(p *PHV, lane uint8, v uint64) {
+	w := &p.W[t.word][lane&(Lanes-1)]
+	*w = *w&t.keep | (v&t.mask)<<(t.shift&63)
 }
 
 // A hash, compiled: the sum of what each byte adds.
@@ -84,106 +87,246 @@ func together(t []tap) bool {
 	return true
 }
 
-func (h *hash) run(p *PHV) {
-	r := h.start
+// run computes the hash, part by part of the message.
+func (h *hash) run(p *PHV, list []uint8) {
+	sums := &p.sums
+	for _, l := range list {
+		sums[l&(Lanes-1)] = h.start
+	}
 	for i := range h.fours {
 		t := &h.fours[i]
-		v := uint32(p.W[t.word]>>(t.shift&63)) & t.mask
-		r ^= t.tables[0][uint8(v)] ^ t.tables[1][uint8(v>>8)] ^ t.tables[2][uint8(v>>16)] ^ t.tables[3][v>>24]
+		words, shift, mask, tables := &p.W[t.word], t.shift&63, t.mask, t.tables
+		for _, l := range list {
+			l &= Lanes - 1
+			v := uint32(words[l]>>shift) & mask
+			sums[l] ^= tables[0][uint8(v)] ^ tables[1][uint8(v>>8)] ^ tables[2][uint8(v>>16)] ^ tables[3][v>>24]
+		}
 	}
 	for i := range h.taps {
 		t := &h.taps[i]
-		r ^= t.table[uint8(p.W[t.word]>>(t.shift&63))&t.mask]
-	}
-	p.W[h.to] = uint64(r & h.mask)
-}
-
-// Run runs the stages from, from+1, ... to-1 of the ingress pipe. It returns false
-// if ctl.drop ended it.
-func (c *Compiled) Run(p *PHV, from, to uint32) bool { return c.ingress.run(p, from, to) }
-
-// RunEgress is Run for the egress pipe.
-func (c *Compiled) RunEgress(p *PHV, from, to uint32) bool { return c.egress.run(p, from, to) }
-
-// run is the loop that every packet goes through. Its cases are the meaning of the
-// package comment, step by step; the order in a stage is hashes, copies of what
-// the stage changes before it reads it, tables.
-func (c *code) run(p *PHV, from, to uint32) bool {
-	pc, end := int(c.at[from]), int(c.at[to])
-	for pc < end {
-		in := &c.ins[pc]
-		pc++
-		switch in.op {
-		case opSet:
-			in.to.set(p, in.a.of(p))
-		case opAdd:
-			in.to.set(p, in.a.of(p)+in.b.of(p))
-		case opSub:
-			in.to.set(p, in.a.of(p)-in.b.of(p))
-		case opAnd:
-			in.to.set(p, in.a.of(p)&in.b.of(p))
-		case opOr:
-			in.to.set(p, in.a.of(p)|in.b.of(p))
-		case opXor:
-			in.to.set(p, in.a.of(p)^in.b.of(p))
-		case opShl:
-			in.to.set(p, in.a.of(p)<<in.b.of(p))
-		case opShr:
-			in.to.set(p, in.a.of(p)>>in.b.of(p))
-		case opMin:
-			in.to.set(p, min(in.a.of(p), in.b.of(p)))
-		case opMax:
-			in.to.set(p, max(in.a.of(p), in.b.of(p)))
-		case opSelect:
-			if in.c.of(p) != 0 {
-				in.to.set(p, in.a.of(p))
-			} else {
-				in.to.set(p, in.b.of(p))
-			}
-		case opCall:
-			c.calls[in.n].run(p)
-		case opCount:
-			c.calls[in.n].count(p)
-		case opHash:
-			c.hashes[in.n].run(p)
-		case opTable:
-			pc = int(c.tables[in.n].run(p))
-		case opGo:
-			pc = int(in.n)
-		case opSnapshot:
-			for _, w := range c.snapshots[in.n] {
-				p.W[w.to] = p.W[w.from]
-			}
-		case opDrop:
-			if p.W[WordControl]&1 != 0 {
-				p.stopped = uint32(in.n)
-				return false
-			}
+		words, shift, mask, table := &p.W[t.word], t.shift&63, t.mask, t.table
+		for _, l := range list {
+			l &= Lanes - 1
+			sums[l] ^= table[uint8(words[l]>>shift)&mask]
 		}
 	}
-	return true
+	to := &p.W[h.to]
+	for _, l := range list {
+		l &= Lanes - 1
+		to[l] = uint64(sums[l] & h.mask)
+	}
+}
+
+// Run runs the stages from, from+1, ... to-1 of the ingress pipe for packets. It returns those that ctl.drop has not
+// ended.
+func (c *Compiled) Run(p *PHV, in Set, from, to uint32) Set { return c.ingress.run(p, in, from, to) }
+
+// RunEgress is Run for the egress pipe.
+func (c *Compiled) RunEgress(p *PHV, in Set, from, to uint32) Set {
+	return c.egress.run(p, in, from, to)
+}
+
+// run is the loop that all packets go through: step by step, each for all of them. Each
+// step is the meaning of the package comment; the order in a stage is hashes, copies of what
+// the stage changes before it reads it, tables.
+func (c *code) run(p *PHV, in Set, from, to uint32) Set {
+	pc, end := c.at[from], c.at[to]
+	if pc == end {
+		return in
+	}
+	list := in.list(&p.all)
+	for pc < end && len(list) > 0 {
+		step := &c.ins[pc]
+		pc++
+		switch step.op {
+		case opHash:
+			c.hashes[step.n].run(p, list)
+		case opTable:
+			pc = c.match(p, &c.tables[step.n], list)
+		case opGo:
+			pc = step.n
+		case opSnapshot:
+			for _, w := range c.snapshots[step.n] {
+				for _, l := range list {
+					p.W[w.to][l&(Lanes-1)] = p.W[w.from][l&(Lanes-1)]
+				}
+			}
+		case opDrop:
+			list = p.dropped(list, uint32(step.n))
+		default:
+			c.operate(p, step, list)
+		}
+	}
+	return setOf(list)
+}
+
+// list lists the lanes of a set.
+func (s Set) list(of *[Lanes]uint8) []uint8 {
+	n := 0
+	for ; s != 0; s &= s - 1 {
+		of[n&(Lanes-1)] = uint8(bits.TrailingZeros64(uint64(s)))
+		n++
+	}
+	return of[:n]
+}
+
+func setOf(list []uint8) (s Set) {
+	for _, l := range list {
+		s |= 1 << (l & (Lanes - 1))
+	}
+	return s
+}
+
+// dropped takes the packets that ctl.drop ends behind a stage from the list.
+func (p *PHV) dropped(list []uint8, stage uint32) []uint8 {
+	rest := list[:0]
+	for _, l := range list {
+		if p.W[WordControl][l&(Lanes-1)]&1 != 0 {
+			p.stopped[l&(Lanes-1)] = stage
+		} else {
+			rest = append(rest, l)
+		}
+	}
+	return rest
+}
+
+// action runs the code of an action.
+func (c *code) action(p *PHV, pc int32, list []uint8) {
+	for ; c.ins[pc].op != opGo; pc++ {
+		c.operate(p, &c.ins[pc], list)
+	}
+}
+
+// operate runs a step that is part of an action.
+func (c *code) operate(p *PHV, in *ins, list []uint8) {
+	switch in.op {
+	case opCall:
+		c.calls[in.n].run(p, list)
+		return
+	case opCount:
+		c.calls[in.n].count(p, list)
+		return
+	case opSet:
+		in.set(p, list)
+		return
+	}
+	a, b, to := &in.a, &in.b, &in.to
+	for _, l := range list {
+		x, y := a.of(p, l), b.of(p, l)
+		switch in.op {
+		case opAdd:
+			x += y
+		case opSub:
+			x -= y
+		case opAnd:
+			x &= y
+		case opOr:
+			x |= y
+		case opXor:
+			x ^= y
+		case opShl:
+			x <<= y
+		case opShr:
+			x >>= y
+		case opMin:
+			x = min(x, y)
+		case opMax:
+			x = max(x, y)
+		case opSelect:
+			if in.c.of(p, l) == 0 {
+				x = y
+			}
+		}
+		to.set(p, l, x)
+	}
+}
+
+// set copies an operand to a field.
+func (in *ins) set(p *PHV, list []uint8) {
+	from, shift, mask, value := &p.W[in.a.word], in.a.shift&63, in.a.mask, in.a.value
+	to, keep, width, up := &p.W[in.to.word], in.to.keep, in.to.mask, in.to.shift&63
+	for _, l := range list {
+		l &= Lanes - 1
+		to[l] = to[l]&keep | (from[l]>>shift&mask|value)&width<<up
+	}
+}
+
+// match looks packets up and runs their actions. It returns where the code behind the table's begins.
+func (c *code) match(p *PHV, t *table, list []uint8) int32 {
+	if list = t.gated(p, list); len(list) == 0 {
+		return t.end
+	}
+	one := true
+	pc := t.run(p, list[0])
+	p.pcs[list[0]&(Lanes-1)] = pc
+	for _, l := range list[1:] {
+		x := t.run(p, l)
+		p.pcs[l&(Lanes-1)] = x
+		one = one && x == pc
+	}
+	switch {
+	case one && pc != t.end:
+		c.action(p, pc, list)
+	case !one:
+		c.actions(p, t, list)
+	}
+	return t.end
+}
+
+// actions runs the actions of a table, each for the packets that have it: for all at once, unless actions share a
+// register, which is to see the packets in their order.
+func (c *code) actions(p *PHV, t *table, list []uint8) {
+	for len(list) > 0 {
+		pc := p.pcs[list[0]&(Lanes-1)]
+		same, rest := p.same[:0], p.some[:0]
+		for i, l := range list {
+			if p.pcs[l&(Lanes-1)] == pc {
+				same = append(same, l)
+				continue
+			}
+			if t.ordered {
+				rest = append(rest, list[i:]...)
+				break
+			}
+			rest = append(rest, l)
+		}
+		if pc != t.end {
+			c.action(p, pc, same)
+		}
+		list = rest
+	}
+}
+
+// gated returns the packets for which the table runs.
+func (t *table) gated(p *PHV, list []uint8) []uint8 {
+	if len(t.gate) == 0 {
+		return list
+	}
+	some := p.some[:0]
+	for _, l := range list {
+		if t.open(p, l) {
+			some = append(some, l)
+		} else if t.slot >= 0 {
+			p.ran[t.slot&255][l&(Lanes-1)] = outcomeSkipped
+		}
+	}
+	return some
 }
 
 // run looks the packet up and returns where the code of its action begins.
-func (t *table) run(p *PHV) int32 {
-	if len(t.gate) > 0 && !t.open(p) {
-		if t.slot >= 0 {
-			p.ran[t.slot&255] = outcomeSkipped
-		}
-		return t.end
-	}
-	r := t.lookup(p)
-	p.Ran[t.tap>>6] |= 1 << (t.tap & 63)
-	p.Hit[t.tap>>6] |= uint64(r.outcome&outcomeHit>>1) << (t.tap & 63)
+func (t *table) run(p *PHV, lane uint8) int32 {
+	r, lane := t.lookup(p, lane), lane&(Lanes-1)
+	p.Ran[lane][t.tap>>6] |= 1 << (t.tap & 63)
+	p.Hit[lane][t.tap>>6] |= uint64(r.outcome&outcomeHit>>1) << (t.tap & 63)
 	if t.slot >= 0 {
-		p.ran[t.slot&255] = r.outcome
+		p.ran[t.slot&255][lane] = r.outcome
 	}
 	if t.counts {
 		r.counter.Packets++
-		r.counter.Bytes += p.W[WordFrame] >> 44
+		r.counter.Bytes += p.W[WordFrame][lane] >> 44
 	}
 	for i, v := range r.args {
-		p.W[firstParam+i&(maxParams-1)] = v
+		p.W[firstParam+i&(maxParams-1)][lane] = v
 	}
 	return r.pc
 }
@@ -194,32 +337,49 @@ type alwaysRun struct {
 	tap   uint8
 }
 
-// Always adds to Ran the tables that run in the stages from, from+1, ... to-1, whatever
-// the packet is. If the run over these stages ended early, on is false.
-func (c *Compiled) Always(p *PHV, egress bool, from, to uint32, on bool) {
-	if !on {
-		to = p.stopped + 1
-	}
-	for _, a := range c.side(egress).always {
-		if a.stage >= from && a.stage < to {
-			p.Ran[a.tap>>6] |= 1 << (a.tap & 63)
+// Always adds to Ran, for packets, the tables that run in the stages from, from+1, ... to-1, whatever
+// the packet is. For those that are not in on the run over these stages has ended early.
+func (c *Compiled) Always(p *PHV, egress bool, in, on Set, from, to uint32) {
+	for ; in != 0; in &= in - 1 {
+		l, end := bits.TrailingZeros64(uint64(in)), to
+		if on>>l&1 == 0 {
+			end = p.stopped[l] + 1
+		}
+		for _, a := range c.side(egress).always {
+			if a.stage >= from && a.stage < end {
+				p.Ran[l][a.tap>>6] |= 1 << (a.tap & 63)
+			}
 		}
 	}
 }
 
-// Begin makes the user fields ready for the ingress pipe. The chip fills the fixed
+// Begin makes the user fields of packets ready for the ingress pipe. The chip fills the fixed
 // words.
-func (c *Compiled) Begin(p *PHV) { clear(p.W[firstUser : firstUser+c.users]) }
-
-// Bridge takes the values that go on to the egress pipe.
-func (c *Compiled) Bridge(p *PHV, to *[BridgeWords]uint64) {
-	copy(to[:c.first], p.W[firstUser:])
+func (c *Compiled) Begin(p *PHV, in Set) {
+	list := in.list(&p.all)
+	for w := range p.W[firstUser : firstUser+c.users] {
+		word := &p.W[firstUser+w]
+		for _, l := range list {
+			word[l&(Lanes-1)] = 0
+		}
+	}
 }
 
-// BeginEgress makes the user fields ready for the egress pipe.
-func (c *Compiled) BeginEgress(p *PHV, from *[BridgeWords]uint64) {
-	clear(p.W[firstUser+c.first : firstUser+max(c.users, c.first)])
-	copy(p.W[firstUser:], from[:c.first])
+// Bridge takes the values of a packet that go on to the egress pipe.
+func (c *Compiled) Bridge(p *PHV, lane int, to *[BridgeWords]uint64) {
+	for i := range to[:c.first] {
+		to[i] = p.W[firstUser+i][lane]
+	}
+}
+
+// BeginEgress makes the user fields of a packet ready for the egress pipe.
+func (c *Compiled) BeginEgress(p *PHV, lane int, from *[BridgeWords]uint64) {
+	for i := c.first; i < c.users; i++ {
+		p.W[firstUser+i][lane] = 0
+	}
+	for i, v := range from[:c.first] {
+		p.W[firstUser+i][lane] = v
+	}
 }
 
 // Reads returns the fixed words that the ingress or egress pipe reads, bit i for

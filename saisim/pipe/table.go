@@ -24,6 +24,7 @@ type table struct {
 	counts  bool
 	end     int32   // code behind the table's actions
 	actions []int32 // code of each
+	ordered bool    // some of them use one register
 	parts   []part
 	words   int // of the key
 
@@ -219,14 +220,14 @@ func mix(h, w uint64) uint64 {
 }
 
 // lookup finds the row for what is in the PHV.
-func (t *table) lookup(p *PHV) *row {
+func (t *table) lookup(p *PHV, lane uint8) *row {
 	if t.find == findNothing {
 		return &t.miss
 	}
 	var key [maxKey]uint64
 	for i := range t.parts {
 		q := &t.parts[i]
-		key[q.word&(maxKey-1)] |= q.from.of(p) << (q.up & 63)
+		key[q.word&(maxKey-1)] |= q.from.of(p, lane) << (q.up & 63)
 	}
 	switch t.find {
 	case findDirect:
@@ -302,11 +303,11 @@ type term struct {
 }
 
 // open reports whether the table runs.
-func (t *table) open(p *PHV) bool {
+func (t *table) open(p *PHV, lane uint8) bool {
 rows:
 	for _, terms := range t.gate {
 		for i := range terms {
-			if !terms[i].holds(p) {
+			if !terms[i].holds(p, lane) {
 				continue rows
 			}
 		}
@@ -315,14 +316,14 @@ rows:
 	return false
 }
 
-func (x *term) holds(p *PHV) bool {
+func (x *term) holds(p *PHV, lane uint8) bool {
 	switch x.kind {
 	case termTable:
-		return x.accept>>(p.ran[x.slot]&3)&1 != 0
+		return x.accept>>(p.ran[x.slot][lane&(Lanes-1)]&3)&1 != 0
 	case termAction:
-		return uint64(p.ran[x.slot]>>outcomeBits) == x.value+1
+		return uint64(p.ran[x.slot][lane&(Lanes-1)]>>outcomeBits) == x.value+1
 	}
-	return compare(x.kind, x.field.of(p), x.value)
+	return compare(x.kind, x.field.of(p, lane), x.value)
 }
 
 // compare is one of the comparisons, by number.

@@ -20,77 +20,131 @@ func pipeLimits() pipe.Limits {
 }
 
 // The compiled form of random programs and the interpreter do the same to random
-// PHVs, field for field, and leave the same in registers and counters.
+// PHVs, field for field, and leave the same in registers and counters, however many packets run together.
 func TestCompiledPrograms(t *testing.T) {
-	const packets = 60
-	l := pipeLimits()
 	randtest.Run(t, randtest.Cases{Seed: 11, Count: 400}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 12))
-		p := pipetest.Program(r, pipetest.Options{Limits: l, Ports: []uint16{1, 2, 77}})
-		c, err := pipe.Compile(p, l, nil)
+		p := pipetest.Program(r, pipetest.Options{Limits: pipeLimits(), Ports: []uint16{1, 2, 77}})
+		c, err := pipe.Compile(p, pipeLimits(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := &run{program: newProgram(p), faults: &faults{}, ran: func(string, bool) {}, pipe: &p.Ingress, memory: newMemory(&p.Ingress, &memory{})}
-		out := &run{program: in.program, faults: &faults{}, ran: in.ran, pipe: &p.Egress, memory: newMemory(&p.Egress, &memory{})}
-		var v pipe.PHV
-		var bridge [pipe.BridgeWords]uint64
-		for k := range packets {
-			fixed := randomWords(r, &v)
-			c.Begin(&v)
-			on := c.Run(&v, 0, l.IngressStages)
-			if !samePipe(t, in, &v, fixed, l.IngressStages, on) {
-				t.Fatalf("packet %d, ingress pipe:\n%+v", k, p)
+		x := &together{T: t, r: r, c: c}
+		x.in = &run{program: newProgram(p), faults: &faults{}, ran: func(string, bool) {}, pipe: &p.Ingress, memory: newMemory(&p.Ingress, &memory{})}
+		x.out = &run{program: x.in.program, faults: &faults{}, ran: x.in.ran, pipe: &p.Egress, memory: newMemory(&p.Egress, &memory{})}
+		for n := 0; n < 60 || r.IntN(3) > 0; {
+			n += x.packets(x.lanes())
+			if t.Failed() {
+				t.Fatalf("%d packets:\n%+v", n, p)
 			}
-			user := in.phv
-			in.phv = nil
-			if !on {
-				continue
-			}
-			c.Bridge(&v, &bridge)
-			fixed = randomWords(r, &v)
-			c.BeginEgress(&v, &bridge)
-			out.phv = in.newPHV()
-			for _, f := range p.Fields {
-				if f.Bridged {
-					out.set(out.phv, f.Name, in.get(user, f.Name))
-				}
-			}
-			if on := c.RunEgress(&v, 0, l.EgressStages); !samePipe(t, out, &v, fixed, l.EgressStages, on) {
-				t.Fatalf("packet %d, egress pipe:\n%+v", k, p)
-			}
-			out.phv = nil
 		}
-		sameMemory(t, c, "ingress", in)
-		sameMemory(t, c, "egress", out)
+		sameMemory(t, c, "ingress", x.in)
+		sameMemory(t, c, "egress", x.out)
 		if t.Failed() {
 			t.Fatalf("%+v", p)
 		}
 	})
 }
 
-// randomWords fills the fixed words, some with numbers that come again and again.
-func randomWords(r *rand.Rand, v *pipe.PHV) []uint64 {
-	for i := range pipe.WordControl {
-		v.W[i] = r.Uint64()
-		if r.IntN(2) == 0 {
-			v.W[i] &= 0x0303_0303_0303_0303
-		}
-	}
-	v.W[pipe.WordControl] = 0xffff << 16
-	return append([]uint64{}, v.W[:pipe.WordControl+1]...)
+// Packets that run together through a compiled program, and one after the other through the interpreter.
+type together struct {
+	*testing.T
+	r       *rand.Rand
+	c       *pipe.Compiled
+	v       pipe.PHV
+	in, out *run
+	users   [pipe.Lanes]phv
+	bridges [pipe.Lanes][pipe.BridgeWords]uint64
 }
 
-// samePipe has the interpreter do what the compiled form has done to v, and
-// compares.
-func samePipe(t *testing.T, i *run, v *pipe.PHV, fixed []uint64, stages uint32, on bool) bool {
-	t.Helper()
-	if i.phv == nil {
-		i.phv = i.newPHV()
+// lanes are where packets are: mostly as many as a chip has run together.
+func (x *together) lanes() pipe.Set {
+	switch x.r.IntN(6) {
+	case 0:
+		return 1 << x.r.IntN(64)
+	case 1:
+		return 3
+	case 2:
+		return 1<<63 - 1
+	case 3:
+		return 1<<64 - 1
+	case 4:
+		return pipe.Set(x.r.Uint64()) | 1
 	}
-	cut := func(words []uint64, f pipe.FixedField) uint64 { return low(words[f.Word]>>f.Shift, int(f.Width)) }
+	return pipe.Set(x.r.Uint64()&x.r.Uint64()&x.r.Uint64()) | 1<<63
+}
+
+// packets runs some through both pipes. It returns how many.
+func (x *together) packets(in pipe.Set) (n int) {
+	stages := pipeLimits().IngressStages
+	fixed := x.randomWords(in)
+	x.c.Begin(&x.v, in)
+	on := x.c.Run(&x.v, in, 0, stages)
+	for l := range pipe.Lanes {
+		if in>>l&1 != 0 {
+			n++
+			x.in.phv = x.in.newPHV()
+			x.samePipe(x.in, l, &fixed[l], stages, on>>l&1 != 0)
+			x.users[l] = x.in.phv
+		}
+	}
+	for l := range pipe.Lanes {
+		if on>>l&1 != 0 {
+			x.c.Bridge(&x.v, l, &x.bridges[l])
+		}
+	}
+	fixed = x.randomWords(on)
+	for l := range pipe.Lanes {
+		if on>>l&1 != 0 {
+			x.c.BeginEgress(&x.v, l, &x.bridges[l])
+		}
+	}
+	stages = pipeLimits().EgressStages
+	through := x.c.RunEgress(&x.v, on, 0, stages)
+	for l := range pipe.Lanes {
+		if on>>l&1 == 0 {
+			continue
+		}
+		x.out.phv = x.out.newPHV()
+		for _, f := range x.c.Program().Fields {
+			if f.Bridged {
+				x.out.set(x.out.phv, f.Name, x.in.get(x.users[l], f.Name))
+			}
+		}
+		x.samePipe(x.out, l, &fixed[l], stages, through>>l&1 != 0)
+	}
+	return n
+}
+
+type fixedWords [pipe.WordControl + 1]uint64
+
+// randomWords fills the fixed words, some with numbers that come again and again.
+func (x *together) randomWords(in pipe.Set) (of [pipe.Lanes]fixedWords) {
+	for l := range pipe.Lanes {
+		if in>>l&1 == 0 {
+			continue
+		}
+		for i := range pipe.WordControl {
+			of[l][i] = x.r.Uint64()
+			if x.r.IntN(2) == 0 {
+				of[l][i] &= 0x0303_0303_0303_0303
+			}
+		}
+		of[l][pipe.WordControl] = 0xffff << 16
+		for i, w := range of[l] {
+			x.v.W[i][l] = w
+		}
+	}
+	return of
+}
+
+// samePipe has the interpreter do what the compiled form has done to a packet, and
+// compares.
+func (x *together) samePipe(i *run, lane int, fixed *fixedWords, stages uint32, on bool) {
+	x.Helper()
+	cut := func(word uint64, f pipe.FixedField) uint64 { return low(word>>f.Shift, int(f.Width)) }
 	for _, f := range pipe.Fixed() {
-		i.set(i.phv, f.Name, cut(fixed, f))
+		i.set(i.phv, f.Name, cut(fixed[f.Word], f))
 	}
 	i.outcomes = map[string]outcome{}
 	drop := false
@@ -98,18 +152,14 @@ func samePipe(t *testing.T, i *run, v *pipe.PHV, fixed []uint64, stages uint32, 
 		i.stage(s)
 		drop = i.get(i.phv, "ctl.drop") == 1
 	}
-	same := true
 	if drop == on {
-		t.Errorf("dropped: %v, want %v", !on, drop)
-		same = false
+		x.Errorf("lane %d: dropped: %v, want %v", lane, !on, drop)
 	}
 	for _, f := range pipe.Fixed() {
-		if got, want := cut(v.W[:], f), i.get(i.phv, f.Name); got != want {
-			t.Errorf("%s is %#x, want %#x", f.Name, got, want)
-			same = false
+		if got, want := cut(x.v.W[f.Word][lane], f), i.get(i.phv, f.Name); got != want {
+			x.Errorf("lane %d: %s is %#x, want %#x", lane, f.Name, got, want)
 		}
 	}
-	return same
 }
 
 func sameMemory(t *testing.T, c *pipe.Compiled, name string, i *run) {

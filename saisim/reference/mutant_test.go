@@ -44,7 +44,7 @@ var mutants = []mutant{
 	{"a tag gets no priority", "engine/replicate.go", "uint16(pk.pushPriority)<<13 | want", "want"},
 	{"random numbers repeat", "tm/buffer.go", "*x ^= *x << 25", "*x ^= *x << 24"},
 	{"a step of the clock forgets the fraction", "engine/tod.go", "s.rest += uint64(part) * t.hz", "s.rest = uint64(part) * t.hz"},
-	{"an index beyond the register is its last word", "pipe/alu.go", "if i >= k.depth {", "if i > k.depth {"},
+	{"an index beyond the register is its last word", "pipe/alu.go", "case i >= k.depth:", "case i > k.depth:"},
 	{"muxed marking has pulses in the last slot", "engine/altmark.go", "if may = q&3 == 2; may {", "if may = q&3 == 3; may {"},
 	{"pulses are looked for in the wrong slots", "engine/altmark.go", "pulse = (slot == 1 || slot == 2) && m != timeBit", "pulse = (slot == 2 || slot == 3) && m != timeBit"},
 	{"time that goes back is no gap", "engine/altmark.go", "gap = since < 0 || since > p.gap", "gap = since > p.gap"},

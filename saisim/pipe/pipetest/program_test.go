@@ -21,11 +21,11 @@ func limits() pipe.Limits {
 }
 
 // fill puts random values into the fixed fields.
-func fill(r *rand.Rand, p *pipe.PHV) {
+func fill(r *rand.Rand, p *pipe.PHV, lane int) {
 	for i := range pipe.WordControl {
-		p.W[i] = r.Uint64()
+		p.W[i][lane] = r.Uint64()
 	}
-	p.W[pipe.WordControl] = 0xffff << 16
+	p.W[pipe.WordControl][lane] = 0xffff << 16
 }
 
 // Random programs are valid, survive JSON, and really do what they are for: every
@@ -52,10 +52,13 @@ func TestPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 100 {
-			fill(r, &phv)
-			c.Begin(&phv)
-			c.Run(&phv, 0, 4)
+		for range 100 / 20 {
+			for lane := range 20 {
+				fill(r, &phv, lane)
+			}
+			const all pipe.Set = 1<<20 - 1
+			c.Begin(&phv, all)
+			c.Run(&phv, all, 0, 4)
 		}
 		for _, tb := range p.Ingress.Tables {
 			if !tb.Counters || len(tb.Gate) > 0 {
