@@ -67,7 +67,7 @@ differential:
 mutants:
 	TAMTAM_MUTANTS=all $(GO) test -count=1 -timeout 2h -v -run '^TestMutantsAreCaught$$' ./saisim/reference
 
-### figures         what the pages quote, made anew and compared: make figures [ONLY=PAGE[:LINE]] [UPDATE=1|all]
+### figures         what the pages quote, made anew and compared: make figures [ONLY=PAGE[:LINE[-LINE]]] [UPDATE=1|all]
 figures:
 	$(GO) run ./internal/figures -only '$(ONLY)' -update '$(UPDATE)'
 

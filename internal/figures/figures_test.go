@@ -393,7 +393,8 @@ func TestTwice(t *testing.T) {
 
 // -only takes one page, or one block with what it needs.
 func TestOnly(t *testing.T) {
-	for only, blocks := range map[string]int{"page": 6, "docs/page.md": 6, "page.md:24": 4, "page:32": 5, "page:36": 6, "page:2": 0, "README": 0} {
+	for only, blocks := range map[string]int{"page": 6, "docs/page.md": 6, "page.md:24": 4, "page:32": 5, "page:36": 6, "page:2": 0, "README": 0,
+		"page:24-36": 6, "page:2-16": 2} {
 		c := tree(t, example, `echo tool "$@"`)
 		c.only = only
 		if good, told := c.check(t); !good || c.blocks != blocks {

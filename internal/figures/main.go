@@ -22,7 +22,7 @@ func main() {
 	var c checker
 	flag.BoolVar(&c.quick, "quick", false, "long commands in their short form, whose output is not compared, or left out")
 	flag.StringVar(&c.only, "only", "",
-		"PAGE or PAGE:LINE, as in lab or docs/lab.md:57: a page, or a block and what it needs")
+		"PAGE, PAGE:LINE or PAGE:LINE-LINE, as in lab or docs/lab.md:57: a page, or blocks and what they need")
 	flag.StringVar(&c.update, "update", "", "1: rewrite what differs; all: everything, figures of this machine too")
 	flag.Parse()
 	if flag.NArg() > 0 || c.update != "" && c.update != "1" && c.update != "all" {
@@ -130,15 +130,20 @@ func (c *checker) wanted(p *page) []*block {
 	if !c.names(p.name) {
 		return nil
 	}
-	_, line, single := strings.Cut(c.only, ":")
-	n, _ := strconv.Atoi(line)
+	_, lines, single := strings.Cut(c.only, ":")
+	from, to, several := strings.Cut(lines, "-")
+	first, _ := strconv.Atoi(from)
+	last := first
+	if several {
+		last, _ = strconv.Atoi(to)
+	}
 	var list []*block
 	behind := false // a block in short form
 	for i, b := range p.blocks {
-		if single && b.line > n {
+		if single && b.line > last {
 			break
 		}
-		switch asked := single && (i+1 == len(p.blocks) || p.blocks[i+1].line > n); {
+		switch asked := single && (i+1 == len(p.blocks) || p.blocks[i+1].line > first); {
 		case asked || !b.long || !c.quick && (!single || b.setup):
 			list = append(list, b)
 		case c.quick && !single && b.hasShort(behind):
