@@ -113,7 +113,7 @@ func (m *Manager) usableTable(key string) (typ schema.ACLTableType, reason strin
 // ruleRow is a row of ACL_RULE.
 type ruleRow struct {
 	key    schema.ACLRuleKey
-	fields swss.FieldValues
+	fields []swss.Pair
 	ports  []string // as written
 	usable bool     // forwarded
 	reason string   // why it is not
@@ -135,7 +135,7 @@ func (m *Manager) aclRule(key string, fields swss.FieldValues) {
 		delete(m.rules, key)
 	}
 	if row != nil {
-		row.fields = fields
+		row.fields = swss.Pairs(fields)
 	}
 	m.mark(kindRule, key)
 	m.checkTAM(k.Table)
@@ -197,7 +197,7 @@ func (m *Manager) checkedRule(key string, row *ruleRow) (rule schema.ACLRule, st
 	if reason != "" {
 		return rule, schema.ACLPendingCreation, reason
 	}
-	rule, err := schema.ParseACLRule(typ, key, row.fields)
+	rule, err := schema.ParseACLRule(typ, key, swss.ToFieldValues(row.fields))
 	if err != nil {
 		return rule, schema.ACLInactive, schema.Reason(err)
 	}

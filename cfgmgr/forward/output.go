@@ -57,8 +57,8 @@ type Output struct {
 }
 
 type applRow struct {
-	have, want swss.FieldValues // nil: no row
-	state      Row              // where orchagent reports the outcome; zero: nowhere
+	have, want []swss.Pair // sorted, which takes a third of a map's room; nil: no row
+	state      Row         // where orchagent reports the outcome; zero: nowhere
 }
 
 type stateRow struct {
@@ -107,14 +107,14 @@ func (o *Output) stateRow(r Row) *stateRow {
 // Forward requests the row in APPL_DB; orchagent then reports its outcome in state.
 func (o *Output) Forward(appl Row, fields swss.FieldValues, state Row) {
 	e := o.applRow(appl)
-	e.want, e.state = fields, state
+	e.want, e.state = pairsOf(fields), state
 	o.stateRow(state).want = outcome{by: orch.Orchagent}
 }
 
 // Keep requests the row in APPL_DB; its outcome comes from [Output.Report], if at all.
 func (o *Output) Keep(appl Row, fields swss.FieldValues) {
 	e := o.applRow(appl)
-	e.want, e.state = fields, Row{}
+	e.want, e.state = pairsOf(fields), Row{}
 }
 
 // Drop requests that the row is not in APPL_DB.
@@ -150,7 +150,7 @@ func (o *Output) Clear() {
 // [Output.Load].
 func (o *Output) Written(appl Row) swss.FieldValues {
 	if e := o.appl[appl]; e != nil {
-		return e.have
+		return rowOf(e.have)
 	}
 	return nil
 }
@@ -239,7 +239,7 @@ func (o *Output) loadAppl(ctx context.Context, t Table) error {
 		if _, ours := fields[t.Mark]; t.Mark != "" && !ours {
 			continue
 		}
-		o.applRow(Row{t.Appl, key}).have = fields
+		o.applRow(Row{t.Appl, key}).have = swss.Pairs(fields)
 	}
 	return nil
 }
@@ -301,7 +301,7 @@ func (o *Output) changes() (dels, sets map[string][]string) {
 		case e.want == nil && e.have == nil:
 		case e.want == nil:
 			dels[r.Table] = append(dels[r.Table], r.Key)
-		case !maps.Equal(e.want, e.have):
+		case !slices.Equal(e.want, e.have):
 			if !sameButWords(e.want, e.have) {
 				o.handOver(e)
 			}
@@ -320,16 +320,30 @@ func (o *Output) changes() (dels, sets map[string][]string) {
 
 // sameButWords reports whether two versions of a row differ in nothing but the
 // user's words: then the row stays in force, and there is nothing to wait for.
-func sameButWords(a, b swss.FieldValues) bool {
+func sameButWords(a, b []swss.Pair) bool {
 	if a == nil || b == nil {
 		return false
 	}
-	plain := func(row swss.FieldValues) swss.FieldValues {
-		row = maps.Clone(row)
-		maps.DeleteFunc(row, func(field, _ string) bool { return schema.IsDescription(field) })
-		return row
+	plain := func(row []swss.Pair) []swss.Pair {
+		return slices.DeleteFunc(slices.Clone(row), func(p swss.Pair) bool { return schema.IsDescription(p.Field) })
 	}
-	return maps.Equal(plain(a), plain(b))
+	return slices.Equal(plain(a), plain(b))
+}
+
+// pairsOf returns the fields of a row, nil if there is none.
+func pairsOf(row swss.FieldValues) []swss.Pair {
+	if row == nil {
+		return nil
+	}
+	return swss.Pairs(row)
+}
+
+// rowOf returns a row as a map, nil if there is none.
+func rowOf(pairs []swss.Pair) swss.FieldValues {
+	if pairs == nil {
+		return nil
+	}
+	return swss.ToFieldValues(pairs)
 }
 
 // handOver makes flushState write the row as pending whatever it says now.

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed" // the script
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -29,7 +28,7 @@ func (o *Output) set(ctx context.Context, table string, keys []string) error {
 			losing = append(losing, key)
 			continue
 		}
-		plain = append(plain, swss.Row{Key: key, Fields: swss.Pairs(e.want)})
+		plain = append(plain, swss.Row{Key: key, Fields: e.want})
 	}
 	if len(plain) > 0 {
 		if err := swss.NewProducerState(db, table).SetMany(ctx, plain); err != nil {
@@ -64,12 +63,11 @@ func (o *Output) set(ctx context.Context, table string, keys []string) error {
 // lost lists the fields that the row has and should not have, sorted.
 func lost(e *applRow) []string {
 	var out []string
-	for f := range e.have {
-		if _, ok := e.want[f]; !ok {
-			out = append(out, f)
+	for _, p := range e.have {
+		if !slices.ContainsFunc(e.want, func(w swss.Pair) bool { return w.Field == p.Field }) {
+			out = append(out, p.Field)
 		}
 	}
-	slices.Sort(out)
 	return out
 }
 
@@ -80,8 +78,8 @@ func appendUpdate(args []any, e *applRow) []any {
 		args = append(args, f)
 	}
 	args = append(args, strconv.Itoa(len(e.want)))
-	for _, f := range slices.Sorted(maps.Keys(e.want)) {
-		args = append(args, f, e.want[f])
+	for _, p := range e.want {
+		args = append(args, p.Field, p.Value)
 	}
 	return args
 }

@@ -292,7 +292,10 @@ func (o *Orch) ruleRow(_ context.Context, t orch.Task) {
 		o.rules[k] = r
 		r.table.rules[k.Rule] = r
 	}
-	r.configured, r.fields, r.reported = t.Op == orch.Set, t.Fields, ""
+	r.configured, r.fields, r.reported = t.Op == orch.Set, nil, ""
+	if t.Fields != nil {
+		r.fields = swss.Pairs(t.Fields)
+	}
 	r.parsedAs, r.parsed, r.parseErr = schema.ACLTableType{}, schema.ACLRule{}, nil
 	o.markRule(r)
 }

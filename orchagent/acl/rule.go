@@ -17,8 +17,8 @@ import (
 type rule struct {
 	key        schema.ACLRuleKey
 	table      *table
-	configured bool // there is a row
-	fields     swss.FieldValues
+	configured bool        // there is a row
+	fields     []swss.Pair // nil: no row
 
 	parsed   schema.ACLRule // of fields, for parsedAs
 	parsedAs schema.ACLTableType
@@ -114,7 +114,7 @@ func (r *rule) parse(t schema.ACLTableType) {
 	if r.fields == nil || as.Name == t.Name && as.Matches == t.Matches && as.Actions == t.Actions {
 		return
 	}
-	r.parsed, r.parseErr = schema.ParseACLRule(t, r.key.Config(), r.fields)
+	r.parsed, r.parseErr = schema.ParseACLRule(t, r.key.Config(), swss.ToFieldValues(r.fields))
 	r.parsedAs = t
 }
 
