@@ -128,19 +128,17 @@ func (b *asicBench) sizes() {
 // allocations are those of the packets of all loads so far.
 func (b *asicBench) allocations() { b.add("allocations, of any load above", b.allocs, "per packet") }
 
-// others are figures that were not measured here.
+// others are figures that were not measured here; scripts/flymon-simulator.sh measures the last of them.
 func (b *asicBench) others() {
 	const page = "p4lang/behavioral-model, docs/performance.md: 1047 Mb/s on EC2 c4.2xlarge"
 	const issue = "measured when this was asked for, not by this command"
-	for _, o := range []Result{
+	b.results = append(b.results, []Result{
 		{Name: "elsewhere: bmv2 -O3, its authors", Value: 0.080, Unit: "Mpps", Source: page},
 		{Name: "elsewhere: bmv2 -O3, a machine", Value: 0.045, Unit: "Mpps", Source: issue},
 		{Name: "elsewhere: bmv2 -O3, another", Value: 0.085, Unit: "Mpps", Source: issue},
 		{Name: "elsewhere: FlyMon's C++ alone, three count-min rows, a machine", Value: 0.58, Unit: "Mpps", Source: issue},
 		{Name: "elsewhere: FlyMon's C++ alone, three count-min rows, another", Value: 1.5, Unit: "Mpps", Source: issue},
-	} {
-		b.results = append(b.results, o)
-	}
+	}...)
 }
 
 func (b *asicBench) add(name string, value float64, unit string) {
@@ -207,7 +205,7 @@ func newASICRun(ctx context.Context, l chipload.Load, d time.Duration) (run asic
 // stopwatch returns a function that says how much processor time went by since; where that is not known, by
 // the clock.
 func stopwatch() func() time.Duration {
-	start, from := time.Now(), time.Duration(0)
+	start := time.Now()
 	from, err := chipload.ProcessorTime()
 	return func() time.Duration {
 		if now, err2 := chipload.ProcessorTime(); err == nil && err2 == nil {
