@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"time"
 
@@ -50,7 +51,8 @@ func (l configLoad) cost(ctx context.Context, r *swss.Redis, groups int) ([]Resu
 	if err := awaitActive(ctx, r, "W", groups, 1); err != nil {
 		return nil, err
 	}
-	before, heapBefore, err := usage()
+	heapBefore := held()
+	before, err := chipload.ProcessorTime()
 	if err != nil {
 		return nil, err
 	}
@@ -62,10 +64,11 @@ func (l configLoad) cost(ctx context.Context, r *swss.Redis, groups int) ([]Resu
 	if err := awaitActive(ctx, r, "F", 0, groups); err != nil {
 		return nil, err
 	}
-	after, heapAfter, err := usage()
+	after, err := chipload.ProcessorTime()
 	if err != nil {
 		return nil, err
 	}
+	heapAfter := held()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return []Result{
@@ -116,13 +119,16 @@ func awaitActive(ctx context.Context, r *swss.Redis, prefix string, from, n int)
 	}
 }
 
-// usage returns the processor time that this process has used, and the bytes of what it holds.
-func usage() (cpu time.Duration, heap float64, err error) {
-	if cpu, err = chipload.ProcessorTime(); err != nil {
-		return 0, 0, err
-	}
+// held returns the bytes that this process holds: the least of some moments, for a poll of counters
+// that is under way holds as much as the sessions.
+func held() float64 {
 	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return cpu, float64(m.HeapAlloc), nil
+	least := math.MaxFloat64
+	for range 5 {
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		least = min(least, float64(m.HeapAlloc))
+		<-time.After(100 * time.Millisecond)
+	}
+	return least
 }
