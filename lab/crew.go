@@ -6,13 +6,15 @@ import (
 	"sync/atomic"
 )
 
-// A crew works on the nodes of a window, each node on one core. Windows are short, often a few
-// microseconds of work, so a worker spins for a while before it sleeps.
+// A crew works on those nodes that have something to do in a window, each node on one core. Windows are short, often
+// a few microseconds of work, so a worker spins for a while before it sleeps.
 type crew struct {
-	nodes []*node
-	ctx   context.Context
+	ctx context.Context
 
-	window struct { // written before number is
+	// Written before number is.
+	nodes  []*node
+	home   bool // there is no further window
+	window struct {
 		end  Time
 		side int
 	}
@@ -33,7 +35,7 @@ const looks = 20_000
 
 // hire starts one goroutine fewer than there are workers: the caller is one of them.
 func (l *Lab) hire(ctx context.Context) *crew {
-	c := &crew{nodes: l.nodes, ctx: ctx}
+	c := &crew{nodes: make([]*node, 0, len(l.nodes)), ctx: ctx}
 	for range min(l.opts.Workers, len(l.nodes)) - 1 {
 		w := &worker{wake: make(chan struct{}, 1)}
 		c.workers = append(c.workers, w)
@@ -46,7 +48,7 @@ func (l *Lab) hire(ctx context.Context) *crew {
 func (c *crew) serve(w *worker) {
 	for last := uint64(0); ; {
 		last = c.await(w, last)
-		if c.nodes == nil {
+		if c.home {
 			return
 		}
 		c.take()
@@ -82,9 +84,9 @@ func (c *crew) take() {
 	}
 }
 
-// work has all nodes worked on up to end.
-func (c *crew) work(end Time, side int) {
-	c.window.end, c.window.side = end, side
+// work has nodes worked on up to end.
+func (c *crew) work(nodes []*node, end Time, side int) {
+	c.nodes, c.window.end, c.window.side = nodes, end, side
 	c.next.Store(0)
 	c.finished.Store(0)
 	c.call()
@@ -108,6 +110,6 @@ func (c *crew) call() {
 
 // leave sends the crew home.
 func (c *crew) leave() {
-	c.nodes = nil
+	c.home = true
 	c.call()
 }

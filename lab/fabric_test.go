@@ -116,3 +116,33 @@ func TestTotals(t *testing.T) {
 		}
 	}
 }
+
+// Switches without anything to do are not worked on, until they have.
+func TestIdleSwitchesStayBehind(t *testing.T) {
+	top, err := fabric(t, "{kind: fat-tree, arity: 4, traffic: {pps: 500000, start: 20us, stop: 50us}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := New(t.Context(), top, Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := l.pass(t.Context(), 200*Microsecond); err != nil {
+		t.Fatal(err)
+	}
+	soon := l.now + Microsecond
+	if busy := l.busy(nil, soon, false); len(busy) > 0 {
+		t.Errorf("%d switches are worked on in quiet", len(busy))
+	}
+	l.nodes[3].called, l.nodes[7].own = true, l.now
+	if busy := l.busy(nil, soon, false); len(busy) != 2 || busy[0] != l.nodes[3] || busy[1] != l.nodes[7] {
+		t.Errorf("%d switches, want the one that frames came for and the one that has work", len(busy))
+	}
+	if n := len(l.busy(nil, soon, true)); n != 20 {
+		t.Errorf("%d switches at an edge, want all", n)
+	}
+	if n := len(l.busy(nil, l.abreast+together, false)); n != 20 {
+		t.Errorf("%d switches after a long time, want all", n)
+	}
+}

@@ -53,6 +53,7 @@ type Lab struct {
 	observers []*observation
 
 	now, end  Time
+	abreast   Time // when all nodes were last at the same time
 	side      int
 	lookahead Time
 }

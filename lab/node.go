@@ -39,7 +39,10 @@ type node struct {
 	tap      Tap
 	unlinked uint64 // frames sent by ports without a link
 	samplers []*sampler
-	next     Time // the earliest thing to do
+	own      Time // the earliest thing to do here, as far as what has come is known
+	next     Time // and of that the earliest here or where frames went
+	called   bool // others have sent frames that it has not seen
+	arriving []saisim.Arrival
 	moved    uint64
 	err      error
 }
@@ -207,7 +210,7 @@ func (o *observer) saw(m saisim.Moment) {
 // run works through everything before end. What other nodes sent in the last
 // window is in the other half of their wires.
 func (n *node) run(ctx context.Context, end Time, side int) {
-	n.side = side
+	n.side, n.called = side, false
 	for _, e := range n.in {
 		if e.wire.from.host == nil {
 			e.wire.take(1 - side)
@@ -238,14 +241,13 @@ func (n *node) step(ctx context.Context, stop Time) {
 		}
 		h.up.take(n.side)
 	}
-	chip := n.sim.Chip
+	arriving := n.arriving[:0]
 	for _, e := range n.in {
 		w := e.wire
 		for f := w.next(stop); f != nil; f = w.next(stop) {
-			if err := chip.Receive(e.port.id, n.cycle(f.at), saisim.Frame{Data: f.data, Len: f.len, ID: f.id}); err != nil {
-				n.err = fmt.Errorf("switch %s: %w", n.s.Name, err)
-				return
-			}
+			arriving = append(arriving, saisim.Arrival{
+				Port: e.port.id, At: n.cycle(f.at), Frame: saisim.Frame{Data: f.data, Len: f.len, ID: f.id},
+			})
 			n.entered(f.id)
 			w.delivered++
 			n.moved++
@@ -253,6 +255,13 @@ func (n *node) step(ctx context.Context, stop Time) {
 		}
 		if w.from.host != nil {
 			w.reuse(n.side)
+		}
+	}
+	n.arriving = arriving
+	if len(arriving) > 0 { // their buffers are the senders' again in the next step or window
+		if _, err := n.sim.Chip.ReceiveAll(arriving); err != nil {
+			n.err = fmt.Errorf("switch %s: %w", n.s.Name, err)
+			return
 		}
 	}
 	if c := n.cycle(stop); c > 0 {
@@ -276,13 +285,14 @@ func (n *node) step(ctx context.Context, stop Time) {
 
 // plan finds when there is work next, here or where frames went.
 func (n *node) plan() {
-	n.next = n.work()
+	n.own = n.work()
+	for _, s := range n.samplers {
+		n.own = min(n.own, s.at)
+	}
+	n.next = n.own
 	for _, w := range n.links {
 		n.next = min(n.next, w.earliest)
 		w.earliest = forever
-	}
-	for _, s := range n.samplers {
-		n.next = min(n.next, s.at)
 	}
 }
 

@@ -31,7 +31,7 @@ func (l *Lab) pass(ctx context.Context, d Time) error {
 	}
 	crew := l.hire(ctx)
 	defer crew.leave()
-	for rounds := 0; ; rounds++ {
+	for rounds, all := 0, true; ; rounds++ {
 		if err := l.happen(ctx); err != nil {
 			return err
 		}
@@ -44,12 +44,17 @@ func (l *Lab) pass(ctx context.Context, d Time) error {
 		if rounds%256 == 0 && l.opts.Progress != nil {
 			l.opts.Progress(l.now, l.moved())
 		}
-		crew.work(l.window(), l.side)
+		end, edge := l.window()
+		crew.work(l.busy(crew.nodes[:0], end, all || edge), end, l.side)
+		all = edge
+		for _, n := range crew.nodes {
+			n.callOthers(l.side)
+		}
 		l.side = 1 - l.side
 		for _, o := range l.observers {
 			o.Follow(l.now)
 		}
-		for _, n := range l.nodes {
+		for _, n := range crew.nodes {
 			if n.err != nil {
 				return n.err
 			}
@@ -57,27 +62,57 @@ func (l *Lab) pass(ctx context.Context, d Time) error {
 	}
 }
 
-// window returns when the next one ends, and moves now to its beginning.
-func (l *Lab) window() Time {
+// together is how often all nodes are worked on at least: what a switch leaves out in a long quiet (see
+// [device.Sim.Advance]) is not to depend on what others do.
+const together = Second
+
+// busy appends the nodes that have something to do before end, or all. The others stay behind in time, and catch up
+// when there is.
+func (l *Lab) busy(nodes []*node, end Time, all bool) []*node {
+	if all || end-l.abreast >= together {
+		l.abreast = end
+		return append(nodes, l.nodes...)
+	}
+	for _, n := range l.nodes {
+		if n.called || n.own < end {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+// callOthers has those worked on in the next window to whom frames were sent in this one.
+func (n *node) callOthers(side int) {
+	for _, w := range n.links {
+		if len(w.out[side]) > 0 {
+			w.to.node.called = true
+		}
+	}
+}
+
+// window returns when the next one ends, and moves now there. At an edge something happens that all
+// nodes have to be there for.
+func (l *Lab) window() (end Time, edge bool) {
 	next := forever
 	for _, n := range l.nodes {
 		next = min(next, n.next)
 	}
-	end := l.end
+	end = l.end
 	if next = max(next, l.now); next < end-l.lookahead {
 		end = next + l.lookahead
 	}
+	last := l.end
 	if len(l.events) > 0 {
-		end = min(end, l.events[0].At)
+		last = min(last, l.events[0].At)
 	}
 	for _, c := range l.clocks {
-		end = min(end, c.at)
+		last = min(last, c.at)
 	}
 	for _, o := range l.observers {
-		end = min(end, o.next)
+		last = min(last, o.next)
 	}
-	l.now = end
-	return end
+	l.now = min(end, last)
+	return l.now, end >= last || len(l.observers) > 0 // who follow each window
 }
 
 // moved is how many frames the switches have received from the wire.
