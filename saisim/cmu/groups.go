@@ -51,10 +51,9 @@ type scratch struct {
 	summed [maxSlots]lanes
 	sums   [maxSlots + 1][Lanes]uint32
 
-	// Of one unit: the packets that it runs for, their parameters, buckets, and what digests look at.
+	// Of one unit: the packets that it runs for, their parameters, and what digests look at.
 	list, chosen [Lanes]uint8
 	p1, p2       operand
-	buckets      [Lanes]uint32
 	measures     [Lanes]uint32
 	results      [flymon.MaxGroups * flymon.MaxCMUs][Lanes]uint32 // of the task's units
 }

@@ -297,56 +297,63 @@ func (o *operand) all(v uint32) {
 	}
 }
 
+// An address finds the bucket of a packet in a unit's partition.
+type address struct {
+	a, b              *[Lanes]uint32 // compressed keys
+	left, mask, right uint32
+	base              uint32 // of the bank
+}
+
+func (x *address) of(l uint8) uint32 {
+	return bits.RotateLeft32(x.a[l]^x.b[l], int(x.left))&x.mask>>(x.right&31) + x.base
+}
+
 // operate runs a unit: it gives results, and for each packet what a digest's threshold is compared with.
 func (g *Groups) operate(u *unit, results *[Lanes]uint32, bank uint32, list []uint8) {
-	a, b, words, base := &g.sums[u.a], &g.sums[u.b], u.words, bank<<u.log
-	for _, l := range list {
-		l &= Lanes - 1
-		key := bits.RotateLeft32(a[l]^b[l], int(u.left))
-		g.buckets[l] = key&u.mask>>u.right + base
-	}
+	at := address{&g.sums[u.a], &g.sums[u.b], uint32(u.left), u.mask, uint32(u.right), bank << u.log}
+	words, wide, p1, p2, measures := u.words, u.wide, &g.p1.of, &g.p2.of, &g.measures
 	switch u.op {
 	case condAdd:
 		for _, l := range list {
 			l &= Lanes - 1
-			word, result := &words[g.buckets[l]], uint32(0)
+			word, result := &words[at.of(l)], uint32(0)
 			next := *word
-			if next < g.p2.of[l] {
-				next = (next + g.p1.of[l]) & u.wide
+			if next < p2[l] {
+				next = (next + p1[l]) & wide
 				result = next
 			}
-			*word, results[l], g.measures[l] = next, result, next
+			*word, results[l], measures[l] = next, result, next
 		}
 	case maximum:
 		for _, l := range list {
 			l &= Lanes - 1
-			word, result, p1 := &words[g.buckets[l]], uint32(0), g.p1.of[l]
-			if *word < p1 {
-				*word, result = p1, p1
+			word, result, value := &words[at.of(l)], uint32(0), p1[l]
+			if *word < value {
+				*word, result = value, value
 			}
-			results[l], g.measures[l] = result, p1
+			results[l], measures[l] = result, value
 		}
 	case andOr:
 		for _, l := range list {
 			l &= Lanes - 1
-			word, p1 := &words[g.buckets[l]], g.p1.of[l]
+			word, value := &words[at.of(l)], p1[l]
 			before := *word
-			next, result := before|p1, p1&^before
-			if g.p2.of[l] == 0 {
-				next = before & p1
+			next, result := before|value, value&^before
+			if p2[l] == 0 {
+				next = before & value
 				result = next
 			}
-			*word, results[l], g.measures[l] = next, result, next
+			*word, results[l], measures[l] = next, result, next
 		}
 	case xorSwap:
 		for _, l := range list {
 			l &= Lanes - 1
-			word, next := &words[g.buckets[l]], g.p1.of[l]
+			word, next := &words[at.of(l)], p1[l]
 			before := *word
-			if g.p2.of[l] == 0 {
+			if p2[l] == 0 {
 				next ^= before
 			}
-			*word, results[l], g.measures[l] = next, before, next
+			*word, results[l], measures[l] = next, before, next
 		}
 	}
 }
