@@ -60,9 +60,10 @@ func newMarked(t *testing.T, profile profile.Profile, fields ...string) *marked 
 	}
 	m := &marked{T: t, Sim: testSim(t, SimConfig{Config: c, Profile: profile, Start: markInterval.Middle(markPeriod).Std()})}
 	settle(t, m.Sim)
-	m.Chip.SetOutput(func(o saisim.Out) {
-		o.Data = bytes.Clone(o.Data)
-		m.outs = append(m.outs, o)
+	m.Chip.SetOutput(func(o *saisim.Out) {
+		kept := *o
+		kept.Data = bytes.Clone(o.Data)
+		m.outs = append(m.outs, kept)
 	})
 	if s := m.row(swss.StateDB, schema.StateTAMAltMark, "m"); s["status"] != "active" {
 		t.Fatalf("session is %v", s)

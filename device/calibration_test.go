@@ -375,7 +375,7 @@ func (c *calibration) at(since time.Duration) saisim.Cycle {
 // send has the packets come, and notes when they leave.
 func (c *calibration) send(zero time.Duration) {
 
-	c.sim.Chip.SetOutput(func(o saisim.Out) {
+	c.sim.Chip.SetOutput(func(o *saisim.Out) {
 		n := uint64(o.Data[len(o.Data)-4])<<24 | uint64(o.Data[len(o.Data)-3])<<16 | uint64(o.Data[len(o.Data)-2])<<8 | uint64(o.Data[len(o.Data)-1])
 		if o.Port != 1 || n >= uint64(len(c.traffic.packets)) {
 			return

@@ -112,7 +112,7 @@ func TestCountsAgreeEverywhere(t *testing.T) {
 	s := testSim(t, SimConfig{Config: twoPorts(), Start: time.Unix(1000, 0)})
 	settle(t, s)
 	stampedOut, out := 0, 0
-	s.Chip.SetOutput(func(o saisim.Out) {
+	s.Chip.SetOutput(func(o *saisim.Out) {
 		out++
 		if o.Stamped {
 			stampedOut++

@@ -89,7 +89,7 @@ func newRecordingWith(t *testing.T, profile profile.Profile, program *pipe.Progr
 	}
 	settle(t, r.Sim)
 	r.Chip.SetObserver(r.see)
-	r.Chip.SetOutput(func(o saisim.Out) {
+	r.Chip.SetOutput(func(o *saisim.Out) {
 		if o.Port == collectorPort {
 			r.frames = append(r.frames, bytes.Clone(o.Data))
 		}

@@ -297,7 +297,7 @@ func createOutputs(dir string, chip *saisim.Chip, ports []string) (*outputs, err
 	return o, nil
 }
 
-func (o *outputs) take(out saisim.Out) {
+func (o *outputs) take(out *saisim.Out) {
 	w := o.writers[out.Port]
 	if w == nil || o.err != nil {
 		return

@@ -357,7 +357,7 @@ func TestInputFasterThanItsPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	s.Chip.SetOutput(func(o saisim.Out) {
+	s.Chip.SetOutput(func(o *saisim.Out) {
 		if records, _ := tailstamp.Decode(o.Data); len(records) == 1 {
 			if got, want := records[0].Ingress.Time(), calm[n].at; !got.Equal(want) {
 				t.Errorf("frame %d arrived at %v, want %v", n, got, want)

@@ -70,7 +70,7 @@ func newRouted(t *testing.T) *routed {
 }
 
 func (r *routed) output() {
-	r.Chip.SetOutput(func(o saisim.Out) { r.outs = append(r.outs, sentFrame{o.Port, bytes.Clone(o.Data)}) })
+	r.Chip.SetOutput(func(o *saisim.Out) { r.outs = append(r.outs, sentFrame{o.Port, bytes.Clone(o.Data)}) })
 }
 
 // send has a host send a frame and returns what left the switch.

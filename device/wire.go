@@ -163,7 +163,7 @@ func (w *wires) connect() {
 }
 
 // send gives a frame that leaves the chip to its interface.
-func (w *wires) send(o saisim.Out) {
+func (w *wires) send(o *saisim.Out) {
 	p := w.byID[o.Port]
 	if p == nil {
 		return

@@ -118,7 +118,7 @@ func (n *node) watch(c *saisim.Chip) {
 }
 
 // take sends what leaves the chip on its way.
-func (n *node) take(o saisim.Out) {
+func (n *node) take(o *saisim.Out) {
 	l := n.account(o.ID)
 	if o.Port == saisim.CPUPort {
 		if l != nil {

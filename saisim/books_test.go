@@ -169,7 +169,7 @@ func (s *storm) traffic() {
 func (s *storm) run(steps int, each func()) uint64 {
 	s.Helper()
 	h := fnv.New64a()
-	s.SetOutput(func(o saisim.Out) { fmt.Fprintln(h, o.Port, o.In, o.At, o.Len, o.Data) })
+	s.SetOutput(func(o *saisim.Out) { fmt.Fprintln(h, o.Port, o.In, o.At, o.Len, o.Data) })
 	for range steps {
 		switch s.rnd.IntN(10) {
 		case 0:
@@ -207,7 +207,7 @@ func TestBooks(t *testing.T) {
 				}
 			}
 		})
-		s.SetOutput(func(saisim.Out) {})
+		s.SetOutput(func(*saisim.Out) {})
 		s.drain()
 		b := s.Books()
 		if b.InFlight != 0 || b.QueuedBytes != 0 {

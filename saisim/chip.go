@@ -60,8 +60,8 @@ func New(cfg Config) (*Chip, error) {
 func (c *Chip) Profile() profile.Profile { return c.profile }
 
 // SetOutput sets the function that takes the frames leaving the chip. It is
-// called from within Advance, in the order of time, and must not call the chip.
-func (c *Chip) SetOutput(f func(Out)) {
+// called from within Advance, in the order of time, and must not call the chip, or keep what it is given.
+func (c *Chip) SetOutput(f func(*Out)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.engine.SetOutput(f)
@@ -80,7 +80,7 @@ func (c *Chip) Now() Cycle {
 func (c *Chip) Receive(id PortID, at Cycle, f Frame) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.engine.Receive(id, at, f)
+	return c.engine.Receive(id, at, &f)
 }
 
 // An Arrival is a frame on its way to a port's ingress MAC, as [Chip.Receive]
@@ -97,7 +97,7 @@ func (c *Chip) ReceiveAll(frames []Arrival) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range frames {
-		if err := c.engine.Receive(frames[i].Port, frames[i].At, frames[i].Frame); err != nil {
+		if err := c.engine.Receive(frames[i].Port, frames[i].At, &frames[i].Frame); err != nil {
 			return i, err
 		}
 	}
@@ -125,6 +125,16 @@ func (c *Chip) Advance(to Cycle) {
 	c.mu.Lock()
 	defer c.unlock()
 	c.engine.Advance(to)
+}
+
+// SetVector sets how many packets pass the ingress pipe together, at most: 1 to 64, at first 64. With 0 all events
+// are handled one after another, in the order of time, class and port, whichever part of the chip they belong to: then
+// all that an observer is told comes in the order of time, and not of each copy only. Else it makes no difference but
+// in speed.
+func (c *Chip) SetVector(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.engine.SetVector(n)
 }
 
 // NextEvent returns the cycle of the next thing that happens to a frame, false

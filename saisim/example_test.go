@@ -28,7 +28,7 @@ func Example() {
 			log.Fatal(err)
 		}
 	}
-	chip.SetOutput(func(o saisim.Out) { fmt.Printf("%d bytes leave port %d at cycle %d\n", o.Len, o.Port, o.At) })
+	chip.SetOutput(func(o *saisim.Out) { fmt.Printf("%d bytes leave port %d at cycle %d\n", o.Len, o.Port, o.At) })
 	frame := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5}, make([]byte, 46)...)
 	if err := chip.Receive(0, 1000, saisim.Frame{Data: frame}); err != nil {
 		log.Fatal(err)

@@ -70,7 +70,7 @@ func bareRigOf(t testing.TB, cfg saisim.Config) *rig {
 		t.Fatal(err)
 	}
 	r.Chip = c
-	c.SetOutput(func(o saisim.Out) {
+	c.SetOutput(func(o *saisim.Out) {
 		r.outs = append(r.outs, sent{o.Port, o.In, o.At, bytes.Clone(o.Data), o.Len, o.Stamped, o.ID})
 	})
 	r.sw = r.create(sai.ObjectTypeSwitch, sai.SwitchAttrInitSwitch, sai.Bool(true),

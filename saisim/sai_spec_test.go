@@ -77,7 +77,7 @@ func newDUT(t testing.TB) *dut {
 		t.Fatal(err)
 	}
 	d.Chip = c
-	c.SetOutput(func(o saisim.Out) { d.left = append(d.left, frameAt{o.Port, bytes.Clone(o.Data)}) })
+	c.SetOutput(func(o *saisim.Out) { d.left = append(d.left, frameAt{o.Port, bytes.Clone(o.Data)}) })
 	return d
 }
 

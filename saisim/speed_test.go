@@ -33,7 +33,7 @@ func newLoad(t testing.TB, rules int, stamp bool) *load {
 	if rules > 0 || stamp {
 		l.rules(rules, stamp)
 	}
-	l.SetOutput(func(o saisim.Out) { l.sent++; l.octets += len(o.Data) })
+	l.SetOutput(func(o *saisim.Out) { l.sent++; l.octets += len(o.Data) })
 	return l
 }
 
@@ -85,9 +85,8 @@ func (l *load) step(n int) {
 		arrivals := l.arrivals[:batch]
 		for i := range arrivals {
 			k := (l.n + i) % len(l.frames)
-			arrivals[i] = saisim.Arrival{
-				Port: saisim.PortID(1 + 4*(k%32)), At: now + saisim.Cycle(i*(1+l.pause)), Frame: saisim.Frame{Data: l.frames[k]},
-			}
+			a := &arrivals[i] // its other fields are zero
+			a.Port, a.At, a.Data = saisim.PortID(1+4*(k%32)), now+saisim.Cycle(i*(1+l.pause)), l.frames[k]
 		}
 		if _, err := l.ReceiveAll(arrivals); err != nil {
 			l.Fatal(err)

@@ -38,7 +38,7 @@ func newRoutedLoad(t testing.TB, routes int, spread bool) *load {
 	for i := range routes {
 		r.route(netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(21 + i>>16), byte(i >> 8), byte(i)}), 24).String(), group)
 	}
-	l.SetOutput(func(o saisim.Out) { l.sent++; l.octets += len(o.Data) })
+	l.SetOutput(func(o *saisim.Out) { l.sent++; l.octets += len(o.Data) })
 	return l
 }
 

@@ -145,7 +145,7 @@ func TestNoDrift(t *testing.T) {
 	const n = 20_000
 	var last saisim.Cycle
 	count := 0
-	r.SetOutput(func(o saisim.Out) { last = o.At; count++ })
+	r.SetOutput(func(o *saisim.Out) { last = o.At; count++ })
 	for range n {
 		if err := r.Receive(0, first, saisim.Frame{Data: udpFrame(1, 2, 100)}); err != nil {
 			t.Fatal(err)

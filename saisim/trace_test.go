@@ -130,7 +130,7 @@ func TestTraceIsInOrder(t *testing.T) {
 		trace := saisim.NewTrace(r.Chip, &out, true)
 		r.SetObserver(trace.See)
 		left := map[string]int{}
-		r.SetOutput(func(o saisim.Out) {
+		r.SetOutput(func(o *saisim.Out) {
 			if o.Port != saisim.CPUPort {
 				left[fmt.Sprintf("%d at Ethernet%d at %d", o.ID, o.Port, o.At)]++
 			}

@@ -100,7 +100,7 @@ func TestTrapTypes(t *testing.T) {
 			trap := r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, tt.kind, sai.HostifTrapAttrPacketAction, sai.PacketActionTrap,
 				sai.HostifTrapAttrTrapPriority, sai.Uint(4))
 			var got []config.Trap
-			r.SetOutput(func(o saisim.Out) {
+			r.SetOutput(func(o *saisim.Out) {
 				if o.Port == saisim.CPUPort {
 					got = append(got, o.Trap)
 				}

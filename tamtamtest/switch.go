@@ -101,7 +101,7 @@ func allPorts(p profile.Profile) map[string]swss.FieldValues {
 // attach keeps the frames that leave a chip. After a restart of syncd there is a new chip.
 func (s *Switch) attach(chip *saisim.Chip) {
 	names := map[saisim.PortID]string{saisim.CPUPort: CPU}
-	chip.SetOutput(func(o saisim.Out) {
+	chip.SetOutput(func(o *saisim.Out) {
 		name, ok := names[o.Port]
 		if !ok {
 			name = fmt.Sprint("Ethernet", uint32(o.Port)-chip.Profile().FirstLane)

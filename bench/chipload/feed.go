@@ -32,7 +32,7 @@ func New(ctx context.Context, l Load) (*Feed, error) {
 		return nil, err
 	}
 	t := &Feed{load: l, chip: chip}
-	chip.SetOutput(func(o saisim.Out) {
+	chip.SetOutput(func(o *saisim.Out) {
 		if l.Sample == 0 || len(o.Data) == l.octets() { // only packets, not their records
 			t.sent++
 		}
@@ -128,10 +128,9 @@ func (t *Feed) Send(n int) error {
 		batch := t.batch[:min(n, len(t.batch))]
 		for i := range batch {
 			host := t.next % len(t.frames)
-			batch[i] = saisim.Arrival{
-				Port: t.ports[host%len(t.ports)], At: now + saisim.Cycle(i*(1+t.load.Pause)),
-				Frame: saisim.Frame{Data: t.frames[host]},
-			}
+			a := &batch[i] // its other fields are zero
+			a.Port, a.At = t.ports[host%len(t.ports)], now+saisim.Cycle(i*(1+t.load.Pause))
+			a.Data = t.frames[host]
 			t.next++
 		}
 		if _, err := t.chip.ReceiveAll(batch); err != nil {

@@ -145,9 +145,10 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 	}
 	if h.mark.entry != nil && c.marking.used > 0 {
 		c.marking.mark(pk, h.mark.entry.mark, t)
+		pk.edited = pk.edited || pk.edit.marks != (marks{})
 	}
 	if h.dscp.entry != nil && pk.h.flags&flagIP != 0 {
-		pk.edit.setDSCP, pk.edit.dscp = true, h.dscp.entry.dscp
+		pk.edited, pk.edit.setDSCP, pk.edit.dscp = true, true, h.dscp.entry.dscp
 	}
 }
 

@@ -69,10 +69,16 @@ func (c *driver) advance(to Cycle) {
 		c.step(to)
 		return
 	}
-	for done := !c.due(to); !done; {
-		now := c.now
-		var h Cycle
-		h, done = c.enterAll(c.together[:0], to)
+	for {
+		e, ok := c.next(true)
+		if !ok || e.at > to {
+			return
+		}
+		// Up to there nothing is due; time is kept for what is asked relative to it.
+		now := max(c.now, e.at-1)
+		h := min(to, now+wheelSpan/2)
+		c.now = now
+		c.enterAll(h)
 		c.now = now
 		c.manage(h)
 		c.now = now
@@ -81,69 +87,64 @@ func (c *driver) advance(to Cycle) {
 	}
 }
 
-// due reports whether anything is to be done up to and including a cycle.
-func (c *driver) due(to Cycle) bool {
-	if c.arriving.n+c.enter.Len()+c.pipe.Len()+c.wires.leaving.n == 0 && c.agenda.empty() && c.queues.waitingN == 0 {
-		return c.bridge.fdb.sweepAt <= to
+// enterAll has frames come whole from the ingress MACs and run the ingress pipe, up to and including a cycle.
+func (c *driver) enterAll(to Cycle) {
+	n := 0
+	for c.enter.Len() > 0 && c.enter.First().at <= to {
+		n = c.gather(n, c.enter.First().at, c.enter.First().pk)
+		c.enter.Pop()
 	}
-	e, ok := c.next(true)
-	return ok && e.at <= to
-}
-
-// enterAll has frames come whole from the ingress MACs and run the ingress pipe, up to and including a cycle or until
-// there are as many as may run it together. It returns the cycle up to which all of this has been done, and
-// whether that is the last.
-func (c *driver) enterAll(vec []entering, to Cycle) (Cycle, bool) {
-	h := to
-	for {
-		if c.enter.Len() > 0 {
-			at := c.enter.First().at
-			if a := c.arriving.due(); at <= to && (a == nil || at <= a.at) {
-				if len(vec) == c.vector {
-					h = at - 1
-					break
-				}
-				vec = append(vec, entering{at: at, pk: c.enter.First().pk})
-				c.enter.Pop()
-				continue
-			}
-		}
-		if len(vec) == c.vector {
-			a := c.arriving.due()
-			if a != nil && a.at <= to {
-				h = a.at - 1
-				break
-			}
-		}
-		cp := c.arriving.pop(to)
+	for c.arriving.n > 0 {
+		cp := c.arriving.take(to)
 		if cp == nil {
 			break
 		}
-		if at, ok := c.arrive(cp); ok && at == c.now {
-			vec = append(vec, entering{at: at, pk: cp.pk})
-		} else if ok {
-			c.enter.Push(timed{at, cp.pk})
+		c.now = cp.at
+		for cp != nil {
+			next := cp.next
+			c.arriving.n--
+			if c.macs.received(c.byID[cp.lane], cp.pk) {
+				// Frames enter in the order in which they have come, whenever that is.
+				if at := c.macs.enters(cp.at); at <= to {
+					n = c.gather(n, at, cp.pk)
+				} else {
+					c.enter.Push(timed{at, cp.pk})
+				}
+			}
+			cp = next
 		}
 	}
-	c.ingress.run(vec)
-	c.bridge.sweepBefore(h + 1)
-	return h, h == to
+	c.ingress.run(c.together[:n])
+	c.bridge.sweepBefore(to + 1)
 }
 
-// arrive takes a frame from its ingress MAC and returns when it enters the ingress pipe. False: it does not.
-func (c *driver) arrive(cp *copyOf) (Cycle, bool) {
-	c.now = cp.at
-	if !c.macs.received(c.byID[cp.lane], cp.pk) {
-		return 0, false
+// gather adds a packet to the n that run the ingress pipe together, and returns how many they are. Those that are
+// enough run it first.
+func (c *driver) gather(n int, at Cycle, pk *packet) int {
+	if n == c.vector {
+		now := c.now
+		c.ingress.run(c.together[:n])
+		c.now, n = now, 0
 	}
-	at := max(c.macs.entered, c.now)
-	c.macs.entered = at + 1
-	return at, true
+	x := &c.together[n]
+	x.at, x.pk = at, pk
+	return n + 1
 }
 
 // manage is the traffic manager and the egress pipe, up to and including a cycle.
 func (c *driver) manage(to Cycle) {
 	for {
+		// Most of the time nothing happens but that packets come.
+		for c.pipe.Len() > 0 && c.agenda.empty() && c.queues.waitingN == 0 && c.ended.Len() == 0 {
+			first := c.pipe.First()
+			if first.at > to {
+				return
+			}
+			c.now = first.at
+			pk := first.pk
+			c.pipe.Pop()
+			c.ingress.replicate(pk)
+		}
 		e := c.nextManaged()
 		if e.at > to {
 			return
@@ -244,9 +245,11 @@ func (c *driver) handle(e event) {
 		c.enter.Pop()
 		c.ingress.run([]entering{{at: e.at, pk: pk}})
 	case classReceived:
-		cp := c.arriving.pop(e.at)
-		if at, ok := c.arrive(cp); ok {
-			c.enter.Push(timed{at, cp.pk})
+		for cp := c.arriving.take(e.at); cp != nil; cp = cp.next {
+			c.arriving.n--
+			if c.macs.received(c.byID[cp.lane], cp.pk) {
+				c.enter.Push(timed{c.macs.enters(cp.at), cp.pk})
+			}
 		}
 	case classAge:
 		c.bridge.ageFDB()

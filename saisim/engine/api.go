@@ -13,7 +13,7 @@ import (
 // New returns a packet path without any configuration. Its time of day at cycle 0 is start. oracle is how
 // many flows of a sketch task and bank are counted exactly, besides the sketch.
 func New(p profile.Profile, start time.Time, oracle int) *Engine {
-	c := &Engine{core: core{prof: p, oracle: oracle, spares: newSpares(), out: func(Out) {},
+	c := &Engine{core: core{prof: p, oracle: oracle, spares: newSpares(), out: func(*Out) {},
 		addressChanged: func(FDBEvent, FDBRow) {}}}
 	c.clock.Store(newClock(p.ClockHz, start))
 	c.wire()
@@ -21,8 +21,8 @@ func New(p profile.Profile, start time.Time, oracle int) *Engine {
 	return c
 }
 
-// SetOutput sets the function that takes the frames leaving the chip.
-func (c *Engine) SetOutput(f func(Out)) { c.out = f }
+// SetOutput sets the function that takes the frames leaving the chip; each is valid during the call only.
+func (c *Engine) SetOutput(f func(*Out)) { c.out = f }
 
 // OnAddress sets the function that is called when an address is learned, moved, aged or flushed.
 func (c *Engine) OnAddress(f func(FDBEvent, FDBRow)) { c.addressChanged = f }
@@ -41,21 +41,21 @@ func (c *Engine) Now() Cycle { return c.now }
 
 // Receive puts a frame on the wire of a port's ingress MAC, its timestamp point at a cycle, or as soon after as
 // the frames before it allow. The data is copied.
-func (c *Engine) Receive(id PortID, at Cycle, f Frame) error {
-	if f.Len == 0 {
-		f.Len = len(f.Data)
+func (c *Engine) Receive(id PortID, at Cycle, f *Frame) error {
+	p, n := c.port(id), f.Len
+	if n == 0 {
+		n = len(f.Data)
 	}
-	p := c.port(id)
 	switch {
 	case p == nil:
 		return fmt.Errorf("receive: no port %d", id)
 	case at < c.now:
 		return fmt.Errorf("receive on port %d: cycle %d is past, the chip is at %d", id, at, c.now)
-	case f.Len < len(f.Data) || f.Len > maxFrame:
+	case n < len(f.Data) || n > maxFrame:
 		return fmt.Errorf("receive on port %d: %d bytes of a frame of %d, want a frame of at most %d", id, len(f.Data),
-			f.Len, maxFrame)
+			n, maxFrame)
 	}
-	c.macs.receive(p, at, f)
+	c.macs.receive(p, at, f, n)
 	return nil
 }
 
@@ -83,9 +83,10 @@ func (c *Engine) Inject(id PortID, f Frame) error {
 			ethernetHeader, maxFrame)
 	}
 	c.refresh()
-	pk := c.newPacket(f)
+	pk := c.newPacket(&f, f.Len)
 	pk.in, pk.inN, pk.rx, pk.refs = CPUPort, tailstamp.NoPort, c.now, 1
 	pk.h.parse(pk.data, pk.length)
+	pk.ecn = pk.h.ecn()
 	if c.programs.program != nil {
 		c.programs.board(pk)
 	}

@@ -179,7 +179,7 @@ func busy(t *testing.T) *Engine {
 	for i := range 60 {
 		frame := make([]byte, 500)
 		copy(frame, []byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, byte(2 + i%2), 8, 0, 0x45, 0, 1, 0xe6, 0, 0, 0, 0, 64, 17})
-		if err := e.Receive(PortID(i%2*2), Cycle(i/2*524), Frame{Data: frame}); err != nil {
+		if err := e.Receive(PortID(i%2*2), Cycle(i/2*524), &Frame{Data: frame}); err != nil {
 			t.Fatal(err)
 		}
 	}

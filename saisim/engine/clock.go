@@ -36,22 +36,54 @@ func (a instant) ceil() Cycle {
 }
 
 // A lineRate holds the exact time of a byte on the wire: num/den cycles.
-type lineRate struct{ num, den uint64 }
+type lineRate struct {
+	num, den uint64
+	// Spans that come again and again: of the preamble, of all between two frames, and of the last frame, without
+	// and with the gap behind it.
+	preamble, between, frame, frameGap span
+	frameBytes                         uint32
+}
+
+// A span of time is cycles + rest/den, where den is the MAC's, rest < den.
+type span struct {
+	cycles Cycle
+	rest   uint64
+}
 
 func newLineRate(hz uint64, mbps uint32) lineRate {
 	num, den := 8*hz, uint64(mbps)*1_000_000
 	for a, b := num, den; ; a, b = b, a%b {
 		if b == 0 {
-			return lineRate{num / a, den / a}
+			r := lineRate{num: num / a, den: den / a}
+			r.preamble, r.between = r.span(PreambleSFD), r.span(gap+PreambleSFD)
+			r.frames(minWire)
+			return r
 		}
 	}
 }
 
-// after returns the instant n bytes after a; n is at most maxFrame and a little.
-func (r lineRate) after(a instant, n uint32) instant {
-	x := a.frac + uint64(n)*r.num // num <= 64e9, n < 2^19: below 2^55
+// span returns the time of n bytes; n is at most maxFrame and a little.
+func (r *lineRate) span(n uint32) span {
+	x := uint64(n) * r.num // num <= 64e9, n < 2^19: below 2^55
 	q := x / r.den
-	return instant{a.cycle + Cycle(q), x - q*r.den}
+	return span{Cycle(q), x - q*r.den}
+}
+
+// frames has frame and frameGap be of frames of n bytes, FCS and padding included.
+func (r *lineRate) frames(n uint32) {
+	if n != r.frameBytes {
+		r.frame, r.frameGap, r.frameBytes = r.span(n), r.span(n+gap), n
+	}
+}
+
+// after returns the instant a span after a.
+func (r *lineRate) after(a instant, s span) instant {
+	a.cycle += s.cycles
+	if a.frac += s.rest; a.frac >= r.den {
+		a.frac -= r.den
+		a.cycle++
+	}
+	return a
 }
 
 // Bytes on the wire besides the frame itself, and the smallest frame with FCS.

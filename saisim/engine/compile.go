@@ -96,6 +96,8 @@ func (c *Engine) derive() {
 			}
 			p.tables[stage] = c.acl.lookups(p.tables[stage][:0], points)
 		}
+		p.in.untagged = c.untagged(&p.in)
+		p.bare = len(p.tables[stageEgress]) == 0 && p.mirror[stageEgress] == 0
 	}
 	c.acl.vlanACLs = [2]bool{}
 	for _, v := range c.vlans {
@@ -115,6 +117,15 @@ func (c *Engine) derive() {
 			c.acl.vlanACLs[stage] = c.acl.vlanACLs[stage] || len(v.tables[stage]) > 0
 		}
 	}
+}
+
+// untagged returns the VLAN of an untagged frame, nil where it is not admitted to one.
+func (c *Engine) untagged(in *admission) *vlan {
+	if in.dropUntagged || in.closed || in.router != nil || in.pvid > 4094 || in.source == nil || !in.source.admin ||
+		!in.source.member(in.pvid) {
+		return nil
+	}
+	return c.vlans[in.pvid]
 }
 
 // applySwitch compiles the switch.

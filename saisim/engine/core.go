@@ -16,7 +16,7 @@ type core struct {
 	schedule
 	observer func(Moment) // nil: nobody
 	ledger   Ledger       // nil: nobody
-	out      func(Out)
+	out      func(*Out)
 	frames   uint64 // received and injected
 	spares
 	books Books
@@ -81,28 +81,73 @@ type timed struct {
 	pk *packet
 }
 
-// newPacket takes a packet from the pool.
-func (c *core) newPacket(f Frame) *packet {
-	c.frames++
-	var pk *packet
-	if n := len(c.spare); n > 0 {
-		pk = c.spare[n-1]
-		c.spare = c.spare[:n-1]
-	} else {
-		// A full buffer of small frames is many: a short frame has its room with the packet.
-		x := new(struct {
-			packet
-			room [64]byte
-		})
-		pk = &x.packet
-		if pk.data = x.room[:0]; len(f.Data) > len(x.room) {
-			pk.data = make([]byte, 0, (len(f.Data)+63)&^63)
-		}
+// A slab is memory for packets: what is fetched again at each place lies side by side.
+type slab struct {
+	packets [32]struct {
+		packet
+		_ [32]byte // up to whole cache lines
 	}
-	data := append(pk.data[:0], f.Data...)
+	passing [32]passing
+	rooms   [32][64]byte // for the data of short frames: a full buffer of them is many
+}
+
+// newPacket takes a packet from the pool, for a frame that is n bytes long before it is cut.
+func (c *core) newPacket(f *Frame, n int) *packet {
+	c.frames++
+	if len(c.spare) == 0 {
+		c.moreSpares()
+	}
+	pk := c.spare[len(c.spare)-1]
+	c.spare = c.spare[:len(c.spare)-1]
+	if len(f.Data) > cap(pk.data) {
+		pk.data = make([]byte, 0, (len(f.Data)+63)&^63)
+	}
+	// Field by field: a literal would be made elsewhere and copied in words that the processor cannot
+	// forward from the stores that made it.
+	data, p := append(pk.data[:0], f.Data...), pk.passing
 	*pk = packet{}
-	pk.data, pk.length, pk.id, pk.number = data, f.Len, f.ID, c.frames
+	pk.data, pk.length, pk.id, pk.passing = data, n, f.ID, p
+	*p = passing{}
+	p.number = c.frames
 	return pk
+}
+
+func (c *core) moreSpares() {
+	s := new(slab)
+	for i := range s.packets {
+		pk := &s.packets[i].packet
+		pk.passing, pk.data = &s.passing[i], s.rooms[i][:0]
+		c.spare = append(c.spare, pk)
+	}
+}
+
+// copy makes one more copy of a packet.
+func (c *core) copy(pk *packet, tag tagAction) *copyOf {
+	pk.refs++
+	pk.copies++
+	cp := &pk.own
+	if pk.copies > 1 {
+		cp = c.spareCopy()
+	}
+	*cp = copyOf{pk: pk, tag: tag, number: pk.copies}
+	return cp
+}
+
+func (c *core) spareCopy() *copyOf {
+	n := len(c.spareCopies)
+	if n == 0 {
+		return new(copyOf)
+	}
+	cp := c.spareCopies[n-1]
+	c.spareCopies = c.spareCopies[:n-1]
+	return cp
+}
+
+// freeCopy takes back a copy that has ended.
+func (c *core) freeCopy(cp *copyOf) {
+	if cp != &cp.pk.own {
+		c.spareCopies = append(c.spareCopies, cp)
+	}
 }
 
 // port returns the port with an id, nil if there is none.

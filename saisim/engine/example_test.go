@@ -25,9 +25,9 @@ func Example() {
 	change.Put(vlan)
 	e.Apply(change)
 
-	e.SetOutput(func(o engine.Out) { fmt.Printf("%d bytes leave port %d\n", o.Len, o.Port) })
+	e.SetOutput(func(o *engine.Out) { fmt.Printf("%d bytes leave port %d\n", o.Len, o.Port) })
 	frame := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5}, make([]byte, 46)...)
-	if err := e.Receive(0, 1000, engine.Frame{Data: frame}); err != nil {
+	if err := e.Receive(0, 1000, &engine.Frame{Data: frame}); err != nil {
 		log.Fatal(err)
 	}
 	e.Advance(2000)

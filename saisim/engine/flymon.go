@@ -87,14 +87,14 @@ type secondPass struct {
 func (c *sketching) recirculate(length int) {
 	r := &c.again
 	a := instant{cycle: c.now + c.egressCycles}
-	if r.rate.after(a, recircBuffer).before(r.free) {
+	if r.rate.after(a, r.rate.span(recircBuffer)).before(r.free) {
 		c.groups.LostAgain(&c.packet)
 		return
 	}
 	if a.before(r.free) {
 		a = r.free
 	}
-	r.free = r.rate.after(a, WireLen(length+recircMetadata)+PreambleSFD+gap)
+	r.free = r.rate.after(a, r.rate.span(WireLen(length+recircMetadata)+PreambleSFD+gap))
 	r.ring.Push(secondPass{r.free.ceil() + c.ingressCycles, c.packet})
 	if r.ring.Len() == 1 {
 		c.agenda.push(c.now, event{r.ring.First().at, eventKey(classRecirculated, 0)})

@@ -37,7 +37,9 @@ func (c *ingressPipe) run(vec []entering) {
 	for i := range vec {
 		if x := &vec[i]; x.p != nil {
 			c.now = x.at
-			c.bridge.sweepBefore(x.at)
+			if c.bridge.fdb.sweepAt < x.at {
+				c.bridge.sweepBefore(x.at)
+			}
 			if x.on {
 				c.lookup(x)
 				c.forward(x.pk, false)
@@ -55,7 +57,8 @@ func (c *ingressPipe) begin(x *entering) {
 	if c.observer != nil {
 		c.watch.saw(MomentEntered, pk, 0, pk.in)
 	}
-	if x.p = c.byID[pk.in]; x.p == nil {
+	p := c.byID[pk.in]
+	if x.p = p; p == nil {
 		c.fates.drop(nil, pk, drop.PortRemoved)
 		return
 	}
@@ -63,7 +66,7 @@ func (c *ingressPipe) begin(x *entering) {
 		pk.graph = c.programs.described()
 	}
 	pk.h.parse(pk.data, pk.length)
-	x.on = c.admit(x.p, pk)
+	x.on = c.admit(p, pk)
 }
 
 // lookup is ACL, in the middle of the pipe.
@@ -76,15 +79,23 @@ func (c *ingressPipe) lookup(x *entering) {
 // finish is the end of the pipe.
 func (c *ingressPipe) finish(x *entering) {
 	p, pk := x.p, x.pk
-	if v := &pk.verdict; v.kind == toNobody && !v.cpu && pk.mirrors == 0 && pk.record == nil {
-		if pk.graph != nil {
-			c.ended.Push(timed{c.now, pk})
-			return
-		}
-		c.fates.drop(p, pk, pk.why)
+	v := &pk.verdict
+	if v.kind == toNobody && !v.cpu && pk.mirrors == 0 && pk.record == nil {
+		c.goesNowhere(p, pk)
 		return
 	}
+	pk.own.session, pk.ecn = pk.stamp, pk.h.ecn()
+	pk.plain = v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && pk.run == nil && pk.graph == nil
 	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
+}
+
+// goesNowhere ends a packet where it enters, or, if its path is counted, notes that it does.
+func (c *ingressPipe) goesNowhere(p *port, pk *packet) {
+	if pk.graph != nil {
+		c.ended.Push(timed{c.now, pk})
+		return
+	}
+	c.fates.drop(p, pk, pk.why)
 }
 
 // end ends a packet that goes nowhere, and whose path is counted.
@@ -109,15 +120,20 @@ func (c *ingressPipe) admit(p *port, pk *packet) bool {
 		pk.why, pk.barred, pk.fixed = drop.SourceAddress, true, fixed
 		return false
 	}
-	if why, ok := c.classify(in, pk); ok {
+	if v := in.untagged; v != nil && h.flags&flagTagged == 0 {
+		pk.vid, pk.router = in.pvid, v.rif
+		fixed |= describe.Port.Hit()
+	} else if why, ok := c.classify(in, pk); ok {
 		fixed |= describe.Port.Hit()
 	} else {
 		pk.why, pk.barred = why, true
 	}
 	if c.skips&describe.Trap.Ran() == 0 {
 		fixed |= describe.Trap.Ran()
-		if c.traps.trapFrame(pk); pk.act != 0 {
-			fixed |= describe.Trap.Hit()
+		if c.traps.mayTrap(h) {
+			if c.traps.trapFrame(pk); pk.act != 0 {
+				fixed |= describe.Trap.Hit()
+			}
 		}
 	}
 	pk.fixed = fixed
@@ -164,6 +180,10 @@ func (c *ingressPipe) forward(pk *packet, steered bool) {
 	if ok && !pk.noLearn && pk.source != nil {
 		why, ok = c.bridge.learn(pk)
 		pk.barred = !ok
+	}
+	if ok && pk.act == 0 && !pk.aclDrop && pk.run == nil && pk.redirect == nil { // nobody has a say but its addresses
+		pk.why = c.destination(pk)
+		return
 	}
 	switch {
 	case pk.aclDrop:

@@ -68,7 +68,8 @@ func TestLineRate(t *testing.T) {
 		a := instant{cycle: 5}
 		const n, size = 100_000, 1538
 		for range n {
-			a = r.after(a, size)
+			r.frames(size)
+			a = r.after(a, r.frame)
 		}
 		want := new(big.Int).Mul(big.NewInt(n*size), new(big.Int).SetUint64(r.num))
 		q, m := want.DivMod(want, new(big.Int).SetUint64(r.den), new(big.Int))
@@ -92,7 +93,8 @@ func TestMACDoesNotDrift(t *testing.T) {
 			want := exact(a)
 			for range 20 {
 				n := rnd.Uint32N(maxFrame + 20)
-				a = r.after(a, n)
+				r.frames(n)
+				a = r.after(a, r.frame)
 				want.Add(want, new(big.Int).Mul(new(big.Int).SetUint64(uint64(n)), new(big.Int).SetUint64(r.num)))
 			}
 			if exact(a).Cmp(want) != 0 || a.frac >= r.den {

@@ -20,18 +20,19 @@ type macs struct {
 }
 
 // receive puts a frame on the wire of the ingress MAC.
-func (c *macs) receive(p *port, at Cycle, f Frame) {
+func (c *macs) receive(p *port, at Cycle, f *Frame, n int) {
 	c.books.Received++
-	pk := c.newPacket(f)
+	pk := c.newPacket(f, n)
 	sfd := instant{cycle: at}
 	if sfd.before(p.rxFree) {
 		sfd = p.rxFree
 	}
-	end := p.rate.after(sfd, WireLen(f.Len))
-	p.rxFree = p.rate.after(end, gap+PreambleSFD)
+	p.rate.frames(WireLen(n))
+	end := p.rate.after(sfd, p.rate.frame)
+	p.rxFree = p.rate.after(end, p.rate.between)
 	pk.in, pk.rx, pk.refs = p.id, sfd.ceil(), 1
 	if c.observer != nil {
-		c.watch.sawOnWire(c.watch.moment(MomentReceived, pk, 0, p.id), sfd, p.rate)
+		c.watch.sawOnWire(c.watch.moment(MomentReceived, pk, 0, p.id), sfd, &p.rate)
 	}
 	pk.own.pk, pk.own.at, pk.own.lane = pk, end.ceil(), p.id
 	c.arriving.push(&pk.own)
@@ -56,6 +57,13 @@ func (c *macs) received(p *port, pk *packet) bool {
 	}
 	p.totals.Entered++
 	return true
+}
+
+// enters returns when a frame that is now whole enters the ingress pipe, which takes one in a cycle.
+func (c *macs) enters(now Cycle) Cycle {
+	at := max(c.entered, now)
+	c.entered = at + 1
+	return at
 }
 
 // wholeHeader reports whether the frame has its Ethernet header, the tag by which

@@ -32,6 +32,7 @@ type port struct {
 	class  qosClass
 	queues *tm.Port[*copyOf]
 	txFree instant     // earliest preamble of the next frame
+	bare   bool        // it has no egress ACL tables and mirror sessions; derived
 	mirror [2]uint64   // sessions, by stage; derived from mirrors
 	tables [2][]lookup // by stage: ACL tables to look in
 	stats  portStats
@@ -58,7 +59,8 @@ func (p *port) up() bool { return p.admin && p.link }
 type admission struct {
 	lag                      *lag
 	source                   *bridgePort
-	router                   *rif // it is a router interface
+	router                   *rif  // it is a router interface
+	untagged                 *vlan // that of an untagged frame, which it may send; nil: look closely
 	pvid                     uint16
 	priority                 uint8
 	dropTagged, dropUntagged bool

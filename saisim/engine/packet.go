@@ -9,47 +9,55 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// A packet is a frame in the chip. Copies of it (floods, punts) share it.
+// A packet is a frame in the chip. Copies of it (floods, punts) share it. It waits hundreds of cycles
+// between two places, and its memory is fetched again at each: what every place wants is together, and
+// what only the ingress pipe wants of most packets is elsewhere.
 type packet struct {
-	// Where and how it is stored, and what it is on its way out: a packet waits
-	// hundreds of cycles between two places, and its first cache lines are fetched
-	// again at each.
 	data   []byte // as received, maybe cut
-	length int    // before it was cut
 	id     uint64 // the sender's name for it
 	rx     Cycle  // ingress timestamp point
-	refs   int32
+	length int    // before it was cut
+	refs   int16
 	in     PortID
-	inN    uint16 // number of the ingress port in records
-	vid    uint16 // VLAN that the frame is in
-	copies uint16 // made so far
-	tagged bool   // carries the tag of vid (or a priority tag)
-	// pushPriority is the priority of a tag that the egress adds.
-	pushPriority uint8
-	tc           uint8       // traffic class
-	why          drop.Reason // if it goes nowhere
+	inN    uint16      // number of the ingress port in records
+	vid    uint16      // VLAN that the frame is in
+	copies uint16      // made so far
+	tagged bool        // carries the tag of vid (or a priority tag)
+	tc     uint8       // traffic class
+	why    drop.Reason // if it goes nowhere
+	edited bool        // edit changes something
+	// plain says that it goes to one bridge port only, no program runs and no trail is kept.
+	plain bool
+	ecn   bool // its IP header has a codepoint of ECN
 
+	own copyOf // the first copy
+	*passing
+}
+
+// A passing is what the ingress pipe knows of a packet that passes.
+type passing struct {
+	verdict verdict
 	stamp   *stampAction
 	run     *passage   // of a program; nil: there is none
 	graph   *chipGraph // that it met; nil: its trail is not kept
 	mirrors uint64     // ingress mirror sessions, by index
+	record  *choice    // sessions that record it; nil: none
 	fixed   describe.Marks
-	edit    edit        // of the copies that are forwarded
-	record  *choice     // sessions that record it; nil: none
-	number  uint64      // the chip's own
 	act     actions     // traps and ACLs together
 	trap    config.Trap // the first that wants a copy
 	barred  bool        // its port may not send it
 	aclDrop bool
 	noLearn bool
+	// pushPriority is the priority of a tag that the egress adds.
+	pushPriority uint8
 
-	verdict  verdict
 	source   *bridgePort
 	lag      *lag      // ingress LAG
 	router   *rif      // it came in at; nil: bridged only
 	redirect *aclEntry // where an ACL sends it; nil: nowhere
+	number   uint64    // the chip's own
 	meta     uint32    // ACL user metadata
-	own      copyOf
+	edit     edit      // of the copies that are forwarded
 	h        headers
 }
 
@@ -89,52 +97,23 @@ const (
 type copyOf struct {
 	pk *packet
 	// next is the link of the list that the copy is in: of a wheel, where it is due at a cycle, at a lane.
-	next *copyOf
-	at   Cycle
-	lane PortID
-
-	number  uint16      // 1 for the first copy made
-	depth   uint32      // bytes in its queue when it was queued, without it
-	queued  Cycle       // when it was
-	frac    uint64      // at is the timestamp point, frac/den cycles after the cycle before; 0: at it
-	result  stampResult // what the session did
+	next    *copyOf
+	at      Cycle
+	queued  Cycle        // when it was
+	session *stampAction // that stamps it; nil: none
+	depth   uint32       // bytes in its queue when it was queued, without it
+	lane    PortID
+	number  uint16 // 1 for the first copy made
 	tag     tagAction
 	queue   uint8
-	raw     bool         // leaves as it came in
-	ce      bool         // to be marked: congestion experienced
-	watched bool         // the port has its trail, for an observer
-	session *stampAction // that stamps it; nil: none
-	mirror  *mirrorEncap // it is a copy for a mirror session
-	head    *heading     // header fields as it leaves; nil: as the packet and its edit have them
-}
+	result  stampResult // what the session did
+	raw     bool        // leaves as it came in
+	ce      bool        // to be marked: congestion experienced
+	watched bool        // the port has its trail, for an observer
 
-// copy makes one more copy of a packet.
-func (c *core) copy(pk *packet, tag tagAction) *copyOf {
-	pk.refs++
-	pk.copies++
-	cp := &pk.own
-	if pk.copies > 1 {
-		cp = c.spareCopy()
-	}
-	*cp = copyOf{pk: pk, tag: tag, number: pk.copies}
-	return cp
-}
-
-func (c *core) spareCopy() *copyOf {
-	n := len(c.spareCopies)
-	if n == 0 {
-		return new(copyOf)
-	}
-	cp := c.spareCopies[n-1]
-	c.spareCopies = c.spareCopies[:n-1]
-	return cp
-}
-
-// freeCopy takes back a copy that has ended.
-func (c *core) freeCopy(cp *copyOf) {
-	if cp != &cp.pk.own {
-		c.spareCopies = append(c.spareCopies, cp)
-	}
+	frac   uint64       // at is the timestamp point, frac/den cycles after the cycle before; 0: at it
+	mirror *mirrorEncap // it is a copy for a mirror session
+	head   *heading     // header fields as it leaves; nil: as the packet and its edit have them
 }
 
 // taggedLen is the length of a copy once its tag is as it shall be.

@@ -73,7 +73,15 @@ func mac48(b []byte) uint64 {
 // parse fills h, which is zero, from a frame of at least 14 bytes; length is the frame's length
 // before a capture cut it. What is not well-formed is left out, never guessed.
 func (h *headers) parse(data []byte, length int) {
-	h.dmac, h.smac = mac48(data), mac48(data[6:])
+	_ = data[13]
+	h.dmac, h.smac = binary.BigEndian.Uint64(data)>>16, binary.BigEndian.Uint64(data[6:])>>16
+	if binary.BigEndian.Uint16(data[12:]) != etherIPv4 || !h.plainIPv4(data, length) {
+		h.walk(data, length)
+	}
+}
+
+// walk is parse for any frame, behind the MAC addresses.
+func (h *headers) walk(data []byte, length int) {
 	typ := binary.BigEndian.Uint16(data[12:])
 	off := 14
 	for n := 0; (typ == etherVLAN || typ == etherSVLAN) && n < tailstamp.MaxTags && len(data) >= off+4; n++ {
@@ -112,6 +120,31 @@ func (h *headers) parse(data []byte, length int) {
 			}
 		}
 	}
+}
+
+// plainIPv4 fills h from a frame without a tag if its IPv4 packet is the usual one: without options, in one piece,
+// TCP or UDP, not longer than what was captured of it, with no room for a tail-stamp record behind.
+func (h *headers) plainIPv4(data []byte, length int) bool {
+	if len(data) < ethernetHeader+20+20 {
+		return false
+	}
+	b := data[ethernetHeader:]
+	total, proto := int(binary.BigEndian.Uint16(b[2:])), b[9]
+	if b[0] != 0x45 || binary.BigEndian.Uint16(b[6:])&0x3fff != 0 || proto != protoUDP && proto != protoTCP ||
+		total < 20+20 || total > len(b) || length-ethernetHeader-total >= tailstamp.Size {
+		return false
+	}
+	h.flags = flagEthernet2 | flagIP | flagIPv4 | flagL4
+	if proto == protoTCP {
+		h.flags |= flagTCP
+		h.tcpFlags = b[33]
+	}
+	h.l3, h.etherType, h.ipLen = ethernetHeader, etherIPv4, uint32(total)
+	h.tos, h.ttl, h.proto = b[1], b[8], proto
+	h.ipID, h.ipFlags = binary.BigEndian.Uint16(b[4:]), b[6]>>5
+	h.src[1], h.dst[1] = uint64(binary.BigEndian.Uint32(b[12:])), uint64(binary.BigEndian.Uint32(b[16:]))
+	h.l4src, h.l4dst = binary.BigEndian.Uint16(b[20:]), binary.BigEndian.Uint16(b[22:])
+	return true
 }
 
 func (h *headers) parseIPv4(b []byte, left int) {
@@ -243,6 +276,9 @@ func (h *headers) tailstamp(b []byte, left, total int) {
 func (h *headers) stampable() bool {
 	return h.flags&flagIP != 0 && (h.proto == protoTCP || h.proto == protoUDP)
 }
+
+// ecn reports whether an IP header has a codepoint of ECN.
+func (h *headers) ecn() bool { return h.flags&flagIP != 0 && h.tos&3 != 0 }
 
 // Bits of the third byte of an AltMark option's data: FlowMonID 20 bits, L, D.
 const (

@@ -40,12 +40,22 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 		tc = cp.mirror.tc
 	}
 	cp.queue = p.class.queueOf(tc, p.queues.Queues())
-	cp.depth = uint32(min(p.queues.Queue(int(cp.queue)).Bytes(), 1<<32-1))
-	ecn := !cp.raw && cp.mirror == nil && cp.pk.h.flags&flagIP != 0 && cp.pk.h.tos&3 != 0
+	ecn := cp.pk.ecn && !cp.raw && cp.mirror == nil
 	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles {
-		c.pass(p, cp, ecn)
+		// It goes straight on: nothing is queued at the port, its scheduler is free, and so is the egress pipe.
+		v := p.queues.Pass(int(cp.queue), uint32(cp.buffered()), ecn)
+		if v > tm.Marked {
+			c.fates.dropBefore(p, cp, verdictDrops[v])
+			return
+		}
+		cp.ce = cp.ce || v == tm.Marked
+		if c.observer != nil {
+			c.watch.sawQueue(MomentQueued, cp, p.id)
+		}
+		c.launch(p, cp)
 		return
 	}
+	cp.depth = uint32(min(p.queues.Queue(int(cp.queue)).Bytes(), 1<<32-1))
 	switch v := p.queues.Enqueue(int(cp.queue), cp, uint32(cp.buffered()), ecn); v {
 	case tm.Admitted:
 	case tm.Marked:
@@ -60,21 +70,6 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	if !p.paced {
 		c.offer(p)
 	}
-}
-
-// pass sends a copy straight on: nothing is queued at the port, its scheduler is
-// free, and so is the egress pipe.
-func (c *queues) pass(p *port, cp *copyOf, ecn bool) {
-	v := p.queues.Pass(int(cp.queue), uint32(cp.buffered()), ecn)
-	if v > tm.Marked {
-		c.fates.dropBefore(p, cp, verdictDrops[v])
-		return
-	}
-	cp.ce = cp.ce || v == tm.Marked
-	if c.observer != nil {
-		c.watch.sawQueue(MomentQueued, cp, p.id)
-	}
-	c.launch(p, cp)
 }
 
 // offer is called for a port that holds frames and whose scheduler will not come
@@ -147,8 +142,9 @@ func (c *queues) launch(p *port, cp *copyOf) {
 	if pre.before(p.txFree) {
 		pre = p.txFree
 	}
-	sfd := p.rate.after(pre, PreambleSFD)
-	p.txFree = p.rate.after(sfd, WireLen(length)+gap)
+	sfd := p.rate.after(pre, p.rate.preamble)
+	p.rate.frames(WireLen(length))
+	p.txFree = p.rate.after(sfd, p.rate.frameGap)
 	cp.at, cp.frac, cp.lane = sfd.ceil(), sfd.frac, p.id
 	c.wires.leaving.push(cp)
 }

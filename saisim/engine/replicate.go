@@ -9,6 +9,13 @@ import (
 // replicate makes the copies of a packet that leaves the ingress pipe.
 func (c *ingressPipe) replicate(pk *packet) {
 	v := &pk.verdict
+	if pk.plain && c.observer == nil {
+		if p := v.to.port; p != nil { // the only copy takes the packet with it
+			pk.copies, pk.own.number, pk.own.tag = 1, 1, v.to.tagging(pk)
+			c.queues.enqueue(p, &pk.own)
+			return
+		}
+	}
 	n := 0
 	why := pk.why
 	switch v.kind {
@@ -74,7 +81,7 @@ func (c *ingressPipe) toBridgePort(pk *packet, bp *bridgePort) (int, drop.Reason
 // tagging returns what becomes of the packet's VLAN tag at the bridge port;
 // where its VLAN is unknown the frame stays as it is.
 func (bp *bridgePort) tagging(pk *packet) tagAction {
-	if pk.edit.routed && pk.vid == 0 { // by a port without VLANs
+	if pk.edited && pk.edit.routed && pk.vid == 0 { // by a port without VLANs
 		if pk.tagged {
 			return tagAction{op: tagStrip}
 		}
@@ -127,7 +134,7 @@ func (c *ingressPipe) punt(cp *copyOf) {
 		m.Data, m.Len, m.Trail = data, length, c.recording.trailOf(cp)
 		c.observer(m)
 	}
-	c.out(Out{Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id, Trap: pk.trap})
+	c.out(&Out{Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id, Trap: pk.trap})
 	c.freeCopy(cp)
 	c.fates.release(pk)
 }

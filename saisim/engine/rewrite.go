@@ -22,7 +22,7 @@ func (c *egressPipe) edited(cp *copyOf, own bool) ([]byte, int) {
 // c.scratch.
 func (c *egressPipe) unwrapped(cp *copyOf, own bool) ([]byte, int) {
 	pk, t, b := cp.pk, cp.tag, c.scratch[:0]
-	edits := !cp.raw && (pk.edit.routed || pk.edit.setDSCP || pk.edit.marks != (marks{}) || cp.head != nil) || cp.ce
+	edits := !cp.raw && (pk.edited || cp.head != nil) || cp.ce
 	l3, length := int(pk.h.l3), pk.length
 	switch {
 	case t.op == tagStrip && len(pk.data) >= ethernetHeader+4:

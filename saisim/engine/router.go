@@ -119,7 +119,7 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 		c.traps.trap(pk, config.TrapL3MTU)
 		return drop.L3MTU
 	}
-	pk.edit.routed, pk.edit.dmac, pk.edit.smac = true, hop.mac, r.mac
+	pk.edited, pk.edit.routed, pk.edit.dmac, pk.edit.smac = true, true, hop.mac, r.mac
 	pk.source, pk.vid = nil, 0 // it may leave where it came from
 	why := drop.NoDestination
 	switch {

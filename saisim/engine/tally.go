@@ -39,13 +39,22 @@ func sizeClass(n int) int {
 // Ethernet header.
 func (d *Direction) count(data []byte, n int) {
 	d.Octets += uint64(n)
-	d.Sizes[sizeClass(n)]++
-	switch {
-	case data[0]&1 == 0:
+	if n <= 64 {
+		d.Sizes[0]++
+	} else {
+		d.Sizes[sizeClass(n)]++
+	}
+	if data[0]&1 == 0 {
 		d.Unicast++
-	case mac48(data) == 0xffffffffffff:
+		return
+	}
+	d.countGroup(data)
+}
+
+func (d *Direction) countGroup(data []byte) {
+	if mac48(data) == broadcast {
 		d.Broadcast++
-	default:
+	} else {
 		d.Multicast++
 	}
 }

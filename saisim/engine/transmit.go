@@ -11,14 +11,24 @@ type wires struct {
 	fates     *fates
 	egress    *egressPipe
 	leaving   wheel // what is on its way to an egress MAC, by its timestamp point
+	frame     Out   // that leaves
 }
 
 // run gives every frame whose timestamp point is at or before a cycle to the output, in the order of
 // time and port.
 func (c *wires) run(to Cycle) {
-	for cp := c.leaving.pop(to); cp != nil; cp = c.leaving.pop(to) {
+	for c.leaving.n > 0 {
+		cp := c.leaving.take(to)
+		if cp == nil {
+			return
+		}
 		c.now = cp.at
-		c.transmit(c.byID[cp.lane], cp)
+		for cp != nil {
+			next := cp.next
+			c.leaving.n--
+			c.transmit(c.byID[cp.lane], cp)
+			cp = next
+		}
 	}
 }
 
@@ -30,10 +40,14 @@ func (c *wires) transmit(p *port, cp *copyOf) {
 		c.fates.dropSent(p, cp, drop.EgressDown)
 		return
 	}
-	stamped := cp.session != nil && cp.result == stampDone
-	data, length := c.egress.edited(cp, stamped)
+	stamped := false
 	if cp.session != nil {
 		cp.session.count(cp.result)
+		stamped = cp.result == stampDone
+	}
+	data, length := pk.data, pk.length
+	if stamped || pk.edited || cp.tag.op != tagKeep || cp.mirror != nil || cp.head != nil || cp.ce {
+		data, length = c.egress.edited(cp, stamped)
 	}
 	if stamped {
 		data = c.appendRecord(data, cp.session, pk, p.number, c.now)
@@ -46,8 +60,12 @@ func (c *wires) transmit(p *port, cp *copyOf) {
 	if c.observer != nil || cp.watched {
 		c.watch.sawSent(p, cp, data, length)
 	}
-	c.out(Out{Port: p.id, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id})
-	c.programs.freeHeading(cp)
+	o := &c.frame
+	o.Port, o.In, o.At, o.Data, o.Len, o.Stamped, o.ID = p.id, pk.in, c.now, data, length, stamped, pk.id
+	c.out(o)
+	if cp.head != nil {
+		c.programs.freeHeading(cp)
+	}
 	if cp.mirror != nil {
 		c.recording.free(cp.mirror)
 	}

@@ -114,6 +114,11 @@ const (
 	protoVRRP   = 112
 )
 
+// mayTrap reports whether trapFrame need look at a packet.
+func (c *traps) mayTrap(h *headers) bool {
+	return c.ip || h.dmac>>40&1 != 0 || h.dmac == c.switchMAC || h.flags&flagARP != 0
+}
+
 // trapFrame traps a packet for what it is, at admission.
 func (c *traps) trapFrame(pk *packet) {
 	h := &pk.h

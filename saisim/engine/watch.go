@@ -28,7 +28,7 @@ func (c *watch) moment(what What, pk *packet, copy uint16, port PortID) Moment {
 }
 
 // sawOnWire is for what a MAC does at an exact time.
-func (c *watch) sawOnWire(m Moment, t instant, r lineRate) {
+func (c *watch) sawOnWire(m Moment, t instant, r *lineRate) {
 	m.At, m.Byte = t.ceil(), ByteTime{r.num, r.den}
 	if t.frac > 0 {
 		m.Early = r.den - t.frac
@@ -60,6 +60,6 @@ func (c *watch) sawSent(p *port, cp *copyOf, data []byte, length int) {
 		m.Trail = p.watched()
 	}
 	if c.observer != nil {
-		c.sawOnWire(m, cp.sfd(), p.rate)
+		c.sawOnWire(m, cp.sfd(), &p.rate)
 	}
 }

@@ -9,7 +9,7 @@ const wheelSpan = 2048
 // are the same. Those of the next cycles, nearly all, are in a list for each cycle; the others wait in a heap. Nothing
 // is allocated for the former: a copy is in one wheel at most, and is itself the link.
 type wheel struct {
-	n           int   // copies in it
+	n           int   // copies in it; who takes some counts them
 	at          Cycle // none is due before
 	used        [wheelSpan / 64]uint64
 	first, last [wheelSpan]*copyOf // of a cycle, if its bit in used is set
@@ -39,8 +39,19 @@ func (f farCopy) before(g farCopy) bool {
 // push adds a copy, which is due at cp.at, not before w.at, at lane cp.lane.
 func (w *wheel) push(cp *copyOf) {
 	w.n++
-	w.pushed++
+	i := cp.at % wheelSpan
+	if bit := uint64(1) << (i % 64); w.used[i/64]&bit == 0 && cp.at-w.at < wheelSpan { // the only one of its cycle
+		w.used[i/64] |= bit
+		cp.next, w.first[i], w.last[i] = nil, cp, cp
+		return
+	}
+	w.sort(cp)
+}
+
+// sort adds a copy to others of its cycle, or to those that are far.
+func (w *wheel) sort(cp *copyOf) {
 	if cp.at-w.at >= wheelSpan {
+		w.pushed++
 		w.far.push(farCopy{cp.at, w.pushed, cp.lane, cp})
 		return
 	}
@@ -93,40 +104,36 @@ func (w *wheel) due() *copyOf {
 	return w.first[word*64+bits.TrailingZeros64(u)]
 }
 
-// pop takes out the first copy that is due at or before a cycle, nil if there is none: then none is due
-// before the next cycle.
-func (w *wheel) pop(to Cycle) *copyOf {
-	if w.at > to {
-		return nil
-	}
-	if w.n == len(w.far) {
-		if w.n == 0 || w.far[0].at > to {
-			w.turn(to + 1)
-			return nil
+// take takes out the copies of the first cycle, at or before one, in which some are due; nil: there are none, and
+// none is due before the cycle after. They are linked by next.
+func (w *wheel) take(to Cycle) *copyOf {
+	if u := w.used[w.at%wheelSpan/64] >> (w.at % 64); u != 0 && len(w.far) == 0 {
+		if at := w.at + Cycle(bits.TrailingZeros64(u)); at <= to {
+			i := at % wheelSpan
+			w.used[i/64] &^= 1 << (i % 64)
+			w.at = at + 1
+			return w.first[i]
 		}
-		w.turn(w.far[0].at)
 	}
-	i := w.at % wheelSpan
-	word, u := int(i/64), w.used[i/64]>>(i%64)<<(i%64)
-	for u == 0 {
-		word = (word + 1) % len(w.used)
-		u = w.used[word]
-	}
-	i = Cycle(word*64 + bits.TrailingZeros64(u))
-	cp := w.first[i]
-	if cp.at > to {
+	return w.seek(to)
+}
+
+// seek is take in general.
+func (w *wheel) seek(to Cycle) *copyOf {
+	first := w.due()
+	switch {
+	case w.at > to:
+		return nil
+	case first == nil || first.at > to:
 		w.turn(to + 1)
 		return nil
 	}
-	if cp.at != w.at {
-		w.turn(cp.at)
-	}
-	if w.first[i] = cp.next; cp.next == nil {
-		w.used[word] &^= 1 << (i % 64) // not u: turn may have set bits
-		w.last[i] = nil
-	}
-	w.n--
-	return cp
+	w.turn(first.at)
+	i := first.at % wheelSpan
+	first = w.first[i]
+	w.used[i/64] &^= 1 << (i % 64)
+	w.turn(first.at + 1)
+	return first
 }
 
 // remove takes out the copies at a lane, in their order, and passes them to f. It is for control calls only: it
@@ -134,8 +141,10 @@ func (w *wheel) pop(to Cycle) *copyOf {
 func (w *wheel) remove(lane PortID, f func(*copyOf)) {
 	all := make([]*copyOf, 0, w.n)
 	to := w.at
-	for w.n > 0 {
-		all = append(all, w.pop(never-1))
+	for cp := w.take(never - 1); cp != nil; cp = w.take(never - 1) {
+		for ; cp != nil; cp = cp.next {
+			all = append(all, cp)
+		}
 	}
 	*w = wheel{at: to}
 	for _, cp := range all {

@@ -2,7 +2,6 @@ package reference_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -50,13 +49,22 @@ type pair struct {
 	packets, configs int
 	histories        *truth.Histories
 	ledger           ledger
+	blind, ledgered  bool // nobody observes the chip; it tells a ledger
 	saw              tally
 }
 
-func newPair(seed uint64) (*pair, error) { return newPairFrom(rand.NewPCG(seed, 1)) }
+// newPair makes the case of a seed. Every other is without an observer, every fourth without a ledger, too: the
+// chip's functions look for both. And how many packets the chip takes together goes with the seed, too.
+func newPair(seed uint64) (*pair, error) {
+	p, err := newPairFrom(rand.NewPCG(seed, 1), seed%2 == 1, seed%4 != 3)
+	if err == nil {
+		p.chip.SetVector([]int{64, 1, 63, 0, 2, 64, 64}[seed/2%7])
+	}
+	return p, err
+}
 
-func newPairFrom(source rand.Source) (*pair, error) {
-	p := &pair{saw: tally{}, journal: newJournal(), tableRecorder: newTableRecorder(), gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
+func newPairFrom(source rand.Source, blind, ledgered bool) (*pair, error) {
+	p := &pair{blind: blind, ledgered: ledgered, saw: tally{}, journal: newJournal(), tableRecorder: newTableRecorder(), gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -65,13 +73,17 @@ func newPairFrom(source rand.Source) (*pair, error) {
 		return nil, err
 	}
 	p.histories = truth.NewHistories()
-	p.chip.SetObserver(func(m saisim.Moment) {
-		p.see(m)
-		p.histories.See(m)
-	})
-	p.chip.SetLedger(&p.ledger)
+	if !p.blind {
+		p.chip.SetObserver(func(m saisim.Moment) {
+			p.see(m)
+			p.histories.See(m)
+		})
+	}
+	if p.ledgered {
+		p.chip.SetLedger(&p.ledger)
+	}
 	p.ref = reference.New(p.prof, start)
-	p.chip.SetOutput(func(o saisim.Out) { p.fastOut = append(p.fastOut, sent{o, bytes.Clone(o.Data)}) })
+	p.chip.SetOutput(func(o *saisim.Out) { p.fastOut = append(p.fastOut, sent{*o, bytes.Clone(o.Data)}) })
 	p.ref.Marking = p.noteMarking
 	p.ref.Sketching = func(what string) { p.saw["sketch: "+what]++ }
 	p.ref.Recording = func(what string) { p.saw["record: "+what]++ }
@@ -320,7 +332,10 @@ func (p *pair) compare() error {
 			return fmt.Errorf("the books do not balance: %+v", f)
 		}
 	}
-	if err := errors.Join(p.histories.Check(p.chip.Books()), p.ledger.check(p.chip.Books())); err != nil {
+	if err := p.histories.Check(p.chip.Books()); err != nil && !p.blind {
+		return err
+	}
+	if err := p.ledger.check(p.chip.Books()); err != nil && p.ledgered {
 		return err
 	}
 	for _, id := range p.chip.Ports() {

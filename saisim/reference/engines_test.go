@@ -152,7 +152,7 @@ func FuzzEngines(f *testing.F) {
 		f.Add(seed, []byte{byte(seed), 3, 200, 17})
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, bytes []byte) {
-		p, err := newPairFrom(&byteSource{bytes, seed})
+		p, err := newPairFrom(&byteSource{bytes, seed}, seed%2 == 1, seed%4 != 3)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -367,7 +367,7 @@ func endOf(m saisim.Moment) string {
 
 // seeReference takes what the reference tells of it.
 func (p *pair) seeReference(e reference.Ending) {
-	if p.recording {
+	if p.recording && !p.blind {
 		p.ended[ending{e.ID, e.In, e.Port, e.Sent, e.Why, steps(e.Path)}]--
 	}
 }

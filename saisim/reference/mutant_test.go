@@ -24,7 +24,7 @@ var mutants = []mutant{
 	{"saturating addition wraps", "pipe/alu.go", "if s := (a + b) & u.mask; s >= a {", "if s := (a + b) & u.mask; true {"},
 
 	{"an egress mirror copy loses its congestion mark", "engine/queue.go", "cp.ce = cp.ce || v == tm.Marked", "cp.ce = v == tm.Marked"},
-	{"the ingress pipe takes a frame a cycle late", "engine/advance.go", "c.macs.entered = at + 1\n", "c.macs.entered = at + 2\n"},
+	{"the ingress pipe takes a frame a cycle late", "engine/mac.go", "c.entered = at + 1\n", "c.entered = at + 2\n"},
 	{"the egress pipe takes a frame every other cycle", "engine/queue.go", "c.egressFree = c.now + 1", "c.egressFree = c.now + 2"},
 	{"the lower priority of ACL entries wins", "engine/tuple.go", "return e.priority > f.priority", "return e.priority < f.priority"},
 	{"a tuple of equal priority is not looked in", "engine/tuple.go", "best.priority > t.top", "best.priority >= t.top"},

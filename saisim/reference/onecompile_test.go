@@ -52,7 +52,7 @@ type compiled struct {
 
 func (p *pair) newCompiled(how string, observed bool) *compiled {
 	e := &compiled{Engine: engine.New(p.prof, start, 0), how: how}
-	e.SetOutput(func(o engine.Out) { e.out = append(e.out, sent{o, bytes.Clone(o.Data)}) })
+	e.SetOutput(func(o *engine.Out) { e.out = append(e.out, sent{*o, bytes.Clone(o.Data)}) })
 	if observed {
 		e.Observe(func(m engine.Moment) {
 			m.Data = bytes.Clone(m.Data)
@@ -95,7 +95,7 @@ func newCompileTest(seed uint64) (*compileTest, error) {
 	}
 	p.chip.SetObserver(nil)
 	t := &compileTest{pair: p}
-	p.chip.SetOutput(func(o saisim.Out) { t.chipOut = append(t.chipOut, sent{o, bytes.Clone(o.Data)}) })
+	p.chip.SetOutput(func(o *saisim.Out) { t.chipOut = append(t.chipOut, sent{*o, bytes.Clone(o.Data)}) })
 	for range p.IntN(150) {
 		if err := t.anyChange(); err != nil {
 			return nil, err
@@ -204,7 +204,8 @@ func (t *compileTest) burst() error {
 		}
 		err := into(t.chip.Receive, t.chip.Inject)
 		for _, e := range t.engines {
-			err = errors.Join(err, into(e.Receive, e.Inject))
+			receive := func(id saisim.PortID, at saisim.Cycle, f saisim.Frame) error { return e.Receive(id, at, &f) }
+			err = errors.Join(err, into(receive, e.Inject))
 		}
 		if err != nil {
 			return err

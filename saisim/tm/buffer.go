@@ -26,7 +26,12 @@ func NewBuffer(cellBytes, cells uint32) *Buffer {
 }
 
 // Cells returns how many cells a packet of n bytes takes.
-func (b *Buffer) Cells(n uint64) uint64 { return Cells(n, b.CellBytes) }
+func (b *Buffer) Cells(n uint64) uint64 {
+	if n <= b.CellBytes { // most are: a division is long
+		return 1
+	}
+	return Cells(n, b.CellBytes)
+}
 
 // Cells returns how many cells of a size n bytes take.
 func Cells(n, cellBytes uint64) uint64 { return max(1, (n+cellBytes-1)/cellBytes) }

@@ -62,13 +62,14 @@ type item[T any] struct {
 	bytes, cells uint32
 }
 
-// A Queue holds packets of one port.
+// A Queue holds packets of one port. What a packet that passes straight through touches comes first.
 type Queue[T any] struct {
-	Settings
+	open  bool // no limit, no WRED: whatever the pool has room for is admitted
+	bytes uint64
+	cells uint64
 	Counts
+	Settings
 	items  Ring[item[T]]
-	bytes  uint64
-	cells  uint64
 	credit uint64
 	random uint64
 }
@@ -81,9 +82,6 @@ func (q *Queue[T]) Bytes() uint64 { return q.bytes }
 
 // Cells returns how many cells of the packet memory these take.
 func (q *Queue[T]) Cells() uint64 { return q.cells }
-
-// Last returns the packet that was queued last, in place; there must be one.
-func (q *Queue[T]) Last() *T { return &q.items.At(q.items.n - 1).what }
 
 // A Port is the queues of one port.
 type Port[T any] struct {
@@ -101,7 +99,8 @@ type Port[T any] struct {
 func NewPort[T any](b *Buffer, port uint16, n int) *Port[T] {
 	p := &Port[T]{buffer: b, queues: make([]Queue[T], n)}
 	for i := range p.queues {
-		p.queues[i].Settings, p.queues[i].random = DefaultSettings(), Seed(port, uint8(i))
+		q := &p.queues[i]
+		q.Settings, q.open, q.random = DefaultSettings(), true, Seed(port, uint8(i))
 	}
 	return p
 }
@@ -124,7 +123,7 @@ func (p *Port[T]) Configure(i int, s Settings) {
 	old := &p.buffer.Pools[q.Pool]
 	old.used -= q.cells
 	old.reserved -= q.unused()
-	q.Settings = s
+	q.Settings, q.open = s, !s.Limit.Static && !s.Limit.Dynamic && !s.WRED.ECN && !s.WRED.Drop
 	to := &p.buffer.Pools[q.Pool]
 	to.used += q.cells
 	to.reserved += q.unused()
@@ -167,10 +166,12 @@ func (p *Port[T]) Enqueue(i int, what T, n uint32, ecnCapable bool) Verdict {
 func (p *Port[T]) Pass(i int, n uint32, ecnCapable bool) Verdict {
 	q := &p.queues[i]
 	cells := p.buffer.Cells(uint64(n))
-	v := q.admit(&p.buffer.Pools[q.Pool], cells, min(cells, q.Reserved), ecnCapable)
-	if v > Marked {
-		q.DroppedBytes += uint64(n)
-		return v
+	pool, v := &p.buffer.Pools[q.Pool], Admitted
+	if own := min(cells, q.Reserved); !q.open || int64(cells-own) > pool.free() {
+		if v = q.admit(pool, cells, own, ecnCapable); v > Marked {
+			q.DroppedBytes += uint64(n)
+			return v
+		}
 	}
 	q.MaxCells, q.MaxBytes = max(q.MaxCells, cells), max(q.MaxBytes, uint64(n))
 	q.Enqueued++

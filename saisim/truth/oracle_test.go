@@ -233,7 +233,7 @@ func TestNetwork(t *testing.T) {
 	}
 	var onLink []arrival
 	lost, doubled := 0, 0
-	a.SetOutput(func(out saisim.Out) {
+	a.SetOutput(func(out *saisim.Out) {
 		// The output comes after the moment: the frame is on the link.
 		f := saisim.Frame{Data: slices.Clone(out.Data), ID: out.ID}
 		switch out.ID % 10 {
@@ -249,7 +249,7 @@ func TestNetwork(t *testing.T) {
 		onLink = append(onLink, arrival{out.At + link, f})
 	})
 	arrived := 0
-	b.SetOutput(func(out saisim.Out) {
+	b.SetOutput(func(out *saisim.Out) {
 		arrived++
 		h2.Arrive(out.ID, At(uint64(out.At)+link, 0, 1, 1_250_000_000), out.Len)
 	})
