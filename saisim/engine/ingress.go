@@ -63,7 +63,7 @@ func (c *ingressPipe) begin(x *entering) {
 		return
 	}
 	if c.tracking {
-		pk.graph = c.programs.described()
+		pk.graph, pk.counted = c.programs.described(), len(c.recording.plans) > 0
 	}
 	pk.h.parse(pk.data, pk.length)
 	x.on = c.admit(p, pk)

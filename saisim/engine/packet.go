@@ -40,6 +40,7 @@ type passing struct {
 	stamp   *stampAction
 	run     *passage   // of a program; nil: there is none
 	graph   *chipGraph // that it met; nil: its trail is not kept
+	counted bool       // it met a plan, so that its path is counted
 	mirrors uint64     // ingress mirror sessions, by index
 	record  *choice    // sessions that record it; nil: none
 	fixed   describe.Marks

@@ -147,7 +147,7 @@ func (r *recording) lose(e *mirrorEncap) {
 
 func (r *recording) countPath(pk *packet, p *passed) {
 	t := &r.paths
-	if pk.in == CPUPort || len(r.plans) == 0 || pk.graph != t.graph &&
+	if !pk.counted || pk.in == CPUPort || len(r.plans) == 0 || pk.graph != t.graph &&
 		pk.graph.graph.Version != t.graph.graph.Version {
 		return
 	}

@@ -90,7 +90,7 @@
 //
 // While there are plans the chip counts paths: of every packet and copy whose path ends, in the
 // cycle in which the egress pipe takes it, or in which it is dropped before or handed to the CPU;
-// what the CPU injects and packets that met another graph are left out. It keeps 1024
+// what the CPU injects and packets that met another graph, or no plan, as they entered are left out. It keeps 1024
 // paths; packets of others are counted together. Counts begin at 0 when the first plan
 // comes and when the graph changes.
 //

@@ -33,7 +33,7 @@ func (p *pathCounter) restart(on bool) {
 // before.
 func (c *Chip) countPath(pk *packet, path []record.Step) {
 	p := &c.pathCounter
-	if p.epoch == 0 || pk.in == saisim.CPUPort || pk.graph != c.graphOf(c.version) {
+	if p.epoch == 0 || pk.epoch == 0 || pk.in == saisim.CPUPort || pk.graph != c.graphOf(c.version) {
 		return
 	}
 	p.counted++
