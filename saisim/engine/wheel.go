@@ -144,6 +144,7 @@ func (w *wheel) remove(lane PortID, f func(*copyOf)) {
 	for cp := w.take(never - 1); cp != nil; cp = w.take(never - 1) {
 		for ; cp != nil; cp = cp.next {
 			all = append(all, cp)
+			w.n--
 		}
 	}
 	*w = wheel{at: to}
