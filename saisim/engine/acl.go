@@ -40,7 +40,8 @@ func (a *candidate) take(e *aclEntry, priority uint32) {
 // in its group is taken, then that of the entry with the highest precedence.
 type hits struct {
 	act                   actions
-	noLearn, any          bool // any: an entry matched
+	noLearn, any          bool         // any: an entry matched
+	does                  entryActions // of all entries: the candidates that there are
 	redirect, stamp, meta candidate
 	mirror, tc, dscp      candidate
 	mark                  candidate      // of alternate marking
@@ -54,25 +55,36 @@ func (h *hits) add(e *aclEntry, priority uint32, bytes int) {
 	h.any = true
 	h.act |= e.act
 	h.noLearn = h.noLearn || e.noLearn
-	if e.redirect.kind != toNobody || e.hop != nil || e.group != nil {
-		h.redirect.take(e, priority)
+	if e.does != 0 {
+		h.addActions(e, priority)
 	}
-	if e.stamp != nil {
+}
+
+// addActions adds what not all entries do.
+func (h *hits) addActions(e *aclEntry, priority uint32) {
+	h.does |= e.does
+	if e.does&doesStamp != 0 {
 		h.stamp.take(e, priority)
 	}
-	if e.setMeta {
-		h.meta.take(e, priority)
-	}
-	if e.mark != 0 {
+	if e.does&doesMark != 0 {
 		h.mark.take(e, priority)
 	}
-	if e.mirrors != 0 {
+	if e.does&^(doesStamp|doesMark) == 0 {
+		return
+	}
+	if e.does&doesRedirect != 0 {
+		h.redirect.take(e, priority)
+	}
+	if e.does&doesMeta != 0 {
+		h.meta.take(e, priority)
+	}
+	if e.does&doesMirror != 0 {
 		h.mirror.take(e, priority)
 	}
-	if e.setTC {
+	if e.does&doesTC != 0 {
 		h.tc.take(e, priority)
 	}
-	if e.setDSCP {
+	if e.does&doesDSCP != 0 {
 		h.dscp.take(e, priority)
 	}
 }
@@ -130,24 +142,31 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 	}
 	pk.act |= h.act
 	pk.aclDrop, pk.noLearn = h.act&actDrop != 0, h.noLearn
+	if h.does != 0 {
+		c.do(pk, &h, t)
+	}
+}
+
+// do notes which actions a packet is to have.
+func (c *acl) do(pk *packet, h *hits, t markTime) {
 	pk.redirect = h.redirect.entry
-	if h.stamp.entry != nil {
+	if h.does&doesStamp != 0 {
 		pk.stamp = h.stamp.entry.stamp
 	}
-	if h.meta.entry != nil {
+	if h.does&doesMeta != 0 {
 		pk.meta = h.meta.entry.metadata
 	}
-	if h.mirror.entry != nil {
+	if h.does&doesMirror != 0 {
 		c.recording.mirrorTo(pk, h.mirror.entry.mirrors)
 	}
-	if h.tc.entry != nil {
+	if h.does&doesTC != 0 {
 		pk.tc = h.tc.entry.tc
 	}
-	if h.mark.entry != nil && c.marking.used > 0 {
+	if h.does&doesMark != 0 && c.marking.used > 0 {
 		c.marking.mark(pk, h.mark.entry.mark, t)
 		pk.edited = pk.edited || pk.edit.marks != (marks{})
 	}
-	if h.dscp.entry != nil && pk.h.flags&flagIP != 0 {
+	if h.does&doesDSCP != 0 && pk.h.flags&flagIP != 0 {
 		pk.edited, pk.edit.setDSCP, pk.edit.dscp = true, true, h.dscp.entry.dscp
 	}
 }
@@ -164,7 +183,9 @@ func (c *acl) buildKey(k *aclKey, pk *packet) {
 	k[6], k[7] = h.dst[0], h.dst[1]
 	k[8] = uint64(h.tci[1])<<48 | uint64(h.flowLabel)<<16 | uint64(pk.tc)
 	k[9] = uint64(pk.meta) << 32
-	k[10] = c.ranges.bits(pk)
+	if c.ranges.used != 0 {
+		k[10] = c.ranges.bits(pk)
+	}
 }
 
 // A rangeChecker compares one field with an interval; entries match its bit.

@@ -47,7 +47,7 @@ func keyPlaces() [config.FieldIPType]keyPlace {
 
 // flags adds a match on parser flags: those of want set, those of not clear.
 func (r *aclRule) flags(want, not uint32) {
-	r.want(2, uint64(want)<<40, uint64(want|not)<<40)
+	r.want(flagsWord, uint64(want)<<40, uint64(want|not)<<40)
 }
 
 // want adds the match of some bits of a word. What contradicts an earlier match

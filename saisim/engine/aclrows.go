@@ -72,17 +72,18 @@ func (e *aclEntry) withdraw() {
 
 // compileEntry makes an entry of its row. It changes nothing else.
 func (c *acl) compileEntry(r *config.ACLEntry) *aclEntry {
-	e := &aclEntry{table: at[*aclTable](c.core, r.Table), enabled: r.Enabled}
-	e.priority, e.content = r.Priority, r.Content
+	e := &aclEntry{table: at[*aclTable](c.core, r.Table), priority: r.Priority, content: r.Content}
+	var rule aclRule
 	for i := range r.Matches {
-		c.addMatch(&e.aclRule, &r.Matches[i])
+		c.addMatch(&rule, &r.Matches[i])
 	}
+	e.match(&rule)
 	for i := range r.Actions {
 		c.addAction(e, &r.Actions[i])
 	}
-	e.enabled = e.enabled && !e.never
-	if e.setMeta && e.metadata>>28 == markEntry && c.prof.AltMark.Flows > 0 {
-		e.setMeta, e.mark = false, e.metadata
+	e.enabled = r.Enabled && !rule.never
+	if e.does&doesMeta != 0 && e.metadata>>28 == markEntry && c.prof.AltMark.Flows > 0 {
+		e.does, e.mark = e.does&^doesMeta|doesMark, e.metadata
 	}
 	if e.stamp != nil {
 		e.stamp.counter = e.counter
@@ -100,20 +101,23 @@ func (c *acl) addAction(e *aclEntry, a *config.ACLAction) {
 	case config.ActRedirect:
 		c.redirect(e, a.Of[0])
 	case config.ActMirrorIngress, config.ActMirrorEgress:
-		e.mirrors = c.mirrorSet(a.Of)
+		if e.mirrors = c.mirrorSet(a.Of); e.mirrors != 0 {
+			e.does |= doesMirror
+		}
 	case config.ActSetTC:
-		e.setTC, e.tc = true, uint8(a.Number)
+		e.does, e.tc = e.does|doesTC, uint8(a.Number)
 	case config.ActSetDSCP:
-		e.setDSCP, e.dscp = true, uint8(a.Number)
+		e.does, e.dscp = e.does|doesDSCP, uint8(a.Number)
 	case config.ActSetMeta:
-		e.setMeta, e.metadata = true, uint32(a.Number)
+		e.does, e.metadata = e.does|doesMeta, uint32(a.Number)
 	case config.ActNoLearning:
 		e.noLearn = true
 	case config.ActStamp:
-		e.stamp = &stampAction{switchID: at[*tamInt](c.core, a.Of[0]).switchID}
+		e.does, e.stamp = e.does|doesStamp, &stampAction{switchID: at[*tamInt](c.core, a.Of[0]).switchID}
 	}
 }
 
+// redirect has the entry send packets elsewhere; it does not if what it names is not there.
 func (c *acl) redirect(e *aclEntry, to config.ID) {
 	switch x := c.ids[to].(type) {
 	case *port:
@@ -126,6 +130,9 @@ func (c *acl) redirect(e *aclEntry, to config.ID) {
 		e.hop = x.adj
 	case *hopGroup:
 		e.group = x
+	}
+	if e.redirect.kind != toNobody || e.hop != nil || e.group != nil {
+		e.does |= doesRedirect
 	}
 }
 

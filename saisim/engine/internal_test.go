@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"math/big"
 	"math/rand/v2"
 	"slices"
@@ -181,69 +180,6 @@ func TestFDB(t *testing.T) {
 		}
 		if keys := f.keys(func(*fdbEntry) bool { return true }); len(keys) != len(m) || !slices.IsSorted(keys) {
 			t.Errorf("%d keys of %d, sorted %v", len(keys), len(m), slices.IsSorted(keys))
-		}
-	})
-}
-
-// The tuple space finds what a search through all rules finds, while rules come
-// and go.
-func TestTupleSpace(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Count: 10}, func(t *testing.T, seed uint64) {
-		rnd := rand.New(rand.NewPCG(seed, 5))
-		var s tupleSpace
-		var all []*aclEntry
-		masks := make([]aclKey, 6)
-		for i := range masks {
-			for w := range masks[i] {
-				if rnd.IntN(4) == 0 {
-					masks[i][w] = uint64(rnd.IntN(8)) << (rnd.IntN(3) * 20)
-				}
-			}
-		}
-		key := func() (k aclKey) {
-			for w := range k {
-				k[w] = uint64(rnd.IntN(8)) | uint64(rnd.IntN(8))<<20 | uint64(rnd.IntN(8))<<40
-			}
-			return k
-		}
-		for step := range 1500 {
-			if rnd.IntN(3) > 0 || len(all) == 0 {
-				e := &aclEntry{}
-				e.mask, e.priority, e.content = masks[rnd.IntN(len(masks))], uint32(rnd.IntN(6)), fmt.Sprintf("%05d", rnd.IntN(100_000))
-				for w, v := range key() {
-					e.value[w] = v & e.mask[w]
-				}
-				if rnd.IntN(2) == 0 {
-					e.in = &portSet{}
-					e.in.add(PortID(rnd.IntN(3)))
-				}
-				s.insert(e)
-				all = append(all, e)
-			} else {
-				i := rnd.IntN(len(all))
-				s.remove(all[i])
-				all = slices.Delete(all, i, i+1)
-			}
-			k, x := key(), crossing{in: PortID(rnd.IntN(3))}
-			var want *aclEntry
-			for _, e := range all {
-				ok := e.admits(&x)
-				for w := range k {
-					ok = ok && k[w]&e.mask[w] == e.value[w]
-				}
-				if ok && (want == nil || e.before(want)) {
-					want = e
-				}
-			}
-			if got := s.lookup(&k, &x); got != want && (got == nil || want == nil || got.priority != want.priority || got.content != want.content) {
-				t.Fatalf("step %d: found %+v, want %+v", step, got, want)
-			}
-		}
-		for _, e := range all {
-			s.remove(e)
-		}
-		if len(s.tuples) != 0 || len(s.byMask) != 0 {
-			t.Errorf("%d tuples left", len(s.tuples))
 		}
 	})
 }

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"tamtam/saisim/config"
 	"tamtam/saisim/tailstamp"
 )
@@ -40,9 +42,9 @@ func (c *core) appendRecord(b []byte, s *stampAction, pk *packet, out uint16, eg
 	for len(b) < minFrame {
 		b = append(b, 0)
 	}
-	r := tailstamp.Record{
-		SwitchID: s.switchID, InPort: pk.inN, OutPort: out,
-	}
+	n := len(b)
+	b = slices.Grow(b, tailstamp.Size)[:n+tailstamp.Size]
+	r := tailstamp.Record{SwitchID: s.switchID, InPort: pk.inN, OutPort: out}
 	var in, eg bool
 	r.Ingress, in = c.timeOfDay(pk.rx)
 	if egress == 0 {
@@ -53,5 +55,6 @@ func (c *core) appendRecord(b []byte, s *stampAction, pk *packet, out uint16, eg
 	if in || eg {
 		r.Flags |= tailstamp.Unsynchronised
 	}
-	return tailstamp.V1{}.Append(b, r)
+	r.Put((*[tailstamp.Size]byte)(b[n:]))
+	return b
 }

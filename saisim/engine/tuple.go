@@ -17,34 +17,53 @@ type aclGroup struct {
 	members    []config.ACLMember
 }
 
-// An aclEntry is an ACL entry as lookups see it.
+// An aclEntry is an ACL entry as lookups see it. What every hit needs is in its first cache lines.
 type aclEntry struct {
-	aclRule
-	table    *aclTable
-	enabled  bool
-	counter  *aclCounter
+	next     *aclEntry // same masked value, in order of precedence
+	priority uint32
 	act      actions
+	does     entryActions
+	narrow   bool // it wants ports or LAGs besides
 	noLearn  bool
-	redirect verdict
+	counter  *aclCounter
 	stamp    *stampAction
-	hop      *adjacency // or one of these
-	group    *hopGroup
-	mirrors  uint64 // sessions, by index
-	setTC    bool
-	tc       uint8
-	setDSCP  bool
-	dscp     uint8
-	setMeta  bool
-	mark     uint32 // of alternate marking: instead of metadata; 0: none
-	metadata uint32
+	key      aclKey // the words where its mask is not 0, masked, in their order from the first on
+
+	mask          aclKey
+	in, out       *portSet
+	inLAG, outLAG *lag
+	content       string // canonical text of the match, then of the actions
+	table         *aclTable
+	enabled       bool
+	redirect      verdict
+	hop           *adjacency // or one of these
+	group         *hopGroup
+	mirrors       uint64 // sessions, by index
+	tc            uint8
+	dscp          uint8
+	mark          uint32 // of alternate marking: instead of metadata
+	metadata      uint32
 }
+
+// entryActions are the actions of an entry that not all entries have.
+type entryActions uint8
+
+const (
+	doesRedirect entryActions = 1 << iota
+	doesStamp
+	doesMeta
+	doesMark // alternate marking
+	doesMirror
+	doesTC
+	doesDSCP
+)
 
 // An aclCounter counts the packets that hit entries, and what became of those
 // that were to be stamped.
 type aclCounter struct {
-	config.ACLCounter
 	packets, bytes uint64 // bytes: frame lengths with FCS
-	stamps         [NumStampResults]uint64
+	config.ACLCounter
+	stamps [NumStampResults]uint64
 }
 
 func (x *aclCounter) hit(bytes int) {
@@ -69,7 +88,10 @@ func (x *aclCounter) hit(bytes int) {
 //	10 one bit for each range checker
 type aclKey [keyWords]uint64
 
-const keyWords = 11
+const (
+	keyWords  = 11
+	flagsWord = 2
+)
 
 // A portSet is a set of ports.
 type portSet [profile.MaxLanes / 64]uint64
@@ -100,15 +122,26 @@ type crossing struct {
 	inLAG, outLAG *lag
 }
 
-// An aclRule is a match with a priority, in the form that lookups use.
+// An aclRule is a match that is being put together from fields.
 type aclRule struct {
 	value, mask   aclKey // value is masked
-	priority      uint32
-	content       string // canonical text of the match, then of the actions
 	in, out       *portSet
 	inLAG, outLAG *lag
-	never         bool      // the matches contradict each other
-	next          *aclEntry // same masked value, in order of precedence
+	never         bool // the matches contradict each other
+}
+
+// match makes an entry match what a rule says.
+func (e *aclEntry) match(r *aclRule) {
+	e.mask = r.mask
+	n := 0
+	for w, m := range r.mask {
+		if m != 0 {
+			e.key[n] = r.value[w]
+			n++
+		}
+	}
+	e.in, e.out, e.inLAG, e.outLAG = r.in, r.out, r.inLAG, r.outLAG
+	e.narrow = e.in != nil || e.out != nil || e.inLAG != nil || e.outLAG != nil
 }
 
 // before reports whether e takes precedence over f: by priority, then by what
@@ -120,26 +153,32 @@ func (e *aclEntry) before(f *aclEntry) bool {
 	return e.content < f.content
 }
 
-func (e *aclEntry) admits(x *crossing) bool {
+func (e *aclEntry) admits(x *crossing) bool { return !e.narrow || e.places(x) }
+
+// places reports whether a packet is at ports and LAGs that the entry wants.
+func (e *aclEntry) places(x *crossing) bool {
 	return (e.in == nil || e.in.has(x.in)) && (e.out == nil || e.out.has(x.out)) &&
 		(e.inLAG == nil || e.inLAG == x.inLAG) && (e.outLAG == nil || e.outLAG == x.outLAG)
 }
 
-// A tupleSpace finds the entry with the highest precedence that matches: one
-// hash table for each mask in use (a tuple), tried in order of the highest
-// priority in it.
+// A tupleSpace finds the entry with the highest precedence that matches: one hash table for each mask in use (a tuple),
+// behind a sieve that most packets which hit none of its entries do not pass.
 type tupleSpace struct {
-	tuples []*tuple // top descending
+	sieves []sieve // top descending
 	byMask map[aclKey]*tuple
 }
 
+// A tuple is the hash table of the entries with one mask.
 type tuple struct {
-	mask  aclKey
-	words []uint8 // words where the mask is not 0
-	top   uint32  // no entry in it has a higher priority
-	n     int
 	slots []tupleSlot // open addressing, linear probing
-	used  int         // slots in use
+	top   uint32      // no entry in it has a higher priority
+	rest  []keyPart   // parts but the sieve's
+	parts []keyPart   // where the mask is not 0
+
+	mask   aclKey
+	behind keyPart // the sieve
+	n      int
+	used   int // slots in use
 }
 
 type tupleSlot struct {
@@ -147,29 +186,50 @@ type tupleSlot struct {
 	entry *aclEntry // nil: free; the chain of entries with this value
 }
 
-func (t *tuple) hash(k *aclKey) uint32 {
-	var h uint64
-	for _, w := range t.words {
-		h = (h ^ k[w]&t.mask[w]) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
+// A hash of a key is the sum of those of its parts; that of the sieve's part is given.
+func (t *tuple) hash(k *aclKey, h uint64) uint32 {
+	for i := range t.rest {
+		p := &t.rest[i]
+		h += p.hash(k[p.word])
 	}
-	return uint32(h >> 32)
+	return uint32(h)
+}
+
+func (t *tuple) hashOf(e *aclEntry) uint32 {
+	var h uint64
+	for i := range t.parts {
+		h += t.parts[i].hash(e.key[i])
+	}
+	return uint32(h)
 }
 
 func (t *tuple) equal(e *aclEntry, k *aclKey) bool {
-	for _, w := range t.words {
-		if e.value[w] != k[w]&t.mask[w] {
+	for i := range t.parts {
+		p := &t.parts[i]
+		if e.key[i] != k[p.word]&p.mask {
 			return false
 		}
 	}
 	return true
 }
 
-// find returns the slot with the key's value, or the free one where it belongs.
-func (t *tuple) find(hash uint32, k *aclKey) *tupleSlot {
-	for i := int(hash) & (len(t.slots) - 1); ; i = (i + 1) & (len(t.slots) - 1) {
-		s := &t.slots[i]
+// find returns the entries that match a key apart from ports and LAGs, in order of precedence; sieved is the hash of
+// the sieve's part.
+func (t *tuple) find(k *aclKey, sieved uint64) *aclEntry {
+	hash := t.hash(k, sieved)
+	for i := int(hash); ; i++ {
+		s := &t.slots[i&(len(t.slots)-1)]
 		if s.entry == nil || s.hash == hash && t.equal(s.entry, k) {
+			return s.entry
+		}
+	}
+}
+
+// slot returns the slot of the entries that match what e matches, or the free one where it belongs.
+func (t *tuple) slot(hash uint32, e *aclEntry) *tupleSlot {
+	for i := int(hash); ; i++ {
+		s := &t.slots[i&(len(t.slots)-1)]
+		if s.entry == nil || s.hash == hash && s.entry.key == e.key {
 			return s
 		}
 	}
@@ -178,16 +238,26 @@ func (t *tuple) find(hash uint32, k *aclKey) *tupleSlot {
 // lookup returns the entry that a packet hits, nil if there is none.
 func (s *tupleSpace) lookup(k *aclKey, x *crossing) *aclEntry {
 	var best *aclEntry
-	for _, t := range s.tuples {
-		if best != nil && best.priority > t.top {
+	for i := range s.sieves {
+		v := &s.sieves[i]
+		if best != nil && best.priority > v.top {
 			break
 		}
-		for e := t.find(t.hash(k), k).entry; e != nil; e = e.next {
-			if e.admits(x) {
-				if best == nil || e.before(best) {
-					best = e
-				}
+		h := v.hash(k[v.word])
+		if !v.has(h) {
+			continue
+		}
+		for _, t := range v.tuples {
+			if best != nil && best.priority > t.top {
 				break
+			}
+			for e := t.find(k, h); e != nil; e = e.next {
+				if e.admits(x) {
+					if best == nil || e.before(best) {
+						best = e
+					}
+					break
+				}
 			}
 		}
 	}
@@ -199,13 +269,26 @@ func (s *tupleSpace) insert(e *aclEntry) {
 	if t == nil {
 		t = s.add(e.mask)
 	}
+	i := s.index(t.behind)
+	if t.insert(e) {
+		s.sieves[i].take(t, e)
+	}
+	if e.priority > t.top {
+		t.top = e.priority
+		s.sieves[i].rise(t)
+		s.settle(i)
+	}
+}
+
+// insert puts an entry in, and reports whether there was none with its value.
+func (t *tuple) insert(e *aclEntry) (fresh bool) {
 	if 2*(t.used+1) > len(t.slots) {
 		t.grow()
 	}
 	t.n++
-	hash := t.hash(&e.value)
-	slot := t.find(hash, &e.value)
-	if slot.entry == nil {
+	hash := t.hashOf(e)
+	slot := t.slot(hash, e)
+	if fresh = slot.entry == nil; fresh {
 		t.used++
 		slot.hash = hash
 	}
@@ -214,27 +297,7 @@ func (s *tupleSpace) insert(e *aclEntry) {
 		at = &(*at).next
 	}
 	e.next, *at = *at, e
-	if e.priority > t.top {
-		t.top = e.priority
-		for i := slices.Index(s.tuples, t); i > 0 && s.tuples[i-1].top < t.top; i-- {
-			s.tuples[i-1], s.tuples[i] = s.tuples[i], s.tuples[i-1]
-		}
-	}
-}
-
-func (s *tupleSpace) add(mask aclKey) *tuple {
-	t := &tuple{mask: mask, slots: make([]tupleSlot, 4)}
-	for w, m := range mask {
-		if m != 0 {
-			t.words = append(t.words, uint8(w))
-		}
-	}
-	if s.byMask == nil {
-		s.byMask = map[aclKey]*tuple{}
-	}
-	s.byMask[mask] = t
-	s.tuples = append(s.tuples, t)
-	return t
+	return fresh
 }
 
 func (t *tuple) grow() {
@@ -242,7 +305,7 @@ func (t *tuple) grow() {
 	t.slots = make([]tupleSlot, 2*len(old))
 	for _, o := range old {
 		if o.entry != nil {
-			*t.find(o.hash, &o.entry.value) = o
+			*t.slot(o.hash, o.entry) = o
 		}
 	}
 }
@@ -250,7 +313,7 @@ func (t *tuple) grow() {
 // remove takes out an entry that insert put in.
 func (s *tupleSpace) remove(e *aclEntry) {
 	t := s.byMask[e.mask]
-	slot := t.find(t.hash(&e.value), &e.value)
+	slot := t.slot(t.hashOf(e), e)
 	for at := &slot.entry; *at != nil; at = &(*at).next {
 		if *at == e {
 			*at, e.next = e.next, nil
@@ -261,9 +324,7 @@ func (s *tupleSpace) remove(e *aclEntry) {
 		t.close(slot)
 	}
 	if t.n--; t.n == 0 {
-		delete(s.byMask, e.mask)
-		i := slices.Index(s.tuples, t)
-		s.tuples = slices.Delete(s.tuples, i, i+1)
+		s.drop(t)
 	}
 }
 
@@ -286,4 +347,136 @@ func (t *tuple) close(slot *tupleSlot) {
 		}
 	}
 	t.slots[i] = tupleSlot{}
+}
+
+// A sieve is a word and a mask there that several tuples have in common, with a filter of what their entries have
+// there: one test says for all these tuples that a packet hits none. What the filter lets through may still hit none.
+type sieve struct {
+	keyPart
+	top    uint32   // no tuple has a higher one
+	tuples []*tuple // top descending
+	filter          // also of values of entries that have gone
+}
+
+// hashOf is the hash of what an entry of a tuple behind the sieve has there.
+func (s *sieve) hashOf(t *tuple, e *aclEntry) uint64 {
+	for i := range t.parts {
+		if t.parts[i].word == s.word {
+			return s.hash(e.key[i])
+		}
+	}
+	return 0 // the tuple that matches everything
+}
+
+// take puts the value of an entry into the filter; the entry is in its tuple.
+func (s *sieve) take(t *tuple, e *aclEntry) {
+	if s.full() {
+		s.renew()
+		return
+	}
+	s.note(s.hashOf(t, e))
+}
+
+// renew makes the filter anew, without what has gone.
+func (s *sieve) renew() {
+	n := 0
+	for _, t := range s.tuples {
+		n += t.used
+	}
+	s.filter = newFilter(n)
+	for _, t := range s.tuples {
+		for i := range t.slots {
+			if e := t.slots[i].entry; e != nil {
+				s.note(s.hashOf(t, e))
+			}
+		}
+	}
+}
+
+// rise moves a tuple to where its top belongs, which has risen.
+func (s *sieve) rise(t *tuple) {
+	for i := slices.Index(s.tuples, t); i > 0 && s.tuples[i-1].top < t.top; i-- {
+		s.tuples[i-1], s.tuples[i] = s.tuples[i], s.tuples[i-1]
+	}
+	s.top = s.tuples[0].top
+}
+
+// sharedBits is how many bits are enough for a sieve that others have already.
+const sharedBits = 16
+
+// choose returns the sieve for a tuple: one that is there, of these that of the most tuples, or else the part with the
+// most bits. The word of parser flags and protocol tells packets apart badly.
+func (s *tupleSpace) choose(t *tuple) (best keyPart) {
+	width := func(p keyPart) int {
+		if p.word == flagsWord {
+			return 0
+		}
+		return bits.OnesCount64(p.mask)
+	}
+	for _, p := range t.parts {
+		if best.mask == 0 || width(p) >= width(best) {
+			best = p
+		}
+	}
+	most := 0
+	for i := range s.sieves {
+		p := s.sieves[i].keyPart
+		if n := len(s.sieves[i].tuples); n > most && t.mask[p.word] == p.mask && width(p) >= min(sharedBits, width(best)) {
+			best, most = p, n
+		}
+	}
+	return best
+}
+
+// index returns where a sieve is, -1 if there is none such.
+func (s *tupleSpace) index(p keyPart) int {
+	return slices.IndexFunc(s.sieves, func(v sieve) bool { return v.keyPart == p })
+}
+
+// settle moves a sieve to where its top belongs.
+func (s *tupleSpace) settle(i int) {
+	v := s.sieves
+	for ; i > 0 && v[i-1].top < v[i].top; i-- {
+		v[i-1], v[i] = v[i], v[i-1]
+	}
+	for ; i+1 < len(v) && v[i+1].top > v[i].top; i++ {
+		v[i+1], v[i] = v[i], v[i+1]
+	}
+}
+
+// add makes the tuple of a mask.
+func (s *tupleSpace) add(mask aclKey) *tuple {
+	t := &tuple{mask: mask, slots: make([]tupleSlot, 4)}
+	for w, m := range mask {
+		if m != 0 {
+			t.parts = append(t.parts, keyPart{m, mixers[w], uint8(w)})
+		}
+	}
+	if s.byMask == nil {
+		s.byMask = map[aclKey]*tuple{}
+	}
+	s.byMask[mask] = t
+	t.behind = s.choose(t)
+	t.rest = slices.DeleteFunc(slices.Clone(t.parts), func(p keyPart) bool { return p == t.behind })
+	i := s.index(t.behind)
+	if i < 0 {
+		i = len(s.sieves)
+		s.sieves = append(s.sieves, sieve{keyPart: t.behind, filter: newFilter(0)})
+	}
+	s.sieves[i].tuples = append(s.sieves[i].tuples, t)
+	return t
+}
+
+// drop takes out a tuple without entries.
+func (s *tupleSpace) drop(t *tuple) {
+	delete(s.byMask, t.mask)
+	i := s.index(t.behind)
+	v := &s.sieves[i]
+	at := slices.Index(v.tuples, t)
+	if v.tuples = slices.Delete(v.tuples, at, at+1); len(v.tuples) == 0 {
+		s.sieves = slices.Delete(s.sieves, i, i+1)
+		return
+	}
+	v.top = v.tuples[0].top
+	s.settle(i)
 }

@@ -2,6 +2,7 @@ package tailstamp
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 )
 
@@ -96,12 +97,20 @@ func (V1) Size() int { return Size }
 
 // Append implements [Format].
 func (V1) Append(dst []byte, r Record) []byte {
-	dst = binary.BigEndian.AppendUint32(dst, r.SwitchID)
-	dst = appendTime(dst, r.Ingress)
-	dst = appendTime(dst, r.Egress)
-	dst = binary.BigEndian.AppendUint16(dst, r.InPort)
-	dst = binary.BigEndian.AppendUint16(dst, r.OutPort)
-	return append(dst, 0, 0, mark, version|byte(r.Flags&allFlags))
+	n := len(dst)
+	dst = slices.Grow(dst, Size)[:n+Size]
+	r.Put((*[Size]byte)(dst[n:]))
+	return dst
+}
+
+// Put writes the default record, in four words: a chip does it for every frame.
+func (r *Record) Put(b *[Size]byte) {
+	in, out := r.Ingress.Seconds, r.Egress.Seconds
+	binary.BigEndian.PutUint64(b[0:], uint64(r.SwitchID)<<32|in<<16>>32)
+	binary.BigEndian.PutUint64(b[8:], in<<48|uint64(r.Ingress.Nanoseconds)<<16|out<<16>>48)
+	binary.BigEndian.PutUint64(b[16:], out<<32|uint64(r.Egress.Nanoseconds))
+	ports := uint64(r.InPort)<<48 | uint64(r.OutPort)<<32
+	binary.BigEndian.PutUint64(b[24:], ports|mark<<8|version|uint64(r.Flags&allFlags))
 }
 
 // Decode implements [Format].
@@ -117,12 +126,6 @@ func (V1) Decode(b []byte) (Record, bool) {
 		OutPort:  binary.BigEndian.Uint16(b[26:]),
 		Flags:    Flags(b[31]) & allFlags,
 	}, true
-}
-
-func appendTime(dst []byte, t Timestamp) []byte {
-	dst = binary.BigEndian.AppendUint16(dst, uint16(t.Seconds>>32))
-	dst = binary.BigEndian.AppendUint32(dst, uint32(t.Seconds))
-	return binary.BigEndian.AppendUint32(dst, t.Nanoseconds)
 }
 
 func readTime(b []byte) Timestamp {

@@ -3,10 +3,12 @@ package tailstamp_test
 import (
 	"bytes"
 	"encoding/hex"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
+	"tamtam/internal/randtest"
 	"tamtam/saisim/tailstamp"
 )
 
@@ -57,6 +59,45 @@ func TestRecordBytes(t *testing.T) {
 				t.Errorf("Decode = %+v, %v; want %+v", got, ok, tt.rec)
 			}
 		})
+	}
+}
+
+// Whatever is in a record comes back, seconds of 48 bits and known flags; what stood before it stays, and memory that
+// has room is used.
+func TestAnyRecordComesBack(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		any64 := func() uint64 { return rnd.Uint64() >> rnd.IntN(64) }
+		for range 1000 {
+			r := tailstamp.Record{
+				SwitchID: uint32(any64()), InPort: uint16(any64()), OutPort: uint16(any64()), Flags: tailstamp.Flags(any64()),
+				Ingress: tailstamp.Timestamp{Seconds: any64(), Nanoseconds: uint32(any64())},
+				Egress:  tailstamp.Timestamp{Seconds: any64(), Nanoseconds: uint32(any64())},
+			}
+			before := bytes.Repeat([]byte{0xa5}, rnd.IntN(100))
+			room := append(make([]byte, 0, rnd.IntN(200)), before...)
+			frame := tailstamp.V1{}.Append(room, r)
+			r.Ingress.Seconds, r.Egress.Seconds = r.Ingress.Seconds&(1<<48-1), r.Egress.Seconds&(1<<48-1)
+			r.Flags &= tailstamp.NoEgress | tailstamp.Unsynchronised
+			n := len(before)
+			got, ok := tailstamp.V1{}.Decode(frame[n:])
+			if !ok || got != r || !bytes.Equal(frame[:n], before) {
+				t.Fatalf("%+v behind %d bytes comes back as %+v %v: %x", r, n, got, ok, frame)
+			}
+			if cap(room) >= n+tailstamp.Size && n > 0 && &room[0] != &frame[0] {
+				t.Fatalf("with room for %d bytes the frame of %d moved", cap(room), len(frame))
+			}
+		}
+	})
+}
+
+// What it costs to write a record.
+func BenchmarkPut(b *testing.B) {
+	var buf [tailstamp.Size]byte
+	r := tailstamp.Record{SwitchID: 7, Ingress: tailstamp.Timestamp{Seconds: 1_700_000_000}, InPort: 4, OutPort: 8}
+	for i := range b.N {
+		r.Ingress.Nanoseconds = uint32(i)
+		r.Put(&buf)
 	}
 }
 
