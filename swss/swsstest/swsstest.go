@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -36,7 +37,9 @@ type Server struct {
 	t   testing.TB
 	dir string
 	cmd *exec.Cmd
-	out bytes.Buffer
+	// exited is closed when cmd has ended.
+	exited chan struct{}
+	out    bytes.Buffer
 }
 
 // StartServer starts a real redis-server on a free port and a temporary
@@ -51,13 +54,19 @@ func StartServer(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{t: t, dir: dir, Addr: freeAddr(t), Unix: filepath.Join(dir, "s")}
+	s := &Server{t: t, dir: dir, Unix: filepath.Join(dir, "s")}
 	t.Cleanup(func() {
 		s.Kill()
 		os.RemoveAll(dir)
 	})
-	s.Start()
-	return s
+	for range 20 { // between the choice of a port and its use, others may take it
+		s.Addr = freeAddr(t)
+		if err = s.start(); err == nil {
+			return s
+		}
+	}
+	t.Fatal(err)
+	return nil
 }
 
 // Open connects to the server for the duration of the test.
@@ -71,31 +80,48 @@ func (s *Server) Open() *swss.Redis {
 	return r
 }
 
-// Start starts the server (again) and waits until it answers.
+// Start starts the server again, at its port, and waits until it answers.
 func (s *Server) Start() {
 	s.t.Helper()
+	if err := s.start(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// start starts the server and waits until it answers at its socket, which it makes once it has its port.
+func (s *Server) start() error {
 	_, port, err := net.SplitHostPort(s.Addr)
 	if err != nil {
-		s.t.Fatal(err)
+		return err
 	}
 	s.out.Reset()
-	s.cmd = exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--unixsocket", s.Unix,
-		"--dir", s.dir, "--databases", "64", "--notify-keyspace-events", "AKE", "--save", "", "--appendonly", "no")
-	s.cmd.Stdout, s.cmd.Stderr = &s.out, &s.out
-	if err := s.cmd.Start(); err != nil {
-		s.t.Fatal(err)
+	cmd, exited := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--unixsocket", s.Unix,
+		"--dir", s.dir, "--databases", "64", "--notify-keyspace-events", "AKE", "--save", "", "--appendonly", "no"),
+		make(chan struct{})
+	cmd.Stdout, cmd.Stderr = &s.out, &s.out
+	if err := cmd.Start(); err != nil {
+		return err
 	}
+	go func() {
+		_ = cmd.Wait()
+		close(exited)
+	}()
+	s.cmd, s.exited = cmd, exited
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	for {
-		r, err := swss.Open(ctx, s.Addr)
+		r, err := swss.Open(ctx, "unix:"+s.Unix)
 		if err == nil {
 			r.Close()
-			return
+			return nil
 		}
 		select {
+		case <-exited:
+			s.cmd = nil
+			return fmt.Errorf("redis-server has ended: %s", s.out.String())
 		case <-ctx.Done():
-			s.t.Fatalf("redis-server does not answer: %v\n%s", err, s.out.String())
+			s.Kill()
+			return fmt.Errorf("redis-server does not answer: %w\n%s", err, s.out.String())
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
@@ -110,7 +136,7 @@ func (s *Server) Stop() {
 	if out, err := s.shutdown(); err != nil {
 		s.t.Fatalf("redis-server shutdown: %v\n%s", err, out)
 	}
-	_ = s.cmd.Wait()
+	<-s.exited
 	s.cmd = nil
 }
 
@@ -137,7 +163,7 @@ func (s *Server) Kill() {
 		return
 	}
 	_ = s.cmd.Process.Kill()
-	_ = s.cmd.Wait()
+	<-s.exited
 	s.cmd = nil
 }
 
@@ -149,11 +175,16 @@ func (s *Server) Signal(sig os.Signal) {
 	}
 }
 
+// freeAddr returns an address where nobody listens. Its port is below those that the system gives to clients, so
+// that no connection takes it.
 func freeAddr(t testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("of 100 ports none is free")
+	return ""
 }
