@@ -16,6 +16,7 @@ func (c *ingressPipe) replicate(pk *packet) {
 			return
 		}
 	}
+	pk.plain = false
 	n := 0
 	why := pk.why
 	switch v.kind {
