@@ -14,4 +14,5 @@ type Result struct {
 	Unit   string  `json:"unit"`
 	Aim    float64 `json:"aim,omitempty"`    // what it was to be; 0: nobody said
 	Source string  `json:"source,omitempty"` // who says so, where it was not measured here
+	Doubt  string  `json:"doubt,omitempty"`  // why the value may not be right
 }

@@ -134,6 +134,9 @@ func (r benchReport) write(out io.Writer, format string) error {
 		if x.Aim != 0 {
 			fmt.Fprintf(w, "\taim %g", x.Aim)
 		}
+		if x.Doubt != "" {
+			fmt.Fprintf(w, "\t%s", x.Doubt)
+		}
 		if x.Source != "" {
 			fmt.Fprintf(w, "\t%s", x.Source)
 		}

@@ -105,7 +105,7 @@ func TestReport(t *testing.T) {
 	var out strings.Builder
 	r := report{before: "before", now: "now", gains: true,
 		loads: []loadLine{{chipload.Named{Name: "all", Gain: 3.2}, pair{[2]float64{300, 100}, 2.9}}},
-		parts: []partLine{{"parser", [2]float64{12, 4}}}}
+		parts: []partLine{{"parser", [2]float64{12, 4}}, {"learning", [2]float64{-3, 4}}}}
 	if err := r.write(&out); err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +114,7 @@ all       300.0 ns  100.0 ns  3.00          2.90  aim 3.2
 
 part of a packet  before   now
 parser            12.0 ns  4.0 ns
+learning          noise    4.0 ns
 `
 	if out.String() != want {
 		t.Errorf("%s\nwant\n%s", out.String(), want)

@@ -162,7 +162,15 @@ func (r *report) write(out io.Writer) error {
 		fmt.Fprintf(w, "part of a packet\t%s\t%s\n", r.before, r.now)
 	}
 	for _, p := range r.parts {
-		fmt.Fprintf(w, "%s\t%.1f ns\t%.1f ns\n", p.name, p.ns[0], p.ns[1])
+		fmt.Fprintf(w, "%s\t%s\t%s\n", p.name, nanoseconds(p.ns[0]), nanoseconds(p.ns[1]))
 	}
 	return w.Flush()
+}
+
+// nanoseconds prints what a part costs; a difference below zero is noise.
+func nanoseconds(ns float64) string {
+	if ns < 0 {
+		return "noise"
+	}
+	return fmt.Sprintf("%.1f ns", ns)
 }
