@@ -74,8 +74,10 @@ func (c *driver) advance(to Cycle) {
 		if !ok || e.at > to {
 			return
 		}
-		// Up to there nothing is due; time is kept for what is asked relative to it.
-		now := max(c.now, e.at-1)
+		now := c.now
+		if e.at > now { // nothing is due before
+			now = e.at - 1
+		}
 		h := min(to, now+wheelSpan/2)
 		c.now = now
 		c.enterAll(h)

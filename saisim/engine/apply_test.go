@@ -291,3 +291,25 @@ func changedRoute(row config.Row) config.Row {
 	}
 	return row // it never changes
 }
+
+// Frames that the CPU sends at cycle 0 take their turns at the egress pipe one cycle after the other, event by event
+// and in windows.
+func TestInjectAtCycleZero(t *testing.T) {
+	for _, vector := range []int{0, 1, 64} {
+		e := New(profile.Small(), time.Unix(1, 0), 0)
+		e.Apply(everyRow(e.Graph().Version))
+		e.SetVector(vector)
+		var at []Cycle
+		e.SetOutput(func(o *Out) { at = append(at, o.At) })
+		for _, id := range []PortID{0, 2} {
+			frame := append([]byte{2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 8, 8, 0}, make([]byte, 50)...)
+			if err := e.Inject(id, Frame{Data: frame}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.Advance(5000)
+		if len(at) != 2 || at[1] != at[0]+1 {
+			t.Errorf("vectors of %d: frames leave at %v, want two, one cycle apart", vector, at)
+		}
+	}
+}
