@@ -145,6 +145,7 @@ func (r Replay) observe(ctx context.Context, s *Sim) (o observers, err error) {
 	var see []func(saisim.Moment)
 	if r.Trace != nil {
 		o.trace = saisim.NewTrace(s.Chip, r.Trace, r.TraceJSON)
+		s.Chip.SetVector(0) // a trace is in the order of time
 		see = append(see, o.trace.See)
 	}
 	if r.Truth {
