@@ -98,6 +98,7 @@ func (c *Engine) derive() {
 		}
 		p.in.untagged = c.untagged(&p.in)
 		p.bare = len(p.tables[stageEgress]) == 0 && p.mirror[stageEgress] == 0
+		p.calm = c.calm(p)
 	}
 	c.acl.vlanACLs = [2]bool{}
 	for _, v := range c.vlans {
@@ -126,6 +127,13 @@ func (c *Engine) untagged(in *admission) *vlan {
 		return nil
 	}
 	return c.vlans[in.pvid]
+}
+
+// calm reports whether nothing but addresses has a say of untagged frames that come in at a port, which learns.
+func (c *Engine) calm(p *port) bool {
+	v := p.in.untagged
+	return v != nil && v.rif == nil && !v.noLearn && p.lag == nil && p.in.source.learning == config.Learn &&
+		len(p.tables[stageIngress]) == 0 && p.mirror[stageIngress]&^c.recorders == 0 && p.class.dscp == nil
 }
 
 // applySwitch compiles the switch.

@@ -91,6 +91,14 @@ type slab struct {
 	rooms   [32][64]byte // for the data of short frames: a full buffer of them is many
 }
 
+// free gives a packet back to the pool. What is in passing of those there is empty.
+func (c *core) free(pk *packet) {
+	if !pk.usual {
+		*pk.passing = passing{}
+	}
+	c.spare = append(c.spare, pk)
+}
+
 // newPacket takes a packet from the pool, for a frame that is n bytes long before it is cut.
 func (c *core) newPacket(f *Frame, n int) *packet {
 	c.frames++
@@ -106,9 +114,7 @@ func (c *core) newPacket(f *Frame, n int) *packet {
 	// forward from the stores that made it.
 	data, p := append(pk.data[:0], f.Data...), pk.passing
 	*pk = packet{}
-	pk.data, pk.length, pk.id, pk.passing = data, n, f.ID, p
-	*p = passing{}
-	p.number = c.frames
+	pk.data, pk.length, pk.id, pk.passing, pk.number = data, n, f.ID, p, c.frames
 	return pk
 }
 

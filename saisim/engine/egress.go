@@ -24,6 +24,7 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 		c.sketch.copies++
 		return c.runBare(p, cp)
 	}
+	pk.whole()
 	fixed := pk.fixed
 	if cp.mirror == nil {
 		c.sketch.copies++

@@ -101,6 +101,6 @@ func (c *fates) release(pk *packet) {
 			c.recording.spareChoices = append(c.recording.spareChoices, pk.record)
 			pk.record = nil
 		}
-		c.spare = append(c.spare, pk)
+		c.free(pk)
 	}
 }

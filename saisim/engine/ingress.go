@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"encoding/binary"
+
 	"tamtam/saisim/config"
 	"tamtam/saisim/describe"
 	"tamtam/saisim/drop"
@@ -23,31 +25,65 @@ type ingressPipe struct {
 	wires     *wires
 }
 
-// run runs the ingress pipe for packets, in the order of the cycles at which they enter: all pass the first stages,
-// then each the others, or where there is a program all pass one stage after the other. What a stage keeps is touched
-// once by a packet, and so in the order of packets.
+// run runs the ingress pipe for packets, in the order of the cycles at which they enter: one after the other, or where
+// there is a program all pass one stage after the other. What a stage keeps is touched once by a packet, and so in the
+// order of packets.
 func (c *ingressPipe) run(vec []entering) {
-	for i := range vec {
-		c.begin(&vec[i])
-	}
 	if c.programs.program != nil {
+		for i := range vec {
+			c.begin(&vec[i])
+		}
 		c.runProgram(vec)
 		return
 	}
+	calm := c.observer == nil && !c.tracking && c.skips == 0 && !c.acl.vlanACLs[stageIngress] && !c.traps.ip
 	for i := range vec {
-		if x := &vec[i]; x.p != nil {
-			c.now = x.at
-			if c.bridge.fdb.sweepAt < x.at {
-				c.bridge.sweepBefore(x.at)
-			}
-			if x.on {
-				c.lookup(x)
-				c.forward(x.pk, false)
-				x.pk.verdict.cpu = x.pk.act&(actCopy|actCancel) == actCopy
-			}
-			c.finish(x)
+		x := &vec[i]
+		if c.bridge.fdb.sweepAt < x.at {
+			c.bridge.sweepBefore(x.at)
 		}
+		if p := c.byID[x.pk.in]; calm && p != nil && p.calm && c.usual(p, x.pk, x.at) {
+			continue
+		}
+		c.begin(x)
+		if x.p == nil {
+			continue
+		}
+		if x.on {
+			c.lookup(x)
+			c.forward(x.pk, false)
+			x.pk.verdict.cpu = x.pk.act&(actCopy|actCancel) == actCopy
+		}
+		c.finish(x)
 	}
+}
+
+// usual is the ingress pipe for most packets: untagged, at a port where nothing but addresses has a say, from an
+// address that is known to be there to one that is known elsewhere. False: the packet is another, and nothing has
+// happened.
+func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
+	data := pk.data
+	if !usualIPv4(data, pk.length) {
+		return false
+	}
+	dmac, smac := binary.BigEndian.Uint64(data)>>16, binary.BigEndian.Uint64(data[6:])>>16
+	if (dmac|smac)>>40&1 != 0 || dmac == c.switchMAC {
+		return false
+	}
+	in := &p.in
+	from, to := c.bridge.fdb.find(fdbKey(in.pvid, smac)), c.bridge.fdb.find(fdbKey(in.pvid, dmac))
+	if from == nil || from.to != in.source || to == nil || to.act != 0 {
+		return false
+	}
+	out := to.to
+	if out == in.source || !out.admin || !out.member(in.pvid) {
+		return false
+	}
+	from.seen = at
+	pk.usual, pk.plain, pk.to, pk.vid, pk.inN, pk.why = true, true, out, in.pvid, p.number, drop.NoDestination
+	pk.tc, pk.pushPriority, pk.ecn = p.class.defaultTC, in.priority, data[ethernetHeader+1]&3 != 0
+	c.pipe.Push(timed{at + c.ingressCycles, pk})
+	return true
 }
 
 // begin is the parser, and ADMIT in stage 0.
@@ -86,6 +122,7 @@ func (c *ingressPipe) finish(x *entering) {
 	}
 	pk.own.session, pk.ecn = pk.stamp, pk.h.ecn()
 	pk.plain = v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && pk.run == nil && pk.graph == nil
+	pk.to = v.to
 	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
 }
 

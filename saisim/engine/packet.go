@@ -28,7 +28,15 @@ type packet struct {
 	edited bool        // edit changes something
 	// plain says that it goes to one bridge port only, no program runs and no trail is kept.
 	plain bool
+	// usual says that it is plain and [ingressPipe.usual] was all of the ingress pipe: what is in passing is
+	// empty. Whoever wants it calls [packet.whole] before.
+	usual bool
 	ecn   bool // its IP header has a codepoint of ECN
+	// pushPriority is the priority of a tag that the egress adds.
+	pushPriority uint8
+
+	to     *bridgePort // that a plain packet goes to
+	number uint64      // the chip's own
 
 	own copyOf // the first copy
 	*passing
@@ -49,17 +57,23 @@ type passing struct {
 	barred  bool        // its port may not send it
 	aclDrop bool
 	noLearn bool
-	// pushPriority is the priority of a tag that the egress adds.
-	pushPriority uint8
 
 	source   *bridgePort
 	lag      *lag      // ingress LAG
 	router   *rif      // it came in at; nil: bridged only
 	redirect *aclEntry // where an ACL sends it; nil: nowhere
-	number   uint64    // the chip's own
 	meta     uint32    // ACL user metadata
 	edit     edit      // of the copies that are forwarded
 	h        headers
+}
+
+// whole fills what is in passing of a usual packet that meets something unusual after the ingress pipe.
+func (p *packet) whole() {
+	if p.usual {
+		p.usual = false
+		p.h.parse(p.data, p.length)
+		p.verdict.kind, p.verdict.to = toBridgePort, p.to
+	}
 }
 
 // cut reports whether a capture left some of the frame out.

@@ -75,9 +75,11 @@ func mac48(b []byte) uint64 {
 func (h *headers) parse(data []byte, length int) {
 	_ = data[13]
 	h.dmac, h.smac = binary.BigEndian.Uint64(data)>>16, binary.BigEndian.Uint64(data[6:])>>16
-	if binary.BigEndian.Uint16(data[12:]) != etherIPv4 || !h.plainIPv4(data, length) {
-		h.walk(data, length)
+	if usualIPv4(data, length) {
+		h.usual(data)
+		return
 	}
+	h.walk(data, length)
 }
 
 // walk is parse for any frame, behind the MAC addresses.
@@ -122,18 +124,22 @@ func (h *headers) walk(data []byte, length int) {
 	}
 }
 
-// plainIPv4 fills h from a frame without a tag if its IPv4 packet is the usual one: without options, in one piece,
-// TCP or UDP, not longer than what was captured of it, with no room for a tail-stamp record behind.
-func (h *headers) plainIPv4(data []byte, length int) bool {
-	if len(data) < ethernetHeader+20+20 {
+// usualIPv4 reports whether a frame without a tag has the usual IPv4 packet: without options, in one piece, TCP or UDP,
+// not longer than what was captured of it, with no room for a tail-stamp record behind.
+func usualIPv4(data []byte, length int) bool {
+	if len(data) < ethernetHeader+20+20 || binary.BigEndian.Uint16(data[12:]) != etherIPv4 {
 		return false
 	}
 	b := data[ethernetHeader:]
 	total, proto := int(binary.BigEndian.Uint16(b[2:])), b[9]
-	if b[0] != 0x45 || binary.BigEndian.Uint16(b[6:])&0x3fff != 0 || proto != protoUDP && proto != protoTCP ||
-		total < 20+20 || total > len(b) || length-ethernetHeader-total >= tailstamp.Size {
-		return false
-	}
+	return b[0] == 0x45 && binary.BigEndian.Uint16(b[6:])&0x3fff == 0 && (proto == protoUDP || proto == protoTCP) &&
+		total >= 20+20 && total <= len(b) && length-ethernetHeader-total < tailstamp.Size
+}
+
+// usual fills h from a frame that usualIPv4 knows.
+func (h *headers) usual(data []byte) {
+	b := data[ethernetHeader:]
+	total, proto := int(binary.BigEndian.Uint16(b[2:])), b[9]
 	h.flags = flagEthernet2 | flagIP | flagIPv4 | flagL4
 	if proto == protoTCP {
 		h.flags |= flagTCP
@@ -144,7 +150,6 @@ func (h *headers) plainIPv4(data []byte, length int) bool {
 	h.ipID, h.ipFlags = binary.BigEndian.Uint16(b[4:]), b[6]>>5
 	h.src[1], h.dst[1] = uint64(binary.BigEndian.Uint32(b[12:])), uint64(binary.BigEndian.Uint32(b[16:]))
 	h.l4src, h.l4dst = binary.BigEndian.Uint16(b[20:]), binary.BigEndian.Uint16(b[22:])
-	return true
 }
 
 func (h *headers) parseIPv4(b []byte, left int) {

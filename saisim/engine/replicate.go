@@ -8,15 +8,16 @@ import (
 
 // replicate makes the copies of a packet that leaves the ingress pipe.
 func (c *ingressPipe) replicate(pk *packet) {
-	v := &pk.verdict
 	if pk.plain && c.observer == nil {
-		if p := v.to.port; p != nil { // the only copy takes the packet with it
-			pk.copies, pk.own.number, pk.own.tag = 1, 1, v.to.tagging(pk)
+		if p := pk.to.port; p != nil { // the only copy takes the packet with it
+			pk.copies, pk.own.number, pk.own.tag = 1, 1, pk.to.tagging(pk)
 			c.queues.enqueue(p, &pk.own)
 			return
 		}
 	}
+	pk.whole()
 	pk.plain = false
+	v := &pk.verdict
 	n := 0
 	why := pk.why
 	switch v.kind {

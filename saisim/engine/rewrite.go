@@ -9,6 +9,7 @@ import (
 // edited returns a copy's frame as it leaves, and its length. If own is true, the
 // frame is in c.scratch.
 func (c *egressPipe) edited(cp *copyOf, own bool) ([]byte, int) {
+	cp.pk.whole()
 	if cp.mirror == nil {
 		return c.unwrapped(cp, own)
 	}
