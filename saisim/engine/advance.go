@@ -101,9 +101,9 @@ func (c *driver) enterAll(to Cycle) {
 		if cp == nil {
 			break
 		}
-		c.now = cp.at
 		for cp != nil {
 			next := cp.next
+			c.now = cp.at
 			c.arriving.n--
 			if c.macs.received(c.byID[cp.lane], cp.pk) {
 				// Frames enter in the order in which they have come, whenever that is.

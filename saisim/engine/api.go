@@ -137,7 +137,7 @@ func (c *Engine) Program() *pipe.Program { return c.programs.source() }
 // PortCounters returns a port's counters, false if there is no such port.
 func (c *Engine) PortCounters(id PortID) (PortCounters, bool) {
 	if p := c.port(id); p != nil {
-		return p.totals, true
+		return p.counters(), true
 	}
 	return PortCounters{}, false
 }

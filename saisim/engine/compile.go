@@ -76,7 +76,7 @@ func (c *Engine) derive() {
 				lag: l, source: l.bridgePort, router: l.rif, pvid: l.pvid, priority: l.priority,
 				dropTagged: l.dropTagged, dropUntagged: l.dropUntagged, closed: m.ingressDisabled,
 			}
-			if m.port.up() && !m.egressDisabled {
+			if m.port.up && !m.egressDisabled {
 				l.active = append(l.active, m.port)
 			}
 		}

@@ -20,10 +20,6 @@ type egressPipe struct {
 // dropped.
 func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 	pk := cp.pk
-	if p.bare && pk.plain && cp.mirror == nil && !c.sketch.on && !c.acl.vlanACLs[stageEgress] {
-		c.sketch.copies++
-		return c.runBare(p, cp)
-	}
 	pk.whole()
 	fixed := pk.fixed
 	if cp.mirror == nil {
@@ -86,21 +82,6 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 	}
 	if pk.graph != nil {
 		c.letThrough(p, cp, fixed, runs)
-	}
-	return length, true
-}
-
-// runBare is run for a copy that meets nothing but the MTU and the stamp that the ingress pipe has asked for.
-func (c *egressPipe) runBare(p *port, cp *copyOf) (length int, ok bool) {
-	length = cp.taggedLen()
-	if uint32(length)+fcsLen > p.mtu {
-		c.fates.dropCopy(p, cp, drop.EgressMTU)
-		return 0, false
-	}
-	if cp.session != nil {
-		if cp.result = stampable(cp.pk, length, p.mtu); cp.result == stampDone {
-			length = stampedLen(length)
-		}
 	}
 	return length, true
 }

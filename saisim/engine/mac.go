@@ -40,14 +40,8 @@ func (c *macs) receive(p *port, at Cycle, f *Frame, n int) {
 
 // received takes a frame that is now whole from the ingress MAC. False: it goes no further.
 func (c *macs) received(p *port, pk *packet) bool {
-	p.totals.Received++
-	p.totals.ReceivedBytes += uint64(pk.length + fcsLen)
-	switch {
-	case !p.up():
-		c.fates.drop(p, pk, drop.PortDown)
-		return false
-	case !wholeHeader(pk.data):
-		c.fates.drop(p, pk, drop.Runt)
+	if !p.up || !wholeHeader(pk.data) {
+		c.refuse(p, pk)
 		return false
 	}
 	p.stats.in.count(pk.data, pk.length+fcsLen)
@@ -55,8 +49,17 @@ func (c *macs) received(p *port, pk *packet) bool {
 		c.fates.drop(p, pk, drop.Oversize)
 		return false
 	}
-	p.totals.Entered++
 	return true
+}
+
+// refuse drops a frame that has come to a port that is down, or without a whole header.
+func (c *macs) refuse(p *port, pk *packet) {
+	p.totals.ReceivedBytes += uint64(pk.length + fcsLen)
+	why := drop.Runt
+	if !p.up {
+		why = drop.PortDown
+	}
+	c.fates.drop(p, pk, why)
 }
 
 // enters returns when a frame that is now whole enters the ingress pipe, which takes one in a cycle.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tm"
 	"tamtam/tam/record"
@@ -19,10 +20,10 @@ const (
 // A port is a front-panel port: two MACs, an egress queue and what SAI sets.
 type port struct {
 	// What every packet looks at is together.
-	id          PortID
-	number      uint16 // N of EthernetN; NoPort
-	mtu         uint32
-	admin, link bool // set by SAI; by SetLink
+	id     PortID
+	number uint16 // N of EthernetN; NoPort
+	mtu    uint32
+	up     bool // frames pass: SAI's admin state and the link say so
 	// paced says that the scheduler will come back by itself: a classDequeue event
 	// is pending, or the port waits for the egress pipe.
 	paced  bool
@@ -37,7 +38,7 @@ type port struct {
 	mirror [2]uint64   // sessions, by stage; derived from mirrors
 	tables [2][]lookup // by stage: ACL tables to look in
 	stats  portStats
-	totals PortCounters
+	totals PortCounters // what stats do not say; see counters
 
 	name                     config.ID
 	mbps                     uint32
@@ -52,8 +53,15 @@ type port struct {
 	trails                   tm.Ring[Trail] // of what is leaving and watched, in its order
 }
 
-// up reports whether frames pass.
-func (p *port) up() bool { return p.admin && p.link }
+// counters are the totals of the port. Of frames that are whole nothing is counted twice.
+func (p *port) counters() PortCounters {
+	t, in := p.totals, p.stats.in.Packets()
+	t.Received = in + t.Dropped[drop.PortDown] + t.Dropped[drop.Runt]
+	t.ReceivedBytes += p.stats.in.Octets
+	t.Entered = in - t.Dropped[drop.Oversize]
+	t.Sent, t.SentBytes = p.stats.out.Packets(), p.stats.out.Octets
+	return t
+}
 
 // An admission is what the first stage of the ingress pipe knows of a port: of
 // its LAG, if it is in one.

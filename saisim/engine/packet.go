@@ -125,6 +125,7 @@ type copyOf struct {
 	raw     bool        // leaves as it came in
 	ce      bool        // to be marked: congestion experienced
 	watched bool        // the port has its trail, for an observer
+	same    bool        // leaves as it came in, with all of the packet
 
 	frac   uint64       // at is the timestamp point, frac/den cycles after the cycle before; 0: at it
 	mirror *mirrorEncap // it is a copy for a mirror session

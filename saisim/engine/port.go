@@ -24,7 +24,7 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 		i, _ := slices.BinarySearchFunc(c.ports, p.id, func(p *port, id PortID) int { return int(p.id) - int(id) })
 		c.ports = slices.Insert(c.ports, i, p)
 	}
-	p.admin, p.link, p.mtu, p.number = r.Admin, r.Link, r.MTU, r.Number
+	p.up, p.mtu, p.number = r.Admin && r.Link, r.MTU, r.Number
 	p.pvid, p.priority, p.dropTagged, p.dropUntagged = r.PVID, r.Priority, r.DropTagged, r.DropUntagged
 	p.acl = [2]config.ID{r.IngressACL, r.EgressACL}
 	p.mirrors = [2][]config.ID{r.IngressMirrors, r.EgressMirrors}
@@ -49,7 +49,7 @@ func (c *macs) setSpeed(p *port, mbps uint32) {
 
 func (c *macs) removePort(p *port) {
 	c.purge(p)
-	p.admin = false // packets that are on their way to it find it down
+	p.up = false // packets that are on their way to it find it down
 	p.number = tailstamp.NoPort
 	c.byID[p.id] = nil
 	c.ports = slices.DeleteFunc(c.ports, func(q *port) bool { return q == p })

@@ -76,7 +76,7 @@ func (c *Engine) PortTally(id config.ID) (t PortTally, ok bool) {
 	if p == nil {
 		return t, false
 	}
-	return PortTally{p.totals, p.stats.in, p.stats.out, p.queues.Len(), p.queues.Bytes()}, true
+	return PortTally{p.counters(), p.stats.in, p.stats.out, p.queues.Len(), p.queues.Bytes()}, true
 }
 
 // QueueState returns the state of a port's queue, false if there is none.

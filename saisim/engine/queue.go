@@ -28,9 +28,42 @@ func (c *queues) reset() {
 	c.waiting, c.waitingN, c.served = portSet{}, 0, profile.MaxLanes-1
 }
 
+// straight is enqueue, and all up to the MAC, for the only copy of a plain packet that meets nobody: nothing is queued at
+// the port, its scheduler is free, and so is the egress pipe, where nothing has a say but the MTU and the stamp that the
+// ingress pipe has asked for. False: it meets somebody, and nothing has happened. There is no observer.
+func (c *queues) straight(p *port, pk *packet) bool {
+	if !p.up || !p.bare || p.queues.Len() > 0 || c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles ||
+		c.egress.sketch.on || c.egress.acl.vlanACLs[stageEgress] {
+		return false
+	}
+	cp := &pk.own
+	cp.queued, cp.queue = c.now, p.class.queueOf(pk.tc, p.queues.Queues())
+	v := p.queues.Pass(int(cp.queue), uint32(pk.length), pk.ecn)
+	if v > tm.Marked {
+		c.fates.dropBefore(p, cp, verdictDrops[v])
+		return true
+	}
+	cp.ce = v == tm.Marked
+	c.egressFree = cp.queued + 1
+	c.egress.sketch.copies++
+	length := cp.taggedLen()
+	if uint32(length)+fcsLen > p.mtu {
+		c.fates.dropCopy(p, cp, drop.EgressMTU)
+		return true
+	}
+	if cp.session != nil {
+		if cp.result = stampable(pk, length, p.mtu); cp.result == stampDone {
+			length = stampedLen(length)
+		}
+	}
+	cp.same = cp.session == nil && !cp.ce && !pk.edited && cp.tag.op == tagKeep
+	c.send(p, cp, length)
+	return true
+}
+
 // enqueue puts one copy into a queue of a port.
 func (c *queues) enqueue(p *port, cp *copyOf) {
-	if !p.up() {
+	if !p.up {
 		c.fates.dropBefore(p, cp, drop.EgressDown)
 		return
 	}
@@ -41,8 +74,7 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	}
 	cp.queue = p.class.queueOf(tc, p.queues.Queues())
 	ecn := cp.pk.ecn && !cp.raw && cp.mirror == nil
-	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles {
-		// It goes straight on: nothing is queued at the port, its scheduler is free, and so is the egress pipe.
+	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles { // it goes straight on
 		v := p.queues.Pass(int(cp.queue), uint32(cp.buffered()), ecn)
 		if v > tm.Marked {
 			c.fates.dropBefore(p, cp, verdictDrops[v])
@@ -134,10 +166,13 @@ func (c *queues) launch(p *port, cp *copyOf) {
 	if c.observer != nil {
 		c.watch.sawQueue(MomentDequeued, cp, p.id)
 	}
-	length, ok := c.egress.run(p, cp)
-	if !ok {
-		return
+	if length, ok := c.egress.run(p, cp); ok {
+		c.send(p, cp, length)
 	}
+}
+
+// send gives a copy to the MAC, which has it on the wire, length bytes long, as soon as it is free.
+func (c *queues) send(p *port, cp *copyOf, length int) {
 	pre := instant{cycle: c.now + c.egressCycles}
 	if pre.before(p.txFree) {
 		pre = p.txFree

@@ -11,7 +11,9 @@ func (c *ingressPipe) replicate(pk *packet) {
 	if pk.plain && c.observer == nil {
 		if p := pk.to.port; p != nil { // the only copy takes the packet with it
 			pk.copies, pk.own.number, pk.own.tag = 1, 1, pk.to.tagging(pk)
-			c.queues.enqueue(p, &pk.own)
+			if !c.queues.straight(p, pk) {
+				c.queues.enqueue(p, &pk.own)
+			}
 			return
 		}
 	}

@@ -22,9 +22,9 @@ func (c *wires) run(to Cycle) {
 		if cp == nil {
 			return
 		}
-		c.now = cp.at
 		for cp != nil {
 			next := cp.next
+			c.now = cp.at
 			c.leaving.n--
 			c.transmit(c.byID[cp.lane], cp)
 			cp = next
@@ -35,7 +35,11 @@ func (c *wires) run(to Cycle) {
 // transmit gives a frame to the output.
 func (c *wires) transmit(p *port, cp *copyOf) {
 	pk := cp.pk
-	if !p.up() {
+	if cp.same && p.up && c.observer == nil {
+		c.pass(p, pk)
+		return
+	}
+	if !p.up {
 		c.programs.freeHeading(cp)
 		c.fates.dropSent(p, cp, drop.EgressDown)
 		return
@@ -53,16 +57,10 @@ func (c *wires) transmit(p *port, cp *copyOf) {
 		data = c.appendRecord(data, cp.session, pk, p.number, c.now)
 		length = len(data)
 	}
-	p.totals.Sent++
-	p.totals.SentBytes += uint64(length + fcsLen)
-	p.stats.out.count(data, length+fcsLen)
-	c.books.Sent++
 	if c.observer != nil || cp.watched {
 		c.watch.sawSent(p, cp, data, length)
 	}
-	o := &c.frame
-	o.Port, o.In, o.At, o.Data, o.Len, o.Stamped, o.ID = p.id, pk.in, c.now, data, length, stamped, pk.id
-	c.out(o)
+	c.output(p, pk, data, length, stamped)
 	if cp.head != nil {
 		c.programs.freeHeading(cp)
 	}
@@ -71,4 +69,19 @@ func (c *wires) transmit(p *port, cp *copyOf) {
 	}
 	c.freeCopy(cp)
 	c.fates.release(pk)
+}
+
+// pass is transmit for a packet whose only copy leaves as it came in.
+func (c *wires) pass(p *port, pk *packet) {
+	c.output(p, pk, pk.data, pk.length, false)
+	c.free(pk)
+}
+
+// output counts a frame and gives it out.
+func (c *wires) output(p *port, pk *packet, data []byte, length int, stamped bool) {
+	p.stats.out.count(data, length+fcsLen)
+	c.books.Sent++
+	o := &c.frame
+	o.Port, o.In, o.At, o.Data, o.Len, o.Stamped, o.ID = p.id, pk.in, c.now, data, length, stamped, pk.id
+	c.out(o)
 }

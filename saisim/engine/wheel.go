@@ -81,7 +81,14 @@ func (w *wheel) link(cp *copyOf) {
 // turn says that no copy is due before a cycle any more: what was far may be near now.
 func (w *wheel) turn(to Cycle) {
 	w.at = to
-	for len(w.far) > 0 && w.far[0].at-to < wheelSpan {
+	if len(w.far) > 0 {
+		w.approach()
+	}
+}
+
+// approach links those of the far copies that are not far any more.
+func (w *wheel) approach() {
+	for len(w.far) > 0 && w.far[0].at-w.at < wheelSpan {
 		w.link(w.far[0].cp)
 		w.far.pop()
 	}
@@ -104,21 +111,31 @@ func (w *wheel) due() *copyOf {
 	return w.first[word*64+bits.TrailingZeros64(u)]
 }
 
-// take takes out the copies of the first cycle, at or before one, in which some are due; nil: there are none, and
-// none is due before the cycle after. They are linked by next.
+// take takes out copies that are due at or before a cycle, the first of them among them; nil: there are none, and
+// none is due before the cycle after. They are linked by next, in the order of cycles and ports.
 func (w *wheel) take(to Cycle) *copyOf {
-	if u := w.used[w.at%wheelSpan/64] >> (w.at % 64); u != 0 && len(w.far) == 0 {
-		if at := w.at + Cycle(bits.TrailingZeros64(u)); at <= to {
-			i := at % wheelSpan
-			w.used[i/64] &^= 1 << (i % 64)
-			w.at = at + 1
-			return w.first[i]
-		}
+	i := w.at % wheelSpan
+	u := w.used[i/64] >> (i % 64)
+	if n := to - w.at; n < 63 { // not those behind
+		u &= 2<<n - 1
 	}
-	return w.seek(to)
+	if u == 0 || w.at > to {
+		return w.seek(to)
+	}
+	// All of the word: what is far is further.
+	w.used[i/64] &^= u << (i % 64)
+	n := Cycle(bits.TrailingZeros64(u))
+	first, last := w.first[(i+n)%wheelSpan], w.last[(i+n)%wheelSpan]
+	for u &= u - 1; u != 0; u &= u - 1 {
+		n = Cycle(bits.TrailingZeros64(u))
+		last.next = w.first[(i+n)%wheelSpan]
+		last = w.last[(i+n)%wheelSpan]
+	}
+	w.turn(w.at + n + 1)
+	return first
 }
 
-// seek is take in general.
+// seek is take where none is due in the cycles of the first word.
 func (w *wheel) seek(to Cycle) *copyOf {
 	first := w.due()
 	switch {
@@ -129,11 +146,7 @@ func (w *wheel) seek(to Cycle) *copyOf {
 		return nil
 	}
 	w.turn(first.at)
-	i := first.at % wheelSpan
-	first = w.first[i]
-	w.used[i/64] &^= 1 << (i % 64)
-	w.turn(first.at + 1)
-	return first
+	return w.take(to)
 }
 
 // remove takes out the copies at a lane, in their order, and passes them to f. It is for control calls only: it

@@ -38,7 +38,7 @@ var mutants = []mutant{
 	{"addresses age too late", "engine/compile.go", "c.bridge.fdb.age = Cycle(age)", "c.bridge.fdb.age = 2 * Cycle(age)"},
 	{"a moved address is not seen", "engine/bridge.go", "e.to, e.seen = pk.source, c.now", "e.to = pk.source"},
 	{"a flood goes back where it came from", "engine/replicate.go", "bp != pk.source && bp.admin", "bp.admin"},
-	{"a LAG member that may not send sends", "engine/compile.go", "m.port.up() && !m.egressDisabled", "m.port.up()"},
+	{"a LAG member that may not send sends", "engine/compile.go", "m.port.up && !m.egressDisabled", "m.port.up"},
 	{"a hop limit of 1 is routed", "engine/router.go", "case h.ttl <= 1:", "case h.ttl < 1:"},
 	{"a next hop gets a share too many", "engine/model.go", "x < g.members[mid].upTo", "x <= g.members[mid].upTo"},
 	{"groups and LAGs hash alike", "engine/hash.go", "saltECMP = 1 << 16", "saltECMP = 0"},
