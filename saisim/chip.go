@@ -83,25 +83,12 @@ func (c *Chip) Receive(id PortID, at Cycle, f Frame) error {
 	return c.engine.Receive(id, at, &f)
 }
 
-// An Arrival is a frame on its way to a port's ingress MAC, as [Chip.Receive]
-// takes it.
-type Arrival struct {
-	Port PortID
-	At   Cycle
-	Frame
-}
-
 // ReceiveAll is [Chip.Receive] for many frames at once. It returns how many it has
 // taken: all, or those before the first that it refuses.
 func (c *Chip) ReceiveAll(frames []Arrival) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i := range frames {
-		if err := c.engine.Receive(frames[i].Port, frames[i].At, &frames[i].Frame); err != nil {
-			return i, err
-		}
-	}
-	return len(frames), nil
+	return c.engine.ReceiveAll(frames)
 }
 
 // IngressFree returns the first cycle, rounded down, at which a frame given to

@@ -13,6 +13,8 @@ type (
 	Cycle = engine.Cycle
 	// Frame is an Ethernet frame without FCS.
 	Frame = engine.Frame
+	// Arrival is a frame on its way to a port's ingress MAC, as [Chip.Receive] takes it.
+	Arrival = engine.Arrival
 	// Out is a frame that leaves the chip.
 	Out = engine.Out
 	// Ledger keeps account of frames by their ids.

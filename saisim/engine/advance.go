@@ -27,9 +27,11 @@ type driver struct {
 
 // SetVector sets how many packets pass the ingress pipe together, at most: 1 to 64. 0 has all events handled
 // one after another, in the order of time, class and port, whichever part of the chip they belong to, so that what
-// an observer sees comes in the order of time, too; it is slower, and else makes no difference.
+// an observer sees comes in the order of time, too; no packet takes a short way. It is slower, and else makes no
+// difference.
 func (c *Engine) SetVector(n int) {
 	c.driver.vector = min(max(n, 0), maxVector)
+	c.stepping = c.driver.vector == 0
 	c.sketch.setLanes(c.driver.vector)
 }
 
@@ -92,6 +94,7 @@ func (c *driver) advance(to Cycle) {
 // enterAll has frames come whole from the ingress MACs and run the ingress pipe, up to and including a cycle.
 func (c *driver) enterAll(to Cycle) {
 	n := 0
+	calm := c.ingress.calm()
 	for c.enter.Len() > 0 && c.enter.First().at <= to {
 		n = c.gather(n, c.enter.First().at, c.enter.First().pk)
 		c.enter.Pop()
@@ -105,12 +108,13 @@ func (c *driver) enterAll(to Cycle) {
 			next := cp.next
 			c.now = cp.at
 			c.arriving.n--
-			if c.macs.received(c.byID[cp.lane], cp.pk) {
+			if p, pk := c.byID[cp.lane], cp.pk; c.macs.received(p, pk) {
 				// Frames enter in the order in which they have come, whenever that is.
-				if at := c.macs.enters(cp.at); at <= to {
-					n = c.gather(n, at, cp.pk)
-				} else {
-					c.enter.Push(timed{at, cp.pk})
+				switch at := c.macs.enters(cp.at); {
+				case at > to:
+					c.enter.Push(timed{at, pk})
+				case !calm || !p.calm || at > c.bridge.fdb.sweepAt || !c.ingress.usual(p, pk, at):
+					n = c.gather(n, at, pk)
 				}
 			}
 			cp = next
@@ -121,16 +125,16 @@ func (c *driver) enterAll(to Cycle) {
 }
 
 // gather adds a packet to the n that run the ingress pipe together, and returns how many they are. Those that are
-// enough run it first.
+// enough run it: without a program, which alone gains by it, one is.
 func (c *driver) gather(n int, at Cycle, pk *packet) int {
-	if n == c.vector {
+	x := &c.together[n]
+	x.at, x.pk = at, pk
+	if n++; n == c.vector || c.ingress.programs.program == nil {
 		now := c.now
 		c.ingress.run(c.together[:n])
 		c.now, n = now, 0
 	}
-	x := &c.together[n]
-	x.at, x.pk = at, pk
-	return n + 1
+	return n
 }
 
 // manage is the traffic manager and the egress pipe, up to and including a cycle.
@@ -144,7 +148,7 @@ func (c *driver) manage(to Cycle) {
 			}
 			c.now = first.at
 			pk := first.pk
-			c.pipe.Pop()
+			c.pipe.Skip()
 			c.ingress.replicate(pk)
 		}
 		e := c.nextManaged()

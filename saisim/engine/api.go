@@ -42,21 +42,38 @@ func (c *Engine) Now() Cycle { return c.now }
 // Receive puts a frame on the wire of a port's ingress MAC, its timestamp point at a cycle, or as soon after as
 // the frames before it allow. The data is copied.
 func (c *Engine) Receive(id PortID, at Cycle, f *Frame) error {
-	p, n := c.port(id), f.Len
-	if n == 0 {
-		n = len(f.Data)
-	}
-	switch {
-	case p == nil:
-		return fmt.Errorf("receive: no port %d", id)
-	case at < c.now:
-		return fmt.Errorf("receive on port %d: cycle %d is past, the chip is at %d", id, at, c.now)
-	case n < len(f.Data) || n > maxFrame:
-		return fmt.Errorf("receive on port %d: %d bytes of a frame of %d, want a frame of at most %d", id, len(f.Data),
-			n, maxFrame)
+	p, n := c.port(id), f.length()
+	if p == nil || at < c.now || n < len(f.Data) || n > maxFrame {
+		return c.refusal(id, at, f)
 	}
 	c.macs.receive(p, at, f, n)
 	return nil
+}
+
+// ReceiveAll is Receive for many frames. It returns how many it has taken: all, or those before the first that it
+// refuses.
+func (c *Engine) ReceiveAll(frames []Arrival) (int, error) {
+	for i := range frames {
+		x := &frames[i]
+		p, n := c.port(x.Port), x.length()
+		if p == nil || x.At < c.now || n < len(x.Data) || n > maxFrame {
+			return i, c.refusal(x.Port, x.At, &x.Frame)
+		}
+		c.macs.receive(p, x.At, &x.Frame, n)
+	}
+	return len(frames), nil
+}
+
+// refusal says why Receive does not take a frame.
+func (c *Engine) refusal(id PortID, at Cycle, f *Frame) error {
+	switch {
+	case c.port(id) == nil:
+		return fmt.Errorf("receive: no port %d", id)
+	case at < c.now:
+		return fmt.Errorf("receive on port %d: cycle %d is past, the chip is at %d", id, at, c.now)
+	}
+	return fmt.Errorf("receive on port %d: %d bytes of a frame of %d, want a frame of at most %d", id, len(f.Data),
+		f.length(), maxFrame)
 }
 
 // IngressFree returns the first cycle, rounded down, at which a frame given to

@@ -33,6 +33,7 @@ type core struct {
 // schedule is what happens when.
 type schedule struct {
 	now      Cycle
+	stepping bool // event by event, and no packet takes a short way
 	agenda   *agenda
 	arriving wheel          // at ingress MACs
 	enter    tm.Ring[timed] // in the order of (ready, port)
@@ -85,7 +86,7 @@ type timed struct {
 type slab struct {
 	packets [32]struct {
 		packet
-		_ [32]byte // up to whole cache lines
+		_ [8]byte // up to whole cache lines
 	}
 	passing [32]passing
 	rooms   [32][64]byte // for the data of short frames: a full buffer of them is many
@@ -101,30 +102,37 @@ func (c *core) free(pk *packet) {
 
 // newPacket takes a packet from the pool, for a frame that is n bytes long before it is cut.
 func (c *core) newPacket(f *Frame, n int) *packet {
+	top := len(c.spare) - 1
+	if top < 0 || len(f.Data) > cap(c.spare[top].data) {
+		top = c.moreSpares(len(f.Data))
+	}
+	pk := c.spare[top]
+	c.spare = c.spare[:top]
 	c.frames++
-	if len(c.spare) == 0 {
-		c.moreSpares()
-	}
-	pk := c.spare[len(c.spare)-1]
-	c.spare = c.spare[:len(c.spare)-1]
-	if len(f.Data) > cap(pk.data) {
-		pk.data = make([]byte, 0, (len(f.Data)+63)&^63)
-	}
+	pk.data = pk.data[:len(f.Data)]
+	copy(pk.data, f.Data)
 	// Field by field: a literal would be made elsewhere and copied in words that the processor cannot
 	// forward from the stores that made it.
-	data, p := append(pk.data[:0], f.Data...), pk.passing
-	*pk = packet{}
-	pk.data, pk.length, pk.id, pk.passing, pk.number = data, n, f.ID, p, c.frames
+	pk.flight = flight{}
+	pk.length, pk.id, pk.number = n, f.ID, c.frames
 	return pk
 }
 
-func (c *core) moreSpares() {
-	s := new(slab)
-	for i := range s.packets {
-		pk := &s.packets[i].packet
-		pk.passing, pk.data = &s.passing[i], s.rooms[i][:0]
-		c.spare = append(c.spare, pk)
+// moreSpares sees to it that there is a packet in the pool, the last, with room for n bytes. It returns its index.
+func (c *core) moreSpares(n int) int {
+	if len(c.spare) == 0 {
+		s := new(slab)
+		for i := range s.packets {
+			pk := &s.packets[i].packet
+			pk.passing, pk.data = &s.passing[i], s.rooms[i][:0]
+			c.spare = append(c.spare, pk)
+		}
 	}
+	top := len(c.spare) - 1
+	if pk := c.spare[top]; n > cap(pk.data) {
+		pk.data = make([]byte, 0, (n+63)&^63)
+	}
+	return top
 }
 
 // copy makes one more copy of a packet.

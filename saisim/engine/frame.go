@@ -19,6 +19,21 @@ type Frame struct {
 	ID uint64
 }
 
+// length is the frame's length before a capture cut it.
+func (f *Frame) length() int {
+	if f.Len == 0 {
+		return len(f.Data)
+	}
+	return f.Len
+}
+
+// An Arrival is a frame on its way to a port's ingress MAC, its timestamp point at a cycle.
+type Arrival struct {
+	Port PortID
+	At   Cycle
+	Frame
+}
+
 // maxFrame is the longest frame that Receive takes (longer than any MTU, so
 // that such frames still take their time on the wire).
 const maxFrame = 1 << 18

@@ -36,15 +36,9 @@ func (c *ingressPipe) run(vec []entering) {
 		c.runProgram(vec)
 		return
 	}
-	calm := c.observer == nil && !c.tracking && c.skips == 0 && !c.acl.vlanACLs[stageIngress] && !c.traps.ip
 	for i := range vec {
 		x := &vec[i]
-		if c.bridge.fdb.sweepAt < x.at {
-			c.bridge.sweepBefore(x.at)
-		}
-		if p := c.byID[x.pk.in]; calm && p != nil && p.calm && c.usual(p, x.pk, x.at) {
-			continue
-		}
+		c.bridge.sweepBefore(x.at)
 		c.begin(x)
 		if x.p == nil {
 			continue
@@ -56,6 +50,12 @@ func (c *ingressPipe) run(vec []entering) {
 		}
 		c.finish(x)
 	}
+}
+
+// calm reports whether addresses alone may decide where packets go that come in at ports which are calm, too.
+func (c *ingressPipe) calm() bool {
+	return c.programs.program == nil && c.observer == nil && !c.tracking && c.skips == 0 && !c.traps.ip &&
+		!c.acl.vlanACLs[stageIngress]
 }
 
 // usual is the ingress pipe for most packets: untagged, at a port where nothing but addresses has a say, from an
@@ -121,7 +121,7 @@ func (c *ingressPipe) finish(x *entering) {
 		return
 	}
 	pk.own.session, pk.ecn = pk.stamp, pk.h.ecn()
-	pk.plain = v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && pk.run == nil && pk.graph == nil
+	pk.plain = !c.stepping && v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && pk.run == nil && pk.graph == nil
 	pk.to = v.to
 	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
 }

@@ -44,7 +44,11 @@ func (c *macs) received(p *port, pk *packet) bool {
 		c.refuse(p, pk)
 		return false
 	}
-	p.stats.in.count(pk.data, pk.length+fcsLen)
+	if n := pk.length + fcsLen; n <= 64 && pk.data[0]&1 == 0 {
+		p.stats.in.countShort(n)
+	} else {
+		p.stats.in.count(pk.data, n)
+	}
 	if uint32(pk.length)+fcsLen > p.mtu {
 		c.fates.drop(p, pk, drop.Oversize)
 		return false

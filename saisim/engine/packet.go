@@ -13,8 +13,15 @@ import (
 // between two places, and its memory is fetched again at each: what every place wants is together, and
 // what only the ingress pipe wants of most packets is elsewhere.
 type packet struct {
-	data   []byte // as received, maybe cut
+	data []byte // as received, maybe cut
+	*passing
+	flight
+}
+
+// A flight is what a packet is on its way; the next one begins without anything of it.
+type flight struct {
 	id     uint64 // the sender's name for it
+	number uint64 // the chip's own
 	rx     Cycle  // ingress timestamp point
 	length int    // before it was cut
 	refs   int16
@@ -35,11 +42,8 @@ type packet struct {
 	// pushPriority is the priority of a tag that the egress adds.
 	pushPriority uint8
 
-	to     *bridgePort // that a plain packet goes to
-	number uint64      // the chip's own
-
-	own copyOf // the first copy
-	*passing
+	to  *bridgePort // that a plain packet goes to
+	own copyOf      // the first copy
 }
 
 // A passing is what the ingress pipe knows of a packet that passes.

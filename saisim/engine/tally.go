@@ -35,26 +35,24 @@ func sizeClass(n int) int {
 	return bits.Len(uint(n)) - 6 // 65-127: 1 ... 512-1023: 4
 }
 
+// countShort is count for a frame of 64 bytes with FCS, or less, to one host.
+func (d *Direction) countShort(n int) {
+	d.Octets += uint64(n)
+	d.Sizes[0]++
+	d.Unicast++
+}
+
 // count notes a frame of n bytes with FCS, of which data is at least the
 // Ethernet header.
 func (d *Direction) count(data []byte, n int) {
 	d.Octets += uint64(n)
-	if n <= 64 {
-		d.Sizes[0]++
-	} else {
-		d.Sizes[sizeClass(n)]++
-	}
-	if data[0]&1 == 0 {
+	d.Sizes[sizeClass(n)]++
+	switch {
+	case data[0]&1 == 0:
 		d.Unicast++
-		return
-	}
-	d.countGroup(data)
-}
-
-func (d *Direction) countGroup(data []byte) {
-	if mac48(data) == broadcast {
+	case mac48(data) == broadcast:
 		d.Broadcast++
-	} else {
+	default:
 		d.Multicast++
 	}
 }

@@ -26,7 +26,12 @@ func (c *wires) run(to Cycle) {
 			next := cp.next
 			c.now = cp.at
 			c.leaving.n--
-			c.transmit(c.byID[cp.lane], cp)
+			if p := c.byID[cp.lane]; cp.same && p.up && c.observer == nil {
+				c.output(p, cp.pk, cp.pk.data, cp.pk.length, false)
+				c.free(cp.pk)
+			} else {
+				c.transmit(p, cp)
+			}
 			cp = next
 		}
 	}
@@ -35,10 +40,6 @@ func (c *wires) run(to Cycle) {
 // transmit gives a frame to the output.
 func (c *wires) transmit(p *port, cp *copyOf) {
 	pk := cp.pk
-	if cp.same && p.up && c.observer == nil {
-		c.pass(p, pk)
-		return
-	}
 	if !p.up {
 		c.programs.freeHeading(cp)
 		c.fates.dropSent(p, cp, drop.EgressDown)
@@ -71,15 +72,13 @@ func (c *wires) transmit(p *port, cp *copyOf) {
 	c.fates.release(pk)
 }
 
-// pass is transmit for a packet whose only copy leaves as it came in.
-func (c *wires) pass(p *port, pk *packet) {
-	c.output(p, pk, pk.data, pk.length, false)
-	c.free(pk)
-}
-
 // output counts a frame and gives it out.
 func (c *wires) output(p *port, pk *packet, data []byte, length int, stamped bool) {
-	p.stats.out.count(data, length+fcsLen)
+	if n := length + fcsLen; n <= 64 && data[0]&1 == 0 {
+		p.stats.out.countShort(n)
+	} else {
+		p.stats.out.count(data, n)
+	}
 	c.books.Sent++
 	o := &c.frame
 	o.Port, o.In, o.At, o.Data, o.Len, o.Stamped, o.ID = p.id, pk.in, c.now, data, length, stamped, pk.id

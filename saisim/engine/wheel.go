@@ -42,7 +42,7 @@ func (w *wheel) push(cp *copyOf) {
 	i := cp.at % wheelSpan
 	if bit := uint64(1) << (i % 64); w.used[i/64]&bit == 0 && cp.at-w.at < wheelSpan { // the only one of its cycle
 		w.used[i/64] |= bit
-		cp.next, w.first[i], w.last[i] = nil, cp, cp
+		w.first[i], w.last[i] = cp, cp
 		return
 	}
 	w.sort(cp)
@@ -61,7 +61,6 @@ func (w *wheel) sort(cp *copyOf) {
 func (w *wheel) link(cp *copyOf) {
 	i := cp.at % wheelSpan
 	bit := uint64(1) << (i % 64)
-	cp.next = nil
 	if w.used[i/64]&bit == 0 {
 		w.used[i/64] |= bit
 		w.first[i], w.last[i] = cp, cp
@@ -131,6 +130,7 @@ func (w *wheel) take(to Cycle) *copyOf {
 		last.next = w.first[(i+n)%wheelSpan]
 		last = w.last[(i+n)%wheelSpan]
 	}
+	last.next = nil
 	w.turn(w.at + n + 1)
 	return first
 }

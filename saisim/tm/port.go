@@ -165,24 +165,48 @@ func (p *Port[T]) Enqueue(i int, what T, n uint32, ecnCapable bool) Verdict {
 // through is counted and never stored.
 func (p *Port[T]) Pass(i int, n uint32, ecnCapable bool) Verdict {
 	q := &p.queues[i]
+	if pool := &p.buffer.Pools[q.Pool]; !q.open || q.Reserved > 0 || uint64(n) > p.buffer.CellBytes || pool.free() < 1 {
+		return p.passClosely(i, n, ecnCapable)
+	}
+	if q.MaxBytes < uint64(n) {
+		q.MaxCells, q.MaxBytes = max(q.MaxCells, 1), uint64(n)
+	}
+	q.passed(uint64(n))
+	if !q.Discipline.Strict {
+		p.had(i)
+	}
+	return Admitted
+}
+
+// passClosely is Pass where it takes a closer look whether the packet is admitted.
+func (p *Port[T]) passClosely(i int, n uint32, ecnCapable bool) Verdict {
+	q := &p.queues[i]
 	cells := p.buffer.Cells(uint64(n))
-	pool, v := &p.buffer.Pools[q.Pool], Admitted
-	if own := min(cells, q.Reserved); !q.open || int64(cells-own) > pool.free() {
-		if v = q.admit(pool, cells, own, ecnCapable); v > Marked {
-			q.DroppedBytes += uint64(n)
-			return v
-		}
+	v := q.admit(&p.buffer.Pools[q.Pool], cells, min(cells, q.Reserved), ecnCapable)
+	if v > Marked {
+		q.DroppedBytes += uint64(n)
+		return v
 	}
 	q.MaxCells, q.MaxBytes = max(q.MaxCells, cells), max(q.MaxBytes, uint64(n))
-	q.Enqueued++
-	q.EnqueuedBytes += uint64(n)
-	q.Dequeued++
-	q.DequeuedBytes += uint64(n)
-	if !q.Discipline.Strict { // its turn came, and it ran empty
-		p.turn = i
-		p.pass()
+	q.passed(uint64(n))
+	if !q.Discipline.Strict {
+		p.had(i)
 	}
 	return v
+}
+
+// passed counts a packet of n bytes that passes straight through.
+func (q *Queue[T]) passed(n uint64) {
+	q.Enqueued++
+	q.EnqueuedBytes += n
+	q.Dequeued++
+	q.DequeuedBytes += n
+}
+
+// had says that the turn of a queue came, and it ran empty.
+func (p *Port[T]) had(i int) {
+	p.turn = i
+	p.pass()
 }
 
 func (q *Queue[T]) admit(pool *Pool, cells, own uint64, ecnCapable bool) Verdict {

@@ -56,3 +56,9 @@ func (r *Ring[T]) Pop() {
 	r.head = (r.head + 1) & (len(r.buf) - 1)
 	r.n--
 }
+
+// Skip is Pop for items that are not to be forgotten: others hold them, too.
+func (r *Ring[T]) Skip() {
+	r.head = (r.head + 1) & (len(r.buf) - 1)
+	r.n--
+}
