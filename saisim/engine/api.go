@@ -44,7 +44,7 @@ func (c *Engine) Now() Cycle { return c.now }
 func (c *Engine) Receive(id PortID, at Cycle, f *Frame) error {
 	p, n := c.port(id), f.length()
 	if p == nil || at < c.now || n < len(f.Data) || n > maxFrame {
-		return c.refusal(id, at, f)
+		return refusal(p, id, at, c.now, f)
 	}
 	c.macs.receive(p, at, f, n)
 	return nil
@@ -57,20 +57,20 @@ func (c *Engine) ReceiveAll(frames []Arrival) (int, error) {
 		x := &frames[i]
 		p, n := c.port(x.Port), x.length()
 		if p == nil || x.At < c.now || n < len(x.Data) || n > maxFrame {
-			return i, c.refusal(x.Port, x.At, &x.Frame)
+			return i, refusal(p, x.Port, x.At, c.now, &x.Frame)
 		}
 		c.macs.receive(p, x.At, &x.Frame, n)
 	}
 	return len(frames), nil
 }
 
-// refusal says why Receive does not take a frame.
-func (c *Engine) refusal(id PortID, at Cycle, f *Frame) error {
+// refusal says why Receive does not take a frame at a port, nil if there is none.
+func refusal(p *port, id PortID, at, now Cycle, f *Frame) error {
 	switch {
-	case c.port(id) == nil:
+	case p == nil:
 		return fmt.Errorf("receive: no port %d", id)
-	case at < c.now:
-		return fmt.Errorf("receive on port %d: cycle %d is past, the chip is at %d", id, at, c.now)
+	case at < now:
+		return fmt.Errorf("receive on port %d: cycle %d is past, the chip is at %d", id, at, now)
 	}
 	return fmt.Errorf("receive on port %d: %d bytes of a frame of %d, want a frame of at most %d", id, len(f.Data),
 		f.length(), maxFrame)

@@ -96,9 +96,9 @@ func (c *Engine) derive() {
 			}
 			p.tables[stage] = c.acl.lookups(p.tables[stage][:0], points)
 		}
-		p.in.untagged = c.untagged(&p.in)
+		p.in.untagged = p.in.vlan(&c.vlans)
 		p.bare = len(p.tables[stageEgress]) == 0 && p.mirror[stageEgress] == 0
-		p.calm = c.calm(p)
+		p.calm = p.isCalm(c.recorders)
 	}
 	c.acl.vlanACLs = [2]bool{}
 	for _, v := range c.vlans {
@@ -120,20 +120,20 @@ func (c *Engine) derive() {
 	}
 }
 
-// untagged returns the VLAN of an untagged frame, nil where it is not admitted to one.
-func (c *Engine) untagged(in *admission) *vlan {
+// vlan returns the VLAN of an untagged frame, nil where it is not admitted to one.
+func (in *admission) vlan(vlans *[4096]*vlan) *vlan {
 	if in.dropUntagged || in.closed || in.router != nil || in.pvid > 4094 || in.source == nil || !in.source.admin ||
 		!in.source.member(in.pvid) {
 		return nil
 	}
-	return c.vlans[in.pvid]
+	return vlans[in.pvid]
 }
 
-// calm reports whether nothing but addresses has a say of untagged frames that come in at a port, which learns.
-func (c *Engine) calm(p *port) bool {
+// isCalm reports whether nothing but addresses has a say of untagged frames that come in at a port, which learns.
+func (p *port) isCalm(recorders uint64) bool {
 	v := p.in.untagged
 	return v != nil && v.rif == nil && !v.noLearn && p.lag == nil && p.in.source.learning == config.Learn &&
-		len(p.tables[stageIngress]) == 0 && p.mirror[stageIngress]&^c.recorders == 0 && p.class.dscp == nil
+		len(p.tables[stageIngress]) == 0 && p.mirror[stageIngress]&^recorders == 0 && p.class.dscp == nil
 }
 
 // applySwitch compiles the switch.
