@@ -126,7 +126,6 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 		return
 	}
 	var k aclKey
-	var h hits
 	var t markTime
 	c.buildKey(&k, pk)
 	if c.marking.used > 0 {
@@ -134,8 +133,42 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 		k[9] = uint64(c.marking.timeLookup(pk, t.at)) << 32 // instead of what a program has set
 	}
 	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
+	if len(tables) == 1 && len(more) == 0 {
+		if e := tables[0].table.space.lookup(&k, &x); e == nil || e.does&^(doesStamp|doesMark) == 0 {
+			c.doOne(pk, e, t)
+		} else {
+			var h hits
+			h.add(e, tables[0].priority, pk.length+fcsLen)
+			c.doAll(pk, &h, t)
+		}
+		return
+	}
+	var h hits
 	h.look(tables, nil, &k, &x, pk.length+fcsLen)
 	h.look(more, tables, &k, &x, pk.length+fcsLen)
+	c.doAll(pk, &h, t)
+}
+
+// doOne does what the one entry that a packet hits asks for: besides packet actions at most to stamp and to mark it.
+// Without one it hits none.
+func (c *acl) doOne(pk *packet, e *aclEntry, t markTime) {
+	pk.fixed |= describe.ACL.Ran()
+	if e == nil {
+		return
+	}
+	pk.fixed |= describe.ACL.Hit()
+	if e.counter != nil {
+		e.counter.hit(pk.length + fcsLen)
+	}
+	pk.act |= e.act
+	pk.aclDrop, pk.noLearn, pk.stamp = e.act&actDrop != 0, e.noLearn, e.stamp
+	if e.does&doesMark != 0 {
+		c.mark(pk, e.mark, t)
+	}
+}
+
+// doAll does what the entries of all tables ask for.
+func (c *acl) doAll(pk *packet, h *hits, t markTime) {
 	pk.fixed |= describe.ACL.Ran()
 	if h.any {
 		pk.fixed |= describe.ACL.Hit()
@@ -143,7 +176,15 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 	pk.act |= h.act
 	pk.aclDrop, pk.noLearn = h.act&actDrop != 0, h.noLearn
 	if h.does != 0 {
-		c.do(pk, &h, t)
+		c.do(pk, h, t)
+	}
+}
+
+// mark marks a packet as an alternate-marking session has it.
+func (c *acl) mark(pk *packet, session uint32, t markTime) {
+	if c.marking.used > 0 {
+		c.marking.mark(pk, session, t)
+		pk.edited = pk.edited || pk.edit.marks != (marks{})
 	}
 }
 
@@ -162,9 +203,8 @@ func (c *acl) do(pk *packet, h *hits, t markTime) {
 	if h.does&doesTC != 0 {
 		pk.tc = h.tc.entry.tc
 	}
-	if h.does&doesMark != 0 && c.marking.used > 0 {
-		c.marking.mark(pk, h.mark.entry.mark, t)
-		pk.edited = pk.edited || pk.edit.marks != (marks{})
+	if h.does&doesMark != 0 {
+		c.mark(pk, h.mark.entry.mark, t)
 	}
 	if h.does&doesDSCP != 0 && pk.h.flags&flagIP != 0 {
 		pk.edited, pk.edit.setDSCP, pk.edit.dscp = true, true, h.dscp.entry.dscp

@@ -43,12 +43,12 @@ func (c *ingressPipe) run(vec []entering) {
 		if x.p == nil {
 			continue
 		}
-		if x.on {
-			c.lookup(x)
-			c.forward(x.pk, false)
-			x.pk.verdict.cpu = x.pk.act&(actCopy|actCancel) == actCopy
+		if !x.on {
+			c.finish(x.p, x.pk)
+			continue
 		}
-		c.finish(x)
+		c.lookup(x)
+		c.decide(x.p, x.pk)
 	}
 }
 
@@ -58,9 +58,9 @@ func (c *ingressPipe) calm() bool {
 		!c.acl.vlanACLs[stageIngress]
 }
 
-// usual is the ingress pipe for most packets: untagged, at a port where nothing but addresses has a say, from an
-// address that is known to be there to one that is known elsewhere. False: the packet is another, and nothing has
-// happened.
+// usual is the ingress pipe for most packets: untagged, at a port where nothing but ACL tables and addresses has a say,
+// from an address that is known to be there to one that is known elsewhere. False: the packet is another, and nothing
+// has happened.
 func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 	data := pk.data
 	if !usualIPv4(data, pk.length) {
@@ -79,11 +79,36 @@ func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 	if out == in.source || !out.admin || !out.member(in.pvid) {
 		return false
 	}
+	pk.vid, pk.inN, pk.tc, pk.pushPriority = in.pvid, p.number, p.class.defaultTC, in.priority
+	pk.ecn = data[ethernetHeader+1]&3 != 0
+	if pk.usual = len(p.tables[stageIngress]) == 0; !pk.usual && !c.unhindered(p, pk, at) {
+		return true
+	}
 	from.seen = at
-	pk.usual, pk.plain, pk.to, pk.vid, pk.inN, pk.why = true, true, out, in.pvid, p.number, drop.NoDestination
-	pk.tc, pk.pushPriority, pk.ecn = p.class.defaultTC, in.priority, data[ethernetHeader+1]&3 != 0
+	pk.plain, pk.to, pk.why = true, out, drop.NoDestination
 	c.pipe.Push(timed{at + c.ingressCycles, pk})
 	return true
+}
+
+// unhindered is ACL for a packet that is usual so far. False: an entry has a say where it goes, and it has gone there.
+func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
+	c.now = at
+	pk.h.usual(pk.data)
+	pk.source = p.in.source
+	c.acl.lookupIngress(p, pk)
+	if pk.act == 0 && !pk.aclDrop && !pk.noLearn && pk.redirect == nil && pk.mirrors == 0 && pk.record == nil {
+		pk.own.session = pk.stamp
+		return true
+	}
+	c.decide(p, pk)
+	return false
+}
+
+// decide is what is behind ACL.
+func (c *ingressPipe) decide(p *port, pk *packet) {
+	c.forward(pk, false)
+	pk.verdict.cpu = pk.act&(actCopy|actCancel) == actCopy
+	c.finish(p, pk)
 }
 
 // begin is the parser, and ADMIT in stage 0.
@@ -113,8 +138,7 @@ func (c *ingressPipe) lookup(x *entering) {
 }
 
 // finish is the end of the pipe.
-func (c *ingressPipe) finish(x *entering) {
-	p, pk := x.p, x.pk
+func (c *ingressPipe) finish(p *port, pk *packet) {
 	v := &pk.verdict
 	if v.kind == toNobody && !v.cpu && pk.mirrors == 0 && pk.record == nil {
 		c.goesNowhere(p, pk)
@@ -302,7 +326,7 @@ func (c *ingressPipe) runProgram(vec []entering) {
 		if pk.graph != nil && began>>i&1 != 0 {
 			pk.run.ran, pk.run.hit = c.programs.phv.Ran[i], c.programs.phv.Hit[i]
 		}
-		c.finish(x)
+		c.finish(x.p, pk)
 	}
 }
 

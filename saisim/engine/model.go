@@ -34,7 +34,7 @@ type port struct {
 	queues *tm.Port[*copyOf]
 	txFree instant     // earliest preamble of the next frame
 	bare   bool        // it has no egress ACL tables and mirror sessions; derived
-	calm   bool        // nothing has a say of what comes in untagged but addresses; derived
+	calm   bool        // of what comes in untagged nothing has a say but ACL tables and addresses; derived
 	mirror [2]uint64   // sessions, by stage; derived from mirrors
 	tables [2][]lookup // by stage: ACL tables to look in
 	stats  portStats

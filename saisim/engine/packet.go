@@ -35,8 +35,8 @@ type flight struct {
 	edited bool        // edit changes something
 	// plain says that it goes to one bridge port only, no program runs and no trail is kept.
 	plain bool
-	// usual says that it is plain and [ingressPipe.usual] was all of the ingress pipe: what is in passing is
-	// empty. Whoever wants it calls [packet.whole] before.
+	// usual says that it is plain and no station of the ingress pipe has looked at its headers: what is in passing
+	// is empty. Whoever wants it calls [packet.whole] before.
 	usual bool
 	ecn   bool // its IP header has a codepoint of ECN
 	// pushPriority is the priority of a tag that the egress adds.
@@ -76,7 +76,6 @@ func (p *packet) whole() {
 	if p.usual {
 		p.usual = false
 		p.h.parse(p.data, p.length)
-		p.verdict.kind, p.verdict.to = toBridgePort, p.to
 	}
 }
 
@@ -129,7 +128,7 @@ type copyOf struct {
 	raw     bool        // leaves as it came in
 	ce      bool        // to be marked: congestion experienced
 	watched bool        // the port has its trail, for an observer
-	same    bool        // leaves as it came in, with all of the packet
+	same    bool        // leaves as it came in, but for a record, and with all of the packet
 
 	frac   uint64       // at is the timestamp point, frac/den cycles after the cycle before; 0: at it
 	mirror *mirrorEncap // it is a copy for a mirror session

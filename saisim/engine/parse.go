@@ -73,13 +73,18 @@ func mac48(b []byte) uint64 {
 // parse fills h, which is zero, from a frame of at least 14 bytes; length is the frame's length
 // before a capture cut it. What is not well-formed is left out, never guessed.
 func (h *headers) parse(data []byte, length int) {
-	_ = data[13]
-	h.dmac, h.smac = binary.BigEndian.Uint64(data)>>16, binary.BigEndian.Uint64(data[6:])>>16
 	if usualIPv4(data, length) {
 		h.usual(data)
 		return
 	}
+	h.addresses(data)
 	h.walk(data, length)
+}
+
+// addresses fills in the MAC addresses.
+func (h *headers) addresses(data []byte) {
+	_ = data[13]
+	h.dmac, h.smac = binary.BigEndian.Uint64(data)>>16, binary.BigEndian.Uint64(data[6:])>>16
 }
 
 // walk is parse for any frame, behind the MAC addresses.
@@ -138,6 +143,7 @@ func usualIPv4(data []byte, length int) bool {
 
 // usual fills h from a frame that usualIPv4 knows.
 func (h *headers) usual(data []byte) {
+	h.addresses(data)
 	b := data[ethernetHeader:]
 	total, proto := int(binary.BigEndian.Uint16(b[2:])), b[9]
 	h.flags = flagEthernet2 | flagIP | flagIPv4 | flagL4

@@ -56,7 +56,7 @@ func (c *queues) straight(p *port, pk *packet) bool {
 			length = stampedLen(length)
 		}
 	}
-	cp.same = cp.session == nil && !cp.ce && !pk.edited && cp.tag.op == tagKeep
+	cp.same = !cp.ce && !pk.edited && cp.tag.op == tagKeep
 	c.send(p, cp, length)
 	return true
 }

@@ -22,7 +22,9 @@ func (c *ingressPipe) replicate(pk *packet) {
 // copies is replicate in general.
 func (c *ingressPipe) copies(pk *packet) {
 	pk.whole()
-	pk.plain = false
+	if pk.plain {
+		pk.plain, pk.verdict.kind, pk.verdict.to = false, toBridgePort, pk.to
+	}
 	v := &pk.verdict
 	n := 0
 	why := pk.why

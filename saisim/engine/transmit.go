@@ -27,8 +27,7 @@ func (c *wires) run(to Cycle) {
 			c.now = cp.at
 			c.leaving.n--
 			if p := c.byID[cp.lane]; cp.same && p.up && c.observer == nil {
-				c.output(p, cp.pk, cp.pk.data, cp.pk.length, false)
-				c.free(cp.pk)
+				c.pass(p, cp)
 			} else {
 				c.transmit(p, cp)
 			}
@@ -70,6 +69,21 @@ func (c *wires) transmit(p *port, cp *copyOf) {
 	}
 	c.freeCopy(cp)
 	c.fates.release(pk)
+}
+
+// pass is transmit for a copy that leaves as it came in, but for a record, and with all of the packet.
+func (c *wires) pass(p *port, cp *copyOf) {
+	pk := cp.pk
+	data, length, stamped := pk.data, pk.length, false
+	if s := cp.session; s != nil {
+		s.count(cp.result)
+		if stamped = cp.result == stampDone; stamped {
+			data = c.appendRecord(append(c.scratch[:0], data...), s, pk, p.number, c.now)
+			length = len(data)
+		}
+	}
+	c.output(p, pk, data, length, stamped)
+	c.free(pk)
 }
 
 // output counts a frame and gives it out.
