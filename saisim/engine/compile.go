@@ -129,8 +129,8 @@ func (in *admission) vlan(vlans *[4096]*vlan) *vlan {
 	return vlans[in.pvid]
 }
 
-// isCalm reports whether nothing but ACL tables and addresses has a say of untagged frames that come in at a port, which
-// learns.
+// isCalm reports whether nothing but ACL tables and addresses has a say of untagged frames that come in at a
+// port, which learns.
 func (p *port) isCalm(recorders uint64) bool {
 	v := p.in.untagged
 	return v != nil && v.rif == nil && !v.noLearn && p.lag == nil && p.in.source.learning == config.Learn &&
