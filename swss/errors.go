@@ -50,21 +50,61 @@ func (d *DB) wrap(err error, op ...string) error {
 	return &Error{DB: d.name, Op: strings.Join(op, " "), Err: err}
 }
 
-func unavailable(err error) bool {
+// ErrAnew is found in errors after which what a daemon remembers and a database no longer belong together: the
+// database was emptied, replaced, or taken by another. The daemon has to start its work from the beginning.
+var ErrAnew = errors.New("the work has to start anew")
+
+func unavailable(err error) bool { return condition(err) != "" }
+
+// Why says in words why a database cannot be worked with, as far as an error of this package tells; what it does not
+// know stays as it is.
+func Why(err error) string {
+	words := condition(err)
+	if words == "" {
+		return err.Error()
+	}
+	return words + " (" + err.Error() + ")"
+}
+
+// condition says in words how the server is that gave an error; "" if the server is well. What is here passes: the
+// same call succeeds when the server is well again.
+func condition(err error) string {
 	if err == nil || errors.Is(err, context.Canceled) {
-		return false
+		return ""
+	}
+	for _, c := range [...]struct{ code, words string }{
+		{"LOADING", "Redis is loading its data"},
+		{"READONLY", "Redis is read-only, a replica"},
+		{"MASTERDOWN", "Redis is a replica without its master"},
+		{"OOM", "Redis is out of memory and takes no writes"},
+		{"MISCONF", "Redis cannot save to disk and takes no writes"},
+		{"NOREPLICAS", "Redis lacks replicas and takes no writes"},
+		{"EXECABORT", "Redis takes no writes"},
+		{"TRYAGAIN", "Redis is moving its data"},
+		{"BUSY", "Redis is busy with a script"},
+		{"NOAUTH", "Redis wants a password"},
+		{"NOPERM", "Redis does not permit it"},
+	} {
+		if hasCode(err, c.code) {
+			return c.words
+		}
 	}
 	var netErr net.Error
 	switch {
 	case errors.As(err, &netErr), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
 		errors.Is(err, io.ErrClosedPipe), errors.Is(err, net.ErrClosed), errors.Is(err, redis.ErrClosed),
-		errors.Is(err, ErrUnavailable):
-		return true
+		errors.Is(err, ErrUnavailable), strings.Contains(err.Error(), "connection pool"):
+		return "Redis does not answer"
 	}
-	for _, prefix := range []string{"LOADING ", "READONLY ", "MASTERDOWN ", "TRYAGAIN ", "BUSY "} {
-		if redis.HasErrorPrefix(err, strings.TrimSpace(prefix)) {
-			return true
-		}
+	return ""
+}
+
+// hasCode reports whether Redis answered with an error code, also where a command of a script met it.
+func hasCode(err error, code string) bool {
+	var refused redis.Error
+	if !errors.As(err, &refused) {
+		return false
 	}
-	return strings.Contains(err.Error(), "connection pool")
+	text := refused.Error()
+	return strings.HasPrefix(text, code+" ") || strings.Contains(text, "-"+code+" ")
 }

@@ -37,6 +37,7 @@ type Listener struct {
 	lastErr error         // why there is no connection; nil if not yet tried
 	waiting map[string]chan error
 	pings   int
+	conns   int // that were made
 }
 
 type subscription struct {
@@ -72,6 +73,14 @@ func NewListener(r *Redis) *Listener {
 
 // Ready returns a channel that holds a value when something arrived since it was last read.
 func (l *Listener) Ready() <-chan struct{} { return l.ready }
+
+// Connections returns how many connections were made so far: after one more, what was known may be of
+// another server.
+func (l *Listener) Connections() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.conns
+}
 
 // Close ends the listener; its sources deliver nothing new.
 func (l *Listener) Close() error {
@@ -251,6 +260,7 @@ func (l *Listener) connect(ctx context.Context) (Subscription, error) {
 		return nil, err
 	}
 	l.conn, l.lastErr = conn, nil
+	l.conns++
 	close(l.change)
 	l.change = make(chan struct{})
 	for _, ins := range l.subs {

@@ -20,6 +20,8 @@ type Redis struct {
 
 	mu  sync.Mutex
 	dbs map[DBName]*DB
+
+	misuses misuses
 }
 
 // Open connects to one server with SONiC's default databases. addr is
@@ -91,6 +93,7 @@ func (r *Redis) DB(name DBName) *DB {
 		db = Database{ID: -1, Separator: ":", Instance: defaultInstance} // every command will say so
 	}
 	client := newClient(r, db)
+	client.AddHook(watcher{name, &r.misuses})
 	d := &DB{redis: r, name: name, id: db.ID, sep: db.Separator, client: client}
 	d.listen = func(ctx context.Context, channels ...string) Subscription { return client.Subscribe(ctx, channels...) }
 	r.dbs[name] = d

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -29,6 +30,17 @@ func (t *Table) Name() string { return t.name }
 func (t *Table) Set(ctx context.Context, key string, fv FieldValues) error {
 	k := t.db.rowKey(t.name, key)
 	return t.db.wrap(t.db.client.HSet(ctx, k, appendPairs(nil, orNull(Pairs(fv)))...).Err(), "set", k)
+}
+
+// SetFor is Set for a row that goes away after life, unless it is set again.
+func (t *Table) SetFor(ctx context.Context, key string, fv FieldValues, life time.Duration) error {
+	k := t.db.rowKey(t.name, key)
+	_, err := t.db.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.HSet(ctx, k, appendPairs(nil, orNull(Pairs(fv)))...)
+		p.PExpire(ctx, k, life)
+		return nil
+	})
+	return t.db.wrap(err, "set", k)
 }
 
 // SetMany does Set for many rows in few round trips, in order of their keys.

@@ -1,0 +1,93 @@
+package swss
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// KeyMark is the hash in a database with the marks of the daemons that work on it: which process of that name.
+const KeyMark = "TAMTAM_MARK"
+
+// A Claim is a daemon's mark in the databases that it works on. By it the daemon sees that a database was emptied,
+// restored from an earlier time, or taken by another process.
+type Claim struct {
+	name, owner string
+	dbs         []*DB
+	server      string // Redis' run id
+}
+
+// A TakenError says that a database is another's.
+type TakenError struct {
+	DB          DBName
+	Name, Owner string // the daemon, and the process that has the database
+}
+
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("%s is of another %s, process %q, or restored from an earlier time", e.DB, e.Name, e.Owner)
+}
+
+// Unwrap returns [ErrAnew].
+func (e *TakenError) Unwrap() error { return ErrAnew }
+
+// Claim marks databases as those that the daemon name of the process owner works on. It fails while one of them takes
+// no writes.
+func (r *Redis) Claim(ctx context.Context, name, owner string, dbs ...DBName) (*Claim, error) {
+	c := &Claim{name: name, owner: owner}
+	for _, n := range dbs {
+		c.dbs = append(c.dbs, r.DB(n))
+	}
+	var err error
+	if c.server, err = r.RunID(ctx); err != nil {
+		return nil, err
+	}
+	for _, d := range c.dbs {
+		if err := d.client.HSet(ctx, KeyMark, name, owner).Err(); err != nil && !IsMisuse(err) {
+			return nil, d.wrap(err, "mark as that of", name)
+		}
+	}
+	return c, nil
+}
+
+// Check returns nil while the databases are what they were when they were claimed. It fails with [ErrAnew] if one is
+// not, and with [ErrUnavailable] if that cannot be told.
+func (c *Claim) Check(ctx context.Context) error {
+	r := c.dbs[0].redis
+	if _, err := r.Mend(ctx); err != nil {
+		return err
+	}
+	server, err := r.RunID(ctx)
+	if err != nil {
+		return err
+	}
+	if server != c.server {
+		return fmt.Errorf("Redis was started again, maybe with older data: %w", ErrAnew)
+	}
+	for _, d := range c.dbs {
+		owner, err := d.client.HGet(ctx, KeyMark, c.name).Result()
+		switch {
+		case err == redis.Nil || err != nil && IsMisuse(err):
+			return fmt.Errorf("%s was emptied: %w", d.name, ErrAnew)
+		case err != nil:
+			return d.wrap(err, "read the mark of", c.name)
+		case owner != c.owner:
+			return &TakenError{DB: d.name, Name: c.name, Owner: owner}
+		}
+	}
+	return nil
+}
+
+// RunID identifies the process of the server of CONFIG_DB; it is empty where that does not say, as the embedded one,
+// which cannot be started again.
+func (r *Redis) RunID(ctx context.Context) (string, error) {
+	d := r.DB(ConfigDB)
+	info, err := d.client.Info(ctx, "server").Result()
+	if err != nil {
+		return "", d.Ping(ctx)
+	}
+	_, id, _ := strings.Cut(info, "run_id:")
+	id, _, _ = strings.Cut(id, "\r")
+	return id, nil
+}

@@ -1,0 +1,179 @@
+package swss
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// IsMisuse reports whether a command found a key of another type than it needs: somebody else has written it.
+func IsMisuse(err error) bool {
+	return err != nil && (hasCode(err, "WRONGTYPE") || strings.Contains(err.Error(), "value is not an integer"))
+}
+
+// misuses remembers the keys that commands found to be of the wrong type, until they are mended.
+type misuses struct {
+	mu   sync.Mutex
+	keys map[DBName]map[string]struct{}
+}
+
+// note remembers the keys of a command that failed so.
+func (m *misuses) note(db DBName, cmd redis.Cmder, err error) {
+	if !IsMisuse(err) {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.keys == nil {
+		m.keys = map[DBName]map[string]struct{}{}
+	}
+	if m.keys[db] == nil {
+		m.keys[db] = map[string]struct{}{}
+	}
+	for _, key := range keysOf(cmd.Args()) {
+		m.keys[db][key] = struct{}{}
+	}
+}
+
+// keysOf returns the keys in the arguments of a command.
+func keysOf(args []any) []string {
+	word := func(i int) string {
+		if i >= len(args) {
+			return ""
+		}
+		return fmt.Sprint(args[i])
+	}
+	from, to := 1, 2
+	if strings.HasPrefix(strings.ToLower(word(0)), "eval") {
+		n, _ := strconv.Atoi(word(2))
+		from, to = 3, 3+n
+	}
+	var keys []string
+	for i := from; i < min(to, len(args)); i++ {
+		keys = append(keys, word(i))
+	}
+	return keys
+}
+
+// take returns what was noted, and forgets it.
+func (m *misuses) take() map[DBName]map[string]struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	keys := m.keys
+	m.keys = nil
+	return keys
+}
+
+// A watcher notes misuses of a database's keys, and finds the reason where a transaction was refused for one of its
+// commands.
+type watcher struct {
+	db      DBName
+	misuses *misuses
+}
+
+func (watcher) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (w watcher) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		w.misuses.note(w.db, cmd, err)
+		return err
+	}
+}
+
+func (w watcher) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		err := next(ctx, cmds)
+		if err == nil {
+			return nil
+		}
+		for _, cmd := range cmds {
+			w.misuses.note(w.db, cmd, cmd.Err())
+			if hasCode(err, "EXECABORT") && cmd.Err() != nil && !hasCode(cmd.Err(), "EXECABORT") {
+				err = fmt.Errorf("%w (%w)", cmd.Err(), err)
+			}
+		}
+		return err
+	}
+}
+
+// kindOf returns the type that a key has in SONiC's databases.
+func kindOf(key string) string {
+	switch {
+	case strings.HasSuffix(key, "_KEY_SET"), strings.HasSuffix(key, "_DEL_SET"):
+		return "set"
+	case strings.HasSuffix(key, "_KEY_VALUE_OP_QUEUE"):
+		return "list"
+	case key == "VIDCOUNTER":
+		return "string"
+	}
+	return "hash"
+}
+
+// Mend deletes the keys that commands found to be of the wrong type, and says which they were. What was in them is
+// lost, so the marks of that database are deleted too: every daemon then starts its work anew (see [Claim]). Keys of
+// CONFIG_DB are the user's and stay.
+func (r *Redis) Mend(ctx context.Context) (deleted []string, err error) {
+	noted := r.misuses.take()
+	delete(noted, ConfigDB)
+	var errs []error
+	for name, keys := range noted {
+		d := r.DB(name)
+		wrong, err := d.misused(ctx, slices.Sorted(maps.Keys(keys)))
+		if err == nil && len(wrong) > 0 {
+			err = d.client.Del(ctx, append(slices.Collect(maps.Keys(wrong)), KeyMark)...).Err()
+		}
+		if errs = append(errs, d.wrap(err, "mend")); err != nil {
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(wrong)) {
+			deleted = append(deleted, fmt.Sprintf("%s %s: %s", name, key, wrong[key]))
+		}
+	}
+	return deleted, errors.Join(errs...)
+}
+
+// misused finds among keys those of the wrong type, with what is wrong. A key that ends with the separator is a table:
+// all its rows are looked at, and those on their way to it.
+func (d *DB) misused(ctx context.Context, keys []string) (map[string]string, error) {
+	var all []string
+	for _, key := range keys {
+		if !strings.HasSuffix(key, d.sep) {
+			all = append(all, key)
+			continue
+		}
+		for _, prefix := range []string{key, "_" + key} {
+			rows, err := d.client.Keys(ctx, globEscape(prefix)+"*").Result()
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, rows...)
+		}
+	}
+	wrong := map[string]string{}
+	for _, key := range all {
+		kind, err := d.client.Type(ctx, key).Result()
+		if err != nil {
+			return nil, err
+		}
+		want := kindOf(key)
+		switch {
+		case kind == "none":
+		case kind != want:
+			wrong[key] = "a " + kind + ", want a " + want
+		case want == "string":
+			text, err := d.client.Get(ctx, key).Result()
+			if _, bad := strconv.ParseInt(text, 10, 64); err == nil && bad != nil {
+				wrong[key] = fmt.Sprintf("%.40q, want a number", text)
+			}
+		}
+	}
+	return wrong, nil
+}
