@@ -50,6 +50,9 @@ const (
 // all configured ports are in the table.
 const PortConfigDone = "PortConfigDone"
 
+// PortInitDone is the key of PORT_TABLE that says that all ports are in the ASIC. It is orchagent's.
+const PortInitDone = "PortInitDone"
+
 // Port is a row of PORT and of APPL_DB PORT_TABLE.
 type Port struct {
 	Name        string

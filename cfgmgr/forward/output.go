@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"tamtam/orch"
 	"tamtam/schema"
@@ -31,6 +30,8 @@ type Table struct {
 	// daemons write rows of their own, without it, into the same table; "": all
 	// rows are the output's.
 	Mark string
+	// Others lists the keys of rows of APPL_DB that are other daemons'.
+	Others []string
 }
 
 // TableOf returns the output's table for a table of CONFIG_DB, from the table of tables.
@@ -158,7 +159,7 @@ func (o *Output) Written(appl Row) swss.FieldValues {
 // Load reads what is in the tables, if that is not known: at the start, after a failure, when a
 // database was emptied, and when Redis was restarted.
 func (o *Output) Load(ctx context.Context) error {
-	server, err := o.runID(ctx)
+	server, err := o.r.RunID(ctx)
 	if err != nil {
 		return err
 	}
@@ -183,18 +184,6 @@ func (o *Output) Load(ctx context.Context) error {
 	}
 	o.loaded, o.server = true, server
 	return nil
-}
-
-// runID identifies the Redis process, empty where it does not say.
-func (o *Output) runID(ctx context.Context) (string, error) {
-	info, err := o.r.DB(swss.ApplDB).Client().Info(ctx, "server").Result()
-	if err != nil {
-		// The embedded server has no such section, but it cannot restart either.
-		return "", o.r.DB(swss.ApplDB).Ping(ctx)
-	}
-	_, id, _ := strings.Cut(info, "run_id:")
-	id, _, _ = strings.Cut(id, "\r")
-	return id, nil
 }
 
 // loadAppl reads a table of APPL_DB as it will be when its consumer has taken
@@ -235,6 +224,9 @@ func (o *Output) loadAppl(ctx context.Context, t Table) error {
 	for key, fields := range rows {
 		if t.Fields != nil {
 			maps.DeleteFunc(fields, func(f, _ string) bool { return !slices.Contains(t.Fields, f) })
+		}
+		if slices.Contains(t.Others, key) {
+			continue
 		}
 		if _, ours := fields[t.Mark]; t.Mark != "" && !ours {
 			continue

@@ -36,9 +36,11 @@ type Manager struct {
 
 // New registers the manager on its daemon.
 func New(d *orch.Daemon, r *swss.Redis) *Manager {
+	ports := owned(schema.CfgPort, "count")
+	ports.Others = []string{schema.PortInitDone}
 	m := &Manager{
 		out: forward.New(d, r,
-			owned(schema.CfgPort, "count"), owned(schema.CfgPortChannel), owned(schema.CfgPortChannelMbr, schema.FieldAlias),
+			ports, owned(schema.CfgPortChannel), owned(schema.CfgPortChannelMbr, schema.FieldAlias),
 			owned(schema.CfgVLAN), owned(schema.CfgVLANMember, schema.FieldAlias), forward.TableOf(schema.CfgBreakout),
 		),
 		due:   true,

@@ -200,14 +200,17 @@ func (d *decision) refuse(state forward.Row, reason string, args ...any) {
 	d.out.Report(state, schema.StatusFailed, fmt.Sprintf(reason, args...))
 }
 
-// decideSwitch forwards the switch's settings. There is always a row, with SONiC's defaults:
-// orchagent reports in the same row what the switch can do.
+// decideSwitch forwards the switch's settings. There is always a row, with SONiC's defaults, and its
+// outcome: orchagent reports in the same row what the switch can do.
 func (d *decision) decideSwitch() {
 	appl := forward.Row{Table: schema.AppSwitch, Key: schema.SwitchKey}
-	d.out.Keep(appl, schema.DefaultSwitch().Fields())
+	d.out.Forward(appl, schema.DefaultSwitch().Fields(), forward.Row{Table: schema.StateSwitch, Key: schema.SwitchKey})
 	for _, key := range d.switches.sorted() {
 		row, state := d.switches[key], forward.Row{Table: schema.StateSwitch, Key: key}
 		if row.err != nil {
+			if key == schema.SwitchKey {
+				d.out.Keep(appl, schema.DefaultSwitch().Fields())
+			}
 			d.out.Report(state, schema.StatusFailed, schema.Reason(row.err))
 			continue
 		}

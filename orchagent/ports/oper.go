@@ -10,10 +10,6 @@ import (
 	"tamtam/swss"
 )
 
-// portInitDone is the key of PORT_TABLE that says that all ports are in the
-// ASIC.
-const portInitDone = "PortInitDone"
-
 // writeOper sets oper_status of the row KEYS[1], unless the row is gone: its
 // delete may be in the daemon's hands already.
 const writeOper = `
@@ -36,7 +32,7 @@ func (w *operWriter) open(ctx context.Context, r *swss.Redis) error {
 	w.ports = swss.NewTable(w.appl, schema.AppPort)
 	w.script = swss.NewScript(writeOper)
 	w.touched = map[string]bool{}
-	return w.ports.Del(ctx, portInitDone)
+	return w.ports.Del(ctx, schema.PortInitDone)
 }
 
 func (w *operWriter) touch(name string) { w.touched[name] = true }
@@ -82,7 +78,7 @@ func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 		delete(w.touched, name)
 	}
 	if !w.initDone && o.ready {
-		if err := w.ports.Set(ctx, portInitDone, swss.FieldValues{"lanes": "0"}); err != nil {
+		if err := w.ports.Set(ctx, schema.PortInitDone, swss.FieldValues{"lanes": "0"}); err != nil {
 			return err
 		}
 		w.initDone = true

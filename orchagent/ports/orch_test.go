@@ -105,7 +105,7 @@ func TestStart(t *testing.T) {
 	}
 	b.Step()
 	b.wantCalls("r|PORT:#1", "r|PORT:#3", "r|PORT:#4")
-	if got := b.Row(swss.ApplDB, schema.AppPort, portInitDone); len(got) == 0 {
+	if got := b.Row(swss.ApplDB, schema.AppPort, schema.PortInitDone); len(got) == 0 {
 		t.Error("no PORT_TABLE:PortInitDone")
 	}
 	oid, _, _ := b.orch.Port("Ethernet4")

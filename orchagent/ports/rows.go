@@ -9,7 +9,7 @@ import (
 )
 
 // marker reports whether a key of PORT_TABLE is not a port's.
-func marker(key string) bool { return key == schema.PortConfigDone || key == portInitDone }
+func marker(key string) bool { return key == schema.PortConfigDone || key == schema.PortInitDone }
 
 // stateKey is a row's key as STATE_DB has it: that of CONFIG_DB, where the port
 // of a member may be an alias.
