@@ -23,6 +23,7 @@ func (vs *views) applyView(ctx context.Context) (*result, error) {
 			cur.add(sai.Obj(t, vid), true)
 		}
 	}
+	vs.addWithoutRows(cur)
 	learned := takeLearned(cur)
 	cur.link()
 	next := vs.making.graph
@@ -37,6 +38,16 @@ func (vs *views) applyView(ctx context.Context) (*result, error) {
 	}
 	err = vs.finish(ctx, res, t, learned)
 	return res, err
+}
+
+// addWithoutRows adds to the current view the objects of the ASIC whose rows are gone: what they are is not known, so
+// that they must go.
+func (vs *views) addWithoutRows(cur *graph) {
+	for vid := range vs.objects.ids.rids {
+		if t, ok := VIDType(vid); ok && cur.byOID[vid] == nil {
+			cur.add(sai.Obj(t, vid), false).unknown = true
+		}
+	}
 }
 
 // badRow logs a row that was left out.

@@ -299,7 +299,7 @@ func (t *transition) createLevel(ctx context.Context, nodes []*node) []error {
 				errs[i] = fmt.Errorf("%s names an object that does not exist: %w", n.key, sai.StatusInvalidObjectID)
 				continue
 			}
-			errs[i] = t.backend.CreateEntry(ctx, k.Entry, attrs)
+			errs[i] = t.createEntry(ctx, k, attrs)
 		default:
 			objs, index = append(objs, attrs), append(index, i)
 		}
@@ -314,6 +314,15 @@ func (t *transition) createLevel(ctx context.Context, nodes []*node) []error {
 		}
 	}
 	return errs
+}
+
+// createEntry creates an entry, also where the ASIC has one of that key whose row was lost.
+func (t *transition) createEntry(ctx context.Context, k sai.Key, attrs []sai.Attr) error {
+	err := t.backend.CreateEntry(ctx, k.Entry, attrs)
+	if errors.Is(err, sai.StatusItemAlreadyExists) && t.backend.Remove(ctx, k) == nil {
+		err = t.backend.CreateEntry(ctx, k.Entry, attrs)
+	}
+	return err
 }
 
 // realAttrs translates the attributes to create a node with.

@@ -15,6 +15,7 @@ import (
 // ClientOptions of a [Client].
 type ClientOptions struct {
 	Timeout  time.Duration    // how long to wait for an answer; 0 means 60 s
+	Patience time.Duration    // after which a request without an answer is asked about; 0 means 2 s
 	Recorder io.Writer        // every call as in SONiC's sairedis.rec; nil records nothing
 	Now      func() time.Time // the time in the recording; nil means wall time
 	Logger   *slog.Logger     // nil discards
@@ -25,9 +26,9 @@ type ClientOptions struct {
 // their virtual ids, and waits for syncd's answer. One request is outstanding
 // at a time; calls are safe for concurrent use.
 //
-// If no answer comes in time, it is not known what the ASIC did: that call and all
-// later ones fail with [ErrUnknown], an error without a [sai.Status], and orchagent
-// has to start again with a new Client.
+// If no answer comes in time, if syncd answers a later question but not the request, or if somebody
+// else makes requests, it is not known what the ASIC did: that call and all later ones fail with
+// [ErrUnknown], an error without a [sai.Status], and orchagent has to start again with a new Client.
 type Client struct {
 	*channel
 	asic   *swss.DB
@@ -47,10 +48,13 @@ func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client,
 	if opts.Timeout == 0 {
 		opts.Timeout = 60 * time.Second
 	}
+	if opts.Patience == 0 {
+		opts.Patience = 2 * time.Second
+	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	channel, err := openChannel(ctx, asic, opts.Timeout, opts.Logger)
+	channel, err := openChannel(ctx, asic, opts)
 	if err != nil {
 		return nil, fmt.Errorf("sairedis: %w", err)
 	}
@@ -67,10 +71,11 @@ func (c *Client) InitView(ctx context.Context) error {
 		return err
 	}
 	defer c.give()
-	c.check = newGuard()
+	c.check, c.question = newGuard(), nil
 	if err := c.notify(ctx, initView); err != nil {
 		return err
 	}
+	c.alone = true // what was asked before has been answered
 	c.inView, c.held = true, nil
 	return c.stopFormer(ctx)
 }
@@ -141,6 +146,11 @@ func (c *Client) create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr)
 	}
 	if err := c.createKey(ctx, sai.Obj(t, vid), attrs); err != nil {
 		return 0, err
+	}
+	if t == sai.ObjectTypeSwitch {
+		c.question = &message{key: SwitchVID.String(), op: opAttrQuery, fields: []swss.Pair{
+			typeField(t), {Field: "ATTR_ID", Value: sai.SwitchAttrPortList.String()},
+		}}
 	}
 	return vid, nil
 }

@@ -16,8 +16,9 @@ import (
 // A scissors is a connection to Redis that, when told to, is cut after Redis
 // has carried out a command and before it is known that it has.
 type scissors struct {
-	redis string
-	word  atomic.Pointer[string] // the next command with it is the last
+	redis  string
+	word   atomic.Pointer[string] // the next command with it is the last
+	before atomic.Bool            // the cut is made before Redis has got the command
 }
 
 // start returns where to connect to.
@@ -70,10 +71,19 @@ func (s *scissors) forward(in, out net.Conn) {
 		if w := s.word.Load(); w != nil && bytes.Contains(b[:n], []byte(*w)) && s.word.CompareAndSwap(w, nil) {
 			last.Store(true)
 		}
-		if _, err := io.Copy(out, bytes.NewReader(b[:n])); err != nil {
+		if err := s.pass(out, b[:n], last.Load()); err != nil {
 			return
 		}
 	}
+}
+
+// pass hands a command on to Redis, unless it is the last and cut off before.
+func (s *scissors) pass(out io.Writer, b []byte, last bool) error {
+	if last && s.before.Load() {
+		return io.ErrClosedPipe
+	}
+	_, err := io.Copy(out, bytes.NewReader(b))
+	return err
 }
 
 func (s *scissors) cutAfter(word string) { s.word.Store(&word) }

@@ -89,7 +89,7 @@ func TestNotificationDuringCreate(t *testing.T) {
 		{rawSwitch, `["SAI_SWITCH_ATTR_INIT_SWITCH","true"]`, "Screate"},
 		{"SAI_OBJECT_TYPE_PORT:oid:0x1000000005000", `["SAI_PORT_ATTR_HW_LANE_LIST","1:77","SAI_PORT_ATTR_SPEED","1000"]`, "Screate"},
 	} {
-		if err := server.answer(ctx, entry(q)); err != nil {
+		if err := server.answer(ctx, swss.Peeked{Entry: entry(q)}); err != nil {
 			t.Fatal(err)
 		}
 	}

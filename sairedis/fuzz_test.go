@@ -39,7 +39,7 @@ func FuzzServer(f *testing.F) {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		for _, q := range [][]string{{rawSwitch, `["SAI_SWITCH_ATTR_INIT_SWITCH","true"]`, "Screate"}, {key, body, code}} {
-			if err := s.answer(ctx, entry(q)); err != nil {
+			if err := s.answer(ctx, swss.Peeked{Entry: entry(q)}); err != nil {
 				t.Fatal(err)
 			}
 			got, err := db.RPopCount(ctx, responseList, 3).Result()

@@ -16,11 +16,12 @@ import (
 
 // A node is an object of a view.
 type node struct {
-	key   sai.Key // with virtual ids
-	text  string  // of an entry, to sort by; "" where there is an id
-	attrs map[sai.AttrID]sai.Value
-	own   bool // nobody created it
-	depth int  // longest path along references to an object without any
+	key     sai.Key // with virtual ids
+	text    string  // of an entry, to sort by; "" where there is an id
+	attrs   map[sai.AttrID]sai.Value
+	own     bool // nobody created it
+	unknown bool // what it is like is not known: it equals nothing
+	depth   int  // longest path along references to an object without any
 
 	refs   []edge                  // to objects of the view
 	colors [colorRounds + 1]uint64 // digests of the content and of ever more of the neighbourhood

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // ErrUnknown is found in every error after which it is not known what the ASIC did: syncd did not
@@ -18,13 +19,22 @@ func (c *channel) lose(why error) error {
 	return c.broken
 }
 
+// lookPeriod is how often Lost looks whether others make requests.
+const lookPeriod = time.Second
+
 // Lost returns when the state of the ASIC is unknown, with the reason, or when
 // ctx ends.
 func (c *channel) Lost(ctx context.Context) error {
-	select {
-	case <-c.lost:
-		return c.broken
-	case <-ctx.Done():
-		return ctx.Err()
+	tick := time.NewTicker(lookPeriod)
+	defer tick.Stop()
+	for {
+		select {
+		case <-c.lost:
+			return c.broken
+		case <-tick.C:
+			_ = c.look(ctx) // what it finds is seen in lost
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }

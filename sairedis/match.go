@@ -28,7 +28,7 @@ func matchViews(cur, next *graph) {
 	}
 	free := map[sai.ObjectType][]*node{}
 	for _, c := range cur.sorted() {
-		if c.match == nil && !c.own {
+		if c.match == nil && !c.own && !c.unknown {
 			free[keyType(c.key)] = append(free[keyType(c.key)], c)
 		}
 	}

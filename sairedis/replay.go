@@ -3,6 +3,7 @@ package sairedis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -11,27 +12,54 @@ import (
 	"tamtam/swss"
 )
 
-// replay brings a backend without a switch to the state that ASIC_DB holds
-// from an earlier run (SONiC's hard reinit). Virtual ids stay.
-func (vs *views) replay(ctx context.Context) error {
+// An earlierRun is what ASIC_DB holds of the ASIC of an earlier run.
+type earlierRun struct {
+	ids  *oldIDs
+	view *graph
+}
+
+// read reads what ASIC_DB holds. It changes nothing.
+func (vs *views) read(ctx context.Context) (*earlierRun, error) {
 	old, err := readOldIDs(ctx, vs.db)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	next, err := readView(ctx, vs.db, func(vid sai.OID) bool { _, ok := old.own[vid]; return ok }, vs.badRow)
-	if err != nil {
-		return err
+	return &earlierRun{old, next}, err
+}
+
+// clean deletes what an ASIC_DB without a switch still holds of one.
+func (vs *views) clean(ctx context.Context) error {
+	gone := []string{vidToRID, ridToVID, coldVIDs, hidden, lanes}
+	for _, view := range []string{asicState, tempAsicState} {
+		keys, err := vs.db.Client().Keys(ctx, view+":*").Result()
+		if err != nil {
+			return err
+		}
+		gone = append(gone, keys...)
 	}
+	for chunk := range slices.Chunk(gone, 1000) {
+		if err := vs.db.Client().Del(ctx, chunk...).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replay brings a backend without a switch to the state that ASIC_DB holds
+// from an earlier run (SONiC's hard reinit). Virtual ids stay.
+func (vs *views) replay(ctx context.Context, run *earlierRun) error {
+	old, next := run.ids, run.view
 	takeLearned(next)
 	next.link()
 	sw := next.byOID[SwitchVID]
 	if sw == nil {
-		return nil // a new device
+		return vs.clean(ctx) // a new device
 	}
 	attrs, cur := switchAttrs(sw)
 	rid, err := vs.backend.Create(ctx, sai.ObjectTypeSwitch, attrs)
 	if err != nil {
-		return fmt.Errorf("replay: create switch: %w", err)
+		return fmt.Errorf("create switch: %w", err)
 	}
 	vs.objects.ids.add(SwitchVID, rid)
 	res := &result{}
@@ -90,6 +118,11 @@ func readOldIDs(ctx context.Context, db *swss.DB) (*oldIDs, error) {
 	cold, err := db.Client().HGetAll(ctx, coldVIDs).Result()
 	if err != nil {
 		return nil, err
+	}
+	for _, key := range []string{ridToVID, hidden, lanes} {
+		if err := db.Client().HLen(ctx, key).Err(); err != nil {
+			return nil, err // it will be written
+		}
 	}
 	for v, r := range vids {
 		vid, err := sai.ParseOID(v)

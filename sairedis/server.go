@@ -3,6 +3,7 @@ package sairedis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -18,7 +19,11 @@ type ServerOptions struct {
 	// TempView makes INIT_VIEW and APPLY_VIEW compare views, so that a restarted orchagent keeps
 	// the ASIC running; otherwise they are answered but ignored.
 	TempView bool
-	Logger   *slog.Logger // nil discards
+	// Run names the process, in the mark by which this syncd knows its database.
+	Run    string
+	Logger *slog.Logger // nil discards
+	// Tell, if set, is called with why the server does not work, and with "" when it does.
+	Tell func(reason string)
 }
 
 // A Server is syncd: it takes requests from ASIC_DB, translates virtual to
@@ -26,9 +31,12 @@ type ServerOptions struct {
 // needs. No request stops it: what would stop SONiC's syncd is answered with
 // an error and logged.
 //
-// Two things differ from SONiC's syncd on purpose: rows are written before the answer, in the same
-// transaction; and a get does not write what it read into ASIC_STATE, which therefore holds only
-// configuration.
+// Three things differ from SONiC's syncd on purpose: rows are written before the answer, in the same
+// transaction; a request leaves the queue in that transaction too, so that none is lost or done twice
+// whatever happens to the connection; and a get does not write what it read into ASIC_STATE, which
+// therefore holds only configuration.
+//
+// A server belongs to one chip, and the chip to what ASIC_DB says: see [swss.ErrAnew].
 type Server struct {
 	Counters *FlexCounters // what is read of the ASIC into COUNTERS_DB
 	Notifier *Notifier     // publishes the ASIC's notifications
@@ -40,7 +48,11 @@ type Server struct {
 
 	mu        *sync.Mutex // held while a request is processed or counters are read
 	processor *processor
-	ready     bool // state was read from ASIC_DB
+	journal   *journal
+	say       func(reason string)
+	why       string // as last said
+	begun     bool   // the chip may have objects
+	ready     bool   // state was read from ASIC_DB
 }
 
 // NewServer returns a server in front of a backend that has no switch yet.
@@ -58,7 +70,7 @@ func NewServer(r *swss.Redis, backend sai.API, opts ServerOptions) *Server {
 	return &Server{
 		Counters: counters, Notifier: &Notifier{db: asic, log: log, objects: objects},
 		asic: asic, requests: swss.NewQueue(asic, asicState), answers: swss.NewQueue(asic, getResponse), log: log,
-		mu: mu,
+		mu: mu, journal: newJournal(asic, opts.Run), say: opts.Tell, why: "starting",
 		processor: &processor{
 			db: asic, backend: backend, log: log, objects: objects, counters: counters, views: vs,
 			queries: queries{backend, objects},
@@ -71,15 +83,20 @@ func NewServer(r *swss.Redis, backend sai.API, opts ServerOptions) *Server {
 const idle = time.Second
 
 // Serve answers requests until ctx ends (then it returns nil) or RESTARTQUERY
-// asks it to stop (then [ErrShutdown]). First it brings the backend to the
-// state that ASIC_DB holds. While Redis is away it waits.
+// asks it to stop (then [ErrShutdown]), or until chip and database no longer belong together
+// ([swss.ErrAnew]). First it brings the backend to the state that ASIC_DB holds. While Redis is away, or
+// takes no writes, it waits.
 func (s *Server) Serve(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := s.serve(ctx)
 		if errors.Is(err, ErrShutdown) || ctx.Err() != nil {
 			break
 		}
-		s.log.Error("syncd: " + err.Error())
+		if errors.Is(err, swss.ErrAnew) {
+			_, mendErr := s.asic.Redis().Mend(ctx)
+			return errors.Join(err, mendErr)
+		}
+		s.unwell(ctx, err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(100 * time.Millisecond):
@@ -89,6 +106,34 @@ func (s *Server) Serve(ctx context.Context) error {
 		return nil
 	}
 	return ErrShutdown
+}
+
+// unwell tells why the server does not work, and mends what it can.
+func (s *Server) unwell(ctx context.Context, err error) {
+	s.tell(swss.Why(err))
+	if !swss.IsMisuse(err) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.mend(ctx, nil); err != nil {
+		s.log.Error("syncd: mending: " + err.Error())
+	}
+}
+
+// tell logs and tells what has changed.
+func (s *Server) tell(reason string) {
+	if reason == s.why {
+		return
+	}
+	if s.why = reason; reason == "" {
+		s.log.Info("syncd: works")
+	} else {
+		s.log.Error("syncd: " + reason)
+	}
+	if s.say != nil {
+		s.say(reason)
+	}
 }
 
 // serve works on one connection to Redis.
@@ -108,6 +153,7 @@ func (s *Server) serve(ctx context.Context) error {
 			return err
 		}
 	}
+	s.tell("")
 	for {
 		msg, err := conn.ReceiveTimeout(ctx, idle)
 		if err == nil {
@@ -146,10 +192,6 @@ func (s *Server) look(ctx context.Context) error {
 	if err := s.Counters.takeRows(ctx); err != nil {
 		return err
 	}
-	n, err := s.requests.Len(ctx)
-	if err != nil || n == 0 {
-		return err
-	}
 	return s.drain(ctx)
 }
 
@@ -157,30 +199,52 @@ func (s *Server) look(ctx context.Context) error {
 // simulation calls it, so that the ASIC is complete before time advances.
 func (s *Server) Load(ctx context.Context) error { return s.load(ctx) }
 
-// load reads ASIC_DB once and brings the backend to its state.
+// load reads ASIC_DB once and brings the backend to its state. The backend is not touched before the
+// database has been read and takes writes; a load that ends half-way is not repeated on the same chip.
 func (s *Server) load(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ready {
-		return nil
+		return nil // whether the database is still the chip's is asked with every look at the queue
 	}
-	if err := s.processor.views.replay(ctx); err != nil {
+	if s.begun {
+		return fmt.Errorf("the chip has half of an earlier run: %w", swss.ErrAnew)
+	}
+	earlier, err := s.processor.views.read(ctx)
+	if err != nil {
 		return err
+	}
+	if err := s.journal.begin(ctx); err != nil {
+		return err
+	}
+	s.begun = true
+	if err := s.processor.views.replay(ctx, earlier); err != nil {
+		return fmt.Errorf("replay: %w: %w", err, swss.ErrAnew)
 	}
 	if err := s.Counters.load(ctx); err != nil {
-		return err
+		return fmt.Errorf("counters of an earlier run: %w: %w", err, swss.ErrAnew)
 	}
 	s.ready = true
 	return nil
 }
 
-// drain answers all queued requests.
+// drain answers all queued requests. They are looked at together with the journal: what stands in a
+// database that is not the chip's is left to the next syncd.
 func (s *Server) drain(ctx context.Context) error {
 	for {
-		entries, err := s.requests.Pop(ctx)
-		if err != nil {
+		var mine *redis.SliceCmd
+		var queue swss.Peek
+		if _, err := s.asic.Client().TxPipelined(ctx, func(p redis.Pipeliner) error {
+			mine = s.journal.ask(ctx, p)
+			queue = s.requests.PeekIn(ctx, p)
+			return nil
+		}); err != nil {
+			return fmt.Errorf("reading the requests: %w", err)
+		}
+		if err := s.journal.fits(mine); err != nil {
 			return err
 		}
+		entries := queue.Entries()
 		for _, e := range entries {
 			if err := s.answer(ctx, e); err != nil {
 				return err
@@ -193,59 +257,13 @@ func (s *Server) drain(ctx context.Context) error {
 }
 
 // answer processes one request and commits its outcome.
-func (s *Server) answer(ctx context.Context, e swss.Entry) error {
+func (s *Server) answer(ctx context.Context, e swss.Peeked) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	res := s.processor.process(ctx, e)
-	if err := s.commit(ctx, res); err != nil {
+	res := s.processor.process(ctx, e.Entry)
+	if err := s.commit(ctx, e, res); err != nil {
 		return err
 	}
 	s.Notifier.notifyLate(ctx)
 	return nil
-}
-
-// commit writes the rows and sends the answer, as one transaction. As the backend has already
-// changed, it tries until it succeeds. The answer, however, is sent only once: if it is not known
-// whether it was sent (the connection broke), it is not repeated, since the client would take the
-// second one for the answer to its next request; if it was not sent, the client times out.
-func (s *Server) commit(ctx context.Context, r *result) error {
-	m := message{key: r.status.String(), op: r.op, fields: r.fields}
-	written, sent := false, false
-	for {
-		var push *redis.Cmd
-		_, err := s.asic.Client().TxPipelined(ctx, func(p redis.Pipeliner) error {
-			if !written {
-				for _, w := range r.writes {
-					w(p)
-				}
-				r.writeMaps(ctx, p)
-			}
-			if !sent {
-				push = s.answers.PushIn(ctx, p, m.entry())
-			}
-			return nil
-		})
-		if err == nil {
-			return nil
-		}
-		s.log.Error("syncd: write of a request's outcome: " + err.Error())
-		switch {
-		case push != nil && push.Err() == nil, redis.HasErrorPrefix(err, "WRONGTYPE"):
-			// Someone replaced a row by another type of key. The rest of the transaction was
-			// executed, including the answer.
-			return nil
-		case push != nil && swss.IsNoScript(push.Err()):
-			written = true
-			if err := s.answers.Load(ctx); err == nil {
-				continue
-			}
-		case !swss.NothingSent(err):
-			sent = true
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
 }

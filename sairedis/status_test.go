@@ -99,7 +99,7 @@ func TestServerStatuses(t *testing.T) {
 	s := NewServer(r, saitest.NewFake(), ServerOptions{})
 	db := r.DB(swss.ASICDB).Client()
 	for _, q := range raws {
-		if err := s.answer(ctx, swss.Entry{Key: q.key, Body: q.body, Op: q.code}); err != nil {
+		if err := s.answer(ctx, swss.Peeked{Entry: swss.Entry{Key: q.key, Body: q.body, Op: q.code}}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := db.RPopCount(ctx, responseList, 3).Result()
@@ -118,6 +118,9 @@ func TestServerHalfRequest(t *testing.T) {
 	r := swsstest.Start(t)
 	s := NewServer(r, saitest.NewFake(), ServerOptions{})
 	db := r.DB(swss.ASICDB).Client()
+	if err := s.Load(ctx); err != nil {
+		t.Fatal(err)
+	}
 	db.LPush(ctx, requestList, "stray", "words")
 	if err := s.drain(ctx); err != nil {
 		t.Fatal(err)
@@ -228,7 +231,7 @@ func TestServerStrangeKey(t *testing.T) {
 		{rawTable, `["SAI_ACL_TABLE_ATTR_ACL_STAGE","SAI_ACL_STAGE_INGRESS"]`, "Screate"},
 		{rawTable, `{}`, "Dremove"},
 	} {
-		if err := s.answer(ctx, entry(q)); err != nil {
+		if err := s.answer(ctx, swss.Peeked{Entry: entry(q)}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := db.RPopCount(ctx, responseList, 3).Result()

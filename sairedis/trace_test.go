@@ -172,7 +172,7 @@ func TestServerAsSyncd(t *testing.T) {
 		s := NewServer(r, saitest.NewFake(), ServerOptions{})
 		db := r.DB(swss.ASICDB).Client()
 		for i, x := range readTrace(t) {
-			if err := s.answer(ctx, entry(x.request)); err != nil {
+			if err := s.answer(ctx, swss.Peeked{Entry: entry(x.request)}); err != nil {
 				t.Fatal(err)
 			}
 			got, err := db.RPopCount(ctx, responseList, 3).Result()

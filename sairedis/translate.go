@@ -40,6 +40,35 @@ func (t *translator) current() *idMap {
 	return t.ids
 }
 
+// rewrite writes the maps of ids as they are.
+func (t *translator) rewrite(ctx context.Context, p redis.Pipeliner) {
+	res := &result{}
+	for vid, rid := range t.ids.rids {
+		res.mapped = append(res.mapped, vid.String(), rid.String())
+	}
+	res.writeMaps(ctx, p)
+	for vid := range t.ids.own {
+		if kind, ok := VIDType(vid); ok {
+			p.HSet(ctx, coldVIDs, vid.String(), kind.String())
+		}
+	}
+}
+
+// count makes sure that the counter of virtual ids is beyond all that are in use, also in a database that has lost it.
+func (t *translator) count(ctx context.Context) error {
+	last := int64(0)
+	for vid := range t.ids.rids {
+		if vid != SwitchVID {
+			last = max(last, int64(vid&(1<<39-1)))
+		}
+	}
+	n, err := t.db.Add(ctx, vidCounter, 0)
+	if err == nil && n < last {
+		_, err = t.db.Add(ctx, vidCounter, last-n)
+	}
+	return err
+}
+
 // toVirtual translates the backend's values. Objects that are new to the server get a virtual id.
 func (t *translator) toVirtual(ctx context.Context, res *result, a sai.Attr) (sai.Value, error) {
 	var fresh []sai.Key

@@ -1,6 +1,7 @@
 package sairedis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,14 @@ type channel struct {
 	requests *swss.Queue
 	answers  *swss.Inbox
 	timeout  time.Duration
+	patience time.Duration // after which a request without an answer is asked about
 	log      *slog.Logger
+
+	// What follows may only be used by who has the turn.
+	question *message // to ask; nil: there is none yet that syncd can answer
+	asked    int      // questions whose answers have not come
+	alone    bool     // nobody else makes requests: answers that nobody waits for are those of others
+	strange  error    // there was one
 
 	turn   chan struct{} // holds a value while a call is under way; guards broken
 	broken error         // why the ASIC's state is unknown
@@ -30,10 +38,11 @@ type channel struct {
 }
 
 // openChannel discards answers that an earlier client left unread.
-func openChannel(ctx context.Context, asic *swss.DB, timeout time.Duration, log *slog.Logger) (*channel, error) {
+func openChannel(ctx context.Context, asic *swss.DB, opts ClientOptions) (*channel, error) {
 	answers := swss.NewQueue(asic, getResponse, swss.WithModify())
 	c := &channel{
-		requests: swss.NewQueue(asic, asicState), answers: swss.NewInbox(answers), timeout: timeout, log: log,
+		requests: swss.NewQueue(asic, asicState), answers: swss.NewInbox(answers),
+		timeout: opts.Timeout, patience: opts.Patience, log: opts.Logger,
 		turn: make(chan struct{}, 1), lost: make(chan struct{}),
 	}
 	_, err := interruptible(ctx, func() (struct{}, error) {
@@ -130,38 +139,91 @@ func (c *channel) exchange(ctx context.Context, req message, answer string) (rep
 	if err != nil {
 		return reply{}, unsent{err}
 	}
-	c.skip(stale)
+	if err := cmp.Or(c.strange, c.skip(stale)); err != nil {
+		return reply{}, err
+	}
 	if err := c.requests.Push(ctx, req.entry()); err != nil {
 		if swss.NothingSent(err) {
 			err = unsent{err}
 		}
 		return reply{}, err
 	}
+	return c.await(ctx, answer)
+}
+
+// await waits for the answer to the request that was sent. A request that gets none for a while is asked about: syncd
+// answers in order, so that the answer to a later question says that there will be none.
+func (c *channel) await(ctx context.Context, answer string) (reply, error) {
 	wait, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
+	asked := false
 	for {
-		entries, err := c.answers.Wait(wait)
+		entries, err := c.answers.Wait(wait, c.patience)
 		switch {
 		case err != nil && wait.Err() != nil && ctx.Err() == nil:
 			return reply{}, fmt.Errorf("no answer from syncd within %s", c.timeout)
-		case err != nil:
+		case err == nil && len(entries) == 0 && !asked:
+			asked, err = c.inquire(ctx, answer)
+		}
+		if err != nil {
 			return reply{}, err
 		}
 		for i, e := range entries {
 			if e.Op == "S"+answer {
-				c.skip(entries[i+1:])
+				c.strange = c.skip(entries[i+1:])
 				return answered(e)
 			}
-			c.skip(entries[i : i+1])
+			if err := c.skip(entries[i : i+1]); err != nil {
+				return reply{}, err
+			}
+		}
+		if asked && c.asked == 0 {
+			return reply{}, errors.New("the answer is lost: syncd has answered a later question")
 		}
 	}
 }
 
-// skip ignores answers to requests that this client did not make.
-func (c *channel) skip(entries []swss.Entry) {
-	for _, e := range entries {
-		c.log.Warn("skipped an answer that nobody waits for", "key", e.Key, "op", e.Op)
+// inquire asks a question behind a request without an answer, if there is one whose answer cannot be taken for the
+// request's.
+func (c *channel) inquire(ctx context.Context, answer string) (asked bool, err error) {
+	if c.question == nil || answer == answerOp(opAttrQuery) {
+		return false, nil
 	}
+	c.log.Warn("no answer from syncd: it is asked whether there will be one")
+	c.asked++
+	return true, c.requests.Push(ctx, c.question.entry())
+}
+
+// skip ignores answers to questions, and those to requests that this client did not make. It fails if others make
+// requests, who may have changed the ASIC.
+func (c *channel) skip(entries []swss.Entry) error {
+	for _, e := range entries {
+		if c.asked > 0 && e.Op == "S"+answerOp(opAttrQuery) {
+			c.asked--
+			continue
+		}
+		c.log.Warn("skipped an answer that nobody waits for", "key", e.Key, "op", e.Op)
+		if c.alone {
+			return errors.New("somebody else makes requests in ASIC_DB")
+		}
+	}
+	return nil
+}
+
+// look finds answers that nobody waits for: the channel is then lost.
+func (c *channel) look(ctx context.Context) error {
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
+	stale, err := c.answers.Open(ctx)
+	if err != nil {
+		return nil // Redis is away: nothing can be told
+	}
+	if err := cmp.Or(c.strange, c.skip(stale)); err != nil {
+		return c.lose(fmt.Errorf("sairedis: %w", err))
+	}
+	return nil
 }
 
 func answered(e swss.Entry) (reply, error) {

@@ -63,6 +63,9 @@ func (vs *views) initView(ctx context.Context) (*result, error) {
 		return &result{}, nil
 	}
 	vs.first = false
+	if err := vs.objects.count(ctx); err != nil {
+		return nil, err
+	}
 	v := &view{check: sai.NewValidator(), ids: vs.objects.ids, graph: newGraph(), removed: map[sai.OID]bool{}}
 	for _, vid := range vs.objects.ids.ownVIDs() {
 		if t, ok := VIDType(vid); ok {

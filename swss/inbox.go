@@ -47,11 +47,13 @@ func (in *Inbox) Open(ctx context.Context) ([]Entry, error) {
 // this long.
 const lookAnyway = time.Second
 
-// Wait waits for entries and takes them. It fails with [ErrUnavailable] when
-// the connection was lost since Open, and when ctx ends.
-func (in *Inbox) Wait(ctx context.Context) ([]Entry, error) {
+// Wait waits for entries and takes them; after patience it returns none. It fails with
+// [ErrUnavailable] when the connection was lost since Open, and when ctx ends.
+func (in *Inbox) Wait(ctx context.Context, patience time.Duration) ([]Entry, error) {
 	look := time.NewTimer(lookAnyway)
 	defer look.Stop()
+	enough := time.NewTimer(patience)
+	defer enough.Stop()
 	for {
 		down := in.l.down()
 		work, broken := in.take()
@@ -69,6 +71,8 @@ func (in *Inbox) Wait(ctx context.Context) ([]Entry, error) {
 		case <-look.C:
 			in.message("", "")
 			look.Reset(lookAnyway)
+		case <-enough.C:
+			return nil, nil
 		case <-ctx.Done():
 			return nil, in.queue.db.wrap(ctx.Err(), "wait for", in.queue.table)
 		}

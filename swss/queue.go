@@ -88,18 +88,58 @@ func (q *Queue) Pop(ctx context.Context) ([]Entry, error) {
 	if !ok {
 		return nil, q.db.wrap(fmt.Errorf("the script returned %T", res), "pop", q.table)
 	}
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i], _ = w.(string)
+	}
+	return entries(list), nil
+}
+
+// entries are the operations in the words of a list, which has the newest first.
+func entries(words []string) []Entry {
 	word := func(i int) string {
 		if i < 0 {
 			return ""
 		}
-		s, _ := words[i].(string)
-		return s
+		return words[i]
 	}
 	out := make([]Entry, 0, (len(words)+2)/3)
 	for i := len(words) - 1; i >= 0; i -= 3 {
 		out = append(out, Entry{Key: word(i), Body: word(i - 1), Op: word(i - 2)})
 	}
-	return out, nil
+	return out
+}
+
+// A Peek is a look at the oldest entries of a queue, which stay in it.
+type Peek struct{ words *redis.StringSliceCmd }
+
+// PeekIn adds a look at the oldest entries, at most [PopSize], to a pipeline.
+func (q *Queue) PeekIn(ctx context.Context, p redis.Pipeliner) Peek {
+	return Peek{p.LRange(ctx, q.list(), -3*PopSize, -1)}
+}
+
+// A Peeked is an entry that is still in its queue.
+type Peeked struct {
+	Entry
+	words int // of the list
+}
+
+// Entries returns them, oldest first, once the pipeline has been executed. The last may be incomplete.
+func (p Peek) Entries() []Peeked {
+	left := len(p.words.Val())
+	var out []Peeked
+	for _, e := range entries(p.words.Val()) {
+		out = append(out, Peeked{e, min(left, 3)})
+		left -= 3
+	}
+	return out
+}
+
+// DropIn adds the removal of the oldest entry, which was peeked at, to a pipeline or transaction.
+func (q *Queue) DropIn(ctx context.Context, p redis.Pipeliner, e Peeked) {
+	if e.words > 0 {
+		p.LTrim(ctx, q.list(), 0, int64(-e.words-1))
+	}
 }
 
 // PopSize is the number of entries that one Pop takes at most.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
@@ -173,13 +174,13 @@ func TestInbox(t *testing.T) {
 			raw.do("SELECT", "1")
 			raw.do("LPUSH", "Q_KEY_VALUE_OP_QUEUE", e.Key, e.Body, e.Op)
 		}
-		if got, err := in.Wait(ctx); err != nil || len(got) != 1 || got[0] != e {
+		if got, err := in.Wait(ctx, time.Hour); err != nil || len(got) != 1 || got[0] != e {
 			t.Errorf("%s: %v, %v", how, got, err)
 		}
 	}
 	failed := make(chan error)
 	go func() {
-		_, err := in.Wait(ctx)
+		_, err := in.Wait(ctx, time.Hour)
 		failed <- err
 	}()
 	server.Kill()
@@ -194,7 +195,7 @@ func TestInbox(t *testing.T) {
 		t.Errorf("Redis is back: %v, %v", old, err)
 	}
 	q.Push(ctx, e)
-	if got, err := in.Wait(ctx); err != nil || len(got) != 1 {
+	if got, err := in.Wait(ctx, time.Hour); err != nil || len(got) != 1 {
 		t.Errorf("Redis is back: %v, %v", got, err)
 	}
 }

@@ -1,0 +1,293 @@
+package sairedis
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// memory sets how much room a real Redis has; none makes it refuse writes.
+func memory(t *testing.T, r *swss.Redis, room string) {
+	t.Helper()
+	if err := r.DB(swss.ASICDB).Client().ConfigSet(context.Background(), "maxmemory", room).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A filling is a backend during whose first call Redis runs out of memory.
+type filling struct {
+	sai.API
+	fill func()
+}
+
+func (f *filling) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
+	f.fill()
+	return f.API.Create(ctx, t, attrs)
+}
+
+// Redis takes no writes when syncd starts: the chip is not touched, the reason is told in words, and syncd begins by
+// itself. If it is full only half-way, the same chip is not used again.
+func TestReplayIntoFullRedis(t *testing.T) {
+	ctx := context.Background()
+	r := swsstest.StartServer(t).Open()
+	g := newRig(t, r, newFake(), ServerOptions{TempView: true})
+	g.createSwitch()
+	g.create(sai.ObjectTypeACLTable, aTable)
+	before, view := backendText(g.fake), g.view()
+	g.stop()
+	g.stop = func() {}
+
+	memory(t, r, "1")
+	fresh := newFake()
+	s := NewServer(r, fresh, ServerOptions{TempView: true})
+	for range 3 {
+		err := s.Load(ctx)
+		if !strings.HasPrefix(swss.Why(err), "Redis is out of memory") {
+			t.Fatalf("load into a full Redis: %v", err)
+		}
+		if errors.Is(err, swss.ErrAnew) || len(fresh.Created()) > 0 {
+			t.Fatalf("load into a full Redis touches the chip: %v, %v", err, fresh.Created())
+		}
+	}
+	memory(t, r, "0")
+	half := NewServer(r, &filling{newFake(), func() { memory(t, r, "1") }}, ServerOptions{TempView: true})
+	for range 3 {
+		if err := half.Load(ctx); !errors.Is(err, swss.ErrAnew) {
+			t.Fatalf("after half a replay: %v, want that a fresh chip is needed", err)
+		}
+	}
+	memory(t, r, "0")
+	if err := s.Load(ctx); err != nil {
+		t.Fatalf("there is room again: %v", err)
+	}
+	if got := backendText(fresh); got != before {
+		t.Errorf("the chip is\n%s\nwant\n%s", got, before)
+	}
+	if got := g.view(); got != view {
+		t.Errorf("ASIC_STATE is\n%s\nwant\n%s", got, view)
+	}
+}
+
+// ASIC_DB is no longer what the chip was made of: syncd does nothing more with this chip, and says why.
+func TestDatabaseIsNotTheChips(t *testing.T) {
+	for name, change := range map[string]func(ctx context.Context, r *swss.Redis) error{
+		"emptied":       func(ctx context.Context, r *swss.Redis) error { return r.DB(swss.ASICDB).Client().FlushDB(ctx).Err() },
+		"another syncd": func(ctx context.Context, r *swss.Redis) error { return newJournal(r.DB(swss.ASICDB), "2").begin(ctx) },
+		"an older state": func(ctx context.Context, r *swss.Redis) error {
+			return r.DB(swss.ASICDB).Client().HSet(ctx, KeySyncd, fieldOutcomes, 0).Err()
+		},
+		"a newer state": func(ctx context.Context, r *swss.Redis) error {
+			return r.DB(swss.ASICDB).Client().HSet(ctx, KeySyncd, fieldOutcomes, 99).Err()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			r := swsstest.Start(t)
+			fake := newFake()
+			s := NewServer(r, fake, ServerOptions{TempView: true, Run: "1"})
+			if err := s.Load(ctx); err != nil {
+				t.Fatal(err)
+			}
+			queue := swss.NewQueue(r.DB(swss.ASICDB), asicState)
+			create := message{key: "SAI_OBJECT_TYPE_SWITCH:" + SwitchVID.String(), op: opCreate,
+				fields: []swss.Pair{{Field: "SAI_SWITCH_ATTR_INIT_SWITCH", Value: "true"}}}
+			push := func() {
+				if err := queue.Push(ctx, create.entry()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			push()
+			if err := s.drain(ctx); err != nil {
+				t.Fatal(err)
+			}
+			if err := change(ctx, r); err != nil {
+				t.Fatal(err)
+			}
+			push()
+			if err := s.drain(ctx); !errors.Is(err, swss.ErrAnew) {
+				t.Errorf("%v, want that syncd must start anew", err)
+			}
+			if n, err := queue.Len(ctx); n != 1 || err != nil {
+				t.Errorf("%d requests are left for the next syncd, %v; want 1", n, err)
+			}
+			var taken *swss.TakenError
+			if err := s.drain(ctx); errors.As(err, &taken) != (name == "another syncd") {
+				t.Errorf("told as taken by another: %v", err)
+			}
+		})
+	}
+}
+
+// The connection is cut before Redis gets the outcome, and after: the answer comes, once.
+func TestOutcomeIsNotLost(t *testing.T) {
+	ctx := context.Background()
+	redis := swsstest.StartServer(t)
+	cut := &scissors{redis: redis.Addr}
+	theirs, err := swss.Open(ctx, cut.start(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	g := newRig(t, theirs, newFake(), ServerOptions{})
+	g.redis = redis.Open()
+	g.restartClient()
+	g.createSwitch()
+	for i := range 4 {
+		cut.before.Store(i%2 == 0)
+		cut.cutAfter("exec")
+		table := g.create(sai.ObjectTypeACLTable, aTable)
+		if n := len(g.fake.Created()); n != 1 || cut.word.Load() != nil {
+			t.Fatalf("%d objects in the backend, want 1; cut: %t", n, cut.word.Load() == nil)
+		}
+		g.must("remove", g.client.Remove(ctx, sai.Obj(sai.ObjectTypeACLTable, table)))
+	}
+	for _, list := range []string{requestList, responseList} {
+		if n := g.redis.DB(swss.ASICDB).Client().LLen(ctx, list).Val(); n != 0 {
+			t.Errorf("%d elements are left in %s", n, list)
+		}
+	}
+}
+
+// A syncd takes a request and never answers it, but answers what comes later: the client asks, and does not wait
+// for the end of its time.
+func TestLostAnswerIsAskedAbout(t *testing.T) {
+	ctx := context.Background()
+	r := swsstest.Start(t)
+	g := newRig(t, r, newFake(), ServerOptions{TempView: true})
+	c, err := NewClient(ctx, r, ClientOptions{Timeout: time.Hour, Patience: time.Millisecond})
+	g.must("client", err)
+	g.client = c
+	g.must("INIT_VIEW", c.InitView(ctx))
+	g.createSwitch()
+	g.must("APPLY_VIEW", c.ApplyView(ctx)) // asked about or not, what comes late is taken
+	g.stop()
+	g.stop = func() {}
+	answering, end := context.WithCancel(ctx)
+	defer end()
+	requests := slowly(answering, r)
+	go func() {
+		answers := swss.NewQueue(r.DB(swss.ASICDB), getResponse)
+		for e := range requests {
+			if strings.HasPrefix(e.Op, "S"+opAttrQuery) {
+				_ = answers.Push(ctx, swss.Entry{Key: "SAI_STATUS_SUCCESS", Body: "[]", Op: "S" + answerOp(opAttrQuery)})
+			}
+		}
+	}()
+	within(t, soon, "create", func() { _, err = c.Create(ctx, sai.ObjectTypeACLTable, aTable) })
+	unknownState(t, "create", err)
+	lostBy(t, c)
+}
+
+// Somebody else makes a request in ASIC_DB, whatever it is: the client does not take what it knows for the truth any
+// longer. The next view removes what was forged.
+func TestForgedRequest(t *testing.T) {
+	for name, forged := range map[string]swss.Entry{
+		"an object":  {Key: "SAI_OBJECT_TYPE_ACL_TABLE:oid:0x7000000009999", Body: `["SAI_ACL_TABLE_ATTR_ACL_STAGE","SAI_ACL_STAGE_INGRESS"]`, Op: "Screate"},
+		"a view":     {Key: initView, Body: "[]", Op: "Snotify"},
+		"a question": {Key: SwitchVID.String(), Body: `["OBJECT_TYPE","SAI_OBJECT_TYPE_PORT","ATTR_ID","SAI_PORT_ATTR_MTU"]`, Op: "S" + opAttrQuery},
+		"nonsense":   {Key: "x", Body: "y", Op: "z"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			r := swsstest.Start(t)
+			g := newRig(t, r, newFake(), ServerOptions{TempView: true})
+			start := func() {
+				g.must("INIT_VIEW", g.client.InitView(ctx))
+				g.createSwitch()
+				g.create(sai.ObjectTypeACLTable, aTable)
+				g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+			}
+			start()
+			want := backendText(g.fake)
+			g.must("look", g.client.look(ctx))
+			g.must("forge", swss.NewQueue(r.DB(swss.ASICDB), asicState).Push(ctx, forged))
+			answers := swss.NewQueue(r.DB(swss.ASICDB), getResponse)
+			within(t, soon, "the answer", func() {
+				for n := 0; n == 0; n, _ = answers.Len(ctx) {
+				}
+			})
+			unknownState(t, "look", g.client.look(ctx))
+			lostBy(t, g.client)
+			g.restartClient()
+			start()
+			if got := backendText(g.fake); got != want {
+				t.Errorf("the chip is\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// Somebody replaces a key of ASIC_DB by one of another type, or by nonsense: syncd deletes it and goes on. The next
+// view makes good what was in it, and ids are not given twice.
+func TestGarbageKeys(t *testing.T) {
+	redises(t, func(t *testing.T, r *swss.Redis) {
+		for _, key := range []string{
+			requestList, responseList, vidToRID, ridToVID, coldVIDs, vidCounter, KeySyncd, hidden,
+			"a row", "the switch's row", "an entry's row",
+		} {
+			t.Run(key, func(t *testing.T) {
+				ctx := context.Background()
+				db := r.DB(swss.ASICDB).Client()
+				if err := db.FlushDB(ctx).Err(); err != nil {
+					t.Fatal(err)
+				}
+				g := newRig(t, r, newFake(), ServerOptions{TempView: true})
+				var table sai.OID
+				start := func() {
+					g.must("INIT_VIEW", g.client.InitView(ctx))
+					g.createSwitch()
+					table = g.create(sai.ObjectTypeACLTable, aTable)
+					router := g.get(sai.Obj(sai.ObjectTypeSwitch, SwitchVID), sai.SwitchAttrDefaultVirtualRouterID).(sai.OID)
+					g.must("route", g.client.CreateEntry(ctx, sai.RouteEntry{Switch: SwitchVID, VR: router, Dest: netip.MustParsePrefix("10.0.0.0/8")},
+						attrs(sai.RouteEntryAttrPacketAction, sai.PacketActionDrop)))
+					g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+				}
+				start()
+				want := backendText(g.fake)
+				claim, err := r.Claim(ctx, "orchagent", "1", swss.ASICDB)
+				g.must("claim", err)
+				name := key
+				switch key {
+				case "a row":
+					name = asicState + ":SAI_OBJECT_TYPE_ACL_TABLE:" + table.String()
+				case "the switch's row":
+					name = asicState + ":SAI_OBJECT_TYPE_SWITCH:" + SwitchVID.String()
+				case "an entry's row":
+					name = db.Keys(ctx, asicState+":SAI_OBJECT_TYPE_ROUTE_ENTRY:*").Val()[0]
+				}
+				g.must("garbage", db.Set(ctx, name, "garbage", 0).Err())
+				// What meets the garbage may fail; then orchagent starts anew.
+				for round := 0; ; round++ {
+					if round == 3 {
+						t.Fatalf("it does not heal: the chip is\n%s\nwant\n%s", backendText(g.fake), want)
+					}
+					g.restartClient()
+					if err := g.client.InitView(ctx); err != nil {
+						_, _ = r.Mend(ctx)
+						continue
+					}
+					_ = claim.Check(ctx)
+					g.restartClient()
+					start()
+					if text := backendText(g.fake); text == want {
+						break
+					}
+				}
+				g.fake = newFake()
+				g.restartServer(ServerOptions{TempView: true})
+				g.restartClient()
+				start()
+				if text := backendText(g.fake); text != want {
+					t.Errorf("after a restart of syncd the chip is\n%s\nwant\n%s", text, want)
+				}
+			})
+		}
+	})
+}
