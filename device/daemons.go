@@ -43,6 +43,15 @@ type Common struct {
 	// Backend, if set, sits between syncd and the chip: fault injection in tests, time-keeping in
 	// benchmarks.
 	Backend func(sai.API) sai.API
+
+	health *health     // nil: nobody is told
+	claim  *swss.Claim // nil: nobody else has the databases
+}
+
+// of returns the options of one life of a daemon.
+func (c Common) of(h *health, claim *swss.Claim) Common {
+	c.health, c.claim = h, claim
+	return c
 }
 
 func (c Common) backend(chip sai.API) sai.API {
@@ -53,7 +62,11 @@ func (c Common) backend(chip sai.API) sai.API {
 }
 
 func (c Common) daemon() orch.Options {
-	return orch.Options{Logger: c.Log, Recorder: c.Rec}
+	opts := orch.Options{Logger: c.Log, Recorder: c.Rec}
+	if c.health != nil {
+		opts.Tell, opts.Check = c.health.tell, c.claim.Check
+	}
+	return opts
 }
 
 // NewManagers returns the daemon tammgrd: CONFIG_DB to APPL_DB.
@@ -68,13 +81,18 @@ func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 
 // RunManagers runs the daemon tammgrd until ctx ends.
 func RunManagers(ctx context.Context, r *swss.Redis, c Common) error {
-	d := NewManagers(r, c)
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return d.Run(ctx) })
-	g.Go(func() error {
-		return beat(ctx, r, "tammgrd", func(ctx context.Context) error { return d.Do(ctx, func() {}) })
-	})
-	return ended(g.Wait())
+	h := newHealth("tammgrd")
+	h.lacks = func(ctx context.Context) string {
+		if n, err := r.DB(swss.ConfigDB).Client().DBSize(ctx).Result(); err != nil || n > 0 {
+			return ""
+		}
+		return "CONFIG_DB is empty: no configuration has been loaded, or it was lost"
+	}
+	return runLives(ctx, r, h, logOf(c), func(ctx context.Context, h *health, claim *swss.Claim) error {
+		d := NewManagers(r, c.of(h, claim))
+		h.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) })
+		return d.Run(ctx)
+	}, swss.ApplDB, swss.StateDB)
 }
 
 // An Orchagent is the daemon orchagent: APPL_DB to SAI.
@@ -298,7 +316,11 @@ func fallbackMAC() sai.MAC { return sai.MAC{2, 0, 0, 0, 0, 1} }
 
 // NewSyncd returns the daemon syncd in front of an ASIC.
 func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
-	return sairedis.NewServer(r, asic, sairedis.ServerOptions{TempView: true, Logger: c.Log})
+	opts := sairedis.ServerOptions{TempView: true, Logger: c.Log}
+	if c.health != nil {
+		opts.Run, opts.Tell = c.health.owner, c.health.tell
+	}
+	return sairedis.NewServer(r, asic, opts)
 }
 
 // RunMgmt runs the daemon mgmtd until ctx ends.
@@ -307,8 +329,15 @@ func RunMgmt(ctx context.Context, cfg mgmt.Config) error {
 	if err != nil {
 		return err
 	}
+	return serveMgmt(ctx, cfg.Redis, s)
+}
+
+// serveMgmt serves until ctx ends. mgmtd remembers nothing that Redis holds.
+func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server) error {
+	h := newHealth("mgmtd")
+	h.tell("")
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Serve(ctx) })
-	g.Go(func() error { return beat(ctx, cfg.Redis, "mgmtd", nil) })
+	g.Go(func() error { return h.beat(ctx, r) })
 	return ended(g.Wait())
 }

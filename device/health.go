@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"tamtam/swss"
@@ -19,26 +21,88 @@ var ErrNoSuchDaemon = errors.New("no such daemon")
 
 var daemons = []string{"tammgrd", "orchagent", "syncd", "mgmtd"}
 
-// A daemon that works renews its key in STATE_DB once per beat; the key lives
-// for a few beats.
+// A daemon that lives renews its row in STATE_DB once per beat; the row lives for a few beats.
 const (
 	healthTable = "TAMTAM_HEALTH"
 	beatPeriod  = time.Second
 	beatLife    = 5 * time.Second
 )
 
-func healthKey(name string) string { return healthTable + "|" + name }
+// Fields of a daemon's row.
+const (
+	fieldState  = "state"
+	fieldReason = "reason"
+	fieldSince  = "since"
+	fieldOwner  = "owner" // the process
+)
 
-// beat renews the key once per second while the daemon works: check, if there is one, must return
-// nil.
-func beat(ctx context.Context, r *swss.Redis, name string, check func(context.Context) error) error {
+// States of a daemon.
+const (
+	StateReady   = "ready"
+	StateWaiting = "waiting"
+)
+
+// A DaemonState is what a daemon says of itself.
+type DaemonState struct {
+	State  string // StateReady, or StateWaiting for the reason
+	Reason string
+	Since  time.Time
+	owner  string
+}
+
+// ReadState returns what a daemon says of itself, false if nothing was heard of it for some seconds.
+func ReadState(ctx context.Context, r *swss.Redis, name string) (DaemonState, bool, error) {
+	row, ok, err := swss.NewTable(r.DB(swss.StateDB), healthTable).Get(ctx, name)
+	if err != nil || !ok {
+		return DaemonState{}, false, err
+	}
+	since, _ := time.Parse(time.RFC3339Nano, row[fieldSince]) // a foreign row: the zero time
+	return DaemonState{State: row[fieldState], Reason: row[fieldReason], Since: since, owner: row[fieldOwner]}, true, nil
+}
+
+// A health is how a daemon is, by its own word. It is told from one goroutine and read from another.
+type health struct {
+	name, owner string
+
+	mu     sync.Mutex
+	state  DaemonState
+	silent bool                                 // another process of that name works, whose row this is
+	alive  func(ctx context.Context) error      // fails when the daemon hangs; nil: it does not
+	lacks  func(ctx context.Context) (r string) // what else it waits for; nil: nothing
+}
+
+func newHealth(name string) *health {
+	h := &health{name: name, owner: rand.Text()}
+	h.tell("starting")
+	return h
+}
+
+// tell notes why the daemon does not work, "" if it does.
+func (h *health) tell(reason string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	state := StateReady
+	if reason != "" {
+		state = StateWaiting
+	}
+	if h.state.State != state || h.state.Reason != reason {
+		h.state = DaemonState{State: state, Reason: reason, Since: time.Now()}
+	}
+}
+
+// lives sets what is asked of the daemon's work as it is now.
+func (h *health) lives(alive func(context.Context) error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.alive = alive
+}
+
+// beat renews the row until ctx ends, while the daemon lives.
+func (h *health) beat(ctx context.Context, r *swss.Redis) error {
 	tick := time.NewTicker(beatPeriod)
 	defer tick.Stop()
 	for {
-		if check == nil || check(ctx) == nil {
-			// While Redis is away there is nobody to tell.
-			_ = r.DB(swss.StateDB).Client().Set(ctx, healthKey(name), "ok", beatLife).Err()
-		}
+		h.renew(ctx, r)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -47,25 +111,50 @@ func beat(ctx context.Context, r *swss.Redis, name string, check func(context.Co
 	}
 }
 
-// Health returns "ok" if the daemon has renewed its key within the last seconds, and an error
-// otherwise. mgmtd must also accept a connection.
-func Health(ctx context.Context, name, redis, gnmi string, timeout time.Duration) (string, error) {
+// renew writes the row. While Redis is away there is nobody to tell.
+func (h *health) renew(ctx context.Context, r *swss.Redis) {
+	h.mu.Lock()
+	state, silent, alive := h.state, h.silent, h.alive
+	h.mu.Unlock()
+	if silent || alive != nil && alive(ctx) != nil {
+		return
+	}
+	if h.lacks != nil && state.State == StateReady {
+		if reason := h.lacks(ctx); reason != "" {
+			state.State, state.Reason = StateWaiting, reason
+		}
+	}
+	rows := swss.NewTable(r.DB(swss.StateDB), healthTable)
+	err := rows.SetFor(ctx, h.name, swss.FieldValues{
+		fieldState: state.State, fieldReason: state.Reason,
+		fieldSince: state.Since.UTC().Format(time.RFC3339Nano), fieldOwner: h.owner,
+	}, beatLife)
+	if swss.IsMisuse(err) {
+		_ = rows.Del(ctx, h.name) // the next beat writes it
+	}
+}
+
+// Health returns "ok" if the daemon has said within the last seconds that it works, and otherwise an
+// error with the reason. mgmtd must also accept a connection.
+func Health(ctx context.Context, name, addr, gnmi string, timeout time.Duration) (string, error) {
 	if !slices.Contains(daemons, name) {
 		return "", fmt.Errorf("%w %q: want one of %v", ErrNoSuchDaemon, name, daemons)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	r, err := swss.Open(ctx, redis)
+	r, err := swss.Open(ctx, addr)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("redis at %s: %s", addr, swss.Why(err))
 	}
 	defer r.Close()
-	n, err := r.DB(swss.StateDB).Client().Exists(ctx, healthKey(name)).Result()
-	if err != nil {
-		return "", fmt.Errorf("redis at %s: %w", redis, err)
-	}
-	if n == 0 {
-		return "", fmt.Errorf("%s has not been heard of for %v", name, beatLife)
+	state, heard, err := ReadState(ctx, r, name)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("redis at %s: %s", addr, swss.Why(err))
+	case !heard:
+		return "", fmt.Errorf("%s has not been heard of for %v%s", name, beatLife, refusal(ctx, r))
+	case state.State != StateReady:
+		return "", fmt.Errorf("%s is not ready since %s: %s", name, state.Since.Format(time.TimeOnly), state.Reason)
 	}
 	if name == "mgmtd" {
 		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", gnmi)
@@ -77,6 +166,14 @@ func Health(ctx context.Context, name, redis, gnmi string, timeout time.Duration
 	return "ok", nil
 }
 
+// refusal says why nobody can be heard of: the server takes no writes. "": it does.
+func refusal(ctx context.Context, r *swss.Redis) string {
+	if err := swss.NewTable(r.DB(swss.StateDB), healthTable).SetFor(ctx, "probe", nil, time.Second); err != nil {
+		return "; " + swss.Why(err)
+	}
+	return ""
+}
+
 // WaitRedis opens Redis, waiting for it to come up: containers start in any
 // order.
 func WaitRedis(ctx context.Context, cfg swss.Config, log *slog.Logger) (*swss.Redis, error) {
@@ -86,7 +183,7 @@ func WaitRedis(ctx context.Context, cfg swss.Config, log *slog.Logger) (*swss.Re
 			return r, err
 		}
 		if !told {
-			log.Warn("waiting for redis", "error", err)
+			log.Warn("waiting for redis", "because", swss.Why(err))
 		}
 		select {
 		case <-ctx.Done():

@@ -10,7 +10,6 @@ import (
 
 	"tamtam/mgmt"
 	"tamtam/sai"
-	"tamtam/sairedis"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -58,8 +57,7 @@ func Up(ctx context.Context, cfg UpConfig) error {
 	g.Go(func() error { return RunSyncd(ctx, r, cfg.ChipConfig, cfg.Common) })
 	g.Go(func() error { return RunManagers(ctx, r, cfg.Common) })
 	g.Go(func() error { return RunOrchagent(ctx, r, cfg.Common) })
-	g.Go(func() error { return northbound.Serve(ctx) })
-	g.Go(func() error { return beat(ctx, r, "mgmtd", nil) })
+	g.Go(func() error { return serveMgmt(ctx, r, northbound) })
 	if cfg.Ready != nil {
 		cfg.Ready(r.Addr(), northbound.Addr())
 	}
@@ -77,24 +75,14 @@ func ended(err error) error {
 // RunOrchagent runs the daemon orchagent until ctx ends. When syncd is gone or does not answer, the
 // state of the ASIC is unknown: orchagent then restarts and builds its view again, as in SONiC.
 func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
-	for {
-		err := runOrchagentOnce(ctx, r, c)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if !errors.Is(err, sairedis.ErrUnknown) && !errors.Is(err, swss.ErrUnavailable) {
-			return err
-		}
-		logOf(c).Warn("orchagent starts anew", "because", err)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(time.Second):
-		}
+	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
+		return orchagentLife(ctx, r, c.of(h, claim))
 	}
+	return runLives(ctx, r, newHealth("orchagent"), logOf(c), live,
+		swss.ApplDB, swss.ASICDB, swss.StateDB, swss.CountersDB, swss.FlexCounterDB)
 }
 
-func runOrchagentOnce(ctx context.Context, r *swss.Redis, c Common) error {
+func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
 	o, err := NewOrchagent(ctx, r, c)
 	if err != nil {
 		return err
@@ -103,18 +91,25 @@ func runOrchagentOnce(ctx context.Context, r *swss.Redis, c Common) error {
 	if err := o.Start(ctx, time.Now()); err != nil {
 		return err
 	}
+	c.health.lives(func(ctx context.Context) error { return o.Daemon.Do(ctx, func() {}) })
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return o.Daemon.Run(ctx) })
 	g.Go(func() error { return o.client.Lost(ctx) })
-	g.Go(func() error {
-		return beat(ctx, r, "orchagent", func(ctx context.Context) error { return o.Daemon.Do(ctx, func() {}) })
-	})
 	return g.Wait()
 }
 
-// RunSyncd runs the daemon syncd with a simulated chip whose time follows the
-// wall clock, wired to live interfaces.
+// RunSyncd runs the daemon syncd with a simulated chip whose time follows the wall clock, wired to live
+// interfaces. Chip and ASIC_DB belong together: if that ends, there is a fresh chip.
 func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
+	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
+		return syncdLife(ctx, r, cfg, c.of(h, claim))
+	}
+	return runLives(ctx, r, newHealth("syncd"), logOf(c), live,
+		swss.CountersDB, swss.FlexCounterDB) // of ASIC_DB it keeps a journal
+}
+
+// syncdLife is that of one chip.
+func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
 	notes := make(chan sai.Notification, 1024)
 	start := time.Now()
 	notify := func(n sai.Notification) {
@@ -133,7 +128,6 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return syncd.Serve(ctx) })
 	g.Go(func() error { syncd.Counters.Run(ctx); return nil })
-	g.Go(func() error { return beat(ctx, r, "syncd", nil) })
 	g.Go(func() error {
 		for {
 			select {
@@ -145,7 +139,7 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 		}
 	})
 	g.Go(func() error { return runWires(ctx, chip, start, cfg.Wires, logOf(c)) })
-	return ended(g.Wait())
+	return g.Wait()
 }
 
 func logOf(c Common) *slog.Logger {

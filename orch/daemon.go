@@ -20,6 +20,12 @@ import (
 type Options struct {
 	Logger   *slog.Logger // nil discards
 	Recorder io.Writer    // every task as in SONiC's swss.rec; nil records nothing
+	// Check tells, with [swss.ErrAnew], that a database is no longer what the daemon knows of it: Run
+	// then ends. It is asked at the start, after every trouble, and once per second; nil: never.
+	Check func(context.Context) error
+	// Tell is called by Run with why the daemon does not work, and with "" when it does; nil: nobody
+	// wants to know.
+	Tell func(reason string)
 }
 
 // A Daemon consumes tables and hands their rows to handlers. Everything is
@@ -30,6 +36,7 @@ type Daemon struct {
 	log      *slog.Logger
 	recorder io.Writer
 	listener *swss.Listener
+	opts     Options
 	turn     chan struct{} // holds a value while nobody has the turn
 	wake     chan struct{}
 
@@ -70,7 +77,7 @@ func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
 	c := &clock{}
 	d := &Daemon{
 		clock: c, outcomes: newOutcomes(name, r, c),
-		name: name, redis: r, log: opts.Logger, recorder: opts.Recorder,
+		name: name, redis: r, log: opts.Logger, recorder: opts.Recorder, opts: opts,
 		listener: swss.NewListener(r),
 		turn:     make(chan struct{}, 1),
 		wake:     make(chan struct{}, 1),

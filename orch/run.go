@@ -15,42 +15,78 @@ const (
 	maxBackoff = 2 * time.Second
 )
 
-// Run works on wall time until ctx ends, and then returns nil. While Redis is
-// away it waits for it to come back.
+// Run works on wall time until ctx ends, and then returns nil, or until its databases are no longer
+// what it knows of them (see [Options]). While Redis is away, or takes no writes, it waits.
 func (d *Daemon) Run(ctx context.Context) error {
 	defer d.Close()
 	// Taken before the first rows are read, or later if Redis is away.
 	d.flushCount, _ = d.flushes(ctx)
+	c := checks{daemon: d}
 	backoff := minBackoff
-	lost := false
+	told := "not yet"
 	for {
-		_, err := d.step(ctx, time.Now(), false)
+		err := c.due(ctx)
+		if err == nil {
+			_, err = d.step(ctx, time.Now(), false)
+		}
 		if ctx.Err() != nil {
 			return nil
 		}
-		var retry <-chan time.Time
-		switch {
-		case errors.Is(err, swss.ErrUnavailable):
-			if !lost {
-				d.log.Error("redis is away", "error", err)
-			}
-			lost = true
-			retry = time.After(backoff)
-			backoff = min(2*backoff, maxBackoff)
-		case err != nil:
-			d.log.Error("step", "error", err)
-			retry = time.After(backoff)
-			backoff = min(2*backoff, maxBackoff)
-		default:
-			if lost {
-				d.log.Info("redis is back")
-			}
-			lost, backoff = false, minBackoff
+		if errors.Is(err, swss.ErrAnew) {
+			return err
 		}
+		var retry <-chan time.Time
+		if c.trouble = err != nil; c.trouble {
+			retry = time.After(backoff)
+			backoff = min(2*backoff, maxBackoff)
+		} else {
+			backoff = minBackoff
+		}
+		told = d.announce(told, err)
 		if !d.wait(ctx, retry) {
 			return nil
 		}
 	}
+}
+
+// announce logs and tells how the daemon is, if that is not what was told last, and returns it.
+func (d *Daemon) announce(last string, err error) (reason string) {
+	if err != nil {
+		reason = swss.Why(err)
+	}
+	switch {
+	case reason == last:
+		return reason
+	case reason != "":
+		d.log.Error("does not work", "because", reason)
+	case last != "not yet":
+		d.log.Info("works again")
+	}
+	if d.opts.Tell != nil {
+		d.opts.Tell(reason)
+	}
+	return reason
+}
+
+// checkPeriod is how often a daemon without trouble asks whether its databases are what they were.
+const checkPeriod = time.Second
+
+// checks are when a daemon asks that.
+type checks struct {
+	daemon  *Daemon
+	trouble bool // the last step failed
+	next    time.Time
+	conns   int // connections that the listener had made by then
+}
+
+// due asks if it is time to.
+func (c *checks) due(ctx context.Context) error {
+	now, conns := time.Now(), c.daemon.listener.Connections()
+	if c.daemon.opts.Check == nil || !c.trouble && conns == c.conns && now.Before(c.next) {
+		return nil
+	}
+	c.next, c.conns = now.Add(checkPeriod), conns
+	return c.daemon.opts.Check(ctx)
 }
 
 // wait returns when there may be work: after an error only when retry says so.
