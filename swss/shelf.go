@@ -158,7 +158,7 @@ func (s *server) shelved(c *mini.Peer, db int, cmd string, args []string) (reply
 	case "DEL", "UNLINK", "EXISTS":
 		return s.countShelved(c, rows, cmd, args)
 	case "KEYS":
-		if len(rows) > 0 && len(args) == 1 {
+		if len(args) == 1 {
 			return s.keys(c, rows, args[0]), true
 		}
 		return "", false
@@ -247,15 +247,17 @@ func (s *server) cutShelved(db int, was packed, args []string) (reply string, ok
 	return rawNumber(':', before-len(row)), true
 }
 
-// keys lists those of both places.
+// keys lists those of both places. For each pattern but this miniredis compiles a long regular expression.
 func (s *server) keys(c *mini.Peer, rows map[string]packed, pattern string) string {
-	raw, err := splitArray(s.run(c, "KEYS", pattern))
+	raw, err := splitArray(s.run(c, "KEYS", "*"))
 	if err != nil {
 		return "-ERR " + err.Error() + "\r\n"
 	}
 	names := make([]string, 0, len(raw)+len(rows))
 	for _, r := range raw {
-		names = append(names, bulkText(r))
+		if name := bulkText(r); globMatch(pattern, name) {
+			names = append(names, name)
+		}
 	}
 	for key := range rows {
 		if globMatch(pattern, key) {

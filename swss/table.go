@@ -164,5 +164,8 @@ func (d *DB) pipeline(ctx context.Context, op string, n int, add func(p redis.Pi
 
 // globEscape quotes characters that are special in Redis' patterns.
 func globEscape(s string) string {
+	if !strings.ContainsAny(s, `\*?[`) {
+		return s // most are names: a Replacer takes some kB
+	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
