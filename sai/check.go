@@ -42,9 +42,11 @@ func (v *Validator) CheckGet(k Key, want []Attr) error {
 		if m == nil || a.ID.ObjectType() != t {
 			return fault("get", t, a.ID, StatusFailure, "no such attribute of this type")
 		}
-		if _, err := m.append(v.scratch[:0], a.Value); err != nil {
+		text, err := m.append(v.scratch[:0], a.Value)
+		if err != nil {
 			return fault("get", t, a.ID, StatusInvalidParameter, err.Error())
 		}
+		v.scratch = text[:0]
 		if n, list := ListLen(a.Value); list && n == 0 {
 			return fault("get", t, a.ID, StatusInvalidParameter, "the placeholder of a list needs room for at least one item")
 		}

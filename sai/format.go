@@ -173,7 +173,7 @@ func (m *AttrMeta) appendEnum(b []byte, v Enum) []byte {
 	return appendEnum(b, m.Enum, v)
 }
 
-func appendOID(_ *AttrMeta, b []byte, v OID) ([]byte, error) { return append(b, v.String()...), nil }
+func appendOID(_ *AttrMeta, b []byte, v OID) ([]byte, error) { return v.append(b), nil }
 
 func appendMAC(_ *AttrMeta, b []byte, v MAC) ([]byte, error) { return append(b, v.String()...), nil }
 
@@ -255,7 +255,7 @@ func appendEnums(m *AttrMeta, b []byte, v Enums) ([]byte, error) {
 }
 
 func appendOIDs(_ *AttrMeta, b []byte, v OIDs) ([]byte, error) {
-	return appendItems(b, len(v), func(b []byte, i int) []byte { return append(b, v[i].String()...) }), nil
+	return appendItems(b, len(v), func(b []byte, i int) []byte { return v[i].append(b) }), nil
 }
 
 func appendRanges(_ *AttrMeta, b []byte, v Ranges) ([]byte, error) {

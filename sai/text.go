@@ -139,7 +139,11 @@ func ListLen(v Value) (int, bool) {
 func (m *AttrMeta) textError(text, want string) error { return &TextError{m.ID, text, want} }
 
 // String returns the id as ASIC_DB has it: oid:0x and lower-case hex.
-func (o OID) String() string { return "oid:0x" + strconv.FormatUint(uint64(o), 16) }
+func (o OID) String() string { return string(o.append(nil)) }
+
+func (o OID) append(b []byte) []byte {
+	return strconv.AppendUint(append(b, "oid:0x"...), uint64(o), 16)
+}
 
 // ParseOID reads oid:0x...
 func ParseOID(text string) (OID, error) {

@@ -7,7 +7,7 @@ import (
 )
 
 // listRoom is the room offered for lists of objects in a first get.
-const listRoom = 128
+const listRoom = 16
 
 // A discovery asks the ASIC which objects it has. All ids are real.
 type discovery struct{ backend sai.API }
