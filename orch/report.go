@@ -101,10 +101,8 @@ func (o *outcomes) ReportsTo(stateTable string) {
 		return
 	}
 	var words Words
-	for _, t := range schema.StatusTables() {
-		if t.State == stateTable {
-			words = Words{Field: t.Status, Active: t.Good, Pending: t.Waiting}
-		}
+	if t, ok := schema.StatusTable(stateTable); ok {
+		words = Words{Field: t.Status, Active: t.Good, Pending: t.Waiting}
 	}
 	o.reports[stateTable] = Reporting{Words: words}
 }

@@ -205,13 +205,26 @@ func measuredTables() []Table {
 
 // StatusTables lists the tables of STATE_DB whose rows say what became of the rows of CONFIG_DB,
 // under the same keys. No daemon reports to another table (tests of package device check that).
-func StatusTables() (list []Table) {
-	for _, t := range Tables() {
+func StatusTables() []Table { return slices.Clone(statusTables()) }
+
+// statusTables is built once, too: each part of each switch of a lab asks for it.
+var statusTables = sync.OnceValue(func() (list []Table) {
+	for _, t := range tables() {
 		if t.Status != "" && !slices.ContainsFunc(list, func(o Table) bool { return o.State == t.State }) {
 			list = append(list, t)
 		}
 	}
 	return list
+})
+
+// StatusTable returns the entry of a table of STATE_DB that is one of [StatusTables].
+func StatusTable(state string) (t Table, ok bool) {
+	all := statusTables()
+	i := slices.IndexFunc(all, func(t Table) bool { return t.State == state })
+	if i < 0 {
+		return t, false
+	}
+	return all[i], true
 }
 
 // TableOf returns the entry of a table of CONFIG_DB.

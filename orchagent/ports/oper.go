@@ -17,6 +17,17 @@ if redis.call('EXISTS', KEYS[1]) == 1 then
   redis.call('HSET', KEYS[1], 'oper_status', ARGV[1])
 end`
 
+// operNatively is writeOper for the embedded server.
+func operNatively(r *swss.ScriptRun) (reply string, ok bool) {
+	if len(r.Keys) != 1 || len(r.Args) != 1 {
+		return "", false
+	}
+	if r.Do("EXISTS", r.Keys[0]) == ":1\r\n" {
+		r.Do("HSET", r.Keys[0], "oper_status", r.Args[0])
+	}
+	return "", true
+}
+
 // An operWriter maintains oper_status of ports and LAGs in APPL_DB and STATE_DB, once the view of
 // the ASIC is complete: a LAG whose members are yet to be created is not down.
 type operWriter struct {
@@ -30,7 +41,7 @@ type operWriter struct {
 func (w *operWriter) open(ctx context.Context, r *swss.Redis) error {
 	w.appl, w.state = r.DB(swss.ApplDB), r.DB(swss.StateDB)
 	w.ports = swss.NewTable(w.appl, schema.AppPort)
-	w.script = swss.NewScript(writeOper)
+	w.script = swss.NewScript(writeOper).Natively(operNatively)
 	w.touched = map[string]bool{}
 	return w.ports.Del(ctx, schema.PortInitDone)
 }
