@@ -128,9 +128,9 @@ func newClient(r *Redis, db Database) *redis.Client {
 		},
 	}
 	if r.embedded != nil {
-		// A switch has a dozen connections, and a lab a thousand switches. Nothing is gained by long
-		// buffers where no system call is saved.
-		opts.ReadBufferSize, opts.WriteBufferSize = 4096, 4096
+		// A switch has forty connections, most of them of subscribers, and a lab a thousand switches.
+		// Nothing is gained by long buffers where no system call is saved.
+		opts.ReadBufferSize, opts.WriteBufferSize = 1024, 1024
 		opts.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return r.embedded.dial() }
 	}
 	return redis.NewClient(opts)
