@@ -3,6 +3,7 @@ module tamtam
 go 1.26.0
 
 require (
+	github.com/DataDog/sketches-go v1.4.8
 	github.com/alicebob/miniredis/v2 v2.40.0
 	github.com/crillab/gophersat v1.4.0
 	github.com/google/go-cmp v0.7.0

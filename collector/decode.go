@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -19,6 +21,8 @@ import (
 type DecodeOptions struct {
 	JSON    bool // JSON instead of text
 	Packets bool // each stamped packet too, before the report
+	Paths   int  // of flows, that are kept apart at most; 0: DefaultPaths
+	Exact   bool // keep every different latency
 }
 
 // DecodeTailStamp reads the capture at path and prints what the tail-stamp records in it say. A
@@ -31,7 +35,7 @@ func DecodeTailStamp(ctx context.Context, out io.Writer, path string, opts Decod
 	}
 	defer in.Close()
 	bw := bufio.NewWriter(out)
-	c := NewTailStamp()
+	c := NewTailStamp(opts.Paths, opts.Exact)
 	packets := packetPrinter(bw, opts)
 	var number int64
 	var readErr error
@@ -147,6 +151,10 @@ func (r Report) WriteText(out io.Writer) error {
 		fmt.Fprintf(out, ", %d cut by the snap length", r.Cut)
 	}
 	fmt.Fprintln(out)
+	if r.Beyond > 0 {
+		fmt.Fprintf(out, "%s of flows and paths beyond the first %d, which alone are below (--paths)\n",
+			plural(r.Beyond, "stamped frame"), r.most)
+	}
 	for _, f := range r.Flows {
 		fmt.Fprintf(out, "\n%s: %s stamped\n", f.Flow, plural(f.Frames, "frame"))
 		for i, p := range f.Paths {
@@ -186,6 +194,9 @@ func (p PathReport) writeText(out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	if p.sketched() {
+		fmt.Fprintln(out, " ", sketchedNote)
+	}
 	for i, h := range p.Hops {
 		for _, note := range []struct {
 			n    int64
@@ -207,5 +218,25 @@ func (s Summary) columns() string {
 	if s.Count == 0 {
 		return "0\t-\t-\t-\t-\t-\t-"
 	}
-	return fmt.Sprintf("%d\t%d\t%d\t%d\t%d\t%d\t%d", s.Count, s.Min, s.Avg, s.P50, s.P90, s.P99, s.Max)
+	return fmt.Sprintf("%d\t%d\t%d\t%s\t%s\t%s\t%d", s.Count, s.Min, s.Avg, s.percentile(s.P50), s.percentile(s.P90),
+		s.percentile(s.P99), s.Max)
+}
+
+// percentile is one of the percentiles, with a mark if it is not exact.
+func (s Summary) percentile(ns int64) string {
+	if s.Within > 0 {
+		return fmt.Sprintf("~%d", ns)
+	}
+	return strconv.FormatInt(ns, 10)
+}
+
+// sketchedNote says what the mark of a percentile means.
+var sketchedNote = fmt.Sprintf("~ within %g %% and 1 ns: of more than %d different values (--exact)",
+	100*sketchWithin, exactValues)
+
+// sketched reports whether some percentile is not exact.
+func (p PathReport) sketched() bool {
+	return p.EndToEnd.Within > 0 || slices.ContainsFunc(p.Hops, func(h HopReport) bool {
+		return h.Latency.Within > 0 || h.Delay != nil && h.Delay.Within > 0
+	})
 }

@@ -1,20 +1,104 @@
 package collector
 
 import (
-	"maps"
+	"cmp"
+	"math"
 	"math/big"
+	"math/bits"
 	"slices"
+
+	"github.com/DataDog/sketches-go/ddsketch"
+	"github.com/DataDog/sketches-go/ddsketch/mapping"
+	"github.com/DataDog/sketches-go/ddsketch/store"
 )
 
-// distribution counts every measured value. In nanoseconds there are few different ones: the same
+// exactValues is how many different values a distribution keeps. In nanoseconds there are often few: the same
 // latencies recur.
-type distribution map[int64]int64
+const exactValues = 256
 
-func (d distribution) add(ns int64) { d[ns]++ }
+// sketchWithin is the relative error of a percentile of more values than that, besides rounding to a nanosecond.
+const sketchWithin = 0.01
+
+// A distribution counts measured values: each while there are few different ones, then in a DDSketch (Masson, Rim and
+// Lee, VLDB 2019), which takes at most 35 kB. What it says depends on the values and how often each was measured, never
+// on their order, nor on how they were divided among distributions that were merged.
+type distribution struct {
+	exact    bool // all values are kept, however many
+	count    int64
+	min, max int64
+	sum      int128
+	values   map[int64]int64 // how often each was measured; nil: the sketch has them, or there are none
+	sketch   *ddsketch.DDSketch
+}
+
+func (d *distribution) add(ns int64) { d.addTimes(ns, 1) }
+
+// addTimes adds a value that was measured n times, n > 0.
+func (d *distribution) addTimes(ns, n int64) {
+	if d.count == 0 {
+		d.min, d.max = ns, ns
+	}
+	d.min, d.max = min(d.min, ns), max(d.max, ns)
+	d.count += n
+	d.sum.add(product(ns, n))
+	if d.sketch != nil {
+		d.sketchTimes(ns, n)
+		return
+	}
+	if d.values == nil {
+		d.values = map[int64]int64{}
+	}
+	d.values[ns] += n
+	if len(d.values) > exactValues && !d.exact {
+		d.turn()
+	}
+}
+
+// turn has the sketch take over.
+func (d *distribution) turn() {
+	m, err := mapping.NewLogarithmicMapping(sketchWithin)
+	if err != nil {
+		panic(err) // only where the error is not between 0 and 1
+	}
+	d.sketch = ddsketch.NewDDSketch(m, store.NewDenseStore(), store.NewDenseStore())
+	for ns, n := range d.values {
+		d.sketchTimes(ns, n)
+	}
+	d.values = nil
+}
+
+// sketchTimes adds to the sketch. It takes every number of 64 bits; counts are exact up to 2^53.
+func (d *distribution) sketchTimes(ns, n int64) {
+	if err := d.sketch.AddWithCount(float64(ns), float64(n)); err != nil {
+		panic(err) // only for what is beyond 64 bits, or a negative count
+	}
+}
+
+// merge adds all that another distribution, which is as exact, has counted.
+func (d *distribution) merge(o *distribution) {
+	if o.sketch == nil {
+		for ns, n := range o.values {
+			d.addTimes(ns, n)
+		}
+		return
+	}
+	if d.sketch == nil {
+		d.turn()
+	}
+	if d.count == 0 {
+		d.min, d.max = o.min, o.max
+	}
+	d.min, d.max = min(d.min, o.min), max(d.max, o.max)
+	d.count += o.count
+	d.sum.add(o.sum)
+	if err := d.sketch.MergeWith(o.sketch); err != nil {
+		panic(err) // only of sketches with other errors
+	}
+}
 
 // Summary describes a set of durations. All are exact but Avg, which is rounded to the nearest
-// nanosecond. A percentile is the nearest rank: the least measured value that at least
-// so many of a hundred do not exceed. All zero when Count is zero.
+// nanosecond, and percentiles where Within says so. A percentile is the nearest rank: the least measured
+// value that at least so many of a hundred do not exceed. All zero when Count is zero.
 type Summary struct {
 	Count int64 `json:"count"`
 	Min   int64 `json:"min_ns"`
@@ -23,31 +107,90 @@ type Summary struct {
 	P90   int64 `json:"p90_ns"`
 	P99   int64 `json:"p99_ns"`
 	Max   int64 `json:"max_ns"`
+	// Within is the relative error of the percentiles at most, besides a nanosecond for rounding; 0: they are exact.
+	Within float64 `json:"percentiles_within,omitempty"`
 }
 
-func (d distribution) summary() Summary {
-	if len(d) == 0 {
+func (d *distribution) summary() Summary {
+	if d.count == 0 {
 		return Summary{}
 	}
-	values := slices.Sorted(maps.Keys(d))
-	s := Summary{Min: values[0], Max: values[len(values)-1]}
-	var sum big.Int // clocks may be decades apart: a few such differences overflow 64 bits
-	for _, v := range values {
-		s.Count += d[v]
-		sum.Add(&sum, new(big.Int).Mul(big.NewInt(v), big.NewInt(d[v])))
+	s := Summary{Count: d.count, Min: d.min, Max: d.max, Avg: roundedQuotient(d.sum.big(), d.count)}
+	if d.sketch != nil {
+		s.Within = sketchWithin
 	}
-	s.Avg = roundedQuotient(&sum, s.Count)
+	counted := d.counted()
 	rank := func(percent int64) int64 {
-		need := (s.Count*percent + 99) / 100
-		for _, v := range values {
-			if need -= d[v]; need <= 0 {
-				return v
+		hi, lo := bits.Mul64(uint64(d.count), uint64(percent))
+		lo, carry := bits.Add64(lo, 99, 0)
+		q, _ := bits.Div64(hi+carry, lo, 100)
+		need := int64(q)
+		for _, v := range counted {
+			if need -= v.times; need <= 0 {
+				return v.ns
 			}
 		}
-		return s.Max
+		return d.max
 	}
 	s.P50, s.P90, s.P99 = rank(50), rank(90), rank(99)
 	return s
+}
+
+// A countedValue is a value, or one that stands for those of a bin of the sketch.
+type countedValue struct{ ns, times int64 }
+
+// counted are the values in their order.
+func (d *distribution) counted() []countedValue {
+	var list []countedValue
+	for ns, n := range d.values {
+		list = append(list, countedValue{ns, n})
+	}
+	if d.sketch != nil {
+		d.sketch.ForEach(func(value, times float64) bool {
+			list = append(list, countedValue{d.rounded(value), int64(times)})
+			return false
+		})
+	}
+	slices.SortFunc(list, func(a, b countedValue) int { return cmp.Compare(a.ns, b.ns) })
+	return list
+}
+
+// rounded is a value of the sketch as a number that may have been measured.
+func (d *distribution) rounded(value float64) int64 {
+	switch {
+	case value <= float64(d.min):
+		return d.min
+	case value >= float64(d.max):
+		return d.max
+	}
+	return int64(math.Round(value))
+}
+
+// An int128 is a number of 128 bits: hi * 2^64 + lo. Clocks may be decades apart: the sum of a few such differences
+// does not fit into 64 bits.
+type int128 struct {
+	hi int64
+	lo uint64
+}
+
+// product is a * n, n >= 0.
+func product(a, n int64) int128 {
+	hi, lo := bits.Mul64(uint64(a), uint64(n))
+	if a < 0 {
+		hi -= uint64(n)
+	}
+	return int128{int64(hi), lo}
+}
+
+func (s *int128) add(o int128) {
+	var carry uint64
+	s.lo, carry = bits.Add64(s.lo, o.lo, 0)
+	s.hi += o.hi + int64(carry)
+}
+
+func (s int128) big() *big.Int {
+	x := new(big.Int).Lsh(big.NewInt(s.hi), 64)
+	return x.Add(x, new(big.Int).SetUint64(s.lo))
 }
 
 // roundedQuotient is sum/n to the nearest integer, halves up.

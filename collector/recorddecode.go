@@ -20,6 +20,7 @@ type RecordOptions struct {
 	Packets bool   // each recorded packet too, before the report
 	Compare string // a capture to compare with; "": none
 	Flow    string // only of flows whose text contains it, see [Records.Only]
+	Exact   bool   // keep every different latency
 }
 
 // ReadPlan reads a plan from a file of at most [record.MaxJSON] bytes, as `tamtam plan --format json`
@@ -59,6 +60,9 @@ func DecodeRecords(ctx context.Context, out io.Writer, path string, opts RecordO
 		return err
 	}
 	c.Only(opts.Flow)
+	if opts.Exact {
+		c.Exact()
+	}
 	if opts.Compare != "" {
 		r, err := ReadRecords(ctx, opts.Compare, opts.Plans...)
 		if err != nil {

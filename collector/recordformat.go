@@ -113,17 +113,22 @@ func writeSuspicions(out io.Writer, list []recordplan.Suspicion) {
 func writePaths(out io.Writer, paths []PathTotal) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "path\tpackets\tshare %\tmin ns\tavg\tp50\tp99\tmax\t")
+	sketched := false
 	for i, p := range paths[:min(len(paths), shownRows)] {
 		l := p.Latency
+		sketched = sketched || l.Within > 0
 		fmt.Fprintf(w, "%d\t%d\t%.2f\t", i+1, p.Packets, 100*p.Share)
 		if l.Count == 0 {
 			fmt.Fprint(w, "-\t-\t-\t-\t-\t\n")
 		} else {
-			fmt.Fprintf(w, "%d\t%d\t%d\t%d\t%d\t\n", l.Min, l.Avg, l.P50, l.P99, l.Max)
+			fmt.Fprintf(w, "%d\t%d\t%s\t%s\t%d\t\n", l.Min, l.Avg, l.percentile(l.P50), l.percentile(l.P99), l.Max)
 		}
 	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	if sketched {
+		fmt.Fprintln(out, sketchedNote)
 	}
 	for i, p := range paths[:min(len(paths), shownRows)] {
 		fmt.Fprintf(out, "path %d: %s\n  %s\n", i+1, fatesText(p), p.text())

@@ -170,7 +170,7 @@ func measured(p *record.Plan) bool {
 // pathTotals merges the groups of one path: records may differ in hits that a path's text omits.
 func pathTotals(groups []*recordGroup, all int64) []PathTotal {
 	list := []PathTotal{}
-	latencies := map[string]distribution{}
+	latencies := map[string]*distribution{}
 	at := map[string]int{}
 	for _, g := range groups {
 		t := pathOf(&g.answer)
@@ -180,7 +180,7 @@ func pathTotals(groups []*recordGroup, all int64) []PathTotal {
 			at[t.key] = i
 			t.Fates, t.Inputs = map[string]int64{}, map[string]int64{}
 			list = append(list, t)
-			latencies[t.key] = distribution{}
+			latencies[t.key] = &distribution{exact: g.latency.exact}
 		}
 		list[i].Packets += g.packets
 		for fate, n := range g.fates {
@@ -189,9 +189,7 @@ func pathTotals(groups []*recordGroup, all int64) []PathTotal {
 		for port, n := range g.inputs {
 			list[i].Inputs[portName(port, "none")] += n
 		}
-		for ns, n := range g.latency {
-			latencies[t.key][ns] += n
-		}
+		latencies[t.key].merge(&g.latency)
 	}
 	for i := range list {
 		list[i].Share = float64(list[i].Packets) / float64(all)

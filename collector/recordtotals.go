@@ -19,8 +19,8 @@ const (
 )
 
 // Records gathers what records of table recording say, for each plan on its own.
-// Memory grows with distinct latencies and, to a bound, with distinct records and flows
-// that had drops; not with the packets. Not safe for concurrent use.
+// Memory grows, to a bound, with distinct records and flows that had drops, and after [Records.Exact]
+// with distinct latencies; not with the packets. Not safe for concurrent use.
 type Records struct {
 	plans   map[uint32]*planRecords
 	order   []uint32 // of the plans, as they were given
@@ -41,6 +41,7 @@ type planRecords struct {
 	flows   map[dropKey]int64
 	kinds   map[kindKey]int64
 	known   map[string]bool // paths that are not new
+	exact   bool            // all latencies are kept
 	packets int64
 	// Packets with records or flows that there was no room for.
 	beyondGroups, beyondFlows int64
@@ -92,6 +93,14 @@ func NewRecords(plans ...*record.Plan) (*Records, error) {
 // Only ignores packets of flows whose text, such as "TCP 192.0.2.1:1234 > 192.0.2.2:80", does not
 // contain flow.
 func (c *Records) Only(flow string) { c.only = flow }
+
+// Exact has every different latency kept from now on, so that all percentiles are exact, however much memory that
+// takes.
+func (c *Records) Exact() {
+	for _, p := range c.plans {
+		p.exact = true
+	}
+}
 
 // Know marks the paths of an earlier report, by the same plans, as not new.
 func (c *Records) Know(r *RecordReport) {
@@ -176,8 +185,8 @@ func (c *planRecords) add(p *DecodedPacket) {
 		key := pathOf(&p.Answer).key
 		p.New, c.known[key] = !c.known[key], true
 		g = &recordGroup{
-			bits: []byte(is.bits), end: is.end, answer: p.Answer, latency: distribution{}, fates: map[string]int64{},
-			inputs: map[uint16]int64{},
+			bits: []byte(is.bits), end: is.end, answer: p.Answer, latency: distribution{exact: c.exact},
+			fates: map[string]int64{}, inputs: map[uint16]int64{},
 		}
 		c.groups[is] = g
 	}

@@ -14,6 +14,9 @@ import (
 type TailStamp struct {
 	frames, cut, stamped, records int64
 	flows                         map[Flow]*flowStamps
+	exact                         bool
+	most, paths                   int   // paths of flows that are kept apart at most, and that are
+	beyond                        int64 // frames with records of others
 }
 
 // flowStamps is what is known of one flow. A flow whose frames took several routes has several paths.
@@ -26,7 +29,7 @@ type flowStamps struct {
 type pathStamps struct {
 	frames   int64
 	hops     []hopStamps
-	delays   []distribution // from departure at hop i to arrival at hop i+1
+	delays   []distribution // from departure at hop i-1 to arrival at hop i; of hop 0 nothing
 	endToEnd distribution
 }
 
@@ -36,8 +39,16 @@ type hopStamps struct {
 	noEgress, unsynchronised, unusable int64
 }
 
-// NewTailStamp returns a collector that has seen nothing.
-func NewTailStamp() *TailStamp { return &TailStamp{flows: make(map[Flow]*flowStamps)} }
+// DefaultPaths is how many paths of flows a TailStamp keeps apart unless it is told: some 2 kB each with few different
+// latencies, 35 kB more for each hop and link at most.
+const DefaultPaths = 1 << 16
+
+// NewTailStamp returns a collector that has seen nothing. It keeps so many paths of flows apart at most (0:
+// DefaultPaths), those that it sees first. If exact is true every different latency is kept, so that all percentiles
+// are exact, however much memory that takes: some 40 bytes for each.
+func NewTailStamp(paths int, exact bool) *TailStamp {
+	return &TailStamp{flows: make(map[Flow]*flowStamps), most: cmp.Or(paths, DefaultPaths), exact: exact}
+}
 
 // Add takes in one frame without its frame check sequence, captured at the given time, and returns the
 // records that it carries, oldest first. length is its length on the wire; one that is cut lacks its
@@ -55,16 +66,36 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 	c.stamped++
 	c.records += int64(len(records))
 	key, _ := ParseFlow(frame) // records are found behind IP only
+	if flow, path := c.find(key, records, captured); path != nil {
+		flow.add(captured)
+		path.add(records)
+	} else {
+		c.beyond++
+	}
+	return records
+}
+
+// find returns a flow and the path of its that records passed, new ones if need be; nil: there is no room.
+func (c *TailStamp) find(key Flow, records []tailstamp.Record, captured time.Time) (*flowStamps, *pathStamps) {
 	flow := c.flows[key]
+	passed := pathKey(records)
+	if flow != nil && flow.paths[passed] != nil {
+		return flow, flow.paths[passed]
+	}
+	if c.paths == c.most {
+		return nil, nil
+	}
+	c.paths++
 	if flow == nil {
 		flow = &flowStamps{first: captured, last: captured, paths: make(map[string]*pathStamps)}
 		c.flows[key] = flow
 	}
-	flow.add(records, captured)
-	return records
+	path := newPath(records, c.exact)
+	flow.paths[passed] = path
+	return flow, path
 }
 
-func (f *flowStamps) add(records []tailstamp.Record, captured time.Time) {
+func (f *flowStamps) add(captured time.Time) {
 	f.frames++
 	if captured.Before(f.first) {
 		f.first = captured
@@ -72,13 +103,6 @@ func (f *flowStamps) add(records []tailstamp.Record, captured time.Time) {
 	if captured.After(f.last) {
 		f.last = captured
 	}
-	key := pathKey(records)
-	path := f.paths[key]
-	if path == nil {
-		path = newPath(records)
-		f.paths[key] = path
-	}
-	path.add(records)
 }
 
 // pathKey names the switches and ports that records passed.
@@ -93,13 +117,14 @@ func pathKey(records []tailstamp.Record) string {
 	return b.String()
 }
 
-func newPath(records []tailstamp.Record) *pathStamps {
-	p := &pathStamps{endToEnd: distribution{}}
+func newPath(records []tailstamp.Record, exact bool) *pathStamps {
+	p := &pathStamps{
+		hops: make([]hopStamps, len(records)), delays: make([]distribution, len(records)),
+		endToEnd: distribution{exact: exact},
+	}
 	for i, r := range records {
-		p.hops = append(p.hops, hopStamps{record: r, latency: distribution{}})
-		if i > 0 {
-			p.delays = append(p.delays, distribution{})
-		}
+		p.hops[i] = hopStamps{record: r, latency: distribution{exact: exact}}
+		p.delays[i].exact = exact
 	}
 	return p
 }
@@ -121,7 +146,7 @@ func (p *pathStamps) add(records []tailstamp.Record) {
 		}
 		if i > 0 {
 			if delay, ok := difference(egress(records[i-1]), ingress(r)); ok {
-				p.delays[i-1].add(delay)
+				p.delays[i].add(delay)
 			}
 		}
 	}
@@ -153,14 +178,17 @@ func difference(from, to tailstamp.Timestamp) (int64, bool) {
 
 // Report is what a TailStamp has gathered. Its JSON form is what tamtam decode prints.
 type Report struct {
-	File    string       `json:"file,omitempty"`
-	Frames  int64        `json:"frames"`
-	Stamped int64        `json:"stamped"` // frames with at least one record
-	Records int64        `json:"records"`
-	Plain   int64        `json:"without_record"`
-	Cut     int64        `json:"cut"` // by the snap length, so that records may be missing
-	Flows   []FlowReport `json:"flows"`
-	Error   string       `json:"error,omitempty"` // why the file could not be read to its end
+	File    string `json:"file,omitempty"`
+	Frames  int64  `json:"frames"`
+	Stamped int64  `json:"stamped"` // frames with at least one record
+	Records int64  `json:"records"`
+	Plain   int64  `json:"without_record"`
+	Cut     int64  `json:"cut"` // by the snap length, so that records may be missing
+	// Beyond are stamped frames of flows, or paths of them, that there was no room for.
+	Beyond int64 `json:"beyond,omitempty"`
+	most   int
+	Flows  []FlowReport `json:"flows"`
+	Error  string       `json:"error,omitempty"` // why the file could not be read to its end
 }
 
 // FlowReport is one flow of a Report.
@@ -199,7 +227,7 @@ type HopReport struct {
 
 // Report sums up what was added so far: the flow with most frames first, then by address.
 func (c *TailStamp) Report() Report {
-	r := Report{Frames: c.frames, Stamped: c.stamped, Records: c.records, Cut: c.cut,
+	r := Report{Frames: c.frames, Stamped: c.stamped, Records: c.records, Cut: c.cut, Beyond: c.beyond, most: c.most,
 		Plain: c.frames - c.stamped - c.cut, Flows: []FlowReport{}}
 	for key, flow := range c.flows {
 		r.Flows = append(r.Flows, flow.report(key))
@@ -232,14 +260,15 @@ func (f *flowStamps) report(key Flow) FlowReport {
 
 func (p *pathStamps) report() PathReport {
 	r := PathReport{Frames: p.frames, EndToEnd: p.endToEnd.summary()}
-	for i, hop := range p.hops {
+	for i := range p.hops {
+		hop := &p.hops[i]
 		h := HopReport{
 			SwitchID: hop.record.SwitchID,
 			InPort:   portName(hop.record.InPort, "none"), OutPort: portName(hop.record.OutPort, "CPU"),
 			Latency: hop.latency.summary(), NoEgress: hop.noEgress, Unsynchronised: hop.unsynchronised, Unusable: hop.unusable,
 		}
 		if i > 0 {
-			delay := p.delays[i-1].summary()
+			delay := p.delays[i].summary()
 			h.Delay = &delay
 		}
 		r.Hops = append(r.Hops, h)

@@ -49,7 +49,7 @@ var (
 // twoHops is a collector that saw a web flow cross two switches, sometimes another way, a UDP
 // flow punted to the CPU, and frames without records.
 func twoHops() *TailStamp {
-	c := NewTailStamp()
+	c := NewTailStamp(0, false)
 	add := func(frame []byte) { c.Add(frame, time.Unix(1000, 0).UTC(), len(frame)) }
 	for i := range uint32(10) {
 		add(stamped(web, hop(1, 0, 4, 100, 600+i, 0), hop(2, 8, 12, 1600+2*i, 2000+2*i, 0)))
@@ -177,11 +177,13 @@ func TestSummaryIsExact(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	})
-	huge := distribution{math.MaxInt64: 3, math.MaxInt64 - 2: 3}
+	var huge, none distribution
+	huge.addTimes(math.MaxInt64, 3)
+	huge.addTimes(math.MaxInt64-2, 3)
 	if got := huge.summary().Avg; got != math.MaxInt64-1 {
 		t.Errorf("average of huge values %d, want %d", got, int64(math.MaxInt64-1))
 	}
-	if got := (distribution{}).summary(); got != (Summary{}) {
+	if got := none.summary(); got != (Summary{}) {
 		t.Errorf("summary of nothing: %+v", got)
 	}
 }
@@ -254,7 +256,7 @@ func FuzzAdd(f *testing.F) {
 		if more < 0 || more > 1<<20 {
 			return
 		}
-		c := NewTailStamp()
+		c := NewTailStamp(0, false)
 		records := c.Add(frame, time.Unix(0, 0), len(frame)+more)
 		r := c.Report()
 		if r.Records != int64(len(records)) || r.Stamped+r.Plain+r.Cut != 1 || len(r.Flows) != int(r.Stamped) {
@@ -264,4 +266,51 @@ func FuzzAdd(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// Paths beyond the bound are counted together, and said to be; those that are kept say what they would without.
+func TestPathsAreBounded(t *testing.T) {
+	c := NewTailStamp(2, false)
+	add := func(frame []byte) { c.Add(frame, time.Unix(1000, 0).UTC(), len(frame)) }
+	for range 3 {
+		add(stamped(web, hop(1, 0, 4, 100, 600, 0)))
+		add(stamped(web, hop(1, 0, 5, 100, 700, 0)))
+		add(stamped(web, hop(1, 0, 6, 100, 800, 0))) // a third path of a flow that is known
+		add(stamped(video, hop(1, 0, 4, 100, 900, 0)))
+	}
+	r := c.Report()
+	if r.Stamped != 12 || r.Beyond != 6 || len(r.Flows) != 1 || r.Flows[0].Frames != 6 || len(r.Flows[0].Paths) != 2 {
+		t.Fatalf("report %+v", r)
+	}
+	var b strings.Builder
+	if err := r.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "6 stamped frames of flows and paths beyond the first 2, which alone are below (--paths)\n"; !strings.Contains(b.String(), want) {
+		t.Errorf("the text does not say %q:\n%s", want, b.String())
+	}
+}
+
+// Percentiles of many different latencies are marked, in text and JSON; with exact they are not.
+func TestSketchedPercentilesAreMarked(t *testing.T) {
+	for _, exact := range []bool{false, true} {
+		c := NewTailStamp(0, exact)
+		for i := range uint32(1000) {
+			frame := stamped(web, hop(1, 0, 4, 100, 600+1000*i, 0))
+			c.Add(frame, time.Unix(1000, 0).UTC(), len(frame))
+		}
+		var text, js strings.Builder
+		r := c.Report()
+		if err := errors.Join(r.WriteText(&text), r.WriteJSON(&js)); err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range []struct{ all, want string }{
+			{text.String(), "~ within 1 % and 1 ns: of more than 256 different values (--exact)\n"},
+			{js.String(), `"percentiles_within": 0.01`},
+		} {
+			if strings.Contains(x.all, x.want) == exact {
+				t.Errorf("exact %v, and %q is there: %v:\n%s", exact, x.want, !exact, x.all)
+			}
+		}
+	}
 }

@@ -44,10 +44,13 @@ that no path of the program has, and what fault would explain them.`,
 	f.StringArrayVar(&plans, "plan", nil, planFlag)
 	f.StringVar(&format, "format", "text", "text or json")
 	f.BoolVar(&opts.Packets, "packets", false, "print every recorded packet too")
+	f.BoolVar(&opts.Exact, "exact", false, exactFlag)
 	f.StringVar(&opts.Flow, "flow", "", `only packets of flows whose text has this, as "192.0.2.1:1234 > 192.0.2.2:80"`)
 	f.StringVar(&opts.Compare, "compare", "", "another capture: print which paths are new, gone or changed since")
 	return c
 }
+
+const exactFlag = "keep every different latency, some 40 bytes each: all percentiles are exact"
 
 func textOrJSON(format string) (isJSON bool, err error) {
 	if format != "text" && format != "json" {

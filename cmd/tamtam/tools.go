@@ -136,21 +136,26 @@ func newDecode() *cobra.Command {
 			return usagef("decode what? tailstamp FILE.pcap, or record FILE.pcap --plan PLAN.json")
 		}}
 	var format string
-	var packets bool
+	var options collector.DecodeOptions
 	ts := &cobra.Command{
 		Use:   "tailstamp FILE.pcap",
 		Short: "Latency per flow and hop, from tail-stamp records",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if format != "text" && format != "json" {
-				return usagef("--format %q: want text or json", format)
+			var err error
+			if options.JSON, err = textOrJSON(format); err != nil {
+				return err
 			}
-			options := collector.DecodeOptions{JSON: format == "json", Packets: packets}
+			if options.Paths < 1 {
+				return usagef("--paths %d: want 1 or more", options.Paths)
+			}
 			return collector.DecodeTailStamp(cmd.Context(), cmd.OutOrStdout(), args[0], options)
 		},
 	}
 	ts.Flags().StringVar(&format, "format", "text", "text or json")
-	ts.Flags().BoolVar(&packets, "packets", false, "print every stamped packet too")
+	ts.Flags().BoolVar(&options.Packets, "packets", false, "print every stamped packet too")
+	ts.Flags().IntVar(&options.Paths, "paths", collector.DefaultPaths, "how many paths of flows are kept apart, at most")
+	ts.Flags().BoolVar(&options.Exact, "exact", false, exactFlag)
 	c.AddCommand(ts, newDecodeRecord())
 	return c
 }
