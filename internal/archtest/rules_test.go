@@ -16,6 +16,7 @@ type room struct {
 
 const (
 	cobra     = "github.com/spf13/cobra"
+	ddsketch  = "github.com/DataDog/sketches-go"
 	gnmi      = "github.com/openconfig/gnmi"
 	gophersat = "github.com/crillab/gophersat"
 	gonumplot = "gonum.org/v1/plot"
@@ -57,7 +58,7 @@ var rules = []room{
 	{name: "mgmt", below: []string{"yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                   // generated types stop at mgmt
 	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
-	{name: "collector", below: []string{"tam/recordplan", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{gopacket}},
+	{name: "collector", below: []string{"tam/recordplan", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{ddsketch, gopacket}},
 
 	{name: "tammgr", below: []string{"cfgmgr/forward", "orch", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record"}},
 	{name: "cfgmgr/qos", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
