@@ -57,11 +57,19 @@ calibrate:
 	TAMTAM_CASES=$(INSTANCES) $(GO) test -count=1 -timeout 24h -v -run '^TestFlyMonCalibration' ./device
 	TAMTAM_CASES=$(FABRICS) $(GO) test -count=1 -timeout 24h -v -run '^TestAltMarkCalibration$$' ./lab/study/marking
 
-### differential    both engines on CASES random cases (default 20000) from SEED on (default 1000000)
-CASES ?= 20000
-SEED  ?= 1000000
+### differential    the chip and the reference on CASES random cases (default 20000) from SEED on (default 2000000), once
+###                 in windows with vectors of 1, 2, 63 or 64 packets, once event by event, a quarter of the cases of
+###                 10,000 frames without a control event; then both paths and all these vectors beside each other, on
+###                 a quarter as many cases of 10,000 frames. VECTORS=63, for example: only with vectors of 63
+CASES   ?= 20000
+SEED    ?= 2000000
+VECTORS ?= windows 0
 differential:
-	TAMTAM_CASES=$(CASES) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestEnginesAgree$$' ./saisim/reference
+	for v in $(VECTORS); do \
+		TAMTAM_VECTOR=$$v TAMTAM_CASES=$(CASES) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestEnginesAgree$$' \
+			./saisim/reference || exit 1; done
+	TAMTAM_CASES=$$((($(CASES) + 3) / 4)) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestPathsAgree$$' \
+		./saisim/reference
 
 ### mutants         wrong engines, one by one: the differential test must catch each
 mutants:

@@ -57,7 +57,18 @@
 // by which tables, and counts what happened, so that no feature is left out unseen.
 // What the fast engine says that a copy ran must be a path of the graph by which the
 // chip describes itself. A failure prints the seed and about the smallest number of
-// packets. FuzzEngines does the same from bytes; "make differential" runs as many
-// cases as wanted. TestMutantsAreCaught changes a line of the fast engine and wants
-// the comparison to fail; "make mutants" tries every line of its list.
+// packets. FuzzEngines does the same from bytes. TestMutantsAreCaught changes a line of the
+// fast engine and wants the comparison to fail; "make mutants" tries every line of its list.
+//
+// The fast engine has two paths, event by event and in windows, in which up to 64 packets run
+// together. Which one a case takes goes with its seed, and for FuzzEngines with its input.
+// TAMTAM_VECTOR says otherwise: 0 is event by event, 1 to 64 are that many packets together at most,
+// and with "windows" the seed chooses between 1, 2, 63 and 64. TestPathsAgree has the two paths, with
+// all of these vectors, do the same 10,000 frames with no control event from the first to the last,
+// each engine advanced in steps of its own, and compares what leaves, counters, registers, queue lengths and
+// books, with frames in the chip and without. Of the cases of TestEnginesAgree a quarter is as long,
+// from seed 2,000,000 on, where "make differential" begins and soaks are; of the gate's only ten are,
+// which has to be quick.
+//
+// "make differential" runs as many cases as wanted: TestEnginesAgree on each path, then TestPathsAgree.
 package reference

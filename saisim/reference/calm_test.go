@@ -1,0 +1,76 @@
+package reference_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"tamtam/saisim"
+)
+
+// pathVariable names the variable of the environment that says which path of the chip cases take: how many packets it
+// takes together, "windows" for a number by the seed, of those at the edges, and nothing for all of them by the seed,
+// event by event among them.
+const pathVariable = "TAMTAM_VECTOR"
+
+// vectorOf is how many packets the chip of a seed takes together, at most; 0: it goes event by event.
+func vectorOf(seed uint64) (int, error) {
+	switch s := os.Getenv(pathVariable); s {
+	case "":
+		return []int{64, 1, 63, 0, 2, 64, 64}[seed/2%7], nil
+	case "windows":
+		return []int{1, 2, 63, 64}[seed/16%4], nil
+	default:
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 0 || n > 64 {
+			return 0, fmt.Errorf("%s is %q, want 0 to 64, windows, or nothing for what the seed says", pathVariable, s)
+		}
+		return n, nil
+	}
+}
+
+// longPackets is how many frames long cases have, without a control event from the first to the last.
+const longPackets = 10_000
+
+// isLong reports whether the case of a seed is a long one: of seeds of a soak and of "make differential" a quarter, of
+// those of the gate, which has to be quick, 1 of 100, and of those that "make outputs" compares with older commits none.
+func isLong(seed uint64) bool {
+	return seed >= 2_000_000 && seed/4%4 == 0 || seed < 10_000 && seed%100 == 52
+}
+
+// packetsOf is how many frames the case of a seed has, at least.
+func packetsOf(seed uint64) int {
+	if isLong(seed) {
+		return longPackets
+	}
+	return casePackets
+}
+
+// runCalm feeds both with n frames or a few more, while nobody configures or reads anything.
+func (p *pair) runCalm(n int) error {
+	p.advance(max(p.chip.Now(), p.last) + 1) // batches of control are through
+	for p.packets < n && len(p.chip.Ports()) > 0 {
+		burst := min(1+p.IntN(2000), n-p.packets)
+		window := uint64(burst) * uint64(1+p.IntN(40))
+		if err := p.burst(burst, window); err != nil {
+			return err
+		}
+		for range 1 + p.IntN(4) {
+			p.advance(p.chip.Now() + saisim.Cycle(p.Uint64N(window/2+2)))
+			if p.queueDiffers() {
+				return fmt.Errorf("queues differ at cycle %d", p.chip.Now())
+			}
+		}
+	}
+	return p.finish()
+}
+
+// finish runs both until they are empty, and compares all that they have.
+func (p *pair) finish() error {
+	p.drain()
+	if err := p.readAll(); err != nil {
+		return err
+	}
+	p.drain()
+	return p.compare()
+}
