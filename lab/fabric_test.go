@@ -135,7 +135,7 @@ func TestIdleSwitchesStayBehind(t *testing.T) {
 	if busy := l.busy(nil, soon, false); len(busy) > 0 {
 		t.Errorf("%d switches are worked on in quiet", len(busy))
 	}
-	l.nodes[3].called, l.nodes[7].own = true, l.now
+	l.nodes[3].mail, l.nodes[7].own = []*wire{nil}, l.now
 	if busy := l.busy(nil, soon, false); len(busy) != 2 || busy[0] != l.nodes[3] || busy[1] != l.nodes[7] {
 		t.Errorf("%d switches, want the one that frames came for and the one that has work", len(busy))
 	}

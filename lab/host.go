@@ -122,7 +122,7 @@ func (h *station) receive(side int, t Time) {
 	for f := h.down.next(t); f != nil; f = h.down.next(t) {
 		h.frame(f)
 		h.down.delivered++
-		h.down.done(side)
+		h.down.done()
 	}
 }
 

@@ -38,12 +38,13 @@ type wire struct {
 // receiver takes in the next. So there are two of each, used in turn.
 type passage struct {
 	out      [2][]flight // not yet seen by the receiver, in order of sending
-	used     [2][][]byte // buffers that the receiver is done with
 	spare    [][]byte
 	earliest Time // arrival in out
+	posted   bool // between switches: the sender will tell the receiver
 
 	flying []flight // seen by the receiver, in the order of arrival, from head on
 	head   int
+	used   [][]byte // buffers that the receiver is done with
 }
 
 // wireStats count frames at the sender; only Delivered belongs to the receiver.
@@ -202,18 +203,17 @@ func (p *passage) next(t Time) *flight {
 	return nil
 }
 
-// done returns the buffer of the first frame.
-func (p *passage) done(side int) {
-	p.used[side] = append(p.used[side], p.flying[p.head].data)
+// done is called when the first frame has been received.
+func (p *passage) done() {
+	p.used = append(p.used, p.flying[p.head].data)
 	p.flying[p.head].data = nil
 	p.head++
 }
 
-// reuse collects, at the sender, the buffers that the receiver returned.
-func (p *passage) reuse(side int) {
-	p.spare = append(p.spare, p.used[side]...)
-	clear(p.used[side])
-	p.used[side] = p.used[side][:0]
+// reuse gives the sender the buffers that the receiver is done with. Nobody else works on the wire meanwhile.
+func (p *passage) reuse() {
+	p.spare = append(p.spare, p.used...)
+	p.used = p.used[:0]
 }
 
 // cut drops all frames on the wire: the link has failed. Nobody else works on the wire meanwhile.
@@ -225,9 +225,9 @@ func (w *wire) cut() {
 		w.stats.Down++
 		w.stats.note(w.flying[w.head].id, lostDown)
 		w.tell(w.flying[w.head].id, lostDown)
-		w.done(0)
+		w.done()
 	}
-	w.earliest = forever
+	w.reuse()
 }
 
 // hit is true with probability p.

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"tamtam/device"
@@ -31,9 +32,14 @@ type node struct {
 	now   Time    // everything before has happened
 	side  int     // of the window
 	out   []*wire // by PortID, as far as there are ports
-	links []*wire // of those, to other switches
-	in    []*end  // where frames come in
+	in    int     // ends where frames come in
 	hosts []*station
+
+	// What it does in a window is with these alone, of however many ports: one that no frame passes is not looked at.
+	flying  []*end  // where frames are on their way in, in the order of ends
+	mail    []*wire // on which others have sent frames that it has not seen
+	sent    []*wire // to other switches, on which it has sent in this window
+	emptied []*wire // from other switches, of whose frames it has buffers
 
 	observer
 	tap      Tap
@@ -41,7 +47,6 @@ type node struct {
 	samplers []*sampler
 	own      Time // the earliest thing to do here, as far as what has come is known
 	next     Time // and of that the earliest here or where frames went
-	called   bool // others have sent frames that it has not seen
 	arriving []saisim.Arrival
 	moved    uint64
 	err      error
@@ -71,6 +76,8 @@ type end struct {
 	port portInfo // of the node
 	host *station // nil: it is the port
 	wire *wire    // that arrives here
+	nth  int      // of the node's
+	has  bool     // it is one of the node's flying
 }
 
 // An account says what became of the frames of one flow group in one switch.
@@ -138,6 +145,10 @@ func (n *node) take(o *saisim.Out) {
 		return
 	}
 	w.send(n.side, n.time(o.At), o.Data, o.Len, o.ID)
+	if !w.posted && w.to.host == nil && len(w.out[n.side]) > 0 {
+		w.posted = true
+		n.sent = append(n.sent, w)
+	}
 }
 
 // wire is what leads away from a port; nil: nothing does.
@@ -210,19 +221,17 @@ func (o *observer) saw(m saisim.Moment) {
 // run works through everything before end. What other nodes sent in the last
 // window is in the other half of their wires.
 func (n *node) run(ctx context.Context, end Time, side int) {
-	n.side, n.called = side, false
-	for _, e := range n.in {
-		if e.wire.from.host == nil {
-			e.wire.take(1 - side)
-		}
+	n.side = side
+	for _, w := range n.mail {
+		n.fetch(w, 1-side)
 	}
-	for _, w := range n.links {
-		w.reuse(1 - side)
-	}
+	n.mail = n.mail[:0]
 	for n.now < end && n.err == nil {
 		stop := end
-		if work := max(n.now, n.work()); work < end-chunk {
-			stop = work + chunk
+		if n.now < end-chunk {
+			if work := max(n.now, n.work()); work < end-chunk {
+				stop = work + chunk
+			}
 		}
 		for _, s := range n.samplers {
 			stop = min(stop, s.at)
@@ -232,6 +241,16 @@ func (n *node) run(ctx context.Context, end Time, side int) {
 	n.plan()
 }
 
+// fetch takes what was sent on a wire.
+func (n *node) fetch(w *wire, side int) {
+	w.take(side)
+	if e := w.to; w.head < len(w.flying) && !e.has {
+		e.has = true
+		at, _ := slices.BinarySearchFunc(n.flying, e.nth, func(e *end, nth int) int { return e.nth - nth })
+		n.flying = slices.Insert(n.flying, at, e)
+	}
+}
+
 // step works until stop, which is at most a chunk away.
 func (n *node) step(ctx context.Context, stop Time) {
 	for _, h := range n.hosts {
@@ -239,24 +258,16 @@ func (n *node) step(ctx context.Context, stop Time) {
 			n.err = err
 			return
 		}
-		h.up.take(n.side)
+		n.fetch(h.up, n.side)
 	}
-	arriving := n.arriving[:0]
-	for _, e := range n.in {
-		w := e.wire
-		for f := w.next(stop); f != nil; f = w.next(stop) {
-			arriving = append(arriving, saisim.Arrival{
-				Port: e.port.id, At: n.cycle(f.at), Frame: saisim.Frame{Data: f.data, Len: f.len, ID: f.id},
-			})
-			n.entered(f.id)
-			w.delivered++
-			n.moved++
-			w.done(n.side)
-		}
-		if w.from.host != nil {
-			w.reuse(n.side)
+	arriving, rest := n.arriving[:0], n.flying[:0]
+	for _, e := range n.flying {
+		arriving = n.arrive(arriving, e, stop)
+		if e.has = e.wire.head < len(e.wire.flying); e.has {
+			rest = append(rest, e)
 		}
 	}
+	n.flying = rest
 	n.arriving = arriving
 	if len(arriving) > 0 { // their buffers are the senders' again in the next step or window
 		if _, err := n.sim.Chip.ReceiveAll(arriving); err != nil {
@@ -272,7 +283,7 @@ func (n *node) step(ctx context.Context, stop Time) {
 	}
 	for _, h := range n.hosts {
 		h.receive(n.side, stop)
-		h.down.reuse(n.side)
+		h.down.reuse()
 		if h.err != nil {
 			n.err = fmt.Errorf("host %s: %w", h.host.Name, h.err)
 		}
@@ -283,6 +294,27 @@ func (n *node) step(ctx context.Context, stop Time) {
 	}
 }
 
+// arrive appends the frames that arrive at an end before stop.
+func (n *node) arrive(arriving []saisim.Arrival, e *end, stop Time) []saisim.Arrival {
+	w := e.wire
+	for f := w.next(stop); f != nil; f = w.next(stop) {
+		arriving = append(arriving, saisim.Arrival{
+			Port: e.port.id, At: n.cycle(f.at), Frame: saisim.Frame{Data: f.data, Len: f.len, ID: f.id},
+		})
+		n.entered(f.id)
+		w.delivered++
+		n.moved++
+		if w.from.host == nil && len(w.used) == 0 {
+			n.emptied = append(n.emptied, w)
+		}
+		w.done()
+	}
+	if w.from.host != nil {
+		w.reuse()
+	}
+	return arriving
+}
+
 // plan finds when there is work next, here or where frames went.
 func (n *node) plan() {
 	n.own = n.work()
@@ -290,9 +322,8 @@ func (n *node) plan() {
 		n.own = min(n.own, s.at)
 	}
 	n.next = n.own
-	for _, w := range n.links {
+	for _, w := range n.sent {
 		n.next = min(n.next, w.earliest)
-		w.earliest = forever
 	}
 }
 
@@ -302,8 +333,8 @@ func (n *node) work() Time {
 	if c, ok := n.sim.Chip.NextEvent(); ok {
 		next = n.time(c)
 	}
-	for _, e := range n.in {
-		if w := e.wire; w.head < len(w.flying) {
+	for _, e := range n.flying {
+		if w := e.wire; w.head < len(w.flying) { // a link that fails has none
 			next = min(next, w.flying[w.head].at)
 		}
 	}

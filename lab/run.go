@@ -48,7 +48,7 @@ func (l *Lab) pass(ctx context.Context, d Time) error {
 		crew.work(l.busy(crew.nodes[:0], end, all || edge), end, l.side)
 		all = edge
 		for _, n := range crew.nodes {
-			n.callOthers(l.side)
+			n.post()
 		}
 		l.side = 1 - l.side
 		for _, o := range l.observers {
@@ -74,20 +74,25 @@ func (l *Lab) busy(nodes []*node, end Time, all bool) []*node {
 		return append(nodes, l.nodes...)
 	}
 	for _, n := range l.nodes {
-		if n.called || n.own < end {
+		if len(n.mail) > 0 || n.own < end {
 			nodes = append(nodes, n)
 		}
 	}
 	return nodes
 }
 
-// callOthers has those worked on in the next window to whom frames were sent in this one.
-func (n *node) callOthers(side int) {
-	for _, w := range n.links {
-		if len(w.out[side]) > 0 {
-			w.to.node.called = true
-		}
+// post tells those to whom frames were sent in this window, and returns buffers to those from whom frames came. Nobody
+// works meanwhile.
+func (n *node) post() {
+	for _, w := range n.sent {
+		w.posted, w.earliest = false, forever
+		w.to.node.mail = append(w.to.node.mail, w)
 	}
+	n.sent = n.sent[:0]
+	for _, w := range n.emptied {
+		w.reuse()
+	}
+	n.emptied = n.emptied[:0]
 }
 
 // window returns when the next one ends, and moves now there. At an edge something happens that all

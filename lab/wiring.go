@@ -59,12 +59,10 @@ func (l *Lab) makeLink(t *Link) error {
 		k.wires[i], to.wire = w, w
 		if from.host == nil {
 			from.node.out[from.port.id] = w
-			if to.host == nil {
-				from.node.links = append(from.node.links, w)
-			}
 		}
 		if to.host == nil {
-			to.node.in = append(to.node.in, to)
+			to.nth = to.node.in
+			to.node.in++
 		}
 	}
 	for i, e := range ends {
