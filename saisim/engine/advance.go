@@ -94,7 +94,7 @@ func (c *driver) advance(to Cycle) {
 // enterAll has frames come whole from the ingress MACs and run the ingress pipe, up to and including a cycle.
 func (c *driver) enterAll(to Cycle) {
 	n := 0
-	calm := c.ingress.calm()
+	calm := c.ingress.calm() && c.ingress.programs.program == nil && !c.ingress.acl.vlanACLs[stageIngress]
 	for c.enter.Len() > 0 && c.enter.First().at <= to {
 		n = c.gather(n, c.enter.First().at, c.enter.First().pk)
 		c.enter.Pop()

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"encoding/binary"
-
 	"tamtam/saisim/config"
 	"tamtam/saisim/describe"
 	"tamtam/saisim/drop"
@@ -30,8 +28,15 @@ type ingressPipe struct {
 // order of packets.
 func (c *ingressPipe) run(vec []entering) {
 	if c.programs.program != nil {
+		calm := c.calm()
 		for i := range vec {
-			c.begin(&vec[i])
+			x := &vec[i]
+			p := c.byID[x.pk.in]
+			if x.calm = calm && p != nil && p.calm && c.admitUsual(p, x.pk); x.calm {
+				x.p, x.on = p, true
+			} else {
+				c.begin(x)
+			}
 		}
 		c.runProgram(vec)
 		return
@@ -50,58 +55,6 @@ func (c *ingressPipe) run(vec []entering) {
 		c.lookup(x)
 		c.decide(x.p, x.pk)
 	}
-}
-
-// calm reports whether addresses alone may decide where packets go that come in at ports which are calm, too.
-func (c *ingressPipe) calm() bool {
-	return c.programs.program == nil && c.observer == nil && !c.tracking && c.skips == 0 && !c.traps.ip &&
-		!c.acl.vlanACLs[stageIngress]
-}
-
-// usual is the ingress pipe for most packets: untagged, at a port where nothing but ACL tables and addresses has a say,
-// from an address that is known to be there to one that is known elsewhere. False: the packet is another, and nothing
-// has happened.
-func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
-	data := pk.data
-	if !usualIPv4(data, pk.length) {
-		return false
-	}
-	dmac, smac := binary.BigEndian.Uint64(data)>>16, binary.BigEndian.Uint64(data[6:])>>16
-	if (dmac|smac)>>40&1 != 0 || dmac == c.switchMAC {
-		return false
-	}
-	in := &p.in
-	from, to := c.bridge.fdb.find(fdbKey(in.pvid, smac)), c.bridge.fdb.find(fdbKey(in.pvid, dmac))
-	if from == nil || from.to != in.source || to == nil || to.act != 0 {
-		return false
-	}
-	out := to.to
-	if out == in.source || !out.admin || !out.member(in.pvid) {
-		return false
-	}
-	pk.vid, pk.inN, pk.tc, pk.pushPriority = in.pvid, p.number, p.class.defaultTC, in.priority
-	pk.ecn = data[ethernetHeader+1]&3 != 0
-	if pk.usual = len(p.tables[stageIngress]) == 0; !pk.usual && !c.unhindered(p, pk, at) {
-		return true
-	}
-	from.seen = at
-	pk.plain, pk.to, pk.why = true, out, drop.NoDestination
-	c.pipe.Push(timed{at + c.ingressCycles, pk})
-	return true
-}
-
-// unhindered is ACL for a packet that is usual so far. False: an entry has a say where it goes, and it has gone there.
-func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
-	c.now = at
-	pk.h.usual(pk.data)
-	pk.source = p.in.source
-	c.acl.lookupIngress(p, pk)
-	if pk.act == 0 && !pk.aclDrop && !pk.noLearn && pk.redirect == nil && pk.mirrors == 0 && pk.record == nil {
-		pk.own.session = pk.stamp
-		return true
-	}
-	c.decide(p, pk)
-	return false
 }
 
 // decide is what is behind ACL.
@@ -323,8 +276,12 @@ func (c *ingressPipe) runProgram(vec []entering) {
 			pk.verdict.cpu = pk.act&(actCopy|actCancel) == actCopy || c.programs.punted(i)
 			pk.run.program.Bridge(c.programs.phv, i, &pk.run.bridge)
 		}
-		if pk.graph != nil && began>>i&1 != 0 {
+		switch {
+		case pk.run == nil:
+		case pk.graph != nil && began>>i&1 != 0:
 			pk.run.ran, pk.run.hit = c.programs.phv.Ran[i], c.programs.phv.Hit[i]
+		case !c.stepping:
+			c.programs.through(pk)
 		}
 		c.finish(x.p, pk)
 	}
@@ -358,8 +315,10 @@ func (c *ingressPipe) forwards(vec []entering, on pipe.Set) (somewhere pipe.Set)
 			continue
 		}
 		pk := x.pk
-		c.forward(pk, c.programs.steered(i))
-		c.programs.steer(pk, i)
+		if !x.calm || c.programs.steered(i) || !pk.free() || !c.toKnown(&x.p.in, pk) {
+			c.forward(pk, c.programs.steered(i))
+			c.programs.steer(pk, i)
+		}
 		if pk.verdict.kind != toNobody || pk.act&(actCopy|actCancel) == actCopy || c.programs.punted(i) {
 			somewhere |= 1 << i
 		}

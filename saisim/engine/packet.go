@@ -88,6 +88,8 @@ type entering struct {
 	pk *packet
 	p  *port
 	on bool // it is admitted
+	// calm says that it is usual, at a calm port.
+	calm bool
 }
 
 // A verdict is what the ingress pipe decides to do with a packet.

@@ -65,6 +65,14 @@ func (c *programs) board(pk *packet) {
 	}
 }
 
+// through ends the program of a packet whose trail is not kept, if it is over with the ingress pipe: there are no
+// stages of it in the egress pipe, and it has written no header.
+func (c *programs) through(pk *packet) {
+	if p := pk.run.program; p.Empty(true) && p.Writes(true)&headerWords == 0 && !pk.run.rewritten {
+		c.alight(pk)
+	}
+}
+
 // alight is the end of a packet.
 func (c *programs) alight(pk *packet) {
 	c.sparePassages = append(c.sparePassages, pk.run)
