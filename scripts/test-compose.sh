@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Shows that the daemons work as containers: builds the image if it is not there, starts compose.yaml,
 # waits until every container is healthy, follows the example session from CONFIG_DB down to
-# the ASIC, adds and removes one through CONFIG_DB, restarts each daemon in turn, and removes everything.
+# the ASIC, adds and removes one through CONFIG_DB, restarts each daemon in turn, kills Redis, and removes everything.
 #
 # Usage: scripts/test-compose.sh
 set -euo pipefail
@@ -67,4 +67,9 @@ for daemon in tammgrd orchagent syncd mgmtd redis; do
 	await "  the first session is active" session_is web active
 	one_more
 done
+
+compose kill redis >/dev/null 2>&1 && compose start redis >/dev/null 2>&1 || fail "kill redis"
+await "after a kill of redis all are healthy" healthy
+await "  the configuration is there, the first session is active" session_is web active
+one_more
 echo "all passed"

@@ -34,8 +34,9 @@ type Server struct {
 	Addr string // "127.0.0.1:port"
 	Unix string // path of the unix socket
 
-	t   testing.TB
-	dir string
+	t    testing.TB
+	dir  string
+	args []string
 	cmd *exec.Cmd
 	// exited is closed when cmd has ended.
 	exited chan struct{}
@@ -44,8 +45,8 @@ type Server struct {
 
 // StartServer starts a real redis-server on a free port and a temporary
 // directory for the duration of the test. The test is skipped where redis-server
-// is not installed.
-func StartServer(t testing.TB) *Server {
+// is not installed. args say how it keeps its data; by default it does so only at Stop.
+func StartServer(t testing.TB, args ...string) *Server {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Skip("redis-server is not installed: behaviour is not compared with a real Redis")
@@ -54,7 +55,10 @@ func StartServer(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{t: t, dir: dir, Unix: filepath.Join(dir, "s")}
+	if len(args) == 0 {
+		args = []string{"--save", "", "--appendonly", "no"}
+	}
+	s := &Server{t: t, dir: dir, args: args, Unix: filepath.Join(dir, "s")}
 	t.Cleanup(func() {
 		s.Kill()
 		os.RemoveAll(dir)
@@ -95,9 +99,9 @@ func (s *Server) start() error {
 		return err
 	}
 	s.out.Reset()
-	cmd, exited := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--unixsocket", s.Unix,
-		"--dir", s.dir, "--databases", "64", "--notify-keyspace-events", "AKE", "--save", "", "--appendonly", "no"),
-		make(chan struct{})
+	args := append([]string{"--port", port, "--bind", "127.0.0.1", "--unixsocket", s.Unix,
+		"--dir", s.dir, "--databases", "64", "--notify-keyspace-events", "AKE"}, s.args...)
+	cmd, exited := exec.Command("redis-server", args...), make(chan struct{})
 	cmd.Stdout, cmd.Stderr = &s.out, &s.out
 	if err := cmd.Start(); err != nil {
 		return err

@@ -1,0 +1,49 @@
+package device
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// The Redis of the compose file, killed at once after a configuration was loaded, still has all of it.
+func TestComposeSurvivesKill(t *testing.T) {
+	text, err := os.ReadFile("../docker/compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`entrypoint: \[redis-server,([^\]]*)\]`).FindSubmatch(text)
+	if found == nil {
+		t.Fatal("compose.yaml starts no redis-server")
+	}
+	var args []string
+	for word := range strings.SplitSeq(string(found[1]), ",") {
+		args = append(args, strings.Trim(strings.TrimSpace(word), `"`))
+	}
+	for _, own := range []string{"--port", "--dir"} { // the test has its own
+		i := slices.Index(args, own)
+		args = slices.Delete(args, i, i+2)
+	}
+	server := swsstest.StartServer(t, args...)
+	r := server.Open()
+	config := twoPorts()
+	if err := config.Load(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	server.Kill()
+	server.Start()
+	r = server.Open()
+	for table, rows := range config {
+		for key, want := range rows {
+			got, _, err := swss.NewTable(r.DB(swss.ConfigDB), table).Get(t.Context(), key)
+			if err != nil || len(got) != len(want) {
+				t.Errorf("%s|%s is %v, %v; want %v", table, key, got, err, want)
+			}
+		}
+	}
+}
