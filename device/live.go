@@ -3,6 +3,7 @@ package device
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -85,11 +86,11 @@ func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
 func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
 	o, err := NewOrchagent(ctx, r, c)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", err, swss.ErrAnew)
 	}
 	defer o.Close()
 	if err := o.Start(ctx, time.Now()); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", err, swss.ErrAnew)
 	}
 	c.health.lives(func(ctx context.Context) error { return o.Daemon.Do(ctx, func() {}) })
 	g, ctx := errgroup.WithContext(ctx)

@@ -4,10 +4,9 @@ import (
 	"context"
 	"maps"
 	"strings"
+	"sync"
 	"testing"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"tamtam/sairedis"
 	"tamtam/saisim/profile"
@@ -21,6 +20,7 @@ type plant struct {
 	*testing.T
 	server *swsstest.Server
 	redis  *swss.Redis // of the test; every daemon has its own
+	stops  map[string]func()
 }
 
 // patience is how long a plant may take to heal: a bound for a switch that never does.
@@ -28,23 +28,37 @@ const patience = time.Minute
 
 func startPlant(t *testing.T) *plant {
 	server := swsstest.StartServer(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	g, ctx := errgroup.WithContext(ctx)
-	for _, run := range []func(*swss.Redis) error{
-		func(r *swss.Redis) error { return RunSyncd(ctx, r, ChipConfig{Profile: profile.Small()}, Common{}) },
-		func(r *swss.Redis) error { return RunOrchagent(ctx, r, Common{}) },
-		func(r *swss.Redis) error { return RunManagers(ctx, r, Common{}) },
-	} {
-		r := server.Open()
-		g.Go(func() error { return run(r) })
-	}
+	p := &plant{t, server, server.Open(), map[string]func(){}}
 	t.Cleanup(func() {
-		cancel()
-		if err := g.Wait(); err != nil {
-			t.Errorf("a daemon ended: %v", err)
+		for _, stop := range p.stops {
+			stop()
 		}
 	})
-	return &plant{t, server, server.Open()}
+	for _, name := range []string{"syncd", "orchagent", "tammgrd"} {
+		p.stops[name] = p.start(name)
+	}
+	return p
+}
+
+// start starts a daemon and returns what ends it.
+func (p *plant) start(name string) (stop func()) {
+	r := p.server.Open()
+	run := map[string]func(context.Context) error{
+		"syncd": func(ctx context.Context) error {
+			return RunSyncd(ctx, r, ChipConfig{Profile: profile.Small()}, Common{})
+		},
+		"orchagent": func(ctx context.Context) error { return RunOrchagent(ctx, r, Common{}) },
+		"tammgrd":   func(ctx context.Context) error { return RunManagers(ctx, r, Common{}) },
+	}[name]
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	return sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			p.Errorf("%s ended: %v", name, err)
+		}
+	})
 }
 
 // load writes a configuration, as soon as Redis takes it.
@@ -55,7 +69,8 @@ func (p *plant) load(c ConfigDB) {
 	}
 }
 
-// until returns when ok does, which is asked whenever STATE_DB changes.
+// until returns when ok does, which is asked whenever a database changes, and now and then, because what is not well
+// may change nothing.
 func (p *plant) until(what string, ok func() bool) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.Context(), patience)
@@ -66,8 +81,9 @@ func (p *plant) until(what string, ok func() bool) {
 		p.Fatal(err)
 	}
 	for !ok() {
-		if _, err := events.Receive(ctx); err != nil {
-			p.Fatalf("%s: not within %s: %v\n%s", what, patience, err, p.states())
+		_, _ = events.ReceiveTimeout(ctx, 100*time.Millisecond)
+		if ctx.Err() != nil {
+			p.Fatalf("%s: not within %s\n%s", what, patience, p.states())
 		}
 	}
 }
@@ -145,30 +161,75 @@ func both(a, b ConfigDB) ConfigDB {
 	return all
 }
 
-// What happens to the databases of a running switch, and the switch afterwards: with its configuration loaded again it is
-// the switch that the configuration makes, without a restart of anything, and every daemon is ready.
-func TestDatabasesAreLost(t *testing.T) {
+// A mishap is what happens to a running switch that has the session s. Afterwards the configuration is loaded again, with
+// a session more.
+type mishap struct {
+	name string
+	f    func(p *plant)
+}
+
+// Whatever happened: with its configuration loaded again it is the switch that the configuration makes, without a
+// restart of anything, and every daemon says that it is ready.
+func (m mishap) heals(t *testing.T) {
+	t.Parallel()
+	p := startPlant(t)
+	config := twoPorts()
+	p.load(config)
+	p.until("the session", func() bool { return p.active("s") })
+	m.f(p)
+	p.until("Redis answers", func() bool { return p.redis.DB(swss.ConfigDB).Ping(p.Context()) == nil })
+	p.load(both(config, more("new")))
+	p.until("the new session", func() bool { return p.active("new") && p.active("s") })
+	p.ready()
+	p.same(both(config, more("new")))
+	p.until("the switch and its ports are told to be there", func() bool {
+		return len(p.row(swss.ApplDB, schema.AppPort, schema.PortInitDone)) > 0 &&
+			p.row(swss.StateDB, schema.StateSwitch, schema.SwitchKey)["status"] == schema.StatusActive
+	})
+}
+
+func (p *plant) flush(names ...swss.DBName) {
+	for _, name := range names {
+		if err := p.redis.DB(name).Client().FlushDB(p.Context()).Err(); err != nil {
+			p.Fatal(err)
+		}
+	}
+}
+
+// set configures Redis.
+func (p *plant) set(name, value string) {
+	p.Helper()
+	if err := p.redis.DB(swss.ConfigDB).Client().ConfigSet(p.Context(), name, value).Err(); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// unhealthy waits until the health of a daemon says what is wrong.
+func (p *plant) unhealthy(name, reason string) {
+	p.Helper()
+	p.until(name+" says: "+reason, func() bool {
+		_, err := Health(p.Context(), name, p.server.Addr, "", patience)
+		return err != nil && strings.Contains(err.Error(), reason)
+	})
+}
+
+func TestLostDatabases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
-	flush := func(names ...swss.DBName) func(p *plant) {
-		return func(p *plant) {
-			for _, name := range names {
-				if err := p.redis.DB(name).Client().FlushDB(p.Context()).Err(); err != nil {
-					p.Fatal(err)
-				}
-			}
-		}
-	}
-	for name, lose := range map[string]func(p *plant){
-		"killed without persistence": func(p *plant) { p.server.Kill(); p.server.Start() },
-		"restarted":                  func(p *plant) { p.server.Stop(); p.server.Start() },
-		"all emptied":                func(p *plant) { p.redis.DB(swss.ConfigDB).Client().FlushAll(p.Context()) },
-		"APPL_DB emptied":            flush(swss.ApplDB),
-		"ASIC_DB emptied":            flush(swss.ASICDB),
-		"STATE_DB emptied":           flush(swss.StateDB),
-		"COUNTERS_DB emptied":        flush(swss.CountersDB, swss.FlexCounterDB),
-		"an older state": func(p *plant) {
+	for _, m := range []mishap{
+		{"killed without persistence", func(p *plant) {
+			p.server.Kill()
+			p.server.Start()
+			p.unhealthy("tammgrd", "CONFIG_DB is empty")
+		}},
+		{"restarted", func(p *plant) { p.server.Stop(); p.server.Start() }},
+		{"all emptied", func(p *plant) { p.redis.DB(swss.ConfigDB).Client().FlushAll(p.Context()) }},
+		{"APPL_DB emptied", func(p *plant) { p.flush(swss.ApplDB) }},
+		{"ASIC_DB emptied", func(p *plant) { p.flush(swss.ASICDB) }},
+		{"STATE_DB emptied", func(p *plant) { p.flush(swss.StateDB) }},
+		{"COUNTERS_DB emptied", func(p *plant) { p.flush(swss.CountersDB, swss.FlexCounterDB) }},
+		{"an older state", func(p *plant) {
 			if err := p.redis.DB(swss.ConfigDB).Client().Save(p.Context()).Err(); err != nil {
 				p.Fatal(err)
 			}
@@ -176,24 +237,71 @@ func TestDatabasesAreLost(t *testing.T) {
 			p.until("the session", func() bool { return p.active("gone") })
 			p.server.Kill()
 			p.server.Start()
-		},
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := startPlant(t)
-			config := twoPorts()
-			p.load(config)
-			p.until("the session", func() bool { return p.active("s") })
-			lose(p)
-			p.until("Redis answers", func() bool { return p.redis.DB(swss.ConfigDB).Ping(p.Context()) == nil })
-			p.load(both(config, more("new")))
-			p.until("the new session", func() bool { return p.active("new") && p.active("s") })
-			p.ready()
-			p.same(both(config, more("new")))
-			p.until("the switch and its ports are told to be there", func() bool {
-				return len(p.row(swss.ApplDB, schema.AppPort, schema.PortInitDone)) > 0 &&
-					p.row(swss.StateDB, schema.StateSwitch, schema.SwitchKey)["status"] == schema.StatusActive
-			})
-		})
+		t.Run(m.name, m.heals)
+	}
+}
+
+func TestUnwellDatabases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("processes that wait for each other: nothing for the race detector")
+	}
+	for _, m := range []mishap{
+		{"full", func(p *plant) {
+			p.set("maxmemory", "1")
+			p.unhealthy("orchagent", "Redis is out of memory")
+			p.set("maxmemory", "0")
+		}},
+		{"full while syncd starts", func(p *plant) {
+			p.set("maxmemory", "1")
+			p.stops["syncd"]()
+			p.stops["syncd"] = p.start("syncd")
+			p.unhealthy("syncd", "Redis is out of memory")
+			p.set("maxmemory", "0")
+		}},
+		{"read-only", func(p *plant) {
+			if err := p.redis.DB(swss.ConfigDB).Client().SlaveOf(p.Context(), "127.0.0.1", "1").Err(); err != nil {
+				p.Fatal(err)
+			}
+			p.unhealthy("tammgrd", "Redis is read-only")
+			if err := p.redis.DB(swss.ConfigDB).Client().SlaveOf(p.Context(), "no", "one").Err(); err != nil {
+				p.Fatal(err)
+			}
+		}},
+		{"keys of other types", func(p *plant) {
+			for db, keys := range map[swss.DBName][]string{
+				swss.ApplDB:        {"ACL_RULE_TABLE_KEY_SET", "PORT_TABLE_DEL_SET", "TAM_APPL_TAILSTAMPING_TABLE:s"},
+				swss.ASICDB:        {"GETRESPONSE_KEY_VALUE_OP_QUEUE", "ASIC_STATE_KEY_VALUE_OP_QUEUE", "VIDCOUNTER", "VIDTORID"},
+				swss.StateDB:       {"TAM_STATE_TAILSTAMPING_TABLE|new", "TAMTAM_HEALTH|syncd"},
+				swss.FlexCounterDB: {"FLEX_COUNTER_TABLE_KEY_VALUE_OP_QUEUE"},
+				swss.CountersDB:    {"COUNTERS_PORT_NAME_MAP"},
+			} {
+				for _, key := range keys {
+					if err := p.redis.DB(db).Client().Set(p.Context(), key, "garbage", 0).Err(); err != nil {
+						p.Fatal(err)
+					}
+				}
+			}
+		}},
+		{"a forged view", func(p *plant) {
+			e := swss.Entry{Key: "INIT_VIEW", Body: "[]", Op: "Snotify"}
+			if err := swss.NewQueue(p.redis.DB(swss.ASICDB), "ASIC_STATE").Push(p.Context(), e); err != nil {
+				p.Fatal(err)
+			}
+		}},
+		{"two of a kind", func(p *plant) {
+			owner := func() string {
+				state, _, _ := ReadState(p.Context(), p.redis, "tammgrd")
+				return state.owner
+			}
+			first := owner()
+			stop := p.start("tammgrd")
+			p.until("the second works", func() bool { return owner() != first && owner() != "" })
+			stop()
+			p.until("the first works again", func() bool { return owner() == first })
+		}},
+	} {
+		t.Run(m.name, m.heals)
 	}
 }

@@ -187,8 +187,14 @@ func isTimeout(err error) bool {
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// look answers what is queued, announced or not.
+// look answers what is queued, announced or not, after mending what requests before have met.
 func (s *Server) look(ctx context.Context) error {
+	s.mu.Lock()
+	err := s.mend(ctx, nil)
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	if err := s.Counters.takeRows(ctx); err != nil {
 		return err
 	}
