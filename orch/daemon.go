@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/schema"
 	"tamtam/swss"
 )
 
@@ -201,6 +202,9 @@ func (d *Daemon) pop(ctx context.Context) (worked bool, err error) {
 			t := Task{Table: in.table, Key: kfv.Key, Op: Del}
 			if kfv.Op == swss.OpSet {
 				t.Op, t.Fields = Set, kfv.FieldValues()
+			}
+			if kfv.Size > 0 {
+				t.Fields = schema.TooLarge(kfv.Size, swss.MaxRow)
 			}
 			d.push(in, t)
 		}

@@ -18,6 +18,7 @@ type reader struct {
 	open   bool              // no field is unknown
 	known  []string          // fields asked for, for unknown; of open rows none
 	asked  bool              // whether unknown was called
+	closed bool              // the row is refused as a whole, whatever else is missing
 	errs   []error
 	more   int // errors that are not in errs
 }
@@ -29,8 +30,29 @@ const maxErrors = 12
 // rows are removed. upper is for the ACL tables, whose field names SONiC compares in upper case.
 func newReader(table, key string, fields map[string]string, upper bool) *reader {
 	r := &reader{table: table, key: key}
+	why, closed := fields[tooLarge]
+	if len(key) > maxKey {
+		why, closed = fmt.Sprintf("the key has %d bytes: want at most %d", len(key), maxKey), true
+	}
+	if closed {
+		r.errs = []error{&FieldError{Object: table + "|" + key, Whole: why}}
+		r.closed, r.asked = true, true
+		return r
+	}
 	r.clean(fields, upper)
 	return r
+}
+
+// maxKey is how long the key of a row may be, in bytes.
+const maxKey = 255
+
+// tooLarge is the one field of a row that was not read.
+const tooLarge = "\x00too large"
+
+// TooLarge stands for a row that was not read, because it has more bytes of fields and values than most: no table
+// accepts it, and the error says why.
+func TooLarge(size, most int64) map[string]string {
+	return map[string]string{tooLarge: fmt.Sprintf("the row has %d bytes: want at most %d", size, most)}
 }
 
 func (r *reader) clean(fields map[string]string, upper bool) {
@@ -97,7 +119,7 @@ func (r *reader) take(field string) (string, bool) {
 }
 
 func (r *reader) bad(field, value, want string) {
-	if r.full() {
+	if r.closed || r.full() {
 		return
 	}
 	r.errs = append(r.errs, &FieldError{Object: r.table + "|" + r.key, Field: field, Value: value, Want: want})

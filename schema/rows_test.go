@@ -457,3 +457,18 @@ func FuzzRows(f *testing.F) {
 		}
 	})
 }
+
+// Rows and keys that are too large are refused as a whole, in one line and whatever else is wrong with them.
+func TestTooLarge(t *testing.T) {
+	_, err := ParseTailStampSession("s", TooLarge(1000, 10))
+	if got, want := Reason(err), "the row has 1000 bytes: want at most 10"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	_, err = ParseTailStampSession(strings.Repeat("s", 256), map[string]string{"flowgroup": "g"})
+	if got, want := Reason(err), "the key has 256 bytes: want at most 255"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if _, err = ParseTailStampSession(strings.Repeat("s", 255), map[string]string{"flowgroup": "g"}); err != nil {
+		t.Error(err)
+	}
+}

@@ -30,6 +30,8 @@ type KeyOpFieldsValues struct {
 	Key    string
 	Op     string // OpSet, OpDel, or the queue's own op without its letter
 	Fields []Pair
+	// Size is not 0 if the row was not read: how many bytes it has, more than [MaxRow].
+	Size int64
 }
 
 // FieldValues returns the fields as a row.
@@ -86,11 +88,15 @@ func orNull(pairs []Pair) []Pair {
 func readRow(hash map[string]string) FieldValues {
 	fv := make(FieldValues, len(hash))
 	for f, v := range hash {
-		if f == nullField {
-			continue
-		}
-		name, _, _ := strings.Cut(f, "@")
-		fv[name] = v
+		addField(fv, f, v)
 	}
 	return fv
+}
+
+func addField(fv FieldValues, field, value string) {
+	if field == nullField {
+		return
+	}
+	name, _, _ := strings.Cut(field, "@")
+	fv[name] = value
 }

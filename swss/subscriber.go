@@ -12,7 +12,7 @@ import (
 // A Subscriber watches the rows of a table through Redis' keyspace events (CONFIG_DB, STATE_DB).
 // There may be any number per table, and they see writes by anybody.
 //
-// Every SET carries the whole row as it now is; several changes of a row between
+// Every SET carries the whole row as it now is, unless it is too large; several changes of a row between
 // two calls of Pops are delivered as one. The first Pops returns all rows, and
 // after Redis was away all rows are returned again, with a DEL for each that is
 // gone.
@@ -90,15 +90,21 @@ func (s *Subscriber) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 }
 
 func (s *Subscriber) pops(ctx context.Context, changed map[string]struct{}, resync bool) ([]KeyOpFieldsValues, error) {
-	rows := map[string]KeyOpFieldsValues{}
 	t := NewTable(s.db, s.table)
+	keys := slices.Sorted(maps.Keys(changed))
+	rows := map[string]KeyOpFieldsValues{}
 	if resync {
-		if err := resyncRows(ctx, t, s.known, rows); err != nil {
+		var err error
+		if keys, err = t.Keys(ctx); err != nil {
 			return nil, err
 		}
-	} else if err := t.getMany(ctx, slices.Sorted(maps.Keys(changed)), func(key string, row FieldValues, found bool) {
-		if found {
-			rows[key] = KeyOpFieldsValues{Key: key, Op: OpSet, Fields: Pairs(row)}
+		for key := range s.known {
+			rows[key] = KeyOpFieldsValues{Key: key, Op: OpDel}
+		}
+	}
+	if err := t.readRows(ctx, keys, func(key string, row FieldValues, size int64) {
+		if row != nil || size > 0 {
+			rows[key] = KeyOpFieldsValues{Key: key, Op: OpSet, Fields: Pairs(row), Size: size}
 		} else if _, ok := s.known[key]; ok {
 			rows[key] = KeyOpFieldsValues{Key: key, Op: OpDel}
 		}

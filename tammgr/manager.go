@@ -18,6 +18,9 @@ type Manager struct {
 	// FallbackMAC gives the default ids where DEVICE_METADATA has no mac; zero:
 	// there are none then. It is set before the daemon's first step.
 	FallbackMAC schema.MAC
+	// MostRows is how many rows of a table of sessions, tasks or what they name are taken; of more, the
+	// first by name. It is set before the daemon's first step.
+	MostRows int
 
 	out     *forward.Output
 	started bool
@@ -31,6 +34,7 @@ type Manager struct {
 	features map[string]swss.FieldValues
 	active   set                        // features wanted in APPL_DB
 	rows     [kindCount]map[string]*row // of the kinds that are decided alike
+	over     [kindCount]set             // of them those that are too many
 	tableOf  [kindCount]schema.Table    // of theirs: where they are written to
 	tables   map[string]*tableRow
 	rules    map[string]*ruleRow // by CONFIG_DB key
@@ -66,7 +70,8 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		out:      forward.New(d, r, tables()...),
 		features: map[string]swss.FieldValues{}, active: set{},
 		tables: map[string]*tableRow{}, rules: map[string]*ruleRow{}, groups: map[string]*groupRow{},
-		ids: ids{wanted: map[uint32]orch.Few[string]{}, changed: map[uint32]struct{}{}}, qos: newQoS(), users: users{},
+		MostRows: mostRows,
+		ids:      ids{wanted: map[uint32]orch.Few[string]{}, changed: map[uint32]struct{}{}}, qos: newQoS(), users: users{},
 	}
 	m.ports = ports{
 		alias: map[string]string{}, named: map[string]set{}, lags: set{},
@@ -146,6 +151,7 @@ func (m *Manager) flush(ctx context.Context) error {
 		m.markRows(kindAltMark)
 	}
 	for k := range kindCount {
+		m.limit(k)
 		// Settling a row marks rows of later kinds only.
 		for key := range m.dirty[k] {
 			m.settle(k, key)

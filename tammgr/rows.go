@@ -243,6 +243,9 @@ func (m *Manager) examine(k kind, key string, r *row) (wrong string, lacks []str
 	if r.err != nil {
 		return schema.Reason(r.err), nil
 	}
+	if wrong := m.tooMany(k, key); wrong != "" {
+		return wrong, nil
+	}
 	what, group := kinds[k], r.refs().group
 	if what.taken != "" {
 		if first := m.firstOf(k, group); first != key {

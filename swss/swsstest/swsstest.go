@@ -37,7 +37,7 @@ type Server struct {
 	t    testing.TB
 	dir  string
 	args []string
-	cmd *exec.Cmd
+	cmd  *exec.Cmd
 	// exited is closed when cmd has ended.
 	exited chan struct{}
 	out    bytes.Buffer

@@ -1,0 +1,41 @@
+package tammgr
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"tamtam/schema"
+)
+
+// mostRows is how many rows of a kind are taken: more than any chip has room for, and little enough to hold in memory.
+const mostRows = 1 << 16
+
+// limit refuses the rows of a kind that are too many: those first by name are taken, whatever came first.
+func (m *Manager) limit(k kind) {
+	if len(m.rows[k]) <= m.MostRows && len(m.over[k]) == 0 || len(m.dirty[k]) == 0 {
+		return
+	}
+	over := set{}
+	if len(m.rows[k]) > m.MostRows {
+		for _, key := range slices.SortedFunc(maps.Keys(m.rows[k]), schema.CompareNames)[m.MostRows:] {
+			over[key] = struct{}{}
+		}
+	}
+	for _, pair := range [][2]set{{over, m.over[k]}, {m.over[k], over}} {
+		for key := range pair[0] {
+			if _, both := pair[1][key]; !both {
+				m.mark(k, key)
+			}
+		}
+	}
+	m.over[k] = over
+}
+
+// tooMany says that a row is one too many, "" if it is not.
+func (m *Manager) tooMany(k kind, key string) string {
+	if _, over := m.over[k][key]; !over {
+		return ""
+	}
+	return fmt.Sprintf("the table has too many rows: the first %d by name are taken", m.MostRows)
+}
