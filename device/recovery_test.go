@@ -5,9 +5,11 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"tamtam/sai"
 	"tamtam/sairedis"
 	"tamtam/saisim/profile"
 	"tamtam/schema"
@@ -21,6 +23,7 @@ type plant struct {
 	server *swsstest.Server
 	redis  *swss.Redis // of the test; every daemon has its own
 	stops  map[string]func()
+	chips  atomic.Int32 // that syncd has had
 }
 
 // patience is how long a plant may take to heal: a bound for a switch that never does.
@@ -28,7 +31,7 @@ const patience = time.Minute
 
 func startPlant(t *testing.T) *plant {
 	server := swsstest.StartServer(t)
-	p := &plant{t, server, server.Open(), map[string]func(){}}
+	p := &plant{T: t, server: server, redis: server.Open(), stops: map[string]func(){}}
 	t.Cleanup(func() {
 		for _, stop := range p.stops {
 			stop()
@@ -45,7 +48,10 @@ func (p *plant) start(name string) (stop func()) {
 	r := p.server.Open()
 	run := map[string]func(context.Context) error{
 		"syncd": func(ctx context.Context) error {
-			return RunSyncd(ctx, r, ChipConfig{Profile: profile.Small()}, Common{})
+			return RunSyncd(ctx, r, ChipConfig{Profile: profile.Small()}, Common{Backend: func(chip sai.API) sai.API {
+				p.chips.Add(1)
+				return chip
+			}})
 		},
 		"orchagent": func(ctx context.Context) error { return RunOrchagent(ctx, r, Common{}) },
 		"tammgrd":   func(ctx context.Context) error { return RunManagers(ctx, r, Common{}) },
@@ -164,8 +170,9 @@ func both(a, b ConfigDB) ConfigDB {
 // A mishap is what happens to a running switch that has the session s. Afterwards the configuration is loaded again, with
 // a session more.
 type mishap struct {
-	name string
-	f    func(p *plant)
+	name  string
+	fresh bool // it takes a fresh chip; else traffic goes on
+	f     func(p *plant)
 }
 
 // Whatever happened: with its configuration loaded again it is the switch that the configuration makes, without a
@@ -182,6 +189,9 @@ func (m mishap) heals(t *testing.T) {
 	p.until("the new session", func() bool { return p.active("new") && p.active("s") })
 	p.ready()
 	p.same(both(config, more("new")))
+	if n := p.chips.Load(); n > 1 != m.fresh {
+		t.Errorf("syncd has had %d chips; it needed a fresh one: %t", n, m.fresh)
+	}
 	p.until("the switch and its ports are told to be there", func() bool {
 		return len(p.row(swss.ApplDB, schema.AppPort, schema.PortInitDone)) > 0 &&
 			p.row(swss.StateDB, schema.StateSwitch, schema.SwitchKey)["status"] == schema.StatusActive
@@ -218,18 +228,18 @@ func TestLostDatabases(t *testing.T) {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
 	for _, m := range []mishap{
-		{"killed without persistence", func(p *plant) {
+		{"killed without persistence", true, func(p *plant) {
 			p.server.Kill()
 			p.server.Start()
 			p.unhealthy("tammgrd", "CONFIG_DB is empty")
 		}},
-		{"restarted", func(p *plant) { p.server.Stop(); p.server.Start() }},
-		{"all emptied", func(p *plant) { p.redis.DB(swss.ConfigDB).Client().FlushAll(p.Context()) }},
-		{"APPL_DB emptied", func(p *plant) { p.flush(swss.ApplDB) }},
-		{"ASIC_DB emptied", func(p *plant) { p.flush(swss.ASICDB) }},
-		{"STATE_DB emptied", func(p *plant) { p.flush(swss.StateDB) }},
-		{"COUNTERS_DB emptied", func(p *plant) { p.flush(swss.CountersDB, swss.FlexCounterDB) }},
-		{"an older state", func(p *plant) {
+		{"restarted", false, func(p *plant) { p.server.Stop(); p.server.Start() }},
+		{"all emptied", true, func(p *plant) { p.redis.DB(swss.ConfigDB).Client().FlushAll(p.Context()) }},
+		{"APPL_DB emptied", false, func(p *plant) { p.flush(swss.ApplDB) }},
+		{"ASIC_DB emptied", true, func(p *plant) { p.flush(swss.ASICDB) }},
+		{"STATE_DB emptied", false, func(p *plant) { p.flush(swss.StateDB) }},
+		{"COUNTERS_DB emptied", false, func(p *plant) { p.flush(swss.CountersDB, swss.FlexCounterDB) }},
+		{"an older state", true, func(p *plant) {
 			if err := p.redis.DB(swss.ConfigDB).Client().Save(p.Context()).Err(); err != nil {
 				p.Fatal(err)
 			}
@@ -248,19 +258,19 @@ func TestUnwellDatabases(t *testing.T) {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
 	for _, m := range []mishap{
-		{"full", func(p *plant) {
+		{"full", false, func(p *plant) {
 			p.set("maxmemory", "1")
 			p.unhealthy("orchagent", "Redis is out of memory")
 			p.set("maxmemory", "0")
 		}},
-		{"full while syncd starts", func(p *plant) {
+		{"full while syncd starts", true, func(p *plant) {
 			p.set("maxmemory", "1")
 			p.stops["syncd"]()
 			p.stops["syncd"] = p.start("syncd")
 			p.unhealthy("syncd", "Redis is out of memory")
 			p.set("maxmemory", "0")
 		}},
-		{"read-only", func(p *plant) {
+		{"read-only", false, func(p *plant) {
 			if err := p.redis.DB(swss.ConfigDB).Client().SlaveOf(p.Context(), "127.0.0.1", "1").Err(); err != nil {
 				p.Fatal(err)
 			}
@@ -269,7 +279,7 @@ func TestUnwellDatabases(t *testing.T) {
 				p.Fatal(err)
 			}
 		}},
-		{"keys of other types", func(p *plant) {
+		{"keys of other types", false, func(p *plant) {
 			for db, keys := range map[swss.DBName][]string{
 				swss.ApplDB:        {"ACL_RULE_TABLE_KEY_SET", "PORT_TABLE_DEL_SET", "TAM_APPL_TAILSTAMPING_TABLE:s"},
 				swss.ASICDB:        {"GETRESPONSE_KEY_VALUE_OP_QUEUE", "ASIC_STATE_KEY_VALUE_OP_QUEUE", "VIDCOUNTER", "VIDTORID"},
@@ -284,13 +294,13 @@ func TestUnwellDatabases(t *testing.T) {
 				}
 			}
 		}},
-		{"a forged view", func(p *plant) {
+		{"a forged view", false, func(p *plant) {
 			e := swss.Entry{Key: "INIT_VIEW", Body: "[]", Op: "Snotify"}
 			if err := swss.NewQueue(p.redis.DB(swss.ASICDB), "ASIC_STATE").Push(p.Context(), e); err != nil {
 				p.Fatal(err)
 			}
 		}},
-		{"two of a kind", func(p *plant) {
+		{"two of a kind", false, func(p *plant) {
 			owner := func() string {
 				state, _, _ := ReadState(p.Context(), p.redis, "tammgrd")
 				return state.owner

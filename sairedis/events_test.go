@@ -49,7 +49,7 @@ func TestNotifications(t *testing.T) {
 		g.must("Sync", l.Sync(ctx))
 		got, err := src.Pops(ctx)
 		if err != nil || len(got) != 1 || got[0].Op != tt.op || got[0].Key != tt.data {
-			t.Errorf("%T: received %q, %v\nwant %s %s", tt.n, got, err, tt.op, tt.data)
+			t.Errorf("%T: received %+v, %v\nwant %s %s", tt.n, got, err, tt.op, tt.data)
 			continue
 		}
 		parsed, err := ParseNotification(got[0])
@@ -98,7 +98,7 @@ func TestNotificationDuringCreate(t *testing.T) {
 	}
 	got, err := src.Pops(ctx)
 	if err != nil || len(got) != 1 || !strings.Contains(got[0].Key, "oid:0x1000000005000") {
-		t.Errorf("received %q, %v", got, err)
+		t.Errorf("received %+v, %v", got, err)
 	}
 }
 
