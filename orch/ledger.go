@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -43,11 +44,17 @@ type Ledger struct {
 	Failed map[RowKey]error
 	// Notes holds remarks on rows that are in the ASIC. It is empty when a pass begins.
 	Notes map[RowKey]string
+	// Few, if it is not nil, is tried before a pass where rows alone have changed since the last one, which was a
+	// success and left no error: it brings the ASIC to what the changed rows ask for as a pass would, at a cost that
+	// does not grow with the other rows. It returns the rows whose outcome may have changed. False: a pass is wanted.
+	// Why and Notes are those of the last pass, but without those of the changed rows.
+	Few func(context.Context) (touched []RowKey, ok bool)
 
 	daemon   *Daemon
 	tables   map[string]LedgerTable
 	pass     func(context.Context) error
 	reported map[RowKey]string // status and reason as last reported
+	settled  bool              // the last pass was a success
 }
 
 // NewLedger registers the tables on the daemon, in their order. pass brings the ASIC to what the
@@ -84,7 +91,10 @@ func (l *Ledger) handle(ctx context.Context, tasks []Task) []error {
 		}
 		l.Changed = append(l.Changed, k)
 	}
-	err := l.Settle(ctx)
+	var err error
+	if !l.settleFew(ctx) {
+		err = l.Settle(ctx)
+	}
 	errs := make([]error, len(tasks))
 	for i := range errs {
 		errs[i] = err
@@ -104,9 +114,36 @@ func (l *Ledger) Settle(ctx context.Context) error {
 	l.Retry()
 	l.Restart(nil)
 	err := l.pass(ctx)
+	l.Changed, l.settled = nil, err == nil
+	l.reportAll(ctx, maps.Keys(l.Rows))
+	return err
+}
+
+// settleFew is Settle where few rows have changed. False: it is still to be done.
+func (l *Ledger) settleFew(ctx context.Context) bool {
+	if l.Few == nil || !l.settled || len(l.Failed) > 0 {
+		return false
+	}
+	for _, k := range l.Changed {
+		delete(l.Why, k)
+		delete(l.Notes, k)
+	}
+	touched, ok := l.Few(ctx)
+	if !ok {
+		return false
+	}
 	l.Changed = nil
+	l.reportAll(ctx, slices.Values(touched))
+	return true
+}
+
+// reportAll writes the outcomes of rows that have changed.
+func (l *Ledger) reportAll(ctx context.Context, rows iter.Seq[RowKey]) {
 	var others []string
-	for k := range l.Rows {
+	for k := range rows {
+		if _, ok := l.Rows[k]; !ok {
+			continue
+		}
 		if reason := l.report(ctx, k); reason != "" {
 			others = append(others, k.String()+": "+reason)
 		}
@@ -115,7 +152,6 @@ func (l *Ledger) Settle(ctx context.Context) error {
 	for _, line := range others {
 		l.daemon.log.Info("a row of others is not in the ASIC as it should be", "row", line)
 	}
-	return err
 }
 
 // stateKey returns where a row's outcome is reported.

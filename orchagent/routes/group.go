@@ -93,13 +93,16 @@ func (o *Orch) createGroup(ctx context.Context, undo *orch.Undo, hops []schema.H
 // removeGroups removes the groups that no route uses and reports whether any went. A group that was
 // removed only in part is not used again.
 func (o *Orch) removeGroups(ctx context.Context) (freed bool) {
-	for _, name := range sorted(o.groups) {
-		g := o.groups[name]
-		if g.refs > 0 {
-			continue
+	unused := map[string]*group{}
+	for name, g := range o.groups {
+		if g.refs == 0 {
+			unused[name] = g
 		}
+	}
+	for _, name := range sorted(unused) {
+		g := unused[name]
 		if err := o.removeGroup(ctx, g); err != nil {
-			o.log.Error("a group of next hops stays in the ASIC", "group", name, "err", err)
+			o.stays("a group of next hops", name, err)
 			if len(g.members) < len(g.hops) {
 				delete(o.groups, name)
 				o.groups["rest of "+g.oid.String()] = g

@@ -86,14 +86,16 @@ func (o *Orch) createNeighbors(ctx context.Context, p *plan, list []hop) {
 // removeNeighbors removes the neighbours that are leaving and reports whether any
 // went. What is still used stays for the next time.
 func (o *Orch) removeNeighbors(ctx context.Context) (freed bool) {
-	var list []hop
-	var oids []sai.Key
-	for _, h := range sortedHops(o.hops) {
-		n := o.hops[h]
-		if !n.leaving || n.refs > 0 {
-			continue
+	unused := map[hop]bool{}
+	for h, n := range o.hops {
+		if n.leaving && n.refs == 0 {
+			unused[h] = true
 		}
-		list = append(list, h)
+	}
+	list := sortedHops(unused)
+	var oids []sai.Key
+	for _, h := range list {
+		n := o.hops[h]
 		if n.oid != 0 {
 			oids = append(oids, sai.Obj(sai.ObjectTypeNextHop, n.oid))
 		}
@@ -107,7 +109,7 @@ func (o *Orch) removeNeighbors(ctx context.Context) (freed bool) {
 	for _, h := range list {
 		n := o.hops[h]
 		if err := left[n.oid]; err != nil {
-			o.stays(h, "remove the next hop", err)
+			o.neighborStays(h, "remove the next hop", err)
 			continue
 		}
 		n.oid = 0
@@ -115,7 +117,7 @@ func (o *Orch) removeNeighbors(ctx context.Context) (freed bool) {
 	}
 	for i, err := range o.removeAll(ctx, entries) {
 		if err != nil {
-			o.stays(going[i], "remove the neighbour", err)
+			o.neighborStays(going[i], "remove the neighbour", err)
 			continue
 		}
 		delete(o.hops, going[i])
@@ -124,9 +126,8 @@ func (o *Orch) removeNeighbors(ctx context.Context) (freed bool) {
 	return freed
 }
 
-// stays logs that a neighbour could not be removed.
-func (o *Orch) stays(h hop, what string, err error) {
-	o.log.Error("a neighbour stays in the ASIC", "neighbour", h.String(), "err", err)
+func (o *Orch) neighborStays(h hop, what string, err error) {
+	o.stays("a neighbour", h.String(), err)
 	k := orch.Row(schema.AppNeigh, h.name+":"+h.addr.String())
 	if _, ok := o.rows.neighbors[k.Key]; ok && !o.ledger.Refused(k) {
 		o.ledger.Fail(k, what, err)

@@ -51,6 +51,9 @@ type Orch struct {
 	hops   map[hop]*nextHop
 	groups map[string]*group // by content
 	routes map[netip.Prefix]target
+	// behind says that something that is not planned is still in the ASIC, or that something planned did not fit: the
+	// next pass, whatever for, looks at all.
+	behind bool
 
 	changes orch.Topic[struct{}]
 }
@@ -77,6 +80,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		tables[i].StateKey = func(_ string, fields swss.FieldValues) string { return fields[schema.FieldConfigKey] }
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, tables...)
+	o.ledger.Few = o.passRoutes
 	o.ports.Layout().Subscribe(o.layoutChanged)
 	o.ports.Opers().Subscribe(o.layoutChanged)
 	return o, o.ledger.Settle(ctx)
@@ -100,12 +104,7 @@ func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
 // pass brings the ASIC in line with the rows, and repeats that while it removed something that was
 // in the way, or a row was refused.
 func (o *Orch) pass(ctx context.Context) error {
-	for _, k := range o.ledger.Changed {
-		o.rows.remove(k)
-		if fields, ok := o.ledger.Rows[k]; ok {
-			o.rows.put(k, fields)
-		}
-	}
+	o.takeRows()
 	const rounds = 8
 	for range rounds {
 		refused := len(o.ledger.Failed)
@@ -120,9 +119,55 @@ func (o *Orch) pass(ctx context.Context) error {
 	return nil
 }
 
+// takeRows parses the rows that changed.
+func (o *Orch) takeRows() {
+	for _, k := range o.ledger.Changed {
+		o.rows.remove(k)
+		if fields, ok := o.ledger.Rows[k]; ok {
+			o.rows.put(k, fields)
+		}
+	}
+}
+
+// passRoutes is pass where nothing but few rows of routes changed: the other routes lead where they did. What it does
+// not settle is for pass, which may come after it.
+func (o *Orch) passRoutes(ctx context.Context) (touched []orch.RowKey, ok bool) {
+	changed := o.ledger.Changed
+	if o.plan == nil || o.behind || len(changed) > 16+len(o.rows.routes)/16 {
+		return nil, false
+	}
+	prefixes := map[netip.Prefix]bool{}
+	note := func(key string) {
+		if row, ok := o.rows.routes[key]; ok && row.err == nil {
+			prefixes[row.row.Prefix] = true
+		}
+	}
+	for _, k := range changed {
+		if k.Table != schema.AppRoute {
+			return nil, false
+		}
+		note(k.Key)
+	}
+	o.takeRows()
+	for _, k := range changed {
+		note(k.Key)
+		o.replan(k)
+		touched = append(touched, k)
+	}
+	for prefix := range prefixes {
+		touched = append(touched, o.replanPrefix(prefix)...)
+	}
+	short := o.bring(ctx, o.plan, prefixes)
+	o.changes.Publish(ctx, struct{}{})
+	freed := o.removeGroups(ctx)
+	freed = o.removeNeighbors(ctx) || freed
+	o.behind = o.behind || short
+	return touched, !(freed && short) && len(o.ledger.Failed) == 0
+}
+
 // apply goes once through all that differs between the plan and the ASIC.
 func (o *Orch) apply(ctx context.Context, p *plan) (again bool) {
-	o.plan = p
+	o.plan, o.behind = p, false
 	o.ledger.Restart(p.why)
 	o.markLeaving(p)
 	o.makeRIFs(ctx, p)
@@ -132,7 +177,14 @@ func (o *Orch) apply(ctx context.Context, p *plan) (again bool) {
 	freed := o.removeGroups(ctx)
 	freed = o.removeNeighbors(ctx) || freed
 	freed = o.removeRIFs(ctx) || freed
+	o.behind = o.behind || short
 	return freed && (short || o.unfinished(p))
+}
+
+// stays says that something could not be removed.
+func (o *Orch) stays(what, name string, err error) {
+	o.behind = true
+	o.log.Error(what+" stays in the ASIC", "name", name, "err", err)
 }
 
 // unfinished reports whether a planned router interface is missing, because one on another port was

@@ -30,7 +30,8 @@ type plan struct {
 	down      map[string]bool // router interfaces whose port is down
 	neighbors map[hop]neighborSpec
 	routes    map[netip.Prefix]routeSpec
-	why       map[orch.RowKey]error // rows that are not in the plan
+	base      map[netip.Prefix]routeSpec // without those of rows of routes
+	why       map[orch.RowKey]error      // rows that are not in the plan
 }
 
 // A rifSpec is what the ASIC must know of a router interface.
@@ -68,6 +69,7 @@ func (o *Orch) makePlan() *plan {
 	}
 	o.planAddresses(p)
 	o.planNeighbors(p)
+	p.base = maps.Clone(p.routes)
 	o.planRoutes(p)
 	return p
 }
@@ -219,33 +221,67 @@ func (o *Orch) planNeighbors(p *plan) {
 
 func (o *Orch) planRoutes(p *plan) {
 	for _, key := range sorted(o.rows.routes) {
-		k := orch.Row(schema.AppRoute, key)
-		row := o.rows.routes[key]
-		if err := cmp.Or(row.err, o.ledger.Failed[k]); err != nil {
+		o.planRoute(p, key)
+	}
+}
+
+// planRoute plans a row of routes, behind those that win over it.
+func (o *Orch) planRoute(p *plan, key string) {
+	k := orch.Row(schema.AppRoute, key)
+	row := o.rows.routes[key]
+	if err := cmp.Or(row.err, o.ledger.Failed[k]); err != nil {
+		p.why[k] = err
+		return
+	}
+	r := row.row
+	spec := routeSpec{row: k, hops: r.Hops}
+	if len(r.Hops) == 1 && !r.Hops[0].Addr.IsValid() {
+		spec.link, spec.hops = r.Hops[0].Interface, nil
+		if err := p.routing(o, spec.link); err != nil {
 			p.why[k] = err
-			continue
-		}
-		r := row.row
-		spec := routeSpec{row: k, hops: r.Hops}
-		if len(r.Hops) == 1 && !r.Hops[0].Addr.IsValid() {
-			spec.link, spec.hops = r.Hops[0].Interface, nil
-			if err := p.routing(o, spec.link); err != nil {
-				p.why[k] = err
-				continue
-			}
-		}
-		switch have, taken := p.routes[r.Prefix]; {
-		case !taken || have.row.Table == "" && !have.cpu:
-			p.routes[r.Prefix] = spec
-		case have.link != "" && have.link == spec.link: // FRR says so, too
-		case have.link != "":
-			p.why[k] = orch.Wait("route", r.Prefix.String(), "%s is connected to %s, and that comes first", r.Prefix, have.link)
-		case have.cpu:
-			p.why[k] = orch.Wait("route", r.Prefix.String(), "%s is the switch's own", r.Prefix)
-		default:
-			p.why[k] = orch.Wait("route", r.Prefix.String(), "ROUTE_TABLE:%s is the same route", have.row.Key)
+			return
 		}
 	}
+	switch have, taken := p.routes[r.Prefix]; {
+	case !taken || have.row.Table == "" && !have.cpu:
+		p.routes[r.Prefix] = spec
+	case have.link != "" && have.link == spec.link: // FRR says so, too
+	case have.link != "":
+		p.why[k] = orch.Wait("route", r.Prefix.String(), "%s is connected to %s, and that comes first", r.Prefix, have.link)
+	case have.cpu:
+		p.why[k] = orch.Wait("route", r.Prefix.String(), "%s is the switch's own", r.Prefix)
+	default:
+		p.why[k] = orch.Wait("route", r.Prefix.String(), "ROUTE_TABLE:%s is the same route", have.row.Key)
+	}
+}
+
+// replan plans a changed row that is no route, and forgets what was wrong with it before.
+func (o *Orch) replan(k orch.RowKey) {
+	delete(o.plan.why, k)
+	if row, ok := o.rows.routes[k.Key]; ok && row.err != nil {
+		o.plan.why[k], o.ledger.Why[k] = row.err, row.err
+	}
+}
+
+// replanPrefix plans the route to a prefix again, and returns the rows that ask for it.
+func (o *Orch) replanPrefix(prefix netip.Prefix) (rows []orch.RowKey) {
+	p := o.plan
+	delete(p.routes, prefix)
+	if spec, ok := p.base[prefix]; ok {
+		p.routes[prefix] = spec
+	}
+	for _, key := range o.rows.keys(prefix) {
+		k := orch.Row(schema.AppRoute, key)
+		for _, m := range []map[orch.RowKey]error{p.why, o.ledger.Why} {
+			delete(m, k)
+		}
+		delete(o.ledger.Notes, k)
+		if o.planRoute(p, key); p.why[k] != nil {
+			o.ledger.Why[k] = p.why[k]
+		}
+		rows = append(rows, k)
+	}
+	return rows
 }
 
 // usable returns those of a route's next hops that are in the ASIC and stay, and

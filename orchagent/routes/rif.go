@@ -99,7 +99,7 @@ func (o *Orch) removeRIFs(ctx context.Context) (freed bool) {
 			continue
 		}
 		if err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeRouterInterface, r.oid)); err != nil {
-			o.log.Error("a router interface stays in the ASIC", "interface", name, "err", err)
+			o.stays("a router interface", name, err)
 			if _, ok := o.rows.interfaces[name]; ok {
 				o.ledger.Fail(orch.Row(schema.AppInterface, name), "remove the router interface", err)
 			}

@@ -47,36 +47,49 @@ func (o *Orch) routeEntry(p netip.Prefix) sai.RouteEntry {
 // makeRoutes brings the routes to the plan: it removes, changes and creates routes. It reports
 // whether something did not fit that may fit once unused objects are gone.
 func (o *Orch) makeRoutes(ctx context.Context, p *plan) (short bool) {
-	wanted, short := o.targets(ctx, p)
-	var gone, moved, missing []netip.Prefix
-	for prefix := range o.routes {
-		if _, ok := wanted[prefix]; !ok {
-			gone = append(gone, prefix)
-		}
+	all := make(map[netip.Prefix]bool, len(p.routes))
+	for prefix := range p.routes {
+		all[prefix] = true
 	}
-	for prefix, t := range wanted {
-		switch have, ok := o.routes[prefix]; {
-		case !ok:
+	for prefix := range o.routes {
+		all[prefix] = true
+	}
+	for _, prefix := range defaultRoutes {
+		all[prefix] = true
+	}
+	return o.bring(ctx, p, all)
+}
+
+// bring is makeRoutes for some prefixes.
+func (o *Orch) bring(ctx context.Context, p *plan, some map[netip.Prefix]bool) (short bool) {
+	list := slices.SortedFunc(maps.Keys(some), netip.Prefix.Compare)
+	wanted, short := o.targets(ctx, p, list)
+	var gone, moved, missing []netip.Prefix
+	for _, prefix := range list {
+		have, is := o.routes[prefix]
+		switch want, ok := wanted[prefix]; {
+		case is && !ok:
+			gone = append(gone, prefix)
+		case ok && !is:
 			missing = append(missing, prefix)
-		case have != t:
+		case have != want:
 			moved = append(moved, prefix)
 		}
-	}
-	for _, list := range [][]netip.Prefix{gone, moved, missing} {
-		slices.SortFunc(list, netip.Prefix.Compare)
 	}
 	o.removeRoutes(ctx, gone)
 	o.moveRoutes(ctx, p, moved, wanted)
 	return o.createRoutes(ctx, p, missing, wanted) || short
 }
 
-// targets says where the planned routes lead, as far as that is in the ASIC.
-func (o *Orch) targets(ctx context.Context, p *plan) (wanted map[netip.Prefix]target, short bool) {
-	wanted = make(map[netip.Prefix]target, len(p.routes))
-	for _, prefix := range slices.SortedFunc(maps.Keys(p.routes), netip.Prefix.Compare) {
-		spec := p.routes[prefix]
+// targets says where the planned routes to a list of prefixes lead, as far as that is in the ASIC.
+func (o *Orch) targets(
+	ctx context.Context, p *plan, list []netip.Prefix,
+) (wanted map[netip.Prefix]target, short bool) {
+	wanted = make(map[netip.Prefix]target, len(list))
+	for _, prefix := range list {
+		spec, planned := p.routes[prefix]
 		switch {
-		case o.ledger.Refused(spec.row):
+		case !planned || o.ledger.Refused(spec.row):
 		case spec.cpu:
 			wanted[prefix] = target{oid: o.ports.CPU()}
 		case spec.link != "":
@@ -96,8 +109,8 @@ func (o *Orch) targets(ctx context.Context, p *plan) (wanted map[netip.Prefix]ta
 			short = short || lacks
 		}
 	}
-	for _, prefix := range defaultRoutes { // what their rows ask for may be missing
-		if _, ok := wanted[prefix]; !ok && !o.ledger.Refused(ownRow(prefix)) {
+	for _, prefix := range list { // what the rows of default routes ask for may be missing
+		if _, ok := wanted[prefix]; !ok && slices.Contains(defaultRoutes[:], prefix) && !o.ledger.Refused(ownRow(prefix)) {
 			wanted[prefix] = target{drop: true}
 		}
 	}
@@ -146,7 +159,7 @@ func (o *Orch) removeRoutes(ctx context.Context, list []netip.Prefix) {
 	}
 	for i, err := range o.removeAll(ctx, keys) {
 		if err != nil {
-			o.log.Error("a route stays in the ASIC", "route", list[i].String(), "err", err)
+			o.stays("a route", list[i].String(), err)
 			continue
 		}
 		o.use(o.routes[list[i]], -1)

@@ -2,6 +2,7 @@ package routes
 
 import (
 	"maps"
+	"net/netip"
 	"slices"
 
 	"tamtam/orch"
@@ -21,13 +22,54 @@ type store struct {
 	addresses  map[string]parsed[schema.InterfaceAddress]
 	neighbors  map[string]parsed[schema.Neighbor]
 	routes     map[string]parsed[schema.Route]
+	// A row of routes to each prefix, and the others, where there are.
+	byPrefix map[netip.Prefix]string
+	others   map[netip.Prefix][]string
 }
 
 func newStore() store {
 	return store{
 		interfaces: map[string]parsed[schema.Interface]{},
 		addresses:  map[string]parsed[schema.InterfaceAddress]{}, neighbors: map[string]parsed[schema.Neighbor]{},
-		routes: map[string]parsed[schema.Route]{},
+		routes: map[string]parsed[schema.Route]{}, byPrefix: map[netip.Prefix]string{}, others: map[netip.Prefix][]string{},
+	}
+}
+
+// keys are those of the rows of routes to a prefix, in the order in which rows win.
+func (s *store) keys(p netip.Prefix) []string {
+	first, ok := s.byPrefix[p]
+	if !ok {
+		return nil
+	}
+	return slices.SortedFunc(slices.Values(append([]string{first}, s.others[p]...)), schema.CompareNames)
+}
+
+func (s *store) putRoute(key string, row schema.Route, err error) {
+	s.routes[key] = parsed[schema.Route]{row, err}
+	if err != nil {
+		return
+	}
+	if _, ok := s.byPrefix[row.Prefix]; ok {
+		s.others[row.Prefix] = append(s.others[row.Prefix], key)
+	} else {
+		s.byPrefix[row.Prefix] = key
+	}
+}
+
+func (s *store) removeRoute(key string) {
+	row, ok := s.routes[key]
+	delete(s.routes, key)
+	if p := row.row.Prefix; ok && row.err == nil {
+		left := slices.DeleteFunc(s.keys(p), func(k string) bool { return k == key })
+		delete(s.byPrefix, p)
+		delete(s.others, p)
+		for i, k := range left {
+			if i == 0 {
+				s.byPrefix[p] = k
+			} else {
+				s.others[p] = append(s.others[p], k)
+			}
+		}
 	}
 }
 
@@ -41,7 +83,8 @@ func (s *store) put(k orch.RowKey, fields swss.FieldValues) {
 	case k.Table == schema.AppNeigh:
 		put(s.neighbors, k.Key)(schema.ParseNeighbor(key, fields))
 	case k.Table == schema.AppRoute:
-		put(s.routes, k.Key)(schema.ParseRoute(k.Key, fields))
+		row, err := schema.ParseRoute(k.Key, fields)
+		s.putRoute(k.Key, row, err)
 	}
 }
 
@@ -57,7 +100,7 @@ func (s *store) remove(k orch.RowKey) {
 	case schema.AppNeigh:
 		delete(s.neighbors, k.Key)
 	case schema.AppRoute:
-		delete(s.routes, k.Key)
+		s.removeRoute(k.Key)
 	}
 }
 
