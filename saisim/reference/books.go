@@ -1,6 +1,8 @@
 package reference
 
 import (
+	"bytes"
+
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
 )
@@ -86,4 +88,38 @@ func (c *Chip) PortCounters(id saisim.PortID) (saisim.PortCounters, bool) {
 		return p.PortCounters, true
 	}
 	return saisim.PortCounters{}, false
+}
+
+// Frames are those that came to a port, or left it, by kind and size.
+type Frames struct {
+	Kinds [3]uint64  // to a host, to a group, to all
+	Sizes [10]uint64 // with FCS: up to 64 bytes, then up to each of the sizes in count, then all longer ones
+}
+
+// count counts a frame, whose length with FCS is n.
+func (f *Frames) count(data []byte, n int) {
+	switch {
+	case bytes.Equal(data[:6], []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}):
+		f.Kinds[2]++
+	case data[0]&1 == 1:
+		f.Kinds[1]++
+	default:
+		f.Kinds[0]++
+	}
+	for i, most := range []int{64, 127, 255, 511, 1023, 1518, 2047, 4095, 9216} {
+		if n <= most {
+			f.Sizes[i]++
+			return
+		}
+	}
+	f.Sizes[9]++
+}
+
+// Frames returns those of a port, both ways, false if there is no such port.
+func (c *Chip) Frames(id saisim.PortID) (in, out Frames, ok bool) {
+	p := c.portAt(id)
+	if p == nil {
+		return in, out, false
+	}
+	return p.in, p.out, true
 }

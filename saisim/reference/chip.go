@@ -72,6 +72,7 @@ type port struct {
 	scheduler
 	leaving []*transmission // in the egress MAC
 	saisim.PortCounters
+	in, out Frames
 }
 
 type arrival struct {
@@ -349,8 +350,10 @@ func (c *Chip) receiveWhole(p *port) {
 		case !wholeHeader(pk.data):
 			c.drop(p, drop.Runt)
 		case pk.length+fcs > int(p.MTU):
+			p.in.count(pk.data, pk.length+fcs)
 			c.drop(p, drop.Oversize)
 		default:
+			p.in.count(pk.data, pk.length+fcs)
 			p.Entered++
 			c.arbiter = append(c.arbiter, pk)
 		}

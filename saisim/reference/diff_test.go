@@ -2,9 +2,11 @@ package reference_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"time"
 
 	"tamtam/sai"
@@ -49,8 +51,8 @@ type pair struct {
 	packets, configs int
 	histories        *truth.Histories
 	ledger           ledger
-	blind, ledgered  bool // nobody observes the chip; it tells a ledger
-	saw              tally
+	variant
+	saw tally
 }
 
 // newPair makes the case of a seed. Every other is without an observer, every fourth without a ledger, too: the
@@ -60,15 +62,22 @@ func newPair(seed uint64) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPairFrom(rand.NewPCG(seed, 1), seed%2 == 1, seed%4 != 3)
+	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed)})
 	if err == nil {
 		p.chip.SetVector(vector)
 	}
 	return p, err
 }
 
-func newPairFrom(source rand.Source, blind, ledgered bool) (*pair, error) {
-	p := &pair{blind: blind, ledgered: ledgered, saw: tally{}, journal: newJournal(), tableRecorder: newTableRecorder(), gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
+// A variant of cases.
+type variant struct {
+	blind, ledgered bool // nobody observes the chip; it tells a ledger
+	usual           bool // most frames are
+}
+
+func newPairFrom(source rand.Source, v variant) (*pair, error) {
+	p := &pair{variant: v, saw: tally{}, journal: newJournal(), tableRecorder: newTableRecorder(), gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
+	p.gen.usual = v.usual
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -99,8 +108,11 @@ func newPairFrom(source rand.Source, blind, ledgered bool) (*pair, error) {
 	}
 	p.recording = p.prof.TableRecord.Plans > 0 && p.chance(40)
 	p.furnish()
-	for range p.IntN(30) {
+	for n := p.IntN(30); n > 0; n-- {
 		p.anyOp()
+		if v.usual {
+			n -= 5
+		}
 	}
 	for range p.IntN(4) {
 		p.fdbOp()
@@ -109,7 +121,7 @@ func newPairFrom(source rand.Source, blind, ledgered bool) (*pair, error) {
 	if err := p.furnishSketches(); err != nil {
 		return nil, err
 	}
-	if p.chance(60) {
+	if p.seldom(60) {
 		p.programmed = true
 		p.opt = pipetest.Options{Limits: p.prof.Limits(), Tables: 1 + p.IntN(8)}
 		for _, id := range p.chip.Ports() {
@@ -138,6 +150,9 @@ func (g *gen) profile() profile.Profile {
 	p.Default[0].Mbps = pick[uint32](g, 10_000, 25_000, 25_000)
 	p.Buffer = profile.Buffer{CellBytes: pick[uint32](g, 64, 80, 208), Cells: pick[uint32](g, 60, 300, 1000)}
 	p.FDB = pick[uint32](g, 4, 8, 16)
+	if g.usual {
+		p.FDB = 32
+	}
 	if g.chance(10) {
 		p.AltMark = profile.AltMarkCapacity{}
 	}
@@ -195,16 +210,17 @@ func (p *pair) burst(n int, window uint64) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	one := pick(&p.gen, ids...) // now and then all come by one port
+	slices.Sort(ids)
+	one := p.IntN(len(ids)) // now and then all come by one port
 	few := p.chance(20)
 	at := p.chip.Now()
 	for range n {
 		at += saisim.Cycle(p.Uint64N(window/uint64(n)+2) + p.pause())
-		id := one
+		i := one
 		if !few {
-			id = pick(&p.gen, ids...)
+			i = p.IntN(len(ids))
 		}
-		f := p.frame(p.buf)
+		id, f := ids[i], p.frameAt(p.buf, i, len(ids))
 		p.buf = f.Data[:0]
 		errFast, errRef := p.chip.Receive(id, at, f), p.ref.Receive(id, at, f)
 		if errFast != nil || errRef != nil {
@@ -349,6 +365,9 @@ func (p *pair) compare() error {
 		if !ok || f != r {
 			return fmt.Errorf("port %d:\n     fast %+v\nreference %+v", id, f, r)
 		}
+		if err := p.framesDiffer(id); err != nil {
+			return err
+		}
 	}
 	s := p.chip.State()
 	if r := p.ref.FDB(); !reflect.DeepEqual(s.FDB, r) {
@@ -374,6 +393,32 @@ func (p *pair) compare() error {
 	for id, f := range s.ACLCounters {
 		if r := counters[id]; f != r {
 			return fmt.Errorf("ACL counter %s:\n     fast %+v\nreference %+v", id, f, r)
+		}
+	}
+	return nil
+}
+
+// framesDiffer compares what a port has counted of each kind and size of frames, both ways, for SAI.
+func (p *pair) framesDiffer(id saisim.PortID) error {
+	in, out, _ := p.ref.Frames(id)
+	stats := []sai.StatID{
+		sai.PortStatIfInUcastPkts, sai.PortStatIfInMulticastPkts, sai.PortStatIfInBroadcastPkts,
+		sai.PortStatIfOutUcastPkts, sai.PortStatIfOutMulticastPkts, sai.PortStatIfOutBroadcastPkts,
+	}
+	want := slices.Concat(in.Kinds[:], out.Kinds[:], in.Sizes[:], out.Sizes[:])
+	for i := range in.Sizes {
+		stats = append(stats, sai.PortStatEtherInPkts64Octets+sai.StatID(i))
+	}
+	for i := range out.Sizes {
+		stats = append(stats, sai.PortStatEtherOutPkts64Octets+sai.StatID(i))
+	}
+	for _, r := range p.chip.Tables().Ports {
+		if r.Port != id {
+			continue
+		}
+		got, err := p.chip.Stats(context.Background(), sai.Obj(sai.ObjectTypePort, sai.OID(r.ID)), stats)
+		if err != nil || !slices.Equal(got, want) {
+			return fmt.Errorf("port %d, statistics %v:\n     fast %d (%v)\nreference %d", id, stats, got, err, want)
 		}
 	}
 	return nil

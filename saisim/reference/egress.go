@@ -288,6 +288,7 @@ func (c *Chip) send(p *port) {
 		}
 		p.Sent++
 		p.SentBytes += uint64(length + fcs)
+		p.out.count(data, length+fcs)
 		c.books.Sent++
 		if t.mirror == nil {
 			c.Ended(Ending{ID: t.id, In: t.in, Port: p.Port.Port, Sent: true, Graph: t.graph, Path: t.path()})

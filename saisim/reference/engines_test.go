@@ -150,12 +150,13 @@ func TestEnginesAgree(t *testing.T) {
 // FuzzEngines: any bytes are a case.
 func FuzzEngines(f *testing.F) {
 	for seed := range uint64(4) {
-		for i := range uint64(5) {
+		for i := range uint64(10) {
 			f.Add(seed+4*i, []byte{byte(seed), 3, 200, 17})
 		}
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, bytes []byte) {
-		p, err := newPairFrom(&byteSource{bytes, seed}, seed%2 == 1, seed%4 != 3)
+		v := variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: seed/20%2 == 1}
+		p, err := newPairFrom(&byteSource{bytes, seed}, v)
 		if err != nil {
 			t.Fatal(err)
 		}

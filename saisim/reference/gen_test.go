@@ -27,11 +27,22 @@ type gen struct {
 	routes bool
 	// recording says that there are plans of table recording.
 	recording bool
+	// usual says that most frames are of hosts that stay where they are, and little else has a say: they take the
+	// short ways.
+	usual bool
 	marker
 }
 
 // chance is true n times in a hundred.
 func (g *gen) chance(n int) bool { return g.IntN(100) < n }
+
+// seldom is chance for what keeps frames from the short ways.
+func (g *gen) seldom(n int) bool {
+	if g.usual {
+		n /= 5
+	}
+	return g.chance(n)
+}
 
 func pick[T any](g *gen, of ...T) T { return of[g.IntN(len(of))] }
 
@@ -136,7 +147,7 @@ func (g *gen) furnish() {
 			}
 		}
 	}
-	if g.chance(40) {
+	if g.seldom(40) {
 		for range 2 + g.IntN(3) {
 			g.joinLAG()
 		}
@@ -145,15 +156,15 @@ func (g *gen) furnish() {
 				g.any(sai.ObjectTypeBridgePort), sai.VLANMemberAttrVLANTaggingMode, sai.VLANTaggingModeTagged)
 		}
 	}
-	if g.routes = g.chance(50) || g.recording && g.chance(60); g.routes {
+	if g.routes = g.seldom(50) || g.recording && g.chance(60); g.routes {
 		g.furnishRouter()
 	}
-	if g.chance(50) {
+	if g.seldom(50) {
 		for range 20 + g.IntN(30) {
 			g.qosOp()
 		}
 	}
-	if g.chance(40) {
+	if g.seldom(40) {
 		for range 6 + g.IntN(8) {
 			g.mirrorOp()
 		}

@@ -200,12 +200,13 @@ func (t *compileTest) burst(n int) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	slices.Sort(ids)
 	window := uint64(n) * uint64(1+t.IntN(60))
 	at := t.chip.Now()
 	for range n {
 		at += saisim.Cycle(t.Uint64N(window/uint64(n)+2) + t.pause())
-		id, inject := pick(&t.gen, ids...), t.chance(5)
-		f := t.frame(t.buf)
+		i, inject := t.IntN(len(ids)), t.chance(5)
+		id, f := ids[i], t.frameAt(t.buf, i, len(ids))
 		t.buf = f.Data[:0]
 		into := func(receive func(saisim.PortID, saisim.Cycle, saisim.Frame) error,
 			injected func(saisim.PortID, saisim.Frame) error) error {

@@ -52,6 +52,36 @@ func (g *gen) dst() [6]byte {
 	return [6]byte{2, 0, 0, 0, 1, byte(g.IntN(256))}
 }
 
+// usualFrame returns a frame of the hosts behind the i-th port to one behind another, untagged TCP or UDP over IPv4.
+func (g *gen) usualFrame(b []byte, i, ports int) saisim.Frame {
+	dst, src := g.host(), g.host()
+	src[5] = byte(1 + i)
+	dst[5] = byte(1 + g.IntN(ports))
+	if g.chance(3) {
+		dst[0] |= 1
+	}
+	b = append(append(b[:0], dst[:]...), src[:]...)
+	ip4, ip4dst, size := g.ip4(), g.ip4(), g.size()
+	at, proto := len(b)+2, pick[byte](g, 6, 17, 17)
+	b = append(b, 0x08, 0x00, 0x45, g.dscp()<<2|pick[byte](g, 0, 0, 1, 2, 3), 0, 0, 0, byte(g.IntN(4)), pick[byte](g, 0, 0x40), 0, 64, proto, 0, 0)
+	b = append(append(b, ip4[:]...), ip4dst[:]...)
+	b = g.l4(b, proto, size)
+	binary.BigEndian.PutUint16(b[at+2:], uint16(len(b)-at))
+	binary.BigEndian.PutUint16(b[at+10:], checksum(b[at:at+20]))
+	for len(b) < 60 {
+		b = append(b, 0)
+	}
+	return saisim.Frame{Data: b, ID: g.Uint64()}
+}
+
+// frameAt returns a random frame for the i-th of some ports.
+func (g *gen) frameAt(b []byte, i, ports int) saisim.Frame {
+	if g.usual && !g.chance(15) {
+		return g.usualFrame(b, i, ports)
+	}
+	return g.frame(b)
+}
+
 // frame returns a random frame; data is used for it.
 func (g *gen) frame(b []byte) saisim.Frame {
 	dst, src := g.dst(), g.host()
