@@ -5,7 +5,8 @@
 //
 // APPL_DB is a function of the rows that are in CONFIG_DB now, never of their order: of rows that
 // exclude each other the one with the smaller name wins, and what lacks an interface waits for it.
-// Rows are parsed as they arrive; all of them are decided at every change.
+// Rows are parsed as they arrive; all of them are decided at every change, but where nothing
+// else than static routes changed only those.
 //
 // ROUTE_TABLE, NEIGH_TABLE and FDB_TABLE are not the manager's alone: rows
 // without [schema.FieldConfigKey] belong to others (FRR, neighsyncd), and stay.
@@ -42,6 +43,11 @@ func (r rows[T]) sorted() []string { return slices.SortedFunc(maps.Keys(r), sche
 type Manager struct {
 	out *forward.Output
 	due bool
+	// changed are static routes that changed since all rows were decided, and their prefixes; last is that decision.
+	changed  map[string]bool
+	prefixes map[netip.Prefix]bool
+	byPrefix schema.PrefixKeys
+	last     *decision
 
 	// What interfaces consist of.
 	ports      rows[schema.Port]
@@ -67,7 +73,8 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		out: forward.New(d, r,
 			switches, marked(schema.CfgInterface), marked(schema.CfgNeigh), marked(schema.CfgStaticRoute), marked(schema.CfgFDB),
 		),
-		due: true, ports: rows[schema.Port]{}, lags: rows[schema.PortChannel]{}, vlans: rows[schema.VLAN]{},
+		due: true, changed: map[string]bool{}, prefixes: map[netip.Prefix]bool{},
+		ports: rows[schema.Port]{}, lags: rows[schema.PortChannel]{}, vlans: rows[schema.VLAN]{},
 		lagMembers: rows[schema.PortChannelMember]{}, members: rows[schema.VLANMember]{},
 		interfaces: rows[schema.Interface]{}, addresses: rows[schema.InterfaceAddress]{}, routes: rows[schema.StaticRoute]{},
 		neighbors: rows[schema.Neighbor]{}, fdb: rows[schema.FDBEntry]{}, switches: rows[schema.Switch]{},
@@ -81,11 +88,11 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	for _, t := range schema.InterfaceTables {
 		m.consumeInterfaces(d, db, t)
 	}
-	consume(m, d, db, schema.CfgStaticRoute, m.routes, schema.ParseStaticRoute)
+	forward.Consume(d, db, schema.CfgStaticRoute, m.takeRoute)
 	consume(m, d, db, schema.CfgNeigh, m.neighbors, schema.ParseNeighbor)
 	consume(m, d, db, schema.CfgFDB, m.fdb, schema.ParseFDB)
 	consume(m, d, db, schema.CfgSwitch, m.switches, schema.ParseSwitch)
-	forward.Settle(d, "routemgr", func() bool { return m.due }, m.flush)
+	forward.Settle(d, "routemgr", func() bool { return m.due || len(m.changed) > 0 }, m.flush)
 	return m
 }
 
@@ -136,13 +143,44 @@ func keep[T any](to rows[T], key string, fields swss.FieldValues, row T, err err
 	to[key] = parsed[T]{row, err}
 }
 
-// flush decides all rows and writes what changed.
+// takeRoute keeps a row of static routes, parsed.
+func (m *Manager) takeRoute(key string, fields swss.FieldValues) {
+	m.changed[key] = true
+	if old, ok := m.routes[key]; ok && old.err == nil {
+		m.prefixes[old.row.Prefix] = true
+		m.byPrefix.Remove(old.row.Prefix, key)
+	}
+	row, err := schema.ParseStaticRoute(key, fields)
+	keep(m.routes, key, fields, row, err)
+	if fields != nil && err == nil {
+		m.prefixes[row.Prefix] = true
+		m.byPrefix.Add(row.Prefix, key)
+	}
+}
+
+// flush decides rows and writes what changed.
 func (m *Manager) flush(ctx context.Context) error {
 	if err := m.out.Load(ctx); err != nil {
 		return err
 	}
+	if m.due || m.last == nil || len(m.changed) == 0 {
+		m.decideAll()
+	} else {
+		m.last.decideChanged()
+	}
+	if err := m.out.Flush(ctx); err != nil {
+		return err
+	}
+	m.due = false
+	m.changed, m.prefixes = orch.Emptied(m.changed), orch.Emptied(m.prefixes)
+	return nil
+}
+
+// decideAll decides all rows.
+func (m *Manager) decideAll() {
 	m.out.Clear()
-	d := decision{Manager: m}
+	d := &decision{Manager: m}
+	m.last = d
 	d.decideSwitch()
 	d.learnPorts()
 	d.decideInterfaces()
@@ -150,11 +188,6 @@ func (m *Manager) flush(ctx context.Context) error {
 	d.decideNeighbors()
 	d.decideRoutes()
 	d.decideFDB()
-	if err := m.out.Flush(ctx); err != nil {
-		return err
-	}
-	m.due = false
-	return nil
 }
 
 // decision is one pass over all rows: what was accepted so far.

@@ -202,3 +202,22 @@ func TestConvergence(t *testing.T) {
 		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh, lines, 60, applTables, stateTables)
 	})
 }
+
+// So it is with static routes alone, which are decided without the other rows: most changes are theirs here, and there is
+// a step after most.
+func TestStaticRoutesConverge(t *testing.T) {
+	lines := []string{port0, port4, vlan10, svi, sviIP, if4, if4IP, "-INTERFACE|Ethernet4", "-VLAN_INTERFACE|Vlan10|10.0.0.1/24", "restart"}
+	for _, key := range []string{"10.9.0.0/16", "default|10.9.0.0/16", "10.8.0.0/16", "::/0", "default|0::/0", "10.9.0.1/16"} {
+		for _, fields := range []string{
+			"nexthop=10.0.0.2,10.4.0.2 distance=1,2", "nexthop=10.0.0.2", "nexthop=10.4.0.1", "nexthop=10.7.0.1", "blackhole=true", "ifname=Ethernet4",
+			"ifname=x",
+		} {
+			lines = append(lines, "STATIC_ROUTE|"+key+" "+fields, "step")
+		}
+		lines = append(lines, "-STATIC_ROUTE|"+key, "-STATIC_ROUTE|"+key, "step")
+	}
+	fresh := func() *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
+	randtest.Run(t, randtest.Cases{Seed: 94_000_000, Count: 40, Short: 10}, func(t *testing.T, seed uint64) {
+		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh, lines, 100, applTables, stateTables)
+	})
+}

@@ -18,20 +18,49 @@ const protocolStatic = "static"
 func (d *decision) decideRoutes() {
 	taken := map[netip.Prefix]string{}
 	for _, key := range d.routes.sorted() {
-		row, state := d.routes[key], forward.Row{Table: schema.StateStaticRoute, Key: key}
-		var route schema.Route
-		missing := ""
-		if row.err == nil {
-			if other := taken[row.row.Prefix]; other != "" {
-				d.refuse(state, "%s is the same route, and has a row of its own", other)
-				continue
-			}
-			taken[row.row.Prefix] = key
-			route, missing = d.resolve(row.row)
-		}
-		appl := forward.Row{Table: schema.AppRoute, Key: schema.RouteKey(row.row.Prefix)}
-		d.accept(appl, state, key, func() map[string]string { return route.Fields() }, row.err, missing)
+		d.decideRoute(key, taken)
 	}
+}
+
+// decideRoute decides a static route, behind those that win over it; taken are their prefixes.
+func (d *decision) decideRoute(key string, taken map[netip.Prefix]string) {
+	row, state := d.routes[key], stateRoute(key)
+	var route schema.Route
+	missing := ""
+	if row.err == nil {
+		if other := taken[row.row.Prefix]; other != "" {
+			d.refuse(state, "%s is the same route, and has a row of its own", other)
+			return
+		}
+		taken[row.row.Prefix] = key
+		route, missing = d.resolve(row.row)
+	}
+	d.accept(applRoute(row.row.Prefix), state, key, func() map[string]string { return route.Fields() }, row.err, missing)
+}
+
+// decideChanged decides the static routes that changed, and those of the same prefixes, after a decision of all rows
+// since which nothing else has changed.
+func (d *decision) decideChanged() {
+	for key := range d.changed {
+		d.out.Unreport(stateRoute(key))
+		if row, ok := d.routes[key]; ok && row.err != nil {
+			d.decideRoute(key, nil)
+		}
+	}
+	for prefix := range d.prefixes {
+		d.out.Drop(applRoute(prefix))
+		taken := map[netip.Prefix]string{}
+		for _, key := range d.byPrefix.Keys(prefix) {
+			d.out.Unreport(stateRoute(key))
+			d.decideRoute(key, taken)
+		}
+	}
+}
+
+func stateRoute(key string) forward.Row { return forward.Row{Table: schema.StateStaticRoute, Key: key} }
+
+func applRoute(p netip.Prefix) forward.Row {
+	return forward.Row{Table: schema.AppRoute, Key: schema.RouteKey(p)}
 }
 
 // resolve chooses the next hops of a route, or says what all of them lack.

@@ -270,7 +270,7 @@ func (o *Orch) replanPrefix(prefix netip.Prefix) (rows []orch.RowKey) {
 	if spec, ok := p.base[prefix]; ok {
 		p.routes[prefix] = spec
 	}
-	for _, key := range o.rows.keys(prefix) {
+	for _, key := range o.rows.byPrefix.Keys(prefix) {
 		k := orch.Row(schema.AppRoute, key)
 		for _, m := range []map[orch.RowKey]error{p.why, o.ledger.Why} {
 			delete(m, k)

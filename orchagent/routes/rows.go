@@ -2,7 +2,6 @@ package routes
 
 import (
 	"maps"
-	"net/netip"
 	"slices"
 
 	"tamtam/orch"
@@ -22,55 +21,29 @@ type store struct {
 	addresses  map[string]parsed[schema.InterfaceAddress]
 	neighbors  map[string]parsed[schema.Neighbor]
 	routes     map[string]parsed[schema.Route]
-	// A row of routes to each prefix, and the others, where there are.
-	byPrefix map[netip.Prefix]string
-	others   map[netip.Prefix][]string
+	byPrefix   schema.PrefixKeys // of the routes
 }
 
 func newStore() store {
 	return store{
 		interfaces: map[string]parsed[schema.Interface]{},
 		addresses:  map[string]parsed[schema.InterfaceAddress]{}, neighbors: map[string]parsed[schema.Neighbor]{},
-		routes: map[string]parsed[schema.Route]{}, byPrefix: map[netip.Prefix]string{}, others: map[netip.Prefix][]string{},
+		routes: map[string]parsed[schema.Route]{},
 	}
-}
-
-// keys are those of the rows of routes to a prefix, in the order in which rows win.
-func (s *store) keys(p netip.Prefix) []string {
-	first, ok := s.byPrefix[p]
-	if !ok {
-		return nil
-	}
-	return slices.SortedFunc(slices.Values(append([]string{first}, s.others[p]...)), schema.CompareNames)
 }
 
 func (s *store) putRoute(key string, row schema.Route, err error) {
 	s.routes[key] = parsed[schema.Route]{row, err}
-	if err != nil {
-		return
-	}
-	if _, ok := s.byPrefix[row.Prefix]; ok {
-		s.others[row.Prefix] = append(s.others[row.Prefix], key)
-	} else {
-		s.byPrefix[row.Prefix] = key
+	if err == nil {
+		s.byPrefix.Add(row.Prefix, key)
 	}
 }
 
 func (s *store) removeRoute(key string) {
-	row, ok := s.routes[key]
-	delete(s.routes, key)
-	if p := row.row.Prefix; ok && row.err == nil {
-		left := slices.DeleteFunc(s.keys(p), func(k string) bool { return k == key })
-		delete(s.byPrefix, p)
-		delete(s.others, p)
-		for i, k := range left {
-			if i == 0 {
-				s.byPrefix[p] = k
-			} else {
-				s.others[p] = append(s.others[p], k)
-			}
-		}
+	if row, ok := s.routes[key]; ok && row.err == nil {
+		s.byPrefix.Remove(row.row.Prefix, key)
 	}
+	delete(s.routes, key)
 }
 
 func (s *store) put(k orch.RowKey, fields swss.FieldValues) {
