@@ -152,8 +152,8 @@ func (r Report) WriteText(out io.Writer) error {
 	}
 	fmt.Fprintln(out)
 	if r.Beyond > 0 {
-		fmt.Fprintf(out, "%s of flows and paths beyond the first %d, which alone are below (--paths)\n",
-			plural(r.Beyond, "stamped frame"), r.most)
+		fmt.Fprintf(out, "%s of flows and paths beyond the first %d that had room, which alone are below (--paths)\n",
+			plural(r.Beyond, "stamped frame"), r.kept)
 	}
 	for _, f := range r.Flows {
 		fmt.Fprintf(out, "\n%s: %s stamped\n", f.Flow, plural(f.Frames, "frame"))

@@ -74,7 +74,8 @@ func (d *distribution) sketchTimes(ns, n int64) {
 	}
 }
 
-// merge adds all that another distribution, which is as exact, has counted.
+// merge adds all that another distribution has counted. If either is a sketch so is the sum, even one that was to be
+// exact.
 func (d *distribution) merge(o *distribution) {
 	if o.sketch == nil {
 		for ns, n := range o.values {

@@ -83,6 +83,30 @@ func randomDurations(r *rand.Rand) []int64 {
 	return append(values, [][]int64{nil, {math.MinInt64}, {math.MaxInt64, math.MinInt64, 0}}[r.IntN(3)]...)
 }
 
+// What was to be exact and has a sketch merged into it says that it is not; an exact one merged into a sketch is the same
+// as if the sketch had had its values.
+func TestMergeOfExactAndSketch(t *testing.T) {
+	fill := func(d *distribution, from, to int64) {
+		for v := from; v < to; v++ {
+			d.add(v * v * 1_000_003)
+		}
+	}
+	var whole, sketch, other distribution
+	exact, toBeExact := distribution{exact: true}, distribution{exact: true}
+	fill(&whole, -500, 1500)
+	fill(&sketch, -500, 500)
+	fill(&other, -500, 500)
+	fill(&exact, 500, 1500)
+	fill(&toBeExact, 500, 1500)
+	sketch.merge(&exact)
+	toBeExact.merge(&other)
+	for _, d := range []*distribution{&sketch, &toBeExact} {
+		if got, want := d.summary(), whole.summary(); got != want || got.Within != sketchWithin {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}
+
 // A distribution takes no more memory however many different values there are, and with exact it keeps them.
 func TestDistributionIsBounded(t *testing.T) {
 	var d distribution

@@ -15,7 +15,7 @@ type TailStamp struct {
 	frames, cut, stamped, records int64
 	flows                         map[Flow]*flowStamps
 	exact                         bool
-	most, paths                   int   // paths of flows that are kept apart at most, and that are
+	most, paths, hops             int   // paths of flows kept apart at most, those that are, and their hops
 	beyond                        int64 // frames with records of others
 }
 
@@ -43,9 +43,16 @@ type hopStamps struct {
 // latencies, 35 kB more for each hop and link at most.
 const DefaultPaths = 1 << 16
 
+// hopsEach is how many hops there is room for on the average of these paths. leastPaths have room always: a packet
+// whose TTL falls makes no more hops than theirs, while one that somebody made up may have thousands of records.
+const (
+	hopsEach   = 8
+	leastPaths = 256 / hopsEach
+)
+
 // NewTailStamp returns a collector that has seen nothing. It keeps so many paths of flows apart at most (0:
-// DefaultPaths), those that it sees first. If exact is true every different latency is kept, so that all percentiles
-// are exact, however much memory that takes: some 40 bytes for each.
+// DefaultPaths), with hopsEach hops on the average: those that it sees first. If exact is true every different latency
+// is kept, so that all percentiles are exact, however much memory that takes: some 40 bytes for each.
 func NewTailStamp(paths int, exact bool) *TailStamp {
 	return &TailStamp{flows: make(map[Flow]*flowStamps), most: cmp.Or(paths, DefaultPaths), exact: exact}
 }
@@ -82,10 +89,12 @@ func (c *TailStamp) find(key Flow, records []tailstamp.Record, captured time.Tim
 	if flow != nil && flow.paths[passed] != nil {
 		return flow, flow.paths[passed]
 	}
-	if c.paths == c.most {
+	hops := c.hops + len(records)
+	if c.paths == c.most || (hops-1)/hopsEach >= max(c.most, leastPaths) {
 		return nil, nil
 	}
 	c.paths++
+	c.hops = hops
 	if flow == nil {
 		flow = &flowStamps{first: captured, last: captured, paths: make(map[string]*pathStamps)}
 		c.flows[key] = flow
@@ -185,8 +194,8 @@ type Report struct {
 	Plain   int64  `json:"without_record"`
 	Cut     int64  `json:"cut"` // by the snap length, so that records may be missing
 	// Beyond are stamped frames of flows, or paths of them, that there was no room for.
-	Beyond int64 `json:"beyond,omitempty"`
-	most   int
+	Beyond int64        `json:"beyond,omitempty"`
+	kept   int          // paths
 	Flows  []FlowReport `json:"flows"`
 	Error  string       `json:"error,omitempty"` // why the file could not be read to its end
 }
@@ -227,7 +236,7 @@ type HopReport struct {
 
 // Report sums up what was added so far: the flow with most frames first, then by address.
 func (c *TailStamp) Report() Report {
-	r := Report{Frames: c.frames, Stamped: c.stamped, Records: c.records, Cut: c.cut, Beyond: c.beyond, most: c.most,
+	r := Report{Frames: c.frames, Stamped: c.stamped, Records: c.records, Cut: c.cut, Beyond: c.beyond, kept: c.paths,
 		Plain: c.frames - c.stamped - c.cut, Flows: []FlowReport{}}
 	for key, flow := range c.flows {
 		r.Flows = append(r.Flows, flow.report(key))

@@ -286,8 +286,33 @@ func TestPathsAreBounded(t *testing.T) {
 	if err := r.WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	if want := "6 stamped frames of flows and paths beyond the first 2, which alone are below (--paths)\n"; !strings.Contains(b.String(), want) {
+	if want := "6 stamped frames of flows and paths beyond the first 2 that had room, which alone are below (--paths)\n"; !strings.Contains(b.String(), want) {
 		t.Errorf("the text does not say %q:\n%s", want, b.String())
+	}
+}
+
+// Paths of very many hops, as only somebody who means harm makes them, take the room of several; the longest that a TTL
+// allows has room always, and what is kept already is counted on.
+func TestHopsAreBounded(t *testing.T) {
+	c := NewTailStamp(1000, false)
+	add := func(port uint16, hops int) {
+		records := slices.Repeat([]tailstamp.Record{hop(1, port, 4, 100, 600, 0)}, hops)
+		frame := stamped(web, records...)
+		c.Add(frame, time.Unix(1000, 0).UTC(), len(frame))
+	}
+	for port := range uint16(20) {
+		add(port, 1500)
+	}
+	add(0, 1500)
+	add(20, 500)
+	add(21, 1)
+	r := c.Report()
+	if c.hops != 8000 || r.Beyond != 16 || len(r.Flows[0].Paths) != 6 || r.Flows[0].Paths[0].Frames != 2 {
+		t.Errorf("of 8,000 hops %d are taken, by %d paths; %d frames beyond", c.hops, c.paths, r.Beyond)
+	}
+	c = NewTailStamp(1, false)
+	if add(0, 255); c.beyond != 0 {
+		t.Error("no room for the one path that was asked for")
 	}
 }
 
