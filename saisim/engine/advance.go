@@ -87,7 +87,9 @@ func (c *driver) advance(to Cycle) {
 		c.manage(h)
 		c.now = now
 		c.wires.run(h)
-		c.now = h
+		if c.now = h; h == to {
+			return
+		}
 	}
 }
 

@@ -9,13 +9,16 @@ const wheelSpan = 2048
 // are the same. Those of the next cycles, nearly all, are in a list for each cycle; the others wait in a heap. Nothing
 // is allocated for the former: a copy is in one wheel at most, and is itself the link.
 type wheel struct {
-	n           int   // copies in it; who takes some counts them
-	at          Cycle // none is due before
-	used        [wheelSpan / 64]uint64
-	first, last [wheelSpan]*copyOf // of a cycle, if its bit in used is set
-	far         heap[farCopy]
-	pushed      uint64
+	n      int   // copies in it; who takes some counts them
+	at     Cycle // none is due before
+	used   [wheelSpan / 64]uint64
+	of     [wheelSpan]copies // a cycle, if its bit in used is set
+	far    heap[farCopy]
+	pushed uint64
 }
+
+// copies are those of a cycle, linked by next.
+type copies struct{ first, last *copyOf }
 
 // A farCopy is a copy that is due beyond the span.
 type farCopy struct {
@@ -42,7 +45,7 @@ func (w *wheel) push(cp *copyOf) {
 	i := cp.at % wheelSpan
 	if bit := uint64(1) << (i % 64); w.used[i/64]&bit == 0 && cp.at-w.at < wheelSpan { // the only one of its cycle
 		w.used[i/64] |= bit
-		w.first[i], w.last[i] = cp, cp
+		w.of[i] = copies{cp, cp}
 		return
 	}
 	w.sort(cp)
@@ -63,14 +66,14 @@ func (w *wheel) link(cp *copyOf) {
 	bit := uint64(1) << (i % 64)
 	if w.used[i/64]&bit == 0 {
 		w.used[i/64] |= bit
-		w.first[i], w.last[i] = cp, cp
+		w.of[i] = copies{cp, cp}
 		return
 	}
-	if last := w.last[i]; last.lane <= cp.lane {
-		last.next, w.last[i] = cp, cp
+	if last := w.of[i].last; last.lane <= cp.lane {
+		last.next, w.of[i].last = cp, cp
 		return
 	}
-	at := &w.first[i]
+	at := &w.of[i].first
 	for (*at).lane <= cp.lane {
 		at = &(*at).next
 	}
@@ -107,7 +110,7 @@ func (w *wheel) due() *copyOf {
 		word = (word + 1) % len(w.used)
 		u = w.used[word]
 	}
-	return w.first[word*64+bits.TrailingZeros64(u)]
+	return w.of[word*64+bits.TrailingZeros64(u)].first
 }
 
 // take takes out copies that are due at or before a cycle, the first of them among them; nil: there are none, and
@@ -124,15 +127,16 @@ func (w *wheel) take(to Cycle) *copyOf {
 	// All of the word: what is far is further.
 	w.used[i/64] &^= u << (i % 64)
 	n := Cycle(bits.TrailingZeros64(u))
-	first, last := w.first[(i+n)%wheelSpan], w.last[(i+n)%wheelSpan]
+	all := w.of[(i+n)%wheelSpan]
 	for u &= u - 1; u != 0; u &= u - 1 {
 		n = Cycle(bits.TrailingZeros64(u))
-		last.next = w.first[(i+n)%wheelSpan]
-		last = w.last[(i+n)%wheelSpan]
+		more := &w.of[(i+n)%wheelSpan]
+		all.last.next = more.first
+		all.last = more.last
 	}
-	last.next = nil
+	all.last.next = nil
 	w.turn(w.at + n + 1)
-	return first
+	return all.first
 }
 
 // seek is take where none is due in the cycles of the first word.
