@@ -18,13 +18,24 @@ type crew struct {
 		end  Time
 		side int
 	}
+	shares []share // of the caller, then of workers
+
 	number   atomic.Uint64 // of the window
-	next     atomic.Int64  // the next node to work on
 	finished atomic.Int64  // workers that found none left
 	workers  []*worker
+	all      int // nodes of the lab
+}
+
+// A share is those nodes, side by side, that a core has in every window, so that it finds them in its cache. Who is
+// done with its own helps with others'.
+type share struct {
+	next atomic.Int64 // the next node to work on
+	end  int64
+	_    [48]byte // a cache line of its own
 }
 
 type worker struct {
+	nth    int // share
 	asleep atomic.Bool
 	wake   chan struct{}
 }
@@ -35,9 +46,10 @@ const looks = 20_000
 
 // hire starts one goroutine fewer than there are workers: the caller is one of them.
 func (l *Lab) hire(ctx context.Context) *crew {
-	c := &crew{nodes: make([]*node, 0, len(l.nodes)), ctx: ctx}
-	for range min(l.opts.Workers, len(l.nodes)) - 1 {
-		w := &worker{wake: make(chan struct{}, 1)}
+	c := &crew{nodes: make([]*node, 0, len(l.nodes)), ctx: ctx, all: len(l.nodes)}
+	c.shares = make([]share, min(l.opts.Workers, len(l.nodes)))
+	for i := range c.shares[1:] {
+		w := &worker{nth: i + 1, wake: make(chan struct{}, 1)}
 		c.workers = append(c.workers, w)
 		go c.serve(w)
 	}
@@ -51,7 +63,7 @@ func (c *crew) serve(w *worker) {
 		if c.home {
 			return
 		}
-		c.take()
+		c.take(w.nth)
 		c.finished.Add(1)
 	}
 }
@@ -73,24 +85,36 @@ func (c *crew) await(w *worker, last uint64) uint64 {
 	return c.number.Load()
 }
 
-// take works on nodes until all are taken.
-func (c *crew) take() {
-	for {
-		i := int(c.next.Add(1)) - 1
-		if i >= len(c.nodes) {
-			return
+// take works on nodes until all are taken, those of a share first.
+func (c *crew) take(first int) {
+	for i := range c.shares {
+		sh := &c.shares[(first+i)%len(c.shares)]
+		for at := sh.next.Add(1) - 1; at < sh.end; at = sh.next.Add(1) - 1 {
+			c.nodes[at].run(c.ctx, c.window.end, c.window.side)
 		}
-		c.nodes[i].run(c.ctx, c.window.end, c.window.side)
+	}
+}
+
+// divide gives each its share of the nodes, which are in the order of the lab's.
+func (c *crew) divide() {
+	at := 0
+	for i := range c.shares {
+		sh := &c.shares[i]
+		sh.next.Store(int64(at))
+		for at < len(c.nodes) && c.nodes[at].nth*len(c.shares) < (i+1)*c.all {
+			at++
+		}
+		sh.end = int64(at)
 	}
 }
 
 // work has nodes worked on up to end.
 func (c *crew) work(nodes []*node, end Time, side int) {
 	c.nodes, c.window.end, c.window.side = nodes, end, side
-	c.next.Store(0)
+	c.divide()
 	c.finished.Store(0)
 	c.call()
-	c.take()
+	c.take(0)
 	for i := 0; int(c.finished.Load()) < len(c.workers); i++ {
 		if i%64 == 63 {
 			runtime.Gosched()

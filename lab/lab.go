@@ -51,6 +51,7 @@ type Lab struct {
 	captures  []*capture.Writer
 	oracle    *truth.Oracle // nil: nobody asked
 	observers []*observation
+	thrift    thrift
 
 	now, end  Time
 	abreast   Time // when all nodes were last at the same time
@@ -94,13 +95,18 @@ func New(ctx context.Context, t *Topology, opts Options) (*Lab, error) {
 // makeSwitches starts the switches, several at once.
 func (l *Lab) makeSwitches(ctx context.Context) error {
 	for i := range l.t.Switches {
-		n := &node{s: &l.t.Switches[i]}
+		n := &node{s: &l.t.Switches[i], nth: i}
 		n.tap = Tap{n}
 		n.accounts = make([]*account, len(l.t.Traffic)+1)
 		n.blind = l.opts.Blind && len(l.t.Truth) == 0 && !l.t.studied()
 		l.nodes, l.byName[n.s.Name] = append(l.nodes, n), n
 	}
-	l.each(func(n *node) { n.err = l.start(ctx, n) })
+	l.thrift.begin(len(l.nodes))
+	l.each(func(n *node) {
+		n.err = l.start(ctx, n)
+		l.thrift.one()
+	})
+	l.thrift.all()
 	var errs []error
 	for i, n := range l.nodes {
 		if n.err != nil {
@@ -249,5 +255,6 @@ func (l *Lab) Close() error {
 			n.sim = nil
 		}
 	}
+	l.thrift.end()
 	return errors.Join(errs...)
 }

@@ -26,6 +26,7 @@ const chunk = replyDelay
 // Nothing else touches it meanwhile; its wires to other nodes are in two halves.
 type node struct {
 	s     *Switch
+	nth   int // of the lab
 	sim   *device.Sim
 	base  Time // of cycle 0
 	hz    uint64
