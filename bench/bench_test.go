@@ -114,3 +114,18 @@ func TestSessions(t *testing.T) {
 		}
 	}
 }
+
+func TestRoutes(t *testing.T) {
+	results, err := Routes(t.Context(), 60)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 5 {
+		t.Fatalf("%d results, want 5: %v", len(results), results)
+	}
+	for _, r := range results {
+		if r.Value <= 0 && r.Unit != "ms" { // the clock of processor time may be coarse
+			t.Errorf("%s: %g %s", r.Name, r.Value, r.Unit)
+		}
+	}
+}

@@ -35,14 +35,15 @@ type benchMachine struct {
 
 func newBench() *cobra.Command {
 	var format string
-	var groups, changes int
+	var groups, changes, routes int
 	var duration time.Duration
 	var profile string
 	c := &cobra.Command{
-		Use:   "bench [config|sessions|asic|altmark|flymon|tablerecord]",
+		Use:   "bench [config|sessions|routes|asic|altmark|flymon|tablerecord]",
 		Short: "Measure this build on this machine",
 		Long: "config: from CONFIG_DB to the ASIC, through every daemon.\n" +
 			"sessions: processor time and memory of --groups flow groups with a tail-stamping session each.\n" +
+			"routes: processor time and memory of static routes, up to --routes, and of one more.\n" +
 			"asic: packets per second of the simulated chip, what each feature adds, and where the time goes.\n" +
 			"altmark: --groups flows with alternate marking: rules, configuration, reading a period, packets per second.\n" +
 			"flymon: CMU groups: packets per second, the cost of a CMU, and how soon a task counts.\n" +
@@ -55,6 +56,9 @@ func newBench() *cobra.Command {
 			if groups < 1 || groups > 30000 || changes < 1 || changes > 30000 {
 				return usagef("--groups and --changes: want 1 to 30000 each")
 			}
+			if routes < 1 || routes > 1<<20 {
+				return usagef("--routes %d: want 1 to %d", routes, 1<<20)
+			}
 			if duration < time.Millisecond || duration > time.Hour {
 				return usagef("--duration %v: want 1ms to 1h", duration)
 			}
@@ -64,7 +68,11 @@ func newBench() *cobra.Command {
 			}
 			var results []bench.Result
 			err := profiled(profile, func() (err error) {
-				results, err = runBench(cmd.Context(), name, groups, changes, duration)
+				if name == "routes" {
+					results, err = bench.Routes(cmd.Context(), routes)
+				} else {
+					results, err = runBench(cmd.Context(), name, groups, changes, duration)
+				}
 				return err
 			})
 			if err != nil {
@@ -77,6 +85,7 @@ func newBench() *cobra.Command {
 	c.Flags().IntVar(&groups, "groups", 10000,
 		"config, sessions, altmark: flow groups with a session each, written at once")
 	c.Flags().IntVar(&changes, "changes", 1000, "config, altmark: changes made one by one")
+	c.Flags().IntVar(&routes, "routes", 100_000, "routes: how many at most; a tenth and a hundredth, too")
 	c.Flags().DurationVar(&duration, "duration", time.Second,
 		"asic, altmark, flymon, tablerecord: least time of each measurement")
 	c.Flags().StringVar(&profile, "profile", "", "file that says where the processor time went, for go tool pprof and "+
@@ -117,7 +126,7 @@ func runBench(ctx context.Context, name string, groups, changes int, least time.
 	case "tablerecord":
 		return bench.TableRecord(ctx, least)
 	}
-	return nil, usagef("bench %q: want config, sessions, asic, altmark, flymon or tablerecord", name)
+	return nil, usagef("bench %q: want config, sessions, routes, asic, altmark, flymon or tablerecord", name)
 }
 
 // write prints the report as text or json.

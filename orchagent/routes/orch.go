@@ -129,11 +129,11 @@ func (o *Orch) takeRows() {
 	}
 }
 
-// passRoutes is pass where nothing but few rows of routes changed: the other routes lead where they did. What it does
+// passRoutes is pass where nothing but rows of routes changed: the other routes lead where they did. What it does
 // not settle is for pass, which may come after it.
 func (o *Orch) passRoutes(ctx context.Context) (touched []orch.RowKey, ok bool) {
 	changed := o.ledger.Changed
-	if o.plan == nil || o.behind || len(changed) > 16+len(o.rows.routes)/16 {
+	if o.plan == nil || o.behind {
 		return nil, false
 	}
 	prefixes := map[netip.Prefix]bool{}

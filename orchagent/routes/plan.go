@@ -69,7 +69,8 @@ func (o *Orch) makePlan() *plan {
 	}
 	o.planAddresses(p)
 	o.planNeighbors(p)
-	p.base = maps.Clone(p.routes)
+	p.base = make(map[netip.Prefix]routeSpec, len(p.routes)) // a clone would have the room of all routes
+	maps.Copy(p.base, p.routes)
 	o.planRoutes(p)
 	return p
 }
