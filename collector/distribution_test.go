@@ -153,3 +153,17 @@ func heapInUse() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+// The extremes of what is merged into nothing are its own, whatever their sign.
+func TestMergeIntoNothing(t *testing.T) {
+	for _, first := range []int64{1000, -5000} {
+		var part, all distribution
+		for i := range int64(2 * exactValues) {
+			part.add(first + i)
+		}
+		all.merge(&part)
+		if got, want := all.summary(), part.summary(); got != want {
+			t.Errorf("%+v, merged into nothing %+v", want, got)
+		}
+	}
+}
