@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -85,14 +86,14 @@ const mutantCases = "800"
 
 // A wrong engine is caught. TAMTAM_MUTANTS=all tries every mutant ("make mutants").
 func TestMutantsAreCaught(t *testing.T) {
-	few := 1
+	few, all := 1, slices.Concat(mutants, windowMutants)
 	switch {
 	case os.Getenv("TAMTAM_MUTANTS") == "all":
-		few = len(mutants)
+		few = len(all)
 	case testing.Short():
 		few = 0
 	}
-	for i, m := range mutants {
+	for i, m := range all {
 		path, err := filepath.Abs(filepath.Join("..", m.file))
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,183 @@
+package reference_test
+
+// windowMutants are of the path in windows, and of the short ways of most packets, station by station.
+var windowMutants = []mutant{
+	// Receiving and admission.
+	{
+		"a frame does not wait for the one before it on its wire", "engine/mac.go",
+		"if sfd.before(p.rxFree) {",
+		"if false {",
+	},
+	{
+		"frames come without a gap between them", "engine/mac.go",
+		"p.rate.after(end, p.rate.between)",
+		"p.rate.after(end, p.rate.preamble)",
+	},
+	{
+		"short frames that came to groups count as to one host", "engine/mac.go",
+		"n <= 64 && pk.data[0]&1 == 0",
+		"n <= 64",
+	},
+	{
+		"a frame as long as the MTU is too long", "engine/mac.go",
+		"uint32(pk.length)+fcsLen > p.mtu",
+		"uint32(pk.length)+fcsLen >= p.mtu",
+	},
+	{"refused frames have no bytes", "engine/mac.go", "\tp.totals.ReceivedBytes += uint64(pk.length + fcsLen)\n", ""},
+	{"a tag that is cut off is no tag", "engine/mac.go", "len(data) >= ethernetHeader && binary", "true || binary"},
+	// The ingress pipe, and the short ways through it.
+	{"a packet begins with what one before it was", "engine/core.go", "\tpk.flight = flight{}\n", ""},
+	{
+		"the short way leaves no trails", "engine/ingress.go",
+		"return c.observer == nil && !c.tracking &&",
+		"return c.observer == nil &&",
+	},
+	{
+		"an address that has moved takes the short way", "engine/ingress.go",
+		"from == nil || from.to != in.source ||",
+		"from == nil ||",
+	},
+	{
+		"the short way leads back", "engine/ingress.go",
+		"out := to.to; out != in.source && out.admin",
+		"out := to.to; out.admin",
+	},
+	{
+		"the short way has traffic class 0", "engine/ingress.go",
+		"p.number, p.class.defaultTC, p.in.priority",
+		"p.number, 0, p.in.priority",
+	},
+	{
+		"the short way is a cycle longer", "engine/ingress.go",
+		"timed{at + c.ingressCycles, pk}",
+		"timed{at + c.ingressCycles + 1, pk}",
+	},
+	{
+		"packets are usual before ACL has seen them", "engine/ingress.go",
+		"if pk.usual = len(p.tables[stageIngress]) == 0; !pk.usual &&",
+		"if pk.usual = true; !pk.usual &&",
+	},
+	{
+		"an entry that drops does not, on the short way", "engine/ingress.go",
+		"return p.act == 0 && !p.aclDrop &&",
+		"return",
+	},
+	{
+		"calm packets are not so because their port is not", "engine/ingress.go",
+		"p != nil && p.calm && c.admitUsual",
+		"p != nil && c.admitUsual",
+	},
+	{
+		"all that goes to one bridge port is plain, if the CPU has a copy, too", "engine/ingress.go",
+		"v.kind == toBridgePort && !v.cpu &&",
+		"v.kind == toBridgePort &&",
+	},
+	{
+		"plain packets are not mirrored", "engine/ingress.go",
+		"!v.cpu && pk.mirrors == 0 && pk.run == nil && pk",
+		"!v.cpu && pk.run == nil && pk",
+	},
+	{
+		"plain packets run no egress program", "engine/ingress.go",
+		"pk.run == nil && pk.graph == nil\n",
+		"pk.graph == nil\n",
+	},
+	{"plain packets have no trail", "engine/ingress.go", "pk.run == nil && pk.graph == nil\n", "pk.run == nil\n"},
+	{
+		"frames that go nowhere end twice where paths are counted", "engine/ingress.go",
+		"\tc.recording.countPath(pk, &was)\n\tc.fates",
+		"\tc.recording.countPath(pk, &was)\n\tc.recording.countPath(pk, &was)\n\tc.fates",
+	},
+	{
+		"tagged frames are in the VLAN of those without a tag", "engine/ingress.go",
+		"v != nil && h.flags&flagTagged == 0 {",
+		"v != nil {",
+	},
+	{"untagged frames are not routed", "engine/ingress.go", "pk.vid, pk.router = in.pvid, v.rif", "pk.vid = in.pvid"},
+	{
+		"with a program addresses age only between vectors", "engine/ingress.go",
+		"\t\tc.bridge.sweepBefore(x.at)\n\t\tif on>>i",
+		"\t\tif on>>i",
+	},
+	{
+		"packets of a vector are seen when the last came", "engine/ingress.go",
+		"\t\tc.now = x.at\n\t\tc.bridge.sweepBefore(x.at)\n",
+		"\t\tc.bridge.sweepBefore(x.at)\n",
+	},
+	{
+		"packets of a vector leave the pipe together", "engine/ingress.go",
+		"\t\tc.now = x.at\n\t\tpk := x.pk\n\t\tif on>>i&1 != 0 {\n\t\t\tc.programs.steer",
+		"\t\tpk := x.pk\n\t\tif on>>i&1 != 0 {\n\t\t\tc.programs.steer",
+	},
+	// Windows and the wheel.
+	{
+		"the short way leaves a program out", "engine/advance.go",
+		"c.ingress.calm() && c.ingress.programs.program == nil",
+		"c.ingress.calm()",
+	},
+	{
+		"the wheel holds a cycle too many", "engine/wheel.go",
+		"cp.at-w.at < wheelSpan { // the only",
+		"cp.at-w.at <= wheelSpan { // the only",
+	},
+	{
+		"the wheel takes in what is a cycle too far", "engine/wheel.go",
+		"w.far[0].at-w.at < wheelSpan",
+		"w.far[0].at-w.at <= wheelSpan",
+	},
+	{"ports of a cycle come as they have come", "engine/wheel.go", "last.lane <= cp.lane {", "true {"},
+	{"the wheel gives what is due a cycle later", "engine/wheel.go", "u &= 2<<n - 1", "u &= 4<<n - 1"},
+	// Copies.
+	{"the only copy has no tag changed", "engine/replicate.go", "1, 1, pk.to.tagging(pk)", "1, 1, tagAction{}"},
+	{"priority tags are tags", "engine/replicate.go", "\t\twant = 0\n", ""},
+	{"frames for the CPU come before those that left earlier", "engine/replicate.go", "\tc.wires.run(now)\n", ""},
+	{
+		"time goes back after a frame for the CPU", "engine/replicate.go",
+		"\tc.now = now\n\tif pk.graph",
+		"\tif pk.graph",
+	},
+	{
+		"copies are not in the books", "engine/replicate.go",
+		"c.books.Copies += uint64(n - 1)",
+		"c.books.Copies += uint64(n) / 2",
+	},
+	{
+		"the ledger has pairs of copies only", "engine/replicate.go",
+		"c.ledger != nil && n > 1 {",
+		"c.ledger != nil && n > 2 {",
+	},
+	{"the ledger does not hear of drops", "engine/fates.go", "\t\tc.ledger.Dropped(pk.id, why)\n", ""},
+	// Queues, the traffic manager and the egress pipe.
+	{
+		"packets go straight on to a MAC that is not free", "engine/queue.go",
+		"c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles ||",
+		"c.egressFree > c.now ||",
+	},
+	{
+		"a record takes no time on the wire, on the short way", "engine/queue.go",
+		"\t\t\tlength = stampedLen(length)\n",
+		"",
+	},
+	{"what is edited leaves as it came", "engine/queue.go", "!cp.ce && !pk.edited && cp.tag", "!cp.ce && cp.tag"},
+	{"what has another tag leaves as it came", "engine/queue.go", "!pk.edited && cp.tag.op == tagKeep", "!pk.edited"},
+	// The egress MACs, and what ports count.
+	{
+		"short frames that leave for groups count as for one host", "engine/transmit.go",
+		"n <= 64 && data[0]&1 == 0",
+		"n <= 64",
+	},
+	{"stamps are not counted", "engine/transmit.go", "\t\tcp.session.count(cp.result)\n", ""},
+	{
+		"what cannot be stamped is, on the short way", "engine/transmit.go",
+		"if stamped = cp.result == stampDone; stamped {",
+		"if stamped = true; stamped {",
+	},
+	{"a stamped frame is as long as before", "engine/transmit.go", "c.now)\n\t\t\tlength = len(data)\n", "c.now)\n"},
+	{"frames that leave are not in the books", "engine/transmit.go", "\tc.books.Sent++\n", ""},
+	{"all of a window leaves at its end", "engine/transmit.go", "\t\t\tc.now = cp.at\n", ""},
+	{
+		"frames that leave forget where they came in", "engine/transmit.go",
+		"o.In, o.At, o.Data, o.Len, o.Stamped, o.ID = p.id, pk.in,",
+		"o.In, o.At, o.Data, o.Len, o.Stamped, o.ID = p.id, p.id,",
+	},
+}
