@@ -22,8 +22,13 @@ func (c *marking) markReading(pk *packet) markTime {
 
 // timeLookup is step 1: the nibbles of all lanes.
 func (m *marking) timeLookup(pk *packet, t altmark.Time) (meta uint32) {
-	for _, p := range m.lanes {
-		if p == nil || !p.eligible(pk) {
+	left := m.used
+	for i := 0; left > 0; i++ {
+		p := m.lanes[i]
+		if p == nil {
+			continue
+		}
+		if left--; !p.eligible(pk) {
 			continue
 		}
 		q := p.s.Interval.Quarter(t)

@@ -132,13 +132,13 @@ func eighths(i altmark.Interval, n uint64) (down, up time.Duration) {
 
 // A markFlow is what is kept for one index.
 type markFlow struct {
-	entries          []*aclEntry
-	generation       uint64 // another one whenever all is zeroed
-	reg              uint8  // Reg of tables 3 and 5
-	seen             bool   // without slots: a packet
-	colour           uint8  // without slots
+	reg              uint8 // Reg of tables 3 and 5
+	seen             bool  // without slots: a packet
+	colour           uint8 // without slots
 	stepped, arrived altmark.Time
 	of               [2]markColour
+	generation       uint64 // another one whenever all is zeroed
+	entries          []*aclEntry
 }
 
 // A markColour is what is kept for a colour.

@@ -25,6 +25,7 @@ type aclEntry struct {
 	does     entryActions
 	narrow   bool // it wants ports or LAGs besides
 	noLearn  bool
+	mark     uint32 // of alternate marking: instead of metadata
 	counter  *aclCounter
 	stamp    *stampAction
 	key      aclKey // the words where its mask is not 0, masked, in their order from the first on
@@ -41,7 +42,6 @@ type aclEntry struct {
 	mirrors       uint64 // sessions, by index
 	tc            uint8
 	dscp          uint8
-	mark          uint32 // of alternate marking: instead of metadata
 	metadata      uint32
 }
 
