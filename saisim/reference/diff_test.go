@@ -62,7 +62,7 @@ func newPair(seed uint64) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed)})
+	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4})
 	if err == nil {
 		p.chip.SetVector(vector)
 	}
@@ -73,6 +73,7 @@ func newPair(seed uint64) (*pair, error) {
 type variant struct {
 	blind, ledgered bool // nobody observes the chip; it tells a ledger
 	usual           bool // most frames are
+	ingressOnly     bool // programs have nothing in the egress pipe
 }
 
 func newPairFrom(source rand.Source, v variant) (*pair, error) {
@@ -123,7 +124,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	}
 	if p.seldom(60) {
 		p.programmed = true
-		p.opt = pipetest.Options{Limits: p.prof.Limits(), Tables: 1 + p.IntN(8)}
+		p.opt = pipetest.Options{Limits: p.prof.Limits(), Tables: 1 + p.IntN(8), IngressOnly: v.ingressOnly}
 		for _, id := range p.chip.Ports() {
 			if p.chance(30) {
 				p.opt.Ports = append(p.opt.Ports, uint16(id))

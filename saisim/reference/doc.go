@@ -72,6 +72,7 @@
 //
 // Of a third of the seeds from there on, and one of 11 of the gate's, most frames are usual: untagged TCP or UDP
 // over IPv4, of hosts that stay where they are, in a chip where little else has a say. These take the short ways.
+// One of nine has programs with nothing in the egress pipe, which leave a packet with the ingress pipe.
 //
 // "make differential" runs as many cases as wanted: TestEnginesAgree on each path, then TestPathsAgree.
 package reference

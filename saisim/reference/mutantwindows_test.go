@@ -25,6 +25,27 @@ var windowMutants = []mutant{
 	},
 	{"refused frames have no bytes", "engine/mac.go", "\tp.totals.ReceivedBytes += uint64(pk.length + fcsLen)\n", ""},
 	{"a tag that is cut off is no tag", "engine/mac.go", "len(data) >= ethernetHeader && binary", "true || binary"},
+	// The short parse.
+	{
+		"first fragments take the short parse", "engine/parse.go",
+		"binary.BigEndian.Uint16(b[6:])&0x3fff == 0",
+		"binary.BigEndian.Uint16(b[6:])&0x1fff == 0",
+	},
+	{
+		"packets that are cut take the short parse", "engine/parse.go",
+		"total >= 20+20 && total <= len(b) &&",
+		"total >= 20+20 &&",
+	},
+	{
+		"TCP flags are those of the urgent pointer, on the short parse", "engine/parse.go",
+		"h.tcpFlags = b[33]",
+		"h.tcpFlags = b[38]",
+	},
+	{
+		"the short parse has the DSCP without ECN", "engine/parse.go",
+		"h.tos, h.ttl, h.proto = b[1], b[8], proto",
+		"h.tos, h.ttl, h.proto = b[1]&^3, b[8], proto",
+	},
 	// The ingress pipe, and the short ways through it.
 	{"a packet begins with what one before it was", "engine/core.go", "\tpk.flight = flight{}\n", ""},
 	{
@@ -66,6 +87,31 @@ var windowMutants = []mutant{
 		"calm packets are not so because their port is not", "engine/ingress.go",
 		"p != nil && p.calm && c.admitUsual",
 		"p != nil && c.admitUsual",
+	},
+	{
+		"a program is over for what it has rewritten", "engine/program.go",
+		"headerWords == 0 && !pk.run.rewritten {",
+		"headerWords == 0 {",
+	},
+	{
+		"the only entry of a table does no more than stamp", "engine/acl.go",
+		"e == nil || e.does&^(doesStamp|doesMark) == 0 {",
+		"true {",
+	},
+	{
+		"the only entry of a table does not drop", "engine/acl.go",
+		"pk.aclDrop, pk.noLearn, pk.stamp = e.act&actDrop != 0, e",
+		"pk.aclDrop, pk.noLearn, pk.stamp = false, e",
+	},
+	{
+		"the only entry of a table does not mark", "engine/acl.go",
+		"\tif e.does&doesMark != 0 {\n\t\tc.mark(pk, e.mark, t)",
+		"\tif false {\n\t\tc.mark(pk, e.mark, t)",
+	},
+	{
+		"the only entry of a table counts without the FCS", "engine/acl.go",
+		"e.counter.hit(pk.length + fcsLen)",
+		"e.counter.hit(pk.length)",
 	},
 	{
 		"all that goes to one bridge port is plain, if the CPU has a copy, too", "engine/ingress.go",
@@ -116,6 +162,26 @@ var windowMutants = []mutant{
 		"c.ingress.calm()",
 	},
 	{
+		"schedulers wait while packets come", "engine/advance.go",
+		"c.agenda.empty() && c.queues.waitingN == 0 &&",
+		"c.queues.waitingN == 0 &&",
+	},
+	{
+		"the egress pipe takes several ports at once", "engine/advance.go",
+		"event{max(c.now, c.queues.egressFree), eventKey",
+		"event{c.now, eventKey",
+	},
+	{
+		"frames that leave a window's ingress pipe last are forgotten", "engine/advance.go",
+		"\tc.ingress.run(c.together[:n])\n\tc.bridge",
+		"\tc.ingress.run(c.together[:max(n-1, 0)])\n\tc.bridge",
+	},
+	{
+		"a window leaves time where its ingress was", "engine/advance.go",
+		"\t\tc.now = now\n\t\tc.manage(h)",
+		"\t\tc.manage(h)",
+	},
+	{
 		"the wheel holds a cycle too many", "engine/wheel.go",
 		"cp.at-w.at < wheelSpan { // the only",
 		"cp.at-w.at <= wheelSpan { // the only",
@@ -160,6 +226,31 @@ var windowMutants = []mutant{
 	},
 	{"what is edited leaves as it came", "engine/queue.go", "!cp.ce && !pk.edited && cp.tag", "!cp.ce && cp.tag"},
 	{"what has another tag leaves as it came", "engine/queue.go", "!pk.edited && cp.tag.op == tagKeep", "!pk.edited"},
+	{
+		"a packet passes while the egress pipe is busy", "engine/queue.go",
+		"p.queues.Len() == 0 && c.egressFree <= c.now && p.tx",
+		"p.queues.Len() == 0 && p.tx",
+	},
+	{
+		"queues are empty for what is queued", "engine/queue.go",
+		"\tcp.depth = uint32(min(p.queues.Queue(int(cp.queue)).Bytes(), 1<<32-1))\n",
+		"",
+	},
+	{
+		"a MAC sends two frames at once", "engine/queue.go",
+		"\tif pre.before(p.txFree) {\n\t\tpre",
+		"\tif false {\n\t\tpre",
+	},
+	{
+		"short frames are not padded on the wire", "engine/queue.go",
+		"p.rate.frames(WireLen(length))",
+		"p.rate.frames(uint32(length) + fcsLen)",
+	},
+	{"the turn passes to a port again and again", "engine/queue.go", "\tc.served = p.id\n", ""},
+	{"what passes a queue takes one cell", "tm/port.go", "uint64(n) > p.buffer.CellBytes || pool", "pool"},
+	{"what passes a queue needs no room", "tm/port.go", "|| pool.free() < 1 {", "|| pool.free() < 0 {"},
+	{"what passes a queue leaves no high watermark", "tm/port.go", "if q.MaxBytes < uint64(n) {", "if false {"},
+	{"what passes a queue takes no turn", "tm/port.go", "\tp.turn = i\n\tp.pass()\n}", "\tp.pass()\n}"},
 	// The egress MACs, and what ports count.
 	{
 		"short frames that leave for groups count as for one host", "engine/transmit.go",
@@ -179,5 +270,21 @@ var windowMutants = []mutant{
 		"frames that leave forget where they came in", "engine/transmit.go",
 		"o.In, o.At, o.Data, o.Len, o.Stamped, o.ID = p.id, pk.in,",
 		"o.In, o.At, o.Data, o.Len, o.Stamped, o.ID = p.id, p.id,",
+	},
+	{"short frames have no size", "engine/tally.go", "\td.Sizes[0]++\n", ""},
+	{
+		"spans of the last frame are without the gap", "engine/clock.go",
+		"r.span(n), r.span(n+gap), n",
+		"r.span(n), r.span(n), n",
+	},
+	{
+		"the span of the last frame is that of the next", "engine/clock.go",
+		"if n != r.frameBytes {",
+		"if n > r.frameBytes {",
+	},
+	{
+		"a fraction of a whole cycle stays one", "engine/clock.go",
+		"if a.frac += s.rest; a.frac >= r.den {",
+		"if a.frac += s.rest; a.frac > r.den {",
 	},
 }

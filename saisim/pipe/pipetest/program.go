@@ -15,6 +15,8 @@ type Options struct {
 	Ports []uint16
 	// Tables of a pipe, at most; 0 is 8.
 	Tables int
+	// IngressOnly leaves the egress pipe empty.
+	IngressOnly bool
 }
 
 // Program returns a random valid program.
@@ -27,7 +29,9 @@ func Program(r *rand.Rand, o Options) *pipe.Program {
 		g.o.Tables = max(1, o.Tables-n/4) // what does not fit is tried again, smaller
 		g.fields()
 		g.pipe(&g.p.Ingress, o.Limits.IngressStages, pipe.WriteIngress)
-		g.pipe(&g.p.Egress, o.Limits.EgressStages, pipe.WriteEgress)
+		if !o.IngressOnly {
+			g.pipe(&g.p.Egress, o.Limits.EgressStages, pipe.WriteEgress)
+		}
 		err := g.p.Validate(o.Limits)
 		if err == nil {
 			return g.p
