@@ -29,11 +29,11 @@ func (c *queues) reset() {
 }
 
 // straight is enqueue, and all up to the MAC, for the only copy of a plain packet that meets nobody: nothing is queued
-// at the port, its scheduler is free, and so is the egress pipe, where nothing has a say but the MTU and the stamp that
-// the ingress pipe has asked for. False: it meets somebody, and nothing has happened. There is no observer.
+// at the port, its scheduler is free, and so is the egress pipe, where nothing has a say but sketches, the MTU and the
+// stamp that the ingress pipe has asked for. False: it meets somebody, and nothing has happened. There is no observer.
 func (c *queues) straight(p *port, pk *packet) bool {
 	if !p.up || !p.bare || p.queues.Len() > 0 || c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles ||
-		c.egress.sketch.on || c.egress.acl.vlanACLs[stageEgress] {
+		c.egress.acl.vlanACLs[stageEgress] {
 		return false
 	}
 	cp := &pk.own
@@ -46,6 +46,10 @@ func (c *queues) straight(p *port, pk *packet) bool {
 	cp.ce = v == tm.Marked
 	c.egressFree = cp.queued + 1
 	c.egress.sketch.copies++
+	if c.egress.sketch.on {
+		pk.whole()
+		c.egress.sketch.measure(cp)
+	}
 	length := cp.taggedLen()
 	if uint32(length)+fcsLen > p.mtu {
 		c.fates.dropCopy(p, cp, drop.EgressMTU)
