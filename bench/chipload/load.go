@@ -20,6 +20,7 @@ type Load struct {
 	SamePort   bool // to a host at the port that the packet came from
 	NoLearning bool // of source addresses, once all are known
 	NotIP      bool // nothing behind the Ethernet header that the chip knows
+	Options    bool // in the IPv4 header: so packets take no short way through the ingress pipe
 	EgressACL  bool // matches all packets
 	EgressDrop bool // and drops them
 
@@ -63,17 +64,24 @@ func (l Load) Frame(from, to int) []byte {
 		return append(f, 0x88, 0xb5)[:cap(f)]
 	}
 	length := l.octets() - 14
-	f = append(f, 0x08, 0, 0x45, 0)
+	header := byte(5) // words
+	if l.Options {
+		header++
+	}
+	f = append(f, 0x08, 0, 4<<4|header, 0)
 	f = binary.BigEndian.AppendUint16(f, uint16(length))
 	f = append(f, 0, 0, 0, 0, 64, 17, 0, 0)
 	f = binary.BigEndian.AppendUint32(f, 10<<24|uint32(from))
 	f = binary.BigEndian.AppendUint32(f, dst)
+	if l.Options {
+		f = append(f, 1, 1, 1, 0) // three times nothing, and the end of options
+	}
 	if l.Routes > 0 { // a router checks it
-		binary.BigEndian.PutUint16(f[24:], checksum(f[14:34]))
+		binary.BigEndian.PutUint16(f[24:], checksum(f[14:14+4*header]))
 	}
 	f = binary.BigEndian.AppendUint16(f, uint16(1024+from%50_000))
 	f = append(f, 0x12, 0xb5)
-	f = binary.BigEndian.AppendUint16(f, uint16(length-20))
+	f = binary.BigEndian.AppendUint16(f, uint16(length-4*int(header)))
 	return f[:l.octets()]
 }
 
