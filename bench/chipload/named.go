@@ -36,7 +36,8 @@ type Part struct {
 
 // Parts are what a packet costs on its way, as differences of two loads: each lets packets get one step
 // further than the other, or gives them one thing to do more. Where one of them takes no short way through the
-// ingress pipe the other does not, either: packets that are dropped, routed or not of IP do not, nor those with options.
+// ingress pipe the other does not, either: packets that are dropped, routed or not of IP do not, nor do those with
+// options.
 var Parts = []Part{
 	{Name: "receiving MAC", Load: Load{PortDown: true}, First: true},
 	{Name: "parser, arbitration, admission", Than: Load{PortDown: true}, Load: Load{BadVLAN: true}},
