@@ -2,7 +2,10 @@ package lab
 
 import (
 	"fmt"
+	"os"
 	"runtime"
+	"runtime/debug"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -17,27 +20,53 @@ func processor(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// What a fat-tree costs, by size and number of workers: processor time and memory to start a switch, whose
-// ports are all in use, and processor time for a frame to pass one. Each host sends a frame each microsecond.
-func BenchmarkFabric(b *testing.B) {
-	arities := []int{4, 8, 16}
-	if testing.Short() {
-		arities = arities[:1]
+// resident returns a line of what the system says of this process' memory, in bytes.
+func resident(b *testing.B, line string) float64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		b.Skip(err)
 	}
-	for _, arity := range arities {
-		for _, workers := range []int{1, 2} {
-			b.Run(fmt.Sprintf("%d switches, %d workers", arity*arity*5/4, workers), func(b *testing.B) {
-				scale(b, arity, workers)
-			})
+	_, rest, _ := strings.Cut(string(status), line+":")
+	var kB float64
+	if _, err := fmt.Sscan(rest, &kB); err != nil {
+		b.Fatalf("/proc/self/status: %s: %v", line, err)
+	}
+	return kB * 1024
+}
+
+// What a fat-tree costs, by size and number of workers: processor time and memory to start a switch, whose ports to
+// other switches are all in use, and processor time for a frame to pass one. Each edge switch has a host, which
+// sends frames evenly: one or ten in a microsecond.
+func BenchmarkFabric(b *testing.B) {
+	for _, x := range []struct{ arity, workers, perMicrosecond int }{
+		{4, 1, 1}, {4, 2, 1}, {4, 1, 10}, {8, 1, 1}, {8, 2, 1}, {8, 1, 10}, {16, 1, 1}, {16, 2, 1}, {16, 1, 10},
+	} {
+		if testing.Short() && x.arity > 4 {
+			continue
 		}
+		b.Run(fmt.Sprintf("%d switches, %d workers, %d frames", x.arity*x.arity*5/4, x.workers, x.perMicrosecond),
+			func(b *testing.B) { scale(b, x.arity, x.workers, x.perMicrosecond) })
 	}
 }
 
-func scale(b *testing.B, arity, workers int) {
-	top, err := Parse("x.yaml", fmt.Appendf(nil,
-		"experiment: x\nfabric: {kind: fat-tree, arity: %d, traffic: {pps: 1000000, flows: {count: 16}}}", arity), nil)
+// As BenchmarkFabric, with nearly a thousand switches: minutes, and three gigabytes and more.
+func BenchmarkThousand(b *testing.B) {
+	if testing.Short() {
+		b.Skip("takes minutes")
+	}
+	scale(b, 28, 2, 1)
+}
+
+func scale(b *testing.B, arity, workers, perMicrosecond int) {
+	top, err := Parse("x.yaml", fmt.Appendf(nil, "experiment: x\nfabric: {kind: fat-tree, arity: %d, traffic: "+
+		"{pps: %d, flows: {count: 16}}}", arity, 1_000_000*perMicrosecond), nil)
 	if err != nil {
 		b.Fatal(err)
+	}
+	debug.FreeOSMemory()
+	free := resident(b, "VmRSS")
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // the peak is that from now on
+		b.Skip(err)
 	}
 	used, begun := processor(b), time.Now()
 	l, err := New(b.Context(), top, Options{Workers: workers})
@@ -47,11 +76,14 @@ func scale(b *testing.B, arity, workers int) {
 	defer l.Close()
 	n := float64(len(l.nodes))
 	start, wall := processor(b)-used, time.Since(begun)
+	peak := resident(b, "VmHWM") - free
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
+	stays := resident(b, "VmRSS") - free
+	d := 100 * Microsecond / Time(perMicrosecond)
 	pass := func() {
-		if err := l.pass(b.Context(), 100*Microsecond); err != nil {
+		if err := l.pass(b.Context(), d); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -66,4 +98,6 @@ func scale(b *testing.B, arity, workers int) {
 	b.ReportMetric(start.Seconds()*1e3/n, "start-ms")
 	b.ReportMetric(wall.Seconds(), "start-s")
 	b.ReportMetric(float64(m.HeapAlloc+m.StackInuse)/1e6/n, "MB")
+	b.ReportMetric(peak/1e6/n, "peak-MB")
+	b.ReportMetric(stays/1e6/n, "resident-MB")
 }
