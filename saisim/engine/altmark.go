@@ -112,7 +112,7 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 				return
 			}
 		}
-		f.initiate(p, pk, q, t)
+		f.initiate(p, pk, q, t, &c.regs[index])
 		return
 	case p.s.Method == altmark.Muxed && !p.s.SlotSync:
 		f.followSteps(p, pk, q, t)
@@ -125,8 +125,8 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 	}
 }
 
-// initiate marks a packet: tables 1, 3 and 5.
-func (f *markFlow) initiate(p *markProfile, pk *packet, q uint64, t markTime) {
+// initiate marks a packet: tables 1, 3 and 5. The flow's Reg is given.
+func (f *markFlow) initiate(p *markProfile, pk *packet, q uint64, t markTime, reg *uint8) {
 	timeBit, pulse := uint8(q>>2&1), uint8(0)
 	if p.s.Method != altmark.Step {
 		next, may := timeBit, true
@@ -135,8 +135,8 @@ func (f *markFlow) initiate(p *markProfile, pk *packet, q uint64, t markTime) {
 				next ^= 1
 			}
 		}
-		old := f.reg
-		f.reg = next
+		old := *reg
+		*reg = next
 		if may && old != next {
 			pulse = 1
 			f.of[timeBit].capture(pk, t)

@@ -83,11 +83,12 @@ type marking struct {
 	lanes       [profile.MarkLanes]*markProfile // nil: free
 	used        int                             // lanes that have a profile
 	flows       []markFlow
+	regs        []uint8 // Reg of tables 3 and 5, by index: of most packets' flows an initiator needs nothing else
 	generations uint64
 }
 
 func (m *marking) reset() {
-	m.lanes, m.used, m.flows, m.generations = [profile.MarkLanes]*markProfile{}, 0, nil, 0
+	m.lanes, m.used, m.flows, m.regs, m.generations = [profile.MarkLanes]*markProfile{}, 0, nil, nil, 0
 }
 
 // A markProfile is what one lane's sessions have in common.
@@ -132,7 +133,6 @@ func eighths(i altmark.Interval, n uint64) (down, up time.Duration) {
 
 // A markFlow is what is kept for one index.
 type markFlow struct {
-	reg              uint8 // Reg of tables 3 and 5
 	seen             bool  // without slots: a packet
 	colour           uint8 // without slots
 	stepped, arrived altmark.Time
@@ -157,12 +157,15 @@ func (m *marking) enterFlow(e *aclEntry, most uint32) {
 		return
 	}
 	if int(index) >= len(m.flows) {
-		m.flows = append(m.flows, make([]markFlow, int(index)+1-len(m.flows))...)
+		more := int(index) + 1 - len(m.flows)
+		m.flows = append(m.flows, make([]markFlow, more)...)
+		m.regs = append(m.regs, make([]uint8, more)...)
 	}
 	f := &m.flows[index]
 	if len(f.entries) == 0 {
 		m.generations++
 		*f = markFlow{generation: m.generations}
+		m.regs[index] = 0
 	}
 	f.entries = append(f.entries, e)
 }
