@@ -290,7 +290,7 @@ func (c *ingressPipe) forward(pk *packet, steered bool) {
 		why, ok = c.bridge.learn(pk)
 		pk.barred = !ok
 	}
-	if ok && pk.act == 0 && !pk.aclDrop && pk.run == nil && pk.redirect == nil { // nobody has a say but its addresses
+	if ok && pk.act == 0 && !pk.aclDrop && !steered && pk.redirect == nil { // nobody has a say but its addresses
 		pk.why = c.destination(pk)
 		return
 	}
@@ -369,14 +369,12 @@ func (c *ingressPipe) runProgram(vec []entering) {
 		if on>>i&1 != 0 {
 			c.programs.steer(pk, i)
 			pk.verdict.cpu = pk.act&(actCopy|actCancel) == actCopy || c.programs.punted(i)
-			pk.run.program.Bridge(c.programs.phv, i, &pk.run.bridge)
+			if pk.run != nil {
+				pk.run.program.Bridge(c.programs.phv, i, &pk.run.bridge)
+			}
 		}
-		switch {
-		case pk.run == nil:
-		case pk.graph != nil && began>>i&1 != 0:
+		if pk.graph != nil && began>>i&1 != 0 {
 			pk.run.ran, pk.run.hit = c.programs.phv.Ran[i], c.programs.phv.Hit[i]
-		case !c.stepping:
-			c.programs.through(pk)
 		}
 		c.finish(x.p, pk)
 	}

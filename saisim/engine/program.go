@@ -65,12 +65,11 @@ func (c *programs) board(pk *packet) {
 	}
 }
 
-// through ends the program of a packet whose trail is not kept, if it is over with the ingress pipe: there are no
-// stages of it in the egress pipe, and it has written no header.
-func (c *programs) through(pk *packet) {
-	if p := pk.run.program; p.Empty(true) && p.Writes(true)&headerWords == 0 && !pk.run.rewritten {
-		c.alight(pk)
-	}
+// carried reports whether packets carry something of the program through the chip: if it has stages in the egress pipe,
+// writes header fields, or trails are kept. The event path carries it always.
+func (c *programs) carried() bool {
+	p := c.program
+	return c.tracking || c.stepping || !p.Empty(true) || (p.Writes(true)|p.Writes(false))&headerWords != 0
 }
 
 // alight is the end of a packet.
@@ -82,7 +81,7 @@ func (c *programs) alight(pk *packet) {
 // begin fills the PHV when packets have been admitted, each at its index.
 func (c *programs) begin(vec []entering) (on pipe.Set) {
 	v, prog := c.phv, c.program
-	need := prog.Reads(false) | prog.Writes(false)
+	need, carried := prog.Reads(false)|prog.Writes(false), c.carried()
 	for i := range vec {
 		x := &vec[i]
 		if x.p == nil || !x.on {
@@ -91,7 +90,9 @@ func (c *programs) begin(vec []entering) (on pipe.Set) {
 		on |= 1 << i
 		c.now = x.at
 		pk := x.pk
-		c.board(pk)
+		if carried {
+			c.board(pk)
+		}
 		if pk.graph != nil {
 			v.Ran[i], v.Hit[i] = pk.run.ran, pk.run.hit
 		}
