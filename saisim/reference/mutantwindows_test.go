@@ -89,9 +89,9 @@ var windowMutants = []mutant{
 		"p != nil && c.admitUsual",
 	},
 	{
-		"a program is over for what it has rewritten", "engine/program.go",
-		"headerWords == 0 && !pk.run.rewritten {",
-		"headerWords == 0 {",
+		"what a program has rewritten is not carried", "engine/program.go",
+		"(p.Writes(true)|p.Writes(false))&headerWords != 0",
+		"p.Writes(true)&headerWords != 0",
 	},
 	{
 		"the only entry of a table does no more than stamp", "engine/acl.go",
