@@ -24,6 +24,8 @@ type rig struct {
 	sw    sai.OID
 	notes []sai.Notification
 	outs  []sent
+
+	moments int // that an observer has seen
 }
 
 // A sent is a frame that left the chip.
