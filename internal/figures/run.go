@@ -64,7 +64,7 @@ func (s *session) shortly() string {
 	return `if [ -n "$` + inShort + `" ]; then
 	case "$*" in
 	lab*) '` + s.tool + `' "$@" --short; status=$?; [ $status = 2 ] || exit $status ;; # 2: it has none, and is short
-	*) set -- "$@" --duration 1ms --groups 10 --changes 3 ;;
+	*) set -- "$@" --duration 1ms --groups 10 --changes 3 --routes 100 ;;
 	esac
 fi`
 }
