@@ -208,12 +208,13 @@ func TestForgedRequest(t *testing.T) {
 			want := backendText(g.fake)
 			g.must("look", g.client.look(ctx))
 			g.must("forge", swss.NewQueue(r.DB(swss.ASICDB), asicState).Push(ctx, forged))
-			answers := swss.NewQueue(r.DB(swss.ASICDB), getResponse)
-			within(t, soon, "the answer", func() {
-				for n := 0; n == 0; n, _ = answers.Len(ctx) {
+			var err error
+			within(t, soon, "the answer is noticed", func() { // once its message has come
+				for err == nil {
+					err = g.client.look(ctx)
 				}
 			})
-			unknownState(t, "look", g.client.look(ctx))
+			unknownState(t, "look", err)
 			lostBy(t, g.client)
 			g.restartClient()
 			start()
