@@ -13,8 +13,8 @@ type ACLEntry struct {
 	Enabled   bool
 	Matches   []ACLMatch
 	Actions   []ACLAction
-	// Content is what the entry says, without ids. It decides between
-	// entries of one priority: the smaller takes precedence.
+	// Content is what the entry says, without ids. It decides between entries of one priority: the smaller takes
+	// precedence, and of those that say the same, but count elsewhere, the one with the smaller ID.
 	Content string
 }
 

@@ -159,7 +159,8 @@ func (s Set) Tables() Tables {
 		return cmp.Or(cmp.Compare(a.VID, b.VID), cmp.Compare(a.MAC.Number(), b.MAC.Number()))
 	})
 	slices.SortStableFunc(t.ACLEntries, func(a, b ACLEntry) int {
-		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.Content, b.Content))
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(b.Priority, a.Priority),
+			cmp.Compare(a.Content, b.Content), cmp.Compare(a.ID, b.ID))
 	})
 	return t
 }

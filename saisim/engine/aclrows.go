@@ -72,7 +72,7 @@ func (e *aclEntry) withdraw() {
 
 // compileEntry makes an entry of its row. It changes nothing else.
 func (c *acl) compileEntry(r *config.ACLEntry) *aclEntry {
-	e := &aclEntry{table: at[*aclTable](c.core, r.Table), priority: r.Priority, content: r.Content}
+	e := &aclEntry{table: at[*aclTable](c.core, r.Table), priority: r.Priority, content: r.Content, id: r.ID}
 	var rule aclRule
 	for i := range r.Matches {
 		c.addMatch(&rule, &r.Matches[i])

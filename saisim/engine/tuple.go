@@ -34,6 +34,7 @@ type aclEntry struct {
 	in, out       *portSet
 	inLAG, outLAG *lag
 	content       string // canonical text of the match, then of the actions
+	id            config.ID
 	table         *aclTable
 	enabled       bool
 	redirect      verdict
@@ -150,7 +151,10 @@ func (e *aclEntry) before(f *aclEntry) bool {
 	if e.priority != f.priority {
 		return e.priority > f.priority
 	}
-	return e.content < f.content
+	if e.content != f.content {
+		return e.content < f.content
+	}
+	return e.id < f.id
 }
 
 func (e *aclEntry) admits(x *crossing) bool { return !e.narrow || e.places(x) }

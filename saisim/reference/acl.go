@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
-	"strings"
 
 	"tamtam/saisim/config"
 )
@@ -59,7 +58,10 @@ func (h hit) before(g hit) bool {
 	if h.entry.Priority != g.entry.Priority {
 		return h.entry.Priority > g.entry.Priority
 	}
-	return strings.Compare(h.entry.Content, g.entry.Content) < 0
+	if h.entry.Content != g.entry.Content {
+		return h.entry.Content < g.entry.Content
+	}
+	return h.entry.ID < g.entry.ID
 }
 
 // lookup looks a packet up in the tables that its bind points lead to, and counts.

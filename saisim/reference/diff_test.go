@@ -315,7 +315,8 @@ func (p *pair) run(n int) error {
 	return p.finish()
 }
 
-// drain runs both until the chip is empty, and then some.
+// drain runs both until the chip is empty, and then some: until the sweep of the FDB that began last is through the
+// reference's pipe, too.
 func (p *pair) drain() {
 	for {
 		at, ok := p.chip.NextEvent()
@@ -324,7 +325,11 @@ func (p *pair) drain() {
 		}
 		p.chip.Advance(at)
 	}
-	p.advance(max(p.chip.Now(), p.last) + 200)
+	end := max(p.chip.Now(), p.last) + 200
+	if since := end % saisim.Cycle(p.prof.ClockHz/10); since < saisim.Cycle(p.prof.IngressCycles()) {
+		end += saisim.Cycle(p.prof.IngressCycles()) - since
+	}
+	p.advance(end)
 }
 
 // compare says what differs between the two.

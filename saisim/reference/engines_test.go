@@ -127,6 +127,8 @@ func TestEnginesAgree(t *testing.T) {
 	for _, what := range slices.Concat(markings(), sketchings(), recordings()) {
 		y[what] += 0
 	}
+	// What the stated seeds reach, others do with some more cases: a third and a quarter of them are of few kinds.
+	whole := run.Whole(engineCases) && (run.Seed == engineCases.Seed || run.Count >= 5*engineCases.Count)
 	for _, what := range slices.Sorted(maps.Keys(y)) {
 		t.Logf("%10d %s", y[what], what)
 		least, named := want[what]
@@ -141,7 +143,7 @@ func TestEnginesAgree(t *testing.T) {
 		case !named:
 			least = 100
 		}
-		if run.Whole(engineCases) && y[what] < least {
+		if whole && y[what] < least {
 			t.Errorf("%s: %d times, want at least %d", what, y[what], least)
 		}
 	}
