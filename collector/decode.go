@@ -22,7 +22,9 @@ type DecodeOptions struct {
 	JSON    bool // JSON instead of text
 	Packets bool // each stamped packet too, before the report
 	Paths   int  // of flows, that are kept apart at most; 0: DefaultPaths
-	Exact   bool // keep every different latency
+	Exact   bool // keep every different latency, while there is memory
+	// Memory is how many bytes all distributions of latencies take together at most; 0: DefaultMemory.
+	Memory int64
 }
 
 // DecodeTailStamp reads the capture at path and prints what the tail-stamp records in it say. A
@@ -35,7 +37,7 @@ func DecodeTailStamp(ctx context.Context, out io.Writer, path string, opts Decod
 	}
 	defer in.Close()
 	bw := bufio.NewWriter(out)
-	c := NewTailStamp(opts.Paths, opts.Exact)
+	c := NewTailStamp(opts.Paths, opts.Memory, opts.Exact)
 	packets := packetPrinter(bw, opts)
 	var number int64
 	var readErr error
@@ -155,8 +157,15 @@ func (r Report) WriteText(out io.Writer) error {
 		fmt.Fprintf(out, "%s of flows and paths beyond the first %d that had room, which alone are below (--paths)\n",
 			plural(r.Beyond, "stamped frame"), r.kept)
 	}
+	if r.Unranked > 0 {
+		fmt.Fprintf(out, "%s of which no percentiles are known, since %s were spent (--memory)\n",
+			plural(r.Unranked, "row"), memoryText(r.Memory))
+	}
 	for _, f := range r.Flows {
 		fmt.Fprintf(out, "\n%s: %s stamped\n", f.Flow, plural(f.Frames, "frame"))
+		if f.Beyond > 0 {
+			fmt.Fprintf(out, "  %s of other paths, which had no room (--paths)\n", plural(f.Beyond, "frame"))
+		}
 		for i, p := range f.Paths {
 			if len(f.Paths) > 1 {
 				fmt.Fprintf(out, "  path %d of %d: %s\n", i+1, len(f.Paths), plural(p.Frames, "frame"))
@@ -197,6 +206,9 @@ func (p PathReport) writeText(out io.Writer) error {
 	if p.sketched() {
 		fmt.Fprintln(out, " ", sketchedNote)
 	}
+	if p.unranked() > 0 {
+		fmt.Fprintln(out, " ", unrankedNote)
+	}
 	for i, h := range p.Hops {
 		for _, note := range []struct {
 			n    int64
@@ -222,21 +234,54 @@ func (s Summary) columns() string {
 		s.percentile(s.P99), s.Max)
 }
 
-// percentile is one of the percentiles, with a mark if it is not exact.
+// percentile is one of the percentiles, with a mark if it is not exact, or in its place if it is not known.
 func (s Summary) percentile(ns int64) string {
-	if s.Within > 0 {
+	switch {
+	case s.Unranked:
+		return "?"
+	case s.Within > 0:
 		return fmt.Sprintf("~%d", ns)
 	}
 	return strconv.FormatInt(ns, 10)
 }
 
-// sketchedNote says what the mark of a percentile means.
-var sketchedNote = fmt.Sprintf("~ within %g %% and 1 ns: of more than %d different values (--exact)",
-	100*sketchWithin, exactValues)
+// The notes say what the marks of percentiles mean.
+var sketchedNote = fmt.Sprintf("~ within %g %% and 1 ns: of more than %d different values (--exact), "+
+	"or than had room (--memory)", 100*sketchWithin, exactValues)
+
+const unrankedNote = "? not known: there was no room for the different values (--memory)"
+
+func memoryText(bytes int64) string {
+	if bytes%(1<<20) == 0 {
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
+}
+
+// summaries are those of all hops and links, and of the whole of several.
+func (p PathReport) summaries() (all []Summary) {
+	if len(p.Hops) > 1 {
+		all = append(all, p.EndToEnd)
+	}
+	for _, h := range p.Hops {
+		if all = append(all, h.Latency); h.Delay != nil {
+			all = append(all, *h.Delay)
+		}
+	}
+	return all
+}
 
 // sketched reports whether some percentile is not exact.
 func (p PathReport) sketched() bool {
-	return p.EndToEnd.Within > 0 || slices.ContainsFunc(p.Hops, func(h HopReport) bool {
-		return h.Latency.Within > 0 || h.Delay != nil && h.Delay.Within > 0
-	})
+	return slices.ContainsFunc(p.summaries(), func(s Summary) bool { return s.Within > 0 })
+}
+
+// unranked is how many of the summaries do not know their percentiles.
+func (p PathReport) unranked() (n int64) {
+	for _, s := range p.summaries() {
+		if s.Unranked {
+			n++
+		}
+	}
+	return n
 }

@@ -2,14 +2,11 @@ package collector
 
 import (
 	"cmp"
+	"encoding/json"
 	"math"
 	"math/big"
 	"math/bits"
 	"slices"
-
-	"github.com/DataDog/sketches-go/ddsketch"
-	"github.com/DataDog/sketches-go/ddsketch/mapping"
-	"github.com/DataDog/sketches-go/ddsketch/store"
 )
 
 // exactValues is how many different values a distribution keeps. In nanoseconds there are often few: the same
@@ -22,13 +19,20 @@ const sketchWithin = 0.01
 // A distribution counts measured values: each while there are few different ones, then in a DDSketch (Masson, Rim and
 // Lee, VLDB 2019), which takes at most 35 kB. What it says depends on the values and how often each was measured, never
 // on their order, nor on how they were divided among distributions that were merged.
+//
+// Where a budget is spent, that is so of count, extremes and average only. A distribution for which there is no room
+// becomes a sketch early; if there is none for that either, it forgets what percentiles need, gives back its room, and
+// says that it does not know them.
 type distribution struct {
 	exact    bool // all values are kept, however many
+	unranked bool // there was no room: percentiles are not known
 	count    int64
 	min, max int64
 	sum      int128
 	values   map[int64]int64 // how often each was measured; nil: the sketch has them, or there are none
-	sketch   *ddsketch.DDSketch
+	sketch   *sketch
+	room     *budget // nil: there is no bound
+	taken    int64   // of it
 }
 
 func (d *distribution) add(ns int64) { d.addTimes(ns, 1) }
@@ -41,50 +45,69 @@ func (d *distribution) addTimes(ns, n int64) {
 	d.min, d.max = min(d.min, ns), max(d.max, ns)
 	d.count += n
 	d.sum.add(product(ns, n))
-	if d.sketch != nil {
-		d.sketchTimes(ns, n)
-		return
+	switch {
+	case d.unranked:
+	case d.sketch != nil:
+		if d.sketch.add(ns, n) {
+			d.settle()
+		}
+	default:
+		if d.values == nil {
+			d.values = map[int64]int64{}
+		}
+		before := len(d.values)
+		if d.values[ns] += n; len(d.values) > before {
+			d.settle()
+		}
 	}
-	if d.values == nil {
-		d.values = map[int64]int64{}
-	}
-	d.values[ns] += n
-	if len(d.values) > exactValues && !d.exact {
+}
+
+// settle takes from the budget what the values need now, and has them need less where that is too much.
+func (d *distribution) settle() {
+	if d.sketch == nil && (len(d.values) > exactValues && !d.exact || !d.take(valuesBytes(len(d.values)))) {
 		d.turn()
 	}
+	if d.sketch != nil && !d.take(d.sketch.bytes()) {
+		d.forget()
+	}
+}
+
+// take has the distribution hold so many bytes of the budget; false: there are not so many.
+func (d *distribution) take(bytes int64) bool {
+	if d.room == nil {
+		return true
+	}
+	if bytes-d.taken > d.room.left {
+		return false
+	}
+	d.room.left -= bytes - d.taken
+	d.taken = bytes
+	return true
 }
 
 // turn has the sketch take over.
 func (d *distribution) turn() {
-	m, err := mapping.NewLogarithmicMapping(sketchWithin)
-	if err != nil {
-		panic(err) // only where the error is not between 0 and 1
-	}
-	d.sketch = ddsketch.NewDDSketch(m, store.NewDenseStore(), store.NewDenseStore())
+	d.sketch = newSketch()
 	for ns, n := range d.values {
-		d.sketchTimes(ns, n)
+		d.sketch.add(ns, n)
 	}
 	d.values = nil
 }
 
-// sketchTimes adds to the sketch. It takes every number of 64 bits; counts are exact up to 2^53.
-func (d *distribution) sketchTimes(ns, n int64) {
-	if err := d.sketch.AddWithCount(float64(ns), float64(n)); err != nil {
-		panic(err) // only for what is beyond 64 bits, or a negative count
-	}
+// forget gives up all that percentiles need.
+func (d *distribution) forget() {
+	d.values, d.sketch, d.unranked = nil, nil, true
+	d.take(0)
 }
 
 // merge adds all that another distribution has counted. If either is a sketch so is the sum, even one that was to be
-// exact.
+// exact; if either does not know its percentiles, nor does the sum.
 func (d *distribution) merge(o *distribution) {
-	if o.sketch == nil {
+	if o.sketch == nil && !o.unranked {
 		for ns, n := range o.values {
 			d.addTimes(ns, n)
 		}
 		return
-	}
-	if d.sketch == nil {
-		d.turn()
 	}
 	if d.count == 0 {
 		d.min, d.max = o.min, o.max
@@ -92,8 +115,16 @@ func (d *distribution) merge(o *distribution) {
 	d.min, d.max = min(d.min, o.min), max(d.max, o.max)
 	d.count += o.count
 	d.sum.add(o.sum)
-	if err := d.sketch.MergeWith(o.sketch); err != nil {
-		panic(err) // only of sketches with other errors
+	switch {
+	case d.unranked:
+	case o.unranked:
+		d.forget()
+	default:
+		if d.sketch == nil {
+			d.turn()
+		}
+		d.sketch.merge(o.sketch)
+		d.settle()
 	}
 }
 
@@ -110,6 +141,22 @@ type Summary struct {
 	Max   int64 `json:"max_ns"`
 	// Within is the relative error of the percentiles at most, besides a nanosecond for rounding; 0: they are exact.
 	Within float64 `json:"percentiles_within,omitempty"`
+	// Unranked: memory was spent before the percentiles were known; they are zero here, and mean nothing.
+	Unranked bool `json:"percentiles_unknown,omitempty"`
+}
+
+// MarshalJSON has null in the place of what is not known.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	type known Summary
+	if !s.Unranked {
+		return json.Marshal(known(s))
+	}
+	return json.Marshal(struct {
+		known
+		P50 *int64 `json:"p50_ns"`
+		P90 *int64 `json:"p90_ns"`
+		P99 *int64 `json:"p99_ns"`
+	}{known: known(s)})
 }
 
 func (d *distribution) summary() Summary {
@@ -117,6 +164,10 @@ func (d *distribution) summary() Summary {
 		return Summary{}
 	}
 	s := Summary{Count: d.count, Min: d.min, Max: d.max, Avg: roundedQuotient(d.sum.big(), d.count)}
+	if d.unranked {
+		s.Unranked = true
+		return s
+	}
 	if d.sketch != nil {
 		s.Within = sketchWithin
 	}
@@ -147,7 +198,7 @@ func (d *distribution) counted() []countedValue {
 		list = append(list, countedValue{ns, n})
 	}
 	if d.sketch != nil {
-		d.sketch.ForEach(func(value, times float64) bool {
+		d.sketch.values.ForEach(func(value, times float64) bool {
 			list = append(list, countedValue{d.rounded(value), int64(times)})
 			return false
 		})

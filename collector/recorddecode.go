@@ -20,7 +20,9 @@ type RecordOptions struct {
 	Packets bool   // each recorded packet too, before the report
 	Compare string // a capture to compare with; "": none
 	Flow    string // only of flows whose text contains it, see [Records.Only]
-	Exact   bool   // keep every different latency
+	Exact   bool   // keep every different latency, while there is memory
+	Ports   int    // see [Records.Bound]
+	Memory  int64  // see [Records.Bound]
 }
 
 // ReadPlan reads a plan from a file of at most [record.MaxJSON] bytes, as `tamtam plan --format json`
@@ -60,6 +62,7 @@ func DecodeRecords(ctx context.Context, out io.Writer, path string, opts RecordO
 		return err
 	}
 	c.Only(opts.Flow)
+	c.Bound(opts.Ports, opts.Memory)
 	if opts.Exact {
 		c.Exact()
 	}

@@ -44,8 +44,11 @@ func (r *RecordReport) WriteText(out io.Writer) error {
 	for _, u := range r.Unknown {
 		fmt.Fprintf(out, "%s of plan %d, which was not given\n", plural(u.Records, "record"), u.ID)
 	}
+	if r.Further > 0 {
+		fmt.Fprintf(out, "%s of further plans, which were not given\n", plural(r.Further, "record"))
+	}
 	for i := range r.Plans {
-		if err := r.Plans[i].writeText(out); err != nil {
+		if err := r.Plans[i].writeText(out, r.Memory); err != nil {
 			return err
 		}
 	}
@@ -55,7 +58,7 @@ func (r *RecordReport) WriteText(out io.Writer) error {
 	return nil
 }
 
-func (r *RecordPlanReport) writeText(out io.Writer) error {
+func (r *RecordPlanReport) writeText(out io.Writer, memory int64) error {
 	name := r.Pipeline
 	if r.Program != "" {
 		name = r.Program + " " + name
@@ -70,7 +73,9 @@ func (r *RecordPlanReport) writeText(out io.Writer) error {
 	if r.Beyond > 0 {
 		fmt.Fprintf(out, ", %d of too many distinct records to tell", r.Beyond)
 	}
-	fmt.Fprintf(out, "\n%d of %s paths seen, %.3g %%\n\n", r.Coverage.Seen, r.Coverage.All, 100*r.Coverage.Share)
+	fmt.Fprintln(out)
+	r.writeBeyond(out, memory)
+	fmt.Fprintf(out, "%d of %s paths seen, %.3g %%\n\n", r.Coverage.Seen, r.Coverage.All, 100*r.Coverage.Share)
 	if err := writePaths(out, r.Paths); err != nil {
 		return err
 	}
@@ -78,6 +83,21 @@ func (r *RecordPlanReport) writeText(out io.Writer) error {
 	r.Coverage.writeTables(out)
 	writeSuspicions(out, r.Suspicions)
 	return nil
+}
+
+// writeBeyond says what there was no room for.
+func (r *RecordPlanReport) writeBeyond(out io.Writer, memory int64) {
+	if r.BeyondPorts > 0 {
+		fmt.Fprintf(out, "%s of arrival or fates of packets not told apart (--ports)\n", plural(r.BeyondPorts, "port"))
+	}
+	if r.Unranked > 0 {
+		fmt.Fprintf(out, "%s of which no percentiles are known, since %s were spent (--memory)\n",
+			plural(r.Unranked, "path"), memoryText(memory))
+	}
+	if r.BeyondKinds > 0 {
+		fmt.Fprintf(out, "%s of more than %d kinds, by which --compare suspects no table\n",
+			plural(r.BeyondKinds, "packet"), maxKinds)
+	}
 }
 
 // writeTables lists tables that packets have not run, or not hit.
@@ -113,10 +133,10 @@ func writeSuspicions(out io.Writer, list []recordplan.Suspicion) {
 func writePaths(out io.Writer, paths []PathTotal) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "path\tpackets\tshare %\tmin ns\tavg\tp50\tp99\tmax\t")
-	sketched := false
+	sketched, unranked := false, false
 	for i, p := range paths[:min(len(paths), shownRows)] {
 		l := p.Latency
-		sketched = sketched || l.Within > 0
+		sketched, unranked = sketched || l.Within > 0, unranked || l.Unranked
 		fmt.Fprintf(w, "%d\t%d\t%.2f\t", i+1, p.Packets, 100*p.Share)
 		if l.Count == 0 {
 			fmt.Fprint(w, "-\t-\t-\t-\t-\t\n")
@@ -129,6 +149,9 @@ func writePaths(out io.Writer, paths []PathTotal) error {
 	}
 	if sketched {
 		fmt.Fprintln(out, sketchedNote)
+	}
+	if unranked {
+		fmt.Fprintln(out, unrankedNote)
 	}
 	for i, p := range paths[:min(len(paths), shownRows)] {
 		fmt.Fprintf(out, "path %d: %s\n  %s\n", i+1, fatesText(p), p.text())
@@ -156,17 +179,18 @@ func pathWords(path, paths string, p float64, why string) string {
 }
 
 func fatesText(p PathTotal) string {
-	return countsText(p.Inputs) + " to " + countsText(p.Fates)
+	return countsText(p.Inputs, p.BeyondInputs) + " to " + countsText(p.Fates, p.BeyondFates)
 }
 
-func countsText(m map[string]int64) string {
+// countsText lists counts, the largest first, and how many packets are in none of them.
+func countsText(m map[string]int64, beyond int64) string {
 	keys := slices.SortedFunc(maps.Keys(m), func(a, b string) int {
 		if m[a] != m[b] {
 			return int(min(1, max(-1, m[b]-m[a])))
 		}
 		return strings.Compare(a, b)
 	})
-	if len(keys) == 1 {
+	if len(keys) == 1 && beyond == 0 {
 		return keys[0]
 	}
 	var parts []string
@@ -175,6 +199,9 @@ func countsText(m map[string]int64) string {
 	}
 	if n := len(keys) - 8; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", n))
+	}
+	if beyond > 0 {
+		parts = append(parts, fmt.Sprintf("%s not told apart (--ports)", plural(beyond, "packet")))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -14,14 +14,17 @@ import (
 
 // RecordReport is what a [Records] has gathered.
 type RecordReport struct {
-	File    string             `json:"file,omitempty"`
-	Frames  int64              `json:"frames"`
-	Records int64              `json:"records"`            // of the plans below
-	Other   int64              `json:"without_record"`     // frames
-	Cut     int64              `json:"cut"`                // by the snap length: a record is lost with the end
-	Wrong   int64              `json:"wrong,omitempty"`    // records whose length is not their plan's
-	LeftOut int64              `json:"left_out,omitempty"` // records of flows that were not asked for
-	Unknown []UnknownPlan      `json:"unknown,omitempty"`  // records of plans that were not given
+	File    string        `json:"file,omitempty"`
+	Frames  int64         `json:"frames"`
+	Records int64         `json:"records"`            // of the plans below
+	Other   int64         `json:"without_record"`     // frames
+	Cut     int64         `json:"cut"`                // by the snap length: a record is lost with the end
+	Wrong   int64         `json:"wrong,omitempty"`    // records whose length is not their plan's
+	LeftOut int64         `json:"left_out,omitempty"` // records of flows that were not asked for
+	Unknown []UnknownPlan `json:"unknown,omitempty"`  // records of plans that were not given
+	// Further are records of more such plans than Unknown has room for.
+	Further int64              `json:"unknown_beyond,omitempty"`
+	Memory  int64              `json:"memory_bytes"` // that all latencies may take
 	Plans   []RecordPlanReport `json:"plans"`
 	Error   string             `json:"error,omitempty"` // why the file could not be read to its end
 }
@@ -46,6 +49,12 @@ type RecordPlanReport struct {
 	Impossible int64 `json:"impossible"`
 	Beyond     int64 `json:"beyond,omitempty"` // packets whose records there was no room for
 
+	// BeyondPorts is how many ports of arrival and fates of packets there was no room for, BeyondKinds packets of kinds
+	// that [RecordReport.Compare] leaves out. Unranked are paths whose percentiles are not known, as memory was spent.
+	BeyondPorts int64 `json:"ports_beyond,omitempty"`
+	BeyondKinds int64 `json:"kinds_beyond,omitempty"`
+	Unranked    int64 `json:"percentiles_unknown,omitempty"`
+
 	Paths    []PathTotal    `json:"paths"` // by packets, most first
 	Coverage RecordCoverage `json:"coverage"`
 	Tables   []TableTotal   `json:"tables"` // in the order of the pipeline
@@ -68,8 +77,12 @@ type PathTotal struct {
 	// Fates: the port, CPU, or dropped and why; Inputs: the ports of arrival.
 	Fates  map[string]int64 `json:"fates"`
 	Inputs map[string]int64 `json:"inputs"`
-	key    string
-	plain  string // key without hits, which plans of other bits share
+	// Packets whose fate or port of arrival had no room there.
+	BeyondFates  int64 `json:"fates_beyond,omitempty"`
+	BeyondInputs int64 `json:"inputs_beyond,omitempty"`
+
+	key   string
+	plain string // key without hits, which plans of other bits share
 }
 
 // RecordCoverage says how much of the graph packets have taken.
@@ -122,6 +135,7 @@ type FlowDrops struct {
 func (c *Records) Report() RecordReport {
 	r := RecordReport{
 		Frames: c.frames, Other: c.other, Cut: c.cut, Wrong: c.wrong, LeftOut: c.leftOut, Plans: []RecordPlanReport{},
+		Further: c.further, Memory: c.room.memory,
 	}
 	for _, id := range c.order {
 		p := c.plans[id].report()
@@ -137,7 +151,7 @@ func (c *Records) Report() RecordReport {
 func (c *planRecords) report() RecordPlanReport {
 	p := c.decoder.Plan()
 	r := RecordPlanReport{ID: p.ID, Program: p.Program, Pipeline: p.Pipeline, PHV: p.PHV, Mode: p.Mode,
-		Packets: c.packets, Beyond: c.beyondGroups, BeyondDrops: c.beyondFlows}
+		Packets: c.packets, Beyond: c.beyondGroups, BeyondDrops: c.beyondFlows, BeyondKinds: c.beyondKinds}
 	groups := c.sorted()
 	var counted []recordplan.CountedRecord
 	for _, g := range groups {
@@ -152,6 +166,12 @@ func (c *planRecords) report() RecordPlanReport {
 		}
 	}
 	r.Paths = pathTotals(groups, c.packets)
+	for _, t := range r.Paths {
+		r.BeyondPorts += t.BeyondFates + t.BeyondInputs
+		if t.Latency.Unranked {
+			r.Unranked++
+		}
+	}
 	r.Tables = c.tables(groups)
 	r.Coverage = c.coverage(groups, r.Tables)
 	r.Drops = c.drops()
@@ -170,7 +190,7 @@ func measured(p *record.Plan) bool {
 // pathTotals merges the groups of one path: records may differ in hits that a path's text omits.
 func pathTotals(groups []*recordGroup, all int64) []PathTotal {
 	list := []PathTotal{}
-	latencies := map[string]*distribution{}
+	var of [][]*recordGroup
 	at := map[string]int{}
 	for _, g := range groups {
 		t := pathOf(&g.answer)
@@ -179,9 +199,9 @@ func pathTotals(groups []*recordGroup, all int64) []PathTotal {
 			i = len(list)
 			at[t.key] = i
 			t.Fates, t.Inputs = map[string]int64{}, map[string]int64{}
-			list = append(list, t)
-			latencies[t.key] = &distribution{exact: g.latency.exact}
+			list, of = append(list, t), append(of, nil)
 		}
+		of[i] = append(of[i], g)
 		list[i].Packets += g.packets
 		for fate, n := range g.fates {
 			list[i].Fates[fate] += n
@@ -189,16 +209,26 @@ func pathTotals(groups []*recordGroup, all int64) []PathTotal {
 		for port, n := range g.inputs {
 			list[i].Inputs[portName(port, "none")] += n
 		}
-		latencies[t.key].merge(&g.latency)
+		list[i].BeyondFates += g.beyondFates
+		list[i].BeyondInputs += g.beyondInputs
 	}
 	for i := range list {
 		list[i].Share = float64(list[i].Packets) / float64(all)
-		list[i].Latency = latencies[list[i].key].summary()
+		list[i].Latency = latencyOf(of[i])
 	}
 	slices.SortStableFunc(list, func(a, b PathTotal) int {
 		return cmp.Or(cmp.Compare(b.Packets, a.Packets), cmp.Compare(a.key, b.key))
 	})
 	return list
+}
+
+// latencyOf is the latency of the packets of all groups. Only one such sum is held at a time.
+func latencyOf(groups []*recordGroup) Summary {
+	sum := distribution{exact: groups[0].latency.exact}
+	for _, g := range groups {
+		sum.merge(&g.latency)
+	}
+	return sum.summary()
 }
 
 // pathOf returns a total with the path of an answer.

@@ -18,13 +18,38 @@ const (
 	maxUnknownPlans = 256
 )
 
+// DefaultPorts is how many ports of arrival and fates a Records counts unless it is told, those of each distinct record
+// apart: some 50 bytes each.
+const DefaultPorts = 1 << 18
+
+// recordRoom is what there is room for still, of all plans together.
+type recordRoom struct {
+	ports     int    // ports of arrival and fates of a record that are counted
+	latencies budget // bytes of distributions
+	memory    int64  // of it at the beginning
+}
+
+// counted counts one more of a key, which must be known or have room; false: it has not.
+func counted[K comparable](m map[K]int64, key K, room *int) bool {
+	if m[key] == 0 {
+		if *room == 0 {
+			return false
+		}
+		*room--
+	}
+	m[key]++
+	return true
+}
+
 // Records gathers what records of table recording say, for each plan on its own.
-// Memory grows, to a bound, with distinct records and flows that had drops, and after [Records.Exact]
-// with distinct latencies; not with the packets. Not safe for concurrent use.
+// Memory grows, to a bound, with distinct records, their ports, latencies and fates, and flows that had drops; not with
+// the packets. What is beyond a bound is counted, and the report says so. Not safe for concurrent use.
 type Records struct {
 	plans   map[uint32]*planRecords
 	order   []uint32 // of the plans, as they were given
 	unknown map[uint32]int64
+	further int64 // records of more plans than that
+	room    *recordRoom
 	frames  int64
 	cut     int64
 	other   int64
@@ -42,9 +67,10 @@ type planRecords struct {
 	kinds   map[kindKey]int64
 	known   map[string]bool // paths that are not new
 	exact   bool            // all latencies are kept
+	room    *recordRoom
 	packets int64
-	// Packets with records or flows that there was no room for.
-	beyondGroups, beyondFlows int64
+	// Packets with records, flows or kinds that there was no room for.
+	beyondGroups, beyondFlows, beyondKinds int64
 }
 
 // A recordGroup is all packets with the same record that ended alike.
@@ -56,6 +82,8 @@ type recordGroup struct {
 	latency distribution
 	fates   map[string]int64
 	inputs  map[uint16]int64
+	// Packets with fates and ports of arrival that there was no room for.
+	beyondFates, beyondInputs int64
 }
 
 // A dropKey is why packets of a flow were dropped, and where.
@@ -69,7 +97,8 @@ type dropKey struct {
 
 // NewRecords returns a collector for records of some plans, whose ids must differ.
 func NewRecords(plans ...*record.Plan) (*Records, error) {
-	c := &Records{plans: map[uint32]*planRecords{}, unknown: map[uint32]int64{}}
+	c := &Records{plans: map[uint32]*planRecords{}, unknown: map[uint32]int64{}, room: &recordRoom{}}
+	c.Bound(0, 0)
 	for _, p := range plans {
 		if c.plans[p.ID] != nil {
 			continue // the same plan, as its id is a checksum
@@ -80,7 +109,7 @@ func NewRecords(plans ...*record.Plan) (*Records, error) {
 		}
 		c.plans[p.ID] = &planRecords{
 			decoder: d, groups: map[recordKey]*recordGroup{}, flows: map[dropKey]int64{}, kinds: map[kindKey]int64{},
-			known: map[string]bool{},
+			known: map[string]bool{}, room: c.room,
 		}
 		c.order = append(c.order, p.ID)
 	}
@@ -94,8 +123,15 @@ func NewRecords(plans ...*record.Plan) (*Records, error) {
 // contain flow.
 func (c *Records) Only(flow string) { c.only = flow }
 
-// Exact has every different latency kept from now on, so that all percentiles are exact, however much memory that
-// takes.
+// Bound says how many ports of arrival and fates are counted at most, those of each distinct record apart (0:
+// [DefaultPorts]), and how many bytes all distributions of latencies take together (0: [DefaultMemory]). It must be
+// called before anything is added.
+func (c *Records) Bound(ports int, memory int64) {
+	memory = cmp.Or(memory, DefaultMemory)
+	*c.room = recordRoom{ports: cmp.Or(ports, DefaultPorts), latencies: budget{left: memory}, memory: memory}
+}
+
+// Exact has every different latency kept from now on, so that all percentiles are exact, while there is memory.
 func (c *Records) Exact() {
 	for _, p := range c.plans {
 		p.exact = true
@@ -146,7 +182,7 @@ func (c *Records) add(p RecordedPacket) (DecodedPacket, bool) {
 		if _, ok := c.unknown[p.Plan]; ok || len(c.unknown) < maxUnknownPlans {
 			c.unknown[p.Plan]++
 		} else {
-			c.other++
+			c.further++
 		}
 		return DecodedPacket{}, false
 	}
@@ -175,6 +211,8 @@ func (c *planRecords) add(p *DecodedPacket) {
 	is := recordKey{string(p.Bits), p.end}
 	if k := (kindKey{p.kind(), is}); c.kinds[k] > 0 || len(c.kinds) < maxKinds {
 		c.kinds[k]++
+	} else {
+		c.beyondKinds++
 	}
 	g := c.groups[is]
 	if g == nil {
@@ -185,14 +223,19 @@ func (c *planRecords) add(p *DecodedPacket) {
 		key := pathOf(&p.Answer).key
 		p.New, c.known[key] = !c.known[key], true
 		g = &recordGroup{
-			bits: []byte(is.bits), end: is.end, answer: p.Answer, latency: distribution{exact: c.exact},
-			fates: map[string]int64{}, inputs: map[uint16]int64{},
+			bits: []byte(is.bits), end: is.end, answer: p.Answer,
+			latency: distribution{exact: c.exact, room: &c.room.latencies},
+			fates:   map[string]int64{}, inputs: map[uint16]int64{},
 		}
 		c.groups[is] = g
 	}
 	g.packets++
-	g.fates[p.Fate()]++
-	g.inputs[p.InPort]++
+	if !counted(g.fates, p.Fate(), &c.room.ports) {
+		g.beyondFates++
+	}
+	if !counted(g.inputs, p.InPort, &c.room.ports) {
+		g.beyondInputs++
+	}
 	if latency, ok := p.Latency(); ok {
 		g.latency.add(int64(latency))
 	}

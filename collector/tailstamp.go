@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"tamtam/saisim/tailstamp"
@@ -15,13 +14,17 @@ type TailStamp struct {
 	frames, cut, stamped, records int64
 	flows                         map[Flow]*flowStamps
 	exact                         bool
-	most, paths, hops             int   // paths of flows kept apart at most, those that are, and their hops
-	beyond                        int64 // frames with records of others
+	room                          budget // of the distributions
+	memory                        int64  // of it at the beginning
+	most, paths, hops             int    // paths of flows kept apart at most, those that are, and their hops
+	beyond                        int64  // frames with records of others
+	passed                        []byte // the path of the frame at hand
 }
 
 // flowStamps is what is known of one flow. A flow whose frames took several routes has several paths.
 type flowStamps struct {
-	frames      int64
+	frames      int64 // of all its paths
+	beyond      int64 // of those that there was no room for
 	first, last time.Time
 	paths       map[string]*pathStamps
 }
@@ -30,7 +33,7 @@ type pathStamps struct {
 	frames   int64
 	hops     []hopStamps
 	delays   []distribution // from departure at hop i-1 to arrival at hop i; of hop 0 nothing
-	endToEnd distribution
+	endToEnd distribution   // empty for one hop, which is the whole
 }
 
 type hopStamps struct {
@@ -39,8 +42,8 @@ type hopStamps struct {
 	noEgress, unsynchronised, unusable int64
 }
 
-// DefaultPaths is how many paths of flows a TailStamp keeps apart unless it is told: some 2 kB each with few different
-// latencies, 35 kB more for each hop and link at most.
+// DefaultPaths is how many paths of flows a TailStamp keeps apart unless it is told: some 3 kB each with eight hops,
+// besides the distributions, which have a budget.
 const DefaultPaths = 1 << 16
 
 // hopsEach is how many hops there is room for on the average of these paths. leastPaths have room always: a packet
@@ -51,10 +54,15 @@ const (
 )
 
 // NewTailStamp returns a collector that has seen nothing. It keeps so many paths of flows apart at most (0:
-// DefaultPaths), with hopsEach hops on the average: those that it sees first. If exact is true every different latency
-// is kept, so that all percentiles are exact, however much memory that takes: some 40 bytes for each.
-func NewTailStamp(paths int, exact bool) *TailStamp {
-	return &TailStamp{flows: make(map[Flow]*flowStamps), most: cmp.Or(paths, DefaultPaths), exact: exact}
+// DefaultPaths), with hopsEach hops on the average: those that it sees first. All distributions of latencies take so
+// many bytes of memory together at most (0: DefaultMemory); those that find it spent say so. If exact is true every
+// different latency is kept while there is memory, so that all percentiles are exact: some 40 bytes for each.
+func NewTailStamp(paths int, memory int64, exact bool) *TailStamp {
+	memory = cmp.Or(memory, DefaultMemory)
+	return &TailStamp{
+		flows: make(map[Flow]*flowStamps), most: cmp.Or(paths, DefaultPaths), exact: exact,
+		memory: memory, room: budget{left: memory},
+	}
 }
 
 // Add takes in one frame without its frame check sequence, captured at the given time, and returns the
@@ -73,25 +81,34 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 	c.stamped++
 	c.records += int64(len(records))
 	key, _ := ParseFlow(frame) // records are found behind IP only
-	if flow, path := c.find(key, records, captured); path != nil {
+	flow, path := c.find(key, records, captured)
+	if flow != nil {
 		flow.add(captured)
+	}
+	if path != nil {
 		path.add(records)
-	} else {
-		c.beyond++
+		return records
+	}
+	c.beyond++
+	if flow != nil {
+		flow.beyond++
 	}
 	return records
 }
 
-// find returns a flow and the path of its that records passed, new ones if need be; nil: there is no room.
+// find returns a flow and the path of its that records passed, new ones if need be; nil: there is no room for the path,
+// or for both.
 func (c *TailStamp) find(key Flow, records []tailstamp.Record, captured time.Time) (*flowStamps, *pathStamps) {
 	flow := c.flows[key]
-	passed := pathKey(records)
-	if flow != nil && flow.paths[passed] != nil {
-		return flow, flow.paths[passed]
+	c.passed = appendPath(c.passed[:0], records)
+	if flow != nil {
+		if path := flow.paths[string(c.passed)]; path != nil {
+			return flow, path
+		}
 	}
 	hops := c.hops + len(records)
 	if c.paths == c.most || (hops-1)/hopsEach >= max(c.most, leastPaths) {
-		return nil, nil
+		return flow, nil
 	}
 	c.paths++
 	c.hops = hops
@@ -99,8 +116,8 @@ func (c *TailStamp) find(key Flow, records []tailstamp.Record, captured time.Tim
 		flow = &flowStamps{first: captured, last: captured, paths: make(map[string]*pathStamps)}
 		c.flows[key] = flow
 	}
-	path := newPath(records, c.exact)
-	flow.paths[passed] = path
+	path := newPath(records, distribution{exact: c.exact, room: &c.room})
+	flow.paths[string(c.passed)] = path
 	return flow, path
 }
 
@@ -114,26 +131,24 @@ func (f *flowStamps) add(captured time.Time) {
 	}
 }
 
-// pathKey names the switches and ports that records passed.
-func pathKey(records []tailstamp.Record) string {
-	var b strings.Builder
+// appendPath appends the names of the switches and ports that records passed.
+func appendPath(b []byte, records []tailstamp.Record) []byte {
 	for _, r := range records {
-		for _, n := range []uint64{uint64(r.SwitchID), uint64(r.InPort), uint64(r.OutPort)} {
-			b.WriteString(strconv.FormatUint(n, 10))
-			b.WriteByte(' ')
+		for _, n := range [...]uint64{uint64(r.SwitchID), uint64(r.InPort), uint64(r.OutPort)} {
+			b = append(strconv.AppendUint(b, n, 10), ' ')
 		}
 	}
-	return b.String()
+	return b
 }
 
-func newPath(records []tailstamp.Record, exact bool) *pathStamps {
+// newPath is a path with distributions that are as empty as the one given.
+func newPath(records []tailstamp.Record, empty distribution) *pathStamps {
 	p := &pathStamps{
-		hops: make([]hopStamps, len(records)), delays: make([]distribution, len(records)),
-		endToEnd: distribution{exact: exact},
+		hops: make([]hopStamps, len(records)), delays: make([]distribution, len(records)), endToEnd: empty,
 	}
 	for i, r := range records {
-		p.hops[i] = hopStamps{record: r, latency: distribution{exact: exact}}
-		p.delays[i].exact = exact
+		p.hops[i] = hopStamps{record: r, latency: empty}
+		p.delays[i] = empty
 	}
 	return p
 }
@@ -158,6 +173,9 @@ func (p *pathStamps) add(records []tailstamp.Record) {
 				p.delays[i].add(delay)
 			}
 		}
+	}
+	if len(records) == 1 {
+		return // the whole is the hop
 	}
 	if whole, ok := difference(ingress(records[0]), egress(records[len(records)-1])); ok {
 		p.endToEnd.add(whole)
@@ -194,10 +212,13 @@ type Report struct {
 	Plain   int64  `json:"without_record"`
 	Cut     int64  `json:"cut"` // by the snap length, so that records may be missing
 	// Beyond are stamped frames of flows, or paths of them, that there was no room for.
-	Beyond int64        `json:"beyond,omitempty"`
-	kept   int          // paths
-	Flows  []FlowReport `json:"flows"`
-	Error  string       `json:"error,omitempty"` // why the file could not be read to its end
+	Beyond int64 `json:"beyond,omitempty"`
+	// Unranked is how many hops, links and wholes below do not know their percentiles, since Memory was spent.
+	Unranked int64        `json:"percentiles_unknown,omitempty"`
+	Memory   int64        `json:"memory_bytes"`
+	kept     int          // paths
+	Flows    []FlowReport `json:"flows"`
+	Error    string       `json:"error,omitempty"` // why the file could not be read to its end
 }
 
 // FlowReport is one flow of a Report.
@@ -210,7 +231,8 @@ type FlowReport struct {
 	DestPort    uint16       `json:"destination_port"`
 	Later       bool         `json:"later_fragments,omitempty"` // ports unknown
 	Frames      int64        `json:"frames"`
-	First       time.Time    `json:"first"` // when captured
+	Beyond      int64        `json:"beyond,omitempty"` // frames of paths that there was no room for
+	First       time.Time    `json:"first"`            // when captured
 	Last        time.Time    `json:"last"`
 	Paths       []PathReport `json:"paths"`
 }
@@ -237,9 +259,13 @@ type HopReport struct {
 // Report sums up what was added so far: the flow with most frames first, then by address.
 func (c *TailStamp) Report() Report {
 	r := Report{Frames: c.frames, Stamped: c.stamped, Records: c.records, Cut: c.cut, Beyond: c.beyond, kept: c.paths,
-		Plain: c.frames - c.stamped - c.cut, Flows: []FlowReport{}}
+		Plain: c.frames - c.stamped - c.cut, Memory: c.memory, Flows: []FlowReport{}}
 	for key, flow := range c.flows {
-		r.Flows = append(r.Flows, flow.report(key))
+		f := flow.report(key)
+		for _, p := range f.Paths {
+			r.Unranked += p.unranked()
+		}
+		r.Flows = append(r.Flows, f)
 	}
 	slices.SortFunc(r.Flows, func(a, b FlowReport) int {
 		return cmp.Or(cmp.Compare(b.Frames, a.Frames), a.Flow.compare(b.Flow))
@@ -252,7 +278,7 @@ func (f *flowStamps) report(key Flow) FlowReport {
 		Flow: key, Protocol: protocolName(key.Protocol),
 		Source: key.Source.String(), Destination: key.Destination.String(),
 		SourcePort: key.SourcePort, DestPort: key.DestPort, Later: key.LaterFragment,
-		Frames: f.frames, First: f.first, Last: f.last,
+		Frames: f.frames, Beyond: f.beyond, First: f.first, Last: f.last,
 	}
 	keys := make([]string, 0, len(f.paths))
 	for k := range f.paths {
@@ -269,6 +295,9 @@ func (f *flowStamps) report(key Flow) FlowReport {
 
 func (p *pathStamps) report() PathReport {
 	r := PathReport{Frames: p.frames, EndToEnd: p.endToEnd.summary()}
+	if len(p.hops) == 1 {
+		r.EndToEnd = p.hops[0].latency.summary()
+	}
 	for i := range p.hops {
 		hop := &p.hops[i]
 		h := HopReport{

@@ -22,6 +22,7 @@ func newDecodeRecord() *cobra.Command {
 	var opts collector.RecordOptions
 	var plans []string
 	var format string
+	var memory int64
 	c := &cobra.Command{
 		Use:   "record FILE.pcap --plan PLAN.json",
 		Short: "Paths of packets, from the records of table recording",
@@ -32,6 +33,12 @@ path, latency, what was dropped and where, what part of the program was never ru
 that no path of the program has, and what fault would explain them.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if opts.JSON, err = textOrJSON(format); err != nil {
+				return err
+			}
+			if opts.Ports < 1 {
+				return usagef("--ports %d: want 1 or more", opts.Ports)
+			}
+			if opts.Memory, err = bytesOf(memory); err != nil {
 				return err
 			}
 			if opts.Plans, err = readPlans(plans); err != nil {
@@ -45,12 +52,28 @@ that no path of the program has, and what fault would explain them.`,
 	f.StringVar(&format, "format", "text", "text or json")
 	f.BoolVar(&opts.Packets, "packets", false, "print every recorded packet too")
 	f.BoolVar(&opts.Exact, "exact", false, exactFlag)
+	f.IntVar(&opts.Ports, "ports", collector.DefaultPorts,
+		"how many ports of arrival and fates are counted, those of each distinct record apart, at most")
+	f.Int64Var(&memory, "memory", collector.DefaultMemory>>20, memoryFlag)
 	f.StringVar(&opts.Flow, "flow", "", `only packets of flows whose text has this, as "192.0.2.1:1234 > 192.0.2.2:80"`)
 	f.StringVar(&opts.Compare, "compare", "", "another capture: print which paths are new, gone or changed since")
 	return c
 }
 
-const exactFlag = "keep every different latency, some 40 bytes each: all percentiles are exact"
+const (
+	exactFlag  = "keep every different latency, some 40 bytes each, while there is memory: percentiles are exact"
+	memoryFlag = "`MiB` that the distributions of all latencies take together, at most; " +
+		"what finds no room is marked in the output"
+)
+
+// bytesOf is --memory in bytes.
+func bytesOf(mib int64) (int64, error) {
+	const most = 1 << 30
+	if mib < 1 || mib > most {
+		return 0, usagef("--memory %d: want 1 to %d MiB", mib, most)
+	}
+	return mib << 20, nil
+}
 
 func textOrJSON(format string) (isJSON bool, err error) {
 	if format != "text" && format != "json" {

@@ -136,6 +136,7 @@ func newDecode() *cobra.Command {
 			return usagef("decode what? tailstamp FILE.pcap, or record FILE.pcap --plan PLAN.json")
 		}}
 	var format string
+	var memory int64
 	var options collector.DecodeOptions
 	ts := &cobra.Command{
 		Use:   "tailstamp FILE.pcap",
@@ -149,6 +150,9 @@ func newDecode() *cobra.Command {
 			if options.Paths < 1 {
 				return usagef("--paths %d: want 1 or more", options.Paths)
 			}
+			if options.Memory, err = bytesOf(memory); err != nil {
+				return err
+			}
 			return collector.DecodeTailStamp(cmd.Context(), cmd.OutOrStdout(), args[0], options)
 		},
 	}
@@ -156,6 +160,7 @@ func newDecode() *cobra.Command {
 	ts.Flags().BoolVar(&options.Packets, "packets", false, "print every stamped packet too")
 	ts.Flags().IntVar(&options.Paths, "paths", collector.DefaultPaths, "how many paths of flows are kept apart, at most")
 	ts.Flags().BoolVar(&options.Exact, "exact", false, exactFlag)
+	ts.Flags().Int64Var(&memory, "memory", collector.DefaultMemory>>20, memoryFlag)
 	c.AddCommand(ts, newDecodeRecord())
 	return c
 }
@@ -214,14 +219,14 @@ func replaceFile(name string, data []byte) error {
 }
 
 func newHealth() *cobra.Command {
-	var redis, gnmi string
-	var timeout time.Duration
+	var q device.Question
 	c := &cobra.Command{
 		Use:   "health tammgrd|orchagent|syncd|mgmtd",
-		Short: "Exit 0 if the daemon does its work, for container health checks",
+		Short: "Exit 0 if the daemon is ready (with --live: if it works), for container health checks",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			state, err := device.Health(cmd.Context(), args[0], redis, gnmi, timeout)
+			q.Name = args[0]
+			state, err := device.Health(cmd.Context(), q)
 			if errors.Is(err, device.ErrNoSuchDaemon) {
 				return usageError{err}
 			}
@@ -232,8 +237,11 @@ func newHealth() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().StringVar(&redis, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
-	c.Flags().StringVar(&gnmi, "gnmi", gnmiAddress, "address of mgmtd's gNMI server, which must accept a connection")
-	c.Flags().DurationVar(&timeout, "timeout", 5*time.Second, "how long to wait for an answer")
+	f := c.Flags()
+	f.StringVar(&q.Addr, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
+	f.StringVar(&q.GNMI, "gnmi", gnmiAddress, "address of mgmtd's gNMI server, which must accept a connection")
+	f.BoolVar(&q.Live, "live", false, "ask only whether the process works, which a restart could change; "+
+		"else whether what is configured is in force, or told to be pending or failed")
+	f.DurationVar(&q.Timeout, "timeout", 5*time.Second, "how long to wait for an answer")
 	return c
 }
