@@ -18,28 +18,6 @@ type profile struct {
 	sessions int
 }
 
-// indices hands out the numbers of flows.
-type indices struct {
-	most uint32
-	next uint32 // all from here on were never handed out
-	free []uint32
-}
-
-func (x *indices) take() (uint32, bool) {
-	if n := len(x.free); n > 0 {
-		v := x.free[n-1]
-		x.free = x.free[:n-1]
-		return v, true
-	}
-	if x.next >= x.most {
-		return 0, false
-	}
-	x.next++
-	return x.next - 1, true
-}
-
-func (x *indices) give(i uint32) { x.free = append(x.free, i) }
-
 // lost reports whether the entries of a session's rule are gone.
 func (o *Orch) lost(s *session) bool {
 	_, _, ok := o.rules.VariantCounter(s.RowInASIC.Rule, feature, colours[0])
@@ -55,6 +33,7 @@ func (o *Orch) left(s *session) {
 	if p := s.InASIC.profile; p != nil {
 		p.sessions--
 		o.indices.give(s.InASIC.index)
+		o.places.Drop(s.Name)
 	}
 	o.stopReading(s)
 }
@@ -69,7 +48,7 @@ func (o *Orch) deploy(ctx context.Context, wanted []*session) {
 		if s.InASIC != nil {
 			continue
 		}
-		if s.InASIC, s.Err = o.allocate(ctx, s.Row); s.Err == nil {
+		if s.InASIC, s.Err = o.allocate(ctx, s); s.Err == nil {
 			ready, variants = append(ready, s), append(variants, o.variants(s.Row, s.InASIC))
 		}
 	}
@@ -83,29 +62,38 @@ func (o *Orch) deploy(ctx context.Context, wanted []*session) {
 	}
 }
 
-// allocate finds a lane and an index for a row.
-func (o *Orch) allocate(ctx context.Context, row schema.AltMarkFlow) (*binding, error) {
+// allocate finds a lane and an index for a session: those that it had in a previous run, if it can.
+func (o *Orch) allocate(ctx context.Context, s *session) (*binding, error) {
 	if o.engine == schema.AltMarkByOrchestrator {
-		return &binding{flip: &flip{base: o.base(row.Rule)}}, nil
+		return &binding{flip: &flip{base: o.base(s.Row.Rule)}}, nil
 	}
-	p, err := o.profile(ctx, row.Session.ChipProfile())
+	former, known := o.formerPlace(s.Name)
+	if !known {
+		former.lane = -1
+	}
+	p, err := o.profile(ctx, s.Row.Session.ChipProfile(), former.lane)
 	if err != nil {
 		return nil, err
 	}
-	index, ok := o.indices.take()
+	index, ok := former.index, known && o.indices.again(former.index)
+	if !ok {
+		index, ok = o.indices.take()
+	}
 	if !ok {
 		return nil, fmt.Errorf("the switch marks %d flows at most: %w", o.indices.most, sai.StatusInsufficientResources)
 	}
 	p.sessions++
+	o.places.Put(s.Name, place{p.settings.Lane, index}.row())
 	return &binding{profile: p, index: index}, nil
 }
 
-// profile returns the profile with these settings, and creates it if there is none.
-func (o *Orch) profile(ctx context.Context, want altmark.ChipProfile) (*profile, error) {
+// profile returns the profile with these settings, and creates it if there is none: in the former lane (-1: none), if
+// it is free, and else in one that nobody had.
+func (o *Orch) profile(ctx context.Context, want altmark.ChipProfile, former int) (*profile, error) {
 	free := -1
 	for lane, p := range o.lanes {
 		if p == nil {
-			if free < 0 {
+			if free < 0 || lane == former || free != former && o.reserved[free] && !o.reserved[lane] {
 				free = lane
 			}
 			continue

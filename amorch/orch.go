@@ -46,6 +46,9 @@ type Orch struct {
 	engine  string     // schema.AltMarkByChip, schema.AltMarkByOrchestrator, or "" if unsupported
 	lanes   []*profile // by lane; nil: free
 	indices indices
+	places  tamorch.Rows
+	// reserved are the lanes of a previous run, before the first view is applied.
+	reserved []bool
 
 	classes  map[altmark.Interval]*class
 	skew     time.Duration // the chip's time of day ahead of the daemon's
@@ -67,7 +70,8 @@ type binding struct {
 // New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE,
 // and registers the handlers on the daemon, after those of the rules.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
-	o := &Orch{rules: cfg.Rules, classes: map[altmark.Interval]*class{}, counters: newCounters()}
+	o := &Orch{rules: cfg.Rules, classes: map[altmark.Interval]*class{}, counters: newCounters(),
+		places: tamorch.Rows{Table: schema.StateTAMAltMarkPlace, Places: true}}
 	o.Feature = &tamorch.Feature[schema.AltMarkFlow, binding]{
 		Kind: tamorch.Kind{
 			Name: feature, Table: schema.AppTAMAltMark, State: schema.StateTAMAltMark,
@@ -77,7 +81,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 			Parse: schema.ParseAltMarkFlow, Rule: func(row *schema.AltMarkFlow) schema.ACLRuleKey { return row.Rule },
 			Wanted: o.wanted, Lost: o.lost, Stays: o.stays, Left: o.left, Deploy: o.deploy,
 		},
-		Rules: cfg.Rules, Counters: []*tamorch.Rows{&o.counters.past, &o.counters.last},
+		Rules: cfg.Rules, Counters: []*tamorch.Rows{&o.counters.past, &o.counters.last, &o.places},
 	}
 	if err := o.probe(ctx, cfg.SAI, cfg.Switch); err != nil {
 		return nil, err
@@ -85,6 +89,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.Start(ctx, cfg.Config); err != nil {
 		return nil, err
 	}
+	o.reservePlaces()
 	cfg.Daemon.At(o.nextTimer, o.timers)
 	if o.engine != "" {
 		cfg.Rules.ReserveVariants(feature, o.samples())

@@ -99,7 +99,9 @@ func (b *bench) run() {
 	if err := features.Publish(b.Ctx); err != nil {
 		b.T.Fatal(err)
 	}
-	b.Daemon.Hold()
+	if err := b.Daemon.Hold(b.Ctx, false); err != nil {
+		b.T.Fatal(err)
+	}
 	b.Step()
 	if calls := b.Rec.Lines(); len(calls) > 0 {
 		b.T.Errorf("calls before there is a view: %v", calls)

@@ -99,7 +99,7 @@ func parse(key string, fields swss.FieldValues) (flymon.Task, error) {
 // ready reports whether tasks can be looked at: not before the chip said what it is
 // like, unless it has nothing to say.
 func (o *Orch) ready() bool {
-	return o.pool != nil || o.Unsupported != "" || o.Running && o.unlearned != nil
+	return o.pool != nil || o.Unsupported != "" || o.Asked && o.unlearned != nil
 }
 
 // wanted says why a task must not be in the ASIC; nil if it must, or is only to be planned.
@@ -130,7 +130,9 @@ func (o *Orch) done(ctx context.Context) {
 // nextTimer returns when there is something to do; zero: never.
 func (o *Orch) nextTimer() time.Time {
 	switch {
-	case !o.Running || o.Unsupported != "":
+	case !o.Asked || o.Unsupported != "":
+		return time.Time{}
+	case o.pool != nil && !o.Running:
 		return time.Time{}
 	case o.pool != nil:
 		return o.reader.next()

@@ -15,6 +15,7 @@ import (
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/drift"
 )
 
 // Options of a [Daemon].
@@ -47,9 +48,12 @@ type Daemon struct {
 	inputs   []*input
 	timers   []*timer
 	parked   map[Dep]map[*pending]struct{}
+	former   *former          // what the former process made of rows; nil: that does not matter
 	resolved map[Dep]struct{} // since the handler was last called
 
-	flushCount string // how often databases were emptied; "" before the first look
+	watch      *drift.Watch
+	compared   map[*swss.DB]bool // databases of which tables are consumed
+	flushCount string            // how often databases were emptied; "" before the first look
 	onFlush    []func()
 }
 
@@ -84,12 +88,14 @@ func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
 		wake:     make(chan struct{}, 1),
 		parked:   map[Dep]map[*pending]struct{}{},
 		resolved: map[Dep]struct{}{},
+		watch:    drift.NewWatch(), compared: map[*swss.DB]bool{},
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
 	d.log = d.log.With("daemon", name)
 	d.Every(d.flushPeriod, d.watchFlush)
+	d.Every(d.comparePeriod, d.watch.Work)
 	d.turn <- struct{}{}
 	return d
 }
@@ -122,10 +128,12 @@ func (d *Daemon) Consume(src func(*swss.Listener) swss.Source, table string, h H
 	if rep.StateTable != "" {
 		d.reports[rep.StateTable] = rep
 	}
-	d.inputs = append(d.inputs, &input{
+	in := &input{
 		source: source, table: table, handler: h, rep: rep,
 		rows: map[string]*pending{}, ready: map[string]struct{}{},
-	})
+	}
+	d.inputs = append(d.inputs, in)
+	d.compareRows(in)
 }
 
 // Receive hands the messages of a source (notifications, queued operations) to
@@ -206,6 +214,7 @@ func (d *Daemon) pop(ctx context.Context) (worked bool, err error) {
 			if kfv.Size > 0 {
 				t.Fields = schema.TooLarge(kfv.Size, swss.MaxRow)
 			}
+			in.took(t)
 			d.push(in, t)
 		}
 	}

@@ -17,6 +17,16 @@ type Poller interface {
 	SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error
 	StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error
 	StopPoll(ctx context.Context, group string, objs ...sai.OID) error
+	// Public returns the id that an object has in the databases, false if it is not known yet.
+	Public(sai.OID) (sai.OID, bool)
+}
+
+// PublicID is [Poller.Public] where there may be no poller: then objects have one id.
+func PublicID(p Poller, o sai.OID) (sai.OID, bool) {
+	if p == nil {
+		return o, true
+	}
+	return p.Public(o)
 }
 
 // A FlexGroup is a group of counters that syncd reads. A row of FLEX_COUNTER_TABLE says whether,

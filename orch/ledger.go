@@ -28,6 +28,8 @@ type LedgerTable struct {
 	// StateKey is the key of a row's outcome; "" if it is not reported, because the row is
 	// another's. A nil StateKey gives the row's key in CONFIG_DB.
 	StateKey func(key string, fields swss.FieldValues) string
+	// Adds is that of [Reporting].
+	Adds func(key, field string) bool
 }
 
 // A Ledger holds the rows of those tables of APPL_DB that an orch makes objects of, and reports in
@@ -71,7 +73,9 @@ func NewLedger(d *Daemon, db *swss.DB, pass func(context.Context) error, tables 
 		}
 		l.tables[t.Name] = t
 		source := func(ls *swss.Listener) swss.Source { return swss.NewConsumerState(ls, db, t.Name) }
-		d.Consume(source, t.Name, HandlerFunc(l.handle), Reporting{StateTable: t.State, Words: t.Words, None: true})
+		d.Consume(source, t.Name, HandlerFunc(l.handle), Reporting{
+			StateTable: t.State, Words: t.Words, None: true, Adds: t.Adds, RowKey: t.StateKey,
+		})
 	}
 	return l
 }

@@ -20,6 +20,8 @@ type input struct {
 	rep     Reporting
 	receive func(context.Context, swss.KeyOpFieldsValues) error
 
+	db    *swss.DB            // of a table; nil: it is none
+	taken map[string]uint64   // by key: digests of the table's rows as they came in last
 	rows  map[string]*pending // by key: what is to be done
 	ready map[string]struct{} // keys of rows that are not parked
 }
@@ -43,6 +45,10 @@ func (d *Daemon) push(in *input, t Task) {
 		p.del, p.set = &t, nil // an earlier set is obsolete
 	} else {
 		p.set = &t // rows are complete: the newer one replaces the older
+		if p.del == nil && d.former.keepsBack(in, t) {
+			d.park(p, formerDep)
+			return
+		}
 	}
 	d.wakeUp(p)
 }

@@ -59,6 +59,10 @@ type Reporting struct {
 	Forwards bool
 	// None says that nothing is reported.
 	None bool
+	// Adds says which fields of the table's rows the daemon itself adds, beside those that it consumes; nil: none.
+	Adds func(key, field string) bool
+	// RowKey, if it is not nil, takes the place of Key where the state row's key depends on the row; "": it has none.
+	RowKey func(key string, fields swss.FieldValues) string
 }
 
 //go:embed report.lua
@@ -140,13 +144,6 @@ func (o *outcomes) Handover(ctx context.Context, stateTable string, keys ...stri
 
 // report queues an outcome; of several on one row the last counts.
 func (o *outcomes) report(row stateRow) { o.rows[stateKey{row.table, row.key}] = row }
-
-// Hold keeps outcomes back until [Daemon.Release]: while orchagent rebuilds its view of the ASIC,
-// it knows what will be there, not what is.
-func (o *outcomes) Hold() { o.held = true }
-
-// Release ends a Hold; the next step writes what was kept back.
-func (o *outcomes) Release() { o.held = false }
 
 // stateBatch is how many rows one script writes.
 const stateBatch = 256

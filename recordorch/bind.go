@@ -123,7 +123,7 @@ func (o *Orch) wanted(_ context.Context, s *session) error {
 		return orch.Wait("switch id", schema.TAMGlobalKey, "the switch has no switch-id")
 	}
 	switch {
-	case !o.Running:
+	case !o.Asked:
 		return orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
 	case o.unlearned != nil:
 		return orch.Wait("switch", "graph", "%s; asked again in a second", orch.Explain(o.unlearned))

@@ -182,5 +182,5 @@ func (o *Orch) ready(ctx context.Context) bool {
 
 // asked reports whether there is a chip that may have something to record.
 func (o *Orch) asked() bool {
-	return o.Running && o.Active && o.Unsupported == "" && len(o.Sessions) > 0
+	return o.Asked && o.Active && o.Unsupported == "" && len(o.Sessions) > 0
 }

@@ -21,7 +21,7 @@ const enough = 10_000
 
 // nextTimer returns when there is something to do; zero: never.
 func (o *Orch) nextTimer() time.Time {
-	if !o.asked() {
+	if !o.Running || !o.asked() {
 		return time.Time{}
 	}
 	if o.pollAt.IsZero() {
@@ -42,7 +42,7 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 // and what the sessions have recorded.
 func (o *Orch) PollCounters(ctx context.Context) error {
 	o.pollAt = o.Daemon.Now().Add(pollPeriod)
-	if !o.asked() {
+	if !o.Running || !o.asked() {
 		return nil
 	}
 	if err := o.look(ctx); errors.Is(err, swss.ErrUnavailable) {

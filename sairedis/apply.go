@@ -2,6 +2,7 @@ package sairedis
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -11,8 +12,12 @@ import (
 )
 
 // applyView brings the ASIC to the view that was made since INIT_VIEW. If a step fails, the others
-// are still done, ASIC_STATE says what the ASIC then has, and the answer is a failure.
+// are still done, ASIC_STATE says what the ASIC then has, and the answer is a failure. A view without a switch, which
+// nobody can mean, is not applied: the ASIC would have one that nobody knows, and could not get another.
 func (vs *views) applyView(ctx context.Context) (*result, error) {
+	if vs.making.graph.byOID[SwitchVID] == nil {
+		return nil, fmt.Errorf("%s of a view without a switch: %w", applyView, sai.StatusFailure)
+	}
 	own := func(vid sai.OID) bool { return vs.objects.ids.own[vid] }
 	cur, err := readView(ctx, vs.db, own, vs.badRow)
 	if err != nil {

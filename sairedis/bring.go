@@ -229,11 +229,13 @@ func (t *transition) removeAll(ctx context.Context, last bool) {
 	var left []*node
 	for _, c := range t.surplus {
 		k, err := t.from.toRealKey(c.key)
-		if err == nil {
-			err = t.backend.Remove(ctx, k)
+		if err != nil { // somebody else wrote its row: the ASIC never had it
+			t.log.Warn("syncd: a row of no object is dropped: " + err.Error())
+			continue
 		}
+		err = t.backend.Remove(ctx, k)
 		switch {
-		case err == nil:
+		case err == nil, c.key.Entry != nil && errors.Is(err, sai.StatusItemNotFound):
 		case errors.Is(err, sai.StatusObjectInUse) && !last:
 			left = append(left, c)
 		default:

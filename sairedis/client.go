@@ -14,8 +14,12 @@ import (
 
 // ClientOptions of a [Client].
 type ClientOptions struct {
-	Timeout  time.Duration    // how long to wait for an answer; 0 means 60 s
-	Patience time.Duration    // after which a request without an answer is asked about; 0 means 2 s
+	Timeout  time.Duration // how long to wait for an answer; 0 means 60 s
+	View     time.Duration // the same for APPLY_VIEW, where syncd compares views; 0 means 10 min
+	Patience time.Duration // after which a request without an answer is asked about; 0 means 2 s
+	// Gone says why nothing answers any more, "" if something may. It is asked while an answer is waited for and once
+	// per second; what it says for as long as Patience holds. nil: nobody knows.
+	Gone     func(context.Context) string
 	Recorder io.Writer        // every call as in SONiC's sairedis.rec; nil records nothing
 	Now      func() time.Time // the time in the recording; nil means wall time
 	Logger   *slog.Logger     // nil discards
@@ -34,6 +38,7 @@ type Client struct {
 	asic   *swss.DB
 	polled *swss.Table // what syncd polls, in FLEX_COUNTER_DB
 	rec    *recorder
+	viewed time.Duration // how long to wait for a view
 
 	check  *guard     // guarded by the turn, as is what follows
 	inView bool       // between InitView and ApplyView
@@ -48,6 +53,9 @@ func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client,
 	if opts.Timeout == 0 {
 		opts.Timeout = 60 * time.Second
 	}
+	if opts.View == 0 {
+		opts.View = 10 * time.Minute
+	}
 	if opts.Patience == 0 {
 		opts.Patience = 2 * time.Second
 	}
@@ -60,7 +68,7 @@ func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client,
 	}
 	return &Client{
 		channel: channel, asic: asic, polled: swss.NewTable(r.DB(swss.FlexCounterDB), flexTable),
-		rec: newRecorder(opts.Recorder, opts.Now), check: newGuard(),
+		rec: newRecorder(opts.Recorder, opts.Now), check: newGuard(), viewed: opts.View,
 	}, nil
 }
 
@@ -101,6 +109,10 @@ func (c *Client) ApplyView(ctx context.Context) error {
 
 func (c *Client) notify(ctx context.Context, what string) error {
 	c.rec.line("a", what)
+	if what == applyView {
+		defer func(d time.Duration) { c.timeout = d }(c.timeout)
+		c.timeout = c.viewed
+	}
 	status, _, err := c.do(ctx, message{key: what, op: opNotify}, opNotify)
 	if err != nil {
 		return err
@@ -148,11 +160,16 @@ func (c *Client) create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr)
 		return 0, err
 	}
 	if t == sai.ObjectTypeSwitch {
-		c.question = &message{key: SwitchVID.String(), op: opAttrQuery, fields: []swss.Pair{
-			typeField(t), {Field: "ATTR_ID", Value: sai.SwitchAttrPortList.String()},
-		}}
+		c.question = switchQuestion()
 	}
 	return vid, nil
+}
+
+// switchQuestion is one that syncd can answer while there is a switch.
+func switchQuestion() *message {
+	return &message{key: SwitchVID.String(), op: opAttrQuery, fields: []swss.Pair{
+		typeField(sai.ObjectTypeSwitch), {Field: "ATTR_ID", Value: sai.SwitchAttrPortList.String()},
+	}}
 }
 
 // newVIDs takes n new virtual ids.

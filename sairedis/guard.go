@@ -15,10 +15,11 @@ import (
 type guard struct {
 	*sai.Validator
 	children map[sai.OID][]sai.Key // by port: what comes and goes with it, as far as known
+	believed believed
 }
 
 func newGuard() *guard {
-	return &guard{Validator: sai.NewValidator(), children: map[sai.OID][]sai.Key{}}
+	return &guard{Validator: sai.NewValidator(), children: map[sai.OID][]sai.Key{}, believed: believed{}}
 }
 
 // CheckCreate refuses what is not an object.
@@ -210,9 +211,11 @@ func (g *guard) named(k sai.Key, vid sai.OID) {
 // Removed records that an object is gone, and with a port what came with it.
 func (g *guard) Removed(k sai.Key) {
 	g.Validator.Removed(k)
+	delete(g.believed, plain(k))
 	if k.Entry == nil && k.Type == sai.ObjectTypePort {
 		for _, child := range g.children[k.OID] {
 			g.Validator.Removed(child)
+			delete(g.believed, child)
 		}
 		delete(g.children, k.OID)
 	}

@@ -19,8 +19,6 @@ func matchViews(cur, next *graph) {
 		}
 		return ""
 	}
-	cur.paint(name)
-	next.paint(name)
 	for _, n := range next.nodes {
 		if c := cur.nodes[n.key]; c != nil && (isSwitch(n.key) || n.own && c.own) {
 			n.match, c.match = c, n
@@ -33,7 +31,16 @@ func matchViews(cur, next *graph) {
 		}
 	}
 	m := &matcher{next: next, free: free}
+	// Most objects have no like: to tell those apart that have costs more.
+	for _, l := range levelsOf(next) {
+		m.onlyEquals(l)
+	}
 	levels := levelsOf(next)
+	if len(levels) == 0 {
+		return
+	}
+	cur.paint(name)
+	next.paint(name)
 	for _, l := range levels {
 		m.equals(l)
 	}
@@ -65,6 +72,29 @@ func levelsOf(g *graph) [][]*node {
 type matcher struct {
 	next *graph
 	free map[sai.ObjectType][]*node // unmatched objects of the current view, sorted
+}
+
+// onlyEquals matches each new object with the current one that is equal in all attributes, where either is the only one
+// of its kind.
+func (m *matcher) onlyEquals(nodes []*node) {
+	t := keyType(nodes[0].key)
+	byText := make(map[string][2]*node, len(nodes))
+	more := map[string]bool{}
+	for side, list := range [2][]*node{m.free[t], nodes} {
+		for _, n := range list {
+			s := m.text(n, side == 0, true)
+			pair := byText[s]
+			more[s] = more[s] || pair[side] != nil
+			pair[side] = n
+			byText[s] = pair
+		}
+	}
+	for s, pair := range byText {
+		if c, n := pair[0], pair[1]; c != nil && n != nil && !more[s] {
+			n.match, c.match = c, n
+		}
+	}
+	m.free[t] = slices.DeleteFunc(m.free[t], func(c *node) bool { return c.match != nil })
 }
 
 // equals matches new objects with current ones that are equal in all attributes. If there are
@@ -152,9 +182,13 @@ func (n *node) common(c *node) int {
 	return shared
 }
 
-// similar matches new objects with current ones that sets can turn into them.
+// similar matches new objects with current ones that sets can turn into them. Not so extension objects: what one says
+// may need what another one still has, so that they are all removed before one is made.
 func (m *matcher) similar(nodes []*node) {
 	t := keyType(nodes[0].key)
+	if t == sai.ObjectTypeGenericProgrammable {
+		return
+	}
 	groups := map[string][]*node{}
 	for _, c := range m.free[t] {
 		s := m.text(c, true, false)

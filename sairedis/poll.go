@@ -126,23 +126,75 @@ func (c *Client) StopPoll(ctx context.Context, group string, objs ...sai.OID) er
 // stopFormer ends the polls that a previous run left. Their objects may be gone in the new view, or
 // have other virtual ids: a stock syncd would try to read them for ever.
 func (c *Client) stopFormer(ctx context.Context) error {
-	keys, err := interruptible(ctx, func() ([]string, error) { return c.polled.Keys(ctx) })
+	former, err := c.polls(ctx)
 	if err != nil {
-		return fmt.Errorf("sairedis: %s: %w", flexTable, err)
+		return err
 	}
-	groups := map[string][]sai.OID{}
-	for _, key := range keys {
+	return c.stopPolls(ctx, former)
+}
+
+// A polledObject is an object in a group of counters.
+type polledObject struct {
+	group string
+	oid   sai.OID
+}
+
+// polls returns what syncd polls, and of each object which counters.
+func (c *Client) polls(ctx context.Context) (map[polledObject]swss.FieldValues, error) {
+	rows, err := interruptible(ctx, func() (map[string]swss.FieldValues, error) { return c.polled.Dump(ctx) })
+	if err != nil {
+		return nil, fmt.Errorf("sairedis: %s: %w", flexTable, err)
+	}
+	all := make(map[polledObject]swss.FieldValues, len(rows))
+	for key, row := range rows {
 		group, id, _ := strings.Cut(key, ":")
 		if o, err := sai.ParseOID(id); err == nil && checkGroup(group) == nil {
-			groups[group] = append(groups[group], o)
+			all[polledObject{group, o}] = row
 		}
 	}
+	return all, nil
+}
+
+// stopPolls ends polls; the caller has the turn.
+func (c *Client) stopPolls(ctx context.Context, polls map[polledObject]swss.FieldValues) error {
+	groups := map[string][]sai.OID{}
+	for p := range polls {
+		groups[p.group] = append(groups[p.group], p.oid)
+	}
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		slices.Sort(groups[group])
 		if err := c.poll(ctx, opStopPoll, group, nil, groups[group]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// pollOnly has syncd poll what is wanted and nothing else. What it polls already is left as it is, so that it is read
+// on without a gap.
+func (c *Client) pollOnly(ctx context.Context, wanted []heldPoll) error {
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
+	old, err := c.polls(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range wanted {
+		var fresh []sai.OID
+		for _, o := range slices.DeleteFunc(slices.Clone(w.objs), c.check.lacks) {
+			at := polledObject{w.group, o}
+			if row, ok := old[at]; !ok || !maps.Equal(row, swss.ToFieldValues(w.fields)) {
+				fresh = append(fresh, o)
+			}
+			delete(old, at)
+		}
+		if err := c.poll(ctx, opStartPoll, w.group, w.fields, fresh); err != nil {
+			return err
+		}
+	}
+	return c.stopPolls(ctx, old)
 }
 
 // A heldPoll is a start_poll that waits for ApplyView. Objects that are gone by

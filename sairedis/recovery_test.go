@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -183,6 +184,63 @@ func TestLostAnswerIsAskedAbout(t *testing.T) {
 	within(t, soon, "create", func() { _, err = c.Create(ctx, sai.ObjectTypeACLTable, aTable) })
 	unknownState(t, "create", err)
 	lostBy(t, c)
+}
+
+// A syncd that is gone is not waited for, neither with a request nor without one. One that may be there is.
+func TestSyncdThatIsGoneIsNotWaitedFor(t *testing.T) {
+	ctx := t.Context()
+	var gone atomic.Bool
+	opts := ClientOptions{Timeout: time.Hour, Patience: time.Millisecond, Gone: func(context.Context) string {
+		if gone.Load() {
+			return "syncd is gone"
+		}
+		return ""
+	}}
+	for name, wait := range map[string]func(c *Client) error{
+		"a request": func(c *Client) error { return c.InitView(ctx) },
+		"none":      func(c *Client) error { return c.Lost(ctx) },
+	} {
+		gone.Store(false)
+		c, err := NewClient(ctx, swsstest.Start(t), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- wait(c) }()
+		select {
+		case err := <-done:
+			t.Fatalf("%s: ended with %v while syncd may be there", name, err)
+		case <-time.After(5 * time.Millisecond): // if it ends later, it is found below
+		}
+		gone.Store(true)
+		within(t, soon, name, func() { err = <-done })
+		if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "syncd is gone") {
+			t.Errorf("%s: %v", name, err)
+		}
+		lostBy(t, c)
+	}
+}
+
+// Somebody has a view applied that has no switch yet: the ASIC stays as it is, and the next view is made as ever.
+func TestViewWithoutASwitchIsNotApplied(t *testing.T) {
+	ctx := t.Context()
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	g.must("INIT_VIEW", g.client.InitView(ctx))
+	lags(g, 1, 2)
+	g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+	before := g.view()
+	g.restartClient()
+	g.must("INIT_VIEW", g.client.InitView(ctx))
+	if err := g.client.ApplyView(ctx); !errors.Is(err, sai.StatusFailure) {
+		t.Errorf("the empty view is applied: %v", err)
+	}
+	if after := g.view(); after != before {
+		t.Errorf("the view is\n%s\nwant\n%s", after, before)
+	}
+	g.restartClient()
+	g.must("INIT_VIEW", g.client.InitView(ctx))
+	lags(g, 1, 2)
+	g.must("APPLY_VIEW", g.client.ApplyView(ctx))
 }
 
 // Somebody else makes a request in ASIC_DB, whatever it is: the client does not take what it knows for the truth any

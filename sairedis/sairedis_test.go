@@ -22,6 +22,7 @@ type rig struct {
 	redis  *swss.Redis
 	server *Server
 	client *Client
+	agent  *Agent // nil: what is done is done through the client
 	fake   *saitest.Fake
 	stop   func()
 }
@@ -71,6 +72,20 @@ func (g *rig) restartClient() {
 	g.client = c
 }
 
+// restartAgent is restartClient, with an agent.
+func (g *rig) restartAgent() {
+	g.Helper()
+	g.restartClient()
+	g.agent = NewAgent(g.redis, g.client)
+}
+
+func (g *rig) api() sai.API {
+	if g.agent != nil {
+		return g.agent
+	}
+	return g.client
+}
+
 // attrs makes a list of attributes from ids and values in turn.
 func attrs(pairs ...any) []sai.Attr {
 	var l []sai.Attr
@@ -89,7 +104,7 @@ func (g *rig) must(what string, err error) {
 
 func (g *rig) create(t sai.ObjectType, a []sai.Attr) sai.OID {
 	g.Helper()
-	o, err := g.client.Create(context.Background(), t, a)
+	o, err := g.api().Create(context.Background(), t, a)
 	g.must("create "+t.String(), err)
 	return o
 }
@@ -103,7 +118,7 @@ func (g *rig) createSwitch() {
 
 func (g *rig) get(k sai.Key, id sai.AttrID) sai.Value {
 	g.Helper()
-	got, err := g.client.Get(context.Background(), k, []sai.Attr{sai.Want(id, 256)})
+	got, err := g.api().Get(context.Background(), k, []sai.Attr{sai.Want(id, 256)})
 	g.must("get "+id.String(), err)
 	return got[0].Value
 }

@@ -12,6 +12,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/swss"
+	"tamtam/swss/drift"
 )
 
 // ServerOptions of a [Server].
@@ -22,6 +23,8 @@ type ServerOptions struct {
 	// Run names the process, in the mark by which this syncd knows its database.
 	Run    string
 	Logger *slog.Logger // nil discards
+	// Renew, if set, says whether a fresh chip may be asked for where drift of the ASIC cannot be healed.
+	Renew func() bool
 	// Tell, if set, is called with why the server does not work, and with "" when it does.
 	Tell func(reason string)
 }
@@ -40,6 +43,7 @@ type ServerOptions struct {
 type Server struct {
 	Counters *FlexCounters // what is read of the ASIC into COUNTERS_DB
 	Notifier *Notifier     // publishes the ASIC's notifications
+	Watch    *drift.Watch  // compares ASIC_STATE with the ASIC, see Compare
 
 	asic     *swss.DB
 	requests *swss.Queue
@@ -67,8 +71,8 @@ func NewServer(r *swss.Redis, backend sai.API, opts ServerOptions) *Server {
 	vs := &views{
 		db: asic, backend: backend, log: log, objects: objects, polled: counters.groups, compares: opts.TempView,
 	}
-	return &Server{
-		Counters: counters, Notifier: &Notifier{db: asic, log: log, objects: objects},
+	s := &Server{
+		Watch: drift.NewWatch(), Counters: counters, Notifier: &Notifier{db: asic, log: log, objects: objects},
 		asic: asic, requests: swss.NewQueue(asic, asicState), answers: swss.NewQueue(asic, getResponse), log: log,
 		mu: mu, journal: newJournal(asic, opts.Run), say: opts.Tell, why: "starting",
 		processor: &processor{
@@ -76,6 +80,8 @@ func NewServer(r *swss.Redis, backend sai.API, opts ServerOptions) *Server {
 			queries: queries{backend, objects},
 		},
 	}
+	s.Watch.Add(comparison{s, opts.Renew}.stage())
+	return s
 }
 
 // idle is how long the server waits for a message before it checks the queue anyway: a request

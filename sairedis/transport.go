@@ -24,13 +24,15 @@ type channel struct {
 	answers  *swss.Inbox
 	timeout  time.Duration
 	patience time.Duration // after which a request without an answer is asked about
+	gone     func(context.Context) string
 	log      *slog.Logger
 
 	// What follows may only be used by who has the turn.
-	question *message // to ask; nil: there is none yet that syncd can answer
-	asked    int      // questions whose answers have not come
-	alone    bool     // nobody else makes requests: answers that nobody waits for are those of others
-	strange  error    // there was one
+	question *message  // to ask; nil: there is none yet that syncd can answer
+	asked    int       // questions whose answers have not come
+	alone    bool      // nobody else makes requests: answers that nobody waits for are those of others
+	strange  error     // there was one
+	goneFor  time.Time // since when nothing answers; zero: something may
 
 	turn   chan struct{} // holds a value while a call is under way; guards broken
 	broken error         // why the ASIC's state is unknown
@@ -42,7 +44,7 @@ func openChannel(ctx context.Context, asic *swss.DB, opts ClientOptions) (*chann
 	answers := swss.NewQueue(asic, getResponse, swss.WithModify())
 	c := &channel{
 		requests: swss.NewQueue(asic, asicState), answers: swss.NewInbox(answers),
-		timeout: opts.Timeout, patience: opts.Patience, log: opts.Logger,
+		timeout: opts.Timeout, patience: opts.Patience, gone: opts.Gone, log: opts.Logger,
 		turn: make(chan struct{}, 1), lost: make(chan struct{}),
 	}
 	_, err := interruptible(ctx, func() (struct{}, error) {
@@ -162,8 +164,10 @@ func (c *channel) await(ctx context.Context, answer string) (reply, error) {
 		switch {
 		case err != nil && wait.Err() != nil && ctx.Err() == nil:
 			return reply{}, fmt.Errorf("no answer from syncd within %s", c.timeout)
-		case err == nil && len(entries) == 0 && !asked:
-			asked, err = c.inquire(ctx, answer)
+		case err == nil && len(entries) == 0:
+			if err = c.deserted(ctx); err == nil && !asked {
+				asked, err = c.inquire(ctx, answer)
+			}
 		}
 		if err != nil {
 			return reply{}, err
@@ -183,6 +187,23 @@ func (c *channel) await(ctx context.Context, answer string) (reply, error) {
 	}
 }
 
+// deserted fails if nothing has answered for a while, and nothing will.
+func (c *channel) deserted(ctx context.Context) error {
+	if c.gone == nil {
+		return nil
+	}
+	why := c.gone(ctx)
+	switch {
+	case why == "":
+		c.goneFor = time.Time{}
+	case c.goneFor.IsZero():
+		c.goneFor = time.Now()
+	case time.Since(c.goneFor) >= c.patience:
+		return errors.New(why)
+	}
+	return nil
+}
+
 // inquire asks a question behind a request without an answer, if there is one whose answer cannot be taken for the
 // request's.
 func (c *channel) inquire(ctx context.Context, answer string) (asked bool, err error) {
@@ -194,6 +215,9 @@ func (c *channel) inquire(ctx context.Context, answer string) (asked bool, err e
 	return true, c.requests.Push(ctx, c.question.entry())
 }
 
+// errStrangers says that requests of others were seen, who may have begun a view.
+var errStrangers = errors.New("somebody else makes requests in ASIC_DB")
+
 // skip ignores answers to questions, and those to requests that this client did not make. It fails if others make
 // requests, who may have changed the ASIC.
 func (c *channel) skip(entries []swss.Entry) error {
@@ -204,7 +228,7 @@ func (c *channel) skip(entries []swss.Entry) error {
 		}
 		c.log.Warn("skipped an answer that nobody waits for", "key", e.Key, "op", e.Op)
 		if c.alone {
-			return errors.New("somebody else makes requests in ASIC_DB")
+			return errStrangers
 		}
 	}
 	return nil
@@ -220,10 +244,19 @@ func (c *channel) look(ctx context.Context) error {
 	if err != nil {
 		return nil // Redis is away: nothing can be told
 	}
-	if err := cmp.Or(c.strange, c.skip(stale)); err != nil {
+	if err := cmp.Or(c.strange, c.skip(stale), c.deserted(ctx)); err != nil {
 		return c.lose(fmt.Errorf("sairedis: %w", err))
 	}
 	return nil
+}
+
+// GiveUp says from outside that the state of the ASIC is unknown, and why.
+func (c *channel) GiveUp(ctx context.Context, why error) error {
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
+	return c.lose(fmt.Errorf("sairedis: %w", why))
 }
 
 func answered(e swss.Entry) (reply, error) {

@@ -93,27 +93,34 @@ func (vs *views) inheritPorts(ctx context.Context, v *view, res *result) error {
 		return err
 	}
 	for _, c := range cur.sorted() {
-		if c.own || c.key.Entry != nil || c.key.Type != sai.ObjectTypePort {
+		if !isCreatedPort(c) {
 			continue
 		}
-		var attrs []sai.Attr
-		var pairs []swss.Pair
-		n := v.graph.add(c.key, false)
-		for _, a := range c.sortedAttrs() {
-			if sai.Meta(a.ID).Flags&sai.MandatoryOnCreate == 0 {
-				continue
-			}
-			text, err := sai.FormatValue(a.ID, a.Value)
-			if err != nil {
-				return err
-			}
-			attrs, pairs = append(attrs, a), append(pairs, swss.Pair{Field: a.ID.String(), Value: text})
-			n.attrs[a.ID] = a.Value
+		pairs, err := formatAttrs(v.inherit(c))
+		if err != nil {
+			return err
 		}
-		v.check.Created(c.key, attrs)
 		res.write(putRow(ctx, tempAsicState, c.key, pairs))
 	}
 	return nil
+}
+
+func isCreatedPort(n *node) bool {
+	return !n.own && n.key.Entry == nil && n.key.Type == sai.ObjectTypePort
+}
+
+// inherit takes a port of the current view that was created into the new one, and returns what it was created with.
+func (v *view) inherit(c *node) []sai.Attr {
+	var attrs []sai.Attr
+	n := v.graph.add(c.key, false)
+	for _, a := range c.sortedAttrs() {
+		if sai.Meta(a.ID).Flags&sai.MandatoryOnCreate != 0 {
+			attrs = append(attrs, a)
+			n.attrs[a.ID] = a.Value
+		}
+	}
+	v.check.Created(c.key, attrs)
+	return attrs
 }
 
 func (v *view) create(ctx context.Context, res *result, k sai.Key, attrs []sai.Attr, pairs []swss.Pair) error {

@@ -130,10 +130,10 @@ func build(g *rig, cfg config) *builder {
 	}
 	for i := range 4 {
 		if group, ok := b.made[fmt.Sprintf("group%d", i)]; ok && cfg[fmt.Sprintf("bind%d", i)] > 0 {
-			g.must("bind", g.client.Set(context.Background(), sai.Obj(sai.ObjectTypePort, b.ports[i]), sai.Attr{ID: sai.PortAttrIngressACL, Value: group}))
+			g.must("bind", g.api().Set(context.Background(), sai.Obj(sai.ObjectTypePort, b.ports[i]), sai.Attr{ID: sai.PortAttrIngressACL, Value: group}))
 		}
 		if mtu := cfg[fmt.Sprintf("mtu%d", i)]; mtu > 0 {
-			g.must("mtu", g.client.Set(context.Background(), sai.Obj(sai.ObjectTypePort, b.ports[i]), sai.Attr{ID: sai.PortAttrMTU, Value: sai.Uint(1000 * mtu)}))
+			g.must("mtu", g.api().Set(context.Background(), sai.Obj(sai.ObjectTypePort, b.ports[i]), sai.Attr{ID: sai.PortAttrMTU, Value: sai.Uint(1000 * mtu)}))
 		}
 	}
 	return b
@@ -218,6 +218,9 @@ func (g *rig) view() string {
 }
 
 func (g *rig) rid(vid sai.OID) sai.OID {
+	if g.agent != nil {
+		vid = g.agent.public(vid)
+	}
 	rid, err := sai.ParseOID(g.redis.DB(swss.ASICDB).Client().HGet(context.Background(), vidToRID, vid.String()).Val())
 	g.must("VIDTORID "+vid.String(), err)
 	return rid
@@ -228,58 +231,77 @@ func (g *rig) rid(vid sai.OID) sai.OID {
 // did not change kept their real ids, and nothing is left over.
 func TestApplyView(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 30, Short: 5}, func(t *testing.T, seed uint64) {
-		ctx := context.Background()
-		rnd := rand.New(rand.NewPCG(seed, 1))
-		first := randomConfig(rnd)
-		g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
-		g.must("INIT_VIEW", g.client.InitView(ctx))
-		was := build(g, first)
-		g.must("APPLY_VIEW", g.client.ApplyView(ctx))
-
-		for step := range 3 {
-			old := map[string]sai.OID{}
-			for name, vid := range was.made {
-				old[name] = g.rid(vid)
-			}
-			cfg := mutate(rnd, was.cfg)
+		newViews(t, seed, func(g *rig) (init, apply func(context.Context) error) {
 			g.restartClient()
-			g.must("INIT_VIEW", g.client.InitView(ctx))
-			is := build(g, cfg)
-			g.must("APPLY_VIEW", g.client.ApplyView(ctx))
-
-			fresh := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
-			build(fresh, cfg)
-			if got, want := backendText(g.fake), backendText(fresh.fake); got != want {
-				t.Fatalf("step %d: the backend is\n%s\nwant\n%s", step, got, want)
-			}
-			if got, want := g.view(), fresh.view(); got != want {
-				t.Fatalf("step %d: ASIC_STATE is\n%s\nwant\n%s", step, got, want)
-			}
-			for name, vid := range is.made {
-				if is.lasting(was, name) && g.rid(vid) != old[name] {
-					t.Errorf("step %d: %s did not change, but its real id did", step, name)
-				}
-			}
-			if n := len(g.redis.DB(swss.ASICDB).Client().Keys(ctx, tempAsicState+"*").Val()); n != 0 {
-				t.Errorf("%d rows left in %s", n, tempAsicState)
-			}
-			was = is
-		}
-		// All still works under the new virtual ids.
-		for _, k := range slices.Backward(kinds) {
-			for i := range k.count {
-				if vid, ok := was.made[fmt.Sprintf("%s%d", k.name, i)]; ok {
-					if k.name == "group" {
-						for p := range was.ports {
-							g.must("unbind", g.client.Set(ctx, sai.Obj(sai.ObjectTypePort, was.ports[p]), sai.Attr{ID: sai.PortAttrIngressACL, Value: sai.NullOID}))
-						}
-					}
-					g.must("remove", g.client.Remove(ctx, sai.Obj(k.t, vid)))
-				}
-			}
-		}
-		if left := g.fake.Created(); len(left) > 0 {
-			t.Errorf("left in the backend: %v", left)
-		}
+			return g.client.InitView, g.client.ApplyView
+		})
 	})
+}
+
+// The same holds where the client's side compares the views: what is there is adopted.
+func TestAdoptView(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Count: 30, Short: 5}, func(t *testing.T, seed uint64) {
+		newViews(t, seed, func(g *rig) (init, apply func(context.Context) error) {
+			g.restartAgent()
+			return g.agent.InitView, g.agent.ApplyView
+		})
+	})
+}
+
+// newViews makes one view after the other, each with what restart gives to begin and to end it.
+func newViews(t *testing.T, seed uint64, restart func(*rig) (init, apply func(context.Context) error)) {
+	ctx := context.Background()
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	first := randomConfig(rnd)
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	init, apply := restart(g)
+	g.must("INIT_VIEW", init(ctx))
+	was := build(g, first)
+	g.must("APPLY_VIEW", apply(ctx))
+
+	for step := range 3 {
+		old := map[string]sai.OID{}
+		for name, vid := range was.made {
+			old[name] = g.rid(vid)
+		}
+		cfg := mutate(rnd, was.cfg)
+		init, apply := restart(g)
+		g.must("INIT_VIEW", init(ctx))
+		is := build(g, cfg)
+		g.must("APPLY_VIEW", apply(ctx))
+
+		fresh := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
+		build(fresh, cfg)
+		if got, want := backendText(g.fake), backendText(fresh.fake); got != want {
+			t.Fatalf("step %d: the backend is\n%s\nwant\n%s", step, got, want)
+		}
+		if got, want := g.view(), fresh.view(); got != want {
+			t.Fatalf("step %d: ASIC_STATE is\n%s\nwant\n%s", step, got, want)
+		}
+		for name, vid := range is.made {
+			if is.lasting(was, name) && g.rid(vid) != old[name] {
+				t.Errorf("step %d: %s did not change, but its real id did", step, name)
+			}
+		}
+		if n := len(g.redis.DB(swss.ASICDB).Client().Keys(ctx, tempAsicState+"*").Val()); n != 0 {
+			t.Errorf("%d rows left in %s", n, tempAsicState)
+		}
+		was = is
+	}
+	// All still works under the new virtual ids.
+	for _, k := range slices.Backward(kinds) {
+		for i := range k.count {
+			if vid, ok := was.made[fmt.Sprintf("%s%d", k.name, i)]; ok {
+				if k.name == "group" {
+					for p := range was.ports {
+						g.must("unbind", g.api().Set(ctx, sai.Obj(sai.ObjectTypePort, was.ports[p]), sai.Attr{ID: sai.PortAttrIngressACL, Value: sai.NullOID}))
+					}
+				}
+				g.must("remove", g.api().Remove(ctx, sai.Obj(k.t, vid)))
+			}
+		}
+	}
+	if left := g.fake.Created(); len(left) > 0 {
+		t.Errorf("left in the backend: %v", left)
+	}
 }

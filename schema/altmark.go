@@ -14,12 +14,14 @@ import (
 const (
 	FeatureAltMark = "ALTMARK"
 
-	CfgTAMAltMark       = "TAM_ALTMARK_TABLE"
-	AppTAMAltMark       = "TAM_ALTMARK_TABLE"
-	StateTAMAltMark     = "TAM_STATE_ALTMARK_TABLE"
-	CountersAltMark     = "TAM_ALTMARK_COUNTERS" // :session -> see AltMarkCounters
-	CountersAltMarkPast = "TAM_ALTMARK_HISTORY"  // :session -> period number -> see FormatAltMarkPeriod
-	CountersAltMarkPath = "TAM_ALTMARK_RESULTS"  // :path:from:to -> see AltMarkResult; a collector's
+	CfgTAMAltMark   = "TAM_ALTMARK_TABLE"
+	AppTAMAltMark   = "TAM_ALTMARK_TABLE"
+	StateTAMAltMark = "TAM_STATE_ALTMARK_TABLE"
+	// StateTAMAltMarkPlace remembers where in the chip sessions of alternate marking are.
+	StateTAMAltMarkPlace = "TAM_STATE_ALTMARK_PLACE_TABLE"
+	CountersAltMark      = "TAM_ALTMARK_COUNTERS" // :session -> see AltMarkCounters
+	CountersAltMarkPast  = "TAM_ALTMARK_HISTORY"  // :session -> period number -> see FormatAltMarkPeriod
+	CountersAltMarkPath  = "TAM_ALTMARK_RESULTS"  // :path:from:to -> see AltMarkResult; a collector's
 )
 
 func altMarkTables() (configured, measured []Table) {

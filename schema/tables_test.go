@@ -256,7 +256,10 @@ func TestEveryTableTakesGarbage(t *testing.T) {
 				in[s.fields[r.IntN(len(s.fields))].Name] = words[r.IntN(len(words))] + words[r.IntN(len(words))]
 			}
 			row, err := s.parse(key, in)
-			for _, e := range flatten(err) {
+			for i, e := range flatten(err) {
+				if i == maxErrors && strings.HasPrefix(e.Error(), "and ") {
+					continue // how many more there are
+				}
 				if fe := (*FieldError)(nil); !errors.As(e, &fe) || Reason(e) == "" || !strings.Contains(fe.Object, "|"+key) {
 					t.Errorf("%s|%s %v: %v does not name the row and what would be right", s.name, key, in, e)
 				}

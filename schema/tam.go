@@ -268,3 +268,9 @@ func ruleOf(k *ACLRuleKey) []field {
 		name("acl-rule-name", "", &k.Rule, "The flow group's rule.").must("the name of an ACL rule"),
 	}
 }
+
+// IsCapability reports whether a field of SWITCH_TABLE:switch is one of these two.
+func IsCapability(field string) bool {
+	return strings.HasPrefix(field, "tam-") &&
+		(strings.HasSuffix(field, "-capable") || strings.HasSuffix(field, "-reason"))
+}

@@ -85,6 +85,12 @@ func (c *ConsumerState) pops(ctx context.Context, resync bool) ([]KeyOpFieldsVal
 	return out, nil
 }
 
+// Waiting reports whether a row has been handed over that was not taken yet.
+func (c *ConsumerState) Waiting(ctx context.Context, key string) (bool, error) {
+	waits, err := c.db.client.SIsMember(ctx, c.table+"_KEY_SET", key).Result()
+	return waits, c.db.wrap(err, "look into", c.table+"_KEY_SET")
+}
+
 // popBatch takes at most size rows and returns how many there were.
 func (c *ConsumerState) popBatch(ctx context.Context, size int, rows map[string]KeyOpFieldsValues) (int, error) {
 	keys := []string{c.table + "_KEY_SET", c.table + c.db.sep, c.table + "_DEL_SET"}

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed" // the script
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -21,28 +20,44 @@ const MaxRow = 256 << 10
 func (t *Table) readRows(
 	ctx context.Context, keys []string, f func(key string, row FieldValues, size int64),
 ) error {
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = t.db.rowKey(t.name, key)
+	}
+	return t.db.ReadRows(ctx, names, func(i int, row FieldValues, size int64) { f(keys[i], row, size) })
+}
+
+// ReadRows reads rows of any tables, by their keys with the table's name, and passes each to f, in order: nil if there
+// is none or it is no hash, and the size instead of the row if it is larger than [MaxRow].
+func (d *DB) ReadRows(ctx context.Context, names []string, f func(i int, row FieldValues, size int64)) error {
 	s := NewScript(rowsReadText).Natively(readRowsNatively)
-	for chunk := range slices.Chunk(keys, pipelineSize) {
-		names := make([]string, len(chunk))
-		for i, key := range chunk {
-			names[i] = t.db.rowKey(t.name, key)
-		}
-		res, err := t.db.Run(ctx, s, names, strconv.Itoa(MaxRow))
+	for from := 0; from < len(names); from += pipelineSize {
+		chunk := names[from:min(from+pipelineSize, len(names))]
+		res, err := d.Run(ctx, s, chunk, strconv.Itoa(MaxRow))
 		if err != nil {
-			return t.db.wrap(err, "read", t.name)
+			return d.wrap(err, "read", chunk[0])
 		}
 		rows, _ := res.([]any)
 		if len(rows) != len(chunk) {
-			return t.db.wrap(fmt.Errorf("the script returned %d rows, want %d", len(rows), len(chunk)), "read", t.name)
+			return d.wrap(fmt.Errorf("the script returned %d rows, want %d", len(rows), len(chunk)), "read", chunk[0])
 		}
-		for i, key := range chunk {
+		for i := range chunk {
 			words, _ := rows[i].([]any)
 			size, _ := rows[i].(int64)
-			f(key, rowOf(words), size)
+			f(from+i, rowOf(words), size)
 		}
 	}
 	return nil
 }
+
+// AllKeys returns the keys of a database, with the names of their tables, in no order.
+func (d *DB) AllKeys(ctx context.Context) ([]string, error) {
+	keys, err := d.client.Keys(ctx, "*").Result()
+	return keys, d.wrap(err, "keys")
+}
+
+// Split divides the key of a row into the table's name and the row's; ok is false if it has no table.
+func (d *DB) Split(name string) (table, key string, ok bool) { return strings.Cut(name, d.sep) }
 
 // rowOf makes a row of alternating fields and values, nil of none.
 func rowOf(words []any) FieldValues {

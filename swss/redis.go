@@ -55,6 +55,9 @@ func Connect(ctx context.Context, cfg Config) (*Redis, error) {
 	return r, nil
 }
 
+// Look is [Connect] for who only looks: it changes no setting of a server, and asks nothing of it yet.
+func Look(cfg Config) *Redis { return &Redis{cfg: cfg, dbs: map[DBName]*DB{}} }
+
 // Addr returns where other clients reach the server: "host:port" or
 // "unix:/path".
 func (r *Redis) Addr() string {

@@ -17,6 +17,8 @@ type Config struct {
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Switch sai.OID
+	// Chip looks into the chip and commands it, also while a view is being made; nil: SAI does.
+	Chip sai.API
 	// Features tells whether the feature is active, and the managers what the switch can do.
 	Features *orch.Features
 }
@@ -117,7 +119,8 @@ type Feature[R, B any] struct {
 	// What the orch may read.
 	Sessions map[string]*Session[R, B]
 	Active   bool
-	Running  bool // the first view was applied: there is a chip to ask
+	Asked    bool // there is a chip to ask what it is like
+	Running  bool // the first view was applied: what is wanted is in the chip
 
 	byRule   map[schema.ACLRuleKey]map[string]*Session[R, B]
 	work     worklist[R, B]
@@ -168,8 +171,11 @@ func (f *Feature[R, B]) Consume(cfg Config, table, state string, each func(conte
 	cfg.Daemon.Consume(source, table, handler, reporting)
 }
 
+// ChipThere says that there is a chip to ask, though the first view has not been applied.
+func (f *Feature[R, B]) ChipThere() { f.Asked = true }
+
 // ViewApplied says that the first view was applied: from now on there is a chip to ask and to read.
-func (f *Feature[R, B]) ViewApplied() { f.Running = true }
+func (f *Feature[R, B]) ViewApplied() { f.Asked, f.Running = true, true }
 
 func (f *Feature[R, B]) featureRow(ctx context.Context, active bool) {
 	f.reported = ""

@@ -13,23 +13,53 @@ import (
 // be. [Rows.Flush] writes only the differences.
 type Rows struct {
 	Table string
+	// Places says that the rows are those of STATE_DB which remember where in the chip sessions are: those of a previous
+	// run are kept, for the orch to find the same places, until [Rows.ForgetFormer].
+	Places bool
 
 	table *swss.Table
 	has   map[string]swss.FieldValues // as they were written
 	put   map[string]swss.FieldValues // to be written
 	gone  map[string]bool             // to be deleted
+
+	former map[string]swss.FieldValues // of a previous run
 }
 
 // open removes the rows of a previous run.
 func (r *Rows) open(ctx context.Context, cfg Config) error {
-	r.table = swss.NewTable(cfg.Redis.DB(swss.CountersDB), r.Table)
+	db := swss.CountersDB
+	if r.Places {
+		db = swss.StateDB
+	}
+	r.table = swss.NewTable(cfg.Redis.DB(db), r.Table)
 	r.has, r.put, r.gone = map[string]swss.FieldValues{}, map[string]swss.FieldValues{}, map[string]bool{}
 	cfg.Daemon.OnFlush(r.lost)
+	if r.Places {
+		former, err := r.table.Dump(ctx)
+		r.former, r.has = former, maps.Clone(former)
+		return err
+	}
 	keys, err := r.table.Keys(ctx)
 	if err != nil {
 		return err
 	}
 	return r.table.DelMany(ctx, keys)
+}
+
+// Former returns a row of a previous run, nil if there was none or [Rows.ForgetFormer] was called.
+func (r *Rows) Former(key string) swss.FieldValues { return r.former[key] }
+
+// AllFormer returns the rows of a previous run, by key; the caller must not change them.
+func (r *Rows) AllFormer() map[string]swss.FieldValues { return r.former }
+
+// ForgetFormer drops the rows of a previous run, but for those of the sessions that this one has.
+func (r *Rows) ForgetFormer(has func(key string) bool) {
+	for key := range r.former {
+		if !has(key) {
+			r.Drop(key)
+		}
+	}
+	r.former = nil
 }
 
 // lost makes the next Flush write all rows again, after a database was emptied.

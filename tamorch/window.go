@@ -34,7 +34,11 @@ type Windows struct {
 
 // NewWindows registers with the daemon, which removes windows that stay.
 func NewWindows(cfg Config) *Windows {
-	w := &Windows{api: cfg.SAI, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), open: map[string]sai.OID{}}
+	api := cfg.Chip
+	if api == nil {
+		api = cfg.SAI
+	}
+	w := &Windows{api: api, daemon: cfg.Daemon, log: cfg.Daemon.Logger(), open: map[string]sai.OID{}}
 	w.daemon.At(func() time.Time { return w.dropAt }, func(ctx context.Context, _ time.Time) error {
 		w.Close(ctx)
 		return nil

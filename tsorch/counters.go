@@ -104,7 +104,8 @@ func (o *Orch) sample(ctx context.Context, names []string) ([]sample, error) {
 	samples := make([]sample, len(names))
 	oids, labels := make([]sai.OID, len(names)), make([]string, len(names))
 	for i, name := range names {
-		oids[i], labels[i], _ = o.rules.Counter(o.Sessions[name].RowInASIC.Rule, feature)
+		counter, label, _ := o.rules.Counter(o.Sessions[name].RowInASIC.Rule, feature)
+		oids[i], labels[i] = o.rules.PublicID(counter), label
 	}
 	if !o.counters.hasWindow {
 		return samples, o.counters.readMatched(ctx, oids, samples)

@@ -22,6 +22,8 @@ type Rules interface {
 	// Counter returns the counter of the rule's entry for the feature and its
 	// label; false if there is no entry.
 	Counter(rule schema.ACLRuleKey, feature string) (oid sai.OID, label string, ok bool)
+	// PublicID is the id that a counter has in COUNTERS_DB.
+	PublicID(counter sai.OID) sai.OID
 	// PollInterval is how often ACL counters are read; 0 when they are not.
 	PollInterval() time.Duration
 }

@@ -54,6 +54,9 @@ func (p *Poller) StopPoll(_ context.Context, group string, objs ...sai.OID) erro
 	return nil
 }
 
+// Public implements [orch.Poller]: objects have one id.
+func (p *Poller) Public(o sai.OID) (sai.OID, bool) { return o, true }
+
 func (p *Poller) turn(x polled, on bool) {
 	if !p.Lax && (p.fake.Attrs(keyOf(x.oid)) == nil || p.polled[x] == on) {
 		p.failures = append(p.failures, fmt.Sprintf("%s of %s, on %v", x.oid, x.group, on))

@@ -28,7 +28,7 @@ type counters struct {
 	fresh   []sai.OID                   // to be polled
 	gone    []string                    // rows to be deleted
 	renamed map[schema.ACLRuleKey]*rule // whose names must be checked
-	put     swss.FieldValues            // names to be written
+	put     map[string]sai.OID          // names to be written
 	del     map[string]bool             // names to be deleted
 }
 
@@ -38,7 +38,7 @@ func (c *counters) open(ctx context.Context, r *swss.Redis) error {
 	c.rows = swss.NewTable(db, schema.CountersTable)
 	c.names = swss.NewTable(db, schema.CountersACLRuleMap)
 	c.renamed = map[schema.ACLRuleKey]*rule{}
-	c.put, c.del = swss.FieldValues{}, map[string]bool{}
+	c.put, c.del = map[string]sai.OID{}, map[string]bool{}
 	c.group = orch.FlexGroup{Row: "ACL", Name: counterGroup, Default: 10 * time.Second}
 	return orch.DropNamed(ctx, c.names, c.rows)
 }
@@ -63,7 +63,9 @@ func (c *counters) stopPolling(ctx context.Context, oids []sai.OID) {
 			continue
 		}
 		polled = append(polled, oid)
-		c.gone = append(c.gone, oid.String())
+		if id, ok := orch.PublicID(c.poller, oid); ok {
+			c.gone = append(c.gone, id.String())
+		}
 	}
 	if len(drop) > 0 {
 		c.fresh = slices.DeleteFunc(c.fresh, func(oid sai.OID) bool { return drop[oid] })
@@ -115,8 +117,16 @@ func (c *counters) flushNames(ctx context.Context) error {
 		}
 		c.del = orch.Emptied(c.del)
 	}
-	if len(c.put) > 0 {
-		if err := c.names.Set(ctx, "", c.put); err != nil {
+	names := swss.FieldValues{}
+	for name, oid := range c.put {
+		id, ok := orch.PublicID(c.poller, oid)
+		if !ok {
+			return nil // all are made in a view that is not applied yet
+		}
+		names[name] = id.String()
+	}
+	if len(names) > 0 {
+		if err := c.names.Set(ctx, "", names); err != nil {
 			return err
 		}
 		c.put = orch.Emptied(c.put)
@@ -148,7 +158,7 @@ func (c *counters) nameAll(r *rule) {
 	}
 	for _, is := range want {
 		if r.mapped.get(is.key) != is.value {
-			c.put[is.key] = is.value.String()
+			c.put[is.key] = is.value
 			delete(c.del, is.key)
 		}
 	}

@@ -126,6 +126,12 @@ func (o *Orch) Counter(k schema.ACLRuleKey, feature string) (oid sai.OID, label 
 	return o.VariantCounter(k, feature, "")
 }
 
+// PublicID is the id that a counter has in COUNTERS_DB.
+func (o *Orch) PublicID(counter sai.OID) sai.OID {
+	id, _ := orch.PublicID(o.counters.poller, counter)
+	return id
+}
+
 // Watch publishes, with sorted keys, flow groups that came, went or changed their match, that lost bindings, or
 // that may have room now after being refused. Users then bind again what they want and lack.
 func (o *Orch) Watch() *orch.Topic[[]schema.ACLRuleKey] { return &o.watch }

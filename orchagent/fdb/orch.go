@@ -100,6 +100,15 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
+// Adopted says that the ASIC is as it was, with the addresses that it had learned.
+func (o *Orch) Adopted(learned []sai.FDBEvent) {
+	for _, e := range learned {
+		bp, _ := sai.Find(e.Attrs, sai.FDBEntryAttrBridgePortID)
+		bridgePort, _ := bp.(sai.OID)
+		o.learn(e.Entry, bridgePort)
+	}
+}
+
 // ViewApplied says that syncd has applied the view to the ASIC. What it learned for a previous
 // orchagent is flushed, since it is not known what is left of it.
 func (o *Orch) ViewApplied(ctx context.Context) error {

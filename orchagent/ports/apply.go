@@ -111,7 +111,7 @@ func (o *Orch) removeLAGs(ctx context.Context, p *plan) {
 			continue
 		}
 		delete(o.lags, name)
-		o.counters.lags.Remove(name)
+		o.counters.removeLAG(name)
 	}
 }
 
@@ -134,7 +134,7 @@ func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 			continue
 		}
 		o.lags[name] = &lag{oid: oid, bridged: bridged{pvid: defaultPVID}}
-		o.counters.lags.Put(name, oid.String())
+		o.counters.addLAG(name, oid)
 		created = append(created, name)
 	}
 	return created

@@ -42,6 +42,7 @@ type counters struct {
 	rows   *swss.Table // COUNTERS
 	ports  swss.Hash
 	lags   swss.Hash
+	named  map[string]sai.OID // LAGs whose names are to be written
 	start  []sai.OID
 	stop   []sai.OID
 	polled map[sai.OID]bool
@@ -55,7 +56,7 @@ func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 	c.ports = swss.Hash{Table: swss.NewTable(db, schema.CountersPortNameMap)}
 	c.lags = swss.Hash{Table: swss.NewTable(db, schema.CountersLAGNameMap)}
 	c.group = orch.FlexGroup{Row: "PORT", Name: "PORT_STAT_COUNTER", Default: time.Second}
-	c.polled = map[sai.OID]bool{}
+	c.polled, c.named = map[sai.OID]bool{}, map[string]sai.OID{}
 	for _, id := range chip.stats {
 		c.ids = append(c.ids, id.String())
 	}
@@ -70,6 +71,13 @@ func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 func (c *counters) addPort(name string, oid sai.OID) {
 	c.ports.Put(name, oid.String())
 	c.start = append(c.start, oid)
+}
+
+func (c *counters) addLAG(name string, oid sai.OID) { c.named[name] = oid }
+
+func (c *counters) removeLAG(name string) {
+	delete(c.named, name)
+	c.lags.Remove(name)
 }
 
 func (c *counters) removePort(name string, oid sai.OID) {
@@ -123,5 +131,11 @@ func (c *counters) flush(ctx context.Context) error {
 		c.polled[oid] = true
 	}
 	c.start = nil
+	for name, oid := range c.named {
+		if id, ok := orch.PublicID(c.poller, oid); ok {
+			c.lags.Put(name, id.String())
+			delete(c.named, name)
+		}
+	}
 	return errors.Join(c.ports.Flush(ctx), c.lags.Flush(ctx))
 }

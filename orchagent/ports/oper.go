@@ -46,6 +46,9 @@ func (w *operWriter) open(ctx context.Context, r *swss.Redis) error {
 	return w.ports.Del(ctx, schema.PortInitDone)
 }
 
+// operAdds reports whether a field of a port's or LAG's row is one that this orch writes.
+func operAdds(key, field string) bool { return key == schema.PortInitDone || field == "oper_status" }
+
 func (w *operWriter) touch(name string) { w.touched[name] = true }
 
 // operChanged tells a port's host interface and marks the port, and the LAG it

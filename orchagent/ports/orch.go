@@ -60,8 +60,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	}
 	appl := cfg.Redis.DB(swss.ApplDB)
 	o.ledger = orch.NewLedger(cfg.Daemon, appl, o.pass,
-		orch.LedgerTable{Name: schema.AppPort, State: schema.StatePort, StateKey: stateKey},
-		orch.LedgerTable{Name: schema.AppLAG, State: schema.StateLAG},
+		orch.LedgerTable{Name: schema.AppPort, State: schema.StatePort, StateKey: stateKey, Adds: operAdds},
+		orch.LedgerTable{Name: schema.AppLAG, State: schema.StateLAG, Adds: operAdds},
 		orch.LedgerTable{Name: schema.AppLAGMember, State: schema.StateLAGMember, StateKey: stateKey},
 		orch.LedgerTable{Name: schema.AppVLAN, State: schema.StateVLAN},
 		orch.LedgerTable{Name: schema.AppVLANMember, State: schema.StateVLANMember, StateKey: stateKey})
@@ -72,9 +72,12 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	}, schema.CfgDeviceMetadata, orch.Each(o.setMAC), orch.Reporting{None: true})
 	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
 		return swss.NewConsumerState(l, appl, schema.AppSwitch)
-	}, schema.AppSwitch, orch.Each(o.setSwitch), orch.Reporting{StateTable: schema.StateSwitch})
+	}, schema.AppSwitch, orch.Each(o.setSwitch), orch.Reporting{StateTable: schema.StateSwitch, Adds: capabilityAdds})
 	return o, nil
 }
+
+// capabilityAdds reports whether a field of SWITCH_TABLE says what the ASIC can do.
+func capabilityAdds(_, field string) bool { return schema.IsCapability(field) }
 
 // Switch returns the switch object.
 func (o *Orch) Switch() sai.OID { return o.chip.switchID }

@@ -61,11 +61,15 @@ func wantRules[R, B any](b *orchtest.Bench, f *tamorch.Feature[R, B], got map[sc
 	}
 }
 
-// wantRows checks that COUNTERS_DB has exactly these rows of the feature's tables.
+// wantRows checks that COUNTERS_DB, or STATE_DB of places, has exactly these rows of the feature's tables.
 func wantRows[R, B any](b *orchtest.Bench, f *tamorch.Feature[R, B], rows []tamorch.Row) {
 	b.T.Helper()
 	for _, of := range f.Counters {
-		got, err := swss.NewTable(b.Redis.DB(swss.CountersDB), of.Table).Dump(b.Ctx)
+		db := swss.CountersDB
+		if of.Places {
+			db = swss.StateDB
+		}
+		got, err := swss.NewTable(b.Redis.DB(db), of.Table).Dump(b.Ctx)
 		if err != nil {
 			b.T.Fatal(err)
 		}
@@ -76,7 +80,7 @@ func wantRows[R, B any](b *orchtest.Bench, f *tamorch.Feature[R, B], rows []tamo
 			}
 		}
 		if !maps.EqualFunc(got, want, maps.Equal) {
-			b.T.Errorf("table %s of COUNTERS_DB is %v, want %v", of.Table, got, want)
+			b.T.Errorf("table %s of %s is %v, want %v", of.Table, db, got, want)
 		}
 	}
 }

@@ -1,0 +1,68 @@
+package device
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"tamtam/sai/saitest"
+	"tamtam/saisim/profile"
+	"tamtam/swss"
+)
+
+// What a restart of orchagent costs that changes nothing: 10,000 flow groups, each with a session of tail-stamping.
+// Redis, syncd and the chip are in the same process.
+func BenchmarkRestartOfOrchagent(b *testing.B) {
+	const groups = 10_000
+	rows := map[string]swss.FieldValues{
+		"DEVICE_METADATA|localhost":       testMetadata["localhost"],
+		"PORT|Ethernet0":                  {"lanes": "0,1,2,3", "speed": "100000", "admin_status": "up", "mtu": "9100"},
+		"TAM_SWITCH_TABLE|global":         {"switch-id": "2020", "enterprise-id": "1"},
+		"TAM_FEATURES_TABLE|TAILSTAMPING": {"status": "ACTIVE"},
+	}
+	for i := range groups {
+		rows[fmt.Sprintf("TAM_FLOWGROUP_TABLE|F%d", i)] = swss.FieldValues{"id": fmt.Sprint(i + 1)}
+		rows[fmt.Sprintf("ACL_RULE|TAM|F%d", i)] = swss.FieldValues{
+			"PRIORITY": "100", "SRC_IP": fmt.Sprintf("10.%d.%d.0/24", i/256, i%256), "IP_TYPE": "IPV4ANY",
+		}
+		rows[fmt.Sprintf("TAM_TAILSTAMPING_TABLE|S%d", i)] = swss.FieldValues{"flowgroup": fmt.Sprintf("F%d", i)}
+	}
+	var inChip *saitest.Recorder
+	s, err := NewSim(b.Context(), SimConfig{Profile: profile.Default(), Common: recording(&inChip)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	for key, row := range rows {
+		s.Redis.DB(swss.ConfigDB).Client().HSet(b.Context(), key, row)
+	}
+	if err := s.Settle(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	if n := len(inChip.Live()); n < 2*groups {
+		b.Fatalf("%d objects, want an entry and a counter for each session", n)
+	}
+	inChip.Reset()
+	used := cpuTime(b)
+	for b.Loop() {
+		if err := s.RestartOrchagent(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Settle(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric((cpuTime(b)-used).Seconds()/float64(b.N), "cpu-s/op")
+	b.ReportMetric(float64(len(changing(inChip.Lines()))), "changes")
+	b.ReportMetric(float64(b.Elapsed()/time.Millisecond)/float64(b.N), "ms/restart")
+}
+
+// cpuTime is the time that this process has had of all cores.
+func cpuTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

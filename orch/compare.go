@@ -1,0 +1,205 @@
+package orch
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/drift"
+)
+
+// Rows that the daemon consumes are compared in the background with those that its handlers were given: an event may be
+// lost, and a row may change without one. The daemon keeps a digest of each row.
+
+// Watch is what the daemon compares while it runs. More stages may be added before the first Run or Step.
+func (d *Daemon) Watch() *drift.Watch { return d.watch }
+
+// comparePeriod is how often a daemon that runs on wall time compares.
+func (d *Daemon) comparePeriod() time.Duration {
+	if !d.live {
+		return 0
+	}
+	return drift.Period
+}
+
+// Compare looks at everything that the daemon compares, once, at simulated time now, and heals what is due.
+func (d *Daemon) Compare(ctx context.Context, now time.Time) error {
+	if err := d.take(ctx); err != nil {
+		return err
+	}
+	defer d.release()
+	d.now = now
+	return d.watch.Pass(ctx, now)
+}
+
+// took notes a row that came in.
+func (in *input) took(t Task) {
+	switch {
+	case in.taken == nil:
+	case t.Op == Del:
+		delete(in.taken, t.Key)
+	default:
+		in.taken[t.Key] = in.digest(t.Key, t.Fields)
+	}
+}
+
+// digest is that of a row without what the daemon itself adds; 0 if nothing is left.
+func (in *input) digest(key string, row swss.FieldValues) uint64 {
+	if adds := in.rep.Adds; adds != nil && row != nil {
+		row = maps.Clone(row)
+		before := len(row)
+		maps.DeleteFunc(row, func(f, _ string) bool { return adds(key, f) })
+		if before > 0 && len(row) == 0 {
+			return 0
+		}
+	}
+	return drift.Sum(row)
+}
+
+// compareRows makes the rows of an input part of what is compared, if they are those of a table.
+func (d *Daemon) compareRows(in *input) {
+	switch in.source.(type) {
+	case *rows, *swss.ConsumerState:
+	default:
+		return
+	}
+	in.db, in.taken = in.source.(interface{ DB() *swss.DB }).DB(), map[string]uint64{}
+	if d.compared[in.db] {
+		return
+	}
+	d.compared[in.db] = true
+	c := consumed{d, in.db}
+	stage := drift.Stage{Name: string(in.db.Name()), List: c.list, Look: c.look, Heal: c.heal}
+	if in.db.Name() == swss.ApplDB && d.name != Manager {
+		stage.After = Manager
+	}
+	d.watch.Add(stage)
+}
+
+// consumed are the rows of a database that the daemon consumes.
+type consumed struct {
+	*Daemon
+	db *swss.DB
+}
+
+// inputsOf returns those that consume a table.
+func (c consumed) inputsOf(table string) (list []*input) {
+	for _, in := range c.inputs {
+		if in.db == c.db && in.source.Name() == table {
+			list = append(list, in)
+		}
+	}
+	return list
+}
+
+func (c consumed) list(ctx context.Context) ([]string, error) {
+	keys, err := c.db.AllKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tables := map[string]bool{}
+	for _, in := range c.inputs {
+		if in.db == c.db {
+			tables[in.source.Name()] = true
+		}
+	}
+	keys = slices.DeleteFunc(keys, func(name string) bool {
+		table, _, ok := c.db.Split(name)
+		return !ok || !tables[table]
+	})
+	there := make(map[string]struct{}, len(keys))
+	for _, name := range keys {
+		there[name] = struct{}{}
+	}
+	for _, in := range c.inputs {
+		for key := range in.taken {
+			name := in.source.Name() + c.db.Separator() + key
+			if _, ok := there[name]; !ok && in.db == c.db {
+				there[name] = struct{}{}
+				keys = append(keys, name)
+			}
+		}
+	}
+	slices.Sort(keys)
+	return keys, nil
+}
+
+// asTaken is a row as the handlers get it.
+func asTaken(row swss.FieldValues, size int64) swss.FieldValues {
+	if size > 0 {
+		return schema.TooLarge(size, swss.MaxRow)
+	}
+	return row
+}
+
+func (c consumed) look(ctx context.Context, names []string) (found []drift.Finding, err error) {
+	readErr := c.db.ReadRows(ctx, names, func(i int, row swss.FieldValues, size int64) {
+		table, key, _ := c.db.Split(names[i])
+		for _, in := range c.inputsOf(table) {
+			is, was := in.digest(key, asTaken(row, size)), in.taken[key]
+			if is == was {
+				continue
+			}
+			f := drift.Finding{Key: names[i], What: words(was, is), Sum: was ^ is<<1}
+			var e error
+			if f.Busy, e = in.busy(ctx, key); e != nil {
+				err = e
+			}
+			found = append(found, f)
+			break
+		}
+	})
+	if readErr != nil {
+		err = readErr
+	}
+	return found, err
+}
+
+// words say how a row differs, by the digests of what it was and is.
+func words(was, is uint64) string {
+	switch {
+	case is == 0:
+		return "is gone and was not removed"
+	case was == 0:
+		return "is there and was never handed over"
+	}
+	return "is not as it was handed over"
+}
+
+// busy reports whether something about a row is in flight.
+func (in *input) busy(ctx context.Context, key string) (bool, error) {
+	if _, ready := in.ready[key]; ready {
+		return true, nil
+	}
+	if c, ok := in.source.(*swss.ConsumerState); ok {
+		return c.Waiting(ctx, key)
+	}
+	return false, nil
+}
+
+// heal hands rows to their handlers as they stand.
+func (c consumed) heal(ctx context.Context, drifted []drift.Finding) error {
+	names := make([]string, len(drifted))
+	for i, f := range drifted {
+		names[i] = f.Key
+	}
+	c.log.Warn("rows have changed without a word: they are handled as they are", "database", c.db.Name(), "rows",
+		strings.Join(names[:min(len(names), 10)], " "), "count", len(names))
+	return c.db.ReadRows(ctx, names, func(i int, row swss.FieldValues, size int64) {
+		table, key, _ := c.db.Split(names[i])
+		for _, in := range c.inputsOf(table) {
+			t := Task{Table: in.table, Key: key, Op: Del}
+			if row = asTaken(row, size); row != nil {
+				t.Op, t.Fields = Set, row
+			}
+			if in.digest(key, row) != in.taken[key] {
+				in.took(t)
+				c.push(in, t)
+			}
+		}
+	})
+}

@@ -1,0 +1,50 @@
+package orch_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// While a view is made, rows that were refused before are left out of it, and where only what is in force may be in it,
+// those that waited, too. They come when it is applied. Of what a manager refused, what was valid before may be in force;
+// of what was never reported nothing is known.
+func TestHoldKeepsRowsBack(t *testing.T) {
+	rows := map[string]swss.FieldValues{
+		"refused":        {"status": "failed", "by": "orchagent"},
+		"waits":          {"status": "pending", "by": "orchagent"},
+		"in-force":       {"status": "active", "by": "orchagent"},
+		"manager's":      {"status": "failed", "by": "tammgrd"},
+		"never-reported": nil,
+	}
+	for _, inForce := range []bool{false, true} {
+		x := newBenchOn(t, swsstest.Start(t), "orchagent")
+		for key, state := range rows {
+			x.set(x.a, key)
+			if state != nil {
+				if err := swss.NewTable(x.r.DB(swss.StateDB), "STATE_A").Set(t.Context(), key, state); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := x.d.Hold(t.Context(), inForce); err != nil {
+			t.Fatal(err)
+		}
+		held := x.step()
+		want := []string{"SET A:in-force", "SET A:manager's", "SET A:never-reported"}
+		late := []string{"SET A:refused", "SET A:waits"}
+		if !inForce {
+			want, late = append(want, late[1]), late[:1]
+		}
+		if diff := cmp.Diff(want, held); diff != "" {
+			t.Errorf("only what is in force %v: held (-want +got):\n%s", inForce, diff)
+		}
+		x.d.Release()
+		if diff := cmp.Diff(late, x.step()); diff != "" {
+			t.Errorf("only what is in force %v: released (-want +got):\n%s", inForce, diff)
+		}
+	}
+}

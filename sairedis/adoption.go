@@ -1,0 +1,310 @@
+package sairedis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+
+	"tamtam/sai"
+	"tamtam/swss"
+)
+
+// An adoption is a view that orchs make while the ASIC stays as it is.
+type adoption struct {
+	view    *view
+	current *graph // what the ASIC has
+	next    int64  // of the ids of what is made in the view
+	// keepsGets says that syncd writes what it was asked for to ASIC_STATE, as SONiC's does: there it is as if set.
+	keepsGets bool
+}
+
+// privateIDs is where the ids begin that objects have only in a view: half of those that a type has. VIDCOUNTER would
+// have to count to there.
+const privateIDs = 1 << 38
+
+// adopt begins a view that adopts what is in the ASIC, or says why that is not safe.
+func (a *Agent) adopt(ctx context.Context) (why string, err error) {
+	if why, err := a.unsafe(ctx); err != nil || why != "" {
+		return why, err
+	}
+	if err := a.client.resume(ctx); err != nil {
+		return "", err
+	}
+	// What the former client had asked for has been done by now.
+	if why, err := a.unsafe(ctx); err != nil || why != "" {
+		return why, err
+	}
+	cur, err := a.client.readState(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(cur.bad) > 0 {
+		return cur.bad[0], nil
+	}
+	if cur.strays > 0 {
+		return fmt.Sprintf("%s and %s know different objects: %d", asicState, vidToRID, cur.strays), nil
+	}
+	a.client.check.know(cur.graph)
+	a.wish, a.learned = newAdoption(cur.graph), cur.learned
+	ours, err := a.client.asic.Client().Exists(ctx, KeySyncd).Result()
+	if err != nil {
+		return "", fmt.Errorf("sairedis: %w", err)
+	}
+	a.wish.keepsGets = ours == 0
+	return "", nil
+}
+
+// unsafe says why ASIC_DB may not tell what the ASIC does.
+func (a *Agent) unsafe(ctx context.Context) (string, error) {
+	row, ok, err := a.viewRow().Get(ctx, "asic")
+	if err != nil {
+		return "", fmt.Errorf("sairedis: %w", err)
+	}
+	if !ok || row["state"] != "applied" {
+		return "STATE_DB does not say that a view was applied", nil
+	}
+	asic := a.client.asic.Client()
+	known, err := asic.HExists(ctx, vidToRID, SwitchVID.String()).Result()
+	if err != nil {
+		return "", fmt.Errorf("sairedis: %w", err)
+	}
+	if !known {
+		return "the ASIC has no switch", nil
+	}
+	keys, err := asic.Keys(ctx, tempAsicState+":*").Result()
+	if err != nil {
+		return "", fmt.Errorf("sairedis: %w", err)
+	}
+	if len(keys) > 0 {
+		return "a view was begun and not applied", nil
+	}
+	return "", nil
+}
+
+// resume has syncd answer two questions of different kinds. A former client has left one request without an answer at
+// most, and a question behind it, so that the second answer is behind all that it asked for.
+func (c *Client) resume(ctx context.Context) error {
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
+	c.check, c.question, c.inView, c.held = newGuard(), nil, false, nil
+	for _, q := range []struct {
+		op, answer string
+		field      swss.Pair
+	}{
+		{opEnumQuery, answerOp(opEnumQuery), swss.Pair{Field: "ATTR_ID", Value: sai.SwitchAttrSwitchingMode.String()}},
+		{opStatsQuery, answerOp(opStatsQuery), swss.Pair{}},
+	} {
+		fields := []swss.Pair{typeField(sai.ObjectTypeSwitch)}
+		if q.field.Field != "" {
+			fields = append(fields, q.field)
+		}
+		fields = append(fields, swss.Pair{Field: "LIST_SIZE", Value: fmt.Sprint(maxEnumValues)})
+		var call *sai.CallError
+		_, err := c.query(ctx, message{key: SwitchVID.String(), op: q.op, fields: fields}, q.answer, sai.ObjectTypeSwitch)
+		if err != nil && !errors.As(err, &call) { // that it does not know is an answer
+			return err
+		}
+	}
+	c.alone = true
+	c.question = switchQuestion()
+	return nil
+}
+
+// A stateNow is what ASIC_DB says that the ASIC does.
+type stateNow struct {
+	graph   *graph
+	learned []*node  // addresses
+	bad     []string // rows that nobody can read
+	strays  int      // objects that only the rows have, or only the map of ids
+}
+
+// readState reads what ASIC_DB says that the ASIC does, and which objects nobody created.
+func (c *Client) readState(ctx context.Context) (stateNow, error) {
+	cold, err := c.asic.Client().HKeys(ctx, coldVIDs).Result()
+	if err != nil {
+		return stateNow{}, fmt.Errorf("sairedis: %s: %w", coldVIDs, err)
+	}
+	own := map[sai.OID]bool{}
+	for _, text := range cold {
+		if vid, err := sai.ParseOID(text); err == nil {
+			own[vid] = true
+		}
+	}
+	isOwn := func(vid sai.OID) bool {
+		t, _ := VIDType(vid)
+		return own[vid] || withPort(t)
+	}
+	var now stateNow
+	now.graph, err = readView(ctx, c.asic, isOwn, func(err error) { now.bad = append(now.bad, err.Error()) })
+	if err != nil {
+		return stateNow{}, fmt.Errorf("sairedis: %s: %w", asicState, err)
+	}
+	ids, err := c.asic.Client().HKeys(ctx, vidToRID).Result()
+	if err != nil {
+		return stateNow{}, fmt.Errorf("sairedis: %s: %w", vidToRID, err)
+	}
+	now.strays = len(now.graph.byOID)
+	for _, text := range ids {
+		if vid, err := sai.ParseOID(text); err == nil && now.graph.byOID[vid] != nil {
+			now.strays--
+		} else {
+			now.strays++
+		}
+	}
+	now.learned = takeLearned(now.graph)
+	now.graph.link()
+	return now, nil
+}
+
+// know tells the checks what is in the ASIC.
+func (g *guard) know(now *graph) {
+	for _, n := range now.sorted() {
+		if n.own {
+			g.Found(n.key)
+			for _, x := range n.sortedAttrs() {
+				g.Changed(n.key, x)
+			}
+			continue
+		}
+		g.Created(n.key, n.sortedAttrs())
+	}
+}
+
+// newAdoption begins a view that has what orchs find and do not make: what came with the switch, and its ports.
+func newAdoption(cur *graph) *adoption {
+	ids := newIDMap()
+	for _, n := range cur.nodes {
+		if n.key.Entry == nil {
+			ids.add(n.key.OID, n.key.OID)
+			ids.own[n.key.OID] = n.own
+		}
+	}
+	maps.DeleteFunc(ids.own, func(_ sai.OID, own bool) bool { return !own })
+	v := &view{check: sai.NewValidator(), ids: ids, graph: newGraph(), removed: map[sai.OID]bool{}}
+	for _, n := range cur.sorted() {
+		if n.own && !isSwitch(n.key) {
+			v.check.Found(n.key)
+			v.graph.add(n.key, true)
+		}
+	}
+	for _, n := range cur.sorted() {
+		if isCreatedPort(n) {
+			v.inherit(n)
+		}
+	}
+	return &adoption{view: v, current: cur, next: privateIDs}
+}
+
+// made reports whether an object was made in the view.
+func (w *adoption) made(o sai.OID) bool { return o != sai.NullOID && o&(1<<39-1) > privateIDs }
+
+func (w *adoption) create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
+	if t == sai.ObjectTypeFDBFlush {
+		return 0, refuse(opCreate, t, sai.StatusNotSupported, "it is a request, there are no such objects")
+	}
+	if _, err := formatAttrs(attrs); err != nil {
+		return 0, err
+	}
+	vid := SwitchVID
+	if t != sai.ObjectTypeSwitch {
+		w.next++
+		var err error
+		if vid, err = newVID(t, w.next); err != nil {
+			return 0, err
+		}
+	}
+	return vid, w.view.create(ctx, &result{}, sai.Obj(t, vid), attrs, nil)
+}
+
+func (w *adoption) createEntry(ctx context.Context, e sai.Entry, attrs []sai.Attr) error {
+	if err := checkEntry(opCreate, e); err != nil {
+		return err
+	}
+	if _, err := formatAttrs(attrs); err != nil {
+		return err
+	}
+	return w.view.create(ctx, &result{}, sai.EntryKey(e), attrs, nil)
+}
+
+func (w *adoption) remove(ctx context.Context, k sai.Key) error {
+	return w.view.remove(ctx, &result{}, k)
+}
+
+func (w *adoption) set(ctx context.Context, k sai.Key, a sai.Attr) error {
+	if _, err := formatAttrs([]sai.Attr{a}); err != nil {
+		return err
+	}
+	return w.view.set(ctx, &result{}, k, a, nil)
+}
+
+// get reads from the ASIC, as it is. What an answer names is there, made by nobody in this view.
+func (w *adoption) get(ctx context.Context, c *Client, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
+	if err := w.view.checkGet(k); err != nil {
+		return nil, err
+	}
+	got, err := c.Get(ctx, k, want)
+	for _, a := range got {
+		w.gotten(k, a)
+		sai.References(a.Value, func(o sai.OID) {
+			t, ok := VIDType(o)
+			if !ok || w.view.ids.known(o) {
+				return
+			}
+			w.view.check.Found(sai.Obj(t, o))
+			w.view.ids.add(o, o)
+			w.view.ids.own[o] = true
+			w.view.graph.add(sai.Obj(t, o), true)
+			w.current.add(sai.Obj(t, o), true)
+		})
+	}
+	return got, err
+}
+
+// gotten leaves an attribute that was read as it is, if that is all that ASIC_STATE may mean by it.
+func (w *adoption) gotten(k sai.Key, a sai.Attr) {
+	n := w.view.graph.nodes[k]
+	if !w.keepsGets || n == nil || w.current.nodes[k] == nil {
+		return
+	}
+	if is, there := w.current.nodes[k].attrs[a.ID]; there && equalValues(a.ID, is, a.Value) {
+		if _, set := n.attrs[a.ID]; !set {
+			n.attrs[a.ID] = a.Value
+		}
+	}
+}
+
+func (w *adoption) checkPolled(group, field string, ids []string, objs []sai.OID) error {
+	return (&guard{Validator: w.view.check}).checkPolled(group, field, ids, objs)
+}
+
+// fulfil brings the ASIC to the view, and returns which objects of it were adopted, by the ids that orchs have of them.
+func (w *adoption) fulfil(ctx context.Context, c *Client, log *slog.Logger) (*idMap, error) {
+	cur, next := w.current, w.view.graph
+	cur.link()
+	next.link()
+	matchViews(cur, next)
+	t := &transition{
+		backend: c, log: log, cur: cur, next: next, from: w.view.ids, ids: w.view.ids.ownCopy(w.view.removed),
+		removed: w.view.removed,
+	}
+	t.bring(ctx)
+	if len(t.errs) > 0 {
+		some := errors.Join(t.errs[:min(3, len(t.errs))]...)
+		return nil, fmt.Errorf("the ASIC could not be brought to what is configured: %w", some)
+	}
+	ids := newIDMap()
+	for _, n := range next.sorted() {
+		if n.key.Entry != nil || n.own {
+			continue
+		}
+		if rid, ok := t.ids.rid(n.key.OID); ok && rid != n.key.OID {
+			ids.add(n.key.OID, rid)
+		}
+	}
+	log.Info("the ASIC was adopted as it was", "objects", len(cur.nodes))
+	return ids, nil
+}

@@ -1,0 +1,185 @@
+package sairedis
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// adopted is a rig whose first view has two groups of next hops that are alike but for their members, and whose agent
+// has begun another. calls are those that change the backend.
+func adopted(t *testing.T) (g *rig, calls func() []string) {
+	rec := saitest.NewRecorder(newFake())
+	g = newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	g.stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- NewServer(g.redis, rec, ServerOptions{TempView: true}).Serve(ctx) }()
+	g.stop = func() { cancel(); <-done }
+	g.restartAgent()
+	g.must("INIT_VIEW", g.agent.InitView(t.Context()))
+	lags(g, 1, 2)
+	g.must("APPLY_VIEW", g.agent.ApplyView(t.Context()))
+	rec.Reset()
+	g.restartAgent()
+	return g, func() []string {
+		return slices.DeleteFunc(rec.Lines(), func(l string) bool { return strings.ContainsAny(l[:1], "gGqQ") })
+	}
+}
+
+// lags makes two LAGs that are alike, each with one of the ports.
+func lags(g *rig, ports ...int) (made []sai.OID) {
+	g.createSwitch()
+	all := g.ports()
+	for _, p := range ports {
+		lag := g.create(sai.ObjectTypeLAG, nil)
+		g.create(sai.ObjectTypeLAGMember, attrs(sai.LAGMemberAttrLAGID, lag, sai.LAGMemberAttrPortID, all[p]))
+		made = append(made, lag)
+	}
+	return made
+}
+
+// Objects that are alike are told apart by what refers to them, in whatever order they are made; nothing is sent, and
+// everybody else knows them by the ids that they had.
+func TestAdoptedObjectsAreThoseThatWere(t *testing.T) {
+	g, calls := adopted(t)
+	g.must("INIT_VIEW", g.agent.InitView(t.Context()))
+	made := lags(g, 2, 1)
+	if _, known := g.agent.Public(made[0]); known {
+		t.Error("an id is public before the view is applied")
+	}
+	g.must("APPLY_VIEW", g.agent.ApplyView(t.Context()))
+	if lines := calls(); len(lines) > 0 {
+		t.Errorf("the ASIC is changed:\n%s", strings.Join(lines, "\n"))
+	}
+	for i, port := range []int{2, 1} {
+		id, _ := g.agent.Public(made[i])
+		want := sai.FormatKey(sai.Obj(sai.ObjectTypeLAG, id))
+		if !slices.Contains(g.redis.DB(swss.ASICDB).Client().Keys(t.Context(), asicState+":*").Val(), asicState+":"+want) {
+			t.Errorf("ASIC_STATE has no %s", want)
+		}
+		if g.member(g.ports()[port]) != id {
+			t.Errorf("the LAG of port %d is another", port)
+		}
+	}
+	g.must("remove", removeLAG(g, made[0]))
+	if lines := calls(); len(lines) != 2 {
+		t.Errorf("a removal of LAG and member is %q", lines)
+	}
+}
+
+// member returns the LAG that ASIC_STATE says a port to be a member of.
+func (g *rig) member(port sai.OID) sai.OID {
+	now, err := g.client.readState(context.Background())
+	g.must("read ASIC_STATE", err)
+	for k, n := range now.graph.nodes {
+		if k.Type == sai.ObjectTypeLAGMember && n.attrs[sai.LAGMemberAttrPortID] == port {
+			return n.attrs[sai.LAGMemberAttrLAGID].(sai.OID)
+		}
+	}
+	return 0
+}
+
+// removeLAG removes a LAG and its member, known to orchs alone.
+func removeLAG(g *rig, lag sai.OID) error {
+	ctx := context.Background()
+	for o := range g.agent.ids.rids {
+		t := sai.ObjectTypeLAGMember
+		if is, _ := VIDType(o); is != t {
+			continue
+		}
+		if got, err := g.agent.Get(ctx, sai.Obj(t, o), attrs(sai.LAGMemberAttrLAGID, sai.NullOID)); err != nil {
+			return err
+		} else if got[0].Value != sai.Value(lag) {
+			continue
+		}
+		if err := g.agent.Remove(ctx, sai.Obj(t, o)); err != nil {
+			return err
+		}
+	}
+	return g.agent.Remove(ctx, sai.Obj(sai.ObjectTypeLAG, lag))
+}
+
+// What ASIC_DB may not tell is not adopted: then syncd makes the view anew.
+func TestAdoptsOnlyWhatIsSafe(t *testing.T) {
+	for name, spoil := range map[string]func(g *rig){
+		"STATE_DB was emptied": func(g *rig) { g.redis.DB(swss.StateDB).Client().FlushDB(context.Background()) },
+		"a view was begun": func(g *rig) {
+			g.redis.DB(swss.ASICDB).Client().HSet(context.Background(), "TEMP_ASIC_STATE:SAI_OBJECT_TYPE_LAG:oid:0x2000000000099", "NULL", "NULL")
+		},
+		"a row that nobody can read": func(g *rig) {
+			g.redis.DB(swss.ASICDB).Client().HSet(context.Background(), "ASIC_STATE:SAI_OBJECT_TYPE_WINGS:oid:0x1", "NULL", "NULL")
+		},
+		"a view that was made in vain": func(g *rig) {
+			g.must("INIT_VIEW", NewAgent(g.redis, g.client).unmark(context.Background()))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g, _ := adopted(t)
+			spoil(g)
+			g.must("INIT_VIEW", g.agent.InitView(t.Context()))
+			if g.agent.Adopting() {
+				t.Error("the ASIC is adopted")
+			}
+			lags(g, 1, 2)
+			g.must("APPLY_VIEW", g.agent.ApplyView(t.Context()))
+			g.restartAgent()
+			g.must("INIT_VIEW", g.agent.InitView(t.Context()))
+			if !g.agent.Adopting() && name != "a row that nobody can read" {
+				t.Error("the next time it is not adopted either")
+			}
+		})
+	}
+}
+
+// What a client asked for before it was killed is in what the next one adopts, though nobody has read the answer.
+func TestAdoptsWhatWasAskedForLast(t *testing.T) {
+	g, calls := adopted(t)
+	last := message{key: "SAI_OBJECT_TYPE_VLAN:oid:0x26000000000777", op: opCreate, fields: []swss.Pair{{Field: "SAI_VLAN_ATTR_VLAN_ID", Value: "7"}}}
+	g.must("ask", g.client.requests.Push(t.Context(), last.entry()))
+	g.must("ask", g.client.requests.Push(t.Context(), switchQuestion().entry()))
+	g.must("INIT_VIEW", g.agent.InitView(t.Context()))
+	if !g.agent.Adopting() {
+		t.Fatal("the ASIC is not adopted")
+	}
+	lags(g, 1, 2)
+	g.must("APPLY_VIEW", g.agent.ApplyView(t.Context()))
+	lines := calls()
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "c|SAI_OBJECT_TYPE_VLAN") || !strings.HasPrefix(lines[1], "r|SAI_OBJECT_TYPE_VLAN") {
+		t.Errorf("the ASIC got %q, want the VLAN made and removed", lines)
+	}
+}
+
+// SONiC's syncd writes to ASIC_STATE what it was asked for, as if it had been set: what is asked for again stays as it
+// is. With ours, what nobody sets any more goes back to its default.
+func TestWhatWasReadIsNotReset(t *testing.T) {
+	for _, keeps := range []bool{false, true} {
+		g, _ := adopted(t)
+		g.must("INIT_VIEW", g.agent.InitView(t.Context()))
+		lags(g, 1, 2)
+		port := sai.Obj(sai.ObjectTypePort, g.ports()[0])
+		g.must("set", g.agent.Set(t.Context(), port, sai.Attr{ID: sai.PortAttrMTU, Value: sai.Uint(9000)}))
+		g.must("APPLY_VIEW", g.agent.ApplyView(t.Context()))
+		g.restartAgent()
+		g.must("INIT_VIEW", g.agent.InitView(t.Context()))
+		g.agent.wish.keepsGets = keeps
+		lags(g, 1, 2)
+		if mtu := g.get(port, sai.PortAttrMTU); mtu != sai.Value(sai.Uint(9000)) {
+			t.Fatalf("MTU %v", mtu)
+		}
+		g.must("APPLY_VIEW", g.agent.ApplyView(t.Context()))
+		want := sai.Value(sai.Uint(1514))
+		if keeps {
+			want = sai.Uint(9000)
+		}
+		if mtu := g.get(port, sai.PortAttrMTU); mtu != want {
+			t.Errorf("keeps gets %v: MTU %v, want %v", keeps, mtu, want)
+		}
+	}
+}

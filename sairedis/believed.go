@@ -1,0 +1,192 @@
+package sairedis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/swss"
+	"tamtam/swss/drift"
+)
+
+// What a client has made is compared in the background with ASIC_STATE. A row that is not what the client made of it
+// cannot be set right by a request, since that would change the ASIC as well: the client then counts as lost, and the
+// next makes its view again, which syncd brings ASIC_STATE and the ASIC to.
+
+// A given attribute is one that the client has set, by a digest of its value.
+type given struct {
+	attr sai.AttrID
+	sum  uint64
+}
+
+// believed are the objects that the client has made, and the attributes that it has set of these and of others.
+type believed map[sai.Key][]given
+
+// set notes attributes. Addresses of callbacks mean nothing to others, and are not compared.
+func (b believed) set(k sai.Key, attrs ...sai.Attr) {
+	k = plain(k)
+	list := b[k]
+	for _, a := range attrs {
+		text, err := sai.FormatValue(a.ID, a.Value)
+		if err != nil || sai.Meta(a.ID).Kind == sai.KindPointer {
+			continue
+		}
+		g := given{a.ID, drift.SumOf(text)}
+		if i := slices.IndexFunc(list, func(x given) bool { return x.attr == a.ID }); i >= 0 {
+			list[i] = g
+			continue
+		}
+		list = append(list, g)
+	}
+	b[k] = list
+}
+
+// plain is the one form of a key.
+func plain(k sai.Key) sai.Key {
+	if k.Entry != nil {
+		return sai.EntryKey(k.Entry)
+	}
+	return k
+}
+
+// Created records that an object was created.
+func (g *guard) Created(k sai.Key, attrs []sai.Attr) {
+	g.Validator.Created(k, attrs)
+	g.believed.set(k, attrs...)
+}
+
+// Changed records that an attribute was set.
+func (g *guard) Changed(k sai.Key, a sai.Attr) {
+	g.Validator.Changed(k, a)
+	g.believed.set(k, a)
+}
+
+// Compared is the stage that compares what the client has made with ASIC_STATE. Where may, unless it is nil, returns
+// false, the view is not to be made again: what differs is told only.
+func (c *Client) Compared(may func() bool) drift.Stage {
+	heal := func(ctx context.Context, drifted []drift.Finding) error {
+		if may != nil && !may() {
+			return nil
+		}
+		return c.healRows(ctx, drifted)
+	}
+	return drift.Stage{Name: string(swss.ASICDB), List: c.listRows, Look: c.lookAtRows, Heal: heal}
+}
+
+func (c *Client) listRows(ctx context.Context) ([]string, error) {
+	if err := c.take(ctx); err != nil {
+		return nil, err
+	}
+	defer c.give()
+	if c.inView {
+		return nil, nil
+	}
+	names, err := c.asic.Client().Keys(ctx, asicState+":*").Result()
+	if err != nil {
+		return nil, &swss.Error{DB: swss.ASICDB, Op: "keys", Err: err}
+	}
+	there := make(map[string]struct{}, len(names))
+	for _, name := range names {
+		there[name] = struct{}{}
+	}
+	for k := range c.check.believed {
+		name := asicState + ":" + sai.FormatKey(k)
+		if _, ok := there[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func (c *Client) lookAtRows(ctx context.Context, names []string) (found []drift.Finding, err error) {
+	if err := c.take(ctx); err != nil {
+		return nil, err
+	}
+	defer c.give()
+	var strange []string // rows of objects that the client has not made
+	err = c.asic.ReadRows(ctx, names, func(i int, row swss.FieldValues, _ int64) {
+		k, err := keyOfRow(names[i])
+		list, made := c.check.believed[k]
+		switch {
+		case err == nil && made:
+			if f, differs := differing(list, row); differs {
+				f.Key = names[i]
+				found = append(found, f)
+			}
+		case row != nil:
+			strange = append(strange, names[i])
+		}
+	})
+	if err != nil || c.inView {
+		return nil, err
+	}
+	nobodys, err := c.nobodys(ctx, strange)
+	for _, name := range nobodys {
+		found = append(found, drift.Finding{Key: name, What: "is nobody's", Sum: drift.SumOf(name)})
+	}
+	return found, err
+}
+
+// keyOfRow reads the key of a row of ASIC_STATE.
+func keyOfRow(name string) (sai.Key, error) {
+	if len(name) <= len(asicState) {
+		return sai.Key{}, fmt.Errorf("%.80q: want %s and a key", name, asicState)
+	}
+	k, err := parseKey(name[len(asicState)+1:])
+	return plain(k), err
+}
+
+// differing compares a row with what was given.
+func differing(list []given, row swss.FieldValues) (f drift.Finding, differs bool) {
+	if row == nil {
+		return drift.Finding{What: "is gone"}, true
+	}
+	for _, g := range list {
+		if text, ok := row[g.attr.String()]; !ok || drift.SumOf(text) != g.sum {
+			return drift.Finding{
+				What: fmt.Sprintf("has another %s than it was given: %.60q", g.attr, text), Sum: drift.Sum(row) ^ g.sum,
+			}, true
+		}
+	}
+	return f, false
+}
+
+// nobodys returns those of some rows that are of objects which neither the client nor the ASIC made: those that came
+// with the switch and learned addresses are not the client's.
+func (c *Client) nobodys(ctx context.Context, names []string) (list []string, err error) {
+	var vids, at []string
+	for _, name := range names {
+		switch k, err := keyOfRow(name); {
+		case err == nil && k.Entry == nil:
+			vids, at = append(vids, k.OID.String()), append(at, name)
+		case err == nil && keyType(k) == sai.ObjectTypeFDBEntry:
+		default:
+			list = append(list, name)
+		}
+	}
+	if len(vids) == 0 {
+		return list, nil
+	}
+	rids, err := c.asic.Client().HMGet(ctx, vidToRID, vids...).Result()
+	if err != nil {
+		return nil, &swss.Error{DB: swss.ASICDB, Op: "read " + vidToRID, Err: err}
+	}
+	for i, rid := range rids {
+		if rid == nil {
+			list = append(list, at[i])
+		}
+	}
+	return list, nil
+}
+
+// healRows makes the next client make its view again.
+func (c *Client) healRows(ctx context.Context, drifted []drift.Finding) error {
+	if err := c.take(ctx); err != nil {
+		return err
+	}
+	defer c.give()
+	return c.lose(errors.New("ASIC_STATE is not what was made: " + drifted[0].Key + " " + drifted[0].What))
+}

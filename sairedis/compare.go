@@ -1,0 +1,331 @@
+package sairedis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"tamtam/sai"
+	"tamtam/swss"
+	"tamtam/swss/drift"
+)
+
+// ASIC_STATE is compared in the background with what the ASIC says of its objects. While the server's lock is held no
+// request is under way, and a row says what the ASIC should be: a difference is drift of the one or the other. Of the
+// rows orchagent knows better, so it has to look first; then the ASIC is brought to what its rows say.
+
+// A comparison is what the server compares.
+type comparison struct {
+	*Server
+	renew func() bool // whether a fresh chip may be asked for; nil: it may
+}
+
+func (c comparison) stage() drift.Stage {
+	return drift.Stage{Name: "ASIC", After: "orchagent", List: c.list, Look: c.look, Heal: c.heal}
+}
+
+// Compare compares until ctx ends, or until the chip has to be replaced ([swss.ErrAnew]).
+func (s *Server) Compare(ctx context.Context) error {
+	tick := time.NewTicker(drift.Period)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-tick.C:
+			s.mu.Lock()
+			ready := s.ready
+			s.mu.Unlock()
+			if !ready {
+				continue
+			}
+			if err := s.Watch.Work(ctx, now); errors.Is(err, swss.ErrAnew) {
+				return err // others say that Redis is away, as the requests find, too
+			}
+		}
+	}
+}
+
+func (c comparison) list(ctx context.Context) ([]string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names, err := c.asic.Client().Keys(ctx, asicState+":*").Result()
+	if err != nil {
+		return nil, err
+	}
+	there := make(map[string]struct{}, len(names))
+	for _, name := range names {
+		there[name] = struct{}{}
+	}
+	for vid := range c.processor.objects.ids.rids {
+		t, ok := VIDType(vid)
+		name := asicState + ":" + sai.FormatKey(sai.Obj(t, vid))
+		if _, has := there[name]; ok && !has {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// lockedFor is how many objects are looked at while requests wait.
+const lockedFor = 64
+
+func (c comparison) look(ctx context.Context, names []string) (found []drift.Finding, err error) {
+	for chunk := range slices.Chunk(names, lockedFor) {
+		list, err := c.lookAt(ctx, chunk)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range list {
+			found = append(found, d.Finding)
+		}
+	}
+	return found, nil
+}
+
+// A deviation is how a row and its object differ.
+type deviation struct {
+	drift.Finding
+	key   sai.Key    // with virtual ids
+	row   []sai.Attr // what the row says; nil: it is gone, or cannot be read
+	wrong []sai.Attr // of these the ones that the object does not have, with real ids
+	gone  bool       // the ASIC has no such object
+}
+
+func (c comparison) lookAt(ctx context.Context, names []string) (list []deviation, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.deviations(ctx, names)
+}
+
+// deviations compares objects; the lock is held.
+func (c comparison) deviations(ctx context.Context, names []string) (list []deviation, err error) {
+	err = c.asic.ReadRows(ctx, names, func(i int, row swss.FieldValues, _ int64) {
+		k, err := keyOfRow(names[i])
+		if err != nil {
+			if row != nil {
+				list = append(list, deviation{Finding: drift.Finding{Key: names[i], What: "is the row of no object"}})
+			}
+			return
+		}
+		d := deviation{key: k, Finding: drift.Finding{Key: names[i], Sum: drift.Sum(row)}}
+		if c.compare(ctx, &d, row); d.What != "" {
+			list = append(list, d)
+		}
+	})
+	return list, err
+}
+
+// compare finds how an object differs from its row.
+func (c comparison) compare(ctx context.Context, d *deviation, row swss.FieldValues) {
+	real, err := c.processor.objects.ids.toRealKey(d.key)
+	switch {
+	case err != nil && row == nil:
+		return // neither is there
+	case err != nil:
+		d.What = "is the row of an object that the ASIC never had"
+		return
+	case row == nil:
+		if d.key.Entry == nil {
+			d.What = "has no row"
+		}
+		return
+	}
+	if d.row, err = parseAttrs(keyType(d.key), swss.Pairs(row)); err != nil {
+		d.What = "has a row that cannot be read: " + err.Error()
+		return
+	}
+	if slices.ContainsFunc(d.row, func(a sai.Attr) bool { return a == learned }) {
+		return // it comes and goes by itself
+	}
+	for _, a := range d.row {
+		if m := sai.Meta(a.ID); m.Kind == sai.KindPointer || m.Has(sai.ReadOnly) {
+			continue
+		}
+		c.compareAttr(ctx, d, real, a)
+		if d.gone {
+			return
+		}
+	}
+	if len(d.row) == 0 {
+		_, err := c.processor.backend.Get(ctx, real, []sai.Attr{sai.Want(sai.ObjectMeta(keyType(d.key)).Attrs[0].ID, 1)})
+		c.lacks(d, err)
+	}
+}
+
+// lacks notes whether an answer says that the ASIC has no such object.
+func (c comparison) lacks(d *deviation, answer error) bool {
+	switch status, _ := sai.StatusOf(answer); status {
+	case sai.StatusItemNotFound, sai.StatusInvalidObjectID:
+		d.What, d.gone = "is not in the ASIC", true
+	}
+	return d.gone
+}
+
+// learned is the attribute of an FDB entry that the ASIC has learned.
+var learned = sai.Attr{ID: sai.FDBEntryAttrType, Value: sai.FDBEntryTypeDynamic}
+
+// compareAttr finds whether an object has an attribute as its row says; an attribute that cannot be read is taken on
+// trust.
+func (c comparison) compareAttr(ctx context.Context, d *deviation, real sai.Key, a sai.Attr) {
+	should, err := c.processor.objects.ids.toRealAttrs([]sai.Attr{a})
+	if err != nil {
+		d.What = "names what is not there: " + err.Error()
+		return
+	}
+	want := placeholders([]sai.Attr{a})
+	if n, list := sai.ListLen(want[0].Value); list && n == 0 {
+		want[0] = sai.Want(a.ID, 1)
+	}
+	got, err := c.processor.backend.Get(ctx, real, want)
+	status, known := sai.StatusOf(err)
+	if c.lacks(d, err) || known && status != sai.StatusSuccess && status != sai.StatusBufferOverflow || len(got) != 1 {
+		return
+	}
+	is, err := sai.FormatValue(a.ID, got[0].Value)
+	if err == nil && equalValues(a.ID, sorted(got[0].Value), sorted(should[0].Value)) {
+		return
+	}
+	d.Sum += drift.SumOf(a.ID.String(), is)
+	d.What = fmt.Sprintf("has another %s in the ASIC: %.60q", a.ID, is)
+	d.wrong = append(d.wrong, should[0])
+}
+
+// sorted is a value whose order says nothing in an order of its own.
+func sorted(v sai.Value) sai.Value {
+	if list, ok := v.(sai.OIDs); ok {
+		list = slices.Clone(list)
+		slices.Sort(list)
+		return list
+	}
+	return v
+}
+
+// heal brings the ASIC to what its rows say. What cannot be brought there takes a fresh chip.
+func (c comparison) heal(ctx context.Context, drifted []drift.Finding) error {
+	names := make([]string, len(drifted))
+	for i, f := range drifted {
+		names[i] = f.Key
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var mine *redis.SliceCmd
+	if _, err := c.asic.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
+		mine = c.journal.ask(ctx, p)
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := c.journal.fits(mine); err != nil {
+		return err
+	}
+	list, err := c.deviations(ctx, names)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		c.log.Error("syncd: drift", "object", d.Key, "how", d.What)
+		err := c.healOne(ctx, d)
+		if err != nil && c.renew != nil && !c.renew() {
+			c.log.Error("syncd: drift stays", "object", d.Key, "because", err)
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s %s, which cannot be healed: %w: %w", d.Key, d.What, err, swss.ErrAnew)
+		}
+	}
+	return nil
+}
+
+func (c comparison) healOne(ctx context.Context, d deviation) error {
+	switch ids := c.processor.objects.ids; {
+	case d.gone:
+		return c.create(ctx, d)
+	case len(d.wrong) > 0:
+		return c.set(ctx, d)
+	case d.row == nil && ids.own[d.key.OID]: // nobody has set anything of it
+		return c.asic.Client().HSet(ctx, d.Key, "NULL", "NULL").Err()
+	case d.row == nil && !ids.known(d.key.OID):
+		return c.asic.Client().Del(ctx, d.Key).Err()
+	}
+	return nil // only orchagent knows what it should be, and says so
+}
+
+// set sets attributes anew; those that cannot be set take a new object.
+func (c comparison) set(ctx context.Context, d deviation) error {
+	real, err := c.processor.objects.ids.toRealKey(d.key)
+	if err != nil {
+		return err
+	}
+	for _, a := range d.wrong {
+		if m := sai.Meta(a.ID); !m.Has(sai.CreateAndSet) && !m.Has(sai.SetOnly) {
+			if err := c.processor.backend.Remove(ctx, real); err != nil {
+				return err
+			}
+			return c.create(ctx, d)
+		}
+	}
+	for _, a := range d.wrong {
+		if err := c.processor.backend.Set(ctx, real, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create makes an object anew. Its virtual id stays.
+func (c comparison) create(ctx context.Context, d deviation) error {
+	ids := c.processor.objects.ids
+	if d.key.Entry == nil && (ids.own[d.key.OID] || isSwitch(d.key)) {
+		return errors.New("it came with the chip")
+	}
+	var made, later []sai.Attr
+	for _, a := range d.row {
+		if m := sai.Meta(a.ID); m.Has(sai.SetOnly) {
+			later = append(later, a)
+		} else if !m.Has(sai.ReadOnly) {
+			made = append(made, a)
+		}
+	}
+	attrs, err := ids.toRealAttrs(append(made, later...))
+	if err != nil {
+		return err
+	}
+	real, err := ids.toRealKey(d.key)
+	if err != nil {
+		return err
+	}
+	if d.key.Entry != nil {
+		err = c.processor.backend.CreateEntry(ctx, real.Entry, attrs[:len(made)])
+	} else {
+		real, err = c.recreate(ctx, d.key, real, attrs[:len(made)])
+	}
+	for _, a := range attrs[len(made):] {
+		if err == nil {
+			err = c.processor.backend.Set(ctx, real, a)
+		}
+	}
+	return err
+}
+
+// recreate makes an object with an id anew, and notes which it is now.
+func (c comparison) recreate(ctx context.Context, k, was sai.Key, attrs []sai.Attr) (sai.Key, error) {
+	rid, err := c.processor.backend.Create(ctx, k.Type, attrs)
+	if err != nil {
+		return was, err
+	}
+	c.processor.objects.ids.remove(k.OID, was.OID)
+	c.processor.objects.ids.add(k.OID, rid)
+	_, err = c.asic.Client().TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.HDel(ctx, ridToVID, was.OID.String())
+		p.HSet(ctx, ridToVID, rid.String(), k.OID.String())
+		p.HSet(ctx, vidToRID, k.OID.String(), rid.String())
+		return nil
+	})
+	return sai.Obj(k.Type, rid), err
+}

@@ -1,0 +1,30 @@
+package schema
+
+// Tables of STATE_DB in which the daemons say how they are: one row per daemon, and one per alarm.
+const (
+	StateHealth = "TAMTAM_HEALTH"
+	StateAlarm  = "TAMTAM_ALARM"
+)
+
+// Fields of a row of StateAlarm, whose key is the alarm's id.
+const (
+	AlarmResource = "resource"
+	AlarmText     = "text"
+	AlarmCreated  = "time-created" // nanoseconds since 1970
+	AlarmSeverity = "severity"     // one of the words below
+	AlarmType     = "type-id"      // one of the words below
+)
+
+// Severities of alarms.
+const (
+	SeverityWarning  = "WARNING"
+	SeverityMajor    = "MAJOR"
+	SeverityCritical = "CRITICAL"
+)
+
+// Kinds of alarms.
+const (
+	AlarmSilent   = "SILENT"
+	AlarmNotReady = "NOT_READY"
+	AlarmDrift    = "DRIFT"
+)
