@@ -34,6 +34,7 @@ func showCommands() []*command {
 			add(show, append([]any{"show tam", f.keyword()}, parts...)...)
 		})
 	}
+	add(showConsistency, "show tam", kw("consistency", "Whether what is configured is in force"))
 	add(showInterfaceStatus, "show interface", kw("status", "State of the ports"), only(iface))
 	add(showInterfaceCounters, "show interface counters", only(iface))
 	add(showBreakout, "show interface breakout")

@@ -110,6 +110,21 @@ func TestShowOnAnEmptySwitch(t *testing.T) {
 	}
 }
 
+// healthTree is of a switch on which somebody has deleted a row, and whose syncd is gone.
+const healthTree = `{"health":{"daemons":{"daemon":[
+ {"name":"tammgrd","state":{"name":"tammgrd","ready":false,"reason":"APPL_DB ACL_RULE_TABLE:TAM:web is missing",
+  "differences":"APPL_DB ACL_RULE_TABLE:TAM:web is missing","consistency":"drift","objects":"56","drift":"1","healed":"0","last-pass":"2026-01-15T12:00:01Z"}},
+ {"name":"orchagent","state":{"name":"orchagent","ready":true,"consistency":"consistent","objects":"230","drift":"3","healed":"3","last-pass":"2026-01-15T12:00:02Z"}},
+ {"name":"mgmtd","state":{"name":"mgmtd","ready":true}}]},
+ "alarms":{"alarm":[{"id":"syncd-silent","state":{"id":"syncd-silent","resource":"syncd","severity":"CRITICAL","type-id":"SILENT",
+  "time-created":"1768478400000000000","text":"nothing was heard of syncd since 2026-01-15T11:59:50Z"}}]}}}`
+
+func TestShowConsistency(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, healthTree)
+	golden(t, "consistency", s.do(t, "show tam consistency"))
+}
+
 func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, switchTree)
@@ -118,6 +133,7 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	s.server.load(t, altMarkTree)
 	s.server.load(t, flyMonTree)
 	s.server.load(t, recordTree(t))
+	s.server.load(t, healthTree)
 	for _, f := range features() {
 		s.server.load(t, `{"tam":{"features-state":{"feature":[{"feature-ref":"`+f.ref+`","state":{"op-status":"ACTIVE"}}]}}}`)
 	}

@@ -11,7 +11,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// The Redis of the compose file, killed at once after a configuration was loaded, still has all of it.
+// The Redis of the compose file, killed after a configuration was loaded, still has all of it. While the disk is busy with
+// what came before, Redis answers before it has written, for two seconds at most: so long the test waits.
 func TestComposeSurvivesKill(t *testing.T) {
 	text, err := os.ReadFile("../docker/compose.yaml")
 	if err != nil {
@@ -34,6 +35,12 @@ func TestComposeSurvivesKill(t *testing.T) {
 	config := twoPorts()
 	if err := config.Load(t.Context(), r); err != nil {
 		t.Fatal(err)
+	}
+	written := func() bool {
+		info, err := r.DB(swss.ConfigDB).Client().Info(t.Context(), "persistence").Result()
+		return err != nil || strings.Contains(info, "aof_buffer_length:0\r\n")
+	}
+	for !written() {
 	}
 	server.Kill()
 	server.Start()

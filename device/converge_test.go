@@ -282,11 +282,16 @@ func settle(t *testing.T, s *Sim) {
 
 func view(t *testing.T, s *Sim) string {
 	t.Helper()
+	return viewOf(t, s.Redis)
+}
+
+func viewOf(t *testing.T, r *swss.Redis) string {
+	t.Helper()
 	m := &marksAlike{lanes: map[int]string{}}
-	if _, err := sairedis.CanonicalView(t.Context(), s.Redis, m.see); err != nil {
+	if _, err := sairedis.CanonicalView(t.Context(), r, m.see); err != nil {
 		t.Fatal(err)
 	}
-	v, err := sairedis.CanonicalView(t.Context(), s.Redis, m.replace)
+	v, err := sairedis.CanonicalView(t.Context(), r, m.replace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,6 +331,9 @@ func converge(t *testing.T, seed uint64) {
 		}
 	}
 	settle(t, s)
+	if seed%4 == 1 { // it takes as long as the rest
+		consistent(t, s)
+	}
 	once := testSim(t, SimConfig{Config: ConfigDB{"DEVICE_METADATA": testMetadata}, Common: recording(&inChipOnce)})
 	for key, row := range final {
 		once.Redis.DB(swss.ConfigDB).Client().HSet(ctx, key, row)

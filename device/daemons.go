@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tamtam/amorch"
+	"tamtam/cfgmgr/forward"
 	portmgr "tamtam/cfgmgr/ports"
 	qosmgr "tamtam/cfgmgr/qos"
 	routemgr "tamtam/cfgmgr/routes"
@@ -30,6 +31,7 @@ import (
 	"tamtam/sairedis"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/drift"
 	"tamtam/tammgr"
 	"tamtam/tamorch"
 	"tamtam/tsorch"
@@ -46,6 +48,7 @@ type Common struct {
 
 	health *health     // nil: nobody is told
 	claim  *swss.Claim // nil: nobody else has the databases
+	anew   func() bool // whether a life may end to heal drift; nil: it may
 }
 
 // of returns the options of one life of a daemon.
@@ -76,7 +79,16 @@ func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 	routemgr.New(d, r)
 	qosmgr.New(d, r)
 	tammgr.New(d, r).FallbackMAC = schema.MAC(fallbackMAC())
+	forward.CompareTold(d, r)
+	d.Watch().Passed = passedBy(r)
 	return d
+}
+
+// passedBy is how a daemon knows that the one whose word something is has looked at it.
+func passedBy(r *swss.Redis) func(context.Context, string, time.Time) bool {
+	return func(ctx context.Context, daemon string, since time.Time) bool {
+		return drift.Passed(ctx, r, daemon, since)
+	}
 }
 
 // RunManagers runs the daemon tammgrd until ctx ends.
@@ -90,7 +102,7 @@ func RunManagers(ctx context.Context, r *swss.Redis, c Common) error {
 	}
 	return runLives(ctx, r, h, logOf(c), func(ctx context.Context, h *health, claim *swss.Claim) error {
 		d := NewManagers(r, c.of(h, claim))
-		h.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) })
+		h.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Watch())
 		return d.Run(ctx)
 	}, swss.ApplDB, swss.StateDB)
 }
@@ -98,7 +110,7 @@ func RunManagers(ctx context.Context, r *swss.Redis, c Common) error {
 // An Orchagent is the daemon orchagent: APPL_DB to SAI.
 type Orchagent struct {
 	Daemon  *orch.Daemon
-	client  *sairedis.Client
+	asic    *sairedis.Agent
 	ports   *portsorch.Orch
 	routes  *routeorch.Orch
 	fdb     *fdborch.Orch
@@ -112,7 +124,9 @@ type Orchagent struct {
 // A tamOrch is the orch of a TAM feature. A package that sees the type of one, as a field of a field, compiles all of
 // tamorch.Feature for it again.
 type tamOrch interface {
-	// ViewApplied says that there is a chip to ask and to read.
+	// ChipThere says that there is a chip to ask.
+	ChipThere()
+	// ViewApplied says that what is wanted is in the chip, which can be read.
 	ViewApplied()
 	// PollCounters reads the counters of its sessions now.
 	PollCounters(ctx context.Context) error
@@ -127,14 +141,21 @@ type planOrch interface {
 // NewOrchagent starts a new view of the ASIC and assembles the orchs. Their
 // order is the order in which rows are handled.
 func NewOrchagent(ctx context.Context, r *swss.Redis, c Common) (*Orchagent, error) {
-	client, err := sairedis.NewClient(ctx, r, sairedis.ClientOptions{Recorder: c.Rec, Logger: c.Log})
+	opts := sairedis.ClientOptions{Recorder: c.Rec, Logger: c.Log}
+	if c.health != nil {
+		opts.Gone = func(ctx context.Context) string { return nobodyAnswers(ctx, r, c.claim) }
+	}
+	client, err := sairedis.NewClient(ctx, r, opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := client.InitView(ctx); err != nil {
-		return nil, errors.Join(err, client.Close())
+	asic := sairedis.NewAgent(r, client)
+	if err := asic.InitView(ctx); err != nil {
+		return nil, errors.Join(err, asic.Close())
 	}
-	o := &Orchagent{Daemon: orch.NewDaemon("orchagent", r, c.daemon()), client: client}
+	o := &Orchagent{Daemon: orch.NewDaemon("orchagent", r, c.daemon()), asic: asic}
+	o.Daemon.Watch().Passed = passedBy(r)
+	o.Daemon.Watch().Add(asic.Compared(c.anew))
 	if err := o.assemble(ctx, r); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
@@ -146,41 +167,41 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if err != nil {
 		return err
 	}
-	poll := poller{o.client}
+	poll := poller{o.asic}
 	ports, err := portsorch.New(ctx, portsorch.Config{
-		SAI: o.client, Daemon: o.Daemon, Redis: r, Poller: poll, MAC: mac, Fallback: fallbackMAC(),
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Poller: poll, MAC: mac, Fallback: fallbackMAC(),
 	})
 	if err != nil {
 		return fmt.Errorf("ports: %w", err)
 	}
 	o.ports = ports
-	o.qos, err = qosorch.New(ctx, qosorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll})
+	o.qos, err = qosorch.New(ctx, qosorch.Config{SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll})
 	if err != nil {
 		return fmt.Errorf("QoS: %w", err)
 	}
 	routes, err := routeorch.New(ctx, routeorch.Config{
-		SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: routerPorts{ports}, Switch: ports.Switch(),
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: routerPorts{ports}, Switch: ports.Switch(),
 	})
 	if err != nil {
 		return fmt.Errorf("routing: %w", err)
 	}
 	o.routes = routes
 	fdb, err := fdborch.New(ctx, fdborch.Config{
-		SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Switch: ports.Switch(),
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Switch: ports.Switch(),
 	})
 	if err != nil {
 		return fmt.Errorf("FDB: %w", err)
 	}
 	o.fdb = fdb
-	o.traps = copporch.New(copporch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r})
+	o.traps = copporch.New(copporch.Config{SAI: o.asic, Daemon: o.Daemon, Redis: r})
 	o.mirrors, err = mirrororch.New(ctx, mirrororch.Config{
-		SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: mirrorRoutes{routes},
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: mirrorRoutes{routes},
 	})
 	if err != nil {
 		return fmt.Errorf("mirror sessions: %w", err)
 	}
 	acl, err := aclorch.New(ctx, aclorch.Config{
-		SAI: o.client, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch(),
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch(),
 		Sessions: o.mirrors, NextHops: routes,
 	})
 	if err != nil {
@@ -191,12 +212,15 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if err := o.assembleTAM(ctx, r, acl); err != nil {
 		return err
 	}
-	o.Daemon.Receive(o.client.Notifications, func(ctx context.Context, k swss.KeyOpFieldsValues) error {
-		notes, err := sairedis.ParseNotification(k)
+	o.Daemon.Receive(o.asic.Notifications, func(ctx context.Context, k swss.KeyOpFieldsValues) error {
+		notes, err := o.asic.Notified(k)
 		if err != nil {
 			return err
 		}
 		for _, n := range notes {
+			if _, ok := n.(sai.ShutdownRequest); ok {
+				return o.asic.GiveUp(ctx, errors.New("syncd asks to be shut down: the ASIC has failed"))
+			}
 			if err := errors.Join(ports.Notify(ctx, n), fdb.Notify(ctx, n)); err != nil {
 				return err
 			}
@@ -210,7 +234,13 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch.Orch) error {
 	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMCollector, schema.AppTAMSampler)
 	features := orch.NewFeatures(o.Daemon)
-	base := tamorch.Config{SAI: o.client, Daemon: o.Daemon, Redis: r, Switch: o.ports.Switch(), Features: features}
+	var chip sai.API = o.asic
+	if o.asic.Adopting() {
+		chip = o.asic.Chip()
+	}
+	base := tamorch.Config{
+		SAI: o.asic, Chip: chip, Daemon: o.Daemon, Redis: r, Switch: o.ports.Switch(), Features: features,
+	}
 	ts, err := tsorch.New(ctx, tsorch.Config{Config: base, Rules: acl})
 	if err != nil {
 		return fmt.Errorf("tail-stamping: %w", err)
@@ -236,14 +266,27 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	return nil
 }
 
-// Start creates the objects of all rows in APPL_DB, then makes syncd bring the ASIC to this view.
-// Nothing is reported active before that.
+// Start creates the objects of all rows in APPL_DB, then has the ASIC brought to this view. Nothing is reported active
+// before that. What STATE_DB knows not to be in force is left out of the view, and comes after it as changes do: it may
+// not fit, and would fail the whole view.
 func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
-	o.Daemon.Hold()
+	adopts := o.asic.Adopting()
+	if err := o.Daemon.Hold(ctx, adopts); err != nil {
+		return err
+	}
+	if adopts {
+		// What is in force is known to be supported.
+		if err := errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx), o.traps.ViewApplied(ctx)); err != nil {
+			return err
+		}
+		for _, feature := range o.tam {
+			feature.ChipThere()
+		}
+	}
 	if _, err := o.Daemon.Step(ctx, now); err != nil {
 		return err
 	}
-	if err := o.client.ApplyView(ctx); err != nil {
+	if err := o.asic.ApplyView(ctx); err != nil {
 		return err
 	}
 	if err := o.ports.ViewApplied(ctx); err != nil {
@@ -253,7 +296,9 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	if err := errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx), o.traps.ViewApplied(ctx)); err != nil {
 		return err
 	}
-	if err := o.fdb.ViewApplied(ctx); err != nil {
+	if adopts {
+		o.fdb.Adopted(o.asic.Learned())
+	} else if err := o.fdb.ViewApplied(ctx); err != nil {
 		return err
 	}
 	o.Daemon.Release()
@@ -274,10 +319,10 @@ func (o *Orchagent) PollCounters(ctx context.Context) error {
 }
 
 // Close ends the daemon's connections. The ASIC stays as it is.
-func (o *Orchagent) Close() error { return errors.Join(o.Daemon.Close(), o.client.Close()) }
+func (o *Orchagent) Close() error { return errors.Join(o.Daemon.Close(), o.asic.Close()) }
 
-// A poller is the client of sairedis as the orchs want to see it.
-type poller struct{ *sairedis.Client }
+// A poller is the agent of sairedis as the orchs want to see it.
+type poller struct{ *sairedis.Agent }
 
 func (p poller) SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error {
 	return p.SetCounterGroup(ctx, group,
@@ -316,11 +361,13 @@ func fallbackMAC() sai.MAC { return sai.MAC{2, 0, 0, 0, 0, 1} }
 
 // NewSyncd returns the daemon syncd in front of an ASIC.
 func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
-	opts := sairedis.ServerOptions{TempView: true, Logger: c.Log}
+	opts := sairedis.ServerOptions{TempView: true, Renew: c.anew, Logger: c.Log}
 	if c.health != nil {
 		opts.Run, opts.Tell = c.health.owner, c.health.tell
 	}
-	return sairedis.NewServer(r, asic, opts)
+	s := sairedis.NewServer(r, asic, opts)
+	s.Watch.Passed = passedBy(r)
+	return s
 }
 
 // RunMgmt runs the daemon mgmtd until ctx ends.
@@ -339,5 +386,6 @@ func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Serve(ctx) })
 	g.Go(func() error { return h.beat(ctx, r) })
+	g.Go(func() error { return newAlarms(r).run(ctx) })
 	return ended(g.Wait())
 }

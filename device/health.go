@@ -13,7 +13,10 @@ import (
 	"sync"
 	"time"
 
+	"tamtam/sairedis"
+	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/swss/drift"
 )
 
 // ErrNoSuchDaemon is found in the error of [Health] for an unknown name.
@@ -21,9 +24,12 @@ var ErrNoSuchDaemon = errors.New("no such daemon")
 
 var daemons = []string{"tammgrd", "orchagent", "syncd", "mgmtd"}
 
+// Daemons returns the names of the daemons.
+func Daemons() []string { return slices.Clone(daemons) }
+
 // A daemon that lives renews its row in STATE_DB once per beat; the row lives for a few beats.
 const (
-	healthTable = "TAMTAM_HEALTH"
+	healthTable = schema.StateHealth
 	beatPeriod  = time.Second
 	beatLife    = 5 * time.Second
 )
@@ -47,7 +53,7 @@ type DaemonState struct {
 	State  string // StateReady, or StateWaiting for the reason
 	Reason string
 	Since  time.Time
-	owner  string
+	Owner  string // the process
 }
 
 // ReadState returns what a daemon says of itself, false if nothing was heard of it for some seconds.
@@ -57,7 +63,7 @@ func ReadState(ctx context.Context, r *swss.Redis, name string) (DaemonState, bo
 		return DaemonState{}, false, err
 	}
 	since, _ := time.Parse(time.RFC3339Nano, row[fieldSince]) // a foreign row: the zero time
-	return DaemonState{State: row[fieldState], Reason: row[fieldReason], Since: since, owner: row[fieldOwner]}, true, nil
+	return DaemonState{State: row[fieldState], Reason: row[fieldReason], Since: since, Owner: row[fieldOwner]}, true, nil
 }
 
 // A health is how a daemon is, by its own word. It is told from one goroutine and read from another.
@@ -69,6 +75,9 @@ type health struct {
 	silent bool                                 // another process of that name works, whose row this is
 	alive  func(ctx context.Context) error      // fails when the daemon hangs; nil: it does not
 	lacks  func(ctx context.Context) (r string) // what else it waits for; nil: nothing
+	watch  *drift.Watch                         // what the daemon's work as it is now compares; nil: nothing
+	lacked DaemonState                          // as last told, of what works and is not ready
+	before drift.State                          // of what earlier lives compared
 }
 
 func newHealth(name string) *health {
@@ -90,11 +99,14 @@ func (h *health) tell(reason string) {
 	}
 }
 
-// lives sets what is asked of the daemon's work as it is now.
-func (h *health) lives(alive func(context.Context) error) {
+// lives sets what is asked of the daemon's work as it is now, and what that compares.
+func (h *health) lives(alive func(context.Context) error, watch *drift.Watch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.alive = alive
+	if h.watch != nil {
+		h.before = h.watch.State().After(h.before)
+	}
+	h.alive, h.watch = alive, watch
 }
 
 // beat renews the row until ctx ends, while the daemon lives.
@@ -111,36 +123,86 @@ func (h *health) beat(ctx context.Context, r *swss.Redis) error {
 	}
 }
 
-// renew writes the row. While Redis is away there is nobody to tell.
+// renew writes the rows. While Redis is away there is nobody to tell.
 func (h *health) renew(ctx context.Context, r *swss.Redis) {
 	h.mu.Lock()
-	state, silent, alive := h.state, h.silent, h.alive
+	state, silent, alive, watch, before := h.state, h.silent, h.alive, h.watch, h.before
 	h.mu.Unlock()
 	if silent || alive != nil && alive(ctx) != nil {
 		return
 	}
-	if h.lacks != nil && state.State == StateReady {
-		if reason := h.lacks(ctx); reason != "" {
-			state.State, state.Reason = StateWaiting, reason
-		}
+	if state.State == StateReady {
+		state = h.whole(ctx, state, watch)
 	}
-	rows := swss.NewTable(r.DB(swss.StateDB), healthTable)
-	err := rows.SetFor(ctx, h.name, swss.FieldValues{
+	h.write(ctx, r, healthTable, swss.FieldValues{
 		fieldState: state.State, fieldReason: state.Reason,
 		fieldSince: state.Since.UTC().Format(time.RFC3339Nano), fieldOwner: h.owner,
-	}, beatLife)
-	if swss.IsMisuse(err) {
+	})
+	if watch != nil {
+		h.write(ctx, r, drift.Table, watch.State().After(before).Row())
+	}
+}
+
+func (h *health) write(ctx context.Context, r *swss.Redis, table string, row swss.FieldValues) {
+	rows := swss.NewTable(r.DB(swss.StateDB), table)
+	if err := rows.SetFor(ctx, h.name, row, beatLife); swss.IsMisuse(err) {
 		_ = rows.Del(ctx, h.name) // the next beat writes it
 	}
 }
 
-// Health returns "ok" if the daemon has said within the last seconds that it works, and otherwise an
-// error with the reason. mgmtd must also accept a connection.
-func Health(ctx context.Context, name, addr, gnmi string, timeout time.Duration) (string, error) {
+// whole is the state of a daemon that works: it is ready only if what is configured is in force, as far as it knows.
+func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watch) DaemonState {
+	reason, since := "", time.Now()
+	if watch != nil {
+		compared := watch.State()
+		if reason = compared.Lacks(); !compared.Since.IsZero() {
+			since = compared.Since
+		}
+	}
+	if h.lacks != nil {
+		if lack := h.lacks(ctx); lack != "" {
+			reason, since = lack, time.Now()
+		}
+	}
+	switch {
+	case reason == "" && h.lacked.Reason != "":
+		h.tellAgain()
+		state.Since, h.lacked = time.Now(), DaemonState{}
+	case reason != "":
+		if reason != h.lacked.Reason {
+			h.lacked = DaemonState{State: StateWaiting, Reason: reason, Since: since}
+		}
+		state = h.lacked
+	}
+	return state
+}
+
+// tellAgain notes that the daemon is ready from now on.
+func (h *health) tellAgain() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.state.Since = time.Now()
+}
+
+// A Question is what [Health] is asked about a daemon.
+type Question struct {
+	Name string
+	Addr string // of Redis
+	GNMI string // of mgmtd
+	// Live asks whether the process works, so that a restart would not help; else whether what is configured is in
+	// force, as far as this daemon knows, or is told to be pending or failed.
+	Live    bool
+	Timeout time.Duration
+}
+
+// Health returns "ok" if the answer is yes, for a live daemon with what it waits for, and otherwise an error with the
+// reason. A daemon that nothing was heard of for some seconds does not live; mgmtd must also accept a connection.
+func Health(ctx context.Context, q Question) (string, error) {
+	name, addr := q.Name, q.Addr
 	if !slices.Contains(daemons, name) {
 		return "", fmt.Errorf("%w %q: want one of %v", ErrNoSuchDaemon, name, daemons)
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
 	r, err := swss.Open(ctx, addr)
 	if err != nil {
@@ -153,17 +215,36 @@ func Health(ctx context.Context, name, addr, gnmi string, timeout time.Duration)
 		return "", fmt.Errorf("redis at %s: %s", addr, swss.Why(err))
 	case !heard:
 		return "", fmt.Errorf("%s has not been heard of for %v%s", name, beatLife, refusal(ctx, r))
-	case state.State != StateReady:
+	case state.State != StateReady && !q.Live:
 		return "", fmt.Errorf("%s is not ready since %s: %s", name, state.Since.Format(time.TimeOnly), state.Reason)
 	}
 	if name == "mgmtd" {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", gnmi)
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", q.GNMI)
 		if err != nil {
 			return "", fmt.Errorf("mgmtd: %w", err)
 		}
 		conn.Close()
 	}
+	if state.State != StateReady {
+		return "ok, not ready: " + state.Reason, nil
+	}
 	return "ok", nil
+}
+
+// nobodyAnswers says why no request will be answered: the database is not the one that it was put into, or a syncd that
+// says of itself how it is has gone silent. "": one may, or it is a syncd that says nothing.
+func nobodyAnswers(ctx context.Context, r *swss.Redis, claim *swss.Claim) string {
+	if err := claim.Check(ctx); errors.Is(err, swss.ErrAnew) {
+		return swss.Why(err)
+	}
+	ours, err := r.DB(swss.ASICDB).Client().Exists(ctx, sairedis.KeySyncd).Result()
+	if err != nil || ours == 0 {
+		return ""
+	}
+	if _, heard, err := ReadState(ctx, r, "syncd"); err != nil || heard {
+		return ""
+	}
+	return "syncd has not been heard of for " + beatLife.String() + ": it is gone"
 }
 
 // refusal says why nobody can be heard of: the server takes no writes. "": it does.

@@ -9,8 +9,71 @@ import (
 	"time"
 
 	"tamtam/swss"
+	"tamtam/swss/drift"
 	"tamtam/swss/swsstest"
 )
+
+// A daemon is ready when what it compares is as it should be; it lives whatever it waits for.
+func TestReadyAndLive(t *testing.T) {
+	server := swsstest.StartServer(t)
+	r := server.Open()
+	ask := func(live bool) string {
+		answer, err := Health(t.Context(), Question{Name: "tammgrd", Addr: server.Addr, Live: live, Timeout: 10 * time.Second})
+		if err != nil {
+			return "no: " + err.Error()
+		}
+		return answer
+	}
+	if got := ask(true); !strings.HasPrefix(got, "no: tammgrd has not been heard of") {
+		t.Errorf("a daemon that is not there lives: %s", got)
+	}
+	is, w := "1", drift.NewWatch()
+	w.Add(drift.Stage{Name: "STAGE",
+		List: func(context.Context) ([]string, error) { return []string{"object"}, nil },
+		Look: func(context.Context, []string) ([]drift.Finding, error) {
+			if is == "1" {
+				return nil, nil
+			}
+			return []drift.Finding{{Key: "object", What: "is " + is}}, nil
+		},
+	})
+	h := newHealth("tammgrd")
+	h.tell("")
+	h.lives(func(context.Context) error { return nil }, w)
+	now := time.Unix(1000, 0)
+	for _, tt := range []struct {
+		passes   int
+		is       string
+		ready    string
+		consists string
+	}{
+		{0, "1", "has not been compared with what is in force yet", drift.Checking},
+		{1, "1", "", drift.Consistent},
+		{1, "2", "", drift.Consistent}, // seen once
+		{1, "2", "STAGE object is 2", drift.Differs},
+		{1, "1", "", drift.Consistent},
+	} {
+		is = tt.is
+		for range tt.passes {
+			now = now.Add(time.Second)
+			if err := w.Pass(t.Context(), now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.renew(t.Context(), r)
+		got := ask(false)
+		if (got == "ok") != (tt.ready == "") || !strings.Contains(got, tt.ready) {
+			t.Errorf("after %s: ready: %s, want %q", now, got, tt.ready)
+		}
+		if got := ask(true); !strings.HasPrefix(got, "ok") || !strings.Contains(got, tt.ready) {
+			t.Errorf("after %s: live: %s", now, got)
+		}
+		row, _, err := swss.NewTable(r.DB(swss.StateDB), drift.Table).Get(t.Context(), "tammgrd")
+		if err != nil || row[drift.FieldState] != tt.consists {
+			t.Errorf("after %s: %v, %v", now, row, err)
+		}
+	}
+}
 
 // A daemon is well while it says so; mgmtd must accept connections besides. What it waits for is told in its words, and
 // that of Redis where nobody can write.
@@ -21,7 +84,9 @@ func TestHealth(t *testing.T) {
 		t.Fatal(err)
 	}
 	health := func(name string) error {
-		_, err := Health(t.Context(), name, server.Addr, l.Addr().String(), 10*time.Second)
+		_, err := Health(t.Context(), Question{
+			Name: name, Addr: server.Addr, GNMI: l.Addr().String(), Timeout: 10 * time.Second,
+		})
 		return err
 	}
 	r := server.Open()
@@ -39,14 +104,14 @@ func TestHealth(t *testing.T) {
 				t.Errorf("%s, %q: %v", name, tt.reason, err)
 			}
 		}
-		h.lives(func(context.Context) error { return errors.New("it hangs") })
+		h.lives(func(context.Context) error { return errors.New("it hangs") }, nil)
 		if err := swss.NewTable(r.DB(swss.StateDB), healthTable).Del(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
 		if h.renew(t.Context(), r); health(name) == nil {
 			t.Errorf("%s is well and hangs", name)
 		}
-		h.lives(nil)
+		h.lives(nil, nil)
 		if h.renew(t.Context(), r); health(name) != nil {
 			t.Errorf("%s works again: %v", name, health(name))
 		}

@@ -76,6 +76,7 @@ func ended(err error) error {
 // RunOrchagent runs the daemon orchagent until ctx ends. When syncd is gone or does not answer, the
 // state of the ASIC is unknown: orchagent then restarts and builds its view again, as in SONiC.
 func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
+	c.anew = seldom(time.Now)
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		return orchagentLife(ctx, r, c.of(h, claim))
 	}
@@ -92,16 +93,17 @@ func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
 	if err := o.Start(ctx, time.Now()); err != nil {
 		return fmt.Errorf("%w: %w", err, swss.ErrAnew)
 	}
-	c.health.lives(func(ctx context.Context) error { return o.Daemon.Do(ctx, func() {}) })
+	c.health.lives(func(ctx context.Context) error { return o.Daemon.Do(ctx, func() {}) }, o.Daemon.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return o.Daemon.Run(ctx) })
-	g.Go(func() error { return o.client.Lost(ctx) })
+	g.Go(func() error { return o.asic.Lost(ctx) })
 	return g.Wait()
 }
 
 // RunSyncd runs the daemon syncd with a simulated chip whose time follows the wall clock, wired to live
 // interfaces. Chip and ASIC_DB belong together: if that ends, there is a fresh chip.
 func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
+	c.anew = seldom(time.Now)
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		return syncdLife(ctx, r, cfg, c.of(h, claim))
 	}
@@ -126,8 +128,10 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 		return err
 	}
 	syncd := NewSyncd(r, c.backend(chip), c)
+	c.health.lives(nil, syncd.Watch)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return syncd.Serve(ctx) })
+	g.Go(func() error { return syncd.Compare(ctx) })
 	g.Go(func() error { syncd.Counters.Run(ctx); return nil })
 	g.Go(func() error {
 		for {

@@ -61,12 +61,36 @@ func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, l
 }
 
 func oneLife(ctx context.Context, r *swss.Redis, h *health, live life, dbs []swss.DBName) error {
-	defer h.lives(nil)
+	defer h.lives(nil, nil)
 	claim, err := r.Claim(ctx, h.name, h.owner, dbs...)
 	if err != nil {
 		return err
 	}
 	return live(ctx, h, claim)
+}
+
+// Waits between lives that end to heal drift. What a new life does not heal is no reason to end the next one soon.
+const (
+	minAnew = time.Minute
+	maxAnew = time.Hour
+)
+
+// seldom returns a function that says whether it may be done again now: at once, then after a minute, two, four, up to
+// an hour; at once again where nobody asked for that long.
+func seldom(clock func() time.Time) func() bool {
+	var next time.Time
+	var wait time.Duration
+	return func() bool {
+		now := clock()
+		if now.Before(next) {
+			return false
+		}
+		if wait = min(max(2*wait, minAnew), maxAnew); now.Sub(next) > maxAnew {
+			wait = minAnew
+		}
+		next = now.Add(wait)
+		return true
+	}
 }
 
 // mayHeal reports whether the next life may go better.
@@ -93,11 +117,11 @@ func (h *health) standBack(ctx context.Context, r *swss.Redis, log *slog.Logger,
 			}
 		}
 		state, heard, err := ReadState(ctx, r, h.name)
-		if err == nil && (!heard || state.owner == h.owner) {
+		if err == nil && (!heard || state.Owner == h.owner) {
 			return nil
 		}
 		if !told {
-			log.Error(h.name+" stands back: another process of that name works on the databases", "process", state.owner)
+			log.Error(h.name+" stands back: another process of that name works on the databases", "process", state.Owner)
 		}
 	}
 }

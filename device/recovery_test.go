@@ -218,7 +218,7 @@ func (p *plant) set(name, value string) {
 func (p *plant) unhealthy(name, reason string) {
 	p.Helper()
 	p.until(name+" says: "+reason, func() bool {
-		_, err := Health(p.Context(), name, p.server.Addr, "", patience)
+		_, err := Health(p.Context(), Question{Name: name, Addr: p.server.Addr, Timeout: patience})
 		return err != nil && strings.Contains(err.Error(), reason)
 	})
 }
@@ -300,10 +300,21 @@ func TestUnwellDatabases(t *testing.T) {
 				p.Fatal(err)
 			}
 		}},
+		{"syncd gone", true, func(p *plant) {
+			p.stops["syncd"]()
+			p.unhealthy("orchagent", "syncd has not been heard of")
+			p.stops["syncd"] = p.start("syncd")
+		}},
+		{"a failed ASIC", false, func(p *plant) {
+			n := swss.NewNotificationProducer(p.redis.DB(swss.ASICDB), "NOTIFICATIONS")
+			if _, err := n.Send(p.Context(), "switch_shutdown_request", `{"switch_id":"oid:0x21000000000000"}`, nil); err != nil {
+				p.Fatal(err)
+			}
+		}},
 		{"two of a kind", false, func(p *plant) {
 			owner := func() string {
 				state, _, _ := ReadState(p.Context(), p.redis, "tammgrd")
-				return state.owner
+				return state.Owner
 			}
 			first := owner()
 			stop := p.start("tammgrd")

@@ -4,7 +4,7 @@ package mgmt
 func tamtamModules() []Module {
 	modules := []Module{
 		interfacesModule(), portsModule(), routingModule(), qosModule(), aclModule(), tamModule(),
-		altMarkModule(), flyMonModule(), tableRecordModule(),
+		altMarkModule(), flyMonModule(), tableRecordModule(), healthModule(),
 	}
 	return append(modules, statusModule(modules))
 }

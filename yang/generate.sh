@@ -28,6 +28,7 @@ modules=(
 	tamtam-altmark
 	tamtam-flymon
 	tamtam-tablerecord
+	tamtam-health
 )
 go run -trimpath github.com/openconfig/ygot/generator "${options[@]}" "${modules[@]/%/.yang}"
 gofmt -w "$output"

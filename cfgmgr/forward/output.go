@@ -82,6 +82,7 @@ func New(d *orch.Daemon, r *swss.Redis, tables ...Table) *Output {
 		}
 	}
 	d.OnFlush(func() { o.loaded = false })
+	o.compare()
 	return o
 }
 

@@ -1,0 +1,68 @@
+package forward
+
+import (
+	"context"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/drift"
+)
+
+// CompareTold makes it part of what the daemon compares that every row of CONFIG_DB has a status: what is configured is
+// in force, or it is told that and why it is not.
+func CompareTold(d *orch.Daemon, r *swss.Redis) {
+	t := told{config: r.DB(swss.ConfigDB), state: r.DB(swss.StateDB), tables: map[string]schema.Table{}}
+	for _, table := range schema.Tables() {
+		if table.Config != "" && table.State != "" && table.Status != "" {
+			t.tables[table.Config] = table
+		}
+	}
+	d.Watch().Add(drift.Stage{Name: string(swss.ConfigDB), List: t.list, Look: t.look})
+}
+
+type told struct {
+	config, state *swss.DB
+	tables        map[string]schema.Table // by name in CONFIG_DB
+}
+
+func (t told) list(ctx context.Context) ([]string, error) {
+	keys, err := t.config.AllKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	keys = slices.DeleteFunc(keys, func(name string) bool {
+		r := rowAt(t.config, name)
+		_, told := t.tables[r.Table]
+		return !told
+	})
+	slices.Sort(keys)
+	return keys, nil
+}
+
+func (t told) look(ctx context.Context, names []string) (found []drift.Finding, err error) {
+	rows := make([]string, len(names))
+	for i, name := range names {
+		r := rowAt(t.config, name)
+		rows[i] = t.tables[r.Table].State + t.state.Separator() + r.Key
+	}
+	var without, what []string
+	if err := t.state.ReadRows(ctx, rows, func(i int, row swss.FieldValues, _ int64) {
+		table := t.tables[rowAt(t.config, names[i]).Table]
+		switch status, reason := row[table.Status], row[schema.FieldReason]; {
+		case status == "":
+			without, what = append(without, names[i]), append(what, "has no status: whether it is in force is not told")
+		case reason == "" && !table.OK(status, reason):
+			without, what = append(without, names[i]), append(what, "is "+status+", and why is not told")
+		}
+	}); err != nil || len(without) == 0 {
+		return nil, err
+	}
+	err = t.config.ReadRows(ctx, without, func(i int, row swss.FieldValues, size int64) {
+		if row != nil || size > 0 { // else it is gone by now
+			found = append(found, drift.Finding{Key: without[i], What: what[i], Sum: drift.Sum(row), Late: true})
+		}
+	})
+	return found, err
+}

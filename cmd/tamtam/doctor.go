@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/device"
+	"tamtam/device/doctor"
+	"tamtam/swss"
+)
+
+// doctorFlags say where the installation is.
+func doctorFlags(c *cobra.Command, cfg *doctor.Config, redis, database *string) {
+	f := c.Flags()
+	f.StringVar(redis, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
+	f.StringVar(database, "database-config", "", "a SONiC database_config.json, instead of --redis")
+	f.StringVar(&cfg.GNMI, "gnmi", gnmiAddress, "address of mgmtd's gNMI server")
+	f.StringVar(&cfg.CA, "tls-ca", "", "CA of the gNMI server's certificate, PEM (default: the generated one)")
+	f.StringVar(&cfg.Users, "users", "", "mgmtd's file of users, to be looked at too")
+	f.StringVar(&cfg.Data, "data", device.DataDir(), "data directory of the switch")
+	f.DurationVar(&cfg.Timeout, "timeout", 3*time.Second, "how long one check may take")
+}
+
+// complete adds what flags do not say.
+func complete(cfg *doctor.Config, redis, database string) (err error) {
+	if cfg.Timeout <= 0 {
+		return usagef("--timeout %v: want more than 0", cfg.Timeout)
+	}
+	cfg.Version, cfg.Now = version(), time.Now
+	if database != "" {
+		cfg.Redis, err = swss.LoadConfig(database)
+	} else if cfg.Redis, err = swss.DefaultConfig(redis); err != nil {
+		err = usageError{err}
+	}
+	return err
+}
+
+func newDoctor() *cobra.Command {
+	var cfg doctor.Config
+	var redis, database string
+	var asJSON, strict bool
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what is wrong with an installation, and what to do",
+		Long: `Look at Redis, its databases, the daemons, the gNMI server and this machine, and say of each
+whether it is ok, what was found and what to do. Nothing is changed.
+
+What cannot be looked at is "not known", which is not ok: the daemons of another machine or container,
+for one. Exit 1 if something failed, with --strict if anything is not ok; else 0.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := complete(&cfg, redis, database); err != nil {
+				return err
+			}
+			report := doctor.Run(cmd.Context(), cfg)
+			if err := writeFindings(cmd.OutOrStdout(), report, asJSON); err != nil {
+				return err
+			}
+			bad := report.Count[doctor.Failed]
+			if strict {
+				bad = len(report.Findings) - report.Count[doctor.OK]
+			}
+			if bad > 0 {
+				return fmt.Errorf("doctor: %d of %d checks are not well", bad, len(report.Findings))
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
+	c.Flags().BoolVar(&strict, "strict", false, "exit 1 also for warnings, and for what is not known")
+	doctorFlags(c, &cfg, &redis, &database)
+	return c
+}
+
+func writeFindings(w io.Writer, report doctor.Report, asJSON bool) error {
+	if !asJSON {
+		return report.WriteText(w)
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(report)
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/cli"
+	"tamtam/device/doctor"
+	"tamtam/device/techsupport"
+)
+
+// shows are what an archive has of the shell.
+var shows = []string{
+	"show version", "show running-configuration", "show tam summary", "show tam switch", "show tam features",
+	"show tam collectors", "show tam samplers", "show tam flow-groups", "show tam consistency", "show tam tail-stamping",
+	"show tam alt-mark", "show tam flymon", "show tam table-record", "show interface status", "show interface counters",
+	"show access-list", "show vlan", "show ip route", "show ip interface", "show arp", "show mac address-table",
+	"show queue counters", "show qos scheduler", "show mirror-session",
+}
+
+func newTechsupport() *cobra.Command {
+	var cfg doctor.Config
+	var conf cli.Config
+	var redis, database, output string
+	var tails []string
+	c := &cobra.Command{
+		Use:   "techsupport",
+		Short: "Pack what is to be known of an installation into one archive, without its secrets",
+		Long: `Pack databases, what Redis, the daemons and the shell say, what tamtam doctor finds and facts of
+this machine into one .tar.gz. Passwords, keys and communities are replaced; look at what is in it before you give it
+away all the same. manifest.json says what was cut and what could not be collected, which is no error: the archive is
+made without Redis too.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := complete(&cfg, redis, database); err != nil {
+				return err
+			}
+			if output == "" {
+				output = "tamtam-techsupport-" + cfg.Now().UTC().Format("20060102T150405Z") + ".tar.gz"
+			}
+			// A daemon's address may be one to listen at; the shell needs one to connect to.
+			conf.CAFile = cfg.CA
+			reach(cmd, &conf, cfg.Data)
+			conf.Timeout = cfg.Timeout
+			pack := techsupport.Config{Doctor: cfg, Tails: tails, More: []techsupport.Item{
+				{Name: "show.txt", Collect: func(ctx context.Context) ([]byte, string, error) {
+					return showAll(ctx, conf, shows)
+				}}}}
+			m, err := techsupport.Save(cmd.Context(), output, pack)
+			if err != nil {
+				return err
+			}
+			for _, f := range m.Failed {
+				fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: not in it: %s: %s\n", f.Name, f.Error)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d files; %d could not be collected\n",
+				output, len(m.Files), len(m.Failed))
+			return err
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&output, "output", "o", "", "the archive (default: tamtam-techsupport-TIME.tar.gz here)")
+	f.StringArrayVar(&tails, "log", nil, "a log or recording whose last MiB is packed (may be repeated)")
+	f.StringVar(&conf.Target, "target", "", "gNMI server of the shell, as for tamtam cli")
+	f.BoolVar(&conf.Insecure, "insecure", false, "no TLS to --target")
+	f.StringVarP(&conf.User, "user", "u", "", "user name at --target")
+	f.StringVarP(&conf.Password, "password", "p", "", "password at --target")
+	doctorFlags(c, &cfg, &redis, &database)
+	return c
+}
+
+// showAll gives commands to the shell, each with what it prints, up to the second that fails: a server that is away
+// costs no more than two timeouts.
+func showAll(ctx context.Context, conf cli.Config, lines []string) ([]byte, string, error) {
+	var out bytes.Buffer
+	conf.Out, conf.Err = &out, &out
+	shell, err := cli.New(conf)
+	if err != nil {
+		return nil, "", err
+	}
+	defer shell.Close()
+	failed := 0
+	var last error
+	for _, line := range lines {
+		fmt.Fprintf(&out, "\n# %s\n", line)
+		if err := shell.Exec(ctx, line); err != nil {
+			fmt.Fprintf(&out, "%v\n", err)
+			last = fmt.Errorf("%s: %w", line, err)
+			if failed++; failed == 2 {
+				break
+			}
+		}
+	}
+	return out.Bytes(), "of " + conf.Target, last
+}

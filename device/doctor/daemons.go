@@ -1,0 +1,96 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tamtam/device"
+	"tamtam/sairedis"
+	"tamtam/swss"
+	"tamtam/swss/drift"
+)
+
+// compared are the daemons that compare rows in the background.
+var compared = []string{"tammgrd", "orchagent", "syncd"}
+
+func daemonChecks() []check {
+	var list []check
+	for _, name := range compared {
+		list = append(list, check{"consistency of " + name, true, func(ctx context.Context, p *patient) answer {
+			return consistency(ctx, p, name)
+		}})
+	}
+	return list
+}
+
+// daemon asks what a daemon says of itself, and whether its mark is that of another process.
+func daemon(ctx context.Context, p *patient, name string) answer {
+	state, heard, err := device.ReadState(ctx, p.r, name)
+	start := fmt.Sprintf("tamtam run %s, or see what it says with --verbose", name)
+	switch {
+	case err != nil:
+		return unknown("%s", swss.Why(err))
+	case !heard && name == "syncd" && foreignSyncd(ctx, p):
+		return unknown("the syncd of this ASIC_DB is not tamtam's: it says nothing of itself")
+	case !heard:
+		return fail(start, "nothing was heard of it for 5 s")
+	}
+	since := orUnknown("")
+	if !state.Since.IsZero() {
+		since = state.Since.UTC().Format(time.RFC3339)
+	}
+	if other := takenBy(ctx, p, name, state.Owner); other != "" {
+		return fail("stop one of the two", "two processes: %.16s speaks, and the mark in %s", state.Owner, other)
+	}
+	switch state.State {
+	case device.StateReady:
+		return well("ready since %s", since)
+	case device.StateWaiting:
+		return fail("it comes back by itself when that is well again", "not ready since %s: %s", since, state.Reason)
+	}
+	return unknown("its state is %q, want %s or %s", state.State, device.StateReady, device.StateWaiting)
+}
+
+// foreignSyncd reports whether there are objects, and no journal of ours.
+func foreignSyncd(ctx context.Context, p *patient) bool {
+	c := p.r.DB(swss.ASICDB).Client()
+	ids, err := c.HLen(ctx, sairedis.KeyVIDToRID).Result()
+	if err != nil || ids == 0 {
+		return false
+	}
+	n, err := c.Exists(ctx, sairedis.KeySyncd).Result()
+	return err == nil && n == 0
+}
+
+// takenBy says which database has the mark of another process of that name; "": none.
+func takenBy(ctx context.Context, p *patient, name, owner string) string {
+	for _, db := range used {
+		got, err := p.r.DB(db).Client().HGetAll(ctx, swss.KeyMark).Result()
+		if other := got[name]; err == nil && other != "" && other != owner {
+			return fmt.Sprintf("%s is of %.16s", db, other)
+		}
+	}
+	return ""
+}
+
+func consistency(ctx context.Context, p *patient, name string) answer {
+	row, ok, err := swss.NewTable(p.r.DB(swss.StateDB), drift.Table).Get(ctx, name)
+	switch {
+	case err != nil:
+		return unknown("%s", swss.Why(err))
+	case !ok:
+		return unknown("nothing was heard for 5 s")
+	}
+	switch row[drift.FieldState] {
+	case drift.Consistent:
+		return well("%s objects compared, drift seen %s times, healed %s", row[drift.FieldObjects],
+			row[drift.FieldDrift], row[drift.FieldHealed])
+	case drift.Checking:
+		return warn("look again in a few seconds", "the first pass has not ended")
+	case drift.Differs:
+		return fail("it is healed by whose word it is; if it stays, see tamtam techsupport",
+			"since %s: %s", row[drift.FieldSince], row[drift.FieldReason])
+	}
+	return unknown("its state is %q", row[drift.FieldState])
+}

@@ -1,0 +1,176 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"tamtam/device"
+	"tamtam/swss"
+)
+
+// A Verdict is what a check came to.
+type Verdict string
+
+// The verdicts.
+const (
+	OK       Verdict = "ok"
+	Warning  Verdict = "warning"
+	Failed   Verdict = "failed"
+	NotKnown Verdict = "not known" // the check could not be made: nothing is said of its object
+)
+
+// A Finding is the outcome of one check.
+type Finding struct {
+	Check   string  `json:"check"`
+	Verdict Verdict `json:"verdict"`
+	Found   string  `json:"found"`
+	Do      string  `json:"do,omitempty"` // what would help
+}
+
+// A Report is the outcome of all checks.
+type Report struct {
+	Time     time.Time       `json:"time"`
+	Version  string          `json:"version"`
+	Count    map[Verdict]int `json:"count"`
+	Findings []Finding       `json:"findings"`
+}
+
+// A Config says where the installation is.
+type Config struct {
+	Redis   swss.Config
+	GNMI    string // HOST:PORT of the gNMI server
+	CA      string // of its certificate; "": ca.pem in Data, if it is there
+	Users   string // the file of those who may log in; "": none
+	Data    string // the data directory
+	Version string // of this binary
+	Timeout time.Duration
+	Now     func() time.Time
+}
+
+// A patient is an installation, and what was learnt of it so far.
+type patient struct {
+	Config
+	r    *swss.Redis
+	info map[string]string // INFO of the server of CONFIG_DB
+	conf map[string]string // CONFIG GET *; nil: not permitted
+	proc string            // where the kernel tells of processes
+}
+
+// An answer is a finding without its name.
+type answer struct {
+	verdict Verdict
+	found   string
+	do      string
+}
+
+func well(format string, args ...any) answer {
+	return answer{verdict: OK, found: fmt.Sprintf(format, args...)}
+}
+
+func warn(do, format string, args ...any) answer {
+	return answer{verdict: Warning, found: fmt.Sprintf(format, args...), do: do}
+}
+
+func fail(do, format string, args ...any) answer {
+	return answer{verdict: Failed, found: fmt.Sprintf(format, args...), do: do}
+}
+
+func unknown(format string, args ...any) answer {
+	return answer{verdict: NotKnown, found: fmt.Sprintf(format, args...)}
+}
+
+// A check looks at one thing.
+type check struct {
+	name  string
+	redis bool // it needs a Redis that answers
+	run   func(context.Context, *patient) answer
+}
+
+func checks() []check {
+	list := append(redisChecks(), databaseChecks()...)
+	for _, name := range device.Daemons() {
+		list = append(list, check{name, true, func(ctx context.Context, p *patient) answer {
+			return daemon(ctx, p, name)
+		}})
+	}
+	return append(append(list, daemonChecks()...), hostChecks()...)
+}
+
+// Run makes all checks, one after the other; none takes longer than the timeout, and none keeps another from being
+// made.
+func Run(ctx context.Context, cfg Config) Report {
+	p := &patient{Config: cfg, r: swss.Look(cfg.Redis), proc: "/proc"}
+	defer p.r.Close()
+	return p.examine(ctx, checks())
+}
+
+func (p *patient) examine(ctx context.Context, list []check) Report {
+	report := Report{Time: p.Now().UTC(), Version: p.Version, Count: map[Verdict]int{}}
+	// The first check is whether Redis answers; it is made in this goroutine's stead like all others.
+	answers := true
+	for i, c := range list {
+		a := unknown("Redis does not answer")
+		if !c.redis || answers {
+			a = p.bounded(ctx, c)
+		}
+		if i == 0 {
+			answers = a.verdict == OK
+		}
+		report.Findings = append(report.Findings, Finding{c.name, a.verdict, printable(a.found), printable(a.do)})
+		report.Count[a.verdict]++
+	}
+	return report
+}
+
+// longest bounds what one finding says.
+const longest = 2000
+
+// printable is text as a terminal may have it: rows are anybody's.
+func printable(s string) string {
+	if len(s) > longest {
+		s = s[:longest] + "..."
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}
+
+// bounded makes one check. One that does not heed its context, as a stat of a dead network file system, is left behind.
+func (p *patient) bounded(ctx context.Context, c check) answer {
+	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
+	defer cancel()
+	done := make(chan answer, 1)
+	seen := *p // what is left behind writes into a copy
+	go func() { done <- c.run(ctx, &seen) }()
+	late := time.NewTimer(p.Timeout + p.Timeout/4)
+	defer late.Stop()
+	select {
+	case a := <-done:
+		*p = seen
+		return a
+	case <-late.C:
+		return unknown("no answer within %v", p.Timeout)
+	}
+}
+
+// WriteText writes the report for people.
+func (r Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	for _, f := range r.Findings {
+		fmt.Fprintf(&b, "%-9s  %s: %s\n", f.Verdict, f.Check, f.Found)
+		if f.Do != "" {
+			fmt.Fprintf(&b, "%-9s  -> %s\n", "", f.Do)
+		}
+	}
+	fmt.Fprintf(&b, "%d ok, %d warnings, %d failed, %d not known\n",
+		r.Count[OK], r.Count[Warning], r.Count[Failed], r.Count[NotKnown])
+	_, err := io.WriteString(w, b.String())
+	return err
+}

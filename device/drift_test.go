@@ -1,0 +1,422 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/sairedis"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/drift"
+)
+
+// compare lets every daemon look at everything, once at each of n seconds that follow, and tell. It returns what each says.
+func compare(t *testing.T, s *Sim, n int) map[string]drift.State {
+	t.Helper()
+	tell := func(name string, w *drift.Watch) {
+		if err := swss.NewTable(s.Redis.DB(swss.StateDB), drift.Table).Set(t.Context(), name, w.State().Row()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range n {
+		if err := s.Advance(t.Context(), s.Chip.CycleAt(s.Now().Add(time.Second).Sub(s.Chip.TrueTime(0)))); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Managers.Compare(t.Context(), s.Now()); err != nil {
+			t.Fatal(err)
+		}
+		tell("tammgrd", s.Managers.Watch())
+		settle(t, s)
+		if err := s.Orchagent.Daemon.Compare(t.Context(), s.Now()); err != nil {
+			t.Fatal(err)
+		}
+		tell("orchagent", s.Orchagent.Daemon.Watch())
+		settle(t, s)
+		if err := s.Syncd.Watch.Pass(t.Context(), s.Now()); err != nil {
+			t.Fatal(err)
+		}
+		settle(t, s)
+	}
+	return map[string]drift.State{
+		"tammgrd": s.Managers.Watch().State(), "orchagent": s.Orchagent.Daemon.Watch().State(), "syncd": s.Syncd.Watch.State(),
+	}
+}
+
+// consistent checks that no daemon finds anything else than it should be.
+func consistent(t *testing.T, s *Sim) {
+	t.Helper()
+	for name, state := range compare(t, s, 2) {
+		if state.Word() != drift.Consistent || state.Drift > 0 || state.Objects == 0 {
+			t.Errorf("%s: %+v", name, state)
+		}
+	}
+}
+
+// Whatever somebody changes in the databases behind the daemons is told, healed and counted, and the switch is what its
+// configuration makes of it.
+func TestDriftInDatabases(t *testing.T) {
+	const appl, state = swss.ApplDB, swss.StateDB
+	tests := []struct {
+		name string
+		db   swss.DBName
+		row  string
+		set  swss.FieldValues // written into the row; nil: the row is deleted
+		by   string           // who tells
+		told string
+		// healed says who heals it; "": nobody has to.
+		healed string
+	}{
+		{"a rule is gone", appl, "ACL_RULE_TABLE:TAM:all", nil, "tammgrd", "APPL_DB ACL_RULE_TABLE:TAM:all is missing", "tammgrd"},
+		{"a session is changed", appl, "TAM_TAILSTAMPING_TABLE:s", swss.FieldValues{"rule": "x"}, "tammgrd", "TAM_TAILSTAMPING_TABLE:s ", "tammgrd"},
+		{"a port is changed", appl, "PORT_TABLE:Ethernet0", swss.FieldValues{"mtu": "9000"}, "tammgrd", "mtu is \"9000\", should be \"1500\"", "tammgrd"},
+		{"a row is nobody's", appl, "VLAN_TABLE:Vlan99", swss.FieldValues{"vlanid": "99"}, "tammgrd", "is nobody's", "tammgrd"},
+		{"a route of another daemon", appl, "ROUTE_TABLE:10.7.0.0/16", swss.FieldValues{"blackhole": "true"}, "orchagent", "was never handed over", "orchagent"},
+		{"a status is gone", state, "VLAN_TABLE|Vlan10", nil, "tammgrd", "is missing: what became of the row is not told", "tammgrd"},
+		{"a status is of no row", state, "VLAN_TABLE|Vlan77", swss.FieldValues{"status": "active", "by": "tammgrd"}, "tammgrd", "is a status of no row", "tammgrd"},
+	}
+	config := twoPorts()
+	s := testSim(t, SimConfig{Config: config})
+	settle(t, s)
+	consistent(t, s)
+	want := view(t, s)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			before := compare(t, s, 1)
+			client := s.Redis.DB(tt.db).Client()
+			var err error
+			if tt.set != nil {
+				err = client.HSet(t.Context(), tt.row, tt.set).Err()
+			} else {
+				err = client.Del(t.Context(), tt.row).Err()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := false
+			for range 8 {
+				told = told || strings.Contains(compare(t, s, 1)[tt.by].Reason, tt.told)
+			}
+			after := compare(t, s, 1)
+			if !told || after[tt.by].Drift == before[tt.by].Drift {
+				t.Errorf("%s does not tell %q: %+v", tt.by, tt.told, after[tt.by])
+			}
+			if after[tt.healed].Healed == before[tt.healed].Healed {
+				t.Errorf("%s has not healed it: %+v", tt.healed, after[tt.healed])
+			}
+			for name, now := range after {
+				if now.Word() != drift.Consistent {
+					t.Errorf("%s: %+v", name, now)
+				}
+			}
+			if row, _, _ := swss.NewTable(s.Redis.DB(state), schema.StateTAMTailStamp).Get(t.Context(), "s"); row["status"] != "active" {
+				t.Errorf("the session: %v", row)
+			}
+		})
+	}
+	if err := s.Redis.DB(appl).Client().Del(t.Context(), "ROUTE_TABLE:10.7.0.0/16").Err(); err != nil {
+		t.Fatal(err)
+	}
+	compare(t, s, 8)
+	if got := view(t, s); got != want {
+		t.Errorf("the ASIC is not what it was:\n%s", got)
+	}
+}
+
+// What is configured and cannot be in force is told in its status with the reason, and that is enough; what has no status,
+// or one without a reason, is not told.
+func TestPendingRowsAreTold(t *testing.T) {
+	config := both(twoPorts(), ConfigDB{
+		schema.CfgTAMTailStamp: {"lost": {"flowgroup": "nowhere"}},
+		schema.CfgVLAN:         {"Vlan9": {"vlanid": "8"}},
+	})
+	s := testSim(t, SimConfig{Config: config})
+	settle(t, s)
+	state := s.Redis.DB(swss.StateDB)
+	for row, want := range map[[2]string]string{
+		{schema.StateTAMTailStamp, "lost"}: schema.StatusPending, {schema.StateVLAN, "Vlan9"}: schema.StatusFailed,
+	} {
+		is, _, err := swss.NewTable(state, row[0]).Get(t.Context(), row[1])
+		if err != nil || is[schema.FieldStatus] != want || is[schema.FieldReason] == "" {
+			t.Errorf("%v: %v, %v; want %s and why", row, is, err, want)
+		}
+	}
+	consistent(t, s)
+	if err := s.Redis.DB(swss.ConfigDB).Client().HSet(t.Context(), "FLEX_COUNTER_TABLE|NONSENSE", "a", "b").Err(); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, s)
+	if err := state.Client().Del(t.Context(), schema.StateFlexCounter+"|NONSENSE").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got := compare(t, s, 3)["tammgrd"]; !strings.Contains(got.Reason, "CONFIG_DB FLEX_COUNTER_TABLE|NONSENSE has no status") || got.Drift > 0 {
+		t.Errorf("%+v", got)
+	}
+	if err := state.Client().HSet(t.Context(), schema.StateFlexCounter+"|NONSENSE", "status", "failed").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got := compare(t, s, 3)["tammgrd"]; !strings.Contains(got.Reason, "is failed, and why is not told") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A row of ASIC_STATE that is not what orchagent made is told, and ends orchagent's life: the next makes the view again,
+// and the ASIC is what it was.
+func TestDriftInASICState(t *testing.T) {
+	s := testSim(t, SimConfig{Config: twoPorts()})
+	settle(t, s)
+	consistent(t, s)
+	want := view(t, s)
+	asic := s.Redis.DB(swss.ASICDB).Client()
+	row := func(t *testing.T, kind string) string {
+		keys, err := asic.Keys(t.Context(), "ASIC_STATE:SAI_OBJECT_TYPE_"+kind+":*").Result()
+		if err != nil || len(keys) == 0 {
+			t.Fatal(kind, keys, err)
+		}
+		slices.Sort(keys)
+		return keys[0]
+	}
+	for _, tt := range []struct {
+		name, told string
+		do         func(t *testing.T) error
+	}{
+		{"a row is gone", "is gone", func(t *testing.T) error { return asic.Del(t.Context(), row(t, "ACL_ENTRY")).Err() }},
+		{"an attribute is changed", "has another SAI_ACL_ENTRY_ATTR_PRIORITY than it was given: \"77\"", func(t *testing.T) error {
+			return asic.HSet(t.Context(), row(t, "ACL_ENTRY"), "SAI_ACL_ENTRY_ATTR_PRIORITY", "77").Err()
+		}},
+		{"an attribute is gone", "has another SAI_ACL_ENTRY_ATTR_TABLE_ID than it was given: \"\"", func(t *testing.T) error {
+			return asic.HDel(t.Context(), row(t, "ACL_ENTRY"), "SAI_ACL_ENTRY_ATTR_TABLE_ID").Err()
+		}},
+		{"an object is nobody's", "oid:0x9000000000fff is nobody's", func(t *testing.T) error {
+			return asic.HSet(t.Context(), "ASIC_STATE:SAI_OBJECT_TYPE_ACL_COUNTER:oid:0x9000000000fff", "NULL", "NULL").Err()
+		}},
+		{"an entry is nobody's", "is nobody's", func(t *testing.T) error {
+			return asic.HSet(t.Context(), `ASIC_STATE:SAI_OBJECT_TYPE_ROUTE_ENTRY:{"dest":"10.0.0.0/8","switch_id":"oid:0x21000000000000","vr":"oid:0x3000000000002"}`,
+				"SAI_ROUTE_ENTRY_ATTR_PACKET_ACTION", "SAI_PACKET_ACTION_DROP").Err()
+		}},
+		{"a key is no object", "ASIC_STATE:nonsense is nobody's", func(t *testing.T) error {
+			return asic.HSet(t.Context(), "ASIC_STATE:nonsense", "a", "b").Err()
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := tt.do(t); err != nil {
+				t.Fatal(err)
+			}
+			compare(t, s, 1)
+			err := s.Orchagent.Daemon.Compare(t.Context(), s.Now().Add(time.Second))
+			state := s.Orchagent.Daemon.Watch().State()
+			if !errors.Is(err, sairedis.ErrUnknown) || !strings.Contains(state.Reason, tt.told) || state.Due != 1 {
+				t.Errorf("%v, told: %+v", err, state)
+			}
+			if err := s.RestartOrchagent(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			settle(t, s)
+			consistent(t, s)
+			if got := view(t, s); got != want {
+				t.Errorf("the ASIC is not what it was:\n%s", got)
+			}
+		})
+	}
+}
+
+// What changes in the chip behind syncd's back is told, and set or made anew from the rows of ASIC_STATE.
+func TestDriftInChip(t *testing.T) {
+	s := testSim(t, SimConfig{Config: twoPorts()})
+	settle(t, s)
+	consistent(t, s)
+	want := view(t, s)
+	asic := s.Redis.DB(swss.ASICDB).Client()
+	// object finds the first object of a type: its row, and its key in the chip.
+	object := func(t *testing.T, kind sai.ObjectType, nth int) (row string, real sai.Key) {
+		rows, err := asic.Keys(t.Context(), "ASIC_STATE:"+kind.String()+":*").Result()
+		if err != nil || len(rows) <= nth {
+			t.Fatal(kind, rows, err)
+		}
+		slices.Sort(rows)
+		rid, err := asic.HGet(t.Context(), sairedis.KeyVIDToRID, strings.TrimPrefix(rows[nth], "ASIC_STATE:"+kind.String()+":")).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		oid, err := sai.ParseOID(rid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows[nth], sai.Obj(kind, oid)
+	}
+	for _, tt := range []struct {
+		name, told string
+		do         func(t *testing.T) error
+	}{
+		{"an attribute is changed", "has another SAI_ACL_ENTRY_ATTR_PRIORITY in the ASIC: \"77\"", func(t *testing.T) error {
+			_, entry := object(t, sai.ObjectTypeACLEntry, 0)
+			return s.Chip.Set(t.Context(), entry, sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(77)})
+		}},
+		{"a rule is removed", "is not in the ASIC", func(t *testing.T) error {
+			_, entry := object(t, sai.ObjectTypeACLEntry, 0)
+			return s.Chip.Remove(t.Context(), entry)
+		}},
+		{"a member of a VLAN is removed", "is not in the ASIC", func(t *testing.T) error {
+			_, member := object(t, sai.ObjectTypeVLANMember, 1)
+			return s.Chip.Remove(t.Context(), member)
+		}},
+		{"a port is down", "has another SAI_PORT_ATTR_ADMIN_STATE in the ASIC: \"false\"", func(t *testing.T) error {
+			_, port := object(t, sai.ObjectTypePort, 1)
+			return s.Chip.Set(t.Context(), port, sai.Attr{ID: sai.PortAttrAdminState, Value: sai.Bool(false)})
+		}},
+		{"the row of an object that came with the chip is gone", "has no row", func(t *testing.T) error {
+			row, _ := object(t, sai.ObjectTypeQueue, 0)
+			return asic.Del(t.Context(), row).Err()
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			before := s.Syncd.Watch.State()
+			if err := tt.do(t); err != nil {
+				t.Fatal(err)
+			}
+			told := ""
+			for range 3 {
+				if reason := compare(t, s, 1)["syncd"].Reason; reason != "" {
+					told = reason
+				}
+			}
+			for name, now := range compare(t, s, 1) {
+				if now.Word() != drift.Consistent {
+					t.Errorf("%s: %+v", name, now)
+				}
+			}
+			now := s.Syncd.Watch.State()
+			if !strings.Contains(told, tt.told) || now.Drift != before.Drift+1 || now.Healed != before.Healed+1 {
+				t.Errorf("told %q, want %q; %+v", told, tt.told, now)
+			}
+			if got := view(t, s); got != want {
+				t.Errorf("the rows are not what they were:\n%s", got)
+			}
+		})
+	}
+	if err := s.RestartOrchagent(t.Context()); err != nil {
+		t.Error("a view on what was made anew:", err)
+	}
+	settle(t, s)
+	for name, now := range compare(t, s, 2) {
+		if now.Word() != drift.Consistent {
+			t.Errorf("%s: %+v", name, now)
+		}
+	}
+}
+
+// Syncd has no word for what came with its chip: when that is gone, the chip has to be replaced.
+func TestDriftThatTakesFreshChip(t *testing.T) {
+	var chip sai.API
+	s := testSim(t, SimConfig{Config: twoPorts(), Common: Common{Backend: func(c sai.API) sai.API {
+		chip = &forgetful{API: c}
+		return chip
+	}}})
+	settle(t, s)
+	consistent(t, s)
+	chip.(*forgetful).gone = sai.ObjectTypeQueue
+	compare(t, s, 1)
+	s.Syncd.Watch.Passed = func(context.Context, string, time.Time) bool { return true }
+	if err := s.Syncd.Watch.Pass(t.Context(), s.Now().Add(time.Second)); !errors.Is(err, swss.ErrAnew) ||
+		!strings.Contains(err.Error(), "it came with the chip") {
+		t.Errorf("%v, want an error that says that a fresh chip is needed", err)
+	}
+}
+
+// Where that does not help, the drift stays, and is told.
+func TestDriftThatStays(t *testing.T) {
+	chip := &forgetful{}
+	s := testSim(t, SimConfig{Config: twoPorts(), Common: Common{
+		Backend: func(c sai.API) sai.API { chip.API = c; return chip }, anew: func() bool { return false },
+	}})
+	settle(t, s)
+	consistent(t, s)
+	chip.gone = sai.ObjectTypeQueue
+	s.Syncd.Watch.Passed = func(context.Context, string, time.Time) bool { return true }
+	for range 5 {
+		compare(t, s, 1)
+	}
+	if state := compare(t, s, 1)["syncd"]; !strings.Contains(state.Reason, "is not in the ASIC") || state.Healed > 0 {
+		t.Errorf("%+v", state)
+	}
+}
+
+// What a new life does not heal ends the next one only after a while, and ever more rarely: an ASIC that reads back
+// something else than what was set must not be made anew for ever.
+func TestLivesEndSeldom(t *testing.T) {
+	now := time.Unix(1000, 0)
+	may := seldom(func() time.Time { return now })
+	var at []int
+	for minute := range 600 {
+		if may() {
+			at = append(at, minute)
+		}
+		now = now.Add(time.Minute)
+	}
+	if want := []int{0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 303, 363, 423, 483, 543}; !slices.Equal(at, want) {
+		t.Errorf("in minutes %v, want %v", at, want)
+	}
+	now = now.Add(2*maxAnew + time.Minute)
+	if !may() || may() {
+		t.Error("after a long time: want at once, and not again")
+	}
+	if now = now.Add(minAnew); !may() {
+		t.Error("after a long time the waits begin anew")
+	}
+}
+
+// A forgetful chip says that it has no objects of a type.
+type forgetful struct {
+	sai.API
+	gone sai.ObjectType
+}
+
+func (f *forgetful) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
+	if k.Entry == nil && k.Type == f.gone {
+		return nil, sai.StatusItemNotFound
+	}
+	return f.API.Get(ctx, k, want)
+}
+
+// On a live switch what somebody has changed in one place after the other heals by itself, without a fresh chip, and the
+// daemons say how much of it there was.
+func TestDriftOfLiveSwitch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("processes that wait for each other: nothing for the race detector")
+	}
+	p := startPlant(t)
+	config := twoPorts()
+	p.load(config)
+	p.until("the session", func() bool { return p.active("s") })
+	p.ready()
+	healed := func(name string) int {
+		n, _ := strconv.Atoi(p.row(swss.StateDB, drift.Table, name)[drift.FieldHealed])
+		return n
+	}
+	del := func(db swss.DBName, pattern string) {
+		client := p.redis.DB(db).Client()
+		keys, err := client.Keys(t.Context(), pattern).Result()
+		if err != nil || len(keys) == 0 {
+			t.Fatal(pattern, keys, err)
+		}
+		if err := client.Del(t.Context(), keys[0]).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	del(swss.ApplDB, "ACL_RULE_TABLE:TAM:all")
+	p.until("tammgrd has healed it", func() bool { return healed("tammgrd") == 1 })
+	del(swss.StateDB, "VLAN_TABLE|Vlan10")
+	p.until("tammgrd has healed it", func() bool { return healed("tammgrd") == 2 })
+	del(swss.ASICDB, "ASIC_STATE:SAI_OBJECT_TYPE_ACL_ENTRY:*")
+	p.until("orchagent has healed it", func() bool { return healed("orchagent") == 1 })
+	p.ready()
+	p.same(config)
+	if n := p.chips.Load(); n != 1 || !p.active("s") {
+		t.Errorf("syncd has had %d chips, the session is active: %t", n, p.active("s"))
+	}
+}

@@ -1,0 +1,42 @@
+package mgmt
+
+import (
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/drift"
+)
+
+// healthModule is tamtam-health in the databases. The rows of daemons are written once per second whether they change
+// or not, and go away with the daemon; those of alarms change with what they tell.
+func healthModule() Module {
+	leaf := func(leaf, field string) Leaf { return Leaf{"state/" + leaf, readOnly(text(field))} }
+	return Module{Name: "tamtam-health", Groups: []Group{
+		{Path: "/health/daemons/daemon", Rows: []Row{
+			{
+				DB: swss.StateDB, Table: schema.StateHealth, Key: "{name}", Entry: true, Counter: true,
+				Leaves: []Leaf{
+					{"state/ready", readOnly(words("state", "", "true", "ready", "false", "waiting"))},
+					leaf("reason", "reason"), leaf("since", "since"),
+				},
+			},
+			{
+				DB: swss.StateDB, Table: drift.Table, Key: "{name}", Counter: true,
+				Leaves: []Leaf{
+					leaf("consistency", drift.FieldState), leaf("differences", drift.FieldReason),
+					leaf("objects", drift.FieldObjects), leaf("last-pass", drift.FieldPass), leaf("open", drift.FieldOpen),
+					leaf("drift", drift.FieldDrift), leaf("healed", drift.FieldHealed),
+				},
+			},
+		}},
+		{Path: "/health/alarms/alarm", Rows: []Row{
+			{
+				DB: swss.StateDB, Table: schema.StateAlarm, Key: "{id}", Entry: true,
+				Leaves: []Leaf{
+					leaf("resource", schema.AlarmResource), leaf("text", schema.AlarmText),
+					leaf("time-created", schema.AlarmCreated), leaf("severity", schema.AlarmSeverity),
+					leaf("type-id", schema.AlarmType),
+				},
+			},
+		}},
+	}}
+}
