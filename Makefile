@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants figures metrics outputs bench bench-before bench-pgo lint generate generate-check image compose-up compose-down compose-test demo-capture clean
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos figures metrics outputs bench bench-before bench-pgo lint generate generate-check image compose-up compose-down compose-test demo-capture clean
 
 ### help            this list
 help:
@@ -74,6 +74,12 @@ differential:
 ### mutants         wrong engines, one by one: the differential test must catch each
 mutants:
 	TAMTAM_MUTANTS=all $(GO) test -count=1 -timeout 2h -v -run '^TestMutantsAreCaught$$' ./saisim/reference
+
+### chaos           a switch of processes, to which anything happens while its configuration changes, and whenever it is ready
+###                 compared with a fresh one: ROUNDS (default 150, half an hour) seeds from SEED on
+ROUNDS  ?= 150
+chaos:
+	TAMTAM_CASES=$(ROUNDS) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestChaos$$' ./device
 
 ### figures         what the pages quote, made anew and compared: make figures [ONLY=PAGE[:LINE[-LINE]]] [UPDATE=1|all]
 figures:

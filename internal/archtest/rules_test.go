@@ -53,7 +53,7 @@ var rules = []room{
 	{name: "lab/figure", modules: []string{gonumplot}},
 	{name: "lab/programs", below: []string{"tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
-		below: []string{"mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record",
+		below: []string{"mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record",
 			"orch", "sairedis", "saisim", "saisim/drop", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan"}},
 	{name: "mgmt", below: []string{"yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                   // generated types stop at mgmt
