@@ -10,7 +10,7 @@ import (
 
 // A former process' outcomes are what STATE_DB says of rows when a daemon begins.
 type former struct {
-	inForce bool // rows that had not been looked at are kept back, too
+	inForce bool // rows that waited are kept back, too
 	status  map[string]map[string]verdict
 }
 
@@ -57,7 +57,7 @@ func (d *Daemon) Hold(ctx context.Context, inForce bool) error {
 	return nil
 }
 
-// wordsOf returns the words of a report: those of the table of tables, if the input does not say.
+// wordsOf returns the words of a report: those of the table of tables, where it has the table.
 func (d *Daemon) wordsOf(rep Reporting) Words {
 	words := rep.Words
 	if t, ok := schema.StatusTable(rep.StateTable); ok {

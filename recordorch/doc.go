@@ -19,8 +19,7 @@
 // that fails undoes those before it. When the way to the collector changes, the mirror session
 // follows; while there is none, the session is taken down.
 //
-// All this is in the ASIC only from the first view on: before that, the chip's properties are not
-// known. An orchagent that restarts therefore restarts its sessions.
+// An orchagent that restarts finds its sessions in the ASIC, and they go on.
 //
 // What belongs here: what only table recording needs. ACL entries are aclorch's, ways
 // are the routes', plans are recordplan's.

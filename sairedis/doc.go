@@ -1,6 +1,7 @@
 // Package sairedis carries the SAI API over ASIC_DB, as SONiC does: [Client] is
 // libsairedis' side (orchagent), [Server] is syncd's. Both speak the redis_sync
-// protocol byte for byte, so that each works with SONiC's counterpart.
+// protocol byte for byte, so that each works with SONiC's counterpart. An [Agent] is a client that
+// begins with what a former one left in ASIC_DB.
 //
 // A request goes one way through the server: [Server] takes it from ASIC_DB and sends the answer; a
 // processor executes it; views bring the ASIC from one view to another; [FlexCounters] poll what
