@@ -11,9 +11,9 @@
 // section 6 of the paper); then it is freed. Tasks that find no room are tried again when another
 // one leaves. A task in plan mode only has a row of TAM_FLYMON_PLACEMENT.
 //
-// Tasks are in the ASIC only from the first view on: before that, the properties of its CMU groups
-// are not known. An orchagent that restarts therefore restarts its tasks, and their first epoch
-// says so.
+// An orchagent that restarts finds its tasks in the ASIC, where they have counted on; the epoch in
+// which it began is flagged as the first. A task whose memory is never cleared (without epochs, or
+// with readout "live") begins anew: nobody could tell what it counted before.
 //
 // # Epochs
 //

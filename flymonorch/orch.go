@@ -26,6 +26,8 @@ type Orch struct {
 	unlearned error      // why not
 	askAt     time.Time  // when to ask for it again
 
+	late bool // tasks that waited for the view may be deployed now
+
 	plans   map[string]*task // in plan mode: their placement depends on all others
 	changed bool             // tasks came or went in this pass
 
@@ -108,7 +110,18 @@ func (o *Orch) wanted(_ context.Context, t *task) error {
 	if o.unlearned != nil {
 		return orch.Wait("switch", "", "%s; asked again in a second", orch.Explain(o.unlearned))
 	}
+	if anew := t.Row.Epoch == 0 || t.Row.Live; anew && !o.Running {
+		// Banks that are never cleared cannot tell which of their counts are of this run: such a task is not found
+		// again in the ASIC, but begins anew when the view without it has been applied.
+		return orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
+	}
 	return nil
+}
+
+// ViewApplied says that the first view was applied.
+func (o *Orch) ViewApplied() {
+	o.Feature.ViewApplied()
+	o.late = o.pool != nil // else they are looked at when it is
 }
 
 // settled drops the plan of a task that is no longer planned, and marks its queries.
@@ -134,6 +147,8 @@ func (o *Orch) nextTimer() time.Time {
 		return time.Time{}
 	case o.pool != nil && !o.Running:
 		return time.Time{}
+	case o.late:
+		return o.Daemon.Now()
 	case o.pool != nil:
 		return o.reader.next()
 	case o.askAt.IsZero():
@@ -144,10 +159,14 @@ func (o *Orch) nextTimer() time.Time {
 
 // timers does what is due.
 func (o *Orch) timers(ctx context.Context, now time.Time) error {
-	if o.pool == nil {
+	learned := o.pool != nil
+	if !learned {
 		if err := o.learn(ctx); err != nil {
 			return err
 		}
+	}
+	if !learned || o.late {
+		o.late = false
 		o.MarkAll()
 		return o.Settle(ctx)
 	}
