@@ -120,13 +120,7 @@ func deploymentsOn(ctx context.Context, name, addr string, n int) ([]Deployment,
 		return nil, err
 	}
 	watch := &taskWatch{API: chip, chip: chip, counted: make(chan counted, 64), removed: make(chan struct{}, 64)}
-	syncd := device.NewSyncd(r, watch, device.Common{})
-	g.Go(func() error {
-		if err := syncd.Serve(runCtx); !errors.Is(err, context.Canceled) {
-			return err
-		}
-		return nil
-	})
+	g.Go(func() error { return device.RunSyncdOn(runCtx, r, watch, device.Common{}) })
 	g.Go(func() error { return watch.traffic(runCtx, start) })
 	g.Go(func() error { return device.RunManagers(runCtx, r, device.Common{}) })
 	g.Go(func() error { return device.RunOrchagent(runCtx, r, device.Common{}) })

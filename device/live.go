@@ -11,6 +11,7 @@ import (
 
 	"tamtam/mgmt"
 	"tamtam/sai"
+	"tamtam/sairedis"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -130,9 +131,7 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 	syncd := NewSyncd(r, c.backend(chip), c)
 	c.health.lives(nil, syncd.Watch)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return syncd.Serve(ctx) })
-	g.Go(func() error { return syncd.Compare(ctx) })
-	g.Go(func() error { syncd.Counters.Run(ctx); return nil })
+	g.Go(func() error { return serve(ctx, syncd) })
 	g.Go(func() error {
 		for {
 			select {
@@ -145,6 +144,32 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 	})
 	g.Go(func() error { return runWires(ctx, chip, start, cfg.Wires, logOf(c)) })
 	return g.Wait()
+}
+
+// serve lets syncd work, compare and poll until ctx ends.
+func serve(ctx context.Context, syncd *sairedis.Server) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return syncd.Serve(ctx) })
+	g.Go(func() error { return syncd.Compare(ctx) })
+	g.Go(func() error { syncd.Counters.Run(ctx); return nil })
+	return g.Wait()
+}
+
+// RunSyncdOn is [RunSyncd] with an ASIC that the caller has, drives, and takes notifications from. It has one life, for
+// the next would need a new ASIC: it ends with an error where RunSyncd begins anew.
+func RunSyncdOn(ctx context.Context, r *swss.Redis, asic sai.API, c Common) error {
+	used := false
+	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
+		if used {
+			return errors.New("syncd would begin anew, but its ASIC is not as new")
+		}
+		used = true
+		c := c.of(h, claim)
+		syncd := NewSyncd(r, c.backend(asic), c)
+		h.lives(nil, syncd.Watch)
+		return serve(ctx, syncd)
+	}
+	return runLives(ctx, r, newHealth("syncd"), logOf(c), live, swss.CountersDB, swss.FlexCounterDB)
 }
 
 func logOf(c Common) *slog.Logger {
