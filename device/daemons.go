@@ -169,7 +169,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	}
 	poll := poller{o.asic}
 	ports, err := portsorch.New(ctx, portsorch.Config{
-		SAI: o.asic, Daemon: o.Daemon, Redis: r, Poller: poll, MAC: mac, Fallback: fallbackMAC(),
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Poller: poll, MAC: mac, Fallback: fallbackMAC(), Found: o.asic.Found,
 	})
 	if err != nil {
 		return fmt.Errorf("ports: %w", err)

@@ -122,17 +122,26 @@ type stateNow struct {
 	strays  int      // objects that only the rows have, or only the map of ids
 }
 
-// readState reads what ASIC_DB says that the ASIC does, and which objects nobody created.
-func (c *Client) readState(ctx context.Context) (stateNow, error) {
-	cold, err := c.asic.Client().HKeys(ctx, coldVIDs).Result()
+// cameWith reads the ids of objects that came with the switch, of removed ones, too.
+func cameWith(ctx context.Context, asic *swss.DB) (map[sai.OID]bool, error) {
+	cold, err := asic.Client().HKeys(ctx, coldVIDs).Result()
 	if err != nil {
-		return stateNow{}, fmt.Errorf("sairedis: %s: %w", coldVIDs, err)
+		return nil, fmt.Errorf("sairedis: %s: %w", coldVIDs, err)
 	}
 	own := map[sai.OID]bool{}
 	for _, text := range cold {
 		if vid, err := sai.ParseOID(text); err == nil {
 			own[vid] = true
 		}
+	}
+	return own, nil
+}
+
+// readState reads what ASIC_DB says that the ASIC does, and which objects nobody created.
+func (c *Client) readState(ctx context.Context) (stateNow, error) {
+	own, err := cameWith(ctx, c.asic)
+	if err != nil {
+		return stateNow{}, err
 	}
 	isOwn := func(vid sai.OID) bool {
 		t, _ := VIDType(vid)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -138,6 +139,42 @@ func (a *Agent) Adopting() bool { return a.wish != nil }
 
 // Chip returns the ASIC as it is, also while a view is being made: for objects that are no part of any view.
 func (a *Agent) Chip() sai.API { return a.client }
+
+// Found lists the objects of a type that came with the switch and that nobody has removed.
+func (a *Agent) Found(ctx context.Context, t sai.ObjectType) ([]sai.OID, error) {
+	var list []sai.OID
+	if a.wish != nil {
+		for _, n := range a.wish.view.graph.sorted() {
+			if n.own && n.key.Entry == nil && n.key.Type == t {
+				list = append(list, n.key.OID)
+			}
+		}
+		return list, nil
+	}
+	c := a.client
+	if err := c.take(ctx); err != nil {
+		return nil, err
+	}
+	defer c.give()
+	own, err := cameWith(ctx, c.asic)
+	if err != nil {
+		return nil, err
+	}
+	for _, vid := range slices.SortedFunc(maps.Keys(own), compareOIDs) {
+		if kind, ok := VIDType(vid); !ok || kind != t {
+			continue
+		}
+		there, err := c.asic.Client().HExists(ctx, vidToRID, vid.String()).Result()
+		if err != nil {
+			return nil, fmt.Errorf("sairedis: %s: %w", vidToRID, err)
+		}
+		if there {
+			c.check.Found(sai.Obj(t, vid))
+			list = append(list, vid)
+		}
+	}
+	return list, nil
+}
 
 // Learned returns the addresses that the ASIC had learned when [Agent.InitView] adopted it, as if they came now.
 func (a *Agent) Learned() []sai.FDBEvent {

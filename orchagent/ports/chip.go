@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,10 +38,11 @@ func laneKey(lanes []uint32) string {
 // createSwitch creates the switch object and takes away what the ASIC brings
 // along and SONiC does not want: the members of the default VLAN and the bridge
 // ports of all ports.
-func createSwitch(ctx context.Context, api sai.API, mac sai.MAC) (*chip, error) {
+func createSwitch(ctx context.Context, cfg Config) (*chip, error) {
+	api := cfg.SAI
 	oid, err := api.Create(ctx, sai.ObjectTypeSwitch, []sai.Attr{
 		{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)},
-		{ID: sai.SwitchAttrSrcMACAddress, Value: mac},
+		{ID: sai.SwitchAttrSrcMACAddress, Value: cfg.MAC},
 		{ID: sai.SwitchAttrFDBEventNotify, Value: sai.Pointer(1)},
 		{ID: sai.SwitchAttrPortStateChangeNotify, Value: sai.Pointer(1)},
 		{ID: sai.SwitchAttrSwitchShutdownRequestNotify, Value: sai.Pointer(1)},
@@ -55,7 +57,7 @@ func createSwitch(ctx context.Context, api sai.API, mac sai.MAC) (*chip, error) 
 	if err := c.readPorts(ctx, api); err != nil {
 		return nil, err
 	}
-	if err := c.removeDefaults(ctx, api); err != nil {
+	if err := c.removeDefaults(ctx, api, cfg.Found); err != nil {
 		return nil, err
 	}
 	c.stats = portStats(ctx, api)
@@ -118,24 +120,44 @@ func readParts(ctx context.Context, api sai.API, port sai.OID) error {
 	return nil
 }
 
-// removeDefaults removes the members of the default VLAN and their bridge
-// ports. These are not read from the bridge: SONiC's virtual switch stops when
-// its port list is asked for while a LAG is on it, as after a restart. Nothing is
-// removed in bulk: SONiC's syncd forgets bulk removals while a view is made.
-func (c *chip) removeDefaults(ctx context.Context, api sai.API) error {
+// removeDefaults removes the members of the default VLAN and the bridge ports of all ports. These
+// are not read from the bridge: SONiC's virtual switch stops when its port list is asked for while a
+// LAG is on it, as after a restart. Those of members are found by them; of a previous run that ended
+// between the two, only who lists what came with the switch knows. Nothing is removed in bulk:
+// SONiC's syncd forgets bulk removals while a view is made.
+func (c *chip) removeDefaults(
+	ctx context.Context, api sai.API, found func(context.Context, sai.ObjectType) ([]sai.OID, error),
+) error {
 	members, err := getOIDs(ctx, api, sai.Obj(sai.ObjectTypeVLAN, c.vlan), sai.VLANAttrMemberList)
 	if err != nil {
 		return fmt.Errorf("read the default VLAN's members: %w", err)
 	}
 	var bridgePorts []sai.OID
 	for _, m := range members {
-		want := []sai.Attr{sai.Want(sai.VLANMemberAttrBridgePortID, 0)}
-		got, err := api.Get(ctx, sai.Obj(sai.ObjectTypeVLANMember, m), want)
+		bp, err := getOID(ctx, api, sai.Obj(sai.ObjectTypeVLANMember, m), sai.VLANMemberAttrBridgePortID)
 		if err != nil {
 			return fmt.Errorf("read the bridge port of a member of the default VLAN: %w", err)
 		}
-		if bp, _ := got[0].Value.(sai.OID); bp != sai.NullOID && !slices.Contains(bridgePorts, bp) {
+		if bp != sai.NullOID && !slices.Contains(bridgePorts, bp) {
 			bridgePorts = append(bridgePorts, bp)
+		}
+	}
+	if found != nil {
+		all, err := found(ctx, sai.ObjectTypeBridgePort)
+		if err != nil {
+			return fmt.Errorf("list the default bridge ports: %w", err)
+		}
+		for _, bp := range all {
+			if slices.Contains(bridgePorts, bp) {
+				continue
+			}
+			port, err := getOID(ctx, api, sai.Obj(sai.ObjectTypeBridgePort, bp), sai.BridgePortAttrPortID)
+			if err != nil {
+				return fmt.Errorf("read the port of a default bridge port: %w", err)
+			}
+			if slices.Contains(slices.Collect(maps.Values(c.unused)), port) {
+				bridgePorts = append(bridgePorts, bp)
+			}
 		}
 	}
 	for _, m := range members {
@@ -149,6 +171,16 @@ func (c *chip) removeDefaults(ctx context.Context, api sai.API) error {
 		}
 	}
 	return nil
+}
+
+// getOID reads the name of an object.
+func getOID(ctx context.Context, api sai.API, k sai.Key, id sai.AttrID) (sai.OID, error) {
+	got, err := api.Get(ctx, k, []sai.Attr{sai.Want(id, 0)})
+	if err != nil {
+		return 0, err
+	}
+	oid, _ := got[0].Value.(sai.OID)
+	return oid, nil
 }
 
 // getOIDs reads an object list of any length.

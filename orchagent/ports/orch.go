@@ -18,6 +18,9 @@ type Config struct {
 	// MAC is the switch's own address at the start. Later it is what
 	// DEVICE_METADATA says, or Fallback.
 	MAC, Fallback sai.MAC
+	// Found lists the objects of a type that came with the switch and are still there, whoever knows of them; nil:
+	// nobody keeps a list.
+	Found func(ctx context.Context, t sai.ObjectType) ([]sai.OID, error)
 }
 
 // An Orch owns the switch, its ports, LAGs and VLANs. All its methods run on
@@ -30,7 +33,8 @@ type Orch struct {
 
 	mac, fallback sai.MAC // the switch's own address
 
-	plan     *plan // the last that was applied, or is being applied
+	plan     *plan            // the last that was applied, or is being applied
+	stuck    map[string]error // why ports of the ASIC that no row names are still there, by laneKey
 	settings schema.Switch
 
 	changes  orch.Topic[[]string]
@@ -45,12 +49,13 @@ type Orch struct {
 // the handlers of the five tables on the daemon. Ports are created when
 // PORT_TABLE:PortConfigDone says that all of them are known.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
-	chip, err := createSwitch(ctx, cfg.SAI, cfg.MAC)
+	chip, err := createSwitch(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	o := &Orch{
 		asic: newASIC(cfg.SAI, cfg.Daemon.Logger(), chip), mac: cfg.MAC, fallback: cfg.Fallback,
+		stuck: map[string]error{},
 	}
 	if err := o.counters.open(ctx, cfg, chip); err != nil {
 		return nil, err
@@ -66,6 +71,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		orch.LedgerTable{Name: schema.AppVLAN, State: schema.StateVLAN},
 		orch.LedgerTable{Name: schema.AppVLANMember, State: schema.StateVLANMember, StateKey: stateKey})
 	config := cfg.Redis.DB(swss.ConfigDB)
+	cfg.Daemon.Watch().Add(o.leftovers())
 	orch.ConsumeFlexGroups(cfg.Daemon, o.counters.flush, &o.counters.group)
 	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, config, schema.CfgDeviceMetadata)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
+	"tamtam/swss/drift"
 )
 
 // overhead is what a frame has beside its MTU: Ethernet header, one VLAN tag
@@ -179,19 +181,59 @@ func (o *Orch) removeUnused(ctx context.Context, p *plan) {
 	if !o.applied {
 		return
 	}
+	for _, lanes := range o.unwanted(p) {
+		if err := o.removeFromASIC(ctx, o.chip.unused[lanes]); err != nil {
+			o.log.Error("an unused port stays in the ASIC", "lanes", lanes, "err", err)
+			o.stuck[lanes] = err
+			continue
+		}
+		delete(o.stuck, lanes)
+		delete(o.chip.unused, lanes)
+	}
+}
+
+// unwanted lists the lanes of the ASIC's own ports that no row names.
+func (o *Orch) unwanted(p *plan) []string {
 	wanted := map[string]bool{}
 	for _, spec := range p.ports {
 		wanted[laneKey(spec.lanes)] = true
 	}
-	for _, lanes := range sorted(o.chip.unused) {
-		if wanted[lanes] {
-			continue
+	return slices.DeleteFunc(sorted(o.chip.unused), func(lanes string) bool { return wanted[lanes] })
+}
+
+// leftover begins the key of a port that no row names.
+const leftover = "port of lanes "
+
+// leftovers compares the ASIC's ports with the rows: no row's status can tell of a port that no row names.
+func (o *Orch) leftovers() drift.Stage {
+	list := func(context.Context) ([]string, error) {
+		if !o.applied || o.plan == nil {
+			return nil, nil
 		}
-		if err := o.removeFromASIC(ctx, o.chip.unused[lanes]); err != nil {
-			o.log.Error("an unused port stays in the ASIC", "lanes", lanes, "err", err)
-			continue
+		lanes := o.unwanted(o.plan)
+		for i := range lanes {
+			lanes[i] = leftover + lanes[i]
 		}
-		delete(o.chip.unused, lanes)
+		return lanes, nil
+	}
+	return drift.Stage{
+		Name: "ports of the ASIC",
+		List: list,
+		Look: func(ctx context.Context, keys []string) ([]drift.Finding, error) {
+			still, err := list(ctx)
+			if err != nil {
+				return nil, err
+			}
+			var found []drift.Finding
+			for _, key := range keys {
+				if slices.Contains(still, key) {
+					why := o.stuck[strings.TrimPrefix(key, leftover)]
+					found = append(found, drift.Finding{Key: key, What: fmt.Sprintf("is named by no row, and stays: %v", why)})
+				}
+			}
+			return found, nil
+		},
+		Heal: func(ctx context.Context, _ []drift.Finding) error { return o.ledger.Settle(ctx) },
 	}
 }
 

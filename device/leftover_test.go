@@ -1,0 +1,87 @@
+package device
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/swss/drift"
+)
+
+// halfTaken is a chip from which a former orchagent had taken the members of the default VLAN when it died, and not yet
+// their bridge ports.
+type halfTaken struct{ sai.API }
+
+func (h halfTaken) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
+	oid, err := h.API.Create(ctx, t, attrs)
+	if err != nil || t != sai.ObjectTypeSwitch {
+		return oid, err
+	}
+	got, err := h.Get(ctx, sai.Obj(t, oid), []sai.Attr{sai.Want(sai.SwitchAttrDefaultVLANID, 0)})
+	if err != nil {
+		return 0, err
+	}
+	vlan, _ := got[0].Value.(sai.OID)
+	got, err = h.Get(ctx, sai.Obj(sai.ObjectTypeVLAN, vlan), []sai.Attr{sai.Want(sai.VLANAttrMemberList, 128)})
+	if err != nil {
+		return 0, err
+	}
+	members, _ := got[0].Value.(sai.OIDs)
+	for _, m := range members {
+		if err := h.Remove(ctx, sai.Obj(sai.ObjectTypeVLANMember, m)); err != nil {
+			return 0, err
+		}
+	}
+	return oid, nil
+}
+
+// The chip's bridge ports are found also when nothing refers to them any more: else they would keep the chip's ports,
+// which no row names, for ever.
+func TestBridgePortsWithoutMembers(t *testing.T) {
+	fresh := testSim(t, SimConfig{Config: twoPorts()})
+	settle(t, fresh)
+	s := testSim(t, SimConfig{Config: twoPorts(), Common: Common{Backend: func(chip sai.API) sai.API {
+		return halfTaken{chip}
+	}}})
+	settle(t, s)
+	if got, want := view(t, s), view(t, fresh); got != want {
+		t.Errorf("the ASIC:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// clinging is a chip that gives up no port.
+type clinging struct {
+	sai.API
+	let bool // it does
+}
+
+func (c *clinging) Remove(ctx context.Context, k sai.Key) error {
+	if !c.let && k.Entry == nil && k.Type == sai.ObjectTypePort {
+		return sai.StatusObjectInUse
+	}
+	return c.API.Remove(ctx, k)
+}
+
+// A port that no row names and that the chip does not give up is told, with the reason, for no row's status could: and
+// it is tried again.
+func TestPortsThatStay(t *testing.T) {
+	chip := &clinging{}
+	s := testSim(t, SimConfig{Config: twoPorts(), Common: Common{Backend: func(c sai.API) sai.API {
+		chip.API = c
+		return chip
+	}}})
+	settle(t, s)
+	told := compare(t, s, 4)["orchagent"]
+	if told.Word() == drift.Consistent || !strings.Contains(told.Reason, "is named by no row, and stays") ||
+		!strings.Contains(told.Reason, "SAI_STATUS_OBJECT_IN_USE") {
+		t.Errorf("%s: %s", told.Word(), told.Reason)
+	}
+	chip.let = true
+	for range 16 { // ever more rarely
+		told = compare(t, s, 1)["orchagent"]
+	}
+	if told.Word() != drift.Consistent || told.Healed == 0 {
+		t.Errorf("%s: %s, healed %d", told.Word(), told.Reason, told.Healed)
+	}
+}
