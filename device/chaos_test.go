@@ -3,10 +3,12 @@ package device
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -27,11 +29,12 @@ import (
 const (
 	daemonVariable = "TAMTAM_TEST_DAEMON"
 	redisVariable  = "TAMTAM_TEST_REDIS"
+	recordVariable = "TAMTAM_TEST_RECORD" // where it appends what it does
 )
 
 func TestMain(m *testing.M) {
 	if name := os.Getenv(daemonVariable); name != "" {
-		if err := beDaemon(name, os.Getenv(redisVariable)); err != nil {
+		if err := beDaemon(name, os.Getenv(redisVariable), os.Getenv(recordVariable)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -40,29 +43,37 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func beDaemon(name, addr string) error {
+// beDaemon is the daemon's process; its log and its record of requests are appended to a file.
+func beDaemon(name, addr, record string) error {
 	ctx := context.Background()
+	file, err := os.OpenFile(record, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	c := Common{Log: slog.New(slog.NewTextHandler(file, nil)), Rec: file}
 	cfg, err := swss.DefaultConfig(addr)
 	if err != nil {
 		return err
 	}
-	r, err := WaitRedis(ctx, cfg, logOf(Common{}))
+	r, err := WaitRedis(ctx, cfg, c.Log)
 	if err != nil {
 		return err
 	}
 	switch name {
 	case "syncd":
-		return RunSyncd(ctx, r, ChipConfig{Profile: profile.Small()}, Common{})
+		return RunSyncd(ctx, r, ChipConfig{Profile: profile.Small()}, c)
 	case "orchagent":
-		return RunOrchagent(ctx, r, Common{})
+		return RunOrchagent(ctx, r, c)
 	}
-	return RunManagers(ctx, r, Common{})
+	return RunManagers(ctx, r, c)
 }
 
 // A chaos is a switch of processes, to which anything happens.
 type chaos struct {
 	*plant
 	randomConfig
+	dir    string               // what the processes record
 	procs  map[string]*exec.Cmd // nil: killed
 	frozen map[string]bool
 	want   map[string]swss.FieldValues // the configuration, by key of CONFIG_DB
@@ -76,6 +87,7 @@ func startChaos(t *testing.T, seed uint64) *chaos {
 	c := &chaos{
 		plant:        &plant{T: t, server: server, redis: server.Open()},
 		randomConfig: randomConfig{rand.New(rand.NewPCG(seed, 6))},
+		dir:          t.ArtifactDir(),
 		procs:        map[string]*exec.Cmd{}, frozen: map[string]bool{},
 	}
 	c.want = c.ground()
@@ -85,7 +97,7 @@ func startChaos(t *testing.T, seed uint64) *chaos {
 			c.kill(name)
 		}
 		if t.Failed() {
-			t.Logf("seed %d, what happened:\n%s", seed, strings.Join(c.log, "\n"))
+			t.Logf("seed %d, what happened (-artifacts keeps what the processes recorded):\n%s", seed, strings.Join(c.log, "\n"))
 		}
 	})
 	for _, name := range mortals {
@@ -96,7 +108,8 @@ func startChaos(t *testing.T, seed uint64) *chaos {
 
 func (c *chaos) launch(name string) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), daemonVariable+"="+name, redisVariable+"="+c.server.Addr)
+	cmd.Env = append(os.Environ(), daemonVariable+"="+name, redisVariable+"="+c.server.Addr,
+		recordVariable+"="+filepath.Join(c.dir, name+".log"))
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		c.Fatal(err)
@@ -117,6 +130,11 @@ func (c *chaos) signal(name string, s syscall.Signal) {
 	if cmd := c.procs[name]; cmd != nil {
 		_ = cmd.Process.Signal(s)
 	}
+}
+
+// note notes what happened, and when.
+func (c *chaos) note(what string) {
+	c.log = append(c.log, time.Now().UTC().Format("15:04:05.000 ")+what)
 }
 
 // happens lets one thing happen to the switch. Where Redis is not well, it may not: what counts is what comes of it.
@@ -329,14 +347,15 @@ func (c *chaos) check() {
 		fresh.Redis.DB(swss.ConfigDB).Client().HSet(c.Context(), key, row)
 	}
 	settle(c.T, fresh)
-	lines := func(r *swss.Redis) []string { return strings.Split(viewOf(c.T, r), "\n") }
-	for range 20 { // a window through which an orch looks just now is in the view
-		if slices.Equal(lines(fresh.Redis), lines(c.redis)) {
+	want := strings.Split(viewOf(c.T, fresh.Redis), "\n")
+	var diff string
+	for range 100 { // a window through which an orch looks just now is in the view
+		if diff = cmp.Diff(want, strings.Split(viewOf(c.T, c.redis), "\n")); diff == "" {
 			break
 		}
-		c.pass(10 * time.Millisecond)
+		c.pass(7 * time.Millisecond)
 	}
-	if diff := cmp.Diff(lines(fresh.Redis), lines(c.redis)); diff != "" {
+	if diff != "" {
 		c.Errorf("all daemons are ready, but the ASIC (+) is not as a fresh one (-):\n%s", diff)
 	}
 	if diff := cmp.Diff(statuses(c.T, fresh.Redis), statuses(c.T, c.redis)); diff != "" {
@@ -368,9 +387,10 @@ func TestChaos(t *testing.T) {
 		c := startChaos(t, seed)
 		for range 2 {
 			for range 12 {
-				c.log = append(c.log, c.change(), c.happens())
+				c.note(c.change())
+				c.note(c.happens())
 			}
-			c.log = append(c.log, "mend")
+			c.note("mend")
 			c.mend()
 			c.steady()
 			c.freeSwitchID()
