@@ -77,7 +77,11 @@ func (a *Agent) unsafe(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("sairedis: %w", err)
 	}
-	if len(keys) > 0 {
+	begun, err := asic.HExists(ctx, KeySyncd, fieldView).Result()
+	if err != nil {
+		return "", fmt.Errorf("sairedis: %w", err)
+	}
+	if begun || len(keys) > 0 {
 		return "a view was begun and not applied", nil
 	}
 	return "", nil

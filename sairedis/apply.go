@@ -38,6 +38,7 @@ func (vs *views) applyView(ctx context.Context) (*result, error) {
 	t.bring(ctx)
 	vs.making = nil
 	res := &result{}
+	res.write(func(p redis.Pipeliner) { viewEnds(ctx, p) })
 	if len(t.errs) > 0 {
 		res.status = sai.StatusFailure
 	}

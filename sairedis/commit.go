@@ -79,6 +79,9 @@ func (s *Server) mend(ctx context.Context, cmds []redis.Cmder) error {
 	}
 	_, err = s.asic.Client().TxPipelined(ctx, func(p redis.Pipeliner) error {
 		s.journal.rewrite(ctx, p)
+		if s.processor.views.making != nil {
+			viewBegins(ctx, p)
+		}
 		s.processor.objects.rewrite(ctx, p)
 		for _, cmd := range cmds {
 			p.Do(ctx, cmd.Args()...)

@@ -79,6 +79,7 @@ func (vs *views) initView(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	res := &result{}
+	res.write(func(p redis.Pipeliner) { viewBegins(ctx, p) })
 	if len(stale) > 0 {
 		res.write(func(p redis.Pipeliner) { p.Del(ctx, stale...) })
 	}
