@@ -11,6 +11,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/sairedis"
+	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -24,6 +25,7 @@ type plant struct {
 	redis  *swss.Redis // of the test; every daemon has its own
 	stops  map[string]func()
 	chips  atomic.Int32 // that syncd has had
+	chip   atomic.Pointer[saisim.Chip]
 }
 
 // patience is how long a plant may take to heal: a bound for a switch that never does.
@@ -50,6 +52,7 @@ func (p *plant) start(name string) (stop func()) {
 		"syncd": func(ctx context.Context) error {
 			return RunSyncd(ctx, r, ChipConfig{Profile: profile.Small()}, Common{Backend: func(chip sai.API) sai.API {
 				p.chips.Add(1)
+				p.chip.Store(chip.(*saisim.Chip))
 				return chip
 			}})
 		},
@@ -131,6 +134,28 @@ func (p *plant) ready() {
 		}
 		return true
 	})
+}
+
+// hang lets the chip hang in the midst of its work until it may go on.
+func (p *plant) hang() (goOn func()) {
+	p.Helper()
+	chip, hangs, released := p.chip.Load(), make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	chip.SetObserver(func(saisim.Moment) {
+		once.Do(func() { close(hangs) })
+		<-released
+	})
+	id, ok := chip.PortByName("Ethernet0")
+	if !ok {
+		p.Fatal("the chip has no Ethernet0")
+	}
+	go func() { _ = chip.Inject(id, saisim.Frame{Data: trafficFrame(10, 0)}) }()
+	select {
+	case <-hangs:
+	case <-time.After(patience):
+		p.Fatal("nothing was observed of a frame")
+	}
+	return func() { close(released) }
 }
 
 // same checks that the ASIC is what the configuration makes of an empty switch.
@@ -304,6 +329,12 @@ func TestUnwellDatabases(t *testing.T) {
 			p.stops["syncd"]()
 			p.unhealthy("orchagent", "syncd has not been heard of")
 			p.stops["syncd"] = p.start("syncd")
+		}},
+		{"a chip that hangs", false, func(p *plant) {
+			goOn := p.hang()
+			p.unhealthy("syncd", "syncd has not been heard of")
+			p.unhealthy("orchagent", "syncd has not been heard of")
+			goOn()
 		}},
 		{"a failed ASIC", false, func(p *plant) {
 			n := swss.NewNotificationProducer(p.redis.DB(swss.ASICDB), "NOTIFICATIONS")

@@ -58,6 +58,11 @@ func (c *turmoil) change() string {
 	for strings.HasPrefix(key, schema.CfgTAMSwitch) { // a new switch id waits until no feature is active: history counts
 		key, row = c.randomConfig.row()
 	}
+	return c.write(key, row)
+}
+
+// write writes a row, or deletes it.
+func (c *turmoil) write(key string, row swss.FieldValues) string {
 	ctx, cancel := context.WithTimeout(c.Context(), time.Second)
 	defer cancel()
 	db := c.redis.DB(swss.ConfigDB).Client()

@@ -18,8 +18,14 @@ const commitRetry = 200 * time.Millisecond
 // commit writes the rows, takes the request out of the queue and sends the answer, as one transaction.
 // As the backend has already changed, it tries until it succeeds. Where the reply to a transaction is
 // lost, the journal tells whether it was executed, so that nothing is lost or done twice.
-func (s *Server) commit(ctx context.Context, e swss.Peeked, r *result) error {
+func (s *Server) commit(ctx context.Context, e swss.Peeked, r *result) (err error) {
 	m := message{key: r.status.String(), op: r.op, fields: r.fields}
+	failed := false
+	defer func() {
+		if failed && err == nil {
+			s.tell("")
+		}
+	}()
 	for {
 		var push *redis.Cmd
 		cmds, err := s.asic.Client().TxPipelined(ctx, func(p redis.Pipeliner) error {
@@ -42,6 +48,7 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *result) error {
 			}
 			return err
 		}
+		failed = true
 		s.tell(swss.Why(fmt.Errorf("write of a request's outcome: %w", err)))
 		for again := false; !again; {
 			select {
@@ -53,7 +60,6 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *result) error {
 			switch {
 			case err == nil && written:
 				s.journal.outcomes++
-				s.tell("")
 				return nil
 			case errors.Is(err, swss.ErrAnew):
 				return err

@@ -76,6 +76,32 @@ func TestReplayIntoFullRedis(t *testing.T) {
 	}
 }
 
+// Redis takes no writes when the outcome of a request is to be written: that is told, and so is its end.
+func TestOutcomeIntoFullRedis(t *testing.T) {
+	ctx := context.Background()
+	r := swsstest.StartServer(t).Open()
+	var told []string
+	s := NewServer(r, &filling{newFake(), func() { memory(t, r, "1") }}, ServerOptions{TempView: true, Tell: func(why string) {
+		told = append(told, why)
+		memory(t, r, "0")
+	}})
+	if err := s.Load(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.tell("")
+	create := message{key: "SAI_OBJECT_TYPE_SWITCH:" + SwitchVID.String(), op: opCreate,
+		fields: []swss.Pair{{Field: "SAI_SWITCH_ATTR_INIT_SWITCH", Value: "true"}}}
+	if err := swss.NewQueue(r.DB(swss.ASICDB), asicState).Push(ctx, create.entry()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.drain(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 3 || !strings.HasPrefix(told[1], "Redis is out of memory") || told[2] != "" {
+		t.Errorf("told %q, want that Redis is full, and that it is not any more", told)
+	}
+}
+
 // ASIC_DB is no longer what the chip was made of: syncd does nothing more with this chip, and says why.
 func TestDatabaseIsNotTheChips(t *testing.T) {
 	for name, change := range map[string]func(ctx context.Context, r *swss.Redis) error{
