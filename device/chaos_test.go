@@ -210,10 +210,12 @@ func TestChaos(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 2}, func(t *testing.T, seed uint64) {
 		t.Parallel()
 		c := startChaos(t, swsstest.StartServer(t), rand.New(rand.NewPCG(seed, 6)))
+		pace := []time.Duration{0, 50 * time.Millisecond, time.Second}[c.IntN(3)] // how much has become of one before the next
 		for range 2 {
 			for range 12 {
 				c.note(c.change())
 				c.note(c.happens())
+				c.pass(time.Duration(c.Float64() * float64(pace)))
 			}
 			c.note("mend")
 			c.mend()

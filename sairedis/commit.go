@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"tamtam/sai"
 	"tamtam/swss"
 )
 
@@ -83,12 +84,19 @@ func (s *Server) mend(ctx context.Context, cmds []redis.Cmder) error {
 	if !s.begun {
 		return s.processor.views.clean(ctx) // what is left of an earlier run is not enough to replay it
 	}
+	defaults := &result{}
+	if sw, there := s.processor.objects.ids.rid(SwitchVID); there {
+		s.processor.objects.noteDefaults(ctx, defaults, sai.Obj(sai.ObjectTypeSwitch, sw))
+	}
 	_, err = s.asic.Client().TxPipelined(ctx, func(p redis.Pipeliner) error {
 		s.journal.rewrite(ctx, p)
 		if s.processor.views.making != nil {
 			viewBegins(ctx, p)
 		}
 		s.processor.objects.rewrite(ctx, p)
+		for _, write := range defaults.writes {
+			write(p)
+		}
 		for _, cmd := range cmds {
 			p.Do(ctx, cmd.Args()...)
 		}

@@ -3,6 +3,7 @@ package sairedis
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/netip"
 	"strings"
 	"sync/atomic"
@@ -314,7 +315,7 @@ func TestForgedRequest(t *testing.T) {
 func TestGarbageKeys(t *testing.T) {
 	redises(t, func(t *testing.T, r *swss.Redis) {
 		for _, key := range []string{
-			requestList, responseList, vidToRID, ridToVID, coldVIDs, vidCounter, KeySyncd, hidden,
+			requestList, responseList, vidToRID, ridToVID, coldVIDs, vidCounter, KeySyncd, hidden, lanes,
 			"a row", "the switch's row", "an entry's row",
 		} {
 			t.Run(key, func(t *testing.T) {
@@ -371,6 +372,30 @@ func TestGarbageKeys(t *testing.T) {
 				start()
 				if text := backendText(g.fake); text != want {
 					t.Errorf("after a restart of syncd the chip is\n%s\nwant\n%s", text, want)
+				}
+			})
+		}
+	})
+}
+
+// A map that nobody needs before the next start is looked at all the same, and written anew.
+func TestGarbageInAMapIsFound(t *testing.T) {
+	redises(t, func(t *testing.T, r *swss.Redis) {
+		ctx := context.Background()
+		g := newRig(t, r, newFake(), ServerOptions{TempView: true})
+		g.must("INIT_VIEW", g.client.InitView(ctx))
+		g.createSwitch()
+		g.must("APPLY_VIEW", g.client.ApplyView(ctx))
+		db := r.DB(swss.ASICDB).Client()
+		for _, name := range []string{vidToRID, ridToVID, coldVIDs, hidden, lanes} {
+			before := db.HGetAll(ctx, name).Val()
+			if len(before) == 0 {
+				t.Fatalf("%s is empty", name)
+			}
+			g.must("garbage", db.Set(ctx, name, "garbage", 0).Err())
+			within(t, soon, name, func() {
+				for !maps.Equal(db.HGetAll(ctx, name).Val(), before) {
+					time.Sleep(10 * time.Millisecond)
 				}
 			})
 		}

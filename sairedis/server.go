@@ -196,7 +196,10 @@ func isTimeout(err error) bool {
 // look answers what is queued, announced or not, after mending what requests before have met.
 func (s *Server) look(ctx context.Context) error {
 	s.mu.Lock()
-	err := s.mend(ctx, nil)
+	err := s.lookAtMaps(ctx)
+	if err == nil {
+		err = s.mend(ctx, nil)
+	}
 	s.mu.Unlock()
 	if err != nil {
 		return err
@@ -205,6 +208,20 @@ func (s *Server) look(ctx context.Context) error {
 		return err
 	}
 	return s.drain(ctx)
+}
+
+// lookAtMaps finds out which maps are no hashes any more: some are not needed before the next start, when it is too late.
+func (s *Server) lookAtMaps(ctx context.Context) error {
+	_, err := s.asic.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, key := range []string{vidToRID, ridToVID, coldVIDs, hidden, lanes} {
+			p.HLen(ctx, key)
+		}
+		return nil
+	})
+	if swss.IsMisuse(err) {
+		err = nil // it is noted, to be mended
+	}
+	return err
 }
 
 // Load brings the backend to the state of ASIC_DB; Serve does so first unless it is done. A
