@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"maps"
 
+	"github.com/redis/go-redis/v9"
+
 	"tamtam/sai"
 	"tamtam/swss"
 )
@@ -62,10 +64,16 @@ func (a *Agent) unsafe(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("sairedis: %w", err)
 	}
-	if !ok || row["state"] != "applied" {
+	if !ok || row["state"] != viewApplied {
 		return "STATE_DB does not say that a view was applied", nil
 	}
 	asic := a.client.asic.Client()
+	switch view, err := asic.HGet(ctx, swss.KeyMark, fieldViewed).Result(); {
+	case err != nil && err != redis.Nil:
+		return "", fmt.Errorf("sairedis: %w", err)
+	case view != viewApplied:
+		return "something of ASIC_DB was lost", nil
+	}
 	known, err := asic.HExists(ctx, vidToRID, SwitchVID.String()).Result()
 	if err != nil {
 		return "", fmt.Errorf("sairedis: %w", err)

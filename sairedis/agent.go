@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"tamtam/sai"
 	"tamtam/swss"
 	"tamtam/swss/drift"
@@ -107,7 +109,7 @@ func (a *Agent) InitView(ctx context.Context) error {
 		return nil
 	}
 	a.log.Info("the view of the ASIC is made anew", "because", why)
-	if err := a.unmark(ctx); err != nil {
+	if err := a.begin(ctx); err != nil {
 		return err
 	}
 	return a.client.InitView(ctx)
@@ -445,12 +447,42 @@ func (a *Agent) publicOIDs(objs []sai.OID) []sai.OID {
 func (a *Agent) viewRow() *swss.Table { return swss.NewTable(a.state, viewTable) }
 
 // viewTable is where STATE_DB says that the ASIC's view was applied as a whole: what follows are single changes, so
-// that ASIC_DB tells what the ASIC does.
-const viewTable = "TAMTAM_VIEW"
+// that ASIC_DB tells what the ASIC does. ASIC_DB says the same among the marks, which go when anything of it is lost.
+const (
+	viewTable   = "TAMTAM_VIEW"
+	fieldViewed = "view"
+	viewBegun   = "begun"
+	viewApplied = "applied"
+)
 
+// begin says that a view is being made.
+func (a *Agent) begin(ctx context.Context) error {
+	if err := a.unmark(ctx); err != nil {
+		return err
+	}
+	return sayView(ctx, a.client.asic, viewBegun)
+}
+
+// mark says that the view was applied, unless something of ASIC_DB has been lost since it began.
 func (a *Agent) mark(ctx context.Context) error {
-	err := a.viewRow().Set(ctx, "asic", swss.FieldValues{"state": "applied"})
-	if err != nil {
+	asic := a.client.asic
+	switch was, err := asic.Client().HGet(ctx, swss.KeyMark, fieldViewed).Result(); {
+	case err != nil && err != redis.Nil:
+		return fmt.Errorf("sairedis: %w", err)
+	case was != viewBegun:
+		return fmt.Errorf("sairedis: something of ASIC_DB was lost while the view was made: %w", swss.ErrAnew)
+	}
+	if err := sayView(ctx, asic, viewApplied); err != nil {
+		return err
+	}
+	if err := a.viewRow().Set(ctx, "asic", swss.FieldValues{"state": viewApplied}); err != nil {
+		return fmt.Errorf("sairedis: %w", err)
+	}
+	return nil
+}
+
+func sayView(ctx context.Context, asic *swss.DB, word string) error {
+	if err := asic.Client().HSet(ctx, swss.KeyMark, fieldViewed, word).Err(); err != nil {
 		return fmt.Errorf("sairedis: %w", err)
 	}
 	return nil

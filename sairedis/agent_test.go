@@ -117,6 +117,14 @@ func TestAdoptsOnlyWhatIsSafe(t *testing.T) {
 			forged := message{key: initView, op: opNotify}
 			g.must("forge", g.client.requests.Push(context.Background(), forged.entry()))
 		},
+		"a row was lost": func(g *rig) { // it has come again, with less in it
+			row := asicState + ":SAI_OBJECT_TYPE_SWITCH:" + SwitchVID.String()
+			db := g.redis.DB(swss.ASICDB).Client()
+			g.must("garbage", db.Set(context.Background(), row, "garbage", 0).Err())
+			set := message{key: sai.FormatKey(sai.Obj(sai.ObjectTypeSwitch, SwitchVID)), op: opSet,
+				fields: []swss.Pair{{Field: "SAI_SWITCH_ATTR_FDB_AGING_TIME", Value: "30"}}}
+			g.must("set", g.client.requests.Push(context.Background(), set.entry()))
+		},
 		"a row that nobody can read": func(g *rig) {
 			g.redis.DB(swss.ASICDB).Client().HSet(context.Background(), "ASIC_STATE:SAI_OBJECT_TYPE_WINGS:oid:0x1", "NULL", "NULL")
 		},

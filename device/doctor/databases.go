@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tamtam/device"
@@ -43,6 +44,9 @@ func marks(ctx context.Context, p *patient) answer {
 			foreign = append(foreign, string(name))
 		}
 		for daemon, owner := range got {
+			if !slices.Contains(device.Daemons(), daemon) {
+				continue // what else goes with the marks
+			}
 			if other, ok := owners[daemon]; ok && other != owner {
 				return warn("stop one of the two; if there is one only, look again in a few seconds",
 					"%s is of %s, process %.16s, and %s of another, process %.16s", where[daemon], daemon, other, name, owner)
