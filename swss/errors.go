@@ -83,6 +83,7 @@ func condition(err error) string {
 		{"TRYAGAIN", "Redis is moving its data"},
 		{"BUSY", "Redis is busy with a script"},
 		{"NOAUTH", "Redis wants a password"},
+		{"WRONGPASS", "Redis refuses the user or the password"},
 		{"NOPERM", "Redis does not permit it"},
 	} {
 		if hasCode(err, c.code) {
