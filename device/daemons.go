@@ -95,7 +95,7 @@ func passedBy(r *swss.Redis) func(context.Context, string, time.Time) bool {
 func RunManagers(ctx context.Context, r *swss.Redis, c Common) error {
 	h := newHealth("tammgrd")
 	h.lacks = func(ctx context.Context) string {
-		if n, err := r.DB(swss.ConfigDB).Client().DBSize(ctx).Result(); err != nil || n > 0 {
+		if empty, err := r.DB(swss.ConfigDB).Empty(ctx); err != nil || !empty {
 			return ""
 		}
 		return "CONFIG_DB is empty: no configuration has been loaded, or it was lost"

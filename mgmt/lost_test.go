@@ -265,7 +265,9 @@ func TestAnotherServer(t *testing.T) {
 }
 
 // atCommit is what happens to a commit on its way.
-type atCommit struct{ f func(commit func() error) error }
+type atCommit struct {
+	f func(commit func() error) error
+}
 
 func (h atCommit) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (h atCommit) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {

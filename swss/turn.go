@@ -34,6 +34,17 @@ func TakeTurn(ctx context.Context, p redis.Pipeliner, turn string) {
 	p.HSet(ctx, KeyMark, fieldTurn, turn)
 }
 
+// Empty reports whether a database has no rows: nothing but the marks.
+func (d *DB) Empty(ctx context.Context) (bool, error) {
+	n, err := d.client.DBSize(ctx).Result()
+	if err == nil && n == 1 {
+		var marks int64
+		marks, err = d.client.Exists(ctx, KeyMark).Result()
+		n -= marks
+	}
+	return n == 0, d.wrap(err, "count the keys")
+}
+
 // settleText takes the turn from who may still come, unless it was taken.
 const settleText = `
 if redis.call('HGET', KEYS[1], ARGV[1]) == ARGV[2] then return 1 end
