@@ -20,6 +20,17 @@ type Claim struct {
 	server      string // Redis' run id
 }
 
+// An EmptiedError says that a database was emptied, or exchanged for one that is empty.
+type EmptiedError struct{ DB DBName }
+
+func (e *EmptiedError) Error() string { return string(e.DB) + " was emptied" }
+
+// Unwrap returns [ErrAnew].
+func (e *EmptiedError) Unwrap() error { return ErrAnew }
+
+// ErrRestarted is found where Redis was started again: what it has may be older than what was written last.
+var ErrRestarted = fmt.Errorf("Redis was started again, maybe with older data: %w", ErrAnew)
+
 // A TakenError says that a database is another's.
 type TakenError struct {
 	DB          DBName
@@ -64,7 +75,7 @@ func (c *Claim) Check(ctx context.Context) error {
 		return err
 	}
 	if server != c.server {
-		return fmt.Errorf("Redis was started again, maybe with older data: %w", ErrAnew)
+		return ErrRestarted
 	}
 	for _, d := range c.dbs {
 		if err := c.check(ctx, d); err != nil {
@@ -82,7 +93,7 @@ func (c *Claim) check(ctx context.Context, d *DB) error {
 	owner, err := d.client.HGet(ctx, KeyMark, c.name).Result()
 	switch {
 	case err == redis.Nil || err != nil && IsMisuse(err):
-		return fmt.Errorf("%s was emptied: %w", d.name, ErrAnew)
+		return &EmptiedError{d.name}
 	case err != nil:
 		return d.wrap(err, "read the mark of", c.name)
 	case owner != c.owner:
