@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -64,6 +65,11 @@ func Why(err error) string {
 		return err.Error()
 	}
 	return words + " (" + err.Error() + ")"
+}
+
+// WantsLogin reports whether Redis refused a command because of who asks.
+func WantsLogin(err error) bool {
+	return slices.ContainsFunc([]string{"NOAUTH", "WRONGPASS", "NOPERM"}, func(code string) bool { return hasCode(err, code) })
 }
 
 // condition says in words how the server is that gave an error; "" if the server is well. What is here passes: the
