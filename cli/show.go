@@ -35,6 +35,7 @@ func showCommands() []*command {
 		})
 	}
 	add(showConsistency, "show tam", kw("consistency", "Whether what is configured is in force"))
+	add(showAlarms, "show", kw("alarms", "What is wrong now, and since when"))
 	add(showInterfaceStatus, "show interface", kw("status", "State of the ports"), only(iface))
 	add(showInterfaceCounters, "show interface counters", only(iface))
 	add(showBreakout, "show interface breakout")

@@ -30,7 +30,7 @@ func showConsistency(ctx context.Context, c *call) (*view, error) {
 		})
 		for _, leaf := range []string{"reason", "differences"} {
 			if text := s.text(leaf); text != "" && !(leaf == "differences" && text == s.text("reason")) {
-				below = append(below, e.name()+": "+text)
+				below = append(below, e.name()+since(leaf, s)+": "+text)
 			}
 		}
 	}
@@ -44,11 +44,48 @@ func showConsistency(ctx context.Context, c *call) (*view, error) {
 	}, rows, below), nil
 }
 
-// alarmLine is an alarm as a line.
-func alarmLine(s tree) string {
+// since says when what a daemon waits for began, as far as that is told.
+func since(leaf string, s tree) string {
+	at := s.text("since")
+	if leaf != "reason" || at == "" {
+		return ""
+	}
+	if t, err := time.Parse(time.RFC3339Nano, at); err == nil {
+		at = t.UTC().Format(time.RFC3339)
+	}
+	return " since " + at
+}
+
+// showAlarms shows what is wrong now.
+func showAlarms(ctx context.Context, c *call) (*view, error) {
+	health, err := c.sh.client.all(ctx, gpath(healthRoot))
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]string
+	for _, e := range health.sorted("alarms", "alarm") {
+		s := e.at("state")
+		rows = append(rows, []string{raised(s), s.text("severity"), s.text("resource"), s.text("type-id"), s.text("text")})
+	}
+	var below []string
+	if len(rows) == 0 {
+		below = []string{"No alarms"}
+	}
+	return tableView(one(healthRoot, health), []column{
+		{"Since", 20, 2}, {"Severity", 8, 2}, {"Resource", 10, 2}, {"Kind", 9, 2}, {"What", 4, 0},
+	}, rows, below), nil
+}
+
+// raised is when an alarm was.
+func raised(s tree) string {
 	at := s.text("time-created")
 	if ns, err := strconv.ParseInt(at, 10, 64); err == nil {
 		at = time.Unix(0, ns).UTC().Format(time.RFC3339)
 	}
-	return strings.Join([]string{"Alarm", at, s.text("severity"), s.text("resource") + ":", s.text("text")}, " ")
+	return at
+}
+
+// alarmLine is an alarm as a line.
+func alarmLine(s tree) string {
+	return strings.Join([]string{"Alarm", raised(s), s.text("severity"), s.text("resource") + ":", s.text("text")}, " ")
 }

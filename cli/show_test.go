@@ -112,7 +112,7 @@ func TestShowOnAnEmptySwitch(t *testing.T) {
 
 // healthTree is of a switch on which somebody has deleted a row, and whose syncd is gone.
 const healthTree = `{"health":{"daemons":{"daemon":[
- {"name":"tammgrd","state":{"name":"tammgrd","ready":false,"reason":"APPL_DB ACL_RULE_TABLE:TAM:web is missing",
+ {"name":"tammgrd","state":{"name":"tammgrd","ready":false,"reason":"APPL_DB ACL_RULE_TABLE:TAM:web is missing","since":"2026-01-15T11:59:58.5Z",
   "differences":"APPL_DB ACL_RULE_TABLE:TAM:web is missing","consistency":"drift","objects":"56","drift":"1","healed":"0","last-pass":"2026-01-15T12:00:01Z"}},
  {"name":"orchagent","state":{"name":"orchagent","ready":true,"consistency":"consistent","objects":"230","drift":"3","healed":"3","last-pass":"2026-01-15T12:00:02Z"}},
  {"name":"mgmtd","state":{"name":"mgmtd","ready":true}}]},
@@ -123,6 +123,14 @@ func TestShowConsistency(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, healthTree)
 	golden(t, "consistency", s.do(t, "show tam consistency"))
+}
+
+func TestShowAlarms(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, `{"health":{}}`)
+	none := s.do(t, "show alarms")
+	s.server.load(t, healthTree)
+	golden(t, "alarms", none+s.do(t, "show alarms"))
 }
 
 func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {

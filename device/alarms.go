@@ -1,10 +1,13 @@
 package device
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"tamtam/schema"
@@ -12,7 +15,8 @@ import (
 	"tamtam/swss/drift"
 )
 
-// alarmsStay is how long an alarm of drift is there at least: drift is often healed before anybody looks.
+// alarmsStay is how long an alarm is there at least of what is often over before anybody looks: drift that was healed, a
+// database that was emptied.
 const alarmsStay = 10 * time.Second
 
 // silentAfter is how long nothing may be heard of a daemon before that is an alarm: all start at once.
@@ -24,7 +28,21 @@ type alarms struct {
 	rows  *swss.Table
 	heard map[string]time.Time // when something was last heard of a daemon, or the looking began
 	drift map[string]driftSeen
+	since map[string]string           // when an alarm was raised, by id
+	odd   map[string]bool             // daemons that seemed to be two when they were looked at last
 	up    map[string]swss.FieldValues // those that are raised, by id; nil: it is not known what is in the table
+	// standby says that another mgmtd keeps the table; nil: none does.
+	standby func() bool
+
+	mu        sync.Mutex
+	incidents map[string]incident // that are told for a while, by id
+	anew      bool                // the table may have been emptied
+}
+
+// An incident is what happened to the databases.
+type incident struct {
+	row   swss.FieldValues
+	until time.Time
 }
 
 // driftSeen is what was heard of a daemon's drift.
@@ -36,7 +54,44 @@ type driftSeen struct {
 func newAlarms(r *swss.Redis) *alarms {
 	return &alarms{
 		redis: r, rows: swss.NewTable(r.DB(swss.StateDB), schema.StateAlarm),
-		heard: map[string]time.Time{}, drift: map[string]driftSeen{},
+		heard: map[string]time.Time{}, drift: map[string]driftSeen{}, odd: map[string]bool{}, since: map[string]string{},
+		incidents: map[string]incident{},
+	}
+}
+
+// lost notes why mgmtd has to begin anew.
+func (a *alarms) lost(why error) { a.lostAt(time.Now(), why) }
+
+func (a *alarms) lostAt(now time.Time, why error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.anew = true
+	rows := map[string]swss.FieldValues{}
+	var emptied *swss.EmptiedError
+	switch {
+	case errors.As(why, &emptied):
+		raise(rows, string(emptied.DB), schema.AlarmEmptied, schema.SeverityMajor, emptied.Error())
+	case errors.Is(why, swss.ErrRestarted):
+		raise(rows, "Redis", schema.AlarmRestarted, schema.SeverityWarning, "Redis was started again, maybe with older data")
+	}
+	for id, row := range rows {
+		a.incidents[id] = incident{row, now.Add(alarmsStay)}
+	}
+}
+
+// recent adds the incidents that are still told.
+func (a *alarms) recent(now time.Time, want map[string]swss.FieldValues) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id, m := range a.incidents {
+		if now.After(m.until) {
+			delete(a.incidents, id)
+			continue
+		}
+		want[id] = m.row
+	}
+	if a.anew {
+		a.anew, a.up = false, nil
 	}
 }
 
@@ -45,7 +100,9 @@ func (a *alarms) run(ctx context.Context) error {
 	tick := time.NewTicker(beatPeriod)
 	defer tick.Stop()
 	for {
-		if err := a.look(ctx, time.Now()); err != nil {
+		if a.standby != nil && a.standby() {
+			a.up = nil
+		} else if err := a.look(ctx, time.Now()); err != nil {
 			a.up = nil // Redis is away, or was: nobody can be told, and what is there is not known
 		}
 		select {
@@ -64,6 +121,10 @@ func (a *alarms) look(ctx context.Context, now time.Time) error {
 			return err
 		}
 	}
+	a.recent(now, want)
+	if err := a.databases(ctx, want); err != nil {
+		return err
+	}
 	if a.up == nil {
 		there, err := a.rows.Dump(ctx)
 		if err != nil {
@@ -79,21 +140,33 @@ func (a *alarms) look(ctx context.Context, now time.Time) error {
 			delete(a.up, id)
 		}
 	}
+	a.date(now, want)
 	for id, row := range want {
 		was := a.up[id]
 		if was != nil && was[schema.AlarmText] == row[schema.AlarmText] {
 			continue
 		}
-		row[schema.AlarmCreated] = strconv.FormatInt(now.UnixNano(), 10)
-		if was[schema.AlarmCreated] != "" {
-			row[schema.AlarmCreated] = was[schema.AlarmCreated]
-		}
+		row[schema.AlarmCreated] = cmp.Or(was[schema.AlarmCreated], a.since[id])
 		if err := a.rows.Set(ctx, id, row); err != nil {
 			return err
 		}
 		a.up[id] = row
 	}
 	return nil
+}
+
+// date notes since when each alarm is there, also where the table is emptied meanwhile.
+func (a *alarms) date(now time.Time, want map[string]swss.FieldValues) {
+	for id := range a.since {
+		if want[id] == nil {
+			delete(a.since, id)
+		}
+	}
+	for id := range want {
+		if a.since[id] == "" {
+			a.since[id] = strconv.FormatInt(now.UnixNano(), 10)
+		}
+	}
 }
 
 // ask adds the alarms of a daemon.
@@ -110,6 +183,9 @@ func (a *alarms) ask(ctx context.Context, now time.Time, name string, want map[s
 	}
 	if !heard {
 		return nil
+	}
+	if err := a.stranger(ctx, name, state, want); err != nil {
+		return err
 	}
 	if state.State != StateReady {
 		raise(want, name, schema.AlarmNotReady, schema.SeverityMajor, state.Reason)
@@ -134,6 +210,46 @@ func (a *alarms) ask(ctx context.Context, now time.Time, name string, want map[s
 	}
 	return nil
 }
+
+// stranger adds an alarm where the word of a daemon is not of the process that has the databases, if that was so at the
+// last look too: a daemon that begins takes one database after the other.
+func (a *alarms) stranger(
+	ctx context.Context, name string, state DaemonState, want map[string]swss.FieldValues,
+) error {
+	why, err := Stranger(ctx, a.redis, name, state)
+	if err != nil {
+		return err
+	}
+	if why != "" && a.odd[name] {
+		raise(want, name, schema.AlarmNotOwn, schema.SeverityMajor, why)
+	}
+	a.odd[name] = why != ""
+	return nil
+}
+
+// databases adds the alarms that are in the databases: of one without a configuration, and of an ASIC whose state
+// orchagent says is unknown.
+func (a *alarms) databases(ctx context.Context, want map[string]swss.FieldValues) error {
+	empty, err := a.redis.DB(swss.ConfigDB).Empty(ctx)
+	if err != nil {
+		return err
+	}
+	if empty {
+		raise(want, string(swss.ConfigDB), schema.AlarmEmptied, schema.SeverityMajor,
+			"CONFIG_DB is empty: no configuration has been loaded, or it was lost")
+	}
+	row, _, err := swss.NewTable(a.redis.DB(swss.StateDB), schema.StateSwitch).Get(ctx, schema.SwitchKey)
+	if err != nil && !swss.IsMisuse(err) {
+		return err
+	}
+	if row[schema.FieldStatus] == statusUnknown {
+		raise(want, "switch", schema.AlarmStatusUnknown, schema.SeverityCritical, row[schema.FieldReason])
+	}
+	return nil
+}
+
+// statusUnknown is the status of what was in force when the state of the ASIC was known last.
+const statusUnknown = "unknown"
 
 func raise(want map[string]swss.FieldValues, resource, kind, severity, text string) {
 	id := resource + "-" + strings.ToLower(strings.ReplaceAll(kind, "_", "-"))

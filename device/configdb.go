@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tamtam/schema"
 	"tamtam/swss"
 )
 
@@ -24,7 +25,7 @@ const maxConfigFile = 256 << 20
 
 // ReadConfigDB reads a config_db.json as SONiC writes it: tables of rows of fields; a list becomes
 // a field whose name ends in "@" and whose value is the items joined by commas. Every error is
-// reported, not only the first.
+// reported, not only the first; rows that no daemon would read are errors (see [ConfigDB.Check]).
 func ReadConfigDB(path string) (ConfigDB, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -72,7 +73,7 @@ func ParseConfigDB(text []byte) (ConfigDB, error) {
 			c[table][key] = row
 		}
 	}
-	return c, errors.Join(errs...)
+	return c, errors.Join(errors.Join(errs...), c.Check())
 }
 
 // doubled returns an error for every table, row and field that occurs twice; encoding/json would
@@ -188,12 +189,65 @@ func scalar(v any) (string, error) {
 	}
 }
 
-// Load writes the rows into CONFIG_DB. Existing rows that are not in c stay as they are.
-func (c ConfigDB) Load(ctx context.Context, r *swss.Redis) error {
+// Check returns an error for every row that no daemon would read because of its size, and for every table with more rows
+// than are taken.
+func (c ConfigDB) Check() error {
+	var errs []error
 	for _, table := range SortedKeys(c) {
-		if err := swss.NewTable(r.DB(swss.ConfigDB), table).SetMany(ctx, c[table]); err != nil {
-			return fmt.Errorf("load %s: %w", table, err)
+		for _, key := range SortedKeys(c[table]) {
+			errs = append(errs, schema.CheckSize(table, key, c[table][key], swss.MaxRow))
 		}
+		if n := len(c[table]); n > schema.MaxRows && schema.Limited(table) {
+			errs = append(errs, tooMany(table, n))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func tooMany(table string, n int) error {
+	return fmt.Errorf("%s: %d rows: want at most %d, more are not taken", table, n, schema.MaxRows)
+}
+
+// Load writes the rows into CONFIG_DB: all of them, or none. Existing rows that are not in c stay as they are. The error
+// says what is known of the outcome.
+func (c ConfigDB) Load(ctx context.Context, r *swss.Redis) error {
+	db := r.DB(swss.ConfigDB)
+	errs := []error{c.Check()}
+	for _, table := range SortedKeys(c) {
+		if schema.Limited(table) {
+			errs = append(errs, c.fits(ctx, db, table))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("nothing was loaded: %w", err)
+	}
+	if len(c) == 0 {
+		return nil
+	}
+	if err := db.SetAll(ctx, c); err != nil {
+		return fmt.Errorf("load: %s", swss.Why(err))
+	}
+	return nil
+}
+
+// fits returns an error if a table would have more rows than are taken, with those that are there.
+func (c ConfigDB) fits(ctx context.Context, db *swss.DB, table string) error {
+	rows := swss.NewTable(db, table)
+	if many, err := rows.AtLeast(ctx, schema.MaxRows-len(c[table])+1); err != nil || !many {
+		return err
+	}
+	keys, err := rows.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	n := len(c[table])
+	for _, key := range keys {
+		if _, same := c[table][key]; !same {
+			n++
+		}
+	}
+	if n > schema.MaxRows {
+		return tooMany(table, n)
 	}
 	return nil
 }

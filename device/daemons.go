@@ -95,7 +95,7 @@ func passedBy(r *swss.Redis) func(context.Context, string, time.Time) bool {
 func RunManagers(ctx context.Context, r *swss.Redis, c Common) error {
 	h := newHealth("tammgrd")
 	h.lacks = func(ctx context.Context) string {
-		if n, err := r.DB(swss.ConfigDB).Client().DBSize(ctx).Result(); err != nil || n > 0 {
+		if empty, err := r.DB(swss.ConfigDB).Empty(ctx); err != nil || !empty {
 			return ""
 		}
 		return "CONFIG_DB is empty: no configuration has been loaded, or it was lost"
@@ -376,16 +376,28 @@ func RunMgmt(ctx context.Context, cfg mgmt.Config) error {
 	if err != nil {
 		return err
 	}
-	return serveMgmt(ctx, cfg.Redis, s)
+	return serveMgmt(ctx, cfg.Redis, s, logOf(Common{Log: cfg.Logger}))
 }
 
-// serveMgmt serves until ctx ends. mgmtd remembers nothing that Redis holds.
-func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server) error {
-	h := newHealth("mgmtd")
-	h.tell("")
+// serveMgmt serves until ctx ends. While the databases cannot be worked with, or another mgmtd works on them, clients
+// are refused with the reason.
+func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, log *slog.Logger) error {
+	h, a := newHealth("mgmtd"), newAlarms(r)
+	h.heed = s.Refuse
+	a.standby = h.isSilent
+	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
+		err := s.Live(ctx, claim, h.tell)
+		if ctx.Err() == nil {
+			a.lost(err)
+		}
+		return err
+	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Serve(ctx) })
-	g.Go(func() error { return h.beat(ctx, r) })
-	g.Go(func() error { return newAlarms(r).run(ctx) })
+	g.Go(func() error { return a.run(ctx) })
+	g.Go(func() error {
+		// The last two it does not read, but tells of when they are emptied.
+		return runLives(ctx, r, h, log, live, append(mgmt.Databases(), swss.ASICDB, swss.FlexCounterDB)...)
+	})
 	return ended(g.Wait())
 }

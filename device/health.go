@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
+	"tamtam/mgmt"
 	"tamtam/sairedis"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -78,10 +78,12 @@ type health struct {
 	watch  *drift.Watch                         // what the daemon's work as it is now compares; nil: nothing
 	lacked DaemonState                          // as last told, of what works and is not ready
 	before drift.State                          // of what earlier lives compared
+	heed   func(reason string)                  // hears what is told; nil: nobody
+	news   chan struct{}                        // has a value when something was told since the last beat
 }
 
 func newHealth(name string) *health {
-	h := &health{name: name, owner: rand.Text()}
+	h := &health{name: name, owner: rand.Text(), news: make(chan struct{}, 1)}
 	h.tell("starting")
 	return h
 }
@@ -96,6 +98,13 @@ func (h *health) tell(reason string) {
 	}
 	if h.state.State != state || h.state.Reason != reason {
 		h.state = DaemonState{State: state, Reason: reason, Since: time.Now()}
+		if h.heed != nil {
+			h.heed(reason)
+		}
+		select {
+		case h.news <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -119,6 +128,7 @@ func (h *health) beat(ctx context.Context, r *swss.Redis) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		case <-h.news: // whoever asks is not told what is over
 		}
 	}
 }
@@ -186,9 +196,10 @@ func (h *health) tellAgain() {
 
 // A Question is what [Health] is asked about a daemon.
 type Question struct {
-	Name string
-	Addr string // of Redis
-	GNMI string // of mgmtd
+	Name  string
+	Addr  string      // of Redis
+	Redis swss.Config // instead of Addr, if it has instances
+	GNMI  string      // of mgmtd: HOST:PORT or unix:PATH
 	// Live asks whether the process works, so that a restart would not help; else whether what is configured is in
 	// force, as far as this daemon knows, or is told to be pending or failed.
 	Live    bool
@@ -196,34 +207,44 @@ type Question struct {
 }
 
 // Health returns "ok" if the answer is yes, for a live daemon with what it waits for, and otherwise an error with the
-// reason. A daemon that nothing was heard of for some seconds does not live; mgmtd must also accept a connection.
+// reason. A daemon that nothing was heard of for some seconds does not live; mgmtd must also answer gNMI.
 func Health(ctx context.Context, q Question) (string, error) {
-	name, addr := q.Name, q.Addr
+	name := q.Name
 	if !slices.Contains(daemons, name) {
 		return "", fmt.Errorf("%w %q: want one of %v", ErrNoSuchDaemon, name, daemons)
 	}
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
-	r, err := swss.Open(ctx, addr)
-	if err != nil {
-		return "", fmt.Errorf("redis at %s: %s", addr, swss.Why(err))
+	if len(q.Redis.Instances) == 0 {
+		var err error
+		if q.Redis, err = swss.DefaultConfig(q.Addr); err != nil {
+			return "", err
+		}
 	}
+	r := swss.Look(q.Redis)
 	defer r.Close()
 	state, heard, err := ReadState(ctx, r, name)
+	strange := ""
+	if err == nil && heard {
+		strange, err = lasting(ctx, r, name)
+	}
+	if err == nil && strange == "" && !q.Live { // a process without its mark lives, and makes it again
+		strange, err = otherOwner(ctx, r, name, state)
+	}
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("redis at %s: %s", addr, swss.Why(err))
+		return "", fmt.Errorf("redis at %s: %s", r.Addr(), swss.Why(err))
 	case !heard:
 		return "", fmt.Errorf("%s has not been heard of for %v%s", name, beatLife, refusal(ctx, r))
+	case strange != "":
+		return "", fmt.Errorf("%s: %s", name, strange)
 	case state.State != StateReady && !q.Live:
 		return "", fmt.Errorf("%s is not ready since %s: %s", name, state.Since.Format(time.TimeOnly), state.Reason)
 	}
 	if name == "mgmtd" {
-		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", q.GNMI)
-		if err != nil {
+		if err := mgmt.Probe(ctx, q.GNMI); err != nil {
 			return "", fmt.Errorf("mgmtd: %w", err)
 		}
-		conn.Close()
 	}
 	if state.State != StateReady {
 		return "ok, not ready: " + state.Reason, nil

@@ -3,11 +3,11 @@ package device
 import (
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"testing"
 	"time"
 
+	"tamtam/mgmt"
 	"tamtam/swss"
 	"tamtam/swss/drift"
 	"tamtam/swss/swsstest"
@@ -38,6 +38,7 @@ func TestReadyAndLive(t *testing.T) {
 		},
 	})
 	h := newHealth("tammgrd")
+	claimAs(t, r, h)
 	h.tell("")
 	h.lives(func(context.Context) error { return nil }, w)
 	now := time.Unix(1000, 0)
@@ -75,17 +76,69 @@ func TestReadyAndLive(t *testing.T) {
 	}
 }
 
-// A daemon is well while it says so; mgmtd must accept connections besides. What it waits for is told in its words, and
+// claimAs marks the databases as those of a daemon.
+func claimAs(t *testing.T, r *swss.Redis, h *health) {
+	t.Helper()
+	if _, err := r.Claim(t.Context(), h.name, h.owner, swss.StateDB, swss.CountersDB); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is written by hand into the row of a daemon that is gone is not its word; a process whose mark was lost lives, but
+// is not ready until it has made it again.
+func TestForgedHealth(t *testing.T) {
+	server := swsstest.StartServer(t)
+	r := server.Open()
+	h := newHealth("orchagent")
+	claimAs(t, r, h)
+	h.tell("")
+	rows, client := swss.NewTable(r.DB(swss.StateDB), healthTable), r.DB(swss.StateDB).Client()
+	forged := swss.FieldValues{fieldState: StateReady, fieldOwner: h.owner}
+	for _, tt := range []struct {
+		name        string
+		do          func() error
+		ready, live string // part of the error; "": ok
+	}{
+		{"it is there", func() error { return nil }, "", ""},
+		{"a row by hand", func() error {
+			return errors.Join(rows.Del(t.Context(), h.name), rows.Set(t.Context(), h.name, forged))
+		},
+			"its row in STATE_DB does not end by itself: no daemon wrote it",
+			"its row in STATE_DB does not end by itself: no daemon wrote it"},
+		{"that ends late", func() error { return rows.SetFor(t.Context(), h.name, forged, time.Hour) },
+			"its row in STATE_DB lives for 1h0m0s: no daemon wrote it", "its row in STATE_DB lives for 1h0m0s"},
+		{"of nobody", func() error {
+			return rows.SetFor(t.Context(), h.name, swss.FieldValues{fieldState: StateReady, fieldOwner: "me"}, beatLife)
+		}, `its row of process "me"`, ""},
+		{"the mark is lost", func() error { return client.Del(t.Context(), swss.KeyMark).Err() }, "STATE_DB has no mark of it", ""},
+	} {
+		h.renew(t.Context(), r)
+		if err := tt.do(); err != nil {
+			t.Fatal(err)
+		}
+		for live, want := range map[bool]string{false: tt.ready, true: tt.live} {
+			_, err := Health(t.Context(), Question{Name: h.name, Addr: server.Addr, Live: live, Timeout: 10 * time.Second})
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, live %t: %v, want %q", tt.name, live, err, want)
+			}
+		}
+	}
+}
+
+// A daemon is well while it says so; mgmtd must answer gNMI besides. What it waits for is told in its words, and
 // that of Redis where nobody can write.
 func TestHealth(t *testing.T) {
 	server := swsstest.StartServer(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := mgmt.NewServer(mgmt.Config{Redis: server.Open(), Addr: "127.0.0.1:0", Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- l.Serve(ctx) }()
 	health := func(name string) error {
 		_, err := Health(t.Context(), Question{
-			Name: name, Addr: server.Addr, GNMI: l.Addr().String(), Timeout: 10 * time.Second,
+			Name: name, Addr: server.Addr, GNMI: l.Addr(), Timeout: 10 * time.Second,
 		})
 		return err
 	}
@@ -95,6 +148,7 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%s is well and was never heard of", name)
 		}
 		h := newHealth(name)
+		claimAs(t, r, h)
 		for _, tt := range []struct{ reason, want string }{
 			{"starting", name + " is not ready since "}, {"the moon is full", ": the moon is full"}, {"", ""},
 		} {
@@ -116,7 +170,10 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%s works again: %v", name, health(name))
 		}
 	}
-	l.Close()
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
 	if health("mgmtd") == nil {
 		t.Error("mgmtd is well and takes no connection")
 	}

@@ -22,9 +22,11 @@ import (
 type UpConfig struct {
 	Common
 	ChipConfig
-	Redis  string // "embedded", HOST:PORT, or unix:PATH
-	Config ConfigDB
-	Mgmt   mgmt.Config
+	Redis string // "embedded", HOST:PORT, or unix:PATH
+	// Databases say where Redis is, instead of Redis, if there are instances.
+	Databases swss.Config
+	Config    ConfigDB
+	Mgmt      mgmt.Config
 	// Ready, if set, is called once all daemons run, with the addresses to use.
 	Ready func(redis, gnmi string)
 }
@@ -46,7 +48,7 @@ type drive func(ctx context.Context, chip *saisim.Chip, start time.Time) error
 
 // Up runs a whole switch on wall time until ctx ends.
 func Up(ctx context.Context, cfg UpConfig) error {
-	r, err := swss.Open(ctx, cfg.Redis)
+	r, err := cfg.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,11 +65,19 @@ func Up(ctx context.Context, cfg UpConfig) error {
 	g.Go(func() error { return RunSyncd(ctx, r, cfg.ChipConfig, cfg.Common) })
 	g.Go(func() error { return RunManagers(ctx, r, cfg.Common) })
 	g.Go(func() error { return RunOrchagent(ctx, r, cfg.Common) })
-	g.Go(func() error { return serveMgmt(ctx, r, northbound) })
+	g.Go(func() error { return serveMgmt(ctx, r, northbound, logOf(cfg.Common)) })
 	if cfg.Ready != nil {
 		cfg.Ready(r.Addr(), northbound.Addr())
 	}
 	return ended(g.Wait())
+}
+
+// open opens the databases.
+func (cfg UpConfig) open(ctx context.Context) (*swss.Redis, error) {
+	if len(cfg.Databases.Instances) > 0 {
+		return swss.Connect(ctx, cfg.Databases)
+	}
+	return swss.Open(ctx, cfg.Redis)
 }
 
 // ended drops the error that only says that the caller's context has ended.

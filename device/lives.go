@@ -131,3 +131,10 @@ func (h *health) setSilent(on bool) {
 	defer h.mu.Unlock()
 	h.silent = on
 }
+
+// isSilent reports whether another process of that name works.
+func (h *health) isSilent() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.silent
+}

@@ -31,9 +31,14 @@ type plant struct {
 // patience is how long a plant may take to heal: a bound for a switch that never does.
 const patience = time.Minute
 
-func startPlant(t *testing.T) *plant {
+// bareplant is the Redis of a plant without daemons.
+func bareplant(t *testing.T) *plant {
 	server := swsstest.StartServer(t)
-	p := &plant{T: t, server: server, redis: server.Open(), stops: map[string]func(){}}
+	return &plant{T: t, server: server, redis: server.Open(), stops: map[string]func(){}}
+}
+
+func startPlant(t *testing.T) *plant {
+	p := bareplant(t)
 	t.Cleanup(func() {
 		for _, stop := range p.stops {
 			stop()

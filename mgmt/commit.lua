@@ -1,5 +1,7 @@
--- Writes many rows at once, if all rows are still what the writer read.
--- ARGV[1]: netstrings ("3:abc"), for each row: its key; the number of fields
+-- Writes many rows at once, if all rows are still what the writer read and nobody took a turn
+-- since it began.
+-- ARGV[1]: netstrings ("3:abc"): the key of the marks, the turn when the writer began, the writer's;
+-- then for each row: its key; the number of fields
 -- read, and each with its value; the number of fields to write, or -1 to
 -- delete the row, and each with its value; the number of fields to delete, and
 -- each. Returns the key of the first row that has changed, or an empty string.
@@ -11,6 +13,9 @@ local function take()
 	return string.sub(s, colon + 1, colon + n)
 end
 local function number() return tonumber(take()) end
+
+local marks, began, mine = take(), take(), take()
+if (redis.call('HGET', marks, 'turn') or '') ~= began then return marks end
 
 local rows = {}
 while pos <= #s do
@@ -30,9 +35,16 @@ while pos <= #s do
 	for _ = 1, number() do row.del[#row.del + 1] = take() end
 	rows[#rows + 1] = row
 end
+-- From here on nothing fails: no call gets more words than Lua can unpack.
+local function each(command, key, words)
+	for i = 1, #words, 1000 do
+		redis.call(command, key, unpack(words, i, math.min(i + 999, #words)))
+	end
+end
+redis.call('HSET', marks, 'turn', mine)
 for _, row in ipairs(rows) do
 	if row.gone then redis.call('DEL', row.key) end
-	if #row.set > 0 then redis.call('HSET', row.key, unpack(row.set)) end
-	if #row.del > 0 then redis.call('HDEL', row.key, unpack(row.del)) end
+	each('HSET', row.key, row.set)
+	each('HDEL', row.key, row.del)
 end
 return ''

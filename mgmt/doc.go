@@ -32,9 +32,10 @@
 // A Set is a transaction on the entries that it touches, in memory: deletes, replaces, updates,
 // each in the order given; then what is mandatory, what is referred to, references to what is
 // deleted (the error names the user), and the rows as a whole are checked, and one script writes
-// all rows if none that was read has changed meanwhile; else it starts anew, and after ten times
-// fails with Aborted. Fields that no module knows stay. An update of a leaf-list adds to it, a
-// replace sets it; a delete of name[.=value] removes one value.
+// all rows if none that was read has changed meanwhile and no other Set was written, by whichever
+// server; else it starts anew, and after ten times fails with Aborted. If the answer to the script is
+// lost, the turn that it took tells what came of it. Fields that no module knows stay. An update of a
+// leaf-list adds to it, a replace sets it; a delete of name[.=value] removes one value.
 //
 // A Set that fails reports all that is wrong with it, in order (type faults): if a step cannot be
 // parsed or executed, the others are still checked. What it names is in doubt from then on (type
@@ -55,6 +56,13 @@
 // Update.duplicates counts the writes of the row, or the samples, that one update stands for. A
 // client that takes nothing for five minutes is cut off with ResourceExhausted. Samples are taken
 // at start + k times the interval, however much changes.
+//
+// # Losing the databases
+//
+// Whoever runs the server gives it a claim to the databases (Server.Live). It notices that one was emptied, replaced or
+// taken by another server, and that they cannot be read, says so, and reads all again that subscribers believe in.
+// Meanwhile (Server.Refuse) clients are refused with Unavailable and the reason; subscribers that are there are kept for
+// five seconds, since most of that is over sooner, and then told.
 //
 // # Choices where gNMI leaves one
 //

@@ -222,14 +222,14 @@ func (r reader) fieldKeys(ctx context.Context, g *group, row *row, keys [][]stri
 	var found [][]string
 	for c := range slices.Chunk(keys, chunk) {
 		fields := make([]*redis.StringSliceCmd, len(c))
-		_, err := db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
+		err := pipelined(ctx, db, func(p redis.Pipeliner) error {
 			for i, k := range c {
 				fields[i] = p.HKeys(ctx, row.Table+db.Separator()+row.key.expand(k, nil))
 			}
 			return nil
 		})
-		if err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
-			return nil, unavailable(err)
+		if err != nil {
+			return nil, err
 		}
 		for i, k := range c {
 			for _, f := range fields[i].Val() {

@@ -136,7 +136,7 @@ func (r reader) fetchNames(ctx context.Context, db *swss.DB, g *group, wants []*
 	if !slices.ContainsFunc(wants, func(w *want) bool { return g.rows[w.row].Map != "" }) {
 		return nil
 	}
-	_, err := db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
+	err := pipelined(ctx, db, func(p redis.Pipeliner) error {
 		for _, w := range wants {
 			if m := g.rows[w.row].Map; m != "" {
 				w.name = p.HGet(ctx, m, w.key)
@@ -144,8 +144,8 @@ func (r reader) fetchNames(ctx context.Context, db *swss.DB, g *group, wants []*
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return unavailable(err)
+	if err != nil {
+		return err
 	}
 	for _, w := range wants {
 		if w.name != nil {
@@ -155,11 +155,27 @@ func (r reader) fetchNames(ctx context.Context, db *swss.DB, g *group, wants []*
 	return nil
 }
 
+// pipelined sends commands at once. It fails if any of them does, but for keys that are not there or not what was asked
+// for.
+func pipelined(ctx context.Context, db *swss.DB, add func(redis.Pipeliner) error) error {
+	cmds, err := db.Client().Pipelined(ctx, add)
+	errs := []error{err}
+	for _, c := range cmds {
+		errs = append(errs, c.Err())
+	}
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "WRONGTYPE") {
+			return unavailable(err)
+		}
+	}
+	return nil
+}
+
 func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*want) error {
 	if err := r.fetchNames(ctx, db, g, wants); err != nil {
 		return err
 	}
-	_, err := db.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
+	err := pipelined(ctx, db, func(p redis.Pipeliner) error {
 		var keys *redis.StringSliceCmd
 		for _, w := range wants {
 			r := g.rows[w.row]
@@ -178,8 +194,8 @@ func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*wan
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "WRONGTYPE") {
-		return unavailable(err)
+	if err != nil {
+		return err
 	}
 	for _, w := range wants {
 		w.e.recs[w.row] = w.hash()

@@ -63,8 +63,13 @@ func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 	if err != nil {
 		return nil, err
 	}
-	if err := s.enter(ctx); err != nil {
+	ctx, leave, err := s.gate.enter(ctx, false)
+	if err != nil {
 		return nil, err
+	}
+	defer leave()
+	if err := s.enter(ctx); err != nil {
+		return nil, s.dbError(ctx, err)
 	}
 	defer s.leave()
 	// No Set is written from the first row that is read to the last.
@@ -98,6 +103,9 @@ func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 		}
 		n.Timestamp = now
 		resp.Notification = append(resp.Notification, n)
+	}
+	if err := s.mine(ctx); err != nil {
+		return nil, s.dbError(ctx, err)
 	}
 	return resp, nil
 }
@@ -159,7 +167,7 @@ func (s *Server) getTarget(
 	}
 	data, err := s.reader.collect(ctx, s.model, sel, t.keys)
 	if err != nil {
-		return nil, s.dbError(err)
+		return nil, s.dbError(ctx, err)
 	}
 	if enc == gpb.Encoding_PROTO {
 		for _, g := range s.model.groups {

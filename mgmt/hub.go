@@ -2,8 +2,12 @@ package mgmt
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
+	"time"
 
 	"tamtam/swss"
 )
@@ -19,12 +23,15 @@ type hub struct {
 	redis *swss.Redis
 	log   *slog.Logger
 
+	reading chan struct{} // holds a value while nobody reads the sources
+
 	mu       sync.Mutex
 	listener *swss.Listener // nil until the first subscriber
 	done     chan struct{}
 	stop     context.CancelFunc
 	tables   map[tableID]*watched
 	order    []tableID
+	troubled bool
 }
 
 type watched struct {
@@ -33,11 +40,44 @@ type watched struct {
 }
 
 func newHub(r *swss.Redis, log *slog.Logger) *hub {
-	return &hub{redis: r, log: log, tables: map[tableID]*watched{}}
+	h := &hub{redis: r, log: log, tables: map[tableID]*watched{}, reading: make(chan struct{}, 1)}
+	h.reading <- struct{}{}
+	return h
+}
+
+// turn waits until nobody else reads the sources, and returns what ends that.
+func (h *hub) turn(ctx context.Context) (release func(), err error) {
+	select {
+	case <-h.reading:
+		return func() { h.reading <- struct{}{} }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // join makes st hear of every change in tables from now on.
 func (h *hub) join(ctx context.Context, st *stream, tables []tableID) error {
+	release, err := h.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	for _, id := range tables {
+		w, fresh := h.table(id)
+		if fresh {
+			if _, err := w.source.Pops(ctx); err != nil { // all rows: nobody waits for them
+				return err
+			}
+		}
+		h.mu.Lock()
+		w.users[st] = struct{}{}
+		h.mu.Unlock()
+	}
+	return nil
+}
+
+// table returns a table that is watched, and whether it was not before.
+func (h *hub) table(id tableID) (w *watched, fresh bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.listener == nil {
@@ -45,19 +85,13 @@ func (h *hub) join(ctx context.Context, st *stream, tables []tableID) error {
 		h.listener, h.stop, h.done = swss.NewListener(h.redis), stop, make(chan struct{})
 		go h.run(run, h.listener)
 	}
-	for _, id := range tables {
-		w := h.tables[id]
-		if w == nil {
-			w = &watched{swss.NewSubscriber(h.listener, h.redis.DB(id.db), id.table), map[*stream]struct{}{}}
-			h.tables[id] = w
-			h.order = append(h.order, id)
-			if _, err := w.source.Pops(ctx); err != nil { // all rows: nobody waits for them
-				return err
-			}
-		}
-		w.users[st] = struct{}{}
+	if w = h.tables[id]; w != nil {
+		return w, false
 	}
-	return nil
+	w = &watched{swss.NewSubscriber(h.listener, h.redis.DB(id.db), id.table), map[*stream]struct{}{}}
+	h.tables[id] = w
+	h.order = append(h.order, id)
+	return w, true
 }
 
 // leave undoes join.
@@ -72,30 +106,97 @@ func (h *hub) leave(st *stream) {
 func (h *hub) run(ctx context.Context, l *swss.Listener) {
 	defer close(h.done)
 	for {
+		var again <-chan time.Time
+		if h.dispatch(ctx, l) != nil {
+			again = time.After(retryPeriod)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-l.Ready():
-			h.dispatch(ctx)
+		case <-again:
 		}
 	}
 }
 
-// dispatch passes on what changed.
-func (h *hub) dispatch(ctx context.Context) {
+// step returns when all that was written before has been passed on.
+func (h *hub) step(ctx context.Context) error {
+	l := h.connection()
+	if l == nil {
+		return nil // there are no subscribers
+	}
+	if err := l.Sync(ctx); err != nil {
+		h.settle(err)
+		return err
+	}
+	return h.dispatch(ctx, l)
+}
+
+func (h *hub) connection() *swss.Listener {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, id := range h.order {
-		w := h.tables[id]
+	return h.listener
+}
+
+// distrust makes all tables be read again.
+func (h *hub) distrust() {
+	if l := h.connection(); l != nil {
+		l.Distrust()
+	}
+}
+
+// dispatch passes on what changed.
+func (h *hub) dispatch(ctx context.Context, l *swss.Listener) error {
+	err := l.Down()
+	if err == nil {
+		err = h.pass(ctx)
+	}
+	if !errors.Is(err, context.Canceled) { // the server closes
+		h.settle(err)
+	}
+	return err
+}
+
+func (h *hub) pass(ctx context.Context) error {
+	release, err := h.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	h.mu.Lock()
+	order := slices.Clone(h.order)
+	h.mu.Unlock()
+	for _, id := range order {
+		w, _ := h.table(id)
 		rows, err := w.source.Pops(ctx)
 		if err != nil {
-			h.log.Warn("gNMI subscribers wait for Redis", "table", id.table, "error", err)
-			return // the listener signals when it is back
+			return fmt.Errorf("%s: %w", id.table, err)
 		}
+		h.mu.Lock()
 		for _, row := range rows {
 			for st := range w.users {
 				st.mark(id, row.Key)
 			}
+		}
+		h.mu.Unlock()
+	}
+	return nil
+}
+
+// settle notes how passing on went. Where it failed, every subscriber looks at all that it has, and is told by that if
+// the databases cannot be read.
+func (h *hub) settle(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err != nil && !h.troubled {
+		h.log.Warn("gNMI subscribers wait for Redis", "because", swss.Why(err))
+	}
+	if h.troubled = err != nil; !h.troubled {
+		return
+	}
+	for _, w := range h.tables {
+		for st := range w.users {
+			st.lose()
 		}
 	}
 }

@@ -3,6 +3,7 @@ package mgmt
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"tamtam/swss"
 )
@@ -13,6 +14,7 @@ import (
 type indexer struct {
 	redis    *swss.Redis
 	listener *swss.Listener // nil until first used
+	doubtful atomic.Bool    // everything is to be read again
 	leaves   map[*node]*index
 }
 
@@ -45,6 +47,9 @@ func (x *indexer) find(ctx context.Context, leaf *node, values []string) ([][]st
 	}
 	if x.listener == nil {
 		x.listener = swss.NewListener(x.redis)
+	}
+	if x.doubtful.Swap(false) {
+		x.listener.Distrust()
 	}
 	ix := x.leaves[leaf]
 	if ix == nil {

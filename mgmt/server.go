@@ -8,8 +8,10 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"tamtam/swss"
 	"tamtam/yang/tamyang"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -45,9 +47,11 @@ type Server struct {
 	after  func(time.Duration) <-chan time.Time
 	hub    *hub
 
-	setting     sync.Mutex   // one Set at a time
-	indexer     *indexer     // of the Set
-	snapshot    sync.RWMutex // held for writing while a Set is written, else for reading
+	setting     sync.Mutex // one Set at a time
+	indexer     *indexer   // of the Set
+	gate        gate
+	claim       atomic.Pointer[swss.Claim] // nil: nobody else has the databases
+	snapshot    sync.RWMutex               // held for writing while a Set is written, else for reading
 	passwords   passwords
 	reading     chan struct{}
 	subscribers chan struct{}
@@ -222,21 +226,24 @@ func (s *Server) enter(ctx context.Context) error {
 	case s.reading <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return status.FromContextError(ctx.Err()).Err()
+		return context.Cause(ctx)
 	}
 }
 
 func (s *Server) leave() { <-s.reading }
 
-// dbError gives a database error its code; an error that has one keeps it.
-func (s *Server) dbError(err error) error {
+// dbError gives a database error its code, and says in words how the server is; an error that has a code keeps it. ctx
+// is that of the RPC: if the gate has ended it, that is why.
+func (s *Server) dbError(ctx context.Context, err error) error {
 	var st interface{ GRPCStatus() *status.Status }
 	switch {
 	case errors.As(err, &st):
 		return err
+	case errors.As(context.Cause(ctx), &st):
+		return context.Cause(ctx)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return status.FromContextError(err).Err()
 	}
 	s.log.Warn("gNMI request failed", "error", err)
-	return status.Errorf(codes.Unavailable, "%v", err)
+	return status.Error(codes.Unavailable, swss.Why(err))
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"tamtam/swss"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -35,9 +37,14 @@ func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse
 	if err := ctx.Err(); err != nil { // then it is not parsed whole
 		return nil, status.FromContextError(err).Err()
 	}
+	ctx, leave, err := s.gate.enter(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	s.setting.Lock()
 	defer s.setting.Unlock()
-	err := s.trySet(ctx, steps, faults)
+	err = s.trySet(ctx, steps, faults)
 	for tries := 1; errors.Is(err, errConflict) && tries < commitTries; tries++ {
 		err = s.trySet(ctx, steps, faults)
 	}
@@ -45,7 +52,7 @@ func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse
 		return nil, status.Error(codes.Aborted, "others kept writing the same rows; nothing was changed")
 	}
 	if err != nil {
-		return nil, s.dbError(err)
+		return nil, unchanged(s.dbError(ctx, err))
 	}
 	resp := &gpb.SetResponse{Prefix: replyPrefix(req.GetPrefix(), nil), Timestamp: s.now().UnixNano()}
 	if p := req.GetPrefix(); len(p.GetElem()) > 0 {
@@ -55,6 +62,16 @@ func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse
 		resp.Response = append(resp.Response, &gpb.UpdateResult{Path: st.path, Op: st.op})
 	}
 	return resp, nil
+}
+
+// unchanged says of a Set that the databases kept from being done that it was not, unless it says itself what came of
+// it.
+func unchanged(err error) error {
+	st := status.Convert(err)
+	if st.Code() != codes.Unavailable || errors.Is(err, errUnsettled) {
+		return err
+	}
+	return status.Error(codes.Unavailable, st.Message()+"; nothing was changed")
 }
 
 // parseSet resolves paths and values, which needs no database. The other steps are parsed even if
@@ -264,7 +281,13 @@ func (p *setParser) keysAllowed(as []assignment) ([]assignment, badKeys) {
 
 // trySet executes the steps on the current rows. parsed has the faults found so far.
 func (s *Server) trySet(ctx context.Context, steps []step, parsed *faults) error {
-	t := &tx{model: s.model, reader: s.reader, indexer: s.indexer, entries: map[string]*txEntry{}, faults: parsed}
+	turn, err := s.reader.redis.DB(swss.ConfigDB).Turn(ctx)
+	if err != nil {
+		return err
+	}
+	t := &tx{
+		model: s.model, reader: s.reader, indexer: s.indexer, turn: turn, entries: map[string]*txEntry{}, faults: parsed,
+	}
 	if err := t.prefetch(ctx, steps); err != nil {
 		return err
 	}

@@ -90,9 +90,20 @@ func (st *stream) mark(id tableID, key string) {
 	}
 }
 
+// lose records that anything may have changed.
+func (st *stream) lose() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	clear(st.dirty)
+	st.lost = true
+	select {
+	case st.wake <- struct{}{}:
+	default:
+	}
+}
+
 // run serves the RPC by its mode.
-func (st *stream) run() error {
-	ctx := st.rpc.Context()
+func (st *stream) run(ctx context.Context) error {
 	stream := st.list.GetMode() == gpb.SubscriptionList_STREAM
 	if stream {
 		if t := tables(st.feeds); len(t) > 0 {
@@ -130,6 +141,9 @@ func (st *stream) everything(ctx context.Context, only, remember bool) error {
 			}
 		}
 	}
+	if err := st.s.mine(ctx); err != nil {
+		return err
+	}
 	return st.send(ctx, &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_SyncResponse{SyncResponse: true}})
 }
 
@@ -163,7 +177,7 @@ func (st *stream) poll(ctx context.Context, requests <-chan request) error {
 		var r request
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case r = <-requests:
 		}
 		switch {
@@ -180,8 +194,11 @@ func (st *stream) poll(ctx context.Context, requests <-chan request) error {
 	}
 }
 
-// changes sends what changes, and samples, until the client is gone.
+// changes sends what changes, and samples, until the client is gone. What cannot be read is tried again for a while,
+// and then the client is told that it knows nothing.
 func (st *stream) changes(ctx context.Context, requests <-chan request) error {
+	var since time.Time // when reading failed first; zero: it did not
+	var again <-chan time.Time
 	for {
 		var timer <-chan time.Time
 		if at, ok := st.due(); ok {
@@ -190,7 +207,7 @@ func (st *stream) changes(ctx context.Context, requests <-chan request) error {
 		var err error
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case <-st.sent:
 			return st.failed
 		case r := <-requests:
@@ -202,8 +219,13 @@ func (st *stream) changes(ctx context.Context, requests <-chan request) error {
 			default:
 				return status.Error(codes.InvalidArgument, "a STREAM takes one SubscriptionList and no Poll")
 			}
+		case <-again:
+			again = nil
+			st.lose()
 		case <-st.wake:
-			err = st.changed(ctx)
+			if err = st.changed(ctx); err == nil {
+				since = time.Time{}
+			}
 		case <-timer:
 			now := st.s.now()
 			for _, f := range st.feeds {
@@ -212,8 +234,18 @@ func (st *stream) changes(ctx context.Context, requests <-chan request) error {
 				}
 			}
 		}
-		if err != nil {
+		if err == nil {
+			continue
+		}
+		now := st.s.now()
+		if since.IsZero() {
+			since = now
+		}
+		if !isUnavailable(err) || ctx.Err() != nil || now.Sub(since) >= streamPatience {
 			return err
+		}
+		if again == nil {
+			again = st.s.after(retryPeriod)
 		}
 	}
 }

@@ -48,11 +48,16 @@ func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 	if err != nil {
 		return err
 	}
+	ctx, leave, err := s.gate.enter(rpc.Context(), list.GetMode() == gpb.SubscriptionList_STREAM)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	st := newStream(s, rpc, list, feeds)
-	err = st.run()
+	err = st.run(ctx)
 	st.close(err)
 	if err != nil {
-		return s.dbError(err)
+		return s.dbError(ctx, err)
 	}
 	return nil
 }

@@ -10,19 +10,23 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"tamtam/swss"
 
 	"github.com/redis/go-redis/v9"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // A tx is one Set on the rows of CONFIG_DB that it touches, in memory until
 // it is committed. The commit fails if anybody else has written a row that it
-// read, and the Set starts anew.
+// read, or any Set was committed since this one began, and the Set starts anew.
 type tx struct {
 	model   *model
 	reader  reader
 	indexer *indexer
+	turn    string // the last Set when this one began
 	entries map[string]*txEntry
 	order   []*txEntry // in order of first use
 	faults  *faults
@@ -237,8 +241,29 @@ func (e *txEntry) changed(i int) bool {
 // nullField stands in a row of CONFIG_DB that has no fields.
 const nullField = "NULL"
 
-// errConflict means that somebody else wrote a row during a Set.
+// errConflict means that somebody else wrote a row, or another Set was committed, during a Set.
 var errConflict = errors.New("a row was written by another")
+
+// commitLimit is how long a Set waits for the answer to its commit. It does not end with the RPC: what was begun has an
+// outcome, and the next Set begins behind it.
+const commitLimit = 30 * time.Second
+
+// settleLimit is how long the outcome of a commit is asked for that got no answer.
+const settleLimit = 10 * time.Second
+
+// errUnsettled is found in the error of a Set of which nobody can tell whether it was done.
+var errUnsettled = errors.New("it is not known whether the configuration was changed; read it before you try again")
+
+// unsettled is that, with why.
+type unsettled struct{ why error }
+
+func (e unsettled) Error() string   { return e.GRPCStatus().Message() }
+func (e unsettled) Unwrap() []error { return []error{errUnsettled, e.why} }
+
+// GRPCStatus is what the client gets.
+func (e unsettled) GRPCStatus() *status.Status {
+	return status.Newf(codes.Unavailable, "%s: %v", swss.Why(e.why), errUnsettled)
+}
 
 //go:embed commit.lua
 var commitText string
@@ -247,7 +272,8 @@ var commitText string
 // longer what it was. (WATCH would do the same, in time that grows with the
 // square of the rows.)
 func (t *tx) commit(ctx context.Context) error {
-	var packed []byte
+	next := swss.NewTurn()
+	packed := pack(nil, swss.KeyMark, t.turn, next)
 	writes := false
 	for _, e := range t.order {
 		for i, r := range e.group.rows {
@@ -271,12 +297,33 @@ func (t *tx) commit(ctx context.Context) error {
 	if !writes {
 		return nil
 	}
-	client := t.reader.redis.DB(swss.ConfigDB).Client()
-	changed, err := redis.NewScript(commitText).Run(ctx, client, nil, packed).Text()
-	if err == nil && changed != "" {
-		err = fmt.Errorf("%s: %w", changed, errConflict)
+	return t.write(context.WithoutCancel(ctx), packed, next)
+}
+
+// write runs the commit, and finds out what came of it if the answer is lost.
+func (t *tx) write(ctx context.Context, packed []byte, turn string) error {
+	db := t.reader.redis.DB(swss.ConfigDB)
+	limited, cancel := context.WithTimeout(ctx, commitLimit)
+	changed, err := redis.NewScript(commitText).Run(limited, db.Client(), nil, packed).Text()
+	cancel()
+	switch {
+	case err == nil && changed != "":
+		return fmt.Errorf("%s: %w", changed, errConflict)
+	case err == nil:
+		return nil
+	case swss.NothingSent(err):
+		return unavailable(err)
 	}
-	return err
+	limited, cancel = context.WithTimeout(ctx, settleLimit)
+	defer cancel()
+	done, unknown := db.Settle(limited, turn)
+	switch {
+	case unknown != nil:
+		return unsettled{err}
+	case done:
+		return nil
+	}
+	return unavailable(err)
 }
 
 func pack(dst []byte, items ...string) []byte {

@@ -24,7 +24,11 @@ const (
 
 // Kinds of alarms.
 const (
-	AlarmSilent   = "SILENT"
-	AlarmNotReady = "NOT_READY"
-	AlarmDrift    = "DRIFT"
+	AlarmSilent        = "SILENT"
+	AlarmNotReady      = "NOT_READY"
+	AlarmDrift         = "DRIFT"
+	AlarmNotOwn        = "NOT_OWN"
+	AlarmEmptied       = "EMPTIED"
+	AlarmRestarted     = "RESTARTED"
+	AlarmStatusUnknown = "STATUS_UNKNOWN"
 )

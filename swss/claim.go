@@ -8,7 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// KeyMark is the hash in a database with the marks of the daemons that work on it: which process of that name.
+// KeyMark is the hash in a database with the marks of the daemons that work on it: which process of that name. In
+// CONFIG_DB it also has the turn (see [DB.TakeTurn]).
 const KeyMark = "TAMTAM_MARK"
 
 // A Claim is a daemon's mark in the databases that it works on. By it the daemon sees that a database was emptied,
@@ -18,6 +19,17 @@ type Claim struct {
 	dbs         []*DB
 	server      string // Redis' run id
 }
+
+// An EmptiedError says that a database was emptied, or exchanged for one that is empty.
+type EmptiedError struct{ DB DBName }
+
+func (e *EmptiedError) Error() string { return string(e.DB) + " was emptied" }
+
+// Unwrap returns [ErrAnew].
+func (e *EmptiedError) Unwrap() error { return ErrAnew }
+
+// ErrRestarted is found where Redis was started again: what it has may be older than what was written last.
+var ErrRestarted = fmt.Errorf("Redis was started again, maybe with older data: %w", ErrAnew)
 
 // A TakenError says that a database is another's.
 type TakenError struct {
@@ -63,18 +75,29 @@ func (c *Claim) Check(ctx context.Context) error {
 		return err
 	}
 	if server != c.server {
-		return fmt.Errorf("Redis was started again, maybe with older data: %w", ErrAnew)
+		return ErrRestarted
 	}
 	for _, d := range c.dbs {
-		owner, err := d.client.HGet(ctx, KeyMark, c.name).Result()
-		switch {
-		case err == redis.Nil || err != nil && IsMisuse(err):
-			return fmt.Errorf("%s was emptied: %w", d.name, ErrAnew)
-		case err != nil:
-			return d.wrap(err, "read the mark of", c.name)
-		case owner != c.owner:
-			return &TakenError{DB: d.name, Name: c.name, Owner: owner}
+		if err := c.check(ctx, d); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// Mine is a short Check of the first database: it fails with [ErrAnew] if it was emptied or is another's since it was
+// claimed.
+func (c *Claim) Mine(ctx context.Context) error { return c.check(ctx, c.dbs[0]) }
+
+func (c *Claim) check(ctx context.Context, d *DB) error {
+	owner, err := d.client.HGet(ctx, KeyMark, c.name).Result()
+	switch {
+	case err == redis.Nil || err != nil && IsMisuse(err):
+		return &EmptiedError{d.name}
+	case err != nil:
+		return d.wrap(err, "read the mark of", c.name)
+	case owner != c.owner:
+		return &TakenError{DB: d.name, Name: c.name, Owner: owner}
 	}
 	return nil
 }

@@ -57,6 +57,36 @@ type Instance struct {
 	Hostname       string `json:"hostname"`
 	Port           int    `json:"port"`
 	UnixSocketPath string `json:"unix_socket_path"`
+	// Username is the ACL user, "": Redis' default user. PasswordFile has the password in its first line; "": nobody logs
+	// in. SONiC's own files have neither.
+	Username     string `json:"username"`
+	PasswordFile string `json:"password_path"`
+}
+
+// login returns user and password. The file is read for every connection: a password can be changed while daemons run.
+func (i Instance) login() (user, password string, err error) {
+	text, err := os.ReadFile(i.PasswordFile)
+	if err != nil {
+		return "", "", fmt.Errorf("the password at Redis: %w", err)
+	}
+	password, _, _ = strings.Cut(string(text), "\n")
+	if password = strings.TrimSuffix(password, "\r"); password == "" {
+		return "", "", fmt.Errorf("the password at Redis: the first line of %s is empty", i.PasswordFile)
+	}
+	return i.Username, password, nil
+}
+
+// Login returns the configuration with a user and the file of the password for all instances.
+func (c Config) Login(user, passwordFile string) (Config, error) {
+	c.Instances = maps.Clone(c.Instances)
+	for name, i := range c.Instances {
+		i.Username, i.PasswordFile = user, passwordFile
+		if _, _, err := i.login(); err != nil {
+			return c, err
+		}
+		c.Instances[name] = i
+	}
+	return c, nil
 }
 
 // A Database is one numbered database of an instance. Separator stands between
@@ -152,6 +182,10 @@ func ParseConfig(text []byte) (Config, error) {
 	for name, inst := range cfg.Instances {
 		if inst.UnixSocketPath == "" && (inst.Port <= 0 || inst.Port > 65535) {
 			return Config{}, fmt.Errorf("INSTANCES %s: port %d: want 1..65535 or a unix_socket_path", name, inst.Port)
+		}
+		if inst.Username != "" && inst.PasswordFile == "" {
+			return Config{}, fmt.Errorf("INSTANCES %s: username %q: want a password_path, the file of its password", name,
+				inst.Username)
 		}
 	}
 	for name, db := range file.Databases {

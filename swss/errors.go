@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -66,6 +67,11 @@ func Why(err error) string {
 	return words + " (" + err.Error() + ")"
 }
 
+// WantsLogin reports whether Redis refused a command because of who asks.
+func WantsLogin(err error) bool {
+	return slices.ContainsFunc([]string{"NOAUTH", "WRONGPASS", "NOPERM"}, func(code string) bool { return hasCode(err, code) })
+}
+
 // condition says in words how the server is that gave an error; "" if the server is well. What is here passes: the
 // same call succeeds when the server is well again.
 func condition(err error) string {
@@ -83,6 +89,7 @@ func condition(err error) string {
 		{"TRYAGAIN", "Redis is moving its data"},
 		{"BUSY", "Redis is busy with a script"},
 		{"NOAUTH", "Redis wants a password"},
+		{"WRONGPASS", "Redis refuses the user or the password"},
 		{"NOPERM", "Redis does not permit it"},
 	} {
 		if hasCode(err, c.code) {

@@ -82,6 +82,34 @@ func (l *Listener) Connections() int {
 	return l.conns
 }
 
+// Down returns why there is no connection, nil if there is one or it was not tried yet.
+func (l *Listener) Down() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn != nil || l.lastErr == nil {
+		return nil
+	}
+	return l.db.wrap(fmt.Errorf("%w: %w", ErrUnavailable, l.lastErr), "connect")
+}
+
+// Distrust makes the sources look at everything again: Redis publishes nothing of what is lost when a database is
+// emptied or replaced.
+func (l *Listener) Distrust() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.staleAll()
+}
+
+// staleAll tells all sources that messages may have been lost. The caller holds mu.
+func (l *Listener) staleAll() {
+	for _, ins := range l.subs {
+		for _, in := range ins {
+			in.stale()
+		}
+	}
+	l.wake()
+}
+
 // Close ends the listener; its sources deliver nothing new.
 func (l *Listener) Close() error {
 	l.cancel()
@@ -263,12 +291,7 @@ func (l *Listener) connect(ctx context.Context) (Subscription, error) {
 	l.conns++
 	close(l.change)
 	l.change = make(chan struct{})
-	for _, ins := range l.subs {
-		for _, in := range ins {
-			in.stale()
-		}
-	}
-	l.wake()
+	l.staleAll()
 	return conn, nil
 }
 

@@ -119,10 +119,14 @@ func kindOf(key string) string {
 
 // Mend deletes the keys that commands found to be of the wrong type, and says which they were. What was in them is
 // lost, so the marks of that database are deleted too: every daemon then starts its work anew (see [Claim]). Keys of
-// CONFIG_DB are the user's and stay.
+// CONFIG_DB are the user's and stay, but for the mark.
 func (r *Redis) Mend(ctx context.Context) (deleted []string, err error) {
 	noted := r.misuses.take()
-	delete(noted, ConfigDB)
+	if _, marked := noted[ConfigDB][KeyMark]; marked {
+		noted[ConfigDB] = map[string]struct{}{KeyMark: {}}
+	} else {
+		delete(noted, ConfigDB)
+	}
 	var errs []error
 	for name, keys := range noted {
 		d := r.DB(name)

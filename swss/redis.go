@@ -29,9 +29,9 @@ type Redis struct {
 // process that other clients reach at [Redis.Addr]; "embedded:host:port" and
 // "embedded:/path" say where it listens (default: 127.0.0.1 and a free port).
 func Open(ctx context.Context, addr string) (*Redis, error) {
-	if rest, ok := strings.CutPrefix(addr, embeddedName); ok && (rest == "" || rest[0] == ':') {
+	if IsEmbedded(addr) {
 		var listen []string
-		if rest != "" {
+		if rest := strings.TrimPrefix(addr, embeddedName); rest != "" {
 			listen = append(listen, rest[1:])
 		}
 		return OpenEmbedded(listen...)
@@ -41,6 +41,12 @@ func Open(ctx context.Context, addr string) (*Redis, error) {
 		return nil, err
 	}
 	return Connect(ctx, cfg)
+}
+
+// IsEmbedded reports whether [Open] would start a server for an address.
+func IsEmbedded(addr string) bool {
+	rest, ok := strings.CutPrefix(addr, embeddedName)
+	return ok && (rest == "" || rest[0] == ':')
 }
 
 // Connect connects to the servers of cfg. It fails with [ErrUnavailable] if that of CONFIG_DB does
@@ -113,7 +119,8 @@ func (discard) Printf(context.Context, string, ...any) {}
 
 func newClient(r *Redis, db Database) *redis.Client {
 	quiet()
-	network, addr := r.cfg.Instances[db.Instance].network()
+	inst := r.cfg.Instances[db.Instance]
+	network, addr := inst.network()
 	opts := &redis.Options{
 		Network:               network,
 		Addr:                  addr,
@@ -129,6 +136,9 @@ func newClient(r *Redis, db Database) *redis.Client {
 		MaintNotificationsConfig: &maintnotifications.Config{
 			Mode: maintnotifications.ModeDisabled,
 		},
+	}
+	if inst.PasswordFile != "" {
+		opts.CredentialsProviderContext = func(context.Context) (string, string, error) { return inst.login() }
 	}
 	if r.embedded != nil {
 		// A switch has forty connections, most of them of subscribers, and a lab a thousand switches.

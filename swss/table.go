@@ -103,6 +103,19 @@ func (t *Table) Keys(ctx context.Context) ([]string, error) {
 	return keys, nil
 }
 
+// AtLeast reports whether the table has n rows or more. It counts them only if the whole database has as many.
+func (t *Table) AtLeast(ctx context.Context, n int) (bool, error) {
+	size, err := t.db.client.DBSize(ctx).Result()
+	if err != nil {
+		return false, t.db.wrap(err, "count the rows of", t.name)
+	}
+	if size < int64(n) {
+		return false, nil
+	}
+	keys, err := t.Keys(ctx)
+	return len(keys) >= n, err
+}
+
 // Dump returns all rows. It is not atomic: a row that goes away meanwhile is
 // left out.
 func (t *Table) Dump(ctx context.Context) (map[string]FieldValues, error) {

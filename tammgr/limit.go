@@ -8,9 +8,6 @@ import (
 	"tamtam/schema"
 )
 
-// mostRows is how many rows of a kind are taken: more than any chip has room for, and little enough to hold in memory.
-const mostRows = 1 << 16
-
 // limit refuses the rows of a kind that are too many: those first by name are taken, whatever came first.
 func (m *Manager) limit(k kind) {
 	if len(m.rows[k]) <= m.MostRows && len(m.over[k]) == 0 || len(m.dirty[k]) == 0 {

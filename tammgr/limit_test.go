@@ -8,6 +8,7 @@ import (
 
 	"tamtam/cfgmgr/forward/forwardtest"
 	"tamtam/orch"
+	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
@@ -46,4 +47,17 @@ func TestTooManySessions(t *testing.T) {
 	check("one is gone", 1, 2)
 	b.Do("-TAM_TAILSTAMPING_TABLE|s1", "-TAM_TAILSTAMPING_TABLE|s3")
 	check("room for all", 2, 4)
+}
+
+// The tables that are limited are those that schema says, by which a configuration is refused before it is loaded.
+func TestLimitedTables(t *testing.T) {
+	for _, table := range schema.Tables() {
+		limited := false
+		for _, what := range kinds {
+			limited = limited || what != nil && what.config == table.Config
+		}
+		if got := schema.Limited(table.Config); table.Config != "" && got != limited {
+			t.Errorf("schema says of %s that it is limited: %t, want %t", table.Config, got, limited)
+		}
+	}
 }

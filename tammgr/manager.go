@@ -70,7 +70,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		out:      forward.New(d, r, tables()...),
 		features: map[string]swss.FieldValues{}, active: set{},
 		tables: map[string]*tableRow{}, rules: map[string]*ruleRow{}, groups: map[string]*groupRow{},
-		MostRows: mostRows,
+		MostRows: schema.MaxRows,
 		ids:      ids{wanted: map[uint32]orch.Few[string]{}, changed: map[uint32]struct{}{}}, qos: newQoS(), users: users{},
 	}
 	m.ports = ports{

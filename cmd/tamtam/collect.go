@@ -42,7 +42,7 @@ type collect struct {
 	north         northbound
 	dial          dial.Options
 	paths, format string
-	redis         string
+	redis         redisPlace
 }
 
 func newCollect() *cobra.Command {
@@ -54,7 +54,7 @@ func newCollect() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&c.paths, "paths", "", "file of paths, YAML or JSON")
 	f.StringVar(&c.format, "format", "text", "text, json (a result in each line) or csv")
-	f.StringVar(&c.redis, "redis", "", "write results here: HOST:PORT, unix:PATH or embedded")
+	c.redis.flags(cmd, "", "write results here: HOST:PORT, unix:PATH or embedded")
 	f.BoolVar(&c.dial.Insecure, "insecure", false, "no TLS to the switches")
 	f.BoolVar(&c.dial.SkipVerify, "skip-verify", false, "TLS, but believe any switch")
 	f.StringVar(&c.dial.CAFile, "tls-ca", "", "CA of the switches' certificates, PEM (default: the system's)")
@@ -112,13 +112,13 @@ func (c *collect) run(cmd *cobra.Command) error {
 
 // serve opens the database of results and its gNMI server, if asked for.
 func (c *collect) serve(ctx context.Context, cmd *cobra.Command, served chan<- error) (*resultRows, error) {
-	if c.redis == "" {
+	if c.redis.addr == "" && c.redis.database == "" {
 		if c.north.gnmi == "" {
 			return nil, nil
 		}
-		c.redis = "embedded"
+		c.redis.addr = "embedded"
 	}
-	r, err := swss.Open(ctx, c.redis)
+	r, err := c.redis.openNow(ctx)
 	if err != nil {
 		return nil, err
 	}

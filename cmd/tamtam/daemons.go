@@ -58,14 +58,15 @@ func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 
 func newUp() *cobra.Command {
 	var n northbound
-	var config, redis, profile string
+	var config, profile string
+	var place redisPlace
 	var ports []string
 	var oracle int
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Run a whole switch in one process",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg := device.UpConfig{Common: device.Common{Log: logger(cmd)}, Redis: redis}
+			cfg := device.UpConfig{Common: device.Common{Log: logger(cmd)}, Redis: place.addr}
 			var err error
 			if cfg.ChipConfig, err = parseChip(profile, ports, oracle); err != nil {
 				return err
@@ -78,6 +79,11 @@ func newUp() *cobra.Command {
 					return err
 				}
 			}
+			if !place.embedded() {
+				if cfg.Databases, err = place.config(); err != nil {
+					return err
+				}
+			}
 			cfg.Ready = func(redis, gnmi string) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: the switch is up: Redis at %s, gNMI at %s; `tamtam cli` is its shell\n",
 					redis, gnmi)
@@ -87,7 +93,7 @@ func newUp() *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&config, "config", "", "configuration to load first, a config_db.json")
-	f.StringVar(&redis, "redis", "embedded", "embedded, HOST:PORT or unix:PATH")
+	place.flags(c, "embedded", "embedded, HOST:PORT or unix:PATH")
 	f.StringVar(&profile, "profile", "default", profileUsage())
 	f.IntVar(&oracle, "oracle", 0, oracleUsage)
 	f.StringArrayVar(&ports, "port", nil,
@@ -176,12 +182,13 @@ func newRunMgmtd() *cobra.Command {
 // newDaemon makes the command of one daemon: it opens Redis, waiting for it to come up, and runs
 // until it is stopped.
 func newDaemon(name, short string, run func(context.Context, *swss.Redis, device.Common) error) *cobra.Command {
-	var redis, database, rec string
+	var rec string
+	var place redisPlace
 	c := &cobra.Command{
 		Use:   name,
 		Short: short,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if redis == "embedded" {
+			if place.embedded() {
 				return usagef("--redis embedded: a daemon alone needs a Redis that the others reach, HOST:PORT or unix:PATH")
 			}
 			common := device.Common{Log: logger(cmd)}
@@ -193,7 +200,7 @@ func newDaemon(name, short string, run func(context.Context, *swss.Redis, device
 				defer f.Close()
 				common.Rec = f
 			}
-			r, err := openRedis(cmd, redis, database)
+			r, err := place.open(cmd)
 			if err != nil {
 				return err
 			}
@@ -201,19 +208,7 @@ func newDaemon(name, short string, run func(context.Context, *swss.Redis, device
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&redis, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
-	f.StringVar(&database, "database-config", "", "a SONiC database_config.json, instead of --redis")
+	place.usual(c)
 	f.StringVar(&rec, "record", "", "append every task and SAI call to this file, as SONiC's swss.rec and sairedis.rec")
 	return c
-}
-
-func openRedis(cmd *cobra.Command, addr, database string) (*swss.Redis, error) {
-	cfg, err := swss.DefaultConfig(addr)
-	if database != "" {
-		cfg, err = swss.LoadConfig(database)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return device.WaitRedis(cmd.Context(), cfg, logger(cmd))
 }

@@ -10,14 +10,12 @@ import (
 
 	"tamtam/device"
 	"tamtam/device/doctor"
-	"tamtam/swss"
 )
 
 // doctorFlags say where the installation is.
-func doctorFlags(c *cobra.Command, cfg *doctor.Config, redis, database *string) {
+func doctorFlags(c *cobra.Command, cfg *doctor.Config, place *redisPlace) {
+	place.usual(c)
 	f := c.Flags()
-	f.StringVar(redis, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
-	f.StringVar(database, "database-config", "", "a SONiC database_config.json, instead of --redis")
 	f.StringVar(&cfg.GNMI, "gnmi", gnmiAddress, "address of mgmtd's gNMI server")
 	f.StringVar(&cfg.CA, "tls-ca", "", "CA of the gNMI server's certificate, PEM (default: the generated one)")
 	f.StringVar(&cfg.Users, "users", "", "mgmtd's file of users, to be looked at too")
@@ -26,22 +24,18 @@ func doctorFlags(c *cobra.Command, cfg *doctor.Config, redis, database *string) 
 }
 
 // complete adds what flags do not say.
-func complete(cfg *doctor.Config, redis, database string) (err error) {
+func complete(cfg *doctor.Config, place redisPlace) (err error) {
 	if cfg.Timeout <= 0 {
 		return usagef("--timeout %v: want more than 0", cfg.Timeout)
 	}
 	cfg.Version, cfg.Now = version(), time.Now
-	if database != "" {
-		cfg.Redis, err = swss.LoadConfig(database)
-	} else if cfg.Redis, err = swss.DefaultConfig(redis); err != nil {
-		err = usageError{err}
-	}
+	cfg.Redis, err = place.config()
 	return err
 }
 
 func newDoctor() *cobra.Command {
 	var cfg doctor.Config
-	var redis, database string
+	var place redisPlace
 	var asJSON, strict bool
 	c := &cobra.Command{
 		Use:   "doctor",
@@ -52,7 +46,7 @@ whether it is ok, what was found and what to do. Nothing is changed.
 What cannot be looked at is "not known", which is not ok: the daemons of another machine or container,
 for one. Exit 1 if something failed, with --strict if anything is not ok; else 0.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := complete(&cfg, redis, database); err != nil {
+			if err := complete(&cfg, place); err != nil {
 				return err
 			}
 			report := doctor.Run(cmd.Context(), cfg)
@@ -71,7 +65,7 @@ for one. Exit 1 if something failed, with --strict if anything is not ok; else 0
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
 	c.Flags().BoolVar(&strict, "strict", false, "exit 1 also for warnings, and for what is not known")
-	doctorFlags(c, &cfg, &redis, &database)
+	doctorFlags(c, &cfg, &place)
 	return c
 }
 

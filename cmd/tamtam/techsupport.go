@@ -15,8 +15,8 @@ import (
 // shows are what an archive has of the shell.
 var shows = []string{
 	"show version", "show running-configuration", "show tam summary", "show tam switch", "show tam features",
-	"show tam collectors", "show tam samplers", "show tam flow-groups", "show tam consistency", "show tam tail-stamping",
-	"show tam alt-mark", "show tam flymon", "show tam table-record", "show interface status", "show interface counters",
+	"show tam collectors", "show tam samplers", "show tam flow-groups", "show tam consistency", "show alarms",
+	"show tam tail-stamping", "show tam alt-mark", "show tam flymon", "show tam table-record", "show interface status", "show interface counters",
 	"show access-list", "show vlan", "show ip route", "show ip interface", "show arp", "show mac address-table",
 	"show queue counters", "show qos scheduler", "show mirror-session",
 }
@@ -24,7 +24,8 @@ var shows = []string{
 func newTechsupport() *cobra.Command {
 	var cfg doctor.Config
 	var conf cli.Config
-	var redis, database, output string
+	var output string
+	var place redisPlace
 	var tails []string
 	c := &cobra.Command{
 		Use:   "techsupport",
@@ -34,7 +35,7 @@ this machine into one .tar.gz. Passwords, keys and communities are replaced; loo
 away all the same. manifest.json says what was cut and what could not be collected, which is no error: the archive is
 made without Redis too.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := complete(&cfg, redis, database); err != nil {
+			if err := complete(&cfg, place); err != nil {
 				return err
 			}
 			if output == "" {
@@ -67,7 +68,7 @@ made without Redis too.`,
 	f.BoolVar(&conf.Insecure, "insecure", false, "no TLS to --target")
 	f.StringVarP(&conf.User, "user", "u", "", "user name at --target")
 	f.StringVarP(&conf.Password, "password", "p", "", "password at --target")
-	doctorFlags(c, &cfg, &redis, &database)
+	doctorFlags(c, &cfg, &place)
 	return c
 }
 

@@ -168,7 +168,7 @@ func newDecode() *cobra.Command {
 func newConfig() *cobra.Command {
 	c := &cobra.Command{Use: "config load|save", Short: "Move configuration between CONFIG_DB and a config_db.json",
 		RunE: func(*cobra.Command, []string) error { return usagef("config what? load FILE or save [FILE]") }}
-	var redis, database string
+	var place redisPlace
 	load := &cobra.Command{
 		Use: "load FILE", Short: "Write the file's rows into CONFIG_DB; other rows stay", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -176,7 +176,7 @@ func newConfig() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := openRedis(cmd, redis, database)
+			r, err := place.open(cmd)
 			if err != nil {
 				return err
 			}
@@ -186,7 +186,7 @@ func newConfig() *cobra.Command {
 	save := &cobra.Command{
 		Use: "save [FILE]", Short: "Print CONFIG_DB, or write it to the file", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := openRedis(cmd, redis, database)
+			r, err := place.open(cmd)
 			if err != nil {
 				return err
 			}
@@ -203,8 +203,7 @@ func newConfig() *cobra.Command {
 		},
 	}
 	for _, sub := range []*cobra.Command{load, save} {
-		sub.Flags().StringVar(&redis, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
-		sub.Flags().StringVar(&database, "database-config", "", "a SONiC database_config.json, instead of --redis")
+		place.usual(sub)
 		c.AddCommand(sub)
 	}
 	return c
@@ -220,12 +219,17 @@ func replaceFile(name string, data []byte) error {
 
 func newHealth() *cobra.Command {
 	var q device.Question
+	var place redisPlace
 	c := &cobra.Command{
 		Use:   "health tammgrd|orchagent|syncd|mgmtd",
 		Short: "Exit 0 if the daemon is ready (with --live: if it works), for container health checks",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q.Name = args[0]
+			var err error
+			if q.Redis, err = place.config(); err != nil {
+				return err
+			}
 			state, err := device.Health(cmd.Context(), q)
 			if errors.Is(err, device.ErrNoSuchDaemon) {
 				return usageError{err}
@@ -238,8 +242,8 @@ func newHealth() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&q.Addr, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
-	f.StringVar(&q.GNMI, "gnmi", gnmiAddress, "address of mgmtd's gNMI server, which must accept a connection")
+	place.usual(c)
+	f.StringVar(&q.GNMI, "gnmi", gnmiAddress, "HOST:PORT or unix:PATH of mgmtd's gNMI server, which must answer")
 	f.BoolVar(&q.Live, "live", false, "ask only whether the process works, which a restart could change; "+
 		"else whether what is configured is in force, or told to be pending or failed")
 	f.DurationVar(&q.Timeout, "timeout", 5*time.Second, "how long to wait for an answer")

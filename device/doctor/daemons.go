@@ -41,7 +41,13 @@ func daemon(ctx context.Context, p *patient, name string) answer {
 		since = state.Since.UTC().Format(time.RFC3339)
 	}
 	if other := takenBy(ctx, p, name, state.Owner); other != "" {
-		return fail("stop one of the two", "two processes: %.16s speaks, and the mark in %s", state.Owner, other)
+		return fail("stop one of the two; if there is one, somebody else wrote its row",
+			"two processes: %.16s speaks, and the mark in %s", state.Owner, other)
+	}
+	if why, err := device.Stranger(ctx, p.r, name, state); err != nil {
+		return unknown("%s", swss.Why(err))
+	} else if why != "" {
+		return fail("redis-cli -n 6 del 'TAMTAM_HEALTH|"+name+"'; if the daemon works, it writes its row again", "%s", why)
 	}
 	switch state.State {
 	case device.StateReady:

@@ -65,14 +65,16 @@ func marks(ctx context.Context, p *patient) answer {
 }
 
 func configDB(ctx context.Context, p *patient) answer {
-	n, err := p.r.DB(swss.ConfigDB).Client().DBSize(ctx).Result()
+	d := p.r.DB(swss.ConfigDB)
+	empty, err := d.Empty(ctx)
+	n := d.Client().DBSize(ctx).Val()
 	switch {
 	case err != nil:
 		return unknown("%s", swss.Why(err))
-	case n == 0:
+	case empty:
 		return fail("tamtam config load FILE", "empty: no configuration has been loaded, or it was lost")
 	}
-	return well("%d rows", n)
+	return well("%d keys", n)
 }
 
 func metadata(ctx context.Context, p *patient) answer {

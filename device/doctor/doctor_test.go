@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/mgmt"
 	"tamtam/sairedis"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -94,10 +95,14 @@ func TestFaultsOfRedis(t *testing.T) {
 		{"orchagent", "6 hset " + hour + " state waiting reason lost", "6 hset " + hour + " state ready", Failed, "lost"},
 		{"orchagent", "6 hset " + hour + " state odd", "6 hset " + hour + " state ready", NotKnown, "odd"},
 		{"orchagent", "6 hset " + hour + " owner p9", "6 hset " + hour + " owner p2", Failed, "two processes"},
+		{"orchagent", "6 persist " + hour, "6 pexpire " + hour + " 5000", Failed, "does not end by itself"},
+		{"orchagent", "6 pexpire " + hour + " 500000", "6 pexpire " + hour + " 5000", Failed, "no daemon wrote it"},
+		{"orchagent", "6 hdel TAMTAM_MARK orchagent", "6 hset TAMTAM_MARK orchagent p2", Failed, "STATE_DB has no mark of it"},
 		{"orchagent", "6 rename " + hour + " away", "6 rename away " + hour, Failed, "nothing was heard"},
 		{"consistency of orchagent", "6 hset TAMTAM_CONSISTENCY|orchagent state drift reason x", "6 hset TAMTAM_CONSISTENCY|orchagent state consistent", Failed, "x"},
 		{"consistency of orchagent", "6 hset TAMTAM_CONSISTENCY|orchagent state checking", "6 hset TAMTAM_CONSISTENCY|orchagent state consistent", Warning, "first pass"},
 	} {
+		renewed(t, r) // a daemon does so once per second
 		p.ask(t, tt.check).is(t, tt.check+" before", OK, "")
 		command(t, server, tt.fault)
 		p.ask(t, tt.check).is(t, tt.check+" after "+tt.fault, tt.verdict, tt.word)
@@ -130,8 +135,17 @@ func healthy(t *testing.T, r *swss.Redis) {
 	set(swss.CountersDB, swss.KeyMark, "syncd", "p3")
 	set(swss.CountersDB, schema.CountersPortNameMap, "Ethernet0", "oid:0x2")
 	set(swss.CountersDB, "COUNTERS:oid:0x2", "a", "1")
-	set(swss.StateDB, "TAMTAM_HEALTH|orchagent", "state", "ready", "owner", "p2", "since", "2026-01-01T00:00:00Z")
+	renewed(t, r)
 	set(swss.StateDB, "TAMTAM_CONSISTENCY|orchagent", "state", "consistent", "objects", "1", "drift", "0", "healed", "0")
+}
+
+// renewed renews what orchagent says of itself.
+func renewed(t *testing.T, r *swss.Redis) {
+	t.Helper()
+	row := swss.FieldValues{"state": "ready", "owner": "p2", "since": "2026-01-01T00:00:00Z"}
+	if err := swss.NewTable(r.DB(swss.StateDB), schema.StateHealth).SetFor(t.Context(), "orchagent", row, 5*time.Second); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // command gives a command to the server, by a plain connection: "DB word word ...".
@@ -368,7 +382,20 @@ func TestCertificates(t *testing.T) {
 		p.Now = func() time.Time { return tt.now }
 		p.ask(t, "gNMI certificate").is(t, tt.now.String(), tt.verdict, tt.word)
 	}
-	p.ask(t, "gNMI port").is(t, "one listens", OK, "")
+	p.ask(t, "gNMI port").is(t, "one listens and does not serve", Failed, "does not answer")
+	server, err := mgmt.NewServer(mgmt.Config{Redis: swsstest.Start(t), Addr: "127.0.0.1:0", Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(ctx) }()
+	p.GNMI = server.Addr()
+	p.ask(t, "gNMI port").is(t, "one serves", OK, "")
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
 
 	plain, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

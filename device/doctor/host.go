@@ -31,12 +31,10 @@ func hostChecks() []check {
 }
 
 func gnmiPort(ctx context.Context, p *patient) answer {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.GNMI)
-	if err != nil {
+	if err := mgmt.Probe(ctx, p.GNMI); err != nil {
 		return fail("tamtam run mgmtd, or say with --gnmi where it listens", "%v", err)
 	}
-	conn.Close()
-	return well("%s accepts connections", p.GNMI)
+	return well("%s answers", p.GNMI)
 }
 
 // Certificates that last no longer than this are to be renewed; mgmtd does so with its own at its start.

@@ -37,7 +37,10 @@ func redisChecks() []check {
 func reach(ctx context.Context, p *patient) answer {
 	d := p.r.DB(swss.ConfigDB)
 	start := time.Now()
-	if err := d.Ping(ctx); err != nil {
+	if err := d.Ping(ctx); swss.WantsLogin(err) {
+		return fail("--redis-user and --redis-password-file, or username and password_path in database_config.json, "+
+			"for the daemons too", "at %s: %s", p.r.Addr(), swss.Why(err))
+	} else if err != nil {
 		return fail("start Redis, or say with --redis where it is", "at %s: %s", p.r.Addr(), swss.Why(err))
 	}
 	took := time.Since(start)

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/device"
+	"tamtam/swss"
+)
+
+// A redisPlace holds the flags of where Redis is, and who logs in there. Every command that needs Redis has them.
+type redisPlace struct{ addr, database, user, passwordFile string }
+
+func (p *redisPlace) flags(c *cobra.Command, addr, usage string) {
+	f := c.Flags()
+	f.StringVar(&p.addr, "redis", addr, usage)
+	f.StringVar(&p.database, "database-config", "", "a SONiC database_config.json, instead of --redis")
+	f.StringVar(&p.user, "redis-user", "", "ACL user at Redis (default: Redis' default user)")
+	f.StringVar(&p.passwordFile, "redis-password-file", "", "file whose first line is the password at Redis")
+}
+
+// usualRedis is where Redis is if nothing is said.
+const usualRedis = "127.0.0.1:6379"
+
+// usual are the flags of a command that needs a Redis that others reach.
+func (p *redisPlace) usual(c *cobra.Command) { p.flags(c, usualRedis, "HOST:PORT or unix:PATH") }
+
+// config returns where the databases are, by the flags.
+func (p *redisPlace) config() (cfg swss.Config, err error) {
+	if p.database != "" {
+		cfg, err = swss.LoadConfig(p.database)
+	} else if cfg, err = swss.DefaultConfig(p.addr); err != nil {
+		err = usageError{err}
+	}
+	if err != nil || p.user == "" && p.passwordFile == "" {
+		return cfg, err
+	}
+	if p.passwordFile == "" {
+		return cfg, usagef("--redis-user %s: want its password too, --redis-password-file", p.user)
+	}
+	return cfg.Login(p.user, p.passwordFile)
+}
+
+// open connects, waiting for Redis to come up.
+func (p *redisPlace) open(cmd *cobra.Command) (*swss.Redis, error) {
+	cfg, err := p.config()
+	if err != nil {
+		return nil, err
+	}
+	return device.WaitRedis(cmd.Context(), cfg, logger(cmd))
+}
+
+// openNow connects to a Redis that may be embedded, and does not wait.
+func (p *redisPlace) openNow(ctx context.Context) (*swss.Redis, error) {
+	if p.embedded() {
+		return swss.Open(ctx, p.addr)
+	}
+	cfg, err := p.config()
+	if err != nil {
+		return nil, err
+	}
+	return swss.Connect(ctx, cfg)
+}
+
+// embedded reports whether Redis is to run in this process.
+func (p *redisPlace) embedded() bool { return p.database == "" && swss.IsEmbedded(p.addr) }

@@ -1,0 +1,52 @@
+package device
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// Of a configuration with a row that no daemon would read nothing is loaded, and the error names the row.
+func TestLoadTooLarge(t *testing.T) {
+	r := swsstest.Start(t)
+	db := r.DB(swss.ConfigDB)
+	rates := func(n int) map[string]swss.FieldValues {
+		rows := map[string]swss.FieldValues{}
+		for i := range n {
+			rows[fmt.Sprint("s", i)] = swss.FieldValues{"sampling-rate": "1"}
+		}
+		return rows
+	}
+	if err := (ConfigDB{schema.CfgTAMSampler: {"there": {"sampling-rate": "1"}, "s0": {"sampling-rate": "1"}}}).Load(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, want string
+		c          ConfigDB
+	}{
+		{"a large row", "VLAN|Vlan10: the row has 262145 bytes: want at most 262144",
+			ConfigDB{schema.CfgVLAN: {"Vlan10": {"x": strings.Repeat("y", swss.MaxRow)}}}},
+		{"a long key", "(323 bytes): the key has 300 bytes: want at most 255",
+			ConfigDB{schema.CfgTAMTailStamp: {strings.Repeat("n", 300): {"flowgroup": "f"}}}},
+		{"many rows", "TAM_SAMPLINGRATE_TABLE: 65537 rows: want at most 65536, more are not taken",
+			ConfigDB{schema.CfgTAMSampler: rates(schema.MaxRows + 1)}},
+		{"many rows, with those that are there", "TAM_SAMPLINGRATE_TABLE: 65537 rows: want at most 65536, more are not taken",
+			ConfigDB{schema.CfgTAMSampler: rates(schema.MaxRows)}},
+	} {
+		tt.c[schema.CfgTAMCollector] = map[string]swss.FieldValues{"good": {"dst-ip": "10.0.0.1"}}
+		err := tt.c.Load(t.Context(), r)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %.300v, want %.300q", tt.name, err, tt.want)
+		}
+		if n := db.Client().Exists(t.Context(), "TAM_COLLECTORS_TABLE|good").Val(); n != 0 {
+			t.Errorf("%s: another row was loaded", tt.name)
+		}
+	}
+	if err := (ConfigDB{schema.CfgTAMSampler: rates(schema.MaxRows - 1)}).Load(t.Context(), r); err != nil {
+		t.Errorf("as many as are taken: %v", err)
+	}
+}

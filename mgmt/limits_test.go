@@ -1,0 +1,57 @@
+package mgmt
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tamtam/schema"
+	"tamtam/swss"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// TestSetTooLarge: what no daemon would read is refused whole, and named.
+func TestSetTooLarge(t *testing.T) {
+	group := func(name string) *gpb.Update {
+		return update("/tam/flowgroups/flowgroup[name="+name+"]",
+			`{"name":"`+name+`","config":{"name":"`+name+`","id":3,"priority":100},"ipv4":{"config":{"source-address":"10.0.0.0/8"}}}`)
+	}
+	b := newBed(t, nil)
+	longest := strings.Repeat("n", 255-len("TAM|"))
+	b.mustSet(&gpb.SetRequest{Update: []*gpb.Update{group(longest)}})
+	before := b.config()
+	_, err := b.client.Set(b.ctx, &gpb.SetRequest{Update: []*gpb.Update{group("good"), group(longest + "x")}})
+	wantErr(t, err, "InvalidArgument", longest+"x", "the key has 256 bytes: want at most 255")
+	if got := b.config(); got != before {
+		t.Error("a part of it was written")
+	}
+	// What somebody else has written is no reason to refuse what makes it smaller.
+	b.rows(map[string]string{"CONFIG_DB TAM_FLOWGROUP_TABLE|good": "id=4 note=" + strings.Repeat("x", swss.MaxRow)})
+	_, err = b.client.Set(b.ctx, &gpb.SetRequest{Update: []*gpb.Update{group("good")}})
+	wantErr(t, err, "InvalidArgument", "TAM_FLOWGROUP_TABLE|good: the row has ", "bytes: want at most 262144")
+	b.mustSet(&gpb.SetRequest{Delete: []*gpb.Path{path("/tam/flowgroups/flowgroup[name=good]")}})
+}
+
+// TestSetTooManyRows: a table takes as many rows as are in force, and no more.
+func TestSetTooManyRows(t *testing.T) {
+	b := newBed(t, nil)
+	rows := map[string]swss.FieldValues{}
+	for i := range schema.MaxRows - 1 {
+		rows[fmt.Sprint("s", i)] = swss.FieldValues{"sampling-rate": "1"}
+	}
+	if err := swss.NewTable(b.redis.DB(swss.ConfigDB), schema.CfgTAMSampler).SetMany(b.ctx, rows); err != nil {
+		t.Fatal(err)
+	}
+	one := func(name string) *gpb.SetRequest {
+		return &gpb.SetRequest{Update: []*gpb.Update{
+			update("/tam/samplers/sampler[name="+name+"]", `{"name":"`+name+`","config":{"name":"`+name+`","sampling-rate":2}}`)}}
+	}
+	b.mustSet(one("last"))
+	_, err := b.client.Set(b.ctx, one("more"))
+	wantErr(t, err, "InvalidArgument", "sampler[name=more]", "TAM_SAMPLINGRATE_TABLE would have more than 65536 rows")
+	more := one("more")
+	more.Delete = []*gpb.Path{path("/tam/samplers/sampler[name=last]")}
+	b.mustSet(more)
+	b.mustSet(one("more"))
+}

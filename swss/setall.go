@@ -1,0 +1,87 @@
+package swss
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// settleLimit is how long SetAll asks what came of it when the answer is lost.
+const settleLimit = 10 * time.Second
+
+// SetAll merges fields into rows of many tables, by table and key, as [Table.Set] does: into all of them in one
+// transaction, or none. What is known of the outcome is in the error.
+func (d *DB) SetAll(ctx context.Context, tables map[string]map[string]FieldValues) error {
+	if d.redis.embedded != nil {
+		return d.setEach(ctx, tables) // in this process no answer is lost, and transactions take six times as long
+	}
+	turn := NewTurn()
+	var keys []string
+	cmds, err := d.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		for _, table := range slices.Sorted(maps.Keys(tables)) {
+			for _, key := range slices.Sorted(maps.Keys(tables[table])) {
+				k := d.rowKey(table, key)
+				keys = append(keys, k)
+				p.HSet(ctx, k, appendPairs(nil, orNull(Pairs(tables[table][key])))...)
+			}
+		}
+		TakeTurn(ctx, p, turn)
+		return nil
+	})
+	switch {
+	case err == nil:
+		return nil
+	case IsMisuse(err):
+		return d.wrap(misused(keys, cmds), "set")
+	case NothingSent(err):
+		return d.nothing(err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleLimit)
+	defer cancel()
+	done, unknown := d.Settle(ctx, turn)
+	switch {
+	case unknown != nil:
+		return d.wrap(fmt.Errorf("it is not known whether rows were written, all or none: %w", err), "set")
+	case done:
+		return nil
+	}
+	return d.nothing(err)
+}
+
+// setEach is SetAll without a transaction.
+func (d *DB) setEach(ctx context.Context, tables map[string]map[string]FieldValues) error {
+	for _, table := range slices.Sorted(maps.Keys(tables)) {
+		if err := NewTable(d, table).SetMany(ctx, tables[table]); err != nil {
+			return err
+		}
+	}
+	return d.wrap(d.client.HSet(ctx, KeyMark, fieldTurn, NewTurn()).Err(), "take a turn")
+}
+
+func (d *DB) nothing(err error) error {
+	return d.wrap(fmt.Errorf("no row was written: %w", err), "set")
+}
+
+// mostNamed is how many keys an error names.
+const mostNamed = 10
+
+// misused is the error of a transaction that found keys that are no hashes: Redis does what it can of one.
+func misused(keys []string, cmds []redis.Cmder) error {
+	var bad []string
+	for i, key := range keys {
+		if i < len(cmds) && cmds[i].Err() != nil {
+			bad = append(bad, key)
+		}
+	}
+	text := strings.Join(bad[:min(len(bad), mostNamed)], ", ")
+	if n := len(bad) - mostNamed; n > 0 {
+		text += fmt.Sprintf(", and %d more", n)
+	}
+	return errors.New("keys that are no hashes, and were not written: " + text + "; all other rows were")
+}
