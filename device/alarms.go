@@ -24,7 +24,9 @@ type alarms struct {
 	rows  *swss.Table
 	heard map[string]time.Time // when something was last heard of a daemon, or the looking began
 	drift map[string]driftSeen
-	up    map[string]swss.FieldValues // those that are raised, by id; nil: it is not known what is in the table
+	// doubted is set when it was said that the state of the ASIC is unknown since nothing was heard.
+	doubted bool
+	up      map[string]swss.FieldValues // those that are raised, by id; nil: it is not known what is in the table
 }
 
 // driftSeen is what was heard of a daemon's drift.
@@ -63,6 +65,9 @@ func (a *alarms) look(ctx context.Context, now time.Time) error {
 		if err := a.ask(ctx, now, name, want); err != nil {
 			return err
 		}
+	}
+	if err := a.vouched(ctx, now); err != nil {
+		return err
 	}
 	if a.up == nil {
 		there, err := a.rows.Dump(ctx)

@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"tamtam/sairedis"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/drift"
@@ -109,6 +108,13 @@ func (h *health) lives(alive func(context.Context) error, watch *drift.Watch) {
 	h.alive, h.watch = alive, watch
 }
 
+// setLacks sets what else the daemon may wait for.
+func (h *health) setLacks(lacks func(context.Context) string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lacks = lacks
+}
+
 // beat renews the row until ctx ends, while the daemon lives.
 func (h *health) beat(ctx context.Context, r *swss.Redis) error {
 	tick := time.NewTicker(beatPeriod)
@@ -159,8 +165,11 @@ func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watc
 			since = compared.Since
 		}
 	}
-	if h.lacks != nil {
-		if lack := h.lacks(ctx); lack != "" {
+	h.mu.Lock()
+	lacks := h.lacks
+	h.mu.Unlock()
+	if lacks != nil {
+		if lack := lacks(ctx); lack != "" {
 			reason, since = lack, time.Now()
 		}
 	}
@@ -229,22 +238,6 @@ func Health(ctx context.Context, q Question) (string, error) {
 		return "ok, not ready: " + state.Reason, nil
 	}
 	return "ok", nil
-}
-
-// nobodyAnswers says why no request will be answered: the database is not the one that it was put into, or a syncd that
-// says of itself how it is has gone silent. "": one may, or it is a syncd that says nothing.
-func nobodyAnswers(ctx context.Context, r *swss.Redis, claim *swss.Claim) string {
-	if err := claim.Check(ctx); errors.Is(err, swss.ErrAnew) {
-		return swss.Why(err)
-	}
-	ours, err := r.DB(swss.ASICDB).Client().Exists(ctx, sairedis.KeySyncd).Result()
-	if err != nil || ours == 0 {
-		return ""
-	}
-	if _, heard, err := ReadState(ctx, r, "syncd"); err != nil || heard {
-		return ""
-	}
-	return "syncd has not been heard of for " + beatLife.String() + ": it is gone"
 }
 
 // refusal says why nobody can be heard of: the server takes no writes. "": it does.
