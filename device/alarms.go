@@ -47,7 +47,10 @@ func (a *alarms) run(ctx context.Context) error {
 	tick := time.NewTicker(beatPeriod)
 	defer tick.Stop()
 	for {
-		if err := a.look(ctx, time.Now()); err != nil {
+		look, cancel := context.WithTimeout(ctx, beatLife/2) // a connection may hang, and a new one not
+		err := a.look(look, time.Now())
+		cancel()
+		if err != nil {
 			a.up = nil // Redis is away, or was: nobody can be told, and what is there is not known
 		}
 		select {

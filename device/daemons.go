@@ -390,16 +390,16 @@ func RunMgmt(ctx context.Context, cfg mgmt.Config) error {
 	if err != nil {
 		return err
 	}
-	return serveMgmt(ctx, cfg.Redis, s)
+	return serveMgmt(ctx, cfg.Redis, s, logOf(Common{Log: cfg.Logger}))
 }
 
 // serveMgmt serves until ctx ends. mgmtd remembers nothing that Redis holds.
-func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server) error {
+func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, log *slog.Logger) error {
 	h := newHealth("mgmtd")
 	h.tell("")
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Serve(ctx) })
-	g.Go(func() error { return h.beat(ctx, r) })
+	g.Go(func() error { return h.beat(ctx, r, log) })
 	g.Go(func() error { return newAlarms(r).run(ctx) })
 	return ended(g.Wait())
 }

@@ -115,12 +115,21 @@ func (h *health) setLacks(lacks func(context.Context) string) {
 	h.lacks = lacks
 }
 
-// beat renews the row until ctx ends, while the daemon lives.
-func (h *health) beat(ctx context.Context, r *swss.Redis) error {
+// beat renews the row until ctx ends, while the daemon lives. Where that fails, the log is all that can be told.
+func (h *health) beat(ctx context.Context, r *swss.Redis, log *slog.Logger) error {
 	tick := time.NewTicker(beatPeriod)
 	defer tick.Stop()
-	for {
-		h.renew(ctx, r)
+	for told := false; ; {
+		beat, cancel := context.WithTimeout(ctx, beatLife/2) // a connection may hang, and a new one not
+		err := h.renew(beat, r)
+		cancel()
+		if failed := err != nil && ctx.Err() == nil; failed != told {
+			if told = failed; failed {
+				log.Error(h.name+" cannot tell how it is", "because", swss.Why(err))
+			} else {
+				log.Info(h.name + " can tell again how it is")
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return nil
@@ -129,31 +138,34 @@ func (h *health) beat(ctx context.Context, r *swss.Redis) error {
 	}
 }
 
-// renew writes the rows. While Redis is away there is nobody to tell.
-func (h *health) renew(ctx context.Context, r *swss.Redis) {
+// renew writes the rows, if the daemon lives.
+func (h *health) renew(ctx context.Context, r *swss.Redis) error {
 	h.mu.Lock()
 	state, silent, alive, watch, before := h.state, h.silent, h.alive, h.watch, h.before
 	h.mu.Unlock()
 	if silent || alive != nil && alive(ctx) != nil {
-		return
+		return nil
 	}
 	if state.State == StateReady {
 		state = h.whole(ctx, state, watch)
 	}
-	h.write(ctx, r, healthTable, swss.FieldValues{
+	err := h.write(ctx, r, healthTable, swss.FieldValues{
 		fieldState: state.State, fieldReason: state.Reason,
 		fieldSince: state.Since.UTC().Format(time.RFC3339Nano), fieldOwner: h.owner,
 	})
-	if watch != nil {
-		h.write(ctx, r, drift.Table, watch.State().After(before).Row())
+	if watch != nil && err == nil {
+		err = h.write(ctx, r, drift.Table, watch.State().After(before).Row())
 	}
+	return err
 }
 
-func (h *health) write(ctx context.Context, r *swss.Redis, table string, row swss.FieldValues) {
+func (h *health) write(ctx context.Context, r *swss.Redis, table string, row swss.FieldValues) error {
 	rows := swss.NewTable(r.DB(swss.StateDB), table)
-	if err := rows.SetFor(ctx, h.name, row, beatLife); swss.IsMisuse(err) {
-		_ = rows.Del(ctx, h.name) // the next beat writes it
+	err := rows.SetFor(ctx, h.name, row, beatLife)
+	if swss.IsMisuse(err) {
+		return rows.Del(ctx, h.name) // the next beat writes it
 	}
+	return err
 }
 
 // whole is the state of a daemon that works: it is ready only if what is configured is in force, as far as it knows.

@@ -60,7 +60,7 @@ func Up(ctx context.Context, cfg UpConfig) error {
 	g.Go(func() error { return RunSyncd(ctx, r, cfg.ChipConfig, cfg.Common) })
 	g.Go(func() error { return RunManagers(ctx, r, cfg.Common) })
 	g.Go(func() error { return RunOrchagent(ctx, r, cfg.Common) })
-	g.Go(func() error { return serveMgmt(ctx, r, northbound) })
+	g.Go(func() error { return serveMgmt(ctx, r, northbound, logOf(Common{Log: cfg.Mgmt.Logger})) })
 	if cfg.Ready != nil {
 		cfg.Ready(r.Addr(), northbound.Addr())
 	}

@@ -27,15 +27,18 @@ type plant struct {
 	chips  atomic.Int32 // that syncd has had
 	// backend, if set, sits between syncd and its chip.
 	backend func(sai.API) sai.API
-	lives   atomic.Int32 // of orchagent that ended
+	lives   atomic.Int32               // of orchagent that ended
+	via     map[string]*swsstest.Proxy // by daemon: what stands between it and Redis
 }
 
 // patience is how long a plant may take to heal: a bound for a switch that never does.
 const patience = time.Minute
 
-func startPlant(t *testing.T) *plant {
-	server := swsstest.StartServer(t)
-	p := &plant{T: t, server: server, redis: server.Open(), stops: map[string]func(){}}
+func startPlant(t *testing.T) *plant { return startPlantOn(t, swsstest.StartServer(t), nil) }
+
+// startPlantOn starts a plant on a server, some daemons behind a proxy.
+func startPlantOn(t *testing.T, server *swsstest.Server, via map[string]*swsstest.Proxy) *plant {
+	p := &plant{T: t, server: server, redis: server.Open(), stops: map[string]func(){}, via: via}
 	t.Cleanup(func() {
 		for _, stop := range p.stops {
 			stop()
@@ -50,6 +53,13 @@ func startPlant(t *testing.T) *plant {
 // start starts a daemon and returns what ends it.
 func (p *plant) start(name string) (stop func()) {
 	r := p.server.Open()
+	if proxy := p.via[name]; proxy != nil {
+		var err error
+		if r, err = swss.Open(p.Context(), proxy.Addr); err != nil {
+			p.Fatal(err)
+		}
+		p.Cleanup(func() { r.Close() })
+	}
 	run := map[string]func(context.Context) error{
 		"syncd": func(ctx context.Context) error {
 			return RunSyncd(ctx, r, ChipConfig{Profile: profile.Small()}, Common{Backend: func(chip sai.API) sai.API {
