@@ -77,7 +77,7 @@ func (p *printout) tally(label string, entries []tree) {
 		}
 	}
 	text := strconv.Itoa(len(entries))
-	for _, status := range []string{"pending", "failed"} {
+	for _, status := range []string{"pending", "failed", "unknown"} {
 		if by[status] > 0 {
 			text += fmt.Sprintf(", %d %s", by[status], status)
 		}

@@ -98,13 +98,15 @@ func showInterfaceCounters(ctx context.Context, c *call) (*view, error) {
 	}, rows, nil), nil
 }
 
-// stateLetter is SONiC's letter for an interface's state: up, down or disabled.
+// stateLetter is SONiC's letter for an interface's state: up, down or disabled; where nobody knows, "?".
 func stateLetter(e tree) string {
 	switch {
 	case adminOf(e) == "down":
 		return "X"
 	case strings.EqualFold(e.word("state", "oper-status"), "UP"):
 		return "U"
+	case strings.EqualFold(e.word("state", "oper-status"), "UNKNOWN"):
+		return "?"
 	}
 	return "D"
 }

@@ -33,6 +33,8 @@ type alarms struct {
 	up    map[string]swss.FieldValues // those that are raised, by id; nil: it is not known what is in the table
 	// standby says that another mgmtd keeps the table; nil: none does.
 	standby func() bool
+	// doubted is set when it was said that the state of the ASIC is unknown since nothing was heard.
+	doubted bool
 
 	mu        sync.Mutex
 	incidents map[string]incident // that are told for a while, by id
@@ -100,9 +102,7 @@ func (a *alarms) run(ctx context.Context) error {
 	tick := time.NewTicker(beatPeriod)
 	defer tick.Stop()
 	for {
-		if a.standby != nil && a.standby() {
-			a.up = nil
-		} else if err := a.look(ctx, time.Now()); err != nil {
+		if err := a.turn(ctx); err != nil {
 			a.up = nil // Redis is away, or was: nobody can be told, and what is there is not known
 		}
 		select {
@@ -113,6 +113,17 @@ func (a *alarms) run(ctx context.Context) error {
 	}
 }
 
+// turn looks, unless another mgmtd does.
+func (a *alarms) turn(ctx context.Context) error {
+	if a.standby != nil && a.standby() {
+		a.up = nil
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, beatLife/2) // a connection may hang, and a new one not
+	defer cancel()
+	return a.look(ctx, time.Now())
+}
+
 // look raises and clears alarms by what the daemons say of themselves.
 func (a *alarms) look(ctx context.Context, now time.Time) error {
 	want := map[string]swss.FieldValues{}
@@ -120,6 +131,9 @@ func (a *alarms) look(ctx context.Context, now time.Time) error {
 		if err := a.ask(ctx, now, name, want); err != nil {
 			return err
 		}
+	}
+	if err := a.vouched(ctx, now); err != nil {
+		return err
 	}
 	a.recent(now, want)
 	if err := a.databases(ctx, want); err != nil {

@@ -47,6 +47,8 @@ type Common struct {
 	Backend func(sai.API) sai.API
 
 	health *health     // nil: nobody is told
+	doubt  *doubt      // of the ASIC; nil: nobody is told
+	syncd  *signs      // nil: nobody looks at it
 	claim  *swss.Claim // nil: nobody else has the databases
 	anew   func() bool // whether a life may end to heal drift; nil: it may
 }
@@ -68,6 +70,9 @@ func (c Common) daemon() orch.Options {
 	opts := orch.Options{Logger: c.Log, Recorder: c.Rec}
 	if c.health != nil {
 		opts.Tell, opts.Check = c.health.tell, c.claim.Check
+	}
+	if c.doubt != nil {
+		opts.Doubted = func() bool { return c.doubt.why() != "" }
 	}
 	return opts
 }
@@ -119,6 +124,7 @@ type Orchagent struct {
 	traps   *copporch.Orch
 	tam     []tamOrch // all that there are
 	rec     planOrch  // of them
+	doubt   *doubt    // of the ASIC; nil: nobody is told
 }
 
 // A tamOrch is the orch of a TAM feature. A package that sees the type of one, as a field of a field, compiles all of
@@ -142,8 +148,8 @@ type planOrch interface {
 // order is the order in which rows are handled.
 func NewOrchagent(ctx context.Context, r *swss.Redis, c Common) (*Orchagent, error) {
 	opts := sairedis.ClientOptions{Recorder: c.Rec, Logger: c.Log}
-	if c.health != nil {
-		opts.Gone = func(ctx context.Context) string { return nobodyAnswers(ctx, r, c.claim) }
+	if c.doubt != nil {
+		opts.Sign, opts.Doubt = c.syncd.look, c.doubt.say
 	}
 	client, err := sairedis.NewClient(ctx, r, opts)
 	if err != nil {
@@ -153,7 +159,12 @@ func NewOrchagent(ctx context.Context, r *swss.Redis, c Common) (*Orchagent, err
 	if err := asic.InitView(ctx); err != nil {
 		return nil, errors.Join(err, asic.Close())
 	}
-	o := &Orchagent{Daemon: orch.NewDaemon("orchagent", r, c.daemon()), asic: asic}
+	if c.syncd != nil {
+		if err := c.met(ctx, asic); err != nil {
+			return nil, errors.Join(err, asic.Close())
+		}
+	}
+	o := &Orchagent{Daemon: orch.NewDaemon("orchagent", r, c.daemon()), asic: asic, doubt: c.doubt}
 	o.Daemon.Watch().Passed = passedBy(r)
 	o.Daemon.Watch().Add(asic.Compared(c.anew))
 	if err := o.assemble(ctx, r); err != nil {
@@ -300,6 +311,9 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 		o.fdb.Adopted(o.asic.Learned())
 	} else if err := o.fdb.ViewApplied(ctx); err != nil {
 		return err
+	}
+	if o.doubt != nil {
+		o.doubt.applied()
 	}
 	o.Daemon.Release()
 	for _, feature := range o.tam {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"tamtam/mgmt"
-	"tamtam/sairedis"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/drift"
@@ -118,12 +117,28 @@ func (h *health) lives(alive func(context.Context) error, watch *drift.Watch) {
 	h.alive, h.watch = alive, watch
 }
 
-// beat renews the row until ctx ends, while the daemon lives.
-func (h *health) beat(ctx context.Context, r *swss.Redis) error {
+// setLacks sets what else the daemon may wait for.
+func (h *health) setLacks(lacks func(context.Context) string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lacks = lacks
+}
+
+// beat renews the row until ctx ends, while the daemon lives. Where that fails, the log is all that can be told.
+func (h *health) beat(ctx context.Context, r *swss.Redis, log *slog.Logger) error {
 	tick := time.NewTicker(beatPeriod)
 	defer tick.Stop()
-	for {
-		h.renew(ctx, r)
+	for told := false; ; {
+		beat, cancel := context.WithTimeout(ctx, beatLife/2) // a connection may hang, and a new one not
+		err := h.renew(beat, r)
+		cancel()
+		if failed := err != nil && ctx.Err() == nil; failed != told {
+			if told = failed; failed {
+				log.Error(h.name+" cannot tell how it is", "because", swss.Why(err))
+			} else {
+				log.Info(h.name + " can tell again how it is")
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return nil
@@ -133,31 +148,34 @@ func (h *health) beat(ctx context.Context, r *swss.Redis) error {
 	}
 }
 
-// renew writes the rows. While Redis is away there is nobody to tell.
-func (h *health) renew(ctx context.Context, r *swss.Redis) {
+// renew writes the rows, if the daemon lives.
+func (h *health) renew(ctx context.Context, r *swss.Redis) error {
 	h.mu.Lock()
 	state, silent, alive, watch, before := h.state, h.silent, h.alive, h.watch, h.before
 	h.mu.Unlock()
 	if silent || alive != nil && alive(ctx) != nil {
-		return
+		return nil
 	}
 	if state.State == StateReady {
 		state = h.whole(ctx, state, watch)
 	}
-	h.write(ctx, r, healthTable, swss.FieldValues{
+	err := h.write(ctx, r, healthTable, swss.FieldValues{
 		fieldState: state.State, fieldReason: state.Reason,
 		fieldSince: state.Since.UTC().Format(time.RFC3339Nano), fieldOwner: h.owner,
 	})
-	if watch != nil {
-		h.write(ctx, r, drift.Table, watch.State().After(before).Row())
+	if watch != nil && err == nil {
+		err = h.write(ctx, r, drift.Table, watch.State().After(before).Row())
 	}
+	return err
 }
 
-func (h *health) write(ctx context.Context, r *swss.Redis, table string, row swss.FieldValues) {
+func (h *health) write(ctx context.Context, r *swss.Redis, table string, row swss.FieldValues) error {
 	rows := swss.NewTable(r.DB(swss.StateDB), table)
-	if err := rows.SetFor(ctx, h.name, row, beatLife); swss.IsMisuse(err) {
-		_ = rows.Del(ctx, h.name) // the next beat writes it
+	err := rows.SetFor(ctx, h.name, row, beatLife)
+	if swss.IsMisuse(err) {
+		return rows.Del(ctx, h.name) // the next beat writes it
 	}
+	return err
 }
 
 // whole is the state of a daemon that works: it is ready only if what is configured is in force, as far as it knows.
@@ -169,8 +187,11 @@ func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watc
 			since = compared.Since
 		}
 	}
-	if h.lacks != nil {
-		if lack := h.lacks(ctx); lack != "" {
+	h.mu.Lock()
+	lacks := h.lacks
+	h.mu.Unlock()
+	if lacks != nil {
+		if lack := lacks(ctx); lack != "" {
 			reason, since = lack, time.Now()
 		}
 	}
@@ -250,22 +271,6 @@ func Health(ctx context.Context, q Question) (string, error) {
 		return "ok, not ready: " + state.Reason, nil
 	}
 	return "ok", nil
-}
-
-// nobodyAnswers says why no request will be answered: the database is not the one that it was put into, or a syncd that
-// says of itself how it is has gone silent. "": one may, or it is a syncd that says nothing.
-func nobodyAnswers(ctx context.Context, r *swss.Redis, claim *swss.Claim) string {
-	if err := claim.Check(ctx); errors.Is(err, swss.ErrAnew) {
-		return swss.Why(err)
-	}
-	ours, err := r.DB(swss.ASICDB).Client().Exists(ctx, sairedis.KeySyncd).Result()
-	if err != nil || ours == 0 {
-		return ""
-	}
-	if _, heard, err := ReadState(ctx, r, "syncd"); err != nil || heard {
-		return ""
-	}
-	return "syncd has not been heard of for " + beatLife.String() + ": it is gone"
 }
 
 // refusal says why nobody can be heard of: the server takes no writes. "": it does.

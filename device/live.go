@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,7 +66,7 @@ func Up(ctx context.Context, cfg UpConfig) error {
 	g.Go(func() error { return RunSyncd(ctx, r, cfg.ChipConfig, cfg.Common) })
 	g.Go(func() error { return RunManagers(ctx, r, cfg.Common) })
 	g.Go(func() error { return RunOrchagent(ctx, r, cfg.Common) })
-	g.Go(func() error { return serveMgmt(ctx, r, northbound, logOf(cfg.Common)) })
+	g.Go(func() error { return serveMgmt(ctx, r, northbound, logOf(Common{Log: cfg.Mgmt.Logger})) })
 	if cfg.Ready != nil {
 		cfg.Ready(r.Addr(), northbound.Addr())
 	}
@@ -89,17 +90,56 @@ func ended(err error) error {
 }
 
 // RunOrchagent runs the daemon orchagent until ctx ends. When syncd is gone or does not answer, the
-// state of the ASIC is unknown: orchagent then restarts and builds its view again, as in SONiC.
+// state of the ASIC is unknown: STATE_DB says so, and orchagent begins anew when there is one, as in SONiC.
 func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
 	c.anew = seldom(time.Now)
+	h, untold := newHealth("orchagent"), ""
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
-		return orchagentLife(ctx, r, c.of(h, claim))
+		c := c.of(h, claim)
+		c.doubt, c.syncd = newDoubt(r, h.owner, logOf(c)), &signs{redis: r, claim: claim}
+		h.setLacks(c.doubt.lacks)
+		if untold != "" { // Redis was away
+			if _, err := c.doubt.tell(ctx, untold); err != nil {
+				return err
+			}
+			untold = ""
+		}
+		err := orchagentLife(ctx, r, c)
+		if ctx.Err() == nil && errors.Is(err, sairedis.ErrUnknown) {
+			untold = cmp.Or(c.doubt.why(), err.Error())
+			if _, err := c.doubt.tell(ctx, untold); err == nil {
+				untold = ""
+			}
+		}
+		return err
 	}
-	return runLives(ctx, r, newHealth("orchagent"), logOf(c), live,
+	return runLives(ctx, r, h, logOf(c), live,
 		swss.ApplDB, swss.ASICDB, swss.StateDB, swss.CountersDB, swss.FlexCounterDB)
 }
 
 func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
+	if err := c.syncd.await(ctx, c); err != nil {
+		return err
+	}
+	var o *Orchagent
+	began := make(chan struct{}) // o is there
+	telling, end := context.WithCancel(ctx)
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		c.doubt.run(telling, func(ctx context.Context) error {
+			select {
+			case <-began:
+				return o.tellPorts(ctx)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	}()
+	defer func() {
+		end()
+		<-told
+	}()
 	o, err := NewOrchagent(ctx, r, c)
 	if err != nil {
 		return fmt.Errorf("%w: %w", err, swss.ErrAnew)
@@ -108,11 +148,26 @@ func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
 	if err := o.Start(ctx, time.Now()); err != nil {
 		return fmt.Errorf("%w: %w", err, swss.ErrAnew)
 	}
-	c.health.lives(func(ctx context.Context) error { return o.Daemon.Do(ctx, func() {}) }, o.Daemon.Watch())
+	close(began)
+	c.health.lives(c.alive(o), o.Daemon.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return o.Daemon.Run(ctx) })
 	g.Go(func() error { return o.asic.Lost(ctx) })
 	return g.Wait()
+}
+
+// alive asks whether orchagent works, or waits for syncd and says so.
+func (c Common) alive(o *Orchagent) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for {
+			turn, cancel := context.WithTimeout(ctx, beatPeriod/2)
+			err := o.Daemon.Do(turn, func() {})
+			cancel()
+			if err == nil || ctx.Err() != nil || c.doubt.why() != "" {
+				return ctx.Err()
+			}
+		}
+	}
 }
 
 // RunSyncd runs the daemon syncd with a simulated chip whose time follows the wall clock, wired to live

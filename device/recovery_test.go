@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"strings"
 	"sync"
@@ -26,19 +27,28 @@ type plant struct {
 	stops  map[string]func()
 	chips  atomic.Int32 // that syncd has had
 	chip   atomic.Pointer[saisim.Chip]
+	// backend, if set, sits between syncd and its chip.
+	backend func(sai.API) sai.API
+	lives   atomic.Int32               // of orchagent that ended
+	via     map[string]*swsstest.Proxy // by daemon: what stands between it and Redis
 }
 
 // patience is how long a plant may take to heal: a bound for a switch that never does.
 const patience = time.Minute
 
 // bareplant is the Redis of a plant without daemons.
-func bareplant(t *testing.T) *plant {
-	server := swsstest.StartServer(t)
+func bareplant(t *testing.T) *plant { return barePlantOn(t, swsstest.StartServer(t)) }
+
+func barePlantOn(t *testing.T, server *swsstest.Server) *plant {
 	return &plant{T: t, server: server, redis: server.Open(), stops: map[string]func(){}}
 }
 
-func startPlant(t *testing.T) *plant {
-	p := bareplant(t)
+func startPlant(t *testing.T) *plant { return startPlantOn(t, swsstest.StartServer(t), nil) }
+
+// startPlantOn starts a plant on a server, some daemons behind a proxy.
+func startPlantOn(t *testing.T, server *swsstest.Server, via map[string]*swsstest.Proxy) *plant {
+	p := barePlantOn(t, server)
+	p.via = via
 	t.Cleanup(func() {
 		for _, stop := range p.stops {
 			stop()
@@ -53,16 +63,29 @@ func startPlant(t *testing.T) *plant {
 // start starts a daemon and returns what ends it.
 func (p *plant) start(name string) (stop func()) {
 	r := p.server.Open()
+	if proxy := p.via[name]; proxy != nil {
+		var err error
+		if r, err = swss.Open(p.Context(), proxy.Addr); err != nil {
+			p.Fatal(err)
+		}
+		p.Cleanup(func() { r.Close() })
+	}
 	run := map[string]func(context.Context) error{
 		"syncd": func(ctx context.Context) error {
 			return RunSyncd(ctx, r, ChipConfig{Profile: profile.Small()}, Common{Backend: func(chip sai.API) sai.API {
 				p.chips.Add(1)
 				p.chip.Store(chip.(*saisim.Chip))
+				if p.backend != nil {
+					chip = p.backend(chip)
+				}
 				return chip
 			}})
 		},
-		"orchagent": func(ctx context.Context) error { return RunOrchagent(ctx, r, Common{}) },
-		"tammgrd":   func(ctx context.Context) error { return RunManagers(ctx, r, Common{}) },
+		"orchagent": func(ctx context.Context) error {
+			return RunOrchagent(ctx, r, Common{Log: slog.New(endsOfLives{&p.lives})})
+		},
+		"tammgrd": func(ctx context.Context) error { return RunManagers(ctx, r, Common{}) },
+		"mgmtd":   func(ctx context.Context) error { return ended(newAlarms(r).run(ctx)) }, // what of it looks at the others
 	}[name]
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -73,6 +96,20 @@ func (p *plant) start(name string) (stop func()) {
 			p.Errorf("%s ended: %v", name, err)
 		}
 	})
+}
+
+// endsOfLives is a log that counts how often a daemon began anew.
+type endsOfLives struct{ n *atomic.Int32 }
+
+func (endsOfLives) Enabled(context.Context, slog.Level) bool { return true }
+func (e endsOfLives) WithAttrs([]slog.Attr) slog.Handler     { return e }
+func (e endsOfLives) WithGroup(string) slog.Handler          { return e }
+
+func (e endsOfLives) Handle(_ context.Context, r slog.Record) error {
+	if strings.HasSuffix(r.Message, " starts anew") {
+		e.n.Add(1)
+	}
+	return nil
 }
 
 // load writes a configuration, as soon as Redis takes it.
@@ -139,6 +176,26 @@ func (p *plant) ready() {
 		}
 		return true
 	})
+	if unknown := p.unknown(); len(unknown) > 0 {
+		p.Errorf("all are ready, and what became of these is unknown: %v", unknown)
+	}
+}
+
+// unknown lists the rows of STATE_DB that say that it is unknown what became of them.
+func (p *plant) unknown() (list []string) {
+	p.Helper()
+	for _, t := range append(schema.StatusTables(), schema.Table{State: schema.StateLAG}) {
+		rows, err := swss.NewTable(p.redis.DB(swss.StateDB), t.State).Dump(p.Context())
+		if err != nil {
+			p.Fatal(err)
+		}
+		for key, row := range rows {
+			if t.Unknown != "" && row[t.Status] == t.Unknown || row[schema.FieldOperStatus] == schema.OperUnknown {
+				list = append(list, t.State+"|"+key)
+			}
+		}
+	}
+	return list
 }
 
 // hang lets the chip hang in the midst of its work until it may go on.
@@ -332,7 +389,7 @@ func TestUnwellDatabases(t *testing.T) {
 		}},
 		{"syncd gone", true, func(p *plant) {
 			p.stops["syncd"]()
-			p.unhealthy("orchagent", "syncd has not been heard of")
+			p.unhealthy("orchagent", "syncd is gone: nobody takes requests")
 			p.stops["syncd"] = p.start("syncd")
 		}},
 		{"a chip that hangs", false, func(p *plant) {

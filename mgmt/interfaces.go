@@ -50,7 +50,8 @@ func interfaceLeaves(at, up string) []Leaf {
 func operLeaves() []Leaf {
 	return []Leaf{
 		{"state/admin-status", words("admin_status", "DOWN", "UP", "up", "DOWN", "down")},
-		{"state/oper-status", words("oper_status", "", "UP", "up", "DOWN", "down")},
+		{"state/oper-status", words(schema.FieldOperStatus, "",
+			"UP", schema.OperUp, "DOWN", schema.OperDown, "UNKNOWN", schema.OperUnknown)},
 	}
 }
 

@@ -28,6 +28,9 @@ type Options struct {
 	// Tell is called by Run with why the daemon does not work, and with "" when it does; nil: nobody
 	// wants to know.
 	Tell func(reason string)
+	// Doubted says that it is not known at the moment what rows have become of: outcomes are then kept back. nil: it
+	// always is.
+	Doubted func() bool
 }
 
 // A Daemon consumes tables and hands their rows to handlers. Everything is
@@ -94,6 +97,7 @@ func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
 		d.log = slog.New(slog.DiscardHandler)
 	}
 	d.log = d.log.With("daemon", name)
+	d.outcomes.doubted = opts.Doubted
 	d.Every(d.flushPeriod, d.watchFlush)
 	d.Every(d.comparePeriod, d.watch.Work)
 	d.turn <- struct{}{}

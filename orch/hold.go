@@ -45,7 +45,7 @@ func (d *Daemon) Hold(ctx context.Context, inForce bool) error {
 		for key, row := range rows {
 			switch status := row[words.Field]; {
 			case row["by"] != d.name: // of a row that the manager refuses, what it said before may be in force
-			case status == words.Active:
+			case status == words.Active, status == words.Unknown:
 			case status == words.Failed, status == words.Invalid:
 				f.status[table][key] = refused
 			default:
@@ -61,7 +61,7 @@ func (d *Daemon) Hold(ctx context.Context, inForce bool) error {
 func (d *Daemon) wordsOf(rep Reporting) Words {
 	words := rep.Words
 	if t, ok := schema.StatusTable(rep.StateTable); ok {
-		words.Field, words.Active, words.Pending = t.Status, t.Good, t.Waiting
+		words.Field, words.Active, words.Pending, words.Unknown = t.Status, t.Good, t.Waiting, t.Unknown
 	}
 	return words.withDefaults()
 }

@@ -17,6 +17,7 @@ func TestHoldKeepsRowsBack(t *testing.T) {
 		"refused":        {"status": "failed", "by": "orchagent"},
 		"waits":          {"status": "pending", "by": "orchagent"},
 		"in-force":       {"status": "active", "by": "orchagent"},
+		"unknown":        {"status": "unknown", "by": "orchagent"},
 		"manager's":      {"status": "failed", "by": "tammgrd"},
 		"never-reported": nil,
 	}
@@ -34,7 +35,7 @@ func TestHoldKeepsRowsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		held := x.step()
-		want := []string{"SET A:in-force", "SET A:manager's", "SET A:never-reported"}
+		want := []string{"SET A:in-force", "SET A:manager's", "SET A:never-reported", "SET A:unknown"}
 		late := []string{"SET A:refused", "SET A:waits"}
 		if !inForce {
 			want, late = append(want, late[1]), late[:1]

@@ -23,7 +23,7 @@ const Manager = "tammgrd"
 const Orchagent = "orchagent"
 
 // Words are the status words of a STATE_DB table and the field that holds them. Empty ones default
-// to tamtam's: field "status", words "active", "pending", "failed".
+// to tamtam's: field "status", words "active", "pending", "failed", "unknown".
 type Words struct {
 	Field    string
 	Active   string
@@ -31,6 +31,7 @@ type Words struct {
 	Removing string // waits to be removed
 	Failed   string
 	Invalid  string
+	Unknown  string // was in force when the state of the ASIC was known last
 	// Again says when rows that the switch had no room for are tried again, as part of the reason;
 	// "" leaves it out.
 	Again string
@@ -43,6 +44,7 @@ func (w Words) withDefaults() Words {
 	w.Removing = cmp.Or(w.Removing, w.Pending)
 	w.Failed = cmp.Or(w.Failed, "failed")
 	w.Invalid = cmp.Or(w.Invalid, w.Failed)
+	w.Unknown = cmp.Or(w.Unknown, "unknown")
 	return w
 }
 
@@ -86,6 +88,7 @@ type outcomes struct {
 	reports map[string]Reporting  // by table of STATE_DB
 	rows    map[stateKey]stateRow // not yet written
 	held    bool                  // they must not be written yet
+	doubted func() bool           // whether what they say of the ASIC is not known at the moment; nil: it is
 }
 
 func newOutcomes(name string, r *swss.Redis, c *clock) *outcomes {
@@ -150,7 +153,7 @@ const stateBatch = 256
 
 // flushState writes the queued outcomes in few round trips.
 func (o *outcomes) flushState(ctx context.Context) error {
-	if len(o.rows) == 0 || o.held {
+	if len(o.rows) == 0 || o.held || o.doubted != nil && o.doubted() {
 		return nil
 	}
 	keys := slices.SortedFunc(maps.Keys(o.rows), func(a, b stateKey) int {

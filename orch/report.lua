@@ -1,12 +1,12 @@
 -- Writes status rows. KEYS: the rows. ARGV: the manager's name, the writer's
 -- name, the time, then per row: SET or DEL, the status field's name, status,
 -- reason, by. since is when the status became what it is; a reason in other
--- words leaves it.
+-- words leaves it. was is the reason that a row had before it was doubted (doubt.lua).
 local manager, writer, now = ARGV[1], ARGV[2], ARGV[3]
 for i, key in ipairs(KEYS) do
   local a = 5 * i - 1
   local op, field, status, reason, by = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4]
-  local old = redis.call('HMGET', key, field, 'reason', 'since', 'by')
+  local old = redis.call('HMGET', key, field, 'reason', 'since', 'by', 'was')
   if writer == manager or old[4] ~= manager then
     if op == 'DEL' then
       redis.call('DEL', key)
@@ -16,6 +16,9 @@ for i, key in ipairs(KEYS) do
       end
     else
       redis.call('HSET', key, field, status, 'reason', reason, 'since', now, 'by', by)
+      if old[5] then
+        redis.call('HDEL', key, 'was')
+      end
     end
   end
 end

@@ -13,13 +13,16 @@ func reportNatively(r *swss.ScriptRun) (reply string, ok bool) {
 	for i, key := range r.Keys {
 		a := r.Args[head+each*i:]
 		op, field, status, reason, by := a[0], a[1], a[2], a[3], a[4]
-		old := r.HMGet(key, field, "reason", "since", "by")
+		old := r.HMGet(key, field, "reason", "since", "by", "was")
 		switch {
 		case writer != manager && is(old[3], manager):
 		case op == swss.OpDel:
 			r.Do("DEL", key)
 		case !is(old[0], status) || old[2] == nil:
 			r.Do("HSET", key, field, status, "reason", reason, "since", now, "by", by)
+			if old[4] != nil {
+				r.Do("HDEL", key, "was")
+			}
 		case !is(old[1], reason) || !is(old[3], by):
 			r.Do("HSET", key, "reason", reason, "by", by)
 		}

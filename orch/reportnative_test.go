@@ -26,6 +26,13 @@ func TestReportNatively(t *testing.T) {
 				c.Args = append(c.Args, one("SET", "SET", "DEL"), "status", one("active", "pending"), one("", "why"),
 					one(Manager, "orchagent"))
 			}
+			if doubted := one("T|a", "T|b", "T|c"); rnd.IntN(4) == 0 {
+				for _, db := range []*swss.DB{native, lua} {
+					if err := db.Client().HSet(t.Context(), doubted, "status", "unknown", "was", "a note").Err(); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
 			got, err := native.Run(t.Context(), reportScript, c.Keys, c.Args...)
 			if err != nil {
 				t.Fatal(err)

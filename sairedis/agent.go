@@ -30,6 +30,7 @@ type Agent struct {
 	log    *slog.Logger
 	ids    *idMap    // of adopted objects: from the orchs' ids to those of ASIC_DB
 	wish   *adoption // nil: orchs work on the ASIC itself
+	anew   string    // why the view that is being made adopts nothing
 	polls  []heldPoll
 
 	learned []*node // addresses that the adopted ASIC had learned
@@ -105,6 +106,7 @@ func (a *Agent) InitView(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.anew = why
 	if why == "" {
 		return nil
 	}
@@ -138,6 +140,9 @@ func (a *Agent) ApplyView(ctx context.Context) error {
 
 // Adopting reports whether a view is being made that adopts what is in the ASIC.
 func (a *Agent) Adopting() bool { return a.wish != nil }
+
+// Anew says why ASIC_DB does not tell what the ASIC does, so that the view is made anew; "" if it does.
+func (a *Agent) Anew() string { return a.anew }
 
 // Chip returns the ASIC as it is, also while a view is being made: for objects that are no part of any view.
 func (a *Agent) Chip() sai.API { return a.client }

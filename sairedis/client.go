@@ -17,9 +17,14 @@ type ClientOptions struct {
 	Timeout  time.Duration // how long to wait for an answer; 0 means 60 s
 	View     time.Duration // the same for APPLY_VIEW, where syncd compares views; 0 means 10 min
 	Patience time.Duration // after which a request without an answer is asked about; 0 means 2 s
-	// Gone says why nothing answers any more, "" if something may. It is asked while an answer is waited for and once
-	// per second; what it says for as long as Patience holds. nil: nobody knows.
-	Gone     func(context.Context) string
+	Late     time.Duration // after which it makes the state of the ASIC doubtful; 0 means 5 s
+	Idle     time.Duration // without an answer, after which a syncd that does not say how it is is asked; 0 means 2 s
+	// Sign says what can be seen of syncd. It is asked twice per second; that it is gone holds when that is so for as
+	// long as Patience. nil: nothing is to be seen.
+	Sign func(context.Context) Sign
+	// Doubt is told why it is not known at the moment what the ASIC does, and "" when it is known again; nil: nobody
+	// wants to know. It must return at once.
+	Doubt    func(why string)
 	Recorder io.Writer        // every call as in SONiC's sairedis.rec; nil records nothing
 	Now      func() time.Time // the time in the recording; nil means wall time
 	Logger   *slog.Logger     // nil discards

@@ -22,6 +22,23 @@ const (
 	fieldView     = "view" // there from INIT_VIEW to APPLY_VIEW: requests do not reach the chip
 )
 
+// Run names the syncd that writes ASIC_DB, "" if that does not say: one that begins anew has a fresh chip and another
+// name.
+func Run(ctx context.Context, r *swss.Redis) (string, error) {
+	run, err := r.DB(swss.ASICDB).Client().HGet(ctx, KeySyncd, fieldRun).Result()
+	if err == redis.Nil {
+		err = nil
+	}
+	return run, err
+}
+
+// Listens reports whether there is a syncd, ours or SONiC's, that hears of requests: one that has died does not.
+func Listens(ctx context.Context, r *swss.Redis) (bool, error) {
+	channel := swss.NewQueue(r.DB(swss.ASICDB), asicState).Channel()
+	n, err := r.DB(swss.ASICDB).Client().PubSubNumSub(ctx, channel).Result()
+	return n[channel] > 0, err
+}
+
 // A journal is what a syncd knows of its own writing: one more for each outcome, in the same transaction. So it is
 // never in doubt for long whether an outcome has been written, and no database of another, nor an older one, is taken
 // for that of the chip.

@@ -14,13 +14,14 @@ var ErrUnknown = errors.New("the state of the ASIC is unknown, a restart is need
 // lose records why the state of the ASIC is unknown from now on.
 func (c *channel) lose(why error) error {
 	c.broken = fmt.Errorf("%w: %w", why, ErrUnknown)
+	c.suspect(why.Error())
 	close(c.lost)
 	go c.Close() // nobody will wait for an answer again; Redis may keep this waiting
 	return c.broken
 }
 
-// lookPeriod is how often Lost looks whether others make requests.
-const lookPeriod = time.Second
+// lookPeriod is how often a client looks what there is of syncd, and whether others make requests.
+const lookPeriod = 500 * time.Millisecond
 
 // Lost returns when the state of the ASIC is unknown, with the reason, or when
 // ctx ends.

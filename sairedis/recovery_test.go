@@ -217,11 +217,11 @@ func TestLostAnswerIsAskedAbout(t *testing.T) {
 func TestSyncdThatIsGoneIsNotWaitedFor(t *testing.T) {
 	ctx := t.Context()
 	var gone atomic.Bool
-	opts := ClientOptions{Timeout: time.Hour, Patience: time.Millisecond, Gone: func(context.Context) string {
+	opts := ClientOptions{Timeout: time.Hour, Patience: time.Millisecond, Sign: func(context.Context) Sign {
 		if gone.Load() {
-			return "syncd is gone"
+			return Sign{Gone: "syncd is gone"}
 		}
-		return ""
+		return Sign{Says: true}
 	}}
 	for name, wait := range map[string]func(c *Client) error{
 		"a request": func(c *Client) error { return c.InitView(ctx) },

@@ -160,17 +160,37 @@ func (s *Server) serve(ctx context.Context) error {
 		}
 	}
 	s.tell("")
-	for {
+	for silent := 0; ; silent++ {
 		msg, err := conn.ReceiveTimeout(ctx, idle)
-		if err == nil {
+		switch {
+		case err == nil:
+			silent = 0
 			err = s.hear(ctx, msg)
-		} else if ctx.Err() == nil && isTimeout(err) {
-			err = s.look(ctx)
+		case ctx.Err() == nil && swss.IsTimeout(err):
+			if err = s.look(ctx); err == nil {
+				err = s.alive(ctx, conn, silent)
+			}
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// quiet is for how many times idle the connection on which requests are announced may be silent, before it is tried and
+// then before it counts as dead.
+const quiet = 5
+
+// alive tries the connection when it has been silent for a while, and fails when it is dead.
+func (s *Server) alive(ctx context.Context, conn swss.Subscription, silent int) error {
+	switch silent {
+	case quiet:
+		return conn.Ping(ctx, "alive")
+	case 2 * quiet:
+		s.asic.Redis().Cut() // the others are no better
+		return fmt.Errorf("%w: the connection is silent for %s", swss.ErrUnavailable, 2*quiet*idle)
+	}
+	return nil
 }
 
 // hear acts on a message from Redis.
@@ -186,11 +206,6 @@ func (s *Server) hear(ctx context.Context, msg any) error {
 		return s.drain(ctx)
 	}
 	return s.Counters.takeRows(ctx)
-}
-
-func isTimeout(err error) bool {
-	var timeout interface{ Timeout() bool }
-	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // look answers what is queued, announced or not, after mending what requests before have met.

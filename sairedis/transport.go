@@ -24,7 +24,10 @@ type channel struct {
 	answers  *swss.Inbox
 	timeout  time.Duration
 	patience time.Duration // after which a request without an answer is asked about
-	gone     func(context.Context) string
+	late     time.Duration // after which it is not known what the ASIC does
+	idle     time.Duration // after which a syncd that does not say how it is is asked
+	sign     func(context.Context) Sign
+	doubt    func(why string)
 	log      *slog.Logger
 
 	// What follows may only be used by who has the turn.
@@ -33,6 +36,8 @@ type channel struct {
 	alone    bool      // nobody else makes requests: answers that nobody waits for are those of others
 	strange  error     // there was one
 	goneFor  time.Time // since when nothing answers; zero: something may
+	heard    time.Time // when syncd last answered
+	doubted  string    // what was said last to be the reason why it is not known what the ASIC does
 
 	turn   chan struct{} // holds a value while a call is under way; guards broken
 	broken error         // why the ASIC's state is unknown
@@ -44,7 +49,8 @@ func openChannel(ctx context.Context, asic *swss.DB, opts ClientOptions) (*chann
 	answers := swss.NewQueue(asic, getResponse, swss.WithModify())
 	c := &channel{
 		requests: swss.NewQueue(asic, asicState), answers: swss.NewInbox(answers),
-		timeout: opts.Timeout, patience: opts.Patience, gone: opts.Gone, log: opts.Logger,
+		timeout: opts.Timeout, patience: opts.Patience, late: cmp.Or(opts.Late, lateAfter),
+		idle: cmp.Or(opts.Idle, askAfter), sign: opts.Sign, doubt: opts.Doubt, log: opts.Logger,
 		turn: make(chan struct{}, 1), lost: make(chan struct{}),
 	}
 	_, err := interruptible(ctx, func() (struct{}, error) {
@@ -150,22 +156,32 @@ func (c *channel) exchange(ctx context.Context, req message, answer string) (rep
 		}
 		return reply{}, err
 	}
-	return c.await(ctx, answer)
+	r, err := c.await(ctx, answer, c.lateness(req))
+	if err == nil {
+		c.heard = time.Now()
+		c.suspect("")
+	}
+	return r, err
 }
 
 // await waits for the answer to the request that was sent. A request that gets none for a while is asked about: syncd
-// answers in order, so that the answer to a later question says that there will be none.
-func (c *channel) await(ctx context.Context, answer string) (reply, error) {
+// answers in order, so that the answer to a later question says that there will be none. One that is late for the time
+// given makes it doubtful what the ASIC does.
+func (c *channel) await(ctx context.Context, answer string, late time.Duration) (reply, error) {
 	wait, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	asked := false
+	asked, begin := false, time.Now()
 	for {
-		entries, err := c.answers.Wait(wait, c.patience)
-		switch {
+		entries, err := c.answers.Wait(wait, min(c.patience, lookPeriod))
+		switch waited := time.Since(begin); {
 		case err != nil && wait.Err() != nil && ctx.Err() == nil:
 			return reply{}, fmt.Errorf("no answer from syncd within %s", c.timeout)
 		case err == nil && len(entries) == 0:
-			if err = c.deserted(ctx); err == nil && !asked {
+			why := ""
+			if waited >= late {
+				why = lateText(late)
+			}
+			if _, err = c.signs(ctx, why, true); err == nil && !asked && waited >= c.patience {
 				asked, err = c.inquire(ctx, answer)
 			}
 		}
@@ -185,23 +201,6 @@ func (c *channel) await(ctx context.Context, answer string) (reply, error) {
 			return reply{}, errors.New("the answer is lost: syncd has answered a later question")
 		}
 	}
-}
-
-// deserted fails if nothing has answered for a while, and nothing will.
-func (c *channel) deserted(ctx context.Context) error {
-	if c.gone == nil {
-		return nil
-	}
-	why := c.gone(ctx)
-	switch {
-	case why == "":
-		c.goneFor = time.Time{}
-	case c.goneFor.IsZero():
-		c.goneFor = time.Now()
-	case time.Since(c.goneFor) >= c.patience:
-		return errors.New(why)
-	}
-	return nil
 }
 
 // inquire asks a question behind a request without an answer, if there is one whose answer cannot be taken for the
@@ -234,7 +233,8 @@ func (c *channel) skip(entries []swss.Entry) error {
 	return nil
 }
 
-// look finds answers that nobody waits for: the channel is then lost.
+// look finds answers that nobody waits for, and a syncd that is gone: the channel is then lost. A syncd of which
+// nothing is known otherwise is asked a question.
 func (c *channel) look(ctx context.Context) error {
 	if err := c.take(ctx); err != nil {
 		return err
@@ -244,8 +244,12 @@ func (c *channel) look(ctx context.Context) error {
 	if err != nil {
 		return nil // Redis is away: nothing can be told
 	}
-	if err := cmp.Or(c.strange, c.skip(stale), c.deserted(ctx)); err != nil {
+	s, err := c.signs(ctx, "", false)
+	if err = cmp.Or(c.strange, c.skip(stale), err); err != nil {
 		return c.lose(fmt.Errorf("sairedis: %w", err))
+	}
+	if s.Gone == "" && (s.Silent != "" || !s.Says) {
+		return c.ask(ctx)
 	}
 	return nil
 }

@@ -150,6 +150,7 @@ const (
 	StatusPending = "pending"
 	StatusActive  = "active"
 	StatusFailed  = "failed"
+	StatusUnknown = "unknown" // it was active when the state of the ASIC was known last
 )
 
 // Status words of ACL tables and rules in STATE_DB, as SONiC has them.
@@ -158,4 +159,5 @@ const (
 	ACLInactive        = "Inactive"
 	ACLPendingCreation = "Pending creation"
 	ACLPendingRemoval  = "Pending removal"
+	ACLUnknown         = "Unknown" // as StatusUnknown; SONiC has no word for it
 )

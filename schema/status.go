@@ -14,6 +14,14 @@ const (
 	FieldBy       = "by"
 )
 
+// The state of a port or LAG, in the rows of both in APPL_DB and STATE_DB.
+const (
+	FieldOperStatus = "oper_status"
+	OperUp          = "up"
+	OperDown        = "down"
+	OperUnknown     = "unknown" // so is the state of the ASIC
+)
+
 // Processes that own a status row.
 const (
 	ByTAMMgr    = "tammgrd"

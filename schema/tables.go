@@ -23,8 +23,8 @@ type Table struct {
 	// Where STATE_DB says what became of the rows of CONFIG_DB: the field with the status, the
 	// words for a row that is in force and for one that waits to be, and the word for a row that
 	// asks for nothing, where there is one. With a reason beside it, such a row asks for something
-	// and does not get it.
-	Status, Good, Waiting, Off string
+	// and does not get it. Unknown is the word for a row that was in force when the state of the ASIC was known last.
+	Status, Good, Waiting, Off, Unknown string
 
 	// Parse reads a row of Fields, ParseApplied one of Applied; nil: nothing reads them as rows.
 	Parse, ParseApplied func(key string, fields map[string]string) (Row, error)
@@ -44,6 +44,7 @@ func of[T Row, P laidOut[T]](t Table, like T) Table {
 	}
 	if t.Config != "" && t.State != "" && t.Status == "" {
 		t.Status, t.Good, t.Waiting = FieldStatus, StatusActive, cmp.Or(t.Waiting, StatusPending)
+		t.Unknown = StatusUnknown
 	}
 	return t
 }
@@ -146,10 +147,10 @@ func aclTables() []Table {
 		of(Table{Config: CfgACLTableType, Appl: AppACLTableType, State: StateACLTableType,
 			Words: "What rules of ACL tables may match and do."}, ACLTableType{}),
 		of(Table{Config: CfgACLTable, Appl: AppACLTable, State: StateACLTable,
-			Status: FieldStatus, Good: ACLActive, Waiting: ACLPendingCreation,
+			Status: FieldStatus, Good: ACLActive, Waiting: ACLPendingCreation, Unknown: ACLUnknown,
 			Words: "An ACL table."}, ACLTable{}),
 		aclRules(Table{Config: CfgACLRule, Appl: AppACLRule, State: StateACLRule,
-			Status: FieldStatus, Good: ACLActive, Waiting: ACLPendingCreation,
+			Status: FieldStatus, Good: ACLActive, Waiting: ACLPendingCreation, Unknown: ACLUnknown,
 			Words: "A rule of an ACL table. Of tables of type TAM it is the match of a flow group."}),
 		of(Table{Config: CfgFlexCounter, State: StateFlexCounter, Words: "Whether and how often counters are polled."},
 			FlexCounter{}),
@@ -168,7 +169,7 @@ func tamTables() []Table {
 			Words: "What the switch is called in what it sends; in APPL_DB what is in use."}, TAMSwitch{},
 			TAMSwitchInUse{}),
 		of(Table{Config: CfgTAMFeature, Appl: AppTAMFeature, State: StateTAMFeature,
-			Status: FieldOpStatus, Good: FeatureActive, Waiting: FeatureInactive, Off: FeatureInactive,
+			Status: FieldOpStatus, Good: FeatureActive, Waiting: FeatureInactive, Off: FeatureInactive, Unknown: FeatureUnknown,
 			Words: "A feature of telemetry; in APPL_DB while it is active."}, Feature{}),
 		of(Table{Config: CfgTAMCollector, Appl: AppTAMCollector, State: StateTAMCollector, Words: "Where reports are sent."},
 			Collector{}),

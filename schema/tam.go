@@ -176,6 +176,7 @@ const (
 	FeatureInactive     = "INACTIVE"
 	FeatureUnsupported  = "UNSUPPORTED"
 	FeatureInsufficient = "INSUFFICIENT_RESOURCES"
+	FeatureUnknown      = "UNKNOWN" // it was active when the state of the ASIC was known last
 )
 
 // Feature is a row of TAM_FEATURES_TABLE and, while active, of APPL_DB

@@ -309,10 +309,34 @@ func (l *Listener) disconnected(err error) {
 	l.wake()
 }
 
+// silence is how long a connection may be silent before it is tried, and then before it counts as dead: where the
+// network is parted, nothing else would ever say so.
+const silence = 5 * time.Second
+
+// hear returns the next message of the connection. It fails when that is dead.
+func (l *Listener) hear(ctx context.Context, conn Subscription) (any, error) {
+	if l.db.redis.embedded != nil {
+		return conn.Receive(ctx)
+	}
+	for tried := false; ; tried = true {
+		msg, err := conn.ReceiveTimeout(ctx, silence)
+		if !IsTimeout(err) || ctx.Err() != nil {
+			return msg, err
+		}
+		if tried {
+			l.db.redis.Cut() // the others are no better
+			return nil, fmt.Errorf("%w: the connection is silent for %s", ErrUnavailable, 2*silence)
+		}
+		if err := conn.Ping(ctx, "alive"); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // receive hands messages to the intakes until the connection breaks.
 func (l *Listener) receive(ctx context.Context, conn Subscription) error {
 	for {
-		msg, err := conn.Receive(ctx)
+		msg, err := l.hear(ctx, conn)
 		if err != nil {
 			return err
 		}

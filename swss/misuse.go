@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -71,11 +72,11 @@ func (m *misuses) take() map[DBName]map[string]struct{} {
 	return keys
 }
 
-// A watcher notes misuses of a database's keys, and finds the reason where a transaction was refused for one of its
-// commands.
+// A watcher notes misuses of a database's keys, finds the reason where a transaction was refused for one of its
+// commands, and closes all connections when one has been found dead.
 type watcher struct {
-	db      DBName
-	misuses *misuses
+	db    DBName
+	redis *Redis
 }
 
 func (watcher) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -83,7 +84,8 @@ func (watcher) DialHook(next redis.DialHook) redis.DialHook { return next }
 func (w watcher) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		w.misuses.note(w.db, cmd, err)
+		w.redis.misuses.note(w.db, cmd, err)
+		w.cut(ctx, err)
 		return err
 	}
 }
@@ -94,13 +96,22 @@ func (w watcher) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 		if err == nil {
 			return nil
 		}
+		w.cut(ctx, err)
 		for _, cmd := range cmds {
-			w.misuses.note(w.db, cmd, cmd.Err())
+			w.redis.misuses.note(w.db, cmd, cmd.Err())
 			if hasCode(err, "EXECABORT") && cmd.Err() != nil && !hasCode(cmd.Err(), "EXECABORT") {
 				err = fmt.Errorf("%w (%w)", cmd.Err(), err)
 			}
 		}
 		return err
+	}
+}
+
+// cut closes all connections if one has not answered, which is not that the caller's time has ended.
+func (w watcher) cut(ctx context.Context, err error) {
+	end, ends := ctx.Deadline()
+	if IsTimeout(err) && !NothingSent(err) && ctx.Err() == nil && !(ends && !time.Now().Before(end)) {
+		w.redis.Cut()
 	}
 }
 

@@ -22,6 +22,7 @@ type Redis struct {
 	dbs map[DBName]*DB
 
 	misuses misuses
+	conns   connections // none to an embedded server
 }
 
 // Open connects to one server with SONiC's default databases. addr is
@@ -102,7 +103,7 @@ func (r *Redis) DB(name DBName) *DB {
 		db = Database{ID: -1, Separator: ":", Instance: defaultInstance} // every command will say so
 	}
 	client := newClient(r, db)
-	client.AddHook(watcher{name, &r.misuses})
+	client.AddHook(watcher{name, r})
 	d := &DB{redis: r, name: name, id: db.ID, sep: db.Separator, client: client}
 	d.listen = func(ctx context.Context, channels ...string) Subscription { return client.Subscribe(ctx, channels...) }
 	r.dbs[name] = d
@@ -117,6 +118,12 @@ type discard struct{}
 
 func (discard) Printf(context.Context, string, ...any) {}
 
+const (
+	dialTimeout = 2 * time.Second
+	// answerTimeout is how long Redis may take for what is asked of it at once: after that the connection counts as dead.
+	answerTimeout = 10 * time.Second
+)
+
 func newClient(r *Redis, db Database) *redis.Client {
 	quiet()
 	inst := r.cfg.Instances[db.Instance]
@@ -129,9 +136,10 @@ func newClient(r *Redis, db Database) *redis.Client {
 		DisableIdentity:       true,
 		MaxRetries:            -1, // a push must not be repeated; daemons retry
 		DialerRetries:         1,
-		DialTimeout:           2 * time.Second,
-		ReadTimeout:           30 * time.Second,
-		WriteTimeout:          30 * time.Second,
+		DialTimeout:           dialTimeout,
+		Dialer:                r.conns.dial,
+		ReadTimeout:           answerTimeout,
+		WriteTimeout:          answerTimeout,
 		ContextTimeoutEnabled: true,
 		MaintNotificationsConfig: &maintnotifications.Config{
 			Mode: maintnotifications.ModeDisabled,

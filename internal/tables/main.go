@@ -72,7 +72,7 @@ func applied(w io.Writer, tables []schema.Table) {
 
 // state prints the tables of STATE_DB: those with the status of rows of CONFIG_DB, and the others with their fields.
 func state(w io.Writer, tables []schema.Table) {
-	fmt.Fprint(w, "| table | of the rows of | status in | in force |\n| --- | --- | --- | --- |\n")
+	fmt.Fprint(w, "| table | of the rows of | status in | in force | unknown |\n| --- | --- | --- | --- | --- |\n")
 	of := map[string][]string{}
 	for _, t := range tables {
 		if n := len(of[t.State]); t.Status != "" && (n == 0 || of[t.State][n-1] != "`"+t.Config+"`") {
@@ -84,11 +84,12 @@ func state(w io.Writer, tables []schema.Table) {
 		if t.Off != "" {
 			good += "; `" + t.Off + "` as configured"
 		}
-		fmt.Fprintf(w, "| `%s` | %s | `%s` | %s |\n", t.State, strings.Join(of[t.State], ", "), t.Status, good)
+		fmt.Fprintf(w, "| `%s` | %s | `%s` | %s | `%s` |\n",
+			t.State, strings.Join(of[t.State], ", "), t.Status, good, t.Unknown)
 	}
 	for _, t := range tables {
 		if t.State != "" && t.Status == "" {
-			fmt.Fprintf(w, "| `%s` | | | %s |\n", t.State, cell(t.Words))
+			fmt.Fprintf(w, "| `%s` | | | %s | |\n", t.State, cell(t.Words))
 		}
 	}
 }

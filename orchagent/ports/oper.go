@@ -47,7 +47,19 @@ func (w *operWriter) open(ctx context.Context, r *swss.Redis) error {
 }
 
 // operAdds reports whether a field of a port's or LAG's row is one that this orch writes.
-func operAdds(key, field string) bool { return key == schema.PortInitDone || field == "oper_status" }
+func operAdds(key, field string) bool {
+	return key == schema.PortInitDone || field == schema.FieldOperStatus
+}
+
+// Tell writes the state of all ports and LAGs anew.
+func (o *Orch) Tell(ctx context.Context) error {
+	for k := range o.ledger.Rows {
+		if !marker(k.Key) && (k.Table == schema.AppPort || k.Table == schema.AppLAG) {
+			o.oper.touch(k.Key)
+		}
+	}
+	return o.oper.flush(ctx, o)
+}
 
 func (w *operWriter) touch(name string) { w.touched[name] = true }
 
@@ -75,13 +87,13 @@ func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 		return nil
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(w.touched), schema.CompareNames) {
-		appl, state, word := schema.AppPort, schema.StatePort, "down"
+		appl, state, word := schema.AppPort, schema.StatePort, schema.OperDown
 		if schema.IsPortChannelName(name) {
 			appl, state = schema.AppLAG, schema.StateLAG
 		}
 		p, lag := o.ports[name], o.lags[name]
 		if p != nil && p.oper == sai.PortOperStatusUp || lag != nil && o.lagUp(name) {
-			word = "up"
+			word = schema.OperUp
 		}
 		if _, err := w.appl.Run(ctx, w.script, []string{appl + w.appl.Separator() + name}, word); err != nil {
 			return err
@@ -104,7 +116,7 @@ func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 // why.
 func (w *operWriter) writeState(ctx context.Context, table, name, word string, there bool) error {
 	if there {
-		return swss.NewTable(w.state, table).Set(ctx, name, swss.FieldValues{"oper_status": word})
+		return swss.NewTable(w.state, table).Set(ctx, name, swss.FieldValues{schema.FieldOperStatus: word})
 	}
 	_, err := w.state.Run(ctx, w.script, []string{table + w.state.Separator() + name}, word)
 	return err

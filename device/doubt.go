@@ -1,0 +1,216 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/sairedis"
+	"tamtam/swss"
+)
+
+// A doubt is why it is not known at the moment what the ASIC does. While there is one, STATE_DB says that of every row
+// in force, orchagent is not ready, and keeps back what becomes of rows.
+type doubt struct {
+	doubter orch.Doubter
+	log     *slog.Logger
+
+	mu     sync.Mutex
+	reason string
+	sure   bool          // what was in force is in force again when the doubt ends; else that is yet to be told
+	change chan struct{} // holds a value when reason has changed
+}
+
+func newDoubt(r *swss.Redis, owner string, log *slog.Logger) *doubt {
+	return &doubt{doubter: orch.Doubter{Redis: r, Owner: owner}, log: log, change: make(chan struct{}, 1)}
+}
+
+// applied says that the ASIC does what is configured, or will have as soon as syncd answers.
+func (d *doubt) applied() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.sure = true
+}
+
+func (d *doubt) isSure() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.sure
+}
+
+// say sets the reason; "" ends the doubt.
+func (d *doubt) say(why string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.reason == why {
+		return
+	}
+	d.reason = why
+	select {
+	case d.change <- struct{}{}:
+	default:
+	}
+}
+
+// why returns the reason, "" if there is no doubt.
+func (d *doubt) why() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.reason
+}
+
+// lacks is why orchagent is not ready, "" if it is.
+func (d *doubt) lacks(context.Context) string {
+	why := d.why()
+	if why != "" {
+		why = doubtText(why)
+	}
+	return why
+}
+
+// lookAgain is how long after a doubt was told it is looked whether something else was written at that moment.
+const lookAgain = time.Second
+
+// run keeps STATE_DB to the doubt until ctx ends. believed is called when a doubt has ended.
+func (d *doubt) run(ctx context.Context, believed func(context.Context) error) {
+	for told := false; ; {
+		var again <-chan time.Time
+		switch why := d.why(); {
+		case why != "":
+			told = true
+			if n, err := d.tell(ctx, why); n > 0 || err != nil {
+				again = time.After(lookAgain)
+			}
+		case told && !d.isSure():
+			told = false
+		case told:
+			if err := errors.Join(d.doubter.Believe(ctx, time.Now()), believed(ctx)); err != nil {
+				again = time.After(lookAgain)
+				break
+			}
+			d.log.Info("the state of the ASIC is known again")
+			told = false
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-again:
+		case <-d.change:
+		}
+	}
+}
+
+// tell says in STATE_DB that the state of the ASIC is unknown, and returns of how many rows that was not known.
+func (d *doubt) tell(ctx context.Context, why string) (int, error) {
+	n, err := d.doubter.Doubt(ctx, doubtText(why), time.Now())
+	if n > 0 || err != nil {
+		d.log.Warn("the state of the ASIC is unknown", "because", why, "rows", n, "error", err)
+	}
+	return n, err
+}
+
+func doubtText(why string) string { return "the state of the ASIC is unknown: " + why }
+
+// signs are what orchagent sees of syncd without asking it.
+type signs struct {
+	redis *swss.Redis
+	claim *swss.Claim
+	run   string // of the syncd that this life of orchagent works with; "": none is known, or it has no name
+}
+
+// look looks. Where Redis cannot be asked, nothing is seen.
+func (s *signs) look(ctx context.Context) sairedis.Sign {
+	if err := s.claim.Check(ctx); errors.Is(err, swss.ErrAnew) {
+		return sairedis.Sign{Gone: swss.Why(err)}
+	}
+	nothing := sairedis.Sign{Says: true}
+	run, err := sairedis.Run(ctx, s.redis)
+	if err != nil {
+		return nothing
+	}
+	listens, err := sairedis.Listens(ctx, s.redis)
+	if err != nil {
+		return nothing
+	}
+	_, heard, err := ReadState(ctx, s.redis, "syncd")
+	switch {
+	case err != nil:
+		return nothing
+	case run != "" && s.run != "" && run != s.run:
+		return sairedis.Sign{Gone: "another syncd has begun, with a fresh chip"}
+	case !listens:
+		return sairedis.Sign{Gone: "syncd is gone: nobody takes requests"}
+	case run == "": // SONiC's
+		return sairedis.Sign{}
+	case !heard:
+		return sairedis.Sign{Silent: "syncd has not been heard of for " + beatLife.String()}
+	}
+	return nothing
+}
+
+// await waits until there is a syncd. Meanwhile nobody knows what the ASIC does, if there is one.
+func (s *signs) await(ctx context.Context, c Common) error {
+	for {
+		sign := s.look(ctx)
+		if sign.Gone == "" {
+			return nil
+		}
+		if _, err := c.doubt.tell(ctx, sign.Gone); err != nil {
+			return err
+		}
+		c.health.tell(doubtText(sign.Gone))
+		if err := s.claim.Check(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(beatPeriod / 4):
+		}
+	}
+}
+
+// met notes with which syncd this life of orchagent works. Where its view is made anew, what STATE_DB says to be in
+// force may not be.
+func (c Common) met(ctx context.Context, asic *sairedis.Agent) error {
+	if why := asic.Anew(); why != "" {
+		if _, err := c.doubt.tell(ctx, "its view is made anew, since "+why); err != nil {
+			return err
+		}
+	}
+	var err error
+	c.syncd.run, err = sairedis.Run(ctx, c.syncd.redis)
+	return err
+}
+
+// tellPorts tells the state of ports and LAGs anew, after a doubt.
+func (o *Orchagent) tellPorts(ctx context.Context) (err error) {
+	doErr := o.Daemon.Do(ctx, func() { err = o.ports.Tell(ctx) })
+	return errors.Join(doErr, err)
+}
+
+// vouched says in orchagent's place that the state of the ASIC is unknown, when nothing is heard any more of orchagent
+// nor of a syncd that would go on without it. An orchagent that hangs and goes on finds its mark gone, and begins anew.
+func (a *alarms) vouched(ctx context.Context, now time.Time) error {
+	for _, name := range []string{"orchagent", "syncd"} {
+		if now.Sub(a.heard[name]) <= beatLife {
+			a.doubted = false
+			return nil
+		}
+	}
+	if a.doubted {
+		return nil
+	}
+	for _, db := range []swss.DBName{swss.StateDB, swss.ApplDB} {
+		if err := a.redis.DB(db).Client().HDel(ctx, swss.KeyMark, orch.Orchagent).Err(); err != nil {
+			return err
+		}
+	}
+	why := "nothing is heard of orchagent, nor of syncd"
+	_, err := orch.Doubter{Redis: a.redis}.Doubt(ctx, doubtText(why), now)
+	a.doubted = err == nil
+	return err
+}

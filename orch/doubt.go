@@ -1,0 +1,118 @@
+package orch
+
+import (
+	"context"
+	_ "embed" // the scripts
+	"slices"
+	"strings"
+	"time"
+
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// While the state of the ASIC is unknown, no row may say that it is in force.
+
+//go:embed doubt.lua
+var doubtText string
+
+//go:embed oper.lua
+var operText string
+
+var doubtScript, operScript = swss.NewScript(doubtText), swss.NewScript(operText)
+
+// A Doubter says in STATE_DB what is known of the ASIC in the name of orchagent.
+type Doubter struct {
+	Redis *swss.Redis
+	// Owner is the process of orchagent whose databases they are; "": there is none any more. Another's rows stay.
+	Owner string
+}
+
+// Doubt says that the state of the ASIC is unknown, and why: of every row that orchagent reports to be in force, and of
+// the state of every port and LAG. It returns how many rows said that they are in force. Rows that wait or were refused
+// say so still, as what managers say stays: it is about the configuration.
+func (d Doubter) Doubt(ctx context.Context, why string, now time.Time) (rows int, err error) {
+	if rows, err = d.turn(ctx, why, now); err != nil {
+		return rows, err
+	}
+	for db, tables := range map[swss.DBName][]string{
+		swss.ApplDB:  {schema.AppPort, schema.AppLAG},
+		swss.StateDB: {schema.StatePort, schema.StateLAG},
+	} {
+		for _, table := range tables {
+			keys, err := rowsOf(ctx, d.Redis.DB(db), table)
+			if err != nil {
+				return rows, err
+			}
+			_, err = d.run(ctx, db, operScript, keys, schema.FieldOperStatus, schema.OperUnknown)
+			if err != nil {
+				return rows, err
+			}
+		}
+	}
+	return rows, nil
+}
+
+// Believe takes back what Doubt said of rows: they are in force. Of ports and LAGs that has to be told anew.
+func (d Doubter) Believe(ctx context.Context, now time.Time) error {
+	_, err := d.turn(ctx, "", now)
+	return err
+}
+
+// turn makes the rows that are in force unknown, for the reason why; if there is none, it turns them back.
+func (d Doubter) turn(ctx context.Context, why string, now time.Time) (rows int, err error) {
+	db := d.Redis.DB(swss.StateDB)
+	all, err := db.AllKeys(ctx)
+	if err != nil {
+		return 0, err
+	}
+	of := map[string][]string{}
+	for _, key := range all {
+		table, _, _ := db.Split(key)
+		of[table] = append(of[table], key)
+	}
+	at, why := now.UTC().Format(time.RFC3339Nano), strings.ReplaceAll(why, "\n", "; ")
+	for _, t := range schema.StatusTables() {
+		is, becomes := t.Good, t.Unknown
+		if why == "" {
+			is, becomes = becomes, is
+		}
+		slices.Sort(of[t.State])
+		n, err := d.run(ctx, swss.StateDB, doubtScript, of[t.State], at, why, t.Status, is, becomes)
+		rows += n
+		if err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
+}
+
+func rowsOf(ctx context.Context, db *swss.DB, table string) ([]string, error) {
+	keys, err := swss.NewTable(db, table).Keys(ctx)
+	for i, key := range keys {
+		keys[i] = table + db.Separator() + key
+	}
+	return keys, err
+}
+
+// run calls a script for rows, some at a time, and returns the sum of what it returns.
+func (d Doubter) run(
+	ctx context.Context, name swss.DBName, s swss.Script, keys []string, args ...any,
+) (sum int, err error) {
+	var calls []swss.Call
+	for chunk := range slices.Chunk(keys, stateBatch) {
+		calls = append(calls, swss.Call{
+			Keys: append([]string{swss.KeyMark}, chunk...), Args: append([]any{Orchagent, d.Owner}, args...),
+		})
+	}
+	results, err := d.Redis.DB(name).RunMany(ctx, s, calls)
+	if err != nil {
+		return 0, &swss.Error{DB: name, Op: "say what is known of the ASIC", Err: err}
+	}
+	for _, n := range results {
+		if n, ok := n.(int64); ok {
+			sum += int(n)
+		}
+	}
+	return sum, nil
+}

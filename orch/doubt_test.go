@@ -1,0 +1,183 @@
+package orch_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tamtam/orch"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+var (
+	then  = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+	later = then.Add(time.Minute)
+)
+
+func setRow(t testing.TB, db *swss.DB, table, key string, row swss.FieldValues) {
+	t.Helper()
+	if err := swss.NewTable(db, table).Set(t.Context(), key, row); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func getRow(t testing.TB, db *swss.DB, table, key string) swss.FieldValues {
+	t.Helper()
+	row, _, err := swss.NewTable(db, table).Get(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return row
+}
+
+// Whatever orchagent says to be in force is unknown while it is in doubt, in each table in its own words, and as it was
+// when the doubt is over. What is not in force, and what others say, stays.
+func TestDoubt(t *testing.T) {
+	r := swsstest.Start(t)
+	state, doubter := r.DB(swss.StateDB), orch.Doubter{Redis: r}
+	const since, now, again = "2025-01-02T03:04:05Z", "2026-01-15T12:00:00Z", "2026-01-15T12:01:00Z"
+	for _, table := range schema.StatusTables() {
+		put := func(key, status, reason, by string) {
+			setRow(t, state, table.State, key, swss.FieldValues{
+				table.Status: status, "reason": reason, "since": since, "by": by, "other": "field",
+			})
+		}
+		is := func(when, key, status, reason, since, by string) {
+			t.Helper()
+			row := getRow(t, state, table.State, key)
+			delete(row, "was")
+			want := swss.FieldValues{table.Status: status, "reason": reason, "since": since, "by": by, "other": "field"}
+			if diff := cmp.Diff(want, row); diff != "" {
+				t.Errorf("%s: %s|%s (-want +got):\n%s", when, table.State, key, diff)
+			}
+		}
+		put("plain", table.Good, "", orch.Orchagent)
+		put("noted", table.Good, "a note", orch.Orchagent)
+		put("waits", table.Waiting, "no port", orch.Orchagent)
+		put("manager's", table.Good, "", orch.Manager)
+		for range 2 { // the second time there is nothing more to say
+			if _, err := doubter.Doubt(t.Context(), "syncd\nis gone", then); err != nil {
+				t.Fatal(err)
+			}
+		}
+		is("doubted", "plain", table.Unknown, "syncd; is gone", now, orch.Orchagent)
+		is("doubted", "noted", table.Unknown, "syncd; is gone", now, orch.Orchagent)
+		is("doubted", "waits", table.Waiting, "no port", since, orch.Orchagent)
+		is("doubted", "manager's", table.Good, "", since, orch.Manager)
+		if err := doubter.Believe(t.Context(), later); err != nil {
+			t.Fatal(err)
+		}
+		is("believed", "plain", table.Good, "", again, orch.Orchagent)
+		is("believed", "noted", table.Good, "a note", again, orch.Orchagent)
+		is("believed", "waits", table.Waiting, "no port", since, orch.Orchagent)
+		is("believed", "manager's", table.Good, "", since, orch.Manager)
+		if err := state.Client().FlushDB(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A port or LAG is neither up nor down while the state of the ASIC is unknown.
+func TestDoubtOfPorts(t *testing.T) {
+	r := swsstest.Start(t)
+	doubter := orch.Doubter{Redis: r}
+	for _, db := range []swss.DBName{swss.ApplDB, swss.StateDB} {
+		setRow(t, r.DB(db), "PORT_TABLE", "Ethernet0", swss.FieldValues{"oper_status": "up", "mtu": "9100"})
+		setRow(t, r.DB(db), "LAG_TABLE", "PortChannel1", swss.FieldValues{"oper_status": "down"})
+		setRow(t, r.DB(db), "PORT_TABLE", "PortInitDone", swss.FieldValues{"lanes": "0"})
+	}
+	if _, err := doubter.Doubt(t.Context(), "syncd is gone", then); err != nil {
+		t.Fatal(err)
+	}
+	for _, db := range []swss.DBName{swss.ApplDB, swss.StateDB} {
+		for row, want := range map[[2]string]swss.FieldValues{
+			{"PORT_TABLE", "Ethernet0"}:    {"oper_status": "unknown", "mtu": "9100"},
+			{"LAG_TABLE", "PortChannel1"}:  {"oper_status": "unknown"},
+			{"PORT_TABLE", "PortInitDone"}: {"lanes": "0"},
+		} {
+			if diff := cmp.Diff(want, getRow(t, r.DB(db), row[0], row[1])); diff != "" {
+				t.Errorf("%s %v (-want +got):\n%s", db, row, diff)
+			}
+		}
+	}
+}
+
+// Nobody doubts what another process of orchagent says.
+func TestDoubtOfOthers(t *testing.T) {
+	r := swsstest.Start(t)
+	if _, err := r.Claim(t.Context(), orch.Orchagent, "a", swss.StateDB, swss.ApplDB); err != nil {
+		t.Fatal(err)
+	}
+	said := func() string { return getRow(t, r.DB(swss.StateDB), schema.StateTAMTailStamp, "s")["status"] }
+	for owner, want := range map[string]string{"": "active", "b": "active", "a": "unknown"} {
+		setRow(t, r.DB(swss.StateDB), schema.StateTAMTailStamp, "s", swss.FieldValues{"status": "active", "by": "orchagent"})
+		setRow(t, r.DB(swss.ApplDB), "PORT_TABLE", "Ethernet0", swss.FieldValues{"oper_status": "active"})
+		if _, err := (orch.Doubter{Redis: r, Owner: owner}).Doubt(t.Context(), "syncd is gone", then); err != nil {
+			t.Fatal(err)
+		}
+		port := getRow(t, r.DB(swss.ApplDB), "PORT_TABLE", "Ethernet0")["oper_status"]
+		if got := said(); got != want || port != want {
+			t.Errorf("process %q doubts what process a says: the session is %s, the port %s, want %s", owner, got, port, want)
+		}
+	}
+}
+
+// While it is in doubt what became of rows, a daemon keeps outcomes back; then they are written.
+func TestDoubtedOutcomes(t *testing.T) {
+	r, doubted := swsstest.Start(t), true
+	d := orch.NewDaemon(orch.Orchagent, r, orch.Options{Doubted: func() bool { return doubted }})
+	defer d.Close()
+	d.ReportsTo(schema.StateTAMTailStamp)
+	step := func() {
+		t.Helper()
+		if _, err := d.Step(t.Context(), then); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step()
+	if err := d.Do(t.Context(), func() {
+		d.Report(context.Background(), schema.StateTAMTailStamp, "s", schema.StatusActive, "")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	step()
+	if row := getRow(t, r.DB(swss.StateDB), schema.StateTAMTailStamp, "s"); len(row) != 0 {
+		t.Errorf("in doubt: %v", row)
+	}
+	doubted = false
+	step()
+	if row := getRow(t, r.DB(swss.StateDB), schema.StateTAMTailStamp, "s"); row["status"] != schema.StatusActive {
+		t.Errorf("afterwards: %v", row)
+	}
+}
+
+// BenchmarkDoubt doubts and believes 10,000 sessions on a real Redis that has as many rows of other kinds.
+func BenchmarkDoubt(b *testing.B) {
+	r := swsstest.StartServer(b).Open()
+	sessions, others := map[string]swss.FieldValues{}, map[string]swss.FieldValues{}
+	for i := range 10_000 {
+		sessions[fmt.Sprint(i)] = swss.FieldValues{"status": schema.StatusActive, "by": orch.Orchagent}
+		others[fmt.Sprint(i)] = swss.FieldValues{"state": "ok"}
+	}
+	for table, rows := range map[string]map[string]swss.FieldValues{
+		schema.StateTAMTailStamp: sessions, "OTHER_TABLE": others,
+	} {
+		if err := swss.NewTable(r.DB(swss.StateDB), table).SetMany(b.Context(), rows); err != nil {
+			b.Fatal(err)
+		}
+	}
+	doubter := orch.Doubter{Redis: r}
+	for b.Loop() {
+		if n, err := doubter.Doubt(b.Context(), "syncd is gone", then); err != nil || n != len(sessions) {
+			b.Fatalf("%d rows, %v", n, err)
+		}
+		if err := doubter.Believe(b.Context(), later); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
