@@ -71,6 +71,10 @@ func (c *counters) forget(task string) {
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	rows := newCounters()
 	o := &Orch{plans: map[string]*task{}, queries: newQueries(cfg.Daemon, &rows.answers), counters: rows}
+	rows.answers.Keep = func(query string) bool {
+		q := o.queries.all[query]
+		return q != nil && o.InChip(q.row.Task)
+	}
 	o.Feature = &tamorch.Feature[flymon.Task, deployment]{
 		Kind: tamorch.Kind{
 			Name: feature, Table: schema.AppTAMFlyMonTask, State: schema.StateTAMFlyMonTask,
@@ -112,12 +116,6 @@ func (o *Orch) wanted(_ context.Context, t *task) error {
 		return orch.Wait("switch", "", "%s; asked again in a second", orch.Explain(o.unlearned))
 	}
 	return nil
-}
-
-// ViewApplied says that the first view was applied: places of a previous run that nobody came for are free.
-func (o *Orch) ViewApplied() {
-	o.Feature.ViewApplied()
-	o.counters.former.ForgetFormer(func(name string) bool { t := o.Sessions[name]; return t != nil && t.InASIC != nil })
 }
 
 // settled drops the plan of a task that is no longer planned, and marks its queries.

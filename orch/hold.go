@@ -3,6 +3,7 @@ package orch
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"tamtam/schema"
 	"tamtam/swss"
@@ -66,10 +67,32 @@ func (d *Daemon) wordsOf(rep Reporting) Words {
 	return words.withDefaults()
 }
 
-// Release ends a Hold; the next step writes the outcomes, and hands out the rows, that were kept back.
+// Release ends a Hold; the next step writes the outcomes, and hands out the rows, that were kept back, and then does what
+// was put off by AfterHold.
 func (d *Daemon) Release() {
 	d.held, d.former = false, nil
 	d.Resolve(formerDep)
+	for _, f := range d.onRelease {
+		f()
+	}
+}
+
+// AfterHold has f called in the step after a Hold has ended, behind the rows that were kept back, until it succeeds: what
+// a former process left and nobody has claimed by then is nobody's.
+func (d *Daemon) AfterHold(f func(context.Context) error) {
+	due := false
+	d.onRelease = append(d.onRelease, func() { due = true })
+	at := func() time.Time {
+		if due {
+			return d.Now()
+		}
+		return time.Time{}
+	}
+	d.At(at, func(ctx context.Context, _ time.Time) error {
+		err := f(ctx)
+		due = err != nil
+		return err
+	})
 }
 
 // keepsBack reports whether a row waits until the view is applied. A row of which nothing was reported does not.

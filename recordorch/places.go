@@ -114,9 +114,4 @@ func (o *Orch) ViewApplied() {
 	o.Feature.ViewApplied()
 	o.former = nil
 	o.MarkRefused()
-	at := map[string]bool{}
-	for _, c := range o.sortedSchemes() {
-		at[strconv.Itoa(c.offset)] = true
-	}
-	o.places.ForgetFormer(func(key string) bool { return at[key] })
 }
