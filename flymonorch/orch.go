@@ -158,6 +158,9 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 		}
 	}
 	if !learned {
+		if len(o.counters.groups.AllFormer()) > 0 { // even if there are no tasks any more
+			o.tellGroups()
+		}
 		o.MarkAll()
 		return o.Settle(ctx)
 	}
