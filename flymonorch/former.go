@@ -40,7 +40,7 @@ type count struct {
 
 // is reports whether the chip still has the count.
 func (n *count) is(at clock, s *flymon.ChipStatus) bool {
-	return n != nil && n.chip == at.started && n.generation == s.Generation
+	return n != nil && n.chip == at.started && n.generation == s.Generation && n.began <= at.now
 }
 
 // addTo writes a count into the row of its task.
