@@ -312,8 +312,8 @@ func (d *deployment) counts(at clock, s *flymon.ChipStatus) bool {
 }
 
 // begin meets a task that the orchagent or the chip started over. If the chip counted for it in the
-// last epoch already, that one is the first, and this one is whole; if a former process knew of this count, it just goes
-// on. A bank that has been cleared since its epoch was read.
+// last epoch already, that one is the first, and this one is whole; if a former process knew of this count, it goes on:
+// an epoch whose bank was cleared has been read.
 func (rd *reader) begin(r *round, t *task, at clock, s *flymon.ChipStatus, cur uint64) error {
 	d := t.InASIC
 	last := s.Banks[(cur-1)%2]

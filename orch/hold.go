@@ -67,8 +67,8 @@ func (d *Daemon) wordsOf(rep Reporting) Words {
 	return words.withDefaults()
 }
 
-// Release ends a Hold; the next step writes the outcomes, and hands out the rows, that were kept back, and then does what
-// was put off by AfterHold.
+// Release ends a Hold; the next step writes the outcomes, and hands out the rows, that were kept back, and then does
+// what was put off by AfterHold.
 func (d *Daemon) Release() {
 	d.held, d.former = false, nil
 	d.Resolve(formerDep)
@@ -77,8 +77,8 @@ func (d *Daemon) Release() {
 	}
 }
 
-// AfterHold has f called in the step after a Hold has ended, behind the rows that were kept back, until it succeeds: what
-// a former process left and nobody has claimed by then is nobody's.
+// AfterHold has f called in the step after a Hold has ended, behind the rows that were kept back, until it succeeds:
+// what a former process left and nobody has claimed by then is nobody's.
 func (d *Daemon) AfterHold(f func(context.Context) error) {
 	due := false
 	d.onRelease = append(d.onRelease, func() { due = true })

@@ -49,8 +49,8 @@ func (o *Orch) remember(c *scheme) {
 	o.places.Put(strconv.Itoa(c.offset), row)
 }
 
-// takeFormer reads where plans were when orchagent ended. Otherwise which bits a plan gets depends on which session comes
-// first, and records of a plan that moves are made by nobody until all its sessions are made anew.
+// takeFormer reads where plans were when orchagent ended. Otherwise which bits a plan gets depends on which session
+// comes first, and one that moves makes no records meanwhile.
 func (o *Orch) takeFormer() {
 	o.former = map[schemeKey]formerScheme{}
 	rows := o.places.AllFormer()

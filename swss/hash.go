@@ -17,8 +17,8 @@ type Hash struct {
 	former, has, put FieldValues
 }
 
-// Load reads what a former process left in the table. It stays there until [Hash.DropFormer]: whoever reads it meanwhile
-// does not see that there is another process.
+// Load reads what a former process left in the table. It stays there until [Hash.DropFormer]: whoever reads it
+// meanwhile does not see that there is another process.
 func (h *Hash) Load(ctx context.Context) error {
 	row, _, err := h.Table.Get(ctx, "")
 	if err != nil {

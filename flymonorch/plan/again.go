@@ -81,7 +81,8 @@ func (s *search) again(at *Place) error {
 			return err
 		}
 		if i > 0 && c.group < s.best[i-1].group+flymon.Apart {
-			return fmt.Errorf("a step in group %d, want one at least %d behind group %d", c.group, flymon.Apart, s.best[i-1].group)
+			return fmt.Errorf("a step in group %d, want one at least %d behind group %d",
+				c.group, flymon.Apart, s.best[i-1].group)
 		}
 		s.best, left = append(s.best, c), left[len(parts):]
 	}
@@ -201,7 +202,8 @@ func (h *hashing) make(k flymon.Key, r flymon.Ref, masks []flymon.MaskRule) (fly
 			return r, err
 		}
 		if made = x.Or(y); x.IsZero() || y.IsZero() || !apart(x, y) {
-			return r, fmt.Errorf("hash units %d and %d make keys %s and %s, want such as have nothing in common", r.A, r.B-1, x, y)
+			return r, fmt.Errorf("hash units %d and %d make keys %s and %s, want such as have nothing in common",
+				r.A, r.B-1, x, y)
 		}
 	}
 	if made != k {

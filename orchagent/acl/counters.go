@@ -88,7 +88,8 @@ func (c *counters) stopPolling(ctx context.Context, oids []sai.OID) {
 
 // retry is when to flush again what could not be written.
 func (c *counters) retry() time.Duration {
-	if !c.group.Sent() && c.poller != nil || len(c.fresh)+len(c.gone)+len(c.renamed)+len(c.put)+len(c.del)+c.names.Pending() > 0 {
+	waiting := len(c.fresh) + len(c.gone) + len(c.renamed) + len(c.put) + len(c.del) + c.names.Pending()
+	if !c.group.Sent() && c.poller != nil || waiting > 0 {
 		return time.Second
 	}
 	return 0
