@@ -83,7 +83,7 @@ func (o *Orch) allocate(ctx context.Context, s *session) (*binding, error) {
 		return nil, fmt.Errorf("the switch marks %d flows at most: %w", o.indices.most, sai.StatusInsufficientResources)
 	}
 	p.sessions++
-	o.places.Put(s.Name, place{p.settings.Lane, index}.row())
+	o.places.Put(s.Name, place{p.settings.Lane, index}.row(sumOf(s.Row)))
 	return &binding{profile: p, index: index}, nil
 }
 

@@ -1,7 +1,10 @@
 package amorch
 
 import (
+	"cmp"
 	"maps"
+	"slices"
+	"strconv"
 
 	"tamtam/schema"
 	"tamtam/swss"
@@ -35,6 +38,35 @@ func (b *counters) track(name string, c schema.AltMarkCounters) {
 	}
 	b.last.Put(name, f)
 }
+
+// resume goes on with the rows that a previous run left of a session.
+func (b *counters) resume(name string, c schema.AltMarkCounters) {
+	row := maps.Clone(b.last.Get(name))
+	if _, err := schema.ParseAltMarkCounters(name, row); row == nil || err != nil {
+		b.past.Drop(name)
+		b.track(name, c)
+		return
+	}
+	maps.Copy(row, c.Fields())
+	b.last.Put(name, row)
+	past := maps.Clone(b.past.Get(name))
+	maps.DeleteFunc(past, func(field, _ string) bool { return !isPeriod(field) })
+	periods := slices.SortedFunc(maps.Keys(past), byNumber)
+	for len(periods) > schema.AltMarkHistory {
+		delete(past, periods[0])
+		periods = periods[1:]
+	}
+	b.periods[name] = periods
+	b.past.Put(name, past)
+}
+
+func isPeriod(field string) bool {
+	n, err := strconv.ParseUint(field, 10, 64)
+	return err == nil && strconv.FormatUint(n, 10) == field
+}
+
+// byNumber orders numbers without leading zeros.
+func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 // untrack deletes the rows of a session.
 func (b *counters) untrack(name string) {

@@ -149,6 +149,7 @@ func (b *bench) run() {
 		b.T.Fatal(err)
 	}
 	b.am.ViewApplied()
+	b.Daemon.Release()
 	b.Step()
 }
 

@@ -1,6 +1,8 @@
 package amorch
 
 import (
+	"fmt"
+	"hash/fnv"
 	"strconv"
 
 	"tamtam/schema"
@@ -15,12 +17,29 @@ type place struct {
 
 // Fields of a session's row that remembers its place.
 const (
-	fieldLane  = "lane"
-	fieldIndex = "index"
+	fieldLane    = "lane"
+	fieldIndex   = "index"
+	fieldSession = "session" // a checksum of the session's row
 )
 
-func (p place) row() swss.FieldValues {
-	return swss.FieldValues{fieldLane: strconv.Itoa(p.lane), fieldIndex: strconv.FormatUint(uint64(p.index), 10)}
+func (p place) row(session string) swss.FieldValues {
+	return swss.FieldValues{
+		fieldLane: strconv.Itoa(p.lane), fieldIndex: strconv.FormatUint(uint64(p.index), 10), fieldSession: session,
+	}
+}
+
+// sumOf tells rows of sessions apart.
+func sumOf(row schema.AltMarkFlow) string {
+	h := fnv.New64a()
+	for _, p := range swss.Pairs(row.Fields()) {
+		fmt.Fprintf(h, "%q=%q\n", p.Field, p.Value)
+	}
+	return strconv.FormatUint(h.Sum64(), 16)
+}
+
+// measuredBefore reports whether a previous run measured the very same session.
+func (o *Orch) measuredBefore(s *session) bool {
+	return s.InASIC.profile != nil && o.places.Former(s.Name)[fieldSession] == sumOf(s.RowInASIC)
 }
 
 // formerPlace returns where a session was when orchagent ended, false if that is not known.
@@ -58,7 +77,6 @@ func (o *Orch) ViewApplied() {
 	o.Feature.ViewApplied()
 	clear(o.reserved)
 	o.indices.release()
-	o.places.ForgetFormer(func(name string) bool { s := o.Sessions[name]; return s != nil && s.InASIC != nil })
 }
 
 // indices hands out the numbers of flows.

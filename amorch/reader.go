@@ -30,7 +30,13 @@ func (o *Orch) startReading(s *session) {
 	}
 	c.sessions[s.Name] = s
 	c.fresh = append(c.fresh, s)
-	o.counters.track(s.Name, o.howMeasured(s))
+	if o.measuredBefore(s) {
+		o.counters.resume(s.Name, o.howMeasured(s))
+	} else {
+		o.counters.past.Drop(s.Name)
+		o.counters.last.Drop(s.Name)
+		o.counters.track(s.Name, o.howMeasured(s))
+	}
 }
 
 // stopReading takes a session out of its class.

@@ -282,7 +282,11 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 // not fit, and would fail the whole view.
 func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	adopts := o.asic.Adopting()
-	if err := o.Daemon.Hold(ctx, adopts); err != nil {
+	hold := func(ctx context.Context) error { return o.Daemon.Hold(ctx, adopts) }
+	if o.asic.Cautious() {
+		hold = o.Daemon.HoldUnknown
+	}
+	if err := hold(ctx); err != nil {
 		return err
 	}
 	if adopts {
@@ -315,10 +319,13 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	if o.doubt != nil {
 		o.doubt.applied()
 	}
-	o.Daemon.Release()
 	for _, feature := range o.tam {
 		feature.ViewApplied()
 	}
+	if _, err := o.Daemon.Step(ctx, now); err != nil { // what was in force comes before what waits for room
+		return err
+	}
+	o.Daemon.Release()
 	_, err := o.Daemon.Step(ctx, now)
 	return err
 }

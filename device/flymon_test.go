@@ -381,9 +381,8 @@ func TestFlyMonOtherTasksUntouched(t *testing.T) {
 	}
 }
 
-// A new orchagent finds its tasks in the chip, which has counted on: what it reads of the epoch in which it began is
-// whole, and flagged as the first all the same. A task without epochs begins anew, as it says since when it counts.
-// A new chip begins anew.
+// A new orchagent finds its tasks in the chip, which has counted on, and knows since when: nobody sees that there was
+// another one. A new chip begins anew.
 func TestFlyMonRestarts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -394,7 +393,7 @@ func TestFlyMonRestarts(t *testing.T) {
 		want    []string
 		since   float64 // packets of t2, which has no epochs
 	}{
-		{"orchagent", func(s *sketched) error { return s.RestartOrchagent(s.Context()) }, []string{"1003: 100 first", "1004: 100"}, 180},
+		{"orchagent", func(s *sketched) error { return s.RestartOrchagent(s.Context()) }, []string{"1003: 100", "1004: 100"}, 430},
 		{"syncd", func(s *sketched) error { return s.RestartSyncd(s.Context()) }, []string{"1003: 50 first", "1004: 100"}, 180},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -14,9 +14,10 @@ import (
 
 // Waits between lives of a daemon.
 const (
-	minRest = 100 * time.Millisecond
-	maxRest = 2 * time.Second
-	goodRun = 10 * time.Second // after a life as long as this, the next begins soon
+	minRest  = 100 * time.Millisecond
+	maxRest  = 2 * time.Second
+	maxPause = time.Minute      // after views that the ASIC refuses: each try costs it much
+	goodRun  = 10 * time.Second // after a life as long as this, the next begins soon
 )
 
 // A life is a daemon's work from its beginning to its end: it remembers nothing of an earlier one. claim is its mark
@@ -30,7 +31,7 @@ func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, l
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return h.beat(ctx, r, log) })
 	g.Go(func() error {
-		for rest := minRest; ; rest = min(2*rest, maxRest) {
+		for rest, most := minRest, maxRest; ; rest = min(2*rest, most) {
 			start := time.Now()
 			err := oneLife(ctx, r, h, live, dbs)
 			if ctx.Err() != nil {
@@ -39,11 +40,16 @@ func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, l
 			if !mayHeal(err) {
 				return err
 			}
-			if time.Since(start) > goodRun {
+			why := swss.Why(err)
+			switch most = maxRest; {
+			case errors.Is(err, sairedis.ErrNotApplied):
+				most = maxPause
+				why += "; tried again in " + rest.String()
+			case time.Since(start) > goodRun:
 				rest = minRest
 			}
-			h.tell(swss.Why(err))
-			log.Warn(h.name+" starts anew", "because", swss.Why(err))
+			h.tell(why)
+			log.Warn(h.name+" starts anew", "because", why)
 			if _, err := r.Mend(ctx); err != nil {
 				log.Warn(h.name+": mending", "error", err)
 			}

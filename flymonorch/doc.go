@@ -11,9 +11,10 @@
 // section 6 of the paper); then it is freed. Tasks that find no room are tried again when another
 // one leaves. A task in plan mode only has a row of TAM_FLYMON_PLACEMENT.
 //
-// An orchagent that restarts finds its tasks in the ASIC, where they have counted on; the epoch in
-// which it began is flagged as the first. A task whose memory is never cleared (without epochs, or
-// with readout "live") begins anew: nobody could tell what it counted before.
+// An orchagent that restarts finds its tasks in the ASIC, where they have counted on, at the places
+// that STATE_DB remembers. It goes on with a count if the chip says that it is the same one: then
+// what is remembered of its beginning holds. Of a task with readout "live" nobody knows which
+// registers the last sweep had read: it is cleared, and its next answers are flagged as the first.
 //
 // # Epochs
 //

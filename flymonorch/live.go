@@ -103,7 +103,13 @@ func (rd *reader) sweepWait(r *round, t *task) error {
 		return errors.New("the switch does not have the task")
 	}
 	every := uint64(d.row.Epoch)
-	if !d.known || at.started != d.at.started {
+	if !d.counts(at, st) {
+		if d.found || d.known { // nobody knows which of its parts were read
+			if at, st, err = rd.beginAgain(r, t); err != nil {
+				return err
+			}
+		}
+		d.generation = st.Generation
 		b := st.Banks[0]
 		d.known, d.flags = true, d.flags|flymon.FlagFirst
 		d.sweep = sweep{

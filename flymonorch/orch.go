@@ -26,8 +26,6 @@ type Orch struct {
 	unlearned error      // why not
 	askAt     time.Time  // when to ask for it again
 
-	late bool // tasks that waited for the view may be deployed now
-
 	plans   map[string]*task // in plan mode: their placement depends on all others
 	changed bool             // tasks came or went in this pass
 
@@ -42,6 +40,8 @@ type task = tamorch.Session[flymon.Task, deployment]
 // counters keep the rows of COUNTERS_DB.
 type counters struct {
 	place, groups, results, flows, sizes, answers tamorch.Rows
+
+	former tamorch.Rows // of STATE_DB: where tasks are
 }
 
 func newCounters() *counters {
@@ -49,18 +49,19 @@ func newCounters() *counters {
 		place: tamorch.Rows{Table: schema.CountersFlyMonPlace}, groups: tamorch.Rows{Table: schema.CountersFlyMonGroup},
 		results: tamorch.Rows{Table: schema.CountersFlyMonResult}, flows: tamorch.Rows{Table: schema.CountersFlyMonFlows},
 		sizes: tamorch.Rows{Table: schema.CountersFlyMonSizes}, answers: tamorch.Rows{Table: schema.CountersFlyMonAnswer},
+		former: tamorch.Rows{Table: schema.StateTAMFlyMonPlace, Places: true},
 	}
 }
 
 // inOrder returns the tables in the order of writing: answers before the results of their epoch, so
 // that a reader that sees a new epoch finds them there.
 func (c *counters) inOrder() []*tamorch.Rows {
-	return []*tamorch.Rows{&c.groups, &c.place, &c.flows, &c.sizes, &c.answers, &c.results}
+	return []*tamorch.Rows{&c.groups, &c.place, &c.flows, &c.sizes, &c.answers, &c.results, &c.former}
 }
 
 // forget deletes the rows of a task.
 func (c *counters) forget(task string) {
-	for _, rows := range []*tamorch.Rows{&c.place, &c.results, &c.flows, &c.sizes} {
+	for _, rows := range []*tamorch.Rows{&c.place, &c.results, &c.flows, &c.sizes, &c.former} {
 		rows.Drop(task)
 	}
 }
@@ -70,6 +71,10 @@ func (c *counters) forget(task string) {
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	rows := newCounters()
 	o := &Orch{plans: map[string]*task{}, queries: newQueries(cfg.Daemon, &rows.answers), counters: rows}
+	rows.answers.Keep = func(query string) bool {
+		q := o.queries.all[query]
+		return q != nil && o.InChip(q.row.Task)
+	}
 	o.Feature = &tamorch.Feature[flymon.Task, deployment]{
 		Kind: tamorch.Kind{
 			Name: feature, Table: schema.AppTAMFlyMonTask, State: schema.StateTAMFlyMonTask,
@@ -110,18 +115,7 @@ func (o *Orch) wanted(_ context.Context, t *task) error {
 	if o.unlearned != nil {
 		return orch.Wait("switch", "", "%s; asked again in a second", orch.Explain(o.unlearned))
 	}
-	if anew := t.Row.Epoch == 0 || t.Row.Live; anew && !o.Running {
-		// Banks that are never cleared cannot tell which of their counts are of this run: such a task is not found
-		// again in the ASIC, but begins anew when the view without it has been applied.
-		return orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
-	}
 	return nil
-}
-
-// ViewApplied says that the first view was applied.
-func (o *Orch) ViewApplied() {
-	o.Feature.ViewApplied()
-	o.late = o.pool != nil // else they are looked at when it is
 }
 
 // settled drops the plan of a task that is no longer planned, and marks its queries.
@@ -147,8 +141,6 @@ func (o *Orch) nextTimer() time.Time {
 		return time.Time{}
 	case o.pool != nil && !o.Running:
 		return time.Time{}
-	case o.late:
-		return o.Daemon.Now()
 	case o.pool != nil:
 		return o.reader.next()
 	case o.askAt.IsZero():
@@ -165,8 +157,10 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 			return err
 		}
 	}
-	if !learned || o.late {
-		o.late = false
+	if !learned {
+		if len(o.counters.groups.AllFormer()) > 0 { // even if there are no tasks any more
+			o.tellGroups()
+		}
 		o.MarkAll()
 		return o.Settle(ctx)
 	}

@@ -21,15 +21,22 @@ type deployment struct {
 	object tamorch.Object
 	frozen bool // the ASIC has frozen partitions to be given back
 
-	known     bool // the chip was asked for the task since it began
-	next      uint64
-	flags     flymon.Flags    // of epoch next
-	began     uint64          // when its registers began to count, ns since 1970; 0: with the epoch
-	at        clock           // the last look at the chip
-	last      *answer.Reading // of an odd sketch: what the next epoch is compared with
-	lastEpoch uint64
-	lastTruth *truth // of that epoch; nil: not known
-	sweep     sweep  // with readout live
+	found  bool   // it may have been in the ASIC before it was deployed here
+	former *count // what a previous run knew of its count; nil: nothing
+	noted  *count // what STATE_DB says of it
+	place  string // and of its place
+
+	known bool // the chip was asked for the task since it began
+	// of its count, while the chip says the same
+	generation uint64
+	next       uint64
+	flags      flymon.Flags    // of epoch next
+	began      uint64          // when its registers began to count, ns since 1970; 0: with the epoch
+	at         clock           // the last look at the chip
+	last       *answer.Reading // of an odd sketch: what the next epoch is compared with
+	lastEpoch  uint64
+	lastTruth  *truth // of that epoch; nil: not known
+	sweep      sweep  // with readout live
 }
 
 // stays reports whether a task counts in the ASIC; its change is deployAll's.
@@ -49,6 +56,7 @@ func (o *Orch) withdrawAll(ctx context.Context, tasks []*task) {
 // deployAll moves the tasks that are to be otherwise, and deploys those that are missing, each in its
 // turn; then those are planned that are only to be planned.
 func (o *Orch) deployAll(ctx context.Context, wanted []*task) {
+	o.deployFormer(ctx, wanted)
 	for _, t := range wanted {
 		switch {
 		case t.Row.Plan:
@@ -104,14 +112,20 @@ func (o *Orch) deploy(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
+	return o.enter(ctx, t, placed, func() (*plan.Placed, error) { return o.pool.Add(t.Name, t.Row) })
+}
+
+// enter puts a task where it is to be; take has the planner allocate.
+func (o *Orch) enter(ctx context.Context, t *task, placed *plan.Placed, take func() (*plan.Placed, error)) error {
 	object := tamorch.Object{Name: flymon.ObjectTask, Attr: flymon.AttrTask}
 	if err := object.Put(ctx, o.SAI, placed.Layout); err != nil {
 		return err
 	}
-	if placed, err = o.pool.Add(t.Name, t.Row); err != nil {
+	placed, err := take()
+	if err != nil {
 		return errors.Join(err, object.Remove(ctx, o.SAI))
 	}
-	t.InASIC = &deployment{row: t.Row, placed: *placed, object: object}
+	t.InASIC = &deployment{row: t.Row, placed: *placed, object: object, found: !o.Running}
 	o.meet(t)
 	return nil
 }
@@ -169,8 +183,10 @@ func (o *Orch) divert(
 		d.began = o.reader.chipNow()
 	} else if !moved { // only a filter, a threshold or the like: it counts on
 		d.flags |= old.flags
-		d.known, d.next, d.began, d.at = old.known, old.next, old.began, old.at
+		d.known, d.next, d.began, d.at, d.generation = old.known, old.next, old.began, old.at, old.generation
+		d.found, d.former = old.found, old.former
 	}
+	o.reader.remember(t)
 	if d.frozen {
 		o.reader.readLast(ctx, t, old, len(d.placed.Layout.Units), true)
 	}
@@ -243,6 +259,7 @@ func (o *Orch) thaw(ctx context.Context, t *task) error {
 func (o *Orch) meet(t *task) {
 	o.counters.place.Put(t.Name, placement(&o.reader.geo, &t.InASIC.placed, false).Fields())
 	o.reader.join(t)
+	o.reader.remember(t)
 }
 
 // forget ends the reading of a task, and its rows.

@@ -257,7 +257,7 @@ func (rd *reader) chipNow() uint64 { return uint64(rd.daemon.Clock().Add(rd.skew
 func (rd *reader) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) error {
 	d, every := t.InASIC, uint64(t.InASIC.row.Epoch)
 	cur := at.now / every
-	if !d.known || at.started != d.at.started {
+	if !d.counts(at, s) {
 		if err := rd.begin(r, t, at, s, cur); err != nil {
 			return err
 		}
@@ -270,6 +270,7 @@ func (rd *reader) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) e
 		}
 	}
 	d.at = at
+	rd.remember(t)
 	if cur <= d.next {
 		return nil
 	}
@@ -300,12 +301,19 @@ func (rd *reader) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) e
 	if stepped { // in this epoch or in the one that counts
 		d.flags = flymon.FlagClockStep
 	}
+	rd.remember(t)
 	rd.tell(t, d, e, got)
 	return nil
 }
 
+// counts reports whether the chip still has the count that is known.
+func (d *deployment) counts(at clock, s *flymon.ChipStatus) bool {
+	return d.known && at.started == d.at.started && s.Generation == d.generation
+}
+
 // begin meets a task that the orchagent or the chip started over. If the chip counted for it in the
-// last epoch already, that one is the first, and this one is whole.
+// last epoch already, that one is the first, and this one is whole; if a former process knew of this count, it goes on:
+// an epoch whose bank was cleared has been read.
 func (rd *reader) begin(r *round, t *task, at clock, s *flymon.ChipStatus, cur uint64) error {
 	d := t.InASIC
 	last := s.Banks[(cur-1)%2]
@@ -314,24 +322,36 @@ func (rd *reader) begin(r *round, t *task, at clock, s *flymon.ChipStatus, cur u
 			return err
 		}
 	}
+	was := d.former
+	goesOn := was.is(at, s)
 	d.next = cur
-	if last.Of(cur - 1) {
+	if last.Of(cur-1) || goesOn && was.epoch < cur && last.Epoch != cur-1 {
 		d.next = cur - 1
 	}
-	if d.flags&flymon.FlagPartial == 0 {
+	d.known, d.at, d.generation, d.former = true, at, s.Generation, nil
+	switch {
+	case goesOn:
+		d.at.steps = was.steps
+		if was.epoch == d.next {
+			d.flags, d.began = was.flags, was.began
+		}
+	case d.flags&flymon.FlagPartial == 0:
 		d.flags |= flymon.FlagFirst
 	}
-	d.known, d.at = true, at
 	return nil
 }
 
 // readUnbounded reads a task without epochs: all that it has counted so far.
 func (rd *reader) readUnbounded(r *round, t *task, at clock, s *flymon.ChipStatus) error {
 	d := t.InASIC
-	if !d.known || at.started != d.at.started {
-		d.known, d.began = true, at.now
+	if !d.counts(at, s) {
+		var err error
+		if at, s, err = rd.beginUnbounded(r, t, at, s); err != nil {
+			return err
+		}
 	}
 	d.at = at
+	rd.remember(t)
 	e := epoch{start: d.began, end: at.now, bank: s.Banks[0], flags: d.flags}
 	got, err := rd.take(r, t, &d.placed, 0, &e)
 	if err != nil {
@@ -339,4 +359,43 @@ func (rd *reader) readUnbounded(r *round, t *task, at clock, s *flymon.ChipStatu
 	}
 	rd.tell(t, d, e, got)
 	return nil
+}
+
+// beginUnbounded meets a task without epochs. Its registers are never cleared: what nobody can tell the beginning of is
+// thrown away.
+func (rd *reader) beginUnbounded(
+	r *round, t *task, at clock, s *flymon.ChipStatus,
+) (clock, *flymon.ChipStatus, error) {
+	d := t.InASIC
+	switch was := d.former; {
+	case was.is(at, s):
+		d.began, d.flags = was.began, was.flags
+	case d.known && at.started != d.at.started: // syncd has put the task into another chip
+		d.began = at.started
+	default:
+		if d.found || d.known {
+			var err error
+			if at, s, err = rd.beginAgain(r, t); err != nil {
+				return at, s, err
+			}
+		}
+		d.began = at.now
+	}
+	d.known, d.generation, d.former = true, s.Generation, nil
+	return at, s, nil
+}
+
+// beginAgain has a task with one bank count from 0.
+func (rd *reader) beginAgain(r *round, t *task) (clock, *flymon.ChipStatus, error) {
+	if err := r.clear(t.Name, 0); err != nil {
+		return clock{}, nil, err
+	}
+	at, list, err := rd.look(r, []*task{t})
+	if err == nil && list[0] == nil {
+		err = errors.New("the switch does not have task " + t.Name)
+	}
+	if err != nil {
+		return clock{}, nil, err
+	}
+	return at, list[0], nil
 }

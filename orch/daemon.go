@@ -48,11 +48,12 @@ type Daemon struct {
 	// What follows may only be used by who has the turn.
 	*clock
 	*outcomes
-	inputs   []*input
-	timers   []*timer
-	parked   map[Dep]map[*pending]struct{}
-	former   *former          // what the former process made of rows; nil: that does not matter
-	resolved map[Dep]struct{} // since the handler was last called
+	inputs    []*input
+	timers    []*timer
+	parked    map[Dep]map[*pending]struct{}
+	former    *former // what the former process made of rows; nil: that does not matter
+	onRelease []func()
+	resolved  map[Dep]struct{} // since the handler was last called
 
 	watch      *drift.Watch
 	compared   map[*swss.DB]bool // databases of which tables are consumed

@@ -2,8 +2,6 @@ package orch
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"tamtam/sai"
@@ -108,17 +106,4 @@ func ConsumeFlexGroups(d *Daemon, changed func(context.Context) error, groups ..
 		}
 		return nil
 	}), Reporting{StateTable: schema.StateFlexCounter, None: true})
-}
-
-// DropNamed removes a map of names to objects, and the counters of the objects that it names: what
-// a former life left in COUNTERS_DB.
-func DropNamed(ctx context.Context, names, counters *swss.Table) error {
-	old, _, err := names.Get(ctx, "")
-	if err != nil {
-		return err
-	}
-	if err := counters.DelMany(ctx, slices.Sorted(maps.Values(old))); err != nil {
-		return err
-	}
-	return names.Del(ctx, "")
 }

@@ -9,13 +9,14 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// While a view is made, rows that were refused before are left out of it, and where only what is in force may be in it,
-// those that waited, too. They come when it is applied. Of what a manager refused, what was valid before may be in force;
+// While a view is made, rows that were refused before or that waited for something are left out of it, and where only
+// what is in force may be in it, those that were never tried, too. They come when it is applied. Of what a manager refused, what was valid before may be in force;
 // of what was never reported nothing is known.
 func TestHoldKeepsRowsBack(t *testing.T) {
 	rows := map[string]swss.FieldValues{
 		"refused":        {"status": "failed", "by": "orchagent"},
-		"waits":          {"status": "pending", "by": "orchagent"},
+		"waits":          {"status": "pending", "reason": "no port Ethernet9", "by": "orchagent"},
+		"untried":        {"status": "pending", "reason": "waiting for orchagent", "by": "orchagent"},
 		"in-force":       {"status": "active", "by": "orchagent"},
 		"unknown":        {"status": "unknown", "by": "orchagent"},
 		"manager's":      {"status": "failed", "by": "tammgrd"},
@@ -37,8 +38,10 @@ func TestHoldKeepsRowsBack(t *testing.T) {
 		held := x.step()
 		want := []string{"SET A:in-force", "SET A:manager's", "SET A:never-reported", "SET A:unknown"}
 		late := []string{"SET A:refused", "SET A:waits"}
-		if !inForce {
-			want, late = append(want, late[1]), late[:1]
+		if inForce {
+			late = []string{"SET A:refused", "SET A:untried", "SET A:waits"}
+		} else {
+			want = append(want, "SET A:untried")
 		}
 		if diff := cmp.Diff(want, held); diff != "" {
 			t.Errorf("only what is in force %v: held (-want +got):\n%s", inForce, diff)

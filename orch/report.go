@@ -22,6 +22,9 @@ const Manager = "tammgrd"
 // a row over.
 const Orchagent = "orchagent"
 
+// HandedOver is the reason of a row's status until orchagent reports on it.
+const HandedOver = "waiting for " + Orchagent
+
 // Words are the status words of a STATE_DB table and the field that holds them. Empty ones default
 // to tamtam's: field "status", words "active", "pending", "failed", "unknown".
 type Words struct {
@@ -139,7 +142,7 @@ func (o *outcomes) Handover(ctx context.Context, stateTable string, keys ...stri
 	for _, key := range keys {
 		o.report(stateRow{
 			table: stateTable, key: key, by: Orchagent, field: words.Field,
-			status: words.Pending, reason: "waiting for " + Orchagent,
+			status: words.Pending, reason: HandedOver,
 		})
 	}
 	return o.flushState(ctx)

@@ -224,7 +224,9 @@ func (o *Orch) bringUp(ctx context.Context, s *session) error {
 	}
 	s.RowInASIC, s.InASIC = s.Row, &binding{scheme: c, label: t.label, attrs: t.attrs}
 	if err = o.steps(ctx, s); err == nil {
-		o.counters.Put(s.Name, schema.RecordCounters{}.Fields())
+		if o.counters.Get(s.Name) == nil {
+			o.counters.Put(s.Name, schema.RecordCounters{}.Fields())
+		}
 		o.announce(ctx, s)
 		return nil
 	}

@@ -19,7 +19,8 @@
 // that fails undoes those before it. When the way to the collector changes, the mirror session
 // follows; while there is none, the session is taken down.
 //
-// An orchagent that restarts finds its sessions in the ASIC, and they go on.
+// An orchagent that restarts finds its sessions in the ASIC, and they go on: STATE_DB remembers
+// which bits each plan has, and by which paths it was made.
 //
 // What belongs here: what only table recording needs. ACL entries are aclorch's, ways
 // are the routes', plans are recordplan's.

@@ -125,6 +125,7 @@ func (b *bench) run() {
 		b.T.Fatal(err)
 	}
 	b.rr.ViewApplied()
+	b.Daemon.Release()
 	b.Step()
 }
 

@@ -90,8 +90,10 @@ type Orch struct {
 	pollAt    time.Time // when the chip is looked at again
 
 	schemes  map[schemeKey]*scheme
-	plans    tamorch.Rows // of TAM_TABLERECORD_PLANS
-	counters tamorch.Rows // of TAM_TABLERECORD_COUNTERS
+	plans    tamorch.Rows               // of TAM_TABLERECORD_PLANS
+	counters tamorch.Rows               // of TAM_TABLERECORD_COUNTERS
+	places   tamorch.Rows               // of STATE_DB: where plans are
+	former   map[schemeKey]formerScheme // before the first view is applied
 	planned  orch.Topic[Planned]
 }
 
@@ -111,6 +113,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		rules: cfg.Rules, ports: cfg.Ports, routes: cfg.Routes, identity: cfg.Identity, plan: makePlan,
 		schemes: map[schemeKey]*scheme{}, plans: tamorch.Rows{Table: schema.CountersRecordPlan},
 		counters: tamorch.Rows{Table: schema.CountersRecord},
+		places:   tamorch.Rows{Table: schema.StateTAMTableRecordPlace, Places: true},
 	}
 	o.Feature = &tamorch.Feature[schema.RecordFlow, binding]{
 		Kind: tamorch.Kind{
@@ -122,7 +125,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 			Ready: o.ready, Wanted: o.wanted, Stays: o.stays, Withdraw: o.withdraw, Deploy: o.deploy,
 		},
 		// Plans are written first: a reader that sees records counted then finds what they mean.
-		Rules: cfg.Rules, Counters: []*tamorch.Rows{&o.plans, &o.counters},
+		Rules: cfg.Rules, Counters: []*tamorch.Rows{&o.plans, &o.counters, &o.places},
 	}
 	if err := o.probe(ctx, cfg.SAI); err != nil {
 		return nil, err
@@ -130,6 +133,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.Start(ctx, cfg.Config); err != nil {
 		return nil, err
 	}
+	o.takeFormer()
 	cfg.Daemon.At(o.nextTimer, o.timers)
 	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.lookAgain(ctx) })
 	cfg.Routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })

@@ -128,7 +128,7 @@ func (o *Orch) planByCounts(ctx context.Context, c *scheme, paths []record.PathC
 	}
 	if err != nil {
 		o.Log.Error("the plan by uniform probabilities stays", "err", err)
-		c.plan, c.err = was, nil
+		c.plan, c.err, c.paths = was, nil, nil
 		return
 	}
 	o.MarkAll()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tamtam/sai"
@@ -38,7 +39,8 @@ type scheme struct {
 	version uint64 // 0: not planned yet
 	plan    *record.Plan
 	err     error
-	counted bool // by counted probabilities
+	counted bool               // by counted probabilities
+	paths   []record.PathCount // that it was made by; nil: by uniform probabilities
 
 	object tamorch.Object
 	offset int // of its bits in the record word
@@ -56,6 +58,12 @@ func (o *Orch) scheme(ctx context.Context, s schema.RecordSettings) (*scheme, er
 		o.schemes[k] = c
 	}
 	if c.version != o.graph.Version {
+		if was := o.former[k]; was.version == o.graph.Version && was.paths != nil {
+			if o.planAnew(ctx, c, was.paths); c.err == nil {
+				return c, nil
+			}
+			o.Log.Warn("the paths that were counted before make no plan", "because", c.err)
+		}
 		o.planAnew(ctx, c, nil)
 	}
 	return c, c.err
@@ -63,7 +71,7 @@ func (o *Orch) scheme(ctx context.Context, s schema.RecordSettings) (*scheme, er
 
 // planAnew makes the plan of a scheme for the current graph, by counted paths or by none.
 func (o *Orch) planAnew(ctx context.Context, c *scheme, paths []record.PathCount) {
-	c.version, c.counted = o.graph.Version, paths != nil
+	c.version, c.counted, c.paths = o.graph.Version, paths != nil, paths
 	var err error
 	if c.plan, err = o.plan(ctx, o.graph, paths, c.settings); err != nil {
 		c.plan, c.err = nil, fmt.Errorf("no plan: %w", err)
@@ -84,7 +92,9 @@ func (c *scheme) awaits() bool {
 // changed.
 func (o *Orch) write(ctx context.Context, c *scheme, labels map[string]record.ChipSession) error {
 	offset := c.offset
-	if !c.object.There() {
+	if was, ok := o.former[keyOf(c.settings)]; !c.object.There() && ok {
+		offset = was.offset
+	} else if !c.object.There() {
 		var err error
 		if offset, err = o.room(c.settings.PHV.Bits()); err != nil {
 			return err
@@ -103,6 +113,7 @@ func (o *Orch) write(ctx context.Context, c *scheme, labels map[string]record.Ch
 		return err
 	}
 	c.offset, c.planID, c.labels = offset, c.plan.ID, labels
+	o.remember(c)
 	return nil
 }
 
@@ -125,23 +136,31 @@ func (o *Orch) part(ctx context.Context, c *scheme, label string) error {
 			return err
 		}
 		c.planID = 0
+		o.places.Drop(strconv.Itoa(c.offset))
 	}
 	c.labels = labels // the plan could not be changed: all its sessions are taken down
 	return nil
 }
 
-// room finds bits of the record word that no plan has.
+// room finds bits of the record word that no plan has, nor had when orchagent ended.
 func (o *Orch) room(bits int) (offset int, err error) {
 	used := [recordBits]bool{}
 	left := recordBits
+	take := func(offset, n int) {
+		for i := range n {
+			if !used[offset+i] {
+				left--
+			}
+			used[offset+i] = true
+		}
+	}
 	for _, c := range o.schemes {
 		if c.object.There() {
-			n := c.settings.PHV.Bits()
-			left -= n
-			for i := range n {
-				used[c.offset+i] = true
-			}
+			take(c.offset, c.settings.PHV.Bits())
 		}
+	}
+	for _, f := range o.former {
+		take(f.offset, f.bits)
 	}
 	for run, i := 0, 0; i < recordBits; i++ {
 		if run++; used[i] {

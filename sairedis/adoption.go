@@ -28,6 +28,9 @@ const privateIDs = 1 << 38
 
 // adopt begins a view that adopts what is in the ASIC, or says why that is not safe.
 func (a *Agent) adopt(ctx context.Context) (why string, err error) {
+	if a.failed >= maxAdoptions {
+		return fmt.Sprintf("adoption has failed %d times", a.failed), nil
+	}
 	if why, err := a.unsafe(ctx); err != nil || why != "" {
 		return why, err
 	}
@@ -64,7 +67,7 @@ func (a *Agent) unsafe(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("sairedis: %w", err)
 	}
-	if !ok || row["state"] != viewApplied {
+	if !ok || row[viewState] != viewApplied {
 		return "STATE_DB does not say that a view was applied", nil
 	}
 	asic := a.client.asic.Client()

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +35,9 @@ type Agent struct {
 	polls  []heldPoll
 
 	learned []*node // addresses that the adopted ASIC had learned
+
+	failed   int  // how often in a row what was wished could not be adopted, by former processes, too
+	cautious bool // the last view was not applied
 }
 
 var _ sai.API = (*Agent)(nil)
@@ -102,6 +106,12 @@ func (a *Agent) Notified(k swss.KeyOpFieldsValues) ([]sai.Notification, error) {
 // InitView begins a new view of the ASIC's state. Objects known from before are forgotten.
 func (a *Agent) InitView(ctx context.Context) error {
 	a.ids, a.wish, a.polls, a.learned = newIDMap(), nil, nil, nil
+	row, _, err := a.viewRow().Get(ctx, "asic")
+	if err != nil {
+		return fmt.Errorf("sairedis: %w", err)
+	}
+	a.failed, _ = strconv.Atoi(row[viewFailed])
+	a.cautious = row[viewState] == viewRefused
 	why, err := a.adopt(ctx)
 	if err != nil {
 		return err
@@ -117,17 +127,34 @@ func (a *Agent) InitView(ctx context.Context) error {
 	return a.client.InitView(ctx)
 }
 
-// ApplyView brings the ASIC to the view made since InitView.
+// ErrNotApplied is found in the error of [Agent.ApplyView] when the ASIC refused something of the view: another try
+// will hardly fare better soon.
+var ErrNotApplied = errors.New("the ASIC does not take what is configured")
+
+// ApplyView brings the ASIC to the view made since InitView. What fails is noted in STATE_DB: what could not be adopted
+// twice is not tried so again, but syncd compares.
 func (a *Agent) ApplyView(ctx context.Context) error {
 	if a.wish == nil {
-		if err := a.client.ApplyView(ctx); err != nil {
-			return err
+		err := a.client.ApplyView(ctx)
+		if err == nil {
+			return a.mark(ctx)
 		}
-		return a.mark(ctx)
+		if _, refused := sai.StatusOf(err); refused {
+			return a.refused(ctx, err, swss.FieldValues{viewState: viewRefused})
+		}
+		return err
 	}
 	ids, err := a.wish.fulfil(ctx, a.client, a.log)
+	if err != nil && !errors.Is(err, ErrUnknown) && !errors.Is(err, swss.ErrUnavailable) {
+		return a.refused(ctx, err, swss.FieldValues{viewState: viewApplied, viewFailed: strconv.Itoa(a.failed + 1)})
+	}
 	if err != nil {
 		return err
+	}
+	if a.failed > 0 {
+		if err := a.fits(ctx); err != nil {
+			return err
+		}
 	}
 	a.ids, a.wish = ids, nil
 	polls := a.polls
@@ -137,6 +164,17 @@ func (a *Agent) ApplyView(ctx context.Context) error {
 	}
 	return a.client.pollOnly(ctx, polls)
 }
+
+// refused notes for the next process how a view has failed.
+func (a *Agent) refused(ctx context.Context, why error, row swss.FieldValues) error {
+	if err := a.viewRow().Set(ctx, "asic", row); err != nil {
+		return errors.Join(why, fmt.Errorf("sairedis: %w", err))
+	}
+	return fmt.Errorf("%w: %w", ErrNotApplied, why)
+}
+
+// Cautious reports whether the last view was refused: only what was in force before should be in this one.
+func (a *Agent) Cautious() bool { return a.cautious }
 
 // Adopting reports whether a view is being made that adopts what is in the ASIC.
 func (a *Agent) Adopting() bool { return a.wish != nil }
@@ -460,6 +498,16 @@ const (
 	viewApplied = "applied"
 )
 
+// Fields of the row of STATE_DB, and what the state may be. Without a row nothing is known.
+const (
+	viewState   = "state"
+	viewRefused = "refused" // APPLY_VIEW has failed
+	viewFailed  = "failed"  // how often in a row adoption has
+)
+
+// maxAdoptions is how often in a row adoption is tried.
+const maxAdoptions = 2
+
 // begin says that a view is being made.
 func (a *Agent) begin(ctx context.Context) error {
 	if err := a.unmark(ctx); err != nil {
@@ -480,7 +528,17 @@ func (a *Agent) mark(ctx context.Context) error {
 	if err := sayView(ctx, asic, viewApplied); err != nil {
 		return err
 	}
-	if err := a.viewRow().Set(ctx, "asic", swss.FieldValues{"state": viewApplied}); err != nil {
+	return a.fits(ctx)
+}
+
+// fits notes that what is configured is in the ASIC.
+func (a *Agent) fits(ctx context.Context) error {
+	a.failed = 0
+	err := a.viewRow().Set(ctx, "asic", swss.FieldValues{viewState: viewApplied})
+	if err == nil {
+		err = a.viewRow().HDel(ctx, "asic", viewFailed)
+	}
+	if err != nil {
 		return fmt.Errorf("sairedis: %w", err)
 	}
 	return nil

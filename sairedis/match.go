@@ -1,7 +1,9 @@
 package sairedis
 
 import (
+	"cmp"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -141,20 +143,25 @@ func (m *matcher) vote(t sai.ObjectType, nodes []*node) {
 
 // elect matches nodes with candidates that are equal in text.
 func elect(nodes, candidates []*node) {
+	if len(nodes)*len(candidates) > maxVotes {
+		for i := range min(len(nodes), len(candidates)) {
+			nodes[i].match, candidates[i].match = candidates[i], nodes[i]
+		}
+		return
+	}
 	type pair struct {
 		n, c  *node
 		votes int
 	}
-	close := len(nodes)*len(candidates) <= maxVotes
+	around := make([][]uint64, len(candidates))
+	for j, c := range candidates {
+		around[j] = c.around()
+	}
 	var pairs []pair
-	for i, n := range nodes {
+	for _, n := range nodes {
+		mine := n.around()
 		for j, c := range candidates {
-			switch {
-			case close:
-				pairs = append(pairs, pair{n, c, n.common(c)})
-			case i == j:
-				pairs = append(pairs, pair{n, c, 0})
-			}
+			pairs = append(pairs, pair{n, c, shared(mine, around[j])})
 		}
 	}
 	slices.SortStableFunc(pairs, func(a, b pair) int { return b.votes - a.votes })
@@ -165,21 +172,31 @@ func elect(nodes, candidates []*node) {
 	}
 }
 
-// common counts the neighbours that two nodes of different views share.
-func (n *node) common(c *node) int {
-	label := func(e edge) string { return fmt.Sprintf("%d,%t,%x", e.attr, e.back, e.to.colors[0]) }
-	have := map[string]int{}
-	for _, e := range c.refs {
-		have[label(e)]++
+// around are the neighbours of a node, in terms that nodes of different views share, sorted.
+func (n *node) around() []uint64 {
+	list := make([]uint64, len(n.refs))
+	for i, e := range n.refs {
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%d,%t,%x", e.attr, e.back, e.to.colors[0])
+		list[i] = h.Sum64()
 	}
-	shared := 0
-	for _, e := range n.refs {
-		if l := label(e); have[l] > 0 {
-			have[l]--
-			shared++
+	slices.Sort(list)
+	return list
+}
+
+// shared counts what two sorted lists have in common.
+func shared(a, b []uint64) (n int) {
+	for len(a) > 0 && len(b) > 0 {
+		switch cmp.Compare(a[0], b[0]) {
+		case 0:
+			n, a, b = n+1, a[1:], b[1:]
+		case -1:
+			a = a[1:]
+		default:
+			b = b[1:]
 		}
 	}
-	return shared
+	return n
 }
 
 // similar matches new objects with current ones that sets can turn into them. Not so extension objects: what one says
@@ -189,7 +206,10 @@ func (m *matcher) similar(nodes []*node) {
 	if t == sai.ObjectTypeGenericProgrammable {
 		return
 	}
-	groups := map[string][]*node{}
+	if !slices.ContainsFunc(nodes, func(n *node) bool { return n.match == nil }) {
+		return
+	}
+	groups, shelves := map[string][]*node{}, map[string]*shelf{}
 	for _, c := range m.free[t] {
 		s := m.text(c, true, false)
 		groups[s] = append(groups[s], c)
@@ -199,9 +219,14 @@ func (m *matcher) similar(nodes []*node) {
 			continue
 		}
 		s := m.text(n, false, false)
-		if best := m.nearest(n, groups[s]); best != nil {
+		if groups[s] == nil {
+			continue
+		}
+		if shelves[s] == nil {
+			shelves[s] = newShelf(groups[s])
+		}
+		if best := shelves[s].nearest(n, func(v sai.Value) sai.Value { return m.value(v, false) }); best != nil {
 			n.match, best.match = best, n
-			groups[s] = slices.DeleteFunc(groups[s], func(c *node) bool { return c == best })
 		}
 	}
 	m.free[t] = slices.DeleteFunc(m.free[t], func(c *node) bool { return c.match != nil })
@@ -262,29 +287,6 @@ func (m *matcher) current(o sai.OID, cur bool) sai.OID {
 		return n.match.key.OID
 	}
 	return o
-}
-
-// nearest returns the object with the most equal attributes that sets can turn
-// into n; nil if there is none.
-func (m *matcher) nearest(n *node, list []*node) *node {
-	var best *node
-	score := -1
-	for _, c := range list {
-		s := 0
-		for id, v := range c.attrs {
-			w, given := n.attrs[id]
-			switch {
-			case !given && sai.Meta(id).Default == nil && sai.Meta(id).Has(sai.CreateAndSet):
-				s = -1 << 20 // cannot be undone
-			case given && equalValues(id, v, m.value(w, false)):
-				s++
-			}
-		}
-		if s > score {
-			best, score = c, s
-		}
-	}
-	return best
 }
 
 func equalValues(id sai.AttrID, a, b sai.Value) bool {

@@ -16,12 +16,14 @@ import (
 const (
 	FeatureFlyMon = "FLYMON"
 
-	CfgTAMFlyMonTask     = "TAM_FLYMON_TASK_TABLE"
-	CfgTAMFlyMonQuery    = "TAM_FLYMON_QUERY_TABLE"
-	AppTAMFlyMonTask     = "TAM_FLYMON_TASK_TABLE"
-	AppTAMFlyMonQuery    = "TAM_FLYMON_QUERY_TABLE"
-	StateTAMFlyMonTask   = "TAM_STATE_FLYMON_TASK_TABLE"
-	StateTAMFlyMonQuery  = "TAM_STATE_FLYMON_QUERY_TABLE"
+	CfgTAMFlyMonTask    = "TAM_FLYMON_TASK_TABLE"
+	CfgTAMFlyMonQuery   = "TAM_FLYMON_QUERY_TABLE"
+	AppTAMFlyMonTask    = "TAM_FLYMON_TASK_TABLE"
+	AppTAMFlyMonQuery   = "TAM_FLYMON_QUERY_TABLE"
+	StateTAMFlyMonTask  = "TAM_STATE_FLYMON_TASK_TABLE"
+	StateTAMFlyMonQuery = "TAM_STATE_FLYMON_QUERY_TABLE"
+	// StateTAMFlyMonPlace remembers where in the chip tasks are, and since when they count.
+	StateTAMFlyMonPlace  = "TAM_STATE_FLYMON_PLACE_TABLE"
 	CountersFlyMonPlace  = "TAM_FLYMON_PLACEMENT"    // :task -> see FlyMonPlacement
 	CountersFlyMonGroup  = "TAM_FLYMON_GROUPS"       // :group -> see FlyMonGroup
 	CountersFlyMonResult = "TAM_FLYMON_RESULTS"      // :task -> see FlyMonResult

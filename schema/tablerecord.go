@@ -17,8 +17,10 @@ const (
 	CfgTAMTableRecord   = "TAM_TABLERECORD_TABLE"
 	AppTAMTableRecord   = "TAM_TABLERECORD_TABLE"
 	StateTAMTableRecord = "TAM_STATE_TABLERECORD_TABLE"
-	CountersRecord      = "TAM_TABLERECORD_COUNTERS" // :session -> see RecordCounters
-	CountersRecordPlan  = "TAM_TABLERECORD_PLANS"    // :session -> see RecordPlanFields
+	// StateTAMTableRecordPlace remembers where in the chip's record word plans are, by their offsets.
+	StateTAMTableRecordPlace = "TAM_STATE_TABLERECORD_PLACE_TABLE"
+	CountersRecord           = "TAM_TABLERECORD_COUNTERS" // :session -> see RecordCounters
+	CountersRecordPlan       = "TAM_TABLERECORD_PLANS"    // :session -> see RecordPlanFields
 )
 
 func recordTables() (configured, measured []Table) {

@@ -128,7 +128,7 @@ type Feature[R, B any] struct {
 	reported string // of the feature
 }
 
-// Start tells the managers whether the switch can do the feature, removes what a previous run left
+// Start tells the managers whether the switch can do the feature, reads what a previous run left
 // in COUNTERS_DB, and registers the handlers on the daemon, after those of the rules.
 func (f *Feature[R, B]) Start(ctx context.Context, cfg Config) error {
 	f.SAI, f.Daemon, f.Log, f.Windows = cfg.SAI, cfg.Daemon, cfg.Daemon.Logger(), NewWindows(cfg)
@@ -140,6 +140,7 @@ func (f *Feature[R, B]) Start(ctx context.Context, cfg Config) error {
 			return err
 		}
 	}
+	cfg.Daemon.AfterHold(f.forgetFormer)
 	cfg.Features.On(f.Name, f.featureRow)
 	f.Consume(cfg, f.Table, f.State, f.sessionRow)
 	cfg.Daemon.At(func() time.Time { return f.work.retryAt }, f.retry)
@@ -176,6 +177,20 @@ func (f *Feature[R, B]) ChipThere() { f.Asked = true }
 
 // ViewApplied says that the first view was applied: from now on there is a chip to ask and to read.
 func (f *Feature[R, B]) ViewApplied() { f.Asked, f.Running = true, true }
+
+// forgetFormer drops the rows of a previous run whose sessions are not in the ASIC.
+func (f *Feature[R, B]) forgetFormer(ctx context.Context) error {
+	for _, rows := range f.Counters {
+		rows.forgetFormer(f.InChip)
+	}
+	return f.Flush(ctx)
+}
+
+// InChip reports whether a session is in the ASIC.
+func (f *Feature[R, B]) InChip(session string) bool {
+	s := f.Sessions[session]
+	return s != nil && s.InASIC != nil
+}
 
 func (f *Feature[R, B]) featureRow(ctx context.Context, active bool) {
 	f.reported = ""

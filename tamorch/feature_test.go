@@ -399,7 +399,7 @@ func TestRowsLost(t *testing.T) {
 }
 
 // Rows of COUNTERS_DB are as they were put last: fields that a row has no more go, rows that are
-// dropped go, and what a previous run left goes at the start.
+// dropped go, and what a previous run left goes when the first view has been applied.
 func TestRows(t *testing.T) {
 	b := orchtest.Started(t, saitest.Options{})
 	table := swss.NewTable(b.Redis.DB(swss.CountersDB), "T")
@@ -416,9 +416,11 @@ func TestRows(t *testing.T) {
 		change func()
 		want   string
 	}{
-		{func() {}, ""},
-		{func() { rows.Put("x", swss.FieldValues{"a": "1", "b": "2"}); rows.Put("y", swss.FieldValues{"a": "1"}) }, "x=map[a:1 b:2] y=map[a:1]"},
-		{func() { rows.Put("x", swss.FieldValues{"b": "3"}); rows.Drop("y") }, "x=map[b:3]"},
+		{func() {}, "old=map[a:1]"},
+		{func() { rows.Put("x", swss.FieldValues{"a": "1", "b": "2"}); rows.Put("y", swss.FieldValues{"a": "1"}) },
+			"old=map[a:1] x=map[a:1 b:2] y=map[a:1]"},
+		{func() { rows.Put("x", swss.FieldValues{"b": "3"}); rows.Drop("y") }, "old=map[a:1] x=map[b:3]"},
+		{func() { b.Daemon.Release(); b.Step() }, "x=map[b:3]"},
 		{func() { rows.Drop("x"); rows.Put("x", swss.FieldValues{"c": "4"}) }, "x=map[c:4]"},
 		{func() { rows.Put("x", swss.FieldValues{"c": "5"}); rows.Drop("x") }, ""},
 	} {

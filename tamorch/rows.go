@@ -10,12 +10,14 @@ import (
 )
 
 // Rows are the rows of a table of COUNTERS_DB that a feature keeps: as written, and as they should
-// be. [Rows.Flush] writes only the differences.
+// be. [Rows.Flush] writes only the differences. Rows of a previous run stay until the first view is applied: whoever
+// reads them while orchagent starts does not see that it does. Then those of sessions go that are not in the ASIC.
 type Rows struct {
 	Table string
-	// Places says that the rows are those of STATE_DB which remember where in the chip sessions are: those of a previous
-	// run are kept, for the orch to find the same places, until [Rows.ForgetFormer].
+	// Places says that the rows are those of STATE_DB which remember where in the chip sessions are.
 	Places bool
+	// Keep reports whether a row of a previous run has its session in the ASIC; nil: the row is named as the session.
+	Keep func(key string) bool
 
 	table *swss.Table
 	has   map[string]swss.FieldValues // as they were written
@@ -23,43 +25,41 @@ type Rows struct {
 	gone  map[string]bool             // to be deleted
 
 	former map[string]swss.FieldValues // of a previous run
+	mine   map[string]bool             // those of former that this one has put, too
 }
 
-// open removes the rows of a previous run.
+// open reads the rows of a previous run.
 func (r *Rows) open(ctx context.Context, cfg Config) error {
 	db := swss.CountersDB
 	if r.Places {
 		db = swss.StateDB
 	}
 	r.table = swss.NewTable(cfg.Redis.DB(db), r.Table)
-	r.has, r.put, r.gone = map[string]swss.FieldValues{}, map[string]swss.FieldValues{}, map[string]bool{}
+	r.put, r.gone, r.mine = map[string]swss.FieldValues{}, map[string]bool{}, map[string]bool{}
 	cfg.Daemon.OnFlush(r.lost)
-	if r.Places {
-		former, err := r.table.Dump(ctx)
-		r.former, r.has = former, maps.Clone(former)
-		return err
-	}
-	keys, err := r.table.Keys(ctx)
-	if err != nil {
-		return err
-	}
-	return r.table.DelMany(ctx, keys)
+	former, err := r.table.Dump(ctx)
+	r.former, r.has = former, maps.Clone(former)
+	return err
 }
 
-// Former returns a row of a previous run, nil if there was none or [Rows.ForgetFormer] was called.
+// Former returns a row of a previous run, nil if there was none or the first view was applied.
 func (r *Rows) Former(key string) swss.FieldValues { return r.former[key] }
 
 // AllFormer returns the rows of a previous run, by key; the caller must not change them.
 func (r *Rows) AllFormer() map[string]swss.FieldValues { return r.former }
 
-// ForgetFormer drops the rows of a previous run, but for those of the sessions that this one has.
-func (r *Rows) ForgetFormer(has func(key string) bool) {
+// forgetFormer drops the rows of a previous run, but for those of sessions that this one has, too.
+func (r *Rows) forgetFormer(inASIC func(session string) bool) {
+	keep := r.Keep
+	if keep == nil {
+		keep = inASIC
+	}
 	for key := range r.former {
-		if !has(key) {
+		if !r.mine[key] && !keep(key) {
 			r.Drop(key)
 		}
 	}
-	r.former = nil
+	r.former, r.mine = nil, nil
 }
 
 // lost makes the next Flush write all rows again, after a database was emptied.
@@ -74,7 +74,9 @@ func (r *Rows) lost() {
 
 // Put replaces the content of a row. The caller must not change it afterwards.
 func (r *Rows) Put(key string, row swss.FieldValues) {
-	delete(r.gone, key)
+	if delete(r.gone, key); r.former[key] != nil {
+		r.mine[key] = true
+	}
 	if delete(r.put, key); !maps.Equal(r.has[key], row) {
 		r.put[key] = row
 	}

@@ -86,6 +86,7 @@ func (b *bench) viewApplied() {
 	if err := b.ports.ViewApplied(b.Ctx); err != nil {
 		b.T.Fatal(err)
 	}
+	b.Daemon.Release()
 	b.Step()
 }
 

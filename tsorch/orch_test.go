@@ -326,7 +326,7 @@ func TestPortsChange(t *testing.T) {
 	b.WantStatus(schema.StatePort, "Ethernet6", "active")
 }
 
-// What a previous run left in COUNTERS_DB goes at the start.
+// What a previous run left in COUNTERS_DB and nobody claims goes when the view is applied.
 func TestRestart(t *testing.T) {
 	b := activeBench(t)
 	before := b.Content()

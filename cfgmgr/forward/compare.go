@@ -155,9 +155,6 @@ func keysOf(list []drift.Finding) []string {
 	return keys
 }
 
-// handedOver is the reason of a row's status until orchagent reports on it.
-const handedOver = "waiting for " + orch.Orchagent
-
 func (o *Output) lookState(ctx context.Context, names []string) (found []drift.Finding, err error) {
 	db := o.r.DB(swss.StateDB)
 	busy := o.unsettled()
@@ -173,7 +170,7 @@ func (o *Output) lookState(ctx context.Context, names []string) (found []drift.F
 			Sum: drift.SumOf(want.status, want.reason, want.by, is.status, is.reason, is.by),
 		}
 		switch {
-		case want.by == orch.Orchagent && is.by == orch.Orchagent && is.reason == handedOver:
+		case want.by == orch.Orchagent && is.by == orch.Orchagent && is.reason == orch.HandedOver:
 			f.What, f.Late = "waits for "+orch.Orchagent, true
 		case want.by == orch.Orchagent && is.by == orch.Orchagent && is.status != "",
 			is == want, want == outcome{} && is.by == "":

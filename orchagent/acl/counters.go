@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
@@ -24,7 +23,7 @@ type counters struct {
 	group   orch.FlexGroup
 	log     *slog.Logger
 	rows    *swss.Table                 // COUNTERS
-	names   *swss.Table                 // ACL_COUNTER_RULE_MAP
+	names   swss.Hash                   // ACL_COUNTER_RULE_MAP
 	fresh   []sai.OID                   // to be polled
 	gone    []string                    // rows to be deleted
 	renamed map[schema.ACLRuleKey]*rule // whose names must be checked
@@ -32,15 +31,24 @@ type counters struct {
 	del     map[string]bool             // names to be deleted
 }
 
-// open removes what a previous run left in the map.
+// open reads what a previous run left in the map.
 func (c *counters) open(ctx context.Context, r *swss.Redis) error {
 	db := r.DB(swss.CountersDB)
 	c.rows = swss.NewTable(db, schema.CountersTable)
-	c.names = swss.NewTable(db, schema.CountersACLRuleMap)
+	c.names.Table = swss.NewTable(db, schema.CountersACLRuleMap)
 	c.renamed = map[schema.ACLRuleKey]*rule{}
 	c.put, c.del = map[string]sai.OID{}, map[string]bool{}
 	c.group = orch.FlexGroup{Row: "ACL", Name: counterGroup, Default: 10 * time.Second}
-	return orch.DropNamed(ctx, c.names, c.rows)
+	return c.names.Load(ctx)
+}
+
+// dropFormer removes names of a previous run, and rows of counters that nobody has any more.
+func (c *counters) dropFormer(ctx context.Context) error {
+	if err := c.flush(ctx); err != nil {
+		return err
+	}
+	c.gone = append(c.gone, c.names.DropFormer()...)
+	return c.flush(ctx)
 }
 
 func (c *counters) start(oid sai.OID) { c.fresh = append(c.fresh, oid) }
@@ -80,7 +88,8 @@ func (c *counters) stopPolling(ctx context.Context, oids []sai.OID) {
 
 // retry is when to flush again what could not be written.
 func (c *counters) retry() time.Duration {
-	if !c.group.Sent() && c.poller != nil || len(c.fresh)+len(c.gone)+len(c.renamed)+len(c.put)+len(c.del) > 0 {
+	waiting := len(c.fresh) + len(c.gone) + len(c.renamed) + len(c.put) + len(c.del) + c.names.Pending()
+	if !c.group.Sent() && c.poller != nil || waiting > 0 {
 		return time.Second
 	}
 	return 0
@@ -111,27 +120,17 @@ func (c *counters) flushNames(ctx context.Context) error {
 		c.nameAll(r)
 	}
 	c.renamed = orch.Emptied(c.renamed)
-	if len(c.del) > 0 {
-		if err := c.names.HDel(ctx, "", slices.Sorted(maps.Keys(c.del))...); err != nil {
-			return err
-		}
-		c.del = orch.Emptied(c.del)
+	for name := range c.del {
+		c.names.Remove(name)
 	}
-	names := swss.FieldValues{}
+	c.del = orch.Emptied(c.del)
 	for name, oid := range c.put {
-		id, ok := orch.PublicID(c.poller, oid)
-		if !ok {
-			return nil // all are made in a view that is not applied yet
+		if id, ok := orch.PublicID(c.poller, oid); ok { // else it is made in a view that is not applied yet
+			c.names.Put(name, id.String())
+			delete(c.put, name)
 		}
-		names[name] = id.String()
 	}
-	if len(names) > 0 {
-		if err := c.names.Set(ctx, "", names); err != nil {
-			return err
-		}
-		c.put = orch.Emptied(c.put)
-	}
-	return nil
+	return c.names.Flush(ctx)
 }
 
 // nameAll names the counters of a rule: those of the first feature by the rule,

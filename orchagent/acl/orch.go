@@ -179,6 +179,7 @@ func (o *Orch) register(cfg Config) {
 		return o.counters.flush(ctx)
 	}), orch.Reporting{StateTable: schema.StateCRM, None: true})
 	cfg.Daemon.Every(o.crm.interval, o.crm.poll)
+	cfg.Daemon.AfterHold(o.counters.dropFormer)
 	cfg.Daemon.Every(o.counters.retry, func(ctx context.Context, _ time.Time) error { return o.counters.flush(ctx) })
 	cfg.Ports.Changes().Subscribe(o.portsChanged)
 	if cfg.Sessions != nil {

@@ -46,9 +46,10 @@ type counters struct {
 	start  []sai.OID
 	stop   []sai.OID
 	polled map[sai.OID]bool
+	left   []string // rows of ports of a previous run that are gone
 }
 
-// open removes what a previous run left in the maps.
+// open reads what a previous run left in the maps.
 func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 	db := cfg.Redis.DB(swss.CountersDB)
 	c.poller = cfg.Poller
@@ -60,12 +61,17 @@ func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 	for _, id := range chip.stats {
 		c.ids = append(c.ids, id.String())
 	}
-	for _, m := range []*swss.Hash{&c.ports, &c.lags} {
-		if err := orch.DropNamed(ctx, m.Table, c.rows); err != nil {
-			return err
-		}
+	return errors.Join(c.ports.Load(ctx), c.lags.Load(ctx))
+}
+
+// dropFormer removes names of a previous run, and rows of ports that are gone.
+func (c *counters) dropFormer(ctx context.Context) error {
+	if err := c.flush(ctx); err != nil {
+		return err
 	}
-	return nil
+	c.left = append(c.left, c.ports.DropFormer()...)
+	c.lags.DropFormer()
+	return errors.Join(c.rows.DelMany(ctx, c.left), c.flush(ctx))
 }
 
 func (c *counters) addPort(name string, oid sai.OID) {

@@ -72,6 +72,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		orch.LedgerTable{Name: schema.AppVLANMember, State: schema.StateVLANMember, StateKey: stateKey})
 	config := cfg.Redis.DB(swss.ConfigDB)
 	cfg.Daemon.Watch().Add(o.leftovers())
+	cfg.Daemon.AfterHold(o.counters.dropFormer)
 	orch.ConsumeFlexGroups(cfg.Daemon, o.counters.flush, &o.counters.group)
 	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, config, schema.CfgDeviceMetadata)

@@ -2,6 +2,7 @@ package qos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -47,9 +48,10 @@ type counters struct {
 	start  []sai.OID
 	stop   []sai.OID
 	polled map[sai.OID]bool
+	left   []string // rows of queues of a previous run that are gone
 }
 
-// open removes what a previous run left in the maps.
+// open reads what a previous run left in the maps.
 func (c *counters) open(ctx context.Context, cfg Config) error {
 	db := cfg.Redis.DB(swss.CountersDB)
 	c.poller, c.rows, c.polled = cfg.Poller, swss.NewTable(db, schema.CountersTable), map[sai.OID]bool{}
@@ -69,15 +71,24 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 	} {
 		c.maps = append(c.maps, swss.Hash{Table: swss.NewTable(db, name)})
 	}
-	if err := orch.DropNamed(ctx, c.maps[0].Table, c.rows); err != nil {
-		return err
-	}
-	for _, m := range c.maps[1:] {
-		if err := m.Table.Del(ctx, ""); err != nil {
+	for i := range c.maps {
+		if err := c.maps[i].Load(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// dropFormer removes names of a previous run, and rows of queues that are gone.
+func (c *counters) dropFormer(ctx context.Context) error {
+	if err := c.flush(ctx); err != nil {
+		return err
+	}
+	c.left = append(c.left, c.maps[0].DropFormer()...)
+	for i := range c.maps[1:] {
+		c.maps[1+i].DropFormer()
+	}
+	return errors.Join(c.rows.DelMany(ctx, c.left), c.flush(ctx))
 }
 
 func (c *counters) add(port string, q *portQueues) {

@@ -103,6 +103,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		groups = append(groups, &o.counts.groups[i].FlexGroup)
 	}
 	orch.ConsumeFlexGroups(cfg.Daemon, o.counts.flush, groups...)
+	cfg.Daemon.AfterHold(o.counts.dropFormer)
 	cfg.Daemon.Every(o.counts.retry, func(ctx context.Context, _ time.Time) error { return o.counts.flush(ctx) })
 	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) {
 		if err := o.ledger.Settle(ctx); err != nil {

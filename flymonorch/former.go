@@ -1,0 +1,140 @@
+package flymonorch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"tamtam/flymonorch/plan"
+	"tamtam/swss"
+	"tamtam/tam/flymon"
+)
+
+// Fields of a task's row that remembers where it is, and of what it knows of its count.
+const (
+	fieldPlace      = "place" // JSON of a plan.Place
+	fieldChip       = "chip"
+	fieldGeneration = "generation"
+	fieldSteps      = "clock-steps"
+	fieldEpoch      = "epoch"
+	fieldBegan      = "began"
+	fieldFlags      = "flags"
+)
+
+// maxPlace bounds what is read as a place, in bytes: one of all CMUs of a chip has less.
+const maxPlace = 64 << 10
+
+// A count is what the chip counts of a task without ever having begun with 0 in between: while it says the same of
+// itself, what is known of its beginning holds, whichever process knows it.
+type count struct {
+	chip       uint64 // when the chip started, ns since 1970
+	generation uint64 // the chip's, of the task
+	steps      uint64 // how often the clock was set, as far as was noticed
+	// The epoch to be read next when this was noted, and what is to be said of it: earlier ones were read, or not
+	// counted.
+	epoch uint64
+	began uint64
+	flags flymon.Flags
+}
+
+// is reports whether the chip still has the count.
+func (n *count) is(at clock, s *flymon.ChipStatus) bool {
+	return n != nil && n.chip == at.started && n.generation == s.Generation && n.began <= at.now
+}
+
+// addTo writes a count into the row of its task.
+func (n *count) addTo(row swss.FieldValues) {
+	for field, v := range map[string]uint64{
+		fieldChip: n.chip, fieldGeneration: n.generation, fieldSteps: n.steps, fieldEpoch: n.epoch, fieldBegan: n.began,
+	} {
+		row[field] = strconv.FormatUint(v, 10)
+	}
+	row[fieldFlags] = n.flags.String()
+}
+
+// parseCount reads the count of a row, nil if it has none.
+func parseCount(row swss.FieldValues) (*count, error) {
+	if _, has := row[fieldChip]; !has {
+		return nil, nil
+	}
+	n := &count{}
+	for field, v := range map[string]*uint64{
+		fieldChip: &n.chip, fieldGeneration: &n.generation, fieldSteps: &n.steps, fieldEpoch: &n.epoch, fieldBegan: &n.began,
+	} {
+		var err error
+		if *v, err = strconv.ParseUint(row[field], 10, 64); err != nil {
+			return nil, fmt.Errorf("%s %.40q, want a number", field, row[field])
+		}
+	}
+	var err error
+	n.flags, err = flymon.ParseFlags(row[fieldFlags])
+	return n, err
+}
+
+func parsePlace(text string) (at plan.Place, err error) {
+	if len(text) > maxPlace {
+		return at, fmt.Errorf("%d bytes, want at most %d", len(text), maxPlace)
+	}
+	if err := json.Unmarshal([]byte(text), &at); err != nil {
+		return at, fmt.Errorf("%.40q: %w", text, err)
+	}
+	return at, nil
+}
+
+// deployFormer deploys the tasks that have a place of a previous run, there, before others can take it. Otherwise who
+// gets which depends on who comes first, and a task that moves counts anew.
+func (o *Orch) deployFormer(ctx context.Context, wanted []*task) {
+	for _, t := range wanted {
+		row := o.counters.former.Former(t.Name)
+		if row == nil || t.Row.Plan || t.InASIC != nil {
+			continue
+		}
+		at, err := parsePlace(row[fieldPlace])
+		var placed *plan.Placed
+		if err == nil {
+			placed, err = o.pool.TryAt(t.Name, t.Row, at)
+		}
+		if err != nil {
+			o.Log.Warn("a task of FlyMon does not get the place that it had", "task", t.Name, "because", err)
+			continue
+		}
+		n, err := parseCount(row)
+		if err != nil {
+			o.Log.Warn("what a task of FlyMon counted before is not known", "task", t.Name, "because", err)
+		}
+		t.Err = o.enter(ctx, t, placed, func() (*plan.Placed, error) { return o.pool.AddAt(t.Name, t.Row, at) })
+		if o.changed = true; t.Err == nil {
+			t.InASIC.former = n
+			o.reader.remember(t)
+		}
+	}
+}
+
+// remember notes where a task is and what is known of its count, for a process that comes later.
+func (rd *reader) remember(t *task) {
+	d := t.InASIC
+	now := d.former
+	if d.known {
+		now = &count{d.at.started, d.generation, d.at.steps, d.next, d.began, d.flags}
+		if was := d.noted; was != nil && now.flags|was.flags == 0 && now.began|was.began == 0 {
+			now.epoch = was.epoch // that an epoch is read of which there is nothing to be said is not worth a row
+		}
+	}
+	if d.place != "" && (now == d.noted || now != nil && d.noted != nil && *now == *d.noted) {
+		return
+	}
+	if d.place == "" {
+		text, err := json.Marshal(d.placed.Place())
+		if err != nil {
+			rd.log.Error("the place of a task of FlyMon is not remembered", "task", t.Name, "err", err)
+			return
+		}
+		d.place = string(text)
+	}
+	row := swss.FieldValues{fieldPlace: d.place}
+	if d.noted = now; now != nil {
+		now.addTo(row)
+	}
+	rd.rows.former.Put(t.Name, row)
+}
