@@ -64,6 +64,9 @@ func (a *alarms) look(ctx context.Context, now time.Time) error {
 			return err
 		}
 	}
+	if err := a.faults(ctx, want); err != nil {
+		return err
+	}
 	if a.up == nil {
 		there, err := a.rows.Dump(ctx)
 		if err != nil {

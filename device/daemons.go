@@ -16,6 +16,7 @@ import (
 	portmgr "tamtam/cfgmgr/ports"
 	qosmgr "tamtam/cfgmgr/qos"
 	routemgr "tamtam/cfgmgr/routes"
+	"tamtam/device/fault"
 	"tamtam/flymonorch"
 	"tamtam/mgmt"
 	"tamtam/orch"
@@ -45,7 +46,10 @@ type Common struct {
 	// Backend, if set, sits between syncd and the chip: fault injection in tests, time-keeping in
 	// benchmarks.
 	Backend func(sai.API) sai.API
+	// AllowFaults has the daemon take faults on purpose, see package fault.
+	AllowFaults bool
 
+	faults *fault.Desk // nil: of a simulation
 	health *health     // nil: nobody is told
 	claim  *swss.Claim // nil: nobody else has the databases
 	anew   func() bool // whether a life may end to heal drift; nil: it may
@@ -58,14 +62,14 @@ func (c Common) of(h *health, claim *swss.Claim) Common {
 }
 
 func (c Common) backend(chip sai.API) sai.API {
-	if c.Backend == nil {
-		return chip
+	if c.Backend != nil {
+		chip = c.Backend(chip)
 	}
-	return c.Backend(chip)
+	return c.faults.SAI(chip)
 }
 
 func (c Common) daemon() orch.Options {
-	opts := orch.Options{Logger: c.Log, Recorder: c.Rec}
+	opts := orch.Options{Logger: c.Log, Recorder: c.Rec, Disturb: c.faults.Disturb()}
 	if c.health != nil {
 		opts.Tell, opts.Check = c.health.tell, c.claim.Check
 	}
@@ -94,6 +98,7 @@ func passedBy(r *swss.Redis) func(context.Context, string, time.Time) bool {
 // RunManagers runs the daemon tammgrd until ctx ends.
 func RunManagers(ctx context.Context, r *swss.Redis, c Common) error {
 	h := newHealth("tammgrd")
+	c.faults = newDesk(h, r, c)
 	h.lacks = func(ctx context.Context) string {
 		if n, err := r.DB(swss.ConfigDB).Client().DBSize(ctx).Result(); err != nil || n > 0 {
 			return ""
@@ -371,20 +376,22 @@ func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
 }
 
 // RunMgmt runs the daemon mgmtd until ctx ends.
-func RunMgmt(ctx context.Context, cfg mgmt.Config) error {
+func RunMgmt(ctx context.Context, cfg mgmt.Config, c Common) error {
 	s, err := mgmt.NewServer(cfg)
 	if err != nil {
 		return err
 	}
-	return serveMgmt(ctx, cfg.Redis, s)
+	return serveMgmt(ctx, cfg.Redis, s, c)
 }
 
 // serveMgmt serves until ctx ends. mgmtd remembers nothing that Redis holds.
-func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server) error {
+func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, c Common) error {
 	h := newHealth("mgmtd")
 	h.tell("")
+	desk := newDesk(h, r, c)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Serve(ctx) })
+	g.Go(func() error { return desk.Run(ctx) })
 	g.Go(func() error { return h.beat(ctx, r) })
 	g.Go(func() error { return newAlarms(r).run(ctx) })
 	return ended(g.Wait())

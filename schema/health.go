@@ -27,4 +27,5 @@ const (
 	AlarmSilent   = "SILENT"
 	AlarmNotReady = "NOT_READY"
 	AlarmDrift    = "DRIFT"
+	AlarmFault    = "FAULT_INJECTED"
 )

@@ -61,11 +61,12 @@ func newUp() *cobra.Command {
 	var config, redis, profile string
 	var ports []string
 	var oracle int
+	var faults bool
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Run a whole switch in one process",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg := device.UpConfig{Common: device.Common{Log: logger(cmd)}, Redis: redis}
+			cfg := device.UpConfig{Common: device.Common{Log: logger(cmd), AllowFaults: faults}, Redis: redis}
 			var err error
 			if cfg.ChipConfig, err = parseChip(profile, ports, oracle); err != nil {
 				return err
@@ -92,6 +93,7 @@ func newUp() *cobra.Command {
 	f.IntVar(&oracle, "oracle", 0, oracleUsage)
 	f.StringArrayVar(&ports, "port", nil,
 		"PORT=INTERFACE: wire a port to a live interface, as Ethernet0=eth1 (may be repeated)")
+	f.BoolVar(&faults, "allow-faults", false, allowFaultsUsage)
 	n.flags(c)
 	return c
 }
@@ -161,13 +163,13 @@ func newRunSyncd() *cobra.Command {
 func newRunMgmtd() *cobra.Command {
 	var n northbound
 	var c *cobra.Command
-	c = newDaemon("mgmtd", "The northbound: gNMI", func(ctx context.Context, r *swss.Redis, _ device.Common) error {
+	c = newDaemon("mgmtd", "The northbound: gNMI", func(ctx context.Context, r *swss.Redis, common device.Common) error {
 		cfg, err := n.config(c)
 		if err != nil {
 			return err
 		}
 		cfg.Redis = r
-		return device.RunMgmt(ctx, cfg)
+		return device.RunMgmt(ctx, cfg, common)
 	})
 	n.flags(c)
 	return c
@@ -177,6 +179,7 @@ func newRunMgmtd() *cobra.Command {
 // until it is stopped.
 func newDaemon(name, short string, run func(context.Context, *swss.Redis, device.Common) error) *cobra.Command {
 	var redis, database, rec string
+	var faults bool
 	c := &cobra.Command{
 		Use:   name,
 		Short: short,
@@ -184,7 +187,7 @@ func newDaemon(name, short string, run func(context.Context, *swss.Redis, device
 			if redis == "embedded" {
 				return usagef("--redis embedded: a daemon alone needs a Redis that the others reach, HOST:PORT or unix:PATH")
 			}
-			common := device.Common{Log: logger(cmd)}
+			common := device.Common{Log: logger(cmd), AllowFaults: faults}
 			if rec != "" {
 				f, err := os.OpenFile(rec, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 				if err != nil {
@@ -203,6 +206,7 @@ func newDaemon(name, short string, run func(context.Context, *swss.Redis, device
 	f := c.Flags()
 	f.StringVar(&redis, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
 	f.StringVar(&database, "database-config", "", "a SONiC database_config.json, instead of --redis")
+	f.BoolVar(&faults, "allow-faults", false, allowFaultsUsage)
 	f.StringVar(&rec, "record", "", "append every task and SAI call to this file, as SONiC's swss.rec and sairedis.rec")
 	return c
 }
