@@ -25,13 +25,13 @@ type gate struct {
 func (p *pause) begin(d time.Duration) {
 	over := make(chan struct{})
 	g := &gate{over, sync.OnceFunc(func() { close(over) })}
+	if before := p.now.Swap(g); before != nil {
+		before.open() // who waited there waits at the new one
+	}
 	time.AfterFunc(d, func() {
 		p.now.CompareAndSwap(g, nil)
 		g.open()
 	})
-	if before := p.now.Swap(g); before != nil {
-		before.open() // who waited there waits at the new one
-	}
 }
 
 // end ends it: the server closes.

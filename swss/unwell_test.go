@@ -41,6 +41,17 @@ func TestPause(t *testing.T) {
 	})
 }
 
+// A pause that is over before it has well begun holds nobody.
+func TestShortPauses(t *testing.T) {
+	c := dialRaw(t, swsstest.Start(t).Addr())
+	for range 1000 {
+		c.do("CLIENT", "PAUSE", "0")
+	}
+	if got := c.do("PING"); got != "PONG" {
+		t.Error(got)
+	}
+}
+
 // A server that closes lets nobody wait.
 func TestCloseDuringPause(t *testing.T) {
 	r := swsstest.Start(t)
