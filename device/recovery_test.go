@@ -15,6 +15,7 @@ import (
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
+	"tamtam/tam/altmark"
 )
 
 // A plant is the daemons of a switch on a real Redis, each as it runs alone but in this process.
@@ -24,6 +25,8 @@ type plant struct {
 	redis  *swss.Redis // of the test; every daemon has its own
 	stops  map[string]func()
 	chips  atomic.Int32 // that syncd has had
+	faults bool         // its daemons take faults on purpose
+	kernel func() altmark.KernelClock
 }
 
 // patience is how long a plant may take to heal: a bound for a switch that never does.
@@ -31,7 +34,13 @@ const patience = time.Minute
 
 func startPlant(t *testing.T) *plant {
 	server := swsstest.StartServer(t)
-	p := &plant{T: t, server: server, redis: server.Open(), stops: map[string]func(){}}
+	return (&plant{T: t, server: server, redis: server.Open()}).started()
+}
+
+// started starts the daemons.
+func (p *plant) started() *plant {
+	t := p.T
+	p.stops = map[string]func(){}
 	t.Cleanup(func() {
 		for _, stop := range p.stops {
 			stop()
@@ -48,13 +57,13 @@ func (p *plant) start(name string) (stop func()) {
 	r := p.server.Open()
 	run := map[string]func(context.Context) error{
 		"syncd": func(ctx context.Context) error {
-			return RunSyncd(ctx, r, ChipConfig{Profile: profile.Small()}, Common{Backend: func(chip sai.API) sai.API {
+			return RunSyncd(ctx, r, ChipConfig{Profile: profile.Small(), Kernel: p.kernel}, Common{AllowFaults: p.faults, Backend: func(chip sai.API) sai.API {
 				p.chips.Add(1)
 				return chip
 			}})
 		},
-		"orchagent": func(ctx context.Context) error { return RunOrchagent(ctx, r, Common{}) },
-		"tammgrd":   func(ctx context.Context) error { return RunManagers(ctx, r, Common{}) },
+		"orchagent": func(ctx context.Context) error { return RunOrchagent(ctx, r, Common{AllowFaults: p.faults}) },
+		"tammgrd":   func(ctx context.Context) error { return RunManagers(ctx, r, Common{AllowFaults: p.faults}) },
 	}[name]
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
