@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// newDesk returns the desk of a daemon that takes faults if it is allowed to. What is injected is told with the daemon's
-// health.
+// newDesk returns the desk of a daemon that takes faults if it is allowed to. What is injected is told with the
+// daemon's health.
 func newDesk(h *health, r *swss.Redis, c Common) *fault.Desk {
 	h.faults = fault.NewDesk(h.name, r, c.AllowFaults, logOf(c))
 	return h.faults

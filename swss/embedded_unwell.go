@@ -10,7 +10,7 @@ import (
 	mini "github.com/alicebob/miniredis/v2/server"
 )
 
-// How the embedded server is not well, by the commands that do it to a real one: CLIENT PAUSE, and CONFIG SET maxmemory.
+// How the embedded server is not well, by the commands that do it to a real one: CLIENT PAUSE, CONFIG SET maxmemory.
 
 // A pause keeps the commands of all connections waiting, also CLIENT UNPAUSE, as Redis does. It may be over before it
 // ends, never longer.

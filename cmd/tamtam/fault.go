@@ -40,8 +40,8 @@ func (t *faultTarget) reach(cmd *cobra.Command, f func(context.Context, *swss.Re
 	ctx, cancel := context.WithTimeout(cmd.Context(), t.timeout)
 	defer cancel()
 	if err := r.DB(swss.StateDB).Ping(ctx); err != nil {
-		return fmt.Errorf("redis at %s: %s; if it is paused on purpose, that ends by itself within %v", r.Addr(), swss.Why(err),
-			fault.MostPause)
+		return fmt.Errorf("redis at %s: %s; if it is paused on purpose, that ends by itself within %v",
+			r.Addr(), swss.Why(err), fault.MostPause)
 	}
 	return f(ctx, r)
 }
@@ -93,7 +93,8 @@ func faultGroup(use, short string, leaves ...*cobra.Command) *cobra.Command {
 
 // faultFlags are the flags of faults, by the field of the row that they are.
 var faultFlags = map[string]string{
-	"for":    fmt.Sprintf("it ends after that (default %v, at most %v; a pause %v)", fault.UsualFor, fault.MostFor, fault.MostPause),
+	"for": fmt.Sprintf("it ends after that (default %v, at most %v; a pause %v)", fault.UsualFor, fault.MostFor,
+		fault.MostPause),
 	"count":  "it ends after so many calls or messages",
 	"every":  "each n-th call or message only",
 	"op":     "these calls: " + strings.Join(fault.Ops(), ", "),
@@ -149,7 +150,8 @@ func newClockStep(t *faultTarget) *cobra.Command {
 		Args:  cobra.ArbitraryArgs, DisableFlagParsing: true,
 	}
 	long := c.Flags().String("for", "", faultFlags["for"])
-	of := c.Flags().String("of", fault.ChipClock, "chip: its time of day, by which it marks and stamps; host: what the kernel says")
+	of := c.Flags().String("of", fault.ChipClock,
+		"chip: its time of day, by which it marks and stamps; host: what the kernel says")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		step, rest := "", []string{}
 		for _, arg := range args {
@@ -192,7 +194,8 @@ func (t *faultTarget) inject(cmd *cobra.Command, at string, row swss.FieldValues
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "done at %s: %s\n", n.At, n.Fault)
 			return err
 		}
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "in force at %s, until %s: %s\n", n.At, n.Until.UTC().Format(time.RFC3339), n.Fault)
+		until := n.Until.UTC().Format(time.RFC3339)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "in force at %s, until %s: %s\n", n.At, until, n.Fault)
 		return err
 	})
 }

@@ -53,8 +53,8 @@ func Takers(ctx context.Context, r *swss.Redis) (takers []string, err error) {
 	return takers, nil
 }
 
-// Inject has a daemon inject a fault, and returns it when it is in force. Without a name of one, the first is asked that
-// takes such a fault.
+// Inject has a daemon inject a fault, and returns it when it is in force. Without a name of one, the first is asked
+// that takes such a fault.
 func Inject(ctx context.Context, r *swss.Redis, daemon string, f Fault) (Injected, error) {
 	row := f.Row()
 	if _, err := Parse(row); err != nil {

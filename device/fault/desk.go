@@ -25,8 +25,8 @@ const (
 	patience = 5 * time.Second // for one thing that Redis is asked for
 )
 
-// A Desk takes requests to inject faults into one daemon, and tells what is injected. A nil Desk takes none and knows of
-// none.
+// A Desk takes requests to inject faults into one daemon, and tells what is injected. A nil Desk takes none and knows
+// of none.
 type Desk struct {
 	*Rules
 	redis   *swss.Redis

@@ -177,7 +177,9 @@ func TestHostileRequests(t *testing.T) {
 // not be told is refused. When the fault is cleared Redis has the room that it had.
 func TestRedisFull(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
-		room := func() string { return r.DB(swss.ConfigDB).Client().ConfigGet(t.Context(), "maxmemory").Val()["maxmemory"] }
+		room := func() string {
+			return r.DB(swss.ConfigDB).Client().ConfigGet(t.Context(), "maxmemory").Val()["maxmemory"]
+		}
 		r.DB(swss.ConfigDB).Client().ConfigSet(t.Context(), "maxmemory", "1000000000")
 		open(t, r, "syncd", true)
 		inject(t, r, Fault{Kind: RedisFull, For: time.Hour})

@@ -136,6 +136,21 @@ func (d *Desk) makeRoom(ctx context.Context, its func(by string, until time.Time
 	return undo.Del(ctx, undoKey)
 }
 
+// LeftFull returns the daemon that has ended while it kept Redis full; "": none has.
+func LeftFull(ctx context.Context, r *swss.Redis) (string, error) {
+	row, there, err := swss.NewTable(r.DB(swss.StateDB), undoTable).Get(ctx, undoKey)
+	if err != nil || !there {
+		return "", err
+	}
+	told, _, err := Told(ctx, r)
+	for _, n := range told {
+		if n.Kind == RedisFull && n.Over == "" {
+			return "", nil
+		}
+	}
+	return row[fieldBy], err
+}
+
 // empty empties databases. That cannot be taken back: the fault is over at once.
 func (d *Desk) empty(ctx context.Context, n *rule) error {
 	dbs := []swss.DBName{n.DB}

@@ -187,8 +187,8 @@ func (r *Rules) meets(does func(Fault) bool) (met []Fault) {
 	return met
 }
 
-// SAI returns an API in front of next whose calls meet the faults: all that are late make a call later, one of those that
-// fail makes it fail.
+// SAI returns an API in front of next whose calls meet the faults: all that are late make a call later, one of those
+// that fail makes it fail.
 func (r *Rules) SAI(next sai.API) sai.API { return &sai.Gate{API: next, Refuse: r.refuse} }
 
 func (r *Rules) refuse(ctx context.Context, op sai.Op, t sai.ObjectType) (err error) {
@@ -226,7 +226,8 @@ func (r *Rules) Notified(n sai.Notification) int {
 	return r.times(func(of string) bool { return of == name })
 }
 
-// Delivered says how often a message that Redis publishes is to be delivered. A fault's Of is a part of the channel's name.
+// Delivered says how often a message that Redis publishes is to be delivered. A fault's Of is a part of the channel's
+// name.
 func (r *Rules) Delivered(channel string) int {
 	return r.times(func(of string) bool { return strings.Contains(channel, of) })
 }

@@ -102,6 +102,11 @@ func Told(ctx context.Context, r *swss.Redis) (all []Injected, unread []error, e
 // InWords says which faults the desks tell to be in force; "": none, or Redis does not say.
 func InWords(ctx context.Context, r *swss.Redis) string {
 	all, _, _ := Told(ctx, r)
+	return Words(all)
+}
+
+// Words says which of some faults are in force; "": none.
+func Words(all []Injected) string {
 	text, _ := words(all)
 	return text
 }
