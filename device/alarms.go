@@ -135,6 +135,9 @@ func (a *alarms) look(ctx context.Context, now time.Time) error {
 	if err := a.vouched(ctx, now); err != nil {
 		return err
 	}
+	if err := a.faults(ctx, want); err != nil {
+		return err
+	}
 	a.recent(now, want)
 	if err := a.databases(ctx, want); err != nil {
 		return err

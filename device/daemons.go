@@ -16,6 +16,7 @@ import (
 	portmgr "tamtam/cfgmgr/ports"
 	qosmgr "tamtam/cfgmgr/qos"
 	routemgr "tamtam/cfgmgr/routes"
+	"tamtam/device/fault"
 	"tamtam/flymonorch"
 	"tamtam/mgmt"
 	"tamtam/orch"
@@ -45,7 +46,10 @@ type Common struct {
 	// Backend, if set, sits between syncd and the chip: fault injection in tests, time-keeping in
 	// benchmarks.
 	Backend func(sai.API) sai.API
+	// AllowFaults has the daemon take faults on purpose, see package fault.
+	AllowFaults bool
 
+	faults *fault.Desk // nil: of a simulation
 	health *health     // nil: nobody is told
 	doubt  *doubt      // of the ASIC; nil: nobody is told
 	syncd  *signs      // nil: nobody looks at it
@@ -60,14 +64,14 @@ func (c Common) of(h *health, claim *swss.Claim) Common {
 }
 
 func (c Common) backend(chip sai.API) sai.API {
-	if c.Backend == nil {
-		return chip
+	if c.Backend != nil {
+		chip = c.Backend(chip)
 	}
-	return c.Backend(chip)
+	return c.faults.SAI(chip)
 }
 
 func (c Common) daemon() orch.Options {
-	opts := orch.Options{Logger: c.Log, Recorder: c.Rec}
+	opts := orch.Options{Logger: c.Log, Recorder: c.Rec, Disturb: c.faults.Disturb()}
 	if c.health != nil {
 		opts.Tell, opts.Check = c.health.tell, c.claim.Check
 	}
@@ -99,6 +103,7 @@ func passedBy(r *swss.Redis) func(context.Context, string, time.Time) bool {
 // RunManagers runs the daemon tammgrd until ctx ends.
 func RunManagers(ctx context.Context, r *swss.Redis, c Common) error {
 	h := newHealth("tammgrd")
+	c.faults = newDesk(h, r, c)
 	h.lacks = func(ctx context.Context) string {
 		if empty, err := r.DB(swss.ConfigDB).Empty(ctx); err != nil || !empty {
 			return ""
@@ -392,18 +397,19 @@ func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
 }
 
 // RunMgmt runs the daemon mgmtd until ctx ends.
-func RunMgmt(ctx context.Context, cfg mgmt.Config) error {
+func RunMgmt(ctx context.Context, cfg mgmt.Config, c Common) error {
 	s, err := mgmt.NewServer(cfg)
 	if err != nil {
 		return err
 	}
-	return serveMgmt(ctx, cfg.Redis, s, logOf(Common{Log: cfg.Logger}))
+	return serveMgmt(ctx, cfg.Redis, s, c)
 }
 
 // serveMgmt serves until ctx ends. While the databases cannot be worked with, or another mgmtd works on them, clients
 // are refused with the reason.
-func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, log *slog.Logger) error {
+func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, c Common) error {
 	h, a := newHealth("mgmtd"), newAlarms(r)
+	newDesk(h, r, c)
 	h.heed = s.Refuse
 	a.standby = h.isSilent
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
@@ -418,7 +424,7 @@ func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, log *slog.Log
 	g.Go(func() error { return a.run(ctx) })
 	g.Go(func() error {
 		// The last two it does not read, but tells of when they are emptied.
-		return runLives(ctx, r, h, log, live, append(mgmt.Databases(), swss.ASICDB, swss.FlexCounterDB)...)
+		return runLives(ctx, r, h, logOf(c), live, append(mgmt.Databases(), swss.ASICDB, swss.FlexCounterDB)...)
 	})
 	return ended(g.Wait())
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/device/fault"
 	"tamtam/sai"
 	"tamtam/sairedis"
 	"tamtam/schema"
@@ -312,14 +313,11 @@ func TestDriftInChip(t *testing.T) {
 
 // Syncd has no word for what came with its chip: when that is gone, the chip has to be replaced.
 func TestDriftThatTakesFreshChip(t *testing.T) {
-	var chip sai.API
-	s := testSim(t, SimConfig{Config: twoPorts(), Common: Common{Backend: func(c sai.API) sai.API {
-		chip = &forgetful{API: c}
-		return chip
-	}}})
+	faults := fault.NewRules(time.Now)
+	s := testSim(t, SimConfig{Config: twoPorts(), Common: Common{Backend: faults.SAI}})
 	settle(t, s)
 	consistent(t, s)
-	chip.(*forgetful).gone = sai.ObjectTypeQueue
+	addFault(t, faults, withoutQueues)
 	compare(t, s, 1)
 	s.Syncd.Watch.Passed = func(context.Context, string, time.Time) bool { return true }
 	if err := s.Syncd.Watch.Pass(t.Context(), s.Now().Add(time.Second)); !errors.Is(err, swss.ErrAnew) ||
@@ -330,13 +328,11 @@ func TestDriftThatTakesFreshChip(t *testing.T) {
 
 // Where that does not help, the drift stays, and is told.
 func TestDriftThatStays(t *testing.T) {
-	chip := &forgetful{}
-	s := testSim(t, SimConfig{Config: twoPorts(), Common: Common{
-		Backend: func(c sai.API) sai.API { chip.API = c; return chip }, anew: func() bool { return false },
-	}})
+	faults := fault.NewRules(time.Now)
+	s := testSim(t, SimConfig{Config: twoPorts(), Common: Common{Backend: faults.SAI, anew: func() bool { return false }}})
 	settle(t, s)
 	consistent(t, s)
-	chip.gone = sai.ObjectTypeQueue
+	addFault(t, faults, withoutQueues)
 	s.Syncd.Watch.Passed = func(context.Context, string, time.Time) bool { return true }
 	for range 5 {
 		compare(t, s, 1)
@@ -370,17 +366,16 @@ func TestLivesEndSeldom(t *testing.T) {
 	}
 }
 
-// A forgetful chip says that it has no objects of a type.
-type forgetful struct {
-	sai.API
-	gone sai.ObjectType
+// withoutQueues is a chip that says that it has no queues.
+var withoutQueues = fault.Fault{
+	Kind: fault.SAIFail, Op: sai.OpGet, Type: sai.ObjectTypeQueue, Status: sai.StatusItemNotFound, For: fault.MostFor,
 }
 
-func (f *forgetful) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
-	if k.Entry == nil && k.Type == f.gone {
-		return nil, sai.StatusItemNotFound
+func addFault(t *testing.T, rules *fault.Rules, f fault.Fault) {
+	t.Helper()
+	if _, err := rules.Add(f); err != nil {
+		t.Fatal(err)
 	}
-	return f.API.Get(ctx, k, want)
 }
 
 // On a live switch what somebody has changed in one place after the other heals by itself, without a fresh chip, and the

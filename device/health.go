@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"tamtam/device/fault"
 	"tamtam/mgmt"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -68,6 +69,7 @@ func ReadState(ctx context.Context, r *swss.Redis, name string) (DaemonState, bo
 // A health is how a daemon is, by its own word. It is told from one goroutine and read from another.
 type health struct {
 	name, owner string
+	faults      *fault.Desk
 
 	mu     sync.Mutex
 	state  DaemonState
@@ -158,6 +160,8 @@ func (h *health) renew(ctx context.Context, r *swss.Redis) error {
 	}
 	if state.State == StateReady {
 		state = h.whole(ctx, state, watch)
+	} else if injected, _ := h.faults.InForce(); injected != "" {
+		state.Reason += "; " + injected
 	}
 	err := h.write(ctx, r, healthTable, swss.FieldValues{
 		fieldState: state.State, fieldReason: state.Reason,
@@ -194,6 +198,12 @@ func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watc
 		if lack := lacks(ctx); lack != "" {
 			reason, since = lack, time.Now()
 		}
+	}
+	if injected, from := h.faults.InForce(); injected != "" {
+		if reason != "" {
+			injected = reason + "; " + injected
+		}
+		reason, since = injected, from
 	}
 	switch {
 	case reason == "" && h.lacked.Reason != "":
@@ -276,7 +286,11 @@ func Health(ctx context.Context, q Question) (string, error) {
 // refusal says why nobody can be heard of: the server takes no writes. "": it does.
 func refusal(ctx context.Context, r *swss.Redis) string {
 	if err := swss.NewTable(r.DB(swss.StateDB), healthTable).SetFor(ctx, "probe", nil, time.Second); err != nil {
-		return "; " + swss.Why(err)
+		why := "; " + swss.Why(err)
+		if injected := fault.InWords(ctx, r); injected != "" {
+			why += "; " + injected
+		}
+		return why
 	}
 	return ""
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
+	"tamtam/device/fault"
 	"tamtam/sai"
 	"tamtam/swss/drift"
 )
@@ -50,34 +52,21 @@ func TestBridgePortsWithoutMembers(t *testing.T) {
 	}
 }
 
-// clinging is a chip that gives up no port.
-type clinging struct {
-	sai.API
-	let bool // it does
-}
-
-func (c *clinging) Remove(ctx context.Context, k sai.Key) error {
-	if !c.let && k.Entry == nil && k.Type == sai.ObjectTypePort {
-		return sai.StatusObjectInUse
-	}
-	return c.API.Remove(ctx, k)
-}
-
 // A port that no row names and that the chip does not give up is told, with the reason, for no row's status could: and
 // it is tried again.
 func TestPortsThatStay(t *testing.T) {
-	chip := &clinging{}
-	s := testSim(t, SimConfig{Config: twoPorts(), Common: Common{Backend: func(c sai.API) sai.API {
-		chip.API = c
-		return chip
-	}}})
+	faults := fault.NewRules(time.Now)
+	addFault(t, faults, fault.Fault{
+		Kind: fault.SAIFail, Op: sai.OpRemove, Type: sai.ObjectTypePort, Status: sai.StatusObjectInUse, For: fault.MostFor,
+	})
+	s := testSim(t, SimConfig{Config: twoPorts(), Common: Common{Backend: faults.SAI}})
 	settle(t, s)
 	told := compare(t, s, 4)["orchagent"]
 	if told.Word() == drift.Consistent || !strings.Contains(told.Reason, "is named by no row, and stays") ||
 		!strings.Contains(told.Reason, "SAI_STATUS_OBJECT_IN_USE") {
 		t.Errorf("%s: %s", told.Word(), told.Reason)
 	}
-	chip.let = true
+	faults.Clear()
 	for range 16 { // ever more rarely
 		told = compare(t, s, 1)["orchagent"]
 	}

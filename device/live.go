@@ -66,7 +66,7 @@ func Up(ctx context.Context, cfg UpConfig) error {
 	g.Go(func() error { return RunSyncd(ctx, r, cfg.ChipConfig, cfg.Common) })
 	g.Go(func() error { return RunManagers(ctx, r, cfg.Common) })
 	g.Go(func() error { return RunOrchagent(ctx, r, cfg.Common) })
-	g.Go(func() error { return serveMgmt(ctx, r, northbound, logOf(Common{Log: cfg.Mgmt.Logger})) })
+	g.Go(func() error { return serveMgmt(ctx, r, northbound, cfg.Common) })
 	if cfg.Ready != nil {
 		cfg.Ready(r.Addr(), northbound.Addr())
 	}
@@ -94,6 +94,7 @@ func ended(err error) error {
 func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
 	c.anew = seldom(time.Now)
 	h, untold := newHealth("orchagent"), ""
+	c.faults = newDesk(h, r, c)
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		c := c.of(h, claim)
 		c.doubt, c.syncd = newDoubt(r, h.owner, logOf(c)), &signs{redis: r, claim: claim}
@@ -174,10 +175,12 @@ func (c Common) alive(o *Orchagent) func(context.Context) error {
 // interfaces. Chip and ASIC_DB belong together: if that ends, there is a fresh chip.
 func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
 	c.anew = seldom(time.Now)
+	h := newHealth("syncd")
+	c.faults = newDesk(h, r, c)
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		return syncdLife(ctx, r, cfg, c.of(h, claim))
 	}
-	return runLives(ctx, r, newHealth("syncd"), logOf(c), live,
+	return runLives(ctx, r, h, logOf(c), live,
 		swss.CountersDB, swss.FlexCounterDB) // of ASIC_DB it keeps a journal
 }
 
@@ -192,9 +195,13 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 		}
 	}
 	chip, err := saisim.New(saisim.Config{
-		Profile: cfg.Profile, Oracle: cfg.Oracle, Start: start.UTC(), Kernel: followed(start, cfg.Kernel), Notify: notify,
+		Profile: cfg.Profile, Oracle: cfg.Oracle, Start: start.UTC(), Notify: notify,
+		Kernel: disturbed(c.faults, followed(start, cfg.Kernel)),
 	})
 	if err != nil {
+		return err
+	}
+	if err := c.faults.Drive(chip); err != nil {
 		return err
 	}
 	syncd := NewSyncd(r, c.backend(chip), c)
@@ -208,7 +215,9 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 			case <-ctx.Done():
 				return nil
 			case n := <-notes:
-				syncd.Notifier.Notify(ctx, n)
+				for range c.faults.Notified(n) {
+					syncd.Notifier.Notify(ctx, n)
+				}
 			}
 		}
 	})
@@ -233,7 +242,8 @@ func serve(ctx context.Context, syncd *sairedis.Server) error {
 // RunSyncdOn is [RunSyncd] with an ASIC that the caller has, drives, and takes notifications from. It has one life, for
 // the next would need a new ASIC: it ends with an error where RunSyncd begins anew.
 func RunSyncdOn(ctx context.Context, r *swss.Redis, asic sai.API, c Common) error {
-	used := false
+	h, used := newHealth("syncd"), false
+	c.faults = newDesk(h, r, c)
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		if used {
 			return errors.New("syncd would begin anew, but its ASIC is not as new")
@@ -244,7 +254,7 @@ func RunSyncdOn(ctx context.Context, r *swss.Redis, asic sai.API, c Common) erro
 		h.lives(nil, syncd.Watch)
 		return serve(ctx, syncd)
 	}
-	return runLives(ctx, r, newHealth("syncd"), logOf(c), live, swss.CountersDB, swss.FlexCounterDB)
+	return runLives(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB)
 }
 
 func logOf(c Common) *slog.Logger {

@@ -30,6 +30,7 @@ type life func(ctx context.Context, h *health, claim *swss.Claim) error
 func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, live life, dbs ...swss.DBName) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return h.beat(ctx, r, log) })
+	g.Go(func() error { return h.faults.Run(ctx) })
 	g.Go(func() error {
 		for rest, most := minRest, maxRest; ; rest = min(2*rest, most) {
 			start := time.Now()

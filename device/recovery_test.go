@@ -17,6 +17,7 @@ import (
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
+	"tamtam/tam/altmark"
 )
 
 // A plant is the daemons of a switch on a real Redis, each as it runs alone but in this process.
@@ -27,6 +28,8 @@ type plant struct {
 	stops  map[string]func()
 	chips  atomic.Int32 // that syncd has had
 	chip   atomic.Pointer[saisim.Chip]
+	faults bool // its daemons take faults on purpose
+	kernel func() altmark.KernelClock
 	// backend, if set, sits between syncd and its chip.
 	backend func(sai.API) sai.API
 	lives   atomic.Int32               // of orchagent that ended
@@ -43,12 +46,18 @@ func barePlantOn(t *testing.T, server *swsstest.Server) *plant {
 	return &plant{T: t, server: server, redis: server.Open(), stops: map[string]func(){}}
 }
 
-func startPlant(t *testing.T) *plant { return startPlantOn(t, swsstest.StartServer(t), nil) }
+func startPlant(t *testing.T) *plant { return bareplant(t).started() }
 
 // startPlantOn starts a plant on a server, some daemons behind a proxy.
 func startPlantOn(t *testing.T, server *swsstest.Server, via map[string]*swsstest.Proxy) *plant {
 	p := barePlantOn(t, server)
 	p.via = via
+	return p.started()
+}
+
+// started starts the daemons.
+func (p *plant) started() *plant {
+	t := p.T
 	t.Cleanup(func() {
 		for _, stop := range p.stops {
 			stop()
@@ -72,7 +81,7 @@ func (p *plant) start(name string) (stop func()) {
 	}
 	run := map[string]func(context.Context) error{
 		"syncd": func(ctx context.Context) error {
-			return RunSyncd(ctx, r, ChipConfig{Profile: profile.Small()}, Common{Backend: func(chip sai.API) sai.API {
+			return RunSyncd(ctx, r, ChipConfig{Profile: profile.Small(), Kernel: p.kernel}, Common{AllowFaults: p.faults, Backend: func(chip sai.API) sai.API {
 				p.chips.Add(1)
 				p.chip.Store(chip.(*saisim.Chip))
 				if p.backend != nil {
@@ -82,9 +91,9 @@ func (p *plant) start(name string) (stop func()) {
 			}})
 		},
 		"orchagent": func(ctx context.Context) error {
-			return RunOrchagent(ctx, r, Common{Log: slog.New(endsOfLives{&p.lives})})
+			return RunOrchagent(ctx, r, Common{AllowFaults: p.faults, Log: slog.New(endsOfLives{&p.lives})})
 		},
-		"tammgrd": func(ctx context.Context) error { return RunManagers(ctx, r, Common{}) },
+		"tammgrd": func(ctx context.Context) error { return RunManagers(ctx, r, Common{AllowFaults: p.faults}) },
 		"mgmtd":   func(ctx context.Context) error { return ended(newAlarms(r).run(ctx)) }, // what of it looks at the others
 	}[name]
 	ctx, cancel := context.WithCancel(context.Background())

@@ -96,6 +96,15 @@ func (c consumed) inputsOf(table string) (list []*input) {
 	return list
 }
 
+// lookAfter looks for rows whose message may be lost: they are handed over still, among these keys.
+func (c consumed) lookAfter(keys map[string]bool) {
+	for _, in := range c.inputs {
+		if s, ok := in.source.(*swss.ConsumerState); ok && in.db == c.db && keys[s.KeySet()] {
+			s.Look()
+		}
+	}
+}
+
 func (c consumed) list(ctx context.Context) ([]string, error) {
 	keys, err := c.db.AllKeys(ctx)
 	if err != nil {
@@ -107,10 +116,15 @@ func (c consumed) list(ctx context.Context) ([]string, error) {
 			tables[in.source.Name()] = true
 		}
 	}
+	waiting := map[string]bool{}
 	keys = slices.DeleteFunc(keys, func(name string) bool {
 		table, _, ok := c.db.Split(name)
+		if !ok {
+			waiting[name] = true
+		}
 		return !ok || !tables[table]
 	})
+	c.lookAfter(waiting)
 	there := make(map[string]struct{}, len(keys))
 	for _, name := range keys {
 		there[name] = struct{}{}

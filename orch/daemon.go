@@ -25,6 +25,8 @@ type Options struct {
 	// Check tells, with [swss.ErrAnew], that a database is no longer what the daemon knows of it: Run
 	// then ends. It is asked at the start, after every trouble, and once per second; nil: never.
 	Check func(context.Context) error
+	// Disturb says how often a message of a channel is delivered, for faults on purpose; nil: once.
+	Disturb func(channel string) int
 	// Tell is called by Run with why the daemon does not work, and with "" when it does; nil: nobody
 	// wants to know.
 	Tell func(reason string)
@@ -93,6 +95,9 @@ func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
 		parked:   map[Dep]map[*pending]struct{}{},
 		resolved: map[Dep]struct{}{},
 		watch:    drift.NewWatch(), compared: map[*swss.DB]bool{},
+	}
+	if opts.Disturb != nil {
+		d.listener.Disturb(opts.Disturb)
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)

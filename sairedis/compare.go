@@ -32,6 +32,7 @@ func (c comparison) stage() drift.Stage {
 func (s *Server) Compare(ctx context.Context) error {
 	tick := time.NewTicker(drift.Period)
 	defer tick.Stop()
+	said := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -45,6 +46,10 @@ func (s *Server) Compare(ctx context.Context) error {
 			}
 			if err := s.Watch.Work(ctx, now); errors.Is(err, swss.ErrAnew) {
 				return err // others say that Redis is away, as the requests find, too
+			}
+			if now.Sub(said) >= sayAgain {
+				s.sayPorts(ctx)
+				said = now
 			}
 		}
 	}

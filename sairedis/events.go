@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -55,6 +57,41 @@ func (nt *Notifier) notifyLate(ctx context.Context) {
 			continue
 		}
 		nt.publish(ctx, virtual)
+	}
+}
+
+// sayAgain is how often it is said again how the ports are, since what is published may be lost.
+const sayAgain = 10 * time.Second
+
+// sayPorts publishes how each port is now.
+func (s *Server) sayPorts(ctx context.Context) {
+	var ports []sai.OID
+	s.mu.Lock()
+	for vid, rid := range s.Notifier.objects.current().rids {
+		if t, ok := VIDType(vid); ok && t == sai.ObjectTypePort {
+			ports = append(ports, rid)
+		}
+	}
+	s.mu.Unlock()
+	slices.Sort(ports)
+	for _, port := range ports {
+		s.sayPort(ctx, port)
+	}
+}
+
+// sayPort publishes how a port is, and once more where that has changed meanwhile: the chip's own notification may have
+// been in front.
+func (s *Server) sayPort(ctx context.Context, port sai.OID) {
+	want := []sai.Attr{sai.Want(sai.PortAttrOperStatus, 0), sai.Want(sai.PortAttrType, 0)}
+	for last := sai.Value(nil); ; {
+		got, err := s.processor.backend.Get(ctx, sai.Obj(sai.ObjectTypePort, port), want)
+		if err != nil || got[0].Value == last || got[1].Value == sai.PortTypeCPU {
+			return
+		}
+		if oper, ok := got[0].Value.(sai.Enum); ok {
+			s.Notifier.Notify(ctx, sai.PortState{Port: port, Oper: oper})
+		}
+		last = got[0].Value
 	}
 }
 

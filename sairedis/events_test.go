@@ -70,6 +70,40 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
+// How the ports are is said again: what was published may be lost.
+func TestPortsAreSaidAgain(t *testing.T) {
+	ctx := context.Background()
+	r := swsstest.Start(t)
+	g := newRig(t, r, newFake(), ServerOptions{TempView: true})
+	l := swss.NewListener(r)
+	defer l.Close()
+	src := g.client.Notifications(l)
+	g.must("Sync", l.Sync(ctx))
+	g.createSwitch()
+	g.server.sayPorts(ctx)
+	g.must("Sync", l.Sync(ctx))
+	heard, err := src.Pops(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[sai.OID]sai.Value{}
+	for _, k := range heard {
+		list, err := ParseNotification(k)
+		if err != nil || len(list) != 1 {
+			t.Fatal(list, err)
+		}
+		said[list[0].(sai.PortState).Port] = list[0].(sai.PortState).Oper
+	}
+	for _, port := range g.ports() {
+		if is := g.get(sai.Obj(sai.ObjectTypePort, port), sai.PortAttrOperStatus); said[port] != is {
+			t.Errorf("%s is said to be %v, and is %v", port, said[port], is)
+		}
+	}
+	if len(said) != len(g.ports()) || len(heard) != len(said) {
+		t.Errorf("of %d ports %d notifications about %d", len(g.ports()), len(heard), len(said))
+	}
+}
+
 // A notification about an object that the request being processed creates is
 // kept until the object has its virtual id.
 func TestNotificationDuringCreate(t *testing.T) {

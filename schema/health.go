@@ -31,4 +31,5 @@ const (
 	AlarmEmptied       = "EMPTIED"
 	AlarmRestarted     = "RESTARTED"
 	AlarmStatusUnknown = "STATUS_UNKNOWN"
+	AlarmFault         = "FAULT_INJECTED"
 )

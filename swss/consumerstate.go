@@ -85,15 +85,21 @@ func (c *ConsumerState) pops(ctx context.Context, resync bool) ([]KeyOpFieldsVal
 	return out, nil
 }
 
+// KeySet is the key under which rows wait to be taken.
+func (c *ConsumerState) KeySet() string { return c.table + "_KEY_SET" }
+
+// Look has the next Pops look for rows although no message came: it may be lost.
+func (c *ConsumerState) Look() { c.message("", "") }
+
 // Waiting reports whether a row has been handed over that was not taken yet.
 func (c *ConsumerState) Waiting(ctx context.Context, key string) (bool, error) {
-	waits, err := c.db.client.SIsMember(ctx, c.table+"_KEY_SET", key).Result()
-	return waits, c.db.wrap(err, "look into", c.table+"_KEY_SET")
+	waits, err := c.db.client.SIsMember(ctx, c.KeySet(), key).Result()
+	return waits, c.db.wrap(err, "look into", c.KeySet())
 }
 
 // popBatch takes at most size rows and returns how many there were.
 func (c *ConsumerState) popBatch(ctx context.Context, size int, rows map[string]KeyOpFieldsValues) (int, error) {
-	keys := []string{c.table + "_KEY_SET", c.table + c.db.sep, c.table + "_DEL_SET"}
+	keys := []string{c.KeySet(), c.table + c.db.sep, c.table + "_DEL_SET"}
 	res, err := c.db.Run(ctx, NewScript(statePopText), keys, strconv.Itoa(size), "_")
 	if err != nil {
 		return 0, c.db.wrap(err, "pop", c.table)

@@ -107,6 +107,8 @@ func randomCommand(r *rand.Rand) []string {
 		{"EVAL", "redis.call('HSET', KEYS[1], 'a', '1') redis.call('HDEL', KEYS[1], 'a') redis.call('PUBLISH', 'chan', 'lua') return redis.call('DEL', KEYS[1])", "1", hash},
 		{"EVAL", "local x = redis.call('SADD', KEYS[1], ARGV[1]) redis.call('SREM', KEYS[1], ARGV[1]) return {x, ARGV[1]}", "1", set, v()},
 		{"EVAL", "return redis.call('HGET', KEYS[1], 'nope')", "1", hash},
+		{"CONFIG", "SET", "maxmemory", "1"}, {"CONFIG", "SET", "maxmemory", "0"}, {"CONFIG", "SET", "maxmemory", "0"},
+		{"FLUSHDB"}, {"CLIENT", "PAUSE"}, {"CLIENT", "PAUSE", "soon"}, {"CLIENT", "UNPAUSE"},
 		{"NOSUCHCOMMAND"}, {"CONFIG", "GET", "notify-keyspace-events"}, {"PUBSUB", "NUMSUB", "chan", "none"},
 	}
 	return cmds[r.IntN(len(cmds))]
@@ -119,12 +121,13 @@ func TestCommandsAgree(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 40}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		fake := newSide(t, swsstest.Start(t).Addr())
-		real.cmd.do("FLUSHALL")
 		real.cmd.do("DISCARD")
+		real.cmd.do("CONFIG", "SET", "maxmemory", "0")
+		real.cmd.do("FLUSHALL")
 		real.cmd.do("SELECT", "0")
 		real.seen()
 		var history []string
-		multi := false
+		multi, full := false, false
 		for range 400 {
 			args := randomCommand(r)
 			switch n := r.IntN(12); {
@@ -135,8 +138,14 @@ func TestCommandsAgree(t *testing.T) {
 			case n == 1 && multi && r.IntN(3) == 0:
 				args, multi = []string{"DISCARD"}, false
 			}
-			if multi && slices.Contains([]string{"PUBSUB", "CONFIG", "EVAL"}, args[0]) {
+			if multi && slices.Contains([]string{"PUBSUB", "CONFIG", "EVAL", "FLUSHDB"}, args[0]) || multi && args[len(args)-1] == "UNPAUSE" {
 				continue
+			}
+			if args[0] == "CONFIG" && args[1] == "SET" {
+				full = args[3] != "0"
+			}
+			if full && (len(args) == 1 && args[0] != "DBSIZE" && !isTx(args[0]) || args[0] == "HSET" && len(args) == 3 || len(args) == 2 && args[0] == "CLIENT") {
+				continue // which of two mistakes is told is of no interest
 			}
 			history = append(history, strings.Join(args, " "))
 			want, got := normal(args, real.cmd.do(args...)), normal(args, fake.cmd.do(args...))
@@ -161,6 +170,8 @@ func TestCommandsAgree(t *testing.T) {
 		}
 	})
 }
+
+func isTx(cmd string) bool { return slices.Contains([]string{"MULTI", "EXEC", "DISCARD"}, cmd) }
 
 // sortedInside makes a transaction's replies comparable although members of
 // hashes and sets come in any order.

@@ -19,8 +19,8 @@ import (
 // is given.
 //
 // It is miniredis with what SONiC needs besides: keyspace events for every writer (clients,
-// transactions, scripts), CONFIG, unix sockets, and 64 databases; rows are kept packed, and the scripts of tables
-// are run without Lua. It keeps nothing on disk, times
+// transactions, scripts), CONFIG, CLIENT PAUSE, unix sockets, and 64 databases; rows are kept packed, and the scripts
+// of tables are run without Lua. It keeps nothing on disk, is full only where maxmemory is below 1 MiB, times
 // to live do not run down, blocking pops cause no events, and the events of a script within a
 // transaction come before those of the transaction's other commands.
 func OpenEmbedded(listen ...string) (*Redis, error) {
@@ -48,8 +48,11 @@ type server struct {
 	sessions  map[*mini.Peer]*session
 	closed    bool
 
+	pause pause
+
 	mu       sync.Mutex
 	params   map[string]string // of CONFIG
+	full     bool              // and takes nothing more
 	flags    eventFlags
 	pubsub   pubsub
 	shadows  [3]shadow // by depth: a transaction, in it a script, in it a command
@@ -166,6 +169,7 @@ func (s *server) close() {
 		l.Close()
 	}
 	s.accepting.Wait()
+	s.pause.end()
 	s.data.Close()
 }
 
@@ -211,6 +215,7 @@ func (s *server) hook(c *mini.Peer, cmd string, args ...string) bool {
 	if ss.pass {
 		return false
 	}
+	s.pause.wait()
 	if len(ss.channels)+len(ss.patterns) > 0 && !c.Resp3 && s.subscribedOnly(ss, cmd, args) {
 		return true
 	}
@@ -253,10 +258,7 @@ func (s *server) plain(ss *session, cmd string, args []string) bool {
 	case "COMMAND":
 		ss.peer.WriteLen(0)
 	case "CLIENT":
-		if len(args) == 0 || !strings.EqualFold(args[0], "SETINFO") {
-			return false
-		}
-		ss.peer.WriteOK()
+		return s.client(ss.peer, args)
 	default:
 		if planOf(cmd) != nil {
 			s.write(ss, cmd, args)
@@ -347,6 +349,9 @@ func (s *server) nested(c *mini.Peer, cmd string, args []string) bool {
 
 // perform runs a command and publishes its events.
 func (s *server) perform(c *mini.Peer, db int, cmd string, args []string) string {
+	if s.full && needsRoom(cmd) {
+		return oom
+	}
 	p := planOf(cmd)
 	if p == nil {
 		return s.do(c, db, cmd, args)

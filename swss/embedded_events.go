@@ -102,7 +102,9 @@ func (s *server) configSet(c *mini.Peer, args []string) {
 			c.WriteError("ERR Unknown option or number of arguments for CONFIG SET - '" + args[i] + "'")
 			return
 		}
-		s.params[name] = args[i+1]
+		if s.params[name] = args[i+1]; name == "maxmemory" {
+			s.setMaxMemory(args[i+1])
+		}
 	}
 	c.WriteOK()
 }

@@ -3,6 +3,7 @@ package swss
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,6 +16,11 @@ type queued struct {
 	outcome
 	plan *plan // nil if it causes no events
 	part bool  // its reply is not sent, unless it failed: then in place of the next
+}
+
+// pauses reports whether it is CLIENT PAUSE, which miniredis does not know.
+func (q *queued) pauses() bool {
+	return q.cmd == "CLIENT" && len(q.args) > 0 && strings.EqualFold(q.args[0], "PAUSE")
 }
 
 var errDBIndex = errors.New("ERR DB index is out of range")
@@ -83,6 +89,10 @@ func (s *server) queue(ss *session, cmd string, args []string) {
 }
 
 func (s *server) queueOne(ss *session, cmd string, args []string) (reply string) {
+	if s.full { // what is queued would take room, whatever it is
+		ss.dirty = true
+		return oom
+	}
 	s.words.share(cmd, args)
 	q := queued{outcome: outcome{cmd: cmd, args: args}, plan: planOf(cmd)}
 	var before, after []string
@@ -92,7 +102,14 @@ func (s *server) queueOne(ss *session, cmd string, args []string) (reply string)
 	for _, key := range before {
 		s.run(ss.peer, "EXISTS", key)
 	}
-	reply = s.run(ss.peer, cmd, args...)
+	switch {
+	case q.pauses() && len(args) < 2:
+		reply = "-ERR wrong number of arguments for 'client|pause' command\r\n"
+	case q.pauses():
+		reply = s.run(ss.peer, "PING")
+	default:
+		reply = s.run(ss.peer, cmd, args...)
+	}
 	if !strings.HasPrefix(reply, "+QUEUED") {
 		ss.dirty = true
 		return reply
@@ -113,6 +130,11 @@ func (s *server) exec(ss *session) {
 	if ss.dirty {
 		s.run(ss.peer, "DISCARD")
 		ss.peer.WriteError("EXECABORT Transaction discarded because of previous errors.")
+		return
+	}
+	if s.full && slices.ContainsFunc(tx, func(q queued) bool { return needsRoom(q.cmd) }) {
+		s.run(ss.peer, "DISCARD")
+		ss.peer.WriteError("EXECABORT Transaction discarded because of: " + strings.TrimSpace(oom[1:]))
 		return
 	}
 	s.scriptDB = ss.db
@@ -142,6 +164,13 @@ func (s *server) exec(ss *session) {
 			q.after[i] = next() == ":1\r\n"
 		}
 		switch {
+		case q.pauses():
+			d, refusal := parsePause(q.args)
+			if q.reply = "+OK\r\n"; refusal != "" {
+				q.reply = "-" + refusal + "\r\n"
+				break
+			}
+			s.pause.begin(d)
 		case q.cmd == "SELECT":
 			ss.db, _ = parseDB(q.args)
 		case q.cmd == "PUBLISH" && strings.HasPrefix(q.reply, ":"):

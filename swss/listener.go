@@ -32,6 +32,7 @@ type Listener struct {
 
 	mu      sync.Mutex
 	subs    map[subscription][]intake
+	times   func(channel string) int
 	conn    Subscription  // nil while there is no connection
 	change  chan struct{} // closed when conn changes
 	lastErr error         // why there is no connection; nil if not yet tried
@@ -120,6 +121,13 @@ func (l *Listener) Close() error {
 	l.mu.Unlock()
 	<-l.done
 	return nil
+}
+
+// Disturb has messages lost, or delivered more than once: times says how often each is. It is for faults on purpose.
+func (l *Listener) Disturb(times func(channel string) int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.times = times
 }
 
 func (l *Listener) wake() {
@@ -347,10 +355,15 @@ func (l *Listener) receive(ctx context.Context, conn Subscription) error {
 				sub = subscription{name: m.Pattern, pattern: true}
 			}
 			l.mu.Lock()
-			ins := l.subs[sub]
+			ins, n := l.subs[sub], 1
+			if l.times != nil {
+				n = l.times(m.Channel)
+			}
 			l.mu.Unlock()
-			for _, in := range ins {
-				in.message(m.Channel, m.Payload)
+			for range n {
+				for _, in := range ins {
+					in.message(m.Channel, m.Payload)
+				}
 			}
 			l.wake()
 		case *redis.Pong:

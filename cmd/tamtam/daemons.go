@@ -62,11 +62,13 @@ func newUp() *cobra.Command {
 	var place redisPlace
 	var ports []string
 	var oracle int
+	var faults bool
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Run a whole switch in one process",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg := device.UpConfig{Common: device.Common{Log: logger(cmd)}, Redis: place.addr}
+			common := device.Common{Log: logger(cmd), AllowFaults: faults}
+			cfg := device.UpConfig{Common: common, Redis: place.addr}
 			var err error
 			if cfg.ChipConfig, err = parseChip(profile, ports, oracle); err != nil {
 				return err
@@ -98,6 +100,7 @@ func newUp() *cobra.Command {
 	f.IntVar(&oracle, "oracle", 0, oracleUsage)
 	f.StringArrayVar(&ports, "port", nil,
 		"PORT=INTERFACE: wire a port to a live interface, as Ethernet0=eth1 (may be repeated)")
+	f.BoolVar(&faults, "allow-faults", false, allowFaultsUsage)
 	n.flags(c)
 	return c
 }
@@ -167,13 +170,13 @@ func newRunSyncd() *cobra.Command {
 func newRunMgmtd() *cobra.Command {
 	var n northbound
 	var c *cobra.Command
-	c = newDaemon("mgmtd", "The northbound: gNMI", func(ctx context.Context, r *swss.Redis, _ device.Common) error {
+	c = newDaemon("mgmtd", "The northbound: gNMI", func(ctx context.Context, r *swss.Redis, common device.Common) error {
 		cfg, err := n.config(c)
 		if err != nil {
 			return err
 		}
 		cfg.Redis = r
-		return device.RunMgmt(ctx, cfg)
+		return device.RunMgmt(ctx, cfg, common)
 	})
 	n.flags(c)
 	return c
@@ -184,6 +187,7 @@ func newRunMgmtd() *cobra.Command {
 func newDaemon(name, short string, run func(context.Context, *swss.Redis, device.Common) error) *cobra.Command {
 	var rec string
 	var place redisPlace
+	var faults bool
 	c := &cobra.Command{
 		Use:   name,
 		Short: short,
@@ -191,7 +195,7 @@ func newDaemon(name, short string, run func(context.Context, *swss.Redis, device
 			if place.embedded() {
 				return usagef("--redis embedded: a daemon alone needs a Redis that the others reach, HOST:PORT or unix:PATH")
 			}
-			common := device.Common{Log: logger(cmd)}
+			common := device.Common{Log: logger(cmd), AllowFaults: faults}
 			if rec != "" {
 				f, err := os.OpenFile(rec, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 				if err != nil {
@@ -209,6 +213,7 @@ func newDaemon(name, short string, run func(context.Context, *swss.Redis, device
 	}
 	f := c.Flags()
 	place.usual(c)
+	f.BoolVar(&faults, "allow-faults", false, allowFaultsUsage)
 	f.StringVar(&rec, "record", "", "append every task and SAI call to this file, as SONiC's swss.rec and sairedis.rec")
 	return c
 }

@@ -21,7 +21,7 @@ func daemonChecks() []check {
 			return consistency(ctx, p, name)
 		}})
 	}
-	return list
+	return append(list, check{"faults on purpose", true, faults})
 }
 
 // daemon asks what a daemon says of itself, and whether its mark is that of another process.

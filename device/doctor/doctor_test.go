@@ -69,6 +69,7 @@ func TestFaultsOfRedis(t *testing.T) {
 	p := newPatient(t, server.Addr)
 	healthy(t, r)
 	const hour = "TAMTAM_HEALTH|orchagent"
+	const injected = `'["kind","redis-full","for","1m","from","2026-01-01T00:00:00Z","until","2026-01-01T00:01:00Z","hits","0","over",`
 	for _, tt := range []struct {
 		check, fault, back string // commands, "DB word word ..."
 		verdict            Verdict
@@ -101,6 +102,10 @@ func TestFaultsOfRedis(t *testing.T) {
 		{"orchagent", "6 rename " + hour + " away", "6 rename away " + hour, Failed, "nothing was heard"},
 		{"consistency of orchagent", "6 hset TAMTAM_CONSISTENCY|orchagent state drift reason x", "6 hset TAMTAM_CONSISTENCY|orchagent state consistent", Failed, "x"},
 		{"consistency of orchagent", "6 hset TAMTAM_CONSISTENCY|orchagent state checking", "6 hset TAMTAM_CONSISTENCY|orchagent state consistent", Warning, "first pass"},
+		{"faults on purpose", "6 hset TAMTAM_FAULT|syncd 1 " + injected + `""]'`, "6 del TAMTAM_FAULT|syncd", Failed, "faults are injected on purpose: Redis is full, until"},
+		{"faults on purpose", "6 hset TAMTAM_FAULT|syncd 1 " + injected + `"cleared"]'`, "6 del TAMTAM_FAULT|syncd", Warning, "1 were over"},
+		{"faults on purpose", "6 hset TAMTAM_FAULT|syncd 1 x", "6 del TAMTAM_FAULT|syncd", Warning, `TAMTAM_FAULT|syncd "1"`},
+		{"faults on purpose", "6 hset TAMTAM_FAULT_UNDO|redis by syncd", "6 del TAMTAM_FAULT_UNDO|redis", Failed, "syncd ended while it kept Redis full"},
 	} {
 		renewed(t, r) // a daemon does so once per second
 		p.ask(t, tt.check).is(t, tt.check+" before", OK, "")
@@ -109,6 +114,12 @@ func TestFaultsOfRedis(t *testing.T) {
 		command(t, server, tt.back)
 		p.ask(t, tt.check).is(t, tt.check+" again", OK, "")
 	}
+	desk := r.DB(swss.StateDB).Subscribe(t.Context(), "TAMTAM_FAULT@tammgrd")
+	if _, err := desk.Receive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.ask(t, "faults on purpose").is(t, "one takes faults", Warning, "can inject them into tammgrd")
+	desk.Close()
 	p.Now = func() time.Time { return time.Now().Add(-time.Hour) }
 	p.ask(t, "clock").is(t, "an hour apart", Warning, "1h0m")
 	p.Now = time.Now

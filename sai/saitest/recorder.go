@@ -31,7 +31,9 @@ var _ sai.API = (*Recorder)(nil)
 
 // NewRecorder returns a Recorder in front of next.
 func NewRecorder(next sai.API) *Recorder {
-	return &Recorder{next: next, fail: map[int]sai.Status{}, live: map[sai.Key]bool{}}
+	r := &Recorder{fail: map[int]sai.Status{}, live: map[sai.Key]bool{}}
+	r.next = &sai.Gate{API: next, Refuse: r.due}
+	return r
 }
 
 // FailAt makes the n-th changing call from now fail (1 is the next) without reaching the other API.
@@ -89,7 +91,10 @@ func (r *Recorder) LiveOf(t sai.ObjectType) []sai.Key {
 }
 
 // due counts one changing call and returns the failure that FailAt ordered for it.
-func (r *Recorder) due() error {
+func (r *Recorder) due(_ context.Context, op sai.Op, _ sai.ObjectType) error {
+	if !op.Changes() {
+		return nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls++
@@ -137,11 +142,7 @@ func (r *Recorder) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Att
 }
 
 func (r *Recorder) create(ctx context.Context, op string, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
-	err := r.due()
-	var o sai.OID
-	if err == nil {
-		o, err = r.next.Create(ctx, t, attrs)
-	}
+	o, err := r.next.Create(ctx, t, attrs)
 	if err == nil {
 		r.alive(sai.Obj(t, o), true)
 	}
@@ -151,10 +152,7 @@ func (r *Recorder) create(ctx context.Context, op string, t sai.ObjectType, attr
 
 // CreateEntry implements [sai.API].
 func (r *Recorder) CreateEntry(ctx context.Context, e sai.Entry, attrs []sai.Attr) error {
-	err := r.due()
-	if err == nil {
-		err = r.next.CreateEntry(ctx, e, attrs)
-	}
+	err := r.next.CreateEntry(ctx, e, attrs)
 	if err == nil {
 		r.alive(sai.EntryKey(e), true)
 	}
@@ -166,10 +164,7 @@ func (r *Recorder) CreateEntry(ctx context.Context, e sai.Entry, attrs []sai.Att
 func (r *Recorder) Remove(ctx context.Context, k sai.Key) error { return r.remove(ctx, "r", k) }
 
 func (r *Recorder) remove(ctx context.Context, op string, k sai.Key) error {
-	err := r.due()
-	if err == nil {
-		err = r.next.Remove(ctx, k)
-	}
+	err := r.next.Remove(ctx, k)
 	if err == nil {
 		r.alive(k, false)
 	}
@@ -183,10 +178,7 @@ func (r *Recorder) Set(ctx context.Context, k sai.Key, a sai.Attr) error {
 }
 
 func (r *Recorder) set(ctx context.Context, op string, k sai.Key, a sai.Attr) error {
-	err := r.due()
-	if err == nil {
-		err = r.next.Set(ctx, k, a)
-	}
+	err := r.next.Set(ctx, k, a)
 	r.note(err, op, sai.FormatKey(k), a)
 	return err
 }
@@ -204,24 +196,11 @@ func (r *Recorder) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.A
 
 // BulkCreate implements [sai.API].
 func (r *Recorder) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.Attr) ([]sai.OID, []error) {
-	oids, errs := make([]sai.OID, len(objs)), make([]error, len(objs))
-	var pass []int
-	var items [][]sai.Attr
+	oids, errs := r.next.BulkCreate(ctx, t, objs)
 	for i := range objs {
-		if errs[i] = r.due(); errs[i] == nil {
-			pass, items = append(pass, i), append(items, objs[i])
+		if errs[i] == nil {
+			r.alive(sai.Obj(t, oids[i]), true)
 		}
-	}
-	if len(items) > 0 {
-		o, e := r.next.BulkCreate(ctx, t, items)
-		for j, i := range pass {
-			oids[i], errs[i] = o[j], e[j]
-			if errs[i] == nil {
-				r.alive(sai.Obj(t, oids[i]), true)
-			}
-		}
-	}
-	for i := range objs {
 		r.note(errs[i], "C", sai.FormatKey(sai.Obj(t, oids[i])), objs[i]...)
 	}
 	return oids, errs
@@ -229,24 +208,11 @@ func (r *Recorder) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sa
 
 // BulkCreateEntries implements [sai.API].
 func (r *Recorder) BulkCreateEntries(ctx context.Context, entries []sai.Entry, attrs [][]sai.Attr) []error {
-	errs := make([]error, len(entries))
-	var pass []int
-	var items []sai.Entry
-	var values [][]sai.Attr
+	errs := r.next.BulkCreateEntries(ctx, entries, attrs)
 	for i, e := range entries {
-		if errs[i] = r.due(); errs[i] == nil {
-			pass, items, values = append(pass, i), append(items, e), append(values, attrs[i])
+		if errs[i] == nil {
+			r.alive(sai.EntryKey(e), true)
 		}
-	}
-	if len(items) > 0 {
-		e := r.next.BulkCreateEntries(ctx, items, values)
-		for j, i := range pass {
-			if errs[i] = e[j]; errs[i] == nil {
-				r.alive(sai.EntryKey(entries[i]), true)
-			}
-		}
-	}
-	for i, e := range entries {
 		r.note(errs[i], "C", sai.FormatKey(sai.EntryKey(e)), attrs[i]...)
 	}
 	return errs
@@ -254,23 +220,11 @@ func (r *Recorder) BulkCreateEntries(ctx context.Context, entries []sai.Entry, a
 
 // BulkRemove implements [sai.API].
 func (r *Recorder) BulkRemove(ctx context.Context, keys []sai.Key) []error {
-	errs := make([]error, len(keys))
-	var pass []int
-	var items []sai.Key
+	errs := r.next.BulkRemove(ctx, keys)
 	for i, k := range keys {
-		if errs[i] = r.due(); errs[i] == nil {
-			pass, items = append(pass, i), append(items, k)
+		if errs[i] == nil {
+			r.alive(k, false)
 		}
-	}
-	if len(items) > 0 {
-		e := r.next.BulkRemove(ctx, items)
-		for j, i := range pass {
-			if errs[i] = e[j]; errs[i] == nil {
-				r.alive(keys[i], false)
-			}
-		}
-	}
-	for i, k := range keys {
 		r.note(errs[i], "R", sai.FormatKey(k))
 	}
 	return errs
@@ -278,21 +232,7 @@ func (r *Recorder) BulkRemove(ctx context.Context, keys []sai.Key) []error {
 
 // BulkSet implements [sai.API].
 func (r *Recorder) BulkSet(ctx context.Context, keys []sai.Key, attrs []sai.Attr) []error {
-	errs := make([]error, len(keys))
-	var pass []int
-	var items []sai.Key
-	var values []sai.Attr
-	for i, k := range keys {
-		if errs[i] = r.due(); errs[i] == nil {
-			pass, items, values = append(pass, i), append(items, k), append(values, attrs[i])
-		}
-	}
-	if len(items) > 0 {
-		e := r.next.BulkSet(ctx, items, values)
-		for j, i := range pass {
-			errs[i] = e[j]
-		}
-	}
+	errs := r.next.BulkSet(ctx, keys, attrs)
 	for i, k := range keys {
 		r.note(errs[i], "S", sai.FormatKey(k), attrs[i])
 	}
@@ -301,10 +241,7 @@ func (r *Recorder) BulkSet(ctx context.Context, keys []sai.Key, attrs []sai.Attr
 
 // FlushFDB implements [sai.API].
 func (r *Recorder) FlushFDB(ctx context.Context, attrs []sai.Attr) error {
-	err := r.due()
-	if err == nil {
-		err = r.next.FlushFDB(ctx, attrs)
-	}
+	err := r.next.FlushFDB(ctx, attrs)
 	r.note(err, "f", sai.ObjectTypeFDBFlush.String(), attrs...)
 	return err
 }

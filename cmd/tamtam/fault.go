@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/device/fault"
+	"tamtam/swss"
+)
+
+const allowFaultsUsage = "take faults on purpose from `tamtam fault`: whoever reaches Redis can then inject them"
+
+// A faultTarget is the switch that faults are injected into.
+type faultTarget struct {
+	redis, database string
+	timeout         time.Duration
+}
+
+// reach calls f with the switch's Redis.
+func (t *faultTarget) reach(cmd *cobra.Command, f func(context.Context, *swss.Redis) error) error {
+	cfg, err := swss.DefaultConfig(t.redis)
+	if t.database != "" {
+		cfg, err = swss.LoadConfig(t.database)
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	if t.timeout <= 0 {
+		return usagef("--timeout %v: want more than 0", t.timeout)
+	}
+	r := swss.Look(cfg)
+	defer r.Close()
+	ctx, cancel := context.WithTimeout(cmd.Context(), t.timeout)
+	defer cancel()
+	if err := r.DB(swss.StateDB).Ping(ctx); err != nil {
+		return fmt.Errorf("redis at %s: %s; if it is paused on purpose, that ends by itself within %v",
+			r.Addr(), swss.Why(err), fault.MostPause)
+	}
+	return f(ctx, r)
+}
+
+func newFault() *cobra.Command {
+	var t faultTarget
+	c := &cobra.Command{
+		Use:   "fault list|clear|sai|notifications|redis|clock",
+		Short: "Inject faults on purpose into a switch that was started with --allow-faults",
+		Long: `Inject faults on purpose into a switch whose daemons were started with --allow-faults: SAI calls that
+fail or take long, notifications that are lost or come twice, a Redis that is paused, slow, full or
+emptied, a clock that is set.
+
+A fault is in force when the command says so. It ends by itself, with "tamtam fault clear" or with its
+daemon. While it is there the daemon is not ready and there is an alarm; both say why.
+Exit 1 if nobody takes the fault, or it is not known whether it was taken.`,
+		RunE: func(*cobra.Command, []string) error {
+			return usagef("which fault? `tamtam fault --help` lists them")
+		},
+	}
+	f := c.PersistentFlags()
+	f.StringVar(&t.redis, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
+	f.StringVar(&t.database, "database-config", "", "a SONiC database_config.json, instead of --redis")
+	f.DurationVar(&t.timeout, "timeout", 10*time.Second, "how long to wait for an answer")
+	c.AddCommand(newFaultList(&t), newFaultClear(&t),
+		faultGroup("sai fail|delay", "Calls of syncd to the chip",
+			newInject(&t, fault.SAIFail, "fail", "SAI calls fail", "every", "count", "op", "type", "status"),
+			newInject(&t, fault.SAIDelay, "delay DURATION", "SAI calls take longer", "every", "count", "op", "type")),
+		faultGroup("notifications lose|double", "What is published",
+			newInject(&t, fault.NotificationsLose, "lose", "Notifications are lost", "every", "count", "of", "at"),
+			newInject(&t, fault.NotificationsDouble, "double", "Notifications come twice", "every", "count", "of", "at")),
+		faultGroup("redis pause|slow|full|empty", "The Redis that the daemons work on",
+			newInject(&t, fault.RedisPause, "pause", "Redis answers nobody; nobody can end that early", "at"),
+			newInject(&t, fault.RedisSlow, "slow DURATION", "Redis answers up to so much later", "at"),
+			newInject(&t, fault.RedisFull, "full", "Redis is out of memory and takes no rows", "at"),
+			newInject(&t, fault.RedisEmpty, "empty DATABASE|all", "A database is emptied; that cannot be taken back", "at")),
+		faultGroup("clock step", "Clocks that the switch goes by", newClockStep(&t)))
+	return c
+}
+
+func faultGroup(use, short string, leaves ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, _ []string) error {
+		_, words, _ := strings.Cut(use, " ")
+		return usagef("%s what? %s", cmd.Name(), words)
+	}}
+	c.AddCommand(leaves...)
+	return c
+}
+
+// faultFlags are the flags of faults, by the field of the row that they are.
+var faultFlags = map[string]string{
+	"for": fmt.Sprintf("it ends after that (default %v, at most %v; a pause %v)", fault.UsualFor, fault.MostFor,
+		fault.MostPause),
+	"count":  "it ends after so many calls or messages",
+	"every":  "each n-th call or message only",
+	"op":     "these calls: " + strings.Join(fault.Ops(), ", "),
+	"type":   "calls on objects of this type, as acl-entry",
+	"status": "the status of SAI that they return (default FAILURE)",
+	"at":     "the daemon (default: the first that takes such faults)",
+}
+
+// newInject makes the command that injects faults of a kind. The argument of use, if it has one, is a field too.
+func newInject(t *faultTarget, kind fault.Kind, use, short string, flags ...string) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short}
+	_, arg, _ := strings.Cut(use, " ")
+	if kind != fault.RedisEmpty {
+		flags = append(flags, "for")
+	}
+	values := map[string]*string{}
+	for _, name := range flags {
+		usage := faultFlags[name]
+		if name == "of" {
+			usage = "at syncd: port_state_change, fdb_event or switch_shutdown_request; elsewhere a part of the channel's name"
+		}
+		values[name] = c.Flags().String(name, "", usage)
+	}
+	if arg != "" {
+		c.Args = cobra.ExactArgs(1)
+	}
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		row := swss.FieldValues{"kind": string(kind)}
+		for name, value := range values {
+			if cmd.Flags().Changed(name) && name != "at" {
+				row[name] = *value
+			}
+		}
+		if arg == "DURATION" {
+			row["delay"] = args[0]
+		} else if arg != "" {
+			row["db"] = args[0]
+		}
+		at := ""
+		if values["at"] != nil {
+			at = *values["at"]
+		}
+		return t.inject(cmd, at, row)
+	}
+	return c
+}
+
+// newClockStep makes the command whose argument may begin with a minus.
+func newClockStep(t *faultTarget) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "step +DURATION|-DURATION",
+		Short: "A clock is set forward or back, and at the end of the fault to where it was",
+		Args:  cobra.ArbitraryArgs, DisableFlagParsing: true,
+	}
+	long := c.Flags().String("for", "", faultFlags["for"])
+	of := c.Flags().String("of", fault.ChipClock,
+		"chip: its time of day, by which it marks and stamps; host: what the kernel says")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		step, rest := "", []string{}
+		for _, arg := range args {
+			if len(arg) > 1 && strings.ContainsAny(arg[:1], "+-") && arg[1] >= '0' && arg[1] <= '9' {
+				step = arg
+				continue
+			}
+			rest = append(rest, arg)
+		}
+		if err := cmd.Flags().Parse(rest); err != nil {
+			return usageError{err}
+		}
+		if help, _ := cmd.Flags().GetBool("help"); help {
+			return cmd.Help()
+		}
+		if step == "" || cmd.Flags().NArg() > 0 {
+			return usagef("clock step: want one time with its sign, as +2s or -2s")
+		}
+		row := swss.FieldValues{"kind": string(fault.ClockStep), "step": step, "of": *of}
+		if *long != "" {
+			row["for"] = *long
+		}
+		return t.inject(cmd, "", row)
+	}
+	return c
+}
+
+// inject asks for a fault and says what is in force.
+func (t *faultTarget) inject(cmd *cobra.Command, at string, row swss.FieldValues) error {
+	f, err := fault.Parse(row)
+	if err != nil {
+		return usageError{err}
+	}
+	return t.reach(cmd, func(ctx context.Context, r *swss.Redis) error {
+		n, err := fault.Inject(ctx, r, at, f)
+		if err != nil {
+			return err
+		}
+		if !n.Until.After(n.From) {
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "done at %s: %s\n", n.At, n.Fault)
+			return err
+		}
+		until := n.Until.UTC().Format(time.RFC3339)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "in force at %s, until %s: %s\n", n.At, until, n.Fault)
+		return err
+	})
+}
+
+func newFaultClear(t *faultTarget) *cobra.Command {
+	return &cobra.Command{
+		Use: "clear", Short: "End all faults",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return t.reach(cmd, func(ctx context.Context, r *swss.Redis) error {
+				cleared, err := fault.Clear(ctx, r)
+				for _, daemon := range fault.Daemons() {
+					if n, ok := cleared[daemon]; ok {
+						fmt.Fprintf(cmd.OutOrStdout(), "%s: %d faults ended\n", daemon, n)
+					}
+				}
+				return err
+			})
+		},
+	}
+}
+
+func newFaultList(t *faultTarget) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use: "list", Short: "Show the faults that are in force, and those that were within the last seconds",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return t.reach(cmd, func(ctx context.Context, r *swss.Redis) error {
+				told, unread, err := fault.Told(ctx, r)
+				if err != nil {
+					return err
+				}
+				takers, err := fault.Takers(ctx, r)
+				if err != nil {
+					return err
+				}
+				if err := writeFaults(cmd.OutOrStdout(), told, takers, asJSON); err != nil {
+					return err
+				}
+				for _, err := range unread {
+					fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %v\n", err)
+				}
+				return fault.Check(ctx, r)
+			})
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print them as JSON")
+	return c
+}
+
+// A faultLine is a fault as JSON.
+type faultLine struct {
+	Daemon string            `json:"daemon"`
+	ID     string            `json:"id"`
+	Fault  string            `json:"fault"`
+	Fields map[string]string `json:"fields"`
+	From   time.Time         `json:"from"`
+	Until  time.Time         `json:"until"`
+	Hits   int               `json:"hits"`
+	Over   string            `json:"over,omitempty"`
+}
+
+func writeFaults(w io.Writer, told []fault.Injected, takers []string, asJSON bool) error {
+	if asJSON {
+		all := struct {
+			Takers []string    `json:"takers"`
+			Faults []faultLine `json:"faults"`
+		}{append([]string{}, takers...), []faultLine{}}
+		for _, n := range told {
+			all.Faults = append(all.Faults, faultLine{
+				n.At, n.ID, n.Fault.String(), n.Row(), n.From.UTC(), n.Until.UTC(), n.Hits, n.Over,
+			})
+		}
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(all)
+	}
+	if len(told) == 0 {
+		_, err := fmt.Fprintf(w, "no faults; they are taken by: %s\n", orNobody(takers))
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "Daemon\tID\tUntil\tMet\tFault")
+	for _, n := range told {
+		until := n.Until.UTC().Format(time.RFC3339)
+		if n.Over != "" {
+			until = "over: " + n.Over
+		}
+		met := "-" // it meets no single calls or messages
+		if n.Counts() {
+			met = fmt.Sprint(n.Hits)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", n.At, n.ID, until, met, n.Fault)
+	}
+	return t.Flush()
+}
+
+func orNobody(names []string) string {
+	if len(names) == 0 {
+		return "nobody"
+	}
+	return strings.Join(names, ", ")
+}

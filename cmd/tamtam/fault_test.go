@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/device/fault"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// faultDesk runs the desk of a syncd until the test ends, when its switch takes faults.
+func faultDesk(t *testing.T, r *swss.Redis) *fault.Desk {
+	desk := fault.NewDesk("syncd", r, true, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- desk.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	for fault.Check(t.Context(), r) != nil {
+		select {
+		case <-t.Context().Done():
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return desk
+}
+
+// tamtam runs a command and returns its exit code, and what it prints to both.
+func tamtam(t *testing.T, args ...string) (code int, printed string) {
+	t.Helper()
+	var out bytes.Buffer
+	code = run(t.Context(), args, nil, &out, &out)
+	return code, out.String()
+}
+
+// Every fault has its command; the command says what is in force, until when.
+func TestFaultCommands(t *testing.T) {
+	r := swsstest.Start(t)
+	desk := faultDesk(t, r)
+	if err := desk.Drive(noClock{}); err != nil {
+		t.Fatal(err)
+	}
+	do := func(line string) (int, string) {
+		return tamtam(t, append([]string{"fault", "--redis", r.Addr()}, strings.Fields(line)...)...)
+	}
+	for _, tt := range []struct{ line, want string }{
+		{"list", "no faults; they are taken by: syncd"},
+		{
+			"sai fail --op create --type acl-entry --status TABLE_FULL --count 3 --every 2",
+			"SAI create of SAI_OBJECT_TYPE_ACL_ENTRY: SAI_STATUS_TABLE_FULL, every 2",
+		},
+		{"sai delay 200ms --for 10s", "SAI calls: 200ms late"},
+		{"notifications lose --at syncd --of fdb_event", `notifications "fdb_event" are lost`},
+		{"notifications double --count 1", "notifications come twice"},
+		{"redis slow 10ms --for 20s", "Redis answers up to 10ms late"},
+		{"clock step -2s --of host --for 5s", "the clock of the host is set by -2s"},
+		{"clock step +1.5s", "the clock of the chip is set by +1.5s"},
+		{"list", "Daemon  ID  Until"},
+		{"redis pause --for 1ms", "Redis is paused"},
+		{"redis empty COUNTERS_DB", "done at syncd: COUNTERS_DB was emptied"},
+		{"redis full --for 10s --at syncd --timeout 20s", "Redis is full"},
+	} {
+		if code, printed := do(tt.line); code != 0 || !strings.Contains(printed, tt.want) {
+			t.Errorf("%s: exit %d: %s, want %s", tt.line, code, printed, tt.want)
+		}
+	}
+	do("clear")
+	if code, printed := do("clear"); code != 0 || printed != "syncd: 0 faults ended\n" {
+		t.Errorf("clear again: exit %d: %s", code, printed)
+	}
+	code, printed := do("list --json")
+	var list struct {
+		Takers []string
+		Faults []faultLine
+	}
+	if err := json.Unmarshal([]byte(printed), &list); err != nil || code != 0 || len(list.Faults) == 0 || list.Takers[0] != "syncd" {
+		t.Errorf("exit %d, %v: %s", code, err, printed)
+	}
+	for _, n := range list.Faults {
+		if n.Over == "" || n.Fields["kind"] == "" || n.Until.Before(n.From) {
+			t.Errorf("%+v", n)
+		}
+	}
+}
+
+// noClock is a clock that nobody reads.
+type noClock struct{}
+
+func (noClock) StepClock(time.Duration) error { return nil }
+func (noClock) SetClockSynchronised(bool)     {}
+
+// What cannot be asked for is a mistake in the command line (2); what is not taken is refused in words (1).
+func TestFaultCommandsRefused(t *testing.T) {
+	r := swsstest.Start(t)
+	for _, tt := range []struct {
+		line string
+		code int
+		want string
+	}{
+		{"fault", exitUsage, "which fault?"},
+		{"fault sai", exitUsage, "sai what? fail|delay"},
+		{"fault sai fail --op explode", exitUsage, `op "explode", want one of any, create`},
+		{"fault sai fail --for 2h", exitUsage, `for "2h", want a time from 1ms to 1h`},
+		{"fault sai delay", exitUsage, "accepts 1 arg(s)"},
+		{"fault sai delay long", exitUsage, `delay "long", want a time`},
+		{"fault redis pause --for 2m", exitUsage, "want a time from 1ms to 1m0s"},
+		{"fault redis empty MY_DB", exitUsage, `db "MY_DB", want one of [CONFIG_DB`},
+		{"fault clock step", exitUsage, "want one time with its sign"},
+		{"fault clock step 2s", exitUsage, "want one time with its sign"},
+		{"fault clock step -2s --of mars", exitUsage, "want chip or host"},
+		{"fault clock step -2s --frob", exitUsage, "unknown flag"},
+		{"fault list --timeout 0s", exitUsage, "want more than 0"},
+		{"fault list --redis nowhere", exitUsage, "nowhere"},
+		{"fault list --redis 127.0.0.1:1", exitFailed, "Redis does not answer"},
+		{"fault list", exitFailed, "syncd, orchagent, tammgrd, mgmtd: nothing was heard for 5 s"},
+		{"fault clear", exitFailed, "refused: nobody injects this fault"},
+		{"fault sai fail", exitFailed, "(syncd: nothing was heard for 5 s)"},
+		{"fault redis full --at mgmtd", exitFailed, "(mgmtd: nothing was heard for 5 s)"},
+	} {
+		args := strings.Fields(tt.line)
+		if !strings.Contains(tt.line, "--redis") {
+			args = append(args, "--redis", r.Addr())
+		}
+		if code, printed := tamtam(t, args...); code != tt.code || !strings.Contains(printed, tt.want) {
+			t.Errorf("%s: exit %d: %s, want exit %d and %s", tt.line, code, printed, tt.code, tt.want)
+		}
+	}
+	if code, printed := tamtam(t, "fault", "clock", "step", "--help"); code != 0 || !strings.Contains(printed, "--of string") {
+		t.Errorf("exit %d: %s", code, printed)
+	}
+}

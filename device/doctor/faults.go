@@ -1,0 +1,41 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"tamtam/device/fault"
+	"tamtam/swss"
+)
+
+// faults asks whether anything is as it is on purpose.
+func faults(ctx context.Context, p *patient) answer {
+	told, unread, err := fault.Told(ctx, p.r)
+	if err != nil {
+		return unknown("%s", swss.Why(err))
+	}
+	left, err := fault.LeftFull(ctx, p.r)
+	if err != nil {
+		return unknown("%s", swss.Why(err))
+	}
+	takers, err := fault.Takers(ctx, p.r)
+	if err != nil {
+		return unknown("%s", swss.Why(err))
+	}
+	text := fault.Words(told)
+	switch {
+	case text != "":
+		return fail("tamtam fault clear", "%s", text)
+	case left != "":
+		return fail("start it again, or redis-cli config set maxmemory", "%s ended while it kept Redis full on purpose", left)
+	case len(unread) > 0:
+		return warn("redis-cli -n 6 del 'TAMTAM_FAULT|NAME'", "rows that nobody can read: %v", errors.Join(unread...))
+	case len(told) > 0:
+		return warn("look again in a few seconds", "%d were over within the last seconds", len(told))
+	case len(takers) > 0:
+		return warn("start them without --allow-faults where faults are not meant to be",
+			"none, but whoever reaches Redis can inject them into %s", strings.Join(takers, ", "))
+	}
+	return well("none, and nobody takes any")
+}

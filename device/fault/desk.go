@@ -1,0 +1,353 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"tamtam/sai"
+	"tamtam/swss"
+)
+
+// Times of a desk.
+const (
+	beat     = time.Second     // rows are written that often
+	life     = 5 * time.Second // and live for that long
+	patience = 5 * time.Second // for one thing that Redis is asked for
+)
+
+// A Desk takes requests to inject faults into one daemon, and tells what is injected. A nil Desk takes none and knows
+// of none.
+type Desk struct {
+	*Rules
+	redis   *swss.Redis
+	log     *slog.Logger
+	allowed bool
+	clocks  clocks
+	told    []string // ids in the daemon's row
+}
+
+// NewDesk returns the desk of a daemon. One that is not allowed takes no requests: it mends what an earlier process of
+// the daemon has left.
+func NewDesk(daemon string, r *swss.Redis, allowed bool, log *slog.Logger) *Desk {
+	d := &Desk{Rules: NewRules(time.Now), redis: r, log: log, allowed: allowed}
+	d.at = daemon
+	return d
+}
+
+// Takes reports whether the daemon takes faults.
+func (d *Desk) Takes() bool { return d != nil && d.allowed }
+
+// SAI puts the faults in front of a chip.
+func (d *Desk) SAI(next sai.API) sai.API {
+	if !d.Takes() {
+		return next
+	}
+	return d.Rules.SAI(next)
+}
+
+// Notified is that of [Rules].
+func (d *Desk) Notified(n sai.Notification) int {
+	if !d.Takes() {
+		return 1
+	}
+	return d.Rules.Notified(n)
+}
+
+// Disturb is what disturbs the messages that a daemon hears; nil: nothing.
+func (d *Desk) Disturb() func(channel string) int {
+	if !d.Takes() {
+		return nil
+	}
+	return d.Delivered
+}
+
+// InForce says which faults are in force, in words, and since when; "": none.
+func (d *Desk) InForce() (text string, since time.Time) {
+	if !d.Takes() {
+		return "", time.Time{}
+	}
+	return words(d.List())
+}
+
+// Run takes requests until ctx ends, and takes back then what was injected.
+func (d *Desk) Run(ctx context.Context) error {
+	if d == nil {
+		return nil
+	}
+	for !d.mended(ctx) { // Redis is not there yet
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(beat):
+		}
+	}
+	if !d.allowed {
+		return nil
+	}
+	l := swss.NewListener(d.redis)
+	defer l.Close()
+	requests := swss.NewNotificationConsumer(l, d.redis.DB(swss.StateDB), channel(d.at))
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	for {
+		d.work(ctx, requests)
+		var due <-chan time.Time
+		if at, ok := d.nextEnd(); ok {
+			due = time.After(time.Until(at))
+		}
+		select {
+		case <-ctx.Done():
+			d.leave(context.WithoutCancel(ctx))
+			return nil
+		case <-l.Ready():
+		case <-tick.C:
+		case <-due:
+		}
+	}
+}
+
+// mended mends what an earlier process has left: Redis, and its rows.
+func (d *Desk) mended(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return errors.Join(
+		d.makeRoom(ctx, func(by string, _ time.Time) bool { return by == d.at }), d.table().Del(ctx, d.at),
+	) == nil
+}
+
+// work answers requests, takes back what is over, and tells.
+func (d *Desk) work(ctx context.Context, requests *swss.NotificationConsumer) {
+	asked, _ := requests.Pops(ctx) // it never fails
+	for _, q := range asked {
+		d.answer(ctx, q)
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	// The former process of another daemon may never come back.
+	overdue := func(by string, until time.Time) bool { return by != d.at && time.Since(until) > 2*beat }
+	if err := errors.Join(d.undo(ctx), d.makeRoom(ctx, overdue), d.tell(ctx, d.List())); err != nil && ctx.Err() == nil {
+		d.log.Debug("faults on purpose", "error", err) // Redis is away, paused or full: tried again
+	}
+}
+
+// nextEnd is when the next fault is over.
+func (d *Desk) nextEnd() (at time.Time, ok bool) {
+	for _, n := range d.List() {
+		if n.Over == "" && n.Until.After(d.now()) && (!ok || n.Until.Before(at)) {
+			at, ok = n.Until, true
+		}
+	}
+	return at, ok
+}
+
+// leave takes back everything: the daemon ends.
+func (d *Desk) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	d.Clear()
+	if err := errors.Join(d.undo(ctx), d.table().Del(ctx, d.at)); err != nil {
+		d.log.Warn("faults on purpose: not all could be taken back", "error", err)
+	}
+}
+
+func (d *Desk) table() *swss.Table { return swss.NewTable(d.redis.DB(swss.StateDB), Table) }
+
+// tell writes the daemon's row. A Redis that is full keeps the one that it has.
+func (d *Desk) tell(ctx context.Context, list []Injected) error {
+	row := swss.FieldValues{}
+	for _, n := range list {
+		row[n.ID] = swss.EncodeFields(swss.Pairs(n.row()))
+	}
+	var gone []string
+	for _, id := range d.told {
+		if row[id] == "" {
+			gone = append(gone, id)
+		}
+	}
+	state := d.redis.DB(swss.StateDB)
+	switch {
+	case len(row) == 0 && len(gone) == 0:
+		return nil
+	case len(row) == 0:
+		if err := d.table().Del(ctx, d.at); err != nil {
+			return err
+		}
+	default:
+		if err := d.table().SetFor(ctx, d.at, row, life); err != nil {
+			return errors.Join(err, state.Client().PExpire(ctx, Table+state.Separator()+d.at, life).Err())
+		}
+		if err := d.table().HDel(ctx, d.at, gone...); len(gone) > 0 && err != nil {
+			return err
+		}
+	}
+	d.told = slices.Collect(maps.Keys(row))
+	return nil
+}
+
+// answer does what is asked for and says what came of it.
+func (d *Desk) answer(ctx context.Context, q swss.KeyOpFieldsValues) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	to := q.Key
+	if !strings.HasPrefix(to, answers) || len(to) > longest {
+		d.log.Warn("faults on purpose: a request that nobody waits for", "channel", to[:min(len(to), longest)])
+		return
+	}
+	say := func(ctx context.Context, p redis.Cmdable, op, text string, row swss.FieldValues) error {
+		fields := append([]swss.Pair{{Field: op, Value: text}}, swss.Pairs(row)...)
+		return p.Publish(ctx, to, swss.EncodeFields(fields)).Err()
+	}
+	client := d.redis.DB(swss.StateDB).Client()
+	var err error
+	switch q.Op {
+	case opInject:
+		err = d.inject(ctx, q.FieldValues(), func(p redis.Cmdable, n Injected) error {
+			return say(ctx, p, opDone, n.ID, n.row())
+		})
+	case opClear:
+		n := d.Clear()
+		if err = d.undo(ctx); err == nil {
+			err = say(ctx, client, opDone, strconv.Itoa(n), nil)
+		}
+	default:
+		err = fmt.Errorf("%.40q, want %s or %s", q.Op, opInject, opClear)
+	}
+	if err != nil {
+		if lost := say(ctx, client, opRefused, swss.Why(err), nil); lost != nil {
+			d.log.Warn("faults on purpose: an answer is lost", "error", lost)
+		}
+	}
+}
+
+// inject puts a fault in force: told first, then done, then answered.
+func (d *Desk) inject(ctx context.Context, row swss.FieldValues, done func(redis.Cmdable, Injected) error) error {
+	f, err := Parse(row)
+	if err != nil {
+		return err
+	}
+	if at := At(f.Kind); !slices.Contains(at, d.at) {
+		return fmt.Errorf("fault %s: %s does not do that, but %s", f.Kind, d.at, strings.Join(at, ", "))
+	}
+	n, err := d.next(f)
+	if err != nil {
+		return err
+	}
+	if err := d.tell(ctx, append(d.List(), n.Injected)); err != nil {
+		return fmt.Errorf("fault %s: it cannot be told, so it is not injected: %w", f.Kind, err)
+	}
+	d.log.Warn("a fault on purpose", "fault", n.Fault.String(), "until", n.Until)
+	answered := false
+	switch f.Kind {
+	case RedisPause:
+		err = d.pause(ctx, n, done)
+		answered = true
+	case RedisSlow:
+		err = d.slow(ctx, n)
+	case RedisFull:
+		err = d.fill(ctx, n)
+	case RedisEmpty:
+		err = d.empty(ctx, n)
+	case ClockStep:
+		err = d.clocks.step(n)
+	}
+	if err != nil {
+		return errors.Join(err, d.tell(ctx, d.List()))
+	}
+	d.put(n)
+	if answered {
+		return nil
+	}
+	return done(d.redis.DB(swss.StateDB).Client(), n.Injected)
+}
+
+// A Clock is one that can be set: that of a simulated chip.
+type Clock interface {
+	StepClock(d time.Duration) error
+	SetClockSynchronised(bool)
+}
+
+// clocks are those of a daemon with a chip.
+type clocks struct {
+	mu         sync.Mutex
+	chip       Clock // nil: there is none yet
+	ahead      time.Duration
+	hostsAhead time.Duration
+}
+
+// Drive gives the desk a new chip, which is set as the one before was.
+func (d *Desk) Drive(chip Clock) error {
+	if !d.Takes() {
+		return nil
+	}
+	c := &d.clocks
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.chip = chip
+	if c.ahead == 0 {
+		return nil
+	}
+	return c.set(c.ahead)
+}
+
+// Ahead is how far the chip's clock is ahead of the host's, by faults.
+func (d *Desk) Ahead() time.Duration {
+	if !d.Takes() {
+		return 0
+	}
+	d.clocks.mu.Lock()
+	defer d.clocks.mu.Unlock()
+	return d.clocks.ahead - d.clocks.hostsAhead
+}
+
+// step sets a clock, and back when the fault is over.
+func (c *clocks) step(n *rule) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n.Of == HostClock {
+		c.hostsAhead = n.Step
+		n.undo = func(context.Context) error {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.hostsAhead = 0
+			return nil
+		}
+		return nil
+	}
+	if err := c.set(n.Step); err != nil {
+		return err
+	}
+	c.ahead = n.Step
+	n.undo = func(context.Context) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if err := c.set(-n.Step); err != nil {
+			return err
+		}
+		c.ahead = 0
+		c.chip.SetClockSynchronised(true)
+		return nil
+	}
+	return nil
+}
+
+// set sets the chip's clock. Nobody vouches for it from then on.
+func (c *clocks) set(step time.Duration) error {
+	if c.chip == nil {
+		return errors.New("there is no chip yet")
+	}
+	if err := c.chip.StepClock(step); err != nil {
+		return err
+	}
+	c.chip.SetClockSynchronised(false)
+	return nil
+}

@@ -1,0 +1,395 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// servers runs a test with the embedded Redis and with a real one.
+func servers(t *testing.T, f func(t *testing.T, r *swss.Redis)) {
+	t.Run("embedded", func(t *testing.T) { f(t, swsstest.Start(t)) })
+	t.Run("redis-server", func(t *testing.T) { f(t, swsstest.StartServer(t).Open()) })
+}
+
+// open opens the desk of a daemon, as the daemon does, and returns what ends it.
+func open(t *testing.T, r *swss.Redis, daemon string, allowed bool) (*Desk, func()) {
+	t.Helper()
+	d := NewDesk(daemon, r, allowed, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	stop := sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	if allowed {
+		until(t, "the desk is open", func() bool {
+			takers, err := Takers(t.Context(), r)
+			return err == nil && strings.Contains(fmt.Sprint(takers), daemon)
+		})
+	}
+	return d, stop
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for range 3000 {
+		if ok() {
+			return
+		}
+		select {
+		case <-t.Context().Done():
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	t.Fatalf("%s: not within half a minute", what)
+}
+
+func inject(t *testing.T, r *swss.Redis, f Fault) Injected {
+	t.Helper()
+	n, err := Inject(t.Context(), r, "", f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// write writes a row, if Redis takes it.
+func write(t *testing.T, r *swss.Redis) error {
+	return swss.NewTable(r.DB(swss.ApplDB), "T").Set(t.Context(), "k", swss.FieldValues{"f": "v"})
+}
+
+// A fault is in force when the request is answered, told until it is cleared, and gone then.
+func TestInjectAndClear(t *testing.T) {
+	servers(t, func(t *testing.T, r *swss.Redis) {
+		d, _ := open(t, r, "syncd", true)
+		n := inject(t, r, Fault{Kind: SAIFail, Op: sai.OpSet, For: time.Hour})
+		if err := d.refuse(t.Context(), sai.OpSet, sai.ObjectTypePort); err == nil {
+			t.Error("answered, and not in force")
+		}
+		until(t, "that it was met is told", func() bool {
+			told, unread, err := Told(t.Context(), r)
+			return err == nil && len(unread) == 0 && len(told) == 1 && told[0].ID == n.ID && told[0].Hits == 1 && told[0].At == "syncd"
+		})
+		if text, since := d.InForce(); !strings.HasPrefix(text, "faults are injected on purpose: SAI set: SAI_STATUS_FAILURE, until ") || since.IsZero() {
+			t.Error(text, since)
+		}
+		cleared, err := Clear(t.Context(), r)
+		if err != nil || cleared["syncd"] != 1 || d.refuse(t.Context(), sai.OpSet, sai.ObjectTypePort) != nil {
+			t.Error(cleared, err)
+		}
+		until(t, "that it is over is told", func() bool {
+			told, _, err := Told(t.Context(), r)
+			return err == nil && len(told) == 1 && told[0].Over == "cleared" && InWords(t.Context(), r) == ""
+		})
+	})
+}
+
+// Nobody takes a fault who may not, or is gone, or whose fault it is not: the answer says so, and nothing is told.
+func TestRefused(t *testing.T) {
+	servers(t, func(t *testing.T, r *swss.Redis) {
+		health := swss.NewTable(r.DB(swss.StateDB), schema.StateHealth)
+		if err := health.Set(t.Context(), "orchagent", swss.FieldValues{"state": "ready"}); err != nil {
+			t.Fatal(err)
+		}
+		_, gone := open(t, r, "syncd", true)
+		gone()
+		until(t, "the desk is closed", func() bool {
+			takers, err := Takers(t.Context(), r)
+			return err == nil && len(takers) == 0
+		})
+		open(t, r, "orchagent", false)
+		_, cleared := Clear(t.Context(), r)
+		_, injected := Inject(t.Context(), r, "", Fault{Kind: SAIFail})
+		_, named := Inject(t.Context(), r, "orchagent", Fault{Kind: RedisFull})
+		for _, tt := range []struct {
+			err  error
+			want string
+		}{
+			{cleared, "(orchagent: started without --allow-faults; syncd, tammgrd, mgmtd: nothing was heard for 5 s)"},
+			{injected, "(syncd: nothing was heard for 5 s)"},
+			{named, "(orchagent: started without --allow-faults)"},
+			{Check(t.Context(), r), "refused: nobody injects this fault"},
+		} {
+			if !errors.Is(tt.err, ErrRefused) || !strings.Contains(tt.err.Error(), tt.want) {
+				t.Errorf("%v, want %s", tt.err, tt.want)
+			}
+		}
+		open(t, r, "tammgrd", true)
+		for want, f := range map[string]Fault{
+			"fault sai-fail: tammgrd does not do that, but syncd":   {Kind: SAIFail},
+			"fault clock-step: tammgrd does not do that, but syncd": {Kind: ClockStep, Step: time.Second},
+		} {
+			if _, err := Inject(t.Context(), r, "tammgrd", f); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %s", err, want)
+			}
+		}
+		if told, _, err := Told(t.Context(), r); err != nil || len(told) != 0 {
+			t.Errorf("%+v, %v", told, err)
+		}
+	})
+}
+
+// Whatever comes in as a request: the desk goes on, and answers who waits for an answer.
+func TestHostileRequests(t *testing.T) {
+	servers(t, func(t *testing.T, r *swss.Redis) {
+		open(t, r, "syncd", true)
+		db := r.DB(swss.StateDB)
+		for _, text := range []string{"", "{}", "[]", `["inject"]`, `["inject","nobody"]`, `["inject","` + strings.Repeat("x", 100000) + `"]`, `["clear","` + answers + `"]`} {
+			db.Client().Publish(t.Context(), channel("syncd"), text)
+		}
+		for _, tt := range []struct {
+			op, want string
+			fields   []swss.Pair
+		}{
+			{"explode", `"explode", want inject or clear`, nil},
+			{opInject, `kind "", want one of`, nil},
+			{opInject, `for "1e9h", want a time`, []swss.Pair{{Field: "kind", Value: "redis-full"}, {Field: "for", Value: "1e9h"}}},
+		} {
+			if _, _, err := ask(t.Context(), r, "syncd", tt.op, tt.fields); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%s %v: %v, want %s", tt.op, tt.fields, err, tt.want)
+			}
+		}
+		swss.NewTable(db, Table).Set(t.Context(), "orchagent", swss.FieldValues{"1": "garbage", "2": `["kind","redis-full","until","soon"]`})
+		told, unread, err := Told(t.Context(), r)
+		if err != nil || len(told) != 0 || len(unread) != 2 || !strings.Contains(fmt.Sprint(unread), `TAMTAM_FAULT|orchagent "2": until "soon", want a time`) {
+			t.Errorf("%+v, %v, %v", told, unread, err)
+		}
+	})
+}
+
+// While Redis is full it takes no rows, an alarm is there already, and what is told stays told; a further fault that could
+// not be told is refused. When the fault is cleared Redis has the room that it had.
+func TestRedisFull(t *testing.T) {
+	servers(t, func(t *testing.T, r *swss.Redis) {
+		room := func() string {
+			return r.DB(swss.ConfigDB).Client().ConfigGet(t.Context(), "maxmemory").Val()["maxmemory"]
+		}
+		r.DB(swss.ConfigDB).Client().ConfigSet(t.Context(), "maxmemory", "1000000000")
+		open(t, r, "syncd", true)
+		inject(t, r, Fault{Kind: RedisFull, For: time.Hour})
+		if err := write(t, r); err == nil || !strings.HasPrefix(swss.Why(err), "Redis is out of memory") {
+			t.Error(err)
+		}
+		alarm, _, err := swss.NewTable(r.DB(swss.StateDB), schema.StateAlarm).Get(t.Context(), "syncd-fault-injected")
+		if err != nil || !strings.Contains(alarm[schema.AlarmText], "Redis is full") || alarm[schema.AlarmCreated] == "" {
+			t.Error(alarm, err)
+		}
+		for _, want := range []string{"it cannot be told, so it is not injected", "there is one already: Redis is full"} {
+			f := Fault{Kind: SAIFail}
+			if strings.Contains(want, "already") {
+				f = Fault{Kind: RedisFull}
+			}
+			if _, err := Inject(t.Context(), r, "", f); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %s", err, want)
+			}
+		}
+		if text := InWords(t.Context(), r); !strings.Contains(text, "Redis is full, until ") {
+			t.Error(text)
+		}
+		if _, err := Clear(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(t, r); err != nil || room() != "1000000000" {
+			t.Errorf("%v; %s bytes", err, room())
+		}
+	})
+}
+
+// It ends by itself too.
+func TestRedisFullEnds(t *testing.T) {
+	servers(t, func(t *testing.T, r *swss.Redis) {
+		open(t, r, "syncd", true)
+		inject(t, r, Fault{Kind: RedisFull, For: time.Millisecond})
+		until(t, "Redis takes rows", func() bool { return write(t, r) == nil })
+	})
+}
+
+// A process that is killed leaves Redis full: the next of the same name mends that, allowed or not, and one of another
+// name that takes faults when the time is over.
+func TestRedisLeftFull(t *testing.T) {
+	servers(t, func(t *testing.T, r *swss.Redis) {
+		for _, tt := range []struct {
+			name    string
+			allowed bool
+			until   time.Duration
+		}{{"syncd", true, time.Hour}, {"syncd", false, time.Hour}, {"tammgrd", true, -time.Minute}} {
+			killed := NewDesk("syncd", r, true, slog.New(slog.DiscardHandler)) // nobody runs it
+			n, err := killed.next(Fault{Kind: RedisFull, For: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.Until = time.Now().Add(tt.until)
+			if err := killed.tell(t.Context(), []Injected{n.Injected}); err != nil {
+				t.Fatal(err)
+			}
+			if err := killed.fill(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			if write(t, r) == nil {
+				t.Fatal("Redis is not full")
+			}
+			_, stop := open(t, r, tt.name, tt.allowed)
+			until(t, "Redis takes rows", func() bool { return write(t, r) == nil })
+			until(t, "nothing is told", func() bool {
+				told, _, err := Told(t.Context(), r)
+				return err == nil && (len(told) == 0 || tt.name != "syncd")
+			})
+			stop()
+		}
+	})
+}
+
+// A Redis that evicts would lose rows where it has no room: it is not made full.
+func TestRedisThatEvictsIsNotFilled(t *testing.T) {
+	r := swsstest.StartServer(t).Open()
+	r.DB(swss.ConfigDB).Client().ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru")
+	open(t, r, "syncd", true)
+	if _, err := Inject(t.Context(), r, "", Fault{Kind: RedisFull}); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), `maxmemory-policy of Redis is "allkeys-lru"`) {
+		t.Error(err)
+	}
+	if err := write(t, r); err != nil || InWords(t.Context(), r) != "" {
+		t.Error(err, InWords(t.Context(), r))
+	}
+}
+
+// A paused Redis answers nobody before the time is over; then the fault is over too.
+func TestRedisPause(t *testing.T) {
+	servers(t, func(t *testing.T, r *swss.Redis) {
+		open(t, r, "syncd", true)
+		n := inject(t, r, Fault{Kind: RedisPause, For: 200 * time.Millisecond})
+		if err := write(t, r); err != nil || time.Now().Before(n.Until) {
+			t.Errorf("%v at %v, want an answer from %v on", err, time.Now(), n.Until)
+		}
+		until(t, "that it is over is told", func() bool { return InWords(t.Context(), r) == "" })
+	})
+}
+
+// A slow Redis answers late, and everybody in the end.
+func TestRedisSlow(t *testing.T) {
+	servers(t, func(t *testing.T, r *swss.Redis) {
+		open(t, r, "syncd", true)
+		inject(t, r, Fault{Kind: RedisSlow, Delay: 100 * time.Millisecond, For: time.Hour})
+		until(t, "an answer is late", func() bool {
+			began := time.Now()
+			return write(t, r) == nil && time.Since(began) > 30*time.Millisecond
+		})
+		if _, err := Clear(t.Context(), r); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// An emptied database is empty, and the others are not; what has happened is told although STATE_DB is gone.
+func TestRedisEmpty(t *testing.T) {
+	servers(t, func(t *testing.T, r *swss.Redis) {
+		open(t, r, "syncd", true)
+		size := func(db swss.DBName) int64 { return r.DB(db).Client().DBSize(t.Context()).Val() }
+		if err := write(t, r); err != nil {
+			t.Fatal(err)
+		}
+		state := r.DB(swss.StateDB).Client()
+		state.Set(t.Context(), "mine", "1", 0)
+		n := inject(t, r, Fault{Kind: RedisEmpty, DB: swss.StateDB})
+		if n.Until.After(n.From) || state.Exists(t.Context(), "mine").Val() != 0 || size(swss.ApplDB) != 1 {
+			t.Errorf("%+v, %d keys in APPL_DB", n, size(swss.ApplDB))
+		}
+		until(t, "it is told", func() bool {
+			told, _, err := Told(t.Context(), r)
+			return err == nil && len(told) == 1 && told[0].Over == "it is done" && told[0].String() == "STATE_DB was emptied"
+		})
+		if inject(t, r, Fault{Kind: RedisEmpty, DB: AllDBs}); size(swss.ApplDB) != 0 {
+			t.Error("APPL_DB is not empty")
+		}
+	})
+}
+
+// A face is a clock that notes how it is set.
+type face struct {
+	mu     sync.Mutex
+	ahead  time.Duration
+	synced bool
+}
+
+func (f *face) StepClock(d time.Duration) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ahead += d
+	return nil
+}
+
+func (f *face) SetClockSynchronised(ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.synced = ok
+}
+
+func (f *face) is(t *testing.T, ahead time.Duration, synced bool) {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ahead != ahead || f.synced != synced {
+		t.Errorf("%v ahead, synchronised: %t, want %v, %t", f.ahead, f.synced, ahead, synced)
+	}
+}
+
+// A clock is set and, when the fault is over, back; nobody vouches for it meanwhile. A chip that is new is set too.
+func TestClockStep(t *testing.T) {
+	r := swsstest.Start(t)
+	d, stop := open(t, r, "syncd", true)
+	step := Fault{Kind: ClockStep, Step: -2 * time.Second, For: time.Hour}
+	if _, err := Inject(t.Context(), r, "", step); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "there is no chip yet") {
+		t.Error(err)
+	}
+	first, second := &face{synced: true}, &face{synced: true}
+	if err := d.Drive(first); err != nil {
+		t.Fatal(err)
+	}
+	inject(t, r, step)
+	first.is(t, -2*time.Second, false)
+	if _, err := Inject(t.Context(), r, "", step); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "there is one already") {
+		t.Error(err)
+	}
+	inject(t, r, Fault{Kind: ClockStep, Step: time.Minute, Of: HostClock, For: time.Hour})
+	if d.Ahead() != -62*time.Second {
+		t.Errorf("the chip is %v ahead of the host, want -62s", d.Ahead())
+	}
+	if err := d.Drive(second); err != nil {
+		t.Fatal(err)
+	}
+	second.is(t, -2*time.Second, false)
+	stop()
+	second.is(t, 0, true)
+	if d.Ahead() != 0 {
+		t.Errorf("the chip is %v ahead of the host", d.Ahead())
+	}
+}
+
+// A desk that is none disturbs nothing.
+func TestNoDesk(t *testing.T) {
+	var none *Desk
+	for _, d := range []*Desk{none, NewDesk("syncd", swsstest.Start(t), false, nil)} {
+		text, _ := d.InForce()
+		if d.Takes() || d.SAI(nil) != nil || d.Notified(sai.FDBEvent{}) != 1 || d.Disturb() != nil || text != "" || d.Ahead() != 0 || d.Drive(nil) != nil {
+			t.Errorf("%+v", d)
+		}
+	}
+	if err := none.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
