@@ -3,22 +3,15 @@ package device
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"tamtam/internal/randtest"
-	"tamtam/sairedis"
 	"tamtam/saisim/profile"
-	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
@@ -61,12 +54,9 @@ func beDaemon(name, addr string) error {
 
 // A chaos is a switch of processes, to which anything happens.
 type chaos struct {
-	*plant
-	randomConfig
+	*turmoil
 	procs  map[string]*exec.Cmd // nil: killed
 	frozen map[string]bool
-	want   map[string]swss.FieldValues // the configuration, by key of CONFIG_DB
-	log    []string                    // what happened
 }
 
 var mortals = []string{"syncd", "orchagent", "tammgrd"}
@@ -74,18 +64,12 @@ var mortals = []string{"syncd", "orchagent", "tammgrd"}
 func startChaos(t *testing.T, seed uint64) *chaos {
 	server := swsstest.StartServer(t)
 	c := &chaos{
-		plant:        &plant{T: t, server: server, redis: server.Open()},
-		randomConfig: randomConfig{rand.New(rand.NewPCG(seed, 6))},
-		procs:        map[string]*exec.Cmd{}, frozen: map[string]bool{},
+		turmoil: newTurmoil(&plant{T: t, server: server, redis: server.Open()}, rand.New(rand.NewPCG(seed, 6))),
+		procs:   map[string]*exec.Cmd{}, frozen: map[string]bool{},
 	}
-	c.want = c.ground()
-	c.want["DEVICE_METADATA|localhost"] = testMetadata["localhost"]
 	t.Cleanup(func() {
 		for _, name := range mortals {
 			c.kill(name)
-		}
-		if t.Failed() {
-			t.Logf("seed %d, what happened:\n%s", seed, strings.Join(c.log, "\n"))
 		}
 	})
 	for _, name := range mortals {
@@ -183,33 +167,6 @@ func (c *chaos) happens() string {
 	return "time passes"
 }
 
-// pass lets time pass.
-func (c *chaos) pass(d time.Duration) {
-	select {
-	case <-c.Context().Done():
-	case <-time.After(d):
-	}
-}
-
-// change changes the configuration, and writes it if Redis takes it.
-func (c *chaos) change() string {
-	key, row := c.randomConfig.row()
-	for strings.HasPrefix(key, schema.CfgTAMSwitch) { // a new switch id waits until no feature is active: history counts
-		key, row = c.randomConfig.row()
-	}
-	ctx, cancel := context.WithTimeout(c.Context(), time.Second)
-	defer cancel()
-	db := c.redis.DB(swss.ConfigDB).Client()
-	db.Del(ctx, key)
-	if c.IntN(4) == 0 {
-		delete(c.want, key)
-		return "delete " + key
-	}
-	c.want[key] = row
-	db.HSet(ctx, key, row)
-	return "set " + key
-}
-
 // mend undoes what was done to processes and to Redis, and loads the configuration.
 func (c *chaos) mend() {
 	for _, name := range mortals {
@@ -219,141 +176,7 @@ func (c *chaos) mend() {
 		}
 	}
 	clear(c.frozen)
-	db := c.redis.DB(swss.ConfigDB)
-	c.until("the configuration is loaded", func() bool {
-		ctx := c.Context()
-		if db.Client().ConfigSet(ctx, "maxmemory", "0").Err() != nil {
-			return false
-		}
-		keys, err := db.Client().Keys(ctx, "*").Result()
-		if err != nil {
-			return false
-		}
-		for _, key := range keys {
-			if _, wanted := c.want[key]; !wanted {
-				if db.Client().Del(ctx, key).Err() != nil {
-					return false
-				}
-			}
-		}
-		for key, row := range c.want {
-			is, err := db.Client().HGetAll(ctx, key).Result()
-			if err == nil && maps.Equal(is, row) {
-				continue
-			}
-			if db.Client().Del(ctx, key).Err() != nil || db.Client().HSet(ctx, key, row).Err() != nil {
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// freeSwitchID does what an operator has to: a switch id that comes while a feature is active waits until none is. After
-// the loss of a configuration the order in which its rows come back is chance.
-func (c *chaos) freeSwitchID() {
-	status := func() string {
-		return c.plant.row(swss.StateDB, schema.StateTAMSwitch, schema.TAMGlobalKey)["status"]
-	}
-	if status() != "pending" {
-		return
-	}
-	db := c.redis.DB(swss.ConfigDB).Client()
-	features := func(do func(key string, row swss.FieldValues)) {
-		for key, row := range c.want {
-			if strings.HasPrefix(key, schema.CfgTAMFeature+"|") {
-				do(key, row)
-			}
-		}
-	}
-	features(func(key string, _ swss.FieldValues) { db.Del(c.Context(), key) })
-	c.until("the switch id is taken", func() bool { return status() == schema.StatusActive })
-	features(func(key string, row swss.FieldValues) { db.HSet(c.Context(), key, row) })
-	c.steady()
-}
-
-// steady waits until all daemons have been ready for longer than it takes them to notice something.
-func (c *chaos) steady() {
-	for from := time.Now(); time.Since(from) < 3*beatPeriod; {
-		for _, name := range mortals {
-			if state, heard, err := ReadState(c.Context(), c.redis, name); err != nil || !heard || state.State != StateReady {
-				c.ready()
-				from = time.Now()
-			}
-		}
-		c.pass(beatPeriod / 10)
-	}
-}
-
-// statuses are what STATE_DB says of rows.
-func statuses(t *testing.T, r *swss.Redis) map[string]string {
-	all := map[string]string{}
-	for _, table := range schema.StatusTables() {
-		rows, err := swss.NewTable(r.DB(swss.StateDB), table.State).Dump(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for key, row := range rows {
-			all[table.State+"|"+key] = row[table.Status]
-		}
-	}
-	return all
-}
-
-// counted are the names in the maps of COUNTERS_DB.
-func counted(t *testing.T, r *swss.Redis) (names []string) {
-	for _, m := range []string{
-		schema.CountersPortNameMap, schema.CountersLAGNameMap, schema.CountersQueueNameMap, schema.CountersACLRuleMap,
-	} {
-		row, _, err := swss.NewTable(r.DB(swss.CountersDB), m).Get(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name, oid := range row {
-			vid := oid
-			if r.DB(swss.ASICDB).Client().HExists(t.Context(), sairedis.KeyVIDToRID, vid).Val() {
-				vid = "there"
-			}
-			names = append(names, m+" "+name+" "+vid)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// check compares the switch with a fresh one that was given the same configuration.
-func (c *chaos) check() {
-	c.Helper()
-	fresh := testSim(c.T, SimConfig{})
-	for key, row := range c.want {
-		fresh.Redis.DB(swss.ConfigDB).Client().HSet(c.Context(), key, row)
-	}
-	settle(c.T, fresh)
-	lines := func(r *swss.Redis) []string { return strings.Split(viewOf(c.T, r), "\n") }
-	for range 20 { // a window through which an orch looks just now is in the view
-		if slices.Equal(lines(fresh.Redis), lines(c.redis)) {
-			break
-		}
-		c.pass(10 * time.Millisecond)
-	}
-	if diff := cmp.Diff(lines(fresh.Redis), lines(c.redis)); diff != "" {
-		c.Errorf("all daemons are ready, but the ASIC (+) is not as a fresh one (-):\n%s", diff)
-	}
-	if diff := cmp.Diff(statuses(c.T, fresh.Redis), statuses(c.T, c.redis)); diff != "" {
-		c.Errorf("all daemons are ready, but STATE_DB (+) is not as of a fresh switch (-):\n%s", diff)
-	}
-	if diff := cmp.Diff(counted(c.T, fresh.Redis), counted(c.T, c.redis)); diff != "" {
-		c.Errorf("all daemons are ready, but the maps of COUNTERS_DB (+) are not as of a fresh switch (-):\n%s", diff)
-	}
-}
-
-// descriptors is how many files a process has open.
-func descriptors(t *testing.T, pid int) int {
-	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-	if err != nil {
-		t.Skip(err)
-	}
-	return len(files)
+	c.reload()
 }
 
 // Daemons are killed and stopped, Redis is killed, emptied, full and slow, connections are cut, keys are spoilt, others
