@@ -24,6 +24,9 @@ var ErrNoSuchDaemon = errors.New("no such daemon")
 
 var daemons = []string{"tammgrd", "orchagent", "syncd", "mgmtd"}
 
+// database is what [Health] calls Redis, which is none of our daemons.
+const database = "redis"
+
 // Daemons returns the names of the daemons.
 func Daemons() []string { return slices.Clone(daemons) }
 
@@ -186,7 +189,7 @@ func (h *health) tellAgain() {
 
 // A Question is what [Health] is asked about a daemon.
 type Question struct {
-	Name string
+	Name string // a daemon, or "redis"
 	Addr string // of Redis
 	GNMI string // of mgmtd
 	// Live asks whether the process works, so that a restart would not help; else whether what is configured is in
@@ -196,11 +199,12 @@ type Question struct {
 }
 
 // Health returns "ok" if the answer is yes, for a live daemon with what it waits for, and otherwise an error with the
-// reason. A daemon that nothing was heard of for some seconds does not live; mgmtd must also accept a connection.
+// reason. A daemon that nothing was heard of for some seconds does not live; mgmtd must also accept a connection. Redis
+// is ready if it takes writes, and lives if it answers.
 func Health(ctx context.Context, q Question) (string, error) {
 	name, addr := q.Name, q.Addr
-	if !slices.Contains(daemons, name) {
-		return "", fmt.Errorf("%w %q: want one of %v", ErrNoSuchDaemon, name, daemons)
+	if name != database && !slices.Contains(daemons, name) {
+		return "", fmt.Errorf("%w %q: want one of %v, or %s", ErrNoSuchDaemon, name, daemons, database)
 	}
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
@@ -209,12 +213,26 @@ func Health(ctx context.Context, q Question) (string, error) {
 		return "", fmt.Errorf("redis at %s: %s", addr, swss.Why(err))
 	}
 	defer r.Close()
+	if name == database {
+		switch why := refusal(ctx, r); {
+		case why == "":
+		case q.Live:
+			return "ok, not ready: " + why, nil
+		default:
+			return "", fmt.Errorf("redis at %s: %s", addr, why)
+		}
+		return "ok", nil
+	}
 	state, heard, err := ReadState(ctx, r, name)
 	switch {
 	case err != nil:
 		return "", fmt.Errorf("redis at %s: %s", addr, swss.Why(err))
 	case !heard:
-		return "", fmt.Errorf("%s has not been heard of for %v%s", name, beatLife, refusal(ctx, r))
+		silence := fmt.Errorf("%s has not been heard of for %v", name, beatLife)
+		if why := refusal(ctx, r); why != "" {
+			silence = fmt.Errorf("%w; %s", silence, why)
+		}
+		return "", silence
 	case state.State != StateReady && !q.Live:
 		return "", fmt.Errorf("%s is not ready since %s: %s", name, state.Since.Format(time.TimeOnly), state.Reason)
 	}
@@ -247,10 +265,13 @@ func nobodyAnswers(ctx context.Context, r *swss.Redis, claim *swss.Claim) string
 	return "syncd has not been heard of for " + beatLife.String() + ": it is gone"
 }
 
-// refusal says why nobody can be heard of: the server takes no writes. "": it does.
+// probeTable is what a write is tried with, to know whether the server takes writes.
+const probeTable = "TAMTAM_PROBE"
+
+// refusal says why the server takes no writes. "": it does.
 func refusal(ctx context.Context, r *swss.Redis) string {
-	if err := swss.NewTable(r.DB(swss.StateDB), healthTable).SetFor(ctx, "probe", nil, time.Second); err != nil {
-		return "; " + swss.Why(err)
+	if err := swss.NewTable(r.DB(swss.StateDB), probeTable).SetFor(ctx, "", nil, time.Second); err != nil {
+		return swss.Why(err)
 	}
 	return ""
 }

@@ -80,7 +80,8 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().Bool("verbose", false, "log what the daemons do, to standard error")
 	root.AddCommand(newUp(), newRun(), newCLI(), newSubscribe(), newCollect(), newSim(), newLab(),
-		newDecode(), newPlan(), newBench(), newDemo(), newConfig(), newProfile(), newHealth(), newDoctor(), newTechsupport())
+		newDecode(), newPlan(), newBench(), newDemo(), newConfig(), newFlush(), newProfile(), newHealth(),
+		newDoctor(), newTechsupport())
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}
