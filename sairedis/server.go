@@ -88,6 +88,12 @@ func NewServer(r *swss.Redis, backend sai.API, opts ServerOptions) *Server {
 // whose PUBLISH was lost waits at most this long.
 const idle = time.Second
 
+// deaf is how many times in a row nothing may come, not even the answer that was asked for then, until the connection is
+// given up: a server that was cut off has forgotten it, and nobody says so.
+const deaf = 5
+
+var errDeaf = errors.New("nothing comes over the connection to Redis, not even what was asked for")
+
 // Serve answers requests until ctx ends (then it returns nil) or RESTARTQUERY
 // asks it to stop (then [ErrShutdown]), or until chip and database no longer belong together
 // ([swss.ErrAnew]). First it brings the backend to the state that ASIC_DB holds. While Redis is away, or
@@ -160,12 +166,16 @@ func (s *Server) serve(ctx context.Context) error {
 		}
 	}
 	s.tell("")
-	for {
+	for silent := 0; ; {
 		msg, err := conn.ReceiveTimeout(ctx, idle)
 		if err == nil {
+			silent = 0
 			err = s.hear(ctx, msg)
 		} else if ctx.Err() == nil && isTimeout(err) {
-			err = s.look(ctx)
+			if silent++; silent > deaf {
+				return errDeaf
+			}
+			err = errors.Join(conn.Ping(ctx, "alive"), s.look(ctx))
 		}
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,6 +20,12 @@ const (
 	maxBackoff  = 2 * time.Second
 	syncTimeout = 30 * time.Second
 )
+
+// silence is how long nothing may come over a connection until it is asked for an answer; if none comes for as long
+// again and again, the connection is given up. A server that was cut off has forgotten it, and nobody says so.
+const silence = 2 * time.Second
+
+var errSilent = errors.New("nothing comes over the connection, not even what was asked for")
 
 // A Listener is the one pub/sub connection of a daemon: it feeds all of the
 // daemon's sources. When Redis goes away it connects again by itself, and the
@@ -286,13 +293,60 @@ func (l *Listener) disconnected(err error) {
 	l.wake()
 }
 
+// watch gives up a connection over which nothing comes, and returns what ends the watch and says whether it did.
+func (l *Listener) watch(ctx context.Context, conn Subscription, heard *atomic.Uint64) (end func() (gaveUp bool)) {
+	if l.db.redis.embedded != nil { // a part of this process
+		return func() bool { return false }
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	result := make(chan bool, 1)
+	go func() {
+		tick := time.NewTicker(silence)
+		defer tick.Stop()
+		last, quiet := heard.Load(), 0
+		for {
+			select {
+			case <-ctx.Done():
+				result <- false
+				return
+			case <-tick.C:
+			}
+			if now := heard.Load(); now != last {
+				last, quiet = now, 0
+				continue
+			}
+			if quiet++; quiet > 3 {
+				conn.Close()
+				result <- true
+				return
+			}
+			_ = conn.Ping(ctx, "alive") // that it fails is heard of where the connection is read
+		}
+	}()
+	return func() bool {
+		cancel()
+		return <-result
+	}
+}
+
 // receive hands messages to the intakes until the connection breaks.
 func (l *Listener) receive(ctx context.Context, conn Subscription) error {
+	var heard atomic.Uint64
+	end := l.watch(ctx, conn, &heard)
+	err := l.receiveAll(ctx, conn, &heard)
+	if end() {
+		return errSilent
+	}
+	return err
+}
+
+func (l *Listener) receiveAll(ctx context.Context, conn Subscription, heard *atomic.Uint64) error {
 	for {
 		msg, err := conn.Receive(ctx)
 		if err != nil {
 			return err
 		}
+		heard.Add(1)
 		switch m := msg.(type) {
 		case *redis.Message:
 			sub := subscription{name: m.Channel}
