@@ -88,8 +88,8 @@ func NewServer(r *swss.Redis, backend sai.API, opts ServerOptions) *Server {
 // whose PUBLISH was lost waits at most this long.
 const idle = time.Second
 
-// deaf is how many times in a row nothing may come, not even the answer that was asked for then, until the connection is
-// given up: a server that was cut off has forgotten it, and nobody says so.
+// deaf is how many times in a row nothing may come, not even the answer that was asked for then, until the connection
+// is given up: a server that was cut off has forgotten it, and nobody says so.
 const deaf = 5
 
 var errDeaf = errors.New("nothing comes over the connection to Redis, not even what was asked for")
