@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos figures metrics outputs bench bench-before bench-pgo lint generate generate-check image compose-up compose-down compose-test demo-capture clean
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade image-if-docker figures metrics outputs bench bench-before bench-pgo lint generate generate-check image compose-up compose-down compose-test supervisor-test demo-capture clean
 
 ### help            this list
 help:
@@ -76,10 +76,24 @@ mutants:
 	TAMTAM_MUTANTS=all $(GO) test -count=1 -timeout 2h -v -run '^TestMutantsAreCaught$$' ./saisim/reference
 
 ### chaos           a switch of processes, to which anything happens while its configuration changes, and whenever it is ready
-###                 compared with a fresh one: ROUNDS (default 150, half an hour) seeds from SEED on
+###                 compared with a fresh one: ROUNDS (default 150, half an hour) seeds from SEED on. Then the same with
+###                 containers, which are killed, paused and cut off from each other: STORMS (default 5, half an hour) seeds
 ROUNDS  ?= 150
+STORMS  ?= 5
 chaos:
 	TAMTAM_CASES=$(ROUNDS) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestChaos$$' ./device
+	$(MAKE) chaos-containers
+
+chaos-containers: image-if-docker
+	TAMTAM_CONTAINERS=1 TAMTAM_CASES=$(STORMS) TAMTAM_SEED=$(SEED) \
+		$(GO) test -count=1 -timeout 24h -v -run '^TestChaosOfContainers$$' ./device
+
+### upgrade         what the upgrade of each container costs the frames that go through the chip
+upgrade: image-if-docker
+	TAMTAM_CONTAINERS=1 $(GO) test -count=1 -timeout 1h -v -run '^TestUpgradeOfContainers$$' ./device
+
+image-if-docker:
+	@if docker info >/dev/null 2>&1; then ./scripts/make-image.sh; fi
 
 ### figures         what the pages quote, made anew and compared: make figures [ONLY=PAGE[:LINE[-LINE]]] [UPDATE=1|all]
 figures:
@@ -134,6 +148,10 @@ compose-down:
 ### compose-test    image, containers, health, a row from CONFIG_DB to the ASIC, and down again
 compose-test:
 	./scripts/test-compose.sh
+
+### supervisor-test the recipes for supervisord and systemd
+supervisor-test:
+	./scripts/test-supervisor.sh
 
 ### demo-capture    records the demo's captures anew (root)
 demo-capture:

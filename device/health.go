@@ -24,6 +24,9 @@ var ErrNoSuchDaemon = errors.New("no such daemon")
 
 var daemons = []string{"tammgrd", "orchagent", "syncd", "mgmtd"}
 
+// database is what [Health] calls Redis, which is none of our daemons.
+const database = "redis"
+
 // Daemons returns the names of the daemons.
 func Daemons() []string { return slices.Clone(daemons) }
 
@@ -227,7 +230,7 @@ func (h *health) tellAgain() {
 
 // A Question is what [Health] is asked about a daemon.
 type Question struct {
-	Name  string
+	Name  string      // a daemon, or "redis"
 	Addr  string      // of Redis
 	Redis swss.Config // instead of Addr, if it has instances
 	GNMI  string      // of mgmtd: HOST:PORT or unix:PATH
@@ -238,11 +241,12 @@ type Question struct {
 }
 
 // Health returns "ok" if the answer is yes, for a live daemon with what it waits for, and otherwise an error with the
-// reason. A daemon that nothing was heard of for some seconds does not live; mgmtd must also answer gNMI.
+// reason. A daemon that nothing was heard of for some seconds does not live; mgmtd must also answer gNMI. Redis is ready
+// if it takes writes, and lives if it answers.
 func Health(ctx context.Context, q Question) (string, error) {
 	name := q.Name
-	if !slices.Contains(daemons, name) {
-		return "", fmt.Errorf("%w %q: want one of %v", ErrNoSuchDaemon, name, daemons)
+	if name != database && !slices.Contains(daemons, name) {
+		return "", fmt.Errorf("%w %q: want one of %v, or %s", ErrNoSuchDaemon, name, daemons, database)
 	}
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
@@ -254,6 +258,16 @@ func Health(ctx context.Context, q Question) (string, error) {
 	}
 	r := swss.Look(q.Redis)
 	defer r.Close()
+	if name == database {
+		switch why := refusal(ctx, r); {
+		case why == "":
+		case q.Live:
+			return "ok, not ready: " + why, nil
+		default:
+			return "", fmt.Errorf("redis at %s: %s", r.Addr(), why)
+		}
+		return "ok", nil
+	}
 	state, heard, err := ReadState(ctx, r, name)
 	strange := ""
 	if err == nil && heard {
@@ -266,7 +280,11 @@ func Health(ctx context.Context, q Question) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("redis at %s: %s", r.Addr(), swss.Why(err))
 	case !heard:
-		return "", fmt.Errorf("%s has not been heard of for %v%s", name, beatLife, refusal(ctx, r))
+		silence := fmt.Errorf("%s has not been heard of for %v", name, beatLife)
+		if why := refusal(ctx, r); why != "" {
+			silence = fmt.Errorf("%w; %s", silence, why)
+		}
+		return "", silence
 	case strange != "":
 		return "", fmt.Errorf("%s: %s", name, strange)
 	case state.State != StateReady && !q.Live:
@@ -283,10 +301,13 @@ func Health(ctx context.Context, q Question) (string, error) {
 	return "ok", nil
 }
 
-// refusal says why nobody can be heard of: the server takes no writes. "": it does.
+// probeTable is what a write is tried with, to know whether the server takes writes.
+const probeTable = "TAMTAM_PROBE"
+
+// refusal says why the server takes no writes. "": it does.
 func refusal(ctx context.Context, r *swss.Redis) string {
-	if err := swss.NewTable(r.DB(swss.StateDB), healthTable).SetFor(ctx, "probe", nil, time.Second); err != nil {
-		why := "; " + swss.Why(err)
+	if err := swss.NewTable(r.DB(swss.StateDB), probeTable).SetFor(ctx, "", nil, time.Second); err != nil {
+		why := swss.Why(err)
 		if injected := fault.InWords(ctx, r); injected != "" {
 			why += "; " + injected
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -187,5 +188,39 @@ func TestHealth(t *testing.T) {
 	}
 	if err := health("syncd"); err == nil || !strings.Contains(err.Error(), "Redis is out of memory") {
 		t.Errorf("Redis is full: %v", err)
+	}
+}
+
+// Redis is ready if it takes writes, and lives if it answers.
+func TestHealthOfRedis(t *testing.T) {
+	server := swsstest.StartServer(t)
+	redis := server.Open().DB(swss.ConfigDB).Client()
+	ask := func(live bool) string {
+		q := Question{Name: "redis", Addr: server.Addr, Live: live, Timeout: 2 * time.Second}
+		answer, err := Health(t.Context(), q)
+		if err != nil {
+			return "no: " + err.Error()
+		}
+		return answer
+	}
+	if ready, lives := ask(false), ask(true); ready != "ok" || lives != "ok" {
+		t.Errorf("ready: %s, lives: %s", ready, lives)
+	}
+	redis.ConfigSet(t.Context(), "maxmemory", "1")
+	if got := ask(false); !strings.HasPrefix(got, "no: ") || !strings.Contains(got, "Redis is out of memory and takes no writes") {
+		t.Errorf("ready, and full: %s", got)
+	}
+	if got := ask(true); !strings.HasPrefix(got, "ok, not ready: Redis is out of memory") {
+		t.Errorf("lives, and full: %s", got)
+	}
+	server.Signal(syscall.SIGSTOP)
+	ready, lives := ask(false), ask(true)
+	server.Signal(syscall.SIGCONT)
+	if !strings.HasPrefix(ready, "no: ") || !strings.HasPrefix(lives, "no: ") {
+		t.Errorf("it hangs, and is ready: %s, lives: %s", ready, lives)
+	}
+	server.Kill()
+	if ready, lives := ask(false), ask(true); !strings.HasPrefix(ready, "no: ") || !strings.HasPrefix(lives, "no: ") {
+		t.Errorf("it is gone, and is ready: %s, lives: %s", ready, lives)
 	}
 }

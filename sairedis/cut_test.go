@@ -5,8 +5,11 @@ import (
 	"context"
 	"io"
 	"net"
+	"regexp"
+	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"tamtam/sai"
 	"tamtam/swss"
@@ -147,4 +150,44 @@ func TestRequestIsNotDoubled(t *testing.T) {
 	if n := len(g.fake.Created()); n != 1 {
 		t.Errorf("%d objects in the backend, want 1", n)
 	}
+}
+
+// The server notices that the connection is dead on which it hears of requests, though nobody says so, and makes
+// another: else each request would wait for its next look.
+func TestServerLeavesDeadConnection(t *testing.T) {
+	t.Parallel()
+	redis := swsstest.StartServer(t)
+	gate := swsstest.StartGate(t, redis.Addr)
+	theirs, err := swss.Open(t.Context(), gate.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	g := newRig(t, theirs, newFake(), ServerOptions{})
+	db := redis.Open().DB(swss.ASICDB)
+	listeners := func() (ids []string) { // the server has one, which listens to several channels
+		list := db.Client().ClientList(t.Context()).Val()
+		for _, found := range regexp.MustCompile(`\b(id=\d+) [^\n]*\bsub=([2-9]|\d\d)`).FindAllStringSubmatch(list, -1) {
+			ids = append(ids, found[1])
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	await := func(what string, ok func(ids []string) bool) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); !ok(listeners()); {
+			if time.Now().After(end) {
+				t.Fatalf("not within a minute: %s", what)
+			}
+			select {
+			case <-t.Context().Done():
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}
+	await("the server listens", func(ids []string) bool { return len(ids) == 1 })
+	first := listeners()
+	gate.Part()
+	await("it listens anew", func(ids []string) bool { return len(ids) > 0 && !slices.Equal(ids, first) })
+	g.createSwitch()
 }

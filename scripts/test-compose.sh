@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Shows that the daemons work as containers: builds the image if it is not there, starts compose.yaml,
-# waits until every container is healthy, follows the example session from CONFIG_DB down to
-# the ASIC, adds and removes one through CONFIG_DB, restarts each daemon in turn, kills Redis, and removes everything.
+# Shows that the daemons work as containers: builds the image if it is not there, starts compose.yaml, waits until every
+# container is healthy, follows the example session from CONFIG_DB down to the ASIC, adds and removes one through
+# CONFIG_DB, restarts each daemon in turn, kills Redis and all of them, makes each container unhealthy and looks for the
+# reason that it says, and removes everything.
 #
 # Usage: scripts/test-compose.sh
 set -euo pipefail
@@ -35,6 +36,12 @@ healthy() {
 		[ "$(docker inspect -f '{{.State.Health.Status}}' "$(compose ps -q $name)")" = healthy ] || return 1
 	done
 }
+# says NAME WORDS: the container is unhealthy, and its check says why.
+says() {
+	local state='{{.State.Health.Status}} {{range .State.Health.Log}}{{println .Output}}{{end}}'
+	state=$(docker inspect -f "$state" "$(compose ps -q "$1")")
+	[[ $state == unhealthy* && $state == *"$2"* ]]
+}
 feature_active() { [ "$(redis -n 6 hget 'TAM_STATE_FEATURES_TABLE|TAILSTAMPING' op-status)" = ACTIVE ]; }
 session_is() { [ "$(redis -n 6 hget "TAM_STATE_TAILSTAMPING_TABLE|$1" status)" = "$2" ]; }
 asic_has() { [ "$(redis -n 1 eval "return #redis.call('keys', 'ASIC_STATE:SAI_OBJECT_TYPE_$1:*')" 0)" = "$2" ]; }
@@ -43,7 +50,8 @@ docker image inspect "$image" >/dev/null 2>&1 || ./scripts/make-image.sh "$image
 trap down EXIT
 down
 compose up -d >/dev/null 2>&1 || fail "compose up"
-await "every container is healthy" healthy
+compose kill redis >/dev/null 2>&1 && compose start redis >/dev/null 2>&1 || fail "kill redis"
+await "Redis was killed a few seconds after the start: every container is healthy" healthy
 await "the feature is active" feature_active
 await "the session of the configuration is active" session_is web active
 await "the ASIC has its rule" asic_has ACL_ENTRY 1
@@ -68,8 +76,39 @@ for daemon in tammgrd orchagent syncd mgmtd redis; do
 	one_more
 done
 
-compose kill redis >/dev/null 2>&1 && compose start redis >/dev/null 2>&1 || fail "kill redis"
-await "after a kill of redis all are healthy" healthy
-await "  the configuration is there, the first session is active" session_is web active
+killed() { # NAME...
+	compose kill "$@" >/dev/null 2>&1 && compose start "$@" >/dev/null 2>&1 || fail "kill $*"
+	await "after a kill of $* all are healthy" healthy
+	await "  the configuration is there, the first session is active" session_is web active
+	one_more
+}
+killed redis
+killed redis syncd orchagent tammgrd mgmtd
+
+redis config set maxmemory 1 >/dev/null
+for name in redis syncd orchagent tammgrd mgmtd; do
+	await "Redis is full: $name says so" says $name "Redis is out of memory and takes no writes"
+done
+redis config set maxmemory 0 >/dev/null
+await "Redis has room: all are healthy" healthy
+compose stop -t 1 redis >/dev/null 2>&1 || fail "stop redis"
+for name in syncd orchagent tammgrd mgmtd; do
+	await "Redis is away: $name says so" says $name "Redis does not answer"
+done
+compose start redis >/dev/null 2>&1 || fail "start redis"
+await "Redis is back: all are healthy" healthy
+compose pause syncd >/dev/null 2>&1 || fail "pause syncd"
+await "syncd hangs: orchagent says so" says orchagent "syncd has not been heard of"
+compose unpause syncd >/dev/null 2>&1 || fail "unpause syncd"
+await "syncd is back: all are healthy" healthy
+for key in $(redis -n 4 keys '*'); do redis -n 4 del "$key" >/dev/null; done
+await "CONFIG_DB is empty: tammgrd says so" says tammgrd "CONFIG_DB is empty"
+compose up -d >/dev/null 2>&1 || fail "compose up again"
+await "the configuration is loaded again: all are healthy" healthy
+await "  the first session is active" session_is web active
+
+compose down >/dev/null 2>&1 && compose up -d >/dev/null 2>&1 || fail "down, and up"
+await "after a cold start all are healthy" healthy
+await "  the first session is active" session_is web active
 one_more
 echo "all passed"

@@ -80,7 +80,7 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	root.PersistentFlags().Bool("verbose", false, "log what the daemons do, to standard error")
 	root.AddCommand(newUp(), newRun(), newCLI(), newSubscribe(), newCollect(), newSim(), newLab(),
-		newDecode(), newPlan(), newBench(), newDemo(), newConfig(), newProfile(), newHealth(), newFault(),
+		newDecode(), newPlan(), newBench(), newDemo(), newConfig(), newFlush(), newProfile(), newHealth(), newFault(),
 		newDoctor(), newTechsupport())
 	for _, c := range root.Commands() {
 		wrapArgs(c)

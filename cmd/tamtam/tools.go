@@ -221,8 +221,8 @@ func newHealth() *cobra.Command {
 	var q device.Question
 	var place redisPlace
 	c := &cobra.Command{
-		Use:   "health tammgrd|orchagent|syncd|mgmtd",
-		Short: "Exit 0 if the daemon is ready (with --live: if it works), for container health checks",
+		Use:   "health tammgrd|orchagent|syncd|mgmtd|redis",
+		Short: "Exit 0 if the daemon, or Redis, is ready (with --live: if it works), for container health checks",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q.Name = args[0]

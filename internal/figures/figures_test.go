@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -374,7 +375,7 @@ esac`
 		t.Error(told)
 	}
 	out, err := exec.Command("ip", "-o", "link", "show").CombinedOutput()
-	if err != nil || bytes.Contains(out, []byte("eth7")) {
+	if err != nil || regexp.MustCompile(`\beth7\b`).Match(out) {
 		t.Errorf("%v: interfaces outside: %s", err, out)
 	}
 }
