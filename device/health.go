@@ -241,8 +241,8 @@ type Question struct {
 }
 
 // Health returns "ok" if the answer is yes, for a live daemon with what it waits for, and otherwise an error with the
-// reason. A daemon that nothing was heard of for some seconds does not live; mgmtd must also answer gNMI. Redis is ready
-// if it takes writes, and lives if it answers.
+// reason. A daemon that nothing was heard of for some seconds does not live; mgmtd must also answer gNMI. Redis is
+// ready if it takes writes, and lives if it answers.
 func Health(ctx context.Context, q Question) (string, error) {
 	name := q.Name
 	if name != database && !slices.Contains(daemons, name) {

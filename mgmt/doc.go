@@ -61,8 +61,8 @@
 //
 // Whoever runs the server gives it a claim to the databases (Server.Live). It notices that one was emptied, replaced or
 // taken by another server, and that they cannot be read, says so, and reads all again that subscribers believe in.
-// Meanwhile (Server.Refuse) clients are refused with Unavailable and the reason; subscribers that are there are kept for
-// five seconds, since most of that is over sooner, and then told.
+// Meanwhile (Server.Refuse) clients are refused with Unavailable and the reason; subscribers that are there are kept
+// for five seconds, since most of that is over sooner, and then told.
 //
 // # Choices where gNMI leaves one
 //

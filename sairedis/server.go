@@ -225,7 +225,8 @@ func (s *Server) look(ctx context.Context) error {
 	return s.drain(ctx)
 }
 
-// lookAtMaps finds out which maps are no hashes any more: some are not needed before the next start, when it is too late.
+// lookAtMaps finds out which maps are no hashes any more: some are not needed before the next start, when it is too
+// late.
 func (s *Server) lookAtMaps(ctx context.Context) error {
 	_, err := s.asic.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, key := range []string{vidToRID, ridToVID, coldVIDs, hidden, lanes} {

@@ -75,7 +75,8 @@ func Why(err error) string {
 
 // WantsLogin reports whether Redis refused a command because of who asks.
 func WantsLogin(err error) bool {
-	return slices.ContainsFunc([]string{"NOAUTH", "WRONGPASS", "NOPERM"}, func(code string) bool { return hasCode(err, code) })
+	refusals := []string{"NOAUTH", "WRONGPASS", "NOPERM"}
+	return slices.ContainsFunc(refusals, func(code string) bool { return hasCode(err, code) })
 }
 
 // condition says in words how the server is that gave an error; "" if the server is well. What is here passes: the
