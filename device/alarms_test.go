@@ -40,7 +40,12 @@ func TestAlarms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tell := func(name, reason string) { alive[name].tell(reason) }
+	tell := func(name, reason string) {
+		h := alive[name]
+		if h.tell(reason); reason == "" {
+			h.clock = func() time.Time { return h.state.Since.Add(settleTime) }
+		}
+	}
 	row := func(db swss.DBName, key string, fields ...any) {
 		if err := r.DB(db).Client().HSet(t.Context(), key, fields...).Err(); err != nil {
 			t.Fatal(err)

@@ -73,6 +73,7 @@ func ReadState(ctx context.Context, r *swss.Redis, name string) (DaemonState, bo
 type health struct {
 	name, owner string
 	faults      *fault.Desk
+	clock       func() time.Time
 
 	mu     sync.Mutex
 	state  DaemonState
@@ -83,11 +84,12 @@ type health struct {
 	lacked DaemonState                          // as last told, of what works and is not ready
 	before drift.State                          // of what earlier lives compared
 	heed   func(reason string)                  // hears what is told; nil: nobody
+	upset  DaemonState                          // why it did not work before it works again; zero: it always did
 	news   chan struct{}                        // has a value when something was told since the last beat
 }
 
 func newHealth(name string) *health {
-	h := &health{name: name, owner: rand.Text(), news: make(chan struct{}, 1)}
+	h := &health{name: name, owner: rand.Text(), clock: time.Now, news: make(chan struct{}, 1)}
 	h.tell("starting")
 	return h
 }
@@ -101,7 +103,10 @@ func (h *health) tell(reason string) {
 		state = StateWaiting
 	}
 	if h.state.State != state || h.state.Reason != reason {
-		h.state = DaemonState{State: state, Reason: reason, Since: time.Now()}
+		if h.state.State == StateReady {
+			h.upset = DaemonState{State: state, Reason: reason, Since: h.clock()}
+		}
+		h.state = DaemonState{State: state, Reason: reason, Since: h.clock()}
 		if h.heed != nil {
 			h.heed(reason)
 		}
@@ -153,10 +158,24 @@ func (h *health) beat(ctx context.Context, r *swss.Redis, log *slog.Logger) erro
 	}
 }
 
+// settleTime is how long a daemon has to work again before it says so: one that fails every second does not.
+const settleTime = 2 * beatPeriod
+
+// settled is the state that is told; mu is held.
+func (h *health) settled() DaemonState {
+	if h.state.State == StateReady {
+		if h.upset.Reason != "" && h.clock().Sub(h.state.Since) < settleTime {
+			return h.upset
+		}
+		h.upset = DaemonState{}
+	}
+	return h.state
+}
+
 // renew writes the rows, if the daemon lives.
 func (h *health) renew(ctx context.Context, r *swss.Redis) error {
 	h.mu.Lock()
-	state, silent, alive, watch, before := h.state, h.silent, h.alive, h.watch, h.before
+	state, silent, alive, watch, before := h.settled(), h.silent, h.alive, h.watch, h.before
 	h.mu.Unlock()
 	if silent || alive != nil && alive(ctx) != nil {
 		return nil
@@ -187,7 +206,7 @@ func (h *health) write(ctx context.Context, r *swss.Redis, table string, row sws
 
 // whole is the state of a daemon that works: it is ready only if what is configured is in force, as far as it knows.
 func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watch) DaemonState {
-	reason, since := "", time.Now()
+	reason, since := "", h.clock()
 	if watch != nil {
 		compared := watch.State()
 		if reason = compared.Lacks(); !compared.Since.IsZero() {
@@ -199,7 +218,7 @@ func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watc
 	h.mu.Unlock()
 	if lacks != nil {
 		if lack := lacks(ctx); lack != "" {
-			reason, since = lack, time.Now()
+			reason, since = lack, h.clock()
 		}
 	}
 	if injected, from := h.faults.InForce(); injected != "" {
@@ -211,7 +230,7 @@ func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watc
 	switch {
 	case reason == "" && h.lacked.Reason != "":
 		h.tellAgain()
-		state.Since, h.lacked = time.Now(), DaemonState{}
+		state.Since, h.lacked = h.clock(), DaemonState{}
 	case reason != "":
 		if reason != h.lacked.Reason {
 			h.lacked = DaemonState{State: StateWaiting, Reason: reason, Since: since}
@@ -225,7 +244,7 @@ func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watc
 func (h *health) tellAgain() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.state.Since = time.Now()
+	h.state.Since = h.clock()
 }
 
 // A Question is what [Health] is asked about a daemon.
@@ -259,14 +278,11 @@ func Health(ctx context.Context, q Question) (string, error) {
 	r := swss.Look(q.Redis)
 	defer r.Close()
 	if name == database {
-		switch why := refusal(ctx, r); {
-		case why == "":
-		case q.Live:
-			return "ok, not ready: " + why, nil
-		default:
+		why := refusal(ctx, r)
+		if why != "" && (!q.Live || r.DB(swss.StateDB).Ping(ctx) != nil) {
 			return "", fmt.Errorf("redis at %s: %s", r.Addr(), why)
 		}
-		return "ok", nil
+		return ok(why), nil
 	}
 	state, heard, err := ReadState(ctx, r, name)
 	strange := ""
@@ -295,10 +311,18 @@ func Health(ctx context.Context, q Question) (string, error) {
 			return "", fmt.Errorf("mgmtd: %w", err)
 		}
 	}
-	if state.State != StateReady {
-		return "ok, not ready: " + state.Reason, nil
+	if state.State == StateReady {
+		state.Reason = ""
 	}
-	return "ok", nil
+	return ok(state.Reason), nil
+}
+
+// ok is the answer of what lives, and why it is not ready.
+func ok(lacks string) string {
+	if lacks == "" {
+		return "ok"
+	}
+	return "ok, not ready: " + lacks
 }
 
 // probeTable is what a write is tried with, to know whether the server takes writes.

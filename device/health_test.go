@@ -126,6 +126,35 @@ func TestForgedHealth(t *testing.T) {
 	}
 }
 
+// A daemon that fails again and again is not ready in between: it has to work for a while.
+func TestFlappingIsNotReady(t *testing.T) {
+	r, now := swsstest.Start(t), time.Unix(1000, 0)
+	h := newHealth("tammgrd")
+	h.clock = func() time.Time { return now }
+	says := func(want string) {
+		t.Helper()
+		if err := h.renew(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		state, _, err := ReadState(t.Context(), r, "tammgrd")
+		if got := state.State + " " + state.Reason; err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", now.UTC().Format("05.000"), got, err, want)
+		}
+	}
+	says("waiting starting")
+	h.tell("")
+	says("ready ") // from the start, at once
+	for range 5 {
+		h.tell("it fails")
+		h.tell("")
+		says("waiting it fails")
+		now = now.Add(beatPeriod)
+		says("waiting it fails")
+	}
+	now = now.Add(settleTime)
+	says("ready ")
+}
+
 // A daemon is well while it says so; mgmtd must answer gNMI besides. What it waits for is told in its words, and
 // that of Redis where nobody can write.
 func TestHealth(t *testing.T) {

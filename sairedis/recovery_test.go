@@ -394,7 +394,9 @@ func TestGarbageInAMapIsFound(t *testing.T) {
 			}
 			g.must("garbage", db.Set(ctx, name, "garbage", 0).Err())
 			within(t, soon, name, func() {
-				for !maps.Equal(db.HGetAll(ctx, name).Val(), before) { // once syncd has looked
+				for !maps.Equal(db.HGetAll(ctx, name).Val(), before) { // once syncd has looked, however much it is asked
+					_, err := g.client.AttrCapability(ctx, sai.SwitchAttrPortList)
+					g.must("ask", err)
 				}
 			})
 		}

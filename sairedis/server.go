@@ -160,6 +160,7 @@ func (s *Server) serve(ctx context.Context) error {
 		}
 	}
 	s.tell("")
+	looked := time.Now()
 	for silent := 0; ; silent++ {
 		msg, err := conn.ReceiveTimeout(ctx, idle)
 		switch {
@@ -167,9 +168,11 @@ func (s *Server) serve(ctx context.Context) error {
 			silent = 0
 			err = s.hear(ctx, msg)
 		case ctx.Err() == nil && swss.IsTimeout(err):
-			if err = s.look(ctx); err == nil {
-				err = s.alive(ctx, conn, silent)
-			}
+			err = s.alive(ctx, conn, silent)
+		}
+		if err == nil && time.Since(looked) >= idle { // however many requests there are
+			err = s.look(ctx)
+			looked = time.Now()
 		}
 		if err != nil {
 			return err
