@@ -157,7 +157,7 @@ func TestRequestIsNotDoubled(t *testing.T) {
 func TestServerLeavesDeadConnection(t *testing.T) {
 	t.Parallel()
 	redis := swsstest.StartServer(t)
-	gate := swsstest.StartGate(t, redis.Addr)
+	gate := swsstest.StartProxy(t, redis.Addr)
 	theirs, err := swss.Open(t.Context(), gate.Addr)
 	if err != nil {
 		t.Fatal(err)
@@ -185,9 +185,9 @@ func TestServerLeavesDeadConnection(t *testing.T) {
 			}
 		}
 	}
+	g.createSwitch()
 	await("the server listens", func(ids []string) bool { return len(ids) == 1 })
 	first := listeners()
-	gate.Part()
+	gate.Forget()
 	await("it listens anew", func(ids []string) bool { return len(ids) > 0 && !slices.Equal(ids, first) })
-	g.createSwitch()
 }

@@ -13,7 +13,7 @@ func TestDeadConnection(t *testing.T) {
 	t.Parallel()
 	server := swsstest.StartServer(t)
 	direct := server.Open()
-	g := swsstest.StartGate(t, server.Addr)
+	g := swsstest.StartProxy(t, server.Addr)
 	r, err := swss.Open(t.Context(), g.Addr)
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestDeadConnection(t *testing.T) {
 	sub := swss.NewSubscriber(l, r.DB(swss.ConfigDB), "T")
 	popAll(t, l, sub)
 	before := l.Connections()
-	g.Part()
+	g.Forget()
 	for end := time.Now().Add(time.Minute); l.Connections() == before; {
 		if time.Now().After(end) {
 			t.Fatal("the dead connection is still listened to")
