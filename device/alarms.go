@@ -15,8 +15,8 @@ import (
 	"tamtam/swss/drift"
 )
 
-// alarmsStay is how long an alarm is there at least of what is often over before anybody looks: drift that was healed, a
-// database that was emptied.
+// alarmsStay is how long an alarm is there at least of what is often over before anybody looks: drift that was healed,
+// a database that was emptied.
 const alarmsStay = 10 * time.Second
 
 // silentAfter is how long nothing may be heard of a daemon before that is an alarm: all start at once.

@@ -189,8 +189,8 @@ func scalar(v any) (string, error) {
 	}
 }
 
-// Check returns an error for every row that no daemon would read because of its size, and for every table with more rows
-// than are taken.
+// Check returns an error for every row that no daemon would read because of its size, and for every table with more
+// rows than are taken.
 func (c ConfigDB) Check() error {
 	var errs []error
 	for _, table := range SortedKeys(c) {
@@ -208,8 +208,8 @@ func tooMany(table string, n int) error {
 	return fmt.Errorf("%s: %d rows: want at most %d, more are not taken", table, n, schema.MaxRows)
 }
 
-// Load writes the rows into CONFIG_DB: all of them, or none. Existing rows that are not in c stay as they are. The error
-// says what is known of the outcome.
+// Load writes the rows into CONFIG_DB: all of them, or none. Existing rows that are not in c stay as they are. The
+// error says what is known of the outcome.
 func (c ConfigDB) Load(ctx context.Context, r *swss.Redis) error {
 	db := r.DB(swss.ConfigDB)
 	errs := []error{c.Check()}

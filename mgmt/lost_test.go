@@ -26,9 +26,10 @@ type guarded struct {
 	news chan struct{}
 }
 
-func newGuarded(t *testing.T) *guarded {
+func newGuarded(t *testing.T, patience time.Duration) *guarded {
 	real := swsstest.StartServer(t)
 	g := &guarded{real: real, bed: newBedOn(t, real.Open(), nil), news: make(chan struct{}, 1)}
+	g.server.gate.patience = patience
 	ctx, stop := context.WithCancel(g.ctx)
 	done := make(chan struct{})
 	t.Cleanup(func() {
@@ -173,7 +174,7 @@ func TestSubscribersOfLostDatabases(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			g := newGuarded(t)
+			g := newGuarded(t, time.Hour)
 			g.rows(theTwo("1", "active"))
 			s := g.subscribe(streamOf(subOf(onChange, configured), subOf(onChange, inForce)))
 			s.want("U "+configured+" "+rate, "U "+inForce+" "+status, "S")
@@ -220,7 +221,7 @@ func TestRedisAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := newGuarded(t)
+			g := newGuarded(t, streamPatience)
 			g.rows(theTwo("1", "active"))
 			s := g.subscribe(streamOf(subOf(onChange, configured)))
 			s.want("U "+configured+" 1", "S")
@@ -242,7 +243,7 @@ func TestRedisAway(t *testing.T) {
 
 // TestGetDuringFlush: what is read half before and half after a database was emptied is no answer.
 func TestGetDuringFlush(t *testing.T) {
-	g := newGuarded(t)
+	g := newGuarded(t, streamPatience)
 	g.rows(theTwo("1", "active"))
 	h := &afterRead{key: "TAM_SAMPLINGRATE_TABLE|a", f: func() { g.conf().FlushAll(g.ctx) }}
 	g.conf().AddHook(h)
@@ -315,7 +316,7 @@ func TestSetCut(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			g := newGuarded(t)
+			g := newGuarded(t, streamPatience)
 			var commit func() error
 			var once sync.Once
 			set := &gpb.SetRequest{Update: []*gpb.Update{

@@ -27,7 +27,9 @@ func (t *tx) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, check := range []func(context.Context, []*txEntry) error{t.checkRefs, t.checkInUse, t.checkUnique, t.checkSizes} {
+	for _, check := range []func(context.Context, []*txEntry) error{
+		t.checkRefs, t.checkInUse, t.checkUnique, t.checkSizes,
+	} {
 		if err := check(ctx, touched); err != nil {
 			return err
 		}

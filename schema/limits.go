@@ -2,12 +2,12 @@ package schema
 
 import "slices"
 
-// MaxRows is how many rows of a table that is [Limited] are taken: more than any chip has room for, and little enough to
-// hold in memory. Of more, those first by name are taken.
+// MaxRows is how many rows of a table that is [Limited] are taken: more than any chip has room for, and little enough
+// to hold in memory. Of more, those first by name are taken.
 const MaxRows = 1 << 16
 
-// Limited reports whether of a table of CONFIG_DB only [MaxRows] rows are taken: those of sessions, tasks, and what they
-// name.
+// Limited reports whether of a table of CONFIG_DB only [MaxRows] rows are taken: those of sessions, tasks, and what
+// they name.
 func Limited(table string) bool {
 	return slices.Contains([]string{
 		CfgTAMCollector, CfgTAMSampler, CfgACLTableType, CfgTAMTailStamp, CfgTAMAltMark, CfgTAMFlyMonTask,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -69,7 +68,7 @@ func Why(err error) string {
 
 // WantsLogin reports whether Redis refused a command because of who asks.
 func WantsLogin(err error) bool {
-	return slices.ContainsFunc([]string{"NOAUTH", "WRONGPASS", "NOPERM"}, func(code string) bool { return hasCode(err, code) })
+	return hasCode(err, "NOAUTH") || hasCode(err, "WRONGPASS") || hasCode(err, "NOPERM")
 }
 
 // condition says in words how the server is that gave an error; "" if the server is well. What is here passes: the
