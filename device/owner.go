@@ -8,9 +8,9 @@ import (
 	"tamtam/swss"
 )
 
-// Stranger says why what a daemon is said to say of itself is not by the process that has its databases; "": it is, as
-// far as anybody can tell. A daemon's row ends by itself and is renewed by the process whose mark is in the databases.
-// One that is written by hand lasts, or is another's; one that copies both cannot be told from the daemon's.
+// Stranger says why what a daemon is said to say of itself is not by the process that has its databases; "": it is,
+// as far as anybody can tell. A daemon's row ends by itself and is renewed by the process whose mark is in the
+// databases. One that is written by hand lasts, or is another's; one that copies both cannot be told from the daemon's.
 func Stranger(ctx context.Context, r *swss.Redis, name string, state DaemonState) (string, error) {
 	if why, err := lasting(ctx, r, name); why != "" || err != nil {
 		return why, err
@@ -49,8 +49,8 @@ func otherOwner(ctx context.Context, r *swss.Redis, name string, state DaemonSta
 	case marks[name] == "":
 		return fmt.Sprintf("%s has no mark of it: it was emptied, or another wrote its row", marked), nil
 	case marks[name] != state.Owner:
-		is, says := marks[name], state.Owner
-		return fmt.Sprintf("the mark in %s is of process %.16q, its row of process %.16q", marked, is, says), nil
+		const two = "the mark in %s is of process %.16q, its row of process %.16q"
+		return fmt.Sprintf(two, marked, marks[name], state.Owner), nil
 	}
 	return "", nil
 }

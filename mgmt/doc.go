@@ -59,10 +59,11 @@
 //
 // # Losing the databases
 //
-// Whoever runs the server gives it a claim to the databases (Server.Live). It notices that one was emptied, replaced or
-// taken by another server, and that they cannot be read, says so, and reads all again that subscribers believe in.
-// Meanwhile (Server.Refuse) clients are refused with Unavailable and the reason; subscribers that are there are kept
-// for five seconds, since most of that is over sooner, and then told.
+// Whoever runs the server gives it a claim to the databases (Server.Live). It notices that one was
+// emptied, replaced or taken by another server, and that they cannot be read, says so, and reads all
+// again that subscribers believe in. Meanwhile (Server.Refuse) clients are refused with Unavailable
+// and the reason; subscribers that are there are kept for five seconds, since most of that is over
+// sooner, and then told.
 //
 // # Choices where gNMI leaves one
 //

@@ -15,6 +15,8 @@ const streamPatience = 5 * time.Second
 
 // A gate lets RPCs in while the databases can be read and are this server's.
 type gate struct {
+	patience time.Duration // how long streams stay inside when it is shut
+
 	mu     sync.Mutex
 	why    string // it is shut; "": it is open
 	inside map[*visit]struct{}
@@ -64,7 +66,7 @@ func (g *gate) set(why string) {
 	case why != "" && was == "":
 		g.end(false)
 		var late *time.Timer
-		late = time.AfterFunc(streamPatience, func() {
+		late = time.AfterFunc(g.patience, func() {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			if g.late == late {

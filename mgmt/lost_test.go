@@ -3,10 +3,12 @@ package mgmt
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,9 +28,10 @@ type guarded struct {
 	news chan struct{}
 }
 
-func newGuarded(t *testing.T) *guarded {
+func newGuarded(t *testing.T, patience time.Duration) *guarded {
 	real := swsstest.StartServer(t)
 	g := &guarded{real: real, bed: newBedOn(t, real.Open(), nil), news: make(chan struct{}, 1)}
+	g.server.gate.patience = patience
 	ctx, stop := context.WithCancel(g.ctx)
 	done := make(chan struct{})
 	t.Cleanup(func() {
@@ -173,7 +176,7 @@ func TestSubscribersOfLostDatabases(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			g := newGuarded(t)
+			g := newGuarded(t, time.Hour)
 			g.rows(theTwo("1", "active"))
 			s := g.subscribe(streamOf(subOf(onChange, configured), subOf(onChange, inForce)))
 			s.want("U "+configured+" "+rate, "U "+inForce+" "+status, "S")
@@ -212,6 +215,67 @@ func mapsEqual(a, b last) bool {
 
 func (g *guarded) conf() swss.Client { return g.redis.DB(swss.ConfigDB).Client() }
 
+// failNext lets the next commands fail as if the connection had been cut.
+type failNext struct{ left *atomic.Int32 }
+
+func (h failNext) fails() bool {
+	for n := h.left.Load(); n > 0; n = h.left.Load() {
+		if h.left.CompareAndSwap(n, n-1) {
+			return true
+		}
+	}
+	return false
+}
+
+func (h failNext) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h failNext) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if h.fails() {
+			cmd.SetErr(io.EOF)
+			return io.EOF
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (h failNext) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		if h.fails() {
+			for _, c := range cmds {
+				c.SetErr(io.EOF)
+			}
+			return io.EOF
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// TestReadingFails: whichever of the reads behind a change fails, the subscriber gets the change; also of a server that
+// nobody gave a claim.
+func TestReadingFails(t *testing.T) {
+	b := newBed(t, nil)
+	b.server.gate.patience = time.Hour
+	b.rows(samplers("9", ""))
+	s := b.subscribe(streamOf(subOf(onChange, rates)))
+	s.want("U "+rateA+" 9", "S")
+	writer, err := swss.Open(b.ctx, b.redis.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	hook := failNext{new(atomic.Int32)}
+	b.redis.DB(swss.ConfigDB).Client().AddHook(hook)
+	for n := range int32(4) {
+		hook.left.Store(n)
+		row := swss.FieldValues{"sampling-rate": fmt.Sprint(n + 1)}
+		if err := swss.NewTable(writer.DB(swss.ConfigDB), "TAM_SAMPLINGRATE_TABLE").Set(b.ctx, "a", row); err != nil {
+			t.Fatal(err)
+		}
+		s.want(fmt.Sprintf("U %s %d", rateA, n+1))
+	}
+}
+
 // TestRedisAway: while Redis does not answer, every RPC says so; a subscriber too, and is not left with what it believes.
 func TestRedisAway(t *testing.T) {
 	for name, do := range map[string]func(g *guarded){
@@ -220,7 +284,7 @@ func TestRedisAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := newGuarded(t)
+			g := newGuarded(t, streamPatience)
 			g.rows(theTwo("1", "active"))
 			s := g.subscribe(streamOf(subOf(onChange, configured)))
 			s.want("U "+configured+" 1", "S")
@@ -242,7 +306,7 @@ func TestRedisAway(t *testing.T) {
 
 // TestGetDuringFlush: what is read half before and half after a database was emptied is no answer.
 func TestGetDuringFlush(t *testing.T) {
-	g := newGuarded(t)
+	g := newGuarded(t, streamPatience)
 	g.rows(theTwo("1", "active"))
 	h := &afterRead{key: "TAM_SAMPLINGRATE_TABLE|a", f: func() { g.conf().FlushAll(g.ctx) }}
 	g.conf().AddHook(h)
@@ -280,7 +344,7 @@ func (h atCommit) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 		if text, ok := args[len(args)-1].([]byte); !ok || !bytes.Contains(text, []byte(swss.KeyMark)) {
 			return next(ctx, cmd)
 		}
-		err := h.f(func() error { return next(ctx, cmd) })
+		err := h.f(func() error { return next(context.WithoutCancel(ctx), cmd) })
 		cmd.SetErr(err)
 		return err
 	}
@@ -315,7 +379,7 @@ func TestSetCut(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			g := newGuarded(t)
+			g := newGuarded(t, streamPatience)
 			var commit func() error
 			var once sync.Once
 			set := &gpb.SetRequest{Update: []*gpb.Update{

@@ -74,6 +74,7 @@ func NewServer(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, now: cfg.Clock, after: cfg.After,
 		reader:      reader{redis: cfg.Redis},
+		gate:        gate{patience: streamPatience},
 		reading:     make(chan struct{}, maxReading),
 		subscribers: make(chan struct{}, maxSubscribers),
 	}

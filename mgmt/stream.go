@@ -241,7 +241,7 @@ func (st *stream) changes(ctx context.Context, requests <-chan request) error {
 		if since.IsZero() {
 			since = now
 		}
-		if !isUnavailable(err) || ctx.Err() != nil || now.Sub(since) >= streamPatience {
+		if !isUnavailable(err) || ctx.Err() != nil || now.Sub(since) >= st.s.gate.patience {
 			return err
 		}
 		if again == nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -43,12 +42,6 @@ func NothingSent(err error) bool {
 		errors.As(err, &refused) && !errors.Is(err, redis.Nil)
 }
 
-// IsTimeout reports whether an error only says that nothing came in time.
-func IsTimeout(err error) bool {
-	var timeout interface{ Timeout() bool }
-	return errors.As(err, &timeout) && timeout.Timeout()
-}
-
 // wrap names what failed; it returns nil for nil.
 func (d *DB) wrap(err error, op ...string) error {
 	if err == nil {
@@ -75,8 +68,7 @@ func Why(err error) string {
 
 // WantsLogin reports whether Redis refused a command because of who asks.
 func WantsLogin(err error) bool {
-	refusals := []string{"NOAUTH", "WRONGPASS", "NOPERM"}
-	return slices.ContainsFunc(refusals, func(code string) bool { return hasCode(err, code) })
+	return hasCode(err, "NOAUTH") || hasCode(err, "WRONGPASS") || hasCode(err, "NOPERM")
 }
 
 // condition says in words how the server is that gave an error; "" if the server is well. What is here passes: the
