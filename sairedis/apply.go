@@ -38,7 +38,7 @@ func (vs *views) applyView(ctx context.Context) (*result, error) {
 	t.bring(ctx)
 	vs.making = nil
 	res := &result{}
-	if len(t.errs) > 0 {
+	if vs.refused = len(t.errs) > 0; vs.refused {
 		res.status = sai.StatusFailure
 	}
 	err = vs.finish(ctx, res, t, learned)
