@@ -28,8 +28,8 @@ func (c comparison) stage() drift.Stage {
 	return drift.Stage{Name: "ASIC", After: "orchagent", List: c.list, Look: c.look, Heal: c.heal}
 }
 
-// Refused reports whether the last view that orchagent asked for has failed. As long as it fails orchagent cannot look at
-// what differs, and what differs may be why: then it is this server's to heal.
+// Refused reports whether the last view that orchagent asked for has failed. As long as it fails orchagent cannot look
+// at what differs, and what differs may be why: then it is this server's to heal.
 func (s *Server) Refused() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
