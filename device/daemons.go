@@ -392,7 +392,10 @@ func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
 		opts.Run, opts.Tell = c.health.owner, c.health.tell
 	}
 	s := sairedis.NewServer(r, asic, opts)
-	s.Watch.Passed = passedBy(r)
+	passed := passedBy(r)
+	s.Watch.Passed = func(ctx context.Context, daemon string, since time.Time) bool {
+		return s.Refused() || passed(ctx, daemon, since)
+	}
 	return s
 }
 

@@ -16,7 +16,7 @@ import (
 const (
 	minRest  = 100 * time.Millisecond
 	maxRest  = 2 * time.Second
-	maxPause = time.Minute      // after views that the ASIC refuses: each try costs it much
+	maxPause = 15 * time.Second // after views that the ASIC refuses: each try costs it much
 	goodRun  = 10 * time.Second // after a life as long as this, the next begins soon
 )
 

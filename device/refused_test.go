@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -161,6 +162,48 @@ func TestAdoptionIsNotTriedForEver(t *testing.T) {
 	if diff := cmp.Diff(asic, view(t, s)); diff != "" {
 		t.Errorf("another ASIC:\n%s", diff)
 	}
+}
+
+// A view that fails because the chip lacks what ASIC_STATE says it has would fail for ever: syncd heals the chip without a
+// look of orchagent, which cannot have one.
+func TestRefusedViewOfDriftedChip(t *testing.T) {
+	chip, cfg := filled(SimConfig{Config: allFeatures()})
+	s := testSim(t, cfg)
+	settle(t, s)
+	if err := s.Orchagent.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for id, kind := range chip.live {
+		if oid, err := sai.ParseOID(id); err == nil && kind == sai.ObjectTypeACLEntry {
+			if err := s.Chip.Remove(t.Context(), sai.Obj(kind, oid)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	state := s.Redis.DB(swss.StateDB).Client()
+	state.Del(t.Context(), "TAMTAM_VIEW|asic")
+	appl := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppACLRule)
+	if err := appl.Set(t.Context(), "T1:R1", swss.FieldValues{"PRIORITY": "77"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.startOrchagent(t.Context()); !errors.Is(err, sairedis.ErrNotApplied) {
+		t.Fatalf("%v, want a view that is refused", err)
+	}
+	if err := s.Orchagent.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		if err := s.Syncd.Watch.Pass(t.Context(), s.Now().Add(time.Duration(i)*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if now := s.Syncd.Watch.State(); now.Healed == 0 {
+		t.Errorf("syncd has healed nothing: %+v", now)
+	}
+	if err := s.startOrchagent(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, s)
 }
 
 // tooMuch are rows of many types, for which there is no room.

@@ -39,7 +39,7 @@ func (vs *views) applyView(ctx context.Context) (*result, error) {
 	vs.making = nil
 	res := &result{}
 	res.write(func(p redis.Pipeliner) { viewEnds(ctx, p) })
-	if len(t.errs) > 0 {
+	if vs.refused = len(t.errs) > 0; vs.refused {
 		res.status = sai.StatusFailure
 	}
 	err = vs.finish(ctx, res, t, learned)

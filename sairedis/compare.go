@@ -28,6 +28,14 @@ func (c comparison) stage() drift.Stage {
 	return drift.Stage{Name: "ASIC", After: "orchagent", List: c.list, Look: c.look, Heal: c.heal}
 }
 
+// Refused reports whether the last view that orchagent asked for has failed. As long as it fails orchagent cannot look
+// at what differs, and what differs may be why: then it is this server's to heal.
+func (s *Server) Refused() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.processor.views.refused
+}
+
 // Compare compares until ctx ends, or until the chip has to be replaced ([swss.ErrAnew]).
 func (s *Server) Compare(ctx context.Context) error {
 	tick := time.NewTicker(drift.Period)

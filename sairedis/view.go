@@ -30,8 +30,9 @@ type views struct {
 	polled   counterGroups
 	compares bool // else INIT_VIEW and APPLY_VIEW are answered but ignored
 
-	making *view // nil outside INIT_VIEW..APPLY_VIEW
-	first  bool  // INIT_VIEW of an empty ASIC_DB: the view is made directly
+	making  *view // nil outside INIT_VIEW..APPLY_VIEW
+	refused bool  // the last APPLY_VIEW has failed
+	first   bool  // INIT_VIEW of an empty ASIC_DB: the view is made directly
 }
 
 // notify executes INIT_VIEW and APPLY_VIEW. Other words are answered but ignored.

@@ -42,6 +42,12 @@ func NothingSent(err error) bool {
 		errors.As(err, &refused) && !errors.Is(err, redis.Nil)
 }
 
+// IsTimeout reports whether an error only says that nothing came in time.
+func IsTimeout(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
 // wrap names what failed; it returns nil for nil.
 func (d *DB) wrap(err error, op ...string) error {
 	if err == nil {
