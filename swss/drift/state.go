@@ -96,8 +96,8 @@ func (s State) Row() swss.FieldValues {
 	}
 }
 
-// Author says how many passes a daemon has ended, in its present life, and whether nothing differs; -1 where nothing was
-// heard of it.
+// Author says how many passes a daemon has ended, in its present life, and whether nothing differs; -1 where nothing
+// was heard of it.
 func Author(ctx context.Context, r *swss.Redis, daemon string) (passes int, well bool) {
 	row, ok, err := swss.NewTable(r.DB(swss.StateDB), Table).Get(ctx, daemon)
 	if err != nil || !ok {
