@@ -73,11 +73,15 @@ func (a *Agent) unsafe(ctx context.Context) (string, error) {
 	if !known {
 		return "the ASIC has no switch", nil
 	}
+	begun, err := asic.HExists(ctx, KeySyncd, fieldView).Result()
+	if err != nil {
+		return "", fmt.Errorf("sairedis: %w", err)
+	}
 	keys, err := asic.Keys(ctx, tempAsicState+":*").Result()
 	if err != nil {
 		return "", fmt.Errorf("sairedis: %w", err)
 	}
-	if len(keys) > 0 {
+	if begun || len(keys) > 0 {
 		return "a view was begun and not applied", nil
 	}
 	return "", nil

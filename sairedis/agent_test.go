@@ -113,6 +113,10 @@ func TestAdoptsOnlyWhatIsSafe(t *testing.T) {
 		"a view was begun": func(g *rig) {
 			g.redis.DB(swss.ASICDB).Client().HSet(context.Background(), "TEMP_ASIC_STATE:SAI_OBJECT_TYPE_LAG:oid:0x2000000000099", "NULL", "NULL")
 		},
+		"a view that others have begun": func(g *rig) {
+			forged := swss.Entry{Key: initView, Body: "[]", Op: "S" + opNotify}
+			g.must("forge", g.client.requests.Push(context.Background(), forged))
+		},
 		"a row that nobody can read": func(g *rig) {
 			g.redis.DB(swss.ASICDB).Client().HSet(context.Background(), "ASIC_STATE:SAI_OBJECT_TYPE_WINGS:oid:0x1", "NULL", "NULL")
 		},

@@ -79,6 +79,7 @@ func (s *Server) mend(ctx context.Context, cmds []redis.Cmder) error {
 	}
 	_, err = s.asic.Client().TxPipelined(ctx, func(p redis.Pipeliner) error {
 		s.journal.rewrite(ctx, p)
+		noteView(ctx, p, s.processor.views.isMaking())
 		s.processor.objects.rewrite(ctx, p)
 		for _, cmd := range cmds {
 			p.Do(ctx, cmd.Args()...)

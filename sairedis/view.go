@@ -34,8 +34,20 @@ type views struct {
 	first  bool  // INIT_VIEW of an empty ASIC_DB: the view is made directly
 }
 
-// notify executes INIT_VIEW and APPLY_VIEW. Other words are answered but ignored.
+// notify executes INIT_VIEW and APPLY_VIEW, and notes in ASIC_DB whether a view is being made. Other words are answered
+// but ignored.
 func (vs *views) notify(ctx context.Context, m message) (*result, error) {
+	res, err := vs.heed(ctx, m)
+	if err == nil {
+		making := vs.isMaking()
+		res.write(func(p redis.Pipeliner) { noteView(ctx, p, making) })
+	}
+	return res, err
+}
+
+func (vs *views) isMaking() bool { return vs.making != nil || vs.first }
+
+func (vs *views) heed(ctx context.Context, m message) (*result, error) {
 	switch m.key {
 	case initView:
 		if vs.compares {

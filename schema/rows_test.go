@@ -475,9 +475,12 @@ func TestListsTooLong(t *testing.T) {
 	const want = "at most 4096 elements, not 20001"
 	tam, _ := BuiltinACLType(ACLTypeTAM)
 	for name, err := range map[string]error{
-		"ports of an ACL table": func() error { _, err := ParseACLTable("T", map[string]string{"type": "L3", "ports@": long}); return err }(),
-		"ports of an ACL rule":  func() error { _, err := ParseACLRule(tam, "TAM|r", map[string]string{"IN_PORTS": long}); return err }(),
-		"next hops":             func() error { _, err := ParseStaticRoute("10.0.0.0/8", map[string]string{"ifname": long}); return err }(),
+		"ports of an ACL table": func() error {
+			_, err := ParseACLTable("T", map[string]string{"type": "L3", "ports@": long})
+			return err
+		}(),
+		"ports of an ACL rule": func() error { _, err := ParseACLRule(tam, "TAM|r", map[string]string{"IN_PORTS": long}); return err }(),
+		"next hops":            func() error { _, err := ParseStaticRoute("10.0.0.0/8", map[string]string{"ifname": long}); return err }(),
 		"tables to record": func() error {
 			_, err := ParseRecordSession("s", map[string]string{"must-record": long, "flowgroup": "g", "collector": "c"})
 			return err
