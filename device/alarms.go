@@ -199,7 +199,9 @@ func (a *alarms) ask(ctx context.Context, now time.Time, name string, want map[s
 		raise(want, name, schema.AlarmSilent, schema.SeverityCritical, text)
 	}
 	if !heard {
-		return nil
+		// A row from before Redis' clock was set back would stay, for all who read it, until that time has come.
+		row := a.redis.DB(swss.StateDB)
+		return row.Client().PExpire(ctx, healthTable+row.Separator()+name, beatLife).Err()
 	}
 	if err := a.stranger(ctx, name, state, want); err != nil {
 		return err

@@ -61,8 +61,9 @@ type DaemonState struct {
 
 // ReadState returns what a daemon says of itself, false if nothing was heard of it for some seconds.
 func ReadState(ctx context.Context, r *swss.Redis, name string) (DaemonState, bool, error) {
-	row, ok, err := swss.NewTable(r.DB(swss.StateDB), healthTable).Get(ctx, name)
-	if err != nil || !ok {
+	row, left, err := swss.NewTable(r.DB(swss.StateDB), healthTable).GetFor(ctx, name)
+	// A row that has longer to live is from before the clock of Redis' host was set back: nobody has renewed it since.
+	if err != nil || len(row) == 0 || left > beatLife {
 		return DaemonState{}, false, err
 	}
 	since, _ := time.Parse(time.RFC3339Nano, row[fieldSince]) // a foreign row: the zero time

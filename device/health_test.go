@@ -253,3 +253,47 @@ func TestHealthOfRedis(t *testing.T) {
 		t.Errorf("it is gone, and is ready: %s, lives: %s", ready, lives)
 	}
 }
+
+// The clock of Redis' host was set back by an hour: a row that nobody renews would live that long. Nothing is heard of its
+// daemon until it renews it, and if it never does, the row goes as soon as any.
+func TestClockOfRedisIsSetBack(t *testing.T) {
+	r := swsstest.Start(t)
+	h := newHealth("orchagent")
+	renew := func() {
+		t.Helper()
+		if err := h.renew(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heard := func() bool {
+		t.Helper()
+		_, heard, err := ReadState(t.Context(), r, "orchagent")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return heard
+	}
+	left := func() time.Duration {
+		return r.DB(swss.StateDB).Client().PTTL(t.Context(), "TAMTAM_HEALTH|orchagent").Val()
+	}
+	renew()
+	if !heard() {
+		t.Error("nothing is heard of a daemon that has just said how it is")
+	}
+	if err := r.DB(swss.StateDB).Client().PExpire(t.Context(), "TAMTAM_HEALTH|orchagent", time.Hour).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if heard() {
+		t.Error("what the daemon said an hour from now counts")
+	}
+	if err := newAlarms(r).look(t.Context(), time.Unix(1_000_000, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if d := left(); d > beatLife {
+		t.Errorf("the row goes in %s", d)
+	}
+	renew()
+	if !heard() {
+		t.Error("nothing is heard of a daemon that has renewed its row")
+	}
+}

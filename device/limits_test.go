@@ -38,7 +38,7 @@ func TestRowsTooLarge(t *testing.T) {
 	for table, key := range rows {
 		state := schema.TableOf(table).State
 		row, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), state).Get(t.Context(), key)
-		if err != nil || !strings.Contains(row["reason"], "bytes: want at most 262144") {
+		if err != nil || !strings.Contains(row["reason"], "bytes: want at most 65536") {
 			t.Errorf("%s|%s is %v, %v", state, key, row, err)
 		}
 	}

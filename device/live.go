@@ -95,6 +95,7 @@ func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
 	c.anew = seldom(time.Now)
 	h, untold := newHealth("orchagent"), ""
 	c.faults = newDesk(h, r, c)
+	others := strangers{redis: r, log: logOf(c)}
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		c := c.of(h, claim)
 		c.doubt, c.syncd = newDoubt(r, h.owner, logOf(c)), &signs{redis: r, claim: claim}
@@ -105,7 +106,12 @@ func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
 			}
 			untold = ""
 		}
+		if err := others.leave(ctx, func(why string) { h.tell(doubtText(why)) }); err != nil {
+			return err
+		}
+		began := time.Now()
 		err := orchagentLife(ctx, r, c)
+		others.met(errors.Is(err, sairedis.ErrStrangers), time.Since(began))
 		if ctx.Err() == nil && errors.Is(err, sairedis.ErrUnknown) {
 			untold = cmp.Or(c.doubt.why(), err.Error())
 			if _, err := c.doubt.tell(ctx, untold); err == nil {

@@ -27,6 +27,9 @@ type Options struct {
 	Check func(context.Context) error
 	// Disturb says how often a message of a channel is delivered, for faults on purpose; nil: once.
 	Disturb func(channel string) int
+	// Time tells the time of day, which may be set, and how long ago something was that stays the same; nil: the
+	// kernel's clocks do.
+	Time func() (day time.Time, since time.Duration)
 	// Tell is called by Run with why the daemon does not work, and with "" when it does; nil: nobody
 	// wants to know.
 	Tell func(reason string)
@@ -63,29 +66,10 @@ type Daemon struct {
 	onFlush    []func()
 }
 
-// A clock is the daemon's time.
-type clock struct {
-	now  time.Time
-	live bool // Run runs
-}
-
-// Now returns the daemon's time: that of the current step or call of Do. Only handlers, observers
-// and timers may call it.
-func (c *clock) Now() time.Time { return c.now }
-
-// Clock returns the current time: in [Daemon.Run] wall time, which has advanced since the step
-// began; else the time of the step.
-func (c *clock) Clock() time.Time {
-	if c.live {
-		return time.Now()
-	}
-	return c.now
-}
-
 // NewDaemon returns a daemon without tables. name is used in logs and in the field "by" of STATE_DB
 // rows.
 func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
-	c := &clock{}
+	c := newClock(opts.Time)
 	d := &Daemon{
 		clock: c, outcomes: newOutcomes(name, r, c),
 		name: name, redis: r, log: opts.Logger, recorder: opts.Recorder, opts: opts,
@@ -239,7 +223,7 @@ func (d *Daemon) Do(ctx context.Context, f func()) error {
 	}
 	defer d.release()
 	if d.live {
-		d.now = time.Now()
+		d.now = d.steady()
 	}
 	f()
 	select {
@@ -296,7 +280,7 @@ func (d *Daemon) Dump() Dump {
 
 // record writes a task in the format of SONiC's swss.rec.
 func (d *Daemon) record(t Task) {
-	line := d.now.UTC().Format("2006-01-02.15:04:05.000000") + "|" + t.Table + ":" + t.Key + "|" + t.Op.String()
+	line := d.ofDay().UTC().Format("2006-01-02.15:04:05.000000") + "|" + t.Table + ":" + t.Key + "|" + t.Op.String()
 	for _, p := range swss.Pairs(t.Fields) {
 		line += "|" + p.Field + ":" + p.Value
 	}

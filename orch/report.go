@@ -168,7 +168,7 @@ func (o *outcomes) flushState(ctx context.Context) error {
 		}
 	}
 	db := o.redis.DB(swss.StateDB)
-	now := o.clock.now.UTC().Format(time.RFC3339Nano)
+	now := o.clock.ofDay().UTC().Format(time.RFC3339Nano)
 	var calls []swss.Call
 	for chunk := range slices.Chunk(keys, stateBatch) {
 		call := swss.Call{Args: []any{Manager, o.name, now}}

@@ -27,7 +27,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	for {
 		err := c.due(ctx)
 		if err == nil {
-			_, err = d.step(ctx, time.Now(), false)
+			_, err = d.step(ctx, d.steady(), false)
 		}
 		if ctx.Err() != nil {
 			return nil
@@ -81,7 +81,7 @@ type checks struct {
 
 // due asks if it is time to.
 func (c *checks) due(ctx context.Context) error {
-	now, conns := time.Now(), c.daemon.listener.Connections()
+	now, conns := c.daemon.steady(), c.daemon.listener.Connections()
 	if c.daemon.opts.Check == nil || !c.trouble && conns == c.conns && now.Before(c.next) {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (d *Daemon) wait(ctx context.Context, retry <-chan time.Time) bool {
 	}
 	var due <-chan time.Time
 	if next, ok := d.NextTimer(); ok {
-		timer := time.NewTimer(time.Until(next))
+		timer := time.NewTimer(next.Sub(d.steady()))
 		defer timer.Stop()
 		due = timer.C
 	}

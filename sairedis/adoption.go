@@ -84,11 +84,11 @@ func (a *Agent) unsafe(ctx context.Context) (string, error) {
 	if !known {
 		return "the ASIC has no switch", nil
 	}
-	keys, err := asic.Keys(ctx, tempAsicState+":*").Result()
+	begun, err := asic.HExists(ctx, KeySyncd, fieldView).Result()
 	if err != nil {
 		return "", fmt.Errorf("sairedis: %w", err)
 	}
-	begun, err := asic.HExists(ctx, KeySyncd, fieldView).Result()
+	keys, err := asic.Keys(ctx, tempAsicState+":*").Result()
 	if err != nil {
 		return "", fmt.Errorf("sairedis: %w", err)
 	}

@@ -53,7 +53,7 @@ func (a *Agent) Close() error {
 	var err error
 	select {
 	case <-a.client.lost:
-		if errors.Is(a.client.broken, errStrangers) {
+		if errors.Is(a.client.broken, ErrStrangers) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
 			err = a.unmark(ctx)

@@ -113,9 +113,9 @@ func TestAdoptsOnlyWhatIsSafe(t *testing.T) {
 		"a view was begun": func(g *rig) {
 			g.redis.DB(swss.ASICDB).Client().HSet(context.Background(), "TEMP_ASIC_STATE:SAI_OBJECT_TYPE_LAG:oid:0x2000000000099", "NULL", "NULL")
 		},
-		"somebody else began a view": func(g *rig) { // and the one who would have noticed was killed
-			forged := message{key: initView, op: opNotify}
-			g.must("forge", g.client.requests.Push(context.Background(), forged.entry()))
+		"a view that others have begun": func(g *rig) { // and the one who would have noticed was killed
+			forged := swss.Entry{Key: initView, Body: "[]", Op: "S" + opNotify}
+			g.must("forge", g.client.requests.Push(context.Background(), forged))
 		},
 		"a row was lost": func(g *rig) { // it has come again, with less in it
 			row := asicState + ":SAI_OBJECT_TYPE_SWITCH:" + SwitchVID.String()

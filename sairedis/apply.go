@@ -38,7 +38,6 @@ func (vs *views) applyView(ctx context.Context) (*result, error) {
 	t.bring(ctx)
 	vs.making = nil
 	res := &result{}
-	res.write(func(p redis.Pipeliner) { viewEnds(ctx, p) })
 	if vs.refused = len(t.errs) > 0; vs.refused {
 		res.status = sai.StatusFailure
 	}

@@ -90,9 +90,7 @@ func (s *Server) mend(ctx context.Context, cmds []redis.Cmder) error {
 	}
 	_, err = s.asic.Client().TxPipelined(ctx, func(p redis.Pipeliner) error {
 		s.journal.rewrite(ctx, p)
-		if s.processor.views.making != nil {
-			viewBegins(ctx, p)
-		}
+		noteView(ctx, p, s.processor.views.isMaking())
 		s.processor.objects.rewrite(ctx, p)
 		for _, write := range defaults.writes {
 			write(p)

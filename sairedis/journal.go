@@ -19,7 +19,6 @@ const KeySyncd = "TAMTAM_SYNCD"
 const (
 	fieldRun      = "run"
 	fieldOutcomes = "outcomes"
-	fieldView     = "view" // there from INIT_VIEW to APPLY_VIEW: requests do not reach the chip
 )
 
 // Run names the syncd that writes ASIC_DB, "" if that does not say: one that begins anew has a fresh chip and another
@@ -67,12 +66,6 @@ func (j *journal) begin(ctx context.Context) error {
 func (j *journal) rewrite(ctx context.Context, p redis.Pipeliner) {
 	p.HSet(ctx, KeySyncd, fieldRun, j.run, fieldOutcomes, j.outcomes)
 }
-
-// viewBegins notes in the transaction of INIT_VIEW that requests do not reach the chip from now on.
-func viewBegins(ctx context.Context, p redis.Pipeliner) { p.HSet(ctx, KeySyncd, fieldView, "begun") }
-
-// viewEnds notes in the transaction of APPLY_VIEW that they do again.
-func viewEnds(ctx context.Context, p redis.Pipeliner) { p.HDel(ctx, KeySyncd, fieldView) }
 
 // note notes one more outcome in its transaction.
 func (j *journal) note(ctx context.Context, p redis.Pipeliner) {

@@ -214,9 +214,6 @@ func (c *channel) inquire(ctx context.Context, answer string) (asked bool, err e
 	return true, c.requests.Push(ctx, c.question.entry())
 }
 
-// errStrangers says that requests of others were seen, who may have begun a view.
-var errStrangers = errors.New("somebody else makes requests in ASIC_DB")
-
 // skip ignores answers to questions, and those to requests that this client did not make. It fails if others make
 // requests, who may have changed the ASIC.
 func (c *channel) skip(entries []swss.Entry) error {
@@ -227,7 +224,7 @@ func (c *channel) skip(entries []swss.Entry) error {
 		}
 		c.log.Warn("skipped an answer that nobody waits for", "key", e.Key, "op", e.Op)
 		if c.alone {
-			return errStrangers
+			return ErrStrangers
 		}
 	}
 	return nil

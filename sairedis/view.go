@@ -35,8 +35,20 @@ type views struct {
 	first   bool  // INIT_VIEW of an empty ASIC_DB: the view is made directly
 }
 
-// notify executes INIT_VIEW and APPLY_VIEW. Other words are answered but ignored.
+// notify executes INIT_VIEW and APPLY_VIEW, and notes in ASIC_DB whether a view is being made. Other words are answered
+// but ignored.
 func (vs *views) notify(ctx context.Context, m message) (*result, error) {
+	res, err := vs.heed(ctx, m)
+	if err == nil {
+		making := vs.isMaking()
+		res.write(func(p redis.Pipeliner) { noteView(ctx, p, making) })
+	}
+	return res, err
+}
+
+func (vs *views) isMaking() bool { return vs.making != nil || vs.first }
+
+func (vs *views) heed(ctx context.Context, m message) (*result, error) {
 	switch m.key {
 	case initView:
 		if vs.compares {
@@ -80,7 +92,6 @@ func (vs *views) initView(ctx context.Context) (*result, error) {
 		return nil, err
 	}
 	res := &result{}
-	res.write(func(p redis.Pipeliner) { viewBegins(ctx, p) })
 	if len(stale) > 0 {
 		res.write(func(p redis.Pipeliner) { p.Del(ctx, stale...) })
 	}

@@ -40,7 +40,36 @@ func newReader(table, key string, fields map[string]string, upper bool) *reader 
 		return r
 	}
 	r.clean(fields, upper)
+	r.bound()
 	return r
+}
+
+// maxList is how many elements a list in a field may have: more than any switch has ports, queues or tables. Each may
+// become an object of many times its length.
+const maxList = 4096
+
+// bound refuses a row with a list that has too many elements, whatever else is wrong with it.
+func (r *reader) bound() {
+	long, n := "", 0
+	for f, v := range r.fields {
+		if count := elements(v); count > maxList && (n == 0 || f < long) {
+			long, n = f, count
+		}
+	}
+	if n == 0 {
+		return
+	}
+	want := fmt.Sprintf("at most %d elements, not %d", maxList, n)
+	r.errs = []error{&FieldError{Object: r.table + "|" + r.key, Field: long, Value: r.fields[long], Want: want}}
+	r.closed, r.asked, r.fields = true, true, nil
+}
+
+// elements is how many elements a value has that may be a list; JSON is none.
+func elements(v string) int {
+	if len(v) < maxList || v[0] == '{' || v[0] == '[' {
+		return 1
+	}
+	return 1 + max(strings.Count(v, ","), strings.Count(v, ";"), strings.Count(v, " "))
 }
 
 // maxKey is how long the key of a row may be, in bytes.

@@ -458,6 +458,40 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
+// A list with more elements than any switch has objects is refused in short words, in whatever field it stands.
+func TestListsTooLong(t *testing.T) {
+	long := strings.Repeat("Ethernet0,", 20_000) + "Ethernet0"
+	for _, table := range Tables() {
+		for _, f := range table.Fields {
+			if table.Parse == nil {
+				continue
+			}
+			_, err := table.Parse("k", map[string]string{f.Name: long})
+			if err != nil && len(err.Error()) > 4096 {
+				t.Errorf("%s %s: %d bytes of error", table.Config, f.Name, len(err.Error()))
+			}
+		}
+	}
+	const want = "at most 4096 elements, not 20001"
+	tam, _ := BuiltinACLType(ACLTypeTAM)
+	for name, err := range map[string]error{
+		"ports of an ACL table": func() error {
+			_, err := ParseACLTable("T", map[string]string{"type": "L3", "ports@": long})
+			return err
+		}(),
+		"ports of an ACL rule": func() error { _, err := ParseACLRule(tam, "TAM|r", map[string]string{"IN_PORTS": long}); return err }(),
+		"next hops":            func() error { _, err := ParseStaticRoute("10.0.0.0/8", map[string]string{"ifname": long}); return err }(),
+		"tables to record": func() error {
+			_, err := ParseRecordSession("s", map[string]string{"must-record": long, "flowgroup": "g", "collector": "c"})
+			return err
+		}(),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+}
+
 // Rows and keys that are too large are refused as a whole, in one line and whatever else is wrong with them.
 func TestTooLarge(t *testing.T) {
 	_, err := ParseTailStampSession("s", TooLarge(1000, 10))

@@ -157,6 +157,17 @@ func (q *Queue) Drain(ctx context.Context) error {
 	return q.db.wrap(q.db.client.Del(ctx, q.list()).Err(), "drain", q.table)
 }
 
+// Take empties the queue, and returns how many entries it had.
+func (q *Queue) Take(ctx context.Context) (int, error) {
+	var n *redis.IntCmd
+	_, err := q.db.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		n = p.LLen(ctx, q.list())
+		p.Del(ctx, q.list())
+		return nil
+	})
+	return int(n.Val()+2) / 3, q.db.wrap(err, "take", q.table)
+}
+
 // A Producer queues operations on a table in order.
 type Producer struct{ queue *Queue }
 

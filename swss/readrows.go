@@ -13,7 +13,7 @@ var rowsReadText string
 
 // MaxRow is how many bytes of fields and values a row of a [Subscriber] may have. A larger one, which nobody can mean,
 // is not read: it would be held in memory many times over.
-const MaxRow = 256 << 10
+const MaxRow = 64 << 10
 
 // readRows reads rows and passes each to f, in order: its size instead of its fields if it is too large. What is no
 // hash counts as not found.

@@ -43,6 +43,20 @@ func (t *Table) SetFor(ctx context.Context, key string, fv FieldValues, life tim
 	return t.db.wrap(err, "set", k)
 }
 
+// GetFor is Get of a row that was set for a time, with how long it has to live yet; negative: for ever.
+func (t *Table) GetFor(ctx context.Context, key string) (fv FieldValues, left time.Duration, err error) {
+	row := t.db.rowKey(t.name, key)
+	var fields *redis.MapStringStringCmd
+	var life *redis.DurationCmd
+	if _, err := t.db.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		fields, life = p.HGetAll(ctx, row), p.PTTL(ctx, row)
+		return nil
+	}); err != nil {
+		return nil, 0, t.db.wrap(err, "get", row)
+	}
+	return fields.Val(), life.Val(), nil
+}
+
 // SetMany does Set for many rows in few round trips, in order of their keys.
 func (t *Table) SetMany(ctx context.Context, rows map[string]FieldValues) error {
 	keys := slices.Sorted(maps.Keys(rows))

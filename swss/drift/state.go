@@ -19,6 +19,7 @@ const (
 	FieldObjects = "objects" // that the last whole pass has looked at
 	FieldBegan   = "began"   // when it began
 	FieldPass    = "pass"    // when it ended
+	FieldPasses  = "passes"  // that have ended, in this life of the daemon
 	FieldOpen    = "open"    // differences under observation, also those seen once
 	FieldDrift   = "drift"   // how often drift was seen by this process
 	FieldHealed  = "healed"  // how much of it was healed
@@ -90,20 +91,22 @@ func (s State) Row() swss.FieldValues {
 	return swss.FieldValues{
 		FieldState: s.Word(), FieldReason: s.Reason, FieldSince: when(s.Since),
 		FieldObjects: strconv.Itoa(s.Objects), FieldBegan: when(s.Began), FieldPass: when(s.Ended),
-		FieldOpen: strconv.Itoa(s.Open), FieldDrift: strconv.FormatUint(s.Drift, 10),
+		FieldPasses: strconv.Itoa(s.Passes), FieldOpen: strconv.Itoa(s.Open), FieldDrift: strconv.FormatUint(s.Drift, 10),
 		FieldHealed: strconv.FormatUint(s.Healed, 10),
 	}
 }
 
-// Passed reports whether a daemon has begun and ended a whole pass since a time, with nothing left that differs. False
-// also where nothing was heard of it.
-func Passed(ctx context.Context, r *swss.Redis, daemon string, since time.Time) bool {
+// Author says how many passes a daemon has ended, in its present life, and whether nothing differs; -1 where nothing
+// was heard of it.
+func Author(ctx context.Context, r *swss.Redis, daemon string) (passes int, well bool) {
 	row, ok, err := swss.NewTable(r.DB(swss.StateDB), Table).Get(ctx, daemon)
-	if err != nil || !ok || row[FieldOpen] != "0" {
-		return false
+	if err != nil || !ok {
+		return -1, false
 	}
-	began, err := time.Parse(time.RFC3339Nano, row[FieldBegan])
-	return err == nil && began.After(since)
+	if passes, err = strconv.Atoi(row[FieldPasses]); err != nil {
+		return -1, false
+	}
+	return passes, row[FieldOpen] == "0"
 }
 
 // Sum is a digest of a row, whatever the order of its fields; that of no row is 0.

@@ -44,9 +44,9 @@ const (
 // A Watch walks through stages. Only its State may be asked for from any goroutine.
 type Watch struct {
 	stages []*Stage
-	// Passed reports whether another daemon has looked at everything since a time and found nothing. It is set before the
-	// first Work; nil: none ever has.
-	Passed func(ctx context.Context, daemon string, since time.Time) bool
+	// Author says how many passes another daemon has ended, in its present life, and whether nothing differs there; -1 if
+	// that is not known. It is set before the first Work; nil: it never is.
+	Author func(ctx context.Context, daemon string) (passes int, well bool)
 
 	open  map[place]*difference
 	began time.Time // the pass under way; zero: none
@@ -70,6 +70,7 @@ type difference struct {
 	Finding
 	first, last time.Time
 	seen        int
+	author      int  // passes that its author had ended when it was first asked; -1: it was not
 	told        bool // it counts
 	healed      bool // something was done about it
 }
@@ -132,9 +133,13 @@ func (w *Watch) walk(ctx context.Context, now time.Time, most int) error {
 			if err != nil {
 				return err
 			}
+			author := -1
+			if len(found) > 0 {
+				author, _ = w.author(ctx, s)
+			}
 			for _, f := range found {
 				if at := (place{s, f.Key}); w.open[at] == nil && len(w.open) < mostOpen {
-					w.open[at] = &difference{Finding: f, first: now, last: now, seen: 1}
+					w.open[at] = &difference{Finding: f, first: now, last: now, seen: 1, author: author}
 				}
 			}
 		}
@@ -186,6 +191,7 @@ func (w *Watch) compare(ctx context.Context, now time.Time, s *Stage, keys []str
 		still[f.Key] = f
 	}
 	var due []*difference
+	passes, well := w.author(ctx, s)
 	for _, key := range keys {
 		d := w.open[place{s, key}]
 		f, differs := still[key]
@@ -195,29 +201,30 @@ func (w *Watch) compare(ctx context.Context, now time.Time, s *Stage, keys []str
 			delete(w.open, place{s, key})
 		case f.Busy || f.Sum != d.Sum || d.Busy:
 			d.Finding, d.last, d.seen = f, now, 1
-			if !d.told {
+			if d.author = passes; !d.told {
 				d.first = now
 			}
 		default:
 			d.Finding, d.last = f, now
 			d.seen++
 			w.tell(d)
-			if s.Heal != nil && !d.Late && d.seen&(d.seen-1) == 0 { // ever more rarely, where it does not help
-				due = append(due, d)
+			if s.Heal == nil || d.Late || d.seen&(d.seen-1) != 0 { // ever more rarely, where it does not help
+				break
 			}
+			if s.After != "" && !d.left(passes, well) {
+				d.seen-- // it is tried again at the next look
+				break
+			}
+			due = append(due, d)
 		}
 	}
-	return w.heal(ctx, s, due)
+	return heal(ctx, s, due)
 }
 
-// heal heals what is this daemon's to heal. What waits for another daemon is tried again at the next look.
-func (w *Watch) heal(ctx context.Context, s *Stage, due []*difference) error {
+// heal heals what is this daemon's to heal.
+func heal(ctx context.Context, s *Stage, due []*difference) error {
 	var list []Finding
 	for _, d := range due {
-		if s.After != "" && (w.Passed == nil || !w.Passed(ctx, s.After, d.first)) {
-			d.seen--
-			continue
-		}
 		d.healed = true
 		list = append(list, d.Finding)
 	}
@@ -225,6 +232,24 @@ func (w *Watch) heal(ctx context.Context, s *Stage, due []*difference) error {
 		return nil
 	}
 	return s.Heal(ctx, list)
+}
+
+// author asks how far the author of a stage is.
+func (w *Watch) author(ctx context.Context, s *Stage) (passes int, well bool) {
+	if w.Author == nil || s.After == "" {
+		return -1, false
+	}
+	return w.Author(ctx, s.After)
+}
+
+// left reports whether the difference's author has looked at everything since it was seen, and left it: one pass was
+// under way then, so that has ended, and another. Clocks are not asked: two daemons may not agree on the time of day.
+func (d *difference) left(passes int, well bool) bool {
+	if d.author < 0 || passes < d.author {
+		d.author = passes // or its author has begun anew
+		return false
+	}
+	return well && passes >= d.author+2
 }
 
 // tell counts a difference as drift, once.

@@ -131,23 +131,37 @@ func TestInFlightIsNoDrift(t *testing.T) {
 // Somebody else's word is healed only when that one has looked at everything since.
 func TestAuthorHealsFirst(t *testing.T) {
 	b := newBed(t, "author")
-	var since time.Time
-	looked := false
-	b.watch.Passed = func(_ context.Context, daemon string, at time.Time) bool {
-		if since = at; daemon != "author" {
+	passes, well := 7, true
+	b.watch.Author = func(_ context.Context, daemon string) (int, bool) {
+		if daemon != "author" {
 			t.Errorf("%s is asked", daemon)
 		}
-		return looked
+		return passes, well
 	}
 	b.work(3 * time.Second)
 	b.is["a"] = "9"
-	changed := b.now
-	if b.expect("the author has not looked", time.Minute, Differs, 1, 0); b.healed > 0 || !since.After(changed) {
-		t.Errorf("healed %d times, since %s", b.healed, since)
+	for _, tt := range []struct {
+		name   string
+		passes int
+		well   bool
+	}{
+		{"the author has not looked", 7, true},
+		{"only the pass that was under way has ended", 8, true},
+		{"the author sees something wrong", 9, false},
+		{"the author has begun anew", 0, true},
+		{"only the pass that was under way has ended", 1, true},
+		{"nothing is heard of the author", -1, false},
+		{"the author is heard of again", 1, true},
+		{"only the pass that was under way has ended", 2, true},
+	} {
+		passes, well = tt.passes, tt.well
+		if b.expect(tt.name, time.Minute, Differs, 1, 0); b.healed > 0 {
+			t.Fatalf("%s: healed", tt.name)
+		}
 	}
-	looked = true
+	passes = 3
 	b.expect("the author has looked and left it", 5*time.Second, Consistent, 1, 1)
-	b.is["b"], looked = "9", false
+	b.is["b"] = "9"
 	b.work(10 * time.Second)
 	b.is["b"] = "2"
 	b.expect("the author has healed it", 5*time.Second, Consistent, 2, 1)

@@ -1,0 +1,142 @@
+package device
+
+import (
+	"context"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// starved is how long processes get no processor time, or little: longer than any beat.
+const starved = 10 * time.Second
+
+// Processes that get no processor time for a while are late, and nothing else: when they have it again, nothing begins
+// anew, and all is as it was.
+func TestStarvedProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("processes that wait for each other: nothing for the race detector")
+	}
+	server := swsstest.StartServer(t)
+	c := &chaos{
+		plant: &plant{T: t, server: server, redis: server.Open()},
+		procs: map[string]*exec.Cmd{}, frozen: map[string]bool{},
+	}
+	for _, name := range mortals {
+		c.launch(name)
+		t.Cleanup(func() { c.kill(name) })
+	}
+	config := twoPorts()
+	c.load(config)
+	c.until("the session", func() bool { return c.active("s") })
+	c.ready()
+	claims := c.claims()
+	all := func(s syscall.Signal) {
+		for _, name := range mortals {
+			c.signal(name, s)
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		starve func(t *testing.T)
+	}{
+		{"all of them", func(*testing.T) {
+			all(syscall.SIGSTOP)
+			c.pass(starved)
+			all(syscall.SIGCONT)
+		}},
+		{"syncd", func(*testing.T) {
+			c.signal("syncd", syscall.SIGSTOP)
+			c.doubted("syncd has not been heard of")
+			c.signal("syncd", syscall.SIGCONT)
+			c.sure()
+		}},
+		{"orchagent", func(*testing.T) {
+			c.signal("orchagent", syscall.SIGSTOP)
+			c.unhealthy("orchagent", "has not been heard of")
+			c.signal("orchagent", syscall.SIGCONT)
+		}},
+		{"Redis", func(*testing.T) {
+			c.server.Signal(syscall.SIGSTOP)
+			c.pass(starved * 4 / 5) // after starved, connections count as dead
+			c.server.Signal(syscall.SIGCONT)
+		}},
+		{"all of them, nearly", func(t *testing.T) {
+			for _, name := range mortals {
+				if err := syscall.Setpriority(syscall.PRIO_PROCESS, c.procs[name].Process.Pid, 19); err != nil {
+					t.Skip("priorities cannot be set: ", err)
+				}
+			}
+			end := burn(t)
+			c.load(more("new"))
+			config = both(config, more("new"))
+			c.pass(starved)
+			end()
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.starve(t)
+			c.until("all is in force", func() bool { return len(c.unknown()) == 0 && c.active("s") })
+			c.ready()
+			c.same(config)
+			if n := claims(); n > 0 {
+				t.Errorf("daemons have begun anew %d times", n)
+			}
+		})
+	}
+}
+
+// burn takes the processors of this machine until end is called.
+func burn(t *testing.T) (end func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var procs []*exec.Cmd
+	for range 4 {
+		cmd := exec.CommandContext(ctx, "sh", "-c", "while :; do :; done")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		procs = append(procs, cmd)
+	}
+	end = func() {
+		cancel()
+		for _, cmd := range procs {
+			_ = cmd.Wait() // it was killed
+		}
+	}
+	t.Cleanup(end)
+	return end
+}
+
+// claims counts from now on how often a life of a daemon has begun, by its marks in STATE_DB; what it returns says how often
+// since it was called last.
+func (c *chaos) claims() func() int {
+	c.Helper()
+	conn := c.redis.DB(swss.StateDB).Subscribe(c.Context(), "__keyspace@6__:"+swss.KeyMark)
+	c.Cleanup(func() { conn.Close() })
+	if _, err := conn.Receive(c.Context()); err != nil {
+		c.Fatal(err)
+	}
+	return func() (n int) {
+		c.Helper()
+		if err := conn.Ping(c.Context(), "end"); err != nil {
+			c.Fatal(err)
+		}
+		for {
+			msg, err := conn.ReceiveTimeout(c.Context(), patience)
+			if err != nil {
+				c.Fatal(err)
+			}
+			if isPong(msg) {
+				return n
+			}
+			n++
+		}
+	}
+}
+
+func isPong(msg any) bool { _, ok := msg.(*redis.Pong); return ok }

@@ -1,0 +1,73 @@
+package device
+
+import (
+	"regexp"
+	"testing"
+	"time"
+
+	"tamtam/swss"
+)
+
+// Somebody goes on making requests in ASIC_DB. Orchagent says so, and how many there were, does not begin anew for each of
+// them, and the state of the ASIC is unknown. When it ends, the switch is what is configured.
+func TestForgedRequestsGoOn(t *testing.T) {
+	p := startLoaded(t)
+	stop, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		requests := swss.NewQueue(p.redis.DB(swss.ASICDB), "ASIC_STATE")
+		for i := 0; ; i++ {
+			forged := []swss.Entry{
+				{Key: "INIT_VIEW", Body: "[]", Op: "Snotify"},
+				{Key: "SAI_OBJECT_TYPE_VLAN:oid:0x26000000000777", Body: `["SAI_VLAN_ATTR_VLAN_ID","7"]`, Op: "Screate"},
+				{Key: "APPLY_VIEW", Body: "[]", Op: "Snotify"},
+			}[i%3]
+			if err := requests.Push(p.Context(), forged); err != nil {
+				ended <- err
+				return
+			}
+			select {
+			case <-stop:
+				ended <- nil
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}()
+	p.doubted("somebody else makes requests in ASIC_DB")
+	many := regexp.MustCompile(`^the state of the ASIC is unknown: somebody else makes requests in ASIC_DB: [1-9]\d+ in the last minute`)
+	p.until("orchagent says how many there are", func() bool {
+		state, _, err := ReadState(p.Context(), p.redis, "orchagent")
+		return err == nil && state.State == StateWaiting && many.MatchString(state.Reason)
+	})
+	if n := p.lives.Load(); n != 1 {
+		t.Errorf("orchagent has begun anew %d times", n)
+	}
+	if p.active("s") {
+		t.Error("the session is in force, though somebody else works on the ASIC")
+	}
+	close(stop)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	p.sure()
+	p.same(twoPorts())
+}
+
+// Who comes again soon is waited for longer, up to a minute; who does not, is forgotten.
+func TestStrangersAreWaitedForLonger(t *testing.T) {
+	var s strangers
+	for _, tt := range []struct {
+		them   bool
+		lasted time.Duration
+		quiet  time.Duration
+	}{
+		{true, time.Hour, 2 * time.Second}, {true, time.Second, 4 * time.Second}, {false, time.Second, 4 * time.Second},
+		{true, maxQuiet, 8 * time.Second}, {true, 0, 16 * time.Second}, {true, 0, 32 * time.Second}, {true, 0, maxQuiet},
+		{true, 0, maxQuiet}, {true, maxQuiet + 1, 2 * time.Second}, {false, time.Hour, 0},
+	} {
+		s.met(tt.them, tt.lasted)
+		if s.quiet != tt.quiet || s.there != tt.them {
+			t.Errorf("after %+v: waits %v for %s", tt, s.there, s.quiet)
+		}
+	}
+}

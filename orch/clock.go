@@ -1,0 +1,51 @@
+package orch
+
+import "time"
+
+// A clock is the daemon's time. In [Daemon.Run] it begins with the time of day and goes on steadily: when the time of
+// day is set, as by NTP, nothing becomes due early or late.
+type clock struct {
+	now   time.Time
+	live  bool // Run runs
+	time  func() (day time.Time, since time.Duration)
+	begun time.Time // by the time of day
+	after time.Duration
+}
+
+func newClock(tell func() (time.Time, time.Duration)) *clock {
+	if tell == nil {
+		start := time.Now()
+		tell = func() (time.Time, time.Duration) { return time.Now(), time.Since(start) }
+	}
+	c := &clock{time: tell}
+	c.begun, c.after = tell()
+	c.begun = c.begun.Round(0) // without the reading of a clock that is compared instead
+	return c
+}
+
+// Now returns the daemon's time: that of the current step or call of Do. Only handlers, observers
+// and timers may call it.
+func (c *clock) Now() time.Time { return c.now }
+
+// Clock returns the current time: in [Daemon.Run] it has advanced since the step began; else the time of the step.
+func (c *clock) Clock() time.Time {
+	if c.live {
+		return c.steady()
+	}
+	return c.now
+}
+
+// steady returns the time since the clock began, as a time of day.
+func (c *clock) steady() time.Time {
+	_, since := c.time()
+	return c.begun.Add(since - c.after)
+}
+
+// ofDay returns the time that people are told.
+func (c *clock) ofDay() time.Time {
+	if !c.live {
+		return c.now
+	}
+	day, _ := c.time()
+	return day
+}

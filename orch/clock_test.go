@@ -1,0 +1,107 @@
+package orch_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// Clocks of which one may be set.
+type clocks struct {
+	mu    sync.Mutex
+	day   time.Time
+	since time.Duration
+}
+
+func (c *clocks) tell() (time.Time, time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.day, c.since
+}
+
+// pass lets time pass, and sets the time of day by so much on top of it.
+func (c *clocks) pass(d, set time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.day, c.since = c.day.Add(d+set), c.since+d
+}
+
+// The time of day is set, by an hour to and fro: timers are due when they were to be, and what is told of rows has the
+// time of day as it is.
+func TestTimeOfDayIsSet(t *testing.T) {
+	for name, set := range map[string]time.Duration{"not at all": 0, "back": -time.Hour, "ahead": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			c := &clocks{day: then}
+			r := swsstest.Start(t)
+			d := orch.NewDaemon(orch.Orchagent, r, orch.Options{Time: c.tell})
+			d.ReportsTo(schema.StateTAMTailStamp)
+			fired := make(chan string, 10)
+			at := then.Add(time.Minute)
+			d.Every(func() time.Duration { return time.Minute }, func(context.Context, time.Time) error {
+				fired <- "every minute"
+				return nil
+			})
+			d.At(func() time.Time { return at }, func(context.Context, time.Time) error {
+				at = time.Time{}
+				fired <- "at a time"
+				return nil
+			})
+			var step time.Time // zero: none is asked for
+			stepped := make(chan struct{})
+			d.At(func() time.Time { return step }, func(context.Context, time.Time) error {
+				step = time.Time{}
+				stepped <- struct{}{}
+				return nil
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- d.Run(ctx) }()
+			steps := func(want ...string) {
+				t.Helper()
+				if err := d.Do(ctx, func() { step = then }); err != nil {
+					t.Fatal(err)
+				}
+				<-stepped // by then all that was due is done
+				for _, w := range want {
+					select {
+					case got := <-fired:
+						if got != w {
+							t.Fatalf("due is what is %s, want %s", got, w)
+						}
+					default:
+						t.Fatalf("nothing is due, want what is %s", w)
+					}
+				}
+				if len(fired) > 0 {
+					t.Fatalf("due is what is %s, too early", <-fired)
+				}
+			}
+			steps()
+			c.pass(30*time.Second, set)
+			steps()
+			c.pass(30*time.Second, 0)
+			steps("every minute", "at a time")
+			if err := d.Do(ctx, func() { d.Report(ctx, schema.StateTAMTailStamp, "s", "active", "") }); err != nil {
+				t.Fatal(err)
+			}
+			c.pass(time.Minute, 0)
+			steps("every minute")
+			steps() // what was reported is written by now
+			cancel()
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+			want := then.Add(set + time.Minute).Format(time.RFC3339Nano)
+			row := getRow(t, r.DB(swss.StateDB), schema.StateTAMTailStamp, "s")
+			if since, after := row["since"], then.Add(set+2*time.Minute).Format(time.RFC3339Nano); since != want && since != after {
+				t.Errorf("the row is so since %s, want %s", since, want)
+			}
+		})
+	}
+}
