@@ -22,6 +22,10 @@ type rawPort struct {
 // allProtocols is ETH_P_ALL in network byte order.
 const allProtocols = unix.ETH_P_ALL << 8
 
+// waitingRoom is how many bytes of frames, and of what the kernel needs for them, wait while this process gets no
+// processor: some thousand small frames.
+const waitingRoom = 8 << 20
+
 // openRawPort binds a raw socket to the interface and makes it promiscuous.
 // It needs CAP_NET_RAW.
 func openRawPort(name string) (*rawPort, error) {
@@ -46,6 +50,9 @@ func openRawPort(name string) (*rawPort, error) {
 		{"ignore outgoing frames", unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)},
 		// A read returns now and then so that the reader notices when to stop.
 		{"set a read time-out", unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 200_000})},
+	}
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, waitingRoom) != nil { // needs CAP_NET_ADMIN
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, waitingRoom) // as much as net.core.rmem_max permits
 	}
 	for _, s := range steps {
 		if s.err != nil {

@@ -2,7 +2,7 @@ package device
 
 import (
 	"context"
-	"os/exec"
+	"math/rand/v2"
 	"syscall"
 	"testing"
 	"time"
@@ -22,15 +22,7 @@ func TestStarvedProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
-	server := swsstest.StartServer(t)
-	c := &chaos{
-		plant: &plant{T: t, server: server, redis: server.Open()},
-		procs: map[string]*exec.Cmd{}, frozen: map[string]bool{},
-	}
-	for _, name := range mortals {
-		c.launch(name)
-		t.Cleanup(func() { c.kill(name) })
-	}
+	c := startChaos(t, swsstest.StartServer(t), rand.New(rand.NewPCG(1, 1)))
 	config := twoPorts()
 	c.load(config)
 	c.until("the session", func() bool { return c.active("s") })

@@ -19,7 +19,7 @@ import (
 	"tamtam/swss"
 )
 
-// A numberedStream sends frames with a number into one interface, a thousand per second, and notes which come out at another.
+// A numberedStream sends frames with a number into one interface, 500 per second, and notes which come out at another.
 type numberedStream struct {
 	t        *testing.T
 	in, out  *rawPort
@@ -64,7 +64,7 @@ func startStream(t *testing.T, in, out string) *numberedStream {
 }
 
 func (s *numberedStream) send(stop chan struct{}) {
-	tick := time.NewTicker(time.Millisecond)
+	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	data := bytes.Clone(s.template)
 	at := bytes.Index(data, []byte(numbered)) + len(numbered)

@@ -13,7 +13,7 @@ if [ -s dump.rdb ] && [ ! -e appendonlydir/appendonly.aof.manifest ] && [ ! -e a
 	echo "redis.sh: $dir has a dump.rdb and no file of appends: the dump becomes the beginning of one" >&2
 	cp dump.rdb appendonly.new
 	sync appendonly.new
-	: 	mv appendonly.new appendonly.aof
+	mv appendonly.new appendonly.aof
 fi
 exec redis-server --port 6379 --dir "$dir" --appendonly yes --appendfsync everysec --save 60 1 \
 	--notify-keyspace-events KEA "$@"
