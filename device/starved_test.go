@@ -2,7 +2,7 @@ package device
 
 import (
 	"context"
-	"math/rand/v2"
+	"os/exec"
 	"syscall"
 	"testing"
 	"time"
@@ -22,7 +22,7 @@ func TestStarvedProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
-	c := startChaos(t, swsstest.StartServer(t), rand.New(rand.NewPCG(1, 1)))
+	c := startChaos(t, swsstest.StartServer(t), nil)
 	config := twoPorts()
 	c.load(config)
 	c.until("the session", func() bool { return c.active("s") })
