@@ -21,7 +21,7 @@ type doubt struct {
 	mu     sync.Mutex
 	reason string
 	sure   bool          // what was in force is in force again when the doubt ends; else that is yet to be told
-	change chan struct{} // holds a value when reason has changed
+	change chan struct{} // holds a value when these have changed
 }
 
 func newDoubt(r *swss.Redis, owner string, log *slog.Logger) *doubt {
@@ -33,6 +33,7 @@ func (d *doubt) applied() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sure = true
+	d.changed()
 }
 
 func (d *doubt) isSure() bool {
@@ -49,6 +50,11 @@ func (d *doubt) say(why string) {
 		return
 	}
 	d.reason = why
+	d.changed()
+}
+
+// changed makes run look; mu is held.
+func (d *doubt) changed() {
 	select {
 	case d.change <- struct{}{}:
 	default:
@@ -74,25 +80,27 @@ func (d *doubt) lacks(context.Context) string {
 // lookAgain is how long after a doubt was told it is looked whether something else was written at that moment.
 const lookAgain = time.Second
 
-// run keeps STATE_DB to the doubt until ctx ends. believed is called when a doubt has ended.
-func (d *doubt) run(ctx context.Context, believed func(context.Context) error) {
-	for told := false; ; {
+// run keeps STATE_DB to the doubt until ctx ends. tellPorts is called when a doubt has ended and the ASIC does what is
+// configured: it tells how ports are.
+func (d *doubt) run(ctx context.Context, tellPorts func(context.Context) error) {
+	rows, ports := false, false // are told to be unknown
+	for {
 		var again <-chan time.Time
 		switch why := d.why(); {
 		case why != "":
-			told = true
+			rows, ports = true, true
 			if n, err := d.tell(ctx, why); n > 0 || err != nil {
 				again = time.After(lookAgain)
 			}
-		case told && !d.isSure():
-			told = false
-		case told:
-			if err := errors.Join(d.doubter.Believe(ctx, time.Now()), believed(ctx)); err != nil {
+		case !d.isSure():
+			rows = false // what becomes of them is yet to be told
+		case ports:
+			if err := errors.Join(d.believe(ctx, rows), tellPorts(ctx)); err != nil {
 				again = time.After(lookAgain)
 				break
 			}
 			d.log.Info("the state of the ASIC is known again")
-			told = false
+			rows, ports = false, false
 		}
 		select {
 		case <-ctx.Done():
@@ -101,6 +109,14 @@ func (d *doubt) run(ctx context.Context, believed func(context.Context) error) {
 		case <-d.change:
 		}
 	}
+}
+
+// believe says that rows are what they were, if they are told to be unknown.
+func (d *doubt) believe(ctx context.Context, rows bool) error {
+	if !rows {
+		return nil
+	}
+	return d.doubter.Believe(ctx, time.Now())
 }
 
 // tell says in STATE_DB that the state of the ASIC is unknown, and returns of how many rows that was not known.

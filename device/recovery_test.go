@@ -31,7 +31,7 @@ type plant struct {
 	faults bool // its daemons take faults on purpose
 	kernel func() altmark.KernelClock
 	// backend, if set, sits between syncd and its chip.
-	backend func(sai.API) sai.API
+	backend atomic.Pointer[func(sai.API) sai.API]
 	lives   atomic.Int32               // of orchagent that ended
 	via     map[string]*swsstest.Proxy // by daemon: what stands between it and Redis
 }
@@ -84,8 +84,8 @@ func (p *plant) start(name string) (stop func()) {
 			return RunSyncd(ctx, r, ChipConfig{Profile: profile.Small(), Kernel: p.kernel}, Common{AllowFaults: p.faults, Backend: func(chip sai.API) sai.API {
 				p.chips.Add(1)
 				p.chip.Store(chip.(*saisim.Chip))
-				if p.backend != nil {
-					chip = p.backend(chip)
+				if layer := p.backend.Load(); layer != nil {
+					chip = (*layer)(chip)
 				}
 				return chip
 			}})

@@ -120,6 +120,15 @@ func (c *counters) stopPolling(ctx context.Context) error {
 	return nil
 }
 
+// retryPeriod is how soon what could not be written or sent is tried again.
+const retryPeriod = time.Second
+
+// waits reports whether something was not written or sent yet.
+func (c *counters) waits() bool {
+	waiting := len(c.start) + len(c.stop) + len(c.named) + c.ports.Pending() + c.lags.Pending()
+	return waiting > 0 || !c.group.Sent() && c.poller != nil
+}
+
 // flush sends what has changed.
 func (c *counters) flush(ctx context.Context) error {
 	if err := c.stopPolling(ctx); err != nil {

@@ -80,6 +80,11 @@ func (o *Orch) operChanged(ctx context.Context, name string) {
 	o.log.Info("port state", "port", name, "up", bool(up))
 }
 
+// waits reports whether something was not written yet.
+func (w *operWriter) waits(o *Orch) bool {
+	return o.applied && (len(w.touched) > 0 || !w.initDone && o.ready)
+}
+
 // flush writes what changed, and PortInitDone once. What is not in the ASIC is
 // down, as long as its rows are there.
 func (w *operWriter) flush(ctx context.Context, o *Orch) error {

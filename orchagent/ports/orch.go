@@ -2,6 +2,8 @@ package ports
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -74,6 +76,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	cfg.Daemon.Watch().Add(o.leftovers())
 	cfg.Daemon.AfterHold(o.counters.dropFormer)
 	orch.ConsumeFlexGroups(cfg.Daemon, o.counters.flush, &o.counters.group)
+	cfg.Daemon.Every(o.retry, func(ctx context.Context, _ time.Time) error { return o.flush(ctx) })
 	cfg.Daemon.Consume(func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, config, schema.CfgDeviceMetadata)
 	}, schema.CfgDeviceMetadata, orch.Each(o.setMAC), orch.Reporting{None: true})
@@ -116,10 +119,20 @@ func (o *Orch) pass(ctx context.Context) error {
 			}
 		}
 	}
-	if err := o.counters.flush(ctx); err != nil {
-		return err
+	return o.flush(ctx)
+}
+
+// flush writes and sends what has changed.
+func (o *Orch) flush(ctx context.Context) error {
+	return errors.Join(o.counters.flush(ctx), o.oper.flush(ctx, o))
+}
+
+// retry is the period of the timer that flushes again what could not be, 0 while nothing is due.
+func (o *Orch) retry() time.Duration {
+	if o.counters.waits() || o.oper.waits(o) {
+		return retryPeriod
 	}
-	return o.oper.flush(ctx, o)
+	return 0
 }
 
 // Notify takes a notification of the ASIC.

@@ -275,3 +275,19 @@ func TestEveryFailureIsUndone(t *testing.T) {
 		}
 	}
 }
+
+// What could not be written to COUNTERS_DB is written as soon as it can be, though nothing else changes.
+func TestCountersAreWrittenLater(t *testing.T) {
+	b := newSwitch(t)
+	db := b.Redis.DB(swss.CountersDB).Client()
+	before := db.HGetAll(b.Ctx, schema.CountersPortNameMap).Val()
+	db.Set(b.Ctx, schema.CountersPortNameMap, "garbage", 0)
+	b.port("Ethernet8", "9,10,11,12")
+	b.Step()
+	db.Del(b.Ctx, schema.CountersPortNameMap)
+	db.HSet(b.Ctx, schema.CountersPortNameMap, before)
+	b.Pass(retryPeriod)
+	if got := db.HGetAll(b.Ctx, schema.CountersPortNameMap).Val(); len(got) != len(before)+1 {
+		t.Errorf("the names are %v, want those of %v and of Ethernet8", got, before)
+	}
+}

@@ -123,7 +123,11 @@ const retryPeriod = time.Second
 
 // retry is the period of the timer that tries again, 0 while nothing is due.
 func (c *counters) retry() time.Duration {
-	if len(c.start) == 0 && len(c.stop) == 0 {
+	waiting := len(c.start) + len(c.stop)
+	for i := range c.maps {
+		waiting += c.maps[i].Pending()
+	}
+	if waiting == 0 {
 		return 0
 	}
 	return retryPeriod

@@ -283,3 +283,20 @@ func TestCounters(t *testing.T) {
 		t.Errorf("%d queues are polled after a port went", n)
 	}
 }
+
+// What could not be written to COUNTERS_DB is written as soon as it can be, though nothing else changes.
+func TestCountersAreWrittenLater(t *testing.T) {
+	b := newBench(t)
+	db := b.Redis.DB(swss.CountersDB).Client()
+	before := db.HGetAll(b.Ctx, schema.CountersQueueNameMap).Val()
+	b.do("port- Ethernet4")
+	db.Del(b.Ctx, schema.CountersQueueNameMap)
+	db.Set(b.Ctx, schema.CountersQueueNameMap, "garbage", 0)
+	b.do("port+ Ethernet4")
+	db.Del(b.Ctx, schema.CountersQueueNameMap)
+	b.Pass(retryPeriod)
+	got := db.HGetAll(b.Ctx, schema.CountersQueueNameMap).Val()
+	if len(got) == 0 || got["Ethernet4:3"] != before["Ethernet4:3"] {
+		t.Errorf("the names are %v, want those of Ethernet4", got)
+	}
+}
