@@ -24,8 +24,8 @@ func Strangers(ctx context.Context, r *swss.Redis) (int, error) {
 	return n, nil
 }
 
-// fieldView of [KeySyncd] is there from INIT_VIEW to APPLY_VIEW, whoever asks for them: meanwhile syncd does nothing else
-// with requests than to remember them.
+// fieldView of [KeySyncd] is there from INIT_VIEW to APPLY_VIEW, whoever asks for them: meanwhile syncd does nothing
+// else with requests than to remember them.
 const fieldView = "view"
 
 // noteView adds to a pipeline that a view is being made, or is no more.
