@@ -16,8 +16,8 @@ const (
 	maxQuiet = time.Minute
 )
 
-// strangers are those who make requests in ASIC_DB besides orchagent. While they do, each life of it would end as
-// soon as it had begun.
+// strangers are those who make requests in ASIC_DB besides orchagent. While they do, each life of it would end as soon
+// as it had begun.
 type strangers struct {
 	redis *swss.Redis
 	log   *slog.Logger
