@@ -28,7 +28,7 @@ func TestLoadTooLarge(t *testing.T) {
 		name, want string
 		c          ConfigDB
 	}{
-		{"a large row", "VLAN|Vlan10: the row has 262145 bytes: want at most 262144",
+		{"a large row", "VLAN|Vlan10: the row has 65537 bytes: want at most 65536",
 			ConfigDB{schema.CfgVLAN: {"Vlan10": {"x": strings.Repeat("y", swss.MaxRow)}}}},
 		{"a long key", "(323 bytes): the key has 300 bytes: want at most 255",
 			ConfigDB{schema.CfgTAMTailStamp: {strings.Repeat("n", 300): {"flowgroup": "f"}}}},

@@ -107,7 +107,7 @@ func TestForgedHealth(t *testing.T) {
 			"its row in STATE_DB does not end by itself: no daemon wrote it",
 			"its row in STATE_DB does not end by itself: no daemon wrote it"},
 		{"that ends late", func() error { return rows.SetFor(t.Context(), h.name, forged, time.Hour) },
-			"its row in STATE_DB lives for 1h0m0s: no daemon wrote it", "its row in STATE_DB lives for 1h0m0s"},
+			"orchagent has not been heard of", "orchagent has not been heard of"},
 		{"of nobody", func() error {
 			return rows.SetFor(t.Context(), h.name, swss.FieldValues{fieldState: StateReady, fieldOwner: "me"}, beatLife)
 		}, `its row of process "me"`, ""},

@@ -3,7 +3,6 @@ package device
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"tamtam/swss"
 )
@@ -27,8 +26,6 @@ func lasting(ctx context.Context, r *swss.Redis, name string) (string, error) {
 		return "", err
 	case life == -1: // Redis' word for a key that stays
 		return "its row in STATE_DB does not end by itself: no daemon wrote it", nil
-	case life > beatLife:
-		return fmt.Sprintf("its row in STATE_DB lives for %v: no daemon wrote it", life.Round(time.Second)), nil
 	}
 	return "", nil
 }

@@ -29,7 +29,7 @@ func TestSetTooLarge(t *testing.T) {
 	// What somebody else has written is no reason to refuse what makes it smaller.
 	b.rows(map[string]string{"CONFIG_DB TAM_FLOWGROUP_TABLE|good": "id=4 note=" + strings.Repeat("x", swss.MaxRow)})
 	_, err = b.client.Set(b.ctx, &gpb.SetRequest{Update: []*gpb.Update{group("good")}})
-	wantErr(t, err, "InvalidArgument", "TAM_FLOWGROUP_TABLE|good: the row has ", "bytes: want at most 262144")
+	wantErr(t, err, "InvalidArgument", "TAM_FLOWGROUP_TABLE|good: the row has ", "bytes: want at most 65536")
 	b.mustSet(&gpb.SetRequest{Delete: []*gpb.Path{path("/tam/flowgroups/flowgroup[name=good]")}})
 }
 

@@ -287,7 +287,7 @@ func TestCommands(t *testing.T) {
 		{"health nobody", 2, "", "no such daemon"},
 		{"health redis --redis 127.0.0.1:1 --timeout 5s", 1, "", "127.0.0.1:1"},
 		{"flush now", 2, "", "unknown command"},
-		{"flush --redis embedded --now", 1, "", "want host:port"},
+		{"flush --redis embedded --now", 2, "", "want host:port"},
 		{"profile", 2, "", "profile what?"},
 		{"profile list", 0, "small     for tests", ""},
 		{"profile show small", 0, `"clock_hz": 1250000000`, ""},

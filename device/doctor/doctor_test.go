@@ -97,7 +97,7 @@ func TestFaultsOfRedis(t *testing.T) {
 		{"orchagent", "6 hset " + hour + " state odd", "6 hset " + hour + " state ready", NotKnown, "odd"},
 		{"orchagent", "6 hset " + hour + " owner p9", "6 hset " + hour + " owner p2", Failed, "two processes"},
 		{"orchagent", "6 persist " + hour, "6 pexpire " + hour + " 5000", Failed, "does not end by itself"},
-		{"orchagent", "6 pexpire " + hour + " 500000", "6 pexpire " + hour + " 5000", Failed, "no daemon wrote it"},
+		{"orchagent", "6 pexpire " + hour + " 500000", "6 pexpire " + hour + " 5000", Failed, "nothing was heard"},
 		{"orchagent", "6 hdel TAMTAM_MARK orchagent", "6 hset TAMTAM_MARK orchagent p2", Failed, "STATE_DB has no mark of it"},
 		{"orchagent", "6 rename " + hour + " away", "6 rename away " + hour, Failed, "nothing was heard"},
 		{"consistency of orchagent", "6 hset TAMTAM_CONSISTENCY|orchagent state drift reason x", "6 hset TAMTAM_CONSISTENCY|orchagent state consistent", Failed, "x"},
