@@ -114,6 +114,7 @@ type tally struct {
 // CONFIG_DB, random traffic through the chip, answers by gNMI, against what the test itself has
 // counted of the frames that left. An instance has one value, drawn by its seed.
 func TestFlyMonCalibration(t *testing.T) {
+	t.Parallel()
 	tallies, fixed := talliesOf(measures()), randtest.Cases{Seed: 1, Count: 12, Short: 2}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) { newCalibration(t, seed, measures()).run(tallies) })
 	judge(t, tallies, ran.Whole(fixed))
@@ -121,6 +122,7 @@ func TestFlyMonCalibration(t *testing.T) {
 
 // The same of answers that lack something.
 func TestFlyMonCalibrationPartial(t *testing.T) {
+	t.Parallel()
 	tallies, fixed := talliesOf(partialMeasures()), randtest.Cases{Seed: 1, Count: 6, Short: 1}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) { newCalibration(t, seed, partialMeasures()).run(tallies) })
 	judge(t, tallies, ran.Whole(fixed))

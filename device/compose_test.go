@@ -18,6 +18,7 @@ import (
 // The Redis of the containers, killed after a configuration was loaded, still has all of it. While the disk is busy with
 // what came before, Redis answers before it has written, for two seconds at most: so long the test waits.
 func TestComposeSurvivesKill(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../docker/redis.sh")
 	if err != nil {
 		t.Fatal(err)
@@ -55,6 +56,7 @@ func TestComposeSurvivesKill(t *testing.T) {
 // Data of a server that kept only a dump are there when redis.sh runs on them, and so is what is written then: a server
 // with appendonly alone would start empty.
 func TestOldDataStaysInCompose(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Skip("redis-server is not installed")
 	}

@@ -303,6 +303,7 @@ var testMetadata = map[string]swss.FieldValues{"localhost": {"mac": "02:00:00:00
 // Whatever was written in whatever order, and whoever was restarted in between,
 // the ASIC is what the final configuration makes it when applied once.
 func TestConfigurationConverges(t *testing.T) {
+	t.Parallel()
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 50, Short: 4}, converge)
 }
 

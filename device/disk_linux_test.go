@@ -16,6 +16,7 @@ func TestDiskFull(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
+	t.Parallel()
 	for name, start := range map[string]func(t *testing.T, dir string) (args []string, fill, free func() error){
 		"appends": smallDisk, "snapshots": noSnapshots,
 	} {

@@ -393,6 +393,7 @@ func TestDriftOfLiveSwitch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
+	t.Parallel()
 	p := startPlant(t)
 	config := twoPorts()
 	p.load(config)

@@ -73,6 +73,7 @@ func (c tamCase) load(t *testing.T, s *Sim) {
 // A SAI call of a session fails, whichever: everything before it is undone, the
 // session says why, and once the cause is gone the session can be made.
 func TestEverySAIFailureRollsBack(t *testing.T) {
+	t.Parallel()
 	for _, c := range someTAMCases() {
 		t.Run(c.feature, c.failing)
 	}

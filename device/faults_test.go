@@ -121,6 +121,7 @@ func TestInjectedSAIDelay(t *testing.T) {
 
 // Notifications that are lost or come twice, wherever: the switch becomes what is configured, while the fault lasts.
 func TestInjectedNotifications(t *testing.T) {
+	t.Parallel()
 	skipShort(t)
 	for _, at := range fault.At(fault.NotificationsLose) {
 		for _, kind := range []fault.Kind{fault.NotificationsLose, fault.NotificationsDouble} {
@@ -155,6 +156,7 @@ func TestInjectedNotifications(t *testing.T) {
 
 // A Redis that is not well on purpose: the switch is what is configured when it is well again.
 func TestInjectedRedis(t *testing.T) {
+	t.Parallel()
 	skipShort(t)
 	for _, tt := range []struct {
 		name   string
@@ -201,6 +203,7 @@ func TestInjectedRedis(t *testing.T) {
 
 // A clock that is set on purpose is never trusted: each period says so, as long as the fault lasts.
 func TestInjectedClockStep(t *testing.T) {
+	t.Parallel()
 	skipShort(t)
 	config := both(twoPorts(), ConfigDB{
 		schema.CfgTAMFeature: {schema.FeatureAltMark: {"status": "ACTIVE"}},

@@ -222,6 +222,7 @@ func TestHealth(t *testing.T) {
 
 // Redis is ready if it takes writes, and lives if it answers.
 func TestHealthOfRedis(t *testing.T) {
+	t.Parallel()
 	server := swsstest.StartServer(t)
 	redis := server.Open().DB(swss.ConfigDB).Client()
 	ask := func(live bool) string {

@@ -112,6 +112,7 @@ func (p *plant) sampler(rate string) {
 // Whatever happens to the databases, mgmtd says what is wrong, raises an alarm where the alarm can be written, and is ready
 // again by itself; what it serves then is what the databases say.
 func TestMgmtdLosesDatabases(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		f    func(p *plant, f *front)

@@ -14,6 +14,7 @@ func TestPartition(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
+	t.Parallel()
 	for _, name := range []string{"syncd", "orchagent", "tammgrd"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -55,6 +56,7 @@ func TestForgottenConnections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
+	t.Parallel()
 	for _, name := range []string{"syncd", "orchagent", "tammgrd"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -196,8 +196,9 @@ func asJSON(t *testing.T, v any) string {
 // of orchagent, at any time of an epoch, makes no call that changes the ASIC, and all answers are those of a switch whose
 // orchagent was never restarted, since when they say that they count too.
 func TestPlacesSurviveRestarts(t *testing.T) {
+	t.Parallel()
 	counts := map[string]int{}
-	fixed := randtest.Cases{Seed: 1, Count: 3, Short: 1}
+	fixed := randtest.Cases{Seed: 1, Count: 2, Short: 1}
 	c := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		w := newTwins(t, seed)
 		for range 30 {

@@ -30,6 +30,7 @@ var randomSwitches = randtest.Cases{Seed: 1, Count: 12, Short: 2}
 // among those that its record is decoded to, and one that is said to be exact is the one. What a record is decoded
 // to is what the plan's checker lists, which shares no code with the decoder.
 func TestRecordsOfRandomSwitches(t *testing.T) {
+	t.Parallel()
 	saw := map[string]int{}
 	c := randtest.Run(t, randomSwitches, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 13))

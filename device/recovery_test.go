@@ -323,6 +323,7 @@ func TestLostDatabases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
+	t.Parallel()
 	for _, m := range []mishap{
 		{"killed without persistence", true, func(p *plant) {
 			p.server.Kill()
@@ -353,6 +354,7 @@ func TestUnwellDatabases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
+	t.Parallel()
 	for _, m := range []mishap{
 		{"full", false, func(p *plant) {
 			p.set("maxmemory", "1")

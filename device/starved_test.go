@@ -14,7 +14,7 @@ import (
 )
 
 // starved is how long processes get no processor time, or little: longer than any beat.
-const starved = 10 * time.Second
+const starved = 7 * time.Second
 
 // Processes that get no processor time for a while are late, and nothing else: when they have it again, nothing begins
 // anew, and all is as it was.
@@ -22,6 +22,7 @@ func TestStarvedProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
+	t.Parallel()
 	c := startChaos(t, swsstest.StartServer(t), nil)
 	config := twoPorts()
 	c.load(config)
