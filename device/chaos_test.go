@@ -8,11 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"tamtam/device/fault"
 	"tamtam/internal/randtest"
+	"tamtam/sai"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -45,7 +48,7 @@ func beDaemon(name, addr, dir string) error {
 		return err
 	}
 	defer file.Close()
-	c := Common{Log: slog.New(slog.NewTextHandler(file, nil)), Rec: file}
+	c := Common{Log: slog.New(slog.NewTextHandler(file, nil)), Rec: file, AllowFaults: true}
 	cfg, err := swss.DefaultConfig(addr)
 	if err != nil {
 		return err
@@ -71,6 +74,8 @@ type chaos struct {
 	dir    string               // what the processes record
 	procs  map[string]*exec.Cmd // nil: killed
 	frozen map[string]bool
+	ways   map[string]*swsstest.Proxy // of each to Redis
+	failed bool                       // SAI calls may have failed since the configuration was mended
 }
 
 var mortals = []string{"syncd", "orchagent", "tammgrd"}
@@ -80,7 +85,10 @@ func startChaos(t *testing.T, server *swsstest.Server, rnd *rand.Rand) *chaos {
 	c := &chaos{
 		turmoil: newTurmoil(&plant{T: t, server: server, redis: server.Open()}, rnd),
 		dir:     t.ArtifactDir(),
-		procs:   map[string]*exec.Cmd{}, frozen: map[string]bool{},
+		procs:   map[string]*exec.Cmd{}, frozen: map[string]bool{}, ways: map[string]*swsstest.Proxy{},
+	}
+	for _, name := range mortals {
+		c.ways[name] = swsstest.StartProxy(t, server.Addr)
 	}
 	t.Cleanup(func() {
 		for _, name := range mortals {
@@ -95,7 +103,7 @@ func startChaos(t *testing.T, server *swsstest.Server, rnd *rand.Rand) *chaos {
 
 func (c *chaos) launch(name string) {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), daemonVariable+"="+name, redisVariable+"="+c.server.Addr,
+	cmd.Env = append(os.Environ(), daemonVariable+"="+name, redisVariable+"="+c.ways[name].Addr,
 		dirVariable+"="+c.dir)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
@@ -125,7 +133,13 @@ func (c *chaos) happens() string {
 	defer cancel()
 	name, redis := c.pick(mortals...), c.redis.DB(swss.ConfigDB).Client()
 	db := []swss.DBName{swss.ApplDB, swss.ASICDB, swss.StateDB, swss.CountersDB, swss.FlexCounterDB}[c.IntN(5)]
-	switch c.IntN(16) {
+	switch c.IntN(24) {
+	case 16, 17, 18, 19:
+		return c.injects(ctx)
+	case 20, 21:
+		return c.parts(name)
+	case 22:
+		return c.write("TAM_FLOWGROUP_TABLE|F"+c.pick("1", "large"), swss.FieldValues{"id": strings.Repeat("1", c.IntN(1<<17))})
 	case 0, 1:
 		c.kill(name)
 		return "kill " + name
@@ -180,6 +194,57 @@ func (c *chaos) happens() string {
 	return "time passes"
 }
 
+// injects has the daemons do something wrong on purpose.
+func (c *chaos) injects(ctx context.Context) string {
+	f := fault.Fault{
+		Kind: []fault.Kind{
+			fault.SAIFail, fault.SAIFail, fault.SAIFail, fault.SAIDelay,
+			fault.NotificationsLose, fault.NotificationsDouble, fault.ClockStep,
+		}[c.IntN(7)],
+		For: time.Duration(1+c.IntN(3000)) * time.Millisecond,
+	}
+	at := ""
+	switch f.Kind {
+	case fault.SAIFail:
+		c.failed = true
+		f.Count, f.Every = c.IntN(20), 1+c.IntN(3)
+		f.Op = []sai.Op{0, sai.OpCreate, sai.OpRemove, sai.OpSet}[c.IntN(4)]
+		f.Status = []sai.Status{sai.StatusFailure, sai.StatusTableFull, sai.StatusNotSupported, sai.StatusInsufficientResources}[c.IntN(4)]
+	case fault.SAIDelay:
+		f.Delay = time.Duration(1+c.IntN(200)) * time.Millisecond
+	case fault.ClockStep:
+		f.Step = time.Duration(c.IntN(7200)-3600) * time.Second
+	default:
+		at = c.pick("syncd", "orchagent", "tammgrd")
+	}
+	if _, err := fault.Inject(ctx, c.redis, at, f); err != nil {
+		return fmt.Sprintf("%s at %s: %v", f.Kind, at, err)
+	}
+	return fmt.Sprintf("%+v at %s", f.Row(), at)
+}
+
+// parts parts the network between a daemon and Redis, or makes it whole, or has it forget connections.
+func (c *chaos) parts(name string) string {
+	switch way := c.ways[name]; c.IntN(4) {
+	case 0, 1:
+		way.Part()
+		return "no network to " + name
+	case 2:
+		way.Forget()
+		return "the connections of " + name + " are forgotten"
+	default:
+		c.join()
+		return "all have a network"
+	}
+}
+
+// join makes the network whole.
+func (c *chaos) join() {
+	for _, way := range c.ways {
+		way.Heal()
+	}
+}
+
 // goOn lets the processes go on that were stopped.
 func (c *chaos) goOn() {
 	for name := range c.frozen {
@@ -197,12 +262,27 @@ func (c *chaos) mend() {
 		}
 	}
 	clear(c.frozen)
+	c.join()
 	c.reload()
+	if !c.failed {
+		return
+	}
+	// What a fault has made fail stays so until it is written anew, or orchagent begins anew.
+	c.until("the faults are over", func() bool {
+		ctx, cancel := context.WithTimeout(c.Context(), time.Second)
+		defer cancel()
+		all, _, err := fault.Told(ctx, c.redis)
+		return err == nil && len(all) == 0
+	})
+	c.kill("orchagent")
+	c.launch("orchagent")
+	c.failed = false
 }
 
-// Daemons are killed and stopped, Redis is killed, emptied, full and slow, connections are cut, keys are spoilt, others
-// ask syncd for views, while the configuration changes: whatever happened, in whatever order, as soon as all daemons say
-// that they are ready the switch is as a fresh one with the same configuration. "make chaos" does it.
+// Daemons are killed and stopped, Redis is killed, emptied, full and slow, connections are cut, the network is parted,
+// keys are spoilt, others ask syncd for views, calls to the chip fail or are late, notifications are lost or doubled,
+// clocks are set, rows are too large, while the configuration changes: whatever happened, in whatever order, as soon as
+// all daemons say that they are ready the switch is as a fresh one with the same configuration. "make chaos" does it.
 func TestChaos(t *testing.T) {
 	if os.Getenv("TAMTAM_CASES") == "" {
 		t.Skip("what comes of it is a matter of timing: see make chaos")
