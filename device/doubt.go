@@ -16,16 +16,17 @@ import (
 // in force, orchagent is not ready, and keeps back what becomes of rows.
 type doubt struct {
 	doubter orch.Doubter
+	health  *health
 	log     *slog.Logger
 
 	mu     sync.Mutex
 	reason string
-	sure   bool          // what was in force is in force again when the doubt ends; else that is yet to be told
-	change chan struct{} // holds a value when reason has changed
+	sure   bool          // what was in force is in force again when the doubt ends; else that is yet to be found
+	change chan struct{} // holds a value when one of them has changed
 }
 
-func newDoubt(r *swss.Redis, owner string, log *slog.Logger) *doubt {
-	return &doubt{doubter: orch.Doubter{Redis: r, Owner: owner}, log: log, change: make(chan struct{}, 1)}
+func newDoubt(r *swss.Redis, h *health, log *slog.Logger) *doubt {
+	return &doubt{doubter: orch.Doubter{Redis: r, Owner: h.owner}, health: h, log: log, change: make(chan struct{}, 1)}
 }
 
 // applied says that the ASIC does what is configured, or will have as soon as syncd answers.
@@ -33,6 +34,15 @@ func (d *doubt) applied() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sure = true
+	d.changed()
+}
+
+// changed wakes run. The caller holds mu.
+func (d *doubt) changed() {
+	select {
+	case d.change <- struct{}{}:
+	default:
+	}
 }
 
 func (d *doubt) isSure() bool {
@@ -49,10 +59,7 @@ func (d *doubt) say(why string) {
 		return
 	}
 	d.reason = why
-	select {
-	case d.change <- struct{}{}:
-	default:
-	}
+	d.changed()
 }
 
 // why returns the reason, "" if there is no doubt.
@@ -81,16 +88,16 @@ func (d *doubt) run(ctx context.Context, believed func(context.Context) error) {
 		switch why := d.why(); {
 		case why != "":
 			told = true
+			d.health.hurry()
 			if n, err := d.tell(ctx, why); n > 0 || err != nil {
 				again = time.After(lookAgain)
 			}
-		case told && !d.isSure():
-			told = false
-		case told:
+		case told && d.isSure():
 			if err := errors.Join(d.doubter.Believe(ctx, time.Now()), believed(ctx)); err != nil {
 				again = time.After(lookAgain)
 				break
 			}
+			d.health.hurry()
 			d.log.Info("the state of the ASIC is known again")
 			told = false
 		}

@@ -69,6 +69,7 @@ func ReadState(ctx context.Context, r *swss.Redis, name string) (DaemonState, bo
 // A health is how a daemon is, by its own word. It is told from one goroutine and read from another.
 type health struct {
 	name, owner string
+	now         chan struct{} // holds a value when the next beat must not wait
 
 	mu     sync.Mutex
 	state  DaemonState
@@ -81,7 +82,7 @@ type health struct {
 }
 
 func newHealth(name string) *health {
-	h := &health{name: name, owner: rand.Text()}
+	h := &health{name: name, owner: rand.Text(), now: make(chan struct{}, 1)}
 	h.tell("starting")
 	return h
 }
@@ -135,7 +136,16 @@ func (h *health) beat(ctx context.Context, r *swss.Redis, log *slog.Logger) erro
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		case <-h.now:
 		}
+	}
+}
+
+// hurry makes the next beat come now: something has changed that others should hear of at once.
+func (h *health) hurry() {
+	select {
+	case h.now <- struct{}{}:
+	default:
 	}
 }
 

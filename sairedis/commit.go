@@ -40,6 +40,9 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *result) error {
 			if swss.IsNoScript(push.Err()) && err == nil {
 				err = s.answers.Push(ctx, m.entry())
 			}
+			if err == nil {
+				s.tell("") // it may have failed before
+			}
 			return err
 		}
 		s.tell(swss.Why(fmt.Errorf("write of a request's outcome: %w", err)))
