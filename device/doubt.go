@@ -16,16 +16,17 @@ import (
 // in force, orchagent is not ready, and keeps back what becomes of rows.
 type doubt struct {
 	doubter orch.Doubter
+	health  *health
 	log     *slog.Logger
 
 	mu     sync.Mutex
 	reason string
-	sure   bool          // what was in force is in force again when the doubt ends; else that is yet to be told
-	change chan struct{} // holds a value when these have changed
+	sure   bool          // what was in force is in force again when the doubt ends; else that is yet to be found
+	change chan struct{} // holds a value when one of them has changed
 }
 
-func newDoubt(r *swss.Redis, owner string, log *slog.Logger) *doubt {
-	return &doubt{doubter: orch.Doubter{Redis: r, Owner: owner}, log: log, change: make(chan struct{}, 1)}
+func newDoubt(r *swss.Redis, h *health, log *slog.Logger) *doubt {
+	return &doubt{doubter: orch.Doubter{Redis: r, Owner: h.owner}, health: h, log: log, change: make(chan struct{}, 1)}
 }
 
 // applied says that the ASIC does what is configured, or will have as soon as syncd answers.
@@ -34,6 +35,14 @@ func (d *doubt) applied() {
 	defer d.mu.Unlock()
 	d.sure = true
 	d.changed()
+}
+
+// changed wakes run. The caller holds mu.
+func (d *doubt) changed() {
+	select {
+	case d.change <- struct{}{}:
+	default:
+	}
 }
 
 func (d *doubt) isSure() bool {
@@ -51,14 +60,6 @@ func (d *doubt) say(why string) {
 	}
 	d.reason = why
 	d.changed()
-}
-
-// changed makes run look; mu is held.
-func (d *doubt) changed() {
-	select {
-	case d.change <- struct{}{}:
-	default:
-	}
 }
 
 // why returns the reason, "" if there is no doubt.
@@ -99,6 +100,7 @@ func (d *doubt) run(ctx context.Context, tellPorts func(context.Context) error) 
 				again = time.After(lookAgain)
 				break
 			}
+			d.health.hurry()
 			d.log.Info("the state of the ASIC is known again")
 			rows, ports = false, false
 		}

@@ -111,10 +111,7 @@ func (h *health) tell(reason string) {
 		if h.heed != nil {
 			h.heed(reason)
 		}
-		select {
-		case h.news <- struct{}{}:
-		default:
-		}
+		h.hurry()
 	}
 }
 
@@ -156,6 +153,14 @@ func (h *health) beat(ctx context.Context, r *swss.Redis, log *slog.Logger) erro
 		case <-tick.C:
 		case <-h.news: // whoever asks is not told what is over
 		}
+	}
+}
+
+// hurry makes the next beat come now: something has changed that others should hear of at once.
+func (h *health) hurry() {
+	select {
+	case h.news <- struct{}{}:
+	default:
 	}
 }
 

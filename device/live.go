@@ -98,7 +98,7 @@ func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
 	others := strangers{redis: r, log: logOf(c)}
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		c := c.of(h, claim)
-		c.doubt, c.syncd = newDoubt(r, h.owner, logOf(c)), &signs{redis: r, claim: claim}
+		c.doubt, c.syncd = newDoubt(r, h, logOf(c)), &signs{redis: r, claim: claim}
 		h.setLacks(c.doubt.lacks)
 		if untold != "" { // Redis was away
 			if _, err := c.doubt.tell(ctx, untold); err != nil {

@@ -185,9 +185,6 @@ func (p *plant) ready() {
 		}
 		return true
 	})
-	if unknown := p.unknown(); len(unknown) > 0 {
-		p.Errorf("all are ready, and what became of these is unknown: %v", unknown)
-	}
 }
 
 // unknown lists the rows of STATE_DB that say that it is unknown what became of them.
@@ -285,6 +282,7 @@ func (m mishap) heals(t *testing.T) {
 	p.until("the new session", func() bool { return p.active("new") && p.active("s") })
 	p.ready()
 	p.same(both(config, more("new")))
+	p.until("it is known what became of all rows", func() bool { return len(p.unknown()) == 0 })
 	if n := p.chips.Load(); n > 1 != m.fresh {
 		t.Errorf("syncd has had %d chips; it needed a fresh one: %t", n, m.fresh)
 	}

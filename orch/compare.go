@@ -143,18 +143,29 @@ func (c consumed) list(ctx context.Context) ([]string, error) {
 }
 
 // asTaken is a row as the handlers get it.
-func asTaken(row swss.FieldValues, size int64) swss.FieldValues {
-	if size > 0 {
-		return schema.TooLarge(size, swss.MaxRow)
+func (in *input) asTaken(key string, row swss.FieldValues, size int64) swss.FieldValues {
+	if r, ok := in.source.(*rows); ok && r.Over(key) && (row != nil || size > 0) {
+		size = swss.TooMany
+	}
+	if size != 0 {
+		return notTaken(size)
 	}
 	return row
+}
+
+// notTaken stands for a row that a source has not taken, for its size.
+func notTaken(size int64) swss.FieldValues {
+	if size == swss.TooMany {
+		return schema.TooMany(swss.MaxRows, swss.MaxTable)
+	}
+	return schema.TooLarge(size, swss.MaxRow)
 }
 
 func (c consumed) look(ctx context.Context, names []string) (found []drift.Finding, err error) {
 	readErr := c.db.ReadRows(ctx, names, func(i int, row swss.FieldValues, size int64) {
 		table, key, _ := c.db.Split(names[i])
 		for _, in := range c.inputsOf(table) {
-			is, was := in.digest(key, asTaken(row, size)), in.taken[key]
+			is, was := in.digest(key, in.asTaken(key, row, size)), in.taken[key]
 			if is == was {
 				continue
 			}
@@ -207,10 +218,11 @@ func (c consumed) heal(ctx context.Context, drifted []drift.Finding) error {
 		table, key, _ := c.db.Split(names[i])
 		for _, in := range c.inputsOf(table) {
 			t := Task{Table: in.table, Key: key, Op: Del}
-			if row = asTaken(row, size); row != nil {
-				t.Op, t.Fields = Set, row
+			is := in.asTaken(key, row, size)
+			if is != nil {
+				t.Op, t.Fields = Set, is
 			}
-			if in.digest(key, row) != in.taken[key] {
+			if in.digest(key, is) != in.taken[key] {
 				in.took(t)
 				c.push(in, t)
 			}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"tamtam/sai"
-	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/drift"
 )
@@ -205,8 +204,8 @@ func (d *Daemon) pop(ctx context.Context) (worked bool, err error) {
 			if kfv.Op == swss.OpSet {
 				t.Op, t.Fields = Set, kfv.FieldValues()
 			}
-			if kfv.Size > 0 {
-				t.Fields = schema.TooLarge(kfv.Size, swss.MaxRow)
+			if kfv.Size != 0 {
+				t.Fields = notTaken(kfv.Size)
 			}
 			in.took(t)
 			d.push(in, t)

@@ -47,6 +47,9 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *result) (err erro
 			if swss.IsNoScript(push.Err()) && err == nil {
 				err = s.answers.Push(ctx, m.entry())
 			}
+			if err == nil {
+				s.tell("") // it may have failed before
+			}
 			return err
 		}
 		failed = true

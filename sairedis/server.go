@@ -276,10 +276,10 @@ func (s *Server) load(ctx context.Context) error {
 	return nil
 }
 
-// drain answers all queued requests. The journal is asked after they were looked at: what stands in a database that
-// is not the chip's is left to the next syncd. That needs no transaction, which would be two commands more for each
-// request: only this syncd writes its name and counts its outcomes, and it writes nothing in between, so that a
-// database that is the chip's after the look was so before.
+// drain answers all queued requests. The journal is asked after they were looked at: what stands in a database that is
+// not the chip's is left to the next syncd. That needs no transaction, two commands more for each request: only this
+// syncd writes its name and counts its outcomes, and nothing in between, so that a database that is the chip's after
+// the look was so before.
 func (s *Server) drain(ctx context.Context) error {
 	for {
 		var mine *redis.SliceCmd

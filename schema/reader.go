@@ -84,6 +84,12 @@ func TooLarge(size, most int64) map[string]string {
 	return map[string]string{tooLarge: fmt.Sprintf("the row has %d bytes: want at most %d", size, most)}
 }
 
+// TooMany stands for a row that was not taken, because the table has more than so many rows or bytes.
+func TooMany(rows, most int64) map[string]string {
+	return map[string]string{tooLarge: fmt.Sprintf(
+		"the table has more than %d rows, or more than %d bytes: the first by name are taken", rows, most)}
+}
+
 func (r *reader) clean(fields map[string]string, upper bool) {
 	if !upper && isClean(fields) {
 		r.fields = fields

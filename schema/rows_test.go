@@ -498,6 +498,10 @@ func TestTooLarge(t *testing.T) {
 	if got, want := Reason(err), "the row has 1000 bytes: want at most 10"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	_, err = ParseTailStampSession("s", TooMany(3, 20))
+	if got, want := Reason(err), "the table has more than 3 rows, or more than 20 bytes: the first by name are taken"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	_, err = ParseTailStampSession(strings.Repeat("s", 256), map[string]string{"flowgroup": "g"})
 	if got, want := Reason(err), "the key has 256 bytes: want at most 255"; got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -30,7 +30,7 @@ type KeyOpFieldsValues struct {
 	Key    string
 	Op     string // OpSet, OpDel, or the queue's own op without its letter
 	Fields []Pair
-	// Size is not 0 if the row was not read: how many bytes it has, more than [MaxRow].
+	// Size is not 0 if the row was not read: how many bytes it has, more than [MaxRow], or [TooMany].
 	Size int64
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +22,10 @@ type Subscriber struct {
 	table  string
 	prefix string // of the events' channels
 	l      *Listener
-	known  map[string]struct{} // rows delivered and not deleted
+	known  map[string]int64 // rows delivered and not deleted, with their weights
+	total  int64            // weight of those that there is room for
+	most   int64            // that it may be
+	first  string           // the first row, by name, that there is no room for; "": there is none
 
 	mu      sync.Mutex
 	changed map[string]struct{}
@@ -33,7 +37,8 @@ func NewSubscriber(l *Listener, db *DB, table string) *Subscriber {
 	s := &Subscriber{
 		db: db, table: table, l: l,
 		prefix:  fmt.Sprintf("__keyspace@%d__:%s%s", db.id, table, db.sep),
-		known:   map[string]struct{}{},
+		known:   map[string]int64{},
+		most:    math.MaxInt64,
 		changed: map[string]struct{}{},
 		resync:  true,
 	}
@@ -89,37 +94,125 @@ func (s *Subscriber) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	return out, nil
 }
 
+// pops reads what changed, or all rows: after a reconnect, and where changes shift which of them there is room for.
 func (s *Subscriber) pops(ctx context.Context, changed map[string]struct{}, resync bool) ([]KeyOpFieldsValues, error) {
-	t := NewTable(s.db, s.table)
-	keys := slices.Sorted(maps.Keys(changed))
-	rows := map[string]KeyOpFieldsValues{}
-	if resync {
-		var err error
-		if keys, err = t.Keys(ctx); err != nil {
-			return nil, err
-		}
-		for key := range s.known {
-			rows[key] = KeyOpFieldsValues{Key: key, Op: OpDel}
+	if !resync {
+		out, fits, err := s.popChanged(ctx, slices.Sorted(maps.Keys(changed)))
+		if err != nil || fits {
+			return out, err
 		}
 	}
-	if err := t.readRows(ctx, keys, func(key string, row FieldValues, size int64) {
+	return s.popAll(ctx)
+}
+
+// popChanged reads some rows. If they shift which rows there is room for, it does nothing.
+func (s *Subscriber) popChanged(ctx context.Context, keys []string) (out []KeyOpFieldsValues, fits bool, err error) {
+	next, total, fits := map[string]int64{}, s.total, true
+	err = NewTable(s.db, s.table).readRows(ctx, keys, func(key string, row FieldValues, size int64) {
+		was, known := s.known[key]
+		item := KeyOpFieldsValues{Key: key, Op: OpDel}
 		if row != nil || size > 0 {
-			rows[key] = KeyOpFieldsValues{Key: key, Op: OpSet, Fields: Pairs(row), Size: size}
-		} else if _, ok := s.known[key]; ok {
-			rows[key] = KeyOpFieldsValues{Key: key, Op: OpDel}
+			item = KeyOpFieldsValues{Key: key, Op: OpSet, Fields: Pairs(row), Size: size}
+			next[key] = weight(key, row)
+		} else if !known {
+			return
 		}
-	}); err != nil {
+		if s.Over(key) {
+			fits = fits && (key != s.first || next[key] == was)
+			if item.Op == OpSet {
+				item.Fields, item.Size = nil, TooMany
+			}
+		} else {
+			total += next[key] - was
+			fits = fits && (s.first == "" || next[key] == was)
+		}
+		out = append(out, item)
+	})
+	if fits = fits && total <= s.most; err != nil || !fits {
+		return nil, false, err
+	}
+	s.total = total
+	for _, item := range out {
+		if item.Op == OpDel {
+			delete(s.known, item.Key)
+		} else {
+			s.known[item.Key] = next[item.Key]
+		}
+	}
+	return out, true, nil
+}
+
+// popAll reads all rows, as far as there is room for them.
+func (s *Subscriber) popAll(ctx context.Context) ([]KeyOpFieldsValues, error) {
+	t := NewTable(s.db, s.table)
+	keys, err := t.Keys(ctx)
+	if err != nil {
 		return nil, err
 	}
-	out := make([]KeyOpFieldsValues, 0, len(rows))
-	for _, key := range slices.Sorted(maps.Keys(rows)) {
-		row := rows[key]
-		if row.Op == OpDel {
-			delete(s.known, key)
-		} else {
-			s.known[key] = struct{}{}
+	slices.Sort(keys)
+	known, total, first := make(map[string]int64, len(keys)), int64(0), ""
+	var out []KeyOpFieldsValues
+	take := func(key string, row FieldValues, size int64) {
+		if row == nil && size == 0 {
+			return
 		}
-		out = append(out, row)
+		known[key] = weight(key, row)
+		if first == "" && total+known[key] > s.most {
+			first = key
+		}
+		item := KeyOpFieldsValues{Key: key, Op: OpSet, Size: TooMany}
+		if first == "" {
+			total += known[key]
+			item.Fields, item.Size = Pairs(row), size
+		}
+		out = append(out, item)
 	}
+	for chunk := range slices.Chunk(keys, 100) {
+		if first == "" {
+			if err := t.readRows(ctx, chunk, take); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		for _, key := range chunk { // it is enough to know that they are there
+			take(key, nil, TooMany)
+		}
+	}
+	for key := range s.known {
+		if _, there := known[key]; !there {
+			out = append(out, KeyOpFieldsValues{Key: key, Op: OpDel})
+		}
+	}
+	slices.SortFunc(out, func(a, b KeyOpFieldsValues) int { return strings.Compare(a.Key, b.Key) })
+	s.known, s.total, s.first = known, total, first
 	return out, nil
 }
+
+// Bounds of a bounded table: the bytes of its rows, and their number.
+const (
+	MaxTable  = 32 << 20
+	MaxRows   = 1 << 16
+	minWeight = MaxTable / MaxRows // of a row
+)
+
+// TooMany is the Size of a row that was not taken since those before it, by name, leave no room.
+const TooMany = -1
+
+// weight is what a row counts for.
+func weight(key string, row FieldValues) int64 {
+	n := len(key)
+	for f, v := range row {
+		n += len(f) + len(v)
+	}
+	return int64(max(n, minWeight))
+}
+
+// Bound makes the subscriber deliver no more than [MaxTable]: the first rows by name, and of the others that there are
+// too many. It is called before the first Pops.
+func (s *Subscriber) Bound() *Subscriber {
+	s.most = MaxTable
+	return s
+}
+
+// Over reports whether there is no room for a row.
+func (s *Subscriber) Over(key string) bool { return s.first != "" && key >= s.first }

@@ -51,14 +51,34 @@ func operAdds(key, field string) bool {
 	return key == schema.PortInitDone || field == schema.FieldOperStatus
 }
 
-// Tell writes the state of all ports and LAGs anew.
+// Tell writes the state of all ports and LAGs anew, into the rows that there are.
 func (o *Orch) Tell(ctx context.Context) error {
 	for k := range o.ledger.Rows {
-		if !marker(k.Key) && (k.Table == schema.AppPort || k.Table == schema.AppLAG) {
-			o.oper.touch(k.Key)
+		if marker(k.Key) || k.Table != schema.AppPort && k.Table != schema.AppLAG {
+			continue
+		}
+		appl, state, word, _ := o.operOf(k.Key)
+		if err := o.oper.writeAppl(ctx, appl, k.Key, word); err != nil {
+			return err
+		}
+		if err := o.oper.writeState(ctx, state, k.Key, word, false); err != nil {
+			return err
 		}
 	}
-	return o.oper.flush(ctx, o)
+	return nil
+}
+
+// operOf returns the tables of a port or LAG, its state, and whether it is in the ASIC: what is not is down.
+func (o *Orch) operOf(name string) (appl, state, word string, there bool) {
+	appl, state, word = schema.AppPort, schema.StatePort, schema.OperDown
+	if schema.IsPortChannelName(name) {
+		appl, state = schema.AppLAG, schema.StateLAG
+	}
+	p, lag := o.ports[name], o.lags[name]
+	if p != nil && p.oper == sai.PortOperStatusUp || lag != nil && o.lagUp(name) {
+		word = schema.OperUp
+	}
+	return appl, state, word, p != nil || lag != nil
 }
 
 func (w *operWriter) touch(name string) { w.touched[name] = true }
@@ -92,18 +112,11 @@ func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 		return nil
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(w.touched), schema.CompareNames) {
-		appl, state, word := schema.AppPort, schema.StatePort, schema.OperDown
-		if schema.IsPortChannelName(name) {
-			appl, state = schema.AppLAG, schema.StateLAG
-		}
-		p, lag := o.ports[name], o.lags[name]
-		if p != nil && p.oper == sai.PortOperStatusUp || lag != nil && o.lagUp(name) {
-			word = schema.OperUp
-		}
-		if _, err := w.appl.Run(ctx, w.script, []string{appl + w.appl.Separator() + name}, word); err != nil {
+		appl, state, word, there := o.operOf(name)
+		if err := w.writeAppl(ctx, appl, name, word); err != nil {
 			return err
 		}
-		if err := w.writeState(ctx, state, name, word, p != nil || lag != nil); err != nil {
+		if err := w.writeState(ctx, state, name, word, there); err != nil {
 			return err
 		}
 		delete(w.touched, name)
@@ -115,6 +128,11 @@ func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 		w.initDone = true
 	}
 	return nil
+}
+
+func (w *operWriter) writeAppl(ctx context.Context, table, name, word string) error {
+	_, err := w.appl.Run(ctx, w.script, []string{table + w.appl.Separator() + name}, word)
+	return err
 }
 
 // writeState writes the state of what is in the ASIC; for what is not, only into a row that says
