@@ -23,6 +23,7 @@ type channel struct {
 	requests *swss.Queue
 	answers  *swss.Inbox
 	timeout  time.Duration
+	viewed   time.Duration // how long a comparison of views may take where nothing is to be seen of syncd
 	patience time.Duration // after which a request without an answer is asked about
 	late     time.Duration // after which it is not known what the ASIC does
 	idle     time.Duration // after which a syncd that does not say how it is is asked
@@ -38,6 +39,7 @@ type channel struct {
 	goneFor  time.Time // since when nothing answers; zero: something may
 	heard    time.Time // when syncd last answered
 	doubted  string    // what was said last to be the reason why it is not known what the ASIC does
+	settling bool      // what former clients asked for may be under way
 
 	turn   chan struct{} // holds a value while a call is under way; guards broken
 	broken error         // why the ASIC's state is unknown
@@ -49,7 +51,7 @@ func openChannel(ctx context.Context, asic *swss.DB, opts ClientOptions) (*chann
 	answers := swss.NewQueue(asic, getResponse, swss.WithModify())
 	c := &channel{
 		requests: swss.NewQueue(asic, asicState), answers: swss.NewInbox(answers),
-		timeout: opts.Timeout, patience: opts.Patience, late: cmp.Or(opts.Late, lateAfter),
+		timeout: opts.Timeout, viewed: opts.View, patience: opts.Patience, late: cmp.Or(opts.Late, lateAfter),
 		idle: cmp.Or(opts.Idle, askAfter), sign: opts.Sign, doubt: opts.Doubt, log: opts.Logger,
 		turn: make(chan struct{}, 1), lost: make(chan struct{}),
 	}
@@ -156,7 +158,7 @@ func (c *channel) exchange(ctx context.Context, req message, answer string) (rep
 		}
 		return reply{}, err
 	}
-	r, err := c.await(ctx, answer, c.lateness(req))
+	r, err := c.await(ctx, answer, c.terms(req))
 	if err == nil {
 		c.heard = time.Now()
 		c.suspect("")
@@ -165,23 +167,29 @@ func (c *channel) exchange(ctx context.Context, req message, answer string) (rep
 }
 
 // await waits for the answer to the request that was sent. A request that gets none for a while is asked about: syncd
-// answers in order, so that the answer to a later question says that there will be none. One that is late for the time
-// given makes it doubtful what the ASIC does.
-func (c *channel) await(ctx context.Context, answer string, late time.Duration) (reply, error) {
-	wait, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	asked, begin := false, time.Now()
+// answers in order, so that the answer to a later question says that there will be none. One that is late makes it
+// doubtful what the ASIC does.
+func (c *channel) await(ctx context.Context, answer string, t terms) (reply, error) {
+	asked, begin, since := false, time.Now(), time.Now()
 	for {
-		entries, err := c.answers.Wait(wait, min(c.patience, lookPeriod))
-		switch waited := time.Since(begin); {
-		case err != nil && wait.Err() != nil && ctx.Err() == nil:
-			return reply{}, fmt.Errorf("no answer from syncd within %s", c.timeout)
-		case err == nil && len(entries) == 0:
-			why := ""
-			if waited >= late {
-				why = lateText(late)
+		most := min(c.patience, lookPeriod)
+		if t.limit > 0 {
+			most = min(most, t.limit-time.Since(since))
+		}
+		entries, err := c.answers.Wait(ctx, most)
+		if err == nil && len(entries) == 0 {
+			waited, why := time.Since(begin), ""
+			if waited >= t.late {
+				why = t.why(waited)
 			}
-			if _, err = c.signs(ctx, why, true); err == nil && !asked && waited >= c.patience {
+			if _, err = c.signs(ctx, why, true); err == nil && t.behind {
+				since, err = c.taken(ctx, since)
+			}
+			switch {
+			case err != nil:
+			case t.limit > 0 && time.Since(since) >= t.limit:
+				err = t.given
+			case !asked && waited >= c.patience:
 				asked, err = c.inquire(ctx, answer)
 			}
 		}
