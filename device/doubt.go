@@ -21,8 +21,8 @@ type doubt struct {
 	mu     sync.Mutex
 	reason string
 	tells  func(why string) // hears the reason while it is not sure what the ASIC does; nil: nobody
-	sure   bool          // what was in force is in force again when the doubt ends; else that is yet to be told
-	change chan struct{} // holds a value when reason has changed
+	sure   bool             // what was in force is in force again when the doubt ends; else that is yet to be told
+	change chan struct{}    // holds a value when reason has changed
 }
 
 func newDoubt(r *swss.Redis, owner string, log *slog.Logger) *doubt {

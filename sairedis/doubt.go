@@ -32,11 +32,11 @@ const (
 
 // terms are how an answer is waited for.
 type terms struct {
-	late   time.Duration              // without it for so long, it is not known what the ASIC does
-	why    func(time.Duration) string // the reason, after that time
-	limit  time.Duration              // then there will be none; 0: while there is a syncd, there may
-	given  error                      // the reason for that
-	behind bool                       // syncd may be busy with what others asked for: limit is for when it has taken ours
+	late   time.Duration                           // without it for so long, it is not known what the ASIC does
+	why    func(d time.Duration, busy bool) string // the reason, after that time; busy: with what others asked for
+	limit  time.Duration                           // then there will be none; 0: while there is a syncd, there may
+	given  error                                   // the reason for that
+	behind bool                                    // syncd may be busy with what others asked for: limit is for when it has taken ours
 }
 
 // terms are those of a request. That a comparison of views takes long is no sign of anything: SONiC's syncd takes time
@@ -44,23 +44,27 @@ type terms struct {
 func (c *channel) terms(req message) terms {
 	t := terms{
 		late: c.late, limit: c.timeout, given: fmt.Errorf("no answer from syncd within %s", c.timeout),
-		why: func(time.Duration) string { return lateText(c.late) },
+		why: func(time.Duration, bool) string { return lateText(c.late) },
 	}
 	switch {
 	case req.op == opNotify && req.key == applyView:
-		t.why = func(d time.Duration) string { return "syncd has been comparing views for " + roughly(d) }
+		t.why = func(d time.Duration, _ bool) string { return "syncd has been comparing views for " + roughly(d) }
 		if t.limit = 0; c.sign == nil {
 			t.limit, t.given = c.viewed, fmt.Errorf("no answer from syncd within %s", c.viewed)
 		}
 	case c.settling:
 		t.behind, t.limit = true, min(c.timeout, mutePatiences*c.patience)
 		t.given = fmt.Errorf("syncd takes requests and has answered none for %s: %w", t.limit, ErrStopped)
-		t.why = func(d time.Duration) string {
+		t.why = func(d time.Duration, busy bool) string {
+			if !busy {
+				return lateText(c.late)
+			}
 			return "syncd has been busy for " + roughly(d) + " with what was asked for before"
 		}
 	case req.op == opBulkCreate, req.op == opBulkRemove, req.op == opBulkSet, req.op == opBulkGet:
 		t.late += time.Duration(len(req.fields)) * latePerItem
-		t.why = func(time.Duration) string { return lateText(t.late) }
+		late := t.late
+		t.why = func(time.Duration, bool) string { return lateText(late) }
 	}
 	return t
 }

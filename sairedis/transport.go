@@ -178,12 +178,15 @@ func (c *channel) await(ctx context.Context, answer string, t terms) (reply, err
 		}
 		entries, err := c.answers.Wait(ctx, most)
 		if err == nil && len(entries) == 0 {
+			if t.behind {
+				since, err = c.taken(ctx, since)
+			}
 			waited, why := time.Since(begin), ""
 			if waited >= t.late {
-				why = t.why(waited)
+				why = t.why(waited, time.Since(since) < c.late)
 			}
-			if _, err = c.signs(ctx, why, true); err == nil && t.behind {
-				since, err = c.taken(ctx, since)
+			if err == nil {
+				_, err = c.signs(ctx, why, true)
 			}
 			switch {
 			case err != nil:
