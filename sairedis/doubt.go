@@ -81,12 +81,10 @@ func roughly(d time.Duration) string {
 	return "more than " + step.String()
 }
 
-// taken returns since when syncd has taken all requests: since, or now if it has not.
-func (c *channel) taken(ctx context.Context, since time.Time) (time.Time, error) {
-	if n, err := c.requests.Len(ctx); err != nil || n > 0 {
-		return time.Now(), err
-	}
-	return since, nil
+// hasQueued reports whether there are requests that syncd has not taken.
+func (c *channel) hasQueued(ctx context.Context) (bool, error) {
+	n, err := c.requests.Len(ctx)
+	return n > 0, err
 }
 
 // signs looks at what can be seen of syncd. It fails when nothing will answer any more. late says that the answer to a

@@ -42,7 +42,7 @@ func (c *Client) settle(ctx context.Context) error {
 // settleEmpty is settle where there is no switch. SONiC's syncd stops when asked about what does not exist, so that
 // nothing is asked that is of the kind of INIT_VIEW, which comes next.
 func (c *Client) settleEmpty(ctx context.Context) error {
-	if n, err := c.requests.Len(ctx); err != nil || n == 0 {
+	if busy, err := c.hasQueued(ctx); err != nil || !busy {
 		return err
 	}
 	var refused *sai.CallError

@@ -166,35 +166,28 @@ func (c *channel) exchange(ctx context.Context, req message, answer string) (rep
 	return r, err
 }
 
+// A waiting is a request that has been sent.
+type waiting struct {
+	terms
+	answer string    // its kind
+	begin  time.Time // when it was sent
+	since  time.Time // when the time for its limit began
+	asked  bool      // it has been asked about
+}
+
 // await waits for the answer to the request that was sent. A request that gets none for a while is asked about: syncd
 // answers in order, so that the answer to a later question says that there will be none. One that is late makes it
 // doubtful what the ASIC does.
 func (c *channel) await(ctx context.Context, answer string, t terms) (reply, error) {
-	asked, begin, since := false, time.Now(), time.Now()
+	w := waiting{terms: t, answer: answer, begin: time.Now(), since: time.Now()}
 	for {
 		most := min(c.patience, lookPeriod)
-		if t.limit > 0 {
-			most = min(most, t.limit-time.Since(since))
+		if w.limit > 0 {
+			most = min(most, w.limit-time.Since(w.since))
 		}
 		entries, err := c.answers.Wait(ctx, most)
 		if err == nil && len(entries) == 0 {
-			if t.behind {
-				since, err = c.taken(ctx, since)
-			}
-			waited, why := time.Since(begin), ""
-			if waited >= t.late {
-				why = t.why(waited, time.Since(since) < c.late)
-			}
-			if err == nil {
-				_, err = c.signs(ctx, why, true)
-			}
-			switch {
-			case err != nil:
-			case t.limit > 0 && time.Since(since) >= t.limit:
-				err = t.given
-			case !asked && waited >= c.patience:
-				asked, err = c.inquire(ctx, answer)
-			}
+			err = c.nothingYet(ctx, &w)
 		}
 		if err != nil {
 			return reply{}, err
@@ -208,10 +201,37 @@ func (c *channel) await(ctx context.Context, answer string, t terms) (reply, err
 				return reply{}, err
 			}
 		}
-		if asked && c.asked == 0 {
+		if w.asked && c.asked == 0 {
 			return reply{}, errors.New("the answer is lost: syncd has answered a later question")
 		}
 	}
+}
+
+// nothingYet does what is to be done while there is no answer. It fails when there will be none.
+func (c *channel) nothingYet(ctx context.Context, w *waiting) (err error) {
+	busy := false
+	if w.behind {
+		if busy, err = c.hasQueued(ctx); err != nil {
+			return err
+		}
+	}
+	if busy {
+		w.since = time.Now()
+	}
+	waited, why := time.Since(w.begin), ""
+	if waited >= w.late {
+		why = w.why(waited, busy)
+	}
+	if _, err := c.signs(ctx, why, true); err != nil {
+		return err
+	}
+	switch {
+	case w.limit > 0 && time.Since(w.since) >= w.limit:
+		return w.given
+	case !w.asked && waited >= c.patience:
+		w.asked, err = c.inquire(ctx, w.answer)
+	}
+	return err
 }
 
 // inquire asks a question behind a request without an answer, if there is one whose answer cannot be taken for the
