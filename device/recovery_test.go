@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,7 +38,7 @@ type plant struct {
 }
 
 // patience is how long a plant may take to heal: a bound for a switch that never does.
-const patience = time.Minute
+const patience = 15*time.Second
 
 // bareplant is the Redis of a plant without daemons.
 func bareplant(t *testing.T) *plant { return barePlantOn(t, swsstest.StartServer(t)) }
@@ -91,7 +92,7 @@ func (p *plant) start(name string) (stop func()) {
 			}})
 		},
 		"orchagent": func(ctx context.Context) error {
-			return RunOrchagent(ctx, r, Common{AllowFaults: p.faults, Log: slog.New(endsOfLives{&p.lives})})
+			return RunOrchagent(ctx, r, Common{AllowFaults: p.faults, Log: slog.New(slog.NewTextHandler(must(os.OpenFile("/tmp/stockw/orch.log",os.O_APPEND|os.O_CREATE|os.O_WRONLY,0600)),nil))})
 		},
 		"tammgrd": func(ctx context.Context) error { return RunManagers(ctx, r, Common{AllowFaults: p.faults}) },
 		"mgmtd":   func(ctx context.Context) error { return ended(newAlarms(r).run(ctx)) }, // what of it looks at the others
@@ -106,6 +107,8 @@ func (p *plant) start(name string) (stop func()) {
 		}
 	})
 }
+
+func must(f *os.File, err error) *os.File { return f }
 
 // endsOfLives is a log that counts how often a daemon began anew.
 type endsOfLives struct{ n *atomic.Int32 }

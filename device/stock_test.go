@@ -141,12 +141,12 @@ func (s *stockSwitch) steady() {
 }
 
 // statuses are what STATE_DB says of rows.
-func (s *stockSwitch) statuses() map[string]string {
+func (p *plant) statuses() map[string]string {
 	all := map[string]string{}
 	for _, t := range schema.StatusTables() {
-		rows, err := swss.NewTable(s.redis.DB(swss.StateDB), t.State).Dump(s.Context())
+		rows, err := swss.NewTable(p.redis.DB(swss.StateDB), t.State).Dump(p.Context())
 		if err != nil {
-			s.Fatal(err)
+			p.Fatal(err)
 		}
 		for key, row := range rows {
 			all[t.State+"|"+key] = row[t.Status] + ": " + row["reason"]
@@ -208,18 +208,26 @@ func (s *stockSwitch) unchanged(what string) {
 	})
 }
 
-// unknownAll waits until STATE_DB says of nothing any more that it is in force.
+// unknownAll waits until orchagent says of nothing any more that it is in force.
 func (s *stockSwitch) unknownAll() {
 	s.Helper()
-	s.until("nothing is in force for all that anybody knows", func() bool {
-		for _, status := range s.statuses() {
-			word, _, _ := strings.Cut(status, ":")
-			if strings.EqualFold(word, schema.StatusActive) {
-				return false
+	s.until("orchagent says of nothing that it is in force", func() bool { return len(s.inForce()) == 0 })
+}
+
+// inForce lists the rows of which orchagent says that they are in force.
+func (p *plant) inForce() (list []string) {
+	for _, t := range schema.StatusTables() {
+		rows, err := swss.NewTable(p.redis.DB(swss.StateDB), t.State).Dump(p.Context())
+		if err != nil {
+			p.Fatal(err)
+		}
+		for key, row := range rows {
+			if row["by"] == schema.ByOrchAgent && t.Good != "" && row[t.Status] == t.Good {
+				list = append(list, t.State+"|"+key)
 			}
 		}
-		return true
-	})
+	}
+	return list
 }
 
 // pause lets up to a time pass: what is killed then is somewhere in its work.

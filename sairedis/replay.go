@@ -95,7 +95,7 @@ func switchAttrs(sw *node) ([]sai.Attr, *graph) {
 	n := cur.add(sw.key, false)
 	var attrs []sai.Attr
 	for _, a := range sw.sortedAttrs() {
-		if !namesObjects(a.Value) && !sai.Meta(a.ID).Has(sai.ReadOnly) {
+		if !namesObjects(a.Value) {
 			attrs = append(attrs, a)
 			n.attrs[a.ID] = a.Value
 		}

@@ -161,7 +161,9 @@ func (c *channel) exchange(ctx context.Context, req message, answer string) (rep
 	r, err := c.await(ctx, answer, c.terms(req))
 	if err == nil {
 		c.heard = time.Now()
-		c.suspect("")
+		if c.goneFor.IsZero() { // else it is another that has answered
+			c.suspect("")
+		}
 	}
 	return r, err
 }
