@@ -218,6 +218,7 @@ func (s *stern) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed)
 		return a.Key == sai.StatusSuccess.String()
 	})
 	s.mu.Lock()
+	println(time.Now().UTC().Format("05.000"), p.Op, e.Key, e.Body[:min(90,len(e.Body))], a.Key)
 	s.ops = append(s.ops, p.Op+" "+e.Key+" "+e.Body+" "+a.Key)
 	s.mu.Unlock()
 	if !strings.HasSuffix(p.Op, "set") {
