@@ -218,11 +218,14 @@ func (s *stern) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed)
 		return a.Key == sai.StatusSuccess.String()
 	})
 	s.mu.Lock()
-	println(time.Now().UTC().Format("05.000"), p.Op, e.Key, e.Body[:min(90,len(e.Body))], a.Key)
 	s.ops = append(s.ops, p.Op+" "+e.Key+" "+e.Body+" "+a.Key)
 	s.mu.Unlock()
-	if !strings.HasSuffix(p.Op, "set") {
-		s.discover(ctx)
+	switch {
+	case strings.HasSuffix(p.Op, "set"):
+	case p.Type == "SAI_OBJECT_TYPE_SWITCH", p.Type == "SAI_OBJECT_TYPE_PORT":
+		s.discover(ctx) // others come and go with it
+	default:
+		s.mapIDs(ctx, p.IDs)
 	}
 	return a
 }
@@ -325,6 +328,23 @@ func (s *stern) writeMaps(ctx context.Context) {
 	redis.Del(ctx, sairedis.KeyVIDToRID, "RIDTOVID")
 	redis.HSet(ctx, sairedis.KeyVIDToRID, vids)
 	redis.HSet(ctx, "RIDTOVID", rids)
+}
+
+// mapIDs makes the maps say of some objects what the inner syncd does.
+func (s *stern) mapIDs(ctx context.Context, vids []string) {
+	redis, inner := s.asic.Client(), s.inner.DB(swss.ASICDB).Client()
+	for _, vid := range vids {
+		if !strings.HasPrefix(vid, "oid:") {
+			continue
+		}
+		if rid := inner.HGet(ctx, sairedis.KeyVIDToRID, vid).Val(); rid != "" {
+			redis.HSet(ctx, sairedis.KeyVIDToRID, vid, rid)
+			redis.HSet(ctx, "RIDTOVID", rid, vid)
+		} else if rid := redis.HGet(ctx, sairedis.KeyVIDToRID, vid).Val(); rid != "" {
+			redis.HDel(ctx, sairedis.KeyVIDToRID, vid)
+			redis.HDel(ctx, "RIDTOVID", rid)
+		}
+	}
 }
 
 // discover adds what came with an object to the maps and to ASIC_STATE, without values, and takes out what went.
@@ -472,4 +492,3 @@ func (s *stern) isComparing() bool {
 	defer s.mu.Unlock()
 	return s.waits
 }
-

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -16,6 +17,7 @@ import (
 type sternSwitch struct {
 	*plant
 	stern *stern
+	since time.Time         // of the last restart
 	want  map[string]string // what STATE_DB says of rows
 }
 
@@ -43,12 +45,13 @@ func startStern(t *testing.T, p profile.Profile, config ConfigDB) *sternSwitch {
 	return s
 }
 
-// allReady waits until orchagent and tammgrd are ready, and no row is unknown.
+// allReady waits until orchagent has become ready since the last restart and tammgrd is, and no row is unknown.
 func (s *sternSwitch) allReady(what string) {
 	s.Helper()
 	s.until(what+": orchagent and tammgrd are ready", func() bool {
 		for _, name := range []string{"orchagent", "tammgrd"} {
-			if state, heard, err := ReadState(s.Context(), s.redis, name); err != nil || !heard || state.State != StateReady {
+			state, heard, err := ReadState(s.Context(), s.redis, name)
+			if err != nil || !heard || state.State != StateReady || name == "orchagent" && state.Since.Before(s.since) {
 				return false
 			}
 		}
@@ -68,12 +71,13 @@ func (s *sternSwitch) unchanged(what string) {
 
 func (s *sternSwitch) settled(what string) {
 	s.Helper()
-	s.until(what+": syncd knows what to poll", func() bool { return len(s.stern.lacks()) == 0 })
 	s.allReady(what)
+	s.until(what+": syncd knows what to poll", func() bool { return len(s.stern.lacks()) == 0 })
 	s.until(what+": the statuses are what they were", func() bool { return cmp.Equal(s.statuses(), s.want) })
 }
 
 func (s *sternSwitch) restart(names ...string) {
+	s.since = time.Now()
 	for _, name := range names {
 		s.stops[name]()
 	}
@@ -94,14 +98,20 @@ func (s *sternSwitch) forgetView() {
 	}
 }
 
-// A full configuration on a syncd as hard on its clients as SONiC's: no restart changes the ASIC or compares views, a
-// restart of syncd is noticed and it is told what to poll, and what is killed in the midst of a view or of a comparison
-// ends well. Nothing that is asked for would stop SONiC's.
-func TestSternSyncd(t *testing.T) {
+// startFull starts one with a full configuration.
+func startFull(t *testing.T) *sternSwitch {
+	t.Helper()
 	s := startStern(t, profile.Default(), fullSwitch(t, 20))
-	if len(s.inForce()) < 60 {
-		t.Fatalf("only %d rows are in force: %v", len(s.inForce()), s.want)
+	if n := len(s.inForce()); n < 60 {
+		t.Fatalf("only %d rows are in force: %v", n, s.want)
 	}
+	return s
+}
+
+// A full configuration on a syncd as hard on its clients as SONiC's: no restart changes the ASIC or compares views, and a
+// syncd that has begun is told what to poll. Nothing that is asked for would stop SONiC's.
+func TestSternSyncdRestarts(t *testing.T) {
+	s := startFull(t)
 	s.restart("orchagent")
 	s.unchanged("a restart of orchagent")
 	s.restart("syncd")
@@ -111,7 +121,12 @@ func TestSternSyncd(t *testing.T) {
 	if inits, compared := s.stern.counts(); inits+compared > 0 {
 		t.Errorf("restarts began %d views and compared %d pairs of objects", inits, compared)
 	}
+}
 
+// An orchagent that is killed in the midst of a view, or while syncd compares, is followed by one that waits for what was
+// asked for, however long that takes, queues nothing behind it, and then makes one view.
+func TestSternSyncdKilledInViews(t *testing.T) {
+	s := startFull(t)
 	s.forgetView()
 	s.restart("orchagent")
 	s.until("a view is being made", func() bool {
@@ -120,12 +135,14 @@ func TestSternSyncd(t *testing.T) {
 	s.restart("orchagent")
 	s.settled("orchagent was killed in the midst of a view")
 
-	// A comparison that takes long is waited for, by the next orchagent too, and nothing is queued behind it.
 	release := s.stern.hold()
 	s.forgetView()
 	s.restart("orchagent")
 	s.until("views are compared", s.stern.isComparing)
-	before, _ := s.stern.counts()
+	before, compared := s.stern.counts()
+	if n := len(s.redis.DB(swss.ASICDB).Client().Keys(t.Context(), "TEMP_ASIC_STATE:*").Val()); compared < n*n {
+		t.Errorf("%d comparisons for %d objects", compared, n)
+	}
 	s.restart("orchagent")
 	s.unhealthy("orchagent", "syncd has been busy for")
 	requests := swss.NewQueue(s.redis.DB(swss.ASICDB), "ASIC_STATE")
@@ -140,10 +157,9 @@ func TestSternSyncd(t *testing.T) {
 	if after, _ := s.stern.counts(); after != before+1 {
 		t.Errorf("%d views were begun after it, want 1", after-before)
 	}
-
 	s.stern.took()
 	s.restart("orchagent")
-	s.unchanged("a restart after all that")
+	s.unchanged("a restart after that")
 }
 
 // What does not fit into the ASIC is tried again at a restart, and nothing else changes.
@@ -177,4 +193,3 @@ func TestSternSyncdIsFull(t *testing.T) {
 		t.Errorf("the restart changes which objects there are:\n%s", diff)
 	}
 }
-
