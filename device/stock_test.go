@@ -341,3 +341,82 @@ func (s *stockSwitch) watch() (stop func()) {
 	}()
 	return func() { close(end); <-ended }
 }
+
+// On SONiC's syncd: orchagent is killed at a random moment while it makes a view, and somebody else asks for one. What was
+// configured is in force again each time, with other ids.
+func TestStockViews(t *testing.T) {
+	skipWithoutStock(t)
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
+		s := startStock(t, rand.New(rand.NewPCG(seed, 12)), fullSwitch(t, 0))
+		again := func(what string, since time.Time) {
+			s.adopted(what, since)
+			s.within(stockPatience, what+": the statuses are what they were", func() bool { return cmp.Equal(s.statuses(), s.want) })
+			if is := s.asicKeys(); len(is) != len(s.objects) {
+				t.Errorf("%s: %d objects in ASIC_STATE, want %d", what, len(is), len(s.objects))
+			}
+			s.objects = s.asicKeys()
+			s.changes()
+		}
+		for range 3 {
+			begin := time.Now()
+			if err := s.redis.DB(swss.StateDB).Client().Del(t.Context(), "TAMTAM_VIEW|asic").Err(); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				s.kill("orchagent")
+				s.launch("orchagent")
+				s.pause(2 * time.Second)
+			}
+			again("orchagent was killed while it makes a view", begin)
+		}
+		begin := time.Now()
+		forged := swss.Entry{Key: "INIT_VIEW", Body: "[]", Op: "Snotify"}
+		if err := swss.NewQueue(s.redis.DB(swss.ASICDB), "ASIC_STATE").Push(t.Context(), forged); err != nil {
+			t.Fatal(err)
+		}
+		again("somebody asked for a view", begin)
+		s.kill("orchagent")
+		begin = time.Now()
+		s.launch("orchagent")
+		s.adopted("a restart after that", begin)
+		s.unchanged("a restart after that")
+	})
+}
+
+// On SONiC's syncd with its resource limiter: what does not fit says so, is tried again at a restart, and nothing else
+// changes. An ACL entry that is refused takes its counter with it.
+func TestStockIsFull(t *testing.T) {
+	skipWithoutStock(t)
+	limits := filepath.Join(t.TempDir(), "limits.ini")
+	if err := os.WriteFile(limits, []byte("SAI_OBJECT_TYPE_ACL_ENTRY=30\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := startStock(t, rand.New(rand.NewPCG(1, 13)), fullSwitch(t, 60), "SAI_VS_RESOURCE_LIMITER_FILE="+limits)
+	waits := 0
+	for key, status := range s.want {
+		if strings.HasPrefix(key, schema.StateTAMTailStamp+"|") && strings.HasPrefix(status, schema.StatusPending) {
+			waits++
+		}
+	}
+	if waits < 20 || waits >= 60 {
+		t.Fatalf("%d sessions wait for room, want most of 60: %v", waits, s.want)
+	}
+	for _, what := range []string{"orchagent", "syncd", "orchagent"} {
+		s.kill(what)
+		begin := time.Now()
+		s.launch(what)
+		s.adopted("a restart of "+what, begin)
+		s.within(stockPatience, "the statuses are what they were", func() bool { return cmp.Equal(s.statuses(), s.want) })
+		for _, call := range s.changes() {
+			for _, key := range s.objects {
+				id := strings.TrimPrefix(key, "ASIC_STATE:")
+				if strings.HasPrefix(call, "r|"+id) || strings.HasPrefix(call, "s|"+id) {
+					t.Errorf("a restart of %s changes what was there: %s", what, call)
+				}
+			}
+		}
+		if diff := cmp.Diff(s.objects, s.asicKeys()); diff != "" {
+			t.Errorf("a restart of %s changes which objects there are:\n%s", what, diff)
+		}
+	}
+}
