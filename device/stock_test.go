@@ -187,11 +187,13 @@ func (s *stockSwitch) changes() []string {
 	return changing(lines)
 }
 
-// unchanged checks that nothing was changed, that all is in force that was, and that counters are read.
-func (s *stockSwitch) unchanged(what string) {
+// unchanged checks that nothing was changed, that all is in force that was, and that counters are read. It returns how
+// many requests have changed the ASIC.
+func (s *stockSwitch) unchanged(what string) (changed int) {
 	s.Helper()
 	s.within(stockPatience, what+": the statuses are what they were", func() bool { return cmp.Equal(s.statuses(), s.want) })
-	if calls := s.changes(); len(calls) > 0 {
+	calls := s.changes()
+	if len(calls) > 0 {
 		s.Errorf("%s changes the ASIC %d times:\n%s", what, len(calls), strings.Join(calls[:min(len(calls), 20)], "\n"))
 	}
 	if diff := cmp.Diff(s.objects, s.asicKeys()); diff != "" {
@@ -206,6 +208,7 @@ func (s *stockSwitch) unchanged(what string) {
 	s.within(stockPatience, what+": the ports are counted", func() bool {
 		return len(counters.Keys(s.Context(), "COUNTERS:oid:0x1000000*").Val()) == len(keys)
 	})
+	return len(calls)
 }
 
 // unknownAll waits until orchagent says of nothing any more that it is in force.
@@ -286,23 +289,40 @@ func skipWithoutStock(t *testing.T) {
 	}
 }
 
+// stockGroups is how many flow groups there are.
+func stockGroups() int {
+	if n, err := strconv.Atoi(os.Getenv(groupsVariable)); err == nil {
+		return n
+	}
+	return 2000
+}
+
+// restarts restarts orchagent, and tells what that costs.
+func (s *stockSwitch) restarts() (took time.Duration) {
+	s.Helper()
+	s.kill("orchagent")
+	begin := time.Now()
+	s.launch("orchagent")
+	took, cpu := s.adopted("a restart of orchagent", begin)
+	s.Logf("stock: groups %d objects %d restart_ms %d cpu_ms %d changes %d",
+		stockGroups(), len(s.objects), took.Milliseconds(), cpu.Milliseconds(), s.unchanged("a restart of orchagent"))
+	return took
+}
+
+// What a restart of orchagent costs on SONiC's syncd.
+func TestStockRestart(t *testing.T) {
+	skipWithoutStock(t)
+	startStock(t, rand.New(rand.NewPCG(1, 10)), fullSwitch(t, stockGroups())).restarts()
+}
+
 // On SONiC's syncd, with its virtual SAI: a full configuration and many flow groups, orchagent, syncd and tammgrd killed
 // at random moments. No restart changes the ASIC, nothing that was in force is anything else meanwhile than in force or
 // unknown, and counters are read again.
 func TestStockRestarts(t *testing.T) {
 	skipWithoutStock(t)
-	groups := 2000
-	if n, err := strconv.Atoi(os.Getenv(groupsVariable)); err == nil {
-		groups = n
-	}
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
-		s := startStock(t, rand.New(rand.NewPCG(seed, 11)), fullSwitch(t, groups))
-		s.kill("orchagent")
-		begin := time.Now()
-		s.launch("orchagent")
-		restart, cpu := s.adopted("a restart of orchagent", begin)
-		s.unchanged("a restart of orchagent")
-		t.Logf("stock: groups %d objects %d restart_ms %d cpu_ms %d", groups, len(s.objects), restart.Milliseconds(), cpu.Milliseconds())
+		s := startStock(t, rand.New(rand.NewPCG(seed, 11)), fullSwitch(t, stockGroups()))
+		restart := s.restarts()
 		stop := s.watch()
 		for range 6 {
 			begin := time.Now()

@@ -24,14 +24,13 @@ type given struct {
 // believed are the objects that the client has made, and the attributes that it has set of these and of others.
 type believed map[sai.Key][]given
 
-// set notes attributes. Addresses of callbacks mean nothing to others, and are not compared; nor is what the ASIC alone
-// changes, which SONiC's syncd writes whenever it was asked for it.
+// set notes attributes. Addresses of callbacks mean nothing to others, and are not compared.
 func (b believed) set(k sai.Key, attrs ...sai.Attr) {
 	k = plain(k)
 	list := b[k]
 	for _, a := range attrs {
 		text, err := sai.FormatValue(a.ID, a.Value)
-		if m := sai.Meta(a.ID); err != nil || m.Kind == sai.KindPointer || m.Has(sai.ReadOnly) {
+		if err != nil || sai.Meta(a.ID).Kind == sai.KindPointer {
 			continue
 		}
 		g := given{a.ID, drift.SumOf(text)}

@@ -301,3 +301,34 @@ func TestPollsAreAskedForAgain(t *testing.T) {
 		}
 	}
 }
+
+// What only the ASIC changes stands in a row of SONiC's syncd as it was when somebody asked. An object is adopted all the
+// same, and it is no drift when it changes.
+func TestReadOnlyAttributesInRows(t *testing.T) {
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	make := func() sai.OID {
+		g.restartAgent()
+		g.must("INIT_VIEW", g.agent.InitView(t.Context()))
+		g.createSwitch()
+		table := g.create(sai.ObjectTypeACLTable, aTable)
+		g.must("APPLY_VIEW", g.agent.ApplyView(t.Context()))
+		public, _ := g.agent.Public(table)
+		return public
+	}
+	table := make()
+	row := asicState + ":" + sai.FormatKey(sai.Obj(sai.ObjectTypeACLTable, table))
+	read := func(n int) {
+		t.Helper()
+		field := sai.ACLTableAttrAvailableACLEntry.String()
+		g.must("row", g.redis.DB(swss.ASICDB).Client().HSet(t.Context(), row, field, n).Err())
+	}
+	read(1000)
+	if again := make(); again != table {
+		t.Errorf("the table was %s, and is %s", table, again)
+	}
+	read(999)
+	found, err := g.agent.Compared(nil).Look(t.Context(), []string{row})
+	if g.must("look", err); len(found) > 0 {
+		t.Errorf("drift: %v", found)
+	}
+}
