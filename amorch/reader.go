@@ -147,8 +147,8 @@ func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*se
 	return nil
 }
 
-// noteRead has STATE_DB say of a session that marks whether its counters can be read. What is no word of the switch says
-// nothing about it.
+// noteRead has STATE_DB say of a session that marks whether its counters can be read. What is no word of the switch
+// says nothing about it.
 func (o *Orch) noteRead(ctx context.Context, s *session, err error) {
 	why := ""
 	if err != nil {

@@ -312,7 +312,7 @@ func (s *stockSwitch) restarts() (took time.Duration) {
 // What a restart of orchagent costs on SONiC's syncd.
 func TestStockRestart(t *testing.T) {
 	skipWithoutStock(t)
-	startStock(t, rand.New(rand.NewPCG(1, 10)), fullSwitch(t, stockGroups())).restarts()
+	startStock(t, nil, fullSwitch(t, stockGroups())).restarts()
 }
 
 // On SONiC's syncd, with its virtual SAI: a full configuration and many flow groups, orchagent, syncd and tammgrd killed
@@ -411,7 +411,7 @@ func TestStockIsFull(t *testing.T) {
 	if err := os.WriteFile(limits, []byte("SAI_OBJECT_TYPE_ACL_ENTRY=30\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := startStock(t, rand.New(rand.NewPCG(1, 13)), fullSwitch(t, 60), "SAI_VS_RESOURCE_LIMITER_FILE="+limits)
+	s := startStock(t, nil, fullSwitch(t, 60), "SAI_VS_RESOURCE_LIMITER_FILE="+limits)
 	waits := 0
 	for key, status := range s.want {
 		if strings.HasPrefix(key, schema.StateTAMTailStamp+"|") && strings.HasPrefix(status, schema.StatusPending) {

@@ -36,7 +36,7 @@ func (a *Agent) adopt(ctx context.Context) (why string, err error) {
 	if why, err := a.unsafe(ctx); err != nil || why != "" {
 		return why, err
 	}
-	if err := a.client.resume(ctx); err != nil {
+	if err := resume(ctx, a.client); err != nil {
 		return "", err
 	}
 	// What the former client had asked for has been done by now.
@@ -55,8 +55,8 @@ func (a *Agent) adopt(ctx context.Context) (why string, err error) {
 	}
 	a.client.check.know(cur.graph)
 	a.wish, a.learned = newAdoption(cur.graph), cur.learned
-	a.wish.keepsGets = a.client.nameless
-	a.wish.pollsAnew, err = a.client.startMeeting(ctx)
+	a.wish.keepsGets = a.client.syncd.nameless
+	a.wish.pollsAnew, err = a.client.syncd.meetAgain(ctx)
 	return "", err
 }
 
@@ -98,7 +98,7 @@ func (a *Agent) unsafe(ctx context.Context) (string, error) {
 }
 
 // resume is settle, for a client that makes no view.
-func (c *Client) resume(ctx context.Context) error {
+func resume(ctx context.Context, c *Client) error {
 	if err := c.take(ctx); err != nil {
 		return err
 	}

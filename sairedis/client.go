@@ -49,9 +49,7 @@ type Client struct {
 	check  *guard     // guarded by the turn, as is what follows
 	inView bool       // between InitView and ApplyView
 	held   []heldPoll // start_poll put off until the view is applied
-	// nameless: syncd is not ours but one like SONiC's.
-	nameless bool
-	met      bool // the map of ids has our mark since INIT_VIEW
+	syncd  acquaintance
 }
 
 var _ sai.API = (*Client)(nil)
@@ -77,7 +75,7 @@ func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client,
 	}
 	return &Client{
 		channel: channel, asic: asic, polled: swss.NewTable(r.DB(swss.FlexCounterDB), flexTable),
-		rec: newRecorder(opts.Recorder, opts.Now), check: newGuard(),
+		rec: newRecorder(opts.Recorder, opts.Now), check: newGuard(), syncd: acquaintance{asic: asic},
 	}, nil
 }
 
@@ -91,7 +89,7 @@ func (c *Client) InitView(ctx context.Context) error {
 	if err := c.settle(ctx); err != nil {
 		return err
 	}
-	if err := c.meet(ctx); err != nil {
+	if err := c.syncd.meet(ctx); err != nil {
 		return err
 	}
 	status, err := c.notify(ctx, initView)
@@ -112,8 +110,8 @@ func (c *Client) ApplyView(ctx context.Context) error {
 		return err
 	}
 	defer c.give()
-	if c.met { // else there was no switch
-		if _, same, err := c.acquainted(ctx); err != nil || !same {
+	if c.syncd.met { // else there was no switch
+		if _, same, err := c.syncd.is(ctx); err != nil || !same {
 			return cmp.Or(err, c.lose(errors.New("sairedis: another syncd has begun, which knows nothing of the view")))
 		}
 	}
@@ -126,7 +124,7 @@ func (c *Client) ApplyView(ctx context.Context) error {
 	}
 	held := c.held
 	c.inView, c.held = false, nil
-	if err := c.meet(ctx); err != nil {
+	if err := c.syncd.meet(ctx); err != nil {
 		return err
 	}
 	for _, p := range held {
@@ -134,7 +132,7 @@ func (c *Client) ApplyView(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.know(ctx)
+	return c.syncd.know(ctx)
 }
 
 func (c *Client) notify(ctx context.Context, what string) (sai.Status, error) {

@@ -32,11 +32,12 @@ const (
 
 // terms are how an answer is waited for.
 type terms struct {
-	late   time.Duration                           // without it for so long, it is not known what the ASIC does
-	why    func(d time.Duration, busy bool) string // the reason, after that time; busy: with what others asked for
-	limit  time.Duration                           // then there will be none; 0: while there is a syncd, there may
-	given  error                                   // the reason for that
-	behind bool                                    // syncd may be busy with what others asked for: limit is for when it has taken ours
+	late  time.Duration                           // without it for so long, it is not known what the ASIC does
+	why   func(d time.Duration, busy bool) string // the reason, after that time; busy: with what others asked for
+	limit time.Duration                           // then there will be none; 0: while there is a syncd, there may
+	given error                                   // the reason for that
+	// behind: syncd may be busy with what others asked for, so that limit is for when it has taken ours.
+	behind bool
 }
 
 // terms are those of a request. That a comparison of views takes long is no sign of anything: SONiC's syncd takes time

@@ -86,8 +86,8 @@ func (n *node) sortedAttrs() []sai.Attr {
 
 // readView returns the objects of ASIC_STATE. Rows that cannot be parsed, which somebody else must
 // have written, are passed to bad and left out. An object that nobody created may be of a type that we know nothing of:
-// it is there, without attributes. What only the ASIC changes is in a row of SONiC's syncd if somebody asked for it; it is no
-// part of what an object was made to be.
+// it is there, without attributes. What only the ASIC changes is in a row of SONiC's syncd if somebody asked for it;
+// it is no part of what an object was made to be.
 func readView(ctx context.Context, db *swss.DB, own func(sai.OID) bool, bad func(error)) (*graph, error) {
 	g := newGraph()
 	rows, err := readRows(ctx, db, asicState)

@@ -197,7 +197,7 @@ func (c *Client) pollOnly(ctx context.Context, wanted []heldPoll, anew bool) err
 	if err := c.stopPolls(ctx, old); err != nil || !anew {
 		return err
 	}
-	return c.know(ctx)
+	return c.syncd.know(ctx)
 }
 
 // A heldPoll is a start_poll that waits for ApplyView. Objects that are gone by

@@ -67,8 +67,8 @@ func (c *Client) query(ctx context.Context, req message, answer string, t sai.Ob
 	return fields, statusError(req.op, t, status)
 }
 
-// FlushFDB implements [sai.API]. Between InitView and ApplyView nothing is flushed: SONiC's syncd would stop, since what
-// the flush names is not in its ASIC yet, and what is learned goes with the view that it is of.
+// FlushFDB implements [sai.API]. Between InitView and ApplyView nothing is flushed: SONiC's syncd would stop, since
+// what the flush names is not in its ASIC yet, and what is learned goes with the view that it is of.
 func (c *Client) FlushFDB(ctx context.Context, attrs []sai.Attr) error {
 	if err := c.take(ctx); err != nil {
 		return err

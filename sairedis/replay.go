@@ -261,8 +261,9 @@ func (r recognition) ofPort(ctx context.Context, t *transition, port *node, rid 
 	}
 }
 
-// behind takes the virtual id that an object of a type had which came with a port. Real ids do not tell, since ports may
-// be created in another order; but syncd has chosen virtual ids in the order of the real ones, right behind the port's.
+// behind takes the virtual id that an object of a type had which came with a port. Real ids do not tell, since ports
+// may be created in another order; but syncd has chosen virtual ids in the order of the real ones, right behind the
+// port's.
 func (o *oldIDs) behind(view *graph, port sai.OID, t sai.ObjectType) (sai.OID, bool) {
 	end := sai.OID(1<<39 - 1) // of what may have come with this port: where the next begins
 	for other, n := range view.byOID {

@@ -21,27 +21,25 @@ func (c *Client) settle(ctx context.Context) error {
 	c.check, c.question, c.inView, c.held = newGuard(), nil, false, nil
 	c.alone, c.settling = false, true
 	defer func() { c.settling = false }()
-	there, err := c.hasSwitch(ctx)
+	there, err := hasSwitch(ctx, c.asic)
 	switch {
 	case err != nil:
 		return err
 	case there:
-		err = c.questions(ctx)
+		err = askBoth(ctx, c)
 	default:
-		err = c.settleEmpty(ctx)
+		err = settleEmpty(ctx, c)
 	}
 	if err != nil {
 		return err
 	}
 	c.alone = there
-	run, err := Run(ctx, c.asic.Redis())
-	c.nameless = run == ""
-	return err
+	return c.syncd.look(ctx)
 }
 
 // settleEmpty is settle where there is no switch. SONiC's syncd stops when asked about what does not exist, so that
 // nothing is asked that is of the kind of INIT_VIEW, which comes next.
-func (c *Client) settleEmpty(ctx context.Context) error {
+func settleEmpty(ctx context.Context, c *Client) error {
 	if busy, err := c.hasQueued(ctx); err != nil || !busy {
 		return err
 	}
@@ -53,9 +51,9 @@ func (c *Client) settleEmpty(ctx context.Context) error {
 	return err
 }
 
-func (c *Client) hasSwitch(ctx context.Context) (bool, error) {
+func hasSwitch(ctx context.Context, asic *swss.DB) (bool, error) {
 	there, err := interruptible(ctx, func() (bool, error) {
-		return c.asic.Client().HExists(ctx, vidToRID, SwitchVID.String()).Result()
+		return asic.Client().HExists(ctx, vidToRID, SwitchVID.String()).Result()
 	})
 	if err != nil {
 		return false, fmt.Errorf("sairedis: %s: %w", vidToRID, err)
@@ -63,8 +61,8 @@ func (c *Client) hasSwitch(ctx context.Context) (bool, error) {
 	return there, nil
 }
 
-// questions asks two that a syncd with a switch can answer, also while there is a view.
-func (c *Client) questions(ctx context.Context) error {
+// askBoth asks the two questions, which a syncd with a switch can answer, also while there is a view.
+func askBoth(ctx context.Context, c *Client) error {
 	room := swss.Pair{Field: "LIST_SIZE", Value: fmt.Sprint(maxEnumValues)}
 	for _, q := range []message{
 		{op: opEnumQuery, fields: []swss.Pair{{Field: "ATTR_ID", Value: sai.SwitchAttrSwitchingMode.String()}, room}},
@@ -94,48 +92,54 @@ var prolongText string
 
 var prolong = swss.NewScript(prolongText)
 
-// meet marks the syncd that there is, if it has no name and a switch.
-func (c *Client) meet(ctx context.Context) (err error) {
-	if c.met = false; !c.nameless {
+// An acquaintance is what a client knows of the syncd that it works with.
+type acquaintance struct {
+	asic     *swss.DB
+	nameless bool // it is not ours but one like SONiC's
+	met      bool // it has a switch and our mark
+}
+
+// look finds out whether it is nameless.
+func (a *acquaintance) look(ctx context.Context) error {
+	run, err := Run(ctx, a.asic.Redis())
+	a.nameless = run == ""
+	return err
+}
+
+// meet marks a nameless syncd that has a switch.
+func (a *acquaintance) meet(ctx context.Context) (err error) {
+	if a.met = false; !a.nameless {
 		return nil
 	}
-	if c.met, err = c.asic.Client().Expire(ctx, vidToRID, lifeMet).Result(); err != nil {
+	if a.met, err = a.asic.Client().Expire(ctx, vidToRID, lifeMet).Result(); err != nil {
 		return fmt.Errorf("sairedis: mark of syncd: %w", err)
 	}
 	return nil
 }
 
-// startMeeting marks a syncd that may not know what to poll, and reports whether there is one.
-func (c *Client) startMeeting(ctx context.Context) (anew bool, err error) {
-	if err := c.take(ctx); err != nil {
+// meetAgain marks a nameless syncd that may not know what to poll, and reports whether it is one.
+func (a *acquaintance) meetAgain(ctx context.Context) (anew bool, err error) {
+	knows, _, err := a.is(ctx)
+	if err != nil || knows || !a.nameless {
 		return false, err
 	}
-	defer c.give()
-	knows, _, err := c.acquainted(ctx)
-	if err != nil || knows || !c.nameless {
-		return false, err
-	}
-	return true, c.meet(ctx)
+	return true, a.meet(ctx)
 }
 
 // know notes that the syncd that was met has been asked for all polls. Another stays unmarked.
-func (c *Client) know(ctx context.Context) error {
-	if !c.nameless {
+func (a *acquaintance) know(ctx context.Context) error {
+	if !a.nameless {
 		return nil
 	}
-	if _, err := c.asic.Run(ctx, prolong, []string{vidToRID}, lifeKnown.Milliseconds()); err != nil {
+	if _, err := a.asic.Run(ctx, prolong, []string{vidToRID}, lifeKnown.Milliseconds()); err != nil {
 		return fmt.Errorf("sairedis: mark of syncd: %w", err)
 	}
 	return nil
 }
 
-// acquainted reports whether the syncd that there is has been met, and whether it knows what to poll.
-func (c *Client) acquainted(ctx context.Context) (knows, met bool, err error) {
-	return acquainted(ctx, c.asic)
-}
-
-func acquainted(ctx context.Context, asic *swss.DB) (knows, met bool, err error) {
-	left, err := asic.Client().PTTL(ctx, vidToRID).Result()
+// is reports whether the syncd that there is has been met, and whether it knows what to poll.
+func (a *acquaintance) is(ctx context.Context) (knows, met bool, err error) {
+	left, err := a.asic.Client().PTTL(ctx, vidToRID).Result()
 	if err != nil {
 		return false, false, fmt.Errorf("sairedis: mark of syncd: %w", err)
 	}
@@ -145,6 +149,6 @@ func acquainted(ctx context.Context, asic *swss.DB) (knows, met bool, err error)
 // Knows reports whether the syncd that there is has been asked to poll what stands in FLEX_COUNTER_DB. SONiC's does not
 // read that when it begins.
 func Knows(ctx context.Context, r *swss.Redis) (bool, error) {
-	knows, _, err := acquainted(ctx, r.DB(swss.ASICDB))
+	knows, _, err := (&acquaintance{asic: r.DB(swss.ASICDB)}).is(ctx)
 	return knows, err
 }

@@ -246,7 +246,7 @@ func TestNamelessSyncdIsMarked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.nameless = true
+		c.syncd.nameless = true
 		is := func(what string, want bool) {
 			t.Helper()
 			if knows, err := Knows(ctx, r); knows != want || err != nil {
@@ -259,20 +259,20 @@ func TestNamelessSyncdIsMarked(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		do(c.know(ctx))
+		do(c.syncd.know(ctx))
 		is("no map", false)
-		do(asic.HSet(ctx, vidToRID, "oid:0x1", "oid:0x2").Err(), c.know(ctx))
+		do(asic.HSet(ctx, vidToRID, "oid:0x1", "oid:0x2").Err(), c.syncd.know(ctx))
 		is("not met", false)
-		do(c.meet(ctx))
+		do(c.syncd.meet(ctx))
 		is("met", false)
-		do(c.know(ctx), asic.HSet(ctx, vidToRID, "oid:0x3", "oid:0x4").Err(), asic.HDel(ctx, vidToRID, "oid:0x1").Err())
+		do(c.syncd.know(ctx), asic.HSet(ctx, vidToRID, "oid:0x3", "oid:0x4").Err(), asic.HDel(ctx, vidToRID, "oid:0x1").Err())
 		is("told", true)
-		if anew, err := c.startMeeting(ctx); anew || err != nil {
+		if anew, err := c.syncd.meetAgain(ctx); anew || err != nil {
 			t.Errorf("it is to be told again (%v)", err)
 		}
-		do(asic.Del(ctx, vidToRID).Err(), asic.HSet(ctx, vidToRID, "oid:0x3", "oid:0x4").Err(), c.know(ctx))
+		do(asic.Del(ctx, vidToRID).Err(), asic.HSet(ctx, vidToRID, "oid:0x3", "oid:0x4").Err(), c.syncd.know(ctx))
 		is("another", false)
-		c.inView, c.met = true, true
+		c.inView, c.syncd.met = true, true
 		err = c.ApplyView(ctx)
 		if unknownState(t, "APPLY_VIEW", err); !strings.Contains(err.Error(), "another syncd has begun") {
 			t.Error(err)

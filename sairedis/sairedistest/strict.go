@@ -1,5 +1,5 @@
-// Package sairedistest reads what a client of ASIC_DB asks for as narrowly as SONiC's syncd does. It is a test kit: only
-// tests may import it.
+// Package sairedistest reads what a client of ASIC_DB asks for as narrowly as SONiC's syncd does. It is a test kit:
+// only tests may import it.
 package sairedistest
 
 import (
@@ -197,7 +197,8 @@ func (s *Strict) entry(tm *sai.TypeMeta, id string) error {
 		at = i
 	}
 	want := map[sai.ObjectType]string{
-		sai.ObjectTypeFDBEntry: "bvid mac switch_id", sai.ObjectTypeNeighborEntry: "ip rif switch_id", sai.ObjectTypeRouteEntry: "dest switch_id vr",
+		sai.ObjectTypeFDBEntry: "bvid mac switch_id", sai.ObjectTypeNeighborEntry: "ip rif switch_id",
+		sai.ObjectTypeRouteEntry: "dest switch_id vr",
 	}
 	if strings.Join(names, " ") != want[tm.Type] {
 		return fmt.Errorf("entry %s of %s", id, tm.Name)
@@ -333,8 +334,9 @@ func (s *Strict) query(op, key string, pairs [][2]string) error {
 		return err
 	}
 	want := map[string][]string{
-		"attribute_capability_query": {"OBJECT_TYPE", "ATTR_ID"}, "attr_enum_values_capability_query": {"OBJECT_TYPE", "ATTR_ID", "LIST_SIZE"},
-		"stats_capability_query": {"OBJECT_TYPE", "LIST_SIZE"},
+		"attribute_capability_query":        {"OBJECT_TYPE", "ATTR_ID"},
+		"attr_enum_values_capability_query": {"OBJECT_TYPE", "ATTR_ID", "LIST_SIZE"},
+		"stats_capability_query":            {"OBJECT_TYPE", "LIST_SIZE"},
 	}[op]
 	if op == "object_type_get_availability_query" {
 		if last := len(pairs) - 1; pairs[last][0] == "OBJECT_TYPE" {
