@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade image-if-docker figures metrics outputs bench bench-before bench-pgo lint generate generate-check image compose-up compose-down compose-test supervisor-test demo-capture clean
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock image-if-docker figures metrics outputs bench bench-before bench-pgo lint generate generate-check image compose-up compose-down compose-test supervisor-test demo-capture clean
 
 ### help            this list
 help:
@@ -91,6 +91,12 @@ chaos-containers: image-if-docker
 ### upgrade         what the upgrade of each container costs the frames that go through the chip
 upgrade: image-if-docker
 	TAMTAM_CONTAINERS=1 $(GO) test -count=1 -timeout 1h -v -run '^TestUpgradeOfContainers$$' ./device
+
+### stock           restarts, views and a full ASIC on SONiC's syncd, whose program SONIC_SYNCD names: with GROUPS flow groups
+###                 (default 2000), SEED
+GROUPS ?= 2000
+stock:
+	TAMTAM_GROUPS=$(GROUPS) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 4h -v -run '^TestStock' ./device
 
 image-if-docker:
 	@if docker info >/dev/null 2>&1; then ./scripts/make-image.sh; fi

@@ -32,6 +32,8 @@ type chip struct {
 	flows   map[uint32]*[2]altmark.ChipCounts
 	born    map[uint32]uint64 // generations
 	dumb    bool              // its ingress ACLs do nothing but count
+	// uncounted: what its ACL counters count cannot be read.
+	uncounted bool
 }
 
 func newChip(lanes, flows uint64, now func() time.Time) *chip {
@@ -46,6 +48,9 @@ func (c *chip) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr,
 	if k.Type == sai.ObjectTypeSwitch && c.dumb && want[0].ID == sai.SwitchAttrACLStageIngress {
 		counter := sai.ACLCapability{Actions: []sai.Enum{sai.ACLActionTypeCounter}}
 		return []sai.Attr{{ID: want[0].ID, Value: counter}}, nil
+	}
+	if k.Type == sai.ObjectTypeACLCounter && c.uncounted {
+		return nil, &sai.CallError{Op: "get", Type: k.Type, Status: sai.StatusNotImplemented}
 	}
 	return c.Extensions.Get(ctx, k, want)
 }

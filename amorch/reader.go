@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"tamtam/orch"
+	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/altmark"
@@ -18,6 +20,7 @@ type class struct {
 	sessions map[string]*session
 	due      time.Time  // by the daemon's clock; zero: at once
 	fresh    []*session // not read yet: due as soon as possible
+	failing  string     // why it was not read last, as logged; "": it was
 }
 
 // startReading adds a session that was bound to those that are read.
@@ -102,8 +105,12 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 		case errors.Is(err, swss.ErrUnavailable):
 			return err
 		case err != nil: // the switch failed: missed periods are flagged
-			o.Log.Error("alternate marking is not read", "interval", c.interval.String(), "err", err)
-			c.due = now.Add(c.interval.Duration() / 4)
+			if c.failing != err.Error() {
+				o.Log.Error("alternate marking is not read", "interval", c.interval.String(), "err", err)
+			}
+			c.failing, c.due = err.Error(), now.Add(c.interval.Duration()/4)
+		default:
+			c.failing = ""
 		}
 	}
 	return errors.Join(append(errs, o.Flush(ctx))...)
@@ -124,6 +131,9 @@ func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*se
 		}
 		asked = o.Daemon.Clock()
 		t, readings, err := o.readFlows(ctx, flows)
+		for _, s := range chunk {
+			o.noteRead(ctx, s, err)
+		}
 		if err != nil {
 			return err
 		}
@@ -135,6 +145,22 @@ func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*se
 	o.skew = last.At.Std().Sub(asked)
 	c.due = o.aim(c.interval, last.At)
 	return nil
+}
+
+// noteRead has STATE_DB say of a session that marks whether its counters can be read. What is no word of the switch
+// says nothing about it.
+func (o *Orch) noteRead(ctx context.Context, s *session, err error) {
+	why := ""
+	if err != nil {
+		if _, answered := sai.StatusOf(err); !answered {
+			return
+		}
+		why = "nothing is measured: its counters cannot be read: " + orch.Explain(err)
+	}
+	if s.Note != why {
+		s.Note = why
+		o.Report(ctx, s)
+	}
 }
 
 // addReading gives a reading to a session's meter and records the period that it completes.

@@ -194,6 +194,7 @@ func (o *Orch) readScheduled(ctx context.Context, c *class, sessions []*session)
 	var errs []error
 	for _, s := range sessions {
 		var r altmark.ChipFlow
+		var err error
 		at := o.Daemon.Clock()
 		for colour, name := range colours {
 			oid, _, ok := o.rules.VariantCounter(s.RowInASIC.Rule, feature, name)
@@ -201,13 +202,13 @@ func (o *Orch) readScheduled(ctx context.Context, c *class, sessions []*session)
 				continue
 			}
 			r.Generation += uint64(oid)
-			var err error
 			if r.Of[colour].Packets, r.Of[colour].Bytes, err = o.readCounter(ctx, oid); err != nil {
 				errs = append(errs, fmt.Errorf("read the counters of session %s: %w", s.Name, err))
 				r.Generation = 0
 				break
 			}
 		}
+		o.noteRead(ctx, s, err)
 		if r.Generation != 0 {
 			o.addReading(s, altmark.ChipClock{At: altmark.At(at), Synchronised: true}, r)
 		}

@@ -178,3 +178,25 @@ func TestUnsupported(t *testing.T) {
 	b.Step()
 	b.wantSession("s1", "failed: "+reason)
 }
+
+// A switch whose ACL counters cannot be read marks and measures nothing. The session says so, and says it no more when
+// they can; it is logged once, not with every period.
+func TestUnreadableCounters(t *testing.T) {
+	b := newBench(t, 0, 0, func(b *bench) { b.chip.uncounted = true })
+	b.rule("dscp8", "DSCP", "8", "SRC_IP", "10.0.0.1")
+	b.session("s1", "dscp8", initiator())
+	b.Step()
+	b.Pass(5 * time.Second)
+	row := b.Row(swss.StateDB, schema.StateTAMAltMark, "s1")
+	if want := "nothing is measured: its counters cannot be read"; row["status"] != "active" || !strings.Contains(row["reason"], want) {
+		t.Errorf("the session is %v, want it active and: %s", row, want)
+	}
+	if n := strings.Count(strings.Join(b.Logged, " "), "alternate marking is not read"); n != 1 {
+		t.Errorf("logged %d times", n)
+	}
+	b.chip.uncounted = false
+	b.Pass(2 * time.Second)
+	if row := b.Row(swss.StateDB, schema.StateTAMAltMark, "s1"); row["status"] != "active" || row["reason"] != "" {
+		t.Errorf("with counters the session is %v", row)
+	}
+}

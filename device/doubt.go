@@ -21,8 +21,9 @@ type doubt struct {
 
 	mu     sync.Mutex
 	reason string
-	sure   bool          // what was in force is in force again when the doubt ends; else that is yet to be found
-	change chan struct{} // holds a value when one of them has changed
+	tells  func(why string) // hears the reason while it is not sure what the ASIC does; nil: nobody
+	sure   bool             // what was in force is in force again when the doubt ends; else that is yet to be found
+	change chan struct{}    // holds a value when one of them has changed
 }
 
 func newDoubt(r *swss.Redis, h *health, log *slog.Logger) *doubt {
@@ -59,6 +60,9 @@ func (d *doubt) say(why string) {
 		return
 	}
 	d.reason = why
+	if !d.sure && d.tells != nil {
+		d.tells(why)
+	}
 	d.changed()
 }
 
@@ -90,6 +94,7 @@ func (d *doubt) run(ctx context.Context, tellPorts func(context.Context) error) 
 		switch why := d.why(); {
 		case why != "":
 			rows, ports = true, true
+			d.health.hurry()
 			if n, err := d.tell(ctx, why); n > 0 || err != nil {
 				again = time.After(lookAgain)
 			}
@@ -137,6 +142,7 @@ type signs struct {
 	redis *swss.Redis
 	claim *swss.Claim
 	run   string // of the syncd that this life of orchagent works with; "": none is known, or it has no name
+	told  bool   // one without a name has been told what to poll
 }
 
 // look looks. Where Redis cannot be asked, nothing is seen.
@@ -162,11 +168,22 @@ func (s *signs) look(ctx context.Context) sairedis.Sign {
 	case !listens:
 		return sairedis.Sign{Gone: "syncd is gone: nobody takes requests"}
 	case run == "": // SONiC's
-		return sairedis.Sign{}
+		return s.lookAtNameless(ctx)
 	case !heard:
 		return sairedis.Sign{Silent: "syncd has not been heard of for " + beatLife.String()}
 	}
 	return nothing
+}
+
+// lookAtNameless looks at a syncd like SONiC's.
+func (s *signs) lookAtNameless(ctx context.Context) sairedis.Sign {
+	if !s.told {
+		return sairedis.Sign{}
+	}
+	if knows, err := sairedis.Knows(ctx, s.redis); err == nil && !knows {
+		return sairedis.Sign{Gone: "another syncd has begun, and was not told what to count"}
+	}
+	return sairedis.Sign{}
 }
 
 // await waits until there is a syncd. Meanwhile nobody knows what the ASIC does, if there is one.

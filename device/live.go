@@ -100,6 +100,7 @@ func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
 		c := c.of(h, claim)
 		c.doubt, c.syncd = newDoubt(r, h, logOf(c)), &signs{redis: r, claim: claim}
 		h.setLacks(c.doubt.lacks)
+		c.doubt.tells = func(why string) { h.tell(cmp.Or(why, "starting")) }
 		if untold != "" { // Redis was away
 			if _, err := c.doubt.tell(ctx, untold); err != nil {
 				return err
@@ -155,6 +156,7 @@ func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
 	if err := o.Start(ctx, time.Now()); err != nil {
 		return fmt.Errorf("%w: %w", err, swss.ErrAnew)
 	}
+	c.syncd.told = true
 	close(began)
 	c.health.lives(c.alive(o), o.Daemon.Watch())
 	g, ctx := errgroup.WithContext(ctx)

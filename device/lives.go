@@ -43,7 +43,7 @@ func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, l
 			}
 			why := swss.Why(err)
 			switch most = maxRest; {
-			case errors.Is(err, sairedis.ErrNotApplied):
+			case errors.Is(err, sairedis.ErrNotApplied), errors.Is(err, sairedis.ErrStopped):
 				most = maxPause
 				why += "; tried again in " + rest.String()
 			case time.Since(start) > goodRun:

@@ -133,6 +133,12 @@ func (p *plant) load(c ConfigDB) {
 // may change nothing.
 func (p *plant) until(what string, ok func() bool) {
 	p.Helper()
+	p.within(patience, what, ok)
+}
+
+// within is until with another bound.
+func (p *plant) within(patience time.Duration, what string, ok func() bool) {
+	p.Helper()
 	ctx, cancel := context.WithTimeout(p.Context(), patience)
 	defer cancel()
 	events := p.redis.DB(swss.StateDB).Subscribe(ctx)

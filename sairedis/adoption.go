@@ -20,6 +20,8 @@ type adoption struct {
 	next    int64  // of the ids of what is made in the view
 	// keepsGets says that syncd writes what it was asked for to ASIC_STATE, as SONiC's does: there it is as if set.
 	keepsGets bool
+	// pollsAnew says that syncd may not know what stands in FLEX_COUNTER_DB: SONiC's does not read it.
+	pollsAnew bool
 }
 
 // privateIDs is where the ids begin that objects have only in a view: half of those that a type has. VIDCOUNTER would
@@ -34,7 +36,7 @@ func (a *Agent) adopt(ctx context.Context) (why string, err error) {
 	if why, err := a.unsafe(ctx); err != nil || why != "" {
 		return why, err
 	}
-	if err := a.client.resume(ctx); err != nil {
+	if err := resume(ctx, a.client); err != nil {
 		return "", err
 	}
 	// What the former client had asked for has been done by now.
@@ -53,12 +55,9 @@ func (a *Agent) adopt(ctx context.Context) (why string, err error) {
 	}
 	a.client.check.know(cur.graph)
 	a.wish, a.learned = newAdoption(cur.graph), cur.learned
-	ours, err := a.client.asic.Client().Exists(ctx, KeySyncd).Result()
-	if err != nil {
-		return "", fmt.Errorf("sairedis: %w", err)
-	}
-	a.wish.keepsGets = ours == 0
-	return "", nil
+	a.wish.keepsGets = a.client.syncd.nameless
+	a.wish.pollsAnew, err = a.client.syncd.meetAgain(ctx)
+	return "", err
 }
 
 // unsafe says why ASIC_DB may not tell what the ASIC does.
@@ -98,33 +97,15 @@ func (a *Agent) unsafe(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// resume has syncd answer two questions of different kinds. A former client has left one request without an answer at
-// most, and a question behind it, so that the second answer is behind all that it asked for.
-func (c *Client) resume(ctx context.Context) error {
+// resume is settle, for a client that makes no view.
+func resume(ctx context.Context, c *Client) error {
 	if err := c.take(ctx); err != nil {
 		return err
 	}
 	defer c.give()
-	c.check, c.question, c.inView, c.held = newGuard(), nil, false, nil
-	for _, q := range []struct {
-		op, answer string
-		field      swss.Pair
-	}{
-		{opEnumQuery, answerOp(opEnumQuery), swss.Pair{Field: "ATTR_ID", Value: sai.SwitchAttrSwitchingMode.String()}},
-		{opStatsQuery, answerOp(opStatsQuery), swss.Pair{}},
-	} {
-		fields := []swss.Pair{typeField(sai.ObjectTypeSwitch)}
-		if q.field.Field != "" {
-			fields = append(fields, q.field)
-		}
-		fields = append(fields, swss.Pair{Field: "LIST_SIZE", Value: fmt.Sprint(maxEnumValues)})
-		var call *sai.CallError
-		_, err := c.query(ctx, message{key: SwitchVID.String(), op: q.op, fields: fields}, q.answer, sai.ObjectTypeSwitch)
-		if err != nil && !errors.As(err, &call) { // that it does not know is an answer
-			return err
-		}
+	if err := c.settle(ctx); err != nil {
+		return err
 	}
-	c.alone = true
 	c.question = switchQuestion()
 	return nil
 }

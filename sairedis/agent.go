@@ -156,13 +156,14 @@ func (a *Agent) ApplyView(ctx context.Context) error {
 			return err
 		}
 	}
+	anew := a.wish.pollsAnew
 	a.ids, a.wish = ids, nil
 	polls := a.polls
 	a.polls = nil
 	for i, p := range polls {
 		polls[i].objs = a.publicOIDs(p.objs)
 	}
-	return a.client.pollOnly(ctx, polls)
+	return a.client.pollOnly(ctx, polls, anew)
 }
 
 // refused notes for the next process how a view has failed.

@@ -135,7 +135,7 @@ func keyOfRow(name string) (sai.Key, error) {
 	if len(name) <= len(asicState) {
 		return sai.Key{}, fmt.Errorf("%.80q: want %s and a key", name, asicState)
 	}
-	k, err := parseKey(name[len(asicState)+1:])
+	k, err := sai.ParseKey(name[len(asicState)+1:])
 	return plain(k), err
 }
 

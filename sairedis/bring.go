@@ -26,6 +26,8 @@ type transition struct {
 	postponed map[*node]map[sai.AttrID]bool // attributes to set after all has been created
 	failed    map[*node]map[sai.AttrID]bool // sets that failed, by new node
 	errs      []error
+	// grown, if set, is told of every port that was created: others came with it.
+	grown func(ctx context.Context, t *transition, port *node, rid sai.OID)
 }
 
 // transition prepares the transition between two matched views, leaving out objects that came with the
@@ -313,6 +315,9 @@ func (t *transition) createLevel(ctx context.Context, nodes []*node) []error {
 	for j, i := range index {
 		if errs[i] = failures[j]; errs[i] == nil {
 			t.ids.add(nodes[i].key.OID, rids[j])
+			if t.grown != nil && nodes[i].key.Type == sai.ObjectTypePort {
+				t.grown(ctx, t, nodes[i], rids[j])
+			}
 		}
 	}
 	return errs

@@ -1,7 +1,9 @@
 package sairedis
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,7 +17,7 @@ import (
 // ClientOptions of a [Client].
 type ClientOptions struct {
 	Timeout  time.Duration // how long to wait for an answer; 0 means 60 s
-	View     time.Duration // the same for APPLY_VIEW, where syncd compares views; 0 means 10 min
+	View     time.Duration // the same for APPLY_VIEW, where syncd compares views, if there is no Sign; 0 means 10 min
 	Patience time.Duration // after which a request without an answer is asked about; 0 means 2 s
 	Late     time.Duration // after which it makes the state of the ASIC doubtful; 0 means 5 s
 	Idle     time.Duration // without an answer, after which a syncd that does not say how it is is asked; 0 means 2 s
@@ -43,11 +45,11 @@ type Client struct {
 	asic   *swss.DB
 	polled *swss.Table // what syncd polls, in FLEX_COUNTER_DB
 	rec    *recorder
-	viewed time.Duration // how long to wait for a view
 
 	check  *guard     // guarded by the turn, as is what follows
 	inView bool       // between InitView and ApplyView
 	held   []heldPoll // start_poll put off until the view is applied
+	syncd  acquaintance
 }
 
 var _ sai.API = (*Client)(nil)
@@ -73,20 +75,29 @@ func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client,
 	}
 	return &Client{
 		channel: channel, asic: asic, polled: swss.NewTable(r.DB(swss.FlexCounterDB), flexTable),
-		rec: newRecorder(opts.Recorder, opts.Now), check: newGuard(), viewed: opts.View,
+		rec: newRecorder(opts.Recorder, opts.Now), check: newGuard(), syncd: acquaintance{asic: asic},
 	}, nil
 }
 
-// InitView tells syncd that a new view of the ASIC's state begins. Objects
-// known from before are forgotten, and no longer polled.
+// InitView tells syncd that a new view of the ASIC's state begins, when it has done what former clients asked for.
+// Objects known from before are forgotten, and no longer polled.
 func (c *Client) InitView(ctx context.Context) error {
 	if err := c.take(ctx); err != nil {
 		return err
 	}
 	defer c.give()
-	c.check, c.question = newGuard(), nil
-	if err := c.notify(ctx, initView); err != nil {
+	if err := c.settle(ctx); err != nil {
 		return err
+	}
+	if err := c.syncd.meet(ctx); err != nil {
+		return err
+	}
+	status, err := c.notify(ctx, initView)
+	if err != nil {
+		return err
+	}
+	if status != sai.StatusSuccess {
+		return c.lose(fmt.Errorf("sairedis: syncd answers %s to %s: %w", status, initView, ErrStopped))
 	}
 	c.alone = true // what was asked before has been answered
 	c.inView, c.held = true, nil
@@ -99,34 +110,38 @@ func (c *Client) ApplyView(ctx context.Context) error {
 		return err
 	}
 	defer c.give()
-	if err := c.notify(ctx, applyView); err != nil {
+	if c.syncd.met { // else there was no switch
+		if _, same, err := c.syncd.is(ctx); err != nil || !same {
+			return cmp.Or(err, c.lose(errors.New("sairedis: another syncd has begun, which knows nothing of the view")))
+		}
+	}
+	status, err := c.notify(ctx, applyView)
+	switch {
+	case err != nil:
 		return err
+	case status != sai.StatusSuccess:
+		return fmt.Errorf("sairedis: %s: %w, answered by syncd", applyView, status)
 	}
 	held := c.held
 	c.inView, c.held = false, nil
+	if err := c.syncd.meet(ctx); err != nil {
+		return err
+	}
 	for _, p := range held {
 		if err := c.poll(ctx, opStartPoll, p.group, p.fields, slices.DeleteFunc(p.objs, c.check.lacks)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return c.syncd.know(ctx)
 }
 
-func (c *Client) notify(ctx context.Context, what string) error {
+func (c *Client) notify(ctx context.Context, what string) (sai.Status, error) {
 	c.rec.line("a", what)
-	if what == applyView {
-		defer func(d time.Duration) { c.timeout = d }(c.timeout)
-		c.timeout = c.viewed
-	}
 	status, _, err := c.do(ctx, message{key: what, op: opNotify}, opNotify)
-	if err != nil {
-		return err
+	if err == nil {
+		c.rec.line("A", status.String())
 	}
-	c.rec.line("A", status.String())
-	if status != sai.StatusSuccess {
-		return fmt.Errorf("sairedis: %s: %w, answered by syncd", what, status)
-	}
-	return nil
+	return status, err
 }
 
 // statusError returns what syncd answered as an error.

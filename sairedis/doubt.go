@@ -8,6 +8,10 @@ import (
 	"time"
 )
 
+// ErrStopped is found in the error of a syncd that is there and does nothing any more: SONiC's waits so for its
+// shutdown after an error that it does not survive. Other clients will not fare better.
+var ErrStopped = errors.New("it has stopped working, and has to be restarted")
+
 // A client that has heard nothing of syncd does not know what the ASIC does, and says so before it knows more: syncd
 // may be gone, may hang, or may be slow. Only what cannot come to a good end makes it lose its channel.
 
@@ -26,15 +30,62 @@ const (
 	askAfter    = 2 * time.Second       // without an answer, a syncd that does not say how it is is asked
 )
 
-// lateness is when a request is late. That views take long is no sign of anything.
-func (c *channel) lateness(req message) time.Duration {
-	switch req.op {
-	case opNotify:
-		return c.timeout
-	case opBulkCreate, opBulkRemove, opBulkSet, opBulkGet:
-		return c.late + time.Duration(len(req.fields))*latePerItem
+// terms are how an answer is waited for.
+type terms struct {
+	late  time.Duration                           // without it for so long, it is not known what the ASIC does
+	why   func(d time.Duration, busy bool) string // the reason, after that time; busy: with what others asked for
+	limit time.Duration                           // then there will be none; 0: while there is a syncd, there may
+	given error                                   // the reason for that
+	// behind: syncd may be busy with what others asked for, so that limit is for when it has taken ours.
+	behind bool
+}
+
+// terms are those of a request. That a comparison of views takes long is no sign of anything: SONiC's syncd takes time
+// that grows with the square of the objects, and another request would only wait behind.
+func (c *channel) terms(req message) terms {
+	t := terms{
+		late: c.late, limit: c.timeout, given: fmt.Errorf("no answer from syncd within %s", c.timeout),
+		why: func(time.Duration, bool) string { return lateText(c.late) },
 	}
-	return c.late
+	switch {
+	case req.op == opNotify && req.key == applyView:
+		t.why = func(d time.Duration, _ bool) string { return "syncd has been comparing views for " + roughly(d) }
+		if t.limit = 0; c.sign == nil {
+			t.limit, t.given = c.viewed, fmt.Errorf("no answer from syncd within %s", c.viewed)
+		}
+	case c.settling:
+		t.behind, t.limit = true, min(c.timeout, mutePatiences*c.patience)
+		t.given = fmt.Errorf("syncd takes requests and has answered none for %s: %w", t.limit, ErrStopped)
+		t.why = func(d time.Duration, busy bool) string {
+			if !busy {
+				return lateText(c.late)
+			}
+			return "syncd has been busy for " + roughly(d) + " with what was asked for before"
+		}
+	case req.op == opBulkCreate, req.op == opBulkRemove, req.op == opBulkSet, req.op == opBulkGet:
+		t.late += time.Duration(len(req.fields)) * latePerItem
+		late := t.late
+		t.why = func(time.Duration, bool) string { return lateText(late) }
+	}
+	return t
+}
+
+// mutePatiences is for how many times a client's patience a syncd may say nothing to a question that it has taken.
+const mutePatiences = 5
+
+// roughly is a duration that changes seldom: what is said with it is written to STATE_DB.
+func roughly(d time.Duration) string {
+	step := time.Second
+	for 2*step <= d {
+		step *= 2
+	}
+	return "more than " + step.String()
+}
+
+// hasQueued reports whether there are requests that syncd has not taken.
+func (c *channel) hasQueued(ctx context.Context) (bool, error) {
+	n, err := c.requests.Len(ctx)
+	return n > 0, err
 }
 
 // signs looks at what can be seen of syncd. It fails when nothing will answer any more. late says that the answer to a

@@ -85,7 +85,9 @@ func (n *node) sortedAttrs() []sai.Attr {
 }
 
 // readView returns the objects of ASIC_STATE. Rows that cannot be parsed, which somebody else must
-// have written, are passed to bad and left out.
+// have written, are passed to bad and left out. An object that nobody created may be of a type that we know nothing of:
+// it is there, without attributes. What only the ASIC changes is in a row of SONiC's syncd if somebody asked for it;
+// it is no part of what an object was made to be.
 func readView(ctx context.Context, db *swss.DB, own func(sai.OID) bool, bad func(error)) (*graph, error) {
 	g := newGraph()
 	rows, err := readRows(ctx, db, asicState)
@@ -93,10 +95,14 @@ func readView(ctx context.Context, db *swss.DB, own func(sai.OID) bool, bad func
 		return nil, err
 	}
 	for _, r := range rows {
-		k, err := parseKey(r.Key)
+		k, err := sai.ParseKey(r.Key)
 		var attrs []sai.Attr
-		if err == nil {
+		switch {
+		case err != nil:
+		case sai.ObjectMeta(keyType(k)) != nil:
 			attrs, err = parseAttrs(keyType(k), r.Fields)
+		case k.Entry != nil || !own(k.OID):
+			err = noMetadata(k)
 		}
 		if err != nil {
 			bad(fmt.Errorf("%s:%s: %w", asicState, r.Key, err))
@@ -104,7 +110,9 @@ func readView(ctx context.Context, db *swss.DB, own func(sai.OID) bool, bad func
 		}
 		n := g.add(k, k.Entry == nil && own(k.OID))
 		for _, a := range attrs {
-			n.attrs[a.ID] = a.Value
+			if !sai.Meta(a.ID).Has(sai.ReadOnly) {
+				n.attrs[a.ID] = a.Value
+			}
 		}
 	}
 	g.link()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -189,7 +190,8 @@ func checkPoll(field string, ids []string, t sai.ObjectType) error {
 // withPort reports whether objects of that type come and go with their port.
 func withPort(t sai.ObjectType) bool {
 	switch t.String() {
-	case "SAI_OBJECT_TYPE_QUEUE", "SAI_OBJECT_TYPE_SCHEDULER_GROUP", "SAI_OBJECT_TYPE_INGRESS_PRIORITY_GROUP":
+	case "SAI_OBJECT_TYPE_QUEUE", "SAI_OBJECT_TYPE_SCHEDULER_GROUP", "SAI_OBJECT_TYPE_INGRESS_PRIORITY_GROUP",
+		"SAI_OBJECT_TYPE_PORT_SERDES":
 		return true
 	}
 	return false
@@ -202,7 +204,7 @@ func (g *guard) named(k sai.Key, vid sai.OID) {
 		return
 	}
 	o := sai.Obj(t, vid)
-	if k.Entry == nil && k.Type == sai.ObjectTypePort && withPort(t) && !g.Exists(o) {
+	if k.Entry == nil && k.Type == sai.ObjectTypePort && withPort(t) && !slices.Contains(g.children[k.OID], o) {
 		g.children[k.OID] = append(g.children[k.OID], o)
 	}
 	g.Found(o)

@@ -171,8 +171,8 @@ func (c *Client) stopPolls(ctx context.Context, polls map[polledObject]swss.Fiel
 }
 
 // pollOnly has syncd poll what is wanted and nothing else. What it polls already is left as it is, so that it is read
-// on without a gap.
-func (c *Client) pollOnly(ctx context.Context, wanted []heldPoll) error {
+// on without a gap; unless it may not know of it: then it is asked for anew.
+func (c *Client) pollOnly(ctx context.Context, wanted []heldPoll, anew bool) error {
 	if err := c.take(ctx); err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (c *Client) pollOnly(ctx context.Context, wanted []heldPoll) error {
 		var fresh []sai.OID
 		for _, o := range slices.DeleteFunc(slices.Clone(w.objs), c.check.lacks) {
 			at := polledObject{w.group, o}
-			if row, ok := old[at]; !ok || !maps.Equal(row, swss.ToFieldValues(w.fields)) {
+			if row, ok := old[at]; !ok || anew || !maps.Equal(row, swss.ToFieldValues(w.fields)) {
 				fresh = append(fresh, o)
 			}
 			delete(old, at)
@@ -194,7 +194,10 @@ func (c *Client) pollOnly(ctx context.Context, wanted []heldPoll) error {
 			return err
 		}
 	}
-	return c.stopPolls(ctx, old)
+	if err := c.stopPolls(ctx, old); err != nil || !anew {
+		return err
+	}
+	return c.syncd.know(ctx)
 }
 
 // A heldPoll is a start_poll that waits for ApplyView. Objects that are gone by

@@ -91,10 +91,13 @@ func (p *processor) dispatch(ctx context.Context, m message) (*result, error) {
 func parseKey(text string) (sai.Key, error) {
 	k, err := sai.ParseKey(text)
 	if err == nil && sai.ObjectMeta(keyType(k)) == nil {
-		err = fmt.Errorf("%s: no metadata: %w", k, sai.StatusNotSupported)
+		err = noMetadata(k)
 	}
 	return k, err
 }
+
+// noMetadata refuses an object of a type that we know nothing of.
+func noMetadata(k sai.Key) error { return fmt.Errorf("%s: no metadata: %w", k, sai.StatusNotSupported) }
 
 // single executes a create, remove, set or get.
 func (p *processor) single(ctx context.Context, m message) (*result, error) {

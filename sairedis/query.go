@@ -67,7 +67,8 @@ func (c *Client) query(ctx context.Context, req message, answer string, t sai.Ob
 	return fields, statusError(req.op, t, status)
 }
 
-// FlushFDB implements [sai.API].
+// FlushFDB implements [sai.API]. Between InitView and ApplyView nothing is flushed: SONiC's syncd would stop, since
+// what the flush names is not in its ASIC yet, and what is learned goes with the view that it is of.
 func (c *Client) FlushFDB(ctx context.Context, attrs []sai.Attr) error {
 	if err := c.take(ctx); err != nil {
 		return err
@@ -79,6 +80,9 @@ func (c *Client) FlushFDB(ctx context.Context, attrs []sai.Attr) error {
 	pairs, err := formatAttrs(attrs)
 	if err != nil {
 		return err
+	}
+	if c.inView {
+		return nil
 	}
 	key := sai.FormatKey(sai.Obj(sai.ObjectTypeFDBFlush, SwitchVID))
 	c.rec.attrs("f", key, pairs)

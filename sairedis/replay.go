@@ -71,8 +71,8 @@ func (vs *views) replay(ctx context.Context, run *earlierRun) error {
 	cur.link()
 	matchViews(cur, next)
 	t := vs.transition(cur, next, removed)
+	t.grown = earlier.ofPort
 	t.bring(ctx)
-	earlier.ofPorts(ctx, t)
 	if err := vs.finish(ctx, res, t, nil); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func switchAttrs(sw *node) ([]sai.Attr, *graph) {
 	n := cur.add(sw.key, false)
 	var attrs []sai.Attr
 	for _, a := range sw.sortedAttrs() {
-		if !namesObjects(a.Value) && !sai.Meta(a.ID).Has(sai.ReadOnly) {
+		if !namesObjects(a.Value) {
 			attrs = append(attrs, a)
 			n.attrs[a.ID] = a.Value
 		}
@@ -241,25 +241,46 @@ func (r recognition) movePorts(ctx context.Context, sw sai.Key) error {
 	return nil
 }
 
-// ofPorts gives the objects that came with ports created again the
-// virtual ids that they had.
-func (r recognition) ofPorts(ctx context.Context, t *transition) {
-	for _, n := range t.next.sorted() {
-		if n.match != nil || n.own || n.key.Entry != nil || n.key.Type != sai.ObjectTypePort {
+// ofPort gives the objects that came with a port which was created again the virtual ids that they had, so that their
+// settings are set as those of others.
+func (r recognition) ofPort(ctx context.Context, t *transition, port *node, rid sai.OID) {
+	for _, k := range r.objects.walk(ctx, sai.Obj(sai.ObjectTypePort, rid)) {
+		if _, known := t.ids.vid(k.OID); known {
 			continue
 		}
-		rid, ok := t.ids.rid(n.key.OID)
+		vid, ok := r.old.behind(t.next, port.key.OID, k.Type)
 		if !ok {
 			continue
 		}
-		for _, k := range r.objects.walk(ctx, sai.Obj(sai.ObjectTypePort, rid)) {
-			if _, known := t.ids.vid(k.OID); known {
-				continue
-			}
-			if vid, ok := r.old.claim(k); ok {
-				t.ids.add(vid, k.OID)
-				t.ids.own[vid] = true
-			}
+		t.ids.add(vid, k.OID)
+		t.ids.own[vid] = true
+		if n := t.next.byOID[vid]; n != nil {
+			n.match = t.cur.add(n.key, true)
+			n.match.match = n
 		}
 	}
 }
+
+// behind takes the virtual id that an object of a type had which came with a port. Real ids do not tell, since ports
+// may be created in another order; but syncd has chosen virtual ids in the order of the real ones, right behind the
+// port's.
+func (o *oldIDs) behind(view *graph, port sai.OID, t sai.ObjectType) (sai.OID, bool) {
+	end := sai.OID(1<<39 - 1) // of what may have come with this port: where the next begins
+	for other, n := range view.byOID {
+		if i := indexOf(other); n.key.Type == sai.ObjectTypePort && i > indexOf(port) {
+			end = min(end, i)
+		}
+	}
+	var first, of sai.OID
+	for rid, vid := range o.vids {
+		i := indexOf(vid)
+		if o.own[vid] == t && i > indexOf(port) && i < end && (first == 0 || i < indexOf(first)) {
+			first, of = vid, rid
+		}
+	}
+	delete(o.vids, of)
+	return first, first != 0
+}
+
+// indexOf is the part of a virtual id that tells the objects of a type apart.
+func indexOf(vid sai.OID) sai.OID { return vid & (1<<39 - 1) }

@@ -12,6 +12,7 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/sai"
+	"tamtam/sairedis/sairedistest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
@@ -19,7 +20,7 @@ import (
 // A brittle is a syncd that dies of what a stock one may die of: it answers at
 // random, and notes the first request that it could not have read.
 type brittle struct {
-	*strict
+	*sairedistest.Strict
 	rnd   *rand.Rand
 	db    *swss.DB
 	own   map[string]bool // objects that came with the switch
@@ -38,12 +39,12 @@ func (b *brittle) serve(ctx context.Context) {
 	for ctx.Err() == nil {
 		entries, _ := requests.Pop(ctx)
 		for _, e := range entries {
-			p, err := b.request(e)
+			p, err := b.Request(e)
 			if err != nil && b.died == nil {
 				b.died = fmt.Errorf("%s %s %s: %w", e.Op, e.Key, e.Body, err)
 			}
-			b.count[p.op]++
-			b.count[p.op+" "+p.t]++
+			b.count[p.Op]++
+			b.count[p.Op+" "+p.Type]++
 			answers.Push(ctx, b.answer(ctx, p))
 		}
 		if len(entries) == 0 {
@@ -65,24 +66,24 @@ func (b *brittle) status() sai.Status {
 }
 
 // answer makes up an answer, and does what it tells.
-func (b *brittle) answer(ctx context.Context, p parsed) swss.Entry {
-	status, op := b.status(), answerOp(p.op)
+func (b *brittle) answer(ctx context.Context, p sairedistest.Parsed) swss.Entry {
+	status, op := b.status(), answerOp(p.Op)
 	var fields []swss.Pair
-	switch p.op {
+	switch p.Op {
 	case "notify":
 		status = sai.StatusSuccess
 		b.view = !b.view
 		if b.view {
 			b.made = map[string]bool{}
 		} else {
-			maps.DeleteFunc(b.vids, func(o string, _ bool) bool { return !b.own[o] && !b.made[o] })
+			maps.DeleteFunc(b.VIDs, func(o string, _ bool) bool { return !b.own[o] && !b.made[o] })
 		}
 	case "create", "remove":
 		if status == sai.StatusSuccess {
 			b.did(p, 0)
 		}
 	case "bulkcreate", "bulkremove", "bulkset":
-		for i := range p.ids {
+		for i := range p.IDs {
 			s := b.status()
 			if s == sai.StatusSuccess {
 				b.did(p, i)
@@ -94,33 +95,33 @@ func (b *brittle) answer(ctx context.Context, p parsed) swss.Entry {
 	case "get":
 		fields = b.got(ctx, p)
 	case "get_stats":
-		for _, f := range p.pairs[0] {
+		for _, f := range p.Pairs[0] {
 			fields = append(fields, swss.Pair{Field: f[0], Value: "1"})
 		}
 	}
 	return swss.Entry{Key: status.String(), Body: swss.EncodeFields(fields), Op: "S" + op}
 }
 
-func (b *brittle) did(p parsed, i int) {
-	b.answered(p, i)
-	if strings.HasSuffix(p.op, "create") {
-		b.made[p.ids[i]] = true
+func (b *brittle) did(p sairedistest.Parsed, i int) {
+	b.Answered(p, i)
+	if strings.HasSuffix(p.Op, "create") {
+		b.made[p.IDs[i]] = true
 	}
 }
 
 // got makes up values: where objects are asked for, some that exist, and
 // sometimes some that the client has not heard of.
-func (b *brittle) got(ctx context.Context, p parsed) []swss.Pair {
+func (b *brittle) got(ctx context.Context, p sairedistest.Parsed) []swss.Pair {
 	var fields []swss.Pair
-	for _, f := range p.pairs[0] {
+	for _, f := range p.Pairs[0] {
 		id, _ := sai.LookupAttr(f[0])
 		m, v := sai.Meta(id), f[1]
 		switch {
 		case m == nil:
 		case m.Form == sai.FormPlain && m.Kind == sai.KindOID:
-			v = b.existing1(ctx, m, p.ids[0])
+			v = b.existing1(ctx, m, p.IDs[0])
 		case m.Form == sai.FormPlain && m.Kind == sai.KindOIDList:
-			v = "1:" + b.existing1(ctx, m, p.ids[0])
+			v = "1:" + b.existing1(ctx, m, p.IDs[0])
 		}
 		fields = append(fields, swss.Pair{Field: f[0], Value: v})
 	}
@@ -135,13 +136,13 @@ func (b *brittle) existing1(ctx context.Context, m *sai.AttrMeta, of string) str
 	if b.rnd.IntN(2) == 0 && t != sai.ObjectTypeSwitch {
 		n := b.db.Client().Incr(ctx, vidCounter).Val()
 		vid := fmt.Sprintf("oid:0x%x", uint64(t)<<48|uint64(n))
-		b.vids[vid], b.own[vid] = true, true
+		b.VIDs[vid], b.own[vid] = true, true
 		if strings.HasPrefix(of, "oid:0x1000000") && withPort(t) {
-			b.children[of] = append(b.children[of], vid)
+			b.Children[of] = append(b.Children[of], vid)
 		}
 		return vid
 	}
-	for _, vid := range slices.Sorted(maps.Keys(b.vids)) {
+	for _, vid := range slices.Sorted(maps.Keys(b.VIDs)) {
 		if strings.HasPrefix(vid, fmt.Sprintf("oid:0x%x0000", uint64(t))) && (!b.view || b.own[vid] || b.made[vid]) {
 			return vid
 		}
@@ -160,7 +161,7 @@ func TestNothingStopsSyncd(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		r := swsstest.Start(t)
 		b := &brittle{
-			strict: newStrict(), rnd: rand.New(rand.NewPCG(seed, 3)), db: r.DB(swss.ASICDB),
+			Strict: sairedistest.NewStrict(), rnd: rand.New(rand.NewPCG(seed, 3)), db: r.DB(swss.ASICDB),
 			own: map[string]bool{}, made: map[string]bool{}, count: total,
 		}
 		done := make(chan struct{})

@@ -23,6 +23,7 @@ type channel struct {
 	requests *swss.Queue
 	answers  *swss.Inbox
 	timeout  time.Duration
+	viewed   time.Duration // how long a comparison of views may take where nothing is to be seen of syncd
 	patience time.Duration // after which a request without an answer is asked about
 	late     time.Duration // after which it is not known what the ASIC does
 	idle     time.Duration // after which a syncd that does not say how it is is asked
@@ -38,6 +39,7 @@ type channel struct {
 	goneFor  time.Time // since when nothing answers; zero: something may
 	heard    time.Time // when syncd last answered
 	doubted  string    // what was said last to be the reason why it is not known what the ASIC does
+	settling bool      // what former clients asked for may be under way
 
 	turn   chan struct{} // holds a value while a call is under way; guards broken
 	broken error         // why the ASIC's state is unknown
@@ -49,7 +51,7 @@ func openChannel(ctx context.Context, asic *swss.DB, opts ClientOptions) (*chann
 	answers := swss.NewQueue(asic, getResponse, swss.WithModify())
 	c := &channel{
 		requests: swss.NewQueue(asic, asicState), answers: swss.NewInbox(answers),
-		timeout: opts.Timeout, patience: opts.Patience, late: cmp.Or(opts.Late, lateAfter),
+		timeout: opts.Timeout, viewed: opts.View, patience: opts.Patience, late: cmp.Or(opts.Late, lateAfter),
 		idle: cmp.Or(opts.Idle, askAfter), sign: opts.Sign, doubt: opts.Doubt, log: opts.Logger,
 		turn: make(chan struct{}, 1), lost: make(chan struct{}),
 	}
@@ -156,34 +158,38 @@ func (c *channel) exchange(ctx context.Context, req message, answer string) (rep
 		}
 		return reply{}, err
 	}
-	r, err := c.await(ctx, answer, c.lateness(req))
+	r, err := c.await(ctx, answer, c.terms(req))
 	if err == nil {
 		c.heard = time.Now()
-		c.suspect("")
+		if c.goneFor.IsZero() { // else it is another that has answered
+			c.suspect("")
+		}
 	}
 	return r, err
 }
 
+// A waiting is a request that has been sent.
+type waiting struct {
+	terms
+	answer string    // its kind
+	begin  time.Time // when it was sent
+	since  time.Time // when the time for its limit began
+	asked  bool      // it has been asked about
+}
+
 // await waits for the answer to the request that was sent. A request that gets none for a while is asked about: syncd
-// answers in order, so that the answer to a later question says that there will be none. One that is late for the time
-// given makes it doubtful what the ASIC does.
-func (c *channel) await(ctx context.Context, answer string, late time.Duration) (reply, error) {
-	wait, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	asked, begin := false, time.Now()
+// answers in order, so that the answer to a later question says that there will be none. One that is late makes it
+// doubtful what the ASIC does.
+func (c *channel) await(ctx context.Context, answer string, t terms) (reply, error) {
+	w := waiting{terms: t, answer: answer, begin: time.Now(), since: time.Now()}
 	for {
-		entries, err := c.answers.Wait(wait, min(c.patience, lookPeriod))
-		switch waited := time.Since(begin); {
-		case err != nil && wait.Err() != nil && ctx.Err() == nil:
-			return reply{}, fmt.Errorf("no answer from syncd within %s", c.timeout)
-		case err == nil && len(entries) == 0:
-			why := ""
-			if waited >= late {
-				why = lateText(late)
-			}
-			if _, err = c.signs(ctx, why, true); err == nil && !asked && waited >= c.patience {
-				asked, err = c.inquire(ctx, answer)
-			}
+		most := min(c.patience, lookPeriod)
+		if w.limit > 0 {
+			most = min(most, w.limit-time.Since(w.since))
+		}
+		entries, err := c.answers.Wait(ctx, most)
+		if err == nil && len(entries) == 0 {
+			err = c.nothingYet(ctx, &w)
 		}
 		if err != nil {
 			return reply{}, err
@@ -197,10 +203,37 @@ func (c *channel) await(ctx context.Context, answer string, late time.Duration) 
 				return reply{}, err
 			}
 		}
-		if asked && c.asked == 0 {
+		if w.asked && c.asked == 0 {
 			return reply{}, errors.New("the answer is lost: syncd has answered a later question")
 		}
 	}
+}
+
+// nothingYet does what is to be done while there is no answer. It fails when there will be none.
+func (c *channel) nothingYet(ctx context.Context, w *waiting) (err error) {
+	busy := false
+	if w.behind {
+		if busy, err = c.hasQueued(ctx); err != nil {
+			return err
+		}
+	}
+	if busy {
+		w.since = time.Now()
+	}
+	waited, why := time.Since(w.begin), ""
+	if waited >= w.late {
+		why = w.why(waited, busy)
+	}
+	if _, err := c.signs(ctx, why, true); err != nil {
+		return err
+	}
+	switch {
+	case w.limit > 0 && time.Since(w.since) >= w.limit:
+		return w.given
+	case !w.asked && waited >= c.patience:
+		w.asked, err = c.inquire(ctx, w.answer)
+	}
+	return err
 }
 
 // inquire asks a question behind a request without an answer, if there is one whose answer cannot be taken for the

@@ -24,6 +24,7 @@
 //	mask REGEXP     what it matches is not compared (a time, a port; may be repeated; no commas)
 //	fails           the last command's exit status is not 0; without it all must be
 //	tree            the commands run in the root of the tree
+//	with VARIABLE   left out, and said so, where this variable of the environment is not set
 //	file NAME       the block is no output: it is written to this file, for the commands behind it
 //	picture FILE    in front of a line that is a picture: it must be this file, which commands have made
 //	setup           the comment stands alone: its commands are run at this place of the page

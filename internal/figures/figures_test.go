@@ -175,6 +175,27 @@ cat fig1.txt
 	}
 }
 
+// A block that needs something of this machine is left out where that is not, and this is told.
+func TestWithSomething(t *testing.T) {
+	const variable = "FIGURES_TEST_PROGRAM"
+	page := strings.ReplaceAll(`
+<!-- figures: long, with FIGURES_TEST_PROGRAM -->
+'''
+$ tamtam it
+is there
+'''
+`, "'''", fence)
+	c := tree(t, page, "echo is not there")
+	if good, told := c.check(t); !good || !strings.Contains(told, variable+" is not set") {
+		t.Errorf("without the variable: %t, %s", good, told)
+	}
+	t.Setenv(variable, "x")
+	c = tree(t, page, "echo is not there")
+	if good, told := c.check(t); good {
+		t.Errorf("with the variable it is not compared: %s", told)
+	}
+}
+
 // A picture is the one that its commands make now.
 func TestPictures(t *testing.T) {
 	const text = "<!-- figures: picture out/a.png\nmkdir out; tamtam draw >out/a.png\n-->\n![a plot](a.png)\n"

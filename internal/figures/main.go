@@ -143,6 +143,12 @@ func (c *checker) wanted(p *page) []*block {
 		if single && b.line > last {
 			break
 		}
+		if b.with != "" && os.Getenv(b.with) == "" {
+			if !c.quick {
+				fmt.Fprintf(c.out, "skipped: %s:%d: %s is not set\n", p.name, b.line, b.with)
+			}
+			continue
+		}
 		switch asked := single && (i+1 == len(p.blocks) || p.blocks[i+1].line > first); {
 		case asked || !b.long || !c.quick && (!single || b.setup):
 			list = append(list, b)

@@ -105,6 +105,7 @@ type step struct {
 type options struct {
 	long, machine, fails, tree, setup bool
 	file                              string
+	with                              string  // a variable of the environment that the commands need
 	picture                           string  // a file that the commands make
 	tolerance                         float64 // a part of the number
 	masks                             []*regexp.Regexp
@@ -293,11 +294,13 @@ func (o *options) set(key, value string) error {
 		o.masks = append(o.masks, re)
 	case key == "file" && value != "" && !strings.ContainsAny(value, "/ "):
 		o.file = value
+	case key == "with" && value != "" && !strings.Contains(value, " "):
+		o.with = value
 	case key == "picture" && value != "" && !strings.Contains(value, " "):
 		o.picture = value
 	default:
 		return fmt.Errorf("option %q: want long, machine, tolerance N%%, mask REGEXP, fails, tree, setup, "+
-			"picture FILE or file NAME", strings.TrimSpace(key+" "+value))
+			"with VARIABLE, picture FILE or file NAME", strings.TrimSpace(key+" "+value))
 	}
 	return nil
 }

@@ -1,4 +1,6 @@
-package sairedis
+// Package sairedistest reads what a client of ASIC_DB asks for as narrowly as SONiC's syncd does. It is a test kit:
+// only tests may import it.
+package sairedistest
 
 import (
 	"encoding/json"
@@ -13,15 +15,16 @@ import (
 	"tamtam/swss"
 )
 
-// A strict reads requests as narrowly as the documentation of SONiC's syncd
+// A Strict reads requests as narrowly as the documentation of SONiC's syncd
 // allows: an error is what could stop it. Apart from names and their types it
 // shares nothing with the code under test.
-type strict struct {
-	vids     map[string]bool // objects that exist, as text
-	children map[string][]string
+type Strict struct {
+	VIDs     map[string]bool     // objects that exist, as text
+	Children map[string][]string // by port: what goes with it
 }
 
-func newStrict() *strict { return &strict{vids: map[string]bool{}, children: map[string][]string{}} }
+// NewStrict knows no objects.
+func NewStrict() *Strict { return &Strict{VIDs: map[string]bool{}, Children: map[string][]string{}} }
 
 var (
 	oidText     = regexp.MustCompile(`^oid:0x(0|[1-9a-f][0-9a-f]{0,15})$`)
@@ -35,18 +38,18 @@ var (
 	entryText   = regexp.MustCompile(`^\{("[a-z_]+":"[^"\\ ]*",)*"[a-z_]+":"[^"\\ ]*"\}$`)
 )
 
-// A parsed is a request as syncd sees it.
-type parsed struct {
-	op    string
-	t     string   // object type
-	ids   []string // objects of the request
-	pairs [][][2]string
+// A Parsed is a request as syncd sees it.
+type Parsed struct {
+	Op    string
+	Type  string        // of the objects
+	IDs   []string      // objects of the request
+	Pairs [][][2]string // attributes, of each object
 }
 
-// request reads one request.
-func (s *strict) request(e swss.Entry) (parsed, error) {
-	p := parsed{op: strings.TrimPrefix(strings.TrimPrefix(e.Op, "S"), "D")}
-	if letter := e.Op[:1]; (letter == "D") != (p.op == "remove") || letter != "D" && letter != "S" {
+// Request reads one request.
+func (s *Strict) Request(e swss.Entry) (Parsed, error) {
+	p := Parsed{Op: strings.TrimPrefix(strings.TrimPrefix(e.Op, "S"), "D")}
+	if letter := e.Op[:1]; (letter == "D") != (p.Op == "remove") || letter != "D" && letter != "S" {
 		return p, fmt.Errorf("letter of %s", e.Op)
 	}
 	for _, c := range []byte(e.Key + e.Body) {
@@ -54,7 +57,7 @@ func (s *strict) request(e swss.Entry) (parsed, error) {
 			return p, fmt.Errorf("byte %#x", c)
 		}
 	}
-	if p.op == "remove" {
+	if p.Op == "remove" {
 		if e.Body != "{}" {
 			return p, fmt.Errorf("remove with the body %s", e.Body)
 		}
@@ -68,7 +71,7 @@ func (s *strict) request(e swss.Entry) (parsed, error) {
 	for i := 0; i < len(words); i += 2 {
 		pairs = append(pairs, [2]string{words[i], words[i+1]})
 	}
-	switch p.op {
+	switch p.Op {
 	case "create", "set", "get":
 		return p, s.one(&p, e.Key, pairs)
 	case "bulkcreate", "bulkset", "bulkremove":
@@ -81,16 +84,16 @@ func (s *strict) request(e swss.Entry) (parsed, error) {
 	case "get_stats", "clear_stats":
 		return p, s.stats(&p, e.Key, pairs)
 	case "flush":
-		if t, id, _ := strings.Cut(e.Key, ":"); t != "SAI_OBJECT_TYPE_FDB_FLUSH" || !s.vids[id] {
+		if t, id, _ := strings.Cut(e.Key, ":"); t != "SAI_OBJECT_TYPE_FDB_FLUSH" || !s.VIDs[id] {
 			return p, fmt.Errorf("flush of %s", e.Key)
 		}
 		return p, s.attrs("SAI_OBJECT_TYPE_FDB_FLUSH", pairs, false)
 	case "start_poll", "stop_poll":
-		return p, s.poll(p.op, e.Key, pairs)
+		return p, s.poll(p.Op, e.Key, pairs)
 	case "set_counter_group", "del_counter_group":
-		return p, group(p.op, e.Key, pairs)
+		return p, group(p.Op, e.Key, pairs)
 	}
-	return p, s.query(p.op, e.Key, pairs)
+	return p, s.query(p.Op, e.Key, pairs)
 }
 
 func objectType(name string) (*sai.TypeMeta, error) {
@@ -102,14 +105,14 @@ func objectType(name string) (*sai.TypeMeta, error) {
 }
 
 // one reads a request for one object.
-func (s *strict) one(p *parsed, key string, pairs [][2]string) error {
+func (s *Strict) one(p *Parsed, key string, pairs [][2]string) error {
 	t, id, _ := strings.Cut(key, ":")
-	p.t, p.ids, p.pairs = t, []string{id}, [][][2]string{pairs}
-	return s.object(p.op, t, id, pairs)
+	p.Type, p.IDs, p.Pairs = t, []string{id}, [][][2]string{pairs}
+	return s.object(p.Op, t, id, pairs)
 }
 
 // object checks what is asked for one object.
-func (s *strict) object(op, t, id string, pairs [][2]string) error {
+func (s *Strict) object(op, t, id string, pairs [][2]string) error {
 	tm, err := objectType(t)
 	if err != nil {
 		return err
@@ -134,7 +137,7 @@ func (s *strict) object(op, t, id string, pairs [][2]string) error {
 }
 
 // id checks the part of a key that names the object.
-func (s *strict) id(op string, tm *sai.TypeMeta, id string) error {
+func (s *Strict) id(op string, tm *sai.TypeMeta, id string) error {
 	if !tm.IsOID {
 		return s.entry(tm, id)
 	}
@@ -144,19 +147,19 @@ func (s *strict) id(op string, tm *sai.TypeMeta, id string) error {
 	n, _ := strconv.ParseUint(id[len("oid:0x"):], 16, 64)
 	switch {
 	case op != "create":
-		if !s.vids[id] {
+		if !s.VIDs[id] {
 			return fmt.Errorf("object %s does not exist", id)
 		}
 	case n>>56 != 0 || n>>48&0xff != uint64(tm.Type) || n>>39&0x1ff != 0 || tm.Type != sai.ObjectTypeSwitch && n<<25 == 0:
 		return fmt.Errorf("%s is no virtual id of %s", id, tm.Name)
-	case s.vids[id] && tm.Type != sai.ObjectTypeSwitch:
+	case s.VIDs[id] && tm.Type != sai.ObjectTypeSwitch:
 		return fmt.Errorf("%s is created twice", id)
 	}
 	return nil
 }
 
 // entry checks the key of an object without an object id.
-func (s *strict) entry(tm *sai.TypeMeta, id string) error {
+func (s *Strict) entry(tm *sai.TypeMeta, id string) error {
 	var members map[string]string
 	if err := json.Unmarshal([]byte(id), &members); err != nil || !entryText.MatchString(id) {
 		return fmt.Errorf("entry %s: %v", id, err)
@@ -194,7 +197,8 @@ func (s *strict) entry(tm *sai.TypeMeta, id string) error {
 		at = i
 	}
 	want := map[sai.ObjectType]string{
-		sai.ObjectTypeFDBEntry: "bvid mac switch_id", sai.ObjectTypeNeighborEntry: "ip rif switch_id", sai.ObjectTypeRouteEntry: "dest switch_id vr",
+		sai.ObjectTypeFDBEntry: "bvid mac switch_id", sai.ObjectTypeNeighborEntry: "ip rif switch_id",
+		sai.ObjectTypeRouteEntry: "dest switch_id vr",
 	}
 	if strings.Join(names, " ") != want[tm.Type] {
 		return fmt.Errorf("entry %s of %s", id, tm.Name)
@@ -203,9 +207,9 @@ func (s *strict) entry(tm *sai.TypeMeta, id string) error {
 }
 
 // bulk reads a request for several objects.
-func (s *strict) bulk(p *parsed, key string, pairs [][2]string) error {
+func (s *Strict) bulk(p *Parsed, key string, pairs [][2]string) error {
 	t, count, _ := strings.Cut(key, ":")
-	p.t = t
+	p.Type = t
 	if n, err := strconv.Atoi(count); err != nil || n != len(pairs) || n == 0 || !decimalText.MatchString(count) {
 		return fmt.Errorf("%s for %d objects", key, len(pairs))
 	}
@@ -213,7 +217,7 @@ func (s *strict) bulk(p *parsed, key string, pairs [][2]string) error {
 	for _, o := range pairs {
 		var attrs [][2]string
 		for _, item := range strings.Split(o[1], "|") {
-			if p.op == "bulkremove" {
+			if p.Op == "bulkremove" {
 				if item != "" {
 					return fmt.Errorf("remove with attributes %q", o[1])
 				}
@@ -225,21 +229,21 @@ func (s *strict) bulk(p *parsed, key string, pairs [][2]string) error {
 			}
 			attrs = append(attrs, [2]string{name, v})
 		}
-		if p.op == "bulkcreate" && seen[o[0]] {
+		if p.Op == "bulkcreate" && seen[o[0]] {
 			return fmt.Errorf("%s twice", o[0])
 		}
 		seen[o[0]] = true
-		p.ids, p.pairs = append(p.ids, o[0]), append(p.pairs, attrs)
-		if err := s.object(strings.TrimPrefix(p.op, "bulk"), t, o[0], attrs); err != nil {
+		p.IDs, p.Pairs = append(p.IDs, o[0]), append(p.Pairs, attrs)
+		if err := s.object(strings.TrimPrefix(p.Op, "bulk"), t, o[0], attrs); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *strict) stats(p *parsed, key string, pairs [][2]string) error {
+func (s *Strict) stats(p *Parsed, key string, pairs [][2]string) error {
 	t, id, _ := strings.Cut(key, ":")
-	p.t, p.ids, p.pairs = t, []string{id}, [][][2]string{pairs}
+	p.Type, p.IDs, p.Pairs = t, []string{id}, [][][2]string{pairs}
 	tm, err := objectType(t)
 	if err != nil {
 		return err
@@ -258,7 +262,7 @@ func (s *strict) stats(p *parsed, key string, pairs [][2]string) error {
 	return nil
 }
 
-func (s *strict) poll(op, key string, pairs [][2]string) error {
+func (s *Strict) poll(op, key string, pairs [][2]string) error {
 	g, ids, _ := strings.Cut(key, ":")
 	if !groupText.MatchString(g) {
 		return fmt.Errorf("group %q", g)
@@ -267,7 +271,7 @@ func (s *strict) poll(op, key string, pairs [][2]string) error {
 		if err := matches(oidText, id); err != nil {
 			return err
 		}
-		if op == "start_poll" && !s.vids[id] {
+		if op == "start_poll" && !s.VIDs[id] {
 			return fmt.Errorf("object %s does not exist", id)
 		}
 	}
@@ -317,8 +321,8 @@ func group(op, key string, pairs [][2]string) error {
 }
 
 // query reads a capability query.
-func (s *strict) query(op, key string, pairs [][2]string) error {
-	if !s.vids[key] {
+func (s *Strict) query(op, key string, pairs [][2]string) error {
+	if !s.VIDs[key] {
 		return fmt.Errorf("%s of %s, which does not exist", op, key)
 	}
 	fields := map[string]string{}
@@ -330,8 +334,9 @@ func (s *strict) query(op, key string, pairs [][2]string) error {
 		return err
 	}
 	want := map[string][]string{
-		"attribute_capability_query": {"OBJECT_TYPE", "ATTR_ID"}, "attr_enum_values_capability_query": {"OBJECT_TYPE", "ATTR_ID", "LIST_SIZE"},
-		"stats_capability_query": {"OBJECT_TYPE", "LIST_SIZE"},
+		"attribute_capability_query":        {"OBJECT_TYPE", "ATTR_ID"},
+		"attr_enum_values_capability_query": {"OBJECT_TYPE", "ATTR_ID", "LIST_SIZE"},
+		"stats_capability_query":            {"OBJECT_TYPE", "LIST_SIZE"},
 	}[op]
 	if op == "object_type_get_availability_query" {
 		if last := len(pairs) - 1; pairs[last][0] == "OBJECT_TYPE" {
@@ -357,17 +362,17 @@ func (s *strict) query(op, key string, pairs [][2]string) error {
 	return nil
 }
 
-// answered notes what a successful request has changed.
-func (s *strict) answered(p parsed, i int) {
-	switch strings.TrimPrefix(p.op, "bulk") {
+// Answered notes what a request has changed that succeeded, for its i-th object.
+func (s *Strict) Answered(p Parsed, i int) {
+	switch strings.TrimPrefix(p.Op, "bulk") {
 	case "create":
-		if strings.HasPrefix(p.ids[i], "oid:") {
-			s.vids[p.ids[i]] = true
+		if strings.HasPrefix(p.IDs[i], "oid:") {
+			s.VIDs[p.IDs[i]] = true
 		}
 	case "remove":
-		delete(s.vids, p.ids[i])
-		for _, child := range s.children[p.ids[i]] {
-			delete(s.vids, child)
+		delete(s.VIDs, p.IDs[i])
+		for _, child := range s.Children[p.IDs[i]] {
+			delete(s.VIDs, child)
 		}
 	}
 }

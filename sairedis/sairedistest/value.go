@@ -1,4 +1,4 @@
-package sairedis
+package sairedistest
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 )
 
 // attrs checks attributes; those of a get are placeholders.
-func (s *strict) attrs(t string, pairs [][2]string, get bool) error {
+func (s *Strict) attrs(t string, pairs [][2]string, get bool) error {
 	seen := map[string]bool{}
 	for _, p := range pairs {
 		id, ok := sai.LookupAttr(p[0])
@@ -30,7 +30,7 @@ func (s *strict) attrs(t string, pairs [][2]string, get bool) error {
 	return nil
 }
 
-func (s *strict) value(m *sai.AttrMeta, text string, get bool) error {
+func (s *Strict) value(m *sai.AttrMeta, text string, get bool) error {
 	if m.Form != sai.FormPlain && text == "disabled" {
 		if get && m.Kind.List() {
 			return fmt.Errorf("no room for a list")
@@ -48,7 +48,7 @@ func (s *strict) value(m *sai.AttrMeta, text string, get bool) error {
 }
 
 // mask checks the mask of an ACL match.
-func (s *strict) mask(m *sai.AttrMeta, data, text string, has bool) error {
+func (s *Strict) mask(m *sai.AttrMeta, data, text string, has bool) error {
 	switch m.Kind {
 	case sai.KindBool, sai.KindOID, sai.KindOIDList:
 		if has {
@@ -97,7 +97,7 @@ const (
 )
 
 // plain checks a value that is neither a match nor an action.
-func (s *strict) plain(m *sai.AttrMeta, text string, get bool) error {
+func (s *Strict) plain(m *sai.AttrMeta, text string, get bool) error {
 	unsigned := func(max string) func(string) error {
 		return func(item string) error { return number(item, "0", max) }
 	}
@@ -301,11 +301,11 @@ func enumWord(e *sai.EnumMeta, text string) error {
 }
 
 // existing checks the id of an object that exists, or of none.
-func (s *strict) existing(text string, null bool) error {
+func (s *Strict) existing(text string, null bool) error {
 	if err := matches(oidText, text); err != nil {
 		return err
 	}
-	if text == "oid:0x0" && null || s.vids[text] {
+	if text == "oid:0x0" && null || s.VIDs[text] {
 		return nil
 	}
 	return fmt.Errorf("object %s does not exist", text)

@@ -1,0 +1,334 @@
+package sairedis
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"tamtam/sai"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// foreign adds an object that came with the switch, as SONiC's syncd does, of a type that we know nothing of.
+func (g *rig) foreign(key string, cold bool) {
+	g.Helper()
+	asic := g.redis.DB(swss.ASICDB).Client()
+	_, vid, _ := strings.Cut(key, ":")
+	g.must("row", asic.HSet(g.Context(), asicState+":"+key, "NULL", "NULL").Err())
+	g.must("id", asic.HSet(g.Context(), vidToRID, vid, "oid:0x1c0000000f").Err())
+	if cold {
+		g.must("cold", asic.HSet(g.Context(), coldVIDs, vid, vid).Err())
+	}
+}
+
+// Objects of types without metadata that came with the switch or with a port are part of what is adopted, and no drift.
+func TestObjectsOfUnknownTypes(t *testing.T) {
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	g.restartAgent()
+	g.must("INIT_VIEW", g.agent.InitView(t.Context()))
+	g.createSwitch()
+	g.must("APPLY_VIEW", g.agent.ApplyView(t.Context()))
+	g.foreign("SAI_OBJECT_TYPE_HASH:oid:0x1c00000000000f", true)
+	g.foreign("SAI_OBJECT_TYPE_PORT_SERDES:oid:0x5700000000000f", false)
+	g.restartAgent()
+	g.must("INIT_VIEW", g.agent.InitView(t.Context()))
+	if why := g.agent.Anew(); why != "" {
+		t.Fatalf("not adopted: %s", why)
+	}
+	g.createSwitch()
+	g.must("APPLY_VIEW", g.agent.ApplyView(t.Context()))
+	stage := g.agent.Compared(nil)
+	names, err := stage.List(t.Context())
+	g.must("list", err)
+	found, err := stage.Look(t.Context(), names)
+	g.must("look", err)
+	if len(found) > 0 || !slices.Contains(names, "ASIC_STATE:SAI_OBJECT_TYPE_HASH:oid:0x1c00000000000f") {
+		t.Errorf("drift %v among %d rows", found, len(names))
+	}
+}
+
+// What comes with a port goes with it, also if the port and it were adopted.
+func TestChildrenOfAdoptedPort(t *testing.T) {
+	port, queue := sai.Obj(sai.ObjectTypePort, 0x1000000000002), sai.Obj(sai.ObjectTypeQueue, 0x15000000000003)
+	now := newGraph()
+	now.add(port, true)
+	now.add(queue, true).attrs[sai.QueueAttrType] = sai.QueueTypeAll
+	g := newGuard()
+	g.know(now)
+	for range 2 { // it is asked for again and again
+		g.named(port, queue.OID)
+	}
+	g.Removed(port)
+	if _, left := g.believed[queue]; left || !g.lacks(queue.OID) {
+		t.Errorf("the queue is left: %v", g.believed)
+	}
+}
+
+// begin has the client begin a view.
+func (o *oddSyncd) begin() (began chan error) {
+	began = make(chan error, 1)
+	go func() { began <- o.client.InitView(context.Background()) }()
+	return began
+}
+
+// Between INIT_VIEW and APPLY_VIEW nothing is flushed: SONiC's syncd would stop.
+func TestNoFlushInView(t *testing.T) {
+	o := startOdd(t, ClientOptions{})
+	began := o.begin()
+	o.answer(opNotify)
+	if err := <-began; err != nil {
+		t.Fatal(err)
+	}
+	made := make(chan error, 1)
+	go func() {
+		_, err := o.client.Create(context.Background(), sai.ObjectTypeSwitch, attrs(sai.SwitchAttrInitSwitch, sai.Bool(true)))
+		made <- errors.Join(err, o.client.FlushFDB(context.Background(), nil))
+	}()
+	o.answer(opCreate)
+	within(t, soon, "a flush", func() {
+		if err := <-made; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A comparison of views may take as long as it takes while there is a syncd. Meanwhile it is told, and nothing else asked.
+func TestLongComparison(t *testing.T) {
+	o := startOdd(t, ClientOptions{Late: time.Nanosecond, Idle: time.Hour, View: time.Nanosecond})
+	began := o.begin()
+	o.answer(opNotify)
+	if err := <-began; err != nil {
+		t.Fatal(err)
+	}
+	o.drain()
+	o.client.turn <- struct{}{}
+	o.client.timeout = time.Nanosecond
+	<-o.client.turn
+	applied := make(chan error, 1)
+	go func() { applied <- o.client.ApplyView(context.Background()) }()
+	op := o.take()
+	o.says("syncd has been comparing views for")
+	o.give(op)
+	if err := <-applied; err != nil {
+		t.Error(err)
+	}
+}
+
+// drain forgets the doubts that were told.
+func (o *oddSyncd) drain() {
+	for len(o.doubts) > 0 {
+		<-o.doubts
+	}
+}
+
+// idleQueue is a client on an ASIC_DB with a switch, whose syncd takes nothing yet.
+func idleQueue(t *testing.T) (q *swss.Queue, c *Client, doubts chan string) {
+	r := swsstest.Start(t)
+	asic := r.DB(swss.ASICDB)
+	if err := asic.Client().HSet(t.Context(), vidToRID, SwitchVID.String(), "oid:0x21000000000000").Err(); err != nil {
+		t.Fatal(err)
+	}
+	doubts = make(chan string, 100)
+	c, err := NewClient(t.Context(), r, ClientOptions{
+		Patience: 10 * time.Millisecond, Late: time.Nanosecond,
+		Sign: func(context.Context) Sign { return Sign{Says: true} }, Doubt: func(why string) { doubts <- why },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return swss.NewQueue(asic, asicState), c, doubts
+}
+
+// A client that begins waits for what a dead one has asked for, however long that takes, and does not take its answers
+// for its own.
+func TestRequestsOfADeadClient(t *testing.T) {
+	q, c, doubts := idleQueue(t)
+	ctx := t.Context()
+	dead := message{key: applyView, op: opNotify}
+	if err := q.Push(ctx, dead.entry()); err != nil {
+		t.Fatal(err)
+	}
+	began := make(chan error, 1)
+	go func() { began <- c.InitView(context.Background()) }()
+	for range 20 { // twenty times its patience, at least
+		select {
+		case why := <-doubts:
+			if !strings.Contains(why, "syncd has been busy for") {
+				t.Fatalf("the doubt is %q", why)
+			}
+		case err := <-began:
+			t.Fatalf("it did not wait: %v", err)
+		case <-time.After(c.patience):
+		}
+	}
+	if n, err := q.Len(ctx); n != 2 || err != nil {
+		t.Fatalf("%d requests wait (%v), want the dead client's and one question", n, err)
+	}
+	// Each is answered before it leaves the queue, so that how long this takes does not matter.
+	answers, asked := swss.NewQueue(q.DB(), getResponse), []string(nil)
+	for len(began) == 0 {
+		var peek swss.Peek
+		_, err := q.DB().Client().Pipelined(ctx, func(p redis.Pipeliner) error { peek = q.PeekIn(ctx, p); return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range peek.Entries() {
+			op := strings.TrimPrefix(e.Op, "S")
+			status := "SAI_STATUS_SUCCESS"
+			if asked = append(asked, op); len(asked) == 1 {
+				status = "SAI_STATUS_FAILURE" // what the dead client has asked for fails
+			}
+			err := answers.Push(ctx, swss.Entry{Key: status, Body: "[]", Op: "S" + answerOp(op)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = q.DB().Client().Pipelined(ctx, func(p redis.Pipeliner) error { q.DropIn(ctx, p, e); return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := <-began; err != nil {
+		t.Error(err)
+	}
+	if want := []string{opNotify, opEnumQuery, opStatsQuery, opNotify}; !slices.Equal(asked, want) {
+		t.Errorf("asked for %q, want %q", asked, want)
+	}
+}
+
+// A syncd that takes requests and answers none has stopped, as has one that refuses every view.
+func TestStoppedSyncd(t *testing.T) {
+	t.Run("mute", func(t *testing.T) {
+		q, c, _ := idleQueue(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		mute := make(chan struct{})
+		go func() {
+			defer close(mute)
+			for ctx.Err() == nil {
+				_, _ = q.Pop(ctx)
+			}
+		}()
+		err := c.InitView(ctx)
+		cancel()
+		<-mute
+		if unknownState(t, "INIT_VIEW", err); !errors.Is(err, ErrStopped) {
+			t.Error(err)
+		}
+	})
+	t.Run("refuses", func(t *testing.T) {
+		o := startOdd(t, ClientOptions{})
+		began := o.begin()
+		op := o.take()
+		failure := swss.Entry{Key: "SAI_STATUS_FAILURE", Body: "[]", Op: "S" + answerOp(op)}
+		if err := swss.NewQueue(o.redis.DB(swss.ASICDB), getResponse).Push(t.Context(), failure); err != nil {
+			t.Fatal(err)
+		}
+		err := <-began
+		if unknownState(t, "INIT_VIEW", err); !errors.Is(err, ErrStopped) {
+			t.Error(err)
+		}
+	})
+}
+
+// A syncd without a name is marked in the map of ids. The mark stays while objects come and go, and is gone with the map,
+// which the next one writes anew: that one knows nothing of the view, nor what to poll.
+func TestNamelessSyncdIsMarked(t *testing.T) {
+	redises(t, func(t *testing.T, r *swss.Redis) {
+		ctx := t.Context()
+		asic := r.DB(swss.ASICDB).Client()
+		c, err := NewClient(ctx, r, ClientOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.syncd.nameless = true
+		is := func(what string, want bool) {
+			t.Helper()
+			if knows, err := Knows(ctx, r); knows != want || err != nil {
+				t.Errorf("%s: it knows what to poll: %t (%v), want %t", what, knows, err, want)
+			}
+		}
+		do := func(errs ...error) {
+			t.Helper()
+			if err := errors.Join(errs...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		do(c.syncd.know(ctx))
+		is("no map", false)
+		do(asic.HSet(ctx, vidToRID, "oid:0x1", "oid:0x2").Err(), c.syncd.know(ctx))
+		is("not met", false)
+		do(c.syncd.meet(ctx))
+		is("met", false)
+		do(c.syncd.know(ctx), asic.HSet(ctx, vidToRID, "oid:0x3", "oid:0x4").Err(), asic.HDel(ctx, vidToRID, "oid:0x1").Err())
+		is("told", true)
+		if anew, err := c.syncd.meetAgain(ctx); anew || err != nil {
+			t.Errorf("it is to be told again (%v)", err)
+		}
+		do(asic.Del(ctx, vidToRID).Err(), asic.HSet(ctx, vidToRID, "oid:0x3", "oid:0x4").Err(), c.syncd.know(ctx))
+		is("another", false)
+		c.inView, c.syncd.met = true, true
+		err = c.ApplyView(ctx)
+		if unknownState(t, "APPLY_VIEW", err); !strings.Contains(err.Error(), "another syncd has begun") {
+			t.Error(err)
+		}
+	})
+}
+
+// What a syncd that may not read its polls polls is asked for again, also where it stands in FLEX_COUNTER_DB.
+func TestPollsAreAskedForAgain(t *testing.T) {
+	ctx := t.Context()
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
+	g.createSwitch()
+	vid, _ := g.counter()
+	wanted := []heldPoll{{aclGroup, []swss.Pair{{Field: FieldACLCounters, Value: strings.Join(aclField, ",")}}, []sai.OID{vid}}}
+	g.must("first", g.client.pollOnly(ctx, wanted, false))
+	for _, anew := range []bool{false, true} {
+		g.server.mu.Lock()
+		g.server.Counters.groups.drop(vid) // as of a syncd that has begun again
+		g.server.mu.Unlock()
+		g.must("again", g.client.pollOnly(ctx, wanted, anew))
+		g.server.mu.Lock()
+		_, polled := g.server.Counters.groups.group(aclGroup).counters[vid]
+		g.server.mu.Unlock()
+		if polled != anew {
+			t.Errorf("asked for anew: %t, polled: %t", anew, polled)
+		}
+	}
+}
+
+// What only the ASIC changes stands in a row of SONiC's syncd as it was when somebody asked. An object is adopted all the
+// same, and it is no drift when it changes.
+func TestReadOnlyAttributesInRows(t *testing.T) {
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	make := func() sai.OID {
+		g.restartAgent()
+		g.must("INIT_VIEW", g.agent.InitView(t.Context()))
+		g.createSwitch()
+		table := g.create(sai.ObjectTypeACLTable, aTable)
+		g.must("APPLY_VIEW", g.agent.ApplyView(t.Context()))
+		public, _ := g.agent.Public(table)
+		return public
+	}
+	table := make()
+	row := asicState + ":" + sai.FormatKey(sai.Obj(sai.ObjectTypeACLTable, table))
+	read := func(n int) {
+		t.Helper()
+		field := sai.ACLTableAttrAvailableACLEntry.String()
+		g.must("row", g.redis.DB(swss.ASICDB).Client().HSet(t.Context(), row, field, n).Err())
+	}
+	read(1000)
+	if again := make(); again != table {
+		t.Errorf("the table was %s, and is %s", table, again)
+	}
+	read(999)
+	found, err := g.agent.Compared(nil).Look(t.Context(), []string{row})
+	if g.must("look", err); len(found) > 0 {
+		t.Errorf("drift: %v", found)
+	}
+}
