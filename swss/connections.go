@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // connections are all that there are to a server. Where the network is parted, or has forgotten them, they are neither
@@ -39,7 +40,12 @@ func (c *connection) SyscallConn() (syscall.RawConn, error) {
 
 // dial makes a connection.
 func (c *connections) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	plain, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, network, addr)
+	// A server that was cut off, or a network that has gone from under a connection, says nothing: an idle connection is
+	// dead after fifteen seconds.
+	dialer := net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 2,
+	}}
+	plain, err := dialer.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}

@@ -136,7 +136,6 @@ func newClient(r *Redis, db Database) *redis.Client {
 		DisableIdentity:       true,
 		MaxRetries:            -1, // a push must not be repeated; daemons retry
 		DialerRetries:         1,
-		DialTimeout:           dialTimeout,
 		Dialer:                r.conns.dial,
 		ReadTimeout:           answerTimeout,
 		WriteTimeout:          answerTimeout,
@@ -148,12 +147,6 @@ func newClient(r *Redis, db Database) *redis.Client {
 	if inst.PasswordFile != "" {
 		opts.CredentialsProviderContext = func(context.Context) (string, string, error) { return inst.login() }
 	}
-	// A server that was cut off, or a network that has gone from under a connection, says nothing: an idle connection is
-	// dead after fifteen seconds, so that a daemon does not wait for one after the other.
-	dialer := &net.Dialer{Timeout: opts.DialTimeout, KeepAliveConfig: net.KeepAliveConfig{
-		Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 2,
-	}}
-	opts.Dialer = dialer.DialContext
 	if r.embedded != nil {
 		// A switch has forty connections, most of them of subscribers, and a lab a thousand switches.
 		// Nothing is gained by long buffers where no system call is saved.

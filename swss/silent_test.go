@@ -10,6 +10,9 @@ import (
 
 // A listener notices that its connection is dead though nobody says so, connects anew, and hears what is published then.
 func TestDeadConnection(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for a silence: nothing for the race detector")
+	}
 	t.Parallel()
 	server := swsstest.StartServer(t)
 	direct := server.Open()
@@ -39,5 +42,40 @@ func TestDeadConnection(t *testing.T) {
 	}
 	if got := popAll(t, l, sub); len(got) != 1 || got[0] != "SET k map[f:1]" {
 		t.Errorf("heard %v", got)
+	}
+}
+
+// Connections of all databases that the network has forgotten are found dead together: who waited for one does not wait
+// for the others.
+func TestDeadConnectionsAreFoundTogether(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for a silence: nothing for the race detector")
+	}
+	t.Parallel()
+	server := swsstest.StartServer(t)
+	proxy := swsstest.StartProxy(t, server.Addr)
+	r, err := swss.Open(t.Context(), proxy.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	databases := []swss.DBName{swss.ApplDB, swss.ASICDB, swss.CountersDB, swss.ConfigDB, swss.StateDB, swss.FlexCounterDB}
+	ping := func(db swss.DBName) error { return r.DB(db).Client().Ping(t.Context()).Err() }
+	for _, db := range databases {
+		if err := ping(db); err != nil {
+			t.Fatal(err)
+		}
+	}
+	proxy.Forget()
+	if err := ping(databases[0]); !swss.IsTimeout(err) {
+		t.Fatalf("an answer through a connection that is forgotten: %v", err)
+	}
+	for _, db := range databases {
+		if err := ping(db); err != nil && swss.IsTimeout(err) {
+			t.Errorf("%s waited for a connection that was known to be dead: %v", db, err)
+		}
+		if err := ping(db); err != nil {
+			t.Errorf("%s: %v", db, err)
+		}
 	}
 }
