@@ -37,7 +37,7 @@ type plant struct {
 }
 
 // patience is how long a plant may take to heal: a bound for a switch that never does.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // bareplant is the Redis of a plant without daemons.
 func bareplant(t *testing.T) *plant { return barePlantOn(t, swsstest.StartServer(t)) }

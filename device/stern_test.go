@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,8 +13,12 @@ import (
 	"tamtam/sairedis/sairedistest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
+	"tamtam/saisim/tailstamp"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
+	"tamtam/tam/altmark"
+	"tamtam/tam/flymon"
+	"tamtam/tam/record"
 )
 
 // A stern is a syncd like SONiC's in all that is hard on its clients, with our chip. What a client asks for is read
@@ -37,6 +42,7 @@ type stern struct {
 	wished  []swss.Entry      // what was asked for since INIT_VIEW
 	foreign map[string]string // objects of types that we know nothing of, by key, with their real ids
 	polled  map[string]bool   // what this run was asked to poll
+	windows map[string]bool   // ids of extension objects that are, or were, windows
 	stopped string            // what would have stopped SONiC's; "": nothing
 	to      *swss.Queue       // of the inner syncd
 	from    *swss.Inbox
@@ -51,7 +57,8 @@ type stern struct {
 
 func newStern(t *testing.T, r *swss.Redis, p profile.Profile) *stern {
 	s := &stern{T: t, asic: r.DB(swss.ASICDB), flex: r.DB(swss.FlexCounterDB), inner: swsstest.Start(t), profile: p,
-		strict: sairedistest.NewStrict(), foreign: map[string]string{}, gate: make(chan struct{})}
+		strict: sairedistest.NewStrict(), foreign: map[string]string{},
+		windows: map[string]bool{}, gate: make(chan struct{})}
 	close(s.gate)
 	return s
 }
@@ -217,9 +224,11 @@ func (s *stern) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed)
 		}
 		return a.Key == sai.StatusSuccess.String()
 	})
-	s.mu.Lock()
-	s.ops = append(s.ops, p.Op+" "+e.Key+" "+e.Body+" "+a.Key)
-	s.mu.Unlock()
+	if !s.window(p) {
+		s.mu.Lock()
+		s.ops = append(s.ops, p.Op+" "+e.Key+" "+e.Body+" "+a.Key)
+		s.mu.Unlock()
+	}
 	switch {
 	case strings.HasSuffix(p.Op, "set"):
 	case p.Type == "SAI_OBJECT_TYPE_SWITCH", p.Type == "SAI_OBJECT_TYPE_PORT":
@@ -229,6 +238,25 @@ func (s *stern) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed)
 	}
 	return a
 }
+
+// window reports whether a request opens, uses or closes a window: an extension object that exists only while something is
+// read through it.
+func (s *stern) window(p sairedistest.Parsed) bool {
+	if p.Type != sai.ObjectTypeGenericProgrammable.String() {
+		return false
+	}
+	id := p.IDs[0]
+	if p.Op == "create" {
+		text, err := sai.ParseValue(sai.GenericProgrammableAttrObjectName, p.Pairs[0][0][1])
+		name, _ := text.(sai.Bytes)
+		if err == nil && slices.Contains(windowNames, string(name)) {
+			s.windows[id] = true
+		}
+	}
+	return s.windows[id]
+}
+
+var windowNames = []string{tailstamp.ObjectCounters, altmark.ObjectFlows, record.ObjectGraph, record.ObjectCounters, flymon.ObjectGroups}
 
 // wish is what becomes of a change between INIT_VIEW and APPLY_VIEW.
 func (s *stern) wish(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {
@@ -450,24 +478,12 @@ func (s *stern) lacks() (list []string) {
 	return list
 }
 
-// took returns the requests since the last call that have changed the ASIC. Extension objects that are made and removed
-// again are windows, through which orchs look.
+// took returns the requests since the last call that have changed the ASIC, but for what is looked at: windows are made
+// and removed again.
 func (s *stern) took() (list []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	gone := map[string]bool{}
-	key := func(op string) string { return strings.Fields(op)[1] }
-	for _, op := range s.ops {
-		if strings.HasPrefix(op, "remove ") && strings.Contains(op, "GENERIC_PROGRAMMABLE") {
-			gone[key(op)] = true
-		}
-	}
-	for _, op := range s.ops {
-		if !gone[key(op)] {
-			list = append(list, op)
-		}
-	}
-	s.ops = nil
+	list, s.ops = s.ops, nil
 	return list
 }
 

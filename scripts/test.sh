@@ -121,7 +121,7 @@ fuzz_targets() {
 # Those that take longest come first, so that no core idles at the end. All of go vet comes with the
 # tests, which need the same packages compiled.
 tests() {
-	go test -vet=all -count=1 -timeout 5m -parallel 8 ./saisim/reference ./lab ./device ./... 2>&1 | tee "$log/tests"
+	go test -vet=all -count=1 -timeout 10m -parallel 8 ./saisim/reference ./lab ./device ./... 2>&1 | tee "$log/tests"
 	return "${PIPESTATUS[0]}"
 }
 
@@ -140,7 +140,7 @@ concurrent() {
 race_tests() {
 	local packages
 	mapfile -t packages < <(concurrent)
-	[ ${#packages[@]} -gt 0 ] && env CGO_ENABLED=1 go test -race -short -vet=off -count=1 -timeout 5m "${packages[@]}"
+	[ ${#packages[@]} -gt 0 ] && env CGO_ENABLED=1 go test -race -short -vet=off -count=1 -timeout 10m "${packages[@]}"
 }
 
 check "gofmt" gofmt_clean
