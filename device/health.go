@@ -80,6 +80,7 @@ type health struct {
 	state  DaemonState
 	silent bool                                 // another process of that name works, whose row this is
 	alive  func(ctx context.Context) error      // fails when the daemon hangs; nil: it does not
+	hears  func(ctx context.Context) error      // fails when it does not hear of changes; nil: it hears
 	lacks  func(ctx context.Context) (r string) // what else it waits for; nil: nothing
 	watch  *drift.Watch                         // what the daemon's work as it is now compares; nil: nothing
 	lacked DaemonState                          // as last told, of what works and is not ready
@@ -116,13 +117,13 @@ func (h *health) tell(reason string) {
 }
 
 // lives sets what is asked of the daemon's work as it is now, and what that compares.
-func (h *health) lives(alive func(context.Context) error, watch *drift.Watch) {
+func (h *health) lives(alive, hears func(context.Context) error, watch *drift.Watch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.watch != nil {
 		h.before = h.watch.State().After(h.before)
 	}
-	h.alive, h.watch = alive, watch
+	h.alive, h.hears, h.watch = alive, hears, watch
 }
 
 // setLacks sets what else the daemon may wait for.
@@ -220,8 +221,15 @@ func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watc
 		}
 	}
 	h.mu.Lock()
-	lacks := h.lacks
+	hears, lacks := h.hears, h.lacks
 	h.mu.Unlock()
+	if hears != nil {
+		beat, cancel := context.WithTimeout(ctx, beatLife/4)
+		if hears(beat) != nil {
+			reason, since = "its connection that tells of changes does not answer", h.clock()
+		}
+		cancel()
+	}
 	if lacks != nil {
 		if lack := lacks(ctx); lack != "" {
 			reason, since = lack, h.clock()

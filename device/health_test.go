@@ -41,7 +41,7 @@ func TestReadyAndLive(t *testing.T) {
 	h := newHealth("tammgrd")
 	claimAs(t, r, h)
 	h.tell("")
-	h.lives(func(context.Context) error { return nil }, w)
+	h.lives(func(context.Context) error { return nil }, nil, w)
 	now := time.Unix(1000, 0)
 	for _, tt := range []struct {
 		passes   int
@@ -188,14 +188,18 @@ func TestHealth(t *testing.T) {
 				t.Errorf("%s, %q: %v", name, tt.reason, err)
 			}
 		}
-		h.lives(func(context.Context) error { return errors.New("it hangs") }, nil)
+		h.lives(nil, func(context.Context) error { return errors.New("it is deaf") }, nil)
+		if h.renew(t.Context(), r); health(name) == nil || !strings.Contains(health(name).Error(), "that tells of changes") {
+			t.Errorf("%s hears of no changes: %v", name, health(name))
+		}
+		h.lives(func(context.Context) error { return errors.New("it hangs") }, nil, nil)
 		if err := swss.NewTable(r.DB(swss.StateDB), healthTable).Del(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
 		if h.renew(t.Context(), r); health(name) == nil {
 			t.Errorf("%s is well and hangs", name)
 		}
-		h.lives(nil, nil)
+		h.lives(nil, nil, nil)
 		if h.renew(t.Context(), r); health(name) != nil {
 			t.Errorf("%s works again: %v", name, health(name))
 		}

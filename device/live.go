@@ -158,7 +158,7 @@ func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
 	}
 	c.syncd.told = true
 	close(began)
-	c.health.lives(c.alive(o), o.Daemon.Watch())
+	c.health.lives(c.alive(o), o.Daemon.Hears, o.Daemon.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return o.Daemon.Run(ctx) })
 	g.Go(func() error { return o.asic.Lost(ctx) })
@@ -214,7 +214,7 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 	}
 	syncd := NewSyncd(r, c.backend(chip), c)
 	alive := func(context.Context) error { chip.Now(); return nil } // not while a call hangs in the chip
-	c.health.lives(alive, syncd.Watch)
+	c.health.lives(alive, nil, syncd.Watch)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serve(ctx, syncd) })
 	g.Go(func() error {
@@ -259,7 +259,7 @@ func RunSyncdOn(ctx context.Context, r *swss.Redis, asic sai.API, c Common) erro
 		used = true
 		c := c.of(h, claim)
 		syncd := NewSyncd(r, c.backend(asic), c)
-		h.lives(nil, syncd.Watch)
+		h.lives(nil, nil, syncd.Watch)
 		return serve(ctx, syncd)
 	}
 	return runLives(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB)

@@ -68,7 +68,7 @@ func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, l
 }
 
 func oneLife(ctx context.Context, r *swss.Redis, h *health, live life, dbs []swss.DBName) error {
-	defer h.lives(nil, nil)
+	defer h.lives(nil, nil, nil)
 	claim, err := r.Claim(ctx, h.name, h.owner, dbs...)
 	if err != nil {
 		return err

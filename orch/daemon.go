@@ -232,6 +232,9 @@ func (d *Daemon) Do(ctx context.Context, f func()) error {
 	return nil
 }
 
+// Hears fails if ctx ends before the connection that tells the daemon of changes has answered.
+func (d *Daemon) Hears(ctx context.Context) error { return d.listener.Sync(ctx) }
+
 func (d *Daemon) take(ctx context.Context) error {
 	select {
 	case <-d.turn:

@@ -79,8 +79,12 @@ type checks struct {
 	conns   int // connections that the listener had made by then
 }
 
-// due asks if it is time to.
+// due asks if it is time to. It has the turn: a daemon that waits for an answer does nothing else.
 func (c *checks) due(ctx context.Context) error {
+	if err := c.daemon.take(ctx); err != nil {
+		return err
+	}
+	defer c.daemon.release()
 	now, conns := c.daemon.steady(), c.daemon.listener.Connections()
 	if c.daemon.opts.Check == nil || !c.trouble && conns == c.conns && now.Before(c.next) {
 		return nil

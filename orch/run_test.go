@@ -257,3 +257,24 @@ func BenchmarkReport(b *testing.B) {
 	}
 	b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "rows/s")
 }
+
+// A daemon that waits for the answer whether its databases are what they were is busy: nobody takes it for one that works.
+func TestBusyWhileItChecks(t *testing.T) {
+	asked, answer := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	d, _ := live(t, swsstest.Start(t), orch.Options{Check: func(context.Context) error {
+		once.Do(func() { close(asked) })
+		<-answer
+		return nil
+	}})
+	<-asked
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := d.Do(over, func() {}); err == nil {
+		t.Error("it has a turn for others while it waits")
+	}
+	close(answer)
+	if err := d.Do(t.Context(), func() {}); err != nil {
+		t.Error(err)
+	}
+}
