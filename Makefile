@@ -81,7 +81,7 @@ mutants:
 ROUNDS  ?= 150
 STORMS  ?= 5
 chaos:
-	TAMTAM_CASES=$(ROUNDS) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestChaos$$' ./device
+	TAMTAM_CASES=$(ROUNDS) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestChaos(UnderTraffic)?$$' ./device
 	$(MAKE) chaos-containers
 
 chaos-containers: image-if-docker

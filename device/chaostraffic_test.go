@@ -280,24 +280,21 @@ func (c trafficChaos) count() {
 		}
 		return c.plant.row(swss.CountersDB, schema.CountersTailStamp, "kept")["STAMPED_PACKETS"] == fmt.Sprint(t.Stamped)
 	})
-	good := 0
-	for field, value := range c.plant.row(swss.CountersDB, schema.CountersAltMarkPast, "marked") {
-		p, err := schema.ParseAltMarkPeriod("marked", field, value)
-		if err != nil {
-			c.Error(err)
-			continue
+	c.until("a period has no flag", func() bool {
+		good := 0
+		for field, value := range c.plant.row(swss.CountersDB, schema.CountersAltMarkPast, "marked") {
+			p, err := schema.ParseAltMarkPeriod("marked", field, value)
+			switch {
+			case err != nil:
+				c.Error(err)
+			case p.Flags == 0 && p.Packets != t.Marked[p.Number]:
+				c.Errorf("period %d without a flag has %d packets, but %d were sent: %s", p.Number, p.Packets, t.Marked[p.Number], value)
+			case p.Flags == 0:
+				good++
+			}
 		}
-		if p.Flags != 0 {
-			continue
-		}
-		good++
-		if p.Packets != t.Marked[p.Number] {
-			c.Errorf("period %d without a flag has %d packets, but %d were sent: %s", p.Number, p.Packets, t.Marked[p.Number], value)
-		}
-	}
-	if good == 0 {
-		c.Error("no period is without a flag")
-	}
+		return good > 0 || c.Failed()
+	})
 }
 
 // While daemons are killed and stopped, Redis is full, slow, away, and killed with what it keeps, connections are cut,

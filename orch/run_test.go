@@ -124,13 +124,16 @@ func TestRunSurvivesRedis(t *testing.T) {
 	ctx := t.Context()
 	table := swss.NewTable(r.DB(swss.ConfigDB), "T")
 	var logs lockedBuffer
-	_, tasks := live(t, r, orch.Options{Logger: slog.New(slog.NewTextHandler(&logs, nil))})
-	for _, key := range []string{"kept", "lost"} {
+	set := func(key string) {
 		if err := table.Set(ctx, key, swss.FieldValues{"f": "1"}); err != nil {
 			t.Fatal(err)
 		}
-		expect(t, tasks, "SET "+key)
 	}
+	set("kept")
+	_, tasks := live(t, r, orch.Options{Logger: slog.New(slog.NewTextHandler(&logs, nil))})
+	expect(t, tasks, "SET kept") // it listens by then
+	set("lost")
+	expect(t, tasks, "SET lost")
 	server.Kill()
 	server.Start()
 	raw := swss.NewTable(server.Open().DB(swss.ConfigDB), "T")

@@ -189,7 +189,11 @@ func (c *channel) await(ctx context.Context, answer string, t terms) (reply, err
 		}
 		entries, err := c.answers.Wait(ctx, most)
 		if err == nil && len(entries) == 0 {
-			err = c.nothingYet(ctx, &w)
+			if err = c.nothingYet(ctx, &w); err != nil && err == w.given {
+				if entries, err = c.answers.Look(ctx); err == nil && len(entries) == 0 {
+					err = w.given
+				}
+			}
 		}
 		if err != nil {
 			return reply{}, err

@@ -47,6 +47,9 @@ func (in *Inbox) Open(ctx context.Context) ([]Entry, error) {
 // this long.
 const lookAnyway = time.Second
 
+// Look takes the entries that are there, whether a message told of them or not.
+func (in *Inbox) Look(ctx context.Context) ([]Entry, error) { return in.queue.Pop(ctx) }
+
 // Wait waits for entries and takes them; after patience it returns none. It fails with
 // [ErrUnavailable] when the connection was lost since Open, and when ctx ends.
 func (in *Inbox) Wait(ctx context.Context, patience time.Duration) ([]Entry, error) {
