@@ -38,6 +38,9 @@ func changing(lines []string) (calls []string) {
 // An orchagent that starts again on an ASIC that is as it is to be changes nothing: not a call, whatever the way to the
 // configuration was. Where a row is in force in part, what is left of it is made anew, and places may change.
 func TestRestartOfOrchagentChangesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	t.Parallel()
 	kept := 0
 	run := randtest.Run(t, randtest.Cases{Seed: 1, Count: 20, Short: 3}, func(t *testing.T, seed uint64) {

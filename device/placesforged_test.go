@@ -18,6 +18,9 @@ import (
 // Where STATE_DB remembers a place that cannot be, or whose owner is another, the log says so in words, what it was for
 // is placed anew, and everything works.
 func TestForgedPlaces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	const task, plan = schema.StateTAMFlyMonPlace + "|t1", schema.StateTAMTableRecordPlace + "|0"
 	other := func(s *sketched) swss.FieldValues { return s.row(swss.StateDB, schema.StateTAMFlyMonPlace, "t0") }
 	for name, tt := range map[string]struct {

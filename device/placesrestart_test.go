@@ -196,6 +196,9 @@ func asJSON(t *testing.T, v any) string {
 // of orchagent, at any time of an epoch, makes no call that changes the ASIC, and all answers are those of a switch whose
 // orchagent was never restarted, since when they say that they count too.
 func TestPlacesSurviveRestarts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	t.Parallel()
 	counts := map[string]int{}
 	fixed := randtest.Cases{Seed: 1, Count: 2, Short: 1}

@@ -229,6 +229,9 @@ func tooMuch() ConfigDB {
 // is lost, so that syncd compares: all that was in force is there when orchagent works again, and what does not fit says
 // so. Without syncd's comparison it is there all the time.
 func TestMoreThanFitsLosesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	found := func(t *testing.T, s *Sim) {
 		if err := tooMuch().Load(t.Context(), s.Redis); err != nil {
 			t.Fatal(err)

@@ -35,6 +35,9 @@ func TestSetTooLarge(t *testing.T) {
 
 // TestSetTooManyRows: a table takes as many rows as are in force, and no more.
 func TestSetTooManyRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	b := newBed(t, nil)
 	rows := map[string]swss.FieldValues{}
 	for i := range schema.MaxRows - 1 {

@@ -100,6 +100,9 @@ func TestAllFaults(t *testing.T) {
 // TestNoFalseFaults: what the rest of the Set would explain, were it right, is
 // not told.
 func TestNoFalseFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one request after the other: nothing for the race detector")
+	}
 	const breakout = "/breakout-mode/groups/group[index=1]/config"
 	for _, c := range []struct {
 		name string
@@ -315,6 +318,9 @@ func TestWildcardsOfASet(t *testing.T) {
 
 // TestManyFaults: thousands of errors are one bounded answer, which counts all.
 func TestManyFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	const n = 10_000
 	long := strings.Repeat("x", 5000)
 	for _, c := range []struct {

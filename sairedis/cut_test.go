@@ -155,6 +155,9 @@ func TestRequestIsNotDoubled(t *testing.T) {
 // The server notices that the connection is dead on which it hears of requests, though nobody says so, and makes
 // another: else each request would wait for its next look.
 func TestServerLeavesDeadConnection(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	t.Parallel()
 	redis := swsstest.StartServer(t)
 	gate := swsstest.StartProxy(t, redis.Addr)

@@ -380,6 +380,9 @@ func TestGarbageKeys(t *testing.T) {
 
 // A map that nobody needs before the next start is looked at all the same, and written anew.
 func TestGarbageInAMapIsFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	redises(t, func(t *testing.T, r *swss.Redis) {
 		ctx := context.Background()
 		g := newRig(t, r, newFake(), ServerOptions{TempView: true})

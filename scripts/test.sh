@@ -128,13 +128,15 @@ tests() {
 # The race detector makes code several times slower, so tests that run long leave some of their
 # rounds out there (-short); the run before leaves out nothing.
 #
-# concurrent lists the packages in whose code or tests anything runs at the same time: in others
-# there is nothing for the race detector to find. That tests run side by side does not count, as
-# they share nothing.
+# concurrent lists the packages whose code starts goroutines or guards something against them, and where the code or
+# the tests start some: in others there is nothing for the race detector to find. That tests run side by side does not
+# count, as they share nothing.
 concurrent() {
-	local dir
+	local dir starts='(^|[[:space:]])go (func|[A-Za-z_.]+\()|\.Go\('
 	go list -f '{{.Dir}}' ./... | while read -r dir; do
-		grep -lqE '(^|[[:space:]])go (func|[A-Za-z_.]+\()|\.Go\(|"sync(/|")' "$dir"/*.go && echo "$dir"
+		grep -lqE "$starts" "$dir"/*.go &&
+			find "$dir" -maxdepth 1 -name '*.go' -not -name '*_test.go' -print0 |
+			xargs -0 grep -lE "$starts"'|"sync(/|")|chan (struct|[a-zA-Z])' | grep -q . && echo "$dir"
 	done
 }
 race_tests() {
