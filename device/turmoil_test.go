@@ -24,16 +24,25 @@ type turmoil struct {
 	randomConfig
 	want map[string]swss.FieldValues // the configuration, by key of CONFIG_DB
 	log  []string                    // what happened
+	done map[string]int              // and how often, by its kind
+	heal time.Duration               // the longest from the moment when all was mended until all daemons were ready
 }
 
 // newTurmoil begins with a configuration in which sessions can be; a failure prints what happened.
 func newTurmoil(p *plant, rnd *rand.Rand) *turmoil {
-	c := &turmoil{plant: p, randomConfig: randomConfig{rnd}}
+	c := &turmoil{plant: p, randomConfig: randomConfig{rnd}, done: map[string]int{}}
 	c.want = c.ground()
 	c.want["DEVICE_METADATA|localhost"] = testMetadata["localhost"]
 	p.Cleanup(func() {
 		if p.Failed() {
 			p.Logf("what happened (-artifacts keeps what the processes recorded):\n%s", strings.Join(c.log, "\n"))
+			return
+		}
+		for kind, n := range c.done {
+			p.Logf("happened: %d %s", n, kind)
+		}
+		if c.heal > 0 {
+			p.Logf("healed: %d ms", c.heal.Milliseconds())
 		}
 	})
 	return c
@@ -42,6 +51,45 @@ func newTurmoil(p *plant, rnd *rand.Rand) *turmoil {
 // note notes what happened, and when.
 func (c *turmoil) note(what string) {
 	c.log = append(c.log, time.Now().UTC().Format("15:04:05.000 ")+what)
+}
+
+// kinds are what is counted of what happens, by what the note of it has in it.
+var kinds = []struct{ part, kind string }{
+	{"kill Redis", "Redis is killed and started"},
+	{"kill ", "a daemon is killed"},
+	{"stop ", "a daemon is stopped"},
+	{"empty ", "a database is emptied, or all are"},
+	{"Redis is full", "Redis is full"},
+	{"Redis answers nobody", "Redis is paused"},
+	{"cut all connections", "all connections are cut"},
+	{"are forgotten", "the network forgets the connections of a daemon"},
+	{"no network to", "the network between a daemon and Redis is parted"},
+	{"garbage in", "a key becomes garbage"},
+	{"somebody asks", "somebody else makes requests of syncd"},
+	{"TAM_FLOWGROUP_TABLE", "a row is too large, most of the time"},
+	{"kind:sai-fail", "calls to the chip fail"},
+	{"kind:sai-delay", "calls to the chip are late"},
+	{"kind:notifications-lose", "notifications are lost"},
+	{"kind:notifications-double", "notifications come twice"},
+	{"kind:clock-step", "the clock is set"},
+}
+
+// happened notes and counts what happened to the switch.
+func (c *turmoil) happened(what string) {
+	c.note(what)
+	for _, k := range kinds {
+		if strings.Contains(what, k.part) {
+			c.done[k.kind]++
+			return
+		}
+	}
+}
+
+// healed waits until all is well after it was mended, and notes how long that took.
+func (c *turmoil) healed() {
+	c.Helper()
+	mended := time.Now()
+	c.heal = max(c.heal, c.steady().Sub(mended))
 }
 
 // pass lets time pass.
@@ -131,9 +179,9 @@ func (c *turmoil) freeSwitchID() {
 	c.steady()
 }
 
-// steady waits until all daemons have been ready for longer than it takes them to notice something.
-func (c *turmoil) steady() {
-	for from := time.Now(); time.Since(from) < 3*beatPeriod; {
+// steady waits until all daemons have been ready for longer than it takes them to notice something, and returns since when.
+func (c *turmoil) steady() (from time.Time) {
+	for from = time.Now(); time.Since(from) < 3*beatPeriod; {
 		for _, name := range mortals {
 			if state, heard, err := ReadState(c.Context(), c.redis, name); err != nil || !heard || state.State != StateReady {
 				c.ready()
@@ -142,6 +190,7 @@ func (c *turmoil) steady() {
 		}
 		c.pass(beatPeriod / 10)
 	}
+	return from
 }
 
 // statuses are what STATE_DB says of rows.
