@@ -25,8 +25,9 @@ import (
 // narrowly; after what would stop SONiC's it takes requests and answers nothing but that a view has failed. It answers
 // SUCCESS to everything between INIT_VIEW and APPLY_VIEW, and does nothing; it writes what was got into ASIC_STATE;
 // what came with the switch has no values, and there are types of which we know nothing. It has no name and no
-// journal, says nothing of how it is, and reads nothing of what it polled. It takes requests many at a time, and loses
-// those when it is killed. To compare views it looks at every object of the one for each of the other.
+// journal, says nothing of how it is, and reads nothing of what it polled. When it begins, the map of ids is gone until
+// it has written it anew, before it takes requests. It takes those many at a time, and loses them when it is killed. To
+// compare views it looks at every object of the one for each of the other.
 //
 // Behind it is our own syncd on a database of its own, which does what is asked for.
 type stern struct {
@@ -77,12 +78,13 @@ func (s *stern) start() (kill func()) {
 	asic := s.inner.DB(swss.ASICDB)
 	s.to, s.from = swss.NewQueue(asic, "ASIC_STATE"), swss.NewInbox(swss.NewQueue(asic, "GETRESPONSE"))
 	s.view, s.polled, s.stopped = false, map[string]bool{}, ""
-	if len(s.ids()) > 0 {
-		s.writeMaps(ctx)
+	begun := len(s.ids()) > 0
+	if begun {
+		s.asic.Client().Del(ctx, sairedis.KeyVIDToRID, "RIDTOVID")
 	}
 	var both sync.WaitGroup
 	both.Go(func() { _ = server.Serve(ctx) })
-	both.Go(func() { s.serve(ctx) })
+	both.Go(func() { s.serve(ctx, begun) })
 	return sync.OnceFunc(func() {
 		cancel()
 		both.Wait()
@@ -90,12 +92,27 @@ func (s *stern) start() (kill func()) {
 	})
 }
 
-// serve answers until ctx ends. What it has taken by then is lost.
-func (s *stern) serve(ctx context.Context) {
+// awaitRequest waits until somebody asks for something more, though not for long.
+func (s *stern) awaitRequest(ctx context.Context) {
+	requests := swss.NewQueue(s.asic, "ASIC_STATE")
+	before, _ := requests.Len(ctx)
+	for begin := time.Now(); ctx.Err() == nil && time.Since(begin) < 5*time.Second; time.Sleep(10 * time.Millisecond) {
+		if n, err := requests.Len(ctx); err != nil || n > before {
+			return
+		}
+	}
+}
+
+// serve answers until ctx ends. What it has taken by then is lost. If there are maps, it writes them first, late.
+func (s *stern) serve(ctx context.Context, maps bool) {
 	requests, answers := swss.NewQueue(s.asic, "ASIC_STATE"), swss.NewQueue(s.asic, "GETRESPONSE")
 	sub := s.asic.Subscribe(ctx, requests.Channel())
 	defer sub.Close()
 	defer context.AfterFunc(ctx, func() { sub.Close() })()
+	if maps {
+		s.awaitRequest(ctx)
+		s.writeMaps(ctx)
+	}
 	for ctx.Err() == nil {
 		entries, _ := requests.Pop(ctx)
 		for _, e := range entries {

@@ -39,9 +39,12 @@ func (a *Agent) adopt(ctx context.Context) (why string, err error) {
 	if err := resume(ctx, a.client); err != nil {
 		return "", err
 	}
-	// What the former client had asked for has been done by now.
+	// What the former client had asked for has been done by now, and a syncd that has begun has written the map of ids.
 	if why, err := a.unsafe(ctx); err != nil || why != "" {
 		return why, err
+	}
+	if there, err := hasSwitch(ctx, a.client.asic); err != nil || !there {
+		return "the ASIC has no switch", err
 	}
 	cur, err := a.client.readState(ctx)
 	if err != nil {
@@ -75,13 +78,6 @@ func (a *Agent) unsafe(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("sairedis: %w", err)
 	case view != viewApplied:
 		return "something of ASIC_DB was lost", nil
-	}
-	known, err := asic.HExists(ctx, vidToRID, SwitchVID.String()).Result()
-	if err != nil {
-		return "", fmt.Errorf("sairedis: %w", err)
-	}
-	if !known {
-		return "the ASIC has no switch", nil
 	}
 	begun, err := asic.HExists(ctx, KeySyncd, fieldView).Result()
 	if err != nil {

@@ -21,7 +21,7 @@ func (c *Client) settle(ctx context.Context) error {
 	c.check, c.question, c.inView, c.held = newGuard(), nil, false, nil
 	c.alone, c.settling = false, true
 	defer func() { c.settling = false }()
-	there, err := hasSwitch(ctx, c.asic)
+	there, err := meetSwitch(ctx, c)
 	switch {
 	case err != nil:
 		return err
@@ -43,12 +43,38 @@ func settleEmpty(ctx context.Context, c *Client) error {
 	if busy, err := c.hasQueued(ctx); err != nil || !busy {
 		return err
 	}
+	return barrier(ctx, c)
+}
+
+// barrier waits until syncd has done what was asked for before, with a request that any syncd can answer.
+func barrier(ctx context.Context, c *Client) error {
 	var refused *sai.CallError
 	err := c.flex(ctx, message{key: barrierGroup, op: opDelGroup})
 	if errors.As(err, &refused) {
 		return nil
 	}
 	return err
+}
+
+// meetSwitch reports whether the ASIC has a switch. SONiC's syncd writes the map of ids id by id when it begins, before
+// it takes requests: where the map lacks the switch that ASIC_STATE has, it is looked at again when syncd has answered.
+func meetSwitch(ctx context.Context, c *Client) (bool, error) {
+	there, err := hasSwitch(ctx, c.asic)
+	if err != nil || there {
+		return there, err
+	}
+	row := asicState + ":" + sai.FormatKey(sai.Obj(sai.ObjectTypeSwitch, SwitchVID))
+	rows, err := interruptible(ctx, func() (int64, error) { return c.asic.Client().Exists(ctx, row).Result() })
+	if err != nil {
+		return false, fmt.Errorf("sairedis: %s: %w", row, err)
+	}
+	if rows == 0 {
+		return false, nil
+	}
+	if err := barrier(ctx, c); err != nil {
+		return false, err
+	}
+	return hasSwitch(ctx, c.asic)
 }
 
 func hasSwitch(ctx context.Context, asic *swss.DB) (bool, error) {

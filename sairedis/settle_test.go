@@ -332,3 +332,42 @@ func TestReadOnlyAttributesInRows(t *testing.T) {
 		t.Errorf("drift: %v", found)
 	}
 }
+
+// SONiC's syncd writes the map of ids id by id when it begins, and takes requests when it is done. A client that begins
+// meanwhile waits for that, and adopts.
+func TestMapIsBeingWritten(t *testing.T) {
+	ctx := t.Context()
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	g.restartAgent()
+	g.must("INIT_VIEW", g.agent.InitView(ctx))
+	g.createSwitch()
+	g.create(sai.ObjectTypeACLTable, aTable)
+	g.must("APPLY_VIEW", g.agent.ApplyView(ctx))
+
+	g.restartAgent()
+	asic := g.redis.DB(swss.ASICDB).Client()
+	ids, err := asic.HGetAll(ctx, vidToRID).Result()
+	g.must("map", err)
+	g.must("map", asic.Del(ctx, vidToRID).Err())
+	g.server.mu.Lock() // it does not answer yet
+	began := make(chan error, 1)
+	go func() { began <- g.agent.InitView(context.Background()) }()
+	within(t, soon, "a request", func() {
+		for asic.LLen(ctx, asicState+"_KEY_VALUE_OP_QUEUE").Val() == 0 && len(began) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+	})
+	g.must("map", asic.HSet(ctx, vidToRID, ids).Err())
+	g.server.mu.Unlock()
+	g.must("INIT_VIEW", <-began)
+	if why := g.agent.Anew(); why != "" {
+		t.Errorf("not adopted: %s", why)
+	}
+
+	g.restartAgent()
+	g.must("map", asic.HDel(ctx, vidToRID, SwitchVID.String()).Err())
+	g.must("INIT_VIEW", g.agent.InitView(ctx))
+	if why := g.agent.Anew(); why != "the ASIC has no switch" {
+		t.Errorf("where the map lacks the switch for good: %q", why)
+	}
+}
