@@ -88,7 +88,7 @@ func (m *idMap) ownCopy(without map[sai.OID]bool) *idMap {
 // finish makes the new view the current one, in memory and in ASIC_DB.
 func (vs *views) finish(ctx context.Context, res *result, t *transition, learned []*node) error {
 	for _, c := range t.cur.sorted() {
-		if t.isSurplus(c) && c.key.Entry == nil && c.key.Type == sai.ObjectTypePort {
+		if t.isSurplus(c) && !slices.Contains(t.stays, c) && c.key.Entry == nil && c.key.Type == sai.ObjectTypePort {
 			t.forgetChildren(c)
 		}
 	}
@@ -145,7 +145,8 @@ func (vs *views) rewrite(ctx context.Context, res *result, t *transition, old *i
 		}
 		rows = append(rows, putRow(ctx, asicState, n.key, pairs))
 	}
-	rows = append(rows, vs.learnedRows(ctx, old, learned)...)
+	stays := slices.DeleteFunc(t.stays, func(n *node) bool { return n.unknown }) // has no row, and gets none
+	rows = append(rows, vs.movedRows(ctx, old, append(stays, learned...))...)
 	later := res.writes // rows of discovered objects
 	res.writes = append([]func(redis.Pipeliner){func(p redis.Pipeliner) {
 		for chunk := range slices.Chunk(gone, 1000) {
@@ -170,10 +171,11 @@ func (t *transition) row(n *node) ([]swss.Pair, error) {
 				continue
 			}
 			old, had := n.match.attrs[a.ID]
-			if !had || namesObjects(old) {
+			moved, ok := moveValue(old, t.from, t.ids)
+			if !had || !ok {
 				continue
 			}
-			a.Value = old
+			a.Value = moved
 		} else if _, ok := t.real(a.Value); !ok {
 			continue // it names what could not be created
 		}
@@ -181,12 +183,31 @@ func (t *transition) row(n *node) ([]swss.Pair, error) {
 	}
 	if n.match != nil {
 		for _, a := range n.match.sortedAttrs() {
-			if _, given := n.attrs[a.ID]; !given && sai.Meta(a.ID).Default == nil && !namesObjects(a.Value) {
-				attrs = append(attrs, a) // it cannot be undone
+			if _, given := n.attrs[a.ID]; given {
+				continue
+			}
+			moved, ok := moveValue(a.Value, t.from, t.ids)
+			switch {
+			case t.failed[n][a.ID] && ok: // it could not be undone
+				attrs = append(attrs, sai.Attr{ID: a.ID, Value: moved})
+			case sai.Meta(a.ID).Default == nil && !namesObjects(a.Value): // it cannot be undone
+				attrs = append(attrs, a)
 			}
 		}
 	}
 	return formatAttrs(attrs)
+}
+
+// moveValue replaces virtual ids by those that the same objects have now; false if one is gone.
+func moveValue(v sai.Value, from, to *idMap) (moved sai.Value, ok bool) {
+	ok = true
+	moved = sai.MapOIDs(v, func(vid sai.OID) sai.OID {
+		rid, had := from.rid(vid)
+		now, has := to.vid(rid)
+		ok = ok && had && has
+		return now
+	})
+	return moved, ok
 }
 
 func namesObjects(v sai.Value) bool {
@@ -195,22 +216,22 @@ func namesObjects(v sai.Value) bool {
 	return found
 }
 
-// learnedRows returns the rows of learned FDB entries under the new virtual ids; those that named
-// something that is gone went with it.
-func (vs *views) learnedRows(ctx context.Context, old *idMap, learned []*node) []func(redis.Pipeliner) {
+// movedRows returns the rows of what is neither of the new view nor gone, learned FDB entries and what could not be
+// removed, under the new virtual ids; those that named something that is gone went with it.
+func (vs *views) movedRows(ctx context.Context, old *idMap, list []*node) []func(redis.Pipeliner) {
 	var rows []func(redis.Pipeliner)
-	for _, n := range learned {
+	for _, n := range list {
 		ok := true
-		move := func(vid sai.OID) sai.OID {
+		k := sai.MapKey(n.key, func(vid sai.OID) sai.OID {
 			rid, had := old.rid(vid)
 			now, has := vs.objects.ids.vid(rid)
 			ok = ok && had && has
 			return now
-		}
-		k := sai.MapKey(n.key, move)
+		})
 		attrs := n.sortedAttrs()
 		for i := range attrs {
-			attrs[i].Value = sai.MapOIDs(attrs[i].Value, move)
+			moved, there := moveValue(attrs[i].Value, old, vs.objects.ids)
+			attrs[i].Value, ok = moved, ok && there
 		}
 		if pairs, err := formatAttrs(attrs); err == nil && ok {
 			rows = append(rows, putRow(ctx, asicState, k, pairs))

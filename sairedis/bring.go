@@ -21,6 +21,7 @@ type transition struct {
 	ids       *idMap           // of the new view, filled as it is created
 	removed   map[sai.OID]bool // objects that nobody created and that must go
 	surplus   []*node          // of cur
+	stays     []*node          // of those, what could not be removed
 	missing   []*node          // of next
 	done      map[*node]map[sai.AttrID]bool
 	postponed map[*node]map[sai.AttrID]bool // attributes to set after all has been created
@@ -71,6 +72,24 @@ func (t *transition) bring(ctx context.Context) {
 	t.createAll(ctx, true)
 	t.setAll(ctx, false)
 	t.setPostponed(ctx)
+	t.keepStays()
+}
+
+// keepStays keeps the ids of what could not be removed: the next view finds it, and removes it then.
+func (t *transition) keepStays() {
+	for _, c := range t.stays {
+		if c.key.Entry != nil {
+			continue
+		}
+		rid, there := t.from.rid(c.key.OID)
+		if _, known := t.ids.vid(rid); known || !there {
+			continue
+		}
+		t.ids.add(c.key.OID, rid)
+		if c.own {
+			t.ids.own[c.key.OID] = true
+		}
+	}
 }
 
 // isSurplus reports whether an object of the current view must go.
@@ -242,6 +261,7 @@ func (t *transition) removeAll(ctx context.Context, last bool) {
 			left = append(left, c)
 		default:
 			t.fail(fmt.Errorf("remove %s: %w", c.key, err))
+			t.stays = append(t.stays, c)
 		}
 	}
 	t.surplus = left

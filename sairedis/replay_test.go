@@ -144,6 +144,49 @@ func TestLaterView(t *testing.T) {
 	}
 }
 
+// What a view could not remove stays known, and the next view removes it.
+func TestRemovalsOfAViewFail(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 3, Count: 3, Short: 1}, func(t *testing.T, seed uint64) {
+		ctx := context.Background()
+		g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+		rec := saitest.NewRecorder(g.fake)
+		g.stop()
+		srvCtx, cancel := context.WithCancel(ctx)
+		s := NewServer(g.redis, rec, ServerOptions{TempView: true})
+		done := make(chan struct{})
+		go func() { defer close(done); _ = s.Serve(srvCtx) }()
+		defer func() { cancel(); <-done }()
+		cfg := randomConfig(rand.New(rand.NewPCG(seed, 8)))
+		view := func(make func()) error {
+			g.restartClient()
+			g.must("INIT_VIEW", g.client.InitView(ctx))
+			make()
+			return g.client.ApplyView(ctx)
+		}
+		empty := func() { g.createSwitch() }
+		g.must("the first view", view(empty))
+		for n := 1; ; n++ {
+			g.must("a view with objects", view(func() { build(g, cfg) }))
+			rec.FailAt(n, sai.StatusInsufficientResources)
+			_ = view(empty) // what fails first may be no removal, and is tried again
+			calls := rec.Changes()
+			rec.FailAt(0, 0)
+			for _, k := range g.fake.Created() {
+				if k.Entry == nil && !g.redis.DB(swss.ASICDB).Client().HExists(ctx, ridToVID, k.OID.String()).Val() {
+					t.Errorf("call %d failed; then nobody knows %s of the backend", n, k)
+				}
+			}
+			g.must("the next view", view(empty))
+			if left := g.fake.Created(); len(left) > 0 {
+				t.Fatalf("call %d failed; the next view leaves in the backend: %v", n, left)
+			}
+			if calls < n {
+				break // every step has failed once
+			}
+		}
+	})
+}
+
 // A step of APPLY_VIEW that fails makes it fail; ASIC_DB then tells what there
 // is, and the next view mends it.
 func TestApplyViewFails(t *testing.T) {
