@@ -13,7 +13,6 @@ import (
 	"tamtam/sairedis/sairedistest"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
-	"tamtam/saisim/tailstamp"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 	"tamtam/tam/altmark"
@@ -95,11 +94,14 @@ func (s *stern) start() (kill func()) {
 // awaitRequest waits until somebody asks for something more, though not for long.
 func (s *stern) awaitRequest(ctx context.Context) {
 	requests := swss.NewQueue(s.asic, "ASIC_STATE")
+	sub := s.asic.Subscribe(ctx, requests.Channel())
+	defer sub.Close()
 	before, _ := requests.Len(ctx)
-	for begin := time.Now(); ctx.Err() == nil && time.Since(begin) < 5*time.Second; time.Sleep(10 * time.Millisecond) {
+	for begin := time.Now(); ctx.Err() == nil && time.Since(begin) < 5*time.Second; {
 		if n, err := requests.Len(ctx); err != nil || n > before {
 			return
 		}
+		_, _ = sub.ReceiveTimeout(ctx, 100*time.Millisecond)
 	}
 }
 
@@ -266,14 +268,13 @@ func (s *stern) window(p sairedistest.Parsed) bool {
 	if p.Op == "create" {
 		text, err := sai.ParseValue(sai.GenericProgrammableAttrObjectName, p.Pairs[0][0][1])
 		name, _ := text.(sai.Bytes)
-		if err == nil && slices.Contains(windowNames, string(name)) {
-			s.windows[id] = true
-		}
+		s.windows[id] = err == nil && !slices.Contains(configured, string(name))
 	}
 	return s.windows[id]
 }
 
-var windowNames = []string{tailstamp.ObjectCounters, altmark.ObjectFlows, record.ObjectGraph, record.ObjectCounters, flymon.ObjectGroups}
+// configured are the extension objects that are none.
+var configured = []string{altmark.ObjectProfile, flymon.ObjectTask, record.ObjectPlan}
 
 // wish is what becomes of a change between INIT_VIEW and APPLY_VIEW.
 func (s *stern) wish(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {

@@ -350,13 +350,15 @@ func TestMapIsBeingWritten(t *testing.T) {
 	g.must("map", err)
 	g.must("map", asic.Del(ctx, vidToRID).Err())
 	g.server.mu.Lock() // it does not answer yet
+	requests := swss.NewQueue(g.redis.DB(swss.ASICDB), asicState)
+	heard := g.redis.DB(swss.ASICDB).Subscribe(ctx, requests.Channel())
+	defer heard.Close()
+	_, err = heard.Receive(ctx)
+	g.must("subscribe", err)
 	began := make(chan error, 1)
 	go func() { began <- g.agent.InitView(context.Background()) }()
-	within(t, soon, "a request", func() {
-		for asic.LLen(ctx, asicState+"_KEY_VALUE_OP_QUEUE").Val() == 0 && len(began) == 0 {
-			time.Sleep(time.Millisecond)
-		}
-	})
+	_, err = heard.ReceiveTimeout(ctx, soon)
+	g.must("a request", err)
 	g.must("map", asic.HSet(ctx, vidToRID, ids).Err())
 	g.server.mu.Unlock()
 	g.must("INIT_VIEW", <-began)
