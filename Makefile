@@ -76,9 +76,10 @@ mutants:
 	TAMTAM_MUTANTS=all $(GO) test -count=1 -timeout 2h -v -run '^TestMutantsAreCaught$$' ./saisim/reference
 
 ### chaos           a switch of processes, to which anything happens while its configuration changes, and whenever it is ready
-###                 compared with a fresh one: ROUNDS (default 150, half an hour) seeds from SEED on. Then the same with
-###                 containers, which are killed, paused and cut off from each other: STORMS (default 5, half an hour) seeds
-ROUNDS  ?= 150
+###                 compared with a fresh one, and another with traffic, whose sessions must count on: ROUNDS (default 80, half
+###                 an hour) seeds of each from SEED on. Then the like with containers, which are killed, paused and cut off
+###                 from each other: STORMS (default 5, half an hour) seeds
+ROUNDS  ?= 80
 STORMS  ?= 5
 chaos:
 	TAMTAM_CASES=$(ROUNDS) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestChaos(UnderTraffic)?$$' ./device

@@ -210,8 +210,8 @@ func (s *stern) write(ctx context.Context, key, body string) {
 	s.asic.Client().HSet(ctx, key, map[string]string(swss.ToFieldValues(pairs)))
 }
 
-// rows does what a request that was answered does to the rows of a view.
-func (s *stern) rows(ctx context.Context, view string, e swss.Entry, p sairedistest.Parsed, succeeded func(i int) bool) {
+// writeRows does what a request that was answered does to the rows of a view.
+func (s *stern) writeRows(ctx context.Context, view string, e swss.Entry, p sairedistest.Parsed, succeeded func(i int) bool) {
 	for i, id := range p.IDs {
 		if !succeeded(i) {
 			continue
@@ -237,7 +237,7 @@ func (s *stern) rows(ctx context.Context, view string, e swss.Entry, p sairedist
 func (s *stern) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {
 	a := s.pass(ctx, e)
 	statuses, _ := swss.DecodeFields(a.Body)
-	s.rows(ctx, "ASIC_STATE", e, p, func(i int) bool {
+	s.writeRows(ctx, "ASIC_STATE", e, p, func(i int) bool {
 		if strings.HasPrefix(p.Op, "bulk") && i < len(statuses) {
 			return statuses[i].Field == sai.StatusSuccess.String()
 		}
@@ -264,6 +264,8 @@ func (s *stern) window(p sairedistest.Parsed) bool {
 	if p.Type != sai.ObjectTypeGenericProgrammable.String() {
 		return false
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	id := p.IDs[0]
 	if p.Op == "create" {
 		text, err := sai.ParseValue(sai.GenericProgrammableAttrObjectName, p.Pairs[0][0][1])
@@ -271,6 +273,18 @@ func (s *stern) window(p sairedistest.Parsed) bool {
 		s.windows[id] = err == nil && !slices.Contains(configured, string(name))
 	}
 	return s.windows[id]
+}
+
+// rows are the keys of ASIC_STATE, but for those of windows, sorted.
+func (s *stern) rows() []string {
+	keys := s.asic.Client().Keys(s.Context(), "ASIC_STATE:*").Val()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	keys = slices.DeleteFunc(keys, func(key string) bool {
+		return s.windows[strings.TrimPrefix(key, "ASIC_STATE:"+sai.ObjectTypeGenericProgrammable.String()+":")]
+	})
+	slices.Sort(keys)
+	return keys
 }
 
 // configured are the extension objects that are none.
@@ -284,7 +298,7 @@ func (s *stern) wish(ctx context.Context, e swss.Entry, p sairedistest.Parsed) s
 			s.made[id] = true
 		}
 	}
-	s.rows(ctx, "TEMP_ASIC_STATE", e, p, func(int) bool { return true })
+	s.writeRows(ctx, "TEMP_ASIC_STATE", e, p, func(int) bool { return true })
 	a := answer(sai.StatusSuccess, "getresponse")
 	if strings.HasPrefix(p.Op, "bulk") {
 		list := make([]swss.Pair, len(p.IDs))

@@ -261,7 +261,9 @@ func (t *transition) removeAll(ctx context.Context, last bool) {
 			left = append(left, c)
 		default:
 			t.fail(fmt.Errorf("remove %s: %w", c.key, err))
-			t.stays = append(t.stays, c)
+			if !errors.Is(err, sai.StatusInvalidObjectID) && !errors.Is(err, sai.StatusItemNotFound) { // it is gone
+				t.stays = append(t.stays, c)
+			}
 		}
 	}
 	t.surplus = left

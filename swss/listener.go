@@ -317,8 +317,8 @@ func (l *Listener) disconnected(err error) {
 	l.wake()
 }
 
-// silence is how long a connection may be silent before it is tried, and then before it counts as dead: where the
-// network is parted, nothing else would ever say so.
+// silence is how long a connection may be silent before it is tried. One that then gives no answer for as long as any
+// may take counts as dead: where the network is parted, nothing else would ever say so.
 const silence = 5 * time.Second
 
 // hear returns the next message of the connection. It fails when that is dead.
@@ -326,14 +326,14 @@ func (l *Listener) hear(ctx context.Context, conn Subscription) (any, error) {
 	if l.db.redis.embedded != nil {
 		return conn.Receive(ctx)
 	}
-	for tried := false; ; tried = true {
-		msg, err := conn.ReceiveTimeout(ctx, silence)
+	for patience := silence; ; patience = answerTimeout {
+		msg, err := conn.ReceiveTimeout(ctx, patience)
 		if !IsTimeout(err) || ctx.Err() != nil {
 			return msg, err
 		}
-		if tried {
+		if patience == answerTimeout {
 			l.db.redis.Cut() // the others are no better
-			return nil, fmt.Errorf("%w: the connection is silent for %s", ErrUnavailable, 2*silence)
+			return nil, fmt.Errorf("%w: the connection gives no answer for %s", ErrUnavailable, answerTimeout)
 		}
 		if err := conn.Ping(ctx, "alive"); err != nil {
 			return nil, err
