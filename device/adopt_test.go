@@ -78,13 +78,23 @@ func TestRestartOfOrchagentChangesNothing(t *testing.T) {
 		if diff := cmp.Diff(strings.Split(asic, "\n"), strings.Split(view(t, s), "\n")); diff != "" {
 			t.Errorf("the restart changes the view:\n%s", diff)
 		}
-		if diff := cmp.Diff(before, everything(t, s.Redis)); diff != "" {
+		if diff := cmp.Diff(withoutFailedStep(before), withoutFailedStep(everything(t, s.Redis))); diff != "" {
 			t.Errorf("the restart changes rows:\n%s", diff)
 		}
 	})
 	if kept < run.Count/2 {
 		t.Errorf("only %d of %d restarts needed no call", kept, run.Count)
 	}
+}
+
+// withoutFailedStep leaves out which step towards a row the switch has refused: that depends on where one began.
+func withoutFailedStep(rows map[string]map[string]string) map[string]map[string]string {
+	for _, row := range rows {
+		if row["by"] == "orchagent" && row["status"] == "failed" {
+			delete(row, "reason")
+		}
+	}
+	return rows
 }
 
 // refusedInPart reports whether the switch has refused a row: other parts of it may be in force.
