@@ -60,7 +60,6 @@ func (l configLoad) cost(ctx context.Context, r *swss.Redis, groups int) ([]Resu
 	if err := loadAll(ctx, r, sessions, rules); err != nil {
 		return nil, err
 	}
-	sessions, rules = nil, nil // what was written is no longer needed
 	if err := awaitActive(ctx, r, "F", 0, groups); err != nil {
 		return nil, err
 	}

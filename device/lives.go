@@ -32,7 +32,8 @@ func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, l
 	g.Go(func() error { return h.beat(ctx, r, log) })
 	g.Go(func() error { return h.faults.Run(ctx) })
 	g.Go(func() error {
-		for rest, most := minRest, maxRest; ; rest = min(2*rest, most) {
+		var most time.Duration
+		for rest := minRest; ; rest = min(2*rest, most) {
 			start := time.Now()
 			err := oneLife(ctx, r, h, live, dbs)
 			if ctx.Err() != nil {

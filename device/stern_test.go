@@ -207,7 +207,7 @@ func (s *stern) write(ctx context.Context, key, body string) {
 	if len(pairs) == 0 {
 		pairs = []swss.Pair{{Field: "NULL", Value: "NULL"}}
 	}
-	s.asic.Client().HSet(ctx, key, map[string]string(swss.ToFieldValues(pairs)))
+	s.asic.Client().HSet(ctx, key, swss.ToFieldValues(pairs))
 }
 
 // writeRows does what a request that was answered does to the rows of a view.
@@ -479,7 +479,7 @@ func (s *stern) poll(ctx context.Context, e swss.Entry, p sairedistest.Parsed) (
 				return s.stop(e, id+" has no real id before the view is applied")
 			}
 			pairs, _ := swss.DecodeFields(e.Body)
-			redis.HSet(ctx, key, map[string]string(swss.ToFieldValues(pairs)))
+			redis.HSet(ctx, key, swss.ToFieldValues(pairs))
 			s.note(key, true)
 		case "stop_poll":
 			redis.Del(ctx, key)

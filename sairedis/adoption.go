@@ -74,7 +74,7 @@ func (a *Agent) unsafe(ctx context.Context) (string, error) {
 	}
 	asic := a.client.asic.Client()
 	switch view, err := asic.HGet(ctx, swss.KeyMark, fieldViewed).Result(); {
-	case err != nil && err != redis.Nil:
+	case err != nil && !errors.Is(err, redis.Nil):
 		return "", fmt.Errorf("sairedis: %w", err)
 	case view != viewApplied:
 		return "something of ASIC_DB was lost", nil

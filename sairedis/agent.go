@@ -521,7 +521,7 @@ func (a *Agent) begin(ctx context.Context) error {
 func (a *Agent) mark(ctx context.Context) error {
 	asic := a.client.asic
 	switch was, err := asic.Client().HGet(ctx, swss.KeyMark, fieldViewed).Result(); {
-	case err != nil && err != redis.Nil:
+	case err != nil && !errors.Is(err, redis.Nil):
 		return fmt.Errorf("sairedis: %w", err)
 	case was != viewBegun:
 		return fmt.Errorf("sairedis: something of ASIC_DB was lost while the view was made: %w", swss.ErrAnew)

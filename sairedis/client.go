@@ -97,7 +97,7 @@ func (c *Client) InitView(ctx context.Context) error {
 		return err
 	}
 	if status != sai.StatusSuccess {
-		return c.lose(fmt.Errorf("sairedis: syncd answers %s to %s: %w", status, initView, ErrStopped))
+		return c.lose(fmt.Errorf("sairedis: syncd answers %s to %s: %w", status.String(), initView, ErrStopped))
 	}
 	c.alone = true // what was asked before has been answered
 	c.inView, c.held = true, nil

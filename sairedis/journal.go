@@ -2,6 +2,7 @@ package sairedis
 
 import (
 	"context"
+	"errors"
 	"crypto/rand"
 	"fmt"
 	"strconv"
@@ -25,7 +26,7 @@ const (
 // name.
 func Run(ctx context.Context, r *swss.Redis) (string, error) {
 	run, err := r.DB(swss.ASICDB).Client().HGet(ctx, KeySyncd, fieldRun).Result()
-	if err == redis.Nil {
+	if errors.Is(err, redis.Nil) {
 		err = nil
 	}
 	return run, err

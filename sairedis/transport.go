@@ -189,7 +189,7 @@ func (c *channel) await(ctx context.Context, answer string, t terms) (reply, err
 		}
 		entries, err := c.answers.Wait(ctx, most)
 		if err == nil && len(entries) == 0 {
-			if err = c.nothingYet(ctx, &w); err != nil && err == w.given {
+			if err = c.nothingYet(ctx, &w); err != nil && errors.Is(err, w.given) {
 				if entries, err = c.answers.Look(ctx); err == nil && len(entries) == 0 {
 					err = w.given
 				}

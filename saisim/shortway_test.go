@@ -22,7 +22,7 @@ var twists = map[string]func(r *rig){
 	"an ingress ACL that copies": func(r *rig) { r.ingressACL(1, action(sai.PacketActionCopy)...) },
 	"an ingress ACL that stamps": func(r *rig) { r.ingressACL(1, r.stampAction(7)...) },
 	"an ingress ACL that redirects": func(r *rig) {
-		r.ingressACL(1, sai.ACLEntryAttrActionRedirect, sai.Do(r.oid(saisim.PortID(r.Ports()[5]))))
+		r.ingressACL(1, sai.ACLEntryAttrActionRedirect, sai.Do(r.oid(r.Ports()[5])))
 	},
 	"an ingress ACL of classes": func(r *rig) { r.ingressACL(1, sai.ACLEntryAttrActionSetTC, sai.Do(sai.Uint(3))) },
 	"an ingress ACL of DSCP":    func(r *rig) { r.ingressACL(1, sai.ACLEntryAttrActionSetDSCP, sai.Do(sai.Uint(9))) },

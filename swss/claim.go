@@ -2,6 +2,7 @@ package swss
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -92,7 +93,7 @@ func (c *Claim) Mine(ctx context.Context) error { return c.check(ctx, c.dbs[0]) 
 func (c *Claim) check(ctx context.Context, d *DB) error {
 	owner, err := d.client.HGet(ctx, KeyMark, c.name).Result()
 	switch {
-	case err == redis.Nil || err != nil && IsMisuse(err):
+	case errors.Is(err, redis.Nil) || err != nil && IsMisuse(err):
 		return &EmptiedError{d.name}
 	case err != nil:
 		return d.wrap(err, "read the mark of", c.name)

@@ -65,7 +65,7 @@ func (s *Strict) Request(e swss.Entry) (Parsed, error) {
 	}
 	var words []string
 	if err := json.Unmarshal([]byte(e.Body), &words); err != nil || !strings.HasPrefix(e.Body, "[") || len(words)%2 != 0 {
-		return p, fmt.Errorf("body: %v", err)
+		return p, fmt.Errorf("body: %w", err)
 	}
 	var pairs [][2]string
 	for i := 0; i < len(words); i += 2 {
@@ -162,7 +162,7 @@ func (s *Strict) id(op string, tm *sai.TypeMeta, id string) error {
 func (s *Strict) entry(tm *sai.TypeMeta, id string) error {
 	var members map[string]string
 	if err := json.Unmarshal([]byte(id), &members); err != nil || !entryText.MatchString(id) {
-		return fmt.Errorf("entry %s: %v", id, err)
+		return fmt.Errorf("entry %s: %w", id, err)
 	}
 	at := -1
 	var names []string
@@ -301,7 +301,7 @@ func (s *Strict) poll(op, key string, pairs [][2]string) error {
 
 func group(op, key string, pairs [][2]string) error {
 	if err := matches(groupText, key); err != nil || (op == "del_counter_group") != (len(pairs) == 0) {
-		return fmt.Errorf("%s %q: %v", op, pairs, err)
+		return fmt.Errorf("%s %q: %w", op, pairs, err)
 	}
 	for _, f := range pairs {
 		ok := false
