@@ -2,8 +2,8 @@ package sairedis
 
 import (
 	"context"
-	"errors"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
