@@ -118,11 +118,10 @@ fuzz_targets() {
 		xargs -P "$(nproc)" -L 1 bash -c 'fuzz_target "$0" "$1"' <<<"$targets"
 }
 
-# Those that take longest come first, so that no core idles at the end.
-# Three packages at a time, for many tests wait for processes. All of go vet comes with the
+# Those that take longest come first, so that no core idles at the end. All of go vet comes with the
 # tests, which need the same packages compiled.
 tests() {
-	go test -vet=all -count=1 -timeout 10m -p 3 -parallel 8 ./saisim/reference ./lab ./device ./... 2>&1 | tee "$log/tests"
+	go test -vet=all -count=1 -timeout 10m -parallel 8 ./saisim/reference ./lab ./device ./... 2>&1 | tee "$log/tests"
 	return "${PIPESTATUS[0]}"
 }
 
