@@ -81,12 +81,15 @@ func (s *stern) start() (kill func()) {
 	if begun {
 		s.asic.Client().Del(ctx, sairedis.KeyVIDToRID, "RIDTOVID")
 	}
-	var both sync.WaitGroup
-	both.Go(func() { _ = server.Serve(ctx) })
-	both.Go(func() { s.serve(ctx, begun) })
+	within, end := context.WithCancel(context.Background())
+	var outer, inner sync.WaitGroup
+	inner.Go(func() { _ = server.Serve(within) })
+	outer.Go(func() { s.serve(ctx, begun) })
 	return sync.OnceFunc(func() {
 		cancel()
-		both.Wait()
+		outer.Wait()
+		end()
+		inner.Wait()
 		s.from.Close()
 	})
 }
@@ -233,8 +236,10 @@ func (s *stern) writeRows(ctx context.Context, view string, e swss.Entry, p sair
 	}
 }
 
-// change changes the ASIC.
+// change changes the ASIC. It is done whole or not at all: one that is killed in its midst leaves a row of no object, or
+// an object without a row, and the ASIC cannot be adopted.
 func (s *stern) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {
+	ctx = context.WithoutCancel(ctx)
 	a := s.pass(ctx, e)
 	statuses, _ := swss.DecodeFields(a.Body)
 	s.writeRows(ctx, "ASIC_STATE", e, p, func(i int) bool {
