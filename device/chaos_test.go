@@ -139,7 +139,8 @@ func (c *chaos) happens() string {
 	case 20, 21:
 		return c.parts(name)
 	case 22:
-		return c.write("TAM_FLOWGROUP_TABLE|F"+c.pick("1", "large"), swss.FieldValues{"id": strings.Repeat("1", c.IntN(1<<17))})
+		large := swss.FieldValues{"id": strings.Repeat("1", c.IntN(1<<17))}
+		return c.write("TAM_FLOWGROUP_TABLE|F"+c.pick("1", "large"), large)
 	case 0, 1:
 		c.kill(name)
 		return "kill " + name
@@ -209,7 +210,9 @@ func (c *chaos) injects(ctx context.Context) string {
 		c.failed = true
 		f.Count, f.Every = c.IntN(20), 1+c.IntN(3)
 		f.Op = []sai.Op{0, sai.OpCreate, sai.OpRemove, sai.OpSet}[c.IntN(4)]
-		f.Status = []sai.Status{sai.StatusFailure, sai.StatusTableFull, sai.StatusNotSupported, sai.StatusInsufficientResources}[c.IntN(4)]
+		f.Status = []sai.Status{
+			sai.StatusFailure, sai.StatusTableFull, sai.StatusNotSupported, sai.StatusInsufficientResources,
+		}[c.IntN(4)]
 	case fault.SAIDelay:
 		f.Delay = time.Duration(1+c.IntN(200)) * time.Millisecond
 	case fault.ClockStep:
@@ -282,7 +285,8 @@ func (c *chaos) mend() {
 // Daemons are killed and stopped, Redis is killed, emptied, full and slow, connections are cut, the network is parted,
 // keys are spoilt, others ask syncd for views, calls to the chip fail or are late, notifications are lost or doubled,
 // clocks are set, rows are too large, while the configuration changes: whatever happened, in whatever order, as soon as
-// all daemons say that they are ready the switch is as a fresh one with the same configuration. The gate does it for a minute; see "make chaos".
+// all daemons say that they are ready the switch is as a fresh one with the same configuration. The gate does it for a
+// minute; see "make chaos".
 func TestChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes: nothing for the race detector")

@@ -290,7 +290,8 @@ func (c trafficChaos) count() {
 			case err != nil:
 				c.Error(err)
 			case p.Flags == 0 && p.Packets != t.Marked[p.Number]:
-				c.Errorf("period %d without a flag has %d packets, but %d were sent: %s", p.Number, p.Packets, t.Marked[p.Number], value)
+				c.Errorf("period %d without a flag has %d packets, but %d were sent: %s",
+					p.Number, p.Packets, t.Marked[p.Number], value)
 			case p.Flags == 0:
 				good++
 			}

@@ -259,8 +259,8 @@ func TestHealthOfRedis(t *testing.T) {
 	}
 }
 
-// The clock of Redis' host was set back by an hour: a row that nobody renews would live that long. Nothing is heard of its
-// daemon until it renews it, and if it never does, the row goes as soon as any.
+// The clock of Redis' host was set back by an hour: a row that nobody renews would live that long. Nothing is heard of
+// its daemon until it renews it, and if it never does, the row goes as soon as any.
 func TestClockOfRedisIsSetBack(t *testing.T) {
 	r := swsstest.Start(t)
 	h := newHealth("orchagent")

@@ -46,8 +46,8 @@ func loads() []hostileLoad {
 	}
 }
 
-// BenchmarkHostileLoads gives a switch of processes loads that nobody means, and reports the most memory that each daemon
-// has held, in MB, until all of them were ready.
+// BenchmarkHostileLoads gives a switch of processes loads that nobody means, and reports the most memory that each
+// daemon has held, in MB, until all of them were ready.
 func BenchmarkHostileLoads(b *testing.B) {
 	for _, load := range loads() {
 		b.Run(load.name, func(b *testing.B) {

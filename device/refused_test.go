@@ -164,8 +164,8 @@ func TestAdoptionIsNotTriedForEver(t *testing.T) {
 	}
 }
 
-// A view that fails because the chip lacks what ASIC_STATE says it has would fail for ever: syncd heals the chip without a
-// look of orchagent, which cannot have one.
+// A view that fails because the chip lacks what ASIC_STATE says it has would fail for ever: syncd heals the chip
+// without a look of orchagent, which cannot have one.
 func TestRefusedViewOfDriftedChip(t *testing.T) {
 	chip, cfg := filled(SimConfig{Config: allFeatures()})
 	s := testSim(t, cfg)

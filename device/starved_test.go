@@ -105,8 +105,8 @@ func burn(t *testing.T) (end func()) {
 	return end
 }
 
-// claims counts from now on how often a life of a daemon has begun, by its marks in STATE_DB; what it returns says how often
-// since it was called last.
+// claims counts from now on how often a life of a daemon has begun, by its marks in STATE_DB; what it returns says how
+// often since it was called last.
 func (c *chaos) claims() func() int {
 	c.Helper()
 	conn := c.redis.DB(swss.StateDB).Subscribe(c.Context(), "__keyspace@6__:"+swss.KeyMark)

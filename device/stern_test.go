@@ -214,7 +214,9 @@ func (s *stern) write(ctx context.Context, key, body string) {
 }
 
 // writeRows does what a request that was answered does to the rows of a view.
-func (s *stern) writeRows(ctx context.Context, view string, e swss.Entry, p sairedistest.Parsed, succeeded func(i int) bool) {
+func (s *stern) writeRows(
+	ctx context.Context, view string, e swss.Entry, p sairedistest.Parsed, succeeded func(i int) bool,
+) {
 	for i, id := range p.IDs {
 		if !succeeded(i) {
 			continue
@@ -236,8 +238,8 @@ func (s *stern) writeRows(ctx context.Context, view string, e swss.Entry, p sair
 	}
 }
 
-// change changes the ASIC. It is done whole or not at all: one that is killed in its midst leaves a row of no object, or
-// an object without a row, and the ASIC cannot be adopted.
+// change changes the ASIC. It is done whole or not at all: one that is killed in its midst leaves a row of no object,
+// or an object without a row, and the ASIC cannot be adopted.
 func (s *stern) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {
 	ctx = context.WithoutCancel(ctx)
 	a := s.pass(ctx, e)
@@ -263,8 +265,8 @@ func (s *stern) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed)
 	return a
 }
 
-// window reports whether a request opens, uses or closes a window: an extension object that exists only while something is
-// read through it.
+// window reports whether a request opens, uses or closes a window: an extension object that exists only while something
+// is read through it.
 func (s *stern) window(p sairedistest.Parsed) bool {
 	if p.Type != sai.ObjectTypeGenericProgrammable.String() {
 		return false

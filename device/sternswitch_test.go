@@ -106,8 +106,8 @@ func startFull(t *testing.T) *sternSwitch {
 	return s
 }
 
-// A full configuration on a syncd as hard on its clients as SONiC's: no restart changes the ASIC or compares views, and a
-// syncd that has begun is told what to poll. Nothing that is asked for would stop SONiC's.
+// A full configuration on a syncd as hard on its clients as SONiC's: no restart changes the ASIC or compares views, and
+// a syncd that has begun is told what to poll. Nothing that is asked for would stop SONiC's.
 func TestSternSyncdRestarts(t *testing.T) {
 	s := startFull(t)
 	s.restart("orchagent")
@@ -121,8 +121,8 @@ func TestSternSyncdRestarts(t *testing.T) {
 	}
 }
 
-// An orchagent that is killed in the midst of a view, or while syncd compares, is followed by one that waits for what was
-// asked for, however long that takes, queues nothing behind it, and then makes one view.
+// An orchagent that is killed in the midst of a view, or while syncd compares, is followed by one that waits for what
+// was asked for, however long that takes, queues nothing behind it, and then makes one view.
 func TestSternSyncdKilledInViews(t *testing.T) {
 	s := startFull(t)
 	s.forgetView()
@@ -179,7 +179,8 @@ func TestSternSyncdIsFull(t *testing.T) {
 	s.settled("a restart of orchagent")
 	for _, op := range s.stern.took() {
 		for _, key := range before {
-			if _, id, _ := strings.Cut(strings.TrimPrefix(key, "ASIC_STATE:"), ":"); strings.HasPrefix(op, "remove ") && strings.Contains(op, id) {
+			_, id, _ := strings.Cut(strings.TrimPrefix(key, "ASIC_STATE:"), ":")
+			if strings.HasPrefix(op, "remove ") && strings.Contains(op, id) {
 				t.Errorf("the restart removes what was there: %s", op)
 			}
 		}

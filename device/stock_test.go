@@ -191,7 +191,7 @@ func (s *stockSwitch) changes() []string {
 // many requests have changed the ASIC.
 func (s *stockSwitch) unchanged(what string) (changed int) {
 	s.Helper()
-	s.within(stockPatience, what+": the statuses are what they were", func() bool { return cmp.Equal(s.statuses(), s.want) })
+	s.unchangedStatuses(what)
 	calls := s.changes()
 	if len(calls) > 0 {
 		s.Errorf("%s changes the ASIC %d times:\n%s", what, len(calls), strings.Join(calls[:min(len(calls), 20)], "\n"))
@@ -336,9 +336,16 @@ func TestStockRestart(t *testing.T) {
 	startStock(t, nil, fullSwitch(t, stockGroups())).restarts()
 }
 
-// On SONiC's syncd, with its virtual SAI: a full configuration and many flow groups, orchagent, syncd and tammgrd killed
-// at random moments. No restart changes the ASIC, nothing that was in force is anything else meanwhile than in force or
-// unknown, and counters are read again.
+// unchangedStatuses waits until all rows say what they did at first.
+func (s *stockSwitch) unchangedStatuses(what string) {
+	s.Helper()
+	what += ": the statuses are what they were"
+	s.within(stockPatience, what, func() bool { return cmp.Equal(s.statuses(), s.want) })
+}
+
+// On SONiC's syncd, with its virtual SAI: a full configuration and many flow groups, orchagent, syncd and tammgrd
+// killed at random moments. No restart changes the ASIC, nothing that was in force is anything else meanwhile than in
+// force or unknown, and counters are read again.
 func TestStockRestarts(t *testing.T) {
 	skipWithoutStock(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
@@ -383,15 +390,15 @@ func (s *stockSwitch) watch() (stop func()) {
 	return func() { close(end); <-ended }
 }
 
-// On SONiC's syncd: orchagent is killed at a random moment while it makes a view, and somebody else asks for one. What was
-// configured is in force again each time, with other ids.
+// On SONiC's syncd: orchagent is killed at a random moment while it makes a view, and somebody else asks for one. What
+// was configured is in force again each time, with other ids.
 func TestStockViews(t *testing.T) {
 	skipWithoutStock(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
 		s := startStock(t, rand.New(rand.NewPCG(seed, 12)), fullSwitch(t, 0))
 		again := func(what string, since time.Time) {
 			s.adopted(what, since)
-			s.within(stockPatience, what+": the statuses are what they were", func() bool { return cmp.Equal(s.statuses(), s.want) })
+			s.unchangedStatuses(what)
 			if is := s.asicKeys(); len(is) != len(s.objects) {
 				t.Errorf("%s: %d objects in ASIC_STATE, want %d", what, len(is), len(s.objects))
 			}
@@ -447,7 +454,7 @@ func TestStockIsFull(t *testing.T) {
 		begin := time.Now()
 		s.launch(what)
 		s.adopted("a restart of "+what, begin)
-		s.within(stockPatience, "the statuses are what they were", func() bool { return cmp.Equal(s.statuses(), s.want) })
+		s.unchangedStatuses("at last")
 		for _, call := range s.changes() {
 			for _, key := range s.objects {
 				id := strings.TrimPrefix(key, "ASIC_STATE:")

@@ -8,8 +8,8 @@ import (
 	"tamtam/swss"
 )
 
-// Somebody goes on making requests in ASIC_DB. Orchagent says so, and how many there were, does not begin anew for each of
-// them, and the state of the ASIC is unknown. When it ends, the switch is what is configured.
+// Somebody goes on making requests in ASIC_DB. Orchagent says so, and how many there were, does not begin anew for each
+// of them, and the state of the ASIC is unknown. When it ends, the switch is what is configured.
 func TestForgedRequestsGoOn(t *testing.T) {
 	p := startLoaded(t)
 	stop, ended := make(chan struct{}), make(chan error, 1)
@@ -34,7 +34,8 @@ func TestForgedRequestsGoOn(t *testing.T) {
 		}
 	}()
 	p.doubted("somebody else makes requests in ASIC_DB")
-	many := regexp.MustCompile(`^the state of the ASIC is unknown: somebody else makes requests in ASIC_DB: [1-9]\d+ in the last minute`)
+	many := regexp.MustCompile(`^the state of the ASIC is unknown: somebody else makes requests in ASIC_DB: ` +
+		`[1-9]\d+ in the last minute`)
 	p.until("orchagent says how many there are", func() bool {
 		state, _, err := ReadState(p.Context(), p.redis, "orchagent")
 		return err == nil && state.State == StateWaiting && many.MatchString(state.Reason)

@@ -85,11 +85,17 @@ func (c *turmoil) happened(what string) {
 	}
 }
 
+// mostHeal is how long a switch may take to be well again when nothing is wrong any more.
+const mostHeal = time.Minute
+
 // healed waits until all is well after it was mended, and notes how long that took.
 func (c *turmoil) healed() {
 	c.Helper()
 	mended := time.Now()
-	c.heal = max(c.heal, c.steady().Sub(mended))
+	took := c.steady().Sub(mended)
+	if c.heal = max(c.heal, took); took > mostHeal {
+		c.Errorf("all daemons are ready for good %s after all was mended, want at most %s", took, mostHeal)
+	}
 }
 
 // pass lets time pass.
@@ -179,7 +185,8 @@ func (c *turmoil) freeSwitchID() {
 	c.steady()
 }
 
-// steady waits until all daemons have been ready for longer than it takes them to notice something, and returns since when.
+// steady waits until all daemons have been ready for longer than it takes them to notice something, and returns since
+// when.
 func (c *turmoil) steady() (from time.Time) {
 	for from = time.Now(); time.Since(from) < 3*beatPeriod; {
 		for _, name := range mortals {

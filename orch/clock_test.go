@@ -99,7 +99,8 @@ func TestTimeOfDayIsSet(t *testing.T) {
 			}
 			want := then.Add(set + time.Minute).Format(time.RFC3339Nano)
 			row := getRow(t, r.DB(swss.StateDB), schema.StateTAMTailStamp, "s")
-			if since, after := row["since"], then.Add(set+2*time.Minute).Format(time.RFC3339Nano); since != want && since != after {
+			after := then.Add(set + 2*time.Minute).Format(time.RFC3339Nano)
+			if since := row["since"]; since != want && since != after {
 				t.Errorf("the row is so since %s, want %s", since, want)
 			}
 		})

@@ -261,7 +261,8 @@ func BenchmarkReport(b *testing.B) {
 	b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// A daemon that waits for the answer whether its databases are what they were is busy: nobody takes it for one that works.
+// A daemon that waits for the answer whether its databases are what they were is busy: nobody takes it for one that
+// works.
 func TestBusyWhileItChecks(t *testing.T) {
 	asked, answer := make(chan struct{}), make(chan struct{})
 	var once sync.Once

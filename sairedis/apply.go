@@ -145,8 +145,7 @@ func (vs *views) rewrite(ctx context.Context, res *result, t *transition, old *i
 		}
 		rows = append(rows, putRow(ctx, asicState, n.key, pairs))
 	}
-	stays := slices.DeleteFunc(t.stays, func(n *node) bool { return n.unknown }) // has no row, and gets none
-	rows = append(rows, vs.movedRows(ctx, old, append(stays, learned...))...)
+	rows = append(rows, vs.movedRows(ctx, old, slices.Concat(t.stays, learned))...)
 	later := res.writes // rows of discovered objects
 	res.writes = append([]func(redis.Pipeliner){func(p redis.Pipeliner) {
 		for chunk := range slices.Chunk(gone, 1000) {
@@ -221,7 +220,7 @@ func namesObjects(v sai.Value) bool {
 func (vs *views) movedRows(ctx context.Context, old *idMap, list []*node) []func(redis.Pipeliner) {
 	var rows []func(redis.Pipeliner)
 	for _, n := range list {
-		ok := true
+		ok := !n.unknown // it has no row, and gets none
 		k := sai.MapKey(n.key, func(vid sai.OID) sai.OID {
 			rid, had := old.rid(vid)
 			now, has := vs.objects.ids.vid(rid)

@@ -144,18 +144,23 @@ func TestLaterView(t *testing.T) {
 	}
 }
 
+// newRecordedRig is a rig with a recorder between syncd and its backend, which has calls fail.
+func newRecordedRig(t *testing.T) (*rig, *saitest.Recorder) {
+	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
+	rec := saitest.NewRecorder(g.fake)
+	g.stop()
+	ctx, cancel := context.WithCancel(context.Background())
+	s, done := NewServer(g.redis, rec, ServerOptions{TempView: true}), make(chan struct{})
+	go func() { defer close(done); _ = s.Serve(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	return g, rec
+}
+
 // What a view could not remove stays known, and the next view removes it.
 func TestRemovalsOfAViewFail(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 3, Count: 3, Short: 1}, func(t *testing.T, seed uint64) {
 		ctx := context.Background()
-		g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
-		rec := saitest.NewRecorder(g.fake)
-		g.stop()
-		srvCtx, cancel := context.WithCancel(ctx)
-		s := NewServer(g.redis, rec, ServerOptions{TempView: true})
-		done := make(chan struct{})
-		go func() { defer close(done); _ = s.Serve(srvCtx) }()
-		defer func() { cancel(); <-done }()
+		g, rec := newRecordedRig(t)
 		cfg := randomConfig(rand.New(rand.NewPCG(seed, 8)))
 		view := func(make func()) error {
 			g.restartClient()
@@ -192,14 +197,7 @@ func TestRemovalsOfAViewFail(t *testing.T) {
 func TestApplyViewFails(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 7}, func(t *testing.T, seed uint64) {
 		ctx := context.Background()
-		g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
-		rec := saitest.NewRecorder(g.fake)
-		g.stop()
-		srvCtx, cancel := context.WithCancel(ctx)
-		s := NewServer(g.redis, rec, ServerOptions{TempView: true})
-		done := make(chan struct{})
-		go func() { defer close(done); _ = s.Serve(srvCtx) }()
-		defer func() { cancel(); <-done }()
+		g, rec := newRecordedRig(t)
 		cfg := randomConfig(rand.New(rand.NewPCG(seed, 7)))
 		g.must("INIT_VIEW", g.client.InitView(ctx))
 		g.createSwitch()

@@ -302,8 +302,8 @@ func TestPollsAreAskedForAgain(t *testing.T) {
 	}
 }
 
-// What only the ASIC changes stands in a row of SONiC's syncd as it was when somebody asked. An object is adopted all the
-// same, and it is no drift when it changes.
+// What only the ASIC changes stands in a row of SONiC's syncd as it was when somebody asked. An object is adopted all
+// the same, and it is no drift when it changes.
 func TestReadOnlyAttributesInRows(t *testing.T) {
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
 	make := func() sai.OID {

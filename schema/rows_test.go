@@ -479,8 +479,14 @@ func TestListsTooLong(t *testing.T) {
 			_, err := ParseACLTable("T", map[string]string{"type": "L3", "ports@": long})
 			return err
 		}(),
-		"ports of an ACL rule": func() error { _, err := ParseACLRule(tam, "TAM|r", map[string]string{"IN_PORTS": long}); return err }(),
-		"next hops":            func() error { _, err := ParseStaticRoute("10.0.0.0/8", map[string]string{"ifname": long}); return err }(),
+		"ports of an ACL rule": func() error {
+			_, err := ParseACLRule(tam, "TAM|r", map[string]string{"IN_PORTS": long})
+			return err
+		}(),
+		"next hops": func() error {
+			_, err := ParseStaticRoute("10.0.0.0/8", map[string]string{"ifname": long})
+			return err
+		}(),
 		"tables to record": func() error {
 			_, err := ParseRecordSession("s", map[string]string{"must-record": long, "flowgroup": "g", "collector": "c"})
 			return err
@@ -499,7 +505,8 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	_, err = ParseTailStampSession("s", TooMany(3, 20))
-	if got, want := Reason(err), "the table has more than 3 rows, or more than 20 bytes: the first by name are taken"; got != want {
+	many := "the table has more than 3 rows, or more than 20 bytes: the first by name are taken"
+	if got, want := Reason(err), many; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	_, err = ParseTailStampSession(strings.Repeat("s", 256), map[string]string{"flowgroup": "g"})

@@ -16,8 +16,8 @@ import (
 var shows = []string{
 	"show version", "show running-configuration", "show tam summary", "show tam switch", "show tam features",
 	"show tam collectors", "show tam samplers", "show tam flow-groups", "show tam consistency", "show alarms",
-	"show tam tail-stamping", "show tam alt-mark",
-	"show tam flymon", "show tam table-record", "show interface status", "show interface counters",
+	"show tam tail-stamping", "show tam alt-mark", "show tam flymon", "show tam table-record",
+	"show interface status", "show interface counters",
 	"show access-list", "show vlan", "show ip route", "show ip interface", "show arp", "show mac address-table",
 	"show queue counters", "show qos scheduler", "show mirror-session",
 }

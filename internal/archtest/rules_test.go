@@ -116,4 +116,7 @@ var rules = []room{
 }
 
 // testKits are packages that only tests, and each other, may import. They may import any module.
-var testKits = []string{"tamtamtest", "internal/randtest", "saisim/pipe/pipetest", "cfgmgr/forward/forwardtest", "orch/orchtest", "tamorch/tamorchtest", "sai/saitest", "sairedis/sairedistest", "swss/swsstest"}
+var testKits = []string{
+	"tamtamtest", "internal/randtest", "saisim/pipe/pipetest", "cfgmgr/forward/forwardtest", "orch/orchtest",
+	"tamorch/tamorchtest", "sai/saitest", "sairedis/sairedistest", "swss/swsstest",
+}

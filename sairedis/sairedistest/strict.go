@@ -3,7 +3,9 @@
 package sairedistest
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -14,6 +16,9 @@ import (
 	"tamtam/sai"
 	"tamtam/swss"
 )
+
+// errForm is what is wrong with JSON that can be read.
+var errForm = errors.New("not of the form that syncd wants")
 
 // A Strict reads requests as narrowly as the documentation of SONiC's syncd
 // allows: an error is what could stop it. Apart from names and their types it
@@ -65,7 +70,7 @@ func (s *Strict) Request(e swss.Entry) (Parsed, error) {
 	}
 	var words []string
 	if err := json.Unmarshal([]byte(e.Body), &words); err != nil || !strings.HasPrefix(e.Body, "[") || len(words)%2 != 0 {
-		return p, fmt.Errorf("body: %w", err)
+		return p, fmt.Errorf("body: %w", cmp.Or(err, errForm))
 	}
 	var pairs [][2]string
 	for i := 0; i < len(words); i += 2 {
@@ -162,7 +167,7 @@ func (s *Strict) id(op string, tm *sai.TypeMeta, id string) error {
 func (s *Strict) entry(tm *sai.TypeMeta, id string) error {
 	var members map[string]string
 	if err := json.Unmarshal([]byte(id), &members); err != nil || !entryText.MatchString(id) {
-		return fmt.Errorf("entry %s: %w", id, err)
+		return fmt.Errorf("entry %s: %w", id, cmp.Or(err, errForm))
 	}
 	at := -1
 	var names []string
@@ -301,7 +306,7 @@ func (s *Strict) poll(op, key string, pairs [][2]string) error {
 
 func group(op, key string, pairs [][2]string) error {
 	if err := matches(groupText, key); err != nil || (op == "del_counter_group") != (len(pairs) == 0) {
-		return fmt.Errorf("%s %q: %w", op, pairs, err)
+		return fmt.Errorf("%s %q: %w", op, pairs, cmp.Or(err, errForm))
 	}
 	for _, f := range pairs {
 		ok := false

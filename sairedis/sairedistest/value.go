@@ -1,6 +1,7 @@
 package sairedistest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/big"
@@ -169,7 +170,7 @@ func (s *Strict) plain(m *sai.AttrMeta, text string, get bool) error {
 	case sai.KindJSON:
 		var j map[string]string
 		if err := json.Unmarshal([]byte(text), &j); err != nil || len(j) != 1 {
-			return fmt.Errorf("no JSON object: %w", err)
+			return fmt.Errorf("no JSON object: %w", cmp.Or(err, errForm))
 		}
 		return list(j["json"], get, func(item string) error { return number(item, "-128", "127") })
 	case sai.KindU64RangeList:
@@ -241,7 +242,7 @@ func resources(text string) error {
 		List  []map[string]string `json:"list"`
 	}
 	if err := json.Unmarshal([]byte(text), &r); err != nil || r.Count != len(r.List) || r.Count == 0 {
-		return fmt.Errorf("%d resources, the count is %d: %w", len(r.List), r.Count, err)
+		return fmt.Errorf("%d resources, the count is %d: %w", len(r.List), r.Count, cmp.Or(err, errForm))
 	}
 	for _, m := range r.List {
 		if len(m) != 3 || number(m["avail_num"], "0", mostU32) != nil ||
@@ -260,7 +261,7 @@ func qosMap(text string, get bool) error {
 		List  []map[string]map[string]any `json:"list"`
 	}
 	if err := json.Unmarshal([]byte(text), &j); err != nil || j.Count != len(j.List) || get && j.Count == 0 {
-		return fmt.Errorf("%d entries, the count is %d: %w", len(j.List), j.Count, err)
+		return fmt.Errorf("%d entries, the count is %d: %w", len(j.List), j.Count, cmp.Or(err, errForm))
 	}
 	for _, e := range j.List {
 		for _, side := range []string{"key", "value"} {
