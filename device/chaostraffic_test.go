@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -264,9 +265,12 @@ func (c *chaos) holdsLittle() {
 	}
 }
 
-// count compares what the kept sessions say with what became of the frames.
+// count compares what the kept sessions say with what became of the frames, when a period is over that nothing has met.
 func (c trafficChaos) count() {
 	c.Helper()
+	c.until("a period with packets has no flag", func() bool {
+		return slices.ContainsFunc(c.unflagged(), func(p altmark.Period) bool { return p.Packets > 0 })
+	})
 	if err := os.WriteFile(filepath.Join(c.dir, quietFile), nil, 0o600); err != nil {
 		c.Fatal(err)
 	}
@@ -282,22 +286,32 @@ func (c trafficChaos) count() {
 		}
 		return c.plant.row(swss.CountersDB, schema.CountersTailStamp, "kept")["STAMPED_PACKETS"] == fmt.Sprint(t.Stamped)
 	})
-	c.until("a period has no flag", func() bool {
-		good := 0
-		for field, value := range c.plant.row(swss.CountersDB, schema.CountersAltMarkPast, "marked") {
-			p, err := schema.ParseAltMarkPeriod("marked", field, value)
-			switch {
-			case err != nil:
-				c.Error(err)
-			case p.Flags == 0 && p.Packets != t.Marked[p.Number]:
-				c.Errorf("period %d without a flag has %d packets, but %d were sent: %s",
-					p.Number, p.Packets, t.Marked[p.Number], value)
-			case p.Flags == 0:
-				good++
-			}
+	good := 0
+	for _, p := range c.unflagged() {
+		if p.Packets != t.Marked[p.Number] {
+			c.Errorf("period %d without a flag has %d packets, but %d were sent", p.Number, p.Packets, t.Marked[p.Number])
 		}
-		return good > 0 || c.Failed()
-	})
+		if p.Packets > 0 {
+			good++
+		}
+	}
+	if good == 0 {
+		c.Error("no period with packets is without a flag")
+	}
+}
+
+// unflagged are the periods of the session that marks which have no flag.
+func (c trafficChaos) unflagged() (list []altmark.Period) {
+	c.Helper()
+	for field, value := range c.plant.row(swss.CountersDB, schema.CountersAltMarkPast, "marked") {
+		p, err := schema.ParseAltMarkPeriod("marked", field, value)
+		if err != nil {
+			c.Error(err)
+		} else if p.Flags == 0 {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // While daemons are killed and stopped, Redis is full, slow, away, and killed with what it keeps, connections are cut,
