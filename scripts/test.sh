@@ -118,12 +118,10 @@ fuzz_targets() {
 		xargs -P "$(nproc)" -L 1 bash -c 'fuzz_target "$0" "$1"' <<<"$targets"
 }
 
-# Those that take longest come first, so that no core idles at the end, and one more than there are cores at a time,
-# since those of device wait for processes half of the time. All of go vet comes with the tests, which need the same
-# packages compiled.
-packages=$(($(nproc) + 1))
+# Those that take longest come first, so that no core idles at the end. All of go vet comes with the tests, which need
+# the same packages compiled.
 tests() {
-	go test -vet=all -count=1 -timeout 10m -p "$packages" -parallel 8 ./saisim/reference ./lab ./device ./... 2>&1 | tee "$log/tests"
+	go test -vet=all -count=1 -timeout 10m -parallel 8 ./saisim/reference ./lab ./device ./... 2>&1 | tee "$log/tests"
 	return "${PIPESTATUS[0]}"
 }
 
@@ -144,7 +142,7 @@ concurrent() {
 race_tests() {
 	local list
 	mapfile -t list < <(concurrent)
-	[ ${#list[@]} -gt 0 ] && env CGO_ENABLED=1 go test -race -short -vet=off -count=1 -timeout 10m -p "$packages" "${list[@]}"
+	[ ${#list[@]} -gt 0 ] && env CGO_ENABLED=1 go test -race -short -vet=off -count=1 -timeout 10m "${list[@]}"
 }
 
 check "gofmt" gofmt_clean
