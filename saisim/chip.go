@@ -24,6 +24,9 @@ type Config struct {
 	// Notify is called for the chip's notifications, with the chip unlocked and in
 	// order; nil: nobody listens.
 	Notify func(sai.Notification)
+	// Wired names host interfaces whose ports have no link until [Chip.SetWire] says that they have: nobody knows
+	// before. Other ports have one from the start.
+	Wired map[string]bool
 	// Oracle is how many flows of a sketch task and bank the chip counts exactly, beside
 	// the sketch, for tests and experiments to compare with; 0: none. No chip has this.
 	Oracle int
@@ -52,6 +55,7 @@ func New(cfg Config) (*Chip, error) {
 	e := engine.New(cfg.Profile, cfg.Start, cfg.Oracle)
 	o := objects.New(e, objects.Config{
 		Profile: cfg.Profile, Start: cfg.Start, Kernel: cfg.Kernel, Oracle: cfg.Oracle > 0, Changed: cfg.Changed,
+		Wired: cfg.Wired,
 	})
 	return &Chip{api: api{objects: o, engine: e, notify: cfg.Notify}, profile: cfg.Profile}, nil
 }

@@ -257,7 +257,11 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		t.stamp = s
 	}
 	if t.stamp != nil {
-		t.did = stampable(o.packet, length, p.MTU)
+		limit := p.MTU
+		if p.StampMTU != 0 && p.StampMTU < limit {
+			limit = p.StampMTU
+		}
+		t.did = stampable(o.packet, length, limit)
 		if t.did == stamped {
 			length = stampedLength(length)
 		}
