@@ -204,7 +204,7 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 	}
 	chip, err := saisim.New(saisim.Config{
 		Profile: cfg.Profile, Oracle: cfg.Oracle, Start: start.UTC(), Notify: notify,
-		Kernel: disturbed(c.faults, followed(start, cfg.Kernel)),
+		Kernel: disturbed(c.faults, followed(start, cfg.Kernel)), Wired: wired(cfg.Wires),
 	})
 	if err != nil {
 		return err
@@ -233,7 +233,7 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 		if cfg.drive != nil {
 			return cfg.drive(ctx, chip, start)
 		}
-		return runWires(ctx, chip, start, cfg.Wires, logOf(c))
+		return runWires(ctx, r, chip, start, cfg.Wires, c)
 	})
 	return g.Wait()
 }

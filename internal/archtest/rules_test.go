@@ -38,7 +38,7 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "lab/experiments", "lab/study", "lab", "bench", "device", "device/fault", "mgmt", "collector", "collector/dial", "collector/capture", "tam/altmark", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
+		below: []string{"cli", "lab/experiments", "lab/study", "lab", "bench/live", "bench", "device", "device/fault", "mgmt", "collector", "collector/dial", "collector/capture", "tam/altmark", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	// A test kit for others too: it may not be imported by what is not a test.
 	{name: "tamtamtest", below: []string{"cli", "mgmt", "device", "saisim", "saisim/profile", "swss"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
@@ -47,6 +47,7 @@ var rules = []room{
 	{name: "lab", modules: []string{yaml}, // experiments; of what is inside a switch it knows nothing
 		below: []string{"lab/figure", "lab/chance", "device", "collector", "collector/capture", "saisim", "saisim/drop", "saisim/profile", "saisim/tailstamp", "schema", "swss"}},
 	{name: "internal/paired", below: []string{"bench"}, clock: true}, // the chip beside an older one
+	{name: "bench/live", modules: []string{xsys}, clock: true, below: []string{"bench", "internal/netns"}},
 	{name: "bench", modules: []string{xsync}, clock: true, // what "tamtam bench" measures
 		below: []string{"lab/programs", "device", "flymonorch/plan", "sai", "saisim", "saisim/describe", "saisim/profile", "saisim/cmu", "saisim/pipe", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record", "tam/recordplan"}},
 	{name: "lab/chance"}, // random numbers of experiments
@@ -112,6 +113,7 @@ var rules = []room{
 	{name: "saisim/tm"},
 	{name: "saisim/pipe"},
 	{name: "collector/capture", modules: []string{gopacket}},
+	{name: "internal/netns", modules: []string{xsys}}, // hosts with wires
 	{name: "internal", clock: true},
 }
 
