@@ -96,7 +96,8 @@ var rules = []room{
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 
-	{name: "cpuport"}, // frames and names; nothing of a chip
+	{name: "cpuport"},   // frames and names; nothing of a chip
+	{name: "hoststack"}, // frames and time; nothing of a chip or a database
 	{name: "sai"},
 	{name: "internal/tables", below: []string{"schema"}}, // the table of tables as a page
 	{name: "schema", below: []string{"tam/altmark", "tam/flymon", "tam/record"}},
