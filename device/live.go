@@ -29,6 +29,8 @@ type UpConfig struct {
 	Databases swss.Config
 	Config    ConfigDB
 	Mgmt      mgmt.Config
+	// NoHost leaves out hostd: the switch neither answers nor asks as a host.
+	NoHost bool
 	// Ready, if set, is called once all daemons run, with the addresses to use.
 	Ready func(redis, gnmi string)
 }
@@ -68,6 +70,10 @@ func Up(ctx context.Context, cfg UpConfig) error {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
+	if !cfg.NoHost {
+		cfg.CPU = cpuport.New()
+		g.Go(func() error { return RunHostd(ctx, r, atHub(cfg.CPU), cfg.Common) })
+	}
 	g.Go(func() error { return RunSyncd(ctx, r, cfg.ChipConfig, cfg.Common) })
 	g.Go(func() error { return RunManagers(ctx, r, cfg.Common) })
 	g.Go(func() error { return RunOrchagent(ctx, r, cfg.Common) })

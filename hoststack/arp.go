@@ -56,7 +56,7 @@ func (s *Stack) receiveARP(f *received, b []byte) {
 }
 
 // sendARP sends ARP of the interface's address from.
-func (s *Stack) sendARP(x *iface, op uint16, to MAC, from netip.Addr, tha MAC, tpa netip.Addr) {
+func (s *sender) sendARP(x *iface, op uint16, to MAC, from netip.Addr, tha MAC, tpa netip.Addr) {
 	b := make([]byte, 0, arpLength)
 	b = append(b, 0, 1, 8, 0, 6, 4)
 	b = binary.BigEndian.AppendUint16(b, op)

@@ -71,7 +71,7 @@ func (c Counter) String() string {
 }
 
 // Counters returns all counters, since the stack began.
-func (s *Stack) Counters() map[string]uint64 {
+func (s *sender) Counters() map[string]uint64 {
 	all := make(map[string]uint64, numCounters)
 	for c, n := range s.counts {
 		all[Counter(c).String()] = n
@@ -80,4 +80,4 @@ func (s *Stack) Counters() map[string]uint64 {
 }
 
 // Count returns one counter.
-func (s *Stack) Count(c Counter) uint64 { return s.counts[c] }
+func (s *sender) Count(c Counter) uint64 { return s.counts[c] }

@@ -33,7 +33,7 @@ func familyOf(p netip.Prefix) int {
 
 // SetRoute notes where a prefix leads; without hops, nowhere any more. Subnets of interfaces need none.
 func (s *Stack) SetRoute(now time.Time, p netip.Prefix, hops []Hop) {
-	s.advance(now)
+	s.Advance(now)
 	p = p.Masked()
 	if _, had := s.fib.routes[p]; had {
 		s.fib.lengths[familyOf(p)][p.Bits()]--

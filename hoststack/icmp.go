@@ -78,7 +78,7 @@ func (s *Stack) receiveICMPv6(f *received, p *ipPacket) {
 }
 
 // buildIPv4 makes a packet of the stack's own.
-func (s *Stack) buildIPv4(from, dst netip.Addr, tos byte, icmp []byte) []byte {
+func (s *sender) buildIPv4(from, dst netip.Addr, tos byte, icmp []byte) []byte {
 	s.ident++
 	n := 20 + len(icmp)
 	a, z := from.As4(), dst.As4()
@@ -105,7 +105,7 @@ func (s *Stack) unreachable(w *waiting) {
 }
 
 func (s *Stack) tellOf(x *iface, l2 MAC, p *ipPacket, e icmpError, word uint32) {
-	if l2.isGroup() || !mayTell(p) || s.isBroadcast(p.dst) {
+	if l2.isGroup() || !mayTell(p) || s.fib.isBroadcast(p.dst) {
 		s.counts[DropNoAnswer]++
 		return
 	}

@@ -137,7 +137,7 @@ func (s *Stack) receiveIP(f *received, p *ipPacket) {
 		s.counts[DropGroup]++
 	case f.dst != x.MAC: // of others, which the CPU has a copy of
 		s.counts[DropOtherHost]++
-	case !single(p.dst) || s.isBroadcast(p.dst):
+	case !single(p.dst) || s.fib.isBroadcast(p.dst):
 		s.counts[DropGroup]++
 	case own != nil || p.dst.IsLinkLocalUnicast() || !f.undelivered:
 		s.counts[DropOtherHost]++
@@ -147,8 +147,8 @@ func (s *Stack) receiveIP(f *received, p *ipPacket) {
 }
 
 // isBroadcast reports whether an address is the broadcast address, or the first, of a subnet of the stack's.
-func (s *Stack) isBroadcast(ip netip.Addr) bool {
-	_, p, ok := s.fib.subnet(ip)
+func (t *fib) isBroadcast(ip netip.Addr) bool {
+	_, p, ok := t.subnet(ip)
 	return ok && !host(ip, p)
 }
 

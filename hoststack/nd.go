@@ -153,7 +153,7 @@ func (s *Stack) advertised(k neighKey, mac MAC, has, solicited, override bool) {
 }
 
 // sendSolicitation asks for the MAC address of a target; from is unspecified to ask whether it is free.
-func (s *Stack) sendSolicitation(x *iface, target netip.Addr, to MAC, from, dst netip.Addr) {
+func (s *sender) sendSolicitation(x *iface, target netip.Addr, to MAC, from, dst netip.Addr) {
 	t := target.As16()
 	b := append([]byte{typeSolicitation, 0, 0, 0, 0, 0, 0, 0}, t[:]...)
 	if !from.IsUnspecified() {
@@ -164,7 +164,7 @@ func (s *Stack) sendSolicitation(x *iface, target netip.Addr, to MAC, from, dst 
 }
 
 // sendAdvertisement says that a target is the stack's, in an answer or of its own accord.
-func (s *Stack) sendAdvertisement(x *iface, to MAC, from, dst, target netip.Addr, solicited bool) {
+func (s *sender) sendAdvertisement(x *iface, to MAC, from, dst, target netip.Addr, solicited bool) {
 	flags := byte(flagRouter | flagOverride)
 	if solicited {
 		flags |= flagSolicited

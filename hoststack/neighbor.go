@@ -91,7 +91,7 @@ const maxWaiting = 3
 // SetStatic notes what somebody else says of a neighbour, or with a zero MAC address that nobody says anything any
 // more. The stack neither asks for it nor ages it; what it knew itself of it is no longer its own, without an event.
 func (s *Stack) SetStatic(now time.Time, on string, addr netip.Addr, mac MAC) {
-	s.advance(now)
+	s.Advance(now)
 	k := neighKey{on, addr}
 	if mac == (MAC{}) {
 		if _, was := s.static[k]; was {
@@ -116,7 +116,7 @@ func (s *Stack) SetStatic(now time.Time, on string, addr netip.Addr, mac MAC) {
 // Want has the stack ask for a neighbour, again and again until it answers, for as long as it is wanted: a route leads
 // to it.
 func (s *Stack) Want(now time.Time, on string, addr netip.Addr, wanted bool) {
-	s.advance(now)
+	s.Advance(now)
 	k := neighKey{on, addr}
 	if !wanted {
 		delete(s.wanted, k)
@@ -129,14 +129,16 @@ func (s *Stack) Want(now time.Time, on string, addr netip.Addr, wanted bool) {
 // Restore gives the stack a neighbour that an earlier stack knew. It counts as known and is asked, by unicast, whether
 // it is still there.
 func (s *Stack) Restore(now time.Time, on string, addr netip.Addr, mac MAC) {
-	s.advance(now)
+	s.Advance(now)
 	k := neighKey{on, addr}
-	if s.neighs[k] != nil || s.isStatic(k) || !s.onLink(k) {
+	n := s.neighs[k]
+	if n != nil && n.state.known() || s.static[k] != (MAC{}) || !s.onLink(k) || !mac.isHost() {
 		return
 	}
-	n := s.create(k)
 	if n == nil {
-		return
+		if n = s.create(k); n == nil {
+			return
+		}
 	}
 	n.mac, n.changed = mac, s.now
 	s.probe(n)
@@ -170,8 +172,6 @@ func (n *neighbor) row() Neighbor {
 	return Neighbor{Interface: n.on, Addr: n.addr, MAC: n.mac, State: n.state, Confirmed: n.confirmed}
 }
 
-func (s *Stack) isStatic(k neighKey) bool { _, ok := s.static[k]; return ok }
-
 // onLink reports whether a neighbour can be there: its interface is up and has a subnet with the address.
 func (s *Stack) onLink(k neighKey) bool {
 	x := s.ifs[k.on]
@@ -197,16 +197,16 @@ func (x *iface) subnet(ip netip.Addr) (best *address) {
 
 // dropStrangers forgets the neighbours that cannot be there any more.
 func (s *Stack) dropStrangers() {
-	for _, n := range s.sorted() {
+	for _, n := range sorted(s.neighs) {
 		if !s.onLink(n.neighKey) {
 			s.fail(n, false)
 		}
 	}
 }
 
-func (s *Stack) sorted() []*neighbor {
-	all := make([]*neighbor, 0, len(s.neighs))
-	for _, n := range s.neighs {
+func sorted(neighs map[neighKey]*neighbor) []*neighbor {
+	all := make([]*neighbor, 0, len(neighs))
+	for _, n := range neighs {
 		all = append(all, n)
 	}
 	slices.SortFunc(all, func(a, b *neighbor) int {
@@ -221,7 +221,7 @@ func (s *Stack) sorted() []*neighbor {
 // create makes a neighbour, nil if there is no room. One that has failed gives way.
 func (s *Stack) create(k neighKey) *neighbor {
 	if len(s.neighs) >= s.cfg.Limits.Neighbors {
-		for _, n := range s.sorted() {
+		for _, n := range sorted(s.neighs) {
 			if n.state == Failed {
 				s.remove(n)
 				break
@@ -241,7 +241,7 @@ func (s *Stack) create(k neighKey) *neighbor {
 func (s *Stack) ask(k neighKey) *neighbor {
 	n := s.neighs[k]
 	switch {
-	case s.isStatic(k) || !s.onLink(k):
+	case s.static[k] != (MAC{}) || !s.onLink(k):
 		return nil
 	case n != nil && n.state != Failed:
 		return n
@@ -364,7 +364,7 @@ func (s *Stack) confirm(n *neighbor) {
 // accord. It makes one only if create is true.
 func (s *Stack) heard(k neighKey, mac MAC, solicited, create bool) {
 	n := s.neighs[k]
-	if s.isStatic(k) || !mac.isHost() || !s.onLink(k) || n == nil && !create {
+	if s.static[k] != (MAC{}) || !mac.isHost() || !s.onLink(k) || n == nil && !create {
 		return
 	}
 	if n == nil {

@@ -84,8 +84,7 @@ type Frame struct {
 
 // A Stack is the switch as a host. It is used by one goroutine at a time.
 type Stack struct {
-	cfg    Config
-	now    time.Time
+	sender
 	ifs    map[string]*iface
 	own    map[netip.Addr]*address // of all interfaces that are up, but link-local ones
 	neighs map[neighKey]*neighbor
@@ -94,10 +93,15 @@ type Stack struct {
 	wanted map[neighKey]bool
 	fib    fib
 	tokens bucket
+}
+
+// A sender is what all of a stack shares: time, what is due, what is sent, what has happened and been counted.
+type sender struct {
+	cfg    Config
+	now    time.Time
 	timers timers
 	order  uint64
 	ident  uint16 // of the next IPv4 packet
-
 	out    []Frame
 	events []Event
 	counts [numCounters]uint64
@@ -127,7 +131,7 @@ func (a *address) usable() bool { return a != nil && !a.tentative && !a.duplicat
 // New returns a stack without interfaces.
 func New(cfg Config) *Stack {
 	return &Stack{
-		cfg: cfg, ifs: map[string]*iface{}, own: map[netip.Addr]*address{}, neighs: map[neighKey]*neighbor{},
+		sender: sender{cfg: cfg}, ifs: map[string]*iface{}, own: map[netip.Addr]*address{}, neighs: map[neighKey]*neighbor{},
 		static: map[neighKey]MAC{}, wanted: map[neighKey]bool{}, fib: newFIB(),
 		tokens: bucket{rate: cfg.Limits.ErrorRate, burst: cfg.Limits.ErrorBurst, left: float64(cfg.Limits.ErrorBurst)},
 	}
@@ -136,7 +140,7 @@ func New(cfg Config) *Stack {
 // Configure has the interfaces be these, at a time. Addresses that are new are announced or asked for; neighbours of
 // an interface that is gone or down, or at an address that is in none of its subnets any more, are forgotten.
 func (s *Stack) Configure(now time.Time, all []Interface) {
-	s.advance(now)
+	s.Advance(now)
 	next := map[string]*iface{}
 	for _, i := range all {
 		i.Addrs = slices.Clone(i.Addrs)
@@ -225,7 +229,7 @@ const (
 )
 
 // begin begins the life of an address: IPv4 is announced at once, IPv6 first asked for.
-func (s *Stack) begin(a *address) {
+func (s *sender) begin(a *address) {
 	if a.Addr().Is4() {
 		a.announces = announceNumber
 		s.announce(a)
@@ -238,7 +242,7 @@ func (s *Stack) begin(a *address) {
 }
 
 // announce tells all neighbours whose an address is.
-func (s *Stack) announce(a *address) {
+func (s *sender) announce(a *address) {
 	a.announces--
 	if a.Addr().Is4() {
 		s.sendARP(a.on, arpRequest, broadcast, a.Addr(), MAC{}, a.Addr())
@@ -252,7 +256,7 @@ func (s *Stack) announce(a *address) {
 }
 
 // addressDue is called when something is due for an address.
-func (s *Stack) addressDue(a *address) {
+func (s *sender) addressDue(a *address) {
 	if a.tentative { // nobody has objected
 		a.tentative = false
 		a.announces = 1
@@ -261,7 +265,7 @@ func (s *Stack) addressDue(a *address) {
 }
 
 // conflict notes that somebody else has one of the stack's addresses.
-func (s *Stack) conflict(a *address, mac MAC) {
+func (s *sender) conflict(a *address, mac MAC) {
 	s.counts[Conflicts]++
 	if a.tentative {
 		a.tentative, a.duplicate, a.due = false, true, time.Time{}
@@ -299,9 +303,7 @@ func (s *Stack) Addresses() []AddressState {
 }
 
 // Advance does what is due up to and including a time.
-func (s *Stack) Advance(now time.Time) { s.advance(now) }
-
-func (s *Stack) advance(now time.Time) {
+func (s *Stack) Advance(now time.Time) {
 	for len(s.timers) > 0 && !s.timers[0].at.After(now) {
 		t := heap.Pop(&s.timers).(timer)
 		if !t.stands() {
@@ -319,6 +321,32 @@ func (s *Stack) advance(now time.Time) {
 	if now.After(s.now) {
 		s.now = now
 	}
+}
+
+// Resume says that the stack could neither send nor receive since it was last told the time: all that is due is due as
+// much later.
+func (s *Stack) Resume(now time.Time) {
+	d := now.Sub(s.now)
+	if d <= 0 {
+		return
+	}
+	s.now = now
+	var later timers
+	for _, t := range s.timers {
+		if t.stands() {
+			later = append(later, t)
+		}
+	}
+	for i := range later {
+		t := &later[i]
+		if t.at = t.at.Add(d); t.address != nil {
+			t.address.due = t.at
+		} else {
+			t.neighbor.due = t.at
+		}
+	}
+	s.timers = later
+	heap.Init(&s.timers)
 }
 
 // Next returns when something is due, false if nothing is.
@@ -347,7 +375,7 @@ func (t *timer) stands() bool {
 	return !t.neighbor.gone && t.neighbor.due.Equal(t.at)
 }
 
-func (s *Stack) after(at time.Time, t timer) {
+func (s *sender) after(at time.Time, t timer) {
 	s.order++
 	t.at, t.order = at, s.order
 	heap.Push(&s.timers, t)
@@ -376,23 +404,24 @@ func (h *timers) Pop() any {
 }
 
 // Frames returns, once, what the stack sends.
-func (s *Stack) Frames() []Frame {
+func (s *sender) Frames() []Frame {
 	out := s.out
 	s.out = nil
 	return out
 }
 
 // Events returns, once, what has happened.
-func (s *Stack) Events() []Event {
+func (s *sender) Events() []Event {
 	e := s.events
 	s.events = nil
 	return e
 }
 
-// Receive takes a frame that came in at an interface, without VLAN tag and FCS. undelivered says that the chip could not
-// forward it, for want of a neighbour, MTU or TTL, and does not do so besides. The data is only read, during the call.
+// Receive takes a frame that came in at an interface, without VLAN tag and FCS. undelivered says that the chip could
+// not forward it, for want of a neighbour, MTU or TTL, and does not do so besides. The data is only read, during the
+// call.
 func (s *Stack) Receive(now time.Time, at string, undelivered bool, data []byte) {
-	s.advance(now)
+	s.Advance(now)
 	s.counts[Received]++
 	x := s.ifs[at]
 	switch {
@@ -430,7 +459,7 @@ func (s *Stack) receive(f *received, etherType uint16, b []byte) {
 }
 
 // send gives out a frame at an interface.
-func (s *Stack) send(x *iface, dst MAC, etherType uint16, payload []byte) {
+func (s *sender) send(x *iface, dst MAC, etherType uint16, payload []byte) {
 	if !x.Up {
 		return
 	}

@@ -188,6 +188,21 @@ func TestRestore(t *testing.T) {
 	}
 }
 
+// While there is no way to send and receive, nothing is due.
+func TestResume(t *testing.T) {
+	r := newRig(t)
+	r.Restore(r.at, "Vlan10", ip("10.0.0.5"), hostMAC(5))
+	r.pass(1500 * time.Millisecond)
+	r.Frames()
+	r.at = r.at.Add(time.Hour)
+	r.Resume(r.at)
+	r.pass(500*time.Millisecond - 1)
+	r.want(r.sent(), "")
+	r.pass(1)
+	r.want(r.sent(), "Vlan10 to 02:00:00:00:00:05: ARP 1 10.0.0.1 is at "+own+", 10.0.0.5 at 00:00:00:00:00:00")
+	r.told("")
+}
+
 func TestNeighborsOfInterfaceThatGoesDown(t *testing.T) {
 	r := newRig(t)
 	r.meet(5)
