@@ -18,7 +18,7 @@ const wireLife = 10 * time.Second
 
 // runWires wires a chip's ports to live interfaces and says in STATE_DB how they are, until ctx ends.
 func runWires(
-	ctx context.Context, r *swss.Redis, chip *saisim.Chip, start time.Time, names map[string]string, c Common,
+	ctx context.Context, r *swss.Redis, chip *saisim.Chip, start time.Time, names map[string]string, cpu cpuSide, c Common,
 ) error {
 	told := make(chan []wire.Port, 1)
 	look := func(ports []wire.Port) {
@@ -28,8 +28,25 @@ func runWires(
 		}
 	}
 	g, ctx := errgroup.WithContext(ctx)
+	inject := make(chan func())
 	g.Go(func() error {
-		return wire.Run(ctx, wire.Config{Chip: chip, Start: start, Wires: names, Log: logOf(c), Look: look})
+		return wire.Run(ctx, wire.Config{
+			Chip: chip, Start: start, Wires: names, Log: logOf(c), Look: look, Punt: cpu.punt, Inject: inject,
+		})
+	})
+	g.Go(func() error {
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case f := <-cpu.frames():
+				select {
+				case <-ctx.Done():
+					return nil
+				case inject <- func() { cpu.send(f) }:
+				}
+			}
+		}
 	})
 	g.Go(func() error {
 		rows := swss.NewTable(r.DB(swss.StateDB), schema.StateWire)

@@ -24,6 +24,10 @@ type Config struct {
 	Start time.Time         // the chip's cycle 0, with the monotonic clock
 	Wires map[string]string // port -> interface
 	Log   *slog.Logger
+	// Punt, if set, takes the frames for the CPU; it is called with the chip locked, and must not keep them.
+	Punt func(*saisim.Out)
+	// Inject, if set, has what is to be done to the chip between two turns, at the current time, as sending for the CPU.
+	Inject <-chan func()
 	// Look, if set, is called once per second with what every port has counted, in the order of their names.
 	Look func([]Port)
 }

@@ -44,7 +44,8 @@ type pump struct {
 	Config
 	lines []*line
 	byID  map[saisim.PortID]*line
-	wake  *Waker
+	wake  *waker
+	calls chan func()
 	polls []unix.PollFd
 
 	pieces  []byte // frames cut in this turn
@@ -53,19 +54,18 @@ type pump struct {
 	told    time.Time
 }
 
-// A Waker wakes a pump that waits. It may be used from any goroutine.
-type Waker struct{ fd int }
+// A waker wakes a pump that waits. It may be used from any goroutine.
+type waker struct{ fd int }
 
-func newWaker() (*Waker, error) {
+func newWaker() (*waker, error) {
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
 		return nil, fmt.Errorf("wires: eventfd: %w", err)
 	}
-	return &Waker{fd}, nil
+	return &waker{fd}, nil
 }
 
-// Wake has the pump look at once whether the chip has anything to send.
-func (w *Waker) Wake() { _, _ = unix.Write(w.fd, []byte{1, 0, 0, 0, 0, 0, 0, 0}) }
+func (w *waker) wake() { _, _ = unix.Write(w.fd, []byte{1, 0, 0, 0, 0, 0, 0, 0}) }
 
 // Run wires the ports until ctx ends. An interface that is not there, at the start or later, is a link that is down
 // until it is; that a raw socket may not be opened is an error.
@@ -73,7 +73,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if len(cfg.Wires) > MaxPorts {
 		return fmt.Errorf("wires: %d ports have an interface, want at most %d", len(cfg.Wires), MaxPorts)
 	}
-	p := &pump{Config: cfg, byID: map[saisim.PortID]*line{}}
+	p := &pump{Config: cfg, byID: map[saisim.PortID]*line{}, calls: make(chan func(), batch)}
 	defer func() {
 		for _, l := range p.lines {
 			l.close()
@@ -93,8 +93,18 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	p.wake = wake
 	defer unix.Close(wake.fd)
-	stop := context.AfterFunc(ctx, wake.Wake)
+	stop := context.AfterFunc(ctx, wake.wake)
 	defer stop()
+	forwarded := make(chan struct{})
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer close(forwarded)
+		p.forward(ctx)
+	}()
+	defer func() {
+		cancel()
+		<-forwarded
+	}()
 	p.Chip.SetOutput(p.send)
 	for ctx.Err() == nil {
 		if moved := p.turn(time.Now()); !moved {
@@ -106,6 +116,36 @@ func Run(ctx context.Context, cfg Config) error {
 	return nil
 }
 
+// forward wakes the pump for what is to be done to the chip.
+func (p *pump) forward(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case f := <-p.Inject:
+			select {
+			case <-ctx.Done():
+				return
+			case p.calls <- f:
+				p.wake.wake()
+			}
+		}
+	}
+}
+
+// inject does what is to be done to the chip, and says whether there was anything.
+func (p *pump) inject(now time.Time) bool {
+	n := len(p.calls)
+	if n == 0 {
+		return false
+	}
+	p.Chip.Advance(p.Chip.CycleAt(now.Sub(p.Start)))
+	for range n {
+		(<-p.calls)()
+	}
+	return true
+}
+
 // turn moves what has come in into the chip, the chip's time to now, and out what leaves it. It says whether
 // frames came in.
 func (p *pump) turn(now time.Time) bool {
@@ -113,7 +153,7 @@ func (p *pump) turn(now time.Time) bool {
 		p.look(now)
 	}
 	p.pieces, p.lengths = p.pieces[:0], p.lengths[:0]
-	moved := false
+	moved := p.inject(now)
 	for _, l := range p.lines {
 		if l.ready() {
 			moved = true
@@ -215,6 +255,10 @@ func (p *pump) lose(l *line, why Loss, frames, bytes int, err error) {
 
 // send gives a frame that leaves the chip to its interface. It is called with the chip locked.
 func (p *pump) send(o *saisim.Out) {
+	if o.Port == saisim.CPUPort && p.Punt != nil {
+		p.Punt(o)
+		return
+	}
 	l := p.byID[o.Port]
 	if l == nil {
 		return

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"runtime"
 	"time"
+
+	"tamtam/saisim"
 )
 
 // Run moves the chip's time until ctx ends. Interfaces it can wire on Linux only.
@@ -17,12 +19,20 @@ func Run(ctx context.Context, cfg Config) error {
 	const period = 10 * time.Millisecond
 	tick := time.NewTicker(period)
 	defer tick.Stop()
+	cfg.Chip.SetOutput(func(o *saisim.Out) {
+		if o.Port == saisim.CPUPort && cfg.Punt != nil {
+			cfg.Punt(o)
+		}
+	})
 	for {
 		cfg.Chip.Advance(cfg.Chip.CycleAt(time.Since(cfg.Start)))
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		case f := <-cfg.Inject:
+			cfg.Chip.Advance(cfg.Chip.CycleAt(time.Since(cfg.Start)))
+			f()
 		}
 	}
 }

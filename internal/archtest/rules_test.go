@@ -54,7 +54,7 @@ var rules = []room{
 	{name: "lab/figure", modules: []string{gonumplot}},
 	{name: "lab/programs", below: []string{"tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
-		below: []string{"device/fault", "mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record",
+		below: []string{"device/fault", "cpuport", "hoststack/hostd", "hoststack", "mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record",
 			"orch", "sairedis", "saisim", "saisim/drop", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan"}},
 	{name: "device/fault", modules: []string{goredis}, clock: true, // faults on purpose
 		below: []string{"sai", "swss", "schema"}},
@@ -63,6 +63,7 @@ var rules = []room{
 	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
 	{name: "collector", below: []string{"tam/recordplan", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{ddsketch, gopacket}},
 
+	{name: "hoststack/hostd", below: []string{"cfgmgr/forward", "cpuport", "hoststack", "orch", "schema", "swss"}},
 	{name: "tammgr", below: []string{"cfgmgr/forward", "orch", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record"}},
 	{name: "cfgmgr/qos", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
 	{name: "cfgmgr/ports", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
@@ -97,6 +98,8 @@ var rules = []room{
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 
+	{name: "cpuport"},   // frames and names; nothing of a chip
+	{name: "hoststack"}, // frames and time; nothing of a chip or a database
 	{name: "sai"},
 	{name: "internal/tables", below: []string{"schema"}}, // the table of tables as a page
 	{name: "schema", below: []string{"tam/altmark", "tam/flymon", "tam/record"}},
