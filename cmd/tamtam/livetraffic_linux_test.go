@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -13,6 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tamtam/collector"
+	"tamtam/collector/capture"
 	"tamtam/device"
 	"tamtam/internal/netns"
 	"tamtam/schema"
@@ -50,7 +54,11 @@ func TestLiveTraffic(t *testing.T) {
 	ip(t, "link set host3 up")
 	f.wait(t, schema.StateWire, "Ethernet8", func(row swss.FieldValues) bool { return row[schema.WireStatus] == schema.WireUp })
 
+	stamped := watchStamps(t, hosts[1])
 	sendTCP(t, hosts)
+	if n := stamped(); n == 0 {
+		t.Error("no frame with a stamp was read at host 2")
+	}
 	stamps := func(row swss.FieldValues) bool { return row["STAMPED_PACKETS"] != "0" && row["NOT_STAMPED_MTU"] != "0" }
 	f.waitIn(t, swss.CountersDB, schema.CountersTailStamp, "tcp", stamps)
 
@@ -97,6 +105,30 @@ func newHost(t *testing.T, n int) *netns.Namespace {
 		t.Fatal(err)
 	}
 	return h
+}
+
+// watchStamps reads stamps as they come to a host, until the function that it returns is called, which says how many
+// frames had one.
+func watchStamps(t *testing.T, host *netns.Namespace) func() int64 {
+	t.Helper()
+	var in *capture.Live
+	if err := host.Do(func() (err error) { in, err = capture.Listen("host"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var out bytes.Buffer
+	ended := make(chan error, 1)
+	go func() {
+		ended <- collector.WatchTailStamp(ctx, &out, "host", in, nil, collector.DecodeOptions{JSON: true})
+	}()
+	return func() int64 {
+		cancel()
+		var r collector.Report
+		if err := errors.Join(<-ended, json.Unmarshal(out.Bytes(), &r)); err != nil {
+			t.Errorf("%v: %s", err, &out)
+		}
+		return r.Stamped
+	}
 }
 
 // sendTCP sends some megabytes from one host to the other.
