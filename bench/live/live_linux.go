@@ -153,17 +153,24 @@ func (b *setup) measure(name string) (list []Figure, err error) {
 		f.Value = float64(f.Got) / took.Seconds()
 		list = append(list, f)
 	}
-	f := Figure{Load: TCP, Switch: name, Unit: "Mbit/s"}
-	var s stream
-	took, err := b.while(&f, func() (err error) {
-		s, err = tcp(b.hosts[0], b.hosts[1], hostAddress+"2", b.Load)
-		return err
-	})
-	if err != nil {
-		return nil, err
+	for _, load := range []string{TCP, TCPPlain} {
+		for _, h := range b.hosts {
+			if err := offloads(h, "host", load == TCP); err != nil {
+				return nil, err
+			}
+		}
+		f := Figure{Load: load, Switch: name, Unit: "Mbit/s"}
+		var s stream
+		took, err := b.while(&f, func() (err error) {
+			s, err = tcp(b.hosts[0], b.hosts[1], hostAddress+"2", b.Load)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		f.Value, f.Retransmits = float64(s.bytes)*8/1e6/took.Seconds(), s.retransmits
+		list = append(list, f)
 	}
-	f.Value, f.Retransmits = float64(s.bytes)*8/1e6/took.Seconds(), s.retransmits
-	list = append(list, f)
 	times, err := rounds(b.hosts[0], b.hosts[1], hostAddress+"2", 1000)
 	if err != nil {
 		return nil, err

@@ -71,6 +71,37 @@ func floodFrame(from, to net.HardwareAddr, size int) []byte {
 	return b[:size-4]
 }
 
+// offloads switches on or off what a network card would do for an interface: checksums, and cutting and joining segments.
+func offloads(n *netns.Namespace, name string, on bool) error {
+	return n.Do(func() error {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		value := struct{ cmd, data uint32 }{}
+		if on {
+			value.data = 1
+		}
+		for _, value.cmd = range []uint32{
+			unix.ETHTOOL_STXCSUM, unix.ETHTOOL_SSG, unix.ETHTOOL_STSO, unix.ETHTOOL_SGSO, unix.ETHTOOL_SGRO,
+		} {
+			var ask struct {
+				name  [unix.IFNAMSIZ]byte
+				value unsafe.Pointer
+				_     [16]byte
+			}
+			copy(ask.name[:], name)
+			ask.value = unsafe.Pointer(&value)
+			_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCETHTOOL, uintptr(unsafe.Pointer(&ask)))
+			if errno != 0 && errno != unix.EOPNOTSUPP {
+				return fmt.Errorf("interface %s: offload %#x: %w", name, value.cmd, errno)
+			}
+		}
+		return nil
+	})
+}
+
 // A stream is what one TCP connection has moved.
 type stream struct {
 	bytes       int64

@@ -129,13 +129,13 @@ func runBench(ctx context.Context, name string, groups, changes int, least time.
 	case "tablerecord":
 		return bench.TableRecord(ctx, least)
 	case "live":
-		return benchLive(ctx, least)
+		return benchLive(ctx, 3, least)
 	}
 	return nil, usagef("bench %q: want config, sessions, routes, asic, altmark, flymon, tablerecord or live", name)
 }
 
 // benchLive measures this binary as a switch between two hosts.
-func benchLive(ctx context.Context, load time.Duration) ([]bench.Result, error) {
+func benchLive(ctx context.Context, rounds int, load time.Duration) ([]bench.Result, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func benchLive(ctx context.Context, load time.Duration) ([]bench.Result, error) 
 	figures, err := live.Run(ctx, live.Config{
 		Switch: []string{self, "up", "--config", config, "--data", dir, "--gnmi", "127.0.0.1:0",
 			"--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2"},
-		Rounds: 3, Load: load,
+		Rounds: rounds, Load: load,
 		Log: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
 	})
 	return live.Results(figures), err

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -63,6 +64,27 @@ func TestLiveTraffic(t *testing.T) {
 	f.waitIn(t, swss.CountersDB, schema.CountersTailStamp, "tcp", stamps)
 
 	countAll(t, f)
+}
+
+// The benchmark of live ports measures each load on both switches.
+func TestBenchLive(t *testing.T) {
+	if os.Getenv(ownNetwork) == "" {
+		inOwnNetwork(t)
+		return
+	}
+	t.Setenv(asTamtam, "1")
+	results, err := benchLive(t.Context(), 1, 20*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range results {
+		if r.Value <= 0 && r.Unit != "segments" && r.Unit != "ns" { // the clock of processor time is coarse
+			t.Errorf("%s: %v %s", r.Name, r.Value, r.Unit)
+		}
+	}
+	if len(results) != 33 {
+		t.Errorf("%d results: %+v", len(results), results)
+	}
 }
 
 func liveTrafficConfig() device.ConfigDB {

@@ -83,7 +83,7 @@ func (h *headers) pseudo(b []byte, length int) uint64 {
 	if h.v6 {
 		addresses = b[h.ip+8 : h.ip+ip6Header]
 	}
-	return add(uint64(h.proto)+uint64(length), addresses)
+	return add(number(uint16(h.proto))+number(uint16(length)), addresses)
 }
 
 // setSums computes the checksums of a packet that ends with its frame.
@@ -108,37 +108,54 @@ func (h *headers) sumsRight(b []byte) bool {
 		fold(add(h.pseudo(b, h.end-h.l4), b[h.l4:h.end])) == 0xffff
 }
 
-// add adds big-endian words of 16 bits, of which the last may lack a byte, to a sum as fold takes it (RFC 1071).
+// add adds words of 16 bits in the machine's order, of which the last may lack a byte, to a sum as fold takes it. The
+// order of the bytes makes no difference but in that of the sum (RFC 1071, 2(B)), and words of 64 bits none at all, since
+// 2^16 is 1 modulo 2^16 - 1.
 func add(sum uint64, b []byte) uint64 {
 	var carry uint64
-	for ; len(b) >= 32; b = b[32:] { // words of 64 bits, since 2^16 is 1 modulo 2^16 - 1
-		sum, carry = bits.Add64(sum, binary.BigEndian.Uint64(b), 0)
-		sum, carry = bits.Add64(sum, binary.BigEndian.Uint64(b[8:]), carry)
-		sum, carry = bits.Add64(sum, binary.BigEndian.Uint64(b[16:]), carry)
-		sum, carry = bits.Add64(sum, binary.BigEndian.Uint64(b[24:]), carry)
-		sum, carry = bits.Add64(sum, carry, 0)
+	for ; len(b) >= 64; b = b[64:] { // one chain of additions with carry
+		w := (*[64]byte)(b)
+		sum, carry = bits.Add64(sum, word(w, 0), 0)
+		sum, carry = bits.Add64(sum, word(w, 8), carry)
+		sum, carry = bits.Add64(sum, word(w, 16), carry)
+		sum, carry = bits.Add64(sum, word(w, 24), carry)
+		sum, carry = bits.Add64(sum, word(w, 32), carry)
+		sum, carry = bits.Add64(sum, word(w, 40), carry)
+		sum, carry = bits.Add64(sum, word(w, 48), carry)
+		sum, carry = bits.Add64(sum, word(w, 56), carry)
+		sum, carry = bits.Add64(sum, 0, carry)
 		sum += carry
 	}
 	for ; len(b) >= 8; b = b[8:] {
-		sum, carry = bits.Add64(sum, binary.BigEndian.Uint64(b), 0)
-		sum, carry = bits.Add64(sum, carry, 0)
+		sum, carry = bits.Add64(sum, binary.NativeEndian.Uint64(b), 0)
 		sum += carry
 	}
 	if len(b) > 0 {
 		var last [8]byte
 		copy(last[:], b)
-		sum, carry = bits.Add64(sum, binary.BigEndian.Uint64(last[:]), 0)
-		sum, carry = bits.Add64(sum, carry, 0)
+		sum, carry = bits.Add64(sum, binary.NativeEndian.Uint64(last[:]), 0)
 		sum += carry
 	}
 	return sum
 }
 
-// fold brings a sum to 16 bits.
+func word(b *[64]byte, at int) uint64 { return binary.NativeEndian.Uint64(b[at : at+8]) }
+
+// number is a 16-bit number as a summand of add.
+func number(n uint16) uint64 {
+	var b [2]byte
+	binary.BigEndian.PutUint16(b[:], n)
+	return uint64(binary.NativeEndian.Uint16(b[:]))
+}
+
+// fold brings a sum to 16 bits, as they are written.
 func fold(sum uint64) uint16 {
 	sum = sum>>32 + sum&0xffffffff
 	sum = sum>>32 + sum&0xffffffff
 	sum = sum>>16 + sum&0xffff
 	sum = sum>>16 + sum&0xffff
-	return uint16(sum>>16 + sum&0xffff)
+	sum = sum>>16 + sum&0xffff
+	var b [2]byte
+	binary.NativeEndian.PutUint16(b[:], uint16(sum))
+	return binary.BigEndian.Uint16(b[:])
 }

@@ -2,9 +2,11 @@ package wire
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -228,5 +230,48 @@ func TestLongFrames(t *testing.T) {
 	}
 	if n := r.stat(t, 1, sai.PortStatIfOutErrors); n != 3 {
 		t.Errorf("IF_OUT_ERRORS is %d", n)
+	}
+}
+
+// BenchmarkTCP is 64 KiB of TCP from one host to the other, as Linux sends them: uncut.
+func BenchmarkTCP(b *testing.B) {
+	r := newRig(b)
+	r.setMTU(b, 0, 9122)
+	r.setMTU(b, 1, 9122)
+	r.run(b)
+	for i, host := range r.hosts {
+		if err := host.IP("addr add 10.9.0." + strconv.Itoa(i+1) + "/24 dev host"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var l net.Listener
+	var c net.Conn
+	if err := r.hosts[1].Do(func() (err error) { l, err = net.Listen("tcp4", "10.9.0.2:0"); return err }); err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	done := make(chan error, 1)
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{c}, make([]byte, 1<<20))
+		}
+		done <- err
+	}()
+	err := r.hosts[0].Do(func() (err error) { c, err = net.Dial("tcp4", l.Addr().String()); return err })
+	if err != nil {
+		b.Fatal(err)
+	}
+	data := make([]byte, 1<<16)
+	b.SetBytes(1 << 16)
+	b.ResetTimer()
+	for range b.N {
+		if _, err := c.Write(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+	c.Close()
+	if err := <-done; err != nil {
+		b.Fatal(err)
 	}
 }
