@@ -297,6 +297,21 @@ func (c *Chip) send(p *port) {
 	}
 }
 
+// toCPU hands a copy to the CPU, if it may go there; alone: the packet goes nowhere else.
+func (c *Chip) toCPU(pk *packet, alone bool) {
+	if !c.policed(pk) {
+		c.punt(pk)
+		return
+	}
+	p := c.portAt(pk.in)
+	if p != nil && !alone {
+		p.PolicedCopies++
+	}
+	c.dropPacket(p, pk, drop.Policer)
+	c.recordCopy(&outgoing{packet: pk}, nil, drop.Policer)
+	c.countPath(pk, pk.tables)
+}
+
 // punt hands a copy to the CPU, with the ingress time if a session matched it.
 func (c *Chip) punt(pk *packet) {
 	data, length, marked := pk.data, pk.length, false
@@ -314,7 +329,7 @@ func (c *Chip) punt(pk *packet) {
 	c.recordCopy(&outgoing{packet: pk}, nil, 0)
 	c.countPath(pk, pk.tables)
 	c.Output(saisim.Out{Port: saisim.CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: marked, ID: pk.id,
-		Trap: pk.trap})
+		Trap: pk.trap, Queue: c.conf.way(pk.trap).Queue})
 }
 
 // appendRecord pads a frame to the smallest size and appends a record.
