@@ -91,11 +91,11 @@ func TestRules(t *testing.T) {
 		},
 		{
 			name: "traps and their groups", do: []string{
-				"COPP_GROUP|g1 trap_action=copy trap_priority=4 queue=4 cir=600", "COPP_TRAP|arp trap_ids=arp_req,arp_resp trap_group=g1 always_enabled=true",
+				"COPP_GROUP|g1 trap_action=copy trap_priority=4 queue=4 meter_type=packets mode=sr_tcm cir=600 cbs=600 red_action=drop genetlink_name=x", "COPP_TRAP|arp trap_ids=arp_req,arp_resp trap_group=g1 always_enabled=true",
 				"COPP_TRAP|bgp trap_ids=bgp trap_group=g1", "COPP_TRAP|lldp trap_ids=lldp trap_group=g1", "FEATURE|lldp state=enabled",
 				"COPP_TRAP|x trap_ids=lldp trap_group=g1 always_enabled=true", "COPP_TRAP|y trap_ids=stp trap_group=g2 always_enabled=true",
 			},
-			table: "COPP_TABLE", want: []string{"g1 ignored=cir queue=4 trap_action=copy trap_ids=arp_req,arp_resp,lldp trap_priority=4"},
+			table: "COPP_TABLE", want: []string{"g1 cbs=600 cir=600 ignored=genetlink_name meter_type=packets mode=sr_tcm queue=4 red_action=drop trap_action=copy trap_ids=arp_req,arp_resp,lldp trap_priority=4"},
 			status: map[string]string{
 				"COPP_TABLE|g1": waiting, "COPP_TRAP_TABLE|arp": "active (tammgrd)", "COPP_TRAP_TABLE|lldp": "active (tammgrd)",
 				"COPP_TRAP_TABLE|bgp": `pending: feature "bgp" is not enabled (tammgrd)`,
