@@ -41,11 +41,12 @@ type traps struct {
 	states [config.NumTraps]trapState
 	others toCPU // of packets that no rule traps
 	ip     bool  // some trap that trapIP knows is set
+	udp    bool  // the one of those is that unicast frames of TCP or UDP over IPv4 may fall in
 }
 
 // reset has traps do what they do without an object.
 func (c *traps) reset() {
-	c.states, c.others, c.ip = [config.NumTraps]trapState{}, toCPU{}, false
+	c.states, c.others = [config.NumTraps]trapState{}, toCPU{}
 	c.defaultTraps()
 }
 
@@ -53,7 +54,7 @@ func (c *traps) defaultTraps() {
 	for t := range config.NumTraps {
 		c.states[t] = trapState{act: standing(t)}
 	}
-	c.ip = false
+	c.ip, c.udp = false, false
 }
 
 // applyTrap has a rule count for its trap, or none.
@@ -71,7 +72,7 @@ func (c *traps) applyTrap(r config.TrapRule, gone bool) {
 			act: actionsOf(r.Action), set: true, priority: r.Priority, cpu: c.toCPU(r.ToCPU),
 		}
 	}
-	c.ip = false
+	c.ip, c.udp = false, c.states[config.TrapDHCP].set
 	for t := config.TrapDHCP; t < config.TrapIP2ME; t++ {
 		c.ip = c.ip || c.states[t].set
 	}
