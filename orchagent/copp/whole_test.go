@@ -1,0 +1,78 @@
+package copp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/tamtamtest"
+)
+
+// A storm of ARP requests: the switch of SONiC's defaults forwards all of it, and the CPU gets what the policer of the
+// group lets pass, whose counters, in the shell, and whose drops, in the books, are the rest.
+func TestStorm(t *testing.T) {
+	sw := tamtamtest.Start(t, `{
+		"VLAN": {"Vlan10": {"vlanid": "10"}},
+		"VLAN_MEMBER": {
+			"Vlan10|Ethernet0": {"tagging_mode": "untagged"}, "Vlan10|Ethernet1": {"tagging_mode": "untagged"}}}`)
+	for _, p := range sw.Problems() {
+		t.Error(p)
+	}
+	request := append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 0x11, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1}, make([]byte, 38)...)
+	storm := func(n int) (cpu, flooded int) { // 2000 a second
+		for range n {
+			sw.Send("Ethernet0", request)
+			sw.Advance(500 * time.Microsecond)
+		}
+		return len(sw.Left(tamtamtest.CPU)), len(sw.Left("Ethernet1"))
+	}
+	line := func(group string) string {
+		for l := range strings.SplitSeq(sw.CLI("show copp"), "\n") {
+			if f := strings.Fields(l); len(f) > 0 && f[0] == group {
+				return strings.Join(f, " ")
+			}
+		}
+		return ""
+	}
+	shows := func(want string) {
+		t.Helper()
+		sw.Advance(11 * time.Second) // counters are read every 10
+		if got := line("queue4_group2"); got != want {
+			t.Errorf("show copp:\n%s\nwant %s", got, want)
+		}
+		for _, p := range sw.Problems() {
+			t.Error(p)
+		}
+	}
+	shows("queue4_group2 arp_req,arp_resp,neigh_discovery copy 4 600 packets/s, burst 600 0 0 by default active")
+
+	// A full bucket of 600, and 600 more a second.
+	if cpu, flooded := storm(2000); cpu != 600+599 || flooded != 2000 {
+		t.Errorf("%d of 2000 to the CPU, %d flooded", cpu, flooded)
+	}
+	shows("queue4_group2 arp_req,arp_resp,neigh_discovery copy 4 600 packets/s, burst 600 1199 801 by default active")
+
+	// A restart of orchagent makes nothing anew: the chip and what it has counted stay.
+	if err := sw.Sim().RestartOrchagent(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	shows("queue4_group2 arp_req,arp_resp,neigh_discovery copy 4 600 packets/s, burst 600 1199 801 by default active")
+
+	// A row changes the rate of the policer that there is; what it has counted stays.
+	sw.Set("COPP_GROUP|queue4_group2", "cir", "10", "cbs", "20")
+	if cpu, flooded := storm(200); cpu != 20+0 || flooded != 200 {
+		t.Errorf("%d of 200 to the CPU, %d flooded", cpu, flooded)
+	}
+	shows("queue4_group2 arp_req,arp_resp,neigh_discovery copy 4 10 packets/s, burst 20 1219 981 cbs=20 cir=10 active")
+
+	// Without a policer all of it comes; without the default nothing.
+	sw.Set("COPP_TRAP|arp", "trap_group", "mine")
+	sw.Set("COPP_GROUP|mine", "trap_action", "copy")
+	if cpu, _ := storm(200); cpu != 200 {
+		t.Errorf("%d of 200 to the CPU without a policer", cpu)
+	}
+	if got := fmt.Sprint(line("queue4_group2"), line("mine")); !strings.Contains(got, "mine arp_req,arp_resp,neigh_discovery copy 0 none - -") {
+		t.Error(got)
+	}
+}
