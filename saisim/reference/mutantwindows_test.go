@@ -54,11 +54,6 @@ var windowMutants = []mutant{
 		"return",
 	},
 	{
-		"a frame that the trap of DHCP wants takes the short way", "engine/ingress.go",
-		"c.skips == 0 && !c.traps.udp",
-		"c.skips == 0",
-	},
-	{
 		"an address that has moved takes the short way", "engine/ingress.go",
 		"from == nil || from.to != in.source ||",
 		"from == nil ||",
