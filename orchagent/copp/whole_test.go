@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/schema"
+	"tamtam/swss"
 	"tamtam/tamtamtest"
 )
 
@@ -74,5 +76,39 @@ func TestStorm(t *testing.T) {
 	}
 	if got := fmt.Sprint(line("queue4_group2"), line("mine")); !strings.Contains(got, "mine arp_req,arp_resp,neigh_discovery copy 0 none - -") {
 		t.Error(got)
+	}
+}
+
+// A default that went while orchagent was down is gone from the chip, too: the switch's own group, which is never made
+// or removed, is what it was at the start.
+func TestDefaultGroupGoesWhileDown(t *testing.T) {
+	sw := tamtamtest.Start(t)
+	lldp := append([]byte{1, 0x80, 0xc2, 0, 0, 14, 2, 0, 0, 0, 0, 0x11, 0x88, 0xcc}, make([]byte, 46)...)
+	storm := func() int {
+		for range 700 {
+			sw.Send("Ethernet0", lldp)
+		}
+		sw.Advance(time.Millisecond)
+		return len(sw.Left(tamtamtest.CPU))
+	}
+	if n := storm(); n != 600 {
+		t.Errorf("%d of 700 to the CPU at once, want 600", n)
+	}
+	ctx, r := t.Context(), sw.Sim().Redis
+	for _, err := range []error{
+		swss.NewTable(r.DB(swss.ConfigDB), schema.CfgCOPPGroup).Set(ctx, schema.COPPDefault, swss.FieldValues{"NULL": "NULL"}),
+		swss.NewTable(r.DB(swss.ApplDB), schema.AppCOPP).Del(ctx, schema.COPPDefault),
+		sw.Sim().RestartOrchagent(ctx),
+		sw.Sim().Settle(ctx),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := storm(); n != 700 {
+		t.Errorf("%d of 700 to the CPU without the default group's policer", n)
+	}
+	for _, p := range sw.Problems() {
+		t.Error(p)
 	}
 }
