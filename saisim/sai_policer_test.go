@@ -279,6 +279,24 @@ func TestSAIDefaultTrapGroup(t *testing.T) {
 	p.wantStatus("remove the default group", p.Remove(context.Background(), group), sai.StatusNotSupported)
 }
 
+// A chip has so many policers, and no more; one that goes makes room.
+func TestSAIPolicersRunOut(t *testing.T) {
+	d := newDUT(t)
+	d.boot()
+	with := attrs(sai.PolicerAttrMeterType, sai.MeterTypePackets, sai.PolicerAttrMode, sai.PolicerModeSrTcm)
+	var last sai.Key
+	for range 128 {
+		last = d.make(sai.ObjectTypePolicer, with...)
+	}
+	_, err := d.Create(context.Background(), sai.ObjectTypePolicer, with)
+	d.wantStatus("one more", err, sai.StatusInsufficientResources)
+	if left, err := d.Availability(context.Background(), sai.ObjectTypePolicer, nil); left != 0 || err != nil {
+		t.Errorf("room for %d, %v", left, err)
+	}
+	d.remove(last)
+	d.make(sai.ObjectTypePolicer, with...)
+}
+
 // The CPU has a frame with the queue of its trap's group.
 func TestSAITrapQueue(t *testing.T) {
 	p := newPoliced(t, sai.PacketActionTrap, sai.PolicerAttrMeterType, sai.MeterTypePackets,
