@@ -38,6 +38,7 @@ func showCommands() []*command {
 	add(showAlarms, "show", kw("alarms", "What is wrong now, and since when"))
 	add(showInterfaceStatus, "show interface", kw("status", "State of the ports"), only(iface))
 	add(showInterfaceCounters, "show interface counters", only(iface))
+	add(showWires, "show interface", kw("wires", "Live interfaces behind ports, and frames lost there"), only(iface))
 	add(showBreakout, "show interface breakout")
 	add(showVLAN, "show", kw("vlan", "VLANs and their members"))
 	add(showACL, "show", kw("access-list", "ACL tables and rules"), maybe(acl, "Only this table"))

@@ -145,6 +145,9 @@ func (r Report) WriteJSON(out io.Writer) error {
 	return encoder.Encode(r)
 }
 
+// writeLine is WriteJSON in one line.
+func (r Report) writeLine(out io.Writer) error { return json.NewEncoder(out).Encode(r) }
+
 // WriteText writes r as tables, times in nanoseconds.
 func (r Report) WriteText(out io.Writer) error {
 	fmt.Fprintf(out, "%s: %d stamped with %s, %d without a record",
@@ -153,6 +156,9 @@ func (r Report) WriteText(out io.Writer) error {
 		fmt.Fprintf(out, ", %d cut by the snap length", r.Cut)
 	}
 	fmt.Fprintln(out)
+	if r.Missed > 0 {
+		fmt.Fprintf(out, "%d more frames were lost before they could be read: of them nothing is known\n", r.Missed)
+	}
 	if r.Beyond > 0 {
 		fmt.Fprintf(out, "%s of flows and paths beyond the first %d that had room, which alone are below (--paths)\n",
 			plural(r.Beyond, "stamped frame"), r.kept)

@@ -210,7 +210,9 @@ type Report struct {
 	Stamped int64  `json:"stamped"` // frames with at least one record
 	Records int64  `json:"records"`
 	Plain   int64  `json:"without_record"`
-	Cut     int64  `json:"cut"` // by the snap length, so that records may be missing
+	// Missed are frames of a live interface that were lost before they could be read: of them nothing is known.
+	Missed uint64 `json:"lost_before_read,omitempty"`
+	Cut    int64  `json:"cut"` // by the snap length, so that records may be missing
 	// Beyond are stamped frames of flows, or paths of them, that there was no room for.
 	Beyond int64 `json:"beyond,omitempty"`
 	// Unranked is how many hops, links and wholes below do not know their percentiles, since Memory was spent.

@@ -24,6 +24,9 @@ var ErrNoSuchDaemon = errors.New("no such daemon")
 
 var daemons = []string{"tammgrd", "orchagent", "syncd", "mgmtd"}
 
+// optional are daemons that a switch may do without.
+var optional = []string{"hostd"}
+
 // database is what [Health] calls Redis, which is none of our daemons.
 const database = "redis"
 
@@ -278,8 +281,8 @@ type Question struct {
 // ready if it takes writes, and lives if it answers.
 func Health(ctx context.Context, q Question) (string, error) {
 	name := q.Name
-	if name != database && !slices.Contains(daemons, name) {
-		return "", fmt.Errorf("%w %q: want one of %v, or %s", ErrNoSuchDaemon, name, daemons, database)
+	if all := slices.Concat(daemons, optional); name != database && !slices.Contains(all, name) {
+		return "", fmt.Errorf("%w %q: want one of %v, or %s", ErrNoSuchDaemon, name, all, database)
 	}
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()

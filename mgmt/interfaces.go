@@ -98,6 +98,7 @@ func portsModule() Module {
 				{"state/speed", text("speed")},
 				{"state/index", text("index")},
 			}},
+			{DB: swss.StateDB, Table: schema.StateWire, Key: "{name}", Only: "Ethernet", Counter: true, Leaves: wireLeaves()},
 		}},
 		{
 			Path: "/interfaces/interface/breakout-mode/groups/group",
@@ -131,6 +132,20 @@ func portsModule() Module {
 			},
 		}},
 	}}
+}
+
+// wireLeaves are those of a port's live interface.
+func wireLeaves() (list []Leaf) {
+	for _, field := range []string{
+		schema.WireInterface, schema.WireStatus, schema.WireReason, schema.WireMTU, schema.WireReceived, schema.WireSent,
+		schema.WireCut, schema.WireSummed, schema.WireJoined, schema.WireLate,
+	} {
+		list = append(list, Leaf{"wire/state/" + field, readOnly(text(field))})
+	}
+	for _, why := range schema.WireLosses {
+		list = append(list, Leaf{"wire/state/" + schema.WireLost + why, readOnly(text(schema.WireLost + why))})
+	}
+	return list
 }
 
 // finishVLAN writes the VLAN's number into its row, as SONiC does.

@@ -24,6 +24,9 @@ type Config struct {
 	// Notify is called for the chip's notifications, with the chip unlocked and in
 	// order; nil: nobody listens.
 	Notify func(sai.Notification)
+	// Wired names host interfaces whose ports have no link until [Chip.SetWire] says that they have: nobody knows
+	// before. Other ports have one from the start.
+	Wired map[string]bool
 	// Oracle is how many flows of a sketch task and bank the chip counts exactly, beside
 	// the sketch, for tests and experiments to compare with; 0: none. No chip has this.
 	Oracle int
@@ -52,6 +55,7 @@ func New(cfg Config) (*Chip, error) {
 	e := engine.New(cfg.Profile, cfg.Start, cfg.Oracle)
 	o := objects.New(e, objects.Config{
 		Profile: cfg.Profile, Start: cfg.Start, Kernel: cfg.Kernel, Oracle: cfg.Oracle > 0, Changed: cfg.Changed,
+		Wired: cfg.Wired,
 	})
 	return &Chip{api: api{objects: o, engine: e, notify: cfg.Notify}, profile: cfg.Profile}, nil
 }
@@ -105,6 +109,15 @@ func (c *Chip) Inject(id PortID, f Frame) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.engine.Inject(id, f)
+}
+
+// InjectVLAN has a frame without a tag of its own enter the ingress pipe in a VLAN, as the CPU does at the VLAN's
+// router interface: at the next cycle, or as soon after as the pipe is free. It goes where the bridge says, to the port
+// of its address or to all, with the tags of each; admission, traps, ACLs, the program and learning are not asked.
+func (c *Chip) InjectVLAN(vid uint16, f Frame) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.engine.InjectVLAN(vid, f)
 }
 
 // Advance handles every event up to and including cycle to.

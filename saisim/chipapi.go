@@ -113,6 +113,24 @@ func (c *Chip) SetLink(id PortID, up bool) bool {
 	return c.objects.SetLink(id, up)
 }
 
+// SetWire is [Chip.SetLink], and says the longest frame with a stamp, FCS included, that the wire takes: one that its
+// record would make longer leaves without, counted as one beyond the MTU. 0: as much as the port's MTU.
+func (c *Chip) SetWire(id PortID, up bool, stampMTU uint32) bool {
+	c.mu.Lock()
+	defer c.unlock()
+	return c.objects.SetWire(id, up, stampMTU)
+}
+
+// AddLost counts frames that were lost before they came to a port's ingress MAC, for want of room, and such as had
+// left its egress MAC and were not sent. They are in no book of the chip, only in the port's statistics of SAI:
+// ETHER_STATS_DROP_EVENTS, which IF_IN_DISCARDS and IN_DROPPED_PKTS count too, and IF_OUT_ERRORS. It returns false
+// if there is no such port.
+func (c *Chip) AddLost(id PortID, in, out uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.objects.AddLost(id, in, out)
+}
+
 // Ports returns the chip's ports, in order.
 func (c *Chip) Ports() []PortID {
 	c.mu.Lock()

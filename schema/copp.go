@@ -56,6 +56,9 @@ func COPPTraps() []string {
 	}
 }
 
+// HostTrapGroups are the names of the rows of COPP_TABLE that are hostd's: traps that the switch needs as a host.
+func HostTrapGroups() []string { return []string{"host-arp", "host-ip2me", "host-error"} }
+
 func (g *COPPGroup) layout() layout {
 	return layout{
 		table: CfgCOPPGroup,

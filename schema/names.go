@@ -72,6 +72,7 @@ const (
 	AppInterface    = "INTF_TABLE"
 	AppRoute        = "ROUTE_TABLE"
 	AppNeigh        = "NEIGH_TABLE"
+	AppNeighResolve = "NEIGH_RESOLVE_TABLE" // neighbours that somebody wants to be known
 	AppACLTable     = "ACL_TABLE_TABLE"
 	AppACLTableType = "ACL_TABLE_TYPE_TABLE"
 	AppACLRule      = "ACL_RULE_TABLE"
@@ -111,8 +112,10 @@ const (
 	StateInterface    = "INTERFACE_TABLE" // of all kinds of interfaces
 	StateStaticRoute  = "STATIC_ROUTE_TABLE"
 	StateNeigh        = "NEIGH_TABLE"
-	StateStaticFDB    = "STATIC_FDB_TABLE" // of rows of FDB
-	StateFDB          = "FDB_TABLE"        // what is in the ASIC, as SONiC has it: VlanN:mac
+	StateHostNeigh    = "HOST_NEIGH_TABLE"   // neighbours that hostd has asked for
+	StateHostAddress  = "HOST_ADDRESS_TABLE" // addresses of the switch as a host
+	StateStaticFDB    = "STATIC_FDB_TABLE"   // of rows of FDB
+	StateFDB          = "FDB_TABLE"          // what is in the ASIC, as SONiC has it: VlanN:mac
 	StateACLTable     = "ACL_TABLE_TABLE"
 	StateACLTableType = "ACL_TABLE_TYPE_TABLE"
 	StateACLRule      = "ACL_RULE_TABLE"
@@ -139,6 +142,7 @@ const (
 	// CountersPolicerNameMap has policers by the names of what they are of: here, groups of COPP_GROUP.
 	CountersPolicerNameMap = "COUNTERS_POLICER_NAME_MAP"
 	CountersCRM            = "CRM"
+	CountersHost           = "HOST_COUNTERS"
 )
 
 // TAMTable is the ACL table that flow groups use unless they name another.

@@ -112,6 +112,17 @@ func interfaceTables() (list []Table) {
 		ofBoth(Table{Config: CfgStaticRoute, Appl: AppRoute, State: StateStaticRoute,
 			Words: "A static route; in APPL_DB any route."}, StaticRoute{}, Route{}),
 		of(Table{Config: CfgNeigh, Appl: AppNeigh, State: StateNeigh, Words: "A neighbour."}, Neighbor{}),
+		Table{Appl: AppNeighResolve, Words: "A neighbour that somebody wants to be asked for.", Key: "interface:address",
+			Open: true},
+		Table{State: StateHostNeigh, Words: "A neighbour as hostd knows it. What it has resolved is a row of NEIGH_TABLE, " +
+			"which is hostd's as long as this row is there.", Key: "interface|address", Fields: []Field{
+			{Name: "state", Form: "INCOMPLETE, REACHABLE, STALE, DELAY, PROBE or FAILED", Words: "As in RFC 4861 and in Linux."},
+			{Name: "neigh", Form: "MAC address or nothing", Words: "Its MAC address, if that is known."},
+			{Name: "confirmed", Form: "time or nothing", Words: "When it was last heard of."},
+		}},
+		Table{State: StateHostAddress, Words: "An address that the switch has as a host.", Key: "interface|address/length",
+			Fields: []Field{{Name: "state", Form: "usable, tentative or duplicate",
+				Words: "Tentative while hosts are asked whether it is theirs; duplicate if it is, and so not used."}}},
 		of(Table{Config: CfgFDB, Appl: AppFDB, State: StateStaticFDB, Words: "Where a MAC address is."}, FDBEntry{}),
 		of(Table{State: StateFDB, Words: "A MAC address in the ASIC, static or learned."}, FDBEntry{}))
 }
@@ -198,6 +209,8 @@ func measuredTables() []Table {
 			"The ACL counters of rules. Of alternate marking a flow group has one for each colour, TAM:name:0 and "+
 				"TAM:name:1; behind the flow group stands the name of the feature, where it is not the first that uses it."),
 		names(CountersPolicerNameMap, "group of COPP_GROUP", oid, "The policers of trap groups."),
+		{Counters: CountersHost, Words: "What hostd has received, sent and dropped, by its names, and the CPU port for it.",
+			Key: "hostd", Fields: []Field{{Name: "name", Form: "a number", Words: "Frames or packets since hostd began."}}},
 		{Counters: CountersCRM, Words: "How much of the ASIC's resources is in use.",
 			Key: "STATS or ACL_STATS:stage:bind point", Fields: []Field{
 				{Name: "crm_stats_RESOURCE_used", Form: "a number", Words: "Objects in use."},

@@ -60,7 +60,11 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		})
 	}
 	for _, t := range append(slices.Clone(tables), schema.CfgCOPPGroup, schema.CfgCOPPTrap) {
-		own = append(own, forward.TableOf(t))
+		out := forward.TableOf(t)
+		if t == schema.CfgCOPPGroup {
+			out.Others = schema.HostTrapGroups()
+		}
+		own = append(own, out)
 		consume(t)
 	}
 	consume(schema.CfgFeature)

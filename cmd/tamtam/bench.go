@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/pprof"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/bench"
+	"tamtam/bench/live"
 )
 
 // A benchReport is what bench --format json prints.
@@ -39,7 +41,7 @@ func newBench() *cobra.Command {
 	var duration time.Duration
 	var profile string
 	c := &cobra.Command{
-		Use:   "bench [config|sessions|routes|asic|altmark|flymon|tablerecord]",
+		Use:   "bench [config|sessions|routes|asic|altmark|flymon|tablerecord|live]",
 		Short: "Measure this build on this machine",
 		Long: "config: from CONFIG_DB to the ASIC, through every daemon.\n" +
 			"sessions: processor time and memory of --groups flow groups with a tail-stamping session each.\n" +
@@ -47,7 +49,8 @@ func newBench() *cobra.Command {
 			"asic: packets per second of the simulated chip, what each feature adds, and where the time goes.\n" +
 			"altmark: --groups flows with alternate marking: rules, configuration, reading a period, packets per second.\n" +
 			"flymon: CMU groups: packets per second, the cost of a CMU, and how soon a task counts.\n" +
-			"tablerecord: how long plans of real programs take, records decoded, and what recording costs the chip.",
+			"tablerecord: how long plans of real programs take, records decoded, and what recording costs the chip.\n" +
+			"live: frames, TCP and latency between two hosts beside the kernel's bridge (root, iproute2).",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "text" && format != "json" {
@@ -125,9 +128,48 @@ func runBench(ctx context.Context, name string, groups, changes int, least time.
 		return bench.FlyMon(ctx, least)
 	case "tablerecord":
 		return bench.TableRecord(ctx, least)
+	case "live":
+		return benchLive(ctx, 3, least)
 	}
-	return nil, usagef("bench %q: want config, sessions, routes, asic, altmark, flymon or tablerecord", name)
+	return nil, usagef("bench %q: want config, sessions, routes, asic, altmark, flymon, tablerecord or live", name)
 }
+
+// benchLive measures this binary as a switch between two hosts.
+func benchLive(ctx context.Context, rounds int, load time.Duration) ([]bench.Result, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "tamtam-bench")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	config := filepath.Join(dir, "config_db.json")
+	if err := os.WriteFile(config, []byte(liveConfig), 0o600); err != nil {
+		return nil, err
+	}
+	figures, err := live.Run(ctx, live.Config{
+		Switch: []string{self, "up", "--config", config, "--data", dir, "--gnmi", "127.0.0.1:0",
+			"--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2"},
+		Rounds: rounds, Load: load,
+		Log: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
+	})
+	return live.Results(figures), err
+}
+
+// liveConfig is two ports of 100 Gbit/s in one VLAN.
+const liveConfig = `{
+	"PORT": {
+		"Ethernet0": {"lanes": "0,1,2,3", "speed": "100000", "admin_status": "up"},
+		"Ethernet4": {"lanes": "4,5,6,7", "speed": "100000", "admin_status": "up"}
+	},
+	"VLAN": {"Vlan10": {"vlanid": "10"}},
+	"VLAN_MEMBER": {
+		"Vlan10|Ethernet0": {"tagging_mode": "untagged"},
+		"Vlan10|Ethernet4": {"tagging_mode": "untagged"}
+	}
+}`
 
 // write prints the report as text or json.
 func (r benchReport) write(out io.Writer, format string) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/collector"
+	"tamtam/collector/capture"
 	"tamtam/collector/dial"
 	"tamtam/device"
 	"tamtam/mgmt"
@@ -70,8 +71,54 @@ func newCollect() *cobra.Command {
 	f.StringVar(&c.north.clientCA, "gnmi-tls-client-ca", "", "CA of client certificates of --gnmi, PEM")
 	f.StringVar(&c.north.users, "gnmi-users", "", "users of --gnmi, a file as for `tamtam up --users`")
 	f.BoolVar(&c.north.insecure, "gnmi-insecure", false, "serve --gnmi without TLS")
-	cmd.AddCommand(newCollectRecord())
+	cmd.AddCommand(newCollectRecord(), newCollectTailStamp())
 	return cmd
+}
+
+// newCollectTailStamp makes the command that reads stamps from a live interface.
+func newCollectTailStamp() *cobra.Command {
+	var format string
+	var memory int64
+	var every time.Duration
+	var options collector.DecodeOptions
+	c := &cobra.Command{
+		Use:   "tailstamp INTERFACE",
+		Short: "Latency per flow and hop, from the tail-stamp records of frames as they come",
+		Long: `Read the frames that pass an interface of this host, and print, once per --every and at the end, what the
+tail-stamp records in those since the last report say: as tamtam decode tailstamp does of a capture. Frames that came
+faster than they were read are told. It needs Linux and CAP_NET_RAW.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if options.JSON, err = textOrJSON(format); err != nil {
+				return err
+			}
+			if options.Paths < 1 {
+				return usagef("--paths %d: want 1 or more", options.Paths)
+			}
+			if every < 100*time.Millisecond {
+				return usagef("--every %v: want 100ms or more", every)
+			}
+			if options.Memory, err = bytesOf(memory); err != nil {
+				return err
+			}
+			in, err := capture.Listen(args[0])
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			tick := time.NewTicker(every)
+			defer tick.Stop()
+			return collector.WatchTailStamp(cmd.Context(), cmd.OutOrStdout(), args[0], in, tick.C, options)
+		},
+	}
+	f := c.Flags()
+	f.DurationVar(&every, "every", time.Second, "time between reports")
+	f.StringVar(&format, "format", "text", "text, or json with a report in each line")
+	f.BoolVar(&options.Packets, "packets", false, "print every stamped packet too")
+	f.IntVar(&options.Paths, "paths", collector.DefaultPaths, "how many paths of flows are kept apart in a report, at most")
+	f.BoolVar(&options.Exact, "exact", false, exactFlag)
+	f.Int64Var(&memory, "memory", collector.DefaultMemory>>20, memoryFlag)
+	return c
 }
 
 func (c *collect) run(cmd *cobra.Command) error {

@@ -62,13 +62,13 @@ func newUp() *cobra.Command {
 	var place redisPlace
 	var ports []string
 	var oracle int
-	var faults bool
+	var faults, noHost bool
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Run a whole switch in one process",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			common := device.Common{Log: logger(cmd), AllowFaults: faults}
-			cfg := device.UpConfig{Common: common, Redis: place.addr}
+			cfg := device.UpConfig{Common: common, Redis: place.addr, NoHost: noHost}
 			var err error
 			if cfg.ChipConfig, err = parseChip(profile, ports, oracle); err != nil {
 				return err
@@ -101,6 +101,8 @@ func newUp() *cobra.Command {
 	f.StringArrayVar(&ports, "port", nil,
 		"PORT=INTERFACE: wire a port to a live interface, as Ethernet0=eth1 (may be repeated)")
 	f.BoolVar(&faults, "allow-faults", false, allowFaultsUsage)
+	f.BoolVar(&noHost, "no-hostd", false,
+		"without hostd: the switch neither asks for neighbours nor answers as a host")
 	n.flags(c)
 	return c
 }
@@ -138,19 +140,33 @@ func parseWires(ports []string) (map[string]string, error) {
 }
 
 func newRun() *cobra.Command {
-	c := &cobra.Command{Use: "run tammgrd|orchagent|syncd|mgmtd", Short: "Run one daemon alone, on an external Redis",
+	c := &cobra.Command{Use: "run tammgrd|orchagent|syncd|mgmtd|hostd",
+		Short: "Run one daemon alone, on an external Redis",
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("which daemon? tammgrd, orchagent, syncd or mgmtd")
+			return usagef("which daemon? tammgrd, orchagent, syncd, mgmtd or hostd")
 		}}
 	c.AddCommand(
 		newDaemon("tammgrd", "The managers: CONFIG_DB to APPL_DB", device.RunManagers),
 		newDaemon("orchagent", "The orchs: APPL_DB to SAI calls in ASIC_DB", device.RunOrchagent),
-		newRunSyncd(), newRunMgmtd())
+		newRunSyncd(), newRunMgmtd(), newRunHostd())
+	return c
+}
+
+func newRunHostd() *cobra.Command {
+	var cpu string
+	c := newDaemon("hostd", "The switch as a host: ARP, neighbour discovery, ICMP",
+		func(ctx context.Context, r *swss.Redis, common device.Common) error {
+			if cpu == "" {
+				return usagef("--cpu-port: want the path of the socket at which syncd serves the CPU port")
+			}
+			return device.RunHostd(ctx, r, device.AtSocket(cpu), common)
+		})
+	c.Flags().StringVar(&cpu, "cpu-port", "", "the Unix socket at which syncd serves the chip's CPU port")
 	return c
 }
 
 func newRunSyncd() *cobra.Command {
-	var profile string
+	var profile, cpu string
 	var ports []string
 	var oracle int
 	run := func(ctx context.Context, r *swss.Redis, common device.Common) error {
@@ -158,12 +174,15 @@ func newRunSyncd() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		chip.CPUPort = cpu
 		return device.RunSyncd(ctx, r, chip, common)
 	}
 	c := newDaemon("syncd", "The ASIC: ASIC_DB to the simulated chip", run)
 	c.Flags().IntVar(&oracle, "oracle", 0, oracleUsage)
 	c.Flags().StringVar(&profile, "profile", "default", profileUsage())
 	c.Flags().StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface (may be repeated)")
+	c.Flags().StringVar(&cpu, "cpu-port", "",
+		"serve the chip's CPU port, frames punted and frames to send, at this Unix socket, to one client")
 	return c
 }
 

@@ -86,11 +86,16 @@ func startFleet(t *testing.T) *fleet {
 // wait returns when the row of a table of STATE_DB satisfies ok.
 func (f *fleet) wait(t *testing.T, table, key string, ok func(swss.FieldValues) bool) {
 	t.Helper()
+	f.waitIn(t, swss.StateDB, table, key, ok)
+}
+
+func (f *fleet) waitIn(t *testing.T, db swss.DBName, table, key string, ok func(swss.FieldValues) bool) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	l := swss.NewListener(f.redis)
 	defer l.Close()
-	rows := swss.NewSubscriber(l, f.redis.DB(swss.StateDB), table)
+	rows := swss.NewSubscriber(l, f.redis.DB(db), table)
 	last := swss.FieldValues{}
 	for {
 		items, err := rows.Pops(ctx)

@@ -73,6 +73,7 @@ type Port struct {
 	Mbps                     uint32
 	Admin, Link              bool   // up when both are
 	MTU                      uint32 // frame with FCS
+	StampMTU                 uint32 // frame with a record and FCS, where that is less; 0: MTU
 	PVID                     uint16
 	Priority                 uint8 // of tags that the egress adds to untagged frames from here
 	DropTagged, DropUntagged bool

@@ -74,7 +74,7 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 	}
 	if cp.session != nil {
 		fixed |= describe.Stamp.Ran()
-		cp.result = stampable(pk, length, p.mtu)
+		cp.result = stampable(pk, length, p.stampMTU)
 		if cp.result == stampDone {
 			fixed |= describe.Stamp.Hit()
 			length = stampedLen(length)

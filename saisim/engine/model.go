@@ -23,7 +23,9 @@ type port struct {
 	id     PortID
 	number uint16 // N of EthernetN; NoPort
 	mtu    uint32
-	up     bool // frames pass: SAI's admin state and the link say so
+	// stampMTU is that of a frame with one more record: at most mtu.
+	stampMTU uint32
+	up       bool // frames pass: SAI's admin state and the link say so
 	// paced says that the scheduler will come back by itself: a classDequeue event
 	// is pending, or the port waits for the egress pipe.
 	paced  bool

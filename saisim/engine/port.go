@@ -25,6 +25,9 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 		c.ports = slices.Insert(c.ports, i, p)
 	}
 	p.up, p.mtu, p.number = r.Admin && r.Link, r.MTU, r.Number
+	if p.stampMTU = r.MTU; r.StampMTU > 0 {
+		p.stampMTU = min(r.MTU, r.StampMTU)
+	}
 	p.pvid, p.priority, p.dropTagged, p.dropUntagged = r.PVID, r.Priority, r.DropTagged, r.DropUntagged
 	p.acl = [2]config.ID{r.IngressACL, r.EgressACL}
 	p.mirrors = [2][]config.ID{r.IngressMirrors, r.EgressMirrors}

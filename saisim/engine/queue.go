@@ -56,7 +56,7 @@ func (c *queues) straight(p *port, pk *packet) bool {
 		return true
 	}
 	if cp.session != nil {
-		if cp.result = stampable(pk, length, p.mtu); cp.result == stampDone {
+		if cp.result = stampable(pk, length, p.stampMTU); cp.result == stampDone {
 			length = stampedLen(length)
 		}
 	}

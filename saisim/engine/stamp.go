@@ -18,7 +18,8 @@ func (c *core) applyTAMInt(r config.TAMInt, gone bool) {
 const minFrame = minWire - fcsLen
 
 // stampable decides whether a copy of length bytes (without FCS, as it leaves)
-// can take a record; mtu is the egress port's, with FCS, 0 for the CPU.
+// can take a record; mtu is the egress port's for such frames, with FCS, 0 for the
+// CPU.
 func stampable(pk *packet, length int, mtu uint32) stampResult {
 	switch {
 	case pk.cut():

@@ -195,8 +195,35 @@ func (s *Store) SetLink(id engine.PortID, up bool) bool {
 	if p == nil {
 		return false
 	}
-	s.ports.setLink(p, up)
-	s.commit()
+	return s.setWire(p, up, p.stampMTU)
+}
+
+// SetWire sets whether a port has a link, and the longest frame with a stamp, FCS included, that the wire takes;
+// 0: as much as the port's MTU. It returns false if there is no such port.
+func (s *Store) SetWire(id engine.PortID, up bool, stampMTU uint32) bool {
+	p := s.ports.byID(id)
+	if p == nil {
+		return false
+	}
+	return s.setWire(p, up, stampMTU)
+}
+
+func (s *Store) setWire(p *port, up bool, stampMTU uint32) bool {
+	if s.ports.setWire(p, up, stampMTU) {
+		s.commit()
+	}
+	return true
+}
+
+// AddLost counts frames that were lost between the chip's port and what is at its other end. It returns false if
+// there is no such port.
+func (s *Store) AddLost(id engine.PortID, in, out uint64) bool {
+	p := s.ports.byID(id)
+	if p == nil {
+		return false
+	}
+	p.lost.in += in
+	p.lost.out += out
 	return true
 }
 

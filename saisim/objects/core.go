@@ -169,6 +169,8 @@ type Config struct {
 	Kernel func() altmark.KernelClock
 	// Oracle: flows of sketch tasks are counted exactly, and can be read.
 	Oracle bool
+	// Wired names host interfaces whose ports have no link until somebody says that they have.
+	Wired map[string]bool
 	// Changed is called with every change of the rows as it takes effect; it must not keep it. nil: nobody listens.
 	Changed func(config.Change)
 }

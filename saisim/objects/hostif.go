@@ -25,6 +25,9 @@ func (ps *ports) hostifKind() *kind {
 			ps.names[string(name)] = p // nil: a LAG or VLAN
 			if ok {
 				p.name = string(name)
+				if ps.cfg.Wired[p.name] {
+					p.unplugged = true // until somebody says otherwise
+				}
 				ps.putPort(p)
 			}
 			return nil

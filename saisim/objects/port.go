@@ -59,6 +59,8 @@ type port struct {
 	lanes     []uint32
 	name      string // of its host interface
 	unplugged bool   // it has no link
+	stampMTU  uint32
+	lost      lost
 	queues    []*object
 	cleared   map[sai.StatID]uint64 // what a statistic was when it was cleared
 	uses
@@ -149,8 +151,8 @@ func (ps *ports) portRow(o *object) (config.Row, error) {
 	n := o.number
 	r := config.Port{
 		ID: o.id(), Port: p.id(), Mbps: uint32(n(sai.PortAttrSpeed)), Admin: o.flag(sai.PortAttrAdminState),
-		Link: !p.unplugged,
-		MTU:  uint32(n(sai.PortAttrMTU)), PVID: uint16(n(sai.PortAttrPortVLANID)),
+		Link: !p.unplugged, StampMTU: p.stampMTU,
+		MTU: uint32(n(sai.PortAttrMTU)), PVID: uint16(n(sai.PortAttrPortVLANID)),
 		Priority:   uint8(n(sai.PortAttrDefaultVLANPriority)),
 		DropTagged: o.flag(sai.PortAttrDropTagged), DropUntagged: o.flag(sai.PortAttrDropUntagged),
 		Number:     portNumber(p.name),
@@ -197,14 +199,18 @@ func (ps *ports) putPorts() {
 	}
 }
 
-// setLink says whether a port has a link, and notifies of what that changes.
-func (ps *ports) setLink(p *port, up bool) {
+// setWire says what is at the wire of a port, notifies of what that changes, and says whether anything has changed.
+func (ps *ports) setWire(p *port, up bool, stampMTU uint32) bool {
+	if p.unplugged == !up && p.stampMTU == stampMTU {
+		return false
+	}
 	was := p.o.oper()
-	p.unplugged = !up
+	p.unplugged, p.stampMTU = !up, stampMTU
 	if p.o.oper() != was {
 		ps.portChanged(p.o)
 	}
 	ps.putPort(p)
+	return true
 }
 
 // byID returns the port with an id, nil if there is none.

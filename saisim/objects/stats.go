@@ -10,11 +10,11 @@ import (
 )
 
 // malformed counts frames that are not well-formed.
-func malformed(p *engine.PortTally) uint64 { return p.Dropped[drop.Runt] + p.Dropped[drop.Oversize] }
+func malformed(p *tally) uint64 { return p.Dropped[drop.Runt] + p.Dropped[drop.Oversize] }
 
 // discards counts frames that were dropped for other reasons, at the ingress or at the egress. A frame of which
 // only the copy for the CPU was policed has gone on.
-func discards(p *engine.PortTally, egress bool) (n uint64) {
+func discards(p *tally, egress bool) (n uint64) {
 	for why, d := range p.Dropped {
 		if r := drop.Reason(why); (r >= drop.Buffer) == egress && r != drop.Runt && r != drop.Oversize {
 			n += d
@@ -26,62 +26,74 @@ func discards(p *engine.PortTally, egress bool) (n uint64) {
 	return n
 }
 
+// Lost frames are those that were lost on a live wire, before the ingress MAC or after the egress MAC.
+type lost struct{ in, out uint64 }
+
+// A tally is all that a port's statistics are made of.
+type tally struct {
+	engine.PortTally
+	lost
+}
+
 // A portStat reads a statistic of a port.
-type portStat func(p *engine.PortTally) uint64
+type portStat func(p *tally) uint64
 
 // portStatTable returns the port statistics that the chip has.
 func portStatTable() map[sai.StatID]portStat {
-	dropped := func(why drop.Reason) portStat { return func(p *engine.PortTally) uint64 { return p.Dropped[why] } }
+	dropped := func(why drop.Reason) portStat { return func(p *tally) uint64 { return p.Dropped[why] } }
 	t := map[sai.StatID]portStat{
-		sai.PortStatIfInOctets:         func(p *engine.PortTally) uint64 { return p.In.Octets },
-		sai.PortStatIfInUcastPkts:      func(p *engine.PortTally) uint64 { return p.In.Unicast },
-		sai.PortStatIfInBroadcastPkts:  func(p *engine.PortTally) uint64 { return p.In.Broadcast },
-		sai.PortStatIfInMulticastPkts:  func(p *engine.PortTally) uint64 { return p.In.Multicast },
-		sai.PortStatIfInNonUcastPkts:   func(p *engine.PortTally) uint64 { return p.In.Multicast + p.In.Broadcast },
-		sai.PortStatIfOutOctets:        func(p *engine.PortTally) uint64 { return p.Out.Octets },
-		sai.PortStatIfOutUcastPkts:     func(p *engine.PortTally) uint64 { return p.Out.Unicast },
-		sai.PortStatIfOutBroadcastPkts: func(p *engine.PortTally) uint64 { return p.Out.Broadcast },
-		sai.PortStatIfOutMulticastPkts: func(p *engine.PortTally) uint64 { return p.Out.Multicast },
-		sai.PortStatIfOutNonUcastPkts:  func(p *engine.PortTally) uint64 { return p.Out.Multicast + p.Out.Broadcast },
+		sai.PortStatIfInOctets:         func(p *tally) uint64 { return p.In.Octets },
+		sai.PortStatIfInUcastPkts:      func(p *tally) uint64 { return p.In.Unicast },
+		sai.PortStatIfInBroadcastPkts:  func(p *tally) uint64 { return p.In.Broadcast },
+		sai.PortStatIfInMulticastPkts:  func(p *tally) uint64 { return p.In.Multicast },
+		sai.PortStatIfInNonUcastPkts:   func(p *tally) uint64 { return p.In.Multicast + p.In.Broadcast },
+		sai.PortStatIfOutOctets:        func(p *tally) uint64 { return p.Out.Octets },
+		sai.PortStatIfOutUcastPkts:     func(p *tally) uint64 { return p.Out.Unicast },
+		sai.PortStatIfOutBroadcastPkts: func(p *tally) uint64 { return p.Out.Broadcast },
+		sai.PortStatIfOutMulticastPkts: func(p *tally) uint64 { return p.Out.Multicast },
+		sai.PortStatIfOutNonUcastPkts:  func(p *tally) uint64 { return p.Out.Multicast + p.Out.Broadcast },
 
-		sai.PortStatIfInErrors:     func(p *engine.PortTally) uint64 { return malformed(p) },
-		sai.PortStatIfInDiscards:   func(p *engine.PortTally) uint64 { return discards(p, false) },
-		sai.PortStatIfOutDiscards:  func(p *engine.PortTally) uint64 { return discards(p, true) },
-		sai.PortStatInDroppedPkts:  func(p *engine.PortTally) uint64 { return discards(p, false) + malformed(p) },
-		sai.PortStatOutDroppedPkts: func(p *engine.PortTally) uint64 { return discards(p, true) },
-		sai.PortStatIfInVLANDiscards: func(p *engine.PortTally) uint64 {
+		sai.PortStatIfInErrors:     func(p *tally) uint64 { return malformed(p) },
+		sai.PortStatIfInDiscards:   func(p *tally) uint64 { return discards(p, false) + p.lost.in },
+		sai.PortStatIfOutDiscards:  func(p *tally) uint64 { return discards(p, true) },
+		sai.PortStatInDroppedPkts:  func(p *tally) uint64 { return discards(p, false) + malformed(p) + p.lost.in },
+		sai.PortStatOutDroppedPkts: func(p *tally) uint64 { return discards(p, true) },
+		sai.PortStatIfInVLANDiscards: func(p *tally) uint64 {
 			d := &p.Dropped
 			return d[drop.TagFilter] + d[drop.NoVLAN] + d[drop.NotMember]
 		},
 		sai.PortStatEtherRxOversizePkts:   dropped(drop.Oversize),
 		sai.PortStatEtherTxOversizePkts:   dropped(drop.EgressMTU),
-		sai.PortStatIfOutQlen:             func(p *engine.PortTally) uint64 { return uint64(p.QueueFrames) },
-		sai.PortStatOutCurrOccupancyBytes: func(p *engine.PortTally) uint64 { return p.QueueBytes },
+		sai.PortStatIfOutQlen:             func(p *tally) uint64 { return uint64(p.QueueFrames) },
+		sai.PortStatOutCurrOccupancyBytes: func(p *tally) uint64 { return p.QueueBytes },
 
-		sai.PortStatEtherStatsOctets:        func(p *engine.PortTally) uint64 { return p.In.Octets + p.Out.Octets },
-		sai.PortStatEtherStatsPkts:          func(p *engine.PortTally) uint64 { return p.In.Packets() + p.Out.Packets() },
-		sai.PortStatEtherStatsBroadcastPkts: func(p *engine.PortTally) uint64 { return p.In.Broadcast + p.Out.Broadcast },
-		sai.PortStatEtherStatsMulticastPkts: func(p *engine.PortTally) uint64 { return p.In.Multicast + p.Out.Multicast },
-		sai.PortStatEtherStatsRxNoErrors: func(p *engine.PortTally) uint64 {
+		sai.PortStatEtherStatsDropEvents: func(p *tally) uint64 { return p.lost.in },
+		sai.PortStatIfOutErrors:          func(p *tally) uint64 { return p.lost.out },
+
+		sai.PortStatEtherStatsOctets:        func(p *tally) uint64 { return p.In.Octets + p.Out.Octets },
+		sai.PortStatEtherStatsPkts:          func(p *tally) uint64 { return p.In.Packets() + p.Out.Packets() },
+		sai.PortStatEtherStatsBroadcastPkts: func(p *tally) uint64 { return p.In.Broadcast + p.Out.Broadcast },
+		sai.PortStatEtherStatsMulticastPkts: func(p *tally) uint64 { return p.In.Multicast + p.Out.Multicast },
+		sai.PortStatEtherStatsRxNoErrors: func(p *tally) uint64 {
 			return p.In.Packets() - p.Dropped[drop.Oversize]
 		},
-		sai.PortStatEtherStatsTxNoErrors: func(p *engine.PortTally) uint64 { return p.Out.Packets() },
-		sai.PortStatEtherStatsOversizePkts: func(p *engine.PortTally) uint64 {
+		sai.PortStatEtherStatsTxNoErrors: func(p *tally) uint64 { return p.Out.Packets() },
+		sai.PortStatEtherStatsOversizePkts: func(p *tally) uint64 {
 			return p.Dropped[drop.Oversize] + p.Dropped[drop.EgressMTU]
 		},
 	}
 	for _, id := range []sai.StatID{
-		sai.PortStatIfInUnknownProtos, sai.PortStatIfOutErrors, sai.PortStatEtherStatsDropEvents,
+		sai.PortStatIfInUnknownProtos,
 		sai.PortStatEtherStatsUndersizePkts, sai.PortStatEtherStatsFragments, sai.PortStatEtherStatsJabbers,
 		sai.PortStatEtherStatsCollisions, sai.PortStatEtherStatsCrcAlignErrors, sai.PortStatPauseRxPkts,
 		sai.PortStatPauseTxPkts,
 	} {
-		t[id] = func(*engine.PortTally) uint64 { return 0 } // cannot happen here
+		t[id] = func(*tally) uint64 { return 0 } // cannot happen here
 	}
 	for i := range engine.NumSizes {
-		t[sai.PortStatEtherInPkts64Octets+sai.StatID(i)] = func(p *engine.PortTally) uint64 { return p.In.Sizes[i] }
-		t[sai.PortStatEtherOutPkts64Octets+sai.StatID(i)] = func(p *engine.PortTally) uint64 { return p.Out.Sizes[i] }
-		t[sai.PortStatEtherStatsPkts64Octets+sai.StatID(i)] = func(p *engine.PortTally) uint64 {
+		t[sai.PortStatEtherInPkts64Octets+sai.StatID(i)] = func(p *tally) uint64 { return p.In.Sizes[i] }
+		t[sai.PortStatEtherOutPkts64Octets+sai.StatID(i)] = func(p *tally) uint64 { return p.Out.Sizes[i] }
+		t[sai.PortStatEtherStatsPkts64Octets+sai.StatID(i)] = func(p *tally) uint64 {
 			return p.In.Sizes[i] +
 				p.Out.Sizes[i]
 		}
@@ -94,13 +106,13 @@ func (ps *ports) addPortStats(k *kind) {
 	table := portStatTable()
 	k.stats = sortedStats(table)
 	k.stat = func(o *object, id sai.StatID) uint64 {
-		if p, ok := ps.engine.PortTally(o.id()); ok {
+		if p, ok := ps.tally(o); ok {
 			return table[id](&p) - o.self.(*port).cleared[id]
 		}
 		return 0 // the CPU port
 	}
 	k.clear = func(o *object, id sai.StatID) {
-		p, ok := ps.engine.PortTally(o.id())
+		p, ok := ps.tally(o)
 		if !ok || id == sai.PortStatIfOutQlen || id == sai.PortStatOutCurrOccupancyBytes {
 			return // levels, not counts
 		}
@@ -110,6 +122,15 @@ func (ps *ports) addPortStats(k *kind) {
 		}
 		po.cleared[id] = table[id](&p)
 	}
+}
+
+// tally reads what a port counts; false: it is the CPU port.
+func (ps *ports) tally(o *object) (tally, bool) {
+	t, ok := ps.engine.PortTally(o.id())
+	if !ok {
+		return tally{}, false
+	}
+	return tally{t, o.self.(*port).lost}, true
 }
 
 // sortedStats returns the ids of a table of statistics in order.

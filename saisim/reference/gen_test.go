@@ -238,7 +238,7 @@ func (g *gen) portOp() {
 		g.set(t, sai.PortAttrSpeed, sai.Uint(pick(g, g.prof.SpeedsMbps...)))
 	case 7, 8:
 		if ids := g.chip.Ports(); len(ids) > 0 {
-			g.chip.SetLink(pick(g, ids...), g.chance(80))
+			g.chip.SetWire(pick(g, ids...), g.chance(80), pick(g, 0, 0, uint32(100+g.IntN(1500))))
 		}
 	default:
 		if g.chance(40) {

@@ -44,6 +44,7 @@ var mutants = []mutant{
 	{"a next hop gets a share too many", "engine/model.go", "x < g.members[mid].upTo", "x <= g.members[mid].upTo"},
 	{"groups and LAGs hash alike", "engine/hash.go", "saltECMP = 1 << 16", "saltECMP = 0"},
 	{"the outer IPv4 header may be fragmented", "engine/encap.go", "dontFragment = 47, 0x40", "dontFragment = 47, 0"},
+	{"a record need not fit the wire", "engine/port.go", "p.stampMTU = min(r.MTU, r.StampMTU)", "p.stampMTU = r.MTU"},
 	{"a record fits a byte less", "engine/stamp.go", "stampedLen(length))+fcsLen > mtu", "stampedLen(length))+fcsLen >= mtu"},
 	{"a control batch waits for the cycle's frames", "engine/advance.go", "c.driver.advance(at - 1)", "c.driver.advance(at)"},
 	{"a tag gets no priority", "engine/replicate.go", "uint16(pk.pushPriority)<<13 | want", "want"},

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tamtam/device"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// Two hosts with Linux's own network, each in a namespace of its own, behind router interfaces of a switch: without a
+// static neighbour anywhere they reach each other and the switch, by IPv4 and IPv6, and are told what the switch cannot
+// deliver.
+func TestHostsReachEachOther(t *testing.T) {
+	if os.Getenv(ownNetwork) == "" {
+		for _, tool := range []string{"nsenter", "ping", "sleep"} {
+			if _, err := exec.LookPath(tool); err != nil {
+				t.Skipf("%s is not installed", tool)
+			}
+		}
+		inOwnNetwork(t)
+		return
+	}
+	ip(t, "link set lo up")
+	a, b := newLinuxHost(t, "eth1", 0), newLinuxHost(t, "eth2", 1)
+	server := swsstest.StartServer(t)
+	f := &fleet{redis: server.Open(), addr: server.Addr}
+	config := device.ConfigDB{
+		schema.CfgPort: {
+			"Ethernet0": swss.FieldValues{"lanes": "1,2,3,4", "speed": "100000", "admin_status": "up"},
+			"Ethernet4": swss.FieldValues{"lanes": "5,6,7,8", "speed": "100000", "admin_status": "up"},
+		},
+		schema.CfgInterface: {
+			"Ethernet0": swss.FieldValues{}, "Ethernet0|10.0.0.1/24": swss.FieldValues{}, "Ethernet0|2001:db8::1/64": swss.FieldValues{},
+		},
+		schema.CfgVLAN:       {"Vlan20": swss.FieldValues{"vlanid": "20"}},
+		schema.CfgVLANMember: {"Vlan20|Ethernet4": swss.FieldValues{"tagging_mode": "untagged"}},
+		schema.CfgVLANInterface: {
+			"Vlan20": swss.FieldValues{}, "Vlan20|10.0.1.1/24": swss.FieldValues{}, "Vlan20|2001:db8:1::1/64": swss.FieldValues{},
+		},
+	}
+	if err := config.Load(t.Context(), f.redis); err != nil {
+		t.Fatal(err)
+	}
+	startProcess(t, "up", "--redis", server.Addr, "--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2",
+		"--gnmi", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"))
+	for _, address := range []string{"Ethernet0|2001:db8::1/64", "Vlan20|2001:db8:1::1/64"} {
+		f.wait(t, schema.StateHostAddress, address, func(row swss.FieldValues) bool { return row["state"] == "usable" })
+	}
+
+	for _, to := range []string{"10.0.0.1", "10.0.1.2", "2001:db8::1", "2001:db8:1::2"} {
+		a.ping(3, to)
+	}
+	b.ping(3, "2001:db8::2")
+	a.told("10.0.1.2", "-t 1", "From 10.0.0.1 ", "exceeded")
+	a.told("2001:db8:1::2", "-t 1", "From 2001:db8::1 ", "exceeded")
+	b.told("10.0.0.77", "", "From 10.0.1.1 ", "Host Unreachable")
+	b.told("2001:db8::77", "", "From 2001:db8:1::1 ", "Address unreachable")
+	neighs := swss.NewTable(f.redis.DB(swss.ApplDB), schema.AppNeigh)
+	for _, row := range []string{"Ethernet0:10.0.0.2", "Ethernet0:2001:db8::2", "Vlan20:10.0.1.2", "Vlan20:2001:db8:1::2"} {
+		if fields, ok, err := neighs.Get(t.Context(), row); err != nil || !ok || fields["neigh"] == "" {
+			t.Errorf("NEIGH_TABLE:%s is %v, %v", row, fields, err)
+		}
+	}
+}
+
+// A linuxHost is a process whose network namespace is a host's.
+type linuxHost struct {
+	t   *testing.T
+	pid string
+}
+
+// newLinuxHost makes host n, 10.0.n.2 and 2001:db8:n::2, at the far end of an interface.
+func newLinuxHost(t *testing.T, name string, n int) *linuxHost {
+	t.Helper()
+	stays := exec.Command("sleep", "600")
+	stays.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	if err := stays.Start(); err != nil {
+		t.Skipf("no network namespace may be made here: %v", err)
+	}
+	t.Cleanup(func() {
+		_ = stays.Process.Kill()
+		_ = stays.Wait()
+	})
+	h := &linuxHost{t, fmt.Sprint(stays.Process.Pid)}
+	ip(t, "link add "+name+" type veth peer name host0 netns "+h.pid)
+	ip(t, "link set "+name+" up")
+	v6 := "2001:db8:"
+	if n > 0 {
+		v6 += fmt.Sprint(n, ":")
+	}
+	for _, args := range []string{
+		"link set lo up", "link set host0 up", fmt.Sprintf("addr add 10.0.%d.2/24 dev host0", n),
+		"-6 addr add " + v6 + ":2/64 dev host0 nodad", fmt.Sprintf("route add default via 10.0.%d.1", n),
+		"-6 route add default via " + v6 + ":1",
+	} {
+		if out, err := h.run("ip " + args); err != nil {
+			t.Fatalf("ip %s: %v: %s", args, err, out)
+		}
+	}
+	return h
+}
+
+func (h *linuxHost) run(command string) (string, error) {
+	out, err := exec.Command("nsenter", append([]string{"-t", h.pid, "-n"}, strings.Fields(command)...)...).CombinedOutput()
+	return string(out), err
+}
+
+// ping wants n answers of an address.
+func (h *linuxHost) ping(n int, to string) {
+	h.t.Helper()
+	if out, err := h.run(fmt.Sprintf("ping -i 0.2 -c %d -w 60 %s", n, to)); err != nil {
+		h.t.Errorf("ping %s: %v\n%s", to, err, out)
+	}
+}
+
+// told wants the host to hear from a router why a ping does not get there.
+func (h *linuxHost) told(to, flags string, words ...string) {
+	h.t.Helper()
+	out, _ := h.run("ping -c 1 -w 60 " + flags + " " + to)
+	for _, want := range words {
+		if !strings.Contains(out, want) {
+			h.t.Errorf("ping %s %s: want %q in\n%s", flags, to, want, out)
+		}
+	}
+}

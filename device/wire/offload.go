@@ -1,0 +1,122 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// An offload is what the kernel has left undone in a frame: struct virtio_net_hdr of Linux (if_packet.h,
+// PACKET_VNET_HDR), in the machine's byte order.
+type offload struct {
+	flags     uint8
+	gso       uint8  // what the frame is to be cut into
+	headers   uint16 // bytes of headers before what is cut; a hint
+	size      uint16 // bytes of payload of a piece
+	sumStart  uint16 // where the checksum begins that is to be completed
+	sumOffset uint16 // where it goes, from sumStart
+}
+
+const offloadBytes = 10
+
+// longest is the longest frame that the kernel gives: an IP packet and its headers.
+const longest = 1<<16 + 256
+
+const (
+	needsSum = 1 // in flags: the checksum is that of the pseudo-header only
+
+	gsoNone = 0
+	gsoTCP4 = 1
+	gsoTCP6 = 4
+	gsoUDP  = 5    // datagrams, not fragments
+	gsoECN  = 0x80 // the first piece alone has CWR
+)
+
+func parseOffload(b []byte) offload {
+	n := binary.NativeEndian
+	return offload{b[0], b[1], n.Uint16(b[2:]), n.Uint16(b[4:]), n.Uint16(b[6:]), n.Uint16(b[8:])}
+}
+
+func (o offload) put(b []byte) {
+	n := binary.NativeEndian
+	b[0], b[1] = o.flags, o.gso
+	n.PutUint16(b[2:], o.headers)
+	n.PutUint16(b[4:], o.size)
+	n.PutUint16(b[6:], o.sumStart)
+	n.PutUint16(b[8:], o.sumOffset)
+}
+
+var errOffload = errors.New("the kernel's offload header does not fit the frame")
+
+// complete computes the checksum that was left undone.
+func (o offload) complete(frame []byte) error {
+	if o.flags&needsSum == 0 {
+		return nil
+	}
+	start, at := int(o.sumStart), int(o.sumStart)+int(o.sumOffset)
+	if start >= len(frame) || at+2 > len(frame) {
+		return fmt.Errorf("%w: checksum from byte %d at byte %d of %d", errOffload, start, at, len(frame))
+	}
+	sum := ^fold(add(0, frame[start:])) // what stands there, of the pseudo-header, counts
+	if sum == 0 && o.sumOffset == udpSum {
+		sum = 0xffff // 0 says that there is none
+	}
+	binary.BigEndian.PutUint16(frame[at:], sum)
+	return nil
+}
+
+// cut makes the frames that a network card would make of one that the kernel left uncut: TCP segments or UDP
+// datagrams with size bytes of payload, the last with what is left, their checksums complete. It appends them to
+// to, one after another, and their lengths to lengths.
+func (o offload) cut(frame, to []byte, lengths []int) ([]byte, []int, error) {
+	h, err := parseHeaders(frame)
+	kind := o.gso &^ gsoECN
+	switch {
+	case err != nil:
+		return to, lengths, err
+	case kind == gsoTCP4 && (h.v6 || h.proto != protoTCP), kind == gsoTCP6 && (!h.v6 || h.proto != protoTCP),
+		kind == gsoUDP && h.proto != protoUDP, kind != gsoTCP4 && kind != gsoTCP6 && kind != gsoUDP:
+		return to, lengths, fmt.Errorf("%w: pieces of kind %d of a frame with IP protocol %d", errOffload, o.gso, h.proto)
+	case o.size == 0:
+		return to, lengths, fmt.Errorf("%w: pieces of no bytes", errOffload)
+	case h.end-h.payload > int(o.size)*maxPieces:
+		return to, lengths, fmt.Errorf("%w: %d bytes in pieces of %d are more than %d", errOffload, h.end-h.payload,
+			o.size, maxPieces)
+	}
+	for i, rest := 0, frame[h.payload:h.end]; i == 0 || len(rest) > 0; i++ {
+		n := min(int(o.size), len(rest))
+		at := len(to)
+		to = append(append(to, frame[:h.payload]...), rest[:n]...)
+		rest = rest[n:]
+		piece := to[at:]
+		h.number(piece, i, i*int(o.size), len(rest) == 0)
+		h.setSums(piece)
+		lengths = append(lengths, len(piece))
+	}
+	return to, lengths, nil
+}
+
+// maxPieces bounds what one frame is cut into. The kernel's own bound is 65535 bytes in pieces of at least 8.
+const maxPieces = 65536 / 8
+
+// number makes the headers of the i-th piece, whose payload begins offset bytes on.
+func (h *headers) number(piece []byte, i, offset int, last bool) {
+	ip, l4 := piece[h.ip:], piece[h.l4:]
+	if h.v6 {
+		binary.BigEndian.PutUint16(ip[4:], uint16(len(piece)-h.ip-ip6Header))
+	} else {
+		binary.BigEndian.PutUint16(ip[2:], uint16(len(piece)-h.ip))
+		binary.BigEndian.PutUint16(ip[4:], binary.BigEndian.Uint16(ip[4:])+uint16(i))
+	}
+	if h.proto == protoUDP {
+		binary.BigEndian.PutUint16(l4[4:], uint16(len(l4)))
+		return
+	}
+	binary.BigEndian.PutUint32(l4[4:], binary.BigEndian.Uint32(l4[4:])+uint32(offset))
+	if !last {
+		l4[13] &^= tcpFIN | tcpPSH
+	}
+	if i > 0 {
+		l4[13] &^= tcpCWR
+	}
+}

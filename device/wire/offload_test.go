@@ -1,0 +1,310 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"net"
+	"testing"
+
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+
+	"tamtam/internal/randtest"
+)
+
+// A sample is a frame of TCP or UDP, made and checked by another implementation than ours.
+type sample struct {
+	v6, udp bool
+	tags    int
+	id      uint16
+	seq     uint32
+	fin     bool
+	psh     bool
+	options []layers.TCPOption
+	payload []byte
+}
+
+func (s sample) frame(t testing.TB) []byte {
+	t.Helper()
+	kind, proto := layers.EthernetTypeIPv4, layers.IPProtocolTCP
+	if s.v6 {
+		kind = layers.EthernetTypeIPv6
+	}
+	if s.udp {
+		proto = layers.IPProtocolUDP
+	}
+	outer := kind
+	if s.tags > 0 {
+		outer = layers.EthernetTypeDot1Q
+	}
+	all := []gopacket.SerializableLayer{
+		&layers.Ethernet{SrcMAC: net.HardwareAddr{2, 0, 0, 0, 0, 1}, DstMAC: net.HardwareAddr{2, 0, 0, 0, 0, 2}, EthernetType: outer},
+	}
+	for i := range s.tags {
+		next := layers.EthernetTypeDot1Q
+		if i == s.tags-1 {
+			next = kind
+		}
+		all = append(all, &layers.Dot1Q{VLANIdentifier: uint16(10 + i), Type: next})
+	}
+	var ip gopacket.NetworkLayer
+	if s.v6 {
+		v6 := &layers.IPv6{Version: 6, NextHeader: proto, HopLimit: 9, SrcIP: net.ParseIP("fd00::1"), DstIP: net.ParseIP("fd00::2")}
+		ip, all = v6, append(all, v6)
+	} else {
+		v4 := &layers.IPv4{Version: 4, IHL: 5, Id: s.id, TTL: 9, Protocol: proto, SrcIP: net.IP{10, 0, 0, 1}, DstIP: net.IP{10, 0, 0, 2}}
+		ip, all = v4, append(all, v4)
+	}
+	if s.udp {
+		udp := &layers.UDP{SrcPort: 1000, DstPort: 2000}
+		_ = udp.SetNetworkLayerForChecksum(ip)
+		all = append(all, udp)
+	} else {
+		tcp := &layers.TCP{
+			SrcPort: 1000, DstPort: 2000, Seq: s.seq, Ack: 77, ACK: true, PSH: s.psh, FIN: s.fin, Window: 500, Options: s.options,
+		}
+		_ = tcp.SetNetworkLayerForChecksum(ip)
+		all = append(all, tcp)
+	}
+	all = append(all, gopacket.Payload(s.payload))
+	buf := gopacket.NewSerializeBuffer()
+	if err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}, all...); err != nil {
+		t.Fatal(err)
+	}
+	b := bytes.Clone(buf.Bytes())
+	h, err := parseHeaders(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b[:h.end] // not padded, as between virtual interfaces
+}
+
+func randomSample(r *rand.Rand) sample {
+	s := sample{
+		v6: r.IntN(2) == 0, udp: r.IntN(3) == 0, tags: r.IntN(3), id: uint16(r.Uint32()), seq: r.Uint32(),
+		fin: r.IntN(4) == 0, psh: r.IntN(2) == 0, payload: make([]byte, 1+r.IntN(20_000)),
+	}
+	if r.IntN(2) == 0 {
+		s.options = []layers.TCPOption{{OptionType: layers.TCPOptionKindTimestamps, OptionLength: 10, OptionData: make([]byte, 8)}}
+	}
+	for i := range s.payload {
+		s.payload[i] = byte(r.Uint32())
+	}
+	return s
+}
+
+// uncut is what the kernel gives of a frame that it leaves to be cut: the checksum is that of the pseudo-header.
+func uncut(t testing.TB, frame []byte, size int) offload {
+	t.Helper()
+	h, err := parseHeaders(frame)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary.BigEndian.PutUint16(frame[h.sumAt():], fold(h.pseudo(frame, len(frame)-h.l4)))
+	o := offload{
+		flags: needsSum, gso: gsoTCP4, size: uint16(size), sumStart: uint16(h.l4), sumOffset: uint16(h.sumAt() - h.l4),
+	}
+	switch {
+	case h.proto == protoUDP:
+		o.gso = gsoUDP
+	case h.v6:
+		o.gso = gsoTCP6
+	}
+	return o
+}
+
+func split(t testing.TB, o offload, frame []byte) (frames [][]byte) {
+	t.Helper()
+	all, lengths, err := o.cut(frame, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range lengths {
+		frames, all = append(frames, all[:n:n]), all[n:]
+	}
+	return frames
+}
+
+// A frame that was left uncut becomes the frames that its sender would have made one by one, and these become that
+// frame again.
+func TestCutAndJoin(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		whole, size := randomSample(r), 8+r.IntN(1500)
+		long := whole.frame(t)
+		offload := uncut(t, long, size)
+		pieces := split(t, offload, bytes.Clone(long))
+		for i, piece := range pieces {
+			want := whole
+			last := i == len(pieces)-1
+			want.payload = whole.payload[i*size : min(len(whole.payload), (i+1)*size)]
+			want.seq, want.id = whole.seq+uint32(i*size), whole.id+uint16(i)
+			want.fin, want.psh = whole.fin && last, whole.psh && last
+			if !bytes.Equal(piece, want.frame(t)) {
+				t.Fatalf("piece %d of %d:\n%x\nwant\n%x", i, len(pieces), piece, want.frame(t))
+			}
+		}
+		if whole.udp {
+			return
+		}
+		sent, loads := joinAll(pieces)
+		var again [][]byte
+		for i, frame := range sent {
+			if loads[i].gso == gsoNone {
+				again = append(again, frame)
+			} else {
+				again = append(again, split(t, loads[i], frame)...)
+			}
+		}
+		if !equalFrames(again, pieces) {
+			t.Fatal("what was joined is not cut into the same frames again")
+		}
+		if n := len(pieces); n > 2 && n*size < 60_000 && len(sent) > 2 { // one more if the last has FIN
+			t.Errorf("%d pieces became %d frames", n, len(sent))
+		}
+	})
+}
+
+func equalFrames(a, b [][]byte) bool {
+	return bytes.Equal(bytes.Join(a, []byte("|")), bytes.Join(b, []byte("|"))) && len(a) == len(b)
+}
+
+// joinAll is what the sender does with frames.
+func joinAll(frames [][]byte) (sent [][]byte, loads []offload) {
+	var j joiner
+	var now []byte
+	for _, f := range frames {
+		if now != nil {
+			if more, ok := j.join(now, f); ok {
+				now = append(now, more...)
+				continue
+			}
+			loads = append(loads, j.finish(now))
+			sent = append(sent, now)
+		}
+		j.begin(f)
+		now = bytes.Clone(f)
+	}
+	if now != nil {
+		loads = append(loads, j.finish(now))
+		sent = append(sent, now)
+	}
+	return sent, loads
+}
+
+// Frames are joined only where the kernel would cut them into the same bytes again: whatever differs between two that
+// follow each other, what is sent is what came.
+func TestJoinChangesNothing(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		s := randomSample(r)
+		s.udp, s.payload = false, s.payload[:min(len(s.payload), 9000)]
+		long := s.frame(t)
+		pieces := split(t, uncut(t, long, 500+r.IntN(1000)), long)
+		for range r.IntN(4) { // something is not as the rest
+			p := pieces[r.IntN(len(pieces))]
+			if i := r.IntN(len(pieces)); r.IntN(4) == 0 {
+				pieces[i] = append(pieces[i], make([]byte, 1+r.IntN(40))...) // a trailer
+			} else {
+				p[r.IntN(min(len(p), 80))] ^= 1 << r.IntN(8)
+			}
+		}
+		sent, loads := joinAll(pieces)
+		var again [][]byte
+		for i, frame := range sent {
+			if loads[i].gso == gsoNone {
+				again = append(again, frame)
+			} else {
+				again = append(again, split(t, loads[i], frame)...)
+			}
+		}
+		if !equalFrames(again, pieces) {
+			t.Fatal("what was joined is not cut into the same frames again")
+		}
+	})
+}
+
+// A checksum that the kernel left undone is completed.
+func TestChecksumIsCompleted(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 100}, func(t *testing.T, seed uint64) {
+		s := randomSample(rand.New(rand.NewPCG(seed, 3)))
+		want := s.frame(t)
+		got := bytes.Clone(want)
+		o := uncut(t, got, 100)
+		if err := o.complete(got); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("%v\n%x\nwant\n%x", err, got[:80], want[:80])
+		}
+	})
+}
+
+// What does not fit together is refused, and nothing is written outside the frame.
+func TestHostileOffloads(t *testing.T) {
+	frame := sample{payload: make([]byte, 100)}.frame(t)
+	for name, o := range map[string]offload{
+		"no size":           {gso: gsoTCP4},
+		"other protocol":    {gso: gsoUDP, size: 10},
+		"other family":      {gso: gsoTCP6, size: 10},
+		"unknown":           {gso: 3, size: 10},
+		"checksum at end":   {flags: needsSum, sumStart: uint16(len(frame)) - 1, sumOffset: 0},
+		"checksum outside":  {flags: needsSum, sumStart: 60000, sumOffset: 60000},
+		"checksum far away": {flags: needsSum, sumStart: 34, sumOffset: 65535},
+	} {
+		b := bytes.Clone(frame)
+		err := o.complete(b)
+		if o.gso != gsoNone {
+			_, _, err = o.cut(b, nil, nil)
+		}
+		if err == nil || !bytes.Equal(b, frame) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+func FuzzCut(f *testing.F) {
+	for _, s := range []sample{{}, {v6: true}, {udp: true, tags: 1}, {tags: 2, psh: true}} {
+		s.payload = make([]byte, 300)
+		frame := s.frame(f)
+		var b [offloadBytes]byte
+		uncut(f, frame, 100).put(b[:])
+		f.Add(b[:], frame)
+	}
+	f.Fuzz(func(t *testing.T, load, frame []byte) {
+		if len(load) < offloadBytes || len(frame) > longest {
+			return
+		}
+		o := parseOffload(load)
+		all, lengths, err := o.cut(frame, nil, nil)
+		if err != nil {
+			return
+		}
+		h, _ := parseHeaders(frame)
+		total := 0
+		for _, n := range lengths {
+			piece := all[:n]
+			ph, err := parseHeaders(piece)
+			if err != nil || !ph.sumsRight(piece) {
+				t.Fatalf("a piece of %x is wrong (%v): %x", frame, err, piece)
+			}
+			all, total = all[n:], total+ph.end-ph.payload
+		}
+		if total != h.end-h.payload {
+			t.Fatalf("%d bytes of payload became %d", h.end-h.payload, total)
+		}
+	})
+}
+
+func FuzzJoin(f *testing.F) {
+	a := sample{payload: make([]byte, 50), id: 1}.frame(f)
+	b := sample{payload: make([]byte, 50), id: 2, seq: 50}.frame(f)
+	f.Add(a, b)
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		if len(a) > longest || len(b) > longest {
+			return
+		}
+		sent, loads := joinAll([][]byte{a, b})
+		if len(sent) == 1 && !equalFrames(split(t, loads[0], sent[0]), [][]byte{a, b}) {
+			t.Fatalf("%x and %x are cut differently", a, b)
+		}
+	})
+}

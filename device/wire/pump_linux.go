@@ -1,0 +1,389 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tamtam/saisim"
+)
+
+const (
+	// lookPeriod is how often the interfaces are asked how they are.
+	lookPeriod = 200 * time.Millisecond
+	// tellPeriod is how often [Config.Look] is called.
+	tellPeriod = time.Second
+	// batch is how many frames of one port are taken in a turn.
+	batch = 256
+	// spin is how long before the chip's next event sleeping is not worth it.
+	spin = 50 * time.Microsecond
+	// ringMemory is that of all rings; each has a share within bounds.
+	ringMemory, mostRing, leastRing = 64 << 20, 8 << 20, 1 << 20
+)
+
+// A line is the wire at one port.
+type line struct {
+	Port
+	*socket
+	id      saisim.PortID
+	present bool // the chip has the port
+	warned  [NumLosses]bool
+	// Lost since the chip was told.
+	unread, unsent uint64
+	frames         []saisim.Arrival // of this turn
+}
+
+// A pump is the one goroutine that moves a chip's time and frames.
+type pump struct {
+	Config
+	lines []*line
+	byID  map[saisim.PortID]*line
+	wake  *waker
+	calls chan func()
+	polls []unix.PollFd
+
+	pieces  []byte // frames cut in this turn
+	lengths []int
+	looked  time.Time
+	told    time.Time
+}
+
+// A waker wakes a pump that waits. It may be used from any goroutine.
+type waker struct{ fd int }
+
+func newWaker() (*waker, error) {
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("wires: eventfd: %w", err)
+	}
+	return &waker{fd}, nil
+}
+
+func (w *waker) wake() { _, _ = unix.Write(w.fd, []byte{1, 0, 0, 0, 0, 0, 0, 0}) }
+
+// Run wires the ports until ctx ends. An interface that is not there, at the start or later, is a link that is down
+// until it is; that a raw socket may not be opened is an error.
+func Run(ctx context.Context, cfg Config) error {
+	if len(cfg.Wires) > MaxPorts {
+		return fmt.Errorf("wires: %d ports have an interface, want at most %d", len(cfg.Wires), MaxPorts)
+	}
+	p := &pump{Config: cfg, byID: map[saisim.PortID]*line{}, calls: make(chan func(), batch)}
+	defer func() {
+		for _, l := range p.lines {
+			l.close()
+		}
+	}()
+	ring := min(mostRing, max(leastRing, ringMemory/max(1, len(cfg.Wires))))
+	for _, port := range slices.Sorted(maps.Keys(cfg.Wires)) {
+		s, err := openSocket(cfg.Wires[port], ring)
+		if err != nil {
+			return fmt.Errorf("port %s: %w", port, err)
+		}
+		p.lines = append(p.lines, &line{Port: Port{Name: port, Interface: cfg.Wires[port]}, socket: s})
+	}
+	wake, err := newWaker()
+	if err != nil {
+		return err
+	}
+	p.wake = wake
+	defer unix.Close(wake.fd)
+	stop := context.AfterFunc(ctx, wake.wake)
+	defer stop()
+	forwarded := make(chan struct{})
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer close(forwarded)
+		p.forward(ctx)
+	}()
+	defer func() {
+		cancel()
+		<-forwarded
+	}()
+	p.Chip.SetOutput(p.send)
+	for ctx.Err() == nil {
+		if moved := p.turn(time.Now()); !moved {
+			if err := p.wait(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// forward wakes the pump for what is to be done to the chip.
+func (p *pump) forward(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case f := <-p.Inject:
+			select {
+			case <-ctx.Done():
+				return
+			case p.calls <- f:
+				p.wake.wake()
+			}
+		}
+	}
+}
+
+// inject does what is to be done to the chip, and says whether there was anything.
+func (p *pump) inject(now time.Time) bool {
+	n := len(p.calls)
+	if n == 0 {
+		return false
+	}
+	p.Chip.Advance(p.Chip.CycleAt(now.Sub(p.Start)))
+	for range n {
+		(<-p.calls)()
+	}
+	return true
+}
+
+// turn moves what has come in into the chip, the chip's time to now, and out what leaves it. It says whether
+// frames came in.
+func (p *pump) turn(now time.Time) bool {
+	if now.Sub(p.looked) >= lookPeriod {
+		p.look(now)
+	}
+	p.pieces, p.lengths = p.pieces[:0], p.lengths[:0]
+	moved := p.inject(now)
+	for _, l := range p.lines {
+		if l.ready() {
+			moved = true
+			p.collect(l, now)
+		}
+	}
+	p.Chip.Advance(p.Chip.CycleAt(now.Sub(p.Start)))
+	for _, l := range p.lines {
+		l.release()
+		p.flush(l)
+	}
+	return moved
+}
+
+// collect takes the frames of one line and puts them on the wire of its port.
+func (p *pump) collect(l *line, now time.Time) {
+	l.frames = l.frames[:0]
+	if !l.present {
+		p.connect()
+	}
+	first := p.Chip.Now()
+	for n := 0; n < batch && l.ready(); n++ {
+		var f received
+		if err := l.receive(&f); err != nil {
+			why := TooLong
+			if !errors.Is(err, errTooLong) {
+				why = Malformed
+			}
+			p.lose(l, why, 1, len(f.data), err)
+			continue
+		}
+		at := p.Chip.CycleAt(now.Add(-min(max(0, now.Round(0).Sub(f.at)), time.Second)).Sub(p.Start))
+		if at < first {
+			l.Late = max(l.Late, p.Chip.TrueTime(first).Sub(p.Chip.TrueTime(at)))
+			at = first
+		}
+		p.arrive(l, &f, at)
+	}
+	for rest := l.frames; len(rest) > 0; {
+		n, err := p.Chip.ReceiveAll(rest)
+		l.Received += uint64(n)
+		if err != nil {
+			p.lose(l, Refused, 1, len(rest[n].Data), err)
+			n++
+		}
+		rest = rest[n:]
+	}
+}
+
+// arrive makes of a frame what a network card would have given.
+func (p *pump) arrive(l *line, f *received, at saisim.Cycle) {
+	if !l.present {
+		l.Lost[NoPort]++
+		return
+	}
+	if f.offload.gso == gsoNone {
+		if f.offload.flags&needsSum != 0 {
+			l.Summed++
+			if err := f.offload.complete(f.data); err != nil {
+				p.lose(l, Malformed, 1, len(f.data), err)
+				return
+			}
+		}
+		data := f.data
+		if f.long {
+			p.pieces = append(p.pieces, data...)
+			data = p.pieces[len(p.pieces)-len(data):]
+		}
+		l.frames = append(l.frames, saisim.Arrival{Port: l.id, At: at, Frame: saisim.Frame{Data: data}})
+		return
+	}
+	from, first := len(p.pieces), len(p.lengths)
+	var err error
+	if p.pieces, p.lengths, err = f.offload.cut(f.data, p.pieces, p.lengths); err != nil {
+		p.lose(l, Malformed, 1, len(f.data), err)
+		return
+	}
+	l.Cut++
+	for _, n := range p.lengths[first:] {
+		l.frames = append(l.frames, saisim.Arrival{Port: l.id, At: at, Frame: saisim.Frame{Data: p.pieces[from : from+n]}})
+		from += n
+	}
+}
+
+// lose counts frames that are lost. The first of a kind says why; a flood of them would add nothing.
+func (p *pump) lose(l *line, why Loss, frames, bytes int, err error) {
+	l.Lost[why] += uint64(frames)
+	if why >= ExceedsMTU {
+		l.unsent += uint64(frames)
+	} else {
+		l.unread += uint64(frames)
+	}
+	if !l.warned[why] {
+		l.warned[why] = true
+		p.Log.Warn("frames are lost at a live interface; later ones are only counted", "port", l.Name,
+			"interface", l.Interface, "why", why, "bytes", bytes, "error", err)
+	}
+}
+
+// send gives a frame that leaves the chip to its interface. It is called with the chip locked.
+func (p *pump) send(o *saisim.Out) {
+	if o.Port == saisim.CPUPort && p.Punt != nil {
+		p.Punt(o)
+		return
+	}
+	l := p.byID[o.Port]
+	if l == nil {
+		return
+	}
+	l.send.queue(o.Data)
+	if l.send.full() {
+		p.flush(l)
+	}
+}
+
+func (p *pump) flush(l *line) {
+	sent := uint64(0)
+	for _, q := range l.send.frames {
+		sent += uint64(q.frames)
+		if q.frames > 1 {
+			l.Joined += uint64(q.frames)
+		}
+	}
+	l.Sent += sent
+	l.send.flush(func(frames, bytes int, err error) {
+		why := SendFailed
+		switch err {
+		case unix.EMSGSIZE:
+			why = ExceedsMTU
+		case unix.ENETDOWN, unix.ENXIO, unix.ENODEV:
+			why = LinkDown
+		case unix.ENOBUFS, unix.EAGAIN:
+			why = InterfaceFull
+		}
+		l.Sent -= uint64(frames)
+		p.lose(l, why, frames, bytes, err)
+	})
+}
+
+// wait waits for a frame, the chip's next event, or the next look.
+func (p *pump) wait() error {
+	d := lookPeriod
+	if at, ok := p.Chip.NextEvent(); ok {
+		d = min(d, p.Chip.TrueTime(at).Sub(p.Chip.TrueTime(0))-time.Since(p.Start))
+		if d < spin {
+			return nil
+		}
+	}
+	p.polls = p.polls[:0]
+	for _, l := range p.lines {
+		p.polls = append(p.polls, unix.PollFd{Fd: int32(l.fd), Events: unix.POLLIN})
+	}
+	p.polls = append(p.polls, unix.PollFd{Fd: int32(p.wake.fd), Events: unix.POLLIN})
+	timeout := unix.NsecToTimespec(int64(d))
+	if _, err := unix.Ppoll(p.polls, &timeout, nil); err != nil && err != unix.EINTR {
+		return fmt.Errorf("wires: poll: %w", err)
+	}
+	for i, l := range p.lines {
+		if p.polls[i].Revents&unix.POLLERR != 0 { // the link went down; it is told until it is asked for
+			_, _ = unix.GetsockoptInt(l.fd, unix.SOL_SOCKET, unix.SO_ERROR)
+		}
+	}
+	if last := p.polls[len(p.lines)]; last.Revents != 0 {
+		var b [8]byte
+		_, _ = unix.Read(p.wake.fd, b[:])
+	}
+	return nil
+}
+
+// look asks the interfaces how they are, and tells their ports.
+func (p *pump) look(now time.Time) {
+	p.looked = now
+	for _, l := range p.lines {
+		is, err := l.look()
+		reason := ""
+		switch {
+		case err != nil:
+			reason = err.Error()
+		case !is.there:
+			reason = "there is no interface " + l.Interface
+		case !is.up:
+			reason = "interface " + l.Interface + " is down or has no carrier"
+		}
+		if is.up != l.Up || reason != l.Reason {
+			level := slog.LevelInfo
+			if err != nil {
+				level = slog.LevelWarn
+			}
+			p.Log.Log(context.Background(), level, "link of a live interface", "port", l.Name, "interface", l.Interface,
+				"up", is.up, "reason", reason)
+		}
+		l.There, l.Up, l.MTU, l.Reason = is.there, is.up, is.mtu, reason
+		if n := l.lost(); n > 0 {
+			p.lose(l, RingFull, int(n), 0, errors.New("this process did not come to read them"))
+		}
+	}
+	p.connect()
+	for _, l := range p.lines {
+		if l.present && l.unread+l.unsent > 0 && p.Chip.AddLost(l.id, l.unread, l.unsent) {
+			l.unread, l.unsent = 0, 0
+		}
+	}
+	if now.Sub(p.told) >= tellPeriod && p.Look != nil {
+		p.told = now
+		list := make([]Port, len(p.lines))
+		for i, l := range p.lines {
+			list[i] = l.Port
+		}
+		p.Look(list)
+	}
+}
+
+// longestStamped is the longest frame, with FCS, that the interface takes: such as has one tag may be 4 bytes
+// longer, but a record more is not worth a port that depends on it. 0: nobody knows.
+func (l *line) longestStamped() uint32 {
+	if l.MTU == 0 {
+		return 0
+	}
+	return uint32(l.MTU) + ethernetHeader + fcsLen
+}
+
+const fcsLen = 4
+
+// connect finds the ports that exist now, which come and go with the configuration, and gives them their links.
+func (p *pump) connect() {
+	clear(p.byID)
+	for _, l := range p.lines {
+		if l.id, l.present = p.Chip.PortByName(l.Name); l.present {
+			p.byID[l.id] = l
+			p.Chip.SetWire(l.id, l.Up, l.longestStamped())
+		}
+	}
+}

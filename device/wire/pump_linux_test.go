@@ -1,0 +1,277 @@
+package wire
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tamtam/internal/netns"
+	"tamtam/sai"
+	"tamtam/saisim"
+	"tamtam/saisim/profile"
+)
+
+// A rig is a chip with ports Ethernet0 and Ethernet1 in one VLAN, up, and wired to the interfaces eth0 and eth1 of a
+// namespace, whose peers are the interface "host" of two hosts.
+type rig struct {
+	chip  *saisim.Chip
+	place *netns.Namespace
+	hosts [2]*netns.Namespace
+	ports chan []Port // at each look
+	oids  sai.OIDs
+}
+
+func newRig(t testing.TB) *rig {
+	t.Helper()
+	r := &rig{ports: make(chan []Port)}
+	var err error
+	if r.place, err = netns.New(); err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(r.place.Close)
+	for i := range r.hosts {
+		if r.hosts[i], err = netns.New(); err != nil {
+			t.Skip(err)
+		}
+		t.Cleanup(r.hosts[i].Close)
+		name := []string{"eth0", "eth1"}[i]
+		quiet := func() error { return os.WriteFile("/proc/sys/net/ipv6/conf/default/disable_ipv6", []byte("1"), 0) }
+		_, _ = r.hosts[i].Do(quiet), r.place.Do(quiet) // where there is no IPv6 it is quiet anyway
+		if err := r.place.IP("link add "+name+" type veth peer name host netns "+r.hosts[i].Path(), "link set "+name+" up"); err != nil {
+			t.Skip(err)
+		}
+		if err := r.hosts[i].IP("link set host up"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.chip, r.oids = newChip(t)
+	return r
+}
+
+// setMTU sets the longest frame of a port, with FCS.
+func (r *rig) setMTU(t testing.TB, port, mtu int) {
+	t.Helper()
+	a := sai.Attr{ID: sai.PortAttrMTU, Value: sai.Uint(mtu)}
+	if err := r.chip.Set(context.Background(), sai.Obj(sai.ObjectTypePort, r.oids[port]), a); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (r *rig) stat(t testing.TB, port int, id sai.StatID) uint64 {
+	t.Helper()
+	n, err := r.chip.Stats(context.Background(), sai.Obj(sai.ObjectTypePort, r.oids[port]), []sai.StatID{id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n[0]
+}
+
+func newChip(t testing.TB) (*saisim.Chip, sai.OIDs) {
+	t.Helper()
+	ctx := context.Background()
+	chip, err := saisim.New(saisim.Config{
+		Profile: profile.Default(), Start: time.Now().UTC(), Wired: map[string]bool{"Ethernet0": true, "Ethernet1": true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := func(of sai.ObjectType, attrs ...sai.Attr) sai.OID {
+		oid, err := chip.Create(ctx, of, attrs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return oid
+	}
+	sw := create(sai.ObjectTypeSwitch, sai.Attr{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)})
+	got, err := chip.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, sw), []sai.Attr{sai.Want(sai.SwitchAttrPortList, 64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"Ethernet0", "Ethernet1"} {
+		port := got[0].Value.(sai.OIDs)[i]
+		create(sai.ObjectTypeHostif, sai.Attr{ID: sai.HostifAttrType, Value: sai.HostifTypeNetdev},
+			sai.Attr{ID: sai.HostifAttrObjID, Value: port}, sai.Attr{ID: sai.HostifAttrName, Value: sai.Text(name)})
+		err := chip.Set(ctx, sai.Obj(sai.ObjectTypePort, port), sai.Attr{ID: sai.PortAttrAdminState, Value: sai.Bool(true)})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return chip, got[0].Value.(sai.OIDs)
+}
+
+// run wires the chip until the test ends, and returns when both links are up.
+func (r *rig) run(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	started := time.Now()
+	go func() {
+		ended <- r.place.Do(func() error {
+			return Run(ctx, Config{
+				Chip: r.chip, Start: started, Wires: map[string]string{"Ethernet0": "eth0", "Ethernet1": "eth1"},
+				Log: slog.New(slog.DiscardHandler),
+				Look: func(p []Port) {
+					select {
+					case r.ports <- p:
+					default:
+					}
+				},
+			})
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	for p := range r.ports {
+		if p[0].Up && p[1].Up {
+			return
+		}
+	}
+}
+
+// sendTo sends frames from a host, as fast as they go.
+func (r *rig) sendTo(t testing.TB, host int, frame []byte, count int) {
+	t.Helper()
+	err := r.hosts[host].Do(func() error {
+		ifi, err := net.InterfaceByName("host")
+		if err != nil {
+			return err
+		}
+		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		if err := unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: ifi.Index}); err != nil {
+			return err
+		}
+		for i := 0; i < count; {
+			switch _, err := unix.Write(fd, frame); err {
+			case nil:
+				i++
+			case unix.ENOBUFS, unix.EINTR: // it has not left the host
+			default:
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// BenchmarkWires is a frame of 64 bytes from one host to the other, the sending included. It says how many got through.
+func BenchmarkWires(b *testing.B) {
+	r := newRig(b)
+	r.run(b)
+	frame := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5}, make([]byte, 46)...)
+	before, _, err := r.hosts[1].Counts("host")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ResetTimer()
+	r.sendTo(b, 0, frame, b.N)
+	b.StopTimer()
+	after, _, err := r.hosts[1].Counts("host")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(after-before)/float64(b.N), "arrived/op")
+}
+
+// wait returns the state of a port when it is as wanted.
+func (r *rig) wait(t testing.TB, port int, ok func(Port) bool) Port {
+	t.Helper()
+	for end := time.After(time.Minute); ; {
+		select {
+		case p := <-r.ports:
+			if ok(p[port]) {
+				return p[port]
+			}
+		case <-end:
+			t.Fatal("not within a minute")
+		}
+	}
+}
+
+// A frame longer than a slot of the ring comes in whole, and where the interface at the other side is too small for it, it
+// is lost there with the reason, which the chip's port counts as an error of its output.
+func TestLongFrames(t *testing.T) {
+	r := newRig(t)
+	if err := r.place.IP("link set eth0 mtu 9000"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.hosts[0].IP("link set host mtu 9000"); err != nil {
+		t.Fatal(err)
+	}
+	r.setMTU(t, 0, 9122)
+	r.setMTU(t, 1, 9122)
+	r.run(t)
+	frame := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5}, make([]byte, 8000)...)
+	r.sendTo(t, 0, frame, 3)
+	in := r.wait(t, 0, func(p Port) bool { return p.Received == 3 })
+	out := r.wait(t, 1, func(p Port) bool { return p.Lost[ExceedsMTU] == 3 })
+	if in.Lost != [NumLosses]uint64{} || out.Sent != 0 {
+		t.Errorf("in %+v, out %+v", in, out)
+	}
+	if n, _ := r.chip.PortCounters(r.chip.Ports()[1]); n.Sent != 3 {
+		t.Errorf("the chip sent %d", n.Sent)
+	}
+	if n := r.stat(t, 1, sai.PortStatIfOutErrors); n != 3 {
+		t.Errorf("IF_OUT_ERRORS is %d", n)
+	}
+}
+
+// BenchmarkTCP is 64 KiB of TCP from one host to the other, as Linux sends them: uncut.
+func BenchmarkTCP(b *testing.B) {
+	r := newRig(b)
+	r.setMTU(b, 0, 9122)
+	r.setMTU(b, 1, 9122)
+	r.run(b)
+	for i, host := range r.hosts {
+		if err := host.IP("addr add 10.9.0." + strconv.Itoa(i+1) + "/24 dev host"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var l net.Listener
+	var c net.Conn
+	if err := r.hosts[1].Do(func() (err error) { l, err = net.Listen("tcp4", "10.9.0.2:0"); return err }); err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	done := make(chan error, 1)
+	go func() {
+		c, err := l.Accept()
+		if err == nil {
+			_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{c}, make([]byte, 1<<20))
+		}
+		done <- err
+	}()
+	err := r.hosts[0].Do(func() (err error) { c, err = net.Dial("tcp4", l.Addr().String()); return err })
+	if err != nil {
+		b.Fatal(err)
+	}
+	data := make([]byte, 1<<16)
+	b.SetBytes(1 << 16)
+	b.ResetTimer()
+	for range b.N {
+		if _, err := c.Write(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+	c.Close()
+	if err := <-done; err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,240 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A socket is an AF_PACKET socket on a live interface. Frames come in through a ring that the kernel and this process
+// share; those too long for a slot (TCP that is not cut yet, jumbo frames) through the socket. Not goroutine-safe.
+type socket struct {
+	fd    int
+	name  string
+	index int // of the interface that it is bound to; 0: none
+	ring  []byte
+	slots int
+	next  int // slot
+	taken int // slots before next that the kernel has not got back
+	long  []byte
+	send  sender
+
+	drops uint64 // frames for which the ring had no place, at the last look
+}
+
+const (
+	// allProtocols is ETH_P_ALL in network byte order.
+	allProtocols = unix.ETH_P_ALL << 8
+	// slotBytes holds a frame of 1,522 bytes with a few stamps, and what the kernel writes before it.
+	slotBytes = 2048
+	blockSize = 1 << 16
+	// waitingRoom is how many bytes wait while this process gets no processor, of long frames, and of those to be
+	// sent.
+	waitingRoom = 8 << 20
+)
+
+// openSocket makes a socket that is bound to no interface yet, with a ring of so many bytes. It needs CAP_NET_RAW.
+func openSocket(name string, ringBytes int) (*socket, error) {
+	// No protocol yet: nothing comes in before it is bound.
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("interface %s: open a raw socket (CAP_NET_RAW is needed): %w", name, err)
+	}
+	s := &socket{fd: fd, name: name, long: make([]byte, longest)}
+	if err := s.prepare(ringBytes); err != nil {
+		s.close()
+		return nil, fmt.Errorf("interface %s: %w", name, err)
+	}
+	s.send.fd = fd
+	return s, nil
+}
+
+func (s *socket) prepare(ringBytes int) error {
+	blocks := max(1, ringBytes/blockSize)
+	s.slots = blocks * (blockSize / slotBytes)
+	packet := func(option, value int) error { return unix.SetsockoptInt(s.fd, unix.SOL_PACKET, option, value) }
+	steps := []struct {
+		what string
+		do   func() error
+	}{
+		{"ask for what is left undone", func() error { return packet(unix.PACKET_VNET_HDR, 1) }},
+		{"ignore outgoing frames", func() error { return packet(unix.PACKET_IGNORE_OUTGOING, 1) }},
+		// Slots, not blocks (TPACKET_V3): the kernel hands over a block when it is full or its timer, of a
+		// millisecond or more, has run down, and a switch that adds that to every frame is none for TCP.
+		{"choose the ring's version", func() error { return packet(unix.PACKET_VERSION, unix.TPACKET_V2) }},
+		{"have long frames come whole", func() error { return packet(unix.PACKET_COPY_THRESH, longest) }},
+		{"make a ring", func() error {
+			return unix.SetsockoptTpacketReq(s.fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &unix.TpacketReq{
+				Block_size: blockSize, Block_nr: uint32(blocks), Frame_size: slotBytes, Frame_nr: uint32(s.slots),
+			})
+		}},
+		{"map the ring", func() (err error) {
+			s.ring, err = unix.Mmap(s.fd, 0, blocks*blockSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+			return err
+		}},
+	}
+	for _, step := range steps {
+		if err := step.do(); err != nil {
+			return fmt.Errorf("%s: %w", step.what, err)
+		}
+	}
+	for _, o := range []struct{ force, plain int }{
+		{unix.SO_RCVBUFFORCE, unix.SO_RCVBUF}, {unix.SO_SNDBUFFORCE, unix.SO_SNDBUF},
+	} {
+		if unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, o.force, waitingRoom) != nil { // needs CAP_NET_ADMIN
+			_ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, o.plain, waitingRoom) // as much as the kernel's limits permit
+		}
+	}
+	return nil
+}
+
+func (s *socket) close() {
+	if s.ring != nil {
+		_ = unix.Munmap(s.ring)
+	}
+	unix.Close(s.fd)
+}
+
+// bind binds the socket to an interface and makes that promiscuous.
+func (s *socket) bind(index int) error {
+	if err := unix.Bind(s.fd, &unix.SockaddrLinklayer{Protocol: allProtocols, Ifindex: index}); err != nil {
+		return fmt.Errorf("interface %s: bind: %w", s.name, err)
+	}
+	s.index = index
+	err := unix.SetsockoptPacketMreq(s.fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP,
+		&unix.PacketMreq{Ifindex: int32(index), Type: unix.PACKET_MR_PROMISC})
+	if err != nil {
+		return fmt.Errorf("interface %s: set promiscuous mode: %w", s.name, err)
+	}
+	return nil
+}
+
+// An interfaceState is what is known of the interface of a socket.
+type interfaceState struct {
+	there, up bool
+	mtu       int
+}
+
+// look finds the interface, and binds to one that is new: made since, or made again, and up. (Of one that comes up
+// in the midst of bind the kernel may forget to give frames, for good.) The questions are asked of the socket,
+// which stays in its network namespace.
+func (s *socket) look() (interfaceState, error) {
+	var is interfaceState
+	ask, err := unix.NewIfreq(s.name)
+	if err != nil {
+		return is, fmt.Errorf("interface %q: %w", s.name, err)
+	}
+	if unix.IoctlIfreq(s.fd, unix.SIOCGIFINDEX, ask) != nil {
+		return is, nil
+	}
+	is.there = true
+	index, flags := int(ask.Uint32()), uint16(0)
+	if unix.IoctlIfreq(s.fd, unix.SIOCGIFFLAGS, ask) == nil {
+		flags = ask.Uint16()
+	}
+	if index != s.index && flags&unix.IFF_UP != 0 {
+		if err := s.bind(index); err != nil {
+			return is, err
+		}
+	}
+	is.up = index == s.index && flags&(unix.IFF_UP|unix.IFF_RUNNING) == unix.IFF_UP|unix.IFF_RUNNING
+	if unix.IoctlIfreq(s.fd, unix.SIOCGIFMTU, ask) == nil {
+		is.mtu = int(ask.Uint32())
+	}
+	return is, nil
+}
+
+// lost reads how many frames the ring had no place for since the last look.
+func (s *socket) lost() uint64 {
+	var st unix.TpacketStats
+	size := uint32(unsafe.Sizeof(st))
+	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(s.fd), unix.SOL_PACKET, unix.PACKET_STATISTICS,
+		uintptr(unsafe.Pointer(&st)), uintptr(unsafe.Pointer(&size)), 0)
+	if errno != 0 {
+		return 0
+	}
+	s.drops += uint64(st.Drops)
+	return uint64(st.Drops)
+}
+
+// A received frame is valid until the slots are released; a long one until the next is received.
+type received struct {
+	data    []byte
+	long    bool
+	at      time.Time // when the kernel got it, by its clock
+	offload offload
+}
+
+// The layout of a slot: struct tpacket2_hdr.
+const (
+	slotStatus, slotLen, slotSnapLen, slotMAC, slotSec, slotNsec, slotTCI, slotTPID = 0, 4, 8, 12, 16, 20, 24, 26
+	tagBytes                                                                        = 4
+)
+
+var errTooLong = errors.New("longer than a slot of the ring, and no room beside it")
+
+func (s *socket) status(slot int) *uint32 {
+	return (*uint32)(unsafe.Pointer(&s.ring[slot*slotBytes+slotStatus]))
+}
+
+// ready says that there is a frame. It costs no system call.
+func (s *socket) ready() bool {
+	return s.taken < s.slots && atomic.LoadUint32(s.status(s.next))&unix.TP_STATUS_USER != 0
+}
+
+// receive takes the next frame of the ring, if ready, with its VLAN tag, which the kernel takes out of the frame, put
+// back. An error is of that frame alone, which is lost.
+func (s *socket) receive(f *received) error {
+	slot := s.ring[s.next*slotBytes:][:slotBytes]
+	status := atomic.LoadUint32(s.status(s.next))
+	f.long = false
+	s.next = (s.next + 1) % s.slots
+	s.taken++
+	n := binary.NativeEndian
+	at, length := int(n.Uint16(slot[slotMAC:])), int(n.Uint32(slot[slotSnapLen:]))
+	tci, tpid := n.Uint16(slot[slotTCI:]), uint16(unix.ETH_P_8021Q)
+	if status&unix.TP_STATUS_VLAN_TPID_VALID != 0 {
+		tpid = n.Uint16(slot[slotTPID:])
+	}
+	f.at = time.Unix(int64(n.Uint32(slot[slotSec:])), int64(n.Uint32(slot[slotNsec:])))
+	if at < offloadBytes || at+length > slotBytes { // a kernel that does this is not one
+		return fmt.Errorf("a slot of %d bytes has %d bytes from byte %d", slotBytes, length, at)
+	}
+	f.offload, f.data = parseOffload(slot[at-offloadBytes:]), slot[at-tagBytes:at+length]
+	switch {
+	case status&unix.TP_STATUS_COPY != 0:
+		got, err := unix.Read(s.fd, s.long[tagBytes:])
+		if err != nil || got < offloadBytes {
+			return fmt.Errorf("read a long frame: %d bytes, %w", got, err)
+		}
+		f.offload, f.data, f.long = parseOffload(s.long[tagBytes:]), s.long[offloadBytes:tagBytes+got], true
+	case int(n.Uint32(slot[slotLen:])) > length:
+		return errTooLong
+	}
+	if status&unix.TP_STATUS_VLAN_VALID == 0 || len(f.data) < tagBytes+ethernetHeader {
+		f.data = f.data[tagBytes:]
+		return nil
+	}
+	copy(f.data, f.data[tagBytes:tagBytes+12])
+	binary.BigEndian.PutUint16(f.data[12:], tpid)
+	binary.BigEndian.PutUint16(f.data[14:], tci)
+	if f.offload.flags&needsSum != 0 {
+		f.offload.sumStart += tagBytes
+	}
+	return nil
+}
+
+const ethernetHeader = 14
+
+// release gives the slots of all that was received back to the kernel.
+func (s *socket) release() {
+	for ; s.taken > 0; s.taken-- {
+		slot := (s.next - s.taken + s.slots) % s.slots
+		atomic.StoreUint32(s.status(slot), unix.TP_STATUS_KERNEL)
+	}
+}

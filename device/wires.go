@@ -1,0 +1,99 @@
+package device
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tamtam/device/wire"
+	"tamtam/saisim"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// wireLife is how long a row of STATE_DB about a wire stays when nobody writes it again.
+const wireLife = 10 * time.Second
+
+// runWires wires a chip's ports to live interfaces and says in STATE_DB how they are, until ctx ends.
+func runWires(
+	ctx context.Context, r *swss.Redis, chip *saisim.Chip, start time.Time, names map[string]string, cpu cpuSide, c Common,
+) error {
+	told := make(chan []wire.Port, 1)
+	look := func(ports []wire.Port) {
+		select {
+		case told <- ports:
+		default: // Redis is slow; the next look says more
+		}
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	inject := make(chan func())
+	g.Go(func() error {
+		return wire.Run(ctx, wire.Config{
+			Chip: chip, Start: start, Wires: names, Log: logOf(c), Look: look, Punt: cpu.punt, Inject: inject,
+		})
+	})
+	g.Go(func() error {
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case f := <-cpu.frames():
+				select {
+				case <-ctx.Done():
+					return nil
+				case inject <- func() { cpu.send(f) }:
+				}
+			}
+		}
+	})
+	g.Go(func() error {
+		rows := swss.NewTable(r.DB(swss.StateDB), schema.StateWire)
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case ports := <-told:
+				for _, p := range ports {
+					if rows.SetFor(ctx, p.Name, wireRow(p), wireLife) != nil {
+						break // Redis is away: syncd's health says so, and the rows go away by themselves
+					}
+				}
+			}
+		}
+	})
+	return g.Wait()
+}
+
+// wired are the names of the ports that have a wire.
+func wired(names map[string]string) map[string]bool {
+	ports := map[string]bool{}
+	for port := range names {
+		ports[port] = true
+	}
+	return ports
+}
+
+func wireRow(p wire.Port) swss.FieldValues {
+	number := func(n uint64) string { return strconv.FormatUint(n, 10) }
+	row := swss.FieldValues{
+		schema.WireInterface: p.Interface, schema.WireStatus: schema.WireMissing, schema.WireReason: p.Reason,
+		schema.WireReceived: number(p.Received), schema.WireSent: number(p.Sent), schema.WireCut: number(p.Cut),
+		schema.WireSummed: number(p.Summed), schema.WireJoined: number(p.Joined),
+		schema.WireLate: number(uint64(p.Late)),
+	}
+	switch {
+	case p.Up:
+		row[schema.WireStatus] = schema.WireUp
+	case p.There:
+		row[schema.WireStatus] = schema.WireDown
+	}
+	if p.MTU > 0 {
+		row[schema.WireMTU] = strconv.Itoa(p.MTU)
+	}
+	for why, n := range p.Lost {
+		row[schema.WireLost+wire.Loss(why).String()] = number(n)
+	}
+	return row
+}

@@ -1,0 +1,105 @@
+// Package netns makes hosts of this machine: network namespaces, with virtual interfaces between them, for tests and
+// benchmarks of a switch with live interfaces. It needs root and iproute2.
+//
+// What belongs here: namespaces and their interfaces.
+package netns
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Namespace is a network namespace that ends with its last process and descriptor.
+type Namespace struct{ fd int }
+
+// New makes a namespace.
+func New() (*Namespace, error) {
+	n := &Namespace{}
+	return n, elsewhere(func() error {
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("make a network namespace (needs root): %w", err)
+		}
+		fd, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		n.fd = fd
+		return err
+	})
+}
+
+// elsewhere calls f on a thread that is in this process's own network namespace before and after.
+func elsewhere(f func() error) error {
+	runtime.LockOSThread()
+	own, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err // the thread stays as it is
+	}
+	defer unix.Close(own)
+	failed := f()
+	if err := unix.Setns(own, unix.CLONE_NEWNET); err != nil {
+		return err // the thread stays locked, and ends with its goroutine
+	}
+	runtime.UnlockOSThread()
+	return failed
+}
+
+// Do calls f in the namespace: what sockets it opens and processes it starts are there.
+func (n *Namespace) Do(f func() error) error {
+	return elsewhere(func() error {
+		if err := unix.Setns(n.fd, unix.CLONE_NEWNET); err != nil {
+			return err
+		}
+		return f()
+	})
+}
+
+// Close lets it end when no process is in it.
+func (n *Namespace) Close() { unix.Close(n.fd) }
+
+// IP runs commands of iproute2 in the namespace, one in each line.
+func (n *Namespace) IP(lines ...string) error {
+	for _, line := range lines {
+		err := n.Do(func() error {
+			if out, err := exec.Command("ip", strings.Fields(line)...).CombinedOutput(); err != nil {
+				return fmt.Errorf("ip %s: %w: %s", line, err, bytes.TrimSpace(out))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Path names the namespace for ip.
+func (n *Namespace) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.fd) }
+
+// Counts are those of an interface: frames received and sent.
+func (n *Namespace) Counts(name string) (received, sent uint64, err error) {
+	err = n.Do(func() error {
+		text, err := os.ReadFile("/proc/thread-self/net/dev")
+		if err != nil {
+			return err
+		}
+		for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+			dev, rest, ok := strings.Cut(strings.TrimSpace(lines.Text()), ":")
+			fields := strings.Fields(rest)
+			if !ok || dev != name || len(fields) < 10 {
+				continue
+			}
+			if received, err = strconv.ParseUint(fields[1], 10, 64); err == nil {
+				sent, err = strconv.ParseUint(fields[9], 10, 64)
+			}
+			return err
+		}
+		return fmt.Errorf("there is no interface %s", name)
+	})
+	return received, sent, err
+}
