@@ -143,15 +143,17 @@ func (o *Orch) removeGroups(ctx context.Context, p *plan) {
 	}
 }
 
-// collect removes the policers that nothing has any more. syncd must not be asked to read them; what fails is tried
-// again in the next pass.
-func (o *Orch) collect(ctx context.Context) {
+// collect removes the policers that nothing has any more, and reports whether any went. syncd must not be asked to
+// read them; what fails is tried again in the next pass.
+func (o *Orch) collect(ctx context.Context) (removed bool) {
 	if len(o.garbage) == 0 {
-		return
+		return false
 	}
 	if err := o.counts.flush(ctx); err != nil {
 		o.log.Error("policers that go are still polled", "err", err)
-		return
+		return false
 	}
+	had := len(o.garbage)
 	o.garbage = slices.DeleteFunc(o.garbage, func(k sai.Key) bool { return o.remove(ctx, k, "policer") })
+	return len(o.garbage) < had
 }

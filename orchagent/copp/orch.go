@@ -150,8 +150,9 @@ func (o *Orch) plan() *plan {
 }
 
 // pass brings the ASIC to what the rows ask for. What it refuses changes the
-// plan.
+// plan, and what was removed may have made room.
 func (o *Orch) pass(ctx context.Context) error {
+	retried := false
 	for refused := -1; refused != len(o.ledger.Failed); {
 		refused = len(o.ledger.Failed)
 		o.ledger.Restart(nil)
@@ -160,7 +161,9 @@ func (o *Orch) pass(ctx context.Context) error {
 		o.makeGroups(ctx, p)
 		o.makeTraps(ctx, p)
 		o.removeGroups(ctx, p)
-		o.collect(ctx)
+		if removed := o.collect(ctx); removed && !retried && o.ledger.Retry() {
+			retried, refused = true, -1
+		}
 	}
 	return o.counts.flush(ctx)
 }

@@ -112,3 +112,28 @@ func TestDefaultGroupGoesWhileDown(t *testing.T) {
 		t.Error(p)
 	}
 }
+
+// More policers than the chip has: those that find no room say so, and come when another goes.
+func TestMorePolicersThanFit(t *testing.T) {
+	rows := []string{}
+	for i := range 130 {
+		rows = append(rows, fmt.Sprintf(`"g%03d": {"meter_type": "packets", "mode": "sr_tcm", "cir": "1", "cbs": "1"}`, i))
+	}
+	sw := tamtamtest.Start(t, `{"COPP_GROUP": {`+strings.Join(rows, ",")+`}}`)
+	lacking := func() (n int) {
+		for _, p := range sw.Problems() {
+			if !strings.Contains(p.Reason, "SAI_STATUS_INSUFFICIENT_RESOURCES") || p.Status != schema.StatusPending {
+				t.Errorf("%+v", p)
+			}
+			n++
+		}
+		return n
+	}
+	// Of the 128 the default group and g000 to g126 have one each, g127 to g129 and five groups of the defaults none.
+	for i := range 9 {
+		if n := lacking(); n != max(0, 8-i) {
+			t.Errorf("%d rows without room after %d went, want %d", n, i, max(0, 8-i))
+		}
+		sw.Delete(fmt.Sprintf("COPP_GROUP|g%03d", i))
+	}
+}
