@@ -53,6 +53,7 @@ func showCommands() []*command {
 	add(showMACs, "show", kw("mac", "Ethernet addresses"), kw("address-table", "Where addresses are"))
 	add(showQueues, "show", kw("queue", "Egress queues"), "counters", maybe(iface, "Only of this port"))
 	add(showSchedulers, "show", kw("qos", "Quality of service"), kw("scheduler", "How queues are served"))
+	add(showCOPP, "show", kw("copp", "What goes to the CPU, and how much of it"))
 	add(showMirrorSessions, "show", kw("mirror-session", "SPAN and ERSPAN sessions"))
 	add(showRunning, "show running-configuration")
 	add(showRunningTAM, "show running-configuration tam")

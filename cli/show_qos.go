@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"strconv"
 	"strings"
 )
 
 // Where QoS and mirror sessions are in the tree.
 const (
 	qosRoot    = "tamtam-qos:qos"
+	coppRoot   = "tamtam-qos:copp"
 	mirrorRoot = "tamtam-qos:mirror-sessions"
 )
 
@@ -61,6 +63,63 @@ func showSchedulers(ctx context.Context, c *call) (*view, error) {
 	}
 	columns := []column{{"Name", 14, 2}, {"Type", 7, 2}, {"Weight", 6, 2}, {"Status", 8, 2}, {"Reason", 10, 0}}
 	return tableView(one(qosRoot, qos), columns, rows, nil), nil
+}
+
+// showCOPP shows what traps and their policers are, and what they did.
+func showCOPP(ctx context.Context, c *call) (*view, error) {
+	copp, err := c.sh.client.all(ctx, gpath(coppRoot))
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]string
+	for _, e := range copp.sorted("groups", "group") {
+		s := e.at("state")
+		passed, dropped := policed(s)
+		configured := s.text("configured")
+		if configured == "" {
+			configured = "by default"
+		}
+		rows = append(rows, []string{
+			e.name(), orDash(s.text("traps")), orDash(s.text("trap-action")), orDash(s.text("queue")), limit(s), passed, dropped,
+			configured, orDash(s.text("status")), s.text("reason"),
+		})
+	}
+	return tableView(one(coppRoot, copp), []column{
+		{"Group", 14, 2}, {"Traps", 10, 2}, {"Action", 6, 2}, {"Queue", 5, 2}, {"Limit", 8, 2}, {"Passed", 8, 2},
+		{"Dropped", 8, 2}, {"Configured", 10, 2}, {"Status", 8, 2}, {"Reason", 10, 0},
+	}, rows, nil), nil
+}
+
+// limit is what a policer lets pass, in words.
+func limit(s tree) string {
+	if s.text("meter-type") == "" {
+		return "none"
+	}
+	rate, burst := s.text("cir"), s.text("cbs")
+	if peak := s.text("pir"); peak != "" {
+		rate += " to " + peak
+	}
+	if more := s.text("pbs"); more != "" {
+		burst += " and " + more
+	}
+	return rate + " " + s.text("meter-type") + "/s, burst " + burst
+}
+
+// policed returns how many packets a policer has let pass and dropped; "-" while nobody has counted them.
+func policed(s tree) (passed, dropped string) {
+	var n [2]uint64
+	for _, colour := range []string{"green", "yellow", "red"} {
+		packets, ok := s.count(colour + "-packets")
+		if !ok {
+			return orDash(""), orDash("")
+		}
+		if s.text(colour+"-action") == "drop" {
+			n[1] += packets
+		} else {
+			n[0] += packets
+		}
+	}
+	return strconv.FormatUint(n[0], 10), strconv.FormatUint(n[1], 10)
 }
 
 func showMirrorSessions(ctx context.Context, c *call) (*view, error) {

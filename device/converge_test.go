@@ -3,6 +3,7 @@ package device
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -220,7 +221,14 @@ func (r randomConfig) qos(ports string) (string, swss.FieldValues) {
 	queues := ports + "|" + r.pick("0", "0-1", "1,3", "7-9")
 	switch r.IntN(13) {
 	case 10:
-		return "COPP_GROUP|" + r.pick("G1", "G2"), swss.FieldValues{"trap_action": r.pick("copy", "trap", "drop"), "queue": r.pick("0", "4"), "trap_priority": r.pick("1", "4")}
+		group := swss.FieldValues{"trap_action": r.pick("copy", "trap", "drop"), "queue": r.pick("0", "4", "8"), "trap_priority": r.pick("1", "4")}
+		if r.IntN(3) > 0 {
+			maps.Copy(group, swss.FieldValues{
+				"meter_type": r.pick("packets", "bytes"), "mode": r.pick("sr_tcm", "storm", "tr_tcm"), "cir": r.pick("600", "6000"),
+				"cbs": r.pick("600", "600", "x"), "red_action": r.pick("drop", "drop", "forward", "copy"), "pir": "6000", "pbs": "10",
+			})
+		}
+		return "COPP_GROUP|" + r.pick("G1", "G2", "default"), group
 	case 11:
 		return "COPP_TRAP|" + r.pick("arp", "lldp"), swss.FieldValues{"trap_ids": r.pick("arp_req", "lldp,arp_req", "bgp"), "trap_group": r.pick("G1", "G2"), "always_enabled": r.pick("true", "true", "false")}
 	case 0:

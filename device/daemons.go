@@ -207,7 +207,12 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		return fmt.Errorf("FDB: %w", err)
 	}
 	o.fdb = fdb
-	o.traps = copporch.New(copporch.Config{SAI: o.asic, Daemon: o.Daemon, Redis: r})
+	o.traps, err = copporch.New(ctx, copporch.Config{
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Switch: ports.Switch(), Poller: poll,
+	})
+	if err != nil {
+		return fmt.Errorf("traps: %w", err)
+	}
 	o.mirrors, err = mirrororch.New(ctx, mirrororch.Config{
 		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: mirrorRoutes{routes},
 	})

@@ -39,6 +39,7 @@ func twoPorts() ConfigDB {
 	"VLAN_MEMBER": {
 		"Vlan10|Ethernet0": {"tagging_mode": "untagged"}, "Vlan10|Ethernet1": {"tagging_mode": "untagged"},
 		"Vlan20|Ethernet0": {"tagging_mode": "tagged"}, "Vlan20|Ethernet1": {"tagging_mode": "tagged"}},
+	"COPP_TRAP": {"arp": {}},
 	"TAM_FEATURES_TABLE": {"TAILSTAMPING": {"status": "ACTIVE"}},
 	"TAM_FLOWGROUP_TABLE": {"all": {"id": "1"}},
 	"ACL_RULE": {"TAM|all": {"IN_PORTS": "Ethernet0"}},

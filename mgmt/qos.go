@@ -2,6 +2,8 @@ package mgmt
 
 import (
 	"cmp"
+	"slices"
+	"strings"
 
 	"tamtam/schema"
 	"tamtam/swss"
@@ -17,7 +19,8 @@ func qosModule() Module {
 		}}
 	}
 	schedulers, sessions := outcome(schema.AppScheduler), outcome(schema.AppMirrorSession)
-	schedulers.Leaves = schedulers.Leaves[:2]
+	groups := outcome(schema.AppCOPP)
+	schedulers.Leaves, groups.Leaves = schedulers.Leaves[:2], groups.Leaves[:2]
 	return Module{Name: "tamtam-qos", Groups: []Group{
 		{Path: "/qos/queues/queue", Rows: []Row{
 			{
@@ -38,6 +41,7 @@ func qosModule() Module {
 			},
 			schedulers,
 		}},
+		{Path: "/copp/groups/group", Rows: append(coppRows(), groups)},
 		{Path: "/mirror-sessions/mirror-session", Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgMirrorSession, Key: "{name}", Entry: true,
@@ -50,4 +54,37 @@ func qosModule() Module {
 			sessions,
 		}},
 	}}
+}
+
+// coppRows are those of a group of traps: as it is configured, as it should be, and what its policer has counted.
+func coppRows() []Row {
+	var wanted, counted []Leaf
+	for leaf, field := range map[string]string{
+		"traps": "trap_ids", "trap-action": "trap_action", "queue": "queue", "meter-type": "meter_type", "mode": "mode",
+		"cir": "cir", "cbs": "cbs", "pir": "pir", "pbs": "pbs",
+		"green-action": "green_action", "yellow-action": "yellow_action", "red-action": "red_action",
+	} {
+		wanted = append(wanted, Leaf{"state/" + leaf, readOnly(text(field))})
+	}
+	for _, colour := range []string{"green", "yellow", "red"} {
+		stat := "SAI_POLICER_STAT_" + strings.ToUpper(colour)
+		counted = append(counted, Leaf{"state/" + colour + "-packets", readOnly(text(stat + "_PACKETS"))},
+			Leaf{"state/" + colour + "-octets", readOnly(text(stat + "_BYTES"))})
+	}
+	slices.SortFunc(wanted, func(a, b Leaf) int { return cmp.Compare(a.Path, b.Path) })
+	configured := Codec{Get: func(r Record) []string {
+		var fields []string
+		for f, v := range r.Fields {
+			fields = append(fields, f+"="+v)
+		}
+		slices.Sort(fields)
+		return one(strings.Join(fields, " "))
+	}}
+	return []Row{
+		{DB: swss.ConfigDB, Table: schema.CfgCOPPGroup, Key: "{name}", Entry: true,
+			Leaves: []Leaf{{"state/configured", configured}}},
+		{DB: swss.ApplDB, Table: schema.AppCOPP, Key: "{name}", Entry: true, Leaves: wanted},
+		{DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersPolicerNameMap, Key: "{name}",
+			Counter: true, Leaves: counted},
+	}
 }

@@ -166,7 +166,8 @@ func checkPoll(field string, ids []string, t sai.ObjectType) error {
 	switch {
 	case field == FieldPortCounters && t == sai.ObjectTypePort,
 		field == FieldQueueCounters && t == sai.ObjectTypeQueue,
-		field == FieldRIFCounters && t == sai.ObjectTypeRouterInterface:
+		field == FieldRIFCounters && t == sai.ObjectTypeRouterInterface,
+		field == FieldPolicerCounters && t == sai.ObjectTypePolicer:
 		has = func(name string) bool {
 			id, ok := sai.LookupStat(name)
 			return ok && id.ObjectType() == t

@@ -298,7 +298,7 @@ func TestRefusals(t *testing.T) {
 		{"an oversized table", sai.ObjectTypeACLTable, []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress, sai.ACLTableAttrSize, sai.Uint(33)}, sai.StatusInsufficientResources},
 		{"IFA2", sai.ObjectTypeTAMInt, []any{sai.TAMIntAttrType, sai.TAMIntTypeIfa2, sai.TAMIntAttrDeviceID, sai.Uint(1),
 			sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeUndefined, sai.TAMIntAttrInline, sai.Bool(true)}, sai.StatusNotSupported},
-		{"a mirror session", sai.ObjectTypePolicer, []any{sai.PolicerAttrMeterType, sai.MeterTypePackets, sai.PolicerAttrMode, sai.PolicerModeSrTcm}, sai.StatusNotSupported},
+		{"a queue of the host", sai.ObjectTypeHostifUserDefinedTrap, []any{sai.HostifUserDefinedTrapAttrType, sai.HostifUserDefinedTrapTypeACL}, sai.StatusNotSupported},
 		{"an unknown extension", sai.ObjectTypeGenericProgrammable, []any{sai.GenericProgrammableAttrObjectName, sai.Bytes("x")}, sai.StatusNotSupported},
 		{"a port on used lanes", sai.ObjectTypePort, []any{sai.PortAttrHWLaneList, sai.Uints{3, 4}, sai.PortAttrSpeed, sai.Uint(40000)}, sai.StatusItemAlreadyExists},
 		{"a port on lanes that are not there", sai.ObjectTypePort, []any{sai.PortAttrHWLaneList, sai.Uints{8}, sai.PortAttrSpeed, sai.Uint(10000)}, sai.StatusInvalidParameter},

@@ -20,6 +20,7 @@ func TestSAICoverage(t *testing.T) {
 		"SAI_NEXT_HOP_GROUP_ATTR_LABEL":             "a name",
 		"SAI_ROUTER_INTERFACE_ATTR_LABEL":           "a name",
 		"SAI_ACL_COUNTER_ATTR_LABEL":                "a name",
+		"SAI_POLICER_ATTR_LABEL":                    "a name",
 		"SAI_MIRROR_SESSION_ATTR_LABEL":             "a name; record copies: record_test.go",
 		"SAI_SCHEDULER_ATTR_LABEL":                  "a name",
 		"SAI_ACL_TABLE_ATTR_ACL_TABLE_MATCH_TYPE":   "ternary only",

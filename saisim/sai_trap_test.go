@@ -138,7 +138,7 @@ func TestSAITrapGroup(t *testing.T) {
 				value: sai.Bool(false),
 				in:    in(frame), with: flood, without: cpu},
 			{name: "its queue is no matter of the frame", attr: sai.HostifTrapGroupAttrQueue, value: sai.Uint(4),
-				in: in(frame), with: cpu, without: cpu},
+				in: in(frame), with: cpu, without: cpu, refused: []refusal{{sai.Uint(8), sai.StatusInvalidParameter}}},
 		}},
 		specObject{name: "trap", world: func(d *dut) {
 			d.boot()

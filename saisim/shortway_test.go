@@ -15,8 +15,12 @@ import (
 // twists are what may befall packets that take a short way: each is a reason to take none, or comes while
 // packets are on it.
 var twists = map[string]func(r *rig){
-	"nothing":                    func(*rig) {},
-	"a trap of IP packets":       func(r *rig) { r.create(sai.ObjectTypeHostifTrap, trapAttrs...) },
+	"nothing":              func(*rig) {},
+	"a trap of IP packets": func(r *rig) { r.create(sai.ObjectTypeHostifTrap, trapAttrs...) },
+	"a trap of neighbour discovery": func(r *rig) {
+		r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeIPv6NeighborDiscovery,
+			sai.HostifTrapAttrPacketAction, sai.PacketActionCopy)
+	},
 	"an ingress ACL that counts": func(r *rig) { r.ingressACL(1) },
 	"an ingress ACL that drops":  func(r *rig) { r.ingressACL(1, action(sai.PacketActionDrop)...) },
 	"an ingress ACL that copies": func(r *rig) { r.ingressACL(1, action(sai.PacketActionCopy)...) },

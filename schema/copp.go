@@ -5,6 +5,9 @@ import (
 	"strings"
 )
 
+// COPPDefault is the group of all packets for the CPU that are of no trap in another group. The switch has it itself.
+const COPPDefault = "default"
+
 // COPPGroup is a row of COPP_GROUP: what becomes of packets for the CPU that its
 // traps catch. In COPP_TABLE of APPL_DB it also has the traps.
 type COPPGroup struct {
@@ -13,8 +16,35 @@ type COPPGroup struct {
 	Priority uint32   // 0..65536; of several traps that catch a packet, the one with the largest counts
 	Queue    uint8    // to the CPU, 0..255
 	Traps    []string // of COPPTraps, sorted
-	Ignored  []string // fields that have no effect, sorted
+	COPPPolicer
+	Ignored []string // fields that have no effect, sorted
 }
+
+// A COPPPolicer limits what a group lets pass to the CPU. There is none if it has no meter; then no other field
+// is given, except to be ignored.
+type COPPPolicer struct {
+	Meter string // packets, bytes (of frames, with FCS), or ""
+	Mode  string // sr_tcm (RFC 2697), tr_tcm (RFC 2698) or storm
+	Color string // aware or blind
+	// Rates are per second; nil: not given, which is so of PIR but in tr_tcm, and may be so of PBS but there.
+	CIR, CBS, PIR, PBS *uint64
+	// What becomes of a packet of a colour; "": it passes.
+	Green, Yellow, Red string
+}
+
+// The words of a policer.
+const (
+	MeterPackets = "packets"
+	MeterBytes   = "bytes"
+	ModeSRTCM    = "sr_tcm"
+	ModeTRTCM    = "tr_tcm"
+	ModeStorm    = "storm"
+	ColorAware   = "aware"
+	ColorBlind   = "blind"
+)
+
+// Policed reports whether the group has a policer.
+func (p *COPPPolicer) Policed() bool { return p.Meter != "" }
 
 // COPPTraps are the traps that SONiC and SAI both know, by SONiC's name.
 func COPPTraps() []string {
@@ -40,11 +70,65 @@ func (g *COPPGroup) layout() layout {
 				"Of several traps that catch a packet, the one with the largest counts."),
 			number("queue", 0, 255, 0, &g.Queue, "The queue to the CPU."),
 			trapIDs("In APPL_DB: the traps of the group.", &g.Traps),
-			ignored(&g.Ignored,
-				"meter_type", "mode", "color", "cir", "cbs", "pir", "pbs", "green_action", "yellow_action", "red_action",
-				"genetlink_name", "genetlink_mcgrp_name"),
+			word("meter_type", "", []string{MeterPackets, MeterBytes}, &g.Meter,
+				"What the policer counts; bytes are those of frames, with FCS."),
+			word("mode", "", []string{ModeSRTCM, ModeTRTCM, ModeStorm}, &g.Mode,
+				"How the policer finds colours: by RFC 2697, by RFC 2698, or green within cir and cbs, else red."),
+			word("color", "", []string{ColorAware, ColorBlind}, &g.Color,
+				"Whether the policer minds the colour that a packet has already."),
+			known("cir", &g.CIR, "Packets or bytes per second that are green."),
+			known("cbs", &g.CBS, "How many of them may come at once."),
+			known("pir", &g.PIR, "With tr_tcm: packets or bytes per second that are not red."),
+			known("pbs", &g.PBS, "How many of them may come at once; with sr_tcm the excess burst, which is yellow."),
+			coppAction("green", &g.Green), coppAction("yellow", &g.Yellow), coppAction("red", &g.Red),
+			ignored(&g.Ignored, "genetlink_name", "genetlink_mcgrp_name"),
 		},
+		check: func(r *reader) { g.COPPPolicer.check(r, &g.Ignored) },
 	}
+}
+
+func coppAction(colour string, at *string) field {
+	return word(colour+"_action", "",
+		[]string{"drop", "forward", "copy", "copy_cancel", "trap", "log", "deny", "transit"}, at,
+		"What becomes of "+colour+" packets; if it is not given, they pass.")
+}
+
+// policerFields are the fields of a policer, in the order of SONiC.
+var policerFields = []string{
+	"meter_type", "mode", "color", "cir", "cbs", "pir", "pbs", "green_action", "yellow_action", "red_action",
+}
+
+// check wants a policer whole, or none. What its mode has no use for is ignored.
+func (p *COPPPolicer) check(r *reader, unused *[]string) {
+	i := slices.IndexFunc(policerFields, func(f string) bool { return r.fields[f] != "" })
+	if i < 0 {
+		return
+	}
+	with := " with " + policerFields[i]
+	r.needs("meter_type", MeterPackets+" or "+MeterBytes+with)
+	r.needs("mode", ModeSRTCM+", "+ModeTRTCM+" or "+ModeStorm+with)
+	r.needs("cir", "a rate"+with)
+	r.needs("cbs", "a burst"+with)
+	ignore := func(field string, at **uint64) {
+		if *at != nil {
+			*at = nil
+			*unused = append(*unused, field)
+		}
+	}
+	switch p.Mode {
+	case ModeTRTCM:
+		r.needs("pir", "a rate with mode "+ModeTRTCM)
+		r.needs("pbs", "a burst with mode "+ModeTRTCM)
+		if p.PIR != nil && p.CIR != nil && *p.PIR < *p.CIR {
+			r.bad("pir", utoa(*p.PIR), "at least cir, "+utoa(*p.CIR)+", as RFC 2698 has it")
+		}
+	case ModeStorm:
+		ignore("pbs", &p.PBS)
+		ignore("pir", &p.PIR)
+	default:
+		ignore("pir", &p.PIR)
+	}
+	slices.Sort(*unused)
 }
 
 func trapIDs(words string, at *[]string) field {

@@ -20,7 +20,7 @@ const (
 func (c *FlexCounter) layout() layout {
 	return layout{
 		table: CfgFlexCounter, open: true, upper: true,
-		key: key{form: "ACL, PORT, QUEUE, QUEUE_WATERMARK", read: func(r *reader, key string) {
+		key: key{form: "ACL, POLICER, PORT, QUEUE, QUEUE_WATERMARK", read: func(r *reader, key string) {
 			if c.Group = key; !ValidName(key) {
 				r.bad("", key, "the name of a counter group such as ACL or PORT")
 			}

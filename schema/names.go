@@ -139,8 +139,10 @@ const (
 	CountersQueueIndexMap = "COUNTERS_QUEUE_INDEX_MAP" // oid of a queue -> 3
 	CountersQueueTypeMap  = "COUNTERS_QUEUE_TYPE_MAP"  // oid of a queue -> SAI_QUEUE_TYPE_...
 	CountersACLRuleMap    = "ACL_COUNTER_RULE_MAP"     // TABLE:RULE -> oid of the ACL counter
-	CountersCRM           = "CRM"
-	CountersHost          = "HOST_COUNTERS"
+	// CountersPolicerNameMap has policers by the names of what they are of: here, groups of COPP_GROUP.
+	CountersPolicerNameMap = "COUNTERS_POLICER_NAME_MAP"
+	CountersCRM            = "CRM"
+	CountersHost           = "HOST_COUNTERS"
 )
 
 // TAMTable is the ACL table that flow groups use unless they name another.

@@ -197,7 +197,8 @@ func measuredTables() []Table {
 	}
 	const oid = "object id"
 	return []Table{
-		{Counters: CountersTable, Words: "The counters of a port, queue or ACL counter, by their names in SAI.", Key: oid},
+		{Counters: CountersTable, Key: oid,
+			Words: "The counters of a port, queue, policer or ACL counter, by their names in SAI."},
 		names(CountersPortNameMap, "port", oid, "The ports."),
 		names(CountersLAGNameMap, "PortChannel", oid, "The PortChannels."),
 		names(CountersQueueNameMap, "port:number", oid, "The queues."),
@@ -207,6 +208,7 @@ func measuredTables() []Table {
 		names(CountersACLRuleMap, "table:rule", oid,
 			"The ACL counters of rules. Of alternate marking a flow group has one for each colour, TAM:name:0 and "+
 				"TAM:name:1; behind the flow group stands the name of the feature, where it is not the first that uses it."),
+		names(CountersPolicerNameMap, "group of COPP_GROUP", oid, "The policers of trap groups."),
 		{Counters: CountersHost, Words: "What hostd has received, sent and dropped, by its names, and the CPU port for it.",
 			Key: "hostd", Fields: []Field{{Name: "name", Form: "a number", Words: "Frames or packets since hostd began."}}},
 		{Counters: CountersCRM, Words: "How much of the ASIC's resources is in use.",

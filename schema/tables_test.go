@@ -65,6 +65,7 @@ var heldTogether = map[string][]string{
 	"PORT": {"alias"}, "VLAN": {"vlanid"}, "TAM_COLLECTORS_TABLE": {"ipaddress-type"},
 	"WRED_PROFILE": {"green_max_threshold"}, "ACL_TABLE": {"STAGE"}, "TAM_FLYMON_TASK_TABLE": {"filter", ""},
 	"TAM_TABLERECORD_TABLE": {"algorithm"}, "TAM_TABLERECORD_TABLE in APPL_DB": {"algorithm"},
+	"COPP_GROUP":           {"meter_type", "mode", "cir", "cbs", "pir", "pbs"},
 	"TAM_ALTMARK_COUNTERS": {"TIMESTAMP", "DIGEST", "KERNEL_CLOCK_ERROR", "KERNEL_CLOCK_OFFSET"},
 	// as a whole
 	"TAM_ALTMARK_TABLE": {""}, "TAM_ALTMARK_TABLE in APPL_DB": {""}, "TAM_FLYMON_TASK_TABLE in APPL_DB": {"", "flowgroup"},

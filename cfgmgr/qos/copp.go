@@ -8,49 +8,86 @@ import (
 
 	"tamtam/cfgmgr/forward"
 	"tamtam/schema"
+	"tamtam/swss"
 )
 
+// disabled is the reason of a row that says no more than that the default of its name is not wanted.
+const disabled = "the default of this name is disabled"
+
 // copp forwards the groups of traps, each with those of its traps whose feature is enabled, and
-// reports on groups and traps.
+// reports on groups and traps. What CONFIG_DB does not have is as SONiC ships it, once there are ports.
 func (d *decision) copp() {
-	groups := map[string]schema.COPPGroup{}
-	for _, key := range d.rows[schema.CfgCOPPGroup].sorted() {
-		g, err := schema.ParseCOPPGroup(key, d.rows[schema.CfgCOPPGroup][key])
-		if err != nil {
-			d.out.Report(forward.Row{Table: schema.AppCOPP, Key: key}, schema.StatusFailed, schema.Reason(err))
-			continue
-		}
-		g.Traps = nil // those of COPP_TRAP
-		groups[key] = g
+	groupDefaults, trapDefaults := rows{}, rows{}
+	if len(d.rows[schema.CfgPort]) > 0 {
+		groupDefaults, trapDefaults = coppDefaults()
 	}
-	for _, key := range d.rows[schema.CfgCOPPTrap].sorted() {
-		status, reason := d.trap(key, groups)
+	groups := d.trapGroups(groupDefaults)
+	given := d.rows[schema.CfgCOPPTrap]
+	for _, key := range given.sorted() {
+		fields, off := over(trapDefaults[key], given[key])
+		status, reason := schema.StatusActive, disabled
+		if !off {
+			status, reason = d.trap(key, fields, groups)
+		}
 		d.out.Report(forward.Row{Table: schema.StateCOPPTrap, Key: key}, status, reason)
 	}
+	for _, key := range trapDefaults.sorted() {
+		if given[key] == nil && d.defaultTrap(key, trapDefaults[key], groups) {
+			d.out.Report(forward.Row{Table: schema.StateCOPPTrap, Key: key}, schema.StatusActive, "")
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
+		g := groups[key]
+		if d.rows[schema.CfgCOPPGroup][key] == nil && len(g.Traps) == 0 && key != schema.COPPDefault {
+			continue // a default that nothing is in
+		}
 		row := forward.Row{Table: schema.AppCOPP, Key: key}
-		slices.Sort(groups[key].Traps)
-		d.out.Forward(row, groups[key].Fields(), row)
+		slices.Sort(g.Traps)
+		d.out.Forward(row, g.Fields(), row)
 	}
 }
 
+// trapGroups returns the groups that there are, and reports on rows that make none.
+func (d *decision) trapGroups(defaults rows) map[string]schema.COPPGroup {
+	groups := map[string]schema.COPPGroup{}
+	given := d.rows[schema.CfgCOPPGroup]
+	all := maps.Clone(defaults)
+	maps.Copy(all, given)
+	for _, key := range all.sorted() {
+		fields, off := over(defaults[key], all[key])
+		g, err := schema.ParseCOPPGroup(key, fields)
+		row := forward.Row{Table: schema.AppCOPP, Key: key}
+		switch {
+		case off:
+			d.out.Report(row, schema.StatusActive, disabled)
+		case err != nil:
+			d.out.Report(row, schema.StatusFailed, schema.Reason(err))
+		default:
+			g.Traps = nil // those of COPP_TRAP
+			groups[key] = g
+		}
+	}
+	return groups
+}
+
 // trap adds the traps of a row to their group, or says why not.
-func (d *decision) trap(key string, groups map[string]schema.COPPGroup) (status, reason string) {
-	t, err := schema.ParseCOPPTrap(key, d.rows[schema.CfgCOPPTrap][key])
+func (d *decision) trap(
+	key string, fields swss.FieldValues, groups map[string]schema.COPPGroup,
+) (status, reason string) {
+	t, err := schema.ParseCOPPTrap(key, fields)
 	if err != nil {
 		return schema.StatusFailed, schema.Reason(err)
 	}
 	g, ok := groups[t.Group]
-	state := strings.ToLower(d.rows[schema.CfgFeature][key]["state"])
 	switch {
 	case !ok:
 		return schema.StatusPending, fmt.Sprintf("trap group %q does not exist", t.Group)
-	case !t.Always && state != "enabled" && state != "always_enabled":
+	case !t.Always && !d.enabled(key):
 		return schema.StatusPending, fmt.Sprintf("feature %q is not enabled", key)
 	}
 	var things []string
 	for _, id := range t.Traps {
-		things = append(things, "trap "+id)
+		things = append(things, trapThing(id))
 	}
 	if v := d.take(key, things...); v != (verdict{}) {
 		return v.status, v.reason
@@ -58,4 +95,30 @@ func (d *decision) trap(key string, groups map[string]schema.COPPGroup) (status,
 	g.Traps = append(g.Traps, t.Traps...)
 	groups[t.Group] = g
 	return schema.StatusActive, ""
+}
+
+// defaultTrap adds those traps of a default row that no row of CONFIG_DB has, and reports whether there are any. Nobody
+// has asked for the others.
+func (d *decision) defaultTrap(key string, fields swss.FieldValues, groups map[string]schema.COPPGroup) (any bool) {
+	t, err := schema.ParseCOPPTrap(key, fields)
+	g, ok := groups[t.Group]
+	if err != nil || !ok || !t.Always && !d.enabled(key) {
+		return false
+	}
+	for _, id := range t.Traps {
+		if d.take(key, trapThing(id)) == (verdict{}) {
+			g.Traps = append(g.Traps, id)
+			any = true
+		}
+	}
+	groups[t.Group] = g
+	return any
+}
+
+func trapThing(id string) string { return "trap " + id }
+
+// enabled reports whether a feature is enabled in FEATURE.
+func (d *decision) enabled(feature string) bool {
+	state := strings.ToLower(d.rows[schema.CfgFeature][feature]["state"])
+	return state == "enabled" || state == "always_enabled"
 }

@@ -91,16 +91,48 @@ func TestRules(t *testing.T) {
 		},
 		{
 			name: "traps and their groups", do: []string{
-				"COPP_GROUP|g1 trap_action=copy trap_priority=4 queue=4 cir=600", "COPP_TRAP|arp trap_ids=arp_req,arp_resp trap_group=g1 always_enabled=true",
+				"COPP_GROUP|g1 trap_action=copy trap_priority=4 queue=4 meter_type=packets mode=sr_tcm cir=600 cbs=600 red_action=drop genetlink_name=x", "COPP_TRAP|arp trap_ids=arp_req,arp_resp trap_group=g1 always_enabled=true",
 				"COPP_TRAP|bgp trap_ids=bgp trap_group=g1", "COPP_TRAP|lldp trap_ids=lldp trap_group=g1", "FEATURE|lldp state=enabled",
 				"COPP_TRAP|x trap_ids=lldp trap_group=g1 always_enabled=true", "COPP_TRAP|y trap_ids=stp trap_group=g2 always_enabled=true",
 			},
-			table: "COPP_TABLE", want: []string{"g1 ignored=cir queue=4 trap_action=copy trap_ids=arp_req,arp_resp,lldp trap_priority=4"},
+			table: "COPP_TABLE", want: []string{"g1 cbs=600 cir=600 ignored=genetlink_name meter_type=packets mode=sr_tcm queue=4 red_action=drop trap_action=copy trap_ids=arp_req,arp_resp,lldp trap_priority=4"},
 			status: map[string]string{
 				"COPP_TABLE|g1": waiting, "COPP_TRAP_TABLE|arp": "active (tammgrd)", "COPP_TRAP_TABLE|lldp": "active (tammgrd)",
 				"COPP_TRAP_TABLE|bgp": `pending: feature "bgp" is not enabled (tammgrd)`,
 				"COPP_TRAP_TABLE|x":   `failed: trap lldp is configured by "lldp" (tammgrd)`,
 				"COPP_TRAP_TABLE|y":   `pending: trap group "g2" does not exist (tammgrd)`,
+			},
+		},
+		{
+			name: "what SONiC ships is there with the ports, as far as features ask for it", do: []string{port0, "FEATURE|bgp state=always_enabled"},
+			table: "COPP_TABLE", want: []string{
+				"default cbs=600 cir=600 meter_type=packets mode=sr_tcm queue=0 red_action=drop trap_action=trap trap_priority=0",
+				"queue1_group1 cbs=6000 cir=6000 meter_type=packets mode=sr_tcm queue=1 red_action=drop trap_action=trap trap_ids=ip2me trap_priority=1",
+				"queue1_group3 cbs=200 cir=200 meter_type=packets mode=sr_tcm queue=1 red_action=drop trap_action=trap trap_ids=neighbor_miss trap_priority=1",
+				"queue4_group1 cbs=6000 cir=6000 meter_type=packets mode=sr_tcm queue=4 red_action=drop trap_action=trap trap_ids=bgp,bgpv6,lacp trap_priority=4",
+				"queue4_group2 cbs=600 cir=600 meter_type=packets mode=sr_tcm queue=4 red_action=drop trap_action=copy trap_ids=arp_req,arp_resp,neigh_discovery trap_priority=4",
+				"queue4_group3 cbs=100 cir=100 meter_type=packets mode=sr_tcm queue=4 red_action=drop trap_action=trap trap_ids=udld trap_priority=4",
+			},
+			status: map[string]string{
+				"COPP_TABLE|queue4_group2": waiting, "COPP_TRAP_TABLE|arp": "active (tammgrd)", "COPP_TRAP_TABLE|bgp": "active (tammgrd)",
+				"COPP_TRAP_TABLE|lldp": "", "COPP_TABLE|queue1_group2": "",
+			},
+		},
+		{
+			name: "rows add to the defaults of their names, take their place, or disable them", do: []string{
+				port0, "COPP_GROUP|queue4_group2 cir=10 cbs=20", "COPP_GROUP|queue1_group1 NULL=NULL", "COPP_GROUP|queue1_group3 NULL=NULL",
+				"COPP_TRAP|lacp NULL=NULL", "COPP_TRAP|udld trap_group=mine", "COPP_GROUP|mine queue=2",
+				"COPP_TRAP|own trap_ids=arp_req,stp trap_group=queue2_group1 always_enabled=true", "COPP_GROUP|queue4_group3 mode=tr_tcm", "COPP_GROUP|default NULL=NULL",
+			},
+			table: "COPP_TABLE", want: []string{
+				"mine queue=2 trap_action=trap trap_ids=udld trap_priority=0",
+				"queue2_group1 cbs=1000 cir=1000 meter_type=packets mode=sr_tcm queue=2 red_action=drop trap_action=trap trap_ids=arp_req,stp trap_priority=1",
+				"queue4_group2 cbs=20 cir=10 meter_type=packets mode=sr_tcm queue=4 red_action=drop trap_action=copy trap_ids=arp_resp,neigh_discovery trap_priority=4",
+			},
+			status: map[string]string{
+				"COPP_TABLE|queue1_group1": "active: the default of this name is disabled (tammgrd)", "COPP_TRAP_TABLE|ip2me": "",
+				"COPP_TRAP_TABLE|lacp": "active: the default of this name is disabled (tammgrd)", "COPP_TRAP_TABLE|udld": "active (tammgrd)",
+				"COPP_TABLE|queue4_group3": "failed: pir is missing: want a rate with mode tr_tcm; pbs is missing: want a burst with mode tr_tcm (tammgrd)",
 			},
 		},
 		{
@@ -136,7 +168,7 @@ func TestConvergence(t *testing.T) {
 		sched, "SCHEDULER|s0 type=NONE", "-SCHEDULER|s0", "QUEUE|Ethernet0|0-2 scheduler=s0", "QUEUE|Ethernet0,Ethernet4|2 scheduler=s0", "QUEUE|Ethernet0|2 scheduler=s0", "-QUEUE|Ethernet0|0-2", "-QUEUE|Ethernet0|2",
 		pool, "-BUFFER_POOL|p", "BUFFER_PROFILE|f pool=p static_th=9", "BUFFER_PROFILE|f pool=p", "BUFFER_QUEUE|Ethernet0|0 profile=f", "-BUFFER_QUEUE|Ethernet0|0",
 		"MIRROR_SESSION|a type=SPAN dst_port=Ethernet4 src_port=Ethernet0", "MIRROR_SESSION|b src_ip=10.0.0.1 dst_ip=10.0.0.2 src_port=Ethernet0,PortChannel1", "-MIRROR_SESSION|a", "-MIRROR_SESSION|b",
-		"COPP_GROUP|g trap_action=copy", "-COPP_GROUP|g", "COPP_TRAP|a trap_ids=stp trap_group=g always_enabled=true", "COPP_TRAP|b trap_ids=stp trap_group=g", "FEATURE|b state=enabled", "-FEATURE|b", "-COPP_TRAP|a",
+		"COPP_GROUP|g trap_action=copy", "-COPP_GROUP|g", "COPP_TRAP|arp NULL=NULL", "COPP_GROUP|queue4_group2 cir=9", "-COPP_TRAP|arp", "-COPP_GROUP|queue4_group2", "FEATURE|lldp state=enabled", "-FEATURE|lldp", "COPP_TRAP|a trap_ids=stp trap_group=g always_enabled=true", "COPP_TRAP|b trap_ids=stp trap_group=g", "FEATURE|b state=enabled", "-FEATURE|b", "-COPP_TRAP|a",
 		"restart", "step", "step",
 	}
 	randtest.Run(t, randtest.Cases{Count: 40}, func(t *testing.T, seed uint64) {
@@ -144,4 +176,27 @@ func TestConvergence(t *testing.T) {
 		fresh := func() *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
 		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh, lines, 40, forwarded(), forwarded())
 	})
+}
+
+// Every default is a good row, whose group is a default, and no trap is in two.
+func TestCOPPDefaults(t *testing.T) {
+	groups, traps := coppDefaults()
+	of := map[string]string{}
+	for key, fields := range traps {
+		row, err := schema.ParseCOPPTrap(key, fields)
+		if err != nil || groups[row.Group] == nil {
+			t.Errorf("%s: %v, in group %q", key, err, row.Group)
+		}
+		for _, id := range row.Traps {
+			if other := of[id]; other != "" {
+				t.Errorf("trap %s is of %s and %s", id, key, other)
+			}
+			of[id] = key
+		}
+	}
+	for key, fields := range groups {
+		if g, err := schema.ParseCOPPGroup(key, fields); err != nil || !g.Policed() || *g.CIR != *g.CBS || g.Red != "drop" || len(g.Ignored) > 0 {
+			t.Errorf("%s: %+v, %v", key, g, err)
+		}
+	}
 }

@@ -318,7 +318,7 @@ func TestDemo(t *testing.T) {
 	if code := run(t.Context(), []string{"demo", "--out", t.TempDir()}, strings.NewReader(""), &out, &errOut); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errOut.String())
 	}
-	for _, want := range []string{"What leaf1 did (switch id 2020)", "What spine1 did (switch id 2021)", "148 stamped with 296 records", "203 packets: 203 with an exact path"} {
+	for _, want := range []string{"What leaf1 did (switch id 2020)", "What spine1 did (switch id 2021)", "148 stamped with 296 records", "208 packets: 208 with an exact path"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the demo does not say %q:\n%s", want, out.String())
 		}

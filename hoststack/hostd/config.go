@@ -166,12 +166,20 @@ func (h *Host) resolve(t orch.Task) {
 	h.unsure[k] = true
 }
 
-// needs are the traps that the stack needs, in groups as in SONiC's copp_cfg.json.
+// needs are the traps that the stack needs, in groups as in SONiC's copp_cfg.json, which limits what comes.
 var needs = []schema.COPPGroup{
-	{Name: "host-arp", Action: "copy", Priority: 4, Queue: 4, Traps: []string{"arp_req", "arp_resp", "neigh_discovery"}},
-	{Name: "host-ip2me", Action: "trap", Priority: 1, Queue: 1, Traps: []string{"ip2me"}},
+	{Name: "host-arp", Action: "copy", Priority: 4, Queue: 4, Traps: []string{"arp_req", "arp_resp", "neigh_discovery"},
+		COPPPolicer: atMost(600)},
+	{Name: "host-ip2me", Action: "trap", Priority: 1, Queue: 1, Traps: []string{"ip2me"}, COPPPolicer: atMost(6000)},
 	{Name: "host-error", Action: "trap", Priority: 1, Queue: 1,
-		Traps: []string{"l3_mtu_error", "neighbor_miss", "ttl_error"}},
+		Traps: []string{"l3_mtu_error", "neighbor_miss", "ttl_error"}, COPPPolicer: atMost(600)},
+}
+
+// atMost lets so many packets pass in a second, and as many at once.
+func atMost(packets uint64) schema.COPPPolicer {
+	return schema.COPPPolicer{
+		Meter: schema.MeterPackets, Mode: schema.ModeSRTCM, CIR: &packets, CBS: &packets, Red: "drop",
+	}
 }
 
 // claimTraps has the chip give the CPU what the stack needs, as far as no other group says what becomes of it.

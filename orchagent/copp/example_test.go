@@ -36,7 +36,10 @@ func example(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o := copp.New(copp.Config{SAI: chip, Daemon: d, Redis: r})
+	o, err := copp.New(ctx, copp.Config{SAI: chip, Daemon: d, Redis: r, Switch: of.Switch()})
+	if err != nil {
+		return err
+	}
 	for _, row := range []struct {
 		table, key string
 		fields     swss.FieldValues

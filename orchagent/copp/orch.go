@@ -1,8 +1,9 @@
 // Package copp makes COPP_TABLE of APPL_DB into host interface traps: which
-// packets the CPU gets, whether they are forwarded too, and in which queue they
-// come. What a trap does without a row is the ASIC's own default.
+// packets the CPU gets, whether they are forwarded too, in which queue they
+// come, and by policers how many. What a trap does without a row is the ASIC's own default;
+// the group named default is the switch's own, for what has no trap in another.
 //
-// What belongs here: traps and their groups.
+// What belongs here: traps, their groups, and the policers of groups.
 package copp
 
 import (
@@ -10,9 +11,9 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -25,6 +26,8 @@ type Config struct {
 	SAI    sai.API
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
+	Switch sai.OID
+	Poller orch.Poller // polls the policers' counters; nil: nobody does
 }
 
 // An Orch owns the traps of the ASIC. All its methods run on the daemon's
@@ -35,14 +38,25 @@ type Orch struct {
 	ledger  *orch.Ledger
 	applied bool // the view of the ASIC is complete
 
-	groups map[string]*object
-	traps  map[string]*object // by SONiC's name
+	own     sai.OID                  // the switch's default group; null: it has none
+	queues  uint32                   // of the CPU port; 0: not known
+	can     map[sai.AttrID]sai.Enums // what attributes of policers may be; none: not known
+	groups  map[string]*group
+	traps   map[string]*object // by SONiC's name
+	garbage []sai.Key          // policers that nothing has any more
+	counts  counters
 }
 
 // An object is in the ASIC, with the attributes that it has.
 type object struct {
 	key   sai.Key
 	attrs []sai.Attr
+}
+
+// A group is a trap group, maybe with a policer.
+type group struct {
+	object
+	policer *object // nil: none
 }
 
 // trapTypes has SAI's traps where their names are not SONiC's in capitals.
@@ -69,11 +83,21 @@ var actions = map[string]sai.Enum{
 	"deny": sai.PacketActionDeny, "log": sai.PacketActionLog, "transit": sai.PacketActionTransit,
 }
 
-// New registers the handler on the daemon.
-func New(cfg Config) *Orch {
-	o := &Orch{api: cfg.SAI, log: cfg.Daemon.Logger(), groups: map[string]*object{}, traps: map[string]*object{}}
+// New asks what the ASIC can do, and registers the handler on the daemon.
+func New(ctx context.Context, cfg Config) (*Orch, error) {
+	o := &Orch{
+		api: cfg.SAI, log: cfg.Daemon.Logger(), can: map[sai.AttrID]sai.Enums{},
+		groups: map[string]*group{}, traps: map[string]*object{},
+	}
+	o.probe(ctx, cfg.Switch)
+	if err := o.counts.open(ctx, cfg); err != nil {
+		return nil, err
+	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, orch.LedgerTable{Name: schema.AppCOPP})
-	return o
+	orch.ConsumeFlexGroups(cfg.Daemon, o.counts.flush, &o.counts.group)
+	cfg.Daemon.AfterHold(o.counts.dropFormer)
+	cfg.Daemon.Every(o.counts.retry, func(ctx context.Context, _ time.Time) error { return o.counts.flush(ctx) })
+	return o, nil
 }
 
 // ViewApplied says that syncd has applied the view to the ASIC. Until then nothing is created:
@@ -103,6 +127,9 @@ func (o *Orch) plan() *plan {
 			continue
 		}
 		g, err := schema.ParseCOPPGroup(key, o.ledger.Rows[k])
+		if err == nil {
+			err = o.supported(&g)
+		}
 		if err != nil {
 			o.ledger.Why[k] = err
 			continue
@@ -123,8 +150,9 @@ func (o *Orch) plan() *plan {
 }
 
 // pass brings the ASIC to what the rows ask for. What it refuses changes the
-// plan.
+// plan, and what was removed may have made room.
 func (o *Orch) pass(ctx context.Context) error {
+	retried := false
 	for refused := -1; refused != len(o.ledger.Failed); {
 		refused = len(o.ledger.Failed)
 		o.ledger.Restart(nil)
@@ -133,43 +161,29 @@ func (o *Orch) pass(ctx context.Context) error {
 		o.makeGroups(ctx, p)
 		o.makeTraps(ctx, p)
 		o.removeGroups(ctx, p)
+		if removed := o.collect(ctx); removed && !retried && o.ledger.Retry() {
+			retried, refused = true, -1
+		}
 	}
-	return nil
+	return o.counts.flush(ctx)
 }
 
+// removeTraps removes traps; what fails is tried again in the next pass.
 func (o *Orch) removeTraps(ctx context.Context, p *plan) {
 	for _, name := range slices.Sorted(maps.Keys(o.traps)) {
-		if _, ok := p.owner[name]; !ok {
-			o.remove(ctx, o.traps, name)
+		if _, ok := p.owner[name]; !ok && o.remove(ctx, o.traps[name].key, "trap "+name) {
+			delete(o.traps, name)
 		}
 	}
 }
 
-// removeGroups comes last: traps may have moved.
-func (o *Orch) removeGroups(ctx context.Context, p *plan) {
-	for _, name := range slices.Sorted(maps.Keys(o.groups)) {
-		if _, ok := p.groups[name]; !ok {
-			o.remove(ctx, o.groups, name)
-		}
+// remove removes an object, and reports whether it is gone.
+func (o *Orch) remove(ctx context.Context, k sai.Key, what string) bool {
+	if err := o.api.Remove(ctx, k); err != nil && orch.Classify(err) != orch.Benign {
+		o.log.Error("an object stays in the ASIC", "object", k.OID.String(), "what", what, "err", err)
+		return false
 	}
-}
-
-// remove removes an object; what fails is tried again in the next pass.
-func (o *Orch) remove(ctx context.Context, from map[string]*object, name string) {
-	if err := o.api.Remove(ctx, from[name].key); err != nil && orch.Classify(err) != orch.Benign {
-		o.log.Error("an object stays in the ASIC", "object", from[name].key.OID.String(), "name", name, "err", err)
-		return
-	}
-	delete(from, name)
-}
-
-func (o *Orch) makeGroups(ctx context.Context, p *plan) {
-	for _, name := range slices.Sorted(maps.Keys(p.groups)) {
-		attrs := []sai.Attr{{ID: sai.HostifTrapGroupAttrQueue, Value: sai.Uint(p.groups[name].Queue)}}
-		if err := o.make(ctx, o.groups, name, sai.ObjectTypeHostifTrapGroup, attrs); err != nil {
-			o.ledger.Fail(row(name), "trap group", err)
-		}
-	}
+	return true
 }
 
 func (o *Orch) makeTraps(ctx context.Context, p *plan) {
@@ -194,26 +208,49 @@ func (o *Orch) makeTraps(ctx context.Context, p *plan) {
 
 // make creates an object, or sets what differs, all or nothing.
 func (o *Orch) make(ctx context.Context, in map[string]*object, name string, t sai.ObjectType, attrs []sai.Attr) error {
-	have := in[name]
-	if have == nil {
-		oid, err := o.api.Create(ctx, t, attrs)
-		if err != nil {
-			return orch.AtAttr(err, t, attrs)
+	if have := in[name]; have != nil {
+		var undo orch.Undo
+		if err := o.change(ctx, &undo, have, attrs); err != nil {
+			return orch.Undone(ctx, &undo, err)
 		}
-		in[name] = &object{sai.Obj(t, oid), attrs}
 		return nil
 	}
-	var undo orch.Undo
+	made, err := o.create(ctx, t, attrs)
+	if err == nil {
+		in[name] = made
+	}
+	return err
+}
+
+// create creates an object. Of attributes that are SAI's defaults nothing is said.
+func (o *Orch) create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (*object, error) {
+	said := slices.DeleteFunc(slices.Clone(attrs), func(a sai.Attr) bool { return a.Value == sai.Meta(a.ID).Default })
+	oid, err := o.api.Create(ctx, t, said)
+	if err != nil {
+		return nil, orch.AtAttr(err, t, said)
+	}
+	return &object{sai.Obj(t, oid), attrs}, nil
+}
+
+// change sets what differs of an object's attributes, step by step; undo takes the steps back.
+func (o *Orch) change(ctx context.Context, undo *orch.Undo, have *object, attrs []sai.Attr) error {
+	have.attrs = slices.Clone(have.attrs)
 	for i, a := range attrs {
 		was := have.attrs[i]
-		if reflect.DeepEqual(was.Value, a.Value) {
+		if was.Value == a.Value {
 			continue
 		}
 		if err := o.api.Set(ctx, have.key, a); err != nil {
-			return orch.Undone(ctx, &undo, fmt.Errorf("set %s: %w", a.ID, err))
+			return fmt.Errorf("set %s: %w", a.ID, err)
 		}
-		undo.Push(a.ID.String(), func(ctx context.Context) error { return o.api.Set(ctx, have.key, was) })
+		have.attrs[i] = a
+		undo.Push(a.ID.String(), func(ctx context.Context) error {
+			err := o.api.Set(ctx, have.key, was)
+			if err == nil {
+				have.attrs[i] = was
+			}
+			return err
+		})
 	}
-	have.attrs = attrs
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -12,6 +13,7 @@ import (
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/schema"
+	"tamtam/swss"
 )
 
 type bench struct {
@@ -22,8 +24,12 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{Bench: orchtest.Started(t, saitest.Options{Ports: 1})}
-	b.CreateSwitch()
-	b.orch = New(Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis})
+	sw, _ := b.CreateSwitch()
+	var err error
+	b.orch, err = New(b.Ctx, Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Switch: sw, Poller: b.Poller})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := b.orch.ViewApplied(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -46,42 +52,81 @@ func (b *bench) do(lines ...string) {
 
 func (b *bench) status(group string) string { return b.Status(schema.AppCOPP + "|" + group) }
 
-// asic is what is in the ASIC, groups by their queues.
+// asic is what is in the ASIC: groups by their queues and policers, traps with those of their groups.
 func (b *bench) asic() []string {
-	queue := map[sai.OID]sai.Value{}
+	policer, group := map[sai.OID]string{}, map[sai.OID]string{}
 	var list []string
-	for _, k := range b.Fake.Created() {
-		attrs := b.Fake.Attrs(k)
-		if q, ok := sai.Find(attrs, sai.HostifTrapGroupAttrQueue); ok {
-			queue[k.OID] = q
-			list = append(list, fmt.Sprint("group of queue ", q))
+	keys := append(b.Fake.Created(), sai.Obj(sai.ObjectTypeHostifTrapGroup, b.orch.own))
+	get := func(k sai.Key, id sai.AttrID) string {
+		if v, ok := sai.Find(b.Fake.Attrs(k), id); ok {
+			s, _ := sai.FormatValue(id, v)
+			return s
+		}
+		return "-"
+	}
+	for _, k := range keys {
+		if k.Type == sai.ObjectTypePolicer {
+			var words []string
+			for _, a := range b.Fake.Attrs(k) {
+				_, name, _ := strings.Cut(a.ID.String(), "_ATTR_")
+				v, _ := sai.FormatValue(a.ID, a.Value)
+				words = append(words, name+"="+strings.TrimPrefix(strings.TrimPrefix(v, "SAI_PACKET_ACTION_"), "SAI_POLICER_"))
+			}
+			slices.Sort(words)
+			policer[k.OID] = strings.Join(words, " ")
+			list = append(list, "policer "+policer[k.OID])
 		}
 	}
-	for _, k := range b.Fake.Created() {
-		attrs := b.Fake.Attrs(k)
-		typ, ok := sai.Find(attrs, sai.HostifTrapAttrTrapType)
-		if !ok {
+	for _, k := range keys {
+		if k.Type != sai.ObjectTypeHostifTrapGroup {
 			continue
 		}
-		action, _ := sai.Find(attrs, sai.HostifTrapAttrPacketAction)
-		prio, _ := sai.Find(attrs, sai.HostifTrapAttrTrapPriority)
-		group, _ := sai.Find(attrs, sai.HostifTrapAttrTrapGroup)
-		list = append(list, fmt.Sprint(sai.EnumName(sai.HostifTrapAttrTrapType, typ.(sai.Enum)), " ",
-			sai.EnumName(sai.HostifTrapAttrPacketAction, action.(sai.Enum)), " ", prio, " queue ", queue[group.(sai.OID)]))
+		q, name := get(k, sai.HostifTrapGroupAttrQueue), "group"
+		if k.OID == b.orch.own {
+			name = "default"
+		}
+		p, _ := sai.Find(b.Fake.Attrs(k), sai.HostifTrapGroupAttrPolicer)
+		oid, _ := p.(sai.OID)
+		group[k.OID] = strings.TrimSuffix(fmt.Sprint(name, " of queue ", q, " policed ", policer[oid]), " policed ")
+		if name == "group" || q != "-" && q != "0" || oid != sai.NullOID {
+			list = append(list, group[k.OID])
+		}
+	}
+	for _, k := range keys {
+		if k.Type == sai.ObjectTypeHostifTrap {
+			oid, _ := sai.Find(b.Fake.Attrs(k), sai.HostifTrapAttrTrapGroup)
+			in, _, _ := strings.Cut(group[oid.(sai.OID)], " policed ")
+			list = append(list, fmt.Sprint(get(k, sai.HostifTrapAttrTrapType), " ", get(k, sai.HostifTrapAttrPacketAction), " ",
+				get(k, sai.HostifTrapAttrTrapPriority), " in ", in))
+		}
 	}
 	slices.Sort(list)
 	return list
 }
 
+const (
+	policed = " meter_type=packets mode=sr_tcm cir=600 cbs=700 red_action=drop"
+	policer = "CBS=700 CIR=600 METER_TYPE=SAI_METER_TYPE_PACKETS MODE=MODE_SR_TCM RED_PACKET_ACTION=DROP"
+)
+
 var rows = []string{
-	"g1 trap_action=trap trap_priority=4 queue=4 trap_ids=bgp,bgpv6,lacp", "g2 trap_action=copy trap_priority=3 queue=2 trap_ids=arp_req,neigh_discovery ignored=cir",
+	"g1 trap_action=trap trap_priority=4 queue=4 trap_ids=bgp,bgpv6,lacp" + policed,
+	"g2 trap_action=copy trap_priority=3 queue=2 trap_ids=arp_req,neigh_discovery ignored=genetlink_name",
+	"default queue=1 meter_type=bytes mode=tr_tcm color=blind cir=1 cbs=2 pir=3 pbs=4 green_action=forward yellow_action=drop red_action=drop",
 }
 
 var want = []string{
-	"SAI_HOSTIF_TRAP_TYPE_ARP_REQUEST SAI_PACKET_ACTION_COPY 3 queue 2", "SAI_HOSTIF_TRAP_TYPE_BGP SAI_PACKET_ACTION_TRAP 4 queue 4",
-	"SAI_HOSTIF_TRAP_TYPE_BGPV6 SAI_PACKET_ACTION_TRAP 4 queue 4", "SAI_HOSTIF_TRAP_TYPE_IPV6_NEIGHBOR_DISCOVERY SAI_PACKET_ACTION_COPY 3 queue 2",
-	"SAI_HOSTIF_TRAP_TYPE_LACP SAI_PACKET_ACTION_TRAP 4 queue 4", "group of queue 2", "group of queue 4",
+	"SAI_HOSTIF_TRAP_TYPE_ARP_REQUEST SAI_PACKET_ACTION_COPY 3 in group of queue 2",
+	"SAI_HOSTIF_TRAP_TYPE_BGP SAI_PACKET_ACTION_TRAP 4 in group of queue 4",
+	"SAI_HOSTIF_TRAP_TYPE_BGPV6 SAI_PACKET_ACTION_TRAP 4 in group of queue 4",
+	"SAI_HOSTIF_TRAP_TYPE_IPV6_NEIGHBOR_DISCOVERY SAI_PACKET_ACTION_COPY 3 in group of queue 2",
+	"SAI_HOSTIF_TRAP_TYPE_LACP SAI_PACKET_ACTION_TRAP 4 in group of queue 4",
+	"default of queue 1 policed " + twoRates, "group of queue 2", "group of queue 4 policed " + policer,
+	"policer " + twoRates, "policer " + policer,
 }
+
+const twoRates = "CBS=2 CIR=1 COLOR_SOURCE=COLOR_SOURCE_BLIND METER_TYPE=SAI_METER_TYPE_BYTES MODE=MODE_TR_TCM PBS=4 PIR=3 " +
+	"RED_PACKET_ACTION=DROP YELLOW_PACKET_ACTION=DROP"
 
 func TestTraps(t *testing.T) {
 	b := newBench(t)
@@ -89,18 +134,111 @@ func TestTraps(t *testing.T) {
 	if d := cmp.Diff(want, b.asic()); d != "" {
 		t.Error(d)
 	}
-	if b.status("g1") != "active" || b.status("g2") != "active: ignored: cir" {
-		t.Errorf("g1 %s, g2 %s", b.status("g1"), b.status("g2"))
+	if b.status("g1") != "active" || b.status("g2") != "active: ignored: genetlink_name" || b.status("default") != "active" {
+		t.Errorf("g1 %s, g2 %s, default %s", b.status("g1"), b.status("g2"), b.status("default"))
 	}
 	// A trap moves to another group in place.
 	b.Rec.Reset()
 	b.do("g1 trap_action=trap trap_priority=4 queue=4 trap_ids=bgp,bgpv6", "g2 trap_action=copy trap_priority=3 queue=2 trap_ids=arp_req,lacp,neigh_discovery")
-	if n := len(b.Fake.Created()); n != 7 {
+	if n := len(b.Fake.Created()); n != 8 {
 		t.Errorf("%d objects: %s", n, b.Rec.Text())
 	}
-	b.do("-g1", "-g2")
+	b.do("-g1", "-g2", "-default")
 	if got := b.asic(); len(got) > 0 {
 		t.Errorf("left %v", got)
+	}
+}
+
+// How a policer becomes another: by setting what SAI lets be set; else by another one, which the group has before the old
+// one goes.
+func TestPolicerChanges(t *testing.T) {
+	for _, tt := range []struct{ name, from, to, calls string }{
+		{"the rate", policed, strings.Replace(policed, "cir=600", "cir=6000", 1), "set SAI_POLICER_ATTR_CIR"},
+		{"an action", policed, policed + " yellow_action=drop", "set SAI_POLICER_ATTR_YELLOW_PACKET_ACTION"},
+		{"nothing", policed, policed + " color=aware pbs=0 green_action=forward", ""},
+		{"the meter", policed, strings.Replace(policed, "packets", "bytes", 1),
+			"create POLICER; set SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER; remove POLICER"},
+		{"the mode", policed, strings.Replace(policed, "sr_tcm", "storm", 1),
+			"create POLICER; set SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER; remove POLICER"},
+		{"one more", "", policed, "create POLICER; set SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER"},
+		{"one less", policed, "", "set SAI_HOSTIF_TRAP_GROUP_ATTR_POLICER; remove POLICER"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			const group = "g trap_action=trap queue=4 trap_ids=bgp"
+			b.do(group + tt.from)
+			b.Rec.Reset()
+			b.do(group + tt.to)
+			var calls []string
+			for _, line := range b.Rec.Lines() {
+				word := strings.Split(line, "|")
+				switch what := strings.SplitN(word[1], ":", 2)[0]; word[0] {
+				case "c", "r":
+					calls = append(calls, map[string]string{"c": "create ", "r": "remove "}[word[0]]+strings.TrimPrefix(what, "SAI_OBJECT_TYPE_"))
+				case "s":
+					calls = append(calls, "set "+strings.SplitN(word[2], "=", 2)[0])
+				}
+			}
+			if got := strings.Join(calls, "; "); got != tt.calls || b.status("g") != "active" {
+				t.Errorf("%s, %s; want %s", got, b.status("g"), tt.calls)
+			}
+			b.do("-g")
+			if got := b.asic(); len(got) > 0 {
+				t.Errorf("left %v", got)
+			}
+		})
+	}
+}
+
+// What the ASIC says that it cannot do is refused in words, and takes the row before it along.
+func TestUnsupported(t *testing.T) {
+	b := newBench(t)
+	b.orch.queues = 8
+	b.orch.can[sai.PolicerAttrRedPacketAction] = sai.Enums{sai.PacketActionForward, sai.PacketActionDrop}
+	b.do("g1 trap_ids=bgp queue=8", "g2 trap_ids=lacp"+policed, "g3 trap_ids=lldp cir=600")
+	b.do("g2 trap_ids=lacp" + strings.Replace(policed, "drop", "copy", 1))
+	for group, want := range map[string]string{
+		"g1": "failed: queue 8: the CPU port of this switch has queues 0 to 7",
+		"g2": "failed: SAI_POLICER_ATTR_RED_PACKET_ACTION SAI_PACKET_ACTION_COPY: this switch has SAI_PACKET_ACTION_FORWARD, SAI_PACKET_ACTION_DROP",
+		"g3": "failed: meter_type is missing: want packets or bytes with cir; mode is missing: want sr_tcm, tr_tcm or storm with cir; cbs is missing: want a burst with cir",
+	} {
+		if got := b.status(group); got != want {
+			t.Errorf("%s: %s\nwant %s", group, got, want)
+		}
+	}
+	if got := b.asic(); len(got) > 0 {
+		t.Errorf("in the ASIC: %v", got)
+	}
+}
+
+// Policers are polled into COUNTERS_DB under the names of their groups, as long as they are there.
+func TestPolicerCounters(t *testing.T) {
+	b := newBench(t)
+	polled := func() string {
+		var list []string
+		for name, oid := range b.Row(swss.CountersDB, schema.CountersPolicerNameMap, "") {
+			list = append(list, name)
+			if !strings.HasPrefix(oid, "oid:0x12") { // a policer's
+				t.Errorf("%s is %s", name, oid)
+			}
+		}
+		slices.Sort(list)
+		return fmt.Sprint(list, " ", b.Poller.Count("POLICER_STAT_COUNTER"))
+	}
+	b.do(rows...)
+	if got := polled(); got != "[default g1] 2" {
+		t.Error(got)
+	}
+	b.do("g1 queue=4 trap_ids=bgp"+strings.Replace(policed, "packets", "bytes", 1), "-default")
+	if got := polled(); got != "[g1] 1" {
+		t.Error(got)
+	}
+	if g := b.Poller.Groups["POLICER_STAT_COUNTER"]; g.Interval != 10*time.Second {
+		t.Errorf("the group is %+v", g)
+	}
+	b.do("-g1", "-g2")
+	if got := polled(); got != "[] 0" {
+		t.Error(got)
 	}
 }
 
@@ -120,7 +258,8 @@ func TestEveryCallFails(t *testing.T) {
 		b := newBench(t)
 		b.Rec.FailAt(n, sai.StatusFailure)
 		b.do(rows...)
-		b.do("g2 trap_action=drop trap_priority=9 queue=7 trap_ids=arp_req,lacp", "g1 trap_action=trap trap_priority=4 queue=4 trap_ids=bgp")
+		b.do("g2 trap_action=drop trap_priority=9 queue=7 trap_ids=arp_req,lacp"+policed, "default queue=2",
+			"g1 trap_action=trap trap_priority=4 queue=4 trap_ids=bgp"+strings.Replace(policed, "packets", "bytes", 1))
 		if b.Rec.Changes() < n {
 			break
 		}
@@ -128,7 +267,8 @@ func TestEveryCallFails(t *testing.T) {
 		if d := cmp.Diff(want, b.asic()); d != "" {
 			t.Fatalf("call %d: %s", n, d)
 		}
-		b.do("-g1", "-g2")
+		b.do("-g1", "-g2", "-default")
+		b.do("-g1") // what could not be removed is tried again
 		if got := b.asic(); len(got) > 0 {
 			t.Fatalf("call %d left %v", n, got)
 		}

@@ -296,6 +296,7 @@ func (s *Strict) poll(op, key string, pairs [][2]string) error {
 		case field == "PORT_COUNTER_ID_LIST" && ok && stat.ObjectType() == sai.ObjectTypePort:
 		case field == "QUEUE_COUNTER_ID_LIST" && ok && stat.ObjectType() == sai.ObjectTypeQueue:
 		case field == "RIF_COUNTER_ID_LIST" && ok && stat.ObjectType() == sai.ObjectTypeRouterInterface:
+		case field == "POLICER_COUNTER_ID_LIST" && ok && stat.ObjectType() == sai.ObjectTypePolicer:
 		case field == "ACL_COUNTER_ATTR_ID_LIST" && ok2 && attr.ObjectType() == sai.ObjectTypeACLCounter:
 		default:
 			return fmt.Errorf("counter %q in %s", name, field)

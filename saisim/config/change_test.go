@@ -29,7 +29,7 @@ func inOrder() []config.Row {
 		config.Route{Prefix: netip.MustParsePrefix("0.0.0.0/0"), NextHop: 53},
 		config.Route{Prefix: netip.MustParsePrefix("10.0.0.0/8"), NextHop: 52},
 		config.Route{Prefix: netip.MustParsePrefix("10.0.0.0/24"), NextHop: 51},
-		config.TrapRule{ID: 60}, config.TAMInt{ID: 61}, config.Mirror{ID: 62, Monitor: 20},
+		config.Policer{ID: 58}, config.TrapRule{ID: 60}, config.TrapDefault{ToCPU: config.ToCPU{Policer: 58}}, config.TAMInt{ID: 61}, config.Mirror{ID: 62, Monitor: 20},
 		config.ACLRange{ID: 70}, config.ACLCounter{ID: 71}, config.ACLTable{ID: 72}, config.ACLEntry{ID: 73, Table: 72},
 		config.ACLGroup{ID: 74, Members: []config.ACLMember{{Table: 72}}},
 		config.AltMark{Lane: 0}, config.AltMark{Lane: 3},
@@ -88,7 +88,8 @@ func rowsIn(tables reflect.Value) (n int) {
 		switch f := tables.Field(i); {
 		case f.Kind() == reflect.Slice:
 			n += f.Len()
-		case f.Type() == reflect.TypeFor[config.Switch](), f.Type() == reflect.TypeFor[config.Router]():
+		case f.Type() == reflect.TypeFor[config.Switch](), f.Type() == reflect.TypeFor[config.Router](),
+			f.Type() == reflect.TypeFor[config.TrapDefault]():
 			if !f.IsZero() {
 				n++
 			}

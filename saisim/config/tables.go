@@ -20,7 +20,9 @@ type Tables struct {
 	BridgePorts []BridgePort
 	VLANs       []VLAN
 	FDB         []FDBEntry // those that control has made
+	Policers    []Policer
 	Traps       []TrapRule
+	TrapDefault TrapDefault
 	TAMInts     []TAMInt
 	ACLs
 	Routing
@@ -180,6 +182,51 @@ type TrapRule struct {
 	Trap     Trap
 	Action   PacketAction
 	Priority uint32
+	ToCPU
+}
+
+// ToCPU says how packets go to the CPU.
+type ToCPU struct {
+	Policer ID    // None: however many
+	Queue   uint8 // of the CPU port, 0..NumCPUQueues-1
+}
+
+// NumCPUQueues is how many queues the CPU port has.
+const NumCPUQueues = 8
+
+// TrapDefault is for packets to the CPU that no rule traps: those that a trap without a rule has there, an ACL
+// entry, a route, a neighbour, an FDB entry or a program.
+type TrapDefault struct{ ToCPU }
+
+// A PolicerMode is how a policer gives packets their colours.
+type PolicerMode uint8
+
+// The modes, in the order of SAI.
+const (
+	SingleRate   PolicerMode = iota // RFC 2697: CIR, CBS, and PBS as the excess burst size
+	TwoRate                         // RFC 2698: CIR, CBS, PIR, PBS
+	StormControl                    // green within CIR and CBS, else red
+)
+
+// A Colour is what a policer finds a packet to be.
+type Colour uint8
+
+// The colours.
+const (
+	Green Colour = iota
+	Yellow
+	Red
+	NumColours
+)
+
+// A Policer lets packets of the colours pass that it does not drop. Rates are in packets, or bytes of frames with
+// FCS, per second; burst sizes in packets or bytes.
+type Policer struct {
+	ID                 ID
+	Mode               PolicerMode
+	Bytes              bool // else packets
+	CIR, CBS, PIR, PBS uint64
+	Drop               [NumColours]bool
 }
 
 // A TAMInt is a TAM INT object.

@@ -128,9 +128,9 @@ func (b *grapher) ends(ways []way, how ...string) {
 // end ends them for what is dropped for some reason.
 func (b *grapher) end(ways []way, why ...drop.Reason) { b.ends(ways, reasonNames(why)...) }
 
-// endOrCPU ends them for what is dropped unless the CPU has a copy.
+// endOrCPU ends them for what is dropped unless the CPU has a copy, which a policer may drop.
 func (b *grapher) endOrCPU(ways []way, why ...drop.Reason) {
-	b.ends(ways, append(reasonNames(why), record.EndCPU)...)
+	b.ends(ways, append(reasonNames(append(slices.Clip(why), drop.Policer)), record.EndCPU)...)
 }
 
 // reasonNames are those of records, each once.

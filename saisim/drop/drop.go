@@ -36,6 +36,7 @@ const (
 	NoNeighbor                  // the next hop's MAC address is not known
 	L3MTU                       // longer than the MTU of the router interface that it leaves by
 	Program                     // a program in the ingress pipe says so
+	Policer                     // a copy for the CPU that the policer of its trap does not let pass
 
 	Buffer        // no room in the shared buffer
 	QueueLimit    // the queue is as long as it may be
@@ -52,7 +53,7 @@ var names = [NumReasons]string{
 	"port-down", "runt", "oversize", "vlan-tag-filter", "no-vlan", "not-vlan-member", "source-address",
 	"learning", "acl", "trap", "fdb", "unknown-destination", "same-port", "no-destination", "no-lag-member",
 	"not-router", "router-down", "ip-header", "no-route", "route", "no-next-hop", "ttl", "no-neighbor", "l3-mtu",
-	"program",
+	"program", "policer",
 	"buffer", "queue-limit", "wred", "egress-port-down", "egress-mtu", "egress-acl", "egress-program", "port-removed",
 }
 

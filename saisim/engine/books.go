@@ -35,6 +35,8 @@ type PortCounters struct {
 	Entered                 uint64 // the ingress pipe, or waiting to
 	Sent, SentBytes         uint64
 	Dropped                 [drop.NumReasons]uint64
+	// PolicedCopies are those of Dropped[drop.Policer] that were copies of frames that went elsewhere, too.
+	PolicedCopies uint64
 }
 
 // RecordCounts are what a session of a plan has counted: packets that matched, those of them that sampling left out,

@@ -48,8 +48,12 @@ func (c *Engine) applyPorts(row config.Row, gone bool) {
 // applyTAM compiles what is measured and copied.
 func (c *Engine) applyTAM(row config.Row, gone bool) {
 	switch r := row.(type) {
+	case config.Policer:
+		c.traps.applyPolicer(r, gone)
 	case config.TrapRule:
 		c.traps.applyTrap(r, gone)
+	case config.TrapDefault:
+		c.traps.applyDefault(r, gone)
 	case config.Mirror:
 		c.mirrors.applyMirror(r, gone)
 	case config.TAMInt:

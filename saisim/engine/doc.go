@@ -15,7 +15,7 @@
 //	altmark    marks, and counts what is marked; marking keeps the flows
 //	bridge     learning and bridging, over the addresses in fdb
 //	router     routing: fib finds the prefix, hash chooses among next hops
-//	replicate  the copies of the packet; mirror adds those for mirror sessions
+//	replicate  the copies of the packet, for the CPU within the rate of a policer; mirror adds those for mirror sessions
 //	queue      the queues, over tamtam/saisim/tm, and whose turn it is
 //	egress     the egress pipe, with what follows
 //	flymon     sketches see each copy

@@ -3,6 +3,7 @@ package engine
 import (
 	"tamtam/saisim/describe"
 	"tamtam/saisim/drop"
+	"tamtam/saisim/tailstamp"
 )
 
 // fates are what becomes of packets: they end here, and nowhere else.
@@ -89,6 +90,17 @@ func (c *fates) dropInside(p *port, cp *copyOf, fixed describe.Marks, runs bool,
 	c.ended(cp, was, p.number, why)
 	c.dropWith(p, cp, why, was.trail(cp.pk.graph))
 	c.freeCopy(cp)
+}
+
+// dropPoliced drops a copy for the CPU, counted at the port p where the frame came in (nil: it is gone).
+func (c *fates) dropPoliced(p *port, cp *copyOf, alone bool) {
+	if cp.pk.graph != nil {
+		c.ended(cp, cp.pk.sofar(), tailstamp.CPUPort, drop.Policer)
+	}
+	if p != nil && !alone {
+		p.totals.PolicedCopies++
+	}
+	c.dropCopy(p, cp, drop.Policer)
 }
 
 // release gives up one use of the packet.

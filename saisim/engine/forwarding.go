@@ -103,6 +103,24 @@
 // action says so and none cancels it. A frame without a copy forwarded or for
 // the CPU is dropped: no-lag-member, no-destination or the reason above.
 //
+// A copy for the CPU is metered at that cycle, by the policer of the HOSTIF_TRAP's
+// group: that of the first trap that wanted a copy, if it has an object; else by
+// that of the switch's default group, if it has one. It needs one token, or as
+// many as the frame has bytes with FCS. A bucket has its burst size of tokens at
+// the beginning, and gets its rate in a second, a part of a token each cycle.
+//
+//   - RFC 2697 (SR_TCM): what finds no room in the committed bucket goes to the
+//     excess bucket, of PBS. Green if the committed bucket has the tokens, which
+//     it then loses; yellow if the excess bucket has, likewise; else red
+//   - RFC 2698 (TR_TCM): red if the peak bucket has too few, else it loses them;
+//     yellow if the committed bucket has too few, else that loses them too: green
+//   - STORM_CONTROL: green by the committed bucket, else red
+//
+// policer: the action of the colour is to drop it. It is counted at the port where
+// the frame came in; copies elsewhere are not touched. A new rate or burst holds
+// from the cycle of the change on; the tokens that there are stay, as far as
+// there is room.
+//
 // EGRESS, the last stage of the egress pipe. egress-mtu; then, not for copies of
 // mirror sessions: the egress ACL tables, with the fields of the packet as it
 // came in, and egress-acl; tail-stamping. A copy that is not dropped is copied

@@ -70,7 +70,7 @@ func (c *ingressPipe) run(vec []entering) {
 // calm reports whether packets that come in at ports which are calm are admitted, and go where an ACL table, a program
 // or addresses say.
 func (c *ingressPipe) calm() bool {
-	return !c.tracking && c.skips == 0 && !c.traps.ip
+	return !c.tracking && c.skips == 0 && !c.traps.udp
 }
 
 // usual is the ingress pipe for most packets where there is no program and no ACL table of a VLAN: untagged, at a port

@@ -53,7 +53,7 @@ func (c *ingressPipe) copies(pk *packet) {
 		n++
 		cp := c.copy(pk, tagAction{})
 		cp.raw = true
-		c.punt(cp)
+		c.toCPU(cp, n == 1)
 	}
 	if pk.mirrors != 0 {
 		c.mirrors.mirror(pk.mirrors, &copyOf{pk: pk, raw: true})
@@ -120,9 +120,20 @@ func (bp *bridgePort) tagging(pk *packet) tagAction {
 	return tagAction{}
 }
 
+// toCPU hands a copy to the CPU, unless the policer of its trap does not let it pass; alone says that the
+// packet goes nowhere else.
+func (c *ingressPipe) toCPU(cp *copyOf, alone bool) {
+	to := c.traps.cpu(cp.pk.trap)
+	if to.policer != nil && !to.policer.passes(c.now, uint64(cp.pk.length+fcsLen)) {
+		c.fates.dropPoliced(c.port(cp.pk.in), cp, alone)
+		return
+	}
+	c.punt(cp, to.queue)
+}
+
 // punt hands a copy to the CPU. If a session matched it, it carries the ingress
 // stamp. What leaves by ports up to now comes first.
-func (c *ingressPipe) punt(cp *copyOf) {
+func (c *ingressPipe) punt(cp *copyOf, queue uint8) {
 	pk, now := cp.pk, c.now
 	c.wires.run(now)
 	c.now = now
@@ -144,8 +155,10 @@ func (c *ingressPipe) punt(cp *copyOf) {
 		m.Data, m.Len, m.Trail = data, length, c.recording.trailOf(cp)
 		c.observer(m)
 	}
-	c.out(&Out{Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id, Trap: pk.trap,
-		VLAN: pk.cameIn()})
+	c.out(&Out{
+		Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id, Trap: pk.trap,
+		Queue: queue, VLAN: pk.cameIn(),
+	})
 	c.freeCopy(cp)
 	c.fates.release(pk)
 }

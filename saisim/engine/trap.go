@@ -26,18 +26,27 @@ type trapState struct {
 	act      actions
 	set      bool // by a rule
 	priority uint32
+	cpu      toCPU
+}
+
+// A toCPU is how packets go to the CPU.
+type toCPU struct {
+	policer *policer // nil: however many
+	queue   uint8
 }
 
 // traps are what the first stage sends to the CPU.
 type traps struct {
 	*core
 	states [config.NumTraps]trapState
-	ip     bool // some trap that trapIP knows is set
+	others toCPU // of packets that no rule traps
+	ip     bool  // some trap that trapIP knows is set
+	udp    bool  // the one of those is that unicast frames of TCP or UDP over IPv4 may fall in
 }
 
 // reset has traps do what they do without an object.
 func (c *traps) reset() {
-	c.states, c.ip = [config.NumTraps]trapState{}, false
+	c.states, c.others = [config.NumTraps]trapState{}, toCPU{}
 	c.defaultTraps()
 }
 
@@ -45,7 +54,7 @@ func (c *traps) defaultTraps() {
 	for t := range config.NumTraps {
 		c.states[t] = trapState{act: standing(t)}
 	}
-	c.ip = false
+	c.ip, c.udp = false, false
 }
 
 // applyTrap has a rule count for its trap, or none.
@@ -59,12 +68,48 @@ func (c *traps) applyTrap(r config.TrapRule, gone bool) {
 		c.states[t] = trapState{act: standing(t)}
 	} else {
 		c.ids[r.ID] = r.Trap
-		c.states[r.Trap] = trapState{act: actionsOf(r.Action), set: true, priority: r.Priority}
+		c.states[r.Trap] = trapState{
+			act: actionsOf(r.Action), set: true, priority: r.Priority, cpu: c.toCPU(r.ToCPU),
+		}
 	}
-	c.ip = false
+	c.ip, c.udp = false, c.states[config.TrapDHCP].set
 	for t := config.TrapDHCP; t < config.TrapIP2ME; t++ {
 		c.ip = c.ip || c.states[t].set
 	}
+}
+
+// applyPolicer compiles a policer.
+func (c *traps) applyPolicer(r config.Policer, gone bool) {
+	switch p := at[*policer](c.core, r.ID); {
+	case gone:
+		delete(c.ids, r.ID) // no trap has it any more
+	case p == nil:
+		c.ids[r.ID] = newPolicer(r, c.prof.ClockHz, c.now)
+	default:
+		p.change(r, c.now)
+	}
+}
+
+// PolicerCounts returns what a policer has found of each colour.
+func (c *core) PolicerCounts(id config.ID) [config.NumColours]Tally {
+	return at[*policer](c, id).counts
+}
+
+// applyDefault has packets that no rule traps go to the CPU in another way.
+func (c *traps) applyDefault(r config.TrapDefault, gone bool) {
+	if c.others = (toCPU{}); !gone {
+		c.others = c.toCPU(r.ToCPU)
+	}
+}
+
+func (c *traps) toCPU(r config.ToCPU) toCPU { return toCPU{at[*policer](c.core, r.Policer), r.Queue} }
+
+// cpu returns how packets of a trap go to the CPU.
+func (c *traps) cpu(t config.Trap) toCPU {
+	if s := &c.states[t]; s.set {
+		return s.cpu
+	}
+	return c.others
 }
 
 // trap does to the packet what a trap says.

@@ -36,6 +36,7 @@ func (s *Store) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeHostif:          s.ports.hostifKind(),
 		sai.ObjectTypeHostifTrapGroup: s.traps.trapGroupKind(),
 		sai.ObjectTypeHostifTrap:      s.traps.trapKind(),
+		sai.ObjectTypePolicer:         s.policerKind(),
 
 		sai.ObjectTypeACLTable:            s.acls.tableKind(),
 		sai.ObjectTypeACLEntry:            s.acls.entryKind(),

@@ -12,12 +12,16 @@ import (
 // malformed counts frames that are not well-formed.
 func malformed(p *tally) uint64 { return p.Dropped[drop.Runt] + p.Dropped[drop.Oversize] }
 
-// discards counts frames that were dropped for other reasons, at the ingress or at the egress.
+// discards counts frames that were dropped for other reasons, at the ingress or at the egress. A frame of which
+// only the copy for the CPU was policed has gone on.
 func discards(p *tally, egress bool) (n uint64) {
 	for why, d := range p.Dropped {
 		if r := drop.Reason(why); (r >= drop.Buffer) == egress && r != drop.Runt && r != drop.Oversize {
 			n += d
 		}
+	}
+	if !egress {
+		n -= p.PolicedCopies
 	}
 	return n
 }

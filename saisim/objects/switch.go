@@ -186,7 +186,7 @@ func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrNumberOfUnicastQueues:        num(s.prof.Queues),
 		sai.SwitchAttrNumberOfMulticastQueues:      num(0),
 		sai.SwitchAttrNumberOfQueues:               num(s.prof.Queues),
-		sai.SwitchAttrNumberOfCPUQueues:            num(1),
+		sai.SwitchAttrNumberOfCPUQueues:            num(config.NumCPUQueues),
 		sai.SwitchAttrACLTableMinimumPriority:      num(0),
 		sai.SwitchAttrACLTableMaximumPriority:      num(maxMemberPriority),
 		sai.SwitchAttrACLTableGroupMinimumPriority: num(0),

@@ -59,15 +59,32 @@ func trapTypes() map[sai.Enum]config.Trap {
 // putRule puts the rule that a HOSTIF_TRAP object says. With a trap group that is
 // administratively down it is as without one.
 func (ts *traps) putRule(o *object) {
+	g := ts.groupOf(o)
 	r := config.TrapRule{
 		ID: o.id(), Trap: ts.types[o.enum(sai.HostifTrapAttrTrapType)],
 		Action:   o.does(sai.HostifTrapAttrPacketAction),
 		Priority: uint32(o.number(sai.HostifTrapAttrTrapPriority)),
+		ToCPU:    g.toCPU(),
 	}
-	if g := ts.objects[o.ref(sai.HostifTrapAttrTrapGroup)]; g == nil || g.flag(sai.HostifTrapGroupAttrAdminState) {
+	if g.flag(sai.HostifTrapGroupAttrAdminState) {
 		ts.put(r)
 	} else {
 		ts.drop(r)
+	}
+}
+
+// groupOf returns the group of a trap; one that names none is in the default group.
+func (ts *traps) groupOf(trap *object) *object {
+	if g := ts.objects[trap.ref(sai.HostifTrapAttrTrapGroup)]; g != nil {
+		return g
+	}
+	return ts.defaultGroup
+}
+
+// toCPU returns how a trap group has packets go to the CPU.
+func (o *object) toCPU() config.ToCPU {
+	return config.ToCPU{
+		Policer: o.refID(sai.HostifTrapGroupAttrPolicer), Queue: uint8(o.number(sai.HostifTrapGroupAttrQueue)),
 	}
 }
 
@@ -94,19 +111,42 @@ func (ts *traps) trapKind() *kind {
 	}
 }
 
-// trapGroupKind keeps trap groups. The chip has no policers; the queue of the CPU port is kept, but
-// packets to the CPU do not wait there.
+// trapGroupKind makes trap groups. That of the switch itself is for all packets to the CPU that no trap object
+// is for, whatever its administrative state. Packets to the CPU do not wait in its queues: they say by which they came.
 func (ts *traps) trapGroupKind() *kind {
 	return &kind{
-		attrs: []sai.AttrID{sai.HostifTrapGroupAttrAdminState, sai.HostifTrapGroupAttrQueue},
+		attrs: []sai.AttrID{
+			sai.HostifTrapGroupAttrAdminState, sai.HostifTrapGroupAttrQueue, sai.HostifTrapGroupAttrPolicer,
+		},
+		create: checkTrapGroup,
 		set: func(o *object, a sai.Attr) error {
+			if err := checkTrapGroup(o.with(a)); err != nil {
+				return err
+			}
 			o.put(a)
+			if o == ts.defaultGroup {
+				ts.put(config.TrapDefault{ToCPU: o.toCPU()})
+			}
 			for _, trap := range ts.objects {
-				if trap.key.Type == sai.ObjectTypeHostifTrap && trap.ref(sai.HostifTrapAttrTrapGroup) == o.key.OID {
+				if trap.key.Type == sai.ObjectTypeHostifTrap && ts.groupOf(trap) == o {
 					ts.putRule(trap)
 				}
 			}
 			return nil
 		},
+		remove: func(o *object) error {
+			if o == ts.defaultGroup {
+				return refuseRemove("the default trap group stays")(o)
+			}
+			return nil
+		},
 	}
+}
+
+func checkTrapGroup(o *object) error {
+	if q := o.number(sai.HostifTrapGroupAttrQueue); q >= config.NumCPUQueues {
+		return badValue(sai.Attr{ID: sai.HostifTrapGroupAttrQueue}, sai.StatusInvalidParameter,
+			"queue %d, the CPU port has 0 to %d", q, config.NumCPUQueues-1)
+	}
+	return nil
 }

@@ -33,6 +33,7 @@ type Chip struct {
 
 	fdb      map[fdbKey]saisim.FDBRow
 	counters map[config.ID]*saisim.ACLCount
+	policers map[config.ID]*policer
 	// The egress pipe takes one frame per cycle.
 	egressTaken bool                     // it has taken one in this cycle
 	served      saisim.PortID            // the last port that had its turn
@@ -157,6 +158,7 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 		c.restart(has)
 	}
 	c.setSketches(t.Sketches)
+	c.setPolicers(t.Policers)
 	var ports []*port
 	for _, row := range t.Ports {
 		p := c.portWith(row.ID)

@@ -31,7 +31,7 @@ func (s sent) String() string {
 }
 
 func (s sent) equal(t sent) bool {
-	return s.Port == t.Port && s.In == t.In && s.At == t.At && s.Len == t.Len && s.Stamped == t.Stamped && s.ID == t.ID && s.Trap == t.Trap && s.VLAN == t.VLAN &&
+	return s.Port == t.Port && s.In == t.In && s.At == t.At && s.Len == t.Len && s.Stamped == t.Stamped && s.ID == t.ID && s.Trap == t.Trap && s.VLAN == t.VLAN && s.Queue == t.Queue &&
 		bytes.Equal(s.bytes, t.bytes)
 }
 
@@ -62,7 +62,7 @@ func newPair(seed uint64) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4})
+	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed)})
 	if err == nil {
 		p.chip.SetVector(vector)
 	}
@@ -71,14 +71,23 @@ func newPair(seed uint64) (*pair, error) {
 
 // A variant of cases.
 type variant struct {
-	blind, ledgered bool // nobody observes the chip; it tells a ledger
-	usual           bool // most frames are
-	ingressOnly     bool // programs have nothing in the egress pipe
+	blind, ledgered bool       // nobody observes the chip; it tells a ledger
+	usual           bool       // most frames are
+	ingressOnly     bool       // programs have nothing in the egress pipe
+	policed         *rand.Rand // what goes to the CPU is; nil: it is not
+}
+
+// policedOf has one case of four policed.
+func policedOf(seed uint64) *rand.Rand {
+	if seed%4 == 2 || seed%32 == 7 {
+		return rand.New(rand.NewPCG(seed, 2))
+	}
+	return nil
 }
 
 func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p := &pair{variant: v, saw: tally{}, journal: newJournal(), tableRecorder: newTableRecorder(), gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
-	p.gen.usual = v.usual
+	p.gen.usual, p.policing = v.usual, v.policed
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -109,8 +118,12 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	}
 	p.recording = p.prof.TableRecord.Plans > 0 && p.chance(40)
 	p.furnish()
+	p.furnishPolicers()
+	p.configure() // what policers have depends on what they were
 	for n := p.IntN(30); n > 0; n-- {
 		p.anyOp()
+		p.policerOp()
+		p.configure()
 		if v.usual {
 			n -= 5
 		}
@@ -181,6 +194,7 @@ func (p *pair) change() {
 	p.saw["changes of the configuration"]++
 	if p.chance(75) {
 		p.anyOp()
+		p.policerOp()
 		p.configure()
 		return
 	}
@@ -408,6 +422,9 @@ func (p *pair) compare() error {
 		return err
 	}
 	if err := p.sketchesDiffer(); err != nil {
+		return err
+	}
+	if err := p.policersDiffer(); err != nil {
 		return err
 	}
 	counters := p.ref.Counters()

@@ -298,6 +298,21 @@ func (c *Chip) send(p *port) {
 	}
 }
 
+// toCPU hands a copy to the CPU, if it may go there; alone: the packet goes nowhere else.
+func (c *Chip) toCPU(pk *packet, alone bool) {
+	if !c.policed(pk) {
+		c.punt(pk)
+		return
+	}
+	p := c.portAt(pk.in)
+	if p != nil && !alone {
+		p.PolicedCopies++
+	}
+	c.dropPacket(p, pk, drop.Policer)
+	c.recordCopy(&outgoing{packet: pk}, nil, drop.Policer)
+	c.countPath(pk, pk.tables)
+}
+
 // punt hands a copy to the CPU, with the ingress time if a session matched it.
 func (c *Chip) punt(pk *packet) {
 	data, length, marked := pk.data, pk.length, false
@@ -315,7 +330,7 @@ func (c *Chip) punt(pk *packet) {
 	c.recordCopy(&outgoing{packet: pk}, nil, 0)
 	c.countPath(pk, pk.tables)
 	c.Output(saisim.Out{Port: saisim.CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: marked, ID: pk.id,
-		Trap: pk.trap, VLAN: pk.cameIn()})
+		Trap: pk.trap, Queue: c.conf.way(pk.trap).Queue, VLAN: pk.cameIn()})
 }
 
 // cameIn is the VLAN in which the packet came in: that of its router interface, if it has one.

@@ -30,6 +30,9 @@ type gen struct {
 	// usual says that most frames are of hosts that stay where they are, and little else has a say: they take the
 	// short ways.
 	usual bool
+	// policing is where random numbers for policers come from, so that other cases stay as they were without them; nil:
+	// there are no policers.
+	policing *rand.Rand
 	marker
 }
 

@@ -79,6 +79,15 @@ var mutants = []mutant{
 	{"a copy dropped in a queue was at no port", "engine/fates.go", "c.ended(cp, cp.pk.sofar(), p.number, why)", "c.ended(cp, cp.pk.sofar(), 65535, why)"},
 	{"hits of the ingress pipe are forgotten", "engine/packet.go", "p.ran, p.hit = pk.run.ran, pk.run.hit", "p.ran = pk.run.ran"},
 	{"a neighbour is never found, on trails", "engine/router.go", "pk.fixed |= describe.NextHop.Hit()", "pk.fixed |= 0"},
+	{"tokens that find no room in the first bucket are lost", "engine/policer.go", "		p.p.add(over) // of", "		p.p.add(over & 0) // of"},
+	{"a bucket keeps its last token", "engine/policer.go", "case p.c.has >= parts:", "case p.c.has > parts:"},
+	{"yellow frames take committed tokens", "engine/policer.go", "			p.p.has -= parts\n			return config.Yellow\n		default", "			p.c.has -= parts\n			return config.Yellow\n		default"},
+	{"a smaller bucket keeps what it had", "engine/policer.go", "= min(b.has, size), size, rate", "= b.has, size, rate"},
+	{"a new rate holds for the time before it", "engine/policer.go", "	p.advance(now)\n	p.Policer = r\n", "	p.at, p.Policer = now, r\n"},
+	{"a policer meters bytes without FCS", "engine/replicate.go", "uint64(cp.pk.length+fcsLen)) {", "uint64(cp.pk.length)) {"},
+	{"a policed copy is a lost frame", "engine/fates.go", "if p != nil && !alone {", "if p != nil && alone {"},
+	{"a policed copy has no reason, in records", "engine/fates.go", "tailstamp.CPUPort, drop.Policer)", "tailstamp.CPUPort, 0)"},
+	{"traps without a rule are not policed", "engine/trap.go", "	return c.others\n", "	return toCPU{}\n"},
 	{"a skipped FDB is looked up all the same", "engine/bridge.go", "if c.skips&describe.FDB.Ran() == 0 {", "if true {"},
 }
 

@@ -51,7 +51,7 @@ func (c *Chip) replicate(pk *packet) {
 	}
 	if pk.cpu {
 		copies++
-		c.punt(pk)
+		c.toCPU(pk, copies == 1)
 	}
 	c.mirror(pk.mirrors, outgoing{packet: pk, raw: true})
 	if copies == 0 {

@@ -1,0 +1,139 @@
+package copp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/tamtamtest"
+)
+
+// A storm of ARP requests: the switch of SONiC's defaults forwards all of it, and the CPU gets what the policer of the
+// group lets pass, whose counters, in the shell, and whose drops, in the books, are the rest.
+func TestStorm(t *testing.T) {
+	sw := tamtamtest.Start(t, `{
+		"VLAN": {"Vlan10": {"vlanid": "10"}},
+		"VLAN_MEMBER": {
+			"Vlan10|Ethernet0": {"tagging_mode": "untagged"}, "Vlan10|Ethernet1": {"tagging_mode": "untagged"}}}`)
+	for _, p := range sw.Problems() {
+		t.Error(p)
+	}
+	request := append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 0x11, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1}, make([]byte, 38)...)
+	storm := func(n int) (cpu, flooded int) { // 2000 a second
+		for range n {
+			sw.Send("Ethernet0", request)
+			sw.Advance(500 * time.Microsecond)
+		}
+		return len(sw.Left(tamtamtest.CPU)), len(sw.Left("Ethernet1"))
+	}
+	line := func(group string) string {
+		for l := range strings.SplitSeq(sw.CLI("show copp"), "\n") {
+			if f := strings.Fields(l); len(f) > 0 && f[0] == group {
+				return strings.Join(f, " ")
+			}
+		}
+		return ""
+	}
+	shows := func(want string) {
+		t.Helper()
+		sw.Advance(11 * time.Second) // counters are read every 10
+		if got := line("queue4_group2"); got != want {
+			t.Errorf("show copp:\n%s\nwant %s", got, want)
+		}
+		for _, p := range sw.Problems() {
+			t.Error(p)
+		}
+	}
+	shows("queue4_group2 arp_req,arp_resp,neigh_discovery copy 4 600 packets/s, burst 600 0 0 by default active")
+
+	// A full bucket of 600, and 600 more a second.
+	if cpu, flooded := storm(2000); cpu != 600+599 || flooded != 2000 {
+		t.Errorf("%d of 2000 to the CPU, %d flooded", cpu, flooded)
+	}
+	shows("queue4_group2 arp_req,arp_resp,neigh_discovery copy 4 600 packets/s, burst 600 1199 801 by default active")
+
+	// A restart of orchagent makes nothing anew: the chip and what it has counted stay.
+	if err := sw.Sim().RestartOrchagent(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	shows("queue4_group2 arp_req,arp_resp,neigh_discovery copy 4 600 packets/s, burst 600 1199 801 by default active")
+
+	// A row changes the rate of the policer that there is; what it has counted stays.
+	sw.Set("COPP_GROUP|queue4_group2", "cir", "10", "cbs", "20")
+	if cpu, flooded := storm(200); cpu != 20+0 || flooded != 200 {
+		t.Errorf("%d of 200 to the CPU, %d flooded", cpu, flooded)
+	}
+	shows("queue4_group2 arp_req,arp_resp,neigh_discovery copy 4 10 packets/s, burst 20 1219 981 cbs=20 cir=10 active")
+
+	// Without a policer all of it comes; without the default nothing.
+	sw.Set("COPP_TRAP|arp", "trap_group", "mine")
+	sw.Set("COPP_GROUP|mine", "trap_action", "copy")
+	if cpu, _ := storm(200); cpu != 200 {
+		t.Errorf("%d of 200 to the CPU without a policer", cpu)
+	}
+	if got := fmt.Sprint(line("queue4_group2"), line("mine")); !strings.Contains(got, "mine arp_req,arp_resp,neigh_discovery copy 0 none - -") {
+		t.Error(got)
+	}
+}
+
+// A default that went while orchagent was down is gone from the chip, too: the switch's own group, which is never made
+// or removed, is what it was at the start.
+func TestDefaultGroupGoesWhileDown(t *testing.T) {
+	sw := tamtamtest.Start(t)
+	lldp := append([]byte{1, 0x80, 0xc2, 0, 0, 14, 2, 0, 0, 0, 0, 0x11, 0x88, 0xcc}, make([]byte, 46)...)
+	storm := func() int {
+		for range 700 {
+			sw.Send("Ethernet0", lldp)
+		}
+		sw.Advance(time.Millisecond)
+		return len(sw.Left(tamtamtest.CPU))
+	}
+	if n := storm(); n != 600 {
+		t.Errorf("%d of 700 to the CPU at once, want 600", n)
+	}
+	ctx, r := t.Context(), sw.Sim().Redis
+	for _, err := range []error{
+		swss.NewTable(r.DB(swss.ConfigDB), schema.CfgCOPPGroup).Set(ctx, schema.COPPDefault, swss.FieldValues{"NULL": "NULL"}),
+		swss.NewTable(r.DB(swss.ApplDB), schema.AppCOPP).Del(ctx, schema.COPPDefault),
+		sw.Sim().RestartOrchagent(ctx),
+		sw.Sim().Settle(ctx),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := storm(); n != 700 {
+		t.Errorf("%d of 700 to the CPU without the default group's policer", n)
+	}
+	for _, p := range sw.Problems() {
+		t.Error(p)
+	}
+}
+
+// More policers than the chip has: those that find no room say so, and come when another goes.
+func TestMorePolicersThanFit(t *testing.T) {
+	rows := []string{}
+	for i := range 130 {
+		rows = append(rows, fmt.Sprintf(`"g%03d": {"meter_type": "packets", "mode": "sr_tcm", "cir": "1", "cbs": "1"}`, i))
+	}
+	sw := tamtamtest.Start(t, `{"COPP_GROUP": {`+strings.Join(rows, ",")+`}}`)
+	lacking := func() (n int) {
+		for _, p := range sw.Problems() {
+			if !strings.Contains(p.Reason, "SAI_STATUS_INSUFFICIENT_RESOURCES") || p.Status != schema.StatusPending {
+				t.Errorf("%+v", p)
+			}
+			n++
+		}
+		return n
+	}
+	// Of the 128 the default group and g000 to g126 have one each, g127 to g129 and five groups of the defaults none.
+	for i := range 9 {
+		if n := lacking(); n != max(0, 8-i) {
+			t.Errorf("%d rows without room after %d went, want %d", n, i, max(0, 8-i))
+		}
+		sw.Delete(fmt.Sprintf("COPP_GROUP|g%03d", i))
+	}
+}

@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"math/bits"
+
+	"tamtam/saisim/config"
+)
+
+// MaxBurst is the largest burst size, in packets or bytes, that a policer of a chip with this clock can have.
+func MaxBurst(hz uint64) uint64 { return maxFill / hz }
+
+// maxFill keeps the sum of two buckets below 2^64.
+const maxFill = 1<<63 - 1
+
+// A Tally counts packets, and bytes of frames with FCS.
+type Tally struct{ Packets, Bytes uint64 }
+
+// A policer gives packets their colours by two token buckets (RFC 2697, RFC 2698), which are full at the beginning.
+//
+// Tokens are counted in parts: there are as many to a token as the clock has cycles in a second, so that a bucket
+// of rate R gets just R parts each cycle, whatever the clock. Where the RFCs add whole tokens, at which
+// instants is left open; here a token is there as soon as all of its parts are.
+type policer struct {
+	config.Policer
+	hz     uint64 // parts of a token
+	at     Cycle  // that the buckets are filled up to
+	c, p   bucket // committed; excess (RFC 2697) or peak (RFC 2698)
+	counts [config.NumColours]Tally
+}
+
+// A bucket has at most size parts of tokens.
+type bucket struct{ has, size, rate uint64 }
+
+// fill adds the tokens of some cycles, and returns how many parts did not find room; those from 2^64-1 on are that.
+func (b *bucket) fill(cycles Cycle) (over uint64) {
+	hi, lo := bits.Mul64(b.rate, uint64(cycles))
+	if hi != 0 {
+		lo = 1<<64 - 1
+	}
+	return b.add(lo)
+}
+
+func (b *bucket) add(parts uint64) (over uint64) {
+	room := b.size - b.has
+	if parts <= room {
+		b.has += parts
+		return 0
+	}
+	b.has = b.size
+	return parts - room
+}
+
+// resize gives the bucket a size and a rate. What is in it stays, as far as there is room.
+func (b *bucket) resize(size, rate uint64) {
+	b.has, b.size, b.rate = min(b.has, size), size, rate
+}
+
+// newPolicer returns a policer with full buckets.
+func newPolicer(r config.Policer, hz uint64, now Cycle) *policer {
+	p := &policer{hz: hz, at: now}
+	p.change(r, now)
+	p.c.has, p.p.has = p.c.size, p.p.size
+	return p
+}
+
+// change has the policer be another from now on.
+func (p *policer) change(r config.Policer, now Cycle) {
+	p.advance(now)
+	p.Policer = r
+	p.c.resize(r.CBS*p.hz, r.CIR)
+	p.p.resize(r.PBS*p.hz, r.PIR)
+}
+
+// advance fills the buckets up to a cycle.
+func (p *policer) advance(now Cycle) {
+	cycles := now - p.at
+	p.at = now
+	over := p.c.fill(cycles)
+	if p.Mode == config.TwoRate {
+		p.p.fill(cycles)
+	} else {
+		p.p.add(over) // of no use to StormControl
+	}
+}
+
+// passes reports whether a frame of some bytes may pass, and counts it.
+func (p *policer) passes(now Cycle, bytes uint64) bool {
+	p.advance(now)
+	parts := p.hz
+	if p.Bytes {
+		parts *= bytes
+	}
+	colour := p.meter(parts)
+	p.counts[colour].Packets++
+	p.counts[colour].Bytes += bytes
+	return !p.Drop[colour]
+}
+
+// meter takes the parts of a frame's tokens, and returns its colour. All frames come without one, so that it is
+// the same whether a policer is aware of colours or not.
+func (p *policer) meter(parts uint64) config.Colour {
+	switch p.Mode {
+	case config.SingleRate:
+		switch {
+		case p.c.has >= parts:
+			p.c.has -= parts
+			return config.Green
+		case p.p.has >= parts:
+			p.p.has -= parts
+			return config.Yellow
+		}
+	case config.TwoRate:
+		switch {
+		case p.p.has < parts:
+		case p.c.has < parts:
+			p.p.has -= parts
+			return config.Yellow
+		default:
+			p.p.has -= parts
+			p.c.has -= parts
+			return config.Green
+		}
+	case config.StormControl:
+		if p.c.has >= parts {
+			p.c.has -= parts
+			return config.Green
+		}
+	}
+	return config.Red
+}

@@ -1,0 +1,88 @@
+package objects
+
+import (
+	"tamtam/sai"
+	"tamtam/saisim/config"
+	"tamtam/saisim/engine"
+)
+
+// maxPolicers is how many policers a chip has.
+const maxPolicers = 128
+
+// policerKind makes the policers of trap groups. They count always, not only where ENABLE_COUNTER_PACKET_ACTION_LIST
+// says so. No frame has a colour before it is metered, so that a policer that is aware of colours, which is SAI's
+// default, does what a blind one does.
+func (c *core) policerKind() *kind {
+	actions := []sai.Enum{sai.PacketActionForward, sai.PacketActionDrop}
+	stats := policerStats()
+	// since is what a statistic was when it was cleared.
+	type since map[sai.StatID]uint64
+	return &kind{
+		max: maxPolicers,
+		attrs: []sai.AttrID{
+			sai.PolicerAttrMeterType, sai.PolicerAttrMode, sai.PolicerAttrColorSource,
+			sai.PolicerAttrCbs, sai.PolicerAttrCir, sai.PolicerAttrPbs, sai.PolicerAttrPir,
+			sai.PolicerAttrGreenPacketAction, sai.PolicerAttrYellowPacketAction, sai.PolicerAttrRedPacketAction,
+			sai.PolicerAttrLabel,
+		},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.PolicerAttrMeterType:          {sai.MeterTypePackets, sai.MeterTypeBytes},
+			sai.PolicerAttrMode:               {sai.PolicerModeSrTcm, sai.PolicerModeTrTcm, sai.PolicerModeStormControl},
+			sai.PolicerAttrColorSource:        {sai.PolicerColorSourceBlind, sai.PolicerColorSourceAware},
+			sai.PolicerAttrGreenPacketAction:  actions,
+			sai.PolicerAttrYellowPacketAction: actions,
+			sai.PolicerAttrRedPacketAction:    actions,
+		},
+		create: func(o *object) error {
+			o.self = since{}
+			return nil
+		},
+		row:   c.policerRow,
+		stats: sortedStats(stats),
+		stat: func(o *object, id sai.StatID) uint64 {
+			n := c.engine.PolicerCounts(o.id())
+			return stats[id](&n) - o.self.(since)[id]
+		},
+		clear: func(o *object, id sai.StatID) {
+			n := c.engine.PolicerCounts(o.id())
+			o.self.(since)[id] = stats[id](&n)
+		},
+	}
+}
+
+func (c *core) policerRow(o *object) (config.Row, error) {
+	n := o.number
+	for _, id := range []sai.AttrID{sai.PolicerAttrCbs, sai.PolicerAttrPbs} {
+		if most := engine.MaxBurst(c.prof.ClockHz); n(id) > most {
+			return nil, badValue(sai.Attr{ID: id}, sai.StatusInvalidParameter, "a burst of %d, want at most %d", n(id), most)
+		}
+	}
+	drops := func(id sai.AttrID) bool { return o.enum(id) == sai.PacketActionDrop }
+	return config.Policer{
+		ID: o.id(), Mode: config.PolicerMode(o.enum(sai.PolicerAttrMode)),
+		Bytes: o.enum(sai.PolicerAttrMeterType) == sai.MeterTypeBytes,
+		CIR:   n(sai.PolicerAttrCir), CBS: n(sai.PolicerAttrCbs), PIR: n(sai.PolicerAttrPir), PBS: n(sai.PolicerAttrPbs),
+		Drop: [config.NumColours]bool{
+			config.Green: drops(sai.PolicerAttrGreenPacketAction), config.Yellow: drops(sai.PolicerAttrYellowPacketAction),
+			config.Red: drops(sai.PolicerAttrRedPacketAction),
+		},
+	}, nil
+}
+
+// policerStats returns the statistics of a policer: of all packets that it has metered, and of each colour.
+func policerStats() map[sai.StatID]func(n *[config.NumColours]engine.Tally) uint64 {
+	type counts = [config.NumColours]engine.Tally
+	t := map[sai.StatID]func(n *counts) uint64{
+		sai.PolicerStatPackets:   func(n *counts) uint64 { return n[0].Packets + n[1].Packets + n[2].Packets },
+		sai.PolicerStatAttrBytes: func(n *counts) uint64 { return n[0].Bytes + n[1].Bytes + n[2].Bytes },
+	}
+	for colour, ids := range [config.NumColours][2]sai.StatID{
+		config.Green:  {sai.PolicerStatGreenPackets, sai.PolicerStatGreenBytes},
+		config.Yellow: {sai.PolicerStatYellowPackets, sai.PolicerStatYellowBytes},
+		config.Red:    {sai.PolicerStatRedPackets, sai.PolicerStatRedBytes},
+	} {
+		t[ids[0]] = func(n *counts) uint64 { return n[colour].Packets }
+		t[ids[1]] = func(n *counts) uint64 { return n[colour].Bytes }
+	}
+	return t
+}

@@ -1,0 +1,120 @@
+package reference
+
+import (
+	"math/big"
+
+	"tamtam/saisim"
+	"tamtam/saisim/config"
+)
+
+// A policer is written as RFC 2697 and RFC 2698 have it, in rational numbers of tokens and seconds.
+type policer struct {
+	config.Policer
+	committed, other *big.Rat // Tc, and Te or Tp
+	since            saisim.Cycle
+	counts           [config.NumColours][2]uint64
+}
+
+// setPolicers takes the policers of a configuration. A new one is full; of one that changes the tokens stay that
+// there is room for.
+func (c *Chip) setPolicers(rows []config.Policer) {
+	had := c.policers
+	c.policers = map[config.ID]*policer{}
+	for _, r := range rows {
+		p := had[r.ID]
+		if p == nil {
+			p = &policer{committed: whole(r.CBS), other: whole(r.PBS)}
+		} else {
+			p.refill(c.now, c.prof.ClockHz)
+		}
+		p.Policer, p.since = r, c.now
+		p.committed, p.other = lesser(p.committed, whole(r.CBS)), lesser(p.other, whole(r.PBS))
+		c.policers[r.ID] = p
+	}
+}
+
+func whole(n uint64) *big.Rat { return new(big.Rat).SetInt(new(big.Int).SetUint64(n)) }
+
+func lesser(a, b *big.Rat) *big.Rat {
+	if a.Cmp(b) < 0 {
+		return a
+	}
+	return b
+}
+
+// refill adds the tokens of the time since the last refill. Those of RFC 2697 go into the second bucket while the
+// first is full.
+func (p *policer) refill(now saisim.Cycle, hz uint64) {
+	seconds := new(big.Rat).Quo(whole(uint64(now-p.since)), whole(hz))
+	p.since = now
+	p.committed = new(big.Rat).Add(p.committed, new(big.Rat).Mul(whole(p.CIR), seconds))
+	more := new(big.Rat).Mul(whole(p.PIR), seconds)
+	if p.Mode == config.SingleRate {
+		if more = new(big.Rat).Sub(p.committed, whole(p.CBS)); more.Sign() < 0 {
+			more = whole(0)
+		}
+	}
+	p.committed = lesser(p.committed, whole(p.CBS))
+	p.other = lesser(new(big.Rat).Add(p.other, more), whole(p.PBS))
+}
+
+// colourOf meters a frame that needs that many tokens, by the RFCs' lists of what to do.
+func (p *policer) colourOf(tokens *big.Rat) config.Colour {
+	enough := p.committed.Cmp(tokens) >= 0
+	otherEnough := p.other.Cmp(tokens) >= 0
+	takeCommitted := func() { p.committed = new(big.Rat).Sub(p.committed, tokens) }
+	takeOther := func() { p.other = new(big.Rat).Sub(p.other, tokens) }
+	switch {
+	case p.Mode == config.TwoRate && !otherEnough:
+		return config.Red
+	case p.Mode == config.TwoRate:
+		takeOther()
+		if !enough {
+			return config.Yellow
+		}
+		takeCommitted()
+		return config.Green
+	case enough:
+		takeCommitted()
+		return config.Green
+	case p.Mode == config.SingleRate && otherEnough:
+		takeOther()
+		return config.Yellow
+	}
+	return config.Red
+}
+
+// way returns how a packet goes to the CPU: as the rule of its trap says, or as all others.
+func (conf *settings) way(t config.Trap) config.ToCPU {
+	for _, r := range conf.Traps {
+		if r.Trap == t {
+			return r.ToCPU
+		}
+	}
+	return conf.TrapDefault.ToCPU
+}
+
+// policed reports whether a packet for the CPU is dropped, and counts it.
+func (c *Chip) policed(pk *packet) bool {
+	p := c.policers[c.conf.way(pk.trap).Policer]
+	if p == nil {
+		return false
+	}
+	p.refill(c.now, c.prof.ClockHz)
+	tokens := uint64(1)
+	if p.Bytes {
+		tokens = uint64(pk.length + fcs)
+	}
+	colour := p.colourOf(whole(tokens))
+	p.counts[colour][0]++
+	p.counts[colour][1] += uint64(pk.length + fcs)
+	return p.Drop[colour]
+}
+
+// PolicerCounts returns the packets and bytes that a policer has found of each colour.
+func (c *Chip) PolicerCounts(id config.ID) [config.NumColours][2]uint64 {
+	if p := c.policers[id]; p != nil {
+		return p.counts
+	}
+	return [config.NumColours][2]uint64{}
+}
