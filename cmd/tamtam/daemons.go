@@ -148,7 +148,7 @@ func newRun() *cobra.Command {
 	c.AddCommand(
 		newDaemon("tammgrd", "The managers: CONFIG_DB to APPL_DB", device.RunManagers),
 		newDaemon("orchagent", "The orchs: APPL_DB to SAI calls in ASIC_DB", device.RunOrchagent),
-		newRunSyncd(), newRunMgmtd(), newRunHostd())
+		newRunSyncd(), newRunMgmtd(), newRunHostd(), newRunRedis(), newRunPorts())
 	return c
 }
 
