@@ -1,6 +1,7 @@
 package device
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"tamtam/sairedis"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
+	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/altmark"
 )
@@ -27,8 +29,17 @@ type UpConfig struct {
 	Redis string // "embedded", HOST:PORT, or unix:PATH
 	// Databases say where Redis is, instead of Redis, if there are instances.
 	Databases swss.Config
-	Config    ConfigDB
-	Mgmt      mgmt.Config
+	// Startup is the configuration that is loaded before the daemons run, but for the one that serves gNMI.
+	Startup Startup
+	// Shell runs a script of the shell at a gNMI server, "unix:PATH"; needed if Startup has one.
+	Shell func(ctx context.Context, target string, script []byte) error
+	// Ports is how many ports, the first that are configured, are wired to eth1, eth2, ... ([AllPorts]: as many as there
+	// are, up to 64). If it is not 0, or Startup is not made of rows, the switch has a name, an address and ports also
+	// where no row says so.
+	Ports int
+	// Keep, if set, is the file that CONFIG_DB is written to when the switch ends, as a config_db.json.
+	Keep string
+	Mgmt mgmt.Config
 	// NoHost leaves out hostd: the switch neither answers nor asks as a host.
 	NoHost bool
 	// Ready, if set, is called once all daemons run, with the addresses to use.
@@ -61,27 +72,84 @@ func Up(ctx context.Context, cfg UpConfig) error {
 		return err
 	}
 	defer r.Close()
-	if err := cfg.Config.Load(ctx, r); err != nil {
+	if err := cfg.Startup.Rows.Load(ctx, r); err != nil {
 		return err
+	}
+	if cfg.Ports != 0 || cfg.Startup.OpenConfig != nil || cfg.Startup.Script != nil {
+		if err := factory(ctx, r, cfg.Profile, cfg.Ports); err != nil {
+			return fmt.Errorf("what the configuration leaves out: %w", err)
+		}
 	}
 	cfg.Mgmt.Redis = r
 	northbound, err := mgmt.NewServer(cfg.Mgmt)
 	if err != nil {
 		return err
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	if !cfg.NoHost {
-		cfg.CPU = cpuport.New()
-		g.Go(func() error { return RunHostd(ctx, r, atHub(cfg.CPU), cfg.Common) })
+	started := false
+	g, running := errgroup.WithContext(ctx)
+	g.Go(func() error { return serveMgmt(running, r, northbound, cfg.Common) })
+	g.Go(func() error {
+		if err := cfg.configure(running, r, northbound); err != nil {
+			return fmt.Errorf("startup configuration: %w", err)
+		}
+		if !cfg.NoHost {
+			cfg.CPU = cpuport.New()
+			g.Go(func() error { return RunHostd(running, r, atHub(cfg.CPU), cfg.Common) })
+		}
+		g.Go(func() error { return RunSyncd(running, r, cfg.ChipConfig, cfg.Common) })
+		g.Go(func() error { return RunManagers(running, r, cfg.Common) })
+		g.Go(func() error { return RunOrchagent(running, r, cfg.Common) })
+		started = true
+		if cfg.Ready != nil {
+			cfg.Ready(r.Addr(), northbound.Addr())
+		}
+		return nil
+	})
+	err = ended(g.Wait())
+	if cfg.Keep != "" && started {
+		err = errors.Join(err, keep(context.WithoutCancel(ctx), r, cfg.Keep))
 	}
-	g.Go(func() error { return RunSyncd(ctx, r, cfg.ChipConfig, cfg.Common) })
-	g.Go(func() error { return RunManagers(ctx, r, cfg.Common) })
-	g.Go(func() error { return RunOrchagent(ctx, r, cfg.Common) })
-	g.Go(func() error { return serveMgmt(ctx, r, northbound, cfg.Common) })
-	if cfg.Ready != nil {
-		cfg.Ready(r.Addr(), northbound.Addr())
+	return err
+}
+
+// configure does what of the startup configuration goes through the northbound, and finds which ports are wired.
+func (cfg *UpConfig) configure(ctx context.Context, r *swss.Redis, northbound *mgmt.Server) error {
+	switch start := cfg.Startup; {
+	case start.OpenConfig != nil:
+		if err := northbound.Load(ctx, start.OpenConfig); err != nil {
+			return err
+		}
+	case start.Script != nil:
+		if err := cfg.Shell(ctx, "unix:"+cfg.Mgmt.Socket, start.Script); err != nil {
+			return err
+		}
 	}
-	return ended(g.Wait())
+	if cfg.Ports == 0 {
+		return nil
+	}
+	ports, err := swss.NewTable(r.DB(swss.ConfigDB), schema.CfgPort).Keys(ctx)
+	if err != nil {
+		return err
+	}
+	cfg.Wires, err = wiredInOrder(ports, cfg.Ports, cfg.Wires)
+	return err
+}
+
+// keepLimit bounds how long the end of a switch may wait for its configuration to be read and written.
+const keepLimit = 5 * time.Second
+
+// keep writes CONFIG_DB to a file, whole or not at all.
+func keep(ctx context.Context, r *swss.Redis, file string) error {
+	ctx, cancel := context.WithTimeout(ctx, keepLimit)
+	defer cancel()
+	text, err := SaveConfigDB(ctx, r)
+	if err == nil {
+		err = writeSynced(file, bytes.NewReader(append(text, '\n')), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("the configuration is not kept: %w", err)
+	}
+	return nil
 }
 
 // open opens the databases.

@@ -13,10 +13,13 @@ import (
 // RedisArgs are the options that make a redis-server the database of a switch: every write is in the file before it is
 // answered, so that a kill loses none; a crash of the host loses at most a second.
 func RedisArgs() []string {
-	return []string{"--appendonly", "yes", "--appendfsync", "everysec", "--save", "60 1", "--notify-keyspace-events", "KEA"}
+	return []string{
+		"--appendonly", "yes", "--appendfsync", "everysec", "--save", "60 1", "--notify-keyspace-events", "KEA",
+	}
 }
 
-// ExecRedis becomes a redis-server with its data in dir, [RedisArgs] and further options: it returns only if that fails.
+// ExecRedis becomes a redis-server with its data in dir, [RedisArgs] and further options: it returns only if that
+// fails.
 // Data that a server without appendonly has left are taken over, and log says so.
 func ExecRedis(dir string, options []string, log io.Writer) error {
 	server, err := exec.LookPath("redis-server")

@@ -56,57 +56,6 @@ func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 	return cfg, nil
 }
 
-func newUp() *cobra.Command {
-	var n northbound
-	var config, profile string
-	var place redisPlace
-	var ports []string
-	var oracle int
-	var faults, noHost bool
-	c := &cobra.Command{
-		Use:   "up",
-		Short: "Run a whole switch in one process",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			common := device.Common{Log: logger(cmd), AllowFaults: faults}
-			cfg := device.UpConfig{Common: common, Redis: place.addr, NoHost: noHost}
-			var err error
-			if cfg.ChipConfig, err = parseChip(profile, ports, oracle); err != nil {
-				return err
-			}
-			if cfg.Mgmt, err = n.config(cmd); err != nil {
-				return err
-			}
-			if config != "" {
-				if cfg.Config, err = device.ReadConfigDB(config); err != nil {
-					return err
-				}
-			}
-			if !place.embedded() {
-				if cfg.Databases, err = place.config(); err != nil {
-					return err
-				}
-			}
-			cfg.Ready = func(redis, gnmi string) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: the switch is up: Redis at %s, gNMI at %s; `tamtam cli` is its shell\n",
-					redis, gnmi)
-			}
-			return device.Up(cmd.Context(), cfg)
-		},
-	}
-	f := c.Flags()
-	f.StringVar(&config, "config", "", "configuration to load first, a config_db.json")
-	place.flags(c, "embedded", "embedded, HOST:PORT or unix:PATH")
-	f.StringVar(&profile, "profile", "default", profileUsage())
-	f.IntVar(&oracle, "oracle", 0, oracleUsage)
-	f.StringArrayVar(&ports, "port", nil,
-		"PORT=INTERFACE: wire a port to a live interface, as Ethernet0=eth1 (may be repeated)")
-	f.BoolVar(&faults, "allow-faults", false, allowFaultsUsage)
-	f.BoolVar(&noHost, "no-hostd", false,
-		"without hostd: the switch neither asks for neighbours nor answers as a host")
-	n.flags(c)
-	return c
-}
-
 const oracleUsage = "flows of each FlyMon task that the simulated chip counts exactly too, " +
 	"to be seen beside the estimates"
 
