@@ -100,6 +100,7 @@ func authors(r *swss.Redis) func(context.Context, string) (int, bool) {
 
 // RunManagers runs the daemon tammgrd until ctx ends.
 func RunManagers(ctx context.Context, r *swss.Redis, c Common) error {
+	c = c.named("tammgrd")
 	h := newHealth("tammgrd")
 	c.faults = newDesk(h, r, c)
 	h.lacks = func(ctx context.Context) string {
@@ -403,16 +404,25 @@ func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
 
 // RunMgmt runs the daemon mgmtd until ctx ends.
 func RunMgmt(ctx context.Context, cfg mgmt.Config, c Common) error {
-	s, err := mgmt.NewServer(cfg)
+	s, err := newMgmt(cfg)
 	if err != nil {
 		return err
 	}
 	return serveMgmt(ctx, cfg.Redis, s, c)
 }
 
+// newMgmt makes the server, whose log says which daemon it is.
+func newMgmt(cfg mgmt.Config) (*mgmt.Server, error) {
+	if cfg.Logger != nil {
+		cfg.Logger = cfg.Logger.With("daemon", "mgmtd")
+	}
+	return mgmt.NewServer(cfg)
+}
+
 // serveMgmt serves until ctx ends. While the databases cannot be worked with, or another mgmtd works on them, clients
 // are refused with the reason.
 func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, c Common) error {
+	c = c.named("mgmtd")
 	h, a := newHealth("mgmtd"), newAlarms(r)
 	newDesk(h, r, c)
 	h.heed = s.Refuse

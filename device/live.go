@@ -81,7 +81,7 @@ func Up(ctx context.Context, cfg UpConfig) error {
 		}
 	}
 	cfg.Mgmt.Redis = r
-	northbound, err := mgmt.NewServer(cfg.Mgmt)
+	northbound, err := newMgmt(cfg.Mgmt)
 	if err != nil {
 		return err
 	}
@@ -171,6 +171,7 @@ func ended(err error) error {
 // RunOrchagent runs the daemon orchagent until ctx ends. When syncd is gone or does not answer, the
 // state of the ASIC is unknown: STATE_DB says so, and orchagent begins anew when there is one, as in SONiC.
 func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
+	c = c.named("orchagent")
 	c.anew = seldom(time.Now)
 	h, untold := newHealth("orchagent"), ""
 	c.faults = newDesk(h, r, c)
@@ -261,6 +262,7 @@ func (c Common) alive(o *Orchagent) func(context.Context) error {
 // RunSyncd runs the daemon syncd with a simulated chip whose time follows the wall clock, wired to live
 // interfaces. Chip and ASIC_DB belong together: if that ends, there is a fresh chip.
 func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
+	c = c.named("syncd")
 	c.anew = seldom(time.Now)
 	h := newHealth("syncd")
 	c.faults = newDesk(h, r, c)
@@ -344,6 +346,7 @@ func serve(ctx context.Context, syncd *sairedis.Server) error {
 // RunSyncdOn is [RunSyncd] with an ASIC that the caller has, drives, and takes notifications from. It has one life, for
 // the next would need a new ASIC: it ends with an error where RunSyncd begins anew.
 func RunSyncdOn(ctx context.Context, r *swss.Redis, asic sai.API, c Common) error {
+	c = c.named("syncd")
 	h, used := newHealth("syncd"), false
 	c.faults = newDesk(h, r, c)
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
@@ -357,6 +360,12 @@ func RunSyncdOn(ctx context.Context, r *swss.Redis, asic sai.API, c Common) erro
 		return serve(ctx, syncd)
 	}
 	return runLives(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB)
+}
+
+// named returns the options of one daemon, whose log says which it is.
+func (c Common) named(daemon string) Common {
+	c.Log = logOf(c).With("daemon", daemon)
+	return c
 }
 
 func logOf(c Common) *slog.Logger {
