@@ -19,6 +19,7 @@ import (
 	"tamtam/device/fault"
 	"tamtam/flymonorch"
 	"tamtam/mgmt"
+	"tamtam/mgmt/metrics"
 	"tamtam/orch"
 	aclorch "tamtam/orchagent/acl"
 	copporch "tamtam/orchagent/copp"
@@ -402,13 +403,13 @@ func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
 	return s
 }
 
-// RunMgmt runs the daemon mgmtd until ctx ends.
-func RunMgmt(ctx context.Context, cfg mgmt.Config, c Common) error {
+// RunMgmt runs the daemon mgmtd until ctx ends. At address it serves metrics for Prometheus; "": nowhere.
+func RunMgmt(ctx context.Context, cfg mgmt.Config, address string, c Common) error {
 	s, err := newMgmt(cfg)
 	if err != nil {
 		return err
 	}
-	return serveMgmt(ctx, cfg.Redis, s, c)
+	return serveMgmt(ctx, cfg.Redis, s, address, c)
 }
 
 // newMgmt makes the server, whose log says which daemon it is.
@@ -421,7 +422,7 @@ func newMgmt(cfg mgmt.Config) (*mgmt.Server, error) {
 
 // serveMgmt serves until ctx ends. While the databases cannot be worked with, or another mgmtd works on them, clients
 // are refused with the reason.
-func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, c Common) error {
+func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, address string, c Common) error {
 	c = c.named("mgmtd")
 	h, a := newHealth("mgmtd"), newAlarms(r)
 	newDesk(h, r, c)
@@ -437,6 +438,9 @@ func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, c Common) err
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Serve(ctx) })
 	g.Go(func() error { return a.run(ctx) })
+	if address != "" {
+		g.Go(func() error { return metrics.Serve(ctx, address, metrics.New(r, daemons)) })
+	}
 	g.Go(func() error {
 		// The last two it does not read, but tells of when they are emptied.
 		return runLives(ctx, r, h, logOf(c), live, append(mgmt.Databases(), swss.ASICDB, swss.FlexCounterDB)...)

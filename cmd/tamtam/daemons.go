@@ -19,14 +19,15 @@ const gnmiAddress = ":8080"
 
 // A northbound holds the flags of the gNMI server, which up and mgmtd share.
 type northbound struct {
-	gnmi, rest, data, cert, key, clientCA, users string
-	insecure                                     bool
+	gnmi, rest, metrics, data, cert, key, clientCA, users string
+	insecure                                              bool
 }
 
 func (n *northbound) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&n.gnmi, "gnmi", gnmiAddress, "address of the gNMI server")
 	f.StringVar(&n.rest, "rest", "", "address of the RESTCONF server (not served by this version)")
+	f.StringVar(&n.metrics, "metrics", "", "address of metrics for Prometheus, without login (default: none)")
 	f.StringVar(&n.data, "data", device.DataDir(), "directory for the generated certificates and the CLI's socket")
 	f.StringVar(&n.cert, "tls-cert", "", "server certificate, PEM (default: one is generated in the data directory)")
 	f.StringVar(&n.key, "tls-key", "", "key of --tls-cert, PEM")
@@ -144,7 +145,7 @@ func newRunMgmtd() *cobra.Command {
 			return err
 		}
 		cfg.Redis = r
-		return device.RunMgmt(ctx, cfg, common)
+		return device.RunMgmt(ctx, cfg, n.metrics, common)
 	})
 	n.flags(c)
 	return c
