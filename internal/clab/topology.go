@@ -34,6 +34,10 @@ type node struct {
 	Binds []string          `yaml:"binds"` // FILE:PATH[:ro]
 	Env   map[string]string `yaml:"env"`
 	Exec  []string          `yaml:"exec"`
+
+	// Those of a kind: of capabilities, which here are the same for all.
+	Privileged *bool    `yaml:"privileged"`
+	CapAdd     []string `yaml:"cap-add"`
 }
 
 // A link joins two interfaces, each NODE:INTERFACE.
