@@ -30,7 +30,7 @@ cat >"$root/etc/group" <<-END
 	nogroup:x:65534:
 END
 # Written by the user tamtam, and by a root without the capability to write what is another's.
-install -d -o 0 -g 999 -m 0775 "$root/var/lib/tamtam"
+install -d -o 0 -g 999 -m 0775 "$root/var/lib/tamtam" "$root/run/tamtam"
 install -d -o 100 -g 101 -m 0750 "$root/var/lib/redis"
 install -d -m 1777 "$root/tmp"
 install -d "$root/etc/tamtam"

@@ -236,7 +236,7 @@ func newHealth() *cobra.Command {
 				return err
 			}
 			if len(args) == 0 {
-				args = append([]string{"redis"}, device.Daemons()...)
+				args = append([]string{"redis"}, device.Running(cmd.Context(), q)...)
 			}
 			state, err := health(cmd.Context(), q, args)
 			if errors.Is(err, device.ErrNoSuchDaemon) {

@@ -7,6 +7,7 @@ package metrics
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -146,7 +147,13 @@ func (l *look) health(daemons []string) {
 	if states == nil {
 		return
 	}
-	for _, name := range daemons {
+	names := slices.Clone(daemons) // and those that a switch may do without, if they are there
+	for _, name := range sortedKeys(states) {
+		if !slices.Contains(daemons, name) && utf8.ValidString(name) && len(names) < len(daemons)+mostWords {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
 		row, heard := states[name]
 		l.gauge(l.families.heard, bit(heard), name)
 		if heard {

@@ -49,6 +49,7 @@ func scrape(t *testing.T, r *swss.Redis) (text string, values []string) {
 
 var rows = map[string]string{
 	"STATE_DB TAMTAM_HEALTH|orchagent":                 "state=ready",
+	"STATE_DB TAMTAM_HEALTH|hostd":                     "state=waiting",
 	"STATE_DB TAMTAM_CONSISTENCY|orchagent":            "objects=119 drift=2 healed=1",
 	"STATE_DB TAMTAM_ALARM|syncd-silent":               "severity=CRITICAL",
 	"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|a":          "status=active",
@@ -72,8 +73,10 @@ func TestMetrics(t *testing.T) {
 		`tamtam_daemon_compared_objects{daemon="orchagent"} 119`,
 		`tamtam_daemon_drift_total{daemon="orchagent"} 2`,
 		`tamtam_daemon_healed_total{daemon="orchagent"} 1`,
+		`tamtam_daemon_heard{daemon="hostd"} 1`,
 		`tamtam_daemon_heard{daemon="orchagent"} 1`,
 		`tamtam_daemon_heard{daemon="syncd"} 0`,
+		`tamtam_daemon_ready{daemon="hostd"} 0`,
 		`tamtam_daemon_ready{daemon="orchagent"} 1`,
 		`tamtam_port_bytes_total{direction="in",port="Ethernet0"} 640`,
 		`tamtam_port_discards_total{direction="out",port="Ethernet0"} 0`,
