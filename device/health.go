@@ -334,6 +334,21 @@ func Health(ctx context.Context, q Question) (string, error) {
 	return ok(state.Reason), nil
 }
 
+// Running returns the daemons that a switch has, and those of the others that were heard of in the last seconds.
+func Running(ctx context.Context, q Question) []string {
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	r := swss.Look(q.Redis)
+	defer r.Close()
+	names := Daemons()
+	for _, name := range optional {
+		if _, heard, err := ReadState(ctx, r, name); heard && err == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // ok is the answer of what lives, and why it is not ready.
 func ok(lacks string) string {
 	if lacks == "" {

@@ -53,6 +53,7 @@ func atHub(hub *cpuport.Hub) attach {
 // RunHostd runs the daemon hostd until ctx ends: the switch as a host at its router interfaces. It waits for a CPU
 // port, and takes it again when it was lost.
 func RunHostd(ctx context.Context, r *swss.Redis, line func() (CPULine, error), c Common) error {
+	c = c.named("hostd")
 	h := newHealth("hostd")
 	c.faults = newDesk(h, r, c)
 	return runLives(ctx, r, h, logOf(c), func(ctx context.Context, h *health, claim *swss.Claim) error {

@@ -78,7 +78,7 @@ func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 	if err := s.startSyncd(ctx); err != nil {
 		return nil, err
 	}
-	s.Managers = NewManagers(s.Redis, s.common)
+	s.Managers = NewManagers(s.Redis, s.common.named("tammgrd"))
 	return s, s.startOrchagent(ctx)
 }
 
@@ -94,7 +94,7 @@ func (s *Sim) startSyncd(ctx context.Context) error {
 	if s.attach != nil {
 		s.attach(chip)
 	}
-	s.Syncd = NewSyncd(s.Redis, s.common.backend(chip), s.common)
+	s.Syncd = NewSyncd(s.Redis, s.common.backend(chip), s.common.named("syncd"))
 	if err := s.Syncd.Load(ctx); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (s *Sim) startSyncd(ctx context.Context) error {
 
 func (s *Sim) startOrchagent(ctx context.Context) (err error) {
 	s.calm = 0
-	s.Orchagent, err = NewOrchagent(ctx, s.Redis, s.common)
+	s.Orchagent, err = NewOrchagent(ctx, s.Redis, s.common.named("orchagent"))
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (s *Sim) RestartManagers(ctx context.Context) error {
 	if err := s.Managers.Close(); err != nil {
 		return err
 	}
-	s.Managers = NewManagers(s.Redis, s.common)
+	s.Managers = NewManagers(s.Redis, s.common.named("tammgrd"))
 	return nil
 }
 
