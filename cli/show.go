@@ -48,6 +48,7 @@ func showCommands() []*command {
 	add(showIPInterfaces(6), "show", ipv6, "interface")
 	add(showNeighbors(4), "show", kw("arp", "IPv4 neighbours"))
 	add(showNeighbors(6), "show", ipv6, kw("neighbors", "IPv6 neighbours"))
+	add(showNeighbors(6), "show", kw("ndp", "IPv6 neighbours"))
 	add(showNeighbors(0), "show", kw("neighbors", "Neighbours of both families"))
 	add(showMACs, "show", kw("mac", "Ethernet addresses"), kw("address-table", "Where addresses are"))
 	add(showQueues, "show", kw("queue", "Egress queues"), "counters", maybe(iface, "Only of this port"))

@@ -10,8 +10,9 @@ import (
 	"sync"
 )
 
-// Listen makes the socket of a CPU port. A socket that is left over, with nobody behind it, is replaced. The socket's
-// mode is 0660: it is for the owner and the group.
+// Listen makes the socket of a CPU port. A socket that is left over, with nobody behind it, is replaced. Its directory
+// says who may be the client: the socket itself is open to all, since syncd runs as root where ports are live, and its
+// client never has to.
 func Listen(path string) (*net.UnixListener, error) {
 	addr := &net.UnixAddr{Name: path, Net: "unixpacket"}
 	if c, err := net.DialUnix(addr.Net, nil, addr); err == nil {
@@ -26,7 +27,7 @@ func Listen(path string) (*net.UnixListener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("CPU port: %w", err)
 	}
-	if err := os.Chmod(path, 0o660); err != nil {
+	if err := os.Chmod(path, 0o666); err != nil {
 		return nil, errors.Join(fmt.Errorf("CPU port: %w", err), l.Close())
 	}
 	return l, nil
