@@ -17,12 +17,15 @@ func (h *Host) load(ctx context.Context) error {
 	if h.loaded {
 		return nil
 	}
-	left, err := swss.NewTable(h.redis.DB(swss.StateDB), schema.StateHostNeigh).Dump(ctx)
-	if err != nil {
-		return err
+	for _, table := range []string{schema.StateHostNeigh, schema.StateHostAddress} {
+		rows, err := swss.NewTable(h.redis.DB(swss.StateDB), table).Dump(ctx)
+		if err != nil {
+			return err
+		}
+		h.told[table] = rows
 	}
 	h.loaded = true
-	h.told[schema.StateHostNeigh] = left
+	left := h.told[schema.StateHostNeigh]
 	h.configure()
 	now := h.now()
 	for name, fields := range h.rows[schema.AppNeigh] {
