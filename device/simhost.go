@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"tamtam/cpuport"
-	"tamtam/hoststack"
 	"tamtam/hoststack/hostd"
 	"tamtam/orch"
 	"tamtam/saisim"
@@ -26,14 +25,13 @@ type puntedFrame struct {
 }
 
 func (s *Sim) startHost(ctx context.Context) error {
-	mac, err := switchMAC(ctx, s.Redis)
+	cfg, err := hostConfig(ctx, s.Redis)
 	if err != nil {
 		return err
 	}
 	h := &simHost{sim: s, d: orch.NewDaemon("hostd", s.Redis, s.common.daemon())}
-	h.host = hostd.New(hostd.Config{
-		Daemon: h.d, Redis: s.Redis, Stack: hoststack.DefaultConfig(), MAC: hoststack.MAC(mac),
-	})
+	cfg.Daemon = h.d
+	h.host = hostd.New(cfg)
 	s.host = h
 	if _, err := h.d.Step(ctx, s.Now()); err != nil {
 		return err

@@ -24,6 +24,9 @@ func (h *Host) load(ctx context.Context) error {
 		}
 		h.told[table] = rows
 	}
+	if err := h.loadDiscovered(ctx); err != nil {
+		return err
+	}
 	h.loaded = true
 	left := h.told[schema.StateHostNeigh]
 	h.configure()
@@ -177,8 +180,18 @@ func (h *Host) tell(ctx context.Context, _ time.Time) error {
 	if err := h.differences(ctx, swss.StateDB, schema.StateHostAddress, addrs); err != nil {
 		return err
 	}
+	if err := h.differences(ctx, swss.ApplDB, schema.AppLLDPEntry, h.discovered()); err != nil {
+		return err
+	}
+	said := h.lldp.Counts()
 	counts := swss.FieldValues{"drop-cpu-port": strconv.FormatUint(h.lost, 10)}
 	for name, n := range h.stack.Counters() {
+		counts[name] = strconv.FormatUint(n, 10)
+	}
+	for name, n := range map[string]uint64{
+		"lldp-sent": said.Sent, "lldp-received": said.Received, "lldp-discarded": said.Discarded,
+		"lldp-too-many": said.TooMany, "lldp-expired": said.Expired,
+	} {
 		counts[name] = strconv.FormatUint(n, 10)
 	}
 	if c, ok := h.cpu(); ok {
