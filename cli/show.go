@@ -50,6 +50,7 @@ func showCommands() []*command {
 	add(showNeighbors(6), "show", ipv6, kw("neighbors", "IPv6 neighbours"))
 	add(showNeighbors(6), "show", kw("ndp", "IPv6 neighbours"))
 	add(showNeighbors(0), "show", kw("neighbors", "Neighbours of both families"))
+	add(showLLDP, "show", kw("lldp", "What others say by LLDP"), kw("neighbors", "Who is at which port"))
 	add(showMACs, "show", kw("mac", "Ethernet addresses"), kw("address-table", "Where addresses are"))
 	add(showQueues, "show", kw("queue", "Egress queues"), "counters", maybe(iface, "Only of this port"))
 	add(showSchedulers, "show", kw("qos", "Quality of service"), kw("scheduler", "How queues are served"))

@@ -220,9 +220,11 @@ func (a *Agent) Receive(now time.Time, port string, data []byte) error {
 	default:
 		a.index++
 		n.Index = a.index
+		a.due[port] = now // he may not know us either: 9.2.5.19, txFast
 	}
 	n.Heard, n.Expires = now, now.Add(time.Duration(ttl)*time.Second)
 	a.neighbors[k] = &n
+	a.Advance(now)
 	return nil
 }
 

@@ -55,8 +55,14 @@ func TestTwoSwitches(t *testing.T) {
 	if !bytes.Equal(f, want) {
 		t.Errorf("says\n%x\nwant\n%x", f, want)
 	}
-	if err := b.Receive(noon, "Ethernet4", f); err != nil {
-		t.Fatal(err)
+	b.Frames()
+	for range 2 { // he is new once
+		if err := b.Receive(noon, "Ethernet4", f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again := b.Frames(); len(again) != 1 || again[0].Port != "Ethernet4" {
+		t.Errorf("says %v to somebody new", again)
 	}
 	got := fmt.Sprintf("%+v", b.Neighbors())
 	if want := fmt.Sprintf("%+v", []Neighbor{{Port: "Ethernet4", ChassisSubtype: 4, PortSubtype: 7, ChassisID: "02:00:00:00:00:01", PortID: "etp1",
