@@ -1,5 +1,5 @@
-// Package lldp is the Link Layer Discovery Protocol (IEEE 802.1AB) of a switch: it says on every port that is up who the
-// switch is, and keeps what others say until it has expired. Like [tamtam/hoststack] it is a value that is stepped:
+// Package lldp is the Link Layer Discovery Protocol (IEEE 802.1AB) of a switch: it says on every port that is up who
+// the switch is, and keeps what others say until it has expired. Like [tamtam/hoststack] it is a value that is stepped:
 // frames and time go in, frames come out.
 //
 // What belongs here: LLDP. No database, no chip.
