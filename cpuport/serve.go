@@ -247,16 +247,13 @@ func (x *Conn) Receive(ctx context.Context) (Packet, error) {
 	}
 }
 
-// Send is [Line.Send], except that it waits while the socket is full, and that what the CPU port refuses is told by
-// Receive.
+// Send is [Line.Send], except that what the CPU port refuses, its full queue too, is told by Receive. It does not wait:
+// it fails while the socket is full because syncd hangs.
 func (x *Conn) Send(f Frame) error {
 	if err := f.Check(); err != nil {
 		return err
 	}
-	if _, err := x.c.Write(appendFrame(nil, &f)); err != nil {
-		return errors.Join(ErrClosed, err)
-	}
-	return nil
+	return writeNow(x.c, appendFrame(nil, &f))
 }
 
 // Counts asks for what the CPU port has counted. Somebody has to be in Receive for the answer to come; it waits for it
