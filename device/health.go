@@ -27,6 +27,9 @@ var daemons = []string{"tammgrd", "orchagent", "syncd", "mgmtd"}
 // optional are daemons that a switch may do without.
 var optional = []string{"hostd"}
 
+// OptionalDaemons returns the names of the daemons that a switch may do without.
+func OptionalDaemons() []string { return slices.Clone(optional) }
+
 // database is what [Health] calls Redis, which is none of our daemons.
 const database = "redis"
 
