@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -127,7 +128,11 @@ func (a *alarms) turn(ctx context.Context) error {
 // look raises and clears alarms by what the daemons say of themselves.
 func (a *alarms) look(ctx context.Context, now time.Time) error {
 	want := map[string]swss.FieldValues{}
-	for _, name := range daemons {
+	others, err := BesideHere(ctx, a.redis)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Concat(daemons, others) {
 		if err := a.ask(ctx, now, name, want); err != nil {
 			return err
 		}

@@ -278,8 +278,8 @@ type Question struct {
 // ready if it takes writes, and lives if it answers.
 func Health(ctx context.Context, q Question) (string, error) {
 	name := q.Name
-	if name != database && !slices.Contains(daemons, name) {
-		return "", fmt.Errorf("%w %q: want one of %v, or %s", ErrNoSuchDaemon, name, daemons, database)
+	if all := slices.Concat(daemons, beside); name != database && !slices.Contains(all, name) {
+		return "", fmt.Errorf("%w %q: want one of %v, or %s", ErrNoSuchDaemon, name, all, database)
 	}
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()

@@ -1,5 +1,6 @@
 -- Queues new versions of rows that lose fields, in one step: the lost fields
--- leave the row and what is pending of it, the new fields become pending.
+-- leave the row and what is pending of it, the new fields become pending. Where
+-- the number of lost fields is -1 all go: the row was somebody else's.
 -- KEYS: channel, key set, prefix of the rows, prefix of the temporary hashes,
 -- then the rows' keys. ARGV: payload, then per row the number of lost fields
 -- and their names, the number of fields and their field, value pairs.
@@ -12,7 +13,11 @@ local function take()
 end
 for i = 5, #KEYS do
   local final, temp = KEYS[3] .. KEYS[i], KEYS[4] .. KEYS[i]
-  for _ = 1, take() do
+  local lost = take()
+  if lost < 0 then
+    redis.call('DEL', final, temp)
+  end
+  for _ = 1, lost do
     redis.call('HDEL', final, ARGV[at])
     redis.call('HDEL', temp, ARGV[at])
     at = at + 1

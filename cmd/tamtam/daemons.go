@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/device"
+	"tamtam/hostif/fpmsyncd"
 	"tamtam/mgmt"
 	"tamtam/swss"
 )
@@ -138,14 +139,16 @@ func parseWires(ports []string) (map[string]string, error) {
 }
 
 func newRun() *cobra.Command {
-	c := &cobra.Command{Use: "run tammgrd|orchagent|syncd|mgmtd", Short: "Run one daemon alone, on an external Redis",
+	c := &cobra.Command{
+		Use: "run tammgrd|orchagent|syncd|mgmtd|fpmsyncd", Short: "Run one daemon alone, on an external Redis",
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("which daemon? tammgrd, orchagent, syncd or mgmtd")
-		}}
+			return usagef("which daemon? tammgrd, orchagent, syncd, mgmtd or fpmsyncd")
+		},
+	}
 	c.AddCommand(
 		newDaemon("tammgrd", "The managers: CONFIG_DB to APPL_DB", device.RunManagers),
 		newDaemon("orchagent", "The orchs: APPL_DB to SAI calls in ASIC_DB", device.RunOrchagent),
-		newRunSyncd(), newRunMgmtd())
+		newRunSyncd(), newRunMgmtd(), newRunFPMSyncd())
 	return c
 }
 
@@ -164,6 +167,19 @@ func newRunSyncd() *cobra.Command {
 	c.Flags().IntVar(&oracle, "oracle", 0, oracleUsage)
 	c.Flags().StringVar(&profile, "profile", "default", profileUsage())
 	c.Flags().StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface (may be repeated)")
+	return c
+}
+
+func newRunFPMSyncd() *cobra.Command {
+	var cfg device.FPMConfig
+	run := func(ctx context.Context, r *swss.Redis, common device.Common) error {
+		return device.RunFPMSyncd(ctx, r, cfg, common)
+	}
+	c := newDaemon("fpmsyncd", "The routes of FRR's zebra to APPL_DB", run)
+	c.Flags().StringVar(&cfg.Listen, "listen", fpmsyncd.Address,
+		"HOST:PORT where zebra connects; nobody else should reach it, since it has no password")
+	c.Flags().DurationVar(&cfg.Restart, "restart-time", fpmsyncd.RestartTime,
+		"how long routes that zebra does not tell again stay after it has connected")
 	return c
 }
 
