@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tamtam/cpuport"
 	"tamtam/mgmt"
 	"tamtam/sai"
 	"tamtam/sairedis"
@@ -38,7 +39,11 @@ type ChipConfig struct {
 	Wires   map[string]string // port -> live interface
 	// Oracle is how many flows of a sketch task and bank the chip counts exactly; 0: it does not.
 	Oracle int
-	drive  drive // what moves the chip's time and frames; nil: the wall clock and the wires
+	// CPU is the chip's CPU port, for a client in this process; CPUPort is the path of a socket at which it is served to
+	// one in another. Without either nobody has what is punted.
+	CPU     *cpuport.Hub
+	CPUPort string
+	drive   drive // what moves the chip's time and frames; nil: the wall clock and the wires
 	// Kernel says what the kernel knows of its clock, which the chip's follows; nil: the kernel of
 	// this host is asked. What it says of Ahead is not used.
 	Kernel func() altmark.KernelClock
@@ -188,8 +193,23 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		return syncdLife(ctx, r, cfg, c.of(h, claim))
 	}
-	return runLives(ctx, r, h, logOf(c), live,
-		swss.CountersDB, swss.FlexCounterDB) // of ASIC_DB it keeps a journal
+	lives := func(ctx context.Context) error {
+		return runLives(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB) // of ASIC_DB it keeps a journal
+	}
+	if cfg.CPUPort == "" {
+		return lives(ctx)
+	}
+	if cfg.CPU == nil {
+		cfg.CPU = cpuport.New()
+	}
+	l, err := cpuport.Listen(cfg.CPUPort)
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return serveCPU(ctx, cfg.CPU, l, logOf(c)) })
+	g.Go(func() error { return lives(ctx) })
+	return g.Wait()
 }
 
 // syncdLife is that of one chip.
@@ -233,7 +253,7 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 		if cfg.drive != nil {
 			return cfg.drive(ctx, chip, start)
 		}
-		return runWires(ctx, chip, start, cfg.Wires, logOf(c))
+		return runWires(ctx, chip, start, cfg.Wires, newCPUSide(chip, cfg.CPU), logOf(c))
 	})
 	return g.Wait()
 }

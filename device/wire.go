@@ -36,6 +36,7 @@ type wires struct {
 	raw    map[string]*rawPort // by port
 	frames chan wired
 	links  chan linkState
+	cpu    cpuSide
 
 	// Of pump alone.
 	up   map[string]bool
@@ -46,10 +47,10 @@ type wires struct {
 // missing at the start is an error; one that disappears later, and may come back, is a link that is
 // down.
 func runWires(
-	ctx context.Context, chip *saisim.Chip, start time.Time, names map[string]string, log *slog.Logger,
+	ctx context.Context, chip *saisim.Chip, start time.Time, names map[string]string, cpu cpuSide, log *slog.Logger,
 ) error {
 	w := &wires{
-		chip: chip, log: log, start: start, raw: map[string]*rawPort{},
+		chip: chip, log: log, start: start, raw: map[string]*rawPort{}, cpu: cpu,
 		frames: make(chan wired, 256), links: make(chan linkState),
 		up: map[string]bool{}, byID: map[saisim.PortID]*rawPort{},
 	}
@@ -131,6 +132,9 @@ func (w *wires) pump(ctx context.Context) error {
 		case l := <-w.links:
 			w.up[l.port] = l.up
 			w.connect()
+		case f := <-w.cpu.frames():
+			w.chip.Advance(w.chip.CycleAt(time.Since(w.start)))
+			w.cpu.send(f)
 		case f := <-w.frames:
 			if len(w.byID) < len(w.raw) {
 				w.connect() // this frame may leave at a port created since
@@ -162,8 +166,12 @@ func (w *wires) connect() {
 	}
 }
 
-// send gives a frame that leaves the chip to its interface.
+// send gives a frame that leaves the chip to its interface, or to the CPU.
 func (w *wires) send(o *saisim.Out) {
+	if o.Port == saisim.CPUPort {
+		w.cpu.punt(o)
+		return
+	}
 	p := w.byID[o.Port]
 	if p == nil {
 		return

@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 )
 
@@ -342,5 +344,89 @@ func TestInject(t *testing.T) {
 	}
 	if err := r.Inject(99, saisim.Frame{Data: f}); err == nil {
 		t.Error("injected at a port that is not there")
+	}
+}
+
+// A frame that the CPU sends in a VLAN goes to all of its members, each with its own tagging, or to the one behind whom
+// its address is; nowhere else, and it is learned of nobody.
+func TestInjectVLAN(t *testing.T) {
+	r := newRig(t, profile.Small())
+	r.clearVLAN1()
+	v := r.vlan(100)
+	r.member(v, r.bridgePort(r.oid(1)), sai.VLANTaggingModeUntagged)
+	r.member(v, r.bridgePort(r.oid(2)), sai.VLANTaggingModeTagged)
+	lag := r.create(sai.ObjectTypeLAG)
+	for _, id := range []saisim.PortID{4, 6} {
+		r.create(sai.ObjectTypeLAGMember, sai.LAGMemberAttrLAGID, lag, sai.LAGMemberAttrPortID, r.oid(id))
+	}
+	r.member(v, r.bridgePort(lag), sai.VLANTaggingModeTagged)
+	payload := ip4(9, 2, 17, 0, udp(1, 2, 30))
+	untagged := eth(host(2), host(9), payload)
+	tagged := eth(host(2), host(9), tag(0x8100, 100), payload)
+	inject := func() map[string]int {
+		t.Helper()
+		if err := r.InjectVLAN(100, saisim.Frame{Data: untagged}); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int{}
+		for _, o := range r.drain() {
+			name := fmt.Sprint(o.port)
+			if o.port == 4 || o.port == 6 {
+				name = "LAG"
+			}
+			if o.in != saisim.CPUPort {
+				t.Errorf("left as if it came in at port %d", o.in)
+			}
+			switch {
+			case bytes.Equal(o.data, untagged):
+				got[name+" untagged"]++
+			case bytes.Equal(o.data, tagged):
+				got[name+" tagged"]++
+			default:
+				t.Errorf("left as %x", o.data)
+			}
+		}
+		return got
+	}
+	if got, want := fmt.Sprint(inject()), "map[1 untagged:1 2 tagged:1 LAG tagged:1]"; got != want {
+		t.Errorf("to an unknown address: %s, want %s", got, want)
+	}
+	r.send(2, eth(host(1), host(2), tag(0x8100, 100), payload)) // host 2 is behind port 2
+	if got, want := fmt.Sprint(inject()), "map[2 tagged:1]"; got != want {
+		t.Errorf("to a known address: %s, want %s", got, want)
+	}
+	r.SetLink(2, false)
+	if got := inject(); len(got) != 0 {
+		t.Errorf("to an address behind a port that is down: %v, want nothing", got)
+	}
+	for want, vid := range map[string]uint16{"no VLAN 7": 7, "no VLAN 0": 0, "no VLAN 4095": 4095} {
+		if err := r.InjectVLAN(vid, saisim.Frame{Data: untagged}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("VLAN %d: %v, want %q", vid, err, want)
+		}
+	}
+	if err := r.InjectVLAN(100, saisim.Frame{Data: tagged}); err == nil || !strings.Contains(err.Error(), "has a tag") {
+		t.Errorf("a frame with a tag: %v, want a refusal", err)
+	}
+	if err := r.InjectVLAN(100, saisim.Frame{Data: untagged[:13]}); err == nil {
+		t.Error("a frame without a whole header was taken")
+	}
+	if b := r.Books(); b.Injected != 3 || b.InFlight != 0 || b.Queued != 0 {
+		t.Errorf("books %+v", b)
+	}
+}
+
+// A VLAN that goes while a frame of the CPU's is before the pipe takes the frame with it.
+func TestInjectVLANThatGoes(t *testing.T) {
+	r := newRig(t, profile.Small())
+	v := r.vlan(100)
+	if err := r.InjectVLAN(100, saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
+		t.Fatal(err)
+	}
+	r.remove(sai.ObjectTypeVLAN, v)
+	if outs := r.drain(); len(outs) != 0 {
+		t.Errorf("left %v", outs)
+	}
+	if b := r.Books(); b.Dropped[drop.NoVLAN] != 1 {
+		t.Errorf("books %+v, want one dropped for want of a VLAN", b)
 	}
 }

@@ -107,6 +107,15 @@ func (c *Chip) Inject(id PortID, f Frame) error {
 	return c.engine.Inject(id, f)
 }
 
+// InjectVLAN has a frame without a tag of its own enter the ingress pipe in a VLAN, as the CPU does at the VLAN's
+// router interface: at the next cycle, or as soon after as the pipe is free. It goes where the bridge says, to the port
+// of its address or to all, with the tags of each; admission, traps, ACLs, the program and learning are not asked.
+func (c *Chip) InjectVLAN(vid uint16, f Frame) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.engine.InjectVLAN(vid, f)
+}
+
 // Advance handles every event up to and including cycle to.
 func (c *Chip) Advance(to Cycle) {
 	c.mu.Lock()

@@ -153,7 +153,7 @@ func newRun() *cobra.Command {
 }
 
 func newRunSyncd() *cobra.Command {
-	var profile string
+	var profile, cpu string
 	var ports []string
 	var oracle int
 	run := func(ctx context.Context, r *swss.Redis, common device.Common) error {
@@ -161,12 +161,15 @@ func newRunSyncd() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		chip.CPUPort = cpu
 		return device.RunSyncd(ctx, r, chip, common)
 	}
 	c := newDaemon("syncd", "The ASIC: ASIC_DB to the simulated chip", run)
 	c.Flags().IntVar(&oracle, "oracle", 0, oracleUsage)
 	c.Flags().StringVar(&profile, "profile", "default", profileUsage())
 	c.Flags().StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface (may be repeated)")
+	c.Flags().StringVar(&cpu, "cpu-port", "",
+		"serve the chip's CPU port, frames punted and frames to send, at this Unix socket, to one client")
 	return c
 }
 

@@ -53,8 +53,8 @@ var rules = []room{
 	{name: "lab/figure", modules: []string{gonumplot}},
 	{name: "lab/programs", below: []string{"tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
-		below: []string{"device/fault", "hostif", "mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record",
-			"orch", "sairedis", "saisim", "saisim/drop", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan"}},
+		below: []string{"device/fault", "cpuport", "mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record",
+			"orch", "sairedis", "saisim", "saisim/drop", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan", "hostif"}},
 	{name: "hostif", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}, modules: []string{xsync}}, // for daemons of Linux
 	{name: "device/fault", modules: []string{goredis}, clock: true, // faults on purpose
 		below: []string{"sai", "swss", "schema"}},
@@ -97,6 +97,7 @@ var rules = []room{
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 
+	{name: "cpuport"}, // frames and names; nothing of a chip
 	{name: "sai"},
 	{name: "internal/tables", below: []string{"schema"}}, // the table of tables as a page
 	{name: "schema", below: []string{"tam/altmark", "tam/flymon", "tam/record"}},

@@ -6,7 +6,6 @@ import (
 
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/profile"
-	"tamtam/saisim/tailstamp"
 	"tamtam/tam/record"
 )
 
@@ -83,46 +82,6 @@ func (c *Engine) IngressFree(id PortID) Cycle {
 		return p.rxFree.cycle
 	}
 	return 0
-}
-
-// Inject queues a frame at a port's egress, as the CPU does: it goes past the
-// ingress pipe, at the current cycle.
-func (c *Engine) Inject(id PortID, f Frame) error {
-	p := c.port(id)
-	if f.Len == 0 {
-		f.Len = len(f.Data)
-	}
-	switch {
-	case p == nil:
-		return fmt.Errorf("inject: no port %d", id)
-	case len(f.Data) < ethernetHeader || f.Len < len(f.Data) || f.Len > maxFrame:
-		return fmt.Errorf("inject on port %d: frame of %d bytes with length %d, want %d to %d", id, len(f.Data), f.Len,
-			ethernetHeader, maxFrame)
-	}
-	c.refresh()
-	pk := c.newPacket(&f, f.Len)
-	pk.in, pk.inN, pk.rx, pk.refs = CPUPort, tailstamp.NoPort, c.now, 1
-	pk.h.parse(pk.data, pk.length)
-	pk.ecn = pk.h.ecn()
-	if c.programs.program != nil {
-		c.programs.board(pk)
-	}
-	if c.tracking {
-		pk.graph = c.programs.described()
-	}
-	c.books.Injected++
-	if c.ledger != nil {
-		c.ledger.Injected(pk.id)
-	}
-	if c.observer != nil {
-		c.watch.saw(MomentInjected, pk, 0, p.id)
-	}
-	c.queues.enqueue(p, c.copy(pk, tagAction{}))
-	if c.observer != nil {
-		c.watch.sawReplicated(pk)
-	}
-	c.fates.release(pk)
-	return nil
 }
 
 // Done returns, once, the functions to be called because batches have taken effect.

@@ -7,6 +7,7 @@ import "tamtam/saisim/pipe"
 // knows only those below it.
 type Engine struct {
 	core
+	cpu
 
 	macs      macs
 	ingress   ingressPipe
@@ -60,6 +61,10 @@ func (c *Engine) wire() {
 	c.macs = macs{
 		core: &c.core, watch: &c.watch, programs: &c.programs, recording: &c.recording, fates: &c.fates,
 		queues: &c.queues, wires: &c.wires, ingress: &c.ingress,
+	}
+	c.cpu = cpu{
+		core: &c.core, watch: &c.watch, programs: &c.programs, fates: &c.fates, queues: &c.queues, macs: &c.macs,
+		refresh: c.refresh,
 	}
 	c.driver = driver{
 		core: &c.core, macs: &c.macs, ingress: &c.ingress, bridge: &c.bridge, mirrors: &c.mirrors,

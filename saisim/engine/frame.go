@@ -50,6 +50,8 @@ type Out struct {
 	Stamped bool        // a record was appended here
 	ID      uint64      // of the frame that it is a copy of
 	Trap    config.Trap // why the CPU has it
+	// VLAN is that in which a frame for the CPU came in; 0: at a router interface of a port or LAG.
+	VLAN uint16
 }
 
 const ethernetHeader = 14

@@ -33,7 +33,7 @@ func (c *ingressPipe) run(vec []entering) {
 		calm := !c.stepping && c.calm()
 		for i := range vec {
 			x := &vec[i]
-			p := c.byID[x.pk.in]
+			p := c.port(x.pk.in)
 			if x.calm = calm && p != nil && p.calm && c.admitUsual(p, x.pk); x.calm {
 				x.p, x.on = p, true
 			} else {
@@ -47,6 +47,11 @@ func (c *ingressPipe) run(vec []entering) {
 		x := &vec[i]
 		c.bridge.sweepBefore(x.at)
 		c.begin(x)
+		if x.pk.in == CPUPort {
+			c.bridgeCPU(x.pk)
+			c.finish(nil, x.pk)
+			continue
+		}
 		if x.p == nil {
 			continue
 		}
@@ -166,6 +171,10 @@ func (c *ingressPipe) begin(x *entering) {
 	if c.observer != nil {
 		c.watch.saw(MomentEntered, pk, 0, pk.in)
 	}
+	if pk.in == CPUPort {
+		c.beginCPU(x)
+		return
+	}
 	p := c.byID[pk.in]
 	if x.p = p; p == nil {
 		c.fates.drop(nil, pk, drop.PortRemoved)
@@ -211,7 +220,26 @@ func (c *ingressPipe) goesNowhere(p *port, pk *packet) {
 func (c *ingressPipe) end(pk *packet) {
 	was := pk.sofar()
 	c.recording.countPath(pk, &was)
-	c.fates.drop(c.byID[pk.in], pk, pk.why)
+	c.fates.drop(c.port(pk.in), pk, pk.why)
+}
+
+// beginCPU is begin for a packet of the CPU's in a VLAN. It meets neither admission nor traps, ACLs and a program here.
+func (c *ingressPipe) beginCPU(x *entering) {
+	x.p, x.on, x.calm = nil, false, false
+	if c.programs.program != nil {
+		c.programs.board(x.pk)
+	}
+	if c.tracking {
+		x.pk.graph = c.programs.described()
+	}
+}
+
+// bridgeCPU is the last stage for a packet of the CPU's: where it goes in its VLAN, which may have gone meanwhile.
+func (c *ingressPipe) bridgeCPU(pk *packet) {
+	if pk.why = drop.NoVLAN; c.vlans[pk.vid] != nil {
+		pk.why = c.bridge.forward(pk)
+	}
+	pk.act, pk.fixed = 0, 0
 }
 
 // admit is the first stage: the VLAN or router interface that the packet is in,
@@ -361,7 +389,7 @@ func (c *ingressPipe) runProgram(vec []entering) {
 	on = c.programs.runIngress(vec, c.forwards(vec, on), last, c.prof.IngressStages)
 	for i := range vec {
 		x := &vec[i]
-		if x.p == nil {
+		if x.p == nil && x.pk.in != CPUPort {
 			continue
 		}
 		c.now = x.at
@@ -399,11 +427,15 @@ func (c *ingressPipe) lookups(vec []entering, on pipe.Set) {
 func (c *ingressPipe) forwards(vec []entering, on pipe.Set) (somewhere pipe.Set) {
 	for i := range vec {
 		x := &vec[i]
-		if x.p == nil {
+		if x.p == nil && x.pk.in != CPUPort {
 			continue
 		}
 		c.now = x.at
 		c.bridge.sweepBefore(x.at)
+		if x.p == nil {
+			c.bridgeCPU(x.pk)
+			continue
+		}
 		if on>>i&1 == 0 {
 			continue
 		}

@@ -144,9 +144,22 @@ func (c *ingressPipe) punt(cp *copyOf) {
 		m.Data, m.Len, m.Trail = data, length, c.recording.trailOf(cp)
 		c.observer(m)
 	}
-	c.out(&Out{Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id, Trap: pk.trap})
+	c.out(&Out{Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id, Trap: pk.trap,
+		VLAN: pk.cameIn()})
 	c.freeCopy(cp)
 	c.fates.release(pk)
+}
+
+// cameIn is the VLAN that the packet came in, 0 at a router interface of a port or LAG. One that is routed has another
+// by now.
+func (pk *packet) cameIn() uint16 {
+	switch {
+	case pk.router == nil:
+		return pk.vid
+	case pk.router.vlan != nil:
+		return pk.router.vlan.id
+	}
+	return 0
 }
 
 // dropHere drops a packet without copies that goes nowhere.
@@ -158,5 +171,5 @@ func (c *ingressPipe) dropHere(pk *packet, why drop.Reason) {
 			c.mirrors.recordCopies(pk, &t)
 		}
 	}
-	c.fates.drop(c.byID[pk.in], pk, why)
+	c.fates.drop(c.port(pk.in), pk, why)
 }

@@ -267,6 +267,22 @@ func (c *Chip) Inject(id saisim.PortID, f saisim.Frame) error {
 	return nil
 }
 
+// InjectVLAN puts a frame of the CPU's in front of the ingress pipe after the work of the current cycle.
+func (c *Chip) InjectVLAN(vid uint16, f saisim.Frame) error {
+	if c.conf.vlanByID[vid].ID == config.None {
+		return fmt.Errorf("reference: no VLAN %d", vid)
+	}
+	pk := newPacket(f)
+	if len(pk.data) >= 14 && pk.data[12] == 0x81 && pk.data[13] == 0x00 {
+		return fmt.Errorf("reference: a frame with a tag of its own for VLAN %d", vid)
+	}
+	pk.in, pk.rx, pk.number, pk.vid = saisim.CPUPort, c.now, tailstamp.NoPort, vid
+	pk.h = parse(pk.data, pk.length)
+	c.books.Injected++
+	c.arbiter = append(c.arbiter, pk)
+	return nil
+}
+
 func newPacket(f saisim.Frame) *packet {
 	return &packet{data: slices.Clone(f.Data), length: max(f.Len, len(f.Data)), id: f.ID}
 }
@@ -379,6 +395,14 @@ func (c *Chip) enterPipe() {
 	}
 	pk := c.arbiter[0]
 	c.arbiter = c.arbiter[1:]
+	if pk.in == saisim.CPUPort {
+		if c.version != nil {
+			pk.passage = &passage{version: c.version, faults: c.faults}
+		}
+		pk.faults, pk.entered, pk.conf = c.faults, c.now, c.conf
+		c.ingress.slots[0].pk = pk
+		return
+	}
 	p := c.portAt(pk.in)
 	if p == nil {
 		c.drop(nil, drop.PortRemoved)

@@ -27,11 +27,11 @@ type sent struct {
 }
 
 func (s sent) String() string {
-	return fmt.Sprintf("port %d (in %d) at %d: len %d stamped %v id %x trap %v: %x", s.Port, s.In, s.At, s.Len, s.Stamped, s.ID, s.Trap, s.bytes)
+	return fmt.Sprintf("port %d (in %d) at %d: len %d stamped %v id %x trap %v VLAN %d: %x", s.Port, s.In, s.At, s.Len, s.Stamped, s.ID, s.Trap, s.VLAN, s.bytes)
 }
 
 func (s sent) equal(t sent) bool {
-	return s.Port == t.Port && s.In == t.In && s.At == t.At && s.Len == t.Len && s.Stamped == t.Stamped && s.ID == t.ID && s.Trap == t.Trap &&
+	return s.Port == t.Port && s.In == t.In && s.At == t.At && s.Len == t.Len && s.Stamped == t.Stamped && s.ID == t.ID && s.Trap == t.Trap && s.VLAN == t.VLAN &&
 		bytes.Equal(s.bytes, t.bytes)
 }
 
@@ -232,16 +232,29 @@ func (p *pair) burst(n int, window uint64) error {
 	return nil
 }
 
-func (p *pair) inject() {
+func (p *pair) inject() error {
 	ids := p.chip.Ports()
 	f := p.frame(p.buf)
 	if len(ids) == 0 || len(f.Data) < 14 {
-		return
+		return nil
 	}
 	id := pick(&p.gen, ids...)
+	if f.ID%2 == 0 { // in a VLAN that there may be
+		vid := uint16(f.ID>>1%3 + 1)
+		fast, ref := p.chip.InjectVLAN(vid, f), p.ref.InjectVLAN(vid, f)
+		if (fast == nil) != (ref == nil) {
+			return fmt.Errorf("injected in VLAN %d: fast %v, reference %v", vid, fast, ref)
+		}
+		if fast == nil {
+			p.saw["injected in a VLAN"]++
+			p.packets++
+		}
+		return nil
+	}
 	if p.chip.Inject(id, f) == nil && p.ref.Inject(id, f) == nil {
 		p.packets++
 	}
+	return nil
 }
 
 // advance runs both to a cycle and takes their books.
@@ -269,7 +282,9 @@ func (p *pair) run(n int) error {
 				p.change()
 			}
 			for range pick(&p.gen, 0, 0, 1) {
-				p.inject()
+				if err := p.inject(); err != nil {
+					return err
+				}
 			}
 			if p.chance(10) {
 				if err := p.clockOp(); err != nil {

@@ -228,10 +228,7 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		return t, length, true
 	}
 	outLAG := conf.lagOf[p.Port.Port]
-	points := []config.ID{p.EgressACL, conf.Switch.EgressACL, conf.lags[outLAG].EgressACL}
-	if o.in != saisim.CPUPort {
-		points = append(points, conf.vlanByID[o.vid].EgressACL)
-	}
+	points := []config.ID{p.EgressACL, conf.Switch.EgressACL, conf.lags[outLAG].EgressACL, conf.vlanByID[o.vid].EgressACL}
 	hits := c.lookup(conf, points, subject{
 		packet: seen, in: o.inPort, inLAG: o.lag, out: p.ID, outLAG: outLAG, bytes: length + fcs, meta: seen.meta,
 	})
@@ -314,7 +311,15 @@ func (c *Chip) punt(pk *packet) {
 	c.recordCopy(&outgoing{packet: pk}, nil, 0)
 	c.countPath(pk, pk.tables)
 	c.Output(saisim.Out{Port: saisim.CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: marked, ID: pk.id,
-		Trap: pk.trap})
+		Trap: pk.trap, VLAN: pk.cameIn()})
+}
+
+// cameIn is the VLAN in which the packet came in: that of its router interface, if it has one.
+func (pk *packet) cameIn() uint16 {
+	if pk.router == config.None {
+		return pk.vid
+	}
+	return pk.conf.vlans[pk.conf.rifs[pk.router].On].VID
 }
 
 // appendRecord pads a frame to the smallest size and appends a record.

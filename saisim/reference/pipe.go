@@ -1,6 +1,8 @@
 package reference
 
 import (
+	"tamtam/saisim"
+	"tamtam/saisim/config"
 	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 )
@@ -80,7 +82,22 @@ func (c *Chip) ingressStage(stage int, s *slot) {
 	for _, b := range s.before {
 		b.at(stage, last)
 	}
-	if stage == 0 && s.pk != nil {
+	switch {
+	case s.pk == nil:
+	case s.pk.in != saisim.CPUPort:
+		c.stageWork(stage, s)
+	case stage == last:
+		c.bridgeCPU(s)
+	}
+	for _, b := range s.behind {
+		b.at(stage, last)
+	}
+}
+
+// stageWork is the work of one stage on a packet that came in at a port.
+func (c *Chip) stageWork(stage int, s *slot) {
+	last := len(c.ingress.stages) - 1
+	if stage == 0 {
 		c.admit(s)
 	}
 	if stage == c.aclStage() && s.pk != nil && !s.pk.ended {
@@ -97,8 +114,18 @@ func (c *Chip) ingressStage(stage int, s *slot) {
 			c.end(s, s.pk.why)
 		}
 	}
-	for _, b := range s.behind {
-		b.at(stage, last)
+}
+
+// bridgeCPU is the last stage for a packet that the CPU sends in a VLAN, the only one that knows it.
+func (c *Chip) bridgeCPU(s *slot) {
+	pk := s.pk
+	pk.why = drop.NoVLAN
+	if pk.conf.vlanByID[pk.vid].ID != config.None {
+		pk.why = c.bridge(pk)
+	}
+	pk.effects, pk.tables = nothing, nil
+	if pk.kind == nowhere {
+		c.end(s, pk.why)
 	}
 }
 

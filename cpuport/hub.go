@@ -1,0 +1,292 @@
+package cpuport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Queue is how many punted frames wait for a client, SendQueue how many of a client's wait for the chip.
+const (
+	Queue     = 1024
+	SendQueue = 256
+)
+
+// MaxFrame is the longest frame that goes either way, in bytes without FCS.
+const MaxFrame = 16383
+
+// A Packet is a frame that the chip has punted to the CPU.
+type Packet struct {
+	// Port is the name of the port that it came in at; "" if that has none any more.
+	Port string
+	// VLAN is that in which it came in, 0 at a router interface of a port or PortChannel. It may be in the frame's tag.
+	VLAN uint16
+	// Trap is why the CPU has it, as SONiC's COPP_TRAP calls it; "": an ACL, a route or a neighbour said so.
+	Trap string
+	// Time is the chip's, which follows the wall clock in a live switch.
+	Time time.Time
+	Data []byte
+	// Len is the length of the frame, without FCS; more than that of Data if a capture cut it.
+	Len int
+}
+
+// A Frame is one that a client sends. It has a port or a VLAN.
+type Frame struct {
+	// Port is that at which it leaves as it is, behind the ingress pipe (SAI_HOSTIF_TX_TYPE_PIPELINE_BYPASS).
+	Port string
+	// VLAN is that in which it enters the ingress pipe (SAI_HOSTIF_TX_TYPE_PIPELINE_LOOKUP), to go where the bridge
+	// says, with the tags of each member: 1 to 4094. It has no tag of its own.
+	VLAN uint16
+	Data []byte
+
+	from *Line
+}
+
+// Check says what is wrong with a frame.
+func (f *Frame) Check() error {
+	switch {
+	case f.Port == "" && f.VLAN == 0:
+		return errors.New("a frame with neither port nor VLAN, want one of them")
+	case f.Port != "" && f.VLAN != 0:
+		return fmt.Errorf("a frame for port %q and VLAN %d, want one of them", f.Port, f.VLAN)
+	case f.VLAN > 4094:
+		return fmt.Errorf("a frame for VLAN %d, want 1 to 4094", f.VLAN)
+	case len(f.Port) > maxName:
+		return fmt.Errorf("a frame for a port whose name has %d bytes, want at most %d", len(f.Port), maxName)
+	case len(f.Data) < 14 || len(f.Data) > MaxFrame:
+		return fmt.Errorf("a frame of %d bytes, want 14 to %d", len(f.Data), MaxFrame)
+	}
+	return nil
+}
+
+// A Refusal says why a frame of a client's was not sent.
+type Refusal struct{ Reason string }
+
+// Error returns the reason.
+func (r *Refusal) Error() string { return "refused: " + r.Reason }
+
+// ErrClosed is what a line that is closed returns.
+var ErrClosed = errors.New("the line to the CPU port is closed")
+
+// Counts are what a CPU port has counted since it began: frames.
+type Counts struct {
+	Punted   uint64 `json:"punted"`    // by the chip
+	NoClient uint64 `json:"no-client"` // of these: nobody listened
+	Full     uint64 `json:"full"`      // of these: the queue was full, or its client went before it had them
+	Sent     uint64 `json:"sent"`      // given to the chip
+	SendFull uint64 `json:"send-full"` // of a client, dropped because too many waited for the chip
+	Refused  uint64 `json:"refused"`   // of a client, refused by Check or by the chip
+}
+
+// A punted frame waits in the queue.
+type punted struct {
+	Packet
+	in uint16 // number of its port
+}
+
+// A Hub stands between one chip and one client. Its methods may be called from any goroutine; those on a nil Hub do
+// nothing.
+type Hub struct {
+	frames chan Frame
+
+	mu     sync.Mutex
+	counts Counts
+	line   *Line
+	name   func(port uint16) string
+	// queue is a ring; its slots keep their memory.
+	queue      [Queue]punted
+	first, len int
+	more       chan struct{} // something is there for the line
+}
+
+// New returns a hub without a client, of a chip that is still to come.
+func New() *Hub {
+	return &Hub{frames: make(chan Frame, SendQueue), more: make(chan struct{}, 1), name: func(uint16) string { return "" }}
+}
+
+// SetNames tells the hub how to find the name of a port by its number, of the chip that is there now; it is called when
+// a client takes a frame, by the client's goroutine.
+func (h *Hub) SetNames(name func(port uint16) string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.name = name
+}
+
+// Punt takes a frame that the chip has punted at the port with a number; p.Port is not used. It never waits, copies the
+// data, and in the long run allocates nothing, so that a chip may call it from its packet path.
+func (h *Hub) Punt(p Packet, in uint16) {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.counts.Punted++
+	switch {
+	case h.line == nil:
+		h.counts.NoClient++
+		return
+	case h.len == Queue || len(p.Data) > MaxFrame:
+		h.counts.Full++
+		return
+	}
+	slot := &h.queue[(h.first+h.len)%Queue]
+	data := append(slot.Data[:0], p.Data...)
+	slot.Packet, slot.in, slot.Data = p, in, data
+	h.len++
+	h.wake()
+}
+
+// wake has the line look.
+func (h *Hub) wake() {
+	select {
+	case h.more <- struct{}{}:
+	default:
+	}
+}
+
+// Frames is where the chip's driver takes the frames that are to be sent; nil for a nil hub.
+func (h *Hub) Frames() <-chan Frame {
+	if h == nil {
+		return nil
+	}
+	return h.frames
+}
+
+// Done says what became of a frame of Frames: nil if the chip has it, else why not, which its sender is told.
+func (h *Hub) Done(f Frame, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil {
+		h.counts.Sent++
+		return
+	}
+	h.counts.Refused++
+	h.tell(f.from, err)
+}
+
+// maxRefusals is how many refusals wait for a line; a client that sends nonsense and does not listen is told of these.
+const maxRefusals = 64
+
+// tell tells a line why a frame of its was not sent, if it is still there.
+func (h *Hub) tell(l *Line, err error) {
+	if l != nil && h.line == l && len(l.refused) < maxRefusals {
+		l.refused = append(l.refused, err.Error())
+		h.wake()
+	}
+}
+
+// Counts returns what has been counted.
+func (h *Hub) Counts() Counts {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.counts
+}
+
+// Attach makes the caller the client. It fails, naming who is, if there is one: the frames of one interface are never
+// for two. who is its name in such messages, at most 255 bytes.
+func (h *Hub) Attach(who string) (*Line, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.line != nil {
+		return nil, fmt.Errorf("the CPU port is taken by %s: never both on one interface; stop that one first", h.line.who)
+	}
+	h.line = &Line{hub: h, who: who, closed: make(chan struct{})}
+	h.first, h.len = 0, 0
+	return h.line, nil
+}
+
+// A Line is a client's in the process of the chip.
+type Line struct {
+	hub     *Hub
+	who     string
+	closed  chan struct{}
+	refused []string // guarded by hub.mu
+}
+
+// Receive returns the next frame that was punted, whose data is the caller's. It waits for one until ctx ends. An error
+// of type [*Refusal] is about a frame that was sent, and the line goes on.
+func (l *Line) Receive(ctx context.Context) (Packet, error) {
+	for {
+		p, ok, err := l.take()
+		if ok || err != nil {
+			return p, err
+		}
+		select {
+		case <-ctx.Done():
+			return Packet{}, ctx.Err()
+		case <-l.closed:
+			return Packet{}, ErrClosed
+		case <-l.hub.more:
+		}
+	}
+}
+
+// take takes what is there.
+func (l *Line) take() (Packet, bool, error) {
+	h := l.hub
+	h.mu.Lock()
+	if h.line != l {
+		h.mu.Unlock()
+		return Packet{}, false, ErrClosed
+	}
+	if len(l.refused) > 0 {
+		r := &Refusal{l.refused[0]}
+		l.refused = l.refused[1:]
+		h.mu.Unlock()
+		return Packet{}, false, r
+	}
+	if h.len == 0 {
+		h.mu.Unlock()
+		return Packet{}, false, nil
+	}
+	slot := &h.queue[h.first]
+	p, in, name := slot.Packet, slot.in, h.name
+	p.Data = slices.Clone(p.Data)
+	h.first, h.len = (h.first+1)%Queue, h.len-1
+	h.mu.Unlock()
+	p.Port = name(in) // unlocked: it asks the chip, which may be punting
+	return p, true, nil
+}
+
+// Send gives a frame to the chip, without waiting: it fails if SendQueue frames wait, and if the frame is none. That
+// the chip refuses it is told by Receive. The data must not be changed afterwards.
+func (l *Line) Send(f Frame) error {
+	h := l.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.line != l {
+		return ErrClosed
+	}
+	if err := f.Check(); err != nil {
+		h.counts.Refused++
+		return err
+	}
+	f.from = l
+	select {
+	case h.frames <- f:
+		return nil
+	default:
+		h.counts.SendFull++
+		return fmt.Errorf("%d frames wait for the chip, which is as many as may", SendQueue)
+	}
+}
+
+// Counts returns what the CPU port has counted.
+func (l *Line) Counts(context.Context) (Counts, error) { return l.hub.Counts(), nil }
+
+// Close ends the line; the next client may come.
+func (l *Line) Close() error {
+	h := l.hub
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.line == l {
+		h.line = nil
+		h.counts.Full += uint64(h.len)
+		h.len = 0
+		close(l.closed)
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package cpuport
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Version is that of what goes over the socket.
+const Version = 1
+
+// A message is one packet of the socket (SOCK_SEQPACKET). Its first byte says what it is; numbers are in network byte
+// order, and a name is its length in one byte and then its bytes.
+//
+//	hello    both    version(1) name                 client first; the name is the client's, of the answer ""
+//	punted   client  time(8) vlan(2) length(4) port trap data
+//	frame    server  vlan(2) port data               one of vlan and port is 0 or empty
+//	refused  client  text                            why a frame, or the client, is refused
+//	counts   both    nothing, or JSON of Counts      asked by the client, answered by the server
+//
+// time is nanoseconds since 1970 of the chip's clock, length that of the frame before a capture cut it.
+const (
+	kindHello   = 1
+	kindPunted  = 2
+	kindFrame   = 3
+	kindRefused = 4
+	kindCounts  = 5
+)
+
+const (
+	maxName    = 255
+	maxMessage = 1 + 8 + 2 + 4 + 2*(1+maxName) + MaxFrame
+)
+
+func appendName(b []byte, name string) []byte {
+	name = name[:min(len(name), maxName)]
+	return append(append(b, byte(len(name))), name...)
+}
+
+// A reader takes a message apart; once something is missing all the rest is.
+type reader struct {
+	b   []byte
+	bad string // the first field that is missing
+}
+
+func (r *reader) take(n int, field string) []byte {
+	if r.bad != "" || len(r.b) < n {
+		if r.bad == "" {
+			r.bad = field
+		}
+		return make([]byte, n)
+	}
+	b := r.b[:n]
+	r.b = r.b[n:]
+	return b
+}
+
+func (r *reader) name(field string) string { return string(r.take(int(r.take(1, field)[0]), field)) }
+
+func (r *reader) err(what string) error {
+	if r.bad == "" {
+		return nil
+	}
+	return fmt.Errorf("a message %q that ends within its %s", what, r.bad)
+}
+
+func appendHello(b []byte, who string) []byte { return appendName(append(b, kindHello, Version), who) }
+
+func parseHello(b []byte) (who string, err error) {
+	r := reader{b: b}
+	version := r.take(1, "version")[0]
+	who = r.name("name")
+	if err := r.err("hello"); err != nil {
+		return "", err
+	}
+	if version != Version {
+		return "", fmt.Errorf("version %d of the CPU port's messages, want %d", version, Version)
+	}
+	return who, nil
+}
+
+func appendPunted(b []byte, p *Packet) []byte {
+	b = binary.BigEndian.AppendUint64(append(b, kindPunted), uint64(p.Time.UnixNano()))
+	b = binary.BigEndian.AppendUint16(b, p.VLAN)
+	b = binary.BigEndian.AppendUint32(b, uint32(p.Len))
+	b = appendName(appendName(b, p.Port), p.Trap)
+	return append(b, p.Data...)
+}
+
+func parsePunted(b []byte) (p Packet, err error) {
+	r := reader{b: b}
+	p.Time = time.Unix(0, int64(binary.BigEndian.Uint64(r.take(8, "time")))).UTC()
+	p.VLAN = binary.BigEndian.Uint16(r.take(2, "vlan"))
+	p.Len = int(binary.BigEndian.Uint32(r.take(4, "length")))
+	p.Port, p.Trap = r.name("port"), r.name("trap")
+	if err := r.err("punted"); err != nil {
+		return Packet{}, err
+	}
+	p.Data = r.b
+	if p.Len < len(p.Data) || len(p.Data) > MaxFrame {
+		return Packet{}, fmt.Errorf("a message \"punted\" with %d bytes of a frame of %d, want at most that and %d",
+			len(p.Data), p.Len, MaxFrame)
+	}
+	return p, nil
+}
+
+func appendFrame(b []byte, f *Frame) []byte {
+	b = binary.BigEndian.AppendUint16(append(b, kindFrame), f.VLAN)
+	return append(appendName(b, f.Port), f.Data...)
+}
+
+func parseFrame(b []byte) (f Frame, err error) {
+	r := reader{b: b}
+	f.VLAN = binary.BigEndian.Uint16(r.take(2, "vlan"))
+	f.Port = r.name("port")
+	if err := r.err("frame"); err != nil {
+		return Frame{}, err
+	}
+	f.Data = r.b
+	return f, f.Check()
+}
+
+// appendCounts is the answer to a question for counts.
+func appendCounts(b []byte, c Counts) []byte {
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // numbers only
+	}
+	return append(append(b, kindCounts), text...)
+}
+
+func parseCounts(b []byte) (c Counts, err error) {
+	if err := json.Unmarshal(b, &c); err != nil {
+		return Counts{}, fmt.Errorf("a message \"counts\": %w", err)
+	}
+	return c, nil
+}

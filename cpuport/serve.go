@@ -1,0 +1,276 @@
+package cpuport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+)
+
+// Listen makes the socket of a CPU port. A socket that is left over, with nobody behind it, is replaced. The socket's
+// mode is 0660: it is for the owner and the group.
+func Listen(path string) (*net.UnixListener, error) {
+	addr := &net.UnixAddr{Name: path, Net: "unixpacket"}
+	if c, err := net.DialUnix(addr.Net, nil, addr); err == nil {
+		return nil, errors.Join(fmt.Errorf("CPU port: somebody serves %s already", path), c.Close())
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSocket != 0 {
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("CPU port: a socket that is left over: %w", err)
+		}
+	}
+	l, err := net.ListenUnix(addr.Net, addr)
+	if err != nil {
+		return nil, fmt.Errorf("CPU port: %w", err)
+	}
+	if err := os.Chmod(path, 0o660); err != nil {
+		return nil, errors.Join(fmt.Errorf("CPU port: %w", err), l.Close())
+	}
+	return l, nil
+}
+
+// maxConns is how many connections there are at once, at most; all but one wait to be refused.
+const maxConns = 16
+
+// Serve takes clients from the listener, one at a time, until ctx ends; then the listener is closed, and so are all
+// connections. Who comes while there is one is told who has it, and hung up.
+func (h *Hub) Serve(ctx context.Context, l *net.UnixListener) error {
+	var all sync.WaitGroup
+	defer all.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	room := make(chan struct{}, maxConns)
+	for {
+		c, err := l.AcceptUnix()
+		if ctx.Err() != nil {
+			if err == nil {
+				c.Close()
+			}
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("CPU port: %w", err)
+		}
+		select {
+		case room <- struct{}{}:
+		default:
+			c.Close()
+			continue
+		}
+		all.Go(func() {
+			h.serve(ctx, c)
+			<-room
+		})
+	}
+}
+
+// serve serves one client until it is gone or ctx ends.
+func (h *Hub) serve(ctx context.Context, c *net.UnixConn) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	defer c.Close()
+	l, err := h.welcome(c)
+	if err != nil {
+		_, _ = c.Write(append([]byte{kindRefused}, err.Error()...))
+		return
+	}
+	defer l.Close()
+	var writing sync.WaitGroup
+	defer writing.Wait()
+	defer cancel()
+	writing.Go(func() {
+		defer cancel() // and the reader below ends
+		l.write(ctx, c)
+	})
+	buf := make([]byte, maxMessage+1)
+	for {
+		n, err := c.Read(buf)
+		if err != nil || n == 0 { // a client that has gone
+			return
+		}
+		if err := l.handle(c, buf[:n]); err != nil {
+			h.mu.Lock()
+			h.tell(l, err)
+			h.mu.Unlock()
+		}
+	}
+}
+
+// welcome reads who a client is and makes it the client.
+func (h *Hub) welcome(c *net.UnixConn) (*Line, error) {
+	b := make([]byte, maxMessage)
+	n, err := c.Read(b)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 || b[0] != kindHello {
+		return nil, errors.New("the first message is to be \"hello\"")
+	}
+	who, err := parseHello(b[1:n])
+	if err != nil {
+		return nil, err
+	}
+	l, err := h.Attach(fmt.Sprintf("%q, over the socket", who))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.Write(appendHello(nil, "")); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// write gives the client what is for it.
+func (l *Line) write(ctx context.Context, c *net.UnixConn) {
+	b := make([]byte, 0, maxMessage)
+	for {
+		p, err := l.Receive(ctx)
+		var refused *Refusal
+		switch {
+		case errors.As(err, &refused):
+			b = append(append(b[:0], kindRefused), refused.Reason...)
+		case err != nil:
+			return
+		default:
+			b = appendPunted(b[:0], &p)
+		}
+		if _, err := c.Write(b); err != nil {
+			return
+		}
+	}
+}
+
+// handle does what a message of the client's asks. An error is to be told to the client.
+func (l *Line) handle(c io.Writer, b []byte) error {
+	if b[0] == kindCounts && len(b) == 1 {
+		_, _ = c.Write(appendCounts(nil, l.hub.Counts())) // if it fails the reader sees that too
+		return nil
+	}
+	f, err := frameOf(b)
+	if err == nil {
+		return l.Send(f)
+	}
+	l.hub.mu.Lock()
+	defer l.hub.mu.Unlock()
+	l.hub.counts.Refused++
+	return err
+}
+
+// frameOf is the frame of a message, which is not empty.
+func frameOf(b []byte) (Frame, error) {
+	switch {
+	case len(b) > maxMessage:
+		return Frame{}, fmt.Errorf("a message of more than %d bytes", maxMessage)
+	case b[0] != kindFrame:
+		return Frame{}, fmt.Errorf("a message that begins with %d, want %d (frame) or %d (counts)", b[0], kindFrame,
+			kindCounts)
+	}
+	return parseFrame(append([]byte(nil), b[1:]...))
+}
+
+// A Conn is a client's line from another process.
+type Conn struct {
+	c      *net.UnixConn
+	buf    []byte
+	counts chan Counts
+}
+
+// Dial connects to the CPU port whose socket is at path, as a client with that name. If it is refused, as it is while
+// there is another client, the error is a [*Refusal].
+func Dial(path, who string) (*Conn, error) {
+	addr := &net.UnixAddr{Name: path, Net: "unixpacket"}
+	c, err := net.DialUnix(addr.Net, nil, addr)
+	if err != nil {
+		return nil, fmt.Errorf("CPU port: %w", err)
+	}
+	x := &Conn{c: c, buf: make([]byte, maxMessage+1), counts: make(chan Counts, 1)}
+	if err := x.greet(who); err != nil {
+		return nil, errors.Join(fmt.Errorf("CPU port %s: %w", path, err), c.Close())
+	}
+	return x, nil
+}
+
+func (x *Conn) greet(who string) error {
+	if _, err := x.c.Write(appendHello(nil, who)); err != nil {
+		return err
+	}
+	n, err := x.c.Read(x.buf)
+	if err != nil {
+		return err
+	}
+	switch {
+	case n > 0 && x.buf[0] == kindRefused:
+		return &Refusal{string(x.buf[1:n])}
+	case n > 0 && x.buf[0] == kindHello:
+		_, err := parseHello(x.buf[1:n])
+		return err
+	}
+	return errors.New("the answer is no message of a CPU port")
+}
+
+// Receive is [Line.Receive]. One goroutine may receive while others send. When ctx ends the connection is closed.
+func (x *Conn) Receive(ctx context.Context) (Packet, error) {
+	defer context.AfterFunc(ctx, func() { x.c.Close() })()
+	for {
+		n, err := x.c.Read(x.buf)
+		if ctx.Err() != nil {
+			return Packet{}, ctx.Err()
+		}
+		if err != nil || n == 0 {
+			return Packet{}, errors.Join(ErrClosed, err)
+		}
+		switch b := append([]byte(nil), x.buf[1:n]...); x.buf[0] {
+		case kindPunted:
+			return parsePunted(b)
+		case kindRefused:
+			return Packet{}, &Refusal{string(b)}
+		case kindCounts:
+			c, err := parseCounts(b)
+			if err != nil {
+				return Packet{}, err
+			}
+			select {
+			case <-x.counts: // nobody waits for that any more
+			default:
+			}
+			x.counts <- c
+		default:
+			return Packet{}, fmt.Errorf("CPU port: a message that begins with %d", x.buf[0])
+		}
+	}
+}
+
+// Send is [Line.Send], except that it waits while the socket is full, and that what the CPU port refuses is told by
+// Receive.
+func (x *Conn) Send(f Frame) error {
+	if err := f.Check(); err != nil {
+		return err
+	}
+	if _, err := x.c.Write(appendFrame(nil, &f)); err != nil {
+		return errors.Join(ErrClosed, err)
+	}
+	return nil
+}
+
+// Counts asks for what the CPU port has counted. Somebody has to be in Receive for the answer to come; it waits for it
+// until ctx ends.
+func (x *Conn) Counts(ctx context.Context) (Counts, error) {
+	if _, err := x.c.Write([]byte{kindCounts}); err != nil {
+		return Counts{}, errors.Join(ErrClosed, err)
+	}
+	select {
+	case c := <-x.counts:
+		return c, nil
+	case <-ctx.Done():
+		return Counts{}, ctx.Err()
+	}
+}
+
+// Close ends the connection.
+func (x *Conn) Close() error { return x.c.Close() }
