@@ -8,7 +8,7 @@ import (
 )
 
 // beside are the daemons that a switch may have beside the others: for those who run FRR and other daemons of Linux.
-var beside = []string{"fpmsyncd"}
+var beside = []string{"fpmsyncd", "hostifd"}
 
 // Beside returns the names of the daemons that a switch may have or not.
 func Beside() []string { return slices.Clone(beside) }

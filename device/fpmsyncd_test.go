@@ -66,11 +66,17 @@ func fpmFrame(n byte, gone bool) []byte {
 	return append(m, 10, n, 0, 0)
 }
 
-// says is what fpmsyncd says of itself.
+// says waits until fpmsyncd says something of itself.
 func (z *zebra) says(part string) {
 	z.Helper()
-	z.until("fpmsyncd says "+part, func() bool {
-		state, heard, err := ReadState(z.Context(), z.redis, "fpmsyncd")
+	z.saysOf("fpmsyncd", part)
+}
+
+// saysOf waits until a daemon says something of itself.
+func (p *plant) saysOf(name, part string) {
+	p.Helper()
+	p.until(name+" says "+part, func() bool {
+		state, heard, err := ReadState(p.Context(), p.redis, name)
 		return err == nil && heard && strings.Contains(state.State+" "+state.Reason, part)
 	})
 }

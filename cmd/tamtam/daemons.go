@@ -140,15 +140,15 @@ func parseWires(ports []string) (map[string]string, error) {
 
 func newRun() *cobra.Command {
 	c := &cobra.Command{
-		Use: "run tammgrd|orchagent|syncd|mgmtd|fpmsyncd", Short: "Run one daemon alone, on an external Redis",
+		Use: "run tammgrd|orchagent|syncd|mgmtd|fpmsyncd|hostifd", Short: "Run one daemon alone, on an external Redis",
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("which daemon? tammgrd, orchagent, syncd, mgmtd or fpmsyncd")
+			return usagef("which daemon? tammgrd, orchagent, syncd, mgmtd, fpmsyncd or hostifd")
 		},
 	}
 	c.AddCommand(
 		newDaemon("tammgrd", "The managers: CONFIG_DB to APPL_DB", device.RunManagers),
 		newDaemon("orchagent", "The orchs: APPL_DB to SAI calls in ASIC_DB", device.RunOrchagent),
-		newRunSyncd(), newRunMgmtd(), newRunFPMSyncd())
+		newRunSyncd(), newRunMgmtd(), newRunFPMSyncd(), newRunHostIfd())
 	return c
 }
 
@@ -183,6 +183,19 @@ func newRunFPMSyncd() *cobra.Command {
 		"HOST:PORT where zebra connects; nobody else should reach it, since it has no password")
 	c.Flags().DurationVar(&cfg.Restart, "restart-time", fpmsyncd.RestartTime,
 		"how long routes that zebra does not tell again stay after it has connected")
+	return c
+}
+
+func newRunHostIfd() *cobra.Command {
+	var cpu string
+	run := func(ctx context.Context, r *swss.Redis, common device.Common) error {
+		if cpu == "" {
+			return usagef("--cpu-port: want the socket at which syncd serves the CPU port, that of its --cpu-port")
+		}
+		return device.RunHostIfd(ctx, r, cpu, common)
+	}
+	c := newDaemon("hostifd", "The switch's interfaces as TAP devices of Linux, for FRR and other daemons", run)
+	c.Flags().StringVar(&cpu, "cpu-port", "", "the Unix socket at which syncd serves the chip's CPU port")
 	return c
 }
 

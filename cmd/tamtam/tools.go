@@ -221,7 +221,7 @@ func newHealth() *cobra.Command {
 	var q device.Question
 	var place redisPlace
 	c := &cobra.Command{
-		Use:   "health tammgrd|orchagent|syncd|mgmtd|fpmsyncd|redis",
+		Use:   "health tammgrd|orchagent|syncd|mgmtd|fpmsyncd|hostifd|redis",
 		Short: "Exit 0 if the daemon, or Redis, is ready (with --live: if it works), for container health checks",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

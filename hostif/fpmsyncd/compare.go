@@ -2,9 +2,11 @@ package fpmsyncd
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
+	"tamtam/hostif/beside"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -25,8 +27,8 @@ const (
 func (s *Sync) look(ctx context.Context, names []string) ([]finding, error) {
 	found := make([]finding, len(names))
 	var failed error
-	err := s.db.ReadRows(ctx, names, func(i int, is swss.FieldValues, size int64) {
-		_, key, _ := s.db.Split(names[i])
+	err := s.table.DB.ReadRows(ctx, names, func(i int, is swss.FieldValues, size int64) {
+		_, key, _ := s.table.DB.Split(names[i])
 		dest, ok := prefixOf(key)
 		if !ok {
 			return
@@ -36,16 +38,14 @@ func (s *Sync) look(ctx context.Context, names []string) ([]finding, error) {
 			want = r.want
 		}
 		switch {
-		case tammgrs(is):
+		case beside.Tammgrs(is):
 			found[i] = theirs
 			return
 		case want == nil && (is == nil || !ours(is)), want != nil && is != nil && size == 0 && rowOf(is) == want.row:
 			return
 		}
-		waits, err := s.db.Client().SIsMember(ctx, schema.AppRoute+"_KEY_SET", key).Result()
-		if err != nil {
-			failed = &swss.Error{DB: s.db.Name(), Op: "look into " + schema.AppRoute + "_KEY_SET", Err: err}
-		}
+		waits, err := s.table.Waits(ctx, key)
+		failed = errors.Join(failed, err)
 		if found[i] = differs; waits || s.dirty[dest] {
 			found[i] = pending
 		}
@@ -58,11 +58,11 @@ func (s *Sync) look(ctx context.Context, names []string) ([]finding, error) {
 
 // compare makes ROUTE_TABLE part of what the daemon compares.
 func (s *Sync) compare(d *orch.Daemon) {
-	prefix := schema.AppRoute + s.db.Separator()
+	prefix := schema.AppRoute + s.table.DB.Separator()
 	d.Watch().Add(drift.Stage{
 		Name: string(swss.ApplDB),
 		List: func(ctx context.Context) ([]string, error) {
-			keys, err := swss.NewTable(s.db, schema.AppRoute).Keys(ctx)
+			keys, err := swss.NewTable(s.table.DB, schema.AppRoute).Keys(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -93,7 +93,7 @@ func (s *Sync) compare(d *orch.Daemon) {
 // heal writes rows anew.
 func (s *Sync) heal(ctx context.Context, drifted []drift.Finding) error {
 	for _, f := range drifted {
-		_, key, _ := s.db.Split(f.Key)
+		_, key, _ := s.table.DB.Split(f.Key)
 		dest, ok := prefixOf(key)
 		if !ok {
 			continue

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tamtam/hostif/beside"
 	"tamtam/hostif/fpm"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -61,10 +62,7 @@ func rowOf(f swss.FieldValues) row {
 }
 
 // ours says whether a row of ROUTE_TABLE is fpmsyncd's.
-func ours(f swss.FieldValues) bool { return f[fieldProtocol] != "" && !tammgrs(f) }
-
-// tammgrs says whether it is tammgrd's.
-func tammgrs(f swss.FieldValues) bool { _, is := f[schema.FieldConfigKey]; return is }
+func ours(f swss.FieldValues) bool { return f[fieldProtocol] != "" && !beside.Tammgrs(f) }
 
 // prefixOf reads the key of a row of the default VRF.
 func prefixOf(key string) (netip.Prefix, bool) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tamtam/cfgmgr/forward"
+	"tamtam/hostif/beside"
 	"tamtam/hostif/fpm"
 	"tamtam/orch"
 	"tamtam/schema"
@@ -38,7 +39,7 @@ type Config struct {
 
 // A Sync brings routes to ROUTE_TABLE. But for Lacks its methods run on the daemon's goroutine.
 type Sync struct {
-	db      *swss.DB
+	table   beside.Table
 	log     *slog.Logger
 	now     func() time.Time
 	name    func(uint32) string
@@ -90,7 +91,8 @@ type shared struct {
 // New registers the routes on a daemon.
 func New(cfg Config) *Sync {
 	s := &Sync{
-		db: cfg.Redis.DB(swss.ApplDB), log: cfg.Daemon.Logger(), now: cfg.Daemon.Now, name: cfg.Name, restart: cfg.Restart,
+		table: beside.Table{DB: cfg.Redis.DB(swss.ApplDB), Name: schema.AppRoute}, log: cfg.Daemon.Logger(),
+		now: cfg.Daemon.Now, name: cfg.Name, restart: cfg.Restart,
 		routes: map[netip.Prefix]*route{}, rows: map[row]*shared{}, hops: map[uint32]*fpm.NextHop{},
 		moved: map[uint32]bool{}, dirty: map[netip.Prefix]bool{}, static: map[string]netip.Prefix{},
 		check: map[netip.Prefix]bool{},

@@ -2,23 +2,18 @@ package fpmsyncd
 
 import (
 	"context"
-	_ "embed" // the script
-	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
-	"strconv"
 	"time"
 
+	"tamtam/hostif/beside"
 	"tamtam/schema"
 	"tamtam/swss"
 )
 
-//go:embed put.lua
-var putText string
-
-// putBatch is how many rows one script writes.
-const putBatch = 128
+// batchRows is how many rows are written in one go.
+const batchRows = 1024
 
 // load reads what is in ROUTE_TABLE, as it will be when orchagent has taken what is pending. Rows of zebra's that it
 // has not told, of this daemon's former life, are as it would tell them until it has had its time.
@@ -55,32 +50,9 @@ func (s *Sync) load(ctx context.Context) error {
 
 // found reads the rows of ROUTE_TABLE that are ours.
 func (s *Sync) found(ctx context.Context) (map[netip.Prefix]row, error) {
-	var sets [2][]string
-	for i, name := range []string{"_KEY_SET", "_DEL_SET"} {
-		list, err := s.db.Client().SMembers(ctx, schema.AppRoute+name).Result()
-		if err != nil {
-			return nil, &swss.Error{DB: s.db.Name(), Op: "read " + schema.AppRoute + name, Err: err}
-		}
-		sets[i] = list
-	}
-	pending, err := swss.NewTable(s.db, "_"+schema.AppRoute).Dump(ctx)
+	rows, err := s.table.Found(ctx)
 	if err != nil {
 		return nil, err
-	}
-	rows, err := swss.NewTable(s.db, schema.AppRoute).Dump(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, key := range sets[1] {
-		delete(rows, key)
-	}
-	for _, key := range sets[0] {
-		if fields, ok := pending[key]; ok {
-			if rows[key] == nil {
-				rows[key] = swss.FieldValues{}
-			}
-			maps.Copy(rows[key], fields)
-		}
 	}
 	list := map[netip.Prefix]row{}
 	for key, fields := range rows {
@@ -107,7 +79,7 @@ func (s *Sync) flush(ctx context.Context) error {
 	s.settleGroups()
 	list := slices.SortedFunc(maps.Keys(s.dirty), netip.Prefix.Compare)
 	s.loaded = false // until all is written
-	for batch := range slices.Chunk(list, 8*putBatch) {
+	for batch := range slices.Chunk(list, batchRows) {
 		if err := s.put(ctx, batch); err != nil {
 			return err
 		}
@@ -119,41 +91,19 @@ func (s *Sync) flush(ctx context.Context) error {
 
 // put writes the rows of some routes, but those that are tammgrd's.
 func (s *Sync) put(ctx context.Context, list []netip.Prefix) error {
-	head := []string{
-		fmt.Sprintf("%s_CHANNEL@%d", schema.AppRoute, s.db.ID()), schema.AppRoute + "_KEY_SET", schema.AppRoute + "_DEL_SET",
-		schema.AppRoute + s.db.Separator(), "_" + schema.AppRoute + s.db.Separator(),
-	}
-	var calls []swss.Call
-	for batch := range slices.Chunk(list, putBatch) {
-		c := swss.Call{Keys: slices.Clone(head), Args: []any{"G", schema.FieldConfigKey}}
-		for _, dest := range batch {
-			var pairs []swss.Pair
-			if r := s.routes[dest]; r != nil && r.want != nil {
-				pairs = r.want.pairs()
-			}
-			c.Keys = append(c.Keys, schema.RouteKey(dest))
-			c.Args = append(c.Args, strconv.Itoa(len(pairs)))
-			for _, p := range pairs {
-				c.Args = append(c.Args, p.Field, p.Value)
-			}
+	rows := make([]beside.Row, len(list))
+	for i, dest := range list {
+		rows[i].Key = schema.RouteKey(dest)
+		if r := s.routes[dest]; r != nil && r.want != nil {
+			rows[i].Fields = r.want.pairs()
 		}
-		calls = append(calls, c)
 	}
-	answers, err := s.db.RunMany(ctx, swss.NewScript(putText), calls)
+	theirs, err := s.table.Put(ctx, rows)
 	if err != nil {
-		return &swss.Error{DB: s.db.Name(), Op: "write " + schema.AppRoute, Err: err}
+		return err
 	}
-	for i, batch := range slices.Collect(slices.Chunk(list, putBatch)) {
-		left := map[int]bool{}
-		numbers, _ := answers[i].([]any)
-		for _, n := range numbers {
-			if n, ok := n.(int64); ok {
-				left[int(n)-1] = true
-			}
-		}
-		for j, dest := range batch {
-			s.written(dest, left[j])
-		}
+	for i, dest := range list {
+		s.written(dest, theirs[i])
 	}
 	return nil
 }
@@ -217,7 +167,7 @@ func (s *Sync) checkContested(ctx context.Context, _ time.Time) error {
 	dests := slices.SortedFunc(maps.Keys(list), netip.Prefix.Compare)
 	names := make([]string, len(dests))
 	for i, dest := range dests {
-		names[i] = schema.AppRoute + s.db.Separator() + schema.RouteKey(dest)
+		names[i] = schema.AppRoute + s.table.DB.Separator() + schema.RouteKey(dest)
 		s.check[dest] = true
 	}
 	found, err := s.look(ctx, names)

@@ -24,6 +24,7 @@ const (
 	goredis   = "github.com/redis/go-redis/v9"
 	goyang    = "github.com/openconfig/goyang"
 	grpc      = "google.golang.org/grpc"
+	netlink   = "github.com/vishvananda/netlink"
 	miniredis = "github.com/alicebob/miniredis/v2"
 	protobuf  = "google.golang.org/protobuf"
 	xcrypto   = "golang.org/x/crypto"
@@ -55,7 +56,7 @@ var rules = []room{
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
 		below: []string{"device/fault", "cpuport", "mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record",
 			"orch", "sairedis", "saisim", "saisim/drop", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan", "hostif"}},
-	{name: "hostif", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}, modules: []string{xsync}}, // for daemons of Linux
+	{name: "hostif", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}, modules: []string{netlink, xsync, xsys}}, // for daemons of Linux
 	{name: "device/fault", modules: []string{goredis}, clock: true, // faults on purpose
 		below: []string{"sai", "swss", "schema"}},
 	{name: "mgmt", below: []string{"yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
