@@ -33,6 +33,9 @@ func runHostIfd(ctx context.Context, r *swss.Redis, kernel hostifd.Kernel, socke
 	h, host := newHealth("hostifd"), hostifd.NewHost(kernel, log)
 	line := cpuLine{socket: socket, log: log, why: "not connected to the chip yet"}
 	c.faults = newDesk(h, r, c)
+	for _, advice := range kernel.Advice() {
+		log.Warn("a setting of the network may keep host interfaces from working", "setting", advice)
+	}
 	g, running := errgroup.WithContext(ctx)
 	g.Go(func() error { return line.run(running, host) })
 	g.Go(func() error {

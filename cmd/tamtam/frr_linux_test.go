@@ -223,7 +223,6 @@ exit
 	if out, err := exec.Command("chown", "-R", "frr:frr", s.dir).CombinedOutput(); err != nil {
 		s.t.Skipf("FRR's user: %v: %s", err, out)
 	}
-	mustIn(s.t, s.ns, "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1")
 	for _, d := range [][]string{{"zebra", "-M", "dplane_fpm_nl"}, {"bgpd"}} {
 		at := func(suffix string) string { return filepath.Join(s.dir, suffix) }
 		startIn(s.t, s.ns, "", append([]string{
@@ -314,6 +313,8 @@ func TestFRR(t *testing.T) {
 	ip(t, fmt.Sprintf("-n %s link add eth2 type veth peer name eth2 netns %s", sides[1], sides[2]))
 	for n, side := range sides {
 		ip(t, fmt.Sprintf("-n %s link add eth1 type veth peer name eth0 netns %s", side, hosts[n]))
+		mustIn(t, side, "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv4.conf.all.arp_ignore=2 "+
+			"net.ipv4.conf.all.arp_announce=1 net.ipv6.conf.eth1.disable_ipv6=1 net.ipv6.conf.eth2.disable_ipv6=1")
 		mustIn(t, side, "ip link set eth1 up")
 		mustIn(t, side, "ip link set eth2 up")
 		mustIn(t, hosts[n], "ip link set eth0 up")
@@ -342,6 +343,14 @@ func TestFRR(t *testing.T) {
 	out := mustIn(t, hosts[1], fmt.Sprintf("ping -q -i 0.02 -c %d 10.2.0.2", pings))
 	if !strings.Contains(out, " 0% packet loss") {
 		t.Errorf("between the hosts: %s", out)
+	}
+	for n, host := range hosts { // what a host sends to the router it sends to the chip
+		neighbors := mustIn(t, host, "ip neigh")
+		for _, router := range []string{fmt.Sprintf("10.%d.0.1", n), fmt.Sprintf("2001:db8:%d::1", n)} {
+			if want := fmt.Sprintf("%s dev eth0 lladdr 02:00:00:00:00:%02d", router, n); !strings.Contains(neighbors, want) {
+				t.Errorf("host %d has neighbours %s, want %s", n, neighbors, want)
+			}
+		}
 	}
 	if n := left.received() + right.received() - before; n >= pings {
 		t.Errorf("Linux received %d frames beside %d pings: they should go through the chips", n, pings)

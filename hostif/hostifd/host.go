@@ -32,6 +32,8 @@ type Kernel interface {
 	// SetNeighbor makes a permanent neighbour, or one that is asked whether it is still there.
 	SetNeighbor(n Neighbor, permanent bool) error
 	RemoveNeighbor(n Neighbor) error
+	// Advice says which settings are not as host interfaces need them, and what would be right.
+	Advice() []string
 }
 
 // A Tap is a device's other end: what Linux sends is read, what is written Linux receives.

@@ -37,6 +37,8 @@ func newFakeKernel() *fakeKernel {
 	return &fakeKernel{devices: map[string]Device{}, taps: map[string]*fakeTap{}, static: map[string]bool{}, asked: map[string]bool{}}
 }
 
+func (k *fakeKernel) Advice() []string { return nil }
+
 func (k *fakeKernel) Ours() ([]string, error) { return k.former, nil }
 
 func (k *fakeKernel) Open(name string) (Tap, error) {

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -124,7 +125,7 @@ func (Linux) Set(name string, d, old Device, whole bool) error {
 		errs = append(errs, netlink.LinkSetDown(link), netlink.LinkSetHardwareAddr(link, net.HardwareAddr(d.MAC[:])))
 	}
 	errs = append(errs, netlink.LinkSetMTU(link, d.MTU))
-	letForward(name)
+	route(name, d.Routed)
 	if d.Up {
 		errs = append(errs, netlink.LinkSetUp(link))
 	} else {
@@ -133,12 +134,35 @@ func (Linux) Set(name string, d, old Device, whole bool) error {
 	return errors.Join(append(errs, setAddrs(link, d, old, whole))...)
 }
 
-// letForward lets the kernel forward what comes in at the device, as a router's: what the chip does not know a
-// neighbour of it gives to the CPU. Where /proc may not be written to, whoever runs this has to.
-func letForward(name string) {
-	for _, family := range []string{"ipv4", "ipv6"} {
-		_ = os.WriteFile("/proc/sys/net/"+family+"/conf/"+name+"/forwarding", []byte("1\n"), 0)
+// route lets the kernel forward what comes in at a device that routes, as what the chip gives to the CPU because it
+// does not know the neighbour; one that does not has no IPv6, or it would have an address. Where /proc may not be
+// written to, whoever runs this has to.
+func route(name string, routed bool) {
+	on, off := "1\n", "0\n"
+	if !routed {
+		on, off = off, on
 	}
+	_ = os.WriteFile(settings+"ipv6/conf/"+name+"/disable_ipv6", []byte(off), 0)
+	_ = os.WriteFile(settings+"ipv4/conf/"+name+"/forwarding", []byte(on), 0)
+}
+
+// settings are those of the network.
+const settings = "/proc/sys/net/"
+
+// Advice says which settings of the network are not as host interfaces need them, and what would be right.
+func (Linux) Advice() (list []string) {
+	for _, s := range []struct{ path, right, why string }{
+		{"ipv4/conf/all/arp_ignore", "12", "else Linux answers ARP at the wires of ports too, and frames pass the chip by"},
+		{"ipv4/ip_forward", "1", "else nobody asks for neighbours that the chip does not know"},
+		{"ipv6/conf/all/forwarding", "1", "else nobody asks for neighbours that the chip does not know"},
+	} {
+		text, err := os.ReadFile(settings + s.path)
+		if is := strings.TrimSpace(string(text)); err == nil && !strings.Contains(s.right, is) {
+			name := strings.ReplaceAll(s.path, "/", ".")
+			list = append(list, fmt.Sprintf("net.%s is %s, want %s: %s", name, is, s.right[:1], s.why))
+		}
+	}
+	return list
 }
 
 // setAddrs sets the addresses of a device. What of IPv6 the kernel has made itself stays.

@@ -64,12 +64,15 @@ func TestLinux(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
+	if got := strings.Join(k.Advice(), "; "); !strings.Contains(got, "net.ipv4.conf.all.arp_ignore is 0, want 1: ") {
+		t.Errorf("advice %q, want that of ARP", got)
+	}
 	tap, err := k.Open("Ethernet0")
 	if err != nil {
 		t.Skipf("no TAP device may be made here: %v", err)
 	}
 	first := Device{
-		MAC: schema.MAC{2, 0, 0, 0, 0, 0xaa}, MTU: 9100, Up: true,
+		MAC: schema.MAC{2, 0, 0, 0, 0, 0xaa}, MTU: 9100, Up: true, Routed: true,
 		Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24"), netip.MustParsePrefix("2001:db8::1/64")},
 	}
 	set := func(d, old Device, whole bool) {
@@ -93,7 +96,7 @@ func TestLinux(t *testing.T) {
 	shows("addr show Ethernet0", "NO-CARRIER", "mtu 9100", "02:00:00:00:00:aa", "10.0.0.1/24", "2001:db8::1/64")
 	shows("link show Ethernet0", alias)
 	ip(t, "addr add 10.7.0.7/24 dev Ethernet0")
-	second := Device{MAC: schema.MAC{2, 0, 0, 0, 0, 0xbb}, MTU: 1500, Up: true, Carrier: true, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.1.1/24"), netip.MustParsePrefix("2001:db8::1/64")}}
+	second := Device{MAC: schema.MAC{2, 0, 0, 0, 0, 0xbb}, MTU: 1500, Up: true, Carrier: true, Routed: true, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.1.1/24"), netip.MustParsePrefix("2001:db8::1/64")}}
 	set(second, first, false)
 	shows("addr show Ethernet0", "LOWER_UP", "mtu 1500", "02:00:00:00:00:bb", "10.0.1.1/24", "2001:db8::1/64", "!10.0.0.1/24", "10.7.0.7/24")
 
@@ -148,6 +151,10 @@ func TestLinux(t *testing.T) {
 	}
 	set(second, Device{}, true)
 	shows("addr show Ethernet0", "10.0.1.1/24", "!10.7.0.7/24")
+	bridged := second
+	bridged.Routed, bridged.Addrs = false, nil
+	set(bridged, second, false)
+	shows("addr show Ethernet0", "!inet")
 	tap.Close()
 	if err := k.Remove("Ethernet0"); err != nil {
 		t.Error(err)

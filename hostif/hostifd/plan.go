@@ -17,11 +17,13 @@ type Device struct {
 	MTU     int  // bytes
 	Up      bool // as an administrator wants it
 	Carrier bool
+	Routed  bool           // else it is for frames alone, and has no address of IPv6's own making
 	Addrs   []netip.Prefix // sorted
 }
 
 func (d Device) equal(o Device) bool {
-	return d.MAC == o.MAC && d.MTU == o.MTU && d.Up == o.Up && d.Carrier == o.Carrier && slices.Equal(d.Addrs, o.Addrs)
+	return d.MAC == o.MAC && d.MTU == o.MTU && d.Up == o.Up && d.Carrier == o.Carrier &&
+		d.Routed == o.Routed && slices.Equal(d.Addrs, o.Addrs)
 }
 
 // A way is how frames of a device get to the chip, and which frames of the chip are the device's.
@@ -122,7 +124,7 @@ func (p plan) addInterfaces(r rows, mac schema.MAC) {
 		if !i.MAC.IsZero() {
 			d.MAC = i.MAC
 		}
-		d.MTU = int(cmp.Or(i.MTU, uint16(d.MTU)))
+		d.MTU, d.Routed = int(cmp.Or(i.MTU, uint16(d.MTU))), true
 		p.devices[i.Name], p.local[i.Name] = d, i.LinkLocal
 	}
 	for _, key := range slices.Sorted(maps.Keys(table)) {
