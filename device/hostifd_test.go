@@ -21,6 +21,7 @@ var errNoKernel = errors.New("there is no Linux")
 func (noKernel) Ours() ([]string, error)                                { return nil, nil }
 func (noKernel) Open(string) (hostifd.Tap, error)                       { return nil, errNoKernel }
 func (noKernel) Set(string, hostifd.Device, hostifd.Device, bool) error { return errNoKernel }
+func (noKernel) Ask(hostifd.Neighbor) error                             { return errNoKernel }
 func (noKernel) Advice() []string                                       { return nil }
 func (noKernel) Remove(string) error                                    { return nil }
 func (noKernel) SetNeighbor(hostifd.Neighbor, bool) error               { return errNoKernel }

@@ -379,6 +379,16 @@ func TestFRR(t *testing.T) {
 	}
 	t.Logf("no more configured: BGP's route is back after %s", left.byBGP(1, true).Round(time.Millisecond))
 	reach("at the end")
+
+	// Nobody has sent anything to this next hop: Linux is made to ask for it.
+	mustIn(t, hosts[1], "ip addr add 10.1.0.77/24 dev eth0")
+	if err := static.Set(t.Context(), "10.77.0.0/24", swss.FieldValues{"nexthop": "10.1.0.77"}); err != nil {
+		t.Fatal(err)
+	}
+	left.until("a route to a silent next hop is in the ASIC", func() bool {
+		keys, err := left.redis.DB(swss.ASICDB).AllKeys(t.Context())
+		return err == nil && strings.Contains(strings.Join(keys, "\n"), `"dest":"10.77.0.0/24"`)
+	})
 }
 
 func lastLine(text string) string {

@@ -54,6 +54,7 @@ type Sync struct {
 	dirty  map[netip.Prefix]bool   // to be written
 	static map[string]netip.Prefix // of STATIC_ROUTE, by key
 	check  map[netip.Prefix]bool   // whose row is there is to be looked at
+	hurry  time.Time               // until then tammgrd may be about to act on STATIC_ROUTE
 
 	sweep time.Time // when what was not told again goes; zero: never
 	heard bool      // the zebra that is connected has said something
@@ -106,8 +107,11 @@ func New(cfg Config) *Sync {
 	cfg.Daemon.OnFlush(func() { s.loaded = false })
 	cfg.Daemon.At(func() time.Time { return s.sweep }, s.sweepOld)
 	cfg.Daemon.Every(func() time.Duration {
-		if len(s.check) == 0 && len(s.static) == 0 {
+		switch {
+		case len(s.check) == 0 && len(s.static) == 0:
 			return 0
+		case s.now().Before(s.hurry):
+			return hurryPeriod
 		}
 		return checkPeriod
 	}, s.checkContested)

@@ -39,13 +39,20 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	b := &bench{t: t, r: swsstest.Start(t), now: time.Unix(1000, 0)}
-	b.mgr = orch.NewDaemon("tammgrd", b.r, orch.Options{})
-	routes.New(b.mgr, b.r)
+	b.beginManager()
 	b.list = swss.NewListener(b.r)
 	b.taker = swss.NewConsumerState(b.list, b.r.DB(swss.ApplDB), schema.AppRoute)
-	t.Cleanup(func() { b.mgr.Close(); b.list.Close() })
+	t.Cleanup(func() { b.list.Close() })
 	b.begin()
 	return b
+}
+
+// beginManager begins a life of tammgrd.
+func (b *bench) beginManager() {
+	d := orch.NewDaemon("tammgrd", b.r, orch.Options{})
+	b.mgr = d
+	routes.New(d, b.r)
+	b.t.Cleanup(func() { d.Close() })
 }
 
 // begin begins a life of fpmsyncd.
@@ -315,7 +322,7 @@ func TestStaticRoutesAreTammgrds(t *testing.T) {
 	b.do(func() { b.sync.Connected("zebra") })
 	b.say(told("10.7.0.0/16", "10.0.0.3", 3))
 	b.config("STATIC_ROUTE|10.7.0.0/16")
-	b.pass(time.Second)
+	b.pass(hurryPeriod)
 	b.want("no more configured", changed)
 	b.config("STATIC_ROUTE|10.7.0.0/16", "nexthop=10.0.0.9")
 	b.say(told("10.7.0.0/16", "", 0))
@@ -344,6 +351,9 @@ func TestRestart(t *testing.T) {
 		hands = "10.66.0.0/16 blackhole=true"
 	)
 	b.want("told", one, two, three, hands)
+	b.beginManager()
+	b.pass(time.Second)
+	b.want("tammgrd begins anew", one, two, three, hands)
 	for _, restart := range []func(){
 		func() { b.do(func() { b.sync.Disconnected(os.ErrClosed) }) },
 		b.begin,

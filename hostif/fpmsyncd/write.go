@@ -132,11 +132,17 @@ func (s *Sync) written(dest netip.Prefix, tammgrs bool) {
 	}
 }
 
-// checkPeriod is how often it is looked whether tammgrd's rows are still in the way of zebra's.
-const checkPeriod = time.Second
+// How often it is looked whether tammgrd's rows are still in the way of zebra's: usually, and for a while after
+// something was configured.
+const (
+	checkPeriod = time.Second
+	hurryPeriod = 50 * time.Millisecond
+	hurryTime   = 3 * time.Second
+)
 
 // takeStatic notes which prefixes an operator has configured: tammgrd may have rows for them.
 func (s *Sync) takeStatic(key string, fields swss.FieldValues) {
+	s.hurry = s.now().Add(hurryTime)
 	if old, ok := s.static[key]; ok {
 		s.check[old] = true // tammgrd's row may go
 		delete(s.static, key)

@@ -30,6 +30,7 @@ type Sync struct {
 	due  bool
 	plan plan
 	neighborhood
+	nextHops
 	sweep time.Time // when neighbours of before that Linux does not know go; zero: they have
 	began bool      // the first rows were handed out
 	lost  string
@@ -46,7 +47,7 @@ func New(cfg Config) *Sync {
 	d, db := cfg.Daemon, cfg.Redis.DB(swss.ApplDB)
 	s := &Sync{
 		host: cfg.Host, log: d.Logger(), mac: cfg.Fallback, rows: rows{}, due: true,
-		neighborhood: *newNeighborhood(db, cfg.Host.kernel),
+		neighborhood: *newNeighborhood(db, cfg.Host.kernel), nextHops: newNextHops(),
 	}
 	forward.Consume(d, cfg.Redis.DB(swss.ConfigDB), schema.CfgDeviceMetadata, func(key string, fields swss.FieldValues) {
 		if row, err := schema.ParseDeviceMetadata(key, fields); key == schema.MetadataKey {
@@ -60,6 +61,7 @@ func New(cfg Config) *Sync {
 		forward.Consume(d, db, table, func(key string, fields swss.FieldValues) { s.took(table, key, fields) })
 	}
 	forward.Consume(d, db, schema.AppNeigh, func(key string, fields swss.FieldValues) { s.saw(key, fields, !s.began) })
+	forward.Consume(d, db, schema.AppRoute, s.nextHops.took)
 	forward.Settle(d, "host interfaces", func() bool { return s.due || len(s.dirty) > 0 }, s.settle)
 	d.Every(func() time.Duration { return retryAfter }, s.again)
 	d.Every(func() time.Duration { return lostAfter }, s.tellLost)
@@ -89,10 +91,10 @@ func (s *Sync) settle(ctx context.Context) error {
 		for key := range s.known { // the rules may be others now
 			s.dirty[key] = true
 		}
-		s.due, s.ask = false, true
+		s.due, s.neighborhood.ask = false, true
 	}
 	s.began = true
-	if s.ask {
+	if s.neighborhood.ask {
 		s.toKernel(s.plan)
 	}
 	return s.flush(ctx, s.plan)
@@ -103,9 +105,10 @@ func (s *Sync) again(_ context.Context, now time.Time) error {
 	if s.sweep.IsZero() && len(s.before) > 0 {
 		s.sweep = now.Add(neighborTime)
 	}
-	if s.ask {
+	if s.neighborhood.ask {
 		s.toKernel(s.plan)
 	}
+	s.nextHops.ask(&s.neighborhood, s.plan, now)
 	if s.host.trouble() != "" {
 		s.due = true
 	}

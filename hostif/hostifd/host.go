@@ -32,6 +32,8 @@ type Kernel interface {
 	// SetNeighbor makes a permanent neighbour, or one that is asked whether it is still there.
 	SetNeighbor(n Neighbor, permanent bool) error
 	RemoveNeighbor(n Neighbor) error
+	// Ask has Linux find out a neighbour's MAC address.
+	Ask(n Neighbor) error
 	// Advice says which settings are not as host interfaces need them, and what would be right.
 	Advice() []string
 }

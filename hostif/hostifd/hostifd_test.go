@@ -31,6 +31,7 @@ type fakeKernel struct {
 	static  map[string]bool
 	asked   map[string]bool
 	fails   bool // neighbours cannot be set now
+	wanted  []string
 }
 
 func newFakeKernel() *fakeKernel {
@@ -67,6 +68,11 @@ func (k *fakeKernel) SetNeighbor(n Neighbor, permanent bool) error {
 	} else {
 		k.asked[keyOf(n)+" "+n.MAC.String()] = true
 	}
+	return nil
+}
+
+func (k *fakeKernel) Ask(n Neighbor) error {
+	k.wanted = append(k.wanted, keyOf(n))
 	return nil
 }
 
@@ -437,4 +443,32 @@ func TestNeighborsOfBefore(t *testing.T) {
 	b.wantNeighbors("Linux is asked for all", one)
 	b.learned(neighbor("Ethernet0", "10.0.0.2", ""))
 	b.wantNeighbors("and says that it has gone")
+}
+
+// Linux is made to ask for next hops of routes that it does not know, at interfaces that are up, ever more rarely.
+func TestNextHopsAreAskedFor(t *testing.T) {
+	b := newBench(t)
+	b.ports()
+	b.set("ROUTE_TABLE:10.5.0.0/16 nexthop=10.0.0.2,10.0.0.3 ifname=Ethernet0,Ethernet0",
+		"ROUTE_TABLE:10.6.0.0/16 nexthop=10.0.0.3,10.8.0.2 ifname=Ethernet0,Ethernet8", "ROUTE_TABLE:10.7.0.0/16 blackhole=true",
+		"ROUTE_TABLE:10.8.0.0/16 nexthop=0.0.0.0 ifname=Ethernet0")
+	asked := func(what string, want ...string) {
+		t.Helper()
+		b.pass(retryAfter)
+		if d := cmp.Diff(want, b.k.wanted); d != "" {
+			t.Errorf("%s: %s", what, d)
+		}
+		b.k.wanted = nil
+	}
+	asked("at once", "Ethernet0:10.0.0.2", "Ethernet0:10.0.0.3")
+	b.learned(neighbor("Ethernet0", "10.0.0.2", "02:00:00:00:00:11"))
+	asked("not soon again")
+	asked("again", "Ethernet0:10.0.0.3")
+	for range 3 {
+		asked("more rarely")
+	}
+	asked("again", "Ethernet0:10.0.0.3")
+	b.set("ROUTE_TABLE:10.5.0.0/16", "ROUTE_TABLE:10.6.0.0/16")
+	b.now = b.now.Add(time.Hour)
+	asked("no route needs one")
 }

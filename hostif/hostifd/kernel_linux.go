@@ -263,6 +263,16 @@ func (Linux) SetNeighbor(n Neighbor, permanent bool) error {
 	return netlink.NeighSet(entry)
 }
 
+// Ask has Linux ask for a neighbour, as if there were a packet for it.
+func (Linux) Ask(n Neighbor) error {
+	entry, err := entryOf(n)
+	if err != nil {
+		return err
+	}
+	entry.Flags = netlink.NTF_USE
+	return netlink.NeighSet(entry)
+}
+
 // RemoveNeighbor removes a neighbour.
 func (Linux) RemoveNeighbor(n Neighbor) error {
 	entry, err := entryOf(n)

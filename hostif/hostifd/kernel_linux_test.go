@@ -137,6 +137,12 @@ func TestLinux(t *testing.T) {
 	gone := n
 	gone.Gone = true
 	wait(gone)
+	unknown := Neighbor{Interface: "Ethernet0", Addr: netip.MustParseAddr("10.0.1.3")}
+	if err := k.Ask(unknown); err != nil {
+		t.Fatal(err)
+	}
+	unknown.Gone = true // nobody has answered yet
+	wait(unknown)
 	cancel()
 	if err := <-ended; err == nil {
 		t.Error("telling of neighbours ended without a reason")
