@@ -72,7 +72,7 @@ func (h *nextHops) ask(b *neighborhood, p plan, now time.Time) {
 			delete(h.wait, key)
 			continue
 		}
-		w, n := h.wait[key], Neighbor{}
+		w := h.wait[key]
 		n, ok := neighborOf(key, nil)
 		if d, there := p.devices[n.Interface]; !ok || !there || !d.Carrier || now.Before(w.next) || asked == mostAsked {
 			continue
