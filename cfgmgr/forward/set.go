@@ -44,7 +44,7 @@ func (o *Output) set(ctx context.Context, table string, keys []string) error {
 	for chunk := range slices.Chunk(losing, updateBatch) {
 		c := swss.Call{
 			Keys: []string{
-				fmt.Sprintf("%s_CHANNEL@%d", table, db.ID()), table + "_KEY_SET",
+				fmt.Sprintf("%s_CHANNEL@%d", table, db.ID()), table + "_KEY_SET", table + "_DEL_SET",
 				table + db.Separator(), "_" + table + db.Separator(),
 			},
 			Args: []any{"G"},

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"tamtam/hostif/beside"
@@ -147,11 +148,17 @@ func (s *Sync) takeStatic(key string, fields swss.FieldValues) {
 		s.check[old] = true // tammgrd's row may go
 		delete(s.static, key)
 	}
-	if fields == nil {
-		return
+	_, prefix, named := strings.Cut(key, "|")
+	if !named {
+		prefix = key
 	}
-	if route, err := schema.ParseStaticRoute(key, fields); err == nil {
-		s.static[key] = route.Prefix
+	dest, err := netip.ParsePrefix(prefix)
+	if err != nil {
+		return // it names no prefix that zebra's routes could have
+	}
+	s.check[dest] = true // also of a row that came and went unseen
+	if fields != nil {
+		s.static[key] = dest
 	}
 }
 
