@@ -24,12 +24,6 @@ var ErrNoSuchDaemon = errors.New("no such daemon")
 
 var daemons = []string{"tammgrd", "orchagent", "syncd", "mgmtd"}
 
-// optional are daemons that a switch may do without.
-var optional = []string{"hostd"}
-
-// OptionalDaemons returns the names of the daemons that a switch may do without.
-func OptionalDaemons() []string { return slices.Clone(optional) }
-
 // database is what [Health] calls Redis, which is none of our daemons.
 const database = "redis"
 
@@ -284,7 +278,7 @@ type Question struct {
 // ready if it takes writes, and lives if it answers.
 func Health(ctx context.Context, q Question) (string, error) {
 	name := q.Name
-	if all := slices.Concat(daemons, optional); name != database && !slices.Contains(all, name) {
+	if all := slices.Concat(daemons, beside); name != database && !slices.Contains(all, name) {
 		return "", fmt.Errorf("%w %q: want one of %v, or %s", ErrNoSuchDaemon, name, all, database)
 	}
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
@@ -337,19 +331,18 @@ func Health(ctx context.Context, q Question) (string, error) {
 	return ok(state.Reason), nil
 }
 
-// Running returns the daemons that a switch has, and those of the others that were heard of in the last seconds.
+// Running returns the daemons that a switch has, and those of [Beside] that work, or have ended without being told to.
 func Running(ctx context.Context, q Question) []string {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
 	r := swss.Look(q.Redis)
 	defer r.Close()
 	names := Daemons()
-	for _, name := range optional {
-		if _, heard, err := ReadState(ctx, r, name); heard && err == nil {
-			names = append(names, name)
-		}
+	others, err := BesideHere(ctx, r)
+	if err != nil {
+		return names // they say what is wrong with Redis
 	}
-	return names
+	return append(names, others...)
 }
 
 // ok is the answer of what lives, and why it is not ready.

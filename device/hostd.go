@@ -58,9 +58,10 @@ func RunHostd(ctx context.Context, r *swss.Redis, line func() (CPULine, error), 
 	c = c.named("hostd")
 	h := newHealth("hostd")
 	c.faults = newDesk(h, r, c)
-	return runLives(ctx, r, h, logOf(c), func(ctx context.Context, h *health, claim *swss.Claim) error {
+	err := runLives(ctx, r, h, logOf(c), func(ctx context.Context, h *health, claim *swss.Claim) error {
 		return hostdLife(ctx, r, line, c.of(h, claim))
 	}, swss.ApplDB, swss.StateDB)
+	return errors.Join(err, leave(ctx, r, h))
 }
 
 func hostdLife(ctx context.Context, r *swss.Redis, line attach, c Common) error {

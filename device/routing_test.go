@@ -13,6 +13,7 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
+	"tamtam/schema"
 	"tamtam/swss"
 )
 
@@ -153,6 +154,22 @@ func describe(f sentFrame) string {
 		return fmt.Sprintf("%s %s > %s hop limit %d", s, ip.SrcIP, ip.DstIP, ip.HopLimit)
 	}
 	return s
+}
+
+// A route that another daemon has written may lead IPv4 packets to a next hop of IPv6 (RFC 8950).
+func TestIPv4ByIPv6NextHop(t *testing.T) {
+	r := newRouted(t)
+	row := []swss.Pair{{Field: "protocol", Value: "bgp"}, {Field: "nexthop", Value: "2001:db8:2::2"},
+		{Field: "ifname", Value: "Ethernet2"}, {Field: "weight", Value: "1"}}
+	if err := swss.NewProducerState(r.Redis.DB(swss.ApplDB), schema.AppRoute).Set(t.Context(), "10.5.0.0/16", row); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, r.Sim)
+	got := r.send(0, ipFrame(t, hostMAC(5), "10.0.0.5", "10.5.1.1", 64, 1))
+	const want = "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:22 10.0.0.5 > 10.5.1.1 ttl 63"
+	if len(got) != 1 || describe(got[0]) != want {
+		t.Errorf("%d copies, the first %s, want %s", len(got), describe(append(got, sentFrame{data: make([]byte, 60)})[0]), want)
+	}
 }
 
 // From config_db.json to frames: a switch that routes between a VLAN and ports.

@@ -103,7 +103,7 @@ func (r *reader) staticHop(p netip.Prefix, lists map[string][]string, i int) Sta
 	}
 	h := StaticHop{Interface: at("ifname")}
 	if v := at("nexthop"); v != "" {
-		h.Addr = r.hopAddr("nexthop", v, p)
+		h.Addr = r.hopAddr("nexthop", v, p.Addr().Is4(), !p.Addr().Is4())
 	}
 	if h.Interface != "" && InterfaceTable(h.Interface) == "" {
 		r.bad("ifname", h.Interface, interfaceWords(""))
@@ -160,15 +160,19 @@ func (r *reader) prefix(key, text, want string) netip.Prefix {
 	return p
 }
 
-// hopAddr parses a next hop; 0.0.0.0 and :: are none.
-func (r *reader) hopAddr(field, text string, p netip.Prefix) netip.Addr {
+// hopAddr parses a next hop of the families that it may be of; 0.0.0.0 and :: are none.
+func (r *reader) hopAddr(field, text string, v4, v6 bool) netip.Addr {
 	a, err := netip.ParseAddr(text)
 	switch {
 	case err != nil || a.Is4In6() || a.Zone() != "":
 		r.bad(field, text, "an IP address")
 	case a.IsUnspecified():
-	case a.Is4() != p.Addr().Is4():
-		r.bad(field, text, fmt.Sprintf("an %s address, as the route's", family(p.Addr())))
+	case a.Is4() && !v4 || a.Is6() && !v6:
+		want := "IPv4"
+		if v6 {
+			want = "IPv6"
+		}
+		r.bad(field, text, fmt.Sprintf("an %s address, as the route's", want))
 	case notUnicast(a) != "":
 		r.bad(field, text, notUnicast(a))
 	default:
@@ -212,7 +216,7 @@ type Route struct {
 // A Hop is a next hop: an address on the link of an interface, or the link
 // itself.
 type Hop struct {
-	Addr      netip.Addr // not valid: the destination is on the link itself
+	Addr      netip.Addr // not valid: the destination is on the link itself; of an IPv4 route also IPv6
 	Interface string
 	Weight    uint32 // 1 if not given
 }
@@ -281,7 +285,8 @@ func (t Route) Fields() map[string]string { return t.layout().row() }
 func (r *reader) hop(p netip.Prefix, i int, hops, ifs, weights []string) Hop {
 	h := Hop{Interface: ifs[i], Weight: 1}
 	if hops != nil && hops[i] != "" {
-		h.Addr = r.hopAddr("nexthop", hops[i], p)
+		// IPv4 packets go to next hops of IPv6 too (RFC 8950).
+		h.Addr = r.hopAddr("nexthop", hops[i], p.Addr().Is4(), true)
 	}
 	if weights != nil && weights[i] != "" {
 		w, ok := decimal(weights[i])

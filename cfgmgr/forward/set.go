@@ -17,14 +17,16 @@ var updateText string
 const updateBatch = 128
 
 // set hands rows to the table's consumer. Rows that only gain or change fields are sent as SONiC's
-// producers do; those that lose fields need a script.
+// producers do; those that lose fields need a script, and so do new ones in a table in which others have rows: there
+// may be one in that place.
 func (o *Output) set(ctx context.Context, table string, keys []string) error {
 	db := o.r.DB(swss.ApplDB)
+	shared := o.tableOf(table).Mark != ""
 	var plain []swss.Row
 	var losing []string
 	for _, key := range keys {
 		e := o.appl[Row{table, key}]
-		if len(lost(e)) > 0 {
+		if len(lost(e)) > 0 || shared && e.have == nil {
 			losing = append(losing, key)
 			continue
 		}
@@ -42,7 +44,7 @@ func (o *Output) set(ctx context.Context, table string, keys []string) error {
 	for chunk := range slices.Chunk(losing, updateBatch) {
 		c := swss.Call{
 			Keys: []string{
-				fmt.Sprintf("%s_CHANNEL@%d", table, db.ID()), table + "_KEY_SET",
+				fmt.Sprintf("%s_CHANNEL@%d", table, db.ID()), table + "_KEY_SET", table + "_DEL_SET",
 				table + db.Separator(), "_" + table + db.Separator(),
 			},
 			Args: []any{"G"},
@@ -73,7 +75,11 @@ func lost(e *applRow) []string {
 
 func appendUpdate(args []any, e *applRow) []any {
 	gone := lost(e)
-	args = append(args, strconv.Itoa(len(gone)))
+	if e.have == nil {
+		args = append(args, "-1")
+	} else {
+		args = append(args, strconv.Itoa(len(gone)))
+	}
 	for _, f := range gone {
 		args = append(args, f)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/device"
+	"tamtam/hostif/fpmsyncd"
 	"tamtam/mgmt"
 	"tamtam/swss"
 )
@@ -90,15 +91,16 @@ func parseWires(ports []string) (map[string]string, error) {
 }
 
 func newRun() *cobra.Command {
-	c := &cobra.Command{Use: "run tammgrd|orchagent|syncd|mgmtd|hostd",
+	c := &cobra.Command{Use: "run tammgrd|orchagent|syncd|mgmtd|hostd|fpmsyncd|hostifd",
 		Short: "Run one daemon alone, on an external Redis",
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("which daemon? tammgrd, orchagent, syncd, mgmtd or hostd")
+			return usagef("which daemon? tammgrd, orchagent, syncd, mgmtd, hostd, fpmsyncd or hostifd")
 		}}
 	c.AddCommand(
 		newDaemon("tammgrd", "The managers: CONFIG_DB to APPL_DB", device.RunManagers),
 		newDaemon("orchagent", "The orchs: APPL_DB to SAI calls in ASIC_DB", device.RunOrchagent),
-		newRunSyncd(), newRunMgmtd(), newRunHostd(), newRunRedis(), newRunPorts())
+		newRunSyncd(), newRunMgmtd(), newRunHostd(), newRunFPMSyncd(), newRunHostIfd(),
+		newRunRedis(), newRunPorts())
 	return c
 }
 
@@ -133,6 +135,32 @@ func newRunSyncd() *cobra.Command {
 	c.Flags().StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface (may be repeated)")
 	c.Flags().StringVar(&cpu, "cpu-port", "",
 		"serve the chip's CPU port, frames punted and frames to send, at this Unix socket, to one client")
+	return c
+}
+
+func newRunFPMSyncd() *cobra.Command {
+	var cfg device.FPMConfig
+	run := func(ctx context.Context, r *swss.Redis, common device.Common) error {
+		return device.RunFPMSyncd(ctx, r, cfg, common)
+	}
+	c := newDaemon("fpmsyncd", "The routes of FRR's zebra to APPL_DB", run)
+	c.Flags().StringVar(&cfg.Listen, "listen", fpmsyncd.Address,
+		"HOST:PORT where zebra connects; nobody else should reach it, since it has no password")
+	c.Flags().DurationVar(&cfg.Restart, "restart-time", fpmsyncd.RestartTime,
+		"how long routes that zebra does not tell again stay after it has connected")
+	return c
+}
+
+func newRunHostIfd() *cobra.Command {
+	var cpu string
+	run := func(ctx context.Context, r *swss.Redis, common device.Common) error {
+		if cpu == "" {
+			return usagef("--cpu-port: want the socket at which syncd serves the CPU port, that of its --cpu-port")
+		}
+		return device.RunHostIfd(ctx, r, cpu, common)
+	}
+	c := newDaemon("hostifd", "The switch's interfaces as TAP devices of Linux, for FRR and other daemons", run)
+	c.Flags().StringVar(&cpu, "cpu-port", "", "the Unix socket at which syncd serves the chip's CPU port")
 	return c
 }
 

@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"tamtam/device"
@@ -34,8 +33,6 @@ func daemon(ctx context.Context, p *patient, name string) answer {
 		return unknown("%s", swss.Why(err))
 	case !heard && name == "syncd" && foreignSyncd(ctx, p):
 		return unknown("the syncd of this ASIC_DB is not tamtam's: it says nothing of itself")
-	case !heard && slices.Contains(device.OptionalDaemons(), name):
-		return well("is not there: the switch is no host at its interfaces, and its neighbours are static")
 	case !heard:
 		return fail(start, "nothing was heard of it for 5 s")
 	}

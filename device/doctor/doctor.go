@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -93,7 +92,7 @@ type check struct {
 
 func checks() []check {
 	list := append(redisChecks(), databaseChecks()...)
-	for _, name := range slices.Concat(device.Daemons(), device.OptionalDaemons()) {
+	for _, name := range device.Daemons() {
 		list = append(list, check{name, true, func(ctx context.Context, p *patient) answer {
 			return daemon(ctx, p, name)
 		}})
@@ -106,7 +105,12 @@ func checks() []check {
 func Run(ctx context.Context, cfg Config) Report {
 	p := &patient{Config: cfg, r: swss.Look(cfg.Redis), proc: "/proc"}
 	defer p.r.Close()
-	return p.examine(ctx, checks())
+	list := checks()
+	others, _ := device.BesideHere(ctx, p.r) // where that fails, others say so
+	for _, name := range others {
+		list = append(list, check{name, true, func(ctx context.Context, p *patient) answer { return daemon(ctx, p, name) }})
+	}
+	return p.examine(ctx, list)
 }
 
 func (p *patient) examine(ctx context.Context, list []check) Report {

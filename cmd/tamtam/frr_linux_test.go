@@ -1,0 +1,397 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/device"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// What the test of FRR needs: it takes a minute, root, and FRR, and so is no part of the gate.
+const (
+	frrWanted  = "TAMTAM_FRR"
+	frrDaemons = "/usr/lib/frr"
+	frrTime    = 30 * time.Second // within which anything has to happen
+)
+
+// A frrSwitch is a switch in a network namespace of its own, with host interfaces and FRR.
+type frrSwitch struct {
+	t     *testing.T
+	ns    string
+	redis *swss.Redis
+	unix  string
+	dir   string
+	kill  map[string]func() // its daemons
+}
+
+// in runs a command in a network namespace.
+func in(t *testing.T, ns string, args ...string) (string, error) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "ip", append([]string{"netns", "exec", ns}, args...)...).CombinedOutput()
+	return string(out), err
+}
+
+func mustIn(t *testing.T, ns, command string) string {
+	t.Helper()
+	out, err := in(t, ns, strings.Fields(command)...)
+	if err != nil {
+		t.Fatalf("%s: %s: %v: %s", ns, command, err, out)
+	}
+	return out
+}
+
+// namespace makes a network namespace for the duration of the test.
+func namespace(t *testing.T, name string) string {
+	t.Helper()
+	ns := fmt.Sprintf("tamtam-%d-%s", os.Getpid(), name)
+	if out, err := exec.Command("ip", "netns", "add", ns).CombinedOutput(); err != nil {
+		t.Skipf("no network namespace may be made here: %v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("ip", "netns", "del", ns).CombinedOutput(); err != nil {
+			t.Errorf("%s stays: %v: %s", ns, err, out)
+		}
+	})
+	mustIn(t, ns, "ip link set lo up")
+	return ns
+}
+
+// startIn starts a process in a network namespace, and returns what kills it. What it says is shown if the test fails.
+func startIn(t *testing.T, ns string, env string, args ...string) (kill func()) {
+	t.Helper()
+	var log bytes.Buffer
+	cmd := exec.Command("ip", append([]string{"netns", "exec", ns}, args...)...) // which becomes that command
+	cmd.Env = append(os.Environ(), env)
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		ended := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait()
+		ended.Stop()
+		if t.Failed() {
+			t.Logf("%s %v:\n%s", ns, args, log.String())
+		}
+	})
+	return func() { _ = cmd.Process.Kill() }
+}
+
+// needFRR skips where the test is not asked for or cannot be made.
+func needFRR(t *testing.T) {
+	if os.Getenv(frrWanted) == "" {
+		t.Skipf("%s is not set: make frr-test runs BGP between two switches", frrWanted)
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("network namespaces, TAP devices and FRR are root's")
+	}
+	for _, tool := range []string{"ip", "redis-server", "ping", frrDaemons + "/zebra", frrDaemons + "/bgpd"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed", tool)
+		}
+	}
+}
+
+// startFRRSwitch starts switch n: Ethernet0 leads to its host, Ethernet4 to the other switch.
+func startFRRSwitch(t *testing.T, n int, ns string) *frrSwitch {
+	server := swsstest.StartServer(t)
+	dir, err := os.MkdirTemp("", "frr") // that of a test is closed to FRR's user
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &frrSwitch{t: t, ns: ns, redis: server.Open(), unix: "unix:" + server.Unix, dir: dir, kill: map[string]func(){}}
+	if err := frrConfig(n).Load(t.Context(), s.redis); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"syncd", "--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2", "--cpu-port", filepath.Join(s.dir, "cpu.sock")},
+		{"orchagent"}, {"tammgrd"}, {"hostifd", "--cpu-port", filepath.Join(s.dir, "cpu.sock")}, {"fpmsyncd"},
+	} {
+		s.start(args...)
+	}
+	s.until("the host interfaces are there", func() bool {
+		out, err := in(t, ns, "ip", "addr", "show", "Ethernet4")
+		return err == nil && strings.Contains(out, "LOWER_UP") && strings.Contains(out, "10.0.0.")
+	})
+	s.startFRR(n)
+	return s
+}
+
+// start starts a daemon of tamtam.
+func (s *frrSwitch) start(args ...string) {
+	s.kill[args[0]] = startIn(s.t, s.ns, asTamtam+"=1",
+		append([]string{os.Args[0], "run", args[0], "--redis", s.unix}, args[1:]...)...)
+}
+
+// restart kills a daemon, starts it again, and waits until it says that it is ready.
+func (s *frrSwitch) restart(name string) {
+	s.t.Helper()
+	before, _, err := device.ReadState(s.t.Context(), s.redis, name)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.kill[name]()
+	s.start(name)
+	s.until(name+" is ready again", func() bool {
+		now, heard, err := device.ReadState(s.t.Context(), s.redis, name)
+		return err == nil && heard && now.Owner != before.Owner && now.State == device.StateReady
+	})
+}
+
+// frrConfig is the configuration of switch n. The first routes at the port of its host, the second in a VLAN.
+func frrConfig(n int) device.ConfigDB {
+	empty := swss.FieldValues{"NULL": "NULL"}
+	trap := func(ids, group string) swss.FieldValues {
+		return swss.FieldValues{"trap_ids": ids, "trap_group": group, "always_enabled": "true"}
+	}
+	config := device.ConfigDB{
+		schema.CfgDeviceMetadata: {"localhost": {"mac": fmt.Sprintf("02:00:00:00:00:%02d", n)}},
+		schema.CfgPort: {
+			"Ethernet0": {"lanes": "0", "speed": "10000", "admin_status": "up"},
+			"Ethernet4": {"lanes": "4", "speed": "10000", "admin_status": "up"},
+		},
+		schema.CfgInterface: {
+			"Ethernet4": empty, fmt.Sprintf("Ethernet4|10.0.0.%d/31", n-1): empty, fmt.Sprintf("Ethernet4|2001:db8::%d/126", n): empty,
+		},
+		schema.CfgCOPPGroup: {
+			"trapped": {"trap_action": "trap", "queue": "4", "trap_priority": "4"},
+			"copied":  {"trap_action": "copy", "queue": "4", "trap_priority": "4"},
+		},
+		schema.CfgCOPPTrap: {
+			"bgp": trap("bgp,bgpv6", "trapped"), "arp": trap("arp_req,arp_resp,neigh_discovery", "copied"),
+			"ip2me": trap("ip2me", "trapped"), "unknown": trap("neighbor_miss,ttl_error", "trapped"),
+		},
+	}
+	name, to := "Ethernet0", config[schema.CfgInterface]
+	if n == 2 {
+		config[schema.CfgVLAN] = map[string]swss.FieldValues{"Vlan10": {"vlanid": "10"}}
+		config[schema.CfgVLANMember] = map[string]swss.FieldValues{"Vlan10|Ethernet0": {"tagging_mode": "untagged"}}
+		name, to = "Vlan10", map[string]swss.FieldValues{}
+		config[schema.CfgVLANInterface] = to
+	}
+	to[name], to[fmt.Sprintf("%s|10.%d.0.1/24", name, n)], to[fmt.Sprintf("%s|2001:db8:%d::1/64", name, n)] = empty, empty, empty
+	return config
+}
+
+// startFRR starts zebra and bgpd with files and sockets of their own.
+func (s *frrSwitch) startFRR(n int) {
+	peer4, peer6 := fmt.Sprintf("10.0.0.%d", 2-n), fmt.Sprintf("2001:db8::%d", 3-n)
+	zebra := "fpm address 127.0.0.1 port 2620\n"
+	if n == 2 { // as in SONiC; the first does as FRR does by itself
+		zebra = "no fpm use-next-hop-groups\n" + zebra
+	}
+	bgp := fmt.Sprintf(`router bgp %d
+ bgp router-id 10.255.0.%d
+ no bgp ebgp-requires-policy
+ timers bgp 1 3
+ neighbor %[3]s remote-as external
+ neighbor %[4]s remote-as external
+ neighbor %[3]s timers connect 1
+ neighbor %[4]s timers connect 1
+ address-family ipv4 unicast
+  no neighbor %[4]s activate
+  redistribute connected
+ exit-address-family
+ address-family ipv6 unicast
+  neighbor %[4]s activate
+  neighbor %[4]s route-map global in
+  redistribute connected
+ exit-address-family
+exit
+route-map global permit 10
+ set ipv6 next-hop prefer-global
+exit
+`, 65000+n, n, peer4, peer6)
+	for name, text := range map[string]string{"zebra.conf": zebra, "bgpd.conf": bgp} {
+		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o644); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("chown", "-R", "frr:frr", s.dir).CombinedOutput(); err != nil {
+		s.t.Skipf("FRR's user: %v: %s", err, out)
+	}
+	for _, d := range [][]string{{"zebra", "-M", "dplane_fpm_nl"}, {"bgpd"}} {
+		at := func(suffix string) string { return filepath.Join(s.dir, suffix) }
+		startIn(s.t, s.ns, "", append([]string{
+			filepath.Join(frrDaemons, d[0]), "-A", "127.0.0.1", "--vty_socket", s.dir, "-z", at("zserv.api"),
+			"-i", at(d[0] + ".pid"), "-f", at(d[0] + ".conf"), "--log", "stdout",
+		}, d[1:]...)...)
+		s.until(d[0]+" is there", func() bool { _, err := os.Stat(at(d[0] + ".vty")); return err == nil })
+	}
+}
+
+// until returns when ok does, which is asked now and then, and returns how long that took.
+func (s *frrSwitch) until(what string, ok func() bool) time.Duration {
+	s.t.Helper()
+	began := time.Now()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		<-tick.C
+		if time.Since(began) > frrTime {
+			s.t.Fatalf("%s: %s: not within %s\n%s", s.ns, what, frrTime, s.routes())
+		}
+	}
+	return time.Since(began)
+}
+
+// routes are all that there are, for a failure.
+func (s *frrSwitch) routes() string {
+	rows, err := swss.NewTable(s.redis.DB(swss.ApplDB), schema.AppRoute).Dump(s.t.Context())
+	keys, err2 := s.redis.DB(swss.ASICDB).AllKeys(s.t.Context())
+	asic := slices.DeleteFunc(keys, func(k string) bool { return !strings.Contains(k, "ROUTE_ENTRY") })
+	fib, _ := in(s.t, s.ns, "ip", "route")
+	return fmt.Sprintf("ROUTE_TABLE %v %v\nASIC_DB %s %v\nLinux %s", rows, err, strings.Join(asic, "\n"), err2, fib)
+}
+
+// route is a row of ROUTE_TABLE, nil if there is none.
+func (s *frrSwitch) route(prefix string) swss.FieldValues {
+	row, _, err := swss.NewTable(s.redis.DB(swss.ApplDB), schema.AppRoute).Get(s.t.Context(), prefix)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return row
+}
+
+// byBGP waits until routes to the other's host are there, or gone, in ROUTE_TABLE and in the ASIC.
+func (s *frrSwitch) byBGP(n int, there bool) time.Duration {
+	s.t.Helper()
+	v4, v6 := fmt.Sprintf("10.%d.0.0/24", 3-n), fmt.Sprintf("2001:db8:%d::/64", 3-n)
+	return s.until(fmt.Sprintf("routes by BGP are there: %v", there), func() bool {
+		keys, err := s.redis.DB(swss.ASICDB).AllKeys(s.t.Context())
+		if err != nil {
+			return false
+		}
+		all := strings.Join(keys, "\n")
+		for prefix, hop := range map[string]string{v4: fmt.Sprintf("10.0.0.%d", 2-n), v6: fmt.Sprintf("2001:db8::%d", 3-n)} {
+			row := s.route(prefix)
+			told := row["protocol"] == "bgp" && row["ifname"] == "Ethernet4" && row["nexthop"] == hop
+			if inASIC := strings.Contains(all, `"dest":"`+prefix+`"`); told != there || inASIC != there || !there && len(row) > 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// received is how many frames Linux has received at its host interfaces.
+func (s *frrSwitch) received() (sum int) {
+	for _, line := range strings.Split(mustIn(s.t, s.ns, "cat /proc/net/dev"), "\n") {
+		name, counts, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if schema.InterfaceTable(name) == "" {
+			continue
+		}
+		n, err := strconv.Atoi(strings.Fields(counts)[1])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		sum += n
+	}
+	return sum
+}
+
+// Two switches, each with FRR on its host interfaces, and a host at each: what they tell each other by BGP gets into
+// their chips, and the hosts reach each other through both chips. The link between them is cut, and heals. A route that
+// is configured takes the place of BGP's, and gives it back.
+func TestFRR(t *testing.T) {
+	needFRR(t)
+	sides := map[int]string{1: namespace(t, "s1"), 2: namespace(t, "s2")}
+	hosts := map[int]string{1: namespace(t, "h1"), 2: namespace(t, "h2")}
+	ip(t, fmt.Sprintf("-n %s link add eth2 type veth peer name eth2 netns %s", sides[1], sides[2]))
+	for n, side := range sides {
+		ip(t, fmt.Sprintf("-n %s link add eth1 type veth peer name eth0 netns %s", side, hosts[n]))
+		mustIn(t, side, "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 net.ipv4.conf.all.arp_ignore=2 "+
+			"net.ipv4.conf.all.arp_announce=1 net.ipv6.conf.eth1.disable_ipv6=1 net.ipv6.conf.eth2.disable_ipv6=1")
+		mustIn(t, side, "ip link set eth1 up")
+		mustIn(t, side, "ip link set eth2 up")
+		mustIn(t, hosts[n], "ip link set eth0 up")
+		mustIn(t, hosts[n], fmt.Sprintf("ip addr add 10.%d.0.2/24 dev eth0", n))
+		mustIn(t, hosts[n], fmt.Sprintf("ip addr add 2001:db8:%d::2/64 dev eth0 nodad", n))
+		mustIn(t, hosts[n], fmt.Sprintf("ip route add default via 10.%d.0.1", n))
+		mustIn(t, hosts[n], fmt.Sprintf("ip -6 route add default via 2001:db8:%d::1", n))
+	}
+	left, right := startFRRSwitch(t, 1, sides[1]), startFRRSwitch(t, 2, sides[2])
+	both := func(there bool) time.Duration { return max(left.byBGP(1, there), right.byBGP(2, there)) }
+	reach := func(what string) {
+		t.Helper()
+		for _, to := range []string{"10.2.0.2", "2001:db8:2::2"} {
+			took := left.until(what+": "+to+" answers", func() bool {
+				_, err := in(t, hosts[1], "ping", "-c", "1", "-W", "1", to)
+				return err == nil
+			})
+			t.Logf("%s: %s answers after %s", what, to, took.Round(time.Millisecond))
+		}
+	}
+	t.Logf("the routes are in both chips %s after BGP began", both(true).Round(time.Millisecond))
+	reach("at the beginning")
+
+	before := left.received() + right.received()
+	const pings = 100
+	out := mustIn(t, hosts[1], fmt.Sprintf("ping -q -i 0.02 -c %d 10.2.0.2", pings))
+	if !strings.Contains(out, " 0% packet loss") {
+		t.Errorf("between the hosts: %s", out)
+	}
+	for n, host := range hosts { // what a host sends to the router it sends to the chip
+		neighbors := mustIn(t, host, "ip neigh")
+		for _, router := range []string{fmt.Sprintf("10.%d.0.1", n), fmt.Sprintf("2001:db8:%d::1", n)} {
+			if want := fmt.Sprintf("%s dev eth0 lladdr 02:00:00:00:00:%02d", router, n); !strings.Contains(neighbors, want) {
+				t.Errorf("host %d has neighbours %s, want %s", n, neighbors, want)
+			}
+		}
+	}
+	if n := left.received() + right.received() - before; n >= pings {
+		t.Errorf("Linux received %d frames beside %d pings: they should go through the chips", n, pings)
+	}
+	t.Logf("host to host through two chips: %s", lastLine(out))
+	t.Logf("switch to switch over the CPU ports: %s", lastLine(mustIn(t, sides[1], fmt.Sprintf("ping -q -i 0.02 -c %d 10.0.0.1", pings))))
+
+	mustIn(t, sides[1], "ip link set eth2 down")
+	t.Logf("cut: the routes have left both chips after %s", both(false).Round(time.Millisecond))
+	mustIn(t, sides[1], "ip link set eth2 up")
+	t.Logf("healed: the routes are in both chips after %s", both(true).Round(time.Millisecond))
+	reach("after the cut")
+
+	right.restart("fpmsyncd")
+	if out := mustIn(t, hosts[2], "ping -q -i 0.02 -c 50 10.1.0.2"); !strings.Contains(out, " 0% packet loss") {
+		t.Errorf("after fpmsyncd was killed: %s", out)
+	}
+
+	static := swss.NewTable(left.redis.DB(swss.ConfigDB), schema.CfgStaticRoute)
+	if err := static.Set(t.Context(), "10.2.0.0/24", swss.FieldValues{"nexthop": "10.0.0.1"}); err != nil {
+		t.Fatal(err)
+	}
+	left.until("the configured route is there", func() bool { return left.route("10.2.0.0/24")[schema.FieldConfigKey] != "" })
+	if err := static.Del(t.Context(), "10.2.0.0/24"); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("no more configured: BGP's route is back after %s", left.byBGP(1, true).Round(time.Millisecond))
+	reach("at the end")
+
+	// Nobody has sent anything to this next hop: Linux is made to ask for it.
+	mustIn(t, hosts[1], "ip addr add 10.1.0.77/24 dev eth0")
+	if err := static.Set(t.Context(), "10.77.0.0/24", swss.FieldValues{"nexthop": "10.1.0.77"}); err != nil {
+		t.Fatal(err)
+	}
+	left.until("a route to a silent next hop is in the ASIC", func() bool {
+		keys, err := left.redis.DB(swss.ASICDB).AllKeys(t.Context())
+		return err == nil && strings.Contains(strings.Join(keys, "\n"), `"dest":"10.77.0.0/24"`)
+	})
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}

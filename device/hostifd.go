@@ -1,0 +1,152 @@
+package device
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tamtam/cpuport"
+	"tamtam/hostif/hostifd"
+	"tamtam/orch"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// RunHostIfd runs the daemon hostifd until ctx ends: interfaces of Linux for those of the switch, over the CPU port
+// that syncd serves at a socket. The devices and what goes through them outlive its lives.
+func RunHostIfd(ctx context.Context, r *swss.Redis, socket string, c Common) error {
+	kernel, err := hostifd.NewKernel()
+	if err != nil {
+		return err
+	}
+	return runHostIfd(ctx, r, kernel, socket, c)
+}
+
+func runHostIfd(ctx context.Context, r *swss.Redis, kernel hostifd.Kernel, socket string, c Common) error {
+	log := logOf(c)
+	h, host := newHealth("hostifd"), hostifd.NewHost(kernel, log)
+	line := cpuLine{socket: socket, log: log, why: "not connected to the chip yet"}
+	c.faults = newDesk(h, r, c)
+	for _, advice := range kernel.Advice() {
+		log.Warn("a setting of the network may keep host interfaces from working", "setting", advice)
+	}
+	g, running := errgroup.WithContext(ctx)
+	g.Go(func() error { return line.run(running, host) })
+	g.Go(func() error {
+		live := func(ctx context.Context, h *health, claim *swss.Claim) error {
+			return hostifdLife(ctx, r, kernel, host, &line, c.of(h, claim))
+		}
+		return runLives(running, r, h, log, live, swss.ApplDB, swss.StateDB)
+	})
+	return errors.Join(ended(g.Wait()), host.Close(), leave(ctx, r, h))
+}
+
+func hostifdLife(
+	ctx context.Context, r *swss.Redis, kernel hostifd.Kernel, host *hostifd.Host, line *cpuLine, c Common,
+) error {
+	d := orch.NewDaemon("hostifd", r, c.daemon())
+	s := hostifd.New(hostifd.Config{Daemon: d, Redis: r, Host: host, Fallback: schema.MAC(fallbackMAC())})
+	c.health.setLacks(func(context.Context) string { return cmp.Or(line.lacks(), s.Lacks()) })
+	c.health.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return d.Run(ctx) })
+	g.Go(func() error {
+		for {
+			err := kernel.Neighbors(ctx, func(n hostifd.Neighbor) { _ = d.Do(ctx, func() { s.Learned(n) }) })
+			if ctx.Err() != nil {
+				return nil
+			}
+			logOf(c).Warn("neighbours of Linux are asked for again", "because", err)
+			if err := d.Do(ctx, s.Forget); err != nil {
+				return ended(err)
+			}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(minRest):
+			}
+		}
+	})
+	return g.Wait()
+}
+
+// A cpuLine is the line to the CPU port, which is made anew when syncd has gone.
+type cpuLine struct {
+	socket string
+	log    *slog.Logger
+
+	mu  sync.Mutex
+	why string // it is not there
+}
+
+func (l *cpuLine) lacks() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.why
+}
+
+func (l *cpuLine) tell(why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.why == why {
+		return
+	}
+	if l.why = why; why != "" {
+		l.log.Warn("the host interfaces are not connected to the chip", "because", why)
+	} else {
+		l.log.Info("the host interfaces are connected to the chip", "socket", l.socket)
+	}
+}
+
+// run keeps the line until ctx ends. Another client, as hostd, has it alone: then that is told, and it is tried again.
+func (l *cpuLine) run(ctx context.Context, host *hostifd.Host) error {
+	for ctx.Err() == nil {
+		conn, err := cpuport.Dial(l.socket, "hostifd")
+		if err == nil {
+			l.tell("")
+			err = host.Serve(ctx, cpuConn{conn, l.log})
+			conn.Close()
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		l.tell(fmt.Sprintf("the CPU port at %s: %v", l.socket, err))
+		select {
+		case <-ctx.Done():
+		case <-time.After(maxRest / 4):
+		}
+	}
+	return nil
+}
+
+// A cpuConn is the CPU port as host interfaces want to see it.
+type cpuConn struct {
+	*cpuport.Conn
+	log *slog.Logger
+}
+
+// Receive returns the next frame. Why the chip has refused one that was sent is in the log.
+func (c cpuConn) Receive(ctx context.Context) (port string, vlan uint16, trap string, data []byte, err error) {
+	for {
+		p, err := c.Conn.Receive(ctx)
+		if refused := (*cpuport.Refusal)(nil); errors.As(err, &refused) {
+			c.log.Debug("the chip has refused a frame of a host interface", "because", refused.Reason)
+			continue
+		}
+		if p.Len != len(p.Data) {
+			p.Data = nil
+		}
+		return p.Port, p.VLAN, p.Trap, p.Data, err
+	}
+}
+
+// Send sends a frame.
+func (c cpuConn) Send(port string, vlan uint16, data []byte) error {
+	return c.Conn.Send(cpuport.Frame{Port: port, VLAN: vlan, Data: data})
+}

@@ -1,0 +1,71 @@
+package device
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tamtam/cpuport"
+	"tamtam/hostif/hostifd"
+	"tamtam/swss"
+)
+
+// noKernel is a Linux in which there is nothing, and nothing can be made.
+type noKernel struct{}
+
+var errNoKernel = errors.New("there is no Linux")
+
+func (noKernel) Ours() ([]string, error)                                { return nil, nil }
+func (noKernel) Open(string) (hostifd.Tap, error)                       { return nil, errNoKernel }
+func (noKernel) Set(string, hostifd.Device, hostifd.Device, bool) error { return errNoKernel }
+func (noKernel) Ask(hostifd.Neighbor) error                             { return errNoKernel }
+func (noKernel) Advice() []string                                       { return nil }
+func (noKernel) Remove(string) error                                    { return nil }
+func (noKernel) SetNeighbor(hostifd.Neighbor, bool) error               { return errNoKernel }
+func (noKernel) RemoveNeighbor(hostifd.Neighbor) error                  { return nil }
+func (noKernel) Neighbors(ctx context.Context, _ func(hostifd.Neighbor)) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// Host interfaces and the stack of the switch itself never work at once: who comes second says who has the CPU port,
+// and gets it when that has gone. What cannot be made in Linux is told too.
+func TestHostIfdSharesNoCPUPort(t *testing.T) {
+	p := bareplant(t)
+	hub, path := cpuport.New(), filepath.Join(t.TempDir(), "cpu.sock")
+	l, err := cpuport.Listen(path)
+	if err != nil {
+		t.Skipf("no sockets of this kind here: %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	go func() { ended <- serveCPU(ctx, hub, l, logOf(Common{})) }()
+	line, err := hub.Attach("hostd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { ended <- runHostIfd(ctx, p.server.Open(), noKernel{}, path, Common{}) }()
+	p.saysOf("hostifd", "waiting the CPU port at "+path)
+	p.saysOf("hostifd", "the CPU port is taken by hostd: never both on one interface; stop that one first")
+	if err := line.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.saysOf("hostifd", "ready")
+	ports := swss.NewTable(p.redis.DB(swss.ApplDB), "PORT_TABLE")
+	if err := ports.Set(t.Context(), "Ethernet0", swss.FieldValues{"lanes": "0", "speed": "1000"}); err != nil {
+		t.Fatal(err)
+	}
+	p.saysOf("hostifd", "waiting Ethernet0: there is no Linux")
+	if _, err := cpuport.Dial(path, "hostd"); err == nil || !strings.Contains(err.Error(), `"hostifd"`) {
+		t.Errorf("hostd beside hostifd: %v, want a refusal that names it", err)
+	}
+	cancel()
+	for range 2 {
+		if err := <-ended; err != nil && !errors.Is(err, net.ErrClosed) {
+			t.Error(err)
+		}
+	}
+}

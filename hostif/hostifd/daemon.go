@@ -1,0 +1,134 @@
+package hostifd
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"tamtam/cfgmgr/forward"
+	"tamtam/orch"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Config is what a [Sync] works with.
+type Config struct {
+	Daemon *orch.Daemon
+	Redis  *swss.Redis
+	Host   *Host
+	// Fallback is the switch's MAC address where DEVICE_METADATA gives none.
+	Fallback schema.MAC
+}
+
+// A Sync brings what APPL_DB says to Linux, and neighbours back. Its methods run on the daemon's goroutine.
+type Sync struct {
+	host *Host
+	log  *slog.Logger
+	mac  schema.MAC
+	rows rows
+	due  bool
+	plan plan
+	neighborhood
+	nextHops
+	sweep time.Time // when neighbours of before that Linux does not know go; zero: they have
+	began bool      // the first rows were handed out
+	lost  string
+}
+
+// Waits between tries to bring Linux to what it should be, and between words about lost frames.
+const (
+	retryAfter = 2 * time.Second
+	lostAfter  = 10 * time.Second
+)
+
+// New registers the host interfaces on a daemon.
+func New(cfg Config) *Sync {
+	d, db := cfg.Daemon, cfg.Redis.DB(swss.ApplDB)
+	s := &Sync{
+		host: cfg.Host, log: d.Logger(), mac: cfg.Fallback, rows: rows{}, due: true,
+		neighborhood: *newNeighborhood(db, cfg.Host.kernel), nextHops: newNextHops(),
+	}
+	forward.Consume(d, cfg.Redis.DB(swss.ConfigDB), schema.CfgDeviceMetadata, func(key string, fields swss.FieldValues) {
+		if row, err := schema.ParseDeviceMetadata(key, fields); key == schema.MetadataKey {
+			if s.due, s.mac = true, cfg.Fallback; err == nil && !row.MAC.IsZero() {
+				s.mac = row.MAC
+			}
+		}
+	})
+	for _, table := range tables {
+		s.rows[table] = map[string]swss.FieldValues{}
+		forward.Consume(d, db, table, func(key string, fields swss.FieldValues) { s.took(table, key, fields) })
+	}
+	forward.Consume(d, db, schema.AppNeigh, func(key string, fields swss.FieldValues) { s.saw(key, fields, !s.began) })
+	forward.Consume(d, db, schema.AppRoute, s.nextHops.took)
+	forward.Settle(d, "host interfaces", func() bool { return s.due || len(s.dirty) > 0 }, s.settle)
+	d.Every(func() time.Duration { return retryAfter }, s.again)
+	d.Every(func() time.Duration { return lostAfter }, s.tellLost)
+	d.At(func() time.Time { return s.sweep }, func(context.Context, time.Time) error {
+		s.sweep = time.Time{}
+		s.swept()
+		return nil
+	})
+	return s
+}
+
+// took takes a row. Those of PORT_TABLE also tell when all ports are known.
+func (s *Sync) took(table, key string, fields swss.FieldValues) {
+	s.due = true
+	if fields == nil {
+		delete(s.rows[table], key)
+		return
+	}
+	s.rows[table][key] = fields
+}
+
+// settle brings Linux and NEIGH_TABLE to what the rows say.
+func (s *Sync) settle(ctx context.Context) error {
+	if s.due {
+		s.plan = makePlan(s.rows, s.mac)
+		s.host.apply(s.plan)
+		for key := range s.known { // the rules may be others now
+			s.dirty[key] = true
+		}
+		s.due, s.neighborhood.ask = false, true
+	}
+	s.began = true
+	if s.neighborhood.ask {
+		s.toKernel(s.plan)
+	}
+	return s.flush(ctx, s.plan)
+}
+
+// again tries what did not work.
+func (s *Sync) again(_ context.Context, now time.Time) error {
+	if s.sweep.IsZero() && len(s.before) > 0 {
+		s.sweep = now.Add(neighborTime)
+	}
+	if s.neighborhood.ask {
+		s.toKernel(s.plan)
+	}
+	s.nextHops.ask(&s.neighborhood, s.plan, now)
+	if s.host.trouble() != "" {
+		s.due = true
+	}
+	return nil
+}
+
+// tellLost logs what frames were lost, when more were.
+func (s *Sync) tellLost(context.Context, time.Time) error {
+	if now := s.host.Lost(); now != s.lost {
+		s.lost = now
+		s.log.Warn("frames were lost at the host interfaces, in all", "frames", strings.TrimSpace(now))
+	}
+	return nil
+}
+
+// Learned takes what Linux says of a neighbour.
+func (s *Sync) Learned(n Neighbor) { s.learned(n) }
+
+// Forget says that Linux is going to tell all of its neighbours anew.
+func (s *Sync) Forget() { s.forget() }
+
+// Lacks says what is not as it should be; "": nothing. It may be asked from any goroutine.
+func (s *Sync) Lacks() string { return s.host.trouble() }

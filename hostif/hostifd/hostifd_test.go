@@ -1,0 +1,474 @@
+package hostifd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tamtam/orch"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// A fakeKernel has devices without Linux.
+type fakeKernel struct {
+	devices map[string]Device
+	taps    map[string]*fakeTap
+	former  []string // devices of a former process
+	others  string   // an interface that is another's
+	static  map[string]bool
+	asked   map[string]bool
+	fails   bool // neighbours cannot be set now
+	wanted  []string
+}
+
+func newFakeKernel() *fakeKernel {
+	return &fakeKernel{devices: map[string]Device{}, taps: map[string]*fakeTap{}, static: map[string]bool{}, asked: map[string]bool{}}
+}
+
+func (k *fakeKernel) Advice() []string { return nil }
+
+func (k *fakeKernel) Ours() ([]string, error) { return k.former, nil }
+
+func (k *fakeKernel) Open(name string) (Tap, error) {
+	if name == k.others {
+		return nil, errors.New("there is an interface of this name")
+	}
+	t := &fakeTap{sent: make(chan []byte), closed: make(chan struct{})}
+	k.taps[name] = t
+	return t, nil
+}
+
+func (k *fakeKernel) Set(name string, d, _ Device, _ bool) error { k.devices[name] = d; return nil }
+func (k *fakeKernel) Remove(name string) error {
+	delete(k.devices, name)
+	k.former = slices.DeleteFunc(k.former, func(n string) bool { return n == name })
+	return nil
+}
+func (k *fakeKernel) Neighbors(context.Context, func(Neighbor)) error { return nil }
+
+func (k *fakeKernel) SetNeighbor(n Neighbor, permanent bool) error {
+	if k.fails {
+		return errors.New("the interface is down")
+	}
+	if permanent {
+		k.static[keyOf(n)+" "+n.MAC.String()] = true
+	} else {
+		k.asked[keyOf(n)+" "+n.MAC.String()] = true
+	}
+	return nil
+}
+
+func (k *fakeKernel) Ask(n Neighbor) error {
+	k.wanted = append(k.wanted, keyOf(n))
+	return nil
+}
+
+func (k *fakeKernel) RemoveNeighbor(n Neighbor) error {
+	delete(k.static, keyOf(n)+" "+n.MAC.String())
+	return nil
+}
+
+// A fakeTap is a device's other end.
+type fakeTap struct {
+	sent    chan []byte // by Linux
+	got     [][]byte    // that Linux received
+	closed  chan struct{}
+	carrier bool
+	down    bool
+}
+
+func (t *fakeTap) Read(b []byte) (int, error) {
+	select {
+	case f := <-t.sent:
+		return copy(b, f), nil
+	case <-t.closed:
+		return 0, io.EOF
+	}
+}
+
+func (t *fakeTap) Write(b []byte) (int, error) {
+	if t.down {
+		return 0, errors.New("down")
+	}
+	t.got = append(t.got, bytes.Clone(b))
+	return len(b), nil
+}
+func (t *fakeTap) Close() error             { close(t.closed); return nil }
+func (t *fakeTap) SetCarrier(on bool) error { t.carrier = on; return nil }
+
+// A bench is hostifd on a fake kernel.
+type bench struct {
+	t      *testing.T
+	r      *swss.Redis
+	k      *fakeKernel
+	host   *Host
+	d      *orch.Daemon
+	s      *Sync
+	now    time.Time
+	list   *swss.Listener
+	takers map[string]*swss.ConsumerState
+}
+
+func newBench(t *testing.T) *bench {
+	b := &bench{t: t, r: swsstest.Start(t), k: newFakeKernel(), now: time.Unix(1000, 0)}
+	b.list = swss.NewListener(b.r)
+	b.takers = map[string]*swss.ConsumerState{schema.AppNeigh: swss.NewConsumerState(b.list, b.r.DB(swss.ApplDB), schema.AppNeigh)}
+	b.host = NewHost(b.k, slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { b.list.Close(); b.host.Close() })
+	b.begin()
+	return b
+}
+
+// begin begins a life of the daemon.
+func (b *bench) begin() {
+	d := orch.NewDaemon("hostifd", b.r, orch.Options{})
+	b.d, b.s = d, New(Config{Daemon: d, Redis: b.r, Host: b.host, Fallback: schema.MAC{2, 0, 0, 0, 0, 1}})
+	b.t.Cleanup(func() { d.Close() })
+}
+
+// set writes rows, "TABLE:KEY f=v ...", into APPL_DB, or a row of CONFIG_DB; without fields they go.
+func (b *bench) set(lines ...string) {
+	b.t.Helper()
+	for _, line := range lines {
+		name, rest, _ := strings.Cut(line, " ")
+		db, sep := swss.ApplDB, ":"
+		if strings.Contains(name, "|") {
+			db, sep = swss.ConfigDB, "|"
+		}
+		table, key, _ := strings.Cut(name, sep)
+		row := swss.FieldValues{}
+		for _, f := range strings.Fields(rest) {
+			field, value, _ := strings.Cut(f, "=")
+			row[field] = value
+		}
+		rows := swss.NewTable(b.r.DB(db), table)
+		err := rows.Del(b.t.Context(), key)
+		if len(row) > 0 && err == nil {
+			err = rows.Set(b.t.Context(), key, row)
+		}
+		if err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	b.step()
+}
+
+func (b *bench) step() {
+	b.t.Helper()
+	for range 2 {
+		if _, err := b.d.Step(b.t.Context(), b.now); err != nil {
+			b.t.Fatal(err)
+		}
+		if err := b.list.Sync(b.t.Context()); err != nil {
+			b.t.Fatal(err)
+		}
+		for _, taker := range b.takers {
+			if _, err := taker.Pops(b.t.Context()); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+	}
+}
+
+func (b *bench) pass(d time.Duration) { b.t.Helper(); b.now = b.now.Add(d); b.step() }
+
+func (b *bench) learned(list ...Neighbor) {
+	b.t.Helper()
+	if err := b.d.Do(b.t.Context(), func() {
+		for _, n := range list {
+			b.s.Learned(n)
+		}
+	}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.step()
+}
+
+// devices says what devices there are.
+func (b *bench) devices() (list []string) {
+	for _, name := range slices.Sorted(maps.Keys(b.k.devices)) {
+		d := b.k.devices[name]
+		state := "down"
+		if d.Up {
+			state = "up"
+		}
+		if b.k.taps[name].carrier {
+			state += " carrier"
+		}
+		list = append(list, fmt.Sprintf("%s %s %d %s %v", name, d.MAC, d.MTU, state, d.Addrs))
+	}
+	return list
+}
+
+func (b *bench) want(what string, lines ...string) {
+	b.t.Helper()
+	if d := cmp.Diff(lines, b.devices()); d != "" {
+		b.t.Errorf("%s: %s", what, d)
+	}
+}
+
+// neighbors says what is in NEIGH_TABLE.
+func (b *bench) wantNeighbors(what string, lines ...string) {
+	b.t.Helper()
+	rows, err := swss.NewTable(b.r.DB(swss.ApplDB), schema.AppNeigh).Dump(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var got []string
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		line := key
+		for _, p := range swss.Pairs(rows[key]) {
+			line += " " + p.Field + "=" + p.Value
+		}
+		got = append(got, line)
+	}
+	if d := cmp.Diff(lines, got); d != "" {
+		b.t.Errorf("%s: %s", what, d)
+	}
+}
+
+// ports are rows of two ports, one of which is in a PortChannel, with a VLAN and a loopback.
+func (b *bench) ports() {
+	b.set("DEVICE_METADATA|localhost mac=02:00:00:00:00:aa",
+		"PORT_TABLE:Ethernet0 lanes=0 speed=1000 mtu=9100 admin_status=up oper_status=up",
+		"PORT_TABLE:Ethernet4 lanes=4 speed=1000 mtu=1500 admin_status=up oper_status=up",
+		"PORT_TABLE:Ethernet8 lanes=8 speed=1000 mtu=1500 admin_status=down oper_status=down",
+		"LAG_TABLE:PortChannel1 admin_status=up mtu=1500 oper_status=up", "LAG_MEMBER_TABLE:PortChannel1:Ethernet4 status=enabled",
+		"LAG_MEMBER_TABLE:PortChannel1:Ethernet8 status=enabled",
+		"VLAN_TABLE:Vlan10 vlanid=10 admin_status=up mtu=1400", "VLAN_TABLE:Vlan20 vlanid=20",
+		"INTF_TABLE:Ethernet0 NULL=NULL", "INTF_TABLE:Ethernet0:10.0.0.1/24 family=IPv4", "INTF_TABLE:Ethernet0:2001:db8::1/64 family=IPv6",
+		"INTF_TABLE:PortChannel1 mac_addr=02:00:00:00:00:bb ipv6_use_link_local_only=enable", "INTF_TABLE:Vlan10 NULL=NULL", "INTF_TABLE:Vlan10:10.1.0.1/24 family=IPv4",
+		"INTF_TABLE:Loopback0 NULL=NULL", "INTF_TABLE:Loopback0:10.9.9.9/32 family=IPv4",
+		"PORT_TABLE:PortConfigDone count=3")
+}
+
+// Devices are what APPL_DB says, and follow it.
+func TestDevices(t *testing.T) {
+	b := newBench(t)
+	b.k.former = []string{"Ethernet96"}
+	b.step()
+	if len(b.k.former) != 1 {
+		t.Error("a device of a former process went before it was known which are wanted")
+	}
+	b.ports()
+	want := []string{
+		"Ethernet0 02:00:00:00:00:aa 9100 up carrier [10.0.0.1/24 2001:db8::1/64]",
+		"Ethernet4 02:00:00:00:00:aa 1500 up carrier []",
+		"Ethernet8 02:00:00:00:00:aa 1500 down []",
+		"Loopback0 02:00:00:00:00:aa 9100 up carrier [10.9.9.9/32]",
+		"PortChannel1 02:00:00:00:00:bb 1500 up carrier []",
+		"Vlan10 02:00:00:00:00:aa 1400 up carrier [10.1.0.1/24]",
+	}
+	b.want("all", want...)
+	if len(b.k.former) != 0 {
+		t.Error("a device of a former process is still there")
+	}
+	b.set("PORT_TABLE:Ethernet0 lanes=0 speed=1000 mtu=9000 admin_status=up oper_status=down", "INTF_TABLE:Ethernet0:10.0.0.1/24",
+		"INTF_TABLE:Vlan10", "INTF_TABLE:Vlan10:10.1.0.1/24")
+	b.want("a port down, an address and an interface gone",
+		"Ethernet0 02:00:00:00:00:aa 9000 up [2001:db8::1/64]", want[1], want[2], want[3], want[4])
+	b.k.others = "Vlan20"
+	b.set("INTF_TABLE:Vlan20 NULL=NULL")
+	if got := b.s.Lacks(); got != "Vlan20: there is an interface of this name" {
+		t.Errorf("lacks %q", got)
+	}
+	b.k.others = ""
+	b.pass(retryAfter)
+	if got := b.s.Lacks(); got != "" || b.k.taps["Vlan20"] == nil {
+		t.Errorf("lacks %q after another's interface has gone", got)
+	}
+	if err := b.host.Close(); err != nil || len(b.k.devices) != 0 {
+		t.Errorf("after the end there are %v, %v", b.devices(), err)
+	}
+}
+
+// A punted frame comes from the chip.
+type punted struct {
+	port  string
+	vlan  uint16
+	trap  string
+	frame string
+}
+
+// A fakeCPU is the chip's CPU port.
+type fakeCPU struct {
+	punted chan punted
+	sent   chan string // PORT VLAN FRAME
+}
+
+func (c fakeCPU) Receive(ctx context.Context) (port string, vlan uint16, trap string, data []byte, err error) {
+	select {
+	case p, ok := <-c.punted:
+		if !ok {
+			err = io.EOF
+		}
+		return p.port, p.vlan, p.trap, []byte(p.frame), err
+	case <-ctx.Done():
+		return "", 0, "", nil, ctx.Err()
+	}
+}
+
+func (c fakeCPU) Send(port string, vlan uint16, data []byte) error {
+	c.sent <- fmt.Sprintf("%s %d %s", port, vlan, data)
+	return nil
+}
+
+// Frames of the chip come to the device of their port, PortChannel or VLAN; those between the ends of a wire to the
+// port's. What Linux sends leaves there, by a member of a PortChannel that is up.
+func TestFrames(t *testing.T) {
+	b := newBench(t)
+	b.ports()
+	cpu := fakeCPU{make(chan punted), make(chan string, 1)}
+	served := make(chan error)
+	go func() { served <- b.host.Serve(t.Context(), cpu) }()
+	tagged := "abcdefghijkl\x81\x00\x00\x0aXXpayload"
+	b.k.taps["Loopback0"].down = true
+	for _, p := range []punted{
+		{"Ethernet0", 0, "ip2me", "one"}, {"Ethernet4", 0, "arp_req", "two"}, {"Ethernet4", 0, "lacp", "three"},
+		{"Ethernet0", 10, "arp_req", tagged}, {"Ethernet0", 20, "ip2me", "five"}, {"Ethernet0", 10, "lldp", "six"},
+		{"Ethernet12", 0, "ip2me", "seven"}, {"Ethernet0", 0, "ip2me", ""},
+	} {
+		cpu.punted <- p
+	}
+	close(cpu.punted)
+	if err := <-served; !errors.Is(err, io.EOF) {
+		t.Errorf("the chip went: %v", err)
+	}
+	for name, want := range map[string]string{
+		"Ethernet0": "one five six", "Ethernet4": "three", "PortChannel1": "two", "Vlan10": "abcdefghijklXXpayload",
+	} {
+		if got := string(bytes.Join(b.k.taps[name].got, []byte(" "))); got != want {
+			t.Errorf("%s received %q, want %q", name, got, want)
+		}
+	}
+	if got, want := b.host.Lost(), "1 cut, 1 of no interface"; got != want {
+		t.Errorf("lost %q, want %q", got, want)
+	}
+	var c CPU = cpu
+	b.host.cpu.Store(&c)
+	for name, want := range map[string]string{"Ethernet0": "Ethernet0 0 x", "PortChannel1": "Ethernet4 0 x", "Vlan10": " 10 x", "Ethernet8": "Ethernet8 0 x"} {
+		b.k.taps[name].sent <- []byte("x")
+		if got := <-cpu.sent; got != want {
+			t.Errorf("%s sent %q, want %q", name, got, want)
+		}
+	}
+	b.set("PORT_TABLE:Ethernet4 lanes=4 speed=1000 oper_status=down")
+	b.host.fromHost("PortChannel1", []byte("x"))
+	b.host.cpu.Store(nil)
+	b.host.fromHost("Ethernet0", []byte("x"))
+	b.host.fromHost("Loopback0", []byte("x"))
+	if got, want := b.host.Lost(), "1 cut, 1 of no interface, 1 to a chip that is away, 1 to a PortChannel that is down"; got != want {
+		t.Errorf("lost %q, want %q", got, want)
+	}
+}
+
+func neighbor(name, addr, mac string) Neighbor {
+	m, _ := schema.ParseMAC(mac)
+	return Neighbor{Interface: name, Addr: netip.MustParseAddr(addr), MAC: m, Gone: mac == ""}
+}
+
+// Neighbours that Linux has are rows as neighsyncd writes them; those that nobody answers for are not.
+func TestNeighbors(t *testing.T) {
+	b := newBench(t)
+	b.ports()
+	const mac = "02:00:00:00:00:11"
+	b.learned(neighbor("Ethernet0", "10.0.0.2", mac), neighbor("Ethernet0", "2001:db8::2", mac), neighbor("Ethernet0", "fe80::2", mac),
+		neighbor("PortChannel1", "fe80::3", mac), neighbor("Ethernet0", "224.0.0.1", mac), neighbor("Ethernet0", "10.0.0.3", "ff:ff:ff:ff:ff:ff"),
+		neighbor("eth0", "10.0.0.4", mac), neighbor("Ethernet12", "10.0.0.5", mac))
+	const (
+		v4    = "Ethernet0:10.0.0.2 family=IPv4 neigh=" + mac
+		v6    = "Ethernet0:2001:db8::2 family=IPv6 neigh=" + mac
+		local = "PortChannel1:fe80::3 family=IPv6 neigh=" + mac
+	)
+	b.wantNeighbors("what Linux has", v4, v6, local)
+	b.learned(neighbor("Ethernet0", "10.0.0.2", "02:00:00:00:00:22"), neighbor("Ethernet0", "2001:db8::2", ""))
+	const moved = "Ethernet0:10.0.0.2 family=IPv4 neigh=02:00:00:00:00:22"
+	b.wantNeighbors("one moved, one gone", moved, local)
+	b.set("INTF_TABLE:PortChannel1 NULL=NULL")
+	b.wantNeighbors("no addresses of the link any more", moved)
+
+	// What an operator has configured is tammgrd's, and Linux'; what Linux learned comes when that goes.
+	b.set("NEIGH_TABLE:Ethernet0:10.0.0.2 neigh=02:00:00:00:00:99 family=IPv4 config_key=Ethernet0|10.0.0.2")
+	b.learned(neighbor("Ethernet0", "10.0.0.2", mac))
+	b.wantNeighbors("configured", "Ethernet0:10.0.0.2 config_key=Ethernet0|10.0.0.2 family=IPv4 neigh=02:00:00:00:00:99")
+	if !b.k.static["Ethernet0:10.0.0.2 02:00:00:00:00:99"] {
+		t.Errorf("permanent in Linux are %v", b.k.static)
+	}
+	b.set("NEIGH_TABLE:Ethernet0:10.0.0.2")
+	b.wantNeighbors("not configured any more", v4)
+	if len(b.k.static) != 0 {
+		t.Errorf("permanent in Linux are %v", b.k.static)
+	}
+	b.set("NEIGH_TABLE:Ethernet0:10.0.0.2 neigh=02:00:00:00:00:98 family=IPv4")
+	b.wantNeighbors("somebody else writes the row", v4)
+}
+
+// A row that Linux does not know when hostifd begins stays while it is asked; without an answer it goes.
+func TestNeighborsOfBefore(t *testing.T) {
+	b := newBench(t)
+	const (
+		one = "Ethernet0:10.0.0.2 family=IPv4 neigh=02:00:00:00:00:11"
+		two = "Ethernet0:10.0.0.3 family=IPv4 neigh=02:00:00:00:00:12"
+	)
+	b.k.fails = true
+	b.set("NEIGH_TABLE:Ethernet0:10.0.0.2 neigh=02:00:00:00:00:11 family=IPv4", "NEIGH_TABLE:Ethernet0:10.0.0.3 neigh=02:00:00:00:00:12 family=IPv4")
+	b.ports()
+	b.wantNeighbors("at the beginning", one, two)
+	b.k.fails = false
+	b.pass(retryAfter)
+	if len(b.k.asked) != 2 {
+		t.Errorf("asked were %v, want both", b.k.asked)
+	}
+	b.learned(neighbor("Ethernet0", "10.0.0.2", "02:00:00:00:00:11"))
+	b.pass(neighborTime)
+	b.pass(neighborTime)
+	b.wantNeighbors("one has answered", one)
+	if err := b.d.Do(t.Context(), b.s.Forget); err != nil {
+		t.Fatal(err)
+	}
+	b.step()
+	b.wantNeighbors("Linux is asked for all", one)
+	b.learned(neighbor("Ethernet0", "10.0.0.2", ""))
+	b.wantNeighbors("and says that it has gone")
+}
+
+// Linux is made to ask for next hops of routes that it does not know, at interfaces that are up, ever more rarely.
+func TestNextHopsAreAskedFor(t *testing.T) {
+	b := newBench(t)
+	b.ports()
+	b.set("ROUTE_TABLE:10.5.0.0/16 nexthop=10.0.0.2,10.0.0.3 ifname=Ethernet0,Ethernet0",
+		"ROUTE_TABLE:10.6.0.0/16 nexthop=10.0.0.3,10.8.0.2 ifname=Ethernet0,Ethernet8", "ROUTE_TABLE:10.7.0.0/16 blackhole=true",
+		"ROUTE_TABLE:10.8.0.0/16 nexthop=0.0.0.0 ifname=Ethernet0")
+	asked := func(what string, want ...string) {
+		t.Helper()
+		b.pass(retryAfter)
+		if d := cmp.Diff(want, b.k.wanted); d != "" {
+			t.Errorf("%s: %s", what, d)
+		}
+		b.k.wanted = nil
+	}
+	asked("at once", "Ethernet0:10.0.0.2", "Ethernet0:10.0.0.3")
+	b.learned(neighbor("Ethernet0", "10.0.0.2", "02:00:00:00:00:11"))
+	asked("not soon again")
+	asked("again", "Ethernet0:10.0.0.3")
+	for range 3 {
+		asked("more rarely")
+	}
+	asked("again", "Ethernet0:10.0.0.3")
+	b.set("ROUTE_TABLE:10.5.0.0/16", "ROUTE_TABLE:10.6.0.0/16")
+	b.now = b.now.Add(time.Hour)
+	asked("no route needs one")
+}

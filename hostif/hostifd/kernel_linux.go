@@ -1,0 +1,295 @@
+package hostifd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"tamtam/schema"
+)
+
+// alias marks the devices that are ours.
+const alias = "tamtam host interface"
+
+// A Linux is the kernel of this host, in the network namespace of the process.
+type Linux struct{}
+
+// NewKernel returns the kernel that this process runs on; it needs CAP_NET_ADMIN and /dev/net/tun.
+func NewKernel() (Kernel, error) {
+	f, err := os.OpenFile(tun, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("host interfaces: %w: want the device, and CAP_NET_ADMIN", err)
+	}
+	return Linux{}, f.Close()
+}
+
+const tun = "/dev/net/tun"
+
+// Ours lists the devices that are marked as ours.
+func (Linux) Ours() ([]string, error) {
+	links, err := netlink.LinkList()
+	if err != nil {
+		return nil, fmt.Errorf("list interfaces: %w", err)
+	}
+	var names []string
+	for _, l := range links {
+		if a := l.Attrs(); a.Alias == alias {
+			names = append(names, a.Name)
+		}
+	}
+	return names, nil
+}
+
+// Open makes a TAP device, or attaches to ours.
+func (Linux) Open(name string) (Tap, error) {
+	have, err := netlink.LinkByName(name)
+	if err == nil && have.Attrs().Alias != alias {
+		return nil, fmt.Errorf("there is an interface of this name (%s) which is no host interface of tamtam's: "+
+			"rename or remove it", have.Type())
+	}
+	if missing := (netlink.LinkNotFoundError{}); err != nil && !errors.As(err, &missing) {
+		return nil, err
+	}
+	fd, err := unix.Open(tun, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", tun, err)
+	}
+	if err := attach(fd, name); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return &tap{os.NewFile(uintptr(fd), tun)}, nil
+}
+
+// attach makes a file that of a TAP device, which lasts when the file is closed.
+func attach(fd int, name string) error {
+	ask, err := unix.NewIfreq(name)
+	if err != nil {
+		return fmt.Errorf("name of an interface: %w", err)
+	}
+	ask.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI)
+	switch err := unix.IoctlIfreq(fd, unix.TUNSETIFF, ask); {
+	case errors.Is(err, unix.EBUSY):
+		return errors.New("another process has this host interface: a second hostifd?")
+	case err != nil:
+		return fmt.Errorf("make a TAP device (CAP_NET_ADMIN is needed): %w", err)
+	}
+	if err := unix.IoctlSetInt(fd, unix.TUNSETPERSIST, 1); err != nil {
+		return fmt.Errorf("make a TAP device last: %w", err)
+	}
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		return err
+	}
+	return netlink.LinkSetAlias(link, alias)
+}
+
+// A tap is the other end of a TAP device.
+type tap struct{ *os.File }
+
+// SetCarrier sets whether the device has a carrier.
+func (t *tap) SetCarrier(on bool) error {
+	value := 0
+	if on {
+		value = 1
+	}
+	raw, err := t.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) { failed = unix.IoctlSetPointerInt(int(fd), unix.TUNSETCARRIER, value) })
+	if err = errors.Join(err, failed); err != nil {
+		return fmt.Errorf("set the carrier: %w", err)
+	}
+	return nil
+}
+
+// Set brings a device to what it should be.
+func (Linux) Set(name string, d, old Device, whole bool) error {
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	if now := link.Attrs(); !slices.Equal(now.HardwareAddr, d.MAC[:]) {
+		// Down, so that IPv6's address of the link is made anew of the new address.
+		errs = append(errs, netlink.LinkSetDown(link), netlink.LinkSetHardwareAddr(link, net.HardwareAddr(d.MAC[:])))
+	}
+	errs = append(errs, netlink.LinkSetMTU(link, d.MTU))
+	route(name, d.Routed)
+	if d.Up {
+		errs = append(errs, netlink.LinkSetUp(link))
+	} else {
+		errs = append(errs, netlink.LinkSetDown(link))
+	}
+	return errors.Join(append(errs, setAddrs(link, d, old, whole))...)
+}
+
+// route lets the kernel forward what comes in at a device that routes, as what the chip gives to the CPU because it
+// does not know the neighbour; one that does not has no IPv6, or it would have an address. Where /proc may not be
+// written to, whoever runs this has to.
+func route(name string, routed bool) {
+	on, off := "1\n", "0\n"
+	if !routed {
+		on, off = off, on
+	}
+	_ = os.WriteFile(settings+"ipv6/conf/"+name+"/disable_ipv6", []byte(off), 0)
+	_ = os.WriteFile(settings+"ipv4/conf/"+name+"/forwarding", []byte(on), 0)
+}
+
+// settings are those of the network.
+const settings = "/proc/sys/net/"
+
+// Advice says which settings of the network are not as host interfaces need them, and what would be right.
+func (Linux) Advice() (list []string) {
+	for _, s := range []struct{ path, right, why string }{
+		{"ipv4/conf/all/arp_ignore", "12", "else Linux answers ARP at the wires of ports too, and frames pass the chip by"},
+		{"ipv4/ip_forward", "1", "else nobody asks for neighbours that the chip does not know"},
+		{"ipv6/conf/all/forwarding", "1", "else nobody asks for neighbours that the chip does not know"},
+	} {
+		text, err := os.ReadFile(settings + s.path)
+		if is := strings.TrimSpace(string(text)); err == nil && !strings.Contains(s.right, is) {
+			name := strings.ReplaceAll(s.path, "/", ".")
+			list = append(list, fmt.Sprintf("net.%s is %s, want %s: %s", name, is, s.right[:1], s.why))
+		}
+	}
+	return list
+}
+
+// setAddrs sets the addresses of a device. What of IPv6 the kernel has made itself stays.
+func setAddrs(link netlink.Link, d, old Device, whole bool) error {
+	var errs []error
+	have, err := netlink.AddrList(link, netlink.FAMILY_ALL)
+	if err != nil {
+		return err
+	}
+	there := map[netip.Prefix]bool{}
+	for _, a := range have {
+		p, ok := prefix(a.IPNet)
+		there[p] = true
+		gone := slices.Contains(old.Addrs, p) || whole && !p.Addr().IsLinkLocalUnicast()
+		if ok && gone && !slices.Contains(d.Addrs, p) {
+			errs = append(errs, netlink.AddrDel(link, &a))
+		}
+	}
+	for _, p := range d.Addrs {
+		if there[p] {
+			continue
+		}
+		bits := p.Addr().BitLen()
+		a := &netlink.Addr{IPNet: &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), bits)}}
+		if err := netlink.AddrReplace(link, a); err != nil {
+			errs = append(errs, fmt.Errorf("address %s: %w", p, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func prefix(n *net.IPNet) (netip.Prefix, bool) {
+	a, ok := netip.AddrFromSlice(n.IP)
+	ones, _ := n.Mask.Size()
+	return netip.PrefixFrom(a.Unmap(), ones), ok
+}
+
+// Remove removes a device.
+func (Linux) Remove(name string) error {
+	link, err := netlink.LinkByName(name)
+	if missing := (netlink.LinkNotFoundError{}); errors.As(err, &missing) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return netlink.LinkDel(link)
+}
+
+// usable are the states of neighbours whose address is known.
+const usable = netlink.NUD_REACHABLE | netlink.NUD_STALE | netlink.NUD_DELAY | netlink.NUD_PROBE | netlink.NUD_PERMANENT
+
+// Neighbors tells of neighbours until ctx ends or the kernel has told more than was read.
+func (Linux) Neighbors(ctx context.Context, f func(Neighbor)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	updates := make(chan netlink.NeighUpdate, 1024)
+	err := netlink.NeighSubscribeWithOptions(updates, ctx.Done(), netlink.NeighSubscribeOptions{
+		ListExisting: true, ErrorCallback: func(err error) { cancel(err) }, ReceiveBufferSize: 1 << 20,
+	})
+	if err != nil {
+		return fmt.Errorf("ask for neighbours: %w", err)
+	}
+	names := map[int]string{}
+	for u := range updates {
+		name := names[u.LinkIndex]
+		if link, err := netlink.LinkByIndex(u.LinkIndex); err == nil {
+			name = link.Attrs().Name
+			names[u.LinkIndex] = name
+		} else if u.Type == unix.RTM_NEWNEIGH {
+			delete(names, u.LinkIndex)
+			continue
+		}
+		addr, ok := netip.AddrFromSlice(u.IP)
+		if !ok || name == "" || schema.InterfaceTable(name) == "" || u.Family != unix.AF_INET && u.Family != unix.AF_INET6 {
+			continue
+		}
+		n := Neighbor{Interface: name, Addr: addr.Unmap(), Gone: u.Type == unix.RTM_DELNEIGH || u.State&usable == 0}
+		if u.State&netlink.NUD_NOARP != 0 && !n.Gone {
+			continue
+		}
+		copy(n.MAC[:], u.HardwareAddr)
+		f(n)
+	}
+	return context.Cause(ctx)
+}
+
+// SetNeighbor sets a neighbour.
+func (Linux) SetNeighbor(n Neighbor, permanent bool) error {
+	entry, err := entryOf(n)
+	if err != nil {
+		return err
+	}
+	entry.HardwareAddr, entry.State = net.HardwareAddr(n.MAC[:]), netlink.NUD_PROBE
+	if permanent {
+		entry.State = netlink.NUD_PERMANENT
+	}
+	return netlink.NeighSet(entry)
+}
+
+// Ask has Linux ask for a neighbour, as if there were a packet for it.
+func (Linux) Ask(n Neighbor) error {
+	entry, err := entryOf(n)
+	if err != nil {
+		return err
+	}
+	entry.Flags = netlink.NTF_USE
+	return netlink.NeighSet(entry)
+}
+
+// RemoveNeighbor removes a neighbour.
+func (Linux) RemoveNeighbor(n Neighbor) error {
+	entry, err := entryOf(n)
+	if err != nil {
+		return err
+	}
+	return netlink.NeighDel(entry)
+}
+
+func entryOf(n Neighbor) (*netlink.Neigh, error) {
+	link, err := netlink.LinkByName(n.Interface)
+	if err != nil {
+		return nil, err
+	}
+	family := unix.AF_INET
+	if n.Addr.Is6() {
+		family = unix.AF_INET6
+	}
+	return &netlink.Neigh{LinkIndex: link.Attrs().Index, Family: family, IP: n.Addr.AsSlice()}, nil
+}

@@ -1,0 +1,169 @@
+package hostifd
+
+import (
+	"bytes"
+	"context"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tamtam/schema"
+)
+
+// ownNetwork is set where the test runs in a network namespace of its own.
+const ownNetwork = "TAMTAM_TEST_OWN_NETWORK"
+
+// inOwnNetwork runs the test again in a process with a network of its own, true where that is this one.
+func inOwnNetwork(t *testing.T) bool {
+	if os.Getenv(ownNetwork) != "" {
+		return true
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		t.Skip("ip is not installed")
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), ownNetwork+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	if os.Geteuid() != 0 {
+		t.Skip("network namespaces and TAP devices are root's")
+	}
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Skipf("no network namespace may be made here: %v", err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	if strings.Contains(out.String(), "--- SKIP") {
+		t.Skip(out.String())
+	}
+	return false
+}
+
+// ip runs iproute2's command, and returns what it says.
+func ip(t *testing.T, args string) string {
+	t.Helper()
+	out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("ip %s: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// Linux has the device that it should, as iproute2 shows it; another's interface is left alone; neighbours are told.
+func TestLinux(t *testing.T) {
+	if !inOwnNetwork(t) {
+		return
+	}
+	k, err := NewKernel()
+	if err != nil {
+		t.Skip(err)
+	}
+	if got := strings.Join(k.Advice(), "; "); !strings.Contains(got, "net.ipv4.conf.all.arp_ignore is 0, want 1: ") {
+		t.Errorf("advice %q, want that of ARP", got)
+	}
+	tap, err := k.Open("Ethernet0")
+	if err != nil {
+		t.Skipf("no TAP device may be made here: %v", err)
+	}
+	first := Device{
+		MAC: schema.MAC{2, 0, 0, 0, 0, 0xaa}, MTU: 9100, Up: true, Routed: true,
+		Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.0.1/24"), netip.MustParsePrefix("2001:db8::1/64")},
+	}
+	set := func(d, old Device, whole bool) {
+		t.Helper()
+		for _, err := range []error{tap.SetCarrier(d.Carrier), k.Set("Ethernet0", d, old, whole)} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	shows := func(args string, parts ...string) {
+		t.Helper()
+		got := ip(t, args)
+		for _, part := range parts {
+			if no, absent := strings.CutPrefix(part, "!"); absent == strings.Contains(got, no) {
+				t.Errorf("ip %s shows %s, want %s", args, got, part)
+			}
+		}
+	}
+	set(first, Device{}, true)
+	shows("addr show Ethernet0", "NO-CARRIER", "mtu 9100", "02:00:00:00:00:aa", "10.0.0.1/24", "2001:db8::1/64")
+	shows("link show Ethernet0", alias)
+	ip(t, "addr add 10.7.0.7/24 dev Ethernet0")
+	second := Device{MAC: schema.MAC{2, 0, 0, 0, 0, 0xbb}, MTU: 1500, Up: true, Carrier: true, Routed: true, Addrs: []netip.Prefix{netip.MustParsePrefix("10.0.1.1/24"), netip.MustParsePrefix("2001:db8::1/64")}}
+	set(second, first, false)
+	shows("addr show Ethernet0", "LOWER_UP", "mtu 1500", "02:00:00:00:00:bb", "10.0.1.1/24", "2001:db8::1/64", "!10.0.0.1/24", "10.7.0.7/24")
+
+	if _, err := k.Open("Ethernet0"); err == nil || !strings.Contains(err.Error(), "a second hostifd?") {
+		t.Errorf("opened twice: %v", err)
+	}
+	ip(t, "link add Ethernet4 type veth peer name other")
+	if _, err := k.Open("Ethernet4"); err == nil || !strings.Contains(err.Error(), "(veth) which is no host interface of tamtam's: rename or remove it") {
+		t.Errorf("another's interface: %v", err)
+	}
+
+	told := make(chan Neighbor, 64)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- k.Neighbors(ctx, func(n Neighbor) { told <- n }) }()
+	wait := func(want Neighbor) {
+		t.Helper()
+		for deadline := time.After(time.Minute); ; {
+			select {
+			case n := <-told:
+				if keyOf(n) == keyOf(want) && n.Gone == want.Gone && (n.Gone || n.MAC == want.MAC) {
+					return
+				}
+			case <-deadline:
+				t.Fatalf("not told of %+v", want)
+			}
+		}
+	}
+	n := Neighbor{Interface: "Ethernet0", Addr: netip.MustParseAddr("10.0.1.2"), MAC: schema.MAC{2, 0, 0, 0, 0, 0x11}}
+	if err := k.SetNeighbor(n, true); err != nil {
+		t.Fatal(err)
+	}
+	wait(n)
+	shows("neigh show dev Ethernet0", "10.0.1.2 lladdr 02:00:00:00:00:11 PERMANENT")
+	if err := k.RemoveNeighbor(n); err != nil {
+		t.Fatal(err)
+	}
+	gone := n
+	gone.Gone = true
+	wait(gone)
+	unknown := Neighbor{Interface: "Ethernet0", Addr: netip.MustParseAddr("10.0.1.3")}
+	if err := k.Ask(unknown); err != nil {
+		t.Fatal(err)
+	}
+	unknown.Gone = true // nobody has answered yet
+	wait(unknown)
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("telling of neighbours ended without a reason")
+	}
+
+	tap.Close() // a crash: the device stays
+	if names, err := k.Ours(); err != nil || len(names) != 1 || names[0] != "Ethernet0" {
+		t.Errorf("ours are %v, %v", names, err)
+	}
+	if tap, err = k.Open("Ethernet0"); err != nil {
+		t.Fatal(err)
+	}
+	set(second, Device{}, true)
+	shows("addr show Ethernet0", "10.0.1.1/24", "!10.7.0.7/24")
+	bridged := second
+	bridged.Routed, bridged.Addrs = false, nil
+	set(bridged, second, false)
+	shows("addr show Ethernet0", "!inet")
+	tap.Close()
+	if err := k.Remove("Ethernet0"); err != nil {
+		t.Error(err)
+	}
+	shows("link show", "!Ethernet0", "Ethernet4")
+}

@@ -1,0 +1,86 @@
+package hostifd
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// nextHops are the next hops of all routes. A route is not in the chip before one of its next hops is known, and Linux
+// has no packet for them that would make it ask: so it is told to, as by SONiC's nbrmgrd. It belongs to the daemon's
+// goroutine.
+type nextHops struct {
+	of   map[string][]string // neighbours, by route
+	uses map[string]int      // routes, by neighbour
+	wait map[string]wait     // by neighbour that was asked for
+}
+
+// A wait is when a neighbour is asked for again.
+type wait struct {
+	next time.Time
+	long time.Duration
+}
+
+// Bounds of the wait between two times that a next hop is asked for, by Linux three times each.
+const (
+	minWait = 4 * time.Second
+	maxWait = time.Minute
+)
+
+// mostAsked is how many are asked for at a time.
+const mostAsked = 256
+
+func newNextHops() nextHops {
+	return nextHops{of: map[string][]string{}, uses: map[string]int{}, wait: map[string]wait{}}
+}
+
+// took takes a row of ROUTE_TABLE.
+func (h *nextHops) took(key string, fields swss.FieldValues) {
+	for _, n := range h.of[key] {
+		if h.uses[n]--; h.uses[n] == 0 {
+			delete(h.uses, n)
+			delete(h.wait, n)
+		}
+	}
+	delete(h.of, key)
+	if fields == nil {
+		return
+	}
+	route, err := schema.ParseRoute(key, fields)
+	if err != nil {
+		return // orchagent says so
+	}
+	for _, hop := range route.Hops {
+		if hop.Addr.IsValid() {
+			n := keyOf(Neighbor{Interface: hop.Interface, Addr: hop.Addr})
+			h.of[key] = append(h.of[key], n)
+			h.uses[n]++
+		}
+	}
+}
+
+// ask asks for those that are not known, ever more rarely.
+func (h *nextHops) ask(b *neighborhood, p plan, now time.Time) {
+	asked := 0
+	for _, key := range slices.Sorted(maps.Keys(h.uses)) {
+		_, known := b.known[key]
+		_, static := b.static[key]
+		if known || static {
+			delete(h.wait, key)
+			continue
+		}
+		w := h.wait[key]
+		n, ok := neighborOf(key, nil)
+		if d, there := p.devices[n.Interface]; !ok || !there || !d.Carrier || now.Before(w.next) || asked == mostAsked {
+			continue
+		}
+		asked++
+		w.long = min(max(2*w.long, minWait), maxWait)
+		w.next = now.Add(w.long)
+		h.wait[key] = w
+		_ = b.kernel.Ask(n) // what fails now is tried again
+	}
+}
