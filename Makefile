@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock image-if-docker figures metrics outputs bench bench-before bench-pgo lint generate generate-check image compose-up compose-down compose-test supervisor-test demo-capture clean
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock image-if-docker figures metrics outputs bench bench-before bench-pgo lint generate generate-check image compose-up compose-down compose-test topologies manifests supervisor-test demo-capture clean
 
 ### help            this list
 help:
@@ -155,6 +155,18 @@ compose-down:
 ### compose-test    image, containers, health, a row from CONFIG_DB to the ASIC, and down again
 compose-test:
 	./scripts/test-compose.sh
+
+### topologies      the topologies of docker/containerlab, with Docker, moved veths and traffic, outside the gate (root)
+topologies: image-if-docker
+	./scripts/test-topologies.sh
+
+### manifests       the StatefulSet and the chart of docker/ are read into the types of Kubernetes' API
+HELM ?= $(GO) run helm.sh/helm/v3/cmd/helm@v3.22.0
+manifests:
+	$(HELM) lint docker/helm/tamtam
+	$(HELM) template sw docker/helm/tamtam | $(GO) run -C tools/manifests . ../../docker/kubernetes/tamtam.yaml -
+	$(HELM) template sw docker/helm/tamtam --set-file startup=docker/containerlab/pair-leaf1.json \
+		--set ports=4,interfaces.Ethernet16=net1,usersSecret=u,storageClass=fast,metrics=false | $(GO) run -C tools/manifests . -
 
 ### supervisor-test the recipes for supervisord and systemd
 supervisor-test:

@@ -169,7 +169,7 @@ func TestLeaves(t *testing.T) {
 
 		other := newSession(t)
 		other.server.load(t, onePort)
-		if err := other.script(t.Context(), "running", strings.NewReader(text)); err != nil {
+		if err := other.ExecScript(t.Context(), "running", strings.NewReader(text)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(text, other.do(t, "show running-configuration")); diff != "" {

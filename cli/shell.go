@@ -132,20 +132,21 @@ func (s *Shell) warn(format string, args ...any) {
 // error names the file and the line. "-" is the Config's In.
 func (s *Shell) ExecFile(ctx context.Context, name string) error {
 	if name == "-" {
-		return s.script(ctx, "standard input", s.conf.In)
+		return s.ExecScript(ctx, "standard input", s.conf.In)
 	}
 	f, err := os.Open(name)
 	if err != nil {
 		return fmt.Errorf("command file: %w", err)
 	}
 	defer f.Close()
-	return s.script(ctx, name, f)
+	return s.ExecScript(ctx, name, f)
 }
 
 // maxLine is the longest line of a script, in bytes.
 const maxLine = 1 << 20
 
-func (s *Shell) script(ctx context.Context, name string, r io.Reader) error {
+// ExecScript is [Shell.ExecFile] for what r has; name is what errors call it.
+func (s *Shell) ExecScript(ctx context.Context, name string, r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	n := 0

@@ -171,7 +171,7 @@ func TestFlowGroupIDs(t *testing.T) {
 	})
 	t.Run("script", func(t *testing.T) {
 		s := newSession(t)
-		if err := s.script(t.Context(), "x", strings.NewReader(strings.Join(lines, "\n"))); err != nil {
+		if err := s.ExecScript(t.Context(), "x", strings.NewReader(strings.Join(lines, "\n"))); err != nil {
 			t.Fatal(err)
 		}
 		if got := ids(s); got != want {

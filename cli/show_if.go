@@ -188,3 +188,24 @@ func showACL(ctx context.Context, c *call) (*view, error) {
 		{"Status", 8, 2}, {"Reason", 6, 0},
 	}, rows, nil), nil
 }
+
+// showLLDP writes who is at which port, by his own word.
+func showLLDP(ctx context.Context, c *call) (*view, error) {
+	found, err := c.sh.client.all(ctx, gpath(lldpRoot))
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]string
+	for _, n := range found.sortedBy("port", "neighbors", "neighbor") {
+		row := []string{n.text("port")}
+		for _, leaf := range []string{"system-name", "port-id", "port-description", "chassis-id"} {
+			row = append(row, orDash(n.text("state", leaf)))
+		}
+		rows = append(rows, row)
+	}
+	columns := []column{
+		{"LocalPort", 12, 2}, {"RemoteDevice", 16, 2}, {"RemotePortID", 14, 2}, {"RemotePortDescr", 16, 2},
+		{"ChassisID", 17, 0},
+	}
+	return tableView(one(lldpRoot, found), columns, rows, nil), nil
+}

@@ -189,10 +189,22 @@ func showNeighbors(family int) func(context.Context, *call) (*view, error) {
 				continue
 			}
 			mac, status := orDash(config(n, "mac-address")), orDash(n.text("state", "status"))
-			rows = append(rows, []string{address, mac, n.text("interface"), status})
+			rows = append(rows, []string{address, mac, n.text("interface"), "Static", status, "-"})
 			why = append(why, whyNotLine(address, n.at("state"))...)
 		}
-		columns := []column{{"Address", 16, 2}, {"MacAddress", 17, 2}, {"Iface", 12, 2}, {"Status", 8, 0}}
+		for _, n := range routing.sortedBy("interface", "host-neighbors", "neighbor") {
+			if family != 0 && ipVersion(n.text("address")) != family {
+				continue
+			}
+			rows = append(rows, []string{
+				n.text("address"), orDash(n.text("state", "mac-address")), n.text("interface"), "Dynamic",
+				orDash(strings.ToLower(n.word("state", "neighbor-state"))), orDash(n.text("state", "confirmed")),
+			})
+		}
+		columns := []column{
+			{"Address", 16, 2}, {"MacAddress", 17, 2}, {"Iface", 12, 2}, {"Type", 7, 2}, {"Status", 10, 2},
+			{"Confirmed", 20, 0},
+		}
 		return tableView(data, columns, rows, why), nil
 	}
 }

@@ -228,9 +228,13 @@ func TestSwitchShow(t *testing.T) {
 	row(t, r, swss.StateDB, schema.StateStaticRoute, "10.9.0.0/16", active)
 	row(t, r, swss.StateDB, schema.StateStaticRoute, "0.0.0.0/0", swss.FieldValues{"status": "pending", "reason": "Ethernet8 does not route"})
 	row(t, r, swss.StateDB, schema.StateNeigh, "Vlan10|10.0.0.2", active)
+	row(t, r, swss.StateDB, schema.StateHostNeigh, "Vlan10|10.0.0.5", swss.FieldValues{"neigh": "02:00:00:00:00:05", "state": "REACHABLE", "confirmed": "2026-01-02T12:00:00Z"})
+	row(t, r, swss.StateDB, schema.StateHostNeigh, "Vlan10|2001:db8::6", swss.FieldValues{"neigh": "", "state": "INCOMPLETE", "confirmed": ""})
+	row(t, r, swss.ApplDB, schema.AppLLDPEntry, "Ethernet4", swss.FieldValues{"lldp_rem_sys_name": "s2", "lldp_rem_port_id": "etp1",
+		"lldp_rem_port_desc": "Ethernet0", "lldp_rem_chassis_id": "02:00:00:00:00:02", "lldp_rem_sys_desc": "", "lldp_rem_man_addr": ""})
 	row(t, r, swss.StateDB, schema.StateFDB, "Vlan10:02:00:00:00:00:09", swss.FieldValues{"port": "Ethernet4", "type": "static"})
 	row(t, r, swss.StateDB, schema.StateFDB, "Vlan10:02:00:00:00:00:0a", swss.FieldValues{"port": "Ethernet4", "type": "dynamic"})
-	golden(t, "switch_show_ip", s.do(t, "show ip route", "show ipv6 route", "show ip interface", "show ipv6 interface", "show arp", "show neighbors", "show mac address-table"))
+	golden(t, "switch_show_ip", s.do(t, "show ip route", "show ipv6 route", "show ip interface", "show ipv6 interface", "show arp", "show ndp", "show neighbors", "show lldp neighbors", "show mac address-table"))
 	golden(t, "switch_show", s.do(t,
 		"show tam switch", "show tam summary", "show tam collectors", "show tam collectors c6", "show tam samplers", "show tam flow-groups",
 		"show tam features", "show tam tail-stamping", "show tam tail-stamping sessions", "show tam tail-stamping sessions http_236",

@@ -19,9 +19,9 @@ type Source interface {
 	Lost() (uint64, error)
 }
 
-// WatchTailStamp prints what the tail-stamp records in the frames of a source say, as they come: a report of what came
-// since the last one at each tick, and one at the end, when ctx ends or the source does. JSON has a report in each line.
-// name stands for the source.
+// WatchTailStamp prints what the tail-stamp records in the frames of a source say, as they come: a report of what
+// came since the last one at each tick, and one at the end, when ctx ends or the source does. JSON has a report in
+// each line. name stands for the source.
 func WatchTailStamp(
 	ctx context.Context, out io.Writer, name string, in Source, ticks <-chan time.Time, opts DecodeOptions,
 ) error {

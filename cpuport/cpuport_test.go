@@ -269,6 +269,41 @@ func TestStrangersAreTurnedAway(t *testing.T) {
 	}
 }
 
+// A syncd that hangs does not make its client hang.
+func TestSendDoesNotWait(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cpu.sock")
+	l, err := Listen(path)
+	if err != nil {
+		t.Skipf("no sockets of this kind here: %v", err)
+	}
+	defer l.Close()
+	hangs := make(chan struct{})
+	go func() {
+		defer close(hangs)
+		c, err := l.AcceptUnix()
+		if err != nil {
+			return
+		}
+		_, _ = c.Read(make([]byte, 300)) // the greeting, and no more
+		_, _ = c.Write(appendHello(nil, ""))
+		hangs <- struct{}{}
+		c.Close()
+	}()
+	c, err := Dial(path, "a test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for err == nil {
+		err = c.Send(Frame{VLAN: 1, Data: frameOfBytes(1500, 1)})
+	}
+	if errors.Is(err, ErrClosed) || !strings.Contains(err.Error(), "full") {
+		t.Errorf("%v, want to hear that the socket is full", err)
+	}
+	<-hangs
+	<-hangs
+}
+
 func TestCountsAreAskedFor(t *testing.T) {
 	h, path := serving(t)
 	h.Punt(Packet{Time: noon, Data: frameOfBytes(60, 3), Len: 60}, 0)

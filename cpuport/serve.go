@@ -10,8 +10,9 @@ import (
 	"sync"
 )
 
-// Listen makes the socket of a CPU port. A socket that is left over, with nobody behind it, is replaced. The socket's
-// mode is 0660: it is for the owner and the group.
+// Listen makes the socket of a CPU port. A socket that is left over, with nobody behind it, is replaced. Its directory
+// says who may be the client: the socket itself is open to all, since syncd runs as root where ports are live, and its
+// client never has to.
 func Listen(path string) (*net.UnixListener, error) {
 	addr := &net.UnixAddr{Name: path, Net: "unixpacket"}
 	if c, err := net.DialUnix(addr.Net, nil, addr); err == nil {
@@ -26,7 +27,7 @@ func Listen(path string) (*net.UnixListener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("CPU port: %w", err)
 	}
-	if err := os.Chmod(path, 0o660); err != nil {
+	if err := os.Chmod(path, 0o666); err != nil {
 		return nil, errors.Join(fmt.Errorf("CPU port: %w", err), l.Close())
 	}
 	return l, nil
@@ -246,16 +247,13 @@ func (x *Conn) Receive(ctx context.Context) (Packet, error) {
 	}
 }
 
-// Send is [Line.Send], except that it waits while the socket is full, and that what the CPU port refuses is told by
-// Receive.
+// Send is [Line.Send], except that what the CPU port refuses, its full queue too, is told by Receive. It does not wait:
+// it fails while the socket is full because syncd hangs.
 func (x *Conn) Send(f Frame) error {
 	if err := f.Check(); err != nil {
 		return err
 	}
-	if _, err := x.c.Write(appendFrame(nil, &f)); err != nil {
-		return errors.Join(ErrClosed, err)
-	}
-	return nil
+	return writeNow(x.c, appendFrame(nil, &f))
 }
 
 // Counts asks for what the CPU port has counted. Somebody has to be in Receive for the answer to come; it waits for it

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,6 +30,7 @@ type alarms struct {
 	heard map[string]time.Time // when something was last heard of a daemon, or the looking began
 	drift map[string]driftSeen
 	since map[string]string           // when an alarm was raised, by id
+	met   map[string]bool             // optional daemons that have been heard of
 	odd   map[string]bool             // daemons that seemed to be two when they were looked at last
 	up    map[string]swss.FieldValues // those that are raised, by id; nil: it is not known what is in the table
 	// standby says that another mgmtd keeps the table; nil: none does.
@@ -57,6 +59,7 @@ func newAlarms(r *swss.Redis) *alarms {
 	return &alarms{
 		redis: r, rows: swss.NewTable(r.DB(swss.StateDB), schema.StateAlarm),
 		heard: map[string]time.Time{}, drift: map[string]driftSeen{}, odd: map[string]bool{}, since: map[string]string{},
+		met:       map[string]bool{},
 		incidents: map[string]incident{},
 	}
 }
@@ -127,7 +130,14 @@ func (a *alarms) turn(ctx context.Context) error {
 // look raises and clears alarms by what the daemons say of themselves.
 func (a *alarms) look(ctx context.Context, now time.Time) error {
 	want := map[string]swss.FieldValues{}
-	for _, name := range daemons {
+	for _, name := range optional { // one that has been there is missed like the others
+		if _, heard, err := ReadState(ctx, a.redis, name); err != nil {
+			return err
+		} else if heard {
+			a.met[name] = true
+		}
+	}
+	for _, name := range slices.Concat(daemons, SortedKeys(a.met)) {
 		if err := a.ask(ctx, now, name, want); err != nil {
 			return err
 		}

@@ -26,6 +26,8 @@ const (
 	daemonVariable = "TAMTAM_TEST_DAEMON"
 	redisVariable  = "TAMTAM_TEST_REDIS"
 	dirVariable    = "TAMTAM_TEST_DIR" // where it records
+	// wiresVariable has PORT=INTERFACE for each port of a chip that is wired; without, a chip is driven by its process.
+	wiresVariable = "TAMTAM_TEST_WIRES"
 )
 
 func TestMain(m *testing.M) {
@@ -61,7 +63,12 @@ func beDaemon(name, addr, dir string) error {
 	go g.writeVitals(name)
 	switch name {
 	case "syncd":
-		return RunSyncd(ctx, r, ChipConfig{Profile: profile.Small(), drive: g.drive}, c)
+		chip := ChipConfig{Profile: profile.Small(), drive: g.drive, Wires: map[string]string{}}
+		for _, wire := range strings.Fields(os.Getenv(wiresVariable)) {
+			port, name, _ := strings.Cut(wire, "=")
+			chip.Wires[port], chip.drive = name, nil
+		}
+		return RunSyncd(ctx, r, chip, c)
 	case "orchagent":
 		return RunOrchagent(ctx, r, c)
 	}

@@ -184,8 +184,28 @@ func (g *generator) drive(ctx context.Context, chip *saisim.Chip, start time.Tim
 	}
 }
 
-// A trafficChaos is a chaos with sessions that nobody touches, and traffic through them.
-type trafficChaos struct{ *chaos }
+// A trafficChaos is a chaos with sessions that nobody touches, and traffic through them, which syncd's process makes, or
+// hosts.
+type trafficChaos struct {
+	*chaos
+	hosts trafficHosts // nil: syncd
+}
+
+// TrafficHosts know what has become of the frames that they sent.
+type trafficHosts interface {
+	now() traffic
+	// account says what is wrong with where the frames are that were sent.
+	account(c trafficChaos)
+}
+
+// lives are what the frames met through each chip.
+func (c trafficChaos) lives() []traffic {
+	c.Helper()
+	if c.hosts != nil {
+		return []traffic{c.hosts.now()}
+	}
+	return c.vitals("syncd").Lives
+}
 
 // vitals reads what a process wrote last.
 func (c *chaos) vitals(name string) (v vitals) {
@@ -281,7 +301,7 @@ func (c trafficChaos) count() {
 	c.pass(2 * vitalsPeriod)
 	var t traffic
 	c.until("the session has counted the frames that were stamped", func() bool {
-		lives := c.vitals("syncd").Lives
+		lives := c.lives()
 		t = lives[len(lives)-1]
 		if len(lives) > 1 || t.Stamped == 0 || t.Bare > 0 {
 			c.Fatalf("of %d frames %d left with a stamp, %d without one after the first that had one (%s), of chip %d",
@@ -289,6 +309,10 @@ func (c trafficChaos) count() {
 		}
 		return c.plant.row(swss.CountersDB, schema.CountersTailStamp, "kept")["STAMPED_PACKETS"] == fmt.Sprint(t.Stamped)
 	})
+	if c.hosts != nil {
+		c.hosts.account(c)
+		t = c.hosts.now()
+	}
 	c.unflagged(said)
 	for number, packets := range said {
 		if packets != t.Marked[number] {
@@ -323,27 +347,32 @@ func TestChaosUnderTraffic(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
 		t.Parallel()
 		server := swsstest.StartServer(t, "--appendonly", "yes", "--appendfsync", "always", "--save", "")
-		c := trafficChaos{startChaos(t, server, rand.New(rand.NewPCG(seed, 7)))}
+		c := trafficChaos{chaos: startChaos(t, server, rand.New(rand.NewPCG(seed, 7)))}
 		for key, row := range keptRows() {
 			c.want[key] = row
 		}
 		c.mend()
 		c.steady()
-		for range 3 {
-			for range 8 {
-				c.note(c.changeOthers())
-				c.happened(c.gentle())
-				c.pass(time.Duration(c.IntN(int(400 * time.Millisecond))))
-			}
-			c.note("mend")
-			c.mend()
-			c.healed()
-			c.check()
-			c.count()
-			if t.Failed() {
-				return
-			}
-		}
-		c.holdsLittle()
+		c.goThrough()
 	})
+}
+
+// goThrough lets things happen, three times until the switch is well again.
+func (c trafficChaos) goThrough() {
+	for range 3 {
+		for range 8 {
+			c.note(c.changeOthers())
+			c.happened(c.gentle())
+			c.pass(time.Duration(c.IntN(int(400 * time.Millisecond))))
+		}
+		c.note("mend")
+		c.mend()
+		c.healed()
+		c.check()
+		c.count()
+		if c.Failed() {
+			return
+		}
+	}
+	c.holdsLittle()
 }

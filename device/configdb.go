@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +17,7 @@ import (
 // A ConfigDB is the content of a config_db.json: table, key, field, value.
 type ConfigDB map[string]map[string]swss.FieldValues
 
-// maxConfigFile bounds what ReadConfigDB takes, so that a wrong file cannot
+// maxConfigFile bounds what is read as configuration, so that a wrong file cannot
 // fill the memory: 256 MiB, over a million flow groups.
 const maxConfigFile = 256 << 20
 
@@ -27,17 +25,9 @@ const maxConfigFile = 256 << 20
 // a field whose name ends in "@" and whose value is the items joined by commas. Every error is
 // reported, not only the first; rows that no daemon would read are errors (see [ConfigDB.Check]).
 func ReadConfigDB(path string) (ConfigDB, error) {
-	f, err := os.Open(path)
+	text, err := readConfigFile(path)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxConfigFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if len(text) > maxConfigFile {
-		return nil, fmt.Errorf("%s: larger than %d MiB, which is the limit", path, maxConfigFile>>20)
 	}
 	c, err := ParseConfigDB(text)
 	if err != nil {

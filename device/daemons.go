@@ -19,6 +19,7 @@ import (
 	"tamtam/device/fault"
 	"tamtam/flymonorch"
 	"tamtam/mgmt"
+	"tamtam/mgmt/metrics"
 	"tamtam/orch"
 	aclorch "tamtam/orchagent/acl"
 	copporch "tamtam/orchagent/copp"
@@ -100,6 +101,7 @@ func authors(r *swss.Redis) func(context.Context, string) (int, bool) {
 
 // RunManagers runs the daemon tammgrd until ctx ends.
 func RunManagers(ctx context.Context, r *swss.Redis, c Common) error {
+	c = c.named("tammgrd")
 	h := newHealth("tammgrd")
 	c.faults = newDesk(h, r, c)
 	h.lacks = func(ctx context.Context) string {
@@ -406,18 +408,27 @@ func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
 	return s
 }
 
-// RunMgmt runs the daemon mgmtd until ctx ends.
-func RunMgmt(ctx context.Context, cfg mgmt.Config, c Common) error {
-	s, err := mgmt.NewServer(cfg)
+// RunMgmt runs the daemon mgmtd until ctx ends. At address it serves metrics for Prometheus; "": nowhere.
+func RunMgmt(ctx context.Context, cfg mgmt.Config, address string, c Common) error {
+	s, err := newMgmt(cfg)
 	if err != nil {
 		return err
 	}
-	return serveMgmt(ctx, cfg.Redis, s, c)
+	return serveMgmt(ctx, cfg.Redis, s, address, c)
+}
+
+// newMgmt makes the server, whose log says which daemon it is.
+func newMgmt(cfg mgmt.Config) (*mgmt.Server, error) {
+	if cfg.Logger != nil {
+		cfg.Logger = cfg.Logger.With("daemon", "mgmtd")
+	}
+	return mgmt.NewServer(cfg)
 }
 
 // serveMgmt serves until ctx ends. While the databases cannot be worked with, or another mgmtd works on them, clients
 // are refused with the reason.
-func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, c Common) error {
+func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, address string, c Common) error {
+	c = c.named("mgmtd")
 	h, a := newHealth("mgmtd"), newAlarms(r)
 	newDesk(h, r, c)
 	h.heed = s.Refuse
@@ -432,6 +443,9 @@ func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, c Common) err
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Serve(ctx) })
 	g.Go(func() error { return a.run(ctx) })
+	if address != "" {
+		g.Go(func() error { return metrics.Serve(ctx, address, metrics.New(r, daemons)) })
+	}
 	g.Go(func() error {
 		// The last two it does not read, but tells of when they are emptied.
 		return runLives(ctx, r, h, logOf(c), live, append(mgmt.Databases(), swss.ASICDB, swss.FlexCounterDB)...)

@@ -27,6 +27,9 @@ var daemons = []string{"tammgrd", "orchagent", "syncd", "mgmtd"}
 // optional are daemons that a switch may do without.
 var optional = []string{"hostd"}
 
+// OptionalDaemons returns the names of the daemons that a switch may do without.
+func OptionalDaemons() []string { return slices.Clone(optional) }
+
 // database is what [Health] calls Redis, which is none of our daemons.
 const database = "redis"
 
@@ -332,6 +335,21 @@ func Health(ctx context.Context, q Question) (string, error) {
 		state.Reason = ""
 	}
 	return ok(state.Reason), nil
+}
+
+// Running returns the daemons that a switch has, and those of the others that were heard of in the last seconds.
+func Running(ctx context.Context, q Question) []string {
+	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+	defer cancel()
+	r := swss.Look(q.Redis)
+	defer r.Close()
+	names := Daemons()
+	for _, name := range optional {
+		if _, heard, err := ReadState(ctx, r, name); heard && err == nil {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // ok is the answer of what lives, and why it is not ready.

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"tamtam/hoststack"
 	"tamtam/hoststack/hostd"
 	"tamtam/orch"
+	"tamtam/schema"
 	"tamtam/swss"
 )
 
@@ -53,6 +55,7 @@ func atHub(hub *cpuport.Hub) attach {
 // RunHostd runs the daemon hostd until ctx ends: the switch as a host at its router interfaces. It waits for a CPU
 // port, and takes it again when it was lost.
 func RunHostd(ctx context.Context, r *swss.Redis, line func() (CPULine, error), c Common) error {
+	c = c.named("hostd")
 	h := newHealth("hostd")
 	c.faults = newDesk(h, r, c)
 	return runLives(ctx, r, h, logOf(c), func(ctx context.Context, h *health, claim *swss.Claim) error {
@@ -61,14 +64,13 @@ func RunHostd(ctx context.Context, r *swss.Redis, line func() (CPULine, error), 
 }
 
 func hostdLife(ctx context.Context, r *swss.Redis, line attach, c Common) error {
-	mac, err := switchMAC(ctx, r)
+	cfg, err := hostConfig(ctx, r)
 	if err != nil {
 		return err
 	}
 	d := orch.NewDaemon("hostd", r, c.daemon())
-	cpu := &hostCPU{d: d, log: logOf(c), host: hostd.New(hostd.Config{
-		Daemon: d, Redis: r, Stack: hoststack.DefaultConfig(), MAC: hoststack.MAC(mac),
-	})}
+	cfg.Daemon = d
+	cpu := &hostCPU{d: d, log: logOf(c), host: hostd.New(cfg)}
 	cpu.lacks.Store(new("there has been no CPU port yet"))
 	c.health.setLacks(func(context.Context) string { return *cpu.lacks.Load() })
 	c.health.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
@@ -76,6 +78,19 @@ func hostdLife(ctx context.Context, r *swss.Redis, line attach, c Common) error 
 	g.Go(func() error { return d.Run(ctx) })
 	g.Go(func() error { return cpu.run(ctx, line) })
 	return g.Wait()
+}
+
+// hostConfig is what hostd is made with, except for its daemon.
+func hostConfig(ctx context.Context, r *swss.Redis) (hostd.Config, error) {
+	mac, err := switchMAC(ctx, r)
+	if err != nil {
+		return hostd.Config{}, err
+	}
+	row, _, err := swss.NewTable(r.DB(swss.ConfigDB), schema.CfgDeviceMetadata).Get(ctx, "localhost")
+	return hostd.Config{
+		Redis: r, Stack: hoststack.DefaultConfig(), MAC: hoststack.MAC(mac),
+		Name: cmp.Or(row["hostname"], "tamtam"), Description: "tamtam, a switch in software",
+	}, err
 }
 
 // A hostCPU brings a host to a CPU port, and keeps it there.

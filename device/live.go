@@ -1,6 +1,7 @@
 package device
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"tamtam/sairedis"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
+	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/altmark"
 )
@@ -27,10 +29,21 @@ type UpConfig struct {
 	Redis string // "embedded", HOST:PORT, or unix:PATH
 	// Databases say where Redis is, instead of Redis, if there are instances.
 	Databases swss.Config
-	Config    ConfigDB
-	Mgmt      mgmt.Config
+	// Startup is the configuration that is loaded before the daemons run, but for the one that serves gNMI.
+	Startup Startup
+	// Shell runs a script of the shell at a gNMI server, "unix:PATH"; needed if Startup has one.
+	Shell func(ctx context.Context, target string, script []byte) error
+	// Ports is how many ports, the first that are configured, are wired to eth1, eth2, ... ([AllPorts]: as many as there
+	// are, up to 64). If it is not 0, or Startup is not made of rows, the switch has a name, an address and ports also
+	// where no row says so.
+	Ports int
+	// Keep, if set, is the file that CONFIG_DB is written to when the switch ends, as a config_db.json.
+	Keep string
+	Mgmt mgmt.Config
 	// NoHost leaves out hostd: the switch neither answers nor asks as a host.
 	NoHost bool
+	// Metrics is where metrics for Prometheus are served, HOST:PORT; "": nowhere.
+	Metrics string
 	// Ready, if set, is called once all daemons run, with the addresses to use.
 	Ready func(redis, gnmi string)
 }
@@ -61,27 +74,84 @@ func Up(ctx context.Context, cfg UpConfig) error {
 		return err
 	}
 	defer r.Close()
-	if err := cfg.Config.Load(ctx, r); err != nil {
+	if err := cfg.Startup.Rows.Load(ctx, r); err != nil {
 		return err
 	}
+	if cfg.Ports != 0 || cfg.Startup.OpenConfig != nil || cfg.Startup.Script != nil {
+		if err := factory(ctx, r, cfg.Profile, cfg.Ports); err != nil {
+			return fmt.Errorf("what the configuration leaves out: %w", err)
+		}
+	}
 	cfg.Mgmt.Redis = r
-	northbound, err := mgmt.NewServer(cfg.Mgmt)
+	northbound, err := newMgmt(cfg.Mgmt)
 	if err != nil {
 		return err
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	if !cfg.NoHost {
-		cfg.CPU = cpuport.New()
-		g.Go(func() error { return RunHostd(ctx, r, atHub(cfg.CPU), cfg.Common) })
+	started := false
+	g, running := errgroup.WithContext(ctx)
+	g.Go(func() error { return serveMgmt(running, r, northbound, cfg.Metrics, cfg.Common) })
+	g.Go(func() error {
+		if err := cfg.configure(running, r, northbound); err != nil {
+			return fmt.Errorf("startup configuration: %w", err)
+		}
+		if !cfg.NoHost {
+			cfg.CPU = cpuport.New()
+			g.Go(func() error { return RunHostd(running, r, atHub(cfg.CPU), cfg.Common) })
+		}
+		g.Go(func() error { return RunSyncd(running, r, cfg.ChipConfig, cfg.Common) })
+		g.Go(func() error { return RunManagers(running, r, cfg.Common) })
+		g.Go(func() error { return RunOrchagent(running, r, cfg.Common) })
+		started = true
+		if cfg.Ready != nil {
+			cfg.Ready(r.Addr(), northbound.Addr())
+		}
+		return nil
+	})
+	err = ended(g.Wait())
+	if cfg.Keep != "" && started {
+		err = errors.Join(err, keep(context.WithoutCancel(ctx), r, cfg.Keep))
 	}
-	g.Go(func() error { return RunSyncd(ctx, r, cfg.ChipConfig, cfg.Common) })
-	g.Go(func() error { return RunManagers(ctx, r, cfg.Common) })
-	g.Go(func() error { return RunOrchagent(ctx, r, cfg.Common) })
-	g.Go(func() error { return serveMgmt(ctx, r, northbound, cfg.Common) })
-	if cfg.Ready != nil {
-		cfg.Ready(r.Addr(), northbound.Addr())
+	return err
+}
+
+// configure does what of the startup configuration goes through the northbound, and finds which ports are wired.
+func (cfg *UpConfig) configure(ctx context.Context, r *swss.Redis, northbound *mgmt.Server) error {
+	switch start := cfg.Startup; {
+	case start.OpenConfig != nil:
+		if err := northbound.Load(ctx, start.OpenConfig); err != nil {
+			return err
+		}
+	case start.Script != nil:
+		if err := cfg.Shell(ctx, "unix:"+cfg.Mgmt.Socket, start.Script); err != nil {
+			return err
+		}
 	}
-	return ended(g.Wait())
+	if cfg.Ports == 0 {
+		return nil
+	}
+	ports, err := swss.NewTable(r.DB(swss.ConfigDB), schema.CfgPort).Keys(ctx)
+	if err != nil {
+		return err
+	}
+	cfg.Wires, err = wiredInOrder(ports, cfg.Ports, cfg.Wires)
+	return err
+}
+
+// keepLimit bounds how long the end of a switch may wait for its configuration to be read and written.
+const keepLimit = 5 * time.Second
+
+// keep writes CONFIG_DB to a file, whole or not at all.
+func keep(ctx context.Context, r *swss.Redis, file string) error {
+	ctx, cancel := context.WithTimeout(ctx, keepLimit)
+	defer cancel()
+	text, err := SaveConfigDB(ctx, r)
+	if err == nil {
+		err = writeSynced(file, bytes.NewReader(append(text, '\n')), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("the configuration is not kept: %w", err)
+	}
+	return nil
 }
 
 // open opens the databases.
@@ -103,6 +173,7 @@ func ended(err error) error {
 // RunOrchagent runs the daemon orchagent until ctx ends. When syncd is gone or does not answer, the
 // state of the ASIC is unknown: STATE_DB says so, and orchagent begins anew when there is one, as in SONiC.
 func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
+	c = c.named("orchagent")
 	c.anew = seldom(time.Now)
 	h, untold := newHealth("orchagent"), ""
 	c.faults = newDesk(h, r, c)
@@ -193,6 +264,7 @@ func (c Common) alive(o *Orchagent) func(context.Context) error {
 // RunSyncd runs the daemon syncd with a simulated chip whose time follows the wall clock, wired to live
 // interfaces. Chip and ASIC_DB belong together: if that ends, there is a fresh chip.
 func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
+	c = c.named("syncd")
 	c.anew = seldom(time.Now)
 	h := newHealth("syncd")
 	c.faults = newDesk(h, r, c)
@@ -276,6 +348,7 @@ func serve(ctx context.Context, syncd *sairedis.Server) error {
 // RunSyncdOn is [RunSyncd] with an ASIC that the caller has, drives, and takes notifications from. It has one life, for
 // the next would need a new ASIC: it ends with an error where RunSyncd begins anew.
 func RunSyncdOn(ctx context.Context, r *swss.Redis, asic sai.API, c Common) error {
+	c = c.named("syncd")
 	h, used := newHealth("syncd"), false
 	c.faults = newDesk(h, r, c)
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
@@ -289,6 +362,12 @@ func RunSyncdOn(ctx context.Context, r *swss.Redis, asic sai.API, c Common) erro
 		return serve(ctx, syncd)
 	}
 	return runLives(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB)
+}
+
+// named returns the options of one daemon, whose log says which it is.
+func (c Common) named(daemon string) Common {
+	c.Log = logOf(c).With("daemon", daemon)
+	return c
 }
 
 func logOf(c Common) *slog.Logger {

@@ -88,7 +88,10 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time,
 		return nil, err
 	}
 	defer out.discard()
-	s.Chip.SetOutput(out.take)
+	s.Chip.SetOutput(func(o *saisim.Out) {
+		s.Punt(o)
+		out.take(o)
+	})
 	obs, err := r.observe(ctx, s)
 	if err != nil {
 		return nil, err

@@ -27,6 +27,7 @@ type Sim struct {
 	// Settled, if not nil, is called whenever the daemons have done all work of an instant.
 	Settled func(context.Context) error
 
+	host      *simHost // nil: there is no hostd
 	common    Common
 	chip      saisim.Config
 	attach    func(*saisim.Chip)
@@ -50,6 +51,9 @@ type SimConfig struct {
 	Config ConfigDB
 	// Oracle is how many flows of a sketch task and bank the chip counts exactly; 0: it does not.
 	Oracle int
+	// Host has hostd run: the switch is a host at its router interfaces. Whoever takes the chip's output has to hand
+	// what goes to the CPU to [Sim.Punt].
+	Host bool
 	// Attach is called with every chip as it is made, also after a restart of syncd; may be nil.
 	Attach func(*saisim.Chip)
 }
@@ -78,8 +82,11 @@ func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 	if err := s.startSyncd(ctx); err != nil {
 		return nil, err
 	}
-	s.Managers = NewManagers(s.Redis, s.common)
-	return s, s.startOrchagent(ctx)
+	s.Managers = NewManagers(s.Redis, s.common.named("tammgrd"))
+	if err := s.startOrchagent(ctx); err != nil || !cfg.Host {
+		return s, err
+	}
+	return s, s.startHost(ctx)
 }
 
 // Now returns the time of day.
@@ -94,7 +101,7 @@ func (s *Sim) startSyncd(ctx context.Context) error {
 	if s.attach != nil {
 		s.attach(chip)
 	}
-	s.Syncd = NewSyncd(s.Redis, s.common.backend(chip), s.common)
+	s.Syncd = NewSyncd(s.Redis, s.common.backend(chip), s.common.named("syncd"))
 	if err := s.Syncd.Load(ctx); err != nil {
 		return err
 	}
@@ -114,7 +121,7 @@ func (s *Sim) startSyncd(ctx context.Context) error {
 
 func (s *Sim) startOrchagent(ctx context.Context) (err error) {
 	s.calm = 0
-	s.Orchagent, err = NewOrchagent(ctx, s.Redis, s.common)
+	s.Orchagent, err = NewOrchagent(ctx, s.Redis, s.common.named("orchagent"))
 	if err != nil {
 		return err
 	}
@@ -127,6 +134,13 @@ func (s *Sim) Settle(ctx context.Context) error {
 	s.calm = 0
 	for {
 		worked := s.notify(ctx)
+		if s.host != nil {
+			w, err := s.host.step(ctx, s.Now())
+			if err != nil {
+				return fmt.Errorf("hostd: %w", err)
+			}
+			worked = worked || w
+		}
 		for _, d := range []*orch.Daemon{s.Managers, s.Orchagent.Daemon} {
 			w, err := d.Step(ctx, s.Now())
 			if err != nil {
@@ -163,7 +177,7 @@ const quiet = 10 * time.Minute
 // daemon runs at its own time with the chip standing still at it. In a long
 // quiet it leaves timers out; those that are due when it ends run then, once.
 func (s *Sim) Advance(ctx context.Context, to saisim.Cycle) error {
-	if to < s.calm { // short steps, as between frames: daemons need not be asked
+	if s.host == nil && to < s.calm { // short steps, as between frames: daemons need not be asked
 		s.Chip.Advance(to)
 		if len(s.notes) > 0 {
 			return s.Settle(ctx)
@@ -182,11 +196,8 @@ func (s *Sim) Advance(ctx context.Context, to saisim.Cycle) error {
 		if timer && (idle.IsZero() || next.Sub(idle) <= quiet) {
 			at = min(to, max(s.Chip.Now(), s.Chip.CycleAt(next.Sub(s.Chip.TrueTime(0)))))
 		}
-		s.Chip.Advance(at)
-		if len(s.notes) > 0 {
-			if err := s.Settle(ctx); err != nil {
-				return err
-			}
+		if err := s.advanceChip(ctx, at); err != nil {
+			return err
 		}
 		if !timer {
 			return nil
@@ -201,9 +212,32 @@ func (s *Sim) Advance(ctx context.Context, to saisim.Cycle) error {
 	}
 }
 
+// advanceChip advances the chip alone, and has the daemons work when it has told or punted something.
+func (s *Sim) advanceChip(ctx context.Context, to saisim.Cycle) error {
+	for {
+		at := to
+		if s.host != nil {
+			at = s.host.until(to)
+		}
+		s.Chip.Advance(at)
+		if len(s.notes) > 0 || s.host != nil && len(s.host.punted) > 0 {
+			if err := s.Settle(ctx); err != nil {
+				return err
+			}
+		}
+		if at >= to {
+			return nil
+		}
+	}
+}
+
 // nextTimer returns when the first timer of a daemon is due.
 func (s *Sim) nextTimer() (at time.Time, ok bool) {
-	for _, d := range []*orch.Daemon{s.Managers, s.Orchagent.Daemon} {
+	all := []*orch.Daemon{s.Managers, s.Orchagent.Daemon}
+	if s.host != nil {
+		all = append(all, s.host.d)
+	}
+	for _, d := range all {
 		if t, is := d.NextTimer(); is && (!ok || t.Before(at)) {
 			at, ok = t, true
 		}
@@ -240,7 +274,7 @@ func (s *Sim) RestartManagers(ctx context.Context) error {
 	if err := s.Managers.Close(); err != nil {
 		return err
 	}
-	s.Managers = NewManagers(s.Redis, s.common)
+	s.Managers = NewManagers(s.Redis, s.common.named("tammgrd"))
 	return nil
 }
 
@@ -266,7 +300,11 @@ func (s *Sim) RestartSyncd(ctx context.Context) error {
 
 // Close ends all daemons and, if NewSim started it, Redis.
 func (s *Sim) Close() error {
-	return errors.Join(s.Orchagent.Close(), s.Managers.Close(), s.stopSyncd(), s.closeRedis())
+	var host error
+	if s.host != nil {
+		host = s.host.d.Close()
+	}
+	return errors.Join(host, s.Orchagent.Close(), s.Managers.Close(), s.stopSyncd(), s.closeRedis())
 }
 
 func (s *Sim) closeRedis() error {

@@ -209,13 +209,15 @@ func sorted(neighs map[neighKey]*neighbor) []*neighbor {
 	for _, n := range neighs {
 		all = append(all, n)
 	}
-	slices.SortFunc(all, func(a, b *neighbor) int {
-		if a.on != b.on {
-			return compareText(a.on, b.on)
-		}
-		return a.addr.Compare(b.addr)
-	})
+	slices.SortFunc(all, func(a, b *neighbor) int { return compareKeys(a.neighKey, b.neighKey) })
 	return all
+}
+
+func compareKeys(a, b neighKey) int {
+	if a.on != b.on {
+		return compareText(a.on, b.on)
+	}
+	return a.addr.Compare(b.addr)
 }
 
 // create makes a neighbour, nil if there is no room. One that has failed gives way.

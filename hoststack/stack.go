@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"time"
@@ -170,7 +171,7 @@ func (s *Stack) Configure(now time.Time, all []Interface) {
 	}
 	s.fib.connect(s.ifs)
 	s.dropStrangers()
-	for k := range s.wanted {
+	for _, k := range slices.SortedFunc(maps.Keys(s.wanted), compareKeys) {
 		s.ask(k)
 	}
 }
@@ -194,9 +195,9 @@ func (s *Stack) set(x *iface, i Interface) {
 			delete(x.addrs, ip)
 		}
 	}
-	for ip, p := range want {
+	for _, ip := range slices.SortedFunc(maps.Keys(want), netip.Addr.Compare) { // the same each time
 		if x.addrs[ip] == nil {
-			a := &address{Prefix: p, on: x}
+			a := &address{Prefix: want[ip], on: x}
 			x.addrs[ip] = a
 			if x.Up && x.MAC != (MAC{}) {
 				s.begin(a)

@@ -135,6 +135,7 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 	n.hz = profile.ClockHz
 	n.sim, err = device.NewSim(ctx, device.SimConfig{
 		Common: device.Common{Log: l.opts.Log}, Profile: profile, Start: epoch, Config: config, Attach: n.attach,
+		Host: n.s.Hostd,
 	})
 	if err != nil {
 		return err
@@ -148,6 +149,11 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 		}
 		n.port[p.Port] = int16(len(n.ports))
 		n.ports = append(n.ports, portInfo{n.sim.Chip.PortName(p.Port), p.Port, p.Mbps})
+	}
+	for _, l := range n.accounts { // what hostd has sent before the ports were known
+		if l != nil {
+			l.by = make([]uint64, len(n.ports))
+		}
 	}
 	n.out = make([]*wire, len(n.port))
 	return nil

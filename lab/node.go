@@ -132,6 +132,7 @@ func (n *node) take(o *saisim.Out) {
 		if l != nil {
 			l.punted++
 		}
+		n.sim.Punt(o)
 		return
 	}
 	if l != nil {
@@ -333,6 +334,9 @@ func (n *node) work() Time {
 	next := forever
 	if c, ok := n.sim.Chip.NextEvent(); ok {
 		next = n.time(c)
+	}
+	if c, ok := n.sim.HostDue(); ok {
+		next = min(next, n.time(c))
 	}
 	for _, e := range n.flying {
 		if w := e.wire; w.head < len(w.flying) { // a link that fails has none

@@ -41,6 +41,8 @@ type Switch struct {
 	// DEVICE_METADATA|localhost mac. None: one made from the name.
 	MAC   MAC   `yaml:"mac"`
 	Clock Clock `yaml:"clock"`
+	// Hostd has the switch be a host at its router interfaces, which asks for its neighbours; else they are static.
+	Hostd bool `yaml:"hostd"`
 }
 
 // A Config is a CONFIG_DB: a config_db.json, or its tables.

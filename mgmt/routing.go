@@ -51,6 +51,15 @@ func routingModule() Module {
 				Leaves: []Leaf{{"state/mac-address", text("neigh")}},
 			},
 		}},
+		{Path: "/routing/host-neighbors/neighbor", Rows: []Row{
+			{
+				DB: swss.StateDB, Table: schema.StateHostNeigh, Key: "{interface}|{address}", Entry: true,
+				Leaves: []Leaf{
+					{"state/mac-address", text("neigh")}, {"state/neighbor-state", text("state")},
+					{"state/confirmed", text("confirmed")},
+				},
+			},
+		}},
 		{Path: "/", Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgSwitch, Key: schema.SwitchKey,

@@ -64,6 +64,16 @@ func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse
 	return resp, nil
 }
 
+// Load sets JSON as a Set takes it at the root (RFC 7951), merged into what is configured: all of it, or nothing.
+func (s *Server) Load(ctx context.Context, text []byte) error {
+	val := &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: text}}
+	_, err := s.Set(ctx, &gpb.SetRequest{Update: []*gpb.Update{{Path: &gpb.Path{}, Val: val}}})
+	if err != nil {
+		return errors.New(status.Convert(err).Message())
+	}
+	return nil
+}
+
 // unchanged says of a Set that the databases kept from being done that it was not, unless it says itself what came of
 // it.
 func unchanged(err error) error {

@@ -85,7 +85,6 @@ func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
-	d.log = d.log.With("daemon", name)
 	d.outcomes.doubted = opts.Doubted
 	d.Every(d.flushPeriod, d.watchFlush)
 	d.Every(d.comparePeriod, d.watch.Work)

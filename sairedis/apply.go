@@ -56,7 +56,7 @@ func (vs *views) addWithoutRows(cur *graph) {
 }
 
 // badRow logs a row that was left out.
-func (vs *views) badRow(err error) { vs.log.Error("syncd: row dropped: " + err.Error()) }
+func (vs *views) badRow(err error) { vs.log.Error("syncd: row dropped", "error", err) }
 
 // takeLearned removes the FDB entries that the ASIC learned from a view: they are not
 // configuration.

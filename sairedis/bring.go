@@ -242,7 +242,7 @@ func mark(m map[*node]map[sai.AttrID]bool, n *node, id sai.AttrID) {
 
 func (t *transition) fail(err error) {
 	t.errs = append(t.errs, err)
-	t.log.Error("syncd: " + err.Error())
+	t.log.Error("syncd: the ASIC refuses", "error", err)
 }
 
 // removeAll removes what is surplus, users first. What is still in use is left for the last call.
@@ -251,7 +251,7 @@ func (t *transition) removeAll(ctx context.Context, last bool) {
 	for _, c := range t.surplus {
 		k, err := t.from.toRealKey(c.key)
 		if err != nil { // somebody else wrote its row: the ASIC never had it
-			t.log.Warn("syncd: a row of no object is dropped: " + err.Error())
+			t.log.Warn("syncd: a row of no object is dropped", "error", err)
 			continue
 		}
 		err = t.backend.Remove(ctx, k)

@@ -55,7 +55,7 @@ func (c *FlexCounters) Run(ctx context.Context) {
 		now := time.Now()
 		next, err := c.Poll(ctx, now)
 		if err != nil && ctx.Err() == nil {
-			c.log.Error("syncd: counters: " + err.Error())
+			c.log.Error("syncd: counters", "error", err)
 		}
 		wait := time.Second // a group may be created or enabled meanwhile
 		if !next.IsZero() {

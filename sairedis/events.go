@@ -53,7 +53,7 @@ func (nt *Notifier) notifyLate(ctx context.Context) {
 	for _, n := range late {
 		virtual, err := nt.virtual(n)
 		if err != nil {
-			nt.log.Warn("syncd: notification: " + err.Error())
+			nt.log.Warn("syncd: notification", "error", err)
 			continue
 		}
 		nt.publish(ctx, virtual)
@@ -141,7 +141,7 @@ func (nt *Notifier) publish(ctx context.Context, n sai.Notification) {
 		})
 	}
 	if err != nil {
-		nt.log.Warn("syncd: notification: " + err.Error())
+		nt.log.Warn("syncd: notification", "error", err)
 	}
 }
 

@@ -123,7 +123,7 @@ func (s *Server) unwell(ctx context.Context, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.mend(ctx, nil); err != nil {
-		s.log.Error("syncd: mending: " + err.Error())
+		s.log.Error("syncd: mending", "error", err)
 	}
 }
 
@@ -135,7 +135,7 @@ func (s *Server) tell(reason string) {
 	if s.why = reason; reason == "" {
 		s.log.Info("syncd: works")
 	} else {
-		s.log.Error("syncd: " + reason)
+		s.log.Error("syncd: does not work", "because", reason)
 	}
 	if s.say != nil {
 		s.say(reason)

@@ -114,6 +114,7 @@ func interfaceTables() (list []Table) {
 		of(Table{Config: CfgNeigh, Appl: AppNeigh, State: StateNeigh, Words: "A neighbour."}, Neighbor{}),
 		Table{Appl: AppNeighResolve, Words: "A neighbour that somebody wants to be asked for.", Key: "interface:address",
 			Open: true},
+		Table{Appl: AppLLDPEntry, Words: "What somebody at a port says of himself by LLDP.", Key: "port", Open: true},
 		Table{State: StateHostNeigh, Words: "A neighbour as hostd knows it. What it has resolved is a row of NEIGH_TABLE, " +
 			"which is hostd's as long as this row is there.", Key: "interface|address", Fields: []Field{
 			{Name: "state", Form: "INCOMPLETE, REACHABLE, STALE, DELAY, PROBE or FAILED", Words: "As in RFC 4861 and in Linux."},

@@ -13,11 +13,10 @@ trap 'rm -rf "$dir"' EXIT
 # The units, in a root of their own that has what they start.
 if command -v systemd-analyze >/dev/null; then
 	root=$dir/root
-	mkdir -p "$root"/usr/bin "$root"/usr/lib/tamtam "$root"/usr/lib/systemd "$root"/etc/systemd/system
+	mkdir -p "$root"/usr/bin "$root"/usr/lib/systemd "$root"/etc/systemd/system
 	cp -r /usr/lib/systemd/system "$root/usr/lib/systemd/"
 	cp docker/systemd/* "$root/etc/systemd/system/"
-	cp docker/redis.sh "$root/usr/lib/tamtam/"
-	cp docker/redis.sh "$root/usr/bin/tamtam" # any program
+	cp docker/start.sh "$root/usr/bin/tamtam" # any program
 	(cd docker/systemd && systemd-analyze --root="$root" verify ./*) >"$dir/units" 2>&1 && ! [ -s "$dir/units" ] ||
 		{ cat "$dir/units" >&2; echo "FAILED: units of systemd" >&2; exit 1; }
 	echo "ok   the units of systemd"

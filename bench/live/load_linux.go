@@ -71,7 +71,7 @@ func floodFrame(from, to net.HardwareAddr, size int) []byte {
 	return b[:size-4]
 }
 
-// offloads switches on or off what a network card would do for an interface: checksums, and cutting and joining segments.
+// offloads switches on or off what a network card would do for an interface: checksums, cutting and joining segments.
 func offloads(n *netns.Namespace, name string, on bool) error {
 	return n.Do(func() error {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)

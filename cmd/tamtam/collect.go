@@ -115,7 +115,8 @@ faster than they were read are told. It needs Linux and CAP_NET_RAW.`,
 	f.DurationVar(&every, "every", time.Second, "time between reports")
 	f.StringVar(&format, "format", "text", "text, or json with a report in each line")
 	f.BoolVar(&options.Packets, "packets", false, "print every stamped packet too")
-	f.IntVar(&options.Paths, "paths", collector.DefaultPaths, "how many paths of flows are kept apart in a report, at most")
+	f.IntVar(&options.Paths, "paths", collector.DefaultPaths,
+		"how many paths of flows are kept apart in a report, at most")
 	f.BoolVar(&options.Exact, "exact", false, exactFlag)
 	f.Int64Var(&memory, "memory", collector.DefaultMemory>>20, memoryFlag)
 	return c

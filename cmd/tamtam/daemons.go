@@ -19,14 +19,15 @@ const gnmiAddress = ":8080"
 
 // A northbound holds the flags of the gNMI server, which up and mgmtd share.
 type northbound struct {
-	gnmi, rest, data, cert, key, clientCA, users string
-	insecure                                     bool
+	gnmi, rest, metrics, data, cert, key, clientCA, users string
+	insecure                                              bool
 }
 
 func (n *northbound) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&n.gnmi, "gnmi", gnmiAddress, "address of the gNMI server")
 	f.StringVar(&n.rest, "rest", "", "address of the RESTCONF server (not served by this version)")
+	f.StringVar(&n.metrics, "metrics", "", "address of metrics for Prometheus, without login (default: none)")
 	f.StringVar(&n.data, "data", device.DataDir(), "directory for the generated certificates and the CLI's socket")
 	f.StringVar(&n.cert, "tls-cert", "", "server certificate, PEM (default: one is generated in the data directory)")
 	f.StringVar(&n.key, "tls-key", "", "key of --tls-cert, PEM")
@@ -54,57 +55,6 @@ func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 		}
 	}
 	return cfg, nil
-}
-
-func newUp() *cobra.Command {
-	var n northbound
-	var config, profile string
-	var place redisPlace
-	var ports []string
-	var oracle int
-	var faults, noHost bool
-	c := &cobra.Command{
-		Use:   "up",
-		Short: "Run a whole switch in one process",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			common := device.Common{Log: logger(cmd), AllowFaults: faults}
-			cfg := device.UpConfig{Common: common, Redis: place.addr, NoHost: noHost}
-			var err error
-			if cfg.ChipConfig, err = parseChip(profile, ports, oracle); err != nil {
-				return err
-			}
-			if cfg.Mgmt, err = n.config(cmd); err != nil {
-				return err
-			}
-			if config != "" {
-				if cfg.Config, err = device.ReadConfigDB(config); err != nil {
-					return err
-				}
-			}
-			if !place.embedded() {
-				if cfg.Databases, err = place.config(); err != nil {
-					return err
-				}
-			}
-			cfg.Ready = func(redis, gnmi string) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: the switch is up: Redis at %s, gNMI at %s; `tamtam cli` is its shell\n",
-					redis, gnmi)
-			}
-			return device.Up(cmd.Context(), cfg)
-		},
-	}
-	f := c.Flags()
-	f.StringVar(&config, "config", "", "configuration to load first, a config_db.json")
-	place.flags(c, "embedded", "embedded, HOST:PORT or unix:PATH")
-	f.StringVar(&profile, "profile", "default", profileUsage())
-	f.IntVar(&oracle, "oracle", 0, oracleUsage)
-	f.StringArrayVar(&ports, "port", nil,
-		"PORT=INTERFACE: wire a port to a live interface, as Ethernet0=eth1 (may be repeated)")
-	f.BoolVar(&faults, "allow-faults", false, allowFaultsUsage)
-	f.BoolVar(&noHost, "no-hostd", false,
-		"without hostd: the switch neither asks for neighbours nor answers as a host")
-	n.flags(c)
-	return c
 }
 
 const oracleUsage = "flows of each FlyMon task that the simulated chip counts exactly too, " +
@@ -148,7 +98,7 @@ func newRun() *cobra.Command {
 	c.AddCommand(
 		newDaemon("tammgrd", "The managers: CONFIG_DB to APPL_DB", device.RunManagers),
 		newDaemon("orchagent", "The orchs: APPL_DB to SAI calls in ASIC_DB", device.RunOrchagent),
-		newRunSyncd(), newRunMgmtd(), newRunHostd())
+		newRunSyncd(), newRunMgmtd(), newRunHostd(), newRunRedis(), newRunPorts())
 	return c
 }
 
@@ -195,7 +145,7 @@ func newRunMgmtd() *cobra.Command {
 			return err
 		}
 		cfg.Redis = r
-		return device.RunMgmt(ctx, cfg, common)
+		return device.RunMgmt(ctx, cfg, n.metrics, common)
 	})
 	n.flags(c)
 	return c

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -38,7 +37,9 @@ func usagef(format string, args ...any) error {
 }
 
 func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
-	root := newRoot()
+	j := &journal{}
+	defer j.limiter.Close()
+	root := newRoot(j)
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
@@ -60,7 +61,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	}
 }
 
-func newRoot() *cobra.Command {
+func newRoot(j *journal) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "tamtam",
 		Short:         "A SONiC-style switch with telemetry, on a simulated ASIC",
@@ -78,7 +79,7 @@ func newRoot() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.PersistentFlags().Bool("verbose", false, "log what the daemons do, to standard error")
+	j.flags(root)
 	root.AddCommand(newUp(), newRun(), newCLI(), newSubscribe(), newCollect(), newSim(), newLab(),
 		newDecode(), newPlan(), newBench(), newDemo(), newConfig(), newFlush(), newProfile(), newHealth(), newFault(),
 		newDoctor(), newTechsupport())
@@ -106,13 +107,4 @@ func wrapArgs(c *cobra.Command) {
 		}
 		return nil
 	}
-}
-
-// logger writes to standard error: everything with --verbose, else warnings.
-func logger(cmd *cobra.Command) *slog.Logger {
-	level := slog.LevelWarn
-	if v, _ := cmd.Flags().GetBool("verbose"); v {
-		level = slog.LevelDebug
-	}
-	return slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: level}))
 }

@@ -22,7 +22,7 @@ import (
 func newSim() *cobra.Command {
 	var config, out, profile, start, format, trace, traceFormat, program, control string
 	var in, faults []string
-	var truth bool
+	var truth, host bool
 	c := &cobra.Command{
 		Use:   "sim --config config_db.json --in Ethernet0=a.pcap [...] --out DIR",
 		Short: "Send captures through a configured switch, in simulated time",
@@ -33,6 +33,7 @@ CPU.pcap with what was punted, and report.json. The time of day starts at the fi
 packet of all inputs unless --start says otherwise.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r := device.Replay{Out: out, Truth: truth}
+			r.Host = host
 			if config == "" || len(in) == 0 || out == "" {
 				return usagef("--config, --in and --out are needed")
 			}
@@ -79,6 +80,8 @@ packet of all inputs unless --start says otherwise.`,
 	f.StringVar(&format, "format", "text", "what to print: text or json")
 	f.BoolVar(&truth, "truth", false,
 		"report what really became of every flow group, and how far off the switch's counts are")
+	f.BoolVar(&host, "hostd", false,
+		"with hostd: the switch asks for its neighbours, and answers as a host; else neighbours are static")
 	f.StringVar(&program, "program", "", "JSON file: a program for the chip's stages (docs/programs.md)")
 	f.StringVar(&control, "control", "", "JSON file: control batches for the program, each with its cycle")
 	f.StringArrayVar(&faults, "fault", nil, "`FAULT` of the chip, as a bug in a compiler makes it: "+

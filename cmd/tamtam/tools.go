@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -221,16 +225,20 @@ func newHealth() *cobra.Command {
 	var q device.Question
 	var place redisPlace
 	c := &cobra.Command{
-		Use:   "health tammgrd|orchagent|syncd|mgmtd|redis",
+		Use:   "health [tammgrd|orchagent|syncd|mgmtd|redis]",
 		Short: "Exit 0 if the daemon, or Redis, is ready (with --live: if it works), for container health checks",
-		Args:  cobra.ExactArgs(1),
+		Long: `Exit 0 if a daemon, or Redis, is ready: what is configured is in force, or told to be pending or failed. With
+--live: if it works. Without a name all of them are asked. Otherwise exit 1, and the reason is on standard error.`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q.Name = args[0]
 			var err error
 			if q.Redis, err = place.config(); err != nil {
 				return err
 			}
-			state, err := device.Health(cmd.Context(), q)
+			if len(args) == 0 {
+				args = append([]string{"redis"}, device.Running(cmd.Context(), q)...)
+			}
+			state, err := health(cmd.Context(), q, args)
 			if errors.Is(err, device.ErrNoSuchDaemon) {
 				return usageError{err}
 			}
@@ -248,4 +256,27 @@ func newHealth() *cobra.Command {
 		"else whether what is configured is in force, or told to be pending or failed")
 	f.DurationVar(&q.Timeout, "timeout", 5*time.Second, "how long to wait for an answer")
 	return c
+}
+
+// health asks some of the daemons, all at once. It is "ok" if all answers are; of several, those that say more are
+// named.
+func health(ctx context.Context, q device.Question, names []string) (string, error) {
+	states, errs := make([]string, len(names)), make([]error, len(names))
+	var asked sync.WaitGroup
+	for i, name := range names {
+		q := q
+		q.Name = name
+		asked.Go(func() { states[i], errs[i] = device.Health(ctx, q) })
+	}
+	asked.Wait()
+	if err := errors.Join(errs...); err != nil || len(names) == 1 {
+		return states[0], err
+	}
+	var more []string
+	for i, state := range states {
+		if state != "ok" {
+			more = append(more, names[i]+": "+state)
+		}
+	}
+	return cmp.Or(strings.Join(more, "; "), "ok"), nil
 }

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"tamtam/device"
@@ -33,6 +34,8 @@ func daemon(ctx context.Context, p *patient, name string) answer {
 		return unknown("%s", swss.Why(err))
 	case !heard && name == "syncd" && foreignSyncd(ctx, p):
 		return unknown("the syncd of this ASIC_DB is not tamtam's: it says nothing of itself")
+	case !heard && slices.Contains(device.OptionalDaemons(), name):
+		return well("is not there: the switch is no host at its interfaces, and its neighbours are static")
 	case !heard:
 		return fail(start, "nothing was heard of it for 5 s")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -92,7 +93,7 @@ type check struct {
 
 func checks() []check {
 	list := append(redisChecks(), databaseChecks()...)
-	for _, name := range device.Daemons() {
+	for _, name := range slices.Concat(device.Daemons(), device.OptionalDaemons()) {
 		list = append(list, check{name, true, func(ctx context.Context, p *patient) answer {
 			return daemon(ctx, p, name)
 		}})

@@ -108,9 +108,9 @@ func (h *headers) sumsRight(b []byte) bool {
 		fold(add(h.pseudo(b, h.end-h.l4), b[h.l4:h.end])) == 0xffff
 }
 
-// add adds words of 16 bits in the machine's order, of which the last may lack a byte, to a sum as fold takes it. The
-// order of the bytes makes no difference but in that of the sum (RFC 1071, 2(B)), and words of 64 bits none at all, since
-// 2^16 is 1 modulo 2^16 - 1.
+// add adds words of 16 bits in the machine's order, of which the last may lack a byte, to a sum as fold takes it.
+// The order of the bytes makes no difference but in that of the sum (RFC 1071, 2(B)), and words of 64 bits none at
+// all, since 2^16 is 1 modulo 2^16 - 1.
 func add(sum uint64, b []byte) uint64 {
 	var carry uint64
 	for ; len(b) >= 64; b = b[64:] { // one chain of additions with carry

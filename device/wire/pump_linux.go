@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -75,9 +76,11 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	p := &pump{Config: cfg, byID: map[saisim.PortID]*line{}, calls: make(chan func(), batch)}
 	defer func() {
+		var closed sync.WaitGroup // the kernel takes some 30 ms for each, and takes them together
 		for _, l := range p.lines {
-			l.close()
+			closed.Go(l.close)
 		}
+		closed.Wait()
 	}()
 	ring := min(mostRing, max(leastRing, ringMemory/max(1, len(cfg.Wires))))
 	for _, port := range slices.Sorted(maps.Keys(cfg.Wires)) {

@@ -2,6 +2,7 @@ package hostd
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 	"tamtam/cfgmgr/forward"
 	"tamtam/cpuport"
 	"tamtam/hoststack"
+	"tamtam/hoststack/lldp"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -25,6 +27,8 @@ type Config struct {
 	Redis  *swss.Redis
 	Stack  hoststack.Config
 	MAC    hoststack.MAC // of router interfaces that have none of their own
+	// Name and Description are what LLDP says of the switch.
+	Name, Description string
 }
 
 // A Host is a stack with what it reads and writes. All its methods run on the daemon's goroutine, in handlers, timers
@@ -35,6 +39,7 @@ type Host struct {
 	log   *slog.Logger
 	mac   hoststack.MAC
 	stack *hoststack.Stack
+	lldp  discovery
 	line  Sender // nil: no CPU port at the moment
 
 	begun  bool      // there has been one
@@ -91,6 +96,9 @@ func New(cfg Config) *Host {
 	appl := cfg.Redis.DB(swss.ApplDB)
 	h := &Host{
 		d: cfg.Daemon, redis: cfg.Redis, log: cfg.Daemon.Logger(), mac: cfg.MAC, stack: hoststack.New(cfg.Stack),
+		lldp: discovery{Agent: lldp.New(), system: lldp.System{
+			MAC: cfg.MAC, Name: cfg.Name, Description: cfg.Description,
+		}},
 		rows: map[string]map[string]swss.FieldValues{}, own: map[key]hoststack.MAC{}, unsure: map[key]bool{},
 		wanted: map[key]int{}, asked: map[key]bool{},
 		neighs: swss.NewProducerState(appl, schema.AppNeigh), traps: swss.NewProducerState(appl, schema.AppCOPP),
@@ -109,6 +117,7 @@ func New(cfg Config) *Host {
 	forward.Settle(cfg.Daemon, "hostd", h.due, h.settle)
 	cfg.Daemon.At(h.next, func(_ context.Context, now time.Time) error {
 		h.stack.Advance(now)
+		h.lldp.Advance(now)
 		h.flush()
 		return nil
 	})
@@ -126,6 +135,7 @@ func (h *Host) SetLine(line Sender, counts func() (cpuport.Counts, bool)) {
 		h.paused = h.d.Now()
 	} else if h.begun {
 		h.stack.Resume(h.d.Now())
+		h.lldp.Resume(h.d.Now().Sub(h.paused))
 	}
 	h.line, h.cpu, h.begun = line, counts, h.begun || line != nil
 }
@@ -159,9 +169,12 @@ func (h *Host) due() bool {
 
 // next is when the stack wants to be advanced.
 func (h *Host) next() time.Time {
-	at, _ := h.stack.Next()
 	if h.line == nil {
 		return time.Time{}
+	}
+	at, ok := h.stack.Next()
+	if says, more := h.lldp.Next(); more && (!ok || says.Before(at)) {
+		at = says
 	}
 	return at
 }
@@ -196,6 +209,11 @@ func (h *Host) settle(ctx context.Context) error {
 func (h *Host) flush() {
 	for _, f := range h.stack.Frames() {
 		if err := h.sendFrame(f); err != nil {
+			h.lost++
+		}
+	}
+	for _, f := range h.lldp.Frames() {
+		if h.line == nil || h.line.Send(cpuport.Frame{Port: f.Port, Data: f.Data}) != nil {
 			h.lost++
 		}
 	}
@@ -238,6 +256,12 @@ func (h *Host) Receive(p cpuport.Packet) {
 	data := p.Data
 	if len(data) >= 18 && data[12] == 0x81 && data[13] == 0 { // the VLAN's, or a priority tag
 		data = append(append(make([]byte, 0, len(data)), data[:12]...), data[16:]...)
+	}
+	if len(data) >= 14 && [6]byte(data[:6]) == lldp.Group && binary.BigEndian.Uint16(data[12:]) == lldp.EtherType {
+		if err := h.lldp.Receive(h.now(), p.Port, data); err != nil {
+			h.log.Debug("an LLDP frame is left out", "because", err)
+		}
+		return
 	}
 	name := h.lagOf[p.Port]
 	if p.VLAN != 0 {

@@ -12,6 +12,7 @@ import (
 
 	"tamtam/cpuport"
 	"tamtam/hoststack"
+	"tamtam/hoststack/lldp"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -365,6 +366,58 @@ func TestNeighResolve(t *testing.T) {
 	b.asked()
 	b.pass(time.Minute)
 	b.wantAsked("")
+}
+
+// What somebody at a port says by LLDP is a row as SONiC's lldp-syncd writes it, until he is not heard of any more; a
+// restart does not make him unheard of.
+func TestLLDP(t *testing.T) {
+	b := newBench(t)
+	neighbor := lldp.New()
+	neighbor.Configure(b.now, lldp.System{MAC: [6]byte{2, 0, 0, 0, 0, 9}, Name: "s9", Description: "another"}, []lldp.Port{{Name: "Ethernet40", Alias: "etp11"}})
+	said := neighbor.Frames()[0].Data
+	speaks := func() {
+		t.Helper()
+		if err := b.hostd.Do(t.Context(), func() {
+			b.host.Receive(cpuport.Packet{Port: "Ethernet4", VLAN: 20, Trap: "lldp", Data: said, Len: len(said)})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		b.step()
+	}
+	rows := func(want string) {
+		t.Helper()
+		if got := b.rows(swss.ApplDB, schema.AppLLDPEntry, "lldp_rem_chassis_id_subtype", "lldp_rem_chassis_id", "lldp_rem_port_id_subtype",
+			"lldp_rem_port_id", "lldp_rem_port_desc", "lldp_rem_sys_name", "lldp_rem_sys_desc", "lldp_rem_sys_cap_enabled"); got != want {
+			t.Errorf("LLDP_ENTRY_TABLE\n     %q\nwant %q", got, want)
+		}
+	}
+	var spoken []string
+	for _, f := range b.sent {
+		if f.Data[12] == 0x88 && f.Data[13] == 0xcc {
+			spoken = append(spoken, f.Port)
+		}
+	}
+	if got := strings.Join(spoken, " "); got != "Ethernet0 Ethernet4 Ethernet8" {
+		t.Errorf("spoke at %q", got)
+	}
+	speaks()
+	b.pass(time.Second)
+	one := "Ethernet4 lldp_rem_chassis_id_subtype=4 lldp_rem_chassis_id=02:00:00:00:00:09 lldp_rem_port_id_subtype=7 lldp_rem_port_id=etp11 " +
+		"lldp_rem_port_desc=Ethernet40 lldp_rem_sys_name=s9 lldp_rem_sys_desc=another lldp_rem_sys_cap_enabled=28 00"
+	rows(one)
+	b.start()
+	b.pass(100 * time.Second)
+	rows(one)
+	speaks()
+	b.pass(100 * time.Second)
+	rows(one)
+	b.line(nil)
+	b.pass(time.Hour)
+	b.line(b)
+	b.pass(10 * time.Second)
+	rows(one)
+	b.pass(20 * time.Second)
+	rows("")
 }
 
 // The traps that the stack needs are rows of COPP_TABLE, except those that a group of CONFIG_DB has.

@@ -17,12 +17,18 @@ func (h *Host) load(ctx context.Context) error {
 	if h.loaded {
 		return nil
 	}
-	left, err := swss.NewTable(h.redis.DB(swss.StateDB), schema.StateHostNeigh).Dump(ctx)
-	if err != nil {
+	for _, table := range []string{schema.StateHostNeigh, schema.StateHostAddress} {
+		rows, err := swss.NewTable(h.redis.DB(swss.StateDB), table).Dump(ctx)
+		if err != nil {
+			return err
+		}
+		h.told[table] = rows
+	}
+	if err := h.loadDiscovered(ctx); err != nil {
 		return err
 	}
 	h.loaded = true
-	h.told[schema.StateHostNeigh] = left
+	left := h.told[schema.StateHostNeigh]
 	h.configure()
 	now := h.now()
 	for name, fields := range h.rows[schema.AppNeigh] {
@@ -174,8 +180,18 @@ func (h *Host) tell(ctx context.Context, _ time.Time) error {
 	if err := h.differences(ctx, swss.StateDB, schema.StateHostAddress, addrs); err != nil {
 		return err
 	}
+	if err := h.differences(ctx, swss.ApplDB, schema.AppLLDPEntry, h.discovered()); err != nil {
+		return err
+	}
+	said := h.lldp.Counts()
 	counts := swss.FieldValues{"drop-cpu-port": strconv.FormatUint(h.lost, 10)}
 	for name, n := range h.stack.Counters() {
+		counts[name] = strconv.FormatUint(n, 10)
+	}
+	for name, n := range map[string]uint64{
+		"lldp-sent": said.Sent, "lldp-received": said.Received, "lldp-discarded": said.Discarded,
+		"lldp-too-many": said.TooMany, "lldp-expired": said.Expired,
+	} {
 		counts[name] = strconv.FormatUint(n, 10)
 	}
 	if c, ok := h.cpu(); ok {

@@ -15,30 +15,31 @@ type room struct {
 }
 
 const (
-	cobra     = "github.com/spf13/cobra"
-	ddsketch  = "github.com/DataDog/sketches-go"
-	gnmi      = "github.com/openconfig/gnmi"
-	gophersat = "github.com/crillab/gophersat"
-	gonumplot = "gonum.org/v1/plot"
-	gopacket  = "github.com/gopacket/gopacket"
-	goredis   = "github.com/redis/go-redis/v9"
-	goyang    = "github.com/openconfig/goyang"
-	grpc      = "google.golang.org/grpc"
-	miniredis = "github.com/alicebob/miniredis/v2"
-	protobuf  = "google.golang.org/protobuf"
-	xcrypto   = "golang.org/x/crypto"
-	xsync     = "golang.org/x/sync"
-	xsys      = "golang.org/x/sys"
-	xterm     = "golang.org/x/term"
-	yaml      = "go.yaml.in/yaml/v3"
-	ygot      = "github.com/openconfig/ygot"
+	cobra      = "github.com/spf13/cobra"
+	ddsketch   = "github.com/DataDog/sketches-go"
+	gnmi       = "github.com/openconfig/gnmi"
+	gophersat  = "github.com/crillab/gophersat"
+	gonumplot  = "gonum.org/v1/plot"
+	gopacket   = "github.com/gopacket/gopacket"
+	goredis    = "github.com/redis/go-redis/v9"
+	goyang     = "github.com/openconfig/goyang"
+	grpc       = "google.golang.org/grpc"
+	miniredis  = "github.com/alicebob/miniredis/v2"
+	prometheus = "github.com/prometheus/client_golang"
+	protobuf   = "google.golang.org/protobuf"
+	xcrypto    = "golang.org/x/crypto"
+	xsync      = "golang.org/x/sync"
+	xsys       = "golang.org/x/sys"
+	xterm      = "golang.org/x/term"
+	yaml       = "go.yaml.in/yaml/v3"
+	ygot       = "github.com/openconfig/ygot"
 )
 
 // rules go from the top down: a room may import only rooms further down, never one beside it.
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "lab/experiments", "lab/study", "lab", "bench/live", "bench", "device", "device/fault", "mgmt", "collector", "collector/dial", "collector/capture", "tam/altmark", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
+		below: []string{"cli", "lab/experiments", "lab/study", "lab", "bench/live", "bench", "device", "device/fault", "device/logs", "mgmt", "collector", "collector/dial", "collector/capture", "tam/altmark", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	// A test kit for others too: it may not be imported by what is not a test.
 	{name: "tamtamtest", below: []string{"cli", "mgmt", "device", "saisim", "saisim/profile", "swss"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm}, clock: true}, // a gNMI client: it knows no database
@@ -54,11 +55,13 @@ var rules = []room{
 	{name: "lab/figure", modules: []string{gonumplot}},
 	{name: "lab/programs", below: []string{"tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
-		below: []string{"device/fault", "cpuport", "hoststack/hostd", "hoststack", "mgmt", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record",
+		below: []string{"device/fault", "cpuport", "hoststack/hostd", "hoststack", "mgmt", "mgmt/metrics", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record",
 			"orch", "sairedis", "saisim", "saisim/drop", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan"}},
+	{name: "device/logs", clock: true}, // the form and the amount of the log
 	{name: "device/fault", modules: []string{goredis}, clock: true, // faults on purpose
 		below: []string{"sai", "swss", "schema"}},
 	{name: "mgmt", below: []string{"yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
+	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                             // for Prometheus
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                   // generated types stop at mgmt
 	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
 	{name: "collector", below: []string{"tam/recordplan", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{ddsketch, gopacket}},
@@ -116,6 +119,7 @@ var rules = []room{
 	{name: "saisim/tm"},
 	{name: "saisim/pipe"},
 	{name: "collector/capture", modules: []string{gopacket}},
+	{name: "internal/clab", modules: []string{yaml}},  // containerlab, where there is none
 	{name: "internal/netns", modules: []string{xsys}}, // hosts with wires
 	{name: "internal", clock: true},
 }

@@ -142,8 +142,8 @@ var windowMutants = []mutant{
 	{"untagged frames are not routed", "engine/ingress.go", "pk.vid, pk.router = in.pvid, v.rif", "pk.vid = in.pvid"},
 	{
 		"with a program addresses age only between vectors", "engine/ingress.go",
-		"\t\tc.bridge.sweepBefore(x.at)\n\t\tif on>>i",
-		"\t\tif on>>i",
+		"\t\tc.bridge.sweepBefore(x.at)\n\t\tif x.p == nil",
+		"\t\tif x.p == nil",
 	},
 	{
 		"packets of a vector are seen when the last came", "engine/ingress.go",

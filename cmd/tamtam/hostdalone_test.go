@@ -1,0 +1,42 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tamtam/device"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// hostd alone, without privileges, on the CPU port that syncd serves: it is ready while it has that, says what it lacks
+// while syncd is away, and comes back by itself, as after a kill.
+func TestHostdAlone(t *testing.T) {
+	server := swsstest.StartServer(t)
+	f := &fleet{redis: server.Open(), addr: server.Addr}
+	socket := filepath.Join(t.TempDir(), "cpu.sock")
+	if len(socket) > 100 {
+		t.Skipf("%s is too long for a socket's name", socket)
+	}
+	syncd := startProcess(t, "run", "syncd", "--redis", f.addr, "--cpu-port", socket)
+	hostd := startProcess(t, "run", "hostd", "--redis", f.addr, "--cpu-port", socket)
+	owner, before := "", ""
+	is := func(state, reason string) {
+		t.Helper()
+		f.wait(t, schema.StateHealth, "hostd", func(row swss.FieldValues) bool {
+			owner = row["owner"]
+			return row["state"] == state && strings.Contains(row["reason"], reason) && owner != before
+		})
+	}
+	is(device.StateReady, "")
+	hostd.kill()
+	before = owner
+	hostd.start()
+	is(device.StateReady, "")
+	syncd.kill()
+	is(device.StateWaiting, "no CPU port")
+	syncd.start()
+	is(device.StateReady, "")
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/cli"
+	"tamtam/device"
+)
+
+// startupFile is the startup configuration of a switch that is told of no other: where a container's is mounted.
+const startupFile = "/etc/tamtam/startup"
+
+// keptFile is what --keep keeps in the data directory.
+const keptFile = "config_db.json"
+
+// An upCommand holds the flags of up.
+type upCommand struct {
+	northbound
+	place                    redisPlace
+	config, profile, numbers string
+	ports                    []string
+	oracle                   int
+	faults, keep, noHost     bool
+}
+
+func newUp() *cobra.Command {
+	var u upCommand
+	c := &cobra.Command{
+		Use:   "up",
+		Short: "Run a whole switch in one process",
+		Long: `Run a whole switch in one process, until SIGTERM or an interrupt.
+
+The startup configuration is a config_db.json, OpenConfig JSON as a gNMI Set takes it at the root, or a script
+of the shell: its content says which. One that is refused, with the line or the path, is the end of the switch.
+--config, --redis and --ports may come from the environment, as TAMTAM_CONFIG, TAMTAM_REDIS and TAMTAM_PORTS.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := u.device(cmd)
+			if err != nil {
+				return err
+			}
+			return device.Up(cmd.Context(), cfg)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&u.config, "config", os.Getenv("TAMTAM_CONFIG"),
+		"startup configuration (default: "+startupFile+" if there is one)")
+	u.place.flags(c, cmp.Or(os.Getenv("TAMTAM_REDIS"), "embedded"), "embedded, embedded:HOST:PORT, HOST:PORT or unix:PATH")
+	f.StringVar(&u.profile, "profile", "default", profileUsage())
+	f.IntVar(&u.oracle, "oracle", 0, oracleUsage)
+	f.StringArrayVar(&u.ports, "port", nil,
+		"PORT=INTERFACE: wire a port to a live interface, as Ethernet0=eth1 (may be repeated)")
+	f.StringVar(&u.numbers, "ports", os.Getenv("TAMTAM_PORTS"),
+		"N: wire the first N ports of the configuration, or of the profile, to eth1 to ethN; auto: as many as there are")
+	f.BoolVar(&u.keep, "keep", false,
+		"keep CONFIG_DB in the data directory when the switch ends; what is there is used instead of --config")
+	f.BoolVar(&u.faults, "allow-faults", false, allowFaultsUsage)
+	f.BoolVar(&u.noHost, "no-hostd", false,
+		"without hostd: the switch neither asks for neighbours nor answers as a host")
+	u.northbound.flags(c)
+	return c
+}
+
+// device is what the flags say of the switch.
+func (u *upCommand) device(cmd *cobra.Command) (cfg device.UpConfig, err error) {
+	cfg = device.UpConfig{
+		Common: device.Common{Log: logger(cmd), AllowFaults: u.faults}, Redis: u.place.addr, NoHost: u.noHost,
+		Ready: func(redis, gnmi string) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: the switch is up: Redis at %s, gNMI at %s; `tamtam cli` is its shell\n",
+				redis, gnmi)
+		},
+	}
+	if cfg.ChipConfig, err = parseChip(u.profile, u.ports, u.oracle); err != nil {
+		return cfg, err
+	}
+	if cfg.Ports, err = parseNumber(u.numbers); err != nil {
+		return cfg, err
+	}
+	if cfg.Mgmt, err = u.northbound.config(cmd); err != nil {
+		return cfg, err
+	}
+	cfg.Metrics = u.northbound.metrics
+	if !u.place.embedded() {
+		if cfg.Databases, err = u.place.config(); err != nil {
+			return cfg, err
+		}
+	}
+	return cfg, u.startup(cmd, &cfg)
+}
+
+// startup reads the startup configuration.
+func (u *upCommand) startup(cmd *cobra.Command, cfg *device.UpConfig) (err error) {
+	path := u.config
+	if path == "" && exists(startupFile) {
+		path = startupFile
+	}
+	if u.keep {
+		if !u.place.embedded() {
+			return usagef("--keep: the Redis at %s keeps CONFIG_DB itself; want --redis embedded", u.place.addr)
+		}
+		cfg.Keep = filepath.Join(u.data, keptFile)
+		if _, err := os.Stat(cfg.Keep); err == nil {
+			path = cfg.Keep
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if path == "" {
+		return nil
+	}
+	cfg.Shell = func(ctx context.Context, target string, script []byte) error {
+		return runScript(ctx, cli.Config{
+			Target: target, In: bytes.NewReader(nil), Out: cmd.ErrOrStderr(), Err: cmd.ErrOrStderr(), Version: version(),
+		}, path, script)
+	}
+	cfg.Startup, err = device.ReadStartup(path)
+	return err
+}
+
+// runScript runs the lines of a script, up to the first that is refused.
+func runScript(ctx context.Context, conf cli.Config, name string, script []byte) error {
+	shell, err := cli.New(conf)
+	if err != nil {
+		return err
+	}
+	defer shell.Close()
+	return shell.ExecScript(ctx, name, bytes.NewReader(script))
+}
+
+// parseNumber reads --ports.
+func parseNumber(s string) (int, error) {
+	const most = 64
+	switch s {
+	case "":
+		return 0, nil
+	case "auto":
+		return device.AllPorts, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || n > most {
+		return 0, usagef("--ports %q: want auto, or 0 to %d", s, most)
+	}
+	return n, nil
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tamtam/device"
+	"tamtam/swss"
+)
+
+// A switch is configured by each form of a startup configuration, ends in peace on SIGTERM, and what it keeps is what the
+// next one has, whatever that is told.
+func TestUpStartsAndEnds(t *testing.T) {
+	t.Parallel()
+	forms := map[string]string{
+		"config_db.json": `{"PORT": {"Ethernet0": {"lanes": "1,2,3,4", "speed": "100000", "description": "to spine"}}}`,
+		"OpenConfig":     `{"openconfig-interfaces:interfaces": {"interface": [{"name": "Ethernet0", "config": {"name": "Ethernet0", "description": "to spine"}}]}}`,
+		"script":         "configure terminal\ninterface Ethernet0\n description \"to spine\"\n",
+	}
+	for name, text := range forms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSolo(t, text)
+			r := s.begin()
+			if got := description(t, r); got != "to spine" {
+				t.Errorf("the port's description is %q", got)
+			}
+			row := map[string]string{"description": "to leaf"}
+			if err := swss.NewTable(r.DB(swss.ConfigDB), "PORT").Set(t.Context(), "Ethernet0", row); err != nil {
+				t.Fatal(err)
+			}
+			s.end(r)
+			r = s.begin()
+			if got := description(t, r); got != "to leaf" {
+				t.Errorf("after a restart the port's description is %q", got)
+			}
+			s.end(r)
+		})
+	}
+}
+
+// What is wrong with a startup configuration is told with its place, and nothing runs.
+func TestUpRefusesAStartupConfiguration(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, text, want string }{
+		{"config_db.json", "{\"PORT\": {\n", "startup: line 2: unexpected end of JSON input"},
+		{"OpenConfig", `{"openconfig-tam:tam": {"samplers": {"sampler": [{"name": "a", "config": {"name": "a", "sampling-rate": 0}}]}}}`,
+			`/tam/samplers/sampler[name=a]/config/sampling-rate: "0" is no number in 1..16777216`},
+		{"script", "configure terminal\ninterface Ethernet0\n describe\n", "startup:3: %Error: "},
+		{"more ports than there are", `{"PORT": {"Ethernet0": {"lanes": "1,2,3,4", "speed": "100000"}}}`,
+			"2 ports are to be wired to eth1 to eth2, and 1 are configured"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSolo(t, tt.text)
+			p := startProcess(t, append(s.args, "--ports", "2")...)
+			err := p.cmd.Wait()
+			if p.cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(p.log.String(), tt.want) {
+				t.Errorf("%v, and said %s; want exit code 1 and %q", err, p.log.String(), tt.want)
+			}
+			if _, err := os.Stat(filepath.Join(s.dir, keptFile)); err == nil {
+				t.Error("what was refused was kept")
+			}
+		})
+	}
+}
+
+// A solo is a switch of one process.
+type solo struct {
+	*testing.T
+	dir, socket string
+	args        []string
+	process     *process
+}
+
+func newSolo(t *testing.T, startup string) *solo {
+	dir := t.TempDir()
+	s := &solo{T: t, dir: dir, socket: filepath.Join(dir, "r")}
+	if len(s.socket) > 100 {
+		t.Skipf("%s is too long for a socket's name", s.socket)
+	}
+	file := filepath.Join(dir, "startup")
+	if err := os.WriteFile(file, []byte(startup), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.args = []string{"up", "--config", file, "--keep", "--data", dir, "--redis", "embedded:" + s.socket, "--gnmi", "127.0.0.1:0"}
+	return s
+}
+
+// begin starts the switch and waits until it is ready.
+func (s *solo) begin() *swss.Redis {
+	s.Helper()
+	s.process = startProcess(s.T, s.args...)
+	cfg, err := swss.DefaultConfig("unix:" + s.socket)
+	if err != nil {
+		s.Fatal(err)
+	}
+	q := device.Question{Redis: cfg, GNMI: "unix:" + device.SocketPath(s.dir), Timeout: time.Second}
+	deadline := time.Now().Add(time.Minute)
+	for {
+		_, err := health(s.Context(), q, append(device.Daemons(), "redis"))
+		if err == nil {
+			r := swss.Look(cfg)
+			s.Cleanup(func() { r.Close() })
+			return r
+		}
+		if time.Now().After(deadline) {
+			s.Fatalf("not ready within a minute: %v\n%s", err, s.process.log.String())
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-s.Context().Done():
+		}
+	}
+}
+
+// end ends it as a supervisor does.
+func (s *solo) end(r *swss.Redis) {
+	s.Helper()
+	r.Close()
+	if err := s.process.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		s.Fatal(err)
+	}
+	if err := s.process.cmd.Wait(); err != nil {
+		s.Errorf("after SIGTERM: %v\n%s", err, s.process.log.String())
+	}
+}
+
+func description(t *testing.T, r *swss.Redis) string {
+	row, _, err := swss.NewTable(r.DB(swss.ConfigDB), "PORT").Get(t.Context(), "Ethernet0")
+	if err != nil {
+		t.Error(fmt.Errorf("Ethernet0: %w", err))
+	}
+	return row["description"]
+}

@@ -1,0 +1,71 @@
+package device
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// RedisArgs are the options that make a redis-server the database of a switch: every write is in the file before it is
+// answered, so that a kill loses none; a crash of the host loses at most a second.
+func RedisArgs() []string {
+	return []string{
+		"--appendonly", "yes", "--appendfsync", "everysec", "--save", "60 1", "--notify-keyspace-events", "KEA",
+	}
+}
+
+// ExecRedis becomes a redis-server with its data in dir, [RedisArgs] and further options: it returns only if that
+// fails.
+// Data that a server without appendonly has left are taken over, and log says so.
+func ExecRedis(dir string, options []string, log io.Writer) error {
+	server, err := exec.LookPath("redis-server")
+	if err != nil {
+		return fmt.Errorf("redis: %w", err)
+	}
+	if err := appendToDump(dir, log); err != nil {
+		return fmt.Errorf("redis: data in %s: %w", dir, err)
+	}
+	args := append([]string{server, "--port", "6379", "--dir", dir}, RedisArgs()...)
+	return fmt.Errorf("redis: %s: %w", server, syscall.Exec(server, append(args, options...), os.Environ()))
+}
+
+// appendToDump makes a dump that is there without a file of appends the beginning of one: with appendonly Redis would
+// not read it, and start empty. A file of appends may begin with a dump.
+func appendToDump(dir string, log io.Writer) error {
+	dump, err := os.Open(filepath.Join(dir, "dump.rdb"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dump.Close()
+	if info, err := dump.Stat(); err != nil || info.Size() == 0 {
+		return err
+	}
+	appends := filepath.Join(dir, "appendonly.aof")
+	for _, there := range []string{appends, filepath.Join(dir, "appendonlydir", "appendonly.aof.manifest")} {
+		if _, err := os.Stat(there); err == nil || !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	fmt.Fprintf(log, "tamtam: %s has a dump.rdb and no file of appends: the dump becomes the beginning of one\n", dir)
+	return writeSynced(appends, dump, 0o660)
+}
+
+// writeSynced writes a file whole, and on the disk, or not at all.
+func writeSynced(name string, text io.Reader, mode os.FileMode) error {
+	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, text)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(name+".new"))
+	}
+	return os.Rename(name+".new", name)
+}

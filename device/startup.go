@@ -1,0 +1,87 @@
+package device
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+)
+
+// A Startup is what a switch is configured with when it starts, in one of three forms.
+type Startup struct {
+	Rows       ConfigDB // of a config_db.json
+	OpenConfig []byte   // JSON as a gNMI Set takes it at the root (RFC 7951), or nil
+	Script     []byte   // lines of the shell, or nil
+}
+
+// ReadStartup reads a startup configuration; its content says in which form it is.
+func ReadStartup(path string) (Startup, error) {
+	text, err := readConfigFile(path)
+	if err != nil {
+		return Startup{}, err
+	}
+	s, err := ParseStartup(text)
+	if err != nil {
+		return Startup{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// readConfigFile reads a file of configuration, of at most [maxConfigFile] bytes.
+func readConfigFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxConfigFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(text) > maxConfigFile {
+		return nil, fmt.Errorf("%s: larger than %d MiB, which is the limit", path, maxConfigFile>>20)
+	}
+	return text, nil
+}
+
+// ParseStartup is [ReadStartup] for text in memory. JSON is a config_db.json if the names at its top are those of
+// tables, in capitals, and OpenConfig if they are those of nodes, such as openconfig-interfaces:interfaces; other text
+// is a script.
+func ParseStartup(text []byte) (Startup, error) {
+	begin := strings.TrimLeftFunc(string(text[:min(len(text), 1<<10)]), unicode.IsSpace)
+	switch {
+	case strings.HasPrefix(begin, "["):
+		return Startup{}, errors.New("a JSON list: want an object, {table: {key: {field: value}}} or OpenConfig's tree")
+	case !strings.HasPrefix(begin, "{"):
+		return Startup{Script: text}, nil
+	}
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(text, &top); err != nil {
+		return Startup{}, jsonError(text, err)
+	}
+	var table, node string
+	for _, name := range SortedKeys(top) {
+		if isTable(name) {
+			table = name
+		} else {
+			node = name
+		}
+	}
+	switch {
+	case table != "" && node != "":
+		return Startup{}, fmt.Errorf("%q is a table of CONFIG_DB, and %q a node of OpenConfig: want one or the other",
+			table, node)
+	case node != "":
+		return Startup{OpenConfig: text}, errors.Join(doubled(text)...)
+	}
+	rows, err := ParseConfigDB(text)
+	return Startup{Rows: rows}, err
+}
+
+// isTable reports whether a name at the top of JSON is that of a table.
+func isTable(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool { return r == ':' || unicode.IsLower(r) })
+}

@@ -1,0 +1,165 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// put writes rows "DB KEY" -> "field=value ...", each field once.
+func put(t *testing.T, r *swss.Redis, rows map[string]string) {
+	t.Helper()
+	for at, text := range rows {
+		db, key, _ := strings.Cut(at, " ")
+		var fields []any
+		for _, f := range strings.Fields(text) {
+			name, value, _ := strings.Cut(f, "=")
+			fields = append(fields, name, value)
+		}
+		if err := r.DB(swss.DBName(db)).Client().HSet(t.Context(), key, fields...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// scrape is what Prometheus reads: the lines with values.
+func scrape(t *testing.T, r *swss.Redis) (text string, values []string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	Handler(New(r, []string{"orchagent", "syncd"})).ServeHTTP(w, httptest.NewRequest(http.MethodGet, Path, nil))
+	if w.Code != http.StatusOK {
+		t.Fatalf("%d: %s", w.Code, w.Body.String())
+	}
+	for _, line := range strings.Split(w.Body.String(), "\n") {
+		if line != "" && line[0] != '#' {
+			values = append(values, line)
+		}
+	}
+	return w.Body.String(), values
+}
+
+var rows = map[string]string{
+	"STATE_DB TAMTAM_HEALTH|orchagent":                 "state=ready",
+	"STATE_DB TAMTAM_HEALTH|hostd":                     "state=waiting",
+	"STATE_DB TAMTAM_CONSISTENCY|orchagent":            "objects=119 drift=2 healed=1",
+	"STATE_DB TAMTAM_ALARM|syncd-silent":               "severity=CRITICAL",
+	"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|a":          "status=active",
+	"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|b":          "status=active",
+	"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|c":          "status=failed reason=no",
+	"APPL_DB PORT_TABLE:Ethernet0":                     "oper_status=up",
+	"APPL_DB PORT_TABLE:Ethernet4":                     "oper_status=down",
+	"COUNTERS_DB COUNTERS_PORT_NAME_MAP":               "Ethernet0=oid:0x1 Ethernet4=oid:0x2",
+	"COUNTERS_DB COUNTERS:oid:0x1":                     "SAI_PORT_STAT_IF_IN_OCTETS=640 SAI_PORT_STAT_IF_IN_UCAST_PKTS=10 SAI_PORT_STAT_IF_OUT_DISCARDS=0 SAI_PORT_STAT_IF_IN_ERRORS=many",
+	"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:dns":        "MATCHED_PACKETS=5 STAMPED_PACKETS=3 NOT_STAMPED_MTU=2",
+	"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:\xff\xfe_x": "MATCHED_PACKETS=5",
+}
+
+// What is known is told, and nothing else: no count is 0 because nobody has counted, or the number cannot be read.
+func TestMetrics(t *testing.T) {
+	r := swsstest.Start(t)
+	put(t, r, rows)
+	_, got := scrape(t, r)
+	want := []string{
+		`tamtam_alarms{severity="CRITICAL"} 1`,
+		`tamtam_daemon_compared_objects{daemon="orchagent"} 119`,
+		`tamtam_daemon_drift_total{daemon="orchagent"} 2`,
+		`tamtam_daemon_healed_total{daemon="orchagent"} 1`,
+		`tamtam_daemon_heard{daemon="hostd"} 1`,
+		`tamtam_daemon_heard{daemon="orchagent"} 1`,
+		`tamtam_daemon_heard{daemon="syncd"} 0`,
+		`tamtam_daemon_ready{daemon="hostd"} 0`,
+		`tamtam_daemon_ready{daemon="orchagent"} 1`,
+		`tamtam_port_bytes_total{direction="in",port="Ethernet0"} 640`,
+		`tamtam_port_discards_total{direction="out",port="Ethernet0"} 0`,
+		`tamtam_port_packets_total{cast="ucast",direction="in",port="Ethernet0"} 10`,
+		`tamtam_port_up{port="Ethernet0"} 1`,
+		`tamtam_port_up{port="Ethernet4"} 0`,
+		`tamtam_redis_up 1`,
+		`tamtam_rows{status="active",table="TAM_TAILSTAMPING_TABLE"} 2`,
+		`tamtam_rows{status="failed",table="TAM_TAILSTAMPING_TABLE"} 1`,
+		`tamtam_series_left_out{table="TAM_TAILSTAMPING_TABLE"} 1`,
+		`tamtam_tailstamp_packets_total{outcome="exceeds_mtu",session="dns"} 2`,
+		`tamtam_tailstamp_packets_total{outcome="matched",session="dns"} 5`,
+		`tamtam_tailstamp_packets_total{outcome="stamped",session="dns"} 3`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("have\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Many rows make a bounded number of series, and those without are counted.
+func TestSeriesAreBounded(t *testing.T) {
+	r := swsstest.Start(t)
+	many := map[string]string{}
+	for i := range mostSeries + 7 {
+		many[fmt.Sprintf("COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:S%04d", i)] = "MATCHED_PACKETS=1"
+	}
+	for i := range 100 {
+		many[fmt.Sprintf("STATE_DB TAM_STATE_TAILSTAMPING_TABLE|%d", i)] = fmt.Sprintf("status=word%d", i)
+	}
+	put(t, r, many)
+	_, got := scrape(t, r)
+	if want := `tamtam_series_left_out{table="TAM_TAILSTAMPING_TABLE"} 7`; !slices.Contains(got, want) {
+		t.Errorf("no %s", want)
+	}
+	if want := `tamtam_rows{status="other",table="TAM_TAILSTAMPING_TABLE"} 92`; !slices.Contains(got, want) {
+		t.Errorf("no %s", want)
+	}
+}
+
+// Without Redis there is one thing to tell.
+func TestRedisIsAway(t *testing.T) {
+	cfg, err := swss.DefaultConfig("127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := swss.Look(cfg)
+	defer r.Close()
+	if _, got := scrape(t, r); !slices.Equal(got, []string{"tamtam_redis_up 0"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// Prometheus' own tool has nothing to say against names, types and help.
+func TestPromtoolAgrees(t *testing.T) {
+	if _, err := exec.LookPath("promtool"); err != nil {
+		t.Skip("promtool is not installed (Debian: prometheus)")
+	}
+	r := swsstest.Start(t)
+	put(t, r, rows)
+	text, _ := scrape(t, r)
+	cmd := exec.Command("promtool", "check", "metrics")
+	cmd.Stdin = strings.NewReader(text)
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// The server ends with its context, and an address that is taken is an error.
+func TestServe(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c := New(swsstest.Start(t), nil)
+	if err := Serve(t.Context(), l.Addr().String(), c); err == nil || !strings.Contains(err.Error(), "metrics: ") {
+		t.Errorf("an address that is taken: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- Serve(ctx, "127.0.0.1:0", c) }()
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
