@@ -26,6 +26,7 @@ func TestTruthInTheReport(t *testing.T) {
 		packet{at(3), stray, len(stray)}, packet{at(4), udp[:10], 10})
 	r := Replay{Inputs: []Input{{"etp1", in}}, Out: out, Truth: true}
 	r.Profile, r.Config = profile.Small(), twoPorts()
+	r.Config["COPP_TRAP"] = noARP()
 	r.Config["ACL_RULE"]["TAM|all"] = map[string]string{"IN_PORTS": "etp1"}
 	r.Config["TAM_FLOWGROUP_TABLE"]["vlan"] = map[string]string{"id": "2"}
 	r.Config["ACL_RULE"]["TAM|vlan"] = map[string]string{"VLAN_ID": "10", "IP_TYPE": "IP"}
