@@ -135,7 +135,7 @@ func (s *Stack) receiveIP(f *received, p *ipPacket) {
 		s.receiveOwn(f, p)
 	case f.dst.isGroup():
 		s.counts[DropGroup]++
-	case f.dst != x.MAC: // of others, which the CPU has a copy of
+	case !x.mine(f.dst): // of others, which the CPU has a copy of
 		s.counts[DropOtherHost]++
 	case !single(p.dst) || s.fib.isBroadcast(p.dst):
 		s.counts[DropGroup]++

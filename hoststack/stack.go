@@ -70,6 +70,7 @@ func DefaultConfig() Config {
 type Interface struct {
 	Name  string
 	MAC   MAC
+	Also  MAC // of the router, that frames to it may have, too; zero: none
 	MTU   int // of IP packets, bytes
 	Up    bool
 	Addrs []netip.Prefix // with the length of the subnet; link-local ones need not be there
@@ -113,6 +114,9 @@ type iface struct {
 	Interface
 	addrs map[netip.Addr]*address
 }
+
+// mine reports whether a frame is to the interface.
+func (x *iface) mine(dst MAC) bool { return dst == x.MAC || dst == x.Also && dst != (MAC{}) }
 
 // An address is one of the stack's own.
 type address struct {

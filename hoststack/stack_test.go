@@ -374,6 +374,29 @@ func TestICMP(t *testing.T) {
 	}
 }
 
+// An interface with a MAC address of its own takes frames to the router's, too, as the chip does.
+func TestFramesToTheRouter(t *testing.T) {
+	for name, tt := range map[string]struct {
+		dst  MAC
+		want string
+	}{
+		"its own":       {MAC{2, 0, 0, 0, 1, 1}, "Vlan10 to 02:00:00:00:00:05: 10.0.0.1 > 10.0.0.5 ttl 64 ICMP 0/0 458753, 38 bytes"},
+		"the router's":  {ownMAC, "Vlan10 to 02:00:00:00:00:05: 10.0.0.1 > 10.0.0.5 ttl 64 ICMP 0/0 458753, 38 bytes"},
+		"somebody else": {hostMAC(9), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			all := interfaces()
+			all[0].MAC, all[0].Also = MAC{2, 0, 0, 0, 1, 1}, ownMAC
+			r.Configure(r.at, all)
+			r.pass(10 * time.Second)
+			r.Frames()
+			r.SetStatic(r.at, "Vlan10", ip("10.0.0.5"), hostMAC(5))
+			r.want(r.got(frame(tt.dst, hostMAC(5), etherIPv4, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(8, 0, 10)))), tt.want)
+		})
+	}
+}
+
 // What the chip forwards besides, because a trap only copies it, the stack does not forward again.
 func TestCopiesAreNotForwarded(t *testing.T) {
 	r := newRig(t)
