@@ -95,6 +95,9 @@ type Stack struct {
 	wanted map[neighKey]bool
 	fib    fib
 	tokens bucket
+
+	datagrams map[datagramKey]*datagram // of which parts have come
+	fragments uint32                    // packets of IPv6 that were cut
 }
 
 // A sender is what all of a stack shares: time, what is due, what is sent, what has happened and been counted.
@@ -137,7 +140,8 @@ func (a *address) usable() bool { return a != nil && !a.tentative && !a.duplicat
 func New(cfg Config) *Stack {
 	return &Stack{
 		sender: sender{cfg: cfg}, ifs: map[string]*iface{}, own: map[netip.Addr]*address{}, neighs: map[neighKey]*neighbor{},
-		static: map[neighKey]MAC{}, wanted: map[neighKey]bool{}, fib: newFIB(),
+		datagrams: map[datagramKey]*datagram{},
+		static:    map[neighKey]MAC{}, wanted: map[neighKey]bool{}, fib: newFIB(),
 		tokens: bucket{rate: cfg.Limits.ErrorRate, burst: cfg.Limits.ErrorBurst, left: float64(cfg.Limits.ErrorBurst)},
 	}
 }
