@@ -41,7 +41,7 @@ func (s *Stack) receiveARP(f *received, b []byte) {
 	}
 	target := x.addrs[tpa]
 	if op == arpReply {
-		s.heard(neighKey{x.Name, spa}, sha, f.dst == x.MAC && target.usable(), false)
+		s.heard(neighKey{x.Name, spa}, sha, x.mine(f.dst) && target.usable(), false)
 		return
 	}
 	if !target.usable() {

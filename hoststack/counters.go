@@ -33,7 +33,7 @@ const (
 	DropND          // neighbour discovery that RFC 4861 forbids
 	DropNDOther     // neighbour discovery that is for another, or that a router ignores
 	DropICMP        // ICMP that needs no answer: errors, replies, unknown types
-	DropFragment    // a fragment for the stack itself
+	DropFragment    // a part of a packet for the stack itself that was never whole
 	DropTCP         // a TCP segment for the stack itself
 	DropGroup       // an IP packet to a group or broadcast address
 	DropNoAnswer    // about which nobody may be told

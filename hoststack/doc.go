@@ -36,8 +36,8 @@
 //
 // # Not here
 //
-// No reassembly: fragments for the stack's own addresses are dropped and counted. No TCP and no UDP service: a UDP
-// port is unreachable, a TCP segment is dropped and counted. No router advertisements, redirects, MLD and IGMP.
+// No TCP and no UDP service: a UDP port is unreachable, a TCP segment is dropped and counted. No router advertisements,
+// redirects, MLD and IGMP. Nobody is told of packets whose parts have not all come.
 //
 // What belongs here: protocols between a router and its neighbours that need no configuration beyond addresses.
 package hoststack

@@ -44,7 +44,7 @@ func (s *Stack) receiveICMP(f *received, p *ipPacket) {
 		s.counts[DropShort]++
 	case fold(sum(0, b)) != 0xffff:
 		s.counts[DropHeader]++
-	case b[0] != typeEchoRequest || b[1] != 0 || !single(p.src) || f.dst != f.in.MAC:
+	case b[0] != typeEchoRequest || b[1] != 0 || !single(p.src) || !f.in.mine(f.dst):
 		s.counts[DropICMP]++
 	default:
 		s.counts[EchoRequests]++
@@ -66,7 +66,7 @@ func (s *Stack) receiveICMPv6(f *received, p *ipPacket) {
 		s.counts[DropHeader]++
 	case isND(b[0]):
 		s.receiveND(f, p)
-	case b[0] != typeEchoRequest6 || b[1] != 0 || !single(p.src) || f.dst != f.in.MAC:
+	case b[0] != typeEchoRequest6 || b[1] != 0 || !single(p.src) || !f.in.mine(f.dst):
 		s.counts[DropICMP]++
 	default:
 		s.counts[EchoRequests6]++

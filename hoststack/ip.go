@@ -31,6 +31,12 @@ type ipPacket struct {
 	// fragmented: it is a part of a packet; later: not the first one, so that proto's header is not there.
 	fragmented, later bool
 	dontFragment      bool
+	more              bool   // parts come behind this one
+	offset            int    // of a part, in the payload of the whole
+	ident             uint32 // of the packet that it is a part of
+	plain             int    // bytes of headers that each part has, a fragment header left out
+	part              []byte // what is behind these
+	behind            byte   // what that begins with
 	nextHeader        int    // where in an IPv6 packet proto stands
 	packet, payload   []byte // the packet by its own length
 }
@@ -64,7 +70,8 @@ func parseIPv4(b []byte) (p ipPacket, why Counter, ok bool) {
 		v4: true, src: netip.AddrFrom4([4]byte(b[12:16])), dst: netip.AddrFrom4([4]byte(b[16:20])),
 		ttl: b[8], proto: b[9], dontFragment: fragment&0x4000 != 0,
 		fragmented: fragment&0x3fff != 0, later: fragment&0x1fff != 0,
-		packet: b[:length], payload: b[header:length],
+		more: fragment&0x2000 != 0, offset: int(fragment&0x1fff) * 8, ident: uint32(binary.BigEndian.Uint16(b[4:])),
+		packet: b[:length], payload: b[header:length], plain: header, part: b[header:length],
 	}, 0, true
 }
 
@@ -93,6 +100,8 @@ func parseIPv6(b []byte) (p ipPacket, why Counter, ok bool) {
 		if p.proto == protoFragment {
 			offset := binary.BigEndian.Uint16(b[at+2:])
 			n, p.fragmented, p.later = 8, offset&^6 != 0, offset>>3 != 0
+			p.more, p.offset, p.ident, p.plain = offset&1 != 0, int(offset&^7), binary.BigEndian.Uint32(b[at+4:]), at
+			p.behind, p.part = b[at], b[at+8:length]
 		}
 		if length < at+n {
 			return p, DropShort, false
@@ -135,7 +144,7 @@ func (s *Stack) receiveIP(f *received, p *ipPacket) {
 		s.receiveOwn(f, p)
 	case f.dst.isGroup():
 		s.counts[DropGroup]++
-	case f.dst != x.MAC: // of others, which the CPU has a copy of
+	case !x.mine(f.dst): // of others, which the CPU has a copy of
 		s.counts[DropOtherHost]++
 	case !single(p.dst) || s.fib.isBroadcast(p.dst):
 		s.counts[DropGroup]++
@@ -165,9 +174,11 @@ func isND(t byte) bool { return t >= typeRouterSolicitation && t <= typeRedirect
 
 // receiveOwn handles a packet for one of the stack's addresses.
 func (s *Stack) receiveOwn(f *received, p *ipPacket) {
+	if p.fragmented {
+		s.collect(f, p)
+		return
+	}
 	switch {
-	case p.fragmented:
-		s.counts[DropFragment]++
 	case p.v4 && p.proto == protoICMP:
 		s.receiveICMP(f, p)
 	case !p.v4 && p.proto == protoICMPv6:
@@ -209,31 +220,9 @@ func (s *Stack) forward(f *received, p *ipPacket) {
 	case p.dontFragment:
 		s.tell(f, p, tooBig, uint32(min(out.MTU, 0xffff)))
 	default:
-		s.fragment(f, p, out, hop)
-	}
-}
-
-// fragment forwards an IPv4 packet in parts (RFC 791, section 3.2). Options are copied into each, those of only the
-// first too.
-func (s *Stack) fragment(f *received, p *ipPacket, out *iface, hop Hop) {
-	header := len(p.packet) - len(p.payload)
-	most := (out.MTU - header) &^ 7
-	if most < 8 {
-		s.counts[DropNoRoute]++
-		return
-	}
-	word := binary.BigEndian.Uint16(p.packet[6:])
-	for at := 0; at < len(p.payload); at += most {
-		n := min(most, len(p.payload)-at)
-		b := append(clone(p.packet[:header]), p.payload[at:at+n]...)
-		flags := word + uint16(at/8)
-		if at+n < len(p.payload) {
-			flags |= 0x2000
+		for _, part := range s.split(p.packet, out.MTU) {
+			s.toNeighbor(neighKey{hop.Interface, hop.Addr}, waiting{packet: part, in: f.in, l2: f.dst})
 		}
-		binary.BigEndian.PutUint16(b[2:], uint16(len(b)))
-		binary.BigEndian.PutUint16(b[6:], flags)
-		fixIPv4(b)
-		s.toNeighbor(neighKey{hop.Interface, hop.Addr}, waiting{packet: b, in: f.in, l2: f.dst})
 	}
 }
 
@@ -261,7 +250,13 @@ func (s *Stack) sendIP(via *iface, dst netip.Addr, packet []byte) {
 		s.counts[DropNoRoute]++
 		return
 	}
-	s.toNeighbor(neighKey{hop.Interface, hop.Addr}, waiting{packet: packet})
+	parts := [][]byte{packet}
+	if out := s.ifs[hop.Interface]; out != nil && len(packet) > out.MTU {
+		parts = s.split(packet, out.MTU)
+	}
+	for _, part := range parts {
+		s.toNeighbor(neighKey{hop.Interface, hop.Addr}, waiting{packet: part})
+	}
 }
 
 func clone(b []byte) []byte { return append([]byte(nil), b...) }

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,8 +24,8 @@ const inKernelNamespace = "TAMTAM_HOSTSTACK_KERNEL"
 // but for what is chosen freely (IPv4's identification, IPv6's flow label). Frames are sent and received by a raw socket;
 // a ping behind each tells when the kernel is through with it, so that nothing depends on time.
 //
-// Where the two differ on purpose, the frames are not here: the kernel resets TCP connections, reassembles, and answers
-// ARP for addresses of other interfaces unless it is told not to (arp_ignore). Of IPv4 packets without a route it told
+// Where the two differ on purpose, the frames are not here: the kernel resets TCP connections, and answers ARP for
+// addresses of other interfaces unless it is told not to (arp_ignore). Of IPv4 packets without a route it told
 // nothing where this was written.
 func TestLikeTheKernel(t *testing.T) {
 	if os.Getenv(inKernelNamespace) == "" {
@@ -86,7 +87,23 @@ func TestLikeTheKernel(t *testing.T) {
 		"UDP in a broadcast frame":      frame(broadcast, hostMAC(5), etherIPv4, v4("10.0.0.5", "10.0.0.1", 64, protoUDP, 0, udp(20))),
 		"UDP to the subnet's broadcast": frame(broadcast, hostMAC(5), etherIPv4, v4("10.0.0.5", "10.0.0.255", 64, protoUDP, 0, udp(20))),
 	}
+	parts := map[string][][]byte{
+		"ping in parts": {
+			v4Part(1, 0x2000, icmp(8, 0, 1992)[:1000]), v4Part(1, 125, icmp(8, 0, 1992)[1000:]),
+		},
+		"ping in parts, the last one first": {
+			v4Part(2, 13, icmp(8, 0, 192)[104:]), v4Part(2, 0x2000, icmp(8, 0, 192)[:104]),
+		},
+		"ping of which a part is missing": {v4Part(3, 0x2000, icmp(8, 0, 192)[:104]), v4Part(3, 14, icmp(8, 0, 192)[112:])},
+		"ping whose parts overlap": {
+			v4Part(4, 0x2000, icmp(8, 0, 192)[:104]), v4Part(4, 0x2000|12, icmp(8, 0, 192)[96:112]), v4Part(4, 14, icmp(8, 0, 192)[112:]),
+		},
+		"ping of IPv6 in parts": v6Parts("2001:db8::5", "2001:db8::1", icmp(128, 0, 1992)),
+	}
 	for name, f := range frames {
+		parts[name] = [][]byte{f}
+	}
+	for name, fs := range parts {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			wide := interfaces()
@@ -95,18 +112,38 @@ func TestLikeTheKernel(t *testing.T) {
 			r.meet(5)
 			r.SetStatic(r.at, "Ethernet4", ip("10.0.1.9"), hostMAC(9))
 			r.SetStatic(r.at, "Ethernet4", ip("2001:db8:1::9"), hostMAC(9))
-			r.Receive(r.at, "Vlan10", true, f)
+			for _, f := range fs {
+				r.Receive(r.at, "Vlan10", true, f)
+			}
 			var mine []string
 			for _, out := range r.Frames() {
 				if out.Interface == "Vlan10" {
 					mine = append(mine, normal(out.Data))
 				}
 			}
-			if kernel := k.answers(f); strings.Join(mine, "\n") != strings.Join(kernel, "\n") {
+			if kernel := k.answers(fs...); strings.Join(mine, "\n") != strings.Join(kernel, "\n") {
 				t.Errorf("the stack answers\n%s\nthe kernel\n%s", strings.Join(mine, "\n"), strings.Join(kernel, "\n"))
 			}
 		})
 	}
+}
+
+// v4Part is a part of an ICMP message, of the packet with an identification; word says where it belongs.
+func v4Part(id byte, word uint16, part []byte) []byte {
+	b := v4("10.0.0.5", "10.0.0.1", 64, protoICMP, word, part)
+	b[4], b[5] = 0x77, id
+	fixIPv4(b)
+	return to(5, b)
+}
+
+// v6Parts is an ICMPv6 message in two fragments.
+func v6Parts(src, dst string, message []byte) [][]byte {
+	whole := v6(src, dst, 64, protoICMPv6, message)
+	part := func(at, end int, word uint16) []byte {
+		b := binary.BigEndian.AppendUint16([]byte{protoICMPv6, 0}, word)
+		return to(5, v6(src, dst, 64, protoFragment, append(append(b, 0, 0, 0, 9), whole[40+at:40+end]...)))
+	}
+	return [][]byte{part(0, 1000, 1), part(1000, len(message), 1000)}
 }
 
 // udpSum is UDP over IPv6, where it has a checksum.
@@ -128,6 +165,9 @@ func normal(b []byte) string {
 		clear(body[4:6]) // identification
 		clear(body[10:12])
 	case etherIPv6:
+		if body[6] == protoFragment {
+			clear(body[44:48])
+		}
 		body = body[:40+int(binary.BigEndian.Uint16(body[4:]))]
 		body[1], body[2], body[3] = body[1]&0xf0, 0, 0 // flow label
 	}
@@ -199,8 +239,8 @@ func newKernel(t *testing.T) *kernel {
 	return &kernel{t: t, fd: fd}
 }
 
-// answers is what the kernel sends when it gets a frame, before it answers a ping that comes behind.
-func (k *kernel) answers(f []byte) (all []string) {
+// answers is what the kernel sends when it gets frames, before it answers a ping that comes behind.
+func (k *kernel) answers(fs ...[]byte) (all []string) {
 	k.t.Helper()
 	k.n++
 	last := icmp(typeEchoRequest, 0, 0)
@@ -208,7 +248,7 @@ func (k *kernel) answers(f []byte) (all []string) {
 	binary.BigEndian.PutUint16(last[6:], k.n)
 	clear(last[2:4])
 	binary.BigEndian.PutUint16(last[2:], ^fold(sum(0, last)))
-	for _, b := range [][]byte{f, to(5, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, last))} {
+	for _, b := range append(slices.Clone(fs), to(5, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, last))) {
 		if _, err := unix.Write(k.fd, b); err != nil {
 			k.t.Fatal(err)
 		}

@@ -70,6 +70,7 @@ func DefaultConfig() Config {
 type Interface struct {
 	Name  string
 	MAC   MAC
+	Also  MAC // of the router, that frames to it may have, too; zero: none
 	MTU   int // of IP packets, bytes
 	Up    bool
 	Addrs []netip.Prefix // with the length of the subnet; link-local ones need not be there
@@ -94,6 +95,9 @@ type Stack struct {
 	wanted map[neighKey]bool
 	fib    fib
 	tokens bucket
+
+	datagrams map[datagramKey]*datagram // of which parts have come
+	fragments uint32                    // packets of IPv6 that were cut
 }
 
 // A sender is what all of a stack shares: time, what is due, what is sent, what has happened and been counted.
@@ -114,6 +118,9 @@ type iface struct {
 	addrs map[netip.Addr]*address
 }
 
+// mine reports whether a frame is to the interface.
+func (x *iface) mine(dst MAC) bool { return dst == x.MAC || dst == x.Also && dst != (MAC{}) }
+
 // An address is one of the stack's own.
 type address struct {
 	netip.Prefix
@@ -133,7 +140,8 @@ func (a *address) usable() bool { return a != nil && !a.tentative && !a.duplicat
 func New(cfg Config) *Stack {
 	return &Stack{
 		sender: sender{cfg: cfg}, ifs: map[string]*iface{}, own: map[netip.Addr]*address{}, neighs: map[neighKey]*neighbor{},
-		static: map[neighKey]MAC{}, wanted: map[neighKey]bool{}, fib: newFIB(),
+		datagrams: map[datagramKey]*datagram{},
+		static:    map[neighKey]MAC{}, wanted: map[neighKey]bool{}, fib: newFIB(),
 		tokens: bucket{rate: cfg.Limits.ErrorRate, burst: cfg.Limits.ErrorBurst, left: float64(cfg.Limits.ErrorBurst)},
 	}
 }

@@ -374,6 +374,29 @@ func TestICMP(t *testing.T) {
 	}
 }
 
+// An interface with a MAC address of its own takes frames to the router's, too, as the chip does.
+func TestFramesToTheRouter(t *testing.T) {
+	for name, tt := range map[string]struct {
+		dst  MAC
+		want string
+	}{
+		"its own":       {MAC{2, 0, 0, 0, 1, 1}, "Vlan10 to 02:00:00:00:00:05: 10.0.0.1 > 10.0.0.5 ttl 64 ICMP 0/0 458753, 38 bytes"},
+		"the router's":  {ownMAC, "Vlan10 to 02:00:00:00:00:05: 10.0.0.1 > 10.0.0.5 ttl 64 ICMP 0/0 458753, 38 bytes"},
+		"somebody else": {hostMAC(9), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			all := interfaces()
+			all[0].MAC, all[0].Also = MAC{2, 0, 0, 0, 1, 1}, ownMAC
+			r.Configure(r.at, all)
+			r.pass(10 * time.Second)
+			r.Frames()
+			r.SetStatic(r.at, "Vlan10", ip("10.0.0.5"), hostMAC(5))
+			r.want(r.got(frame(tt.dst, hostMAC(5), etherIPv4, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(8, 0, 10)))), tt.want)
+		})
+	}
+}
+
 // What the chip forwards besides, because a trap only copies it, the stack does not forward again.
 func TestCopiesAreNotForwarded(t *testing.T) {
 	r := newRig(t)
@@ -432,6 +455,27 @@ func TestRoutes(t *testing.T) {
 	r.SetRoute(r.at, netip.MustParsePrefix("0.0.0.0/0"), nil)
 	r.want(r.got(to(5, v4("10.0.0.5", "10.8.1.1", 9, protoUDP, 0, udp(20)))),
 		"Vlan10 to 02:00:00:00:00:05: 10.0.0.1 > 10.0.0.5 ttl 64 ICMP 3/0 0, 76 bytes")
+}
+
+// Packets of which parts are missing go after 30 seconds, and there are 16 at most.
+func TestPartsAreBounded(t *testing.T) {
+	r := newRig(t)
+	r.meet(5)
+	part := func(id byte, word uint16, from, to2 int) []byte {
+		b := v4("10.0.0.5", "10.0.0.1", 64, protoICMP, word, icmp(8, 0, 192)[from:to2])
+		b[5] = id
+		fixIPv4(b)
+		return to(5, b)
+	}
+	for id := range byte(20) {
+		r.want(r.got(part(id, 0x2000, 0, 104)), "")
+	}
+	r.counted(DropFragment, 4)
+	r.want(r.got(part(15, 13, 104, 200)), "Vlan10 to 02:00:00:00:00:05: 10.0.0.1 > 10.0.0.5 ttl 64 ICMP 0/0 458753, 220 bytes")
+	r.pass(30 * time.Second)
+	r.Frames()
+	r.want(r.got(part(3, 13, 104, 200)), "")
+	r.counted(DropFragment, 19)
 }
 
 func TestErrorsAreLimited(t *testing.T) {
@@ -494,6 +538,8 @@ func FuzzReceive(f *testing.F) {
 		to(5, v4("10.0.0.5", "10.0.1.5", 9, protoUDP, 0, make([]byte, 1300))),
 		to(5, v6("2001:db8::5", "2001:db8::1", 255, protoICMPv6, nd(typeSolicitation, 0, "2001:db8::1", optionSource, hostMAC(5)))),
 		to(5, v6("2001:db8::5", "2001:db8:1::7", 1, protoFragment, make([]byte, 20))),
+		to(5, v6("2001:db8::5", "2001:db8::1", 1, protoFragment, append([]byte{58, 0, 0, 1, 0, 0, 0, 1}, make([]byte, 16)...))),
+		to(5, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0x2000, icmp(8, 0, 16))),
 	} {
 		f.Add(b)
 	}

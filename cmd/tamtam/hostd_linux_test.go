@@ -34,8 +34,8 @@ func TestHostsReachEachOther(t *testing.T) {
 	f := &fleet{redis: server.Open(), addr: server.Addr}
 	config := device.ConfigDB{
 		schema.CfgPort: {
-			"Ethernet0": swss.FieldValues{"lanes": "1,2,3,4", "speed": "100000", "admin_status": "up"},
-			"Ethernet4": swss.FieldValues{"lanes": "5,6,7,8", "speed": "100000", "admin_status": "up"},
+			"Ethernet0": swss.FieldValues{"lanes": "1,2,3,4", "speed": "100000", "admin_status": "up", "mtu": "1500"},
+			"Ethernet4": swss.FieldValues{"lanes": "5,6,7,8", "speed": "100000", "admin_status": "up", "mtu": "1500"},
 		},
 		schema.CfgInterface: {
 			"Ethernet0": swss.FieldValues{}, "Ethernet0|10.0.0.1/24": swss.FieldValues{}, "Ethernet0|2001:db8::1/64": swss.FieldValues{},
@@ -59,6 +59,8 @@ func TestHostsReachEachOther(t *testing.T) {
 		a.ping(3, to)
 	}
 	b.ping(3, "2001:db8::2")
+	a.ping(1, "-s 3000 10.0.0.1") // in parts, both ways
+	a.ping(1, "-s 3000 2001:db8::1")
 	a.told("10.0.1.2", "-t 1", "From 10.0.0.1 ", "exceeded")
 	a.told("2001:db8:1::2", "-t 1", "From 2001:db8::1 ", "exceeded")
 	b.told("10.0.0.77", "", "From 10.0.1.1 ", "Host Unreachable")

@@ -76,7 +76,7 @@ func (h *Host) complete(i *hoststack.Interface) {
 	default:
 		i.Up = h.isUp(i.Name)
 	}
-	if i.MAC == (hoststack.MAC{}) {
+	if i.Also = h.mac; i.MAC == (hoststack.MAC{}) {
 		i.MAC = h.mac
 	}
 	if i.MTU == 0 {
