@@ -76,13 +76,13 @@ mutants:
 	TAMTAM_MUTANTS=all $(GO) test -count=1 -timeout 2h -v -run '^TestMutantsAreCaught$$' ./saisim/reference
 
 ### chaos           a switch of processes, to which anything happens while its configuration changes, and whenever it is ready
-###                 compared with a fresh one, and another with traffic, whose sessions must count on: ROUNDS (default 80, half
-###                 an hour) seeds of each from SEED on. Then the like with containers, which are killed, paused and cut off
+###                 compared with a fresh one, and two with traffic, made in syncd and of hosts at live interfaces (root), whose
+###                 sessions must count on: ROUNDS (default 80) seeds of each from SEED on. Then the like with containers, which are killed, paused and cut off
 ###                 from each other: STORMS (default 5, half an hour) seeds
 ROUNDS  ?= 80
 STORMS  ?= 5
 chaos:
-	TAMTAM_CASES=$(ROUNDS) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestChaos(UnderTraffic)?$$' ./device
+	TAMTAM_CASES=$(ROUNDS) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestChaos(Under(Live)?Traffic)?$$' ./device
 	$(MAKE) chaos-containers
 
 chaos-containers: image-if-docker
