@@ -163,6 +163,9 @@ func (d *Daemon) step(ctx context.Context, now time.Time, barrier bool) (worked 
 		if err != nil || !again {
 			return worked, err
 		}
+		if err := ctx.Err(); err != nil { // a round handles nothing then, and the next one finds the same
+			return worked, err
+		}
 	}
 }
 

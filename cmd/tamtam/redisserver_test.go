@@ -1,12 +1,14 @@
 package main
 
 import (
+	"context"
 	"log/slog"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
+	"time"
 
 	"tamtam/device"
 	"tamtam/swss"
@@ -31,7 +33,9 @@ func TestOldDataStaysInCompose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := device.WaitRedis(t.Context(), cfg, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		r, err := device.WaitRedis(ctx, cfg, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +71,7 @@ func TestOldDataStaysInCompose(t *testing.T) {
 		}
 	})
 	_ = server.cmd.Process.Signal(syscall.SIGTERM)
-	if err := server.cmd.Wait(); err != nil {
+	if err := server.wait(); err != nil {
 		t.Errorf("SIGTERM: redis-server itself has not ended well: %v", err)
 	}
 }

@@ -60,7 +60,7 @@ func TestUpRefusesAStartupConfiguration(t *testing.T) {
 			t.Parallel()
 			s := newSolo(t, tt.text)
 			p := startProcess(t, append(s.args, "--ports", "2")...)
-			err := p.cmd.Wait()
+			err := p.wait()
 			if p.cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(p.log.String(), tt.want) {
 				t.Errorf("%v, and said %s; want exit code 1 and %q", err, p.log.String(), tt.want)
 			}
@@ -69,6 +69,14 @@ func TestUpRefusesAStartupConfiguration(t *testing.T) {
 			}
 		})
 	}
+}
+
+// wait waits until the process ends by itself; one that does not within a minute is ended, with the stacks of its
+// goroutines in its log.
+func (p *process) wait() error {
+	timer := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Signal(syscall.SIGQUIT) })
+	defer timer.Stop()
+	return p.cmd.Wait()
 }
 
 // A solo is a switch of one process.
@@ -127,7 +135,7 @@ func (s *solo) end(r *swss.Redis) {
 	if err := s.process.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		s.Fatal(err)
 	}
-	if err := s.process.cmd.Wait(); err != nil {
+	if err := s.process.wait(); err != nil {
 		s.Errorf("after SIGTERM: %v\n%s", err, s.process.log.String())
 	}
 }
