@@ -44,6 +44,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 type families struct {
 	redis, heard, ready, compared, drift, healed, alarms   *prometheus.Desc
 	portUp, portBytes, portPackets, portDiscards, portErrs *prometheus.Desc
+	wireUp, wireFrames, wireLost                           *prometheus.Desc
 	rows, stamped, leftOut                                 *prometheus.Desc
 }
 
@@ -61,6 +62,9 @@ func newFamilies() families {
 		portPackets:  desc("port_packets_total", "Packets.", "port", "direction", "cast"),
 		portDiscards: desc("port_discards_total", "Packets dropped, for whatever reason.", "port", "direction"),
 		portErrs:     desc("port_errors_total", "Frames that were not valid.", "port", "direction"),
+		wireUp:       desc("wire_up", "1: the live interface behind the port is there, up and has a carrier.", "port"),
+		wireFrames:   desc("wire_frames_total", "Frames between a live interface and the chip.", "port", "direction"),
+		wireLost:     desc("wire_lost_frames_total", "Frames that were lost there.", "port", "reason"),
 		rows:         desc("rows", "Configured rows by what became of them.", "table", "status"),
 		stamped:      desc("tailstamp_packets_total", "Packets of a session by what became of them.", "session", "outcome"),
 		leftOut:      desc("series_left_out", "Rows of a table that have no series, for there are too many.", "table"),
@@ -72,7 +76,7 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	f := newFamilies()
 	for _, d := range []*prometheus.Desc{
 		f.redis, f.heard, f.ready, f.compared, f.drift, f.healed, f.alarms, f.portUp, f.portBytes, f.portPackets,
-		f.portDiscards, f.portErrs, f.rows, f.stamped, f.leftOut,
+		f.portDiscards, f.portErrs, f.wireUp, f.wireFrames, f.wireLost, f.rows, f.stamped, f.leftOut,
 	} {
 		to <- d
 	}
@@ -91,6 +95,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	l.health(c.daemons)
 	l.alarms()
 	l.ports()
+	l.wires()
 	l.status()
 	l.stamps()
 }
@@ -211,6 +216,18 @@ func (l *look) ports() {
 			}
 			l.counter(f.portDiscards, row[stat+"DISCARDS"], name, direction)
 			l.counter(f.portErrs, row[stat+"ERRORS"], name, direction)
+		}
+	}
+}
+
+func (l *look) wires() {
+	f := l.families
+	for port, row := range l.some(schema.StateWire, l.dump(swss.StateDB, schema.StateWire)) {
+		l.gauge(f.wireUp, bit(row[schema.WireStatus] == schema.WireUp), port)
+		l.counter(f.wireFrames, row[schema.WireReceived], port, "in")
+		l.counter(f.wireFrames, row[schema.WireSent], port, "out")
+		for _, why := range schema.WireLosses {
+			l.counter(f.wireLost, row[schema.WireLost+why], port, why)
 		}
 	}
 }

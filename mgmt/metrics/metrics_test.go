@@ -51,6 +51,7 @@ var rows = map[string]string{
 	"STATE_DB TAMTAM_HEALTH|orchagent":                 "state=ready",
 	"STATE_DB TAMTAM_HEALTH|hostd":                     "state=waiting",
 	"STATE_DB TAMTAM_CONSISTENCY|orchagent":            "objects=119 drift=2 healed=1",
+	"STATE_DB TAMTAM_WIRE|Ethernet0":                   "status=up received=9 sent=? lost-ring-full=2",
 	"STATE_DB TAMTAM_ALARM|syncd-silent":               "severity=CRITICAL",
 	"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|a":          "status=active",
 	"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|b":          "status=active",
@@ -90,6 +91,9 @@ func TestMetrics(t *testing.T) {
 		`tamtam_tailstamp_packets_total{outcome="exceeds_mtu",session="dns"} 2`,
 		`tamtam_tailstamp_packets_total{outcome="matched",session="dns"} 5`,
 		`tamtam_tailstamp_packets_total{outcome="stamped",session="dns"} 3`,
+		`tamtam_wire_frames_total{direction="in",port="Ethernet0"} 9`,
+		`tamtam_wire_lost_frames_total{port="Ethernet0",reason="ring-full"} 2`,
+		`tamtam_wire_up{port="Ethernet0"} 1`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("have\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
