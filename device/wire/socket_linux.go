@@ -137,6 +137,9 @@ func (s *socket) look() (interfaceState, error) {
 	if unix.IoctlIfreq(s.fd, unix.SIOCGIFFLAGS, ask) == nil {
 		flags = ask.Uint16()
 	}
+	if s.index != 0 && !s.bound() {
+		s.index = 0
+	}
 	if index != s.index && flags&unix.IFF_UP != 0 {
 		if err := s.bind(index); err != nil {
 			return is, err
@@ -147,6 +150,14 @@ func (s *socket) look() (interfaceState, error) {
 		is.mtu = int(ask.Uint32())
 	}
 	return is, nil
+}
+
+// bound says whether the kernel still has the socket bound: it takes it off an interface that goes, also to another
+// network namespace, and one that comes back may have the same index.
+func (s *socket) bound() bool {
+	a, err := unix.Getsockname(s.fd)
+	at, ok := a.(*unix.SockaddrLinklayer)
+	return err == nil && ok && at.Ifindex == s.index
 }
 
 // lost reads how many frames the ring had no place for since the last look.
@@ -209,6 +220,9 @@ func (s *socket) receive(f *received) error {
 	switch {
 	case status&unix.TP_STATUS_COPY != 0:
 		got, err := unix.Read(s.fd, s.long[tagBytes:])
+		if err != nil { // the socket reports once that the link was down; the frame is still there, before the next
+			got, err = unix.Read(s.fd, s.long[tagBytes:])
+		}
 		if err != nil || got < offloadBytes {
 			return fmt.Errorf("read a long frame: %d bytes, %w", got, err)
 		}

@@ -1,0 +1,83 @@
+package wire
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"tamtam/internal/netns"
+)
+
+// testFrame is one of the experimental EtherType, of which each byte of payload is mark.
+func testFrame(mark byte, payload int) []byte {
+	return append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5}, bytes.Repeat([]byte{mark}, payload)...)
+}
+
+// An interface that goes to another network namespace and comes back has the index that it had, and its frames.
+func TestInterfaceComesBack(t *testing.T) {
+	r := newRig(t)
+	r.run(t)
+	elsewhere, err := netns.New() // without interfaces: it keeps its index
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer elsewhere.Close()
+	if err := r.place.IP("link set eth0 netns " + elsewhere.Path()); err != nil {
+		t.Fatal(err)
+	}
+	r.wait(t, 0, func(p Port) bool { return !p.There })
+	if err := elsewhere.IP("link set eth0 netns " + r.place.Path()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.place.IP("link set eth0 up"); err != nil {
+		t.Fatal(err)
+	}
+	r.wait(t, 0, func(p Port) bool { return p.Up })
+	r.sendTo(t, 0, testFrame(1, 46), 3)
+	in := r.wait(t, 0, func(p Port) bool { return p.Received == 3 })
+	if in.Lost != [NumLosses]uint64{} {
+		t.Errorf("in %+v", in)
+	}
+}
+
+// A long frame that is read after its link went down is the frame of its slot, and so are those after it.
+func TestLongFrameBeforeLinkDown(t *testing.T) {
+	r := newRig(t)
+	var s *socket
+	err := r.place.Do(func() (err error) { s, err = openSocket("eth0", leastRing); return err })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if is, err := s.look(); err != nil || !is.up {
+		t.Fatalf("%+v, %v", is, err)
+	}
+	if err := r.place.IP("link set eth0 mtu 9000"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.hosts[0].IP("link set host mtu 9000"); err != nil {
+		t.Fatal(err)
+	}
+	receive := func(mark byte) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); !s.ready(); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("no frame within a minute")
+			}
+		}
+		var f received
+		if err := s.receive(&f); err != nil || !bytes.Equal(f.data, testFrame(mark, 8000)) {
+			t.Errorf("frame %d: %v, %d bytes, the last is %d", mark, err, len(f.data), f.data[max(0, len(f.data)-1)])
+		}
+		s.release()
+	}
+	r.sendTo(t, 0, testFrame(1, 8000), 1)
+	r.sendTo(t, 0, testFrame(2, 8000), 1)
+	if err := r.place.IP("link set eth0 down", "link set eth0 up"); err != nil {
+		t.Fatal(err)
+	}
+	receive(1)
+	receive(2)
+	r.sendTo(t, 0, testFrame(3, 8000), 1)
+	receive(3)
+}
