@@ -349,9 +349,7 @@ func (p *pump) look(now time.Time) {
 				"up", is.up, "reason", reason)
 		}
 		l.There, l.Up, l.MTU, l.Reason = is.there, is.up, is.mtu, reason
-		if n := l.lost(); n > 0 {
-			p.lose(l, RingFull, int(n), 0, errors.New("this process did not come to read them"))
-		}
+		p.countDrops(l)
 	}
 	p.connect()
 	for _, l := range p.lines {
@@ -366,6 +364,17 @@ func (p *pump) look(now time.Time) {
 			list[i] = l.Port
 		}
 		p.Look(list)
+	}
+}
+
+// countDrops counts what was lost at the ring of a line, and makes the ring anew if it is stuck.
+func (p *pump) countDrops(l *line) {
+	switch n, stuck := l.lost(); {
+	case stuck:
+		err := errors.New("the kernel has no offload header for a frame, and gives none after it; the ring is made anew")
+		p.lose(l, Malformed, int(n), 0, errors.Join(err, l.remakeRing()))
+	case n > 0:
+		p.lose(l, RingFull, int(n), 0, errors.New("this process did not come to read them"))
 	}
 }
 

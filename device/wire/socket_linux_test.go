@@ -2,8 +2,11 @@ package wire
 
 import (
 	"bytes"
+	"os"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"tamtam/internal/netns"
 )
@@ -80,4 +83,56 @@ func TestLongFrameBeforeLinkDown(t *testing.T) {
 	receive(2)
 	r.sendTo(t, 0, testFrame(3, 8000), 1)
 	receive(3)
+}
+
+// A frame for which the kernel has no offload header, as of UDP that is to be fragmented, from a virtual machine, stops
+// Linux' ring for good. The switch finds that, counts what was lost and goes on.
+func TestStuckRing(t *testing.T) {
+	r := newRig(t)
+	var tap *os.File
+	err := r.place.Do(func() (err error) { tap, err = openTap("eth9"); return err })
+	if err != nil {
+		t.Skip(err)
+	}
+	defer tap.Close()
+	if err := r.place.IP("link del eth0", "link set eth9 name eth0", "link set eth0 up"); err != nil {
+		t.Fatal(err)
+	}
+	r.run(t)
+	write := func(o offload, frame []byte) {
+		t.Helper()
+		b := make([]byte, offloadBytes)
+		o.put(b)
+		if _, err := tap.Write(append(b, frame...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const gsoFragments = 3
+	long := sample{udp: true, payload: make([]byte, 3000)}.frame(t)
+	write(offload{flags: needsSum, gso: gsoFragments, size: 1480, sumStart: 34, sumOffset: udpSum}, long)
+	r.wait(t, 0, func(p Port) bool { return p.Lost[Malformed] == 1 })
+	write(offload{}, testFrame(1, 46))
+	in := r.wait(t, 0, func(p Port) bool { return p.Received == 1 })
+	if in.Lost[RingFull] != 0 {
+		t.Errorf("in %+v", in)
+	}
+}
+
+// openTap makes an interface whose frames are what is written, behind offload headers.
+func openTap(name string) (*os.File, error) {
+	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), name)
+	ask, err := unix.NewIfreq(name)
+	if err == nil {
+		ask.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI | unix.IFF_VNET_HDR)
+		err = unix.IoctlIfreq(fd, unix.TUNSETIFF, ask)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
