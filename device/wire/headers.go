@@ -16,6 +16,7 @@ const (
 
 	ip6Header      = 40
 	tcpSum, udpSum = 16, 6 // where the checksum is in the header
+	sctpSum        = 8
 
 	tcpFIN, tcpPSH, tcpCWR = 1, 8, 0x80
 )

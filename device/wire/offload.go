@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 )
 
 // An offload is what the kernel has left undone in a frame: struct virtio_net_hdr of Linux (if_packet.h,
@@ -57,11 +58,27 @@ func (o offload) complete(frame []byte) error {
 	if start >= len(frame) || at+2 > len(frame) {
 		return fmt.Errorf("%w: checksum from byte %d at byte %d of %d", errOffload, start, at, len(frame))
 	}
+	if o.sumOffset == sctpSum {
+		if h, err := parseIP(frame); err != nil || h.l4 != start || h.proto == protoSCTP { // SCTP, maybe in a tunnel
+			return completeSCTP(frame, start, at)
+		}
+	}
 	sum := ^fold(add(0, frame[start:])) // what stands there, of the pseudo-header, counts
 	if sum == 0 && o.sumOffset == udpSum {
 		sum = 0xffff // 0 says that there is none
 	}
 	binary.BigEndian.PutUint16(frame[at:], sum)
+	return nil
+}
+
+// completeSCTP computes the checksum of SCTP, which is another: CRC32c, the low byte first (RFC 9260, Appendix A).
+func completeSCTP(frame []byte, start, at int) error {
+	if at+4 > len(frame) {
+		return fmt.Errorf("%w: checksum of SCTP at byte %d of %d", errOffload, at, len(frame))
+	}
+	clear(frame[at : at+4])
+	sum := crc32.Checksum(frame[start:], crc32.MakeTable(crc32.Castagnoli))
+	binary.LittleEndian.PutUint32(frame[at:], sum)
 	return nil
 }
 

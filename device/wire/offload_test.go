@@ -325,6 +325,29 @@ func TestChecksumIsCompleted(t *testing.T) {
 	})
 }
 
+// The kernel leaves the checksum of SCTP undone in the same way, but it is none of RFC 1071.
+func TestChecksumOfSCTP(t *testing.T) {
+	buf := gopacket.NewSerializeBuffer()
+	err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
+		&layers.Ethernet{SrcMAC: net.HardwareAddr{2, 0, 0, 0, 0, 1}, DstMAC: net.HardwareAddr{2, 0, 0, 0, 0, 2}, EthernetType: layers.EthernetTypeIPv4},
+		&layers.IPv4{Version: 4, IHL: 5, TTL: 9, Protocol: layers.IPProtocolSCTP, SrcIP: net.IP{10, 0, 0, 1}, DstIP: net.IP{10, 0, 0, 2}},
+		&layers.SCTP{SrcPort: 1000, DstPort: 2000, VerificationTag: 0x12345678},
+		gopacket.Payload([]byte{11, 0, 0, 4})) // COOKIE ACK
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := buf.Bytes()[:50] // not padded
+	got := bytes.Clone(want)
+	clear(got[34+sctpSum:][:4])
+	o := offload{flags: needsSum, sumStart: 34, sumOffset: sctpSum}
+	if err := o.complete(got); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%v\n%x\nwant\n%x", err, got, want)
+	}
+	if o.complete(got[:34+sctpSum+3]) == nil {
+		t.Error("a frame that ends within the checksum was taken")
+	}
+}
+
 // What does not fit together is refused, and nothing is written outside the frame.
 func TestHostileOffloads(t *testing.T) {
 	frame := sample{payload: make([]byte, 100)}.frame(t)
