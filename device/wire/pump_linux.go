@@ -349,6 +349,7 @@ func (p *pump) look(now time.Time) {
 				"up", is.up, "reason", reason)
 		}
 		l.There, l.Up, l.MTU, l.Reason = is.there, is.up, is.mtu, reason
+		l.send.mtu = is.mtu
 		p.countDrops(l)
 	}
 	p.connect()
