@@ -292,6 +292,9 @@ func (p *pump) flush(l *line) {
 			why = InterfaceFull
 		}
 		l.Sent -= uint64(frames)
+		if frames > 1 {
+			l.Joined -= uint64(frames)
+		}
 		p.lose(l, why, frames, bytes, err)
 	})
 }

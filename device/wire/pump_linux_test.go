@@ -251,6 +251,28 @@ func TestSegmentsBeyondMTU(t *testing.T) {
 	}
 }
 
+// Segments that were joined and did not go out are lost, each of them, and nothing else.
+func TestJoinedAndLost(t *testing.T) {
+	s, err := openSocket("none", leastRing)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer s.close()
+	s.send.mtu = 1500
+	l := &line{socket: s}
+	whole := sample{payload: make([]byte, 3000)}.frame(t)
+	for _, piece := range split(t, uncut(t, whole, 1000), whole) {
+		s.send.queue(piece)
+	}
+	p := pump{Config: Config{Log: slog.New(slog.DiscardHandler)}}
+	p.flush(l)
+	want := Counters{}
+	want.Lost[LinkDown] = 3
+	if l.Counters != want {
+		t.Errorf("%+v", l.Counters)
+	}
+}
+
 // BenchmarkTCP is 64 KiB of TCP from one host to the other, as Linux sends them: uncut.
 func BenchmarkTCP(b *testing.B) {
 	r := newRig(b)
