@@ -22,6 +22,9 @@ const (
 	tellPeriod = time.Second
 	// batch is how many frames of one port are taken in a turn.
 	batch = 256
+	// mostFrames bounds what they are cut into in a turn: more than 256 of 64 kB make with the MTU of Ethernet. A host
+	// may ask for pieces of a few bytes.
+	mostFrames = 16384
 	// spin is how long before the chip's next event sleeping is not worth it.
 	spin = 50 * time.Microsecond
 	// ringMemory is that of all rings; each has a share within bounds.
@@ -178,7 +181,7 @@ func (p *pump) collect(l *line, now time.Time) {
 		p.connect()
 	}
 	first := p.Chip.Now()
-	for n := 0; n < batch && l.ready(); n++ {
+	for n := 0; n < batch && len(l.frames) < mostFrames && l.ready(); n++ {
 		var f received
 		if err := l.receive(&f); err != nil {
 			why := TooLong

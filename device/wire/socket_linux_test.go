@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"log/slog"
 	"os"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tamtam/internal/netns"
+	"tamtam/saisim"
 )
 
 // testFrame is one of the experimental EtherType, of which each byte of payload is mark.
@@ -115,6 +117,57 @@ func TestStuckRing(t *testing.T) {
 	in := r.wait(t, 0, func(p Port) bool { return p.Received == 1 })
 	if in.Lost[RingFull] != 0 {
 		t.Errorf("in %+v", in)
+	}
+}
+
+// A host that has its segments cut into pieces of a few bytes gets a turn no longer than others do.
+func TestTinyPieces(t *testing.T) {
+	const frames, payload = 8, 32_000
+	r := newRig(t)
+	var tap *os.File
+	var s *socket
+	err := r.place.Do(func() (err error) {
+		if tap, err = openTap("eth9"); err == nil {
+			s, err = openSocket("eth9", leastRing)
+		}
+		return err
+	})
+	if err != nil {
+		t.Skip(err)
+	}
+	defer tap.Close()
+	defer s.close()
+	if err := r.place.IP("link set eth9 up"); err != nil {
+		t.Fatal(err)
+	}
+	if is, err := s.look(); err != nil || !is.up {
+		t.Fatalf("%+v, %v", is, err)
+	}
+	whole := sample{payload: make([]byte, payload)}.frame(t)
+	load := make([]byte, offloadBytes)
+	uncut(t, whole, 8).put(load)
+	for range frames {
+		if _, err := tap.Write(append(load, whole...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := &line{Port: Port{Name: "Ethernet0"}, socket: s}
+	p := pump{Config: Config{Chip: r.chip, Start: time.Now(), Log: slog.New(slog.DiscardHandler)}, lines: []*line{l},
+		byID: map[saisim.PortID]*line{}}
+	for l.Cut < frames {
+		for !l.ready() {
+			time.Sleep(time.Millisecond)
+		}
+		before := l.Received + l.Lost[Refused]
+		p.pieces, p.lengths = nil, nil
+		p.collect(l, time.Now())
+		l.release()
+		if n := l.Received + l.Lost[Refused] - before; n == 0 || n > mostFrames+maxPieces {
+			t.Fatalf("%d frames in a turn", n)
+		}
+	}
+	if n := l.Received + l.Lost[Refused]; n != frames*payload/8 {
+		t.Errorf("%+v", l.Counters)
 	}
 }
 
