@@ -18,6 +18,17 @@ func testFrame(mark byte, payload int) []byte {
 	return append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5}, bytes.Repeat([]byte{mark}, payload)...)
 }
 
+// waitReady returns when a frame is there.
+func waitReady(t *testing.T, s *socket) {
+	t.Helper()
+	for !s.ready() {
+		polls := []unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLIN}}
+		if n, err := unix.Poll(polls, 60_000); n == 0 || err != nil && err != unix.EINTR {
+			t.Fatalf("no frame within a minute: %v", err)
+		}
+	}
+}
+
 // An interface that goes to another network namespace and comes back has the index that it had, and its frames.
 func TestInterfaceComesBack(t *testing.T) {
 	r := newRig(t)
@@ -65,11 +76,7 @@ func TestLongFrameBeforeLinkDown(t *testing.T) {
 	}
 	receive := func(mark byte) {
 		t.Helper()
-		for end := time.Now().Add(time.Minute); !s.ready(); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("no frame within a minute")
-			}
-		}
+		waitReady(t, s)
 		var f received
 		if err := s.receive(&f); err != nil || !bytes.Equal(f.data, testFrame(mark, 8000)) {
 			t.Errorf("frame %d: %v, %d bytes, the last is %d", mark, err, len(f.data), f.data[max(0, len(f.data)-1)])
@@ -155,9 +162,7 @@ func TestTinyPieces(t *testing.T) {
 	p := pump{Config: Config{Chip: r.chip, Start: time.Now(), Log: slog.New(slog.DiscardHandler)}, lines: []*line{l},
 		byID: map[saisim.PortID]*line{}}
 	for l.Cut < frames {
-		for !l.ready() {
-			time.Sleep(time.Millisecond)
-		}
+		waitReady(t, s)
 		before := l.Received + l.Lost[Refused]
 		p.pieces, p.lengths = nil, nil
 		p.collect(l, time.Now())
