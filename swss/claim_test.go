@@ -2,8 +2,10 @@ package swss_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -181,7 +183,9 @@ func TestWhy(t *testing.T) {
 	if err := set(); !strings.HasPrefix(swss.Why(err), "Redis does not answer (") {
 		t.Errorf("without Redis: %q", swss.Why(err))
 	}
-	if got := swss.Why(io.ErrNoProgress); got != io.ErrNoProgress.Error() {
-		t.Errorf("something else: %q", got)
+	for _, err := range []error{io.ErrNoProgress, fmt.Errorf("open a raw socket: %w", syscall.EPERM)} {
+		if got := swss.Why(err); got != err.Error() {
+			t.Errorf("something else: %q", got)
+		}
 	}
 }

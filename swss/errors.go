@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"syscall"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -101,14 +102,24 @@ func condition(err error) string {
 			return c.words
 		}
 	}
-	var netErr net.Error
 	switch {
-	case errors.As(err, &netErr), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+	case ofNetwork(err), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
 		errors.Is(err, io.ErrClosedPipe), errors.Is(err, net.ErrClosed), errors.Is(err, redis.ErrClosed),
 		errors.Is(err, ErrUnavailable), strings.Contains(err.Error(), "connection pool"):
 		return "Redis does not answer"
 	}
 	return ""
+}
+
+// ofNetwork reports whether an error is of a connection. A bare error number is not, as of a socket of another kind,
+// though it has the methods of one.
+func ofNetwork(err error) bool {
+	var netErr net.Error
+	if !errors.As(err, &netErr) {
+		return false
+	}
+	_, bare := netErr.(syscall.Errno)
+	return !bare
 }
 
 // hasCode reports whether Redis answered with an error code, also where a command of a script met it.

@@ -75,8 +75,11 @@ func parseChip(profile string, ports []string, oracle int) (c device.ChipConfig,
 	return c, err
 }
 
+// maxIfName is the longest name that Linux gives an interface, in bytes.
+const maxIfName = 15
+
 func parseWires(ports []string) (map[string]string, error) {
-	wires := map[string]string{}
+	wires, used := map[string]string{}, map[string]string{}
 	for _, s := range ports {
 		port, ifname, ok := strings.Cut(s, "=")
 		if !ok || port == "" || ifname == "" {
@@ -85,7 +88,14 @@ func parseWires(ports []string) (map[string]string, error) {
 		if old, twice := wires[port]; twice {
 			return nil, usagef("--port %q: %s is wired to %s already", s, port, old)
 		}
-		wires[port] = ifname
+		if other, twice := used[ifname]; twice {
+			return nil, usagef("--port %q: %s is wired to %s already, and would get each frame twice", s, other, ifname)
+		}
+		if len(ifname) > maxIfName || strings.ContainsAny(ifname, "/: \t\n\v\f\r\x00") || ifname == "." || ifname == ".." {
+			return nil, usagef("--port %q: %q is no name of an interface: want up to %d bytes, without space, / and :",
+				s, ifname, maxIfName)
+		}
+		wires[port], used[ifname] = ifname, port
 	}
 	return wires, nil
 }

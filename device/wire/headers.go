@@ -8,9 +8,15 @@ import (
 
 const (
 	protoTCP, protoUDP = 6, 17
+	protoSCTP          = 132
+
+	// What may stand around a packet: IP in IP, GRE; and between the header of IPv6 and what it carries.
+	protoIP4, protoIP6, protoGRE = 4, 41, 47
+	hopByHop, destinationOptions = 0, 60
 
 	ip6Header      = 40
 	tcpSum, udpSum = 16, 6 // where the checksum is in the header
+	sctpSum        = 8
 
 	tcpFIN, tcpPSH, tcpCWR = 1, 8, 0x80
 )
@@ -27,36 +33,59 @@ var errHeaders = errors.New("not a whole packet of TCP or UDP over IP")
 // parseHeaders finds the headers behind up to two VLAN tags. Fragments, and packets with extension headers of
 // IPv6, are none that it knows.
 func parseHeaders(b []byte) (headers, error) {
-	var h headers
+	h, err := parseIP(b)
+	if err == nil {
+		err = h.parseTransport(b)
+	}
+	return h, err
+}
+
+// parseIP finds the packet, and where behind its header of IP the next begins.
+func parseIP(b []byte) (headers, error) {
 	at, kind := 12, uint16(0)
 	for range 3 {
 		if len(b) < at+2 {
-			return h, errHeaders
+			return headers{}, errHeaders
 		}
 		if kind = binary.BigEndian.Uint16(b[at:]); kind != 0x8100 && kind != 0x88a8 {
 			break
 		}
 		at += 4
 	}
-	h.ip = at + 2
-	ip := b[min(h.ip, len(b)):]
-	switch {
-	case kind == 0x0800 && len(ip) >= 20 && ip[0]>>4 == 4:
-		n := int(ip[0]&15) * 4
-		fragment := binary.BigEndian.Uint16(ip[6:]) & 0x3fff
-		h.l4, h.end, h.proto = h.ip+n, h.ip+int(binary.BigEndian.Uint16(ip[2:])), ip[9]
-		if n < 20 || fragment != 0 {
-			return h, errHeaders
-		}
-	case kind == 0x86dd && len(ip) >= ip6Header && ip[0]>>4 == 6:
-		h.v6, h.proto = true, ip[6]
-		h.l4, h.end = h.ip+ip6Header, h.ip+ip6Header+int(binary.BigEndian.Uint16(ip[4:]))
-	default:
+	h, ok := headers{}, false
+	switch kind {
+	case 0x0800:
+		h, ok = parseIP4(b, at+2)
+	case 0x86dd:
+		h, ok = parseIP6(b, at+2)
+	}
+	if !ok || h.end > len(b) {
 		return h, errHeaders
 	}
-	if h.end > len(b) {
-		return h, errHeaders
+	return h, nil
+}
+
+func parseIP4(b []byte, at int) (headers, bool) {
+	ip := b[min(at, len(b)):]
+	if len(ip) < 20 || ip[0]>>4 != 4 {
+		return headers{}, false
 	}
+	n, fragment := int(ip[0]&15)*4, binary.BigEndian.Uint16(ip[6:])&0x3fff
+	h := headers{ip: at, l4: at + n, end: at + int(binary.BigEndian.Uint16(ip[2:])), proto: ip[9]}
+	return h, n >= 20 && fragment == 0
+}
+
+func parseIP6(b []byte, at int) (headers, bool) {
+	ip := b[min(at, len(b)):]
+	if len(ip) < ip6Header || ip[0]>>4 != 6 {
+		return headers{}, false
+	}
+	l4 := at + ip6Header
+	return headers{ip: at, l4: l4, end: l4 + int(binary.BigEndian.Uint16(ip[4:])), v6: true, proto: ip[6]}, true
+}
+
+// parseTransport finds what TCP or UDP carries.
+func (h *headers) parseTransport(b []byte) error {
 	switch {
 	case h.proto == protoUDP && h.l4+8 <= h.end:
 		h.payload = h.l4 + 8
@@ -64,9 +93,44 @@ func parseHeaders(b []byte) (headers, error) {
 		h.payload = h.l4 + int(b[h.l4+12]>>4)*4
 	}
 	if h.payload < h.l4+8 || h.payload > h.end || h.proto == protoTCP && h.payload < h.l4+20 {
-		return h, errHeaders
+		return errHeaders
 	}
-	return h, nil
+	return nil
+}
+
+// parseInner finds the packet of TCP or UDP whose header begins at l4 within the one that h is of, or behind h's
+// extension headers; in which case it is h's own, with the same offset of IP. What stands between the two packets,
+// as VXLAN's header and an Ethernet header, need not be known: that of IP is found back from l4.
+func (h *headers) parseInner(b []byte, l4 int) (headers, error) {
+	for in := *h; in.v6 && in.l4 <= l4 && l4+8 <= h.end; {
+		if in.l4 == l4 {
+			err := in.parseTransport(b)
+			return in, err
+		}
+		if in.proto != hopByHop && in.proto != destinationOptions {
+			break
+		}
+		in.proto, in.l4 = b[in.l4], in.l4+8*(1+int(b[in.l4+1]))
+	}
+	switch h.proto {
+	case protoUDP, protoIP4, protoIP6:
+	case protoGRE:
+		if h.l4+4 > h.end || b[h.l4]&0x90 != 0 { // its checksum and number would be others for each piece
+			return headers{}, errHeaders
+		}
+	default:
+		return headers{}, errHeaders
+	}
+	for at := l4 - 20; at >= max(h.l4, l4-60); at -= 4 {
+		in, ok := parseIP4(b[:h.end], at)
+		if at == l4-ip6Header && !ok {
+			in, ok = parseIP6(b[:h.end], at)
+		}
+		if ok && in.l4 == l4 && in.end == h.end && in.parseTransport(b) == nil {
+			return in, nil
+		}
+	}
+	return headers{}, errHeaders
 }
 
 // sumAt is where the checksum of TCP or UDP is.
@@ -86,13 +150,18 @@ func (h *headers) pseudo(b []byte, length int) uint64 {
 	return add(number(uint16(h.proto))+number(uint16(length)), addresses)
 }
 
-// setSums computes the checksums of a packet that ends with its frame.
-func (h *headers) setSums(b []byte) {
+// setIPSum computes the checksum of the header of IP, if it has one.
+func (h *headers) setIPSum(b []byte) {
 	if !h.v6 {
 		ip := b[h.ip:h.l4]
 		ip[10], ip[11] = 0, 0
 		binary.BigEndian.PutUint16(ip[10:], ^fold(add(0, ip)))
 	}
+}
+
+// setSums computes the checksums of a packet that ends with its frame.
+func (h *headers) setSums(b []byte) {
+	h.setIPSum(b)
 	at := h.sumAt()
 	b[at], b[at+1] = 0, 0
 	sum := ^fold(add(h.pseudo(b, len(b)-h.l4), b[h.l4:]))

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 )
 
 // An offload is what the kernel has left undone in a frame: struct virtio_net_hdr of Linux (if_packet.h,
@@ -57,6 +58,11 @@ func (o offload) complete(frame []byte) error {
 	if start >= len(frame) || at+2 > len(frame) {
 		return fmt.Errorf("%w: checksum from byte %d at byte %d of %d", errOffload, start, at, len(frame))
 	}
+	if o.sumOffset == sctpSum {
+		if h, err := parseIP(frame); err != nil || h.l4 != start || h.proto == protoSCTP { // SCTP, maybe in a tunnel
+			return completeSCTP(frame, start, at)
+		}
+	}
 	sum := ^fold(add(0, frame[start:])) // what stands there, of the pseudo-header, counts
 	if sum == 0 && o.sumOffset == udpSum {
 		sum = 0xffff // 0 says that there is none
@@ -65,11 +71,22 @@ func (o offload) complete(frame []byte) error {
 	return nil
 }
 
+// completeSCTP computes the checksum of SCTP, which is another: CRC32c, the low byte first (RFC 9260, Appendix A).
+func completeSCTP(frame []byte, start, at int) error {
+	if at+4 > len(frame) {
+		return fmt.Errorf("%w: checksum of SCTP at byte %d of %d", errOffload, at, len(frame))
+	}
+	clear(frame[at : at+4])
+	sum := crc32.Checksum(frame[start:], crc32.MakeTable(crc32.Castagnoli))
+	binary.LittleEndian.PutUint32(frame[at:], sum)
+	return nil
+}
+
 // cut makes the frames that a network card would make of one that the kernel left uncut: TCP segments or UDP
 // datagrams with size bytes of payload, the last with what is left, their checksums complete. It appends them to
-// to, one after another, and their lengths to lengths.
+// to, one after another, and their lengths to lengths. Of a packet in a tunnel, it is the inner one that is cut.
 func (o offload) cut(frame, to []byte, lengths []int) ([]byte, []int, error) {
-	h, err := parseHeaders(frame)
+	outer, h, err := o.parse(frame)
 	kind := o.gso &^ gsoECN
 	switch {
 	case err != nil:
@@ -91,23 +108,61 @@ func (o offload) cut(frame, to []byte, lengths []int) ([]byte, []int, error) {
 		piece := to[at:]
 		h.number(piece, i, i*int(o.size), len(rest) == 0)
 		h.setSums(piece)
+		if outer.ip != h.ip {
+			outer.wrap(piece, i)
+		}
 		lengths = append(lengths, len(piece))
 	}
 	return to, lengths, nil
 }
 
+// parse finds the headers of what is to be cut: of the packet, and of the one in it if that is what the kernel left
+// undone; else they are the same.
+func (o offload) parse(frame []byte) (outer, inner headers, err error) {
+	if outer, err = parseIP(frame); err != nil {
+		return outer, outer, err
+	}
+	inner = outer
+	if l4 := int(o.sumStart); o.flags&needsSum == 0 || l4 == outer.l4 {
+		err = inner.parseTransport(frame)
+	} else {
+		inner, err = outer.parseInner(frame, l4)
+	}
+	return outer, inner, err
+}
+
 // maxPieces bounds what one frame is cut into. The kernel's own bound is 65535 bytes in pieces of at least 8.
 const maxPieces = 65536 / 8
 
-// number makes the headers of the i-th piece, whose payload begins offset bytes on.
-func (h *headers) number(piece []byte, i, offset int, last bool) {
-	ip, l4 := piece[h.ip:], piece[h.l4:]
+// numberIP makes the header of IP of the i-th piece but for its checksum.
+func (h *headers) numberIP(piece []byte, i int) {
+	ip := piece[h.ip:]
 	if h.v6 {
-		binary.BigEndian.PutUint16(ip[4:], uint16(len(piece)-h.ip-ip6Header))
+		binary.BigEndian.PutUint16(ip[4:], uint16(len(ip)-ip6Header))
 	} else {
-		binary.BigEndian.PutUint16(ip[2:], uint16(len(piece)-h.ip))
+		binary.BigEndian.PutUint16(ip[2:], uint16(len(ip)))
 		binary.BigEndian.PutUint16(ip[4:], binary.BigEndian.Uint16(ip[4:])+uint16(i))
 	}
+}
+
+// wrap makes the headers of a tunnel around the i-th piece, which is complete.
+func (h *headers) wrap(piece []byte, i int) {
+	h.numberIP(piece, i)
+	h.setIPSum(piece)
+	if h.proto != protoUDP {
+		return
+	}
+	l4 := piece[h.l4:]
+	binary.BigEndian.PutUint16(l4[4:], uint16(len(l4)))
+	if l4[udpSum] != 0 || l4[udpSum+1] != 0 { // a tunnel may do without
+		h.setSums(piece)
+	}
+}
+
+// number makes the headers of the i-th piece, whose payload begins offset bytes on.
+func (h *headers) number(piece []byte, i, offset int, last bool) {
+	h.numberIP(piece, i)
+	l4 := piece[h.l4:]
 	if h.proto == protoUDP {
 		binary.BigEndian.PutUint16(l4[4:], uint16(len(l4)))
 		return

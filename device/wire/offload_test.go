@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"testing"
 
 	"github.com/gopacket/gopacket"
@@ -170,6 +171,92 @@ func equalFrames(a, b [][]byte) bool {
 	return bytes.Equal(bytes.Join(a, []byte("|")), bytes.Join(b, []byte("|"))) && len(a) == len(b)
 }
 
+// wrappings put a packet into another, or a header before what it carries: as the sender of the pieces would have made it.
+var wrappings = map[string]func(t testing.TB, outer, inner sample) []byte{
+	"vxlan": func(t testing.TB, outer, inner sample) []byte {
+		outer.payload = append([]byte{8, 0, 0, 0, 0, 0, 7, 0}, inner.frame(t)...)
+		return outer.frame(t)
+	},
+	"vxlan without checksum": func(t testing.TB, outer, inner sample) []byte {
+		outer.payload = append([]byte{8, 0, 0, 0, 0, 0, 7, 0}, inner.frame(t)...)
+		b := outer.frame(t)
+		at := len(b) - len(outer.payload) - 2
+		b[at], b[at+1] = 0, 0
+		return b
+	},
+	"ip in ip": func(t testing.TB, outer, inner sample) []byte {
+		h, kind := ipOf(t, inner)
+		return inIP4(t, outer, map[uint16]layers.IPProtocol{0x0800: protoIP4, 0x86dd: protoIP6}[kind], h)
+	},
+	"gre": func(t testing.TB, outer, inner sample) []byte {
+		h, kind := ipOf(t, inner)
+		return inIP4(t, outer, protoGRE, append(binary.BigEndian.AppendUint16([]byte{0, 0}, kind), h...))
+	},
+	"options": func(t testing.TB, _, inner sample) []byte {
+		inner.v6 = true
+		b := inner.frame(t)
+		h, err := parseHeaders(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		options := []byte{b[h.ip+6], 0, 1, 4, 0, 0, 0, 0} // PadN
+		b[h.ip+6] = destinationOptions
+		binary.BigEndian.PutUint16(b[h.ip+4:], uint16(h.end-h.l4+len(options)))
+		return slices.Insert(b, h.l4, options...)
+	},
+}
+
+// ipOf is a sample from the header of IP on, and its EtherType.
+func ipOf(t testing.TB, s sample) ([]byte, uint16) {
+	t.Helper()
+	b := s.frame(t)
+	at := 14 + 4*s.tags
+	return b[at:], binary.BigEndian.Uint16(b[at-2:])
+}
+
+func inIP4(t testing.TB, outer sample, proto layers.IPProtocol, payload []byte) []byte {
+	t.Helper()
+	buf := gopacket.NewSerializeBuffer()
+	err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
+		&layers.Ethernet{SrcMAC: net.HardwareAddr{2, 0, 0, 0, 0, 1}, DstMAC: net.HardwareAddr{2, 0, 0, 0, 0, 2}, EthernetType: layers.EthernetTypeIPv4},
+		&layers.IPv4{Version: 4, IHL: 5, Id: outer.id, TTL: 9, Protocol: proto, SrcIP: net.IP{10, 1, 0, 1}, DstIP: net.IP{10, 1, 0, 2}},
+		gopacket.Payload(payload))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+// What is cut of a packet in a tunnel, or behind options of IPv6, are the frames that the sender would have made one by one.
+func TestCutInside(t *testing.T) {
+	for name, wrap := range wrappings {
+		t.Run(name, func(t *testing.T) {
+			randtest.Run(t, randtest.Cases{Seed: 1, Count: 40}, func(t *testing.T, seed uint64) {
+				r := rand.New(rand.NewPCG(seed, 4))
+				outer, inner, size := randomSample(r), randomSample(r), 8+r.IntN(1500)
+				outer.udp, inner.v6 = true, inner.v6 || name == "options"
+				long := wrap(t, outer, inner)
+				bare := inner.frame(t) // what is from TCP or UDP on stands at the end
+				o := uncut(t, bare, size)
+				o.sumStart += uint16(len(long) - len(bare))
+				copy(long[o.sumStart:], bare[len(bare)-len(long)+int(o.sumStart):])
+				pieces := split(t, o, long)
+				for i, piece := range pieces {
+					want, around := inner, outer
+					last := i == len(pieces)-1
+					want.payload = inner.payload[i*size : min(len(inner.payload), (i+1)*size)]
+					want.seq, want.id = inner.seq+uint32(i*size), inner.id+uint16(i)
+					want.fin, want.psh = inner.fin && last, inner.psh && last
+					around.id = outer.id + uint16(i)
+					if b := wrap(t, around, want); !bytes.Equal(piece, b) {
+						t.Fatalf("piece %d of %d:\n%x\nwant\n%x", i, len(pieces), piece, b)
+					}
+				}
+			})
+		})
+	}
+}
+
 // joinAll is what the sender does with frames.
 func joinAll(frames [][]byte) (sent [][]byte, loads []offload) {
 	var j joiner
@@ -238,6 +325,29 @@ func TestChecksumIsCompleted(t *testing.T) {
 	})
 }
 
+// The kernel leaves the checksum of SCTP undone in the same way, but it is none of RFC 1071.
+func TestChecksumOfSCTP(t *testing.T) {
+	buf := gopacket.NewSerializeBuffer()
+	err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
+		&layers.Ethernet{SrcMAC: net.HardwareAddr{2, 0, 0, 0, 0, 1}, DstMAC: net.HardwareAddr{2, 0, 0, 0, 0, 2}, EthernetType: layers.EthernetTypeIPv4},
+		&layers.IPv4{Version: 4, IHL: 5, TTL: 9, Protocol: layers.IPProtocolSCTP, SrcIP: net.IP{10, 0, 0, 1}, DstIP: net.IP{10, 0, 0, 2}},
+		&layers.SCTP{SrcPort: 1000, DstPort: 2000, VerificationTag: 0x12345678},
+		gopacket.Payload([]byte{11, 0, 0, 4})) // COOKIE ACK
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := buf.Bytes()[:50] // not padded
+	got := bytes.Clone(want)
+	clear(got[34+sctpSum:][:4])
+	o := offload{flags: needsSum, sumStart: 34, sumOffset: sctpSum}
+	if err := o.complete(got); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%v\n%x\nwant\n%x", err, got, want)
+	}
+	if o.complete(got[:34+sctpSum+3]) == nil {
+		t.Error("a frame that ends within the checksum was taken")
+	}
+}
+
 // What does not fit together is refused, and nothing is written outside the frame.
 func TestHostileOffloads(t *testing.T) {
 	frame := sample{payload: make([]byte, 100)}.frame(t)
@@ -269,6 +379,10 @@ func FuzzCut(f *testing.F) {
 		uncut(f, frame, 100).put(b[:])
 		f.Add(b[:], frame)
 	}
+	for name, w := range wrappings {
+		frame := w(f, sample{udp: true}, sample{payload: make([]byte, 300), v6: name == "options"})
+		f.Add([]byte{needsSum, gsoTCP4, 0, 0, 100, 0, byte(len(frame) - 320), 0, tcpSum, 0}, frame)
+	}
 	f.Fuzz(func(t *testing.T, load, frame []byte) {
 		if len(load) < offloadBytes || len(frame) > longest {
 			return
@@ -278,11 +392,11 @@ func FuzzCut(f *testing.F) {
 		if err != nil {
 			return
 		}
-		h, _ := parseHeaders(frame)
+		_, h, _ := o.parse(frame)
 		total := 0
 		for _, n := range lengths {
 			piece := all[:n]
-			ph, err := parseHeaders(piece)
+			_, ph, err := o.parse(piece)
 			if err != nil || !ph.sumsRight(piece) {
 				t.Fatalf("a piece of %x is wrong (%v): %x", frame, err, piece)
 			}

@@ -22,6 +22,9 @@ const (
 	tellPeriod = time.Second
 	// batch is how many frames of one port are taken in a turn.
 	batch = 256
+	// mostFrames bounds what they are cut into in a turn: more than 256 of 64 kB make with the MTU of Ethernet. A host
+	// may ask for pieces of a few bytes.
+	mostFrames = 16384
 	// spin is how long before the chip's next event sleeping is not worth it.
 	spin = 50 * time.Microsecond
 	// ringMemory is that of all rings; each has a share within bounds.
@@ -178,7 +181,7 @@ func (p *pump) collect(l *line, now time.Time) {
 		p.connect()
 	}
 	first := p.Chip.Now()
-	for n := 0; n < batch && l.ready(); n++ {
+	for n := 0; n < batch && len(l.frames) < mostFrames && l.ready(); n++ {
 		var f received
 		if err := l.receive(&f); err != nil {
 			why := TooLong
@@ -292,6 +295,9 @@ func (p *pump) flush(l *line) {
 			why = InterfaceFull
 		}
 		l.Sent -= uint64(frames)
+		if frames > 1 {
+			l.Joined -= uint64(frames)
+		}
 		p.lose(l, why, frames, bytes, err)
 	})
 }
@@ -349,9 +355,8 @@ func (p *pump) look(now time.Time) {
 				"up", is.up, "reason", reason)
 		}
 		l.There, l.Up, l.MTU, l.Reason = is.there, is.up, is.mtu, reason
-		if n := l.lost(); n > 0 {
-			p.lose(l, RingFull, int(n), 0, errors.New("this process did not come to read them"))
-		}
+		l.send.mtu = is.mtu
+		p.countDrops(l)
 	}
 	p.connect()
 	for _, l := range p.lines {
@@ -366,6 +371,17 @@ func (p *pump) look(now time.Time) {
 			list[i] = l.Port
 		}
 		p.Look(list)
+	}
+}
+
+// countDrops counts what was lost at the ring of a line, and makes the ring anew if it is stuck.
+func (p *pump) countDrops(l *line) {
+	switch n, stuck := l.lost(); {
+	case stuck:
+		err := errors.New("the kernel has no offload header for a frame, and gives none after it; the ring is made anew")
+		p.lose(l, Malformed, int(n), 0, errors.Join(err, l.remakeRing()))
+	case n > 0:
+		p.lose(l, RingFull, int(n), 0, errors.New("this process did not come to read them"))
 	}
 }
 

@@ -233,6 +233,46 @@ func TestLongFrames(t *testing.T) {
 	}
 }
 
+// Segments of TCP that are longer than the MTU are not joined: the kernel would take them so, which it does not one by one.
+func TestSegmentsBeyondMTU(t *testing.T) {
+	const payload = 8000
+	for _, c := range []struct{ tags, mtu, messages int }{
+		{0, payload + 40, 1}, {0, payload + 39, 2}, {1, payload + 40, 1}, {1, payload + 39, 2}, {2, payload + 44, 1},
+		{2, payload + 43, 2}, {0, 0, 2}, // not known
+	} {
+		uncutFrame := sample{tags: c.tags, payload: make([]byte, 2*payload)}.frame(t)
+		s := sender{mtu: c.mtu}
+		for _, piece := range split(t, uncut(t, uncutFrame, payload), uncutFrame) {
+			s.queue(piece)
+		}
+		if len(s.frames) != c.messages {
+			t.Errorf("%+v: %d messages", c, len(s.frames))
+		}
+	}
+}
+
+// Segments that were joined and did not go out are lost, each of them, and nothing else.
+func TestJoinedAndLost(t *testing.T) {
+	s, err := openSocket("none", leastRing)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer s.close()
+	s.send.mtu = 1500
+	l := &line{socket: s}
+	whole := sample{payload: make([]byte, 3000)}.frame(t)
+	for _, piece := range split(t, uncut(t, whole, 1000), whole) {
+		s.send.queue(piece)
+	}
+	p := pump{Config: Config{Log: slog.New(slog.DiscardHandler)}}
+	p.flush(l)
+	want := Counters{}
+	want.Lost[LinkDown] = 3
+	if l.Counters != want {
+		t.Errorf("%+v", l.Counters)
+	}
+}
+
 // BenchmarkTCP is 64 KiB of TCP from one host to the other, as Linux sends them: uncut.
 func BenchmarkTCP(b *testing.B) {
 	r := newRig(b)

@@ -13,6 +13,7 @@ type sender struct {
 	buf    []byte // of frames, each behind its offload header
 	frames []queued
 	join   joiner
+	mtu    int // of the interface
 	vec    [sendBatch]unix.Iovec
 	msgs   [sendBatch]mmsghdr
 }
@@ -50,7 +51,11 @@ func (s *sender) queue(frame []byte) {
 	from := len(s.buf)
 	s.buf = append(append(s.buf, make([]byte, offloadBytes)...), frame...)
 	s.frames = append(s.frames, queued{from, len(s.buf), 1})
+	// The kernel asks no MTU of what it is to cut: what is too long goes as it is, for it to refuse.
+	fits := len(frame) <= s.mtu+ethernetHeader ||
+		len(frame) <= s.mtu+ethernetHeader+tagBytes && frame[12] == 0x81 && frame[13] == 0
 	s.join.begin(frame)
+	s.join.closed = s.join.closed || !fits
 }
 
 // finish closes the last message.

@@ -24,7 +24,9 @@ type socket struct {
 	long  []byte
 	send  sender
 
-	drops uint64 // frames for which the ring had no place, at the last look
+	blocks int    // of the ring
+	reads  uint64 // frames taken from the ring
+	seen   uint64 // reads at the last look
 }
 
 const (
@@ -55,8 +57,7 @@ func openSocket(name string, ringBytes int) (*socket, error) {
 }
 
 func (s *socket) prepare(ringBytes int) error {
-	blocks := max(1, ringBytes/blockSize)
-	s.slots = blocks * (blockSize / slotBytes)
+	s.blocks = max(1, ringBytes/blockSize)
 	packet := func(option, value int) error { return unix.SetsockoptInt(s.fd, unix.SOL_PACKET, option, value) }
 	steps := []struct {
 		what string
@@ -68,15 +69,7 @@ func (s *socket) prepare(ringBytes int) error {
 		// millisecond or more, has run down, and a switch that adds that to every frame is none for TCP.
 		{"choose the ring's version", func() error { return packet(unix.PACKET_VERSION, unix.TPACKET_V2) }},
 		{"have long frames come whole", func() error { return packet(unix.PACKET_COPY_THRESH, longest) }},
-		{"make a ring", func() error {
-			return unix.SetsockoptTpacketReq(s.fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &unix.TpacketReq{
-				Block_size: blockSize, Block_nr: uint32(blocks), Frame_size: slotBytes, Frame_nr: uint32(s.slots),
-			})
-		}},
-		{"map the ring", func() (err error) {
-			s.ring, err = unix.Mmap(s.fd, 0, blocks*blockSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-			return err
-		}},
+		{"make a ring", s.makeRing},
 	}
 	for _, step := range steps {
 		if err := step.do(); err != nil {
@@ -91,6 +84,38 @@ func (s *socket) prepare(ringBytes int) error {
 		}
 	}
 	return nil
+}
+
+func (s *socket) makeRing() (err error) {
+	const perBlock = blockSize / slotBytes
+	err = unix.SetsockoptTpacketReq(s.fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &unix.TpacketReq{
+		Block_size: blockSize, Block_nr: uint32(s.blocks), Frame_size: slotBytes, Frame_nr: uint32(s.blocks * perBlock),
+	})
+	if err != nil {
+		return err
+	}
+	s.ring, err = unix.Mmap(s.fd, 0, s.blocks*blockSize, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("map it: %w", err)
+	}
+	s.slots, s.next, s.taken = s.blocks*perBlock, 0, 0
+	return nil
+}
+
+// remakeRing makes the ring anew; until it succeeds nothing is ready. What was in it is gone.
+func (s *socket) remakeRing() error {
+	s.slots, s.taken = 0, 0
+	if s.ring != nil {
+		if err := unix.Munmap(s.ring); err != nil {
+			return fmt.Errorf("unmap the ring: %w", err)
+		}
+		s.ring = nil
+	}
+	err := unix.SetsockoptTpacketReq(s.fd, unix.SOL_PACKET, unix.PACKET_RX_RING, &unix.TpacketReq{})
+	if err == nil {
+		err = s.makeRing()
+	}
+	return err
 }
 
 func (s *socket) close() {
@@ -137,6 +162,9 @@ func (s *socket) look() (interfaceState, error) {
 	if unix.IoctlIfreq(s.fd, unix.SIOCGIFFLAGS, ask) == nil {
 		flags = ask.Uint16()
 	}
+	if s.index != 0 && !s.bound() {
+		s.index = 0
+	}
 	if index != s.index && flags&unix.IFF_UP != 0 {
 		if err := s.bind(index); err != nil {
 			return is, err
@@ -149,17 +177,28 @@ func (s *socket) look() (interfaceState, error) {
 	return is, nil
 }
 
-// lost reads how many frames the ring had no place for since the last look.
-func (s *socket) lost() uint64 {
+// bound says whether the kernel still has the socket bound: it takes it off an interface that goes, also to another
+// network namespace, and one that comes back may have the same index.
+func (s *socket) bound() bool {
+	a, err := unix.Getsockname(s.fd)
+	at, ok := a.(*unix.SockaddrLinklayer)
+	return err == nil && ok && at.Ifindex == s.index
+}
+
+// lost reads how many frames were lost at the ring since the last look, and says whether it is stuck. Linux, if it
+// has no offload header for a frame (SCTP or UDP fragments that are not cut yet), drops it and leaves its slot
+// taken: it never writes to the ring again. Then all are lost, though it is empty.
+func (s *socket) lost() (frames uint64, stuck bool) {
+	stuck = s.reads == s.seen && !s.ready()
+	s.seen = s.reads
 	var st unix.TpacketStats
 	size := uint32(unsafe.Sizeof(st))
 	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(s.fd), unix.SOL_PACKET, unix.PACKET_STATISTICS,
 		uintptr(unsafe.Pointer(&st)), uintptr(unsafe.Pointer(&size)), 0)
 	if errno != 0 {
-		return 0
+		return 0, false
 	}
-	s.drops += uint64(st.Drops)
-	return uint64(st.Drops)
+	return uint64(st.Drops), stuck && st.Drops > 0
 }
 
 // A received frame is valid until the slots are released; a long one until the next is received.
@@ -195,6 +234,7 @@ func (s *socket) receive(f *received) error {
 	f.long = false
 	s.next = (s.next + 1) % s.slots
 	s.taken++
+	s.reads++
 	n := binary.NativeEndian
 	at, length := int(n.Uint16(slot[slotMAC:])), int(n.Uint32(slot[slotSnapLen:]))
 	tci, tpid := n.Uint16(slot[slotTCI:]), uint16(unix.ETH_P_8021Q)
@@ -209,6 +249,9 @@ func (s *socket) receive(f *received) error {
 	switch {
 	case status&unix.TP_STATUS_COPY != 0:
 		got, err := unix.Read(s.fd, s.long[tagBytes:])
+		if err != nil { // the socket reports once that the link was down; the frame is still there, before the next
+			got, err = unix.Read(s.fd, s.long[tagBytes:])
+		}
 		if err != nil || got < offloadBytes {
 			return fmt.Errorf("read a long frame: %d bytes, %w", got, err)
 		}
