@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tamtam/cpuport"
+	"tamtam/device/wire"
 	"tamtam/mgmt"
 	"tamtam/sai"
 	"tamtam/sairedis"
@@ -69,6 +70,11 @@ type drive func(ctx context.Context, chip *saisim.Chip, start time.Time) error
 
 // Up runs a whole switch on wall time until ctx ends.
 func Up(ctx context.Context, cfg UpConfig) error {
+	if len(cfg.Wires) > 0 { // before anybody hears that the switch is up
+		if err := wire.Permitted(); err != nil {
+			return err
+		}
+	}
 	r, err := cfg.open(ctx)
 	if err != nil {
 		return err

@@ -11,6 +11,9 @@ import (
 	"tamtam/saisim"
 )
 
+// Permitted says that this process may not have wires: no system but Linux has them.
+func Permitted() error { return fmt.Errorf("live interfaces need Linux, this is %s", runtime.GOOS) }
+
 // Run moves the chip's time until ctx ends. Interfaces it can wire on Linux only.
 func Run(ctx context.Context, cfg Config) error {
 	for port, name := range cfg.Wires {

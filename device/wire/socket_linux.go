@@ -40,6 +40,15 @@ const (
 	waitingRoom = 8 << 20
 )
 
+// Permitted says whether this process may have wires.
+func Permitted() error {
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("live interfaces: open a raw socket (CAP_NET_RAW is needed): %w", err)
+	}
+	return unix.Close(fd)
+}
+
 // openSocket makes a socket that is bound to no interface yet, with a ring of so many bytes. It needs CAP_NET_RAW.
 func openSocket(name string, ringBytes int) (*socket, error) {
 	// No protocol yet: nothing comes in before it is bound.
