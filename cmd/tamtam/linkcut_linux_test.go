@@ -16,6 +16,7 @@ import (
 
 	"tamtam/device"
 	"tamtam/internal/netns"
+	"tamtam/saisim/drop"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/altmark"
@@ -27,7 +28,8 @@ const (
 	cutMaxDelay = 300 * time.Millisecond // of a packet between the switches
 	cutPeriods  = 4                      // that each state of the links lasts
 	cutRate     = "20M"                  // of TCP, bits per second
-	cutCounts   = 15 * time.Second       // within which all counters have been written
+	// cutRest is when all counters have been written, and hostifd has told what it lost, cutCounts when at the latest.
+	cutRest, cutCounts = 11 * time.Second, 15 * time.Second
 )
 
 // Two switches with two links between them, of which BGP prefers the first, and Linux hosts that talk through both: TCP,
@@ -315,6 +317,14 @@ func (s *frrSwitch) read(b books, who string) {
 		b[who+port+" wire received"], b[who+port+" wire sent"] = number(wire, schema.WireReceived), number(wire, schema.WireSent)
 		b[who+port+" discards in"] = number(stats, "SAI_PORT_STAT_IF_IN_DISCARDS") - lost
 		b[who+port+" discards out"] = number(stats, "SAI_PORT_STAT_IF_OUT_DISCARDS")
+		dropped := int64(0)
+		for field := range wire {
+			if why, ok := strings.CutPrefix(field, schema.WireDropped); ok {
+				b[who+port+" chip "+why] = number(wire, field)
+				dropped += number(wire, field)
+			}
+		}
+		b[who+port+" chip, all reasons"] = dropped
 		b[who+port+" errors in"] = number(stats, "SAI_PORT_STAT_IF_IN_ERRORS")
 		b[who+port+" cpu to Linux"], b[who+port+" cpu from Linux"] = linux[port].received, linux[port].sent
 	}
@@ -349,6 +359,12 @@ func (s *frrSwitch) row(db swss.DBName, table, key string) swss.FieldValues {
 		return nil
 	}
 	return row
+}
+
+// counts says that all counters of a port are there, which is so once the chip has it.
+func (s *frrSwitch) counts(port string) bool {
+	runts := s.wireRow(port)[schema.WireDropped+drop.Runt.String()]
+	return runts != "" && runts != schema.WireUnknown && s.portStats(port) != nil
 }
 
 // lostByHostifd is how many frames it says that it has lost between Linux and the chip, as before it had both.
@@ -440,16 +456,11 @@ func dropsAt(who, port string) []string {
 // losses says what was lost where.
 func (b books) losses() string {
 	var list []string
-	for _, who := range []string{"s1 ", "s2 "} {
-		if n := b[who+"hostifd lost"]; n != 0 {
-			list = append(list, fmt.Sprintf("%shostifd lost %d", who, n))
-		}
-		for _, port := range cutPorts() {
-			for _, name := range slices.Concat(lostAt(who, port, true), lostAt(who, port, false), dropsAt(who, port)) {
-				if b[name] != 0 {
-					list = append(list, fmt.Sprintf("%s %d", name, b[name]))
-				}
-			}
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		_, after, at := strings.Cut(name, " wire ")
+		lost := at && slices.Contains(schema.WireLosses[:], after) || strings.Contains(name, " chip ") || strings.HasSuffix(name, "hostifd lost")
+		if lost && b[name] != 0 {
+			list = append(list, fmt.Sprintf("%s %d", name, b[name]))
 		}
 	}
 	return strings.Join(list, ", ")
@@ -468,6 +479,7 @@ func accounts() (list []account) {
 		other := fmt.Sprintf("s%d ", 3-i)
 		list = append(list,
 			account{h + "to " + s, []string{h + "sent"}, append(lostAt(s, "Ethernet0", true), s+"Ethernet0 wire received")},
+			account{s + "discards", dropsAt(s, "*"), []string{s + "* chip, all reasons"}},
 			account{s + "to " + h, []string{s + "Ethernet0 wire sent"}, []string{h + "received"}},
 			account{s, []string{s + "* wire received", s + "* cpu from Linux"},
 				slices.Concat(lostAt(s, "*", false), dropsAt(s, "*"), []string{s + "* wire sent", s + "* cpu to Linux", s + "hostifd lost"})})
@@ -484,12 +496,12 @@ func (n *cutNet) unmoved() books {
 	n.t.Helper()
 	for _, s := range n.switches {
 		for _, port := range cutPorts() {
-			s.until("the counters of "+port+" are there", func() bool { return s.wireRow(port) != nil && s.portStats(port) != nil })
+			s.until("the counters of "+port+" are there", func() bool { return s.counts(port) })
 		}
 	}
 	before := n.books()
-	for began := time.Now(); time.Since(began) < frrTime; {
-		<-time.After(2 * time.Second) // each is written once in a second
+	for began := time.Now(); time.Since(began) < 4*frrTime; {
+		<-time.After(cutRest)
 		now := n.books()
 		if maps.Equal(before, now) {
 			return now

@@ -3,10 +3,12 @@ package main
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -238,7 +240,9 @@ func (f *cutFlow) compare(results <-chan liveResult) {
 		}
 	}
 	var exact, lossy, flagged, lost int
-	for k, p := range truth {
+	var delays []time.Duration
+	for _, k := range slices.Sorted(maps.Keys(truth)) {
+		p := truth[k]
 		r, ok := said[k]
 		switch {
 		case !ok:
@@ -252,6 +256,9 @@ func (f *cutFlow) compare(results <-chan liveResult) {
 			f.t.Errorf("period %d is ok and wrong: the hosts have %+v, the switches %s", k, *p, r.text)
 		default:
 			exact++
+			if r.Delay != nil {
+				delays = append(delays, time.Duration(*r.Delay))
+			}
 			lost += int(p.sent - p.received)
 			if p.sent != p.received {
 				lossy++
@@ -260,6 +267,11 @@ func (f *cutFlow) compare(results <-chan liveResult) {
 	}
 	f.t.Logf("alternate marking: %d periods are exact, %d of them with losses, %d packets; %d are flagged; %d packets of the flow were lost in all",
 		exact, lossy, lost, flagged, f.missing())
+	if len(delays) == 0 || slices.Min(delays) < 0 { // both switches have this machine's clock
+		f.t.Errorf("delays between the switches: %v", delays)
+	} else {
+		f.t.Logf("%d delays between the switches, %s to %s", len(delays), slices.Min(delays), slices.Max(delays))
+	}
 	if lossy == 0 {
 		f.t.Error("no period with losses could be compared")
 	}
