@@ -9,6 +9,7 @@ import (
 
 	"tamtam/device/wire"
 	"tamtam/saisim"
+	"tamtam/saisim/drop"
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -56,7 +57,9 @@ func runWires(
 				return nil
 			case ports := <-told:
 				for _, p := range ports {
-					if rows.SetFor(ctx, p.Name, wireRow(p), wireLife) != nil {
+					row := wireRow(p)
+					addDropped(row, chip, p.Name)
+					if rows.SetFor(ctx, p.Name, row, wireLife) != nil {
 						break // Redis is away: syncd's health says so, and the rows go away by themselves
 					}
 				}
@@ -73,6 +76,22 @@ func wired(names map[string]string) map[string]bool {
 		ports[port] = true
 	}
 	return ports
+}
+
+// addDropped adds what the chip has dropped at a port, by all reasons.
+func addDropped(row swss.FieldValues, chip *saisim.Chip, port string) {
+	var c saisim.PortCounters
+	id, there := chip.PortByName(port)
+	if there {
+		c, there = chip.PortCounters(id)
+	}
+	for why, n := range c.Dropped {
+		number := schema.WireUnknown
+		if there {
+			number = strconv.FormatUint(n, 10)
+		}
+		row[schema.WireDropped+drop.Reason(why).String()] = number
+	}
 }
 
 func wireRow(p wire.Port) swss.FieldValues {

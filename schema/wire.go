@@ -17,6 +17,10 @@ const (
 	WireJoined    = "joined"    // went out inside a longer one
 	WireLate      = "late-ns"   // the most by which a frame's time was before the chip's when it came in
 	WireLost      = "lost-"     // and a reason
+	// WireDropped and a reason is what the chip itself has dropped at the port, since the port was made; WireUnknown
+	// while the chip has no such port.
+	WireDropped = "dropped-"
+	WireUnknown = "N/A"
 )
 
 // WireLosses are the reasons for which frames are lost at a wire, what came in first.

@@ -80,6 +80,7 @@ func liveAltMark(t *testing.T, seed uint64) {
 			if !ok {
 				t.Fatal("tamtam collect has ended")
 			}
+			t.Log(r.text)
 			if w.check(r) {
 				checked[r.Period] = true
 			}
@@ -134,6 +135,8 @@ type liveResult struct {
 	Sent, Received uint64
 	Lost           *int64
 	Delay          *int64 `json:"delay_ns"`
+
+	text string // the line
 }
 
 // startCollect runs `tamtam collect` on the path from left to right; ca is of its gNMI server.
@@ -156,6 +159,12 @@ func startCollect(t *testing.T, left, right *marker) (results <-chan liveResult,
 	}
 	cmd := exec.Command(os.Args[0], "collect", "--paths", filepath.Join(dir, "paths.yaml"), "--tls-ca", filepath.Join(dir, "ca.pem"), "--format", "json",
 		"--gnmi", "127.0.0.1:8083", "--gnmi-data", filepath.Join(dir, "data"))
+	return readResults(t, cmd), filepath.Join(dir, "data", "ca.pem")
+}
+
+// readResults starts `tamtam collect`, and reads what it finds.
+func readResults(t *testing.T, cmd *exec.Cmd) <-chan liveResult {
+	t.Helper()
 	cmd.Env = append(os.Environ(), asTamtam+"=1")
 	var log bytes.Buffer
 	cmd.Stderr = &log
@@ -182,11 +191,11 @@ func startCollect(t *testing.T, left, right *marker) (results <-chan liveResult,
 				t.Errorf("%s: %v", s.Bytes(), err)
 				return
 			}
-			t.Logf("%s", s.Bytes())
+			r.text = s.Text()
 			lines <- r
 		}
 	}()
-	return lines, filepath.Join(dir, "data", "ca.pem")
+	return lines
 }
 
 // A liveWire is what is outside of the switches, and what it knows of every packet.

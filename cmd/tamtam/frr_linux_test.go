@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ type frrSwitch struct {
 	unix  string
 	dir   string
 	kill  map[string]func() // its daemons
+	logs  map[string]*processLog
 }
 
 // in runs a command in a network namespace.
@@ -67,13 +69,32 @@ func namespace(t *testing.T, name string) string {
 	return ns
 }
 
+// A processLog is what a process says.
+type processLog struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write adds to it.
+func (l *processLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *processLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // startIn starts a process in a network namespace, and returns what kills it. What it says is shown if the test fails.
-func startIn(t *testing.T, ns string, env string, args ...string) (kill func()) {
+func startIn(t *testing.T, ns string, env string, args ...string) (kill func(), log *processLog) {
 	t.Helper()
-	var log bytes.Buffer
+	log = &processLog{}
 	cmd := exec.Command("ip", append([]string{"netns", "exec", ns}, args...)...) // which becomes that command
 	cmd.Env = append(os.Environ(), env)
-	cmd.Stdout, cmd.Stderr = &log, &log
+	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +107,7 @@ func startIn(t *testing.T, ns string, env string, args ...string) (kill func()) 
 			t.Logf("%s %v:\n%s", ns, args, log.String())
 		}
 	})
-	return func() { _ = cmd.Process.Kill() }
+	return func() { _ = cmd.Process.Kill() }, log
 }
 
 // needFRR skips where the test is not asked for or cannot be made.
@@ -106,22 +127,7 @@ func needFRR(t *testing.T) {
 
 // startFRRSwitch starts switch n: Ethernet0 leads to its host, Ethernet4 to the other switch.
 func startFRRSwitch(t *testing.T, n int, ns string) *frrSwitch {
-	server := swsstest.StartServer(t)
-	dir, err := os.MkdirTemp("", "frr") // that of a test is closed to FRR's user
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := &frrSwitch{t: t, ns: ns, redis: server.Open(), unix: "unix:" + server.Unix, dir: dir, kill: map[string]func(){}}
-	if err := frrConfig(n).Load(t.Context(), s.redis); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{
-		{"syncd", "--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2", "--cpu-port", filepath.Join(s.dir, "cpu.sock")},
-		{"orchagent"}, {"tammgrd"}, {"hostifd", "--cpu-port", filepath.Join(s.dir, "cpu.sock")}, {"fpmsyncd"},
-	} {
-		s.start(args...)
-	}
+	s := newFRRSwitch(t, ns, frrConfig(n), "--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2")
 	s.until("the host interfaces are there", func() bool {
 		out, err := in(t, ns, "ip", "addr", "show", "Ethernet4")
 		return err == nil && strings.Contains(out, "LOWER_UP") && strings.Contains(out, "10.0.0.")
@@ -130,9 +136,30 @@ func startFRRSwitch(t *testing.T, n int, ns string) *frrSwitch {
 	return s
 }
 
+// newFRRSwitch starts the daemons of a switch, with wires.
+func newFRRSwitch(t *testing.T, ns string, config device.ConfigDB, wires ...string) *frrSwitch {
+	server := swsstest.StartServer(t)
+	dir, err := os.MkdirTemp("", "frr") // that of a test is closed to FRR's user
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &frrSwitch{t: t, ns: ns, redis: server.Open(), unix: "unix:" + server.Unix, dir: dir, kill: map[string]func(){}, logs: map[string]*processLog{}}
+	if err := config.Load(t.Context(), s.redis); err != nil {
+		t.Fatal(err)
+	}
+	cpu := []string{"--cpu-port", filepath.Join(s.dir, "cpu.sock")}
+	s.start(append(append([]string{"syncd"}, wires...), cpu...)...)
+	s.start("orchagent")
+	s.start("tammgrd")
+	s.start(append([]string{"hostifd"}, cpu...)...)
+	s.start("fpmsyncd")
+	return s
+}
+
 // start starts a daemon of tamtam.
 func (s *frrSwitch) start(args ...string) {
-	s.kill[args[0]] = startIn(s.t, s.ns, asTamtam+"=1",
+	s.kill[args[0]], s.logs[args[0]] = startIn(s.t, s.ns, asTamtam+"=1",
 		append([]string{os.Args[0], "run", args[0], "--redis", s.unix}, args[1:]...)...)
 }
 
@@ -186,7 +213,7 @@ func frrConfig(n int) device.ConfigDB {
 	return config
 }
 
-// startFRR starts zebra and bgpd with files and sockets of their own.
+// startFRR starts FRR with a session for IPv4 and one for IPv6 at Ethernet4.
 func (s *frrSwitch) startFRR(n int) {
 	peer4, peer6 := fmt.Sprintf("10.0.0.%d", 2-n), fmt.Sprintf("2001:db8::%d", 3-n)
 	zebra := "fpm address 127.0.0.1 port 2620\n"
@@ -215,6 +242,11 @@ route-map global permit 10
  set ipv6 next-hop prefer-global
 exit
 `, 65000+n, n, peer4, peer6)
+	s.runFRR(zebra, bgp)
+}
+
+// runFRR starts zebra and bgpd with these configurations, and files and sockets of their own.
+func (s *frrSwitch) runFRR(zebra, bgp string) {
 	for name, text := range map[string]string{"zebra.conf": zebra, "bgpd.conf": bgp} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o644); err != nil {
 			s.t.Fatal(err)
@@ -225,7 +257,7 @@ exit
 	}
 	for _, d := range [][]string{{"zebra", "-M", "dplane_fpm_nl"}, {"bgpd"}} {
 		at := func(suffix string) string { return filepath.Join(s.dir, suffix) }
-		startIn(s.t, s.ns, "", append([]string{
+		s.kill[d[0]], s.logs[d[0]] = startIn(s.t, s.ns, "", append([]string{
 			filepath.Join(frrDaemons, d[0]), "-A", "127.0.0.1", "--vty_socket", s.dir, "-z", at("zserv.api"),
 			"-i", at(d[0] + ".pid"), "-f", at(d[0] + ".conf"), "--log", "stdout",
 		}, d[1:]...)...)

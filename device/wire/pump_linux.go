@@ -275,7 +275,16 @@ func (p *pump) send(o *saisim.Out) {
 	}
 }
 
+// flush sends what is queued at a line. Without a carrier nothing is: Linux takes frames for such an interface and says
+// that it has sent them.
 func (p *pump) flush(l *line) {
+	if len(l.send.frames) == 0 {
+		return
+	}
+	if !l.running() {
+		l.send.discard(func(frames, bytes int) { p.loseSent(l, LinkDown, frames, bytes, unix.ENETDOWN) })
+		return
+	}
 	sent := uint64(0)
 	for _, q := range l.send.frames {
 		sent += uint64(q.frames)
@@ -292,14 +301,24 @@ func (p *pump) flush(l *line) {
 		case unix.ENETDOWN, unix.ENXIO, unix.ENODEV:
 			why = LinkDown
 		case unix.ENOBUFS, unix.EAGAIN:
-			why = InterfaceFull
+			if why = InterfaceFull; !l.running() {
+				why = LinkDown
+			}
 		}
 		l.Sent -= uint64(frames)
 		if frames > 1 {
 			l.Joined -= uint64(frames)
 		}
-		p.lose(l, why, frames, bytes, err)
+		p.loseSent(l, why, frames, bytes, err)
 	})
+}
+
+// loseSent counts frames that were to be sent. That the link is down should not have to wait for the next look.
+func (p *pump) loseSent(l *line, why Loss, frames, bytes int, err error) {
+	p.lose(l, why, frames, bytes, err)
+	if why == LinkDown {
+		p.looked = time.Time{}
+	}
 }
 
 // wait waits for a frame, the chip's next event, or the next look.
@@ -323,6 +342,7 @@ func (p *pump) wait() error {
 	for i, l := range p.lines {
 		if p.polls[i].Revents&unix.POLLERR != 0 { // the link went down; it is told until it is asked for
 			_, _ = unix.GetsockoptInt(l.fd, unix.SOL_SOCKET, unix.SO_ERROR)
+			p.looked = time.Time{}
 		}
 	}
 	if last := p.polls[len(p.lines)]; last.Revents != 0 {

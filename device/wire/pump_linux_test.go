@@ -273,6 +273,49 @@ func TestJoinedAndLost(t *testing.T) {
 	}
 }
 
+// Of frames for an interface that has lost its carrier Linux says that they are sent. They count as lost, and the link is
+// looked at without waiting for the next time.
+func TestNoCarrier(t *testing.T) {
+	r := newRig(t)
+	l := &line{}
+	err := r.place.Do(func() (err error) {
+		if l.socket, err = openSocket("eth1", leastRing); err == nil {
+			t.Cleanup(l.close)
+			_, err = l.look()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pump{Config: Config{Log: slog.New(slog.DiscardHandler)}, looked: time.Now()}
+	frame := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5}, make([]byte, 50)...)
+	l.send.queue(frame)
+	p.flush(l)
+	if l.Sent != 1 || l.Lost != [NumLosses]uint64{} || p.looked.IsZero() {
+		t.Fatalf("while the link is up: %+v", l.Counters)
+	}
+	if err := r.hosts[1].IP("link set host down"); err != nil {
+		t.Fatal(err)
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(time.Minute); l.running(); {
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatal("the interface has a carrier a minute after its peer was set down")
+		}
+	}
+	for range 3 {
+		l.send.queue(frame)
+	}
+	p.flush(l)
+	if l.Sent != 1 || l.Lost[LinkDown] != 3 || l.unsent != 3 || !p.looked.IsZero() {
+		t.Errorf("%+v, of which the chip is told %d", l.Counters, l.unsent)
+	}
+}
+
 // BenchmarkTCP is 64 KiB of TCP from one host to the other, as Linux sends them: uncut.
 func BenchmarkTCP(b *testing.B) {
 	r := newRig(b)

@@ -85,6 +85,14 @@ func (s *sender) flush(lost func(frames, bytes int, err error)) {
 	s.buf, s.frames = s.buf[:0], s.frames[:0]
 }
 
+// discard forgets what is queued, and tells of it.
+func (s *sender) discard(lost func(frames, bytes int)) {
+	for _, q := range s.frames {
+		lost(q.frames, q.to-q.from-offloadBytes)
+	}
+	s.buf, s.frames = s.buf[:0], s.frames[:0]
+}
+
 // sendSome sends up to sendBatch messages, and says how many went out before one failed.
 func (s *sender) sendSome(some []queued) (int, error) {
 	for i, q := range some {

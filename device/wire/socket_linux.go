@@ -23,6 +23,7 @@ type socket struct {
 	taken int // slots before next that the kernel has not got back
 	long  []byte
 	send  sender
+	ask   *unix.Ifreq // of the interface
 
 	blocks int    // of the ring
 	reads  uint64 // frames taken from the ring
@@ -56,7 +57,12 @@ func openSocket(name string, ringBytes int) (*socket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("interface %s: open a raw socket (CAP_NET_RAW is needed): %w", name, err)
 	}
-	s := &socket{fd: fd, name: name, long: make([]byte, longest)}
+	ask, err := unix.NewIfreq(name)
+	if err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("interface %q: %w", name, err)
+	}
+	s := &socket{fd: fd, name: name, long: make([]byte, longest), ask: ask}
 	if err := s.prepare(ringBytes); err != nil {
 		s.close()
 		return nil, fmt.Errorf("interface %s: %w", name, err)
@@ -159,10 +165,7 @@ type interfaceState struct {
 // which stays in its network namespace.
 func (s *socket) look() (interfaceState, error) {
 	var is interfaceState
-	ask, err := unix.NewIfreq(s.name)
-	if err != nil {
-		return is, fmt.Errorf("interface %q: %w", s.name, err)
-	}
+	ask := s.ask
 	if unix.IoctlIfreq(s.fd, unix.SIOCGIFINDEX, ask) != nil {
 		return is, nil
 	}
@@ -192,6 +195,12 @@ func (s *socket) bound() bool {
 	a, err := unix.Getsockname(s.fd)
 	at, ok := a.(*unix.SockaddrLinklayer)
 	return err == nil && ok && at.Ifindex == s.index
+}
+
+// running says that the interface is up and has a carrier, as far as the kernel has noticed.
+func (s *socket) running() bool {
+	const want = unix.IFF_UP | unix.IFF_RUNNING
+	return unix.IoctlIfreq(s.fd, unix.SIOCGIFFLAGS, s.ask) == nil && s.ask.Uint16()&want == want
 }
 
 // lost reads how many frames were lost at the ring since the last look, and says whether it is stuck. Linux, if it

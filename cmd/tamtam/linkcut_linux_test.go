@@ -1,0 +1,553 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/device"
+	"tamtam/internal/netns"
+	"tamtam/saisim/drop"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/tam/altmark"
+)
+
+// Of the test of links that are cut.
+const (
+	cutInterval = altmark.Interval(0)    // a second
+	cutMaxDelay = 300 * time.Millisecond // of a packet between the switches
+	cutPeriods  = 4                      // that each state of the links lasts
+	cutRate     = "20M"                  // of TCP, bits per second
+	// cutRest is when all counters have been written, and hostifd has told what it lost, cutCounts when at the latest.
+	cutRest, cutCounts = 11 * time.Second, 15 * time.Second
+)
+
+// Two switches with two links between them, of which BGP prefers the first, and Linux hosts that talk through both: TCP,
+// and a flow of numbered packets with alternate marking. The first link is cut and heals: at this switch, at the other,
+// and by deletion of its interfaces. Each frame that a host has sent is received by the other, or lost, and then a counter
+// of a switch names it. The periods of alternate marking say exactly what the numbers do, or are flagged.
+func TestFRRLinkCut(t *testing.T) {
+	needFRR(t)
+	n := newCutNet(t)
+	n.start()
+	flow := n.startFlow()
+	results := n.collect()
+	stopTCP := n.startTCP()
+	flow.await(2 * cutPeriods)
+
+	cuts := []struct {
+		what       string
+		down, heal func()
+	}{
+		{"set down at the first switch", n.sets(0, "eth2 down"), n.sets(0, "eth2 up")},
+		{"set down at the second switch", n.sets(1, "eth2 down"), n.sets(1, "eth2 up")},
+		{"deleted", func() { mustIn(t, n.sides[0], "ip link del eth2") }, func() { n.link("eth2") }},
+	}
+	for _, cut := range cuts {
+		before := n.books()
+		missing := flow.missing()
+		cut.down()
+		took := n.over("Ethernet8")
+		flow.await(cutPeriods)
+		t.Logf("%s: the routes are at the second link after %s; %d packets of the flow lost; %s", cut.what,
+			took.Round(time.Millisecond), flow.missing()-missing, n.books().since(before).losses())
+		before, missing = n.books(), flow.missing()
+		cut.heal()
+		took = n.over("Ethernet4")
+		flow.await(cutPeriods)
+		t.Logf("%s, healed: the routes are at the first link after %s; %d packets of the flow lost; %s", cut.what,
+			took.Round(time.Millisecond), flow.missing()-missing, n.books().since(before).losses())
+	}
+	stopTCP()
+	flow.stop()
+	for _, s := range n.switches { // they greet each other each second, and the counters are read one after the other
+		s.kill["bgpd"]()
+	}
+	all := n.settled()
+	t.Logf("the hosts sent %d frames, and %d came", all.sum("h1 sent", "h2 sent"), all.sum("h1 received", "h2 received"))
+	t.Logf("to Linux %d, from Linux %d; lost: %s", all.sum("s1 * cpu to Linux", "s2 * cpu to Linux"),
+		all.sum("s1 * cpu from Linux", "s2 * cpu from Linux"), all.losses())
+	flow.compare(results)
+}
+
+// A cutNet is the two switches and their hosts.
+type cutNet struct {
+	t        *testing.T
+	sides    [2]string
+	hosts    [2]*netns.Namespace
+	switches [2]*frrSwitch
+	began    books // what had been counted before there was BGP
+}
+
+// newCutNet makes the namespaces and links: eth1 of a switch leads to its host, eth2 and eth3 to the other switch, and mgmt
+// too, for gNMI.
+func newCutNet(t *testing.T) *cutNet {
+	n := &cutNet{t: t, sides: [2]string{namespace(t, "s1"), namespace(t, "s2")}}
+	for i, side := range n.sides {
+		h, err := netns.New()
+		if err != nil {
+			t.Skip(err)
+		}
+		t.Cleanup(h.Close)
+		n.hosts[i] = h
+		mustIn(t, side, "sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.arp_ignore=2 net.ipv4.conf.all.arp_announce=1 "+
+			"net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1")
+		ip(t, fmt.Sprintf("-n %s link add eth1 type veth peer name host netns %s", side, h.Path()))
+		// Linux counts a segment of TCP that is not cut yet as one frame. Here its counters are compared with
+		// those of the switch, and so it cuts them before.
+		mustIn(t, side, "ip link set eth1 gso_max_size 1000 up")
+		quiet := func() error {
+			return os.WriteFile("/proc/sys/net/ipv6/conf/all/disable_ipv6", []byte("1"), 0)
+		}
+		if err := h.Do(quiet); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		if err := h.IP("link set lo up", "link set host gso_max_segs 1", "link set host up",
+			fmt.Sprintf("addr add 10.%d.0.2/24 dev host", i+1), fmt.Sprintf("route add default via 10.%d.0.1", i+1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.link("eth2")
+	n.link("eth3")
+	n.link("mgmt")
+	for i, side := range n.sides {
+		mustIn(t, side, fmt.Sprintf("ip addr add 192.0.2.%d/30 dev mgmt", i+1))
+	}
+	return n
+}
+
+// link makes a link between the switches.
+func (n *cutNet) link(name string) {
+	n.t.Helper()
+	ip(n.t, fmt.Sprintf("-n %s link add %s type veth peer name %s netns %s", n.sides[0], name, name, n.sides[1]))
+	for i := range n.sides {
+		n.sets(i, name+" up")()
+	}
+}
+
+// sets returns what sets an interface of a switch.
+func (n *cutNet) sets(i int, what string) func() {
+	return func() { n.t.Helper(); mustIn(n.t, n.sides[i], "ip link set "+what) }
+}
+
+// start starts the switches, and returns when the routes are there and the sessions active.
+func (n *cutNet) start() {
+	for i := range n.sides {
+		s := newFRRSwitch(n.t, n.sides[i], cutConfig(i+1),
+			"--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2", "--port", "Ethernet8=eth3")
+		n.switches[i] = s
+		s.start("mgmtd", "--gnmi", fmt.Sprintf("192.0.2.%d:8080", i+1), "--insecure", "--data", filepath.Join(s.dir, "data"))
+		s.until("the host interfaces are there", func() bool {
+			out, err := in(n.t, s.ns, "ip", "-br", "addr")
+			return err == nil && strings.Count(out, "10.0.0.") == 2 && strings.Contains(out, fmt.Sprintf("10.%d.0.1", i+1))
+		})
+	}
+	n.began = n.unmoved()
+	for i, s := range n.switches {
+		s.runFRR("no fpm use-next-hop-groups\nfpm address 127.0.0.1 port 2620\n", cutBGP(i+1))
+	}
+	n.over("Ethernet4")
+	for i, s := range n.switches {
+		s.until("the session is active", func() bool {
+			row, _, err := swss.NewTable(s.redis.DB(swss.StateDB), schema.StateTAMAltMark).Get(n.t.Context(), "flow")
+			return err == nil && active(row)
+		})
+		s.until("the other host answers", func() bool {
+			return n.hosts[i].Do(func() error {
+				return exec.CommandContext(n.t.Context(), "ping", "-c", "1", "-W", "1", fmt.Sprintf("10.%d.0.2", 2-i)).Run()
+			}) == nil
+		})
+	}
+}
+
+// over waits until the chips of both switches reach the other's host by a port, and says how long that took.
+func (n *cutNet) over(port string) time.Duration {
+	n.t.Helper()
+	var took time.Duration
+	for i, s := range n.switches {
+		prefix := fmt.Sprintf("10.%d.0.0/24", 2-i)
+		took += s.until("the other's host is reached by "+port, func() bool {
+			return s.route(prefix)["ifname"] == port && s.inASIC(prefix)
+		})
+	}
+	return took
+}
+
+func (s *frrSwitch) inASIC(prefix string) bool {
+	keys, err := s.redis.DB(swss.ASICDB).AllKeys(s.t.Context())
+	return err == nil && strings.Contains(strings.Join(keys, "\n"), `"dest":"`+prefix+`"`)
+}
+
+// cutConfig is the configuration of switch n: all ports route. Nothing is copied to the CPU, so that each frame has one end.
+func cutConfig(n int) device.ConfigDB {
+	empty := swss.FieldValues{"NULL": "NULL"}
+	role, from := "initiator", swss.FieldValues{"IN_PORTS": "Ethernet0"}
+	if n == 2 {
+		role, from = "terminator", swss.FieldValues{}
+	}
+	maps.Copy(from, swss.FieldValues{"PRIORITY": "100", "IP_PROTOCOL": "17", "DST_IP": "10.2.0.2/32"})
+	port := func(lane string) swss.FieldValues {
+		return swss.FieldValues{"lanes": lane, "speed": "10000", "admin_status": "up", "mtu": "1500"}
+	}
+	trap := func(ids string) swss.FieldValues {
+		return swss.FieldValues{"trap_ids": ids, "trap_group": "trapped", "always_enabled": "true"}
+	}
+	return device.ConfigDB{
+		schema.CfgDeviceMetadata: {"localhost": {"mac": fmt.Sprintf("02:00:00:00:00:%02d", n)}},
+		schema.CfgPort:           {"Ethernet0": port("0"), "Ethernet4": port("4"), "Ethernet8": port("8")},
+		schema.CfgInterface: {
+			"Ethernet0": empty, fmt.Sprintf("Ethernet0|10.%d.0.1/24", n): empty,
+			"Ethernet4": empty, fmt.Sprintf("Ethernet4|10.0.0.%d/31", n-1): empty,
+			"Ethernet8": empty, fmt.Sprintf("Ethernet8|10.0.0.%d/31", n+1): empty,
+		},
+		schema.CfgCOPPGroup: {"trapped": {"trap_action": "trap", "queue": "4", "trap_priority": "4"}},
+		schema.CfgCOPPTrap: {
+			"bgp": trap("bgp,bgpv6"), "arp": trap("arp_req,arp_resp"), "ip2me": trap("ip2me"), "unknown": trap("neighbor_miss,ttl_error"),
+		},
+		schema.CfgTAMFeature:   {"ALTMARK": {"status": "ACTIVE"}},
+		schema.CfgTAMFlowGroup: {"flow": {"id": "1"}},
+		schema.CfgACLRule:      {"TAM|flow": from},
+		schema.CfgTAMAltMark: {"flow": {"flowgroup": "flow", "role": role, "method": "double", "interval": strconv.Itoa(int(cutInterval)),
+			"mark": "dscp0", "mark2": "dscp1", "delay-max": fmt.Sprint(cutMaxDelay.Nanoseconds())}},
+	}
+}
+
+// cutBGP has a session over each link, and prefers what the first one says.
+func cutBGP(n int) string {
+	return fmt.Sprintf(`router bgp %d
+ bgp router-id 10.255.0.%d
+ no bgp ebgp-requires-policy
+ timers bgp 1 3
+ neighbor %[3]s remote-as external
+ neighbor %[4]s remote-as external
+ neighbor %[3]s timers connect 1
+ neighbor %[4]s timers connect 1
+ address-family ipv4 unicast
+  neighbor %[3]s weight 200
+  network 10.%[2]d.0.0/24
+ exit-address-family
+exit
+`, 65000+n, n, fmt.Sprintf("10.0.0.%d", 2-n), fmt.Sprintf("10.0.0.%d", 4-n))
+}
+
+// startTCP sends by iperf3 from the first host to the second, if it is installed, until the function that it returns is
+// called, which says what came of it.
+func (n *cutNet) startTCP() (stop func()) {
+	if _, err := exec.LookPath("iperf3"); err != nil {
+		n.t.Log("iperf3 is not installed: there is no TCP beside the flow")
+		return func() {}
+	}
+	server := exec.Command("iperf3", "-s", "-1")
+	client := exec.Command("iperf3", "-c", "10.2.0.2", "-b", cutRate, "-t", "600", "-J")
+	var out strings.Builder
+	client.Stdout = &out
+	if err := n.hosts[1].Do(server.Start); err != nil {
+		n.t.Fatal(err)
+	}
+	listening := func() bool {
+		sockets := exec.Command("ss", "-Htln", "sport = :5201")
+		var list []byte
+		err := n.hosts[1].Do(func() (err error) { list, err = sockets.Output(); return err })
+		return err == nil && len(list) > 0
+	}
+	n.switches[1].until("iperf3 listens", listening)
+	if err := n.hosts[0].Do(client.Start); err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { _ = client.Process.Kill(); _ = server.Process.Kill(); _ = server.Wait() })
+	return func() {
+		_ = client.Process.Signal(os.Interrupt)
+		_ = client.Wait()
+		n.t.Logf("TCP: %s", tcpResult(out.String()))
+	}
+}
+
+// A book is a counter's name, with the switch or host that has it, and a books all of them.
+type books map[string]int64
+
+// books reads all counters.
+func (n *cutNet) books() books {
+	b := books{}
+	for i, h := range n.hosts {
+		var err error
+		var received, sent uint64
+		received, sent, err = h.Counts("host")
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		b[fmt.Sprintf("h%d received", i+1)], b[fmt.Sprintf("h%d sent", i+1)] = int64(received), int64(sent)
+	}
+	for i, s := range n.switches {
+		s.read(b, fmt.Sprintf("s%d ", i+1))
+	}
+	return b
+}
+
+// read reads the counters of a switch: of its wires, of its chip's ports, and of the interfaces of its own Linux.
+func (s *frrSwitch) read(b books, who string) {
+	s.t.Helper()
+	number := func(row swss.FieldValues, field string) int64 {
+		v, err := strconv.ParseInt(row[field], 10, 64)
+		if err != nil {
+			s.t.Fatalf("%s%s is %q: %v", who, field, row[field], err)
+		}
+		return v
+	}
+	b[who+"hostifd lost"] = s.lostByHostifd()
+	linux := linuxCounters(s.t, s.ns)
+	for _, port := range cutPorts() {
+		wire, stats := s.wireRow(port), s.portStats(port)
+		lost := int64(0)
+		for i, why := range schema.WireLosses {
+			b[who+port+" wire "+why] = number(wire, schema.WireLost+why)
+			if i < firstLostOut {
+				lost += number(wire, schema.WireLost+why)
+			}
+		}
+		b[who+port+" wire received"], b[who+port+" wire sent"] = number(wire, schema.WireReceived), number(wire, schema.WireSent)
+		b[who+port+" discards in"] = number(stats, "SAI_PORT_STAT_IF_IN_DISCARDS") - lost
+		b[who+port+" discards out"] = number(stats, "SAI_PORT_STAT_IF_OUT_DISCARDS")
+		dropped := int64(0)
+		for field := range wire {
+			if why, ok := strings.CutPrefix(field, schema.WireDropped); ok {
+				b[who+port+" chip "+why] = number(wire, field)
+				dropped += number(wire, field)
+			}
+		}
+		b[who+port+" chip, all reasons"] = dropped
+		b[who+port+" errors in"] = number(stats, "SAI_PORT_STAT_IF_IN_ERRORS")
+		b[who+port+" cpu to Linux"], b[who+port+" cpu from Linux"] = linux[port].received, linux[port].sent
+	}
+}
+
+func cutPorts() []string { return []string{"Ethernet0", "Ethernet4", "Ethernet8"} }
+
+// wireRow is what is said of a port's wire; nil: nothing.
+func (s *frrSwitch) wireRow(port string) swss.FieldValues {
+	return s.row(swss.StateDB, schema.StateWire, port)
+}
+
+// portStats are a port's statistics of SAI; nil: there are none.
+func (s *frrSwitch) portStats(port string) swss.FieldValues {
+	oids, err := s.redis.DB(swss.CountersDB).Client().HGetAll(s.t.Context(), schema.CountersPortNameMap).Result()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	row := s.row(swss.CountersDB, "COUNTERS", oids[port])
+	if row["SAI_PORT_STAT_IF_IN_DISCARDS"] == "" {
+		return nil
+	}
+	return row
+}
+
+func (s *frrSwitch) row(db swss.DBName, table, key string) swss.FieldValues {
+	row, there, err := swss.NewTable(s.redis.DB(db), table).Get(s.t.Context(), key)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if !there {
+		return nil
+	}
+	return row
+}
+
+// counts says that all counters of a port are there, which is so once the chip has it.
+func (s *frrSwitch) counts(port string) bool {
+	runts := s.wireRow(port)[schema.WireDropped+drop.Runt.String()]
+	return runts != "" && runts != schema.WireUnknown && s.portStats(port) != nil
+}
+
+// lostByHostifd is how many frames it says that it has lost between Linux and the chip, as before it had both.
+func (s *frrSwitch) lostByHostifd() (sum int64) {
+	said := strings.Split(s.logs["hostifd"].String(), "frames were lost at the host interfaces, in all")
+	if len(said) == 1 {
+		return 0
+	}
+	line, _, _ := strings.Cut(said[len(said)-1], "\n")
+	for _, digits := range regexp.MustCompile(`[0-9]+ `).FindAllString(line, -1) {
+		n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		sum += n
+	}
+	return sum
+}
+
+// firstLostOut is the first of the wire's losses that are of frames to be sent.
+var firstLostOut = slices.Index(schema.WireLosses[:], "exceeds-mtu")
+
+type linuxCount struct{ received, sent int64 }
+
+// linuxCounters are those of the interfaces of a namespace.
+func linuxCounters(t *testing.T, ns string) map[string]linuxCount {
+	t.Helper()
+	all := map[string]linuxCount{}
+	for _, line := range strings.Split(mustIn(t, ns, "cat /proc/net/dev"), "\n") {
+		name, counts, ok := strings.Cut(strings.TrimSpace(line), ":")
+		if f := strings.Fields(counts); ok && len(f) > 9 {
+			received, err := strconv.ParseInt(f[1], 10, 64)
+			sent, err2 := strconv.ParseInt(f[9], 10, 64)
+			if err != nil || err2 != nil {
+				t.Fatalf("%s: %s", ns, line)
+			}
+			all[name] = linuxCount{received, sent}
+		}
+	}
+	return all
+}
+
+// since is what was counted since then.
+func (b books) since(then books) books {
+	d := books{}
+	for name, n := range b {
+		d[name] = n - then[name]
+	}
+	return d
+}
+
+// sum adds the counters of these names; * is any port.
+func (b books) sum(names ...string) (sum int64) {
+	for _, name := range names {
+		if before, after, any := strings.Cut(name, "*"); any {
+			for _, port := range cutPorts() {
+				sum += b.at(before + port + after)
+			}
+			continue
+		}
+		sum += b.at(name)
+	}
+	return sum
+}
+
+func (b books) at(name string) int64 {
+	n, ok := b[name]
+	if !ok {
+		panic("no counter " + name)
+	}
+	return n
+}
+
+// lost are the counters of a switch that name losses: of frames that came, or that were to be sent.
+func lostAt(who, port string, in bool) (names []string) {
+	for i, why := range schema.WireLosses {
+		if i < firstLostOut == in {
+			names = append(names, who+port+" wire "+why)
+		}
+	}
+	return names
+}
+
+// dropsAt are the discards of a switch's chip.
+func dropsAt(who, port string) []string {
+	return []string{who + port + " discards in", who + port + " discards out", who + port + " errors in"}
+}
+
+// losses says what was lost where.
+func (b books) losses() string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		_, after, at := strings.Cut(name, " wire ")
+		lost := at && slices.Contains(schema.WireLosses[:], after) || strings.Contains(name, " chip ") || strings.HasSuffix(name, "hostifd lost")
+		if lost && b[name] != 0 {
+			list = append(list, fmt.Sprintf("%s %d", name, b[name]))
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// An account says that frames that were counted at one place are those that were counted at others.
+type account struct {
+	what     string
+	in, outs []string
+}
+
+// accounts are those of hosts, of links and of switches: one beside the other they lead from host to host.
+func accounts() (list []account) {
+	for i := 1; i <= 2; i++ {
+		s, h := fmt.Sprintf("s%d ", i), fmt.Sprintf("h%d ", i)
+		other := fmt.Sprintf("s%d ", 3-i)
+		list = append(list,
+			account{h + "to " + s, []string{h + "sent"}, append(lostAt(s, "Ethernet0", true), s+"Ethernet0 wire received")},
+			account{s + "discards", dropsAt(s, "*"), []string{s + "* chip, all reasons"}},
+			account{s + "to " + h, []string{s + "Ethernet0 wire sent"}, []string{h + "received"}},
+			account{s, []string{s + "* wire received", s + "* cpu from Linux"},
+				slices.Concat(lostAt(s, "*", false), dropsAt(s, "*"), []string{s + "* wire sent", s + "* cpu to Linux", s + "hostifd lost"})})
+		for _, port := range []string{"Ethernet4", "Ethernet8"} {
+			list = append(list, account{s + "to " + other + "by " + port, []string{s + port + " wire sent"},
+				append(lostAt(other, port, true), other+port+" wire received")})
+		}
+	}
+	return list
+}
+
+// unmoved waits until no counter moves any more: what the first switch said before the second listened is not counted.
+func (n *cutNet) unmoved() books {
+	n.t.Helper()
+	for _, s := range n.switches {
+		for _, port := range cutPorts() {
+			s.until("the counters of "+port+" are there", func() bool { return s.counts(port) })
+		}
+	}
+	before := n.books()
+	for began := time.Now(); time.Since(began) < 4*frrTime; {
+		<-time.After(cutRest)
+		now := n.books()
+		if maps.Equal(before, now) {
+			return now
+		}
+		before = now
+	}
+	n.t.Fatalf("without BGP and hosts there is no rest: %s", n.books().since(before).losses())
+	return nil
+}
+
+// settled waits until nothing is on its way and all accounts hold, of what was counted since the beginning, or says
+// which do not.
+func (n *cutNet) settled() books {
+	n.t.Helper()
+	for began := time.Now(); ; <-time.After(500 * time.Millisecond) {
+		b := n.books().since(n.began)
+		var wrong []string
+		for _, a := range accounts() {
+			if in, out := b.sum(a.in...), b.sum(a.outs...); in != out {
+				wrong = append(wrong, fmt.Sprintf("%s: %d, but %d: %d unaccounted for", a.what, in, out, in-out))
+			}
+		}
+		if len(wrong) == 0 {
+			return b
+		}
+		if time.Since(began) > cutCounts {
+			n.t.Errorf("not every frame is accounted for:\n%s", strings.Join(wrong, "\n"))
+			return b
+		}
+	}
+}
+
+// tcpResult is the part of what iperf3 says that matters.
+func tcpResult(text string) string {
+	var r struct {
+		End struct {
+			Sent struct {
+				Bytes       int64   `json:"bytes"`
+				Rate        float64 `json:"bits_per_second"`
+				Retransmits int64   `json:"retransmits"`
+			} `json:"sum_sent"`
+		} `json:"end"`
+		Error string `json:"error"`
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%.1f Mbit/s, %d bytes, %d segments sent again %s", r.End.Sent.Rate/1e6, r.End.Sent.Bytes, r.End.Sent.Retransmits, r.Error)
+}
