@@ -57,12 +57,14 @@ type pair struct {
 
 // newPair makes the case of a seed. Every other is without an observer, every fourth without a ledger, too: the
 // chip's functions look for both. And how many packets the chip takes together goes with the seed, too.
-func newPair(seed uint64) (*pair, error) {
+func newPair(seed uint64) (*pair, error) { return newPairOf(seed, false) }
+
+func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 	vector, err := vectorOf(seed)
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed)})
+	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), keepBursts: keepBursts})
 	if err == nil {
 		p.chip.SetVector(vector)
 	}
@@ -75,6 +77,9 @@ type variant struct {
 	usual           bool       // most frames are
 	ingressOnly     bool       // programs have nothing in the egress pipe
 	policed         *rand.Rand // what goes to the CPU is; nil: it is not
+	// keepBursts: a policer whose burst was smaller for a while has fewer tokens than one whose was not, which is not
+	// to be in a case.
+	keepBursts bool
 }
 
 // policedOf has one case of four policed.
@@ -87,7 +92,7 @@ func policedOf(seed uint64) *rand.Rand {
 
 func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p := &pair{variant: v, saw: tally{}, journal: newJournal(), tableRecorder: newTableRecorder(), gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
-	p.gen.usual, p.policing = v.usual, v.policed
+	p.gen.usual, p.policing, p.gen.keepBursts = v.usual, v.policed, v.keepBursts
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error

@@ -90,6 +90,9 @@ func (g *gen) doPolicerOp() {
 	case 6, 7:
 		g.set(t, pick(g, sai.PolicerAttrCir, sai.PolicerAttrPir), g.rate())
 	case 8, 9:
+		if g.keepBursts {
+			return
+		}
 		g.set(t, pick(g, sai.PolicerAttrCbs, sai.PolicerAttrPbs), g.burst())
 	}
 }

@@ -106,7 +106,7 @@ func newCompileTest(seed uint64) (*compileTest, error) {
 
 // newChanged makes a chip that has seen many changes, and no engine beside it yet.
 func newChanged(seed uint64) (*compileTest, error) {
-	p, err := newPair(seed)
+	p, err := newPairOf(seed, true)
 	if err != nil {
 		return nil, err
 	}
