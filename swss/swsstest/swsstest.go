@@ -7,11 +7,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -64,7 +66,9 @@ func StartServer(t testing.TB, args ...string) *Server {
 		os.RemoveAll(dir)
 	})
 	for range 20 { // between the choice of a port and its use, others may take it
-		s.Addr = freeAddr(t)
+		addr, held := freeAddr(t)
+		t.Cleanup(func() { held.Close() })
+		s.Addr = addr
 		if err = s.start(); err == nil {
 			return s
 		}
@@ -179,16 +183,27 @@ func (s *Server) Signal(sig os.Signal) {
 	}
 }
 
-// freeAddr returns an address where nobody listens. Its port is below those that the system gives to clients, so
-// that no connection takes it.
-func freeAddr(t testing.TB) string {
+// freeAddr returns an address where nobody listens, and what keeps its port from other servers of tests on this machine,
+// also while its own is killed: a name that goes with the process. The port is below those that the system gives to
+// clients, so that nobody has it by chance.
+func freeAddr(t testing.TB) (addr string, held io.Closer) {
 	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000)))
-		if err == nil {
-			defer l.Close()
-			return l.Addr().String()
+		port := 10_000 + rand.IntN(20_000)
+		var held io.Closer = io.NopCloser(nil)
+		if runtime.GOOS == "linux" {
+			l, err := net.Listen("unix", fmt.Sprintf("@tamtam-test-port-%d", port))
+			if err != nil {
+				continue
+			}
+			held = l
 		}
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			l.Close()
+			return l.Addr().String(), held
+		}
+		held.Close()
 	}
 	t.Fatal("of 100 ports none is free")
-	return ""
+	return "", nil
 }
