@@ -183,9 +183,9 @@ func (s *Server) Signal(sig os.Signal) {
 	}
 }
 
-// freeAddr returns an address where nobody listens, and what keeps its port from other servers of tests on this machine,
-// also while its own is killed: a name that goes with the process. The port is below those that the system gives to
-// clients, so that nobody has it by chance.
+// freeAddr returns an address where nobody listens, and what keeps its port from other servers of tests on this
+// machine, also while its own is killed: a name that goes with the process. The port is below those that the system
+// gives to clients, so that nobody has it by chance.
 func freeAddr(t testing.TB) (addr string, held io.Closer) {
 	for range 100 {
 		port := 10_000 + rand.IntN(20_000)
