@@ -58,18 +58,34 @@ type pump struct {
 	told    time.Time
 }
 
-// A waker wakes a pump that waits. It may be used from any goroutine.
-type waker struct{ fd int }
+// A waker wakes a pump that waits. It may be used from any goroutine, also when the pump has ended.
+type waker struct {
+	mu sync.Mutex
+	fd int // -1: it has been closed, and its number may be another's
+}
 
 func newWaker() (*waker, error) {
 	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
 		return nil, fmt.Errorf("wires: eventfd: %w", err)
 	}
-	return &waker{fd}, nil
+	return &waker{fd: fd}, nil
 }
 
-func (w *waker) wake() { _, _ = unix.Write(w.fd, []byte{1, 0, 0, 0, 0, 0, 0, 0}) }
+func (w *waker) wake() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fd >= 0 {
+		_, _ = unix.Write(w.fd, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	}
+}
+
+func (w *waker) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	unix.Close(w.fd)
+	w.fd = -1
+}
 
 // Run wires the ports until ctx ends. An interface that is not there, at the start or later, is a link that is down
 // until it is; that a raw socket may not be opened is an error.
@@ -98,7 +114,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	p.wake = wake
-	defer unix.Close(wake.fd)
+	defer wake.close()
 	stop := context.AfterFunc(ctx, wake.wake)
 	defer stop()
 	forwarded := make(chan struct{})
