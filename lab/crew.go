@@ -68,21 +68,23 @@ func (c *crew) serve(w *worker) {
 	}
 }
 
-// await returns the number of the window after last when there is one.
+// await returns the number of the window after last when there is one. A worker may be woken for a window that it has
+// seen by itself and is done with, by a caller that got no processor for so long: then it waits on.
 func (c *crew) await(w *worker, last uint64) uint64 {
-	for i := range looks {
-		if n := c.number.Load(); n != last {
-			return n
+	for {
+		for i := range looks {
+			if n := c.number.Load(); n != last {
+				return n
+			}
+			if i%64 == 63 {
+				runtime.Gosched()
+			}
 		}
-		if i%64 == 63 {
-			runtime.Gosched()
+		w.asleep.Store(true)
+		if c.number.Load() == last || !w.asleep.CompareAndSwap(true, false) {
+			<-w.wake // whoever clears asleep sends
 		}
 	}
-	w.asleep.Store(true)
-	if c.number.Load() == last || !w.asleep.CompareAndSwap(true, false) {
-		<-w.wake // whoever clears asleep sends
-	}
-	return c.number.Load()
 }
 
 // take works on nodes until all are taken, those of a share first.
@@ -122,9 +124,14 @@ func (c *crew) work(nodes []*node, end Time, side int) {
 	}
 }
 
-// call wakes everybody.
+// call has everybody work on a window.
 func (c *crew) call() {
 	c.number.Add(1)
+	c.rouse()
+}
+
+// rouse wakes those who sleep.
+func (c *crew) rouse() {
 	for _, w := range c.workers {
 		if w.asleep.CompareAndSwap(true, false) {
 			w.wake <- struct{}{}
