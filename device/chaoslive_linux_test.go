@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,31 +71,24 @@ func newLiveTraffic(t *testing.T, dir string) *liveTraffic {
 // socket opens a raw socket on a host's interface.
 func (l *liveTraffic) socket(host int, protocol uint16) (fd int) {
 	l.Helper()
-	err := l.hosts[host].Do(func() error {
-		ifi, err := net.InterfaceByName("host")
-		if err == nil {
-			fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
-		}
-		if err == nil {
-			err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64<<20)
-		}
-		if err == nil {
-			err = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000})
-		}
-		if err == nil {
-			err = unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: ifi.Index, Protocol: protocol})
-		}
-		return err
-	})
+	fd, err := l.hosts[host].Socket("host", protocol)
 	if err != nil {
 		l.Fatal(err)
+	}
+	for _, err := range []error{
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64<<20),
+		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000}),
+	} {
+		if err != nil {
+			l.Fatal(err)
+		}
 	}
 	return fd
 }
 
 // start sends and receives until the test ends.
 func (l *liveTraffic) start() {
-	out, in := l.socket(0, 0), l.socket(1, unix.ETH_P_ALL<<8)
+	out, in := l.socket(0, 0), l.socket(1, unix.ETH_P_ALL)
 	stop, ended := make(chan struct{}), sync.WaitGroup{}
 	ended.Go(func() { l.send(out, stop) })
 	ended.Go(func() { l.receive(in, stop) })

@@ -10,15 +10,13 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
-)
 
-// inKernelNamespace is set where the test runs in a network namespace of its own.
-const inKernelNamespace = "TAMTAM_HOSTSTACK_KERNEL"
+	"tamtam/internal/netns/netnstest"
+)
 
 // The Linux kernel with the stack's addresses, forwarding on, gets the same frames, and answers the same, byte for byte,
 // but for what is chosen freely (IPv4's identification, IPv6's flow label). Frames are sent and received by a raw socket;
@@ -28,8 +26,7 @@ const inKernelNamespace = "TAMTAM_HOSTSTACK_KERNEL"
 // addresses of other interfaces unless it is told not to (arp_ignore). Of IPv4 packets without a route it told
 // nothing where this was written.
 func TestLikeTheKernel(t *testing.T) {
-	if os.Getenv(inKernelNamespace) == "" {
-		inNamespace(t)
+	if !netnstest.Own(t) {
 		return
 	}
 	k := newKernel(t)
@@ -278,30 +275,4 @@ func ownAccord(b []byte) bool {
 	group := netip.MustParseAddr("ff02::16")
 	return ok && (p.dst == group || p.proto == protoICMPv6 && (p.payload[0] == typeRouterSolicitation || p.payload[0] == 134 ||
 		p.src.IsUnspecified() || p.payload[0] == typeAdvertisement && p.src.IsLinkLocalUnicast()))
-}
-
-// inNamespace runs the test again in a process with a network of its own.
-func inNamespace(t *testing.T) {
-	t.Helper()
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("iproute2 is not installed")
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), inKernelNamespace+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-	if os.Geteuid() != 0 {
-		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
-	}
-	out, err := cmd.CombinedOutput()
-	if cmd.Process == nil {
-		t.Skipf("no network namespace may be made here: %v", err)
-	}
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if bytes.Contains(out, []byte("--- SKIP: "+t.Name()+" ")) {
-		t.Skip(string(out))
-	}
 }

@@ -17,41 +17,32 @@ import (
 
 // flood sends frames of a size from one interface to a MAC address as fast as one thread can, for a time.
 func flood(n *netns.Namespace, name string, from, to net.HardwareAddr, size int, d time.Duration) error {
-	return n.Do(func() error {
-		ifi, err := net.InterfaceByName(name)
-		if err != nil {
-			return err
+	fd, err := n.Socket(name, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	frame := floodFrame(from, to, size)
+	const batch = 64
+	type message struct {
+		hdr unix.Msghdr
+		n   uint32
+		_   [4]byte
+	}
+	vec := unix.Iovec{Base: &frame[0]}
+	vec.SetLen(len(frame))
+	var all [batch]message
+	for i := range all {
+		all[i].hdr.Iov = &vec
+		all[i].hdr.SetIovlen(1)
+	}
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		_, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&all)), batch, 0, 0, 0)
+		if errno != 0 && errno != unix.ENOBUFS && errno != unix.EINTR {
+			return fmt.Errorf("send to %s: %w", name, errno)
 		}
-		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(fd)
-		if err := unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: ifi.Index}); err != nil {
-			return err
-		}
-		frame := floodFrame(from, to, size)
-		const batch = 64
-		type message struct {
-			hdr unix.Msghdr
-			n   uint32
-			_   [4]byte
-		}
-		vec := unix.Iovec{Base: &frame[0]}
-		vec.SetLen(len(frame))
-		var all [batch]message
-		for i := range all {
-			all[i].hdr.Iov = &vec
-			all[i].hdr.SetIovlen(1)
-		}
-		for end := time.Now().Add(d); time.Now().Before(end); {
-			_, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&all)), batch, 0, 0, 0)
-			if errno != 0 && errno != unix.ENOBUFS && errno != unix.EINTR {
-				return fmt.Errorf("send to %s: %w", name, errno)
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // floodFrame is a frame of UDP with so many bytes, FCS included.

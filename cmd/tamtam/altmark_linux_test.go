@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tamtam/device"
+	"tamtam/internal/netns/netnstest"
 	"tamtam/internal/randtest"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -43,8 +44,7 @@ func TestLiveAltMark(t *testing.T) {
 }
 
 func liveAltMark(t *testing.T, seed uint64) {
-	if os.Getenv(ownNetwork) == "" {
-		inOwnNetwork(t)
+	if !netnstest.Own(t) {
 		return
 	}
 	ip(t, "link set lo up")

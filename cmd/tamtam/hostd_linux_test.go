@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"tamtam/device"
+	"tamtam/internal/netns/netnstest"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -19,13 +19,12 @@ import (
 // static neighbour anywhere they reach each other and the switch, by IPv4 and IPv6, and are told what the switch cannot
 // deliver.
 func TestHostsReachEachOther(t *testing.T) {
-	if os.Getenv(ownNetwork) == "" {
-		for _, tool := range []string{"nsenter", "ping", "sleep"} {
-			if _, err := exec.LookPath(tool); err != nil {
-				t.Skipf("%s is not installed", tool)
-			}
+	for _, tool := range []string{"nsenter", "ping", "sleep"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed", tool)
 		}
-		inOwnNetwork(t)
+	}
+	if !netnstest.Own(t) {
 		return
 	}
 	ip(t, "link set lo up")

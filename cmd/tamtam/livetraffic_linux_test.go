@@ -20,6 +20,7 @@ import (
 	"tamtam/collector/capture"
 	"tamtam/device"
 	"tamtam/internal/netns"
+	"tamtam/internal/netns/netnstest"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -30,8 +31,7 @@ import (
 // counted. Each frame that a host has sent is one that the switch has received or has counted as lost. An
 // interface that appears later is taken up.
 func TestLiveTraffic(t *testing.T) {
-	if os.Getenv(ownNetwork) == "" {
-		inOwnNetwork(t)
+	if !netnstest.Own(t) {
 		return
 	}
 	ip(t, "link set lo up")
@@ -68,8 +68,7 @@ func TestLiveTraffic(t *testing.T) {
 
 // The benchmark of live ports measures each load on both switches.
 func TestBenchLive(t *testing.T) {
-	if os.Getenv(ownNetwork) == "" {
-		inOwnNetwork(t)
+	if !netnstest.Own(t) {
 		return
 	}
 	t.Setenv(asTamtam, "1")

@@ -3,31 +3,26 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"tamtam/device"
+	"tamtam/internal/netns/netnstest"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
 
-// ownNetwork is set where the test runs in a network namespace of its own.
-const ownNetwork = "TAMTAM_TEST_OWN_NETWORK"
-
 // A switch on live interfaces: two hosts at veth pairs reach each other through it with their tags
 // and stamps, the ports' links follow the interfaces', and an interface that is recreated is wired
 // again.
 func TestLiveInterfaces(t *testing.T) {
-	if os.Getenv(ownNetwork) == "" {
-		inOwnNetwork(t)
+	if !netnstest.Own(t) {
 		return
 	}
 	ip(t, "link set lo up")
@@ -72,35 +67,6 @@ func TestLiveInterfaces(t *testing.T) {
 	a.send(plain)
 	if got := b.receive(); len(got) != len(plain)+4 {
 		t.Errorf("behind the new interface host2 got %x", got)
-	}
-}
-
-// inOwnNetwork runs the test again in a process with a network of its own.
-func inOwnNetwork(t *testing.T) {
-	for _, tool := range []string{"ip", "redis-server"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed", tool)
-		}
-	}
-	name := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$" // of a case, it and no other
-	cmd := exec.Command(os.Args[0], "-test.run="+name, "-test.v")
-	cmd.Env = append(os.Environ(), ownNetwork+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-	if os.Geteuid() != 0 {
-		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
-	}
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Skipf("no network namespace may be made here: %v", err)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
-	}
-	if strings.Contains(out.String(), "--- SKIP") {
-		t.Skip(out.String())
 	}
 }
 

@@ -142,32 +142,19 @@ func (r *rig) run(t testing.TB) {
 // sendTo sends frames from a host, as fast as they go.
 func (r *rig) sendTo(t testing.TB, host int, frame []byte, count int) {
 	t.Helper()
-	err := r.hosts[host].Do(func() error {
-		ifi, err := net.InterfaceByName("host")
-		if err != nil {
-			return err
-		}
-		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(fd)
-		if err := unix.Bind(fd, &unix.SockaddrLinklayer{Ifindex: ifi.Index}); err != nil {
-			return err
-		}
-		for i := 0; i < count; {
-			switch _, err := unix.Write(fd, frame); err {
-			case nil:
-				i++
-			case unix.ENOBUFS, unix.EINTR: // it has not left the host
-			default:
-				return err
-			}
-		}
-		return nil
-	})
+	fd, err := r.hosts[host].Socket("host", 0)
 	if err != nil {
 		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	for i := 0; i < count; {
+		switch _, err := unix.Write(fd, frame); err {
+		case nil:
+			i++
+		case unix.ENOBUFS, unix.EINTR: // it has not left the host
+		default:
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -1,49 +1,17 @@
 package hostifd
 
 import (
-	"bytes"
 	"context"
 	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"tamtam/internal/netns/netnstest"
 	"tamtam/schema"
 )
-
-// ownNetwork is set where the test runs in a network namespace of its own.
-const ownNetwork = "TAMTAM_TEST_OWN_NETWORK"
-
-// inOwnNetwork runs the test again in a process with a network of its own, true where that is this one.
-func inOwnNetwork(t *testing.T) bool {
-	if os.Getenv(ownNetwork) != "" {
-		return true
-	}
-	if _, err := exec.LookPath("ip"); err != nil {
-		t.Skip("ip is not installed")
-	}
-	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), ownNetwork+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-	if os.Geteuid() != 0 {
-		t.Skip("network namespaces and TAP devices are root's")
-	}
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Skipf("no network namespace may be made here: %v", err)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, out.String())
-	}
-	if strings.Contains(out.String(), "--- SKIP") {
-		t.Skip(out.String())
-	}
-	return false
-}
 
 // ip runs iproute2's command, and returns what it says.
 func ip(t *testing.T, args string) string {
@@ -57,7 +25,10 @@ func ip(t *testing.T, args string) string {
 
 // Linux has the device that it should, as iproute2 shows it; another's interface is left alone; neighbours are told.
 func TestLinux(t *testing.T) {
-	if !inOwnNetwork(t) {
+	if os.Geteuid() != 0 {
+		t.Skip("TAP devices are root's")
+	}
+	if !netnstest.Own(t) {
 		return
 	}
 	k, err := NewKernel()

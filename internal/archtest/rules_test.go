@@ -129,5 +129,5 @@ var rules = []room{
 // testKits are packages that only tests, and each other, may import. They may import any module.
 var testKits = []string{
 	"tamtamtest", "internal/randtest", "saisim/pipe/pipetest", "cfgmgr/forward/forwardtest", "orch/orchtest",
-	"tamorch/tamorchtest", "sai/saitest", "sairedis/sairedistest", "swss/swsstest",
+	"tamorch/tamorchtest", "sai/saitest", "sairedis/sairedistest", "swss/swsstest", "internal/netns/netnstest",
 }

@@ -7,7 +7,9 @@ package netns
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -38,7 +40,8 @@ func elsewhere(f func() error) error {
 	runtime.LockOSThread()
 	own, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return err // the thread stays as it is
+		runtime.UnlockOSThread()
+		return err
 	}
 	defer unix.Close(own)
 	failed := f()
@@ -57,6 +60,28 @@ func (n *Namespace) Do(f func() error) error {
 		}
 		return f()
 	})
+}
+
+// Socket opens a raw socket on an interface in the namespace. It sends as the interface does; it receives what is of a
+// protocol, in the machine's byte order (unix.ETH_P_ALL: everything), and nothing if that is 0.
+func (n *Namespace) Socket(name string, protocol uint16) (fd int, err error) {
+	err = n.Do(func() error {
+		ifi, err := net.InterfaceByName(name)
+		if err != nil {
+			return err
+		}
+		if fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
+			return err
+		}
+		order := binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, protocol)) // of the network
+		at := &unix.SockaddrLinklayer{Ifindex: ifi.Index, Protocol: order}
+		if err := unix.Bind(fd, at); err != nil {
+			unix.Close(fd)
+			return err
+		}
+		return nil
+	})
+	return fd, err
 }
 
 // Close lets it end when no process is in it.
