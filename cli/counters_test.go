@@ -67,3 +67,28 @@ func TestUnknownCountersAreNotZero(t *testing.T) {
 		}
 	}
 }
+
+// Each reason for which frames are lost is shown with its count; none is 0, and what nobody knows is a dash.
+func TestShowWires(t *testing.T) {
+	s, r := newSwitch(t)
+	row(t, r, swss.ConfigDB, "PORT", "Ethernet0", fieldsOf("lanes=0 speed=10000"))
+	for _, c := range []struct{ fields, want string }{
+		{"received=7 lost-ring-full=0 lost-link-down=0 dropped-acl=N/A", "Ethernet0 eth1 - - 7 - - - 0 -"},
+		{"sent=0 lost-ring-full=2 lost-link-down=3 dropped-acl=0 dropped-ttl=0", "Ethernet0 eth1 - - - 0 - - 3 link-down, 2 ring-full 0"},
+		{"dropped-egress-mtu=1 dropped-ttl=4", "Ethernet0 eth1 - - - - - - - 1 egress-mtu, 4 ttl"},
+	} {
+		if err := swss.NewTable(r.DB(swss.StateDB), "TAMTAM_WIRE").Del(t.Context(), "Ethernet0"); err != nil {
+			t.Fatal(err)
+		}
+		fields := fieldsOf(c.fields)
+		fields["interface"] = "eth1"
+		row(t, r, swss.StateDB, "TAMTAM_WIRE", "Ethernet0", fields)
+		if out := strings.Join(strings.Fields(s.do(t, "show interface wires")), " "); !strings.HasSuffix(out, c.want) {
+			t.Errorf("%s:\n%s\nwant %s", c.fields, out, c.want)
+		}
+	}
+	row(t, r, swss.StateDB, "TAMTAM_WIRE", "Ethernet0", swss.FieldValues{"status": "taken", "reason": "eth1 is taken by B"})
+	if out := s.do(t, "show interface wires"); !strings.Contains(out, "taken ") || !strings.Contains(out, "Ethernet0: eth1 is taken by B\n") {
+		t.Error(out)
+	}
+}

@@ -2,10 +2,12 @@ package mgmt
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/yang/tamyang"
 )
 
 // interfacesModule is openconfig-interfaces in the databases.
@@ -145,16 +147,16 @@ func portsModule() Module {
 	}}
 }
 
-// wireLeaves are those of a port's live interface.
+// wireLeaves are those of a port's live interface: fields of the same names. A count that is not known has no leaf.
 func wireLeaves() (list []Leaf) {
-	for _, field := range []string{
-		schema.WireInterface, schema.WireStatus, schema.WireReason, schema.WireMTU, schema.WireReceived, schema.WireSent,
-		schema.WireCut, schema.WireSummed, schema.WireJoined, schema.WireLate,
-	} {
-		list = append(list, Leaf{"wire/state/" + field, readOnly(text(field))})
-	}
-	for _, why := range schema.WireLosses {
-		list = append(list, Leaf{"wire/state/" + schema.WireLost + why, readOnly(text(schema.WireLost + why))})
+	state := reflect.TypeFor[tamyang.OpenconfigInterfaces_Interfaces_Interface_Wire_State]()
+	for i := range state.NumField() {
+		field := state.Field(i).Tag.Get("path")
+		codec := readOnly(text(field))
+		if state.Field(i).Type == reflect.TypeFor[*uint64]() {
+			codec = sum(field)
+		}
+		list = append(list, Leaf{"wire/state/" + field, codec})
 	}
 	return list
 }

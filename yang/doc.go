@@ -7,4 +7,5 @@
 // After a change of a module run go generate ./yang.
 package yang
 
+//go:generate sh -c "go run ../internal/tables yang > tamtam-losses.yang"
 //go:generate ./generate.sh

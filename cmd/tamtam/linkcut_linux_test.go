@@ -309,9 +309,9 @@ func (s *frrSwitch) read(b books, who string) {
 		wire, stats := s.wireRow(port), s.portStats(port)
 		lost := int64(0)
 		for i, why := range schema.WireLosses {
-			b[who+port+" wire "+why] = number(wire, schema.WireLost+why)
+			b[who+port+" wire "+why.Name] = number(wire, schema.WireLost+why.Name)
 			if i < firstLostOut {
-				lost += number(wire, schema.WireLost+why)
+				lost += number(wire, schema.WireLost+why.Name)
 			}
 		}
 		b[who+port+" wire received"], b[who+port+" wire sent"] = number(wire, schema.WireReceived), number(wire, schema.WireSent)
@@ -385,7 +385,7 @@ func (s *frrSwitch) lostByHostifd() (sum int64) {
 }
 
 // firstLostOut is the first of the wire's losses that are of frames to be sent.
-var firstLostOut = slices.Index(schema.WireLosses[:], "exceeds-mtu")
+var firstLostOut = slices.IndexFunc(schema.WireLosses[:], func(l schema.WireLoss) bool { return l.Name == "exceeds-mtu" })
 
 type linuxCount struct{ received, sent int64 }
 
@@ -442,7 +442,7 @@ func (b books) at(name string) int64 {
 func lostAt(who, port string, in bool) (names []string) {
 	for i, why := range schema.WireLosses {
 		if i < firstLostOut == in {
-			names = append(names, who+port+" wire "+why)
+			names = append(names, who+port+" wire "+why.Name)
 		}
 	}
 	return names
@@ -458,7 +458,7 @@ func (b books) losses() string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		_, after, at := strings.Cut(name, " wire ")
-		lost := at && slices.Contains(schema.WireLosses[:], after) || strings.Contains(name, " chip ") || strings.HasSuffix(name, "hostifd lost")
+		lost := at && slices.ContainsFunc(schema.WireLosses[:], func(l schema.WireLoss) bool { return l.Name == after }) || strings.Contains(name, " chip ") || strings.HasSuffix(name, "hostifd lost")
 		if lost && b[name] != 0 {
 			list = append(list, fmt.Sprintf("%s %d", name, b[name]))
 		}

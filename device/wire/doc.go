@@ -52,7 +52,9 @@ const (
 	NumLosses
 )
 
-func (l Loss) String() string { return schema.WireLosses[l] }
+var _ = [1]struct{}{}[int(NumLosses)-len(schema.WireLosses)] // each has its name
+
+func (l Loss) String() string { return schema.WireLosses[l].Name }
 
 // A Port is what is known of the wire at one port.
 type Port struct {

@@ -99,16 +99,16 @@ var rules = []room{
 	{name: "saisim/engine", // the packet path: it never sees SAI
 		below: []string{"saisim/config", "saisim/describe", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/flymon", "tam/record"}},
 	{name: "saisim/describe", below: []string{"saisim/drop", "saisim/profile", "saisim/pipe", "tam/record"}}, // the graph of the pipes
-	{name: "saisim/drop"}, // why frames are dropped
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 
 	{name: "cpuport"},   // frames and names; nothing of a chip
 	{name: "hoststack"}, // frames and time; nothing of a chip or a database
 	{name: "sai"},
-	{name: "internal/tables", below: []string{"schema"}}, // the table of tables as a page
+	{name: "internal/tables", below: []string{"saisim/drop", "schema"}}, // the table of tables as a page
 	{name: "schema", below: []string{"tam/altmark", "tam/flymon", "tam/record"}},
 	{name: "saisim/config", below: []string{"saisim/tm", "tam/altmark", "tam/flymon", "tam/record"}}, // rows, and no SAI
+	{name: "saisim/drop"}, // why frames are dropped
 	{name: "saisim/profile", below: []string{"saisim/pipe", "tam/flymon"}},
 	{name: "tam/recordplan/check", below: []string{"tam/record"}},                         // by itself: it shares no code with the planner
 	{name: "tam/recordplan", below: []string{"tam/record"}, modules: []string{gophersat}}, // the planner: graphs, entropy, what a plan must keep
