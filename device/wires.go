@@ -103,6 +103,8 @@ func wireRow(p wire.Port) swss.FieldValues {
 		schema.WireLate: number(uint64(p.Late)),
 	}
 	switch {
+	case p.Taken:
+		row[schema.WireStatus] = schema.WireTaken
 	case p.Up:
 		row[schema.WireStatus] = schema.WireUp
 	case p.There:
