@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A listener hears from the kernel of interfaces that come, go, or change, in a goroutine of its own: an answer may have
-// to wait until others have changed theirs. What it is told is not read: whoever hears of anything looks at all
+// A listener hears from the kernel of interfaces that come, go, or change, in a goroutine of its own: an answer may
+// have to wait until others have changed theirs. What it is told is not read: whoever hears of anything looks at all
 // interfaces, so that nothing depends on a message that was lost.
 type listener struct {
 	news int // a socket of netlink; -1: there is none
@@ -20,7 +20,7 @@ type listener struct {
 }
 
 const (
-	// lookPeriod is how often the interfaces are asked how they are where the kernel tells of nothing: its word may be lost.
+	// lookPeriod is how often the interfaces are asked how they are where the kernel tells nothing: its word may be lost.
 	lookPeriod = 200 * time.Millisecond
 	// newsPeriod is how often they are asked at most.
 	newsPeriod = time.Millisecond

@@ -56,6 +56,10 @@ type Orch struct {
 	behind bool
 
 	changes orch.Topic[struct{}]
+
+	wants   map[string][]netip.Addr // of users: ways to
+	asked   map[hop]bool
+	resolve *swss.ProducerState
 }
 
 // New reads the default virtual router, makes the routes that are always there,
@@ -64,7 +68,11 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, switchID: cfg.Switch,
 		rows: newStore(), rifs: map[string]*rif{}, hops: map[hop]*nextHop{}, groups: map[string]*group{},
-		routes: map[netip.Prefix]target{},
+		routes: map[netip.Prefix]target{}, wants: map[string][]netip.Addr{}, asked: map[hop]bool{},
+		resolve: swss.NewProducerState(cfg.Redis.DB(swss.ApplDB), schema.AppNeighResolve),
+	}
+	if err := o.takeAsked(ctx, cfg.Redis.DB(swss.ApplDB)); err != nil {
+		return nil, err
 	}
 	want := []sai.Attr{sai.Want(sai.SwitchAttrDefaultVirtualRouterID, 0)}
 	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, cfg.Switch), want)
@@ -116,6 +124,7 @@ func (o *Orch) pass(ctx context.Context) error {
 			o.ledger.Retry()
 		}
 	}
+	o.ask(ctx)
 	return nil
 }
 
@@ -161,6 +170,7 @@ func (o *Orch) passRoutes(ctx context.Context) (touched []orch.RowKey, ok bool) 
 	o.changes.Publish(ctx, struct{}{})
 	freed := o.removeGroups(ctx)
 	freed = o.removeNeighbors(ctx) || freed
+	o.ask(ctx)
 	o.behind = o.behind || short
 	return touched, !(freed && short) && len(o.ledger.Failed) == 0
 }

@@ -20,6 +20,9 @@ type hop struct {
 
 func (h hop) String() string { return fmt.Sprintf("%s on %s", h.addr, h.name) }
 
+// key is what rows of neighbours are called.
+func (h hop) key() string { return h.name + ":" + h.addr.String() }
+
 func (h hop) compare(o hop) int {
 	return cmp.Or(schema.CompareNames(h.name, o.name), h.addr.Compare(o.addr))
 }
