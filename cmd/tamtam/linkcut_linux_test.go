@@ -38,7 +38,7 @@ const (
 // of a switch names it. The periods of alternate marking say exactly what the numbers do, or are flagged.
 func TestFRRLinkCut(t *testing.T) {
 	needFRR(t)
-	n := newCutNet(t)
+	n := newCutNet(t, false)
 	n.start()
 	flow := n.startFlow()
 	results := n.collect()
@@ -86,13 +86,14 @@ type cutNet struct {
 	sides    [2]string
 	hosts    [2]*netns.Namespace
 	switches [2]*frrSwitch
+	both     bool  // IPv6 too, and over both links alike
 	began    books // what had been counted before there was BGP
 }
 
 // newCutNet makes the namespaces and links: eth1 of a switch leads to its host, eth2 and eth3 to the other switch, and mgmt
 // too, for gNMI.
-func newCutNet(t *testing.T) *cutNet {
-	n := &cutNet{t: t, sides: [2]string{namespace(t, "s1"), namespace(t, "s2")}}
+func newCutNet(t *testing.T, both bool) *cutNet {
+	n := &cutNet{t: t, both: both, sides: [2]string{namespace(t, "s1"), namespace(t, "s2")}}
 	for i, side := range n.sides {
 		h, err := netns.New()
 		if err != nil {
@@ -101,7 +102,7 @@ func newCutNet(t *testing.T) *cutNet {
 		t.Cleanup(h.Close)
 		n.hosts[i] = h
 		mustIn(t, side, "sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.arp_ignore=2 net.ipv4.conf.all.arp_announce=1 "+
-			"net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1")
+			"net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.forwarding=1")
 		ip(t, fmt.Sprintf("-n %s link add eth1 type veth peer name host netns %s", side, h.Path()))
 		// Linux counts a segment of TCP that is not cut yet as one frame. Here its counters are compared with
 		// those of the switch, and so it cuts them before.
@@ -109,12 +110,15 @@ func newCutNet(t *testing.T) *cutNet {
 		quiet := func() error {
 			return os.WriteFile("/proc/sys/net/ipv6/conf/all/disable_ipv6", []byte("1"), 0)
 		}
-		if err := h.Do(quiet); err != nil && !os.IsNotExist(err) {
+		if err := h.Do(quiet); err != nil && !os.IsNotExist(err) && !both {
 			t.Fatal(err)
 		}
 		if err := h.IP("link set lo up", "link set host gso_max_segs 1", "link set host up",
 			fmt.Sprintf("addr add 10.%d.0.2/24 dev host", i+1), fmt.Sprintf("route add default via 10.%d.0.1", i+1)); err != nil {
 			t.Fatal(err)
+		}
+		if both {
+			n.giveIPv6(i)
 		}
 	}
 	n.link("eth2")
@@ -142,8 +146,14 @@ func (n *cutNet) sets(i int, what string) func() {
 
 // start starts the switches, and returns when the routes are there and the sessions active.
 func (n *cutNet) start() {
+	var bgps [2]string
 	for i := range n.sides {
-		s := newFRRSwitch(n.t, n.sides[i], cutConfig(i+1),
+		config, bgp := cutConfig(i+1), cutBGP(i+1)
+		if n.both {
+			config, bgp = ecmpConfig(config, i+1), ecmpBGP(i+1)
+		}
+		bgps[i] = bgp
+		s := newFRRSwitch(n.t, n.sides[i], config,
 			"--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2", "--port", "Ethernet8=eth3")
 		n.switches[i] = s
 		s.start("mgmtd", "--gnmi", fmt.Sprintf("192.0.2.%d:8080", i+1), "--insecure", "--data", filepath.Join(s.dir, "data"))
@@ -154,19 +164,21 @@ func (n *cutNet) start() {
 	}
 	n.began = n.unmoved()
 	for i, s := range n.switches {
-		s.runFRR("no fpm use-next-hop-groups\nfpm address 127.0.0.1 port 2620\n", cutBGP(i+1))
+		s.runFRR("no fpm use-next-hop-groups\nfpm address 127.0.0.1 port 2620\n", bgps[i])
 	}
-	n.over("Ethernet4")
+	n.over(n.links())
 	for i, s := range n.switches {
-		s.until("the session is active", func() bool {
-			row, _, err := swss.NewTable(s.redis.DB(swss.StateDB), schema.StateTAMAltMark).Get(n.t.Context(), "flow")
-			return err == nil && active(row)
+		s.until("the sessions are active", func() bool {
+			rows, err := swss.NewTable(s.redis.DB(swss.StateDB), schema.StateTAMAltMark).Dump(n.t.Context())
+			return err == nil && active(rows["flow"]) && (!n.both || active(rows["flow6"]))
 		})
-		s.until("the other host answers", func() bool {
-			return n.hosts[i].Do(func() error {
-				return exec.CommandContext(n.t.Context(), "ping", "-c", "1", "-W", "1", fmt.Sprintf("10.%d.0.2", 2-i)).Run()
-			}) == nil
-		})
+		for _, to := range n.addresses(2 - i) {
+			s.until("the other host answers", func() bool {
+				return n.hosts[i].Do(func() error {
+					return exec.CommandContext(n.t.Context(), "ping", "-c", "1", "-W", "1", to).Run()
+				}) == nil
+			})
+		}
 	}
 }
 
@@ -175,10 +187,11 @@ func (n *cutNet) over(port string) time.Duration {
 	n.t.Helper()
 	var took time.Duration
 	for i, s := range n.switches {
-		prefix := fmt.Sprintf("10.%d.0.0/24", 2-i)
-		took += s.until("the other's host is reached by "+port, func() bool {
-			return s.route(prefix)["ifname"] == port && s.inASIC(prefix)
-		})
+		for _, prefix := range n.prefixes(2 - i) {
+			took += s.until("the other's host is reached by "+port, func() bool {
+				return s.route(prefix)["ifname"] == port && s.inASIC(prefix)
+			})
+		}
 	}
 	return took
 }
@@ -247,15 +260,20 @@ func (n *cutNet) startTCP() (stop func()) {
 		n.t.Log("iperf3 is not installed: there is no TCP beside the flow")
 		return func() {}
 	}
-	server := exec.Command("iperf3", "-s", "-1")
-	client := exec.Command("iperf3", "-c", "10.2.0.2", "-b", cutRate, "-t", "600", "-J")
+	return n.startIperf("10.2.0.2", "5201", "-b", cutRate)
+}
+
+// startIperf sends with options to a port of the second host.
+func (n *cutNet) startIperf(to, port string, options ...string) (stop func()) {
+	server := exec.Command("iperf3", "-s", "-1", "-p", port)
+	client := exec.Command("iperf3", append([]string{"-c", to, "-p", port, "-t", "600", "-J"}, options...)...)
 	var out strings.Builder
 	client.Stdout = &out
 	if err := n.hosts[1].Do(server.Start); err != nil {
 		n.t.Fatal(err)
 	}
 	listening := func() bool {
-		sockets := exec.Command("ss", "-Htln", "sport = :5201")
+		sockets := exec.Command("ss", "-Htln", "sport = :"+port)
 		var list []byte
 		err := n.hosts[1].Do(func() (err error) { list, err = sockets.Output(); return err })
 		return err == nil && len(list) > 0
@@ -268,7 +286,7 @@ func (n *cutNet) startTCP() (stop func()) {
 	return func() {
 		_ = client.Process.Signal(os.Interrupt)
 		_ = client.Wait()
-		n.t.Logf("TCP: %s", tcpResult(out.String()))
+		n.t.Logf("TCP to %s: %s", to, tcpResult(out.String()))
 	}
 }
 
