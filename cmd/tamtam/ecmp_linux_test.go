@@ -16,6 +16,10 @@ import (
 // than once in 10^9, and the rate of each.
 const ecmpStreams, ecmpRate = "16", "1M"
 
+// ecmpZebra has routes in Linux without next hop objects: Linux removes those of a link that goes, of which zebra 8.4 does
+// not learn, and then cannot install the routes when the link is back.
+const ecmpZebra = "no zebra nexthop kernel enable\n"
+
 // Two switches with two links between them that BGP has alike, for IPv4 and IPv6, and Linux hosts that talk through both:
 // TCP and a flow of numbered packets with alternate marking, of each family. A link is cut and heals, the one and the
 // other. Each frame that a host has sent is received by the other, or lost, and then a counter of a switch names it; the
@@ -54,7 +58,7 @@ func TestFRRLinkCutECMP(t *testing.T) {
 			turn.do()
 			took := n.over(turn.over)
 			flows["flow"].await(cutPeriods)
-			t.Logf("%s: the routes are at %s after %s; %d packets of the flow lost, %d of that by IPv6; %s", turn.what, turn.over,
+			t.Logf("%s: the routes are at %s after %s; lost are %d packets of the flow, %d of that by IPv6; %s", turn.what, turn.over,
 				took.Round(time.Millisecond), flows["flow"].missing()-missing[0], flows["flow6"].missing()-missing[1],
 				n.books().since(before).losses())
 		}
@@ -70,7 +74,7 @@ func TestFRRLinkCutECMP(t *testing.T) {
 	all := n.settled()
 	t.Logf("the hosts sent %d frames, and %d came; lost: %s", all.sum("h1 sent", "h2 sent"), all.sum("h1 received", "h2 received"), all.losses())
 	for name, f := range flows {
-		f.compare(results[name])
+		f.compare(results[name]) // a cut may cost none of a flow
 	}
 }
 

@@ -235,8 +235,9 @@ func (f *cutFlow) byPeriod() map[uint64]*flowPeriod {
 	return all
 }
 
-// compare holds the collector's periods against the numbers: what is ok is exact.
-func (f *cutFlow) compare(results <-chan liveResult) {
+// compare holds the collector's periods against the numbers: what is ok is exact. It returns in how many of these packets
+// were lost.
+func (f *cutFlow) compare(results <-chan liveResult) (lossy int) {
 	f.t.Helper()
 	truth := f.byPeriod()
 	last := f.sent[len(f.sent)-1]
@@ -251,7 +252,7 @@ func (f *cutFlow) compare(results <-chan liveResult) {
 			f.t.Fatalf("no result of period %d", last+1)
 		}
 	}
-	var exact, lossy, flagged, lost int
+	var exact, flagged, lost int
 	var delays []time.Duration
 	for _, k := range slices.Sorted(maps.Keys(truth)) {
 		p := truth[k]
@@ -284,7 +285,5 @@ func (f *cutFlow) compare(results <-chan liveResult) {
 	} else {
 		f.t.Logf("%d delays between the switches, %s to %s", len(delays), slices.Min(delays), slices.Max(delays))
 	}
-	if lossy == 0 {
-		f.t.Error("no period with losses could be compared")
-	}
+	return lossy
 }

@@ -12,9 +12,9 @@ import (
 )
 
 // Want says to which addresses one of several users wants ways, in place of those before. A neighbour that one of them
-// leads to and that is not known is asked for, by a row of NEIGH_RESOLVE_TABLE as SONiC's neighorch writes it, which goes
-// when the neighbour is known or nobody wants it any more. Next hops of routes are asked for without: their routes are in
-// the ASIC only when they are known.
+// leads to and that is not known is asked for, by a row of NEIGH_RESOLVE_TABLE as SONiC's neighorch writes it. The row
+// goes when the neighbour is known or nobody wants it any more. Next hops of routes are asked for without: their routes
+// are in the ASIC only when they are known.
 func (o *Orch) Want(ctx context.Context, user string, to []netip.Addr) {
 	if slices.Equal(o.wants[user], to) {
 		return
