@@ -10,9 +10,9 @@ import (
 	"tamtam/swss"
 )
 
-// nextHops are the next hops of all routes, and neighbours that orchagent wants to be known. A route is not in the chip
-// before one of its next hops is known, and Linux has no packet for them that would make it ask: so it is told to, as by
-// SONiC's nbrmgrd. It belongs to the daemon's goroutine.
+// nextHops are the next hops of all routes, and neighbours that orchagent wants to be known. A route is not in the
+// chip before one of its next hops is known, and Linux has no packet for them that would make it ask: so it is told to,
+// as by SONiC's nbrmgrd. It belongs to the daemon's goroutine.
 type nextHops struct {
 	of   map[string][]string // neighbours, by route, or by themselves where orchagent wants them
 	uses map[string]int      // of these, by neighbour

@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"log/slog"
 	"net/netip"
 	"slices"
 	"strings"
@@ -87,7 +88,8 @@ func TestAsksOfBefore(t *testing.T) {
 	if err := table.Set(b.Ctx, "Ethernet4:10.4.0.9", swss.FieldValues{"mac": "00:00:00:00:00:00"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.orch.takeAsked(b.Ctx, b.Redis.DB(swss.ApplDB)); err != nil {
+	var err error
+	if b.orch.asks, err = newAsker(b.Ctx, b.Redis.DB(swss.ApplDB), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	b.do(routed...)

@@ -36,19 +36,11 @@ func (o *Orch) Lookup(to netip.Addr) (Path, error) {
 	if err != nil {
 		return Path{}, err
 	}
-	n := o.neighbor(h)
+	n := h.in(o.hops)
 	if n == nil {
 		return Path{}, orch.Wait("neighbour", h.String(), "no neighbour %s", h)
 	}
 	return Path{h.name, h.addr, n.mac, o.rifs[h.name].spec.mac}, nil
-}
-
-// neighbor returns a neighbour that is in the ASIC to stay, nil if it is not.
-func (o *Orch) neighbor(h hop) *nextHop {
-	if n := o.hops[h]; n != nil && !n.leaving {
-		return n
-	}
-	return nil
 }
 
 // leads returns the neighbour, known or not, that packets to an address go to.

@@ -56,10 +56,7 @@ type Orch struct {
 	behind bool
 
 	changes orch.Topic[struct{}]
-
-	wants   map[string][]netip.Addr // of users: ways to
-	asked   map[hop]bool
-	resolve *swss.ProducerState
+	asks    *asker
 }
 
 // New reads the default virtual router, makes the routes that are always there,
@@ -68,11 +65,11 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, switchID: cfg.Switch,
 		rows: newStore(), rifs: map[string]*rif{}, hops: map[hop]*nextHop{}, groups: map[string]*group{},
-		routes: map[netip.Prefix]target{}, wants: map[string][]netip.Addr{}, asked: map[hop]bool{},
-		resolve: swss.NewProducerState(cfg.Redis.DB(swss.ApplDB), schema.AppNeighResolve),
+		routes: map[netip.Prefix]target{},
 	}
-	if err := o.takeAsked(ctx, cfg.Redis.DB(swss.ApplDB)); err != nil {
-		return nil, err
+	var err error
+	if o.asks, err = newAsker(ctx, cfg.Redis.DB(swss.ApplDB), o.log); err != nil {
+		return nil, fmt.Errorf("read which neighbours are asked for: %w", err)
 	}
 	want := []sai.Attr{sai.Want(sai.SwitchAttrDefaultVirtualRouterID, 0)}
 	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, cfg.Switch), want)
@@ -124,7 +121,7 @@ func (o *Orch) pass(ctx context.Context) error {
 			o.ledger.Retry()
 		}
 	}
-	o.ask(ctx)
+	o.asks.settle(ctx, o.leads, o.hops)
 	return nil
 }
 
@@ -170,7 +167,7 @@ func (o *Orch) passRoutes(ctx context.Context) (touched []orch.RowKey, ok bool) 
 	o.changes.Publish(ctx, struct{}{})
 	freed := o.removeGroups(ctx)
 	freed = o.removeNeighbors(ctx) || freed
-	o.ask(ctx)
+	o.asks.settle(ctx, o.leads, o.hops)
 	o.behind = o.behind || short
 	return touched, !(freed && short) && len(o.ledger.Failed) == 0
 }
