@@ -187,6 +187,7 @@ type edit struct {
 	setDSCP    bool
 	dscp       uint8
 	marks      marks // of alternate marking
+	mss        mssEdit
 }
 
 // marks are the bits that a copy leaves with: those in the masks.

@@ -47,6 +47,7 @@ func (c *egressPipe) unwrapped(cp *copyOf, own bool) ([]byte, int) {
 	case cp.head != nil:
 		cp.head.apply(b, l3, pk.h.flags)
 		pk.edit.marks.applyOption(b[l3:], pk.h.altMark)
+		pk.edit.mss.apply(b[l3:])
 	case edits:
 		pk.edit.apply(b, l3, v4, pk.h.altMark)
 		if cp.ce {
@@ -84,6 +85,7 @@ func (e *edit) apply(b []byte, l3 int, v4 bool, altMark uint16) {
 		e.marks.apply(b[l3:], v4)
 		e.marks.applyOption(b[l3:], altMark)
 	}
+	e.mss.apply(b[l3:])
 }
 
 // markCE says in an IP header that congestion was experienced, RFC 3168.

@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+
+	"tamtam/saisim/config"
+	"tamtam/saisim/tailstamp"
+	"tamtam/tam/flymon"
+)
+
+// clamping lowers the MSS in TCP segments with SYN, behind the ACL: segments that answer leave by the port that the SYN
+// comes in at, and are to have room for tail-stamp records there.
+type clamping struct {
+	*core
+	list []*mssClamp
+}
+
+// An mssClamp is one that is configured, and what it has counted.
+type mssClamp struct {
+	config.MSSClamp
+	counts SYNCounts
+}
+
+// SYNCounts are what a clamp counts of segments with SYN, by [tailstamp.SYNCount].
+type SYNCounts [tailstamp.NumSYNCounts]uint64
+
+// SYNCounts returns what a clamp has counted.
+func (c *Engine) SYNCounts(id config.ID) SYNCounts { return at[*mssClamp](&c.core, id).counts }
+
+func (c *clamping) reset() { *c = clamping{core: c.core} }
+
+// apply compiles a clamp. What it has counted stays.
+func (c *clamping) apply(r config.MSSClamp, gone bool) {
+	x := at[*mssClamp](c.core, r.ID)
+	switch {
+	case gone:
+		delete(c.ids, r.ID)
+		c.list = slices.DeleteFunc(c.list, func(y *mssClamp) bool { return y == x })
+	case x != nil:
+		x.MSSClamp = r
+	default:
+		x = &mssClamp{MSSClamp: r}
+		c.ids[r.ID], c.list = x, append(c.list, x)
+	}
+}
+
+const tcpSYN = 1 << 1
+
+// wants reports whether a frame that usualIPv4 knows is for see.
+func (c *clamping) wants(data []byte) bool {
+	return len(c.list) > 0 && data[ethernetHeader+9] == protoTCP && data[ethernetHeader+20+13]&tcpSYN != 0
+}
+
+// see shows a packet to the clamps. Of several that match, the one with the least room counts; each counts for itself.
+func (c *clamping) see(p *port, pk *packet) {
+	h := &pk.h
+	if h.flags&flagTCP == 0 || h.tcpFlags&tcpSYN == 0 {
+		return
+	}
+	var v flymon.Vector
+	h.candidate(&v)
+	var found mssOption
+	looked := false
+	for _, x := range c.list {
+		if !x.Filter.Matches(&v, true) {
+			continue
+		}
+		if !looked {
+			found, looked = pk.findMSS(), true
+		}
+		became := found.became
+		if became == tailstamp.SYNClamped {
+			became = pk.lower(&found, h.mssRoom(int(p.stampMTU), x.Records))
+		}
+		x.counts[tailstamp.SYNSeen]++
+		x.counts[became]++
+	}
+}
+
+// mssRoom is the greatest MSS with which a full segment that leaves with the headers that h has, but for options, and
+// that many records is not longer than limit, FCS included.
+func (h *headers) mssRoom(limit, records int) int {
+	headers := 20 + 20
+	if h.flags&flagIPv6 != 0 {
+		headers = 40 + 20
+	}
+	return limit - fcsLen - int(h.l3) - headers - records*tailstamp.Size
+}
+
+// lower has the MSS lowered to what there is room for, and says what became of that.
+func (pk *packet) lower(o *mssOption, room int) tailstamp.SYNCount {
+	switch {
+	case int(o.mss) <= room:
+		return tailstamp.SYNSmall
+	case room < tailstamp.MinMSS:
+		return tailstamp.SYNNoRoom
+	}
+	if e := &pk.edit.mss; e.value == 0 || room < int(e.value) {
+		*e, pk.edited = mssEdit{value: uint16(room), at: o.at, tcp: o.tcp}, true
+	}
+	return tailstamp.SYNClamped
+}
+
+// An mssOption is what a segment with SYN says of the MSS.
+type mssOption struct {
+	became  tailstamp.SYNCount // SYNClamped: there is one that may be lowered
+	mss     uint16
+	at, tcp uint16 // of its value and of the TCP header, from the IP header on
+}
+
+// findMSS looks for the MSS option (RFC 9293, section 3.2) of a packet with a whole TCP header. What is not
+// well-formed is left alone.
+func (pk *packet) findMSS() (o mssOption) {
+	if pk.cut() || pk.h.flags&flagFragment != 0 {
+		return mssOption{became: tailstamp.SYNCut}
+	}
+	ip := pk.data[pk.h.l3:][:pk.h.ipLen]
+	tcp := tcpHeader(ip, pk.h.flags&flagIPv4 != 0)
+	options := tcp + 20
+	end := tcp + int(ip[tcp+12]>>4)*4
+	if end < options || end > len(ip) {
+		return mssOption{became: tailstamp.SYNMalformed}
+	}
+	o.became = tailstamp.SYNWithout
+	for at := options; at < end && ip[at] != 0; {
+		if ip[at] == 1 { // no operation
+			at++
+			continue
+		}
+		if at+2 > end || ip[at+1] < 2 || at+int(ip[at+1]) > end {
+			return mssOption{became: tailstamp.SYNMalformed}
+		}
+		if ip[at] == 2 {
+			if ip[at+1] != 4 || o.became != tailstamp.SYNWithout {
+				return mssOption{became: tailstamp.SYNMalformed}
+			}
+			o = mssOption{tailstamp.SYNClamped, binary.BigEndian.Uint16(ip[at+2:]), uint16(at + 2), uint16(tcp)}
+		}
+		at += int(ip[at+1])
+	}
+	return o
+}
+
+// tcpHeader returns where the TCP header is in an IP packet that the parser has found one in.
+func tcpHeader(ip []byte, v4 bool) int {
+	if v4 {
+		return int(ip[0]&15) * 4
+	}
+	at, next := 40, ip[6]
+	for next != protoTCP {
+		size := (int(ip[at+1]) + 1) * 8
+		switch next {
+		case authenticated:
+			size = (int(ip[at+1]) + 2) * 4
+		case fragment:
+			size = 8
+		}
+		next, at = ip[at], at+size
+	}
+	return at
+}
+
+// An mssEdit is an MSS that is lowered; its value is 0 if none is. at and tcp are as in mssOption.
+type mssEdit struct{ value, at, tcp uint16 }
+
+// apply writes the MSS into an IP packet. The checksum of TCP stays as right or wrong as it was.
+func (m *mssEdit) apply(ip []byte) {
+	if m.value == 0 {
+		return
+	}
+	old, now := binary.BigEndian.Uint16(ip[m.at:]), m.value
+	binary.BigEndian.PutUint16(ip[m.at:], now)
+	if (m.at-m.tcp)&1 != 0 { // it is in two words of the sum
+		old, now = bits.ReverseBytes16(old), bits.ReverseBytes16(now)
+	}
+	fixSum(ip[m.tcp+16:], old, now)
+}
