@@ -73,7 +73,7 @@ func TestClamp(t *testing.T) {
 	a, b := host(1), host(2)
 	const syn, synAck, ack = 2, 18, 16
 	auth := func(p []byte) []byte { return append([]byte{6, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1}, p...) }
-	atomic := func(p []byte) []byte { return append([]byte{6, 0, 0, 0, 0, 0, 0, 1}, p...) }
+	atomic := func(p []byte) []byte { return append([]byte{6, 9, 0, 0, 0, 0, 0, 1}, p...) }
 	first := func(p []byte) []byte { return append([]byte{6, 0, 0, 1, 0, 0, 0, 1}, p...) }
 	v4 := func(p []byte) []byte { return ip4(1, 2, 6, 0, p) }
 	offset := func(f []byte, words byte) []byte { f[12] = words << 4; return f }
