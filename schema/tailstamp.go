@@ -67,9 +67,9 @@ type TailStampFlow struct {
 
 func (s *TailStampFlow) layout() layout {
 	return layout{
-		table:  AppTAMTailStamp,
-		open:   true,
-		key:    named(&s.Name),
+		table: AppTAMTailStamp,
+		open:  true,
+		key:   named(&s.Name),
 		fields: append(ruleOf(&s.Rule), clampMSS(&s.ClampMSS),
 			parsed("clamp-filter", "any", flymon.FilterWords, flymon.ParseFilter, &s.SYNs,
 				"Of clamp-mss: the segments whose maximum segment size is lowered.").ifSet()),
