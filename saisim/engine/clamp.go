@@ -1,3 +1,25 @@
+// # Clamps of the MSS
+//
+// A clamp looks at TCP segments with SYN, behind the ingress ACL in the same stage and
+// whatever that says, that have come in at a port, with a whole TCP header there and
+// all that its filter wants as the frame came in. It counts each, and what becomes of
+// it, the first that holds:
+//
+//   - cut: the frame was cut by a capture, or is a fragment (an IPv6 fragment header
+//     alone, of offset 0 and without more, makes none)
+//   - malformed: the header is shorter than 20 bytes or longer than the segment; an
+//     option is shorter than 2 bytes or ends behind the header; an MSS has not 4 bytes,
+//     or comes twice. Options end at the header's end or with kind 0
+//   - without: there is no MSS (kind 2)
+//   - small: the MSS is at most the room, which is the longest frame, with FCS, that the
+//     port takes with a record, less 18 bytes, 4 for each tag that the parser knows, 40 or
+//     with IPv6 60, and 32 for each of the clamp's records
+//   - no room: the room is less than 216
+//   - clamped
+//
+// A clamped segment leaves with the least room of all clamps that it was clamped by, in
+// the copies that are forwarded; egress programs and ACLs see nothing of it. The sum of
+// the segment's words stays what it was by a change of the checksum (RFC 1624).
 package engine
 
 import (
