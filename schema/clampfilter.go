@@ -7,9 +7,10 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// ClampFilter is which TCP segments with SYN say how long those of a flow group may be: its match, the other way round.
-// Of a match that says nothing of the other way (ports of the switch, VLAN, TCP flags, TTL, DSCP), and of a mask that is
-// no prefix, it has less, and so more segments than it should. A flow group without TCP is an error.
+// ClampFilter is which TCP segments with SYN say how long those of a flow group may be: its match, the other
+// way round. Of a match that says nothing of the other way (ports of the switch, VLAN, TCP flags, TTL, DSCP),
+// and of a mask that is no prefix, it has less, and so more segments than it should. A flow group without TCP
+// is an error.
 func ClampFilter(rule ACLRule) (flymon.Filter, error) {
 	f := flymon.Filter{Protocol: protocolTCP, HasProtocol: true}
 	var errs []error

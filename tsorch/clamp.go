@@ -25,7 +25,8 @@ func (o *Orch) noClamp(s *session) error {
 	}
 	return &schema.FieldError{
 		Object: schema.CfgTAMTailStamp + "|" + s.Name, Field: "clamp-mss", Value: strconv.Itoa(int(s.Row.ClampMSS)),
-		Want: "none: the switch cannot lower the maximum segment size, since its SAI has no extension " + tailstamp.ObjectClamp,
+		Want: "none: the switch cannot lower the maximum segment size, since its SAI has no extension " +
+			tailstamp.ObjectClamp,
 	}
 }
 

@@ -28,7 +28,8 @@ func (o *Orch) lost(s *session) bool { return !o.entryThere(s) && !s.InASIC.clam
 // stays has the clamp follow the row.
 func (o *Orch) stays(ctx context.Context, s *session) bool {
 	b := s.InASIC
-	if !o.entryThere(s) || s.RowInASIC.Rule != s.Row.Rule || b.tamInt != o.tamInt || b.tamInt.switchID != o.inUse.SwitchID {
+	if !o.entryThere(s) || s.RowInASIC.Rule != s.Row.Rule || b.tamInt != o.tamInt ||
+		b.tamInt.switchID != o.inUse.SwitchID {
 		return false
 	}
 	if err := o.clampMSS(ctx, s); err != nil {

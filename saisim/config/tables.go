@@ -236,8 +236,8 @@ type TAMInt struct {
 	SwitchID uint32
 }
 
-// An MSSClamp lowers the MSS in TCP segments with SYN that a filter matches, as they came in, so that the segments which
-// it limits leave by the port that the SYN came in at with room for so many tail-stamp records.
+// An MSSClamp lowers the MSS in TCP segments with SYN that a filter matches, as they came in, so that the segments
+// which it limits leave by the port that the SYN came in at with room for so many tail-stamp records.
 type MSSClamp struct {
 	ID      ID
 	Label   string // by which its counters are read

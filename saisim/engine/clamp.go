@@ -24,7 +24,6 @@ package engine
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"slices"
 
 	"tamtam/saisim/config"
@@ -47,9 +46,6 @@ type mssClamp struct {
 
 // SYNCounts are what a clamp counts of segments with SYN, by [tailstamp.SYNCount].
 type SYNCounts [tailstamp.NumSYNCounts]uint64
-
-// SYNCounts returns what a clamp has counted.
-func (c *Engine) SYNCounts(id config.ID) SYNCounts { return at[*mssClamp](&c.core, id).counts }
 
 func (c *clamping) reset() { *c = clamping{core: c.core} }
 
@@ -182,20 +178,4 @@ func tcpHeader(ip []byte, v4 bool) int {
 		next, at = ip[at], at+size
 	}
 	return at
-}
-
-// An mssEdit is an MSS that is lowered; its value is 0 if none is. at and tcp are as in mssOption.
-type mssEdit struct{ value, at, tcp uint16 }
-
-// apply writes the MSS into an IP packet. The checksum of TCP stays as right or wrong as it was.
-func (m *mssEdit) apply(ip []byte) {
-	if m.value == 0 {
-		return
-	}
-	old, now := binary.BigEndian.Uint16(ip[m.at:]), m.value
-	binary.BigEndian.PutUint16(ip[m.at:], now)
-	if (m.at-m.tcp)&1 != 0 { // it is in two words of the sum
-		old, now = bits.ReverseBytes16(old), bits.ReverseBytes16(now)
-	}
-	fixSum(ip[m.tcp+16:], old, now)
 }

@@ -197,6 +197,9 @@ type marks struct {
 	optionMask, option     uint8
 }
 
+// An mssEdit is an MSS that is lowered; its value is 0 if none is. at and tcp are as in mssOption.
+type mssEdit struct{ value, at, tcp uint16 }
+
 // What became of a copy that a tail-stamping session matched; the order is that
 // of the words in a counter window.
 type stampResult uint8
