@@ -21,6 +21,7 @@ func TestUnknownCountersAreNotZero(t *testing.T) {
 	row(t, r, swss.ConfigDB, "TAM_FLOWGROUP_TABLE", "f", swss.FieldValues{"table-name": "TAM"})
 	row(t, r, swss.ConfigDB, "ACL_RULE", "TAM|f", swss.FieldValues{"PRIORITY": "100", "L4_DST_PORT": "80"})
 	row(t, r, swss.ConfigDB, "TAM_TAILSTAMPING_TABLE", "s", swss.FieldValues{"flowgroup": "f"})
+	row(t, r, swss.ConfigDB, "TAM_TAILSTAMPING_TABLE", "c", swss.FieldValues{"flowgroup": "f", "clamp-mss": "3"})
 	row(t, r, swss.ConfigDB, "TAM_TABLERECORD_TABLE", "r", swss.FieldValues{"flowgroup": "f", "collector": "c"})
 	row(t, r, swss.ConfigDB, "TAM_ALTMARK_TABLE", "a", fieldsOf("flowgroup=f role=transit method=step interval=0 mark=dscp0"))
 	row(t, r, swss.ConfigDB, "TAM_FLYMON_TASK_TABLE", "t", fieldsOf("key=src-ip attribute=frequency"))
@@ -38,6 +39,9 @@ func TestUnknownCountersAreNotZero(t *testing.T) {
 		{"TAM_TAILSTAMPING_COUNTERS", "s", stamped + " NOT_STAMPED_MTU=3", "show tam tail-stamping sessions s", []string{"Not Stamped : 3", "MTU : 3"}},
 		{"TAM_TAILSTAMPING_COUNTERS", "s", stamped, "show tam tail-stamping sessions s", []string{"Packet Count : 0", "Not Stamped : -", "MTU : -"}},
 		{"TAM_TAILSTAMPING_COUNTERS", "s", stamped + " NOT_STAMPED_MTU=many STAMPED_PACKETS=-1", "show tam tail-stamping sessions s", []string{"Stamped Count : -", "Not Stamped : -", "MTU : -"}},
+		{"TAM_TAILSTAMPING_COUNTERS", "c", "", "show tam tail-stamping sessions c", []string{"Clamp MSS : 3", "SYN Count : -"}},
+		{"TAM_TAILSTAMPING_COUNTERS", "c", "SYNS=5 SYNS_CLAMPED=2 SYNS_SMALL=0 SYNS_WITHOUT_MSS=1 SYNS_MALFORMED=1 SYNS_CUT=x SYNS_NO_ROOM=1", "show tam tail-stamping sessions c",
+			[]string{"SYN Count : 5", "Clamped : 2", "Without MSS : 1", "Malformed : 1", "Cut : -", "No Room : 1"}},
 		{"COUNTERS", "oid:0x9", "", "show tam flow-groups f", []string{"Packet Count : -"}},
 		{"COUNTERS", "oid:0x9", "SAI_ACL_COUNTER_ATTR_PACKETS=x", "show tam flow-groups f", []string{"Packet Count : -"}},
 		{"COUNTERS", "oid:0x9", "SAI_ACL_COUNTER_ATTR_PACKETS=0", "show tam flow-groups f", []string{"Packet Count : 0"}},

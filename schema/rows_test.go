@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tamtam/tam/flymon"
 )
 
 type row interface{ Fields() map[string]string }
@@ -169,7 +171,10 @@ var rowTests = []rowTest{
 	{"sampler", "s", "sampling-rate=16777216", "="},
 	{"flow group", "F1", "id=7", "id=7 table-name=TAM"},
 	{"session", "sla1", "flowgroup=slaflows", "="},
+	{"session", "sla1", "flowgroup=slaflows clamp-mss=0x8", "flowgroup=slaflows clamp-mss=8"},
 	{"flow", "F1", "acl-table-name=T1 acl-rule-name=R1", "="},
+	{"flow", "F1", "acl-table-name=T1 acl-rule-name=R1 clamp-mss=2 clamp-filter=src-port=80", "="},
+	{"flow", "F1", "acl-table-name=T1 acl-rule-name=R1 clamp-mss=2 clamp-filter=any", "acl-table-name=T1 acl-rule-name=R1 clamp-mss=2"},
 	{"am session", "web", "flowgroup=web role=initiator method=muxed interval=0 mark=dscp0",
 		"flowgroup=web role=initiator method=muxed interval=0 mark=dscp0 clear=false slot-sync=true foreign-marks=count clock-trust=checked clock-error=15625000 delay-min=0 delay-max=125000000"},
 	{"am session", "web", "flowgroup=web role=terminator method=double interval=-10 mark=ipv6-altmark-l mark2=ipv6-altmark-d clear=true slot-sync=true foreign-marks=count clock-trust=declared clock-error=100 delay-min=5000 delay-max=60000", "="},
@@ -308,6 +313,9 @@ func TestInvalidRows(t *testing.T) {
 		{"am session", "s1", "flowgroup=F role=transit method=step interval=0 mark=dscp0 foreign-marks=drop",
 			`foreign-marks is drop, but the role is transit: only an initiator keeps other marks out`},
 		{"flow", "s1", "acl-table-name=T", `acl-rule-name is missing: want the name of an ACL rule`},
+		{"session", "s1", "flowgroup=F1 clamp-mss=9", `clamp-mss "9": want a number in 1..8`},
+		{"session", "s1", "flowgroup=F1 clamp-mss=0", `clamp-mss "0": want a number in 1..8`},
+		{"flow", "s1", "acl-table-name=T acl-rule-name=R clamp-mss=2 clamp-filter=red", `clamp-filter "red": want ` + flymon.FilterWords},
 		{"task", "t1", "flowgroup=F filter=any key=vlan attribute=frequency share=1/3 plan=yes epochs=1",
 			`filter "any": want either filter or flowgroup; key "vlan": want "none", "5-tuple", "ip-pair", or fields with commas between: src-ip, dst-ip, src-port, dst-port, protocol, timestamp, each whole, with a prefix (src-ip/24) or with a mask (src-port&0xff00); ` +
 				`share "1/3": want 1, 1/2, 1/4 ... 1/128; plan "yes": want true or false; epochs "1": want a field of the table; the nearest is epoch`},

@@ -20,6 +20,7 @@ type ingressPipe struct {
 	bridge    *bridge
 	router    *router
 	acl       *acl
+	clamps    *clamping
 	queues    *queues
 	mirrors   *mirrors
 	wires     *wires
@@ -78,7 +79,7 @@ func (c *ingressPipe) calm() bool {
 // and nothing has happened.
 func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 	data := pk.data
-	if !usualIPv4(data, pk.length) {
+	if !usualIPv4(data, pk.length) || c.clamps.wants(data) {
 		return false
 	}
 	from, out := c.between(&p.in, binary.BigEndian.Uint64(data)>>16, binary.BigEndian.Uint64(data[6:])>>16)
@@ -191,6 +192,9 @@ func (c *ingressPipe) begin(x *entering) {
 func (c *ingressPipe) lookup(x *entering) {
 	if len(x.p.tables[stageIngress]) > 0 || c.acl.vlanACLs[stageIngress] {
 		c.acl.lookupIngress(x.p, x.pk)
+	}
+	if len(c.clamps.list) > 0 {
+		c.clamps.see(x.p, x.pk)
 	}
 }
 
@@ -412,7 +416,8 @@ func (c *ingressPipe) runProgram(vec []entering) {
 func (c *ingressPipe) lookups(vec []entering, on pipe.Set) {
 	for i := range vec {
 		x := &vec[i]
-		if on>>i&1 == 0 || len(x.p.tables[stageIngress]) == 0 && !c.acl.vlanACLs[stageIngress] {
+		if on>>i&1 == 0 ||
+			len(x.p.tables[stageIngress]) == 0 && !c.acl.vlanACLs[stageIngress] && len(c.clamps.list) == 0 {
 			continue
 		}
 		c.now = x.at

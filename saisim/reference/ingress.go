@@ -15,6 +15,7 @@ type verdict struct {
 	routed     *routed     // how it is rewritten; nil: it is not
 	dscp       *uint8      // that it gets; nil: its own
 	marks      []written   // of alternate marking
+	lowered    *lowered    // the MSS of a segment with SYN; nil: it stays
 	effects    effects     // of traps and ACLs
 	aclDrop    bool
 	noLearning bool
