@@ -312,49 +312,24 @@ func (p *pump) send(o *saisim.Out) {
 	}
 }
 
-// flush sends what is queued at a line. Without a carrier nothing is: Linux takes frames for such an interface and says
-// that it has sent them.
+// flush sends what is queued at a line, and counts it as sent until the interface is known not to have taken it.
 func (p *pump) flush(l *line) {
-	if len(l.send.frames) == 0 {
-		return
-	}
-	if !l.running() {
-		l.send.discard(func(frames, bytes int) { p.loseSent(l, LinkDown, frames, bytes, unix.ENETDOWN) })
-		return
-	}
-	sent := uint64(0)
 	for _, q := range l.send.frames {
-		sent += uint64(q.frames)
+		l.Sent += uint64(q.frames)
 		if q.frames > 1 {
 			l.Joined += uint64(q.frames)
 		}
 	}
-	l.Sent += sent
-	l.send.flush(func(frames, bytes int, err error) {
-		why := SendFailed
-		switch err {
-		case unix.EMSGSIZE:
-			why = ExceedsMTU
-		case unix.ENETDOWN, unix.ENXIO, unix.ENODEV:
-			why = LinkDown
-		case unix.ENOBUFS, unix.EAGAIN:
-			if why = InterfaceFull; !l.running() {
-				why = LinkDown
-			}
+	l.send.flush()
+	for _, f := range l.send.out.losses() {
+		l.Sent -= uint64(f.frames)
+		if f.frames > 1 {
+			l.Joined -= uint64(f.frames)
 		}
-		l.Sent -= uint64(frames)
-		if frames > 1 {
-			l.Joined -= uint64(frames)
+		p.lose(l, f.why, f.frames, f.bytes, f.err)
+		if f.why == LinkDown {
+			p.looked = time.Time{} // that should not have to wait for the next look
 		}
-		p.loseSent(l, why, frames, bytes, err)
-	})
-}
-
-// loseSent counts frames that were to be sent. That the link is down should not have to wait for the next look.
-func (p *pump) loseSent(l *line, why Loss, frames, bytes int, err error) {
-	p.lose(l, why, frames, bytes, err)
-	if why == LinkDown {
-		p.looked = time.Time{}
 	}
 }
 

@@ -303,7 +303,7 @@ func TestNoCarrier(t *testing.T) {
 	}
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for end := time.After(time.Minute); l.running(); {
+	for end := time.After(time.Minute); running(l.fd, l.ask); {
 		select {
 		case <-tick.C:
 		case <-end:

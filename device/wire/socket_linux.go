@@ -65,11 +65,11 @@ func openSocket(port, name string, ringBytes int) (*socket, error) {
 		return nil, fmt.Errorf("interface %q: %w", name, err)
 	}
 	s := &socket{fd: fd, name: name, port: port, claim: noClaim, long: make([]byte, longest), ask: ask}
+	s.send.out = newOutlet(fd, *ask)
 	if err := s.prepare(ringBytes); err != nil {
 		s.close()
 		return nil, fmt.Errorf("interface %s: %w", name, err)
 	}
-	s.send.fd = fd
 	return s, nil
 }
 
@@ -136,6 +136,7 @@ func (s *socket) remakeRing() error {
 }
 
 func (s *socket) close() {
+	s.send.out.close()
 	if s.ring != nil {
 		_ = unix.Munmap(s.ring)
 	}
@@ -200,7 +201,7 @@ func (s *socket) look() (interfaceState, error) {
 			return is, err
 		}
 	}
-	is.up = index == s.index && flags&(unix.IFF_UP|unix.IFF_RUNNING) == unix.IFF_UP|unix.IFF_RUNNING
+	is.up = index == s.index && flags&carrier == carrier
 	if unix.IoctlIfreq(s.fd, unix.SIOCGIFMTU, ask) == nil {
 		is.mtu = int(ask.Uint32())
 	}
@@ -213,12 +214,6 @@ func (s *socket) bound() bool {
 	a, err := unix.Getsockname(s.fd)
 	at, ok := a.(*unix.SockaddrLinklayer)
 	return err == nil && ok && at.Ifindex == s.index
-}
-
-// running says that the interface is up and has a carrier, as far as the kernel has noticed.
-func (s *socket) running() bool {
-	const want = unix.IFF_UP | unix.IFF_RUNNING
-	return unix.IoctlIfreq(s.fd, unix.SIOCGIFFLAGS, s.ask) == nil && s.ask.Uint16()&want == want
 }
 
 // lost reads how many frames were lost at the ring since the last look, and says whether it is stuck. Linux, if it
