@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"tamtam/internal/netns/netnstest"
 )
@@ -50,7 +51,7 @@ func TestListen(t *testing.T) {
 		t.Skip(err)
 	}
 	defer in.Close()
-	const sent = 5000 // more than there is room for; each is seen as it leaves and as it comes
+	const sent = 20000 // more than there is room for; each is seen as it leaves and as it comes
 	send(t, conn, sent, 1000)
 	ctx, end := context.WithCancel(t.Context())
 	read, last := uint64(0), 0
@@ -64,6 +65,9 @@ func TestListen(t *testing.T) {
 		}
 		if p.Len == 14+20+8+1100 {
 			last++
+		}
+		if ago := time.Since(p.Time); len(p.Data) != p.Len || ago.Abs() > time.Hour {
+			t.Fatalf("frame %d: %d of %d bytes, taken at %v", p.Number, len(p.Data), p.Len, p.Time)
 		}
 	}
 	end()
