@@ -51,7 +51,8 @@ const missedUnknown = "it is not known how many frames were lost before they wer
 // watch hands each packet of a source to add until add returns io.EOF, ctx ends or the source does, and calls report
 // at each tick and at the end. command begins its own errors.
 func watch(
-	ctx context.Context, command string, in Source, ticks <-chan time.Time, add func(capture.Packet) error, report func() error,
+	ctx context.Context, command string, in Source, ticks <-chan time.Time,
+	add func(capture.Packet) error, report func() error,
 ) error {
 	type arrival struct {
 		capture.Packet
@@ -104,11 +105,12 @@ type WatchRecordOptions struct {
 	Count   int64 // end after so many records; 0: when ctx or the source does
 }
 
-// WatchRecords prints what the records of table recording in the frames of a source say, as they come: a line for each
-// packet whose path is new, or impossible, and a report of all that c was given at each tick and at the end. name stands
-// for the source.
+// WatchRecords prints what the records of table recording in the frames of a source say, as they come: a line for
+// each packet whose path is new, or impossible, and a report of all that c was given at each tick and at the end.
+// name stands for the source.
 func WatchRecords(
-	ctx context.Context, out io.Writer, name string, in Source, ticks <-chan time.Time, c *Records, opts WatchRecordOptions,
+	ctx context.Context, out io.Writer, name string, in Source, ticks <-chan time.Time,
+	c *Records, opts WatchRecordOptions,
 ) error {
 	bw := bufio.NewWriter(out)
 	printed := RecordPrinter(bw, opts.JSON)
