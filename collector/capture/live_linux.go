@@ -91,26 +91,31 @@ func (l *Live) Next(ctx context.Context) (Packet, error) {
 	if err := errors.Join(failed, err); err != nil {
 		return Packet{}, fmt.Errorf("interface %s: %w", l.name, err)
 	}
+	at, ok := arrival(l.notes[:notes])
+	if !ok {
+		return Packet{}, fmt.Errorf("interface %s: the kernel does not say when a frame came", l.name)
+	}
 	l.number++
 	data := slices.Clone(l.frame[:min(n, len(l.frame))])
-	return Packet{Time: arrival(l.notes[:notes]), Data: data, Len: n, Number: l.number}, nil
+	return Packet{Time: at, Data: data, Len: n, Number: l.number}, nil
 }
 
-// arrival is when the kernel took a frame, or now, if it does not say.
-func arrival(notes []byte) time.Time {
+// arrival is when the kernel took a frame.
+func arrival(notes []byte) (time.Time, bool) {
 	messages, _ := unix.ParseSocketControlMessage(notes)
 	for _, m := range messages {
 		if m.Header.Level != unix.SOL_SOCKET || m.Header.Type != unix.SCM_TIMESTAMPNS {
 			continue
 		}
+		order := binary.NativeEndian
 		switch len(m.Data) { // a Timespec of this machine
 		case 16:
-			return time.Unix(int64(binary.NativeEndian.Uint64(m.Data)), int64(binary.NativeEndian.Uint64(m.Data[8:]))).UTC()
+			return time.Unix(int64(order.Uint64(m.Data)), int64(order.Uint64(m.Data[8:]))).UTC(), true
 		case 8:
-			return time.Unix(int64(binary.NativeEndian.Uint32(m.Data)), int64(binary.NativeEndian.Uint32(m.Data[4:]))).UTC()
+			return time.Unix(int64(order.Uint32(m.Data)), int64(order.Uint32(m.Data[4:]))).UTC(), true
 		}
 	}
-	return time.Now().UTC()
+	return time.Time{}, false
 }
 
 // Lost is how many frames there was no room for since the last call: this process was too slow. It can be asked until

@@ -120,7 +120,7 @@ var rules = []room{
 	{name: "saisim/tailstamp"},
 	{name: "saisim/tm"},
 	{name: "saisim/pipe"},
-	{name: "collector/capture", modules: []string{gopacket}},
+	{name: "collector/capture", modules: []string{gopacket, xsys}},
 	{name: "internal/clab", modules: []string{yaml}},  // containerlab, where there is none
 	{name: "internal/netns", modules: []string{xsys}}, // hosts with wires
 	{name: "internal", clock: true},
