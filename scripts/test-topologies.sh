@@ -133,6 +133,7 @@ before=$(show leaf2 "tam tail-stamping sessions iperf" | field "Stamped Count")
 drops() { show leaf1 "interface counters" | awk '$1 == "Ethernet4" {print $NF}'; }
 discarded=$(drops)
 # Some of the pings are dropped by an egress ACL of leaf1, behind where it marks and counts.
+from=$(date +%s) # periods are those seconds; the collector has read older ones too
 on client ping -c 150 -i 0.05 -q 10.0.0.2 >"$dir/ping" &
 pinging=$!
 acl() { at leaf1 redis-cli -n 4 "$@" >/dev/null; }
@@ -177,12 +178,13 @@ await "  each of these stamps was decoded as it came, at the server" stamped_liv
 # What the ping has lost the switches say by their marks. On a machine that is too slow a period is flagged; those that are
 # ok say no more than was lost, and where all are, just that.
 losses_agree() {
-	python3 - "$dir/loss" $lost <<-END
+	python3 - "$dir/loss" $lost "$from" <<-END
 		import json, sys
 		last, lost = {}, int(sys.argv[2])
 		for line in open(sys.argv[1]):
 		    r = json.loads(line)
-		    last[r["period"]] = r
+		    if r["period"] >= int(sys.argv[3]):
+		        last[r["period"]] = r
 		some = [r for r in last.values() if r.get("sent") or r["status"] != "ok"]
 		ok = [r for r in some if r["status"] == "ok"]
 		sent, told = sum(r["sent"] for r in ok), sum(r["lost"] for r in ok)
