@@ -312,14 +312,14 @@ for side in a b; do
 	docker network connect "$alone-$side" "$alone"
 	host_alone $side --network "$alone-$side"
 done
-between a ip addr add 192.0.2.1/24 dev eth0
-between b ip addr add 192.0.2.2/24 dev eth0
+between a ip addr add 198.18.77.1/24 dev eth0
+between b ip addr add 198.18.77.2/24 dev eth0
 ready_alone() { docker exec "$alone" tamtam health; }
 await "networks: a switch between two networks of Docker is ready" ready_alone
-await "  ping from one to the other" between a ping -c 1 -W 1 192.0.2.2
+await "  ping from one to the other" between a ping -c 1 -W 1 198.18.77.2
 between b timeout 30 iperf3 -s -1 >/dev/null 2>&1 &
 await "  iperf3 listens" sh -c "nsenter -t $(docker inspect -f '{{.State.Pid}}' "$alone-b") -n ss -Hltn 'sport = 5201' | grep -q ."
-mbit=$(between a timeout 30 iperf3 -c 192.0.2.2 -t 3 -f m | awk '/receiver/ {print $(NF-2)}')
+mbit=$(between a timeout 30 iperf3 -c 198.18.77.2 -t 3 -f m | awk '/receiver/ {print $(NF-2)}')
 awk -v m="${mbit:-0}" 'BEGIN {exit !(m > 1)}' || fail "TCP between networks: ${mbit:-no} Mbit/s arrive"
 ok "  TCP: $mbit Mbit/s"
 down
@@ -347,10 +347,10 @@ full() {
 		ip link set "tt$$-$i" netns "$(docker inspect -f '{{.State.Pid}}' "$alone")" name "eth$i" up
 		ip link set "tt$$-$i-" netns "$(docker inspect -f '{{.State.Pid}}' "$alone-$end")" name "p$i" up
 	done
-	between a ip addr add 192.0.2.1/24 dev p1
-	between b ip addr add 192.0.2.64/24 dev p64
+	between a ip addr add 198.18.77.1/24 dev p1
+	between b ip addr add 198.18.77.64/24 dev p64
 	await "  64 interfaces are moved in and up" wires_are 3 up 64
-	await "  ping from the last to the first" between b ping -c 1 -W 1 192.0.2.1
+	await "  ping from the last to the first" between b ping -c 1 -W 1 198.18.77.1
 	await "  all ports have sent" sent_everywhere
 	docker rm -f "$alone-a" "$alone-b" >/dev/null
 }
