@@ -125,12 +125,15 @@ func (n *network) pass(d time.Duration) {
 
 // land has what is due arrive.
 func (n *network) land() {
-	fly := n.fly
-	n.fly = nil
-	for _, f := range fly {
+	due := []flight{}
+	n.fly = slices.DeleteFunc(n.fly, func(f flight) bool {
+		if !f.at.After(n.now) {
+			due = append(due, f)
+		}
+		return !f.at.After(n.now)
+	})
+	for _, f := range due {
 		switch {
-		case f.at.After(n.now):
-			n.fly = append(n.fly, f)
 		case f.force:
 			n.ends[f.to].InForce(n.now, f.port, f.on)
 			if out := n.ends[f.to].out; len(out) > 0 {
@@ -208,9 +211,8 @@ func TestTwoAgents(t *testing.T) {
 			}
 		}
 		// At worst both have given the other up, and speak every 30 seconds. A LACPDU that an earlier one has overtaken, which
-		// no link does, is put right by the next periodic one: once for each step to collecting and to distributing.
-
-		n.pass(4*SlowPeriodic + AggregateWait + time.Second)
+		// no link does, is put right by the next.
+		n.pass(2*SlowPeriodic + AggregateWait + time.Second)
 		for range 20 {
 			n.pass(10 * time.Second)
 			for e := range n.ends {
