@@ -106,6 +106,8 @@ const (
 	StatePort         = "PORT_TABLE"
 	StateLAG          = "LAG_TABLE"
 	StateLAGMember    = "LAG_MEMBER_TABLE"
+	StateLACP         = "LACP_TABLE"        // PortChannels that negotiate, as LACP has them
+	StateLACPMember   = "LACP_MEMBER_TABLE" // their members: what each may do, and why not more
 	StateVLAN         = "VLAN_TABLE"
 	StateVLANMember   = "VLAN_MEMBER_TABLE"
 	StateBreakout     = "BREAKOUT_CFG"

@@ -36,11 +36,13 @@ func (o *Orch) apply(ctx context.Context, p *plan) {
 
 	changed = append(changed, o.createPorts(ctx, p)...)
 	changed = append(changed, o.createLAGs(ctx, p)...)
+	o.setMinLinks(p)
 	changed = append(changed, o.join(ctx, p)...)
 	o.createVLANs(ctx, p)
 	o.createVLANMembers(ctx, p)
 	o.publish(ctx, changed)
 	o.layout.Publish(ctx, struct{}{})
+	o.tellTurned(ctx)
 }
 
 // publish tells the other orchs that these ports and LAGs have changed.
@@ -140,6 +142,20 @@ func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 	return created
 }
 
+// setMinLinks notes how many links LAGs need to be up.
+func (o *Orch) setMinLinks(p *plan) {
+	for name, l := range o.lags {
+		if want, planned := p.minLinks[name]; planned && l.minLinks != want {
+			was := o.lagUp(name)
+			l.minLinks = want
+			o.oper.touch(name)
+			if is := o.lagUp(name); is != was {
+				o.turned[name] = is
+			}
+		}
+	}
+}
+
 // join makes ports members of LAGs. Other orchs release the ports first.
 func (o *Orch) join(ctx context.Context, p *plan) (changed []string) {
 	var joining []member
@@ -167,22 +183,50 @@ func (o *Orch) join(ctx context.Context, p *plan) (changed []string) {
 			o.ports[m.port].lag = ""
 			o.ledger.Fail(orch.Row(schema.AppLAGMember, m.String()), "create the LAG member", err)
 		}
+		o.oper.touch(m.String())
 	}
 	return changed
 }
 
-// setMember turns collection and distribution of a member on or off.
-func (o *Orch) setMember(ctx context.Context, m member, enabled bool) {
+// setMember has a member receive and send, or not: it receives before it sends, and ceases to send first.
+func (o *Orch) setMember(ctx context.Context, m member, does traffic) {
 	have := o.lagMembers[m]
 	k := orch.Row(schema.AppLAGMember, m.String())
-	if have.enabled == enabled || o.ledger.Refused(k) {
+	if have.traffic == does || o.ledger.Refused(k) {
 		return
 	}
-	for _, id := range []sai.AttrID{sai.LAGMemberAttrEgressDisable, sai.LAGMemberAttrIngressDisable} {
-		if err := o.set(ctx, sai.ObjectTypeLAGMember, have.oid, id, sai.Bool(!enabled)); err != nil {
+	o.oper.touch(m.group)
+	o.oper.touch(m.String())
+	set := func(id sai.AttrID, is *bool, want bool) {
+		if *is == want || o.ledger.Refused(k) {
+			return
+		}
+		if err := o.set(ctx, sai.ObjectTypeLAGMember, have.oid, id, sai.Bool(!want)); err != nil {
 			o.ledger.Fail(k, "set the LAG member", err)
 			return
 		}
+		*is = want
 	}
-	have.enabled = enabled
+	was := o.lagUp(m.group)
+	if !does.distributes {
+		set(sai.LAGMemberAttrEgressDisable, &have.distributes, false)
+	}
+	set(sai.LAGMemberAttrIngressDisable, &have.collects, does.collects)
+	set(sai.LAGMemberAttrEgressDisable, &have.distributes, does.distributes)
+	if is := o.lagUp(m.group); is != was {
+		o.turned[m.group] = is
+	}
+}
+
+// tellTurned tells the other orchs which LAGs have gone up or down with what their members do.
+func (o *Orch) tellTurned(ctx context.Context) {
+	for _, name := range sorted(o.turned) {
+		if !o.turned[name] {
+			o.downs.Publish(ctx, name)
+		}
+	}
+	if len(o.turned) > 0 {
+		clear(o.turned)
+		o.opers.Publish(ctx, struct{}{})
+	}
 }

@@ -173,7 +173,7 @@ func TestLAG(t *testing.T) {
 	}
 	b.Set(schema.AppLAGMember, "PortChannel1:Ethernet4", "status", "enabled")
 	b.Step()
-	b.wantCalls("s|LAG_MEMBER:#0|EGRESS_DISABLE=false", "s|LAG_MEMBER:#0|INGRESS_DISABLE=false")
+	b.wantCalls("s|LAG_MEMBER:#0|INGRESS_DISABLE=false", "s|LAG_MEMBER:#0|EGRESS_DISABLE=false")
 	b.told = nil
 	b.Del(schema.AppLAG, "PortChannel1")
 	b.Step()
