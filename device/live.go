@@ -105,7 +105,9 @@ func Up(ctx context.Context, cfg UpConfig) error {
 			g.Go(func() error { return RunHostd(running, r, atHub(cfg.CPU), cfg.Common) })
 		}
 		g.Go(func() error { return RunSyncd(running, r, cfg.ChipConfig, cfg.Common) })
-		g.Go(func() error { return RunManagers(running, r, cfg.Common) })
+		managers := cfg.Common
+		managers.StaticLAGs = managers.StaticLAGs || cfg.NoHost
+		g.Go(func() error { return RunManagers(running, r, managers) })
 		g.Go(func() error { return RunOrchagent(running, r, cfg.Common) })
 		started = true
 		if cfg.Ready != nil {

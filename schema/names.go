@@ -136,6 +136,7 @@ const (
 const (
 	CountersTable         = "COUNTERS"                 // COUNTERS:oid:0x...
 	CountersPortNameMap   = "COUNTERS_PORT_NAME_MAP"   // Ethernet0 -> oid
+	CountersLACP          = "LACP_COUNTERS"            // PortChannel1:Ethernet0
 	CountersLAGNameMap    = "COUNTERS_LAG_NAME_MAP"    // PortChannel1 -> oid
 	CountersQueueNameMap  = "COUNTERS_QUEUE_NAME_MAP"  // Ethernet0:3 -> oid
 	CountersQueuePortMap  = "COUNTERS_QUEUE_PORT_MAP"  // oid of a queue -> oid of its port
