@@ -80,8 +80,11 @@ func TestFRRLinkCutECMP(t *testing.T) {
 
 // links are the ports at which the other switch is reached while both links are there.
 func (n *cutNet) links() string {
-	if n.both {
+	switch {
+	case n.both:
 		return "Ethernet4,Ethernet8"
+	case n.lag:
+		return cutLAG
 	}
 	return "Ethernet4"
 }

@@ -89,6 +89,7 @@ type cutNet struct {
 	hosts    [2]*netns.Namespace
 	switches [2]*frrSwitch
 	both     bool  // IPv6 too, and over both links alike
+	lag      bool  // the links are one PortChannel, which is down at first
 	began    books // what had been counted before there was BGP
 }
 
@@ -150,9 +151,12 @@ func (n *cutNet) sets(i int, what string) func() {
 func (n *cutNet) start() {
 	var bgps [2]string
 	for i := range n.sides {
-		config, bgp := cutConfig(i+1), cutBGP(i+1)
-		if n.both {
+		config, bgp, addrs := cutConfig(i+1), cutBGP(i+1), 2
+		switch {
+		case n.both:
 			config, bgp = ecmpConfig(config, i+1), ecmpBGP(i+1)
+		case n.lag:
+			config, bgp, addrs = lagConfig(i+1), lagBGP(i+1), 1
 		}
 		bgps[i] = bgp
 		s := newFRRSwitch(n.t, n.sides[i], config,
@@ -161,11 +165,14 @@ func (n *cutNet) start() {
 		s.start("mgmtd", "--gnmi", fmt.Sprintf("192.0.2.%d:8080", i+1), "--insecure", "--data", filepath.Join(s.dir, "data"))
 		s.until("the host interfaces are there", func() bool {
 			out, err := in(n.t, s.ns, "ip", "-br", "addr")
-			return err == nil && strings.Count(out, "10.0.0.") == 2 && strings.Contains(out, fmt.Sprintf("10.%d.0.1", i+1))
+			return err == nil && strings.Count(out, "10.0.0.") == addrs && strings.Contains(out, fmt.Sprintf("10.%d.0.1", i+1))
 		})
 	}
 	n.began = n.unmoved()
 	for i, s := range n.switches {
+		if n.lag {
+			s.setLAG("up")
+		}
 		s.runFRR(ecmpZebra+"no fpm use-next-hop-groups\nfpm address 127.0.0.1 port 2620\n", bgps[i])
 	}
 	n.over(n.links())
@@ -347,7 +354,9 @@ func (s *frrSwitch) read(b books, who string) {
 		b[who+port+" chip, all reasons"] = dropped
 		b[who+port+" errors in"] = number(stats, "SAI_PORT_STAT_IF_IN_ERRORS")
 		b[who+port+" cpu to Linux"], b[who+port+" cpu from Linux"] = linux[port].received, linux[port].sent
+		b[who+port+" cpu to LACP"], b[who+port+" cpu from LACP"] = s.lacp(port)
 	}
+	b[who+cutLAG+" cpu to Linux"], b[who+cutLAG+" cpu from Linux"] = linux[cutLAG].received, linux[cutLAG].sent
 }
 
 func cutPorts() []string { return []string{"Ethernet0", "Ethernet4", "Ethernet8"} }
@@ -501,8 +510,9 @@ func accounts() (list []account) {
 			account{h + "to " + s, []string{h + "sent"}, append(lostAt(s, "Ethernet0", true), s+"Ethernet0 wire received")},
 			account{s + "discards", dropsAt(s, "*"), []string{s + "* chip, all reasons"}},
 			account{s + "to " + h, []string{s + "Ethernet0 wire sent"}, []string{h + "received"}},
-			account{s, []string{s + "* wire received", s + "* cpu from Linux"},
-				slices.Concat(lostAt(s, "*", false), dropsAt(s, "*"), []string{s + "* wire sent", s + "* cpu to Linux", s + "hostifd lost"})})
+			account{s, []string{s + "* wire received", s + "* cpu from Linux", s + cutLAG + " cpu from Linux", s + "* cpu from LACP"},
+				slices.Concat(lostAt(s, "*", false), dropsAt(s, "*"), []string{s + "* wire sent", s + "* cpu to Linux",
+					s + cutLAG + " cpu to Linux", s + "* cpu to LACP", s + "hostifd lost"})})
 		for _, port := range []string{"Ethernet4", "Ethernet8"} {
 			list = append(list, account{s + "to " + other + "by " + port, []string{s + port + " wire sent"},
 				append(lostAt(other, port, true), other+port+" wire received")})

@@ -48,7 +48,7 @@ type Speaker struct {
 	unsure     bool                                   // rows may have to be written
 	told       map[string]map[string]swss.FieldValues // as written, by table
 	was        map[string]lacp.Mux                    // as last logged
-	lost       uint64                                 // frames that the CPU port did not take
+	lost       map[string]uint64                      // frames that the CPU port did not take, by port
 }
 
 var tables = []string{schema.AppPort, schema.AppLAG, schema.AppLAGMember}
@@ -61,7 +61,7 @@ func New(cfg Config) *Speaker {
 	s := &Speaker{
 		d: cfg.Daemon, redis: cfg.Redis, log: cfg.Daemon.Logger(), mac: cfg.MAC, agent: lacp.New(),
 		rows: map[string]map[string]swss.FieldValues{}, told: map[string]map[string]swss.FieldValues{},
-		was: map[string]lacp.Mux{},
+		was: map[string]lacp.Mux{}, lost: map[string]uint64{},
 	}
 	for _, table := range tables {
 		s.rows[table] = map[string]swss.FieldValues{}
@@ -216,7 +216,7 @@ func portNumber(name string) (uint16, bool) {
 func (s *Speaker) flush() {
 	for _, f := range s.agent.Frames() {
 		if s.line == nil || s.line.Send(cpuport.Frame{Port: f.Port, Data: f.Data}) != nil {
-			s.lost++
+			s.lost[f.Port]++
 		}
 	}
 }

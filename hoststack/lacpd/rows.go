@@ -103,7 +103,9 @@ func (s *Speaker) tell(ctx context.Context, _ time.Time) error {
 	}
 	counts := map[string]swss.FieldValues{}
 	for _, p := range s.agent.Statuses(s.now()) {
-		counts[p.Aggregate+":"+p.Name] = countRow(p.Counts)
+		row := countRow(p.Counts)
+		row["drop-cpu-port"] = strconv.FormatUint(s.lost[p.Name], 10)
+		counts[p.Aggregate+":"+p.Name] = row
 	}
 	return s.differences(ctx, swss.CountersDB, schema.CountersLACP, counts)
 }
