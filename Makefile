@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean
 
 ### help            this list
 help:
@@ -102,6 +102,11 @@ stock:
 ### frr-test        BGP between two switches with FRR on their host interfaces, and a link cut under traffic; root, and FRR as in Debian
 frr-test:
 	TAMTAM_FRR=1 $(GO) test -count=1 -timeout 30m -v -run '^TestFRR' ./cmd/tamtam
+
+### lacp-test       two links aggregated with Open vSwitch in user space, and with Linux' bond where the kernel has one: cut, healed,
+###                 daemons killed, a partner that falls silent; root, and Debian's openvswitch-switch
+lacp-test:
+	TAMTAM_FRR=1 $(GO) test -count=1 -timeout 10m -v -run '^TestLACPWith' ./cmd/tamtam
 
 image-if-docker:
 	@if docker info >/dev/null 2>&1; then ./scripts/make-image.sh; fi

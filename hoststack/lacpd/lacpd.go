@@ -47,6 +47,7 @@ type Speaker struct {
 	loaded     bool                                   // told is what the databases have
 	unsure     bool                                   // rows may have to be written
 	told       map[string]map[string]swss.FieldValues // as written, by table
+	up         map[string]bool                        // ports, as known last
 	was        map[string]lacp.Mux                    // as last logged
 	lost       map[string]uint64                      // frames that the CPU port did not take, by port
 }
@@ -61,7 +62,7 @@ func New(cfg Config) *Speaker {
 	s := &Speaker{
 		d: cfg.Daemon, redis: cfg.Redis, log: cfg.Daemon.Logger(), mac: cfg.MAC, agent: lacp.New(),
 		rows: map[string]map[string]swss.FieldValues{}, told: map[string]map[string]swss.FieldValues{},
-		was: map[string]lacp.Mux{}, lost: map[string]uint64{},
+		up: map[string]bool{}, was: map[string]lacp.Mux{}, lost: map[string]uint64{},
 	}
 	for _, table := range tables {
 		s.rows[table] = map[string]swss.FieldValues{}
@@ -178,7 +179,7 @@ func (s *Speaker) configure() {
 		}
 		ports = append(ports, name)
 		byLAG[lag] = append(byLAG[lag], lacp.Member{
-			Name: port, Number: number, MAC: s.mac, Up: s.rows[schema.AppPort][port][schema.FieldOperStatus] == schema.OperUp,
+			Name: port, Number: number, MAC: s.mac, Up: s.isUp(port, s.before[lag+"|"+port] != nil),
 			Before: s.before[lag+"|"+port],
 		})
 	}
@@ -204,6 +205,22 @@ func (s *Speaker) configure() {
 		s.agent.InForce(s.now(), port, does == schema.OperUp || does == schema.MemberCollecting)
 	}
 	s.before, s.configured, s.unsure = nil, true, true
+}
+
+// isUp reports whether a port is up. While the state of the ASIC is not known it is what it was, to the knowledge of an
+// earlier one if need be.
+func (s *Speaker) isUp(port string, before bool) bool {
+	is, known := s.up[port]
+	switch s.rows[schema.AppPort][port][schema.FieldOperStatus] {
+	case schema.OperUp:
+		is = true
+	case schema.OperUnknown:
+		is = is || !known && before
+	default:
+		is = false
+	}
+	s.up[port] = is
+	return is
 }
 
 // portNumber is the number of a port in LACP: that of its name, from 1. It is the same whenever the switch begins.
