@@ -272,7 +272,7 @@ func (c *ingressPipe) admit(p *port, pk *packet) bool {
 	if c.skips&describe.Trap.Ran() == 0 {
 		fixed |= describe.Trap.Ran()
 		if c.traps.mayTrap(h) {
-			if c.traps.trapFrame(pk); pk.act != 0 {
+			if c.traps.trapFrame(pk, in.closed); pk.act != 0 {
 				fixed |= describe.Trap.Hit()
 			}
 		}

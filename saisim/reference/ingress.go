@@ -57,7 +57,7 @@ func (c *Chip) admit(s *slot) {
 	pk.why, pk.admitted = pk.conf.classify(pk)
 	pk.ran("chip.port", pk.admitted)
 	if !pk.faults.skips("chip.trap") {
-		pk.conf.trapFrame(pk)
+		pk.conf.trapFrame(pk, pk.conf.receivesNot(pk.in, pk.lag))
 		pk.ran("chip.trap", pk.effects != nothing)
 	}
 	if !pk.admitted && !pk.effects.drop {
