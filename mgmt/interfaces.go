@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -90,6 +91,52 @@ func portCounters(way, sai string) []Leaf {
 	}
 }
 
+// lagGroup is what is said of a PortChannel beside its being an interface.
+func lagGroup() Group {
+	return Group{Path: "/interfaces/interface", Rows: []Row{
+		{DB: swss.ApplDB, Table: schema.AppLAG, Key: "{name}", Only: "PortChannel", Leaves: []Leaf{
+			{"aggregation/state/lag-type", words(schema.FieldProtocol, "STATIC", "LACP", schema.ProtocolLACP)},
+			{"aggregation/state/min-links", Codec{Get: func(r Record) []string { return one(cmp.Or(r.Field("min_links"), "1")) }}},
+		}},
+		{DB: swss.StateDB, Table: schema.StateLACP, Key: "{name}", Only: "PortChannel", Leaves: []Leaf{
+			{"aggregation/state/interval", words("runner.fast_rate", "", "FAST", "true", "SLOW", "false")},
+			{"aggregation/state/fallback", text("runner.fallback")},
+			{"aggregation/state/system-id-mac", text("team_device.ifinfo.dev_addr")},
+			{"aggregation/state/partner-id", text("partner")},
+			{"aggregation/state/lag-links", text("links")},
+			{"aggregation/state/not-up-because", text(schema.FieldReason)},
+		}},
+	}}
+}
+
+// lagMemberGroup is a member of a PortChannel.
+func lagMemberGroup() Group {
+	const actor, partner = "runner.actor_lacpdu_info.", "runner.partner_lacpdu_info."
+	return Group{Path: "/interfaces/interface/aggregation/members/member", Rows: []Row{
+		{DB: swss.ConfigDB, Table: schema.CfgPortChannelMbr, Key: "{name}|{interface}", Only: "PortChannel", Entry: true},
+		{DB: swss.ApplDB, Table: schema.AppLAGMember, Key: "{name}:{interface}", Only: "PortChannel", Leaves: []Leaf{
+			{"state/oper-status", words(schema.FieldOperStatus, "",
+				"UP", schema.OperUp, "COLLECTING", schema.MemberCollecting, "DOWN", schema.OperDown)},
+		}},
+		{DB: swss.StateDB, Table: schema.StateLACPMember, Key: "{name}|{interface}", Only: "PortChannel", Leaves: []Leaf{
+			{"state/mux", words(schema.FieldMux, "", "DETACHED", "detached", "WAITING", "waiting", "ATTACHED", "attached",
+				"COLLECTING", schema.MuxCollecting, "DISTRIBUTING", schema.MuxDistributing)},
+			{"state/not-distributing-because", text(schema.FieldReason)},
+			{"state/receive-state", words("runner.state", "",
+				"DISABLED", "disabled", "EXPIRED", "expired", "DEFAULTED", "defaulted", "CURRENT", "current")},
+			{"state/selected", text("runner.selected")},
+			{"state/oper-key", text(actor + "key")}, {"state/port-num", text(actor + "port")},
+			{"state/partner-id", text(partner + "system")}, {"state/partner-key", text(partner + "key")},
+			{"state/partner-port-num", text(partner + "port")},
+		}},
+		{DB: swss.CountersDB, Table: schema.CountersLACP, Key: "{name}:{interface}", Only: "PortChannel", Counter: true, Leaves: []Leaf{
+			{"state/counters/lacp-in-pkts", text("lacpdu-received")},
+			{"state/counters/lacp-out-pkts", text("lacpdu-sent")},
+			{"state/counters/lacp-timeouts", text("expired")},
+		}},
+	}}
+}
+
 // portsModule is tamtam-interfaces in the databases.
 func portsModule() Module {
 	return Module{Name: "tamtam-interfaces", Groups: []Group{
@@ -112,11 +159,7 @@ func portsModule() Module {
 				},
 			},
 		},
-		{Path: "/interfaces/interface/aggregation/members/member", Rows: []Row{
-			{
-				DB: swss.ConfigDB, Table: schema.CfgPortChannelMbr, Key: "{name}|{interface}", Only: "PortChannel", Entry: true,
-			},
-		}},
+		lagGroup(), lagMemberGroup(),
 		{Path: "/lldp/neighbors/neighbor", Rows: []Row{
 			{
 				DB: swss.ApplDB, Table: schema.AppLLDPEntry, Key: "{port}", Entry: true,
