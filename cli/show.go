@@ -39,7 +39,7 @@ func showCommands() []*command {
 	add(showInterfaceStatus, "show interface", kw("status", "State of the ports"), only(iface))
 	add(showInterfaceCounters, "show interface counters", only(iface))
 	add(showPortChannels, "show interface", kw("portchannel", "PortChannels, their members, and why these carry no traffic"))
-	add(showPortChannels, "show", alias("interfaces", "The same as interface, as in SONiC"), "portchannel")
+	add(showPortChannels, "show", alias("interfaces", "The same as interface, as in SONiC"), kw("portchannel", "The same"))
 	add(showWires, "show interface", kw("wires", "Live interfaces behind ports, and frames lost there"), only(iface))
 	add(showBreakout, "show interface breakout")
 	add(showVLAN, "show", kw("vlan", "VLANs and their members"))
