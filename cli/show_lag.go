@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// showPortChannels shows PortChannels and their members, in the form of SONiC's teamshow, and why members carry no traffic.
+// showPortChannels shows PortChannels and their members, in the form of SONiC's teamshow, and why members carry no
+// traffic.
 func showPortChannels(ctx context.Context, c *call) (*view, error) {
 	found, err := c.sh.client.all(ctx, gpath(interfacesRoot))
 	if err != nil {

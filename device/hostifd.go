@@ -165,7 +165,8 @@ func (c cpuConn) Send(port string, vlan uint16, data []byte) error {
 	return c.Conn.Send(cpuport.Frame{Port: port, VLAN: vlan, Data: data})
 }
 
-// A lacpLine brings LACP, which lives as long as a life of the daemon, to the CPU port, which is there as long as syncd.
+// A lacpLine brings LACP, which lives as long as a life of the daemon, to the CPU port, which is there as long as
+// syncd.
 type lacpLine struct {
 	mu   sync.Mutex
 	conn *cpuport.Conn // nil: there is none

@@ -96,7 +96,9 @@ func lagGroup() Group {
 	return Group{Path: "/interfaces/interface", Rows: []Row{
 		{DB: swss.ApplDB, Table: schema.AppLAG, Key: "{name}", Only: "PortChannel", Leaves: []Leaf{
 			{"aggregation/state/lag-type", words(schema.FieldProtocol, "STATIC", "LACP", schema.ProtocolLACP)},
-			{"aggregation/state/min-links", Codec{Get: func(r Record) []string { return one(cmp.Or(r.Field("min_links"), "1")) }}},
+			{"aggregation/state/min-links", Codec{Get: func(r Record) []string {
+				return one(cmp.Or(r.Field("min_links"), "1"))
+			}}},
 		}},
 		{DB: swss.StateDB, Table: schema.StateLACP, Key: "{name}", Only: "PortChannel", Leaves: []Leaf{
 			{"aggregation/state/interval", words("runner.fast_rate", "", "FAST", "true", "SLOW", "false")},
@@ -129,11 +131,14 @@ func lagMemberGroup() Group {
 			{"state/partner-id", text(partner + "system")}, {"state/partner-key", text(partner + "key")},
 			{"state/partner-port-num", text(partner + "port")},
 		}},
-		{DB: swss.CountersDB, Table: schema.CountersLACP, Key: "{name}:{interface}", Only: "PortChannel", Counter: true, Leaves: []Leaf{
-			{"state/counters/lacp-in-pkts", text("lacpdu-received")},
-			{"state/counters/lacp-out-pkts", text("lacpdu-sent")},
-			{"state/counters/lacp-timeouts", text("expired")},
-		}},
+		{
+			DB: swss.CountersDB, Table: schema.CountersLACP, Key: "{name}:{interface}", Only: "PortChannel", Counter: true,
+			Leaves: []Leaf{
+				{"state/counters/lacp-in-pkts", text("lacpdu-received")},
+				{"state/counters/lacp-out-pkts", text("lacpdu-sent")},
+				{"state/counters/lacp-timeouts", text("expired")},
+			},
+		},
 	}}
 }
 

@@ -173,13 +173,13 @@ func (c *PortChannel) layout() layout {
 		fields: []field{
 			adminStatus(true, &c.AdminUp),
 			mtu(&c.MTU),
-			number("min_links", 1, 1024, 1, &c.MinLinks, "How many members that carry traffic it takes to be up.").or("1").ifSet(),
-			boolean("static", false, &c.Static, "Whether LACP is not spoken: then each member that is up carries traffic.").ifSet(),
+			number("min_links", 1, 1024, 1, &c.MinLinks, "How many members must carry traffic for it to be up.").or("1").ifSet(),
+			boolean("static", false, &c.Static, "Whether LACP is not spoken: each member that is up carries traffic.").ifSet(),
 			boolean("fast_rate", false, &c.FastRate,
 				"Whether the partner is asked to send LACPDUs every second instead of every 30.").ifSet(),
 			boolean("fallback", false, &c.Fallback,
 				"Whether one member carries traffic while no LACPDU has come in at any.").ifSet(),
-			own("lacp_key", "auto or 1..65535", "The key of its ports in LACP; auto is 1 with the number in its name behind it.",
+			own("lacp_key", "auto or 1..65535", "The key of its ports in LACP; auto is 1 and the number in its name.",
 				c.takeKey, func() string {
 					if c.Key == 0 {
 						return ""
@@ -222,8 +222,8 @@ func (c *PortChannel) takeKey(r *reader) {
 	c.Key = uint16(n)
 }
 
-// LACPKey is the key of the PortChannel's ports in LACP: where none is configured, 1 with the number in the name behind it,
-// as in SONiC.
+// LACPKey is the key of the PortChannel's ports in LACP: where none is configured, 1 with the number in the name
+// behind it, as in SONiC.
 func (c PortChannel) LACPKey() uint16 {
 	if c.Key != 0 {
 		return c.Key
@@ -243,8 +243,8 @@ func ParsePortChannel(key string, f map[string]string) (PortChannel, error) {
 // Fields formats the row.
 func (c PortChannel) Fields() map[string]string { return c.layout().row() }
 
-// What LAG_MEMBER_TABLE says of a member: its status, whether one that is disabled receives already, and, in oper_status, what
-// it does in the ASIC: [OperUp] is both, [OperDown] is neither.
+// What LAG_MEMBER_TABLE says of a member: its status, whether one that is disabled receives already, and, in
+// oper_status, what it does in the ASIC: [OperUp] is both, [OperDown] is neither.
 const (
 	MemberEnabled    = "enabled"
 	MemberDisabled   = "disabled"
@@ -274,7 +274,8 @@ func (m *PortChannelMember) layout() layout {
 		fields: []field{
 			own("status", "enabled or disabled", "In APPL_DB: whether the member carries traffic.", nil,
 				func() string { return MemberEnabled }),
-			own(FieldCollecting, "true", "In APPL_DB: it is there if a member that is disabled receives, and only does not send yet.",
+			own(FieldCollecting, "true",
+				"In APPL_DB: it is there if a member that is disabled receives, and only does not send yet.",
 				nil, func() string { return "" }),
 		},
 	}

@@ -130,8 +130,9 @@ func lacpMemberTable() Table {
 			fields = append(fields, f)
 		}
 	}
-	return Table{State: StateLACPMember, Words: "A member of a PortChannel that speaks LACP, as the daemon with the CPU port has it.",
-		Key: "PortChannelN|port", Fields: fields}
+	return Table{State: StateLACPMember,
+		Words: "A member of a PortChannel that speaks LACP, as the daemon with the CPU port has it.",
+		Key:   "PortChannelN|port", Fields: fields}
 }
 
 // withCapabilities adds the fields in which orchagent says what the ASIC can do.

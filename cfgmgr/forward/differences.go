@@ -8,8 +8,8 @@ import (
 	"tamtam/swss"
 )
 
-// Differences makes the rows of a table that is its caller's alone, and has rows of always the same fields, those that are
-// wanted: told are those that are there.
+// Differences makes the rows of a table that is its caller's alone, and has rows of always the same fields, those
+// that are wanted: told are those that are there.
 func Differences(ctx context.Context, t *swss.Table, told, want map[string]swss.FieldValues) error {
 	set, gone := map[string]swss.FieldValues{}, []string{}
 	for name, row := range want {

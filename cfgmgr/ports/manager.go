@@ -29,8 +29,8 @@ type rows map[string]swss.FieldValues
 
 // A Manager holds the rows of ports, PortChannels and VLANs. It runs on its daemon's goroutine.
 type Manager struct {
-	// LACP says that PortChannels speak LACP where CONFIG_DB's FEATURE|teamd does not say whether they do: somebody runs
-	// it on this switch.
+	// LACP says that PortChannels speak LACP where CONFIG_DB's FEATURE|teamd does not say whether they do: somebody
+	// runs it on this switch.
 	LACP bool
 
 	out *forward.Output
@@ -214,8 +214,8 @@ func (d *decision) decideLAGs(lags rows) {
 	}
 }
 
-// traffic says whether a member carries traffic: not while its PortChannel is down, and where LACP is spoken only as far as
-// that says, so that a member of which it does not say anything carries none.
+// traffic says whether a member carries traffic: not while its PortChannel is down, and where LACP is spoken only as
+// far as that says, so that a member of which it does not say anything carries none.
 func (d *decision) traffic(fields map[string]string, lag schema.PortChannel, port string) {
 	mux := d.mux[lag.Name+"|"+port]
 	if lag.AdminUp && (lag.Static || mux == schema.MuxDistributing) {

@@ -3,9 +3,9 @@
 // and what each port may do come out.
 //
 // An aggregation is one aggregator of the standard: its ports have one key, and of partners that differ it takes one.
-// The mux machine is that of independent control (6.4.15): a port collects before it distributes, and distributes only to a
-// partner that says it collects. What it says of itself it says when it is so: collecting is put into force by
-// whoever holds the agent, who then calls [Agent.InForce].
+// The mux machine is that of independent control (6.4.15): a port collects before it distributes, and distributes
+// only to a partner that says it collects. What it says of itself it says when it is so: collecting is put into force
+// by whoever holds the agent, who then calls [Agent.InForce].
 //
 // What belongs here: LACP and markers. No database, no chip.
 package lacp

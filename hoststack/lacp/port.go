@@ -1,9 +1,7 @@
 package lacp
 
 import (
-	"cmp"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 )
@@ -285,35 +283,41 @@ func (p *port) timers() []time.Time {
 
 // step lets the mux machine make one step, and reports whether it did.
 func (p *port) step(now time.Time) bool {
-	sync := p.fallback || p.partner.State&Synchronization != 0
-	collects := p.fallback || p.partner.State&Collecting != 0
-	next := p.mux
-	switch {
-	case !p.selected:
-		next = MuxDetached
-	case p.mux == MuxDetached:
-		next = MuxWaiting
-	case p.mux == MuxWaiting && p.of.ready():
-		next = MuxAttached
-	case p.mux == MuxAttached && sync:
-		next = MuxCollecting
-	case p.mux >= MuxCollecting && !sync:
-		next = MuxAttached
-	case p.mux == MuxCollecting && collects:
-		next = MuxDistributing
-	case p.mux == MuxDistributing && !collects:
-		next = MuxCollecting
-	}
-	if next == p.mux {
+	next := p.next()
+	if next != p.mux {
+		p.enter(next)
+		if next == MuxWaiting {
+			p.waitUntil = now.Add(AggregateWait)
+		}
 		p.watch(now)
-		return false
-	}
-	p.enter(next)
-	if next == MuxWaiting {
-		p.waitUntil = now.Add(AggregateWait)
+		return true
 	}
 	p.watch(now)
-	return true
+	return false
+}
+
+// next is the state that the mux machine goes to.
+func (p *port) next() Mux {
+	sync := p.fallback || p.partner.State&Synchronization != 0
+	collects := p.fallback || p.partner.State&Collecting != 0
+	switch {
+	case !p.selected:
+		return MuxDetached
+	case p.mux == MuxDetached:
+		return MuxWaiting
+	case p.mux == MuxWaiting:
+		if p.of.ready() {
+			return MuxAttached
+		}
+		return MuxWaiting
+	case !sync:
+		return MuxAttached
+	case p.mux == MuxAttached:
+		return MuxCollecting
+	case collects:
+		return MuxDistributing
+	}
+	return MuxCollecting
 }
 
 // enter changes the state of the mux machine.
@@ -340,62 +344,4 @@ func (p *port) watch(now time.Time) {
 			*w.since = now
 		}
 	}
-}
-
-// ready reports whether all ports that wait have waited long enough: then they are attached together.
-func (g *aggregate) ready() bool {
-	return !slices.ContainsFunc(g.ports, func(p *port) bool { return p.mux == MuxWaiting && p.selected && !p.waitUntil.IsZero() })
-}
-
-// fits reports whether a port can be in an aggregation with the partner it has.
-func (p *port) fits() bool {
-	return p.enabled() && p.receiver >= ReceiverCurrent && p.partner.System != p.of.System
-}
-
-// choose is the selection logic, 6.4.14: of the partners that ports hear of one is taken, and stays as long as it is
-// heard of; else that with most ports, and of these the one with the lowest system and key. A port whose partner has
-// expired stays selected until it is defaulted.
-func (g *aggregate) choose() {
-	count := map[group]int{}
-	for _, p := range g.ports {
-		if p.fits() || p.selected && p.receiver == ReceiverExpired {
-			count[p.group()]++
-		}
-	}
-	if count[g.partner] == 0 {
-		g.partner = group{}
-		for _, c := range slices.SortedFunc(maps.Keys(count), compareGroups) {
-			if count[c] > count[g.partner] {
-				g.partner = c
-			}
-		}
-	}
-	taken := false // of a partner that does not aggregate: one port
-	for _, p := range g.ports {
-		is := count[g.partner] > 0 && p.group() == g.partner && (p.fits() || p.selected && p.receiver == ReceiverExpired)
-		p.selected = is && !(g.partner.individual && taken)
-		taken = taken || is
-	}
-	g.fallBack(len(count) > 0)
-}
-
-// fallBack has the first port that is up carry traffic while no port has heard of a partner.
-func (g *aggregate) fallBack(heard bool) {
-	one := -1
-	if g.Fallback && !heard {
-		one = slices.IndexFunc(g.ports, func(p *port) bool { return p.fallback && p.receiver == ReceiverDefaulted && p.enabled() })
-		if one < 0 {
-			one = slices.IndexFunc(g.ports, func(p *port) bool { return p.receiver == ReceiverDefaulted && p.enabled() })
-		}
-	}
-	for i, p := range g.ports {
-		if p.fallback = i == one; p.fallback {
-			p.selected = true
-		}
-	}
-}
-
-func compareGroups(a, b group) int {
-	return cmp.Or(cmp.Compare(a.system.Priority, b.system.Priority), slices.Compare(a.system.MAC[:], b.system.MAC[:]),
-		cmp.Compare(a.key, b.key), cmp.Compare(a.port, b.port))
 }

@@ -47,7 +47,6 @@ func churned(now, since time.Time) bool { return !since.IsZero() && now.Sub(sinc
 
 // reason says why a port does not carry traffic.
 func (p *port) reason() string {
-	who := p.partner.System
 	switch {
 	case !p.of.Up:
 		return fmt.Sprintf("%s is down by configuration", p.of.Name)
@@ -55,25 +54,40 @@ func (p *port) reason() string {
 		return "the port is down"
 	case p.mux == MuxDistributing:
 		return ""
-	case p.receiver == ReceiverDefaulted && !p.fallback:
-		return "no LACPDU has come in"
-	case p.receiver == ReceiverExpired && p.partner.System == (System{}):
-		return "no LACPDU has come in yet"
-	case p.receiver == ReceiverExpired:
-		return fmt.Sprintf("nothing more was heard of partner %s", who)
-	case who == p.of.System:
-		return "the partner is this switch itself"
-	case !p.selected && p.group() == p.of.partner:
-		return fmt.Sprintf("partner %s aggregates no ports", who)
+	case p.receiver < ReceiverCurrent && !p.fallback:
+		return p.unheard()
 	case !p.selected:
-		return fmt.Sprintf("partner %s with key %d is not that of %s, %s with key %d",
-			who, p.partner.Key, p.of.Name, p.of.partner.system, p.of.partner.key)
+		return p.unselected()
 	case p.mux <= MuxWaiting:
 		return fmt.Sprintf("waits up to %v for others to be aggregated with", AggregateWait)
 	case p.mux == MuxAttached:
-		return fmt.Sprintf("partner %s is not in sync", who)
-	case p.mux == MuxCollecting && !p.collects:
+		return fmt.Sprintf("partner %s is not in sync", p.partner.System)
+	case !p.collects:
 		return "the switch does not collect yet"
 	}
-	return fmt.Sprintf("partner %s does not collect", who)
+	return fmt.Sprintf("partner %s does not collect", p.partner.System)
+}
+
+// unheard says what there is of a partner that is not heard.
+func (p *port) unheard() string {
+	switch {
+	case p.receiver == ReceiverDefaulted:
+		return "no LACPDU has come in"
+	case p.partner.System == (System{}):
+		return "no LACPDU has come in yet"
+	}
+	return fmt.Sprintf("nothing more was heard of partner %s", p.partner.System)
+}
+
+// unselected says why a partner that is heard is not that of the aggregation.
+func (p *port) unselected() string {
+	who := p.partner.System
+	switch {
+	case who == p.of.System:
+		return "the partner is this switch itself"
+	case p.group() == p.of.partner:
+		return fmt.Sprintf("partner %s aggregates no ports", who)
+	}
+	return fmt.Sprintf("partner %s with key %d is not that of %s, %s with key %d",
+		who, p.partner.Key, p.of.Name, p.of.partner.system, p.of.partner.key)
 }

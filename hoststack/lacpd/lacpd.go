@@ -28,8 +28,8 @@ type Config struct {
 	MAC    [6]byte // the switch's own
 }
 
-// A Speaker is an agent with what it reads and writes. All its methods run on the daemon's goroutine, in handlers, timers or
-// [orch.Daemon.Do].
+// A Speaker is an agent with what it reads and writes. All its methods run on the daemon's goroutine, in handlers,
+// timers or [orch.Daemon.Do].
 type Speaker struct {
 	d     *orch.Daemon
 	redis *swss.Redis
@@ -88,7 +88,8 @@ func Is(frame []byte) bool {
 	return len(frame) >= 14 && binary.BigEndian.Uint16(frame[12:]) == lacp.EtherType
 }
 
-// SetLine gives LACP a CPU port, or (nil) takes it away. It begins to work with the first, and without one stands still.
+// SetLine gives LACP a CPU port, or (nil) takes it away. It begins to work with the first, and without one stands
+// still.
 func (s *Speaker) SetLine(line Sender) {
 	if line == nil {
 		s.paused = s.d.Now()
@@ -99,8 +100,8 @@ func (s *Speaker) SetLine(line Sender) {
 	s.line, s.begun = line, s.begun || line != nil
 }
 
-// Receive takes a frame that the chip has punted at a port; false: the port is in no PortChannel that negotiates, and the
-// frame somebody else's.
+// Receive takes a frame that the chip has punted at a port; false: the port is in no PortChannel that negotiates, and
+// the frame somebody else's.
 func (s *Speaker) Receive(port string, frame []byte) bool {
 	if !s.configured {
 		s.configure()

@@ -36,13 +36,12 @@ func (o *Orch) apply(ctx context.Context, p *plan) {
 
 	changed = append(changed, o.createPorts(ctx, p)...)
 	changed = append(changed, o.createLAGs(ctx, p)...)
-	o.setMinLinks(p)
 	changed = append(changed, o.join(ctx, p)...)
 	o.createVLANs(ctx, p)
 	o.createVLANMembers(ctx, p)
 	o.publish(ctx, changed)
 	o.layout.Publish(ctx, struct{}{})
-	o.tellTurned(ctx)
+	o.turned.tell(ctx, o)
 }
 
 // publish tells the other orchs that these ports and LAGs have changed.
@@ -121,6 +120,12 @@ func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 	for _, name := range sorted(p.lags) {
 		k := orch.Row(schema.AppLAG, name)
 		if have := o.lags[name]; have != nil {
+			if want := p.minLinks[name]; have.minLinks != want {
+				was := o.lagUp(name)
+				have.minLinks = want
+				o.oper.touch(name)
+				o.turned.note(name, was, o.lagUp(name))
+			}
 			if have.leaving { // its removal failed, and its row came back
 				have.leaving = false
 				created = append(created, name)
@@ -135,25 +140,11 @@ func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 			o.ledger.Fail(k, "create the LAG", err)
 			continue
 		}
-		o.lags[name] = &lag{oid: oid, bridged: bridged{pvid: defaultPVID}}
+		o.lags[name] = &lag{oid: oid, minLinks: p.minLinks[name], bridged: bridged{pvid: defaultPVID}}
 		o.counters.addLAG(name, oid)
 		created = append(created, name)
 	}
 	return created
-}
-
-// setMinLinks notes how many links LAGs need to be up.
-func (o *Orch) setMinLinks(p *plan) {
-	for name, l := range o.lags {
-		if want, planned := p.minLinks[name]; planned && l.minLinks != want {
-			was := o.lagUp(name)
-			l.minLinks = want
-			o.oper.touch(name)
-			if is := o.lagUp(name); is != was {
-				o.turned[name] = is
-			}
-		}
-	}
 }
 
 // join makes ports members of LAGs. Other orchs release the ports first.
@@ -213,20 +204,27 @@ func (o *Orch) setMember(ctx context.Context, m member, does traffic) {
 	}
 	set(sai.LAGMemberAttrIngressDisable, &have.collects, does.collects)
 	set(sai.LAGMemberAttrEgressDisable, &have.distributes, does.distributes)
-	if is := o.lagUp(m.group); is != was {
-		o.turned[m.group] = is
+	o.turned.note(m.group, was, o.lagUp(m.group))
+}
+
+// turns are LAGs that have gone up (true) or down in a pass with what their members do.
+type turns map[string]bool
+
+func (t turns) note(name string, was, is bool) {
+	if is != was {
+		t[name] = is
 	}
 }
 
-// tellTurned tells the other orchs which LAGs have gone up or down with what their members do.
-func (o *Orch) tellTurned(ctx context.Context) {
-	for _, name := range sorted(o.turned) {
-		if !o.turned[name] {
+// tell tells the other orchs.
+func (t turns) tell(ctx context.Context, o *Orch) {
+	for _, name := range sorted(t) {
+		if !t[name] {
 			o.downs.Publish(ctx, name)
 		}
 	}
-	if len(o.turned) > 0 {
-		clear(o.turned)
+	if len(t) > 0 {
+		clear(t)
 		o.opers.Publish(ctx, struct{}{})
 	}
 }

@@ -69,8 +69,8 @@ func (o *Orch) Tell(ctx context.Context) error {
 	return nil
 }
 
-// operOf returns the tables of a port, LAG or LAG member, its state, and whether it is in the ASIC: what is not is down.
-// A member's state is what it does of what its row asks for; it is told in APPL_DB alone.
+// operOf returns the tables of a port, LAG or LAG member, its state, and whether it is in the ASIC: what is not is
+// down. A member's state is what it does of what its row asks for; it is told in APPL_DB alone.
 func (o *Orch) operOf(name string) (appl, state, word string, there bool) {
 	if group, port, ok := strings.Cut(name, ":"); ok {
 		is := o.lagMembers[member{group, port}]

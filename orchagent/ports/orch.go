@@ -35,8 +35,8 @@ type Orch struct {
 
 	mac, fallback sai.MAC // the switch's own address
 
-	plan     *plan            // the last that was applied, or is being applied
-	turned   map[string]bool  // LAGs that have gone up or down in this pass with what their members do
+	plan     *plan // the last that was applied, or is being applied
+	turned   turns
 	stuck    map[string]error // why ports of the ASIC that no row names are still there, by laneKey
 	settings schema.Switch
 
@@ -58,7 +58,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	}
 	o := &Orch{
 		asic: newASIC(cfg.SAI, cfg.Daemon.Logger(), chip), mac: cfg.MAC, fallback: cfg.Fallback,
-		stuck: map[string]error{}, turned: map[string]bool{},
+		stuck: map[string]error{}, turned: turns{},
 	}
 	if err := o.counters.open(ctx, cfg, chip); err != nil {
 		return nil, err

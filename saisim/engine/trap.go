@@ -164,8 +164,8 @@ func (c *traps) mayTrap(h *headers) bool {
 	return c.ip || h.dmac>>40&1 != 0 || h.dmac == c.switchMAC || h.flags&flagARP != 0
 }
 
-// trapFrame traps a packet for what it is, at admission. At a closed port, a member that its LAG takes nothing from, only
-// protocols of the link itself are trapped: the others are the LAG's.
+// trapFrame traps a packet for what it is, at admission. At a closed port, a member that its LAG takes nothing from,
+// only protocols of the link itself are trapped: the others are the LAG's.
 func (c *traps) trapFrame(pk *packet, closed bool) {
 	h := &pk.h
 	if h.dmac>>40&1 != 0 {
