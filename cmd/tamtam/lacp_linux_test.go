@@ -17,10 +17,10 @@ import (
 const cutLAG = "PortChannel1"
 
 // Two switches with two links between them that LACP aggregates, BGP over the PortChannel, and Linux hosts that talk through
-// both: TCP, and a flow of numbered packets with alternate marking. The link that the flow takes is cut and heals, in three ways:
+// both: TCP, and a flow of numbered packets with alternate marking. One link, or the other, is cut and heals, in three ways:
 // the other carries all until it is back, and BGP notices nothing. Each frame that a host has sent is received by the
 // other, or lost, and then a counter of a switch names it. The periods of alternate marking say exactly what the numbers do, or
-// are flagged.
+// are flagged. At last both links are cut, which BGP does notice.
 func TestFRRLACP(t *testing.T) {
 	needFRR(t)
 	n := newCutNet(t, false)
@@ -31,8 +31,8 @@ func TestFRRLACP(t *testing.T) {
 	stopTCP := n.startTCP()
 	flow.await(2 * cutPeriods)
 
-	for _, what := range []string{"set down at the first switch", "set down at the second switch", "deleted"} {
-		port, link := n.busier()
+	for i, what := range []string{"set down at the first switch", "set down at the second switch", "set down at the second switch", "deleted"} {
+		port, link := n.busier(i == 2) // TCP takes one, and the flow the same or the other
 		sessions := n.sessions()
 		down := map[string]func(){
 			"set down at the first switch": n.sets(0, link+" down"), "set down at the second switch": n.sets(1, link+" down"),
@@ -62,6 +62,21 @@ func TestFRRLACP(t *testing.T) {
 			t.Errorf("BGP has noticed: sessions were made %s times, and then %s", sessions, now)
 		}
 	}
+	before, missing := n.books(), flow.missing()
+	n.sets(0, "eth2 down")()
+	n.sets(0, "eth3 down")()
+	for _, s := range n.switches {
+		s.until("the PortChannel is down", func() bool {
+			return s.row(swss.ApplDB, schema.AppLAG, cutLAG)[schema.FieldOperStatus] == schema.OperDown
+		})
+	}
+	flow.await(1)
+	n.sets(0, "eth2 up")()
+	n.sets(0, "eth3 up")()
+	took := n.over(cutLAG)
+	flow.await(cutPeriods)
+	t.Logf("both set down, and healed: the routes are back after %s; %d packets of the flow lost; %s",
+		took.Round(time.Millisecond), flow.missing()-missing, n.books().since(before).losses())
 	stopTCP()
 	flow.stop()
 	for _, s := range n.switches { // so that there is rest
@@ -150,8 +165,8 @@ func (n *cutNet) member(port, does string) time.Duration {
 	return took
 }
 
-// busier is the member, and its link, that the first switch sends most by: that which the flow takes.
-func (n *cutNet) busier() (port, link string) {
+// busier is the member, and its link, that the first switch sends most by, or the other one.
+func (n *cutNet) busier(other bool) (port, link string) {
 	n.t.Helper()
 	sent := func(port string) int64 {
 		v, err := strconv.ParseInt(n.switches[0].wireRow(port)[schema.WireSent], 10, 64)
@@ -162,7 +177,7 @@ func (n *cutNet) busier() (port, link string) {
 	}
 	four, eight := sent("Ethernet4"), sent("Ethernet8")
 	n.switches[0].until("something is sent", func() bool { return sent("Ethernet4")+sent("Ethernet8") > four+eight+200 })
-	if sent("Ethernet4")-four > sent("Ethernet8")-eight {
+	if (sent("Ethernet4")-four > sent("Ethernet8")-eight) != other {
 		return "Ethernet4", "eth2"
 	}
 	return "Ethernet8", "eth3"

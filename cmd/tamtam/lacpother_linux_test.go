@@ -125,8 +125,8 @@ func twoLinks(t *testing.T, other string) string {
 	return ns
 }
 
-// lacpWith has a switch aggregate two links with another one: they agree on who is who; one link is cut and heals; hostd, and
-// then syncd, is killed and comes back; the other falls silent.
+// lacpWith has a switch aggregate two links with another one: they agree on who is who; one link is cut and heals; each
+// daemon in turn is killed and comes back; the other falls silent.
 func lacpWith(t *testing.T, ns string, other otherLACP) {
 	server := swsstest.StartServer(t)
 	s := &frrSwitch{t: t, ns: ns, redis: server.Open(), unix: "unix:" + server.Unix, dir: t.TempDir(), kill: map[string]func(){}, logs: map[string]*processLog{}}
@@ -191,6 +191,10 @@ func lacpWith(t *testing.T, ns string, other otherLACP) {
 		return time.Since(began) > 5*time.Second
 	})
 	both("hostd was killed", schema.OperUp, schema.OperUp)
+	for _, name := range []string{"orchagent", "tammgrd"} {
+		s.restart(name)
+		both(name+" was killed", schema.OperUp, schema.OperUp)
+	}
 
 	before, _, _ := device.ReadState(t.Context(), s.redis, "syncd")
 	s.kill["syncd"]()
@@ -214,6 +218,11 @@ func lacpWith(t *testing.T, ns string, other otherLACP) {
 	})
 	both("syncd was killed", schema.OperUp, schema.OperUp)
 	answers("syncd was killed")
+	for _, port := range []string{"Ethernet0", "Ethernet4"} { // as hostd counts since it was killed
+		if n := s.row(swss.CountersDB, schema.CountersLACP, cutLAG+":"+port)["changed"]; n != "0" {
+			t.Errorf("%s began or ceased to carry traffic %s times when daemons were killed", port, n)
+		}
+	}
 
 	other.mute()
 	both("the other is silent", schema.OperDown, schema.OperDown)
