@@ -49,8 +49,7 @@ type Common struct {
 	Backend func(sai.API) sai.API
 	// AllowFaults has the daemon take faults on purpose, see package fault.
 	AllowFaults bool
-	// StaticLAGs says that nobody speaks LACP on this switch: PortChannels are static, unless CONFIG_DB's
-	// FEATURE|teamd says otherwise.
+	// StaticLAGs says that nobody speaks LACP on this switch: PortChannels are static.
 	StaticLAGs bool
 
 	faults *fault.Desk // nil: of a simulation

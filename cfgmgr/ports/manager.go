@@ -29,8 +29,8 @@ type rows map[string]swss.FieldValues
 
 // A Manager holds the rows of ports, PortChannels and VLANs. It runs on its daemon's goroutine.
 type Manager struct {
-	// LACP says that PortChannels speak LACP where CONFIG_DB's FEATURE|teamd does not say whether they do: somebody
-	// runs it on this switch.
+	// LACP says that this switch has somebody who speaks LACP. Then PortChannels do, unless they are static or
+	// CONFIG_DB's FEATURE|teamd is disabled.
 	LACP bool
 
 	out *forward.Output
@@ -110,16 +110,11 @@ func (m *Manager) flush(ctx context.Context) error {
 	return nil
 }
 
-// speaksLACP reports whether PortChannels speak LACP that are not configured to be static: in SONiC that is the feature
-// teamd.
+// speaksLACP reports whether PortChannels speak LACP that are not configured to be static: in SONiC that is the
+// feature teamd.
 func (m *Manager) speaksLACP() bool {
-	switch strings.ToLower(m.features[schema.FeatureTeamd]["state"]) {
-	case "enabled", "always_enabled":
-		return true
-	case "disabled", "always_disabled":
-		return false
-	}
-	return m.LACP
+	state := strings.ToLower(m.features[schema.FeatureTeamd]["state"])
+	return m.LACP && state != "disabled" && state != "always_disabled"
 }
 
 // decision is one pass over all rows: what was accepted so far.

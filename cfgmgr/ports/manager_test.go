@@ -26,11 +26,6 @@ func newBench(t testing.TB, r *swss.Redis) *forwardtest.Bench {
 	return forwardtest.New(t, r, func(d *orch.Daemon, r *swss.Redis) { New(d, r) })
 }
 
-// fresh starts managers on an empty server.
-func fresh(t testing.TB) func() *forwardtest.Bench {
-	return func() *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
-}
-
 const (
 	port0 = "PORT|Ethernet0 lanes=0 speed=1000 alias=Eth1"
 	port4 = "PORT|Ethernet4 lanes=4 speed=1000 admin_status=up mtu=1500"
@@ -199,7 +194,8 @@ func TestLACP(t *testing.T) {
 		members []string
 	}{
 		{"nobody runs it", false, []string{lag1}, "PortChannel1 admin_status=up mtu=9100", []string{"enabled", "enabled"}},
-		{"the feature says that somebody does", false, []string{lag1, on}, "PortChannel1 admin_status=up mtu=9100 protocol=lacp", []string{"disabled", "disabled"}},
+		{"nobody runs it, as SONiC's configuration wants", false, []string{lag1, on}, "PortChannel1 admin_status=up mtu=9100", []string{"enabled", "enabled"}},
+		{"somebody runs it, as SONiC's configuration wants", true, []string{lag1, on}, "PortChannel1 admin_status=up mtu=9100 protocol=lacp", []string{"disabled", "disabled"}},
 		{"somebody runs it", true, []string{lag1}, "PortChannel1 admin_status=up mtu=9100 protocol=lacp", []string{"disabled", "disabled"}},
 		{"the feature is off", true, []string{lag1, off}, "PortChannel1 admin_status=up mtu=9100", []string{"enabled", "enabled"}},
 		{"a static one", true, []string{lag1 + " static=true min_links=2"}, "PortChannel1 admin_status=up min_links=2 mtu=9100 static=true",
@@ -260,12 +256,15 @@ func TestConvergence(t *testing.T) {
 		"VLAN_MEMBER|Vlan10|Ethernet0 tagging_mode=untagged", "VLAN_MEMBER|Vlan20|Ethernet0 tagging_mode=untagged", "VLAN_MEMBER|Vlan20|Eth1 tagging_mode=tagged",
 		"VLAN_MEMBER|Vlan10|PortChannel1 tagging_mode=untagged", "-VLAN_MEMBER|Vlan10|Ethernet0", "-VLAN_MEMBER|Vlan20|Ethernet0",
 		"BREAKOUT_CFG|Ethernet0 brkout_mode=1x1G", "BREAKOUT_CFG|Ethernet0 brkout_mode=2x1G", "-BREAKOUT_CFG|Ethernet0",
-		"PORTCHANNEL|PortChannel1 static=true", "FEATURE|teamd state=enabled", "-FEATURE|teamd",
+		"PORTCHANNEL|PortChannel1 static=true", "FEATURE|teamd state=disabled", "-FEATURE|teamd",
 		"state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0 mux=distributing", "-state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0",
 		"restart", "step", "step",
 	}
 	randtest.Run(t, randtest.Cases{Count: 100}, func(t *testing.T, seed uint64) {
 		t.Parallel()
-		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh(t), lines, 40, applTables, stateTables)
+		withLACP := func() *forwardtest.Bench {
+			return forwardtest.New(t, swsstest.Start(t), func(d *orch.Daemon, r *swss.Redis) { New(d, r).LACP = true })
+		}
+		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), withLACP, lines, 40, applTables, stateTables)
 	})
 }
