@@ -1,6 +1,7 @@
 package device
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -32,8 +33,8 @@ func TestFlush(t *testing.T) {
 	if done := flush(false); done != "nothing is emptied: tammgrd works" {
 		t.Errorf("below daemons that work: %s", done)
 	}
-	for _, stop := range p.stops {
-		stop()
+	for _, name := range slices.Sorted(maps.Keys(p.stops)) { // syncd last: orchagent would say that it is gone
+		p.stops[name]()
 	}
 	warm := swss.NewTable(state, warmTable)
 	for _, name := range []string{"system", "swss"} {
