@@ -54,26 +54,38 @@ func (s *Server) authenticate(ctx context.Context) (name string, role Role, err 
 			return local.String(), RoleAdmin, nil
 		}
 	}
+	md, _ := metadata.FromIncomingContext(ctx)
+	name, _ = only(md, "username")
+	password, given := only(md, "password")
+	return s.Login(Credentials{name, password, given, certificateName(p)})
+}
+
+// Credentials are what a caller says to be, and what proves it.
+type Credentials struct {
+	Name, Password string
+	Given          bool   // there is a password
+	Proven         string // common name of the client's certificate, which was verified; "": there is none
+}
+
+// Login finds a user: by name and password, or by the name that a client certificate proves. The error has the code
+// Unauthenticated.
+func (s *Server) Login(c Credentials) (name string, role Role, err error) {
 	if len(s.cfg.Users) == 0 {
 		return "anonymous", RoleAdmin, nil
 	}
-	md, _ := metadata.FromIncomingContext(ctx)
-	name, named := only(md, "username")
-	password, given := only(md, "password")
-	proven := certificateName(p)
-	if !named {
-		name = proven
+	if name = c.Name; name == "" {
+		name = c.Proven
 	}
 	if name == "" {
-		return "", "", status.Error(codes.Unauthenticated, "metadata username and password are missing")
+		return "", "", status.Error(codes.Unauthenticated, "user name and password are missing")
 	}
 	i := slices.IndexFunc(s.cfg.Users, func(u User) bool { return u.Name == name })
 	if i < 0 {
-		s.passwords.same(User{Password: s.cfg.Users[0].Password}, password) // takes as long as for a user that exists
+		s.passwords.same(User{Password: s.cfg.Users[0].Password}, c.Password) // takes as long as for a user that exists
 		return name, "", status.Error(codes.Unauthenticated, "user or password is wrong")
 	}
 	u := s.cfg.Users[i]
-	if !given && proven == u.Name || given && s.passwords.same(u, password) {
+	if !c.Given && c.Proven == u.Name || c.Given && s.passwords.same(u, c.Password) {
 		return u.Name, u.Role, nil
 	}
 	return name, "", status.Error(codes.Unauthenticated, "user or password is wrong")

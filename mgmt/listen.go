@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc/credentials"
@@ -80,48 +79,3 @@ func (u unixCredentials) Clone() credentials.TransportCredentials { return u }
 
 // OverrideServerName implements credentials.TransportCredentials.
 func (unixCredentials) OverrideServerName(string) error { return nil }
-
-// A limitListener accepts a limited number of connections at a time; others wait in the system's
-// queue.
-type limitListener struct {
-	net.Listener
-	places chan struct{}
-	closed chan struct{}
-	once   sync.Once
-}
-
-func newLimitListener(l net.Listener, n int) *limitListener {
-	return &limitListener{Listener: l, places: make(chan struct{}, n), closed: make(chan struct{})}
-}
-
-// Accept implements net.Listener.
-func (l *limitListener) Accept() (net.Conn, error) {
-	select {
-	case l.places <- struct{}{}:
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-	c, err := l.Listener.Accept()
-	if err != nil {
-		<-l.places
-		return nil, err
-	}
-	return &limitConn{Conn: c, leave: sync.OnceFunc(func() { <-l.places })}, nil
-}
-
-// Close implements net.Listener.
-func (l *limitListener) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return l.Listener.Close()
-}
-
-type limitConn struct {
-	net.Conn
-	leave func()
-}
-
-// Close implements net.Conn.
-func (c *limitConn) Close() error {
-	defer c.leave()
-	return c.Conn.Close()
-}

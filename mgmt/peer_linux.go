@@ -9,9 +9,6 @@ import (
 
 // peerUID asks the kernel who is at the other end of a unix socket.
 func peerUID(c net.Conn) (uint32, error) {
-	if l, ok := c.(*limitConn); ok {
-		c = l.Conn
-	}
 	u, ok := c.(*net.UnixConn)
 	if !ok {
 		return 0, fmt.Errorf("a %T is no unix socket", c)

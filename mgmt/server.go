@@ -16,6 +16,7 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"github.com/openconfig/gnmi/proto/gnmi_ext"
+	"golang.org/x/net/netutil"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -111,7 +112,7 @@ func (s *Server) listen() error {
 		if err != nil {
 			return err
 		}
-		s.add(l, creds)
+		s.add(netutil.LimitListener(l, maxConnections), creds)
 		s.warnOpen()
 	}
 	if s.cfg.Socket != "" {
@@ -124,8 +125,11 @@ func (s *Server) listen() error {
 	return nil
 }
 
+// AsksLogin says that not whoever can connect is let in.
+func (s *Server) AsksLogin() bool { return len(s.cfg.Users) > 0 || s.cfg.ClientCAFile != "" }
+
 func (s *Server) warnOpen() {
-	if len(s.cfg.Users) == 0 && s.cfg.ClientCAFile == "" {
+	if !s.AsksLogin() {
 		s.log.Warn("gNMI asks for no login: whoever can connect may change the configuration", "addr", s.cfg.Addr)
 	}
 }
@@ -142,7 +146,7 @@ func (s *Server) add(l net.Listener, creds credentials.TransportCredentials) {
 	)
 	gpb.RegisterGNMIServer(g, s)
 	reflection.Register(g)
-	s.listening = append(s.listening, endpoint{newLimitListener(l, maxConnections), g})
+	s.listening = append(s.listening, endpoint{l, g})
 }
 
 // Addr is the TCP address that the server listens on, with the port that the

@@ -27,6 +27,15 @@ type step struct {
 
 // Set executes a SetRequest: all of it, or nothing.
 func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse, error) {
+	return s.SetIf(ctx, req, func(context.Context) error { return nil })
+}
+
+// SetIf is Set if ok finds nothing against it, which may read ([Server.Get]): what it has seen, no other Set changes
+// before this one is done. (Who writes the database past all servers can.) An error of it is the answer; one that is to
+// keep its code has a method GRPCStatus. It may be called several times.
+func (s *Server) SetIf(
+	ctx context.Context, req *gpb.SetRequest, ok func(context.Context) error,
+) (*gpb.SetResponse, error) {
 	if err := checkExtensions(req.GetExtension()); err != nil {
 		return nil, err
 	}
@@ -44,9 +53,9 @@ func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse
 	defer leave()
 	s.setting.Lock()
 	defer s.setting.Unlock()
-	err = s.trySet(ctx, steps, faults)
+	err = s.trySet(ctx, steps, faults, ok)
 	for tries := 1; errors.Is(err, errConflict) && tries < commitTries; tries++ {
-		err = s.trySet(ctx, steps, faults)
+		err = s.trySet(ctx, steps, faults, ok)
 	}
 	if errors.Is(err, errConflict) {
 		return nil, status.Error(codes.Aborted, "others kept writing the same rows; nothing was changed")
@@ -289,10 +298,13 @@ func (p *setParser) keysAllowed(as []assignment) ([]assignment, badKeys) {
 	return slices.DeleteFunc(as, func(a assignment) bool { return bad.has(a.group, a.keys) }), bad
 }
 
-// trySet executes the steps on the current rows. parsed has the faults found so far.
-func (s *Server) trySet(ctx context.Context, steps []step, parsed *faults) error {
+// trySet executes the steps on the current rows if ok has nothing against it. parsed has the faults found so far.
+func (s *Server) trySet(ctx context.Context, steps []step, parsed *faults, ok func(context.Context) error) error {
 	turn, err := s.reader.redis.DB(swss.ConfigDB).Turn(ctx)
 	if err != nil {
+		return err
+	}
+	if err := ok(ctx); err != nil {
 		return err
 	}
 	t := &tx{

@@ -40,8 +40,20 @@ const (
 
 // credentials returns what the TCP listener requires of its clients.
 func (s *Server) credentials() (credentials.TransportCredentials, error) {
-	if s.cfg.Insecure {
+	conf, err := s.TLS()
+	if err != nil {
+		return nil, err
+	}
+	if conf == nil {
 		return insecure.NewCredentials(), nil
+	}
+	return talkativeTLS{credentials.NewTLS(conf), s.log}, nil
+}
+
+// TLS returns what the server is configured to have before its clients' connections; nil: nothing.
+func (s *Server) TLS() (*tls.Config, error) {
+	if s.cfg.Insecure {
+		return nil, nil
 	}
 	certFile, keyFile := s.cfg.CertFile, s.cfg.KeyFile
 	if certFile == "" {
@@ -67,7 +79,7 @@ func (s *Server) credentials() (credentials.TransportCredentials, error) {
 		}
 		conf.ClientAuth = tls.RequireAndVerifyClientCert
 	}
-	return talkativeTLS{credentials.NewTLS(conf), s.log}, nil
+	return conf, nil
 }
 
 // talkativeTLS is TLS that logs when a client does not speak it.

@@ -1,0 +1,79 @@
+package mgmt
+
+import (
+	"slices"
+
+	"github.com/openconfig/goyang/pkg/yang"
+)
+
+// A Node is a node of the tree of YANG, for those who write paths and values in another way than gNMI does.
+type Node struct{ n *node }
+
+// Root is above the top nodes of all modules.
+func (s *Server) Root() Node { return Node{s.model.root} }
+
+// Name is without that of the module.
+func (n Node) Name() string { return n.n.name }
+
+// Path is that of the names, from the root, without keys: /a/b.
+func (n Node) Path() string { return n.n.path }
+
+// Module is the name of the module that has the node; "" of the root.
+func (n Node) Module() string { return n.n.module }
+
+// Config says that the node may be written.
+func (n Node) Config() bool { return n.n.config }
+
+// Root says that it is the root.
+func (n Node) Root() bool { return n.n.parent == nil }
+
+// List says that it is a list, whose entries have keys.
+func (n Node) List() bool { return n.n.list }
+
+// Type is that of a leaf or leaf-list, with leafrefs resolved; nil: it is neither.
+func (n Node) Type() *yang.YangType { return n.n.typ }
+
+// LeafList says that it is a leaf-list.
+func (n Node) LeafList() bool { return n.n.leafList }
+
+// Words are those of an enumeration, or identities with their module, in order.
+func (n Node) Words() []string {
+	var words []string
+	for word, module := range n.n.enum {
+		if module != "" {
+			word = module + ":" + word
+		}
+		words = append(words, word)
+	}
+	slices.Sort(words)
+	return words
+}
+
+// Default is the default of a leaf; "": it has none.
+func (n Node) Default() string { return first(n.n.def) }
+
+// Mandatory says that a leaf must be given.
+func (n Node) Mandatory() bool { return n.n.mandatory }
+
+// Keys are the keys of a list, in their order.
+func (n Node) Keys() []string {
+	if !n.n.list {
+		return nil
+	}
+	return n.n.group.ownKeys()
+}
+
+// Child is the child of that name.
+func (n Node) Child(name string) (Node, bool) {
+	k := n.n.kid[name]
+	return Node{k}, k != nil
+}
+
+// Children are all children: a list's keys first, the others by name.
+func (n Node) Children() []Node {
+	kids := make([]Node, len(n.n.kids))
+	for i, k := range n.n.kids {
+		kids[i] = Node{k}
+	}
+	return kids
+}
