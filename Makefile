@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi
 
 ### help            this list
 help:
@@ -181,6 +181,13 @@ manifests:
 	$(HELM) template sw docker/helm/tamtam | $(GO) run -C tools/manifests . ../../docker/kubernetes/tamtam.yaml -
 	$(HELM) template sw docker/helm/tamtam --set-file startup=docker/containerlab/pair-leaf1.json \
 		--set ports=4,interfaces.Ethernet16=net1,usersSecret=u,storageClass=fast,metrics=false | $(GO) run -C tools/manifests . -
+
+### openapi         what RESTCONF says of itself (/restconf/openapi.json) is read by a validator
+openapi: export TAMTAM_OPENAPI = $(CURDIR)/bin/openapi.json
+openapi:
+	mkdir -p bin
+	$(GO) test -count=1 -run '^TestOpenAPI$$' ./mgmt/restconf
+	$(GO) run -C tools/openapi . $(TAMTAM_OPENAPI)
 
 ### supervisor-test the recipes for supervisord and systemd
 supervisor-test:

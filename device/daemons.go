@@ -20,6 +20,7 @@ import (
 	"tamtam/flymonorch"
 	"tamtam/mgmt"
 	"tamtam/mgmt/metrics"
+	"tamtam/mgmt/restconf"
 	"tamtam/orch"
 	aclorch "tamtam/orchagent/acl"
 	copporch "tamtam/orchagent/copp"
@@ -410,13 +411,19 @@ func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
 	return s
 }
 
-// RunMgmt runs the daemon mgmtd until ctx ends. At address it serves metrics for Prometheus; "": nowhere.
-func RunMgmt(ctx context.Context, cfg mgmt.Config, address string, c Common) error {
+// Addresses are where mgmtd listens besides gNMI's, HOST:PORT; "": nowhere.
+type Addresses struct {
+	Metrics string // for Prometheus
+	REST    string // RESTCONF
+}
+
+// RunMgmt runs the daemon mgmtd until ctx ends.
+func RunMgmt(ctx context.Context, cfg mgmt.Config, at Addresses, c Common) error {
 	s, err := newMgmt(cfg)
 	if err != nil {
 		return err
 	}
-	return serveMgmt(ctx, cfg.Redis, s, address, c)
+	return serveMgmt(ctx, cfg.Redis, s, at, c)
 }
 
 // newMgmt makes the server, whose log says which daemon it is.
@@ -429,7 +436,7 @@ func newMgmt(cfg mgmt.Config) (*mgmt.Server, error) {
 
 // serveMgmt serves until ctx ends. While the databases cannot be worked with, or another mgmtd works on them, clients
 // are refused with the reason.
-func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, address string, c Common) error {
+func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, at Addresses, c Common) error {
 	c = c.named("mgmtd")
 	h, a := newHealth("mgmtd"), newAlarms(r)
 	newDesk(h, r, c)
@@ -445,8 +452,17 @@ func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, address strin
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Serve(ctx) })
 	g.Go(func() error { return a.run(ctx) })
-	if address != "" {
-		g.Go(func() error { return metrics.Serve(ctx, address, metrics.New(r, daemons)) })
+	if at.Metrics != "" {
+		g.Go(func() error { return metrics.Serve(ctx, at.Metrics, metrics.New(r, daemons)) })
+	}
+	if at.REST != "" {
+		g.Go(func() error {
+			rest, err := restconf.New(restconf.Config{Engine: s, Addr: at.REST, Log: logOf(c)})
+			if err != nil {
+				return err
+			}
+			return rest.Serve(ctx)
+		})
 	}
 	g.Go(func() error {
 		// The last two it does not read, but tells of when they are emptied.

@@ -43,8 +43,8 @@ type UpConfig struct {
 	Mgmt mgmt.Config
 	// NoHost leaves out hostd: the switch neither answers nor asks as a host.
 	NoHost bool
-	// Metrics is where metrics for Prometheus are served, HOST:PORT; "": nowhere.
-	Metrics string
+	// At is where else the northbound listens.
+	At Addresses
 	// Ready, if set, is called once all daemons run, with the addresses to use.
 	Ready func(redis, gnmi string)
 }
@@ -95,7 +95,7 @@ func Up(ctx context.Context, cfg UpConfig) error {
 	}
 	started := false
 	g, running := errgroup.WithContext(ctx)
-	g.Go(func() error { return serveMgmt(running, r, northbound, cfg.Metrics, cfg.Common) })
+	g.Go(func() error { return serveMgmt(running, r, northbound, cfg.At, cfg.Common) })
 	g.Go(func() error {
 		if err := cfg.configure(running, r, northbound); err != nil {
 			return fmt.Errorf("startup configuration: %w", err)

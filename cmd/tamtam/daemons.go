@@ -27,20 +27,17 @@ type northbound struct {
 func (n *northbound) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&n.gnmi, "gnmi", gnmiAddress, "address of the gNMI server")
-	f.StringVar(&n.rest, "rest", "", "address of the RESTCONF server (not served by this version)")
+	f.StringVar(&n.rest, "rest", "", "address of the RESTCONF server (default: none)")
 	f.StringVar(&n.metrics, "metrics", "", "address of metrics for Prometheus, without login (default: none)")
 	f.StringVar(&n.data, "data", device.DataDir(), "directory for the generated certificates and the CLI's socket")
 	f.StringVar(&n.cert, "tls-cert", "", "server certificate, PEM (default: one is generated in the data directory)")
 	f.StringVar(&n.key, "tls-key", "", "key of --tls-cert, PEM")
 	f.StringVar(&n.clientCA, "tls-client-ca", "", "CA of client certificates, PEM: clients must have one (mTLS)")
 	f.StringVar(&n.users, "users", "", "file of NAME:PASSWORD:ROLE lines, ROLE read-only or admin: clients must log in")
-	f.BoolVar(&n.insecure, "insecure", false, "serve gNMI without TLS")
+	f.BoolVar(&n.insecure, "insecure", false, "serve gNMI and RESTCONF without TLS")
 }
 
 func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
-	if n.rest != "" {
-		return mgmt.Config{}, usagef("--rest %s: RESTCONF is not served by this version; gNMI is, at %s", n.rest, n.gnmi)
-	}
 	cfg := mgmt.Config{
 		Addr: n.gnmi, Dir: n.data, CertFile: n.cert, KeyFile: n.key, ClientCAFile: n.clientCA,
 		Insecure: n.insecure, Socket: device.SocketPath(n.data), Logger: logger(cmd),
@@ -183,7 +180,7 @@ func newRunMgmtd() *cobra.Command {
 			return err
 		}
 		cfg.Redis = r
-		return device.RunMgmt(ctx, cfg, n.metrics, common)
+		return device.RunMgmt(ctx, cfg, device.Addresses{Metrics: n.metrics, REST: n.rest}, common)
 	})
 	n.flags(c)
 	return c

@@ -287,7 +287,6 @@ func TestCommands(t *testing.T) {
 		{"decode record x.pcap", 2, "", ""},
 		{"run", 2, "", "which daemon?"},
 		{"run tammgrd --redis embedded", 2, "", "needs a Redis that the others reach"},
-		{"up --rest :8443", 2, "", "RESTCONF is not served by this version"},
 		{"up --port Ethernet0", 2, "", "want PORT=INTERFACE"},
 		{"up --port Ethernet0=eth1 --port Ethernet4=eth1", 2, "", "Ethernet0 is wired to eth1 already"},
 		{"up --port Ethernet0=sixteen-letters-", 2, "", "is no name of an interface"},

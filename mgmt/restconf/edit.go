@@ -1,0 +1,307 @@
+package restconf
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"tamtam/mgmt"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// maxBody is the longest body of a request, in bytes.
+const maxBody = 16 << 20
+
+// An edit is what PUT, POST, PATCH and DELETE do to one node.
+type edit struct {
+	target          // what is changed
+	named    target // by the URI: what a POST creates is below it
+	request  gpb.SetRequest
+	must     bool // the target must be there
+	mustNot  bool // it must not
+	existed  bool // it was, when it was done
+	matching http.Header
+}
+
+// change does what a request that changes a data resource asks for.
+func (s *Server) change(w http.ResponseWriter, r *http.Request, t target) *problem {
+	if _, p := parameters(r.URL.RawQuery); p != nil {
+		return p
+	}
+	e := &edit{target: t, named: t, matching: r.Header}
+	p := e.prepare(w, r)
+	if p != nil {
+		return p
+	}
+	_, err := s.engine.SetIf(r.Context(), &e.request, func(ctx context.Context) error { return s.permit(ctx, e) })
+	if err != nil {
+		return explain(s.root, err)
+	}
+	switch {
+	case r.Method == http.MethodPost:
+		at := root + "/data" + location(s.root, e.path)
+		if e.item != nil {
+			at += "=" + *e.item
+		}
+		w.Header().Set("Location", at)
+		w.WriteHeader(http.StatusCreated)
+	case r.Method == http.MethodPut && !e.existed:
+		w.WriteHeader(http.StatusCreated)
+	default:
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return nil
+}
+
+// prepare makes the request to the engine.
+func (e *edit) prepare(w http.ResponseWriter, r *http.Request) *problem {
+	if r.Method == http.MethodDelete {
+		if e.node.Root() {
+			return notAllowed("the whole configuration is not deleted: PUT an empty one")
+		}
+		if p := e.writable(); p != nil {
+			return p
+		}
+		e.must = true
+		e.request.Delete = []*gpb.Path{e.itemPath()}
+		return nil
+	}
+	member, value, p := body(w, r)
+	if p != nil {
+		return p
+	}
+	if r.Method == http.MethodPost {
+		if p := e.descendTo(member, &value); p != nil {
+			return p
+		}
+		e.mustNot = true
+	} else if p := e.isNamed(member, &value); p != nil {
+		return p
+	}
+	if p := e.writable(); p != nil {
+		return p
+	}
+	u := []*gpb.Update{{Path: e.path, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: value}}}}
+	// An item is added to a leaf-list, and what is posted to a list as well.
+	if e.must = r.Method == http.MethodPatch && e.node.List(); e.item == nil && r.Method != http.MethodPatch {
+		e.request.Replace = u
+	} else {
+		e.request.Update = u
+	}
+	return nil
+}
+
+// writable refuses what no request changes.
+func (e *edit) writable() *problem {
+	switch {
+	case !e.node.Config():
+		return notAllowed("it is state, which is only read").at(e.target)
+	case e.all:
+		return notAllowed("want an entry of the list: %s=%s", e.node.Name(),
+			strings.Join(e.node.Keys(), ",")).at(e.target)
+	}
+	return nil
+}
+
+// itemPath is the path of the node, or of the item of a leaf-list.
+func (e *edit) itemPath() *gpb.Path {
+	if e.item == nil {
+		return e.path
+	}
+	elems := slices.Clone(e.path.GetElem())
+	last := len(elems) - 1
+	elems[last] = &gpb.PathElem{Name: elems[last].GetName(), Key: map[string]string{".": *e.item}}
+	return &gpb.Path{Elem: elems}
+}
+
+// body reads the one member that the body of a request has.
+func body(w http.ResponseWriter, r *http.Request) (string, json.RawMessage, *problem) {
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if kind = strings.TrimSpace(strings.ToLower(kind)); kind != yangJSON && kind != plainJSON {
+		return "", nil, bad(http.StatusUnsupportedMediaType, "operation-not-supported", "Content-Type %q: want %s",
+			shown(kind), yangJSON)
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		return "", nil, bad(http.StatusRequestEntityTooLarge, "too-big", "the body has more than %d bytes", maxBody)
+	case err != nil:
+		return "", nil, malformed("the body: %v", err)
+	case !utf8.Valid(raw):
+		return "", nil, malformed("the body is not UTF-8")
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return "", nil, malformed("the body: want a JSON object: %v", err)
+	}
+	if len(members) != 1 {
+		return "", nil, malformed("the body has %d members, want one: the node's", len(members))
+	}
+	for name, value := range members {
+		return name, value, nil
+	}
+	return "", nil, nil // not reached
+}
+
+// isNamed checks that a body has the target itself, and takes the entry out of a list's array.
+func (e *edit) isNamed(member string, value *json.RawMessage) *problem {
+	if member != e.name() {
+		return invalid("the body has %q, want %q: the target itself", shown(member), e.name()).
+			at(e.target)
+	}
+	if e.item != nil {
+		var items []any
+		if json.Unmarshal(*value, &items) != nil || len(items) != 1 || text(items[0]) != *e.item {
+			return invalid("the body is not the item %q alone", shown(*e.item)).at(e.target)
+		}
+	}
+	if !e.node.List() || e.all {
+		return nil
+	}
+	_, p := e.entry(value)
+	return p
+}
+
+// entry takes the one entry out of the array that a body has for a list.
+func (e *edit) entry(value *json.RawMessage) (map[string]json.RawMessage, *problem) {
+	var entries []json.RawMessage
+	if raw := bytes.TrimSpace(*value); len(raw) > 0 && raw[0] == '[' {
+		if err := json.Unmarshal(raw, &entries); err != nil || len(entries) != 1 {
+			return nil, invalid("%s: %d entries, want one", e.name(), len(entries)).at(e.target)
+		}
+		*value = entries[0]
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(*value, &members); err != nil {
+		return nil, invalid("%s: want an array with one object: %v", e.name(), err).at(e.target)
+	}
+	return members, nil
+}
+
+// descendTo makes the target the child of it that a POST creates.
+func (e *edit) descendTo(member string, value *json.RawMessage) *problem {
+	if e.all || e.item != nil || e.node.Type() != nil {
+		return invalid("nothing can be created below it").at(e.target)
+	}
+	module, name, _ := strings.Cut(member, ":")
+	k, ok := e.node.Child(name)
+	if !ok || k.Module() != module {
+		return invalid("the body has %q, want a child of the target with its module: %s",
+			shown(member), strings.Join(qualified(e.node), ", ")).at(e.target)
+	}
+	el := &gpb.PathElem{Name: name}
+	e.path = &gpb.Path{Elem: append(slices.Clone(e.path.GetElem()), el)}
+	e.node = k
+	switch {
+	case k.List():
+		members, p := e.entry(value)
+		if p != nil {
+			return p
+		}
+		return e.keysFrom(el, members)
+	case k.LeafList():
+		var items []any
+		if json.Unmarshal(*value, &items) != nil || len(items) != 1 {
+			return invalid("want an array with one item").at(e.target)
+		}
+		item := text(items[0])
+		e.item = &item
+	}
+	return nil
+}
+
+// keysFrom takes the keys of a new entry from its members, or those of its container config.
+func (e *edit) keysFrom(el *gpb.PathElem, members map[string]json.RawMessage) *problem {
+	el.Key = map[string]string{}
+	var config map[string]json.RawMessage
+	_ = json.Unmarshal(first(members["config"], members[e.node.Module()+":config"]), &config)
+	for _, key := range e.node.Keys() {
+		raw := first(members[key], members[e.node.Module()+":"+key], config[key], config[e.node.Module()+":"+key])
+		var v any
+		if json.Unmarshal(raw, &v) != nil || text(v) == "" || text(v) == "*" {
+			el.Key = nil
+			return bad(http.StatusBadRequest, "missing-element", "key %s of the new entry is none: %s",
+				key, shown(string(raw))).at(e.target)
+		}
+		el.Key[key] = text(v)
+	}
+	return nil
+}
+
+// first is the first that is there.
+func first(some ...json.RawMessage) json.RawMessage {
+	for _, raw := range some {
+		if raw != nil {
+			return raw
+		}
+	}
+	return nil
+}
+
+// text is a key or item of JSON as it stands in a path; "": it can be none.
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case bool, float64:
+		raw, _ := json.Marshal(v)
+		return string(raw)
+	}
+	return ""
+}
+
+// qualified are the names of children, all with their modules.
+func qualified(n mgmt.Node) []string {
+	all := map[string]bool{}
+	for _, k := range n.Children() {
+		all[k.Module()+":"+k.Name()] = true
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// permit says, with no other Set going on, whether an edit may be done.
+func (s *Server) permit(ctx context.Context, e *edit) error {
+	raw, err := s.read(ctx, e.target, gpb.GetRequest_CONFIG)
+	if err != nil {
+		return err
+	}
+	e.existed = raw != nil
+	there := e.existed
+	if e.mustNot {
+		if raw, err = s.read(ctx, e.named, gpb.GetRequest_CONFIG); err != nil {
+			return err
+		}
+		there = raw != nil
+	}
+	if p := met(e.matching, tagOf(raw), there); p != nil {
+		return p.at(e.named)
+	}
+	switch {
+	case e.mustNot && e.existed:
+		return bad(http.StatusConflict, "data-exists", "it is there already").at(e.target)
+	case e.must && !e.existed:
+		return missing("it is not there").at(e.target)
+	}
+	return nil
+}
+
+// met says whether a resource that is there, or not, and has a tag is what the conditions of a request want.
+func met(h http.Header, tag string, there bool) *problem {
+	want, unwanted := strings.TrimSpace(h.Get("If-Match")), strings.TrimSpace(h.Get("If-None-Match"))
+	switch {
+	case want == "*" && !there, want != "" && !matches(want, tag):
+		return unmet("it has changed: its entity-tag is %s", tag)
+	case unwanted == "*" && there, unwanted != "" && unwanted != "*" && matches(unwanted, tag):
+		return unmet("it is there, with the entity-tag %s", tag)
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package restconf
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"tamtam/mgmt"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+)
+
+// streamName is the one event stream: what changes in the tree, counters aside.
+const streamName = "changes"
+
+const (
+	// silence is how long a stream may be without a word, so that what is between notices that it is alive.
+	silence = 30 * time.Second
+	// sendTime is how long one event may take to be sent.
+	sendTime = 30 * time.Second
+	// never is how often counters, which change with every packet, are sent.
+	never = 365 * 24 * time.Hour
+)
+
+// describeStream is the stream's entry in ietf-restconf-monitoring.
+func describeStream() map[string]any {
+	return map[string]any{
+		"name": streamName, "description": "changes of configuration and state; filter: the path of a node",
+		"replay-support": false,
+		"access":         []any{map[string]any{"encoding": "json", "location": root + "/streams/" + streamName}},
+	}
+}
+
+// events sends what changes from now on, at and below the node that filter names, as server-sent events (RFC 8040,
+// section 6).
+func (s *Server) events(w http.ResponseWriter, r *http.Request) *problem {
+	if p := onlyRead(w, r); p != nil {
+		return p
+	}
+	if p := acceptable(r, "text/event-stream"); p != nil {
+		return p
+	}
+	values, p := parameters(r.URL.RawQuery, "filter")
+	if p != nil {
+		return p
+	}
+	t, p := s.filter(values["filter"])
+	if p != nil {
+		return p
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	e := &eventStream{ctx: ctx, root: s.root, w: w, out: http.NewResponseController(w), request: &gpb.SubscribeRequest{
+		Request: &gpb.SubscribeRequest_Subscribe{Subscribe: &gpb.SubscriptionList{
+			Mode: gpb.SubscriptionList_STREAM, UpdatesOnly: true, Encoding: gpb.Encoding_JSON_IETF,
+			Subscription: []*gpb.Subscription{{
+				Path: t.path, Mode: gpb.SubscriptionMode_TARGET_DEFINED, SampleInterval: uint64(never),
+			}},
+		}},
+	}}
+	beating := make(chan struct{})
+	go func() {
+		defer close(beating)
+		e.beat()
+	}()
+	err := s.engine.Subscribe(e)
+	cancel()
+	<-beating
+	if err != nil && !e.begun {
+		return explain(s.root, err)
+	}
+	return nil
+}
+
+// filter finds the node of a filter: a path as in a URI, not all of XPath.
+func (s *Server) filter(text string) (target, *problem) {
+	t, p := parsePath(s.root, text)
+	if p == nil && (t.item != nil || text != "" && !strings.HasPrefix(text, "/")) {
+		return t, invalid("filter %q: want the path of a node, as /openconfig-tam:tam", shown(text))
+	}
+	return t, p
+}
+
+// An eventStream is a client of gNMI's Subscribe that writes what it gets as events.
+type eventStream struct {
+	grpc.ServerStream // nothing of it is used
+	ctx               context.Context
+	root              mgmt.Node
+	request           *gpb.SubscribeRequest
+	asked             bool
+
+	mu    sync.Mutex // of what follows, and of whole events
+	w     http.ResponseWriter
+	out   *http.ResponseController
+	begun bool
+}
+
+// beat says now and then that the stream is alive.
+func (e *eventStream) beat() {
+	t := time.NewTicker(silence)
+	defer t.Stop()
+	for {
+		select {
+		case <-e.ctx.Done():
+			return
+		case <-t.C:
+			_ = e.write([]byte(": alive\n\n")) // who is gone ends ctx
+		}
+	}
+}
+
+// Context implements grpc.ServerStream.
+func (e *eventStream) Context() context.Context { return e.ctx }
+
+// Recv implements gpb.GNMI_SubscribeServer.
+func (e *eventStream) Recv() (*gpb.SubscribeRequest, error) {
+	if !e.asked {
+		e.asked = true
+		return e.request, nil
+	}
+	<-e.ctx.Done()
+	return nil, io.EOF
+}
+
+// Send implements gpb.GNMI_SubscribeServer.
+func (e *eventStream) Send(m *gpb.SubscribeResponse) error {
+	var b bytes.Buffer
+	if m.GetSyncResponse() {
+		b.WriteString(": the stream begins\n\n")
+	}
+	if n := m.GetUpdate(); n != nil {
+		at := time.Unix(0, n.GetTimestamp()).UTC().Format(time.RFC3339Nano)
+		for _, p := range n.GetDelete() {
+			event(&b, at, map[string]any{"path": instance(e.root, joined(n.GetPrefix(), p)), "deleted": []any{nil}})
+		}
+		for _, u := range n.GetUpdate() {
+			event(&b, at, map[string]any{
+				"path":  instance(e.root, joined(n.GetPrefix(), u.GetPath())),
+				"value": json.RawMessage(u.GetVal().GetJsonIetfVal()),
+			})
+		}
+	}
+	return e.write(b.Bytes())
+}
+
+// write sends whole events.
+func (e *eventStream) write(text []byte) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(text) == 0 {
+		return nil
+	}
+	if !e.begun {
+		e.w.Header().Set("Content-Type", "text/event-stream")
+		e.begun = true
+		if err := e.out.SetReadDeadline(time.Time{}); err != nil { // the request has been read
+			return err
+		}
+	}
+	if err := e.out.SetWriteDeadline(time.Now().Add(sendTime)); err != nil {
+		return err
+	}
+	if _, err := e.w.Write(text); err != nil {
+		return err
+	}
+	return e.out.Flush()
+}
+
+// event writes one event.
+func event(b *bytes.Buffer, at string, change map[string]any) {
+	body, err := json.Marshal(map[string]any{"ietf-restconf:notification": map[string]any{
+		"eventTime": at, "tamtam-restconf:change": change,
+	}})
+	if err != nil {
+		return // only of a value that is no JSON, which the engine does not send
+	}
+	b.WriteString("data: ")
+	b.Write(body)
+	b.WriteString("\n\n")
+}
+
+// joined is the path behind a prefix.
+func joined(prefix, p *gpb.Path) *gpb.Path {
+	return &gpb.Path{Elem: append(append([]*gpb.PathElem(nil), prefix.GetElem()...), p.GetElem()...)}
+}

@@ -1,0 +1,336 @@
+package restconf
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/internal/randtest"
+	"tamtam/mgmt"
+)
+
+// Who may do what: RFC 8040, section 2.5, by RFC 7617.
+func TestLogin(t *testing.T) {
+	b := newBed(t, mgmt.User{Name: "root", Password: "s3:cret", Role: mgmt.RoleAdmin},
+		mgmt.User{Name: "guest", Password: "guest", Role: mgmt.RoleReadOnly})
+	b.rows(someRows)
+	url := b.serve()
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // a test
+	defer client.CloseIdleConnections()
+	for _, tt := range []struct {
+		name, password, method string
+		code                   int
+	}{
+		{"", "", http.MethodGet, http.StatusUnauthorized},
+		{"root", "wrong", http.MethodGet, http.StatusUnauthorized},
+		{"nobody", "guest", http.MethodGet, http.StatusUnauthorized},
+		{"guest", "guest", http.MethodGet, http.StatusOK},
+		{"guest", "guest", http.MethodDelete, http.StatusForbidden},
+		{"root", "s3:cret", http.MethodDelete, http.StatusNoContent},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), tt.method, url+c1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.name != "" {
+			r.SetBasicAuth(tt.name, tt.password)
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != tt.code {
+			t.Errorf("%s as %q with %q: %s, want %d", tt.method, tt.name, tt.password, answer.Status, tt.code)
+		}
+		if asked := answer.Header.Get("WWW-Authenticate"); (asked != "") != (tt.code == http.StatusUnauthorized) {
+			t.Errorf("%s as %q: WWW-Authenticate: %s", tt.method, tt.name, asked)
+		}
+	}
+	plain, err := http.Get(strings.Replace(url, "https", "http", 1) + c1) //nolint:noctx // a test
+	if err == nil {
+		plain.Body.Close()
+		if plain.StatusCode != http.StatusBadRequest {
+			t.Errorf("without TLS: %s", plain.Status)
+		}
+	}
+}
+
+// Section 6: a stream has what changes from its beginning on, where the filter says, and nothing else.
+func TestEvents(t *testing.T) {
+	b := newBed(t)
+	b.rows(someRows)
+	url := b.serve()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	get := func(query string) *http.Response {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/restconf/streams/changes"+query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { answer.Body.Close() })
+		return answer
+	}
+	if refused := get("?filter=/openconfig-tam:nothing"); refused.StatusCode != http.StatusNotFound {
+		t.Errorf("a filter that names nothing: %s", refused.Status)
+	}
+	answer := get("?filter=/openconfig-tam:tam/collectors")
+	if kind := answer.Header.Get("Content-Type"); answer.StatusCode != http.StatusOK || kind != "text/event-stream" {
+		t.Fatalf("%s, %s", answer.Status, kind)
+	}
+	lines := bufio.NewScanner(answer.Body)
+	next := func() string {
+		for lines.Scan() {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				return data
+			}
+		}
+		t.Fatalf("the stream ends: %v", lines.Err())
+		return ""
+	}
+	for lines.Scan() && lines.Text() != ": the stream begins" {
+		t.Errorf("before the stream begins: %s", lines.Text())
+	}
+	b.do("PATCH /restconf/data/openconfig-tam:tam/switch/config/switch-id", `{"openconfig-tam:switch-id":17}`)
+	b.do("PATCH "+c1+"/config", `{"openconfig-tam:config":{"port":77}}`)
+	type event struct {
+		N struct {
+			Time   time.Time `json:"eventTime"`
+			Change struct {
+				Path    string `json:"path"`
+				Value   any    `json:"value"`
+				Deleted []any  `json:"deleted"`
+			} `json:"tamtam-restconf:change"`
+		} `json:"ietf-restconf:notification"`
+	}
+	read := func() (e event) {
+		if err := json.Unmarshal([]byte(next()), &e); err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	const entry = "/openconfig-tam:tam/collectors/collector[name='c1']"
+	if e := read(); e.N.Change.Path != entry+"/config/port" || e.N.Change.Value != 77.0 || e.N.Time.IsZero() {
+		t.Errorf("%+v", e)
+	}
+	b.do("DELETE "+c1, "")
+	for e := read(); ; e = read() { // that the entry is in force no more may come first
+		if e.N.Change.Deleted != nil && strings.HasPrefix(e.N.Change.Path, entry) {
+			break
+		}
+	}
+}
+
+// What is read of one switch, written to another, makes the same configuration there.
+func TestRoundTrip(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 5}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		ports := map[string]string{
+			"CONFIG_DB PORT|Ethernet0": "lanes=0,1,2,3 speed=100000", "CONFIG_DB PORT|Ethernet4": "lanes=4,5,6,7 speed=100000",
+		}
+		from, to := newBed(t), newBed(t)
+		from.rows(ports)
+		to.rows(ports)
+		from.rows(randomRows(rnd))
+		all := textOf(t, from.do("GET /restconf/data?content=config", ""))
+		if r := to.do("PUT /restconf/data", all); r.StatusCode != http.StatusNoContent {
+			t.Fatalf("%s: %s\n%s", r.Status, textOf(t, r), all)
+		}
+		if again := textOf(t, to.do("GET /restconf/data?content=config", "")); again != all {
+			t.Errorf("read\n%s\nwritten and read\n%s", all, again)
+		}
+		if r := from.do("PUT /restconf/data", all); r.StatusCode != http.StatusNoContent {
+			t.Fatalf("to itself: %s: %s", r.Status, textOf(t, r))
+		}
+		if a, b := from.config(), to.config(); a != b {
+			t.Errorf("configured\n%s\nafter the way\n%s", a, b)
+		}
+	})
+}
+
+// randomRows are a configuration.
+func randomRows(rnd *rand.Rand) map[string]string {
+	rows := map[string]string{}
+	// A name may have what a URI must not.
+	name := func(kind string, i int) string {
+		return kind + []string{"", "/", "=", "%2F", "'", "?#", ";()"}[rnd.IntN(7)] + fmt.Sprint(i)
+	}
+	for i := range rnd.IntN(4) {
+		rows["CONFIG_DB TAM_COLLECTORS_TABLE|"+name("c", i)] = fmt.Sprintf(
+			"ipaddress=10.0.%d.%d ipaddress-type=IPv4 port=%d protocol=%s", rnd.IntN(256), rnd.IntN(256), 1+rnd.IntN(65535),
+			[]string{"UDP", "TCP"}[rnd.IntN(2)])
+	}
+	for i := range rnd.IntN(3) {
+		rows["CONFIG_DB TAM_SAMPLINGRATE_TABLE|"+name("r", i)] = fmt.Sprintf("sampling-rate=%d", 1+rnd.IntN(10000))
+	}
+	for i := range rnd.IntN(4) {
+		group := fmt.Sprintf("f%d", i)
+		rows["CONFIG_DB TAM_FLOWGROUP_TABLE|"+group] = fmt.Sprintf("table-name=TAM id=%d", i+1)
+		rows["CONFIG_DB ACL_RULE|TAM|"+group] = fmt.Sprintf("PRIORITY=%d SRC_IP=10.1.%d.0/24 IP_PROTOCOL=17 L4_DST_PORT=%d",
+			1+rnd.IntN(1000), rnd.IntN(256), 1+rnd.IntN(65535))
+		if rnd.IntN(2) == 0 {
+			rows["CONFIG_DB TAM_TAILSTAMPING_TABLE|s"+group] = "flowgroup=" + group
+		}
+	}
+	return rows
+}
+
+// The description of the tree: what it refers to is there, and each path can be asked for. TAMTAM_OPENAPI names a file for
+// it, which make openapi has a validator read.
+func TestOpenAPI(t *testing.T) {
+	b := newBed(t)
+	b.rows(someRows)
+	r := b.do("GET /restconf/openapi.json", "")
+	text := textOf(t, r)
+	var doc struct {
+		OpenAPI    string
+		Paths      map[string]map[string]any
+		Components struct{ Schemas map[string]any }
+	}
+	if err := json.Unmarshal([]byte(text), &doc); err != nil || r.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %v", r.Status, err)
+	}
+	for ref := range strings.SplitSeq(text, `"$ref": "#/components/schemas/`) {
+		name, _, _ := strings.Cut(ref, `"`)
+		if !strings.HasPrefix(ref, "{") && doc.Components.Schemas[name] == nil {
+			t.Errorf("there is no schema %s", name)
+		}
+	}
+	if file := os.Getenv("TAMTAM_OPENAPI"); file != "" {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ids := map[any]bool{}
+	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
+		for method, op := range doc.Paths[path] {
+			if m, ok := op.(map[string]any); ok && method != "parameters" {
+				if id := m["operationId"]; id == nil || ids[id] {
+					t.Errorf("%s %s: operationId %v", method, path, id)
+				} else {
+					ids[id] = true
+				}
+			}
+		}
+		uri := path
+		for strings.Contains(uri, "{") {
+			before, rest, _ := strings.Cut(uri, "{")
+			_, after, _ := strings.Cut(rest, "}")
+			uri = before + "x" + after
+		}
+		if code := b.do("GET "+uri, "").StatusCode; code != http.StatusOK && code != http.StatusNotFound && code != http.StatusBadRequest {
+			t.Errorf("GET %s: %d", uri, code)
+		}
+	}
+	if len(doc.Paths) < 50 || doc.Paths["/restconf/data/openconfig-tam:tam/collectors/collector={collector-name}"]["put"] == nil {
+		t.Errorf("%d paths", len(doc.Paths))
+	}
+}
+
+// Section 9 and RFC 8525: each module that a member's name has is in the library, and can be read.
+func TestLibrary(t *testing.T) {
+	b := newBed(t)
+	b.rows(someRows)
+	var library struct {
+		L struct {
+			Sets []struct {
+				Module []struct {
+					Name, Revision, Namespace string
+					Location                  []string
+				}
+			} `json:"module-set"`
+		} `json:"ietf-yang-library:yang-library"`
+	}
+	if err := json.Unmarshal([]byte(textOf(t, b.do("GET /restconf/data/ietf-yang-library:yang-library", ""))), &library); err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{"ietf-restconf": true}
+	for _, m := range library.L.Sets[0].Module {
+		known[m.Name] = true
+		text := textOf(t, b.do("GET "+m.Location[0], ""))
+		if !strings.HasPrefix(text, "module "+m.Name) || !strings.Contains(text, m.Namespace) {
+			t.Errorf("%s is %.40s", m.Location[0], text)
+		}
+	}
+	for name := range strings.SplitSeq(textOf(t, b.do("GET /restconf/data", "")), `"`) {
+		if module, _, ok := strings.Cut(name, ":"); ok && strings.Contains(module, "-") && !strings.Contains(module, " ") &&
+			!strings.HasPrefix(module, "20") && !known[module] {
+			t.Errorf("%s: the library has no such module", name)
+		}
+	}
+	b.check(step{request: "GET /restconf/yang/nothing", code: 404, tag: "invalid-value"})
+	b.check(step{request: "PUT /restconf/data/ietf-yang-library:yang-library", body: `{}`, code: 405, tag: "operation-not-supported"})
+	b.check(step{request: "GET /restconf/data/ietf-restconf-monitoring:restconf-state/capabilities", code: 200,
+		words: []string{"defaults:1.0?basic-mode=report-all"}})
+	b.check(step{request: "GET /restconf/data/ietf-yang-library:modules-state", code: 200, words: []string{`"conformance-type":"import"`}})
+}
+
+// Whatever stands in a URI, the answer is one of RESTCONF, and reading changes nothing.
+func FuzzURI(f *testing.F) {
+	b := newBed(f)
+	b.rows(someRows)
+	before := b.config()
+	for _, path := range []string{c1, interfaces + "=Ethernet0", "/restconf/data/", "/restconf/streams/changes?filter=/a"} {
+		f.Add(path, "depth=2")
+	}
+	f.Add(c1, "fields=a(b;c/d);e")
+	f.Add(collectors+"/collector=%2F%zz", "content=config&with-defaults=report-all")
+	f.Fuzz(func(t *testing.T, path, query string) {
+		b := bed{t, b.redis, b.server}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.URL, err = r.URL.Parse("http://x" + path); err != nil || strings.Contains(path, "/streams/") {
+			return // no server gets such a one; streams have no end
+		}
+		r.URL.RawQuery = query
+		w := httptest.NewRecorder()
+		b.server.ServeHTTP(w, r)
+		if w.Code >= 500 || w.Code >= 400 && !strings.Contains(w.Body.String(), `"ietf-restconf:errors"`) {
+			t.Errorf("%d: %s", w.Code, w.Body)
+		}
+		if after := b.config(); after != before {
+			t.Errorf("the configuration was\n%s, is\n%s", before, after)
+		}
+	})
+}
+
+// Whatever stands in a body, the answer is one of RESTCONF; what is refused has changed nothing.
+func FuzzBody(f *testing.F) {
+	b := newBed(f)
+	b.rows(someRows)
+	for i, body := range []string{newC2, `{"openconfig-tam:collectors":{}}`, `{"ietf-restconf:data":{}}`, `{"a":[{}]}`} {
+		f.Add(uint8(i), uint8(i), body)
+	}
+	paths := []string{collectors, c1, c1 + "/config", interfaces, interfaces + "=Ethernet0", "/restconf/data"}
+	methods := []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+	f.Fuzz(func(t *testing.T, path, method uint8, body string) {
+		b := bed{t, b.redis, b.server}
+		before := b.config()
+		uri := methods[int(method)%len(methods)] + " " + paths[int(path)%len(paths)]
+		r := b.do(uri, body, "Content-Type: "+yangJSON)
+		text := textOf(t, r)
+		if r.StatusCode >= 500 || r.StatusCode >= 400 && !strings.Contains(text, `"ietf-restconf:errors"`) {
+			t.Errorf("%s: %s: %s", uri, r.Status, text)
+		}
+		if after := b.config(); r.StatusCode >= 400 && after != before {
+			t.Errorf("%s: %s, and the configuration was\n%s, is\n%s", uri, r.Status, before, after)
+		}
+	})
+}

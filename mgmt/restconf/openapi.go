@@ -1,0 +1,220 @@
+package restconf
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"tamtam/mgmt"
+
+	goyang "github.com/openconfig/goyang/pkg/yang"
+)
+
+// object is one of JSON.
+type object = map[string]any
+
+func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) *problem {
+	if p := onlyRead(w, r); p != nil {
+		return p
+	}
+	if p := acceptable(r, plainJSON, "application/vnd.oai.openapi+json"); p != nil {
+		return p
+	}
+	body, err := OpenAPI(s.root)
+	if err != nil {
+		return explain(s.root, err)
+	}
+	w.Header().Set("Content-Type", plainJSON)
+	_, _ = w.Write(body)
+	return nil
+}
+
+// OpenAPI describes the data resources of a tree for generators of clients: OpenAPI 3.0, with a path for each
+// container, list and entry, and for no single leaf.
+func OpenAPI(tree mgmt.Node) ([]byte, error) {
+	d := describer{paths: object{}, schemas: object{
+		"errors": object{"type": "object", "description": "RFC 8040, section 7.1"},
+	}}
+	d.walk(tree, root+"/data", nil)
+	basic := object{"type": "http", "scheme": "basic"}
+	return json.MarshalIndent(object{
+		"openapi":    "3.0.3",
+		"info":       object{"title": "tamtam", "version": contentIDOf(), "description": "RESTCONF (RFC 8040)"},
+		"servers":    []any{object{"url": "/"}},
+		"security":   []any{object{"basic": []any{}}},
+		"paths":      d.paths,
+		"components": object{"schemas": d.schemas, "securitySchemes": object{"basic": basic}},
+	}, "", " ")
+}
+
+// contentIDOf is that of the modules.
+func contentIDOf() string {
+	all, err := modules()
+	if err != nil {
+		return "unknown"
+	}
+	return contentID(all)
+}
+
+// A describer collects paths and schemas.
+type describer struct{ paths, schemas object }
+
+// walk describes a node that is no leaf, and all below it. keys are the parameters of the path so far.
+func (d *describer) walk(n mgmt.Node, at string, keys []any) {
+	member := target{node: n}.name()
+	if n.List() {
+		d.paths[at] = d.operations(n, at, keys, member, true)
+		for i, key := range n.Keys() {
+			name := fmt.Sprintf("%s-%s", n.Name(), key)
+			at += []string{"=", ","}[min(i, 1)] + "{" + name + "}"
+			keys = append(keys[:len(keys):len(keys)], object{
+				"name": name, "in": "path", "required": true, "schema": object{"type": "string"},
+			})
+		}
+	}
+	d.paths[at] = d.operations(n, at, keys, member, false)
+	for _, k := range n.Children() {
+		if k.Type() != nil {
+			continue
+		}
+		name := k.Name()
+		if k.Module() != n.Module() {
+			name = k.Module() + ":" + name
+		}
+		d.walk(k, at+"/"+name, keys)
+	}
+}
+
+// operations are the methods of a resource.
+func (d *describer) operations(n mgmt.Node, at string, keys []any, member string, all bool) object {
+	value := object{"$ref": "#/components/schemas/" + d.schema(n)}
+	if n.List() {
+		value = object{"type": "array", "items": value}
+	}
+	content := object{yangJSON: object{"schema": object{"type": "object", "properties": object{member: value}}}}
+	failed := object{"description": "refused", "content": object{yangJSON: object{
+		"schema": object{"$ref": "#/components/schemas/errors"},
+	}}}
+	done := func(code, text string) object { return object{code: object{"description": text}, "default": failed} }
+	out := object{"get": object{
+		"operationId": "get " + at,
+		"parameters": []any{
+			query("content", object{"type": "string", "enum": []string{"config", "nonconfig", "all"}}),
+			query("depth", object{"type": "string"}), query("fields", object{"type": "string"}),
+		},
+		"responses": object{"200": object{"description": "the data", "content": content}, "default": failed},
+	}}
+	if len(keys) > 0 {
+		out["parameters"] = keys
+	}
+	if all || !n.Config() {
+		return out
+	}
+	send := func(name, code, text string) {
+		out[name] = object{
+			"operationId": name + " " + at, "responses": done(code, text),
+			"requestBody": object{"required": true, "content": content},
+		}
+	}
+	send("patch", "204", "merged")
+	send("put", "204", "replaced")
+	if !n.Root() {
+		out["delete"] = object{"operationId": "delete " + at, "responses": done("204", "deleted")}
+	}
+	return out
+}
+
+func query(name string, schema object) object {
+	return object{"name": name, "in": "query", "schema": schema}
+}
+
+// schema describes the value of a container or of a list's entry, and returns the name.
+func (d *describer) schema(n mgmt.Node) string {
+	name := schemaName(n)
+	if d.schemas[name] != nil {
+		return name
+	}
+	properties := object{}
+	s := object{"type": "object", "properties": properties}
+	d.schemas[name] = s
+	var required []string
+	for _, k := range n.Children() {
+		member := k.Name()
+		if k.Module() != n.Module() || n.Root() {
+			member = k.Module() + ":" + member
+		}
+		switch {
+		case k.List():
+			properties[member] = object{"type": "array", "items": object{"$ref": "#/components/schemas/" + d.schema(k)}}
+		case k.Type() == nil:
+			properties[member] = object{"$ref": "#/components/schemas/" + d.schema(k)}
+		case k.LeafList():
+			properties[member] = readOnly(k, object{"type": "array", "items": leafSchema(k, k.Type())})
+		default:
+			properties[member] = readOnly(k, leafSchema(k, k.Type()))
+			if k.Mandatory() {
+				required = append(required, member)
+			}
+		}
+	}
+	if required != nil {
+		s["required"] = required
+	}
+	return name
+}
+
+func readOnly(n mgmt.Node, schema object) object {
+	if !n.Config() {
+		schema["readOnly"] = true
+	}
+	return schema
+}
+
+// schemaName is the path of a node with dots; it is the only one of that name.
+func schemaName(n mgmt.Node) string {
+	if n.Root() {
+		return "data"
+	}
+	return strings.ReplaceAll(strings.Trim(n.Path(), "/"), "/", ".")
+}
+
+// leafSchema is a leaf's type as it stands in JSON (RFC 7951, section 6).
+func leafSchema(n mgmt.Node, t *goyang.YangType) object {
+	switch t.Kind {
+	case goyang.Yint8, goyang.Yint16, goyang.Yint32, goyang.Yuint8, goyang.Yuint16, goyang.Yuint32:
+		s := object{"type": "integer"}
+		if len(t.Range) > 0 {
+			s["minimum"] = json.Number(t.Range[0].Min.String())
+			s["maximum"] = json.Number(t.Range[len(t.Range)-1].Max.String())
+		}
+		return s
+	case goyang.Yint64, goyang.Yuint64:
+		return object{"type": "string", "pattern": "^-?[0-9]+$"}
+	case goyang.Ydecimal64:
+		return object{"type": "string", "pattern": `^-?[0-9]+(\.[0-9]+)?$`}
+	case goyang.Ybool:
+		return object{"type": "boolean"}
+	case goyang.Yempty:
+		return object{"type": "array", "items": object{"nullable": true}, "minItems": 1, "maxItems": 1}
+	case goyang.Yenum, goyang.Yidentityref:
+		return object{"type": "string", "enum": n.Words()}
+	case goyang.Yunion:
+		any := make([]object, len(t.Type))
+		for i, one := range t.Type {
+			any[i] = leafSchema(n, one)
+		}
+		return object{"anyOf": any}
+	}
+	s := object{"type": "string"}
+	if len(t.Length) > 0 {
+		s["minLength"] = json.Number(t.Length[0].Min.String())
+		if most := t.Length[len(t.Length)-1].Max; !isMaximum(most) {
+			s["maxLength"] = json.Number(most.String())
+		}
+	}
+	return s
+}
+
+// isMaximum says of the end of a length that there is none.
+func isMaximum(n goyang.Number) bool { return len(n.String()) > 15 }

@@ -1,0 +1,132 @@
+package restconf
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"tamtam/mgmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// A problem is what is wrong with a request: RFC 8040, section 7.
+type problem struct {
+	code   int // of HTTP
+	errors []oneError
+}
+
+// oneError is an entry of the list error in ietf-restconf:errors.
+type oneError struct {
+	Type    string `json:"error-type"`
+	Tag     string `json:"error-tag"`
+	Path    string `json:"error-path,omitempty"`
+	Message string `json:"error-message"`
+}
+
+// The values of error-type.
+const (
+	inTransport   = "transport"
+	inProtocol    = "protocol"
+	inApplication = "application"
+)
+
+func (p *problem) Error() string {
+	texts := make([]string, len(p.errors))
+	for i, e := range p.errors {
+		texts[i] = e.Message
+	}
+	return strings.Join(texts, "\n")
+}
+
+// GRPCStatus has mgmt pass the problem on as it is.
+func (p *problem) GRPCStatus() *status.Status { return status.New(codes.FailedPrecondition, p.Error()) }
+
+// bad is a problem with what the client has written: a URI, a header, or a body.
+func bad(code int, tag, format string, args ...any) *problem {
+	return &problem{code, []oneError{{Type: inProtocol, Tag: tag, Message: fmt.Sprintf(format, args...)}}}
+}
+
+func invalid(format string, args ...any) *problem {
+	return bad(http.StatusBadRequest, "invalid-value", format, args...)
+}
+
+func malformed(format string, args ...any) *problem {
+	return bad(http.StatusBadRequest, "malformed-message", format, args...)
+}
+
+func missing(format string, args ...any) *problem {
+	return bad(http.StatusNotFound, "invalid-value", format, args...)
+}
+
+func unmet(format string, args ...any) *problem {
+	return bad(http.StatusPreconditionFailed, "operation-failed", format, args...)
+}
+
+func notAllowed(format string, args ...any) *problem {
+	return bad(http.StatusMethodNotAllowed, "operation-not-supported", format, args...)
+}
+
+// at adds which node it is about.
+func (p *problem) at(t target) *problem {
+	p.errors[0].Path = instance(t.root, t.path)
+	return p
+}
+
+// kinds say what a code of gRPC is in HTTP and in NETCONF.
+var kinds = map[codes.Code]struct {
+	code int
+	tag  string
+}{
+	codes.InvalidArgument:    {http.StatusBadRequest, "invalid-value"},
+	codes.NotFound:           {http.StatusNotFound, "invalid-value"},
+	codes.FailedPrecondition: {http.StatusConflict, "in-use"},
+	codes.AlreadyExists:      {http.StatusConflict, "data-exists"},
+	codes.Unauthenticated:    {http.StatusUnauthorized, "access-denied"},
+	codes.PermissionDenied:   {http.StatusForbidden, "access-denied"},
+	codes.ResourceExhausted:  {http.StatusRequestEntityTooLarge, "too-big"},
+	codes.Aborted:            {http.StatusConflict, "lock-denied"},
+	codes.Unimplemented:      {http.StatusNotImplemented, "operation-not-supported"},
+	codes.Unavailable:        {http.StatusServiceUnavailable, "operation-failed"},
+}
+
+// explain makes a problem of an error of mgmt, whose text has a line for each fault, with a path in front where it is
+// about a node.
+func explain(root mgmt.Node, err error) *problem {
+	if p, ok := err.(*problem); ok {
+		return p
+	}
+	st := status.Convert(err)
+	kind, known := kinds[st.Code()]
+	if !known {
+		kind.code, kind.tag = http.StatusInternalServerError, "operation-failed"
+	}
+	p := &problem{code: kind.code}
+	for line := range strings.SplitSeq(st.Message(), "\n") {
+		e := oneError{Type: inApplication, Tag: kind.tag, Message: line}
+		if path, rest, ok := cutPath(line); ok {
+			if e.Path = instance(root, path); e.Path != "" {
+				e.Message = rest
+			}
+		}
+		p.errors = append(p.errors, e)
+	}
+	return p
+}
+
+// write answers with a problem.
+func (p *problem) write(w http.ResponseWriter) {
+	body, _ := json.Marshal(map[string]any{"ietf-restconf:errors": map[string]any{"error": p.errors}})
+	h := w.Header()
+	h.Set("Content-Type", yangJSON)
+	switch p.code {
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", `Basic realm="tamtam"`)
+	case http.StatusServiceUnavailable:
+		h.Set("Retry-After", "5")
+	}
+	w.WriteHeader(p.code)
+	_, _ = w.Write(append(body, '\n'))
+}

@@ -1,0 +1,133 @@
+package restconf
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/mgmt"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// get answers GET and HEAD of a data resource.
+func (s *Server) get(w http.ResponseWriter, r *http.Request, t target) *problem {
+	v, p := parseView(r.URL.RawQuery)
+	if p != nil {
+		return p
+	}
+	if t.node.Config() {
+		// The tag comes first: of what is changed in between the client has an old one, and is refused to change it.
+		config, err := s.read(r.Context(), t, gpb.GetRequest_CONFIG)
+		if err != nil {
+			return explain(s.root, err)
+		}
+		tag := tagOf(config)
+		w.Header().Set("ETag", tag)
+		if given := r.Header.Get("If-None-Match"); given != "" && matches(given, tag) {
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+	}
+	raw, err := s.read(r.Context(), t, v.content)
+	switch {
+	case err != nil:
+		return explain(s.root, err)
+	case raw == nil:
+		return missing("there is nothing").at(t)
+	}
+	if raw, err = v.show(t.node, raw); err != nil {
+		return explain(s.root, err)
+	}
+	w.Header().Set("Content-Type", yangJSON)
+	body := append([]byte(`{`+strconv.Quote(t.name())+`:`), raw...)
+	_, _ = w.Write(append(body, "}\n"...))
+	return nil
+}
+
+// read returns the value of a target as it stands in JSON behind the target's name; nil: it has none.
+func (s *Server) read(ctx context.Context, t target, what gpb.GetRequest_DataType) ([]byte, error) {
+	resp, err := s.engine.Get(ctx, &gpb.GetRequest{
+		Path: []*gpb.Path{t.path}, Type: what, Encoding: gpb.Encoding_JSON_IETF,
+	})
+	if status.Code(err) == codes.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	values := resp.GetNotification()[0].GetUpdate()
+	if len(values) == 0 {
+		return nil, nil
+	}
+	raw := values[0].GetVal().GetJsonIetfVal()
+	switch {
+	case t.item != nil:
+		return itemOf(raw, *t.item)
+	case t.node.List():
+		entries := make([][]byte, len(values))
+		for i, u := range values {
+			if entries[i], err = within(t.node, u.GetVal().GetJsonIetfVal()); err != nil {
+				return nil, err
+			}
+		}
+		return slices.Concat([]byte("["), bytes.Join(entries, []byte(",")), []byte("]")), nil
+	}
+	return within(t.node, raw)
+}
+
+// within takes the name of a node's module from its members: gNMI's values stand alone, and here the node is around
+// them (RFC 7951, section 4).
+func within(n mgmt.Node, raw []byte) ([]byte, error) {
+	if n.Root() || n.Type() != nil {
+		return raw, nil
+	}
+	var members, out map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return nil, fmt.Errorf("what is stored: %w", err)
+	}
+	out = make(map[string]json.RawMessage, len(members))
+	for name, value := range members {
+		out[strings.TrimPrefix(name, n.Module()+":")] = value
+	}
+	return json.Marshal(out)
+}
+
+// itemOf returns the value of a leaf-list that has only one item; nil: it is not there.
+func itemOf(raw []byte, item string) ([]byte, error) {
+	var all []any
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, fmt.Errorf("what is stored: %w", err)
+	}
+	for _, v := range all {
+		if fmt.Sprint(v) == item {
+			return json.Marshal([]any{v})
+		}
+	}
+	return nil, nil
+}
+
+// tagOf is the entity-tag of a resource with such a configuration; nil: none.
+func tagOf(config []byte) string {
+	sum := sha256.Sum256(config)
+	return fmt.Sprintf(`"%x"`, sum[:16])
+}
+
+// matches says whether a list of entity-tags has one (RFC 9110, section 13.1).
+func matches(list, tag string) bool {
+	for one := range strings.SplitSeq(list, ",") {
+		one = strings.TrimPrefix(strings.TrimSpace(one), "W/")
+		if one == "*" || one == tag {
+			return true
+		}
+	}
+	return false
+}

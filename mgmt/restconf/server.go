@@ -1,0 +1,231 @@
+package restconf
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"tamtam/mgmt"
+
+	"golang.org/x/net/netutil"
+)
+
+// root is the root resource.
+const root = "/restconf"
+
+// The encodings of bodies.
+const (
+	yangJSON  = "application/yang-data+json"
+	plainJSON = "application/json"
+)
+
+// Bounds on what clients can make the server hold.
+const (
+	maxConnections = 256
+	maxHeader      = 64 << 10
+	headerTime     = 10 * time.Second
+	bodyTime       = time.Minute
+	idleTime       = 5 * time.Minute
+)
+
+// Config says what is served, where.
+type Config struct {
+	Engine *mgmt.Server
+	Addr   string // TCP, "host:port"
+	// Now tells the time of what is sent. Default: time.Now.
+	Now func() time.Time
+	Log *slog.Logger
+}
+
+// A Server is RESTCONF on an engine.
+type Server struct {
+	engine   *mgmt.Server
+	root     mgmt.Node
+	now      func() time.Time
+	log      *slog.Logger
+	listener net.Listener
+	http     *http.Server
+}
+
+// New returns a server that already listens but answers only once Serve runs.
+func New(cfg Config) (*Server, error) {
+	s := &Server{engine: cfg.Engine, root: cfg.Engine.Root(), now: cfg.Now, log: cfg.Log}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	conf, err := cfg.Engine.TLS()
+	if err != nil {
+		return nil, fmt.Errorf("RESTCONF: %w", err)
+	}
+	l, err := net.Listen("tcp", cfg.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("RESTCONF: %w", err)
+	}
+	if !cfg.Engine.AsksLogin() {
+		s.log.Warn("RESTCONF asks for no login: whoever can connect may change the configuration", "addr", cfg.Addr)
+	}
+	s.listener = netutil.LimitListener(l, maxConnections)
+	s.http = &http.Server{
+		Handler: s, TLSConfig: conf, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	return s, nil
+}
+
+// Addr is the address that the server listens on, with the port that the system chose.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Serve answers until ctx ends.
+func (s *Server) Serve(ctx context.Context) error {
+	s.http.BaseContext = func(net.Listener) context.Context { return ctx }
+	stop := context.AfterFunc(ctx, func() { s.http.Close() })
+	defer stop()
+	var err error
+	if s.http.TLSConfig == nil {
+		err = s.http.Serve(s.listener)
+	} else {
+		err = s.http.ServeTLS(s.listener, "", "")
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("RESTCONF: %w", err)
+	}
+	return nil
+}
+
+// Close stops listening, if Serve has not run.
+func (s *Server) Close() { s.listener.Close() }
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if p := s.serve(w, r); p != nil {
+		p.write(w)
+	}
+}
+
+// serve answers a request, or says what is wrong with it.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) *problem {
+	path := r.URL.EscapedPath()
+	if path == hostMeta {
+		return s.hostMeta(w, r)
+	}
+	role, p := s.login(r)
+	if p != nil {
+		return p
+	}
+	if role != mgmt.RoleAdmin && !reads(r.Method) {
+		return bad(http.StatusForbidden, "access-denied", "the user is %s: %s needs %s", role, r.Method, mgmt.RoleAdmin)
+	}
+	below, ok := strings.CutPrefix(path, root)
+	switch {
+	case !ok || below != "" && below[0] != '/':
+		return missing("%s: there is %s and %s", shown(path), root, hostMeta)
+	case below == "/data" || strings.HasPrefix(below, "/data/"):
+		return s.data(w, r, below[len("/data"):])
+	}
+	return s.other(w, r, strings.TrimSuffix(below, "/"))
+}
+
+// reads says of a method that it changes nothing.
+func reads(method string) bool {
+	return slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions}, method)
+}
+
+// data serves the datastore and what is in it.
+func (s *Server) data(w http.ResponseWriter, r *http.Request, path string) *problem {
+	if value, ok := described(path); ok {
+		return s.constant(w, r, value)
+	}
+	t, p := parsePath(s.root, path)
+	if p != nil {
+		return p
+	}
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		if p := acceptable(r, yangJSON, plainJSON); p != nil {
+			return p
+		}
+		return s.get(w, r, t)
+	case http.MethodOptions:
+		w.Header().Set("Allow", t.allowed())
+		w.Header().Set("Accept-Patch", yangJSON)
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	case http.MethodPut, http.MethodPost, http.MethodPatch, http.MethodDelete:
+		p := s.change(w, r, t)
+		if p != nil && p.code == http.StatusMethodNotAllowed {
+			w.Header().Set("Allow", t.allowed())
+		}
+		return p
+	}
+	w.Header().Set("Allow", t.allowed())
+	return notAllowed("there is no method %s: %s", shown(r.Method), t.allowed())
+}
+
+// allowed are the methods of a target.
+func (t target) allowed() string {
+	methods := "GET, HEAD, OPTIONS"
+	switch {
+	case t.all || !t.node.Config():
+		return methods
+	case t.node.Root():
+		return methods + ", POST, PUT, PATCH"
+	case t.item != nil || t.node.Type() != nil:
+		return methods + ", PUT, PATCH, DELETE"
+	}
+	return methods + ", POST, PUT, PATCH, DELETE"
+}
+
+// login finds the caller's role: by name and password (RFC 7617), or by the client's certificate.
+func (s *Server) login(r *http.Request) (mgmt.Role, *problem) {
+	var c mgmt.Credentials
+	c.Name, c.Password, c.Given = r.BasicAuth()
+	c.Proven = provenBy(r.TLS)
+	name, role, err := s.engine.Login(c)
+	if err != nil {
+		s.log.Warn("RESTCONF login refused", "user", name, "method", r.Method, "peer", r.RemoteAddr)
+		return "", explain(s.root, err)
+	}
+	return role, nil
+}
+
+// provenBy is the common name of a client certificate that was verified; "": there is none.
+func provenBy(state *tls.ConnectionState) string {
+	if state == nil || len(state.VerifiedChains) == 0 {
+		return ""
+	}
+	return state.VerifiedChains[0][0].Subject.CommonName
+}
+
+// acceptable refuses a request whose Accept has none of some media types.
+func acceptable(r *http.Request, kinds ...string) *problem {
+	given := r.Header.Values("Accept")
+	if len(given) == 0 {
+		return nil
+	}
+	for one := range strings.SplitSeq(strings.Join(given, ","), ",") {
+		kind, params, _ := strings.Cut(strings.ToLower(one), ";")
+		kind = strings.TrimSpace(kind)
+		family, _, _ := strings.Cut(kinds[0], "/")
+		if strings.ReplaceAll(params, " ", "") == "q=0" {
+			continue
+		}
+		if kind == "*/*" || kind == family+"/*" || slices.Contains(kinds, kind) {
+			return nil
+		}
+	}
+	return bad(http.StatusNotAcceptable, "invalid-value", "Accept %q: there is %s", shown(strings.Join(given, ",")),
+		strings.Join(kinds, ", "))
+}
