@@ -79,3 +79,24 @@ func (u unixCredentials) Clone() credentials.TransportCredentials { return u }
 
 // OverrideServerName implements credentials.TransportCredentials.
 func (unixCredentials) OverrideServerName(string) error { return nil }
+
+// knownBy are credentials of a listener that is a door: who has shown them is known there.
+type knownBy struct {
+	credentials.TransportCredentials
+	door *Door
+}
+
+// ServerHandshake implements credentials.TransportCredentials.
+func (k knownBy) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := k.TransportCredentials.ServerHandshake(c)
+	if err == nil && !k.door.Know(c) {
+		conn.Close()
+		return nil, nil, fmt.Errorf("%s: no place for one more connection", c.RemoteAddr())
+	}
+	return conn, info, err
+}
+
+// Clone implements credentials.TransportCredentials.
+func (k knownBy) Clone() credentials.TransportCredentials {
+	return knownBy{k.TransportCredentials.Clone(), k.door}
+}

@@ -16,7 +16,6 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"github.com/openconfig/gnmi/proto/gnmi_ext"
-	"golang.org/x/net/netutil"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -31,7 +30,6 @@ const (
 	maxRequest     = 16 << 20 // bytes
 	maxReply       = 256 << 20
 	maxHeader      = 64 << 10
-	maxConnections = 256
 	maxStreams     = 128 // RPCs on one connection
 	maxSubscribers = 128 // Subscribe RPCs in all
 	maxReading     = 8   // Gets at the same time; others wait
@@ -112,7 +110,8 @@ func (s *Server) listen() error {
 		if err != nil {
 			return err
 		}
-		s.add(netutil.LimitListener(l, maxConnections), creds)
+		door := NewDoor(l)
+		s.add(door, knownBy{creds, door})
 		s.warnOpen()
 	}
 	if s.cfg.Socket != "" {

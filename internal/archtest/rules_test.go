@@ -29,7 +29,6 @@ const (
 	prometheus = "github.com/prometheus/client_golang"
 	protobuf   = "google.golang.org/protobuf"
 	xcrypto    = "golang.org/x/crypto"
-	xnet       = "golang.org/x/net"
 	xsync      = "golang.org/x/sync"
 	xsys       = "golang.org/x/sys"
 	xterm      = "golang.org/x/term"
@@ -63,8 +62,8 @@ var rules = []room{
 	{name: "hostif", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}, modules: []string{netlink, xsync, xsys}}, // for daemons of Linux
 	{name: "device/fault", modules: []string{goredis}, clock: true, // faults on purpose
 		below: []string{"sai", "swss", "schema"}},
-	{name: "mgmt/restconf", below: []string{"mgmt", "yang"}, modules: []string{gnmi, goyang, grpc, xnet}, clock: true}, // RFC 8040 on the same engine
-	{name: "mgmt", below: []string{"yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto, xnet}, clock: true},
+	{name: "mgmt/restconf", below: []string{"mgmt", "yang"}, modules: []string{gnmi, goyang, grpc}, clock: true}, // RFC 8040 on the same engine
+	{name: "mgmt", below: []string{"yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                             // for Prometheus
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                   // generated types stop at mgmt
 	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"tamtam/mgmt"
-
-	"golang.org/x/net/netutil"
 )
 
 // root is the root resource.
@@ -28,11 +26,10 @@ const (
 
 // Bounds on what clients can make the server hold.
 const (
-	maxConnections = 256
-	maxHeader      = 64 << 10
-	headerTime     = 10 * time.Second
-	bodyTime       = time.Minute
-	idleTime       = 5 * time.Minute
+	maxHeader  = 64 << 10
+	headerTime = 10 * time.Second
+	bodyTime   = time.Minute
+	idleTime   = 5 * time.Minute
 )
 
 // Config says what is served, where.
@@ -74,10 +71,19 @@ func New(cfg Config) (*Server, error) {
 	if !cfg.Engine.AsksLogin() {
 		s.log.Warn("RESTCONF asks for no login: whoever can connect may change the configuration", "addr", cfg.Addr)
 	}
-	s.listener = netutil.LimitListener(l, maxConnections)
+	door := mgmt.NewDoor(l)
+	s.listener = door
 	s.http = &http.Server{
 		Handler: s, TLSConfig: conf, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ConnState: func(c net.Conn, state http.ConnState) {
+			if t, ok := c.(*tls.Conn); ok {
+				c = t.NetConn()
+			}
+			if state == http.StateActive && !door.Know(c) { // its first request has come
+				c.Close()
+			}
+		},
 	}
 	return s, nil
 }
