@@ -416,6 +416,10 @@ func RunMgmt(ctx context.Context, cfg mgmt.Config, address string, c Common) err
 	if err != nil {
 		return err
 	}
+	if err := s.Begin(ctx, "CONFIG_DB, as it was found", false, nil); err != nil {
+		s.Close()
+		return err
+	}
 	return serveMgmt(ctx, cfg.Redis, s, address, c)
 }
 

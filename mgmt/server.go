@@ -1,12 +1,14 @@
 package mgmt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,8 +49,12 @@ type Server struct {
 	after  func(time.Duration) <-chan time.Time
 	hub    *hub
 
-	setting     sync.Mutex // one Set at a time
-	indexer     *indexer   // of the Set
+	setting     sync.Mutex            // one Set or operation at a time
+	trial       *trial                // a commit that is not confirmed, or nil; of the one who holds setting
+	onTrial     atomic.Pointer[trial] // the same, for those who only look
+	closed      chan struct{}
+	close       sync.Once
+	indexer     *indexer // of the Set
 	gate        gate
 	claim       atomic.Pointer[swss.Claim] // nil: nobody else has the databases
 	snapshot    sync.RWMutex               // held for writing while a Set is written, else for reading
@@ -71,11 +77,15 @@ func NewServer(cfg Config) (*Server, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("northbound: %w", err)
 	}
+	if cfg.Keep != "" {
+		cfg.Startup = cmp.Or(cfg.Startup, filepath.Join(cfg.Keep, "config_db.json"))
+	}
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, now: cfg.Clock, after: cfg.After,
 		reader:      reader{redis: cfg.Redis},
 		gate:        gate{patience: streamPatience},
 		reading:     make(chan struct{}, maxReading),
+		closed:      make(chan struct{}),
 		subscribers: make(chan struct{}, maxSubscribers),
 	}
 	if s.log == nil {
@@ -93,6 +103,10 @@ func NewServer(cfg Config) (*Server, error) {
 	if s.model, err = newModel(cfg.Redis, tamtamModules()); err != nil {
 		return nil, fmt.Errorf("northbound: %w", err)
 	}
+	for _, top := range []string{"config-rows", "configurations"} {
+		s.model.root.kid[top].apart = true
+	}
+	s.reader.sources = s.sources()
 	if err := s.listen(); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("northbound: %w", err)
@@ -182,6 +196,7 @@ func (s *Server) Serve(ctx context.Context) error {
 
 // Close ends all RPCs and listeners.
 func (s *Server) Close() {
+	s.close.Do(func() { close(s.closed) })
 	for _, e := range s.listening {
 		e.server.Stop()
 		e.listener.Close()
@@ -213,7 +228,7 @@ func (s *Server) Capabilities(_ context.Context, req *gpb.CapabilityRequest) (*g
 func checkExtensions(exts []*gnmi_ext.Extension) error {
 	for _, e := range exts {
 		switch e.GetExt().(type) {
-		case *gnmi_ext.Extension_History, *gnmi_ext.Extension_Commit, *gnmi_ext.Extension_Depth,
+		case *gnmi_ext.Extension_History, *gnmi_ext.Extension_Depth,
 			*gnmi_ext.Extension_ConfigSubscription:
 			return status.Errorf(codes.Unimplemented, "extension %T is not served", e.GetExt())
 		}
