@@ -75,6 +75,7 @@ func commandTable() []*command {
 	table = append(table, tamCommands()...)
 	table = append(table, interfaceCommands()...)
 	table = append(table, ipCommands()...)
+	table = append(table, rowCommands()...)
 	table = append(table, showCommands()...)
 	return append(table, pipeTable()...)
 }

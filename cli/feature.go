@@ -122,20 +122,3 @@ func (s *Shell) refusal(ctx context.Context, ref string) error {
 	}
 	return nil
 }
-
-// runningFeatures comes after everything that the features' objects name. A feature is enabled
-// last, so that nothing is measured before everything is configured.
-func (p *printout) runningFeatures(tam tree) {
-	for _, f := range features() {
-		var lines printout
-		for _, o := range f.objects {
-			lines.running("  ", o, o.entries(tam))
-		}
-		for _, configured := range tam.items("features", "feature") {
-			if configured.name() == f.ref && configured.word("config", "status") == "ACTIVE" {
-				lines.line("  enable")
-			}
-		}
-		p.block("tam\n "+f.word, &lines)
-	}
-}

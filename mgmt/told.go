@@ -233,7 +233,7 @@ func (t *teller) note(e *txEntry, anew, again, rest []map[string]string) {
 		case told["invalid"] != "":
 		case e.group.parent == nil && same(anew, i) || e.group.parent != nil && whole(anew):
 			told["told"] = toldAll
-		case same(again, i):
+		case same(again, i) && checkRow(table, key, rest[i], t.read) == nil:
 			told["told"] = toldRest
 			if fields := rowFields().Get(Record{Fields: rest[i]}); len(fields) > 0 {
 				told["rest"] = strings.Join(fields, "\x00")
@@ -255,7 +255,7 @@ func (t *teller) same(table, key string, anew, is map[string]string) bool {
 			continue
 		}
 		now := there.Field(strings.TrimSuffix(f, "@"))
-		if now == "" && v != "" {
+		if now == "" && v != "" && !knownField(table, f) {
 			return false
 		}
 		exact = exact && anew[f] == v
@@ -266,6 +266,20 @@ func (t *teller) same(table, key string, anew, is map[string]string) bool {
 	a, okA := t.meaning(table, key, anew)
 	b, okB := t.meaning(table, key, is)
 	return okA && okB && maps.Equal(a, b)
+}
+
+// knownField reports whether a field has a meaning, which is compared.
+func knownField(table, field string) bool {
+	field = strings.TrimSuffix(field, "@")
+	if table == schema.CfgACLRule {
+		field = strings.TrimSuffix(strings.ToUpper(field), "_MASK")
+		if field == "HOP_LIMIT" {
+			return true
+		}
+	}
+	return slices.ContainsFunc(schema.TableOf(table).Fields, func(f schema.Field) bool {
+		return strings.EqualFold(f.Name, field)
+	})
 }
 
 // meaning is a row in the one form that schema writes it in; false: it has none.
