@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 )
 
 // Roots of the tree.
@@ -65,7 +64,6 @@ func commandTable() []*command {
 		{modes: anywhere(), form: seq(kw("exit", "Leave this mode; in exec mode, the shell")), do: exit},
 		{modes: anywhere(), form: seq(kw("end", "Back to exec mode")), do: enter(modeExec)},
 		{modes: inExec, form: seq("configure", opt(words("terminal")...)), do: enter(modeConfig)},
-		{modes: inExec, form: seq(kw("write", "Save"), kw("memory", "The running configuration")), do: writeMemory},
 	}
 	for _, f := range features() {
 		if f.others != nil {
@@ -76,8 +74,9 @@ func commandTable() []*command {
 	table = append(table, interfaceCommands()...)
 	table = append(table, ipCommands()...)
 	table = append(table, rowCommands()...)
+	table = append(table, configurationCommands()...)
 	table = append(table, showCommands()...)
-	return append(table, pipeTable()...)
+	return append(withWatch(table), pipeTable()...)
 }
 
 func enter(m mode) func(context.Context, *call) error {
@@ -91,8 +90,4 @@ func exit(_ context.Context, c *call) error {
 	m, more := c.sh.mode.parent()
 	c.sh.mode, c.sh.finished = m, !more
 	return nil
-}
-
-func writeMemory(context.Context, *call) error {
-	return errors.New("not supported: the switch's tree offers no way to save; what is configured is in CONFIG_DB at once")
 }

@@ -78,6 +78,8 @@ func (c *Config) check() error {
 		return errors.New("skip-verify (believe any server) excludes a CA file (believe only its certificates)")
 	case (c.CertFile == "") != (c.KeyFile == ""):
 		return errors.New("a client certificate and its key belong together: give both")
+	case c.Timeout < 0:
+		return fmt.Errorf("timeout is %s: want more than 0", c.Timeout)
 	case c.User == "" && c.Password != "":
 		return errors.New("a password needs a user")
 	}

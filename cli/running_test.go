@@ -91,9 +91,13 @@ func (c *configRoll) ports() {
 		c.some(2, func(int) {
 			c.set("VLAN_MEMBER", vlan+"|"+c.of(c.port(), "PortChannel1"), "tagging_mode", c.of("", "tagged", "untagged"))
 		})
-		c.some(1, func(int) { c.set("FDB", vlan+"|00:11:22:33:44:"+c.n(10, 99), "port", c.port(), "type", c.of("", "static", "dynamic")) })
+		c.some(1, func(int) {
+			c.set("FDB", vlan+"|00:11:22:33:44:"+c.n(10, 99), "port", c.port(), "type", c.of("", "static", "dynamic"))
+		})
 	})
-	c.some(1, func(int) { c.set("SWITCH", "switch", "fdb_aging_time", c.of("", "600", "300"), "ecmp_hash_seed", c.of("", "7")) })
+	c.some(1, func(int) {
+		c.set("SWITCH", "switch", "fdb_aging_time", c.of("", "600", "300"), "ecmp_hash_seed", c.of("", "7"))
+	})
 }
 
 func (c *configRoll) routing() {
@@ -120,7 +124,9 @@ func (c *configRoll) routing() {
 }
 
 func (c *configRoll) tam() {
-	c.some(1, func(int) { c.set("TAM_SWITCH_TABLE", "global", "switch-id", c.of("", "7", "0x10"), "enterprise-id", c.of("", "9")) })
+	c.some(1, func(int) {
+		c.set("TAM_SWITCH_TABLE", "global", "switch-id", c.of("", "7", "0x10"), "enterprise-id", c.of("", "9"))
+	})
 	c.some(2, func(i int) {
 		c.set("TAM_COLLECTORS_TABLE", fmt.Sprintf("c%d", i), "ipaddress", c.of("10.0.0.9", "2001:db8::9", "2001:DB8::A"), "port", c.n(1, 65535),
 			"ipaddress-type", c.of("", "ipv4"), "protocol", c.of("", "UDP", "udp"))
@@ -159,7 +165,9 @@ func (c *configRoll) tam() {
 }
 
 func (c *configRoll) others() {
-	c.some(1, func(int) { c.set("DEVICE_METADATA", "localhost", "hostname", "a", "mac", "00:11:22:33:44:55", "bgp_asn", c.of("", "65000")) })
+	c.some(1, func(int) {
+		c.set("DEVICE_METADATA", "localhost", "hostname", "a", "mac", "00:11:22:33:44:55", "bgp_asn", c.of("", "65000"))
+	})
 	c.some(2, func(i int) {
 		c.set("ACL_TABLE", fmt.Sprintf("L%d", i), "type", c.of("L3", "l3"), "policy_desc", c.of("", "my words"), "stage", c.of("", "ingress", "EGRESS"),
 			c.of("ports", "ports@"), c.of("", "Ethernet0,Ethernet4"))
@@ -168,25 +176,47 @@ func (c *configRoll) others() {
 		c.set("ACL_RULE", fmt.Sprintf("%s|R%d", c.of("L0", "L1", "gone"), i), "PRIORITY", c.n(0, 999), "SRC_IP", "10.0.0.0/8",
 			"PACKET_ACTION", c.of("DROP", "FORWARD", "REDIRECT:Ethernet4"), "DSCP", c.of("", "3"))
 	})
-	c.some(1, func(int) { c.set("ACL_TABLE_TYPE", "OWN", "MATCHES@", "SRC_IP,DST_IP", "ACTIONS@", "PACKET_ACTION", "BIND_POINTS@", "PORT") })
+	c.some(1, func(int) {
+		c.set("ACL_TABLE_TYPE", "OWN", "MATCHES@", "SRC_IP,DST_IP", "ACTIONS@", "PACKET_ACTION", "BIND_POINTS@", "PORT")
+	})
 	c.some(1, func(int) { c.set("DSCP_TO_TC_MAP", "m", c.n(0, 31), c.n(0, 7), c.n(32, 63), c.n(0, 7)) })
 	c.some(1, func(int) { c.set("DOT1P_TO_TC_MAP", "m", c.n(0, 7), c.n(0, 7)) })
 	c.some(1, func(int) { c.set("TC_TO_QUEUE_MAP", "m", c.n(0, 7), c.n(0, 7)) })
-	c.some(1, func(int) { c.set("PORT_QOS_MAP", c.of("Ethernet0", "Ethernet0,Ethernet4"), "dscp_to_tc_map", "m", "pfc_enable", c.of("", "3,4")) })
-	c.some(2, func(i int) { c.set("SCHEDULER", fmt.Sprintf("s%d", i), "type", c.of("", "DWRR", "dwrr", "STRICT"), "weight", c.of("", "5")) })
+	c.some(1, func(int) {
+		c.set("PORT_QOS_MAP", c.of("Ethernet0", "Ethernet0,Ethernet4"), "dscp_to_tc_map", "m", "pfc_enable", c.of("", "3,4"))
+	})
+	c.some(2, func(i int) {
+		c.set("SCHEDULER", fmt.Sprintf("s%d", i), "type", c.of("", "DWRR", "dwrr", "STRICT"), "weight", c.of("", "5"))
+	})
 	c.some(1, func(int) {
 		c.set("WRED_PROFILE", "w", "wred_green_enable", c.of("", "true"), "green_min_threshold", "1000", "green_max_threshold", "2000", "ecn", c.of("", "ecn_all"))
 	})
-	c.some(1, func(int) { c.set("QUEUE", "Ethernet0|"+c.of("3", "0-2", "0,3"), "scheduler", "s0", "wred_profile", c.of("", "w")) })
+	c.some(1, func(int) {
+		c.set("QUEUE", "Ethernet0|"+c.of("3", "0-2", "0,3"), "scheduler", "s0", "wred_profile", c.of("", "w"))
+	})
 	c.some(1, func(int) { c.set("BUFFER_POOL", "p", "type", "egress", "mode", c.of("", "dynamic"), "size", "1000000") })
-	c.some(1, func(int) { c.set("BUFFER_PROFILE", "b", "pool", "p", "size", c.of("", "0"), "dynamic_th", c.of("-1", "3")) })
+	c.some(1, func(int) {
+		c.set("BUFFER_PROFILE", "b", "pool", "p", "size", c.of("", "0"), "dynamic_th", c.of("-1", "3"))
+	})
 	c.some(1, func(int) { c.set("BUFFER_QUEUE", "Ethernet0|3-4", "profile", "b") })
-	c.some(1, func(int) { c.set("MIRROR_SESSION", "m", "src_ip", "10.0.0.1", "dst_ip", "10.0.0.2", "ttl", c.of("", "64"), "gre_type", c.of("", "0x88be")) })
-	c.some(1, func(int) { c.set("COPP_GROUP", "queue1_group1", "queue", c.n(0, 7), "trap_action", c.of("", "trap", "copy"), "cir", c.of("", "600"), "cbs", c.of("", "600"), "meter_type", "packets", "mode", "sr_tcm") })
-	c.some(1, func(int) { c.set("COPP_TRAP", "lldp", "trap_ids", "lldp", "trap_group", "queue1_group1", "always_enabled", c.of("", "true")) })
-	c.some(1, func(int) { c.set("FLEX_COUNTER_TABLE", c.of("PORT", "QUEUE"), "FLEX_COUNTER_STATUS", "enable", "POLL_INTERVAL", c.of("", "1000"), "OWN", c.of("", "x")) })
-	c.some(1, func(int) { c.set("CRM", "Config", "polling_interval", "300", "acl_entry_low_threshold", c.of("", "10")) })
-	c.some(2, func(int) { c.set("NTP_SERVER", c.of("10.0.0.1", "a|b", "a b", "x]"), "f"+c.n(0, 9), c.of("v", "a=b", "a b", `"`, "|", "?"), "g@", "1,2") })
+	c.some(1, func(int) {
+		c.set("MIRROR_SESSION", "m", "src_ip", "10.0.0.1", "dst_ip", "10.0.0.2", "ttl", c.of("", "64"), "gre_type", c.of("", "0x88be"))
+	})
+	c.some(1, func(int) {
+		c.set("COPP_GROUP", "queue1_group1", "queue", c.n(0, 7), "trap_action", c.of("", "trap", "copy"), "cir", c.of("", "600"), "cbs", c.of("", "600"), "meter_type", "packets", "mode", "sr_tcm")
+	})
+	c.some(1, func(int) {
+		c.set("COPP_TRAP", "lldp", "trap_ids", "lldp", "trap_group", "queue1_group1", "always_enabled", c.of("", "true"))
+	})
+	c.some(1, func(int) {
+		c.set("FLEX_COUNTER_TABLE", c.of("PORT", "QUEUE"), "FLEX_COUNTER_STATUS", "enable", "POLL_INTERVAL", c.of("", "1000"), "OWN", c.of("", "x"))
+	})
+	c.some(1, func(int) {
+		c.set("CRM", "Config", "polling_interval", "300", "acl_entry_low_threshold", c.of("", "10"))
+	})
+	c.some(2, func(int) {
+		c.set("NTP_SERVER", c.of("10.0.0.1", "a|b", "a b", "x]"), "f"+c.n(0, 9), c.of("v", "a=b", "a b", `"`, "|", "?"), "g@", "1,2")
+	})
 	c.some(1, func(int) { c.set("FEATURE", "lldp", "state", "enabled", "auto_restart", "enabled") })
 }
 

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -24,6 +26,8 @@ type Shell struct {
 	iface    string  // the interface that modeInterface configures
 	finished bool    // exit was called in exec mode
 	ids      *idPool // flow group ids; nil: not asked for yet
+	pager    *pager  // of an interactive session
+	screen   bool    // there is one that can be cleared
 }
 
 // New checks the configuration and prepares the connection; the first command
@@ -116,11 +120,32 @@ func (s *Shell) run(ctx context.Context, line string) error {
 	if err != nil {
 		return err
 	}
-	v, err := found.cmd.show(ctx, &call{sh: s, args: found.args})
+	c := &call{sh: s, args: found.args}
+	if text, ok := found.args["every"]; ok {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return err
+		}
+		return s.watch(ctx, d, func() error { return s.show(ctx, found.cmd, c, pipes, false) })
+	}
+	return s.show(ctx, found.cmd, c, pipes, true)
+}
+
+// show runs a show command and its pipes; paged: a screen at a time, if there is one.
+func (s *Shell) show(ctx context.Context, cmd *command, c *call, pipes []pipe, paged bool) error {
+	v, err := cmd.show(ctx, c)
 	if err != nil {
 		return err
 	}
-	return v.print(s.conf.Out, pipes)
+	text, err := v.through(pipes)
+	if err != nil {
+		return err
+	}
+	if s.pager != nil && paged && !slices.ContainsFunc(pipes, func(p pipe) bool { return p.word == "no-more" }) {
+		return s.pager.show(text)
+	}
+	_, err = s.conf.Out.Write(text)
+	return err
 }
 
 // warn writes a warning for the user, apart from the output.

@@ -61,6 +61,13 @@ func showCommands() []*command {
 	add(showMirrorSessions, "show", kw("mirror-session", "SPAN and ERSPAN sessions"))
 	add(showRunning, "show running-configuration")
 	add(showRunningTAM, "show running-configuration tam")
+	configuration := kw("configuration", "Configurations that are kept")
+	add(showHistory, "show", configuration, kw("history", "Those that were saved, committed or replaced"))
+	add(showDiff, "show", configuration, kw("diff", "What was changed since the last was saved"))
+	add(showDiff, "show", configuration, kw("diff", "What was changed since the last was saved"),
+		arg("number", configurationNumber, "Since this one: 0 is the newest"))
+	add(showDiff, "show", configuration, kw("diff", "What was changed since the last was saved"),
+		kw("startup", "Since the last was saved"))
 	add(showVersion, "show", kw("version", "Versions of client and server"))
 	return out
 }

@@ -62,6 +62,8 @@ type keyReader struct {
 	ctx  context.Context
 	keys <-chan []byte
 	rest []byte
+
+	plain bool // Ctrl-C is a key like any other
 }
 
 func (r *keyReader) Read(b []byte) (int, error) {
@@ -73,7 +75,9 @@ func (r *keyReader) Read(b []byte) (int, error) {
 			if !ok {
 				return 0, io.EOF
 			}
-			r.rest = bytes.ReplaceAll(k, []byte{keyCtrlC}, []byte(abandon))
+			if r.rest = k; !r.plain {
+				r.rest = bytes.ReplaceAll(k, []byte{keyCtrlC}, []byte(abandon))
+			}
 		}
 	}
 	n := copy(b, r.rest)
@@ -107,10 +111,12 @@ func pump(ctx context.Context, r io.Reader) <-chan []byte {
 // interact is the interactive session: prompt, edit, run, and go on with the next line even after
 // an error.
 func (s *Shell) interact(ctx context.Context, con console) error {
+	keys := pump(ctx, con)
 	rw := struct {
 		io.Reader
 		io.Writer
-	}{&keyReader{ctx: ctx, keys: pump(ctx, con)}, con}
+	}{&keyReader{ctx: ctx, keys: keys}, con}
+	s.pager, s.screen = &pager{con, &keyReader{ctx: ctx, keys: keys, plain: true}}, true
 	editor := term.NewTerminal(rw, "")
 	hist, err := openHistory(s.conf.HistoryFile)
 	if err != nil {

@@ -111,6 +111,7 @@ func serverFlags(c *cobra.Command, conf *cli.Config, data *string) {
 	f.StringVar(&conf.KeyFile, "tls-key", "", "key of --tls-cert, PEM")
 	f.StringVarP(&conf.User, "user", "u", "", "user name")
 	f.StringVarP(&conf.Password, "password", "p", "", "password")
+	f.DurationVar(&conf.Timeout, "timeout", 10*time.Second, "how long to wait for an answer of the server")
 	f.StringVar(data, "data", device.DataDir(), "data directory of the switch on this machine")
 }
 
