@@ -75,6 +75,7 @@ func commandTable() []*command {
 	table = append(table, ipCommands()...)
 	table = append(table, rowCommands()...)
 	table = append(table, configurationCommands()...)
+	table = append(table, clearCommands()...)
 	table = append(table, showCommands()...)
 	return append(withWatch(table), pipeTable()...)
 }

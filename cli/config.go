@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -48,6 +49,10 @@ type Config struct {
 	// Echo makes the output of a script look like a session at a terminal: prompt and line before
 	// what a command prints; errors are printed, and the script goes on.
 	Echo bool
+
+	// TechSupport packs what is to be known of the switch into an archive, and returns its name; nil: only the switch's
+	// machine can.
+	TechSupport func(ctx context.Context) (string, error)
 
 	// HistoryFile keeps the interactive lines of earlier sessions; empty: none.
 	HistoryFile string

@@ -198,3 +198,39 @@ func (p *printout) difference(e tree) {
 		}
 	}
 }
+
+// clearCommands have counters count from zero again.
+func clearCommands() []*command {
+	var out []*command
+	add := func(kind string, parts ...any) {
+		out = append(out, &command{modes: inExec, form: seq(parts...), do: func(ctx context.Context, c *call) error {
+			in := map[string]any{"kind": kind}
+			if name := c.args["name"]; name != "" {
+				if kind == "interfaces" || kind == "queues" {
+					var err error
+					if name, err = c.sh.resolve(ctx, name); err != nil {
+						return err
+					}
+				}
+				in["name"] = name
+			}
+			return c.sh.operate(ctx, "clear-counters", in)
+		}})
+	}
+	one := func(k *argKind) []element { return maybe(k, "Only of this one") }
+	var (
+		reset = kw("clear", "Have counters count from zero again")
+		iface = &argKind{label: "<EthernetN | PortChannelN | alias>", parse: parseName, live: liveInterfaces}
+		text  = &argKind{label: "<name>", parse: parseName}
+		rule  = &argKind{label: "<table | table:rule>", parse: parseName}
+	)
+	add("all", reset, kw("counters", "Counters of all kinds"))
+	add("interfaces", reset, "interface counters", one(iface))
+	add("queues", reset, kw("queue", "Egress queues"), "counters", one(iface))
+	add("acl", reset, kw("access-list", "ACL rules"), "counters", one(rule))
+	add("copp", reset, kw("copp", "Trap groups"), "counters", one(text))
+	add("flow-groups", reset, "tam", kw("flow-groups", "Which packets are meant"), "counters", one(groupName))
+	add("tail-stamping", reset, "tam", kw("tail-stamping", "Latency in the packets"), "counters", one(text))
+	add("table-record", reset, "tam", kw("table-record", "Tables that packets ran"), "counters", one(text))
+	return out
+}

@@ -21,6 +21,7 @@ type Shell struct {
 	conf    Config
 	client  *client
 	grammar grammar
+	clicks  []click
 
 	mode     mode
 	iface    string  // the interface that modeInterface configures
@@ -40,7 +41,7 @@ func New(conf Config) (*Shell, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Shell{conf: conf, client: c, grammar: compile(commandTable())}, nil
+	return &Shell{conf: conf, client: c, grammar: compile(commandTable()), clicks: clicks()}, nil
 }
 
 // Close ends the connection.
@@ -91,8 +92,25 @@ func errorText(reason string) string {
 	return "%Error: " + string(unicode.ToUpper(r)) + reason[n:]
 }
 
-// run parses the line and runs the command and its pipes.
+// run runs a line, in the shell's words or in SONiC's other ones.
 func (s *Shell) run(ctx context.Context, line string) error {
+	if s.mode != modeExec {
+		return s.runOwn(ctx, line)
+	}
+	parts, bars := stages(split(line))
+	lines := translated(parts[0], s.clicks)
+	if lines == nil {
+		return s.runOwn(ctx, line)
+	}
+	pipes := ""
+	if len(bars) > 0 {
+		pipes = " " + line[bars[0].col:]
+	}
+	return s.runTranslated(ctx, lines, pipes)
+}
+
+// runOwn parses the line and runs the command and its pipes.
+func (s *Shell) runOwn(ctx context.Context, line string) error {
 	tokens := split(line)
 	for _, t := range tokens {
 		if t.open {

@@ -207,7 +207,7 @@ func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*wan
 	for _, w := range wants {
 		w.e.recs[w.row] = w.hash()
 	}
-	return nil
+	return r.fetchCleared(ctx, db, g, wants)
 }
 
 // A source makes rows that are in no database: fields by row key, of the entries whose first key is first, or of all if

@@ -44,6 +44,7 @@ run again and again, as show commands whose counters grow.`,
 			if dir, err := os.UserHomeDir(); err == nil {
 				conf.HistoryFile = filepath.Join(dir, ".tamtam_history")
 			}
+			conf.TechSupport = techSupportOf(conf, data)
 			shell, err := cli.New(conf)
 			if err != nil {
 				return err
