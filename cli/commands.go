@@ -35,7 +35,7 @@ var wordHelp = map[string]string{
 	"no":                    "Remove or reset",
 	"do":                    "Run a command of the exec mode",
 	"show":                  "Show what is",
-	"clear":                 "Reset counters",
+	"clear":                 "Have counters count from zero again",
 	"tam":                   "Telemetry and monitoring",
 	"counters":              "Counters",
 	"interface":             "Ports and port channels",

@@ -219,7 +219,7 @@ func clearCommands() []*command {
 	}
 	one := func(k *argKind) []element { return maybe(k, "Only of this one") }
 	var (
-		reset = kw("clear", "Have counters count from zero again")
+		reset = kw("clear", wordHelp["clear"])
 		iface = &argKind{label: "<EthernetN | PortChannelN | alias>", parse: parseName, live: liveInterfaces}
 		text  = &argKind{label: "<name>", parse: parseName}
 		rule  = &argKind{label: "<table | table:rule>", parse: parseName}

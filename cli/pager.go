@@ -10,6 +10,7 @@ import (
 type pager struct {
 	con  console
 	keys io.Reader
+	out  io.Writer // where the text goes
 }
 
 // more is what stands below a screen when there is more.
@@ -29,14 +30,14 @@ func (p *pager) show(text []byte) error {
 			case err != nil || next == 0:
 				return err
 			case next < 0:
-				_, err := p.con.Write(text)
+				_, err := p.out.Write(text)
 				return err
 			}
 			room = next - rows
 		} else {
 			room -= rows
 		}
-		if _, err := p.con.Write(text[:len(text)-len(rest)]); err != nil {
+		if _, err := p.out.Write(text[:len(text)-len(rest)]); err != nil {
 			return err
 		}
 		text = rest

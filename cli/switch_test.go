@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tamtam/mgmt"
 	"tamtam/schema"
@@ -57,7 +58,7 @@ func emptySwitch(t *testing.T) (*session, *swss.Redis) {
 		}
 	})
 	s := &session{out: &bytes.Buffer{}, err: &bytes.Buffer{}}
-	if s.Shell, err = New(Config{Target: "unix:" + socket, Out: s.out, Err: s.err}); err != nil {
+	if s.Shell, err = New(Config{Target: "unix:" + socket, Timeout: time.Minute, Out: s.out, Err: s.err}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })

@@ -116,7 +116,7 @@ func (s *Shell) interact(ctx context.Context, con console) error {
 		io.Reader
 		io.Writer
 	}{&keyReader{ctx: ctx, keys: keys}, con}
-	s.pager, s.screen = &pager{con, &keyReader{ctx: ctx, keys: keys, plain: true}}, true
+	s.pager, s.screen = &pager{con, &keyReader{ctx: ctx, keys: keys, plain: true}, s.conf.Out}, true
 	editor := term.NewTerminal(rw, "")
 	hist, err := openHistory(s.conf.HistoryFile)
 	if err != nil {

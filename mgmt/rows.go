@@ -131,7 +131,8 @@ func checkRow(table, key string, fields map[string]string, read func(table, key 
 
 // sources are what makes rows that are in no database.
 func (s *Server) sources() map[string]source {
-	return map[string]source{fromTold: s.toldRows, fromConfigurations: s.keptRows, fromChanges: s.changedRows}
+	return map[string]source{fromTold: s.toldRows, fromConfigurations: s.keptRows, fromChanges: s.changedRows,
+		fromTallies: s.tallier.tallied}
 }
 
 // keptRows are the notes of configurations.

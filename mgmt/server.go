@@ -55,6 +55,7 @@ type Server struct {
 	closed      chan struct{}
 	close       sync.Once
 	indexer     *indexer // of the Set
+	tallier     *tallier
 	gate        gate
 	claim       atomic.Pointer[swss.Claim] // nil: nobody else has the databases
 	snapshot    sync.RWMutex               // held for writing while a Set is written, else for reading
@@ -103,7 +104,8 @@ func NewServer(cfg Config) (*Server, error) {
 	if s.model, err = newModel(cfg.Redis, tamtamModules()); err != nil {
 		return nil, fmt.Errorf("northbound: %w", err)
 	}
-	for _, top := range []string{"config-rows", "configurations"} {
+	s.tallier = &tallier{model: s.model, reader: s.reader}
+	for _, top := range []string{"config-rows", "configurations", "tallies"} {
 		s.model.root.kid[top].apart = true
 	}
 	s.reader.sources = s.sources()
@@ -206,6 +208,9 @@ func (s *Server) Close() {
 	}
 	s.hub.close()
 	s.indexer.close()
+	if s.tallier != nil {
+		s.tallier.close()
+	}
 }
 
 // modelData is what Capabilities says of the modules.

@@ -98,17 +98,21 @@ func (t *teller) tell(es []*txEntry) error {
 	taken := map[string]bool{} // values that only one entry may have
 	tx := &tx{model: t.s.model, reader: t.s.reader, entries: map[string]*txEntry{}, faults: &faults{}}
 	for _, e := range es {
-		if !t.allowed(e, taken) {
+		values := e.configured()
+		if !t.allowed(e, values, taken) {
 			continue
 		}
-		anew, err := t.write(tx, e, nil)
+		anew, err := t.write(tx, e, values, nil)
 		if err != nil {
 			return err
 		}
-		rest := t.withoutLeaves(e)
-		again := []map[string]string(nil)
+		if e.group.parent != nil && t.whole(e, anew) { // the root has rows that are told each by itself
+			t.note(e, anew, nil, nil)
+			continue
+		}
+		again, rest := []map[string]string(nil), t.withoutLeaves(e)
 		if rest != nil {
-			if again, err = t.write(tx, e, rest); err != nil {
+			if again, err = t.write(tx, e, values, rest); err != nil {
 				return err
 			}
 		}
@@ -117,9 +121,20 @@ func (t *teller) tell(es []*txEntry) error {
 	return nil
 }
 
+// configured returns the values of the entry's leaves of config, by their index.
+func (e *txEntry) configured() [][]string {
+	values := make([][]string, len(e.group.leaves))
+	for i, n := range e.group.leaves {
+		if n.config {
+			values[i] = e.value(n)
+		}
+	}
+	return values
+}
+
 // allowed reports whether a Set would take the entry, but for what Finish says: the rows are valid, what is mandatory
 // and what it refers to is there.
-func (t *teller) allowed(e *txEntry, taken map[string]bool) bool {
+func (t *teller) allowed(e *txEntry, values [][]string, taken map[string]bool) bool {
 	g := e.group
 	if !t.there[entryID(g, e.keys)] && g.parent != nil || len(g.makes) > 0 {
 		return false // what makes other rows cannot be repeated once they are there
@@ -128,7 +143,7 @@ func (t *teller) allowed(e *txEntry, taken map[string]bool) bool {
 		return false
 	}
 	for _, n := range g.leaves {
-		v := e.value(n)
+		v := values[n.index]
 		if n.config && n.mandatory && v == nil {
 			return false
 		}
@@ -142,7 +157,7 @@ func (t *teller) allowed(e *txEntry, taken map[string]bool) bool {
 		}
 	}
 	for _, n := range g.unique {
-		for _, v := range e.value(n) {
+		for _, v := range values[n.index] {
 			if taken[n.path+"="+v] {
 				return false
 			}
@@ -173,7 +188,7 @@ func (t *teller) copyOf(e *txEntry, recs []map[string]string) *txEntry {
 
 // write writes the entry, with the values that its leaves have, onto rows that are there, or onto none, and returns what
 // its rows are then; nil: that is refused.
-func (t *teller) write(tx *tx, e *txEntry, onto []map[string]string) ([]map[string]string, error) {
+func (t *teller) write(tx *tx, e *txEntry, values [][]string, onto []map[string]string) ([]map[string]string, error) {
 	g := e.group
 	x := t.copyOf(e, onto)
 	if onto == nil {
@@ -188,7 +203,7 @@ func (t *teller) write(tx *tx, e *txEntry, onto []map[string]string) ([]map[stri
 		if !n.config || n.keyIndex >= 0 || !slices.ContainsFunc(n.binds, func(b bind) bool { return b.codec.Put != nil }) {
 			continue
 		}
-		if v := e.value(n); v != nil && !slices.Equal(v, n.def) && x.put(n, v) != nil {
+		if v := values[n.index]; v != nil && !slices.Equal(v, n.def) && x.put(n, v) != nil {
 			return nil, nil
 		}
 	}
@@ -206,34 +221,43 @@ func (t *teller) write(tx *tx, e *txEntry, onto []map[string]string) ([]map[stri
 	return x.recs, nil
 }
 
-// note writes down what came of an entry. Rows of a list's entry are told together.
-func (t *teller) note(e *txEntry, anew, again, rest []map[string]string) {
-	same := func(recs []map[string]string, i int) bool {
-		if recs == nil {
+// sameAt reports whether a row came out as it is.
+func (t *teller) sameAt(e *txEntry, recs []map[string]string, i int) bool {
+	if recs == nil {
+		return false
+	}
+	table, key := e.group.rows[i].place(e.keys, e.own())
+	return t.same(table, key, recs[i], e.recs[i])
+}
+
+// whole reports whether all rows did, and no others.
+func (t *teller) whole(e *txEntry, recs []map[string]string) bool {
+	for i := range e.recs {
+		if e.recs[i] != nil && !t.sameAt(e, recs, i) || e.recs[i] == nil && recs != nil && recs[i] != nil {
 			return false
 		}
-		table, key := e.group.rows[i].place(e.keys, e.own())
-		return t.same(table, key, recs[i], e.recs[i])
 	}
-	whole := func(recs []map[string]string) bool {
-		for i := range e.recs {
-			if e.recs[i] != nil && !same(recs, i) || e.recs[i] == nil && recs != nil && recs[i] != nil {
-				return false
-			}
-		}
-		return recs != nil
+	return recs != nil
+}
+
+// note writes down what came of an entry. Rows of a list's entry are told together.
+func (t *teller) note(e *txEntry, anew, again, rest []map[string]string) {
+	list := e.group.parent != nil
+	all := list && t.whole(e, anew)
+	if list && !all && !t.whole(e, again) {
+		return
 	}
 	for i, r := range e.group.rows {
-		if e.recs[i] == nil || e.group.parent != nil && !whole(anew) && !whole(again) {
+		if e.recs[i] == nil {
 			continue
 		}
 		table, key := r.place(e.keys, e.own())
 		told := t.out[table+"|"+key]
 		switch {
 		case told["invalid"] != "":
-		case e.group.parent == nil && same(anew, i) || e.group.parent != nil && whole(anew):
+		case all, !list && t.sameAt(e, anew, i):
 			told["told"] = toldAll
-		case same(again, i) && checkRow(table, key, rest[i], t.read) == nil:
+		case t.sameAt(e, again, i) && checkRow(table, key, rest[i], t.read) == nil:
 			told["told"] = toldRest
 			if fields := rowFields().Get(Record{Fields: rest[i]}); len(fields) > 0 {
 				told["rest"] = strings.Join(fields, "\x00")
