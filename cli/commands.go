@@ -65,11 +65,6 @@ func commandTable() []*command {
 		{modes: anywhere(), form: seq(kw("end", "Back to exec mode")), do: enter(modeExec)},
 		{modes: inExec, form: seq("configure", opt(words("terminal")...)), do: enter(modeConfig)},
 	}
-	for _, f := range features() {
-		if f.others != nil {
-			table = append(table, f.others(f)...)
-		}
-	}
 	table = append(table, tamCommands()...)
 	table = append(table, interfaceCommands()...)
 	table = append(table, ipCommands()...)

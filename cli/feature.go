@@ -20,8 +20,6 @@ type feature struct {
 	inline  bool // the objects' commands also exist as one line, for whoever adds and removes them
 	// shows adds the commands behind show tam and the keyword.
 	shows func(add addShow)
-	// others are commands besides; nil: there are none.
-	others func(f feature) []*command
 }
 
 // addShow adds a command that shows something.
