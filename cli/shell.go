@@ -27,8 +27,9 @@ type Shell struct {
 	iface    string  // the interface that modeInterface configures
 	finished bool    // exit was called in exec mode
 	ids      *idPool // flow group ids; nil: not asked for yet
-	pager    *pager  // of an interactive session
-	screen   bool    // there is one that can be cleared
+	history  *history
+	pager    *pager // of an interactive session
+	screen   bool   // there is one that can be cleared
 }
 
 // New checks the configuration and prepares the connection; the first command

@@ -52,6 +52,7 @@ func (t tty) size() (int, int) {
 // keys are control characters that the line editor does not treat itself.
 const (
 	keyCtrlC = 0x03
+	keyCtrlR = 0x12
 	keyTab   = '\t'
 	abandon  = "\x05\x15\r" // end of line, erase it, enter
 )
@@ -123,6 +124,7 @@ func (s *Shell) interact(ctx context.Context, con console) error {
 		s.warn("history: %v", err)
 	}
 	defer hist.close()
+	s.history = hist
 	editor.History = hist
 	editor.AutoCompleteCallback = func(line string, pos int, key rune) (string, int, bool) {
 		return s.onKey(ctx, editor, line, pos, key)
@@ -175,7 +177,7 @@ func (s *Shell) printError(err error) {
 	fmt.Fprintf(s.conf.Err, "%s%s^\n%s\n", before, syntax.indent(), errorText(syntax.Reason))
 }
 
-// onKey handles TAB and ? while a line is edited. A ? inside quotes is a character like any other.
+// onKey handles TAB, ? and Ctrl-R while a line is edited. A ? inside quotes is a character like any other.
 func (s *Shell) onKey(ctx context.Context, w io.Writer, line string, pos int, key rune) (string, int, bool) {
 	before := line[:pos]
 	switch key {
@@ -187,6 +189,11 @@ func (s *Shell) onKey(ctx context.Context, w io.Writer, line string, pos int, ke
 		fmt.Fprintf(&out, "%s%s?\n", s.Prompt(), line)
 		s.help(ctx, &out, before)
 		_, _ = w.Write(out.Bytes())
+		return line, pos, true
+	case keyCtrlR:
+		if found, ok := s.history.search(line); ok {
+			return found, len(found), true
+		}
 		return line, pos, true
 	case keyTab:
 		extended, choices := s.completion(ctx, before)

@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"tamtam/cli"
 	"tamtam/collector"
@@ -59,7 +62,13 @@ run again and again, as show commands whose counters grow.`,
 			case len(lines) > 0:
 				return nil
 			}
-			return shell.Run(cmd.Context())
+			// At a terminal an interrupt ends what runs, not the session.
+			ctx, stop := signal.NotifyContext(context.WithoutCancel(cmd.Context()), syscall.SIGTERM, syscall.SIGHUP)
+			defer stop()
+			if !term.IsTerminal(int(os.Stdin.Fd())) {
+				ctx = cmd.Context()
+			}
+			return shell.Run(ctx)
 		},
 	}
 	f := c.Flags()
