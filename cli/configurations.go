@@ -68,7 +68,8 @@ func configurationCommands() []*command {
 		}
 	}
 	copies := kw("copy", "Put one configuration in the place of another")
-	add(copied("running", "startup"), kw("write", "Save"), kw("memory", "The running configuration, for the next start"), comment())
+	add(copied("running", "startup"), kw("write", "Save"), kw("memory", "The running configuration, for the next start"),
+		comment())
 	add(copied("running", "startup"), copies, running, startup, comment())
 	add(copied("startup", "running"), copies, startup, running)
 	add(copied("", "running"), copies, earlier, which, running)

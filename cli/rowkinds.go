@@ -22,11 +22,12 @@ func rowKinds() []rowKind {
 	}
 	return append(aclKinds(),
 		rowKind{
-			table: "PORT", words: words2("port", "A port as it is made: its lanes and speed"), keys: []element{name("EthernetN")},
-			update: true, fields: []rowField{
+			table: "PORT", words: words2("port", "A port as it is made: its lanes and speed"),
+			keys: []element{name("EthernetN")}, update: true, fields: []rowField{
 				{"lanes", "Lanes of the chip, such as 0,1,2,3", anything}, {"speed", "Mbit/s", anything},
 				{"alias", "Another name", anything}, {"index", "Place on the front panel", anything},
-				{"fec", "Error correction", offered("rs", "fc", "none", "auto")}, {"autoneg", "Autonegotiation", offered("on", "off")},
+				{"fec", "Error correction", offered("rs", "fc", "none", "auto")},
+				{"autoneg", "Autonegotiation", offered("on", "off")},
 			},
 		},
 		mapped("DSCP_TO_TC_MAP", "dscp-to-tc-map", "Traffic classes of DSCPs"),

@@ -152,7 +152,9 @@ func rowCommands() []*command {
 		}
 		return text, nil
 	}}
-	all := []element{kw("row", "A row of CONFIG_DB, as it is"), arg("table", table, "Its table"), arg("key", key, "Its key")}
+	all := []element{
+		kw("row", "A row of CONFIG_DB, as it is"), arg("table", table, "Its table"), arg("key", key, "Its key"),
+	}
 	fields := arg("field", field, "Its fields, all of them")
 	fields.many = true
 	out := []*command{{

@@ -10,10 +10,10 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// The running configuration is the commands that make it. Most rows of CONFIG_DB are nodes of the tree, and come as the
-// commands of their modes; the switch says which rows these make again (told). What they do not make, or not whole, comes
-// first, as the row that it is: then whatever refers to it finds it, and commands that only add to it find what is to be
-// there.
+// The running configuration is the commands that make it. Most rows of CONFIG_DB are nodes of the tree, and come as
+// the commands of their modes; the switch says which rows these make again (told). What they do not make, or not
+// whole, comes first, as the row that it is: then whatever refers to it finds it, and commands that only add to it
+// find what is to be there.
 
 // A running is the running configuration while it is written.
 type running struct {
@@ -54,8 +54,8 @@ func (s *Shell) readRunning(ctx context.Context, roots ...string) (*running, []t
 	return r, found, data, nil
 }
 
-// findLost finds tables with more rows than the tree has: a key may be one that gNMI cannot name, such as * or what is
-// not UTF-8.
+// findLost finds tables with more rows than the tree has: a key may be one that gNMI cannot name, such as * or what
+// is not UTF-8.
 func (s *Shell) findLost(ctx context.Context, r *running) error {
 	tables, err := s.client.all(ctx, gpath(configTables))
 	if err != nil || len(r.rows) == 0 {
@@ -213,7 +213,8 @@ const aclRule = "ACL_RULE"
 // objects writes the commands that create entries.
 func (r *running) objects(p *printout, indent string, o object, entries []tree) {
 	for _, e := range entries {
-		if !o.exact(e) || o.word == flowGroup.word && !r.saysGroup(e) || o.word != flowGroup.word && !r.says(o.table, e.name()) {
+		isGroup := o.word == flowGroup.word
+		if !o.exact(e) || isGroup && !r.saysGroup(e) || !isGroup && !r.says(o.table, e.name()) {
 			continue
 		}
 		words := ""
@@ -228,8 +229,8 @@ func (r *running) objects(p *printout, indent string, o object, entries []tree) 
 	}
 }
 
-// saysGroup is says for a flow group: its row and that of its rule are written by the same commands, one of which would
-// choose an id where there is none.
+// saysGroup is says for a flow group: its row and that of its rule are written by the same commands, one of which
+// would choose an id where there is none.
 func (r *running) saysGroup(e tree) bool {
 	rows := []rowID{{flowGroup.table, e.name()}, {aclRule, "TAM|" + e.name()}}
 	for _, id := range rows {
@@ -465,7 +466,8 @@ func (r *running) features(tam tree) {
 			r.objects(&lines, "  ", o, o.entries(tam))
 		}
 		for _, configured := range tam.items("features", "feature") {
-			if configured.name() == f.ref && configured.word("config", "status") == "ACTIVE" && r.says("TAM_FEATURES_TABLE", f.ref) {
+			active := configured.word("config", "status") == "ACTIVE"
+			if configured.name() == f.ref && active && r.says("TAM_FEATURES_TABLE", f.ref) {
 				lines.line("  enable")
 			}
 		}

@@ -17,12 +17,12 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Cleared counters go on in the chip and in COUNTERS_DB, where others read them too: what they were when they were cleared
-// is kept in COUNTERS_DB, and whatever this server says of them is the difference. It holds for the chip that counted:
-// when syncd has another, which counts anew, or a counter is below what it was, nothing is subtracted.
+// Cleared counters go on in the chip and in COUNTERS_DB, where others read them too: what they were when they were
+// cleared is kept in COUNTERS_DB, and whatever this server says of them is the difference. It holds for the chip
+// that counted: when syncd has another, which counts anew, or a counter is below what it was, nothing is subtracted.
 
-// clearedKey is the hash of COUNTERS_DB with what counters were: by the key of their row, JSON of its fields; and, under
-// clearedLife, the mark of the syncd that counted.
+// clearedKey is the hash of COUNTERS_DB with what counters were: by the key of their row, JSON of its fields; and,
+// under clearedLife, the mark of the syncd that counted.
 const (
 	clearedKey  = "TAMTAM_CLEARED"
 	clearedLife = "life"
@@ -59,7 +59,7 @@ type clearInput struct {
 	Name string `json:"name"`
 }
 
-func (s *Server) clearCounters(ctx context.Context, _ string, in clearInput) error {
+func (s *keeping) clearCounters(ctx context.Context, _ string, in clearInput) error {
 	kinds := []string{in.Kind}
 	if in.Kind == "all" {
 		kinds = slices.Sorted(maps.Keys(countedKinds))
@@ -102,7 +102,8 @@ func (c counted) keys(ctx context.Context, db *swss.DB, name string) (out []stri
 	names, err := db.Client().HGetAll(ctx, c.names).Result()
 	for _, n := range slices.Sorted(maps.Keys(names)) {
 		short, of := strings.CutPrefix(n, c.only)
-		if of && (c.off == "" || !strings.HasPrefix(n, c.off)) && (name == "" || short == name || strings.HasPrefix(short, name+":")) {
+		others := c.off != "" && strings.HasPrefix(n, c.off)
+		if of && !others && (name == "" || short == name || strings.HasPrefix(short, name+":")) {
 			out = append(out, c.table+db.Separator()+names[n])
 		}
 	}
@@ -110,7 +111,7 @@ func (c counted) keys(ctx context.Context, db *swss.DB, name string) (out []stri
 }
 
 // rememberCounters keeps what counters are.
-func (s *Server) rememberCounters(ctx context.Context, db *swss.DB, keys []string) error {
+func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []string) error {
 	marks, err := db.Client().HMGet(ctx, swss.KeyMark, countsMark).Result()
 	if err != nil {
 		return err

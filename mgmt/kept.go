@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"tamtam/mgmt/configfile"
 	"tamtam/swss"
@@ -19,8 +21,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Configurations that are kept are files: the one that the next start loads, and those that were in force when somebody
-// saved or committed. They are whole config_db.json files, so that whatever is in CONFIG_DB is in them.
+// Configurations that are kept are files: the one that the next start loads, and those that were in force when
+// somebody saved or committed. They are whole config_db.json files, so that whatever is in CONFIG_DB is in them.
 
 // mostKept is how many earlier configurations are kept.
 const mostKept = 20
@@ -42,9 +44,18 @@ const (
 // settled are the kinds that an unconfirmed commit can be undone to.
 var settled = []string{keptStart, keptSave, keptCommit}
 
+// A keeping is the part of the server that keeps configurations, and undoes what nobody confirms.
+type keeping struct {
+	*Server
+	trial   *trial                // a commit that is not confirmed, or nil; of the one who holds setting
+	onTrial atomic.Pointer[trial] // the same, for those who only look
+	closed  chan struct{}
+	close   sync.Once
+}
+
 var errNotKept = errors.New("this server was started without a place for configurations (--data)")
 
-func (s *Server) archive() configfile.Archive {
+func (s *keeping) archive() configfile.Archive {
 	return configfile.Archive{Dir: filepath.Join(s.cfg.Keep, "configurations"), Most: mostKept}
 }
 
@@ -58,7 +69,7 @@ func (s *Server) stored(ctx context.Context) (configfile.Rows, error) {
 }
 
 // configuration returns one that has a name, and its note. The caller holds setting, or does not mind changes.
-func (s *Server) configuration(ctx context.Context, name string) (n configfile.Note, rows configfile.Rows, err error) {
+func (s *keeping) configuration(ctx context.Context, name string) (n configfile.Note, rows configfile.Rows, err error) {
 	switch {
 	case name == runningName:
 		rows, err = s.stored(ctx)
@@ -82,7 +93,8 @@ func (s *Server) configuration(ctx context.Context, name string) (n configfile.N
 		return n, nil, err
 	}
 	if i >= uint64(len(notes)) {
-		return n, nil, status.Errorf(codes.NotFound, "there is no earlier configuration %d, there are %d, from 0", i, len(notes))
+		return n, nil, status.Errorf(codes.NotFound, "there is no earlier configuration %d, there are %d, from 0", i,
+			len(notes))
 	}
 	return s.archive().Load(notes[i].Seq)
 }
@@ -95,9 +107,10 @@ type copyInput struct {
 }
 
 // copy copies a configuration onto the running one or onto the one for the next start.
-func (s *Server) copy(ctx context.Context, who string, in copyInput) error {
+func (s *keeping) copy(ctx context.Context, who string, in copyInput) error {
 	if in.Destination != runningName && in.Destination != startupName {
-		return status.Errorf(codes.InvalidArgument, "destination is %q, want %s or %s", in.Destination, runningName, startupName)
+		return status.Errorf(codes.InvalidArgument, "destination is %q, want %s or %s", in.Destination, runningName,
+			startupName)
 	}
 	if in.Source == in.Destination {
 		return status.Errorf(codes.InvalidArgument, "source and destination are both %s", in.Source)
@@ -119,7 +132,7 @@ func (s *Server) copy(ctx context.Context, who string, in copyInput) error {
 }
 
 // save keeps a configuration for the next start.
-func (s *Server) save(who string, rows configfile.Rows, comment string) error {
+func (s *keeping) save(who string, rows configfile.Rows, comment string) error {
 	text, err := rows.JSON()
 	if err == nil {
 		err = configfile.Write(s.cfg.Startup, bytes.NewReader(append(text, '\n')), 0o644)
@@ -130,8 +143,9 @@ func (s *Server) save(who string, rows configfile.Rows, comment string) error {
 	return s.keep(who, keptSave, comment, rows)
 }
 
-// keep puts a configuration into the archive, unless it is the newest there already and of a kind that counts as much.
-func (s *Server) keep(who, kind, comment string, rows configfile.Rows) error {
+// keep puts a configuration into the archive, unless it is the newest there already and of a kind that counts as
+// much.
+func (s *keeping) keep(who, kind, comment string, rows configfile.Rows) error {
 	a := s.archive()
 	notes, err := a.List()
 	if err != nil {
@@ -147,9 +161,9 @@ func (s *Server) keep(who, kind, comment string, rows configfile.Rows) error {
 	return err
 }
 
-// restore makes a configuration the running one. What was running is kept, unless it is already. An unconfirmed commit
-// ends by it: what it was to protect is gone.
-func (s *Server) restore(ctx context.Context, who string, rows configfile.Rows, why string) error {
+// restore makes a configuration the running one. What was running is kept, unless it is already. An unconfirmed
+// commit ends by it: what it was to protect is gone.
+func (s *keeping) restore(ctx context.Context, who string, rows configfile.Rows, why string) error {
 	was, err := s.replaceRows(ctx, rows)
 	if err != nil {
 		return err
@@ -159,7 +173,7 @@ func (s *Server) restore(ctx context.Context, who string, rows configfile.Rows, 
 }
 
 // replaceRows writes CONFIG_DB anew, all of it or nothing, and returns what was there. The caller holds setting.
-func (s *Server) replaceRows(ctx context.Context, want configfile.Rows) (was configfile.Rows, err error) {
+func (s *keeping) replaceRows(ctx context.Context, want configfile.Rows) (was configfile.Rows, err error) {
 	for range commitTries {
 		if was, err = s.tryReplace(ctx, want); !errors.Is(err, errConflict) {
 			return was, err
@@ -168,7 +182,7 @@ func (s *Server) replaceRows(ctx context.Context, want configfile.Rows) (was con
 	return nil, status.Error(codes.Aborted, "others kept writing the same rows; nothing was changed")
 }
 
-func (s *Server) tryReplace(ctx context.Context, want configfile.Rows) (configfile.Rows, error) {
+func (s *keeping) tryReplace(ctx context.Context, want configfile.Rows) (configfile.Rows, error) {
 	turn, err := s.reader.redis.DB(swss.ConfigDB).Turn(ctx)
 	if err != nil {
 		return nil, unavailable(err)
@@ -197,6 +211,10 @@ func (s *Server) tryReplace(ctx context.Context, want configfile.Rows) (configfi
 // replaces whatever was configured before. found is what CONFIG_DB held before: where it is not the same, it is kept,
 // and the log says what became of it. A commit that nobody confirmed goes on, or is undone.
 func (s *Server) Begin(ctx context.Context, source string, fresh bool, found configfile.Rows) error {
+	return s.kept.begin(ctx, source, fresh, found)
+}
+
+func (s *keeping) begin(ctx context.Context, source string, fresh bool, found configfile.Rows) error {
 	if s.cfg.Keep == "" {
 		return nil
 	}
@@ -210,7 +228,8 @@ func (s *Server) Begin(ctx context.Context, source string, fresh bool, found con
 	if d := configfile.Diff(found, rows); len(found) > 0 && len(d) > 0 {
 		s.log.Warn("CONFIG_DB held something else than what the switch starts with; it is kept, "+
 			"see show configuration history", "rows that differ", len(d), "from", source)
-		if err := s.keep("start", keptBefore, "what CONFIG_DB held before it was started from "+source, found); err != nil {
+		err := s.keep("start", keptBefore, "what CONFIG_DB held before it was started from "+source, found)
+		if err != nil {
 			return err
 		}
 	}
@@ -228,7 +247,7 @@ func (s *Server) Begin(ctx context.Context, source string, fresh bool, found con
 }
 
 // tellUnsaved logs if the next start would load something else.
-func (s *Server) tellUnsaved(rows configfile.Rows) {
+func (s *keeping) tellUnsaved(rows configfile.Rows) {
 	saved, err := configfile.Read(s.cfg.Startup)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -243,7 +262,7 @@ func (s *Server) tellUnsaved(rows configfile.Rows) {
 }
 
 // keptNames are the names of all configurations that are kept, with their notes.
-func (s *Server) keptNames() (names []string, notes map[string]configfile.Note, err error) {
+func (s *keeping) keptNames() (names []string, notes map[string]configfile.Note, err error) {
 	notes = map[string]configfile.Note{}
 	list, err := s.archive().List()
 	if err != nil {

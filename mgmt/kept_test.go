@@ -119,7 +119,7 @@ func (k *keeper) eventually(what string, is func() bool) {
 
 // history is the kinds of the configurations that are kept, the newest first.
 func (k *keeper) history() (kinds []string) {
-	notes, err := k.server.archive().List()
+	notes, err := k.server.kept.archive().List()
 	if err != nil {
 		k.t.Fatal(err)
 	}
@@ -201,8 +201,8 @@ func TestUnconfirmed(t *testing.T) {
 	k.sampler("b", 2)
 	k.clock.pass(time.Second)
 	k.eventually("the undone configuration", func() bool { return k.rate("a") == "sampling-rate=1" && k.rate("b") == "" })
-	k.eventually("the end of the trial", func() bool { return k.server.onTrial.Load() == nil })
-	if _, err := os.Stat(k.server.trialFile()); err == nil {
+	k.eventually("the end of the trial", func() bool { return k.server.kept.onTrial.Load() == nil })
+	if _, err := os.Stat(k.server.kept.trialFile()); err == nil {
 		t.Error("its file is still there")
 	}
 
@@ -339,7 +339,7 @@ func TestCommitExtension(t *testing.T) {
 		k.clock.pass(step.pass)
 		k.eventually(fmt.Sprintf("step %d: sampler a %s", i, step.then), func() bool { return k.rate("a") == "sampling-rate="+step.then })
 		if step.pass > 0 && step.want == codes.OK {
-			k.eventually("the end", func() bool { return step.ext.GetSetRollbackDuration() != nil || k.server.onTrial.Load() == nil })
+			k.eventually("the end", func() bool { return step.ext.GetSetRollbackDuration() != nil || k.server.kept.onTrial.Load() == nil })
 		}
 	}
 }
@@ -413,7 +413,7 @@ func TestRestoredToTheLetter(t *testing.T) {
 		k.server.setting.Lock()
 		defer k.server.setting.Unlock()
 		for _, rows := range []configfile.Rows{first, second, first} {
-			if _, err := k.server.replaceRows(k.ctx, rows); err != nil {
+			if _, err := k.server.kept.replaceRows(k.ctx, rows); err != nil {
 				t.Fatal(err)
 			}
 			now, err := k.server.stored(k.ctx)
@@ -536,7 +536,7 @@ func TestConfigRows(t *testing.T) {
 
 // Whatever an operation's input is, it is done or refused with a code.
 func FuzzOperation(f *testing.F) {
-	k := &Server{}
+	k := &keeping{Server: &Server{}}
 	all := operations()
 	delete(all, "clear-counters") // it would need counters
 	for _, s := range []string{`{"source":"running","destination":"startup"}`, `{"tamtam-operations:input":{"kind":"all"}}`, `{"confirmed":1e9}`, `[]`, ``} {

@@ -15,11 +15,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Operations are what a client can have the switch do besides writing its configuration: the rpcs of tamtam-operations.
-// They have one way in, [Server.Operate], with the rpc's input as RFC 7951 writes it. RESTCONF's form of it is RFC 8040's
-// POST to /operations/tamtam-operations:NAME; gNMI has none, so that there it is a Set of one update, alone in its
-// request, whose path is /operations/NAME and whose value is the input. What an operation finds is read where the tree
-// has it.
+// Operations are what a client can have the switch do besides writing its configuration: the rpcs of
+// tamtam-operations. They have one way in, [Server.Operate], with the rpc's input as RFC 7951 writes it. RESTCONF's
+// form of it is RFC 8040's POST to /operations/tamtam-operations:NAME; gNMI has none, so that there it is a Set of
+// one update, alone in its request, whose path is /operations/NAME and whose value is the input. What an operation
+// finds is read where the tree has it.
 
 // operationsNode is where operations are, in paths.
 const operationsNode = "operations"
@@ -27,20 +27,20 @@ const operationsNode = "operations"
 const operationsModule = "tamtam-operations"
 
 // An operation is one rpc: it parses its input and does it.
-type operation func(s *Server, ctx context.Context, who string, input []byte) error
+type operation func(s *keeping, ctx context.Context, who string, input []byte) error
 
 func operations() map[string]operation {
 	return map[string]operation{
-		"copy":           parsed(map[string]bool{"source": true, "destination": true}, (*Server).copy),
-		"commit":         parsed(nil, (*Server).commit),
-		"cancel-commit":  parsed(nil, (*Server).cancelCommit),
-		"clear-counters": parsed(map[string]bool{"kind": true}, (*Server).clearCounters),
+		"copy":           parsed(map[string]bool{"source": true, "destination": true}, (*keeping).copy),
+		"commit":         parsed(nil, (*keeping).commit),
+		"cancel-commit":  parsed(nil, (*keeping).cancelCommit),
+		"clear-counters": parsed(map[string]bool{"kind": true}, (*keeping).clearCounters),
 	}
 }
 
 // parsed is an operation whose input is the members of T, of which some must be there.
-func parsed[T any](must map[string]bool, do func(*Server, context.Context, string, T) error) operation {
-	return func(s *Server, ctx context.Context, who string, input []byte) error {
+func parsed[T any](must map[string]bool, do func(*keeping, context.Context, string, T) error) operation {
+	return func(s *keeping, ctx context.Context, who string, input []byte) error {
 		var in T
 		if err := parseInput(input, must, &in); err != nil {
 			return status.Error(codes.InvalidArgument, err.Error())
@@ -101,7 +101,7 @@ func (s *Server) Operate(ctx context.Context, who, name string, input []byte) er
 	defer leave()
 	s.setting.Lock()
 	defer s.setting.Unlock()
-	if err := do(s, ctx, who, input); err != nil {
+	if err := do(s.kept, ctx, who, input); err != nil {
 		s.log.Warn("operation refused", "operation", name, "user", who, "error", err)
 		return s.operationError(ctx, name, err)
 	}

@@ -93,9 +93,11 @@ func finishRow(c *Change) error {
 	})
 }
 
-// checkRow says what is wrong with a row of CONFIG_DB. Of tables that the switch does not read nothing is. read returns
-// another row.
-func checkRow(table, key string, fields map[string]string, read func(table, key string) (map[string]string, error)) error {
+// checkRow says what is wrong with a row of CONFIG_DB. Of tables that the switch does not read nothing is. read
+// returns another row.
+func checkRow(
+	table, key string, fields map[string]string, read func(table, key string) (map[string]string, error),
+) error {
 	bare := maps.Clone(fields)
 	delete(bare, nullField)
 	if table != schema.CfgACLRule {
@@ -131,12 +133,12 @@ func checkRow(table, key string, fields map[string]string, read func(table, key 
 
 // sources are what makes rows that are in no database.
 func (s *Server) sources() map[string]source {
-	return map[string]source{fromTold: s.toldRows, fromConfigurations: s.keptRows, fromChanges: s.changedRows,
+	return map[string]source{fromTold: s.toldRows, fromConfigurations: s.kept.keptRows, fromChanges: s.kept.changedRows,
 		fromTallies: s.tallier.tallied}
 }
 
 // keptRows are the notes of configurations.
-func (s *Server) keptRows(context.Context, string) (map[string]map[string]string, error) {
+func (s *keeping) keptRows(context.Context, string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	if s.cfg.Keep == "" {
 		return out, nil
@@ -162,7 +164,7 @@ func (s *Server) keptRows(context.Context, string) (map[string]map[string]string
 }
 
 // changedRows are how the running configuration differs from one that is kept, or from all.
-func (s *Server) changedRows(ctx context.Context, name string) (map[string]map[string]string, error) {
+func (s *keeping) changedRows(ctx context.Context, name string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	if s.cfg.Keep == "" {
 		return out, nil

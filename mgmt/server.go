@@ -49,11 +49,8 @@ type Server struct {
 	after  func(time.Duration) <-chan time.Time
 	hub    *hub
 
-	setting     sync.Mutex            // one Set or operation at a time
-	trial       *trial                // a commit that is not confirmed, or nil; of the one who holds setting
-	onTrial     atomic.Pointer[trial] // the same, for those who only look
-	closed      chan struct{}
-	close       sync.Once
+	setting     sync.Mutex // one Set or operation at a time
+	kept        *keeping
 	indexer     *indexer // of the Set
 	tallier     *tallier
 	gate        gate
@@ -86,7 +83,6 @@ func NewServer(cfg Config) (*Server, error) {
 		reader:      reader{redis: cfg.Redis},
 		gate:        gate{patience: streamPatience},
 		reading:     make(chan struct{}, maxReading),
-		closed:      make(chan struct{}),
 		subscribers: make(chan struct{}, maxSubscribers),
 	}
 	if s.log == nil {
@@ -98,6 +94,7 @@ func NewServer(cfg Config) (*Server, error) {
 	if s.after == nil {
 		s.after = time.After
 	}
+	s.kept = &keeping{Server: s, closed: make(chan struct{})}
 	s.hub = newHub(cfg.Redis, s.log)
 	s.indexer = newIndexer(cfg.Redis)
 	var err error
@@ -198,7 +195,7 @@ func (s *Server) Serve(ctx context.Context) error {
 
 // Close ends all RPCs and listeners.
 func (s *Server) Close() {
-	s.close.Do(func() { close(s.closed) })
+	s.kept.close.Do(func() { close(s.kept.closed) })
 	for _, e := range s.listening {
 		e.server.Stop()
 		e.listener.Close()

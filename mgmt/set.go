@@ -61,7 +61,7 @@ func (s *Server) perform(ctx context.Context, req *gpb.SetRequest, steps []step,
 	defer leave()
 	s.setting.Lock()
 	defer s.setting.Unlock()
-	begin, done, err := s.confirmable(ctx, req)
+	begin, done, err := s.kept.confirmable(ctx, req)
 	if err != nil {
 		return s.dbError(ctx, err)
 	}
@@ -78,7 +78,7 @@ func (s *Server) perform(ctx context.Context, req *gpb.SetRequest, steps []step,
 		err = s.trySet(ctx, steps, faults)
 	}
 	if err != nil && begin != nil && !errors.Is(err, errUnsettled) {
-		s.endTrial()
+		s.kept.endTrial()
 	}
 	if errors.Is(err, errConflict) {
 		return status.Error(codes.Aborted, "others kept writing the same rows; nothing was changed")

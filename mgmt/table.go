@@ -146,7 +146,8 @@ const (
 	partField = -2
 )
 
-// compileTemplate parses a Row.Key for a group with the given keys. Whole: its last part is all the rest of the row's key.
+// compileTemplate parses a Row.Key for a group with the given keys. Whole: its last part is all the rest of the
+// row's key.
 func compileTemplate(text, separator string, keys []string, whole bool) (template, error) {
 	var t template
 	expr := "^"

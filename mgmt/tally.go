@@ -12,9 +12,9 @@ import (
 	"tamtam/swss"
 )
 
-// How many entries of a list are in force follows from the rows of each. To count ten thousand of them for each who asks
-// takes long, so they are counted once: from then on only entries whose rows were written are looked at again, when
-// somebody asks.
+// How many entries of a list are in force follows from the rows of each. To count ten thousand of them for each who
+// asks takes long, so they are counted once: from then on only entries whose rows were written are looked at again,
+// when somebody asks.
 
 // fromTallies is the source of the tallies.
 const fromTallies = "tallies"
@@ -54,7 +54,8 @@ func (t *tallier) start() {
 	t.listener = swss.NewListener(t.reader.redis)
 	for _, g := range t.model.groups {
 		status := t.model.find(g.node.path + "/state/status")
-		if g.parent == nil || !strings.HasPrefix(g.node.path, "/tam/") || len(g.keys) != 1 || status == nil || !g.node.config {
+		of := g.parent != nil && strings.HasPrefix(g.node.path, "/tam/") && len(g.keys) == 1 && g.node.config
+		if !of || status == nil {
 			continue
 		}
 		c := &tally{group: g, need: make([]bool, len(g.rows)), words: map[string]string{}, count: map[string]int{}}
@@ -145,8 +146,8 @@ func (c *tally) put(key, word string) {
 	}
 }
 
-// standing is a word for whether an entry is as it is configured: active, or what its status is; pending also where the
-// status is of something else than what is configured, or there is none.
+// standing is a word for whether an entry is as it is configured: active, or what its status is; pending also where
+// the status is of something else than what is configured, or there is none.
 func (e *entry) standing() string {
 	value := func(leaf string) string {
 		i := slices.IndexFunc(e.group.leaves, func(n *node) bool { return n.path == e.group.node.path+"/state/"+leaf })

@@ -11,10 +11,10 @@ import (
 	"tamtam/swss"
 )
 
-// Whoever shows a configuration as what makes it, in the words of this tree, has to know which rows of CONFIG_DB the tree
-// tells whole: a row may have fields that no leaf is, or say something in other words than a Set would write. Nobody
-// keeps a list of that. It is tried: each entry is written anew in memory with what its leaves show, the way a Set writes
-// it, and what comes out is compared with the rows that are there.
+// Whoever shows a configuration as what makes it, in the words of this tree, has to know which rows of CONFIG_DB the
+// tree tells whole: a row may have fields that no leaf is, or say something in other words than a Set would write.
+// Nobody keeps a list of that. It is tried: each entry is written anew in memory with what its leaves show, the way a
+// Set writes it, and what comes out is compared with the rows that are there.
 
 // Whether a row is told by other nodes of the tree.
 const (
@@ -186,8 +186,8 @@ func (t *teller) copyOf(e *txEntry, recs []map[string]string) *txEntry {
 	return x
 }
 
-// write writes the entry, with the values that its leaves have, onto rows that are there, or onto none, and returns what
-// its rows are then; nil: that is refused.
+// write writes the entry, with the values that its leaves have, onto rows that are there, or onto none, and returns
+// what its rows are then; nil: that is refused.
 func (t *teller) write(tx *tx, e *txEntry, values [][]string, onto []map[string]string) ([]map[string]string, error) {
 	g := e.group
 	x := t.copyOf(e, onto)

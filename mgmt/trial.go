@@ -58,7 +58,7 @@ func trialFor(d time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-func (s *Server) trialFile() string { return filepath.Join(s.cfg.Keep, "unconfirmed.json") }
+func (s *keeping) trialFile() string { return filepath.Join(s.cfg.Keep, "unconfirmed.json") }
 
 // A commitInput is that of the operation commit.
 type commitInput struct {
@@ -66,9 +66,9 @@ type commitInput struct {
 	Confirmed *uint32 `json:"confirmed"` // seconds
 }
 
-// commit makes what is running a configuration to come back to, and confirms what was not confirmed; with a time it is
-// only on trial.
-func (s *Server) commit(ctx context.Context, who string, in commitInput) error {
+// commit makes what is running a configuration to come back to, and confirms what was not confirmed; with a time it
+// is only on trial.
+func (s *keeping) commit(ctx context.Context, who string, in commitInput) error {
 	if s.cfg.Keep == "" {
 		return errNotKept
 	}
@@ -90,7 +90,7 @@ func (s *Server) commit(ctx context.Context, who string, in commitInput) error {
 }
 
 // commitOnTrial begins a trial, or gives the one that there is another end.
-func (s *Server) commitOnTrial(who string, d time.Duration) error {
+func (s *keeping) commitOnTrial(who string, d time.Duration) error {
 	d, err := trialFor(d)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (s *Server) commitOnTrial(who string, d time.Duration) error {
 }
 
 // beginTrial lets a trial run. The caller holds setting.
-func (s *Server) beginTrial(t trial) error {
+func (s *keeping) beginTrial(t trial) error {
 	text, err := json.Marshal(t)
 	if err == nil {
 		err = configfile.Write(s.trialFile(), bytes.NewReader(text), 0o600)
@@ -129,7 +129,7 @@ func (s *Server) beginTrial(t trial) error {
 }
 
 // awaitTrial undoes a trial when its time is over.
-func (s *Server) awaitTrial(t *trial, over <-chan time.Time) {
+func (s *keeping) awaitTrial(t *trial, over <-chan time.Time) {
 	select {
 	case <-t.stop:
 		return
@@ -152,7 +152,7 @@ func (s *Server) awaitTrial(t *trial, over <-chan time.Time) {
 const undoAgain = time.Second
 
 // undo takes the configuration back that a trial began with, if it is still the trial.
-func (s *Server) undo(t *trial) error {
+func (s *keeping) undo(t *trial) error {
 	s.setting.Lock()
 	defer s.setting.Unlock()
 	if s.trial != t {
@@ -161,7 +161,7 @@ func (s *Server) undo(t *trial) error {
 	return s.undoLocked(context.Background(), t, "nobody confirmed it in time")
 }
 
-func (s *Server) undoLocked(ctx context.Context, t *trial, why string) error {
+func (s *keeping) undoLocked(ctx context.Context, t *trial, why string) error {
 	_, rows, err := s.archive().Load(t.Back)
 	if err == nil {
 		err = s.restore(ctx, t.User, rows, why)
@@ -175,7 +175,7 @@ func (s *Server) undoLocked(ctx context.Context, t *trial, why string) error {
 }
 
 // endTrial forgets the trial. The caller holds setting.
-func (s *Server) endTrial() {
+func (s *keeping) endTrial() {
 	if s.trial == nil {
 		return
 	}
@@ -188,16 +188,16 @@ func (s *Server) endTrial() {
 }
 
 // cancelCommit undoes the trial now.
-func (s *Server) cancelCommit(ctx context.Context, _ string, _ struct{}) error {
+func (s *keeping) cancelCommit(ctx context.Context, _ string, _ struct{}) error {
 	if s.trial == nil {
 		return errors.New("no commit waits to be confirmed")
 	}
 	return s.undoLocked(ctx, s.trial, "it was cancelled")
 }
 
-// resumeTrial takes up a trial that an earlier server began. One whose changes were not saved is over if the switch was
-// started anew: they are gone.
-func (s *Server) resumeTrial(ctx context.Context, fresh bool) error {
+// resumeTrial takes up a trial that an earlier server began. One whose changes were not saved is over if the switch
+// was started anew: they are gone.
+func (s *keeping) resumeTrial(ctx context.Context, fresh bool) error {
 	text, err := os.ReadFile(s.trialFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -232,14 +232,15 @@ func commitExtension(exts []*gnmi_ext.Extension) *gnmi_ext.Commit {
 	return nil
 }
 
-// confirmable does what the extension of a Set asks for, before the Set is done, and returns what begins the trial when
-// it was. The caller holds setting.
-func (s *Server) confirmable(ctx context.Context, req *gpb.SetRequest) (begin func() error, done bool, err error) {
+// confirmable does what the extension of a Set asks for, before the Set is done, and returns what begins the trial
+// when it was. The caller holds setting.
+func (s *keeping) confirmable(ctx context.Context, req *gpb.SetRequest) (begin func() error, done bool, err error) {
 	ext := commitExtension(req.GetExtension())
 	if ext == nil {
 		if t := s.trial; t != nil && t.ID != "" {
 			return nil, false, status.Errorf(codes.FailedPrecondition,
-				"commit %q of %s waits to be confirmed until %s: no other Set is taken", t.ID, t.User, t.Until.Format(time.RFC3339))
+				"commit %q of %s waits to be confirmed until %s: no other Set is taken", t.ID, t.User,
+				t.Until.Format(time.RFC3339))
 		}
 		return nil, false, nil
 	}
@@ -257,8 +258,8 @@ func (s *Server) confirmable(ctx context.Context, req *gpb.SetRequest) (begin fu
 	case s.trial == nil || s.trial.ID == "":
 		return nil, false, status.Error(codes.FailedPrecondition, "extension commit: no commit waits to be confirmed")
 	case s.trial.ID != ext.GetId():
-		return nil, false, status.Errorf(codes.InvalidArgument, "extension commit: id is %q, want that of the commit that waits",
-			ext.GetId())
+		return nil, false, status.Errorf(codes.InvalidArgument,
+			"extension commit: id is %q, want that of the commit that waits", ext.GetId())
 	case changes > 0:
 		return nil, false, status.Error(codes.InvalidArgument, "extension commit: want a Set without changes")
 	}
@@ -266,7 +267,7 @@ func (s *Server) confirmable(ctx context.Context, req *gpb.SetRequest) (begin fu
 }
 
 // settleTrial confirms or cancels the trial, or gives it another end.
-func (s *Server) settleTrial(ctx context.Context, ext *gnmi_ext.Commit) error {
+func (s *keeping) settleTrial(ctx context.Context, ext *gnmi_ext.Commit) error {
 	t := s.trial
 	switch {
 	case ext.GetConfirm() != nil:
@@ -290,9 +291,10 @@ func (s *Server) settleTrial(ctx context.Context, ext *gnmi_ext.Commit) error {
 }
 
 // commitBySet keeps what is running, and returns what begins the trial behind the Set.
-func (s *Server) commitBySet(ctx context.Context, ext *gnmi_ext.Commit) (func() error, error) {
+func (s *keeping) commitBySet(ctx context.Context, ext *gnmi_ext.Commit) (func() error, error) {
 	if t := s.trial; t != nil {
-		return nil, status.Errorf(codes.FailedPrecondition, "extension commit: one of %s waits to be confirmed already", t.User)
+		return nil, status.Errorf(codes.FailedPrecondition,
+			"extension commit: one of %s waits to be confirmed already", t.User)
 	}
 	d := trialDefault
 	if given := ext.GetCommit().GetRollbackDuration(); given != nil {
@@ -305,7 +307,9 @@ func (s *Server) commitBySet(ctx context.Context, ext *gnmi_ext.Commit) (func() 
 	if err != nil {
 		return nil, err
 	}
-	note := configfile.Note{Time: s.now().UTC(), User: userOf(ctx), Kind: keptBefore, Comment: "before commit " + ext.GetId()}
+	note := configfile.Note{
+		Time: s.now().UTC(), User: userOf(ctx), Kind: keptBefore, Comment: "before commit " + ext.GetId(),
+	}
 	seq, err := s.archive().Add(note, rows, math.MaxUint64)
 	if err != nil {
 		return nil, err

@@ -73,7 +73,9 @@ func archiveName(cfg doctor.Config) string {
 }
 
 // packed makes the archive, and says what came of it: what is not in it to warn.
-func packed(ctx context.Context, output string, pack techsupport.Config, conf cli.Config, warn io.Writer) (string, error) {
+func packed(
+	ctx context.Context, output string, pack techsupport.Config, conf cli.Config, warn io.Writer,
+) (string, error) {
 	pack.More = append(pack.More, techsupport.Item{Name: "show.txt",
 		Collect: func(ctx context.Context) ([]byte, string, error) { return showAll(ctx, conf, shows) }})
 	m, err := techsupport.Save(ctx, output, pack)
@@ -86,7 +88,8 @@ func packed(ctx context.Context, output string, pack techsupport.Config, conf cl
 	return fmt.Sprintf("%s: %d files; %d could not be collected", output, len(m.Files), len(m.Failed)), nil
 }
 
-// techSupportOf is show tech-support of a shell, in its directory: of a switch of another machine it is not to be had.
+// techSupportOf is show tech-support of a shell, in its directory: of a switch of another machine it is not to be
+// had.
 func techSupportOf(conf cli.Config, data string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		if host, _, _ := strings.Cut(conf.Target, ":"); !isUnix(conf.Target) && host != "localhost" && host != "127.0.0.1" {
