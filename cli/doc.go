@@ -14,6 +14,13 @@
 // "no" takes back, the running configuration (running.go) and the show command of
 // one object follow. A new leaf is one entry in commands_*.go or flowgroup.go.
 //
+// Rows of CONFIG_DB that the tree has no other nodes for have commands too (rowkinds.go): a kind of rows is one entry.
+// Every row is in the running configuration (running.go), which the switch helps with: it says which rows its other
+// nodes make again.
+//
+// Line editing is golang.org/x/term's, with TAB, ?, a search of the history and screens of our own: 300 lines, where the
+// libraries that have all of it bring their own ideas of completion and several modules.
+//
 // Standard output carries only what a show command prints; with "| json" that
 // is one JSON document, RFC 7951 encoded. Warnings go to the error writer and
 // errors are returned.

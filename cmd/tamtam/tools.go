@@ -20,6 +20,8 @@ import (
 	"tamtam/cli"
 	"tamtam/collector"
 	"tamtam/device"
+	"tamtam/mgmt/configfile"
+	"tamtam/swss"
 )
 
 func newCLI() *cobra.Command {
@@ -220,9 +222,14 @@ func newConfig() *cobra.Command {
 	c := &cobra.Command{Use: "config load|save", Short: "Move configuration between CONFIG_DB and a config_db.json",
 		RunE: func(*cobra.Command, []string) error { return usagef("config what? load FILE or save [FILE]") }}
 	var place redisPlace
+	var saved string
 	load := &cobra.Command{
 		Use: "load FILE", Short: "Write the file's rows into CONFIG_DB; other rows stay", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if saved != "" && exists(saved) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %s was saved, and is loaded instead of %s\n", saved, args[0])
+				args[0] = saved
+			}
 			rows, err := device.ReadConfigDB(args[0])
 			if err != nil {
 				return err
@@ -231,9 +238,12 @@ func newConfig() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return errors.Join(rows.Load(cmd.Context(), r), r.Close())
+			err = loadOver(cmd, r, rows, args[0])
+			return errors.Join(err, r.Close())
 		},
 	}
+	load.Flags().StringVar(&saved, "saved", "",
+		"file that mgmtd saves to (write memory): it is loaded instead of FILE, once it is there")
 	save := &cobra.Command{
 		Use: "save [FILE]", Short: "Print CONFIG_DB, or write it to the file", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -258,6 +268,31 @@ func newConfig() *cobra.Command {
 		c.AddCommand(sub)
 	}
 	return c
+}
+
+// loadOver loads rows, and says if CONFIG_DB held something else.
+func loadOver(cmd *cobra.Command, r *swss.Redis, rows device.ConfigDB, name string) error {
+	found, err := configfile.Stored(cmd.Context(), r)
+	if err != nil {
+		return err
+	}
+	if err := rows.Load(cmd.Context(), r); err != nil {
+		return err
+	}
+	replaced, stay := 0, 0
+	for _, d := range configfile.Diff(found, rows) {
+		switch d.Kind {
+		case configfile.Changed:
+			replaced++
+		case configfile.Removed:
+			stay++
+		}
+	}
+	if replaced+stay > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: CONFIG_DB held something else: %d rows were replaced by those of %s, "+
+			"%d rows that are not in it stay\n", replaced, name, stay)
+	}
+	return nil
 }
 
 // replaceFile writes a file whole or not at all.
