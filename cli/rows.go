@@ -121,7 +121,7 @@ func (k rowKind) line(key string, fields []string) (string, bool) {
 		b.WriteString(" " + quote(parts[i]))
 	}
 	if k.pairs != nil {
-		args[pairsArg] = strings.ReplaceAll(strings.Join(fields, ","), "=", ":")
+		args[pairsArg] = strings.ReplaceAll(strings.Join(naturally(slices.Clone(fields)), ","), "=", ":")
 		b.WriteString(" " + quote(args[pairsArg]))
 	}
 	for _, f := range k.fields {
