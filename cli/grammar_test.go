@@ -276,10 +276,12 @@ func FuzzLine(f *testing.F) {
 		"show tam switch | include x", `flow-group "a b" src-ip 1.1.1.1`, "no session x", `"`, `\`, "| |", "a|b", "do do show", "\t ? ", "é \xff",
 		"flow-group g src-mac 1/2 dst-mac x/y", "interface breakout port x mode 4x25G", "collector c ip ::ffff:1.2.3.4 port 0x10",
 		"session r flow-group f collector c phv 16+8 truncate 0x40 must-record a,b", "show tam table-record \"plan\"", "16+", ",", "0",
+		"config tam collector add \"a\" ip 1.1.1.1 port 1", "config vlan member add -u 10 Ethernet0", "config interface mtu {n} {i}",
+		"row T k a=b \"c=d e\"", "qos dscp-to-tc-map m 8:1", "show version watch 1s",
 	} {
 		f.Add(line)
 	}
-	g := compile(commandTable())
+	g, theirs := compile(commandTable()), clicks()
 	s := &Shell{grammar: g, conf: Config{Hostname: "sonic"}, client: &client{}}
 	f.Fuzz(func(t *testing.T, line string) {
 		tokens := split(line)
@@ -293,6 +295,11 @@ func FuzzLine(f *testing.F) {
 			_, _, err := g.parse(m, line, parts[0])
 			if err != nil && err.Error() == "" {
 				t.Fatal("empty error")
+			}
+		}
+		for _, ours := range translated(parts[0], theirs) {
+			if again := split(ours); utf8Line(line) && len(again) > 0 && again[len(again)-1].open {
+				t.Fatalf("%q is translated to %q, whose last quote is open", line, ours)
 			}
 		}
 		if _, err := s.parsePipes(line, parts[1:]); err != nil && err.Error() == "" {
