@@ -95,11 +95,18 @@ func (t *teller) entries(g *group) (out []*txEntry, err error) {
 
 // tell tries the entries of a list.
 func (t *teller) tell(es []*txEntry) error {
-	taken := map[string]bool{} // values that only one entry may have
+	claims := map[string]int{} // of values that only one entry may have
+	for _, e := range es {
+		for _, n := range e.group.unique {
+			for _, v := range e.value(n) {
+				claims[n.path+"="+v]++
+			}
+		}
+	}
 	tx := &tx{model: t.s.model, reader: t.s.reader, entries: map[string]*txEntry{}, faults: &faults{}}
 	for _, e := range es {
 		values := e.configured()
-		if !t.allowed(e, values, taken) {
+		if !t.allowed(e, values, claims) {
 			continue
 		}
 		anew, err := t.write(tx, e, values, nil)
@@ -134,7 +141,7 @@ func (e *txEntry) configured() [][]string {
 
 // allowed reports whether a Set would take the entry, but for what Finish says: the rows are valid, what is mandatory
 // and what it refers to is there.
-func (t *teller) allowed(e *txEntry, values [][]string, taken map[string]bool) bool {
+func (t *teller) allowed(e *txEntry, values [][]string, claims map[string]int) bool {
 	g := e.group
 	if !t.there[entryID(g, e.keys)] && g.parent != nil || len(g.makes) > 0 {
 		return false // what makes other rows cannot be repeated once they are there
@@ -158,10 +165,9 @@ func (t *teller) allowed(e *txEntry, values [][]string, taken map[string]bool) b
 	}
 	for _, n := range g.unique {
 		for _, v := range values[n.index] {
-			if taken[n.path+"="+v] {
+			if claims[n.path+"="+v] > 1 { // a row that comes before the commands may have it
 				return false
 			}
-			taken[n.path+"="+v] = true
 		}
 	}
 	return true
