@@ -127,6 +127,7 @@ func TestAltMarkHelpAndCompletion(t *testing.T) {
   periods   The last periods of a session
   results   What a collector made of the reports
   sessions  Flow groups that are marked
+  watch     Show it again and again, until Ctrl-C
   <cr>
   |         Filter the output
 `},

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 )
 
 // Roots of the tree.
@@ -36,7 +35,7 @@ var wordHelp = map[string]string{
 	"no":                    "Remove or reset",
 	"do":                    "Run a command of the exec mode",
 	"show":                  "Show what is",
-	"clear":                 "Reset counters",
+	"clear":                 "Have counters count from zero again",
 	"tam":                   "Telemetry and monitoring",
 	"counters":              "Counters",
 	"interface":             "Ports and port channels",
@@ -65,18 +64,15 @@ func commandTable() []*command {
 		{modes: anywhere(), form: seq(kw("exit", "Leave this mode; in exec mode, the shell")), do: exit},
 		{modes: anywhere(), form: seq(kw("end", "Back to exec mode")), do: enter(modeExec)},
 		{modes: inExec, form: seq("configure", opt(words("terminal")...)), do: enter(modeConfig)},
-		{modes: inExec, form: seq(kw("write", "Save"), kw("memory", "The running configuration")), do: writeMemory},
-	}
-	for _, f := range features() {
-		if f.others != nil {
-			table = append(table, f.others(f)...)
-		}
 	}
 	table = append(table, tamCommands()...)
 	table = append(table, interfaceCommands()...)
 	table = append(table, ipCommands()...)
+	table = append(table, rowCommands()...)
+	table = append(table, configurationCommands()...)
+	table = append(table, clearCommands()...)
 	table = append(table, showCommands()...)
-	return append(table, pipeTable()...)
+	return append(withWatch(table), pipeTable()...)
 }
 
 func enter(m mode) func(context.Context, *call) error {
@@ -90,8 +86,4 @@ func exit(_ context.Context, c *call) error {
 	m, more := c.sh.mode.parent()
 	c.sh.mode, c.sh.finished = m, !more
 	return nil
-}
-
-func writeMemory(context.Context, *call) error {
-	return errors.New("not supported: the switch's tree offers no way to save; what is configured is in CONFIG_DB at once")
 }

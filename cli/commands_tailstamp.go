@@ -1,10 +1,5 @@
 package cli
 
-import (
-	"context"
-	"errors"
-)
-
 // tailStamping stamps packets with a time at the end of frames.
 func tailStamping() feature {
 	return feature{
@@ -13,11 +8,6 @@ func tailStamping() feature {
 		shows: func(add addShow) {
 			add(showTailStamping)
 			add(showSessions, kw("sessions", "Flow groups that are stamped"), only(stampSessions.names()))
-		},
-		others: func(f feature) []*command {
-			return []*command{{
-				modes: inExec, form: seq("clear tam", f.keyword(), "counters"), do: clearTailStampCounters,
-			}}
 		},
 	}
 }
@@ -39,8 +29,4 @@ var stampSession = object{
 var clampMSS = leaf{
 	word: "clamp-mss", from: "tamtam-tailstamp", kind: number(1, 8), value: "Records, one of each switch that stamps",
 	help: "Have full segments of TCP keep room for records", label: "Clamp MSS",
-}
-
-func clearTailStampCounters(context.Context, *call) error {
-	return errors.New("not supported: the switch's tree offers no way to clear counters")
 }

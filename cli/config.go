@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -49,6 +50,10 @@ type Config struct {
 	// what a command prints; errors are printed, and the script goes on.
 	Echo bool
 
+	// TechSupport packs what is to be known of the switch into an archive, and returns its name; nil: only the switch's
+	// machine can.
+	TechSupport func(ctx context.Context) (string, error)
+
 	// HistoryFile keeps the interactive lines of earlier sessions; empty: none.
 	HistoryFile string
 	// Hostname begins the prompt; empty means "sonic".
@@ -78,6 +83,8 @@ func (c *Config) check() error {
 		return errors.New("skip-verify (believe any server) excludes a CA file (believe only its certificates)")
 	case (c.CertFile == "") != (c.KeyFile == ""):
 		return errors.New("a client certificate and its key belong together: give both")
+	case c.Timeout < 0:
+		return fmt.Errorf("timeout is %s: want more than 0", c.Timeout)
 	case c.User == "" && c.Password != "":
 		return errors.New("a password needs a user")
 	}

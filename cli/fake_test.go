@@ -37,14 +37,7 @@ type fakeServer struct {
 var listKeys = map[string]string{
 	"period": "number", "alt-mark-result": "path", "feature": "feature-ref", "flymon-group": "number", "metric": "quantity",
 	"flow": "flow", "bin": "size", "group": "index", "member": "interface", "vlan": "vlan-id", "acl-entry": "sequence-id",
-	"alarm": "id",
-}
-
-func local(name string) string {
-	if _, after, ok := strings.Cut(name, ":"); ok {
-		return after
-	}
-	return name
+	"alarm": "id", "tally": "list",
 }
 
 // bare strips module prefixes from all names below v.

@@ -20,8 +20,6 @@ type feature struct {
 	inline  bool // the objects' commands also exist as one line, for whoever adds and removes them
 	// shows adds the commands behind show tam and the keyword.
 	shows func(add addShow)
-	// others are commands besides; nil: there are none.
-	others func(f feature) []*command
 }
 
 // addShow adds a command that shows something.
@@ -121,21 +119,4 @@ func (s *Shell) refusal(ctx context.Context, ref string) error {
 		}
 	}
 	return nil
-}
-
-// runningFeatures comes after everything that the features' objects name. A feature is enabled
-// last, so that nothing is measured before everything is configured.
-func (p *printout) runningFeatures(tam tree) {
-	for _, f := range features() {
-		var lines printout
-		for _, o := range f.objects {
-			lines.running("  ", o, o.entries(tam))
-		}
-		for _, configured := range tam.items("features", "feature") {
-			if configured.name() == f.ref && configured.word("config", "status") == "ACTIVE" {
-				lines.line("  enable")
-			}
-		}
-		p.block("tam\n "+f.word, &lines)
-	}
 }

@@ -205,10 +205,12 @@ func TestFlyMonHelpAndCompletion(t *testing.T) {
 		{modeExec, "show tam flymon ", `  groups  What of the CMU groups is in use
   query   Flows that are answered for
   task    What is measured
+  watch   Show it again and again, until Ctrl-C
   <cr>
   |       Filter the output
 `},
-		{modeExec, "show tam flymon task ", `  <name>  All of this one
+		{modeExec, "show tam flymon task ", `  watch   Show it again and again, until Ctrl-C
+  <name>  All of this one
       dry
       m1
       wait

@@ -57,7 +57,11 @@ type element struct {
 	help string
 	// whole keywords are not abbreviated, so that they leave the abbreviations of others alone.
 	whole bool
+	many  bool // the last parameter: none, or several, which are one value with manySeparator between
 }
+
+// manySeparator is in no word of a line.
+const manySeparator = "\x00"
 
 // argKind is a type of parameter.
 type argKind struct {

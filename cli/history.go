@@ -14,6 +14,24 @@ const mostHistory = 500
 type history struct {
 	lines []string
 	file  *os.File
+
+	wanted, shown string // what is searched for, and the line that was found last
+	at            int    // where it is in lines
+}
+
+// search finds the newest line that holds a text, and, asked again with what it has found, the one before that; false:
+// there is none (more).
+func (h *history) search(text string) (string, bool) {
+	if text != h.shown || h.shown == "" {
+		h.wanted, h.at = text, len(h.lines)
+	}
+	for i := h.at - 1; i >= 0; i-- {
+		if l := h.lines[i]; strings.Contains(l, h.wanted) && l != text {
+			h.at, h.shown = i, l
+			return l, true
+		}
+	}
+	return "", false
 }
 
 // openHistory reads an earlier session's lines. Without a file, or if the file fails, the history

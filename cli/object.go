@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,19 +135,44 @@ func (o object) set(ctx context.Context, c *call) error {
 	return c.sh.client.set(ctx, change{path: o.path(c.args["name"]), value: d.entry, replace: o.replace})
 }
 
-// running writes the commands that create entries.
-func (p *printout) running(indent string, o object, entries []tree) {
-	for _, e := range entries {
-		words := ""
-		for _, need := range []bool{true, false} {
-			for _, l := range o.leaves {
-				if l.need == need {
-					words += l.words(e)
-				}
+// exact reports whether the command that the running configuration has for an entry makes the entry as it is: what a
+// parameter reads is what the tree says, and the tree says nothing else.
+func (o object) exact(e tree) bool {
+	d := o.draft(e.name())
+	var put []leaf
+	for _, l := range o.leaves {
+		text := l.text(e)
+		if l.word == "" || l.alias || text == "" || text == l.def {
+			continue
+		}
+		if l.box == "ip" {
+			d.family = "ipv4"
+			if e.at("ipv6", "config").exists() {
+				d.family = "ipv6"
 			}
 		}
-		p.line("%s%s %s%s", indent, o.word, quote(e.name()), words)
+		value := text
+		if l.kind != nil {
+			var err error
+			if value, err = l.kind.read(text); err != nil {
+				return false
+			}
+		}
+		l.put(d, value)
+		put = append(put, l)
 	}
+	back, ok := asTree(d.entry)
+	return ok && !slices.ContainsFunc(put, func(l leaf) bool { return l.text(back) != l.text(e) })
+}
+
+// asTree returns what is to be set in the form in which it is read.
+func asTree(v any) (tree, bool) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return tree{}, false
+	}
+	back, err := decodeJSON(string(raw))
+	return tree{back}, err == nil
 }
 
 // read gets the entries of a TAM list, or the one that the call names, with what

@@ -61,7 +61,9 @@ func (p position) nexts() []next {
 	switch {
 	case p.at < len(p.fixed):
 		then := p
-		then.at++
+		if !p.fixed[p.at].many {
+			then.at++
+		}
 		return []next{{p.fixed[p.at], then}}
 	case p.option >= 0:
 		o := p.options[p.option]
@@ -87,13 +89,18 @@ func (p position) nexts() []next {
 }
 
 // complete reports whether a command may end at p.
-func (p position) complete() bool { return p.at == len(p.fixed) && p.option < 0 }
+func (p position) complete() bool {
+	return p.at >= len(p.fixed)-btoi(p.at < len(p.fixed) && p.fixed[p.at].many) && p.option < 0
+}
 
 // bind returns the position behind n, with the value that was read.
 func (n next) bind(name, value string) position {
 	args := maps.Clone(n.then.args)
 	if args == nil {
 		args = map[string]string{}
+	}
+	if old, again := args[name]; again && n.many {
+		value = old + manySeparator + value
 	}
 	args[name] = value
 	n.then.args = args

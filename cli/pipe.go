@@ -9,7 +9,7 @@ import (
 
 // pipe is one filter after a show command.
 type pipe struct {
-	word string // json, include, exclude, begin, count
+	word string // json, yaml, include, exclude, begin, count, no-more
 	re   *regexp.Regexp
 }
 
@@ -21,6 +21,8 @@ func pipeTable() []*command {
 		"Regular expression (Go's RE2 syntax); may hold blanks")
 	return []*command{
 		{modes: in, form: seq(kw("json", "As one JSON document (RFC 7951); first in the pipe"))},
+		{modes: in, form: seq(kw("yaml", "As one YAML document; first in the pipe"))},
+		{modes: in, form: seq(kw("no-more", "All at once, not a screen at a time"))},
 		{modes: in, form: seq(kw("include", "Only lines that match"), re)},
 		{modes: in, form: seq(kw("exclude", "Only lines that do not match"), re)},
 		{modes: in, form: seq(kw("begin", "From the first line that matches"), re)},
@@ -53,8 +55,8 @@ func (s *Shell) parsePipes(line string, parts [][]token) ([]pipe, error) {
 			return nil, err
 		}
 		f := pipe{word: p.fixed[0].word}
-		if f.word == "json" && i > 0 {
-			return nil, &SyntaxError{Line: line, Col: tokens[0].col, Reason: "json comes first in the pipe"}
+		if (f.word == "json" || f.word == "yaml") && i > 0 {
+			return nil, &SyntaxError{Line: line, Col: tokens[0].col, Reason: f.word + " comes first in the pipe"}
 		}
 		if text, ok := p.args["re"]; ok {
 			f.re = regexp.MustCompile(text) // parseExpression compiled it
@@ -66,6 +68,9 @@ func (s *Shell) parsePipes(line string, parts [][]token) ([]pipe, error) {
 
 // filter passes text through the pipe.
 func (p pipe) filter(text []byte) []byte {
+	if p.word == "no-more" || p.word == "json" || p.word == "yaml" {
+		return text
+	}
 	var out bytes.Buffer
 	n, begun := 0, false
 	for l := range bytes.Lines(text) {

@@ -3,9 +3,11 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // view is what a show command found: as data, and as text to be laid out.
@@ -14,32 +16,66 @@ type view struct {
 	text func(p *printout)
 }
 
-// print writes the view through the pipes.
-func (v *view) print(w io.Writer, pipes []pipe) error {
-	var out bytes.Buffer
-	if len(pipes) > 0 && pipes[0].word == "json" {
-		pipes = pipes[1:]
-		enc := json.NewEncoder(&out)
-		enc.SetIndent("", "  ")
-		enc.SetEscapeHTML(false)
-		data := v.data
-		if data == nil {
-			data = map[string]any{}
-		}
-		if err := enc.Encode(data); err != nil {
-			return err
-		}
-	} else {
-		p := &printout{}
-		v.text(p)
-		out.WriteString(p.String())
+// through is the view as it comes out of the pipes.
+func (v *view) through(pipes []pipe) ([]byte, error) {
+	text, err := v.document(pipes)
+	if err != nil {
+		return nil, err
 	}
-	text := out.Bytes()
 	for _, f := range pipes {
 		text = f.filter(text)
 	}
-	_, err := w.Write(text)
-	return err
+	return text, nil
+}
+
+// document is what goes into the pipes: text, or data in the form that the first of them asks for.
+func (v *view) document(pipes []pipe) ([]byte, error) {
+	form := ""
+	if len(pipes) > 0 {
+		form = pipes[0].word
+	}
+	data := v.data
+	if data == nil {
+		data = map[string]any{}
+	}
+	var out bytes.Buffer
+	switch form {
+	case "json":
+		enc := json.NewEncoder(&out)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		err := enc.Encode(data)
+		return out.Bytes(), err
+	case "yaml":
+		enc := yaml.NewEncoder(&out)
+		enc.SetIndent(2)
+		err := errors.Join(enc.Encode(plainNumbers(data)), enc.Close())
+		return out.Bytes(), err
+	}
+	p := &printout{}
+	v.text(p)
+	return []byte(p.String()), nil
+}
+
+// plainNumbers returns data whose numbers are no strings for YAML.
+func plainNumbers(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[k] = plainNumbers(e)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = plainNumbers(e)
+		}
+		return out
+	case json.Number:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: v.String()}
+	}
+	return v
 }
 
 // A printout is the text of a show command.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -9,90 +10,251 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// showRunning writes the configuration as commands. Read back with -f, or pasted at the prompt,
-// they restore it.
-func showRunning(ctx context.Context, c *call) (*view, error) {
-	roots := []string{tamRoot, interfacesRoot, vlansRoot, routingRoot, fdbRoot}
+// The running configuration is the commands that make it. Most rows of CONFIG_DB are nodes of the tree, and come as
+// the commands of their modes; the switch says which rows these make again (told). What they do not make, or not
+// whole, comes first, as the row that it is: then whatever refers to it finds it, and commands that only add to it
+// find what is to be there.
+
+// A running is the running configuration while it is written.
+type running struct {
+	printout
+	lost []string       // what cannot be said at all
+	rows map[rowID]tree // all rows of CONFIG_DB; none: the switch does not tell them
+	said map[rowID]bool // rows that commands make
+}
+
+type rowID struct{ table, key string }
+
+// readRunning gets what is configured below roots, and all rows.
+func (s *Shell) readRunning(ctx context.Context, roots ...string) (*running, []tree, map[string]any, error) {
 	paths := make([]*gpb.Path, len(roots))
 	for i, root := range roots {
 		paths[i] = gpath(root)
 	}
-	found, err := c.sh.client.get(ctx, gpb.GetRequest_CONFIG, paths...)
+	found, err := s.client.get(ctx, gpb.GetRequest_CONFIG, paths...)
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	tables, err := c.sh.client.get(ctx, gpb.GetRequest_STATE, gpath(configTables))
+	all, err := s.client.all(ctx, gpath(rowsRoot))
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	r := &running{rows: map[rowID]tree{}, said: map[rowID]bool{}}
+	for _, row := range all.items("row") {
+		id := rowID{row.plain("table"), row.plain("key")}
+		r.rows[id] = row
+	}
+	if err := s.findLost(ctx, r); err != nil {
+		return nil, nil, nil, err
+	}
+	data := one(rowsRoot, all)
+	for i, root := range roots {
+		maps.Copy(data, one(root, found[i]))
+	}
+	return r, found, data, nil
+}
+
+// findLost finds tables with more rows than the tree has: a key may be one that gNMI cannot name, such as * or what
+// is not UTF-8.
+func (s *Shell) findLost(ctx context.Context, r *running) error {
+	tables, err := s.client.all(ctx, gpath(configTables))
+	if err != nil || len(r.rows) == 0 {
+		return err
+	}
+	has := map[string]uint64{}
+	for id := range r.rows {
+		has[id.table]++
+	}
+	for _, t := range tables.sorted("table") {
+		if n, known := t.count("state", "rows"); known && n > has[t.name()] {
+			r.lost = append(r.lost, fmt.Sprintf("! %s: %d more of a key that gNMI cannot name", t.name(), n-has[t.name()]))
+		}
+	}
+	return nil
+}
+
+// says reports whether commands are to make a row, which then counts as made.
+func (r *running) says(table string, key ...string) bool {
+	id := rowID{table, strings.Join(key, "|")}
+	row, there := r.rows[id]
+	if there && row.word("state", "told") == "NONE" || !there && len(r.rows) > 0 {
+		return false
+	}
+	r.said[id] = true
+	return true
+}
+
+// finished is the whole: first the rows of tables that no command made.
+func (r *running) finished(tables func(rowID) bool) string {
+	var p printout
+	p.line("configure terminal")
+	kinds := map[string]rowKind{}
+	for _, k := range rowKinds() {
+		kinds[k.table] = k
+	}
+	ids := slices.SortedFunc(maps.Keys(r.rows), func(a, b rowID) int {
+		if a.table != b.table {
+			return strings.Compare(a.table, b.table)
+		}
+		return natural(a.key, b.key)
+	})
+	for _, l := range r.lost {
+		p.line("%s", l)
+	}
+	for _, id := range ids {
+		if tables(id) {
+			p.row(kinds[id.table], id, r.rows[id], r.said[id])
+		}
+	}
+	p.WriteString(r.String())
+	p.line("end")
+	return p.String()
+}
+
+// row writes what of a row no other command makes.
+func (p *printout) row(k rowKind, id rowID, row tree, said bool) {
+	fields := row.at("config", "field")
+	if said {
+		if row.word("state", "told") != "REST" {
+			return
+		}
+		fields = row.at("state", "rest")
+	}
+	var texts []string
+	for _, f := range fields.items() {
+		texts = append(texts, f.plain())
+	}
+	line := "row " + quote(id.table) + " " + quote(id.key)
+	for _, t := range texts {
+		line += " " + quote(t)
+	}
+	if k.table != "" {
+		if own, ok := k.line(id.key, texts); ok {
+			line = own
+		}
+	}
+	switch invalid := row.text("state", "invalid"); {
+	case line != printable(line):
+		p.line("! not to be written, of its control characters: %s", printable(line))
+	case invalid != "":
+		p.line("! not valid, %s: %s", invalid, line)
+	default:
+		p.WriteString(line + "\n")
+	}
+}
+
+// showRunning writes the configuration as commands. Read back with -f, or pasted at the prompt,
+// they restore it.
+func showRunning(ctx context.Context, c *call) (*view, error) {
+	r, found, data, err := c.sh.readRunning(ctx, tamRoot, interfacesRoot, vlansRoot, routingRoot, fdbRoot)
 	if err != nil {
 		return nil, err
 	}
 	tam, interfaces, vlans, routing, fdb := found[0], found[1], found[2], found[3], found[4]
-	data := one(configTables, tables[0])
-	for i, root := range roots {
-		maps.Copy(data, one(root, found[i]))
-	}
 	text := func(p *printout) {
-		p.line("configure terminal")
-		p.runningLinks(interfaces, vlans)
-		p.runningTAM(tam)
-		p.runningInterfaces(interfaces, vlans, tam)
-		p.runningRouting(routing)
-		p.runningFDB(fdb)
-		p.runningFeatures(tam)
-		p.leftOut(tables[0], tam)
-		p.line("end")
+		r.links(vlans)
+		r.tam(tam)
+		r.interfaces(interfaces, vlans, tam)
+		r.routing(routing)
+		r.fdb(fdb)
+		r.features(tam)
+		p.WriteString(r.finished(func(rowID) bool { return true }))
 	}
 	return &view{data, text}, nil
 }
 
 func showRunningTAM(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.config(ctx, gpath(tamRoot))
+	r, found, data, err := c.sh.readRunning(ctx, tamRoot)
 	if err != nil {
 		return nil, err
 	}
+	tam := found[0]
 	text := func(p *printout) {
-		p.line("configure terminal")
-		p.runningTAM(found)
-		for _, name := range attachedInterfaces(found) {
-			p.line("interface %s", name)
-			p.runningAttached(name, found)
-			p.line("!")
+		r.tam(tam)
+		for _, name := range attachedInterfaces(tam) {
+			var lines printout
+			r.attached(&lines, name, tam)
+			r.block("interface "+name, &lines)
 		}
-		p.runningFeatures(found)
-		p.line("end")
+		r.features(tam)
+		p.WriteString(r.finished(func(id rowID) bool {
+			return strings.HasPrefix(id.table, "TAM_") || id.table == aclRule && strings.HasPrefix(id.key, "TAM|")
+		}))
 	}
-	return &view{one(tamRoot, found), text}, nil
+	delete(data, rowsRoot)
+	return &view{data, text}, nil
 }
 
-// runningLinks writes what creates interfaces: breakouts first, since they create the ports that
-// the rest names.
-func (p *printout) runningLinks(interfaces, vlans tree) {
-	for _, i := range interfaces.sorted("interface") {
-		for _, g := range i.items("breakout-mode", "groups", "group") {
-			if mode := breakoutOf(g); mode != "" {
-				p.line("interface breakout port %s mode %s", i.name(), mode)
+// links writes what creates VLANs, which the rest names.
+func (r *running) links(vlans tree) {
+	for _, v := range vlans.sortedBy("vlan-id", "vlan") {
+		if r.says("VLAN", "Vlan"+v.text("vlan-id")) {
+			r.line("interface Vlan %s", v.text("vlan-id"))
+			r.line("!")
+		}
+	}
+}
+
+// tam writes the mode config-tam up to its features.
+func (r *running) tam(tam tree) {
+	var lines printout
+	if r.says("TAM_SWITCH_TABLE", "global") {
+		lines.singles(" ", tam.at("switch"), switchLeaves...)
+	}
+	for _, o := range []object{collector, sampler, flowGroup} {
+		r.objects(&lines, " ", o, o.entries(tam))
+	}
+	r.block("tam", &lines)
+}
+
+// aclRule is the table with the matches of flow groups.
+const aclRule = "ACL_RULE"
+
+// objects writes the commands that create entries.
+func (r *running) objects(p *printout, indent string, o object, entries []tree) {
+	for _, e := range entries {
+		isGroup := o.word == flowGroup.word
+		if !o.exact(e) || isGroup && !r.saysGroup(e) || !isGroup && !r.says(o.table, e.name()) {
+			continue
+		}
+		words := ""
+		for _, need := range []bool{true, false} {
+			for _, l := range o.leaves {
+				if l.need == need {
+					words += l.words(e)
+				}
 			}
 		}
-	}
-	for _, v := range vlans.sortedBy("vlan-id", "vlan") {
-		p.line("interface Vlan %s", v.text("vlan-id"))
-		p.line("!")
+		p.line("%s%s %s%s", indent, o.word, quote(e.name()), words)
 	}
 }
 
-// runningTAM writes the mode config-tam up to its features. Flow groups that
-// have an id come before those that will get one.
-func (p *printout) runningTAM(tam tree) {
-	var lines printout
-	lines.singles(" ", tam.at("switch"), switchLeaves...)
-	for _, o := range []object{collector, sampler} {
-		lines.running(" ", o, o.entries(tam))
+// saysGroup is says for a flow group: its row and that of its rule are written by the same commands, one of which
+// would choose an id where there is none.
+func (r *running) saysGroup(e tree) bool {
+	rows := []rowID{{flowGroup.table, e.name()}, {aclRule, "TAM|" + e.name()}}
+	for _, id := range rows {
+		row, there := r.rows[id]
+		if there && row.word("state", "told") == "NONE" {
+			return false
+		}
 	}
-	groups := flowGroup.entries(tam)
-	slices.SortStableFunc(groups, func(a, b tree) int {
-		return btoi(groupID.text(a) == "") - btoi(groupID.text(b) == "")
-	})
-	lines.running(" ", flowGroup, groups)
-	p.block("tam", &lines)
+	interfaces := e.texts("config", "interfaces")
+	if len(r.rows) > 0 && (groupID.text(e) == "" || len(e.texts("config", "other-fields")) > 0 ||
+		!slices.Equal(interfaces, slices.SortedStableFunc(slices.Values(interfaces), inOrder))) {
+		return false
+	}
+	r.says(rows[1].table, rows[1].key) // it may have no rule
+	return r.says(rows[0].table, rows[0].key)
+}
+
+// inOrder is that of interfaces in the running configuration: port channels come before ports, since these join them.
+func inOrder(a, b string) int {
+	channel := func(name string) int { return btoi(!strings.HasPrefix(name, "PortChannel")) }
+	if n := channel(a) - channel(b); n != 0 {
+		return n
+	}
+	return natural(a, b)
 }
 
 // singles writes the commands of leaves that are in no list, each on a line.
@@ -124,44 +286,52 @@ func attachedInterfaces(tam tree) []string {
 			}
 		}
 	}
-	return naturally(out)
+	slices.SortFunc(out, inOrder)
+	return out
 }
 
-func (p *printout) runningAttached(iface string, tam tree) {
+func (r *running) attached(p *printout, iface string, tam tree) {
 	for _, g := range tam.sorted("flowgroups", "flowgroup") {
 		for _, i := range g.texts("config", "interfaces") {
-			if i == iface {
+			if i == iface && r.said[rowID{flowGroup.table, g.name()}] {
 				p.line(" flow-group %s", quote(g.name()))
 			}
 		}
 	}
 }
 
-// runningInterfaces writes the mode of each interface: port channels first,
+// interfaces writes the mode of each interface: port channels first,
 // since ports join them.
-func (p *printout) runningInterfaces(interfaces, vlans, tam tree) {
+func (r *running) interfaces(interfaces, vlans, tam tree) {
 	channel := map[string]string{} // of a member
-	var ports, channels []tree
-	for _, i := range interfaces.sorted("interface") {
-		number, isChannel := strings.CutPrefix(i.name(), "PortChannel")
-		if !isChannel {
-			ports = append(ports, i)
-			continue
-		}
-		channels = append(channels, i)
+	all := interfaces.sorted("interface")
+	slices.SortStableFunc(all, func(a, b tree) int { return inOrder(a.name(), b.name()) })
+	for _, i := range all {
+		number, _ := strings.CutPrefix(i.name(), "PortChannel")
 		for _, m := range i.items("aggregation", "members", "member") {
-			channel[m.text("interface")] = number
+			if channel[m.text("interface")] == "" && r.says("PORTCHANNEL_MEMBER", i.name(), m.text("interface")) {
+				channel[m.text("interface")] = number
+			}
 		}
 	}
-	for _, i := range append(channels, ports...) {
-		p.line("interface %s", spaced(i.name()))
-		p.singles(" ", i, interfaceLeaves...)
-		if number := channel[i.name()]; number != "" {
-			p.line(" channel-group %s", number)
+	for _, i := range all {
+		if !r.there(i.name()) {
+			continue // there is only something below it
 		}
-		p.runningVLANs(i.name(), vlans)
-		p.runningAttached(i.name(), tam)
-		p.line("!")
+		table := "PORT"
+		if strings.HasPrefix(i.name(), "PortChannel") {
+			table = "PORTCHANNEL"
+		}
+		var lines printout
+		if r.says(table, i.name()) {
+			lines.singles(" ", i, interfaceLeaves...)
+		}
+		if number := channel[i.name()]; number != "" {
+			lines.line(" channel-group %s", number)
+		}
+		r.vlans(&lines, i.name(), vlans)
+		r.attached(&lines, i.name(), tam)
+		r.line("interface %s\n%s!", spaced(i.name()), &lines)
 	}
 }
 
@@ -174,11 +344,12 @@ func spaced(name string) string {
 	return name
 }
 
-func (p *printout) runningVLANs(iface string, vlans tree) {
+func (r *running) vlans(p *printout, iface string, vlans tree) {
 	for _, v := range vlans.sortedBy("vlan-id", "vlan") {
 		for _, m := range v.items("members", "member") {
 			switch {
-			case m.text("interface") != iface:
+			case m.text("interface") != iface || config(m, "tagging-mode") == "" ||
+				!r.says("VLAN_MEMBER", "Vlan"+v.text("vlan-id"), iface):
 			case config(m, "tagging-mode") == "UNTAGGED":
 				p.line(" switchport access Vlan %s", v.text("vlan-id"))
 			default:
@@ -188,54 +359,121 @@ func (p *printout) runningVLANs(iface string, vlans tree) {
 	}
 }
 
-// configTables is the container that says what tables there are in CONFIG_DB.
-const configTables = "tamtam-status:config-tables"
-
-// shownTables are the tables of CONFIG_DB whose rows the running configuration
-// has commands for.
-func shownTables() []string {
-	list := []string{
-		"PORT", "PORTCHANNEL", "PORTCHANNEL_MEMBER", "VLAN", "VLAN_MEMBER", "BREAKOUT_CFG", "SWITCH", "FDB",
-		"INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL_INTERFACE", "LOOPBACK_INTERFACE", "STATIC_ROUTE", "NEIGH",
-		"TAM_SWITCH_TABLE", "TAM_FEATURES_TABLE",
-	}
-	for _, o := range objects() {
-		list = append(list, o.table)
-	}
-	return list
-}
-
-// leftOut names, in comments, what is in CONFIG_DB but not written above. ACL rules that are the
-// match of a flow group are above, except fields that no command can express.
-func (p *printout) leftOut(tables, tam tree) {
-	above := map[string]uint64{}
-	for _, g := range tam.items("flowgroups", "flowgroup") {
-		if g.text("config", "priority") != "" { // it has a rule
-			above["ACL_RULE"]++
+// routedTable is the table of an interface that routes.
+func routedTable(name string) string {
+	for kind, table := range map[string]string{
+		"PortChannel": "PORTCHANNEL_INTERFACE", "Vlan": "VLAN_INTERFACE", "Loopback": "LOOPBACK_INTERFACE",
+	} {
+		if strings.HasPrefix(name, kind) {
+			return table
 		}
 	}
-	shown := shownTables()
-	var lines printout
-	for _, t := range tables.sorted("table") {
-		rows, known := t.count("state", "rows")
-		if slices.Contains(shown, t.name()) || known && rows <= above[t.name()] {
+	return "INTERFACE"
+}
+
+// routing writes the addresses and neighbours of interfaces, and routes.
+func (r *running) routing(routing tree) {
+	neighbors := map[string][]tree{}
+	for _, n := range routing.sortedBy("address", "neighbors", "neighbor") {
+		neighbors[n.text("interface")] = append(neighbors[n.text("interface")], n)
+	}
+	for _, i := range routing.sorted("interfaces", "interface") {
+		r.routed(i, neighbors[i.name()])
+	}
+	for _, route := range byPrefix(routing.items("static-routes", "route")) {
+		if !r.says("STATIC_ROUTE", route.text("prefix")) {
 			continue
 		}
-		switch n := rows - above[t.name()]; {
-		case !known:
-			lines.line("! %s: rows, it is not known how many", t.name())
-		case n == 1:
-			lines.line("! %s: 1 row", t.name())
-		default:
-			lines.line("! %s: %d rows", t.name(), n)
+		for _, way := range route.texts("config", "next-hop") {
+			to, distance, _ := strings.Cut(way, "#")
+			addr, name, _ := strings.Cut(to, "@")
+			words := addr
+			if name != "" {
+				words += " interface " + name
+			}
+			if distance != "" {
+				words += " distance " + distance
+			}
+			r.line("%s route %s %s", familyWord(route.text("prefix")), route.text("prefix"), strings.TrimSpace(words))
 		}
-	}
-	for _, g := range tam.sorted("flowgroups", "flowgroup") {
-		if others := g.texts("config", "other-fields"); len(others) > 0 {
-			lines.line("! ACL_RULE of flow group %s: %s", quote(g.name()), strings.Join(others, " "))
-		}
-	}
-	if lines.Len() > 0 {
-		p.line("! not shown here, in CONFIG_DB:\n%s!", &lines)
 	}
 }
+
+// there reports whether an interface is, so that its mode can be entered without making it.
+func (r *running) there(name string) bool {
+	if strings.HasPrefix(name, "Loopback") || len(r.rows) == 0 {
+		return true
+	}
+	for _, table := range []string{"PORT", "PORTCHANNEL", "VLAN"} {
+		if row, ok := r.rows[rowID{table, name}]; ok {
+			return row.text("state", "invalid") == ""
+		}
+	}
+	return false
+}
+
+// routed writes the mode of an interface that routes. Commands make its row with its first address, and that of a
+// loopback in any case; another, and an own MTU or MAC address, stays a row.
+func (r *running) routed(i tree, neighbors []tree) {
+	table, name := routedTable(i.name()), i.name()
+	if !r.there(name) {
+		return
+	}
+	var lines printout
+	for _, a := range byPrefix(i.items("addresses", "address")) {
+		if r.says(table, name, a.text("prefix")) {
+			lines.line(" %s address %s", familyWord(a.text("prefix")), a.text("prefix"))
+		}
+	}
+	loopback := strings.HasPrefix(name, "Loopback")
+	own := i.text("config", "mtu") + i.text("config", "mac-address")
+	if own == "" && (loopback || lines.Len() > 0) {
+		r.says(table, name)
+	}
+	for _, n := range neighbors {
+		if r.says("NEIGH", name, n.text("address")) {
+			w := familyWord(n.text("address"))
+			lines.line(" %s %s %s %s", w, ipWords[w].neighbor, n.text("address"), config(n, "mac-address"))
+		}
+	}
+	for _, kind := range []string{"Loopback", "Vlan"} {
+		if number, ok := strings.CutPrefix(name, kind); ok {
+			name = kind + " " + number
+		}
+	}
+	if lines.Len() > 0 || loopback && r.said[rowID{table, i.name()}] {
+		r.line("interface %s\n%s!", spaced(name), &lines)
+	}
+}
+
+func (r *running) fdb(fdb tree) {
+	if r.says("SWITCH", "switch") {
+		r.singles("mac address-table ", fdb, agingTime)
+	}
+	for _, e := range fdb.sortedBy("vlan-id", "static-entries", "entry") {
+		if r.there(config(e, "port")) && r.says("FDB", "Vlan"+e.text("vlan-id"), e.text("mac-address")) {
+			r.line("mac address-table %s Vlan %s interface %s", e.text("mac-address"), e.text("vlan-id"), config(e, "port"))
+		}
+	}
+}
+
+// features comes after everything that the features' objects name. A feature is enabled
+// last, so that nothing is measured before everything is configured.
+func (r *running) features(tam tree) {
+	for _, f := range features() {
+		var lines printout
+		for _, o := range f.objects {
+			r.objects(&lines, "  ", o, o.entries(tam))
+		}
+		for _, configured := range tam.items("features", "feature") {
+			active := configured.word("config", "status") == "ACTIVE"
+			if configured.name() == f.ref && active && r.says("TAM_FEATURES_TABLE", f.ref) {
+				lines.line("  enable")
+			}
+		}
+		r.block("tam\n "+f.word, &lines)
+	}
+}
+
+// configTables is the container that says what tables there are in CONFIG_DB.
+const configTables = "tamtam-status:config-tables"

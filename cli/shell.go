@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -19,11 +21,15 @@ type Shell struct {
 	conf    Config
 	client  *client
 	grammar grammar
+	clicks  []click
 
 	mode     mode
 	iface    string  // the interface that modeInterface configures
 	finished bool    // exit was called in exec mode
 	ids      *idPool // flow group ids; nil: not asked for yet
+	history  *history
+	pager    *pager // of an interactive session
+	screen   bool   // there is one that can be cleared
 }
 
 // New checks the configuration and prepares the connection; the first command
@@ -36,7 +42,7 @@ func New(conf Config) (*Shell, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Shell{conf: conf, client: c, grammar: compile(commandTable())}, nil
+	return &Shell{conf: conf, client: c, grammar: compile(commandTable()), clicks: clicks()}, nil
 }
 
 // Close ends the connection.
@@ -87,8 +93,25 @@ func errorText(reason string) string {
 	return "%Error: " + string(unicode.ToUpper(r)) + reason[n:]
 }
 
-// run parses the line and runs the command and its pipes.
+// run runs a line, in the shell's words or in SONiC's other ones.
 func (s *Shell) run(ctx context.Context, line string) error {
+	if s.mode != modeExec {
+		return s.runOwn(ctx, line)
+	}
+	parts, bars := stages(split(line))
+	lines := translated(parts[0], s.clicks)
+	if lines == nil {
+		return s.runOwn(ctx, line)
+	}
+	pipes := ""
+	if len(bars) > 0 {
+		pipes = " " + line[bars[0].col:]
+	}
+	return s.runTranslated(ctx, lines, pipes)
+}
+
+// runOwn parses the line and runs the command and its pipes.
+func (s *Shell) runOwn(ctx context.Context, line string) error {
 	tokens := split(line)
 	for _, t := range tokens {
 		if t.open {
@@ -116,11 +139,32 @@ func (s *Shell) run(ctx context.Context, line string) error {
 	if err != nil {
 		return err
 	}
-	v, err := found.cmd.show(ctx, &call{sh: s, args: found.args})
+	c := &call{sh: s, args: found.args}
+	if text, ok := found.args["every"]; ok {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return err
+		}
+		return s.watch(ctx, d, func() error { return s.show(ctx, found.cmd, c, pipes, false) })
+	}
+	return s.show(ctx, found.cmd, c, pipes, true)
+}
+
+// show runs a show command and its pipes; paged: a screen at a time, if there is one.
+func (s *Shell) show(ctx context.Context, cmd *command, c *call, pipes []pipe, paged bool) error {
+	v, err := cmd.show(ctx, c)
 	if err != nil {
 		return err
 	}
-	return v.print(s.conf.Out, pipes)
+	text, err := v.through(pipes)
+	if err != nil {
+		return err
+	}
+	if s.pager != nil && paged && !slices.ContainsFunc(pipes, func(p pipe) bool { return p.word == "no-more" }) {
+		return s.pager.show(text)
+	}
+	_, err = s.conf.Out.Write(text)
+	return err
 }
 
 // warn writes a warning for the user, apart from the output.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -61,6 +62,15 @@ func showCommands() []*command {
 	add(showMirrorSessions, "show", kw("mirror-session", "SPAN and ERSPAN sessions"))
 	add(showRunning, "show running-configuration")
 	add(showRunningTAM, "show running-configuration tam")
+	out = append(out, &command{modes: inExec, do: techSupport,
+		form: seq("show", kw("tech-support", "Pack what is to be known into an archive, here"))})
+	configuration := kw("configuration", "Configurations that are kept")
+	add(showHistory, "show", configuration, kw("history", "Those that were saved, committed or replaced"))
+	add(showDiff, "show", configuration, kw("diff", "What was changed since the last was saved"))
+	add(showDiff, "show", configuration, kw("diff", "What was changed since the last was saved"),
+		arg("number", configurationNumber, "Since this one: 0 is the newest"))
+	add(showDiff, "show", configuration, kw("diff", "What was changed since the last was saved"),
+		kw("startup", "Since the last was saved"))
 	add(showVersion, "show", kw("version", "Versions of client and server"))
 	return out
 }
@@ -172,6 +182,18 @@ func showSwitch(ctx context.Context, c *call) (*view, error) {
 		p.field(15, "Enterprise ID", state.text("op-enterprise-id"))
 		p.whyNot(15, state)
 	}), nil
+}
+
+// techSupport makes the archive that others can find faults by.
+func techSupport(ctx context.Context, c *call) error {
+	if c.sh.conf.TechSupport == nil {
+		return errors.New("not from here: run tamtam techsupport on the switch's machine")
+	}
+	name, err := c.sh.conf.TechSupport(ctx)
+	if err == nil {
+		_, err = fmt.Fprintln(c.sh.conf.Out, name)
+	}
+	return err
 }
 
 // showVersion asks for the server's capabilities.

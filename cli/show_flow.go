@@ -3,8 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // flowWidth is where the colon stands in the blocks of flow groups and sessions.
@@ -49,11 +52,29 @@ func showFlowGroups(ctx context.Context, c *call) (*view, error) {
 }
 
 func showSummary(ctx context.Context, c *call) (*view, error) {
-	tam, err := c.sh.client.all(ctx, gpath(tamRoot))
+	tallies, err := c.sh.client.all(ctx, gpath(talliesRoot))
 	if err != nil {
 		return nil, err
 	}
-	return framed(one(tamRoot, tam), func(p *printout) {
+	parts := []*gpb.Path{gpath(tamRoot, "switch"), gpath(tamRoot, "features"), gpath(tamRoot, "features-state")}
+	if !tallies.exists() { // a server that does not count
+		parts = []*gpb.Path{gpath(tamRoot)}
+	}
+	found, err := c.sh.client.get(ctx, gpb.GetRequest_ALL, parts...)
+	if err != nil {
+		return nil, err
+	}
+	tam, data := found[0], one(tamRoot, found[0])
+	if tallies.exists() {
+		tam = tree{map[string]any{"switch": found[0].v, "features": found[1].v, "features-state": found[2].v}}
+		data = one(tamRoot, tam)
+		maps.Copy(data, one(talliesRoot, tallies))
+	}
+	of := map[string]tree{}
+	for _, t := range tallies.items("tally") {
+		of[t.text("list")] = t.at("state")
+	}
+	return framed(data, func(p *printout) {
 		p.field(flowWidth, "Switch ID", tam.text("switch", "state", "op-switch-id"))
 		p.field(flowWidth, "Enterprise ID", tam.text("switch", "state", "op-enterprise-id"))
 		p.whyNot(flowWidth, inForce(tam.at("switch")).at("state"))
@@ -61,11 +82,32 @@ func showSummary(ctx context.Context, c *call) (*view, error) {
 		p.features(allFeatures(tam.at("features"), tam.at("features-state")))
 		p.line("")
 		for _, o := range objects() {
-			if o.tally != "" {
+			switch {
+			case o.tally == "":
+			case tallies.exists():
+				p.counted(o.tally, of[local(o.container)])
+			default:
 				p.tally(o.tally, o.entries(tam))
 			}
 		}
 	}), nil
+}
+
+// talliesRoot is how many entries there are, as the switch counts them.
+const talliesRoot = "tamtam-status:tallies"
+
+// local is a name without its module.
+func local(name string) string { return name[strings.LastIndex(name, ":")+1:] }
+
+// counted writes how many entries there are, and how many are not in effect, by the switch's own count.
+func (p *printout) counted(label string, state tree) {
+	text := orDash(state.text("entries"))
+	for _, word := range []string{"pending", "failed", "unknown"} {
+		if n := state.text(word); n != "" && n != "0" {
+			text += ", " + n + " " + word
+		}
+	}
+	p.field(flowWidth, label, text)
 }
 
 // tally writes how many entries there are, and how many are not in effect.

@@ -227,55 +227,6 @@ func showMACs(ctx context.Context, c *call) (*view, error) {
 	return tableView(one(fdbRoot, fdb), columns, rows, why), nil
 }
 
-// runningRouting writes the addresses and neighbours of interfaces, and routes. What no command can
-// express (an interface's own MTU or MAC, a routed interface without address) is only in CONFIG_DB.
-func (p *printout) runningRouting(routing tree) {
-	neighbors := map[string][]tree{}
-	for _, n := range routing.sortedBy("address", "neighbors", "neighbor") {
-		neighbors[n.text("interface")] = append(neighbors[n.text("interface")], n)
-	}
-	for _, i := range routing.sorted("interfaces", "interface") {
-		var lines printout
-		for _, a := range byPrefix(i.items("addresses", "address")) {
-			lines.line(" %s address %s", familyWord(a.text("prefix")), a.text("prefix"))
-		}
-		for _, n := range neighbors[i.name()] {
-			w := familyWord(n.text("address"))
-			lines.line(" %s %s %s %s", w, ipWords[w].neighbor, n.text("address"), config(n, "mac-address"))
-		}
-		name := i.name()
-		for _, kind := range []string{"Loopback", "Vlan"} {
-			if number, ok := strings.CutPrefix(name, kind); ok {
-				name = kind + " " + number
-			}
-		}
-		if lines.Len() > 0 || strings.HasPrefix(name, "Loopback") {
-			p.line("interface %s\n%s!", spaced(name), &lines)
-		}
-	}
-	for _, r := range byPrefix(routing.items("static-routes", "route")) {
-		for _, way := range r.texts("config", "next-hop") {
-			to, distance, _ := strings.Cut(way, "#")
-			addr, name, _ := strings.Cut(to, "@")
-			words := addr
-			if name != "" {
-				words += " interface " + name
-			}
-			if distance != "" {
-				words += " distance " + distance
-			}
-			p.line("%s route %s %s", familyWord(r.text("prefix")), r.text("prefix"), strings.TrimSpace(words))
-		}
-	}
-}
-
-func (p *printout) runningFDB(fdb tree) {
-	p.singles("mac address-table ", fdb, agingTime)
-	for _, e := range fdb.sortedBy("vlan-id", "static-entries", "entry") {
-		p.line("mac address-table %s Vlan %s interface %s", e.text("mac-address"), e.text("vlan-id"), config(e, "port"))
-	}
-}
-
 func familyWord(text string) string {
 	if ipVersion(text) == 4 {
 		return "ip"

@@ -169,6 +169,7 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	s.server.load(t, flyMonTree)
 	s.server.load(t, recordTree(t))
 	s.server.load(t, healthTree)
+	s.server.load(t, `{"configurations":{"configuration":[{"name":"startup","state":{"name":"startup"}},{"name":"0","state":{"name":"0"}}]}}`)
 	for _, f := range features() {
 		s.server.load(t, `{"tam":{"features-state":{"feature":[{"feature-ref":"`+f.ref+`","state":{"op-status":"ACTIVE"}}]}}}`)
 	}
@@ -180,7 +181,7 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 		var line []string
 		for _, e := range g[i].fixed {
 			if e.kind != nil {
-				line = append(line, "m1")
+				line = append(line, map[bool]string{true: "0", false: "m1"}[e.kind == configurationNumber])
 				continue
 			}
 			line = append(line, e.word)

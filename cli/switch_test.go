@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tamtam/mgmt"
 	"tamtam/schema"
@@ -20,11 +21,7 @@ import (
 // runs: what daemons would write, the tests do.
 func newSwitch(t *testing.T) (*session, *swss.Redis) {
 	t.Helper()
-	r, err := swss.OpenEmbedded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.Close() })
+	s, r := emptySwitch(t)
 	row(t, r, swss.ConfigDB, schema.CfgDeviceMetadata, "localhost", swss.FieldValues{"mac": "00:11:22:33:07:e4", "hostname": "sonic"})
 	for n, alias := range map[int]string{0: "Eth1", 4: "Eth2", 8: "Eth3"} {
 		fields := swss.FieldValues{
@@ -34,8 +31,20 @@ func newSwitch(t *testing.T) (*session, *swss.Redis) {
 		row(t, r, swss.ConfigDB, schema.CfgPort, fmt.Sprintf("Ethernet%d", n), fields)
 		row(t, r, swss.ApplDB, schema.AppPort, fmt.Sprintf("Ethernet%d", n), fields)
 	}
-	socket := filepath.Join(t.TempDir(), "gnmi")
-	srv, err := mgmt.NewServer(mgmt.Config{Redis: r, Socket: socket})
+	return s, r
+}
+
+// emptySwitch is one whose databases hold nothing.
+func emptySwitch(t *testing.T) (*session, *swss.Redis) {
+	t.Helper()
+	r, err := swss.OpenEmbedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "gnmi")
+	srv, err := mgmt.NewServer(mgmt.Config{Redis: r, Socket: socket, Keep: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +58,7 @@ func newSwitch(t *testing.T) (*session, *swss.Redis) {
 		}
 	})
 	s := &session{out: &bytes.Buffer{}, err: &bytes.Buffer{}}
-	if s.Shell, err = New(Config{Target: "unix:" + socket, Out: s.out, Err: s.err}); err != nil {
+	if s.Shell, err = New(Config{Target: "unix:" + socket, Timeout: time.Minute, Out: s.out, Err: s.err}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })

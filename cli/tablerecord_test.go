@@ -162,6 +162,7 @@ func TestTableRecordHelpAndCompletion(t *testing.T) {
 		before, want string
 	}{
 		{modeExec, "show tam table-record ", `  plan    Which tables write which bits of the record
+  watch   Show it again and again, until Ctrl-C
   <name>  All of this session
       m1
       odd

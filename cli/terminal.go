@@ -52,6 +52,7 @@ func (t tty) size() (int, int) {
 // keys are control characters that the line editor does not treat itself.
 const (
 	keyCtrlC = 0x03
+	keyCtrlR = 0x12
 	keyTab   = '\t'
 	abandon  = "\x05\x15\r" // end of line, erase it, enter
 )
@@ -62,6 +63,8 @@ type keyReader struct {
 	ctx  context.Context
 	keys <-chan []byte
 	rest []byte
+
+	plain bool // Ctrl-C is a key like any other
 }
 
 func (r *keyReader) Read(b []byte) (int, error) {
@@ -73,7 +76,9 @@ func (r *keyReader) Read(b []byte) (int, error) {
 			if !ok {
 				return 0, io.EOF
 			}
-			r.rest = bytes.ReplaceAll(k, []byte{keyCtrlC}, []byte(abandon))
+			if r.rest = k; !r.plain {
+				r.rest = bytes.ReplaceAll(k, []byte{keyCtrlC}, []byte(abandon))
+			}
 		}
 	}
 	n := copy(b, r.rest)
@@ -107,16 +112,19 @@ func pump(ctx context.Context, r io.Reader) <-chan []byte {
 // interact is the interactive session: prompt, edit, run, and go on with the next line even after
 // an error.
 func (s *Shell) interact(ctx context.Context, con console) error {
+	keys := pump(ctx, con)
 	rw := struct {
 		io.Reader
 		io.Writer
-	}{&keyReader{ctx: ctx, keys: pump(ctx, con)}, con}
+	}{&keyReader{ctx: ctx, keys: keys}, con}
+	s.pager, s.screen = &pager{con, &keyReader{ctx: ctx, keys: keys, plain: true}, s.conf.Out}, true
 	editor := term.NewTerminal(rw, "")
 	hist, err := openHistory(s.conf.HistoryFile)
 	if err != nil {
 		s.warn("history: %v", err)
 	}
 	defer hist.close()
+	s.history = hist
 	editor.History = hist
 	editor.AutoCompleteCallback = func(line string, pos int, key rune) (string, int, bool) {
 		return s.onKey(ctx, editor, line, pos, key)
@@ -169,7 +177,7 @@ func (s *Shell) printError(err error) {
 	fmt.Fprintf(s.conf.Err, "%s%s^\n%s\n", before, syntax.indent(), errorText(syntax.Reason))
 }
 
-// onKey handles TAB and ? while a line is edited. A ? inside quotes is a character like any other.
+// onKey handles TAB, ? and Ctrl-R while a line is edited. A ? inside quotes is a character like any other.
 func (s *Shell) onKey(ctx context.Context, w io.Writer, line string, pos int, key rune) (string, int, bool) {
 	before := line[:pos]
 	switch key {
@@ -181,6 +189,11 @@ func (s *Shell) onKey(ctx context.Context, w io.Writer, line string, pos int, ke
 		fmt.Fprintf(&out, "%s%s?\n", s.Prompt(), line)
 		s.help(ctx, &out, before)
 		_, _ = w.Write(out.Bytes())
+		return line, pos, true
+	case keyCtrlR:
+		if found, ok := s.history.search(line); ok {
+			return found, len(found), true
+		}
 		return line, pos, true
 	case keyTab:
 		extended, choices := s.completion(ctx, before)

@@ -71,6 +71,12 @@ func printable(s string) string {
 	}, s)
 }
 
+// plain is a text as it is, control characters included: not to be printed.
+func (t tree) plain(names ...string) string {
+	text, _ := t.at(names...).v.(string)
+	return text
+}
+
 // word is an enumeration's or identity's name without prefix.
 func (t tree) word(names ...string) string {
 	text := t.text(names...)

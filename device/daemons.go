@@ -423,6 +423,10 @@ func RunMgmt(ctx context.Context, cfg mgmt.Config, at Addresses, c Common) error
 	if err != nil {
 		return err
 	}
+	if err := s.Begin(ctx, "CONFIG_DB, as it was found", false, nil); err != nil {
+		s.Close()
+		return err
+	}
 	return serveMgmt(ctx, cfg.Redis, s, at, c)
 }
 

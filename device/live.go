@@ -14,6 +14,7 @@ import (
 	"tamtam/cpuport"
 	"tamtam/device/wire"
 	"tamtam/mgmt"
+	"tamtam/mgmt/configfile"
 	"tamtam/sai"
 	"tamtam/sairedis"
 	"tamtam/saisim"
@@ -32,6 +33,9 @@ type UpConfig struct {
 	Databases swss.Config
 	// Startup is the configuration that is loaded before the daemons run, but for the one that serves gNMI.
 	Startup Startup
+	// Source says in words where Startup is from. With IfNone it is only for a switch whose CONFIG_DB is empty.
+	Source string
+	IfNone bool
 	// Shell runs a script of the shell at a gNMI server, "unix:PATH"; needed if Startup has one.
 	Shell func(ctx context.Context, target string, script []byte) error
 	// Ports is how many ports, the first that are configured, are wired to eth1, eth2, ... ([AllPorts]: as many as
@@ -80,6 +84,13 @@ func Up(ctx context.Context, cfg UpConfig) error {
 		return err
 	}
 	defer r.Close()
+	found, err := configfile.Stored(ctx, r)
+	if err != nil {
+		return err
+	}
+	if len(found) > 0 && cfg.IfNone {
+		cfg.Startup, cfg.Source = Startup{}, "CONFIG_DB, as it was found"
+	}
 	if err := cfg.Startup.Rows.Load(ctx, r); err != nil {
 		return err
 	}
@@ -99,6 +110,9 @@ func Up(ctx context.Context, cfg UpConfig) error {
 	g.Go(func() error {
 		if err := cfg.configure(running, r, northbound); err != nil {
 			return fmt.Errorf("startup configuration: %w", err)
+		}
+		if err := northbound.Begin(running, cmp.Or(cfg.Source, "nowhere"), len(found) == 0, found); err != nil {
+			return err
 		}
 		if !cfg.NoHost {
 			cfg.CPU = cpuport.New()
@@ -154,7 +168,7 @@ func keep(ctx context.Context, r *swss.Redis, file string) error {
 	defer cancel()
 	text, err := SaveConfigDB(ctx, r)
 	if err == nil {
-		err = writeSynced(file, bytes.NewReader(append(text, '\n')), 0o644)
+		err = configfile.Write(file, bytes.NewReader(append(text, '\n')), 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("the configuration is not kept: %w", err)

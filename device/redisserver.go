@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+
+	"tamtam/mgmt/configfile"
 )
 
 // RedisArgs are the options that make a redis-server the database of a switch: every write is in the file before it is
@@ -54,18 +56,5 @@ func appendToDump(dir string, log io.Writer) error {
 		}
 	}
 	fmt.Fprintf(log, "tamtam: %s has a dump.rdb and no file of appends: the dump becomes the beginning of one\n", dir)
-	return writeSynced(appends, dump, 0o660)
-}
-
-// writeSynced writes a file whole, and on the disk, or not at all.
-func writeSynced(name string, text io.Reader, mode os.FileMode) error {
-	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, mode)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, text)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(name+".new"))
-	}
-	return os.Rename(name+".new", name)
+	return configfile.Write(appends, dump, 0o660)
 }

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"unicode"
+
+	"tamtam/mgmt/configfile"
 )
 
 // A Startup is what a switch is configured with when it starts, in one of three forms.
@@ -19,7 +19,7 @@ type Startup struct {
 
 // ReadStartup reads a startup configuration; its content says in which form it is.
 func ReadStartup(path string) (Startup, error) {
-	text, err := readConfigFile(path)
+	text, err := configfile.ReadText(path)
 	if err != nil {
 		return Startup{}, err
 	}
@@ -28,23 +28,6 @@ func ReadStartup(path string) (Startup, error) {
 		return Startup{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
-}
-
-// readConfigFile reads a file of configuration, of at most [maxConfigFile] bytes.
-func readConfigFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxConfigFile+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if len(text) > maxConfigFile {
-		return nil, fmt.Errorf("%s: larger than %d MiB, which is the limit", path, maxConfigFile>>20)
-	}
-	return text, nil
 }
 
 // ParseStartup is [ReadStartup] for text in memory. JSON is a config_db.json if the names at its top are those of
@@ -60,7 +43,7 @@ func ParseStartup(text []byte) (Startup, error) {
 	}
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(text, &top); err != nil {
-		return Startup{}, jsonError(text, err)
+		return Startup{}, configfile.JSONError(text, err)
 	}
 	var table, node string
 	for _, name := range SortedKeys(top) {
@@ -75,7 +58,7 @@ func ParseStartup(text []byte) (Startup, error) {
 		return Startup{}, fmt.Errorf("%q is a table of CONFIG_DB, and %q a node of OpenConfig: want one or the other",
 			table, node)
 	case node != "":
-		return Startup{OpenConfig: text}, errors.Join(doubled(text)...)
+		return Startup{OpenConfig: text}, errors.Join(configfile.Doubled(text)...)
 	}
 	rows, err := ParseConfigDB(text)
 	return Startup{Rows: rows}, err

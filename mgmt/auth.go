@@ -19,30 +19,31 @@ import (
 )
 
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	if err := s.authorize(ctx, info.FullMethod); err != nil {
+	name, err := s.authorize(ctx, info.FullMethod)
+	if err != nil {
 		return nil, err
 	}
-	return next(ctx, req)
+	return next(context.WithValue(ctx, userKey{}, name), req)
 }
 
 func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	if err := s.authorize(ss.Context(), info.FullMethod); err != nil {
+	if _, err := s.authorize(ss.Context(), info.FullMethod); err != nil {
 		return err
 	}
 	return next(srv, ss)
 }
 
 // authorize checks one RPC: who the caller is, then what the caller may do.
-func (s *Server) authorize(ctx context.Context, method string) error {
+func (s *Server) authorize(ctx context.Context, method string) (name string, err error) {
 	name, role, err := s.authenticate(ctx)
 	if err != nil {
 		s.log.Warn("gNMI login refused", "user", name, "method", method, "peer", peerAddr(ctx))
-		return err
+		return name, err
 	}
 	if method == gpb.GNMI_Set_FullMethodName && role != RoleAdmin {
-		return status.Errorf(codes.PermissionDenied, "user %s is %s: Set needs %s", name, role, RoleAdmin)
+		return name, status.Errorf(codes.PermissionDenied, "user %s is %s: Set needs %s", name, role, RoleAdmin)
 	}
-	return nil
+	return name, nil
 }
 
 // authenticate finds the user of an RPC: a local peer on the unix socket, a

@@ -19,6 +19,13 @@ import (
 type Config struct {
 	Redis *swss.Redis
 
+	// Keep is the directory of configurations that are kept: those saved or committed, and an unconfirmed commit. Empty:
+	// none are, and what needs them is refused.
+	Keep string
+	// Startup is the file that the configuration is saved to, and that the next start loads: a config_db.json. Default:
+	// config_db.json in Keep.
+	Startup string
+
 	// Addr is the TCP address to listen on, "host:port"; empty: none.
 	Addr string
 	// Socket is the path of a unix socket for the local CLI; only root and

@@ -43,6 +43,13 @@
 // an entry that the step was to create. If it is not clear what a step meant, rather too much is in
 // doubt: a further error may show up when another is fixed, but no reported error is wrong.
 //
+// # Keeping
+//
+// Configurations are kept as whole config_db.json files (package configfile): what the next start loads, and the last
+// that were started with, saved, committed or replaced. An operation (Server.Operate) copies one onto another, commits,
+// or goes back. A row of any table can be read and written as it is (config-rows), checked as the daemons read it; its
+// state says whether the other nodes tell it, which is tried, not listed (type teller).
+//
 // # Subscribing
 //
 // Periods and results of alternate marking are not counters: there is one per period, sent on
@@ -86,8 +93,11 @@
 //	errors of a Set                             20 of at most 1000 bytes, 7500 as they travel in the
 //	                                            header, and how many more there are
 //	union_replace                               Unimplemented
-//	extensions history, commit, depth,
+//	extensions history, depth,
 //	config subscription                         Unimplemented; others are ignored
+//	extension commit                            as its specification says; another Set meanwhile: FailedPrecondition
+//	Set at /operations/NAME                     an rpc of tamtam-operations, alone in its Set; its value is the input
+//	config-rows, configurations, tallies        not in answers to requests for the root, nor replaced or deleted with it
 //	deleting a Fixed entry (a port)             InvalidArgument; replaced, it loses its settings
 //	Subscribe, path not in the schema           InvalidArgument
 //	Subscribe without subscription              InvalidArgument

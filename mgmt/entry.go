@@ -102,11 +102,17 @@ func compareKeys(a, b []string) int { return slices.Compare(a, b) }
 type reader struct {
 	redis *swss.Redis
 	left  bool // also those that are deleted, but may still be in force
+
+	sources map[string]source
+	made    map[[2]string]map[string]map[string]string // by source and first key, during one request
 }
 
 // with returns the reader for a selection: a request for config alone gets what is configured.
 func (r reader) with(s *selected) reader {
 	r.left = s.state
+	if r.made == nil {
+		r.made = map[[2]string]map[string]map[string]string{}
+	}
 	return r
 }
 
@@ -182,10 +188,15 @@ func (r reader) candidates(ctx context.Context, g *group, pattern []string) ([][
 // rowKeys finds the keys of a row that fit the pattern among those of its table.
 func (r reader) rowKeys(ctx context.Context, g *group, row *row, pattern []string) ([][]string, error) {
 	db := r.redis.DB(row.DB)
-	prefix := row.Table + db.Separator()
+	prefix := row.hash(db.Separator(), "")
 	var keys []string
 	var err error
 	switch {
+	case row.Source != "":
+		prefix = ""
+		var rows map[string]map[string]string
+		rows, err = r.from(ctx, row.Source, pattern[0])
+		keys = sortedKeys(rows)
 	case row.Map != "": // the names are the fields of the hash
 		prefix = ""
 		keys, err = db.Client().HKeys(ctx, row.Map).Result()
@@ -299,7 +310,9 @@ func (m *model) selectLeaves(n *node, filter func(*node) bool) selection {
 	var walk func(*node)
 	walk = func(n *node) {
 		for _, k := range n.kids {
-			walk(k)
+			if !k.apart {
+				walk(k)
+			}
 		}
 		if n.typ == nil || !filter(n) {
 			return
@@ -344,6 +357,7 @@ func (t tree) below(g *group, keys []string) []*entry {
 // not exist gets one with keys only.
 func (r reader) collect(ctx context.Context, m *model, sel selection, pattern []string) (tree, error) {
 	t := tree{}
+	r.made = map[[2]string]map[string]map[string]string{}
 	for _, g := range m.groups {
 		s := sel[g]
 		if s == nil {

@@ -45,8 +45,9 @@ type want struct {
 	row  int
 	key  string
 	cmd  *redis.MapStringStringCmd
-	name *redis.StringCmd // of a Map
-	each *redis.StringCmd // of a row with Each
+	name *redis.StringCmd  // of a Map
+	each *redis.StringCmd  // of a row with Each
+	made map[string]string // of a row with Source
 
 	keys  *redis.StringSliceCmd // of the database, of a row with Tables
 	table string
@@ -54,6 +55,9 @@ type want struct {
 
 // hash returns what was read; nil if there is nothing.
 func (w *want) hash() map[string]string {
+	if w.made != nil {
+		return w.made
+	}
 	if w.keys != nil {
 		n := countTables(w.keys.Val(), "|")[w.table]
 		if n == 0 {
@@ -175,12 +179,15 @@ func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*wan
 	if err := r.fetchNames(ctx, db, g, wants); err != nil {
 		return err
 	}
+	if err := r.fetchMade(ctx, g, wants); err != nil {
+		return err
+	}
 	err := pipelined(ctx, db, func(p redis.Pipeliner) error {
 		var keys *redis.StringSliceCmd
 		for _, w := range wants {
 			r := g.rows[w.row]
-			switch key := r.Table + db.Separator() + w.key; {
-			case w.key == "":
+			switch key := r.hash(db.Separator(), w.key); {
+			case w.key == "", r.Source != "":
 			case r.Tables:
 				if keys == nil {
 					keys = p.Keys(ctx, "*")
@@ -199,6 +206,40 @@ func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*wan
 	}
 	for _, w := range wants {
 		w.e.recs[w.row] = w.hash()
+	}
+	return r.fetchCleared(ctx, db, g, wants)
+}
+
+// A source makes rows that are in no database: fields by row key, of the entries whose first key is first, or of all if
+// that is a wildcard. It may make more.
+type source func(ctx context.Context, first string) (map[string]map[string]string, error)
+
+// from returns the rows of a source, which is asked once for a request.
+func (r reader) from(ctx context.Context, name, first string) (map[string]map[string]string, error) {
+	for _, k := range []string{wildcard, first} {
+		if rows, ok := r.made[[2]string{name, k}]; ok {
+			return rows, nil
+		}
+	}
+	rows, err := r.sources[name](ctx, first)
+	if err == nil && r.made != nil {
+		r.made[[2]string{name, first}] = rows
+	}
+	return rows, err
+}
+
+// fetchMade asks the sources of rows.
+func (r reader) fetchMade(ctx context.Context, g *group, wants []*want) error {
+	for _, w := range wants {
+		name := g.rows[w.row].Source
+		if name == "" {
+			continue
+		}
+		rows, err := r.from(ctx, name, w.e.keys[0])
+		if err != nil {
+			return err
+		}
+		w.made = rows[w.key]
 	}
 	return nil
 }

@@ -218,7 +218,7 @@ func finishVLAN(c *Change) error {
 }
 
 func tagging() Codec {
-	return words("tagging_mode", "", "TAGGED", schema.Tagged, "UNTAGGED", schema.Untagged)
+	return words("tagging_mode", "UNTAGGED", "TAGGED", schema.Tagged, "UNTAGGED", schema.Untagged)
 }
 
 func breakoutLeaves(at string) []Leaf {

@@ -71,6 +71,7 @@ func (s *Server) look(ctx context.Context, claim *swss.Claim) error {
 func (s *Server) distrust() {
 	s.hub.distrust()
 	s.indexer.doubtful.Store(true)
+	s.tallier.doubtful.Store(true)
 }
 
 // mine fails if CONFIG_DB was emptied or taken by another server since it was claimed: what was read meanwhile is not

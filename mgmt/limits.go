@@ -17,14 +17,15 @@ func (t *tx) checkSizes(ctx context.Context, touched []*txEntry) error {
 			if r.DB != swss.ConfigDB || !r.serves(e.keys) || !e.changed(i) || t.rowInDoubt(e, i) {
 				continue
 			}
+			table, key := r.place(e.keys, e.own())
 			switch is, was := e.recs[i] != nil, e.before[i] != nil; {
 			case is && !was:
-				more[r.Table]++
-				last[r.Table] = e
+				more[table]++
+				last[table] = e
 			case was && !is:
-				more[r.Table]--
+				more[table]--
 			}
-			err := schema.CheckSize(r.Table, r.key.expand(e.keys, e.own()), e.recs[i], swss.MaxRow)
+			err := schema.CheckSize(table, key, e.recs[i], swss.MaxRow)
 			t.faults.add(e.step, at(e.group.node, e.keys, err))
 		}
 	}

@@ -6,5 +6,5 @@ func tamtamModules() []Module {
 		interfacesModule(), portsModule(), routingModule(), qosModule(), aclModule(), tamModule(),
 		altMarkModule(), flyMonModule(), tableRecordModule(), healthModule(),
 	}
-	return append(modules, statusModule(modules))
+	return append(modules, statusModule(modules), configurationModule(), talliesModule())
 }

@@ -30,6 +30,7 @@ type node struct {
 	list         bool
 	config       bool
 	mandatory    bool
+	apart        bool   // only who asks for it, or for what is below, gets it
 	group        *group // that of the nearest list; a list's own
 	leaf
 }
@@ -67,6 +68,24 @@ type group struct {
 	finish []func(*Change) error
 	makes  []func(*Change) (string, []string)
 	refs   []*node // leaves, anywhere, that name an entry of this list
+}
+
+// hash is the key of a row in its database.
+func (r *row) hash(separator, key string) string {
+	if r.Any {
+		return key
+	}
+	return r.Table + separator + key
+}
+
+// place is a row's table and its key there.
+func (r *row) place(keys []string, own map[string]string) (table, key string) {
+	key = r.key.expand(keys, own)
+	if r.Any {
+		table, key, _ = strings.Cut(key, "|")
+		return table, key
+	}
+	return r.Table, key
 }
 
 type row struct {
@@ -345,7 +364,7 @@ func (b *builder) bindRow(module, path string, g *group, r Row) {
 
 // addRow adds a row to a group that does not have it yet.
 func (b *builder) addRow(g *group, r Row) error {
-	t, err := compileTemplate(r.Key, b.redis.DB(r.DB).Separator(), g.keys)
+	t, err := compileTemplate(r.Key, b.redis.DB(r.DB).Separator(), g.keys, r.Any)
 	if err != nil {
 		return err
 	}
@@ -355,7 +374,7 @@ func (b *builder) addRow(g *group, r Row) error {
 		return fmt.Errorf("{%s} is no key that it may have for each field", r.Each)
 	}
 	own := &row{Row: r, index: len(g.rows), key: t, each: each}
-	if r.DB == swss.ConfigDB {
+	if r.DB == swss.ConfigDB && !r.Any {
 		own.check = schema.CheckerOf(r.Table)
 	}
 	g.rows = append(g.rows, own)

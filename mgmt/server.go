@@ -1,12 +1,14 @@
 package mgmt
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,8 +48,10 @@ type Server struct {
 	after  func(time.Duration) <-chan time.Time
 	hub    *hub
 
-	setting     sync.Mutex // one Set at a time
-	indexer     *indexer   // of the Set
+	setting     sync.Mutex // one Set or operation at a time
+	kept        *keeping
+	indexer     *indexer // of the Set
+	tallier     *tallier
 	gate        gate
 	claim       atomic.Pointer[swss.Claim] // nil: nobody else has the databases
 	snapshot    sync.RWMutex               // held for writing while a Set is written, else for reading
@@ -70,6 +74,9 @@ func NewServer(cfg Config) (*Server, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("northbound: %w", err)
 	}
+	if cfg.Keep != "" {
+		cfg.Startup = cmp.Or(cfg.Startup, filepath.Join(cfg.Keep, "config_db.json"))
+	}
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, now: cfg.Clock, after: cfg.After,
 		reader:      reader{redis: cfg.Redis},
@@ -86,12 +93,18 @@ func NewServer(cfg Config) (*Server, error) {
 	if s.after == nil {
 		s.after = time.After
 	}
+	s.kept = &keeping{Server: s, closed: make(chan struct{})}
 	s.hub = newHub(cfg.Redis, s.log)
 	s.indexer = newIndexer(cfg.Redis)
 	var err error
 	if s.model, err = newModel(cfg.Redis, tamtamModules()); err != nil {
 		return nil, fmt.Errorf("northbound: %w", err)
 	}
+	s.tallier = &tallier{model: s.model, reader: s.reader}
+	for _, top := range []string{"config-rows", "configurations", "tallies"} {
+		s.model.root.kid[top].apart = true
+	}
+	s.reader.sources = s.sources()
 	if err := s.listen(); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("northbound: %w", err)
@@ -185,6 +198,7 @@ func (s *Server) Serve(ctx context.Context) error {
 
 // Close ends all RPCs and listeners.
 func (s *Server) Close() {
+	s.kept.close.Do(func() { close(s.kept.closed) })
 	for _, e := range s.listening {
 		e.server.Stop()
 		e.listener.Close()
@@ -194,6 +208,9 @@ func (s *Server) Close() {
 	}
 	s.hub.close()
 	s.indexer.close()
+	if s.tallier != nil {
+		s.tallier.close()
+	}
 }
 
 // modelData is what Capabilities says of the modules.
@@ -216,7 +233,7 @@ func (s *Server) Capabilities(_ context.Context, req *gpb.CapabilityRequest) (*g
 func checkExtensions(exts []*gnmi_ext.Extension) error {
 	for _, e := range exts {
 		switch e.GetExt().(type) {
-		case *gnmi_ext.Extension_History, *gnmi_ext.Extension_Commit, *gnmi_ext.Extension_Depth,
+		case *gnmi_ext.Extension_History, *gnmi_ext.Extension_Depth,
 			*gnmi_ext.Extension_ConfigSubscription:
 			return status.Errorf(codes.Unimplemented, "extension %T is not served", e.GetExt())
 		}

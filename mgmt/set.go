@@ -42,27 +42,66 @@ func (s *Server) SetIf(
 	if len(req.GetUnionReplace()) > 0 {
 		return nil, status.Error(codes.Unimplemented, "union_replace is not served; use replace")
 	}
+	if name, input, is, err := operationOf(req); is {
+		if err == nil {
+			err = s.Operate(ctx, userOf(ctx), name, input)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return s.answer(req, []step{{op: gpb.UpdateResult_UPDATE, path: req.GetUpdate()[0].GetPath()}}), nil
+	}
 	steps, faults := s.model.parseSet(ctx, req)
 	if err := ctx.Err(); err != nil { // then it is not parsed whole
 		return nil, status.FromContextError(err).Err()
 	}
+	if err := s.perform(ctx, req, steps, faults, ok); err != nil {
+		return nil, err
+	}
+	return s.answer(req, steps), nil
+}
+
+// perform does the steps of a Set, and what its extensions ask for.
+func (s *Server) perform(
+	ctx context.Context, req *gpb.SetRequest, steps []step, faults *faults, ok func(context.Context) error,
+) error {
 	ctx, leave, err := s.gate.enter(ctx, false)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer leave()
 	s.setting.Lock()
 	defer s.setting.Unlock()
+	begin, done, err := s.kept.confirmable(ctx, req)
+	if err != nil {
+		return s.dbError(ctx, err)
+	}
+	if done {
+		return nil
+	}
+	if begin != nil { // before the Set: it is to be undone even if this server ends behind it
+		if err := begin(); err != nil {
+			return status.Errorf(codes.Internal, "extension commit: %v; nothing was changed", err)
+		}
+	}
 	err = s.trySet(ctx, steps, faults, ok)
 	for tries := 1; errors.Is(err, errConflict) && tries < commitTries; tries++ {
 		err = s.trySet(ctx, steps, faults, ok)
 	}
+	if err != nil && begin != nil && !errors.Is(err, errUnsettled) {
+		s.kept.endTrial()
+	}
 	if errors.Is(err, errConflict) {
-		return nil, status.Error(codes.Aborted, "others kept writing the same rows; nothing was changed")
+		return status.Error(codes.Aborted, "others kept writing the same rows; nothing was changed")
 	}
 	if err != nil {
-		return nil, unchanged(s.dbError(ctx, err))
+		return unchanged(s.dbError(ctx, err))
 	}
+	return nil
+}
+
+// answer is that of a Set that was done.
+func (s *Server) answer(req *gpb.SetRequest, steps []step) *gpb.SetResponse {
 	resp := &gpb.SetResponse{Prefix: replyPrefix(req.GetPrefix(), nil), Timestamp: s.now().UnixNano()}
 	if p := req.GetPrefix(); len(p.GetElem()) > 0 {
 		resp.Prefix = &gpb.Path{Target: p.GetTarget(), Origin: p.GetOrigin(), Elem: p.GetElem()}
@@ -70,7 +109,7 @@ func (s *Server) SetIf(
 	for _, st := range steps {
 		resp.Response = append(resp.Response, &gpb.UpdateResult{Path: st.path, Op: st.op})
 	}
-	return resp, nil
+	return resp
 }
 
 // Load sets JSON as a Set takes it at the root (RFC 7951), merged into what is configured: all of it, or nothing.
@@ -443,7 +482,7 @@ func (t *tx) remove(ctx context.Context, x target, replace bool) error {
 // removeBelow deletes the entries of the lists below a target.
 func (t *tx) removeBelow(ctx context.Context, x target, g *group, replace bool, d *doubts) error {
 	for _, k := range g.kids {
-		if !k.node.config || !k.node.within(x.node) {
+		if !k.node.config || !k.node.within(x.node) || k.node.parent.apart && !x.node.within(k.node.parent) {
 			continue
 		}
 		es, err := t.match(ctx, k, extend(x.keys, k))

@@ -54,6 +54,10 @@ type Row struct {
 	// Tables means that this is not a real row: the entries are the tables of the database, the
 	// field "rows" says how many rows each has.
 	Tables bool
+	// Any means rows of all tables of CONFIG_DB: the table's name is the first part of Key.
+	Any bool
+	// Source names what makes the rows of the entries, which are in no database (see [reader.from]).
+	Source string
 	// Entry rows make up the entry: it exists as long as one of them does.
 	Entry bool
 	// Fixed entries are neither created nor deleted by clients; the text says
@@ -142,8 +146,9 @@ const (
 	partField = -2
 )
 
-// compileTemplate parses a Row.Key for a group with the given keys.
-func compileTemplate(text, separator string, keys []string) (template, error) {
+// compileTemplate parses a Row.Key for a group with the given keys. Whole: its last part is all the rest of the
+// row's key.
+func compileTemplate(text, separator string, keys []string, whole bool) (template, error) {
 	var t template
 	expr := "^"
 	for text != "" {
@@ -173,7 +178,7 @@ func compileTemplate(text, separator string, keys []string) (template, error) {
 		t.parts = append(t.parts, p)
 		t.keys = append(t.keys, p.key)
 		switch {
-		case text == "" && separator == "|":
+		case text == "" && separator == "|" && !whole:
 			expr += "([^|]+)" // a row with more parts belongs to another list
 		case text == "":
 			expr += "(.+)" // the colons of an IPv6 address

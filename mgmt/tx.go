@@ -233,6 +233,9 @@ func (e *txEntry) fill() {
 	}
 }
 
+// text is the path of the entry.
+func (e *txEntry) text() string { return pathText(toPath(e.group.node, e.keys)) }
+
 // changed reports whether a row differs from what it was.
 func (e *txEntry) changed(i int) bool {
 	return (e.recs[i] == nil) != (e.before[i] == nil) || !maps.Equal(e.recs[i], e.before[i])
@@ -275,6 +278,7 @@ func (t *tx) commit(ctx context.Context) error {
 	next := swss.NewTurn()
 	packed := pack(nil, swss.KeyMark, t.turn, next)
 	writes := false
+	written := map[string]*txEntry{}
 	for _, e := range t.order {
 		for i, r := range e.group.rows {
 			if r.DB != swss.ConfigDB || !r.serves(e.keys) {
@@ -284,10 +288,15 @@ func (t *tx) commit(ctx context.Context) error {
 			if own == nil {
 				own = (&entry{group: e.group, recs: e.before}).own()
 			}
-			packed = packRead(packed, r.Table+"|"+r.key.expand(e.keys, own), e.before[i])
+			key := r.hash("|", r.key.expand(e.keys, own))
+			packed = packRead(packed, key, e.before[i])
 			after := e.before[i]
-			if e.touched {
+			if e.touched && e.changed(i) {
 				after = e.recs[i]
+				if o := written[key]; o != nil {
+					return status.Errorf(codes.InvalidArgument, "%s: is the row %s, which %s writes too", e.text(), key, o.text())
+				}
+				written[key] = e
 			}
 			size := len(packed)
 			packed = packWrite(packed, e.before[i], after)

@@ -298,18 +298,28 @@ func TableOf(config string) Table {
 // CheckerOf returns a function that checks a row of a table of CONFIG_DB; nil if there is no such
 // table, or if a row's validity depends on other rows.
 func CheckerOf(config string) func(key string, fields map[string]string) error {
-	all := slices.DeleteFunc(Tables(), func(t Table) bool { return t.Config != config || t.Parse == nil })
-	if len(all) == 0 || config == CfgACLRule {
+	if RowOf(config, "") == nil {
 		return nil
 	}
 	return func(key string, fields map[string]string) error {
-		t := all[0]
-		if IsAddressKey(key) {
-			t = all[len(all)-1] // of interfaces: their addresses
-		}
-		_, err := t.Parse(key, fields)
+		_, err := RowOf(config, key)(key, fields)
 		return err
 	}
+}
+
+// RowOf returns what reads the row with a key of a table of CONFIG_DB; nil if there is no such table, or if what a row
+// may say depends on other rows.
+func RowOf(config, key string) func(key string, fields map[string]string) (Row, error) {
+	var parse func(key string, fields map[string]string) (Row, error)
+	for _, t := range tables() {
+		if t.Config == config && config != "" && config != CfgACLRule && t.Parse != nil {
+			parse = t.Parse
+			if !IsAddressKey(key) {
+				return parse
+			} // else the last: of interfaces, their addresses
+		}
+	}
+	return parse
 }
 
 // FieldNames lists the names of the table's fields.

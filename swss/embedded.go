@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"os"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/alicebob/miniredis/v2"
 	mini "github.com/alicebob/miniredis/v2/server"
@@ -114,6 +116,7 @@ func newServer(listen []string) (*server, error) {
 		network := "tcp"
 		if strings.HasPrefix(addr, "/") {
 			network = "unix"
+			removeLeft(addr)
 		}
 		l, err := net.Listen(network, addr)
 		if err != nil {
@@ -125,6 +128,21 @@ func newServer(listen []string) (*server, error) {
 		go s.accept(l)
 	}
 	return s, nil
+}
+
+// removeLeft removes the socket of a process that was killed: nobody listens there.
+func removeLeft(path string) {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&os.ModeSocket == 0 {
+		return
+	}
+	c, err := net.Dial("unix", path)
+	switch {
+	case err == nil:
+		c.Close()
+	case errors.Is(err, syscall.ECONNREFUSED):
+		os.Remove(path) // what is wrong with it, Listen says
+	}
 }
 
 func (s *server) accept(l net.Listener) {

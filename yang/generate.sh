@@ -30,6 +30,8 @@ modules=(
 	tamtam-flymon
 	tamtam-tablerecord
 	tamtam-health
+	tamtam-configuration
+	tamtam-operations
 )
 go run -trimpath github.com/openconfig/ygot/generator "${options[@]}" "${modules[@]/%/.yang}"
 gofmt -w "$output"

@@ -40,7 +40,7 @@ func (n *northbound) flags(c *cobra.Command) {
 func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 	cfg := mgmt.Config{
 		Addr: n.gnmi, Dir: n.data, CertFile: n.cert, KeyFile: n.key, ClientCAFile: n.clientCA,
-		Insecure: n.insecure, Socket: device.SocketPath(n.data), Logger: logger(cmd),
+		Insecure: n.insecure, Socket: device.SocketPath(n.data), Logger: logger(cmd), Keep: n.data,
 	}
 	if n.users != "" {
 		f, err := os.Open(n.users)
@@ -173,16 +173,19 @@ func newRunHostIfd() *cobra.Command {
 
 func newRunMgmtd() *cobra.Command {
 	var n northbound
+	var startup string
 	var c *cobra.Command
 	c = newDaemon("mgmtd", "The northbound: gNMI", func(ctx context.Context, r *swss.Redis, common device.Common) error {
 		cfg, err := n.config(c)
 		if err != nil {
 			return err
 		}
-		cfg.Redis = r
+		cfg.Redis, cfg.Startup = r, startup
 		return device.RunMgmt(ctx, cfg, device.Addresses{Metrics: n.metrics, REST: n.rest}, common)
 	})
 	n.flags(c)
+	c.Flags().StringVar(&startup, "startup", "",
+		"file that the configuration is saved to by write memory (default: "+keptFile+" in the data directory)")
 	return c
 }
 

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,25 +43,17 @@ made without Redis too.`,
 				return err
 			}
 			if output == "" {
-				output = "tamtam-techsupport-" + cfg.Now().UTC().Format("20060102T150405Z") + ".tar.gz"
+				output = archiveName(cfg)
 			}
 			// A daemon's address may be one to listen at; the shell needs one to connect to.
 			conf.CAFile = cfg.CA
 			reach(cmd, &conf, cfg.Data)
 			conf.Timeout = cfg.Timeout
-			pack := techsupport.Config{Doctor: cfg, Tails: tails, More: []techsupport.Item{
-				{Name: "show.txt", Collect: func(ctx context.Context) ([]byte, string, error) {
-					return showAll(ctx, conf, shows)
-				}}}}
-			m, err := techsupport.Save(cmd.Context(), output, pack)
+			said, err := packed(cmd.Context(), output, techsupport.Config{Doctor: cfg, Tails: tails}, conf, cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			for _, f := range m.Failed {
-				fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: not in it: %s: %s\n", f.Name, f.Error)
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d files; %d could not be collected\n",
-				output, len(m.Files), len(m.Failed))
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), said)
 			return err
 		},
 	}
@@ -71,6 +66,42 @@ made without Redis too.`,
 	f.StringVarP(&conf.Password, "password", "p", "", "password at --target")
 	doctorFlags(c, &cfg, &place)
 	return c
+}
+
+func archiveName(cfg doctor.Config) string {
+	return "tamtam-techsupport-" + cfg.Now().UTC().Format("20060102T150405Z") + ".tar.gz"
+}
+
+// packed makes the archive, and says what came of it: what is not in it to warn.
+func packed(
+	ctx context.Context, output string, pack techsupport.Config, conf cli.Config, warn io.Writer,
+) (string, error) {
+	pack.More = append(pack.More, techsupport.Item{Name: "show.txt",
+		Collect: func(ctx context.Context) ([]byte, string, error) { return showAll(ctx, conf, shows) }})
+	m, err := techsupport.Save(ctx, output, pack)
+	if err != nil {
+		return "", err
+	}
+	for _, f := range m.Failed {
+		fmt.Fprintf(warn, "tamtam: not in it: %s: %s\n", f.Name, f.Error)
+	}
+	return fmt.Sprintf("%s: %d files; %d could not be collected", output, len(m.Files), len(m.Failed)), nil
+}
+
+// techSupportOf is show tech-support of a shell, in its directory: of a switch of another machine it is not to be
+// had.
+func techSupportOf(conf cli.Config, data string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		if host, _, _ := strings.Cut(conf.Target, ":"); !isUnix(conf.Target) && host != "localhost" && host != "127.0.0.1" {
+			return "", fmt.Errorf("the switch is at %s: run tamtam techsupport there", conf.Target)
+		}
+		cfg := doctor.Config{GNMI: conf.Target, CA: conf.CAFile, Data: data, Timeout: 3 * time.Second}
+		if err := complete(&cfg, redisPlace{addr: usualRedis}); err != nil {
+			return "", err
+		}
+		conf.In, conf.HistoryFile = nil, ""
+		return packed(ctx, archiveName(cfg), techsupport.Config{Doctor: cfg}, conf, conf.Err)
+	}
 }
 
 // showAll gives commands to the shell, each with what it prints, up to the second that fails: a server that is away

@@ -7,16 +7,21 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"tamtam/cli"
 	"tamtam/collector"
 	"tamtam/device"
+	"tamtam/mgmt/configfile"
+	"tamtam/swss"
 )
 
 func newCLI() *cobra.Command {
@@ -44,6 +49,7 @@ run again and again, as show commands whose counters grow.`,
 			if dir, err := os.UserHomeDir(); err == nil {
 				conf.HistoryFile = filepath.Join(dir, ".tamtam_history")
 			}
+			conf.TechSupport = techSupportOf(conf, data)
 			shell, err := cli.New(conf)
 			if err != nil {
 				return err
@@ -58,7 +64,13 @@ run again and again, as show commands whose counters grow.`,
 			case len(lines) > 0:
 				return nil
 			}
-			return shell.Run(cmd.Context())
+			// At a terminal an interrupt ends what runs, not the session.
+			ctx, stop := signal.NotifyContext(context.WithoutCancel(cmd.Context()), syscall.SIGTERM, syscall.SIGHUP)
+			defer stop()
+			if !term.IsTerminal(int(os.Stdin.Fd())) {
+				ctx = cmd.Context()
+			}
+			return shell.Run(ctx)
 		},
 	}
 	f := c.Flags()
@@ -111,6 +123,7 @@ func serverFlags(c *cobra.Command, conf *cli.Config, data *string) {
 	f.StringVar(&conf.KeyFile, "tls-key", "", "key of --tls-cert, PEM")
 	f.StringVarP(&conf.User, "user", "u", "", "user name")
 	f.StringVarP(&conf.Password, "password", "p", "", "password")
+	f.DurationVar(&conf.Timeout, "timeout", 10*time.Second, "how long to wait for an answer of the server")
 	f.StringVar(data, "data", device.DataDir(), "data directory of the switch on this machine")
 }
 
@@ -209,9 +222,14 @@ func newConfig() *cobra.Command {
 	c := &cobra.Command{Use: "config load|save", Short: "Move configuration between CONFIG_DB and a config_db.json",
 		RunE: func(*cobra.Command, []string) error { return usagef("config what? load FILE or save [FILE]") }}
 	var place redisPlace
+	var saved string
 	load := &cobra.Command{
 		Use: "load FILE", Short: "Write the file's rows into CONFIG_DB; other rows stay", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if saved != "" && exists(saved) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %s was saved, and is loaded instead of %s\n", saved, args[0])
+				args[0] = saved
+			}
 			rows, err := device.ReadConfigDB(args[0])
 			if err != nil {
 				return err
@@ -220,9 +238,12 @@ func newConfig() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return errors.Join(rows.Load(cmd.Context(), r), r.Close())
+			err = loadOver(cmd, r, rows, args[0])
+			return errors.Join(err, r.Close())
 		},
 	}
+	load.Flags().StringVar(&saved, "saved", "",
+		"file that mgmtd saves to (write memory): it is loaded instead of FILE, once it is there")
 	save := &cobra.Command{
 		Use: "save [FILE]", Short: "Print CONFIG_DB, or write it to the file", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -247,6 +268,31 @@ func newConfig() *cobra.Command {
 		c.AddCommand(sub)
 	}
 	return c
+}
+
+// loadOver loads rows, and says if CONFIG_DB held something else.
+func loadOver(cmd *cobra.Command, r *swss.Redis, rows device.ConfigDB, name string) error {
+	found, err := configfile.Stored(cmd.Context(), r)
+	if err != nil {
+		return err
+	}
+	if err := rows.Load(cmd.Context(), r); err != nil {
+		return err
+	}
+	replaced, stay := 0, 0
+	for _, d := range configfile.Diff(found, rows) {
+		switch d.Kind {
+		case configfile.Changed:
+			replaced++
+		case configfile.Removed:
+			stay++
+		}
+	}
+	if replaced+stay > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: CONFIG_DB held something else: %d rows were replaced by those of %s, "+
+			"%d rows that are not in it stay\n", replaced, name, stay)
+	}
+	return nil
 }
 
 // replaceFile writes a file whole or not at all.

@@ -99,7 +99,7 @@ func (u *upCommand) device(cmd *cobra.Command) (cfg device.UpConfig, err error) 
 
 // startup reads the startup configuration.
 func (u *upCommand) startup(cmd *cobra.Command, cfg *device.UpConfig) (err error) {
-	path := u.config
+	path, saved := u.config, filepath.Join(u.data, keptFile)
 	if path == "" && exists(startupFile) {
 		path = startupFile
 	}
@@ -107,23 +107,40 @@ func (u *upCommand) startup(cmd *cobra.Command, cfg *device.UpConfig) (err error
 		if !u.place.embedded() {
 			return usagef("--keep: the Redis at %s keeps CONFIG_DB itself; want --redis embedded", u.place.addr)
 		}
-		cfg.Keep = filepath.Join(u.data, keptFile)
-		if _, err := os.Stat(cfg.Keep); err == nil {
-			path = cfg.Keep
-		} else if !errors.Is(err, fs.ErrNotExist) {
+		cfg.Keep = saved
+	}
+	if path != "" {
+		if cfg.Startup, err = device.ReadStartup(path); err != nil {
 			return err
 		}
+	}
+	cfg.Mgmt.Startup, cfg.Source = saved, path
+	if u.config != "" && cfg.Startup.Rows != nil && !u.keep {
+		cfg.Mgmt.Startup = path // one file is both, as SONiC's
+	} else if _, err := os.Stat(saved); err == nil {
+		// What was saved is what the switch starts with, whatever it was given at first.
+		path = saved
+		cfg.Source, cfg.IfNone = saved+", where it was saved", u.config == ""
+		if cfg.Startup, err = device.ReadStartup(path); err != nil {
+			return err
+		}
+		if u.config != "" {
+			cfg.Source += "; " + u.config + " was not read"
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	if path == "" {
 		return nil
 	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: startup configuration: %s; write memory saves to %s\n", cfg.Source,
+		cfg.Mgmt.Startup)
 	cfg.Shell = func(ctx context.Context, target string, script []byte) error {
 		return runScript(ctx, cli.Config{
 			Target: target, In: bytes.NewReader(nil), Out: cmd.ErrOrStderr(), Err: cmd.ErrOrStderr(), Version: version(),
 		}, path, script)
 	}
-	cfg.Startup, err = device.ReadStartup(path)
-	return err
+	return nil
 }
 
 // runScript runs the lines of a script, up to the first that is refused.

@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,6 +44,57 @@ func TestUpStartsAndEnds(t *testing.T) {
 			s.end(r)
 		})
 	}
+}
+
+// What was saved is there after kill -9, in the file that the switch was started with or, where that is of another form,
+// in the data directory; what was not saved is gone.
+func TestSavedOutlivesAKill(t *testing.T) {
+	t.Parallel()
+	forms := map[string]string{
+		"config_db.json": `{"PORT": {"Ethernet0": {"lanes": "1,2,3,4", "speed": "100000", "description": "to spine"}}}`,
+		"script":         "configure terminal\ninterface Ethernet0\n description \"to spine\"\n",
+	}
+	for name, text := range forms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSolo(t, text)
+			s.args = slices.DeleteFunc(s.args, func(a string) bool { return a == "--keep" })
+			r := s.begin()
+			s.shell("configure", "interface Ethernet0", "description saved", "mirror-session m src-ip 10.0.0.1 dst-ip 10.0.0.2")
+			want := s.shell("show running-configuration")
+			s.shell("write memory", "configure", "interface Ethernet0", "description unsaved")
+			r.Close()
+			s.process.kill()
+			r = s.begin()
+			if got := description(t, r); got != "saved" {
+				t.Errorf("after kill -9 the port's description is %q", got)
+			}
+			if got := s.shell("show running-configuration"); got != want {
+				t.Errorf("after kill -9 the configuration is\n%s\nwant\n%s", got, want)
+			}
+			if got := s.shell("show configuration diff"); got != "" {
+				t.Errorf("it differs from what was saved:\n%s", got)
+			}
+			s.end(r)
+		})
+	}
+}
+
+// shell runs commands and returns what they print.
+func (s *solo) shell(lines ...string) string {
+	s.Helper()
+	args := []string{"cli", "--target", "unix:" + device.SocketPath(s.dir), "--timeout", "1m"}
+	for _, l := range lines {
+		args = append(args, "-c", l)
+	}
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asTamtam+"=1")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		s.Fatalf("%v: %v", lines, err)
+	}
+	return string(out)
 }
 
 // What is wrong with a startup configuration is told with its place, and nothing runs.

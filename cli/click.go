@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// SONiC has a second set of words, those of its Click commands: "config tam collector add c1 ...", "show interfaces
+// counters". They are understood where the shell's own words are expected, in exec mode; help and TAB know the shell's.
+
+// A click is a command of SONiC's and the lines of the shell that it is, from exec mode. In both, {x} stands for one
+// word and {*} for all that follow, if any.
+type click struct{ theirs, ours string }
+
+func clicks() []click {
+	list := []click{
+		{"show interfaces {*}", "show interface {*}"},
+		{"show ip interfaces", "show ip interface"}, {"show ipv6 interfaces", "show ipv6 interface"},
+		{"show runningconfiguration all", "show running-configuration"},
+		{"show mirror_session {*}", "show mirror-session {*}"},
+		{"show acl table", "show access-list"}, {"show acl rule", "show access-list"},
+		{"show vlan brief", "show vlan"}, {"show lldp table", "show lldp neighbors"}, {"show mac", "show mac address-table"},
+		{"show techsupport", "show tech-support"},
+		{"sonic-clear counters", "clear interface counters"}, {"sonic-clear queuecounters", "clear queue counters"},
+		{"sonic-clear acl-counters", "clear access-list counters"},
+		{"config save", "write memory"}, {"config save -y", "write memory"},
+		{"config reload", "copy startup-configuration running-configuration"},
+		{"config reload -y", "copy startup-configuration running-configuration"},
+		{"config rollback {n}", "rollback {n}"},
+		{"config interface shutdown {i}", "configure\ninterface {i}\nshutdown"},
+		{"config interface startup {i}", "configure\ninterface {i}\nno shutdown"},
+		{"config interface mtu {i} {n}", "configure\ninterface {i}\nmtu {n}"},
+		{"config interface breakout {i} {m}", "configure\ninterface breakout port {i} mode {m}"},
+		{"config interface ip add {i} {p}", "configure\ninterface {i}\nip address {p}"},
+		{"config interface ip remove {i} {p}", "configure\ninterface {i}\nno ip address {p}"},
+		{"config vlan add {n}", "configure\ninterface Vlan {n}"},
+		{"config vlan del {n}", "configure\nno interface Vlan {n}"},
+		{"config vlan member add -u {n} {i}", "configure\ninterface {i}\nswitchport access Vlan {n}"},
+		{"config vlan member add {n} {i}", "configure\ninterface {i}\nswitchport trunk allowed Vlan {n}"},
+		{"config tam switch-id {n}", "configure\ntam\nswitch-id {n}"},
+		{"config tam enterprise-id {n}", "configure\ntam\nenterprise-id {n}"},
+	}
+	add := func(theirs, mode, word string) {
+		list = append(list,
+			click{"config tam " + theirs + " add {n} {*}", mode + word + " {n} {*}"},
+			click{"config tam " + theirs + " del {n}", mode + "no " + word + " {n}"},
+			click{"config tam " + theirs + " remove {n}", mode + "no " + word + " {n}"})
+	}
+	for _, o := range []object{collector, sampler, flowGroup} {
+		add(o.word, "configure\ntam\n", o.word)
+	}
+	for _, f := range features() {
+		mode := "configure\ntam\n" + f.word + "\n"
+		list = append(list, click{"config tam " + f.word + " enable", mode + "enable"},
+			click{"config tam " + f.word + " disable", mode + "no enable"})
+		for _, o := range f.objects {
+			add(f.word+" "+o.word, mode, o.word)
+		}
+	}
+	return list
+}
+
+// translated returns the lines that a command of SONiC's is; nil: it is none.
+func translated(tokens []token, all []click) []string {
+	for _, c := range all {
+		values, ok := matched(tokens, strings.Fields(c.theirs))
+		if !ok {
+			continue
+		}
+		var lines []string
+		for line := range strings.SplitSeq(c.ours, "\n") {
+			for name, v := range values {
+				line = strings.ReplaceAll(line, name, v)
+			}
+			lines = append(lines, strings.TrimSpace(line))
+		}
+		return lines
+	}
+	return nil
+}
+
+// matched returns the values of a pattern's parameters, as they are typed.
+func matched(tokens []token, pattern []string) (map[string]string, bool) {
+	values := map[string]string{}
+	for i, p := range pattern {
+		switch {
+		case p == "{*}":
+			var rest []string
+			for _, t := range tokens[min(i, len(tokens)):] {
+				rest = append(rest, typed(t))
+			}
+			values[p] = strings.Join(rest, " ")
+			return values, true
+		case i >= len(tokens):
+			return nil, false
+		case strings.HasPrefix(p, "{"):
+			if strings.HasPrefix(tokens[i].text, "-") {
+				return nil, false
+			}
+			values[p] = typed(tokens[i])
+		case tokens[i].quoted || tokens[i].text != p:
+			return nil, false
+		}
+	}
+	return values, len(tokens) == len(pattern)
+}
+
+// typed is a token as it may be typed.
+func typed(t token) string {
+	if t.quoted {
+		return quote(t.text)
+	}
+	return t.text
+}
+
+// runTranslated runs lines from exec mode, and is back there behind them.
+func (s *Shell) runTranslated(ctx context.Context, lines []string, pipes string) error {
+	defer func() { s.mode, s.iface = modeExec, "" }()
+	for i, line := range lines {
+		if i == len(lines)-1 {
+			line += pipes
+		}
+		var syntax *SyntaxError
+		if err := s.runOwn(ctx, line); errors.As(err, &syntax) {
+			return fmt.Errorf("%s: %s", syntax.Reason, strings.TrimSpace(line))
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"unicode/utf8"
+)
+
+// A pager shows text a screen at a time.
+type pager struct {
+	con  console
+	keys io.Reader
+	out  io.Writer // where the text goes
+}
+
+// more is what stands below a screen when there is more.
+const more = "--More--"
+
+// show writes text, and waits for a key after each screen: blank or f for the next, enter or j for a line, G for all
+// the rest, q or Ctrl-C to end.
+func (p *pager) show(text []byte) error {
+	width, height := p.con.size()
+	page := max(height-1, 1)
+	room, keys := page, make([]byte, 1)
+	for len(text) > 0 {
+		line, rest, _ := bytes.Cut(text, []byte("\n"))
+		if rows := rowsOf(line, width); room < rows && room < page { // the screen is begun, and full
+			next, err := p.ask(keys, page)
+			switch {
+			case err != nil || next == 0:
+				return err
+			case next < 0:
+				_, err := p.out.Write(text)
+				return err
+			}
+			room = next - rows
+		} else {
+			room -= rows
+		}
+		if _, err := p.out.Write(text[:len(text)-len(rest)]); err != nil {
+			return err
+		}
+		text = rest
+	}
+	return nil
+}
+
+// rowsOf is how many rows of a screen a line takes.
+func rowsOf(line []byte, width int) int {
+	return max((utf8.RuneCount(line)+width-1)/width, 1)
+}
+
+// ask waits for a key and returns how many rows more are to be shown: -1 is all, 0 the end.
+func (p *pager) ask(keys []byte, page int) (int, error) {
+	restore, err := p.con.raw()
+	if err != nil {
+		return -1, nil // nobody can press a key
+	}
+	defer restore()
+	if _, err := io.WriteString(p.con, more); err != nil {
+		return 0, err
+	}
+	defer func() { _, _ = io.WriteString(p.con, "\r        \r") }()
+	for {
+		if _, err := io.ReadFull(p.keys, keys); err != nil {
+			return 0, nil // the input has ended
+		}
+		switch keys[0] {
+		case ' ', 'f':
+			return page, nil
+		case '\r', '\n', 'j':
+			return 1, nil
+		case 'G':
+			return -1, nil
+		case 'q', 'Q', keyCtrlC:
+			return 0, nil
+		}
+	}
+}

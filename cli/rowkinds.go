@@ -1,0 +1,138 @@
+package cli
+
+import "strings"
+
+// names makes fields without a word of help from their names.
+func names(list string) (out []rowField) {
+	for name := range strings.FieldsSeq(list) {
+		out = append(out, rowField{name: name, help: "Field " + strings.TrimSuffix(name, "@"), kind: anything})
+	}
+	return out
+}
+
+// rowKinds are the tables of CONFIG_DB that have commands of their own without having nodes of their own in the tree.
+func rowKinds() []rowKind {
+	name := func(help string) element { return arg("name", &argKind{label: "<name>", parse: parseName}, help) }
+	ports := arg("ports", &argKind{label: "<EthernetN[,EthernetN]>", parse: parseName, live: liveInterfaces}, "Ports")
+	queues := arg("queues", &argKind{label: "<N | N-M>", parse: parseName}, "Queues")
+	qos, buffer := kw("qos", "Quality of service"), kw("buffer", "Packet memory")
+	mapped := func(table, word, help string) rowKind {
+		return rowKind{table: table, words: []element{qos, kw(word, help)}, keys: []element{name("Name of the map")},
+			pairs: &rowField{help: "FROM:TO, with commas between"}}
+	}
+	return append(aclKinds(),
+		rowKind{
+			table: "PORT", words: words2("port", "A port as it is made: its lanes and speed"),
+			keys: []element{name("EthernetN")}, update: true, fields: []rowField{
+				{"lanes", "Lanes of the chip, such as 0,1,2,3", anything}, {"speed", "Mbit/s", anything},
+				{"alias", "Another name", anything}, {"index", "Place on the front panel", anything},
+				{"fec", "Error correction", offered("rs", "fc", "none", "auto")},
+				{"autoneg", "Autonegotiation", offered("on", "off")},
+			},
+		},
+		mapped("DSCP_TO_TC_MAP", "dscp-to-tc-map", "Traffic classes of DSCPs"),
+		mapped("DOT1P_TO_TC_MAP", "dot1p-to-tc-map", "Traffic classes of VLAN priorities"),
+		mapped("TC_TO_QUEUE_MAP", "tc-to-queue-map", "Queues of traffic classes"),
+		rowKind{
+			table: "PORT_QOS_MAP", words: []element{qos, kw("port", "Maps of ports")}, keys: []element{ports},
+			fields: names("dscp_to_tc_map dot1p_to_tc_map tc_to_queue_map"),
+		},
+		rowKind{
+			table: "SCHEDULER", words: []element{qos, kw("scheduler", "How a queue shares its port")},
+			keys: []element{name("Name of the scheduler")}, fields: []rowField{
+				{"type", "How it shares", offered("STRICT", "DWRR", "WRR")}, {"weight", "Of DWRR and WRR, 1 to 100", anything},
+			},
+		},
+		rowKind{
+			table: "WRED_PROFILE", words: []element{qos, kw("wred-profile", "Drops and marks before a queue is full")},
+			keys: []element{name("Name of the profile")}, fields: []rowField{
+				{"wred_green_enable", "Whether packets are dropped", offered("true", "false")},
+				{"green_min_threshold", "Octets from which on packets are dropped", anything},
+				{"green_max_threshold", "Octets from which on all are", anything},
+				{"green_drop_probability", "Percent below that", anything},
+				{"ecn", "Whether packets are marked instead", offered("ecn_none", "ecn_green", "ecn_all")},
+			},
+		},
+		rowKind{
+			table: "QUEUE", words: []element{qos, kw("queue", "Scheduler and WRED profile of queues")},
+			keys: []element{ports, queues}, fields: names("scheduler wred_profile"),
+		},
+		rowKind{
+			table: "BUFFER_POOL", words: []element{buffer, kw("pool", "A part of the packet memory")},
+			keys: []element{name("Name of the pool")}, fields: []rowField{
+				{"type", "Which way", offered("egress", "both")}, {"mode", "How it is shared", offered("dynamic", "static")},
+				{"size", "Octets", anything},
+			},
+		},
+		rowKind{
+			table: "BUFFER_PROFILE", words: []element{buffer, kw("profile", "How much of a pool a queue may take")},
+			keys: []element{name("Name of the profile")}, fields: names("pool size dynamic_th static_th"),
+		},
+		rowKind{
+			table: "BUFFER_QUEUE", words: []element{buffer, kw("queue", "Buffer profile of queues")},
+			keys: []element{ports, queues}, fields: names("profile"),
+		},
+		rowKind{
+			table: "MIRROR_SESSION", words: words2("mirror-session", "Copies of packets"),
+			keys: []element{name("Name of the session")}, fields: append([]rowField{
+				{"type", "Where copies go", offered("ERSPAN", "SPAN")},
+				{"direction", "Which packets of the source ports", offered("RX", "TX", "BOTH")},
+			}, names("src_ip dst_ip gre_type dscp ttl queue src_port dst_port")...),
+		},
+		rowKind{
+			table: "COPP_GROUP", words: []element{kw("copp", "What goes to the CPU"), kw("group", "Queue and policer of traps")},
+			keys: []element{name("Name of the group")}, fields: append([]rowField{
+				{"trap_action", "What becomes of the packets", offered("trap", "copy", "drop", "forward")},
+				{"meter_type", "What is metered", offered("packets", "bytes")},
+				{"mode", "Kind of the policer", offered("sr_tcm", "tr_tcm", "storm")},
+			}, names("trap_ids trap_priority queue color cir cbs pir pbs green_action yellow_action red_action")...),
+		},
+		rowKind{
+			table: "COPP_TRAP", words: []element{kw("copp", "What goes to the CPU"), kw("trap", "Packets of a group")},
+			keys: []element{name("Name of the trap")}, fields: names("trap_ids trap_group always_enabled"),
+		},
+		rowKind{
+			table: "FLEX_COUNTER_TABLE", words: words2("counterpoll", "Which counters are polled, and how often"),
+			keys: []element{name("PORT, QUEUE, QUEUE_WATERMARK, ACL or POLICER")},
+			fields: []rowField{
+				{"FLEX_COUNTER_STATUS", "Whether they are", offered("enable", "disable")},
+				{"POLL_INTERVAL", "Milliseconds", anything},
+			},
+		})
+}
+
+// words2 is a keyword with its help, as a list.
+func words2(word, help string) []element { return []element{kw(word, help)} }
+
+// aclKinds are ACL tables, their rules and types.
+func aclKinds() []rowKind {
+	list := kw("access-list", "Which packets may pass, are dropped or copied")
+	name := func(as, help string) element { return arg(as, &argKind{label: "<name>", parse: parseName}, help) }
+	return []rowKind{
+		{
+			table: "ACL_TABLE_TYPE", words: []element{list, kw("type", "What rules of a table may say")},
+			keys: []element{name("name", "Name of the type")}, fields: names("MATCHES@ ACTIONS@ BIND_POINTS@"),
+		},
+		{
+			table: "ACL_TABLE", words: []element{list, kw("table", "A list of rules")},
+			keys: []element{name("name", "Name of the table")}, fields: []rowField{
+				{"type", "What rules may say", offered("L3", "L3V6", "L3V4V6", "MIRROR", "MIRRORV6", "TAM")},
+				{"stage", "Where on a packet's way", offered("INGRESS", "EGRESS")},
+				{"ports@", "Ports and PortChannels, with commas between", anything},
+				{"policy_desc", "Words of the user", anything},
+			},
+		},
+		{
+			table: "ACL_RULE", words: []element{list, kw("rule", "A rule of a table")},
+			keys: []element{name("table", "Name of the table"), name("name", "Name of the rule")},
+			fields: append([]rowField{
+				{"PRIORITY", "Of several rules that match, the largest counts", anything},
+				{"PACKET_ACTION", "What becomes of the packets", offered("FORWARD", "DROP", "COPY")},
+			}, names(`REDIRECT_ACTION MIRROR_INGRESS_ACTION MIRROR_EGRESS_ACTION POLICER_ACTION META_DATA_ACTION DSCP_ACTION
+				SRC_IP DST_IP SRC_IPV6 DST_IPV6 IP_PROTOCOL NEXT_HEADER L4_SRC_PORT L4_DST_PORT L4_SRC_PORT_RANGE
+				L4_DST_PORT_RANGE TCP_FLAGS DSCP TTL IPV6_FLOW_LABEL ICMP_TYPE ICMP_CODE ICMPV6_TYPE ICMPV6_CODE
+				ETHER_TYPE IP_TYPE VLAN_ID SRC_MAC DST_MAC TC IN_PORTS OUT_PORTS OUT_PORT TUNNEL_VNI TUNNEL_TERM
+				INNER_ETHER_TYPE INNER_IP_PROTOCOL INNER_SRC_IP INNER_L4_SRC_PORT INNER_L4_DST_PORT META_DATA`)...),
+		},
+	}
+}

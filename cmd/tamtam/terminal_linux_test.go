@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tamtam/mgmt"
+	"tamtam/swss"
+)
+
+// A screen is the shell at a real pseudo-terminal, and what it has written there.
+type screen struct {
+	*testing.T
+	keys *os.File
+
+	mu   sync.Mutex
+	text string
+	more chan struct{} // gets a value when there is more text
+	at   int           // up to where the test has read
+}
+
+// startTerminal starts the shell of a switch with some configuration, in a window.
+func startTerminal(t *testing.T, rows, columns uint16) *screen {
+	t.Helper()
+	dir := t.TempDir()
+	socket := serveSome(t, dir)
+	keys, line := openTerminal(t, rows, columns)
+	cmd := exec.Command(os.Args[0], "cli", "--target", "unix:"+socket)
+	cmd.Env = append(os.Environ(), asTamtam+"=1", "HOME="+dir)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = line, line, line
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line.Close()
+	s := &screen{T: t, keys: keys, more: make(chan struct{}, 1)}
+	go s.read()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		keys.Close()
+		if t.Failed() {
+			t.Logf("the screen: %q", s.text)
+		}
+	})
+	s.expect("sonic# ")
+	return s
+}
+
+// serveSome serves gNMI for a CONFIG_DB with samplers.
+func serveSome(t *testing.T, dir string) string {
+	r, err := swss.OpenEmbedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	samplers := map[string]swss.FieldValues{}
+	for i := range 30 {
+		samplers[fmt.Sprintf("sampler-%02d", i)] = swss.FieldValues{"sampling-rate": "100"}
+	}
+	if err := swss.NewTable(r.DB(swss.ConfigDB), "TAM_SAMPLINGRATE_TABLE").SetMany(t.Context(), samplers); err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(dir, "s")
+	server, err := mgmt.NewServer(mgmt.Config{Redis: r, Socket: socket, Keep: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return socket
+}
+
+// openTerminal opens both sides of a pseudo-terminal.
+func openTerminal(t *testing.T, rows, columns uint16) (keys, line *os.File) {
+	t.Helper()
+	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no pseudo-terminal: %v", err)
+	}
+	n, err := unix.IoctlGetInt(int(keys.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(keys.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(int(keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns})
+	}
+	if err == nil {
+		line, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Skipf("no pseudo-terminal: %v", err)
+	}
+	return keys, line
+}
+
+func (s *screen) read() {
+	b := make([]byte, 4096)
+	for {
+		n, err := s.keys.Read(b)
+		s.mu.Lock()
+		s.text += string(b[:n])
+		s.mu.Unlock()
+		select {
+		case s.more <- struct{}{}:
+		default:
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *screen) press(keys string) {
+	s.Helper()
+	if _, err := s.keys.WriteString(keys); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// expect waits for text behind what was expected last, and returns what came up to its end.
+func (s *screen) expect(text string) string {
+	s.Helper()
+	limit := time.After(time.Minute)
+	for {
+		s.mu.Lock()
+		i := strings.Index(s.text[s.at:], text)
+		if i >= 0 {
+			came := s.text[s.at : s.at+i+len(text)]
+			s.at += len(came)
+			s.mu.Unlock()
+			return came
+		}
+		s.mu.Unlock()
+		select {
+		case <-s.more:
+		case <-limit:
+			s.Fatalf("%q does not come", text)
+		}
+	}
+}
+
+// At a terminal TAB completes, ? helps, Ctrl-C abandons a line and ends what runs, the arrow up brings the line before,
+// Ctrl-R one that
+// holds what is typed, Ctrl-D ends the session.
+func TestTerminalKeys(t *testing.T) {
+	t.Parallel()
+	s := startTerminal(t, 50, 100)
+	s.press("sh\tver\t")
+	s.expect("show version ")
+	s.press("\r")
+	s.expect("gNMI version")
+	s.expect("sonic# ")
+	s.press("show tam sw?")
+	s.expect("Attributes of the switch that are in use")
+	s.press("\x15show tam samplers sampler-0\t")
+	s.expect("sampler-08  sampler-09")
+	s.press("\x03")
+	s.press("nonsense\r")
+	s.expect("%Error: Invalid input detected at \"^\" marker")
+	s.expect("sonic# ")
+	s.press("show tam samplers sampler-07 watch 100ms\r")
+	for range 3 {
+		s.expect("Sample Rate   : 100")
+	}
+	s.press("\x03")
+	s.expect("sonic# ")
+	s.press("\x1b[A\x1b[A\r")
+	s.expect("%Error: Invalid input")
+	s.expect("sonic# ")
+	s.press("ver\x12")
+	s.expect("show version ")
+	s.press("\r")
+	s.expect("gNMI version")
+	s.expect("sonic# ")
+	s.press("show\x12\x12\r") // not the last, the one before
+	s.expect("Sample Rate")
+	s.press("\x03")
+	s.expect("sonic# ")
+	s.press("\x04")
+}
+
+// Output of more lines than the window has stops at each screen, by what lines take in a window of its width.
+func TestTerminalPages(t *testing.T) {
+	t.Parallel()
+	s := startTerminal(t, 10, 100)
+	s.press("show tam samplers\r")
+	s.expect("Sample Rate")
+	first := s.expect("--More--")
+	if n := strings.Count(first, "\n"); n != 8 { // the heading is above it; one row is for the question
+		t.Errorf("%d lines in front of the question: %q", n, first)
+	}
+	s.press("\r")
+	if n := strings.Count(s.expect("--More--"), "\n"); n != 1 {
+		t.Errorf("Enter shows %d lines", n)
+	}
+	s.press(" ")
+	if n := strings.Count(s.expect("--More--"), "\n"); n != 9 {
+		t.Errorf("the blank shows %d lines", n)
+	}
+	s.press("q")
+	if rest := s.expect("sonic# "); strings.Contains(rest, "sampler-29") {
+		t.Errorf("q shows the rest: %q", rest)
+	}
+	s.press("show tam samplers | no-more\r")
+	if all := s.expect("sampler-29"); strings.Contains(all, "--More--") {
+		t.Errorf("no-more stops: %q", all)
+	}
+	s.expect("sonic# ")
+	s.press("show tam samplers\r")
+	s.expect("--More--")
+	s.press("G")
+	s.expect("sampler-29")
+	s.expect("sonic# ")
+}
+
+// In a narrow window a long line is edited over several rows, and the screens count the rows that lines take.
+func TestTerminalNarrow(t *testing.T) {
+	t.Parallel()
+	s := startTerminal(t, 8, 20)
+	s.press("show tam samplers sampler-07 | include Rate\r")
+	s.expect("Sample Rate   : 100")
+	s.expect("sonic# ")
+	s.press("show running-configuration tam\r")
+	first := s.expect("--More--")
+	if n := strings.Count(first[strings.Index(first, "configure"):], "\n"); n > 5 {
+		t.Errorf("%d lines of two rows each in a window of 8 rows: %q", n, first)
+	}
+	s.press("\x03")
+	s.expect("sonic# ")
+}

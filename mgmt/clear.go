@@ -1,0 +1,216 @@
+package mgmt
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tamtam/schema"
+	"tamtam/swss"
+
+	"github.com/redis/go-redis/v9"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Cleared counters go on in the chip and in COUNTERS_DB, where others read them too: what they were when they were
+// cleared is kept in COUNTERS_DB, and whatever this server says of them is the difference. It holds for the chip
+// that counted: when syncd has another, which counts anew, or a counter is below what it was, nothing is subtracted.
+
+// clearedKey is the hash of COUNTERS_DB with what counters were: by the key of their row, JSON of its fields; and,
+// under clearedLife, the mark of the syncd that counted.
+const (
+	clearedKey  = "TAMTAM_CLEARED"
+	clearedLife = "life"
+	countsMark  = "syncd" // whose mark in COUNTERS_DB it is
+)
+
+// A counted is a kind of counters: rows of a table of COUNTERS_DB, of one name each.
+type counted struct {
+	table string
+	names string // the hash with their names; "": the names are the keys of the table
+	only  string // names begin with it, which is not told
+	off   string // names that begin with it are of another kind
+}
+
+var countedKinds = map[string][]counted{
+	"interfaces": {{table: schema.CountersTable, names: schema.CountersPortNameMap},
+		{table: schema.CountersTable, names: schema.CountersLAGNameMap}},
+	"queues":        {{table: schema.CountersTable, names: schema.CountersQueueNameMap}},
+	"acl":           {{table: schema.CountersTable, names: schema.CountersACLRuleMap, off: schema.TAMTable + ":"}},
+	"flow-groups":   {{table: schema.CountersTable, names: schema.CountersACLRuleMap, only: schema.TAMTable + ":"}},
+	"copp":          {{table: schema.CountersTable, names: schema.CountersPolicerNameMap}},
+	"tail-stamping": {{table: schema.CountersTailStamp}},
+	"table-record":  {{table: schema.CountersRecord}},
+}
+
+// counts reports whether a field of a row is a counter, and no level.
+func counts(field string) bool {
+	return !strings.Contains(field, "OCCUPANCY") && !strings.Contains(field, "WATERMARK")
+}
+
+// A clearInput is that of the operation clear-counters.
+type clearInput struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
+func (s *keeping) clearCounters(ctx context.Context, _ string, in clearInput) error {
+	kinds := []string{in.Kind}
+	if in.Kind == "all" {
+		kinds = slices.Sorted(maps.Keys(countedKinds))
+	}
+	db := s.reader.redis.DB(swss.CountersDB)
+	var keys []string
+	for _, kind := range kinds {
+		if countedKinds[kind] == nil {
+			return status.Errorf(codes.InvalidArgument, "kind is %q, want all or one of %s", kind,
+				strings.Join(slices.Sorted(maps.Keys(countedKinds)), ", "))
+		}
+		for _, c := range countedKinds[kind] {
+			found, err := c.keys(ctx, db, in.Name)
+			if err != nil {
+				return unavailable(err)
+			}
+			keys = append(keys, found...)
+		}
+	}
+	if in.Name != "" && len(keys) == 0 {
+		return status.Errorf(codes.NotFound, "%s: %s has no counters", in.Kind, in.Name)
+	}
+	if err := s.rememberCounters(ctx, db, keys); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+// keys returns the keys of the rows, of all names or of one.
+func (c counted) keys(ctx context.Context, db *swss.DB, name string) (out []string, err error) {
+	if c.names == "" {
+		names, err := swss.NewTable(db, c.table).Keys(ctx)
+		for _, n := range names {
+			if name == "" || n == name {
+				out = append(out, c.table+db.Separator()+n)
+			}
+		}
+		return out, err
+	}
+	names, err := db.Client().HGetAll(ctx, c.names).Result()
+	for _, n := range slices.Sorted(maps.Keys(names)) {
+		short, of := strings.CutPrefix(n, c.only)
+		others := c.off != "" && strings.HasPrefix(n, c.off)
+		if of && !others && (name == "" || short == name || strings.HasPrefix(short, name+":")) {
+			out = append(out, c.table+db.Separator()+names[n])
+		}
+	}
+	return out, err
+}
+
+// rememberCounters keeps what counters are.
+func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []string) error {
+	marks, err := db.Client().HMGet(ctx, swss.KeyMark, countsMark).Result()
+	if err != nil {
+		return err
+	}
+	life := fmt.Sprint(marks[0])
+	before, err := db.Client().HGet(ctx, clearedKey, clearedLife).Result()
+	if err != nil && err != redis.Nil {
+		return err
+	}
+	if before != life { // of another chip
+		if err := db.Client().Del(ctx, clearedKey).Err(); err != nil {
+			return err
+		}
+	}
+	for c := range slices.Chunk(keys, chunk) {
+		rows := make([]*redis.MapStringStringCmd, len(c))
+		err := pipelined(ctx, db, func(p redis.Pipeliner) error {
+			for i, k := range c {
+				rows[i] = p.HGetAll(ctx, k)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		values := []any{clearedLife, life}
+		for i, k := range c {
+			was := rows[i].Val()
+			maps.DeleteFunc(was, func(f, _ string) bool { return !counts(f) })
+			text, err := json.Marshal(was)
+			if err != nil {
+				return err
+			}
+			values = append(values, k, text)
+		}
+		if err := db.Client().HSet(ctx, clearedKey, values...).Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fetchCleared finds what counters were when they were cleared, where they were, and takes it from what they are.
+func (r reader) fetchCleared(ctx context.Context, db *swss.DB, g *group, wants []*want) error {
+	of := slices.DeleteFunc(slices.Clone(wants), func(w *want) bool {
+		return !g.rows[w.row].Counter || w.cmd == nil || len(w.e.recs[w.row]) == 0
+	})
+	if db.Name() != swss.CountersDB || len(of) == 0 {
+		return nil
+	}
+	life, err := db.Client().HGet(ctx, clearedKey, clearedLife).Result()
+	if err == redis.Nil {
+		return nil
+	}
+	if err != nil {
+		return unavailable(err)
+	}
+	bases := make([]*redis.StringCmd, len(of))
+	var mark *redis.StringCmd
+	err = pipelined(ctx, db, func(p redis.Pipeliner) error {
+		mark = p.HGet(ctx, swss.KeyMark, countsMark)
+		for i, w := range of {
+			bases[i] = p.HGet(ctx, clearedKey, g.rows[w.row].hash(db.Separator(), w.key))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	now := mark.Val()
+	if mark.Err() == redis.Nil {
+		now = fmt.Sprint(nil)
+	}
+	if now != life {
+		return nil
+	}
+	for i, w := range of {
+		w.e.recs[w.row] = since(bases[i].Val(), w.e.recs[w.row])
+	}
+	return nil
+}
+
+// since is a row of counters less what they were.
+func since(was string, is map[string]string) map[string]string {
+	var base map[string]string
+	if was == "" || json.Unmarshal([]byte(was), &base) != nil {
+		return is
+	}
+	out := maps.Clone(is)
+	for f, v := range base {
+		from, err := strconv.ParseUint(v, 10, 64)
+		now, errNow := strconv.ParseUint(is[f], 10, 64)
+		if err != nil || errNow != nil {
+			continue
+		}
+		if now < from {
+			return is // it counts anew
+		}
+		out[f] = strconv.FormatUint(now-from, 10)
+	}
+	return out
+}

@@ -1,0 +1,60 @@
+package configfile
+
+import (
+	"maps"
+	"slices"
+)
+
+// A Difference is a row that two configurations do not have alike. Was and Is are fields as FIELD=VALUE, those that
+// differ; of a row that only one has, all of it.
+type Difference struct {
+	Table, Key string
+	Kind       string // ADDED, REMOVED or CHANGED
+	Was, Is    []string
+}
+
+// Kinds of differences.
+const (
+	Added   = "ADDED"
+	Removed = "REMOVED"
+	Changed = "CHANGED"
+)
+
+// Diff says how to come from one configuration to the other, in the order of tables and keys.
+func Diff(from, to Rows) []Difference {
+	var out []Difference
+	for _, table := range union(from, to) {
+		for _, key := range union(from[table], to[table]) {
+			was, had := from[table][key]
+			is, has := to[table][key]
+			d := Difference{Table: table, Key: key, Kind: Changed, Was: lacking(was, is), Is: lacking(is, was)}
+			switch {
+			case !had:
+				d.Kind = Added
+			case !has:
+				d.Kind = Removed
+			case len(d.Was)+len(d.Is) == 0:
+				continue
+			}
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// union returns the keys of two maps, in order.
+func union[V any](a, b map[string]V) []string {
+	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// lacking are the fields of a row that another does not have alike.
+func lacking(row, other map[string]string) (out []string) {
+	for _, f := range slices.Sorted(maps.Keys(row)) {
+		if v, ok := other[f]; (!ok || v != row[f]) && f != "NULL" {
+			out = append(out, f+"="+row[f])
+		}
+	}
+	return out
+}

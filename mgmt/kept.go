@@ -1,0 +1,282 @@
+package mgmt
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"tamtam/mgmt/configfile"
+	"tamtam/swss"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Configurations that are kept are files: the one that the next start loads, and those that were in force when
+// somebody saved or committed. They are whole config_db.json files, so that whatever is in CONFIG_DB is in them.
+
+// mostKept is how many earlier configurations are kept.
+const mostKept = 20
+
+// Names of configurations; those of the archive are numbers, 0 the newest.
+const (
+	runningName = "running"
+	startupName = "startup"
+)
+
+// Kinds of what is in the archive.
+const (
+	keptStart  = "start"  // what the switch was started with
+	keptSave   = "save"   // saved as what the next start loads
+	keptCommit = "commit" // committed
+	keptBefore = "before" // was in force, and replaced by another; nobody had committed it
+)
+
+// settled are the kinds that an unconfirmed commit can be undone to.
+var settled = []string{keptStart, keptSave, keptCommit}
+
+// A keeping is the part of the server that keeps configurations, and undoes what nobody confirms.
+type keeping struct {
+	*Server
+	trial   *trial                // a commit that is not confirmed, or nil; of the one who holds setting
+	onTrial atomic.Pointer[trial] // the same, for those who only look
+	closed  chan struct{}
+	close   sync.Once
+}
+
+var errNotKept = errors.New("this server was started without a place for configurations (--data)")
+
+func (s *keeping) archive() configfile.Archive {
+	return configfile.Archive{Dir: filepath.Join(s.cfg.Keep, "configurations"), Most: mostKept}
+}
+
+// stored is CONFIG_DB as it is.
+func (s *Server) stored(ctx context.Context) (configfile.Rows, error) {
+	rows, err := configfile.Stored(ctx, s.reader.redis)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return rows, nil
+}
+
+// configuration returns one that has a name, and its note. The caller holds setting, or does not mind changes.
+func (s *keeping) configuration(ctx context.Context, name string) (n configfile.Note, rows configfile.Rows, err error) {
+	switch {
+	case name == runningName:
+		rows, err = s.stored(ctx)
+		return n, rows, err
+	case s.cfg.Keep == "":
+		return n, nil, errNotKept
+	case name == startupName:
+		rows, err = configfile.Read(s.cfg.Startup)
+		if errors.Is(err, fs.ErrNotExist) {
+			return n, nil, status.Errorf(codes.NotFound, "nothing was saved: there is no %s", s.cfg.Startup)
+		}
+		return n, rows, err
+	}
+	i, err := strconv.ParseUint(name, 10, 16)
+	if err != nil {
+		return n, nil, status.Errorf(codes.InvalidArgument,
+			"%q names no configuration: want %s, %s or the number of an earlier one", name, runningName, startupName)
+	}
+	notes, err := s.archive().List()
+	if err != nil {
+		return n, nil, err
+	}
+	if i >= uint64(len(notes)) {
+		return n, nil, status.Errorf(codes.NotFound, "there is no earlier configuration %d, there are %d, from 0", i,
+			len(notes))
+	}
+	return s.archive().Load(notes[i].Seq)
+}
+
+// A copyInput is that of the operation copy.
+type copyInput struct {
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+	Comment     string `json:"comment"`
+}
+
+// copy copies a configuration onto the running one or onto the one for the next start.
+func (s *keeping) copy(ctx context.Context, who string, in copyInput) error {
+	if in.Destination != runningName && in.Destination != startupName {
+		return status.Errorf(codes.InvalidArgument, "destination is %q, want %s or %s", in.Destination, runningName,
+			startupName)
+	}
+	if in.Source == in.Destination {
+		return status.Errorf(codes.InvalidArgument, "source and destination are both %s", in.Source)
+	}
+	if s.cfg.Keep == "" {
+		return errNotKept
+	}
+	note, rows, err := s.configuration(ctx, in.Source)
+	if err != nil {
+		return err
+	}
+	if in.Destination == runningName {
+		return s.restore(ctx, who, rows, fmt.Sprintf("replaced by %s", in.Source))
+	}
+	if in.Comment == "" {
+		in.Comment = note.Comment
+	}
+	return s.save(who, rows, in.Comment)
+}
+
+// save keeps a configuration for the next start.
+func (s *keeping) save(who string, rows configfile.Rows, comment string) error {
+	text, err := rows.JSON()
+	if err == nil {
+		err = configfile.Write(s.cfg.Startup, bytes.NewReader(append(text, '\n')), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("nothing was saved: %w", err)
+	}
+	return s.keep(who, keptSave, comment, rows)
+}
+
+// keep puts a configuration into the archive, unless it is the newest there already and of a kind that counts as
+// much.
+func (s *keeping) keep(who, kind, comment string, rows configfile.Rows) error {
+	a := s.archive()
+	notes, err := a.List()
+	if err != nil {
+		return err
+	}
+	if len(notes) > 0 && comment == "" && (kind == keptBefore || slices.Contains(settled, notes[0].Kind)) {
+		if _, newest, err := a.Load(notes[0].Seq); err == nil && len(configfile.Diff(newest, rows)) == 0 {
+			return nil
+		}
+	}
+	note := configfile.Note{Time: s.now().UTC(), User: who, Kind: kind, Comment: comment}
+	_, err = a.Add(note, rows, s.trial.back())
+	return err
+}
+
+// restore makes a configuration the running one. What was running is kept, unless it is already. An unconfirmed
+// commit ends by it: what it was to protect is gone.
+func (s *keeping) restore(ctx context.Context, who string, rows configfile.Rows, why string) error {
+	was, err := s.replaceRows(ctx, rows)
+	if err != nil {
+		return err
+	}
+	s.endTrial()
+	return s.keep(who, keptBefore, why, was)
+}
+
+// replaceRows writes CONFIG_DB anew, all of it or nothing, and returns what was there. The caller holds setting.
+func (s *keeping) replaceRows(ctx context.Context, want configfile.Rows) (was configfile.Rows, err error) {
+	for range commitTries {
+		if was, err = s.tryReplace(ctx, want); !errors.Is(err, errConflict) {
+			return was, err
+		}
+	}
+	return nil, status.Error(codes.Aborted, "others kept writing the same rows; nothing was changed")
+}
+
+func (s *keeping) tryReplace(ctx context.Context, want configfile.Rows) (configfile.Rows, error) {
+	turn, err := s.reader.redis.DB(swss.ConfigDB).Turn(ctx)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	was, err := s.stored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	next := swss.NewTurn()
+	packed := pack(nil, swss.KeyMark, turn, next)
+	for _, d := range configfile.Diff(was, want) {
+		before, after := was[d.Table][d.Key], want[d.Table][d.Key]
+		packed = packRead(packed, d.Table+"|"+d.Key, before)
+		if d.Kind == configfile.Removed {
+			after = nil
+		}
+		packed = packWrite(packed, before, after)
+	}
+	s.snapshot.Lock()
+	defer s.snapshot.Unlock()
+	t := &tx{model: s.model, reader: s.reader}
+	return was, t.write(context.WithoutCancel(ctx), packed, next)
+}
+
+// Begin is called once the switch has what it starts with. source says where that came from, in words; fresh, that it
+// replaces whatever was configured before. found is what CONFIG_DB held before: where it is not the same, it is kept,
+// and the log says what became of it. A commit that nobody confirmed goes on, or is undone.
+func (s *Server) Begin(ctx context.Context, source string, fresh bool, found configfile.Rows) error {
+	return s.kept.begin(ctx, source, fresh, found)
+}
+
+func (s *keeping) begin(ctx context.Context, source string, fresh bool, found configfile.Rows) error {
+	if s.cfg.Keep == "" {
+		return nil
+	}
+	s.setting.Lock()
+	defer s.setting.Unlock()
+	rows, err := s.stored(ctx)
+	if err != nil {
+		return err
+	}
+	s.log.Info("configuration", "from", source, "rows", rows.Count())
+	if d := configfile.Diff(found, rows); len(found) > 0 && len(d) > 0 {
+		s.log.Warn("CONFIG_DB held something else than what the switch starts with; it is kept, "+
+			"see show configuration history", "rows that differ", len(d), "from", source)
+		err := s.keep("start", keptBefore, "what CONFIG_DB held before it was started from "+source, found)
+		if err != nil {
+			return err
+		}
+	}
+	notes, err := s.archive().List()
+	if err != nil {
+		return err
+	}
+	if (fresh || len(notes) == 0) && len(rows) > 0 {
+		if err := s.keep("start", keptStart, "", rows); err != nil {
+			return err
+		}
+	}
+	s.tellUnsaved(rows)
+	return s.resumeTrial(ctx, fresh)
+}
+
+// tellUnsaved logs if the next start would load something else.
+func (s *keeping) tellUnsaved(rows configfile.Rows) {
+	saved, err := configfile.Read(s.cfg.Startup)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		s.log.Warn("the saved configuration cannot be read", "file", s.cfg.Startup, "error", err)
+	default:
+		if n := len(configfile.Diff(saved, rows)); n > 0 {
+			s.log.Warn("the running configuration is not the one that was saved, see show configuration diff startup",
+				"file", s.cfg.Startup, "rows that differ", n)
+		}
+	}
+}
+
+// keptNames are the names of all configurations that are kept, with their notes.
+func (s *keeping) keptNames() (names []string, notes map[string]configfile.Note, err error) {
+	notes = map[string]configfile.Note{}
+	list, err := s.archive().List()
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, n := range list {
+		notes[strconv.Itoa(i)] = n
+	}
+	if fi, err := os.Stat(s.cfg.Startup); err == nil && !fi.IsDir() {
+		n := configfile.Note{Time: fi.ModTime().UTC(), Kind: keptSave, Comment: s.cfg.Startup}
+		if i := slices.IndexFunc(list, func(o configfile.Note) bool { return o.Kind == keptSave }); i >= 0 {
+			n.User = list[i].User
+		}
+		notes[startupName] = n
+	}
+	return slices.Sorted(maps.Keys(notes)), notes, nil
+}

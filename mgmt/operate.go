@@ -1,0 +1,181 @@
+package mgmt
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// Operations are what a client can have the switch do besides writing its configuration: the rpcs of
+// tamtam-operations. They have one way in, [Server.Operate], with the rpc's input as RFC 7951 writes it. RESTCONF's
+// form of it is RFC 8040's POST to /operations/tamtam-operations:NAME; gNMI has none, so that there it is a Set of
+// one update, alone in its request, whose path is /operations/NAME and whose value is the input. What an operation
+// finds is read where the tree has it.
+
+// operationsNode is where operations are, in paths.
+const operationsNode = "operations"
+
+const operationsModule = "tamtam-operations"
+
+// An operation is one rpc: it parses its input and does it.
+type operation func(s *keeping, ctx context.Context, who string, input []byte) error
+
+func operations() map[string]operation {
+	return map[string]operation{
+		"copy":           parsed(map[string]bool{"source": true, "destination": true}, (*keeping).copy),
+		"commit":         parsed(nil, (*keeping).commit),
+		"cancel-commit":  parsed(nil, (*keeping).cancelCommit),
+		"clear-counters": parsed(map[string]bool{"kind": true}, (*keeping).clearCounters),
+	}
+}
+
+// parsed is an operation whose input is the members of T, of which some must be there.
+func parsed[T any](must map[string]bool, do func(*keeping, context.Context, string, T) error) operation {
+	return func(s *keeping, ctx context.Context, who string, input []byte) error {
+		var in T
+		if err := parseInput(input, must, &in); err != nil {
+			return status.Error(codes.InvalidArgument, err.Error())
+		}
+		return do(s, ctx, who, in)
+	}
+}
+
+// parseInput reads an object whose names may have the module in front.
+func parseInput(input []byte, must map[string]bool, into any) error {
+	var members map[string]json.RawMessage
+	if len(bytes.TrimSpace(input)) > 0 {
+		if err := json.Unmarshal(input, &members); err != nil {
+			return fmt.Errorf("input: want a JSON object: %w", err)
+		}
+	}
+	if inner, ok := members[operationsModule+":input"]; ok && len(members) == 1 { // RFC 8040, 3.6
+		return parseInput(inner, must, into)
+	}
+	local := map[string]json.RawMessage{}
+	for name, v := range members {
+		local[strings.TrimPrefix(name, operationsModule+":")] = v
+	}
+	for _, name := range slices.Sorted(maps.Keys(must)) {
+		if _, there := local[name]; !there {
+			return fmt.Errorf("%s is missing", name)
+		}
+	}
+	text, err := json.Marshal(local)
+	if err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			return fmt.Errorf("%s: %s, want %s", wrong.Field, wrong.Value, wrong.Type)
+		}
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// Operate does an operation for a user. The error has a code.
+func (s *Server) Operate(ctx context.Context, who, name string, input []byte) error {
+	name = strings.TrimPrefix(name, operationsModule+":")
+	all := operations()
+	do, ok := all[name]
+	if !ok {
+		return status.Errorf(codes.NotFound, "/operations/%s: there is no such operation, want one of %s", name,
+			strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+	}
+	ctx, leave, err := s.gate.enter(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	s.setting.Lock()
+	defer s.setting.Unlock()
+	if err := do(s.kept, ctx, who, input); err != nil {
+		s.log.Warn("operation refused", "operation", name, "user", who, "error", err)
+		return s.operationError(ctx, name, err)
+	}
+	s.log.Info("operation done", "operation", name, "user", who, "input", string(input))
+	return nil
+}
+
+// operationError gives an error its code, and the operation's name.
+func (s *Server) operationError(ctx context.Context, name string, err error) error {
+	st, ok := status.FromError(err)
+	switch {
+	case ok:
+	case isUnavailable(err), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		st = status.Convert(s.dbError(ctx, err))
+	default:
+		st = status.New(codes.FailedPrecondition, err.Error())
+	}
+	return status.Errorf(st.Code(), "%s: %s", name, st.Message())
+}
+
+// operationOf returns the operation that a Set asks for; false: it asks for none.
+func operationOf(req *gpb.SetRequest) (name string, input []byte, is bool, err error) {
+	at := func(p *gpb.Path) []*gpb.PathElem { return slices.Concat(req.GetPrefix().GetElem(), p.GetElem()) }
+	of := func(p *gpb.Path) bool {
+		elems := at(p)
+		return len(elems) > 0 && strings.TrimPrefix(elems[0].GetName(), operationsModule+":") == operationsNode
+	}
+	updates := slices.Concat(req.GetUpdate(), req.GetReplace(), req.GetUnionReplace())
+	n := 0
+	for _, u := range updates {
+		n += count(of(u.GetPath()))
+	}
+	for _, d := range req.GetDelete() {
+		n += count(of(d))
+	}
+	if n == 0 {
+		return "", nil, false, nil
+	}
+	refuse := func(format string, args ...any) (string, []byte, bool, error) {
+		return "", nil, true, status.Errorf(codes.InvalidArgument, format, args...)
+	}
+	if n > 1 || len(updates)+len(req.GetDelete()) > 1 || len(req.GetUpdate()) != 1 {
+		return refuse("/operations: want one update that is alone in its Set")
+	}
+	elems := at(req.GetUpdate()[0].GetPath())
+	if len(elems) != 2 || len(elems[1].GetKey()) > 0 {
+		return refuse("/operations: want the path /operations/NAME")
+	}
+	switch v := req.GetUpdate()[0].GetVal().GetValue().(type) {
+	case *gpb.TypedValue_JsonIetfVal:
+		input = v.JsonIetfVal
+	case *gpb.TypedValue_JsonVal:
+		input = v.JsonVal
+	case nil:
+	default:
+		return refuse("/operations/%s: want the input as JSON or JSON_IETF", elems[1].GetName())
+	}
+	return elems[1].GetName(), input, true, nil
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// userKey is that of the user's name in the context of an RPC.
+type userKey struct{}
+
+// userOf is who an RPC is from.
+func userOf(ctx context.Context) string {
+	if name, ok := ctx.Value(userKey{}).(string); ok {
+		return name
+	}
+	return "this process"
+}

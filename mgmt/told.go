@@ -1,0 +1,333 @@
+package mgmt
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"tamtam/mgmt/configfile"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Whoever shows a configuration as what makes it, in the words of this tree, has to know which rows of CONFIG_DB the
+// tree tells whole: a row may have fields that no leaf is, or say something in other words than a Set would write.
+// Nobody keeps a list of that. It is tried: each entry is written anew in memory with what its leaves show, the way a
+// Set writes it, and what comes out is compared with the rows that are there.
+
+// Whether a row is told by other nodes of the tree.
+const (
+	toldAll  = "ALL"
+	toldRest = "REST"
+	toldNone = "NONE"
+)
+
+// toldRows says of all rows whether other nodes tell them.
+func (s *Server) toldRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
+	rows, err := s.stored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := &teller{s: s, ctx: ctx, rows: rows, out: map[string]map[string]string{}, there: map[string]bool{}}
+	for table, keys := range rows {
+		for key, fields := range keys {
+			told := map[string]string{"told": toldNone}
+			if err := checkRow(table, key, fields, t.read); err != nil {
+				told["invalid"] = schema.Reason(err)
+			}
+			t.out[table+"|"+key] = told
+		}
+	}
+	var lists [][]*txEntry
+	for _, g := range s.model.groups {
+		es, err := t.entries(g)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, es)
+	}
+	for _, es := range lists {
+		if err := t.tell(es); err != nil {
+			return nil, err
+		}
+	}
+	return t.out, nil
+}
+
+// A teller finds that out.
+type teller struct {
+	s     *Server
+	ctx   context.Context
+	rows  configfile.Rows
+	out   map[string]map[string]string
+	there map[string]bool // entries whose rows are valid, by id
+}
+
+func (t *teller) read(table, key string) (map[string]string, error) { return t.rows[table][key], nil }
+
+// entries returns those of a list that have a row in CONFIG_DB, with these rows.
+func (t *teller) entries(g *group) (out []*txEntry, err error) {
+	need := g.configRows()
+	if !slices.Contains(need, true) || g.node.parent != nil && g.node.parent.apart {
+		return nil, nil
+	}
+	err = t.s.reader.read(t.ctx, g, extend(nil, g), need, func(es []*entry) error {
+		for _, e := range es {
+			x := &txEntry{entry: e, present: true, before: make([]map[string]string, len(g.rows))}
+			valid := true
+			for i, r := range g.rows {
+				if r.DB != swss.ConfigDB || !r.serves(e.keys) {
+					e.recs[i] = nil
+					continue
+				}
+				table, key := r.place(e.keys, e.own())
+				e.recs[i] = t.rows[table][key]
+				valid = valid && t.out[table+"|"+key]["invalid"] == ""
+			}
+			t.there[entryID(g, e.keys)] = valid
+			out = append(out, x)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// tell tries the entries of a list.
+func (t *teller) tell(es []*txEntry) error {
+	claims := map[string]int{} // of values that only one entry may have
+	for _, e := range es {
+		for _, n := range e.group.unique {
+			for _, v := range e.value(n) {
+				claims[n.path+"="+v]++
+			}
+		}
+	}
+	tx := &tx{model: t.s.model, reader: t.s.reader, entries: map[string]*txEntry{}, faults: &faults{}}
+	for _, e := range es {
+		values := e.configured()
+		if !t.allowed(e, values, claims) {
+			continue
+		}
+		anew, err := t.write(tx, e, values, nil)
+		if err != nil {
+			return err
+		}
+		if e.group.parent != nil && t.whole(e, anew) { // the root has rows that are told each by itself
+			t.note(e, anew, nil, nil)
+			continue
+		}
+		again, rest := []map[string]string(nil), t.withoutLeaves(e)
+		if rest != nil {
+			if again, err = t.write(tx, e, values, rest); err != nil {
+				return err
+			}
+		}
+		t.note(e, anew, again, rest)
+	}
+	return nil
+}
+
+// configured returns the values of the entry's leaves of config, by their index.
+func (e *txEntry) configured() [][]string {
+	values := make([][]string, len(e.group.leaves))
+	for i, n := range e.group.leaves {
+		if n.config {
+			values[i] = e.value(n)
+		}
+	}
+	return values
+}
+
+// allowed reports whether a Set would take the entry, but for what Finish says: the rows are valid, what is mandatory
+// and what it refers to is there.
+func (t *teller) allowed(e *txEntry, values [][]string, claims map[string]int) bool {
+	g := e.group
+	if !t.there[entryID(g, e.keys)] && g.parent != nil || len(g.makes) > 0 {
+		return false // what makes other rows cannot be repeated once they are there
+	}
+	if p := g.parent; p != nil && p.parent != nil && !t.there[entryID(p, e.keys[:len(p.keys)])] {
+		return false
+	}
+	for _, n := range g.leaves {
+		v := values[n.index]
+		if n.config && n.mandatory && v == nil {
+			return false
+		}
+		if n.target == nil || !n.config || len(n.target.keys) != 1 {
+			continue
+		}
+		for _, name := range v {
+			if !t.there[entryID(n.target, []string{name})] {
+				return false
+			}
+		}
+	}
+	for _, n := range g.unique {
+		for _, v := range values[n.index] {
+			if claims[n.path+"="+v] > 1 { // a row that comes before the commands may have it
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// withoutLeaves is the entry's rows without what its leaves are; nil: they cannot be taken out.
+func (t *teller) withoutLeaves(e *txEntry) []map[string]string {
+	x := t.copyOf(e, e.recs)
+	if x.clear(e.group.node) != nil {
+		return nil
+	}
+	return x.recs
+}
+
+// copyOf is the entry with copies of other rows.
+func (t *teller) copyOf(e *txEntry, recs []map[string]string) *txEntry {
+	x := &txEntry{entry: newEntry(e.group, e.keys), present: true, touched: true}
+	x.before = make([]map[string]string, len(recs))
+	for i, r := range recs {
+		x.recs[i], x.before[i] = maps.Clone(r), maps.Clone(r)
+	}
+	return x
+}
+
+// write writes the entry, with the values that its leaves have, onto rows that are there, or onto none, and returns
+// what its rows are then; nil: that is refused.
+func (t *teller) write(tx *tx, e *txEntry, values [][]string, onto []map[string]string) ([]map[string]string, error) {
+	g := e.group
+	x := t.copyOf(e, onto)
+	if onto == nil {
+		x.recs, x.before, x.present = make([]map[string]string, len(g.rows)), make([]map[string]string, len(g.rows)), false
+		if g.parent == nil {
+			x.present = true
+		} else if x.create() != nil {
+			return nil, nil
+		}
+	}
+	for _, n := range g.leaves {
+		if !n.config || n.keyIndex >= 0 || !slices.ContainsFunc(n.binds, func(b bind) bool { return b.codec.Put != nil }) {
+			continue
+		}
+		if v := values[n.index]; v != nil && !slices.Equal(v, n.def) && x.put(n, v) != nil {
+			return nil, nil
+		}
+	}
+	x.fill()
+	id := entryID(g, e.keys)
+	tx.entries[id] = x
+	defer delete(tx.entries, id)
+	for _, f := range g.finish {
+		if err := f(&Change{ctx: t.ctx, tx: tx, e: x}); isUnavailable(err) {
+			return nil, err
+		} else if err != nil {
+			return nil, nil
+		}
+	}
+	return x.recs, nil
+}
+
+// sameAt reports whether a row came out as it is.
+func (t *teller) sameAt(e *txEntry, recs []map[string]string, i int) bool {
+	if recs == nil {
+		return false
+	}
+	table, key := e.group.rows[i].place(e.keys, e.own())
+	return t.same(table, key, recs[i], e.recs[i])
+}
+
+// whole reports whether all rows did, and no others.
+func (t *teller) whole(e *txEntry, recs []map[string]string) bool {
+	for i := range e.recs {
+		if e.recs[i] != nil && !t.sameAt(e, recs, i) || e.recs[i] == nil && recs != nil && recs[i] != nil {
+			return false
+		}
+	}
+	return recs != nil
+}
+
+// note writes down what came of an entry. Rows of a list's entry are told together.
+func (t *teller) note(e *txEntry, anew, again, rest []map[string]string) {
+	list := e.group.parent != nil
+	all := list && t.whole(e, anew)
+	if list && !all && !t.whole(e, again) {
+		return
+	}
+	for i, r := range e.group.rows {
+		if e.recs[i] == nil {
+			continue
+		}
+		table, key := r.place(e.keys, e.own())
+		told := t.out[table+"|"+key]
+		switch {
+		case told["invalid"] != "":
+		case all, !list && t.sameAt(e, anew, i):
+			told["told"] = toldAll
+		case t.sameAt(e, again, i) && checkRow(table, key, rest[i], t.read) == nil:
+			told["told"] = toldRest
+			if fields := rowFields().Get(Record{Fields: rest[i]}); len(fields) > 0 {
+				told["rest"] = strings.Join(fields, "\x00")
+			}
+		}
+	}
+}
+
+// same reports whether one row says all that another does, and the same: up to how numbers and words are written, and
+// to fields that have their default.
+func (t *teller) same(table, key string, anew, is map[string]string) bool {
+	if (anew == nil) != (is == nil) {
+		return false
+	}
+	there := Record{Fields: anew}
+	exact := true
+	for f, v := range is {
+		if f == nullField {
+			continue
+		}
+		now := there.Field(strings.TrimSuffix(f, "@"))
+		if now == "" && v != "" && !knownField(table, f) {
+			return false
+		}
+		exact = exact && anew[f] == v
+	}
+	if exact && len(anew)-count(anew[nullField] != "") == len(is)-count(is[nullField] != "") {
+		return true
+	}
+	a, okA := t.meaning(table, key, anew)
+	b, okB := t.meaning(table, key, is)
+	return okA && okB && maps.Equal(a, b)
+}
+
+// knownField reports whether a field has a meaning, which is compared.
+func knownField(table, field string) bool {
+	field = strings.TrimSuffix(field, "@")
+	if table == schema.CfgACLRule {
+		field = strings.TrimSuffix(strings.ToUpper(field), "_MASK")
+		if field == "HOP_LIMIT" {
+			return true
+		}
+	}
+	return slices.ContainsFunc(schema.TableOf(table).Fields, func(f schema.Field) bool {
+		return strings.EqualFold(f.Name, field)
+	})
+}
+
+// meaning is a row in the one form that schema writes it in; false: it has none.
+func (t *teller) meaning(table, key string, fields map[string]string) (map[string]string, bool) {
+	bare := maps.Clone(fields)
+	delete(bare, nullField)
+	if table == schema.CfgACLRule { // of a flow group
+		tam, _ := schema.BuiltinACLType(schema.ACLTypeTAM)
+		row, err := schema.ParseACLRule(tam, key, bare)
+		return row.Fields(), err == nil
+	}
+	parse := schema.RowOf(table, key)
+	if parse == nil {
+		return nil, false
+	}
+	row, err := parse(key, bare)
+	if err != nil {
+		return nil, false
+	}
+	return row.Fields(), true
+}
