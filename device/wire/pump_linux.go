@@ -26,7 +26,7 @@ const (
 	mostFrames = 16384
 	// spin is how long before the chip's next event sleeping is not worth it.
 	spin = 50 * time.Microsecond
-	// oldest bounds how long ago a frame came that is still to be read: of one that seems older the kernel's clock was set.
+	// oldest bounds how long ago a frame came that is still to be read: had it come before, the kernel's clock was set.
 	oldest = time.Minute
 	// ringMemory is that of all rings; each has a share within bounds.
 	ringMemory, mostRing, leastRing = 64 << 20, 8 << 20, 1 << 20
@@ -202,8 +202,8 @@ func (p *pump) turn(now time.Time) bool {
 	return moved
 }
 
-// horizon is how far the chip's time may go: to now, but not past a frame that waits still, because there were more than
-// a turn takes, or it came at one line while another's were taken.
+// horizon is how far the chip's time may go: to now, but not past a frame that waits still, because there were
+// more than a turn takes, or it came at one line while another's were taken.
 func (p *pump) horizon() time.Time {
 	to := p.now
 	for _, l := range p.lines {
