@@ -229,7 +229,8 @@ func TestArrivesWhenItCameInABacklog(t *testing.T) {
 	called := 0
 	p.calls <- func() { called++ }
 	r.sendTo(t, 0, testFrame(1, 46), batch)
-	time.Sleep(2 * time.Millisecond) // what is behind it is a time of its own
+	for sent := time.Now(); time.Since(sent) < 2*time.Millisecond; { // what is behind it has a time of its own
+	}
 	r.sendTo(t, 0, testFrame(1, 46), frames-batch)
 	for waitReady(t, l.socket); l.Received+l.Lost[Refused]+l.Lost[NoPort] < batch; {
 		p.turn(time.Now())
