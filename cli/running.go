@@ -142,7 +142,7 @@ func (p *printout) runningAttached(iface string, tam tree) {
 func (p *printout) runningInterfaces(interfaces, vlans, tam tree) {
 	channel := map[string]string{} // of a member
 	var ports, channels []tree
-	for _, i := range interfaces.sorted("interface") {
+	for _, i := range links(interfaces) {
 		number, isChannel := strings.CutPrefix(i.name(), "PortChannel")
 		if !isChannel {
 			ports = append(ports, i)

@@ -3,6 +3,7 @@ package mgmt
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -60,7 +61,7 @@ func (e *entry) value(n *node) []string {
 			continue
 		}
 		there = true
-		said := b.codec.Get(Record{Keys: e.keys, Fields: e.recs[b.row]})
+		said := b.codec.Get(Record{Keys: e.keys, Fields: e.recs[b.row], Own: e.own()})
 		if v := n.allowed(said); len(v) > 0 {
 			return v
 		}
@@ -156,6 +157,9 @@ func (r reader) candidates(ctx context.Context, g *group, pattern []string) ([][
 		if !row.Entry || pattern[0] != wildcard && !strings.HasPrefix(pattern[0], row.Only) {
 			continue
 		}
+		if !slices.Contains(pattern, wildcard) && !row.serves(pattern) {
+			continue
+		}
 		keys := [][]string{slices.Clone(pattern)}
 		var err error
 		if !row.key.complete(pattern) {
@@ -203,7 +207,7 @@ func (r reader) rowKeys(ctx context.Context, g *group, row *row, pattern []strin
 	var found [][]string
 	for _, k := range keys {
 		m, ok := row.key.match(strings.TrimPrefix(k, prefix), len(g.keys))
-		if !ok || !matches(m, pattern) {
+		if !ok || !matches(m, pattern) || !g.canHave(m) || row.Fits != nil && !row.Fits(m) {
 			continue
 		}
 		if row.each >= 0 {
@@ -212,6 +216,21 @@ func (r reader) rowKeys(ctx context.Context, g *group, row *row, pattern []strin
 		found = append(found, m)
 	}
 	return found, nil
+}
+
+// canHave reports whether numbers among the list's own keys are such numbers: a row "RULE_01" is not rule 1.
+func (g *group) canHave(keys []string) bool {
+	from := len(g.keys) - len(g.ownKeys())
+	for i, name := range g.ownKeys() {
+		n, v := g.node.kid[name], keys[from+i]
+		if v == wildcard || !unsigned(n.typ) {
+			continue
+		}
+		if c, err := n.check(v); err != nil || c != v {
+			return false
+		}
+	}
+	return true
 }
 
 // fieldKeys finds the entries that are the fields of rows. Fields that the
@@ -266,18 +285,19 @@ func globEscape(s string) string {
 
 // derive fills in the keys that follow from fields; false: they do not.
 func (e *entry) derive() bool {
-	for i, c := range e.group.derive {
+	known, own := slices.Clone(e.keys), e.own()
+	for _, i := range slices.Sorted(maps.Keys(e.group.derive)) {
 		e.keys[i] = wildcard
 		for j := range e.group.rows {
 			if e.recs[j] == nil {
 				continue
 			}
-			if v := c.Get(Record{Keys: e.keys, Fields: e.recs[j]}); len(v) > 0 {
+			if v := e.group.derive[i].Get(Record{Keys: known, Fields: e.recs[j], Own: own}); len(v) > 0 {
 				e.keys[i] = v[0]
 				break
 			}
 		}
-		if e.keys[i] == wildcard {
+		if known[i] = e.keys[i]; e.keys[i] == wildcard {
 			return false
 		}
 	}

@@ -114,8 +114,14 @@ func (r reader) fetchRows(ctx context.Context, g *group, entries []*entry, which
 		if !which[i] {
 			continue
 		}
+		if row.key.gather >= 0 {
+			if err := r.fetchGathered(ctx, row, entries); err != nil {
+				return err
+			}
+			continue
+		}
 		for _, e := range entries {
-			if len(e.keys) > 0 && !strings.HasPrefix(e.keys[0], row.Only) {
+			if !row.serves(e.keys) {
 				continue
 			}
 			byDB[row.DB] = append(byDB[row.DB], &want{e: e, row: i, key: row.key.expand(e.keys, e.own())})

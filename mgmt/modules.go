@@ -3,8 +3,9 @@ package mgmt
 // tamtamModules are all modules that the server serves.
 func tamtamModules() []Module {
 	modules := []Module{
-		interfacesModule(), portsModule(), routingModule(), qosModule(), aclModule(), tamModule(),
-		altMarkModule(), flyMonModule(), tableRecordModule(), healthModule(),
+		interfacesModule(), ethernetModule(), aggregateModule(), vlanModule(), addressesModule(), portsModule(),
+		routingModule(), qosModule(), aclModule(), tablesModule(),
+		tamModule(), altMarkModule(), flyMonModule(), tableRecordModule(), healthModule(),
 	}
 	return append(modules, statusModule(modules))
 }

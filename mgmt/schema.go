@@ -78,6 +78,17 @@ type row struct {
 	check func(key string, fields map[string]string) error
 }
 
+// written reports whether a Set can write the row.
+func (r *row) written() bool { return r.DB == swss.ConfigDB && r.key.gather < 0 }
+
+// serves reports whether the row belongs to entries with these keys.
+func (r *row) serves(keys []string) bool { return len(keys) == 0 || r.has(keys) }
+
+// has reports whether an entry with these keys may have the row.
+func (r Row) has(keys []string) bool {
+	return strings.HasPrefix(keys[0], r.Only) && (r.Fits == nil || r.Fits(keys))
+}
+
 // A model is the YANG tree bound to the databases.
 type model struct {
 	root    *node
@@ -167,9 +178,6 @@ func (n *node) isListKey() bool { return n.keyIndex >= 0 && n.parent.list }
 func (b *builder) list(n *node, e *yang.Entry) {
 	g := &group{node: n, parent: n.parent.group, derive: map[int]Codec{}}
 	g.keys = append(slices.Clone(g.parent.keys), strings.Fields(e.Key)...)
-	if len(slices.Compact(slices.Sorted(slices.Values(g.keys)))) != len(g.keys) {
-		b.fail("%s: nested lists have keys of one name", n.path)
-	}
 	g.parent.kids = append(g.parent.kids, g)
 	n.group = g
 	b.groups = append(b.groups, g)
@@ -203,8 +211,8 @@ func (b *builder) leaf(n *node, e *yang.Entry, t reflect.Type) {
 	if at.name == "config" || at.name == "state" {
 		at = at.parent
 	}
-	if at == n.group.node && slices.Contains(n.group.ownKeys(), n.name) {
-		n.keyIndex = slices.Index(n.group.keys, n.name)
+	if i := slices.Index(n.group.ownKeys(), n.name); at == n.group.node && i >= 0 {
+		n.keyIndex = len(n.group.keys) - len(n.group.ownKeys()) + i
 	}
 	if n.parent.name == "state" {
 		if c := n.parent.parent.kid["config"]; c != nil {
@@ -290,12 +298,12 @@ func (b *builder) bind(mod Module) {
 		}
 		grp := at.group
 		for k, c := range g.Keys {
-			i := slices.Index(grp.keys, k)
+			i := slices.Index(grp.ownKeys(), k)
 			if i < 0 {
 				b.fail("module %s: %s has no key %s", mod.Name, g.Path, k)
 				continue
 			}
-			grp.derive[i] = c
+			grp.derive[len(grp.keys)-len(grp.ownKeys())+i] = c
 		}
 		if g.Finish != nil {
 			grp.finish = append(grp.finish, g.Finish)
@@ -320,7 +328,8 @@ func (b *builder) bindRow(module, path string, g *group, r Row) {
 	leaves := r.Leaves
 	r.Leaves = nil
 	i := slices.IndexFunc(g.rows, func(o *row) bool {
-		return o.DB == r.DB && o.Table == r.Table && o.Row.Key == r.Key && o.Map == r.Map
+		return o.DB == r.DB && o.Table == r.Table && o.Row.Key == r.Key && o.Map == r.Map && o.Of == r.Of &&
+			(o.Only == r.Only || o.key.gather < 0)
 	})
 	if i < 0 {
 		i = len(g.rows)
@@ -355,7 +364,7 @@ func (b *builder) addRow(g *group, r Row) error {
 		return fmt.Errorf("{%s} is no key that it may have for each field", r.Each)
 	}
 	own := &row{Row: r, index: len(g.rows), key: t, each: each}
-	if r.DB == swss.ConfigDB {
+	if own.written() {
 		own.check = schema.CheckerOf(r.Table)
 	}
 	g.rows = append(g.rows, own)
@@ -365,6 +374,9 @@ func (b *builder) addRow(g *group, r Row) error {
 // complete checks that every leaf has a place.
 func (b *builder) complete() {
 	for _, g := range b.groups {
+		for i, c := range g.parentDerives() {
+			g.derive[i] = c
+		}
 		if g.parent != nil && !slices.ContainsFunc(g.rows, func(r *row) bool { return r.Entry }) {
 			b.fail("%s: no table has its entries", g.node.path)
 		}
@@ -383,6 +395,14 @@ func (b *builder) complete() {
 			g.traces = g.tracesOfDeleted()
 		}
 	}
+}
+
+// parentDerives are the keys of the enclosing lists that follow from fields.
+func (g *group) parentDerives() map[int]Codec {
+	if g.parent == nil {
+		return nil
+	}
+	return g.parent.derive
 }
 
 // counter reports whether the leaf changes with the traffic.

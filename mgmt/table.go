@@ -21,9 +21,12 @@ type Module struct {
 type Group struct {
 	Path string // "/tam/collectors/collector"
 	Rows []Row
-	// Keys holds the list keys that are not part of a row's key but follow from the fields of the
-	// first existing row of the group.
+	// Keys holds the list's own keys that are not part of a row's key but follow from the fields of
+	// the first existing row of the group. Lists below have them too.
 	Keys map[string]Codec
+	// View means that the rows are those of another list too, by which they are written and which has
+	// their status.
+	View bool
 	// Unique names leaves whose values no two entries may share.
 	Unique []string
 	// Finish completes an entry after a Set changed it, and refuses what
@@ -38,14 +41,23 @@ type Group struct {
 type Row struct {
 	DB    swss.DBName
 	Table string
-	// Key is the row's key: "TAM|{name}", {name} standing for the list key.
-	// {field=default} is a field of the entry's own row.
+	// Key is the row's key: "TAM|{name}", {name} standing for the list key; of two of that name it is the
+	// inner one. {field=default} is a field of the entry's own row.
+	//
+	// {*} stands for anything: what a codec gets is then not a row but all rows that fit, as one. Its
+	// fields are what {*} stands for in each of them, with the value of the field Of; Of "": with any.
+	// Such rows cannot be written.
 	Key string
+	Of  string
+	// Fold, if not nil, makes of these rows what codecs get.
+	Fold func(map[string]string) map[string]string
 	// Map names a hash of the same database: the row's key is then the value
 	// of the hash's field Key, as in SONiC's counter maps.
 	Map string
-	// Only limits the row to entries whose first key has this prefix.
+	// Only limits the row to entries whose first key has this prefix, Fits to those whose keys it
+	// accepts.
 	Only string
+	Fits func(keys []string) bool
 	// Each names a list key that is not in the row's key: each field of the row is an entry of its
 	// own, with its name as key and JSON of the entry's fields as value. Such lists are read-only.
 	Each string
@@ -86,10 +98,11 @@ type Codec struct {
 	Put func(Record, []string) error // nil values: remove; a nil Put: cannot be written
 }
 
-// A Record is a row with the keys of its entry.
+// A Record is a row with the keys of its entry, and the entry's own row.
 type Record struct {
 	Keys   []string
 	Fields map[string]string
+	Own    map[string]string
 }
 
 // Field returns a field. The case of its name does not matter, and a list
@@ -126,9 +139,10 @@ func (r Record) Set(name, value string) {
 
 // A template is a compiled Row.Key.
 type template struct {
-	parts []part
-	re    *regexp.Regexp // finds the keys in a row's key; group i+1 is placeholder i
-	keys  []int          // placeholder -> index of the list key, -1: a field
+	parts  []part
+	re     *regexp.Regexp // finds the keys in a row's key; group i+1 is placeholder i
+	keys   []int          // placeholder -> index of the list key, -1: a field, or anything
+	gather int            // which placeholder is {*}; -1: none
 }
 
 type part struct {
@@ -140,11 +154,12 @@ type part struct {
 const (
 	partText  = -1
 	partField = -2
+	partAny   = -3
 )
 
 // compileTemplate parses a Row.Key for a group with the given keys.
 func compileTemplate(text, separator string, keys []string) (template, error) {
-	var t template
+	t := template{gather: -1}
 	expr := "^"
 	for text != "" {
 		lit, rest, found := strings.Cut(text, "{")
@@ -167,23 +182,34 @@ func compileTemplate(text, separator string, keys []string) (template, error) {
 				p.key = i
 			}
 		}
-		if p.key == partField && p.value == "" {
+		switch {
+		case name == "*" && t.gather >= 0:
+			return t, fmt.Errorf("{*} is there twice")
+		case name == "*":
+			p.key, t.gather = partAny, len(t.keys)
+		case p.key == partField && p.value == "":
 			return t, fmt.Errorf("{%s} is neither a key of the list nor a field with a default", name)
 		}
 		t.parts = append(t.parts, p)
 		t.keys = append(t.keys, p.key)
-		switch {
-		case text == "" && separator == "|":
-			expr += "([^|]+)" // a row with more parts belongs to another list
-		case text == "":
-			expr += "(.+)" // the colons of an IPv6 address
-		default:
-			expr += "([^" + regexp.QuoteMeta(separator) + "]+?)"
-		}
+		expr += placeholder(text, separator)
 	}
 	re, err := regexp.Compile("(?s)" + expr + "$")
 	t.re = re
 	return t, err
+}
+
+// placeholder is the expression of a placeholder with some text behind it.
+func placeholder(behind, separator string) string {
+	switch {
+	case behind == "" && separator == "|":
+		return "([^|]+)" // a row with more parts belongs to another list
+	case behind == "":
+		return "(.+)" // the colons of an IPv6 address
+	case strings.HasPrefix(behind, separator) || behind[0] == '{':
+		return "([^" + regexp.QuoteMeta(separator) + "]+?)"
+	}
+	return "([^" + regexp.QuoteMeta(behind[:1]) + "]+)" // an address in front of its length
 }
 
 // expand returns the row's key for an entry; own is the entry's own row.
@@ -195,6 +221,8 @@ func (t template) expand(keys []string, own map[string]string) string {
 			b.WriteString(keys[p.key])
 		case p.key == partText:
 			b.WriteString(p.text)
+		case p.key == partAny:
+			b.WriteString(wildcard)
 		case own[p.text] != "":
 			b.WriteString(own[p.text])
 		default:
@@ -217,11 +245,17 @@ func (t template) complete(pattern []string) bool {
 // match finds the list keys in a row's key; those that are not in it are wildcards. What gNMI
 // cannot name, because it is not UTF-8, does not match.
 func (t template) match(rowKey string, n int) ([]string, bool) {
+	keys, _, ok := t.parse(rowKey, n)
+	return keys, ok
+}
+
+// parse is match with what {*} stands for.
+func (t template) parse(rowKey string, n int) (keys []string, part string, ok bool) {
 	m := t.re.FindStringSubmatch(rowKey)
 	if m == nil || !utf8.ValidString(rowKey) || slices.Contains(m[1:], wildcard) {
-		return nil, false
+		return nil, "", false
 	}
-	keys := make([]string, n)
+	keys = make([]string, n)
 	for i := range keys {
 		keys[i] = wildcard
 	}
@@ -230,5 +264,8 @@ func (t template) match(rowKey string, n int) ([]string, bool) {
 			keys[k] = m[i+1]
 		}
 	}
-	return keys, true
+	if t.gather >= 0 {
+		part = m[t.gather+1]
+	}
+	return keys, part, true
 }

@@ -53,7 +53,7 @@ func entryID(g *group, keys []string) string {
 func (g *group) configRows() []bool {
 	which := make([]bool, len(g.rows))
 	for i, r := range g.rows {
-		which[i] = r.DB == swss.ConfigDB
+		which[i] = r.written()
 	}
 	return which
 }
@@ -91,9 +91,6 @@ func (t *tx) load(ctx context.Context, g *group, keys [][]string) error {
 	}
 	return nil
 }
-
-// serves reports whether the row belongs to entries with these keys.
-func (r *row) serves(keys []string) bool { return len(keys) == 0 || strings.HasPrefix(keys[0], r.Only) }
 
 // get returns an entry, reading it if need be.
 func (t *tx) get(ctx context.Context, g *group, keys []string) (*txEntry, error) {
@@ -141,7 +138,7 @@ func (e *txEntry) create() error {
 	}
 	served := false
 	for i, r := range e.group.rows {
-		if r.DB != swss.ConfigDB || !r.serves(e.keys) {
+		if !r.written() || !r.serves(e.keys) {
 			continue
 		}
 		if r.Entry && r.Fixed != "" && e.before[i] == nil {
@@ -198,7 +195,7 @@ func (e *txEntry) put(n *node, v []string) error {
 	e.touched = true
 	for _, b := range n.binds {
 		r := e.group.rows[b.row]
-		if r.DB != swss.ConfigDB || !r.serves(e.keys) {
+		if !r.written() || !r.serves(e.keys) {
 			continue
 		}
 		if b.codec.Put == nil {
@@ -210,7 +207,7 @@ func (e *txEntry) put(n *node, v []string) error {
 			}
 			e.recs[b.row] = map[string]string{}
 		}
-		return b.codec.Put(Record{Keys: e.keys, Fields: e.recs[b.row]}, v)
+		return b.codec.Put(Record{Keys: e.keys, Fields: e.recs[b.row], Own: e.own()}, v)
 	}
 	if len(v) == 0 {
 		return nil
@@ -221,7 +218,7 @@ func (e *txEntry) put(n *node, v []string) error {
 // fill adds the fields that new rows, and rows that lost them, need.
 func (e *txEntry) fill() {
 	for i, r := range e.group.rows {
-		if e.recs[i] == nil || r.DB != swss.ConfigDB {
+		if e.recs[i] == nil || !r.written() {
 			continue
 		}
 		for f, v := range r.New {
@@ -277,7 +274,7 @@ func (t *tx) commit(ctx context.Context) error {
 	writes := false
 	for _, e := range t.order {
 		for i, r := range e.group.rows {
-			if r.DB != swss.ConfigDB || !r.serves(e.keys) {
+			if !r.written() || !r.serves(e.keys) {
 				continue
 			}
 			own := e.own()

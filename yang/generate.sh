@@ -17,11 +17,16 @@ options=(
 	-logtostderr
 )
 modules=(
-	tamtam-deviations
 	tamtam-status
+	iana-if-type
 	openconfig-acl
+	openconfig-if-aggregate
+	openconfig-if-ethernet
+	openconfig-if-ip
 	openconfig-interfaces
 	openconfig-tam
+	openconfig-vlan
+	tamtam-acl
 	tamtam-interfaces
 	tamtam-routing
 	tamtam-qos
