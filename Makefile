@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint generate generate-check image compose-up compose-down compose-test topologies manifests supervisor-test demo-capture clean
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies manifests supervisor-test demo-capture clean
 
 ### help            this list
 help:
@@ -135,6 +135,14 @@ bench-pgo:
 ### lint            the linters of .golangci.yml; the first time golangci-lint is compiled, which takes minutes
 lint:
 	$(GO) tool -modfile=tools/go.mod golangci-lint run --timeout 30m
+
+### openconfig      what is served, and the deviations, against OpenConfig's own modules: OPENCONFIG_DIR names a checkout of
+###                 openconfig/public, yanglint (Debian's libyang2-tools) has to be there; UPDATE=1 writes tamtam-deviations
+openconfig:
+	@[ -n "$(OPENCONFIG_DIR)" ] || { echo "OPENCONFIG_DIR names no checkout of openconfig/public" >&2; exit 2; }
+	@mkdir -p bin
+	TAMTAM_TREE=$(CURDIR)/bin/tree.json $(GO) test -count=1 -run '^TestServedTreeIsValid$$' ./device
+	$(GO) run ./internal/openconfig -public $(OPENCONFIG_DIR) -tree bin/tree.json $(if $(UPDATE),-update)
 
 ### generate        all generated code anew
 generate:

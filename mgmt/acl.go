@@ -25,7 +25,7 @@ func tablesModule() Module {
 		{Path: "/acl/tables/table", Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}", Entry: true, Leaves: []Leaf{
-					{"state/type", text("TYPE")}, {"state/stage", orElse(text("STAGE"), "INGRESS")},
+					{"state/type", text("TYPE")}, {"state/stage", words("STAGE", "INGRESS", "INGRESS", "INGRESS", "EGRESS", "EGRESS")},
 					{"state/description", text("POLICY_DESC")}, {"state/ports", list("PORTS")},
 				},
 			},
@@ -59,14 +59,15 @@ func aclModule() Module {
 	table := Row{DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}"}
 	order := Row{DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|RULE_{*}", Of: "PRIORITY", Fold: inOrder}
 	return Module{Name: "openconfig-acl", Groups: []Group{
-		{Path: "/acl/acl-sets/acl-set", View: true, Keys: map[string]Codec{"type": aclType()}, Rows: []Row{set}},
-		{Path: entry, View: true, Keys: map[string]Codec{"sequence-id": {Get: sequence}}, Rows: []Row{
+		{Path: "/acl/acl-sets/acl-set", View: "CONFIG_DB", Keys: map[string]Codec{"type": aclType()}, Rows: []Row{set}},
+		{Path: entry, View: "CONFIG_DB", Keys: map[string]Codec{"sequence-id": {Get: sequence}}, Rows: []Row{
+			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: "{name}:RULE_{sequence-id}", Leaves: entryLeaves("state")},
 			{
 				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|RULE_{sequence-id}", Entry: true,
-				Leaves: entryLeaves("config"),
+				// The action is mandatory, also where the rule is not in APPL_DB.
+				Leaves: append(entryLeaves("config"), Leaf{"actions/state/forwarding-action", forwardingAction()}),
 			},
 			table, order,
-			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: "{name}:RULE_{sequence-id}", Leaves: entryLeaves("state")},
 			{
 				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: "{name}:RULE_{sequence-id}",
 				Counter: true,
@@ -113,13 +114,14 @@ var entryFields = []entryField{
 	{"transport/detail-mode", nil, 0, whereFlags("EXPLICIT")},
 	{"transport/explicit-detail-match-mode", nil, 0, whereFlags("ALL")},
 	{"transport/explicit-tcp-flags", []string{"TCP_FLAGS"}, 0, tcpFlags()},
-	{
-		"actions/forwarding-action", []string{forwarding}, 0,
-		words(forwarding, "", "ACCEPT", "FORWARD", "DROP", "DROP"),
-	},
+	{"actions/forwarding-action", []string{forwarding}, 0, forwardingAction()},
 }
 
 const forwarding = "PACKET_ACTION"
+
+func forwardingAction() Codec {
+	return readOnly(words(forwarding, "", "ACCEPT", "FORWARD", "DROP", "DROP"))
+}
 
 // get is what the leaf says of the rule of an entry.
 func (f entryField) get(r Record) []string {

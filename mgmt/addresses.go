@@ -8,6 +8,9 @@ import (
 	"tamtam/swss"
 )
 
+// inRouting is where what routes is written.
+const inRouting = "/routing"
+
 // routedKind is what the names of interfaces of a table that route begin with.
 var routedKind = map[string]string{
 	schema.CfgInterface: "Ethernet", schema.CfgVLANInterface: "Vlan", schema.CfgPortChannelInterface: "PortChannel",
@@ -23,8 +26,8 @@ func addressesModule() Module {
 		for _, family := range []string{"ipv4", "ipv6"} {
 			path := interfacesPath + "/" + at + "/" + family
 			m.Groups = append(m.Groups,
-				Group{Path: path + "/addresses/address", View: true, Rows: addressRows(vlan, family)},
-				Group{Path: path + "/neighbors/neighbor", View: true, Rows: neighbourRows(vlan, family)})
+				Group{Path: path + "/addresses/address", View: inRouting, Rows: addressRows(vlan, family)},
+				Group{Path: path + "/neighbors/neighbor", View: inRouting, Rows: neighbourRows(vlan, family)})
 		}
 	}
 	return m

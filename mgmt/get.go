@@ -46,8 +46,8 @@ func dataType(t gpb.GetRequest_DataType) (func(*node) bool, error) {
 	switch t {
 	case gpb.GetRequest_ALL:
 		return func(*node) bool { return true }, nil
-	case gpb.GetRequest_CONFIG:
-		return func(n *node) bool { return n.config }, nil
+	case gpb.GetRequest_CONFIG: // what can be set as it is
+		return (*node).writable, nil
 	case gpb.GetRequest_STATE:
 		return func(n *node) bool { return !n.config }, nil
 	case gpb.GetRequest_OPERATIONAL:

@@ -148,7 +148,7 @@ func portCounters(way, sai string) []Leaf {
 // subinterfaces are the interfaces that route, but for those of VLANs.
 func subinterfaces() Group {
 	g := Group{
-		Path: interfacesPath + "/subinterfaces/subinterface", View: true, Keys: map[string]Codec{"index": constant("0")},
+		Path: interfacesPath + "/subinterfaces/subinterface", View: inRouting, Keys: map[string]Codec{"index": constant("0")},
 	}
 	oper := func(table, kind string, leaves []Leaf) {
 		g.Rows = append(g.Rows, Row{DB: swss.ApplDB, Table: table, Key: "{name}", Only: kind, Leaves: leaves})
@@ -195,7 +195,17 @@ func ethernetModule() Module {
 // aggregateModule is openconfig-if-aggregate in the databases, read-only: members are written in tamtam-interfaces.
 func aggregateModule() Module {
 	members := Codec{Get: func(r Record) []string { return parts(r) }}
+	static := Codec{Get: constant("STATIC").Get, Put: func(_ Record, v []string) error {
+		if len(v) > 0 && v[0] != "STATIC" {
+			return fmt.Errorf("%s is not served, port channels are STATIC", v[0])
+		}
+		return nil
+	}}
 	return Module{Name: "openconfig-if-aggregate", Groups: []Group{{Path: interfacesPath, Rows: []Row{
+		{DB: swss.ConfigDB, Table: schema.CfgPortChannel, Key: "{name}", Only: "PortChannel",
+			Leaves: []Leaf{{"aggregation/config/lag-type", static}}},
+		{DB: swss.ApplDB, Table: schema.AppLAG, Key: "{name}", Only: "PortChannel",
+			Leaves: []Leaf{{"aggregation/state/lag-type", readOnly(static)}}},
 		{DB: swss.ApplDB, Table: schema.AppLAGMember, Key: "{*}:{name}", Only: "Ethernet",
 			Leaves: []Leaf{{"ethernet/state/aggregate-id", members}}},
 		{DB: swss.ApplDB, Table: schema.AppLAGMember, Key: "{name}:{*}", Only: "PortChannel",

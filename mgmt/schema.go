@@ -64,6 +64,7 @@ type group struct {
 	kids   []*group
 	derive map[int]Codec // key index -> field it follows from
 	unique []*node
+	view   string // where its rows are written; empty: here
 	finish []func(*Change) error
 	makes  []func(*Change) (string, []string)
 	refs   []*node // leaves, anywhere, that name an entry of this list
@@ -305,6 +306,9 @@ func (b *builder) bind(mod Module) {
 			}
 			grp.derive[len(grp.keys)-len(grp.ownKeys())+i] = c
 		}
+		if g.View != "" {
+			grp.view = g.View
+		}
 		if g.Finish != nil {
 			grp.finish = append(grp.finish, g.Finish)
 		}
@@ -403,6 +407,34 @@ func (g *group) parentDerives() map[int]Codec {
 		return nil
 	}
 	return g.parent.derive
+}
+
+// writable reports whether a Set may write the node, or anything in it.
+func (n *node) writable() bool {
+	if !n.config || n.list && n.group.view != "" {
+		return false
+	}
+	return n.list || n.typ != nil && n.group.view == "" || slices.ContainsFunc(n.kids, (*node).writable)
+}
+
+// whyNot says of a node that a Set may not write why.
+func (n *node) whyNot() error {
+	if view := n.writtenIn(); view != "" && n.config {
+		return fmt.Errorf("%w: it is written in %s", errReadOnly, view)
+	}
+	return errReadOnly
+}
+
+func (n *node) writtenIn() string {
+	if n.group.view != "" {
+		return n.group.view
+	}
+	for _, k := range n.kids {
+		if view := k.writtenIn(); view != "" {
+			return view
+		}
+	}
+	return ""
 }
 
 // counter reports whether the leaf changes with the traffic.

@@ -27,7 +27,7 @@ func statusModule(modules []Module) Module {
 	}
 	for _, m := range modules {
 		for _, g := range m.Groups {
-			if g.View {
+			if g.View != "" {
 				continue
 			}
 			groups = append(groups, Group{Path: g.Path, Rows: statusRows(g.Rows)})

@@ -24,9 +24,9 @@ type Group struct {
 	// Keys holds the list's own keys that are not part of a row's key but follow from the fields of
 	// the first existing row of the group. Lists below have them too.
 	Keys map[string]Codec
-	// View means that the rows are those of another list too, by which they are written and which has
-	// their status.
-	View bool
+	// View says that the rows are those of another list too, by which they are written and which has
+	// their status: which, for errors.
+	View string
 	// Unique names leaves whose values no two entries may share.
 	Unique []string
 	// Finish completes an entry after a Set changed it, and refuses what
