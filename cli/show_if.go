@@ -207,12 +207,14 @@ func showLLDP(ctx context.Context, c *call) (*view, error) {
 		return nil, err
 	}
 	var rows [][]string
-	for _, n := range found.sortedBy("port", "neighbors", "neighbor") {
-		row := []string{n.text("port")}
-		for _, leaf := range []string{"system-name", "port-id", "port-description", "chassis-id"} {
-			row = append(row, orDash(n.text("state", leaf)))
+	for _, i := range found.sorted("interfaces", "interface") {
+		for _, n := range i.items("neighbors", "neighbor") {
+			row := []string{i.name()}
+			for _, leaf := range []string{"system-name", "port-id", "port-description", "chassis-id"} {
+				row = append(row, orDash(n.text("state", leaf)))
+			}
+			rows = append(rows, row)
 		}
-		rows = append(rows, row)
 	}
 	columns := []column{
 		{"LocalPort", 12, 2}, {"RemoteDevice", 16, 2}, {"RemotePortID", 14, 2}, {"RemotePortDescr", 16, 2},

@@ -9,6 +9,7 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
+	"tamtam/mgmt"
 	"tamtam/saisim/profile"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -32,7 +33,13 @@ func TestServedTreeIsValid(t *testing.T) {
 		"NEXT_HEADER": "17", "PACKET_ACTION": "FORWARD"}
 	s := testSim(t, SimConfig{Profile: profile.Default(), Config: config})
 	settle(t, s)
-	server, _, _ := startNorthbound(t, s)
+	server, err := mgmt.NewServer(mgmt.Config{
+		Redis: s.Redis, Socket: filepath.Join(t.TempDir(), "m"), Dir: t.TempDir(), Host: Machine("v1"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
 	resp, err := server.Get(t.Context(), &gpb.GetRequest{Path: []*gpb.Path{{}}, Encoding: gpb.Encoding_JSON_IETF})
 	if err != nil {
 		t.Fatal(err)

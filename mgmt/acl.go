@@ -45,6 +45,9 @@ func tablesModule() Module {
 	}}
 }
 
+// inTables says where access lists are written.
+const inTables = "access lists are written in CONFIG_DB"
+
 // aclModule is openconfig-acl in the databases, read-only: those tables and rules of which OpenConfig can say all
 // that they do.
 //
@@ -59,8 +62,8 @@ func aclModule() Module {
 	table := Row{DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}"}
 	order := Row{DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|RULE_{*}", Of: "PRIORITY", Fold: inOrder}
 	return Module{Name: "openconfig-acl", Groups: []Group{
-		{Path: "/acl/acl-sets/acl-set", View: "CONFIG_DB", Keys: map[string]Codec{"type": aclType()}, Rows: []Row{set}},
-		{Path: entry, View: "CONFIG_DB", Keys: map[string]Codec{"sequence-id": {Get: sequence}}, Rows: []Row{
+		{Path: "/acl/acl-sets/acl-set", View: inTables, Keys: map[string]Codec{"type": aclType()}, Rows: []Row{set}},
+		{Path: entry, View: inTables, Keys: map[string]Codec{"sequence-id": {Get: sequence}}, Rows: []Row{
 			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: "{name}:RULE_{sequence-id}", Leaves: entryLeaves("state")},
 			{
 				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|RULE_{sequence-id}", Entry: true,

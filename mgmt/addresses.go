@@ -8,8 +8,8 @@ import (
 	"tamtam/swss"
 )
 
-// inRouting is where what routes is written.
-const inRouting = "/routing"
+// inRouting says where what routes is written.
+const inRouting = "it is written in /routing"
 
 // routedKind is what the names of interfaces of a table that route begin with.
 var routedKind = map[string]string{

@@ -18,9 +18,10 @@
 //
 // # Views
 //
-// Some rows have two places: our own, where they are written, and OpenConfig's (Group.View), which a Set refuses with
-// the name of ours. Access lists are such views, and addresses, neighbours and subinterfaces. A leaf-list such as the members
-// of a port channel comes from several rows ({*} in Row.Key).
+// Some rows have two places: our own, where they are written, and OpenConfig's (Group.View), which a Set refuses
+// with the reason. Access lists are such views, and addresses, neighbours and subinterfaces. A leaf-list such as the
+// members of a port channel comes from several rows ({*} in Row.Key). What is known of the machine comes from
+// Config.Host, as rows of tables that no database has.
 //
 // # Reading
 //

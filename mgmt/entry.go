@@ -102,7 +102,8 @@ func compareKeys(a, b []string) int { return slices.Compare(a, b) }
 // A reader reads entries from the databases.
 type reader struct {
 	redis *swss.Redis
-	left  bool // also those that are deleted, but may still be in force
+	host  func(table string) map[string]map[string]string // Config.Host
+	left  bool                                            // also those that are deleted, but may still be in force
 }
 
 // with returns the reader for a selection: a request for config alone gets what is configured.
@@ -154,23 +155,13 @@ func (r reader) candidates(ctx context.Context, g *group, pattern []string) ([][
 	}
 	var found [][]string
 	for _, row := range g.rows {
-		if !row.Entry || pattern[0] != wildcard && !strings.HasPrefix(pattern[0], row.Only) {
+		if !row.Entry || pattern[0] != wildcard && !strings.HasPrefix(pattern[0], row.Only) ||
+			!slices.Contains(pattern, wildcard) && !row.serves(pattern) {
 			continue
 		}
-		if !slices.Contains(pattern, wildcard) && !row.serves(pattern) {
-			continue
-		}
-		keys := [][]string{slices.Clone(pattern)}
-		var err error
-		if !row.key.complete(pattern) {
-			if keys, err = r.rowKeys(ctx, g, row, pattern); err != nil {
-				return nil, err
-			}
-		}
-		if row.each >= 0 && pattern[row.each] == wildcard {
-			if keys, err = r.fieldKeys(ctx, g, row, keys); err != nil {
-				return nil, err
-			}
+		keys, err := r.rowEntries(ctx, g, row, pattern)
+		if err != nil {
+			return nil, err
 		}
 		found = append(found, keys...)
 	}
@@ -183,6 +174,26 @@ func (r reader) candidates(ctx context.Context, g *group, pattern []string) ([][
 	return slices.CompactFunc(found, slices.Equal), nil
 }
 
+// rowEntries finds the keys of the entries that a row may make up.
+func (r reader) rowEntries(ctx context.Context, g *group, row *row, pattern []string) (keys [][]string, err error) {
+	keys = [][]string{slices.Clone(pattern)}
+	switch {
+	case row.At != "" && !matches([]string{row.At}, pattern[:1]):
+		return nil, nil
+	case row.At != "":
+		keys[0][0] = row.At
+	case row.key.gather >= 0 && row.each >= 0: // there is one row
+	case !row.key.complete(pattern):
+		if keys, err = r.rowKeys(ctx, g, row, pattern); err != nil {
+			return nil, err
+		}
+	}
+	if row.each >= 0 && pattern[row.each] == wildcard {
+		return r.fieldKeys(ctx, g, row, keys)
+	}
+	return keys, nil
+}
+
 // rowKeys finds the keys of a row that fit the pattern among those of its table.
 func (r reader) rowKeys(ctx context.Context, g *group, row *row, pattern []string) ([][]string, error) {
 	db := r.redis.DB(row.DB)
@@ -190,6 +201,8 @@ func (r reader) rowKeys(ctx context.Context, g *group, row *row, pattern []strin
 	var keys []string
 	var err error
 	switch {
+	case row.Host:
+		prefix, keys = "", sortedKeys(r.host(row.Table))
 	case row.Map != "": // the names are the fields of the hash
 		prefix = ""
 		keys, err = db.Client().HKeys(ctx, row.Map).Result()
@@ -236,22 +249,19 @@ func (g *group) canHave(keys []string) bool {
 // fieldKeys finds the entries that are the fields of rows. Fields that the
 // key's type does not allow are left out.
 func (r reader) fieldKeys(ctx context.Context, g *group, row *row, keys [][]string) ([][]string, error) {
-	db := r.redis.DB(row.DB)
 	key := g.node.kid[g.keys[row.each]]
 	var found [][]string
 	for c := range slices.Chunk(keys, chunk) {
-		fields := make([]*redis.StringSliceCmd, len(c))
-		err := pipelined(ctx, db, func(p redis.Pipeliner) error {
-			for i, k := range c {
-				fields[i] = p.HKeys(ctx, row.Table+db.Separator()+row.key.expand(k, nil))
-			}
-			return nil
-		})
+		es := make([]*entry, len(c))
+		for i, k := range c {
+			es[i] = newEntry(g, k)
+		}
+		fields, err := r.fields(ctx, row, es)
 		if err != nil {
 			return nil, err
 		}
 		for i, k := range c {
-			for _, f := range fields[i].Val() {
+			for _, f := range fields[i] {
 				if v, err := key.check(f); err == nil && v == f {
 					e := slices.Clone(k)
 					e[row.each] = f
@@ -261,6 +271,34 @@ func (r reader) fieldKeys(ctx context.Context, g *group, row *row, keys [][]stri
 		}
 	}
 	return found, nil
+}
+
+// fields returns the names of the fields of each entry's row.
+func (r reader) fields(ctx context.Context, row *row, entries []*entry) ([][]string, error) {
+	names := make([][]string, len(entries))
+	if row.key.gather >= 0 {
+		of, pattern := row.sharers(entries)
+		found, err := r.gather(ctx, row, of, pattern)
+		for i, e := range entries {
+			names[i] = sortedKeys(found[row.key.shared(e.keys)])
+		}
+		return names, err
+	}
+	db := r.redis.DB(row.DB)
+	read := make([]*redis.MapStringStringCmd, len(entries))
+	err := pipelined(ctx, db, func(p redis.Pipeliner) error {
+		for i, e := range entries {
+			read[i] = p.HGetAll(ctx, row.Table+db.Separator()+row.key.expand(e.keys, nil))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		names[i] = sortedKeys(row.folded(read[i].Val()))
+	}
+	return names, nil
 }
 
 // glob is Redis' pattern for the keys that fit.

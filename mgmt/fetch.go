@@ -64,6 +64,9 @@ func (w *want) hash() map[string]string {
 	if w.each != nil {
 		return jsonFields(w.each.Val())
 	}
+	if r := w.e.group.rows[w.row]; r.each >= 0 && w.cmd != nil {
+		return jsonFields(r.folded(w.cmd.Val())[w.e.keys[r.each]])
+	}
 	if w.cmd == nil || len(w.cmd.Val()) == 0 {
 		return nil
 	}
@@ -117,6 +120,15 @@ func (r reader) fetchRows(ctx context.Context, g *group, entries []*entry, which
 		if row.key.gather >= 0 {
 			if err := r.fetchGathered(ctx, row, entries); err != nil {
 				return err
+			}
+			continue
+		}
+		if row.Host {
+			table := r.host(row.Table)
+			for _, e := range entries {
+				if row.serves(e.keys) {
+					e.recs[i] = table[row.key.expand(e.keys, e.own())]
+				}
 			}
 			continue
 		}
@@ -192,7 +204,7 @@ func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*wan
 					keys = p.Keys(ctx, "*")
 				}
 				w.keys, w.table = keys, w.key
-			case r.each >= 0:
+			case r.each >= 0 && r.Fold == nil:
 				w.each = p.HGet(ctx, key, w.e.keys[r.each])
 			default:
 				w.cmd = p.HGetAll(ctx, key)

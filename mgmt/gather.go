@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/swss"
+
 	"github.com/redis/go-redis/v9"
 )
 
@@ -46,20 +48,47 @@ func (r *row) sharers(entries []*entry) (of map[string][]*entry, pattern []strin
 // A gathered is one of the rows that are as one.
 type gathered struct {
 	key, id, part string
-	value         *redis.StringCmd // nil: nothing of it is asked for
+	values        *redis.SliceCmd // nil: nothing of it is asked for
 }
 
 // fetchGathered reads the rows that fit a key with {*}.
 func (r reader) fetchGathered(ctx context.Context, row *row, entries []*entry) error {
 	of, pattern := row.sharers(entries)
+	found, err := r.gather(ctx, row, of, pattern)
+	if err != nil {
+		return err
+	}
+	for id, fields := range found {
+		for _, e := range of[id] {
+			if row.each >= 0 {
+				e.recs[row.index] = jsonFields(fields[e.keys[row.each]])
+			} else {
+				e.recs[row.index] = fields
+			}
+		}
+	}
+	return nil
+}
+
+// gather reads what entries with the same keys share.
+func (r reader) gather(
+	ctx context.Context, row *row, of map[string][]*entry, pattern []string,
+) (map[string]map[string]string, error) {
 	if len(of) == 0 {
-		return nil
+		return nil, nil
 	}
 	db := r.redis.DB(row.DB)
 	prefix := row.Table + db.Separator()
-	keys, err := db.Client().Keys(ctx, globEscape(prefix)+row.key.glob(pattern)).Result()
+	var keys []string
+	var err error
+	if row.Map != "" {
+		keys, err = db.Client().HKeys(ctx, row.Map).Result()
+		prefix = ""
+	} else {
+		keys, err = db.Client().Keys(ctx, globEscape(prefix)+row.key.glob(pattern)).Result()
+	}
 	if err != nil {
-		return unavailable(err)
+		return nil, unavailable(err)
 	}
 	var parts []*gathered
 	for _, k := range keys {
@@ -71,12 +100,30 @@ func (r reader) fetchGathered(ctx context.Context, row *row, entries []*entry) e
 			parts = append(parts, &gathered{key: k, id: id, part: part})
 		}
 	}
+	if row.Of != "" {
+		if err := readParts(ctx, db, parts, strings.Fields(row.Of)); err != nil {
+			return nil, err
+		}
+	}
+	found := map[string]map[string]string{}
+	for _, g := range parts {
+		if found[g.id] == nil {
+			found[g.id] = map[string]string{}
+		}
+		found[g.id][g.part] = g.text()
+	}
+	for id, fields := range found {
+		found[id] = row.folded(fields)
+	}
+	return found, nil
+}
+
+// readParts reads some fields of rows.
+func readParts(ctx context.Context, db *swss.DB, parts []*gathered, fields []string) error {
 	for c := range slices.Chunk(parts, chunk) {
 		err := pipelined(ctx, db, func(p redis.Pipeliner) error {
 			for _, g := range c {
-				if row.Of != "" {
-					g.value = p.HGet(ctx, g.key, row.Of)
-				}
+				g.values = p.HMGet(ctx, g.key, fields...)
 			}
 			return nil
 		})
@@ -84,28 +131,26 @@ func (r reader) fetchGathered(ctx context.Context, row *row, entries []*entry) e
 			return err
 		}
 	}
-	row.giveParts(parts, of)
 	return nil
 }
 
-// giveParts gives entries what was gathered for them.
-func (r *row) giveParts(parts []*gathered, of map[string][]*entry) {
-	found := map[string]map[string]string{}
-	for _, g := range parts {
-		if found[g.id] == nil {
-			found[g.id] = map[string]string{}
-		}
-		found[g.id][g.part] = nullField
-		if g.value != nil {
-			found[g.id][g.part] = g.value.Val()
-		}
+// text is the fields that were read, with a bar between.
+func (g *gathered) text() string {
+	if g.values == nil {
+		return nullField
 	}
-	for id, fields := range found {
-		if r.Fold != nil {
-			fields = r.Fold(fields)
-		}
-		for _, e := range of[id] {
-			e.recs[r.index] = fields
-		}
+	var texts []string
+	for _, v := range g.values.Val() {
+		text, _ := v.(string)
+		texts = append(texts, text)
 	}
+	return strings.Join(texts, "|")
+}
+
+// folded is what codecs get of a row.
+func (r *row) folded(fields map[string]string) map[string]string {
+	if r.Fold == nil {
+		return fields
+	}
+	return r.Fold(fields)
 }

@@ -34,17 +34,6 @@ func portsModule() Module {
 				DB: swss.ConfigDB, Table: schema.CfgPortChannelMbr, Key: "{name}|{interface}", Only: "PortChannel", Entry: true,
 			},
 		}},
-		{Path: "/lldp/neighbors/neighbor", Rows: []Row{
-			{
-				DB: swss.ApplDB, Table: schema.AppLLDPEntry, Key: "{port}", Entry: true,
-				Leaves: []Leaf{
-					{"state/chassis-id", text("lldp_rem_chassis_id")}, {"state/port-id", text("lldp_rem_port_id")},
-					{"state/port-description", text("lldp_rem_port_desc")}, {"state/system-name", text("lldp_rem_sys_name")},
-					{"state/system-description", text("lldp_rem_sys_desc")},
-					{"state/management-address", text("lldp_rem_man_addr")},
-				},
-			},
-		}},
 		{Path: "/vlans/vlan", Finish: finishVLAN, Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", Entry: true,

@@ -64,7 +64,7 @@ type group struct {
 	kids   []*group
 	derive map[int]Codec // key index -> field it follows from
 	unique []*node
-	view   string // where its rows are written; empty: here
+	view   string // why a Set cannot write it; empty: it can
 	finish []func(*Change) error
 	makes  []func(*Change) (string, []string)
 	refs   []*node // leaves, anywhere, that name an entry of this list
@@ -80,13 +80,23 @@ type row struct {
 }
 
 // written reports whether a Set can write the row.
-func (r *row) written() bool { return r.DB == swss.ConfigDB && r.key.gather < 0 }
+func (r *row) written() bool { return r.DB == swss.ConfigDB && r.key.gather < 0 && !r.Host }
 
 // serves reports whether the row belongs to entries with these keys.
 func (r *row) serves(keys []string) bool { return len(keys) == 0 || r.has(keys) }
 
+// same reports whether two modules mean the same row of an entry.
+func (r Row) same(o Row) bool {
+	kinds := r.Only == o.Only || !strings.Contains(r.Key, "{*}")
+	return r.DB == o.DB && r.Table == o.Table && r.Key == o.Key && r.Map == o.Map && r.Of == o.Of && kinds &&
+		r.At == o.At && r.Each == o.Each
+}
+
 // has reports whether an entry with these keys may have the row.
 func (r Row) has(keys []string) bool {
+	if r.At != "" && keys[0] != r.At {
+		return false
+	}
 	return strings.HasPrefix(keys[0], r.Only) && (r.Fits == nil || r.Fits(keys))
 }
 
@@ -202,8 +212,18 @@ func (b *builder) leaf(n *node, e *yang.Entry, t reflect.Type) {
 	if n.leafList {
 		t = t.Elem()
 	}
-	if en, ok := reflect.Zero(t).Interface().(ygot.GoEnum); ok {
-		n.enum = map[string]string{}
+	types := []reflect.Type{t}
+	if n.typ.Kind == yang.Yunion {
+		types = (&tamyang.Device{}).ΛEnumTypeMap()[n.path]
+	}
+	for _, t := range types {
+		en, ok := reflect.Zero(t).Interface().(ygot.GoEnum)
+		if !ok {
+			continue
+		}
+		if n.enum == nil {
+			n.enum = map[string]string{}
+		}
 		for _, d := range en.ΛMap()[t.Name()] {
 			n.enum[d.Name] = d.DefiningModule
 		}
@@ -331,10 +351,7 @@ func (b *builder) bind(mod Module) {
 func (b *builder) bindRow(module, path string, g *group, r Row) {
 	leaves := r.Leaves
 	r.Leaves = nil
-	i := slices.IndexFunc(g.rows, func(o *row) bool {
-		return o.DB == r.DB && o.Table == r.Table && o.Row.Key == r.Key && o.Map == r.Map && o.Of == r.Of &&
-			(o.Only == r.Only || o.key.gather < 0)
-	})
+	i := slices.IndexFunc(g.rows, func(o *row) bool { return o.Row.same(r) })
 	if i < 0 {
 		i = len(g.rows)
 		if err := b.addRow(g, r); err != nil {
@@ -362,8 +379,14 @@ func (b *builder) addRow(g *group, r Row) error {
 	if err != nil {
 		return err
 	}
-	each := slices.Index(g.keys, r.Each)
+	each := slices.Index(g.ownKeys(), r.Each)
+	if each >= 0 {
+		each += len(g.keys) - len(g.ownKeys())
+	}
 	mayHave := slices.Contains(g.ownKeys(), r.Each) && !slices.Contains(t.keys, each) && r.DB != swss.ConfigDB
+	if r.At != "" && len(t.keys) > 0 {
+		return fmt.Errorf("at %s: its key has a placeholder", r.At)
+	}
 	if r.Each != "" && !mayHave {
 		return fmt.Errorf("{%s} is no key that it may have for each field", r.Each)
 	}
@@ -420,7 +443,7 @@ func (n *node) writable() bool {
 // whyNot says of a node that a Set may not write why.
 func (n *node) whyNot() error {
 	if view := n.writtenIn(); view != "" && n.config {
-		return fmt.Errorf("%w: it is written in %s", errReadOnly, view)
+		return fmt.Errorf("%w: %s", errReadOnly, view)
 	}
 	return errReadOnly
 }

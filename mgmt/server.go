@@ -74,7 +74,7 @@ func NewServer(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, now: cfg.Clock, after: cfg.After,
-		reader:      reader{redis: cfg.Redis},
+		reader:      reader{redis: cfg.Redis, host: cfg.Host},
 		gate:        gate{patience: streamPatience},
 		reading:     make(chan struct{}, maxReading),
 		subscribers: make(chan struct{}, maxSubscribers),
@@ -87,6 +87,9 @@ func NewServer(cfg Config) (*Server, error) {
 	}
 	if s.after == nil {
 		s.after = time.After
+	}
+	if s.reader.host == nil {
+		s.reader.host = func(string) map[string]map[string]string { return nil }
 	}
 	s.hub = newHub(cfg.Redis, s.log)
 	s.indexer = newIndexer(cfg.Redis)

@@ -300,7 +300,13 @@ func (w *watch) concerns(c change) ([]string, bool) {
 		if r.DB != c.id.db || r.Table != c.id.table || !w.reads(i) {
 			continue
 		}
+		if r.Host {
+			continue
+		}
 		keys, ok := r.key.match(c.key, len(w.group.keys))
+		if ok && r.At != "" {
+			keys[0] = r.At
+		}
 		if !ok || !matches(keys, w.pattern) || !r.serves(keys) {
 			continue
 		}

@@ -196,7 +196,7 @@ func tables(feeds []*feed) []tableID {
 		for _, w := range f.watches {
 			for i, r := range w.group.rows {
 				id := tableID{r.DB, r.Table}
-				if w.reads(i) && !seen[id] {
+				if w.reads(i) && !r.Host && !seen[id] {
 					seen[id] = true
 					out = append(out, id)
 				}

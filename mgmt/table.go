@@ -24,8 +24,8 @@ type Group struct {
 	// Keys holds the list's own keys that are not part of a row's key but follow from the fields of
 	// the first existing row of the group. Lists below have them too.
 	Keys map[string]Codec
-	// View says that the rows are those of another list too, by which they are written and which has
-	// their status: which, for errors.
+	// View says that a Set cannot write the list, and why, though the model has it as configuration: its
+	// rows are those of another list, which has their status too.
 	View string
 	// Unique names leaves whose values no two entries may share.
 	Unique []string
@@ -45,11 +45,11 @@ type Row struct {
 	// inner one. {field=default} is a field of the entry's own row.
 	//
 	// {*} stands for anything: what a codec gets is then not a row but all rows that fit, as one. Its
-	// fields are what {*} stands for in each of them, with the value of the field Of; Of "": with any.
-	// Such rows cannot be written.
+	// fields are what {*} stands for in each of them, with the values of the fields Of (names with blanks
+	// between), a bar between them; Of "": with any. Such rows cannot be written.
 	Key string
 	Of  string
-	// Fold, if not nil, makes of these rows what codecs get.
+	// Fold, if not nil, makes of a row with {*} or Each the fields that there are.
 	Fold func(map[string]string) map[string]string
 	// Map names a hash of the same database: the row's key is then the value
 	// of the hash's field Key, as in SONiC's counter maps.
@@ -61,6 +61,10 @@ type Row struct {
 	// Each names a list key that is not in the row's key: each field of the row is an entry of its
 	// own, with its name as key and JSON of the entry's fields as value. Such lists are read-only.
 	Each string
+	// At is the first key of the one entry that has the row, which has no keys of its own in its key.
+	At string
+	// Host means that this is not a row of a database but of such a table of Config.Host.
+	Host bool
 	// JSON names a field that is JSON of more fields of the row.
 	JSON string
 	// Tables means that this is not a real row: the entries are the tables of the database, the

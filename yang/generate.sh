@@ -24,6 +24,10 @@ modules=(
 	openconfig-if-ethernet
 	openconfig-if-ip
 	openconfig-interfaces
+	openconfig-lldp
+	openconfig-platform
+	openconfig-platform-port
+	openconfig-system
 	openconfig-tam
 	openconfig-vlan
 	tamtam-acl

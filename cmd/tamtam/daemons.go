@@ -43,7 +43,7 @@ func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 	}
 	cfg := mgmt.Config{
 		Addr: n.gnmi, Dir: n.data, CertFile: n.cert, KeyFile: n.key, ClientCAFile: n.clientCA,
-		Insecure: n.insecure, Socket: device.SocketPath(n.data), Logger: logger(cmd),
+		Insecure: n.insecure, Socket: device.SocketPath(n.data), Logger: logger(cmd), Host: device.Machine(version()),
 	}
 	if n.users != "" {
 		f, err := os.Open(n.users)

@@ -122,8 +122,8 @@ var rules = []room{
 	{name: "saisim/pipe"},
 	{name: "collector/capture", modules: []string{gopacket}},
 	{name: "internal/openconfig", modules: []string{goyang}}, // ours beside OpenConfig's modules
-	{name: "internal/clab", modules: []string{yaml}},  // containerlab, where there is none
-	{name: "internal/netns", modules: []string{xsys}}, // hosts with wires
+	{name: "internal/clab", modules: []string{yaml}},         // containerlab, where there is none
+	{name: "internal/netns", modules: []string{xsys}},        // hosts with wires
 	{name: "internal", clock: true},
 }
 

@@ -169,6 +169,11 @@ func (c *comparison) node(ours, theirs *yang.Entry, at string, readOnly bool) []
 	if theirs.IsLeaf() || theirs.IsLeafList() {
 		return c.leaf(ours, theirs, at)
 	}
+	return c.children(ours, theirs, at, readOnly)
+}
+
+// children compares the nodes in a container or list.
+func (c *comparison) children(ours, theirs *yang.Entry, at string, readOnly bool) []string {
 	var problems []string
 	for _, name := range slices.Sorted(maps.Keys(theirs.Dir)) {
 		k := ours.Dir[name]
@@ -213,7 +218,11 @@ func (c *comparison) leaf(ours, theirs *yang.Entry, at string) []string {
 	default:
 		problems = append(problems, fmt.Sprintf("%s has the default %s; published is %s", at, have, want))
 	}
-	if ours.Mandatory != theirs.Mandatory {
+	switch {
+	case ours.Mandatory == theirs.Mandatory:
+	case theirs.Mandatory == yang.TSTrue && theirs.ReadOnly():
+		c.deviate(at, "deviate replace { mandatory false; }")
+	default:
 		problems = append(problems, fmt.Sprintf("%s: mandatory is %s; published is %s", at, ours.Mandatory, theirs.Mandatory))
 	}
 	return problems
