@@ -5,7 +5,7 @@ func tamtamModules() []Module {
 	modules := []Module{
 		interfacesModule(), ethernetModule(), aggregateModule(), vlanModule(), addressesModule(), portsModule(),
 		routingModule(), qosModule(), aclModule(), tablesModule(),
-		systemModule(), platformModule(), lldpModule(),
+		systemModule(), platformModule(), lldpModule(), instanceModule(),
 		tamModule(), altMarkModule(), flyMonModule(), tableRecordModule(), healthModule(),
 	}
 	return append(modules, statusModule(modules))

@@ -80,7 +80,9 @@ type row struct {
 }
 
 // written reports whether a Set can write the row.
-func (r *row) written() bool { return r.DB == swss.ConfigDB && r.key.gather < 0 && !r.Host }
+func (r *row) written() bool {
+	return r.DB == swss.ConfigDB && r.key.gather < 0 && r.each < 0 && !r.Host
+}
 
 // serves reports whether the row belongs to entries with these keys.
 func (r *row) serves(keys []string) bool { return len(keys) == 0 || r.has(keys) }
@@ -383,7 +385,7 @@ func (b *builder) addRow(g *group, r Row) error {
 	if each >= 0 {
 		each += len(g.keys) - len(g.ownKeys())
 	}
-	mayHave := slices.Contains(g.ownKeys(), r.Each) && !slices.Contains(t.keys, each) && r.DB != swss.ConfigDB
+	mayHave := slices.Contains(g.ownKeys(), r.Each) && !slices.Contains(t.keys, each) && (r.DB != swss.ConfigDB || r.Fold != nil)
 	if r.At != "" && len(t.keys) > 0 {
 		return fmt.Errorf("at %s: its key has a placeholder", r.At)
 	}

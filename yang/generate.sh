@@ -25,6 +25,7 @@ modules=(
 	openconfig-if-ip
 	openconfig-interfaces
 	openconfig-lldp
+	openconfig-network-instance
 	openconfig-platform
 	openconfig-platform-port
 	openconfig-system
