@@ -26,7 +26,7 @@ func TestCountersThatNobodyKnows(t *testing.T) {
 			"/interfaces/interface[name=Ethernet0]/state/counters", "COUNTERS:oid:0x1000000000001", "in-pkts",
 			"SAI_PORT_STAT_IF_IN_UCAST_PKTS SAI_PORT_STAT_IF_IN_MULTICAST_PKTS SAI_PORT_STAT_IF_IN_BROADCAST_PKTS",
 		},
-		{"/qos/queues/queue[name=Ethernet0:1]/state", "COUNTERS:oid:0x15000000000001", "dropped-packets", "SAI_QUEUE_STAT_DROPPED_PACKETS"},
+		{"/queues/queue[name=Ethernet0:1]/state", "COUNTERS:oid:0x15000000000001", "dropped-packets", "SAI_QUEUE_STAT_DROPPED_PACKETS"},
 	} {
 		fields := strings.Fields(c.fields)
 		// has is the leaf after the first fields have a value each.

@@ -182,13 +182,13 @@ func (r reader) rowEntries(ctx context.Context, g *group, row *row, pattern []st
 		return nil, nil
 	case row.At != "":
 		keys[0][0] = row.At
-	case row.key.gather >= 0 && row.each >= 0: // there is one row
+	case row.key.gather >= 0 && len(row.each) > 0: // there is one row
 	case !row.key.complete(pattern):
 		if keys, err = r.rowKeys(ctx, g, row, pattern); err != nil {
 			return nil, err
 		}
 	}
-	if row.each >= 0 && pattern[row.each] == wildcard {
+	if len(row.each) > 0 && strings.Contains(row.eachField(pattern), wildcard) {
 		return r.fieldKeys(ctx, g, row, keys)
 	}
 	return keys, nil
@@ -223,8 +223,8 @@ func (r reader) rowKeys(ctx context.Context, g *group, row *row, pattern []strin
 		if !ok || !matches(m, pattern) || !g.canHave(m) || row.Fits != nil && !row.Fits(m) {
 			continue
 		}
-		if row.each >= 0 {
-			m[row.each] = pattern[row.each]
+		for _, i := range row.each {
+			m[i] = pattern[i]
 		}
 		found = append(found, m)
 	}
@@ -249,7 +249,6 @@ func (g *group) canHave(keys []string) bool {
 // fieldKeys finds the entries that are the fields of rows. Fields that the
 // key's type does not allow are left out.
 func (r reader) fieldKeys(ctx context.Context, g *group, row *row, keys [][]string) ([][]string, error) {
-	key := g.node.kid[g.keys[row.each]]
 	var found [][]string
 	for c := range slices.Chunk(keys, chunk) {
 		es := make([]*entry, len(c))
@@ -262,15 +261,37 @@ func (r reader) fieldKeys(ctx context.Context, g *group, row *row, keys [][]stri
 		}
 		for i, k := range c {
 			for _, f := range fields[i] {
-				if v, err := key.check(f); err == nil && v == f {
-					e := slices.Clone(k)
-					e[row.each] = f
+				if e := g.fieldEntry(row, k, f); e != nil {
 					found = append(found, e)
 				}
 			}
 		}
 	}
 	return found, nil
+}
+
+// fieldEntry returns the keys of the entry that a field is; nil: it is none.
+func (g *group) fieldEntry(row *row, keys []string, field string) []string {
+	values := []string{field}
+	if len(row.each) > 1 {
+		values = strings.Split(field, " ")
+	}
+	if len(values) != len(row.each) {
+		return nil
+	}
+	e := slices.Clone(keys)
+	for j, i := range row.each {
+		own := g
+		for i < len(own.keys)-len(own.ownKeys()) {
+			own = own.parent
+		}
+		v, err := own.node.kid[g.keys[i]].check(values[j])
+		if err != nil || v != values[j] || !matches([]string{v}, keys[i:i+1]) {
+			return nil
+		}
+		e[i] = values[j]
+	}
+	return e
 }
 
 // fields returns the names of the fields of each entry's row.
@@ -309,7 +330,7 @@ func (t template) glob(pattern []string) string {
 		case p.key == partText:
 			b.WriteString(globEscape(p.text))
 		case p.key >= 0 && pattern[p.key] != wildcard:
-			b.WriteString(globEscape(pattern[p.key]))
+			b.WriteString(globEscape(p.inRow(pattern[p.key])))
 		default:
 			b.WriteString("*")
 		}

@@ -64,8 +64,8 @@ func (w *want) hash() map[string]string {
 	if w.each != nil {
 		return jsonFields(w.each.Val())
 	}
-	if r := w.e.group.rows[w.row]; r.each >= 0 && w.cmd != nil {
-		return jsonFields(r.folded(w.cmd.Val())[w.e.keys[r.each]])
+	if r := w.e.group.rows[w.row]; len(r.each) > 0 && w.cmd != nil {
+		return jsonFields(r.folded(w.cmd.Val())[r.eachField(w.e.keys)])
 	}
 	if w.cmd == nil || len(w.cmd.Val()) == 0 {
 		return nil
@@ -204,8 +204,8 @@ func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*wan
 					keys = p.Keys(ctx, "*")
 				}
 				w.keys, w.table = keys, w.key
-			case r.each >= 0 && r.Fold == nil:
-				w.each = p.HGet(ctx, key, w.e.keys[r.each])
+			case len(r.each) > 0 && r.Fold == nil:
+				w.each = p.HGet(ctx, key, r.eachField(w.e.keys))
 			default:
 				w.cmd = p.HGetAll(ctx, key)
 			}

@@ -60,8 +60,8 @@ func (r reader) fetchGathered(ctx context.Context, row *row, entries []*entry) e
 	}
 	for id, fields := range found {
 		for _, e := range of[id] {
-			if row.each >= 0 {
-				e.recs[row.index] = jsonFields(fields[e.keys[row.each]])
+			if len(row.each) > 0 {
+				e.recs[row.index] = jsonFields(fields[row.eachField(e.keys)])
 			} else {
 				e.recs[row.index] = fields
 			}

@@ -10,8 +10,8 @@ import (
 	"tamtam/swss"
 )
 
-// instanceModule is openconfig-network-instance in the databases, read-only: there is one instance, and what is in it is
-// written elsewhere.
+// instanceModule is openconfig-network-instance in the databases, read-only: there is one instance, and what is in it
+// is written elsewhere.
 func instanceModule() Module {
 	const (
 		instance = "/network-instances/network-instance"

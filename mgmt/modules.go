@@ -5,8 +5,9 @@ func tamtamModules() []Module {
 	modules := []Module{
 		interfacesModule(), ethernetModule(), aggregateModule(), vlanModule(), addressesModule(), portsModule(),
 		routingModule(), qosModule(), aclModule(), tablesModule(),
-		systemModule(), platformModule(), lldpModule(), instanceModule(),
+		systemModule(), platformModule(), lldpModule(), instanceModule(), queuesModule(),
 		tamModule(), altMarkModule(), flyMonModule(), tableRecordModule(), healthModule(),
 	}
+	modules = append(modules, aftModules()...)
 	return append(modules, statusModule(modules))
 }

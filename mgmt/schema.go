@@ -74,14 +74,14 @@ type row struct {
 	Row
 	index int
 	key   template
-	each  int // which of the group's keys Each is; -1: none
+	each  []int // which of the group's keys Each are
 	// check says what is wrong with the row; nil: it is not one of CONFIG_DB, or Finish knows.
 	check func(key string, fields map[string]string) error
 }
 
 // written reports whether a Set can write the row.
 func (r *row) written() bool {
-	return r.DB == swss.ConfigDB && r.key.gather < 0 && r.each < 0 && !r.Host
+	return r.DB == swss.ConfigDB && r.key.gather < 0 && len(r.each) == 0 && !r.Host
 }
 
 // serves reports whether the row belongs to entries with these keys.
@@ -381,18 +381,19 @@ func (b *builder) addRow(g *group, r Row) error {
 	if err != nil {
 		return err
 	}
-	each := slices.Index(g.ownKeys(), r.Each)
-	if each >= 0 {
-		each += len(g.keys) - len(g.ownKeys())
+	own := &row{Row: r, index: len(g.rows), key: t}
+	mayHave := r.Each == "" || r.DB != swss.ConfigDB || r.Fold != nil
+	for name := range strings.FieldsSeq(r.Each) {
+		i := g.keyNamed(name)
+		mayHave = mayHave && i >= 0 && !slices.Contains(t.keys, i)
+		own.each = append(own.each, i)
 	}
-	mayHave := slices.Contains(g.ownKeys(), r.Each) && !slices.Contains(t.keys, each) && (r.DB != swss.ConfigDB || r.Fold != nil)
 	if r.At != "" && len(t.keys) > 0 {
 		return fmt.Errorf("at %s: its key has a placeholder", r.At)
 	}
-	if r.Each != "" && !mayHave {
+	if !mayHave {
 		return fmt.Errorf("{%s} is no key that it may have for each field", r.Each)
 	}
-	own := &row{Row: r, index: len(g.rows), key: t, each: each}
 	if own.written() {
 		own.check = schema.CheckerOf(r.Table)
 	}
@@ -424,6 +425,25 @@ func (b *builder) complete() {
 			g.traces = g.tracesOfDeleted()
 		}
 	}
+}
+
+// keyNamed is the index of the innermost key of a name; -1: there is none.
+func (g *group) keyNamed(name string) int {
+	for i, k := range slices.Backward(g.keys) {
+		if k == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// eachField is the name of the field that is the entry with these keys, of a row with Each.
+func (r *row) eachField(keys []string) string {
+	var names []string
+	for _, i := range r.each {
+		names = append(names, keys[i])
+	}
+	return strings.Join(names, " ")
 }
 
 // parentDerives are the keys of the enclosing lists that follow from fields.

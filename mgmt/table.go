@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"fmt"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,7 +43,8 @@ type Row struct {
 	DB    swss.DBName
 	Table string
 	// Key is the row's key: "TAM|{name}", {name} standing for the list key; of two of that name it is the
-	// inner one. {field=default} is a field of the entry's own row.
+	// inner one. {prefix/host} is a network that the row's key has without length where it is a host.
+	// {field=default} is a field of the entry's own row.
 	//
 	// {*} stands for anything: what a codec gets is then not a row but all rows that fit, as one. Its
 	// fields are what {*} stands for in each of them, with the values of the fields Of (names with blanks
@@ -58,8 +60,9 @@ type Row struct {
 	// accepts.
 	Only string
 	Fits func(keys []string) bool
-	// Each names a list key that is not in the row's key: each field of the row is an entry of its
-	// own, with its name as key and JSON of the entry's fields as value. Such lists are read-only.
+	// Each names a list key that is not in the row's key, or several with blanks between: each field of
+	// the row is an entry of its own, with its name as key (keys, with blanks between) and JSON of the
+	// entry's fields as value. Such lists are read-only.
 	Each string
 	// At is the first key of the one entry that has the row, which has no keys of its own in its key.
 	At string
@@ -153,6 +156,7 @@ type part struct {
 	text  string // literal, or name of the field
 	key   int    // index of the list key, or one of the following
 	value string // default of a field
+	host  bool   // a network, in the row's key without length if it is a host
 }
 
 const (
@@ -180,6 +184,7 @@ func compileTemplate(text, separator string, keys []string) (template, error) {
 		}
 		text = after
 		p := part{key: partField}
+		name, p.host = strings.CutSuffix(name, "/host")
 		p.text, p.value, _ = strings.Cut(name, "=")
 		for i, k := range keys {
 			if k == name {
@@ -203,6 +208,22 @@ func compileTemplate(text, separator string, keys []string) (template, error) {
 	return t, err
 }
 
+// inRow is a key as the row's key has it.
+func (p part) inRow(key string) string {
+	if prefix, err := netip.ParsePrefix(key); p.host && err == nil && prefix.IsSingleIP() {
+		return prefix.Addr().String()
+	}
+	return key
+}
+
+// withLength is an address as the network that it is alone in.
+func withLength(text string) string {
+	if a, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(a, a.BitLen()).String()
+	}
+	return text
+}
+
 // placeholder is the expression of a placeholder with some text behind it.
 func placeholder(behind, separator string) string {
 	switch {
@@ -222,7 +243,7 @@ func (t template) expand(keys []string, own map[string]string) string {
 	for _, p := range t.parts {
 		switch {
 		case p.key >= 0:
-			b.WriteString(keys[p.key])
+			b.WriteString(p.inRow(keys[p.key]))
 		case p.key == partText:
 			b.WriteString(p.text)
 		case p.key == partAny:
@@ -266,6 +287,11 @@ func (t template) parse(rowKey string, n int) (keys []string, part string, ok bo
 	for i, k := range t.keys {
 		if k >= 0 {
 			keys[k] = m[i+1]
+		}
+	}
+	for _, p := range t.parts {
+		if p.host {
+			keys[p.key] = withLength(keys[p.key])
 		}
 	}
 	if t.gather >= 0 {

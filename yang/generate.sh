@@ -25,9 +25,11 @@ modules=(
 	openconfig-if-ip
 	openconfig-interfaces
 	openconfig-lldp
+	openconfig-aft-network-instance
 	openconfig-network-instance
 	openconfig-platform
 	openconfig-platform-port
+	openconfig-qos
 	openconfig-system
 	openconfig-tam
 	openconfig-vlan
