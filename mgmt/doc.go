@@ -80,7 +80,9 @@
 //	Get, type CONFIG                            what a Set takes: not config that is written elsewhere
 //	Get, type OPERATIONAL                       state that does not repeat config
 //	use_models, unknown model or version        InvalidArgument
-//	origin "" and openconfig                    the same tree; another: Unimplemented
+//	origin "" and openconfig                    the same tree
+//	origin sonic-db                             tables as SONiC's server has them, read-only; rows are JSON,
+//	                                            each an update of its own; another origin: Unimplemented
 //	origins of prefix and path differ           InvalidArgument
 //	Path.element                                InvalidArgument, unless elem is there too
 //	names in paths and JSON                     with or without the module's name

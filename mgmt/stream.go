@@ -141,6 +141,11 @@ func (st *stream) everything(ctx context.Context, only, remember bool) error {
 			}
 		}
 	}
+	return st.synced(ctx)
+}
+
+// synced tells the client that it has all.
+func (st *stream) synced(ctx context.Context) error {
 	if err := st.s.mine(ctx); err != nil {
 		return err
 	}
