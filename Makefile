@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies manifests supervisor-test demo-capture clean
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean
 
 ### help            this list
 help:
@@ -103,6 +103,11 @@ stock:
 frr-test:
 	TAMTAM_FRR=1 $(GO) test -count=1 -timeout 30m -v -run '^TestFRR' ./cmd/tamtam
 
+### lacp-test       two links aggregated with Open vSwitch in user space, and with Linux' bond where the kernel has one: cut, healed,
+###                 daemons killed, a partner that falls silent; root, and Debian's openvswitch-switch
+lacp-test:
+	TAMTAM_FRR=1 $(GO) test -count=1 -timeout 10m -v -run '^TestLACPWith' ./cmd/tamtam
+
 image-if-docker:
 	@if docker info >/dev/null 2>&1; then ./scripts/make-image.sh; fi
 
@@ -168,9 +173,14 @@ compose-down:
 compose-test:
 	./scripts/test-compose.sh
 
-### topologies      the topologies of docker/containerlab, with Docker, moved veths and traffic, outside the gate (root)
+### topologies      README's tour, the topologies of docker/containerlab, 64 ports, with moved veths and traffic, outside the gate (root)
 topologies: image-if-docker
 	./scripts/test-topologies.sh
+
+### containers-test from a fresh clone of what is committed: image, compose, README's tour and the topologies, manifests (root)
+containers-test:
+	dir=$$(mktemp -d) && git clone -q . $$dir && $(MAKE) -C $$dir image compose-test topologies manifests; \
+		code=$$?; rm -rf $$dir; exit $$code
 
 ### manifests       the StatefulSet and the chart of docker/ are read into the types of Kubernetes' API
 HELM ?= $(GO) run helm.sh/helm/v3/cmd/helm@v3.22.0

@@ -26,11 +26,19 @@ var stampSessions = tamList{"tail-stamping session", "tailstamping-sessions", "t
 
 var stampSession = object{
 	tamList: stampSessions, table: "TAM_TAILSTAMPING_TABLE", word: "session", help: "A flow group that is stamped",
-	tally: "Sessions", title: "Session", width: flowWidth, head: column{"Name", 11, 4},
-	leaves: []leaf{{
-		word: "flowgroup", help: "The flow group to stamp", kind: groupName, value: "Name of the flow group",
-		need: true, label: "Flow Group Name", cell: column{"Flow Group", 16, 0},
-	}},
+	replace: true, tally: "Sessions", title: "Session", width: flowWidth, head: column{"Name", 11, 4},
+	leaves: []leaf{
+		{
+			word: "flowgroup", help: "The flow group to stamp", kind: groupName, value: "Name of the flow group",
+			need: true, label: "Flow Group Name", cell: column{"Flow Group", 16, 0},
+		},
+		clampMSS,
+	},
+}
+
+var clampMSS = leaf{
+	word: "clamp-mss", from: "tamtam-tailstamp", kind: number(1, 8), value: "Records, one of each switch that stamps",
+	help: "Have full segments of TCP keep room for records", label: "Clamp MSS",
 }
 
 func clearTailStampCounters(context.Context, *call) error {

@@ -21,6 +21,7 @@ func TestUnknownCountersAreNotZero(t *testing.T) {
 	row(t, r, swss.ConfigDB, "TAM_FLOWGROUP_TABLE", "f", swss.FieldValues{"table-name": "TAM"})
 	row(t, r, swss.ConfigDB, "ACL_RULE", "TAM|f", swss.FieldValues{"PRIORITY": "100", "L4_DST_PORT": "80"})
 	row(t, r, swss.ConfigDB, "TAM_TAILSTAMPING_TABLE", "s", swss.FieldValues{"flowgroup": "f"})
+	row(t, r, swss.ConfigDB, "TAM_TAILSTAMPING_TABLE", "c", swss.FieldValues{"flowgroup": "f", "clamp-mss": "3"})
 	row(t, r, swss.ConfigDB, "TAM_TABLERECORD_TABLE", "r", swss.FieldValues{"flowgroup": "f", "collector": "c"})
 	row(t, r, swss.ConfigDB, "TAM_ALTMARK_TABLE", "a", fieldsOf("flowgroup=f role=transit method=step interval=0 mark=dscp0"))
 	row(t, r, swss.ConfigDB, "TAM_FLYMON_TASK_TABLE", "t", fieldsOf("key=src-ip attribute=frequency"))
@@ -38,6 +39,9 @@ func TestUnknownCountersAreNotZero(t *testing.T) {
 		{"TAM_TAILSTAMPING_COUNTERS", "s", stamped + " NOT_STAMPED_MTU=3", "show tam tail-stamping sessions s", []string{"Not Stamped : 3", "MTU : 3"}},
 		{"TAM_TAILSTAMPING_COUNTERS", "s", stamped, "show tam tail-stamping sessions s", []string{"Packet Count : 0", "Not Stamped : -", "MTU : -"}},
 		{"TAM_TAILSTAMPING_COUNTERS", "s", stamped + " NOT_STAMPED_MTU=many STAMPED_PACKETS=-1", "show tam tail-stamping sessions s", []string{"Stamped Count : -", "Not Stamped : -", "MTU : -"}},
+		{"TAM_TAILSTAMPING_COUNTERS", "c", "", "show tam tail-stamping sessions c", []string{"Clamp MSS : 3", "SYN Count : -"}},
+		{"TAM_TAILSTAMPING_COUNTERS", "c", "SYNS=5 SYNS_CLAMPED=2 SYNS_SMALL=0 SYNS_WITHOUT_MSS=1 SYNS_MALFORMED=1 SYNS_CUT=x SYNS_NO_ROOM=1", "show tam tail-stamping sessions c",
+			[]string{"SYN Count : 5", "Clamped : 2", "Without MSS : 1", "Malformed : 1", "Cut : -", "No Room : 1"}},
 		{"COUNTERS", "oid:0x9", "", "show tam flow-groups f", []string{"Packet Count : -"}},
 		{"COUNTERS", "oid:0x9", "SAI_ACL_COUNTER_ATTR_PACKETS=x", "show tam flow-groups f", []string{"Packet Count : -"}},
 		{"COUNTERS", "oid:0x9", "SAI_ACL_COUNTER_ATTR_PACKETS=0", "show tam flow-groups f", []string{"Packet Count : 0"}},
@@ -65,5 +69,30 @@ func TestUnknownCountersAreNotZero(t *testing.T) {
 		if c.fields == "" && strings.Contains(out, " : 0\n") {
 			t.Errorf("%s: 0 of what nobody has counted\n%s", c.command, out)
 		}
+	}
+}
+
+// Each reason for which frames are lost is shown with its count; none is 0, and what nobody knows is a dash.
+func TestShowWires(t *testing.T) {
+	s, r := newSwitch(t)
+	row(t, r, swss.ConfigDB, "PORT", "Ethernet0", fieldsOf("lanes=0 speed=10000"))
+	for _, c := range []struct{ fields, want string }{
+		{"received=7 lost-ring-full=0 lost-link-down=0 dropped-acl=N/A", "Ethernet0 eth1 - - 7 - - - 0 -"},
+		{"sent=0 lost-ring-full=2 lost-link-down=3 dropped-acl=0 dropped-ttl=0", "Ethernet0 eth1 - - - 0 - - 3 link-down, 2 ring-full 0"},
+		{"dropped-egress-mtu=1 dropped-ttl=4", "Ethernet0 eth1 - - - - - - - 1 egress-mtu, 4 ttl"},
+	} {
+		if err := swss.NewTable(r.DB(swss.StateDB), "TAMTAM_WIRE").Del(t.Context(), "Ethernet0"); err != nil {
+			t.Fatal(err)
+		}
+		fields := fieldsOf(c.fields)
+		fields["interface"] = "eth1"
+		row(t, r, swss.StateDB, "TAMTAM_WIRE", "Ethernet0", fields)
+		if out := strings.Join(strings.Fields(s.do(t, "show interface wires")), " "); !strings.HasSuffix(out, c.want) {
+			t.Errorf("%s:\n%s\nwant %s", c.fields, out, c.want)
+		}
+	}
+	row(t, r, swss.StateDB, "TAMTAM_WIRE", "Ethernet0", swss.FieldValues{"status": "taken", "reason": "eth1 is taken by B"})
+	if out := s.do(t, "show interface wires"); !strings.Contains(out, "taken ") || !strings.Contains(out, "Ethernet0: eth1 is taken by B\n") {
+		t.Error(out)
 	}
 }

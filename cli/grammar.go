@@ -55,6 +55,8 @@ type element struct {
 	name string // parameter: the name of its value in call.args
 	kind *argKind
 	help string
+	// whole keywords are not abbreviated, so that they leave the abbreviations of others alone.
+	whole bool
 }
 
 // argKind is a type of parameter.
@@ -117,6 +119,9 @@ type call struct {
 func (c *call) has(name string) bool { _, ok := c.args[name]; return ok }
 
 func kw(word, help string) element { return element{word: word, help: help} }
+
+// alias is another spelling of a keyword, which is typed as a whole.
+func alias(word, help string) element { return element{word: word, help: help, whole: true} }
 
 func arg(name string, kind *argKind, help string) element {
 	return element{name: name, kind: kind, help: help}

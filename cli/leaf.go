@@ -20,6 +20,7 @@ type leaf struct {
 	undo  string   // help of the keyword behind "no"; empty: the keyword's
 
 	name string // in the tree; empty: the keyword
+	from string // module that adds it to the entry's; empty: it is one of the entry's own
 	box  string // container that it is in, below the entry; "ip" is ipv4 or ipv6
 	mask string // leaf of the mask that follows its value behind "/"
 
@@ -130,7 +131,11 @@ func (l leaf) put(d draft, text string) {
 		return
 	}
 	if v := l.kind.json(text); v != nil {
-		config[l.leafName()] = v
+		name := l.leafName()
+		if l.from != "" {
+			name = l.from + ":" + name
+		}
+		config[name] = v
 	}
 }
 

@@ -166,7 +166,7 @@ func matchWords(nexts []next, t token) (exact, prefix []position, full []string)
 		case n.kind != nil:
 		case strings.EqualFold(n.word, t.text):
 			exact = append(exact, n.bind(n.word, ""))
-		case hasPrefixFold(n.word, t.text):
+		case hasPrefixFold(n.word, t.text) && !n.whole:
 			prefix = append(prefix, n.bind(n.word, ""))
 			if !slices.Contains(full, n.word) {
 				full = append(full, n.word)

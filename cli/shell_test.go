@@ -55,8 +55,10 @@ func TestConfigurationCommands(t *testing.T) {
 		{modeTAM, "no flow-group tcp_port_236", "delete " + group + "\n"},
 		{modeTAM, "no flow-group tcp_port_236 src-ip dst-l4-port", "delete " + group + "/ipv4/config/source-address\n" +
 			"delete " + group + "/ipv6/config/source-address\ndelete " + group + "/transport/config/destination-port\n"},
-		{modeTailStamp, "session s flowgroup g", `update /openconfig-tam:tam/tailstamping-sessions/tailstamping-session[name=s] ` +
+		{modeTailStamp, "session s flowgroup g", `replace /openconfig-tam:tam/tailstamping-sessions/tailstamping-session[name=s] ` +
 			`{"openconfig-tam:config":{"flowgroup":"g","name":"s"},"openconfig-tam:name":"s"}` + "\n"},
+		{modeTailStamp, "session s flowgroup g clamp-mss 2", `replace /openconfig-tam:tam/tailstamping-sessions/tailstamping-session[name=s] ` +
+			`{"openconfig-tam:config":{"flowgroup":"g","name":"s","tamtam-tailstamp:clamp-mss":2},"openconfig-tam:name":"s"}` + "\n"},
 		{modeTailStamp, "enable", `update /openconfig-tam:tam/features/feature[feature-ref=TAILSTAMPING] ` +
 			`{"openconfig-tam:config":{"feature-ref":"TAILSTAMPING","status":"ACTIVE"},"openconfig-tam:feature-ref":"TAILSTAMPING"}` + "\n"},
 		{modeTailStamp, "no enable", `update /openconfig-tam:tam/features/feature[feature-ref=TAILSTAMPING] ` +

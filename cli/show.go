@@ -38,6 +38,8 @@ func showCommands() []*command {
 	add(showAlarms, "show", kw("alarms", "What is wrong now, and since when"))
 	add(showInterfaceStatus, "show interface", kw("status", "State of the ports"), only(iface))
 	add(showInterfaceCounters, "show interface counters", only(iface))
+	add(showPortChannels, "show interface", kw("portchannel", "PortChannels, members, and why these carry no traffic"))
+	add(showPortChannels, "show", alias("interfaces", "The same as interface, as in SONiC"), kw("portchannel", "The same"))
 	add(showWires, "show interface", kw("wires", "Live interfaces behind ports, and frames lost there"), only(iface))
 	add(showBreakout, "show interface breakout")
 	add(showVLAN, "show", kw("vlan", "VLANs and their members"))

@@ -41,9 +41,13 @@ func sessionView(ctx context.Context, c *call, session tree, data map[string]any
 		p.field(flowWidth, "Session", session.name())
 		p.field(flowWidth, "Flow Group Name", name)
 		p.fieldsOf(group)
+		p.leaves(flowWidth, session, clampMSS)
 		p.field(flowWidth, "Packet Count", counted(counters, "matched-packets"))
 		p.field(flowWidth, "Stamped Count", counted(counters, "stamped-packets"))
 		p.notStamped(counters.at("not-stamped"))
+		if clampMSS.shown(session) != "" {
+			p.syns(counters.at("syns"))
+		}
 		p.whyNot(flowWidth, session.at("state"))
 	}), nil
 }
@@ -73,6 +77,23 @@ func (p *printout) notStamped(reasons tree) {
 	for _, l := range labels {
 		if n, ok := reasons.count(l.leaf); known > 0 && (n > 0 || !ok) {
 			p.field(flowWidth, "   "+l.label, counted(reasons, l.leaf))
+		}
+	}
+}
+
+// syns writes how many segments with SYN a clamp saw, and what became of them, as far as it occurred or is not known.
+func (p *printout) syns(counts tree) {
+	p.field(flowWidth, "SYN Count", counted(counts, "seen"))
+	for _, l := range []struct{ leaf, label string }{
+		{"clamped", "Clamped"},
+		{"small", "Small Enough"},
+		{"without-mss", "Without MSS"},
+		{"malformed", "Malformed"},
+		{"cut", "Cut"},
+		{"no-room", "No Room"},
+	} {
+		if n, ok := counts.count(l.leaf); n > 0 || !ok && counts.exists() {
+			p.field(flowWidth, "   "+l.label, counted(counts, l.leaf))
 		}
 	}
 }

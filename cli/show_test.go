@@ -133,6 +133,33 @@ func TestShowAlarms(t *testing.T) {
 	golden(t, "alarms", none+s.do(t, "show alarms"))
 }
 
+// PortChannels as SONiC's teamshow has them: by LACP and static, up, down, with members in, out and on their way.
+func TestShowPortChannels(t *testing.T) {
+	s := newSession(t)
+	member := func(name, oper, mux, why string) string {
+		lacp := ""
+		if mux != "" {
+			lacp = `,"mux":"` + mux + `","not-distributing-because":"` + why + `"`
+		}
+		return `{"interface":"` + name + `","state":{"interface":"` + name + `","oper-status":"` + oper + `"` + lacp + `}}`
+	}
+	lag := func(name, oper, kind, why string, members ...string) string {
+		return `{"name":"` + name + `","state":{"name":"` + name + `","oper-status":"` + oper + `"},"aggregation":{"state":{"lag-type":"` +
+			kind + `","not-up-because":"` + why + `"},"members":{"member":[` + strings.Join(members, ",") + `]}}}`
+	}
+	port := func(name, oper string) string {
+		return `{"name":"` + name + `","state":{"name":"` + name + `","oper-status":"` + oper + `"}}`
+	}
+	s.server.load(t, `{"interfaces":{"interface":[`+strings.Join([]string{
+		port("Ethernet0", "UP"), port("Ethernet4", "DOWN"),
+		lag("PortChannel1", "UP", "LACP", "", member("Ethernet0", "UP", "DISTRIBUTING", ""), member("Ethernet4", "DOWN", "DETACHED", "the port is down")),
+		lag("PortChannel2", "DOWN", "LACP", "1 of its members carry traffic, want 2", member("Ethernet8", "DOWN", "DISTRIBUTING", ""),
+			member("Ethernet12", "COLLECTING", "COLLECTING", "partner 02:00:00:00:00:02 does not collect")),
+		lag("PortChannel10", "UP", "STATIC", "", member("Ethernet0", "UP", "", ""), member("Ethernet4", "UP", "", ""), member("Ethernet16", "DOWN", "", "")),
+	}, ",")+`]}}`)
+	golden(t, "interface_portchannel", s.do(t, "show interfaces portchannel"))
+}
+
 func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, switchTree)

@@ -156,9 +156,7 @@ func (r Report) WriteText(out io.Writer) error {
 		fmt.Fprintf(out, ", %d cut by the snap length", r.Cut)
 	}
 	fmt.Fprintln(out)
-	if r.Missed > 0 {
-		fmt.Fprintf(out, "%d more frames were lost before they could be read: of them nothing is known\n", r.Missed)
-	}
+	writeMissed(out, r.Missed)
 	if r.Beyond > 0 {
 		fmt.Fprintf(out, "%s of flows and paths beyond the first %d that had room, which alone are below (--paths)\n",
 			plural(r.Beyond, "stamped frame"), r.kept)
@@ -290,4 +288,11 @@ func (p PathReport) unranked() (n int64) {
 		}
 	}
 	return n
+}
+
+// writeMissed tells of frames that were lost before they could be read, if there were any.
+func writeMissed(out io.Writer, frames uint64) {
+	if frames > 0 {
+		fmt.Fprintf(out, "%d more frames were lost before they could be read: of them nothing is known\n", frames)
+	}
 }

@@ -41,6 +41,7 @@ func (r *RecordReport) WriteText(out io.Writer) error {
 		fmt.Fprintf(out, ", %d of other flows", r.LeftOut)
 	}
 	fmt.Fprintln(out)
+	writeMissed(out, r.Missed)
 	for _, u := range r.Unknown {
 		fmt.Fprintf(out, "%s of plan %d, which was not given\n", plural(u.Records, "record"), u.ID)
 	}

@@ -14,14 +14,16 @@ import (
 
 // RecordReport is what a [Records] has gathered.
 type RecordReport struct {
-	File    string        `json:"file,omitempty"`
-	Frames  int64         `json:"frames"`
-	Records int64         `json:"records"`            // of the plans below
-	Other   int64         `json:"without_record"`     // frames
-	Cut     int64         `json:"cut"`                // by the snap length: a record is lost with the end
-	Wrong   int64         `json:"wrong,omitempty"`    // records whose length is not their plan's
-	LeftOut int64         `json:"left_out,omitempty"` // records of flows that were not asked for
-	Unknown []UnknownPlan `json:"unknown,omitempty"`  // records of plans that were not given
+	File    string `json:"file,omitempty"`
+	Frames  int64  `json:"frames"`
+	Records int64  `json:"records"`            // of the plans below
+	Other   int64  `json:"without_record"`     // frames
+	Cut     int64  `json:"cut"`                // by the snap length: a record is lost with the end
+	Wrong   int64  `json:"wrong,omitempty"`    // records whose length is not their plan's
+	LeftOut int64  `json:"left_out,omitempty"` // records of flows that were not asked for
+	// Missed are frames, or datagrams, that were lost before they could be read as they came: of them nothing is known.
+	Missed  uint64        `json:"lost_before_read,omitempty"`
+	Unknown []UnknownPlan `json:"unknown,omitempty"` // records of plans that were not given
 	// Further are records of more such plans than Unknown has room for.
 	Further int64              `json:"unknown_beyond,omitempty"`
 	Memory  int64              `json:"memory_bytes"` // that all latencies may take

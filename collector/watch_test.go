@@ -83,3 +83,71 @@ func TestWatchTailStampEnds(t *testing.T) {
 		t.Errorf("%v: %s", err, &out)
 	}
 }
+
+// Records are told as they come, in UDP or ERSPAN, new paths and impossible ones by a line; each report is of all so
+// far, and what was lost before it could be read adds up. After as many records as are wanted it ends.
+func TestWatchRecords(t *testing.T) {
+	plan := recordPlan()
+	c, err := NewRecords(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &lossy{script{packets: make(chan capture.Packet)}, []uint64{2, 1}}
+	ticks := make(chan time.Time)
+	var out strings.Builder
+	ended := make(chan error, 1)
+	go func() {
+		ended <- WatchRecords(t.Context(), &out, "eth3", s, ticks, c, WatchRecordOptions{Count: 11})
+	}()
+	frames := smallRun(plan)
+	frames = append(frames, []byte("no record"), cat(macs, ipv4(47, 0, inGRE(0x1000, 0x88be, 12, recorded(plan, fdbHit, 4, 0, 7)))))
+	for i, f := range frames {
+		s.packets <- capture.Packet{Data: f, Len: len(f)}
+		if i == len(frames)-2 {
+			ticks <- time.Time{}
+		}
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(out.String(), "; new: "); n != 5 {
+		t.Errorf("%d paths are new, want 5:\n%s", n, &out)
+	}
+	wantParts(t, out.String(), "Ethernet1 > Ethernet4, 100 ns; new: ", "without\n2 more frames were lost before",
+		"12 frames: 11 records, 1 without\n3 more frames were lost before they could be read")
+}
+
+// A source that does not know what it lost makes every later report incomplete, and its own end is an error.
+func TestWatchRecordsInDoubt(t *testing.T) {
+	c, err := NewRecords(recordPlan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &doubtful{script{packets: make(chan capture.Packet), err: errors.New("the interface is gone")}}
+	close(s.packets)
+	var out strings.Builder
+	err = WatchRecords(t.Context(), &out, "eth3", s, nil, c, WatchRecordOptions{JSON: true})
+	var r RecordReport
+	if bad := json.Unmarshal([]byte(out.String()), &r); bad != nil || r.Error != missedUnknown || r.File != "eth3" {
+		t.Errorf("%v, %+v", bad, r)
+	}
+	if err == nil || err.Error() != "the interface is gone" {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A lossy source says in turn what it has lost.
+type lossy struct {
+	script
+	losses []uint64
+}
+
+func (s *lossy) Lost() (uint64, error) {
+	n := s.losses[0]
+	s.losses = s.losses[1:]
+	return n, nil
+}
+
+type doubtful struct{ script }
+
+func (*doubtful) Lost() (uint64, error) { return 0, errors.New("it cannot be asked") }

@@ -72,6 +72,7 @@ func beDaemon(name, addr, dir string) error {
 	case "orchagent":
 		return RunOrchagent(ctx, r, c)
 	}
+	c.StaticLAGs = true // nobody speaks LACP here
 	return RunManagers(ctx, r, c)
 }
 

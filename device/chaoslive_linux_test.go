@@ -55,11 +55,15 @@ func newLiveTraffic(t *testing.T, dir string) *liveTraffic {
 		_ = l.hosts[i].Do(func() error { // where there is no IPv6 it is quiet anyway
 			return os.WriteFile("/proc/sys/net/ipv6/conf/default/disable_ipv6", []byte("1"), 0)
 		})
-		for _, args := range []string{"link add " + name + " type veth peer name host netns " + l.hosts[i].Path(), "link set " + name + " up"} {
+		ip := func(args string) {
 			if out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput(); err != nil {
-				t.Skipf("ip %s: %s", args, out)
+				t.Errorf("ip %s: %s", args, out)
 			}
 		}
+		ip("link add " + name + " type veth peer name host netns " + l.hosts[i].Path())
+		// With its namespace it would go some time later, and the next case has one of the same name.
+		t.Cleanup(func() { ip("link delete " + name) })
+		ip("link set " + name + " up")
 		if err := l.hosts[i].IP("link set host up"); err != nil {
 			t.Fatal(err)
 		}

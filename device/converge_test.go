@@ -70,7 +70,11 @@ func (r randomConfig) row() (string, swss.FieldValues) {
 	case 9:
 		return "TAM_FLOWGROUP_TABLE|" + group, swss.FieldValues{"id": r.pick("1", "2", "3", "none"), "table-name": r.pick("TAM", "TAM", "T9")}
 	case 10:
-		return "TAM_TAILSTAMPING_TABLE|" + r.pick("S1", "S2", "S3"), swss.FieldValues{"flowgroup": group}
+		f := swss.FieldValues{"flowgroup": group}
+		if r.IntN(2) == 0 {
+			f["clamp-mss"] = r.pick("1", "2", "8", "9")
+		}
+		return "TAM_TAILSTAMPING_TABLE|" + r.pick("S1", "S2", "S3"), f
 	case 11:
 		return "TAM_FEATURES_TABLE|" + r.pick("TAILSTAMPING", "TAILSTAMPING", "ALTMARK", "WINGS"), swss.FieldValues{"status": r.pick("ACTIVE", "ACTIVE", "INACTIVE", "MAYBE")}
 	case 12, 13, 14, 15:

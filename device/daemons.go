@@ -49,6 +49,8 @@ type Common struct {
 	Backend func(sai.API) sai.API
 	// AllowFaults has the daemon take faults on purpose, see package fault.
 	AllowFaults bool
+	// StaticLAGs says that nobody speaks LACP on this switch: PortChannels are static.
+	StaticLAGs bool
 
 	faults *fault.Desk // nil: of a simulation
 	health *health     // nil: nobody is told
@@ -85,7 +87,7 @@ func (c Common) daemon() orch.Options {
 // NewManagers returns the daemon tammgrd: CONFIG_DB to APPL_DB.
 func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 	d := orch.NewDaemon("tammgrd", r, c.daemon())
-	portmgr.New(d, r)
+	portmgr.New(d, r).LACP = !c.StaticLAGs
 	routemgr.New(d, r)
 	qosmgr.New(d, r)
 	tammgr.New(d, r).FallbackMAC = schema.MAC(fallbackMAC())

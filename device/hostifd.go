@@ -13,6 +13,7 @@ import (
 
 	"tamtam/cpuport"
 	"tamtam/hostif/hostifd"
+	"tamtam/hoststack/lacpd"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -52,10 +53,16 @@ func hostifdLife(
 ) error {
 	d := orch.NewDaemon("hostifd", r, c.daemon())
 	s := hostifd.New(hostifd.Config{Daemon: d, Redis: r, Host: host, Fallback: schema.MAC(fallbackMAC())})
+	mac, err := switchMAC(ctx, r)
+	if err != nil {
+		return err
+	}
+	lacp := lacpd.New(lacpd.Config{Daemon: d, Redis: r, MAC: mac})
 	c.health.setLacks(func(context.Context) string { return cmp.Or(line.lacks(), s.Lacks()) })
 	c.health.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
+	g.Go(func() error { return line.lacp.live(ctx, d, lacp) })
 	g.Go(func() error {
 		for {
 			err := kernel.Neighbors(ctx, func(n hostifd.Neighbor) { _ = d.Do(ctx, func() { s.Learned(n) }) })
@@ -80,6 +87,7 @@ func hostifdLife(
 type cpuLine struct {
 	socket string
 	log    *slog.Logger
+	lacp   lacpLine
 
 	mu  sync.Mutex
 	why string // it is not there
@@ -110,7 +118,9 @@ func (l *cpuLine) run(ctx context.Context, host *hostifd.Host) error {
 		conn, err := cpuport.Dial(l.socket, "hostifd")
 		if err == nil {
 			l.tell("")
-			err = host.Serve(ctx, cpuConn{conn, l.log})
+			l.lacp.connect(ctx, conn)
+			err = host.Serve(ctx, cpuConn{conn, l.log, &l.lacp})
+			l.lacp.connect(context.WithoutCancel(ctx), nil)
 			conn.Close()
 		}
 		if ctx.Err() != nil {
@@ -128,7 +138,8 @@ func (l *cpuLine) run(ctx context.Context, host *hostifd.Host) error {
 // A cpuConn is the CPU port as host interfaces want to see it.
 type cpuConn struct {
 	*cpuport.Conn
-	log *slog.Logger
+	log  *slog.Logger
+	lacp *lacpLine
 }
 
 // Receive returns the next frame. Why the chip has refused one that was sent is in the log.
@@ -142,6 +153,9 @@ func (c cpuConn) Receive(ctx context.Context) (port string, vlan uint16, trap st
 		if p.Len != len(p.Data) {
 			p.Data = nil
 		}
+		if err == nil && lacpd.Is(p.Data) && c.lacp.receive(ctx, p) {
+			continue
+		}
 		return p.Port, p.VLAN, p.Trap, p.Data, err
 	}
 }
@@ -149,4 +163,56 @@ func (c cpuConn) Receive(ctx context.Context) (port string, vlan uint16, trap st
 // Send sends a frame.
 func (c cpuConn) Send(port string, vlan uint16, data []byte) error {
 	return c.Conn.Send(cpuport.Frame{Port: port, VLAN: vlan, Data: data})
+}
+
+// A lacpLine brings LACP, which lives as long as a life of the daemon, to the CPU port, which is there as long as
+// syncd.
+type lacpLine struct {
+	mu   sync.Mutex
+	conn *cpuport.Conn // nil: there is none
+	d    *orch.Daemon  // nil: there is no life
+	lacp *lacpd.Speaker
+}
+
+// live lets LACP of this life have the CPU port until ctx ends.
+func (l *lacpLine) live(ctx context.Context, d *orch.Daemon, lacp *lacpd.Speaker) error {
+	l.mu.Lock()
+	l.d, l.lacp = d, lacp
+	err := l.tell(ctx)
+	l.mu.Unlock()
+	<-ctx.Done()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.d, l.lacp = nil, nil
+	return ended(err)
+}
+
+// connect says that there is a CPU port, or (nil) none any more.
+func (l *lacpLine) connect(ctx context.Context, conn *cpuport.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conn = conn
+	_ = l.tell(ctx) // a life that has ended needs not know
+}
+
+func (l *lacpLine) tell(ctx context.Context) error {
+	if l.d == nil {
+		return nil
+	}
+	var line lacpd.Sender
+	if l.conn != nil {
+		line = l.conn
+	}
+	return l.d.Do(ctx, func() { l.lacp.SetLine(line) })
+}
+
+// receive gives LACP a frame; false: it is not for it.
+func (l *lacpLine) receive(ctx context.Context, p cpuport.Packet) (taken bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.d == nil {
+		return true // it would be, if it lived
+	}
+	err := l.d.Do(ctx, func() { taken = l.lacp.Receive(p.Port, p.Data) })
+	return taken || err != nil
 }

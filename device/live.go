@@ -34,9 +34,9 @@ type UpConfig struct {
 	Startup Startup
 	// Shell runs a script of the shell at a gNMI server, "unix:PATH"; needed if Startup has one.
 	Shell func(ctx context.Context, target string, script []byte) error
-	// Ports is how many ports, the first that are configured, are wired to eth1, eth2, ... ([AllPorts]: as many as there
-	// are, up to 64). If it is not 0, or Startup is not made of rows, the switch has a name, an address and ports also
-	// where no row says so.
+	// Ports is how many ports, the first that are configured, are wired to eth1, eth2, ... ([AllPorts]: as many as
+	// there are, up to 64). If it is not 0, or Startup is not made of rows, the switch has a name, an address and
+	// ports also where no row says so.
 	Ports int
 	// Keep, if set, is the file that CONFIG_DB is written to when the switch ends, as a config_db.json.
 	Keep string
@@ -55,8 +55,8 @@ type ChipConfig struct {
 	Wires   map[string]string // port -> live interface
 	// Oracle is how many flows of a sketch task and bank the chip counts exactly; 0: it does not.
 	Oracle int
-	// CPU is the chip's CPU port, for a client in this process; CPUPort is the path of a socket at which it is served to
-	// one in another. Without either nobody has what is punted.
+	// CPU is the chip's CPU port, for a client in this process; CPUPort is the path of a socket at which it is served
+	// to one in another. Without either nobody has what is punted.
 	CPU     *cpuport.Hub
 	CPUPort string
 	drive   drive // what moves the chip's time and frames; nil: the wall clock and the wires
@@ -105,7 +105,9 @@ func Up(ctx context.Context, cfg UpConfig) error {
 			g.Go(func() error { return RunHostd(running, r, atHub(cfg.CPU), cfg.Common) })
 		}
 		g.Go(func() error { return RunSyncd(running, r, cfg.ChipConfig, cfg.Common) })
-		g.Go(func() error { return RunManagers(running, r, cfg.Common) })
+		managers := cfg.Common
+		managers.StaticLAGs = managers.StaticLAGs || cfg.NoHost
+		g.Go(func() error { return RunManagers(running, r, managers) })
 		g.Go(func() error { return RunOrchagent(running, r, cfg.Common) })
 		started = true
 		if cfg.Ready != nil {

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"context"
 	"net/netip"
 
 	"tamtam/orch"
@@ -31,8 +32,18 @@ func (r recordRoutes) Way(to, source netip.Addr) (recordorch.Way, error) {
 	return recordorch.Way{Port: way.Port, Source: way.Source, MAC: way.MAC, Address: source}, nil
 }
 
+// Want says where sessions of table recording lead.
+func (r recordRoutes) Want(ctx context.Context, to []netip.Addr) {
+	r.Orch.Want(ctx, "table recording", to)
+}
+
 // mirrorRoutes are the routes as mirrororch wants to see them.
 type mirrorRoutes struct{ *routeorch.Orch }
+
+// Want says where mirror sessions lead.
+func (r mirrorRoutes) Want(ctx context.Context, to []netip.Addr) {
+	r.Orch.Want(ctx, "mirror sessions", to)
+}
 
 // Way is the path to an address. A neighbour in a VLAN would have to be looked
 // for in the FDB; sessions to such a one are inactive.

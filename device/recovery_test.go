@@ -93,8 +93,10 @@ func (p *plant) start(name string) (stop func()) {
 		"orchagent": func(ctx context.Context) error {
 			return RunOrchagent(ctx, r, Common{AllowFaults: p.faults, Log: slog.New(endsOfLives{&p.lives})})
 		},
-		"tammgrd": func(ctx context.Context) error { return RunManagers(ctx, r, Common{AllowFaults: p.faults}) },
-		"mgmtd":   func(ctx context.Context) error { return ended(newAlarms(r).run(ctx)) }, // what of it looks at the others
+		"tammgrd": func(ctx context.Context) error {
+			return RunManagers(ctx, r, Common{AllowFaults: p.faults, StaticLAGs: true})
+		},
+		"mgmtd": func(ctx context.Context) error { return ended(newAlarms(r).run(ctx)) }, // what of it looks at the others
 	}[name]
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -71,6 +71,7 @@ type SessionReport struct {
 	MatchedBytes *uint64           `json:"matched_bytes"`
 	Stamped      *uint64           `json:"stamped"`
 	NotStamped   map[string]uint64 `json:"not_stamped"`
+	SYNs         map[string]uint64 `json:"syns,omitempty"` // of a session with clamp-mss
 }
 
 // reasonsNotStamped is how many reasons there are not to stamp a packet.
@@ -201,9 +202,24 @@ func (s *Sim) sessions(ctx context.Context, r *Report) error {
 				report.NotStamped[why] = *n
 			}
 		}
+		for what, n := range map[string]*uint64{
+			"seen": c.SYNs, "clamped": c.SYNsClamped, "small": c.SYNsSmall, "without_mss": c.SYNsWithout,
+			"malformed": c.SYNsMalformed, "cut": c.SYNsCut, "no_room": c.SYNsNoRoom,
+		} {
+			if n != nil {
+				report.countSYNs(what, *n)
+			}
+		}
 		r.TailStamping[name] = report
 	}
 	return nil
+}
+
+func (r *SessionReport) countSYNs(what string, n uint64) {
+	if r.SYNs == nil {
+		r.SYNs = map[string]uint64{}
+	}
+	r.SYNs[what] = n
 }
 
 // Problems lists the configured objects that STATE_DB says are not active.

@@ -62,6 +62,7 @@ type SimConfig struct {
 // and what is written to CONFIG_DB later.
 func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 	s := &Sim{Redis: cfg.Redis, common: cfg.Common, attach: cfg.Attach, ownRedis: cfg.Redis == nil}
+	s.common.StaticLAGs = s.common.StaticLAGs || !cfg.Host
 	if s.Redis == nil {
 		r, err := swss.Open(ctx, "embedded")
 		if err != nil {

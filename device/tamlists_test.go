@@ -124,6 +124,7 @@ func tailStampLists() []tamList {
 			broken: `{"TAM_TAILSTAMPING_TABLE": {"t": {"flowgroup": "none"}}}`,
 			leaves: map[string]leafChange{
 				"config/flowgroup": {value: `"spare"`},
+				"config/clamp-mss": {value: `2`, with: `{"config":{"flowgroup":"spare"}}`},
 			},
 		},
 	}

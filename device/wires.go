@@ -3,6 +3,8 @@ package device
 import (
 	"context"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,7 +24,18 @@ func runWires(
 	ctx context.Context, r *swss.Redis, chip *saisim.Chip, start time.Time, names map[string]string, cpu cpuSide, c Common,
 ) error {
 	told := make(chan []wire.Port, 1)
+	var taken atomic.Pointer[string]
+	if c.health != nil {
+		c.health.setLacks(func(context.Context) string {
+			if why := taken.Load(); why != nil {
+				return *why
+			}
+			return ""
+		})
+		defer c.health.setLacks(nil)
+	}
 	look := func(ports []wire.Port) {
+		taken.Store(takenPorts(ports))
 		select {
 		case told <- ports:
 		default: // Redis is slow; the next look says more
@@ -69,6 +82,21 @@ func runWires(
 	return g.Wait()
 }
 
+// takenPorts says which ports another switch has the interfaces of; nil: none.
+func takenPorts(ports []wire.Port) *string {
+	var why []string
+	for _, p := range ports {
+		if p.Taken {
+			why = append(why, "port "+p.Name+": "+p.Reason)
+		}
+	}
+	if len(why) == 0 {
+		return nil
+	}
+	all := strings.Join(why, "; ")
+	return &all
+}
+
 // wired are the names of the ports that have a wire.
 func wired(names map[string]string) map[string]bool {
 	ports := map[string]bool{}
@@ -103,6 +131,8 @@ func wireRow(p wire.Port) swss.FieldValues {
 		schema.WireLate: number(uint64(p.Late)),
 	}
 	switch {
+	case p.Taken:
+		row[schema.WireStatus] = schema.WireTaken
 	case p.Up:
 		row[schema.WireStatus] = schema.WireUp
 	case p.There:

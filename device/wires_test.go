@@ -1,11 +1,31 @@
 package device
 
 import (
+	"maps"
+	"reflect"
+	"slices"
 	"testing"
 
+	"tamtam/device/wire"
 	"tamtam/saisim"
 	"tamtam/swss"
+	"tamtam/yang/tamyang"
 )
+
+// Each field of a wire's row is a leaf of YANG, and each leaf a field.
+func TestWireRowIsInYANG(t *testing.T) {
+	row := wireRow(wire.Port{MTU: 1500})
+	addDropped(row, cpuChip(t), "Ethernet0")
+	var leaves []string
+	state := reflect.TypeFor[tamyang.OpenconfigInterfaces_Interfaces_Interface_Wire_State]()
+	for i := range state.NumField() {
+		leaves = append(leaves, state.Field(i).Tag.Get("path"))
+	}
+	slices.Sort(leaves)
+	if fields := slices.Sorted(maps.Keys(row)); !slices.Equal(fields, leaves) {
+		t.Errorf("fields\n%q\nleaves\n%q", fields, leaves)
+	}
+}
 
 // A wire's row has what the chip has dropped at the port, by reason: 0 where nothing was, and where there is no such port
 // that nobody knows.

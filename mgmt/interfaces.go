@@ -194,20 +194,25 @@ func ethernetModule() Module {
 
 // aggregateModule is openconfig-if-aggregate in the databases, read-only: members are written in tamtam-interfaces.
 func aggregateModule() Module {
-	members := Codec{Get: func(r Record) []string { return parts(r) }}
-	static := Codec{Get: constant("STATIC").Get, Put: func(_ Record, v []string) error {
-		if len(v) > 0 && v[0] != "STATIC" {
-			return fmt.Errorf("%s is not served, port channels are STATIC", v[0])
+	static := words("static", "LACP", "STATIC", "true", "LACP", "false")
+	channel := Codec{Get: func(r Record) []string { return parts(r) }}
+	// The published model has members of STATIC channels here; of those with LACP the ports name their channel.
+	members := Codec{Get: func(r Record) []string {
+		if first(static.Get(Record{Fields: r.Own})) != "STATIC" {
+			return nil
 		}
-		return nil
+		return parts(r)
 	}}
 	return Module{Name: "openconfig-if-aggregate", Groups: []Group{{Path: interfacesPath, Rows: []Row{
-		{DB: swss.ConfigDB, Table: schema.CfgPortChannel, Key: "{name}", Only: "PortChannel",
-			Leaves: []Leaf{{"aggregation/config/lag-type", static}}},
-		{DB: swss.ApplDB, Table: schema.AppLAG, Key: "{name}", Only: "PortChannel",
-			Leaves: []Leaf{{"aggregation/state/lag-type", readOnly(static)}}},
+		{DB: swss.ConfigDB, Table: schema.CfgPortChannel, Key: "{name}", Only: "PortChannel", Leaves: []Leaf{
+			{"aggregation/config/lag-type", static}, {"aggregation/config/min-links", text("min_links")},
+		}},
+		{DB: swss.ApplDB, Table: schema.AppLAG, Key: "{name}", Only: "PortChannel", Leaves: []Leaf{
+			{"aggregation/state/lag-type", words(schema.FieldProtocol, "STATIC", "LACP", schema.ProtocolLACP)},
+			{"aggregation/state/min-links", orElse(text("min_links"), "1")},
+		}},
 		{DB: swss.ApplDB, Table: schema.AppLAGMember, Key: "{*}:{name}", Only: "Ethernet",
-			Leaves: []Leaf{{"ethernet/state/aggregate-id", members}}},
+			Leaves: []Leaf{{"ethernet/state/aggregate-id", channel}}},
 		{DB: swss.ApplDB, Table: schema.AppLAGMember, Key: "{name}:{*}", Only: "PortChannel",
 			Leaves: []Leaf{{"aggregation/state/member", members}}},
 	}}}}

@@ -75,7 +75,9 @@ func TestMembersOfVLANsAndPortChannels(t *testing.T) {
 		"CONFIG_DB PORT|Ethernet0":                         "lanes=0 speed=100000",
 		"CONFIG_DB PORT|Ethernet4":                         "lanes=4 speed=25000",
 		"CONFIG_DB PORT|Ethernet8":                         "lanes=8 speed=123",
-		"CONFIG_DB PORTCHANNEL|PortChannel1":               "NULL=NULL",
+		"CONFIG_DB PORTCHANNEL|PortChannel1":               "static=true",
+		"CONFIG_DB PORTCHANNEL|PortChannel2":               "min_links=2",
+		"APPL_DB LAG_MEMBER_TABLE:PortChannel2:Ethernet0":  "status=enabled",
 		"APPL_DB PORT_TABLE:Ethernet0":                     "lanes=0 speed=100000 autoneg=on",
 		"APPL_DB PORT_TABLE:Ethernet4":                     "lanes=4 speed=25000",
 		"APPL_DB PORT_TABLE:Ethernet8":                     "lanes=8 speed=123",
@@ -89,9 +91,12 @@ func TestMembersOfVLANsAndPortChannels(t *testing.T) {
 		"APPL_DB VLAN_MEMBER_TABLE:Vlan11:Ethernet8":       "tagging_mode=untagged",
 	}, map[string]string{
 		e0 + "/switched-vlan": `{"openconfig-vlan:state":{"interface-mode":"TRUNK","native-vlan":10,"trunk-vlans":[3,20]}}`,
-		e0 + "/state":         `{"openconfig-if-ethernet:port-speed":"openconfig-if-ethernet:SPEED_100GB","openconfig-if-ethernet:auto-negotiate":true}`,
+		e0 + "/state": `{"openconfig-if-ethernet:port-speed":"openconfig-if-ethernet:SPEED_100GB","openconfig-if-ethernet:auto-negotiate":true,
+			"openconfig-if-aggregate:aggregate-id":"PortChannel2"}`,
 		"/interfaces/interface[name=Ethernet4]/ethernet": `{"openconfig-if-ethernet:state":{"port-speed":"openconfig-if-ethernet:SPEED_25GB",
 			"auto-negotiate":false,"openconfig-if-aggregate:aggregate-id":"PortChannel1"}}`,
+		pc + "/config": `{"openconfig-if-aggregate:lag-type":"STATIC"}`,
+		"/interfaces/interface[name=PortChannel2]/aggregation": `{"openconfig-if-aggregate:config":{"lag-type":"LACP","min-links":2}}`,
 		pc + "/state":               `{"openconfig-if-aggregate:member":["Ethernet4","Ethernet12"]}`,
 		pc + "/switched-vlan/state": `{"openconfig-vlan:interface-mode":"ACCESS","openconfig-vlan:access-vlan":10}`,
 		// A rate that OpenConfig has no word for, and two VLANs where it has room for one.
@@ -103,7 +108,7 @@ func TestMembersOfVLANsAndPortChannels(t *testing.T) {
 // A subscriber to what is made of several rows hears of each of them.
 func TestMembersOnChange(t *testing.T) {
 	b := newBed(t, nil)
-	b.rows(map[string]string{"CONFIG_DB PORTCHANNEL|PortChannel1": "NULL=NULL"})
+	b.rows(map[string]string{"CONFIG_DB PORTCHANNEL|PortChannel1": "static=true"})
 	const at = "/interfaces/interface[name=PortChannel1]/aggregation/state/member"
 	s := b.subscribe(streamOf(subOf(onChange, "/interfaces/interface[name=*]/aggregation/state/member")))
 	s.want("S")

@@ -1,11 +1,58 @@
 package mgmt
 
 import (
+	"reflect"
 	"strings"
 
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/yang/tamyang"
 )
+
+// lagGroup is what LACP knows of a PortChannel.
+func lagGroup() Group {
+	return Group{Path: interfacesPath, Rows: []Row{
+		{DB: swss.StateDB, Table: schema.StateLACP, Key: "{name}", Only: "PortChannel", Leaves: []Leaf{
+			{"aggregation/state/interval", words("runner.fast_rate", "", "FAST", "true", "SLOW", "false")},
+			{"aggregation/state/fallback", text("runner.fallback")},
+			{"aggregation/state/system-id-mac", text("team_device.ifinfo.dev_addr")},
+			{"aggregation/state/partner-id", text("partner")},
+			{"aggregation/state/lag-links", text("links")},
+			{"aggregation/state/not-up-because", text(schema.FieldReason)},
+		}},
+	}}
+}
+
+// lagMemberGroup is a member of a PortChannel.
+func lagMemberGroup() Group {
+	const actor, partner = "runner.actor_lacpdu_info.", "runner.partner_lacpdu_info."
+	return Group{Path: "/interfaces/interface/aggregation/members/member", Rows: []Row{
+		{DB: swss.ConfigDB, Table: schema.CfgPortChannelMbr, Key: "{name}|{interface}", Only: "PortChannel", Entry: true},
+		{DB: swss.ApplDB, Table: schema.AppLAGMember, Key: "{name}:{interface}", Only: "PortChannel", Leaves: []Leaf{
+			{"state/oper-status", words(schema.FieldOperStatus, "",
+				"UP", schema.OperUp, "COLLECTING", schema.MemberCollecting, "DOWN", schema.OperDown)},
+		}},
+		{DB: swss.StateDB, Table: schema.StateLACPMember, Key: "{name}|{interface}", Only: "PortChannel", Leaves: []Leaf{
+			{"state/mux", words(schema.FieldMux, "", "DETACHED", "detached", "WAITING", "waiting", "ATTACHED", "attached",
+				"COLLECTING", schema.MuxCollecting, "DISTRIBUTING", schema.MuxDistributing)},
+			{"state/not-distributing-because", text(schema.FieldReason)},
+			{"state/receive-state", words("runner.state", "",
+				"DISABLED", "disabled", "EXPIRED", "expired", "DEFAULTED", "defaulted", "CURRENT", "current")},
+			{"state/selected", text("runner.selected")},
+			{"state/oper-key", text(actor + "key")}, {"state/port-num", text(actor + "port")},
+			{"state/partner-id", text(partner + "system")}, {"state/partner-key", text(partner + "key")},
+			{"state/partner-port-num", text(partner + "port")},
+		}},
+		{
+			DB: swss.CountersDB, Table: schema.CountersLACP, Key: "{name}:{interface}", Only: "PortChannel", Counter: true,
+			Leaves: []Leaf{
+				{"state/counters/lacp-in-pkts", text("lacpdu-received")},
+				{"state/counters/lacp-out-pkts", text("lacpdu-sent")},
+				{"state/counters/lacp-timeouts", text("expired")},
+			},
+		},
+	}}
+}
 
 // portsModule is tamtam-interfaces in the databases.
 func portsModule() Module {
@@ -29,11 +76,7 @@ func portsModule() Module {
 				},
 			},
 		},
-		{Path: "/interfaces/interface/aggregation/members/member", Rows: []Row{
-			{
-				DB: swss.ConfigDB, Table: schema.CfgPortChannelMbr, Key: "{name}|{interface}", Only: "PortChannel", Entry: true,
-			},
-		}},
+		lagGroup(), lagMemberGroup(),
 		{Path: "/vlans/vlan", Finish: finishVLAN, Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", Entry: true,
@@ -53,16 +96,16 @@ func portsModule() Module {
 	}}
 }
 
-// wireLeaves are those of a port's live interface.
+// wireLeaves are those of a port's live interface: fields of the same names. A count that is not known has no leaf.
 func wireLeaves() (list []Leaf) {
-	for _, field := range []string{
-		schema.WireInterface, schema.WireStatus, schema.WireReason, schema.WireMTU, schema.WireReceived, schema.WireSent,
-		schema.WireCut, schema.WireSummed, schema.WireJoined, schema.WireLate,
-	} {
-		list = append(list, Leaf{"wire/state/" + field, readOnly(text(field))})
-	}
-	for _, why := range schema.WireLosses {
-		list = append(list, Leaf{"wire/state/" + schema.WireLost + why, readOnly(text(schema.WireLost + why))})
+	state := reflect.TypeFor[tamyang.OpenconfigInterfaces_Interfaces_Interface_Wire_State]()
+	for i := range state.NumField() {
+		field := state.Field(i).Tag.Get("path")
+		codec := readOnly(text(field))
+		if state.Field(i).Type == reflect.TypeFor[*uint64]() {
+			codec = sum(field)
+		}
+		list = append(list, Leaf{"wire/state/" + field, codec})
 	}
 	return list
 }

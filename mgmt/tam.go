@@ -75,12 +75,12 @@ func tamModule() Module {
 		{Path: "/tam/tailstamping-sessions/tailstamping-session", Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgTAMTailStamp, Key: "{name}", Entry: true,
-				Leaves: []Leaf{{"config/flowgroup", text("flowgroup")}},
+				Leaves: []Leaf{{"config/flowgroup", text("flowgroup")}, {"config/clamp-mss", text("clamp-mss")}},
 			},
 			{
 				DB: swss.ApplDB, Table: schema.AppTAMTailStamp, Key: "{name}",
 				Behind: "state/not-in-force", Wanted: wanted(schema.CfgTAMTailStamp, schema.ParseTailStampSession, tailStampWanted),
-				Leaves: []Leaf{{"state/flowgroup", text("acl-rule-name")}},
+				Leaves: []Leaf{{"state/flowgroup", text("acl-rule-name")}, {"state/clamp-mss", text("clamp-mss")}},
 			},
 			{DB: swss.CountersDB, Table: schema.CountersTailStamp, Key: "{name}", Counter: true, Leaves: []Leaf{
 				{"state/counters/matched-packets", text("MATCHED_PACKETS")},
@@ -90,6 +90,13 @@ func tamModule() Module {
 				{"state/counters/not-stamped/not-ethernet-ii", text("NOT_STAMPED_NOT_ETHERNET_II")},
 				{"state/counters/not-stamped/cut", text("NOT_STAMPED_CUT")},
 				{"state/counters/not-stamped/mtu", text("NOT_STAMPED_MTU")},
+				{"state/counters/syns/seen", text("SYNS")},
+				{"state/counters/syns/clamped", text("SYNS_CLAMPED")},
+				{"state/counters/syns/small", text("SYNS_SMALL")},
+				{"state/counters/syns/without-mss", text("SYNS_WITHOUT_MSS")},
+				{"state/counters/syns/malformed", text("SYNS_MALFORMED")},
+				{"state/counters/syns/cut", text("SYNS_CUT")},
+				{"state/counters/syns/no-room", text("SYNS_NO_ROOM")},
 			}},
 		}},
 	}}
@@ -103,7 +110,7 @@ func wantedSwitch(c Configured) (map[string]string, error) {
 }
 
 func tailStampWanted(s schema.TailStampSession) map[string]string {
-	return schema.TailStampFlow{Name: s.Name, Rule: schema.ACLRuleKey{Rule: s.FlowGroup}}.Fields()
+	return schema.TailStampFlow{Name: s.Name, Rule: schema.ACLRuleKey{Rule: s.FlowGroup}, ClampMSS: s.ClampMSS}.Fields()
 }
 
 func collectorLeaves(at string) []Leaf {

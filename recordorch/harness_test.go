@@ -22,10 +22,13 @@ import (
 // world is the ways and the switch id that tests change at will.
 type world struct {
 	way     *Way // to anywhere; nil: none
+	wants   []netip.Addr
 	id      uint32
 	routed  orch.Topic[struct{}]
 	renamed orch.Topic[struct{}]
 }
+
+func (w *world) Want(_ context.Context, to []netip.Addr) { w.wants = to }
 
 func (w *world) Way(to, source netip.Addr) (Way, error) {
 	if w.way == nil {

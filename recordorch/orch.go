@@ -3,6 +3,7 @@ package recordorch
 import (
 	"context"
 	"net/netip"
+	"slices"
 	"time"
 
 	"tamtam/orch"
@@ -52,6 +53,8 @@ type Routes interface {
 	// Way returns the way to an address; source is the address that packets are to come from, if it
 	// is valid. The error says why there is none.
 	Way(to, source netip.Addr) (Way, error)
+	// Want says which addresses ways are wanted to: a neighbour that is missing on one is asked for.
+	Want(ctx context.Context, to []netip.Addr)
 	// Changes signals that ways may have changed.
 	Changes() *orch.Topic[struct{}]
 }
@@ -122,7 +125,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		},
 		Logic: tamorch.Logic[schema.RecordFlow, binding]{
 			Parse: parse, Rule: func(row *schema.RecordFlow) schema.ACLRuleKey { return row.Rule },
-			Ready: o.ready, Wanted: o.wanted, Stays: o.stays, Withdraw: o.withdraw, Deploy: o.deploy,
+			Ready: o.ready, Wanted: o.wanted, Stays: o.stays, Withdraw: o.withdraw, Deploy: o.deploy, Done: o.wantWays,
 		},
 		// Plans are written first: a reader that sees records counted then finds what they mean.
 		Rules: cfg.Rules, Counters: []*tamorch.Rows{&o.plans, &o.counters, &o.places},
@@ -154,6 +157,18 @@ func parse(key string, fields swss.FieldValues) (schema.RecordFlow, error) {
 
 // Planned publishes which plans sessions record by.
 func (o *Orch) Planned() *orch.Topic[Planned] { return &o.planned }
+
+// wantWays says where the collectors of sessions are.
+func (o *Orch) wantWays(ctx context.Context) {
+	var list []netip.Addr
+	for _, s := range o.Sessions {
+		if to := s.Row.Collector.Addr(); o.Running && o.Active && s.Configured && s.ParseErr == nil && to.IsValid() {
+			list = append(list, to)
+		}
+	}
+	slices.SortFunc(list, netip.Addr.Compare)
+	o.routes.Want(ctx, slices.Compact(list))
+}
 
 // lookAgain marks all sessions and settles: ways, ports or the switch id may have changed.
 func (o *Orch) lookAgain(ctx context.Context) {

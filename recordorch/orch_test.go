@@ -484,3 +484,19 @@ func TestPortGoes(t *testing.T) {
 		t.Errorf("%v: %v", k, b.Logged)
 	}
 }
+
+// The routes hear where the collectors of sessions are, so that a neighbour on the way can be asked for.
+func TestWaysAreWanted(t *testing.T) {
+	b := newBench(t)
+	b.session("s1", "F1")
+	b.session("s2", "F2")
+	b.Step()
+	if got := fmt.Sprint(b.world.wants); got != "[10.9.0.1]" {
+		t.Errorf("wanted: %s", got)
+	}
+	b.Set(schema.AppTAMFeature, feature, "status", "INACTIVE")
+	b.Step()
+	if len(b.world.wants) != 0 {
+		t.Errorf("wanted while the feature is not active: %v", b.world.wants)
+	}
+}

@@ -326,6 +326,53 @@ func TestLAG(t *testing.T) {
 	}
 }
 
+// At a member that neither receives nor sends, as before LACP has agreed with anybody, the CPU hears LACP and can send it, and
+// hears nothing that is the LAG's: neither what is for the switch nor ARP.
+func TestClosedLAGMember(t *testing.T) {
+	r := newRig(t, profile.Small())
+	r.clearVLAN1()
+	lag := r.create(sai.ObjectTypeLAG)
+	m := r.create(sai.ObjectTypeLAGMember, sai.LAGMemberAttrLAGID, lag, sai.LAGMemberAttrPortID, r.oid(2),
+		sai.LAGMemberAttrIngressDisable, sai.Bool(true), sai.LAGMemberAttrEgressDisable, sai.Bool(true))
+	v := r.vlan(10)
+	r.member(v, r.bridgePort(lag), sai.VLANTaggingModeUntagged)
+	r.set(sai.ObjectTypeLAG, lag, sai.LAGAttrPortVLANID, sai.Uint(10))
+	sw := sai.MAC{2, 0, 0, 0, 0, 0xaa}
+	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrSrcMACAddress, sw)
+	group := r.create(sai.ObjectTypeHostifTrapGroup)
+	for _, kind := range []sai.Enum{sai.HostifTrapTypeArpRequest, sai.HostifTrapTypeLacp} {
+		r.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, kind, sai.HostifTrapAttrPacketAction, sai.PacketActionTrap,
+			sai.HostifTrapAttrTrapPriority, sai.Uint(1), sai.HostifTrapAttrTrapGroup, group)
+	}
+	slow := eth([]byte{1, 0x80, 0xc2, 0, 0, 2}, host(9), u16(0x8809), make([]byte, 110))
+	mine := eth(sw[:], host(9), ip4(1, 2, 17, 0, udp(1, 2, 40)))
+	ask := eth([]byte{255, 255, 255, 255, 255, 255}, host(9), u16(0x0806), []byte{0, 1, 8, 0, 6, 4, 0, 1}, make([]byte, 38))
+	hears := func(closed bool) {
+		t.Helper()
+		for name, f := range map[string][]byte{"LACP": slow, "a packet for the switch": mine, "ARP": ask} {
+			want := []saisim.PortID{saisim.CPUPort}
+			if closed && name != "LACP" {
+				want = nil
+			}
+			if got := portsOf(r.send(2, f)); !slices.Equal(got, want) {
+				t.Errorf("closed %v, %s came to %v, want %v", closed, name, got, want)
+			}
+		}
+		if err := r.Inject(2, saisim.Frame{Data: slow}); err != nil {
+			t.Fatal(err)
+		}
+		if got := portsOf(r.drain()); !slices.Equal(got, []saisim.PortID{2}) {
+			t.Errorf("closed %v, what the CPU sends left by %v", closed, got)
+		}
+	}
+	hears(true)
+	if r.dropped(2) != "no-lag-member=2 " {
+		t.Errorf("dropped %q", r.dropped(2))
+	}
+	r.set(sai.ObjectTypeLAGMember, m, sai.LAGMemberAttrIngressDisable, sai.Bool(false))
+	hears(false)
+}
+
 // Injected frames go out by their port, past the ingress.
 func TestInject(t *testing.T) {
 	r := newRig(t, profile.Small())

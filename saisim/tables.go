@@ -26,6 +26,8 @@ type State struct {
 	Interfaces map[config.ID][engine.NumInterfaceCounts]uint64
 	// ACLCounters is what ACL counters have counted.
 	ACLCounters map[config.ID]ACLCount
+	// SYNs is what clamps of the MSS have counted, by [tailstamp.SYNCount].
+	SYNs map[config.ID]engine.SYNCounts
 }
 
 // State returns what the chip has learned and counted up to this instant.
@@ -34,7 +36,7 @@ func (c *Chip) State() State {
 	defer c.mu.Unlock()
 	s := State{
 		FDB: c.engine.Addresses(), Interfaces: map[config.ID][engine.NumInterfaceCounts]uint64{},
-		ACLCounters: map[config.ID]ACLCount{},
+		ACLCounters: map[config.ID]ACLCount{}, SYNs: map[config.ID]engine.SYNCounts{},
 	}
 	t := c.objects.Tables()
 	for _, r := range t.Interfaces {
@@ -42,6 +44,9 @@ func (c *Chip) State() State {
 	}
 	for _, r := range t.ACLCounters {
 		s.ACLCounters[r.ID] = c.engine.ACLCount(r.ID)
+	}
+	for _, r := range t.MSSClamps {
+		s.SYNs[r.ID] = c.engine.SYNCounts(r.ID)
 	}
 	return s
 }

@@ -154,9 +154,16 @@ func (p portIndex) take(r *reader) {
 
 // PortChannel is a row of PORTCHANNEL and of APPL_DB LAG_TABLE.
 type PortChannel struct {
-	Name    string // PortChannelN, N in 0..9999
-	AdminUp bool
-	MTU     uint16 // bytes
+	Name     string // PortChannelN, N in 0..9999
+	AdminUp  bool
+	MTU      uint16 // bytes
+	MinLinks uint16 // 1..1024: how many members that carry traffic it takes to be up
+	// Of LACP:
+	Static    bool   // it is not spoken
+	FastRate  bool   // the partner is asked to speak every second instead of every 30
+	Fallback  bool   // one member carries traffic while no partner is heard
+	Key       uint16 // 0: made of the name
+	SystemMAC MAC    // of the switch, in LACP; none: the switch's own
 }
 
 func (c *PortChannel) layout() layout {
@@ -166,8 +173,66 @@ func (c *PortChannel) layout() layout {
 		fields: []field{
 			adminStatus(true, &c.AdminUp),
 			mtu(&c.MTU),
+			number("min_links", 1, 1024, 1, &c.MinLinks, "How many members must carry traffic for it to be up.").or("1").ifSet(),
+			boolean("static", false, &c.Static, "Whether LACP is not spoken: each member that is up carries traffic.").ifSet(),
+			boolean("fast_rate", false, &c.FastRate,
+				"Whether the partner is asked to send LACPDUs every second instead of every 30.").ifSet(),
+			boolean("fallback", false, &c.Fallback,
+				"Whether one member carries traffic while no LACPDU has come in at any.").ifSet(),
+			own("lacp_key", "auto or 1..65535", "The key of its ports in LACP; auto is 1 and the number in its name.",
+				c.takeKey, func() string {
+					if c.Key == 0 {
+						return ""
+					}
+					return utoa(c.Key)
+				}),
+			hostMAC("system_mac", &c.SystemMAC, "The switch's address in LACP, instead of its own."),
+			own(FieldProtocol, ProtocolLACP, "In APPL_DB: it is there if LACP is spoken.", nil, func() string { return "" }),
 		},
 	}
+}
+
+// The field of LAG_TABLE that says that LACP decides which members carry traffic.
+const (
+	FieldProtocol = "protocol"
+	ProtocolLACP  = "lacp"
+)
+
+// FeatureTeamd is the row of FEATURE that says whether PortChannels speak LACP: in SONiC teamd does it.
+const FeatureTeamd = "teamd"
+
+// FieldMux is the field of LACP_MEMBER_TABLE that tammgrd follows, and the two words of it with which a member does
+// anything.
+const (
+	FieldMux        = "mux"
+	MuxCollecting   = "collecting"
+	MuxDistributing = "distributing"
+)
+
+func (c *PortChannel) takeKey(r *reader) {
+	v, ok := r.take("lacp_key")
+	if !ok || v == "auto" {
+		return
+	}
+	n, ok := decimal(v)
+	if !ok || n < 1 || n > 1<<16-1 {
+		r.bad("lacp_key", v, "auto or a number in 1..65535")
+		return
+	}
+	c.Key = uint16(n)
+}
+
+// LACPKey is the key of the PortChannel's ports in LACP: where none is configured, 1 with the number in the name
+// behind it, as in SONiC.
+func (c PortChannel) LACPKey() uint16 {
+	if c.Key != 0 {
+		return c.Key
+	}
+	n, err := strconv.ParseUint("1"+strings.TrimPrefix(c.Name, "PortChannel"), 10, 16)
+	if err != nil {
+		return 1
+	}
+	return uint16(n)
 }
 
 // ParsePortChannel reads PORTCHANNEL and LAG_TABLE.
@@ -177,6 +242,15 @@ func ParsePortChannel(key string, f map[string]string) (PortChannel, error) {
 
 // Fields formats the row.
 func (c PortChannel) Fields() map[string]string { return c.layout().row() }
+
+// What LAG_MEMBER_TABLE says of a member: its status, whether one that is disabled receives already, and, in
+// oper_status, what it does in the ASIC: [OperUp] is both, [OperDown] is neither.
+const (
+	MemberEnabled    = "enabled"
+	MemberDisabled   = "disabled"
+	FieldCollecting  = "collecting"
+	MemberCollecting = "collecting"
+)
 
 // FieldAlias is the field of LAG_MEMBER_TABLE and VLAN_MEMBER_TABLE of APPL_DB
 // with the port as the key in CONFIG_DB has it, where that is an alias.
@@ -198,8 +272,11 @@ func (m *PortChannelMember) layout() layout {
 			}
 		}},
 		fields: []field{
-			own("status", "enabled", "In APPL_DB: whether the member carries traffic.", nil,
-				func() string { return "enabled" }),
+			own("status", "enabled or disabled", "In APPL_DB: whether the member carries traffic.", nil,
+				func() string { return MemberEnabled }),
+			own(FieldCollecting, "true",
+				"In APPL_DB: it is there if a member that is disabled receives, and only does not send yet.",
+				nil, func() string { return "" }),
 		},
 	}
 }

@@ -106,6 +106,8 @@ const (
 	StatePort         = "PORT_TABLE"
 	StateLAG          = "LAG_TABLE"
 	StateLAGMember    = "LAG_MEMBER_TABLE"
+	StateLACP         = "LACP_TABLE"        // PortChannels that negotiate, as LACP has them
+	StateLACPMember   = "LACP_MEMBER_TABLE" // their members: what each may do, and why not more
 	StateVLAN         = "VLAN_TABLE"
 	StateVLANMember   = "VLAN_MEMBER_TABLE"
 	StateBreakout     = "BREAKOUT_CFG"
@@ -134,6 +136,7 @@ const (
 const (
 	CountersTable         = "COUNTERS"                 // COUNTERS:oid:0x...
 	CountersPortNameMap   = "COUNTERS_PORT_NAME_MAP"   // Ethernet0 -> oid
+	CountersLACP          = "LACP_COUNTERS"            // PortChannel1:Ethernet0
 	CountersLAGNameMap    = "COUNTERS_LAG_NAME_MAP"    // PortChannel1 -> oid
 	CountersQueueNameMap  = "COUNTERS_QUEUE_NAME_MAP"  // Ethernet0:3 -> oid
 	CountersQueuePortMap  = "COUNTERS_QUEUE_PORT_MAP"  // oid of a queue -> oid of its port

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tamtam/tam/flymon"
 )
 
 type row interface{ Fields() map[string]string }
@@ -106,6 +108,9 @@ var rowTests = []rowTest{
 		"lanes=1,2,3,4 speed=100000 alias=Eth1/1 index=0 mtu=1500 admin_status=up fec=rs"},
 	{"port", "Ethernet4", "lanes=5 speed=25000", "lanes=5 speed=25000 mtu=9100 admin_status=down"},
 	{"portchannel", "PortChannel1", "min_links=1", "admin_status=up mtu=9100"},
+	{"portchannel", "PortChannel1", "min_links=2 static=TRUE fast_rate=true fallback=true lacp_key=7 system_mac=02:00:00:00:00:01",
+		"admin_status=up mtu=9100 min_links=2 static=true fast_rate=true fallback=true lacp_key=7 system_mac=02:00:00:00:00:01"},
+	{"portchannel", "PortChannel1", "static=false fast_rate=false fallback=false lacp_key=auto", "admin_status=up mtu=9100"},
 	{"member", "PortChannel1|Ethernet0", "NULL=NULL", "status=enabled"},
 	{"member", ConfigKey("PortChannel1:Ethernet0"), "status=enabled", "="},
 	{"member", "PortChannel1|Eth1:1", "NULL=NULL", "status=enabled"},
@@ -169,7 +174,10 @@ var rowTests = []rowTest{
 	{"sampler", "s", "sampling-rate=16777216", "="},
 	{"flow group", "F1", "id=7", "id=7 table-name=TAM"},
 	{"session", "sla1", "flowgroup=slaflows", "="},
+	{"session", "sla1", "flowgroup=slaflows clamp-mss=0x8", "flowgroup=slaflows clamp-mss=8"},
 	{"flow", "F1", "acl-table-name=T1 acl-rule-name=R1", "="},
+	{"flow", "F1", "acl-table-name=T1 acl-rule-name=R1 clamp-mss=2 clamp-filter=src-port=80", "="},
+	{"flow", "F1", "acl-table-name=T1 acl-rule-name=R1 clamp-mss=2 clamp-filter=any", "acl-table-name=T1 acl-rule-name=R1 clamp-mss=2"},
 	{"am session", "web", "flowgroup=web role=initiator method=muxed interval=0 mark=dscp0",
 		"flowgroup=web role=initiator method=muxed interval=0 mark=dscp0 clear=false slot-sync=true foreign-marks=count clock-trust=checked clock-error=15625000 delay-min=0 delay-max=125000000"},
 	{"am session", "web", "flowgroup=web role=terminator method=double interval=-10 mark=ipv6-altmark-l mark2=ipv6-altmark-d clear=true slot-sync=true foreign-marks=count clock-trust=declared clock-error=100 delay-min=5000 delay-max=60000", "="},
@@ -233,6 +241,8 @@ func TestInvalidRows(t *testing.T) {
 			`lanes "1,1": want the port's hardware lanes, such as 0,1,2,3, none twice; speed "fast": want a number in 1..1600000; mtu "9217": want a number in 68..9216`},
 		{"port", "Ethernet0", "_=_", `lanes is missing: want the port's hardware lanes, such as 0,1,2,3, none twice; speed is missing: want the speed in Mb/s`},
 		{"port", "Ethernet0", "lanes=1 speed=_", `speed is empty: want a number in 1..1600000`},
+		{"portchannel", "PortChannel1", "lacp_key=0", `lacp_key "0": want auto or a number in 1..65535`},
+		{"portchannel", "PortChannel1", "min_links=0", `min_links "0": want a number in 1..1024`},
 		{"member", "PortChannel1:Ethernet0", "_=_", `key "PortChannel1:Ethernet0": want PortChannelN|port`},
 		{"vlan member", "Vlan10:Ethernet0", "_=_", `key "Vlan10:Ethernet0": want VlanN|port or VlanN|PortChannelN`},
 		{"tam rule", "T:R", "", `key "T:R": want table|rule, each 1 to 255 visible ASCII characters without | : and ,`},
@@ -308,6 +318,9 @@ func TestInvalidRows(t *testing.T) {
 		{"am session", "s1", "flowgroup=F role=transit method=step interval=0 mark=dscp0 foreign-marks=drop",
 			`foreign-marks is drop, but the role is transit: only an initiator keeps other marks out`},
 		{"flow", "s1", "acl-table-name=T", `acl-rule-name is missing: want the name of an ACL rule`},
+		{"session", "s1", "flowgroup=F1 clamp-mss=9", `clamp-mss "9": want a number in 1..8`},
+		{"session", "s1", "flowgroup=F1 clamp-mss=0", `clamp-mss "0": want a number in 1..8`},
+		{"flow", "s1", "acl-table-name=T acl-rule-name=R clamp-mss=2 clamp-filter=red", `clamp-filter "red": want ` + flymon.FilterWords},
 		{"task", "t1", "flowgroup=F filter=any key=vlan attribute=frequency share=1/3 plan=yes epochs=1",
 			`filter "any": want either filter or flowgroup; key "vlan": want "none", "5-tuple", "ip-pair", or fields with commas between: src-ip, dst-ip, src-port, dst-port, protocol, timestamp, each whole, with a prefix (src-ip/24) or with a mask (src-port&0xff00); ` +
 				`share "1/3": want 1, 1/2, 1/4 ... 1/128; plan "yes": want true or false; epochs "1": want a field of the table; the nearest is epoch`},

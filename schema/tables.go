@@ -87,10 +87,52 @@ func switchTables() []Table {
 		of(Table{Config: CfgPortChannel, Appl: AppLAG, State: StateLAG, Words: "A PortChannel."}, PortChannel{}),
 		of(Table{Config: CfgPortChannelMbr, Appl: AppLAGMember, State: StateLAGMember, Words: "A port of a PortChannel."},
 			PortChannelMember{}),
+		lacpTable(), lacpMemberTable(),
 		of(Table{Config: CfgVLAN, Appl: AppVLAN, State: StateVLAN, Words: "A VLAN."}, VLAN{}),
 		of(Table{Config: CfgVLANMember, Appl: AppVLANMember, State: StateVLANMember,
 			Words: "A port or PortChannel in a VLAN."}, VLANMember{}),
 	}
+}
+
+// lacpTable is how a PortChannel that speaks LACP is.
+func lacpTable() Table {
+	return Table{State: StateLACP, Words: "A PortChannel that speaks LACP.", Key: "PortChannelN", Fields: []Field{
+		{Name: "links", Form: "a number", Words: "How many of its members carry traffic."},
+		{Name: FieldReason, Form: "text or nothing", Words: "Why it is not up, as far as LACP knows."},
+		{Name: "partner", Form: "MAC address or nothing", Words: "The switch at the other end."},
+		{Name: "key", Form: "1..65535", Words: "The key of its ports."},
+		{Name: "team_device.ifinfo.dev_addr", Form: "MAC address", Words: "The switch itself, in LACP."},
+		{Name: "runner.active", Form: "true", Words: "It speaks unasked."},
+		{Name: "runner.fast_rate", Form: "true or false", Words: "As configured."},
+		{Name: "runner.fallback", Form: "true or false", Words: "As configured."},
+	}}
+}
+
+// lacpMemberTable is how a member is.
+func lacpMemberTable() Table {
+	fields := []Field{
+		{Name: FieldMux, Form: "detached, waiting, attached, collecting or distributing",
+			Words: "What the member may do: tammgrd follows it."},
+		{Name: FieldReason, Form: "text or nothing", Words: "Why it does not carry traffic."},
+		{Name: "runner.state", Form: "disabled, expired, defaulted or current", Words: "Whether the partner is heard."},
+		{Name: "runner.selected", Form: "true or false", Words: "Whether its partner is that of the PortChannel."},
+		{Name: "runner.aggregator.selected", Form: "true or false", Words: "Whether it carries traffic."},
+		{Name: "link.up", Form: "true or false", Words: "Whether the port is up."},
+		{Name: "fallback", Form: "true or false", Words: "Whether it carries traffic though no partner is heard."},
+		{Name: "churned", Form: "actor, partner, both or nothing", Words: "Who has been out of sync for a minute."},
+	}
+	for _, who := range []string{"actor", "partner"} {
+		for _, what := range []string{"system", "system_priority", "key", "port", "port_priority", "state"} {
+			f := Field{Name: "runner." + who + "_lacpdu_info." + what, Form: "a number"}
+			if what == "system" {
+				f.Form, f.Words = "MAC address", "What the "+who+" says of itself; the state has eight bits, activity lowest."
+			}
+			fields = append(fields, f)
+		}
+	}
+	return Table{State: StateLACPMember,
+		Words: "A member of a PortChannel that speaks LACP, as the daemon with the CPU port has it.",
+		Key:   "PortChannelN|port", Fields: fields}
 }
 
 // withCapabilities adds the fields in which orchagent says what the ASIC can do.
@@ -212,6 +254,9 @@ func measuredTables() []Table {
 		names(CountersPolicerNameMap, "group of COPP_GROUP", oid, "The policers of trap groups."),
 		{Counters: CountersHost, Words: "What hostd has received, sent and dropped, by its names, and the CPU port for it.",
 			Key: "hostd", Fields: []Field{{Name: "name", Form: "a number", Words: "Frames or packets since hostd began."}}},
+		{Counters: CountersLACP, Words: "What a member of a PortChannel that speaks LACP has sent, received and left out.",
+			Key: "PortChannelN:port", Fields: []Field{{Name: "name", Form: "a number",
+				Words: "LACPDUs, markers, and how often its partner was not heard or it began or ceased to carry traffic."}}},
 		{Counters: CountersCRM, Words: "How much of the ASIC's resources is in use.",
 			Key: "STATS or ACL_STATS:stage:bind point", Fields: []Field{
 				{Name: "crm_stats_RESOURCE_used", Form: "a number", Words: "Objects in use."},

@@ -23,10 +23,20 @@ const (
 	WireUnknown = "N/A"
 )
 
-// WireLosses are the reasons for which frames are lost at a wire, what came in first.
-var WireLosses = [...]string{
-	"ring-full", "too-long", "malformed-offload", "refused", "no-port", "exceeds-mtu", "link-down", "interface-full",
-	"send-failed",
+// A WireLoss is a reason for which frames are lost at a wire.
+type WireLoss struct{ Name, Text string }
+
+// WireLosses are all of them, what came in first. Whoever lists them has them from here.
+var WireLosses = [...]WireLoss{
+	{"ring-full", "Received, but syncd did not come to read them."},
+	{"too-long", "Received, too long for the ring, and no room beside it."},
+	{"malformed-offload", "Received with an offload header that does not fit them, or that the kernel has none for."},
+	{"refused", "Received, not taken by the chip."},
+	{"no-port", "Received while the chip had no such port: nobody listened."},
+	{"exceeds-mtu", "To be sent, longer than the MTU of the interface permits."},
+	{"link-down", "To be sent while the interface was down or away."},
+	{"interface-full", "To be sent; the interface, or who is behind it, had no room."},
+	{"send-failed", "To be sent; any other error."},
 }
 
 // Words for a wire's status.
@@ -34,4 +44,5 @@ const (
 	WireUp      = "up"
 	WireDown    = "down"
 	WireMissing = "missing"
+	WireTaken   = "taken" // by another switch
 )

@@ -98,7 +98,8 @@ done
 compose start redis >/dev/null 2>&1 || fail "start redis"
 await "Redis is back: all are healthy" healthy
 compose pause syncd >/dev/null 2>&1 || fail "pause syncd"
-await "syncd hangs: orchagent says so" says orchagent "syncd has not been heard of"
+# It has not been heard of, and a few seconds later, when a request is due, has not answered one.
+await "syncd hangs: orchagent says so" says orchagent "syncd has not"
 compose unpause syncd >/dev/null 2>&1 || fail "unpause syncd"
 await "syncd is back: all are healthy" healthy
 for key in $(redis -n 4 keys '*'); do redis -n 4 del "$key" >/dev/null; done

@@ -138,16 +138,6 @@ func (plain[T]) check(*Manager) (string, []string) { return "", nil }
 
 func (p plain[T]) appl(*Manager, schema.ACLRuleKey) map[string]string { return p.row.Fields() }
 
-// tailStamp is a row of TAM_TAILSTAMPING_TABLE.
-type tailStamp struct{ schema.TailStampSession }
-
-func (s tailStamp) refs() refs                        { return refs{group: s.FlowGroup} }
-func (s tailStamp) check(*Manager) (string, []string) { return "", nil }
-
-func (s tailStamp) appl(_ *Manager, rule schema.ACLRuleKey) map[string]string {
-	return schema.TailStampFlow{Name: s.Name, Rule: rule}.Fields()
-}
-
 // A row is one that is there.
 type row struct {
 	content

@@ -19,6 +19,7 @@ const (
 	group1   = "TAM_FLOWGROUP_TABLE|F1 id=1"
 	rule1    = "ACL_RULE|TAM|F1 SRC_IP=10.0.0.1"
 	session1 = "TAM_TAILSTAMPING_TABLE|s1 flowgroup=F1"
+	clamp1   = session1 + " clamp-mss=2"
 
 	altCapable = "appl+:SWITCH_TABLE:switch tam-altmark-capable=true"
 	altActive  = "TAM_FEATURES_TABLE|ALTMARK status=ACTIVE"
@@ -164,6 +165,26 @@ func TestRules(t *testing.T) {
 			status: map[string]string{"TAM_STATE_TAILSTAMPING_TABLE|s1": `pending: flow group "F1" does not exist; feature TAILSTAMPING is not active (tammgrd)`},
 		},
 		{
+			name: "a session that clamps the MSS", do: []string{clamp1, rule1 + " L4_DST_PORT=80 DSCP=8", group1, active, capable}, table: "TAM_TAILSTAMPING_TABLE",
+			want: []string{"s1 acl-rule-name=F1 acl-table-name=TAM clamp-filter=dst-ip=10.0.0.1/32,src-port=80,protocol=6 clamp-mss=2"},
+		},
+		{
+			name: "the match of what it clamps changes", do: []string{clamp1, rule1, group1, active, capable, "step", "ACL_RULE|TAM|F1 DST_IPV6=2001:db8::/32"},
+			table: "TAM_TAILSTAMPING_TABLE", want: []string{"s1 acl-rule-name=F1 acl-table-name=TAM clamp-filter=src-ip=2001:db8::/32,protocol=6 clamp-mss=2"},
+		},
+		{
+			name: "a session that clamps the MSS of what is no TCP", do: []string{clamp1, rule1 + " IP_PROTOCOL=17", group1, active, capable}, table: "TAM_TAILSTAMPING_TABLE",
+			status: map[string]string{"TAM_STATE_TAILSTAMPING_TABLE|s1": `failed: flow group "F1": IP_PROTOCOL "17": want 6 or none: clamp-mss is for TCP (tammgrd)`},
+		},
+		{
+			name: "a session that clamps the MSS before its rule", do: []string{clamp1, group1, active, capable}, table: "TAM_TAILSTAMPING_TABLE",
+			status: map[string]string{"TAM_STATE_TAILSTAMPING_TABLE|s1": `pending: flow group "F1": no ACL rule TAM|F1 (tammgrd)`},
+		},
+		{
+			name: "a session that clamps the MSS of nothing", do: []string{clamp1}, table: "TAM_TAILSTAMPING_TABLE",
+			status: map[string]string{"TAM_STATE_TAILSTAMPING_TABLE|s1": `pending: flow group "F1" does not exist; feature TAILSTAMPING is not active (tammgrd)`},
+		},
+		{
 			name: "deactivation purges", do: []string{session1, rule1, group1, active, capable, "step", inactive}, table: "TAM_TAILSTAMPING_TABLE",
 			status: map[string]string{"TAM_STATE_TAILSTAMPING_TABLE|s1": "pending: feature TAILSTAMPING is not active (tammgrd)"},
 		},
@@ -180,7 +201,7 @@ func TestRules(t *testing.T) {
 		},
 		{
 			name: "an invalid session", do: []string{"TAM_TAILSTAMPING_TABLE|s1 flowgroup=F1 sample=3", group1, active, capable}, table: "TAM_TAILSTAMPING_TABLE",
-			status: map[string]string{"TAM_STATE_TAILSTAMPING_TABLE|s1": `failed: sample "3": want a field of the table: flowgroup (tammgrd)`},
+			status: map[string]string{"TAM_STATE_TAILSTAMPING_TABLE|s1": `failed: sample "3": want a field of the table: clamp-mss or flowgroup (tammgrd)`},
 		},
 		{
 			name: "one id, two flow groups: the smaller name has it", do: []string{"TAM_FLOWGROUP_TABLE|F10 id=5", "step", "TAM_FLOWGROUP_TABLE|F9 id=5", session1},

@@ -45,8 +45,8 @@ func (f *Feature[R, B]) Bind(ctx context.Context, sessions []*Session[R, B], bin
 	}
 }
 
-// unbind ends the uses of sessions. One whose use cannot be ended stays.
-func (f *Feature[R, B]) unbind(ctx context.Context, sessions []*Session[R, B]) {
+// Unbind ends the uses of sessions. One whose use cannot be ended stays.
+func (f *Feature[R, B]) Unbind(ctx context.Context, sessions []*Session[R, B]) {
 	if len(sessions) == 0 {
 		return
 	}

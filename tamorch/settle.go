@@ -102,7 +102,7 @@ func (f *Feature[R, B]) takeOut(ctx context.Context, sessions []*Session[R, B]) 
 	if f.Withdraw != nil {
 		f.Withdraw(ctx, out)
 	} else {
-		f.unbind(ctx, out)
+		f.Unbind(ctx, out)
 	}
 	for _, s := range out {
 		if s.InASIC != nil {

@@ -38,6 +38,9 @@ func (f *Feature[R, B]) Later(s *Session[R, B]) {
 	f.work.again[s.Name] = s
 }
 
+// Stuck has a session handled again after [TryAgain], of which something is in the ASIC that could not be undone.
+func (f *Feature[R, B]) Stuck(s *Session[R, B]) { f.work.stuck[s.Name] = s }
+
 // retry handles the sessions again that could not be taken out of the ASIC.
 func (f *Feature[R, B]) retry(ctx context.Context, _ time.Time) error {
 	f.work.retryAt = time.Time{}

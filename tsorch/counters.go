@@ -23,10 +23,15 @@ var fieldNames = [...]string{
 	"MATCHED_PACKETS", "MATCHED_BYTES", // of the ACL counter; of the window, if there is one
 	// of the window
 	"STAMPED_PACKETS", "NOT_STAMPED_NOT_TCP_UDP", "NOT_STAMPED_NOT_ETHERNET_II", "NOT_STAMPED_CUT", "NOT_STAMPED_MTU",
+	// of the session's clamp, in the order of tailstamp.SYNCount
+	"SYNS", "SYNS_CLAMPED", "SYNS_SMALL", "SYNS_WITHOUT_MSS", "SYNS_MALFORMED", "SYNS_CUT", "SYNS_NO_ROOM",
 }
 
-// fromWindow is the index of the first field that comes from the window.
-const fromWindow = 2
+// fromWindow is the index of the first field that comes from the window, fromClamp that of the clamp's.
+const (
+	fromWindow = 2
+	fromClamp  = len(fieldNames) - int(tailstamp.NumSYNCounts)
+)
 
 // A sample is the counters of a session.
 type sample [len(fieldNames)]uint64
@@ -36,6 +41,7 @@ type counters struct {
 	acl       *swss.DB // COUNTERS_DB
 	rows      tamorch.Rows
 	hasWindow bool
+	hasSYNs   bool              // the window of clamps
 	cleared   map[string]sample // the counters when they were last cleared
 }
 
@@ -44,7 +50,12 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 	c.acl = cfg.Redis.DB(swss.CountersDB)
 	c.rows.Table, c.cleared = schema.CountersTailStamp, map[string]sample{}
 	left, err := tamorch.Room(ctx, cfg.SAI, tailstamp.ObjectCounters)
+	if err != nil {
+		return err
+	}
 	c.hasWindow = left > 0
+	left, err = tamorch.Room(ctx, cfg.SAI, tailstamp.ObjectSYNs)
+	c.hasSYNs = left > 0
 	return err
 }
 
@@ -75,18 +86,18 @@ func (o *Orch) PollCounters(ctx context.Context) error {
 // write writes the rows of sessions.
 func (o *Orch) write(ctx context.Context, names []string, samples []sample) error {
 	for i, name := range names {
-		o.counters.rows.Put(name, o.counters.row(name, samples[i]))
+		o.counters.rows.Put(name, o.counters.row(name, samples[i], o.Sessions[name].InASIC.clamp.There()))
 	}
 	return o.Flush(ctx)
 }
 
-// row formats a sample, relative to when it was cleared.
-func (c *counters) row(name string, s sample) swss.FieldValues {
+// row formats a sample, relative to when it was cleared; clamps says that the session has a clamp.
+func (c *counters) row(name string, s sample, clamps bool) swss.FieldValues {
 	base := c.cleared[name]
 	row := swss.FieldValues{}
 	for i, f := range fieldNames {
-		if i >= fromWindow && !c.hasWindow {
-			break
+		if i >= fromWindow && i < fromClamp && !c.hasWindow || i >= fromClamp && !(clamps && c.hasSYNs) {
+			continue
 		}
 		if s[i] < base[i] { // the counter was reset
 			base[i] = 0
@@ -107,19 +118,15 @@ func (o *Orch) sample(ctx context.Context, names []string) ([]sample, error) {
 		counter, label, _ := o.rules.Counter(o.Sessions[name].RowInASIC.Rule, feature)
 		oids[i], labels[i] = o.rules.PublicID(counter), label
 	}
+	if err := o.sampleSYNs(ctx, names, samples); err != nil {
+		return nil, err
+	}
 	if !o.counters.hasWindow {
 		return samples, o.counters.readMatched(ctx, oids, samples)
 	}
-	distinct := slices.Compact(slices.Sorted(slices.Values(labels)))
-	words := make(map[string][]uint64, len(distinct))
-	for chunk := range slices.Chunk(distinct, tailstamp.MaxLabels) {
-		values, err := o.readWindow(ctx, chunk)
-		if err != nil {
-			return nil, err
-		}
-		for i, l := range chunk {
-			words[l] = values[i*tailstamp.CounterWords : (i+1)*tailstamp.CounterWords]
-		}
+	words, err := o.readLabels(ctx, tailstamp.ObjectCounters, labels, tailstamp.CounterWords)
+	if err != nil {
+		return nil, err
 	}
 	for i := range samples {
 		w := words[labels[i]]
@@ -127,6 +134,48 @@ func (o *Orch) sample(ctx context.Context, names []string) ([]sample, error) {
 		copy(samples[i][fromWindow:], w[:tailstamp.WordMatched])
 	}
 	return samples, nil
+}
+
+// sampleSYNs reads what the clamps of sessions have counted, at an instant of its own.
+func (o *Orch) sampleSYNs(ctx context.Context, names []string, samples []sample) error {
+	var labels []string
+	for _, name := range names {
+		if o.counters.hasSYNs && o.Sessions[name].InASIC.clamp.There() {
+			labels = append(labels, clampLabel(name))
+		}
+	}
+	words, err := o.readLabels(ctx, tailstamp.ObjectSYNs, labels, int(tailstamp.NumSYNCounts))
+	if err != nil {
+		return err
+	}
+	for i, name := range names {
+		copy(samples[i][fromClamp:], words[clampLabel(name)])
+	}
+	return nil
+}
+
+// beginSYNs has a new clamp of a session count from zero.
+func (c *counters) beginSYNs(name string) {
+	if base, ok := c.cleared[name]; ok {
+		clear(base[fromClamp:])
+		c.cleared[name] = base
+	}
+}
+
+// readLabels reads a number of words for each label through windows of an extension.
+func (o *Orch) readLabels(ctx context.Context, object string, labels []string, n int) (map[string][]uint64, error) {
+	distinct := slices.Compact(slices.Sorted(slices.Values(labels)))
+	words := make(map[string][]uint64, len(distinct))
+	for chunk := range slices.Chunk(distinct, tailstamp.MaxLabels) {
+		values, err := o.readWindow(ctx, object, chunk, n)
+		if err != nil {
+			return nil, err
+		}
+		for i, l := range chunk {
+			words[l] = values[i*n : (i+1)*n]
+		}
+	}
+	return words, nil
 }
 
 // readMatched reads ACL counters as syncd wrote them; one not written yet is zero.
@@ -161,26 +210,25 @@ func (c *counters) readMatched(ctx context.Context, oids []sai.OID, samples []sa
 
 // readWindow reads the words of up to tailstamp.MaxLabels labels through a window that is open only
 // meanwhile.
-func (o *Orch) readWindow(ctx context.Context, labels []string) ([]uint64, error) {
+func (o *Orch) readWindow(ctx context.Context, object string, labels []string, n int) ([]uint64, error) {
 	defer o.Windows.Close(ctx)
 	const digits = 10 // of a number, as a first guess
-	room := 512 + (digits*tailstamp.CounterWords+20)*len(labels)
-	values, err := o.Windows.Ask(ctx, tailstamp.ObjectCounters, tailstamp.AttrLabels, labels, room)
+	room := 512 + (digits*n+20)*len(labels)
+	values, err := o.Windows.Ask(ctx, object, tailstamp.AttrLabels, labels, room)
 	if err != nil {
 		return nil, err
 	}
-	return parseWindow(values, len(labels))
+	return parseWindow(values, len(labels), n)
 }
 
 // parseWindow extracts the numbers from what a window returned.
-func parseWindow(values tamorch.Values, labels int) ([]uint64, error) {
+func parseWindow(values tamorch.Values, labels, n int) ([]uint64, error) {
 	words, err := tamorch.Value[[]uint64](values, tailstamp.AttrCounters)
 	if err != nil {
 		return nil, err
 	}
-	if len(words) != labels*tailstamp.CounterWords {
-		return nil, fmt.Errorf("the window returned %d numbers, want %d for each of %d labels",
-			len(words), tailstamp.CounterWords, labels)
+	if len(words) != labels*n {
+		return nil, fmt.Errorf("the window returned %d numbers, want %d for each of %d labels", len(words), n, labels)
 	}
 	return words, nil
 }

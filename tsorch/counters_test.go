@@ -189,7 +189,7 @@ func FuzzParseWindow(f *testing.F) {
 		if err != nil {
 			return
 		}
-		words, err := parseWindow(values, labels)
+		words, err := parseWindow(values, labels, tailstamp.CounterWords)
 		if err == nil && len(words) != labels*tailstamp.CounterWords {
 			t.Errorf("%d words for %d labels", len(words), labels)
 		}

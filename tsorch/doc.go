@@ -6,7 +6,8 @@
 // switch has an id and the rule is usable, the session is bound to the rule: the rule's entry then
 // refers to the one TAM INT object that all sessions share. Session and rule may come in either
 // order; while anything it needs is missing, the session waits. The TAM INT object exists while a
-// session is bound.
+// session is bound. A session with clamp-mss has a clamp besides, an extension object that lowers the
+// maximum segment size that the other end of its flows says; on a switch without that it fails.
 //
 // What belongs here: what only tail-stamping needs. ACL tables, entries and
 // counters are aclorch's, behind [Rules].

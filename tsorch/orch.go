@@ -6,6 +6,7 @@ import (
 
 	"tamtam/orch"
 	"tamtam/sai"
+	"tamtam/saisim/tailstamp"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tamorch"
@@ -37,8 +38,9 @@ type Config struct {
 // An Orch owns the TAM INT object of tail-stamping and its sessions. All its
 // methods run on the daemon's goroutine.
 type Orch struct {
-	*tamorch.Feature[schema.TailStampFlow, tamInt]
-	rules Rules
+	*tamorch.Feature[schema.TailStampFlow, binding]
+	rules    Rules
+	canClamp bool // the chip can lower the MSS
 
 	inUse     schema.TAMSwitchInUse
 	idChanges orch.Topic[struct{}]
@@ -47,7 +49,7 @@ type Orch struct {
 }
 
 // A session is a row of TAM_TAILSTAMPING_TABLE; in the ASIC it is one that uses the TAM INT object.
-type session = tamorch.Session[schema.TailStampFlow, tamInt]
+type session = tamorch.Session[schema.TailStampFlow, binding]
 
 // tamInt is the object that entries refer to, and how many use it.
 type tamInt struct {
@@ -64,20 +66,26 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		return nil, err
 	}
 	o := &Orch{rules: cfg.Rules}
-	o.Feature = &tamorch.Feature[schema.TailStampFlow, tamInt]{
+	o.Feature = &tamorch.Feature[schema.TailStampFlow, binding]{
 		Kind: tamorch.Kind{
 			Name: feature, Table: schema.AppTAMTailStamp, State: schema.StateTAMTailStamp,
 			What: "sessions", Again: orch.SomethingRemoved,
 		},
-		Logic: tamorch.Logic[schema.TailStampFlow, tamInt]{
+		Logic: tamorch.Logic[schema.TailStampFlow, binding]{
 			Parse: schema.ParseTailStampFlow, Rule: func(row *schema.TailStampFlow) schema.ACLRuleKey { return row.Rule },
-			Wanted: o.wanted, Lost: o.lost, Stays: o.stays, Left: o.left, Deploy: o.deploy, Settled: o.settled,
+			Wanted: o.wanted, Lost: o.lost, Stays: o.stays, Withdraw: o.withdraw, Left: o.left,
+			Deploy: o.deploy, Settled: o.settled,
 		},
 		Rules: cfg.Rules, Counters: []*tamorch.Rows{&o.counters.rows}, Unsupported: unsupported,
 	}
 	if err := o.counters.open(ctx, cfg); err != nil {
 		return nil, err
 	}
+	room, err := tamorch.Room(ctx, cfg.SAI, tailstamp.ObjectClamp)
+	if err != nil {
+		return nil, err
+	}
+	o.canClamp = room > 0
 	o.Consume(cfg.Config, schema.AppTAMSwitch, "", o.switchRow)
 	if err := o.Start(ctx, cfg.Config); err != nil {
 		return nil, err
@@ -120,6 +128,9 @@ func (o *Orch) IDChanges() *orch.Topic[struct{}] { return &o.idChanges }
 func (o *Orch) wanted(_ context.Context, s *session) error {
 	if !o.inUse.HasSwitchID {
 		return orch.Wait("switch id", schema.TAMGlobalKey, "the switch has no switch-id")
+	}
+	if err := o.noClamp(s); err != nil {
+		return err
 	}
 	return o.FlowGroup(s)
 }

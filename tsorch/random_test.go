@@ -10,6 +10,7 @@ import (
 
 	"tamtam/internal/randtest"
 	"tamtam/sai/saitest"
+	"tamtam/saisim/tailstamp"
 	"tamtam/schema"
 	"tamtam/tamorch/tamorchtest"
 )
@@ -68,7 +69,11 @@ func randomRow(r *rand.Rand) (table, key string, fields []string) {
 	case 9, 10:
 		return schema.AppACLRule, "TAM:" + pick(r, "F1", "F2", "F3"), randomRule(r)
 	default:
-		return schema.AppTAMTailStamp, pick(r, "s1", "s2", "s3", "s4"), []string{"acl-table-name", pick(r, "TAM", "TAM", "TAM", "T1"), "acl-rule-name", pick(r, "F1", "F2", "F3", "R1")}
+		fields := []string{"acl-table-name", pick(r, "TAM", "TAM", "TAM", "T1"), "acl-rule-name", pick(r, "F1", "F2", "F3", "R1")}
+		if r.IntN(2) == 0 {
+			fields = append(fields, "clamp-mss", pick(r, "1", "2", "8", "9"), "clamp-filter", pick(r, "protocol=6", "src-port=80", "nonsense"))
+		}
+		return schema.AppTAMTailStamp, pick(r, "s1", "s2", "s3", "s4"), fields
 	}
 }
 
@@ -131,7 +136,8 @@ func (w world) disturb(b *bench, r *rand.Rand) {
 func TestRandomRowsConverge(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 30, Short: 10}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		b := newBench(t, saitest.Options{})
+		opts := saitest.Options{Extensions: []string{tailstamp.ObjectClamp}}
+		b := newBench(t, opts)
 		w := world{}
 		for i := range 4 {
 			lane := 4*i + 1
@@ -151,7 +157,7 @@ func TestRandomRowsConverge(t *testing.T) {
 			}
 		}
 		b.Step()
-		once := newBench(t, saitest.Options{})
+		once := newBench(t, opts)
 		for i := range 4 {
 			once.Del(schema.AppPort, fmt.Sprintf("Ethernet%d", 4*i))
 		}

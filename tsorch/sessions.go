@@ -7,21 +7,56 @@ import (
 
 	"tamtam/sai"
 	"tamtam/schema"
+	"tamtam/tamorch"
 )
 
-// lost reports whether the entry of a session's rule is gone.
-func (o *Orch) lost(s *session) bool {
+// A binding is what a session has in the ASIC: it uses the TAM INT object, by its rule's entry, and may have a clamp.
+type binding struct {
+	tamInt *tamInt
+	clamp  tamorch.Object
+}
+
+// entryThere reports whether there is an entry of a session's rule.
+func (o *Orch) entryThere(s *session) bool {
 	_, _, ok := o.rules.Counter(s.RowInASIC.Rule, feature)
-	return !ok
+	return ok
 }
 
-func (o *Orch) stays(_ context.Context, s *session) bool {
-	return s.RowInASIC.Rule == s.Row.Rule && s.InASIC == o.tamInt && s.InASIC.switchID == o.inUse.SwitchID
+// lost reports whether all that a session had is gone. A clamp remains to be taken out.
+func (o *Orch) lost(s *session) bool { return !o.entryThere(s) && !s.InASIC.clamp.There() }
+
+// stays has the clamp follow the row.
+func (o *Orch) stays(ctx context.Context, s *session) bool {
+	b := s.InASIC
+	if !o.entryThere(s) || s.RowInASIC.Rule != s.Row.Rule || b.tamInt != o.tamInt ||
+		b.tamInt.switchID != o.inUse.SwitchID {
+		return false
+	}
+	if err := o.clampMSS(ctx, s); err != nil {
+		o.Log.Error("tail-stamping session", "session", s.Name, "err", err)
+		return false
+	}
+	s.RowInASIC = s.Row
+	return true
 }
 
-func (o *Orch) left(s *session) { s.InASIC.sessions-- }
+func (o *Orch) left(s *session) { s.InASIC.tamInt.sessions-- }
 
-// deploy binds sessions. The TAM INT object is removed when no session is bound, also if none could be.
+// withdraw takes sessions out, the clamp first: it came last.
+func (o *Orch) withdraw(ctx context.Context, sessions []*session) {
+	var out []*session
+	for _, s := range sessions {
+		if err := s.InASIC.clamp.Remove(ctx, o.SAI); err != nil {
+			o.Fail(s, err)
+			continue
+		}
+		out = append(out, s)
+	}
+	o.Unbind(ctx, out)
+}
+
+// deploy binds sessions, and makes their clamps. The TAM INT object is removed when no session is bound, also if none
+// could be.
 func (o *Orch) deploy(ctx context.Context, wanted []*session) {
 	defer o.dropTAMInt(ctx)
 	wanted = slices.DeleteFunc(wanted, func(s *session) bool { return s.InASIC != nil })
@@ -35,8 +70,8 @@ func (o *Orch) deploy(ctx context.Context, wanted []*session) {
 		return
 	}
 	for _, s := range wanted {
-		s.InASIC = o.tamInt
-		s.InASIC.sessions++
+		s.InASIC = o.newBinding()
+		o.tamInt.sessions++
 	}
 	actions := []sai.Attr{
 		{ID: sai.ACLEntryAttrActionIntInsert, Value: sai.Do(sai.Bool(true))},
@@ -45,6 +80,7 @@ func (o *Orch) deploy(ctx context.Context, wanted []*session) {
 	o.Bind(ctx, wanted, func(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string) []error {
 		return o.rules.BindMany(ctx, feature, actions, rules, users)
 	})
+	o.clampAll(ctx, wanted)
 }
 
 // makeTAMInt creates the object that all sessions share, unless it exists.

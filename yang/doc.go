@@ -15,4 +15,5 @@
 // which compares the modules and writes tamtam-deviations.
 package yang
 
+//go:generate sh -c "go run ../internal/tables yang > tamtam-losses.yang"
 //go:generate ./generate.sh

@@ -37,6 +37,7 @@ modules=(
 	tamtam-interfaces
 	tamtam-routing
 	tamtam-qos
+	tamtam-tailstamp
 	tamtam-altmark
 	tamtam-flymon
 	tamtam-tablerecord

@@ -16,6 +16,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"tamtam/cfgmgr/forward"
 	"tamtam/orch"
@@ -28,10 +29,16 @@ type rows map[string]swss.FieldValues
 
 // A Manager holds the rows of ports, PortChannels and VLANs. It runs on its daemon's goroutine.
 type Manager struct {
+	// LACP says that this switch has somebody who speaks LACP. Then PortChannels do, unless they are static or
+	// CONFIG_DB's FEATURE|teamd is disabled.
+	LACP bool
+
 	out *forward.Output
 	due bool
 
-	ports, lags, lagMembers, vlans, vlanMembers, breakouts rows
+	ports, lags, lagMembers, vlans, vlanMembers, breakouts, features rows
+	// mux is what LACP says of members, "PortChannel1|Ethernet0".
+	mux map[string]string
 }
 
 // New registers the manager on its daemon.
@@ -45,6 +52,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		),
 		due:   true,
 		ports: rows{}, lags: rows{}, lagMembers: rows{}, vlans: rows{}, vlanMembers: rows{}, breakouts: rows{},
+		features: rows{}, mux: map[string]string{},
 	}
 	for _, t := range []struct {
 		table string
@@ -52,6 +60,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	}{
 		{schema.CfgPort, m.ports}, {schema.CfgPortChannel, m.lags}, {schema.CfgPortChannelMbr, m.lagMembers},
 		{schema.CfgVLAN, m.vlans}, {schema.CfgVLANMember, m.vlanMembers}, {schema.CfgBreakout, m.breakouts},
+		{schema.CfgFeature, m.features},
 	} {
 		forward.Consume(d, r.DB(swss.ConfigDB), t.table, func(key string, fields swss.FieldValues) {
 			m.due = true
@@ -62,6 +71,14 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 			t.rows[key] = fields
 		})
 	}
+	forward.Consume(d, r.DB(swss.StateDB), schema.StateLACPMember, func(key string, fields swss.FieldValues) {
+		if mux := fields[schema.FieldMux]; mux != m.mux[key] {
+			m.due, m.mux[key] = true, mux
+		}
+		if fields == nil {
+			delete(m.mux, key)
+		}
+	})
 	forward.Settle(d, "portmgr", func() bool { return m.due }, m.flush)
 	return m
 }
@@ -79,7 +96,7 @@ func (m *Manager) flush(ctx context.Context) error {
 		return err
 	}
 	m.out.Clear()
-	d := decision{out: m.out}
+	d := decision{out: m.out, lacp: m.speaksLACP(), mux: m.mux}
 	d.decidePorts(m.ports)
 	d.decideLAGs(m.lags)
 	d.decideLAGMembers(m.lagMembers)
@@ -93,9 +110,18 @@ func (m *Manager) flush(ctx context.Context) error {
 	return nil
 }
 
+// speaksLACP reports whether PortChannels speak LACP that are not configured to be static: in SONiC that is the
+// feature teamd.
+func (m *Manager) speaksLACP() bool {
+	state := strings.ToLower(m.features[schema.FeatureTeamd]["state"])
+	return m.LACP && state != "disabled" && state != "always_disabled"
+}
+
 // decision is one pass over all rows: what was accepted so far.
 type decision struct {
 	out     *forward.Output
+	lacp    bool
+	mux     map[string]string
 	ports   map[string]schema.Port
 	order   []string          // of ports
 	aliases map[string]string // port by alias
@@ -169,14 +195,35 @@ func (d *decision) decideLAGs(lags rows) {
 	for _, key := range lags.sorted() {
 		appl, state := forward.Row{Table: schema.AppLAG, Key: key}, forward.Row{Table: schema.StateLAG, Key: key}
 		c, err := schema.ParsePortChannel(key, lags[key])
-		if d.accept(appl, state, c.Fields, err, "") {
+		fields := func() map[string]string {
+			f := c.Fields()
+			if !c.Static && d.lacp {
+				f[schema.FieldProtocol] = schema.ProtocolLACP
+			}
+			return f
+		}
+		if d.accept(appl, state, fields, err, "") {
+			c.Static = c.Static || !d.lacp
 			d.lags[key] = c
 		}
 	}
 }
 
+// traffic says whether a member carries traffic: not while its PortChannel is down, and where LACP is spoken only as
+// far as that says, so that a member of which it does not say anything carries none.
+func (d *decision) traffic(fields map[string]string, lag schema.PortChannel, port string) {
+	mux := d.mux[lag.Name+"|"+port]
+	if lag.AdminUp && (lag.Static || mux == schema.MuxDistributing) {
+		return
+	}
+	fields["status"] = schema.MemberDisabled
+	if lag.AdminUp && mux == schema.MuxCollecting {
+		fields[schema.FieldCollecting] = "true"
+	}
+}
+
 // decideLAGMembers also gives the members what SONiC's teammgrd gives them: the
-// MTU of their PortChannel, and no traffic while it is down.
+// MTU of their PortChannel; and whether they carry traffic, as its teamsyncd does.
 func (d *decision) decideLAGMembers(members rows) {
 	d.master = map[string]string{}
 	for _, key := range members.sorted() {
@@ -185,9 +232,7 @@ func (d *decision) decideLAGMembers(members rows) {
 		port, ok := d.port(m.Port)
 		lag, found := d.lags[m.PortChannel]
 		fields := aliased(m.Fields(), port, m.Port)
-		if !lag.AdminUp {
-			fields["status"] = "disabled"
-		}
+		d.traffic(fields, lag, port)
 		missing := ""
 		switch {
 		case err != nil:

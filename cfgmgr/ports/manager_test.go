@@ -2,6 +2,7 @@ package ports
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,11 +24,6 @@ var (
 
 func newBench(t testing.TB, r *swss.Redis) *forwardtest.Bench {
 	return forwardtest.New(t, r, func(d *orch.Daemon, r *swss.Redis) { New(d, r) })
-}
-
-// fresh starts managers on an empty server.
-func fresh(t testing.TB) func() *forwardtest.Bench {
-	return func() *forwardtest.Bench { return newBench(t, swsstest.Start(t)) }
 }
 
 const (
@@ -185,6 +181,56 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// Whether a PortChannel speaks LACP is configured; then its members do what LACP says of them, and nothing while it says
+// nothing. tammgrd's restart changes none of that.
+func TestLACP(t *testing.T) {
+	const on, off = "FEATURE|teamd state=enabled", "FEATURE|teamd state=disabled"
+	one := []string{port0, port4, "PORTCHANNEL_MEMBER|PortChannel1|Eth1 NULL=NULL", "PORTCHANNEL_MEMBER|PortChannel1|Ethernet4 NULL=NULL"}
+	for _, tt := range []struct {
+		name    string
+		daemon  bool // somebody runs LACP on this switch
+		do      []string
+		lag     string
+		members []string
+	}{
+		{"nobody runs it", false, []string{lag1}, "PortChannel1 admin_status=up mtu=9100", []string{"enabled", "enabled"}},
+		{"nobody runs it, as SONiC's configuration wants", false, []string{lag1, on}, "PortChannel1 admin_status=up mtu=9100", []string{"enabled", "enabled"}},
+		{"somebody runs it, as SONiC's configuration wants", true, []string{lag1, on}, "PortChannel1 admin_status=up mtu=9100 protocol=lacp", []string{"disabled", "disabled"}},
+		{"somebody runs it", true, []string{lag1}, "PortChannel1 admin_status=up mtu=9100 protocol=lacp", []string{"disabled", "disabled"}},
+		{"the feature is off", true, []string{lag1, off}, "PortChannel1 admin_status=up mtu=9100", []string{"enabled", "enabled"}},
+		{"a static one", true, []string{lag1 + " static=true min_links=2"}, "PortChannel1 admin_status=up min_links=2 mtu=9100 static=true",
+			[]string{"enabled", "enabled"}},
+		{"what LACP says, by the names of ports", true, []string{lag1, "state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0 mux=distributing",
+			"state:LACP_MEMBER_TABLE|PortChannel1|Ethernet4 mux=collecting"}, "PortChannel1 admin_status=up mtu=9100 protocol=lacp",
+			[]string{"enabled", "disabled collecting=true"}},
+		{"what LACP does not say any more", true, []string{lag1, "state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0 mux=distributing",
+			"state:LACP_MEMBER_TABLE|PortChannel1|Ethernet4 mux=attached", "step", "-state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0"},
+			"PortChannel1 admin_status=up mtu=9100 protocol=lacp", []string{"disabled", "disabled"}},
+		{"down by configuration", true, []string{"PORTCHANNEL|PortChannel1 admin_status=down", "state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0 mux=distributing"},
+			"PortChannel1 admin_status=down mtu=9100 protocol=lacp", []string{"disabled", "disabled"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := forwardtest.New(t, swsstest.Start(t), func(d *orch.Daemon, r *swss.Redis) { New(d, r).LACP = tt.daemon })
+			b.Do(append(tt.do, one...)...)
+			for range 2 {
+				if d := cmp.Diff([]string{tt.lag}, b.ApplOf("LAG_TABLE")); d != "" {
+					t.Error(d)
+				}
+				var want []string
+				for i, port := range []string{"Ethernet0 alias=Eth1", "Ethernet4"} {
+					status, collecting, _ := strings.Cut(tt.members[i], " ")
+					want = append(want, strings.Join(strings.Fields("PortChannel1:"+port+" "+collecting+" status="+status), " "))
+				}
+				if d := cmp.Diff(want, b.ApplOf("LAG_MEMBER_TABLE")); d != "" {
+					t.Error(d)
+				}
+				b.Do("restart")
+			}
+		})
+	}
+}
+
 // What orchagent writes into the rows of ports stays.
 func TestForeignFields(t *testing.T) {
 	b := newBench(t, swsstest.Start(t))
@@ -210,10 +256,15 @@ func TestConvergence(t *testing.T) {
 		"VLAN_MEMBER|Vlan10|Ethernet0 tagging_mode=untagged", "VLAN_MEMBER|Vlan20|Ethernet0 tagging_mode=untagged", "VLAN_MEMBER|Vlan20|Eth1 tagging_mode=tagged",
 		"VLAN_MEMBER|Vlan10|PortChannel1 tagging_mode=untagged", "-VLAN_MEMBER|Vlan10|Ethernet0", "-VLAN_MEMBER|Vlan20|Ethernet0",
 		"BREAKOUT_CFG|Ethernet0 brkout_mode=1x1G", "BREAKOUT_CFG|Ethernet0 brkout_mode=2x1G", "-BREAKOUT_CFG|Ethernet0",
+		"PORTCHANNEL|PortChannel1 static=true", "FEATURE|teamd state=disabled", "-FEATURE|teamd",
+		"state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0 mux=distributing", "-state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0",
 		"restart", "step", "step",
 	}
 	randtest.Run(t, randtest.Cases{Count: 100}, func(t *testing.T, seed uint64) {
 		t.Parallel()
-		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), fresh(t), lines, 40, applTables, stateTables)
+		withLACP := func() *forwardtest.Bench {
+			return forwardtest.New(t, swsstest.Start(t), func(d *orch.Daemon, r *swss.Redis) { New(d, r).LACP = true })
+		}
+		forwardtest.Converge(t, rand.New(rand.NewPCG(seed, 0)), withLACP, lines, 40, applTables, stateTables)
 	})
 }

@@ -38,7 +38,7 @@ const (
 // of a switch names it. The periods of alternate marking say exactly what the numbers do, or are flagged.
 func TestFRRLinkCut(t *testing.T) {
 	needFRR(t)
-	n := newCutNet(t)
+	n := newCutNet(t, false)
 	n.start()
 	flow := n.startFlow()
 	results := n.collect()
@@ -77,7 +77,9 @@ func TestFRRLinkCut(t *testing.T) {
 	t.Logf("the hosts sent %d frames, and %d came", all.sum("h1 sent", "h2 sent"), all.sum("h1 received", "h2 received"))
 	t.Logf("to Linux %d, from Linux %d; lost: %s", all.sum("s1 * cpu to Linux", "s2 * cpu to Linux"),
 		all.sum("s1 * cpu from Linux", "s2 * cpu from Linux"), all.losses())
-	flow.compare(results)
+	if flow.compare(results) == 0 {
+		t.Error("no period with losses could be compared")
+	}
 }
 
 // A cutNet is the two switches and their hosts.
@@ -86,13 +88,15 @@ type cutNet struct {
 	sides    [2]string
 	hosts    [2]*netns.Namespace
 	switches [2]*frrSwitch
+	both     bool  // IPv6 too, and over both links alike
+	lag      bool  // the links are one PortChannel, which is down at first
 	began    books // what had been counted before there was BGP
 }
 
 // newCutNet makes the namespaces and links: eth1 of a switch leads to its host, eth2 and eth3 to the other switch, and mgmt
 // too, for gNMI.
-func newCutNet(t *testing.T) *cutNet {
-	n := &cutNet{t: t, sides: [2]string{namespace(t, "s1"), namespace(t, "s2")}}
+func newCutNet(t *testing.T, both bool) *cutNet {
+	n := &cutNet{t: t, both: both, sides: [2]string{namespace(t, "s1"), namespace(t, "s2")}}
 	for i, side := range n.sides {
 		h, err := netns.New()
 		if err != nil {
@@ -101,7 +105,7 @@ func newCutNet(t *testing.T) *cutNet {
 		t.Cleanup(h.Close)
 		n.hosts[i] = h
 		mustIn(t, side, "sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.arp_ignore=2 net.ipv4.conf.all.arp_announce=1 "+
-			"net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1")
+			"net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.forwarding=1")
 		ip(t, fmt.Sprintf("-n %s link add eth1 type veth peer name host netns %s", side, h.Path()))
 		// Linux counts a segment of TCP that is not cut yet as one frame. Here its counters are compared with
 		// those of the switch, and so it cuts them before.
@@ -109,12 +113,15 @@ func newCutNet(t *testing.T) *cutNet {
 		quiet := func() error {
 			return os.WriteFile("/proc/sys/net/ipv6/conf/all/disable_ipv6", []byte("1"), 0)
 		}
-		if err := h.Do(quiet); err != nil && !os.IsNotExist(err) {
+		if err := h.Do(quiet); err != nil && !os.IsNotExist(err) && !both {
 			t.Fatal(err)
 		}
 		if err := h.IP("link set lo up", "link set host gso_max_segs 1", "link set host up",
 			fmt.Sprintf("addr add 10.%d.0.2/24 dev host", i+1), fmt.Sprintf("route add default via 10.%d.0.1", i+1)); err != nil {
 			t.Fatal(err)
+		}
+		if both {
+			n.giveIPv6(i)
 		}
 	}
 	n.link("eth2")
@@ -142,31 +149,45 @@ func (n *cutNet) sets(i int, what string) func() {
 
 // start starts the switches, and returns when the routes are there and the sessions active.
 func (n *cutNet) start() {
+	var bgps [2]string
 	for i := range n.sides {
-		s := newFRRSwitch(n.t, n.sides[i], cutConfig(i+1),
+		config, bgp, addrs := cutConfig(i+1), cutBGP(i+1), 2
+		switch {
+		case n.both:
+			config, bgp = ecmpConfig(config, i+1), ecmpBGP(i+1)
+		case n.lag:
+			config, bgp, addrs = lagConfig(i+1), lagBGP(i+1), 1
+		}
+		bgps[i] = bgp
+		s := newFRRSwitch(n.t, n.sides[i], config,
 			"--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2", "--port", "Ethernet8=eth3")
 		n.switches[i] = s
 		s.start("mgmtd", "--gnmi", fmt.Sprintf("192.0.2.%d:8080", i+1), "--insecure", "--data", filepath.Join(s.dir, "data"))
 		s.until("the host interfaces are there", func() bool {
 			out, err := in(n.t, s.ns, "ip", "-br", "addr")
-			return err == nil && strings.Count(out, "10.0.0.") == 2 && strings.Contains(out, fmt.Sprintf("10.%d.0.1", i+1))
+			return err == nil && strings.Count(out, "10.0.0.") == addrs && strings.Contains(out, fmt.Sprintf("10.%d.0.1", i+1))
 		})
 	}
 	n.began = n.unmoved()
 	for i, s := range n.switches {
-		s.runFRR("no fpm use-next-hop-groups\nfpm address 127.0.0.1 port 2620\n", cutBGP(i+1))
+		if n.lag {
+			s.setLAG("up")
+		}
+		s.runFRR(ecmpZebra+"no fpm use-next-hop-groups\nfpm address 127.0.0.1 port 2620\n", bgps[i])
 	}
-	n.over("Ethernet4")
+	n.over(n.links())
 	for i, s := range n.switches {
-		s.until("the session is active", func() bool {
-			row, _, err := swss.NewTable(s.redis.DB(swss.StateDB), schema.StateTAMAltMark).Get(n.t.Context(), "flow")
-			return err == nil && active(row)
+		s.until("the sessions are active", func() bool {
+			rows, err := swss.NewTable(s.redis.DB(swss.StateDB), schema.StateTAMAltMark).Dump(n.t.Context())
+			return err == nil && active(rows["flow"]) && (!n.both || active(rows["flow6"]))
 		})
-		s.until("the other host answers", func() bool {
-			return n.hosts[i].Do(func() error {
-				return exec.CommandContext(n.t.Context(), "ping", "-c", "1", "-W", "1", fmt.Sprintf("10.%d.0.2", 2-i)).Run()
-			}) == nil
-		})
+		for _, to := range n.addresses(2 - i) {
+			s.until("the other host answers", func() bool {
+				return n.hosts[i].Do(func() error {
+					return exec.CommandContext(n.t.Context(), "ping", "-c", "1", "-W", "1", to).Run()
+				}) == nil
+			})
+		}
 	}
 }
 
@@ -175,10 +196,11 @@ func (n *cutNet) over(port string) time.Duration {
 	n.t.Helper()
 	var took time.Duration
 	for i, s := range n.switches {
-		prefix := fmt.Sprintf("10.%d.0.0/24", 2-i)
-		took += s.until("the other's host is reached by "+port, func() bool {
-			return s.route(prefix)["ifname"] == port && s.inASIC(prefix)
-		})
+		for _, prefix := range n.prefixes(2 - i) {
+			took += s.until("the other's host is reached by "+port, func() bool {
+				return s.route(prefix)["ifname"] == port && s.inASIC(prefix)
+			})
+		}
 	}
 	return took
 }
@@ -247,15 +269,20 @@ func (n *cutNet) startTCP() (stop func()) {
 		n.t.Log("iperf3 is not installed: there is no TCP beside the flow")
 		return func() {}
 	}
-	server := exec.Command("iperf3", "-s", "-1")
-	client := exec.Command("iperf3", "-c", "10.2.0.2", "-b", cutRate, "-t", "600", "-J")
+	return n.startIperf("10.2.0.2", "5201", "-b", cutRate)
+}
+
+// startIperf sends with options to a port of the second host.
+func (n *cutNet) startIperf(to, port string, options ...string) (stop func()) {
+	server := exec.Command("iperf3", "-s", "-1", "-p", port)
+	client := exec.Command("iperf3", append([]string{"-c", to, "-p", port, "-t", "600", "-J"}, options...)...)
 	var out strings.Builder
 	client.Stdout = &out
 	if err := n.hosts[1].Do(server.Start); err != nil {
 		n.t.Fatal(err)
 	}
 	listening := func() bool {
-		sockets := exec.Command("ss", "-Htln", "sport = :5201")
+		sockets := exec.Command("ss", "-Htln", "sport = :"+port)
 		var list []byte
 		err := n.hosts[1].Do(func() (err error) { list, err = sockets.Output(); return err })
 		return err == nil && len(list) > 0
@@ -268,7 +295,7 @@ func (n *cutNet) startTCP() (stop func()) {
 	return func() {
 		_ = client.Process.Signal(os.Interrupt)
 		_ = client.Wait()
-		n.t.Logf("TCP: %s", tcpResult(out.String()))
+		n.t.Logf("TCP to %s: %s", to, tcpResult(out.String()))
 	}
 }
 
@@ -309,9 +336,9 @@ func (s *frrSwitch) read(b books, who string) {
 		wire, stats := s.wireRow(port), s.portStats(port)
 		lost := int64(0)
 		for i, why := range schema.WireLosses {
-			b[who+port+" wire "+why] = number(wire, schema.WireLost+why)
+			b[who+port+" wire "+why.Name] = number(wire, schema.WireLost+why.Name)
 			if i < firstLostOut {
-				lost += number(wire, schema.WireLost+why)
+				lost += number(wire, schema.WireLost+why.Name)
 			}
 		}
 		b[who+port+" wire received"], b[who+port+" wire sent"] = number(wire, schema.WireReceived), number(wire, schema.WireSent)
@@ -327,7 +354,9 @@ func (s *frrSwitch) read(b books, who string) {
 		b[who+port+" chip, all reasons"] = dropped
 		b[who+port+" errors in"] = number(stats, "SAI_PORT_STAT_IF_IN_ERRORS")
 		b[who+port+" cpu to Linux"], b[who+port+" cpu from Linux"] = linux[port].received, linux[port].sent
+		b[who+port+" cpu to LACP"], b[who+port+" cpu from LACP"] = s.lacp(port)
 	}
+	b[who+cutLAG+" cpu to Linux"], b[who+cutLAG+" cpu from Linux"] = linux[cutLAG].received, linux[cutLAG].sent
 }
 
 func cutPorts() []string { return []string{"Ethernet0", "Ethernet4", "Ethernet8"} }
@@ -385,7 +414,7 @@ func (s *frrSwitch) lostByHostifd() (sum int64) {
 }
 
 // firstLostOut is the first of the wire's losses that are of frames to be sent.
-var firstLostOut = slices.Index(schema.WireLosses[:], "exceeds-mtu")
+var firstLostOut = slices.IndexFunc(schema.WireLosses[:], func(l schema.WireLoss) bool { return l.Name == "exceeds-mtu" })
 
 type linuxCount struct{ received, sent int64 }
 
@@ -442,7 +471,7 @@ func (b books) at(name string) int64 {
 func lostAt(who, port string, in bool) (names []string) {
 	for i, why := range schema.WireLosses {
 		if i < firstLostOut == in {
-			names = append(names, who+port+" wire "+why)
+			names = append(names, who+port+" wire "+why.Name)
 		}
 	}
 	return names
@@ -458,7 +487,7 @@ func (b books) losses() string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(b)) {
 		_, after, at := strings.Cut(name, " wire ")
-		lost := at && slices.Contains(schema.WireLosses[:], after) || strings.Contains(name, " chip ") || strings.HasSuffix(name, "hostifd lost")
+		lost := at && slices.ContainsFunc(schema.WireLosses[:], func(l schema.WireLoss) bool { return l.Name == after }) || strings.Contains(name, " chip ") || strings.HasSuffix(name, "hostifd lost")
 		if lost && b[name] != 0 {
 			list = append(list, fmt.Sprintf("%s %d", name, b[name]))
 		}
@@ -481,8 +510,9 @@ func accounts() (list []account) {
 			account{h + "to " + s, []string{h + "sent"}, append(lostAt(s, "Ethernet0", true), s+"Ethernet0 wire received")},
 			account{s + "discards", dropsAt(s, "*"), []string{s + "* chip, all reasons"}},
 			account{s + "to " + h, []string{s + "Ethernet0 wire sent"}, []string{h + "received"}},
-			account{s, []string{s + "* wire received", s + "* cpu from Linux"},
-				slices.Concat(lostAt(s, "*", false), dropsAt(s, "*"), []string{s + "* wire sent", s + "* cpu to Linux", s + "hostifd lost"})})
+			account{s, []string{s + "* wire received", s + "* cpu from Linux", s + cutLAG + " cpu from Linux", s + "* cpu from LACP"},
+				slices.Concat(lostAt(s, "*", false), dropsAt(s, "*"), []string{s + "* wire sent", s + "* cpu to Linux",
+					s + cutLAG + " cpu to Linux", s + "* cpu to LACP", s + "hostifd lost"})})
 		for _, port := range []string{"Ethernet4", "Ethernet8"} {
 			list = append(list, account{s + "to " + other + "by " + port, []string{s + port + " wire sent"},
 				append(lostAt(other, port, true), other+port+" wire received")})

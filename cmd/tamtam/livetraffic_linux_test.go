@@ -28,7 +28,7 @@ import (
 
 // TCP between two hosts whose interfaces are as Linux makes them, with all offloads, goes through the switch
 // whole, also where a session stamps it: segments that have no room for a record leave without one and are
-// counted. Each frame that a host has sent is one that the switch has received or has counted as lost. An
+// counted, and with clamp-mss there are none. Each frame that a host has sent is one that the switch has received or has counted as lost. An
 // interface that appears later is taken up.
 func TestLiveTraffic(t *testing.T) {
 	if !netnstest.Own(t) {
@@ -62,6 +62,7 @@ func TestLiveTraffic(t *testing.T) {
 	}
 	stamps := func(row swss.FieldValues) bool { return row["STAMPED_PACKETS"] != "0" && row["NOT_STAMPED_MTU"] != "0" }
 	f.waitIn(t, swss.CountersDB, schema.CountersTailStamp, "tcp", stamps)
+	clampLive(t, f, hosts)
 
 	countAll(t, f)
 }
@@ -97,6 +98,7 @@ func liveTrafficConfig() device.ConfigDB {
 		schema.CfgVLANMember: {
 			"Vlan10|Ethernet0": untagged, "Vlan10|Ethernet4": untagged, "Vlan10|Ethernet8": untagged,
 		},
+		schema.CfgFlexCounter:  {"ACL": swss.FieldValues{"FLEX_COUNTER_STATUS": "enable", "POLL_INTERVAL": "1000"}},
 		schema.CfgTAMFeature:   {"TAILSTAMPING": swss.FieldValues{"status": "ACTIVE"}},
 		schema.CfgTAMFlowGroup: {"tcp": swss.FieldValues{"id": "1"}},
 		schema.CfgACLRule:      {"TAM|tcp": swss.FieldValues{"IP_PROTOCOL": "6", "PRIORITY": "10"}},
@@ -152,6 +154,9 @@ func watchStamps(t *testing.T, host *netns.Namespace) func() int64 {
 	}
 }
 
+// sentBytes is what sendTCP sends.
+const sentBytes = 8 << 20
+
 // sendTCP sends some megabytes from one host to the other.
 func sendTCP(t *testing.T, hosts [2]*netns.Namespace) {
 	t.Helper()
@@ -161,7 +166,7 @@ func sendTCP(t *testing.T, hosts [2]*netns.Namespace) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	sent := make([]byte, 8<<20)
+	sent := make([]byte, sentBytes)
 	r := rand.NewChaCha8([32]byte{1})
 	_, _ = r.Read(sent)
 	got := make(chan []byte, 1)
@@ -182,6 +187,38 @@ func sendTCP(t *testing.T, hosts [2]*netns.Namespace) {
 	if all := <-got; !bytes.Equal(all, sent) {
 		t.Errorf("of %d bytes %d came, or others", len(sent), len(all))
 	}
+}
+
+// clampLive has the session keep room for its record: of all that two hosts with the MTU of the switch's interfaces send
+// then, nothing leaves without.
+func clampLive(t *testing.T, f *fleet, hosts [2]*netns.Namespace) {
+	t.Helper()
+	row := swss.FieldValues{"flowgroup": "tcp", "clamp-mss": "1"}
+	if err := swss.NewTable(f.redis.DB(swss.ConfigDB), schema.CfgTAMTailStamp).Set(t.Context(), "tcp", row); err != nil {
+		t.Fatal(err)
+	}
+	was := swss.FieldValues{}
+	f.waitIn(t, swss.CountersDB, schema.CountersTailStamp, "tcp", func(row swss.FieldValues) bool {
+		was = row
+		return row["SYNS"] == "0" // the clamp is there
+	})
+	sendTCP(t, hosts)
+	const least = sentBytes / (1500 - 40 - 32) // segments
+	is := swss.FieldValues{}
+	f.waitIn(t, swss.CountersDB, schema.CountersTailStamp, "tcp", func(row swss.FieldValues) bool {
+		is = row
+		return since(row, was, "STAMPED_PACKETS") >= least && row["SYNS_CLAMPED"] == "2"
+	})
+	if n := since(is, was, "NOT_STAMPED_MTU"); n != 0 {
+		t.Errorf("%d segments had no room for a record: %v", n, is)
+	}
+}
+
+// since is how much a count has grown.
+func since(is, was swss.FieldValues, field string) uint64 {
+	a, _ := strconv.ParseUint(is[field], 10, 64)
+	b, _ := strconv.ParseUint(was[field], 10, 64)
+	return a - b
 }
 
 // countAll floods the switch with frames from an interface that nobody else uses, and finds every one in its

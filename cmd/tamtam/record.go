@@ -5,13 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tamtam/collector"
+	"tamtam/collector/capture"
 	"tamtam/tam/record"
 )
 
@@ -100,6 +103,7 @@ func readPlans(files []string) ([]*record.Plan, error) {
 // A collectRecord holds the flags of `collect record`.
 type collectRecord struct {
 	listen, format, baseline string
+	iface                    string // frames of this interface instead of datagrams
 	plans                    []string
 	packets                  bool
 	count                    int64
@@ -112,14 +116,17 @@ func newCollectRecord() *cobra.Command {
 		Use:   "record --plan PLAN.json",
 		Short: "Receive the records of table recording: paths of packets as they come",
 		Args:  cobra.NoArgs,
-		Long: `Receive what sessions of table recording send by UDP. A line tells of each packet whose path
-is seen for the first time, and of each whose record no path of the program has; with
---packets of every packet. At the end, after --count records or when interrupted, a
-report is printed as "tamtam decode record" does.`,
+		Long: `Receive what sessions of table recording send by UDP, or, with --interface, find it in the
+frames that pass an interface of this host: in UDP to any port, and in ERSPAN (Linux and
+CAP_NET_RAW). A line tells of each packet whose path is seen for the first time, and of each
+whose record no path of the program has; with --packets of every packet. At the end, after
+--count records or when interrupted, a report is printed as "tamtam decode record" does. What
+came faster than it was read is told.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.listen, "listen", ":9070", "UDP address to listen at")
+	f.StringVar(&c.iface, "interface", "", "read the frames of this interface instead")
 	f.StringArrayVar(&c.plans, "plan", nil, planFlag)
 	f.StringVar(&c.baseline, "baseline", "", "a capture: paths that it has are not new")
 	f.StringVar(&c.format, "format", "text", "text or json")
@@ -134,8 +141,11 @@ func (c *collectRecord) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if c.count < 0 || c.interval < 0 {
+	switch {
+	case c.count < 0 || c.interval < 0:
 		return usagef("--count %d, --interval %v: want 0 or more", c.count, c.interval)
+	case c.iface != "" && cmd.Flags().Changed("listen"):
+		return usagef("--interface %s and --listen %s: want one of them", c.iface, c.listen)
 	}
 	plans, err := readPlans(c.plans)
 	if err != nil {
@@ -152,6 +162,9 @@ func (c *collectRecord) run(cmd *cobra.Command) error {
 		}
 		records.Know(r)
 	}
+	if c.iface != "" {
+		return c.watch(cmd.Context(), cmd.OutOrStdout(), records, asJSON)
+	}
 	conn, err := (&net.ListenConfig{}).ListenPacket(cmd.Context(), "udp", c.listen)
 	if err != nil {
 		return fmt.Errorf("--listen %s: %w", c.listen, err)
@@ -159,12 +172,41 @@ func (c *collectRecord) run(cmd *cobra.Command) error {
 	defer conn.Close()
 	fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: listening at %s\n", conn.LocalAddr())
 	out := bufio.NewWriter(cmd.OutOrStdout())
+	if udp, ok := conn.(*net.UDPConn); ok {
+		_ = udp.SetReadBuffer(recordBuffer) // as much of it as the kernel grants
+	}
 	err = c.receive(cmd.Context(), conn, records, out, asJSON)
-	return errors.Join(err, writeRecordReport(records, out, asJSON))
+	return errors.Join(err, writeRecordReport(conn, records, out, asJSON))
 }
 
-func writeRecordReport(records *collector.Records, out *bufio.Writer, asJSON bool) error {
+// recordBuffer is room for datagrams that come while others are decoded, in bytes.
+const recordBuffer = 8 << 20
+
+// watch reads records from the frames of an interface.
+func (c *collectRecord) watch(ctx context.Context, out io.Writer, records *collector.Records, asJSON bool) error {
+	in, err := capture.Listen(c.iface)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	var ticks <-chan time.Time
+	if c.interval > 0 {
+		tick := time.NewTicker(c.interval)
+		defer tick.Stop()
+		ticks = tick.C
+	}
+	opts := collector.WatchRecordOptions{JSON: asJSON, Packets: c.packets, Count: c.count}
+	return collector.WatchRecords(ctx, out, c.iface, in, ticks, records, opts)
+}
+
+func writeRecordReport(conn net.PacketConn, records *collector.Records, out *bufio.Writer, asJSON bool) error {
 	r := records.Report()
+	var err error
+	if socket, ok := conn.(syscall.Conn); !ok {
+		r.Error = "nobody counts what is lost at this socket"
+	} else if r.Missed, err = capture.DatagramsLost(socket); err != nil {
+		r.Error = err.Error()
+	}
 	if asJSON {
 		return errors.Join(r.WriteJSON(out), out.Flush())
 	}
@@ -190,7 +232,7 @@ func (c *collectRecord) receive(ctx context.Context, conn net.PacketConn, record
 			return nil
 		case c.interval > 0 && !time.Now().Before(next):
 			next = time.Now().Add(c.interval)
-			if err := writeRecordReport(records, out, asJSON); err != nil {
+			if err := writeRecordReport(conn, records, out, asJSON); err != nil {
 				return err
 			}
 		}

@@ -52,6 +52,8 @@ func TestRecordRefuses(t *testing.T) {
 		{"collect record", exitUsage, "--plan is missing"},
 		{"collect record --plan " + plan + " --count -1", exitUsage, "--count -1"},
 		{"collect record --plan " + plan + " --listen nowhere", exitFailed, "--listen nowhere: "},
+		{"collect record --plan " + plan + " --listen :1 --interface e", exitUsage, "--interface e and --listen :1: want one of them"},
+		{"collect record --plan " + plan + " --interface nowhere", exitFailed, "interface nowhere: "},
 		{"collect nothing", exitUsage, "unknown command"},
 		{"sim --config c --in Ethernet0=a --out o --fault skip", exitUsage, `--fault "skip": want skip=TABLE or misplace=TABLE:INTO`},
 		{"sim --config c --in Ethernet0=a --out o --fault misplace=a:", exitUsage, `--fault "misplace=a:": want`},

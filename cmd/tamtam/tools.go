@@ -23,14 +23,22 @@ func newCLI() *cobra.Command {
 	var conf cli.Config
 	var data, file string
 	var lines []string
+	var every time.Duration
 	c := &cobra.Command{
 		Use:   "cli",
 		Short: "The shell: SONiC's commands, spoken over gNMI",
 		Long: `The shell: SONiC's commands, spoken over gNMI.
 
 Without --target it talks to the switch on this machine through its socket in the
-data directory, or at localhost:8080 if there is none.`,
+data directory, or at localhost:8080 if there is none. With --every the commands of -c are
+run again and again, as show commands whose counters grow.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case every != 0 && every < 100*time.Millisecond:
+				return usagef("--every %v: want 100ms or more", every)
+			case every != 0 && (len(lines) == 0 || file != ""):
+				return usagef("--every %v: want commands to repeat, by -c alone", every)
+			}
 			conf.In = cmd.InOrStdin()
 			reach(cmd, &conf, data)
 			if dir, err := os.UserHomeDir(); err == nil {
@@ -41,10 +49,8 @@ data directory, or at localhost:8080 if there is none.`,
 				return err
 			}
 			defer shell.Close()
-			for _, line := range lines {
-				if err := shell.Exec(cmd.Context(), line); err != nil {
-					return err
-				}
+			if err := execEvery(cmd.Context(), shell, lines, every); err != nil {
+				return err
 			}
 			switch {
 			case file != "":
@@ -57,11 +63,41 @@ data directory, or at localhost:8080 if there is none.`,
 	}
 	f := c.Flags()
 	f.StringArrayVarP(&lines, "command", "c", nil, "run a command (may be repeated, in order)")
+	f.DurationVar(&every, "every", 0, "run the commands of -c again so often, as 2s, until interrupted; 0: once")
 	f.StringVarP(&file, "file", "f", "", "run the commands in a file, up to the first error")
 	f.BoolVar(&conf.Echo, "echo", false,
 		"print a file's commands too, each behind the prompt, and go on after errors, as at a terminal")
 	serverFlags(c, &conf, &data)
 	return c
+}
+
+// execEvery runs lines, and again at each tick of every until ctx ends or one fails; with every 0 once.
+func execEvery(ctx context.Context, shell *cli.Shell, lines []string, every time.Duration) error {
+	var ticks <-chan time.Time
+	if every > 0 {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		ticks = tick.C
+	}
+	for {
+		for _, line := range lines {
+			err := shell.Exec(ctx, line)
+			if ctx.Err() != nil && every > 0 { // asked to end
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if every == 0 {
+			return nil
+		}
+		select {
+		case <-ticks:
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // serverFlags say which gNMI server a client asks, and how it is reached.

@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -346,6 +347,18 @@ func TestFaultsOfTheMachine(t *testing.T) {
 	p.ask(t, "live ports").is(t, "none", OK, "none is wired")
 	process(8, "2048", "0", "tamtam", "run", "syncd", "--redis", "a:1")
 	p.ask(t, "processes").is(t, "two", Failed, "7 and 8 are both syncd on a:1")
+	// In a container of its own it may do the same: a:1 is another there. Who only holds interfaces is no daemon.
+	network := filepath.Join(p.proc, "8", "ns", "net")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(network), 0o700), os.Symlink("net:[8]", network)); err != nil {
+		t.Fatal(err)
+	}
+	process(9, "2048", "0", "tamtam", "run", "ports")
+	process(10, "2048", "0", "tamtam", "run", "ports")
+	if found := p.ask(t, "processes"); strings.Contains(found.found, "ports") {
+		t.Errorf("holders of interfaces are daemons: %s", found.found)
+	} else {
+		found.is(t, "two in their own networks", OK, "syncd (8)")
+	}
 }
 
 // What is wrong with a certificate.

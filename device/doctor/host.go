@@ -187,7 +187,7 @@ func judgeFree(dir string, free uint64) answer {
 	return well("%d MiB are left for %s", free>>20, dir)
 }
 
-// processes looks for a daemon that runs twice on the same Redis.
+// processes looks for a daemon that runs twice in one network on the same Redis.
 func processes(_ context.Context, p *patient) answer {
 	list, err := tamtams(p.proc)
 	if err != nil {
@@ -196,13 +196,15 @@ func processes(_ context.Context, p *patient) answer {
 	if len(list) == 0 {
 		return unknown("no daemon of tamtam is to be seen on this machine, or in this container")
 	}
-	seen := map[string]int{}
+	type work struct{ network, what string }
+	seen := map[work]int{}
 	var names []string
 	for _, o := range list {
-		if other, twice := seen[o.works()]; twice {
+		at := work{o.network(), o.works()}
+		if other, twice := seen[at]; twice {
 			return fail(fmt.Sprintf("stop one: kill %d", o.pid), "processes %d and %d are both %s", other, o.pid, o.works())
 		}
-		seen[o.works()] = o.pid
+		seen[at] = o.pid
 		names = append(names, fmt.Sprintf("%s (%d)", o.name, o.pid))
 	}
 	return well("%s", strings.Join(names, ", "))

@@ -50,7 +50,7 @@ func daemonOf(args []string) string {
 	switch {
 	case args[1] == "up":
 		return "up"
-	case args[1] == "run" && len(args) > 2:
+	case args[1] == "run" && len(args) > 2 && args[2] != "ports": // which only holds interfaces
 		return args[2]
 	}
 	return ""
@@ -79,6 +79,13 @@ func (o process) works() string {
 		redis = "127.0.0.1:6379"
 	}
 	return o.name + " on " + redis
+}
+
+// network is the network namespace of the process; "": the kernel does not say. An address means something else in
+// another one, a container's.
+func (o process) network() string {
+	name, _ := os.Readlink(filepath.Join(o.dir, "ns", "net"))
+	return name
 }
 
 func (o process) wired() bool { return o.flag("--port") != "" }

@@ -52,15 +52,17 @@ const (
 	NumLosses
 )
 
-func (l Loss) String() string { return schema.WireLosses[l] }
+var _ = [1]struct{}{}[int(NumLosses)-len(schema.WireLosses)] // each has its name
+
+func (l Loss) String() string { return schema.WireLosses[l].Name }
 
 // A Port is what is known of the wire at one port.
 type Port struct {
 	Name, Interface string
-	// There: the interface exists. Up: it is up and has a carrier.
-	There, Up bool
-	MTU       int    // of the interface, bytes of IP packet
-	Reason    string // why it is not up
+	// There: the interface exists. Up: it is up and has a carrier. Taken: another switch has it, as Reason says.
+	There, Up, Taken bool
+	MTU              int    // of the interface, bytes of IP packet
+	Reason           string // why it is not up
 	Counters
 }
 

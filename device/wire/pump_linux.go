@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -16,8 +17,6 @@ import (
 )
 
 const (
-	// lookPeriod is how often the interfaces are asked how they are.
-	lookPeriod = 200 * time.Millisecond
 	// tellPeriod is how often [Config.Look] is called.
 	tellPeriod = time.Second
 	// batch is how many frames of one port are taken in a turn.
@@ -54,6 +53,8 @@ type pump struct {
 
 	pieces  []byte // frames cut in this turn
 	lengths []int
+	now     time.Time   // of this turn
+	changed atomic.Bool // an interface, since the last look
 	looked  time.Time
 	told    time.Time
 }
@@ -103,7 +104,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}()
 	ring := min(mostRing, max(leastRing, ringMemory/max(1, len(cfg.Wires))))
 	for _, port := range slices.Sorted(maps.Keys(cfg.Wires)) {
-		s, err := openSocket(cfg.Wires[port], ring)
+		s, err := openSocket(port, cfg.Wires[port], ring)
 		if err != nil {
 			return fmt.Errorf("port %s: %w", port, err)
 		}
@@ -115,17 +116,28 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	p.wake = wake
 	defer wake.close()
+	listen, deaf, err := newListener()
+	if err != nil {
+		return err
+	}
+	defer listen.close()
+	if deaf != nil {
+		p.Log.Warn("the kernel does not tell of links, they are looked at", "every", lookPeriod, "error", deaf)
+	}
 	stop := context.AfterFunc(ctx, wake.wake)
 	defer stop()
-	forwarded := make(chan struct{})
 	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		defer close(forwarded)
-		p.forward(ctx)
-	}()
+	var helpers sync.WaitGroup
+	helpers.Go(func() { p.forward(ctx) })
+	helpers.Go(func() {
+		listen.run(ctx, slices.Collect(maps.Values(cfg.Wires)), func() {
+			p.changed.Store(true)
+			wake.wake()
+		})
+	})
 	defer func() {
 		cancel()
-		<-forwarded
+		helpers.Wait()
 	}()
 	p.Chip.SetOutput(p.send)
 	for ctx.Err() == nil {
@@ -171,7 +183,8 @@ func (p *pump) inject(now time.Time) bool {
 // turn moves what has come in into the chip, the chip's time to now, and out what leaves it. It says whether
 // frames came in.
 func (p *pump) turn(now time.Time) bool {
-	if now.Sub(p.looked) >= lookPeriod {
+	p.now = now
+	if p.changed.Swap(false) || now.Sub(p.looked) >= lookPeriod {
 		p.look(now)
 	}
 	p.pieces, p.lengths = p.pieces[:0], p.lengths[:0]
@@ -179,10 +192,10 @@ func (p *pump) turn(now time.Time) bool {
 	for _, l := range p.lines {
 		if l.ready() {
 			moved = true
-			p.collect(l, now)
+			p.collect(l)
 		}
 	}
-	p.Chip.Advance(p.Chip.CycleAt(now.Sub(p.Start)))
+	p.Chip.Advance(p.Chip.CycleAt(p.now.Sub(p.Start)))
 	for _, l := range p.lines {
 		l.release()
 		p.flush(l)
@@ -191,7 +204,7 @@ func (p *pump) turn(now time.Time) bool {
 }
 
 // collect takes the frames of one line and puts them on the wire of its port.
-func (p *pump) collect(l *line, now time.Time) {
+func (p *pump) collect(l *line) {
 	l.frames = l.frames[:0]
 	if !l.present {
 		p.connect()
@@ -207,7 +220,7 @@ func (p *pump) collect(l *line, now time.Time) {
 			p.lose(l, why, 1, len(f.data), err)
 			continue
 		}
-		at := p.Chip.CycleAt(now.Add(-min(max(0, now.Round(0).Sub(f.at)), time.Second)).Sub(p.Start))
+		at := p.Chip.CycleAt(p.when(f.at).Sub(p.Start))
 		if at < first {
 			l.Late = max(l.Late, p.Chip.TrueTime(first).Sub(p.Chip.TrueTime(at)))
 			at = first
@@ -223,6 +236,14 @@ func (p *pump) collect(l *line, now time.Time) {
 		}
 		rest = rest[n:]
 	}
+}
+
+// when is a time of the kernel's, by the monotonic clock. Where that is later than this turn's, time has passed since.
+func (p *pump) when(at time.Time) time.Time {
+	if at.After(p.now) {
+		p.now = time.Now()
+	}
+	return p.now.Add(-min(max(0, p.now.Round(0).Sub(at)), time.Second))
 }
 
 // arrive makes of a frame what a network card would have given.
@@ -291,49 +312,24 @@ func (p *pump) send(o *saisim.Out) {
 	}
 }
 
-// flush sends what is queued at a line. Without a carrier nothing is: Linux takes frames for such an interface and says
-// that it has sent them.
+// flush sends what is queued at a line, and counts it as sent until the interface is known not to have taken it.
 func (p *pump) flush(l *line) {
-	if len(l.send.frames) == 0 {
-		return
-	}
-	if !l.running() {
-		l.send.discard(func(frames, bytes int) { p.loseSent(l, LinkDown, frames, bytes, unix.ENETDOWN) })
-		return
-	}
-	sent := uint64(0)
 	for _, q := range l.send.frames {
-		sent += uint64(q.frames)
+		l.Sent += uint64(q.frames)
 		if q.frames > 1 {
 			l.Joined += uint64(q.frames)
 		}
 	}
-	l.Sent += sent
-	l.send.flush(func(frames, bytes int, err error) {
-		why := SendFailed
-		switch err {
-		case unix.EMSGSIZE:
-			why = ExceedsMTU
-		case unix.ENETDOWN, unix.ENXIO, unix.ENODEV:
-			why = LinkDown
-		case unix.ENOBUFS, unix.EAGAIN:
-			if why = InterfaceFull; !l.running() {
-				why = LinkDown
-			}
+	l.send.flush()
+	for _, f := range l.send.out.losses() {
+		l.Sent -= uint64(f.frames)
+		if f.frames > 1 {
+			l.Joined -= uint64(f.frames)
 		}
-		l.Sent -= uint64(frames)
-		if frames > 1 {
-			l.Joined -= uint64(frames)
+		p.lose(l, f.why, f.frames, f.bytes, f.err)
+		if f.why == LinkDown {
+			p.looked = time.Time{} // that should not have to wait for the next look
 		}
-		p.loseSent(l, why, frames, bytes, err)
-	})
-}
-
-// loseSent counts frames that were to be sent. That the link is down should not have to wait for the next look.
-func (p *pump) loseSent(l *line, why Loss, frames, bytes int, err error) {
-	p.lose(l, why, frames, bytes, err)
-	if why == LinkDown {
-		p.looked = time.Time{}
 	}
 }
 
@@ -373,6 +369,7 @@ func (p *pump) look(now time.Time) {
 	p.looked = now
 	for _, l := range p.lines {
 		is, err := l.look()
+		var taken *takenError
 		reason := ""
 		switch {
 		case err != nil:
@@ -390,7 +387,7 @@ func (p *pump) look(now time.Time) {
 			p.Log.Log(context.Background(), level, "link of a live interface", "port", l.Name, "interface", l.Interface,
 				"up", is.up, "reason", reason)
 		}
-		l.There, l.Up, l.MTU, l.Reason = is.there, is.up, is.mtu, reason
+		l.There, l.Up, l.Taken, l.MTU, l.Reason = is.there, is.up, errors.As(err, &taken), is.mtu, reason
 		l.send.mtu = is.mtu
 		p.countDrops(l)
 	}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,11 +27,12 @@ type rig struct {
 	hosts [2]*netns.Namespace
 	ports chan []Port // at each look
 	oids  sai.OIDs
+	links chan sai.PortState // what the chip tells
 }
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	r := &rig{ports: make(chan []Port)}
+	r := &rig{ports: make(chan []Port), links: make(chan sai.PortState, 1000)}
 	var err error
 	if r.place, err = netns.New(); err != nil {
 		t.Skip(err)
@@ -51,7 +53,11 @@ func newRig(t testing.TB) *rig {
 			t.Fatal(err)
 		}
 	}
-	r.chip, r.oids = newChip(t)
+	r.chip, r.oids = newChip(t, func(n sai.Notification) {
+		if link, is := n.(sai.PortState); is {
+			r.links <- link
+		}
+	})
 	return r
 }
 
@@ -73,11 +79,12 @@ func (r *rig) stat(t testing.TB, port int, id sai.StatID) uint64 {
 	return n[0]
 }
 
-func newChip(t testing.TB) (*saisim.Chip, sai.OIDs) {
+func newChip(t testing.TB, notify func(sai.Notification)) (*saisim.Chip, sai.OIDs) {
 	t.Helper()
 	ctx := context.Background()
 	chip, err := saisim.New(saisim.Config{
 		Profile: profile.Default(), Start: time.Now().UTC(), Wired: map[string]bool{"Ethernet0": true, "Ethernet1": true},
+		Notify: notify,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +96,8 @@ func newChip(t testing.TB) (*saisim.Chip, sai.OIDs) {
 		}
 		return oid
 	}
-	sw := create(sai.ObjectTypeSwitch, sai.Attr{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)})
+	sw := create(sai.ObjectTypeSwitch, sai.Attr{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)},
+		sai.Attr{ID: sai.SwitchAttrPortStateChangeNotify, Value: sai.Pointer(1)})
 	got, err := chip.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, sw), []sai.Attr{sai.Want(sai.SwitchAttrPortList, 64)})
 	if err != nil {
 		t.Fatal(err)
@@ -109,6 +117,17 @@ func newChip(t testing.TB) (*saisim.Chip, sai.OIDs) {
 // run wires the chip until the test ends, and returns when both links are up.
 func (r *rig) run(t testing.TB) {
 	t.Helper()
+	r.start(t)
+	for p := range r.ports {
+		if p[0].Up && p[1].Up {
+			return
+		}
+	}
+}
+
+// start wires the chip until the test ends, or it is told to end.
+func (r *rig) start(t testing.TB) (end func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	started := time.Now()
@@ -126,17 +145,14 @@ func (r *rig) run(t testing.TB) {
 			})
 		})
 	}()
-	t.Cleanup(func() {
+	end = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
-	for p := range r.ports {
-		if p[0].Up && p[1].Up {
-			return
-		}
-	}
+	t.Cleanup(end)
+	return end
 }
 
 // sendTo sends frames from a host, as fast as they go.
@@ -240,7 +256,7 @@ func TestSegmentsBeyondMTU(t *testing.T) {
 
 // Segments that were joined and did not go out are lost, each of them, and nothing else.
 func TestJoinedAndLost(t *testing.T) {
-	s, err := openSocket("none", leastRing)
+	s, err := openSocket("Ethernet0", "none", leastRing)
 	if err != nil {
 		t.Skip(err)
 	}
@@ -266,7 +282,7 @@ func TestNoCarrier(t *testing.T) {
 	r := newRig(t)
 	l := &line{}
 	err := r.place.Do(func() (err error) {
-		if l.socket, err = openSocket("eth1", leastRing); err == nil {
+		if l.socket, err = openSocket("Ethernet1", "eth1", leastRing); err == nil {
 			t.Cleanup(l.close)
 			_, err = l.look()
 		}
@@ -287,7 +303,7 @@ func TestNoCarrier(t *testing.T) {
 	}
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for end := time.After(time.Minute); l.running(); {
+	for end := time.After(time.Minute); running(l.fd, l.ask); {
 		select {
 		case <-tick.C:
 		case <-end:

@@ -1,21 +1,18 @@
 package wire
 
-import (
-	"unsafe"
-
-	"golang.org/x/sys/unix"
-)
-
 // A sender queues the frames for one interface and sends many with one system call. TCP segments that follow each
 // other are joined.
 type sender struct {
-	fd     int
-	buf    []byte // of frames, each behind its offload header
-	frames []queued
+	parcel // being filled
 	join   joiner
 	mtu    int // of the interface
-	vec    [sendBatch]unix.Iovec
-	msgs   [sendBatch]mmsghdr
+	out    *outlet
+}
+
+// A parcel is what is sent in one go.
+type parcel struct {
+	buf    []byte // of frames, each behind its offload header
+	frames []queued
 }
 
 // A queued message is one frame, or several joined: bytes of buf.
@@ -24,17 +21,11 @@ type queued struct {
 	frames   int
 }
 
-// mmsghdr is Linux's struct mmsghdr.
-type mmsghdr struct {
-	hdr unix.Msghdr
-	n   uint32
-	_   [4]byte
-}
-
 const (
 	sendBatch = 64
-	// sendBuffer is when what is queued is sent in any case.
-	sendBuffer = 1 << 20
+	// parcelBytes is when what is queued is sent in any case. Half a long frame more is as much as a processor's cache
+	// holds of it between the chip and the kernel.
+	parcelBytes = 128 << 10
 )
 
 // queue adds a frame.
@@ -64,54 +55,18 @@ func (s *sender) finish(q *queued) {
 }
 
 // full says that it should be flushed.
-func (s *sender) full() bool { return len(s.buf) >= sendBuffer }
+func (s *sender) full() bool { return len(s.buf) >= parcelBytes }
 
-// flush sends what is queued, and tells what the interface does not take.
-func (s *sender) flush(lost func(frames, bytes int, err error)) {
+// flush sends what is queued, a lot of it beside the caller, who goes on; but never out of order.
+func (s *sender) flush() {
 	if len(s.frames) == 0 {
 		return
 	}
 	s.finish(&s.frames[len(s.frames)-1])
-	for rest := s.frames; len(rest) > 0; {
-		n, err := s.sendSome(rest[:min(sendBatch, len(rest))])
-		if err != nil {
-			if q := rest[n]; err != unix.EINTR {
-				lost(q.frames, q.to-q.from-offloadBytes, err)
-				n++
-			}
-		}
-		rest = rest[n:]
+	if s.full() || s.out.busy() {
+		s.parcel = s.out.hand(s.parcel)
+	} else {
+		s.out.send(s.parcel)
 	}
 	s.buf, s.frames = s.buf[:0], s.frames[:0]
-}
-
-// discard forgets what is queued, and tells of it.
-func (s *sender) discard(lost func(frames, bytes int)) {
-	for _, q := range s.frames {
-		lost(q.frames, q.to-q.from-offloadBytes)
-	}
-	s.buf, s.frames = s.buf[:0], s.frames[:0]
-}
-
-// sendSome sends up to sendBatch messages, and says how many went out before one failed.
-func (s *sender) sendSome(some []queued) (int, error) {
-	for i, q := range some {
-		s.vec[i].Base = &s.buf[q.from]
-		s.vec[i].SetLen(q.to - q.from)
-		s.msgs[i].hdr.Iov = &s.vec[i]
-		s.msgs[i].hdr.SetIovlen(1)
-	}
-	n, _, errno := unix.Syscall6(unix.SYS_SENDMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.msgs)), uintptr(len(some)),
-		unix.MSG_DONTWAIT, 0, 0)
-	switch {
-	case errno == 0:
-		return int(n), nil
-	case errno == unix.ENETDOWN: // may be outdated: the socket reports once that the link was down
-		n, _, errno = unix.Syscall6(unix.SYS_SENDMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.msgs)),
-			uintptr(len(some)), unix.MSG_DONTWAIT, 0, 0)
-		if errno == 0 {
-			return int(n), nil
-		}
-	}
-	return 0, errno
 }

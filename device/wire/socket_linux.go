@@ -16,7 +16,9 @@ import (
 type socket struct {
 	fd    int
 	name  string
-	index int // of the interface that it is bound to; 0: none
+	port  string // of the switch
+	index int    // of the interface that it is bound to; 0: none
+	claim claim  // on that
 	ring  []byte
 	slots int
 	next  int // slot
@@ -51,7 +53,7 @@ func Permitted() error {
 }
 
 // openSocket makes a socket that is bound to no interface yet, with a ring of so many bytes. It needs CAP_NET_RAW.
-func openSocket(name string, ringBytes int) (*socket, error) {
+func openSocket(port, name string, ringBytes int) (*socket, error) {
 	// No protocol yet: nothing comes in before it is bound.
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -62,12 +64,12 @@ func openSocket(name string, ringBytes int) (*socket, error) {
 		unix.Close(fd)
 		return nil, fmt.Errorf("interface %q: %w", name, err)
 	}
-	s := &socket{fd: fd, name: name, long: make([]byte, longest), ask: ask}
+	s := &socket{fd: fd, name: name, port: port, claim: noClaim, long: make([]byte, longest), ask: ask}
+	s.send.out = newOutlet(fd, *ask)
 	if err := s.prepare(ringBytes); err != nil {
 		s.close()
 		return nil, fmt.Errorf("interface %s: %w", name, err)
 	}
-	s.send.fd = fd
 	return s, nil
 }
 
@@ -134,14 +136,30 @@ func (s *socket) remakeRing() error {
 }
 
 func (s *socket) close() {
+	s.send.out.close()
 	if s.ring != nil {
 		_ = unix.Munmap(s.ring)
 	}
 	unix.Close(s.fd)
+	s.claim.release() // not before: nobody else is to get the same frames
 }
 
-// bind binds the socket to an interface and makes that promiscuous.
+// bind claims an interface, binds the socket to it and makes it promiscuous.
 func (s *socket) bind(index int) error {
+	mine, err := claimInterface(s.name, index, s.port)
+	if err != nil {
+		return err
+	}
+	if err := s.bindTo(index); err != nil {
+		mine.release()
+		return err
+	}
+	s.claim.release() // on the one before
+	s.claim = mine
+	return nil
+}
+
+func (s *socket) bindTo(index int) error {
 	if err := unix.Bind(s.fd, &unix.SockaddrLinklayer{Protocol: allProtocols, Ifindex: index}); err != nil {
 		return fmt.Errorf("interface %s: bind: %w", s.name, err)
 	}
@@ -166,6 +184,10 @@ type interfaceState struct {
 func (s *socket) look() (interfaceState, error) {
 	var is interfaceState
 	ask := s.ask
+	if s.index != 0 && !s.bound() {
+		s.index = 0
+		s.claim.release()
+	}
 	if unix.IoctlIfreq(s.fd, unix.SIOCGIFINDEX, ask) != nil {
 		return is, nil
 	}
@@ -174,15 +196,12 @@ func (s *socket) look() (interfaceState, error) {
 	if unix.IoctlIfreq(s.fd, unix.SIOCGIFFLAGS, ask) == nil {
 		flags = ask.Uint16()
 	}
-	if s.index != 0 && !s.bound() {
-		s.index = 0
-	}
 	if index != s.index && flags&unix.IFF_UP != 0 {
 		if err := s.bind(index); err != nil {
 			return is, err
 		}
 	}
-	is.up = index == s.index && flags&(unix.IFF_UP|unix.IFF_RUNNING) == unix.IFF_UP|unix.IFF_RUNNING
+	is.up = index == s.index && flags&carrier == carrier
 	if unix.IoctlIfreq(s.fd, unix.SIOCGIFMTU, ask) == nil {
 		is.mtu = int(ask.Uint32())
 	}
@@ -195,12 +214,6 @@ func (s *socket) bound() bool {
 	a, err := unix.Getsockname(s.fd)
 	at, ok := a.(*unix.SockaddrLinklayer)
 	return err == nil && ok && at.Ifindex == s.index
-}
-
-// running says that the interface is up and has a carrier, as far as the kernel has noticed.
-func (s *socket) running() bool {
-	const want = unix.IFF_UP | unix.IFF_RUNNING
-	return unix.IoctlIfreq(s.fd, unix.SIOCGIFFLAGS, s.ask) == nil && s.ask.Uint16()&want == want
 }
 
 // lost reads how many frames were lost at the ring since the last look, and says whether it is stuck. Linux, if it

@@ -60,7 +60,7 @@ func TestInterfaceComesBack(t *testing.T) {
 func TestLongFrameBeforeLinkDown(t *testing.T) {
 	r := newRig(t)
 	var s *socket
-	err := r.place.Do(func() (err error) { s, err = openSocket("eth0", leastRing); return err })
+	err := r.place.Do(func() (err error) { s, err = openSocket("Ethernet0", "eth0", leastRing); return err })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestTinyPieces(t *testing.T) {
 	var s *socket
 	err := r.place.Do(func() (err error) {
 		if tap, err = openTap("eth9"); err == nil {
-			s, err = openSocket("eth9", leastRing)
+			s, err = openSocket("Ethernet9", "eth9", leastRing)
 		}
 		return err
 	})
@@ -165,7 +165,8 @@ func TestTinyPieces(t *testing.T) {
 		waitReady(t, s)
 		before := l.Received + l.Lost[Refused]
 		p.pieces, p.lengths = nil, nil
-		p.collect(l, time.Now())
+		p.now = time.Now()
+		p.collect(l)
 		l.release()
 		if n := l.Received + l.Lost[Refused] - before; n == 0 || n > mostFrames+maxPieces {
 			t.Fatalf("%d frames in a turn", n)
@@ -173,6 +174,34 @@ func TestTinyPieces(t *testing.T) {
 	}
 	if n := l.Received + l.Lost[Refused]; n != frames*payload/8 {
 		t.Errorf("%+v", l.Counters)
+	}
+}
+
+// A frame that comes while a turn is under way arrives when the kernel got it, not when the turn began: it would be here
+// before it was sent.
+func TestArrivesWhenItCame(t *testing.T) {
+	r := newRig(t)
+	l := &line{Port: Port{Name: "Ethernet0"}}
+	err := r.place.Do(func() (err error) {
+		if l.socket, err = openSocket("Ethernet0", "eth0", leastRing); err == nil {
+			t.Cleanup(l.close)
+			_, err = l.look()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	p := pump{Config: Config{Chip: r.chip, Start: start}, byID: map[saisim.PortID]*line{}, lines: []*line{l}, now: start}
+	before := time.Now()
+	r.sendTo(t, 0, testFrame(1, 46), 1)
+	waitReady(t, l.socket)
+	p.collect(l)
+	after := time.Now()
+	at := r.chip.TrueTime(l.frames[0].At).Sub(r.chip.TrueTime(0))
+	if at < before.Sub(start) || at > after.Sub(start) || p.now.After(after) {
+		t.Errorf("it arrived after %s, and was sent between %s and %s", at, before.Sub(start), after.Sub(start))
 	}
 }
 

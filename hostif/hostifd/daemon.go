@@ -62,6 +62,11 @@ func New(cfg Config) *Sync {
 	}
 	forward.Consume(d, db, schema.AppNeigh, func(key string, fields swss.FieldValues) { s.saw(key, fields, !s.began) })
 	forward.Consume(d, db, schema.AppRoute, s.nextHops.took)
+	wanted := func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, db, schema.AppNeighResolve) }
+	d.Consume(wanted, schema.AppNeighResolve, orch.Each(func(_ context.Context, t orch.Task) error {
+		s.resolve(t)
+		return nil
+	}), orch.Reporting{None: true})
 	forward.Settle(d, "host interfaces", func() bool { return s.due || len(s.dirty) > 0 }, s.settle)
 	d.Every(func() time.Duration { return retryAfter }, s.again)
 	d.Every(func() time.Duration { return lostAfter }, s.tellLost)

@@ -471,4 +471,21 @@ func TestNextHopsAreAskedFor(t *testing.T) {
 	b.set("ROUTE_TABLE:10.5.0.0/16", "ROUTE_TABLE:10.6.0.0/16")
 	b.now = b.now.Add(time.Hour)
 	asked("no route needs one")
+
+	p := swss.NewProducerState(b.r.DB(swss.ApplDB), schema.AppNeighResolve)
+	for _, key := range []string{"Ethernet0:10.0.0.9", "nonsense"} {
+		if err := p.Set(t.Context(), key, swss.Pairs(swss.FieldValues{"mac": "00:00:00:00:00:00"})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked("orchagent wants one", "Ethernet0:10.0.0.9")
+	b.set("ROUTE_TABLE:10.5.0.0/16 nexthop=10.0.0.9 ifname=Ethernet0")
+	if err := p.Del(t.Context(), "Ethernet0:10.0.0.9"); err != nil {
+		t.Fatal(err)
+	}
+	b.now = b.now.Add(time.Hour)
+	asked("a route still does", "Ethernet0:10.0.0.9")
+	b.set("ROUTE_TABLE:10.5.0.0/16")
+	b.now = b.now.Add(time.Hour)
+	asked("nobody does")
 }

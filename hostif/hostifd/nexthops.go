@@ -5,16 +5,17 @@ import (
 	"slices"
 	"time"
 
+	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
 )
 
-// nextHops are the next hops of all routes. A route is not in the chip before one of its next hops is known, and Linux
-// has no packet for them that would make it ask: so it is told to, as by SONiC's nbrmgrd. It belongs to the daemon's
-// goroutine.
+// nextHops are the next hops of all routes, and neighbours that orchagent wants to be known. A route is not in the
+// chip before one of its next hops is known, and Linux has no packet for them that would make it ask: so it is told to,
+// as by SONiC's nbrmgrd. It belongs to the daemon's goroutine.
 type nextHops struct {
-	of   map[string][]string // neighbours, by route
-	uses map[string]int      // routes, by neighbour
+	of   map[string][]string // neighbours, by route, or by themselves where orchagent wants them
+	uses map[string]int      // of these, by neighbour
 	wait map[string]wait     // by neighbour that was asked for
 }
 
@@ -39,26 +40,42 @@ func newNextHops() nextHops {
 
 // took takes a row of ROUTE_TABLE.
 func (h *nextHops) took(key string, fields swss.FieldValues) {
-	for _, n := range h.of[key] {
+	var hops []string
+	if route, err := schema.ParseRoute(key, fields); fields != nil && err == nil { // of a bad one orchagent says so
+		for _, hop := range route.Hops {
+			if hop.Addr.IsValid() {
+				hops = append(hops, keyOf(Neighbor{Interface: hop.Interface, Addr: hop.Addr}))
+			}
+		}
+	}
+	h.want(key, hops)
+}
+
+// resolve takes a row of NEIGH_RESOLVE_TABLE.
+func (h *nextHops) resolve(t orch.Task) {
+	n, ok := neighborOf(t.Key, nil)
+	switch {
+	case !ok:
+	case t.Op == orch.Set:
+		h.want("neighbour "+t.Key, []string{keyOf(n)})
+	default:
+		h.want("neighbour "+t.Key, nil)
+	}
+}
+
+// want has neighbours be wanted for something, in place of those before.
+func (h *nextHops) want(what string, neighbors []string) {
+	for _, n := range neighbors {
+		h.uses[n]++
+	}
+	for _, n := range h.of[what] {
 		if h.uses[n]--; h.uses[n] == 0 {
 			delete(h.uses, n)
 			delete(h.wait, n)
 		}
 	}
-	delete(h.of, key)
-	if fields == nil {
-		return
-	}
-	route, err := schema.ParseRoute(key, fields)
-	if err != nil {
-		return // orchagent says so
-	}
-	for _, hop := range route.Hops {
-		if hop.Addr.IsValid() {
-			n := keyOf(Neighbor{Interface: hop.Interface, Addr: hop.Addr})
-			h.of[key] = append(h.of[key], n)
-			h.uses[n]++
-		}
+	if h.of[what] = neighbors; len(neighbors) == 0 {
+		delete(h.of, what)
 	}
 }
 

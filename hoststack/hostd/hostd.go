@@ -12,6 +12,7 @@ import (
 	"tamtam/cfgmgr/forward"
 	"tamtam/cpuport"
 	"tamtam/hoststack"
+	"tamtam/hoststack/lacpd"
 	"tamtam/hoststack/lldp"
 	"tamtam/orch"
 	"tamtam/schema"
@@ -40,6 +41,7 @@ type Host struct {
 	mac   hoststack.MAC
 	stack *hoststack.Stack
 	lldp  discovery
+	lacp  *lacpd.Speaker
 	line  Sender // nil: no CPU port at the moment
 
 	begun  bool      // there has been one
@@ -105,6 +107,7 @@ func New(cfg Config) *Host {
 		told: map[string]map[string]swss.FieldValues{}, claimed: map[string][]string{}, look: true,
 		cpu: func() (cpuport.Counts, bool) { return cpuport.Counts{}, false },
 	}
+	h.lacp = lacpd.New(lacpd.Config{Daemon: cfg.Daemon, Redis: cfg.Redis, MAC: cfg.MAC})
 	for _, table := range tables {
 		h.rows[table] = map[string]swss.FieldValues{}
 		forward.Consume(cfg.Daemon, appl, table, func(key string, fields swss.FieldValues) { h.take(table, key, fields) })
@@ -138,6 +141,7 @@ func (h *Host) SetLine(line Sender, counts func() (cpuport.Counts, bool)) {
 		h.lldp.Resume(h.d.Now().Sub(h.paused))
 	}
 	h.line, h.cpu, h.begun = line, counts, h.begun || line != nil
+	h.lacp.SetLine(line)
 }
 
 // take keeps a row, or nil: it is gone.
@@ -261,6 +265,10 @@ func (h *Host) Receive(p cpuport.Packet) {
 		if err := h.lldp.Receive(h.now(), p.Port, data); err != nil {
 			h.log.Debug("an LLDP frame is left out", "because", err)
 		}
+		return
+	}
+	if lacpd.Is(data) {
+		h.lacp.Receive(p.Port, data)
 		return
 	}
 	name := h.lagOf[p.Port]

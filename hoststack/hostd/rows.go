@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"tamtam/cfgmgr/forward"
 	"tamtam/hoststack"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -207,24 +208,7 @@ func (h *Host) tell(ctx context.Context, _ time.Time) error {
 
 // differences makes the rows of a table these.
 func (h *Host) differences(ctx context.Context, db swss.DBName, table string, want map[string]swss.FieldValues) error {
-	told := h.toldOf(table)
-	set, gone := map[string]swss.FieldValues{}, []string{}
-	for name, row := range want {
-		if !maps.Equal(told[name], row) {
-			set[name] = row
-		}
-	}
-	for name := range told {
-		if want[name] == nil {
-			gone = append(gone, name)
-		}
-	}
-	slices.Sort(gone)
-	t := swss.NewTable(h.redis.DB(db), table)
-	if err := t.SetMany(ctx, set); err != nil {
-		return err
-	}
-	if err := t.DelMany(ctx, gone); err != nil {
+	if err := forward.Differences(ctx, swss.NewTable(h.redis.DB(db), table), h.toldOf(table), want); err != nil {
 		return err
 	}
 	h.told[table] = want

@@ -1,5 +1,5 @@
 // Command tables prints the table of tables as docs/databases.md has it: a part for each
-// database.
+// database; and why frames are lost, as pages and YANG have it.
 package main
 
 import (
@@ -25,8 +25,14 @@ func main() {
 		state(os.Stdout, tables)
 	case "counters":
 		fields(os.Stdout, ":", "always there", tables, func(t schema.Table) string { return t.Counters })
+	case "losses":
+		reasons(os.Stdout, lossReasons())
+	case "drops":
+		reasons(os.Stdout, dropReasons())
+	case "yang":
+		module(os.Stdout)
 	default:
-		fmt.Fprintln(os.Stderr, "usage: tables config | appl | state | counters")
+		fmt.Fprintln(os.Stderr, "usage: tables config | appl | state | counters | losses | drops | yang")
 		os.Exit(2)
 	}
 }

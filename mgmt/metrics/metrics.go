@@ -25,6 +25,8 @@ const (
 	lookLimit  = 8 * time.Second
 	mostSeries = 1000 // of one table's rows
 	mostWords  = 8    // that are told apart as the status of one table's rows
+
+	mostReasons = 100 // for which frames of one port are lost
 )
 
 // A Collector reads the databases of a switch, each time that it is collected.
@@ -44,7 +46,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 type families struct {
 	redis, heard, ready, compared, drift, healed, alarms   *prometheus.Desc
 	portUp, portBytes, portPackets, portDiscards, portErrs *prometheus.Desc
-	wireUp, wireFrames, wireLost                           *prometheus.Desc
+	wireUp, wireFrames, wireLost, wireDropped              *prometheus.Desc
 	rows, stamped, leftOut                                 *prometheus.Desc
 }
 
@@ -65,6 +67,7 @@ func newFamilies() families {
 		wireUp:       desc("wire_up", "1: the live interface behind the port is there, up and has a carrier.", "port"),
 		wireFrames:   desc("wire_frames_total", "Frames between a live interface and the chip.", "port", "direction"),
 		wireLost:     desc("wire_lost_frames_total", "Frames that were lost there.", "port", "reason"),
+		wireDropped:  desc("wire_dropped_frames_total", "Frames that the chip dropped at such a port.", "port", "reason"),
 		rows:         desc("rows", "Configured rows by what became of them.", "table", "status"),
 		stamped:      desc("tailstamp_packets_total", "Packets of a session by what became of them.", "session", "outcome"),
 		leftOut:      desc("series_left_out", "Rows of a table that have no series, for there are too many.", "table"),
@@ -76,7 +79,7 @@ func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	f := newFamilies()
 	for _, d := range []*prometheus.Desc{
 		f.redis, f.heard, f.ready, f.compared, f.drift, f.healed, f.alarms, f.portUp, f.portBytes, f.portPackets,
-		f.portDiscards, f.portErrs, f.wireUp, f.wireFrames, f.wireLost, f.rows, f.stamped, f.leftOut,
+		f.portDiscards, f.portErrs, f.wireUp, f.wireFrames, f.wireLost, f.wireDropped, f.rows, f.stamped, f.leftOut,
 	} {
 		to <- d
 	}
@@ -226,8 +229,18 @@ func (l *look) wires() {
 		l.gauge(f.wireUp, bit(row[schema.WireStatus] == schema.WireUp), port)
 		l.counter(f.wireFrames, row[schema.WireReceived], port, "in")
 		l.counter(f.wireFrames, row[schema.WireSent], port, "out")
-		for _, why := range schema.WireLosses {
-			l.counter(f.wireLost, row[schema.WireLost+why], port, why)
+		l.reasons(f.wireLost, row, schema.WireLost, port)
+		l.reasons(f.wireDropped, row, schema.WireDropped, port)
+	}
+}
+
+// reasons tells the counts of a row whose fields are a prefix and a reason, as many as may have series.
+func (l *look) reasons(d *prometheus.Desc, row swss.FieldValues, prefix, port string) {
+	told := 0
+	for _, field := range sortedKeys(row) {
+		if why, is := strings.CutPrefix(field, prefix); is && told < mostReasons && utf8.ValidString(why) {
+			l.counter(d, row[field], port, why)
+			told++
 		}
 	}
 }

@@ -29,6 +29,9 @@ func (o *Orch) pass(ctx context.Context) error {
 			o.changes.Publish(ctx, came)
 		}
 	}
+	if o.routes != nil {
+		o.routes.Want(ctx, p.to)
+	}
 	return o.tell(ctx, p)
 }
 

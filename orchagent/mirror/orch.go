@@ -44,6 +44,8 @@ type Way struct {
 type Routes interface {
 	// Way returns the way to an address; the error says why there is none.
 	Way(to netip.Addr) (Way, error)
+	// Want says which addresses ways are wanted to: a neighbour that is missing on one is asked for.
+	Want(ctx context.Context, to []netip.Addr)
 	// Changes signals that ways may have changed.
 	Changes() *orch.Topic[struct{}]
 }
@@ -142,6 +144,7 @@ func (o *Orch) Changes() *orch.Topic[[]string] { return &o.changes }
 type plan struct {
 	sessions map[string][]sai.Attr
 	ways     map[string]Way      // of sessions; MAC is that of ERSPAN alone
+	to       []netip.Addr        // where sessions lead
 	binds    map[portAttr]string // session
 	names    map[portAttr]string // for errors
 }
@@ -182,6 +185,7 @@ func (o *Orch) planSession(p *plan, m schema.MirrorSession) error {
 		if o.routes == nil {
 			return orch.Wait("route", m.DstIP.String(), "no route to %s", m.DstIP)
 		}
+		p.to = append(p.to, m.DstIP)
 		var err error
 		if way, err = o.routes.Way(m.DstIP); err != nil {
 			return err

@@ -23,8 +23,11 @@ import (
 // ways are the routes that tests change at will.
 type ways struct {
 	to      map[netip.Addr]Way
+	wants   []netip.Addr
 	changed orch.Topic[struct{}]
 }
+
+func (w *ways) Want(_ context.Context, to []netip.Addr) { w.wants = to }
 
 func (w *ways) Way(to netip.Addr) (Way, error) {
 	way, ok := w.to[to]
@@ -289,5 +292,18 @@ func TestEveryCallFails(t *testing.T) {
 		if got := b.asic(); len(got) > 0 {
 			t.Fatalf("call %d left %v", n, got)
 		}
+	}
+}
+
+// The routes hear where sessions lead, so that a neighbour on the way can be asked for.
+func TestWaysAreWanted(t *testing.T) {
+	b := newBench(t)
+	b.do("a type=ERSPAN src_ip=10.0.0.1 dst_ip=10.0.0.2", "b type=SPAN dst_port=Ethernet4")
+	if got := fmt.Sprint(b.ways.wants); got != "[10.0.0.2]" {
+		t.Errorf("wanted: %s", got)
+	}
+	b.do("-a")
+	if len(b.ways.wants) != 0 {
+		t.Errorf("wanted by nobody: %v", b.ways.wants)
 	}
 }

@@ -41,6 +41,7 @@ func (o *Orch) apply(ctx context.Context, p *plan) {
 	o.createVLANMembers(ctx, p)
 	o.publish(ctx, changed)
 	o.layout.Publish(ctx, struct{}{})
+	o.turned.tell(ctx, o)
 }
 
 // publish tells the other orchs that these ports and LAGs have changed.
@@ -119,6 +120,12 @@ func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 	for _, name := range sorted(p.lags) {
 		k := orch.Row(schema.AppLAG, name)
 		if have := o.lags[name]; have != nil {
+			if want := p.minLinks[name]; have.minLinks != want {
+				was := o.lagUp(name)
+				have.minLinks = want
+				o.oper.touch(name)
+				o.turned.note(name, was, o.lagUp(name))
+			}
 			if have.leaving { // its removal failed, and its row came back
 				have.leaving = false
 				created = append(created, name)
@@ -133,7 +140,7 @@ func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 			o.ledger.Fail(k, "create the LAG", err)
 			continue
 		}
-		o.lags[name] = &lag{oid: oid, bridged: bridged{pvid: defaultPVID}}
+		o.lags[name] = &lag{oid: oid, minLinks: p.minLinks[name], bridged: bridged{pvid: defaultPVID}}
 		o.counters.addLAG(name, oid)
 		created = append(created, name)
 	}
@@ -167,22 +174,57 @@ func (o *Orch) join(ctx context.Context, p *plan) (changed []string) {
 			o.ports[m.port].lag = ""
 			o.ledger.Fail(orch.Row(schema.AppLAGMember, m.String()), "create the LAG member", err)
 		}
+		o.oper.touch(m.String())
 	}
 	return changed
 }
 
-// setMember turns collection and distribution of a member on or off.
-func (o *Orch) setMember(ctx context.Context, m member, enabled bool) {
+// setMember has a member receive and send, or not: it receives before it sends, and ceases to send first.
+func (o *Orch) setMember(ctx context.Context, m member, does traffic) {
 	have := o.lagMembers[m]
 	k := orch.Row(schema.AppLAGMember, m.String())
-	if have.enabled == enabled || o.ledger.Refused(k) {
+	if have.traffic == does || o.ledger.Refused(k) {
 		return
 	}
-	for _, id := range []sai.AttrID{sai.LAGMemberAttrEgressDisable, sai.LAGMemberAttrIngressDisable} {
-		if err := o.set(ctx, sai.ObjectTypeLAGMember, have.oid, id, sai.Bool(!enabled)); err != nil {
+	o.oper.touch(m.group)
+	o.oper.touch(m.String())
+	set := func(id sai.AttrID, is *bool, want bool) {
+		if *is == want || o.ledger.Refused(k) {
+			return
+		}
+		if err := o.set(ctx, sai.ObjectTypeLAGMember, have.oid, id, sai.Bool(!want)); err != nil {
 			o.ledger.Fail(k, "set the LAG member", err)
 			return
 		}
+		*is = want
 	}
-	have.enabled = enabled
+	was := o.lagUp(m.group)
+	if !does.distributes {
+		set(sai.LAGMemberAttrEgressDisable, &have.distributes, false)
+	}
+	set(sai.LAGMemberAttrIngressDisable, &have.collects, does.collects)
+	set(sai.LAGMemberAttrEgressDisable, &have.distributes, does.distributes)
+	o.turned.note(m.group, was, o.lagUp(m.group))
+}
+
+// turns are LAGs that have gone up (true) or down in a pass with what their members do.
+type turns map[string]bool
+
+func (t turns) note(name string, was, is bool) {
+	if is != was {
+		t[name] = is
+	}
+}
+
+// tell tells the other orchs.
+func (t turns) tell(ctx context.Context, o *Orch) {
+	for _, name := range sorted(t) {
+		if !t[name] {
+			o.downs.Publish(ctx, name)
+		}
+	}
+	if len(t) > 0 {
+		clear(t)
+		o.opers.Publish(ctx, struct{}{})
+	}
 }

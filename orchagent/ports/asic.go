@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -41,12 +40,15 @@ func (a *asic) set(ctx context.Context, t sai.ObjectType, oid sai.OID, id sai.At
 	return a.api.Set(ctx, sai.Obj(t, oid), sai.Attr{ID: id, Value: v})
 }
 
-// lagUp reports whether any member of the LAG sends and receives on a port
-// that is up.
+// lagUp reports whether as many members of the LAG as it takes send and receive on ports that are up.
 func (a *asic) lagUp(name string) bool {
-	return slices.ContainsFunc(sortedMembers(a.lagMembers), func(m member) bool {
-		return m.group == name && a.lagMembers[m].enabled && a.ports[m.port].oper == sai.PortOperStatusUp
-	})
+	links := 0
+	for m, is := range a.lagMembers {
+		if m.group == name && is.distributes && a.ports[m.port].oper == sai.PortOperStatusUp {
+			links++
+		}
+	}
+	return links > 0 && links >= a.lags[name].minLinks
 }
 
 // downWith lists what goes down with a port: itself, and its LAG if it was the last one up.
@@ -190,21 +192,22 @@ func (a *asic) removeBridgePort(ctx context.Context, name string, b *bridged) er
 	return a.tagHost(ctx, name, sai.HostifVLANTagStrip)
 }
 
-func (a *asic) createMember(ctx context.Context, m member, enabled bool) error {
+func (a *asic) createMember(ctx context.Context, m member, does traffic) error {
 	attrs := []sai.Attr{
 		{ID: sai.LAGMemberAttrLAGID, Value: a.lags[m.group].oid},
 		{ID: sai.LAGMemberAttrPortID, Value: a.ports[m.port].oid},
 	}
-	if !enabled {
-		attrs = append(attrs,
-			sai.Attr{ID: sai.LAGMemberAttrEgressDisable, Value: sai.Bool(true)},
-			sai.Attr{ID: sai.LAGMemberAttrIngressDisable, Value: sai.Bool(true)})
+	if !does.distributes {
+		attrs = append(attrs, sai.Attr{ID: sai.LAGMemberAttrEgressDisable, Value: sai.Bool(true)})
+	}
+	if !does.collects {
+		attrs = append(attrs, sai.Attr{ID: sai.LAGMemberAttrIngressDisable, Value: sai.Bool(true)})
 	}
 	oid, err := a.api.Create(ctx, sai.ObjectTypeLAGMember, attrs)
 	if err != nil {
 		return err
 	}
-	a.lagMembers[m] = &lagMember{oid: oid, enabled: enabled}
+	a.lagMembers[m] = &lagMember{oid, does}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"tamtam/sai"
 	"tamtam/schema"
@@ -28,7 +29,7 @@ func operNatively(r *swss.ScriptRun) (reply string, ok bool) {
 	return "", true
 }
 
-// An operWriter maintains oper_status of ports and LAGs in APPL_DB and STATE_DB, once the view of
+// An operWriter maintains oper_status of ports, LAGs and their members in APPL_DB and STATE_DB, once the view of
 // the ASIC is complete: a LAG whose members are yet to be created is not down.
 type operWriter struct {
 	appl, state *swss.DB
@@ -54,7 +55,7 @@ func operAdds(key, field string) bool {
 // Tell writes the state of all ports and LAGs anew, into the rows that there are.
 func (o *Orch) Tell(ctx context.Context) error {
 	for k := range o.ledger.Rows {
-		if marker(k.Key) || k.Table != schema.AppPort && k.Table != schema.AppLAG {
+		if marker(k.Key) || k.Table != schema.AppPort && k.Table != schema.AppLAG && k.Table != schema.AppLAGMember {
 			continue
 		}
 		appl, state, word, _ := o.operOf(k.Key)
@@ -68,8 +69,16 @@ func (o *Orch) Tell(ctx context.Context) error {
 	return nil
 }
 
-// operOf returns the tables of a port or LAG, its state, and whether it is in the ASIC: what is not is down.
+// operOf returns the tables of a port, LAG or LAG member, its state, and whether it is in the ASIC: what is not is
+// down. A member's state is what it does of what its row asks for; it is told in APPL_DB alone.
 func (o *Orch) operOf(name string) (appl, state, word string, there bool) {
+	if group, port, ok := strings.Cut(name, ":"); ok {
+		is := o.lagMembers[member{group, port}]
+		if is == nil {
+			return schema.AppLAGMember, "", schema.OperDown, false
+		}
+		return schema.AppLAGMember, "", is.traffic.String(), true
+	}
 	appl, state, word = schema.AppPort, schema.StatePort, schema.OperDown
 	if schema.IsPortChannelName(name) {
 		appl, state = schema.AppLAG, schema.StateLAG
@@ -138,6 +147,9 @@ func (w *operWriter) writeAppl(ctx context.Context, table, name, word string) er
 // writeState writes the state of what is in the ASIC; for what is not, only into a row that says
 // why.
 func (w *operWriter) writeState(ctx context.Context, table, name, word string, there bool) error {
+	if table == "" {
+		return nil
+	}
 	if there {
 		return swss.NewTable(w.state, table).Set(ctx, name, swss.FieldValues{schema.FieldOperStatus: word})
 	}

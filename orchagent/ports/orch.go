@@ -35,7 +35,8 @@ type Orch struct {
 
 	mac, fallback sai.MAC // the switch's own address
 
-	plan     *plan            // the last that was applied, or is being applied
+	plan     *plan // the last that was applied, or is being applied
+	turned   turns
 	stuck    map[string]error // why ports of the ASIC that no row names are still there, by laneKey
 	settings schema.Switch
 
@@ -57,7 +58,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	}
 	o := &Orch{
 		asic: newASIC(cfg.SAI, cfg.Daemon.Logger(), chip), mac: cfg.MAC, fallback: cfg.Fallback,
-		stuck: map[string]error{},
+		stuck: map[string]error{}, turned: turns{},
 	}
 	if err := o.counters.open(ctx, cfg, chip); err != nil {
 		return nil, err
@@ -69,7 +70,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.ledger = orch.NewLedger(cfg.Daemon, appl, o.pass,
 		orch.LedgerTable{Name: schema.AppPort, State: schema.StatePort, StateKey: stateKey, Adds: operAdds},
 		orch.LedgerTable{Name: schema.AppLAG, State: schema.StateLAG, Adds: operAdds},
-		orch.LedgerTable{Name: schema.AppLAGMember, State: schema.StateLAGMember, StateKey: stateKey},
+		orch.LedgerTable{Name: schema.AppLAGMember, State: schema.StateLAGMember, StateKey: stateKey, Adds: operAdds},
 		orch.LedgerTable{Name: schema.AppVLAN, State: schema.StateVLAN},
 		orch.LedgerTable{Name: schema.AppVLANMember, State: schema.StateVLANMember, StateKey: stateKey})
 	config := cfg.Redis.DB(swss.ConfigDB)

@@ -161,6 +161,58 @@ func TestConflicts(t *testing.T) {
 	b.WantStatus(schema.StateLAGMember, "PortChannel2|Ethernet0", "pending: Ethernet0 is a member of PortChannel1")
 }
 
+// A member receives before it sends, and ceases to send first; the PortChannel is up while as many members as it takes send
+// on ports that are up, and what each does is told in its row.
+func TestMinLinks(t *testing.T) {
+	b := newSwitch(t)
+	downs := []string{}
+	b.orch.Downs().Subscribe(func(_ context.Context, name string) { downs = append(downs, name) })
+	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up", "min_links", "2")
+	members := []string{"PortChannel1:Ethernet0", "PortChannel1:Ethernet4"}
+	for _, m := range members {
+		b.Set(schema.AppLAGMember, m, "status", "disabled")
+		b.Step()
+		port := b.orch.ports[strings.TrimPrefix(m, "PortChannel1:")].oid
+		if err := b.orch.Notify(b.Ctx, sai.PortState{Port: port, Oper: sai.PortOperStatusUp}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(what, lag string, does ...string) {
+		t.Helper()
+		b.Step()
+		got := []string{b.Row(swss.ApplDB, schema.AppLAG, "PortChannel1")["oper_status"]}
+		for _, m := range members {
+			got = append(got, b.Row(swss.ApplDB, schema.AppLAGMember, m)["oper_status"])
+		}
+		if want := append([]string{lag}, does...); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	want("both disabled", "down", "down", "down")
+	b.Rec.Reset()
+	b.Set(schema.AppLAGMember, members[0], "status", "disabled", "collecting", "true")
+	want("one receives", "down", "collecting", "down")
+	b.wantCalls("s|LAG_MEMBER:#0|INGRESS_DISABLE=false")
+	b.Set(schema.AppLAGMember, members[0], "status", "enabled")
+	want("one sends", "down", "up", "down")
+	b.wantCalls("s|LAG_MEMBER:#0|EGRESS_DISABLE=false")
+	b.Set(schema.AppLAGMember, members[1], "status", "enabled")
+	want("both send", "up", "up", "up")
+	if len(downs) != 0 {
+		t.Errorf("gone down: %v", downs)
+	}
+	b.Rec.Reset()
+	b.Del(schema.AppLAGMember, members[0])
+	b.Set(schema.AppLAGMember, members[0], "status", "disabled")
+	want("one is disabled", "down", "down", "up")
+	b.wantCalls("s|LAG_MEMBER:#0|EGRESS_DISABLE=true", "s|LAG_MEMBER:#0|INGRESS_DISABLE=true")
+	if !slices.Equal(downs, []string{"PortChannel1"}) {
+		t.Errorf("gone down: %v", downs)
+	}
+	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up", "min_links", "1")
+	want("one is enough now", "up", "down", "up")
+}
+
 func TestLAG(t *testing.T) {
 	b := newSwitch(t)
 	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up")
@@ -173,7 +225,7 @@ func TestLAG(t *testing.T) {
 	}
 	b.Set(schema.AppLAGMember, "PortChannel1:Ethernet4", "status", "enabled")
 	b.Step()
-	b.wantCalls("s|LAG_MEMBER:#0|EGRESS_DISABLE=false", "s|LAG_MEMBER:#0|INGRESS_DISABLE=false")
+	b.wantCalls("s|LAG_MEMBER:#0|INGRESS_DISABLE=false", "s|LAG_MEMBER:#0|EGRESS_DISABLE=false")
 	b.told = nil
 	b.Del(schema.AppLAG, "PortChannel1")
 	b.Step()

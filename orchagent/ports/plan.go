@@ -22,12 +22,26 @@ type portSpec struct {
 	up    bool
 }
 
+// A traffic is what a member of a LAG does: receive, and send.
+type traffic struct{ collects, distributes bool }
+
+func (t traffic) String() string {
+	switch {
+	case t.distributes && t.collects:
+		return schema.OperUp
+	case t.collects:
+		return schema.MemberCollecting
+	}
+	return schema.OperDown
+}
+
 // A plan is the state of the ASIC that the rows ask for. It is a function of
 // the rows alone.
 type plan struct {
 	ports       map[string]portSpec
 	lags        map[string]bool
-	lagMembers  map[member]bool // value: distributing and collecting
+	minLinks    map[string]int // of LAGs
+	lagMembers  map[member]traffic
 	lagOf       map[string]string
 	vlans       map[string]uint16
 	vlanMembers map[member]sai.Enum   // value: tagging mode
@@ -42,7 +56,7 @@ type plan struct {
 // plan: whether it existed before, with other settings, must not matter.
 func makePlan(rows *orch.Ledger) *plan {
 	p := &plan{
-		ports: map[string]portSpec{}, lags: map[string]bool{}, lagMembers: map[member]bool{},
+		ports: map[string]portSpec{}, lags: map[string]bool{}, minLinks: map[string]int{}, lagMembers: map[member]traffic{},
 		lagOf: map[string]string{}, vlans: map[string]uint16{}, vlanMembers: map[member]sai.Enum{},
 		pvid: map[string]uint16{}, mtu: map[string]uint32{}, why: map[orch.RowKey]error{},
 	}
@@ -54,7 +68,7 @@ func makePlan(rows *orch.Ledger) *plan {
 			p.why[k] = err
 			continue
 		}
-		p.lags[name], p.mtu[name] = true, uint32(lag.MTU)
+		p.lags[name], p.mtu[name], p.minLinks[name] = true, uint32(lag.MTU), int(lag.MinLinks)
 	}
 	p.addLAGMembers(rows)
 	p.addVLANs(rows)
@@ -92,7 +106,7 @@ func (p *plan) addPorts(rows *orch.Ledger) {
 func (p *plan) addLAGMembers(rows *orch.Ledger) {
 	for _, key := range rows.Keys(schema.AppLAGMember) {
 		k := orch.Row(schema.AppLAGMember, key)
-		m, enabled, err := parseLAGMember(key, rows.Rows[k])
+		m, does, err := parseLAGMember(key, rows.Rows[k])
 		switch {
 		case err != nil:
 			p.why[k] = err
@@ -103,7 +117,7 @@ func (p *plan) addLAGMembers(rows *orch.Ledger) {
 		case p.lagOf[m.port] != "":
 			p.why[k] = orch.Wait("port", m.port, "%s is a member of %s", m.port, p.lagOf[m.port])
 		default:
-			p.lagMembers[m] = enabled
+			p.lagMembers[m] = does
 			p.lagOf[m.port] = m.group
 		}
 	}

@@ -26,13 +26,14 @@ type (
 		bridged
 	}
 	lag struct {
-		oid     sai.OID
-		leaving bool
+		oid      sai.OID
+		leaving  bool
+		minLinks int // how many members that send it takes to be up
 		bridged
 	}
 	lagMember struct {
-		oid     sai.OID
-		enabled bool
+		oid sai.OID
+		traffic
 	}
 	vlanMember struct {
 		oid  sai.OID

@@ -30,10 +30,12 @@ func parsePort(key string, fv swss.FieldValues) (portSpec, error) {
 	return portSpec{lanes: p.Lanes, speed: p.Speed, mtu: uint32(p.MTU), up: p.AdminUp}, err
 }
 
-// parseLAGMember also returns whether the member sends and receives.
-func parseLAGMember(key string, fv swss.FieldValues) (member, bool, error) {
+// parseLAGMember also returns whether the member receives and sends. One that is disabled may receive already, so that
+// its partner can begin to send.
+func parseLAGMember(key string, fv swss.FieldValues) (member, traffic, error) {
 	m, err := schema.ParsePortChannelMember(schema.ConfigKey(key), fv)
-	return member{m.PortChannel, m.Port}, !strings.EqualFold(fv["status"], "disabled"), err
+	enabled := !strings.EqualFold(fv["status"], schema.MemberDisabled)
+	return member{m.PortChannel, m.Port}, traffic{enabled || fv[schema.FieldCollecting] == "true", enabled}, err
 }
 
 func parseVLANMember(key string, fv swss.FieldValues) (member, sai.Enum, error) {

@@ -32,10 +32,23 @@ type Path struct {
 // Lookup returns how packets to an address leave the switch: by the longest prefix that leads to a
 // neighbour, and of a group by its first next hop. The error says why there is no way.
 func (o *Orch) Lookup(to netip.Addr) (Path, error) {
+	h, err := o.leads(to)
+	if err != nil {
+		return Path{}, err
+	}
+	n := h.in(o.hops)
+	if n == nil {
+		return Path{}, orch.Wait("neighbour", h.String(), "no neighbour %s", h)
+	}
+	return Path{h.name, h.addr, n.mac, o.rifs[h.name].spec.mac}, nil
+}
+
+// leads returns the neighbour, known or not, that packets to an address go to.
+func (o *Orch) leads(to netip.Addr) (hop, error) {
 	for bits := to.BitLen(); bits >= 0; bits-- {
 		p, err := to.Prefix(bits)
 		if err != nil {
-			return Path{}, err
+			return hop{}, err
 		}
 		t, ok := o.routes[p]
 		if !ok {
@@ -44,21 +57,17 @@ func (o *Orch) Lookup(to netip.Addr) (Path, error) {
 		h := t.hop
 		switch name := o.rifOf(t.oid); {
 		case t.drop:
-			return Path{}, orch.Wait("route", to.String(), "no route to %s", to)
+			return hop{}, orch.Wait("route", to.String(), "no route to %s", to)
 		case t.group != "":
 			h = o.groups[t.group].hops[0]
 		case name != "":
 			h = hop{name, to}
 		case h == (hop{}):
-			return Path{}, orch.Wait("route", to.String(), "%s is the switch's own address", to)
+			return hop{}, orch.Wait("route", to.String(), "%s is the switch's own address", to)
 		}
-		n := o.hops[h]
-		if n == nil || n.leaving {
-			return Path{}, orch.Wait("neighbour", h.String(), "no neighbour %s", h)
-		}
-		return Path{h.name, h.addr, n.mac, o.rifs[h.name].spec.mac}, nil
+		return h, nil
 	}
-	return Path{}, orch.Wait("route", to.String(), "no route to %s", to)
+	return hop{}, orch.Wait("route", to.String(), "no route to %s", to)
 }
 
 // Address returns the address that the switch itself sends from to a neighbour by an

@@ -128,7 +128,7 @@ func (o *Orch) removeNeighbors(ctx context.Context) (freed bool) {
 
 func (o *Orch) neighborStays(h hop, what string, err error) {
 	o.stays("a neighbour", h.String(), err)
-	k := orch.Row(schema.AppNeigh, h.name+":"+h.addr.String())
+	k := orch.Row(schema.AppNeigh, h.key())
 	if _, ok := o.rows.neighbors[k.Key]; ok && !o.ledger.Refused(k) {
 		o.ledger.Fail(k, what, err)
 	}

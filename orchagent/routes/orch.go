@@ -56,6 +56,7 @@ type Orch struct {
 	behind bool
 
 	changes orch.Topic[struct{}]
+	asks    *asker
 }
 
 // New reads the default virtual router, makes the routes that are always there,
@@ -65,6 +66,10 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, switchID: cfg.Switch,
 		rows: newStore(), rifs: map[string]*rif{}, hops: map[hop]*nextHop{}, groups: map[string]*group{},
 		routes: map[netip.Prefix]target{},
+	}
+	var err error
+	if o.asks, err = newAsker(ctx, cfg.Redis.DB(swss.ApplDB), o.log); err != nil {
+		return nil, fmt.Errorf("read which neighbours are asked for: %w", err)
 	}
 	want := []sai.Attr{sai.Want(sai.SwitchAttrDefaultVirtualRouterID, 0)}
 	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, cfg.Switch), want)
@@ -116,6 +121,7 @@ func (o *Orch) pass(ctx context.Context) error {
 			o.ledger.Retry()
 		}
 	}
+	o.asks.settle(ctx, o.leads, o.hops)
 	return nil
 }
 
@@ -161,6 +167,7 @@ func (o *Orch) passRoutes(ctx context.Context) (touched []orch.RowKey, ok bool) 
 	o.changes.Publish(ctx, struct{}{})
 	freed := o.removeGroups(ctx)
 	freed = o.removeNeighbors(ctx) || freed
+	o.asks.settle(ctx, o.leads, o.hops)
 	o.behind = o.behind || short
 	return touched, !(freed && short) && len(o.ledger.Failed) == 0
 }

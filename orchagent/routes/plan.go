@@ -20,6 +20,17 @@ type hop struct {
 
 func (h hop) String() string { return fmt.Sprintf("%s on %s", h.addr, h.name) }
 
+// key is what rows of neighbours are called.
+func (h hop) key() string { return h.name + ":" + h.addr.String() }
+
+// in returns the neighbour if it is in the ASIC to stay, else nil.
+func (h hop) in(hops map[hop]*nextHop) *nextHop {
+	if n := hops[h]; n != nil && !n.leaving {
+		return n
+	}
+	return nil
+}
+
 func (h hop) compare(o hop) int {
 	return cmp.Or(schema.CompareNames(h.name, o.name), h.addr.Compare(o.addr))
 }

@@ -39,6 +39,7 @@ const (
 	AltMarkTable
 	SketchTable
 	RecordPlanTable
+	MSSClampTable
 )
 
 // A Key identifies a row. Most rows have an ID of their own; of the others Of tells which it is: a number, a
@@ -101,6 +102,7 @@ func (r ACLGroup) key() Key    { return Key{Table: ACLGroupTable, ID: r.ID} }
 func (r AltMark) key() Key     { return Key{Table: AltMarkTable, Of: uint64(r.Lane)} }
 func (r Sketch) key() Key      { return Key{Table: SketchTable, Of: r.Task} }
 func (r RecordPlan) key() Key  { return Key{Table: RecordPlanTable, ID: r.Object} }
+func (r MSSClamp) key() Key    { return Key{Table: MSSClampTable, ID: r.ID} }
 
 // Number returns the address as a number of 48 bits.
 func (m MAC) Number() (n uint64) {
@@ -247,6 +249,8 @@ func (t *Tables) addTAM(r Row) {
 		t.Sketches = append(t.Sketches, r)
 	case RecordPlan:
 		t.RecordPlans = append(t.RecordPlans, r)
+	case MSSClamp:
+		t.MSSClamps = append(t.MSSClamps, r)
 	}
 }
 

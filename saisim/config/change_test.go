@@ -34,7 +34,7 @@ func inOrder() []config.Row {
 		config.ACLGroup{ID: 74, Members: []config.ACLMember{{Table: 72}}},
 		config.AltMark{Lane: 0}, config.AltMark{Lane: 3},
 		config.Sketch{Layout: flymon.Layout{Task: "a"}}, config.Sketch{Layout: flymon.Layout{Task: "b"}},
-		config.RecordPlan{Object: 80},
+		config.RecordPlan{Object: 80}, config.MSSClamp{ID: 90},
 	}
 }
 

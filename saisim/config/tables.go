@@ -31,6 +31,7 @@ type Tables struct {
 	AltMarks    []AltMark
 	Sketches    []Sketch // by name
 	RecordPlans []RecordPlan
+	MSSClamps   []MSSClamp
 }
 
 // ACLs are the tables of both ACL stages.
@@ -233,6 +234,15 @@ type Policer struct {
 type TAMInt struct {
 	ID       ID
 	SwitchID uint32
+}
+
+// An MSSClamp lowers the MSS in TCP segments with SYN that a filter matches, as they came in, so that the segments
+// which it limits leave by the port that the SYN came in at with room for so many tail-stamp records.
+type MSSClamp struct {
+	ID      ID
+	Label   string // by which its counters are read
+	Records int
+	Filter  flymon.Filter
 }
 
 // A Pool is a pool of the packet memory.

@@ -11,56 +11,94 @@ type Reason uint8
 // ingress port, the second at the egress port (NoLAGMember at the ingress
 // port: there is no other).
 const (
-	PortDown      Reason = iota // ingress port is down
-	Runt                        // no whole Ethernet header, VLAN tag included
-	Oversize                    // longer, with FCS, than the ingress port's MTU
-	TagFilter                   // the port drops tagged, or untagged, frames
-	NoVLAN                      // the VLAN does not exist, or the port is in no bridge
-	NotMember                   // the ingress port is no member of the VLAN
-	SourceAddress               // the source address is a group address
-	Learning                    // unknown source address where learning mode is drop
-	ACL                         // an ingress ACL entry says so
-	Trap                        // a link-local or trapped frame that is not for forwarding
-	FDB                         // an FDB entry says so
-	Miss                        // unknown destination and the VLAN or switch does not flood it
-	SamePort                    // the destination is where it came from
-	NoDestination               // flooded to nobody
-	NoLAGMember                 // the LAG has no member that is up
-	NotRouter                   // at a router port, but not to the router's address
-	RouterDown                  // the router, or the router interface in or out, is down for IPv4 or IPv6
-	IPHeader                    // to be routed, but its IP header is not fit for that
-	NoRoute                     // no route to the destination
-	Route                       // the route or the neighbour says so
-	NoNextHop                   // the route leads to no next hop
-	TTL                         // the time to live or hop limit ends here
-	NoNeighbor                  // the next hop's MAC address is not known
-	L3MTU                       // longer than the MTU of the router interface that it leaves by
-	Program                     // a program in the ingress pipe says so
-	Policer                     // a copy for the CPU that the policer of its trap does not let pass
+	PortDown Reason = iota
+	Runt
+	Oversize
+	TagFilter
+	NoVLAN
+	NotMember
+	SourceAddress
+	Learning
+	ACL
+	Trap
+	FDB
+	Miss
+	SamePort
+	NoDestination
+	NoLAGMember
+	NotRouter
+	RouterDown
+	IPHeader
+	NoRoute
+	Route
+	NoNextHop
+	TTL
+	NoNeighbor
+	L3MTU
+	Program
+	Policer
 
-	Buffer        // no room in the shared buffer
-	QueueLimit    // the queue is as long as it may be
-	WRED          // dropped early, by WRED
-	EgressDown    // egress port is down
-	EgressMTU     // longer, with FCS, than the egress port's MTU
-	EgressACL     // an egress ACL entry says so
-	EgressProgram // a program in the egress pipe says so
-	PortRemoved   // its port was removed while it was in the chip
+	Buffer
+	QueueLimit
+	WRED
+	EgressDown
+	EgressMTU
+	EgressACL
+	EgressProgram
+	PortRemoved
 	NumReasons
 )
 
-var names = [NumReasons]string{
-	"port-down", "runt", "oversize", "vlan-tag-filter", "no-vlan", "not-vlan-member", "source-address",
-	"learning", "acl", "trap", "fdb", "unknown-destination", "same-port", "no-destination", "no-lag-member",
-	"not-router", "router-down", "ip-header", "no-route", "route", "no-next-hop", "ttl", "no-neighbor", "l3-mtu",
-	"program", "policer",
-	"buffer", "queue-limit", "wred", "egress-port-down", "egress-mtu", "egress-acl", "egress-program", "port-removed",
+// reasons are all of them, in the words of reports and in a sentence. Whoever lists reasons has them from here.
+var reasons = [NumReasons]struct{ name, text string }{
+	PortDown:      {"port-down", "ingress port is down"},
+	Runt:          {"runt", "no whole Ethernet header, VLAN tag included"},
+	Oversize:      {"oversize", "longer, with FCS, than the ingress port's MTU"},
+	TagFilter:     {"vlan-tag-filter", "the port drops tagged, or untagged, frames"},
+	NoVLAN:        {"no-vlan", "the VLAN does not exist, or the port is in no bridge"},
+	NotMember:     {"not-vlan-member", "the ingress port is no member of the VLAN"},
+	SourceAddress: {"source-address", "the source address is a group address"},
+	Learning:      {"learning", "unknown source address where learning mode is drop"},
+	ACL:           {"acl", "an ingress ACL entry says so"},
+	Trap:          {"trap", "a link-local or trapped frame that is not for forwarding"},
+	FDB:           {"fdb", "an FDB entry says so"},
+	Miss:          {"unknown-destination", "unknown destination and the VLAN or switch does not flood it"},
+	SamePort:      {"same-port", "the destination is where it came from"},
+	NoDestination: {"no-destination", "flooded to nobody"},
+	NoLAGMember:   {"no-lag-member", "the LAG has no member that is up"},
+	NotRouter:     {"not-router", "at a router port, but not to the router's address"},
+	RouterDown:    {"router-down", "the router, or the router interface in or out, is down for IPv4 or IPv6"},
+	IPHeader:      {"ip-header", "to be routed, but its IP header is not fit for that"},
+	NoRoute:       {"no-route", "no route to the destination"},
+	Route:         {"route", "the route or the neighbour says so"},
+	NoNextHop:     {"no-next-hop", "the route leads to no next hop"},
+	TTL:           {"ttl", "the time to live or hop limit ends here"},
+	NoNeighbor:    {"no-neighbor", "the next hop's MAC address is not known"},
+	L3MTU:         {"l3-mtu", "longer than the MTU of the router interface that it leaves by"},
+	Program:       {"program", "a program in the ingress pipe says so"},
+	Policer:       {"policer", "a copy for the CPU that the policer of its trap does not let pass"},
+	Buffer:        {"buffer", "no room in the shared buffer"},
+	QueueLimit:    {"queue-limit", "the queue is as long as it may be"},
+	WRED:          {"wred", "dropped early, by WRED"},
+	EgressDown:    {"egress-port-down", "egress port is down"},
+	EgressMTU:     {"egress-mtu", "longer, with FCS, than the egress port's MTU"},
+	EgressACL:     {"egress-acl", "an egress ACL entry says so"},
+	EgressProgram: {"egress-program", "a program in the egress pipe says so"},
+	PortRemoved:   {"port-removed", "its port was removed while it was in the chip"},
 }
 
 // String returns the reason in the words of reports.
 func (r Reason) String() string {
 	if r < NumReasons {
-		return names[r]
+		return reasons[r].name
 	}
 	return "unknown"
+}
+
+// Text says in a few words what became of the frame.
+func (r Reason) Text() string {
+	if r < NumReasons {
+		return reasons[r].text
+	}
+	return ""
 }

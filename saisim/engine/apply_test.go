@@ -62,6 +62,7 @@ func everyRow(graph uint64) (c config.Change) {
 		Object: 80, ID: 1, PHV: record.Containers{8}, Graph: graph, Marks: []record.Mark{{Table: "chip.fdb", Hit: true}},
 		Sessions: []config.RecordSession{{Label: "tr:a", Sample: 1}},
 	})
+	c.Put(config.MSSClamp{ID: 90, Records: 1})
 	return c
 }
 
@@ -90,7 +91,7 @@ func TestNothingIsLeft(t *testing.T) {
 			"prefixes": e.router.fib4.n + e.router.fib6.n, "destinations": len(e.router.dests) + len(e.router.shared),
 			"adjacencies": len(e.router.adjacencies), "range checkers": int(e.acl.ranges.used),
 			"profiles of marking": e.marking.used, "entries of flows": len(e.marking.flows[0].entries),
-			"tasks": e.Groups().Tasks(), "plans": len(e.recording.plans), "recorders": int(e.recorders),
+			"tasks": e.Groups().Tasks(), "plans": len(e.recording.plans), "clamps": len(e.clamps.list), "recorders": int(e.recorders),
 		} {
 			if n != 0 {
 				t.Errorf("%d %s are left", n, what)
@@ -287,6 +288,9 @@ func changedRoute(row config.Row) config.Row {
 		return r
 	case config.RecordPlan:
 		r.Switch = 3
+		return r
+	case config.MSSClamp:
+		r.Records = 2
 		return r
 	}
 	return row // it never changes

@@ -16,11 +16,14 @@ func checksum(b []byte) uint16 {
 
 // fixChecksum updates the checksum of the IPv4 header b where a word of it has
 // changed: HC' = ~(~HC + ~m + m'), RFC 1624.
-func fixChecksum(b []byte, old, now uint16) {
-	sum := uint32(^binary.BigEndian.Uint16(b[10:])) + uint32(^old) + uint32(now)
+func fixChecksum(b []byte, old, now uint16) { fixSum(b[10:], old, now) }
+
+// fixSum is that for a checksum wherever it is.
+func fixSum(b []byte, old, now uint16) {
+	sum := uint32(^binary.BigEndian.Uint16(b)) + uint32(^old) + uint32(now)
 	sum = sum&0xffff + sum>>16
 	sum = sum&0xffff + sum>>16
-	binary.BigEndian.PutUint16(b[10:], ^uint16(sum))
+	binary.BigEndian.PutUint16(b, ^uint16(sum))
 }
 
 // changeWord changes a word of an IPv4 header; one that stays leaves the checksum

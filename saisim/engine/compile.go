@@ -64,6 +64,8 @@ func (c *Engine) applyTAM(row config.Row, gone bool) {
 		c.sketch.apply(r, gone)
 	case config.RecordPlan:
 		c.recording.applyRecordPlan(r, gone)
+	case config.MSSClamp:
+		c.clamps.apply(r, gone)
 	}
 }
 
@@ -174,6 +176,7 @@ func (c *Engine) Reset() {
 	c.bridge.reset()
 	c.router.reset()
 	c.marking.reset()
+	c.clamps.reset()
 	c.sketch.reset()
 	c.recording.reset()
 }

@@ -13,6 +13,7 @@
 //	trap       what the CPU wants to see
 //	acl        the ingress ACL tables; tuple is how one is searched
 //	altmark    marks, and counts what is marked; marking keeps the flows
+//	clamp      the MSS in TCP segments with SYN
 //	bridge     learning and bridging, over the addresses in fdb
 //	router     routing: fib finds the prefix, hash chooses among next hops
 //	replicate  the copies of the packet, for the CPU within the rate of a policer; mirror adds those for mirror sessions

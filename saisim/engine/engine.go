@@ -18,6 +18,7 @@ type Engine struct {
 	sketch    sketching
 	acl       acl
 	marking   marking
+	clamps    clamping
 	router    router
 	bridge    bridge
 	traps     traps
@@ -38,6 +39,7 @@ func (c *Engine) wire() {
 	c.bridge = bridge{core: &c.core, traps: &c.traps}
 	c.router = router{core: &c.core, traps: &c.traps, bridge: &c.bridge}
 	c.marking = marking{core: &c.core}
+	c.clamps = clamping{core: &c.core}
 	c.acl = acl{core: &c.core, recording: &c.recording, marking: &c.marking}
 	c.sketch = sketching{core: &c.core, lanes: maxVector}
 	c.egress = egressPipe{
@@ -55,7 +57,7 @@ func (c *Engine) wire() {
 	}
 	c.ingress = ingressPipe{
 		core: &c.core, watch: &c.watch, programs: &c.programs, recording: &c.recording, fates: &c.fates,
-		traps: &c.traps, bridge: &c.bridge, router: &c.router, acl: &c.acl, queues: &c.queues,
+		traps: &c.traps, bridge: &c.bridge, router: &c.router, acl: &c.acl, clamps: &c.clamps, queues: &c.queues,
 		mirrors: &c.mirrors, wires: &c.wires,
 	}
 	c.macs = macs{

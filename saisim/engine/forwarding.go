@@ -28,6 +28,9 @@
 //     neigh_solicitation and neigh_advertisement, and to a group address the IP
 //     protocols ospf, ospfv6 (89), pim (103, IPv4), vrrp and vrrpv6 (112)
 //
+// At a member that its LAG takes no frames from only the first two places count, those of protocols of the link, such
+// as LACP, which speaks at members that carry nothing. All else there is the LAG's, which does not collect.
+//
 // A trap does what its HOSTIF_TRAP object says. Without one link_local, stp, lacp,
 // eapol, lldp, neighbor_miss, ttl_error and the traps of packets to the switch
 // itself drop the frame and give the CPU a copy, static_fdb_move and l3_mtu_error

@@ -20,6 +20,7 @@ type ingressPipe struct {
 	bridge    *bridge
 	router    *router
 	acl       *acl
+	clamps    *clamping
 	queues    *queues
 	mirrors   *mirrors
 	wires     *wires
@@ -78,7 +79,7 @@ func (c *ingressPipe) calm() bool {
 // and nothing has happened.
 func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 	data := pk.data
-	if !usualIPv4(data, pk.length) {
+	if !usualIPv4(data, pk.length) || c.clamps.wants(data) {
 		return false
 	}
 	from, out := c.between(&p.in, binary.BigEndian.Uint64(data)>>16, binary.BigEndian.Uint64(data[6:])>>16)
@@ -192,6 +193,9 @@ func (c *ingressPipe) lookup(x *entering) {
 	if len(x.p.tables[stageIngress]) > 0 || c.acl.vlanACLs[stageIngress] {
 		c.acl.lookupIngress(x.p, x.pk)
 	}
+	if len(c.clamps.list) > 0 {
+		c.clamps.see(x.p, x.pk)
+	}
 }
 
 // finish is the end of the pipe.
@@ -268,7 +272,7 @@ func (c *ingressPipe) admit(p *port, pk *packet) bool {
 	if c.skips&describe.Trap.Ran() == 0 {
 		fixed |= describe.Trap.Ran()
 		if c.traps.mayTrap(h) {
-			if c.traps.trapFrame(pk); pk.act != 0 {
+			if c.traps.trapFrame(pk, in.closed); pk.act != 0 {
 				fixed |= describe.Trap.Hit()
 			}
 		}
@@ -412,7 +416,8 @@ func (c *ingressPipe) runProgram(vec []entering) {
 func (c *ingressPipe) lookups(vec []entering, on pipe.Set) {
 	for i := range vec {
 		x := &vec[i]
-		if on>>i&1 == 0 || len(x.p.tables[stageIngress]) == 0 && !c.acl.vlanACLs[stageIngress] {
+		if on>>i&1 == 0 ||
+			len(x.p.tables[stageIngress]) == 0 && !c.acl.vlanACLs[stageIngress] && len(c.clamps.list) == 0 {
 			continue
 		}
 		c.now = x.at

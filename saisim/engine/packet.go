@@ -187,6 +187,7 @@ type edit struct {
 	setDSCP    bool
 	dscp       uint8
 	marks      marks // of alternate marking
+	mss        mssEdit
 }
 
 // marks are the bits that a copy leaves with: those in the masks.
@@ -195,6 +196,9 @@ type marks struct {
 	reservedMask, reserved bool
 	optionMask, option     uint8
 }
+
+// An mssEdit is an MSS that is lowered; its value is 0 if none is. at and tcp are as in mssOption.
+type mssEdit struct{ value, at, tcp uint16 }
 
 // What became of a copy that a tail-stamping session matched; the order is that
 // of the words in a counter window.

@@ -56,6 +56,9 @@ func (c *Engine) ACLCount(id config.ID) ACLCount {
 	return ACLCount{x.packets, x.bytes, x.stamps}
 }
 
+// SYNCounts returns what a clamp of the MSS has counted.
+func (c *Engine) SYNCounts(id config.ID) SYNCounts { return at[*mssClamp](&c.core, id).counts }
+
 // SetACLCount has a counter go on from a number of packets and bytes.
 func (c *Engine) SetACLCount(id config.ID, packets, bytes uint64) {
 	x := at[*aclCounter](&c.core, id)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/binary"
+	"math/bits"
 
 	"tamtam/tam/altmark"
 )
@@ -47,6 +48,7 @@ func (c *egressPipe) unwrapped(cp *copyOf, own bool) ([]byte, int) {
 	case cp.head != nil:
 		cp.head.apply(b, l3, pk.h.flags)
 		pk.edit.marks.applyOption(b[l3:], pk.h.altMark)
+		pk.edit.mss.apply(b[l3:])
 	case edits:
 		pk.edit.apply(b, l3, v4, pk.h.altMark)
 		if cp.ce {
@@ -84,6 +86,7 @@ func (e *edit) apply(b []byte, l3 int, v4 bool, altMark uint16) {
 		e.marks.apply(b[l3:], v4)
 		e.marks.applyOption(b[l3:], altMark)
 	}
+	e.mss.apply(b[l3:])
 }
 
 // markCE says in an IP header that congestion was experienced, RFC 3168.
@@ -144,4 +147,17 @@ func (m *marks) applyOption(ip []byte, at uint16) {
 	if m.optionMask != 0 && at != 0 {
 		ip[at] = ip[at]&^m.optionMask | m.option
 	}
+}
+
+// apply writes the MSS into an IP packet. The checksum of TCP stays as right or wrong as it was.
+func (m *mssEdit) apply(ip []byte) {
+	if m.value == 0 {
+		return
+	}
+	old, now := binary.BigEndian.Uint16(ip[m.at:]), m.value
+	binary.BigEndian.PutUint16(ip[m.at:], now)
+	if (m.at-m.tcp)&1 != 0 { // it is in two words of the sum
+		old, now = bits.ReverseBytes16(old), bits.ReverseBytes16(now)
+	}
+	fixSum(ip[m.tcp+16:], old, now)
 }

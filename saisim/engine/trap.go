@@ -164,8 +164,9 @@ func (c *traps) mayTrap(h *headers) bool {
 	return c.ip || h.dmac>>40&1 != 0 || h.dmac == c.switchMAC || h.flags&flagARP != 0
 }
 
-// trapFrame traps a packet for what it is, at admission.
-func (c *traps) trapFrame(pk *packet) {
+// trapFrame traps a packet for what it is, at admission. At a closed port, a member that its LAG takes nothing from,
+// only protocols of the link itself are trapped: the others are the LAG's.
+func (c *traps) trapFrame(pk *packet, closed bool) {
 	h := &pk.h
 	if h.dmac>>40&1 != 0 {
 		switch {
@@ -177,10 +178,11 @@ func (c *traps) trapFrame(pk *packet) {
 		case h.dmac == ciscoSSTP:
 			c.trap(pk, config.TrapPVRST)
 		}
-	} else if h.dmac == c.switchMAC && c.switchMAC != 0 && pk.router == nil {
+	} else if h.dmac == c.switchMAC && c.switchMAC != 0 && pk.router == nil && !closed {
 		c.trap(pk, config.TrapIP2ME)
 	}
 	switch {
+	case closed:
 	case h.flags&flagARP != 0 && h.flags&flagARPRequest != 0:
 		c.trap(pk, config.TrapARPRequest)
 	case h.flags&flagARP != 0:

@@ -20,12 +20,14 @@ type extensions struct {
 	marks    *marks
 	sketches *sketches
 	plans    *plans
+	clamps   *clamps
 }
 
 func newExtensions(c *core, a *acls) *extensions {
 	return &extensions{
 		core: c, used: map[string]int{}, acls: a,
 		marks: &marks{core: c}, sketches: &sketches{core: c, owners: map[string]*sketch{}}, plans: &plans{core: c},
+		clamps: &clamps{core: c, labelled: map[string][]config.ID{}},
 	}
 }
 
@@ -45,12 +47,16 @@ func (xs *extensions) newExtension(name string, id config.ID) extension {
 	if x := xs.plans.newExtension(name, id); x != nil {
 		return x
 	}
+	if x := xs.clamps.newExtension(name, id); x != nil {
+		return x
+	}
 	return xs.sketches.newExtension(name)
 }
 
 // extensionNames returns the extensions that chips may have, whether or not this one does.
 func extensionNames() []string {
-	return slices.Concat([]string{tailstamp.ObjectCounters, altmark.ObjectProfile, altmark.ObjectFlows},
+	return slices.Concat([]string{tailstamp.ObjectCounters, tailstamp.ObjectClamp, tailstamp.ObjectSYNs,
+		altmark.ObjectProfile, altmark.ObjectFlows},
 		flymon.Objects(), recordExtensions())
 }
 
@@ -66,10 +72,13 @@ func (xs *extensions) left(name string) uint64 {
 		return xs.sketches.maxTasks() - uint64(xs.used[name])
 	case *plan:
 		return uint64(xs.prof.TableRecord.Plans) - uint64(xs.used[name])
+	case *clamp:
+		return uint64(xs.prof.MSSClamps) - uint64(xs.used[name])
 	}
 	windows := 0
 	for name, n := range xs.used {
-		if name != altmark.ObjectProfile && name != flymon.ObjectTask && name != record.ObjectPlan {
+		if name != altmark.ObjectProfile && name != flymon.ObjectTask && name != record.ObjectPlan &&
+			name != tailstamp.ObjectClamp {
 			windows += n
 		}
 	}
@@ -88,6 +97,8 @@ func (xs *extensions) available(name string) uint64 {
 		return xs.sketches.maxTasks()
 	case record.ObjectPlan:
 		return uint64(xs.prof.TableRecord.Plans)
+	case tailstamp.ObjectClamp:
+		return uint64(xs.prof.MSSClamps)
 	case flymon.ObjectGroups:
 		return uint64(xs.prof.FlyMon.Groups + xs.prof.FlyMon.Spliced)
 	}
@@ -97,7 +108,8 @@ func (xs *extensions) available(name string) uint64 {
 func (xs *extensions) extensionKind() *kind {
 	const t, entry = sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry
 	return &kind{
-		max:   maxWindows + profile.MarkLanes + flymon.MaxGroups*flymon.MaxTasks + xs.prof.TableRecord.Plans,
+		max: maxWindows + profile.MarkLanes + flymon.MaxGroups*flymon.MaxTasks + xs.prof.TableRecord.Plans +
+			xs.prof.MSSClamps,
 		attrs: []sai.AttrID{sai.GenericProgrammableAttrObjectName, entry},
 		create: func(o *object) error {
 			name := o.extensionName()

@@ -42,6 +42,7 @@ type Profile struct {
 	Routing
 	QoS
 	TAMInts, MirrorSessions uint32
+	MSSClamps               uint32 // of tail-stamping; 0: the chip lowers no MSS
 }
 
 // Ports are SerDes lanes and the ports made of them. A port takes one or more whole lanes; its speed is

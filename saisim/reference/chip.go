@@ -34,6 +34,7 @@ type Chip struct {
 	fdb      map[fdbKey]saisim.FDBRow
 	counters map[config.ID]*saisim.ACLCount
 	policers map[config.ID]*policer
+	syns     map[config.ID]SYNCounts // of clamps of the MSS
 	// The egress pipe takes one frame per cycle.
 	egressTaken bool                     // it has taken one in this cycle
 	served      saisim.PortID            // the last port that had its turn
@@ -127,6 +128,7 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		egress:   make([][]*transmission, egressCycles(prof)),
 		fdb:      map[fdbKey]saisim.FDBRow{},
 		counters: map[config.ID]*saisim.ACLCount{},
+		syns:     map[config.ID]SYNCounts{},
 		rifs:     map[config.ID]*[8]uint64{},
 		sequence: map[config.ID]uint32{},
 		Output:   func(saisim.Out) {},

@@ -64,7 +64,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), keepBursts: keepBursts})
+	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), keepBursts: keepBursts})
 	if err == nil {
 		p.chip.SetVector(vector)
 	}
@@ -77,6 +77,7 @@ type variant struct {
 	usual           bool       // most frames are
 	ingressOnly     bool       // programs have nothing in the egress pipe
 	policed         *rand.Rand // what goes to the CPU is; nil: it is not
+	clamped         *rand.Rand // the MSS is, of some segments; nil: it is not
 	// keepBursts: a policer whose burst was smaller for a while has fewer tokens than one whose was not, which is not
 	// to be in a case.
 	keepBursts bool
@@ -93,6 +94,7 @@ func policedOf(seed uint64) *rand.Rand {
 func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p := &pair{variant: v, saw: tally{}, journal: newJournal(), tableRecorder: newTableRecorder(), gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
 	p.gen.usual, p.policing, p.gen.keepBursts = v.usual, v.policed, v.keepBursts
+	p.clamping = v.clamped
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -124,10 +126,12 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.recording = p.prof.TableRecord.Plans > 0 && p.chance(40)
 	p.furnish()
 	p.furnishPolicers()
+	p.furnishClamps()
 	p.configure() // what policers have depends on what they were
 	for n := p.IntN(30); n > 0; n-- {
 		p.anyOp()
 		p.policerOp()
+		p.clampOp()
 		p.configure()
 		if v.usual {
 			n -= 5
@@ -200,6 +204,7 @@ func (p *pair) change() {
 	if p.chance(75) {
 		p.anyOp()
 		p.policerOp()
+		p.clampOp()
 		p.configure()
 		return
 	}
@@ -430,6 +435,9 @@ func (p *pair) compare() error {
 		return err
 	}
 	if err := p.policersDiffer(); err != nil {
+		return err
+	}
+	if err := p.clampsDiffer(); err != nil {
 		return err
 	}
 	counters := p.ref.Counters()

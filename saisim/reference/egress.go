@@ -179,6 +179,9 @@ func (o *outgoing) frame() []byte {
 	for _, m := range o.marks {
 		m.inFrame(data, o.h.ip)
 	}
+	if o.lowered != nil {
+		o.lowered.inFrame(data)
+	}
 	macs, rest := data[:12], data[12:]
 	var tag []byte
 	switch {

@@ -124,7 +124,7 @@ func TestEnginesAgree(t *testing.T) {
 	if packets < run.Count*casePackets {
 		t.Errorf("%d packets, want at least %d", packets, run.Count*casePackets)
 	}
-	for _, what := range slices.Concat(markings(), sketchings(), recordings()) {
+	for _, what := range slices.Concat(markings(), sketchings(), recordings(), []string{"clamp: clamped", "clamp: no room"}) {
 		y[what] += 0
 	}
 	// What the stated seeds reach, others do with some more cases: a third and a quarter of them are of few kinds.
@@ -157,7 +157,7 @@ func FuzzEngines(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, bytes []byte) {
-		v := variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: seed/20%2 == 1, ingressOnly: seed/40%3 == 1, policed: policedOf(seed)}
+		v := variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: seed/20%2 == 1, ingressOnly: seed/40%3 == 1, policed: policedOf(seed), clamped: clampedOf(seed)}
 		p, err := newPairFrom(&byteSource{bytes, seed}, v)
 		if err != nil {
 			t.Fatal(err)

@@ -36,6 +36,7 @@ type gen struct {
 	// keepBursts leaves the bursts of policers as they are.
 	keepBursts bool
 	marker
+	clamper
 }
 
 // chance is true n times in a hundred.

@@ -15,6 +15,7 @@ type verdict struct {
 	routed     *routed     // how it is rewritten; nil: it is not
 	dscp       *uint8      // that it gets; nil: its own
 	marks      []written   // of alternate marking
+	lowered    *lowered    // the MSS of a segment with SYN; nil: it stays
 	effects    effects     // of traps and ACLs
 	aclDrop    bool
 	noLearning bool
@@ -56,7 +57,7 @@ func (c *Chip) admit(s *slot) {
 	pk.why, pk.admitted = pk.conf.classify(pk)
 	pk.ran("chip.port", pk.admitted)
 	if !pk.faults.skips("chip.trap") {
-		pk.conf.trapFrame(pk)
+		pk.conf.trapFrame(pk, pk.conf.receivesNot(pk.in, pk.lag))
 		pk.ran("chip.trap", pk.effects != nothing)
 	}
 	if !pk.admitted && !pk.effects.drop {

@@ -91,6 +91,14 @@ var mutants = []mutant{
 	{"a policed copy is a lost frame", "engine/fates.go", "if p != nil && !alone {", "if p != nil && alone {"},
 	{"a policed copy has no reason, in records", "engine/fates.go", "tailstamp.CPUPort, drop.Policer)", "tailstamp.CPUPort, 0)"},
 	{"traps without a rule are not policed", "engine/trap.go", "	return c.others\n", "	return toCPU{}\n"},
+	{"a clamp forgets the tags", "engine/clamp.go", "int(h.l3) - headers", "14 - headers"},
+	{"a clamp raises the MSS", "engine/clamp.go", "case int(o.mss) <= room:", "case int(o.mss) == room:"},
+	{"the last clamp counts, not the one with the least room", "engine/clamp.go", "e.value == 0 || room < int(e.value)", "true"},
+	{"an MSS in two words is summed as if in one", "engine/rewrite.go", "(m.at-m.tcp)&1 != 0", "false"},
+	{"an MSS given twice is lowered", "engine/clamp.go", "ip[at+1] != 4 || o.became != tailstamp.SYNWithout", "ip[at+1] != 4"},
+	{"an authentication header in front of TCP is a word short", "engine/clamp.go", "(int(ip[at+1]) + 2) * 4", "(int(ip[at+1]) + 1) * 4"},
+	{"segments with SYN take the short way past clamps", "engine/ingress.go", " || c.clamps.wants(data)", ""},
+	{"a clamp forgets what the wire takes", "engine/clamp.go", "int(p.stampMTU)", "int(p.mtu)"},
 	{"a skipped FDB is looked up all the same", "engine/bridge.go", "if c.skips&describe.FDB.Ran() == 0 {", "if true {"},
 }
 

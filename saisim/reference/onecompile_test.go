@@ -142,6 +142,7 @@ func (t *compileTest) anyChange() error {
 		return t.faultOp(0)
 	default:
 		t.anyOp()
+		t.clampOp()
 	}
 	return nil
 }
@@ -256,6 +257,7 @@ func (t *compileTest) change() error {
 			}
 		default:
 			t.anyOp()
+			t.clampOp()
 		}
 	}
 	for _, s := range t.steps {
@@ -368,6 +370,8 @@ func (t *compileTest) counts(e *compiled, control bool) map[string]any {
 			}
 		case config.Interface:
 			all["interface "+r.ID.String()] = e.InterfaceCounts(r.ID)
+		case config.MSSClamp:
+			all["clamp "+r.ID.String()] = e.SYNCounts(r.ID)
 		case config.ACLCounter:
 			all["ACL counter "+r.ID.String()] = e.ACLCount(r.ID)
 		case config.Pool:
@@ -458,6 +462,6 @@ func everyRow() []config.Row {
 		config.Switch{}, config.Pool{}, config.Port{}, config.LAG{}, config.BridgePort{}, config.VLAN{}, config.FDBEntry{},
 		config.Router{}, config.Interface{}, config.Neighbor{}, config.NextHop{}, config.HopGroup{}, config.Route{},
 		config.TrapRule{}, config.TAMInt{}, config.Mirror{}, config.ACLRange{}, config.ACLCounter{}, config.ACLTable{},
-		config.ACLEntry{}, config.ACLGroup{}, config.AltMark{}, config.Sketch{}, config.RecordPlan{},
+		config.ACLEntry{}, config.ACLGroup{}, config.AltMark{}, config.Sketch{}, config.RecordPlan{}, config.MSSClamp{},
 	}
 }

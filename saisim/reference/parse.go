@@ -41,6 +41,7 @@ type ipHeader struct {
 
 type l4Header struct {
 	src, dst uint16
+	at       int  // in the frame
 	tcp      bool // a whole TCP header
 	tcpFlags uint8
 }
@@ -104,7 +105,7 @@ func (h *headers) parseIPv4(data []byte, at, length int) {
 	copy(ip.dst[12:], b[16:20])
 	h.ip = ip
 	if !ip.later {
-		h.parseL4(b[head:min(size, len(b))])
+		h.parseL4(b[head:min(size, len(b))], at+head)
 	}
 }
 
@@ -158,7 +159,7 @@ func (h *headers) parseExtensions(b []byte, from int) {
 				ip.fragment, ip.first = true, true
 			}
 		default:
-			h.parseL4(b)
+			h.parseL4(b, from)
 			return
 		}
 		if len(b) < size {
@@ -173,11 +174,11 @@ func (h *headers) parseExtensions(b []byte, from int) {
 	}
 }
 
-func (h *headers) parseL4(b []byte) {
+func (h *headers) parseL4(b []byte, at int) {
 	switch h.ip.protocol {
 	case 6, 17, 33, 132, 136: // TCP, UDP, DCCP, SCTP, UDP-Lite: ports first
 		if len(b) >= 4 {
-			h.l4 = &l4Header{src: binary.BigEndian.Uint16(b), dst: binary.BigEndian.Uint16(b[2:])}
+			h.l4 = &l4Header{at: at, src: binary.BigEndian.Uint16(b), dst: binary.BigEndian.Uint16(b[2:])}
 		}
 		if h.ip.protocol == 6 && len(b) >= 20 {
 			h.l4.tcp, h.l4.tcpFlags = true, b[13]

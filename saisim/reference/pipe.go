@@ -102,6 +102,7 @@ func (c *Chip) stageWork(stage int, s *slot) {
 	}
 	if stage == c.aclStage() && s.pk != nil && !s.pk.ended {
 		c.ingressACL(s)
+		c.clampMSS(s.pk)
 	}
 	if stage == last && s.pk != nil && !s.pk.ended {
 		c.forward(s)

@@ -248,6 +248,7 @@ func (g *gen) l4(b []byte, proto byte, size int) []byte {
 		b = binary.BigEndian.AppendUint16(b, g.port())
 		b = binary.BigEndian.AppendUint16(b, g.port())
 		b = append(b, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, pick[byte](g, 2, 16, 18, 17), 0xff, 0xff, 0, 0, 0, 0)
+		b = g.tcpOptions(b)
 	case 1, 58:
 		b = append(b, pick[byte](g, 0, 8, 128, 133, 135, 136), byte(g.IntN(2)), 0, 0)
 	default:

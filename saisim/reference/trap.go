@@ -61,8 +61,8 @@ func (conf *settings) better(a, b config.Trap) config.Trap {
 	return max(a, b)
 }
 
-// trapFrame traps a packet for what it is.
-func (conf *settings) trapFrame(pk *packet) {
+// trapFrame traps a packet for what it is; apart, at a LAG member that does not receive, only what belongs to the link.
+func (conf *settings) trapFrame(pk *packet, apart bool) {
 	h := &pk.h
 	own := mac(conf.Switch.MAC[:])
 	switch {
@@ -80,8 +80,11 @@ func (conf *settings) trapFrame(pk *packet) {
 		}
 	case h.dmac == 0x01000ccccccd:
 		conf.trapPacket(pk, config.TrapPVRST)
-	case own != 0 && h.dmac == own && pk.router == config.None:
+	case own != 0 && h.dmac == own && pk.router == config.None && !apart:
 		conf.trapPacket(pk, config.TrapIP2ME)
+	}
+	if apart {
+		return
 	}
 	switch {
 	case h.arp && h.arpOp == 1:

@@ -109,14 +109,16 @@ func (b *Bench) write(line string) {
 		b.Step()
 		return
 	}
+	row, gone := strings.CutPrefix(row, "-")
 	db, add := b.r.DB(swss.ConfigDB), false
 	if name, ok := strings.CutPrefix(row, "appl:"); ok {
 		db, row = b.r.DB(swss.ApplDB), name
+	} else if name, ok := strings.CutPrefix(row, "state:"); ok {
+		db, row = b.r.DB(swss.StateDB), name
 	} else if name, ok := strings.CutPrefix(row, "appl+:"); ok {
 		db, row, add = b.r.DB(swss.ApplDB), name, true
 	}
-	gone := strings.HasPrefix(row, "-")
-	table, key, _ := strings.Cut(strings.TrimPrefix(row, "-"), db.Separator())
+	table, key, _ := strings.Cut(row, db.Separator())
 	tab := swss.NewTable(db, table)
 	var err error
 	if !add {

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"testing"
+)
+
+// What cannot be repeated is refused.
+func TestCLIEveryRefuses(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"--every 10ms -c ?", "--every 10ms: want 100ms or more"},
+		{"--every -1s -c ?", "--every -1s: want 100ms or more"},
+		{"--every 1s", "--every 1s: want commands to repeat, by -c alone"},
+		{"--every 1s -c ? -f x", "--every 1s: want commands to repeat, by -c alone"},
+	} {
+		var errOut bytes.Buffer
+		code := run(t.Context(), append([]string{"cli"}, strings.Fields(tt.args)...), strings.NewReader(""), io.Discard, &errOut)
+		if code != exitUsage || !strings.Contains(errOut.String(), tt.want) {
+			t.Errorf("%s: exit %d, %s; want %s", tt.args, code, errOut.String(), tt.want)
+		}
+	}
+}
+
+// rounds ends a context when a word was written so often.
+type rounds struct {
+	bytes.Buffer
+	word string
+	want int
+	end  context.CancelFunc
+}
+
+func (r *rounds) Write(p []byte) (int, error) {
+	n, err := r.Buffer.Write(p)
+	if strings.Count(r.String(), r.word) >= r.want {
+		r.end()
+	}
+	return n, err
+}
+
+// The commands of -c are run in turn, until it is interrupted, which is no error; a command that fails ends it.
+func TestCLIEvery(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := &rounds{word: "configure", want: 3, end: cancel} // the help of exec mode has it once
+	var errOut bytes.Buffer
+	if code := run(ctx, []string{"cli", "--every", "100ms", "-c", "?"}, strings.NewReader(""), out, &errOut); code != 0 {
+		t.Errorf("exit %d: %s", code, errOut.String())
+	}
+	if n := strings.Count(out.String(), "configure"); n != 3 {
+		t.Errorf("%d rounds, want 3:\n%s", n, out.String())
+	}
+	if code := run(t.Context(), []string{"cli", "--every", "100ms", "-c", "shew"}, strings.NewReader(""), io.Discard, &errOut); code != exitFailed {
+		t.Errorf("a command that fails: exit %d", code)
+	}
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tamtam/internal/netns/netnstest"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/swss/swsstest"
+)
+
+// A switch whose interface another one has says so, and by whom, in the row of its wire, in its health and in its log;
+// when the other is killed it takes the interface over.
+func TestTwoSwitchesAtOneInterface(t *testing.T) {
+	if !netnstest.Own(t) {
+		return
+	}
+	ip(t, "link set lo up")
+	ip(t, "link add eth1 type veth peer name host1")
+	ip(t, "link set eth1 up")
+	ip(t, "link set host1 up")
+	servers := [2]*swsstest.Server{swsstest.StartServer(t), swsstest.StartServer(t)}
+	first := startProcess(t, "up", "--redis", servers[0].Addr, "--gnmi", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "data"),
+		"--port", "Ethernet0=eth1")
+	status := func(word string) func(swss.FieldValues) bool {
+		return func(row swss.FieldValues) bool { return row[schema.WireStatus] == word }
+	}
+	(&fleet{redis: servers[0].Open()}).wait(t, schema.StateWire, "Ethernet0", status(schema.WireUp))
+
+	f := &fleet{redis: servers[1].Open()}
+	second := startProcess(t, "run", "syncd", "--redis", servers[1].Addr, "--port", "Ethernet4=eth1")
+	said := fmt.Sprintf("interface eth1 is taken by process %d of ", first.cmd.Process.Pid)
+	f.wait(t, schema.StateWire, "Ethernet4", func(row swss.FieldValues) bool {
+		return row[schema.WireStatus] == schema.WireTaken && strings.Contains(row[schema.WireReason], said) &&
+			strings.HasSuffix(row[schema.WireReason], ", for its port Ethernet0")
+	})
+	f.wait(t, schema.StateHealth, "syncd", func(row swss.FieldValues) bool {
+		return row["state"] == "waiting" && strings.Contains(row["reason"], "port Ethernet4: "+said)
+	})
+	first.kill()
+	f.wait(t, schema.StateWire, "Ethernet4", status(schema.WireUp))
+	f.wait(t, schema.StateHealth, "syncd", func(row swss.FieldValues) bool { return row["state"] == "ready" })
+	second.kill()
+	if !strings.Contains(second.log.String(), said) {
+		t.Errorf("the log has nothing of it: %s", second.log.String())
+	}
+}

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package capture
+
+import (
+	"errors"
+	"syscall"
+)
+
+// DatagramsLost says that only Linux tells.
+func DatagramsLost(syscall.Conn) (uint64, error) {
+	return 0, errors.New("only Linux says what was lost at a socket")
+}

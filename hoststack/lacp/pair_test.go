@@ -1,0 +1,242 @@
+package lacp
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"tamtam/internal/randtest"
+)
+
+// A network is two agents, and links between their ports that lose, delay and so reorder what is sent, are cut with
+// or without the ports noticing, and heal, in simulated time. What a port may do is in force a little later.
+type network struct {
+	*testing.T
+	rng    *rand.Rand
+	now    time.Time
+	ends   [2]*Agent
+	conf   [2]Aggregate
+	loss   float64
+	silent map[string]bool // links that carry nothing, and whose ports are up
+	fly    []flight
+	heard  [2]map[string]State // what the last LACPDU at a port said
+	stale  [2]map[string]time.Time
+	asked  [2]map[string]bool // to collect
+	lag    time.Duration      // of what is in force
+}
+
+type flight struct {
+	at    time.Time
+	to    int
+	port  string
+	data  []byte
+	force bool // no frame: collecting is in force, or not
+	on    bool
+}
+
+func newNetwork(t *testing.T, rng *rand.Rand, ports int) *network {
+	n := &network{T: t, rng: rng, now: noon, silent: map[string]bool{}, lag: time.Duration(rng.IntN(20)) * time.Millisecond}
+	for e := range n.ends {
+		n.ends[e] = New()
+		n.heard[e], n.stale[e], n.asked[e] = map[string]State{}, map[string]time.Time{}, map[string]bool{}
+		n.conf[e] = Aggregate{Name: "PortChannel1", System: sys(byte(1 + e)), Key: 11, Up: true, Fast: rng.IntN(2) == 0}
+		for p := range ports {
+			n.conf[e].Members = append(n.conf[e].Members, Member{Name: fmt.Sprint("Ethernet", p), Number: uint16(p + 1), MAC: sys(byte(1 + e)).MAC})
+		}
+		n.configure(e)
+	}
+	return n
+}
+
+// configure tells an end its ports.
+func (n *network) configure(e int) {
+	c := n.conf[e]
+	c.Members = slices.Clone(c.Members)
+	n.ends[e].Configure(n.now, []Aggregate{c})
+	n.after(e)
+}
+
+// after sends what an end has to send, and has what it may do be in force soon.
+func (n *network) after(e int) {
+	for _, f := range n.ends[e].Frames() {
+		if n.rng.Float64() < n.loss || n.silent[f.Port] || !n.up(1-e, f.Port) || !n.up(e, f.Port) {
+			continue
+		}
+		d := time.Duration(1+n.rng.IntN(30)) * time.Millisecond
+		n.fly = append(n.fly, flight{at: n.now.Add(d), to: 1 - e, port: f.Port, data: f.Data})
+	}
+	for _, m := range n.conf[e].Members {
+		if on := n.ends[e].ports[m.Name].mux >= MuxCollecting; on != n.asked[e][m.Name] {
+			n.asked[e][m.Name] = on
+			n.fly = append(n.fly, flight{at: n.now.Add(n.lag), to: e, port: m.Name, force: true, on: on})
+		}
+	}
+}
+
+func (n *network) up(e int, port string) bool {
+	for _, m := range n.conf[e].Members {
+		if m.Name == port {
+			return m.Up
+		}
+	}
+	return false
+}
+
+func (n *network) set(e int, port string, up bool) {
+	for i := range n.conf[e].Members {
+		if m := &n.conf[e].Members[i]; m.Name == port {
+			m.Up = up
+		}
+	}
+	n.configure(e)
+	n.check()
+}
+
+// pass has time pass.
+func (n *network) pass(d time.Duration) {
+	for end := n.now.Add(d); ; {
+		at := end
+		for e := range n.ends {
+			if t, ok := n.ends[e].Next(); ok && t.Before(at) {
+				at = t
+			}
+		}
+		for _, f := range n.fly {
+			if f.at.Before(at) {
+				at = f.at
+			}
+		}
+		n.now = at
+		for e := range n.ends {
+			if t, ok := n.ends[e].Next(); ok && !t.After(n.now) {
+				n.ends[e].Advance(n.now)
+				n.after(e)
+			}
+		}
+		n.land()
+		n.check()
+		if !n.now.Before(end) {
+			return
+		}
+	}
+}
+
+// land has what is due arrive.
+func (n *network) land() {
+	due := []flight{}
+	n.fly = slices.DeleteFunc(n.fly, func(f flight) bool {
+		if !f.at.After(n.now) {
+			due = append(due, f)
+		}
+		return !f.at.After(n.now)
+	})
+	for _, f := range due {
+		switch {
+		case f.force:
+			n.ends[f.to].InForce(n.now, f.port, f.on)
+			if out := n.ends[f.to].out; len(out) > 0 {
+				n.after(f.to)
+			}
+		case n.up(f.to, f.port):
+			if err := n.ends[f.to].Receive(n.now, f.port, f.data); err != nil {
+				n.Fatal(err)
+			}
+			n.heard[f.to][f.port] = State(f.data[header+4+14])
+			n.after(f.to)
+		}
+	}
+}
+
+// check holds the ends to what may never be: one distributes to a partner that it last heard say that it does not collect, or
+// for longer than what was heard counts to one that does not.
+func (n *network) check() {
+	for e := range n.ends {
+		life := LongTime
+		if n.conf[e].Fast {
+			life = ShortTime
+		}
+		for _, m := range n.conf[e].Members {
+			name := m.Name
+			distributes := n.ends[e].ports[name].mux == MuxDistributing
+			other := n.ends[1-e].ports[name]
+			collects := other != nil && other.actor().State&Collecting != 0
+			if !distributes || collects {
+				delete(n.stale[e], name)
+			}
+			if !distributes {
+				continue
+			}
+			if n.heard[e][name]&Collecting == 0 {
+				n.Fatalf("after %v end %d distributes at %s, where it has heard %08b", n.now.Sub(noon), e, name, n.heard[e][name])
+			}
+			if collects {
+				continue
+			}
+			if since, ok := n.stale[e][name]; !ok {
+				n.stale[e][name] = n.now
+			} else if n.now.Sub(since) > life+100*time.Millisecond {
+				n.Fatalf("for %v end %d distributes at %s to nobody", n.now.Sub(since), e, name)
+			}
+		}
+	}
+}
+
+// Two agents whose links lose, delay and reorder LACPDUs, are cut and heal, noticed or not, and who are restarted, never
+// distribute to nobody for longer than the timers of the standard say, and agree soon after all is well again.
+func TestTwoAgents(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60, Short: 15}, func(t *testing.T, seed uint64) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		ports := 1 + rng.IntN(4)
+		n := newNetwork(t, rng, ports)
+		for range 30 {
+			n.loss = float64(rng.IntN(4)) / 5
+			port := fmt.Sprint("Ethernet", rng.IntN(ports))
+			switch rng.IntN(4) {
+			case 0:
+				n.silent[port] = !n.silent[port]
+			case 1:
+				n.restart(rng.IntN(2))
+			default:
+				n.set(rng.IntN(2), port, rng.IntN(3) > 0)
+			}
+			n.pass(time.Duration(rng.IntN(1<<rng.IntN(17))) * time.Millisecond)
+		}
+		n.loss = 0
+		clear(n.silent)
+		for e := range n.ends {
+			for _, m := range n.conf[e].Members {
+				n.set(e, m.Name, true)
+			}
+		}
+		// At worst both have given the other up, and speak every 30 seconds. A LACPDU that an earlier one has overtaken, which
+		// no link does, is put right by the next.
+		n.pass(2*SlowPeriodic + AggregateWait + time.Second)
+		for range 20 {
+			n.pass(10 * time.Second)
+			for e := range n.ends {
+				for _, s := range n.ends[e].Statuses(n.now) {
+					if s.Mux != MuxDistributing || !s.Selected {
+						t.Fatalf("end %d: %s is %s: %s", e, s.Name, s.Mux, s.Reason)
+					}
+				}
+			}
+		}
+	})
+}
+
+// restart has an end go on where it was, as a new agent.
+func (n *network) restart(e int) {
+	c := n.conf[e]
+	c.Members = slices.Clone(c.Members)
+	for i, s := range n.ends[e].Statuses(n.now) {
+		if i < len(c.Members) && s.Name == c.Members[i].Name && s.Receiver == ReceiverCurrent {
+			c.Members[i].Before = &Before{s.Partner, s.Mux}
+		}
+	}
+	clear(n.stale[e]) // what an earlier agent has heard counts as heard now
+	n.ends[e] = New()
+	n.ends[e].Configure(n.now, []Aggregate{c})
+	n.after(e)
+}

@@ -1,0 +1,347 @@
+package lacp
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// A Mux is a state of the mux machine, 6.4.15.
+type Mux uint8
+
+// The states of the mux machine, in the order of what a port may do.
+const (
+	MuxDetached Mux = iota
+	MuxWaiting
+	MuxAttached
+	MuxCollecting
+	MuxDistributing
+)
+
+var muxNames = [...]string{"detached", "waiting", "attached", "collecting", "distributing"}
+
+func (m Mux) String() string { return muxNames[m] }
+
+// MuxOf is the state of a name, false if there is none.
+func MuxOf(name string) (Mux, bool) {
+	i := slices.Index(muxNames[:], name)
+	return Mux(max(i, 0)), i >= 0
+}
+
+// A Receiver is a state of the receive machine, 6.4.12.
+type Receiver uint8
+
+// The states of the receive machine; there is none for LACP that is disabled: then there is no port.
+const (
+	PortDisabled Receiver = iota
+	ReceiverExpired
+	ReceiverDefaulted
+	ReceiverCurrent
+)
+
+func (r Receiver) String() string {
+	return [...]string{"disabled", "expired", "defaulted", "current"}[r]
+}
+
+// A group is what ports must have in common to be aggregated: the partner's system and key, and of a partner that does
+// not aggregate the port, 6.4.14.1.
+type group struct {
+	system     System
+	key        uint16
+	individual bool
+	port       uint16
+}
+
+// A port runs the machines of one port.
+type port struct {
+	Member
+	of       *aggregate
+	receiver Receiver
+	partner  Info
+	mux      Mux
+	selected bool
+	fallback bool // it carries traffic though nobody has been heard
+	collects bool // in force
+	ntt      bool // need to transmit
+
+	currentUntil, waitUntil, periodicAt time.Time // zero: not running
+	slow                                bool      // periodic transmission
+	sent                                []time.Time
+	markers                             []time.Time // answered
+	// since when the actor, and the partner, are out of sync; zero: they are in it
+	actorOut, partnerOut time.Time
+	counts               Counts
+}
+
+// newPort makes a port, or lets one go on where an earlier agent has left it.
+func newPort(now time.Time, g *aggregate, m Member) *port {
+	p := &port{Member: m, of: g, counts: Counts{Discarded: map[Discarded]uint64{}}}
+	if b := m.Before; b != nil && p.enabled() && b.Mux >= MuxAttached {
+		p.partner, p.mux, p.selected, p.ntt = b.Partner, b.Mux, true, true
+		p.collects = b.Mux >= MuxCollecting
+		p.heard(now)
+		if g.partner == (group{}) {
+			g.partner = p.group()
+		}
+	}
+	return p
+}
+
+func (p *port) enabled() bool { return p.Up && p.of.Up }
+
+// actor is what the port says of itself.
+func (p *port) actor() Info {
+	s := Activity | Aggregation
+	if p.of.Fast {
+		s |= ShortTimeout
+	}
+	if p.mux >= MuxAttached {
+		s |= Synchronization
+	}
+	if p.mux >= MuxCollecting && p.collects {
+		s |= Collecting
+	}
+	if p.mux == MuxDistributing {
+		s |= Distributing
+	}
+	switch p.receiver {
+	case ReceiverDefaulted:
+		s |= Defaulted
+	case ReceiverExpired:
+		s |= Expired
+	}
+	return Info{p.of.System, p.of.Key, PortPriority, p.Number, s}
+}
+
+// group is that of the partner.
+func (p *port) group() group {
+	g := group{system: p.partner.System, key: p.partner.Key}
+	if p.partner.State&Aggregation == 0 {
+		g.individual, g.port = true, p.partner.Port
+	}
+	return g
+}
+
+// configured takes that the port has come up or gone down.
+func (p *port) configured(now time.Time) {
+	switch {
+	case !p.enabled() && p.receiver != PortDisabled:
+		p.receiver, p.currentUntil, p.periodicAt = PortDisabled, time.Time{}, time.Time{}
+		p.partner.State &^= Synchronization
+		p.selected, p.fallback, p.ntt = false, false, false
+	case p.enabled() && p.receiver == PortDisabled:
+		p.expired(now)
+		p.ntt = true
+	}
+}
+
+// expired has the port expect to hear of its partner soon.
+func (p *port) expired(now time.Time) {
+	p.receiver = ReceiverExpired
+	p.partner.State &^= Synchronization
+	p.partner.State |= ShortTimeout
+	p.currentUntil = now.Add(ShortTime)
+	p.counts.Expired++
+	p.periodic(now)
+}
+
+// defaulted has the port expect nobody. It is for itself then, unless the aggregation falls back on it.
+func (p *port) defaulted(now time.Time) {
+	p.receiver, p.currentUntil = ReceiverDefaulted, time.Time{}
+	p.partner, p.selected = Info{}, false
+	if p.of.Fast { // of somebody who comes late
+		p.partner.State = ShortTimeout
+	}
+	p.counts.Defaulted++
+	p.periodic(now)
+}
+
+// heard has the port know its partner.
+func (p *port) heard(now time.Time) {
+	p.receiver, p.fallback = ReceiverCurrent, false
+	life := LongTime
+	if p.of.Fast {
+		life = ShortTime
+	}
+	p.currentUntil = now.Add(life)
+	p.periodic(now)
+}
+
+// periodic starts the periodic transmission machine or changes its pace, 6.4.13. We are active, so that it never stops
+// while the port is enabled.
+func (p *port) periodic(now time.Time) {
+	slow := p.partner.State&ShortTimeout == 0
+	switch {
+	case p.periodicAt.IsZero():
+		p.periodicAt = now.Add(interval(slow))
+	case p.slow && !slow:
+		p.ntt, p.periodicAt = true, now.Add(FastPeriodic)
+	case !p.slow && slow:
+		p.periodicAt = now.Add(SlowPeriodic)
+	}
+	p.slow = slow
+}
+
+func interval(slow bool) time.Duration {
+	if slow {
+		return SlowPeriodic
+	}
+	return FastPeriodic
+}
+
+// receive takes a frame.
+func (p *port) receive(now time.Time, data []byte, a *Agent) error {
+	if !p.enabled() {
+		return NoPort
+	}
+	kind, err := subtype(data)
+	if err != nil {
+		return err
+	}
+	if kind == subtypeMarker {
+		return p.marked(now, data, a)
+	}
+	actor, partner, err := parse(data)
+	if err != nil {
+		return err
+	}
+	p.counts.Received++
+	p.record(now, actor, partner)
+	return nil
+}
+
+// marked answers a marker.
+func (p *port) marked(now time.Time, data []byte, a *Agent) error {
+	r, err := answer(p.MAC, data)
+	switch {
+	case errors.Is(err, errResponse): // we send none that it could answer
+		p.counts.Answers++
+		return nil
+	case err != nil:
+		return err
+	}
+	p.counts.Markers++
+	p.markers = slices.DeleteFunc(p.markers, func(t time.Time) bool { return !now.Before(t.Add(time.Second)) })
+	if len(p.markers) >= maxMarkers {
+		return MarkerLimit
+	}
+	p.markers = append(p.markers, now)
+	p.counts.Answered++
+	a.out = append(a.out, Frame{p.Name, r})
+	return nil
+}
+
+// record takes what a LACPDU says: update_Selected, update_NTT and recordPDU of 6.4.9.
+func (p *port) record(now time.Time, actor, partner Info) {
+	if p.receiver == ReceiverDefaulted || !actor.same(p.partner) { // UNSELECTED, before it may be selected again
+		p.enter(MuxDetached)
+	}
+	mine := p.actor()
+	const told = Activity | ShortTimeout | Aggregation | Synchronization
+	if !partner.same(mine) || (partner.State^mine.State)&told != 0 {
+		p.ntt = true
+	}
+	// In sync is one who says so of the link with this port, and who will keep it up: he is active, or knows that
+	// we are.
+	knows := partner.same(mine) || actor.State&Aggregation == 0
+	keeps := actor.State&Activity != 0 || partner.State&Activity != 0
+	p.partner = actor
+	if !knows || !keeps {
+		p.partner.State &^= Synchronization
+	}
+	p.heard(now)
+}
+
+// expire does what is due by the port's timers.
+func (p *port) expire(now time.Time) (due bool) {
+	is := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
+	if is(p.currentUntil) {
+		due = true
+		if p.receiver == ReceiverExpired {
+			p.defaulted(now)
+		} else {
+			p.expired(now)
+		}
+	}
+	if is(p.periodicAt) {
+		due, p.ntt, p.periodicAt = true, true, now.Add(interval(p.slow))
+	}
+	if is(p.waitUntil) {
+		due, p.waitUntil = true, time.Time{}
+	}
+	return due || p.ntt
+}
+
+// timers are when the port has something to do.
+func (p *port) timers() []time.Time {
+	list := []time.Time{p.currentUntil, p.periodicAt, p.waitUntil}
+	if n := len(p.sent); p.ntt && p.enabled() && n >= maxSent {
+		list = append(list, p.sent[n-maxSent].Add(FastPeriodic))
+	}
+	return list
+}
+
+// step lets the mux machine make one step, and reports whether it did.
+func (p *port) step(now time.Time) bool {
+	next := p.next()
+	if next != p.mux {
+		p.enter(next)
+		if next == MuxWaiting {
+			p.waitUntil = now.Add(AggregateWait)
+		}
+		p.watch(now)
+		return true
+	}
+	p.watch(now)
+	return false
+}
+
+// next is the state that the mux machine goes to.
+func (p *port) next() Mux {
+	sync := p.fallback || p.partner.State&Synchronization != 0
+	collects := p.fallback || p.partner.State&Collecting != 0
+	switch {
+	case !p.selected:
+		return MuxDetached
+	case p.mux == MuxDetached:
+		return MuxWaiting
+	case p.mux == MuxWaiting:
+		if p.of.ready() {
+			return MuxAttached
+		}
+		return MuxWaiting
+	case !sync:
+		return MuxAttached
+	case p.mux == MuxAttached:
+		return MuxCollecting
+	case collects:
+		return MuxDistributing
+	}
+	return MuxCollecting
+}
+
+// enter changes the state of the mux machine.
+func (p *port) enter(next Mux) {
+	if (next == MuxDistributing) != (p.mux == MuxDistributing) {
+		p.counts.Changed++
+	}
+	p.ntt = p.ntt || p.enabled() && next != p.mux && next != MuxWaiting
+	p.mux, p.waitUntil = next, time.Time{}
+}
+
+// watch notes since when actor and partner are out of sync, for churn detection, 6.4.17.
+func (p *port) watch(now time.Time) {
+	for _, w := range []struct {
+		in    bool
+		since *time.Time
+	}{
+		{!p.enabled() || p.mux >= MuxAttached, &p.actorOut},
+		{!p.enabled() || p.partner.State&Synchronization != 0, &p.partnerOut},
+	} {
+		if w.in {
+			*w.since = time.Time{}
+		} else if w.since.IsZero() {
+			*w.since = now
+		}
+	}
+}

@@ -1,0 +1,181 @@
+// # Clamps of the MSS
+//
+// A clamp looks at TCP segments with SYN, behind the ingress ACL in the same stage and
+// whatever that says, that have come in at a port, with a whole TCP header there and
+// all that its filter wants as the frame came in. It counts each, and what becomes of
+// it, the first that holds:
+//
+//   - cut: the frame was cut by a capture, or is a fragment (an IPv6 fragment header
+//     alone, of offset 0 and without more, makes none)
+//   - malformed: the header is shorter than 20 bytes or longer than the segment; an
+//     option is shorter than 2 bytes or ends behind the header; an MSS has not 4 bytes,
+//     or comes twice. Options end at the header's end or with kind 0
+//   - without: there is no MSS (kind 2)
+//   - small: the MSS is at most the room, which is the longest frame, with FCS, that the
+//     port takes with a record, less 18 bytes, 4 for each tag that the parser knows, 40 or
+//     with IPv6 60, and 32 for each of the clamp's records
+//   - no room: the room is less than 216
+//   - clamped
+//
+// A clamped segment leaves with the least room of all clamps that it was clamped by, in
+// the copies that are forwarded; egress programs and ACLs see nothing of it. The sum of
+// the segment's words stays what it was by a change of the checksum (RFC 1624).
+package engine
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"tamtam/saisim/config"
+	"tamtam/saisim/tailstamp"
+	"tamtam/tam/flymon"
+)
+
+// clamping lowers the MSS in TCP segments with SYN, behind the ACL: segments that answer leave by the port that the SYN
+// comes in at, and are to have room for tail-stamp records there.
+type clamping struct {
+	*core
+	list []*mssClamp
+}
+
+// An mssClamp is one that is configured, and what it has counted.
+type mssClamp struct {
+	config.MSSClamp
+	counts SYNCounts
+}
+
+// SYNCounts are what a clamp counts of segments with SYN, by [tailstamp.SYNCount].
+type SYNCounts [tailstamp.NumSYNCounts]uint64
+
+func (c *clamping) reset() { *c = clamping{core: c.core} }
+
+// apply compiles a clamp. What it has counted stays.
+func (c *clamping) apply(r config.MSSClamp, gone bool) {
+	x := at[*mssClamp](c.core, r.ID)
+	switch {
+	case gone:
+		delete(c.ids, r.ID)
+		c.list = slices.DeleteFunc(c.list, func(y *mssClamp) bool { return y == x })
+	case x != nil:
+		x.MSSClamp = r
+	default:
+		x = &mssClamp{MSSClamp: r}
+		c.ids[r.ID], c.list = x, append(c.list, x)
+	}
+}
+
+const tcpSYN = 1 << 1
+
+// wants reports whether a frame that usualIPv4 knows is for see.
+func (c *clamping) wants(data []byte) bool {
+	return len(c.list) > 0 && data[ethernetHeader+9] == protoTCP && data[ethernetHeader+20+13]&tcpSYN != 0
+}
+
+// see shows a packet to the clamps. Of several that match, the one with the least room counts; each counts for itself.
+func (c *clamping) see(p *port, pk *packet) {
+	h := &pk.h
+	if h.flags&flagTCP == 0 || h.tcpFlags&tcpSYN == 0 {
+		return
+	}
+	var v flymon.Vector
+	h.candidate(&v)
+	var found mssOption
+	looked := false
+	for _, x := range c.list {
+		if !x.Filter.Matches(&v, true) {
+			continue
+		}
+		if !looked {
+			found, looked = pk.findMSS(), true
+		}
+		became := found.became
+		if became == tailstamp.SYNClamped {
+			became = pk.lower(&found, h.mssRoom(int(p.stampMTU), x.Records))
+		}
+		x.counts[tailstamp.SYNSeen]++
+		x.counts[became]++
+	}
+}
+
+// mssRoom is the greatest MSS with which a full segment that leaves with the headers that h has, but for options, and
+// that many records is not longer than limit, FCS included.
+func (h *headers) mssRoom(limit, records int) int {
+	headers := 20 + 20
+	if h.flags&flagIPv6 != 0 {
+		headers = 40 + 20
+	}
+	return limit - fcsLen - int(h.l3) - headers - records*tailstamp.Size
+}
+
+// lower has the MSS lowered to what there is room for, and says what became of that.
+func (pk *packet) lower(o *mssOption, room int) tailstamp.SYNCount {
+	switch {
+	case int(o.mss) <= room:
+		return tailstamp.SYNSmall
+	case room < tailstamp.MinMSS:
+		return tailstamp.SYNNoRoom
+	}
+	if e := &pk.edit.mss; e.value == 0 || room < int(e.value) {
+		*e, pk.edited = mssEdit{value: uint16(room), at: o.at, tcp: o.tcp}, true
+	}
+	return tailstamp.SYNClamped
+}
+
+// An mssOption is what a segment with SYN says of the MSS.
+type mssOption struct {
+	became  tailstamp.SYNCount // SYNClamped: there is one that may be lowered
+	mss     uint16
+	at, tcp uint16 // of its value and of the TCP header, from the IP header on
+}
+
+// findMSS looks for the MSS option (RFC 9293, section 3.2) of a packet with a whole TCP header. What is not
+// well-formed is left alone.
+func (pk *packet) findMSS() (o mssOption) {
+	if pk.cut() || pk.h.flags&flagFragment != 0 {
+		return mssOption{became: tailstamp.SYNCut}
+	}
+	ip := pk.data[pk.h.l3:][:pk.h.ipLen]
+	tcp := tcpHeader(ip, pk.h.flags&flagIPv4 != 0)
+	options := tcp + 20
+	end := tcp + int(ip[tcp+12]>>4)*4
+	if end < options || end > len(ip) {
+		return mssOption{became: tailstamp.SYNMalformed}
+	}
+	o.became = tailstamp.SYNWithout
+	for at := options; at < end && ip[at] != 0; {
+		if ip[at] == 1 { // no operation
+			at++
+			continue
+		}
+		if at+2 > end || ip[at+1] < 2 || at+int(ip[at+1]) > end {
+			return mssOption{became: tailstamp.SYNMalformed}
+		}
+		if ip[at] == 2 {
+			if ip[at+1] != 4 || o.became != tailstamp.SYNWithout {
+				return mssOption{became: tailstamp.SYNMalformed}
+			}
+			o = mssOption{tailstamp.SYNClamped, binary.BigEndian.Uint16(ip[at+2:]), uint16(at + 2), uint16(tcp)}
+		}
+		at += int(ip[at+1])
+	}
+	return o
+}
+
+// tcpHeader returns where the TCP header is in an IP packet that the parser has found one in.
+func tcpHeader(ip []byte, v4 bool) int {
+	if v4 {
+		return int(ip[0]&15) * 4
+	}
+	at, next := 40, ip[6]
+	for next != protoTCP {
+		size := (int(ip[at+1]) + 1) * 8
+		switch next {
+		case authenticated:
+			size = (int(ip[at+1]) + 2) * 4
+		case fragment:
+			size = 8
+		}
+		next, at = ip[at], at+size
+	}
+	return at
+}

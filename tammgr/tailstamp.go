@@ -1,0 +1,44 @@
+package tammgr
+
+import (
+	"fmt"
+
+	"tamtam/schema"
+	"tamtam/tam/flymon"
+)
+
+// tailStamp is a row of TAM_TAILSTAMPING_TABLE. One that clamps the MSS is forwarded with the match of its flow group,
+// the other way round, as filter of segments with SYN.
+type tailStamp struct{ schema.TailStampSession }
+
+func (s tailStamp) refs() refs { return refs{group: s.FlowGroup} }
+
+// syns is the filter, as far as the flow group's rule is there.
+func (s tailStamp) syns(m *Manager) (f flymon.Filter, err error) {
+	if rule := m.ruleOf(s.FlowGroup); rule != nil {
+		match, _, _ := m.checkedRule(rule.key.Config(), rule)
+		return schema.ClampFilter(match)
+	}
+	return f, nil
+}
+
+func (s tailStamp) check(m *Manager) (wrong string, lacks []string) {
+	if s.ClampMSS == 0 {
+		return "", nil
+	}
+	if _, err := s.syns(m); err != nil {
+		return fmt.Sprintf("flow group %q: %s", s.FlowGroup, schema.Reason(err)), nil
+	}
+	if m.lacks(s.FlowGroup, false) == nil {
+		lacks = m.lacks(s.FlowGroup, true)
+	}
+	return "", lacks
+}
+
+func (s tailStamp) appl(m *Manager, rule schema.ACLRuleKey) map[string]string {
+	flow := schema.TailStampFlow{Name: s.Name, Rule: rule, ClampMSS: s.ClampMSS}
+	if s.ClampMSS > 0 {
+		flow.SYNs, _ = s.syns(m)
+	}
+	return flow.Fields()
+}

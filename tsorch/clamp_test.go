@@ -1,0 +1,314 @@
+package tsorch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/saisim/tailstamp"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/tamorch"
+	"tamtam/tamorch/tamorchtest"
+)
+
+const synsOfWeb = "dst-ip=10.0.0.1/32,src-port=80,protocol=6"
+
+// clampSession is a session of a rule that clamps, as tammgrd forwards it.
+func (b *bench) clampSession(name, rule, records, filter string) {
+	b.Set(schema.AppTAMTailStamp, name, "acl-table-name", "TAM", "acl-rule-name", rule, "clamp-mss", records, "clamp-filter", filter)
+}
+
+func clampCall(label string, records int, filter string) string {
+	return fmt.Sprintf(`{"attributes":[{"clamp":{"sai_metadata":{"sai_attr_flags":"SAI_ATTR_FLAGS_CREATE_AND_SET","sai_attr_value_type":"SAI_ATTR_VALUE_TYPE_JSON"},`+
+		`"value":{"label":%q,"records":%d,"filter":%q}}}]}`, label, records, filter)
+}
+
+// clampEntries are the ENTRYs of the clamps that there are, in order.
+func (b *bench) clampEntries() (all []string) {
+	for _, k := range b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable) {
+		v, _ := sai.Find(b.Fake.Attrs(k), sai.GenericProgrammableAttrEntry)
+		all = append(all, string(v.(sai.Bytes)))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// clampBench is a switch that can clamp, with a flow group.
+func clampBench(t testing.TB) *bench {
+	b := newBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectClamp, tailstamp.ObjectSYNs}})
+	b.activate()
+	b.tamTable()
+	b.rule("web", web...)
+	b.Step()
+	b.Rec.Reset()
+	return b
+}
+
+// calls are those on extension objects, and of the others whether there were any.
+func (b *bench) calls() (all []string) {
+	others := false
+	for _, c := range b.Rec.Lines() {
+		if parts := strings.SplitN(c, "|", 3); strings.Contains(c, "GENERIC_PROGRAMMABLE") {
+			all = append(all, parts[0]+"|"+parts[1])
+		} else if !others {
+			all, others = append(all, "others"), true
+		}
+	}
+	b.Rec.Reset()
+	return all
+}
+
+func (b *bench) wantClamps(calls []string, entries ...string) {
+	b.T.Helper()
+	if got := b.calls(); !slices.Equal(got, calls) {
+		b.T.Errorf("calls %q, want %q", got, calls)
+	}
+	if got := b.clampEntries(); !slices.Equal(got, entries) {
+		b.T.Errorf("clamps\n%q, want\n%q", got, entries)
+	}
+}
+
+// A clamp is made behind all else that a session needs, changed in place with its row, and removed first.
+func TestClampFollowsItsRow(t *testing.T) {
+	b := clampBench(t)
+	const clamp = "SAI_OBJECT_TYPE_GENERIC_PROGRAMMABLE:oid:0x660000000"
+	b.clampSession("s1", "web", "2", synsOfWeb)
+	b.Step()
+	b.wantSession("s1", "active")
+	b.wantClamps([]string{"others", "c|" + clamp + "0"}, clampCall("s1", 2, synsOfWeb))
+	b.clampSession("s1", "web", "3", synsOfWeb)
+	b.Step()
+	b.wantClamps([]string{"s|" + clamp + "0"}, clampCall("s1", 3, synsOfWeb))
+	b.session("s1", "web") // without
+	b.Step()
+	b.wantSession("s1", "active")
+	b.wantClamps([]string{"r|" + clamp + "0"})
+	b.clampSession("s1", "web", "1", synsOfWeb)
+	b.session("s2", "web")
+	b.Step()
+	b.wantClamps([]string{"c|" + clamp + "1"}, clampCall("s1", 1, synsOfWeb))
+	b.Del(schema.AppTAMTailStamp, "s2")
+	b.Step()
+	b.Del(schema.AppTAMTailStamp, "s1")
+	b.Step()
+	b.wantClamps([]string{"r|" + clamp + "1", "others"})
+	tamorchtest.Empty(b.Bench, b.ts.Feature)
+}
+
+// Whatever takes a session out of the ASIC takes its clamp along, and it comes back.
+func TestClampWithdrawnAndBack(t *testing.T) {
+	for name, x := range map[string]struct{ del, set func(b *bench) }{
+		"rule":      {func(b *bench) { b.Del(schema.AppACLRule, "TAM:web") }, func(b *bench) { b.rule("web", web...) }},
+		"table":     {func(b *bench) { b.Del(schema.AppACLTable, "TAM") }, func(b *bench) { b.tamTable() }},
+		"feature":   {func(b *bench) { b.Del(schema.AppTAMFeature, feature) }, (*bench).activate},
+		"switch id": {func(b *bench) { b.Del(schema.AppTAMSwitch, schema.TAMGlobalKey) }, func(b *bench) { b.Set(schema.AppTAMSwitch, schema.TAMGlobalKey, "op-switch-id", "7") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := clampBench(t)
+			b.clampSession("s1", "web", "2", synsOfWeb)
+			b.Step()
+			before := b.Content()
+			x.del(b)
+			b.Step()
+			if got := b.clampEntries(); len(got) > 0 {
+				t.Errorf("clamps stay: %q", got)
+			}
+			x.set(b)
+			b.Step()
+			b.wantSession("s1", "active")
+			compare(t, "ASIC", b.Content(), before)
+		})
+	}
+}
+
+// Whatever call fails, all before it are undone, the reason is shown, and the next attempt succeeds. No room is a reason
+// to wait.
+func TestEveryFailureWithAClampIsUndone(t *testing.T) {
+	for _, status := range []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources} {
+		for n := 1; ; n++ {
+			b := clampBench(t)
+			before := b.Content()
+			b.Rec.FailAt(n, status)
+			b.clampSession("s1", "web", "2", synsOfWeb)
+			b.Step()
+			if b.Status(schema.StateTAMTailStamp+"|s1") == "active" {
+				if n < 11 {
+					t.Errorf("only %d calls", n-1)
+				}
+				break
+			}
+			compare(t, fmt.Sprintf("%s at call %d: ASIC", status, n), b.Content(), before)
+			b.wantSession("s1", status.String())
+			tamorchtest.Whole(b.Bench, b.ts.Feature)
+			b.Rec.FailAt(0, 0)
+			b.clampSession("s1", "web", "2", synsOfWeb)
+			b.Step()
+			b.wantSession("s1", "active")
+		}
+	}
+}
+
+// Whatever call of a change or a removal fails: nothing is lost from the books, and once the switch obliges, everything
+// goes, the clamp by itself.
+func TestEveryFailureOfChangesOfClamps(t *testing.T) {
+	for n := 1; ; n++ {
+		b := clampBench(t)
+		b.clampSession("s1", "web", "2", synsOfWeb)
+		b.Step()
+		b.Rec.Reset()
+		b.Rec.FailAt(n, sai.StatusFailure)
+		b.clampSession("s1", "web", "3", synsOfWeb)
+		b.Step()
+		b.session("s1", "web")
+		b.Step()
+		b.clampSession("s1", "web", "4", synsOfWeb)
+		b.Step()
+		b.Del(schema.AppTAMTailStamp, "s1")
+		b.Step()
+		tamorchtest.Whole(b.Bench, b.ts.Feature)
+		done := b.Rec.Changes() < n
+		b.Rec.FailAt(0, 0)
+		b.Now = b.Now.Add(tamorch.TryAgain)
+		b.Step()
+		if got := b.clampEntries(); len(got) > 0 {
+			t.Errorf("call %d failed, and a second later there are %q", n, got)
+		}
+		b.session("s1", "web") // what all sessions share goes with the next one
+		b.Step()
+		b.Del(schema.AppTAMTailStamp, "s1")
+		b.Step()
+		b.Del(schema.AppACLRule, "TAM:web")
+		b.Step()
+		for _, k := range b.Fake.Created() {
+			if k.Type != sai.ObjectTypeHostif {
+				t.Errorf("call %d failed, and %s stays", n, k)
+			}
+		}
+		tamorchtest.Empty(b.Bench, b.ts.Feature)
+		if done {
+			break
+		}
+	}
+}
+
+// A session that can neither have its clamp nor be detached is tried again a second later.
+func TestClampThatCannotBeUndone(t *testing.T) {
+	refuses := false
+	b := newBenchOn(t, saitest.Options{Extensions: []string{tailstamp.ObjectClamp}}, func(api sai.API) sai.API {
+		return &sai.Gate{API: api, Refuse: func(_ context.Context, op sai.Op, t sai.ObjectType) error {
+			if refuses && (t == sai.ObjectTypeGenericProgrammable || t == sai.ObjectTypeACLEntry && op == sai.OpRemove) {
+				return sai.StatusFailure
+			}
+			return nil
+		}}
+	})
+	b.activate()
+	b.tamTable()
+	b.rule("web", web...)
+	refuses = true
+	b.clampSession("s1", "web", "2", synsOfWeb)
+	b.Step()
+	b.wantSession("s1", "failed: create the clamp of the maximum segment size")
+	b.wantSession("s1", "and undoing the steps before it failed")
+	tamorchtest.Whole(b.Bench, b.ts.Feature)
+	refuses = false
+	b.Now = b.Now.Add(tamorch.TryAgain)
+	b.Step()
+	b.wantSession("s1", "active")
+	if got := b.clampEntries(); len(got) != 1 {
+		t.Errorf("clamps %q", got)
+	}
+}
+
+// A switch without the extension fails sessions that want it, with the reason, and nothing else.
+func TestNoClamps(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	b.activate()
+	b.tamTable()
+	b.rule("web", web...)
+	b.clampSession("s1", "web", "2", synsOfWeb)
+	b.session("s2", "web")
+	b.Step()
+	b.wantSession("s1", `failed: clamp-mss "2": want none: the switch cannot lower the maximum segment size, since its SAI has no extension tamtam.tailstamp.clamp`)
+	b.wantSession("s2", "active")
+	b.WantStatus(schema.StateTAMFeature, feature, "ACTIVE")
+	b.session("s1", "web")
+	b.Step()
+	b.wantSession("s1", "active")
+}
+
+// An orchagent that starts again wants of the chip what there is.
+func TestRestartWithClamps(t *testing.T) {
+	b := clampBench(t)
+	long := strings.Repeat("s", 65)
+	b.clampSession("s1", "web", "2", synsOfWeb)
+	b.clampSession(long, "web", "3", synsOfWeb)
+	b.Step()
+	b.wantSession(long, "active")
+	before := b.Content()
+	b.restart()
+	b.wantSession("s1", "active")
+	compare(t, "ASIC", b.Content(), before)
+}
+
+// The row of a session that clamps has what became of segments with SYN, since it was cleared; others have none of it.
+func TestClampCounters(t *testing.T) {
+	var w *tamorchtest.Extensions[int]
+	b := newBenchOn(t, saitest.Options{Extensions: []string{tailstamp.ObjectClamp, tailstamp.ObjectSYNs}}, func(api sai.API) sai.API {
+		w = &tamorchtest.Extensions[int]{API: api, Objects: map[sai.OID]*tamorchtest.Extension[int]{}}
+		return w
+	})
+	seen := 10
+	w.Read = func(x *tamorchtest.Extension[int]) (sai.Bytes, error) {
+		labels, err := tamorch.Value[[]string](x.Entry, tailstamp.AttrLabels)
+		if err != nil {
+			return nil, err
+		}
+		var words []int
+		for range labels {
+			words = append(words, seen, 1, 2, 3, 4, 5, 6)
+		}
+		return tamorchtest.Entry(map[string]any{tailstamp.AttrCounters: words})
+	}
+	b.activate()
+	b.tamTable()
+	b.rule("web", web...)
+	b.clampSession("s1", "web", "2", synsOfWeb)
+	b.session("s2", "web")
+	b.Step()
+	b.count("web", "11", "2222")
+	poll := func() {
+		t.Helper()
+		if err := b.ts.PollCounters(b.Ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	poll()
+	want := swss.FieldValues{"MATCHED_PACKETS": "11", "MATCHED_BYTES": "2222", "SYNS": "10", "SYNS_CLAMPED": "1", "SYNS_SMALL": "2",
+		"SYNS_WITHOUT_MSS": "3", "SYNS_MALFORMED": "4", "SYNS_CUT": "5", "SYNS_NO_ROOM": "6"}
+	b.wantCounters("s1", want)
+	b.wantCounters("s2", swss.FieldValues{"MATCHED_PACKETS": "11", "MATCHED_BYTES": "2222"})
+	if err := b.ts.Clear(b.Ctx, "s1"); err != nil {
+		t.Fatal(err)
+	}
+	seen = 17
+	poll()
+	if got := b.Row(swss.CountersDB, schema.CountersTailStamp, "s1"); got["SYNS"] != "7" || got["SYNS_CLAMPED"] != "0" {
+		t.Errorf("cleared: %v", got)
+	}
+	b.session("s1", "web") // a new clamp counts from zero, whatever was cleared
+	b.Step()
+	poll()
+	b.wantCounters("s1", swss.FieldValues{"MATCHED_PACKETS": "0", "MATCHED_BYTES": "0"})
+	b.clampSession("s1", "web", "2", synsOfWeb)
+	b.Step()
+	poll()
+	if got := b.Row(swss.CountersDB, schema.CountersTailStamp, "s1"); got["SYNS"] != "17" {
+		t.Errorf("anew: %v", got)
+	}
+}
