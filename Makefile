@@ -145,9 +145,9 @@ lint:
 ###                 openconfig/public, yanglint (Debian's libyang2-tools) has to be there; UPDATE=1 writes tamtam-deviations
 openconfig:
 	@[ -n "$(OPENCONFIG_DIR)" ] || { echo "OPENCONFIG_DIR names no checkout of openconfig/public" >&2; exit 2; }
-	@mkdir -p bin
-	TAMTAM_TREE=$(CURDIR)/bin/tree.json $(GO) test -count=1 -run '^TestServedTreeIsValid$$' ./device
-	$(GO) run ./internal/openconfig -public $(OPENCONFIG_DIR) -tree bin/tree.json $(if $(UPDATE),-update)
+	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && \
+		TAMTAM_TREE=$$dir/tree.json $(GO) test -count=1 -run '^TestServedTreeIsValid$$' ./device && \
+		$(GO) run ./internal/openconfig -public $(OPENCONFIG_DIR) -tree $$dir/tree.json $(if $(UPDATE),-update)
 
 ### generate        all generated code anew
 generate:

@@ -99,8 +99,11 @@ func lint(out io.Writer, own, public, tree string, shared []string) error {
 			fmt.Fprint(out, line)
 		}
 	}
-	if err != nil || faults > 0 {
-		return fmt.Errorf("yanglint: %d errors (%w)", faults, err)
+	switch {
+	case faults > 0:
+		return fmt.Errorf("yanglint finds %d errors", faults)
+	case err != nil:
+		return fmt.Errorf("yanglint: %w", err)
 	}
 	fmt.Fprintf(out, "yanglint finds no error in %s\n", tree)
 	return nil
