@@ -8,6 +8,9 @@ import (
 	"tamtam/swss"
 )
 
+// routedPath is the list of interfaces that route, where they are written.
+const routedPath = "/routing/interfaces/interface"
+
 // inRouting says where what routes is written.
 const inRouting = "it is written in /routing"
 

@@ -206,7 +206,7 @@ func (r reader) rowKeys(ctx context.Context, g *group, row *row, pattern []strin
 	case row.Map != "": // the names are the fields of the hash
 		prefix = ""
 		keys, err = db.Client().HKeys(ctx, row.Map).Result()
-	case row.Tables:
+	case row.Table == "":
 		prefix = ""
 		if keys, err = db.Client().Keys(ctx, "*").Result(); err == nil {
 			keys = sortedKeys(countTables(keys, db.Separator()))

@@ -199,7 +199,7 @@ func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*wan
 			r := g.rows[w.row]
 			switch key := r.Table + db.Separator() + w.key; {
 			case w.key == "":
-			case r.Tables:
+			case r.Table == "":
 				if keys == nil {
 					keys = p.Keys(ctx, "*")
 				}

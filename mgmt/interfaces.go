@@ -27,7 +27,7 @@ func interfacesModule() Module {
 	routed := func(table, kind, oper string) Row {
 		return Row{
 			DB: swss.ConfigDB, Table: table, Key: "{name}", Only: kind, Entry: true,
-			Fixed:  "VLAN interfaces and loopbacks are made and removed in /routing/interfaces",
+			Fixed: "VLAN interfaces and loopbacks are made and removed in /routing/interfaces", Elsewhere: routedPath,
 			Leaves: append(namedLeaves(), Leaf{"state/admin-status", constant("UP")}, Leaf{"state/oper-status", constant(oper)}),
 		}
 	}

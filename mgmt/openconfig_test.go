@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // shows checks what paths show of rows; "" is nothing.
@@ -208,5 +210,42 @@ func TestVersionsOfModules(t *testing.T) {
 		if said == nil || said[1]+said[2] != m.GetVersion() {
 			t.Errorf("%s: version %s, the file says %v", m.GetName(), m.GetVersion(), said)
 		}
+	}
+}
+
+// What a Get of type CONFIG has is what a Set at the root of another switch takes, VLAN interfaces included, which another
+// list makes; and again on the same.
+func TestConfigRestores(t *testing.T) {
+	a := newBed(t, nil)
+	a.rows(map[string]string{
+		"CONFIG_DB DEVICE_METADATA|localhost": "hostname=leaf1", "CONFIG_DB PORT|Ethernet0": "lanes=0 speed=100000 mtu=1500",
+		"CONFIG_DB PORTCHANNEL|PortChannel1": "admin_status=up mtu=9100 static=true", "CONFIG_DB VLAN|Vlan10": "vlanid=10",
+		"CONFIG_DB VLAN_INTERFACE|Vlan10": "mtu=1400", "CONFIG_DB VLAN_INTERFACE|Vlan10|10.0.0.1/24": "NULL=NULL",
+		"CONFIG_DB LOOPBACK_INTERFACE|Loopback0": "NULL=NULL",
+	})
+	resp, err := a.client.Get(a.ctx, &gpb.GetRequest{Path: []*gpb.Path{{}}, Type: gpb.GetRequest_CONFIG, Encoding: gpb.Encoding_JSON_IETF})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := resp.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal()
+	b := newBed(t, nil)
+	b.rows(map[string]string{"CONFIG_DB PORT|Ethernet0": "lanes=0 speed=100000"})
+	for range 2 {
+		if err := b.server.Load(b.ctx, text); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		for _, row := range []string{"VLAN_INTERFACE|Vlan10", "VLAN_INTERFACE|Vlan10|10.0.0.1/24", "LOOPBACK_INTERFACE|Loopback0"} {
+			if got, want := b.row(row), a.row(row); got != want {
+				t.Errorf("%s is %q, want %q", row, got, want)
+			}
+		}
+	}
+	_, err = b.client.Set(b.ctx, updating(update("/interfaces/interface[name=Vlan11]/config", `{"name":"Vlan11"}`)))
+	wantErr(t, err, "InvalidArgument", "cannot be created", "/routing/interfaces")
+	_, err = b.client.Set(b.ctx, &gpb.SetRequest{Delete: []*gpb.Path{path("/interfaces/interface[name=Vlan10]")}})
+	wantErr(t, err, "InvalidArgument", "cannot be deleted", "/routing/interfaces")
+	b.mustSet(&gpb.SetRequest{Replace: []*gpb.Update{{Path: &gpb.Path{}, Val: ietf(string(text))}}})
+	if got := b.row("VLAN_INTERFACE|Vlan10"); got != "mtu=1400" {
+		t.Error(got)
 	}
 }

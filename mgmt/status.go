@@ -20,7 +20,7 @@ func statusModule(modules []Module) Module {
 			stateRow(schema.StateSwitch, schema.SwitchKey, "fdb/state"),
 		}},
 		{Path: "/config-tables/table", Rows: []Row{
-			{DB: swss.ConfigDB, Key: "{name}", Tables: true, Entry: true, Counter: true,
+			{DB: swss.ConfigDB, Key: "{name}", Entry: true, Counter: true,
 				Leaves: []Leaf{{"state/rows", text("rows")}}},
 		}},
 		{Path: "/tam/features-state/feature", Rows: []Row{features}},

@@ -40,7 +40,9 @@ type Group struct {
 
 // A Row is one row of a table that an entry of the group has.
 type Row struct {
-	DB    swss.DBName
+	DB swss.DBName
+	// Table is the row's; "" means that this is not a real row: the entries are the tables of the
+	// database, the field "rows" says how many rows each has.
 	Table string
 	// Key is the row's key: "TAM|{name}", {name} standing for the list key; of two of that name it is the
 	// inner one. {prefix/host} is a network that the row's key has without length where it is a host.
@@ -70,14 +72,14 @@ type Row struct {
 	Host bool
 	// JSON names a field that is JSON of more fields of the row.
 	JSON string
-	// Tables means that this is not a real row: the entries are the tables of the database, the
-	// field "rows" says how many rows each has.
-	Tables bool
 	// Entry rows make up the entry: it exists as long as one of them does.
 	Entry bool
 	// Fixed entries are neither created nor deleted by clients; the text says
 	// why.
 	Fixed string
+	// Elsewhere is the list that makes Fixed entries, under the same keys: a Set may name one that it
+	// makes there.
+	Elsewhere string
 	// Counter rows change with the traffic: they are sampled, never sent on
 	// change.
 	Counter bool

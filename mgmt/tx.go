@@ -40,6 +40,7 @@ type txEntry struct {
 	present  bool // after what was done so far
 	touched  bool
 	refused  bool          // cannot be created
+	promised *row          // it is to be made by another list of the same Set; nil: it is not
 	problems []string      // what finishing it found wrong
 	step     int           // the last that did something to it
 	wrote    map[*node]int // the last that wrote a leaf
@@ -141,6 +142,10 @@ func (e *txEntry) create() error {
 		if !r.written() || !r.serves(e.keys) {
 			continue
 		}
+		if r.Entry && r.Elsewhere != "" && e.before[i] == nil {
+			e.promised, e.present = r, true
+			return nil
+		}
 		if r.Entry && r.Fixed != "" && e.before[i] == nil {
 			return fmt.Errorf("cannot be created: %s", r.Fixed)
 		}
@@ -200,6 +205,9 @@ func (e *txEntry) put(n *node, v []string) error {
 		}
 		if b.codec.Put == nil {
 			return errReadOnly
+		}
+		if e.promised != nil { // the value is right, or it is not; the row is not this entry's to write
+			return b.codec.Put(Record{Keys: e.keys, Fields: map[string]string{}}, v)
 		}
 		if e.recs[b.row] == nil {
 			if len(v) == 0 {
