@@ -61,7 +61,7 @@ func aclModule() Module {
 	set.Leaves = []Leaf{{"config/description", words}, {"state/description", words}}
 	table := Row{DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}"}
 	order := Row{DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|RULE_{*}", Of: "PRIORITY", Fold: inOrder}
-	return Module{Name: "openconfig-acl", Groups: []Group{
+	return Module{Name: "openconfig-acl", Groups: append(bindings(), []Group{
 		{Path: "/acl/acl-sets/acl-set", View: inTables, Keys: map[string]Codec{"type": aclType()}, Rows: []Row{set}},
 		{Path: entry, View: inTables, Keys: map[string]Codec{"sequence-id": {Get: sequence}}, Rows: []Row{
 			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: "{name}:RULE_{sequence-id}", Leaves: entryLeaves("state")},
@@ -77,7 +77,7 @@ func aclModule() Module {
 				Leaves:  []Leaf{{"state/matched-packets", text(aclPackets)}, {"state/matched-octets", text(aclOctets)}},
 			},
 		}},
-	}}
+	}...)}
 }
 
 // aclTypes are OpenConfig's words for the types of SONiC's tables that it has words for.

@@ -185,6 +185,25 @@ func TestAccessLists(t *testing.T) {
 	})
 }
 
+// An access list is bound to interfaces, in or out.
+func TestAccessListsOfInterfaces(t *testing.T) {
+	const port = "/acl/interfaces/interface[id=Ethernet0]"
+	shows(t, map[string]string{
+		"APPL_DB ACL_TABLE_TABLE:A": "TYPE=L3 STAGE=ingress PORTS=Ethernet0,Ethernet4",
+		"APPL_DB ACL_TABLE_TABLE:B": "TYPE=L3V6 STAGE=egress PORTS=Ethernet0",
+		"APPL_DB ACL_TABLE_TABLE:O": "TYPE=OWN STAGE=ingress PORTS=Ethernet8",
+	}, map[string]string{
+		port: `{"openconfig-acl:id":"Ethernet0","openconfig-acl:config":{"id":"Ethernet0"},"openconfig-acl:state":{"id":"Ethernet0"},
+			"openconfig-acl:interface-ref":{"state":{"interface":"Ethernet0"}},
+			"openconfig-acl:ingress-acl-sets":{"ingress-acl-set":[{"set-name":"A","type":"openconfig-acl:ACL_IPV4",
+				"config":{"set-name":"A","type":"openconfig-acl:ACL_IPV4"},"state":{"set-name":"A","type":"openconfig-acl:ACL_IPV4"}}]},
+			"openconfig-acl:egress-acl-sets":{"egress-acl-set":[{"set-name":"B","type":"openconfig-acl:ACL_IPV6",
+				"config":{"set-name":"B","type":"openconfig-acl:ACL_IPV6"},"state":{"set-name":"B","type":"openconfig-acl:ACL_IPV6"}}]}}`,
+		"/acl/interfaces/interface[id=Ethernet4]/egress-acl-sets": "",
+		"/acl/interfaces/interface[id=Ethernet8]":                 "",
+	})
+}
+
 // A rule that comes to do what OpenConfig cannot say leaves its access list.
 func TestAccessListsOnChange(t *testing.T) {
 	b := newBed(t, nil)
