@@ -15,11 +15,11 @@ const (
 	maxStrangersOf = 16  // of one address
 )
 
-// A Door is a listener whose clients come in two kinds: strangers, of which nothing has come yet that a client must send,
-// and those that have shown that they are clients, by a TLS handshake or a request ([Door.Know]). There are places for a
-// number of each kind, in all and of one source. A stranger for whom there is none takes that of the oldest, of the same
-// source if that has too many: who opens connections and says nothing gets in nobody's way. One that becomes known when
-// there is no place is shut out.
+// A Door is a listener whose clients come in two kinds: strangers, of which nothing has come yet that a client must
+// send, and those that have shown that they are clients, by a TLS handshake or a request ([Door.Know]). There are
+// places for a number of each kind, in all and of one source. A stranger for whom there is none takes that of the
+// oldest, of the same source if that has too many: who opens connections and says nothing gets in nobody's way. One
+// that becomes known when there is no place is shut out.
 type Door struct {
 	net.Listener
 
