@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi
 
 ### help            this list
 help:
@@ -140,6 +140,14 @@ bench-pgo:
 ### lint            the linters of .golangci.yml; the first time golangci-lint is compiled, which takes minutes
 lint:
 	$(GO) tool -modfile=tools/go.mod golangci-lint run --timeout 30m
+
+### openconfig      what is served, and the deviations, against OpenConfig's own modules: OPENCONFIG_DIR names a checkout of
+###                 openconfig/public, yanglint (Debian's libyang2-tools) has to be there; UPDATE=1 writes tamtam-deviations
+openconfig:
+	@[ -n "$(OPENCONFIG_DIR)" ] || { echo "OPENCONFIG_DIR names no checkout of openconfig/public" >&2; exit 2; }
+	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && \
+		TAMTAM_TREE=$$dir/tree.json $(GO) test -count=1 -run '^TestServedTreeIsValid$$' ./device && \
+		$(GO) run ./internal/openconfig -public $(OPENCONFIG_DIR) -tree $$dir/tree.json $(if $(UPDATE),-update)
 
 ### generate        all generated code anew
 generate:

@@ -24,8 +24,11 @@ func liveNames(list ...any) func(context.Context, *Shell) ([]string, error) {
 	}
 }
 
-// liveInterfaces completes from the existing interfaces.
-var liveInterfaces = liveNames(interfacesRoot, keyed{"interface", "name", "*"})
+// liveInterfaces completes from the existing ports and port channels.
+func liveInterfaces(ctx context.Context, s *Shell) ([]string, error) {
+	names, err := liveNames(interfacesRoot, keyed{"interface", "name", "*"})(ctx, s)
+	return slices.DeleteFunc(names, func(name string) bool { return !isLink(name) }), err
+}
 
 // parseName accepts what the tree accepts as a name: visible ASCII without "|".
 func parseName(text string) (string, error) {

@@ -10,7 +10,7 @@ const (
 	interfacesRoot = "openconfig-interfaces:interfaces"
 	aclRoot        = "openconfig-acl:acl"
 	vlansRoot      = "tamtam-interfaces:vlans"
-	lldpRoot       = "tamtam-interfaces:lldp"
+	lldpRoot       = "openconfig-lldp:lldp"
 )
 
 var (

@@ -36,8 +36,8 @@ type fakeServer struct {
 // listKeys are the keys of lists that have another than name.
 var listKeys = map[string]string{
 	"period": "number", "alt-mark-result": "path", "feature": "feature-ref", "flymon-group": "number", "metric": "quantity",
-	"flow": "flow", "bin": "size", "group": "index", "member": "interface", "vlan": "vlan-id", "acl-entry": "sequence-id",
-	"alarm": "id", "tally": "list",
+	"flow": "flow", "bin": "size", "group": "index", "member": "interface", "vlan": "vlan-id", "rule": "rule-name",
+	"neighbor": "id", "alarm": "id", "tally": "list",
 }
 
 // bare strips module prefixes from all names below v.

@@ -304,7 +304,7 @@ func (r *running) attached(p *printout, iface string, tam tree) {
 // since ports join them.
 func (r *running) interfaces(interfaces, vlans, tam tree) {
 	channel := map[string]string{} // of a member
-	all := interfaces.sorted("interface")
+	all := links(interfaces)
 	slices.SortStableFunc(all, func(a, b tree) int { return inOrder(a.name(), b.name()) })
 	for _, i := range all {
 		number, _ := strings.CutPrefix(i.name(), "PortChannel")
@@ -323,7 +323,9 @@ func (r *running) interfaces(interfaces, vlans, tam tree) {
 			table = "PORTCHANNEL"
 		}
 		var lines printout
-		if r.says(table, i.name()) {
+		aggregation := i.at("aggregation", "config") // what no command says stays a row
+		worded := aggregation.text("min-links") == "" && aggregation.word("lag-type") != "STATIC"
+		if worded && r.says(table, i.name()) {
 			lines.singles(" ", i, interfaceLeaves...)
 		}
 		if number := channel[i.name()]; number != "" {

@@ -82,7 +82,8 @@ func (c *configRoll) ports() {
 	c.some(1, func(int) { c.set("BREAKOUT_CFG", c.port(), "brkout_mode", c.of("1x100G", "4x25G", "2x50G[25G]")) })
 	c.some(2, func(i int) {
 		pc := fmt.Sprintf("PortChannel%d", i+1)
-		c.set("PORTCHANNEL", pc, "admin_status", c.of("", "up", "down"), "mtu", c.of("", "9100", "9000"), "lacp_key", c.of("", "auto"))
+		c.set("PORTCHANNEL", pc, "admin_status", c.of("", "up", "down"), "mtu", c.of("", "9100", "9000"), "lacp_key", c.of("", "auto"),
+			"static", c.of("", "true", "false"), "min_links", c.of("", "2"))
 		c.some(2, func(int) { c.set("PORTCHANNEL_MEMBER", pc+"|"+c.port()) })
 	})
 	c.some(3, func(i int) {

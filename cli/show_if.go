@@ -19,7 +19,16 @@ func (s *Shell) interfaces(ctx context.Context, c *call) ([]tree, map[string]any
 		return []tree{found}, entry("openconfig-interfaces:interface", found), err
 	}
 	found, err := s.client.all(ctx, gpath(interfacesRoot))
-	return found.sorted("interface"), one(interfacesRoot, found), err
+	return links(found), one(interfacesRoot, found), err
+}
+
+// links are the ports and port channels among the interfaces: VLAN interfaces and loopbacks are shown by show ip.
+func links(interfaces tree) []tree {
+	return slices.DeleteFunc(interfaces.sorted("interface"), func(i tree) bool { return !isLink(i.name()) })
+}
+
+func isLink(name string) bool {
+	return strings.HasPrefix(name, "Ethernet") || strings.HasPrefix(name, "PortChannel")
 }
 
 // orDash replaces an empty value by a dash.
@@ -159,26 +168,28 @@ func showVLAN(ctx context.Context, c *call) (*view, error) {
 }
 
 func showACL(ctx context.Context, c *call) (*view, error) {
-	found, err := c.sh.client.all(ctx, gpath(aclRoot, "acl-sets"))
+	found, err := c.sh.client.all(ctx, gpath(aclRoot, "tables"))
 	if err != nil {
 		return nil, err
 	}
-	sets := found.sorted("acl-set")
-	data := one("openconfig-acl:acl-sets", found)
+	tables := found.sorted("table")
+	data := one("tamtam-acl:tables", found)
 	if want := c.args["name"]; want != "" {
-		if sets = slices.DeleteFunc(sets, func(s tree) bool { return s.name() != want }); len(sets) == 0 {
+		if tables = slices.DeleteFunc(tables, func(t tree) bool { return t.name() != want }); len(tables) == 0 {
 			return nil, fmt.Errorf("ACL table %s does not exist", want)
 		}
-		data = entry("openconfig-acl:acl-set", sets[0])
+		data = entry("tamtam-acl:table", tables[0])
 	}
 	var rows [][]string
-	for _, s := range sets {
-		status, reason := orDash(s.text("state", "status")), s.text("state", "reason")
-		rows = append(rows, []string{s.name(), "", s.text("type"), "", "", status, reason})
-		for _, e := range s.sortedBy("sequence-id", "acl-entries", "acl-entry") {
-			state := e.at("state")
+	for _, t := range tables {
+		state := t.at("state")
+		rows = append(rows, []string{
+			t.name(), "", orDash(state.text("type")), "", "", orDash(state.text("status")), state.text("reason"),
+		})
+		for _, r := range t.sortedBy("rule-name", "rules", "rule") {
+			state := r.at("state")
 			rows = append(rows, []string{
-				"", e.text("sequence-id"), orDash(state.text("priority")), counted(state, "matched-packets"),
+				"", r.text("rule-name"), orDash(state.text("priority")), counted(state, "matched-packets"),
 				counted(state, "matched-octets"), orDash(state.text("status")), state.text("reason"),
 			})
 		}
@@ -196,12 +207,14 @@ func showLLDP(ctx context.Context, c *call) (*view, error) {
 		return nil, err
 	}
 	var rows [][]string
-	for _, n := range found.sortedBy("port", "neighbors", "neighbor") {
-		row := []string{n.text("port")}
-		for _, leaf := range []string{"system-name", "port-id", "port-description", "chassis-id"} {
-			row = append(row, orDash(n.text("state", leaf)))
+	for _, i := range found.sorted("interfaces", "interface") {
+		for _, n := range i.items("neighbors", "neighbor") {
+			row := []string{i.name()}
+			for _, leaf := range []string{"system-name", "port-id", "port-description", "chassis-id"} {
+				row = append(row, orDash(n.text("state", leaf)))
+			}
+			rows = append(rows, row)
 		}
-		rows = append(rows, row)
 	}
 	columns := []column{
 		{"LocalPort", 12, 2}, {"RemoteDevice", 16, 2}, {"RemotePortID", 14, 2}, {"RemotePortDescr", 16, 2},

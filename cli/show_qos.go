@@ -8,7 +8,8 @@ import (
 
 // Where QoS and mirror sessions are in the tree.
 const (
-	qosRoot    = "tamtam-qos:qos"
+	queuesRoot = "tamtam-qos:queues"
+	schedRoot  = "tamtam-qos:schedulers"
 	coppRoot   = "tamtam-qos:copp"
 	mirrorRoot = "tamtam-qos:mirror-sessions"
 )
@@ -23,7 +24,7 @@ func showQueues(ctx context.Context, c *call) (*view, error) {
 		}
 		port = name
 	}
-	qos, err := c.sh.client.all(ctx, gpath(qosRoot))
+	queues, err := c.sh.client.all(ctx, gpath(queuesRoot))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +33,7 @@ func showQueues(ctx context.Context, c *call) (*view, error) {
 		"occupancy", "watermark",
 	}
 	var rows [][]string
-	for _, e := range qos.sorted("queues", "queue") {
+	for _, e := range queues.sorted("queue") {
 		owner, index, _ := strings.Cut(e.name(), ":")
 		if port != "" && port != owner {
 			continue
@@ -43,26 +44,26 @@ func showQueues(ctx context.Context, c *call) (*view, error) {
 		}
 		rows = append(rows, row)
 	}
-	return tableView(one(qosRoot, qos), []column{
+	return tableView(one(queuesRoot, queues), []column{
 		{"Port", 12, 2}, {"Queue", 5, 2}, {"Packets", 10, 2}, {"Bytes", 12, 2}, {"Dropped", 9, 2}, {"WRED", 9, 2},
 		{"ECN", 9, 2}, {"Holds", 8, 2}, {"Most", 8, 0},
 	}, rows, nil), nil
 }
 
 func showSchedulers(ctx context.Context, c *call) (*view, error) {
-	qos, err := c.sh.client.all(ctx, gpath(qosRoot))
+	schedulers, err := c.sh.client.all(ctx, gpath(schedRoot))
 	if err != nil {
 		return nil, err
 	}
 	var rows [][]string
-	for _, e := range qos.sorted("schedulers", "scheduler") {
+	for _, e := range schedulers.sorted("scheduler") {
 		s := e.at("state")
 		rows = append(rows, []string{
 			e.name(), orDash(s.text("type")), orDash(s.text("weight")), orDash(s.text("status")), s.text("reason"),
 		})
 	}
 	columns := []column{{"Name", 14, 2}, {"Type", 7, 2}, {"Weight", 6, 2}, {"Status", 8, 2}, {"Reason", 10, 0}}
-	return tableView(one(qosRoot, qos), columns, rows, nil), nil
+	return tableView(one(schedRoot, schedulers), columns, rows, nil), nil
 }
 
 // showCOPP shows what traps and their policers are, and what they did.

@@ -163,8 +163,8 @@ func TestShowPortChannels(t *testing.T) {
 func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, switchTree)
-	s.server.load(t, `{"routing":{"static-routes":{"route":[{"prefix":"10.0.0.0/8","config":{"prefix":"10.0.0.0/8"}}]}},"fdb":{"state":{"aging-time":600}},"lldp":{"neighbors":{"neighbor":[{"port":"Ethernet0","state":{"port":"Ethernet0"}}]}}}`)
-	s.server.load(t, `{"qos":{"schedulers":{"scheduler":[{"name":"s0","state":{"name":"s0"}}]}},"copp":{"groups":{"group":[{"name":"g","state":{"name":"g"}}]}},"mirror-sessions":{"mirror-session":[{"name":"m","state":{"name":"m"}}]}}`)
+	s.server.load(t, `{"routing":{"static-routes":{"route":[{"prefix":"10.0.0.0/8","config":{"prefix":"10.0.0.0/8"}}]}},"fdb":{"state":{"aging-time":600}},"lldp":{"interfaces":{"interface":[{"name":"Ethernet0","neighbors":{"neighbor":[{"id":"1","state":{"id":"1"}}]}}]}}}`)
+	s.server.load(t, `{"queues":{"queue":[{"name":"Ethernet0:0"}]},"schedulers":{"scheduler":[{"name":"s0","state":{"name":"s0"}}]},"copp":{"groups":{"group":[{"name":"g","state":{"name":"g"}}]}},"mirror-sessions":{"mirror-session":[{"name":"m","state":{"name":"m"}}]}}`)
 	s.server.load(t, altMarkTree)
 	s.server.load(t, flyMonTree)
 	s.server.load(t, recordTree(t))

@@ -48,9 +48,9 @@ const switchTree = `{
     {"interface": "Ethernet4", "config": {"interface": "Ethernet4", "tagging-mode": "UNTAGGED"}},
     {"interface": "PortChannel1", "config": {"interface": "PortChannel1", "tagging-mode": "TAGGED"},
      "state": {"status": "PENDING", "reason": "PortChannel1 has no member"}}]}}]},
-"acl": {"acl-sets": {"acl-set": [
-  {"name": "TAM", "type": "ACL_TAM", "config": {"name": "TAM", "type": "ACL_TAM"}, "state": {"status": "Active"},
-   "acl-entries": {"acl-entry": [
-     {"sequence-id": "tcp_port_236", "state": {"priority": 100, "matched-packets": "7656", "matched-octets": "980000", "status": "Active"}},
-     {"sequence-id": "tcp_port_239", "state": {"priority": 99, "status": "Inactive", "reason": "IN_PORTS: no port Ethernet99"}}]}}]}}
+"acl": {"tables": {"table": [
+  {"name": "TAM", "state": {"name": "TAM", "type": "TAM", "status": "Active"},
+   "rules": {"rule": [
+     {"rule-name": "tcp_port_236", "state": {"priority": 100, "matched-packets": "7656", "matched-octets": "980000", "status": "Active"}},
+     {"rule-name": "tcp_port_239", "state": {"priority": 99, "status": "Inactive", "reason": "IN_PORTS: no port Ethernet99"}}]}}]}}
 }`

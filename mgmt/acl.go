@@ -1,30 +1,43 @@
 package mgmt
 
 import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"tamtam/schema"
 	"tamtam/swss"
 )
 
-// aclModule is openconfig-acl in the databases. It is read-only: see
-// tamtam-deviations.
-func aclModule() Module {
-	table := Row{DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}"}
-	set := table
-	set.Entry = true
-	set.Leaves = []Leaf{{"config/description", text("policy_desc")}, {"state/description", text("policy_desc")}}
-	kind := map[string]Codec{"type": aclType()}
-	return Module{Name: "openconfig-acl", Groups: []Group{
-		{Path: "/acl/acl-sets/acl-set", Keys: kind, Rows: []Row{set}},
-		{Path: "/acl/acl-sets/acl-set/acl-entries/acl-entry", Keys: kind, Rows: []Row{
-			table,
+// tablesModule is tamtam-acl in the databases: all tables and rules, as SONiC has them.
+func tablesModule() Module {
+	status := stateRow(schema.StateACLTable, "{name}", "state")
+	status.Entry = true // a table TAM that is not configured is there as well
+	status.Leaves = append(status.Leaves, Leaf{"state/type", Codec{Get: func(r Record) []string {
+		if r.Keys[0] == schema.TAMTable {
+			return one(schema.ACLTypeTAM)
+		}
+		return nil
+	}}})
+	return Module{Name: "tamtam-acl", Groups: []Group{
+		{Path: "/acl/tables/table", Rows: []Row{
 			{
-				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|{sequence-id}", Entry: true,
+				DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}", Entry: true, Leaves: []Leaf{
+					{"state/type", text("TYPE")}, {"state/stage", words("STAGE", "INGRESS", "INGRESS", "INGRESS", "EGRESS", "EGRESS")},
+					{"state/description", text("POLICY_DESC")}, {"state/ports", list("PORTS")},
+				},
+			},
+			status,
+		}},
+		{Path: "/acl/tables/table/rules/rule", Rows: []Row{
+			{
+				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|{rule-name}", Entry: true,
 				Leaves: []Leaf{{"state/priority", number("PRIORITY", "%d")}, {"state/fields", ruleFields()}},
 			},
 			{
-				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: "{name}:{sequence-id}",
+				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: "{name}:{rule-name}",
 				Counter: true,
 				Leaves:  []Leaf{{"state/matched-packets", text(aclPackets)}, {"state/matched-octets", text(aclOctets)}},
 			},
@@ -32,21 +45,197 @@ func aclModule() Module {
 	}}
 }
 
-// aclType is OpenConfig's word for the type of a table. The TAM table need not be configured.
-func aclType() Codec {
-	return Codec{Get: func(r Record) []string {
-		switch t := strings.ToUpper(r.Field("TYPE")); {
-		case t == "L3":
-			return one("ACL_IPV4")
-		case t == "L3V6":
-			return one("ACL_IPV6")
-		case t == "L3V4V6":
-			return one("ACL_MIXED")
-		case t == schema.ACLTypeTAM, t == "" && r.Keys[0] == schema.TAMTable:
-			return one("ACL_TAM")
-		case t != "":
-			return one("ACL_OTHER")
-		}
+// inTables says where access lists are written.
+const inTables = "access lists are written in CONFIG_DB"
+
+// aclModule is openconfig-acl in the databases, read-only: those tables and rules of which OpenConfig can say all
+// that they do.
+//
+// A rule RULE_N is the entry N, which is how SONiC itself makes rules of OpenConfig's entries. OpenConfig's entries are
+// tried in the order of their numbers, SONiC's rules in that of their priorities, from the largest down: where the two
+// disagree, the later entries are not shown.
+func aclModule() Module {
+	const entry = "/acl/acl-sets/acl-set/acl-entries/acl-entry"
+	set := Row{DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}", Entry: true}
+	words := readOnly(text("policy_desc"))
+	set.Leaves = []Leaf{{"config/description", words}, {"state/description", words}}
+	table := Row{DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}"}
+	order := Row{DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|RULE_{*}", Of: "PRIORITY", Fold: inOrder}
+	return Module{Name: "openconfig-acl", Groups: append(bindings(), []Group{
+		{Path: "/acl/acl-sets/acl-set", View: inTables, Keys: map[string]Codec{"type": aclType()}, Rows: []Row{set}},
+		{Path: entry, View: inTables, Keys: map[string]Codec{"sequence-id": {Get: sequence}}, Rows: []Row{
+			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: "{name}:RULE_{sequence-id}", Leaves: entryLeaves("state")},
+			{
+				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|RULE_{sequence-id}", Entry: true,
+				// The action is mandatory, also where the rule is not in APPL_DB.
+				Leaves: append(entryLeaves("config"), Leaf{"actions/state/forwarding-action", forwardingAction()}),
+			},
+			table, order,
+			{
+				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: "{name}:RULE_{sequence-id}",
+				Counter: true,
+				Leaves:  []Leaf{{"state/matched-packets", text(aclPackets)}, {"state/matched-octets", text(aclOctets)}},
+			},
+		}},
+	}...)}
+}
+
+// aclTypes are OpenConfig's words for the types of SONiC's tables that it has words for.
+var aclTypes = []string{"ACL_IPV4", "L3", "ACL_IPV6", "L3V6", "ACL_MIXED", "L3V4V6"}
+
+func aclType() Codec { return readOnly(words("TYPE", "", aclTypes...)) }
+
+// entryLeaves are those of OpenConfig's entry, and the fields of the rule that they are.
+func entryLeaves(at string) (leaves []Leaf) {
+	for _, l := range entryFields {
+		head, tail, _ := strings.Cut(l.path, "/")
+		leaves = append(leaves, Leaf{head + "/" + at + "/" + tail, Codec{Get: l.get}})
+	}
+	return leaves
+}
+
+// An entryField is a leaf with the fields of a rule that it says.
+type entryField struct {
+	path   string
+	fields []string
+	family int // 4 or 6: only of rules of that; 0: of any
+	codec  Codec
+}
+
+var entryFields = []entryField{
+	{"ipv4/source-address", []string{"SRC_IP", "SRC_IP_MASK"}, 4, network("SRC_IP")},
+	{"ipv4/destination-address", []string{"DST_IP", "DST_IP_MASK"}, 4, network("DST_IP")},
+	{"ipv4/protocol", []string{"IP_PROTOCOL"}, 4, number("IP_PROTOCOL", "%d")},
+	{"ipv4/dscp", []string{"DSCP"}, 4, number("DSCP", "%d")},
+	{"ipv6/source-address", []string{"SRC_IPV6", "SRC_IPV6_MASK"}, 6, network("SRC_IPV6")},
+	{"ipv6/destination-address", []string{"DST_IPV6", "DST_IPV6_MASK"}, 6, network("DST_IPV6")},
+	{"ipv6/protocol", []string{"NEXT_HEADER"}, 6, number("NEXT_HEADER", "%d")},
+	{"ipv6/dscp", []string{"DSCP"}, 6, number("DSCP", "%d")},
+	{"l2/ethertype", []string{"ETHER_TYPE"}, 0, ofMixed(number("ETHER_TYPE", "%d"))},
+	{"transport/source-port", []string{"L4_SRC_PORT", "L4_SRC_PORT_RANGE"}, 0, ports("L4_SRC_PORT")},
+	{"transport/destination-port", []string{"L4_DST_PORT", "L4_DST_PORT_RANGE"}, 0, ports("L4_DST_PORT")},
+	{"transport/detail-mode", nil, 0, whereFlags("EXPLICIT")},
+	{"transport/explicit-detail-match-mode", nil, 0, whereFlags("ALL")},
+	{"transport/explicit-tcp-flags", []string{"TCP_FLAGS"}, 0, tcpFlags()},
+	{"actions/forwarding-action", []string{forwarding}, 0, forwardingAction()},
+}
+
+const forwarding = "PACKET_ACTION"
+
+func forwardingAction() Codec {
+	return readOnly(words(forwarding, "", "ACCEPT", "FORWARD", "DROP", "DROP"))
+}
+
+// get is what the leaf says of the rule of an entry.
+func (f entryField) get(r Record) []string {
+	if f.family != 0 && f.family != entryFamily(r) {
 		return nil
+	}
+	return f.codec.Get(r)
+}
+
+// entryFamily is the family of IP that an entry is of: that of its set, or else that of its matches; 0: none.
+func entryFamily(r Record) int {
+	switch r.Keys[1] {
+	case "ACL_IPV4":
+		return 4
+	case "ACL_IPV6":
+		return 6
+	}
+	return ipFamily(r)
+}
+
+func ofMixed(c Codec) Codec {
+	return Codec{Get: func(r Record) []string {
+		if r.Keys[1] != "ACL_MIXED" {
+			return nil
+		}
+		return c.Get(r)
 	}}
+}
+
+// network is a prefix with its length, also of a host.
+func network(field string) Codec {
+	p := prefix(field)
+	return Codec{Get: func(r Record) []string {
+		v := first(p.Get(r))
+		switch {
+		case v == "" || strings.Contains(v, "/"):
+			return one(v)
+		case strings.Contains(v, ":"):
+			return one(v + "/128")
+		}
+		return one(v + "/32")
+	}}
+}
+
+func whereFlags(word string) Codec {
+	return Codec{Get: func(r Record) []string {
+		if len(tcpFlags().Get(r)) == 0 {
+			return nil
+		}
+		return one(word)
+	}}
+}
+
+// inOrderMark stands in front of the numbers of the rules that are in order.
+const inOrderMark = "in order: "
+
+// inOrder finds those of the rules, priorities by number, whose priority is smaller than that of every smaller number.
+func inOrder(priorities map[string]string) map[string]string {
+	type rule struct{ number, priority uint64 }
+	var rules []rule
+	for n, p := range priorities {
+		number, err := strconv.ParseUint(n, 10, 32)
+		priority, bad := strconv.ParseUint(p, 0, 32)
+		if err == nil && bad == nil {
+			rules = append(rules, rule{number, priority})
+		}
+	}
+	slices.SortFunc(rules, func(a, b rule) int { return cmp.Compare(a.number, b.number) })
+	least := uint64(math.MaxUint64)
+	out := map[string]string{}
+	for _, r := range rules {
+		if r.priority < least {
+			least = r.priority
+			out[inOrderMark+strconv.FormatUint(r.number, 10)] = "true"
+		}
+	}
+	return out
+}
+
+// sequence is the number of a rule as an entry; nil: OpenConfig cannot say what the rule does, or not in this order.
+func sequence(r Record) []string {
+	number := r.Keys[len(r.Keys)-1]
+	if r.Fields[inOrderMark+number] == "" || !entrySays(Record{Keys: r.Keys, Fields: r.Own}) {
+		return nil
+	}
+	return one(number)
+}
+
+// entrySays reports whether the leaves of an entry say all fields of its rule.
+func entrySays(rule Record) bool {
+	said := map[string]bool{"PRIORITY": true, nullField: true}
+	family := false
+	for _, f := range entryFields {
+		if len(f.get(rule)) == 0 {
+			continue
+		}
+		family = family || f.family != 0
+		for _, name := range f.fields {
+			said[name] = true
+		}
+	}
+	switch rule.Keys[1] + " " + strings.ToUpper(rule.Field("IP_TYPE")) {
+	case "ACL_IPV4 IPV4ANY", "ACL_IPV6 IPV6ANY":
+		said["IP_TYPE"] = true
+	case "ACL_MIXED IPV4ANY", "ACL_MIXED IPV6ANY":
+		said["IP_TYPE"] = family
+	}
+	for f := range rule.Fields {
+		if !said[strings.ToUpper(strings.TrimSuffix(f, "@"))] {
+			return false
+		}
+	}
+	return said[forwarding]
 }

@@ -36,6 +36,16 @@ func text(field string) Codec {
 	}
 }
 
+// orElse is a codec with the value of what has none.
+func orElse(c Codec, v string) Codec {
+	return Codec{Put: c.Put, Get: func(r Record) []string {
+		if said := c.Get(r); len(said) > 0 {
+			return said
+		}
+		return one(v)
+	}}
+}
+
 // fieldLeaves returns the leaves that are fields of the same name of a table of CONFIG_DB, except some.
 func fieldLeaves(at, table string, but ...string) (leaves []Leaf) {
 	for _, f := range schema.TableOf(table).FieldNames() {

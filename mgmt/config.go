@@ -46,6 +46,10 @@ type Config struct {
 	// Users may log in; if there are none, whoever can connect is admin.
 	Users []User
 
+	// Host returns what is known of the machine, as rows of a table by key: HostFacts, HostState and HostProcesses.
+	// Default: nothing.
+	Host func(table string) map[string]map[string]string
+
 	// Logger gets what an operator should know. Default: nothing.
 	Logger *slog.Logger
 	// Clock tells the time of what is sent. Default: time.Now.
@@ -128,3 +132,14 @@ func (c Config) check() error {
 	conflict(c.Addr != "" && !c.Insecure && c.CertFile == "" && c.Dir == "", "Dir", "CertFile", "TLS needs one of them")
 	return errors.Join(errs...)
 }
+
+// Tables of Config.Host.
+const (
+	// HostFacts has the row "switch", which stays as it is: boot-time in ns since 1970, software-version.
+	HostFacts = "facts"
+	// HostState has the row "switch": current-datetime as in RFC 3339, up-time in ns; physical, free, available and
+	// used, of memory in bytes.
+	HostState = "state"
+	// HostProcesses has a row by pid: name, start-time, cpu-usage-user and cpu-usage-system in ns, memory-usage in bytes.
+	HostProcesses = "processes"
+)

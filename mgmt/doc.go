@@ -16,6 +16,13 @@
 // with ygot's functions on its generated schema. What YANG cannot say is a Check
 // (the parsers of package schema) or a Finish function in the table.
 //
+// # Views
+//
+// Some rows have two places: our own, where they are written, and OpenConfig's (Group.View), which a Set refuses
+// with the reason. Access lists are such views, and addresses, neighbours and subinterfaces. A leaf-list such as the
+// members of a port channel comes from several rows ({*} in Row.Key). What is known of the machine comes from
+// Config.Host, as rows of tables that no database has.
+//
 // # Reading
 //
 // A request reads the rows that its paths need and no others: one entry with all keys given is a few HGETALLs,
@@ -77,9 +84,12 @@
 //	Get, path not in the schema                 InvalidArgument; the error lists what there is
 //	Get, path in the schema without data        NotFound; with a wildcard OK and no update; the root is {}
 //	Get without path                            OK, empty
+//	Get, type CONFIG                            what a Set takes: not config that is written elsewhere
 //	Get, type OPERATIONAL                       state that does not repeat config
 //	use_models, unknown model or version        InvalidArgument
-//	origin "" and openconfig                    the same tree; another: Unimplemented
+//	origin "" and openconfig                    the same tree
+//	origin sonic-db                             tables as SONiC's server has them, read-only; rows are JSON,
+//	                                            each an update of its own; another origin: Unimplemented
 //	origins of prefix and path differ           InvalidArgument
 //	Path.element                                InvalidArgument, unless elem is there too
 //	names in paths and JSON                     with or without the module's name

@@ -3,6 +3,7 @@ package mgmt
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -60,7 +61,7 @@ func (e *entry) value(n *node) []string {
 			continue
 		}
 		there = true
-		said := b.codec.Get(Record{Keys: e.keys, Fields: e.recs[b.row]})
+		said := b.codec.Get(Record{Keys: e.keys, Fields: e.recs[b.row], Own: e.own()})
 		if v := n.allowed(said); len(v) > 0 {
 			return v
 		}
@@ -159,20 +160,13 @@ func (r reader) candidates(ctx context.Context, g *group, pattern []string) ([][
 	}
 	var found [][]string
 	for _, row := range g.rows {
-		if !row.Entry || pattern[0] != wildcard && !strings.HasPrefix(pattern[0], row.Only) {
+		if !row.Entry || pattern[0] != wildcard && !strings.HasPrefix(pattern[0], row.Only) ||
+			!slices.Contains(pattern, wildcard) && !row.serves(pattern) {
 			continue
 		}
-		keys := [][]string{slices.Clone(pattern)}
-		var err error
-		if !row.key.complete(pattern) {
-			if keys, err = r.rowKeys(ctx, g, row, pattern); err != nil {
-				return nil, err
-			}
-		}
-		if row.each >= 0 && pattern[row.each] == wildcard {
-			if keys, err = r.fieldKeys(ctx, g, row, keys); err != nil {
-				return nil, err
-			}
+		keys, err := r.rowEntries(ctx, g, row, pattern)
+		if err != nil {
+			return nil, err
 		}
 		found = append(found, keys...)
 	}
@@ -183,6 +177,26 @@ func (r reader) candidates(ctx context.Context, g *group, pattern []string) ([][
 	found = append(found, left...)
 	slices.SortFunc(found, compareKeys)
 	return slices.CompactFunc(found, slices.Equal), nil
+}
+
+// rowEntries finds the keys of the entries that a row may make up.
+func (r reader) rowEntries(ctx context.Context, g *group, row *row, pattern []string) (keys [][]string, err error) {
+	keys = [][]string{slices.Clone(pattern)}
+	switch {
+	case row.At != "" && !matches([]string{row.At}, pattern[:1]):
+		return nil, nil
+	case row.At != "":
+		keys[0][0] = row.At
+	case row.key.gather >= 0 && len(row.each) > 0: // there is one row
+	case !row.key.complete(pattern):
+		if keys, err = r.rowKeys(ctx, g, row, pattern); err != nil {
+			return nil, err
+		}
+	}
+	if len(row.each) > 0 && strings.Contains(row.eachField(pattern), wildcard) {
+		return r.fieldKeys(ctx, g, row, keys)
+	}
+	return keys, nil
 }
 
 // rowKeys finds the keys of a row that fit the pattern among those of its table.
@@ -200,11 +214,6 @@ func (r reader) rowKeys(ctx context.Context, g *group, row *row, pattern []strin
 	case row.Map != "": // the names are the fields of the hash
 		prefix = ""
 		keys, err = db.Client().HKeys(ctx, row.Map).Result()
-	case row.Tables:
-		prefix = ""
-		if keys, err = db.Client().Keys(ctx, "*").Result(); err == nil {
-			keys = sortedKeys(countTables(keys, db.Separator()))
-		}
 	default:
 		keys, err = db.Client().Keys(ctx, globEscape(prefix)+row.key.glob(pattern)).Result()
 	}
@@ -214,45 +223,106 @@ func (r reader) rowKeys(ctx context.Context, g *group, row *row, pattern []strin
 	var found [][]string
 	for _, k := range keys {
 		m, ok := row.key.match(strings.TrimPrefix(k, prefix), len(g.keys))
-		if !ok || !matches(m, pattern) {
+		if !ok || !matches(m, pattern) || !g.canHave(m) || row.Fits != nil && !row.Fits(m) {
 			continue
 		}
-		if row.each >= 0 {
-			m[row.each] = pattern[row.each]
+		for _, i := range row.each {
+			m[i] = pattern[i]
 		}
 		found = append(found, m)
 	}
 	return found, nil
 }
 
+// canHave reports whether numbers among the list's own keys are such numbers: a row "RULE_01" is not rule 1.
+func (g *group) canHave(keys []string) bool {
+	from := len(g.keys) - len(g.ownKeys())
+	for i, name := range g.ownKeys() {
+		n, v := g.node.kid[name], keys[from+i]
+		if v == wildcard || !unsigned(n.typ) {
+			continue
+		}
+		if c, err := n.check(v); err != nil || c != v {
+			return false
+		}
+	}
+	return true
+}
+
 // fieldKeys finds the entries that are the fields of rows. Fields that the
 // key's type does not allow are left out.
 func (r reader) fieldKeys(ctx context.Context, g *group, row *row, keys [][]string) ([][]string, error) {
-	db := r.redis.DB(row.DB)
-	key := g.node.kid[g.keys[row.each]]
 	var found [][]string
 	for c := range slices.Chunk(keys, chunk) {
-		fields := make([]*redis.StringSliceCmd, len(c))
-		err := pipelined(ctx, db, func(p redis.Pipeliner) error {
-			for i, k := range c {
-				fields[i] = p.HKeys(ctx, row.Table+db.Separator()+row.key.expand(k, nil))
-			}
-			return nil
-		})
+		es := make([]*entry, len(c))
+		for i, k := range c {
+			es[i] = newEntry(g, k)
+		}
+		fields, err := r.fields(ctx, row, es)
 		if err != nil {
 			return nil, err
 		}
 		for i, k := range c {
-			for _, f := range fields[i].Val() {
-				if v, err := key.check(f); err == nil && v == f {
-					e := slices.Clone(k)
-					e[row.each] = f
+			for _, f := range fields[i] {
+				if e := g.fieldEntry(row, k, f); e != nil {
 					found = append(found, e)
 				}
 			}
 		}
 	}
 	return found, nil
+}
+
+// fieldEntry returns the keys of the entry that a field is; nil: it is none.
+func (g *group) fieldEntry(row *row, keys []string, field string) []string {
+	values := []string{field}
+	if len(row.each) > 1 {
+		values = strings.Split(field, " ")
+	}
+	if len(values) != len(row.each) {
+		return nil
+	}
+	e := slices.Clone(keys)
+	for j, i := range row.each {
+		own := g
+		for i < len(own.keys)-len(own.ownKeys()) {
+			own = own.parent
+		}
+		v, err := own.node.kid[g.keys[i]].check(values[j])
+		if err != nil || v != values[j] || !matches([]string{v}, keys[i:i+1]) {
+			return nil
+		}
+		e[i] = values[j]
+	}
+	return e
+}
+
+// fields returns the names of the fields of each entry's row.
+func (r reader) fields(ctx context.Context, row *row, entries []*entry) ([][]string, error) {
+	names := make([][]string, len(entries))
+	if row.key.gather >= 0 {
+		of, pattern := row.sharers(entries)
+		found, err := r.gather(ctx, row, of, pattern)
+		for i, e := range entries {
+			names[i] = sortedKeys(found[row.key.shared(e.keys)])
+		}
+		return names, err
+	}
+	db := r.redis.DB(row.DB)
+	read := make([]*redis.MapStringStringCmd, len(entries))
+	err := pipelined(ctx, db, func(p redis.Pipeliner) error {
+		for i, e := range entries {
+			read[i] = p.HGetAll(ctx, row.Table+db.Separator()+row.key.expand(e.keys, nil))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		names[i] = sortedKeys(row.folded(read[i].Val()))
+	}
+	return names, nil
 }
 
 // glob is Redis' pattern for the keys that fit.
@@ -263,7 +333,7 @@ func (t template) glob(pattern []string) string {
 		case p.key == partText:
 			b.WriteString(globEscape(p.text))
 		case p.key >= 0 && pattern[p.key] != wildcard:
-			b.WriteString(globEscape(pattern[p.key]))
+			b.WriteString(globEscape(p.inRow(pattern[p.key])))
 		default:
 			b.WriteString("*")
 		}
@@ -277,18 +347,19 @@ func globEscape(s string) string {
 
 // derive fills in the keys that follow from fields; false: they do not.
 func (e *entry) derive() bool {
-	for i, c := range e.group.derive {
+	known, own := slices.Clone(e.keys), e.own()
+	for _, i := range slices.Sorted(maps.Keys(e.group.derive)) {
 		e.keys[i] = wildcard
 		for j := range e.group.rows {
 			if e.recs[j] == nil {
 				continue
 			}
-			if v := c.Get(Record{Keys: e.keys, Fields: e.recs[j]}); len(v) > 0 {
+			if v := e.group.derive[i].Get(Record{Keys: known, Fields: e.recs[j], Own: own}); len(v) > 0 {
 				e.keys[i] = v[0]
 				break
 			}
 		}
-		if e.keys[i] == wildcard {
+		if known[i] = e.keys[i]; e.keys[i] == wildcard {
 			return false
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"tamtam/swss"
 
@@ -48,9 +46,6 @@ type want struct {
 	name *redis.StringCmd  // of a Map
 	each *redis.StringCmd  // of a row with Each
 	made map[string]string // of a row with Source
-
-	keys  *redis.StringSliceCmd // of the database, of a row with Tables
-	table string
 }
 
 // hash returns what was read; nil if there is nothing.
@@ -58,15 +53,11 @@ func (w *want) hash() map[string]string {
 	if w.made != nil {
 		return w.made
 	}
-	if w.keys != nil {
-		n := countTables(w.keys.Val(), "|")[w.table]
-		if n == 0 {
-			return nil
-		}
-		return map[string]string{"rows": strconv.Itoa(n)}
-	}
 	if w.each != nil {
 		return jsonFields(w.each.Val())
+	}
+	if r := w.e.group.rows[w.row]; len(r.each) > 0 && w.cmd != nil {
+		return jsonFields(r.folded(w.cmd.Val())[r.eachField(w.e.keys)])
 	}
 	if w.cmd == nil || len(w.cmd.Val()) == 0 {
 		return nil
@@ -76,17 +67,6 @@ func (w *want) hash() map[string]string {
 		maps.Copy(fields, jsonFields(fields[inner]))
 	}
 	return fields
-}
-
-// countTables counts keys by the table that they are in.
-func countTables(keys []string, separator string) map[string]int {
-	n := map[string]int{}
-	for _, k := range keys {
-		if table, _, found := strings.Cut(k, separator); found {
-			n[table]++
-		}
-	}
-	return n
 }
 
 // jsonFields returns the members of a JSON object that are strings, numbers or booleans; nil if
@@ -118,8 +98,14 @@ func (r reader) fetchRows(ctx context.Context, g *group, entries []*entry, which
 		if !which[i] {
 			continue
 		}
+		if row.key.gather >= 0 {
+			if err := r.fetchGathered(ctx, row, entries); err != nil {
+				return err
+			}
+			continue
+		}
 		for _, e := range entries {
-			if len(e.keys) > 0 && !strings.HasPrefix(e.keys[0], row.Only) {
+			if !row.serves(e.keys) {
 				continue
 			}
 			byDB[row.DB] = append(byDB[row.DB], &want{e: e, row: i, key: row.key.expand(e.keys, e.own())})
@@ -183,18 +169,12 @@ func (r reader) fetchDB(ctx context.Context, db *swss.DB, g *group, wants []*wan
 		return err
 	}
 	err := pipelined(ctx, db, func(p redis.Pipeliner) error {
-		var keys *redis.StringSliceCmd
 		for _, w := range wants {
 			r := g.rows[w.row]
 			switch key := r.hash(db.Separator(), w.key); {
 			case w.key == "", r.Source != "":
-			case r.Tables:
-				if keys == nil {
-					keys = p.Keys(ctx, "*")
-				}
-				w.keys, w.table = keys, w.key
-			case r.each >= 0:
-				w.each = p.HGet(ctx, key, w.e.keys[r.each])
+			case len(r.each) > 0 && r.Fold == nil:
+				w.each = p.HGet(ctx, key, r.eachField(w.e.keys))
 			default:
 				w.cmd = p.HGetAll(ctx, key)
 			}
@@ -228,6 +208,14 @@ func (r reader) from(ctx context.Context, name, first string) (map[string]map[st
 	return rows, err
 }
 
+// firstKey is that of an entry; what is in no list has none.
+func firstKey(keys []string) string {
+	if len(keys) == 0 {
+		return wildcard
+	}
+	return keys[0]
+}
+
 // fetchMade asks the sources of rows.
 func (r reader) fetchMade(ctx context.Context, g *group, wants []*want) error {
 	for _, w := range wants {
@@ -235,7 +223,7 @@ func (r reader) fetchMade(ctx context.Context, g *group, wants []*want) error {
 		if name == "" {
 			continue
 		}
-		rows, err := r.from(ctx, name, w.e.keys[0])
+		rows, err := r.from(ctx, name, firstKey(w.e.keys))
 		if err != nil {
 			return err
 		}

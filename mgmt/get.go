@@ -46,8 +46,8 @@ func dataType(t gpb.GetRequest_DataType) (func(*node) bool, error) {
 	switch t {
 	case gpb.GetRequest_ALL:
 		return func(*node) bool { return true }, nil
-	case gpb.GetRequest_CONFIG:
-		return func(n *node) bool { return n.config }, nil
+	case gpb.GetRequest_CONFIG: // what can be set as it is
+		return (*node).writable, nil
 	case gpb.GetRequest_STATE:
 		return func(n *node) bool { return !n.config }, nil
 	case gpb.GetRequest_OPERATIONAL:
@@ -78,28 +78,16 @@ func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 	resp := &gpb.GetResponse{}
 	size, now := 0, s.now().UnixNano()
 	for _, p := range req.GetPath() {
-		targets, err := s.model.resolve(req.GetPrefix(), p, codes.InvalidArgument)
+		n, err := s.getPath(ctx, req, p, filter)
 		if err != nil {
 			return nil, err
 		}
-		n := &gpb.Notification{Prefix: replyPrefix(req.GetPrefix(), p)}
-		wild := len(targets) > 1
-		for _, t := range targets {
-			wild = wild || t.wild()
-			from := len(n.Update)
-			if n.Update, err = s.getTarget(ctx, t, filter, req.GetEncoding(), n.Update); err != nil {
-				return nil, err
-			}
-			for _, u := range n.Update[from:] {
-				size += updateSize(u)
-			}
-			if size > maxReply {
-				return nil, status.Errorf(codes.ResourceExhausted, "the answer is larger than %d bytes: ask for less at once",
-					maxReply)
-			}
+		for _, u := range n.Update {
+			size += updateSize(u)
 		}
-		if len(n.Update) == 0 && !wild && targets[0].node != s.model.root {
-			return nil, status.Errorf(codes.NotFound, "%s: there is nothing", targets[0].text())
+		if size > maxReply {
+			return nil, status.Errorf(codes.ResourceExhausted, "the answer is larger than %d bytes: ask for less at once",
+				maxReply)
 		}
 		n.Timestamp = now
 		resp.Notification = append(resp.Notification, n)
@@ -108,6 +96,40 @@ func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 		return nil, s.dbError(ctx, err)
 	}
 	return resp, nil
+}
+
+// getPath answers one path of a GetRequest. The caller holds the snapshot.
+func (s *Server) getPath(
+	ctx context.Context, req *gpb.GetRequest, p *gpb.Path, filter func(*node) bool,
+) (*gpb.Notification, error) {
+	n := &gpb.Notification{Prefix: replyPrefix(req.GetPrefix(), p)}
+	if isRaw(req.GetPrefix(), p) {
+		u, err := s.getRaw(ctx, req.GetPrefix(), p, req.GetEncoding())
+		n.Update = append(n.Update, u)
+		return n, err
+	}
+	targets, err := s.model.resolve(req.GetPrefix(), p, codes.InvalidArgument)
+	if err != nil {
+		return nil, err
+	}
+	size, wild := 0, len(targets) > 1
+	for _, t := range targets {
+		wild = wild || t.wild()
+		from := len(n.Update)
+		if n.Update, err = s.getTarget(ctx, t, filter, req.GetEncoding(), n.Update); err != nil {
+			return nil, err
+		}
+		for _, u := range n.Update[from:] {
+			size += updateSize(u)
+		}
+		if size > maxReply {
+			break // the caller says so
+		}
+	}
+	if len(n.Update) == 0 && !wild && targets[0].node != s.model.root {
+		return nil, status.Errorf(codes.NotFound, "%s: there is nothing", targets[0].text())
+	}
+	return n, nil
 }
 
 // getFilter returns the filter for the nodes that a GetRequest asks for.

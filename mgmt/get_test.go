@@ -29,7 +29,7 @@ func TestGetJSON(t *testing.T) {
 		{"/interfaces/interface[name=Ethernet4]/config/mtu", `9100`}, // the default
 		{"/interfaces/interface[name=Ethernet0]/state/counters", `{"openconfig-interfaces:in-octets":"10","openconfig-interfaces:in-pkts":"3","openconfig-interfaces:in-unicast-pkts":"1","openconfig-interfaces:in-multicast-pkts":"2","openconfig-interfaces:in-broadcast-pkts":"0"}`},
 		{"/interfaces/interface[name=Ethernet0]/state/tamtam-interfaces:alias", `"Eth1"`},
-		{"/acl/acl-sets/acl-set[name=TAM]/acl-entries/acl-entry[sequence-id=f1]/state/matched-packets", ""},
+		{"/acl/tables/table[name=TAM]/rules/rule[rule-name=f1]/state/matched-octets", `"1000"`},
 	} {
 		got, err := b.get(c.path)
 		if c.want == "" {
@@ -108,9 +108,9 @@ func TestGet(t *testing.T) {
 		{"ascii", edit(req(session), func(r *gpb.GetRequest) { r.Encoding = gpb.Encoding_ASCII }), "Unimplemented", nil},
 		{"leaf-list", req("/tam/flowgroups/flowgroup[name=f1]/config/interfaces"), "OK", []string{`/tam/flowgroups/flowgroup[name=f1]/config/interfaces leaflist_val:{element:{string_val:"Ethernet0"}}`}},
 		{"boolean", req("/interfaces/interface[name=Ethernet0]/config/enabled"), "OK", []string{"/interfaces/interface[name=Ethernet0]/config/enabled bool_val:true"}},
-		{"access list", req("/acl/acl-sets/acl-set[name=TAM][type=ACL_TAM]/acl-entries/acl-entry[sequence-id=f1]/state/matched-packets"), "OK",
-			[]string{"/acl/acl-sets/acl-set[name=TAM][type=ACL_TAM]/acl-entries/acl-entry[sequence-id=f1]/state/matched-packets uint_val:7656"}},
-		{"access list of another type", req("/acl/acl-sets/acl-set[name=TAM][type=ACL_IPV4]/acl-entries/acl-entry[sequence-id=f1]"), "NotFound", nil},
+		{"access list", req("/acl/tables/table[name=TAM]/rules/rule[rule-name=f1]/state/matched-packets"), "OK",
+			[]string{"/acl/tables/table[name=TAM]/rules/rule[rule-name=f1]/state/matched-packets uint_val:7656"}},
+		{"access list that OpenConfig has no word for", req("/acl/acl-sets/acl-set[name=TAM][type=ACL_IPV4]"), "NotFound", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			resp, err := b.client.Get(b.ctx, c.req)
@@ -255,7 +255,7 @@ func TestMatchesThatLeavesCannotSay(t *testing.T) {
 		b.rows(map[string]string{"CONFIG_DB ACL_RULE|TAM|f1": "", "APPL_DB ACL_RULE_TABLE:TAM:f1": ""})
 	}
 	b.rows(map[string]string{"CONFIG_DB ACL_TABLE|A": "TYPE=L3", "CONFIG_DB ACL_RULE|A|r": "PRIORITY=7 DSCP=8/0x38 PACKET_ACTION=DROP"})
-	got, err := b.get("/acl/acl-sets/acl-set[name=A][type=ACL_IPV4]/acl-entries/acl-entry[sequence-id=r]/state/fields")
+	got, err := b.get("/acl/tables/table[name=A]/rules/rule[rule-name=r]/state/fields")
 	if err != nil || got != `["DSCP=8/0x38","PACKET_ACTION=DROP"]` {
 		t.Error(got, err)
 	}

@@ -31,12 +31,18 @@ func healthModule() Module {
 		{Path: "/health/alarms/alarm", Rows: []Row{
 			{
 				DB: swss.StateDB, Table: schema.StateAlarm, Key: "{id}", Entry: true,
-				Leaves: []Leaf{
-					leaf("resource", schema.AlarmResource), leaf("text", schema.AlarmText),
-					leaf("time-created", schema.AlarmCreated), leaf("severity", schema.AlarmSeverity),
-					leaf("type-id", schema.AlarmType),
-				},
+				Leaves: alarmLeaves(),
 			},
 		}},
 	}}
+}
+
+// alarmLeaves are those of an alarm.
+func alarmLeaves() (leaves []Leaf) {
+	for _, f := range []string{
+		schema.AlarmResource, schema.AlarmText, schema.AlarmCreated, schema.AlarmSeverity, schema.AlarmType,
+	} {
+		leaves = append(leaves, Leaf{"state/" + f, readOnly(text(f))})
+	}
+	return leaves
 }

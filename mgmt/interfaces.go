@@ -1,70 +1,114 @@
 package mgmt
 
 import (
-	"cmp"
 	"fmt"
-	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 
 	"tamtam/schema"
 	"tamtam/swss"
-	"tamtam/yang/tamyang"
 )
 
-// interfacesModule is openconfig-interfaces in the databases.
+// interfaceKinds are the interfaces that there are, by what their names begin with.
+var interfaceKinds = []struct {
+	name, typ string
+	index     int // of interface N in SNMP, less N: as SONiC's agent counts; -1: it has none
+}{
+	{"Ethernet", "ethernetCsmacd", 1},
+	{"PortChannel", "ieee8023adLag", 1000},
+	{"Vlan", "l3ipvlan", 2000},
+	{"Loopback", "softwareLoopback", -1},
+}
+
+// interfacesModule is openconfig-interfaces in the databases. Which VLANs and loopbacks are interfaces is written in
+// tamtam-routing.
 func interfacesModule() Module {
+	routed := func(table, kind, oper string) Row {
+		return Row{
+			DB: swss.ConfigDB, Table: table, Key: "{name}", Only: kind, Entry: true,
+			Fixed: "VLAN interfaces and loopbacks are made and removed in /routing/interfaces", Elsewhere: routedPath,
+			Leaves: append(namedLeaves(), Leaf{"state/admin-status", constant("UP")}, Leaf{"state/oper-status", constant(oper)}),
+		}
+	}
+	port := Row{
+		DB: swss.ConfigDB, Table: schema.CfgPort, Key: "{name}", Only: "Ethernet", Entry: true,
+		Fixed: "ports are made and removed by the breakout-mode of their cage", Leaves: interfaceLeaves("config", "false"),
+	}
+	channel := Row{
+		DB: swss.ConfigDB, Table: schema.CfgPortChannel, Key: "{name}", Only: "PortChannel", Entry: true,
+		New: map[string]string{"admin_status": "up", "mtu": "9100"}, Leaves: interfaceLeaves("config", "true"),
+	}
+	inForce := func(table, kind, up string) Row {
+		return Row{DB: swss.ApplDB, Table: table, Key: "{name}", Only: kind,
+			Leaves: append(interfaceLeaves("state", up), operLeaves("state")...)}
+	}
+	// What is not in APPL_DB yet, or again, is known to be configured, and no more.
+	port.Leaves = append(append(port.Leaves, namedLeaves()...), notInForceLeaves("state", "DOWN")...)
+	channel.Leaves = append(append(channel.Leaves, namedLeaves()...), notInForceLeaves("state", "UP")...)
+	ports, channels := inForce(schema.AppPort, "Ethernet", "false"), inForce(schema.AppLAG, "PortChannel", "true")
 	return Module{Name: "openconfig-interfaces", Groups: []Group{
-		{Path: "/interfaces/interface", Rows: []Row{
+		{Path: interfacesPath, Rows: []Row{
+			ports, channels,
 			{
-				DB: swss.ConfigDB, Table: schema.CfgPort, Key: "{name}", Only: "Ethernet", Entry: true,
-				Fixed: "ports are made and removed by the breakout-mode of their cage", Leaves: interfaceLeaves("config", "false"),
+				DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}", Only: "Loopback",
+				Leaves: []Leaf{{"state/oper-status", constant("UP")}},
 			},
-			{
-				DB: swss.ConfigDB, Table: schema.CfgPortChannel, Key: "{name}", Only: "PortChannel", Entry: true,
-				New:    map[string]string{"admin_status": "up", "mtu": "9100"},
-				Leaves: interfaceLeaves("config", "true"),
-			},
-			{
-				DB: swss.ApplDB, Table: schema.AppPort, Key: "{name}", Only: "Ethernet",
-				Leaves: append(interfaceLeaves("state", "false"), operLeaves()...),
-			},
-			{
-				DB: swss.ApplDB, Table: schema.AppLAG, Key: "{name}", Only: "PortChannel",
-				Leaves: append(interfaceLeaves("state", "true"), operLeaves()...),
-			},
+			port, channel,
+			routed(schema.CfgVLANInterface, "Vlan", "UNKNOWN"), routed(schema.CfgLoopbackInterface, "Loopback", "DOWN"),
 			{
 				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersPortNameMap, Key: "{name}", Only: "Ethernet",
 				Counter: true,
 				Leaves:  append(portCounters("in", "IN"), portCounters("out", "OUT")...),
 			},
 		}},
+		subinterfaces(),
 	}}
 }
 
 func interfaceLeaves(at, up string) []Leaf {
 	return []Leaf{
 		{at + "/type", interfaceType()},
-		{at + "/mtu", text("mtu")},
+		{at + "/mtu", orElse(text("mtu"), "9100")},
 		{at + "/description", text("description")},
 		{at + "/enabled", words("admin_status", up, "true", "up", "false", "down")},
 	}
 }
 
-func operLeaves() []Leaf {
+// namedLeaves are those that follow from the name.
+func namedLeaves() []Leaf {
+	logical := func(r Record) []string { return one(strconv.FormatBool(!strings.HasPrefix(r.Keys[0], "Ethernet"))) }
 	return []Leaf{
-		{"state/admin-status", words("admin_status", "DOWN", "UP", "up", "DOWN", "down")},
-		{"state/oper-status", words(schema.FieldOperStatus, "",
-			"UP", schema.OperUp, "DOWN", schema.OperDown, "UNKNOWN", schema.OperUnknown)},
+		{"config/type", interfaceType()}, {"state/type", readOnly(interfaceType())},
+		{"state/ifindex", Codec{Get: interfaceIndex}}, {"state/logical", Codec{Get: logical}},
+		{"state/cpu", constant("false")}, {"state/management", constant("false")},
+	}
+}
+
+func operLeaves(at string) []Leaf {
+	return []Leaf{
+		{at + "/admin-status", words("admin_status", "DOWN", "UP", "up", "DOWN", "down")},
+		{at + "/oper-status", words(schema.FieldOperStatus, "UNKNOWN", "UP", schema.OperUp, "DOWN", schema.OperDown)},
+	}
+}
+
+// notInForceLeaves are those of a row of CONFIG_DB that no other has.
+func notInForceLeaves(at, admin string) []Leaf {
+	return []Leaf{
+		{at + "/admin-status", words("admin_status", admin, "UP", "up", "DOWN", "down")},
+		{at + "/oper-status", constant("UNKNOWN")},
 	}
 }
 
 // interfaceType follows from the name; writing the same value is allowed.
 func interfaceType() Codec {
 	of := func(r Record) string {
-		if strings.HasPrefix(r.Keys[0], "PortChannel") {
-			return "ieee8023adLag"
+		for _, k := range interfaceKinds {
+			if strings.HasPrefix(r.Keys[0], k.name) {
+				return k.typ
+			}
 		}
-		return "ethernetCsmacd"
+		return ""
 	}
 	return Codec{
 		Get: func(r Record) []string { return one(of(r)) },
@@ -75,6 +119,16 @@ func interfaceType() Codec {
 			return nil
 		},
 	}
+}
+
+func interfaceIndex(r Record) []string {
+	for _, k := range interfaceKinds {
+		number, ok := strings.CutPrefix(r.Keys[0], k.name)
+		if n, err := strconv.ParseUint(number, 10, 31); ok && err == nil && k.index >= 0 {
+			return one(strconv.FormatUint(n+uint64(k.index), 10))
+		}
+	}
+	return nil
 }
 
 func portCounters(way, sai string) []Leaf {
@@ -91,177 +145,129 @@ func portCounters(way, sai string) []Leaf {
 	}
 }
 
-// lagGroup is what is said of a PortChannel beside its being an interface.
-func lagGroup() Group {
-	return Group{Path: "/interfaces/interface", Rows: []Row{
+// subinterfaces are the interfaces that route, but for those of VLANs.
+func subinterfaces() Group {
+	g := Group{
+		Path: interfacesPath + "/subinterfaces/subinterface", View: inRouting, Keys: map[string]Codec{"index": constant("0")},
+	}
+	oper := func(table, kind string, leaves []Leaf) {
+		g.Rows = append(g.Rows, Row{DB: swss.ApplDB, Table: table, Key: "{name}", Only: kind, Leaves: leaves})
+	}
+	oper(schema.AppPort, "Ethernet", operLeaves("state"))
+	oper(schema.AppLAG, "PortChannel", operLeaves("state"))
+	oper(schema.AppInterface, "Loopback", []Leaf{{"state/oper-status", constant("UP")}})
+	for _, table := range schema.InterfaceTables {
+		if table == schema.CfgVLANInterface {
+			continue
+		}
+		name := Codec{Get: func(r Record) []string { return one(r.Keys[0]) }}
+		oper := "UNKNOWN"
+		if table == schema.CfgLoopbackInterface {
+			oper = "DOWN"
+		}
+		g.Rows = append(g.Rows, Row{
+			DB: swss.ConfigDB, Table: table, Key: "{name}", Only: routedKind[table], Entry: true, Leaves: []Leaf{
+				{"state/name", name}, {"state/ifindex", Codec{Get: interfaceIndex}},
+				{"state/admin-status", constant("UP")}, {"state/oper-status", constant(oper)},
+			},
+		})
+	}
+	return g
+}
+
+// speeds are OpenConfig's words for the rate of a port, by Mbit/s.
+var speeds = []string{
+	"SPEED_10MB", "10", "SPEED_100MB", "100", "SPEED_1GB", "1000", "SPEED_2500MB", "2500", "SPEED_5GB", "5000",
+	"SPEED_10GB", "10000", "SPEED_25GB", "25000", "SPEED_40GB", "40000", "SPEED_50GB", "50000", "SPEED_100GB", "100000",
+	"SPEED_200GB", "200000", "SPEED_400GB", "400000", "SPEED_800GB", "800000", "SPEED_1600GB", "1600000",
+}
+
+// ethernetModule is openconfig-if-ethernet in the databases: what is in force, read-only.
+func ethernetModule() Module {
+	return Module{Name: "openconfig-if-ethernet", Groups: []Group{{Path: interfacesPath, Rows: []Row{
+		{DB: swss.ApplDB, Table: schema.AppPort, Key: "{name}", Only: "Ethernet", Leaves: []Leaf{
+			{"ethernet/state/port-speed", words("speed", "", speeds...)},
+			{"ethernet/state/auto-negotiate", words("autoneg", "false", "true", "on", "false", "off")},
+		}},
+	}}}}
+}
+
+// aggregateModule is openconfig-if-aggregate in the databases, read-only: members are written in tamtam-interfaces.
+func aggregateModule() Module {
+	static := words("static", "LACP", "STATIC", "true", "LACP", "false")
+	channel := Codec{Get: func(r Record) []string { return parts(r) }}
+	// The published model has members of STATIC channels here; of those with LACP the ports name their channel.
+	members := Codec{Get: func(r Record) []string {
+		if first(static.Get(Record{Fields: r.Own})) != "STATIC" {
+			return nil
+		}
+		return parts(r)
+	}}
+	return Module{Name: "openconfig-if-aggregate", Groups: []Group{{Path: interfacesPath, Rows: []Row{
+		{DB: swss.ConfigDB, Table: schema.CfgPortChannel, Key: "{name}", Only: "PortChannel", Leaves: []Leaf{
+			{"aggregation/config/lag-type", static}, {"aggregation/config/min-links", text("min_links")},
+		}},
 		{DB: swss.ApplDB, Table: schema.AppLAG, Key: "{name}", Only: "PortChannel", Leaves: []Leaf{
 			{"aggregation/state/lag-type", words(schema.FieldProtocol, "STATIC", "LACP", schema.ProtocolLACP)},
-			{"aggregation/state/min-links", Codec{Get: func(r Record) []string {
-				return one(cmp.Or(r.Field("min_links"), "1"))
-			}}},
+			{"aggregation/state/min-links", orElse(text("min_links"), "1")},
 		}},
-		{DB: swss.StateDB, Table: schema.StateLACP, Key: "{name}", Only: "PortChannel", Leaves: []Leaf{
-			{"aggregation/state/interval", words("runner.fast_rate", "", "FAST", "true", "SLOW", "false")},
-			{"aggregation/state/fallback", text("runner.fallback")},
-			{"aggregation/state/system-id-mac", text("team_device.ifinfo.dev_addr")},
-			{"aggregation/state/partner-id", text("partner")},
-			{"aggregation/state/lag-links", text("links")},
-			{"aggregation/state/not-up-because", text(schema.FieldReason)},
-		}},
-	}}
+		{DB: swss.ApplDB, Table: schema.AppLAGMember, Key: "{*}:{name}", Only: "Ethernet",
+			Leaves: []Leaf{{"ethernet/state/aggregate-id", channel}}},
+		{DB: swss.ApplDB, Table: schema.AppLAGMember, Key: "{name}:{*}", Only: "PortChannel",
+			Leaves: []Leaf{{"aggregation/state/member", members}}},
+	}}}}
 }
 
-// lagMemberGroup is a member of a PortChannel.
-func lagMemberGroup() Group {
-	const actor, partner = "runner.actor_lacpdu_info.", "runner.partner_lacpdu_info."
-	return Group{Path: "/interfaces/interface/aggregation/members/member", Rows: []Row{
-		{DB: swss.ConfigDB, Table: schema.CfgPortChannelMbr, Key: "{name}|{interface}", Only: "PortChannel", Entry: true},
-		{DB: swss.ApplDB, Table: schema.AppLAGMember, Key: "{name}:{interface}", Only: "PortChannel", Leaves: []Leaf{
-			{"state/oper-status", words(schema.FieldOperStatus, "",
-				"UP", schema.OperUp, "COLLECTING", schema.MemberCollecting, "DOWN", schema.OperDown)},
-		}},
-		{DB: swss.StateDB, Table: schema.StateLACPMember, Key: "{name}|{interface}", Only: "PortChannel", Leaves: []Leaf{
-			{"state/mux", words(schema.FieldMux, "", "DETACHED", "detached", "WAITING", "waiting", "ATTACHED", "attached",
-				"COLLECTING", schema.MuxCollecting, "DISTRIBUTING", schema.MuxDistributing)},
-			{"state/not-distributing-because", text(schema.FieldReason)},
-			{"state/receive-state", words("runner.state", "",
-				"DISABLED", "disabled", "EXPIRED", "expired", "DEFAULTED", "defaulted", "CURRENT", "current")},
-			{"state/selected", text("runner.selected")},
-			{"state/oper-key", text(actor + "key")}, {"state/port-num", text(actor + "port")},
-			{"state/partner-id", text(partner + "system")}, {"state/partner-key", text(partner + "key")},
-			{"state/partner-port-num", text(partner + "port")},
-		}},
-		{
-			DB: swss.CountersDB, Table: schema.CountersLACP, Key: "{name}:{interface}", Only: "PortChannel", Counter: true,
-			Leaves: []Leaf{
-				{"state/counters/lacp-in-pkts", text("lacpdu-received")},
-				{"state/counters/lacp-out-pkts", text("lacpdu-sent")},
-				{"state/counters/lacp-timeouts", text("expired")},
-			},
-		},
-	}}
-}
-
-// portsModule is tamtam-interfaces in the databases.
-func portsModule() Module {
-	return Module{Name: "tamtam-interfaces", Groups: []Group{
-		{Path: "/interfaces/interface", Rows: []Row{
-			{DB: swss.ApplDB, Table: schema.AppPort, Key: "{name}", Only: "Ethernet", Leaves: []Leaf{
-				{"state/alias", text("alias")},
-				{"state/lanes", text("lanes")},
-				{"state/speed", text("speed")},
-				{"state/index", text("index")},
-			}},
-			{DB: swss.StateDB, Table: schema.StateWire, Key: "{name}", Only: "Ethernet", Counter: true, Leaves: wireLeaves()},
-		}},
-		{
-			Path: "/interfaces/interface/breakout-mode/groups/group",
-			Keys: map[string]Codec{"index": constant("1")}, Finish: finishBreakout, Makes: breakoutMakes,
-			Rows: []Row{
-				{
-					DB: swss.ConfigDB, Table: schema.CfgBreakout, Key: "{name}", Only: "Ethernet", Entry: true,
-					Leaves: append(breakoutLeaves("config"), breakoutLeaves("state")...),
-				},
-			},
-		},
-		lagGroup(), lagMemberGroup(),
-		{Path: "/lldp/neighbors/neighbor", Rows: []Row{
-			{
-				DB: swss.ApplDB, Table: schema.AppLLDPEntry, Key: "{port}", Entry: true,
-				Leaves: []Leaf{
-					{"state/chassis-id", text("lldp_rem_chassis_id")}, {"state/port-id", text("lldp_rem_port_id")},
-					{"state/port-description", text("lldp_rem_port_desc")}, {"state/system-name", text("lldp_rem_sys_name")},
-					{"state/system-description", text("lldp_rem_sys_desc")},
-					{"state/management-address", text("lldp_rem_man_addr")},
-				},
-			},
-		}},
-		{Path: "/vlans/vlan", Finish: finishVLAN, Rows: []Row{
-			{
-				DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", Entry: true,
-			},
-		}},
-		{Path: "/vlans/vlan/members/member", Rows: []Row{
-			{
-				DB: swss.ConfigDB, Table: schema.CfgVLANMember, Key: "Vlan{vlan-id}|{interface}", Entry: true,
-				New:    map[string]string{"tagging_mode": schema.Tagged},
-				Leaves: []Leaf{{"config/tagging-mode", tagging()}},
-			},
-			{
-				DB: swss.ApplDB, Table: schema.AppVLANMember, Key: "Vlan{vlan-id}:{interface}",
-				Leaves: []Leaf{{"state/tagging-mode", tagging()}},
-			},
-		}},
-	}}
-}
-
-// wireLeaves are those of a port's live interface: fields of the same names. A count that is not known has no leaf.
-func wireLeaves() (list []Leaf) {
-	state := reflect.TypeFor[tamyang.OpenconfigInterfaces_Interfaces_Interface_Wire_State]()
-	for i := range state.NumField() {
-		field := state.Field(i).Tag.Get("path")
-		codec := readOnly(text(field))
-		if state.Field(i).Type == reflect.TypeFor[*uint64]() {
-			codec = sum(field)
-		}
-		list = append(list, Leaf{"wire/state/" + field, codec})
+// vlanModule is openconfig-vlan in the databases, read-only: members are written in tamtam-interfaces.
+func vlanModule() Module {
+	vlans := func(kind, at string) Row {
+		return Row{DB: swss.ApplDB, Table: schema.AppVLANMember, Key: "Vlan{*}:{name}", Of: "tagging_mode", Only: kind,
+			Leaves: switchedLeaves(at + "/switched-vlan/state/")}
 	}
-	return list
+	id := Codec{Get: func(r Record) []string { return one(strings.TrimPrefix(r.Keys[0], "Vlan")) }}
+	return Module{Name: "openconfig-vlan", Groups: []Group{{Path: interfacesPath, Rows: []Row{
+		vlans("Ethernet", "ethernet"), vlans("PortChannel", "aggregation"),
+		{DB: swss.ConfigDB, Table: schema.CfgVLANInterface, Key: "{name}", Only: "Vlan",
+			Leaves: []Leaf{{"routed-vlan/state/vlan", id}}},
+	}}}}
 }
 
-// finishVLAN writes the VLAN's number into its row, as SONiC does.
-func finishVLAN(c *Change) error {
-	if row := c.Fields(schema.CfgVLAN); row != nil && row["vlanid"] == "" {
-		row["vlanid"] = c.Keys()[0]
-	}
-	return nil
-}
-
-func tagging() Codec {
-	return words("tagging_mode", "UNTAGGED", "TAGGED", schema.Tagged, "UNTAGGED", schema.Untagged)
-}
-
-func breakoutLeaves(at string) []Leaf {
-	leaves := []Leaf{{at + "/num-breakouts", breakoutPart(0)}, {at + "/breakout-speed", breakoutPart(1)}}
-	if at == "state" {
-		for i := range leaves {
-			leaves[i].Codec = readOnly(leaves[i].Codec)
+// parts are what {*} stands for in the rows of a record, in order.
+func parts(r Record, values ...string) []string {
+	var out []string
+	for part, v := range r.Fields {
+		if len(values) == 0 || slices.Contains(values, v) {
+			out = append(out, part)
 		}
 	}
-	return leaves
+	slices.SortFunc(out, schema.CompareNames)
+	return out
 }
 
-// breakoutPart is one side of a mode "4x25G".
-func breakoutPart(side int) Codec {
-	const field = "brkout_mode"
-	split := func(r Record) (n, speed string) {
-		n, speed, _ = strings.Cut(r.Field(field), "x")
-		speed, _, _ = strings.Cut(speed, "[") // other speeds that the cage can have
-		return n, speed
-	}
-	return Codec{
-		Get: func(r Record) []string {
-			n, speed := split(r)
-			if side == 0 {
-				return one(n)
-			}
-			if speed == "" {
-				return nil
-			}
-			return one("SPEED_" + speed + "B")
-		},
-		Put: func(r Record, v []string) error {
-			n, speed := split(r)
-			if side == 0 {
-				n = first(v)
-			} else {
-				speed = strings.TrimSuffix(strings.TrimPrefix(first(v), "SPEED_"), "B")
-			}
-			r.Set(field, n+"x"+speed)
-			if n+speed == "" {
-				r.Set(field, "")
+// switchedLeaves are the VLANs of an interface: those of frames with a tag, and that of frames without.
+func switchedLeaves(at string) []Leaf {
+	tagged := func(r Record) []string { return parts(r, schema.Tagged) }
+	plain := func(r Record) []string { return parts(r, schema.Untagged) }
+	only := func(trunk bool) Codec {
+		return Codec{Get: func(r Record) []string {
+			// Of several, OpenConfig has no place for all.
+			if v := plain(r); len(v) == 1 && (len(tagged(r)) > 0) == trunk {
+				return v
 			}
 			return nil
-		},
+		}}
+	}
+	mode := func(r Record) []string {
+		switch {
+		case len(tagged(r)) > 0:
+			return one("TRUNK")
+		case len(plain(r)) > 0:
+			return one("ACCESS")
+		}
+		return nil
+	}
+	return []Leaf{
+		{at + "interface-mode", Codec{Get: mode}}, {at + "native-vlan", only(true)}, {at + "access-vlan", only(false)},
+		{at + "trunk-vlans", Codec{Get: tagged}},
 	}
 }

@@ -153,7 +153,7 @@ func (f *flattener) tell(n *node, keys []string, format string, args ...any) {
 
 // readOnly refuses a node.
 func (f *flattener) readOnly(n *node, keys []string) {
-	f.tell(n, keys, "%w", errReadOnly)
+	f.tell(n, keys, "%w", n.whyNot())
 	f.faults.made.doubt(n.meant(), keys, true)
 }
 
@@ -283,7 +283,7 @@ func (f *flattener) object(n *node, keys []string, v any) {
 			f.tell(n, keys, "has no member %s; it has %s", quoted(name), strings.Join(slices.Sorted(maps.Keys(n.kid)), ", "))
 			f.faults.made.doubt(n, keys, false)
 			f.faults.made.doubtJSON(m[name])
-		case !k.config:
+		case !k.writable():
 			f.readOnly(k, extend(keys, k.group))
 		case k.list:
 			f.list(k, keys, m[name])

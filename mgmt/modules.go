@@ -3,8 +3,11 @@ package mgmt
 // tamtamModules are all modules that the server serves.
 func tamtamModules() []Module {
 	modules := []Module{
-		interfacesModule(), portsModule(), routingModule(), qosModule(), aclModule(), tamModule(),
-		altMarkModule(), flyMonModule(), tableRecordModule(), healthModule(),
+		interfacesModule(), ethernetModule(), aggregateModule(), vlanModule(), addressesModule(), portsModule(),
+		routingModule(), qosModule(), aclModule(), tablesModule(),
+		systemModule(), platformModule(), lldpModule(), instanceModule(), queuesModule(),
+		tamModule(), altMarkModule(), flyMonModule(), tableRecordModule(), healthModule(),
 	}
+	modules = append(modules, aftModules()...)
 	return append(modules, statusModule(modules), configurationModule(), talliesModule())
 }

@@ -41,8 +41,10 @@ func origin(prefix, path *gpb.Path) error {
 	if a != "" && b != "" && a != b {
 		return status.Errorf(codes.InvalidArgument, "prefix has origin %q, path %s has origin %q", a, pathText(path), b)
 	}
-	if o := cmp.Or(a, b); o != "" && o != defaultOrigin {
-		return status.Errorf(codes.Unimplemented, "origin %q is not known; there is %s", o, defaultOrigin)
+	if o := cmp.Or(a, b); o == rawOrigin {
+		return status.Errorf(codes.Unimplemented, "origin %s is read-only", o)
+	} else if o != "" && o != defaultOrigin {
+		return status.Errorf(codes.Unimplemented, "origin %q is not known; there are %s and %s", o, defaultOrigin, rawOrigin)
 	}
 	return nil
 }

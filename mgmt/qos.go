@@ -22,7 +22,7 @@ func qosModule() Module {
 	groups := outcome(schema.AppCOPP)
 	schedulers.Leaves, groups.Leaves = schedulers.Leaves[:2], groups.Leaves[:2]
 	return Module{Name: "tamtam-qos", Groups: []Group{
-		{Path: "/qos/queues/queue", Rows: []Row{
+		{Path: "/queues/queue", Rows: []Row{
 			{
 				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersQueueNameMap, Key: "{name}", Entry: true,
 				Counter: true,
@@ -34,7 +34,7 @@ func qosModule() Module {
 				},
 			},
 		}},
-		{Path: "/qos/schedulers/scheduler", Rows: []Row{
+		{Path: "/schedulers/scheduler", Rows: []Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgScheduler, Key: "{name}", Entry: true,
 				Leaves: []Leaf{{"state/type", readOnly(text("type"))}, {"state/weight", readOnly(text("weight"))}},
@@ -87,4 +87,29 @@ func coppRows() []Row {
 		{DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersPolicerNameMap, Key: "{name}",
 			Counter: true, Leaves: counted},
 	}
+}
+
+// queuesModule is openconfig-qos in the databases: what the egress queues of ports have counted.
+func queuesModule() Module {
+	const ports = "/qos/interfaces/interface"
+	const fixed = "QoS is written in CONFIG_DB"
+	counter := func(leaf, stat string) Leaf { return Leaf{"state/" + leaf, readOnly(text("SAI_QUEUE_STAT_" + stat))} }
+	id := Codec{Get: func(r Record) []string { return one(r.Keys[0]) }}
+	return Module{Name: "openconfig-qos", Groups: []Group{
+		{Path: ports, View: fixed, Rows: []Row{
+			{DB: swss.ApplDB, Table: schema.AppPort, Key: "{interface-id}", Only: "Ethernet", Entry: true,
+				Leaves: []Leaf{{"interface-ref/state/interface", id}}},
+		}},
+		{Path: ports + "/output/queues/queue", View: fixed, Rows: []Row{
+			{
+				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersQueueNameMap, Key: "{interface-id}:{name}",
+				Entry: true, Counter: true, Leaves: []Leaf{
+					counter("transmit-pkts", "PACKETS"), counter("transmit-octets", "BYTES"),
+					counter("dropped-pkts", "DROPPED_PACKETS"), counter("dropped-octets", "DROPPED_BYTES"),
+					counter("ecn-marked-pkts", "WRED_ECN_MARKED_PACKETS"),
+					counter("max-queue-len", "WATERMARK_BYTES"),
+				},
+			},
+		}},
+	}}
 }

@@ -14,10 +14,7 @@ func routingModule() Module {
 	interfaces := Group{Path: "/routing/interfaces/interface"}
 	addresses := Group{Path: "/routing/interfaces/interface/addresses/address"}
 	for _, table := range schema.InterfaceTables {
-		only := map[string]string{
-			schema.CfgInterface: "Ethernet", schema.CfgVLANInterface: "Vlan",
-			schema.CfgPortChannelInterface: "PortChannel", schema.CfgLoopbackInterface: "Loopback",
-		}[table]
+		only := routedKind[table]
 		interfaces.Rows = append(interfaces.Rows, Row{
 			DB: swss.ConfigDB, Table: table, Key: "{name}", Only: only, Entry: true, Leaves: routedLeaves("config"),
 		})

@@ -20,6 +20,7 @@ const (
 	fromTold           = "told"
 	fromConfigurations = "configurations"
 	fromChanges        = "changes"
+	fromTables         = "tables"
 )
 
 // configurationModule is tamtam-configuration: the rows of CONFIG_DB as they are, and what is kept in files.
@@ -36,7 +37,7 @@ func configurationModule() Module {
 	return Module{Name: "tamtam-configuration", Groups: []Group{
 		{Path: "/config-rows/row", Finish: finishRow, Rows: []Row{
 			{
-				DB: swss.ConfigDB, Any: true, Key: "{table}|{key}", Entry: true, Counter: true,
+				DB: swss.ConfigDB, Table: anyTable, Key: "{table}|{key}", Entry: true, Counter: true,
 				Leaves: []Leaf{{"config/field", rowFields()}},
 			},
 			{
@@ -50,7 +51,7 @@ func configurationModule() Module {
 				state("unconfirmed-until")},
 		}}},
 		{Path: "/configurations/configuration/change", Rows: []Row{{
-			DB: swss.StateDB, Source: fromChanges, Key: "{name}|{table}|{row-key}", Entry: true, Counter: true, Any: true,
+			DB: swss.StateDB, Source: fromChanges, Table: anyTable, Key: "{name}|{table}|{row-key}", Entry: true, Counter: true,
 			Leaves: []Leaf{state("kind"), many("was"), many("is")},
 		}}},
 	}}
@@ -133,8 +134,37 @@ func checkRow(
 
 // sources are what makes rows that are in no database.
 func (s *Server) sources() map[string]source {
-	return map[string]source{fromTold: s.toldRows, fromConfigurations: s.kept.keptRows, fromChanges: s.kept.changedRows,
-		fromTallies: s.tallier.tallied}
+	all := map[string]source{fromTold: s.toldRows, fromConfigurations: s.kept.keptRows, fromChanges: s.kept.changedRows,
+		fromTallies: s.tallier.tallied, fromTables: s.tableRows}
+	for _, table := range []string{HostFacts, HostState, HostProcesses} {
+		all[table] = func(context.Context, string) (map[string]map[string]string, error) {
+			if s.cfg.Host == nil {
+				return nil, nil
+			}
+			return s.cfg.Host(table), nil
+		}
+	}
+	return all
+}
+
+// tableRows are the tables of CONFIG_DB, with how many rows each has.
+func (s *Server) tableRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
+	db := s.reader.redis.DB(swss.ConfigDB)
+	keys, err := db.Client().Keys(ctx, "*").Result()
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	n := map[string]int{}
+	for _, k := range keys {
+		if table, _, found := strings.Cut(k, db.Separator()); found {
+			n[table]++
+		}
+	}
+	out := map[string]map[string]string{}
+	for table, rows := range n {
+		out[table] = map[string]string{"rows": strconv.Itoa(rows)}
+	}
+	return out, nil
 }
 
 // keptRows are the notes of configurations.

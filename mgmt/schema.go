@@ -65,6 +65,7 @@ type group struct {
 	kids   []*group
 	derive map[int]Codec // key index -> field it follows from
 	unique []*node
+	view   string // why a Set cannot write it; empty: it can
 	finish []func(*Change) error
 	makes  []func(*Change) (string, []string)
 	refs   []*node // leaves, anywhere, that name an entry of this list
@@ -72,7 +73,7 @@ type group struct {
 
 // hash is the key of a row in its database.
 func (r *row) hash(separator, key string) string {
-	if r.Any {
+	if r.Table == anyTable {
 		return key
 	}
 	return r.Table + separator + key
@@ -81,7 +82,7 @@ func (r *row) hash(separator, key string) string {
 // place is a row's table and its key there.
 func (r *row) place(keys []string, own map[string]string) (table, key string) {
 	key = r.key.expand(keys, own)
-	if r.Any {
+	if r.Table == anyTable {
 		table, key, _ = strings.Cut(key, "|")
 		return table, key
 	}
@@ -92,9 +93,32 @@ type row struct {
 	Row
 	index int
 	key   template
-	each  int // which of the group's keys Each is; -1: none
+	each  []int // which of the group's keys Each are
 	// check says what is wrong with the row; nil: it is not one of CONFIG_DB, or Finish knows.
 	check func(key string, fields map[string]string) error
+}
+
+// written reports whether a Set can write the row.
+func (r *row) written() bool {
+	return r.DB == swss.ConfigDB && r.key.gather < 0 && len(r.each) == 0
+}
+
+// serves reports whether the row belongs to entries with these keys.
+func (r *row) serves(keys []string) bool { return len(keys) == 0 || r.has(keys) }
+
+// same reports whether two modules mean the same row of an entry.
+func (r Row) same(o Row) bool {
+	kinds := r.Only == o.Only || !strings.Contains(r.Key, "{*}")
+	return r.DB == o.DB && r.Table == o.Table && r.Key == o.Key && r.Map == o.Map && r.Of == o.Of && kinds &&
+		r.At == o.At && r.Each == o.Each && r.Source == o.Source
+}
+
+// has reports whether an entry with these keys may have the row.
+func (r Row) has(keys []string) bool {
+	if r.At != "" && keys[0] != r.At {
+		return false
+	}
+	return strings.HasPrefix(keys[0], r.Only) && (r.Fits == nil || r.Fits(keys))
 }
 
 // A model is the YANG tree bound to the databases.
@@ -186,9 +210,6 @@ func (n *node) isListKey() bool { return n.keyIndex >= 0 && n.parent.list }
 func (b *builder) list(n *node, e *yang.Entry) {
 	g := &group{node: n, parent: n.parent.group, derive: map[int]Codec{}}
 	g.keys = append(slices.Clone(g.parent.keys), strings.Fields(e.Key)...)
-	if len(slices.Compact(slices.Sorted(slices.Values(g.keys)))) != len(g.keys) {
-		b.fail("%s: nested lists have keys of one name", n.path)
-	}
 	g.parent.kids = append(g.parent.kids, g)
 	n.group = g
 	b.groups = append(b.groups, g)
@@ -212,8 +233,18 @@ func (b *builder) leaf(n *node, e *yang.Entry, t reflect.Type) {
 	if n.leafList {
 		t = t.Elem()
 	}
-	if en, ok := reflect.Zero(t).Interface().(ygot.GoEnum); ok {
-		n.enum = map[string]string{}
+	types := []reflect.Type{t}
+	if n.typ.Kind == yang.Yunion {
+		types = (&tamyang.Device{}).ΛEnumTypeMap()[n.path]
+	}
+	for _, t := range types {
+		en, ok := reflect.Zero(t).Interface().(ygot.GoEnum)
+		if !ok {
+			continue
+		}
+		if n.enum == nil {
+			n.enum = map[string]string{}
+		}
 		for _, d := range en.ΛMap()[t.Name()] {
 			n.enum[d.Name] = d.DefiningModule
 		}
@@ -222,8 +253,8 @@ func (b *builder) leaf(n *node, e *yang.Entry, t reflect.Type) {
 	if at.name == "config" || at.name == "state" {
 		at = at.parent
 	}
-	if at == n.group.node && slices.Contains(n.group.ownKeys(), n.name) {
-		n.keyIndex = slices.Index(n.group.keys, n.name)
+	if i := slices.Index(n.group.ownKeys(), n.name); at == n.group.node && i >= 0 {
+		n.keyIndex = len(n.group.keys) - len(n.group.ownKeys()) + i
 	}
 	if n.parent.name == "state" {
 		if c := n.parent.parent.kid["config"]; c != nil {
@@ -309,12 +340,15 @@ func (b *builder) bind(mod Module) {
 		}
 		grp := at.group
 		for k, c := range g.Keys {
-			i := slices.Index(grp.keys, k)
+			i := slices.Index(grp.ownKeys(), k)
 			if i < 0 {
 				b.fail("module %s: %s has no key %s", mod.Name, g.Path, k)
 				continue
 			}
-			grp.derive[i] = c
+			grp.derive[len(grp.keys)-len(grp.ownKeys())+i] = c
+		}
+		if g.View != "" {
+			grp.view = g.View
 		}
 		if g.Finish != nil {
 			grp.finish = append(grp.finish, g.Finish)
@@ -338,9 +372,7 @@ func (b *builder) bind(mod Module) {
 func (b *builder) bindRow(module, path string, g *group, r Row) {
 	leaves := r.Leaves
 	r.Leaves = nil
-	i := slices.IndexFunc(g.rows, func(o *row) bool {
-		return o.DB == r.DB && o.Table == r.Table && o.Row.Key == r.Key && o.Map == r.Map
-	})
+	i := slices.IndexFunc(g.rows, func(o *row) bool { return o.Row.same(r) })
 	if i < 0 {
 		i = len(g.rows)
 		if err := b.addRow(g, r); err != nil {
@@ -364,17 +396,24 @@ func (b *builder) bindRow(module, path string, g *group, r Row) {
 
 // addRow adds a row to a group that does not have it yet.
 func (b *builder) addRow(g *group, r Row) error {
-	t, err := compileTemplate(r.Key, b.redis.DB(r.DB).Separator(), g.keys, r.Any)
+	t, err := compileTemplate(r.Key, b.redis.DB(r.DB).Separator(), g.keys, r.Table == anyTable)
 	if err != nil {
 		return err
 	}
-	each := slices.Index(g.keys, r.Each)
-	mayHave := slices.Contains(g.ownKeys(), r.Each) && !slices.Contains(t.keys, each) && r.DB != swss.ConfigDB
-	if r.Each != "" && !mayHave {
+	own := &row{Row: r, index: len(g.rows), key: t}
+	mayHave := r.Each == "" || r.DB != swss.ConfigDB || r.Fold != nil
+	for name := range strings.FieldsSeq(r.Each) {
+		i := g.keyNamed(name)
+		mayHave = mayHave && i >= 0 && !slices.Contains(t.keys, i)
+		own.each = append(own.each, i)
+	}
+	if r.At != "" && len(t.keys) > 0 {
+		return fmt.Errorf("at %s: its key has a placeholder", r.At)
+	}
+	if !mayHave {
 		return fmt.Errorf("{%s} is no key that it may have for each field", r.Each)
 	}
-	own := &row{Row: r, index: len(g.rows), key: t, each: each}
-	if r.DB == swss.ConfigDB && !r.Any {
+	if own.written() && r.Table != anyTable {
 		own.check = schema.CheckerOf(r.Table)
 	}
 	g.rows = append(g.rows, own)
@@ -384,12 +423,19 @@ func (b *builder) addRow(g *group, r Row) error {
 // complete checks that every leaf has a place.
 func (b *builder) complete() {
 	for _, g := range b.groups {
+		for i, c := range g.parentDerives() {
+			g.derive[i] = c
+		}
 		if g.parent != nil && !slices.ContainsFunc(g.rows, func(r *row) bool { return r.Entry }) {
 			b.fail("%s: no table has its entries", g.node.path)
 		}
 		for _, n := range g.leaves {
 			if n.keyIndex < 0 && len(n.binds) == 0 {
 				b.fail("%s: no table has it", n.path)
+			}
+			puts := func(x bind) bool { return x.codec.Put != nil && g.rows[x.row].written() }
+			if n.keyIndex < 0 && n.writable() && !slices.ContainsFunc(n.binds, puts) {
+				b.fail("%s: is configuration that no Set can write", n.path)
 			}
 			if !n.behind {
 				continue
@@ -402,6 +448,61 @@ func (b *builder) complete() {
 			g.traces = g.tracesOfDeleted()
 		}
 	}
+}
+
+// keyNamed is the index of the innermost key of a name; -1: there is none.
+func (g *group) keyNamed(name string) int {
+	for i, k := range slices.Backward(g.keys) {
+		if k == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// eachField is the name of the field that is the entry with these keys, of a row with Each.
+func (r *row) eachField(keys []string) string {
+	var names []string
+	for _, i := range r.each {
+		names = append(names, keys[i])
+	}
+	return strings.Join(names, " ")
+}
+
+// parentDerives are the keys of the enclosing lists that follow from fields.
+func (g *group) parentDerives() map[int]Codec {
+	if g.parent == nil {
+		return nil
+	}
+	return g.parent.derive
+}
+
+// writable reports whether a Set may write the node, or anything in it.
+func (n *node) writable() bool {
+	if !n.config || n.list && n.group.view != "" {
+		return false
+	}
+	return n.list || n.typ != nil && n.group.view == "" || slices.ContainsFunc(n.kids, (*node).writable)
+}
+
+// whyNot says of a node that a Set may not write why.
+func (n *node) whyNot() error {
+	if view := n.writtenIn(); view != "" && n.config {
+		return fmt.Errorf("%w: %s", errReadOnly, view)
+	}
+	return errReadOnly
+}
+
+func (n *node) writtenIn() string {
+	if n.group.view != "" {
+		return n.group.view
+	}
+	for _, k := range n.kids {
+		if view := k.writtenIn(); view != "" {
+			return view
+		}
+	}
+	return ""
 }
 
 // counter reports whether the leaf changes with the traffic.

@@ -213,8 +213,17 @@ func (s *Server) Close() {
 	}
 }
 
-// modelData is what Capabilities says of the modules.
-func modelData() []*gpb.ModelData { return tamyang.ΓModelData }
+// modelData is what Capabilities says of the modules. Those that are not OpenConfig's have their revision as version;
+// the deviations are from OpenConfig's whole modules, so that nothing is generated from them.
+func modelData() []*gpb.ModelData {
+	models := []*gpb.ModelData{{Name: "tamtam-deviations", Organization: "tamtam", Version: "0.2.0"}}
+	revisions := map[string]string{"iana-if-type": "2017-01-19", "ietf-interfaces": "2018-02-20"}
+	for _, m := range tamyang.ΓModelData {
+		version := cmp.Or(m.GetVersion(), revisions[m.GetName()])
+		models = append(models, &gpb.ModelData{Name: m.GetName(), Organization: m.GetOrganization(), Version: version})
+	}
+	return models
+}
 
 // Capabilities says what the server speaks.
 func (s *Server) Capabilities(_ context.Context, req *gpb.CapabilityRequest) (*gpb.CapabilityResponse, error) {

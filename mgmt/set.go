@@ -253,8 +253,8 @@ func (n *node) meant() *node {
 func deletable(ts []target) error {
 	for _, t := range ts {
 		switch {
-		case !t.node.config:
-			return status.Errorf(codes.InvalidArgument, "%s: %v", t.text(), errReadOnly)
+		case !t.node.writable():
+			return status.Errorf(codes.InvalidArgument, "%s: %v", t.text(), t.node.whyNot())
 		case t.node.keyIndex >= 0:
 			return status.Errorf(codes.InvalidArgument, "%s: is the key; delete the entry", t.text())
 		}
@@ -292,8 +292,8 @@ func settable(ts []target, u *gpb.Update) error {
 	switch {
 	case len(ts) > 1 || t.item != "" || t.wild() && !whole:
 		return status.Errorf(codes.InvalidArgument, "%s: a value goes to one node, every key given", t.text())
-	case !t.node.config:
-		return status.Errorf(codes.InvalidArgument, "%s: %v", t.text(), errReadOnly)
+	case !t.node.writable():
+		return status.Errorf(codes.InvalidArgument, "%s: %v", t.text(), t.node.whyNot())
 	case u.GetVal() == nil && u.GetValue() != nil: //nolint:staticcheck // refused, not used
 		return status.Errorf(codes.Unimplemented, "%s: Update.value is long deprecated: use val", t.text())
 	}
@@ -482,7 +482,7 @@ func (t *tx) remove(ctx context.Context, x target, replace bool) error {
 // removeBelow deletes the entries of the lists below a target.
 func (t *tx) removeBelow(ctx context.Context, x target, g *group, replace bool, d *doubts) error {
 	for _, k := range g.kids {
-		if !k.node.config || !k.node.within(x.node) || k.node.parent.apart && !x.node.within(k.node.parent) {
+		if !k.node.writable() || !k.node.within(x.node) || k.node.parent.apart && !x.node.within(k.node.parent) {
 			continue
 		}
 		es, err := t.match(ctx, k, extend(x.keys, k))

@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"slices"
+	"strings"
 
 	"tamtam/schema"
 	"tamtam/swss"
@@ -19,13 +20,16 @@ func statusModule(modules []Module) Module {
 			stateRow(schema.StateSwitch, schema.SwitchKey, "fdb/state"),
 		}},
 		{Path: "/config-tables/table", Rows: []Row{
-			{DB: swss.ConfigDB, Key: "{name}", Tables: true, Entry: true, Counter: true,
+			{DB: swss.StateDB, Source: fromTables, Key: "{name}", Entry: true, Counter: true,
 				Leaves: []Leaf{{"state/rows", text("rows")}}},
 		}},
 		{Path: "/tam/features-state/feature", Rows: []Row{features}},
 	}
 	for _, m := range modules {
 		for _, g := range m.Groups {
+			if g.View != "" {
+				continue
+			}
 			groups = append(groups, Group{Path: g.Path, Rows: statusRows(g.Rows)})
 		}
 	}
@@ -43,8 +47,10 @@ func statusRows(rows []Row) (list []Row) {
 		if t.Status != schema.FieldStatus || slices.ContainsFunc(rows, tells) {
 			continue
 		}
-		if i := slices.IndexFunc(list, tells); i >= 0 {
-			list[i].Only = "" // one table for rows of several tables
+		if i := slices.IndexFunc(list, tells); i >= 0 { // one table for rows of several tables
+			before := list[i]
+			list[i].Fits = func(keys []string) bool { return before.has(keys) || strings.HasPrefix(keys[0], r.Only) }
+			list[i].Only = ""
 			continue
 		}
 		row := stateRow(t.State, r.Key, "state")

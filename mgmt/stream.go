@@ -141,6 +141,11 @@ func (st *stream) everything(ctx context.Context, only, remember bool) error {
 			}
 		}
 	}
+	return st.synced(ctx)
+}
+
+// synced tells the client that it has all.
+func (st *stream) synced(ctx context.Context) error {
 	if err := st.s.mine(ctx); err != nil {
 		return err
 	}
@@ -297,10 +302,13 @@ func (st *stream) changed(ctx context.Context) error {
 // concerns returns which entries of the watch a changed row may affect.
 func (w *watch) concerns(c change) ([]string, bool) {
 	for i, r := range w.group.rows {
-		if r.DB != c.id.db || r.Table != c.id.table || !w.reads(i) {
+		if r.DB != c.id.db || r.Table != c.id.table || r.Source != "" || !w.reads(i) {
 			continue
 		}
 		keys, ok := r.key.match(c.key, len(w.group.keys))
+		if ok && r.At != "" {
+			keys[0] = r.At
+		}
 		if !ok || !matches(keys, w.pattern) || !r.serves(keys) {
 			continue
 		}

@@ -44,9 +44,15 @@ func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 	default:
 		return status.Errorf(codes.ResourceExhausted, "%d Subscribe RPCs run already", maxSubscribers)
 	}
-	feeds, err := s.compile(list)
+	raw, err := s.rawFeeds(list)
 	if err != nil {
 		return err
+	}
+	var feeds []*feed
+	if len(raw) == 0 {
+		if feeds, err = s.compile(list); err != nil {
+			return err
+		}
 	}
 	ctx, leave, err := s.gate.enter(rpc.Context(), list.GetMode() == gpb.SubscriptionList_STREAM)
 	if err != nil {
@@ -54,7 +60,11 @@ func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 	}
 	defer leave()
 	st := newStream(s, rpc, list, feeds)
-	err = st.run(ctx)
+	if len(raw) > 0 {
+		err = s.subscribeRaw(ctx, st, raw)
+	} else {
+		err = st.run(ctx)
+	}
 	st.close(err)
 	if err != nil {
 		return s.dbError(ctx, err)
@@ -196,7 +206,7 @@ func tables(feeds []*feed) []tableID {
 		for _, w := range f.watches {
 			for i, r := range w.group.rows {
 				id := tableID{r.DB, r.Table}
-				if w.reads(i) && !seen[id] {
+				if w.reads(i) && r.Source == "" && !seen[id] {
 					seen[id] = true
 					out = append(out, id)
 				}

@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"fmt"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,9 +22,12 @@ type Module struct {
 type Group struct {
 	Path string // "/tam/collectors/collector"
 	Rows []Row
-	// Keys holds the list keys that are not part of a row's key but follow from the fields of the
-	// first existing row of the group.
+	// Keys holds the list's own keys that are not part of a row's key but follow from the fields of
+	// the first existing row of the group. Lists below have them too.
 	Keys map[string]Codec
+	// View says that a Set cannot write the list, and why, though the model has it as configuration: its
+	// rows are those of another list, which has their status too.
+	View string
 	// Unique names leaves whose values no two entries may share.
 	Unique []string
 	// Finish completes an entry after a Set changed it, and refuses what
@@ -36,33 +40,47 @@ type Group struct {
 
 // A Row is one row of a table that an entry of the group has.
 type Row struct {
-	DB    swss.DBName
+	DB swss.DBName
+	// Table is the row's; anyTable means rows of all tables: the table's name is the first part of Key, whose last part
+	// is all the rest.
 	Table string
-	// Key is the row's key: "TAM|{name}", {name} standing for the list key.
+	// Key is the row's key: "TAM|{name}", {name} standing for the list key; of two of that name it is the
+	// inner one. {prefix/host} is a network that the row's key has without length where it is a host.
 	// {field=default} is a field of the entry's own row.
+	//
+	// {*} stands for anything: what a codec gets is then not a row but all rows that fit, as one. Its
+	// fields are what {*} stands for in each of them, with the values of the fields Of (names with blanks
+	// between), a bar between them; Of "": with any. Such rows cannot be written.
 	Key string
+	Of  string
+	// Fold, if not nil, makes of a row with {*} or Each the fields that there are.
+	Fold func(map[string]string) map[string]string
 	// Map names a hash of the same database: the row's key is then the value
 	// of the hash's field Key, as in SONiC's counter maps.
 	Map string
-	// Only limits the row to entries whose first key has this prefix.
+	// Only limits the row to entries whose first key has this prefix, Fits to those whose keys it
+	// accepts.
 	Only string
-	// Each names a list key that is not in the row's key: each field of the row is an entry of its
-	// own, with its name as key and JSON of the entry's fields as value. Such lists are read-only.
+	Fits func(keys []string) bool
+	// Each names a list key that is not in the row's key, or several with blanks between: each field of
+	// the row is an entry of its own, with its name as key (keys, with blanks between) and JSON of the
+	// entry's fields as value. Such lists are read-only.
 	Each string
+	// At is the first key of the one entry that has the row, which has no keys of its own in its key.
+	At string
 	// JSON names a field that is JSON of more fields of the row.
 	JSON string
-	// Tables means that this is not a real row: the entries are the tables of the database, the
-	// field "rows" says how many rows each has.
-	Tables bool
-	// Any means rows of all tables of CONFIG_DB: the table's name is the first part of Key.
-	Any bool
-	// Source names what makes the rows of the entries, which are in no database (see [reader.from]).
+	// Source names what makes the rows of the entries, which are in no database (see [reader.from]): a table of
+	// Config.Host, or what the server itself knows.
 	Source string
 	// Entry rows make up the entry: it exists as long as one of them does.
 	Entry bool
 	// Fixed entries are neither created nor deleted by clients; the text says
 	// why.
 	Fixed string
+	// Elsewhere is the list that makes Fixed entries, under the same keys: a Set may name one that it
+	// makes there.
+	Elsewhere string
 	// Counter rows change with the traffic: they are sampled, never sent on
 	// change.
 	Counter bool
@@ -77,6 +95,9 @@ type Row struct {
 	Leaves []Leaf
 }
 
+// anyTable stands for every table of CONFIG_DB.
+const anyTable = "*"
+
 // A Leaf is a leaf or leaf-list, its path relative to the group's, and how it is stored in the row.
 type Leaf struct {
 	Path  string
@@ -90,10 +111,11 @@ type Codec struct {
 	Put func(Record, []string) error // nil values: remove; a nil Put: cannot be written
 }
 
-// A Record is a row with the keys of its entry.
+// A Record is a row with the keys of its entry, and the entry's own row.
 type Record struct {
 	Keys   []string
 	Fields map[string]string
+	Own    map[string]string
 }
 
 // Field returns a field. The case of its name does not matter, and a list
@@ -130,26 +152,29 @@ func (r Record) Set(name, value string) {
 
 // A template is a compiled Row.Key.
 type template struct {
-	parts []part
-	re    *regexp.Regexp // finds the keys in a row's key; group i+1 is placeholder i
-	keys  []int          // placeholder -> index of the list key, -1: a field
+	parts  []part
+	re     *regexp.Regexp // finds the keys in a row's key; group i+1 is placeholder i
+	keys   []int          // placeholder -> index of the list key, -1: a field, or anything
+	gather int            // which placeholder is {*}; -1: none
 }
 
 type part struct {
 	text  string // literal, or name of the field
 	key   int    // index of the list key, or one of the following
 	value string // default of a field
+	host  bool   // a network, in the row's key without length if it is a host
 }
 
 const (
 	partText  = -1
 	partField = -2
+	partAny   = -3
 )
 
 // compileTemplate parses a Row.Key for a group with the given keys. Whole: its last part is all the rest of the
 // row's key.
 func compileTemplate(text, separator string, keys []string, whole bool) (template, error) {
-	var t template
+	t := template{gather: -1}
 	expr := "^"
 	for text != "" {
 		lit, rest, found := strings.Cut(text, "{")
@@ -166,29 +191,61 @@ func compileTemplate(text, separator string, keys []string, whole bool) (templat
 		}
 		text = after
 		p := part{key: partField}
+		name, p.host = strings.CutSuffix(name, "/host")
 		p.text, p.value, _ = strings.Cut(name, "=")
 		for i, k := range keys {
 			if k == name {
 				p.key = i
 			}
 		}
-		if p.key == partField && p.value == "" {
+		switch {
+		case name == "*" && t.gather >= 0:
+			return t, fmt.Errorf("{*} is there twice")
+		case name == "*":
+			p.key, t.gather = partAny, len(t.keys)
+		case p.key == partField && p.value == "":
 			return t, fmt.Errorf("{%s} is neither a key of the list nor a field with a default", name)
 		}
 		t.parts = append(t.parts, p)
 		t.keys = append(t.keys, p.key)
-		switch {
-		case text == "" && separator == "|" && !whole:
-			expr += "([^|]+)" // a row with more parts belongs to another list
-		case text == "":
-			expr += "(.+)" // the colons of an IPv6 address
-		default:
-			expr += "([^" + regexp.QuoteMeta(separator) + "]+?)"
+		if whole && text == "" {
+			expr += "(.+)"
+		} else {
+			expr += placeholder(text, separator)
 		}
 	}
 	re, err := regexp.Compile("(?s)" + expr + "$")
 	t.re = re
 	return t, err
+}
+
+// inRow is a key as the row's key has it.
+func (p part) inRow(key string) string {
+	if prefix, err := netip.ParsePrefix(key); p.host && err == nil && prefix.IsSingleIP() {
+		return prefix.Addr().String()
+	}
+	return key
+}
+
+// withLength is an address as the network that it is alone in.
+func withLength(text string) string {
+	if a, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(a, a.BitLen()).String()
+	}
+	return text
+}
+
+// placeholder is the expression of a placeholder with some text behind it.
+func placeholder(behind, separator string) string {
+	switch {
+	case behind == "" && separator == "|":
+		return "([^|]+)" // a row with more parts belongs to another list
+	case behind == "":
+		return "(.+)" // the colons of an IPv6 address
+	case strings.HasPrefix(behind, separator) || behind[0] == '{':
+		return "([^" + regexp.QuoteMeta(separator) + "]+?)"
+	}
+	return "([^" + regexp.QuoteMeta(behind[:1]) + "]+)" // an address in front of its length
 }
 
 // expand returns the row's key for an entry; own is the entry's own row.
@@ -197,9 +254,11 @@ func (t template) expand(keys []string, own map[string]string) string {
 	for _, p := range t.parts {
 		switch {
 		case p.key >= 0:
-			b.WriteString(keys[p.key])
+			b.WriteString(p.inRow(keys[p.key]))
 		case p.key == partText:
 			b.WriteString(p.text)
+		case p.key == partAny:
+			b.WriteString(wildcard)
 		case own[p.text] != "":
 			b.WriteString(own[p.text])
 		default:
@@ -222,11 +281,17 @@ func (t template) complete(pattern []string) bool {
 // match finds the list keys in a row's key; those that are not in it are wildcards. What gNMI
 // cannot name, because it is not UTF-8, does not match.
 func (t template) match(rowKey string, n int) ([]string, bool) {
+	keys, _, ok := t.parse(rowKey, n)
+	return keys, ok
+}
+
+// parse is match with what {*} stands for.
+func (t template) parse(rowKey string, n int) (keys []string, part string, ok bool) {
 	m := t.re.FindStringSubmatch(rowKey)
 	if m == nil || !utf8.ValidString(rowKey) || slices.Contains(m[1:], wildcard) {
-		return nil, false
+		return nil, "", false
 	}
-	keys := make([]string, n)
+	keys = make([]string, n)
 	for i := range keys {
 		keys[i] = wildcard
 	}
@@ -235,5 +300,13 @@ func (t template) match(rowKey string, n int) ([]string, bool) {
 			keys[k] = m[i+1]
 		}
 	}
-	return keys, true
+	for _, p := range t.parts {
+		if p.host {
+			keys[p.key] = withLength(keys[p.key])
+		}
+	}
+	if t.gather >= 0 {
+		part = m[t.gather+1]
+	}
+	return keys, part, true
 }

@@ -8,7 +8,6 @@ import (
 
 	"tamtam/mgmt/configfile"
 	"tamtam/schema"
-	"tamtam/swss"
 )
 
 // Whoever shows a configuration as what makes it, in the words of this tree, has to know which rows of CONFIG_DB the
@@ -48,6 +47,9 @@ func (s *Server) toldRows(ctx context.Context, _ string) (map[string]map[string]
 		lists = append(lists, es)
 	}
 	for _, es := range lists {
+		if len(es) > 0 && !es[0].group.node.writable() {
+			continue // its rows are those of other lists, which tell them, or nobody can write them
+		}
 		if err := t.tell(es); err != nil {
 			return nil, err
 		}
@@ -77,7 +79,7 @@ func (t *teller) entries(g *group) (out []*txEntry, err error) {
 			x := &txEntry{entry: e, present: true, before: make([]map[string]string, len(g.rows))}
 			valid := true
 			for i, r := range g.rows {
-				if r.DB != swss.ConfigDB || !r.serves(e.keys) {
+				if !r.written() || !r.serves(e.keys) {
 					e.recs[i] = nil
 					continue
 				}
@@ -106,7 +108,7 @@ func (t *teller) tell(es []*txEntry) error {
 	tx := &tx{model: t.s.model, reader: t.s.reader, entries: map[string]*txEntry{}, faults: &faults{}}
 	for _, e := range es {
 		values := e.configured()
-		if !t.allowed(e, values, claims) {
+		if e.madeElsewhere() || !t.allowed(e, values, claims) {
 			continue
 		}
 		anew, err := t.write(tx, e, values, nil)
@@ -126,6 +128,13 @@ func (t *teller) tell(es []*txEntry) error {
 		t.note(e, anew, again, rest)
 	}
 	return nil
+}
+
+// madeElsewhere reports whether another list has the row that is the entry, and tells it.
+func (e *txEntry) madeElsewhere() bool {
+	return slices.ContainsFunc(e.group.rows, func(r *row) bool {
+		return r.Entry && r.Elsewhere != "" && e.recs[r.index] != nil
+	})
 }
 
 // configured returns the values of the entry's leaves of config, by their index.

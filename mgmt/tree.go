@@ -21,8 +21,17 @@ func (n Node) Path() string { return n.n.path }
 // Module is the name of the module that has the node; "" of the root.
 func (n Node) Module() string { return n.n.module }
 
-// Config says that the node may be written.
-func (n Node) Config() bool { return n.n.config }
+// Config says that the node, or something in it, may be written.
+func (n Node) Config() bool { return n.n.writable() }
+
+// WrittenIn says of a node of a model's configuration that cannot be written here why, and where it is written; "": it
+// can be written, or is state.
+func (n Node) WrittenIn() string {
+	if !n.n.config || n.n.writable() {
+		return ""
+	}
+	return n.n.writtenIn()
+}
 
 // Root says that it is the root.
 func (n Node) Root() bool { return n.n.parent == nil }

@@ -40,6 +40,7 @@ type txEntry struct {
 	present  bool // after what was done so far
 	touched  bool
 	refused  bool          // cannot be created
+	promised *row          // it is to be made by another list of the same Set; nil: it is not
 	problems []string      // what finishing it found wrong
 	step     int           // the last that did something to it
 	wrote    map[*node]int // the last that wrote a leaf
@@ -53,7 +54,7 @@ func entryID(g *group, keys []string) string {
 func (g *group) configRows() []bool {
 	which := make([]bool, len(g.rows))
 	for i, r := range g.rows {
-		which[i] = r.DB == swss.ConfigDB
+		which[i] = r.written()
 	}
 	return which
 }
@@ -91,9 +92,6 @@ func (t *tx) load(ctx context.Context, g *group, keys [][]string) error {
 	}
 	return nil
 }
-
-// serves reports whether the row belongs to entries with these keys.
-func (r *row) serves(keys []string) bool { return len(keys) == 0 || strings.HasPrefix(keys[0], r.Only) }
 
 // get returns an entry, reading it if need be.
 func (t *tx) get(ctx context.Context, g *group, keys []string) (*txEntry, error) {
@@ -141,8 +139,12 @@ func (e *txEntry) create() error {
 	}
 	served := false
 	for i, r := range e.group.rows {
-		if r.DB != swss.ConfigDB || !r.serves(e.keys) {
+		if !r.written() || !r.serves(e.keys) {
 			continue
+		}
+		if r.Entry && r.Elsewhere != "" && e.before[i] == nil {
+			e.promised, e.present = r, true
+			return nil
 		}
 		if r.Entry && r.Fixed != "" && e.before[i] == nil {
 			return fmt.Errorf("cannot be created: %s", r.Fixed)
@@ -198,11 +200,14 @@ func (e *txEntry) put(n *node, v []string) error {
 	e.touched = true
 	for _, b := range n.binds {
 		r := e.group.rows[b.row]
-		if r.DB != swss.ConfigDB || !r.serves(e.keys) {
+		if !r.written() || !r.serves(e.keys) {
 			continue
 		}
 		if b.codec.Put == nil {
 			return errReadOnly
+		}
+		if e.promised != nil { // the value is right, or it is not; the row is not this entry's to write
+			return b.codec.Put(Record{Keys: e.keys, Fields: map[string]string{}}, v)
 		}
 		if e.recs[b.row] == nil {
 			if len(v) == 0 {
@@ -210,7 +215,7 @@ func (e *txEntry) put(n *node, v []string) error {
 			}
 			e.recs[b.row] = map[string]string{}
 		}
-		return b.codec.Put(Record{Keys: e.keys, Fields: e.recs[b.row]}, v)
+		return b.codec.Put(Record{Keys: e.keys, Fields: e.recs[b.row], Own: e.own()}, v)
 	}
 	if len(v) == 0 {
 		return nil
@@ -221,7 +226,7 @@ func (e *txEntry) put(n *node, v []string) error {
 // fill adds the fields that new rows, and rows that lost them, need.
 func (e *txEntry) fill() {
 	for i, r := range e.group.rows {
-		if e.recs[i] == nil || r.DB != swss.ConfigDB {
+		if e.recs[i] == nil || !r.written() {
 			continue
 		}
 		for f, v := range r.New {
@@ -281,7 +286,7 @@ func (t *tx) commit(ctx context.Context) error {
 	written := map[string]*txEntry{}
 	for _, e := range t.order {
 		for i, r := range e.group.rows {
-			if r.DB != swss.ConfigDB || !r.serves(e.keys) {
+			if !r.written() || !r.serves(e.keys) {
 				continue
 			}
 			own := e.own()

@@ -23,6 +23,10 @@ func (t *tx) finish(ctx context.Context) error {
 		if !e.present {
 			continue
 		}
+		if e.promised != nil {
+			t.checkPromise(e)
+			continue
+		}
 		if err := t.checkEntry(ctx, e); err != nil {
 			return err
 		}
@@ -35,6 +39,15 @@ func (t *tx) finish(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// checkPromise checks that the Set makes an entry that it names, in the list where such are made.
+func (t *tx) checkPromise(e *txEntry) {
+	g := t.model.find(e.promised.Elsewhere).group
+	if made := t.entries[entryID(g, e.keys)]; made != nil && made.present || t.faults.made.entryInDoubt(g, e.keys) {
+		return
+	}
+	t.faults.add(e.step, at(e.group.node, e.keys, fmt.Errorf("cannot be created: %s", e.promised.Fixed)))
 }
 
 // finishEntry calls what completes an entry. If it cannot be called, what it would create is in

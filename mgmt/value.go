@@ -145,7 +145,7 @@ func decimal(t *yang.YangType, text string) (string, error) {
 // of its module.
 func (n *node) word(text string) (string, error) {
 	name := text
-	if n.typ.Kind == yang.Yidentityref {
+	if n.typ.Kind == yang.Yidentityref || n.typ.Kind == yang.Yunion {
 		if mod, rest, ok := strings.Cut(text, ":"); ok && n.enum[rest] == mod {
 			name = rest
 		}

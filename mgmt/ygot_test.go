@@ -53,7 +53,7 @@ func TestAgreesWithYgot(t *testing.T) {
 	}
 	for _, g := range m.groups {
 		for _, n := range g.leaves {
-			if !n.config || n.keyIndex >= 0 {
+			if !n.writable() || n.keyIndex >= 0 {
 				continue
 			}
 			for _, v := range values {

@@ -64,6 +64,7 @@ can_compile() { echo 'int main(void){return 0;}' | "${CC:-gcc}" -x c -o "$log/pr
 missing=()
 command -v ip >/dev/null || missing+=(iproute2) # for hosts on veth pairs
 command -v redis-server >/dev/null || missing+=(redis-server)
+command -v yanglint >/dev/null || missing+=(libyang2-tools) # judges what gNMI serves
 [ $race = no ] || can_compile || missing+=(gcc libc6-dev)
 if [ ${#missing[@]} -gt 0 ]; then
 	if may_install; then
@@ -76,6 +77,7 @@ if [ ${#missing[@]} -gt 0 ]; then
 	fi
 fi
 command -v redis-server >/dev/null || skip "comparison with a real Redis: redis-server is not installed (those tests say so and skip)"
+command -v yanglint >/dev/null || skip "what gNMI serves by the word of libyang: yanglint is not installed"
 command -v redis-cli >/dev/null || skip "figures of pages that use redis-cli: it is not installed"
 if ! can_compile; then
 	[ $race = no ] || skip "race detector: no C compiler"

@@ -17,11 +17,23 @@ options=(
 	-logtostderr
 )
 modules=(
-	tamtam-deviations
 	tamtam-status
+	iana-if-type
 	openconfig-acl
+	openconfig-if-aggregate
+	openconfig-if-ethernet
+	openconfig-if-ip
 	openconfig-interfaces
+	openconfig-lldp
+	openconfig-aft-network-instance
+	openconfig-network-instance
+	openconfig-platform
+	openconfig-platform-port
+	openconfig-qos
+	openconfig-system
 	openconfig-tam
+	openconfig-vlan
+	tamtam-acl
 	tamtam-interfaces
 	tamtam-routing
 	tamtam-qos

@@ -40,7 +40,8 @@ func (n *northbound) flags(c *cobra.Command) {
 func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 	cfg := mgmt.Config{
 		Addr: n.gnmi, Dir: n.data, CertFile: n.cert, KeyFile: n.key, ClientCAFile: n.clientCA,
-		Insecure: n.insecure, Socket: device.SocketPath(n.data), Logger: logger(cmd), Keep: n.data,
+		Insecure: n.insecure, Socket: device.SocketPath(n.data), Logger: logger(cmd),
+		Keep: n.data, Host: device.Machine(version()),
 	}
 	if n.users != "" {
 		f, err := os.Open(n.users)

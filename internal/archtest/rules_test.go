@@ -124,8 +124,9 @@ var rules = []room{
 	{name: "saisim/tm"},
 	{name: "saisim/pipe"},
 	{name: "collector/capture", modules: []string{gopacket, xsys}},
-	{name: "internal/clab", modules: []string{yaml}},  // containerlab, where there is none
-	{name: "internal/netns", modules: []string{xsys}}, // hosts with wires
+	{name: "internal/openconfig", modules: []string{goyang}}, // ours beside OpenConfig's modules
+	{name: "internal/clab", modules: []string{yaml}},         // containerlab, where there is none
+	{name: "internal/netns", modules: []string{xsys}},        // hosts with wires
 	{name: "internal", clock: true},
 }
 

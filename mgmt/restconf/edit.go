@@ -101,7 +101,10 @@ func (e *edit) prepare(w http.ResponseWriter, r *http.Request) *problem {
 
 // writable refuses what no request changes.
 func (e *edit) writable() *problem {
+	where := e.node.WrittenIn()
 	switch {
+	case where != "":
+		return notAllowed("it is only read: %s", where).at(e.target)
 	case !e.node.Config():
 		return notAllowed("it is state, which is only read").at(e.target)
 	case e.all:

@@ -1,0 +1,152 @@
+package device
+
+import (
+	"bufio"
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"tamtam/mgmt"
+)
+
+// Machine tells mgmt.Config.Host of the machine that mgmtd runs on, from Linux' /proc: what cannot be read there is not
+// known. version is that of tamtam.
+func Machine(version string) func(table string) map[string]map[string]string {
+	return machine{proc: "/proc", version: version, now: time.Now}.table
+}
+
+// A machine is read below a directory as Linux' /proc.
+type machine struct {
+	proc, version string
+	now           func() time.Time
+}
+
+// userHz is the unit of times in /proc, the same for all of Linux' architectures.
+const userHz = 100
+
+const tick = time.Second / userHz
+
+func (m machine) table(name string) map[string]map[string]string {
+	switch name {
+	case mgmt.HostFacts:
+		return map[string]map[string]string{"switch": m.facts()}
+	case mgmt.HostState:
+		return map[string]map[string]string{"switch": m.state()}
+	case mgmt.HostProcesses:
+		return m.processes()
+	}
+	return nil
+}
+
+func (m machine) facts() map[string]string {
+	row := map[string]string{"software-version": m.version}
+	if boot, ok := m.boot(); ok {
+		row["boot-time"] = strconv.FormatInt(boot.UnixNano(), 10)
+	}
+	return row
+}
+
+// boot is when the kernel was started.
+func (m machine) boot() (time.Time, bool) {
+	text, err := m.field("stat", "btime")
+	seconds, bad := strconv.ParseInt(text, 10, 64)
+	return time.Unix(seconds, 0), err == nil && bad == nil
+}
+
+// field returns the first word behind a name at the beginning of a line of a file; "" if there is none.
+func (m machine) field(file, name string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(m.proc, file))
+	if err != nil {
+		return "", err
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for lines.Scan() {
+		if words := strings.Fields(lines.Text()); len(words) > 1 && words[0] == name {
+			return words[1], nil
+		}
+	}
+	return "", lines.Err()
+}
+
+func (m machine) state() map[string]string {
+	row := map[string]string{"current-datetime": m.now().UTC().Format(time.RFC3339Nano)}
+	if text, err := os.ReadFile(filepath.Join(m.proc, "uptime")); err == nil {
+		first, _, _ := strings.Cut(string(text), " ")
+		if up, err := strconv.ParseFloat(first, 64); err == nil && up >= 0 && up < math.MaxInt64/1e9 {
+			row["up-time"] = strconv.FormatInt(int64(up*1e9), 10)
+		}
+	}
+	bytesOf := func(name string) (uint64, bool) {
+		text, err := m.field("meminfo", name+":")
+		kib, bad := strconv.ParseUint(text, 10, 54)
+		return kib << 10, err == nil && bad == nil
+	}
+	for leaf, name := range map[string]string{"physical": "MemTotal", "free": "MemFree", "available": "MemAvailable"} {
+		if v, ok := bytesOf(name); ok {
+			row[leaf] = strconv.FormatUint(v, 10)
+		}
+	}
+	all, known := bytesOf("MemTotal")
+	if left, ok := bytesOf("MemAvailable"); ok && known && left <= all {
+		row["used"] = strconv.FormatUint(all-left, 10)
+	}
+	return row
+}
+
+// processes are those that can be seen, by pid. What is gone while it is read is left out.
+func (m machine) processes() map[string]map[string]string {
+	dirs, err := os.ReadDir(m.proc)
+	if err != nil {
+		return nil
+	}
+	boot, known := m.boot()
+	rows := map[string]map[string]string{}
+	for _, d := range dirs {
+		if _, err := strconv.ParseUint(d.Name(), 10, 63); err != nil {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(m.proc, d.Name(), "stat"))
+		if err != nil {
+			continue
+		}
+		row, started, ok := processRow(string(text))
+		if !ok {
+			continue
+		}
+		if known {
+			row["start-time"] = strconv.FormatInt(boot.Add(started).UnixNano(), 10)
+		}
+		rows[d.Name()] = row
+	}
+	return rows
+}
+
+// processRow reads a line of /proc/PID/stat (proc(5)): the name in parentheses, which it may have itself, and numbers.
+func processRow(line string) (row map[string]string, started time.Duration, ok bool) {
+	from, to := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
+	if from < 0 || to < from {
+		return nil, 0, false
+	}
+	words := strings.Fields(line[to+1:]) // from the third field on
+	const user, system, start, resident = 14 - 3, 15 - 3, 22 - 3, 24 - 3
+	if len(words) <= resident {
+		return nil, 0, false
+	}
+	number := func(i int) uint64 {
+		n, err := strconv.ParseUint(words[i], 10, 40) // as ns, or pages as bytes, it fits in 64 bits
+		ok = ok && err == nil
+		return n
+	}
+	ok = true
+	row = map[string]string{
+		"name":             strings.ToValidUTF8(line[from+1:to], "?"),
+		"cpu-usage-user":   strconv.FormatUint(number(user)*uint64(tick), 10),
+		"cpu-usage-system": strconv.FormatUint(number(system)*uint64(tick), 10),
+		"memory-usage":     strconv.FormatUint(number(resident)*uint64(os.Getpagesize()), 10),
+	}
+	return row, time.Duration(number(start)) * tick, ok
+}

@@ -1,0 +1,71 @@
+package device
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"tamtam/mgmt"
+	"tamtam/saisim/profile"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Everything that a switch with a row of every table serves is valid by the YANG modules, mandatory leaves, references
+// and types included, by the word of libyang. TAMTAM_TREE=FILE keeps it: internal/models holds it to OpenConfig's own
+// modules.
+func TestServedTreeIsValid(t *testing.T) {
+	lint, err := exec.LookPath("yanglint")
+	keep := os.Getenv("TAMTAM_TREE")
+	if err != nil && keep == "" {
+		t.Skip("yanglint is not installed; it is in Debian's libyang2-tools")
+	}
+	config := fullSwitch(t, 2)
+	config[schema.CfgACLTable]["OC4"] = swss.FieldValues{"TYPE": "L3", "PORTS": "Ethernet0"}
+	config[schema.CfgACLTable]["OC6"] = swss.FieldValues{"TYPE": "L3V6", "PORTS": "Ethernet0"}
+	config[schema.CfgACLRule]["OC4|RULE_10"] = swss.FieldValues{"PRIORITY": "20", "SRC_IP": "10.0.0.0/8", "IP_PROTOCOL": "6",
+		"TCP_FLAGS": "0x12/0x12", "L4_DST_PORT_RANGE": "80-90", "PACKET_ACTION": "DROP"}
+	config[schema.CfgACLRule]["OC6|RULE_1"] = swss.FieldValues{"PRIORITY": "10", "SRC_IPV6": "2001:db8::/32", "DSCP": "46",
+		"NEXT_HEADER": "17", "PACKET_ACTION": "FORWARD"}
+	s := testSim(t, SimConfig{Profile: profile.Default(), Config: config})
+	settle(t, s)
+	server, err := mgmt.NewServer(mgmt.Config{
+		Redis: s.Redis, Socket: filepath.Join(t.TempDir(), "m"), Dir: t.TempDir(), Host: Machine("v1"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	resp, err := server.Get(t.Context(), &gpb.GetRequest{Path: []*gpb.Path{{}}, Encoding: gpb.Encoding_JSON_IETF})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "tree.json")
+	if keep != "" {
+		file = keep
+	}
+	tree := resp.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal()
+	if err := os.WriteFile(file, tree, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if lint == "" {
+		t.Skip("the tree is kept; yanglint, of Debian's libyang2-tools, is not installed to judge it")
+	}
+	modules, err := filepath.Glob("../yang/*.yang")
+	if err != nil || len(modules) == 0 {
+		t.Fatal(modules, err)
+	}
+	args := []string{"-p", "../yang", "-t", "data"}
+	for _, m := range modules {
+		if !strings.Contains(m, "tamtam-deviations") { // from OpenConfig's whole modules
+			args = append(args, m)
+		}
+	}
+	if out, err := exec.Command(lint, append(args, file)...).CombinedOutput(); err != nil {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}

@@ -1,0 +1,86 @@
+package mgmt
+
+import (
+	"net/netip"
+	"strings"
+
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// routedPath is the list of interfaces that route, where they are written.
+const routedPath = "/routing/interfaces/interface"
+
+// inRouting says where what routes is written.
+const inRouting = "it is written in /routing"
+
+// routedKind is what the names of interfaces of a table that route begin with.
+var routedKind = map[string]string{
+	schema.CfgInterface: "Ethernet", schema.CfgVLANInterface: "Vlan", schema.CfgPortChannelInterface: "PortChannel",
+	schema.CfgLoopbackInterface: "Loopback",
+}
+
+// addressesModule is openconfig-if-ip in the databases, read-only: addresses and neighbours are written in
+// tamtam-routing.
+func addressesModule() Module {
+	m := Module{Name: "openconfig-if-ip"}
+	for _, at := range []string{"subinterfaces/subinterface", "routed-vlan"} {
+		vlan := at == "routed-vlan"
+		for _, family := range []string{"ipv4", "ipv6"} {
+			path := interfacesPath + "/" + at + "/" + family
+			m.Groups = append(m.Groups,
+				Group{Path: path + "/addresses/address", View: inRouting, Rows: addressRows(vlan, family)},
+				Group{Path: path + "/neighbors/neighbor", View: inRouting, Rows: neighbourRows(vlan, family)})
+		}
+	}
+	return m
+}
+
+// ofInterface accepts the keys of entries below an interface of a kind whose last key is an address of a family.
+func ofInterface(vlan bool, family string) func(keys []string) bool {
+	return func(keys []string) bool {
+		name, ip := keys[0], keys[len(keys)-1]
+		if name != wildcard && strings.HasPrefix(name, "Vlan") != vlan {
+			return false
+		}
+		a, err := netip.ParseAddr(ip)
+		return ip == wildcard || err == nil && a.Is4() == (family == "ipv4") && a.Zone() == ""
+	}
+}
+
+func addressRows(vlan bool, family string) (rows []Row) {
+	length := Codec{Get: func(r Record) []string { return parts(r) }}
+	fits := ofInterface(vlan, family)
+	for _, table := range schema.InterfaceTables {
+		if (table == schema.CfgVLANInterface) == vlan {
+			rows = append(rows, Row{
+				DB: swss.ConfigDB, Table: table, Key: "{name}|{ip}/{*}", Only: routedKind[table], Fits: fits, Entry: true,
+				Leaves: []Leaf{{"config/prefix-length", length}, {"state/origin", constant("STATIC")}},
+			})
+		}
+	}
+	inForce := Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}:{ip}/{*}", Fits: fits,
+		Leaves: []Leaf{{"state/prefix-length", length}}}
+	rows = append(rows, inForce)
+	if family == "ipv6" { // mandatory, also where it is not in force
+		for i := range rows[:len(rows)-1] {
+			rows[i].Leaves = append(rows[i].Leaves, inForce.Leaves...)
+		}
+	}
+	return rows
+}
+
+// neighbourRows are those that are in force, whoever has found them.
+func neighbourRows(vlan bool, family string) []Row {
+	fits := ofInterface(vlan, family)
+	return []Row{
+		{
+			DB: swss.ConfigDB, Table: schema.CfgNeigh, Key: "{name}|{ip}", Fits: fits,
+			Leaves: []Leaf{{"state/origin", constant("STATIC")}},
+		},
+		{
+			DB: swss.ApplDB, Table: schema.AppNeigh, Key: "{name}:{ip}", Fits: fits, Entry: true,
+			Leaves: []Leaf{{"state/link-layer-address", readOnly(text("neigh"))}, {"state/origin", constant("DYNAMIC")}},
+		},
+	}
+}

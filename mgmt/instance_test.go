@@ -1,0 +1,106 @@
+package mgmt
+
+import "testing"
+
+// The one network instance has the VLANs, the MAC addresses and the static routes.
+func TestNetworkInstance(t *testing.T) {
+	const ni = "/network-instances/network-instance[name=default]"
+	static := func(prefix string) string {
+		return ni + "/protocols/protocol[identifier=STATIC][name=static]/static-routes/static[prefix=" + prefix + "]"
+	}
+	shows(t, map[string]string{
+		"CONFIG_DB DEVICE_METADATA|localhost":         "hostname=leaf1",
+		"CONFIG_DB VLAN|Vlan10":                       "vlanid=10",
+		"CONFIG_DB VLAN|Vlan20":                       "vlanid=20 admin_status=down",
+		"APPL_DB VLAN_TABLE:Vlan10":                   "admin_status=up",
+		"STATE_DB FDB_TABLE|Vlan10:02:00:00:00:00:01": "port=Ethernet0 type=dynamic",
+		"CONFIG_DB STATIC_ROUTE|10.9.0.0/16":          "nexthop=10.0.0.2,10.0.0.3,0.0.0.0 ifname=,Vlan10,Ethernet4 distance=0,5,0",
+		"CONFIG_DB STATIC_ROUTE|::/0":                 "blackhole=true",
+	}, map[string]string{
+		ni + "/state": `{"openconfig-network-instance:name":"default","openconfig-network-instance:type":"openconfig-network-instance-types:DEFAULT_INSTANCE"}`,
+		ni + "/vlans": `{"openconfig-network-instance:vlan":[
+			{"vlan-id":10,"config":{"vlan-id":10,"name":"Vlan10","status":"ACTIVE"},"state":{"vlan-id":10,"name":"Vlan10","status":"ACTIVE"}},
+			{"vlan-id":20,"config":{"vlan-id":20,"name":"Vlan20","status":"SUSPENDED"},"state":{"vlan-id":20}}]}`,
+		ni + "/fdb/mac-table/entries/entry[mac-address=02:00:00:00:00:01][vlan=10]": `{"openconfig-network-instance:mac-address":"02:00:00:00:00:01",
+			"openconfig-network-instance:vlan":10,"openconfig-network-instance:config":{"mac-address":"02:00:00:00:00:01","vlan":10},
+			"openconfig-network-instance:state":{"mac-address":"02:00:00:00:00:01","vlan":10,"entry-type":"DYNAMIC"},
+			"openconfig-network-instance:interface":{"interface-ref":{"state":{"interface":"Ethernet0"}}}}`,
+		static("10.9.0.0/16") + "/next-hops/next-hop[index=1]": `{"openconfig-network-instance:index":"1",
+			"openconfig-network-instance:config":{"index":"1","next-hop":"10.0.0.3","metric":5},
+			"openconfig-network-instance:state":{"index":"1","next-hop":"10.0.0.3","metric":5},
+			"openconfig-network-instance:interface-ref":{"config":{"interface":"Vlan10"},"state":{"interface":"Vlan10"}}}`,
+		static("10.9.0.0/16") + "/next-hops/next-hop[index=2]/config/next-hop": `"openconfig-local-routing:LOCAL_LINK"`,
+		static("10.9.0.0/16") + "/next-hops/next-hop[index=3]":                 "",
+		static("::/0") + "/next-hops/next-hop[index=0]/state":                  `{"openconfig-network-instance:index":"0","openconfig-network-instance:next-hop":"openconfig-local-routing:DROP","openconfig-network-instance:metric":0}`,
+		"/network-instances/network-instance[name=other]":                      "",
+	})
+}
+
+// Routes share next hops and groups of them, which have the same number as long as they are the same, whatever else there is.
+func TestForwardingTable(t *testing.T) {
+	const afts = "/network-instances/network-instance[name=default]/afts"
+	routes := map[string]string{
+		"CONFIG_DB DEVICE_METADATA|localhost": "hostname=leaf1",
+		"APPL_DB ROUTE_TABLE:10.1.0.0/16":     "nexthop=10.0.0.1,10.0.0.2 ifname=Ethernet0,Ethernet4 weight=1,3 protocol=bgp",
+		"APPL_DB ROUTE_TABLE:10.2.0.0/16":     "nexthop=10.0.0.2,10.0.0.1 ifname=Ethernet4,Ethernet0 weight=3,1 protocol=0xc4",
+		"APPL_DB ROUTE_TABLE:10.3.0.1":        "nexthop=10.0.0.1 ifname=Ethernet0 protocol=static",
+		"APPL_DB ROUTE_TABLE:10.4.0.0/16":     "blackhole=true nexthop= ifname=",
+		"APPL_DB ROUTE_TABLE:2001:db8::/32":   "nexthop=:: ifname=Ethernet0",
+		"APPL_DB ROUTE_TABLE:2001:db8::1":     "nexthop=fe80::1 ifname=Ethernet0",
+	}
+	one, both := hop{Address: "10.0.0.1", Interface: "Ethernet0", Weight: "1"}, []hop{
+		{Address: "10.0.0.1", Interface: "Ethernet0", Weight: "1"}, {Address: "10.0.0.2", Interface: "Ethernet4", Weight: "3"},
+	}
+	group := afts + "/next-hop-groups/next-hop-group[id=" + hopGroup(both) + "]"
+	shows(t, routes, map[string]string{
+		afts + "/ipv4-unicast/ipv4-entry[prefix=10.1.0.0/16]/state": `{"openconfig-network-instance:prefix":"10.1.0.0/16",
+			"openconfig-network-instance:origin-protocol":"openconfig-policy-types:BGP","openconfig-aft-network-instance:next-hop-group":"` + hopGroup(both) + `"}`,
+		afts + "/ipv4-unicast/ipv4-entry[prefix=10.2.0.0/16]/state/next-hop-group":  `"` + hopGroup(both) + `"`,
+		afts + "/ipv4-unicast/ipv4-entry[prefix=10.2.0.0/16]/state/origin-protocol": "",
+		afts + "/ipv4-unicast/ipv4-entry[prefix=10.3.0.1/32]/state/next-hop-group":  `"` + hopGroup([]hop{one}) + `"`,
+		afts + "/ipv4-unicast/ipv4-entry[prefix=10.4.0.0/16]/state/next-hop-group":  "",
+		afts + "/ipv4-unicast/ipv4-entry[prefix=10.4.0.0/16]/state/prefix":          `"10.4.0.0/16"`,
+		afts + "/ipv6-unicast/ipv6-entry[prefix=2001:db8::1/128]/state/prefix":      `"2001:db8::1/128"`,
+		afts + "/ipv6-unicast/ipv6-entry[prefix=10.1.0.0/16]":                       "",
+		group + "/state": `{"openconfig-network-instance:id":"` + hopGroup(both) + `"}`,
+		group + "/next-hops/next-hop[index=" + both[1].index() + "]/state": `{"openconfig-network-instance:index":"` + both[1].index() + `",
+			"openconfig-network-instance:weight":"3"}`,
+		group + "/next-hops/next-hop[index=7]": "",
+		afts + "/next-hops/next-hop[index=" + one.index() + "]": `{"openconfig-network-instance:index":"` + one.index() + `",
+			"openconfig-network-instance:state":{"index":"` + one.index() + `","ip-address":"10.0.0.1"},
+			"openconfig-network-instance:interface-ref":{"state":{"interface":"Ethernet0"}}}`,
+		afts + "/next-hops/next-hop[index=7]": "",
+	})
+}
+
+// A next hop comes with the first route that has it, and goes with the last.
+func TestForwardingTableOnChange(t *testing.T) {
+	b := newBed(t, nil)
+	b.rows(map[string]string{"CONFIG_DB DEVICE_METADATA|localhost": "hostname=leaf1"})
+	const hops = "/network-instances/network-instance[name=default]/afts/next-hops/next-hop"
+	index := hop{Address: "10.0.0.1", Interface: "Ethernet0"}.index()
+	s := b.subscribe(streamOf(subOf(onChange, "/network-instances/network-instance[name=*]/afts/next-hops/next-hop[index=*]/state/ip-address")))
+	s.want("S")
+	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.1.0.0/16": "nexthop=10.0.0.1 ifname=Ethernet0"})
+	s.want("U " + hops + "[index=" + index + `]/state/ip-address "10.0.0.1"`)
+	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.2.0.0/16": "nexthop=10.0.0.1 ifname=Ethernet0"})
+	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.1.0.0/16": ""})
+	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.3.0.0/16": "nexthop=10.0.0.2 ifname=Ethernet0"})
+	s.want("U " + hops + "[index=" + hop{Address: "10.0.0.2", Interface: "Ethernet0"}.index() + `]/state/ip-address "10.0.0.2"`)
+	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.2.0.0/16": ""})
+	s.want("D " + hops + "[index=" + index + "]/state/ip-address")
+}
+
+// A queue is its port's.
+func TestQueuesOfPorts(t *testing.T) {
+	const queue = "/qos/interfaces/interface[interface-id=Ethernet0]/output/queues/queue[name=3]"
+	shows(t, map[string]string{
+		"APPL_DB PORT_TABLE:Ethernet0":              "lanes=0",
+		"COUNTERS_DB COUNTERS_QUEUE_NAME_MAP":       "Ethernet0:3=oid:0x15000000000003",
+		"COUNTERS_DB COUNTERS:oid:0x15000000000003": "SAI_QUEUE_STAT_PACKETS=7 SAI_QUEUE_STAT_DROPPED_PACKETS=0",
+	}, map[string]string{
+		queue + "/state": `{"openconfig-qos:name":"3","openconfig-qos:transmit-pkts":"7","openconfig-qos:dropped-pkts":"0"}`,
+		"/qos/interfaces/interface[interface-id=Ethernet0]/interface-ref":               `{"openconfig-qos:state":{"interface":"Ethernet0"}}`,
+		"/qos/interfaces/interface[interface-id=Ethernet0]/output/queues/queue[name=4]": "",
+	})
+}

@@ -1,0 +1,62 @@
+package mgmt
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// lldpModule is openconfig-lldp in the databases: what hostd says of the switch, and what it hears.
+func lldpModule() Module {
+	const fixed = "LLDP is spoken at each port"
+	mac := Codec{Get: func(r Record) []string { return one(strings.ToLower(r.Field("mac"))) }}
+	kind := Codec{Get: func(r Record) []string {
+		if r.Field("mac") == "" {
+			return nil
+		}
+		return one("MAC_ADDRESS")
+	}}
+	neighbor := func(leaf, field string) Leaf { return Leaf{"state/" + leaf, readOnly(text("lldp_rem_" + field))} }
+	return Module{Name: "openconfig-lldp", Groups: []Group{
+		{Path: "/", Rows: []Row{
+			{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, Leaves: []Leaf{
+				{"lldp/state/system-name", readOnly(text("hostname"))}, {"lldp/state/chassis-id", mac},
+				{"lldp/state/chassis-id-type", kind},
+			}},
+			{DB: swss.StateDB, Table: schema.StateHealth, Key: "hostd", Counter: true,
+				Leaves: []Leaf{{"lldp/state/enabled", constant("true")}}},
+		}},
+		{Path: "/lldp/interfaces/interface", View: fixed, Rows: []Row{
+			{DB: swss.ApplDB, Table: schema.AppPort, Key: "{name}", Only: "Ethernet", Entry: true,
+				Leaves: []Leaf{{"state/enabled", constant("true")}}},
+		}},
+		{Path: "/lldp/interfaces/interface/neighbors/neighbor", Keys: map[string]Codec{"id": {Get: neighborID}}, Rows: []Row{
+			{DB: swss.ApplDB, Table: schema.AppLLDPEntry, Key: "{name}", Entry: true, Leaves: []Leaf{
+				neighbor("system-name", "sys_name"), neighbor("system-description", "sys_desc"),
+				neighbor("chassis-id", "chassis_id"), neighbor("port-id", "port_id"), neighbor("port-description", "port_desc"),
+				neighbor("management-address", "man_addr"),
+				{"state/chassis-id-type", subtype("lldp_rem_chassis_id_subtype", "CHASSIS_COMPONENT", "INTERFACE_ALIAS",
+					"PORT_COMPONENT", "MAC_ADDRESS", "NETWORK_ADDRESS", "INTERFACE_NAME", "LOCAL")},
+				{"state/port-id-type", subtype("lldp_rem_port_id_subtype", "INTERFACE_ALIAS", "PORT_COMPONENT",
+					"MAC_ADDRESS", "NETWORK_ADDRESS", "INTERFACE_NAME", "AGENT_CIRCUIT_ID", "LOCAL")},
+			}},
+		}},
+	}}
+}
+
+// neighborID is the number that the row has for a neighbour, or else the port that he is at.
+func neighborID(r Record) []string { return one(cmp.Or(r.Field("lldp_rem_index"), r.Keys[0])) }
+
+// subtype is a number from 1 on, as IEEE 802.1AB has it, in words.
+func subtype(field string, words ...string) Codec {
+	return Codec{Get: func(r Record) []string {
+		n, err := strconv.Atoi(r.Field(field))
+		if err != nil || n < 1 || n > len(words) {
+			return nil
+		}
+		return one(words[n-1])
+	}}
+}

@@ -1,0 +1,249 @@
+package mgmt
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"tamtam/swss"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// A rawFeed is a subscription to such a path.
+type rawFeed struct {
+	*feed
+	path  rawPath
+	asked *gpb.Path
+	sent  map[string]string // rows as JSON, by key
+}
+
+// rawFeeds are the feeds of a list of which a path has the origin; nil: none has.
+func (s *Server) rawFeeds(list *gpb.SubscriptionList) ([]*rawFeed, error) {
+	if err := checkEncoding(list.GetEncoding()); err != nil {
+		return nil, err
+	}
+	var feeds []*rawFeed
+	for _, sub := range list.GetSubscription() {
+		if !isRaw(list.GetPrefix(), sub.GetPath()) {
+			continue
+		}
+		p, err := s.reader.rawPath(list.GetPrefix(), sub.GetPath())
+		if err != nil {
+			return nil, err
+		}
+		f := &rawFeed{feed: &feed{}, path: p, asked: sub.GetPath(), sent: map[string]string{}}
+		if list.GetMode() == gpb.SubscriptionList_STREAM {
+			interval, err := duration(sub.GetSampleInterval(), minSample, "sample_interval")
+			if err != nil {
+				return nil, err
+			}
+			if sub.GetMode() == gpb.SubscriptionMode_SAMPLE {
+				f.sample, f.suppress = max(interval, minSample), sub.GetSuppressRedundant()
+			}
+			if sub.GetHeartbeatInterval() != 0 {
+				return nil, status.Error(codes.InvalidArgument, "sonic-db: heartbeat_interval is not served")
+			}
+		}
+		feeds = append(feeds, f)
+	}
+	if n := len(list.GetSubscription()); len(feeds) > 0 && (len(feeds) != n || n > maxSubscribing) {
+		return nil, status.Errorf(codes.InvalidArgument, "sonic-db: a list has 1 to %d subscriptions of one origin",
+			maxSubscribing)
+	}
+	return feeds, nil
+}
+
+// subscribeRaw serves a Subscribe RPC of such paths.
+func (s *Server) subscribeRaw(ctx context.Context, st *stream, feeds []*rawFeed) error {
+	var listener *swss.Listener
+	var tables []*swss.Subscriber
+	if st.list.GetMode() == gpb.SubscriptionList_STREAM {
+		listener = swss.NewListener(s.reader.redis)
+		defer listener.Close()
+		for _, f := range feeds {
+			if f.sample == 0 {
+				tables = append(tables, swss.NewSubscriber(listener, f.path.db, f.path.table))
+			}
+		}
+		if err := listener.Sync(ctx); err != nil {
+			return unavailable(err)
+		}
+	}
+	now := s.now()
+	for _, f := range feeds {
+		if err := f.send(ctx, st, true, st.list.GetUpdatesOnly()); err != nil {
+			return err
+		}
+		f.start(now)
+	}
+	if err := st.synced(ctx); err != nil || st.list.GetMode() == gpb.SubscriptionList_ONCE {
+		return err
+	}
+	requests := st.receive(ctx)
+	if listener == nil {
+		return pollRaw(ctx, st, feeds, requests)
+	}
+	return s.streamRaw(ctx, st, feeds, requests, listener, tables)
+}
+
+// streamRaw sends what changes, and samples, until the client is gone.
+func (s *Server) streamRaw(
+	ctx context.Context, st *stream, feeds []*rawFeed, requests <-chan request,
+	l *swss.Listener, tables []*swss.Subscriber,
+) error {
+	for {
+		var timer <-chan time.Time
+		if at := firstSample(feeds); !at.IsZero() {
+			timer = s.after(max(0, at.Sub(s.now())))
+		}
+		var err error
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-st.sent:
+			return st.failed
+		case r := <-requests:
+			if !errors.Is(r.err, io.EOF) {
+				return cmp.Or(r.err, status.Error(codes.InvalidArgument, "a STREAM takes one SubscriptionList and no Poll"))
+			}
+			requests = nil // the client sends no more, but still listens
+		case <-l.Ready():
+			err = changedRaw(ctx, st, feeds, l, tables)
+		case <-timer:
+			now := s.now()
+			for _, f := range feeds {
+				if err == nil && f.sample > 0 && !now.Before(f.next) {
+					advance(&f.next, f.sample, now)
+					err = f.send(ctx, st, !f.suppress, false)
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func firstSample(feeds []*rawFeed) (first time.Time) {
+	for _, f := range feeds {
+		if f.sample > 0 && (first.IsZero() || f.next.Before(first)) {
+			first = f.next
+		}
+	}
+	return first
+}
+
+// changedRaw sends what differs of the tables in which something was written. tables has one for each feed on change.
+func changedRaw(ctx context.Context, st *stream, feeds []*rawFeed, l *swss.Listener, tables []*swss.Subscriber) error {
+	if err := l.Down(); err != nil {
+		return unavailable(err)
+	}
+	i := 0
+	for _, f := range feeds {
+		if f.sample > 0 {
+			continue
+		}
+		rows, err := tables[i].Pops(ctx)
+		if err != nil {
+			return unavailable(err)
+		}
+		if i++; len(rows) == 0 {
+			continue
+		}
+		if err := f.send(ctx, st, false, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send reads the rows of a feed and sends all of them, or those that differ from what was sent; quiet: none, but they
+// count as sent.
+func (f *rawFeed) send(ctx context.Context, st *stream, all, quiet bool) error {
+	rows, p, err := st.s.reader.rawRows(ctx, f.path)
+	if err != nil {
+		return err
+	}
+	if p.hash && f.sample == 0 && st.list.GetMode() == gpb.SubscriptionList_STREAM {
+		return status.Errorf(codes.InvalidArgument, "sonic-db: %s is one hash, whose changes are not heard of: SAMPLE it",
+			p.table)
+	}
+	n := &gpb.Notification{Timestamp: st.s.now().UnixNano(), Prefix: replyPrefix(st.list.GetPrefix(), f.asked)}
+	gone := f.sent
+	f.sent = map[string]string{}
+	for _, key := range sortedKeys(rows) {
+		var v any = rows[key]
+		if p.field != "" {
+			text, ok := rows[key][p.field]
+			if !ok {
+				continue
+			}
+			v = text
+		}
+		val, err := rawTyped(v, st.list.GetEncoding())
+		if err != nil {
+			return err
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		was, there := gone[key]
+		delete(gone, key)
+		f.sent[key] = string(text)
+		if all || !there || was != string(text) {
+			n.Update = append(n.Update, &gpb.Update{Path: p.row(key), Val: val})
+		}
+	}
+	for _, key := range sortedKeys(gone) {
+		n.Delete = append(n.Delete, p.row(key))
+	}
+	if quiet || len(n.Update)+len(n.Delete) == 0 {
+		return nil
+	}
+	return st.send(ctx, &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_Update{Update: n}})
+}
+
+// row is the path of a row, or of the field of it, that a path means.
+func (p rawPath) row(key string) *gpb.Path {
+	if p.key != "" || key == "" {
+		return &gpb.Path{Elem: p.elems}
+	}
+	return &gpb.Path{Elem: append(slices.Clone(p.elems[:3]), &gpb.PathElem{Name: key})}
+}
+
+// pollRaw answers Polls until the client ends.
+func pollRaw(ctx context.Context, st *stream, feeds []*rawFeed, requests <-chan request) error {
+	for {
+		var r request
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case r = <-requests:
+		}
+		switch {
+		case errors.Is(r.err, io.EOF):
+			return nil
+		case r.err != nil:
+			return r.err
+		case r.req.GetPoll() == nil:
+			return status.Error(codes.InvalidArgument, "after the SubscriptionList of a POLL come Polls")
+		}
+		for _, f := range feeds {
+			f.sent = map[string]string{} // what is gone is just not there
+			if err := f.send(ctx, st, true, false); err != nil {
+				return err
+			}
+		}
+		if err := st.synced(ctx); err != nil {
+			return err
+		}
+	}
+}
