@@ -39,7 +39,7 @@ const wideConfig = `{
 		"Ethernet1": {"lanes": "1", "speed": "10000", "admin_status": "up"},
 		"Ethernet2": {"lanes": "2", "speed": "10000", "admin_status": "up"},
 		"Ethernet3": {"lanes": "3", "speed": "10000", "admin_status": "up"}},
-	"PORTCHANNEL": {"PortChannel1": {"admin_status": "up", "mtu": "9100"}},
+	"PORTCHANNEL": {"PortChannel1": {"admin_status": "up", "mtu": "9100", "static": "true"}},
 	"PORTCHANNEL_MEMBER": {"PortChannel1|Ethernet3": {}},
 	"VLAN": {"Vlan10": {"vlanid": "10"}},
 	"VLAN_MEMBER": {"Vlan10|Ethernet0": {"tagging_mode": "untagged"}, "Vlan10|Ethernet1": {"tagging_mode": "tagged"}},

@@ -44,12 +44,12 @@ func (r *rounds) Write(p []byte) (int, error) {
 func TestCLIEvery(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	out := &rounds{word: "configure", want: 3, end: cancel} // the help of exec mode has it once
+	out := &rounds{word: "Change the configuration", want: 3, end: cancel} // the help of exec mode has it once
 	var errOut bytes.Buffer
 	if code := run(ctx, []string{"cli", "--every", "100ms", "-c", "?"}, strings.NewReader(""), out, &errOut); code != 0 {
 		t.Errorf("exit %d: %s", code, errOut.String())
 	}
-	if n := strings.Count(out.String(), "configure"); n != 3 {
+	if n := strings.Count(out.String(), "Change the configuration"); n != 3 {
 		t.Errorf("%d rounds, want 3:\n%s", n, out.String())
 	}
 	if code := run(t.Context(), []string{"cli", "--every", "100ms", "-c", "shew"}, strings.NewReader(""), io.Discard, &errOut); code != exitFailed {
