@@ -13,11 +13,18 @@ import (
 
 // happen executes what is due now: events in the order of the topology, then the clocks' exchanges.
 func (l *Lab) happen(ctx context.Context) error {
+	happened := false
 	for len(l.events) > 0 && l.events[0].At <= l.now {
 		e := l.events[0]
 		l.events = l.events[1:]
 		if err := l.do(ctx, e); err != nil {
 			return fmt.Errorf("event %s at %v: %w", e.Do, e.At, err)
+		}
+		happened = true
+	}
+	if happened { // a switch may have something to send now: the window is not to pass over it
+		for _, n := range l.nodes {
+			n.plan()
 		}
 	}
 	for _, c := range l.clocks {

@@ -23,7 +23,7 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	if err != nil {
 		return nil, err
 	}
-	return next(context.WithValue(ctx, userKey{}, name), req)
+	return next(WithUser(ctx, name), req)
 }
 
 func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {

@@ -172,6 +172,20 @@ func count(b bool) int {
 // userKey is that of the user's name in the context of an RPC.
 type userKey struct{}
 
+// WithUser is the context of what a user asks for.
+func WithUser(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, userKey{}, name)
+}
+
+// OperationNames are the names of the operations, with their module, in order.
+func OperationNames() []string {
+	names := slices.Sorted(maps.Keys(operations()))
+	for i, name := range names {
+		names[i] = operationsModule + ":" + name
+	}
+	return names
+}
+
 // userOf is who an RPC is from.
 func userOf(ctx context.Context) string {
 	if name, ok := ctx.Value(userKey{}).(string); ok {

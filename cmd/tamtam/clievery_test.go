@@ -49,7 +49,7 @@ func TestCLIEvery(t *testing.T) {
 	if code := run(ctx, []string{"cli", "--every", "100ms", "-c", "?"}, strings.NewReader(""), out, &errOut); code != 0 {
 		t.Errorf("exit %d: %s", code, errOut.String())
 	}
-	if n := strings.Count(out.String(), "Change the configuration"); n != 3 {
+	if n := strings.Count(out.String(), out.word); n != 3 {
 		t.Errorf("%d rounds, want 3:\n%s", n, out.String())
 	}
 	if code := run(t.Context(), []string{"cli", "--every", "100ms", "-c", "shew"}, strings.NewReader(""), io.Discard, &errOut); code != exitFailed {

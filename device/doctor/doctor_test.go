@@ -121,8 +121,8 @@ func TestFaultsOfRedis(t *testing.T) {
 	}
 	p.ask(t, "faults on purpose").is(t, "one takes faults", Warning, "can inject them into tammgrd")
 	desk.Close()
-	p.Now = func() time.Time { return time.Now().Add(-time.Hour - time.Minute) }
-	p.ask(t, "clock").is(t, "an hour apart", Warning, "1h0")
+	p.Now = func() time.Time { return time.Now().Add(-time.Hour - 30*time.Second) }
+	p.ask(t, "clock").is(t, "an hour apart", Warning, "1h0m")
 	p.Now = time.Now
 	p.ask(t, "clock").is(t, "the same machine", OK, "")
 	p.ask(t, "number of databases").is(t, "64 databases", OK, "6")

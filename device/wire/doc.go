@@ -26,7 +26,8 @@ type Config struct {
 	Log   *slog.Logger
 	// Punt, if set, takes the frames for the CPU; it is called with the chip locked, and must not keep them.
 	Punt func(*saisim.Out)
-	// Inject, if set, has what is to be done to the chip between two turns, at the current time, as sending for the CPU.
+	// Inject, if set, has what is to be done to the chip at the end of a turn, behind all that came in before, as
+	// sending for the CPU.
 	Inject <-chan func()
 	// Look, if set, is called once per second with what every port has counted, in the order of their names.
 	Look func([]Port)

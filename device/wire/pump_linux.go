@@ -26,6 +26,8 @@ const (
 	mostFrames = 16384
 	// spin is how long before the chip's next event sleeping is not worth it.
 	spin = 50 * time.Microsecond
+	// oldest bounds how long ago a frame came that is still to be read: had it come before, the kernel's clock was set.
+	oldest = time.Minute
 	// ringMemory is that of all rings; each has a share within bounds.
 	ringMemory, mostRing, leastRing = 64 << 20, 8 << 20, 1 << 20
 )
@@ -168,39 +170,51 @@ func (p *pump) forward(ctx context.Context) {
 }
 
 // inject does what is to be done to the chip, and says whether there was anything.
-func (p *pump) inject(now time.Time) bool {
+func (p *pump) inject() bool {
 	n := len(p.calls)
-	if n == 0 {
-		return false
-	}
-	p.Chip.Advance(p.Chip.CycleAt(now.Sub(p.Start)))
 	for range n {
 		(<-p.calls)()
 	}
-	return true
+	return n > 0
 }
 
-// turn moves what has come in into the chip, the chip's time to now, and out what leaves it. It says whether
-// frames came in.
+// turn moves what has come in into the chip, the chip's time on, and out what leaves it. It says whether there was
+// anything.
 func (p *pump) turn(now time.Time) bool {
 	p.now = now
 	if p.changed.Swap(false) || now.Sub(p.looked) >= lookPeriod {
 		p.look(now)
 	}
 	p.pieces, p.lengths = p.pieces[:0], p.lengths[:0]
-	moved := p.inject(now)
+	moved := false
 	for _, l := range p.lines {
 		if l.ready() {
 			moved = true
 			p.collect(l)
 		}
 	}
-	p.Chip.Advance(p.Chip.CycleAt(p.now.Sub(p.Start)))
+	p.Chip.Advance(p.Chip.CycleAt(p.horizon().Sub(p.Start)))
+	moved = p.inject() || moved // behind all that came before: it is not to make frames late that wait
 	for _, l := range p.lines {
 		l.release()
 		p.flush(l)
 	}
 	return moved
+}
+
+// horizon is how far the chip's time may go: to now, but not past a frame that waits still, because there were
+// more than a turn takes, or it came at one line while another's were taken.
+func (p *pump) horizon() time.Time {
+	to := p.now
+	for _, l := range p.lines {
+		if !l.ready() {
+			continue
+		}
+		if at := p.when(l.waitsSince()); at.Before(to) {
+			to = at
+		}
+	}
+	return to
 }
 
 // collect takes the frames of one line and puts them on the wire of its port.
@@ -243,7 +257,7 @@ func (p *pump) when(at time.Time) time.Time {
 	if at.After(p.now) {
 		p.now = time.Now()
 	}
-	return p.now.Add(-min(max(0, p.now.Round(0).Sub(at)), time.Second))
+	return p.now.Add(-min(max(0, p.now.Round(0).Sub(at)), oldest))
 }
 
 // arrive makes of a frame what a network card would have given.

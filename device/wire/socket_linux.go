@@ -257,6 +257,14 @@ func (s *socket) ready() bool {
 	return s.taken < s.slots && atomic.LoadUint32(s.status(s.next))&unix.TP_STATUS_USER != 0
 }
 
+// waitsSince is when the kernel got the next frame of the ring, if ready.
+func (s *socket) waitsSince() time.Time { return timeOf(s.ring[s.next*slotBytes:][:slotBytes]) }
+
+func timeOf(slot []byte) time.Time {
+	n := binary.NativeEndian
+	return time.Unix(int64(n.Uint32(slot[slotSec:])), int64(n.Uint32(slot[slotNsec:])))
+}
+
 // receive takes the next frame of the ring, if ready, with its VLAN tag, which the kernel takes out of the frame, put
 // back. An error is of that frame alone, which is lost.
 func (s *socket) receive(f *received) error {
@@ -272,7 +280,7 @@ func (s *socket) receive(f *received) error {
 	if status&unix.TP_STATUS_VLAN_TPID_VALID != 0 {
 		tpid = n.Uint16(slot[slotTPID:])
 	}
-	f.at = time.Unix(int64(n.Uint32(slot[slotSec:])), int64(n.Uint32(slot[slotNsec:])))
+	f.at = timeOf(slot)
 	if at < offloadBytes || at+length > slotBytes { // a kernel that does this is not one
 		return fmt.Errorf("a slot of %d bytes has %d bytes from byte %d", slotBytes, length, at)
 	}

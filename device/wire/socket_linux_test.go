@@ -205,6 +205,42 @@ func TestArrivesWhenItCame(t *testing.T) {
 	}
 }
 
+// After a while without a processor there are more frames than a turn takes, and something is to be done for the CPU: no
+// frame is later for it. The chip's time goes no further than to the frames that wait.
+func TestArrivesWhenItCameInABacklog(t *testing.T) {
+	r := newRig(t)
+	l := &line{Port: Port{Name: "Ethernet0"}}
+	err := r.place.Do(func() (err error) {
+		if l.socket, err = openSocket("Ethernet0", "eth0", leastRing); err == nil {
+			t.Cleanup(l.close)
+			_, err = l.look()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const frames = batch + 100
+	p := pump{
+		Config: Config{Chip: r.chip, Start: time.Now(), Log: slog.New(slog.DiscardHandler)},
+		byID:   map[saisim.PortID]*line{}, lines: []*line{l}, calls: make(chan func(), 1),
+	}
+	p.look(p.Start)
+	called := 0
+	p.calls <- func() { called++ }
+	r.sendTo(t, 0, testFrame(1, 46), batch)
+	for sent := time.Now(); time.Since(sent) < 2*time.Millisecond; { // what is behind it has a time of its own
+	}
+	r.sendTo(t, 0, testFrame(1, 46), frames-batch)
+	for waitReady(t, l.socket); l.Received+l.Lost[Refused]+l.Lost[NoPort] < batch; {
+		p.turn(time.Now())
+	}
+	p.turn(time.Now())
+	if n := l.Received + l.Lost[Refused] + l.Lost[NoPort]; n != frames || called != 1 || l.Late > time.Millisecond {
+		t.Errorf("of %d frames %d came, the latest %v late; %d calls, want 1", frames, n, l.Late, called)
+	}
+}
+
 // openTap makes an interface whose frames are what is written, behind offload headers.
 func openTap(name string) (*os.File, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)

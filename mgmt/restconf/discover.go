@@ -172,12 +172,12 @@ func (s *Server) other(w http.ResponseWriter, r *http.Request, path string) *pro
 	switch path {
 	case "":
 		return s.constant(w, r, map[string]any{"ietf-restconf:restconf": map[string]any{
-			"data": map[string]any{}, "operations": map[string]any{}, "yang-library-version": libraryVersion,
+			"data": map[string]any{}, "operations": operations(), "yang-library-version": libraryVersion,
 		}})
 	case "/yang-library-version":
 		return s.constant(w, r, map[string]any{"ietf-restconf:yang-library-version": libraryVersion})
 	case "/operations":
-		return s.constant(w, r, map[string]any{"ietf-restconf:operations": map[string]any{}})
+		return s.constant(w, r, map[string]any{"ietf-restconf:operations": operations()})
 	case "/openapi.json":
 		return s.openAPI(w, r)
 	case "/streams/" + streamName:

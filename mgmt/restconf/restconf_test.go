@@ -47,7 +47,7 @@ func TestMethods(t *testing.T) {
 		// 3.1: where the root is, and what it has.
 		{request: "GET /.well-known/host-meta", code: 200, words: []string{"<Link rel='restconf' href='/restconf'/>"}},
 		{request: "GET /restconf", code: 200,
-			want: `{"ietf-restconf:restconf":{"data":{},"operations":{},"yang-library-version":"2019-01-04"}}`},
+			want: `{"ietf-restconf:restconf":{"data":{},"operations":{"tamtam-operations:cancel-commit":[null],"tamtam-operations:clear-counters":[null],"tamtam-operations:commit":[null],"tamtam-operations:copy":[null]},"yang-library-version":"2019-01-04"}}`},
 		{request: "GET /restconf/yang-library-version", code: 200, want: `{"ietf-restconf:yang-library-version":"2019-01-04"}`},
 		{request: "GET /restconf/nothing", code: 404, tag: "invalid-value"},
 		{request: "GET /other", code: 404, tag: "invalid-value"},
@@ -244,6 +244,26 @@ func TestViews(t *testing.T) {
 			want: `{"openconfig-tam:collector":[{"name":"c1","config":{"name":"c1","ip":"10.0.0.9","port":9070,"protocol":"UDP","encapsulation":"NONE"}}]}`},
 		{request: at + "/switch?content=nonconfig&fields=state/op-switch-id", code: 200,
 			want: `{"openconfig-tam:switch":{"state":{"op-switch-id":2020}}}`},
+	} {
+		b.check(s)
+	}
+}
+
+// Section 4.4.2: operations are asked for by POST, with their input as the body.
+func TestOperations(t *testing.T) {
+	b := newBed(t)
+	b.rows(someRows)
+	const operation = "/restconf/operations/tamtam-operations:"
+	for _, s := range []step{
+		{request: "GET /restconf/operations", code: 200, words: []string{`"tamtam-operations:copy":[null]`}},
+		{request: "GET " + operation + "copy", code: 405, tag: "operation-not-supported", words: []string{"Allow: POST"}},
+		{request: "POST " + operation + "nothing", code: 404, tag: "invalid-value", words: []string{"tamtam-operations:copy"}},
+		{request: "POST " + operation + "copy", body: `{"tamtam-operations:copy":{}}`, code: 400, tag: "invalid-value"},
+		{request: "POST " + operation + "copy", body: `{"tamtam-operations:input":{"source":"running"}}`, code: 400, tag: "invalid-value",
+			words: []string{"destination is missing"}},
+		{request: "POST " + operation + "copy", code: 400, tag: "invalid-value", words: []string{"is missing"}},
+		{request: "POST " + operation + "clear-counters", body: `{"tamtam-operations:input":{"kind":"everything"}}`, code: 400, tag: "invalid-value"},
+		{request: "POST " + operation + "clear-counters", body: `{"tamtam-operations:input":{"kind":"interfaces"}}`, code: 204},
 	} {
 		b.check(s)
 	}

@@ -127,10 +127,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *problem {
 	if path == hostMeta {
 		return s.hostMeta(w, r)
 	}
-	role, p := s.login(r)
+	user, role, p := s.login(r)
 	if p != nil {
 		return p
 	}
+	r = r.WithContext(mgmt.WithUser(r.Context(), user))
 	if role != mgmt.RoleAdmin && !reads(r.Method) {
 		return bad(http.StatusForbidden, "access-denied", "the user is %s: %s needs %s", role, r.Method, mgmt.RoleAdmin)
 	}
@@ -140,6 +141,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *problem {
 		return missing("%s: there is %s and %s", shown(path), root, hostMeta)
 	case below == "/data" || strings.HasPrefix(below, "/data/"):
 		return s.data(w, r, below[len("/data"):])
+	}
+	if name, ok := strings.CutPrefix(below, "/operations/"); ok {
+		return s.operate(w, r, name, user)
 	}
 	return s.other(w, r, strings.TrimSuffix(below, "/"))
 }
@@ -194,17 +198,17 @@ func (t target) allowed() string {
 	return methods + ", POST, PUT, PATCH, DELETE"
 }
 
-// login finds the caller's role: by name and password (RFC 7617), or by the client's certificate.
-func (s *Server) login(r *http.Request) (mgmt.Role, *problem) {
+// login finds the caller and the role: by name and password (RFC 7617), or by the client's certificate.
+func (s *Server) login(r *http.Request) (string, mgmt.Role, *problem) {
 	var c mgmt.Credentials
 	c.Name, c.Password, c.Given = r.BasicAuth()
 	c.Proven = provenBy(r.TLS)
 	name, role, err := s.engine.Login(c)
 	if err != nil {
 		s.log.Warn("RESTCONF login refused", "user", name, "method", r.Method, "peer", r.RemoteAddr)
-		return "", explain(s.root, err)
+		return "", "", explain(s.root, err)
 	}
-	return role, nil
+	return name, role, nil
 }
 
 // provenBy is the common name of a client certificate that was verified; "": there is none.
