@@ -127,6 +127,10 @@ func sameJSON(t testing.TB, got, want string) {
 // serve has a server answer at its address until the test ends.
 func (b *bed) serve() (url string) {
 	b.t.Helper()
+	scheme := "http://" // Serve gives net/http a TLSConfig of its own
+	if b.server.http.TLSConfig != nil {
+		scheme = "https://"
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- b.server.Serve(ctx) }()
@@ -141,9 +145,5 @@ func (b *bed) serve() (url string) {
 			b.t.Error("the server does not end")
 		}
 	})
-	scheme := "http://"
-	if b.server.http.TLSConfig != nil {
-		scheme = "https://"
-	}
 	return scheme + b.server.Addr()
 }

@@ -71,7 +71,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) *problem {
 	err := s.engine.Subscribe(e)
 	cancel()
 	<-beating
-	if err != nil && !e.begun {
+	if begun := e.end(); err != nil && !begun {
 		return explain(s.root, err)
 	}
 	return nil
@@ -98,6 +98,16 @@ type eventStream struct {
 	w     http.ResponseWriter
 	out   *http.ResponseController
 	begun bool
+	ended bool // nothing may be written any more
+}
+
+// end waits for what is being written, refuses what comes later (the engine's sender may outlive its Subscribe, the
+// answer must not be written behind its handler), and reports whether anything was written.
+func (e *eventStream) end() (begun bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.ended = true
+	return e.begun
 }
 
 // beat says now and then that the stream is alive.
@@ -152,6 +162,9 @@ func (e *eventStream) Send(m *gpb.SubscribeResponse) error {
 func (e *eventStream) write(text []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.ended {
+		return context.Canceled
+	}
 	if len(text) == 0 {
 		return nil
 	}
