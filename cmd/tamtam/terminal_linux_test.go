@@ -158,11 +158,10 @@ func (s *screen) expect(text string) string {
 }
 
 // At a terminal TAB completes, ? helps, Ctrl-C abandons a line and ends what runs, the arrow up brings the line before,
-// Ctrl-R one that
-// holds what is typed, Ctrl-D ends the session.
+// Ctrl-R one that holds what is typed, Ctrl-D ends the session. The window has room for what show version says.
 func TestTerminalKeys(t *testing.T) {
 	t.Parallel()
-	s := startTerminal(t, 50, 100)
+	s := startTerminal(t, 100, 100)
 	s.press("sh\tver\t")
 	s.expect("show version ")
 	s.press("\r")
