@@ -49,9 +49,10 @@ func startTerminal(t *testing.T, rows, columns uint16) *screen {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		keys.Close()
-		if t.Failed() {
+		if s.mu.Lock(); t.Failed() {
 			t.Logf("the screen: %q", s.text)
 		}
+		s.mu.Unlock()
 	})
 	s.expect("sonic# ")
 	return s
