@@ -221,29 +221,13 @@ func (p rawPath) row(key string) *gpb.Path {
 
 // pollRaw answers Polls until the client ends.
 func pollRaw(ctx context.Context, st *stream, feeds []*rawFeed, requests <-chan request) error {
-	for {
-		var r request
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case r = <-requests:
-		}
-		switch {
-		case errors.Is(r.err, io.EOF):
-			return nil
-		case r.err != nil:
-			return r.err
-		case r.req.GetPoll() == nil:
-			return status.Error(codes.InvalidArgument, "after the SubscriptionList of a POLL come Polls")
-		}
+	return eachPoll(ctx, requests, func() error {
 		for _, f := range feeds {
 			f.sent = map[string]string{} // what is gone is just not there
 			if err := f.send(ctx, st, true, false); err != nil {
 				return err
 			}
 		}
-		if err := st.synced(ctx); err != nil {
-			return err
-		}
-	}
+		return st.synced(ctx)
+	})
 }

@@ -178,6 +178,11 @@ func (st *stream) receive(ctx context.Context) <-chan request {
 
 // poll answers Polls until the client ends.
 func (st *stream) poll(ctx context.Context, requests <-chan request) error {
+	return eachPoll(ctx, requests, func() error { return st.everything(ctx, false, false) })
+}
+
+// eachPoll has each Poll answered until the client ends.
+func eachPoll(ctx context.Context, requests <-chan request, answer func() error) error {
 	for {
 		var r request
 		select {
@@ -193,7 +198,7 @@ func (st *stream) poll(ctx context.Context, requests <-chan request) error {
 		case r.req.GetPoll() == nil:
 			return status.Error(codes.InvalidArgument, "after the SubscriptionList of a POLL come Polls")
 		}
-		if err := st.everything(ctx, false, false); err != nil {
+		if err := answer(); err != nil {
 			return err
 		}
 	}

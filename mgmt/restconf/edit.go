@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -49,7 +50,7 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request, t target) *probl
 	case r.Method == http.MethodPost:
 		at := root + "/data" + location(s.root, e.path)
 		if e.item != nil {
-			at += "=" + *e.item
+			at += "=" + url.PathEscape(*e.item)
 		}
 		w.Header().Set("Location", at)
 		w.WriteHeader(http.StatusCreated)

@@ -143,30 +143,29 @@ func names(n mgmt.Node) []string {
 
 // location is the path of a node in a URI, below /restconf/data.
 func location(root mgmt.Node, p *gpb.Path) string {
-	var b strings.Builder
-	n := root
-	for _, el := range p.GetElem() {
-		k, ok := n.Child(el.GetName())
-		if !ok {
-			return ""
+	return written(root, p, func(list mgmt.Node, keys map[string]string) string {
+		values := make([]string, len(list.Keys()))
+		for i, key := range list.Keys() {
+			values[i] = strings.ReplaceAll(url.PathEscape(keys[key]), ",", "%2C") // a comma separates keys
 		}
-		b.WriteByte('/')
-		if k.Module() != n.Module() {
-			b.WriteString(k.Module() + ":")
-		}
-		b.WriteString(k.Name())
-		for i, key := range k.Keys() {
-			b.WriteString([]string{"=", ","}[min(i, 1)])
-			// A comma separates keys.
-			b.WriteString(strings.ReplaceAll(url.PathEscape(el.GetKey()[key]), ",", "%2C"))
-		}
-		n = k
-	}
-	return b.String()
+		return "=" + strings.Join(values, ",")
+	})
 }
 
 // instance is a path as an instance-identifier (RFC 7951, section 6.11); "": the tree has no such node.
 func instance(root mgmt.Node, p *gpb.Path) string {
+	return written(root, p, func(_ mgmt.Node, keys map[string]string) string {
+		var b strings.Builder
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			b.WriteString("[" + key + "=" + literal(keys[key]) + "]")
+		}
+		return b.String()
+	})
+}
+
+// written writes the names along a path, each with its module where that is another than the parent's, and keys in one
+// of two ways; "": the tree has no such node.
+func written(root mgmt.Node, p *gpb.Path, writeKeys func(mgmt.Node, map[string]string) string) string {
 	var b strings.Builder
 	n := root
 	for _, el := range p.GetElem() {
@@ -179,8 +178,8 @@ func instance(root mgmt.Node, p *gpb.Path) string {
 			b.WriteString(k.Module() + ":")
 		}
 		b.WriteString(k.Name())
-		for _, key := range slices.Sorted(maps.Keys(el.GetKey())) {
-			b.WriteString("[" + key + "=" + literal(el.GetKey()[key]) + "]")
+		if len(el.GetKey()) > 0 {
+			b.WriteString(writeKeys(k, el.GetKey()))
 		}
 		n = k
 	}

@@ -99,18 +99,11 @@ type synWindow struct {
 }
 
 func (w *synWindow) apply(text []byte) error {
-	next := synWindow{of: w.of}
-	if len(text) > 0 {
-		var err error
-		if next.entry, err = readExtension(text, tailstamp.AttrLabels, &next.labels); err != nil {
-			return err
-		}
+	entry, labels, err := readLabels(text)
+	if err == nil {
+		w.entry, w.labels = entry, labels
 	}
-	if len(next.labels) > tailstamp.MaxLabels {
-		return fmt.Errorf("labels: %d, want at most %d", len(next.labels), tailstamp.MaxLabels)
-	}
-	*w = next
-	return nil
+	return err
 }
 
 func (w *synWindow) leave() {}

@@ -17,18 +17,24 @@ type window struct {
 }
 
 func (w *window) apply(text []byte) error {
-	next := window{acls: w.acls}
+	entry, labels, err := readLabels(text)
+	if err == nil {
+		w.entry, w.labels = entry, labels
+	}
+	return err
+}
+
+// readLabels reads the labels whose counters a window is to have.
+func readLabels(text []byte) (entry map[string]json.RawMessage, labels []string, err error) {
 	if len(text) > 0 {
-		var err error
-		if next.entry, err = readExtension(text, tailstamp.AttrLabels, &next.labels); err != nil {
-			return err
+		if entry, err = readExtension(text, tailstamp.AttrLabels, &labels); err != nil {
+			return nil, nil, err
 		}
 	}
-	if len(next.labels) > tailstamp.MaxLabels {
-		return fmt.Errorf("labels: %d, want at most %d", len(next.labels), tailstamp.MaxLabels)
+	if len(labels) > tailstamp.MaxLabels {
+		return nil, nil, fmt.Errorf("labels: %d, want at most %d", len(labels), tailstamp.MaxLabels)
 	}
-	*w = next
-	return nil
+	return entry, labels, nil
 }
 
 func (w *window) leave() {}
