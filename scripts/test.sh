@@ -4,9 +4,8 @@
 # quote (long ones in their short form). Exits 0 only when all that could run passed.
 #
 # Needs Go and git. What else it uses (a C compiler for the race detector, redis-server to compare
-# with, iproute2 for live interfaces) it installs with apt-get where it is root or may use sudo
-# without a password; elsewhere it
-# says what it leaves out, and goes on.
+# with, iproute2 for live interfaces, yanglint, curl) it installs with apt-get where it is root or may
+# use sudo without a password; elsewhere it says what it leaves out, and goes on.
 #
 # Usage: scripts/test.sh [--no-install] [--no-race] [--fuzz SECONDS]
 #   --no-install      install nothing
@@ -64,6 +63,7 @@ can_compile() { echo 'int main(void){return 0;}' | "${CC:-gcc}" -x c -o "$log/pr
 missing=()
 command -v ip >/dev/null || missing+=(iproute2) # for hosts on veth pairs
 command -v redis-server >/dev/null || missing+=(redis-server)
+command -v curl >/dev/null || missing+=(curl) # a client of RESTCONF
 command -v yanglint >/dev/null || missing+=(libyang2-tools) # judges what gNMI serves
 [ $race = no ] || can_compile || missing+=(gcc libc6-dev)
 if [ ${#missing[@]} -gt 0 ]; then
@@ -79,6 +79,7 @@ fi
 command -v redis-server >/dev/null || skip "comparison with a real Redis: redis-server is not installed (those tests say so and skip)"
 command -v yanglint >/dev/null || skip "what gNMI serves by the word of libyang: yanglint is not installed"
 command -v redis-cli >/dev/null || skip "figures of pages that use redis-cli: it is not installed"
+command -v curl >/dev/null || skip "figures of docs/restconf.md: curl is not installed"
 if ! can_compile; then
 	[ $race = no ] || skip "race detector: no C compiler"
 	race=no

@@ -169,8 +169,11 @@ func (c *checker) page(ctx context.Context, p *page) error {
 	if len(list) == 0 {
 		return nil
 	}
-	if _, err := exec.LookPath("redis-cli"); err != nil && p.needs("redis-cli") {
-		fmt.Fprintf(c.out, "skipped: %s: redis-cli is not installed\n", p.name)
+	for _, tool := range []string{"redis-cli", "curl"} {
+		if _, err := exec.LookPath(tool); err == nil || !p.needs(tool) {
+			continue
+		}
+		fmt.Fprintf(c.out, "skipped: %s: %s is not installed\n", p.name, tool)
 		return nil
 	}
 	if err := mayWire(ctx); err != nil && p.needs(" --port ") {
