@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"syscall"
 	"testing"
@@ -187,5 +188,34 @@ func TestWhy(t *testing.T) {
 		if got := swss.Why(err); got != err.Error() {
 			t.Errorf("something else: %q", got)
 		}
+	}
+}
+
+// A connection that is reset while a command waits says nothing of the command, and passes: a daemon that starts then waits.
+// One that is refused says that nothing was sent.
+func TestConnectionReset(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
+			_, _ = conn.Read(make([]byte, 1))
+			_ = conn.(*net.TCPConn).SetLinger(0) // what was sent and not read: the end is a reset
+			_ = conn.Close()
+		}
+	}()
+	cfg, err := swss.DefaultConfig(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = swss.Connect(t.Context(), cfg)
+	if !errors.Is(err, swss.ErrUnavailable) || !strings.HasPrefix(swss.Why(err), "Redis does not answer (") || swss.NothingSent(err) {
+		t.Errorf("reset: %v: %q, nothing sent: %v", err, swss.Why(err), swss.NothingSent(err))
+	}
+	listener.Close()
+	if _, err = swss.Connect(t.Context(), cfg); !errors.Is(err, swss.ErrUnavailable) || !swss.NothingSent(err) {
+		t.Errorf("refused: %v, nothing sent: %v", err, swss.NothingSent(err))
 	}
 }

@@ -111,15 +111,24 @@ func condition(err error) string {
 	return ""
 }
 
-// ofNetwork reports whether an error is of a connection. A bare error number is not, as of a socket of another kind,
-// though it has the methods of one.
+// ofNetwork reports whether an error is of a connection. A bare error number has the methods of a network's error, and
+// comes from sockets of other kinds too, as one that may not be opened. But go-redis takes the name of the connection off
+// what the kernel says of it, so a number that only a connection gives counts.
 func ofNetwork(err error) bool {
 	var netErr net.Error
 	if !errors.As(err, &netErr) {
 		return false
 	}
-	_, bare := netErr.(syscall.Errno)
-	return !bare
+	number, bare := netErr.(syscall.Errno)
+	if !bare {
+		return true
+	}
+	switch number {
+	case syscall.ECONNRESET, syscall.ECONNABORTED, syscall.ECONNREFUSED, syscall.EPIPE, syscall.ENOTCONN, syscall.ETIMEDOUT,
+		syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETUNREACH, syscall.ENETDOWN:
+		return true
+	}
+	return false
 }
 
 // hasCode reports whether Redis answered with an error code, also where a command of a script met it.
