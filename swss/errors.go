@@ -111,9 +111,9 @@ func condition(err error) string {
 	return ""
 }
 
-// ofNetwork reports whether an error is of a connection. A bare error number has the methods of a network's error, and
-// comes from sockets of other kinds too, as one that may not be opened. But go-redis takes the name of the connection off
-// what the kernel says of it, so a number that only a connection gives counts.
+// ofNetwork reports whether an error is of a connection. A bare error number has the methods of a network's error,
+// and comes from sockets of other kinds too, as one that may not be opened. But go-redis takes the name of the
+// connection off what the kernel says of it, so a number that only a connection gives counts.
 func ofNetwork(err error) bool {
 	var netErr net.Error
 	if !errors.As(err, &netErr) {
@@ -124,8 +124,8 @@ func ofNetwork(err error) bool {
 		return true
 	}
 	switch number {
-	case syscall.ECONNRESET, syscall.ECONNABORTED, syscall.ECONNREFUSED, syscall.EPIPE, syscall.ENOTCONN, syscall.ETIMEDOUT,
-		syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETUNREACH, syscall.ENETDOWN:
+	case syscall.ECONNRESET, syscall.ECONNABORTED, syscall.ECONNREFUSED, syscall.EPIPE, syscall.ENOTCONN,
+		syscall.ETIMEDOUT, syscall.EHOSTUNREACH, syscall.EHOSTDOWN, syscall.ENETUNREACH, syscall.ENETDOWN:
 		return true
 	}
 	return false
