@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"tamtam/mgmt/access"
 	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -22,6 +23,7 @@ type entry struct {
 	elems []*gpb.PathElem     // of its path, once asked for
 	ports map[string]string   // by alias, where a rule names ports by it
 	left  bool                // it is deleted, but may still be in force
+	view  *view               // what of it is read; nil: everything
 }
 
 func newEntry(g *group, keys []string) *entry {
@@ -47,10 +49,16 @@ func (e *entry) own() map[string]string {
 // the leaf's type does not allow is left out.
 func (e *entry) value(n *node) []string {
 	if n.keyIndex >= 0 {
+		if e.view != nil && !e.view.reads(n, e.keys) {
+			return nil
+		}
 		if n.config && !n.isListKey() && len(e.group.traces) > 0 && e.own() == nil {
 			return nil // there is nothing but state
 		}
 		return e.keys[n.keyIndex : n.keyIndex+1]
+	}
+	if e.view != nil && !e.view.reads(n, e.keys) {
+		return nil
 	}
 	if n.behind {
 		return n.allowed(e.behind(n))
@@ -102,10 +110,17 @@ func compareKeys(a, b []string) int { return slices.Compare(a, b) }
 // A reader reads entries from the databases.
 type reader struct {
 	redis *swss.Redis
-	left  bool // also those that are deleted, but may still be in force
+	left  bool  // also those that are deleted, but may still be in force
+	view  *view // of whoever asks; nil: everything
 
 	sources map[string]source
 	made    map[[2]string]map[string]map[string]string // by source and first key, during one request
+}
+
+// seenBy returns the reader for what a view shows.
+func (r reader) seenBy(v *view) reader {
+	r.view = v
+	return r
 }
 
 // with returns the reader for a selection: a request for config alone gets what is configured.
@@ -129,8 +144,19 @@ func (r reader) read(ctx context.Context, g *group, pattern []string, need []boo
 		return err
 	}
 	return r.readKeys(ctx, g, found, need, func(es []*entry) error {
-		return visit(slices.DeleteFunc(es, func(e *entry) bool { return !e.derive() || !matches(e.keys, pattern) }))
+		return visit(slices.DeleteFunc(es, func(e *entry) bool {
+			return !e.derive() || !matches(e.keys, pattern) || !r.shows(e)
+		}))
 	})
+}
+
+// shows reports whether something of an entry may be read, and lets only that be read.
+func (r reader) shows(e *entry) bool {
+	if r.view == nil || !r.view.keyed[e.group] { // then it was decided by the selection of leaves
+		return true
+	}
+	e.view = r.view
+	return r.view.some(e.group.node, e.keys, access.Read)
 }
 
 // readKeys passes those of the entries that exist to visit, a chunk at a time.
@@ -456,7 +482,9 @@ func (r reader) collect(ctx context.Context, m *model, sel selection, pattern []
 			}
 			compare := func(x *entry, k []string) int { return compareKeys(x.keys, k) }
 			if _, ok := slices.BinarySearchFunc(have, keys, compare); !ok {
-				t[p] = append(t[p], newEntry(p, keys))
+				outer := newEntry(p, keys)
+				outer.view = r.view
+				t[p] = append(t[p], outer)
 			}
 		}
 		slices.SortFunc(t[p], func(a, b *entry) int { return compareKeys(a.keys, b.keys) })

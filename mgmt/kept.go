@@ -193,7 +193,11 @@ func (s *keeping) tryReplace(ctx context.Context, want configfile.Rows) (configf
 	}
 	next := swss.NewTurn()
 	packed := pack(nil, swss.KeyMark, turn, next)
-	for _, d := range configfile.Diff(was, want) {
+	diffs := configfile.Diff(was, want)
+	if err := s.mayReplace(viewOf(ctx), diffs); err != nil {
+		return nil, err
+	}
+	for _, d := range diffs {
 		before, after := was[d.Table][d.Key], want[d.Table][d.Key]
 		packed = packRead(packed, d.Table+"|"+d.Key, before)
 		if d.Kind == configfile.Removed {
