@@ -31,7 +31,7 @@ func (s *Server) tap(ctx context.Context, info *tap.Info) (context.Context, erro
 	leave := func() {}
 	if p != nil {
 		var err error
-		if leave, err = s.crowd.enter(p.Addr, info.FullMethodName == gpb.GNMI_Subscribe_FullMethodName); err != nil {
+		if leave, err = s.calls.enter(p.Addr, info.FullMethodName == gpb.GNMI_Subscribe_FullMethodName); err != nil {
 			return ctx, err
 		}
 	}

@@ -76,9 +76,9 @@ func (s *Server) still(c *Caller) error {
 	return nil
 }
 
-// Sessions are requests that last, each with what ends it. While there are some, what was read of users and
+// Attended are requests that last, each with what ends it. While there are some, what was read of users and
 // certificates is looked at again.
-type sessions struct {
+type attended struct {
 	mu       sync.Mutex
 	open     map[*session]struct{}
 	watching bool

@@ -60,8 +60,8 @@ type Server struct {
 	pair        *reread[*tls.Certificate] // the server's own certificate; nil: there is no TLS yet
 	clientCA    *reread[*clientCA]        // nil: clients need no certificate
 	trail       trail
-	crowd       crowd
-	sessions    sessions
+	calls       callsOf
+	sessions    attended
 	reading     chan struct{}
 	subscribers chan struct{}
 
@@ -164,7 +164,7 @@ func (s *Server) MayListen(addr string) error { return s.cfg.MayListen(addr) }
 
 // Enter gives a request of another protocol a place among those of its source, until leave.
 func (s *Server) Enter(from net.Addr, lasts bool) (leave func(), err error) {
-	return s.crowd.enter(from, lasts)
+	return s.calls.enter(from, lasts)
 }
 
 func (s *Server) warnOpen() {

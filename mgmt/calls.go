@@ -15,15 +15,15 @@ const (
 	maxSubscribeOf = 96 // that last, of the 128 in all
 )
 
-// A crowd counts what each source has going on.
-type crowd struct {
+// CallsOf counts what each source has going on.
+type callsOf struct {
 	mu sync.Mutex
 	of map[netip.Addr]*[2]int
 }
 
 // enter gives a call from an address a place among those of its source, until leave. This machine's own users, who come
 // by the unix socket, are not counted.
-func (c *crowd) enter(from net.Addr, lasts bool) (leave func(), err error) {
+func (c *callsOf) enter(from net.Addr, lasts bool) (leave func(), err error) {
 	source := sourceOf(from)
 	if !source.IsValid() {
 		return func() {}, nil
