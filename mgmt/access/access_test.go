@@ -29,4 +29,3 @@ func TestReadUsers(t *testing.T) {
 		}
 	}
 }
-
