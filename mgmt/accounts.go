@@ -16,22 +16,6 @@ type accounts struct {
 	proof passwords
 }
 
-// newAccounts checks that all users have a role that there is.
-func (m *model) newAccounts(users []access.User, roles *access.Roles) (*accounts, error) {
-	if err := roles.Check(users); err != nil {
-		return nil, err
-	}
-	views, err := m.views(roles)
-	if err != nil {
-		return nil, err
-	}
-	a := &accounts{list: users, users: map[string]access.User{}, views: views}
-	for _, u := range users {
-		a.users[u.Name] = u
-	}
-	return a, nil
-}
-
 // openAccounts reads the files, or takes what the configuration has.
 func (s *Server) openAccounts() error {
 	r := &reread[*accounts]{what: "users and roles", now: s.now, log: s.log, told: s.auditReread}
@@ -50,7 +34,7 @@ func (s *Server) parseAccounts(texts [][]byte) (a *accounts, err error) {
 	users, rules := s.cfg.Users, s.cfg.Roles
 	if s.cfg.UsersFile != "" {
 		if users, err = access.ReadUsers(bytes.NewReader(texts[0])); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.cfg.UsersFile, err)
+			return nil, within(s.cfg.UsersFile, err)
 		}
 		texts = texts[1:]
 	}
@@ -58,16 +42,29 @@ func (s *Server) parseAccounts(texts [][]byte) (a *accounts, err error) {
 		rules = string(texts[0])
 	}
 	roles, err := access.ParseRoles(strings.NewReader(rules))
+	var views map[access.Role]*view
 	if err == nil {
-		a, err = s.model.newAccounts(users, roles)
+		views, err = s.model.views(roles)
 	}
-	if err != nil && s.cfg.RolesFile != "" {
-		return nil, fmt.Errorf("%s: %w", s.cfg.RolesFile, err)
+	if err != nil {
+		return nil, within(s.cfg.RolesFile, err)
 	}
-	if err != nil && s.cfg.UsersFile != "" {
-		return nil, fmt.Errorf("%s: %w", s.cfg.UsersFile, err)
+	if err := roles.Check(users); err != nil {
+		return nil, within(s.cfg.UsersFile, err)
 	}
-	return a, err
+	a = &accounts{list: users, users: map[string]access.User{}, views: views}
+	for _, u := range users {
+		a.users[u.Name] = u
+	}
+	return a, nil
+}
+
+// within says in which file something is wrong; "": in none.
+func within(file string, err error) error {
+	if file == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", file, err)
 }
 
 // Troubles say of files that are read while the server runs why what they say now is not in force.
