@@ -3,6 +3,7 @@ package mgmt
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -563,3 +565,60 @@ func dialSocket(t *testing.T, socket string) gpb.GNMIClient {
 }
 
 func errOf(_ Caller, err error) error { return err }
+
+// Who has signed clients' certificates is read again: those of another are refused, on connections that are there too.
+func TestClientCAReadAgain(t *testing.T) {
+	now := time.Now()
+	dir, first, second := t.TempDir(), t.TempDir(), t.TempDir()
+	certs := map[string]tls.Certificate{"first": clientCert(t, first, "root", now), "second": clientCert(t, second, "root", now)}
+	file := filepath.Join(dir, "clients.pem")
+	use := func(from string) {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(from, caFile))
+		if err == nil {
+			err = os.WriteFile(file, text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	use(first)
+	b := newBed(t, func(c *Config) { c.Insecure, c.Dir, c.ClientCAFile, c.Users = false, dir, file, staff[:1] })
+	clients := map[string]gpb.GNMIClient{}
+	for name, cert := range certs {
+		conf := trust(t, dir)
+		conf.Certificates = []tls.Certificate{cert}
+		clients[name] = b.dial(grpc.WithTransportCredentials(credentials.NewTLS(conf)))
+	}
+	if err := capabilities(b, clients["first"]); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, capabilities(b, clients["second"]), "Unavailable")
+	if err := os.WriteFile(file, []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.server.clientCA.lookAgain()
+	if err := capabilities(b, clients["first"]); err != nil {
+		t.Errorf("a broken file is in force: %v", err)
+	}
+	if told := strings.Join(b.server.Troubles(), "; "); !strings.Contains(told, "client CA: no certificate in "+file) {
+		t.Errorf("told is %q", told)
+	}
+	use(second)
+	b.server.clientCA.lookAgain()
+	wantErr(t, capabilities(b, clients["first"]), "Unauthenticated", "not accepted")
+	conf := trust(t, dir)
+	conf.Certificates = []tls.Certificate{certs["second"]}
+	if err := capabilities(b, b.dial(grpc.WithTransportCredentials(credentials.NewTLS(conf)))); err != nil {
+		t.Error(err)
+	}
+	// A certificate without its key is not shown.
+	before := b.server.pair.get()
+	if err := os.WriteFile(filepath.Join(dir, serverKeyFile), []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.server.pair.lookAgain()
+	if b.server.pair.get() != before || !strings.Contains(strings.Join(b.server.Troubles(), "; "), "certificate: ") {
+		t.Errorf("told is %q", b.server.Troubles())
+	}
+}
