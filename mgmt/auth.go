@@ -26,16 +26,16 @@ const overGNMI = "gNMI"
 
 // tap looks at an RPC before anything but its header is read: who it is from, and whether there is a place for it among
 // those of its source. So strangers make the server hold no message.
-func (s *Server) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
+func (g *guard) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
 	p, _ := peer.FromContext(ctx)
 	leave := func() {}
 	if p != nil {
 		var err error
-		if leave, err = s.calls.enter(p.Addr, info.FullMethodName == gpb.GNMI_Subscribe_FullMethodName); err != nil {
+		if leave, err = g.calls.enter(p.Addr, info.FullMethodName == gpb.GNMI_Subscribe_FullMethodName); err != nil {
 			return ctx, err
 		}
 	}
-	c, err := s.authenticate(info.Header, p, info.FullMethodName)
+	c, err := g.authenticate(info.Header, p, info.FullMethodName)
 	if err != nil {
 		leave()
 		return ctx, err
@@ -46,7 +46,7 @@ func (s *Server) tap(ctx context.Context, info *tap.Info) (context.Context, erro
 
 // authenticate finds the caller of an RPC: a local peer on the unix socket, a name with its password, or a name that
 // the client's certificate proves.
-func (s *Server) authenticate(md metadata.MD, p *peer.Peer, method string) (Caller, error) {
+func (g *guard) authenticate(md metadata.MD, p *peer.Peer, method string) (Caller, error) {
 	cred := Credentials{Transport: overGNMI, Asks: method}
 	cred.Name, _ = only(md, "username")
 	cred.Password, cred.Given = only(md, "password")
@@ -56,25 +56,25 @@ func (s *Server) authenticate(md metadata.MD, p *peer.Peer, method string) (Call
 		}
 		switch info := p.AuthInfo.(type) {
 		case unixPeer:
-			return s.loginLocal(info, cred)
+			return g.loginLocal(info, cred)
 		case credentials.TLSInfo:
 			cred.TLS = &info.State
 		}
 	}
-	return s.Login(cred)
+	return g.login(cred)
 }
 
 // loginLocal finds the caller at the unix socket. Root and the server's own user are admin, and may be any user, to see
 // and do what that one can; others of this machine are the users of their names.
-func (s *Server) loginLocal(p unixPeer, cred Credentials) (Caller, error) {
-	own, a := p.own(), s.accounts.get()
+func (g *guard) loginLocal(p unixPeer, cred Credentials) (Caller, error) {
+	own, a := p.own(), g.accounts.get()
 	cred.From, cred.Transport = p.String(), "unix socket"
 	if own && len(a.list) == 0 {
 		cred.Name, cred.Given = "", false // whoever can connect is admin anyway
 	}
 	switch {
 	case cred.Given:
-		return s.Login(cred)
+		return g.login(cred)
 	case own && cred.Name == "":
 		return Caller{Name: p.String(), Role: access.Admin, From: cred.From, Transport: cred.Transport}, nil
 	case !own:
@@ -83,7 +83,7 @@ func (s *Server) loginLocal(p unixPeer, cred Credentials) (Caller, error) {
 	if u, ok := a.users[cred.Name]; ok {
 		return a.caller(u, cred), nil
 	}
-	return Caller{}, s.refuseLogin(cred, "there is no such user")
+	return Caller{}, g.refuseLogin(cred, "there is no such user")
 }
 
 // own reports whether a local process is root's, or of the server's own user.
@@ -108,14 +108,13 @@ type Credentials struct {
 	Asks           string               // what for: the method
 }
 
-// Login finds a user: by name and password, or by the name that a client certificate proves. The error has the code
-// Unauthenticated.
-func (s *Server) Login(cred Credentials) (Caller, error) {
-	proven, chain, err := s.proven(cred.TLS)
+// login finds a user: by name and password, or by the name that a client certificate proves.
+func (g *guard) login(cred Credentials) (Caller, error) {
+	proven, chain, err := g.proven(cred.TLS)
 	if err != nil {
-		return Caller{}, s.refuseLogin(cred, "the client's certificate is not accepted: "+err.Error())
+		return Caller{}, g.refuseLogin(cred, "the client's certificate is not accepted: "+err.Error())
 	}
-	a := s.accounts.get()
+	a := g.accounts.get()
 	if len(a.list) == 0 {
 		c := Caller{Name: "anonymous", Role: access.Admin, From: cred.From, Transport: cred.Transport, chain: chain}
 		if proven != "" {
@@ -130,11 +129,11 @@ func (s *Server) Login(cred Credentials) (Caller, error) {
 	u, known := a.users[cred.Name]
 	switch {
 	case cred.Name == "":
-		return Caller{}, s.refuseLogin(cred, "user name and password are missing")
+		return Caller{}, g.refuseLogin(cred, "user name and password are missing")
 	case byCertificate && known && proven == u.Name:
 	case cred.Given && a.right(u, known, cred.Password):
 	default:
-		return Caller{}, s.refuseLogin(cred, "user or password is wrong")
+		return Caller{}, g.refuseLogin(cred, "user or password is wrong")
 	}
 	c := a.caller(u, cred)
 	c.chain = chain
@@ -145,12 +144,12 @@ func (s *Server) Login(cred Credentials) (Caller, error) {
 }
 
 // refuseLogin is the error of a login that is refused.
-func (s *Server) refuseLogin(cred Credentials, why string) error {
+func (g *guard) refuseLogin(cred Credentials, why string) error {
 	// Whether somebody serves is asked without credentials, by health checks every few seconds: that is no try.
 	if cred.Name != "" || cred.Given || cred.Asks != gpb.GNMI_Capabilities_FullMethodName {
-		s.log.Warn(cred.Transport+" login refused", "user", cut(oneLine(cred.Name), maxShown), "method", cred.Asks,
+		g.log.Warn(cred.Transport+" login refused", "user", cut(oneLine(cred.Name), maxShown), "method", cred.Asks,
 			"peer", cred.From)
-		s.trail.login(cred, why)
+		g.trail.login(cred, why)
 	}
 	return status.Error(codes.Unauthenticated, why)
 }

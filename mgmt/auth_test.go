@@ -93,7 +93,7 @@ func TestGeneratedCertificate(t *testing.T) {
 		if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: conf.RootCAs, CurrentTime: time.Now().Add(serverLife)}); err != nil {
 			t.Error(err)
 		}
-		b.server.pair.lookAgain()
+		b.server.guard.pair.lookAgain()
 		if err := capabilities(b, b.dial(grpc.WithTransportCredentials(credentials.NewTLS(conf)))); err == nil {
 			t.Error("the running server does not show the new certificate, which is of next year")
 		}

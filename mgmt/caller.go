@@ -30,7 +30,8 @@ type Caller struct {
 // callerKey is that of the caller in the context of a request.
 type callerKey struct{}
 
-// WithCaller is the context of what a caller asks for. Without one a request is the process's own, which may everything.
+// WithCaller is the context of what a caller asks for. Without one a request is the process's own, which may
+// everything.
 func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, &c)
 }
@@ -54,16 +55,16 @@ func userOf(ctx context.Context) string { return callerOf(ctx).Name }
 func viewOf(ctx context.Context) *view { return callerOf(ctx).view }
 
 // still refuses who logged in and could not do so now any more, or has other rights now.
-func (s *Server) still(c *Caller) error {
+func (g *guard) still(c *Caller) error {
 	if c.chain != nil {
-		if err := s.verify(c.chain); err != nil {
+		if err := g.verify(c.chain); err != nil {
 			return status.Errorf(codes.Unauthenticated, "the client's certificate is not accepted any more: %v", err)
 		}
 	}
 	if !c.user {
 		return nil
 	}
-	a := s.accounts.get()
+	a := g.accounts.get()
 	u, ok := a.users[c.Name]
 	switch {
 	case !ok:
@@ -90,54 +91,54 @@ type session struct {
 }
 
 // attend returns the context of a request that lasts: it ends when its caller may not go on.
-func (s *Server) attend(ctx context.Context) (context.Context, func()) {
+func (g *guard) attend(ctx context.Context) (context.Context, func()) {
 	c := callerOf(ctx)
 	ctx, end := context.WithCancelCause(ctx)
 	if !c.user && c.chain == nil {
 		return ctx, func() { end(nil) }
 	}
 	x := &session{c, end}
-	s.sessions.mu.Lock()
-	defer s.sessions.mu.Unlock()
-	if s.sessions.open == nil {
-		s.sessions.open = map[*session]struct{}{}
+	g.sessions.mu.Lock()
+	defer g.sessions.mu.Unlock()
+	if g.sessions.open == nil {
+		g.sessions.open = map[*session]struct{}{}
 	}
-	s.sessions.open[x] = struct{}{}
-	if !s.sessions.watching {
-		s.sessions.watching = true
-		go s.watchSessions()
+	g.sessions.open[x] = struct{}{}
+	if !g.sessions.watching {
+		g.sessions.watching = true
+		go g.watchSessions()
 	}
 	return ctx, func() {
-		s.sessions.mu.Lock()
-		delete(s.sessions.open, x)
-		s.sessions.mu.Unlock()
+		g.sessions.mu.Lock()
+		delete(g.sessions.open, x)
+		g.sessions.mu.Unlock()
 		end(nil)
 	}
 }
 
 // watchSessions ends those that may not go on, while there are some.
-func (s *Server) watchSessions() {
+func (g *guard) watchSessions() {
 	tick := time.NewTicker(rereadPeriod)
 	defer tick.Stop()
 	for range tick.C {
-		if !s.endSessions() {
+		if !g.endSessions() {
 			return
 		}
 	}
 }
 
 // endSessions ends those that may not go on, and reports whether there are some.
-func (s *Server) endSessions() bool {
-	s.sessions.mu.Lock()
-	defer s.sessions.mu.Unlock()
-	for x := range s.sessions.open {
-		if err := s.still(x.caller); err != nil {
-			delete(s.sessions.open, x)
-			s.log.Info("gNMI subscription ended", "user", x.caller.Name, "peer", x.caller.From, "because",
+func (g *guard) endSessions() bool {
+	g.sessions.mu.Lock()
+	defer g.sessions.mu.Unlock()
+	for x := range g.sessions.open {
+		if err := g.still(x.caller); err != nil {
+			delete(g.sessions.open, x)
+			g.log.Info("gNMI subscription ended", "user", x.caller.Name, "peer", x.caller.From, "because",
 				status.Convert(err).Message())
 			x.end(err)
 		}
 	}
-	s.sessions.watching = len(s.sessions.open) > 0
-	return s.sessions.watching
+	g.sessions.watching = len(g.sessions.open) > 0
+	return g.sessions.watching
 }

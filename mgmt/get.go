@@ -60,7 +60,7 @@ func dataType(t gpb.GetRequest_DataType) (func(*node) bool, error) {
 // instant as far as Sets go.
 func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
 	resp, err := s.get(ctx, req)
-	s.trail.denied(ctx, "get", req.GetPrefix(), req.GetPath(), err)
+	s.guard.trail.denied(ctx, "get", req.GetPrefix(), req.GetPath(), err)
 	return resp, err
 }
 

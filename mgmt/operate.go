@@ -94,7 +94,7 @@ func (s *Server) Operate(ctx context.Context, name string, input []byte) (err er
 		return status.Errorf(codes.NotFound, "/operations/%s: there is no such operation, want one of %s", name,
 			strings.Join(slices.Sorted(maps.Keys(all)), ", "))
 	}
-	defer func(ctx context.Context) { s.trail.did(ctx, name, nil, string(input), err) }(ctx)
+	defer func(ctx context.Context) { s.guard.trail.did(ctx, name, nil, string(input), err) }(ctx)
 	who := userOf(ctx)
 	if err := viewOf(ctx).may(name); err != nil {
 		return err

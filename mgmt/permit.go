@@ -12,9 +12,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What a Set may do is decided by its paths alone, before anything is read, so that a refusal tells nothing: all that a
-// delete or replace names must be the caller's to write, all that a value names, and of a list all entries that the path
-// could mean. Only whether an entry is made, and what follows in other lists (breakout), depends on what there is.
+// What a Set may do is decided by its paths alone, before anything is read, so that a refusal tells nothing: all that
+// a delete or replace names must be the caller's to write, all that a value names, and of a list all entries that the
+// path could mean. Only whether an entry is made, and what follows in other lists (breakout), depends on what there is.
 
 // hidden stands in errors for the name of what the caller may not see.
 const hidden = "something that the role may not see"

@@ -329,11 +329,11 @@ func TestSessionsEnd(t *testing.T) {
 			f := newFiled(t)
 			ctx, cancel := context.WithCancelCause(f.as("u"))
 			defer cancel(nil)
-			ctx, leave := f.server.attend(ctx)
+			ctx, leave := f.server.guard.attend(ctx)
 			defer leave()
 			f.write(t, f.roles, tt.roles)
 			f.write(t, f.users, tt.users)
-			if stays := f.server.endSessions(); stays != (tt.want == "Canceled") {
+			if stays := f.server.guard.endSessions(); stays != (tt.want == "Canceled") {
 				t.Errorf("the session is there: %v", stays)
 			}
 			cancel(context.Canceled)
@@ -547,7 +547,7 @@ func TestSocketAsUser(t *testing.T) {
 	if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != 0o666 {
 		t.Errorf("%v, %v: want a socket for all, of whom only users are let in", info.Mode(), err)
 	}
-	err := errOf(b.server.loginLocal(unixPeer{uid: 54321}, Credentials{Name: "root"}))
+	err := errOf(b.server.guard.loginLocal(unixPeer{uid: 54321}, Credentials{Name: "root"}))
 	wantErr(t, err, "Unauthenticated")
 }
 
@@ -597,7 +597,7 @@ func TestClientCAReadAgain(t *testing.T) {
 	if err := os.WriteFile(file, []byte("nonsense"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.server.clientCA.lookAgain()
+	b.server.guard.clientCA.lookAgain()
 	if err := capabilities(b, clients["first"]); err != nil {
 		t.Errorf("a broken file is in force: %v", err)
 	}
@@ -605,7 +605,7 @@ func TestClientCAReadAgain(t *testing.T) {
 		t.Errorf("told is %q", told)
 	}
 	use(second)
-	b.server.clientCA.lookAgain()
+	b.server.guard.clientCA.lookAgain()
 	wantErr(t, capabilities(b, clients["first"]), "Unauthenticated", "not accepted")
 	conf := trust(t, dir)
 	conf.Certificates = []tls.Certificate{certs["second"]}
@@ -613,12 +613,12 @@ func TestClientCAReadAgain(t *testing.T) {
 		t.Error(err)
 	}
 	// A certificate without its key is not shown.
-	before := b.server.pair.get()
+	before := b.server.guard.pair.get()
 	if err := os.WriteFile(filepath.Join(dir, serverKeyFile), []byte("nonsense"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b.server.pair.lookAgain()
-	if b.server.pair.get() != before || !strings.Contains(strings.Join(b.server.Troubles(), "; "), "certificate: ") {
+	b.server.guard.pair.lookAgain()
+	if b.server.guard.pair.get() != before || !strings.Contains(strings.Join(b.server.Troubles(), "; "), "certificate: ") {
 		t.Errorf("told is %q", b.server.Troubles())
 	}
 }

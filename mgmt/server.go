@@ -56,12 +56,7 @@ type Server struct {
 	gate        gate
 	claim       atomic.Pointer[swss.Claim] // nil: nobody else has the databases
 	snapshot    sync.RWMutex               // held for writing while a Set is written, else for reading
-	accounts    *reread[*accounts]
-	pair        *reread[*tls.Certificate] // the server's own certificate; nil: there is no TLS yet
-	clientCA    *reread[*clientCA]        // nil: clients need no certificate
-	trail       trail
-	calls       callsOf
-	sessions    attended
+	guard       *guard
 	reading     chan struct{}
 	subscribers chan struct{}
 
@@ -111,7 +106,7 @@ func NewServer(cfg Config) (*Server, error) {
 		s.model.root.kid[top].apart = true
 	}
 	s.reader.sources = s.sources()
-	s.trail = trail{to: cfg.Audit, now: s.now, log: s.log}
+	s.guard = &guard{cfg: cfg, model: s.model, log: s.log, now: s.now, trail: trail{to: cfg.Audit, now: s.now, log: s.log}}
 	if err := s.open(); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("northbound: %w", err)
@@ -121,11 +116,11 @@ func NewServer(cfg Config) (*Server, error) {
 
 // open reads who is let in, and opens the listeners.
 func (s *Server) open() error {
-	if err := errors.Join(s.openAccounts(), s.openClientCA()); err != nil {
+	if err := s.guard.open(); err != nil {
 		return err
 	}
 	if s.cfg.Addr != "" {
-		creds, err := s.credentials()
+		creds, err := s.guard.credentials()
 		if err != nil {
 			return err
 		}
@@ -145,16 +140,26 @@ func (s *Server) open() error {
 			return err
 		}
 		door := NewDoor(l)
-		s.add(door, knownBy{unixCredentials{s.isUser}, door})
+		s.add(door, knownBy{unixCredentials{s.guard.isUser}, door})
 	}
 	return nil
 }
 
 // isUser reports whether a local process is of somebody who is a user.
-func (s *Server) isUser(p unixPeer) bool {
-	_, ok := s.accounts.get().users[p.name()]
+func (g *guard) isUser(p unixPeer) bool {
+	_, ok := g.accounts.get().users[p.name()]
 	return ok
 }
+
+// Login finds a user: by name and password, or by the name that a client certificate proves. The error has the code
+// Unauthenticated.
+func (s *Server) Login(cred Credentials) (Caller, error) { return s.guard.login(cred) }
+
+// TLS returns what the server is configured to have before its clients' connections; nil: nothing.
+func (s *Server) TLS() (*tls.Config, error) { return s.guard.tls() }
+
+// Troubles say of files that are read while the server runs why what they say now is not in force.
+func (s *Server) Troubles() []string { return s.guard.troubles() }
 
 // AsksLogin says that not whoever can connect is let in.
 func (s *Server) AsksLogin() bool { return s.cfg.asksLogin() }
@@ -164,7 +169,7 @@ func (s *Server) MayListen(addr string) error { return s.cfg.MayListen(addr) }
 
 // Enter gives a request of another protocol a place among those of its source, until leave.
 func (s *Server) Enter(from net.Addr, lasts bool) (leave func(), err error) {
-	return s.calls.enter(from, lasts)
+	return s.guard.calls.enter(from, lasts)
 }
 
 func (s *Server) warnOpen() {
@@ -181,7 +186,7 @@ func (s *Server) add(l net.Listener, creds credentials.TransportCredentials) {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 5 * time.Minute, Time: 30 * time.Second,
 			Timeout: 10 * time.Second}),
-		grpc.InTapHandle(s.tap),
+		grpc.InTapHandle(s.guard.tap),
 	)
 	gpb.RegisterGNMIServer(g, s)
 	reflection.Register(g)

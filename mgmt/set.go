@@ -52,7 +52,7 @@ func (s *Server) SetIf(
 		return s.answer(req, []step{{op: gpb.UpdateResult_UPDATE, path: req.GetUpdate()[0].GetPath()}}), nil
 	}
 	steps, err := s.set(ctx, req, ok)
-	s.trail.did(ctx, "set", changes(req), commitInWords(req), err)
+	s.guard.trail.did(ctx, "set", changes(req), commitInWords(req), err)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 		return status.Errorf(codes.ResourceExhausted, "%d Subscribe RPCs run already", maxSubscribers)
 	}
 	err = s.subscribe(rpc, list)
-	s.trail.denied(rpc.Context(), "subscribe", list.GetPrefix(), pathsOf(list), err)
+	s.guard.trail.denied(rpc.Context(), "subscribe", list.GetPrefix(), pathsOf(list), err)
 	return err
 }
 
@@ -69,7 +69,7 @@ func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionL
 			return err
 		}
 	}
-	ctx, end := s.attend(rpc.Context())
+	ctx, end := s.guard.attend(rpc.Context())
 	defer end()
 	ctx, leave, err := s.gate.enter(ctx, list.GetMode() == gpb.SubscriptionList_STREAM)
 	if err != nil {

@@ -40,45 +40,45 @@ const (
 )
 
 // credentials returns what the TCP listener requires of its clients.
-func (s *Server) credentials() (credentials.TransportCredentials, error) {
-	conf, err := s.TLS()
+func (g *guard) credentials() (credentials.TransportCredentials, error) {
+	conf, err := g.tls()
 	if err != nil {
 		return nil, err
 	}
 	if conf == nil {
 		return insecure.NewCredentials(), nil
 	}
-	return talkativeTLS{credentials.NewTLS(conf), s.log}, nil
+	return talkativeTLS{credentials.NewTLS(conf), g.log}, nil
 }
 
-// TLS returns what the server is configured to have before its clients' connections; nil: nothing.
-func (s *Server) TLS() (*tls.Config, error) {
-	if s.cfg.Insecure {
+// tls returns what the server is configured to have before its clients' connections; nil: nothing.
+func (g *guard) tls() (*tls.Config, error) {
+	if g.cfg.Insecure {
 		return nil, nil
 	}
-	certFile, keyFile := s.cfg.CertFile, s.cfg.KeyFile
+	certFile, keyFile := g.cfg.CertFile, g.cfg.KeyFile
 	if certFile == "" {
-		if err := makeCertificates(s.cfg.Dir, time.Now()); err != nil {
+		if err := makeCertificates(g.cfg.Dir, time.Now()); err != nil {
 			return nil, err
 		}
-		certFile, keyFile = filepath.Join(s.cfg.Dir, serverFile), filepath.Join(s.cfg.Dir, serverKeyFile)
-		s.log.Info("gNMI certificate is generated", "ca", filepath.Join(s.cfg.Dir, caFile))
+		certFile, keyFile = filepath.Join(g.cfg.Dir, serverFile), filepath.Join(g.cfg.Dir, serverKeyFile)
+		g.log.Info("gNMI certificate is generated", "ca", filepath.Join(g.cfg.Dir, caFile))
 	}
-	if s.pair == nil { // else another protocol has it already
-		pair := &reread[*tls.Certificate]{what: "certificate", now: s.now, log: s.log, told: s.auditReread,
+	if g.pair == nil { // else another protocol has it already
+		pair := &reread[*tls.Certificate]{what: "certificate", now: g.now, log: g.log, told: g.auditReread,
 			files: []string{certFile, keyFile}, parse: parsePair}
 		if err := pair.begin(); err != nil {
 			return nil, fmt.Errorf("certificate: %w", err)
 		}
-		s.pair = pair
+		g.pair = pair
 	}
 	conf := &tls.Config{
 		MinVersion:     tls.VersionTLS12,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.pair.get(), nil },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return g.pair.get(), nil },
 	}
-	if s.cfg.ClientCAFile != "" {
+	if g.cfg.ClientCAFile != "" {
 		conf.ClientAuth = tls.RequireAnyClientCert // by whom it is signed is asked below: that may change
-		conf.VerifyConnection = func(state tls.ConnectionState) error { return s.verify(state.PeerCertificates) }
+		conf.VerifyConnection = func(state tls.ConnectionState) error { return g.verify(state.PeerCertificates) }
 	}
 	return conf, nil
 }
@@ -101,30 +101,30 @@ type clientCA struct {
 const mostVerified = 4096
 
 // openClientCA reads who signs the certificates of clients.
-func (s *Server) openClientCA() error {
-	if s.cfg.ClientCAFile == "" {
+func (g *guard) openClientCA() error {
+	if g.cfg.ClientCAFile == "" {
 		return nil
 	}
-	s.clientCA = &reread[*clientCA]{what: "client CA", now: s.now, log: s.log, told: s.auditReread,
-		files: []string{s.cfg.ClientCAFile}, parse: func(texts [][]byte) (*clientCA, error) {
+	g.clientCA = &reread[*clientCA]{what: "client CA", now: g.now, log: g.log, told: g.auditReread,
+		files: []string{g.cfg.ClientCAFile}, parse: func(texts [][]byte) (*clientCA, error) {
 			pool := x509.NewCertPool()
 			if !pool.AppendCertsFromPEM(texts[0]) {
-				return nil, fmt.Errorf("no certificate in %s", s.cfg.ClientCAFile)
+				return nil, fmt.Errorf("no certificate in %s", g.cfg.ClientCAFile)
 			}
 			return &clientCA{pool: pool, good: map[[sha256.Size]byte]bool{}}, nil
 		}}
-	if err := s.clientCA.begin(); err != nil {
+	if err := g.clientCA.begin(); err != nil {
 		return fmt.Errorf("client CA: %w", err)
 	}
 	return nil
 }
 
 // verify says whether a client's certificate is one of the CA that is in force, and of now.
-func (s *Server) verify(chain []*x509.Certificate) error {
+func (g *guard) verify(chain []*x509.Certificate) error {
 	if len(chain) == 0 {
 		return errors.New("there is none")
 	}
-	ca, leaf, now := s.clientCA.get(), chain[0], s.now()
+	ca, leaf, now := g.clientCA.get(), chain[0], g.now()
 	if now.After(leaf.NotAfter) {
 		return fmt.Errorf("it has expired at %s", leaf.NotAfter.UTC().Format(time.RFC3339))
 	}
@@ -152,11 +152,11 @@ func (s *Server) verify(chain []*x509.Certificate) error {
 }
 
 // proven is the common name of a client's certificate, with its chain; "": clients need none.
-func (s *Server) proven(state *tls.ConnectionState) (string, []*x509.Certificate, error) {
-	if state == nil || s.clientCA == nil {
+func (g *guard) proven(state *tls.ConnectionState) (string, []*x509.Certificate, error) {
+	if state == nil || g.clientCA == nil {
 		return "", nil, nil
 	}
-	if err := s.verify(state.PeerCertificates); err != nil {
+	if err := g.verify(state.PeerCertificates); err != nil {
 		return "", nil, err
 	}
 	return state.PeerCertificates[0].Subject.CommonName, state.PeerCertificates, nil

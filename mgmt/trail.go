@@ -160,14 +160,14 @@ func (t *trail) login(cred Credentials, why string) {
 }
 
 // auditReread records that files were read again, or not.
-func (s *Server) auditReread(what string, err error) {
+func (g *guard) auditReread(what string, err error) {
 	attrs := []slog.Attr{slog.String(AuditTransport, "process"), slog.String(AuditOperation, "reload of "+what)}
 	code := codes.OK
 	if err != nil {
 		code = codes.InvalidArgument
 		attrs = append(attrs, slog.String(AuditReason, cut(oneLine(err.Error()), maxAuditReason)))
 	}
-	s.trail.write(code, attrs...)
+	g.trail.write(code, attrs...)
 }
 
 // denied records an access that was refused; other errors are no matter of the trail.

@@ -34,8 +34,8 @@ type northbound struct {
 
 func (n *northbound) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&n.gnmi, "gnmi", "", "address of the gNMI server (default: "+gnmiAddress+"; with --users or --tls-client-ca "+
-		gnmiForAll+", for all)")
+	f.StringVar(&n.gnmi, "gnmi", "",
+		"address of the gNMI server (default: "+gnmiAddress+"; with --users or --tls-client-ca "+gnmiForAll+", for all)")
 	f.StringVar(&n.rest, "rest", "", "address of the RESTCONF server (default: none)")
 	f.StringVar(&n.metrics, "metrics", "", "address of metrics for Prometheus, without login (default: none)")
 	f.StringVar(&n.data, "data", device.DataDir(), "directory for the generated certificates and the CLI's socket")

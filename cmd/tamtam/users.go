@@ -37,7 +37,8 @@ func usersFile(file string) error {
 func newUsersSet(file *string) *cobra.Command {
 	var role, password string
 	c := &cobra.Command{
-		Use: "set NAME", Short: "Make a user, or change one: the password is read from standard input", Args: cobra.ExactArgs(1),
+		Use: "set NAME", Short: "Make a user, or change one: the password is read from standard input",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := usersFile(*file); err != nil {
 				return err

@@ -133,7 +133,8 @@ func users(_ context.Context, p *patient) answer {
 		}
 	}
 	if clear > 0 {
-		return warn("write them as bcrypt hashes: tamtam users set NAME --users " + p.Users + "", "%d of %d passwords are in clear", clear, len(list))
+		return warn("write them as bcrypt hashes: tamtam users set NAME --users "+p.Users,
+			"%d of %d passwords are in clear", clear, len(list))
 	}
 	return well("%d users", len(list))
 }

@@ -88,7 +88,8 @@ func First(file string) (password string, err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return "", err
 	}
-	if err := replace(file, []byte("# Made at the first start; change it with tamtam users.\n"+u.Line()+"\n")); err != nil {
+	text := "# Made at the first start; change it with tamtam users.\n" + u.Line() + "\n"
+	if err := replace(file, []byte(text)); err != nil {
 		return "", err
 	}
 	return password, nil

@@ -99,8 +99,8 @@ func (r Role) check() error {
 		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.')
 	}
 	if !ok {
-		return fmt.Errorf("role %.80q: want letters, digits, - _ and . (at most 64), such as %s, %s or %s", string(r), ReadOnly,
-			Operator, Admin)
+		return fmt.Errorf("role %.80q: want letters, digits, - _ and . (at most 64), such as %s, %s or %s", string(r),
+			ReadOnly, Operator, Admin)
 	}
 	return nil
 }
