@@ -68,6 +68,7 @@ func (g *guard) authenticate(md metadata.MD, p *peer.Peer, method string) (Calle
 // and do what that one can; others of this machine are the users of their names.
 func (g *guard) loginLocal(p unixPeer, cred Credentials) (Caller, error) {
 	own, a := p.own(), g.accounts.get()
+	cred.Given = cred.Given && cred.Password != "" // clients send an empty one with the name
 	cred.From, cred.Transport = p.String(), "unix socket"
 	if own && len(a.list) == 0 {
 		cred.Name, cred.Given = "", false // whoever can connect is admin anyway
@@ -110,6 +111,7 @@ type Credentials struct {
 
 // login finds a user: by name and password, or by the name that a client certificate proves.
 func (g *guard) login(cred Credentials) (Caller, error) {
+	cred.Given = cred.Given && cred.Password != ""
 	proven, chain, err := g.proven(cred.TLS)
 	if err != nil {
 		return Caller{}, g.refuseLogin(cred, "the client's certificate is not accepted: "+err.Error())

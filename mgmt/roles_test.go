@@ -533,7 +533,7 @@ func TestSocketAsUser(t *testing.T) {
 	}{
 		{nil, "OK"},
 		{[]string{"username", "op"}, "PermissionDenied"},
-		{[]string{"username", "root"}, "OK"},
+		{[]string{"username", "root", "password", ""}, "OK"},
 		{[]string{"username", "op", "password", "wrong"}, "Unauthenticated"},
 		{[]string{"username", "root", "password", "p"}, "OK"},
 		{[]string{"username", "stranger"}, "Unauthenticated"},

@@ -66,6 +66,9 @@ func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 			cfg.Addr = gnmiForAll
 		}
 	}
+	if err := n.mayListen(); err != nil {
+		return cfg, err
+	}
 	if n.firstLogin && n.users != "" {
 		if err := tellFirstLogin(cmd, n.users); err != nil {
 			return cfg, err
@@ -79,6 +82,17 @@ func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 		cfg.Audit = logs.JSON.Handler(f, slog.LevelInfo)
 	}
 	return cfg, nil
+}
+
+// mayListen refuses addresses that others reach while nobody is asked for a login.
+func (n *northbound) mayListen() error {
+	cfg := mgmt.Config{UsersFile: n.users, ClientCAFile: n.clientCA, NoLogin: n.noLogin}
+	for flag, addr := range map[string]string{"--gnmi": n.gnmi, "--rest": n.rest} {
+		if err := cfg.MayListen(addr); addr != "" && err != nil {
+			return usagef("%s %w", flag, err)
+		}
+	}
+	return nil
 }
 
 // tellFirstLogin makes the file of users, if there is none, and tells the password of the one in it: nobody can read it
@@ -224,6 +238,7 @@ func newRunMgmtd() *cobra.Command {
 		return device.RunMgmt(ctx, cfg, device.Addresses{Metrics: n.metrics, REST: n.rest}, common)
 	})
 	n.flags(c)
+	c.PreRunE = func(*cobra.Command, []string) error { return n.mayListen() } // before Redis is waited for
 	c.Flags().StringVar(&startup, "startup", "",
 		"file that the configuration is saved to by write memory (default: "+keptFile+" in the data directory)")
 	return c
