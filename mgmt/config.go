@@ -102,8 +102,8 @@ func (c Config) MayListen(addr string) error {
 		return nil
 	}
 	return fmt.Errorf("%s can be reached by others, and whoever can connect would be admin: make a login "+
-		"(tamtam users set admin --role admin --users FILE) and serve with --users FILE, ask for certificates with --tls-client-ca, "+
-		"listen on localhost, or say --no-login", addr)
+		"(tamtam users set admin --role admin --users FILE) and serve with --users FILE, "+
+		"ask for certificates with --tls-client-ca, listen on localhost, or say --no-login", addr)
 }
 
 // Tables of Config.Host.

@@ -64,7 +64,7 @@ var rules = []room{
 		below: []string{"sai", "swss", "schema"}},
 	{name: "mgmt/restconf", below: []string{"mgmt", "yang"}, modules: []string{gnmi, goyang, grpc}, clock: true}, // RFC 8040 on the same engine
 	{name: "mgmt", below: []string{"mgmt/access", "mgmt/configfile", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
-	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}}, // users and roles as files
+	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                                                      // users and roles as files
 	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},                                          // CONFIG_DB as files
 	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                             // for Prometheus
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                   // generated types stop at mgmt
