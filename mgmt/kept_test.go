@@ -254,12 +254,71 @@ func TestUnconfirmedOutlivesTheServer(t *testing.T) {
 				return
 			}
 			k.clock.pass(time.Second)
-			k.eventually("the undone configuration", func() bool { return k.history()[0] == "before" })
-			if got := k.rate("a"); got != "sampling-rate=1" {
-				t.Errorf("when the time is over: %q", got)
+			k.eventually("the undone configuration", func() bool { return k.rate("a") == "sampling-rate=1" })
+			if got := k.history()[0]; got != "before" {
+				t.Errorf("when the time is over, the newest is %q", got)
 			}
 		})
 	}
+}
+
+// Where the history takes nothing more, nobody loses a configuration by a rollback, the operator learns what was saved,
+// an unconfirmed commit is undone, and a switch starts.
+func TestNoRoomInTheHistory(t *testing.T) {
+	k := newKeeper(t)
+	k.sampler("a", 1)
+	k.must("commit", `{}`)
+	k.must("commit", `{"confirmed": 60}`)
+	k.sampler("a", 2)
+	archive := k.server.kept.archive()
+	if err := os.Mkdir(filepath.Join(archive.Dir, "000000000001.config"), 0o700); err != nil { // where the next one goes
+		t.Fatal(err)
+	}
+	err := k.operate("copy", `{"source": "0", "destination": "running"}`)
+	if err == nil || !strings.Contains(err.Error(), "nothing was changed") || k.rate("a") != "sampling-rate=2" {
+		t.Errorf("a rollback: %v; %s", err, k.rate("a"))
+	}
+	err = k.operate("copy", `{"source": "running", "destination": "startup"}`)
+	if err == nil || !strings.Contains(err.Error(), "was saved to") || !strings.Contains(err.Error(), "history") {
+		t.Errorf("saved: %v", err)
+	}
+	if _, err := configfile.Read(filepath.Join(k.dir, "config_db.json")); err != nil {
+		t.Error(err)
+	}
+	if err := k.server.Begin(k.ctx, "test", false, configfile.Rows{"T": {"k": {"f": "v"}}}); err != nil {
+		t.Errorf("a start: %v", err)
+	}
+	k.clock.pass(time.Minute)
+	k.eventually("the undone configuration", func() bool { return k.rate("a") == "sampling-rate=1" })
+}
+
+// A commit on trial of which the file is damaged, or the configuration to go back to is gone, keeps no server from
+// starting; who cancels it learns that it is not undone.
+func TestNoWayBack(t *testing.T) {
+	k := newKeeper(t)
+	k.sampler("a", 1)
+	k.must("commit", `{}`)
+	k.must("commit", `{"confirmed": 60}`)
+	if err := os.RemoveAll(k.server.kept.archive().Dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.operate("cancel-commit", `{}`); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
+		t.Errorf("cancelled: %v", err)
+	}
+	for name, text := range map[string]string{
+		"damaged": `{"id":`, "no way back": `{"id":"","until":"2026-11-26T11:00:00Z","back":7,"user":"u"}`,
+	} {
+		if err := os.WriteFile(k.server.kept.trialFile(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.server.Begin(k.ctx, "test", false, nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(k.server.kept.trialFile()); err == nil || k.server.kept.onTrial.Load() != nil {
+			t.Errorf("%s: it is on trial still", name)
+		}
+	}
+	k.must("commit", `{}`)
 }
 
 // What CONFIG_DB held before a switch was started from something else is kept.
@@ -413,7 +472,7 @@ func TestRestoredToTheLetter(t *testing.T) {
 		k.server.setting.Lock()
 		defer k.server.setting.Unlock()
 		for _, rows := range []configfile.Rows{first, second, first} {
-			if _, err := k.server.kept.replaceRows(k.ctx, rows); err != nil {
+			if err := k.server.kept.replaceRows(k.ctx, rows, func(configfile.Rows) error { return nil }); err != nil {
 				t.Fatal(err)
 			}
 			now, err := k.server.stored(k.ctx)

@@ -362,6 +362,18 @@ func Write(name string, text io.Reader, mode os.FileMode) error {
 	return syncDir(filepath.Dir(name))
 }
 
+// Replace is [Write] for a file that somebody else made: it keeps its mode, and where it is a symbolic link, the file
+// that the link leads to is the one that is written. A new one has the mode given.
+func Replace(name string, text io.Reader, mode os.FileMode) error {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		name = real
+	}
+	if info, err := os.Stat(name); err == nil {
+		mode = info.Mode().Perm()
+	}
+	return Write(name, text, mode)
+}
+
 // syncDir brings what a directory holds to the disk.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
