@@ -21,11 +21,9 @@ import (
 // cleared is kept in COUNTERS_DB, and whatever this server says of them is the difference. It holds for the chip
 // that counted: when syncd has another, which counts anew, or a counter is below what it was, nothing is subtracted.
 
-// clearedKey is the hash of COUNTERS_DB with what counters were: by the key of their row, JSON of its fields; and,
-// under clearedLife, the mark of the syncd that counted.
 const (
-	clearedKey  = "TAMTAM_CLEARED"
-	clearedLife = "life"
+	clearedKey  = schema.CountersCleared
+	clearedLife = "life" // the field with the mark of the syncd that counted
 	countsMark  = "syncd" // whose mark in COUNTERS_DB it is
 )
 
