@@ -23,7 +23,7 @@ import (
 
 const (
 	clearedKey  = schema.CountersCleared
-	clearedLife = "life" // the field with the mark of the syncd that counted
+	clearedLife = "life"  // the field with the mark of the syncd that counted
 	countsMark  = "syncd" // whose mark in COUNTERS_DB it is
 )
 

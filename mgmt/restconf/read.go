@@ -21,6 +21,9 @@ import (
 // get answers GET and HEAD of a data resource.
 func (s *Server) get(w http.ResponseWriter, r *http.Request, t target) *problem {
 	v, p := parseView(r.URL.RawQuery)
+	if p == nil {
+		p = v.fields.known(t, t.node)
+	}
 	if p != nil {
 		return p
 	}
@@ -32,7 +35,9 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, t target) *problem 
 		}
 		tag := tagOf(config)
 		w.Header().Set("ETag", tag)
-		if given := r.Header.Get("If-None-Match"); given != "" && matches(given, tag) {
+		// Of state, which the tag is not of, the client may have what is no more.
+		fresh := v.content == gpb.GetRequest_CONFIG || stateless(t.node)
+		if given := header(r.Header, "If-None-Match"); fresh && given != "" && matches(given, tag) {
 			w.WriteHeader(http.StatusNotModified)
 			return nil
 		}
@@ -113,6 +118,19 @@ func itemOf(raw []byte, item string) ([]byte, error) {
 		}
 	}
 	return nil, nil
+}
+
+// stateless says that a node, and what is below it, is all configuration.
+func stateless(n mgmt.Node) bool {
+	if n.Type() != nil {
+		return n.Config()
+	}
+	return !slices.ContainsFunc(n.Children(), func(k mgmt.Node) bool { return !stateless(k) })
+}
+
+// header is a field of a request that may be over several lines.
+func header(h http.Header, name string) string {
+	return strings.TrimSpace(strings.Join(h.Values(name), ","))
 }
 
 // tagOf is the entity-tag of a resource with such a configuration; nil: none.

@@ -142,7 +142,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *problem {
 	case below == "/data" || strings.HasPrefix(below, "/data/"):
 		return s.data(w, r, below[len("/data"):])
 	}
-	if name, ok := strings.CutPrefix(below, "/operations/"); ok {
+	if name, ok := strings.CutPrefix(below, "/operations/"); ok && name != "" {
 		return s.operate(w, r, name, user)
 	}
 	return s.other(w, r, strings.TrimSuffix(below, "/"))
