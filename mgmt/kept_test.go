@@ -569,6 +569,7 @@ func TestConfigRows(t *testing.T) {
 		{"NTP_SERVER", "a|b", ``, true, "", "NULL=NULL"},
 		{"NTP_SERVER", "a|b", `"=x"`, true, `"=x"`, "NULL=NULL"},
 		{"A|B", "c", `"f=v"`, true, "table", ""},
+		{"FOO", "lines", `"f=one\ntwo"`, true, "", "f=one\ntwo"},
 	} {
 		err := set(tt.table, tt.key, tt.fields, tt.replace)
 		if (tt.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.want) {
@@ -576,6 +577,21 @@ func TestConfigRows(t *testing.T) {
 		}
 		if got := k.row(tt.table + "|" + tt.key); got != tt.then {
 			t.Errorf("%s|%s %s: the row is %q, want %q", tt.table, tt.key, tt.fields, got, tt.then)
+		}
+	}
+	odd := map[string]any{"": "x", "=": "y", "a=b": "z", "plain": "one\ntwo"}
+	if err := k.redis.DB(swss.ConfigDB).Client().HSet(k.ctx, "FOO|odd", odd).Err(); err != nil {
+		t.Fatal(err)
+	}
+	at := path("/config-rows/row[table=FOO][key=odd]")
+	got, err := k.client.Get(k.ctx, &gpb.GetRequest{Path: []*gpb.Path{at}, Encoding: gpb.Encoding_JSON_IETF})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(got.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal())
+	for _, want := range []string{`"field":["plain=one\ntwo"]`, `which cannot be told`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("a row with odd names: no %s in %s", want, text)
 		}
 	}
 	k.sampler("a", 1)
