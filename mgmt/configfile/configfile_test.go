@@ -114,6 +114,18 @@ func (f *failing) Read(b []byte) (int, error) {
 	return f.r.Read(b[:1])
 }
 
+// A number, which SONiC writes in quotes, is what stands there.
+func TestNumbers(t *testing.T) {
+	rows, err := Parse([]byte(`{"PORT":{"Ethernet0":{"speed":1600000,"id":12345678901234567890,"x":1.50,"up":true,"l":[1,2000000]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := swss.FieldValues{"speed": "1600000", "id": "12345678901234567890", "x": "1.50", "up": "true", "l@": "1,2000000"}
+	if diff := cmp.Diff(want, rows["PORT"]["Ethernet0"]); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
+}
+
 // From a configuration and how it differs from another follows the other.
 func TestDiff(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200}, func(t *testing.T, seed uint64) {

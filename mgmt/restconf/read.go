@@ -108,13 +108,14 @@ func within(n mgmt.Node, raw []byte) ([]byte, error) {
 
 // itemOf returns the value of a leaf-list that has only one item; nil: it is not there.
 func itemOf(raw []byte, item string) ([]byte, error) {
-	var all []any
+	var all []json.RawMessage
 	if err := json.Unmarshal(raw, &all); err != nil {
 		return nil, fmt.Errorf("what is stored: %w", err)
 	}
-	for _, v := range all {
-		if fmt.Sprint(v) == item {
-			return json.Marshal([]any{v})
+	for _, one := range all {
+		var v any
+		if json.Unmarshal(one, &v) == nil && (text(v) == item || string(one) == item) {
+			return slices.Concat([]byte("["), one, []byte("]")), nil
 		}
 	}
 	return nil, nil

@@ -171,6 +171,7 @@ func TestBadRequests(t *testing.T) {
 		{request: "GET " + c1 + "?nothing", code: 400, tag: "invalid-value"},
 		{request: "PATCH " + c1 + "?depth=1", body: `{}`, code: 400, tag: "invalid-value"},
 		{request: "GET " + c1, headers: []string{"Accept: application/yang-data+xml"}, code: 406, tag: "invalid-value"},
+		{request: "GET " + c1, headers: []string{"Accept: */*;q=0.00, application/yang-data+json; q=0"}, code: 406, tag: "invalid-value"},
 		{request: "PATCH " + c1, body: `<a/>`, headers: []string{"Content-Type: application/yang-data+xml"}, code: 415,
 			tag: "operation-not-supported"},
 		{request: "PATCH " + c1, body: `{`, code: 400, tag: "malformed-message"},

@@ -229,7 +229,7 @@ func acceptable(r *http.Request, kinds ...string) *problem {
 		kind, params, _ := strings.Cut(strings.ToLower(one), ";")
 		kind = strings.TrimSpace(kind)
 		family, _, _ := strings.Cut(kinds[0], "/")
-		if strings.ReplaceAll(params, " ", "") == "q=0" {
+		if q, given := strings.CutPrefix(strings.ReplaceAll(params, " ", ""), "q=0"); given && strings.Trim(q, ".0") == "" {
 			continue
 		}
 		if kind == "*/*" || kind == family+"/*" || slices.Contains(kinds, kind) {
