@@ -536,6 +536,33 @@ func TestClearCounters(t *testing.T) {
 	k.rows(map[string]string{"COUNTERS_DB TAMTAM_MARK": "syncd=second"})
 	count(150)
 	want("another chip", "150")
+
+	wire := func(received, dropped int) {
+		k.rows(map[string]string{"STATE_DB TAMTAM_WIRE|Ethernet0": fmt.Sprintf(
+			"interface=eth1 status=up mtu=1500 late-ns=70 received=%d dropped-ttl=%d", received, dropped)})
+	}
+	wire(100, 7)
+	k.must("clear-counters", `{"kind": "interfaces", "name": "Ethernet0"}`)
+	wire(104, 9)
+	got, err := k.client.Get(k.ctx, &gpb.GetRequest{Encoding: gpb.Encoding_JSON_IETF,
+		Path: []*gpb.Path{path("/interfaces/interface[name=Ethernet0]/wire/state")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(got.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal())
+	for _, want := range []string{`:received":"4"`, `:dropped-ttl":"2"`, `:mtu":1500`, `:late-ns":"70"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("a wire: no %s in %s", want, text)
+		}
+	}
+	db := k.redis.DB(swss.CountersDB).Client()
+	if err := db.HSet(k.ctx, clearedKey, "COUNTERS:oid:0x99", "{}").Err(); err != nil { // of a port that is no more
+		t.Fatal(err)
+	}
+	k.must("clear-counters", `{"kind": "all"}`)
+	if left := db.HKeys(k.ctx, clearedKey).Val(); len(left) != 3 {
+		t.Errorf("what was cleared of what is gone stays: %v", left)
+	}
 }
 
 // A row of any table can be written, checked as the daemons read it; a replace of the root leaves tables alone that it
