@@ -67,7 +67,8 @@ func configurationCommands() []*command {
 			if err := c.sh.operate(ctx, "copy", in); err != nil || destination != "startup" || source != "running" {
 				return err
 			}
-			return warnUnconfirmed(ctx, c, "what was saved is not confirmed: without commit the switch goes back, not what was saved,")
+			return warnUnconfirmed(ctx, c,
+				"what was saved is not confirmed: without commit the switch goes back, not what was saved,")
 		}
 	}
 	copies := kw("copy", "Put one configuration in the place of another")

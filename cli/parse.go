@@ -40,7 +40,8 @@ func (e *SyntaxError) near() *SyntaxError {
 	if len(behind) > shownLine/2 {
 		to, behind = "...", behind[:shownLine/2]
 	}
-	return &SyntaxError{Line: from + string(before) + string(behind) + to, Col: len(from) + len(string(before)), Reason: e.Reason}
+	head := from + string(before)
+	return &SyntaxError{Line: head + string(behind) + to, Col: len(head), Reason: e.Reason}
 }
 
 // ambiguousError lists the keywords that a word may stand for.
