@@ -54,6 +54,9 @@ type Member struct {
 	Number uint16 // of the port, from 1
 	MAC    [6]byte
 	Up     bool
+	Speed  uint32 // of the link, in Mb/s: ports of different speeds are not aggregated
+	// Incarnation is any text: where it becomes another, the port begins anew.
+	Incarnation string
 	// Before is how an earlier agent has left the port, which goes on there if it is up; nil: there was none.
 	Before *Before
 }
@@ -112,8 +115,8 @@ func (a *Agent) Configure(now time.Time, list []Aggregate) {
 				continue // a port is in one aggregation
 			}
 			p := a.ports[m.Name]
-			if p == nil || p.of != g || p.Number != m.Number {
-				p = newPort(now, g, m)
+			if p == nil || p.of != g || p.Number != m.Number || p.Incarnation != m.Incarnation {
+				p = anew(now, g, m, p)
 			}
 			p.Member = m
 			g.ports = append(g.ports, p)

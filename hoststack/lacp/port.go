@@ -44,12 +44,14 @@ func (r Receiver) String() string {
 }
 
 // A group is what ports must have in common to be aggregated: the partner's system and key, and of a partner that does
-// not aggregate the port, 6.4.14.1.
+// not aggregate the port, 6.4.14.1; and the speed of the link, for the key of ports that can be aggregated stands for
+// that too, 6.3.5.
 type group struct {
 	system     System
 	key        uint16
 	individual bool
 	port       uint16
+	speed      uint32
 }
 
 // A port runs the machines of one port.
@@ -87,6 +89,16 @@ func newPort(now time.Time, g *aggregate, m Member) *port {
 	return p
 }
 
+// anew makes a port, in the place of the one that it may have been: what that has counted stays, where it was in the
+// same aggregation.
+func anew(now time.Time, g *aggregate, m Member, was *port) *port {
+	p := newPort(now, g, m)
+	if was != nil && was.of.Name == g.Name {
+		p.counts = was.counts
+	}
+	return p
+}
+
 func (p *port) enabled() bool { return p.Up && p.of.Up }
 
 // actor is what the port says of itself.
@@ -115,7 +127,7 @@ func (p *port) actor() Info {
 
 // group is that of the partner.
 func (p *port) group() group {
-	g := group{system: p.partner.System, key: p.partner.Key}
+	g := group{system: p.partner.System, key: p.partner.Key, speed: p.Speed}
 	if p.partner.State&Aggregation == 0 {
 		g.individual, g.port = true, p.partner.Port
 	}

@@ -43,7 +43,7 @@ type Speaker struct {
 
 	rows       map[string]map[string]swss.FieldValues // of APPL_DB, by table
 	configured bool                                   // the agent knows them as they are
-	before     map[string]*lacp.Before                // what an earlier one has left, by PortChannel|port
+	before     map[string]before                      // what an earlier one has left, by PortChannel|port
 	loaded     bool                                   // told is what the databases have
 	unsure     bool                                   // rows may have to be written
 	told       map[string]map[string]swss.FieldValues // as written, by table
@@ -179,9 +179,11 @@ func (s *Speaker) configure() {
 			continue
 		}
 		ports = append(ports, name)
+		is := s.rows[schema.AppLAGMember][name][schema.FieldIncarnation]
+		was := s.before[lag+"|"+port].of(is)
 		byLAG[lag] = append(byLAG[lag], lacp.Member{
-			Name: port, Number: number, MAC: s.mac, Up: s.isUp(port, s.before[lag+"|"+port] != nil),
-			Before: s.before[lag+"|"+port],
+			Name: port, Number: number, MAC: s.mac, Up: s.isUp(port, was != nil), Speed: s.speed(port),
+			Incarnation: is, Before: was,
 		})
 	}
 	var all []lacp.Aggregate
@@ -222,6 +224,12 @@ func (s *Speaker) isUp(port string, before bool) bool {
 	}
 	s.up[port] = is
 	return is
+}
+
+// speed is that of a port in Mb/s; 0: it is not known.
+func (s *Speaker) speed(port string) uint32 {
+	n, _ := strconv.ParseUint(s.rows[schema.AppPort][port]["speed"], 10, 32)
+	return uint32(n)
 }
 
 // portNumber is the number of a port in LACP: that of its name, from 1. It is the same whenever the switch begins.
