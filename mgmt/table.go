@@ -73,6 +73,10 @@ type Row struct {
 	// Source names what makes the rows of the entries, which are in no database (see [reader.from]): a table of
 	// Config.Host, or what the server itself knows.
 	Source string
+	// Repeats names a field that the row repeats of the row of APPL_DB, in the table Of, that the entry has in front of
+	// it: where the two differ the row is of something that was there before, or missing. Its codecs then get no fields, and
+	// [Record.Outdated]; or are not asked, if the row of APPL_DB does not have the field.
+	Repeats string
 	// Entry rows make up the entry: it exists as long as one of them does.
 	Entry bool
 	// Fixed entries are neither created nor deleted by clients; the text says
@@ -116,6 +120,8 @@ type Record struct {
 	Keys   []string
 	Fields map[string]string
 	Own    map[string]string
+	// Outdated says that there is no row of what is there now: see [Row.Repeats].
+	Outdated bool
 }
 
 // Field returns a field. The case of its name does not matter, and a list
