@@ -27,7 +27,10 @@ const (
 	ChurnTime     = 60 * time.Second
 	AggregateWait = 2 * time.Second
 	maxSent       = 3
-	maxMarkers    = 10 // answered in a second: that of slow protocols, IEEE 802.3, 57A.2
+	// Of slow protocols no more than 10 frames are sent in a second, IEEE 802.3, 57A.2: so many markers are answered
+	// and LACPDUs taken, whatever a partner sends.
+	maxMarkers  = 10
+	maxReceived = 10
 )
 
 // Priorities of switches and ports, as in libteam.

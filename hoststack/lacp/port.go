@@ -70,6 +70,7 @@ type port struct {
 	slow                                bool      // periodic transmission
 	sent                                []time.Time
 	markers                             []time.Time // answered
+	taken                               []time.Time // LACPDUs
 	// since when the actor, and the partner, are out of sync; zero: they are in it
 	actorOut, partnerOut time.Time
 	counts               Counts
@@ -89,12 +90,12 @@ func newPort(now time.Time, g *aggregate, m Member) *port {
 	return p
 }
 
-// anew makes a port, in the place of the one that it may have been: what that has counted stays, where it was in the
-// same aggregation.
+// anew makes a port, in the place of the one that it may have been: what that has counted, and how much it may
+// send and take, stays, where it was in the same aggregation.
 func anew(now time.Time, g *aggregate, m Member, was *port) *port {
 	p := newPort(now, g, m)
 	if was != nil && was.of.Name == g.Name {
-		p.counts = was.counts
+		p.counts, p.sent, p.markers, p.taken = was.counts, was.sent, was.markers, was.taken
 	}
 	return p
 }
@@ -217,9 +218,22 @@ func (p *port) receive(now time.Time, data []byte, a *Agent) error {
 	if err != nil {
 		return err
 	}
+	if !within(&p.taken, now, maxReceived) {
+		return PDULimit
+	}
 	p.counts.Received++
 	p.record(now, actor, partner)
 	return nil
+}
+
+// within notes that something happens, unless as much as may has happened in the last second.
+func within(list *[]time.Time, now time.Time, most int) bool {
+	*list = slices.DeleteFunc(*list, func(t time.Time) bool { return !now.Before(t.Add(time.Second)) })
+	if len(*list) >= most {
+		return false
+	}
+	*list = append(*list, now)
+	return true
 }
 
 // marked answers a marker.
@@ -233,11 +247,9 @@ func (p *port) marked(now time.Time, data []byte, a *Agent) error {
 		return err
 	}
 	p.counts.Markers++
-	p.markers = slices.DeleteFunc(p.markers, func(t time.Time) bool { return !now.Before(t.Add(time.Second)) })
-	if len(p.markers) >= maxMarkers {
+	if !within(&p.markers, now, maxMarkers) {
 		return MarkerLimit
 	}
-	p.markers = append(p.markers, now)
 	p.counts.Answered++
 	a.out = append(a.out, Frame{p.Name, r})
 	return nil

@@ -73,10 +73,16 @@ func New(cfg Config) *Speaker {
 			s.configured = false
 		})
 	}
+	for _, table := range []string{schema.StateLACP, schema.StateLACPMember} {
+		forward.Consume(s.d, s.redis.DB(swss.StateDB), table, func(key string, fields swss.FieldValues) {
+			s.found(table, key, fields)
+		})
+	}
 	s.d.OnFlush(func() { s.loaded = false })
 	forward.Settle(s.d, "LACP", s.due, s.settle)
 	s.d.At(s.next, func(ctx context.Context, now time.Time) error {
 		s.agent.Advance(now)
+		s.unsure = true
 		return s.settle(ctx)
 	})
 	s.d.Every(func() time.Duration { return tellPeriod }, s.tell)
@@ -109,11 +115,14 @@ func (s *Speaker) Receive(port string, frame []byte) bool {
 	if !s.speaks(port) {
 		return false
 	}
-	if err := s.agent.Receive(s.now(), port, frame); err != nil {
+	at, timed := s.agent.Next()
+	err := s.agent.Receive(s.now(), port, frame)
+	if err != nil {
 		s.log.Debug("a LACP frame is left out", "because", err)
 	}
 	s.flush()
-	s.unsure = true
+	// What is left out changes nothing, and costs nothing: but for timers that were due before it.
+	s.unsure = s.unsure || err == nil || timed && !s.now().Before(at)
 	return true
 }
 

@@ -51,18 +51,22 @@ func newBench(t *testing.T, lag string) *bench {
 	for i := range b.all {
 		s := &side{b: b, mac: [6]byte{2, 0, 0, 0, 0, byte(i + 1)}, redis: swsstest.Start(t)}
 		b.all[i] = s
-		for _, port := range []string{"Ethernet0", "Ethernet4"} {
-			s.set(swss.ConfigDB, schema.CfgPort, port, "lanes="+strings.TrimPrefix(port, "Ethernet")+" speed=10000 admin_status=up")
-			s.set(swss.ConfigDB, schema.CfgPortChannelMbr, "PortChannel1|"+port, "NULL=NULL")
-		}
-		s.set(swss.ConfigDB, schema.CfgPortChannel, "PortChannel1", lag)
+		s.configure(lag)
 		s.manage()
 		s.start()
-		s.up("Ethernet0", "up")
-		s.up("Ethernet4", "up")
 	}
 	b.step()
 	return b
+}
+
+// configure configures the PortChannel, with ports that are up.
+func (s *side) configure(lag string) {
+	for _, port := range []string{"Ethernet0", "Ethernet4"} {
+		s.set(swss.ConfigDB, schema.CfgPort, port, "lanes="+strings.TrimPrefix(port, "Ethernet")+" speed=10000 admin_status=up")
+		s.set(swss.ConfigDB, schema.CfgPortChannelMbr, "PortChannel1|"+port, "NULL=NULL")
+		s.up(port, "up")
+	}
+	s.set(swss.ConfigDB, schema.CfgPortChannel, "PortChannel1", lag)
 }
 
 // manage starts tammgrd, in the place of one that there was.

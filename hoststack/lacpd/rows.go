@@ -92,6 +92,23 @@ func (s *Speaker) differences(
 	return nil
 }
 
+// found takes how a row of STATE_DB is: somebody else may have written there, by mistake or not, and that is put right.
+// Fields that are none of ours do not count.
+func (s *Speaker) found(table, key string, fields swss.FieldValues) {
+	told := s.told[table]
+	same := (told[key] == nil) == (fields == nil)
+	for name, value := range told[key] {
+		same = same && fields[name] == value
+	}
+	if !s.loaded || same {
+		return
+	}
+	if told[key] = fields; fields == nil {
+		delete(told, key)
+	}
+	s.unsure = true
+}
+
 // tell brings what changes with time alone up to date: the counters, and who churns.
 func (s *Speaker) tell(ctx context.Context, _ time.Time) error {
 	if !s.loaded || !s.configured {
