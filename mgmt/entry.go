@@ -77,10 +77,10 @@ func (e *entry) value(n *node) []string {
 // record is what codecs get of a row; false: it says nothing.
 func (e *entry) record(i int) (Record, bool) {
 	rec, r := Record{Keys: e.keys, Fields: e.recs[i], Own: e.own()}, e.group.rows[i]
-	if r.Repeats == "" {
+	if r.repeats == "" {
 		return rec, rec.Fields != nil
 	}
-	if is := e.recs[r.repeated][r.Repeats]; is != rec.Fields[r.Repeats] {
+	if is := e.recs[r.repeated][r.repeats]; is != rec.Fields[r.repeats] {
 		rec.Fields, rec.Outdated = nil, true
 		return rec, is != ""
 	}

@@ -13,8 +13,8 @@ import (
 func lagGroup() Group {
 	return Group{Path: interfacesPath, Rows: []Row{
 		{DB: swss.ApplDB, Table: schema.AppLAG, Key: "{name}", Only: "PortChannel"},
-		{DB: swss.StateDB, Table: schema.StateLACP, Key: "{name}", Only: "PortChannel", Of: schema.AppLAG,
-			Repeats: schema.FieldIncarnation, Leaves: []Leaf{
+		{DB: swss.StateDB, Table: schema.StateLACP, Key: "{name}", Only: "PortChannel",
+			Of: schema.AppLAG + " " + schema.FieldIncarnation, Leaves: []Leaf{
 				{"aggregation/state/interval", words("runner.fast_rate", "", "FAST", "true", "SLOW", "false")},
 				{"aggregation/state/fallback", text("runner.fallback")},
 				{"aggregation/state/system-id-mac", text("team_device.ifinfo.dev_addr")},
@@ -48,8 +48,9 @@ func lagMemberGroup() Group {
 				"UP", schema.OperUp, "COLLECTING", schema.MemberCollecting, "DOWN", schema.OperDown)},
 		}},
 		{DB: swss.StateDB, Table: schema.StateLACPMember, Key: "{name}|{interface}", Only: "PortChannel",
-			Of: schema.AppLAGMember, Repeats: schema.FieldIncarnation, Leaves: []Leaf{
-				{"state/mux", unsaid(words(schema.FieldMux, "", "DETACHED", "detached", "WAITING", "waiting", "ATTACHED", "attached",
+			Of: schema.AppLAGMember + " " + schema.FieldIncarnation, Leaves: []Leaf{
+				{"state/mux", unsaid(words(schema.FieldMux, "",
+					"DETACHED", "detached", "WAITING", "waiting", "ATTACHED", "attached",
 					"COLLECTING", schema.MuxCollecting, "DISTRIBUTING", schema.MuxDistributing), "DETACHED")},
 				{"state/not-distributing-because", unsaid(text(schema.FieldReason), neverSaid)},
 				{"state/receive-state", words("runner.state", "",

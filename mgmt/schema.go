@@ -91,10 +91,12 @@ func (r *row) place(keys []string, own map[string]string) (table, key string) {
 
 type row struct {
 	Row
-	index    int
-	key      template
-	each     []int // which of the group's keys Each are
-	repeated int   // of a row that repeats, the row that has it first
+	index int
+	key   template
+	each  []int // which of the group's keys Each are
+	// repeats is a field that the row repeats of the row with the index repeated, "": none.
+	repeats  string
+	repeated int
 	// check says what is wrong with the row; nil: it is not one of CONFIG_DB, or Finish knows.
 	check func(key string, fields map[string]string) error
 }
@@ -391,7 +393,7 @@ func (b *builder) bindRow(module, path string, g *group, r Row) {
 			continue
 		}
 		n.binds = append(n.binds, bind{i, l.Codec})
-		if r.Repeats != "" { // what the leaf says follows from both
+		if g.rows[i].repeats != "" { // what the leaf says follows from both
 			n.binds = append(n.binds, bind{g.rows[i].repeated, silent()})
 		}
 		n.behind = n.behind || l.Path == r.Behind && r.Wanted != nil
@@ -411,10 +413,11 @@ func (b *builder) addRow(g *group, r Row) error {
 		mayHave = mayHave && i >= 0 && !slices.Contains(t.keys, i)
 		own.each = append(own.each, i)
 	}
-	if r.Repeats != "" {
-		own.repeated = slices.IndexFunc(g.rows, func(o *row) bool { return o.DB == swss.ApplDB && o.Table == r.Of })
+	if table, field, ok := strings.Cut(r.Of, " "); ok && !strings.Contains(r.Key, "{*}") {
+		own.repeats = field
+		own.repeated = slices.IndexFunc(g.rows, func(o *row) bool { return o.DB == swss.ApplDB && o.Table == table })
 		if own.repeated < 0 {
-			return fmt.Errorf("no row of APPL_DB %s is in front of it", r.Of)
+			return fmt.Errorf("no row of APPL_DB %s is in front of it", table)
 		}
 	}
 	if r.At != "" && len(t.keys) > 0 {

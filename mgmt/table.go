@@ -51,6 +51,10 @@ type Row struct {
 	// {*} stands for anything: what a codec gets is then not a row but all rows that fit, as one. Its
 	// fields are what {*} stands for in each of them, with the values of the fields Of (names with blanks
 	// between), a bar between them; Of "": with any. Such rows cannot be written.
+	//
+	// Of a row without {*} Of is a table of APPL_DB and a field, a blank between, that the row repeats of the entry's
+	// row there: where the two differ the row is of something that was there before, or missing. Its codecs then get no
+	// fields, and [Record.Outdated]; or are not asked, if the row of APPL_DB does not have the field.
 	Key string
 	Of  string
 	// Fold, if not nil, makes of a row with {*} or Each the fields that there are.
@@ -73,10 +77,6 @@ type Row struct {
 	// Source names what makes the rows of the entries, which are in no database (see [reader.from]): a table of
 	// Config.Host, or what the server itself knows.
 	Source string
-	// Repeats names a field that the row repeats of the row of APPL_DB, in the table Of, that the entry has in front of
-	// it: where the two differ the row is of something that was there before, or missing. Its codecs then get no fields, and
-	// [Record.Outdated]; or are not asked, if the row of APPL_DB does not have the field.
-	Repeats string
 	// Entry rows make up the entry: it exists as long as one of them does.
 	Entry bool
 	// Fixed entries are neither created nor deleted by clients; the text says
@@ -120,7 +120,7 @@ type Record struct {
 	Keys   []string
 	Fields map[string]string
 	Own    map[string]string
-	// Outdated says that there is no row of what is there now: see [Row.Repeats].
+	// Outdated says that there is no row of what is there now: see [Row.Key].
 	Outdated bool
 }
 

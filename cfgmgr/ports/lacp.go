@@ -13,9 +13,9 @@ import (
 //
 // Its rows outlive whoever has written them. While nobody speaks LACP they go on to count, so that no restart changes
 // anything; but not for a member that was taken away and made anew meanwhile, or is to speak with another key: with
-// that nobody has negotiated. So tammgrd gives each member a text that none of its rows can have had, and keeps it for as
-// long as what it is about is in APPL_DB; a row counts that repeats it. The text stands in the row of APPL_DB that it is
-// about and in no other, so that it does not matter between which two writes a daemon is killed.
+// that nobody has negotiated. So tammgrd gives each member a text that none of its rows can have had, and keeps it for
+// as long as what it is about is in APPL_DB; a row counts that repeats it. The text stands in the row of APPL_DB that
+// it is about and in no other, so that it does not matter between which two writes a daemon is killed.
 type lacp struct {
 	said map[string]said // by "PortChannel1|Ethernet0"
 	last uint64          // the greatest number that was seen or given

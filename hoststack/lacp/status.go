@@ -29,8 +29,9 @@ func (a *Agent) Statuses(now time.Time) (list []Status) {
 	for _, name := range slices.Sorted(maps.Keys(a.aggregates)) {
 		for _, p := range a.aggregates[name].ports {
 			s := Status{
-				Aggregate: name, Name: p.Name, Incarnation: p.Incarnation, Actor: p.actor(), Partner: p.partner, Receiver: p.receiver, Mux: p.mux,
-				Selected: p.selected, Fallback: p.fallback, Up: p.Up, Reason: p.reason(), Counts: p.counts,
+				Aggregate: name, Name: p.Name, Incarnation: p.Incarnation, Actor: p.actor(), Partner: p.partner,
+				Receiver: p.receiver, Mux: p.mux, Selected: p.selected,
+				Fallback: p.fallback, Up: p.Up, Reason: p.reason(), Counts: p.counts,
 				ActorChurned:   churned(now, p.actorOut),
 				PartnerChurned: churned(now, p.partnerOut),
 			}
