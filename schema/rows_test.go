@@ -330,6 +330,9 @@ func TestInvalidRows(t *testing.T) {
 		{"flow", "s1", "acl-table-name=T", `acl-rule-name is missing: want the name of an ACL rule`},
 		{"session", "s1", "flowgroup=F1 clamp-mss=9", `clamp-mss "9": want a number in 1..8`},
 		{"session", "s1", "flowgroup=F1 clamp-mss=0", `clamp-mss "0": want a number in 1..8`},
+		{"session", "s1", "flowgroup=F1 clamp-mss=-1", `clamp-mss "-1": want a number in 1..8`},
+		{"session", "s1", "flowgroup=F1 clamp-mss=18446744073709551617", `clamp-mss "18446744073709551617": want a number in 1..8`},
+		{"session", "s1", "flowgroup=F1 clamp-mss=yes", `clamp-mss "yes": want a number in 1..8`},
 		{"flow", "s1", "acl-table-name=T acl-rule-name=R clamp-mss=2 clamp-filter=red", `clamp-filter "red": want ` + flymon.FilterWords},
 		{"task", "t1", "flowgroup=F filter=any key=vlan attribute=frequency share=1/3 plan=yes epochs=1",
 			`filter "any": want either filter or flowgroup; key "vlan": want "none", "5-tuple", "ip-pair", or fields with commas between: src-ip, dst-ip, src-port, dst-port, protocol, timestamp, each whole, with a prefix (src-ip/24) or with a mask (src-port&0xff00); ` +
