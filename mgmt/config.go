@@ -78,10 +78,7 @@ func (c Config) check() error {
 	conflict(c.Insecure && c.CertFile != "", "Insecure", "CertFile", "without TLS there is no use for a certificate")
 	conflict(c.Insecure && c.ClientCAFile != "", "Insecure", "ClientCAFile",
 		"without TLS clients cannot show certificates")
-	conflict(c.Insecure && (len(c.Users) > 0 || c.UsersFile != ""), "Insecure", "Users", "passwords would travel in clear")
-	conflict(len(c.Users) > 0 && c.UsersFile != "", "Users", "UsersFile", "there is one list of users")
-	conflict(c.Roles != "" && c.RolesFile != "", "Roles", "RolesFile", "there is one list of roles")
-	conflict(c.NoLogin && c.asksLogin(), "NoLogin", "Users or ClientCAFile", "there is a login")
+	c.checkUsers(conflict)
 	if c.Addr != "" {
 		errs = append(errs, c.MayListen(c.Addr))
 	}
@@ -89,6 +86,15 @@ func (c Config) check() error {
 	conflict(c.CertFile == "" && c.KeyFile != "", "CertFile", "KeyFile", "a key needs its certificate")
 	conflict(c.Addr != "" && !c.Insecure && c.CertFile == "" && c.Dir == "", "Dir", "CertFile", "TLS needs one of them")
 	return errors.Join(errs...)
+}
+
+// checkUsers finds what contradicts itself in who is let in.
+func (c Config) checkUsers(conflict func(bad bool, a, b, why string)) {
+	users := len(c.Users) > 0
+	conflict(c.Insecure && (users || c.UsersFile != ""), "Insecure", "Users", "passwords would travel in clear")
+	conflict(users && c.UsersFile != "", "Users", "UsersFile", "there is one list of users")
+	conflict(c.Roles != "" && c.RolesFile != "", "Roles", "RolesFile", "there is one list of roles")
+	conflict(c.NoLogin && c.asksLogin(), "NoLogin", "Users or ClientCAFile", "there is a login")
 }
 
 // asksLogin says that not whoever can connect is let in.

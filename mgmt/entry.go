@@ -48,17 +48,14 @@ func (e *entry) own() map[string]string {
 // value returns the value of a leaf; nil: it has none. What a row says but
 // the leaf's type does not allow is left out.
 func (e *entry) value(n *node) []string {
+	if e.hides(n) {
+		return nil
+	}
 	if n.keyIndex >= 0 {
-		if e.view != nil && !e.view.reads(n, e.keys) {
-			return nil
-		}
 		if n.config && !n.isListKey() && len(e.group.traces) > 0 && e.own() == nil {
 			return nil // there is nothing but state
 		}
 		return e.keys[n.keyIndex : n.keyIndex+1]
-	}
-	if e.view != nil && !e.view.reads(n, e.keys) {
-		return nil
 	}
 	if n.behind {
 		return n.allowed(e.behind(n))
@@ -94,6 +91,9 @@ func (e *entry) record(i int) (Record, bool) {
 	}
 	return rec, rec.Fields != nil
 }
+
+// hides reports whether whoever asks may not read a leaf of the entry.
+func (e *entry) hides(n *node) bool { return e.view != nil && !e.view.reads(n, e.keys) }
 
 // allowed returns those values that the leaf's type allows, in canonical form.
 func (n *node) allowed(v []string) []string {
