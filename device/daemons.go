@@ -445,7 +445,7 @@ func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, at Addresses,
 	h, a := newHealth("mgmtd"), newAlarms(r)
 	newDesk(h, r, c)
 	h.heed = s.Refuse
-	a.standby = h.isSilent
+	a.standby, a.troubles = h.isSilent, s.Troubles
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		err := s.Live(ctx, claim, h.tell)
 		if ctx.Err() == nil {

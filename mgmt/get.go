@@ -59,10 +59,17 @@ func dataType(t gpb.GetRequest_DataType) (func(*node) bool, error) {
 // Get answers a GetRequest: one Notification per path, in order, all of one
 // instant as far as Sets go.
 func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
+	resp, err := s.get(ctx, req)
+	s.guard.trail.denied(ctx, "get", req.GetPrefix(), req.GetPath(), err)
+	return resp, err
+}
+
+func (s *Server) get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
 	filter, err := s.getFilter(req)
 	if err != nil {
 		return nil, err
 	}
+	filter = viewOf(ctx).filter(filter)
 	ctx, leave, err := s.gate.enter(ctx, false)
 	if err != nil {
 		return nil, err
@@ -113,6 +120,10 @@ func (s *Server) getPath(
 		return nil, err
 	}
 	size, wild := 0, len(targets) > 1
+	if targets, err = viewOf(ctx).see(targets, req.GetPrefix(), p); err != nil {
+		return nil, err
+	}
+	wild = wild || len(targets) == 0
 	for _, t := range targets {
 		wild = wild || t.wild()
 		from := len(n.Update)
@@ -187,7 +198,7 @@ func (s *Server) getTarget(
 	if sel[g] == nil { // its entries are needed anyway
 		sel[g] = &selected{rows: make([]bool, len(g.rows))}
 	}
-	data, err := s.reader.collect(ctx, s.model, sel, t.keys)
+	data, err := s.reader.seenBy(viewOf(ctx)).collect(ctx, s.model, sel, t.keys)
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}

@@ -25,6 +25,7 @@ type stream struct {
 	rpc   gpb.GNMI_SubscribeServer
 	list  *gpb.SubscriptionList
 	feeds []*feed
+	view  *view // what the caller sees; nil: everything
 	seed  maphash.Seed
 	count uint64 // passes
 
@@ -49,7 +50,7 @@ const maxDirty = 65536
 
 func newStream(s *Server, rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, feeds []*feed) *stream {
 	st := &stream{
-		s: s, rpc: rpc, list: list, feeds: feeds, seed: maphash.MakeSeed(),
+		s: s, rpc: rpc, list: list, feeds: feeds, view: viewOf(rpc.Context()), seed: maphash.MakeSeed(),
 		out: make(chan *gpb.SubscribeResponse), sent: make(chan struct{}),
 		dirty: map[change]uint32{}, wake: make(chan struct{}, 1),
 	}
