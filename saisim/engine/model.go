@@ -31,6 +31,8 @@ type port struct {
 	paced  bool
 	rate   lineRate
 	rxFree instant   // earliest timestamp point of the next frame
+	own    instant   // if behind: what rxFree would be had no frame been late
+	behind bool      // own is before rxFree
 	in     admission // derived
 	class  qosClass
 	queues *tm.Port[*copyOf]

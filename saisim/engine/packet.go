@@ -44,6 +44,8 @@ type flight struct {
 
 	to  *bridgePort // that a plain packet goes to
 	own copyOf      // the first copy
+
+	late Cycle // of rx: how much later it is than the packet came
 }
 
 // A passing is what the ingress pipe knows of a packet that passes.
