@@ -176,7 +176,8 @@ func (m *AltMark) split(k uint64) (reasons []string) {
 // as a packet of the following period.
 //
 // A frame that a switch's kernel gave late to its chip is like one out of window. The switch flags all the periods that
-// it may belong to, but a report of an earlier one may have gone before it knew.
+// it may belong to, but a report of an earlier one may have gone before it knew. What it gave late comes late to the
+// points behind it, too, and they cannot tell.
 //
 // The first point defines the periods: where its clock was set, packets of one mark belong to
 // several, for all points.
@@ -190,6 +191,11 @@ func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 	}
 	if set := m.report(k, 0).Flags & (altmark.ClockStep | altmark.CounterReset); i != 0 && set != 0 {
 		reasons = append(reasons, fmt.Sprintf("%s: %s", m.path.Points[0].Switch, set))
+	}
+	for p := range j {
+		if p != i && m.report(k, p).Flags&altmark.LateFrames != 0 {
+			reasons = append(reasons, fmt.Sprintf("%s: %s", m.path.Points[p].Switch, altmark.LateFrames))
+		}
 	}
 	for _, p := range []int{i, j} {
 		name := m.path.Points[p].Switch

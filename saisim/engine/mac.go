@@ -30,6 +30,8 @@ func (c *macs) receive(p *port, at Cycle, f *Frame, n int) {
 	p.rate.frames(WireLen(n))
 	if f.Late > 0 || p.behind {
 		pk.late = p.late(sfd, at-min(at, f.Late))
+	} else {
+		p.came = at
 	}
 	end := p.rate.after(sfd, p.rate.frame)
 	p.rxFree = p.rate.after(end, p.rate.between)
@@ -42,11 +44,16 @@ func (c *macs) receive(p *port, at Cycle, f *Frame, n int) {
 }
 
 // late returns by how much a timestamp point is later than it would be had this frame, which came at a cycle, and
-// those before it been given in time: one that is late keeps the wire from those behind it.
+// those before it been given in time: one that is late keeps the wire from those behind it. One that came before the
+// frame that was given before it had the wire for itself.
 func (p *port) late(sfd instant, came Cycle) Cycle {
 	if !p.behind {
-		p.own = p.rxFree
+		p.own, p.behind = p.rxFree, true
 	}
+	if came < p.came {
+		return sfd.ceil() - came
+	}
+	p.came = came
 	own := instant{cycle: came}
 	if own.before(p.own) {
 		own = p.own

@@ -70,7 +70,8 @@ type Chip struct {
 type port struct {
 	config.Port
 	rx, tx   *wire
-	own      *wire     // rx as it would be had no frame been given late
+	own      *wire // rx as it would be had no frame been given late
+	came     saisim.Cycle
 	arriving []arrival // on the ingress wire, whole at ready
 	scheduler
 	leaving []*transmission // in the egress MAC
@@ -251,8 +252,13 @@ func (c *Chip) Receive(id saisim.PortID, at saisim.Cycle, f saisim.Frame) error 
 	}
 	pk := newPacket(f)
 	sfd, end := p.rx.put(cycle(at), pk.length)
-	own, _ := p.own.put(cycle(at-min(at, f.Late)), pk.length)
-	pk.in, pk.rx, pk.late = id, ceil(sfd), ceil(sfd)-ceil(own)
+	pk.in, pk.rx = id, ceil(sfd)
+	if came := at - min(at, f.Late); came >= p.came {
+		own, _ := p.own.put(cycle(came), pk.length)
+		pk.late, p.came = pk.rx-ceil(own), came
+	} else { // others have overtaken it
+		pk.late = pk.rx - came
+	}
 	p.arriving = append(p.arriving, arrival{ceil(end), pk})
 	c.books.Received++
 	return nil
