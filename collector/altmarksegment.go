@@ -175,9 +175,8 @@ func (m *AltMark) split(k uint64) (reasons []string) {
 // previous period or a step into the next one. And a muxed pulse that left too late may be counted
 // as a packet of the following period.
 //
-// A frame that a switch's kernel gave late to its chip is like one out of window. The switch flags all the periods that
-// it may belong to, but a report of an earlier one may have gone before it knew. What it gave late comes late to the
-// points behind it, too, and they cannot tell.
+// Of a frame that its host gave late to its chip a switch flags all the periods that it may belong to. But the frame comes
+// late to the points behind it, too, and they cannot tell.
 //
 // The first point defines the periods: where its clock was set, packets of one mark belong to
 // several, for all points.
@@ -200,11 +199,8 @@ func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 	for _, p := range []int{i, j} {
 		name := m.path.Points[p].Switch
 		for _, q := range near {
-			switch flags := m.report(q, p).Flags; {
-			case flags&altmark.OutOfWindow != 0:
+			if m.report(q, p).Flags&altmark.OutOfWindow != 0 {
 				reasons = append(reasons, fmt.Sprintf("%s: out-of-window in period %d", name, q))
-			case flags&altmark.LateFrames != 0 && q > k:
-				reasons = append(reasons, fmt.Sprintf("%s: late-frames in period %d", name, q))
 			}
 		}
 		if p > 0 {
