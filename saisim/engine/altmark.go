@@ -116,10 +116,12 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 		}
 		f.initiate(p, pk, q, t, &c.regs[index])
 		return
-	case pk.late > 0:
-		f.followLate(p, pk, q, t, c.markReadingAt(pk.rx-pk.late))
+	case pk.late:
+		f.followLate(p, pk, q, t, c.markReadingAt(pk.rx-pk.lateBy))
+	case p.s.Method == altmark.Muxed && !p.s.SlotSync:
+		f.followSteps(p, pk, q, t)
 	default:
-		f.read(p, pk, q, t)
+		f.follow(p, pk, q, t)
 	}
 	if p.s.Clear {
 		pk.edit.write(p.s.Mark, 0)
@@ -130,7 +132,7 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 // initiate marks a packet: tables 1, 3 and 5. The flow's Reg is given.
 func (f *markFlow) initiate(p *markProfile, pk *packet, q uint64, t markTime, reg *uint8) {
 	timeBit, pulse := uint8(q>>2&1), uint8(0)
-	if p.s.Method != altmark.Step && pk.late == 0 {
+	if p.s.Method != altmark.Step && !pk.late {
 		next, may := timeBit, true
 		if p.s.Method == altmark.Muxed {
 			if may = q&3 == 2; may {
@@ -155,20 +157,15 @@ func (f *markFlow) initiate(p *markProfile, pk *packet, q uint64, t markTime, re
 	}
 }
 
-// read reads the marks of a packet.
-func (f *markFlow) read(p *markProfile, pk *packet, q uint64, t markTime) {
-	if p.s.Method == altmark.Muxed && !p.s.SlotSync {
-		f.followSteps(p, pk, q, t)
-	} else {
-		f.follow(p, pk, q, t)
-	}
-}
-
-// followLate reads those of one that was given late: it came at own.
+// followLate reads the marks of a packet that was given late: it came at own.
 func (f *markFlow) followLate(p *markProfile, pk *packet, q uint64, t, own markTime) {
 	was := [2]uint64{f.of[0].captures, f.of[1].captures}
-	f.read(p, pk, q, t)
-	pulse := false
+	slots, pulse := p.s.Method != altmark.Muxed || p.s.SlotSync, false
+	if slots {
+		f.follow(p, pk, q, t)
+	} else {
+		f.followSteps(p, pk, q, t)
+	}
 	for colour := range f.of {
 		if x := &f.of[colour]; x.captures != was[colour] {
 			x.at, x.unsync, pulse = own.at, own.unsync, true
@@ -176,7 +173,7 @@ func (f *markFlow) followLate(p *markProfile, pk *packet, q uint64, t, own markT
 	}
 	switch {
 	case p.s.Method == altmark.Pulse:
-	case p.s.Method == altmark.Muxed && !p.s.SlotSync:
+	case !slots:
 		if counts := p.counts(q, f.colour, t.at); t.at.Sub(own.at)+p.guard-p.early >= p.gap || p.before(own.at, counts) {
 			f.late.Add(p.since(own.at, counts))
 		}

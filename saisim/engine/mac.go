@@ -29,7 +29,8 @@ func (c *macs) receive(p *port, at Cycle, f *Frame, n int) {
 	}
 	p.rate.frames(WireLen(n))
 	if f.Late > 0 || p.behind {
-		pk.late = p.late(sfd, at-min(at, f.Late))
+		pk.lateBy = p.late(sfd, at-min(at, f.Late))
+		pk.late = pk.lateBy > 0
 	} else {
 		p.came = at
 	}

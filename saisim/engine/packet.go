@@ -38,6 +38,7 @@ type flight struct {
 	// usual says that it is plain and no station of the ingress pipe has looked at its headers: what is in passing
 	// is empty. Whoever wants it calls [packet.whole] before.
 	usual bool
+	late  bool // lateBy is not 0
 	ecn   bool // its IP header has a codepoint of ECN
 	// pushPriority is the priority of a tag that the egress adds.
 	pushPriority uint8
@@ -45,7 +46,7 @@ type flight struct {
 	to  *bridgePort // that a plain packet goes to
 	own copyOf      // the first copy
 
-	late Cycle // of rx: how much later it is than the packet came
+	lateBy Cycle // of rx, if late: how much later it is than the packet came
 }
 
 // A passing is what the ingress pipe knows of a packet that passes.

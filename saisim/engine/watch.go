@@ -22,7 +22,7 @@ func (c *watch) sawQueue(what What, cp *copyOf, port PortID) {
 
 func (c *watch) moment(what What, pk *packet, copy uint16, port PortID) Moment {
 	return Moment{
-		What: what, At: c.now, Late: pk.late, ID: pk.id, Number: pk.number, Copy: uint32(copy), In: pk.in, Port: port,
+		What: what, At: c.now, Late: pk.lateBy, ID: pk.id, Number: pk.number, Copy: uint32(copy), In: pk.in, Port: port,
 		Data: pk.data, Len: pk.length,
 	}
 }

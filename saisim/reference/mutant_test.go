@@ -65,7 +65,7 @@ var mutants = []mutant{
 	{"a new flow begins where an old one ended", "engine/marking.go", "*f = markFlow{generation: m.generations}", "f.generation = m.generations"},
 	{"L is where D is", "engine/parse.go", "optionLoss    = 1 << 3", "optionLoss    = 1 << 2"},
 	{"a late pulse has the time at which it was given", "engine/altmark.go", "x.at, x.unsync, pulse = own.at, own.unsync, true", "pulse = true"},
-	{"an initiator makes pulses of late packets", "engine/altmark.go", "p.s.Method != altmark.Step && pk.late == 0 {", "p.s.Method != altmark.Step {"},
+	{"an initiator makes pulses of late packets", "engine/altmark.go", "p.s.Method != altmark.Step && !pk.late {", "p.s.Method != altmark.Step {"},
 	{"a late packet may be of no period before its own", "engine/altmark.go", "p.s.Interval.Period(t.Add(-p.guard)), k)", "p.s.Interval.Period(t), k)"},
 	{"a late packet that slots take for a pulse is one", "engine/altmark.go", "pulse && p.s.Interval.Quarter(own.at) <= counts<<2", "pulse && false"},
 	{"what waits behind a late frame is in time", "engine/mac.go", "if f.Late > 0 || p.behind {", "if f.Late > 0 {"},
