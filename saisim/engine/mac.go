@@ -29,7 +29,7 @@ func (c *macs) receive(p *port, at Cycle, f *Frame, n int) {
 	}
 	p.rate.frames(WireLen(n))
 	if f.Late > 0 || p.behind {
-		pk.lateBy = p.late(sfd, at-min(at, f.Late))
+		pk.lateBy = p.late(sfd, at-min(at, f.Late), f.Late > 0)
 		pk.late = pk.lateBy > 0
 	} else {
 		p.came = at
@@ -45,13 +45,13 @@ func (c *macs) receive(p *port, at Cycle, f *Frame, n int) {
 }
 
 // late returns by how much a timestamp point is later than it would be had this frame, which came at a cycle, and
-// those before it been given in time: one that is late keeps the wire from those behind it. One that came before the
-// frame that was given before it had the wire for itself.
-func (p *port) late(sfd instant, came Cycle) Cycle {
+// those before it been given in time: one that is late keeps the wire from those behind it. One that is late itself, and
+// came before the frame that was given before it, had the wire for itself.
+func (p *port) late(sfd instant, came Cycle, itself bool) Cycle {
 	if !p.behind {
 		p.own, p.behind = p.rxFree, true
 	}
-	if came < p.came {
+	if itself && came < p.came {
 		return sfd.ceil() - came
 	}
 	p.came = came

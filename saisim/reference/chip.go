@@ -253,7 +253,7 @@ func (c *Chip) Receive(id saisim.PortID, at saisim.Cycle, f saisim.Frame) error 
 	pk := newPacket(f)
 	sfd, end := p.rx.put(cycle(at), pk.length)
 	pk.in, pk.rx = id, ceil(sfd)
-	if came := at - min(at, f.Late); came >= p.came {
+	if came := at - min(at, f.Late); f.Late == 0 || came >= p.came {
 		own, _ := p.own.put(cycle(came), pk.length)
 		pk.late, p.came = pk.rx-ceil(own), came
 	} else { // others have overtaken it
