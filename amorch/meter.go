@@ -63,8 +63,8 @@ func (m *meter) take(s altmark.Session, t altmark.ChipClock, r altmark.ChipFlow)
 	return p, ok
 }
 
-// lateIn returns the periods that packets which the chip was given late may belong to, as a reading says. If others were
-// missed before it, the chip may have forgotten some: then from the first.
+// lateIn returns the periods that packets which the chip was given late may belong to, as a reading says. If
+// others were missed before it, the chip may have forgotten some: then from the first.
 func (m *meter) lateIn(now uint64, late altmark.LatePeriods) altmark.LatePeriods {
 	was, missed := m.late, now > m.read+1
 	m.late, m.read = late, now

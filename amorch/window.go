@@ -23,7 +23,10 @@ func (o *Orch) readFlows(ctx context.Context, flows []uint32) (altmark.ChipClock
 // parseFlows extracts the numbers from what a window returned.
 func parseFlows(values tamorch.Values, flows int) (clock altmark.ChipClock, list []altmark.ChipFlow, err error) {
 	numbers := map[string][]uint64{}
-	for _, name := range []string{altmark.AttrTime, altmark.AttrGenerations, altmark.AttrCounters, altmark.AttrLate, altmark.AttrKernel} {
+	names := []string{
+		altmark.AttrTime, altmark.AttrGenerations, altmark.AttrCounters, altmark.AttrLate, altmark.AttrKernel,
+	}
+	for _, name := range names {
 		if _, ok := values[name]; !ok {
 			continue
 		}

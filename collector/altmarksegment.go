@@ -175,8 +175,8 @@ func (m *AltMark) split(k uint64) (reasons []string) {
 // previous period or a step into the next one. And a muxed pulse that left too late may be counted
 // as a packet of the following period.
 //
-// Of a frame that its host gave late to its chip a switch flags all the periods that it may belong to. But the frame comes
-// late to the points behind it, too, and they cannot tell.
+// Of a frame that its host gave late to its chip a switch flags all the periods that it may belong to. But the
+// frame comes late to the points behind it, too, and they cannot tell.
 //
 // The first point defines the periods: where its clock was set, packets of one mark belong to
 // several, for all points.

@@ -45,8 +45,8 @@ func (c *macs) receive(p *port, at Cycle, f *Frame, n int) {
 }
 
 // late returns by how much a timestamp point is later than it would be had this frame, which came at a cycle, and
-// those before it been given in time: one that is late keeps the wire from those behind it. One that is late itself, and
-// came before the frame that was given before it, had the wire for itself.
+// those before it been given in time: one that is late keeps the wire from those behind it. One that is late
+// itself, and came before the frame that was given before it, had the wire for itself.
 func (p *port) late(sfd instant, came Cycle, itself bool) Cycle {
 	if !p.behind {
 		p.own, p.behind = p.rxFree, true
