@@ -29,8 +29,9 @@ func (c *macs) receive(p *port, at Cycle, f *Frame, n int) {
 	}
 	p.rate.frames(WireLen(n))
 	if f.Late > 0 || p.behind {
-		pk.lateBy = p.late(sfd, at-min(at, f.Late), f.Late > 0)
-		pk.late = pk.lateBy > 0
+		if by := p.late(sfd, at-min(at, f.Late), f.Late > 0); by > 0 {
+			pk.late, pk.lateBy = true, by
+		}
 	} else {
 		p.came = at
 	}

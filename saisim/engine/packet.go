@@ -16,6 +16,7 @@ type packet struct {
 	data []byte // as received, maybe cut
 	*passing
 	flight
+	lateBy Cycle // if late; else what it was of another packet
 }
 
 // A flight is what a packet is on its way; the next one begins without anything of it.
@@ -38,15 +39,13 @@ type flight struct {
 	// usual says that it is plain and no station of the ingress pipe has looked at its headers: what is in passing
 	// is empty. Whoever wants it calls [packet.whole] before.
 	usual bool
-	late  bool // lateBy is not 0
+	late  bool // rx is later than the packet came, by lateBy
 	ecn   bool // its IP header has a codepoint of ECN
 	// pushPriority is the priority of a tag that the egress adds.
 	pushPriority uint8
 
 	to  *bridgePort // that a plain packet goes to
 	own copyOf      // the first copy
-
-	lateBy Cycle // of rx, if late: how much later it is than the packet came
 }
 
 // A passing is what the ingress pipe knows of a packet that passes.
