@@ -175,9 +175,6 @@ func (m *AltMark) split(k uint64) (reasons []string) {
 // previous period or a step into the next one. And a muxed pulse that left too late may be counted
 // as a packet of the following period.
 //
-// Of a frame that its host gave late to its chip a switch flags all the periods that it may belong to. But the
-// frame comes late to the points behind it, too, and they cannot tell.
-//
 // The first point defines the periods: where its clock was set, packets of one mark belong to
 // several, for all points.
 func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
@@ -191,11 +188,7 @@ func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 	if set := m.report(k, 0).Flags & (altmark.ClockStep | altmark.CounterReset); i != 0 && set != 0 {
 		reasons = append(reasons, fmt.Sprintf("%s: %s", m.path.Points[0].Switch, set))
 	}
-	for p := range j {
-		if p != i && m.report(k, p).Flags&altmark.LateFrames != 0 {
-			reasons = append(reasons, fmt.Sprintf("%s: %s", m.path.Points[p].Switch, altmark.LateFrames))
-		}
-	}
+	reasons = append(reasons, m.lateBefore(k, i, j)...)
 	for _, p := range []int{i, j} {
 		name := m.path.Points[p].Switch
 		for _, q := range near {
@@ -216,6 +209,17 @@ func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 	}
 	if i != 0 && m.report(k, 0).Flags&altmark.LatePulse != 0 {
 		reasons = append(reasons, name+": late-pulse")
+	}
+	return reasons
+}
+
+// lateBefore names the points other than i and j, up to j, whose hosts gave their chips frames late. Such a point flags
+// all the periods that they may belong to. But they come late to the points behind it, too, and those cannot tell.
+func (m *AltMark) lateBefore(k uint64, i, j int) (reasons []string) {
+	for p := range j {
+		if p != i && m.report(k, p).Flags&altmark.LateFrames != 0 {
+			reasons = append(reasons, fmt.Sprintf("%s: %s", m.path.Points[p].Switch, altmark.LateFrames))
+		}
 	}
 	return reasons
 }

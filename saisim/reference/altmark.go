@@ -475,9 +475,14 @@ func (f *flow) countLate(p laneProfile, t, own *big.Rat, colour uint32, outside,
 		room := p.part(1, 8)
 		late = late || spread.Cmp(new(big.Rat).SetInt(new(big.Int).Quo(room.Num(), room.Denom()))) >= 0
 	}
-	if !late {
-		return false
+	if late {
+		f.noteLate(p, own, counts)
 	}
+	return late
+}
+
+// noteLate adds the periods up to counts that a packet which would have come at own may be of.
+func (f *flow) noteLate(p laneProfile, own *big.Rat, counts *big.Int) {
 	from := big.NewInt(0)
 	if since := new(big.Rat).Sub(own, p.guard); since.Sign() > 0 {
 		from, _ = p.position(since)
@@ -494,7 +499,6 @@ func (f *flow) countLate(p laneProfile, t, own *big.Rat, colour uint32, outside,
 		}
 	}
 	f.late = []*big.Int{from, counts}
-	return true
 }
 
 // write has a packet leave with other marks.
