@@ -36,12 +36,12 @@ type Point struct {
 
 // families are all that there are.
 type families struct {
-	redis, heard, ready, compared, drift, healed, alarms *Family
-	portUp, portBytes, portPackets, portDiscards, portErrs     *Family
-	wireUp, wireFrames, wireLost, wireDropped                  *Family
-	rows, stamped, leftOut, used, free                         *Family
-	outputUp, outputSent, outputBytes, outputDropped           *Family
-	outputFailures, outputWaiting, outputWaitingBytes          *Family
+	redis, heard, ready, compared, drift, healed, alarms   *Family
+	portUp, portBytes, portPackets, portDiscards, portErrs *Family
+	wireUp, wireFrames, wireLost, wireDropped              *Family
+	rows, stamped, leftOut, used, free                     *Family
+	outputUp, outputSent, outputBytes, outputDropped       *Family
+	outputFailures, outputWaiting, outputWaitingBytes      *Family
 
 	all *[]*Family
 }

@@ -70,7 +70,6 @@ func (c *Collector) Read(ctx context.Context, now time.Time) []Family {
 	return all
 }
 
-
 // A look is one look at the databases. What cannot be read is left out.
 type look struct {
 	ctx      context.Context
