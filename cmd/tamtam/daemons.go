@@ -2,16 +2,23 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"tamtam/device"
+	"tamtam/device/sender"
 	"tamtam/hostif/fpmsyncd"
 	"tamtam/mgmt"
+	"tamtam/mgmt/outputs"
+	"tamtam/mgmt/outputs/otlp"
+	"tamtam/mgmt/outputs/syslog"
 	"tamtam/swss"
 )
 
@@ -22,6 +29,9 @@ const gnmiAddress = ":8080"
 type northbound struct {
 	gnmi, rest, metrics, data, cert, key, clientCA, users string
 	insecure                                              bool
+	otlp, syslog                                          []string
+	otlpPeriod                                            time.Duration
+	sendCA                                                string
 }
 
 func (n *northbound) flags(c *cobra.Command) {
@@ -34,6 +44,13 @@ func (n *northbound) flags(c *cobra.Command) {
 	f.StringVar(&n.key, "tls-key", "", "key of --tls-cert, PEM")
 	f.StringVar(&n.clientCA, "tls-client-ca", "", "CA of client certificates, PEM: clients must have one (mTLS)")
 	f.StringVar(&n.users, "users", "", "file of NAME:PASSWORD:ROLE lines, ROLE read-only or admin: clients must log in")
+	f.StringArrayVar(&n.otlp, "otlp", nil,
+		"send metrics to an OpenTelemetry collector: grpc, grpcs, http or https://HOST[:PORT] (may be repeated)")
+	f.DurationVar(&n.otlpPeriod, "otlp-period", sender.DefaultPeriod, "how often")
+	f.StringArrayVar(&n.syslog, "syslog", nil,
+		"tell a syslog server what changes: udp, tcp or tls://HOST[:PORT] (may be repeated); also SYSLOG_SERVER of CONFIG_DB")
+	f.StringVar(&n.sendCA, "send-ca", "",
+		"CA of collectors and servers that are sent to by TLS, PEM (default: those of the host)")
 	f.BoolVar(&n.insecure, "insecure", false, "serve gNMI and RESTCONF without TLS")
 }
 
@@ -54,6 +71,44 @@ func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 		}
 	}
 	return cfg, nil
+}
+
+// addresses is where else the northbound listens, and where it sends to.
+func (n *northbound) addresses() (at device.Addresses, err error) {
+	at = device.Addresses{Metrics: n.metrics, REST: n.rest, Version: version(), Send: sender.Flags{Period: n.otlpPeriod}}
+	if n.otlpPeriod < time.Second {
+		return at, usagef("--otlp-period %s: want 1s at least", n.otlpPeriod)
+	}
+	if at.Send.OTLP, err = targets("--otlp", n.otlp, otlp.Schemes()); err != nil {
+		return at, err
+	}
+	if at.Send.Syslog, err = targets("--syslog", n.syslog, syslog.Schemes()); err != nil {
+		return at, err
+	}
+	if n.sendCA == "" {
+		return at, nil
+	}
+	text, err := os.ReadFile(n.sendCA)
+	if err != nil {
+		return at, err
+	}
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
+	if !conf.RootCAs.AppendCertsFromPEM(text) {
+		return at, fmt.Errorf("%s: no certificate in it: want PEM", n.sendCA)
+	}
+	at.Send.TLS = conf
+	return at, nil
+}
+
+func targets(flag string, texts []string, schemes map[string]outputs.Scheme) (list []outputs.Target, err error) {
+	for _, text := range texts {
+		t, err := outputs.ParseTarget(text, schemes)
+		if err != nil {
+			return nil, usagef("%s %w", flag, err)
+		}
+		list = append(list, t)
+	}
+	return list, nil
 }
 
 const oracleUsage = "flows of each FlyMon task that the simulated chip counts exactly too, " +
@@ -182,7 +237,11 @@ func newRunMgmtd() *cobra.Command {
 			return err
 		}
 		cfg.Redis, cfg.Startup = r, startup
-		return device.RunMgmt(ctx, cfg, device.Addresses{Metrics: n.metrics, REST: n.rest}, common)
+		at, err := n.addresses()
+		if err != nil {
+			return err
+		}
+		return device.RunMgmt(ctx, cfg, at, common)
 	})
 	n.flags(c)
 	c.Flags().StringVar(&startup, "startup", "",

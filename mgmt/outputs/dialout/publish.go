@@ -35,7 +35,8 @@ type Publisher struct {
 	// Room is how much of the spool may be full before the subscription waits for a collector that reads slowly.
 	Room int
 
-	refused func(error) // hears why there is no subscription; nil: nobody
+	// Fails hears why there is no subscription, and nil when there is one; nil: nobody does.
+	Fails func(error)
 }
 
 // again is how long is waited after a subscription has failed.
@@ -79,12 +80,12 @@ func (p *Publisher) subscribe(ctx context.Context, connected <-chan struct{}) {
 			select {
 			case <-ctx.Done():
 				anew = true
-			case <-connected:
-				anew, first = !first, false
+			case <-connected: // what was lost before, the new one sends
+				anew, first = !first || p.lost(), false
 			case err = <-over:
 				running = false
-				if err != nil && ctx.Err() == nil && p.refused != nil {
-					p.refused(err)
+				if err != nil && ctx.Err() == nil && p.Fails != nil {
+					p.Fails(err)
 				}
 			case <-retry:
 				anew = true
@@ -103,7 +104,7 @@ type rpc struct {
 	gpb.GNMI_SubscribeServer // nil: what is not here is not called
 	ctx                      context.Context
 	p                        *Publisher
-	asked                    bool
+	asked, began             bool
 }
 
 func (r *rpc) Context() context.Context { return r.ctx }
@@ -123,6 +124,10 @@ func (r *rpc) Send(m *gpb.SubscribeResponse) error {
 	data, err := proto.Marshal(m)
 	if err != nil {
 		return err
+	}
+	if !r.began && r.p.Fails != nil {
+		r.began = true
+		r.p.Fails(nil)
 	}
 	for {
 		now := time.Now()
@@ -156,3 +161,9 @@ func (r *rpc) SendHeader(metadata.MD) error { return nil }
 func (r *rpc) SetTrailer(metadata.MD)       {}
 func (r *rpc) SendMsg(any) error            { return errors.ErrUnsupported }
 func (r *rpc) RecvMsg(any) error            { return errors.ErrUnsupported }
+
+// lost reports whether something was never sent.
+func (p *Publisher) lost() bool {
+	_, _, _, l := p.Out.Fill(time.Now())
+	return l.Total() > 0
+}
