@@ -143,7 +143,8 @@ func (s *Sender) Run(ctx context.Context) error {
 		if s.cfg.Standby != nil && s.cfg.Standby() {
 			news = news.close()
 			s.settle(ctx, nil)
-			clear(s.told)
+			clear(s.told) // they are the other's
+			conf.fresh = true
 		} else {
 			if conf.read(ctx) {
 				s.settle(ctx, s.wanted(conf))
