@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Tables of CONFIG_DB that say where the switch sends by itself. mgmtd reads them, and says in TAMTAM_OUTPUT what became
-// of each row.
+// Tables of CONFIG_DB that say where the switch sends by itself. mgmtd reads them, and says in TAMTAM_OUTPUT what
+// became of each row.
 const (
 	CfgSyslogServer    = "SYSLOG_SERVER"
 	CfgTelemetryClient = "TELEMETRY_CLIENT"

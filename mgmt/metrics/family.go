@@ -36,14 +36,24 @@ type Point struct {
 
 // families are all that there are.
 type families struct {
-	redis, heard, ready, compared, drift, healed, alarms   *Family
-	portUp, portBytes, portPackets, portDiscards, portErrs *Family
-	wireUp, wireFrames, wireLost, wireDropped              *Family
-	rows, stamped, leftOut, used, free                     *Family
-	outputUp, outputSent, outputBytes, outputDropped       *Family
-	outputFailures, outputWaiting, outputWaitingBytes      *Family
+	daemonFamilies
+	portFamilies
+	outputFamilies
+	rows, stamped, leftOut, used, free *Family
 
 	all *[]*Family
+}
+
+type daemonFamilies struct{ redis, heard, ready, compared, drift, healed, alarms *Family }
+
+type portFamilies struct {
+	portUp, portBytes, portPackets, portDiscards, portErrs *Family
+	wireUp, wireFrames, wireLost, wireDropped              *Family
+}
+
+type outputFamilies struct {
+	outputUp, outputSent, outputBytes, outputDropped  *Family
+	outputFailures, outputWaiting, outputWaitingBytes *Family
 }
 
 // list returns them in the order in which they are declared.

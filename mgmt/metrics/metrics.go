@@ -31,8 +31,8 @@ const (
 // chip is the daemon with whose process the chip's counters begin.
 const chip = "syncd"
 
-// A Collector reads the databases of a switch, each time that it is asked: what it finds is the same for all who tell it,
-// [Handler] to Prometheus and package otlp to collectors.
+// A Collector reads the databases of a switch, each time that it is asked: what it finds is the same for all who tell
+// it, [Handler] to Prometheus and package otlp to collectors.
 type Collector struct {
 	redis   *swss.Redis
 	daemons []string

@@ -6,5 +6,6 @@
 // where there is no room the oldest goes out of it, and is counted. Messages leave in the order in which they came.
 //
 // A message counts as sent when the receiver has said so, where its protocol has an answer (OTLP), else when it was
-// handed to the transport: UDP loses without a word, and of a TCP connection that breaks what was under way is lost too.
+// handed to the transport: UDP loses without a word, and of a TCP connection that breaks what was under way is lost
+// too.
 package outputs

@@ -87,14 +87,14 @@ func TestReceiverIsAway(t *testing.T) {
 		synctest.Wait()
 		for i := range 150 {
 			o.Put(time.Now(), []byte(strconv.Itoa(200+i)))
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 		}
 		if s := o.Status(time.Now()); s.State != Failed || s.Reason != "connection refused" || s.Sent != 100 ||
 			s.Losses != (Losses{Full: 50}) || s.Waiting != 100 {
 			t.Errorf("while it is away: %+v", s)
 		}
 		r.set(func() { r.down = false })
-		time.Sleep(2 * mostWait)
+		<-time.After(2 * mostWait)
 		synctest.Wait()
 		if s := o.Status(time.Now()); s.State != Active || s.Reason != "" || s.Sent != 200 || s.Waiting != 0 {
 			t.Errorf("when it is back: %+v", s)
@@ -111,7 +111,7 @@ func TestWaits(t *testing.T) {
 		r := &receiver{down: true}
 		o := New(r, DefaultBounds())
 		end := run(t, o)
-		time.Sleep(10 * time.Minute)
+		<-time.After(10 * time.Minute)
 		end()
 		want := time.Second
 		for i := 1; i < len(r.connects); i++ {
@@ -155,7 +155,7 @@ func TestRefusedAndBusy(t *testing.T) {
 		if s := o.Status(time.Now()); s.State != Failed || s.Losses.Refused != 1 || s.Waiting != 2 {
 			t.Errorf("busy: %+v", s)
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		synctest.Wait()
 		if !slices.Equal(r.got, []string{"a", "later", "b"}) || len(r.connects) != 1 || time.Since(began) < 40*time.Second {
 			t.Errorf("%v came, by %d connections", r.got, len(r.connects))

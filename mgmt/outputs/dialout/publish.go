@@ -60,8 +60,8 @@ func (p *Publisher) Run(ctx context.Context) error {
 	return <-sent
 }
 
-// subscribe keeps a subscription: the first at once, so that what happens before there is a collector is told, and a new
-// one behind each further connection.
+// subscribe keeps a subscription: the first at once, so that what happens before there is a collector is told, and a
+// new one behind each further connection.
 func (p *Publisher) subscribe(ctx context.Context, connected <-chan struct{}) {
 	for first := true; ctx.Err() == nil; {
 		life, end := context.WithCancel(ctx)

@@ -1,7 +1,7 @@
 // Package otlp sends the metrics of a switch to an OpenTelemetry collector, by OTLP over gRPC or HTTP.
 //
-// What belongs here: families of package metrics as OTLP has them, and what a collector answers. Counters are cumulative
-// Sums, as they are in the switch: what is lost on the way costs resolution and nothing else.
+// What belongs here: families of package metrics as OTLP has them, and what a collector answers. Counters are
+// cumulative Sums, as they are in the switch: what is lost on the way costs resolution and nothing else.
 package otlp
 
 import (

@@ -2,6 +2,7 @@ package syslog
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,8 +60,8 @@ const (
 // enterprise is the number behind the structured data's name: that for documentation of RFC 5612, for tamtam has none.
 const enterprise = "32473"
 
-// Line is a message as RFC 5424 has it. The sequence begins with 1 and skips nothing, so that a receiver sees what it has
-// not got.
+// Line is a message as RFC 5424 has it. The sequence begins with 1 and skips nothing, so that a receiver sees what it
+// has not got.
 func (s Sender) Line(m Message, sequence uint32) []byte {
 	facility := facilityDaemon
 	if m.Audit {
@@ -75,10 +76,13 @@ func (s Sender) Line(m Message, sequence uint32) []byte {
 		b = append(escaped(b, s.Version, mostID), '"')
 	}
 	b = append(b, ']')
-	if len(m.Params) > 0 {
+	if slices.ContainsFunc(m.Params, Param.said) {
 		b = append(b, "[tamtam@"+enterprise...)
 		for _, p := range m.Params {
 			name := paramName(p.Name)
+			if !p.said() {
+				continue
+			}
 			if len(b)+len(name)+2*mostParam > mostLine-mostText {
 				break
 			}
@@ -89,12 +93,18 @@ func (s Sender) Line(m Message, sequence uint32) []byte {
 		}
 		b = append(b, ']')
 	}
-	if m.Text != "" {
-		b = append(b, " \xef\xbb\xbf"...) // the text is UTF-8
-		b = append(b, oneLine(cut(m.Text, mostText))...)
+	if text := oneLine(cut(m.Text, mostText)); text != "" {
+		b = append(b, ' ')
+		if strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			b = append(b, "\xef\xbb\xbf"...) // what is more than ASCII has a mark that it is UTF-8, and nothing else
+		}
+		b = append(b, text...)
 	}
 	return b
 }
+
+// said reports whether there is a value.
+func (p Param) said() bool { return p.Value != "" }
 
 // stamp is a time as the RFC has it, with no more than its six digits of a second.
 func stamp(t time.Time) string {

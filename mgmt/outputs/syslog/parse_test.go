@@ -88,8 +88,10 @@ func parseLine(line string) (p parsed, err error) {
 	if rest, ok = strings.CutPrefix(rest, " "); !ok {
 		return p, fmt.Errorf("no space in front of the text %q", rest)
 	}
-	if p.text, ok = strings.CutPrefix(rest, "\xef\xbb\xbf"); !ok || !utf8.ValidString(p.text) {
-		return p, fmt.Errorf("text %q is no UTF-8 behind a mark that it is", rest)
+	p.text, ok = strings.CutPrefix(rest, "\xef\xbb\xbf")
+	ascii := !strings.ContainsFunc(rest, func(r rune) bool { return r >= utf8.RuneSelf })
+	if !ascii && !ok || !utf8.ValidString(p.text) {
+		return p, fmt.Errorf("text %q is no ASCII, and no UTF-8 behind a mark that it is", rest)
 	}
 	return p, nil
 }

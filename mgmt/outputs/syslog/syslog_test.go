@@ -25,13 +25,16 @@ func TestLine(t *testing.T) {
 	}}
 	got := string(Sender{Host: "leaf1", Version: "1.2"}.Line(m, 7))
 	want := `<27>1 2026-11-26T12:00:00.123456Z leaf1 tamtam - STATUS [meta sequenceId="7"][origin software="tamtam" swVersion="1.2"]` +
-		`[tamtam@32473 table="t" reason="a \"b\" \\ \]"] ` + "\xef\xbb\xbf" + `t|s is failed: "no"`
+		`[tamtam@32473 table="t" reason="a \"b\" \\ \]"] t|s is failed: "no"`
 	if got != want {
 		t.Errorf("have %s\nwant %s", got, want)
 	}
 	p, err := parseLine(got)
 	if err != nil || p.param("tamtam@32473", "reason") != `a "b" \ ]` {
 		t.Errorf("%+v, %v", p, err)
+	}
+	if got := string(Sender{}.Line(Message{Text: "\u00fc"}, 1)); !strings.HasSuffix(got, " \xef\xbb\xbf\u00fc") {
+		t.Error(got)
 	}
 	audit := Sender{}.Line(Message{Severity: Info, Audit: true}, 1)
 	if p, err := parseLine(string(audit)); err != nil || p.facility != 13 || p.host != "-" || p.id != "-" {
