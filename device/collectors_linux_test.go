@@ -574,11 +574,11 @@ func (c *collecting) gnmic() {
 		{"gnmic.yaml", "subscribe", "mgmtd:8080", c.gnmi, "0.0.0.0:9804"},
 		{"gnmic-listen.yaml", "listen", "0.0.0.0:57400", c.addr("listen"), "0.0.0.0:9805"},
 	} {
-		conf := c.file(how.file, strings.NewReplacer(how.from, how.to, how.listen, c.addr(how.command), "skip-verify", "insecure").Replace(
+		conf := c.file(how.file, strings.NewReplacer(how.from, how.to, how.listen, c.addr("metrics "+how.command), "skip-verify", "insecure").Replace(
 			string(read(c.T, filepath.Join(observability, how.file)))))
 		c.start(program, "--config", conf, how.command)
 		c.until("gnmic "+how.command, func() error {
-			text, err := get("http://" + c.addr(how.command) + "/metrics")
+			text, err := get("http://" + c.addr("metrics "+how.command) + "/metrics")
 			if err != nil {
 				return err
 			}
