@@ -28,6 +28,9 @@ func first(v []string) string {
 	return v[0]
 }
 
+// silent says nothing: the leaf follows from the row and is another's to say.
+func silent() Codec { return Codec{Get: func(Record) []string { return nil }} }
+
 // text is a field that holds YANG's text.
 func text(field string) Codec {
 	return Codec{

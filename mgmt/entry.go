@@ -57,11 +57,12 @@ func (e *entry) value(n *node) []string {
 	}
 	there := false
 	for _, b := range n.binds {
-		if e.recs[b.row] == nil {
+		rec, ok := e.record(b.row)
+		if !ok {
 			continue
 		}
 		there = true
-		said := b.codec.Get(Record{Keys: e.keys, Fields: e.recs[b.row], Own: e.own()})
+		said := b.codec.Get(rec)
 		if v := n.allowed(said); len(v) > 0 {
 			return v
 		}
@@ -71,6 +72,19 @@ func (e *entry) value(n *node) []string {
 		return n.def
 	}
 	return nil
+}
+
+// record is what codecs get of a row; false: it says nothing.
+func (e *entry) record(i int) (Record, bool) {
+	rec, r := Record{Keys: e.keys, Fields: e.recs[i], Own: e.own()}, e.group.rows[i]
+	if r.repeats == "" {
+		return rec, rec.Fields != nil
+	}
+	if is := e.recs[r.repeated][r.repeats]; is != rec.Fields[r.repeats] {
+		rec.Fields, rec.Outdated = nil, true
+		return rec, is != ""
+	}
+	return rec, rec.Fields != nil
 }
 
 // allowed returns those values that the leaf's type allows, in canonical form.

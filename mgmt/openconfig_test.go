@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +16,11 @@ func shows(t *testing.T, rows, want map[string]string) {
 	t.Helper()
 	b := newBed(t, nil)
 	b.rows(rows)
+	b.shows(t, want)
+}
+
+func (b *bed) shows(t *testing.T, want map[string]string) {
+	t.Helper()
 	for _, path := range sortedKeys(want) {
 		got, err := b.get(path)
 		switch {
@@ -306,4 +312,39 @@ func TestViewsTellNoRow(t *testing.T) {
 	if got := b.row("VLAN_INTERFACE|Vlan10"); got != "" {
 		t.Errorf("VLAN_INTERFACE|Vlan10 is %q after a replace of the root", got)
 	}
+}
+
+// What LACP said of a PortChannel, or a member, that was made anew since is not told of the new one; and that it has said
+// nothing is, until it has.
+func TestLACPOfBefore(t *testing.T) {
+	const lag = "/interfaces/interface[name=PortChannel1]/aggregation/"
+	const member = lag + "members/member[interface=Ethernet0]/state/"
+	b := newBed(t, nil)
+	b.rows(map[string]string{
+		"CONFIG_DB PORT|Ethernet0":                            "lanes=0 speed=100000",
+		"CONFIG_DB PORTCHANNEL|PortChannel1":                  "admin_status=up",
+		"CONFIG_DB PORTCHANNEL_MEMBER|PortChannel1|Ethernet0": "NULL=NULL",
+		"APPL_DB LAG_TABLE:PortChannel1":                      "protocol=lacp incarnation=4/11",
+		"APPL_DB LAG_MEMBER_TABLE:PortChannel1:Ethernet0":     "status=disabled oper_status=down incarnation=5/11",
+		"STATE_DB LACP_TABLE|PortChannel1":                    "links=1 partner=02:00:00:00:00:02 incarnation=1/11",
+		"STATE_DB LACP_MEMBER_TABLE|PortChannel1|Ethernet0":   "mux=distributing runner.state=current runner.selected=true incarnation=2/11",
+		"STATE_DB LACP_MEMBER_TABLE|PortChannel1|Ethernet4":   "mux=distributing",
+		"APPL_DB LAG_MEMBER_TABLE:PortChannel1:Ethernet4":     "status=enabled oper_status=up",
+		"CONFIG_DB PORTCHANNEL_MEMBER|PortChannel1|Ethernet4": "NULL=NULL",
+	})
+	b.shows(t, map[string]string{
+		lag + "state/lag-links": `0`, lag + "state/partner-id": "", lag + "state/not-up-because": strconv.Quote(neverSaid),
+		member + "mux": `"DETACHED"`, member + "selected": `false`, member + "receive-state": "",
+		member + "not-distributing-because":                          strconv.Quote(neverSaid),
+		strings.Replace(member, "Ethernet0", "Ethernet4", 1) + "mux": `"DISTRIBUTING"`,
+	})
+	s := b.subscribe(streamOf(subOf(onChange, member+"mux")))
+	s.want("U "+member+`mux "DETACHED"`, "S")
+	b.rows(map[string]string{"STATE_DB LACP_MEMBER_TABLE|PortChannel1|Ethernet0": "mux=collecting runner.state=current reason=soon incarnation=5/11"})
+	s.want("U " + member + `mux "COLLECTING"`)
+	b.shows(t, map[string]string{member + "receive-state": `"CURRENT"`, member + "not-distributing-because": `"soon"`})
+	b.rows(map[string]string{"APPL_DB LAG_MEMBER_TABLE:PortChannel1:Ethernet0": "status=disabled oper_status=down incarnation=6/11"})
+	s.want("U " + member + `mux "DETACHED"`)
+	b.rows(map[string]string{"STATE_DB LACP_MEMBER_TABLE|PortChannel1|Ethernet0": ""})
+	b.shows(t, map[string]string{member + "not-distributing-because": strconv.Quote(neverSaid)})
 }

@@ -12,14 +12,29 @@ import (
 // lagGroup is what LACP knows of a PortChannel.
 func lagGroup() Group {
 	return Group{Path: interfacesPath, Rows: []Row{
-		{DB: swss.StateDB, Table: schema.StateLACP, Key: "{name}", Only: "PortChannel", Leaves: []Leaf{
-			{"aggregation/state/interval", words("runner.fast_rate", "", "FAST", "true", "SLOW", "false")},
-			{"aggregation/state/fallback", text("runner.fallback")},
-			{"aggregation/state/system-id-mac", text("team_device.ifinfo.dev_addr")},
-			{"aggregation/state/partner-id", text("partner")},
-			{"aggregation/state/lag-links", text("links")},
-			{"aggregation/state/not-up-because", text(schema.FieldReason)},
-		}},
+		{DB: swss.ApplDB, Table: schema.AppLAG, Key: "{name}", Only: "PortChannel"},
+		{DB: swss.StateDB, Table: schema.StateLACP, Key: "{name}", Only: "PortChannel",
+			Of: schema.AppLAG + " " + schema.FieldIncarnation, Leaves: []Leaf{
+				{"aggregation/state/interval", words("runner.fast_rate", "", "FAST", "true", "SLOW", "false")},
+				{"aggregation/state/fallback", text("runner.fallback")},
+				{"aggregation/state/system-id-mac", text("team_device.ifinfo.dev_addr")},
+				{"aggregation/state/partner-id", text("partner")},
+				{"aggregation/state/lag-links", unsaid(text("links"), "0")},
+				{"aggregation/state/not-up-because", unsaid(text(schema.FieldReason), neverSaid)},
+			}},
+	}}
+}
+
+// neverSaid is why a member of which LACP has not said anything carries no traffic.
+const neverSaid = "LACP has said nothing of it since it was configured: hostd, or hostifd, speaks LACP"
+
+// unsaid says something else of what is there while its row is one of before, or missing.
+func unsaid(c Codec, then string) Codec {
+	return Codec{Get: func(r Record) []string {
+		if r.Outdated {
+			return one(then)
+		}
+		return c.Get(r)
 	}}
 }
 
@@ -32,17 +47,19 @@ func lagMemberGroup() Group {
 			{"state/oper-status", words(schema.FieldOperStatus, "",
 				"UP", schema.OperUp, "COLLECTING", schema.MemberCollecting, "DOWN", schema.OperDown)},
 		}},
-		{DB: swss.StateDB, Table: schema.StateLACPMember, Key: "{name}|{interface}", Only: "PortChannel", Leaves: []Leaf{
-			{"state/mux", words(schema.FieldMux, "", "DETACHED", "detached", "WAITING", "waiting", "ATTACHED", "attached",
-				"COLLECTING", schema.MuxCollecting, "DISTRIBUTING", schema.MuxDistributing)},
-			{"state/not-distributing-because", text(schema.FieldReason)},
-			{"state/receive-state", words("runner.state", "",
-				"DISABLED", "disabled", "EXPIRED", "expired", "DEFAULTED", "defaulted", "CURRENT", "current")},
-			{"state/selected", text("runner.selected")},
-			{"state/oper-key", text(actor + "key")}, {"state/port-num", text(actor + "port")},
-			{"state/partner-id", text(partner + "system")}, {"state/partner-key", text(partner + "key")},
-			{"state/partner-port-num", text(partner + "port")},
-		}},
+		{DB: swss.StateDB, Table: schema.StateLACPMember, Key: "{name}|{interface}", Only: "PortChannel",
+			Of: schema.AppLAGMember + " " + schema.FieldIncarnation, Leaves: []Leaf{
+				{"state/mux", unsaid(words(schema.FieldMux, "",
+					"DETACHED", "detached", "WAITING", "waiting", "ATTACHED", "attached",
+					"COLLECTING", schema.MuxCollecting, "DISTRIBUTING", schema.MuxDistributing), "DETACHED")},
+				{"state/not-distributing-because", unsaid(text(schema.FieldReason), neverSaid)},
+				{"state/receive-state", words("runner.state", "",
+					"DISABLED", "disabled", "EXPIRED", "expired", "DEFAULTED", "defaulted", "CURRENT", "current")},
+				{"state/selected", unsaid(text("runner.selected"), "false")},
+				{"state/oper-key", text(actor + "key")}, {"state/port-num", text(actor + "port")},
+				{"state/partner-id", text(partner + "system")}, {"state/partner-key", text(partner + "key")},
+				{"state/partner-port-num", text(partner + "port")},
+			}},
 		{
 			DB: swss.CountersDB, Table: schema.CountersLACP, Key: "{name}:{interface}", Only: "PortChannel", Counter: true,
 			Leaves: []Leaf{

@@ -94,6 +94,9 @@ type row struct {
 	index int
 	key   template
 	each  []int // which of the group's keys Each are
+	// repeats is a field that the row repeats of the row with the index repeated, "": none.
+	repeats  string
+	repeated int
 	// check says what is wrong with the row; nil: it is not one of CONFIG_DB, or Finish knows.
 	check func(key string, fields map[string]string) error
 }
@@ -390,6 +393,9 @@ func (b *builder) bindRow(module, path string, g *group, r Row) {
 			continue
 		}
 		n.binds = append(n.binds, bind{i, l.Codec})
+		if g.rows[i].repeats != "" { // what the leaf says follows from both
+			n.binds = append(n.binds, bind{g.rows[i].repeated, silent()})
+		}
 		n.behind = n.behind || l.Path == r.Behind && r.Wanted != nil
 	}
 }
@@ -406,6 +412,13 @@ func (b *builder) addRow(g *group, r Row) error {
 		i := g.keyNamed(name)
 		mayHave = mayHave && i >= 0 && !slices.Contains(t.keys, i)
 		own.each = append(own.each, i)
+	}
+	if table, field, ok := strings.Cut(r.Of, " "); ok && !strings.Contains(r.Key, "{*}") {
+		own.repeats = field
+		own.repeated = slices.IndexFunc(g.rows, func(o *row) bool { return o.DB == swss.ApplDB && o.Table == table })
+		if own.repeated < 0 {
+			return fmt.Errorf("no row of APPL_DB %s is in front of it", table)
+		}
 	}
 	if r.At != "" && len(t.keys) > 0 {
 		return fmt.Errorf("at %s: its key has a placeholder", r.At)

@@ -51,6 +51,10 @@ type Row struct {
 	// {*} stands for anything: what a codec gets is then not a row but all rows that fit, as one. Its
 	// fields are what {*} stands for in each of them, with the values of the fields Of (names with blanks
 	// between), a bar between them; Of "": with any. Such rows cannot be written.
+	//
+	// Of a row without {*} Of is a table of APPL_DB and a field, a blank between, that the row repeats of the entry's
+	// row there: where the two differ the row is of something that was there before, or missing. Its codecs then get no
+	// fields, and [Record.Outdated]; or are not asked, if the row of APPL_DB does not have the field.
 	Key string
 	Of  string
 	// Fold, if not nil, makes of a row with {*} or Each the fields that there are.
@@ -116,6 +120,8 @@ type Record struct {
 	Keys   []string
 	Fields map[string]string
 	Own    map[string]string
+	// Outdated says that there is no row of what is there now: see [Row.Key].
+	Outdated bool
 }
 
 // Field returns a field. The case of its name does not matter, and a list

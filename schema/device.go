@@ -188,6 +188,7 @@ func (c *PortChannel) layout() layout {
 				}),
 			hostMAC("system_mac", &c.SystemMAC, "The switch's address in LACP, instead of its own."),
 			own(FieldProtocol, ProtocolLACP, "In APPL_DB: it is there if LACP is spoken.", nil, func() string { return "" }),
+			incarnation(),
 		},
 	}
 }
@@ -197,6 +198,18 @@ const (
 	FieldProtocol = "protocol"
 	ProtocolLACP  = "lacp"
 )
+
+// FieldIncarnation is the field with which rows of LAG_TABLE and LAG_MEMBER_TABLE say which negotiation they want:
+// that with what LACP is to be spoken, of which no row of before can know. LACP_TABLE and LACP_MEMBER_TABLE repeat it,
+// and what they say of another counts for nothing.
+const FieldIncarnation = "incarnation"
+
+func incarnation() field {
+	return own(FieldIncarnation, "number/key or number/key/MAC address",
+		"In APPL_DB: which negotiation counts. It is there if LACP is spoken and the PortChannel is not set down; each time "+
+			"that it is made anew, or is to speak with another key or system_mac, it has a number that it never had.",
+		nil, func() string { return "" })
+}
 
 // FeatureTeamd is the row of FEATURE that says whether PortChannels speak LACP: in SONiC teamd does it.
 const FeatureTeamd = "teamd"
@@ -277,6 +290,7 @@ func (m *PortChannelMember) layout() layout {
 			own(FieldCollecting, "true",
 				"In APPL_DB: it is there if a member that is disabled receives, and only does not send yet.",
 				nil, func() string { return "" }),
+			incarnation(),
 		},
 	}
 }

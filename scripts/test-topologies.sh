@@ -336,7 +336,7 @@ full() {
 	local i end interfaces lines=(-c 'configure terminal' -c 'interface Vlan 10')
 	host_alone a --network none
 	host_alone b --network none
-	mapfile -t interfaces < <(docker exec "$alone" tamtam cli -c 'show interface wires' | awk '$1 ~ /^Ethernet/ {print $1}')
+	mapfile -t interfaces < <(docker exec "$alone" tamtam cli -c 'show interface wires' | awk '$1 ~ /^Ethernet[0-9]+$/ {print $1}')
 	[ ${#interfaces[@]} = 64 ] || fail "${#interfaces[@]} ports have wires, want 64"
 	for i in "${interfaces[@]}"; do lines+=(-c "interface $i" -c 'switchport access Vlan 10' -c exit); done
 	docker exec "$alone" tamtam cli "${lines[@]}" || fail "64 ports: configuration"
@@ -356,7 +356,7 @@ full() {
 }
 wires_are() { [ "$(docker exec "$alone" tamtam cli -c 'show interface wires' | awk -v c="$1" -v v="$2" '$c == v' | wc -l)" = "$3" ]; }
 sent_everywhere() {
-	[ "$(docker exec "$alone" tamtam cli -c 'show interface wires' | awk '$1 ~ /^Ethernet/ && $6 > 0' | wc -l)" = 64 ]
+	[ "$(docker exec "$alone" tamtam cli -c 'show interface wires' | awk '$1 ~ /^Ethernet[0-9]+$/ && $6 > 0' | wc -l)" = 64 ]
 }
 for ports in 4 64; do
 	start=$(date +%s%N)

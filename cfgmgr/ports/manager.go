@@ -16,7 +16,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"tamtam/cfgmgr/forward"
 	"tamtam/orch"
@@ -37,8 +36,7 @@ type Manager struct {
 	due bool
 
 	ports, lags, lagMembers, vlans, vlanMembers, breakouts, features rows
-	// mux is what LACP says of members, "PortChannel1|Ethernet0".
-	mux map[string]string
+	lacp                                                             lacp
 }
 
 // New registers the manager on its daemon.
@@ -52,7 +50,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		),
 		due:   true,
 		ports: rows{}, lags: rows{}, lagMembers: rows{}, vlans: rows{}, vlanMembers: rows{}, breakouts: rows{},
-		features: rows{}, mux: map[string]string{},
+		features: rows{}, lacp: lacp{said: map[string]said{}},
 	}
 	for _, t := range []struct {
 		table string
@@ -71,13 +69,11 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 			t.rows[key] = fields
 		})
 	}
+	forward.Consume(d, r.DB(swss.StateDB), schema.StateLACP, func(_ string, fields swss.FieldValues) {
+		m.lacp.saw(fields[schema.FieldIncarnation])
+	})
 	forward.Consume(d, r.DB(swss.StateDB), schema.StateLACPMember, func(key string, fields swss.FieldValues) {
-		if mux := fields[schema.FieldMux]; mux != m.mux[key] {
-			m.due, m.mux[key] = true, mux
-		}
-		if fields == nil {
-			delete(m.mux, key)
-		}
+		m.due = m.lacp.says(key, fields) || m.due
 	})
 	forward.Settle(d, "portmgr", func() bool { return m.due }, m.flush)
 	return m
@@ -96,13 +92,15 @@ func (m *Manager) flush(ctx context.Context) error {
 		return err
 	}
 	m.out.Clear()
-	d := decision{out: m.out, lacp: m.speaksLACP(), mux: m.mux}
+	d := decision{out: m.out, speaks: m.speaksLACP(), lacp: &m.lacp}
+	m.lacp.begin()
 	d.decidePorts(m.ports)
 	d.decideLAGs(m.lags)
 	d.decideLAGMembers(m.lagMembers)
 	d.decideVLANs(m.vlans)
 	d.decideVLANMembers(m.vlanMembers)
 	d.decideBreakouts(m.breakouts)
+	m.lacp.end()
 	if err := m.out.Flush(ctx); err != nil {
 		return err
 	}
@@ -110,18 +108,11 @@ func (m *Manager) flush(ctx context.Context) error {
 	return nil
 }
 
-// speaksLACP reports whether PortChannels speak LACP that are not configured to be static: in SONiC that is the
-// feature teamd.
-func (m *Manager) speaksLACP() bool {
-	state := strings.ToLower(m.features[schema.FeatureTeamd]["state"])
-	return m.LACP && state != "disabled" && state != "always_disabled"
-}
-
 // decision is one pass over all rows: what was accepted so far.
 type decision struct {
 	out     *forward.Output
-	lacp    bool
-	mux     map[string]string
+	speaks  bool // LACP
+	lacp    *lacp
 	ports   map[string]schema.Port
 	order   []string          // of ports
 	aliases map[string]string // port by alias
@@ -197,28 +188,16 @@ func (d *decision) decideLAGs(lags rows) {
 		c, err := schema.ParsePortChannel(key, lags[key])
 		fields := func() map[string]string {
 			f := c.Fields()
-			if !c.Static && d.lacp {
+			if !c.Static && d.speaks {
 				f[schema.FieldProtocol] = schema.ProtocolLACP
+				d.incarnate(f, appl, c)
 			}
 			return f
 		}
 		if d.accept(appl, state, fields, err, "") {
-			c.Static = c.Static || !d.lacp
+			c.Static = c.Static || !d.speaks
 			d.lags[key] = c
 		}
-	}
-}
-
-// traffic says whether a member carries traffic: not while its PortChannel is down, and where LACP is spoken only as
-// far as that says, so that a member of which it does not say anything carries none.
-func (d *decision) traffic(fields map[string]string, lag schema.PortChannel, port string) {
-	mux := d.mux[lag.Name+"|"+port]
-	if lag.AdminUp && (lag.Static || mux == schema.MuxDistributing) {
-		return
-	}
-	fields["status"] = schema.MemberDisabled
-	if lag.AdminUp && mux == schema.MuxCollecting {
-		fields[schema.FieldCollecting] = "true"
 	}
 }
 
@@ -231,8 +210,6 @@ func (d *decision) decideLAGMembers(members rows) {
 		m, err := schema.ParsePortChannelMember(key, members[key])
 		port, ok := d.port(m.Port)
 		lag, found := d.lags[m.PortChannel]
-		fields := aliased(m.Fields(), port, m.Port)
-		d.traffic(fields, lag, port)
 		missing := ""
 		switch {
 		case err != nil:
@@ -248,7 +225,12 @@ func (d *decision) decideLAGMembers(members rows) {
 			continue
 		}
 		appl := forward.Row{Table: schema.AppLAGMember, Key: m.PortChannel + ":" + port}
-		if !d.accept(appl, state, func() map[string]string { return fields }, err, missing) {
+		fields := func() map[string]string {
+			f := aliased(m.Fields(), port, m.Port)
+			d.traffic(f, appl, lag, port)
+			return f
+		}
+		if !d.accept(appl, state, fields, err, missing) {
 			continue
 		}
 		d.master[port] = m.PortChannel

@@ -2,6 +2,7 @@ package ports
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,24 +196,32 @@ func TestLACP(t *testing.T) {
 	}{
 		{"nobody runs it", false, []string{lag1}, "PortChannel1 admin_status=up mtu=9100", []string{"enabled", "enabled"}},
 		{"nobody runs it, as SONiC's configuration wants", false, []string{lag1, on}, "PortChannel1 admin_status=up mtu=9100", []string{"enabled", "enabled"}},
-		{"somebody runs it, as SONiC's configuration wants", true, []string{lag1, on}, "PortChannel1 admin_status=up mtu=9100 protocol=lacp", []string{"disabled", "disabled"}},
-		{"somebody runs it", true, []string{lag1}, "PortChannel1 admin_status=up mtu=9100 protocol=lacp", []string{"disabled", "disabled"}},
+		{"somebody runs it, as SONiC's configuration wants", true, []string{lag1, on}, "PortChannel1 admin_status=up incarnation=N/11 mtu=9100 protocol=lacp", []string{"disabled incarnation=N/11", "disabled incarnation=N/11"}},
+		{"somebody runs it", true, []string{lag1}, "PortChannel1 admin_status=up incarnation=N/11 mtu=9100 protocol=lacp", []string{"disabled incarnation=N/11", "disabled incarnation=N/11"}},
 		{"the feature is off", true, []string{lag1, off}, "PortChannel1 admin_status=up mtu=9100", []string{"enabled", "enabled"}},
 		{"a static one", true, []string{lag1 + " static=true min_links=2"}, "PortChannel1 admin_status=up min_links=2 mtu=9100 static=true",
 			[]string{"enabled", "enabled"}},
-		{"what LACP says, by the names of ports", true, []string{lag1, "state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0 mux=distributing",
-			"state:LACP_MEMBER_TABLE|PortChannel1|Ethernet4 mux=collecting"}, "PortChannel1 admin_status=up mtu=9100 protocol=lacp",
-			[]string{"enabled", "disabled collecting=true"}},
-		{"what LACP does not say any more", true, []string{lag1, "state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0 mux=distributing",
-			"state:LACP_MEMBER_TABLE|PortChannel1|Ethernet4 mux=attached", "step", "-state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0"},
-			"PortChannel1 admin_status=up mtu=9100 protocol=lacp", []string{"disabled", "disabled"}},
-		{"down by configuration", true, []string{"PORTCHANNEL|PortChannel1 admin_status=down", "state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0 mux=distributing"},
+		{"what LACP says, by the names of ports", true, []string{lag1, "state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0 mux=distributing incarnation=2/11",
+			"state:LACP_MEMBER_TABLE|PortChannel1|Ethernet4 mux=collecting incarnation=3/11"}, "PortChannel1 admin_status=up incarnation=N/11 mtu=9100 protocol=lacp",
+			[]string{"enabled incarnation=N/11", "disabled collecting=true incarnation=N/11"}},
+		{"what LACP does not say any more", true, []string{lag1, "state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0 mux=distributing incarnation=2/11",
+			"state:LACP_MEMBER_TABLE|PortChannel1|Ethernet4 mux=attached incarnation=3/11", "step", "-state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0"},
+			"PortChannel1 admin_status=up incarnation=N/11 mtu=9100 protocol=lacp", []string{"disabled incarnation=N/11", "disabled incarnation=N/11"}},
+		{"of another incarnation", true, []string{lag1, "state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0 mux=distributing incarnation=2/12",
+			"state:LACP_MEMBER_TABLE|PortChannel1|Ethernet4 mux=distributing"},
+			"PortChannel1 admin_status=up incarnation=N/11 mtu=9100 protocol=lacp", []string{"disabled incarnation=N/11", "disabled incarnation=N/11"}},
+		{"down by configuration", true, []string{"PORTCHANNEL|PortChannel1 admin_status=down", "state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0 mux=distributing incarnation=2/11"},
 			"PortChannel1 admin_status=down mtu=9100 protocol=lacp", []string{"disabled", "disabled"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b := forwardtest.New(t, swsstest.Start(t), func(d *orch.Daemon, r *swss.Redis) { New(d, r).LACP = tt.daemon })
-			b.Do(append(tt.do, one...)...)
+			says := slices.IndexFunc(tt.do, func(l string) bool { return strings.HasPrefix(l, "state:") })
+			if says < 0 {
+				says = len(tt.do)
+			}
+			b.Do(append(slices.Clone(tt.do[:says]), one...)...)
+			b.Do(tt.do[says:]...)
 			for range 2 {
 				if d := cmp.Diff([]string{tt.lag}, b.ApplOf("LAG_TABLE")); d != "" {
 					t.Error(d)

@@ -2,17 +2,20 @@ package wire
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/sys/unix"
 )
 
 // A claim is the right to an interface, of one switch at a time: the name of a Unix socket in the interface's network
-// namespace, which the kernel gives to one alone and takes back when its process ends, however that ends.
+// namespace, which the kernel gives to one alone and takes back when its process ends, however that ends. Nothing is
+// ever said over these sockets: nobody can send to them, and who has them is not asked but seen.
 type claim struct{ lock, sign int }
 
 var noClaim = claim{-1, -1}
@@ -52,22 +55,65 @@ func bindName(name string) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: name}); err != nil {
+	err = unix.Shutdown(fd, unix.SHUT_RD) // else what somebody sends would lie in the kernel for good
+	if err == nil {
+		err = unix.Bind(fd, &unix.SockaddrUnix{Name: name})
+	}
+	if err != nil {
 		unix.Close(fd)
 		return -1, err
 	}
 	return fd, nil
 }
 
-// holder says who has claimed an interface, as far as that can be seen.
+// mostSockets bounds what is read of the list of sockets, some 10,000 of them, since it is read where frames wait; and
+// mostHolders of how many it is said that they may have claimed an interface.
+const (
+	mostSockets = 1 << 20
+	mostHolders = 3
+)
+
+// holder says who has claimed an interface, as far as that can be seen: any process can have the name, and give itself
+// any other.
 func holder(index int) string {
-	text, _ := os.ReadFile("/proc/thread-self/net/unix")
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		if _, by, ok := strings.Cut(lines.Text(), claimPrefix(index)+"/"); ok {
-			return by
+	f, err := os.Open("/proc/thread-self/net/unix")
+	if err != nil {
+		return unsigned(index)
+	}
+	defer f.Close()
+	return holderIn(io.LimitReader(f, mostSockets), index)
+}
+
+// holderIn finds who has claimed an interface in a list of sockets, which has a line for each with its name at the
+// end.
+func holderIn(list io.Reader, index int) string {
+	var all []string
+	for lines := bufio.NewScanner(list); lines.Scan() && len(all) < mostHolders; {
+		_, by, ok := strings.Cut(lines.Text(), " "+claimPrefix(index)+"/")
+		if by = plain(by); ok && by != "" && !slices.Contains(all, by) {
+			all = append(all, by)
 		}
 	}
-	return "another process"
+	if len(all) == 0 {
+		return unsigned(index)
+	}
+	return strings.Join(all, ", or by ")
+}
+
+// unsigned is who has a claim and does not say who it is.
+func unsigned(index int) string {
+	return "a process that does not say which it is: it has the abstract Unix socket " + claimPrefix(index) +
+		" (ss -xap shows whose it is)"
+}
+
+// plain is what there is of a name that can be shown.
+func plain(name string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII || !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, name[:min(len(name), mostName)]))
 }
 
 func (c *claim) release() {

@@ -27,7 +27,10 @@ const (
 	ChurnTime     = 60 * time.Second
 	AggregateWait = 2 * time.Second
 	maxSent       = 3
-	maxMarkers    = 10 // answered in a second: that of slow protocols, IEEE 802.3, 57A.2
+	// Of slow protocols no more than 10 frames are sent in a second, IEEE 802.3, 57A.2: so many markers are answered
+	// and LACPDUs taken, whatever a partner sends.
+	maxMarkers  = 10
+	maxReceived = 10
 )
 
 // Priorities of switches and ports, as in libteam.
@@ -54,6 +57,9 @@ type Member struct {
 	Number uint16 // of the port, from 1
 	MAC    [6]byte
 	Up     bool
+	Speed  uint32 // of the link, in Mb/s: ports of different speeds are not aggregated
+	// Incarnation is any text: where it becomes another, the port begins anew.
+	Incarnation string
 	// Before is how an earlier agent has left the port, which goes on there if it is up; nil: there was none.
 	Before *Before
 }
@@ -112,8 +118,8 @@ func (a *Agent) Configure(now time.Time, list []Aggregate) {
 				continue // a port is in one aggregation
 			}
 			p := a.ports[m.Name]
-			if p == nil || p.of != g || p.Number != m.Number {
-				p = newPort(now, g, m)
+			if p == nil || p.of != g || p.Number != m.Number || p.Incarnation != m.Incarnation {
+				p = anew(now, g, m, p)
 			}
 			p.Member = m
 			g.ports = append(g.ports, p)

@@ -76,11 +76,12 @@ const (
 	BadVersion  Discarded = "bad-version"  // version 0
 	BadTLV      Discarded = "bad-tlv"      // not the TLVs that must be there, in their order
 	MarkerLimit Discarded = "marker-limit" // more markers than are answered
+	PDULimit    Discarded = "lacpdu-limit" // more LACPDUs than who keeps to the standard sends
 )
 
 // Reasons returns all reasons.
 func Reasons() []Discarded {
-	return []Discarded{NoPort, Short, BadAddress, BadType, BadSubtype, BadVersion, BadTLV, MarkerLimit}
+	return []Discarded{NoPort, Short, BadAddress, BadType, BadSubtype, BadVersion, BadTLV, MarkerLimit, PDULimit}
 }
 
 // Error says what is wrong with a frame.

@@ -44,12 +44,14 @@ func (r Receiver) String() string {
 }
 
 // A group is what ports must have in common to be aggregated: the partner's system and key, and of a partner that does
-// not aggregate the port, 6.4.14.1.
+// not aggregate the port, 6.4.14.1; and the speed of the link, for the key of ports that can be aggregated stands for
+// that too, 6.3.5.
 type group struct {
 	system     System
 	key        uint16
 	individual bool
 	port       uint16
+	speed      uint32
 }
 
 // A port runs the machines of one port.
@@ -68,6 +70,7 @@ type port struct {
 	slow                                bool      // periodic transmission
 	sent                                []time.Time
 	markers                             []time.Time // answered
+	taken                               []time.Time // LACPDUs
 	// since when the actor, and the partner, are out of sync; zero: they are in it
 	actorOut, partnerOut time.Time
 	counts               Counts
@@ -83,6 +86,16 @@ func newPort(now time.Time, g *aggregate, m Member) *port {
 		if g.partner == (group{}) {
 			g.partner = p.group()
 		}
+	}
+	return p
+}
+
+// anew makes a port, in the place of the one that it may have been: what that has counted, and how much it may
+// send and take, stays, where it was in the same aggregation.
+func anew(now time.Time, g *aggregate, m Member, was *port) *port {
+	p := newPort(now, g, m)
+	if was != nil && was.of.Name == g.Name {
+		p.counts, p.sent, p.markers, p.taken = was.counts, was.sent, was.markers, was.taken
 	}
 	return p
 }
@@ -115,7 +128,7 @@ func (p *port) actor() Info {
 
 // group is that of the partner.
 func (p *port) group() group {
-	g := group{system: p.partner.System, key: p.partner.Key}
+	g := group{system: p.partner.System, key: p.partner.Key, speed: p.Speed}
 	if p.partner.State&Aggregation == 0 {
 		g.individual, g.port = true, p.partner.Port
 	}
@@ -205,9 +218,22 @@ func (p *port) receive(now time.Time, data []byte, a *Agent) error {
 	if err != nil {
 		return err
 	}
+	if !within(&p.taken, now, maxReceived) {
+		return PDULimit
+	}
 	p.counts.Received++
 	p.record(now, actor, partner)
 	return nil
+}
+
+// within notes that something happens, unless as much as may has happened in the last second.
+func within(list *[]time.Time, now time.Time, most int) bool {
+	*list = slices.DeleteFunc(*list, func(t time.Time) bool { return !now.Before(t.Add(time.Second)) })
+	if len(*list) >= most {
+		return false
+	}
+	*list = append(*list, now)
+	return true
 }
 
 // marked answers a marker.
@@ -221,11 +247,9 @@ func (p *port) marked(now time.Time, data []byte, a *Agent) error {
 		return err
 	}
 	p.counts.Markers++
-	p.markers = slices.DeleteFunc(p.markers, func(t time.Time) bool { return !now.Before(t.Add(time.Second)) })
-	if len(p.markers) >= maxMarkers {
+	if !within(&p.markers, now, maxMarkers) {
 		return MarkerLimit
 	}
-	p.markers = append(p.markers, now)
 	p.counts.Answered++
 	a.out = append(a.out, Frame{p.Name, r})
 	return nil

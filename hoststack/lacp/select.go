@@ -22,9 +22,9 @@ func (p *port) fits() bool {
 // selected.
 func (p *port) eligible() bool { return p.fits() || p.selected && p.receiver == ReceiverExpired }
 
-// choose is the selection logic, 6.4.14: of the partners that ports hear of one is taken, and stays as long as it is
-// heard of; else that with most ports, and of these the one with the lowest system and key. A port whose partner has
-// expired stays selected until it is defaulted.
+// choose is the selection logic, 6.4.14: of the partners that ports hear of, each with one speed, one is taken, and
+// stays as long as it is heard of; else that with most ports, and of these the fastest, and the one with the lowest
+// system and key. A port whose partner has expired stays selected until it is defaulted.
 func (g *aggregate) choose() {
 	count := map[group]int{}
 	for _, p := range g.ports {
@@ -67,6 +67,7 @@ func (g *aggregate) fallBack(heard bool) {
 }
 
 func compareGroups(a, b group) int {
-	return cmp.Or(cmp.Compare(a.system.Priority, b.system.Priority), slices.Compare(a.system.MAC[:], b.system.MAC[:]),
+	return cmp.Or(cmp.Compare(b.speed, a.speed), cmp.Compare(a.system.Priority, b.system.Priority),
+		slices.Compare(a.system.MAC[:], b.system.MAC[:]),
 		cmp.Compare(a.key, b.key), cmp.Compare(a.port, b.port))
 }

@@ -10,6 +10,7 @@ import (
 // A Status is how a port of an aggregation is.
 type Status struct {
 	Aggregate, Name string
+	Incarnation     string // the member's, as it was configured
 	Actor, Partner  Info
 	Receiver        Receiver
 	Mux             Mux
@@ -28,8 +29,9 @@ func (a *Agent) Statuses(now time.Time) (list []Status) {
 	for _, name := range slices.Sorted(maps.Keys(a.aggregates)) {
 		for _, p := range a.aggregates[name].ports {
 			s := Status{
-				Aggregate: name, Name: p.Name, Actor: p.actor(), Partner: p.partner, Receiver: p.receiver, Mux: p.mux,
-				Selected: p.selected, Fallback: p.fallback, Up: p.Up, Reason: p.reason(), Counts: p.counts,
+				Aggregate: name, Name: p.Name, Incarnation: p.Incarnation, Actor: p.actor(), Partner: p.partner,
+				Receiver: p.receiver, Mux: p.mux, Selected: p.selected,
+				Fallback: p.fallback, Up: p.Up, Reason: p.reason(), Counts: p.counts,
 				ActorChurned:   churned(now, p.actorOut),
 				PartnerChurned: churned(now, p.partnerOut),
 			}
@@ -87,6 +89,8 @@ func (p *port) unselected() string {
 		return "the partner is this switch itself"
 	case p.group() == p.of.partner:
 		return fmt.Sprintf("partner %s aggregates no ports", who)
+	case p.Speed != p.of.partner.speed && p.of.partner != (group{}):
+		return fmt.Sprintf("the port has %d Mb/s, and those that %s aggregates %d", p.Speed, p.of.Name, p.of.partner.speed)
 	}
 	return fmt.Sprintf("partner %s with key %d is not that of %s, %s with key %d",
 		who, p.partner.Key, p.of.Name, p.of.partner.system, p.of.partner.key)

@@ -43,7 +43,7 @@ type Speaker struct {
 
 	rows       map[string]map[string]swss.FieldValues // of APPL_DB, by table
 	configured bool                                   // the agent knows them as they are
-	before     map[string]*lacp.Before                // what an earlier one has left, by PortChannel|port
+	before     map[string]before                      // what an earlier one has left, by PortChannel|port
 	loaded     bool                                   // told is what the databases have
 	unsure     bool                                   // rows may have to be written
 	told       map[string]map[string]swss.FieldValues // as written, by table
@@ -73,10 +73,16 @@ func New(cfg Config) *Speaker {
 			s.configured = false
 		})
 	}
+	for _, table := range []string{schema.StateLACP, schema.StateLACPMember} {
+		forward.Consume(s.d, s.redis.DB(swss.StateDB), table, func(key string, fields swss.FieldValues) {
+			s.found(table, key, fields)
+		})
+	}
 	s.d.OnFlush(func() { s.loaded = false })
 	forward.Settle(s.d, "LACP", s.due, s.settle)
 	s.d.At(s.next, func(ctx context.Context, now time.Time) error {
 		s.agent.Advance(now)
+		s.unsure = true
 		return s.settle(ctx)
 	})
 	s.d.Every(func() time.Duration { return tellPeriod }, s.tell)
@@ -109,11 +115,14 @@ func (s *Speaker) Receive(port string, frame []byte) bool {
 	if !s.speaks(port) {
 		return false
 	}
-	if err := s.agent.Receive(s.now(), port, frame); err != nil {
+	at, timed := s.agent.Next()
+	err := s.agent.Receive(s.now(), port, frame)
+	if err != nil {
 		s.log.Debug("a LACP frame is left out", "because", err)
 	}
 	s.flush()
-	s.unsure = true
+	// What is left out changes nothing, and costs nothing: but for timers that were due before it.
+	s.unsure = s.unsure || err == nil || timed && !s.now().Before(at)
 	return true
 }
 
@@ -179,9 +188,11 @@ func (s *Speaker) configure() {
 			continue
 		}
 		ports = append(ports, name)
+		is := s.rows[schema.AppLAGMember][name][schema.FieldIncarnation]
+		was := s.before[lag+"|"+port].of(is)
 		byLAG[lag] = append(byLAG[lag], lacp.Member{
-			Name: port, Number: number, MAC: s.mac, Up: s.isUp(port, s.before[lag+"|"+port] != nil),
-			Before: s.before[lag+"|"+port],
+			Name: port, Number: number, MAC: s.mac, Up: s.isUp(port, was != nil), Speed: s.speed(port),
+			Incarnation: is, Before: was,
 		})
 	}
 	var all []lacp.Aggregate
@@ -222,6 +233,12 @@ func (s *Speaker) isUp(port string, before bool) bool {
 	}
 	s.up[port] = is
 	return is
+}
+
+// speed is that of a port in Mb/s; 0: it is not known.
+func (s *Speaker) speed(port string) uint32 {
+	n, _ := strconv.ParseUint(s.rows[schema.AppPort][port]["speed"], 10, 32)
+	return uint32(n)
 }
 
 // portNumber is the number of a port in LACP: that of its name, from 1. It is the same whenever the switch begins.

@@ -51,20 +51,39 @@ func newBench(t *testing.T, lag string) *bench {
 	for i := range b.all {
 		s := &side{b: b, mac: [6]byte{2, 0, 0, 0, 0, byte(i + 1)}, redis: swsstest.Start(t)}
 		b.all[i] = s
-		for _, port := range []string{"Ethernet0", "Ethernet4"} {
-			s.set(swss.ConfigDB, schema.CfgPort, port, "lanes="+strings.TrimPrefix(port, "Ethernet")+" speed=10000 admin_status=up")
-			s.set(swss.ConfigDB, schema.CfgPortChannelMbr, "PortChannel1|"+port, "NULL=NULL")
-		}
-		s.set(swss.ConfigDB, schema.CfgPortChannel, "PortChannel1", lag)
-		s.mgr = orch.NewDaemon(orch.Manager, s.redis, orch.Options{})
-		ports.New(s.mgr, s.redis).LACP = true
-		t.Cleanup(func() { _ = s.mgr.Close() })
+		s.configure(lag)
+		s.manage()
 		s.start()
-		s.up("Ethernet0", "up")
-		s.up("Ethernet4", "up")
 	}
 	b.step()
 	return b
+}
+
+// configure configures the PortChannel, with ports that are up.
+func (s *side) configure(lag string) {
+	for _, port := range []string{"Ethernet0", "Ethernet4"} {
+		s.set(swss.ConfigDB, schema.CfgPort, port, "lanes="+strings.TrimPrefix(port, "Ethernet")+" speed=10000 admin_status=up")
+		s.set(swss.ConfigDB, schema.CfgPortChannelMbr, "PortChannel1|"+port, "NULL=NULL")
+		s.up(port, "up")
+	}
+	s.set(swss.ConfigDB, schema.CfgPortChannel, "PortChannel1", lag)
+}
+
+// manage starts tammgrd, in the place of one that there was.
+func (s *side) manage() {
+	if s.mgr != nil {
+		_ = s.mgr.Close()
+	}
+	d := orch.NewDaemon(orch.Manager, s.redis, orch.Options{})
+	ports.New(d, s.redis).LACP = true
+	s.b.Cleanup(func() { _ = d.Close() })
+	s.mgr = d
+}
+
+// kill ends LACP, which writes nothing more.
+func (s *side) kill() {
+	_ = s.d.Close()
+	s.d, s.away = nil, true
 }
 
 // start starts LACP, in the place of one that there was.
@@ -120,7 +139,7 @@ func (b *bench) step() {
 		}
 		again = false
 		for i, s := range b.all {
-			again = s.stepOne(s.d) || again
+			again = s.d != nil && s.stepOne(s.d) || again
 			again = s.stepOne(s.mgr) || again
 			again = s.enforce() || again
 			for _, f := range s.sent {
@@ -160,7 +179,14 @@ func (s *side) enforce() (did bool) {
 		}
 		for _, r := range rows {
 			did = true
-			if table != schema.AppLAGMember || r.Op == swss.OpDel {
+			if table != schema.AppLAGMember {
+				continue
+			}
+			if r.Op == swss.OpDel {
+				s.asic = append(s.asic, strings.TrimPrefix(r.Key, "PortChannel1:")+" gone")
+				if err := swss.NewTable(s.redis.DB(swss.ApplDB), table).Del(s.b.Context(), r.Key); err != nil {
+					s.b.Fatal(err)
+				}
 				continue
 			}
 			row := r.FieldValues()
@@ -283,10 +309,7 @@ func TestRestartChangesNothing(t *testing.T) {
 	s.start()
 	b.pass(60 * time.Second)
 	calm("LACP was restarted")
-	_ = s.mgr.Close()
-	s.mgr = orch.NewDaemon(orch.Manager, s.redis, orch.Options{})
-	ports.New(s.mgr, s.redis).LACP = true
-	t.Cleanup(func() { _ = s.mgr.Close() })
+	s.manage()
 	b.pass(60 * time.Second)
 	calm("tammgrd was restarted")
 	for _, port := range []string{"Ethernet0", "Ethernet4"} {

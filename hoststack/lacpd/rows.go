@@ -28,10 +28,10 @@ func (s *Speaker) load(ctx context.Context) error {
 		if t.name != schema.StateLACPMember || !first {
 			continue
 		}
-		s.before = map[string]*lacp.Before{}
+		s.before = map[string]before{}
 		for key, row := range rows {
 			if b, ok := beforeOf(row); ok {
-				s.before[key] = b
+				s.before[key] = before{b, row[schema.FieldIncarnation]}
 			}
 		}
 		s.configured = false
@@ -92,6 +92,23 @@ func (s *Speaker) differences(
 	return nil
 }
 
+// found takes how a row of STATE_DB is: somebody else may have written there, by mistake or not, and that is put right.
+// Fields that are none of ours do not count.
+func (s *Speaker) found(table, key string, fields swss.FieldValues) {
+	told := s.told[table]
+	same := (told[key] == nil) == (fields == nil)
+	for name, value := range told[key] {
+		same = same && fields[name] == value
+	}
+	if !s.loaded || same {
+		return
+	}
+	if told[key] = fields; fields == nil {
+		delete(told, key)
+	}
+	s.unsure = true
+}
+
 // tell brings what changes with time alone up to date: the counters, and who churns.
 func (s *Speaker) tell(ctx context.Context, _ time.Time) error {
 	if !s.loaded || !s.configured {
@@ -123,6 +140,7 @@ func (s *Speaker) lagRow(row schema.PortChannel, links int, partner string) swss
 		"key":                         strconv.Itoa(int(row.LACPKey())),
 		"partner":                     partner,
 		"links":                       strconv.Itoa(links),
+		schema.FieldIncarnation:       s.rows[schema.AppLAG][row.Name][schema.FieldIncarnation],
 		schema.FieldReason:            "",
 	}
 	if links < int(row.MinLinks) {
@@ -134,7 +152,7 @@ func (s *Speaker) lagRow(row schema.PortChannel, links int, partner string) swss
 // memberRow is the row of a member: fields of SONiC's tlm_teamd, and what that has no field for.
 func memberRow(p lacp.Status) swss.FieldValues {
 	f := swss.FieldValues{
-		schema.FieldMux: p.Mux.String(), schema.FieldReason: p.Reason,
+		schema.FieldMux: p.Mux.String(), schema.FieldReason: p.Reason, schema.FieldIncarnation: p.Incarnation,
 		"link.up":      strconv.FormatBool(p.Up),
 		"runner.state": p.Receiver.String(), "runner.selected": strconv.FormatBool(p.Selected),
 		"runner.aggregator.selected": strconv.FormatBool(p.Mux == lacp.MuxDistributing),
@@ -159,6 +177,20 @@ func memberRow(p lacp.Status) swss.FieldValues {
 		f[at+"system"] = i.System.String()
 	}
 	return f
+}
+
+// A before is how an earlier agent has left a member, and of which incarnation.
+type before struct {
+	is          *lacp.Before
+	incarnation string
+}
+
+// of is what counts for a member of that incarnation: nil where it is another, with which nothing was negotiated.
+func (b before) of(incarnation string) *lacp.Before {
+	if b.incarnation != incarnation {
+		return nil
+	}
+	return b.is
 }
 
 // beforeOf reads what memberRow has written of a member that may go on.

@@ -186,6 +186,10 @@ func dump(b *Bench, name swss.DBName, table string) []string {
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		line := table + b.r.DB(name).Separator() + key
 		for _, p := range swss.Pairs(rows[key]) {
+			if p.Field == schema.FieldIncarnation { // its number is of what was before
+				_, about, _ := strings.Cut(p.Value, "/")
+				p.Value = "N/" + about
+			}
 			if p.Field != schema.FieldSince {
 				line += " " + p.Field + "=" + p.Value
 			}
