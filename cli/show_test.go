@@ -184,6 +184,7 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	s.server.load(t, flyMonTree)
 	s.server.load(t, recordTree(t))
 	s.server.load(t, healthTree)
+	s.server.load(t, `{"outputs":{"output":[{"name":"o","state":{"name":"o","status":"active"}}]}}`)
 	s.server.load(t, `{"configurations":{"configuration":[{"name":"startup","state":{"name":"startup"}},{"name":"0","state":{"name":"0"}}]}}`)
 	for _, f := range features() {
 		s.server.load(t, `{"tam":{"features-state":{"feature":[{"feature-ref":"`+f.ref+`","state":{"op-status":"ACTIVE"}}]}}}`)
