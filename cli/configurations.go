@@ -64,7 +64,11 @@ func configurationCommands() []*command {
 			if c.args["comment"] != "" {
 				in["comment"] = c.args["comment"]
 			}
-			return c.sh.operate(ctx, "copy", in)
+			if err := c.sh.operate(ctx, "copy", in); err != nil || destination != "startup" || source != "running" {
+				return err
+			}
+			return warnUnconfirmed(ctx, c,
+				"what was saved is not confirmed: without commit the switch goes back, not what was saved,")
 		}
 	}
 	copies := kw("copy", "Put one configuration in the place of another")
@@ -100,13 +104,18 @@ func commitConfirmed(ctx context.Context, c *call) error {
 	if err := c.sh.operate(ctx, "commit", in); err != nil {
 		return err
 	}
+	return warnUnconfirmed(ctx, c, "without commit the switch goes back,")
+}
+
+// warnUnconfirmed says when the switch goes back to what, if it will.
+func warnUnconfirmed(ctx context.Context, c *call, words string) error {
 	found, err := c.sh.client.all(ctx, gpath(keptRoot))
 	if err != nil {
-		return err
+		return fmt.Errorf("it is done, but whether a commit waits to be confirmed is not known: %w", err)
 	}
 	for _, k := range found.items("configuration") {
 		if until := k.text("state", "unconfirmed-until"); until != "" {
-			c.sh.warn("without commit the switch goes back, at %s, to configuration %s: %s of %s", when(until), k.name(),
+			c.sh.warn("%s at %s, to configuration %s: %s of %s", words, when(until), k.name(),
 				k.text("state", "kind"), when(k.text("state", "time")))
 		}
 	}

@@ -19,7 +19,29 @@ type SyntaxError struct {
 
 // Error is the reason, the line, and a mark under the place.
 func (e *SyntaxError) Error() string {
+	e = e.near()
 	return fmt.Sprintf("%s\n  %s\n  %s^", errorText(e.Reason), e.Line, e.indent())
+}
+
+// shownLine is how much of a long line an error shows around the mark, in characters.
+const shownLine = 160
+
+// near is the same with a line that is not long.
+func (e *SyntaxError) near() *SyntaxError {
+	col := min(max(e.Col, 0), len(e.Line))
+	before, behind := []rune(e.Line[:col]), []rune(e.Line[col:])
+	if len(before)+len(behind) <= shownLine {
+		return e
+	}
+	from, to := "", ""
+	if n := len(before) - shownLine/2; n > 0 {
+		from, before = "...", before[n:]
+	}
+	if len(behind) > shownLine/2 {
+		to, behind = "...", behind[:shownLine/2]
+	}
+	head := from + string(before)
+	return &SyntaxError{Line: head + string(behind) + to, Col: len(head), Reason: e.Reason}
 }
 
 // ambiguousError lists the keywords that a word may stand for.

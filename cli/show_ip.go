@@ -79,11 +79,14 @@ func showRoutes(family int) func(context.Context, *call) (*view, error) {
 		}
 		lines := routeLines(routing, family)
 		text := func(p *printout) {
-			p.line("Codes: C - connected, S - static, R - of a routing daemon, > - in the ASIC")
+			p.line("Codes: C - connected, S - static, R - of a routing daemon, > - in the ASIC, ? - nobody says whether it is")
 			for _, l := range lines {
 				mark := " "
-				if l.status == "" || l.status == "active" {
+				switch l.status {
+				case "active":
 					mark = ">"
+				case "": // no daemon writes it of a routing daemon's, or not yet
+					mark = "?"
 				}
 				head := l.code + mark + " " + l.prefix.String()
 				for _, w := range l.ways {

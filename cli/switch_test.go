@@ -391,3 +391,40 @@ func TestSwitchCannotStamp(t *testing.T) {
 		t.Errorf("%s, want UNSUPPORTED", got)
 	}
 }
+
+// Who saves what is not confirmed learns that it is not.
+func TestSaveUnconfirmed(t *testing.T) {
+	s, _ := newSwitch(t)
+	for _, tt := range []struct{ line, warning string }{
+		{"write memory", ""},
+		{"commit confirmed 5", "%Warning: without commit the switch goes back, at "},
+		{"write memory", "%Warning: what was saved is not confirmed: "},
+		{"commit", ""},
+		{"write memory", ""},
+	} {
+		s.err.Reset()
+		if err := s.Exec(t.Context(), tt.line); err != nil {
+			t.Fatalf("%s: %v", tt.line, err)
+		}
+		if got := s.err.String(); tt.warning == "" && got != "" || !strings.HasPrefix(got, tt.warning) {
+			t.Errorf("%s: %q, want %q", tt.line, got, tt.warning)
+		}
+	}
+}
+
+// Of a line of any length an error shows what is around the mark, and the mark is under it.
+func TestLongLine(t *testing.T) {
+	s, _ := newSwitch(t)
+	long := strings.Repeat("é", 5000)
+	for _, line := range []string{"show " + long, "write memory comment " + long, `show tam switch "` + long + `" | x` + long} {
+		err := s.Exec(t.Context(), line)
+		if err == nil || len(err.Error()) > 1000 {
+			t.Fatalf("%.20s: %v", line, err)
+		}
+		lines := strings.Split(err.Error(), "\n")
+		at := strings.Index(lines[2], "^")
+		if shown := []rune(lines[1]); at < 0 || at > len(shown) || !strings.ContainsRune("éx\"", shown[at]) {
+			t.Errorf("the mark is not under what is wrong:\n%v", err)
+		}
+	}
+}

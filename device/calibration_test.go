@@ -123,7 +123,7 @@ func TestFlyMonCalibration(t *testing.T) {
 // The same of answers that lack something.
 func TestFlyMonCalibrationPartial(t *testing.T) {
 	t.Parallel()
-	tallies, fixed := talliesOf(partialMeasures()), randtest.Cases{Seed: 1, Count: 6, Short: 1}
+	tallies, fixed := talliesOf(partialMeasures()), randtest.Cases{Seed: 1, Count: 3, Short: 1}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) { newCalibration(t, seed, partialMeasures()).run(tallies) })
 	judge(t, tallies, ran.Whole(fixed))
 }

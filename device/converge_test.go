@@ -316,7 +316,7 @@ var testMetadata = map[string]swss.FieldValues{"localhost": {"mac": "02:00:00:00
 // the ASIC is what the final configuration makes it when applied once.
 func TestConfigurationConverges(t *testing.T) {
 	t.Parallel()
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 50, Short: 4}, converge)
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 25, Short: 4}, converge)
 }
 
 func converge(t *testing.T, seed uint64) {

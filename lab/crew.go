@@ -110,9 +110,14 @@ func (c *crew) divide() {
 	}
 }
 
-// work has nodes worked on up to end.
+// work has nodes worked on up to end. A single one is worked on by the caller: to call the others, and to wait until
+// they have found nothing, would take longer, and they would look for windows that are not theirs and never sleep.
 func (c *crew) work(nodes []*node, end Time, side int) {
 	c.nodes, c.window.end, c.window.side = nodes, end, side
+	if len(nodes) == 1 {
+		nodes[0].run(c.ctx, end, side)
+		return
+	}
 	c.divide()
 	c.finished.Store(0)
 	c.call()

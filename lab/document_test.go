@@ -102,7 +102,7 @@ func TestNewNames(t *testing.T) {
 			top, err := Parse("f.yaml", []byte(text), nil)
 			if err == nil {
 				top.Duration = 100 * Microsecond
-				_, err = Run(t.Context(), top, Options{})
+				_, err = Run(t.Context(), top, Options{Workers: 1})
 			}
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one with %s", err, tt.want)

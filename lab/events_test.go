@@ -37,7 +37,7 @@ events:
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lab.Run(t.Context(), topology, lab.Options{}); err != nil {
+		if _, err := lab.Run(t.Context(), topology, lab.Options{Workers: 1}); err != nil {
 			t.Errorf("links of %s: %v", lookahead, err)
 		}
 	}

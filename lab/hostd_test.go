@@ -58,7 +58,7 @@ traffic:
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := lab.Run(t.Context(), topology, lab.Options{})
+	r, err := lab.Run(t.Context(), topology, lab.Options{Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(t.Context(), top, Options{})
+	r, err := Run(t.Context(), top, Options{Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestChecksCanFail(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Run(t.Context(), top, Options{})
+			r, err := Run(t.Context(), top, Options{Workers: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +105,7 @@ func TestGoAPI(t *testing.T) {
 		Links:    []Link{{A: "a", B: "s1:Ethernet0"}, {A: "b", B: "s1:Ethernet4"}},
 		Traffic:  []Traffic{{Name: "six", From: "a", To: "b", PPS: 1_000_000, Headers: Headers{Protocol: "tcp"}, Size: Sizes{List: []uint16{100}}, Start: 20 * Microsecond, Count: 50}},
 	}
-	l, err := New(t.Context(), top, Options{})
+	l, err := New(t.Context(), top, Options{Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,7 +116,7 @@ func TestChancesAreIndependent(t *testing.T) {
 		t.Skip("nothing new for the race detector")
 	}
 	text := chain("loss: 1%, jitter: {max: 3us}, duplicate: 1%")
-	r, _ := runText(t, text, Options{})
+	r, _ := runText(t, text, Options{Workers: 1})
 	more := strings.Replace(text, "hosts:", `hosts:
 - {name: h3, ips: [10.0.0.3/24]}`, 1)
 	more = strings.Replace(more, "links:", `links:
@@ -124,7 +124,7 @@ func TestChancesAreIndependent(t *testing.T) {
 - {name: extra2, a: "s3:Ethernet4", b: "s4:Ethernet4", loss: 10%}`, 1)
 	more = strings.Replace(more, "- {name: s2, config: *c}", "- {name: s2, config: *c}\n- {name: s3, config: *c}\n- {name: s4, config: *c}", 1)
 	more += "- {name: other, from: h3, to: h1, pps: 1000, kind: poisson}\n"
-	s, _ := runText(t, more, Options{})
+	s, _ := runText(t, more, Options{Workers: 1})
 	a, b := fmt.Sprintf("%+v", r.Flows["web"]), fmt.Sprintf("%+v", s.Flows["web"])
 	if a != b {
 		t.Errorf("with more around it, web is\n%s, was\n%s", b, a)
@@ -230,7 +230,7 @@ links:
 traffic:
 - {name: web, from: h1, to: h2, pps: 100000, start: 20us, count: 90}
 truth: [{name: all, match: {IP_PROTOCOL: "17"}}]
-`, Options{})
+`, Options{Workers: 1})
 	f := r.Flows["web"]
 	if f.Sent != 90 || f.Received != 90 || f.Copies != 180 || f.Stray != 180 || f.InFlight != 0 || f.Lost != 0 {
 		t.Errorf("flow group: %+v, want 90 received and two copies of each at the monitor", f)

@@ -14,7 +14,7 @@ func TestSpaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := New(t.Context(), top, Options{})
+	l, err := New(t.Context(), top, Options{Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

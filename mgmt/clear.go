@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,16 +22,15 @@ import (
 // cleared is kept in COUNTERS_DB, and whatever this server says of them is the difference. It holds for the chip
 // that counted: when syncd has another, which counts anew, or a counter is below what it was, nothing is subtracted.
 
-// clearedKey is the hash of COUNTERS_DB with what counters were: by the key of their row, JSON of its fields; and,
-// under clearedLife, the mark of the syncd that counted.
 const (
-	clearedKey  = "TAMTAM_CLEARED"
-	clearedLife = "life"
+	clearedKey  = schema.CountersCleared
+	clearedLife = "life"  // the field with the mark of the syncd that counted
 	countsMark  = "syncd" // whose mark in COUNTERS_DB it is
 )
 
-// A counted is a kind of counters: rows of a table of COUNTERS_DB, of one name each.
+// A counted is a kind of counters: rows of a table, of one name each.
 type counted struct {
+	db    swss.DBName // "": COUNTERS_DB
 	table string
 	names string // the hash with their names; "": the names are the keys of the table
 	only  string // names begin with it, which is not told
@@ -39,7 +39,7 @@ type counted struct {
 
 var countedKinds = map[string][]counted{
 	"interfaces": {{table: schema.CountersTable, names: schema.CountersPortNameMap},
-		{table: schema.CountersTable, names: schema.CountersLAGNameMap}},
+		{table: schema.CountersTable, names: schema.CountersLAGNameMap}, {db: swss.StateDB, table: schema.StateWire}},
 	"queues":        {{table: schema.CountersTable, names: schema.CountersQueueNameMap}},
 	"acl":           {{table: schema.CountersTable, names: schema.CountersACLRuleMap, off: schema.TAMTable + ":"}},
 	"flow-groups":   {{table: schema.CountersTable, names: schema.CountersACLRuleMap, only: schema.TAMTable + ":"}},
@@ -48,9 +48,16 @@ var countedKinds = map[string][]counted{
 	"table-record":  {{table: schema.CountersRecord}},
 }
 
-// counts reports whether a field of a row is a counter, and no level.
+// counts reports whether a field of a row is a counter, and no level or size.
 func counts(field string) bool {
-	return !strings.Contains(field, "OCCUPANCY") && !strings.Contains(field, "WATERMARK")
+	return !strings.Contains(field, "OCCUPANCY") && !strings.Contains(field, "WATERMARK") && field != "mtu" &&
+		field != "late-ns"
+}
+
+// A countedRow is a row with counters.
+type countedRow struct {
+	db  *swss.DB
+	key string
 }
 
 // A clearInput is that of the operation clear-counters.
@@ -64,26 +71,51 @@ func (s *keeping) clearCounters(ctx context.Context, _ string, in clearInput) er
 	if in.Kind == "all" {
 		kinds = slices.Sorted(maps.Keys(countedKinds))
 	}
-	db := s.reader.redis.DB(swss.CountersDB)
-	var keys []string
+	var keys []countedRow
 	for _, kind := range kinds {
 		if countedKinds[kind] == nil {
 			return status.Errorf(codes.InvalidArgument, "kind is %q, want all or one of %s", kind,
 				strings.Join(slices.Sorted(maps.Keys(countedKinds)), ", "))
 		}
 		for _, c := range countedKinds[kind] {
+			db := s.reader.redis.DB(cmp.Or(c.db, swss.CountersDB))
 			found, err := c.keys(ctx, db, in.Name)
 			if err != nil {
 				return unavailable(err)
 			}
-			keys = append(keys, found...)
+			for _, key := range found {
+				keys = append(keys, countedRow{db, key})
+			}
 		}
 	}
 	if in.Name != "" && len(keys) == 0 {
 		return status.Errorf(codes.NotFound, "%s: %s has no counters", in.Kind, in.Name)
 	}
-	if err := s.rememberCounters(ctx, db, keys); err != nil {
+	db := s.reader.redis.DB(swss.CountersDB)
+	err := s.rememberCounters(ctx, db, keys)
+	if err == nil && in.Kind == "all" && in.Name == "" {
+		err = forgetOthers(ctx, db, keys)
+	}
+	if err != nil {
 		return unavailable(err)
+	}
+	return nil
+}
+
+// forgetOthers drops what was remembered of rows that are no more.
+func forgetOthers(ctx context.Context, db *swss.DB, keys []countedRow) error {
+	known := map[string]bool{clearedLife: true}
+	for _, k := range keys {
+		known[k.key] = true
+	}
+	gone, err := db.Client().HKeys(ctx, clearedKey).Result()
+	if err != nil {
+		return err
+	}
+	for c := range slices.Chunk(slices.DeleteFunc(gone, func(k string) bool { return known[k] }), chunk) {
+		if err := db.Client().HDel(ctx, clearedKey, c...).Err(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -111,7 +143,7 @@ func (c counted) keys(ctx context.Context, db *swss.DB, name string) (out []stri
 }
 
 // rememberCounters keeps what counters are.
-func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []string) error {
+func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []countedRow) error {
 	marks, err := db.Client().HMGet(ctx, swss.KeyMark, countsMark).Result()
 	if err != nil {
 		return err
@@ -127,25 +159,16 @@ func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []stri
 		}
 	}
 	for c := range slices.Chunk(keys, chunk) {
-		rows := make([]*redis.MapStringStringCmd, len(c))
-		err := pipelined(ctx, db, func(p redis.Pipeliner) error {
-			for i, k := range c {
-				rows[i] = p.HGetAll(ctx, k)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
 		values := []any{clearedLife, life}
-		for i, k := range c {
-			was := rows[i].Val()
-			maps.DeleteFunc(was, func(f, _ string) bool { return !counts(f) })
-			text, err := json.Marshal(was)
-			if err != nil {
+		for i := 0; i < len(c); {
+			j := i
+			for j < len(c) && c[j].db == c[i].db {
+				j++
+			}
+			if values, err = appendCounts(ctx, values, c[i:j]); err != nil {
 				return err
 			}
-			values = append(values, k, text)
+			i = j
 		}
 		if err := db.Client().HSet(ctx, clearedKey, values...).Err(); err != nil {
 			return err
@@ -154,14 +177,42 @@ func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []stri
 	return nil
 }
 
+// appendCounts reads rows of one database, and appends the key and the counters of each.
+func appendCounts(ctx context.Context, values []any, of []countedRow) ([]any, error) {
+	rows := make([]*redis.MapStringStringCmd, len(of))
+	err := pipelined(ctx, of[0].db, func(p redis.Pipeliner) error {
+		for i, r := range of {
+			rows[i] = p.HGetAll(ctx, r.key)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range of {
+		was := rows[i].Val()
+		maps.DeleteFunc(was, func(f, _ string) bool { return !counts(f) })
+		text, err := json.Marshal(was)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, r.key, text)
+	}
+	return values, nil
+}
+
 // fetchCleared finds what counters were when they were cleared, where they were, and takes it from what they are.
 func (r reader) fetchCleared(ctx context.Context, db *swss.DB, g *group, wants []*want) error {
 	of := slices.DeleteFunc(slices.Clone(wants), func(w *want) bool {
-		return !g.rows[w.row].Counter || w.cmd == nil || len(w.e.recs[w.row]) == 0
+		row := g.rows[w.row]
+		return !row.Counter || w.cmd == nil || len(w.e.recs[w.row]) == 0 ||
+			db.Name() != swss.CountersDB && row.Table != schema.StateWire
 	})
-	if db.Name() != swss.CountersDB || len(of) == 0 {
+	if len(of) == 0 {
 		return nil
 	}
+	separator := db.Separator()
+	db = r.redis.DB(swss.CountersDB)
 	life, err := db.Client().HGet(ctx, clearedKey, clearedLife).Result()
 	if err == redis.Nil {
 		return nil
@@ -174,7 +225,7 @@ func (r reader) fetchCleared(ctx context.Context, db *swss.DB, g *group, wants [
 	err = pipelined(ctx, db, func(p redis.Pipeliner) error {
 		mark = p.HGet(ctx, swss.KeyMark, countsMark)
 		for i, w := range of {
-			bases[i] = p.HGet(ctx, clearedKey, g.rows[w.row].hash(db.Separator(), w.key))
+			bases[i] = p.HGet(ctx, clearedKey, g.rows[w.row].hash(separator, w.key))
 		}
 		return nil
 	})

@@ -1,8 +1,11 @@
 package mgmt
 
 import (
+	"encoding/json"
 	"testing"
+	"unicode/utf8"
 
+	"tamtam/mgmt/configfile"
 	"tamtam/swss/swsstest"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -114,6 +117,23 @@ func FuzzRow(f *testing.F) {
 				e.recs[i] = map[string]string{f1: v1, f2: v2}
 			}
 			checkShown(t, e)
+		}
+	})
+}
+
+// A name that is twice in an object is found, wherever it is; what is in strings is no name.
+func FuzzTwice(f *testing.F) {
+	f.Add(`{"a":{"b":[{"c":1,"c":2}]}}`)
+	f.Add(`{"a\":":"{\"x\":1}","a":":\\"}`)
+	f.Add(`{"\ud800":1,"\udfff":2}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var v any
+		if !utf8.ValidString(text) || json.Unmarshal([]byte(text), &v) != nil {
+			return
+		}
+		twice := configfile.Doubled([]byte(text))
+		if _, err := decodeJSON([]byte(text)); (err != nil) != (len(twice) > 0) {
+			t.Errorf("%s: %v, and what is twice there is %v", text, err, twice)
 		}
 	})
 }

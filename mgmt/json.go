@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tamtam/mgmt/configfile"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -216,7 +218,42 @@ func decodeJSON(raw []byte) (any, error) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, fmt.Errorf("bad JSON: more than one value")
 	}
+	if membersIn(raw) != membersOf(v) {
+		return nil, fmt.Errorf("bad JSON: %w", errors.Join(configfile.Doubled(raw)...))
+	}
 	return v, nil
+}
+
+// membersIn counts the members of all objects in a JSON text: the colons outside of strings.
+func membersIn(text []byte) (n int) {
+	inside := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			inside = !inside
+		case inside && c == '\\':
+			i++
+		case !inside && c == ':':
+			n++
+		}
+	}
+	return n
+}
+
+// membersOf counts those of a decoded value: fewer, where an object had a name twice.
+func membersOf(v any) (n int) {
+	switch v := v.(type) {
+	case map[string]any:
+		n = len(v)
+		for _, below := range v {
+			n += membersOf(below)
+		}
+	case []any:
+		for _, below := range v {
+			n += membersOf(below)
+		}
+	}
+	return n
 }
 
 // touch makes the entries along the path exist.
@@ -278,7 +315,10 @@ func (f *flattener) object(n *node, keys []string, v any) {
 			local = name
 		}
 		k := n.kid[local]
+		_, again := m[local]
 		switch {
+		case k != nil && prefixed && k.module == mod && again:
+			f.fail(k, extend(keys, k.group), "is there twice, as %s and %s", quoted(name), quoted(local))
 		case k == nil || prefixed && k.module != mod:
 			f.tell(n, keys, "has no member %s; it has %s", quoted(name), strings.Join(slices.Sorted(maps.Keys(n.kid)), ", "))
 			f.faults.made.doubt(n, keys, false)
@@ -300,6 +340,7 @@ func (f *flattener) list(n *node, keys []string, v any) {
 		f.fail(n, extend(keys, n.group), "%s is no JSON array", jsonWords(v))
 		return
 	}
+	seen := map[string]bool{}
 	for _, e := range entries {
 		m, ok := e.(map[string]any)
 		if !ok {
@@ -317,6 +358,12 @@ func (f *flattener) list(n *node, keys []string, v any) {
 		}
 		if len(all) < len(n.group.keys) {
 			continue
+		}
+		if id := strings.Join(all[len(keys):], "\x00"); seen[id] {
+			f.fail(n, all, "is there twice")
+			continue
+		} else {
+			seen[id] = true
 		}
 		f.out = append(f.out, assignment{group: n.group, keys: all})
 		f.object(n, all, e)

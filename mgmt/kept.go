@@ -135,12 +135,15 @@ func (s *keeping) copy(ctx context.Context, who string, in copyInput) error {
 func (s *keeping) save(who string, rows configfile.Rows, comment string) error {
 	text, err := rows.JSON()
 	if err == nil {
-		err = configfile.Write(s.cfg.Startup, bytes.NewReader(append(text, '\n')), 0o644)
+		err = configfile.Replace(s.cfg.Startup, bytes.NewReader(append(text, '\n')), 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("nothing was saved: %w", err)
 	}
-	return s.keep(who, keptSave, comment, rows)
+	if err := s.keep(who, keptSave, comment, rows); err != nil {
+		return fmt.Errorf("it was saved to %s, but is not in the history: %w", s.cfg.Startup, err)
+	}
+	return nil
 }
 
 // keep puts a configuration into the archive, unless it is the newest there already and of a kind that counts as
@@ -161,35 +164,43 @@ func (s *keeping) keep(who, kind, comment string, rows configfile.Rows) error {
 	return err
 }
 
-// restore makes a configuration the running one. What was running is kept, unless it is already. An unconfirmed
-// commit ends by it: what it was to protect is gone.
+// restore makes a configuration the running one. What was running is kept first, unless it is already: without a way
+// back nothing is done. An unconfirmed commit ends by it: what it was to protect is gone.
 func (s *keeping) restore(ctx context.Context, who string, rows configfile.Rows, why string) error {
-	was, err := s.replaceRows(ctx, rows)
-	if err != nil {
-		return err
+	err := s.replaceRows(ctx, rows, func(was configfile.Rows) error {
+		if err := s.keep(who, keptBefore, why, was); err != nil {
+			return fmt.Errorf("nothing was changed, as what is running cannot be kept: %w", err)
+		}
+		return nil
+	})
+	if err == nil {
+		s.endTrial()
 	}
-	s.endTrial()
-	return s.keep(who, keptBefore, why, was)
+	return err
 }
 
-// replaceRows writes CONFIG_DB anew, all of it or nothing, and returns what was there. The caller holds setting.
-func (s *keeping) replaceRows(ctx context.Context, want configfile.Rows) (was configfile.Rows, err error) {
+// replaceRows writes CONFIG_DB anew, all of it or nothing; keep gets what was there, before it is written. The caller
+// holds setting.
+func (s *keeping) replaceRows(ctx context.Context, want configfile.Rows, keep func(configfile.Rows) error) error {
 	for range commitTries {
-		if was, err = s.tryReplace(ctx, want); !errors.Is(err, errConflict) {
-			return was, err
+		if err := s.tryReplace(ctx, want, keep); !errors.Is(err, errConflict) {
+			return err
 		}
 	}
-	return nil, status.Error(codes.Aborted, "others kept writing the same rows; nothing was changed")
+	return status.Error(codes.Aborted, "others kept writing the same rows; nothing was changed")
 }
 
-func (s *keeping) tryReplace(ctx context.Context, want configfile.Rows) (configfile.Rows, error) {
+func (s *keeping) tryReplace(ctx context.Context, want configfile.Rows, keep func(configfile.Rows) error) error {
 	turn, err := s.reader.redis.DB(swss.ConfigDB).Turn(ctx)
 	if err != nil {
-		return nil, unavailable(err)
+		return unavailable(err)
 	}
 	was, err := s.stored(ctx)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	if err := keep(was); err != nil {
+		return err
 	}
 	next := swss.NewTurn()
 	packed := pack(nil, swss.KeyMark, turn, next)
@@ -204,7 +215,7 @@ func (s *keeping) tryReplace(ctx context.Context, want configfile.Rows) (configf
 	s.snapshot.Lock()
 	defer s.snapshot.Unlock()
 	t := &tx{model: s.model, reader: s.reader}
-	return was, t.write(context.WithoutCancel(ctx), packed, next)
+	return t.write(context.WithoutCancel(ctx), packed, next)
 }
 
 // Begin is called once the switch has what it starts with. source says where that came from, in words; fresh, that it
@@ -225,6 +236,19 @@ func (s *keeping) begin(ctx context.Context, source string, fresh bool, found co
 		return err
 	}
 	s.log.Info("configuration", "from", source, "rows", rows.Count())
+	if err := s.keepStart(source, fresh, found, rows); err != nil {
+		s.log.Error("what the switch starts with cannot be kept: there is no configuration to come back to", "error", err)
+	}
+	s.tellUnsaved(rows)
+	if err := s.resumeTrial(ctx, fresh); err != nil {
+		s.log.Error("whether a commit waits to be confirmed is not known, none is undone", "error", err)
+	}
+	return nil
+}
+
+// keepStart keeps what the switch starts with, and what it found if that is something else. A disk that is full, or
+// read-only, is no reason not to start.
+func (s *keeping) keepStart(source string, fresh bool, found, rows configfile.Rows) error {
 	if d := configfile.Diff(found, rows); len(found) > 0 && len(d) > 0 {
 		s.log.Warn("CONFIG_DB held something else than what the switch starts with; it is kept, "+
 			"see show configuration history", "rows that differ", len(d), "from", source)
@@ -234,16 +258,10 @@ func (s *keeping) begin(ctx context.Context, source string, fresh bool, found co
 		}
 	}
 	notes, err := s.archive().List()
-	if err != nil {
-		return err
+	if err == nil && (fresh || len(notes) == 0) && len(rows) > 0 {
+		err = s.keep("start", keptStart, "", rows)
 	}
-	if (fresh || len(notes) == 0) && len(rows) > 0 {
-		if err := s.keep("start", keptStart, "", rows); err != nil {
-			return err
-		}
-	}
-	s.tellUnsaved(rows)
-	return s.resumeTrial(ctx, fresh)
+	return err
 }
 
 // tellUnsaved logs if the next start would load something else.

@@ -254,12 +254,71 @@ func TestUnconfirmedOutlivesTheServer(t *testing.T) {
 				return
 			}
 			k.clock.pass(time.Second)
-			k.eventually("the undone configuration", func() bool { return k.history()[0] == "before" })
-			if got := k.rate("a"); got != "sampling-rate=1" {
-				t.Errorf("when the time is over: %q", got)
+			k.eventually("the undone configuration", func() bool { return k.rate("a") == "sampling-rate=1" })
+			if got := k.history()[0]; got != "before" {
+				t.Errorf("when the time is over, the newest is %q", got)
 			}
 		})
 	}
+}
+
+// Where the history takes nothing more, nobody loses a configuration by a rollback, the operator learns what was saved,
+// an unconfirmed commit is undone, and a switch starts.
+func TestNoRoomInTheHistory(t *testing.T) {
+	k := newKeeper(t)
+	k.sampler("a", 1)
+	k.must("commit", `{}`)
+	k.must("commit", `{"confirmed": 60}`)
+	k.sampler("a", 2)
+	archive := k.server.kept.archive()
+	if err := os.Mkdir(filepath.Join(archive.Dir, "000000000001.config"), 0o700); err != nil { // where the next one goes
+		t.Fatal(err)
+	}
+	err := k.operate("copy", `{"source": "0", "destination": "running"}`)
+	if err == nil || !strings.Contains(err.Error(), "nothing was changed") || k.rate("a") != "sampling-rate=2" {
+		t.Errorf("a rollback: %v; %s", err, k.rate("a"))
+	}
+	err = k.operate("copy", `{"source": "running", "destination": "startup"}`)
+	if err == nil || !strings.Contains(err.Error(), "was saved to") || !strings.Contains(err.Error(), "history") {
+		t.Errorf("saved: %v", err)
+	}
+	if _, err := configfile.Read(filepath.Join(k.dir, "config_db.json")); err != nil {
+		t.Error(err)
+	}
+	if err := k.server.Begin(k.ctx, "test", false, configfile.Rows{"T": {"k": {"f": "v"}}}); err != nil {
+		t.Errorf("a start: %v", err)
+	}
+	k.clock.pass(time.Minute)
+	k.eventually("the undone configuration", func() bool { return k.rate("a") == "sampling-rate=1" })
+}
+
+// A commit on trial of which the file is damaged, or the configuration to go back to is gone, keeps no server from
+// starting; who cancels it learns that it is not undone.
+func TestNoWayBack(t *testing.T) {
+	k := newKeeper(t)
+	k.sampler("a", 1)
+	k.must("commit", `{}`)
+	k.must("commit", `{"confirmed": 60}`)
+	if err := os.RemoveAll(k.server.kept.archive().Dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.operate("cancel-commit", `{}`); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
+		t.Errorf("cancelled: %v", err)
+	}
+	for name, text := range map[string]string{
+		"damaged": `{"id":`, "no way back": `{"id":"","until":"2026-11-26T11:00:00Z","back":7,"user":"u"}`,
+	} {
+		if err := os.WriteFile(k.server.kept.trialFile(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.server.Begin(k.ctx, "test", false, nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(k.server.kept.trialFile()); err == nil || k.server.kept.onTrial.Load() != nil {
+			t.Errorf("%s: it is on trial still", name)
+		}
+	}
+	k.must("commit", `{}`)
 }
 
 // What CONFIG_DB held before a switch was started from something else is kept.
@@ -364,6 +423,9 @@ func TestOperationRefused(t *testing.T) {
 		{"copy", `{"source": 1, "destination": "running"}`, codes.InvalidArgument, "source: number, want string"},
 		{"copy", `{"source": "running", "destination": "startup", "force": true}`, codes.InvalidArgument, `unknown field "force"`},
 		{"copy", `[`, codes.InvalidArgument, "want a JSON object"},
+		{"commit", `{"Confirmed": 60}`, codes.InvalidArgument, `unknown field "Confirmed"`},
+		{"commit", `{"confirmed": 60, "confirmed": 600}`, codes.InvalidArgument, `"confirmed" is there twice`},
+		{"commit", `{"confirmed": 60, "tamtam-operations:confirmed": 600}`, codes.InvalidArgument, "confirmed is there twice"},
 		{"commit", `{"confirmed": 0}`, codes.InvalidArgument, "time to confirm of 0s: want 1s to 24h0m0s"},
 		{"commit", `{"confirmed": -1}`, codes.InvalidArgument, "confirmed"},
 		{"commit", `{"confirmed": 5}`, codes.FailedPrecondition, "nothing was committed yet: there is nothing to come back to"},
@@ -413,7 +475,7 @@ func TestRestoredToTheLetter(t *testing.T) {
 		k.server.setting.Lock()
 		defer k.server.setting.Unlock()
 		for _, rows := range []configfile.Rows{first, second, first} {
-			if _, err := k.server.kept.replaceRows(k.ctx, rows); err != nil {
+			if err := k.server.kept.replaceRows(k.ctx, rows, func(configfile.Rows) error { return nil }); err != nil {
 				t.Fatal(err)
 			}
 			now, err := k.server.stored(k.ctx)
@@ -474,6 +536,33 @@ func TestClearCounters(t *testing.T) {
 	k.rows(map[string]string{"COUNTERS_DB TAMTAM_MARK": "syncd=second"})
 	count(150)
 	want("another chip", "150")
+
+	wire := func(received, dropped int) {
+		k.rows(map[string]string{"STATE_DB TAMTAM_WIRE|Ethernet0": fmt.Sprintf(
+			"interface=eth1 status=up mtu=1500 late-ns=70 received=%d dropped-ttl=%d", received, dropped)})
+	}
+	wire(100, 7)
+	k.must("clear-counters", `{"kind": "interfaces", "name": "Ethernet0"}`)
+	wire(104, 9)
+	got, err := k.client.Get(k.ctx, &gpb.GetRequest{Encoding: gpb.Encoding_JSON_IETF,
+		Path: []*gpb.Path{path("/interfaces/interface[name=Ethernet0]/wire/state")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(got.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal())
+	for _, want := range []string{`:received":"4"`, `:dropped-ttl":"2"`, `:mtu":1500`, `:late-ns":"70"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("a wire: no %s in %s", want, text)
+		}
+	}
+	db := k.redis.DB(swss.CountersDB).Client()
+	if err := db.HSet(k.ctx, clearedKey, "COUNTERS:oid:0x99", "{}").Err(); err != nil { // of a port that is no more
+		t.Fatal(err)
+	}
+	k.must("clear-counters", `{"kind": "all"}`)
+	if left := db.HKeys(k.ctx, clearedKey).Val(); len(left) != 3 {
+		t.Errorf("what was cleared of what is gone stays: %v", left)
+	}
 }
 
 // A row of any table can be written, checked as the daemons read it; a replace of the root leaves tables alone that it
@@ -507,6 +596,7 @@ func TestConfigRows(t *testing.T) {
 		{"NTP_SERVER", "a|b", ``, true, "", "NULL=NULL"},
 		{"NTP_SERVER", "a|b", `"=x"`, true, `"=x"`, "NULL=NULL"},
 		{"A|B", "c", `"f=v"`, true, "table", ""},
+		{"FOO", "lines", `"f=one\ntwo"`, true, "", "f=one\ntwo"},
 	} {
 		err := set(tt.table, tt.key, tt.fields, tt.replace)
 		if (tt.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.want) {
@@ -514,6 +604,21 @@ func TestConfigRows(t *testing.T) {
 		}
 		if got := k.row(tt.table + "|" + tt.key); got != tt.then {
 			t.Errorf("%s|%s %s: the row is %q, want %q", tt.table, tt.key, tt.fields, got, tt.then)
+		}
+	}
+	odd := map[string]any{"": "x", "=": "y", "a=b": "z", "plain": "one\ntwo"}
+	if err := k.redis.DB(swss.ConfigDB).Client().HSet(k.ctx, "FOO|odd", odd).Err(); err != nil {
+		t.Fatal(err)
+	}
+	at := path("/config-rows/row[table=FOO][key=odd]")
+	got, err := k.client.Get(k.ctx, &gpb.GetRequest{Path: []*gpb.Path{at}, Encoding: gpb.Encoding_JSON_IETF})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(got.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal())
+	for _, want := range []string{`"field":["plain=one\ntwo"]`, `which cannot be told`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("a row with odd names: no %s in %s", want, text)
 		}
 	}
 	k.sampler("a", 1)

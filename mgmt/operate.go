@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/mgmt/configfile"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -56,13 +58,23 @@ func parseInput(input []byte, must map[string]bool, into any) error {
 		if err := json.Unmarshal(input, &members); err != nil {
 			return fmt.Errorf("input: want a JSON object: %w", err)
 		}
+		if twice := configfile.Doubled(input); len(twice) > 0 {
+			return fmt.Errorf("input: %w", errors.Join(twice...))
+		}
 	}
 	if inner, ok := members[operationsModule+":input"]; ok && len(members) == 1 { // RFC 8040, 3.6
 		return parseInput(inner, must, into)
 	}
 	local := map[string]json.RawMessage{}
 	for name, v := range members {
-		local[strings.TrimPrefix(name, operationsModule+":")] = v
+		short := strings.TrimPrefix(name, operationsModule+":")
+		if _, again := local[short]; again {
+			return fmt.Errorf("%s is there twice", short)
+		}
+		if short != strings.ToLower(short) { // which encoding/json would take for the same in small letters
+			return fmt.Errorf("unknown field %q", short)
+		}
+		local[short] = v
 	}
 	for _, name := range slices.Sorted(maps.Keys(must)) {
 		if _, there := local[name]; !there {

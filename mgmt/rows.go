@@ -62,7 +62,7 @@ func rowFields() Codec {
 	return Codec{
 		Get: func(r Record) (out []string) {
 			for _, f := range slices.Sorted(maps.Keys(r.Fields)) {
-				if f != nullField {
+				if f != nullField && nameable(f) {
 					out = append(out, f+"="+r.Fields[f])
 				}
 			}
@@ -81,6 +81,9 @@ func rowFields() Codec {
 		},
 	}
 }
+
+// nameable says that NAME=VALUE can name a field; a client of Redis may have given it any name.
+func nameable(field string) bool { return field != "" && !strings.Contains(field, "=") }
 
 // finishRow checks a row as the daemons will.
 func finishRow(c *Change) error {

@@ -103,7 +103,7 @@ func setOf(all []piece) (*gpb.SetRequest, []string) {
 // TestRandomSets: whatever is wrong with the operations of a Set, and in what
 // order they come, exactly that is told; and once it is mended, nothing is.
 func TestRandomSets(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60, Short: 20}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60, Short: 5}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		b := newBed(t, nil)
 		b.rows(someSwitch())

@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -54,7 +55,21 @@ func (s *Server) toldRows(ctx context.Context, _ string) (map[string]map[string]
 			return nil, err
 		}
 	}
+	t.tellUnnamed()
 	return t.out, nil
+}
+
+// tellUnnamed says of rows with a field that NAME=VALUE cannot name that they are not all told.
+func (t *teller) tellUnnamed() {
+	for table, keys := range t.rows {
+		for key, fields := range keys {
+			for f := range fields {
+				if told := t.out[table+"|"+key]; !nameable(f) && told["invalid"] == "" {
+					told["invalid"] = fmt.Sprintf("a field is named %q, which cannot be told", f)
+				}
+			}
+		}
+	}
 }
 
 // A teller finds that out.

@@ -118,6 +118,12 @@ func (s *keeping) beginTrial(t trial) error {
 	if err != nil {
 		return err
 	}
+	s.runTrial(t)
+	return nil
+}
+
+// runTrial lets a trial run that is on the disk.
+func (s *keeping) runTrial(t trial) {
 	if s.trial != nil {
 		close(s.trial.stop)
 	}
@@ -125,7 +131,6 @@ func (s *keeping) beginTrial(t trial) error {
 	s.trial = &t
 	s.onTrial.Store(&t)
 	go s.awaitTrial(&t, s.after(t.Until.Sub(s.now())))
-	return nil
 }
 
 // awaitTrial undoes a trial when its time is over.
@@ -138,7 +143,7 @@ func (s *keeping) awaitTrial(t *trial, over <-chan time.Time) {
 	case <-over:
 	}
 	for s.undo(t) != nil {
-		select { // the databases cannot be written
+		select { // the databases cannot be written, for now
 		case <-s.closed:
 			return
 		case <-t.stop:
@@ -161,15 +166,27 @@ func (s *keeping) undo(t *trial) error {
 	return s.undoLocked(context.Background(), t, "nobody confirmed it in time")
 }
 
+// undoLocked takes it back, whether or not what is undone can be kept. A trial whose way back is not there, or cannot
+// be read, is over: another attempt finds no other.
 func (s *keeping) undoLocked(ctx context.Context, t *trial, why string) error {
 	_, rows, err := s.archive().Load(t.Back)
-	if err == nil {
-		err = s.restore(ctx, t.User, rows, why)
+	if err != nil {
+		s.log.Error("an unconfirmed commit is not undone: the configuration to go back to cannot be read", "user", t.User,
+			"error", err)
+		s.endTrial()
+		return fmt.Errorf("nothing was changed: the configuration to go back to cannot be read: %w", err)
 	}
+	err = s.replaceRows(ctx, rows, func(was configfile.Rows) error {
+		if err := s.keep(t.User, keptBefore, why, was); err != nil {
+			s.log.Error("what is undone cannot be kept", "user", t.User, "error", err)
+		}
+		return nil
+	})
 	if err != nil {
 		s.log.Error("an unconfirmed commit cannot be undone", "user", t.User, "error", err)
 		return err
 	}
+	s.endTrial()
 	s.log.Warn("an unconfirmed commit was undone", "user", t.User, "why", why)
 	return nil
 }
@@ -196,7 +213,8 @@ func (s *keeping) cancelCommit(ctx context.Context, _ string, _ struct{}) error 
 }
 
 // resumeTrial takes up a trial that an earlier server began. One whose changes were not saved is over if the switch
-// was started anew: they are gone.
+// was started anew: they are gone. One that was over while no server ran is undone at once, and again and again as
+// long as the databases cannot be written. The caller holds setting.
 func (s *keeping) resumeTrial(ctx context.Context, fresh bool) error {
 	text, err := os.ReadFile(s.trialFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -206,20 +224,24 @@ func (s *keeping) resumeTrial(ctx context.Context, fresh bool) error {
 	if err == nil {
 		err = json.Unmarshal(text, &t)
 	}
-	if err != nil {
-		return fmt.Errorf("the unconfirmed commit: %w", err)
-	}
 	if fresh {
 		s.log.Warn("a commit was not confirmed before the end of the switch: it started without it", "user", t.User)
 		return os.Remove(s.trialFile())
 	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", s.trialFile(), err), os.Remove(s.trialFile()))
+	}
 	if s.now().Before(t.Until) {
-		return s.beginTrial(t)
+		s.runTrial(t)
+		return nil
 	}
 	t.stop = make(chan struct{})
 	s.trial = &t
 	s.onTrial.Store(&t)
-	return s.undoLocked(ctx, &t, "nobody confirmed it in time")
+	if s.undoLocked(ctx, &t, "nobody confirmed it in time") != nil && s.trial != nil {
+		go s.awaitTrial(&t, s.after(undoAgain))
+	}
+	return nil
 }
 
 // commitExtension returns that of gNMI's commit-confirmed; nil: there is none.

@@ -43,6 +43,9 @@ func TestYgotReadsIt(t *testing.T) {
 // TestAgreesWithYgot: for every leaf that can be configured, the values that a
 // Set takes are those that ygot takes. (ygot also cuts fractions off.)
 func TestAgreesWithYgot(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
 	m := offline(t)
 	values := []string{
 		`0`, `1`, `2`, `7`, `63`, `64`, `67`, `68`, `255`, `256`, `1024`, `1025`, `4094`, `4095`, `9216`, `9217`, `65535`, `65536`, `1048575`, `1048576`,

@@ -115,7 +115,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		rules: cfg.Rules, ports: cfg.Ports, routes: cfg.Routes, identity: cfg.Identity, plan: makePlan,
 		schemes: map[schemeKey]*scheme{}, plans: tamorch.Rows{Table: schema.CountersRecordPlan},
-		counters: tamorch.Rows{Table: schema.CountersRecord},
+		counters: tamorch.Rows{Table: schema.CountersRecord, Clears: true},
 		places:   tamorch.Rows{Table: schema.StateTAMTableRecordPlace, Places: true},
 	}
 	o.Feature = &tamorch.Feature[schema.RecordFlow, binding]{

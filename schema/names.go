@@ -145,8 +145,11 @@ const (
 	CountersACLRuleMap    = "ACL_COUNTER_RULE_MAP"     // TABLE:RULE -> oid of the ACL counter
 	// CountersPolicerNameMap has policers by the names of what they are of: here, groups of COPP_GROUP.
 	CountersPolicerNameMap = "COUNTERS_POLICER_NAME_MAP"
-	CountersCRM            = "CRM"
-	CountersHost           = "HOST_COUNTERS"
+	// CountersCleared is a hash with what counters were when an operator cleared them: by the key of their row, JSON of
+	// its fields. mgmtd takes it from what it tells of them. Who has a row count anew deletes its field.
+	CountersCleared = "TAMTAM_CLEARED"
+	CountersCRM     = "CRM"
+	CountersHost    = "HOST_COUNTERS"
 )
 
 // TAMTable is the ACL table that flow groups use unless they name another.

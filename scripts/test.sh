@@ -88,6 +88,10 @@ fi
 
 # --- checks
 
+# Test binaries have small heaps and make much garbage: with room for more of it they take a fifth less processor time.
+# Compilers, whose heaps are large, stay as they are.
+roomy=(-exec "env GOGC=400")
+
 gofmt_clean() {
 	local files
 	files=$(find . -name '*.go' -not -path './.*' -not -name 'zz_generated*' -print0 | xargs -0 "$(go env GOROOT)/bin/gofmt" -l) || return
@@ -124,7 +128,7 @@ fuzz_targets() {
 # Those that take longest come first, so that no core idles at the end. All of go vet comes with the tests, which need
 # the same packages compiled.
 tests() {
-	go test -vet=all -count=1 -timeout 10m -parallel 8 ./saisim/reference ./lab ./device ./... 2>&1 | tee "$log/tests"
+	go test -vet=all "${roomy[@]}" -count=1 -timeout 10m -parallel 8 ./saisim/reference ./lab ./device ./... 2>&1 | tee "$log/tests"
 	return "${PIPESTATUS[0]}"
 }
 
@@ -145,7 +149,7 @@ concurrent() {
 race_tests() {
 	local list
 	mapfile -t list < <(concurrent)
-	[ ${#list[@]} -gt 0 ] && env CGO_ENABLED=1 go test -race -short -vet=off -count=1 -timeout 10m "${list[@]}"
+	[ ${#list[@]} -gt 0 ] && env CGO_ENABLED=1 go test -race -short -vet=off "${roomy[@]}" -count=1 -timeout 10m "${list[@]}"
 }
 
 check "gofmt" gofmt_clean

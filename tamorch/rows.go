@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tamtam/orch"
+	"tamtam/schema"
 	"tamtam/swss"
 )
 
@@ -16,13 +17,17 @@ type Rows struct {
 	Table string
 	// Places says that the rows are those of STATE_DB which remember where in the chip sessions are.
 	Places bool
+	// Clears says that operators clear what the rows count, which is kept beside them: see [schema.CountersCleared].
+	Clears bool
 	// Keep reports whether a row of a previous run has its session in the ASIC; nil: the row is named as the session.
 	Keep func(key string) bool
 
+	db    *swss.DB
 	table *swss.Table
 	has   map[string]swss.FieldValues // as they were written
 	put   map[string]swss.FieldValues // to be written
 	gone  map[string]bool             // to be deleted
+	anew  map[string]bool             // of which nothing that was cleared holds any more
 
 	former map[string]swss.FieldValues // of a previous run
 	mine   map[string]bool             // those of former that this one has put, too
@@ -34,8 +39,10 @@ func (r *Rows) open(ctx context.Context, cfg Config) error {
 	if r.Places {
 		db = swss.StateDB
 	}
-	r.table = swss.NewTable(cfg.Redis.DB(db), r.Table)
+	r.db = cfg.Redis.DB(db)
+	r.table = swss.NewTable(r.db, r.Table)
 	r.put, r.gone, r.mine = map[string]swss.FieldValues{}, map[string]bool{}, map[string]bool{}
+	r.anew = map[string]bool{}
 	cfg.Daemon.OnFlush(r.lost)
 	former, err := r.table.Dump(ctx)
 	r.former, r.has = former, maps.Clone(former)
@@ -87,6 +94,14 @@ func (r *Rows) Drop(key string) {
 	delete(r.put, key)
 	if r.has[key] != nil {
 		r.gone[key] = true
+		r.Anew(key)
+	}
+}
+
+// Anew says that what a row counts begins at zero: that somebody cleared its counters before holds no more.
+func (r *Rows) Anew(key string) {
+	if r.Clears {
+		r.anew[key] = true
 	}
 }
 
@@ -111,6 +126,11 @@ func (r *Rows) Flush(ctx context.Context) error {
 			delete(r.has, key)
 		}
 		r.gone = orch.Emptied(r.gone)
+	}
+	if len(r.anew) > 0 {
+		if err := r.forgetCleared(ctx); err != nil {
+			return err
+		}
 	}
 	if len(r.put) == 0 {
 		return nil
@@ -139,6 +159,19 @@ func (r *Rows) Flush(ctx context.Context) error {
 		}
 	}
 	r.put = orch.Emptied(r.put)
+	return nil
+}
+
+// forgetCleared has readers take nothing more from the counters of rows that begin anew.
+func (r *Rows) forgetCleared(ctx context.Context) error {
+	var keys []string
+	for key := range r.anew {
+		keys = append(keys, r.Table+r.db.Separator()+key)
+	}
+	if err := r.db.Client().HDel(ctx, schema.CountersCleared, keys...).Err(); err != nil {
+		return &swss.Error{DB: r.db.Name(), Op: "forget cleared counters", Err: err}
+	}
+	r.anew = orch.Emptied(r.anew)
 	return nil
 }
 

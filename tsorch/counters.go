@@ -48,7 +48,7 @@ type counters struct {
 // open asks for the window.
 func (c *counters) open(ctx context.Context, cfg Config) error {
 	c.acl = cfg.Redis.DB(swss.CountersDB)
-	c.rows.Table, c.cleared = schema.CountersTailStamp, map[string]sample{}
+	c.rows.Table, c.rows.Clears, c.cleared = schema.CountersTailStamp, true, map[string]sample{}
 	left, err := tamorch.Room(ctx, cfg.SAI, tailstamp.ObjectCounters)
 	if err != nil {
 		return err
@@ -248,6 +248,7 @@ func (o *Orch) Clear(ctx context.Context, name string) error {
 	}
 	for i, n := range names {
 		o.counters.cleared[n] = samples[i]
+		o.counters.rows.Anew(n)
 	}
 	return o.write(ctx, names, samples)
 }

@@ -160,6 +160,42 @@ func TestClear(t *testing.T) {
 	}
 }
 
+// What an operator cleared holds for what is counted, over a restart: not for a session of another rule, or one that is
+// deleted and comes again.
+func TestClearedOnceOnly(t *testing.T) {
+	b, _ := newCounterBench(t, saitest.Options{})
+	b.rule("other", "L4_DST_PORT", "1")
+	db := b.Redis.DB(swss.CountersDB)
+	key := schema.CountersTailStamp + db.Separator() + "s1"
+	for _, tt := range []struct {
+		name   string
+		change func()
+		want   bool
+	}{
+		{"as it was", func() {}, true},
+		{"restarted", func() { b.restart(); b.viewApplied() }, true},
+		{"of another rule", func() { b.session("s1", "other") }, false},
+		{"deleted and made again", func() { b.Del(schema.AppTAMTailStamp, "s1"); b.Step(); b.session("s1", "other") }, false},
+		{"cleared by a message", func() {
+			if err := b.ts.Clear(b.Ctx, "s1"); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+	} {
+		if err := db.Client().HSet(b.Ctx, schema.CountersCleared, key, "{}").Err(); err != nil {
+			t.Fatal(err)
+		}
+		tt.change()
+		b.Step()
+		if err := b.ts.PollCounters(b.Ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got := db.Client().HExists(b.Ctx, schema.CountersCleared, key).Val(); got != tt.want {
+			t.Errorf("%s: it holds: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
 // Windows have at most 128 labels.
 func TestManyLabels(t *testing.T) {
 	b, w := newCounterBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectCounters}})

@@ -72,6 +72,9 @@ func (o *Orch) deploy(ctx context.Context, wanted []*session) {
 	for _, s := range wanted {
 		s.InASIC = o.newBinding()
 		o.tamInt.sessions++
+		if o.counters.rows.Former(s.Name) == nil { // of another rule than before, or it is new
+			o.counters.rows.Anew(s.Name)
+		}
 	}
 	actions := []sai.Attr{
 		{ID: sai.ACLEntryAttrActionIntInsert, Value: sai.Do(sai.Bool(true))},

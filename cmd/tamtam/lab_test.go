@@ -11,6 +11,9 @@ import (
 
 // The command line of the lab: exit codes, tables, files.
 func TestLab(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector: workers are against each other in the tests of ./lab")
+	}
 	out := t.TempDir()
 	tests := []struct {
 		name   string

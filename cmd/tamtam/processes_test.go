@@ -316,6 +316,9 @@ func TestCommands(t *testing.T) {
 }
 
 func TestDemo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a lab: nothing for the race detector that the tests of ./lab have not")
+	}
 	var out, errOut bytes.Buffer
 	if code := run(t.Context(), []string{"demo", "--out", t.TempDir()}, strings.NewReader(""), &out, &errOut); code != 0 {
 		t.Fatalf("exit code %d: %s", code, errOut.String())

@@ -49,13 +49,13 @@ func TestExperiments(t *testing.T) {
 			t.Parallel()
 			first, others := 1, []int{4}
 			if testing.Short() {
-				first, others = 2, nil
+				first, others = 2, nil // workers are what the race detector looks at
 			}
 			if top, err := Open(e.Name, nil); err == nil && len(top.Short) > 0 {
 				if testing.Short() {
 					t.Skip("long even in its short form")
 				}
-				first, others = 2, nil // one run is enough
+				others = nil // one run is enough
 			}
 			r, want := outputs(t, e.Name, first)
 			if e.Description == "" || len(r.Checks) == 0 || want["report.json"] == nil {

@@ -31,7 +31,7 @@ func TestTableRecordRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lab.Run(t.Context(), top, lab.Options{}); err == nil || !strings.Contains(err.Error(), program) {
+		if _, err := lab.Run(t.Context(), top, lab.Options{Workers: 1}); err == nil || !strings.Contains(err.Error(), program) {
 			t.Errorf("program %s: %v", program, err)
 		}
 	}
@@ -44,7 +44,7 @@ func TestSmallProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := lab.Run(t.Context(), top, lab.Options{})
+	r, err := lab.Run(t.Context(), top, lab.Options{Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

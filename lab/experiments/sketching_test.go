@@ -45,7 +45,7 @@ func TestFlyMonCapture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := lab.Run(t.Context(), top, lab.Options{})
+	r, err := lab.Run(t.Context(), top, lab.Options{Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestFlyMonRefused(t *testing.T) {
 		}
 		top, err := Open("flymon-fig14a", append(short, set))
 		if err == nil {
-			_, err = lab.Run(t.Context(), top, lab.Options{})
+			_, err = lab.Run(t.Context(), top, lab.Options{Workers: 1})
 		}
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", set, err, want)
@@ -96,7 +96,7 @@ func TestFlyMonRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lab.New(t.Context(), top, lab.Options{}); err == nil || !strings.Contains(err.Error(), "no switches to build") {
+	if _, err := lab.New(t.Context(), top, lab.Options{Workers: 1}); err == nil || !strings.Contains(err.Error(), "no switches to build") {
 		t.Errorf("New builds a study: %v", err)
 	}
 }
@@ -123,7 +123,7 @@ func TestFlyMonWorkers(t *testing.T) {
 	if text[0] != text[1] || text[0] == text[2] {
 		t.Errorf("1 worker:\n%s\n3 workers:\n%s\nseed 9:\n%s", text[0], text[1], text[2])
 	}
-	r, err := lab.Run(t.Context(), open("flymon-fig14f", "flymon.curves.d3.memory=[144KiB]", "checks=[{name: are, measured: flymon.d3.144KiB.are.max, max: 0.001}]"), lab.Options{})
+	r, err := lab.Run(t.Context(), open("flymon-fig14f", "flymon.curves.d3.memory=[144KiB]", "checks=[{name: are, measured: flymon.d3.144KiB.are.max, max: 0.001}]"), lab.Options{Workers: 1})
 	if err != nil || r.Passed() {
 		t.Errorf("a check that cannot be met passes: %v", err)
 	}

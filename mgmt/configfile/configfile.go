@@ -59,7 +59,9 @@ func Parse(text []byte) (Rows, error) {
 			continue
 		}
 		var rows map[string]map[string]any
-		if err := json.Unmarshal(tables[table], &rows); err != nil {
+		d := json.NewDecoder(bytes.NewReader(tables[table]))
+		d.UseNumber() // a number stays as it is written: 1000000, not 1e+06
+		if err := d.Decode(&rows); err != nil {
 			errs = append(errs, fmt.Errorf("table %q: want rows of fields: %w", table, err))
 			continue
 		}
@@ -181,7 +183,7 @@ func scalar(v any) (string, error) {
 	switch v := v.(type) {
 	case string:
 		return v, nil
-	case bool, float64:
+	case bool, json.Number:
 		return fmt.Sprint(v), nil
 	default:
 		return "", fmt.Errorf("want a string or a list of strings, have %T", v)
@@ -360,6 +362,18 @@ func Write(name string, text io.Reader, mode os.FileMode) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return syncDir(filepath.Dir(name))
+}
+
+// Replace is [Write] for a file that somebody else made: it keeps its mode, and where it is a symbolic link, the file
+// that the link leads to is the one that is written. A new one has the mode given.
+func Replace(name string, text io.Reader, mode os.FileMode) error {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		name = real
+	}
+	if info, err := os.Stat(name); err == nil {
+		mode = info.Mode().Perm()
+	}
+	return Write(name, text, mode)
 }
 
 // syncDir brings what a directory holds to the disk.

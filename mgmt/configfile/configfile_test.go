@@ -81,6 +81,30 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// A file of somebody else's keeps its mode, and its place behind a link.
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	name, link := filepath.Join(dir, "f"), filepath.Join(dir, "link")
+	if err := errors.Join(os.WriteFile(name, []byte("old"), 0o600), os.Symlink("f", link)); err != nil {
+		t.Fatal(err)
+	}
+	fresh := filepath.Join(dir, "fresh")
+	for _, to := range []string{link, fresh} {
+		if err := Replace(to, strings.NewReader("new"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(name)
+	if err != nil || string(text) != "new" {
+		t.Errorf("the file is %q, %v", text, err)
+	}
+	for file, want := range map[string]os.FileMode{name: 0o600, link: os.ModeSymlink | 0o777, fresh: 0o644} {
+		if info, err := os.Lstat(file); err != nil || info.Mode() != want {
+			t.Errorf("%s: %v, %v; want %v", file, info.Mode(), err, want)
+		}
+	}
+}
+
 type failing struct{ r *strings.Reader }
 
 func (f *failing) Read(b []byte) (int, error) {
@@ -88,6 +112,18 @@ func (f *failing) Read(b []byte) (int, error) {
 		return 0, errors.New("no more")
 	}
 	return f.r.Read(b[:1])
+}
+
+// A number, which SONiC writes in quotes, is what stands there.
+func TestNumbers(t *testing.T) {
+	rows, err := Parse([]byte(`{"PORT":{"Ethernet0":{"speed":1600000,"id":12345678901234567890,"x":1.50,"up":true,"l":[1,2000000]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := swss.FieldValues{"speed": "1600000", "id": "12345678901234567890", "x": "1.50", "up": "true", "l@": "1,2000000"}
+	if diff := cmp.Diff(want, rows["PORT"]["Ethernet0"]); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
 }
 
 // From a configuration and how it differs from another follows the other.

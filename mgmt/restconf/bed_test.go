@@ -90,7 +90,10 @@ func (b *bed) do(request, body string, headers ...string) *http.Response {
 	}
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
-		r.Header.Set(name, value)
+		if name == "Content-Type" {
+			r.Header.Del(name)
+		}
+		r.Header.Add(name, value)
 	}
 	w := httptest.NewRecorder()
 	b.server.ServeHTTP(w, r)

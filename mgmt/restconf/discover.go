@@ -12,6 +12,7 @@ import (
 
 	"tamtam/yang"
 
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	goyang "github.com/openconfig/goyang/pkg/yang"
 )
 
@@ -217,7 +218,22 @@ func (s *Server) constant(w http.ResponseWriter, r *http.Request, value any) *pr
 	if p := acceptable(r, yangJSON, plainJSON); p != nil {
 		return p
 	}
+	v, p := parseView(r.URL.RawQuery)
+	switch {
+	case p != nil:
+		return p
+	case v.fields != nil:
+		return invalid("fields: %s is only shown whole, or by depth", shown(r.URL.EscapedPath()))
+	case v.content == gpb.GetRequest_CONFIG:
+		return missing("it has no configuration")
+	}
 	body, err := json.Marshal(value)
+	if err == nil && v.depth > 0 {
+		var all any
+		if err = json.Unmarshal(body, &all); err == nil {
+			body, err = json.Marshal(plain(all, v.depth+1)) // the first level is the name
+		}
+	}
 	if err != nil {
 		return explain(s.root, err)
 	}

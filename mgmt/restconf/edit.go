@@ -133,6 +133,10 @@ func body(w http.ResponseWriter, r *http.Request) (string, json.RawMessage, *pro
 		return "", nil, bad(http.StatusUnsupportedMediaType, "operation-not-supported", "Content-Type %q: want %s",
 			shown(kind), yangJSON)
 	}
+	if code := strings.TrimSpace(strings.ToLower(header(r.Header, "Content-Encoding"))); code != "" && code != "identity" {
+		return "", nil, bad(http.StatusUnsupportedMediaType, "operation-not-supported",
+			"Content-Encoding %q: want the body as it is", shown(code))
+	}
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var long *http.MaxBytesError
 	switch {
@@ -143,17 +147,36 @@ func body(w http.ResponseWriter, r *http.Request) (string, json.RawMessage, *pro
 	case !utf8.Valid(raw):
 		return "", nil, malformed("the body is not UTF-8")
 	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &members); err != nil {
+	return onlyMember(raw)
+}
+
+// onlyMember takes apart an object that has one member.
+func onlyMember(raw []byte) (name string, value json.RawMessage, p *problem) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return "", nil, malformed("the body: want a JSON object")
+	}
+	n := 0
+	for ; d.More(); n++ {
+		t, err := d.Token()
+		if err == nil {
+			err = d.Decode(&value)
+		}
+		if err != nil {
+			return "", nil, malformed("the body: want a JSON object: %v", err)
+		}
+		name, _ = t.(string)
+	}
+	if _, err := d.Token(); err != nil {
 		return "", nil, malformed("the body: want a JSON object: %v", err)
 	}
-	if len(members) != 1 {
-		return "", nil, malformed("the body has %d members, want one: the node's", len(members))
+	if _, err := d.Token(); err != io.EOF {
+		return "", nil, malformed("the body: something is behind its object")
 	}
-	for name, value := range members {
-		return name, value, nil
+	if n != 1 {
+		return "", nil, malformed("the body has %d members, want one: the node's", n)
 	}
-	return "", nil, nil // not reached
+	return name, value, nil
 }
 
 // isNamed checks that a body has the target itself, and takes the entry out of a list's array.
@@ -300,9 +323,11 @@ func (s *Server) permit(ctx context.Context, e *edit) error {
 
 // met says whether a resource that is there, or not, and has a tag is what the conditions of a request want.
 func met(h http.Header, tag string, there bool) *problem {
-	want, unwanted := strings.TrimSpace(h.Get("If-Match")), strings.TrimSpace(h.Get("If-None-Match"))
+	want, unwanted := header(h, "If-Match"), header(h, "If-None-Match")
 	switch {
-	case want == "*" && !there, want != "" && !matches(want, tag):
+	case want != "" && !there:
+		return unmet("it is not there")
+	case want != "" && !matches(want, tag):
 		return unmet("it has changed: its entity-tag is %s", tag)
 	case unwanted == "*" && there, unwanted != "" && unwanted != "*" && matches(unwanted, tag):
 		return unmet("it is there, with the entity-tag %s", tag)

@@ -277,6 +277,13 @@ func TestLibrary(t *testing.T) {
 	b.check(step{request: "PUT /restconf/data/ietf-yang-library:yang-library", body: `{}`, code: 405, tag: "operation-not-supported"})
 	b.check(step{request: "GET /restconf/data/ietf-restconf-monitoring:restconf-state/capabilities", code: 200,
 		words: []string{"defaults:1.0?basic-mode=report-all"}})
+	b.check(step{request: "GET /restconf/data/ietf-restconf-monitoring:restconf-state?depth=2", code: 200,
+		want: `{"ietf-restconf-monitoring:restconf-state":{"capabilities":{},"streams":{}}}`})
+	b.check(step{request: "GET /restconf/data/ietf-restconf-monitoring:restconf-state/streams?depth=2", code: 200,
+		want: `{"ietf-restconf-monitoring:streams":{"stream":[{"name":"changes"}]}}`})
+	b.check(step{request: "GET /restconf/data/ietf-yang-library:yang-library?fields=module-set", code: 400, tag: "invalid-value"})
+	b.check(step{request: "GET /restconf/data/ietf-yang-library:yang-library?content=config", code: 404, tag: "invalid-value"})
+	b.check(step{request: "GET /restconf/operations/", code: 200, words: []string{"tamtam-operations:copy"}})
 	b.check(step{request: "GET /restconf/data/ietf-yang-library:modules-state", code: 200, words: []string{`"conformance-type":"import"`}})
 }
 

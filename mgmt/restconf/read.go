@@ -21,6 +21,9 @@ import (
 // get answers GET and HEAD of a data resource.
 func (s *Server) get(w http.ResponseWriter, r *http.Request, t target) *problem {
 	v, p := parseView(r.URL.RawQuery)
+	if p == nil {
+		p = v.fields.known(t, t.node)
+	}
 	if p != nil {
 		return p
 	}
@@ -32,7 +35,9 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, t target) *problem 
 		}
 		tag := tagOf(config)
 		w.Header().Set("ETag", tag)
-		if given := r.Header.Get("If-None-Match"); given != "" && matches(given, tag) {
+		// Of state, which the tag is not of, the client may have what is no more.
+		fresh := v.content == gpb.GetRequest_CONFIG || stateless(t.node)
+		if given := header(r.Header, "If-None-Match"); fresh && given != "" && matches(given, tag) {
 			w.WriteHeader(http.StatusNotModified)
 			return nil
 		}
@@ -103,16 +108,30 @@ func within(n mgmt.Node, raw []byte) ([]byte, error) {
 
 // itemOf returns the value of a leaf-list that has only one item; nil: it is not there.
 func itemOf(raw []byte, item string) ([]byte, error) {
-	var all []any
+	var all []json.RawMessage
 	if err := json.Unmarshal(raw, &all); err != nil {
 		return nil, fmt.Errorf("what is stored: %w", err)
 	}
-	for _, v := range all {
-		if fmt.Sprint(v) == item {
-			return json.Marshal([]any{v})
+	for _, one := range all {
+		var v any
+		if json.Unmarshal(one, &v) == nil && (text(v) == item || string(one) == item) {
+			return slices.Concat([]byte("["), one, []byte("]")), nil
 		}
 	}
 	return nil, nil
+}
+
+// stateless says that a node, and what is below it, is all configuration.
+func stateless(n mgmt.Node) bool {
+	if n.Type() != nil {
+		return n.Config()
+	}
+	return !slices.ContainsFunc(n.Children(), func(k mgmt.Node) bool { return !stateless(k) })
+}
+
+// header is a field of a request that may be over several lines.
+func header(h http.Header, name string) string {
+	return strings.TrimSpace(strings.Join(h.Values(name), ","))
 }
 
 // tagOf is the entity-tag of a resource with such a configuration; nil: none.

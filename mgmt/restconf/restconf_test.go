@@ -149,6 +149,7 @@ func (b *bed) check(s step) {
 
 // What a client may write wrongly, and what it is told.
 func TestBadRequests(t *testing.T) {
+	const twin = `{"name":"c9","config":{"name":"c9","ip":"10.0.0.9","port":1}}`
 	b := newBed(t)
 	b.rows(someRows)
 	before := b.config()
@@ -170,11 +171,24 @@ func TestBadRequests(t *testing.T) {
 		{request: "GET " + c1 + "?nothing", code: 400, tag: "invalid-value"},
 		{request: "PATCH " + c1 + "?depth=1", body: `{}`, code: 400, tag: "invalid-value"},
 		{request: "GET " + c1, headers: []string{"Accept: application/yang-data+xml"}, code: 406, tag: "invalid-value"},
+		{request: "GET " + c1, headers: []string{"Accept: */*;q=0.00, application/yang-data+json; q=0"}, code: 406, tag: "invalid-value"},
 		{request: "PATCH " + c1, body: `<a/>`, headers: []string{"Content-Type: application/yang-data+xml"}, code: 415,
 			tag: "operation-not-supported"},
 		{request: "PATCH " + c1, body: `{`, code: 400, tag: "malformed-message"},
 		{request: "PATCH " + c1, body: `[]`, code: 400, tag: "malformed-message"},
 		{request: "PATCH " + c1, body: `{"a":1,"b":2}`, code: 400, tag: "malformed-message", words: []string{"2 members"}},
+		{request: "PATCH " + c1, body: `{"openconfig-tam:collector":[],"openconfig-tam:collector":[]}`, code: 400, tag: "malformed-message"},
+		{request: "PATCH " + c1, body: `{"a":1} x`, code: 400, tag: "malformed-message", words: []string{"behind"}},
+		{request: "PATCH " + c1 + "/config", body: `{"openconfig-tam:config":{"port":1,"port":2}}`, code: 400, tag: "invalid-value",
+			words: []string{`\"port\" is there twice`}},
+		{request: "PATCH " + c1 + "/config", body: `{"openconfig-tam:config":{"port":1,"openconfig-tam:port":2}}`, code: 400,
+			tag: "invalid-value", words: []string{"is there twice"}},
+		{request: "PATCH " + collectors, body: `{"openconfig-tam:collectors":{"collector":[` + twin + `,` + twin + `]}}`, code: 400,
+			tag: "invalid-value", words: []string{"is there twice", "[name='c9']"}},
+		{request: "PATCH " + c1, body: `{}`, headers: []string{"Content-Encoding: gzip"}, code: 415, tag: "operation-not-supported"},
+		{request: "GET " + c1 + "?fields=config/prot", code: 400, tag: "invalid-value", words: []string{"prot", "protocol"}},
+		{request: "GET " + c1 + "?fields=config/port/x", code: 400, tag: "invalid-value", words: []string{"nothing below"}},
+		{request: "GET " + c1 + "?fields=other:config", code: 400, tag: "invalid-value"},
 		{request: "PATCH " + c1, body: "{\"\xff\":1}", code: 400, tag: "malformed-message"},
 		{request: "PATCH " + c1, body: `{"openconfig-tam:collector":[]}`, code: 400, tag: "invalid-value", words: []string{"0 entries"}},
 		{request: "PATCH " + c1, body: `{"openconfig-tam:collector":7}`, code: 400, tag: "invalid-value"},
@@ -201,6 +215,9 @@ func TestEntityTags(t *testing.T) {
 	}
 	for _, s := range []step{
 		{request: "GET " + c1 + "/config", headers: []string{"If-None-Match: " + was}, code: 304},
+		{request: "GET " + c1 + "/config", headers: []string{`If-None-Match: "x"`, "If-None-Match: " + was}, code: 304},
+		{request: "GET " + c1 + "?content=config", headers: []string{"If-None-Match: " + tag(c1)}, code: 304},
+		{request: "GET " + c1, headers: []string{"If-None-Match: " + tag(c1)}, code: 200}, // its state may be another
 		{request: "PATCH " + c1 + "/config", body: patch(1), headers: []string{"If-Match: " + was}, code: 204},
 		{request: "GET " + c1 + "/config", headers: []string{"If-None-Match: " + was}, code: 200},
 		{request: "PATCH " + c1 + "/config", body: patch(2), headers: []string{"If-Match: " + was}, code: 412, tag: "operation-failed"},
@@ -208,7 +225,8 @@ func TestEntityTags(t *testing.T) {
 		{request: "GET " + c1 + "/config/port", code: 200, want: `{"openconfig-tam:port":1}`},
 		{request: "PUT " + c2, body: newC2, headers: []string{"If-None-Match: *"}, code: 201},
 		{request: "PUT " + c2, body: newC2, headers: []string{"If-None-Match: *"}, code: 412},
-		{request: "PUT " + collectors + "/collector=c3", body: strings.ReplaceAll(newC2, "c2", "c3"), headers: []string{"If-Match: *"}, code: 412},
+		{request: "PUT " + collectors + "/collector=c3", body: strings.ReplaceAll(newC2, "c2", "c3"), headers: []string{"If-Match: *"}, code: 412,
+			words: []string{"not there"}},
 		{request: "POST " + collectors, body: strings.ReplaceAll(newC2, "c2", "c3"), headers: []string{"If-Match: " + tag(collectors)}, code: 412},
 	} {
 		b.check(s)

@@ -142,7 +142,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *problem {
 	case below == "/data" || strings.HasPrefix(below, "/data/"):
 		return s.data(w, r, below[len("/data"):])
 	}
-	if name, ok := strings.CutPrefix(below, "/operations/"); ok {
+	if name, ok := strings.CutPrefix(below, "/operations/"); ok && name != "" {
 		return s.operate(w, r, name, user)
 	}
 	return s.other(w, r, strings.TrimSuffix(below, "/"))
@@ -229,7 +229,7 @@ func acceptable(r *http.Request, kinds ...string) *problem {
 		kind, params, _ := strings.Cut(strings.ToLower(one), ";")
 		kind = strings.TrimSpace(kind)
 		family, _, _ := strings.Cut(kinds[0], "/")
-		if strings.ReplaceAll(params, " ", "") == "q=0" {
+		if q, given := strings.CutPrefix(strings.ReplaceAll(params, " ", ""), "q=0"); given && strings.Trim(q, ".0") == "" {
 			continue
 		}
 		if kind == "*/*" || kind == family+"/*" || slices.Contains(kinds, kind) {

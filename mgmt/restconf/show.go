@@ -2,9 +2,12 @@ package restconf
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"tamtam/mgmt"
 )
@@ -25,6 +28,24 @@ func (v view) show(n mgmt.Node, raw []byte) ([]byte, error) {
 		value = cut(n, value, v.depth)
 	}
 	return json.Marshal(value)
+}
+
+// known refuses fields that a node of a target does not have.
+func (f *fields) known(t target, n mgmt.Node) *problem {
+	if f == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.kids)) {
+		k, ok := child(n, name)
+		if module, _, prefixed := strings.Cut(name, ":"); !ok || prefixed && k.Module() != module {
+			return invalid("fields: %s has no %q; it has %s", cmp.Or(n.Name(), "the root"), shown(name),
+				cmp.Or(strings.Join(names(n), ", "), "nothing below it")).at(t)
+		}
+		if p := f.kids[name].known(t, k); p != nil {
+			return p
+		}
+	}
+	return nil
 }
 
 // choose takes the fields of a value, and of a list's entry the keys; false: it has none of them.
@@ -97,4 +118,26 @@ func child(n mgmt.Node, member string) (mgmt.Node, bool) {
 		name = []byte(member)
 	}
 	return n.Child(string(name))
+}
+
+// plain cuts a value that no tree describes. The entries of lists keep their names.
+func plain(value any, levels int) any {
+	switch value := value.(type) {
+	case []any:
+		for i, entry := range value {
+			if m, ok := entry.(map[string]any); ok && levels <= 1 {
+				maps.DeleteFunc(m, func(name string, _ any) bool { return name != "name" })
+				continue
+			}
+			value[i] = plain(entry, levels)
+		}
+	case map[string]any:
+		if levels <= 1 {
+			clear(value)
+		}
+		for name, below := range value {
+			value[name] = plain(below, levels-1)
+		}
+	}
+	return value
 }

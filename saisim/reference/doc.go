@@ -67,7 +67,7 @@
 // all of these vectors, do the same 10,000 frames with no control event from the first to the last,
 // each engine advanced in steps of its own, and compares what leaves, counters, registers, queue lengths and
 // books, with frames in the chip and without. Of the cases of TestEnginesAgree a quarter is as long,
-// from seed 2,000,000 on, where "make differential" begins and soaks are; of the gate's only ten are,
+// from seed 2,000,000 on, where "make differential" begins and soaks are; of the gate's only five are,
 // which has to be quick.
 //
 // Of a third of the seeds from there on, and one of 11 of the gate's, most frames are usual: untagged TCP or UDP

@@ -17,7 +17,7 @@ const casePackets = 1000
 
 // What the differential test runs; "make differential" runs more, and other, cases. From seed 0
 // no port is removed while frames wait for it: what comes in bursts is in some thousands and not in others.
-var engineCases = randtest.Cases{Seed: 1000, Count: 1000, Short: 30}
+var engineCases = randtest.Cases{Seed: 1000, Count: 550, Short: 30}
 
 // A tally counts what happened in cases, so that none is hollow.
 type tally map[string]int
@@ -87,10 +87,10 @@ func (y tally) addTables(t config.Tables, s saisim.State) {
 }
 
 // want is how often a thing happens at least in the cases of the whole test; what
-// is not named, 100 times.
+// is not named, 50 times.
 var want = map[string]int{
-	"dropped: port-removed": 20, "dropped: l3-mtu": 10, "dropped: ttl": 20, "session: beyond the MTU": 1, "aged": 20, "session: cut": 50,
-	"programs": 1000,
+	"dropped: port-removed": 10, "dropped: l3-mtu": 5, "dropped: ttl": 10, "session: beyond the MTU": 1, "aged": 10, "session: cut": 25,
+	"programs": 500, "record: bit: ran chip.egress_acl": 1,
 }
 
 // shrink returns the smallest number of packets, about, with which a case fails.
@@ -128,20 +128,21 @@ func TestEnginesAgree(t *testing.T) {
 		y[what] += 0
 	}
 	// What the stated seeds reach, others do with some more cases: a third and a quarter of them are of few kinds.
-	whole := run.Whole(engineCases) && (run.Seed == engineCases.Seed || run.Count >= 5*engineCases.Count)
+	whole := run.Whole(engineCases) && (run.Seed == engineCases.Seed || run.Count >= 10*engineCases.Count)
 	for _, what := range slices.Sorted(maps.Keys(y)) {
 		t.Logf("%10d %s", y[what], what)
 		least, named := want[what]
 		switch {
+		case named:
 		case strings.HasPrefix(what, "marking: "), strings.HasPrefix(what, "sketch: "):
-			least = 30
+			least = 15
 		case strings.HasPrefix(what, "record: "):
 			least = 0
 			if slices.Contains(recordings(), what) {
-				least = 10
+				least = 5
 			}
-		case !named:
-			least = 100
+		default:
+			least = 50
 		}
 		if whole && y[what] < least {
 			t.Errorf("%s: %d times, want at least %d", what, y[what], least)

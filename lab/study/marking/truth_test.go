@@ -56,7 +56,7 @@ altmark:
 // runTruth runs a topology and returns what the oracle says of its first path.
 func runTruth(t *testing.T, top *lab.Topology, d lab.Time) (*markTruth, *lab.Result) {
 	t.Helper()
-	l, seen := newLab(t, top, lab.Options{})
+	l, seen := newLab(t, top, lab.Options{Workers: 1})
 	defer l.Close()
 	if err := l.Run(t.Context(), d); err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestAltMarkPathsRefused(t *testing.T) {
 		top := markedPair(t, "step", 0, "")
 		list := strings.Fields(strings.NewReplacer("[", "", "]", "", `"`, "", ",", "").Replace(points))
 		studyOf(top).AltMark.Paths[0].Points = list
-		_, err := lab.New(t.Context(), top, lab.Options{})
+		_, err := lab.New(t.Context(), top, lab.Options{Workers: 1})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", points, err, want)
 		}

@@ -1,0 +1,44 @@
+package lab
+
+import (
+	"runtime/debug"
+	"testing"
+)
+
+// percent is how much garbage there may be now.
+func percent() int {
+	p := debug.SetGCPercent(100)
+	debug.SetGCPercent(p)
+	return p
+}
+
+// A large lab leaves less room for garbage with every switch that starts, and gives back what it found. Neither a small
+// one nor one in a process that collects garbage otherwise touches it.
+func TestThrift(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	var large thrift
+	large.begin(2 * thrifty)
+	for n, want := range map[int]int{thrifty / 2: 100, 2 * thrifty: slack} {
+		large.started.Store(int64(n - 1))
+		large.one()
+		if got := percent(); got != want {
+			t.Errorf("with %d of %d switches: %d %%, want %d", n, 2*thrifty, got, want)
+		}
+	}
+	large.all()
+	large.end()
+	if got := percent(); got != 100 {
+		t.Errorf("behind a large lab: %d %%, want 100", got)
+	}
+	for was, switches := range map[int]int{100: thrifty - 1, 400: 2 * thrifty} {
+		debug.SetGCPercent(was)
+		var l thrift
+		l.begin(switches)
+		l.one()
+		l.all()
+		if got := percent(); got != was {
+			t.Errorf("%d switches where garbage is collected at %d %%: %d", switches, was, got)
+		}
+		l.end()
+	}
+}
