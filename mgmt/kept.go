@@ -200,7 +200,7 @@ func (s *keeping) tryReplace(ctx context.Context, want configfile.Rows, keep fun
 		return err
 	}
 	diffs := configfile.Diff(was, want)
-	if err := s.mayReplace(viewOf(ctx), diffs); err != nil {
+	if err := viewOf(ctx).mayReplace(s.model.find("/config-rows/row"), diffs); err != nil {
 		return err
 	}
 	if err := keep(was); err != nil {

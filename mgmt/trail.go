@@ -57,6 +57,15 @@ type trail struct {
 	failed string // why the last record could not be written; "": it could
 }
 
+// AlsoAudit has a further handler get the audit trail, beside Config.Audit. It is called before Serve.
+func (s *Server) AlsoAudit(h slog.Handler) {
+	if t := &s.guard.trail; t.to != nil {
+		t.to = slog.NewMultiHandler(t.to, h)
+	} else {
+		t.to = h
+	}
+}
+
 // refusal reports whether one more refusal is written, and how many were left out before.
 func (t *trail) refusal() (write bool, more int) {
 	t.mu.Lock()

@@ -2,19 +2,26 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"tamtam/device"
 	"tamtam/device/logs"
+	"tamtam/device/sender"
 	"tamtam/hostif/fpmsyncd"
 	"tamtam/mgmt"
 	"tamtam/mgmt/access"
+	"tamtam/mgmt/outputs"
+	"tamtam/mgmt/outputs/otlp"
+	"tamtam/mgmt/outputs/syslog"
 	"tamtam/swss"
 )
 
@@ -30,6 +37,10 @@ type northbound struct {
 	gnmi, rest, metrics, data, cert, key, clientCA, users, roles, audit string
 
 	insecure, noLogin, firstLogin bool
+
+	otlp, syslog []string
+	otlpPeriod   time.Duration
+	sendCA       string
 }
 
 func (n *northbound) flags(c *cobra.Command) {
@@ -51,6 +62,13 @@ func (n *northbound) flags(c *cobra.Command) {
 	f.BoolVar(&n.firstLogin, "first-login", os.Getenv("TAMTAM_FIRST_LOGIN") != "",
 		"if there is no file at --users, make it, with a login admin whose password is told once "+
 			"(default from TAMTAM_FIRST_LOGIN)")
+	f.StringArrayVar(&n.otlp, "otlp", nil,
+		"send metrics to an OpenTelemetry collector: grpc, grpcs, http or https://HOST[:PORT] (may be repeated)")
+	f.DurationVar(&n.otlpPeriod, "otlp-period", sender.DefaultPeriod, "how often")
+	f.StringArrayVar(&n.syslog, "syslog", nil,
+		"tell a syslog server what changes: udp, tcp or tls://HOST[:PORT] (may be repeated); also SYSLOG_SERVER of CONFIG_DB")
+	f.StringVar(&n.sendCA, "send-ca", "",
+		"CA of collectors and servers that are sent to by TLS, PEM (default: those of the host)")
 	f.BoolVar(&n.insecure, "insecure", false, "serve gNMI and RESTCONF without TLS")
 }
 
@@ -107,6 +125,44 @@ func tellFirstLogin(cmd *cobra.Command, file string) error {
 			"`tamtam users` changes it)\n", password, file)
 	}
 	return nil
+}
+
+// addresses is where else the northbound listens, and where it sends to.
+func (n *northbound) addresses() (at device.Addresses, err error) {
+	at = device.Addresses{Metrics: n.metrics, REST: n.rest, Version: version(), Send: sender.Flags{Period: n.otlpPeriod}}
+	if n.otlpPeriod < time.Second {
+		return at, usagef("--otlp-period %s: want 1s at least", n.otlpPeriod)
+	}
+	if at.Send.OTLP, err = targets("--otlp", n.otlp, otlp.Schemes()); err != nil {
+		return at, err
+	}
+	if at.Send.Syslog, err = targets("--syslog", n.syslog, syslog.Schemes()); err != nil {
+		return at, err
+	}
+	if n.sendCA == "" {
+		return at, nil
+	}
+	text, err := os.ReadFile(n.sendCA)
+	if err != nil {
+		return at, err
+	}
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
+	if !conf.RootCAs.AppendCertsFromPEM(text) {
+		return at, fmt.Errorf("%s: no certificate in it: want PEM", n.sendCA)
+	}
+	at.Send.TLS = conf
+	return at, nil
+}
+
+func targets(flag string, texts []string, schemes map[string]outputs.Scheme) (list []outputs.Target, err error) {
+	for _, text := range texts {
+		t, err := outputs.ParseTarget(text, schemes)
+		if err != nil {
+			return nil, usagef("%s %w", flag, err)
+		}
+		list = append(list, t)
+	}
+	return list, nil
 }
 
 const oracleUsage = "flows of each FlyMon task that the simulated chip counts exactly too, " +
@@ -235,7 +291,11 @@ func newRunMgmtd() *cobra.Command {
 			return err
 		}
 		cfg.Redis, cfg.Startup = r, startup
-		return device.RunMgmt(ctx, cfg, device.Addresses{Metrics: n.metrics, REST: n.rest}, common)
+		at, err := n.addresses()
+		if err != nil {
+			return err
+		}
+		return device.RunMgmt(ctx, cfg, at, common)
 	})
 	n.flags(c)
 	c.PreRunE = func(*cobra.Command, []string) error { return n.mayListen() } // before Redis is waited for
