@@ -87,6 +87,8 @@
 //	Get, type CONFIG                            what a Set takes: not config that is written elsewhere
 //	Get, type OPERATIONAL                       state that does not repeat config
 //	use_models, unknown model or version        InvalidArgument
+//	use_models, a leaf whose words (identities)
+//	are of a model that is not named            left out
 //	origin "" and openconfig                    the same tree
 //	origin sonic-db                             tables as SONiC's server has them, read-only; rows are JSON,
 //	                                            each an update of its own; another origin: Unimplemented
@@ -117,7 +119,8 @@
 //	sample_interval 0, and the least            100 ms; less: InvalidArgument that names it
 //	heartbeat_interval, the least               1 s
 //	heartbeat of a SAMPLE that does not
-//	suppress_redundant                          no effect: each sample sends all
+//	suppress_redundant                          all is sent once in it; if it is longer than the interval, each
+//	                                            sample does that
 //	POLL with updates_only                      first the sync_response alone; each Poll then gets all
 //	deleted list entry                          one delete of the entry
 //	allow_aggregation, qos                      accepted, without effect

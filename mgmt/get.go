@@ -38,7 +38,17 @@ func (m *model) useModels(models []*gpb.ModelData) (func(*node) bool, error) {
 		}
 		names[u.GetName()] = true
 	}
-	return func(n *node) bool { return names[n.module] }, nil
+	return func(n *node) bool { return names[n.module] && n.speaks(names) }, nil
+}
+
+// speaks reports whether the leaf has no words of models but these: identities may be of another model than the leaf.
+func (n *node) speaks(models map[string]bool) bool {
+	for _, module := range n.enum {
+		if module != "" && !models[module] {
+			return false
+		}
+	}
+	return true
 }
 
 // dataType returns the filter that a request's type means.

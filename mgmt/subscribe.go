@@ -232,9 +232,9 @@ func (f *feed) due() (time.Time, bool) {
 	return at, !at.IsZero() && len(f.watches) > 0
 }
 
-// beats reports whether the heartbeat makes a difference: a feed that sends
-// everything at every sample needs none.
-func (f *feed) beats() bool { return f.beat > 0 && (f.sample == 0 || f.suppress) }
+// beats reports whether the heartbeat makes a difference: a feed that sends everything at every sample needs none unless
+// it is shorter.
+func (f *feed) beats() bool { return f.beat > 0 && (f.sample == 0 || f.suppress || f.beat < f.sample) }
 
 // start sets the deadlines.
 func (f *feed) start(now time.Time) {
