@@ -212,5 +212,25 @@ func checkSetsTogether(b *bed) {
 }
 
 func checkUnionReplace(b *bed) {
-	b.t.Skip("not yet")
+	union := func(updates ...*gpb.Update) *gpb.SetRequest { return &gpb.SetRequest{UnionReplace: updates} }
+	b.rows(samplers("1", "2"))
+	// No path undoes what another one set, whichever comes first.
+	got := b.mustSet(union(
+		update(entryA+"/config", `{"sampling-rate":5}`), update("/tam/samplers", `{"sampler":[{"name":"c","config":{"sampling-rate":3}}]}`)))
+	if r := got.GetResponse(); len(r) != 2 || r[0].GetOp() != unionReplace || pathText(r[1].GetPath()) != "/tam/samplers" {
+		b.t.Error(got)
+	}
+	b.wantRow(rowA, "sampling-rate=5")
+	b.wantRow(rowB, "")
+	b.wantRow("TAM_SAMPLINGRATE_TABLE|c", "sampling-rate=3")
+	b.mustSet(union(update(rateA, "6"), update(entryA, `{"config":{"sampling-rate":6}}`))) // both say the same
+	b.wantRow(rowA, "sampling-rate=6")
+	b.refusedSet(union(update(rateA, "7"), update(entryA, `{"config":{"sampling-rate":8}}`)), "InvalidArgument", `"8"`, rateA)
+	beside := union(update(rateA, "7"))
+	beside.Delete = []*gpb.Path{path(entryB)}
+	b.refusedSet(beside, "InvalidArgument", "union_replace", "delete")
+	b.refusedSet(union(update(rateA, "7"), update(rateB, "0")), "InvalidArgument", rateB)
+	b.refusedSet(union(update("/tam/nowhere", "7")), "NotFound", "/tam/nowhere")
+	cli := &gpb.Update{Path: &gpb.Path{Origin: "cli"}, Val: &gpb.TypedValue{Value: &gpb.TypedValue_AsciiVal{AsciiVal: "hostname x"}}}
+	b.refusedSet(union(cli, update(rateA, "7")), "Unimplemented", `"cli"`)
 }

@@ -104,9 +104,12 @@
 //	                                            Unimplemented if any is
 //	errors of a Set                             20 of at most 1000 bytes, 7500 as they travel in the
 //	                                            header, and how many more there are
-//	union_replace                               Unimplemented
-//	extensions history, depth,
-//	config subscription                         Unimplemented; others are ignored
+//	union_replace                               what all its paths name is replaced by all its values; what two of
+//	                                            them say differently, or other operations beside it: InvalidArgument
+//	extension depth                             of Get and Subscribe; a list and its entry are one level. A Get of what
+//	                                            is deeper than that: OK and no update
+//	extension master arbitration                election ids are remembered until the server ends, of 256 roles
+//	extensions history, config subscription     Unimplemented; what is not known is ignored
 //	extension commit                            as its specification says; another Set meanwhile: FailedPrecondition
 //	Set at /operations/NAME                     an rpc of tamtam-operations, alone in its Set; its value is the input
 //	config-rows, configurations, tallies        not in answers to requests for the root, nor replaced or deleted with it

@@ -114,6 +114,9 @@ func (s *Server) getPath(
 ) (*gpb.Notification, error) {
 	n := &gpb.Notification{Prefix: replyPrefix(req.GetPrefix(), p)}
 	if isRaw(req.GetPrefix(), p) {
+		if depthOf(req.GetExtension()) > 0 {
+			return nil, errRawDepth
+		}
 		u, err := s.getRaw(ctx, req.GetPrefix(), p, req.GetEncoding())
 		n.Update = append(n.Update, u)
 		return n, err
@@ -122,7 +125,9 @@ func (s *Server) getPath(
 	if err != nil {
 		return nil, err
 	}
-	size, wild := 0, len(targets) > 1
+	level := depthOf(req.GetExtension())
+	targets = limit(targets, level)
+	size, wild := 0, len(targets) > 1 || level > 0
 	for _, t := range targets {
 		wild = wild || t.wild()
 		from := len(n.Update)
@@ -147,7 +152,7 @@ func (s *Server) getFilter(req *gpb.GetRequest) (func(*node) bool, error) {
 	if err := checkEncoding(req.GetEncoding()); err != nil {
 		return nil, err
 	}
-	if err := checkExtensions(req.GetExtension()); err != nil {
+	if err := checkExtensions(req.GetExtension(), true); err != nil {
 		return nil, err
 	}
 	ofType, err := dataType(req.GetType())
@@ -189,7 +194,7 @@ func replyPrefix(prefix, path *gpb.Path) *gpb.Path {
 func (s *Server) getTarget(
 	ctx context.Context, t target, filter func(*node) bool, enc gpb.Encoding, out []*gpb.Update,
 ) ([]*gpb.Update, error) {
-	sel := s.model.selectLeaves(t.node, filter)
+	sel := s.model.selectLeaves(t.node, t.shows(filter))
 	if len(sel) == 0 {
 		return out, nil
 	}

@@ -35,7 +35,7 @@ func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 	if list == nil {
 		return status.Error(codes.InvalidArgument, "the first message is a SubscriptionList")
 	}
-	if err := checkExtensions(req.GetExtension()); err != nil {
+	if err := checkExtensions(req.GetExtension(), true); err != nil {
 		return err
 	}
 	select {
@@ -49,8 +49,11 @@ func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 		return err
 	}
 	var feeds []*feed
-	if len(raw) == 0 {
-		if feeds, err = s.compile(list); err != nil {
+	switch level := depthOf(req.GetExtension()); {
+	case len(raw) > 0 && level > 0:
+		return errRawDepth
+	case len(raw) == 0:
+		if feeds, err = s.compile(list, level); err != nil {
 			return err
 		}
 	}
@@ -98,8 +101,8 @@ type sentEntry struct {
 	pass   uint64 // the last in which the entry existed
 }
 
-// compile checks a SubscriptionList and makes its feeds.
-func (s *Server) compile(list *gpb.SubscriptionList) ([]*feed, error) {
+// compile checks a SubscriptionList and makes its feeds, of so many levels below each path; 0: of all.
+func (s *Server) compile(list *gpb.SubscriptionList, level uint32) ([]*feed, error) {
 	if err := checkEncoding(list.GetEncoding()); err != nil {
 		return nil, err
 	}
@@ -119,6 +122,7 @@ func (s *Server) compile(list *gpb.SubscriptionList) ([]*feed, error) {
 		if err != nil {
 			return nil, err
 		}
+		targets = limit(targets, level)
 		if list.GetMode() != gpb.SubscriptionList_STREAM {
 			feeds = append(feeds, &feed{watches: s.model.watches(targets, filter)})
 			continue
@@ -184,7 +188,7 @@ func duration(ns uint64, least time.Duration, name string) (time.Duration, error
 func (m *model) watches(targets []target, filter func(*node) bool) []*watch {
 	var out []*watch
 	for _, t := range targets {
-		sel := m.selectLeaves(t.node, filter)
+		sel := m.selectLeaves(t.node, t.shows(filter))
 		for _, g := range m.groups {
 			if s := sel[g]; s != nil {
 				out = append(out, &watch{target: t, selected: s, group: g, pattern: extend(t.keys, g),

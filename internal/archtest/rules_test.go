@@ -65,7 +65,6 @@ var rules = []room{
 	{name: "mgmt/restconf", below: []string{"mgmt", "yang"}, modules: []string{gnmi, goyang, grpc}, clock: true}, // RFC 8040 on the same engine
 	{name: "mgmt", below: []string{"mgmt/configfile", "mgmt/conform", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},                                          // CONFIG_DB as files
-	{name: "mgmt/conform"}, // what clients may expect: words
 	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                             // for Prometheus
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                   // generated types stop at mgmt
 	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
@@ -110,6 +109,7 @@ var rules = []room{
 	{name: "hoststack"}, // frames and time; nothing of a chip or a database
 	{name: "sai"},
 	{name: "internal/tables", below: []string{"mgmt/conform", "saisim/drop", "schema"}}, // the table of tables as a page
+	{name: "mgmt/conform"}, // what clients may expect: words
 	{name: "schema", below: []string{"tam/altmark", "tam/flymon", "tam/record"}},
 	{name: "saisim/config", below: []string{"saisim/tm", "tam/altmark", "tam/flymon", "tam/record"}}, // rows, and no SAI
 	{name: "saisim/drop"}, // why frames are dropped

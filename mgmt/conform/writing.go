@@ -22,7 +22,7 @@ func sets() []Point {
 		{ID: "S18", Where: "3.4.7", Demand: "state is not written", Choice: "InvalidArgument"},
 		{ID: "S19", Where: "3.4.7", Demand: "who may not write: PermissionDenied; who is not known: Unauthenticated", Raw: true},
 		{ID: "S20", Where: "3.4.4", Demand: "replace sets a leaf-list, update adds to it"},
-		{ID: "S21", Demand: "union_replace as its specification says, or refused", Choice: "one origin, whose paths it replaces together; what two of them say differently: InvalidArgument; another origin: Unimplemented"},
+		{ID: "S21", Demand: "union_replace as its specification says, or refused", Choice: "there is one origin to write; what two paths say differently, and other operations beside it: InvalidArgument"},
 		{ID: "S22", Where: "2.3.1", Demand: "a JSON list for one entry, and bad JSON: InvalidArgument"},
 		{ID: "S23", Where: "3.4.3", Demand: "Sets at the same time are done one after the other", Raw: true},
 		{ID: "S24", Where: "3.4.7", Demand: "the code of a Set that fails is that of the operation", Choice: "if errors differ InvalidArgument, Unimplemented if any is"},
@@ -31,7 +31,7 @@ func sets() []Point {
 
 func extensions() []Point {
 	return []Point{
-		{ID: "X1", Demand: "extension depth of Get and Subscribe, by levels; of Set and Capabilities it is an error"},
+		{ID: "X1", Demand: "extension depth of Get and Subscribe, by levels; of Set and Capabilities it is an error", Choice: "what is deeper: OK and no update; of origin sonic-db: Unimplemented"},
 		{ID: "X2", Demand: "extension commit: a Set on trial is confirmed, cancelled, or undone in its time"},
 		{ID: "X3", Demand: "extension master arbitration: of a role the highest election id may write", Choice: "ids are forgotten when the server ends"},
 		{ID: "X4", Demand: "extensions history and config subscription", Choice: "Unimplemented: nothing is kept of the past but configurations"},
