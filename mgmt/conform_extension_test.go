@@ -107,7 +107,9 @@ func checkCommit(b *bed) {
 		}
 	}
 	k.clock.pass(time.Minute)
-	k.eventually("undone", func() bool { return k.rate("a") == "sampling-rate=1" && k.server.kept.onTrial.Load() == nil })
+	k.eventually("undone", func() bool { return k.rate("a") == "sampling-rate=1" })
+	k.server.setting.Lock() // that is over, then
+	defer k.server.setting.Unlock()
 }
 
 func checkArbitration(b *bed) {
