@@ -89,6 +89,7 @@ func operLeaves(at string) []Leaf {
 	return []Leaf{
 		{at + "/admin-status", words("admin_status", "DOWN", "UP", "up", "DOWN", "down")},
 		{at + "/oper-status", words(schema.FieldOperStatus, "UNKNOWN", "UP", schema.OperUp, "DOWN", schema.OperDown)},
+		{at + "/last-change", text(schema.FieldLastChange)},
 	}
 }
 
