@@ -59,7 +59,7 @@ func interfaceCommands() []*command {
 // channelLeaves are those of a port channel alone.
 var channelLeaves = []leaf{
 	{
-		word: "static", help: "No LACP: each member that is up carries traffic", undo: "LACP says which members carry traffic",
+		word: "static", help: "No LACP: each member that is up carries traffic", undo: "LACP says which members do",
 		name: "lag-type", box: "aggregation", means: "STATIC", def: "LACP",
 	},
 	{

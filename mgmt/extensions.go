@@ -17,8 +17,8 @@ func checkExtensions(exts []*gnmi_ext.Extension, deep bool) error {
 	for _, e := range exts {
 		switch e.GetExt().(type) {
 		case *gnmi_ext.Extension_History:
-			return status.Error(codes.Unimplemented, "extension history is not served: of the past only configurations are kept "+
-				"(/configurations)")
+			return status.Error(codes.Unimplemented,
+				"extension history is not served: of the past only configurations are kept (/configurations)")
 		case *gnmi_ext.Extension_ConfigSubscription:
 			return status.Error(codes.Unimplemented, "extension config_subscription is not served")
 		case *gnmi_ext.Extension_Depth:

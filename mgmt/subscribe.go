@@ -44,18 +44,9 @@ func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 	default:
 		return status.Errorf(codes.ResourceExhausted, "%d Subscribe RPCs run already", maxSubscribers)
 	}
-	raw, err := s.rawFeeds(list)
+	raw, feeds, err := s.feeds(list, depthOf(req.GetExtension()))
 	if err != nil {
 		return err
-	}
-	var feeds []*feed
-	switch level := depthOf(req.GetExtension()); {
-	case len(raw) > 0 && level > 0:
-		return errRawDepth
-	case len(raw) == 0:
-		if feeds, err = s.compile(list, level); err != nil {
-			return err
-		}
 	}
 	ctx, leave, err := s.gate.enter(rpc.Context(), list.GetMode() == gpb.SubscriptionList_STREAM)
 	if err != nil {
@@ -73,6 +64,21 @@ func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 		return s.dbError(ctx, err)
 	}
 	return nil
+}
+
+// feeds makes those of a list: of origin sonic-db, or of the tree.
+func (s *Server) feeds(list *gpb.SubscriptionList, level uint32) ([]*rawFeed, []*feed, error) {
+	raw, err := s.rawFeeds(list)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case len(raw) > 0 && level > 0:
+		return nil, nil, errRawDepth
+	case len(raw) > 0:
+		return raw, nil, nil
+	}
+	feeds, err := s.compile(list, level)
+	return nil, feeds, err
 }
 
 // A feed is one subscription, or the half of one that TARGET_DEFINED splits.
@@ -236,8 +242,8 @@ func (f *feed) due() (time.Time, bool) {
 	return at, !at.IsZero() && len(f.watches) > 0
 }
 
-// beats reports whether the heartbeat makes a difference: a feed that sends everything at every sample needs none unless
-// it is shorter.
+// beats reports whether the heartbeat makes a difference: a feed that sends everything at every sample needs none
+// unless it is shorter.
 func (f *feed) beats() bool { return f.beat > 0 && (f.sample == 0 || f.suppress || f.beat < f.sample) }
 
 // start sets the deadlines.

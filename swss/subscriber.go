@@ -179,20 +179,31 @@ func (s *Subscriber) popAll(ctx context.Context, changed map[string]struct{}) ([
 			take(key, nil, TooMany)
 		}
 	}
-	for key := range s.known {
-		if _, there := known[key]; !there {
-			out = append(out, KeyOpFieldsValues{Key: key, Op: OpDel})
-		}
-	}
-	for key := range changed {
-		_, there := known[key]
-		if _, was := s.known[key]; s.brief && !there && !was {
-			out = append(out, KeyOpFieldsValues{Key: key, Op: OpDel})
-		}
+	for _, key := range s.gone(known, changed) {
+		out = append(out, KeyOpFieldsValues{Key: key, Op: OpDel})
 	}
 	slices.SortFunc(out, func(a, b KeyOpFieldsValues) int { return strings.Compare(a.Key, b.Key) })
 	s.known, s.total, s.first = known, total, first
 	return out, nil
+}
+
+// gone are the rows that were delivered and are not there any more, and those that changed, if these count.
+func (s *Subscriber) gone(known map[string]int64, changed map[string]struct{}) (keys []string) {
+	for key := range s.known {
+		if _, there := known[key]; !there {
+			keys = append(keys, key)
+		}
+	}
+	if !s.brief {
+		return keys
+	}
+	for key := range changed {
+		_, there := known[key]
+		if _, was := s.known[key]; !there && !was {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // Bounds of a bounded table: the bytes of its rows, and their number.
@@ -221,8 +232,8 @@ func (s *Subscriber) Bound() *Subscriber {
 	return s
 }
 
-// Brief makes the subscriber deliver a DEL of rows, too, that came and went between two calls of Pops: for whoever reads
-// rows by another way, and may have seen them.
+// Brief makes the subscriber deliver a DEL of rows, too, that came and went between two calls of Pops: for whoever
+// reads rows by another way, and may have seen them.
 func (s *Subscriber) Brief() *Subscriber {
 	s.brief = true
 	return s

@@ -19,7 +19,8 @@ type Point struct {
 
 // Points are all demands, in the order of their parts.
 func Points() []Point {
-	return slices.Concat(capabilities(), paths(), gets(), sets(), subscriptions(), once(), streams(), extensions(), security())
+	return slices.Concat(capabilities(), paths(), gets(), sets(),
+		subscriptions(), once(), streams(), extensions(), security())
 }
 
 // result is what became of a point.

@@ -15,8 +15,8 @@ import (
 )
 
 // writeOper sets oper_status of the row KEYS[1] to ARGV[1], unless the row is gone: its delete may be in the daemon's
-// hands already. If it was another one before, or ARGV[3] says that it has changed anyway, it did so at the time ARGV[2];
-// if that is empty, or nothing is known of before, the time is not known.
+// hands already. If it was another one before, or ARGV[3] says that it has changed anyway, it did so at the time
+// ARGV[2]; if that is empty, or nothing is known of before, the time is not known.
 const writeOper = `
 if redis.call('EXISTS', KEYS[1]) == 0 then
   return
@@ -58,8 +58,8 @@ func operNatively(r *swss.ScriptRun) (reply string, ok bool) {
 }
 
 // An operWriter maintains oper_status of ports, LAGs and their members in APPL_DB and STATE_DB, once the view of
-// the ASIC is complete: a LAG whose members are yet to be created is not down. In APPL_DB it also says when that changed:
-// what changed before the view was complete did so at a time that nobody knows.
+// the ASIC is complete: a LAG whose members are yet to be created is not down. In APPL_DB it also says when that
+// changed: what changed before the view was complete did so at a time that nobody knows.
 type operWriter struct {
 	appl, state *swss.DB
 	ports       *swss.Table // of APPL_DB
