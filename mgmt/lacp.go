@@ -18,6 +18,7 @@ func lacpModule() Module {
 	const actor, partner = "runner.actor_lacpdu_info.", "runner.partner_lacpdu_info."
 	// What was said of another of that name, before, counts for nothing.
 	const lagRow = schema.AppLAG + " " + schema.FieldIncarnation
+	const memberKey = "{name}|{interface}"
 	const memberRow = schema.AppLAGMember + " " + schema.FieldIncarnation
 	return Module{Name: "openconfig-lacp", Groups: []Group{
 		{Path: lacpPath, View: writtenInAggregation, Rows: []Row{
@@ -35,7 +36,7 @@ func lacpModule() Module {
 		}},
 		{Path: lacpPath + "/members/member", View: writtenInAggregation, Rows: []Row{
 			{DB: swss.ApplDB, Table: schema.AppLAGMember, Key: "{name}:{interface}"},
-			{DB: swss.StateDB, Table: schema.StateLACPMember, Key: "{name}|{interface}", Entry: true, Of: memberRow, Leaves: []Leaf{
+			{DB: swss.StateDB, Table: schema.StateLACPMember, Key: memberKey, Entry: true, Of: memberRow, Leaves: []Leaf{
 				{"state/activity", lacpBit(actor, 0, "PASSIVE", "ACTIVE")}, {"state/timeout", lacpBit(actor, 1, "LONG", "SHORT")},
 				{"state/aggregatable", lacpBit(actor, 2, "false", "true")},
 				{"state/synchronization", lacpBit(actor, 3, "OUT_SYNC", "IN_SYNC")},
