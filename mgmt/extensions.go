@@ -51,6 +51,9 @@ func limit(ts []target, level uint32) []target {
 	return ts
 }
 
+// open reports whether the target may mean nothing though its path is right.
+func (t target) open() bool { return t.wild() || t.level > 0 }
+
 // shows returns the filter with what is too deep below the target left out: a list and its entry are one level.
 func (t target) shows(filter func(*node) bool) func(*node) bool {
 	if t.level == 0 {

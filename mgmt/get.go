@@ -125,11 +125,9 @@ func (s *Server) getPath(
 	if err != nil {
 		return nil, err
 	}
-	level := depthOf(req.GetExtension())
-	targets = limit(targets, level)
-	size, wild := 0, len(targets) > 1 || level > 0
+	targets = limit(targets, depthOf(req.GetExtension()))
+	size, wild := 0, len(targets) > 1 || slices.ContainsFunc(targets, target.open)
 	for _, t := range targets {
-		wild = wild || t.wild()
 		from := len(n.Update)
 		if n.Update, err = s.getTarget(ctx, t, filter, req.GetEncoding(), n.Update); err != nil {
 			return nil, err
