@@ -110,12 +110,12 @@ func (s *Subscriber) pops(ctx context.Context, changed map[string]struct{}, resy
 func (s *Subscriber) popChanged(ctx context.Context, keys []string) (out []KeyOpFieldsValues, fits bool, err error) {
 	next, total, fits := map[string]int64{}, s.total, true
 	err = NewTable(s.db, s.table).readRows(ctx, keys, func(key string, row FieldValues, size int64) {
-		was, known := s.known[key]
+		was, tell := s.tells(key)
 		item := KeyOpFieldsValues{Key: key, Op: OpDel}
 		if row != nil || size > 0 {
 			item = KeyOpFieldsValues{Key: key, Op: OpSet, Fields: Pairs(row), Size: size}
 			next[key] = weight(key, row)
-		} else if !known && !s.brief {
+		} else if !tell {
 			return
 		}
 		if s.Over(key) {
@@ -185,6 +185,12 @@ func (s *Subscriber) popAll(ctx context.Context, changed map[string]struct{}) ([
 	slices.SortFunc(out, func(a, b KeyOpFieldsValues) int { return strings.Compare(a.Key, b.Key) })
 	s.known, s.total, s.first = known, total, first
 	return out, nil
+}
+
+// tells returns the weight of a row that was delivered, and whether its end is.
+func (s *Subscriber) tells(key string) (was int64, tell bool) {
+	was, known := s.known[key]
+	return was, known || s.brief
 }
 
 // gone are the rows that were delivered and are not there any more, and those that changed, if these count.
