@@ -38,7 +38,17 @@ func (m *model) useModels(models []*gpb.ModelData) (func(*node) bool, error) {
 		}
 		names[u.GetName()] = true
 	}
-	return func(n *node) bool { return names[n.module] }, nil
+	return func(n *node) bool { return names[n.module] && n.speaks(names) }, nil
+}
+
+// speaks reports whether the leaf has no words of models but these: identities may be of another model than the leaf.
+func (n *node) speaks(models map[string]bool) bool {
+	for _, module := range n.enum {
+		if module != "" && !models[module] {
+			return false
+		}
+	}
+	return true
 }
 
 // dataType returns the filter that a request's type means.
@@ -65,7 +75,7 @@ func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 }
 
 func (s *Server) get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
-	filter, err := s.getFilter(req)
+	filter, err := s.model.getFilter(req)
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +121,9 @@ func (s *Server) getPath(
 ) (*gpb.Notification, error) {
 	n := &gpb.Notification{Prefix: replyPrefix(req.GetPrefix(), p)}
 	if isRaw(req.GetPrefix(), p) {
+		if depthOf(req.GetExtension()) > 0 {
+			return nil, errRawDepth
+		}
 		u, err := s.getRaw(ctx, req.GetPrefix(), p, req.GetEncoding())
 		n.Update = append(n.Update, u)
 		return n, err
@@ -123,9 +136,9 @@ func (s *Server) getPath(
 	if targets, err = viewOf(ctx).see(targets, req.GetPrefix(), p); err != nil {
 		return nil, err
 	}
-	wild = wild || len(targets) == 0
+	targets = limit(targets, depthOf(req.GetExtension()))
+	wild = wild || len(targets) == 0 || slices.ContainsFunc(targets, target.open)
 	for _, t := range targets {
-		wild = wild || t.wild()
 		from := len(n.Update)
 		if n.Update, err = s.getTarget(ctx, t, filter, req.GetEncoding(), n.Update); err != nil {
 			return nil, err
@@ -144,18 +157,18 @@ func (s *Server) getPath(
 }
 
 // getFilter returns the filter for the nodes that a GetRequest asks for.
-func (s *Server) getFilter(req *gpb.GetRequest) (func(*node) bool, error) {
+func (m *model) getFilter(req *gpb.GetRequest) (func(*node) bool, error) {
 	if err := checkEncoding(req.GetEncoding()); err != nil {
 		return nil, err
 	}
-	if err := checkExtensions(req.GetExtension()); err != nil {
+	if err := checkExtensions(req.GetExtension(), true); err != nil {
 		return nil, err
 	}
 	ofType, err := dataType(req.GetType())
 	if err != nil {
 		return nil, err
 	}
-	ofModel, err := s.model.useModels(req.GetUseModels())
+	ofModel, err := m.useModels(req.GetUseModels())
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +203,7 @@ func replyPrefix(prefix, path *gpb.Path) *gpb.Path {
 func (s *Server) getTarget(
 	ctx context.Context, t target, filter func(*node) bool, enc gpb.Encoding, out []*gpb.Update,
 ) ([]*gpb.Update, error) {
-	sel := s.model.selectLeaves(t.node, filter)
+	sel := s.model.selectLeaves(t.node, t.shows(filter))
 	if len(sel) == 0 {
 		return out, nil
 	}

@@ -88,7 +88,7 @@ func (h *hub) table(id tableID) (w *watched, fresh bool) {
 	if w = h.tables[id]; w != nil {
 		return w, false
 	}
-	w = &watched{swss.NewSubscriber(h.listener, h.redis.DB(id.db), id.table), map[*stream]struct{}{}}
+	w = &watched{swss.NewSubscriber(h.listener, h.redis.DB(id.db), id.table).Brief(), map[*stream]struct{}{}}
 	h.tables[id] = w
 	h.order = append(h.order, id)
 	return w, true
