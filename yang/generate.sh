@@ -48,4 +48,5 @@ modules=(
 	tamtam-operations
 )
 go run -trimpath github.com/openconfig/ygot/generator "${options[@]}" "${modules[@]/%/.yang}"
+go run -trimpath ../internal/steady "$output"
 gofmt -w "$output"

@@ -134,6 +134,7 @@ var rules = []room{
 	{name: "saisim/pipe"},
 	{name: "collector/capture", modules: []string{gopacket, xsys}},
 	{name: "internal/openconfig", modules: []string{goyang}}, // ours beside OpenConfig's modules
+	{name: "internal/steady"},                                // what ygot generates, the same each time
 	{name: "internal/clab", modules: []string{yaml}},         // containerlab, where there is none
 	{name: "internal/netns", modules: []string{xsys}},        // hosts with wires
 	{name: "internal", clock: true},
