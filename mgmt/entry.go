@@ -19,6 +19,7 @@ type entry struct {
 	group *group
 	keys  []string
 	recs  []map[string]string // by row; nil: absent, or not asked for
+	vers  []uint64            // by row: which version it is, of the table where it is absent; nil: not known
 	elems []*gpb.PathElem     // of its path, once asked for
 	ports map[string]string   // by alias, where a rule names ports by it
 	left  bool                // it is deleted, but may still be in force
@@ -116,6 +117,7 @@ func compareKeys(a, b []string) int { return slices.Compare(a, b) }
 // A reader reads entries from the databases.
 type reader struct {
 	redis *swss.Redis
+	hub   *hub // that keeps rows; nil: all are read from the databases
 	left  bool // also those that are deleted, but may still be in force
 
 	sources map[string]source
@@ -215,6 +217,9 @@ func (r reader) rowEntries(ctx context.Context, g *group, row *row, pattern []st
 
 // rowKeys finds the keys of a row that fit the pattern among those of its table.
 func (r reader) rowKeys(ctx context.Context, g *group, row *row, pattern []string) ([][]string, error) {
+	if found, ok := r.keptKeys(g, row, pattern); ok {
+		return found, nil
+	}
 	db := r.redis.DB(row.DB)
 	prefix := row.hash(db.Separator(), "")
 	var keys []string
@@ -321,6 +326,9 @@ func (r reader) fields(ctx context.Context, row *row, entries []*entry) ([][]str
 			names[i] = sortedKeys(found[row.key.shared(e.keys)])
 		}
 		return names, err
+	}
+	if r.keptFields(row, entries, names) {
+		return names, nil
 	}
 	db := r.redis.DB(row.DB)
 	read := make([]*redis.MapStringStringCmd, len(entries))

@@ -79,6 +79,11 @@ func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 	size, now := 0, s.now().UnixNano()
 	for _, p := range req.GetPath() {
 		n, err := s.getPath(ctx, req, p, filter)
+		if status.Code(err) == codes.NotFound {
+			if err := s.mine(ctx); err != nil { // there was nothing, but not by what is configured
+				return nil, s.dbError(ctx, err)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -187,7 +192,11 @@ func (s *Server) getTarget(
 	if sel[g] == nil { // its entries are needed anyway
 		sel[g] = &selected{rows: make([]bool, len(g.rows))}
 	}
-	data, err := s.reader.collect(ctx, s.model, sel, t.keys)
+	r, err := s.cached(ctx, sel, t.keys)
+	if err != nil {
+		return nil, s.dbError(ctx, err)
+	}
+	data, err := r.collect(ctx, s.model, sel, t.keys)
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}

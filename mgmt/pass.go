@@ -26,7 +26,7 @@ func (st *stream) pass(ctx context.Context, w *watch, pattern []string, how pass
 		}
 		return st.send(ctx, &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_Update{Update: n}})
 	}
-	err := st.s.reader.with(w.selected).read(ctx, w.group, pattern, w.rows, func(es []*entry) error {
+	err := st.reader.with(w.selected).read(ctx, w.group, pattern, w.rows, func(es []*entry) error {
 		for _, e := range es {
 			if err := send(st.notify(w, e, how)); err != nil {
 				return err

@@ -94,7 +94,7 @@ func NewServer(cfg Config) (*Server, error) {
 		s.after = time.After
 	}
 	s.kept = &keeping{Server: s, closed: make(chan struct{})}
-	s.hub = newHub(cfg.Redis, s.log)
+	s.hub = newHub(cfg.Redis, s.log, s.now, s.claim.Load)
 	s.indexer = newIndexer(cfg.Redis)
 	var err error
 	if s.model, err = newModel(cfg.Redis, tamtamModules()); err != nil {

@@ -3,6 +3,7 @@ package mgmt
 import (
 	"context"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,17 +23,27 @@ type afterRead struct {
 
 func (h *afterRead) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (h *afterRead) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (h *afterRead) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		h.look(cmd)
+		return err
+	}
+}
+
+// look calls f if the row was read, by itself or by a script.
+func (h *afterRead) look(cmd redis.Cmder) {
+	reads := strings.HasPrefix(cmd.Name(), "eval") || cmd.Name() == "hgetall"
+	if reads && cmd.Err() == nil && slices.Contains(cmd.Args(), any(h.key)) && h.done.CompareAndSwap(false, true) {
+		h.f()
+	}
+}
 
 func (h *afterRead) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
 		for _, c := range cmds {
-			if args := c.Args(); len(args) > 1 && args[1] == h.key {
-				if h.done.CompareAndSwap(false, true) {
-					h.f()
-				}
-			}
+			h.look(c)
 		}
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"tamtam/swss"
+
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -21,12 +23,13 @@ import (
 // then. So a slow client gets the newest values, and what it costs is bounded by the number of
 // entries.
 type stream struct {
-	s     *Server
-	rpc   gpb.GNMI_SubscribeServer
-	list  *gpb.SubscriptionList
-	feeds []*feed
-	seed  maphash.Seed
-	count uint64 // passes
+	s      *Server
+	reader reader
+	rpc    gpb.GNMI_SubscribeServer
+	list   *gpb.SubscriptionList
+	feeds  []*feed
+	seed   maphash.Seed
+	count  uint64 // passes
 
 	out    chan *gpb.SubscribeResponse
 	sent   chan struct{} // closed when the sender has ended
@@ -53,6 +56,8 @@ func newStream(s *Server, rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionLi
 		out: make(chan *gpb.SubscribeResponse), sent: make(chan struct{}),
 		dirty: map[change]uint32{}, wake: make(chan struct{}, 1),
 	}
+	st.reader = s.reader
+	st.reader.hub = s.hub
 	go func() {
 		defer close(st.sent)
 		for m := range st.out {
@@ -73,16 +78,22 @@ func (st *stream) close(err error) {
 	}
 }
 
-// mark records that a row changed.
-func (st *stream) mark(id tableID, key string) {
+// mark records that rows changed.
+func (st *stream) mark(id tableID, rows []swss.KeyOpFieldsValues) {
+	if len(rows) == 0 {
+		return
+	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if len(st.dirty) >= maxDirty {
-		clear(st.dirty)
-		st.lost = true
-	}
-	if !st.lost {
-		st.dirty[change{id, key}]++
+	for _, row := range rows {
+		if len(st.dirty) >= maxDirty {
+			clear(st.dirty)
+			st.lost = true
+		}
+		if st.lost {
+			break
+		}
+		st.dirty[change{id, row.Key}]++
 	}
 	select {
 	case st.wake <- struct{}{}:
@@ -131,6 +142,9 @@ func (st *stream) run(ctx context.Context) error {
 
 // everything sends all values and one sync_response.
 func (st *stream) everything(ctx context.Context, only, remember bool) error {
+	if err := st.fresh(ctx, st.feeds, true); err != nil {
+		return err
+	}
 	for _, f := range st.feeds {
 		for _, w := range f.watches {
 			if only && !remember {
@@ -142,6 +156,18 @@ func (st *stream) everything(ctx context.Context, only, remember bool) error {
 		}
 	}
 	return st.synced(ctx)
+}
+
+// fresh returns when all that was written to what feeds read before the call is known.
+func (st *stream) fresh(ctx context.Context, feeds []*feed, load bool) error {
+	seen := map[tableID]bool{}
+	for _, f := range feeds {
+		for _, w := range f.watches {
+			w.group.addTables(seen)
+			load = load && slices.Contains(w.pattern, wildcard)
+		}
+	}
+	return st.s.hub.fresh(ctx, slices.Collect(maps.Keys(seen)), load)
 }
 
 // synced tells the client that it has all.
@@ -276,6 +302,11 @@ func (st *stream) changed(ctx context.Context) error {
 	dirty, lost := st.dirty, st.lost
 	st.dirty, st.lost = map[change]uint32{}, false
 	st.mu.Unlock()
+	if lost { // maybe with the databases: who cannot read them is to learn of it
+		if err := st.fresh(ctx, st.feeds, false); err != nil {
+			return err
+		}
+	}
 	for _, f := range st.feeds {
 		if f.sample != 0 {
 			continue

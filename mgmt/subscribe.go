@@ -267,6 +267,9 @@ func (f *feed) tick(ctx context.Context, st *stream, now time.Time) error {
 	if beat {
 		advance(&f.nextBeat, f.beat, now)
 	}
+	if err := st.fresh(ctx, []*feed{f}, false); err != nil {
+		return err
+	}
 	for _, w := range f.watches {
 		if err := st.pass(ctx, w, w.pattern, how); err != nil {
 			return err
