@@ -191,8 +191,15 @@ func (h *hub) pop(ctx context.Context, w *watched) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	changed := w.take(rows, h.now(), &h.version)
+	if len(w.users) == 0 || len(changed) == 0 {
+		return nil
+	}
+	marks := make([]*touched, len(changed))
+	for i, row := range changed {
+		marks[i] = &touched{change: change{w.id, row.Key}}
+	}
 	for st := range w.users {
-		st.mark(w.id, changed)
+		st.mark(marks)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"tamtam/swss"
 
@@ -20,7 +21,9 @@ type entry struct {
 	keys  []string
 	recs  []map[string]string // by row; nil: absent, or not asked for
 	vers  []uint64            // by row: which version it is, of the table where it is absent; nil: not known
+	at    time.Time           // the newest of its rows that are kept was read
 	elems []*gpb.PathElem     // of its path, once asked for
+	coded []byte              // of its path, as they travel, once asked for
 	ports map[string]string   // by alias, where a rule names ports by it
 	left  bool                // it is deleted, but may still be in force
 }

@@ -26,7 +26,8 @@ type hub struct {
 	claim func() *swss.Claim // to the databases; nil: nobody else has them
 
 	reading chan struct{} // holds a value while nobody reads the sources; who takes it has the turn
-	newest  time.Time     // what was written before has been received; of who has the turn
+	memos   *memos
+	newest  time.Time // what was written before has been received; of who has the turn
 
 	mu       sync.RWMutex
 	listener *swss.Listener // nil until the first subscriber
@@ -47,7 +48,8 @@ type watched struct {
 }
 
 func newHub(r *swss.Redis, log *slog.Logger, now func() time.Time, claim func() *swss.Claim) *hub {
-	h := &hub{redis: r, log: log, now: now, claim: claim, tables: map[tableID]*watched{}, reading: make(chan struct{}, 1)}
+	h := &hub{redis: r, log: log, now: now, claim: claim, tables: map[tableID]*watched{},
+		memos: newMemos(), reading: make(chan struct{}, 1)}
 	h.reading <- struct{}{}
 	return h
 }
@@ -190,8 +192,8 @@ func (h *hub) pass(ctx context.Context) error {
 	return nil
 }
 
-// settle notes how passing on went. Where it failed, every subscriber looks at all that it has, and is told by that if
-// the databases cannot be read.
+// settle notes how passing on went. Where it failed, every subscriber sees whether the databases can be read, and is
+// told if they cannot.
 func (h *hub) settle(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -203,7 +205,7 @@ func (h *hub) settle(err error) {
 	}
 	for _, w := range h.tables {
 		for st := range w.users {
-			st.lose()
+			st.suspect()
 		}
 	}
 }

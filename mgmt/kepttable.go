@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // What a reader does with tables that are kept, in place of asking the database.
@@ -24,19 +25,22 @@ func (r reader) fetchKept(row *row, entries []*entry) []*entry {
 		switch {
 		case rec == nil:
 			e.recs[row.index] = nil
-			e.known(row, absent)
+			e.known(row, absent, time.Time{})
 		case rec.fields == nil:
 			large = append(large, e)
 		default:
 			e.recs[row.index] = row.decoded(rec.fields, e.keys)
-			e.known(row, rec.version)
+			e.known(row, rec.version, rec.at)
 		}
 	}
 	return large
 }
 
-// known notes which version of a row the entry has.
-func (e *entry) known(r *row, version uint64) {
+// known notes which version of a row the entry has, and since when.
+func (e *entry) known(r *row, version uint64, at time.Time) {
+	if at.After(e.at) {
+		e.at = at
+	}
 	if e.vers == nil {
 		e.vers = make([]uint64, len(e.group.rows))
 	}

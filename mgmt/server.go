@@ -156,7 +156,7 @@ func (s *Server) add(l net.Listener, creds credentials.TransportCredentials) {
 			Timeout: 10 * time.Second}),
 		grpc.UnaryInterceptor(s.unary), grpc.StreamInterceptor(s.stream),
 	)
-	gpb.RegisterGNMIServer(g, s)
+	gpb.RegisterGNMIServer(g, wire{s})
 	reflection.Register(g)
 	s.listening = append(s.listening, endpoint{l, g})
 }

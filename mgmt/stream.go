@@ -3,15 +3,11 @@ package mgmt
 import (
 	"context"
 	"errors"
-	"hash/maphash"
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-
-	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
@@ -28,17 +24,27 @@ type stream struct {
 	rpc    gpb.GNMI_SubscribeServer
 	list   *gpb.SubscriptionList
 	feeds  []*feed
-	seed   maphash.Seed
 	count  uint64 // passes
 
-	out    chan *gpb.SubscribeResponse
+	wire   bool   // what is sent is encoded already
+	prefix []byte // of Notifications, so encoded
+	batch  []*gpb.SubscribeResponse
+
+	out    chan []*gpb.SubscribeResponse
 	sent   chan struct{} // closed when the sender has ended
 	failed error         // of the sender, once sent is closed
 
 	mu    sync.Mutex
-	dirty map[change]uint32 // how often each was marked
-	lost  bool              // too much changed to remember: read everything
+	dirty map[change]mark
+	lost  bool // too much changed to remember: read everything
+	doubt bool // what is known may not be what the databases say: see whether they can be read
 	wake  chan struct{}
+}
+
+// A mark is how often a row was marked, and the row.
+type mark struct {
+	n   uint32
+	row *touched
 }
 
 // A change is a row that changed.
@@ -47,22 +53,47 @@ type change struct {
 	key string
 }
 
+// A touched is a row that changed, for all streams that hear of it.
+type touched struct {
+	change
+
+	mu    sync.Mutex
+	found map[*row][]string // keys of the entries, by what the row is to them; nil: it is not theirs
+}
+
+// keys are those of the entries that have the row. The caller may change them.
+func (t *touched) keys(r *row, n int) ([]string, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	keys, ok := t.found[r]
+	if !ok {
+		keys, _ = r.key.match(t.key, n)
+		if t.found == nil {
+			t.found = map[*row][]string{}
+		}
+		t.found[r] = keys
+	}
+	return slices.Clone(keys), keys != nil
+}
+
 // maxDirty bounds the rows that are remembered one by one.
 const maxDirty = 65536
 
 func newStream(s *Server, rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, feeds []*feed) *stream {
 	st := &stream{
-		s: s, rpc: rpc, list: list, feeds: feeds, seed: maphash.MakeSeed(),
-		out: make(chan *gpb.SubscribeResponse), sent: make(chan struct{}),
-		dirty: map[change]uint32{}, wake: make(chan struct{}, 1),
+		s: s, rpc: rpc, list: list, feeds: feeds,
+		out: make(chan []*gpb.SubscribeResponse), sent: make(chan struct{}),
+		dirty: map[change]mark{}, wake: make(chan struct{}, 1),
 	}
 	st.reader = s.reader
 	st.reader.hub = s.hub
 	go func() {
 		defer close(st.sent)
-		for m := range st.out {
-			if st.failed = rpc.Send(m); st.failed != nil {
-				return
+		for batch := range st.out {
+			for _, m := range batch {
+				if st.failed = rpc.Send(m); st.failed != nil {
+					return
+				}
 			}
 		}
 	}()
@@ -79,7 +110,7 @@ func (st *stream) close(err error) {
 }
 
 // mark records that rows changed.
-func (st *stream) mark(id tableID, rows []swss.KeyOpFieldsValues) {
+func (st *stream) mark(rows []*touched) {
 	if len(rows) == 0 {
 		return
 	}
@@ -93,12 +124,9 @@ func (st *stream) mark(id tableID, rows []swss.KeyOpFieldsValues) {
 		if st.lost {
 			break
 		}
-		st.dirty[change{id, row.Key}]++
+		st.dirty[row.change] = mark{st.dirty[row.change].n + 1, row}
 	}
-	select {
-	case st.wake <- struct{}{}:
-	default:
-	}
+	st.rouse()
 }
 
 // lose records that anything may have changed.
@@ -107,6 +135,19 @@ func (st *stream) lose() {
 	defer st.mu.Unlock()
 	clear(st.dirty)
 	st.lost = true
+	st.rouse()
+}
+
+// suspect records that the databases may not be readable: if they are, what has changed has been marked.
+func (st *stream) suspect() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.doubt = true
+	st.rouse()
+}
+
+// rouse wakes the stream.
+func (st *stream) rouse() {
 	select {
 	case st.wake <- struct{}{}:
 	default:
@@ -299,11 +340,12 @@ func (st *stream) due() (time.Time, bool) {
 // changed reads the entries that changed and sends what differs.
 func (st *stream) changed(ctx context.Context) error {
 	st.mu.Lock()
-	dirty, lost := st.dirty, st.lost
-	st.dirty, st.lost = map[change]uint32{}, false
+	dirty, lost, doubt := st.dirty, st.lost, st.doubt
+	st.dirty, st.lost, st.doubt = map[change]mark{}, false, false
 	st.mu.Unlock()
-	if lost { // maybe with the databases: who cannot read them is to learn of it
+	if lost || doubt { // who cannot read the databases is to learn of it
 		if err := st.fresh(ctx, st.feeds, false); err != nil {
+			st.lose()
 			return err
 		}
 	}
@@ -312,36 +354,52 @@ func (st *stream) changed(ctx context.Context) error {
 			continue
 		}
 		for _, w := range f.watches {
-			patterns := map[string][]string{}
-			count := map[string]uint32{}
-			if lost {
-				patterns[""] = w.pattern
-			}
-			for c, n := range dirty {
-				if p, ok := w.concerns(c); ok {
-					id := strings.Join(p, "\x00")
-					patterns[id] = p
-					count[id] = max(count[id], n)
-				}
-			}
-			for _, id := range sortedKeys(patterns) {
-				how := pass{duplicates: max(count[id], 1) - 1}
-				if err := st.pass(ctx, w, patterns[id], how); err != nil {
-					return err
-				}
+			if err := st.changedIn(ctx, w, dirty, lost); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
+// changedIn sends what differs of the entries of a watch that changed.
+func (st *stream) changedIn(ctx context.Context, w *watch, dirty map[change]mark, lost bool) error {
+	if lost {
+		return st.pass(ctx, w, w.pattern, pass{})
+	}
+	patterns, count := map[string][]string{}, map[string]uint32{}
+	for _, m := range dirty {
+		if p, ok := w.concerns(m.row); ok {
+			id := entryKeys(p)
+			patterns[id] = p
+			count[id] = max(count[id], m.n)
+		}
+	}
+	var single [][]string
+	for _, id := range sortedKeys(patterns) {
+		p := patterns[id]
+		if !slices.Contains(p, wildcard) && w.group.single() {
+			single = append(single, p)
+			continue
+		}
+		how := pass{duplicates: max(count[id], 1) - 1}
+		if err := st.pass(ctx, w, p, how); err != nil {
+			return err
+		}
+	}
+	if len(single) == 0 {
+		return nil
+	}
+	return st.passKeys(ctx, w, single, count)
+}
+
 // concerns returns which entries of the watch a changed row may affect.
-func (w *watch) concerns(c change) ([]string, bool) {
+func (w *watch) concerns(c *touched) ([]string, bool) {
 	for i, r := range w.group.rows {
 		if r.DB != c.id.db || r.Table != c.id.table || r.Source != "" || !w.reads(i) {
 			continue
 		}
-		keys, ok := r.key.match(c.key, len(w.group.keys))
+		keys, ok := c.keys(r, len(w.group.keys))
 		if ok && r.At != "" {
 			keys[0] = r.At
 		}
@@ -358,8 +416,18 @@ func (w *watch) concerns(c change) ([]string, bool) {
 	return nil, false
 }
 
-// send hands a message to the client, waiting for it no longer than stallLimit.
+// send hands a message to the client.
 func (st *stream) send(ctx context.Context, m *gpb.SubscribeResponse) error {
+	st.batch = append(st.batch, m)
+	return st.flush(ctx)
+}
+
+// flush hands what is queued to the client, waiting for it no longer than stallLimit.
+func (st *stream) flush(ctx context.Context) error {
+	m := st.batch
+	if st.batch = nil; len(m) == 0 {
+		return nil
+	}
 	select {
 	case st.out <- m: // the usual case needs no timer
 		return nil

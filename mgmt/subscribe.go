@@ -23,7 +23,10 @@ const (
 )
 
 // Subscribe serves one Subscribe RPC.
-func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
+func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error { return s.subscribe(rpc, false) }
+
+// subscribe serves it; wire: what is sent may be encoded already.
+func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, wire bool) error {
 	req, err := rpc.Recv()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
@@ -60,6 +63,9 @@ func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 	}
 	defer leave()
 	st := newStream(s, rpc, list, feeds)
+	if st.wire = wire; wire {
+		st.prefix = st.wirePrefix()
+	}
 	if len(raw) > 0 {
 		err = s.subscribeRaw(ctx, st, raw)
 	} else {
