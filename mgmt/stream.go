@@ -12,6 +12,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // A stream is one Subscribe RPC. What waits to be sent is not a queue of values but the set of
@@ -29,6 +30,10 @@ type stream struct {
 	wire   bool   // what is sent is encoded already
 	prefix []byte // of Notifications, so encoded
 	batch  []*gpb.SubscribeResponse
+
+	held    bool // what is queued waits
+	weighed int  // how many that wait are in size
+	size    int  // bytes
 
 	out    chan []*gpb.SubscribeResponse
 	sent   chan struct{} // closed when the sender has ended
@@ -165,7 +170,8 @@ func (st *stream) run(ctx context.Context) error {
 		}
 	}
 	now := st.s.now()
-	if err := st.everything(ctx, st.list.GetUpdatesOnly(), stream); err != nil {
+	err := st.atOnce(ctx, func() error { return st.everything(ctx, st.list.GetUpdatesOnly(), stream) })
+	if err != nil {
 		return err
 	}
 	if st.list.GetMode() == gpb.SubscriptionList_ONCE {
@@ -179,6 +185,32 @@ func (st *stream) run(ctx context.Context) error {
 		f.start(now)
 	}
 	return st.changes(ctx, requests)
+}
+
+// atOnce lets f send what is all of one instant: no Set is written from the first row that it reads to the last. The
+// client gets it afterwards, so that a slow one does not keep others from writing.
+func (st *stream) atOnce(ctx context.Context, f func() error) error {
+	if err := st.s.enter(ctx); err != nil {
+		return err
+	}
+	st.s.snapshot.RLock()
+	st.held = true
+	err := f()
+	st.held, st.size = false, 0
+	st.s.snapshot.RUnlock()
+	st.s.leave()
+	if err != nil {
+		return err
+	}
+	all := st.batch
+	st.batch = nil
+	for part := range slices.Chunk(all, chunk) {
+		st.batch = part
+		if err := st.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // everything sends all values and one sync_response.
@@ -245,7 +277,9 @@ func (st *stream) receive(ctx context.Context) <-chan request {
 
 // poll answers Polls until the client ends.
 func (st *stream) poll(ctx context.Context, requests <-chan request) error {
-	return eachPoll(ctx, requests, func() error { return st.everything(ctx, false, false) })
+	return eachPoll(ctx, requests, func() error {
+		return st.atOnce(ctx, func() error { return st.everything(ctx, false, false) })
+	})
 }
 
 // eachPoll has each Poll answered until the client ends.
@@ -424,10 +458,31 @@ func (st *stream) send(ctx context.Context, m *gpb.SubscribeResponse) error {
 
 // flush hands what is queued to the client, waiting for it no longer than stallLimit.
 func (st *stream) flush(ctx context.Context) error {
+	if st.held {
+		for _, m := range st.batch[st.weighed:] {
+			st.size += proto.Size(m)
+		}
+		if st.weighed = len(st.batch); st.size > maxReply {
+			return status.Errorf(codes.ResourceExhausted, "the answer is larger than %d bytes: ask for less at once", maxReply)
+		}
+		return nil
+	}
+	st.weighed = 0
 	m := st.batch
 	if st.batch = nil; len(m) == 0 {
 		return nil
 	}
+	if n := len(m); n > 1 { // the last is taken when the client has taken all others
+		if err := st.hand(ctx, m[:n-1]); err != nil {
+			return err
+		}
+		m = m[n-1:]
+	}
+	return st.hand(ctx, m)
+}
+
+// hand gives messages to the sender.
+func (st *stream) hand(ctx context.Context, m []*gpb.SubscribeResponse) error {
 	select {
 	case st.out <- m: // the usual case needs no timer
 		return nil
