@@ -8,8 +8,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// What subscribers are sent of a leaf follows from a few rows. While these are what they were, its value, and the update
-// in each encoding, are made once for all subscribers.
+// What subscribers are sent of a leaf follows from a few rows. While these are what they were, its value, and the
+// update in each encoding, are made once for all subscribers.
 
 // memos are those of the entries that subscribers were sent something of.
 type memos struct {

@@ -1,9 +1,9 @@
 // Package northbound measures mgmtd for "tamtam bench gnmi": what it costs to tell many clients of many changes, to be
 // asked for all that there is, and to be told ten thousand changes at once.
 //
-// mgmtd runs in a process of its own, whose processor time the kernel tells; the databases are redis-server's, or in this
-// process where there is none, and who writes in them, and the clients, are in this one. So the costs are mgmtd's alone,
-// those of its connections to clients and to Redis included.
+// mgmtd runs in a process of its own, whose processor time the kernel tells. The databases are redis-server's, or in
+// this process where there is none; who writes in them, and the clients, are in this one. So the costs are mgmtd's
+// alone, those of its connections to clients and to Redis included.
 package northbound
 
 import (
@@ -186,4 +186,3 @@ func percentile(took []time.Duration, percent int) float64 {
 
 // tempDir makes a directory for mgmtd: short, since there will be a socket in it.
 func tempDir() (string, error) { return os.MkdirTemp(cmp.Or(os.Getenv("TMPDIR"), "/tmp"), "tamtam") }
-
