@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"context"
 	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -177,3 +178,8 @@ type wire struct{ *Server }
 
 // Subscribe serves one Subscribe RPC.
 func (w wire) Subscribe(rpc gpb.GNMI_SubscribeServer) error { return w.subscribe(rpc, true) }
+
+// Get answers a GetRequest.
+func (w wire) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
+	return w.get(ctx, req, true)
+}
