@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi
 
 ### help            this list
 help:
@@ -107,6 +107,13 @@ frr-test:
 ###                 daemons killed, a partner that falls silent; root, and Debian's openvswitch-switch
 lacp-test:
 	TAMTAM_FRR=1 $(GO) test -count=1 -timeout 10m -v -run '^TestLACPWith' ./cmd/tamtam
+
+### northbound-test what the switch sends, and is asked for, beside what it has: Debian's prometheus and rsyslog, an OpenTelemetry
+###                 collector (tools/otelcol), and gnmic if GNMIC names its program; each receiver is killed and comes back
+northbound-test:
+	mkdir -p bin
+	$(GO) build -C tools/otelcol -o $(CURDIR)/bin/otelcol .
+	TAMTAM_OTELCOL=$(CURDIR)/bin/otelcol TAMTAM_GNMIC=$(GNMIC) $(GO) test -count=1 -timeout 20m -v -run '^TestCollectors$$' ./device
 
 image-if-docker:
 	@if docker info >/dev/null 2>&1; then ./scripts/make-image.sh; fi

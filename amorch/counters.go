@@ -8,6 +8,7 @@ import (
 
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 	"tamtam/tamorch"
 )
 
@@ -73,6 +74,36 @@ func (b *counters) untrack(name string) {
 	b.last.Drop(name)
 	b.past.Drop(name)
 	delete(b.periods, name)
+}
+
+// amend flags the periods that have been reported of a session, and of which one learns now that packets were given
+// late to the chip.
+func (b *counters) amend(name string, late altmark.LatePeriods) {
+	if late == (altmark.LatePeriods{}) {
+		return
+	}
+	past, changed := maps.Clone(b.past.Get(name)), false
+	for _, field := range b.periods[name] {
+		if k, err := strconv.ParseUint(field, 10, 64); err != nil || !late.Has(k) {
+			continue
+		}
+		p, err := schema.ParseAltMarkPeriod(name, field, past[field])
+		if err != nil || p.Flags&altmark.LateFrames != 0 {
+			continue
+		}
+		p.Flags |= altmark.LateFrames
+		_, past[field] = schema.FormatAltMarkPeriod(p)
+		changed = true
+	}
+	if !changed {
+		return
+	}
+	b.past.Put(name, past)
+	last := maps.Clone(b.last.Get(name))
+	if c, err := schema.ParseAltMarkCounters(name, last); err == nil && c.Has && late.Has(c.Period.Number) {
+		last["FLAGS"] = (c.Period.Flags | altmark.LateFrames).String()
+		b.last.Put(name, last)
+	}
 }
 
 // add appends a period to a session's rows.

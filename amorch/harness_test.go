@@ -31,6 +31,7 @@ type chip struct {
 	kernel  []uint64 // what its kernel says; nil: it follows none
 	flows   map[uint32]*[2]altmark.ChipCounts
 	born    map[uint32]uint64 // generations
+	late    []uint64          // the periods of late packets, the first and the last, of every flow; nil: there are none
 	dumb    bool              // its ingress ACLs do nothing but count
 	// uncounted: what its ACL counters count cannot be read.
 	uncounted bool
@@ -74,6 +75,9 @@ func (c *chip) window(x *tamorchtest.Extension[struct{}]) (sai.Bytes, error) {
 	values := map[string]any{
 		"flows": list, "time": []uint64{now.Seconds, uint64(now.Nanoseconds), 1, c.steps, c.started},
 		"generations": born, "counters": words,
+	}
+	if c.late != nil {
+		values["late"] = slices.Repeat(c.late, len(list))
 	}
 	if c.kernel != nil {
 		values["kernel"] = c.kernel

@@ -23,6 +23,8 @@ type meter struct {
 	why         altmark.Flags // First, ClockStep or CounterReset
 	reported    uint64        // the last period that was reported
 	hasReported bool          // a period was reported
+	read        uint64        // the period of the last reading
+	late        altmark.LatePeriods
 }
 
 // A base is a reading of a colour that includes its packets up to a period.
@@ -59,6 +61,17 @@ func (m *meter) take(s altmark.Session, t altmark.ChipClock, r altmark.ChipFlow)
 		m.reported, m.hasReported = p.Number, true
 	}
 	return p, ok
+}
+
+// lateIn returns the periods that packets which the chip was given late may belong to, as a reading says. If
+// others were missed before it, the chip may have forgotten some: then from the first.
+func (m *meter) lateIn(now uint64, late altmark.LatePeriods) altmark.LatePeriods {
+	was, missed := m.late, now > m.read+1
+	m.late, m.read = late, now
+	if late != was && missed {
+		late.First = 0
+	}
+	return late
 }
 
 // touched says why a reading does not continue the one before it: First, CounterReset or ClockStep;

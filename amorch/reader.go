@@ -170,10 +170,15 @@ func (o *Orch) addReading(s *session, t altmark.ChipClock, r altmark.ChipFlow) {
 		r = bySteps(r)
 	}
 	b.clock.add(s.RowInASIC.Session, t)
+	late := b.meter.lateIn(s.RowInASIC.Interval.Period(t.At), r.Late)
+	o.counters.amend(s.Name, late)
 	if p, ok := b.meter.take(s.RowInASIC.Session, t, r); ok {
 		b.clock.period(&p, s.RowInASIC.Session)
 		if b.flip != nil {
 			p.Flags |= b.flip.flags(s.RowInASIC.Session, p.Number)
+		}
+		if late.Has(p.Number) {
+			p.Flags |= altmark.LateFrames
 		}
 		how := o.howMeasured(s)
 		how.Has, how.Period = true, p

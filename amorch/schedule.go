@@ -32,7 +32,7 @@ type flip struct {
 // timing says how exact the colour changes are.
 func (f *flip) timing(role altmark.Role) string {
 	if role != altmark.Initiator {
-		return "read by orchestrator; packets out of window are not seen"
+		return "read by orchestrator; packets out of window are not seen, nor frames that the chip was given late"
 	}
 	if f.n == 0 {
 		return "switched by orchestrator; not measured yet; packets that come marked are not seen"

@@ -23,7 +23,10 @@ func (o *Orch) readFlows(ctx context.Context, flows []uint32) (altmark.ChipClock
 // parseFlows extracts the numbers from what a window returned.
 func parseFlows(values tamorch.Values, flows int) (clock altmark.ChipClock, list []altmark.ChipFlow, err error) {
 	numbers := map[string][]uint64{}
-	for _, name := range []string{altmark.AttrTime, altmark.AttrGenerations, altmark.AttrCounters, altmark.AttrKernel} {
+	names := []string{
+		altmark.AttrTime, altmark.AttrGenerations, altmark.AttrCounters, altmark.AttrLate, altmark.AttrKernel,
+	}
+	for _, name := range names {
 		if _, ok := values[name]; !ok {
 			continue
 		}
@@ -32,7 +35,8 @@ func parseFlows(values tamorch.Values, flows int) (clock altmark.ChipClock, list
 		}
 	}
 	if clock, err = altmark.ParseChipClock(numbers[altmark.AttrTime]); err == nil {
-		list, err = altmark.ParseChipFlows(flows, numbers[altmark.AttrGenerations], numbers[altmark.AttrCounters])
+		list, err = altmark.ParseChipFlows(flows, numbers[altmark.AttrGenerations], numbers[altmark.AttrCounters],
+			numbers[altmark.AttrLate])
 	}
 	if words := numbers[altmark.AttrKernel]; err == nil && words != nil {
 		clock.Kernel = new(altmark.KernelClock)

@@ -205,7 +205,7 @@ func (c *client) explain(err error) error {
 	case codes.Unauthenticated:
 		return fmt.Errorf("the server refuses user %q: %s", c.conf.User, text)
 	case codes.PermissionDenied:
-		return fmt.Errorf("permission denied for user %q: %s", c.conf.User, text)
+		return deniedError{fmt.Sprintf("permission denied for user %q: %s", c.conf.User, text)}
 	case codes.Unimplemented:
 		return fmt.Errorf("not supported by this server: %s", text)
 	}
@@ -213,6 +213,20 @@ func (c *client) explain(err error) error {
 		text = st.Code().String()
 	}
 	return errors.New(text)
+}
+
+// A deniedError is what the user's role may not.
+type deniedError struct{ text string }
+
+func (e deniedError) Error() string { return e.text }
+
+// unlessDenied is an error but that of what the user may not see.
+func unlessDenied(err error) error {
+	var denied deniedError
+	if errors.As(err, &denied) {
+		return nil
+	}
+	return err
 }
 
 // hint guesses what a failed connection means for the user's options.

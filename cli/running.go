@@ -31,15 +31,20 @@ func (s *Shell) readRunning(ctx context.Context, roots ...string) (*running, []t
 	for i, root := range roots {
 		paths[i] = gpath(root)
 	}
-	found, err := s.client.get(ctx, gpb.GetRequest_CONFIG, paths...)
-	if err != nil {
-		return nil, nil, nil, err
+	found := make([]tree, len(roots))
+	r := &running{rows: map[rowID]tree{}, said: map[rowID]bool{}}
+	for i, path := range paths {
+		var err error
+		if found[i], err = s.client.config(ctx, path); unlessDenied(err) != nil {
+			return nil, nil, nil, err
+		}
+		r.hidden(roots[i], err)
 	}
 	all, err := s.client.all(ctx, gpath(rowsRoot))
-	if err != nil {
+	if unlessDenied(err) != nil {
 		return nil, nil, nil, err
 	}
-	r := &running{rows: map[rowID]tree{}, said: map[rowID]bool{}}
+	r.hidden(rowsRoot, err)
 	for _, row := range all.items("row") {
 		id := rowID{row.plain("table"), row.plain("key")}
 		r.rows[id] = row
@@ -54,12 +59,19 @@ func (s *Shell) readRunning(ctx context.Context, roots ...string) (*running, []t
 	return r, found, data, nil
 }
 
+// hidden notes what the user may not see, so that nobody takes what is printed for all.
+func (r *running) hidden(root string, err error) {
+	if err != nil {
+		r.lost = append(r.lost, fmt.Sprintf("! /%s is left out: the user may not see it", root))
+	}
+}
+
 // findLost finds tables with more rows than the tree has: a key may be one that gNMI cannot name, such as * or what
 // is not UTF-8.
 func (s *Shell) findLost(ctx context.Context, r *running) error {
 	tables, err := s.client.all(ctx, gpath(configTables))
 	if err != nil || len(r.rows) == 0 {
-		return err
+		return unlessDenied(err)
 	}
 	has := map[string]uint64{}
 	for id := range r.rows {

@@ -37,6 +37,7 @@ func showCommands() []*command {
 	}
 	add(showConsistency, "show tam", kw("consistency", "Whether what is configured is in force"))
 	add(showAlarms, "show", kw("alarms", "What is wrong now, and since when"))
+	add(showOutputs, "show", kw("outputs", "What is sent to collectors and servers, and what could not be"))
 	add(showInterfaceStatus, "show interface", kw("status", "State of the ports"), only(iface))
 	add(showInterfaceCounters, "show interface counters", only(iface))
 	add(showPortChannels, "show interface", kw("portchannel", "PortChannels, members, and why these carry no traffic"))

@@ -133,6 +133,21 @@ func TestShowAlarms(t *testing.T) {
 	golden(t, "alarms", none+s.do(t, "show alarms"))
 }
 
+// One output that sends, one whose collector is away, one that cannot be.
+func TestShowOutputs(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, `{"outputs":{}}`)
+	none := s.do(t, "show outputs")
+	s.server.load(t, `{"outputs":{"output":[
+	 {"name":"otlp-grpc-192.0.2.1:4317","state":{"name":"otlp-grpc-192.0.2.1:4317","kind":"otlp","status":"failed",
+	  "reason":"connection refused","since":"2026-01-15T11:59:58.5Z","sent":"7","dropped-full":"2","dropped-old":"3","waiting":"90","failures":"12"}},
+	 {"name":"syslog-udp-192.0.2.2:514","state":{"name":"syslog-udp-192.0.2.2:514","kind":"syslog","status":"active",
+	  "sent":"41","dropped-full":"0","waiting":"0","failures":"0"}},
+	 {"name":"dial-out-all","state":{"name":"dial-out-all","kind":"dial-out","status":"invalid","since":"2026-01-15T11:59:50Z",
+	  "reason":"TELEMETRY_CLIENT|Subscription_all: dst_group: want the NAME of a row DestinationGroup_NAME"}}]}}`)
+	golden(t, "outputs", none+s.do(t, "show outputs"))
+}
+
 // PortChannels as SONiC's teamshow has them: by LACP and static, up, down, with members in, out and on their way.
 func TestShowPortChannels(t *testing.T) {
 	s := newSession(t)
@@ -169,6 +184,7 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	s.server.load(t, flyMonTree)
 	s.server.load(t, recordTree(t))
 	s.server.load(t, healthTree)
+	s.server.load(t, `{"outputs":{"output":[{"name":"o","state":{"name":"o","status":"active"}}]}}`)
 	s.server.load(t, `{"configurations":{"configuration":[{"name":"startup","state":{"name":"startup"}},{"name":"0","state":{"name":"0"}}]}}`)
 	for _, f := range features() {
 		s.server.load(t, `{"tam":{"features-state":{"feature":[{"feature-ref":"`+f.ref+`","state":{"op-status":"ACTIVE"}}]}}}`)

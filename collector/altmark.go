@@ -110,6 +110,7 @@ type AltMarkDelays struct {
 type AltMarkStats struct {
 	Reports    uint64 // all of them
 	Duplicates uint64 // equal to an earlier one
+	Amended    uint64 // like an earlier one, flagged late-frames since
 	Conflicts  uint64 // different from an earlier one of the same period, which is flagged
 	Late       uint64 // after the period was emitted as missing, or was forgotten
 	Refused    uint64 // impossible for any period
@@ -159,6 +160,12 @@ type altMarkReport struct {
 	altmark.Period
 	arrived       time.Time // zero: not known
 	has, conflict bool
+}
+
+// amendedBy reports whether p says the same, but for frames that the switch has learned of since.
+func (r *altMarkReport) amendedBy(p altmark.Period) bool {
+	p.Flags ^= altmark.LateFrames
+	return r.Period == p
 }
 
 // NewAltMark returns an error if the path has no name, fewer than two points, points without names or
@@ -232,6 +239,9 @@ func (m *AltMark) Add(point int, p altmark.Period, arrived time.Time) []AltMarkR
 		}
 	case r.Period == p:
 		m.stats.Duplicates++
+	case r.amendedBy(p):
+		m.stats.Amended++
+		r.Flags |= p.Flags
 	default:
 		m.stats.Conflicts++
 		r.Flags |= p.Flags

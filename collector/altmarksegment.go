@@ -188,6 +188,7 @@ func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 	if set := m.report(k, 0).Flags & (altmark.ClockStep | altmark.CounterReset); i != 0 && set != 0 {
 		reasons = append(reasons, fmt.Sprintf("%s: %s", m.path.Points[0].Switch, set))
 	}
+	reasons = append(reasons, m.lateBefore(k, i, j)...)
 	for _, p := range []int{i, j} {
 		name := m.path.Points[p].Switch
 		for _, q := range near {
@@ -208,6 +209,17 @@ func (m *AltMark) neighbours(k uint64, i, j int) (reasons []string) {
 	}
 	if i != 0 && m.report(k, 0).Flags&altmark.LatePulse != 0 {
 		reasons = append(reasons, name+": late-pulse")
+	}
+	return reasons
+}
+
+// lateBefore names the points other than i and j, up to j, whose hosts gave their chips frames late. Such a point flags
+// all the periods that they may belong to. But they come late to the points behind it, too, and those cannot tell.
+func (m *AltMark) lateBefore(k uint64, i, j int) (reasons []string) {
+	for p := range j {
+		if p != i && m.report(k, p).Flags&altmark.LateFrames != 0 {
+			reasons = append(reasons, fmt.Sprintf("%s: %s", m.path.Points[p].Switch, altmark.LateFrames))
+		}
 	}
 	return reasons
 }

@@ -294,3 +294,41 @@ func TestAltMarkPulses(t *testing.T) {
 	// A capture that no pulse explains.
 	wantLines(t, run(pulse{0, 300 * ms}), "10 mp1>mp3 flagged: sync-margin-low: delay 300ms from mp1 to mp3, want 4ms to 21ms: the guard condition does not hold")
 }
+
+// Frames that the host of a switch gave late void the periods that its reports flag, also where one is amended, and what
+// points behind it count of them.
+func TestAltMarkLateFrames(t *testing.T) {
+	run := func(path AltMarkPath, late func(i int, k uint64) bool, after ...altmark.Period) (got []AltMarkResult) {
+		m := newAltMark(t, path)
+		for k := uint64(10); k < 17; k++ {
+			for i := range path.Points {
+				p := report(k, 9, 6*ms*time.Duration(i))
+				if late(i, k) {
+					p.Flags = altmark.LateFrames
+				}
+				got = append(got, add(m, i, p)...)
+			}
+		}
+		for _, p := range after {
+			got = append(got, add(m, 1, p)...)
+		}
+		if s := m.Stats(); s.Amended != uint64(len(after)) || s.Conflicts > 0 {
+			t.Errorf("%+v, want %d amended", s, len(after))
+		}
+		return got
+	}
+	amended := report(12, 9, 6*ms)
+	amended.Flags = altmark.LateFrames
+	wantLines(t, run(twoPoints(altmark.Step), func(i int, k uint64) bool { return i == 1 && k == 14 }, amended),
+		"10 mp1>mp3 ok lost 0", "11 mp1>mp3 ok lost 0", "12 mp1>mp3 ok lost 0", "13 mp1>mp3 ok lost 0",
+		"14 mp1>mp3 flagged: mp3: late-frames", "12 mp1>mp3 flagged revised: mp3: late-frames")
+	var words []string
+	for _, r := range run(threePoints(altmark.Step), func(i int, k uint64) bool { return i == 1 && k == 14 }) {
+		if r.Period == 14 {
+			words = append(words, line(r))
+		}
+	}
+	if want := []string{"14 mp1>mp2 flagged: mp2: late-frames", "14 mp2>mp3 flagged: mp2: late-frames", "14 mp1>mp3 flagged: mp2: late-frames"}; !slices.Equal(words, want) {
+		t.Errorf("%q, want %q", words, want)
+	}
+}

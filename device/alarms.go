@@ -34,6 +34,8 @@ type alarms struct {
 	up    map[string]swss.FieldValues // those that are raised, by id; nil: it is not known what is in the table
 	// standby says that another mgmtd keeps the table; nil: none does.
 	standby func() bool
+	// troubles are why files do not say what is in force; nil: there are none.
+	troubles func() []string
 	// doubted is set when it was said that the state of the ASIC is unknown since nothing was heard.
 	doubted bool
 
@@ -143,6 +145,11 @@ func (a *alarms) look(ctx context.Context, now time.Time) error {
 	}
 	if err := a.faults(ctx, want); err != nil {
 		return err
+	}
+	if a.troubles != nil {
+		if all := a.troubles(); len(all) > 0 {
+			raise(want, "mgmtd", schema.AlarmFile, schema.SeverityMajor, strings.Join(all, "; "))
+		}
 	}
 	a.recent(now, want)
 	if err := a.databases(ctx, want); err != nil {

@@ -17,6 +17,7 @@ import (
 	qosmgr "tamtam/cfgmgr/qos"
 	routemgr "tamtam/cfgmgr/routes"
 	"tamtam/device/fault"
+	"tamtam/device/sender"
 	"tamtam/flymonorch"
 	"tamtam/mgmt"
 	"tamtam/mgmt/metrics"
@@ -411,10 +412,12 @@ func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
 	return s
 }
 
-// Addresses are where mgmtd listens besides gNMI's, HOST:PORT; "": nowhere.
+// Addresses are where mgmtd listens besides gNMI's, HOST:PORT; "": nowhere. And where it sends to by itself.
 type Addresses struct {
 	Metrics string // for Prometheus
 	REST    string // RESTCONF
+	Send    sender.Flags
+	Version string // of tamtam, as outputs tell it
 }
 
 // RunMgmt runs the daemon mgmtd until ctx ends.
@@ -445,7 +448,7 @@ func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, at Addresses,
 	h, a := newHealth("mgmtd"), newAlarms(r)
 	newDesk(h, r, c)
 	h.heed = s.Refuse
-	a.standby = h.isSilent
+	a.standby, a.troubles = h.isSilent, s.Troubles
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		err := s.Live(ctx, claim, h.tell)
 		if ctx.Err() == nil {
@@ -453,12 +456,18 @@ func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, at Addresses,
 		}
 		return err
 	}
+	known := metrics.New(r, daemons)
+	out := sender.New(sender.Config{
+		Flags: at.Send, Redis: r, Metrics: known, From: s, Version: at.Version, Log: logOf(c), Standby: h.isSilent,
+	})
+	s.AlsoAudit(out.Handler())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return s.Serve(ctx) })
 	g.Go(func() error { return a.run(ctx) })
 	if at.Metrics != "" {
-		g.Go(func() error { return metrics.Serve(ctx, at.Metrics, metrics.New(r, daemons)) })
+		g.Go(func() error { return metrics.Serve(ctx, at.Metrics, known) })
 	}
+	g.Go(func() error { return out.Run(ctx) })
 	if at.REST != "" {
 		g.Go(func() error {
 			rest, err := restconf.New(restconf.Config{Engine: s, Addr: at.REST, Log: logOf(c)})

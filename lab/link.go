@@ -11,6 +11,7 @@ type flight struct {
 	id   uint64
 	data []byte // without FCS; the buffer belongs to the wire
 	len  int    // before a capture cut it
+	late Time   // of at, as the far end knows
 }
 
 // A wire is one direction of a link.
@@ -91,15 +92,15 @@ func (w *wire) send(side int, t Time, data []byte, length int, id uint64) {
 		w.stats.note(id, why)
 		return
 	}
-	at := w.arrival(t)
-	w.push(side, at, data, length, id)
+	at, late := w.arrival(t)
+	w.push(side, at, late, data, length, id)
 	if hit(&w.more, w.Duplicate) {
 		w.stats.Duplicated++
 		w.stats.note(id, doubled)
 		if w.oracle != nil {
 			w.oracle.LinkDoubled(id, w.oracleEnd)
 		}
-		w.push(side, at, data, length, id)
+		w.push(side, at, late, data, length, id)
 	}
 }
 
@@ -144,9 +145,9 @@ func (w *wire) burst() bool {
 	return lost
 }
 
-// arrival returns when a frame that leaves at t is at the far end.
-func (w *wire) arrival(t Time) Time {
-	at := t + w.Delay
+// arrival returns when a frame that leaves at t is at the far end, and by how much it knows that to be late.
+func (w *wire) arrival(t Time) (at, late Time) {
+	at = t + w.Delay
 	if m := uint64(w.Jitter.Max); m > 0 {
 		switch w.Jitter.Distribution {
 		case "normal":
@@ -160,18 +161,21 @@ func (w *wire) arrival(t Time) Time {
 	}
 	if hit(&w.more, w.Reorder.Probability) {
 		w.stats.Reordered++
-		return at + w.Reorder.Delay
+		if w.Reorder.Known {
+			late = w.Reorder.Delay
+		}
+		return at + w.Reorder.Delay, late
 	}
 	w.last = at
-	return at
+	return at, 0
 }
 
-func (p *passage) push(side int, at Time, data []byte, length int, id uint64) {
+func (p *passage) push(side int, at, late Time, data []byte, length int, id uint64) {
 	var b []byte
 	if n := len(p.spare); n > 0 {
 		b, p.spare = p.spare[n-1], p.spare[:n-1]
 	}
-	p.out[side] = append(p.out[side], flight{at, id, append(b[:0], data...), length})
+	p.out[side] = append(p.out[side], flight{at, id, append(b[:0], data...), length, late})
 	p.earliest = min(p.earliest, at)
 }
 

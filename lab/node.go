@@ -300,8 +300,9 @@ func (n *node) step(ctx context.Context, stop Time) {
 func (n *node) arrive(arriving []saisim.Arrival, e *end, stop Time) []saisim.Arrival {
 	w := e.wire
 	for f := w.next(stop); f != nil; f = w.next(stop) {
+		at, came := n.cycle(f.at), n.cycle(f.at-f.late)
 		arriving = append(arriving, saisim.Arrival{
-			Port: e.port.id, At: n.cycle(f.at), Frame: saisim.Frame{Data: f.data, Len: f.len, ID: f.id},
+			Port: e.port.id, At: at, Frame: saisim.Frame{Data: f.data, Len: f.len, ID: f.id, Late: at - came},
 		})
 		n.entered(f.id)
 		w.delivered++

@@ -122,6 +122,9 @@ type Burst struct {
 type Reorder struct {
 	Probability Probability `yaml:"probability"`
 	Delay       Time        `yaml:"delay"`
+	// Known: a switch at the end of the link knows by how much. It is its host that has held them, as the kernel under a
+	// live switch may.
+	Known bool `yaml:"known"`
 }
 
 // Traffic is a flow group: what one host sends to another. The name is that of

@@ -83,7 +83,7 @@ func TestAltMarkGet(t *testing.T) {
 	for _, c := range []struct{ path, want string }{
 		{altMarkM1 + "/config", `{"name":"m1",` + config + `}`},
 		{altMarkM1 + "/state", `{"name":"m1",` + config + `,"clock-error":"15625000","delay-min":"0","delay-max":"125000000",
-			"engine":"chip","timing":"exact","guard":"140625000","status":"active","since":"2026-01-02T03:04:05Z",
+			"engine":"chip","timing":"exact","guard":"140625000","status":"active","status-number":1,"since":"2026-01-02T03:04:05Z",
 			"last-period":{"number":"1700000001","colour":1,"packets":"101","octets":"6464","captures":1,"timestamp":"1700000001250000001","out-of-window":"0","read-at":"1700000002500000123"}}`},
 		{altMarkM1 + "/periods", `{"period":[{"number":"8","state":{` + eight + `}},{"number":"9","state":{` + nine + `}}]}`},
 		{altMarkM1 + "/periods/period[number=9]", `{"number":"9","state":{` + nine + `}}`},

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"tamtam/mgmt/access"
 	"tamtam/swss"
 )
 
@@ -68,6 +69,12 @@ func (c *Change) Entries(path, table string) (map[string]map[string]string, erro
 	return out, nil
 }
 
+// Sees reports whether whoever asks for the Set may see something of an entry of a list with one key, so that an error
+// may name it.
+func (c *Change) Sees(path, key string) bool {
+	return c.tx.view.some(c.tx.model.find(path), []string{key}, access.Read)
+}
+
 // Entry returns the row of a table of CONFIG_DB that one entry of a list with one key has, as it
 // will be; nil: there will be none, or it is in doubt.
 func (c *Change) Entry(path, key, table string) (map[string]string, error) {
@@ -95,6 +102,7 @@ func (c *Change) PutEntry(path, key, table string, fields map[string]string, may
 	if e.present && !mayExist {
 		return fmt.Errorf("%s exists already", key)
 	}
+	c.tx.must(e)
 	for i, r := range e.group.rows {
 		if r.DB == swss.ConfigDB && r.Table == table {
 			e.recs[i] = maps.Clone(fields)
@@ -109,6 +117,7 @@ func (c *Change) PutEntry(path, key, table string, fields map[string]string, may
 func (c *Change) RemoveEntry(path, key string) error {
 	e, err := c.entry(path, key)
 	if err == nil {
+		c.tx.must(e)
 		e.drop()
 		e.step = max(e.step, c.e.step)
 	}

@@ -1,18 +1,13 @@
 package mgmt
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
 
+	"tamtam/mgmt/access"
 	"tamtam/swss"
-
-	"golang.org/x/crypto/bcrypt"
 )
 
 // A Config says what a server serves, to whom.
@@ -28,15 +23,18 @@ type Config struct {
 
 	// Addr is the TCP address to listen on, "host:port"; empty: none.
 	Addr string
-	// Socket is the path of a unix socket for the local CLI; only root and
-	// the server's own user are let in, as admin. Empty: none.
+	// NoLogin serves Addr, and RESTCONF, to whoever can connect also where that is not this machine alone, though nobody
+	// is asked for a login.
+	NoLogin bool
+	// Socket is the path of a unix socket for the local CLI: root and the server's own user are let in as admin, or as
+	// the user that they name, and those who are users by the names that they have on this machine. Empty: none.
 	Socket string
 
 	// Dir is where a CA (ca.pem) and a server certificate that it signs are
 	// made and kept if CertFile is not given.
 	Dir string
-	// CertFile and KeyFile are the server's own certificate and key, PEM. They
-	// are read again when they change.
+	// CertFile and KeyFile are the server's own certificate and key, PEM. These
+	// and the files below are read again when they change.
 	CertFile, KeyFile string
 	// ClientCAFile holds the CAs of client certificates, PEM: every client
 	// must then have one.
@@ -44,7 +42,15 @@ type Config struct {
 	// Insecure serves Addr without TLS. It excludes Users.
 	Insecure bool
 	// Users may log in; if there are none, whoever can connect is admin.
-	Users []User
+	Users []access.User
+	// UsersFile has them instead, as access.ReadUsers reads them.
+	UsersFile string
+	// Roles says what roles may, as access.ParseRoles reads it; what is built in is there without.
+	Roles string
+	// RolesFile has that instead.
+	RolesFile string
+	// Audit gets the audit trail: see AuditUser and what follows there. Default: nothing.
+	Audit slog.Handler
 
 	// Host returns what is known of the machine, as rows of a table by key: HostFacts, HostState and HostProcesses.
 	// Default: nothing.
@@ -56,60 +62,6 @@ type Config struct {
 	Clock func() time.Time
 	// After is the timer of sampling, for tests. Default: time.After.
 	After func(time.Duration) <-chan time.Time
-}
-
-// A Role is what a user may do.
-type Role string
-
-// The roles.
-const (
-	RoleReadOnly Role = "read-only" // everything but Set
-	RoleAdmin    Role = "admin"
-)
-
-// A User may log in by name and password, or by a client certificate whose
-// common name is the name. Password is the password, or its bcrypt hash
-// ("$2y$10$...").
-type User struct {
-	Name, Password string
-	Role           Role
-}
-
-// ReadUsers reads lines NAME:PASSWORD:ROLE, PASSWORD in clear or as a bcrypt
-// hash, ROLE read-only or admin. Empty lines and lines that begin with # are
-// skipped. The password may contain colons.
-func ReadUsers(r io.Reader) ([]User, error) {
-	var users []User
-	s := bufio.NewScanner(r)
-	for n := 1; s.Scan(); n++ {
-		line := strings.TrimSpace(s.Text())
-		if line == "" || line[0] == '#' {
-			continue
-		}
-		name, rest, ok := strings.Cut(line, ":")
-		i := strings.LastIndexByte(rest, ':')
-		if !ok || i < 0 || name == "" || i == 0 {
-			return nil, fmt.Errorf("line %d: want NAME:PASSWORD:ROLE", n)
-		}
-		u := User{Name: name, Password: rest[:i], Role: Role(rest[i+1:])}
-		if u.Role != RoleReadOnly && u.Role != RoleAdmin {
-			return nil, fmt.Errorf("line %d: role %q is neither %s nor %s", n, u.Role, RoleReadOnly, RoleAdmin)
-		}
-		if _, err := bcrypt.Cost([]byte(u.Password)); hashed(u.Password) && err != nil {
-			return nil, fmt.Errorf("line %d: password of %s: %w", n, name, err)
-		}
-		if slices.ContainsFunc(users, func(o User) bool { return o.Name == name }) {
-			return nil, fmt.Errorf("line %d: user %s is there twice", n, name)
-		}
-		users = append(users, u)
-	}
-	if err := s.Err(); err != nil {
-		return nil, err
-	}
-	if len(users) == 0 {
-		return nil, errors.New("no user: a server that asks for a login nobody has lets nobody in")
-	}
-	return users, nil
 }
 
 // check refuses settings that contradict each other, naming both.
@@ -126,11 +78,38 @@ func (c Config) check() error {
 	conflict(c.Insecure && c.CertFile != "", "Insecure", "CertFile", "without TLS there is no use for a certificate")
 	conflict(c.Insecure && c.ClientCAFile != "", "Insecure", "ClientCAFile",
 		"without TLS clients cannot show certificates")
-	conflict(c.Insecure && len(c.Users) > 0, "Insecure", "Users", "passwords would travel in clear")
+	c.checkUsers(conflict)
+	if c.Addr != "" {
+		errs = append(errs, c.MayListen(c.Addr))
+	}
 	conflict(c.CertFile != "" && c.KeyFile == "", "CertFile", "KeyFile", "a certificate needs its key")
 	conflict(c.CertFile == "" && c.KeyFile != "", "CertFile", "KeyFile", "a key needs its certificate")
 	conflict(c.Addr != "" && !c.Insecure && c.CertFile == "" && c.Dir == "", "Dir", "CertFile", "TLS needs one of them")
 	return errors.Join(errs...)
+}
+
+// checkUsers finds what contradicts itself in who is let in.
+func (c Config) checkUsers(conflict func(bad bool, a, b, why string)) {
+	users := len(c.Users) > 0
+	conflict(c.Insecure && (users || c.UsersFile != ""), "Insecure", "Users", "passwords would travel in clear")
+	conflict(users && c.UsersFile != "", "Users", "UsersFile", "there is one list of users")
+	conflict(c.Roles != "" && c.RolesFile != "", "Roles", "RolesFile", "there is one list of roles")
+	conflict(c.NoLogin && c.asksLogin(), "NoLogin", "Users or ClientCAFile", "there is a login")
+}
+
+// asksLogin says that not whoever can connect is let in.
+func (c Config) asksLogin() bool {
+	return len(c.Users) > 0 || c.UsersFile != "" || c.ClientCAFile != ""
+}
+
+// MayListen refuses an address that others can reach while nobody is asked for a login.
+func (c Config) MayListen(addr string) error {
+	if c.asksLogin() || c.NoLogin || Local(addr) {
+		return nil
+	}
+	return fmt.Errorf("%s can be reached by others, and whoever can connect would be admin: make a login "+
+		"(tamtam users set admin --role admin --users FILE) and serve with --users FILE, "+
+		"ask for certificates with --tls-client-ca, listen on localhost, or say --no-login", addr)
 }
 
 // Tables of Config.Host.

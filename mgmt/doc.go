@@ -37,7 +37,8 @@
 //
 // Rows of lists that were asked for as a whole, or subscribed to, are read once and kept (type hub): keyspace events
 // say which to read again, and a request first waits until all that was written before it has been heard of. Counters
-// are read as they are asked for, and Sets read the databases themselves. A table of more than maxKept rows is not kept.
+// are read as they are asked for, and Sets read the databases themselves. A table of more than maxKept rows is not
+// kept.
 //
 // # Writing
 //
@@ -89,6 +90,7 @@
 //
 //	Get, path not in the schema                 InvalidArgument; the error lists what there is
 //	Get, path in the schema without data        NotFound; with a wildcard OK and no update; the root is {}
+//	Get, Subscribe of what the role may not     PermissionDenied; left out of what contains it, and of wildcards
 //	Get without path                            OK, empty
 //	Get, type CONFIG                            what a Set takes: not config that is written elsewhere
 //	Get, type OPERATIONAL                       state that does not repeat config
@@ -103,6 +105,7 @@
 //	prefix of answers                           target and origin as asked; paths are whole
 //	Set, path not in the schema                 NotFound; a member of a JSON value: InvalidArgument
 //	Set of state, of read-only nodes, of keys   InvalidArgument
+//	Set of what the role may not                PermissionDenied, decided by its paths alone
 //	Set that contradicts the switch's state     FailedPrecondition: in use, unsupported by the silicon
 //	Set that fails                              the code that all errors have, else InvalidArgument;
 //	                                            Unimplemented if any is
@@ -131,10 +134,13 @@
 // # Security
 //
 // TLS of at least 1.2, with a CA and certificate made in Config.Dir if none is
-// given. Credentials are checked for every RPC, reflection included. With users
+// given. Credentials are checked for every RPC, reflection included, when its header has come (guard.tap). With users
 // a client needs name and password, or a client certificate whose common name is
-// the user's; without users whoever can connect is admin, which the log says.
-// Passwords need TLS.
-// The unix socket lets in root and the server's own user. Settings that
-// contradict each other are refused at the start, both named.
+// the user's; without users whoever can connect is admin, and the server listens on loopback alone unless it is told
+// otherwise. Passwords need TLS. At the unix socket root and the server's own user are admin.
+//
+// What a role may is one value (type view), which whatever comes from outside has in its context: which nodes a path
+// of a Get or Subscribe means, which leaves of an entry are read, what a Set may change (permit.go), which operation is
+// done. Requests of the process itself have none. Files of users, roles and certificates are read again (type reread).
+// Settings that contradict each other are refused at the start, both named.
 package mgmt

@@ -96,6 +96,7 @@ func (d *Door) Know(c net.Conn) bool {
 	if !ok {
 		return true
 	}
+	d = g.door // that it came in by
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	v := d.of[g.source]

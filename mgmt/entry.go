@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/mgmt/access"
 	"tamtam/swss"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -26,6 +27,7 @@ type entry struct {
 	coded []byte              // of its path, as they travel, once asked for
 	ports map[string]string   // by alias, where a rule names ports by it
 	left  bool                // it is deleted, but may still be in force
+	view  *view               // what of it is read; nil: everything
 }
 
 func newEntry(g *group, keys []string) *entry {
@@ -50,6 +52,9 @@ func (e *entry) own() map[string]string {
 // value returns the value of a leaf; nil: it has none. What a row says but
 // the leaf's type does not allow is left out.
 func (e *entry) value(n *node) []string {
+	if e.hides(n) {
+		return nil
+	}
 	if n.keyIndex >= 0 {
 		if n.config && !n.isListKey() && len(e.group.traces) > 0 && e.own() == nil {
 			return nil // there is nothing but state
@@ -91,6 +96,9 @@ func (e *entry) record(i int) (Record, bool) {
 	return rec, rec.Fields != nil
 }
 
+// hides reports whether whoever asks may not read a leaf of the entry.
+func (e *entry) hides(n *node) bool { return e.view != nil && !e.view.reads(n, e.keys) }
+
 // allowed returns those values that the leaf's type allows, in canonical form.
 func (n *node) allowed(v []string) []string {
 	if len(v) == 0 {
@@ -120,11 +128,18 @@ func compareKeys(a, b []string) int { return slices.Compare(a, b) }
 // A reader reads entries from the databases.
 type reader struct {
 	redis *swss.Redis
-	hub   *hub // that keeps rows; nil: all are read from the databases
-	left  bool // also those that are deleted, but may still be in force
+	hub   *hub  // that keeps rows; nil: all are read from the databases
+	left  bool  // also those that are deleted, but may still be in force
+	view  *view // of whoever asks; nil: everything
 
 	sources map[string]source
 	made    map[[2]string]map[string]map[string]string // by source and first key, during one request
+}
+
+// seenBy returns the reader for what a view shows.
+func (r reader) seenBy(v *view) reader {
+	r.view = v
+	return r
 }
 
 // with returns the reader for a selection: a request for config alone gets what is configured.
@@ -148,8 +163,19 @@ func (r reader) read(ctx context.Context, g *group, pattern []string, need []boo
 		return err
 	}
 	return r.readKeys(ctx, g, found, need, func(es []*entry) error {
-		return visit(slices.DeleteFunc(es, func(e *entry) bool { return !e.derive() || !matches(e.keys, pattern) }))
+		return visit(slices.DeleteFunc(es, func(e *entry) bool {
+			return !e.derive() || !matches(e.keys, pattern) || !r.shows(e)
+		}))
 	})
+}
+
+// shows reports whether something of an entry may be read, and lets only that be read.
+func (r reader) shows(e *entry) bool {
+	if r.view == nil || !r.view.keyed[e.group] { // then it was decided by the selection of leaves
+		return true
+	}
+	e.view = r.view
+	return r.view.some(e.group.node, e.keys, access.Read)
 }
 
 // readKeys passes those of the entries that exist to visit, a chunk at a time.
@@ -481,7 +507,9 @@ func (r reader) collect(ctx context.Context, m *model, sel selection, pattern []
 			}
 			compare := func(x *entry, k []string) int { return compareKeys(x.keys, k) }
 			if _, ok := slices.BinarySearchFunc(have, keys, compare); !ok {
-				t[p] = append(t[p], newEntry(p, keys))
+				outer := newEntry(p, keys)
+				outer.view = r.view
+				t[p] = append(t[p], outer)
 			}
 		}
 		slices.SortFunc(t[p], func(a, b *entry) int { return compareKeys(a.keys, b.keys) })

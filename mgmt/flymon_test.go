@@ -80,7 +80,7 @@ func TestFlyMonGet(t *testing.T) {
 	flow := `"estimate":"9.5","lower":"-11.0","upper":"9.5","confidence":"0.95","bound":"Markov","saturated":false,"exact":"9.0"`
 	for _, c := range []struct{ path, want string }{
 		{flyMonHH + "/config", `{"name":"hh","flowgroup":"f1",` + measurement + `}`},
-		{flyMonHH + "/state", `{"name":"hh","flowgroup":"f1","filter":"src-ip=13.92.96.32/32,dst-port=236",` + measurement + `,"status":"active","since":"2026-01-02T03:04:05Z",
+		{flyMonHH + "/state", `{"name":"hh","flowgroup":"f1","filter":"src-ip=13.92.96.32/32,dst-port=236",` + measurement + `,"status":"active","status-number":1,"since":"2026-01-02T03:04:05Z",
 			"last-epoch":{"epoch":"9","start":"9000000000","end":"10000000000","flags":["first","digests-lost"],"load":"0.25","full":"0.0","flows-from":"digests","digests-lost":"7","flows-cut":"2"},
 			"placement":{"planned":true,"algorithm":"cms","rows":2,"buckets":32768,"banks":2,"bytes":"262144","groups":[0,4],"units":["0.1:0+16384","4.0:32768+16384"],
 			"hash-units":["0.0=src-ip,dst-port","4.2=src-ip,dst-port"],"rules":21,"tcam-entries":8,"expected":"at most 0.2 % of the packets too many"}}`},
@@ -89,7 +89,7 @@ func TestFlyMonGet(t *testing.T) {
 		{flyMonHH + "/flows", `{"flow":[{"flow":"13.92.96.32,236","state":{"flow":"13.92.96.32,236",` + flow + `}}]}`},
 		{flyMonHH + "/flows/flow[flow=13.92.96.32,236]/state/estimate", `"9.5"`},
 		{flyMonHH + "/distribution", `{"bin":[{"size":"1","state":{"size":"1","estimate":"60.0","saturated":false}},{"size":"2","state":{"size":"2","estimate":"0.4","saturated":false}}]}`},
-		{flyMonQ1 + "/state", `{"name":"q1","task":"hh","flow":"13.92.96.32,236","status":"active","since":"2026-01-02T03:04:05Z",
+		{flyMonQ1 + "/state", `{"name":"q1","task":"hh","flow":"13.92.96.32,236","status":"active","status-number":1,"since":"2026-01-02T03:04:05Z",
 			"answer":{"task":"hh","flow":"13.92.96.32,236","epoch":"9","start":"9000000000","end":"10000000000",` + flow + `}}`},
 		{"/tam/flymon-groups", `{"flymon-group":[{"number":4,"state":{"number":4,"tasks":1,"hash-units":["0=free","1=free","2=src-ip,dst-port"],
 			"free-buckets":["0=32768","1=65536","2=65536"],"largest-free":["0=32768","1=65536","2=65536"]}}]}`},

@@ -60,15 +60,22 @@ func dataType(t gpb.GetRequest_DataType) (func(*node) bool, error) {
 // Get answers a GetRequest: one Notification per path, in order, all of one
 // instant as far as Sets go.
 func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
-	return s.get(ctx, req, false)
+	return s.getAs(ctx, req, false)
 }
 
-// get is Get; wire: what it returns is only sent, and may be encoded already.
+// getAs is Get; wire: what it returns is only sent, and may be encoded already.
+func (s *Server) getAs(ctx context.Context, req *gpb.GetRequest, wire bool) (*gpb.GetResponse, error) {
+	resp, err := s.get(ctx, req, wire)
+	s.guard.trail.denied(ctx, "get", req.GetPrefix(), req.GetPath(), err)
+	return resp, err
+}
+
 func (s *Server) get(ctx context.Context, req *gpb.GetRequest, wire bool) (*gpb.GetResponse, error) {
 	filter, err := s.getFilter(req)
 	if err != nil {
 		return nil, err
 	}
+	filter = viewOf(ctx).filter(filter)
 	ctx, leave, err := s.gate.enter(ctx, false)
 	if err != nil {
 		return nil, err
@@ -125,6 +132,10 @@ func (s *Server) getPath(
 		return nil, err
 	}
 	size, wild := 0, len(targets) > 1
+	if targets, err = viewOf(ctx).see(targets, req.GetPrefix(), p); err != nil {
+		return nil, err
+	}
+	wild = wild || len(targets) == 0
 	var raw *[]byte // updates as they travel
 	if wire && req.GetEncoding() == gpb.Encoding_PROTO {
 		raw = &[]byte{}
@@ -211,7 +222,7 @@ func (s *Server) getTarget(
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}
-	data, err := r.collect(ctx, s.model, sel, t.keys)
+	data, err := r.seenBy(viewOf(ctx)).collect(ctx, s.model, sel, t.keys)
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}

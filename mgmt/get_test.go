@@ -15,7 +15,7 @@ func TestGetJSON(t *testing.T) {
 			"openconfig-tam:name":"s1",
 			"openconfig-tam:config":{"name":"s1","flowgroup":"f1"},
 			"openconfig-tam:state":{"name":"s1","flowgroup":"f1",
-				"tamtam-status:status":"active","tamtam-status:since":"2026-01-02T03:04:05Z",
+				"tamtam-status:status":"active","tamtam-status:status-number":1,"tamtam-status:since":"2026-01-02T03:04:05Z",
 				"counters":{"matched-packets":"7656","matched-octets":"18446744073709551615","stamped-packets":"7600","not-stamped":{"cut":"56"}}}}`},
 		{"/openconfig-tam:tam/tailstamping-sessions/tailstamping-session[name=s1]/config/flowgroup", `"f1"`},
 		{"/tam/tailstamping-sessions/tailstamping-session[name=s1]/state/counters/matched-packets", `"7656"`},
@@ -94,14 +94,14 @@ func TestGet(t *testing.T) {
 		{"operational", edit(req(session), func(r *gpb.GetRequest) { r.Type = gpb.GetRequest_OPERATIONAL }), "OK", []string{
 			session + `/state/counters/matched-octets uint_val:18446744073709551615`, session + `/state/counters/matched-packets uint_val:7656`,
 			session + `/state/counters/not-stamped/cut uint_val:56`, session + `/state/counters/stamped-packets uint_val:7600`,
-			session + `/state/since string_val:"2026-01-02T03:04:05Z"`, session + `/state/status string_val:"active"`,
+			session + `/state/since string_val:"2026-01-02T03:04:05Z"`, session + `/state/status string_val:"active"`, session + `/state/status-number uint_val:1`,
 		}},
 		{"state", edit(req("/tam/flowgroups/flowgroup[name=f1]/ipv4"), func(r *gpb.GetRequest) { r.Type = gpb.GetRequest_STATE }), "OK", []string{
 			`/tam/flowgroups/flowgroup[name=f1]/ipv4/state/destination-address string_val:"7.72.235.82/32"`, `/tam/flowgroups/flowgroup[name=f1]/ipv4/state/source-address string_val:"13.92.96.32"`,
 		}},
 		{"model without augments", edit(req(session+"/state"), func(r *gpb.GetRequest) {
 			r.UseModels, r.Type = []*gpb.ModelData{{Name: "tamtam-status", Version: "0.1.0"}}, gpb.GetRequest_STATE
-		}), "OK", []string{session + `/state/since string_val:"2026-01-02T03:04:05Z"`, session + `/state/status string_val:"active"`}},
+		}), "OK", []string{session + `/state/since string_val:"2026-01-02T03:04:05Z"`, session + `/state/status string_val:"active"`, session + `/state/status-number uint_val:1`}},
 		{"unknown model", edit(req(session), func(r *gpb.GetRequest) { r.UseModels = []*gpb.ModelData{{Name: "x"}} }), "InvalidArgument", nil},
 		{"unknown version of a model", edit(req(session), func(r *gpb.GetRequest) { r.UseModels = []*gpb.ModelData{{Name: "openconfig-tam", Version: "9"}} }), "InvalidArgument", nil},
 		{"bytes", edit(req(session), func(r *gpb.GetRequest) { r.Encoding = gpb.Encoding_BYTES }), "Unimplemented", nil},

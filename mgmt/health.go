@@ -46,3 +46,20 @@ func alarmLeaves() (leaves []Leaf) {
 	}
 	return leaves
 }
+
+// outputsModule is tamtam-outputs in the databases. Its rows are written once per second, and go away with mgmtd.
+func outputsModule() Module {
+	row := Row{DB: swss.StateDB, Table: schema.StateOutput, Key: "{name}", Entry: true, Counter: true}
+	for _, f := range []string{
+		schema.OutputKind, schema.OutputTo, schema.OutputStatus, schema.OutputReason, schema.OutputSince, schema.OutputBegan,
+		schema.OutputSent, schema.OutputSentBytes, schema.OutputFailures, schema.OutputWaiting, schema.OutputWaitingBytes,
+		schema.OutputOldest,
+	} {
+		row.Leaves = append(row.Leaves, Leaf{"state/" + f, readOnly(text(f))})
+	}
+	for _, l := range schema.OutputLosses {
+		f := schema.OutputDropped + l.Name
+		row.Leaves = append(row.Leaves, Leaf{"state/" + f, readOnly(text(f))})
+	}
+	return Module{Name: "tamtam-outputs", Groups: []Group{{Path: "/outputs/output", Rows: []Row{row}}}}
+}

@@ -28,7 +28,8 @@ func interfacesModule() Module {
 		return Row{
 			DB: swss.ConfigDB, Table: table, Key: "{name}", Only: kind, Entry: true,
 			Fixed: "VLAN interfaces and loopbacks are made and removed in /routing/interfaces", Elsewhere: routedPath,
-			Leaves: append(namedLeaves(), Leaf{"state/admin-status", constant("UP")}, Leaf{"state/oper-status", constant(oper)}),
+			Leaves: append(namedLeaves(), withNumbers(
+				Leaf{"state/admin-status", constant("UP")}, Leaf{"state/oper-status", constant(oper)})...),
 		}
 	}
 	port := Row{
@@ -41,18 +42,18 @@ func interfacesModule() Module {
 	}
 	inForce := func(table, kind, up string) Row {
 		return Row{DB: swss.ApplDB, Table: table, Key: "{name}", Only: kind,
-			Leaves: append(interfaceLeaves("state", up), operLeaves("state")...)}
+			Leaves: append(interfaceLeaves("state", up), withNumbers(operLeaves("state")...)...)}
 	}
 	// What is not in APPL_DB yet, or again, is known to be configured, and no more.
-	port.Leaves = append(append(port.Leaves, namedLeaves()...), notInForceLeaves("state", "DOWN")...)
-	channel.Leaves = append(append(channel.Leaves, namedLeaves()...), notInForceLeaves("state", "UP")...)
+	port.Leaves = append(append(port.Leaves, namedLeaves()...), withNumbers(notInForceLeaves("state", "DOWN")...)...)
+	channel.Leaves = append(append(channel.Leaves, namedLeaves()...), withNumbers(notInForceLeaves("state", "UP")...)...)
 	ports, channels := inForce(schema.AppPort, "Ethernet", "false"), inForce(schema.AppLAG, "PortChannel", "true")
 	return Module{Name: "openconfig-interfaces", Groups: []Group{
 		{Path: interfacesPath, Rows: []Row{
 			ports, channels,
 			{
 				DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}", Only: "Loopback",
-				Leaves: []Leaf{{"state/oper-status", constant("UP")}},
+				Leaves: withNumbers(Leaf{"state/oper-status", constant("UP")}),
 			},
 			port, channel,
 			routed(schema.CfgVLANInterface, "Vlan", "UNKNOWN"), routed(schema.CfgLoopbackInterface, "Loopback", "DOWN"),
@@ -98,6 +99,18 @@ func notInForceLeaves(at, admin string) []Leaf {
 		{at + "/admin-status", words("admin_status", admin, "UP", "up", "DOWN", "down")},
 		{at + "/oper-status", constant("UNKNOWN")},
 	}
+}
+
+// withNumbers adds to statuses the numbers that RFC 2863 has for their names.
+func withNumbers(statuses ...Leaf) []Leaf {
+	list := slices.Clone(statuses)
+	for _, l := range statuses {
+		name := l.Codec
+		list = append(list, Leaf{l.Path + "-number", Codec{Get: func(r Record) []string {
+			return one(map[string]string{"UP": "1", "DOWN": "2", "UNKNOWN": "4"}[first(name.Get(r))])
+		}}})
+	}
+	return list
 }
 
 // interfaceType follows from the name; writing the same value is allowed.

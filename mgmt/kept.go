@@ -199,12 +199,16 @@ func (s *keeping) tryReplace(ctx context.Context, want configfile.Rows, keep fun
 	if err != nil {
 		return err
 	}
+	diffs := configfile.Diff(was, want)
+	if err := viewOf(ctx).mayReplace(s.model.find("/config-rows/row"), diffs); err != nil {
+		return err
+	}
 	if err := keep(was); err != nil {
 		return err
 	}
 	next := swss.NewTurn()
 	packed := pack(nil, swss.KeyMark, turn, next)
-	for _, d := range configfile.Diff(was, want) {
+	for _, d := range diffs {
 		before, after := was[d.Table][d.Key], want[d.Table][d.Key]
 		packed = packRead(packed, d.Table+"|"+d.Key, before)
 		if d.Kind == configfile.Removed {

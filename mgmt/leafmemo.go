@@ -68,6 +68,9 @@ func (m *memos) forget(g *group, id string) {
 
 // leaf returns what a leaf of an entry is, from the memo of the entry if that is still right.
 func (m *memos) leaf(e *entry, x *memo, n *node) *leafMemo {
+	if e.hides(n) { // from this subscriber; for whom it is there, it has the same value
+		return &leafMemo{}
+	}
 	stamp, ok := e.stamp(n)
 	if !ok {
 		return m.make(e, n)

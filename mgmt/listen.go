@@ -5,16 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc/credentials"
 )
 
-// listenUnix listens on a socket for this user alone, replacing one that nobody serves any more. It
-// creates the directory if needed.
-func listenUnix(path string) (net.Listener, error) {
+// listenUnix listens on a socket for this user alone, or all, replacing one that nobody serves any more. It creates the
+// directory if needed.
+func listenUnix(path string, all bool) (net.Listener, error) {
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		c.Close()
 		return nil, fmt.Errorf("socket %s is served by another process", path)
@@ -31,15 +33,19 @@ func listenUnix(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
+	mode := os.FileMode(0o600)
+	if all {
+		mode = 0o666
+	}
+	if err := os.Chmod(path, mode); err != nil {
 		l.Close()
 		return nil, err
 	}
 	return l, nil
 }
 
-// unixCredentials lets in root and the server's own user.
-type unixCredentials struct{}
+// unixCredentials let in root and the server's own user, and of the others those who are users.
+type unixCredentials struct{ known func(unixPeer) bool }
 
 // unixPeer is a local process.
 type unixPeer struct {
@@ -58,15 +64,20 @@ func (unixCredentials) ClientHandshake(context.Context, string, net.Conn) (net.C
 }
 
 // ServerHandshake implements credentials.TransportCredentials.
-func (unixCredentials) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	uid, err := peerUID(c)
+func (u unixCredentials) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	raw := c
+	if g, ok := c.(*guest); ok {
+		raw = g.Conn
+	}
+	uid, err := peerUID(raw)
 	if err != nil {
 		return nil, nil, err
 	}
-	if uid != 0 && uid != uint32(os.Getuid()) {
-		return nil, nil, fmt.Errorf("uid %d is neither root nor the server's user", uid)
+	p := unixPeer{credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}, uid}
+	if !p.own() && !u.known(p) {
+		return nil, nil, fmt.Errorf("uid %d is neither root nor the server's user, nor a user of it", uid)
 	}
-	return c, unixPeer{credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}, uid}, nil
+	return c, p, nil
 }
 
 // Info implements credentials.TransportCredentials.
@@ -99,4 +110,41 @@ func (k knownBy) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, er
 // Clone implements credentials.TransportCredentials.
 func (k knownBy) Clone() credentials.TransportCredentials {
 	return knownBy{k.TransportCredentials.Clone(), k.door}
+}
+
+// ownUID is the user that the server runs as.
+func ownUID() uint32 { return uint32(os.Getuid()) }
+
+// Listen listens at an address, "HOST:PORT". localhost is all loopback addresses that this machine has, so that clients
+// need not know which; with port 0 the system chooses one for both.
+func Listen(addr string) ([]net.Listener, error) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || host != "localhost" {
+		l, err := net.Listen("tcp", addr)
+		return []net.Listener{l}, err
+	}
+	l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", port))
+	if err != nil {
+		return nil, err
+	}
+	_, port, _ = net.SplitHostPort(l.Addr().String())
+	six, err := net.Listen("tcp6", net.JoinHostPort("::1", port))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		l.Close()
+		return nil, err
+	}
+	if err != nil { // this machine has no IPv6
+		return []net.Listener{l}, nil
+	}
+	return []net.Listener{l, six}, nil
+}
+
+// Local reports whether an address, "HOST:PORT", can be reached from this machine alone.
+func Local(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }

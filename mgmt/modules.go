@@ -7,6 +7,7 @@ func tamtamModules() []Module {
 		routingModule(), qosModule(), aclModule(), tablesModule(),
 		systemModule(), platformModule(), lldpModule(), instanceModule(), queuesModule(),
 		tamModule(), altMarkModule(), flyMonModule(), tableRecordModule(), healthModule(),
+		outputsModule(),
 	}
 	modules = append(modules, aftModules()...)
 	return append(modules, statusModule(modules), configurationModule(), talliesModule())

@@ -70,8 +70,10 @@ func TestInterfacesThatRoute(t *testing.T) {
 		vlan + "/config":        `{"openconfig-interfaces:name":"Vlan10","openconfig-interfaces:type":"iana-if-type:l3ipvlan"}`,
 		vlan + "/state": `{"openconfig-interfaces:name":"Vlan10","openconfig-interfaces:type":"iana-if-type:l3ipvlan","openconfig-interfaces:ifindex":2010,
 			"openconfig-interfaces:admin-status":"UP","openconfig-interfaces:oper-status":"UNKNOWN","openconfig-interfaces:logical":true,
+			"tamtam-interfaces:admin-status-number":1,"tamtam-interfaces:oper-status-number":4,
 			"openconfig-interfaces:cpu":false,"openconfig-interfaces:management":false}`,
 		"/interfaces/interface[name=Loopback0]/state/oper-status":                  `"UP"`,
+		"/interfaces/interface[name=Loopback0]/state/oper-status-number":           `1`,
 		"/interfaces/interface[name=Ethernet4]/state/oper-status":                  `"UNKNOWN"`, // APPL_DB has nothing of it
 		"/interfaces/interface[name=PortChannel1]/subinterfaces/subinterface/ipv6": "",
 	})

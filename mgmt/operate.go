@@ -97,14 +97,19 @@ func parseInput(input []byte, must map[string]bool, into any) error {
 	return nil
 }
 
-// Operate does an operation for a user. The error has a code.
-func (s *Server) Operate(ctx context.Context, who, name string, input []byte) error {
+// Operate does an operation for the caller. The error has a code.
+func (s *Server) Operate(ctx context.Context, name string, input []byte) (err error) {
 	name = strings.TrimPrefix(name, operationsModule+":")
 	all := operations()
 	do, ok := all[name]
 	if !ok {
 		return status.Errorf(codes.NotFound, "/operations/%s: there is no such operation, want one of %s", name,
 			strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+	}
+	defer func(ctx context.Context) { s.guard.trail.did(ctx, name, nil, string(input), err) }(ctx)
+	who := userOf(ctx)
+	if err := viewOf(ctx).may(name); err != nil {
+		return err
 	}
 	ctx, leave, err := s.gate.enter(ctx, false)
 	if err != nil {
@@ -181,14 +186,6 @@ func count(b bool) int {
 	return 0
 }
 
-// userKey is that of the user's name in the context of an RPC.
-type userKey struct{}
-
-// WithUser is the context of what a user asks for.
-func WithUser(ctx context.Context, name string) context.Context {
-	return context.WithValue(ctx, userKey{}, name)
-}
-
 // OperationNames are the names of the operations, with their module, in order.
 func OperationNames() []string {
 	names := slices.Sorted(maps.Keys(operations()))
@@ -196,12 +193,4 @@ func OperationNames() []string {
 		names[i] = operationsModule + ":" + name
 	}
 	return names
-}
-
-// userOf is who an RPC is from.
-func userOf(ctx context.Context) string {
-	if name, ok := ctx.Value(userKey{}).(string); ok {
-		return name
-	}
-	return "this process"
 }

@@ -16,7 +16,7 @@ type pass struct {
 // pass reads the entries of a watch that fit a pattern and sends them.
 func (st *stream) pass(ctx context.Context, w *watch, pattern []string, how pass) error {
 	st.count++
-	err := st.reader.with(w.selected).read(ctx, w.group, pattern, w.rows, func(es []*entry) error {
+	err := st.reader.seenBy(st.view).with(w.selected).read(ctx, w.group, pattern, w.rows, func(es []*entry) error {
 		for _, e := range es {
 			st.notify(w, e, how)
 		}
@@ -32,8 +32,12 @@ func (st *stream) pass(ctx context.Context, w *watch, pattern []string, how pass
 // passKeys is a pass over some entries, with how many changes of each are one.
 func (st *stream) passKeys(ctx context.Context, w *watch, keys [][]string, count map[string]uint32) error {
 	st.count++
-	err := st.reader.with(w.selected).readKeys(ctx, w.group, keys, w.rows, func(es []*entry) error {
+	r := st.reader.seenBy(st.view).with(w.selected)
+	err := r.readKeys(ctx, w.group, keys, w.rows, func(es []*entry) error {
 		for _, e := range es {
+			if !r.shows(e) {
+				continue
+			}
 			st.notify(w, e, pass{duplicates: max(count[entryKeys(e.keys)], 1) - 1})
 		}
 		return st.flush(ctx)

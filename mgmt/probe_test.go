@@ -6,6 +6,7 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
+	"tamtam/mgmt/access"
 	"testing"
 	"time"
 )
@@ -19,7 +20,7 @@ func TestProbe(t *testing.T) {
 	for name, edit := range map[string]func(*Config){
 		"without TLS": func(*Config) {},
 		"TLS":         func(c *Config) { c.Insecure, c.Dir = false, t.TempDir() },
-		"passwords":   func(c *Config) { c.Users = []User{{Name: "u", Password: "p", Role: RoleAdmin}} },
+		"passwords":   func(c *Config) { c.Users = []access.User{{Name: "u", Password: "p", Role: access.Admin}} },
 		"client certificates": func(c *Config) {
 			c.Insecure, c.Dir, c.ClientCAFile = false, dir, filepath.Join(dir, caFile)
 		},

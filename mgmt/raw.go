@@ -160,6 +160,9 @@ func (s *Server) getRaw(ctx context.Context, prefix, path *gpb.Path, enc gpb.Enc
 	if err != nil {
 		return nil, err
 	}
+	if err := viewOf(ctx).table(p); err != nil {
+		return nil, err
+	}
 	rows, p, err := s.reader.rawRows(ctx, p)
 	if err != nil {
 		return nil, s.dbError(ctx, err)

@@ -25,7 +25,7 @@ type rawFeed struct {
 }
 
 // rawFeeds are the feeds of a list of which a path has the origin; nil: none has.
-func (s *Server) rawFeeds(list *gpb.SubscriptionList) ([]*rawFeed, error) {
+func (s *Server) rawFeeds(v *view, list *gpb.SubscriptionList) ([]*rawFeed, error) {
 	if err := checkEncoding(list.GetEncoding()); err != nil {
 		return nil, err
 	}
@@ -36,6 +36,9 @@ func (s *Server) rawFeeds(list *gpb.SubscriptionList) ([]*rawFeed, error) {
 		}
 		p, err := s.reader.rawPath(list.GetPrefix(), sub.GetPath())
 		if err != nil {
+			return nil, err
+		}
+		if err := v.table(p); err != nil {
 			return nil, err
 		}
 		f := &rawFeed{feed: &feed{}, path: p, asked: sub.GetPath(), sent: map[string]string{}}

@@ -3,6 +3,7 @@ package mgmt
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -55,7 +56,7 @@ type Server struct {
 	gate        gate
 	claim       atomic.Pointer[swss.Claim] // nil: nobody else has the databases
 	snapshot    sync.RWMutex               // held for writing while a Set is written, else for reading
-	passwords   passwords
+	guard       *guard
 	reading     chan struct{}
 	subscribers chan struct{}
 
@@ -105,40 +106,71 @@ func NewServer(cfg Config) (*Server, error) {
 		s.model.root.kid[top].apart = true
 	}
 	s.reader.sources = s.sources()
-	if err := s.listen(); err != nil {
+	s.guard = &guard{cfg: cfg, model: s.model, log: s.log, now: s.now, trail: trail{to: cfg.Audit, now: s.now, log: s.log}}
+	if err := s.open(); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("northbound: %w", err)
 	}
 	return s, nil
 }
 
-// listen opens the listeners.
-func (s *Server) listen() error {
+// open reads who is let in, and opens the listeners.
+func (s *Server) open() error {
+	if err := s.guard.open(); err != nil {
+		return err
+	}
 	if s.cfg.Addr != "" {
-		creds, err := s.credentials()
+		creds, err := s.guard.credentials()
 		if err != nil {
 			return err
 		}
-		l, err := net.Listen("tcp", s.cfg.Addr)
+		ls, err := Listen(s.cfg.Addr)
+		if err != nil {
+			return err
+		}
+		for _, l := range ls {
+			door := NewDoor(l)
+			s.add(door, knownBy{creds, door})
+		}
+		s.warnOpen()
+	}
+	if s.cfg.Socket != "" {
+		l, err := listenUnix(s.cfg.Socket, s.cfg.UsersFile != "" || len(s.cfg.Users) > 0)
 		if err != nil {
 			return err
 		}
 		door := NewDoor(l)
-		s.add(door, knownBy{creds, door})
-		s.warnOpen()
-	}
-	if s.cfg.Socket != "" {
-		l, err := listenUnix(s.cfg.Socket)
-		if err != nil {
-			return err
-		}
-		s.add(l, unixCredentials{})
+		s.add(door, knownBy{unixCredentials{s.guard.isUser}, door})
 	}
 	return nil
 }
 
+// isUser reports whether a local process is of somebody who is a user.
+func (g *guard) isUser(p unixPeer) bool {
+	_, ok := g.accounts.get().users[p.name()]
+	return ok
+}
+
+// Login finds a user: by name and password, or by the name that a client certificate proves. The error has the code
+// Unauthenticated.
+func (s *Server) Login(cred Credentials) (Caller, error) { return s.guard.login(cred) }
+
+// TLS returns what the server is configured to have before its clients' connections; nil: nothing.
+func (s *Server) TLS() (*tls.Config, error) { return s.guard.tls() }
+
+// Troubles say of files that are read while the server runs why what they say now is not in force.
+func (s *Server) Troubles() []string { return s.guard.troubles() }
+
 // AsksLogin says that not whoever can connect is let in.
-func (s *Server) AsksLogin() bool { return len(s.cfg.Users) > 0 || s.cfg.ClientCAFile != "" }
+func (s *Server) AsksLogin() bool { return s.cfg.asksLogin() }
+
+// MayListen refuses an address of another protocol that others can reach while nobody is asked for a login.
+func (s *Server) MayListen(addr string) error { return s.cfg.MayListen(addr) }
+
+// Enter gives a request of another protocol a place among those of its source, until leave.
+func (s *Server) Enter(from net.Addr, lasts bool) (leave func(), err error) {
+	return s.guard.calls.enter(from, lasts)
+}
 
 func (s *Server) warnOpen() {
 	if !s.AsksLogin() {
@@ -154,7 +186,7 @@ func (s *Server) add(l net.Listener, creds credentials.TransportCredentials) {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 5 * time.Minute, Time: 30 * time.Second,
 			Timeout: 10 * time.Second}),
-		grpc.UnaryInterceptor(s.unary), grpc.StreamInterceptor(s.stream),
+		grpc.InTapHandle(s.guard.tap),
 	)
 	gpb.RegisterGNMIServer(g, wire{s})
 	reflection.Register(g)
@@ -165,7 +197,7 @@ func (s *Server) add(l net.Listener, creds credentials.TransportCredentials) {
 // system chose; empty if there is none.
 func (s *Server) Addr() string {
 	for _, e := range s.listening {
-		if e.listener.Addr().Network() == "tcp" {
+		if e.listener.Addr().Network() == "tcp" { // of two the first
 			return e.listener.Addr().String()
 		}
 	}

@@ -44,21 +44,31 @@ func (s *Server) SetIf(
 	}
 	if name, input, is, err := operationOf(req); is {
 		if err == nil {
-			err = s.Operate(ctx, userOf(ctx), name, input)
+			err = s.Operate(ctx, name, input)
 		}
 		if err != nil {
 			return nil, err
 		}
 		return s.answer(req, []step{{op: gpb.UpdateResult_UPDATE, path: req.GetUpdate()[0].GetPath()}}), nil
 	}
+	steps, err := s.set(ctx, req, ok)
+	s.guard.trail.did(ctx, "set", changes(req), commitInWords(req), err)
+	if err != nil {
+		return nil, err
+	}
+	return s.answer(req, steps), nil
+}
+
+// set does a Set that is no operation.
+func (s *Server) set(ctx context.Context, req *gpb.SetRequest, ok func(context.Context) error) ([]step, error) {
 	steps, faults := s.model.parseSet(ctx, req)
 	if err := ctx.Err(); err != nil { // then it is not parsed whole
 		return nil, status.FromContextError(err).Err()
 	}
-	if err := s.perform(ctx, req, steps, faults, ok); err != nil {
+	if err := s.maySet(ctx, req, steps); err != nil {
 		return nil, err
 	}
-	return s.answer(req, steps), nil
+	return steps, s.perform(ctx, req, steps, faults, ok)
 }
 
 // perform does the steps of a Set, and what its extensions ask for.
@@ -348,6 +358,7 @@ func (s *Server) trySet(ctx context.Context, steps []step, parsed *faults, ok fu
 	}
 	t := &tx{
 		model: s.model, reader: s.reader, indexer: s.indexer, turn: turn, entries: map[string]*txEntry{}, faults: parsed,
+		view: viewOf(ctx),
 	}
 	if err := t.prefetch(ctx, steps); err != nil {
 		return err
@@ -359,6 +370,9 @@ func (s *Server) trySet(ctx context.Context, steps []step, parsed *faults, ok fu
 		}
 	}
 	if err := t.finish(ctx); err != nil {
+		return err
+	}
+	if err := t.denied.err(); err != nil { // what else is wrong may tell what the caller may not see
 		return err
 	}
 	if err := t.faults.err(); err != nil {
@@ -434,6 +448,9 @@ func (t *tx) assign(e *txEntry, a assignment, update bool) error {
 		return nil // it was reported already
 	}
 	if a.leaf == nil {
+		if !e.present && t.view != nil && !t.view.everywhere(e.group.node, e.keys) {
+			t.denied.add(t.view, e.group.node, e.keys)
+		}
 		err := e.create()
 		e.refused = err != nil
 		return err

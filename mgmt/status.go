@@ -12,7 +12,7 @@ import (
 // table of CONFIG_DB has that table's status rows, under the same keys.
 func statusModule(modules []Module) Module {
 	features := stateRow(schema.StateTAMFeature, "{feature-ref}", "state")
-	features.Leaves = features.Leaves[1:] // op-status is openconfig-tam's
+	features.Leaves = features.Leaves[2:] // op-status is openconfig-tam's
 	features.Entry = true
 	groups := []Group{
 		{Path: "/", Rows: []Row{
@@ -63,7 +63,14 @@ func statusRows(rows []Row) (list []Row) {
 func stateRow(table, key, at string) Row {
 	return Row{DB: swss.StateDB, Table: table, Key: key, Leaves: []Leaf{
 		{at + "/status", text(schema.FieldStatus)},
+		{at + "/status-number", statusNumber()},
 		{at + "/reason", text(schema.FieldReason)},
 		{at + "/since", text(schema.FieldSince)},
 	}}
+}
+
+// statusNumber is a status as a number.
+func statusNumber() Codec {
+	return words(schema.FieldStatus, "", "1", schema.StatusActive, "2", schema.StatusPending, "3", schema.StatusFailed,
+		"4", schema.StatusUnknown, "2", schema.ACLPendingCreation, "2", "Pending removal", "3", "Inactive")
 }

@@ -25,6 +25,7 @@ type stream struct {
 	rpc    gpb.GNMI_SubscribeServer
 	list   *gpb.SubscriptionList
 	feeds  []*feed
+	view   *view  // what the caller sees; nil: everything
 	count  uint64 // passes
 
 	wire   bool   // what is sent is encoded already
@@ -86,7 +87,7 @@ const maxDirty = 65536
 
 func newStream(s *Server, rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, feeds []*feed) *stream {
 	st := &stream{
-		s: s, rpc: rpc, list: list, feeds: feeds,
+		s: s, rpc: rpc, list: list, feeds: feeds, view: viewOf(rpc.Context()),
 		out: make(chan []*gpb.SubscribeResponse), sent: make(chan struct{}),
 		dirty: map[change]mark{}, wake: make(chan struct{}, 1),
 	}

@@ -23,10 +23,10 @@ const (
 )
 
 // Subscribe serves one Subscribe RPC.
-func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error { return s.subscribe(rpc, false) }
+func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error { return s.subscribeAs(rpc, false) }
 
-// subscribe serves it; wire: what is sent may be encoded already.
-func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, wire bool) error {
+// subscribeAs serves it; wire: what is sent may be encoded already.
+func (s *Server) subscribeAs(rpc gpb.GNMI_SubscribeServer, wire bool) error {
 	req, err := rpc.Recv()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
@@ -47,17 +47,34 @@ func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, wire bool) error {
 	default:
 		return status.Errorf(codes.ResourceExhausted, "%d Subscribe RPCs run already", maxSubscribers)
 	}
-	raw, err := s.rawFeeds(list)
+	err = s.subscribe(rpc, list, wire)
+	s.guard.trail.denied(rpc.Context(), "subscribe", list.GetPrefix(), pathsOf(list), err)
+	return err
+}
+
+// pathsOf are the paths of a list.
+func pathsOf(list *gpb.SubscriptionList) (paths []*gpb.Path) {
+	for _, sub := range list.GetSubscription() {
+		paths = append(paths, sub.GetPath())
+	}
+	return paths
+}
+
+func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, wire bool) error {
+	v := viewOf(rpc.Context())
+	raw, err := s.rawFeeds(v, list)
 	if err != nil {
 		return err
 	}
 	var feeds []*feed
 	if len(raw) == 0 {
-		if feeds, err = s.compile(list); err != nil {
+		if feeds, err = s.compile(v, list); err != nil {
 			return err
 		}
 	}
-	ctx, leave, err := s.gate.enter(rpc.Context(), list.GetMode() == gpb.SubscriptionList_STREAM)
+	ctx, end := s.guard.attend(rpc.Context())
+	defer end()
+	ctx, leave, err := s.gate.enter(ctx, list.GetMode() == gpb.SubscriptionList_STREAM)
 	if err != nil {
 		return err
 	}
@@ -105,7 +122,7 @@ type sentEntry struct {
 }
 
 // compile checks a SubscriptionList and makes its feeds.
-func (s *Server) compile(list *gpb.SubscriptionList) ([]*feed, error) {
+func (s *Server) compile(v *view, list *gpb.SubscriptionList) ([]*feed, error) {
 	if err := checkEncoding(list.GetEncoding()); err != nil {
 		return nil, err
 	}
@@ -119,9 +136,13 @@ func (s *Server) compile(list *gpb.SubscriptionList) ([]*feed, error) {
 	if err != nil {
 		return nil, err
 	}
+	filter = v.filter(filter)
 	var feeds []*feed
 	for _, sub := range list.GetSubscription() {
 		targets, err := s.model.resolve(list.GetPrefix(), sub.GetPath(), codes.InvalidArgument)
+		if err == nil {
+			targets, err = v.see(targets, list.GetPrefix(), sub.GetPath())
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -282,7 +282,7 @@ func TestOnChangeOfEntries(t *testing.T) {
 	s.want("S")
 	at := "/tam/samplers/sampler[name=a]"
 	b.rows(map[string]string{"STATE_DB TAM_STATE_SAMPLINGRATE_TABLE|a": "status=active reason="})
-	s.want("D "+at+"/state/reason", "U "+at+"/state/status \"active\"")
+	s.want("D "+at+"/state/reason", "U "+at+"/state/status \"active\"", "U "+at+"/state/status-number 1")
 	b.mustSet(&gpb.SetRequest{Delete: []*gpb.Path{path("/tam/samplers")}})
 	s.want("D "+at+"/config/name", "D "+at+"/config/sampling-rate", "U "+at+`/state/not-in-force ["it is deleted, and in force still"]`)
 	b.rows(map[string]string{"STATE_DB TAM_STATE_SAMPLINGRATE_TABLE|a": ""}) // the manager has heard of it
@@ -408,7 +408,7 @@ func TestTargetDefined(t *testing.T) {
 		"U "+sessionS+`/state/not-in-force ["nothing of it is in force yet"]`, "U "+matched+` "1"`, "U "+stamped+` "1"`, "S")
 	b.rows(counters("2", "1"))
 	b.rows(map[string]string{"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|s1": "status=active"})
-	s.want("U " + sessionS + `/state/status "active"`)
+	s.want("U "+sessionS+`/state/status "active"`, "U "+sessionS+`/state/status-number 1`)
 	<-clock.set // the timer that was set before the change
 	clock.advance(definedSample)
 	s.want("U "+matched+` "2"`, "U "+stamped+` "1"`)

@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"errors"
 	"fmt"
 
 	"tamtam/schema"
@@ -95,7 +96,11 @@ func recordersFit(c *Change) error {
 		if sessions[name]["collector"] != c.Keys()[0] || c.InDoubt("/tam/tablerecord-sessions/tablerecord-session", name) {
 			continue
 		}
-		if _, why := unfit(name, sessions[name], c.Keys()[0], fields); why != nil {
+		_, why := unfit(name, sessions[name], c.Keys()[0], fields)
+		if why != nil && !c.Sees("/tam/tablerecord-sessions/tablerecord-session", name) {
+			return Refused(errors.New("in use by " + hidden))
+		}
+		if why != nil {
 			return Refused(fmt.Errorf("in use by tablerecord-session %s: %w", name, why))
 		}
 	}

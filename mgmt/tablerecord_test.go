@@ -84,7 +84,7 @@ func TestTableRecordGet(t *testing.T) {
 	for _, c := range []struct{ path, want string }{
 		{recordR1 + "/config", `{"name":"r1","flowgroup":"f1","collector":"c1","sampler":"some",` + settings + `}`},
 		{recordR1 + "/state", `{"name":"r1","flowgroup":"f1","collector":"c1","collector-address":"10.0.0.9:7000","sampler":"some","sampling-rate":10,` + settings + `,
-			"status":"active","since":"2026-01-02T03:04:05Z",` + counters + `,
+			"status":"active","status-number":1,"since":"2026-01-02T03:04:05Z",` + counters + `,
 			"plan":{"id":305419896,"phv":"16+16","mode":"exec+hit","algorithm":"greedy","probabilities":"counted","bits":3,"entropy":"2.25","entropy-full":"3.123457",
 			"optimal":false,"recovery":"0.618034","tables":["chip.acl","ingress.a"],"json":` + string(quoted) + `}}`},
 		{recordR1 + "/state/counters/lost", `"1"`},

@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -39,47 +40,126 @@ const (
 )
 
 // credentials returns what the TCP listener requires of its clients.
-func (s *Server) credentials() (credentials.TransportCredentials, error) {
-	conf, err := s.TLS()
+func (g *guard) credentials() (credentials.TransportCredentials, error) {
+	conf, err := g.tls()
 	if err != nil {
 		return nil, err
 	}
 	if conf == nil {
 		return insecure.NewCredentials(), nil
 	}
-	return talkativeTLS{credentials.NewTLS(conf), s.log}, nil
+	return talkativeTLS{credentials.NewTLS(conf), g.log}, nil
 }
 
-// TLS returns what the server is configured to have before its clients' connections; nil: nothing.
-func (s *Server) TLS() (*tls.Config, error) {
-	if s.cfg.Insecure {
+// tls returns what the server is configured to have before its clients' connections; nil: nothing.
+func (g *guard) tls() (*tls.Config, error) {
+	if g.cfg.Insecure {
 		return nil, nil
 	}
-	certFile, keyFile := s.cfg.CertFile, s.cfg.KeyFile
+	certFile, keyFile := g.cfg.CertFile, g.cfg.KeyFile
 	if certFile == "" {
-		if err := makeCertificates(s.cfg.Dir, time.Now()); err != nil {
+		if err := makeCertificates(g.cfg.Dir, time.Now()); err != nil {
 			return nil, err
 		}
-		certFile, keyFile = filepath.Join(s.cfg.Dir, serverFile), filepath.Join(s.cfg.Dir, serverKeyFile)
-		s.log.Info("gNMI certificate is generated", "ca", filepath.Join(s.cfg.Dir, caFile))
+		certFile, keyFile = filepath.Join(g.cfg.Dir, serverFile), filepath.Join(g.cfg.Dir, serverKeyFile)
+		g.log.Info("gNMI certificate is generated", "ca", filepath.Join(g.cfg.Dir, caFile))
 	}
-	pair := &keyPair{certFile: certFile, keyFile: keyFile}
-	if _, err := pair.get(nil); err != nil {
-		return nil, fmt.Errorf("certificate: %w", err)
+	if g.pair == nil { // else another protocol has it already
+		pair := &reread[*tls.Certificate]{what: "certificate", now: g.now, log: g.log, told: g.auditReread,
+			files: []string{certFile, keyFile}, parse: parsePair}
+		if err := pair.begin(); err != nil {
+			return nil, fmt.Errorf("certificate: %w", err)
+		}
+		g.pair = pair
 	}
-	conf := &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: pair.get}
-	if s.cfg.ClientCAFile != "" {
-		pemData, err := os.ReadFile(s.cfg.ClientCAFile)
-		if err != nil {
-			return nil, fmt.Errorf("client CA: %w", err)
-		}
-		conf.ClientCAs = x509.NewCertPool()
-		if !conf.ClientCAs.AppendCertsFromPEM(pemData) {
-			return nil, fmt.Errorf("client CA: no certificate in %s", s.cfg.ClientCAFile)
-		}
-		conf.ClientAuth = tls.RequireAndVerifyClientCert
+	conf := &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return g.pair.get(), nil },
+	}
+	if g.cfg.ClientCAFile != "" {
+		conf.ClientAuth = tls.RequireAnyClientCert // by whom it is signed is asked below: that may change
+		conf.VerifyConnection = func(state tls.ConnectionState) error { return g.verify(state.PeerCertificates) }
 	}
 	return conf, nil
+}
+
+// parsePair reads a certificate and its key.
+func parsePair(texts [][]byte) (*tls.Certificate, error) {
+	cert, err := tls.X509KeyPair(texts[0], texts[1])
+	return &cert, err
+}
+
+// A clientCA is who signs the certificates of clients.
+type clientCA struct {
+	pool *x509.CertPool
+
+	mu   sync.Mutex
+	good map[[sha256.Size]byte]bool // certificates that were verified, by their hash
+}
+
+// mostVerified bounds the certificates that are remembered.
+const mostVerified = 4096
+
+// openClientCA reads who signs the certificates of clients.
+func (g *guard) openClientCA() error {
+	if g.cfg.ClientCAFile == "" {
+		return nil
+	}
+	g.clientCA = &reread[*clientCA]{what: "client CA", now: g.now, log: g.log, told: g.auditReread,
+		files: []string{g.cfg.ClientCAFile}, parse: func(texts [][]byte) (*clientCA, error) {
+			pool := x509.NewCertPool()
+			if !pool.AppendCertsFromPEM(texts[0]) {
+				return nil, fmt.Errorf("no certificate in %s", g.cfg.ClientCAFile)
+			}
+			return &clientCA{pool: pool, good: map[[sha256.Size]byte]bool{}}, nil
+		}}
+	if err := g.clientCA.begin(); err != nil {
+		return fmt.Errorf("client CA: %w", err)
+	}
+	return nil
+}
+
+// verify says whether a client's certificate is one of the CA that is in force, and of now.
+func (g *guard) verify(chain []*x509.Certificate) error {
+	if len(chain) == 0 {
+		return errors.New("there is none")
+	}
+	ca, leaf, now := g.clientCA.get(), chain[0], g.now()
+	if now.After(leaf.NotAfter) {
+		return fmt.Errorf("it has expired at %s", leaf.NotAfter.UTC().Format(time.RFC3339))
+	}
+	sum := sha256.Sum256(leaf.Raw)
+	ca.mu.Lock()
+	defer ca.mu.Unlock()
+	if ca.good[sum] {
+		return nil
+	}
+	between := x509.NewCertPool()
+	for _, c := range chain[1:] {
+		between.AddCert(c)
+	}
+	_, err := leaf.Verify(x509.VerifyOptions{
+		Roots: ca.pool, Intermediates: between, CurrentTime: now, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	})
+	if err != nil {
+		return err
+	}
+	if len(ca.good) >= mostVerified {
+		clear(ca.good)
+	}
+	ca.good[sum] = true
+	return nil
+}
+
+// proven is the common name of a client's certificate, with its chain; "": clients need none.
+func (g *guard) proven(state *tls.ConnectionState) (string, []*x509.Certificate, error) {
+	if state == nil || g.clientCA == nil {
+		return "", nil, nil
+	}
+	if err := g.verify(state.PeerCertificates); err != nil {
+		return "", nil, err
+	}
+	return state.PeerCertificates[0].Subject.CommonName, state.PeerCertificates, nil
 }
 
 // talkativeTLS is TLS that logs when a client does not speak it.
@@ -105,36 +185,6 @@ func (t talkativeTLS) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInf
 // Clone implements credentials.TransportCredentials.
 func (t talkativeTLS) Clone() credentials.TransportCredentials {
 	return talkativeTLS{t.TransportCredentials.Clone(), t.log}
-}
-
-// A keyPair is a certificate that is read again when its file changes.
-type keyPair struct {
-	certFile, keyFile string
-
-	mu      sync.Mutex
-	changed time.Time
-	cert    *tls.Certificate
-}
-
-func (k *keyPair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	info, err := os.Stat(k.certFile)
-	if err == nil && k.cert != nil && info.ModTime().Equal(k.changed) {
-		return k.cert, nil
-	}
-	var cert tls.Certificate
-	if err == nil {
-		cert, err = tls.LoadX509KeyPair(k.certFile, k.keyFile)
-	}
-	if err != nil {
-		if k.cert != nil { // while files are being replaced
-			return k.cert, nil
-		}
-		return nil, err
-	}
-	k.cert, k.changed = &cert, info.ModTime()
-	return k.cert, nil
 }
 
 // makeCertificates makes sure that dir has a CA and a server certificate signed by it, for this

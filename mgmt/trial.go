@@ -163,7 +163,9 @@ func (s *keeping) undo(t *trial) error {
 	if s.trial != t {
 		return nil
 	}
-	return s.undoLocked(context.Background(), t, "nobody confirmed it in time")
+	err := s.undoLocked(context.Background(), t, "nobody confirmed it in time")
+	s.guard.trail.did(context.Background(), "undo of an unconfirmed commit", nil, "of "+t.User, err)
+	return err
 }
 
 // undoLocked takes it back, whether or not what is undone can be kept. A trial whose way back is not there, or cannot

@@ -30,7 +30,9 @@ type tx struct {
 	entries map[string]*txEntry
 	order   []*txEntry // in order of first use
 	faults  *faults
-	step    int // the one that is being executed
+	step    int    // the one that is being executed
+	view    *view  // what the caller may; nil: everything
+	denied  denied // what it may not, and the Set would do
 }
 
 // A txEntry is an entry with its rows before and after.

@@ -266,7 +266,7 @@ func (t *tx) checkInUse(ctx context.Context, touched []*txEntry) error {
 			err := t.withLeaf(ctx, ref, sortedKeys(gone[g]), func(e *entry) {
 				for _, v := range e.value(ref) {
 					if gone[g][v] != nil && t.stays(e, ref, v) {
-						users[v] = append(users[v], userName(e))
+						users[v] = append(users[v], t.userName(e, ref))
 					}
 				}
 			})
@@ -291,8 +291,11 @@ func (t *tx) stays(e *entry, n *node, v string) bool {
 	return x == nil || slices.Contains(x.was(n), v)
 }
 
-// userName says which entry refers to something.
-func userName(e *entry) string {
+// userName says which entry refers to something, if the caller may see that.
+func (t *tx) userName(e *entry, ref *node) string {
+	if !t.sees(e, ref) {
+		return hidden
+	}
 	name := e.group.node.name + " " + e.keys[len(e.keys)-1]
 	if len(e.group.parent.keys) > 0 {
 		name = e.group.parent.node.name + " " + strings.Join(e.keys[:len(e.group.parent.keys)], " ") + " " + name
@@ -361,7 +364,9 @@ func (t *tx) checkShared(ctx context.Context, touched []*txEntry, n *node) error
 				continue
 			}
 			if c.by == "" {
-				c.by = strings.Join(e.keys, " ")
+				if c.by = strings.Join(e.keys, " "); !t.sees(e, n) {
+					c.by = "(" + hidden + ")"
+				}
 				continue
 			}
 			step := c.step

@@ -177,9 +177,9 @@ func (st *stream) wirePrefix() []byte {
 type wire struct{ *Server }
 
 // Subscribe serves one Subscribe RPC.
-func (w wire) Subscribe(rpc gpb.GNMI_SubscribeServer) error { return w.subscribe(rpc, true) }
+func (w wire) Subscribe(rpc gpb.GNMI_SubscribeServer) error { return w.subscribeAs(rpc, true) }
 
 // Get answers a GetRequest.
 func (w wire) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
-	return w.get(ctx, req, true)
+	return w.getAs(ctx, req, true)
 }

@@ -32,4 +32,5 @@ const (
 	AlarmRestarted     = "RESTARTED"
 	AlarmStatusUnknown = "STATUS_UNKNOWN"
 	AlarmFault         = "FAULT_INJECTED"
+	AlarmFile          = "FILE_NOT_IN_FORCE"
 )

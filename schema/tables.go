@@ -74,7 +74,7 @@ func Tables() []Table { return slices.Clone(tables()) }
 var tables = sync.OnceValue(func() []Table {
 	configured, measured := featureTables()
 	return slices.Concat(switchTables(), interfaceTables(), qosTables(), aclTables(), tamTables(), configured,
-		measuredTables(), measured)
+		outputTables(), measuredTables(), measured)
 })
 
 func switchTables() []Table {

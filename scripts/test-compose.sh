@@ -53,6 +53,14 @@ compose up -d >/dev/null 2>&1 || fail "compose up"
 compose kill redis >/dev/null 2>&1 && compose start redis >/dev/null 2>&1 || fail "kill redis"
 await "Redis was killed a few seconds after the start: every container is healthy" healthy
 await "the feature is active" feature_active
+told() { compose logs mgmtd 2>/dev/null | grep -o 'a login was made: admin, password [A-Z2-7]*' | awk '{print $NF}'; }
+[ "$(told | wc -l)" = 1 ] || fail "a password is told $(told | wc -l) times at the first start, want once"
+as() { # USER PASSWORD: the shell, by gNMI and TLS, in mgmtd's container
+	compose exec -T mgmtd tamtam cli --target localhost:8080 --user "$1" --password "$2" -c 'show tam switch'
+}
+as admin "$(told)" >/dev/null || fail "the login that was made does not work"
+if as admin wrong >/dev/null 2>&1; then fail "another password works too"; fi
+echo "ok   gNMI asks for the login that was made at the first start, and told once"
 await "the session of the configuration is active" session_is web active
 await "the ASIC has its rule" asic_has ACL_ENTRY 1
 await "the ASIC has its TAM object" asic_has TAM_INT 1
@@ -110,6 +118,7 @@ await "  the first session is active" session_is web active
 
 compose down >/dev/null 2>&1 && compose up -d >/dev/null 2>&1 || fail "down, and up"
 await "after a cold start all are healthy" healthy
+[ -z "$(told)" ] || fail "a login is made again"
 await "  the first session is active" session_is web active
 one_more
 echo "all passed"

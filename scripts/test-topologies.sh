@@ -111,6 +111,15 @@ cat >"$dir/paths.yaml" <<-END
 	  - {switch: leaf2, target: "$(address leaf2):8080", session: ping}
 END
 show leaf1 "tam table-record plan paths | json" >"$dir/plan.json"
+# watched: both switches get a user who may read, while they run; without one gNMI refuses.
+watched() {
+	if "$dir/tamtam" cli --target "$(address leaf1):8080" --skip-verify -c 'show tam switch' >"$dir/stranger" 2>&1; then
+		fail "gNMI asks for no login"
+	fi
+	for node in leaf1 leaf2; do at $node tamtam users set watcher --role read-only -p watch-only >/dev/null; done
+	watcher=(--skip-verify --user watcher --password watch-only)
+}
+watched
 collectors=()
 # collect NAME NODE COMMAND...: of the machine, in the network of a node; its output is in $dir/NAME.
 collect() {
@@ -123,7 +132,7 @@ collect() {
 collect stamps server tailstamp eth1 --format json --every 200ms
 collect records collector record --listen 203.0.113.2:4739 --plan "$dir/plan.json" --format json
 collect frames collector record --interface eth1 --plan "$dir/plan.json" --format json
-"$dir/tamtam" collect --paths "$dir/paths.yaml" --skip-verify --format json >"$dir/loss" 2>"$dir/loss.log" &
+"$dir/tamtam" collect --paths "$dir/paths.yaml" "${watcher[@]}" --format json >"$dir/loss" 2>"$dir/loss.log" &
 collectors+=($!)
 await "  tamtam collect reads both switches" grep -q '"status":"ok"' "$dir/loss"
 
@@ -234,7 +243,8 @@ for node in leaf1 leaf2; do
 done
 for node in leaf1 leaf2; do await "clocks: $node is ready" healthy $node; done
 sed -i "s/\".*:8080\"/\"LEAF:8080\"/; /leaf1/s/LEAF/$(address leaf1)/; /leaf2/s/LEAF/$(address leaf2)/" "$dir/paths.yaml"
-"$dir/tamtam" collect --paths "$dir/paths.yaml" --skip-verify --format json >"$dir/loss" 2>"$dir/loss.log" &
+watched
+"$dir/tamtam" collect --paths "$dir/paths.yaml" "${watcher[@]}" --format json >"$dir/loss" 2>"$dir/loss.log" &
 collector=$!
 nsenter -t "$(docker inspect -f '{{.State.Pid}}' clab-clocks-client)" -n ping -i 0.05 -q 10.0.0.2 >/dev/null &
 pinging=$!

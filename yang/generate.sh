@@ -42,6 +42,7 @@ modules=(
 	tamtam-flymon
 	tamtam-tablerecord
 	tamtam-health
+	tamtam-outputs
 	tamtam-configuration
 	tamtam-operations
 )

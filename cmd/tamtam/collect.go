@@ -71,6 +71,8 @@ func newCollect() *cobra.Command {
 	f.StringVar(&c.north.clientCA, "gnmi-tls-client-ca", "", "CA of client certificates of --gnmi, PEM")
 	f.StringVar(&c.north.users, "gnmi-users", "", "users of --gnmi, a file as for `tamtam up --users`")
 	f.BoolVar(&c.north.insecure, "gnmi-insecure", false, "serve --gnmi without TLS")
+	f.BoolVar(&c.north.noLogin, "gnmi-no-login", false,
+		"let whoever can connect to --gnmi be admin, though others can reach the address")
 	cmd.AddCommand(newCollectRecord(), newCollectTailStamp())
 	return cmd
 }

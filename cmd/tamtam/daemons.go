@@ -2,58 +2,167 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"tamtam/device"
+	"tamtam/device/logs"
+	"tamtam/device/sender"
 	"tamtam/hostif/fpmsyncd"
 	"tamtam/mgmt"
+	"tamtam/mgmt/access"
+	"tamtam/mgmt/outputs"
+	"tamtam/mgmt/outputs/otlp"
+	"tamtam/mgmt/outputs/syslog"
 	"tamtam/swss"
 )
 
-// gnmiAddress is where the gNMI server listens, and where its health is asked for.
-const gnmiAddress = ":8080"
+// Where the gNMI server listens: on this machine alone, and for all where a login is asked for. Its health is asked for
+// at the first.
+const (
+	gnmiAddress = "localhost:8080"
+	gnmiForAll  = ":8080"
+)
 
 // A northbound holds the flags of the gNMI server, which up and mgmtd share.
 type northbound struct {
-	gnmi, rest, metrics, data, cert, key, clientCA, users string
-	insecure                                              bool
+	gnmi, rest, metrics, data, cert, key, clientCA, users, roles, audit string
+
+	insecure, noLogin, firstLogin bool
+
+	otlp, syslog []string
+	otlpPeriod   time.Duration
+	sendCA       string
 }
 
 func (n *northbound) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&n.gnmi, "gnmi", gnmiAddress, "address of the gNMI server")
+	f.StringVar(&n.gnmi, "gnmi", "",
+		"address of the gNMI server (default: "+gnmiAddress+"; with --users or --tls-client-ca "+gnmiForAll+", for all)")
 	f.StringVar(&n.rest, "rest", "", "address of the RESTCONF server (default: none)")
 	f.StringVar(&n.metrics, "metrics", "", "address of metrics for Prometheus, without login (default: none)")
 	f.StringVar(&n.data, "data", device.DataDir(), "directory for the generated certificates and the CLI's socket")
 	f.StringVar(&n.cert, "tls-cert", "", "server certificate, PEM (default: one is generated in the data directory)")
 	f.StringVar(&n.key, "tls-key", "", "key of --tls-cert, PEM")
 	f.StringVar(&n.clientCA, "tls-client-ca", "", "CA of client certificates, PEM: clients must have one (mTLS)")
-	f.StringVar(&n.users, "users", "", "file of NAME:PASSWORD:ROLE lines, ROLE read-only or admin: clients must log in")
+	f.StringVar(&n.users, "users", os.Getenv("TAMTAM_USERS"),
+		"file of NAME:PASSWORD:ROLE lines, which `tamtam users` writes: clients must log in (default from TAMTAM_USERS)")
+	f.StringVar(&n.roles, "roles", "", "file of ROLE none|read|write PATH lines: what roles may beyond what is built in")
+	f.StringVar(&n.audit, "audit", "", "append to this file, as JSON, who changed what and was refused what")
+	f.BoolVar(&n.noLogin, "no-login", false,
+		"let whoever can connect be admin, though others can reach the address; else that is refused")
+	f.BoolVar(&n.firstLogin, "first-login", os.Getenv("TAMTAM_FIRST_LOGIN") != "",
+		"if there is no file at --users, make it, with a login admin whose password is told once "+
+			"(default from TAMTAM_FIRST_LOGIN)")
+	f.StringArrayVar(&n.otlp, "otlp", nil,
+		"send metrics to an OpenTelemetry collector: grpc, grpcs, http or https://HOST[:PORT] (may be repeated)")
+	f.DurationVar(&n.otlpPeriod, "otlp-period", sender.DefaultPeriod, "how often")
+	f.StringArrayVar(&n.syslog, "syslog", nil,
+		"tell a syslog server what changes: udp, tcp or tls://HOST[:PORT] (may be repeated); also SYSLOG_SERVER of CONFIG_DB")
+	f.StringVar(&n.sendCA, "send-ca", "",
+		"CA of collectors and servers that are sent to by TLS, PEM (default: those of the host)")
 	f.BoolVar(&n.insecure, "insecure", false, "serve gNMI and RESTCONF without TLS")
 }
 
 func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 	cfg := mgmt.Config{
-		Addr: n.gnmi, Dir: n.data, CertFile: n.cert, KeyFile: n.key, ClientCAFile: n.clientCA,
-		Insecure: n.insecure, Socket: device.SocketPath(n.data), Logger: logger(cmd),
+		Addr: n.gnmi, Dir: n.data, CertFile: n.cert, KeyFile: n.key, ClientCAFile: n.clientCA, UsersFile: n.users,
+		RolesFile: n.roles, Insecure: n.insecure, NoLogin: n.noLogin, Socket: device.SocketPath(n.data), Logger: logger(cmd),
 		Keep: n.data, Host: device.Machine(version()),
 	}
-	if n.users != "" {
-		f, err := os.Open(n.users)
-		if err != nil {
-			return cfg, err
-		}
-		defer f.Close()
-		if cfg.Users, err = mgmt.ReadUsers(f); err != nil {
-			return cfg, fmt.Errorf("%s: %w", n.users, err)
+	if cfg.Addr == "" {
+		cfg.Addr = gnmiAddress
+		if n.users != "" || n.clientCA != "" || n.noLogin {
+			cfg.Addr = gnmiForAll
 		}
 	}
+	if err := n.mayListen(); err != nil {
+		return cfg, err
+	}
+	if n.firstLogin && n.users != "" {
+		if err := tellFirstLogin(cmd, n.users); err != nil {
+			return cfg, err
+		}
+	}
+	if n.audit != "" { // it is open as long as the process runs
+		f, err := logs.OpenFile(n.audit)
+		if err != nil {
+			return cfg, fmt.Errorf("--audit: %w", err)
+		}
+		cfg.Audit = logs.JSON.Handler(f, slog.LevelInfo)
+	}
 	return cfg, nil
+}
+
+// mayListen refuses addresses that others reach while nobody is asked for a login.
+func (n *northbound) mayListen() error {
+	cfg := mgmt.Config{UsersFile: n.users, ClientCAFile: n.clientCA, NoLogin: n.noLogin}
+	for flag, addr := range map[string]string{"--gnmi": n.gnmi, "--rest": n.rest} {
+		if err := cfg.MayListen(addr); addr != "" && err != nil {
+			return usagef("%s %w", flag, err)
+		}
+	}
+	return nil
+}
+
+// tellFirstLogin makes the file of users, if there is none, and tells the password of the one in it: nobody can read it
+// later.
+func tellFirstLogin(cmd *cobra.Command, file string) error {
+	password, err := access.First(file)
+	if err != nil {
+		return fmt.Errorf("--first-login: %w", err)
+	}
+	if password != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: a login was made: admin, password %s (told this once; it is hashed in %s; "+
+			"`tamtam users` changes it)\n", password, file)
+	}
+	return nil
+}
+
+// addresses is where else the northbound listens, and where it sends to.
+func (n *northbound) addresses() (at device.Addresses, err error) {
+	at = device.Addresses{Metrics: n.metrics, REST: n.rest, Version: version(), Send: sender.Flags{Period: n.otlpPeriod}}
+	if n.otlpPeriod < time.Second {
+		return at, usagef("--otlp-period %s: want 1s at least", n.otlpPeriod)
+	}
+	if at.Send.OTLP, err = targets("--otlp", n.otlp, otlp.Schemes()); err != nil {
+		return at, err
+	}
+	if at.Send.Syslog, err = targets("--syslog", n.syslog, syslog.Schemes()); err != nil {
+		return at, err
+	}
+	if n.sendCA == "" {
+		return at, nil
+	}
+	text, err := os.ReadFile(n.sendCA)
+	if err != nil {
+		return at, err
+	}
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
+	if !conf.RootCAs.AppendCertsFromPEM(text) {
+		return at, fmt.Errorf("%s: no certificate in it: want PEM", n.sendCA)
+	}
+	at.Send.TLS = conf
+	return at, nil
+}
+
+func targets(flag string, texts []string, schemes map[string]outputs.Scheme) (list []outputs.Target, err error) {
+	for _, text := range texts {
+		t, err := outputs.ParseTarget(text, schemes)
+		if err != nil {
+			return nil, usagef("%s %w", flag, err)
+		}
+		list = append(list, t)
+	}
+	return list, nil
 }
 
 const oracleUsage = "flows of each FlyMon task that the simulated chip counts exactly too, " +
@@ -182,9 +291,14 @@ func newRunMgmtd() *cobra.Command {
 			return err
 		}
 		cfg.Redis, cfg.Startup = r, startup
-		return device.RunMgmt(ctx, cfg, device.Addresses{Metrics: n.metrics, REST: n.rest}, common)
+		at, err := n.addresses()
+		if err != nil {
+			return err
+		}
+		return device.RunMgmt(ctx, cfg, at, common)
 	})
 	n.flags(c)
+	c.PreRunE = func(*cobra.Command, []string) error { return n.mayListen() } // before Redis is waited for
 	c.Flags().StringVar(&startup, "startup", "",
 		"file that the configuration is saved to by write memory (default: "+keptFile+" in the data directory)")
 	return c

@@ -162,7 +162,7 @@ func (n *cutNet) start() {
 		s := newFRRSwitch(n.t, n.sides[i], config,
 			"--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2", "--port", "Ethernet8=eth3")
 		n.switches[i] = s
-		s.start("mgmtd", "--gnmi", fmt.Sprintf("192.0.2.%d:8080", i+1), "--insecure", "--data", filepath.Join(s.dir, "data"))
+		s.start("mgmtd", "--gnmi", fmt.Sprintf("192.0.2.%d:8080", i+1), "--insecure", "--no-login", "--data", filepath.Join(s.dir, "data"))
 		s.until("the host interfaces are there", func() bool {
 			out, err := in(n.t, s.ns, "ip", "-br", "addr")
 			return err == nil && strings.Count(out, "10.0.0.") == addrs && strings.Contains(out, fmt.Sprintf("10.%d.0.1", i+1))

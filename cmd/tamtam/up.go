@@ -88,7 +88,9 @@ func (u *upCommand) device(cmd *cobra.Command) (cfg device.UpConfig, err error) 
 	if cfg.Mgmt, err = u.northbound.config(cmd); err != nil {
 		return cfg, err
 	}
-	cfg.At = device.Addresses{Metrics: u.northbound.metrics, REST: u.northbound.rest}
+	if cfg.At, err = u.northbound.addresses(); err != nil {
+		return cfg, err
+	}
 	if !u.place.embedded() {
 		if cfg.Databases, err = u.place.config(); err != nil {
 			return cfg, err

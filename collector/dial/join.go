@@ -127,6 +127,7 @@ func (j *Join) Stats() collector.AltMarkStats {
 		s := p.am.Stats()
 		sum.Reports += s.Reports
 		sum.Duplicates += s.Duplicates
+		sum.Amended += s.Amended
 		sum.Conflicts += s.Conflicts
 		sum.Late += s.Late
 		sum.Refused += s.Refused

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tamtam/mgmt"
+	"tamtam/mgmt/access"
 )
 
 func hostChecks() []check {
@@ -118,7 +119,7 @@ func users(_ context.Context, p *patient) answer {
 	if err != nil {
 		return unknown("%v", err)
 	}
-	list, err := mgmt.ReadUsers(f)
+	list, err := access.ReadUsers(f)
 	switch mode := info.Mode().Perm(); {
 	case err != nil:
 		return fail("correct the line; mgmtd does not start with it", "%s: %v", p.Users, err)
@@ -127,12 +128,13 @@ func users(_ context.Context, p *patient) answer {
 	}
 	clear := 0
 	for _, u := range list {
-		if !strings.HasPrefix(u.Password, "$2") {
+		if !u.Hashed() {
 			clear++
 		}
 	}
 	if clear > 0 {
-		return warn("write them as bcrypt hashes: htpasswd -nB NAME", "%d of %d passwords are in clear", clear, len(list))
+		return warn("write them as bcrypt hashes: tamtam users set NAME --users "+p.Users,
+			"%d of %d passwords are in clear", clear, len(list))
 	}
 	return well("%d users", len(list))
 }

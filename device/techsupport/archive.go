@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"tamtam/device/doctor"
-	"tamtam/mgmt"
+	"tamtam/mgmt/access"
 	"tamtam/swss"
 )
 
@@ -118,7 +118,7 @@ func (c *collection) learnUsers(name string) {
 		return
 	}
 	defer f.Close()
-	list, err := mgmt.ReadUsers(f)
+	list, err := access.ReadUsers(f)
 	if err != nil {
 		c.failed("users", fmt.Errorf("%s cannot be read: their passwords are not known as secrets", name))
 	}

@@ -234,12 +234,11 @@ func (p *pump) collect(l *line) {
 			p.lose(l, why, 1, len(f.data), err)
 			continue
 		}
-		at := p.Chip.CycleAt(p.when(f.at).Sub(p.Start))
-		if at < first {
-			l.Late = max(l.Late, p.Chip.TrueTime(first).Sub(p.Chip.TrueTime(at)))
-			at = first
+		came := p.Chip.CycleAt(p.when(f.at).Sub(p.Start))
+		if came < first {
+			l.Late = max(l.Late, p.Chip.TrueTime(first).Sub(p.Chip.TrueTime(came)))
 		}
-		p.arrive(l, &f, at)
+		p.arrive(l, &f, came, max(came, first))
 	}
 	for rest := l.frames; len(rest) > 0; {
 		n, err := p.Chip.ReceiveAll(rest)
@@ -260,8 +259,8 @@ func (p *pump) when(at time.Time) time.Time {
 	return p.now.Add(-min(max(0, p.now.Round(0).Sub(at)), oldest))
 }
 
-// arrive makes of a frame what a network card would have given.
-func (p *pump) arrive(l *line, f *received, at saisim.Cycle) {
+// arrive makes of a frame that came at a cycle what a network card would have given, at one that is not past.
+func (p *pump) arrive(l *line, f *received, came, at saisim.Cycle) {
 	if !l.present {
 		l.Lost[NoPort]++
 		return
@@ -279,7 +278,7 @@ func (p *pump) arrive(l *line, f *received, at saisim.Cycle) {
 			p.pieces = append(p.pieces, data...)
 			data = p.pieces[len(p.pieces)-len(data):]
 		}
-		l.frames = append(l.frames, saisim.Arrival{Port: l.id, At: at, Frame: saisim.Frame{Data: data}})
+		l.frames = append(l.frames, saisim.Arrival{Port: l.id, At: at, Frame: saisim.Frame{Data: data, Late: at - came}})
 		return
 	}
 	from, first := len(p.pieces), len(p.lengths)
@@ -290,7 +289,8 @@ func (p *pump) arrive(l *line, f *received, at saisim.Cycle) {
 	}
 	l.Cut++
 	for _, n := range p.lengths[first:] {
-		l.frames = append(l.frames, saisim.Arrival{Port: l.id, At: at, Frame: saisim.Frame{Data: p.pieces[from : from+n]}})
+		piece := saisim.Frame{Data: p.pieces[from : from+n], Late: at - came}
+		l.frames = append(l.frames, saisim.Arrival{Port: l.id, At: at, Frame: piece})
 		from += n
 	}
 }

@@ -26,6 +26,7 @@ const (
 	grpc       = "google.golang.org/grpc"
 	netlink    = "github.com/vishvananda/netlink"
 	miniredis  = "github.com/alicebob/miniredis/v2"
+	otlp       = "go.opentelemetry.io/proto/slim/otlp"
 	prometheus = "github.com/prometheus/client_golang"
 	protobuf   = "google.golang.org/protobuf"
 	xcrypto    = "golang.org/x/crypto"
@@ -40,7 +41,7 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "lab/experiments", "lab/study", "lab", "bench/live", "bench/northbound", "bench", "device", "hostif", "device/fault", "device/logs", "mgmt", "mgmt/configfile", "collector", "collector/dial", "collector/capture", "tam/altmark", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
+		below: []string{"cli", "lab/experiments", "lab/study", "lab", "bench/live", "bench/northbound", "bench", "device", "hostif", "device/fault", "device/logs", "mgmt", "mgmt/access", "mgmt/configfile", "collector", "collector/dial", "collector/capture", "tam/altmark", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record", "device/sender", "mgmt/outputs", "mgmt/outputs/otlp", "mgmt/outputs/syslog"}},
 	// A test kit for others too: it may not be imported by what is not a test.
 	{name: "tamtamtest", below: []string{"cli", "mgmt", "device", "saisim", "saisim/profile", "swss"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true}, // a gNMI client: it knows no database
@@ -58,14 +59,21 @@ var rules = []room{
 	{name: "lab/figure", modules: []string{gonumplot}},
 	{name: "lab/programs", below: []string{"tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
-		below: []string{"device/fault", "cpuport", "hoststack/hostd", "hoststack/lacpd", "hoststack", "mgmt", "mgmt/metrics", "mgmt/restconf", "mgmt/configfile", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record",
+		below: []string{"device/fault", "cpuport", "hoststack/hostd", "hoststack/lacpd", "hoststack", "mgmt", "mgmt/access", "mgmt/metrics", "mgmt/restconf", "mgmt/configfile", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record", "device/sender",
 			"orch", "sairedis", "saisim", "saisim/drop", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan", "hostif"}},
 	{name: "device/logs", clock: true}, // the form and the amount of the log
 	{name: "hostif", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}, modules: []string{netlink, xsync, xsys}}, // for daemons of Linux
 	{name: "device/fault", modules: []string{goredis}, clock: true, // faults on purpose
 		below: []string{"sai", "swss", "schema"}},
+	{name: "device/sender", clock: true, // which outputs there are, and what they are told
+		below: []string{"mgmt/outputs/otlp", "mgmt/outputs/syslog", "mgmt/outputs/dialout", "mgmt/outputs", "mgmt/metrics", "schema", "swss"}},
+	{name: "mgmt/outputs/otlp", below: []string{"mgmt/metrics", "mgmt/outputs"}, modules: []string{grpc, otlp, protobuf}, clock: true},
+	{name: "mgmt/outputs/syslog", below: []string{"mgmt/outputs"}, clock: true},
+	{name: "mgmt/outputs/dialout", below: []string{"mgmt/outputs"}, modules: []string{gnmi, grpc, protobuf}, clock: true},
+	{name: "mgmt/outputs", clock: true}, // spools, and tries that become rarer
 	{name: "mgmt/restconf", below: []string{"mgmt", "yang"}, modules: []string{gnmi, goyang, grpc}, clock: true}, // RFC 8040 on the same engine
-	{name: "mgmt", below: []string{"mgmt/configfile", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
+	{name: "mgmt", below: []string{"mgmt/access", "mgmt/configfile", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
+	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                                                      // users and roles as files
 	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},                                          // CONFIG_DB as files
 	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                             // for Prometheus
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                   // generated types stop at mgmt

@@ -10,10 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"tamtam/schema"
 	"tamtam/swss"
@@ -29,102 +28,71 @@ const (
 	mostReasons = 100 // for which frames of one port are lost
 )
 
-// A Collector reads the databases of a switch, each time that it is collected.
+// chip is the daemon with whose process the chip's counters begin.
+const chip = "syncd"
+
+// A Collector reads the databases of a switch, each time that it is asked: what it finds is the same for all who tell
+// it, [Handler] to Prometheus and package otlp to collectors.
 type Collector struct {
 	redis   *swss.Redis
 	daemons []string
+
+	mu     sync.Mutex
+	starts starts
 }
 
 // New returns the collector of a switch with these daemons.
-func New(r *swss.Redis, daemons []string) *Collector { return &Collector{r, daemons} }
-
-func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("tamtam_"+name, help, labels, nil)
+func New(r *swss.Redis, daemons []string) *Collector {
+	return &Collector{redis: r, daemons: daemons, starts: starts{}}
 }
 
-// families are all that there are.
-type families struct {
-	redis, heard, ready, compared, drift, healed, alarms   *prometheus.Desc
-	portUp, portBytes, portPackets, portDiscards, portErrs *prometheus.Desc
-	wireUp, wireFrames, wireLost, wireDropped              *prometheus.Desc
-	rows, stamped, leftOut                                 *prometheus.Desc
-}
-
-func newFamilies() families {
-	return families{
-		redis:        desc("redis_up", "1: Redis answers."),
-		heard:        desc("daemon_heard", "1: the daemon has said how it is within the last seconds.", "daemon"),
-		ready:        desc("daemon_ready", "1: what is configured is in force, or told to be pending or failed.", "daemon"),
-		compared:     desc("daemon_compared_objects", "Objects in the last whole pass that compared.", "daemon"),
-		drift:        desc("daemon_drift_total", "Differences that were seen between what was told and what is.", "daemon"),
-		healed:       desc("daemon_healed_total", "Differences that were healed.", "daemon"),
-		alarms:       desc("alarms", "Alarms that stand.", "severity"),
-		portUp:       desc("port_up", "1: the port has a link.", "port"),
-		portBytes:    desc("port_bytes_total", "Bytes.", "port", "direction"),
-		portPackets:  desc("port_packets_total", "Packets.", "port", "direction", "cast"),
-		portDiscards: desc("port_discards_total", "Packets dropped, for whatever reason.", "port", "direction"),
-		portErrs:     desc("port_errors_total", "Frames that were not valid.", "port", "direction"),
-		wireUp:       desc("wire_up", "1: the live interface behind the port is there, up and has a carrier.", "port"),
-		wireFrames:   desc("wire_frames_total", "Frames between a live interface and the chip.", "port", "direction"),
-		wireLost:     desc("wire_lost_frames_total", "Frames that were lost there.", "port", "reason"),
-		wireDropped:  desc("wire_dropped_frames_total", "Frames that the chip dropped at such a port.", "port", "reason"),
-		rows:         desc("rows", "Configured rows by what became of them.", "table", "status"),
-		stamped:      desc("tailstamp_packets_total", "Packets of a session by what became of them.", "session", "outcome"),
-		leftOut:      desc("series_left_out", "Rows of a table that have no series, for there are too many.", "table"),
-	}
-}
-
-// Describe implements prometheus.Collector.
-func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	f := newFamilies()
-	for _, d := range []*prometheus.Desc{
-		f.redis, f.heard, f.ready, f.compared, f.drift, f.healed, f.alarms, f.portUp, f.portBytes, f.portPackets,
-		f.portDiscards, f.portErrs, f.wireUp, f.wireFrames, f.wireLost, f.wireDropped, f.rows, f.stamped, f.leftOut,
-	} {
-		to <- d
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (c *Collector) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), lookLimit)
+// Read looks once, and returns all families, in the order in which they are declared; what is not known has no points.
+func (c *Collector) Read(ctx context.Context, now time.Time) []Family {
+	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
-	l := &look{ctx: ctx, redis: c.redis, to: to, families: newFamilies()}
-	if c.redis.DB(swss.StateDB).Ping(ctx) != nil {
-		l.gauge(l.families.redis, 0)
-		return
+	l := &look{ctx: ctx, redis: c.redis, families: newFamilies(), epochs: map[string]string{}}
+	up := c.redis.DB(swss.StateDB).Ping(ctx) == nil
+	l.gauge(l.families.redis, bit(up))
+	if up {
+		l.health(c.daemons)
+		l.alarms()
+		l.ports()
+		l.wires()
+		l.status()
+		l.stamps()
+		l.resources()
+		l.outputs()
 	}
-	l.gauge(l.families.redis, 1)
-	l.health(c.daemons)
-	l.alarms()
-	l.ports()
-	l.wires()
-	l.status()
-	l.stamps()
+	all := l.families.list()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.starts.date(all, now)
+	return all
 }
 
 // A look is one look at the databases. What cannot be read is left out.
 type look struct {
 	ctx      context.Context
 	redis    *swss.Redis
-	to       chan<- prometheus.Metric
 	families families
+	epochs   map[string]string // by daemon: which process it is
 }
 
-func (l *look) gauge(d *prometheus.Desc, v float64, labels ...string) {
-	l.put(d, prometheus.GaugeValue, v, labels)
+func (l *look) gauge(f *Family, v float64, labels ...string) {
+	f.Points = append(f.Points, Point{Labels: labels, Value: v})
 }
 
-func (l *look) put(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels []string) {
-	if m, err := prometheus.NewConstMetric(d, kind, v, labels...); err == nil {
-		l.to <- m
+// number tells the number that a field has; what is none is not told.
+func (l *look) number(f *Family, field string, labels ...string) {
+	if n, err := strconv.ParseUint(field, 10, 64); err == nil {
+		l.gauge(f, float64(n), labels...)
 	}
 }
 
-// counter tells the count that a field has; what is none is not told.
-func (l *look) counter(d *prometheus.Desc, field string, labels ...string) {
+// counter tells the count that a field has, which began anew where epoch is another; what is none is not told.
+func (l *look) counter(f *Family, epoch, field string, labels ...string) {
 	if n, err := strconv.ParseUint(field, 10, 64); err == nil {
-		l.put(d, prometheus.CounterValue, float64(n), labels)
+		f.Points = append(f.Points, Point{Labels: labels, Value: float64(n), Count: n, epoch: epoch})
 	}
 }
 
@@ -163,16 +131,15 @@ func (l *look) health(daemons []string) {
 	}
 	for _, name := range names {
 		row, heard := states[name]
+		l.epochs[name] = row["owner"]
 		l.gauge(l.families.heard, bit(heard), name)
 		if heard {
 			l.gauge(l.families.ready, bit(row["state"] == "ready"), name)
 		}
 		c := compared[name]
-		if n, err := strconv.ParseUint(c[drift.FieldObjects], 10, 64); err == nil {
-			l.gauge(l.families.compared, float64(n), name)
-		}
-		l.counter(l.families.drift, c[drift.FieldDrift], name)
-		l.counter(l.families.healed, c[drift.FieldHealed], name)
+		l.number(l.families.compared, c[drift.FieldObjects], name)
+		l.counter(l.families.drift, row["owner"], c[drift.FieldDrift], name)
+		l.counter(l.families.healed, row["owner"], c[drift.FieldHealed], name)
 	}
 }
 
@@ -210,15 +177,16 @@ func (l *look) ports() {
 		if err != nil {
 			continue
 		}
+		epoch := l.epochs[chip] + at["oid"]
 		for direction, stat := range map[string]string{
 			"in": "SAI_PORT_STAT_IF_IN_", "out": "SAI_PORT_STAT_IF_OUT_",
 		} {
-			l.counter(f.portBytes, row[stat+"OCTETS"], name, direction)
+			l.counter(f.portBytes, epoch, row[stat+"OCTETS"], name, direction)
 			for _, cast := range []string{"ucast", "multicast", "broadcast"} {
-				l.counter(f.portPackets, row[stat+strings.ToUpper(cast)+"_PKTS"], name, direction, cast)
+				l.counter(f.portPackets, epoch, row[stat+strings.ToUpper(cast)+"_PKTS"], name, direction, cast)
 			}
-			l.counter(f.portDiscards, row[stat+"DISCARDS"], name, direction)
-			l.counter(f.portErrs, row[stat+"ERRORS"], name, direction)
+			l.counter(f.portDiscards, epoch, row[stat+"DISCARDS"], name, direction)
+			l.counter(f.portErrs, epoch, row[stat+"ERRORS"], name, direction)
 		}
 	}
 }
@@ -227,19 +195,19 @@ func (l *look) wires() {
 	f := l.families
 	for port, row := range l.some(schema.StateWire, l.dump(swss.StateDB, schema.StateWire)) {
 		l.gauge(f.wireUp, bit(row[schema.WireStatus] == schema.WireUp), port)
-		l.counter(f.wireFrames, row[schema.WireReceived], port, "in")
-		l.counter(f.wireFrames, row[schema.WireSent], port, "out")
+		l.counter(f.wireFrames, l.epochs[chip], row[schema.WireReceived], port, "in")
+		l.counter(f.wireFrames, l.epochs[chip], row[schema.WireSent], port, "out")
 		l.reasons(f.wireLost, row, schema.WireLost, port)
 		l.reasons(f.wireDropped, row, schema.WireDropped, port)
 	}
 }
 
 // reasons tells the counts of a row whose fields are a prefix and a reason, as many as may have series.
-func (l *look) reasons(d *prometheus.Desc, row swss.FieldValues, prefix, port string) {
+func (l *look) reasons(f *Family, row swss.FieldValues, prefix, port string) {
 	told := 0
 	for _, field := range sortedKeys(row) {
 		if why, is := strings.CutPrefix(field, prefix); is && told < mostReasons && utf8.ValidString(why) {
-			l.counter(d, row[field], port, why)
+			l.counter(f, l.epochs[chip], row[field], port, why)
 			told++
 		}
 	}
@@ -267,8 +235,42 @@ var stampOutcomes = map[string]string{
 func (l *look) stamps() {
 	for session, row := range l.some(schema.CfgTAMTailStamp, l.dump(swss.CountersDB, schema.CountersTailStamp)) {
 		for field, outcome := range stampOutcomes {
-			l.counter(l.families.stamped, row[field], session, outcome)
+			l.counter(l.families.stamped, l.epochs[chip], row[field], session, outcome)
 		}
+	}
+}
+
+// resources tells how much of the ASIC is in use.
+func (l *look) resources() {
+	row, _, err := swss.NewTable(l.redis.DB(swss.CountersDB), schema.CountersCRM).Get(l.ctx, "STATS")
+	if err != nil {
+		return
+	}
+	told := 0
+	for _, field := range sortedKeys(row) {
+		name, is := strings.CutSuffix(strings.TrimPrefix(field, "crm_stats_"), "_used")
+		if is && told < mostReasons && utf8.ValidString(name) {
+			l.number(l.families.used, row[field], name)
+			l.number(l.families.free, row["crm_stats_"+name+"_available"], name)
+			told++
+		}
+	}
+}
+
+// outputs tells what the outputs of the switch have sent, and not sent.
+func (l *look) outputs() {
+	f := l.families
+	for name, row := range l.some(schema.StateOutput, l.dump(swss.StateDB, schema.StateOutput)) {
+		epoch := l.epochs["mgmtd"] + row[schema.OutputBegan]
+		l.gauge(f.outputUp, bit(row[schema.OutputStatus] == schema.OutputActive), name)
+		l.counter(f.outputSent, epoch, row[schema.OutputSent], name)
+		l.counter(f.outputBytes, epoch, row[schema.OutputSentBytes], name)
+		for _, reason := range schema.OutputLosses {
+			l.counter(f.outputDropped, epoch, row[schema.OutputDropped+reason.Name], name, reason.Name)
+		}
+		l.counter(f.outputFailures, epoch, row[schema.OutputFailures], name)
+		l.number(f.outputWaiting, row[schema.OutputWaiting], name)
+		l.number(f.outputWaitingBytes, row[schema.OutputWaitingBytes], name)
 	}
 }
 

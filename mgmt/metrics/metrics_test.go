@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
@@ -166,5 +167,55 @@ func TestServe(t *testing.T) {
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// A counter counts since it was first seen; where it falls, or another process counts, since it was last seen before.
+// What is gone is forgotten.
+func TestStarts(t *testing.T) {
+	s := starts{}
+	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
+	for i, c := range []struct {
+		now   int64
+		count uint64
+		epoch string
+		want  int64 // 0: it is not there
+	}{
+		{1, 10, "a", 1}, {2, 20, "a", 1}, {3, 20, "a", 1}, {4, 5, "a", 3}, {5, 6, "a", 3}, {6, 700, "b", 5}, {7, 800, "b", 5},
+		{8, 0, "", 0}, {9, 900, "b", 9},
+	} {
+		f := []Family{{Name: "x_total", Kind: Counter}}
+		if c.want != 0 {
+			f[0].Points = []Point{{Labels: []string{"l"}, Count: c.count, epoch: c.epoch}}
+		}
+		s.date(f, at(c.now))
+		if c.want != 0 && !f[0].Points[0].Start.Equal(at(c.want)) {
+			t.Errorf("look %d: since %v, want %v", i, f[0].Points[0].Start, at(c.want))
+		}
+	}
+}
+
+// What outputs have sent and not sent is told, and how much of the ASIC is in use.
+func TestOutputsAndResources(t *testing.T) {
+	r := swsstest.Start(t)
+	put(t, r, map[string]string{
+		"STATE_DB TAMTAM_OUTPUT|otlp-grpc-h:4317": "status=failed sent=7 sent-bytes=700 failures=2 waiting=3 waiting-bytes=300 " +
+			"dropped-full=1 dropped-old=2 dropped-refused=0 dropped-other=9",
+		"STATE_DB TAMTAM_OUTPUT|syslog-x": "status=invalid",
+		"COUNTERS_DB CRM:STATS":           "crm_stats_ipv4_route_used=5 crm_stats_ipv4_route_available=95",
+	})
+	_, got := scrape(t, r)
+	for _, want := range []string{
+		`tamtam_output_up{output="otlp-grpc-h:4317"} 0`, `tamtam_output_sent_total{output="otlp-grpc-h:4317"} 7`,
+		`tamtam_output_dropped_total{output="otlp-grpc-h:4317",reason="old"} 2`, `tamtam_output_up{output="syslog-x"} 0`,
+		`tamtam_output_waiting_bytes{output="otlp-grpc-h:4317"} 300`, `tamtam_resource_used{resource="ipv4_route"} 5`,
+		`tamtam_resource_free{resource="ipv4_route"} 95`,
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, strings.Join(got, "\n"))
+		}
+	}
+	if text := strings.Join(got, "\n"); strings.Contains(text, "other") || strings.Contains(text, `sent_total{output="syslog-x"`) {
+		t.Errorf("what nobody has counted is told:\n%s", text)
 	}
 }

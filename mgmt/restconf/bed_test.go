@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tamtam/mgmt"
+	"tamtam/mgmt/access"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
@@ -24,7 +25,7 @@ type bed struct {
 	server *Server
 }
 
-func newBed(t testing.TB, users ...mgmt.User) *bed {
+func newBed(t testing.TB, users ...access.User) *bed {
 	t.Helper()
 	r := swsstest.Start(t)
 	engine, err := mgmt.NewServer(mgmt.Config{Redis: r, Users: users, Insecure: len(users) == 0, Dir: t.TempDir()})

@@ -13,17 +13,17 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"tamtam/mgmt/access"
 	"testing"
 	"time"
 
 	"tamtam/internal/randtest"
-	"tamtam/mgmt"
 )
 
 // Who may do what: RFC 8040, section 2.5, by RFC 7617.
 func TestLogin(t *testing.T) {
-	b := newBed(t, mgmt.User{Name: "root", Password: "s3:cret", Role: mgmt.RoleAdmin},
-		mgmt.User{Name: "guest", Password: "guest", Role: mgmt.RoleReadOnly})
+	b := newBed(t, access.User{Name: "root", Password: "s3:cret", Role: access.Admin},
+		access.User{Name: "guest", Password: "guest", Role: access.ReadOnly})
 	b.rows(someRows)
 	url := b.serve()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // a test

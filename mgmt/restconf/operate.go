@@ -18,7 +18,7 @@ func operations() map[string]any {
 }
 
 // operate does an operation (RFC 8040, section 4.4.2). The body is its input; one that needs none may be without.
-func (s *Server) operate(w http.ResponseWriter, r *http.Request, name, user string) *problem {
+func (s *Server) operate(w http.ResponseWriter, r *http.Request, name string) *problem {
 	if !slices.Contains(mgmt.OperationNames(), name) {
 		return missing("there is no operation %q; there are %s", shown(name), strings.Join(mgmt.OperationNames(), ", "))
 	}
@@ -40,7 +40,7 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, name, user stri
 		}
 		input = value
 	}
-	if err := s.engine.Operate(r.Context(), user, name, input); err != nil {
+	if err := s.engine.Operate(r.Context(), name, input); err != nil {
 		return explain(s.root, err)
 	}
 	w.WriteHeader(http.StatusNoContent)

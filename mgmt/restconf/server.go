@@ -8,11 +8,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
 	"tamtam/mgmt"
+
+	"google.golang.org/grpc/status"
 )
 
 // root is the root resource.
@@ -43,12 +46,12 @@ type Config struct {
 
 // A Server is RESTCONF on an engine.
 type Server struct {
-	engine   *mgmt.Server
-	root     mgmt.Node
-	now      func() time.Time
-	log      *slog.Logger
-	listener net.Listener
-	http     *http.Server
+	engine *mgmt.Server
+	root   mgmt.Node
+	now    func() time.Time
+	log    *slog.Logger
+	doors  []*mgmt.Door
+	http   *http.Server
 }
 
 // New returns a server that already listens but answers only once Serve runs.
@@ -64,15 +67,19 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("RESTCONF: %w", err)
 	}
-	l, err := net.Listen("tcp", cfg.Addr)
+	if err := cfg.Engine.MayListen(cfg.Addr); err != nil {
+		return nil, fmt.Errorf("RESTCONF: %w", err)
+	}
+	ls, err := mgmt.Listen(cfg.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("RESTCONF: %w", err)
 	}
 	if !cfg.Engine.AsksLogin() {
 		s.log.Warn("RESTCONF asks for no login: whoever can connect may change the configuration", "addr", cfg.Addr)
 	}
-	door := mgmt.NewDoor(l)
-	s.listener = door
+	for _, l := range ls {
+		s.doors = append(s.doors, mgmt.NewDoor(l))
+	}
 	s.http = &http.Server{
 		Handler: s, TLSConfig: conf, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
@@ -80,7 +87,7 @@ func New(cfg Config) (*Server, error) {
 			if t, ok := c.(*tls.Conn); ok {
 				c = t.NetConn()
 			}
-			if state == http.StateActive && !door.Know(c) { // its first request has come
+			if state == http.StateActive && !s.doors[0].Know(c) { // its first request has come
 				c.Close()
 			}
 		},
@@ -89,27 +96,41 @@ func New(cfg Config) (*Server, error) {
 }
 
 // Addr is the address that the server listens on, with the port that the system chose.
-func (s *Server) Addr() string { return s.listener.Addr().String() }
+func (s *Server) Addr() string { return s.doors[0].Addr().String() }
 
 // Serve answers until ctx ends.
 func (s *Server) Serve(ctx context.Context) error {
 	s.http.BaseContext = func(net.Listener) context.Context { return ctx }
 	stop := context.AfterFunc(ctx, func() { s.http.Close() })
 	defer stop()
-	var err error
-	if s.http.TLSConfig == nil {
-		err = s.http.Serve(s.listener)
-	} else {
-		err = s.http.ServeTLS(s.listener, "", "")
+	ended := make(chan error, len(s.doors))
+	secure := s.http.TLSConfig != nil // net/http gives itself one
+	for _, door := range s.doors {
+		go func() { ended <- s.serveAt(door, secure) }()
 	}
-	if !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("RESTCONF: %w", err)
+	var errs []error
+	for range s.doors {
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			errs = append(errs, fmt.Errorf("RESTCONF: %w", err))
+			s.http.Close()
+		}
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+func (s *Server) serveAt(l net.Listener, secure bool) error {
+	if secure {
+		return s.http.ServeTLS(l, "", "")
+	}
+	return s.http.Serve(l)
 }
 
 // Close stops listening, if Serve has not run.
-func (s *Server) Close() { s.listener.Close() }
+func (s *Server) Close() {
+	for _, door := range s.doors {
+		door.Close()
+	}
+}
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -127,14 +148,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *problem {
 	if path == hostMeta {
 		return s.hostMeta(w, r)
 	}
-	user, role, p := s.login(r)
+	caller, leave, p := s.admit(r, path)
 	if p != nil {
 		return p
 	}
-	r = r.WithContext(mgmt.WithUser(r.Context(), user))
-	if role != mgmt.RoleAdmin && !reads(r.Method) {
-		return bad(http.StatusForbidden, "access-denied", "the user is %s: %s needs %s", role, r.Method, mgmt.RoleAdmin)
-	}
+	defer leave()
+	r = r.WithContext(mgmt.WithCaller(r.Context(), caller))
 	below, ok := strings.CutPrefix(path, root)
 	switch {
 	case !ok || below != "" && below[0] != '/':
@@ -143,7 +162,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) *problem {
 		return s.data(w, r, below[len("/data"):])
 	}
 	if name, ok := strings.CutPrefix(below, "/operations/"); ok && name != "" {
-		return s.operate(w, r, name, user)
+		return s.operate(w, r, name)
 	}
 	return s.other(w, r, strings.TrimSuffix(below, "/"))
 }
@@ -198,25 +217,29 @@ func (t target) allowed() string {
 	return methods + ", POST, PUT, PATCH, DELETE"
 }
 
-// login finds the caller and the role: by name and password (RFC 7617), or by the client's certificate.
-func (s *Server) login(r *http.Request) (string, mgmt.Role, *problem) {
-	var c mgmt.Credentials
-	c.Name, c.Password, c.Given = r.BasicAuth()
-	c.Proven = provenBy(r.TLS)
-	name, role, err := s.engine.Login(c)
-	if err != nil {
-		s.log.Warn("RESTCONF login refused", "user", name, "method", r.Method, "peer", r.RemoteAddr)
-		return "", "", explain(s.root, err)
+// admit finds the caller, by name and password (RFC 7617) or by the client's certificate, and a place for the request
+// among those of its source.
+func (s *Server) admit(r *http.Request, path string) (mgmt.Caller, func(), *problem) {
+	leave := func() {}
+	if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		leave, err = s.engine.Enter(net.TCPAddrFromAddrPort(at), path == root+"/streams/"+streamName)
+		if err != nil {
+			return mgmt.Caller{}, nil, crowded(err)
+		}
 	}
-	return name, role, nil
+	c := mgmt.Credentials{TLS: r.TLS, From: r.RemoteAddr, Transport: "RESTCONF", Asks: r.Method}
+	c.Name, c.Password, c.Given = r.BasicAuth()
+	caller, err := s.engine.Login(c)
+	if err != nil {
+		leave()
+		return mgmt.Caller{}, nil, explain(s.root, err)
+	}
+	return caller, leave, nil
 }
 
-// provenBy is the common name of a client certificate that was verified; "": there is none.
-func provenBy(state *tls.ConnectionState) string {
-	if state == nil || len(state.VerifiedChains) == 0 {
-		return ""
-	}
-	return state.VerifiedChains[0][0].Subject.CommonName
+// crowded is what a source is told that asks for too much at once (RFC 6585, section 4).
+func crowded(err error) *problem {
+	return bad(http.StatusTooManyRequests, "resource-denied", "%s", status.Convert(err).Message())
 }
 
 // acceptable refuses a request whose Accept has none of some media types.

@@ -15,8 +15,10 @@ type markTime struct {
 }
 
 // markReading returns when a packet came, by the chip's time of day.
-func (c *marking) markReading(pk *packet) markTime {
-	t, unsync := c.timeOfDay(pk.rx)
+func (c *marking) markReading(pk *packet) markTime { return c.markReadingAt(pk.rx) }
+
+func (c *marking) markReadingAt(at Cycle) markTime {
+	t, unsync := c.timeOfDay(at)
 	return markTime{markTimeOf(t), unsync}
 }
 
@@ -114,6 +116,8 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 		}
 		f.initiate(p, pk, q, t, &c.regs[index])
 		return
+	case pk.late:
+		f.followLate(p, pk, q, t, c.markReadingAt(pk.rx-pk.lateBy))
 	case p.s.Method == altmark.Muxed && !p.s.SlotSync:
 		f.followSteps(p, pk, q, t)
 	default:
@@ -128,7 +132,7 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 // initiate marks a packet: tables 1, 3 and 5. The flow's Reg is given.
 func (f *markFlow) initiate(p *markProfile, pk *packet, q uint64, t markTime, reg *uint8) {
 	timeBit, pulse := uint8(q>>2&1), uint8(0)
-	if p.s.Method != altmark.Step {
+	if p.s.Method != altmark.Step && !pk.late {
 		next, may := timeBit, true
 		if p.s.Method == altmark.Muxed {
 			if may = q&3 == 2; may {
@@ -151,6 +155,57 @@ func (f *markFlow) initiate(p *markProfile, pk *packet, q uint64, t markTime, re
 	default:
 		pk.edit.write(p.s.Mark, timeBit^pulse)
 	}
+}
+
+// followLate reads the marks of a packet that was given late: it came at own.
+func (f *markFlow) followLate(p *markProfile, pk *packet, q uint64, t, own markTime) {
+	was := [2]uint64{f.of[0].captures, f.of[1].captures}
+	slots, pulse := p.s.Method != altmark.Muxed || p.s.SlotSync, false
+	if slots {
+		f.follow(p, pk, q, t)
+	} else {
+		f.followSteps(p, pk, q, t)
+	}
+	for colour := range f.of {
+		if x := &f.of[colour]; x.captures != was[colour] {
+			x.at, x.unsync, pulse = own.at, own.unsync, true
+		}
+	}
+	switch {
+	case p.s.Method == altmark.Pulse:
+	case !slots:
+		if counts := p.counts(q, f.colour, t.at); t.at.Sub(own.at)+p.guard-p.early >= p.gap || p.before(own.at, counts) {
+			f.late.Add(p.since(own.at, counts))
+		}
+	default:
+		counts := p.counts(q, p.colour(pk, q), t.at)
+		slot := p.s.Method == altmark.Muxed && pulse && p.s.Interval.Quarter(own.at) <= counts<<2
+		if slot || p.before(own.at, counts) {
+			f.late.Add(p.since(own.at, counts))
+		}
+	}
+}
+
+// counts is the period in which a packet of a colour counts that comes in the quarter q.
+func (p *markProfile) counts(q uint64, colour uint8, t altmark.Time) uint64 {
+	n, k := p.s.Interval, q>>2
+	switch {
+	case uint8(k&1) == colour:
+		return k
+	case k == 0 || n.Period(t.Add(p.early)) > k || n.Within(t, p.guard, p.early):
+		return k + 1
+	}
+	return k - 1
+}
+
+// before says whether a packet that came at a time belongs to a period before k.
+func (p *markProfile) before(t altmark.Time, k uint64) bool {
+	return p.s.Interval.Period(t.Add(p.early)) < k
+}
+
+// since are the periods up to k that a packet which came at a time may belong to.
+func (p *markProfile) since(t altmark.Time, k uint64) altmark.LatePeriods {
+	return altmark.LatePeriods{First: min(p.s.Interval.Period(t.Add(-p.guard)), k), Last: k}
 }
 
 // follow reads the marks of a packet: tables 2, 4 and 6.
@@ -207,22 +262,23 @@ func (f *markFlow) window(p *markProfile, colour, timeBit uint8, t markTime) {
 	}
 }
 
-// counted is what a flow has counted of each colour, in a generation, 0 if it has begun none.
-func (m *marking) counted(index uint32) (generation uint64, of [2]altmark.ChipCounts) {
+// counted is what a flow has counted; its generation is 0 if it has begun none.
+func (m *marking) counted(index uint32) (flow altmark.ChipFlow) {
 	if int(index) >= len(m.flows) {
-		return 0, of
+		return flow
 	}
 	f := &m.flows[index]
-	for colour := range of {
+	flow.Generation, flow.Late = f.generation, f.late
+	for colour := range flow.Of {
 		packets, bytes := f.counts(uint32(colour))
 		x := &f.of[colour]
-		of[colour] = altmark.ChipCounts{
+		flow.Of[colour] = altmark.ChipCounts{
 			Packets: packets, Bytes: bytes, Captures: x.captures, Captured: x.at, Unsynchronised: x.unsync,
 			Outside: x.outside, PulseBytes: x.pulseBytes,
 			Foreign: x.foreign, ForeignBytes: x.foreignBytes, Digest: x.digest,
 		}
 	}
-	return f.generation, of
+	return flow
 }
 
 func (x *markColour) capture(pk *packet, t markTime) {

@@ -139,8 +139,7 @@ type survivor struct {
 	books   Books
 	fdb     []FDBRow
 	acl     ACLCount
-	flow    [2]altmark.ChipCounts
-	began   uint64 // the flow's generation
+	flow    altmark.ChipFlow
 	buckets []uint32
 	task    flymon.ChipStatus
 	records RecordCounts
@@ -155,7 +154,7 @@ func survivorOf(t *testing.T, e *Engine) (s survivor) {
 	for i := range s.fdb {
 		s.fdb[i].Moves = false // this is what changes of a row
 	}
-	s.began, s.flow = e.MarkCounts(0)
+	s.flow = e.MarkFlow(0)
 	var err error
 	if s.buckets, err = e.Groups().Read("count", 0, 0, 0, 32); err != nil {
 		t.Fatal(err)
@@ -196,7 +195,7 @@ func TestChangesLoseNothing(t *testing.T) {
 	if b := was.books; b.InFlight < 10 || b.Queued == 0 || b.Sent == 0 || b.InFlight == b.Queued {
 		t.Fatalf("not busy: %+v", b)
 	}
-	if was.acl.Packets == 0 || was.flow[0].Captures+was.flow[1].Captures == 0 || was.records.Made == 0 ||
+	if was.acl.Packets == 0 || was.flow.Of[0].Captures+was.flow.Of[1].Captures == 0 || was.records.Made == 0 ||
 		was.task.Banks[0].Packets == 0 || slices.Max(was.buckets) == 0 || len(was.fdb) != 3 {
 		t.Fatalf("nothing to lose: %+v", was)
 	}

@@ -84,10 +84,7 @@ type timed struct {
 
 // A slab is memory for packets: what is fetched again at each place lies side by side.
 type slab struct {
-	packets [32]struct {
-		packet
-		_ [8]byte // up to whole cache lines
-	}
+	packets [32]packet // each three cache lines
 	passing [32]passing
 	rooms   [32][64]byte // for the data of short frames: a full buffer of them is many
 }
@@ -123,7 +120,7 @@ func (c *core) moreSpares(n int) int {
 	if len(c.spare) == 0 {
 		s := new(slab)
 		for i := range s.packets {
-			pk := &s.packets[i].packet
+			pk := &s.packets[i]
 			pk.passing, pk.data = &s.passing[i], s.rooms[i][:0]
 			c.spare = append(c.spare, pk)
 		}

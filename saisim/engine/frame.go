@@ -17,6 +17,9 @@ type Frame struct {
 	// ID is the sender's name for the frame. It is in no byte on the wire: it comes
 	// out with every copy, so that a test or the truth oracle knows what became of it.
 	ID uint64
+	// Late is by how many cycles it is received later than it came: the chip's time was past that already. The frame is
+	// treated as one that came when it is received; alternate marking knows better, see marking.go.
+	Late Cycle
 }
 
 // length is the frame's length before a capture cut it.

@@ -28,6 +28,13 @@ func (c *macs) receive(p *port, at Cycle, f *Frame, n int) {
 		sfd = p.rxFree
 	}
 	p.rate.frames(WireLen(n))
+	if f.Late > 0 || p.behind {
+		if by := p.late(sfd, at-min(at, f.Late), f.Late > 0); by > 0 {
+			pk.late, pk.lateBy = true, by
+		}
+	} else {
+		p.came = at
+	}
 	end := p.rate.after(sfd, p.rate.frame)
 	p.rxFree = p.rate.after(end, p.rate.between)
 	pk.in, pk.rx, pk.refs = p.id, sfd.ceil(), 1
@@ -36,6 +43,26 @@ func (c *macs) receive(p *port, at Cycle, f *Frame, n int) {
 	}
 	pk.own.pk, pk.own.at, pk.own.lane = pk, end.ceil(), p.id
 	c.arriving.push(&pk.own)
+}
+
+// late returns by how much a timestamp point is later than it would be had this frame, which came at a cycle, and
+// those before it been given in time: one that is late keeps the wire from those behind it. One that is late
+// itself, and came before the frame that was given before it, had the wire for itself.
+func (p *port) late(sfd instant, came Cycle, itself bool) Cycle {
+	if !p.behind {
+		p.own, p.behind = p.rxFree, true
+	}
+	if itself && came < p.came {
+		return sfd.ceil() - came
+	}
+	p.came = came
+	own := instant{cycle: came}
+	if own.before(p.own) {
+		own = p.own
+	}
+	p.behind = own.before(sfd)
+	p.own = p.rate.after(p.rate.after(own, p.rate.frame), p.rate.between)
+	return sfd.ceil() - own.ceil()
 }
 
 // received takes a frame that is now whole from the ingress MAC. False: it goes no further.

@@ -48,9 +48,20 @@
 //     captured, and its bytes (with FCS) are added to the pulse bytes. The time of the
 //     last packet becomes T. A gap is one out of window of colour c; the colour for the
 //     window is c. L/8 and 3L/4 are exact, though most are no whole nanoseconds.
+//  6. A packet of a frame that was given late (Frame.Late, and what frames before it on
+//     the wire were late by) has an own time O, the time of day at the cycle at which its
+//     timestamp point would have been. An initiator marks it by T as all others, but makes
+//     it no pulse, and its Reg stays. Elsewhere the period that it counts in is k: that of T
+//     if it has the colour; else the next one if T plus the early guard is in it, or if the
+//     packet is out of window, or there is none before; else the one before. It may be of
+//     another period if O plus the early guard is before k; of a muxed pulse with slots also
+//     if O is before slot 1 of k; without slots also if T - O plus the guard less the early
+//     guard is L/8 or more, rounded down. Then the late periods of the index, from first to
+//     last, get all from that of O less the guard (k if that is behind k) to k; those that
+//     end more than two before k are forgotten. Not for pulse marking.
 //
-// A capture sets the timestamp of the index and colour to T, with it whether the
-// clock was not synchronised and the packet's digest, and counts. The digest is the
+// A capture sets the timestamp of the index and colour to T (to O of a late one), with it
+// whether the clock was not synchronised then and the packet's digest, and counts. The digest is the
 // same at every switch: the hash of hash.go, x = 0 at first, of the first 80 bytes of
 // the IP packet as it came in, as ten words of 64 bits, with 0 for what the packet does
 // not have, or a capture cut, and for what changes on the way: the traffic class (IPv4:
@@ -137,6 +148,7 @@ type markFlow struct {
 	colour           uint8 // without slots
 	stepped, arrived altmark.Time
 	of               [2]markColour
+	late             altmark.LatePeriods
 	generation       uint64 // another one whenever all is zeroed
 	entries          []*aclEntry
 }

@@ -31,6 +31,9 @@ type port struct {
 	paced  bool
 	rate   lineRate
 	rxFree instant   // earliest timestamp point of the next frame
+	came   Cycle     // the last frame, but for those that others overtook
+	own    instant   // if behind: what rxFree would be had no frame been late
+	behind bool      // own is before rxFree
 	in     admission // derived
 	class  qosClass
 	queues *tm.Port[*copyOf]

@@ -52,6 +52,7 @@ type Moment struct {
 	At    Cycle
 	Early uint64
 
+	Late   Cycle  // by how much the frame's ingress timestamp is later than it came: see [Frame]
 	ID     uint64 // the sender's name of the frame
 	Number uint64 // the chip's own: 1 for the first frame received or injected, and so on
 	Copy   uint32 // 0: the frame itself

@@ -16,6 +16,7 @@ type packet struct {
 	data []byte // as received, maybe cut
 	*passing
 	flight
+	lateBy Cycle // if late; else what it was of another packet
 }
 
 // A flight is what a packet is on its way; the next one begins without anything of it.
@@ -38,6 +39,7 @@ type flight struct {
 	// usual says that it is plain and no station of the ingress pipe has looked at its headers: what is in passing
 	// is empty. Whoever wants it calls [packet.whole] before.
 	usual bool
+	late  bool // rx is later than the packet came, by lateBy
 	ecn   bool // its IP header has a codepoint of ECN
 	// pushPriority is the priority of a tag that the egress adds.
 	pushPriority uint8

@@ -44,6 +44,7 @@ func (c *macs) setSpeed(p *port, mbps uint32) {
 	p.mbps, p.rate = mbps, newLineRate(c.prof.ClockHz, mbps)
 	// What is on the wire goes on; fractions of cycles have a new unit.
 	p.rxFree, p.txFree = instant{cycle: p.rxFree.ceil()}, instant{cycle: p.txFree.ceil()}
+	p.own = instant{cycle: p.own.ceil()}
 	if c.queues.waiting.has(p.id) { // its MAC may be free a cycle later now
 		c.queues.stopWaiting(p)
 		c.queues.offer(p)

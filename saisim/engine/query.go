@@ -105,11 +105,8 @@ func (c *Engine) ClearWatermark(id PortID, queue int, cells bool) {
 // PoolUsed returns the cells of a pool of the packet memory that are in use.
 func (c *Engine) PoolUsed(pool int) uint64 { return c.queues.buffer.Pools[pool].Used() }
 
-// MarkCounts returns what a flow of alternate marking has counted of each colour, in a generation; 0: it
-// has begun none.
-func (c *Engine) MarkCounts(index uint32) (generation uint64, of [2]altmark.ChipCounts) {
-	return c.marking.counted(index)
-}
+// MarkFlow returns what a flow of alternate marking has counted; its generation is 0 if it has begun none.
+func (c *Engine) MarkFlow(index uint32) altmark.ChipFlow { return c.marking.counted(index) }
 
 // CheckTask says why the groups of CMUs cannot have a task, nil if they can.
 func (c *Engine) CheckTask(l *flymon.Layout) error { return c.sketch.check(l) }

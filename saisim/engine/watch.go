@@ -21,10 +21,14 @@ func (c *watch) sawQueue(what What, cp *copyOf, port PortID) {
 }
 
 func (c *watch) moment(what What, pk *packet, copy uint16, port PortID) Moment {
-	return Moment{
+	m := Moment{
 		What: what, At: c.now, ID: pk.id, Number: pk.number, Copy: uint32(copy), In: pk.in, Port: port,
 		Data: pk.data, Len: pk.length,
 	}
+	if pk.late {
+		m.Late = pk.lateBy
+	}
+	return m
 }
 
 // sawOnWire is for what a MAC does at an exact time.

@@ -166,16 +166,21 @@ func (w *markWindow) leave() {}
 
 func (w *markWindow) read() sai.Value {
 	generations := make([]uint64, 0, len(w.flows))
-	values := []uint64{}
+	values, late, isLate := []uint64{}, []uint64{}, false
 	for _, i := range w.flows {
-		generation, of := w.of.engine.MarkCounts(i)
-		generations = append(generations, generation)
-		for _, x := range of {
+		f := w.of.engine.MarkFlow(i)
+		generations = append(generations, f.Generation)
+		for _, x := range f.Of {
 			values = x.Words(values)
 		}
+		late = append(late, f.Late.First, f.Late.Last)
+		isLate = isLate || f.Late != altmark.LatePeriods{}
 	}
 	names := []string{altmark.AttrTime, altmark.AttrGenerations, altmark.AttrCounters}
 	lists := [][]uint64{w.of.clockNumbers(), generations, values}
+	if isLate {
+		names, lists = append(names, altmark.AttrLate), append(lists, late)
+	}
 	if w.of.cfg.Kernel != nil {
 		names, lists = append(names, altmark.AttrKernel), append(lists, w.of.cfg.Kernel().Words())
 	}

@@ -278,6 +278,7 @@ type flow struct {
 	reg    string // "": 0
 	colour [2]captured
 	steps  steps
+	late   []*big.Int // first and last period that late packets may be of; nil: none
 }
 
 // What was captured of the packets of one colour.
@@ -360,6 +361,7 @@ type Marking struct {
 	Colour                string
 	Captured, OutOfWindow bool
 	Gap, Step             bool   // without slots
+	Late                  bool   // it may be of another period
 	Written               string // values of the marks; "": they stay
 }
 
@@ -390,9 +392,13 @@ func (c *Chip) marking(pk *packet, value uint32) {
 		}
 	}
 
-	did, did2 := first(table, bits, f.register(), mark), first(table2, bits, f.register(), mark2)
+	register, passes := f.register(), pk.late > 0 && p.Role == altmark.Initiator
+	if passes {
+		register = pulsed(p.Method, bits)
+	}
+	did, did2 := first(table, bits, register, mark), first(table2, bits, register, mark2)
 	for _, d := range []does{did, did2} {
-		if d.reg != "" {
+		if d.reg != "" && !passes {
 			f.reg = d.reg
 		}
 	}
@@ -404,8 +410,8 @@ func (c *Chip) marking(pk *packet, value uint32) {
 	x := &f.colour[digit(colour[0])]
 	if capture {
 		x.captures++
-		x.at = at
-		x.unsynchronised = !c.clockAt(pk.rx).synchronised
+		x.at = c.timeOfDay(pk.rx - pk.late)
+		x.unsynchronised = !c.clockAt(pk.rx - pk.late).synchronised
 		x.digest = digest(pk.data, pk.length)
 		if table == nil {
 			x.pulseBytes += uint64(pk.length + fcs)
@@ -419,6 +425,11 @@ func (c *Chip) marking(pk *packet, value uint32) {
 	if outside {
 		x.outOfWindow++
 	}
+	late := false
+	if pk.late > 0 && reader && p.Method != altmark.Pulse {
+		own := nanoseconds(c.timeOfDay(pk.rx - pk.late))
+		late = f.countLate(p, t, own, digit(colour[0]), outside, capture)
+	}
 	switch {
 	case !reader:
 		pk.write(p, did.markBit, did2.markBit)
@@ -427,8 +438,67 @@ func (c *Chip) marking(pk *packet, value uint32) {
 	}
 	c.Marking(Marking{
 		Session: p.Session, TimeBits: bits, Colour: colour, Captured: capture, OutOfWindow: outside,
-		Gap: gap, Step: step, Written: pk.writtenBits(),
+		Gap: gap, Step: step, Late: late, Written: pk.writtenBits(),
 	})
+}
+
+// pulsed is a register with which the tables of an initiator make no pulse.
+func pulsed(m altmark.Method, timeBits string) string {
+	if m == altmark.Muxed {
+		return string('0' + '1' - timeBits[0])
+	}
+	return timeBits[:1]
+}
+
+// countLate notes, of a packet that comes at t and would have come at own, the periods that it may be of, and says
+// whether there is any but the one that it counts in.
+func (f *flow) countLate(p laneProfile, t, own *big.Rat, colour uint32, outside, capture bool) bool {
+	begin := func(k *big.Int) *big.Rat { return new(big.Rat).Mul(new(big.Rat).SetInt(k), p.length()) }
+	counts, _ := p.position(t)
+	if one := big.NewInt(1); uint32(counts.Bit(0)) != colour {
+		next := new(big.Int).Add(counts, one)
+		if outside || counts.Sign() == 0 || begin(next).Cmp(new(big.Rat).Add(t, p.early)) <= 0 {
+			counts = next
+		} else {
+			counts = new(big.Int).Sub(counts, one)
+		}
+	}
+	slots := p.Method != altmark.Muxed || p.SlotSync
+	earliest := new(big.Rat).Sub(begin(counts), p.early)
+	if slots && capture && p.Method == altmark.Muxed {
+		earliest = new(big.Rat).Add(begin(counts), p.part(1, 4))
+	}
+	late := own.Cmp(earliest) < 0
+	if !slots {
+		spread := new(big.Rat).Sub(t, own)
+		spread.Sub(spread.Add(spread, p.guard), p.early)
+		room := p.part(1, 8)
+		late = late || spread.Cmp(new(big.Rat).SetInt(new(big.Int).Quo(room.Num(), room.Denom()))) >= 0
+	}
+	if late {
+		f.noteLate(p, own, counts)
+	}
+	return late
+}
+
+// noteLate adds the periods up to counts that a packet which would have come at own may be of.
+func (f *flow) noteLate(p laneProfile, own *big.Rat, counts *big.Int) {
+	from := big.NewInt(0)
+	if since := new(big.Rat).Sub(own, p.guard); since.Sign() > 0 {
+		from, _ = p.position(since)
+	}
+	if from.Cmp(counts) > 0 {
+		from = counts
+	}
+	if f.late != nil && new(big.Int).Sub(counts, f.late[1]).Cmp(big.NewInt(2)) <= 0 {
+		if f.late[0].Cmp(from) < 0 {
+			from = f.late[0]
+		}
+		if f.late[1].Cmp(counts) > 0 {
+			counts = f.late[1]
+		}
+	}
+	f.late = []*big.Int{from, counts}
 }
 
 // write has a packet leave with other marks.
@@ -563,6 +633,14 @@ func (c *Chip) FlowWindow(index uint32) (words [22]uint64) {
 		w[6], w[7] = x.outOfWindow, x.pulseBytes
 		w[8], w[9] = x.foreign, x.foreignBytes
 		w[10] = uint64(x.digest)
+	}
+	return words
+}
+
+// LateWindow is what it reads of the periods that late packets of a flow index may be of, first and last; 0: of none.
+func (c *Chip) LateWindow(index uint32) (words [2]uint64) {
+	for i, k := range c.flow(index).late {
+		words[i] = k.Uint64()
 	}
 	return words
 }

@@ -70,6 +70,8 @@ type Chip struct {
 type port struct {
 	config.Port
 	rx, tx   *wire
+	own      *wire // rx as it would be had no frame been given late
+	came     saisim.Cycle
 	arriving []arrival // on the ingress wire, whole at ready
 	scheduler
 	leaving []*transmission // in the egress MAC
@@ -88,6 +90,7 @@ type packet struct {
 	length int // before a capture cut it
 	id     uint64
 	rx     saisim.Cycle  // of the timestamp point at the ingress
+	late   saisim.Cycle  // of rx: it would have come before
 	in     saisim.PortID // CPUPort: injected
 	number uint16        // of the ingress port in records
 
@@ -165,10 +168,11 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 	for _, row := range t.Ports {
 		p := c.portWith(row.ID)
 		if p == nil {
-			p = &port{rx: newWire(0), tx: newWire(preamble), scheduler: newScheduler(c.prof, row.Port)}
+			p = &port{rx: newWire(0), own: newWire(0), tx: newWire(preamble), scheduler: newScheduler(c.prof, row.Port)}
 		}
 		if p.Mbps != row.Mbps {
 			p.rx.setSpeed(c.prof.ClockHz, row.Mbps)
+			p.own.setSpeed(c.prof.ClockHz, row.Mbps)
 			p.tx.setSpeed(c.prof.ClockHz, row.Mbps)
 		}
 		p.Port = row
@@ -249,6 +253,12 @@ func (c *Chip) Receive(id saisim.PortID, at saisim.Cycle, f saisim.Frame) error 
 	pk := newPacket(f)
 	sfd, end := p.rx.put(cycle(at), pk.length)
 	pk.in, pk.rx = id, ceil(sfd)
+	if came := at - min(at, f.Late); f.Late == 0 || came >= p.came {
+		own, _ := p.own.put(cycle(came), pk.length)
+		pk.late, p.came = pk.rx-ceil(own), came
+	} else { // others have overtaken it
+		pk.late = pk.rx - came
+	}
 	p.arriving = append(p.arriving, arrival{ceil(end), pk})
 	c.books.Received++
 	return nil

@@ -246,7 +246,7 @@ func (p *pair) burst(n int, window uint64) error {
 			i = p.IntN(len(ids))
 		}
 		id, f := ids[i], p.frameAt(p.buf, i, len(ids))
-		p.buf = f.Data[:0]
+		p.buf, f.Late = f.Data[:0], p.lateness()
 		errFast, errRef := p.chip.Receive(id, at, f), p.ref.Receive(id, at, f)
 		if errFast != nil || errRef != nil {
 			return fmt.Errorf("receive: fast %v, reference %v", errFast, errRef)

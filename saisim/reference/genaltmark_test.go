@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tamtam/sai"
+	"tamtam/saisim"
 	"tamtam/saisim/config"
 	"tamtam/saisim/reference"
 	"tamtam/tam/altmark"
@@ -215,6 +216,19 @@ func (g *gen) pause() uint64 {
 	return g.Uint64N(g.prof.ClockHz/pick[uint64](g, 1000, 4000, 16_000) + 1)
 }
 
+// lateness returns by how many cycles a frame is given late: mostly not at all, else from a moment to some periods, and
+// now and then by more than there have been.
+func (g *gen) lateness() saisim.Cycle {
+	if !g.marking || !g.chance(8) {
+		return 0
+	}
+	unit := g.prof.ClockHz
+	if g.slow {
+		unit *= 1000
+	}
+	return pick(g, 1, saisim.Cycle(g.Uint64N(100)), saisim.Cycle(g.Uint64N(unit/pick[uint64](g, 100, 300, 1000, 8000)+1)), 1<<62)
+}
+
 // stepWithinPeriods sets the clock to another part of a period.
 func (p *pair) stepWithinPeriods() error {
 	step := time.Duration(p.Int64N(3e6) - 1e6)
@@ -247,6 +261,9 @@ func (p *pair) noteMarking(m reference.Marking) {
 	}
 	if m.Gap {
 		say("gap")
+	}
+	if m.Late {
+		say("late, %s", method)
 	}
 	if m.Step {
 		say("step without slots")
@@ -288,7 +305,8 @@ func markings() (all []string) {
 		say("mark2 %s", mark)
 	}
 	for _, what := range []string{"captured of colour 0", "captured of colour 1", "out of window, step", "out of window, double",
-		"out of window, muxed", "out of window, muxed without slots", "gap", "step without slots", "flow anew"} {
+		"out of window, muxed", "out of window, muxed without slots", "late, step", "late, double", "late, muxed",
+		"late, muxed without slots", "gap", "step without slots", "flow anew"} {
 		say("%s", what)
 	}
 	return all
@@ -301,10 +319,13 @@ func (p *pair) markingDiffers() error {
 	}
 	p.saw["marking: windows compared"]++
 	indexes := p.flowIndexes()
-	var counters []uint64
+	var counters, late []uint64
 	for _, i := range indexes {
-		words := p.ref.FlowWindow(i)
-		counters = append(counters, words[:]...)
+		words, periods := p.ref.FlowWindow(i), p.ref.LateWindow(i)
+		counters, late = append(counters, words[:]...), append(late, periods[:]...)
+	}
+	if slices.Max(late) == 0 {
+		late = nil
 	}
 	clock := p.ref.ClockWindow()
 	text, err := json.Marshal(map[string]any{"attributes": []any{map[string]any{"flows": map[string]any{"value": indexes}}}})
@@ -336,7 +357,7 @@ func (p *pair) markingDiffers() error {
 			read[name] = v.Value
 		}
 	}
-	for name, r := range map[string][]uint64{"time": clock[:], "counters": counters} {
+	for name, r := range map[string][]uint64{"time": clock[:], "counters": counters, "late": late} {
 		if f := read[name]; !slices.Equal(f, r) {
 			return fmt.Errorf("window of flows %v, %s:\n     fast %v\nreference %v", indexes, name, f, r)
 		}

@@ -208,7 +208,7 @@ func (t *compileTest) burst(n int) error {
 		at += saisim.Cycle(t.Uint64N(window/uint64(n)+2) + t.pause())
 		i, inject := t.IntN(len(ids)), t.chance(5)
 		id, f := ids[i], t.frameAt(t.buf, i, len(ids))
-		t.buf = f.Data[:0]
+		t.buf, f.Late = f.Data[:0], t.lateness()
 		into := func(receive func(saisim.PortID, saisim.Cycle, saisim.Frame) error,
 			injected func(saisim.PortID, saisim.Frame) error) error {
 			if inject && len(f.Data) >= 14 {
@@ -385,7 +385,9 @@ func (t *compileTest) counts(e *compiled, control bool) map[string]any {
 		}
 	}
 	for _, i := range t.flowIndexes() {
-		_, all[fmt.Sprintf("flow %d", i)] = e.MarkCounts(i)
+		flow := e.MarkFlow(i)
+		flow.Generation = 0
+		all[fmt.Sprintf("flow %d", i)] = flow
 	}
 	packets, other := e.PathsCounted()
 	all["paths"] = [3]any{e.Paths(), packets, other}

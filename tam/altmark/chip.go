@@ -21,6 +21,7 @@ const (
 	AttrKernel      = "kernel"      // KernelClock.Words; only of a chip whose clock follows a kernel's
 	AttrGenerations = "generations" // of each flow
 	AttrCounters    = "counters"    // ChipCounts.Words of colour 0 and of colour 1 of each flow
+	AttrLate        = "late"        // LatePeriods of each flow: First, Last; without, no frame was given late
 )
 
 // MaxChipFlows are the flows of one window: more may be longer than a list of SAI on the wire,
@@ -113,7 +114,26 @@ func ParseKernelClock(w []uint64) (k KernelClock, err error) {
 type ChipFlow struct {
 	Generation uint64 // how often the flow's state was zeroed
 	Of         [2]ChipCounts
+	Late       LatePeriods
 }
+
+// LatePeriods are the periods that packets which the chip was given late may belong to, from the first to the one in
+// which they are counted. The zero value: none.
+type LatePeriods struct{ First, Last uint64 }
+
+// Add adds the periods of one more packet. What lies more than two periods before is forgotten: it has been read.
+func (l *LatePeriods) Add(more LatePeriods) {
+	switch {
+	case more == LatePeriods{}:
+	case *l == LatePeriods{} || more.Last > l.Last+2:
+		*l = more
+	default:
+		l.First, l.Last = min(l.First, more.First), max(l.Last, more.Last)
+	}
+}
+
+// Has reports whether a period is one of them.
+func (l LatePeriods) Has(k uint64) bool { return l != LatePeriods{} && l.First <= k && k <= l.Last }
 
 // ChipCounts are the counts of a colour, cumulative except for the time.
 type ChipCounts struct {
@@ -135,17 +155,28 @@ func (c ChipCounts) Words(list []uint64) []uint64 {
 		word(c.Unsynchronised), c.Outside, c.PulseBytes, c.Foreign, c.ForeignBytes, uint64(c.Digest))
 }
 
-// ParseChipFlows reads the generations and counters of the given number of flows.
-func ParseChipFlows(flows int, generations, counters []uint64) ([]ChipFlow, error) {
+// ParseChipFlows reads the generations and counters of the given number of flows, and the periods of late packets: nil
+// of a chip that has none.
+func ParseChipFlows(flows int, generations, counters, late []uint64) ([]ChipFlow, error) {
 	if len(generations) != flows {
 		return nil, fmt.Errorf("%d numbers as %s, want %d for %d flows", len(generations), AttrGenerations, flows, flows)
 	}
 	if want := 2 * countWords * flows; len(counters) != want {
 		return nil, fmt.Errorf("%d numbers as %s, want %d for %d flows", len(counters), AttrCounters, want, flows)
 	}
+	if want := 2 * flows; late != nil && len(late) != want {
+		return nil, fmt.Errorf("%d numbers as %s, want %d for %d flows", len(late), AttrLate, want, flows)
+	}
 	list := make([]ChipFlow, flows)
 	for i := range list {
 		list[i].Generation = generations[i]
+		if late != nil {
+			list[i].Late = LatePeriods{late[2*i], late[2*i+1]}
+		}
+		if l := list[i].Late; l.First > l.Last {
+			return nil, fmt.Errorf("packets that came late in periods %d to %d, want the first not behind the last",
+				l.First, l.Last)
+		}
 		for colour := range list[i].Of {
 			w := counters[(2*i+colour)*countWords:]
 			at, err := chipTime(w[3], w[4])

@@ -30,6 +30,9 @@ func (t Time) Sub(u Time) time.Duration {
 	return time.Unix(int64(t.Seconds), int64(t.Nanoseconds)).Sub(time.Unix(int64(u.Seconds), int64(u.Nanoseconds)))
 }
 
+// Add returns t + d; times before 1970 are 0.
+func (t Time) Add(d time.Duration) Time { return At(t.Std().Add(d)) }
+
 // Std returns t as a time.Time in UTC.
 func (t Time) Std() time.Time { return time.Unix(int64(t.Seconds), int64(t.Nanoseconds)).UTC() }
 

@@ -158,16 +158,17 @@ const (
 	CounterReset                     // a counter is lower than before
 	Shadowed                         // another flow group may have taken packets of this one
 	Foreign                          // packets came to the initiator with a mark
+	LateFrames                       // packets that the chip was given late are of this period, or counted in it
 )
 
 var flagWords = []string{
 	"first", "late-read", "clock-step", "unsynchronised", "out-of-window", "many-pulses", "late-pulse", "counter-reset",
-	"shadowed", "foreign-marks",
+	"shadowed", "foreign-marks", "late-frames",
 }
 
 // VoidsLoss reports whether counts of such a period must not be compared.
 func (f Flags) VoidsLoss() bool {
-	return f&(First|LateRead|ClockStep|OutOfWindow|LatePulse|CounterReset|Shadowed|Foreign) != 0
+	return f&(First|LateRead|ClockStep|OutOfWindow|LatePulse|CounterReset|Shadowed|Foreign|LateFrames) != 0
 }
 
 // VoidsDelay reports whether the timestamp of such a period must not be compared

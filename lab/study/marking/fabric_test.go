@@ -164,6 +164,7 @@ type network struct {
 const (
 	wayPlain     = "nothing"
 	wayLate      = "packets later than Dmax"
+	wayHost      = "the host of a switch is late with packets"
 	wayVeryLate  = "packets later than 2L less the guard"
 	wayDouble    = "duplicates"
 	wayLAG       = "split over a LAG"
@@ -186,7 +187,7 @@ func (f *fabric) addNetwork() {
 	rnd := f.rnd
 	n := &network{name: fmt.Sprintf("n%d", len(f.nets)), family: "4"}
 	n.kind = pick(rnd, []weighted{
-		{wayPlain, 40}, {wayLate, 20}, {wayVeryLate, 6}, {wayDouble, 6}, {wayLAG, 10}, {waySplit, 10}, {wayInside, 10}, {wayForeign, 8}, {wayInitiator, 8},
+		{wayPlain, 40}, {wayLate, 20}, {wayVeryLate, 6}, {wayHost, 12}, {wayDouble, 6}, {wayLAG, 10}, {waySplit, 10}, {wayInside, 10}, {wayForeign, 8}, {wayInitiator, 8},
 	})
 	order := []int{0, 1, 2, 3}[:f.switches]
 	if (n.kind == waySplit || n.kind == wayInside) && f.switches < 4 || n.kind == wayInitiator && f.switches < 3 {
@@ -362,7 +363,11 @@ func (f *fabric) connect(n *network, lag int) {
 	for i, end := range []int{n.first(), n.way[n.hops()][0]} {
 		h := lab.Host{Name: n.name + string("ab"[i]), IPs: []netip.Prefix{netip.MustParsePrefix(fmt.Sprintf(address, i+1))}}
 		f.top.Hosts = append(f.top.Hosts, h)
-		f.top.Links = append(f.top.Links, lab.Link{A: h.Name, B: f.port(n, end, false), Impairment: lab.Impairment{Delay: 50 * lab.Nanosecond}})
+		near := lab.Impairment{Delay: 50 * lab.Nanosecond}
+		if n.kind == wayHost && i == 0 && f.rnd.IntN(2) == 0 {
+			near.Reorder = f.lateHost()
+		}
+		f.top.Links = append(f.top.Links, lab.Link{A: h.Name, B: f.port(n, end, false), Impairment: near})
 	}
 	held := f.rnd.IntN(n.hops()) // where packets are held back, or doubled
 	for r := range n.hops() {
@@ -420,10 +425,19 @@ func (f *fabric) impairment(n *network, r int, here bool) (m lab.Impairment) {
 		m.Duplicate = often
 	case wayLate:
 		m.Reorder = lab.Reorder{Probability: often, Delay: most + lab.Time(rnd.Int64N(int64(max(2*f.l-guard-most, f.l/8))))}
+	case wayHost:
+		m.Reorder = f.lateHost()
 	case wayVeryLate:
 		m.Reorder = lab.Reorder{Probability: often, Delay: max(2*f.l-guard, f.l) + lab.Time(rnd.Int64N(int64(4*f.l)))}
 	}
 	return m
+}
+
+// lateHost has the host of a switch be late with some frames, and the switch know it.
+func (f *fabric) lateHost() lab.Reorder {
+	late := []lab.Time{f.l / 16, f.l, 6 * f.l}[f.rnd.IntN(3)]
+	return lab.Reorder{Probability: lab.Probability(1_000_000_000 / []int{500, 100, 20}[f.rnd.IntN(3)]),
+		Delay: lab.Nanosecond + lab.Time(f.rnd.Int64N(int64(late))), Known: true}
 }
 
 // addTraffic sends from one packet in several periods to some tens in each.

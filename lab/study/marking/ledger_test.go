@@ -22,6 +22,7 @@ type bookkeeper struct {
 type onWire struct {
 	at    lab.Time
 	cycle saisim.Cycle
+	late  lab.Time // of at
 }
 
 // books are the books of one network.
@@ -89,18 +90,19 @@ func (k *bookkeeper) saw(i int, m saisim.Moment) {
 	n := k.taps[i]
 	switch m.What {
 	case saisim.MomentReceived:
-		k.wires[i][m.Number] = onWire{n.Arrival(m), m.At}
+		k.wires[i][m.Number] = onWire{n.Arrival(m), m.At, n.Time(m.At) - n.Time(m.At-m.Late)}
 	case saisim.MomentEntered:
 		if w, ok := k.wires[i][m.Number]; ok && m.In < saisim.CPUPort {
 			delete(k.wires[i], m.Number)
 			t := n.Sim().Chip.Timestamp(w.cycle)
-			b.came(i, m.ID, w.at, altmark.Time{Seconds: t.Seconds, Nanoseconds: t.Nanoseconds}, setUntil(k.lab, n.Name(), n.Time(m.At)))
+			b.came(i, m.ID, w, altmark.Time{Seconds: t.Seconds, Nanoseconds: t.Nanoseconds}, setUntil(k.lab, n.Name(), n.Time(m.At)))
 		}
 	}
 }
 
-// came books a packet at switch i, whose clock reads now, in an era of that clock.
-func (b *books) came(i int, id uint64, at lab.Time, now altmark.Time, era uint64) {
+// came books a packet at switch i, whose clock read now when the chip was given it, in an era of that clock. One that
+// was given late counts in the period in which it was marked, and is no pulse; its delay is to when it came.
+func (b *books) came(i int, id uint64, w onWire, now altmark.Time, era uint64) {
 	p := b.packets[id]
 	if p == nil {
 		if i != b.net.first() {
@@ -114,7 +116,7 @@ func (b *books) came(i int, id uint64, at lab.Time, now altmark.Time, era uint64
 		p.era = era
 		b.packets[id] = p
 		if quarter := 4 * p.phase / length(b.net.session.Interval); b.net.session.Method != altmark.Muxed || quarter == 2 {
-			if _, ok := b.pulses[p.period]; !ok {
+			if _, ok := b.pulses[p.period]; !ok && w.late == 0 {
 				b.pulses[p.period] = id
 			}
 		}
@@ -123,12 +125,13 @@ func (b *books) came(i int, id uint64, at lab.Time, now altmark.Time, era uint64
 		b.doubled = true
 		return
 	}
+	at := w.at - w.late
 	p.at[i] = at
 	if i != b.net.first() {
 		d := at - p.at[b.net.first()]
 		b.least, b.most = min(b.least, d), max(b.most, d)
 		b.latestTruly = max(b.latestTruly, p.phase+d)
-		b.latest = max(b.latest, lab.Time(now.Sub(b.net.session.Interval.Start(p.number)))*lab.Nanosecond)
+		b.latest = max(b.latest, lab.Time(now.Sub(b.net.session.Interval.Start(p.number)))*lab.Nanosecond-w.late)
 	}
 }
 

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"tamtam/mgmt/access"
+)
+
+func newUsers() *cobra.Command {
+	var file string
+	c := &cobra.Command{Use: "users set|remove|list", Short: "Write the file of users, for --users",
+		Long: `Write the file of users, for --users of up and mgmtd, which read it again when it changes: who is removed
+is refused from the next request on, and subscriptions end within seconds. Passwords are hashed.`,
+		RunE: func(*cobra.Command, []string) error { return usagef("users what? set NAME, remove NAME or list") }}
+	c.PersistentFlags().StringVar(&file, "users", os.Getenv("TAMTAM_USERS"), "the file (default from TAMTAM_USERS)")
+	c.AddCommand(newUsersSet(&file), newUsersRemove(&file), newUsersList(&file))
+	return c
+}
+
+// usersFile refuses to do without a file.
+func usersFile(file string) error {
+	if file == "" {
+		return usagef("--users: want the file of users")
+	}
+	return nil
+}
+
+func newUsersSet(file *string) *cobra.Command {
+	var role, password string
+	c := &cobra.Command{
+		Use: "set NAME", Short: "Make a user, or change one: the password is read from standard input",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := usersFile(*file); err != nil {
+				return err
+			}
+			if password == "" {
+				var err error
+				if password, err = askPassword(cmd, args[0]); err != nil {
+					return err
+				}
+			}
+			return setUser(*file, args[0], password, access.Role(role))
+		},
+	}
+	c.Flags().StringVar(&role, "role", "",
+		"read-only, operator, admin, or one that --roles of the switch has (default: stays; of a new user, read-only)")
+	c.Flags().StringVarP(&password, "password", "p", "", "the password; other users of this machine may see it")
+	return c
+}
+
+// setUser makes or changes a user.
+func setUser(file, name, password string, role access.Role) error {
+	want := role
+	if want == "" {
+		want = access.ReadOnly
+	}
+	u, err := access.NewUser(name, password, want)
+	if err != nil {
+		return usageError{err}
+	}
+	more := []access.User{u}
+	old, err := readUsers(file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err // what is wrong stays to be mended
+	}
+	if slices.ContainsFunc(old, func(o access.User) bool { return o.Name == name }) {
+		more = nil
+	}
+	return access.Edit(file, func(o access.User) (access.User, bool) {
+		if o.Name != name {
+			return o, true
+		}
+		if role == "" {
+			u.Role = o.Role
+		}
+		return u, true
+	}, more...)
+}
+
+// askPassword reads a password: at a terminal twice and unseen, else a line.
+func askPassword(cmd *cobra.Command, name string) (string, error) {
+	if fd := int(os.Stdin.Fd()); cmd.InOrStdin() == os.Stdin && term.IsTerminal(fd) {
+		var twice [2]string
+		for i, prompt := range []string{"Password of " + name + ": ", "Again: "} {
+			fmt.Fprint(cmd.ErrOrStderr(), prompt)
+			text, err := term.ReadPassword(fd)
+			fmt.Fprintln(cmd.ErrOrStderr())
+			if err != nil {
+				return "", err
+			}
+			twice[i] = string(text)
+		}
+		if twice[0] != twice[1] {
+			return "", errors.New("the two are not the same; nothing was changed")
+		}
+		return twice[0], nil
+	}
+	line, err := bufio.NewReader(io.LimitReader(cmd.InOrStdin(), 4096)).ReadString('\n')
+	if line = strings.TrimRight(line, "\r\n"); line == "" {
+		return "", fmt.Errorf("no password on standard input: %w", errors.Join(err, errors.New("want one line")))
+	}
+	return line, nil
+}
+
+func newUsersRemove(file *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "remove NAME", Short: "Remove a user", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := usersFile(*file); err != nil {
+				return err
+			}
+			users, err := readUsers(*file)
+			if err != nil {
+				return err
+			}
+			rest := slices.DeleteFunc(slices.Clone(users), func(u access.User) bool { return u.Name == args[0] })
+			switch {
+			case len(rest) == len(users):
+				return fmt.Errorf("%s: there is no user %q", *file, args[0])
+			case len(rest) == 0:
+				return fmt.Errorf("%s: %s is the last user: a switch that asks for a login nobody has lets nobody in", *file,
+					args[0])
+			}
+			return access.Edit(*file, func(u access.User) (access.User, bool) { return u, u.Name != args[0] })
+		},
+	}
+}
+
+func newUsersList(file *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "Print names and roles, and whose password is in clear",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := usersFile(*file); err != nil {
+				return err
+			}
+			users, err := readUsers(*file)
+			if err != nil {
+				return err
+			}
+			for _, u := range users {
+				note := ""
+				if !u.Hashed() {
+					note = "  password in clear"
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%-20s %s%s\n", u.Name, u.Role, note)
+			}
+			return nil
+		},
+	}
+}
+
+func readUsers(file string) ([]access.User, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	users, err := access.ReadUsers(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return users, nil
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The file of users is written by commands; it never ends up without anybody.
+func TestUsersCommand(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "users")
+	for _, tt := range []struct {
+		args, in string
+		code     int
+		want     string
+	}{
+		{"users list", "", exitFailed, "no such file"},
+		{"users set ada --role admin", "secret\n", 0, ""},
+		{"users set bob -p guess", "", 0, ""},
+		{"users list", "", 0, "ada                  admin\nbob                  read-only\n"},
+		{"users set bob --role operator -p guess", "", 0, ""},
+		{"users set bob", "other\n", 0, ""},
+		{"users list", "", 0, "bob                  operator\n"},
+		{"users set carl", "", exitFailed, "no password on standard input"},
+		{"users set a:b -p x", "", exitUsage, "no name of a user"},
+		{"users set carl --role a/b -p x", "", exitUsage, "role"},
+		{"users remove carl", "", exitFailed, "there is no user"},
+		{"users remove ada", "", 0, ""},
+		{"users remove bob", "", exitFailed, "the last user"},
+		{"users", "", exitUsage, "users what?"},
+	} {
+		var out bytes.Buffer
+		args := append(strings.Fields(tt.args), "--users", file)
+		if code := run(t.Context(), args, strings.NewReader(tt.in), &out, &out); code != tt.code || !strings.Contains(out.String(), tt.want) {
+			t.Errorf("%s: %d %q, want %d %q", tt.args, code, out.String(), tt.code, tt.want)
+		}
+		if strings.Contains(out.String(), "secret") || strings.Contains(out.String(), "guess") {
+			t.Errorf("%s tells a password: %s", tt.args, out.String())
+		}
+	}
+}
+
+// Nothing that others reach is served without a login, before anything else is done.
+func TestRefusesToServeAll(t *testing.T) {
+	for _, args := range []string{"up --gnmi :0", "up --gnmi 0.0.0.0:0", "up --rest :0", "run mgmtd --redis 127.0.0.1:1 --rest [::]:0"} {
+		var out bytes.Buffer
+		code := run(t.Context(), append(strings.Fields(args), "--data", t.TempDir()), strings.NewReader(""), &out, &out)
+		if code != exitUsage || !strings.Contains(out.String(), "--no-login") {
+			t.Errorf("%s: %d %s", args, code, out.String())
+		}
+	}
+}

@@ -1,0 +1,288 @@
+// Package sender has what a switch sends by itself: which outputs there are, by the flags of mgmtd and the rows of
+// CONFIG_DB, what becomes of each of them, and the changes that syslog servers are told.
+//
+// What belongs here: from rows to outputs, and from changes of the databases to messages. How something is sent is in
+// mgmt/outputs. Nothing here holds up who changes something: rows are read when Redis says that they have changed, and
+// what they say goes into spools.
+package sender
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"tamtam/mgmt/metrics"
+	"tamtam/mgmt/outputs"
+	"tamtam/mgmt/outputs/dialout"
+	"tamtam/mgmt/outputs/syslog"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Flags are outputs that no row of CONFIG_DB has, and what holds for all.
+type Flags struct {
+	OTLP   []outputs.Target
+	Period time.Duration // of OTLP; 0: DefaultPeriod
+	Syslog []outputs.Target
+	TLS    *tls.Config // for all that go by TLS; nil: the host's CAs are trusted
+	Bounds outputs.Bounds
+}
+
+// DefaultPeriod is how often OTLP is sent.
+const DefaultPeriod = 10 * time.Second
+
+// Config is what a Sender needs.
+type Config struct {
+	Flags
+	Redis   *swss.Redis
+	Metrics *metrics.Collector
+	From    dialout.Subscriber
+	Version string
+	Log     *slog.Logger
+	Standby func() bool // says that another mgmtd sends; nil: none does
+}
+
+// A Sender runs the outputs of a switch.
+type Sender struct {
+	cfg  Config
+	rows *swss.Table // of STATE_DB
+
+	running map[string]*running
+	invalid map[string]invalid // outputs that rows name and that cannot be, by name
+	told    map[string]bool    // those that have a row
+	host    string
+
+	mu    sync.Mutex
+	sinks []*syslog.Sink
+}
+
+// An invalid output is a row that cannot be what it says.
+type invalid struct {
+	kind, why string
+	since     time.Time
+}
+
+// A spec is what an output should be.
+type spec struct {
+	name, kind, to string
+	mark           string // of two that differ it differs
+	make           func(s *Sender, out spec) *running
+}
+
+// A running output is one that sends.
+type running struct {
+	spec
+	out    *outputs.Output
+	sink   *syslog.Sink // of syslog
+	cancel context.CancelFunc
+	ended  chan struct{}
+	run    func(ctx context.Context) error
+
+	mu  sync.Mutex
+	why string // why there is nothing to send; "": there is
+}
+
+// New returns a sender.
+func New(cfg Config) *Sender {
+	if cfg.Period == 0 {
+		cfg.Period = DefaultPeriod
+	}
+	if cfg.Bounds == (outputs.Bounds{}) {
+		cfg.Bounds = outputs.DefaultBounds()
+	}
+	if cfg.TLS == nil {
+		cfg.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Sender{
+		cfg: cfg, rows: swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateOutput),
+		running: map[string]*running{}, invalid: map[string]invalid{}, told: map[string]bool{},
+	}
+}
+
+// Handler returns what takes the log of what clients did: it goes to all syslog servers.
+func (s *Sender) Handler() slog.Handler { return syslog.NewHandler(s.Tell) }
+
+// Tell tells a message to all syslog servers. It never waits.
+func (s *Sender) Tell(m syslog.Message) {
+	s.mu.Lock()
+	sinks := s.sinks
+	s.mu.Unlock()
+	for _, sink := range sinks {
+		sink.Tell(m)
+	}
+}
+
+// How often it is told how outputs are, how long that holds, and how long the databases may take.
+const (
+	beat     = time.Second
+	rowLife  = 5 * time.Second
+	redisFor = 2 * time.Second
+)
+
+// Run sends until ctx ends.
+func (s *Sender) Run(ctx context.Context) error {
+	listener := swss.NewListener(s.cfg.Redis)
+	defer listener.Close()
+	conf := s.configuration(listener)
+	var news *changes
+	defer func() {
+		news.close()
+		s.settle(ctx, nil)
+	}()
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	for {
+		if s.cfg.Standby != nil && s.cfg.Standby() {
+			news = news.close()
+			s.settle(ctx, nil)
+			clear(s.told) // they are the other's
+			conf.fresh = true
+		} else {
+			if conf.read(ctx) {
+				s.settle(ctx, s.wanted(conf))
+			}
+			if len(s.syslogs()) == 0 {
+				news = news.close()
+			} else if news == nil {
+				news = newChanges(s.cfg.Redis, s.Tell)
+			}
+			s.tell(ctx, time.Now())
+		}
+		if !s.wait(ctx, tick, listener, news) {
+			return nil
+		}
+	}
+}
+
+// wait waits for the next beat or change of the configuration, and meanwhile tells what changes.
+func (s *Sender) wait(ctx context.Context, tick *time.Ticker, conf *swss.Listener, news *changes) bool {
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+			news.look(ctx)
+			return true
+		case <-conf.Ready():
+			return true
+		case <-news.ready():
+			news.look(ctx)
+		}
+	}
+}
+
+func (s *Sender) syslogs() []*syslog.Sink {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sinks
+}
+
+// settle stops outputs that are not wanted, or not as they are, and starts those that are missing.
+func (s *Sender) settle(ctx context.Context, want map[string]spec) {
+	for _, name := range slices.Sorted(maps.Keys(s.running)) {
+		r := s.running[name]
+		if w, ok := want[name]; ok && w.mark == r.mark {
+			continue
+		}
+		r.cancel()
+		<-r.ended
+		delete(s.running, name)
+		s.cfg.Log.Info("output ends", "output", name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if s.running[name] == nil {
+			s.start(ctx, want[name])
+		}
+	}
+	var sinks []*syslog.Sink
+	for _, name := range slices.Sorted(maps.Keys(s.running)) {
+		if sink := s.running[name].sink; sink != nil {
+			sink.Call(syslog.Sender{Host: s.host, Version: s.cfg.Version})
+			sinks = append(sinks, sink)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sinks = sinks
+}
+
+func (s *Sender) start(ctx context.Context, want spec) {
+	r := want.make(s, want)
+	r.spec, r.ended = want, make(chan struct{})
+	ctx, r.cancel = context.WithCancel(ctx)
+	s.running[want.name] = r
+	go func() {
+		defer close(r.ended)
+		if err := r.run(ctx); err != nil {
+			s.cfg.Log.Error("output fails", "output", want.name, "because", err)
+		}
+	}()
+	s.cfg.Log.Info("output begins", "output", want.name, "to", want.to)
+}
+
+// tell writes how each output is.
+func (s *Sender) tell(ctx context.Context, now time.Time) {
+	ctx, cancel := context.WithTimeout(ctx, redisFor)
+	defer cancel()
+	rows := map[string]swss.FieldValues{}
+	for name, r := range s.running {
+		rows[name] = r.row(now)
+	}
+	for name, bad := range s.invalid {
+		rows[name] = swss.FieldValues{
+			schema.OutputKind: bad.kind, schema.OutputStatus: schema.OutputInvalid, schema.OutputReason: bad.why,
+			schema.OutputSince: bad.since.UTC().Format(time.RFC3339Nano),
+		}
+	}
+	for name := range s.told {
+		if rows[name] == nil {
+			if s.rows.Del(ctx, name) != nil {
+				return
+			}
+			delete(s.told, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		if s.rows.SetFor(ctx, name, rows[name], rowLife) != nil {
+			return // the next beat writes it
+		}
+		s.told[name] = true
+	}
+}
+
+// row is an output as STATE_DB has it.
+func (r *running) row(now time.Time) swss.FieldValues {
+	st := r.out.Status(now)
+	r.mu.Lock()
+	why := r.why
+	r.mu.Unlock()
+	word := map[outputs.State]string{
+		outputs.Connecting: schema.OutputConnecting, outputs.Active: schema.OutputActive, outputs.Failed: schema.OutputFailed,
+	}[st.State]
+	if why != "" {
+		word, st.Reason = schema.OutputFailed, why
+	}
+	n := func(v uint64) string { return strconv.FormatUint(v, 10) }
+	row := swss.FieldValues{
+		schema.OutputKind: r.kind, schema.OutputTo: r.to, schema.OutputStatus: word, schema.OutputReason: st.Reason,
+		schema.OutputSince: st.Since.UTC().Format(time.RFC3339Nano),
+		schema.OutputBegan: st.Began.UTC().Format(time.RFC3339Nano),
+		schema.OutputSent:  n(st.Sent), schema.OutputSentBytes: n(st.SentBytes), schema.OutputFailures: n(st.Failures),
+		schema.OutputWaiting: strconv.Itoa(st.Waiting), schema.OutputWaitingBytes: strconv.Itoa(st.WaitingBytes),
+		schema.OutputDropped + "full": n(st.Losses.Full), schema.OutputDropped + "old": n(st.Losses.Old),
+		schema.OutputDropped + "refused": n(st.Losses.Refused), schema.OutputDropped + "too-large": n(st.Losses.TooLarge),
+		schema.OutputOldest: "",
+	}
+	if !st.Oldest.IsZero() {
+		row[schema.OutputOldest] = st.Oldest.UTC().Format(time.RFC3339Nano)
+	}
+	return row
+}

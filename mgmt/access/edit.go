@@ -1,0 +1,96 @@
+package access
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/crypto/bcrypt"
+)
+
+// hashCost is that of the hashes that are made: some 50 ms.
+const hashCost = 10
+
+// NewUser is a user with the hash of a password.
+func NewUser(name, password string, role Role) (User, error) {
+	switch {
+	case name == "" || name[0] == '#' || strings.TrimSpace(name) != name || strings.ContainsAny(name, ":\n\r\x00"):
+		return User{}, fmt.Errorf("%q is no name of a user: want one without colon, # in front, and space around", name)
+	case password == "":
+		return User{}, errors.New("the password is empty")
+	}
+	if err := role.check(); err != nil {
+		return User{}, err
+	}
+	hash, err := bcrypt.GenerateFromPassword([]byte(password), hashCost)
+	if err != nil {
+		return User{}, fmt.Errorf("password: %w", err)
+	}
+	return User{Name: name, Password: string(hash), Role: role}, nil
+}
+
+// Edit changes the file of users: each line that is a user is given to keep, which returns what becomes of it, and
+// more are put behind. Comments stay where they are. The file is replaced as a whole, for its owner alone.
+func Edit(file string, keep func(User) (User, bool), more ...User) error {
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var out bytes.Buffer
+	for line := range strings.Lines(string(text)) {
+		u, err := parseUser(strings.TrimSpace(line))
+		if err != nil {
+			out.WriteString(strings.TrimSuffix(line, "\n") + "\n")
+			continue
+		}
+		if u, stays := keep(u); stays {
+			out.WriteString(u.Line() + "\n")
+		}
+	}
+	for _, u := range more {
+		out.WriteString(u.Line() + "\n")
+	}
+	return replace(file, out.Bytes())
+}
+
+// replace writes a file whole, or not at all.
+func replace(file string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), file)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// First makes the file with one user, admin, whose password is random, and returns it; "": there is the file already.
+func First(file string) (password string, err error) {
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	password = rand.Text()
+	u, err := NewUser("admin", password, Admin)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return "", err
+	}
+	text := "# Made at the first start; change it with tamtam users.\n" + u.Line() + "\n"
+	if err := replace(file, []byte(text)); err != nil {
+		return "", err
+	}
+	return password, nil
+}

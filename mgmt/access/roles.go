@@ -1,0 +1,148 @@
+package access
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Level is how much a role may do with a node.
+type Level uint8
+
+// The levels; each includes those before it.
+const (
+	None Level = iota
+	Read
+	Write
+)
+
+// String is the word of the file.
+func (l Level) String() string { return [...]string{"none", "read", "write"}[min(l, Write)] }
+
+func parseLevel(word string) (Level, bool) {
+	for _, l := range []Level{None, Read, Write} {
+		if l.String() == word {
+			return l, true
+		}
+	}
+	return None, false
+}
+
+// A Rule is what a role may do at a path and below.
+type Rule struct {
+	Role  Role
+	Level Level
+	Path  Path
+	Line  int // of the file; 0: it is built in
+}
+
+// String is the line of the file.
+func (r Rule) String() string { return fmt.Sprintf("%s %s %s", r.Role, r.Level, r.Path) }
+
+// Roles are all roles, with their rules.
+type Roles struct{ of map[Role][]Rule }
+
+// maxRules bounds the lines of a file.
+const maxRules = 1000
+
+// ParseRoles reads lines ROLE none|read|write [ORIGIN:]PATH, and adds what is built in. Empty lines and lines that
+// begin with # are skipped. nil: there is only what is built in.
+func ParseRoles(r io.Reader) (*Roles, error) {
+	if r == nil {
+		r = strings.NewReader("")
+	}
+	roles := &Roles{of: map[Role][]Rule{}}
+	own := map[Role]bool{}
+	s := bufio.NewScanner(r)
+	for n, count := 1, 0; s.Scan(); n++ {
+		line := strings.TrimSpace(s.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if count++; count > maxRules {
+			return nil, fmt.Errorf("line %d: more than %d lines", n, maxRules)
+		}
+		rule, err := parseRule(line)
+		if err == nil {
+			rule.Line = n
+			err = roles.add(rule)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		own[rule.Role] = true
+	}
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	for _, rule := range builtIn(own) {
+		same := func(o Rule) bool { return o.Path.String() == rule.Path.String() }
+		if !slices.ContainsFunc(roles.of[rule.Role], same) {
+			roles.of[rule.Role] = append(roles.of[rule.Role], rule)
+		}
+	}
+	return roles, nil
+}
+
+func parseRule(line string) (Rule, error) {
+	name, rest, _ := strings.Cut(line, " ")
+	word, path, ok := strings.Cut(strings.TrimSpace(rest), " ")
+	if !ok {
+		return Rule{}, fmt.Errorf("want ROLE none|read|write PATH")
+	}
+	rule := Rule{Role: Role(name)}
+	if err := rule.Role.check(); err != nil {
+		return Rule{}, err
+	}
+	if rule.Level, ok = parseLevel(word); !ok {
+		return Rule{}, fmt.Errorf("%.80q: want none, read or write", word)
+	}
+	if rule.Role == Admin {
+		return Rule{}, fmt.Errorf("%s may everything; give its users another role", Admin)
+	}
+	var err error
+	rule.Path, err = ParsePath(strings.TrimSpace(path))
+	return rule, err
+}
+
+func (r *Roles) add(rule Rule) error {
+	for _, o := range r.of[rule.Role] {
+		if o.Path.String() == rule.Path.String() {
+			return fmt.Errorf("%s has a line for %s already, line %d", rule.Role, rule.Path, o.Line)
+		}
+	}
+	r.of[rule.Role] = append(r.of[rule.Role], rule)
+	return nil
+}
+
+// Rules are those of a role, those that count first coming first; nil: there is no such role.
+func (r *Roles) Rules(of Role) []Rule {
+	rules := slices.Clone(r.of[of])
+	slices.SortStableFunc(rules, func(a, b Rule) int {
+		return cmp.Or(cmp.Compare(len(b.Path.Elems), len(a.Path.Elems)), cmp.Compare(b.Path.keys(), a.Path.keys()),
+			cmp.Compare(a.Level, b.Level))
+	})
+	return rules
+}
+
+// Names are those of all roles, in order.
+func (r *Roles) Names() []Role { return slices.Sorted(maps.Keys(r.of)) }
+
+// Check refuses users whose role there is not.
+func (r *Roles) Check(users []User) error {
+	for _, u := range users {
+		if _, ok := r.of[u.Role]; ok {
+			continue
+		}
+		var names []string
+		for _, n := range r.Names() {
+			names = append(names, string(n))
+		}
+		return fmt.Errorf("user %s: there is no role %q; there are %s", u.Name, string(u.Role), strings.Join(names, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package mgmt
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"tamtam/mgmt/access"
+)
+
+// A guard is who is let in, by which way, as whom.
+type guard struct {
+	cfg      Config
+	model    *model
+	log      *slog.Logger
+	now      func() time.Time
+	accounts *reread[*accounts]
+	pair     *reread[*tls.Certificate] // the server's own certificate; nil: there is no TLS yet
+	clientCA *reread[*clientCA]        // nil: clients need no certificate
+	trail    trail
+	calls    callsOf
+	sessions attended
+}
+
+// open reads who is let in.
+func (g *guard) open() error { return errors.Join(g.openAccounts(), g.openClientCA()) }
+
+// Accounts are who may log in, and what each role sees.
+type accounts struct {
+	list  []access.User
+	users map[string]access.User
+	views map[access.Role]*view
+	proof passwords
+}
+
+// openAccounts reads the files, or takes what the configuration has.
+func (g *guard) openAccounts() error {
+	r := &reread[*accounts]{what: "users and roles", now: g.now, log: g.log, told: g.auditReread}
+	for _, name := range []string{g.cfg.UsersFile, g.cfg.RolesFile} {
+		if name != "" {
+			r.files = append(r.files, name)
+		}
+	}
+	r.parse = g.parseAccounts
+	g.accounts = r
+	return r.begin()
+}
+
+// parseAccounts reads the texts of the files that there are.
+func (g *guard) parseAccounts(texts [][]byte) (a *accounts, err error) {
+	users, rules := g.cfg.Users, g.cfg.Roles
+	if g.cfg.UsersFile != "" {
+		if users, err = access.ReadUsers(bytes.NewReader(texts[0])); err != nil {
+			return nil, within(g.cfg.UsersFile, err)
+		}
+		texts = texts[1:]
+	}
+	if g.cfg.RolesFile != "" {
+		rules = string(texts[0])
+	}
+	roles, err := access.ParseRoles(strings.NewReader(rules))
+	var views map[access.Role]*view
+	if err == nil {
+		views, err = g.model.views(roles)
+	}
+	if err != nil {
+		return nil, within(g.cfg.RolesFile, err)
+	}
+	if err := roles.Check(users); err != nil {
+		return nil, within(g.cfg.UsersFile, err)
+	}
+	a = &accounts{list: users, users: map[string]access.User{}, views: views}
+	for _, u := range users {
+		a.users[u.Name] = u
+	}
+	return a, nil
+}
+
+// within says in which file something is wrong; "": in none.
+func within(file string, err error) error {
+	if file == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", file, err)
+}
+
+// troubles say of files that are read while the server runs why what they say now is not in force.
+func (g *guard) troubles() []string {
+	var all []string
+	doubts := []func() string{g.accounts.doubt, g.trail.doubt}
+	if g.pair != nil {
+		doubts = append(doubts, g.pair.doubt)
+	}
+	if g.clientCA != nil {
+		doubts = append(doubts, g.clientCA.doubt)
+	}
+	for _, doubt := range doubts {
+		if why := doubt(); why != "" {
+			all = append(all, why)
+		}
+	}
+	return all
+}

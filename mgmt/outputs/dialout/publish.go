@@ -1,0 +1,169 @@
+// Package dialout sends what a gNMI Subscribe gives to a collector that the switch calls, instead of one that calls it:
+// as SONiC's gNMIDialOut does, and as gnmic takes it when it listens.
+//
+// What belongs here: the subscriptions of TELEMETRY_CLIENT as gNMI has them, and the stream to a collector. The values
+// are those of the gNMI server, whose Subscribe is called as if a client had.
+//
+// A collector that reads slowly slows its own subscription down, which then sends the newest values and not all. One
+// that is away loses what its spool has no room for, counted; when it is back the subscription begins anew, and all
+// values are sent once more, so that what a collector has is right whatever it has missed.
+package dialout
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"tamtam/mgmt/outputs"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+)
+
+// A Subscriber serves Subscribe RPCs: the gNMI server.
+type Subscriber interface {
+	Subscribe(rpc gpb.GNMI_SubscribeServer) error
+}
+
+// A Publisher has a subscription, and the output that it goes to.
+type Publisher struct {
+	From Subscriber
+	List *gpb.SubscriptionList
+	Out  *outputs.Output
+	// Room is how much of the spool may be full before the subscription waits for a collector that reads slowly.
+	Room int
+
+	// Fails hears why there is no subscription, and nil when there is one; nil: nobody does.
+	Fails func(error)
+}
+
+// again is how long is waited after a subscription has failed.
+const again = 5 * time.Second
+
+// Run publishes until ctx ends; a subscription of mode ONCE is sent once per connection.
+func (p *Publisher) Run(ctx context.Context) error {
+	connected := make(chan struct{}, 1)
+	p.Out.Connected = func() {
+		select {
+		case connected <- struct{}{}:
+		default:
+		}
+	}
+	sending, stop := context.WithCancel(ctx)
+	defer stop()
+	sent := make(chan error, 1)
+	go func() { sent <- p.Out.Run(sending) }()
+	p.subscribe(ctx, connected)
+	stop()
+	return <-sent
+}
+
+// subscribe keeps a subscription: the first at once, so that what happens before there is a collector is told, and a
+// new one behind each further connection.
+func (p *Publisher) subscribe(ctx context.Context, connected <-chan struct{}) {
+	for first := true; ctx.Err() == nil; {
+		life, end := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		go func() { ended <- p.From.Subscribe(&rpc{ctx: life, p: p}) }()
+		var err error
+		anew := false
+		for running := true; !anew; {
+			var retry <-chan time.Time
+			var over <-chan error
+			if running {
+				over = ended
+			} else if err != nil {
+				retry = time.After(again)
+			}
+			select {
+			case <-ctx.Done():
+				anew = true
+			case <-connected: // what was lost before, the new one sends
+				anew, first = !first || p.lost(), false
+			case err = <-over:
+				running = false
+				if err != nil && ctx.Err() == nil && p.Fails != nil {
+					p.Fails(err)
+				}
+			case <-retry:
+				anew = true
+			}
+			if anew && running {
+				end()
+				<-ended
+			}
+		}
+		end()
+	}
+}
+
+// rpc is a Subscribe RPC without a client.
+type rpc struct {
+	gpb.GNMI_SubscribeServer // nil: what is not here is not called
+	ctx                      context.Context
+	p                        *Publisher
+	asked, began             bool
+}
+
+func (r *rpc) Context() context.Context { return r.ctx }
+
+// Recv returns the subscription, and then nothing more.
+func (r *rpc) Recv() (*gpb.SubscribeRequest, error) {
+	if !r.asked {
+		r.asked = true
+		return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: r.p.List}}, nil
+	}
+	return nil, io.EOF
+}
+
+// Send puts a message into the spool. While the collector takes some, it waits for room: meanwhile the subscription
+// forgets what is not the newest.
+func (r *rpc) Send(m *gpb.SubscribeResponse) error {
+	data, err := proto.Marshal(m)
+	if err != nil {
+		return err
+	}
+	if !r.began && r.p.Fails != nil {
+		r.began = true
+		r.p.Fails(nil)
+	}
+	for {
+		now := time.Now()
+		s := r.p.Out.Status(now)
+		if s.State != outputs.Active || s.WaitingBytes <= r.p.Room || r.p.Room == 0 {
+			r.p.Out.Put(now, data)
+			return nil
+		}
+		if !r.wait() {
+			return errors.New("the subscription has ended")
+		}
+	}
+}
+
+// look is how often is looked whether there is room.
+const look = 50 * time.Millisecond
+
+func (r *rpc) wait() bool {
+	t := time.NewTimer(look)
+	defer t.Stop()
+	select {
+	case <-r.ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
+
+func (r *rpc) SetHeader(metadata.MD) error  { return nil }
+func (r *rpc) SendHeader(metadata.MD) error { return nil }
+func (r *rpc) SetTrailer(metadata.MD)       {}
+func (r *rpc) SendMsg(any) error            { return errors.ErrUnsupported }
+func (r *rpc) RecvMsg(any) error            { return errors.ErrUnsupported }
+
+// lost reports whether something was never sent.
+func (p *Publisher) lost() bool {
+	_, _, _, l := p.Out.Fill(time.Now())
+	return l.Total() > 0
+}

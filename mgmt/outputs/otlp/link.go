@@ -1,0 +1,210 @@
+// Package otlp sends the metrics of a switch to an OpenTelemetry collector, by OTLP over gRPC or HTTP.
+//
+// What belongs here: families of package metrics as OTLP has them, and what a collector answers. Counters are
+// cumulative Sums, as they are in the switch: what is lost on the way costs resolution and nothing else.
+package otlp
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"tamtam/mgmt/outputs"
+
+	collector "go.opentelemetry.io/proto/slim/otlp/collector/metrics/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	_ "google.golang.org/grpc/encoding/gzip" // "gzip", below
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+// Schemes are the ways to a collector: gRPC or HTTP, in the clear or by TLS.
+func Schemes() map[string]outputs.Scheme {
+	return map[string]outputs.Scheme{
+		"grpc": {Port: "4317"}, "grpcs": {Port: "4317"},
+		"http": {Port: "4318", Path: true}, "https": {Port: "4318", Path: true},
+	}
+}
+
+// NewLink returns the way to a collector. conf is for the schemes with TLS.
+func NewLink(to outputs.Target, conf *tls.Config) outputs.Link {
+	switch to.Scheme {
+	case "http", "https":
+		return newHTTP(to, conf)
+	}
+	l := &overGRPC{addr: "passthrough:///" + to.Address(), creds: insecure.NewCredentials()}
+	if to.Scheme == "grpcs" {
+		l.creds = credentials.NewTLS(conf)
+	}
+	return l
+}
+
+// method is that of OTLP.
+const method = "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
+
+type overGRPC struct {
+	addr  string
+	creds credentials.TransportCredentials
+	conn  *grpc.ClientConn
+}
+
+// Connect makes the client; that a collector is there shows when something is sent.
+func (l *overGRPC) Connect(context.Context) (err error) {
+	l.Close()
+	l.conn, err = grpc.NewClient(l.addr, grpc.WithTransportCredentials(l.creds),
+		grpc.WithNoProxy(),
+		grpc.WithDefaultCallOptions(grpc.ForceCodec(outputs.Raw{}), grpc.UseCompressor("gzip")))
+	return err
+}
+
+func (l *overGRPC) Close() {
+	if l.conn != nil {
+		l.conn.Close()
+		l.conn = nil
+	}
+}
+
+func (l *overGRPC) Send(ctx context.Context, data []byte) error {
+	var answer []byte
+	if err := l.conn.Invoke(ctx, method, data, &answer); err != nil {
+		return judged(err)
+	}
+	return partial(answer)
+}
+
+// judged is what OTLP's specification makes of an error: whether the message may be sent again, and when.
+func judged(err error) error {
+	st, _ := status.FromError(err)
+	switch st.Code() {
+	case codes.Unavailable:
+		if after, ok := retryInfo(st); ok {
+			return &outputs.BusyError{Err: err, After: after}
+		}
+		return err
+	case codes.Canceled, codes.DeadlineExceeded, codes.Aborted, codes.OutOfRange, codes.DataLoss:
+		return err
+	case codes.ResourceExhausted:
+		if after, ok := retryInfo(st); ok {
+			return &outputs.BusyError{Err: err, After: after}
+		}
+	}
+	return &outputs.RefusedError{Err: err}
+}
+
+// retryInfo is the time that google.rpc.RetryInfo has, its only field: a Duration, seconds and nanoseconds.
+func retryInfo(st *status.Status) (after time.Duration, ok bool) {
+	for _, d := range st.Proto().GetDetails() {
+		if d.GetTypeUrl() != "type.googleapis.com/google.rpc.RetryInfo" {
+			continue
+		}
+		delay, _ := field(d.GetValue(), 1)
+		_, seconds := field(delay, 1)
+		_, nanos := field(delay, 2)
+		const most = uint64(time.Hour / time.Second)
+		return time.Duration(min(seconds, most))*time.Second + time.Duration(min(nanos, uint64(time.Second))), true
+	}
+	return 0, false
+}
+
+// field returns the last value of a field of a message, of which nothing is known but its bytes.
+func field(message []byte, want protowire.Number) (data []byte, n uint64) {
+	for len(message) > 0 {
+		num, typ, size := protowire.ConsumeTag(message)
+		if size < 0 {
+			return nil, 0
+		}
+		message = message[size:]
+		if size = protowire.ConsumeFieldValue(num, typ, message); size < 0 {
+			return nil, 0
+		}
+		if num == want && typ == protowire.BytesType {
+			data, _ = protowire.ConsumeBytes(message)
+		}
+		if num == want && typ == protowire.VarintType {
+			n, _ = protowire.ConsumeVarint(message)
+		}
+		message = message[size:]
+	}
+	return data, n
+}
+
+// partial reads an ExportMetricsServiceResponse. Points that the collector has rejected it does not want again.
+func partial(answer []byte) error {
+	var r collector.ExportMetricsServiceResponse
+	if err := proto.Unmarshal(answer, &r); err != nil {
+		return nil // it was taken, whatever else was said
+	}
+	if n := r.GetPartialSuccess().GetRejectedDataPoints(); n > 0 {
+		return &outputs.RefusedError{Err: fmt.Errorf("the collector rejects %d data points: %.200q", n,
+			r.GetPartialSuccess().GetErrorMessage())}
+	}
+	return nil
+}
+
+type overHTTP struct {
+	url    string
+	client *http.Client
+}
+
+// mostAnswer bounds what is read of an answer.
+const mostAnswer = 64 << 10
+
+func newHTTP(to outputs.Target, conf *tls.Config) *overHTTP {
+	if to.Path == "" {
+		to.Path = "/v1/metrics"
+	}
+	return &overHTTP{url: to.String(), client: &http.Client{
+		Transport:     &http.Transport{TLSClientConfig: conf, MaxIdleConns: 1, IdleConnTimeout: time.Minute},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+func (l *overHTTP) Connect(context.Context) error { l.Close(); return nil }
+
+func (l *overHTTP) Close() { l.client.CloseIdleConnections() }
+
+func (l *overHTTP) Send(ctx context.Context, data []byte) error {
+	var body bytes.Buffer
+	z := gzip.NewWriter(&body)
+	if _, err := z.Write(data); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url, &body)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/x-protobuf")
+	req.Header.Set("Content-Encoding", "gzip")
+	req.Header.Set("User-Agent", "tamtam")
+	resp, err := l.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
+	if err != nil {
+		return err
+	}
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return partial(answer)
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		seconds, _ := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 12)
+		return &outputs.BusyError{Err: errors.New(resp.Status), After: time.Duration(seconds) * time.Second}
+	}
+	return &outputs.RefusedError{Err: errors.New(resp.Status)}
+}

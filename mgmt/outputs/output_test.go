@@ -1,0 +1,224 @@
+package outputs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A receiver is a link that does what a test says.
+type receiver struct {
+	mu       sync.Mutex
+	got      []string
+	connects []time.Time
+	err      func(data string) error // nil: everything is taken
+	down     bool
+	gone     chan struct{}
+}
+
+func (r *receiver) Connect(context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.connects = append(r.connects, time.Now())
+	if r.down {
+		return errors.New("connection refused")
+	}
+	r.gone = make(chan struct{})
+	return nil
+}
+
+func (r *receiver) Send(ctx context.Context, data []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.down {
+		return errors.New("broken pipe")
+	}
+	if r.err != nil {
+		if err := r.err(string(data)); err != nil {
+			return err
+		}
+	}
+	r.got = append(r.got, string(data))
+	return nil
+}
+
+func (r *receiver) Gone() <-chan struct{} { return r.gone }
+
+func (r *receiver) Close() {}
+
+// set changes what it does.
+func (r *receiver) set(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f()
+}
+
+// run starts an output, and returns what ends it.
+func run(t *testing.T, o *Output) (end func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- o.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A receiver that goes away in the middle: what comes meanwhile waits, and what there is no room for is counted. When it
+// is back, everything that waited is sent, in order, and nothing twice.
+func TestReceiverIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{}
+		o := New(r, Bounds{Bytes: 100 * (overhead + 3), Age: time.Hour})
+		end := run(t, o)
+		defer end()
+		for i := range 100 {
+			o.Put(time.Now(), []byte(strconv.Itoa(100+i)))
+			synctest.Wait()
+		}
+		r.set(func() { r.down = true; close(r.gone) })
+		synctest.Wait()
+		for i := range 150 {
+			o.Put(time.Now(), []byte(strconv.Itoa(200+i)))
+			<-time.After(time.Second)
+		}
+		if s := o.Status(time.Now()); s.State != Failed || s.Reason != "connection refused" || s.Sent != 100 ||
+			s.Losses != (Losses{Full: 50}) || s.Waiting != 100 {
+			t.Errorf("while it is away: %+v", s)
+		}
+		r.set(func() { r.down = false })
+		<-time.After(2 * mostWait)
+		synctest.Wait()
+		if s := o.Status(time.Now()); s.State != Active || s.Reason != "" || s.Sent != 200 || s.Waiting != 0 {
+			t.Errorf("when it is back: %+v", s)
+		}
+		if len(r.got) != 200 || !slices.IsSorted(r.got) || r.got[100] != "250" {
+			t.Errorf("%d came: %v", len(r.got), r.got)
+		}
+	})
+}
+
+// Tries become rarer: each wait is twice the last, give or take a quarter, up to a minute.
+func TestWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{down: true}
+		o := New(r, DefaultBounds())
+		end := run(t, o)
+		<-time.After(10 * time.Minute)
+		end()
+		want := time.Second
+		for i := 1; i < len(r.connects); i++ {
+			d := r.connects[i].Sub(r.connects[i-1])
+			if d < want*3/4 || d > want*5/4+1 {
+				t.Errorf("wait %d: %v, want %v give or take a quarter", i, d, want)
+			}
+			want = min(2*want, mostWait)
+		}
+		if n := len(r.connects); n < 12 || n > 20 {
+			t.Errorf("%d tries in ten minutes", n)
+		}
+		if s := o.Status(time.Now()); s.Failures != uint64(len(r.connects)) {
+			t.Errorf("%d tries: %+v", len(r.connects), s)
+		}
+	})
+}
+
+// A message that the receiver does not want is no reason to send no other; one that it may want later stays, and the
+// connection with it.
+func TestRefusedAndBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy := 2
+		r := &receiver{err: func(data string) error {
+			switch {
+			case data == "bad":
+				return &RefusedError{errors.New("no such metric")}
+			case data == "later" && busy > 0:
+				busy--
+				return &BusyError{Err: errors.New("too much"), After: 20 * time.Second}
+			}
+			return nil
+		}}
+		o := New(r, DefaultBounds())
+		defer run(t, o)()
+		began := time.Now()
+		for _, m := range []string{"a", "bad", "later", "b"} {
+			o.Put(time.Now(), []byte(m))
+		}
+		synctest.Wait()
+		if s := o.Status(time.Now()); s.State != Failed || s.Losses.Refused != 1 || s.Waiting != 2 {
+			t.Errorf("busy: %+v", s)
+		}
+		<-time.After(time.Minute)
+		synctest.Wait()
+		if !slices.Equal(r.got, []string{"a", "later", "b"}) || len(r.connects) != 1 || time.Since(began) < 40*time.Second {
+			t.Errorf("%v came, by %d connections", r.got, len(r.connects))
+		}
+	})
+}
+
+// What waits when the switch ends is sent, if that takes no longer than a moment.
+func TestEndSendsTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{}
+		o := New(r, DefaultBounds())
+		end := run(t, o)
+		synctest.Wait()
+		o.Put(time.Now(), []byte("last"))
+		end()
+		if !slices.Equal(r.got, []string{"last"}) {
+			t.Errorf("%v came", r.got)
+		}
+	})
+}
+
+func TestParseTarget(t *testing.T) {
+	schemes := map[string]Scheme{"grpc": {Port: "4317"}, "http": {Port: "4318", Path: true}, "sonic": {}}
+	for text, want := range map[string]string{
+		"grpc://collector":       "grpc://collector:4317",
+		"grpc://[2001:db8::1]:9": "grpc://[2001:db8::1]:9",
+		"http://10.0.0.1/a/b/":   "http://10.0.0.1:4318/a/b",
+		"sonic://10.0.0.1:8080":  "sonic://10.0.0.1:8080",
+		"sonic://10.0.0.1":       "",
+		"grpc://a/path":          "",
+		"grpc://":                "",
+		"grpc://user:secret@a":   "",
+		"grpc://a:0":             "",
+		"grpc://a:65536":         "",
+		"http://a?x=y":           "",
+		"ftp://a":                "",
+		"collector:4317":         "",
+		"":                       "",
+		"grpc://a b":             "",
+		"http://a#f":             "",
+	} {
+		got, err := ParseTarget(text, schemes)
+		if (err != nil) != (want == "") || err == nil && got.String() != want {
+			t.Errorf("%q: %v, %v, want %q", text, got, err, want)
+		}
+	}
+}
+
+// Any text is a target that is written and read again as the same, or an error.
+func FuzzParseTarget(f *testing.F) {
+	schemes := map[string]Scheme{"grpc": {Port: "4317"}, "http": {Port: "4318", Path: true}}
+	for _, text := range []string{"grpc://a", "http://[::1]:1/x", "http://a/%2f", "grpc://[fe80::1%25eth0]:1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := ParseTarget(text, schemes)
+		if err != nil {
+			return
+		}
+		again, err := ParseTarget(got.String(), schemes)
+		if err != nil || again != got {
+			t.Errorf("%q is %+v, and that %+v, %v", text, got, again, err)
+		}
+	})
+}

@@ -1,0 +1,88 @@
+package outputs
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/internal/randtest"
+)
+
+// Whatever is put and taken: what was put is what waits, what was sent and what was lost by reason; the bounds hold;
+// messages leave in the order in which they came.
+func TestSpool(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 50}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		b := Bounds{Bytes: 1000 + r.IntN(3000), Age: time.Duration(1+r.IntN(50)) * time.Second}
+		s, now := NewSpool(b), time.Unix(1000, 0)
+		var put, sent, refused uint64
+		last := byte(0)
+		taken := false
+		for range 300 {
+			now = now.Add(time.Duration(r.IntN(3000)) * time.Millisecond)
+			switch k := r.IntN(4); {
+			case k < 2:
+				put++
+				data := make([]byte, 1+r.IntN(300))
+				data[0] = byte(put)
+				s.Put(now, data)
+			case k == 2 && !taken:
+				var m Message
+				if m, taken = s.Take(now); taken {
+					if m.Data[0]-last > 200 && last != 0 {
+						t.Fatalf("message %d behind %d", m.Data[0], last)
+					}
+					last = m.Data[0]
+				}
+			case taken:
+				taken = false
+				switch r.IntN(3) {
+				case 0:
+					s.Back()
+					last--
+				case 1:
+					s.Done(true)
+					refused++
+				default:
+					s.Done(false)
+					sent++
+				}
+			}
+			n, bytes, oldest, l := s.Fill(now)
+			if put != sent+uint64(n)+l.Total() || l.Refused != refused {
+				t.Fatalf("%d put, %d sent, %d wait, lost %+v", put, sent, n, l)
+			}
+			if bytes+n*overhead > b.Bytes || n > 0 && !taken && now.Sub(oldest) > b.Age {
+				t.Fatalf("%d messages of %d bytes since %v at %v in %+v", n, bytes, oldest, now, b)
+			}
+		}
+	})
+}
+
+// What is larger than the spool is no reason to empty it.
+func TestSpoolTooLarge(t *testing.T) {
+	s, now := NewSpool(Bounds{Bytes: 500, Age: time.Hour}), time.Unix(1, 0)
+	s.Put(now, []byte("a"))
+	s.Put(now, []byte(strings.Repeat("x", 500)))
+	if n, _, _, l := s.Fill(now); n != 1 || l != (Losses{TooLarge: 1}) {
+		t.Errorf("%d wait, lost %+v", n, l)
+	}
+}
+
+// What is being sent stays, and what comes meanwhile may have no room beside it.
+func TestSpoolBesideWhatIsSent(t *testing.T) {
+	s, now := NewSpool(Bounds{Bytes: 200, Age: time.Minute}), time.Unix(1, 0)
+	s.Put(now, make([]byte, 100))
+	s.Take(now)
+	now = now.Add(time.Hour)
+	s.Put(now, make([]byte, 100))
+	n, _, _, l := s.Fill(now)
+	if n != 1 || l != (Losses{Full: 1}) {
+		t.Errorf("%d wait, lost %+v", n, l)
+	}
+	s.Done(false)
+	if n, bytes, _, _ := s.Fill(now); n != 0 || bytes != 0 {
+		t.Errorf("%d of %d bytes wait", n, bytes)
+	}
+}

@@ -1,0 +1,69 @@
+package outputs
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Target is where an output sends to.
+type Target struct {
+	Scheme string
+	Host   string // a name or an address, without brackets
+	Port   string
+	Path   string // "" or from / on
+}
+
+// A Scheme is a way to send, as the first word of a target's URL.
+type Scheme struct {
+	Port string // that is meant where none is named; "": one has to be
+	Path bool   // there may be a path
+}
+
+// Address is HOST:PORT.
+func (t Target) Address() string { return net.JoinHostPort(t.Host, t.Port) }
+
+// String is the target as a URL.
+func (t Target) String() string { return t.Scheme + "://" + t.Address() + t.Path }
+
+// ParseTarget reads SCHEME://HOST[:PORT][/PATH].
+func ParseTarget(text string, schemes map[string]Scheme) (t Target, err error) {
+	forms := make([]string, 0, len(schemes))
+	for _, name := range slices.Sorted(maps.Keys(schemes)) {
+		forms = append(forms, name+"://")
+	}
+	bad := func(why string) (Target, error) {
+		return Target{}, fmt.Errorf("%.200q: %s: want %s and HOST:PORT", text, why, strings.Join(forms, ", "))
+	}
+	u, err := url.Parse(text)
+	if err != nil || strings.ContainsAny(text, " \t\r\n\x00") {
+		return bad("no URL")
+	}
+	s, ok := schemes[u.Scheme]
+	switch {
+	case !ok:
+		return bad("no way to send")
+	case u.Host == "" || u.Hostname() == "":
+		return bad("no host")
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.RawFragment != "":
+		return bad("more than a host and a path")
+	case u.Path != "" && !s.Path:
+		return bad("there is no path here")
+	case len(u.Hostname()) > 253 || len(u.Path) > 1024 || strings.ContainsAny(u.Hostname(), "[]/%?#@"):
+		return bad("no host")
+	}
+	t = Target{Scheme: u.Scheme, Host: u.Hostname(), Port: u.Port(), Path: strings.TrimSuffix(u.EscapedPath(), "/")}
+	if t.Port == "" {
+		if t.Port = s.Port; t.Port == "" {
+			return bad("no port")
+		}
+	}
+	if n, err := strconv.ParseUint(t.Port, 10, 16); err != nil || n == 0 {
+		return bad("port " + t.Port + ": want 1 to 65535")
+	}
+	return t, nil
+}

@@ -1,0 +1,187 @@
+package restconf
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"tamtam/mgmt"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// An oracle says what a role may do, by looking at every rule for every node: it knows no more of the server than the
+// names of nodes.
+type oracle struct {
+	root  mgmt.Node
+	rules []ruling
+}
+
+// A ruling is a line of the file: level 0 is none, 1 read, 2 write.
+type ruling struct {
+	level int
+	elems []*gpb.PathElem
+}
+
+// level is what the line with the longest path says of a path whose keys are all given.
+func (o oracle) level(path []*gpb.PathElem) int {
+	best, long, keyed := 0, -1, -1
+	for _, r := range o.rules {
+		n := 0
+		if len(r.elems) > len(path) || slices.ContainsFunc(r.elems, func(el *gpb.PathElem) bool {
+			at := path[slices.Index(r.elems, el)]
+			for k, v := range el.GetKey() {
+				if n++; at.GetKey()[k] != v {
+					return true
+				}
+			}
+			return at.GetName() != el.GetName()
+		}) {
+			continue
+		}
+		switch {
+		case len(r.elems) > long, len(r.elems) == long && n > keyed:
+			best, long, keyed = r.level, len(r.elems), n
+		case len(r.elems) == long && n == keyed:
+			best = min(best, r.level)
+		}
+	}
+	return best
+}
+
+// node is the node of a path.
+func (o oracle) node(path []*gpb.PathElem) mgmt.Node {
+	n := o.root
+	for _, el := range path {
+		n, _ = n.Child(el.GetName())
+	}
+	return n
+}
+
+// concrete are paths for a path of which keys are missing: each key that a rule names there, and one that none does.
+func (o oracle) concrete(path []*gpb.PathElem) [][]*gpb.PathElem {
+	out := [][]*gpb.PathElem{nil}
+	for i, el := range path {
+		variants := []*gpb.PathElem{{Name: el.GetName(), Key: el.GetKey()}}
+		for _, key := range o.node(path[:i+1]).Keys() {
+			if el.GetKey()[key] != "" {
+				continue
+			}
+			values := []string{"\x00"}
+			for _, r := range o.rules {
+				if i < len(r.elems) && r.elems[i].GetName() == el.GetName() && r.elems[i].GetKey()[key] != "" {
+					values = append(values, r.elems[i].GetKey()[key])
+				}
+			}
+			var more []*gpb.PathElem
+			for _, v := range variants {
+				for _, value := range values {
+					keys := map[string]string{key: value}
+					maps.Copy(keys, v.GetKey())
+					more = append(more, &gpb.PathElem{Name: v.GetName(), Key: keys})
+				}
+			}
+			variants = more
+		}
+		var longer [][]*gpb.PathElem
+		for _, before := range out {
+			for _, v := range variants {
+				longer = append(longer, append(slices.Clip(before), v))
+			}
+		}
+		out = longer
+	}
+	return out
+}
+
+// some says whether a leaf at or below a path may be so much.
+func (o oracle) some(path []*gpb.PathElem, want int) bool {
+	return slices.ContainsFunc(o.concrete(path), func(p []*gpb.PathElem) bool {
+		n := o.node(p)
+		if n.Type() != nil {
+			return o.level(p) >= want
+		}
+		return slices.ContainsFunc(n.Children(), func(k mgmt.Node) bool {
+			return o.some(append(slices.Clip(p), &gpb.PathElem{Name: k.Name()}), want)
+		})
+	})
+}
+
+// all says whether all that a Set can write at and below a path may be written.
+func (o oracle) all(path []*gpb.PathElem) bool {
+	return !slices.ContainsFunc(o.concrete(path), func(p []*gpb.PathElem) bool {
+		n := o.node(p)
+		if (n.Type() != nil || n.List()) && o.level(p) < 2 {
+			return true
+		}
+		return slices.ContainsFunc(n.Children(), func(k mgmt.Node) bool {
+			return k.Config() && !(n.Root() && apart(k.Path())) && !o.all(append(slices.Clip(p), &gpb.PathElem{Name: k.Name()}))
+		})
+	})
+}
+
+// sees says whether a leaf is shown: a list's key is with whatever is shown of the entry.
+func (o oracle) sees(path []*gpb.PathElem) bool {
+	entry := path[:len(path)-1]
+	if n := o.node(entry); n.List() && slices.Contains(n.Keys(), path[len(path)-1].GetName()) {
+		return o.some(entry, 1)
+	}
+	return o.level(path) >= 1
+}
+
+// prune takes from the value of a node what is not shown; false: nothing is left.
+func (o oracle) prune(path []*gpb.PathElem, value any) (any, bool) {
+	n := o.node(path)
+	switch value := value.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for member, below := range value {
+			k, ok := child(n, member)
+			if !ok {
+				return nil, false
+			}
+			if v, shown := o.prune(append(slices.Clip(path), &gpb.PathElem{Name: k.Name()}), below); shown {
+				out[member] = v
+			}
+		}
+		return out, len(out) > 0
+	case []any:
+		if n.LeafList() {
+			return value, o.sees(path)
+		}
+		var out []any
+		for _, entry := range value {
+			if v, shown := o.prune(withKeys(n, path, entry), entry); shown {
+				out = append(out, v)
+			}
+		}
+		return out, len(out) > 0
+	}
+	return value, o.sees(path)
+}
+
+// withKeys is the path of an entry of a list, by its JSON.
+func withKeys(n mgmt.Node, path []*gpb.PathElem, entry any) []*gpb.PathElem {
+	members, _ := entry.(map[string]any)
+	keys := map[string]string{}
+	for name, v := range members {
+		if _, local, ok := strings.Cut(name, ":"); ok {
+			name = local
+		}
+		if slices.Contains(n.Keys(), name) {
+			keys[name] = text(v)
+			if k, _ := n.Child(name); len(k.Words()) > 0 { // an identity has its module in JSON
+				if _, word, ok := strings.Cut(keys[name], ":"); ok {
+					keys[name] = word
+				}
+			}
+		}
+	}
+	return append(slices.Clone(path[:len(path)-1]), &gpb.PathElem{Name: n.Name(), Key: keys})
+}
+
+// apart says whether a path is of what only who asks for it gets.
+func apart(path string) bool {
+	top, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return slices.Contains([]string{"config-rows", "configurations", "tallies"}, top)
+}

@@ -1,0 +1,624 @@
+package mgmt
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tamtam/mgmt/access"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// staff are users of each role.
+var staff = []access.User{
+	{Name: "root", Password: "p", Role: access.Admin}, {Name: "op", Password: "p", Role: access.Operator},
+	{Name: "guest", Password: "p", Role: access.ReadOnly}, {Name: "u", Password: "p", Role: "r"},
+}
+
+// as is the context of what a user of the staff asks for.
+func (b *bed) as(name string) context.Context {
+	b.t.Helper()
+	c, err := b.server.Login(Credentials{Name: name, Password: "p", Given: true, Transport: overGNMI, From: "192.0.2.1:1"})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return WithCaller(b.ctx, c)
+}
+
+// staffed is a server with the staff, on which u may what the lines say.
+func staffed(t *testing.T, lines string, edit ...func(*Config)) *bed {
+	dir := t.TempDir()
+	b := newBed(t, func(c *Config) {
+		c.Users, c.Roles, c.Keep = staff, "r none /\n"+lines, dir
+		for _, f := range edit {
+			f(c)
+		}
+	})
+	b.rows(someSwitch())
+	return b
+}
+
+// What the built-in roles may, and one of whom lines say little.
+func TestRoles(t *testing.T) {
+	b := staffed(t, "r write /tam/samplers\nr write /tam/collectors/collector[name=c1]\nr read sonic-db:/STATE_DB\n")
+	b.rows(map[string]string{
+		"CONFIG_DB TACPLUS_SERVER|h":       "passkey=secret",
+		"CONFIG_DB DEVICE_METADATA|global": "hostname=sw",
+	})
+	raw := func(db, table string) *gpb.Path {
+		return &gpb.Path{Origin: rawOrigin, Elem: []*gpb.PathElem{{Name: db}, {Name: "localhost"}, {Name: table}}}
+	}
+	get := func(p *gpb.Path) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := b.server.Get(ctx, &gpb.GetRequest{Path: []*gpb.Path{p}})
+			return err
+		}
+	}
+	set := func(reqs ...*gpb.SetRequest) func(context.Context) error {
+		return func(ctx context.Context) (err error) {
+			for _, req := range reqs {
+				_, e := b.server.Set(ctx, req)
+				err = errors.Join(err, e)
+			}
+			return err
+		}
+	}
+	row := func(table, key string) *gpb.SetRequest {
+		return &gpb.SetRequest{Update: []*gpb.Update{update("/config-rows/row[table="+table+"][key="+key+"]/config/field", `["a=b"]`)}}
+	}
+	collector := func(name string) []*gpb.SetRequest {
+		at := "/tam/collectors/collector[name=" + name + "]"
+		return []*gpb.SetRequest{
+			{Update: []*gpb.Update{update(at+"/config", `{"ip":"10.0.0.1","port":1}`)}}, {Delete: []*gpb.Path{path(at)}},
+		}
+	}
+	const yes, no = codes.OK, codes.PermissionDenied
+	for _, tt := range []struct {
+		what            string
+		do              func(context.Context) error
+		guest, op, u, r codes.Code
+	}{
+		{"the tree", get(path("/tam/flowgroups")), yes, yes, no, yes},
+		{"samplers, of which there are none", get(path("/tam/samplers")), codes.NotFound, codes.NotFound, codes.NotFound, codes.NotFound},
+		{"rows as they are", get(path("/config-rows/row[table=TACPLUS_SERVER][key=h]")), no, yes, no, yes},
+		{"derived tables", get(raw("STATE_DB", "TAM_STATE_FLOWGROUP_TABLE")), yes, yes, yes, yes},
+		{"a derived row by its key", get(raw("STATE_DB", "TAM_STATE_FLOWGROUP_TABLE|f1")), yes, yes, yes, yes},
+		{"counters as they are", get(raw("COUNTERS_DB", "COUNTERS_PORT_NAME_MAP")), yes, yes, no, yes},
+		{"configured tables", get(raw("CONFIG_DB", "PORT")), no, yes, no, yes},
+		{"a configured row by its key", get(raw("CONFIG_DB", "TACPLUS_SERVER|h")), no, yes, no, yes},
+		{"a feature", set(collector("c1")...), no, yes, yes, yes},
+		{"another entry", set(collector("c2")...), no, yes, no, yes},
+		{"an empty Set", set(&gpb.SetRequest{}), no, yes, yes, yes},
+		{"the machine", set(&gpb.SetRequest{Update: []*gpb.Update{update("/system/config/hostname", `"x"`)}}), no, no, no, yes},
+		{"a row of the switch", set(row("SCHEDULER", "s")), no, codes.InvalidArgument, no, codes.InvalidArgument},
+		{"a row of another daemon", set(row("TACPLUS_SERVER", "x")), no, no, no, yes},
+		{"all of a list", set(&gpb.SetRequest{Delete: []*gpb.Path{path("/tam/collectors/collector[name=*]")}}), no, yes, no, yes},
+		{"the whole tree", set(&gpb.SetRequest{Replace: []*gpb.Update{update("/", `{}`)}}), no, no, no, yes},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			for name, want := range map[string]codes.Code{"guest": tt.guest, "op": tt.op, "u": tt.u, "root": tt.r} {
+				before := b.config()
+				err := tt.do(b.as(name))
+				if status.Code(firstOf(err)) != want {
+					t.Errorf("%s: %v, want %s", name, err, want)
+				}
+				if want == no && b.config() != before {
+					t.Errorf("%s: CONFIG_DB changed", name)
+				}
+				if want == no && strings.Contains(fmt.Sprint(err), "secret") {
+					t.Errorf("%s is told the secret: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
+// firstOf is the first of joined errors.
+func firstOf(err error) error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()[0]
+	}
+	return err
+}
+
+// Operations are granted by name; another configuration is put in place by who may write the rows that differ.
+func TestRolesOfOperations(t *testing.T) {
+	b := staffed(t, "r write /operations/clear-counters\nr read /operations/copy\n")
+	do := func(name, operation, input string) codes.Code {
+		t.Helper()
+		return status.Code(b.server.Operate(b.as(name), operation, []byte(input)))
+	}
+	for _, tt := range []struct {
+		name, operation, input string
+		want                   codes.Code
+	}{
+		{"guest", "clear-counters", `{"kind":"all"}`, codes.PermissionDenied},
+		{"guest", "commit", `{}`, codes.PermissionDenied},
+		{"u", "clear-counters", `{"kind":"all"}`, codes.OK},
+		{"u", "commit", `{}`, codes.PermissionDenied},
+		{"u", "copy", `{"source":"running","destination":"startup"}`, codes.PermissionDenied},
+		{"op", "clear-counters", `{"kind":"all"}`, codes.OK},
+		{"op", "copy", `{"source":"running","destination":"startup"}`, codes.OK},
+		{"op", "copy", `{"source":"startup","destination":"running"}`, codes.OK},
+	} {
+		if got := do(tt.name, tt.operation, tt.input); got != tt.want {
+			t.Errorf("%s by %s: %s, want %s", tt.operation, tt.name, got, tt.want)
+		}
+	}
+	const back = `{"source":"startup","destination":"running"}`
+	sampler := &gpb.SetRequest{Update: []*gpb.Update{update("/tam/samplers/sampler[name=s]/config/sampling-rate", "1")}}
+	if _, err := b.server.Set(b.as("op"), sampler); err != nil {
+		t.Fatal(err)
+	}
+	if got := do("op", "copy", back); got != codes.OK || b.row("TAM_SAMPLINGRATE_TABLE|s") != "" {
+		t.Errorf("the operator takes his own change back: %s", got)
+	}
+	b.rows(map[string]string{"CONFIG_DB TACPLUS_SERVER|h": "passkey=secret"})
+	if got := do("op", "copy", back); got != codes.PermissionDenied || b.row("TACPLUS_SERVER|h") == "" {
+		t.Errorf("the operator takes another's row away: %s", got)
+	}
+	if got := do("root", "copy", back); got != codes.OK || b.row("TACPLUS_SERVER|h") != "" {
+		t.Errorf("the administrator takes it away: %s", got)
+	}
+}
+
+// What a change would name of others the role may not see is not named.
+func TestErrorsHide(t *testing.T) {
+	b := staffed(t, "r write /tam/flowgroups\nr write /tam/collectors\nr write /interfaces/interface[name=Ethernet0]\n")
+	_, err := b.server.Set(b.as("u"), &gpb.SetRequest{Delete: []*gpb.Path{path("/tam/flowgroups/flowgroup[name=f1]")}})
+	wantErr(t, err, "FailedPrecondition", "in use by "+hidden)
+	if strings.Contains(err.Error(), "s1") {
+		t.Errorf("the session is named: %v", err)
+	}
+	_, err = b.server.Set(b.as("op"), &gpb.SetRequest{Delete: []*gpb.Path{path("/tam/flowgroups/flowgroup[name=f1]")}})
+	wantErr(t, err, "FailedPrecondition", "in use by tailstamping-session s1")
+	// Breakout makes and removes other interfaces.
+	_, err = b.server.Set(b.as("u"), &gpb.SetRequest{Update: []*gpb.Update{
+		update("/interfaces/interface[name=Ethernet0]/breakout/config", `{"mode":"4x25G"}`)}})
+	if status.Code(err) == codes.OK {
+		t.Error("the role has made other interfaces")
+	}
+}
+
+// A gNMI RPC that nobody has looked at may nothing.
+func TestNobody(t *testing.T) {
+	b := staffed(t, "")
+	_, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path("/tam")}})
+	wantErr(t, err, "Unauthenticated")
+	v := (&view{role: "none"})
+	if v.some(b.server.model.root, nil, access.Read) || v.anything(b.server.model) || v.may("commit") == nil {
+		t.Error("nobody may something")
+	}
+}
+
+// Lines that mean nothing are refused at the start, with their number and what there is.
+func TestWrongRoles(t *testing.T) {
+	redis := newBed(t, nil).redis
+	for _, tt := range []struct{ lines, want string }{
+		{"r read /tam/nothing", "line 1: /tam/nothing: /tam has no node \"nothing\"; it has"},
+		{"r read /tam/samplers/sampler[size=1]", "has no key"},
+		{"r read cli:/x", `there is no origin "cli"`},
+		{"r write sonic-db:/CONFIG_DB", "want none or read"},
+		{"r read sonic-db:/SOME_DB", "there is no database"},
+		{"r read sonic-db:/CONFIG_DB/PORT/Ethernet0", "want none or read of sonic-db:/DATABASE/TABLE"},
+		{"x read /", "user u: there is no role"},
+	} {
+		_, err := NewServer(Config{Redis: redis, Users: staff, Roles: tt.lines})
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %s", tt.lines, err, tt.want)
+		}
+	}
+}
+
+// A filed is a server whose users and roles are in files, with a clock that is moved.
+type filed struct {
+	*bed
+	users, roles string
+	now          *atomic.Int64 // in ns since 1970
+	trail        *bytes.Buffer
+}
+
+func newFiled(t *testing.T) *filed {
+	dir := t.TempDir()
+	f := &filed{
+		users: filepath.Join(dir, "users"), roles: filepath.Join(dir, "roles"), now: &atomic.Int64{}, trail: &bytes.Buffer{},
+	}
+	f.now.Store(1_700_000_000e9)
+	f.write(t, f.users, "root:p:admin\nu:p:r\n")
+	f.write(t, f.roles, "r read /tam\n")
+	f.bed = newBed(t, func(c *Config) {
+		c.UsersFile, c.RolesFile, c.Insecure, c.Addr = f.users, f.roles, false, ""
+		c.Clock, c.Audit = func() time.Time { return time.Unix(0, f.now.Load()) }, slog.NewJSONHandler(f.trail, nil)
+	})
+	return f
+}
+
+func (f *filed) write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.now.Add(int64(2 * rereadPeriod))
+}
+
+func (f *filed) login(name, password string) error {
+	_, err := f.server.Login(Credentials{Name: name, Password: password, Given: true, Transport: overGNMI})
+	return err
+}
+
+// Files that change are in force at the next request; those that are wrong are not, and that is told.
+func TestFilesReadAgain(t *testing.T) {
+	f := newFiled(t)
+	hash, err := access.NewUser("u", "new", "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.login("u", "p"); err != nil {
+		t.Fatal(err)
+	}
+	ctx := f.as("u") // as of now
+	f.write(t, f.users, "root:p:admin\n"+hash.Line()+"\n")
+	if f.login("u", "new") != nil || f.login("u", "new") != nil || f.login("u", "p") == nil {
+		t.Error("the new password is not in force")
+	}
+	again, err := access.NewUser("u", "newer", "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.write(t, f.users, "root:p:admin\n"+again.Line()+"\n")
+	if f.login("u", "newer") != nil || f.login("u", "new") == nil {
+		t.Error("a password that was verified before still counts")
+	}
+	for _, broken := range []string{"root:p", "root:p:admin\nu:p:other\n", "", "root:p:admin\nroot:q:admin\n"} {
+		f.write(t, f.users, broken)
+		if f.login("root", "p") != nil || f.login("u", "newer") != nil {
+			t.Errorf("%q is in force", broken)
+		}
+		if told := strings.Join(f.server.Troubles(), "; "); !strings.Contains(told, f.users) || !strings.Contains(told, "stays in force") {
+			t.Errorf("%q: told is %q", broken, told)
+		}
+	}
+	if err := os.Remove(f.users); err != nil {
+		t.Fatal(err)
+	}
+	f.write(t, f.roles, "r none /\n")
+	if f.login("u", "newer") != nil || len(f.server.Troubles()) == 0 {
+		t.Error("without the file nobody, or everybody, is let in")
+	}
+	f.write(t, f.users, "root:p:admin\nu:p:r\n")
+	if f.login("u", "p") != nil || len(f.server.Troubles()) != 0 {
+		t.Errorf("mended: %v", f.server.Troubles())
+	}
+	_, err = f.server.Get(ctx, &gpb.GetRequest{Path: []*gpb.Path{path("/tam")}})
+	if status.Code(err) == codes.PermissionDenied {
+		t.Errorf("a request that runs keeps its rights: %v", err)
+	}
+	_, err = f.server.Get(f.as("u"), &gpb.GetRequest{Path: []*gpb.Path{path("/tam")}})
+	wantErr(t, err, "PermissionDenied", "/tam", "role r")
+}
+
+// Sessions of a user that is removed end, as do those of one with another password; who has other rights subscribes anew.
+func TestSessionsEnd(t *testing.T) {
+	for _, tt := range []struct{ name, users, roles, want string }{
+		{"removed", "root:p:admin\n", "r read /tam\n", "Unauthenticated"},
+		{"another password", "root:p:admin\nu:q:r\n", "r read /tam\n", "Unauthenticated"},
+		{"another role", "root:p:admin\nu:p:operator\n", "r read /tam\n", "Unavailable"},
+		{"other lines", "root:p:admin\nu:p:r\n", "r read /tam/samplers\n", "Unavailable"},
+		{"as before", "# x\nroot:p:admin\nu:p:r\n", "# y\nr read /tam\n", "Canceled"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFiled(t)
+			ctx, cancel := context.WithCancelCause(f.as("u"))
+			defer cancel(nil)
+			ctx, leave := f.server.guard.attend(ctx)
+			defer leave()
+			f.write(t, f.roles, tt.roles)
+			f.write(t, f.users, tt.users)
+			if stays := f.server.guard.endSessions(); stays != (tt.want == "Canceled") {
+				t.Errorf("the session is there: %v", stays)
+			}
+			cancel(context.Canceled)
+			<-ctx.Done()
+			if got := status.FromContextError(context.Cause(ctx)); tt.want == "Canceled" && got.Code() != codes.Canceled {
+				t.Errorf("ended by %v", context.Cause(ctx))
+			}
+			if tt.want != "Canceled" {
+				wantErr(t, context.Cause(ctx), tt.want)
+			}
+		})
+	}
+}
+
+// A Subscribe ends with the reason when its user may not go on.
+func TestSubscribeOfRemovedUser(t *testing.T) {
+	f := newFiled(t)
+	f.rows(someSwitch())
+	rpc := &quiet{ctx: f.as("u"), list: listOf(gpb.SubscriptionList_STREAM, subOf(onChange, "/tam/flowgroups/flowgroup[name=*]/config"))}
+	ended := make(chan error, 1)
+	go func() { ended <- f.server.Subscribe(rpc) }()
+	f.write(t, f.users, "root:p:admin\n")
+	wantErr(t, <-ended, "Unauthenticated", "user u is not there any more")
+}
+
+// A quiet client of Subscribe takes what comes.
+type quiet struct {
+	gpb.GNMI_SubscribeServer
+	ctx  context.Context
+	list *gpb.SubscriptionList
+}
+
+func (q *quiet) Context() context.Context          { return q.ctx }
+func (q *quiet) Send(*gpb.SubscribeResponse) error { return nil }
+func (q *quiet) Recv() (*gpb.SubscribeRequest, error) {
+	if list := q.list; list != nil {
+		q.list = nil
+		return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}}, nil
+	}
+	<-q.ctx.Done()
+	return nil, q.ctx.Err()
+}
+
+// The trail has who, from where, what, at which paths and with which result, one record each; no value.
+func TestTrail(t *testing.T) {
+	f := newFiled(t)
+	f.rows(someSwitch())
+	records := func() (all []map[string]any) {
+		for line := range strings.Lines(f.trail.String()) {
+			var r map[string]any
+			if err := json.Unmarshal([]byte(line), &r); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			all = append(all, r)
+		}
+		f.trail.Reset()
+		return all
+	}
+	want := func(what string, wants ...string) {
+		t.Helper()
+		got := records()
+		if len(got) != 1 {
+			t.Fatalf("%s: %d records, want one: %v", what, len(got), got)
+		}
+		for _, w := range wants {
+			if key, value, _ := strings.Cut(w, "="); fmt.Sprint(got[0][key]) != value {
+				t.Errorf("%s: %s is %v, want %s", what, key, got[0][key], value)
+			}
+		}
+	}
+	who := []string{"msg=audit", "user=root", "role=admin", "from=192.0.2.1:1", "transport=gNMI"}
+	_, err := f.server.Set(f.as("root"), &gpb.SetRequest{
+		Delete: []*gpb.Path{path("/tam/tailstamping-sessions/tailstamping-session[name=s1]")},
+		Update: []*gpb.Update{update("/system/config/hostname", `"s3cret"`)},
+	})
+	if err != nil || strings.Contains(f.trail.String(), "s3cret") {
+		t.Errorf("%v: %s", err, f.trail)
+	}
+	want("a Set", append(who, "operation=set", "result=OK", "level=INFO",
+		"paths=[-/tam/tailstamping-sessions/tailstamping-session[name=s1] /system/config/hostname]")...)
+	_, _ = f.server.Set(f.as("u"), &gpb.SetRequest{Update: []*gpb.Update{update("/system/config/hostname", `"s3cret"`)}})
+	want("one that is refused", "user=u", "role=r", "operation=set", "result=PermissionDenied", "level=WARN",
+		"paths=[/system/config/hostname]")
+	_, _ = f.server.Get(f.as("u"), &gpb.GetRequest{Path: []*gpb.Path{path("/system")}})
+	want("an access that is refused", "operation=get", "paths=[/system]", "result=PermissionDenied")
+	_ = f.server.Operate(f.as("root"), "clear-counters", []byte(`{"kind":"all"}`))
+	want("an operation", "operation=clear-counters", `input={"kind":"all"}`, "result=OK")
+	_ = f.login("u", "s3cret")
+	want("a login", "user=u", "operation=login", "result=Unauthenticated", "reason=user or password is wrong")
+	_, _ = f.server.Get(f.as("root"), &gpb.GetRequest{Path: []*gpb.Path{path("/tam")}})
+	if got := records(); len(got) > 0 {
+		t.Errorf("what is only read: %v", got)
+	}
+	f.write(t, f.users, "root:p:admin\n")
+	_ = f.login("root", "p")
+	want("files read again", "operation=reload of users and roles", "result=OK")
+	for range 3 * refusalsPerSecond {
+		_ = f.login("root", "wrong")
+	}
+	if got := records(); len(got) != refusalsPerSecond {
+		t.Errorf("%d records of one second, want %d", len(got), refusalsPerSecond)
+	}
+	f.now.Add(int64(time.Second))
+	_ = f.login(strings.Repeat("x", 100000)+"\n", "wrong")
+	text := f.trail.String()
+	want("the next second", fmt.Sprintf("more=%d", 2*refusalsPerSecond))
+	if len(text) > 1000 {
+		t.Errorf("a record has %d bytes", len(text))
+	}
+}
+
+// One source has only so many places, whatever it does with them; others have theirs.
+func TestCallsOfOneSource(t *testing.T) {
+	var c callsOf
+	var leaves []func()
+	for _, tt := range []struct {
+		lasts bool
+		most  int
+	}{{false, maxCallsOf}, {true, maxSubscribeOf}} {
+		for i := range tt.most + 1 {
+			leave, err := c.enter(tcpAddr("192.0.2.1:7"), tt.lasts)
+			if (err != nil) != (i == tt.most) || err != nil && status.Code(err) != codes.ResourceExhausted {
+				t.Fatalf("%d of %d: %v", i+1, tt.most, err)
+			}
+			if err == nil {
+				leaves = append(leaves, leave)
+			}
+		}
+		if leave, err := c.enter(tcpAddr("192.0.2.2:7"), tt.lasts); err != nil {
+			t.Error(err)
+		} else {
+			leave()
+		}
+	}
+	for _, leave := range leaves {
+		leave()
+	}
+	if len(c.of) != 0 {
+		t.Errorf("%d sources are remembered", len(c.of))
+	}
+}
+
+// Without a login the server is for this machine alone, unless that is asked for.
+func TestListensForWhom(t *testing.T) {
+	for _, tt := range []struct {
+		addr  string
+		local bool
+	}{
+		{"localhost:1", true}, {"127.0.0.1:1", true}, {"127.9.9.9:1", true}, {"[::1]:1", true}, {"[::ffff:127.0.0.1]:1", true},
+		{":1", false}, {"0.0.0.0:1", false}, {"[::]:1", false}, {"192.0.2.1:1", false}, {"switch1:1", false}, {"localhost.example:1", false},
+		{"nonsense", false},
+	} {
+		if got := Local(tt.addr); got != tt.local {
+			t.Errorf("%s is local: %v", tt.addr, got)
+		}
+		err := Config{}.MayListen(tt.addr)
+		if (err == nil) != tt.local || err != nil && !strings.Contains(err.Error(), "--users") {
+			t.Errorf("%s: %v", tt.addr, err)
+		}
+		for _, c := range []Config{{NoLogin: true}, {Users: staff}, {UsersFile: "f"}, {ClientCAFile: "f"}} {
+			if err := c.MayListen(tt.addr); err != nil {
+				t.Errorf("%s: %v", tt.addr, err)
+			}
+		}
+	}
+	b := newBed(t, nil)
+	for _, c := range []Config{{Addr: ":0", Insecure: true}, {Addr: "127.0.0.1:0", Insecure: true, NoLogin: true, ClientCAFile: "x"}} {
+		c.Redis = b.redis
+		if s, err := NewServer(c); err == nil {
+			s.Close()
+			t.Errorf("%+v is accepted", c)
+		}
+	}
+	ls, err := Listen("localhost:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range ls {
+		if !Local(l.Addr().String()) || l.Addr().String()[strings.LastIndex(l.Addr().String(), ":"):] !=
+			ls[0].Addr().String()[strings.LastIndex(ls[0].Addr().String(), ":"):] {
+			t.Errorf("localhost is %s, beside %s", l.Addr(), ls[0].Addr())
+		}
+		l.Close()
+	}
+}
+
+// At the unix socket the server's own user is admin, or whoever is named.
+func TestSocketAsUser(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	b := newBed(t, func(c *Config) {
+		c.Users, c.Roles, c.Socket, c.Addr, c.Insecure = staff, "r read /tam\n", socket, "", false
+	})
+	client := dialSocket(t, socket)
+	for _, tt := range []struct {
+		md   []string
+		code string
+	}{
+		{nil, "OK"},
+		{[]string{"username", "op"}, "PermissionDenied"},
+		{[]string{"username", "root", "password", ""}, "OK"},
+		{[]string{"username", "op", "password", "wrong"}, "Unauthenticated"},
+		{[]string{"username", "root", "password", "p"}, "OK"},
+		{[]string{"username", "stranger"}, "Unauthenticated"},
+	} {
+		_, err := client.Set(metadata.AppendToOutgoingContext(b.ctx, tt.md...),
+			&gpb.SetRequest{Update: []*gpb.Update{update("/system/config/hostname", `"x"`)}})
+		if status.Code(err).String() != tt.code {
+			t.Errorf("%v: %v, want %s", tt.md, err, tt.code)
+		}
+	}
+	if info, err := os.Stat(socket); err != nil || info.Mode().Perm() != 0o666 {
+		t.Errorf("%v, %v: want a socket for all, of whom only users are let in", info.Mode(), err)
+	}
+	err := errOf(b.server.guard.loginLocal(unixPeer{uid: 54321}, Credentials{Name: "root"}))
+	wantErr(t, err, "Unauthenticated")
+}
+
+func tcpAddr(text string) net.Addr { return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(text)) }
+
+// dialSocket is a client at a unix socket.
+func dialSocket(t *testing.T, socket string) gpb.GNMIClient {
+	t.Helper()
+	conn, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return gpb.NewGNMIClient(conn)
+}
+
+func errOf(_ Caller, err error) error { return err }
+
+// Who has signed clients' certificates is read again: those of another are refused, on connections that are there too.
+func TestClientCAReadAgain(t *testing.T) {
+	now := time.Now()
+	dir, first, second := t.TempDir(), t.TempDir(), t.TempDir()
+	certs := map[string]tls.Certificate{"first": clientCert(t, first, "root", now), "second": clientCert(t, second, "root", now)}
+	file := filepath.Join(dir, "clients.pem")
+	use := func(from string) {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(from, caFile))
+		if err == nil {
+			err = os.WriteFile(file, text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	use(first)
+	b := newBed(t, func(c *Config) { c.Insecure, c.Dir, c.ClientCAFile, c.Users = false, dir, file, staff[:1] })
+	clients := map[string]gpb.GNMIClient{}
+	for name, cert := range certs {
+		conf := trust(t, dir)
+		conf.Certificates = []tls.Certificate{cert}
+		clients[name] = b.dial(grpc.WithTransportCredentials(credentials.NewTLS(conf)))
+	}
+	if err := capabilities(b, clients["first"]); err != nil {
+		t.Fatal(err)
+	}
+	wantErr(t, capabilities(b, clients["second"]), "Unavailable")
+	if err := os.WriteFile(file, []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.server.guard.clientCA.lookAgain()
+	if err := capabilities(b, clients["first"]); err != nil {
+		t.Errorf("a broken file is in force: %v", err)
+	}
+	if told := strings.Join(b.server.Troubles(), "; "); !strings.Contains(told, "client CA: no certificate in "+file) {
+		t.Errorf("told is %q", told)
+	}
+	use(second)
+	b.server.guard.clientCA.lookAgain()
+	wantErr(t, capabilities(b, clients["first"]), "Unauthenticated", "not accepted")
+	conf := trust(t, dir)
+	conf.Certificates = []tls.Certificate{certs["second"]}
+	if err := capabilities(b, b.dial(grpc.WithTransportCredentials(credentials.NewTLS(conf)))); err != nil {
+		t.Error(err)
+	}
+	// A certificate without its key is not shown.
+	before := b.server.guard.pair.get()
+	if err := os.WriteFile(filepath.Join(dir, serverKeyFile), []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.server.guard.pair.lookAgain()
+	if b.server.guard.pair.get() != before || !strings.Contains(strings.Join(b.server.Troubles(), "; "), "certificate: ") {
+		t.Errorf("told is %q", b.server.Troubles())
+	}
+}
