@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
 
 ### help            this list
 help:
@@ -203,6 +203,13 @@ openapi:
 	mkdir -p bin
 	$(GO) test -count=1 -run '^TestOpenAPI$$' ./mgmt/restconf
 	$(GO) run -C tools/openapi . $(TAMTAM_OPENAPI)
+
+### gnmi-clients    the points of docs/gnmi.md through clients that others wrote: gnmi_cli, which is built; GNMIC=PATH: gnmic, too
+gnmi-clients:
+	mkdir -p bin
+	$(GO) build -C tools/gnmicli -o $(CURDIR)/bin/gnmi_cli github.com/openconfig/gnmi/cmd/gnmi_cli
+	TAMTAM_GNMI_CLI=$(CURDIR)/bin/gnmi_cli $(GO) test -count=1 -run '^TestConformance$$|^TestSubscribeThroughGnmiCLI$$' ./mgmt
+	[ -z "$(GNMIC)" ] || TAMTAM_GNMIC=$(abspath $(GNMIC)) $(GO) test -count=1 -run '^TestConformance$$' ./mgmt
 
 ### supervisor-test the recipes for supervisord and systemd
 supervisor-test:

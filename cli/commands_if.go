@@ -48,7 +48,32 @@ func interfaceCommands() []*command {
 			return interfacePath(c.sh.iface), c.sh.only(l.word, "Ethernet", "PortChannel")
 		}))
 	}
+	for _, l := range channelLeaves {
+		out = append(out, l.single(inInterface, func(c *call) (*gpb.Path, error) {
+			return interfacePath(c.sh.iface, l.box), c.sh.only(l.word, "PortChannel")
+		}))
+	}
 	return out
+}
+
+// channelLeaves are those of a port channel alone.
+var channelLeaves = []leaf{
+	{
+		word: "static", help: "No LACP: each member that is up carries traffic", undo: "LACP says which members do",
+		name: "lag-type", box: "aggregation", means: "STATIC", def: "LACP",
+	},
+	{
+		word: "min-links", help: "How many members must carry traffic for it to be up", undo: "Back to 1",
+		kind: number(1, 1024), value: "Members", box: "aggregation",
+	},
+	{
+		word: "fast-rate", help: "LACP: the partner is to speak every second, not every 30", undo: "Back to every 30 seconds",
+		name: "interval", box: "aggregation", means: "FAST", def: "SLOW",
+	},
+	{
+		word: "fallback", help: "LACP: one member carries traffic while no partner is heard", undo: "None does then",
+		box: "aggregation", def: "false",
+	},
 }
 
 // interfaceLeaves are those of a port or port channel.

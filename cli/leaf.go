@@ -29,6 +29,7 @@ type leaf struct {
 	fill    string // what a command without it writes
 	alias   bool   // another word for a leaf that has one
 	inverse bool   // the keyword alone means false, and "no" means true
+	means   string // what the keyword alone means, if that is not true
 
 	label  string              // in show commands; empty: not shown
 	show   func(e tree) string // how it is shown; nil: as in the command
@@ -157,6 +158,8 @@ func (l leaf) single(modes []mode, at func(c *call) (*gpb.Path, error), before .
 		switch {
 		case l.inverse:
 			ch.value = c.no
+		case !c.no && l.means != "":
+			ch.value = l.means
 		case !c.no:
 			ch.value = l.kind.json(c.args["value"])
 		}

@@ -335,10 +335,9 @@ func (r *running) interfaces(interfaces, vlans, tam tree) {
 			table = "PORTCHANNEL"
 		}
 		var lines printout
-		aggregation := i.at("aggregation", "config") // what no command says stays a row
-		worded := aggregation.text("min-links") == "" && aggregation.word("lag-type") != "STATIC"
-		if worded && r.says(table, i.name()) {
+		if r.says(table, i.name()) {
 			lines.singles(" ", i, interfaceLeaves...)
+			lines.singles(" ", i, channelLeaves...)
 		}
 		if number := channel[i.name()]; number != "" {
 			lines.line(" channel-group %s", number)

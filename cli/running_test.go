@@ -83,7 +83,8 @@ func (c *configRoll) ports() {
 	c.some(2, func(i int) {
 		pc := fmt.Sprintf("PortChannel%d", i+1)
 		c.set("PORTCHANNEL", pc, "admin_status", c.of("", "up", "down"), "mtu", c.of("", "9100", "9000"), "lacp_key", c.of("", "auto"),
-			"static", c.of("", "true", "false"), "min_links", c.of("", "2"))
+			"static", c.of("", "true", "false"), "min_links", c.of("", "2"), "fast_rate", c.of("", "true", "false"),
+			"fallback", c.of("", "true", "false"))
 		c.some(2, func(int) { c.set("PORTCHANNEL_MEMBER", pc+"|"+c.port()) })
 	})
 	c.some(3, func(i int) {

@@ -148,6 +148,11 @@ tam
 interface breakout port Ethernet8 mode 4x25G
 interface PortChannel 1
  mtu 9000
+ static
+ min-links 2
+ no static
+ fast-rate
+ fallback
 interface Vlan 10
 interface Vlan 20
 interface Eth1
@@ -288,6 +293,7 @@ func TestSwitchRefusals(t *testing.T) {
 		{modeTableRecord, "session y flow-group wide collector c7 source-ip 10.0.0.1", "10.0.0.1 cannot reach collector c7 at 2001:db8::7"},
 		{modeTableRecord, "session y flow-group wide collector c1 mode exec+hit algorithm bnb", "want greedy or greedy-restarts where mode is exec+hit"},
 		{modeInterface, "channel-group 9", "PortChannel9"},
+		{modeInterface, "fast-rate", "Ethernet8 has no fast-rate: it is for PortChannel"},
 		{modeInterface, "switchport access Vlan 9", "VLAN 9 does not exist"},
 		{modeConfig, "no interface PortChannel 9", "PortChannel9 does not exist"},
 		{modeConfig, "interface breakout port Ethernet4 mode 8x10G", "4 lanes"},

@@ -19,7 +19,9 @@ func everything(t *testing.T, r *swss.Redis) map[string]map[string]string {
 		db := r.DB(name).Client()
 		for _, key := range db.Keys(t.Context(), "*").Val() {
 			row := db.HGetAll(t.Context(), key).Val()
-			maps.DeleteFunc(row, func(field, _ string) bool { return slices.Contains([]string{"since", "last_clear"}, field) })
+			maps.DeleteFunc(row, func(field, _ string) bool {
+				return slices.Contains([]string{"since", "last_clear", "last_change"}, field)
+			})
 			all[string(name)+" "+key] = row
 		}
 	}

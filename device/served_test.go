@@ -33,6 +33,17 @@ func TestServedTreeIsValid(t *testing.T) {
 		"NEXT_HEADER": "17", "PACKET_ACTION": "FORWARD"}
 	s := testSim(t, SimConfig{Profile: profile.Default(), Config: config})
 	settle(t, s)
+	// Nobody speaks LACP here.
+	for key, row := range map[string][]any{
+		schema.StateLACP + "|PortChannel1": {"runner.fast_rate", "true", "runner.fallback", "false",
+			"team_device.ifinfo.dev_addr", "02:00:00:00:00:01"},
+		schema.StateLACPMember + "|PortChannel1|Ethernet0": {"runner.actor_lacpdu_info.state", "61",
+			"runner.actor_lacpdu_info.system", "02:00:00:00:00:01", "runner.partner_lacpdu_info.system", "02:00:00:00:00:02"},
+	} {
+		if err := s.Redis.DB(swss.StateDB).Client().HSet(t.Context(), key, row...).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	server, err := mgmt.NewServer(mgmt.Config{
 		Redis: s.Redis, Socket: filepath.Join(t.TempDir(), "m"), Dir: t.TempDir(), Host: Machine("v1"),
 	})

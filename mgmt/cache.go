@@ -243,14 +243,13 @@ func (r reader) lock() (unlock func()) {
 	return r.hub.mu.RUnlock
 }
 
-// cached is a reader that uses what is kept, and sees all that was written to what a selection reads before the call. A
+// cached is the reader with what is kept, and sees all that was written to what a selection reads before the call. A
 // whole list is kept from then on; what has a pattern without wildcards is read from the database, unless it is kept.
-func (s *Server) cached(ctx context.Context, sel selection, pattern []string) (reader, error) {
-	r := s.reader
-	r.hub = s.hub
+func (r reader) cached(ctx context.Context, h *hub, m *model, sel selection, pattern []string) (reader, error) {
+	r.hub = h
 	load := false
 	for g := range sel {
 		load = load || g.parent != nil && slices.Contains(extend(pattern, g), wildcard)
 	}
-	return r, s.hub.fresh(ctx, s.model.tablesOf(sel), load)
+	return r, h.fresh(ctx, m.tablesOf(sel), load)
 }

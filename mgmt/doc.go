@@ -95,6 +95,8 @@
 //	Get, type CONFIG                            what a Set takes: not config that is written elsewhere
 //	Get, type OPERATIONAL                       state that does not repeat config
 //	use_models, unknown model or version        InvalidArgument
+//	use_models, a leaf whose words (identities)
+//	are of a model that is not named            left out
 //	origin "" and openconfig                    the same tree
 //	origin sonic-db                             tables as SONiC's server has them, read-only; rows are JSON,
 //	                                            each an update of its own; another origin: Unimplemented
@@ -111,9 +113,12 @@
 //	                                            Unimplemented if any is
 //	errors of a Set                             20 of at most 1000 bytes, 7500 as they travel in the
 //	                                            header, and how many more there are
-//	union_replace                               Unimplemented
-//	extensions history, depth,
-//	config subscription                         Unimplemented; others are ignored
+//	union_replace                               what all its paths name is replaced by all its values; what two of
+//	                                            them say differently, or other operations beside it: InvalidArgument
+//	extension depth                             of Get and Subscribe; a list and its entry are one level. A Get of what
+//	                                            is deeper than that: OK and no update
+//	extension master arbitration                election ids are remembered until the server ends, of 256 roles
+//	extensions history, config subscription     Unimplemented; what is not known is ignored
 //	extension commit                            as its specification says; another Set meanwhile: FailedPrecondition
 //	Set at /operations/NAME                     an rpc of tamtam-operations, alone in its Set; its value is the input
 //	config-rows, configurations, tallies        not in answers to requests for the root, nor replaced or deleted with it
@@ -126,7 +131,8 @@
 //	sample_interval 0, and the least            100 ms; less: InvalidArgument that names it
 //	heartbeat_interval, the least               1 s
 //	heartbeat of a SAMPLE that does not
-//	suppress_redundant                          no effect: each sample sends all
+//	suppress_redundant                          all is sent once in it; if it is longer than the interval, each
+//	                                            sample does that
 //	POLL with updates_only                      first the sync_response alone; each Poll then gets all
 //	deleted list entry                          one delete of the entry
 //	allow_aggregation, qos                      accepted, without effect

@@ -39,7 +39,17 @@ func (m *model) useModels(models []*gpb.ModelData) (func(*node) bool, error) {
 		}
 		names[u.GetName()] = true
 	}
-	return func(n *node) bool { return names[n.module] }, nil
+	return func(n *node) bool { return names[n.module] && n.speaks(names) }, nil
+}
+
+// speaks reports whether the leaf has no words of models but these: identities may be of another model than the leaf.
+func (n *node) speaks(models map[string]bool) bool {
+	for _, module := range n.enum {
+		if module != "" && !models[module] {
+			return false
+		}
+	}
+	return true
 }
 
 // dataType returns the filter that a request's type means.
@@ -60,18 +70,12 @@ func dataType(t gpb.GetRequest_DataType) (func(*node) bool, error) {
 // Get answers a GetRequest: one Notification per path, in order, all of one
 // instant as far as Sets go.
 func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
-	return s.getAs(ctx, req, false)
+	return wire{Server: s}.Get(ctx, req)
 }
 
-// getAs is Get; wire: what it returns is only sent, and may be encoded already.
-func (s *Server) getAs(ctx context.Context, req *gpb.GetRequest, wire bool) (*gpb.GetResponse, error) {
-	resp, err := s.get(ctx, req, wire)
-	s.guard.trail.denied(ctx, "get", req.GetPrefix(), req.GetPath(), err)
-	return resp, err
-}
-
+// get is Get; wire: what it returns is only sent, and may be encoded already.
 func (s *Server) get(ctx context.Context, req *gpb.GetRequest, wire bool) (*gpb.GetResponse, error) {
-	filter, err := s.getFilter(req)
+	filter, err := s.model.getFilter(req)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +127,9 @@ func (s *Server) getPath(
 ) (*gpb.Notification, error) {
 	n := &gpb.Notification{Prefix: replyPrefix(req.GetPrefix(), p)}
 	if isRaw(req.GetPrefix(), p) {
+		if depthOf(req.GetExtension()) > 0 {
+			return nil, errRawDepth
+		}
 		u, err := s.getRaw(ctx, req.GetPrefix(), p, req.GetEncoding())
 		n.Update = append(n.Update, u)
 		return n, err
@@ -135,14 +142,14 @@ func (s *Server) getPath(
 	if targets, err = viewOf(ctx).see(targets, req.GetPrefix(), p); err != nil {
 		return nil, err
 	}
-	wild = wild || len(targets) == 0
+	targets = limit(targets, depthOf(req.GetExtension()))
+	wild = wild || len(targets) == 0 || slices.ContainsFunc(targets, target.open)
 	var raw *[]byte // updates as they travel
 	if wire && req.GetEncoding() == gpb.Encoding_PROTO {
 		raw = &[]byte{}
 		defer func() { n.ProtoReflect().SetUnknown(*raw) }()
 	}
 	for _, t := range targets {
-		wild = wild || t.wild()
 		from := len(n.Update)
 		if n.Update, err = s.getTarget(ctx, t, filter, req.GetEncoding(), n.Update, raw); err != nil {
 			return nil, err
@@ -164,18 +171,18 @@ func (s *Server) getPath(
 }
 
 // getFilter returns the filter for the nodes that a GetRequest asks for.
-func (s *Server) getFilter(req *gpb.GetRequest) (func(*node) bool, error) {
+func (m *model) getFilter(req *gpb.GetRequest) (func(*node) bool, error) {
 	if err := checkEncoding(req.GetEncoding()); err != nil {
 		return nil, err
 	}
-	if err := checkExtensions(req.GetExtension()); err != nil {
+	if err := checkExtensions(req.GetExtension(), true); err != nil {
 		return nil, err
 	}
 	ofType, err := dataType(req.GetType())
 	if err != nil {
 		return nil, err
 	}
-	ofModel, err := s.model.useModels(req.GetUseModels())
+	ofModel, err := m.useModels(req.GetUseModels())
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +217,7 @@ func replyPrefix(prefix, path *gpb.Path) *gpb.Path {
 func (s *Server) getTarget(
 	ctx context.Context, t target, filter func(*node) bool, enc gpb.Encoding, out []*gpb.Update, raw *[]byte,
 ) ([]*gpb.Update, error) {
-	sel := s.model.selectLeaves(t.node, filter)
+	sel := s.model.selectLeaves(t.node, t.shows(filter))
 	if len(sel) == 0 {
 		return out, nil
 	}
@@ -218,7 +225,7 @@ func (s *Server) getTarget(
 	if sel[g] == nil { // its entries are needed anyway
 		sel[g] = &selected{rows: make([]bool, len(g.rows))}
 	}
-	r, err := s.cached(ctx, sel, t.keys)
+	r, err := s.reader.cached(ctx, s.hub, s.model, sel, t.keys)
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}

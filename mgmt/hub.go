@@ -92,7 +92,7 @@ func (h *hub) table(id tableID) *watched {
 	defer h.mu.Unlock()
 	w := h.tables[id]
 	if w == nil {
-		source := swss.NewSubscriber(l, h.redis.DB(id.db), id.table).Stored()
+		source := swss.NewSubscriber(l, h.redis.DB(id.db), id.table).Stored().Brief()
 		w = &watched{id: id, source: source, users: map[*stream]struct{}{}}
 		h.tables[id] = w
 		h.order = append(h.order, id)

@@ -90,6 +90,7 @@ func operLeaves(at string) []Leaf {
 	return []Leaf{
 		{at + "/admin-status", words("admin_status", "DOWN", "UP", "up", "DOWN", "down")},
 		{at + "/oper-status", words(schema.FieldOperStatus, "UNKNOWN", "UP", schema.OperUp, "DOWN", schema.OperDown)},
+		{at + "/last-change", text(schema.FieldLastChange)},
 	}
 }
 
@@ -101,10 +102,13 @@ func notInForceLeaves(at, admin string) []Leaf {
 	}
 }
 
-// withNumbers adds to statuses the numbers that RFC 2863 has for their names.
-func withNumbers(statuses ...Leaf) []Leaf {
-	list := slices.Clone(statuses)
-	for _, l := range statuses {
+// withNumbers adds to the statuses among leaves the numbers that RFC 2863 has for their names.
+func withNumbers(leaves ...Leaf) []Leaf {
+	list := slices.Clone(leaves)
+	for _, l := range leaves {
+		if !strings.HasSuffix(l.Path, "-status") {
+			continue
+		}
 		name := l.Codec
 		list = append(list, Leaf{l.Path + "-number", Codec{Get: func(r Record) []string {
 			return one(map[string]string{"UP": "1", "DOWN": "2", "UNKNOWN": "4"}[first(name.Get(r))])

@@ -3,7 +3,7 @@ package mgmt
 // tamtamModules are all modules that the server serves.
 func tamtamModules() []Module {
 	modules := []Module{
-		interfacesModule(), ethernetModule(), aggregateModule(), vlanModule(), addressesModule(), portsModule(),
+		interfacesModule(), ethernetModule(), aggregateModule(), vlanModule(), addressesModule(), portsModule(), lacpModule(),
 		routingModule(), qosModule(), aclModule(), tablesModule(),
 		systemModule(), platformModule(), lldpModule(), instanceModule(), queuesModule(),
 		tamModule(), altMarkModule(), flyMonModule(), tableRecordModule(), healthModule(),

@@ -30,6 +30,8 @@ type target struct {
 	node *node
 	keys []string // one per key of node.group
 	item string   // one value of a leaf-list: path elem name[.=value]
+
+	level uint32 // how many levels below it are meant; 0: all
 }
 
 // wild reports whether the target may mean any number of nodes.

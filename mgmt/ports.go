@@ -12,6 +12,10 @@ import (
 // lagGroup is what LACP knows of a PortChannel.
 func lagGroup() Group {
 	return Group{Path: interfacesPath, Rows: []Row{
+		{DB: swss.ConfigDB, Table: schema.CfgPortChannel, Key: "{name}", Only: "PortChannel", Leaves: []Leaf{
+			{"aggregation/config/interval", words("fast_rate", "", "FAST", "true", "SLOW", "false")},
+			{"aggregation/config/fallback", text("fallback")},
+		}},
 		{DB: swss.ApplDB, Table: schema.AppLAG, Key: "{name}", Only: "PortChannel"},
 		{DB: swss.StateDB, Table: schema.StateLACP, Key: "{name}", Only: "PortChannel",
 			Of: schema.AppLAG + " " + schema.FieldIncarnation, Leaves: []Leaf{

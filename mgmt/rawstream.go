@@ -72,7 +72,7 @@ func (s *Server) subscribeRaw(ctx context.Context, st *stream, feeds []*rawFeed)
 		defer listener.Close()
 		for _, f := range feeds {
 			if f.sample == 0 {
-				tables = append(tables, swss.NewSubscriber(listener, f.path.db, f.path.table))
+				tables = append(tables, swss.NewSubscriber(listener, f.path.db, f.path.table).Brief())
 			}
 		}
 		if err := listener.Sync(ctx); err != nil {

@@ -18,7 +18,6 @@ import (
 	"tamtam/yang/tamyang"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
-	"github.com/openconfig/gnmi/proto/gnmi_ext"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -51,6 +50,7 @@ type Server struct {
 
 	setting     sync.Mutex // one Set or operation at a time
 	kept        *keeping
+	arbiter     arbiter
 	indexer     *indexer // of the Set
 	tallier     *tallier
 	gate        gate
@@ -188,7 +188,7 @@ func (s *Server) add(l net.Listener, creds credentials.TransportCredentials) {
 			Timeout: 10 * time.Second}),
 		grpc.InTapHandle(s.guard.tap),
 	)
-	gpb.RegisterGNMIServer(g, wire{s})
+	gpb.RegisterGNMIServer(g, wire{s, true})
 	reflection.Register(g)
 	s.listening = append(s.listening, endpoint{l, g})
 }
@@ -259,7 +259,7 @@ func modelData() []*gpb.ModelData {
 
 // Capabilities says what the server speaks.
 func (s *Server) Capabilities(_ context.Context, req *gpb.CapabilityRequest) (*gpb.CapabilityResponse, error) {
-	if err := checkExtensions(req.GetExtension()); err != nil {
+	if err := checkExtensions(req.GetExtension(), false); err != nil {
 		return nil, err
 	}
 	version, _ := proto.GetExtension(gpb.File_github_com_openconfig_gnmi_proto_gnmi_gnmi_proto.Options(),
@@ -267,19 +267,6 @@ func (s *Server) Capabilities(_ context.Context, req *gpb.CapabilityRequest) (*g
 	return &gpb.CapabilityResponse{
 		SupportedModels: modelData(), SupportedEncodings: encodings(), GNMIVersion: version,
 	}, nil
-}
-
-// checkExtensions refuses extensions that would change what a request means;
-// others are ignored.
-func checkExtensions(exts []*gnmi_ext.Extension) error {
-	for _, e := range exts {
-		switch e.GetExt().(type) {
-		case *gnmi_ext.Extension_History, *gnmi_ext.Extension_Depth,
-			*gnmi_ext.Extension_ConfigSubscription:
-			return status.Errorf(codes.Unimplemented, "extension %T is not served", e.GetExt())
-		}
-	}
-	return nil
 }
 
 // enter waits for one of the few places for readers.

@@ -36,11 +36,14 @@ func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse
 func (s *Server) SetIf(
 	ctx context.Context, req *gpb.SetRequest, ok func(context.Context) error,
 ) (*gpb.SetResponse, error) {
-	if err := checkExtensions(req.GetExtension()); err != nil {
+	if err := checkExtensions(req.GetExtension(), false); err != nil {
 		return nil, err
 	}
-	if len(req.GetUnionReplace()) > 0 {
-		return nil, status.Error(codes.Unimplemented, "union_replace is not served; use replace")
+	if err := checkUnion(req); err != nil {
+		return nil, err
+	}
+	if err := s.arbiter.admit(req.GetExtension()); err != nil {
+		return nil, err
 	}
 	if name, input, is, err := operationOf(req); is {
 		if err == nil {
@@ -82,6 +85,9 @@ func (s *Server) perform(
 	defer leave()
 	s.setting.Lock()
 	defer s.setting.Unlock()
+	if err := s.arbiter.admit(req.GetExtension()); err != nil { // another may have been elected meanwhile
+		return err
+	}
 	begin, done, err := s.kept.confirmable(ctx, req)
 	if err != nil {
 		return s.dbError(ctx, err)
@@ -164,6 +170,16 @@ func (m *model) parseSet(ctx context.Context, req *gpb.SetRequest) ([]step, *fau
 			st.target, st.values = p.update(st.op, u)
 			p.steps = append(p.steps, st)
 		}
+	}
+	seen := map[string]wording{}
+	for _, u := range req.GetUnionReplace() {
+		if ctx.Err() != nil {
+			return nil, p.faults
+		}
+		st := step{op: unionReplace, path: u.GetPath()}
+		st.target, st.values = p.update(unionReplace, u)
+		st.values = p.agree(st.values, seen)
+		p.steps = append(p.steps, st)
 	}
 	return p.steps, p.faults
 }
@@ -363,6 +379,9 @@ func (s *Server) trySet(ctx context.Context, steps []step, parsed *faults, ok fu
 	if err := t.prefetch(ctx, steps); err != nil {
 		return err
 	}
+	if err := t.clearUnion(ctx, steps); err != nil {
+		return err
+	}
 	for i, st := range steps {
 		t.step = i
 		if err := t.do(ctx, st); err != nil {
@@ -406,7 +425,7 @@ func (t *tx) prefetch(ctx context.Context, steps []step) error {
 
 // do executes a step. What fails of it is a fault, and in doubt; an error comes from the database.
 func (t *tx) do(ctx context.Context, st step) error {
-	if st.op != gpb.UpdateResult_UPDATE {
+	if st.op == gpb.UpdateResult_DELETE || st.op == gpb.UpdateResult_REPLACE {
 		for _, x := range st.target {
 			if err := t.remove(ctx, x, st.op == gpb.UpdateResult_REPLACE); err != nil {
 				return err

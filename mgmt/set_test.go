@@ -228,7 +228,6 @@ func TestSetRefused(t *testing.T) {
 		{"delete of state", del("/tam/switch/state"), "InvalidArgument", []string{"read-only"}},
 		{"delete of a key", del("/tam/flowgroups/flowgroup[name=f1]/config/name"), "InvalidArgument", []string{"key"}},
 		{"access lists", up("/acl/acl-sets/acl-set[name=T][type=ACL_IPV4]/config/description", `"x"`), "InvalidArgument", []string{"read-only"}},
-		{"union_replace", &gpb.SetRequest{UnionReplace: []*gpb.Update{update("/tam", "{}")}}, "Unimplemented", []string{"union_replace"}},
 		{"unknown origin", &gpb.SetRequest{Prefix: &gpb.Path{Origin: "cli"}, Update: []*gpb.Update{update("/tam", "{}")}}, "Unimplemented", []string{"origin"}},
 		{"reference to nothing", up(sessions+"/tailstamping-session[name=s2]/config/flowgroup", `"nope"`), "InvalidArgument", []string{"[name=s2]/config/flowgroup", "there is no flowgroup nope"}},
 		{"in use", del("/tam/flowgroups/flowgroup[name=f1]"), "FailedPrecondition", []string{"[name=f1]", "in use by tailstamping-session s1"}},

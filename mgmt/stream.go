@@ -28,13 +28,7 @@ type stream struct {
 	view   *view  // what the caller sees; nil: everything
 	count  uint64 // passes
 
-	wire   bool   // what is sent is encoded already
-	prefix []byte // of Notifications, so encoded
-	batch  []*gpb.SubscribeResponse
-
-	held    bool // what is queued waits
-	weighed int  // how many that wait are in size
-	size    int  // bytes
+	outbox
 
 	out    chan []*gpb.SubscribeResponse
 	sent   chan struct{} // closed when the sender has ended
@@ -45,6 +39,17 @@ type stream struct {
 	lost  bool // too much changed to remember: read everything
 	doubt bool // what is known may not be what the databases say: see whether they can be read
 	wake  chan struct{}
+}
+
+// An outbox is what waits for the sender of a stream.
+type outbox struct {
+	wire   bool   // what is sent is encoded already
+	prefix []byte // of Notifications, so encoded
+	batch  []*gpb.SubscribeResponse
+
+	held    bool // what is queued waits
+	weighed int  // how many that wait are in size
+	size    int  // bytes
 }
 
 // A mark is how often a row was marked, and the row.

@@ -23,10 +23,10 @@ const (
 )
 
 // Subscribe serves one Subscribe RPC.
-func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error { return s.subscribeAs(rpc, false) }
+func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error { return wire{Server: s}.Subscribe(rpc) }
 
-// subscribeAs serves it; wire: what is sent may be encoded already.
-func (s *Server) subscribeAs(rpc gpb.GNMI_SubscribeServer, wire bool) error {
+// Subscribe serves one Subscribe RPC.
+func (w wire) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 	req, err := rpc.Recv()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
@@ -38,17 +38,17 @@ func (s *Server) subscribeAs(rpc gpb.GNMI_SubscribeServer, wire bool) error {
 	if list == nil {
 		return status.Error(codes.InvalidArgument, "the first message is a SubscriptionList")
 	}
-	if err := checkExtensions(req.GetExtension()); err != nil {
+	if err := checkExtensions(req.GetExtension(), true); err != nil {
 		return err
 	}
 	select {
-	case s.subscribers <- struct{}{}:
-		defer func() { <-s.subscribers }()
+	case w.subscribers <- struct{}{}:
+		defer func() { <-w.subscribers }()
 	default:
 		return status.Errorf(codes.ResourceExhausted, "%d Subscribe RPCs run already", maxSubscribers)
 	}
-	err = s.subscribe(rpc, list, wire)
-	s.guard.trail.denied(rpc.Context(), "subscribe", list.GetPrefix(), pathsOf(list), err)
+	err = w.subscribe(rpc, list, depthOf(req.GetExtension()), w.encoded)
+	w.guard.trail.denied(rpc.Context(), "subscribe", list.GetPrefix(), pathsOf(list), err)
 	return err
 }
 
@@ -60,17 +60,10 @@ func pathsOf(list *gpb.SubscriptionList) (paths []*gpb.Path) {
 	return paths
 }
 
-func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, wire bool) error {
-	v := viewOf(rpc.Context())
-	raw, err := s.rawFeeds(v, list)
+func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, level uint32, wire bool) error {
+	raw, feeds, err := s.feeds(viewOf(rpc.Context()), list, level)
 	if err != nil {
 		return err
-	}
-	var feeds []*feed
-	if len(raw) == 0 {
-		if feeds, err = s.compile(v, list); err != nil {
-			return err
-		}
 	}
 	ctx, end := s.guard.attend(rpc.Context())
 	defer end()
@@ -93,6 +86,21 @@ func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionL
 		return s.dbError(ctx, err)
 	}
 	return nil
+}
+
+// feeds makes those of a list: of origin sonic-db, or of the tree.
+func (s *Server) feeds(v *view, list *gpb.SubscriptionList, level uint32) ([]*rawFeed, []*feed, error) {
+	raw, err := s.rawFeeds(v, list)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case len(raw) > 0 && level > 0:
+		return nil, nil, errRawDepth
+	case len(raw) > 0:
+		return raw, nil, nil
+	}
+	feeds, err := s.compile(v, list, level)
+	return nil, feeds, err
 }
 
 // A feed is one subscription, or the half of one that TARGET_DEFINED splits.
@@ -121,8 +129,8 @@ type sentEntry struct {
 	pass   uint64 // the last in which the entry existed
 }
 
-// compile checks a SubscriptionList and makes its feeds.
-func (s *Server) compile(v *view, list *gpb.SubscriptionList) ([]*feed, error) {
+// compile checks a SubscriptionList and makes its feeds, of so many levels below each path; 0: of all.
+func (s *Server) compile(v *view, list *gpb.SubscriptionList, level uint32) ([]*feed, error) {
 	if err := checkEncoding(list.GetEncoding()); err != nil {
 		return nil, err
 	}
@@ -146,6 +154,7 @@ func (s *Server) compile(v *view, list *gpb.SubscriptionList) ([]*feed, error) {
 		if err != nil {
 			return nil, err
 		}
+		targets = limit(targets, level)
 		if list.GetMode() != gpb.SubscriptionList_STREAM {
 			feeds = append(feeds, &feed{watches: s.model.watches(targets, filter)})
 			continue
@@ -211,7 +220,7 @@ func duration(ns uint64, least time.Duration, name string) (time.Duration, error
 func (m *model) watches(targets []target, filter func(*node) bool) []*watch {
 	var out []*watch
 	for _, t := range targets {
-		sel := m.selectLeaves(t.node, filter)
+		sel := m.selectLeaves(t.node, t.shows(filter))
 		for _, g := range m.groups {
 			if s := sel[g]; s != nil {
 				out = append(out, &watch{target: t, selected: s, group: g, pattern: extend(t.keys, g),
@@ -259,9 +268,9 @@ func (f *feed) due() (time.Time, bool) {
 	return at, !at.IsZero() && len(f.watches) > 0
 }
 
-// beats reports whether the heartbeat makes a difference: a feed that sends
-// everything at every sample needs none.
-func (f *feed) beats() bool { return f.beat > 0 && (f.sample == 0 || f.suppress) }
+// beats reports whether the heartbeat makes a difference: a feed that sends everything at every sample needs none
+// unless it is shorter.
+func (f *feed) beats() bool { return f.beat > 0 && (f.sample == 0 || f.suppress || f.beat < f.sample) }
 
 // start sets the deadlines.
 func (f *feed) start(now time.Time) {

@@ -173,13 +173,16 @@ func (st *stream) wirePrefix() []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, fieldPrefix, protowire.BytesType), raw)
 }
 
-// A wire is the service as gRPC calls it: what it returns is only sent, and nobody looks at it.
-type wire struct{ *Server }
-
-// Subscribe serves one Subscribe RPC.
-func (w wire) Subscribe(rpc gpb.GNMI_SubscribeServer) error { return w.subscribeAs(rpc, true) }
+// A wire is the service for whoever gets answers: gRPC only sends them, so that they may be encoded already; others
+// look at them.
+type wire struct {
+	*Server
+	encoded bool
+}
 
 // Get answers a GetRequest.
 func (w wire) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
-	return w.getAs(ctx, req, true)
+	resp, err := w.get(ctx, req, w.encoded)
+	w.guard.trail.denied(ctx, "get", req.GetPrefix(), req.GetPath(), err)
+	return resp, err
 }

@@ -41,6 +41,9 @@ func (c *clock) steady() time.Time {
 	return c.begun.Add(since - c.after)
 }
 
+// TimeOfDay returns the current time as people are told it.
+func (c *clock) TimeOfDay() time.Time { return c.ofDay() }
+
 // ofDay returns the time that people are told.
 func (c *clock) ofDay() time.Time {
 	if !c.live {

@@ -44,7 +44,7 @@ func (d Doubter) Doubt(ctx context.Context, why string, now time.Time) (rows int
 			if err != nil {
 				return rows, err
 			}
-			_, err = d.run(ctx, db, operScript, keys, schema.FieldOperStatus, schema.OperUnknown)
+			_, err = d.run(ctx, db, operScript, keys, schema.FieldOperStatus, schema.OperUnknown, schema.FieldLastChange)
 			if err != nil {
 				return rows, err
 			}

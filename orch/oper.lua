@@ -1,5 +1,5 @@
--- Says of ports and LAGs that it is not known whether they are up. KEYS: the hash of marks, their rows. ARGV: who
--- tells, the process of that name that must have its mark here, "" none; the field, and the word.
+-- Says of ports and LAGs that it is not known whether they are up, nor when that changed. KEYS: the hash of marks, their rows. ARGV: who
+-- tells, the process of that name that must have its mark here, "" none; the field, the word, and the field with the time.
 if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then
   return 0
 end
@@ -7,5 +7,6 @@ for i = 2, #KEYS do
   local key, field, word = KEYS[i], ARGV[3], ARGV[4]
   if redis.call('HEXISTS', key, field) == 1 then
     redis.call('HSET', key, field, word)
+    redis.call('HDEL', key, ARGV[5])
   end
 end

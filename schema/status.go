@@ -20,6 +20,9 @@ const (
 	OperUp          = "up"
 	OperDown        = "down"
 	OperUnknown     = "unknown" // so is the state of the ASIC
+
+	// FieldLastChange is when it became that, in ns since 1970, in APPL_DB. It is not there where nobody saw it.
+	FieldLastChange = "last_change"
 )
 
 // Processes that own a status row.

@@ -27,6 +27,7 @@ type Subscriber struct {
 	most   int64            // that it may be
 	stored bool             // rows are delivered as they are stored
 	first  string           // the first row, by name, that there is no room for; "": there is none
+	brief  bool             // rows that came and went count, too
 
 	mu      sync.Mutex
 	changed map[string]struct{}
@@ -103,19 +104,19 @@ func (s *Subscriber) pops(ctx context.Context, changed map[string]struct{}, resy
 			return out, err
 		}
 	}
-	return s.popAll(ctx)
+	return s.popAll(ctx, changed)
 }
 
 // popChanged reads some rows. If they shift which rows there is room for, it does nothing.
 func (s *Subscriber) popChanged(ctx context.Context, keys []string) (out []KeyOpFieldsValues, fits bool, err error) {
 	next, total, fits := map[string]int64{}, s.total, true
 	err = NewTable(s.db, s.table).readRows(ctx, keys, s.rowOf(), func(key string, row FieldValues, size int64) {
-		was, known := s.known[key]
+		was, tell := s.tells(key)
 		item := KeyOpFieldsValues{Key: key, Op: OpDel}
 		if row != nil || size > 0 {
 			item = s.set(key, row, size)
 			next[key] = weight(key, row)
-		} else if !known {
+		} else if !tell {
 			return
 		}
 		if s.Over(key) {
@@ -143,8 +144,8 @@ func (s *Subscriber) popChanged(ctx context.Context, keys []string) (out []KeyOp
 	return out, true, nil
 }
 
-// popAll reads all rows, as far as there is room for them.
-func (s *Subscriber) popAll(ctx context.Context) ([]KeyOpFieldsValues, error) {
+// popAll reads all rows, as far as there is room for them. changed are those that are said to have changed.
+func (s *Subscriber) popAll(ctx context.Context, changed map[string]struct{}) ([]KeyOpFieldsValues, error) {
 	t := NewTable(s.db, s.table)
 	keys, err := t.Keys(ctx)
 	if err != nil {
@@ -179,14 +180,37 @@ func (s *Subscriber) popAll(ctx context.Context) ([]KeyOpFieldsValues, error) {
 			take(key, nil, TooMany)
 		}
 	}
-	for key := range s.known {
-		if _, there := known[key]; !there {
-			out = append(out, KeyOpFieldsValues{Key: key, Op: OpDel})
-		}
+	for _, key := range s.gone(known, changed) {
+		out = append(out, KeyOpFieldsValues{Key: key, Op: OpDel})
 	}
 	slices.SortFunc(out, func(a, b KeyOpFieldsValues) int { return strings.Compare(a.Key, b.Key) })
 	s.known, s.total, s.first = known, total, first
 	return out, nil
+}
+
+// tells returns the weight of a row that was delivered, and whether its end is.
+func (s *Subscriber) tells(key string) (was int64, tell bool) {
+	was, known := s.known[key]
+	return was, known || s.brief
+}
+
+// gone are the rows that were delivered and are not there any more, and those that changed, if these count.
+func (s *Subscriber) gone(known map[string]int64, changed map[string]struct{}) (keys []string) {
+	for key := range s.known {
+		if _, there := known[key]; !there {
+			keys = append(keys, key)
+		}
+	}
+	if !s.brief {
+		return keys
+	}
+	for key := range changed {
+		_, there := known[key]
+		if _, was := s.known[key]; !there && !was {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // Bounds of a bounded table: the bytes of its rows, and their number.
@@ -235,6 +259,13 @@ func (s *Subscriber) set(key string, row FieldValues, size int64) KeyOpFieldsVal
 		return KeyOpFieldsValues{Key: key, Op: OpSet, Stored: row, Size: size}
 	}
 	return KeyOpFieldsValues{Key: key, Op: OpSet, Fields: Pairs(row), Size: size}
+}
+
+// Brief makes the subscriber deliver a DEL of rows, too, that came and went between two calls of Pops: for whoever
+// reads rows by another way, and may have seen them.
+func (s *Subscriber) Brief() *Subscriber {
+	s.brief = true
+	return s
 }
 
 // Over reports whether there is no room for a row.

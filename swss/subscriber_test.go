@@ -81,3 +81,50 @@ func TestBoundedTable(t *testing.T) {
 		}
 	})
 }
+
+// A row that came and went between two calls is told to whoever asked for that, and to nobody else; also while all rows
+// are read anew.
+func TestBriefRows(t *testing.T) {
+	r, err := OpenEmbedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	l := NewListener(r)
+	defer l.Close()
+	plain, brief := NewSubscriber(l, r.DB(ConfigDB), "T"), NewSubscriber(l, r.DB(ConfigDB), "T").Brief()
+	pops := func(s *Subscriber) (keys []string) {
+		t.Helper()
+		if err := l.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		items, err := s.Pops(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range items {
+			keys = append(keys, i.Op+" "+i.Key)
+		}
+		return keys
+	}
+	pops(plain)
+	pops(brief)
+	for _, anew := range []bool{false, true} {
+		if err := r.DB(ConfigDB).Client().HSet(t.Context(), "T|a", "f", "1").Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.DB(ConfigDB).Client().Del(t.Context(), "T|a").Err(); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Sync(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if anew {
+			plain.stale()
+			brief.stale()
+		}
+		if got, want := fmt.Sprint(pops(plain), pops(brief)), "[] ["+OpDel+" a]"; got != want {
+			t.Errorf("all anew %v: %s, want %s", anew, got, want)
+		}
+	}
+}

@@ -24,6 +24,7 @@ modules=(
 	openconfig-if-ethernet
 	openconfig-if-ip
 	openconfig-interfaces
+	openconfig-lacp
 	openconfig-lldp
 	openconfig-aft-network-instance
 	openconfig-network-instance

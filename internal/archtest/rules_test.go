@@ -72,7 +72,7 @@ var rules = []room{
 	{name: "mgmt/outputs/dialout", below: []string{"mgmt/outputs"}, modules: []string{gnmi, grpc, protobuf}, clock: true},
 	{name: "mgmt/outputs", clock: true}, // spools, and tries that become rarer
 	{name: "mgmt/restconf", below: []string{"mgmt", "yang"}, modules: []string{gnmi, goyang, grpc}, clock: true}, // RFC 8040 on the same engine
-	{name: "mgmt", below: []string{"mgmt/access", "mgmt/configfile", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
+	{name: "mgmt", below: []string{"mgmt/access", "mgmt/configfile", "mgmt/conform", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                                                      // users and roles as files
 	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},                                          // CONFIG_DB as files
 	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                             // for Prometheus
@@ -118,7 +118,8 @@ var rules = []room{
 	{name: "cpuport"},   // frames and names; nothing of a chip
 	{name: "hoststack"}, // frames and time; nothing of a chip or a database
 	{name: "sai"},
-	{name: "internal/tables", below: []string{"saisim/drop", "schema"}}, // the table of tables as a page
+	{name: "internal/tables", below: []string{"mgmt/conform", "saisim/drop", "schema"}}, // the table of tables as a page
+	{name: "mgmt/conform"}, // what clients may expect: words
 	{name: "schema", below: []string{"tam/altmark", "tam/flymon", "tam/record"}},
 	{name: "saisim/config", below: []string{"saisim/tm", "tam/altmark", "tam/flymon", "tam/record"}}, // rows, and no SAI
 	{name: "saisim/drop"}, // why frames are dropped

@@ -1,5 +1,6 @@
 // Command tables prints the table of tables as docs/databases.md has it: a part for each
-// database; and why frames are lost, as pages and YANG have it.
+// database; why frames are lost, as pages and YANG have it; and
+// what a client of gNMI may expect.
 package main
 
 import (
@@ -8,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"tamtam/mgmt/conform"
 	"tamtam/schema"
 )
 
@@ -29,10 +31,12 @@ func main() {
 		reasons(os.Stdout, lossReasons())
 	case "drops":
 		reasons(os.Stdout, dropReasons())
+	case "gnmi":
+		conform.Table(os.Stdout)
 	case "yang":
 		module(os.Stdout)
 	default:
-		fmt.Fprintln(os.Stderr, "usage: tables config | appl | state | counters | losses | drops | yang")
+		fmt.Fprintln(os.Stderr, "usage: tables config | appl | state | counters | losses | drops | gnmi | yang")
 		os.Exit(2)
 	}
 }

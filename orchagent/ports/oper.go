@@ -2,54 +2,91 @@ package ports
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
 )
 
-// writeOper sets oper_status of the row KEYS[1], unless the row is gone: its
-// delete may be in the daemon's hands already.
+// writeOper sets oper_status of the row KEYS[1] to ARGV[1], unless the row is gone: its delete may be in the daemon's
+// hands already. If it was another one before, or ARGV[3] says that it has changed anyway, it did so at the time
+// ARGV[2]; if that is empty, or nothing is known of before, the time is not known.
 const writeOper = `
-if redis.call('EXISTS', KEYS[1]) == 1 then
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  return
+end
+local was = redis.call('HGET', KEYS[1], 'oper_status')
+if was == ARGV[1] and ARGV[3] == '' then
+  return
+end
+if ARGV[2] ~= '' and (was == 'up' or was == 'down') then
+  redis.call('HSET', KEYS[1], 'oper_status', ARGV[1], 'last_change', ARGV[2])
+else
   redis.call('HSET', KEYS[1], 'oper_status', ARGV[1])
+  redis.call('HDEL', KEYS[1], 'last_change')
 end`
 
 // operNatively is writeOper for the embedded server.
 func operNatively(r *swss.ScriptRun) (reply string, ok bool) {
-	if len(r.Keys) != 1 || len(r.Args) != 1 {
+	if len(r.Keys) != 1 || len(r.Args) != 3 {
 		return "", false
 	}
-	if r.Do("EXISTS", r.Keys[0]) == ":1\r\n" {
-		r.Do("HSET", r.Keys[0], "oper_status", r.Args[0])
+	key, word, at, turned := r.Keys[0], r.Args[0], r.Args[1], r.Args[2]
+	bulk := func(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
+	was := ""
+	switch {
+	case r.Do("EXISTS", key) != ":1\r\n":
+		return "", true
+	case r.Do("HEXISTS", key, schema.FieldOperStatus) == ":1\r\n":
+		was = r.Do("HGET", key, schema.FieldOperStatus)
+	}
+	switch {
+	case was == bulk(word) && turned == "":
+	case at != "" && (was == bulk(schema.OperUp) || was == bulk(schema.OperDown)):
+		r.Do("HSET", key, schema.FieldOperStatus, word, schema.FieldLastChange, at)
+	default:
+		r.Do("HSET", key, schema.FieldOperStatus, word)
+		r.Do("HDEL", key, schema.FieldLastChange)
 	}
 	return "", true
 }
 
 // An operWriter maintains oper_status of ports, LAGs and their members in APPL_DB and STATE_DB, once the view of
-// the ASIC is complete: a LAG whose members are yet to be created is not down.
+// the ASIC is complete: a LAG whose members are yet to be created is not down. In APPL_DB it also says when that
+// changed: what changed before the view was complete did so at a time that nobody knows.
 type operWriter struct {
 	appl, state *swss.DB
 	ports       *swss.Table // of APPL_DB
 	script      swss.Script
-	touched     map[string]bool // ports and LAGs to be written
-	initDone    bool            // PortInitDone was written
+	now         func() time.Time
+	touched     map[string]touched // ports and LAGs to be written
+	initDone    bool               // PortInitDone was written
 }
 
-func (w *operWriter) open(ctx context.Context, r *swss.Redis) error {
+// A touched port or LAG may have changed, at that time.
+type touched struct {
+	at     time.Time
+	turned bool // it has, even if it is what it was again
+}
+
+func (w *operWriter) open(ctx context.Context, r *swss.Redis, now func() time.Time) error {
+	w.now = now
 	w.appl, w.state = r.DB(swss.ApplDB), r.DB(swss.StateDB)
 	w.ports = swss.NewTable(w.appl, schema.AppPort)
 	w.script = swss.NewScript(writeOper).Natively(operNatively)
-	w.touched = map[string]bool{}
+	w.touched = map[string]touched{}
 	return w.ports.Del(ctx, schema.PortInitDone)
 }
 
 // operAdds reports whether a field of a port's or LAG's row is one that this orch writes.
 func operAdds(key, field string) bool {
-	return key == schema.PortInitDone || field == schema.FieldOperStatus
+	return key == schema.PortInitDone || field == schema.FieldOperStatus || field == schema.FieldLastChange
 }
 
 // Tell writes the state of all ports and LAGs anew, into the rows that there are.
@@ -59,7 +96,7 @@ func (o *Orch) Tell(ctx context.Context) error {
 			continue
 		}
 		appl, state, word, _ := o.operOf(k.Key)
-		if err := o.oper.writeAppl(ctx, appl, k.Key, word); err != nil {
+		if err := o.oper.writeAppl(ctx, appl, k.Key, word, touched{}); err != nil {
 			return err
 		}
 		if err := o.oper.writeState(ctx, state, k.Key, word, false); err != nil {
@@ -90,7 +127,14 @@ func (o *Orch) operOf(name string) (appl, state, word string, there bool) {
 	return appl, state, word, p != nil || lag != nil
 }
 
-func (w *operWriter) touch(name string) { w.touched[name] = true }
+func (w *operWriter) touch(name string) {
+	if !w.touched[name].turned {
+		w.touched[name] = touched{at: w.now()}
+	}
+}
+
+// turn notes that a port was seen to change.
+func (w *operWriter) turn(name string) { w.touched[name] = touched{w.now(), true} }
 
 // operChanged tells a port's host interface and marks the port, and the LAG it
 // is in, to be written.
@@ -122,7 +166,11 @@ func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 	}
 	for _, name := range slices.SortedFunc(maps.Keys(w.touched), schema.CompareNames) {
 		appl, state, word, there := o.operOf(name)
-		if err := w.writeAppl(ctx, appl, name, word); err != nil {
+		when := w.touched[name]
+		if !w.initDone {
+			when = touched{}
+		}
+		if err := w.writeAppl(ctx, appl, name, word, when); err != nil {
 			return err
 		}
 		if err := w.writeState(ctx, state, name, word, there); err != nil {
@@ -139,8 +187,16 @@ func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 	return nil
 }
 
-func (w *operWriter) writeAppl(ctx context.Context, table, name, word string) error {
-	_, err := w.appl.Run(ctx, w.script, []string{table + w.appl.Separator() + name}, word)
+// writeAppl writes the state, and when it became that if it is another one than it was.
+func (w *operWriter) writeAppl(ctx context.Context, table, name, word string, when touched) error {
+	at, turned := "", ""
+	if table != schema.AppLAGMember && !when.at.IsZero() {
+		at = strconv.FormatInt(when.at.UnixNano(), 10)
+		if when.turned {
+			turned = "turned"
+		}
+	}
+	_, err := w.appl.Run(ctx, w.script, []string{table + w.appl.Separator() + name}, word, at, turned)
 	return err
 }
 
@@ -153,6 +209,6 @@ func (w *operWriter) writeState(ctx context.Context, table, name, word string, t
 	if there {
 		return swss.NewTable(w.state, table).Set(ctx, name, swss.FieldValues{schema.FieldOperStatus: word})
 	}
-	_, err := w.state.Run(ctx, w.script, []string{table + w.state.Separator() + name}, word)
+	_, err := w.state.Run(ctx, w.script, []string{table + w.state.Separator() + name}, word, "", "")
 	return err
 }

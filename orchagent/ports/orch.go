@@ -63,7 +63,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.counters.open(ctx, cfg, chip); err != nil {
 		return nil, err
 	}
-	if err := o.oper.open(ctx, cfg.Redis); err != nil {
+	if err := o.oper.open(ctx, cfg.Redis, cfg.Daemon.TimeOfDay); err != nil {
 		return nil, err
 	}
 	appl := cfg.Redis.DB(swss.ApplDB)
@@ -147,6 +147,7 @@ func (o *Orch) Notify(ctx context.Context, n sai.Notification) error {
 		return nil
 	}
 	o.ports[name].oper = state.Oper
+	o.oper.turn(name)
 	o.operChanged(ctx, name)
 	if state.Oper != sai.PortOperStatusUp {
 		for _, n := range o.downWith(name) {

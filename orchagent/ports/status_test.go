@@ -1,6 +1,7 @@
 package ports
 
 import (
+	"strconv"
 	"testing"
 
 	"tamtam/sai"
@@ -122,4 +123,49 @@ func TestFlexCounterRow(t *testing.T) {
 			t.Errorf("%v: enabled %v, every %v", tt.row, g.Enabled, g.Interval)
 		}
 	}
+}
+
+// When a port or PortChannel changed is in its row: not where it was not seen, and over a restart.
+func TestLastChange(t *testing.T) {
+	b := newSwitch(t)
+	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up")
+	b.Set(schema.AppLAGMember, "PortChannel1:Ethernet0", "status", "enabled")
+	b.Step()
+	oid, _, _ := b.orch.Port("Ethernet0")
+	want := func(what, at string) {
+		t.Helper()
+		for table, name := range map[string]string{schema.AppPort: "Ethernet0", schema.AppLAG: "PortChannel1"} {
+			if got := b.Row(swss.ApplDB, table, name)["last_change"]; got != at {
+				t.Errorf("%s: last_change of %s is %q, want %q", what, name, got, at)
+			}
+		}
+	}
+	want("nothing was seen yet", "")
+	turn := func(oper sai.Enum) string {
+		t.Helper()
+		if err := b.orch.Notify(b.Ctx, sai.PortState{Port: oid, Oper: oper}); err != nil {
+			t.Fatal(err)
+		}
+		return strconv.FormatInt(b.Daemon.TimeOfDay().UnixNano(), 10)
+	}
+	at := turn(sai.PortOperStatusUp)
+	want("it came up", at)
+	b.Step()
+	if err := b.orch.Tell(b.Ctx); err != nil {
+		t.Fatal(err)
+	}
+	want("told anew", at)
+	for _, table := range []string{schema.AppPort, schema.AppLAG} { // as the Doubter does
+		for _, name := range []string{"Ethernet0", "PortChannel1"} {
+			key := table + ":" + name
+			if c := b.Redis.DB(swss.ApplDB).Client(); c.Exists(b.Ctx, key).Val() == 1 {
+				c.HSet(b.Ctx, key, "oper_status", schema.OperUnknown)
+			}
+		}
+	}
+	if err := b.orch.Tell(b.Ctx); err != nil {
+		t.Fatal(err)
+	}
+	want("it was not known what it is", "")
+	want("it went down", turn(sai.PortOperStatusDown))
 }

@@ -1,0 +1,152 @@
+package mgmt
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"tamtam/mgmt/conform"
+	"tamtam/swss"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// TestConformance holds the server to each point of package conform.
+func TestConformance(t *testing.T) {
+	checks := map[string]func(*bed){}
+	for _, part := range []map[string]func(*bed){
+		readingChecks(), writingChecks(), subscribingChecks(), streamingChecks(), extensionChecks(), securityChecks(),
+	} {
+		for id, check := range part {
+			if checks[id] != nil {
+				t.Errorf("point %s has two checks", id)
+			}
+			checks[id] = check
+		}
+	}
+	shared := newBed(t, nil)
+	program := clientOfEnvironment(t, shared)
+	for _, p := range conform.Points() {
+		check := checks[p.ID]
+		delete(checks, p.ID)
+		if check == nil {
+			t.Errorf("point %s has no check", p.ID)
+			continue
+		}
+		t.Run(p.ID, func(t *testing.T) {
+			b := *shared
+			ctx, cancel := context.WithCancel(shared.ctx)
+			defer cancel()
+			b.t, b.ctx = t, ctx
+			if !p.Raw {
+				b.client = program
+			}
+			b.renew()
+			check(&b)
+		})
+	}
+	for id := range checks {
+		t.Errorf("check %s has no point", id)
+	}
+}
+
+// renew makes the databases those of [someSwitch] again.
+func (b *bed) renew() {
+	b.t.Helper()
+	for _, name := range []swss.DBName{swss.ConfigDB, swss.ApplDB, swss.StateDB, swss.CountersDB} {
+		c := b.redis.DB(name).Client()
+		keys, err := c.Keys(b.ctx, "*").Result()
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		keys = slices.DeleteFunc(keys, func(k string) bool { return k == swss.KeyMark })
+		if len(keys) > 0 {
+			if err := c.Del(b.ctx, keys...).Err(); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+	}
+	b.rows(someSwitch())
+}
+
+// ask gets paths in an encoding.
+func (b *bed) ask(enc gpb.Encoding, paths ...string) *gpb.GetResponse {
+	b.t.Helper()
+	req := &gpb.GetRequest{Encoding: enc}
+	for _, p := range paths {
+		req.Path = append(req.Path, path(p))
+	}
+	return b.mustGet(req)
+}
+
+func (b *bed) mustGet(req *gpb.GetRequest) *gpb.GetResponse {
+	b.t.Helper()
+	resp, err := b.client.Get(b.ctx, req)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return resp
+}
+
+// refused wants a Get to fail.
+func (b *bed) refused(req *gpb.GetRequest, code string, words ...string) {
+	b.t.Helper()
+	_, err := b.client.Get(b.ctx, req)
+	wantErr(b.t, err, code, words...)
+}
+
+// refusedSet wants a Set to fail and to change nothing.
+func (b *bed) refusedSet(req *gpb.SetRequest, code string, words ...string) {
+	b.t.Helper()
+	before := b.config()
+	_, err := b.client.Set(b.ctx, req)
+	wantErr(b.t, err, code, words...)
+	if after := b.config(); after != before {
+		b.t.Errorf("a Set that failed made of\n%s\n%s", before, after)
+	}
+}
+
+// answerText is an answer as "PATH VALUE" for each update, a blank line between Notifications.
+func answerText(resp *gpb.GetResponse) string {
+	var notes []string
+	for _, n := range resp.GetNotification() {
+		var lines []string
+		for _, u := range n.GetUpdate() {
+			v := u.GetVal()
+			text := string(v.GetJsonIetfVal()) + string(v.GetJsonVal())
+			if text == "" {
+				text = v.String()
+			}
+			lines = append(lines, pathText(u.GetPath())+" "+text)
+		}
+		notes = append(notes, strings.Join(lines, "\n"))
+	}
+	return strings.Join(notes, "\n\n")
+}
+
+// wantText compares texts.
+func (b *bed) wantText(got, want string) {
+	b.t.Helper()
+	if got != want {
+		b.t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// wantRow compares a row of CONFIG_DB.
+func (b *bed) wantRow(key, want string) {
+	b.t.Helper()
+	if got := b.row(key); got != want {
+		b.t.Errorf("%s is %q, want %q", key, got, want)
+	}
+}
+
+// models are the names of the models of all nodes below a node.
+func models(n *node, in map[string]bool) []string {
+	in[n.module] = true
+	for _, k := range n.kids {
+		models(k, in)
+	}
+	return slices.Sorted(maps.Keys(in))
+}

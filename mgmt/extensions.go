@@ -1,0 +1,129 @@
+package mgmt
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/openconfig/gnmi/proto/gnmi_ext"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// checkExtensions refuses extensions that would change what a request means, and are not served; what nobody knows is
+// ignored. deep says that depth has a meaning in the request.
+func checkExtensions(exts []*gnmi_ext.Extension, deep bool) error {
+	depths := 0
+	for _, e := range exts {
+		switch e.GetExt().(type) {
+		case *gnmi_ext.Extension_History:
+			return status.Error(codes.Unimplemented,
+				"extension history is not served: of the past only configurations are kept (/configurations)")
+		case *gnmi_ext.Extension_ConfigSubscription:
+			return status.Error(codes.Unimplemented, "extension config_subscription is not served")
+		case *gnmi_ext.Extension_Depth:
+			if depths++; !deep || depths > 1 {
+				return status.Error(codes.InvalidArgument, "extension depth is for Get and Subscribe, once")
+			}
+		}
+	}
+	return nil
+}
+
+// depthOf is the level of extension depth; 0: no limit.
+func depthOf(exts []*gnmi_ext.Extension) uint32 {
+	for _, e := range exts {
+		if d := e.GetDepth(); d != nil {
+			return d.GetLevel()
+		}
+	}
+	return 0
+}
+
+// errRawDepth refuses a depth of tables, which have none.
+var errRawDepth = status.Errorf(codes.Unimplemented, "extension depth is not served of origin %s", rawOrigin)
+
+// limit gives targets the depth that is asked for.
+func limit(ts []target, level uint32) []target {
+	for i := range ts {
+		ts[i].level = level
+	}
+	return ts
+}
+
+// open reports whether the target may mean nothing though its path is right.
+func (t target) open() bool { return t.wild() || t.level > 0 }
+
+// shows returns the filter with what is too deep below the target left out: a list and its entry are one level.
+func (t target) shows(filter func(*node) bool) func(*node) bool {
+	if t.level == 0 {
+		return filter
+	}
+	most := int(min(t.level, math.MaxInt32))
+	return func(n *node) bool {
+		depth := 0
+		for at := n; at != t.node && at != nil; at = at.parent {
+			depth++
+		}
+		return depth <= most && filter(n)
+	}
+}
+
+// maxRoles bounds the roles that election ids are remembered of.
+const maxRoles = 256
+
+// An arbiter knows of each role the highest election id (gNMI's master arbitration) since the server began.
+type arbiter struct {
+	mu      sync.Mutex
+	highest map[string]electionID
+}
+
+type electionID struct{ high, low uint64 }
+
+func (id electionID) String() string {
+	if id.high == 0 {
+		return fmt.Sprint(id.low)
+	}
+	return fmt.Sprintf("%d*2^64+%d", id.high, id.low)
+}
+
+// less compares ids of 128 bits.
+func (id electionID) less(o electionID) bool {
+	return id.high < o.high || id.high == o.high && id.low < o.low
+}
+
+// admit refuses who is not master of his role (any more); who says nothing of roles is admitted.
+func (a *arbiter) admit(exts []*gnmi_ext.Extension) error {
+	for _, e := range exts {
+		m := e.GetMasterArbitration()
+		if m == nil {
+			continue
+		}
+		if m.GetElectionId() == nil {
+			return status.Error(codes.InvalidArgument, "extension master_arbitration: election_id is missing")
+		}
+		role, id := m.GetRole().GetId(), electionID{m.GetElectionId().GetHigh(), m.GetElectionId().GetLow()}
+		if err := a.elect(role, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *arbiter) elect(role string, id electionID) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	was, known := a.highest[role]
+	switch {
+	case id.less(was):
+		return status.Errorf(codes.PermissionDenied,
+			"extension master_arbitration: election id %s of role %s is not the highest, which is %s", id, quoted(role), was)
+	case !known && len(a.highest) >= maxRoles:
+		return status.Errorf(codes.ResourceExhausted, "extension master_arbitration: role %s would be one more than %d",
+			quoted(role), maxRoles)
+	case a.highest == nil:
+		a.highest = map[string]electionID{}
+	}
+	a.highest[role] = id
+	return nil
+}
