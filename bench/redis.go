@@ -18,7 +18,7 @@ func onEachRedis[T any](ctx context.Context, measure func(name, addr string) ([]
 	if err != nil {
 		return nil, err
 	}
-	addr, stop, err := startRedisServer(ctx)
+	addr, stop, err := StartRedisServer(ctx)
 	if errors.Is(err, exec.ErrNotFound) {
 		return results, nil
 	}
@@ -30,9 +30,9 @@ func onEachRedis[T any](ctx context.Context, measure func(name, addr string) ([]
 	return append(results, more...), err
 }
 
-// startRedisServer starts a redis-server of our own on a socket in a temporary
-// directory.
-func startRedisServer(ctx context.Context) (addr string, stop func(), err error) {
+// StartRedisServer starts a redis-server of our own on a socket in a temporary
+// directory. Without that program it fails with [exec.ErrNotFound].
+func StartRedisServer(ctx context.Context) (addr string, stop func(), err error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		return "", nil, err

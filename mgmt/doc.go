@@ -32,7 +32,13 @@
 // says so: the table has the function that makes the row (Row.Wanted), and all leaves of state that repeat config are
 // compared. A deleted entry stays in its list, with state only, as long as its row of APPL_DB or orchagent's report
 // in STATE_DB remains, and not-in-force says so; to requests for config, and to a Set, it is gone. What a row says
-// but YANG does not allow is left out. One Get sees all or nothing of any Set, whatever paths it has.
+// but YANG does not allow is left out. One Get, one ONCE and each Poll sees all or nothing of any Set, whatever
+// paths it has.
+//
+// Rows of lists that were asked for as a whole, or subscribed to, are read once and kept (type hub): keyspace events
+// say which to read again, and a request first waits until all that was written before it has been heard of. Counters
+// are read as they are asked for, and Sets read the databases themselves. A table of more than maxKept rows is not
+// kept.
 //
 // # Writing
 //
@@ -64,7 +70,8 @@
 // one of each per epoch, and for the plans of table recording; what sessions have recorded is
 // counters.
 //
-// Tables are watched once for all subscribers. What waits for a client is the set of its entries
+// Tables are watched once for all subscribers, and what is sent of a leaf is encoded once for all who get it.
+// What waits for a client is the set of its entries
 // that changed, not their values: they are read when the client takes the next message, so a slow
 // client gets the newest values, costs a bounded amount of memory, and delays nobody.
 // Update.duplicates counts the writes of the row, or the samples, that one update stands for. A

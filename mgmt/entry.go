@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"tamtam/mgmt/access"
 	"tamtam/swss"
@@ -20,7 +21,10 @@ type entry struct {
 	group *group
 	keys  []string
 	recs  []map[string]string // by row; nil: absent, or not asked for
+	vers  []uint64            // by row: which version it is, of the table where it is absent; nil: not known
+	at    time.Time           // the newest of its rows that are kept was read
 	elems []*gpb.PathElem     // of its path, once asked for
+	coded []byte              // of its path, as they travel, once asked for
 	ports map[string]string   // by alias, where a rule names ports by it
 	left  bool                // it is deleted, but may still be in force
 	view  *view               // what of it is read; nil: everything
@@ -124,6 +128,7 @@ func compareKeys(a, b []string) int { return slices.Compare(a, b) }
 // A reader reads entries from the databases.
 type reader struct {
 	redis *swss.Redis
+	hub   *hub  // that keeps rows; nil: all are read from the databases
 	left  bool  // also those that are deleted, but may still be in force
 	view  *view // of whoever asks; nil: everything
 
@@ -241,6 +246,9 @@ func (r reader) rowEntries(ctx context.Context, g *group, row *row, pattern []st
 
 // rowKeys finds the keys of a row that fit the pattern among those of its table.
 func (r reader) rowKeys(ctx context.Context, g *group, row *row, pattern []string) ([][]string, error) {
+	if found, ok := r.keptKeys(g, row, pattern); ok {
+		return found, nil
+	}
 	db := r.redis.DB(row.DB)
 	prefix := row.hash(db.Separator(), "")
 	var keys []string
@@ -347,6 +355,9 @@ func (r reader) fields(ctx context.Context, row *row, entries []*entry) ([][]str
 			names[i] = sortedKeys(found[row.key.shared(e.keys)])
 		}
 		return names, err
+	}
+	if r.keptFields(row, entries, names) {
+		return names, nil
 	}
 	db := r.redis.DB(row.DB)
 	read := make([]*redis.MapStringStringCmd, len(entries))

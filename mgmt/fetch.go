@@ -104,7 +104,7 @@ func (r reader) fetchRows(ctx context.Context, g *group, entries []*entry, which
 			}
 			continue
 		}
-		for _, e := range entries {
+		for _, e := range r.fetchKept(row, entries) {
 			if !row.serves(e.keys) {
 				continue
 			}

@@ -49,6 +49,7 @@ func (r *row) sharers(entries []*entry) (of map[string][]*entry, pattern []strin
 type gathered struct {
 	key, id, part string
 	values        *redis.SliceCmd // nil: nothing of it is asked for
+	text          string
 }
 
 // fetchGathered reads the rows that fit a key with {*}.
@@ -77,10 +78,33 @@ func (r reader) gather(
 	if len(of) == 0 {
 		return nil, nil
 	}
+	parts, kept := r.keptParts(row, of, len(pattern))
+	if !kept {
+		var err error
+		if parts, err = r.readGathered(ctx, row, of, pattern); err != nil {
+			return nil, err
+		}
+	}
+	found := map[string]map[string]string{}
+	for _, g := range parts {
+		if found[g.id] == nil {
+			found[g.id] = map[string]string{}
+		}
+		found[g.id][g.part] = g.text
+	}
+	for id, fields := range found {
+		found[id] = row.folded(fields)
+	}
+	return found, nil
+}
+
+// readGathered reads the rows, with what is asked for of them.
+func (r reader) readGathered(
+	ctx context.Context, row *row, of map[string][]*entry, pattern []string,
+) (parts []*gathered, err error) {
 	db := r.redis.DB(row.DB)
 	prefix := row.Table + db.Separator()
 	var keys []string
-	var err error
 	if row.Map != "" {
 		keys, err = db.Client().HKeys(ctx, row.Map).Result()
 		prefix = ""
@@ -90,32 +114,19 @@ func (r reader) gather(
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	var parts []*gathered
 	for _, k := range keys {
 		m, part, ok := row.key.parse(strings.TrimPrefix(k, prefix), len(pattern))
 		if !ok {
 			continue
 		}
 		if id := row.key.shared(m); of[id] != nil {
-			parts = append(parts, &gathered{key: k, id: id, part: part})
+			parts = append(parts, &gathered{key: k, id: id, part: part, text: nullField})
 		}
 	}
-	if row.Of != "" {
-		if err := readParts(ctx, db, parts, strings.Fields(row.Of)); err != nil {
-			return nil, err
-		}
+	if row.Of == "" {
+		return parts, nil
 	}
-	found := map[string]map[string]string{}
-	for _, g := range parts {
-		if found[g.id] == nil {
-			found[g.id] = map[string]string{}
-		}
-		found[g.id][g.part] = g.text()
-	}
-	for id, fields := range found {
-		found[id] = row.folded(fields)
-	}
-	return found, nil
+	return parts, readParts(ctx, db, parts, strings.Fields(row.Of))
 }
 
 // readParts reads some fields of rows.
@@ -131,20 +142,15 @@ func readParts(ctx context.Context, db *swss.DB, parts []*gathered, fields []str
 			return err
 		}
 	}
+	for _, g := range parts {
+		var texts []string
+		for _, v := range g.values.Val() {
+			text, _ := v.(string)
+			texts = append(texts, text)
+		}
+		g.text = strings.Join(texts, "|") // with a bar between
+	}
 	return nil
-}
-
-// text is the fields that were read, with a bar between.
-func (g *gathered) text() string {
-	if g.values == nil {
-		return nullField
-	}
-	var texts []string
-	for _, v := range g.values.Val() {
-		text, _ := v.(string)
-		texts = append(texts, text)
-	}
-	return strings.Join(texts, "|")
 }
 
 // folded is what codecs get of a row.

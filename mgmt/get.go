@@ -7,6 +7,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // checkEncoding refuses encodings that Capabilities does not list.
@@ -69,12 +70,11 @@ func dataType(t gpb.GetRequest_DataType) (func(*node) bool, error) {
 // Get answers a GetRequest: one Notification per path, in order, all of one
 // instant as far as Sets go.
 func (s *Server) Get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
-	resp, err := s.get(ctx, req)
-	s.guard.trail.denied(ctx, "get", req.GetPrefix(), req.GetPath(), err)
-	return resp, err
+	return wire{Server: s}.Get(ctx, req)
 }
 
-func (s *Server) get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse, error) {
+// get is Get; wire: what it returns is only sent, and may be encoded already.
+func (s *Server) get(ctx context.Context, req *gpb.GetRequest, wire bool) (*gpb.GetResponse, error) {
 	filter, err := s.model.getFilter(req)
 	if err != nil {
 		return nil, err
@@ -95,10 +95,16 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 	resp := &gpb.GetResponse{}
 	size, now := 0, s.now().UnixNano()
 	for _, p := range req.GetPath() {
-		n, err := s.getPath(ctx, req, p, filter)
+		n, err := s.getPath(ctx, req, p, filter, wire)
+		if status.Code(err) == codes.NotFound {
+			if err := s.mine(ctx); err != nil { // there was nothing, but not by what is configured
+				return nil, s.dbError(ctx, err)
+			}
+		}
 		if err != nil {
 			return nil, err
 		}
+		size += len(n.ProtoReflect().GetUnknown())
 		for _, u := range n.Update {
 			size += updateSize(u)
 		}
@@ -117,7 +123,7 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 
 // getPath answers one path of a GetRequest. The caller holds the snapshot.
 func (s *Server) getPath(
-	ctx context.Context, req *gpb.GetRequest, p *gpb.Path, filter func(*node) bool,
+	ctx context.Context, req *gpb.GetRequest, p *gpb.Path, filter func(*node) bool, wire bool,
 ) (*gpb.Notification, error) {
 	n := &gpb.Notification{Prefix: replyPrefix(req.GetPrefix(), p)}
 	if isRaw(req.GetPrefix(), p) {
@@ -138,19 +144,27 @@ func (s *Server) getPath(
 	}
 	targets = limit(targets, depthOf(req.GetExtension()))
 	wild = wild || len(targets) == 0 || slices.ContainsFunc(targets, target.open)
+	var raw *[]byte // updates as they travel
+	if wire && req.GetEncoding() == gpb.Encoding_PROTO {
+		raw = &[]byte{}
+		defer func() { n.ProtoReflect().SetUnknown(*raw) }()
+	}
 	for _, t := range targets {
 		from := len(n.Update)
-		if n.Update, err = s.getTarget(ctx, t, filter, req.GetEncoding(), n.Update); err != nil {
+		if n.Update, err = s.getTarget(ctx, t, filter, req.GetEncoding(), n.Update, raw); err != nil {
 			return nil, err
 		}
 		for _, u := range n.Update[from:] {
 			size += updateSize(u)
 		}
+		if raw != nil {
+			size = len(*raw)
+		}
 		if size > maxReply {
 			break // the caller says so
 		}
 	}
-	if len(n.Update) == 0 && !wild && targets[0].node != s.model.root {
+	if len(n.Update) == 0 && (raw == nil || len(*raw) == 0) && !wild && targets[0].node != s.model.root {
 		return nil, status.Errorf(codes.NotFound, "%s: there is nothing", targets[0].text())
 	}
 	return n, nil
@@ -199,9 +213,9 @@ func replyPrefix(prefix, path *gpb.Path) *gpb.Path {
 	return p
 }
 
-// getTarget appends the data of a target. The caller holds the snapshot.
+// getTarget appends the data of a target: to raw, as it travels, if there is such. The caller holds the snapshot.
 func (s *Server) getTarget(
-	ctx context.Context, t target, filter func(*node) bool, enc gpb.Encoding, out []*gpb.Update,
+	ctx context.Context, t target, filter func(*node) bool, enc gpb.Encoding, out []*gpb.Update, raw *[]byte,
 ) ([]*gpb.Update, error) {
 	sel := s.model.selectLeaves(t.node, t.shows(filter))
 	if len(sel) == 0 {
@@ -211,7 +225,11 @@ func (s *Server) getTarget(
 	if sel[g] == nil { // its entries are needed anyway
 		sel[g] = &selected{rows: make([]bool, len(g.rows))}
 	}
-	data, err := s.reader.seenBy(viewOf(ctx)).collect(ctx, s.model, sel, t.keys)
+	r, err := s.reader.cached(ctx, s.hub, s.model, sel, t.keys)
+	if err != nil {
+		return nil, s.dbError(ctx, err)
+	}
+	data, err := r.seenBy(viewOf(ctx)).collect(ctx, s.model, sel, t.keys)
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}
@@ -221,6 +239,10 @@ func (s *Server) getTarget(
 				continue
 			}
 			for _, e := range data[g] {
+				if raw != nil {
+					*raw = appendRaw(*raw, e, sel[g].leaves, enc)
+					continue
+				}
 				out = appendLeaves(out, e, sel[g].leaves, enc)
 			}
 		}
@@ -252,4 +274,16 @@ func appendLeaves(out []*gpb.Update, e *entry, leaves []*node, enc gpb.Encoding)
 		}
 	}
 	return out
+}
+
+// appendRaw is appendLeaves to what travels.
+func appendRaw(dst []byte, e *entry, leaves []*node, enc gpb.Encoding) []byte {
+	var one []byte
+	for _, n := range leaves {
+		if v := e.value(n); len(v) > 0 {
+			one = e.appendUpdate(one[:0], n, v, enc)
+			dst = protowire.AppendBytes(protowire.AppendTag(dst, fieldUpdate, protowire.BytesType), one)
+		}
+	}
+	return dst
 }

@@ -18,29 +18,38 @@ type tableID struct {
 	table string
 }
 
-// A hub watches tables for all subscribers: each table once, from the first subscription on.
+// A hub watches tables for all who ask and subscribe: each table once, from the first who does on. It keeps their rows.
 type hub struct {
 	redis *swss.Redis
 	log   *slog.Logger
+	now   func() time.Time
+	claim func() *swss.Claim // to the databases; nil: nobody else has them
 
-	reading chan struct{} // holds a value while nobody reads the sources
+	reading chan struct{} // holds a value while nobody reads the sources; who takes it has the turn
+	memos   *memos
+	newest  time.Time // what was written before has been received; of who has the turn
 
-	mu       sync.Mutex
+	mu       sync.RWMutex
 	listener *swss.Listener // nil until the first subscriber
 	done     chan struct{}
 	stop     context.CancelFunc
 	tables   map[tableID]*watched
 	order    []tableID
+	version  uint64 // of the newest record
 	troubled bool
 }
 
 type watched struct {
+	id     tableID
 	source *swss.Subscriber
 	users  map[*stream]struct{}
+	kept   *keptTable // nil: it was not read yet, or is too large
+	large  bool
 }
 
-func newHub(r *swss.Redis, log *slog.Logger) *hub {
-	h := &hub{redis: r, log: log, tables: map[tableID]*watched{}, reading: make(chan struct{}, 1)}
+func newHub(r *swss.Redis, log *slog.Logger, now func() time.Time, claim func() *swss.Claim) *hub {
+	h := &hub{redis: r, log: log, now: now, claim: claim, tables: map[tableID]*watched{},
+		memos: newMemos(), reading: make(chan struct{}, 1)}
 	h.reading <- struct{}{}
 	return h
 }
@@ -63,9 +72,9 @@ func (h *hub) join(ctx context.Context, st *stream, tables []tableID) error {
 	}
 	defer release()
 	for _, id := range tables {
-		w, fresh := h.table(id)
-		if fresh {
-			if _, err := w.source.Pops(ctx); err != nil { // all rows: nobody waits for them
+		w := h.table(id)
+		if w.kept == nil && !w.large {
+			if err := h.pop(ctx, w); err != nil {
 				return err
 			}
 		}
@@ -76,8 +85,23 @@ func (h *hub) join(ctx context.Context, st *stream, tables []tableID) error {
 	return nil
 }
 
-// table returns a table that is watched, and whether it was not before.
-func (h *hub) table(id tableID) (w *watched, fresh bool) {
+// table returns a table that is watched, from now on if it was not before.
+func (h *hub) table(id tableID) *watched {
+	l := h.listening()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.tables[id]
+	if w == nil {
+		source := swss.NewSubscriber(l, h.redis.DB(id.db), id.table).Stored().Brief()
+		w = &watched{id: id, source: source, users: map[*stream]struct{}{}}
+		h.tables[id] = w
+		h.order = append(h.order, id)
+	}
+	return w
+}
+
+// listening returns the listener, which runs from now on if it did not before.
+func (h *hub) listening() *swss.Listener {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.listener == nil {
@@ -85,13 +109,7 @@ func (h *hub) table(id tableID) (w *watched, fresh bool) {
 		h.listener, h.stop, h.done = swss.NewListener(h.redis), stop, make(chan struct{})
 		go h.run(run, h.listener)
 	}
-	if w = h.tables[id]; w != nil {
-		return w, false
-	}
-	w = &watched{swss.NewSubscriber(h.listener, h.redis.DB(id.db), id.table).Brief(), map[*stream]struct{}{}}
-	h.tables[id] = w
-	h.order = append(h.order, id)
-	return w, true
+	return h.listener
 }
 
 // leave undoes join.
@@ -133,8 +151,8 @@ func (h *hub) step(ctx context.Context) error {
 }
 
 func (h *hub) connection() *swss.Listener {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.mu.RLock()
+	defer h.mu.RUnlock()
 	return h.listener
 }
 
@@ -163,28 +181,19 @@ func (h *hub) pass(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	h.mu.Lock()
+	h.mu.RLock()
 	order := slices.Clone(h.order)
-	h.mu.Unlock()
+	h.mu.RUnlock()
 	for _, id := range order {
-		w, _ := h.table(id)
-		rows, err := w.source.Pops(ctx)
-		if err != nil {
+		if err := h.pop(ctx, h.table(id)); err != nil {
 			return fmt.Errorf("%s: %w", id.table, err)
 		}
-		h.mu.Lock()
-		for _, row := range rows {
-			for st := range w.users {
-				st.mark(id, row.Key)
-			}
-		}
-		h.mu.Unlock()
 	}
 	return nil
 }
 
-// settle notes how passing on went. Where it failed, every subscriber looks at all that it has, and is told by that if
-// the databases cannot be read.
+// settle notes how passing on went. Where it failed, every subscriber sees whether the databases can be read, and is
+// told if they cannot.
 func (h *hub) settle(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -196,7 +205,7 @@ func (h *hub) settle(err error) {
 	}
 	for _, w := range h.tables {
 		for st := range w.users {
-			st.lose()
+			st.suspect()
 		}
 	}
 }

@@ -96,6 +96,9 @@ func (e *entry) behind(n *node) []string {
 		return one("nothing of it is in force yet")
 	}
 	out := e.notActive(n.binds[1:])
+	if maps.Equal(want, is) {
+		return out // and no leaf differs
+	}
 	for _, leaf := range e.group.leaves {
 		i := slices.IndexFunc(leaf.binds, func(b bind) bool { return b.row == at })
 		if !leaf.mirrored || i < 0 {

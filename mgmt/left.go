@@ -39,6 +39,10 @@ func (r reader) tracedKeys(ctx context.Context, g *group, pattern []string) ([][
 		if !g.traces[i] {
 			continue
 		}
+		if kept, ok := r.keptTraces(g, row, pattern); ok {
+			found = append(found, kept...)
+			continue
+		}
 		db := r.redis.DB(row.DB)
 		prefix := row.Table + db.Separator()
 		keys, err := db.Client().Keys(ctx, globEscape(prefix)+row.key.withDefaults().glob(pattern)).Result()

@@ -2,11 +2,7 @@ package mgmt
 
 import (
 	"context"
-	"hash/maphash"
 	"slices"
-	"strings"
-
-	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // A pass says how the entries of a watch are read and sent once.
@@ -20,82 +16,89 @@ type pass struct {
 // pass reads the entries of a watch that fit a pattern and sends them.
 func (st *stream) pass(ctx context.Context, w *watch, pattern []string, how pass) error {
 	st.count++
-	send := func(n *gpb.Notification) error {
-		if n == nil || how.quiet {
-			return nil
-		}
-		return st.send(ctx, &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_Update{Update: n}})
-	}
-	err := st.s.reader.seenBy(st.view).with(w.selected).read(ctx, w.group, pattern, w.rows, func(es []*entry) error {
+	err := st.reader.seenBy(st.view).with(w.selected).read(ctx, w.group, pattern, w.rows, func(es []*entry) error {
 		for _, e := range es {
-			if err := send(st.notify(w, e, how)); err != nil {
-				return err
-			}
+			st.notify(w, e, how)
 		}
-		return nil
+		return st.flush(ctx)
 	})
 	if err != nil || how.forget {
 		return err
 	}
-	for _, n := range st.deletes(w, pattern) {
-		if err := send(n); err != nil {
-			return err
-		}
-	}
-	return nil
+	st.deletes(w, pattern, how)
+	return st.flush(ctx)
 }
 
-// notify makes the Notification of one entry; nil if there is nothing to send.
-func (st *stream) notify(w *watch, e *entry, how pass) *gpb.Notification {
-	n := &gpb.Notification{Timestamp: st.s.now().UnixNano(), Prefix: replyPrefix(st.list.GetPrefix(), nil)}
+// passKeys is a pass over some entries, with how many changes of each are one.
+func (st *stream) passKeys(ctx context.Context, w *watch, keys [][]string, count map[string]uint32) error {
+	st.count++
+	r := st.reader.seenBy(st.view).with(w.selected)
+	err := r.readKeys(ctx, w.group, keys, w.rows, func(es []*entry) error {
+		for _, e := range es {
+			if !r.shows(e) {
+				continue
+			}
+			st.notify(w, e, pass{duplicates: max(count[entryKeys(e.keys)], 1) - 1})
+		}
+		return st.flush(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if old := w.sent[entryKeys(k)]; old != nil && old.pass != st.count {
+			st.end(w, old)
+		}
+	}
+	return st.flush(ctx)
+}
+
+// single reports whether entries can be read by their keys alone.
+func (g *group) single() bool {
+	return len(g.derive) == 0 && !slices.ContainsFunc(g.rows, func(r *row) bool { return len(r.each) > 0 })
+}
+
+// notify queues the Notification of one entry, if there is something to send.
+func (st *stream) notify(w *watch, e *entry, how pass) {
+	id := entryKeys(e.keys)
+	n := &notice{st: st, how: how, at: e.at}
+	if how.all || n.at.IsZero() {
+		n.at = st.s.now()
+	}
 	var old *sentEntry
 	if !how.forget {
-		id := strings.Join(e.keys, "\x00")
 		if old = w.sent[id]; old == nil {
 			old = &sentEntry{keys: e.keys, hashes: make([]uint64, len(w.leaves))}
 			w.sent[id] = old
 		}
 		old.pass = st.count
 	}
+	m := st.s.hub.memos.of(w.group, id)
 	for i, l := range w.leaves {
-		v := e.value(l)
-		var hash, was uint64
-		if len(v) > 0 {
-			hash = st.hash(v)
-		}
+		v := st.s.hub.memos.leaf(e, m, l)
+		var was uint64
 		if old != nil {
-			was, old.hashes[i] = old.hashes[i], hash
+			was, old.hashes[i] = old.hashes[i], v.hash
 		}
 		switch {
-		case hash == 0 && was != 0:
-			n.Delete = append(n.Delete, e.path(l))
-		case hash != 0 && (how.all || hash != was):
-			n.Update = append(n.Update, &gpb.Update{Path: e.path(l), Val: l.typed(v, st.list.GetEncoding()),
-				Duplicates: how.duplicates})
+		case how.quiet:
+		case v.hash == 0 && was != 0:
+			n.gone(e.path(l))
+		case v.hash != 0 && (how.all || v.hash != was):
+			n.update(e, l, v)
 		}
 	}
-	if len(n.Update)+len(n.Delete) == 0 {
-		return nil
+	if !n.empty() {
+		st.batch = append(st.batch, n.response())
 	}
-	return n
 }
 
-func (st *stream) hash(v []string) uint64 {
-	var h maphash.Hash
-	h.SetSeed(st.seed)
-	for _, s := range v {
-		h.WriteString(s)
-		h.WriteByte(0)
-	}
-	return max(h.Sum64(), 1)
-}
-
-// deletes makes the Notifications of the entries that fit the pattern and were missing in this
+// deletes queues the Notifications of the entries that fit the pattern and were missing in this
 // pass.
-func (st *stream) deletes(w *watch, pattern []string) []*gpb.Notification {
+func (st *stream) deletes(w *watch, pattern []string, how pass) {
 	var gone []*sentEntry
 	if !slices.Contains(pattern, wildcard) {
-		if old := w.sent[strings.Join(pattern, "\x00")]; old != nil && old.pass != st.count {
+		if old := w.sent[entryKeys(pattern)]; old != nil && old.pass != st.count {
 			gone = append(gone, old)
 		}
 	} else {
@@ -106,20 +109,24 @@ func (st *stream) deletes(w *watch, pattern []string) []*gpb.Notification {
 		}
 	}
 	slices.SortFunc(gone, func(a, b *sentEntry) int { return compareKeys(a.keys, b.keys) })
-	var out []*gpb.Notification
 	for _, old := range gone {
-		delete(w.sent, strings.Join(old.keys, "\x00"))
-		at := w.target.node
-		if w.group.node.within(at) {
-			at = w.group.node
-		}
-		if !slices.ContainsFunc(old.hashes, func(h uint64) bool { return h != 0 }) {
-			continue
-		}
-		out = append(out, &gpb.Notification{
-			Timestamp: st.s.now().UnixNano(), Prefix: replyPrefix(st.list.GetPrefix(), nil),
-			Delete: []*gpb.Path{toPath(at, old.keys)},
-		})
+		st.end(w, old)
 	}
-	return out
+}
+
+// end queues the Notification that an entry is gone.
+func (st *stream) end(w *watch, old *sentEntry) {
+	id := entryKeys(old.keys)
+	delete(w.sent, id)
+	st.s.hub.memos.forget(w.group, id)
+	at := w.target.node
+	if w.group.node.within(at) {
+		at = w.group.node
+	}
+	if !slices.ContainsFunc(old.hashes, func(h uint64) bool { return h != 0 }) {
+		return
+	}
+	n := &notice{st: st, at: st.s.now()}
+	n.gone(toPath(at, old.keys))
+	st.batch = append(st.batch, n.response())
 }

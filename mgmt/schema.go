@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"tamtam/schema"
 	"tamtam/swss"
@@ -26,7 +27,8 @@ type node struct {
 	parent       *node
 	kids         []*node // keys of a list first, then by name
 	kid          map[string]*node
-	elem         *gpb.PathElem // of paths; not that of a list
+	elem         *gpb.PathElem          // of paths; not that of a list
+	tail         atomic.Pointer[[]byte] // of paths as they travel: from its entry to a leaf, once asked for
 	list         bool
 	config       bool
 	mandatory    bool

@@ -95,7 +95,7 @@ func NewServer(cfg Config) (*Server, error) {
 		s.after = time.After
 	}
 	s.kept = &keeping{Server: s, closed: make(chan struct{})}
-	s.hub = newHub(cfg.Redis, s.log)
+	s.hub = newHub(cfg.Redis, s.log, s.now, s.claim.Load)
 	s.indexer = newIndexer(cfg.Redis)
 	var err error
 	if s.model, err = newModel(cfg.Redis, tamtamModules()); err != nil {
@@ -188,7 +188,7 @@ func (s *Server) add(l net.Listener, creds credentials.TransportCredentials) {
 			Timeout: 10 * time.Second}),
 		grpc.InTapHandle(s.guard.tap),
 	)
-	gpb.RegisterGNMIServer(g, s)
+	gpb.RegisterGNMIServer(g, wire{s, true})
 	reflection.Register(g)
 	s.listening = append(s.listening, endpoint{l, g})
 }

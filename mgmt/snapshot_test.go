@@ -2,7 +2,9 @@ package mgmt
 
 import (
 	"context"
+	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,17 +24,27 @@ type afterRead struct {
 
 func (h *afterRead) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (h *afterRead) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (h *afterRead) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		h.look(cmd)
+		return err
+	}
+}
+
+// look calls f if the row was read, by itself or by a script.
+func (h *afterRead) look(cmd redis.Cmder) {
+	reads := strings.HasPrefix(cmd.Name(), "eval") || cmd.Name() == "hgetall"
+	if reads && cmd.Err() == nil && slices.Contains(cmd.Args(), any(h.key)) && h.done.CompareAndSwap(false, true) {
+		h.f()
+	}
+}
 
 func (h *afterRead) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
 		for _, c := range cmds {
-			if args := c.Args(); len(args) > 1 && args[1] == h.key {
-				if h.done.CompareAndSwap(false, true) {
-					h.f()
-				}
-			}
+			h.look(c)
 		}
 		return err
 	}
@@ -106,5 +118,69 @@ func TestGetOfOneInstant(t *testing.T) {
 				t.Errorf("%d values: %v", values, resp)
 			}
 		})
+	}
+}
+
+// TestOnceOfOneInstant: so is what one ONCE sends, and each Get, while another client sets two leaves of two lists to the
+// same number again and again.
+func TestOnceOfOneInstant(t *testing.T) {
+	b := newBed(t, nil)
+	set := func(n int) *gpb.SetRequest {
+		rate := fmt.Sprint(n + 1)
+		return &gpb.SetRequest{Update: []*gpb.Update{
+			update(c1, `{"config":{"name":"c1","ip":"10.0.0.1","port":`+rate+`}}`),
+			update("/tam/samplers/sampler[name=x]", `{"name":"x","config":{"sampling-rate":`+rate+`}}`),
+		}}
+	}
+	b.mustSet(set(0))
+	const rounds = 100
+	done := make(chan error, 1)
+	go func() {
+		for i := range rounds {
+			if _, err := b.server.Set(b.ctx, set(i)); err != nil {
+				done <- err
+				return
+			}
+		}
+		done <- nil
+	}()
+	paths := []string{c1 + "/config/port", "/tam/samplers/sampler[name=x]/config/sampling-rate"}
+	whole := func(values []string) {
+		t.Helper()
+		if len(values) != 2 || values[0] != values[1] {
+			t.Errorf("half a Set is seen: %q", values)
+		}
+	}
+	for ended := false; !ended; {
+		select {
+		case err := <-done:
+			if ended = true; err != nil {
+				t.Fatal(err)
+			}
+		default:
+		}
+		list := streamOf(subOf(onChange, paths[0]), subOf(onChange, paths[1]))
+		list.Mode = gpb.SubscriptionList_ONCE
+		s := b.subscribe(list)
+		var values []string
+		for m, err := s.rpc.Recv(); !m.GetSyncResponse(); m, err = s.rpc.Recv() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, u := range m.GetUpdate().GetUpdate() {
+				values = append(values, string(u.GetVal().GetJsonIetfVal()))
+			}
+		}
+		whole(values)
+		values = nil
+		resp, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path(paths[0]), path(paths[1])},
+			Encoding: gpb.Encoding_JSON_IETF})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range resp.GetNotification() {
+			values = append(values, string(n.GetUpdate()[0].GetVal().GetJsonIetfVal()))
+		}
+		whole(values)
 	}
 }

@@ -3,17 +3,16 @@ package mgmt
 import (
 	"context"
 	"errors"
-	"hash/maphash"
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // A stream is one Subscribe RPC. What waits to be sent is not a queue of values but the set of
@@ -21,22 +20,42 @@ import (
 // then. So a slow client gets the newest values, and what it costs is bounded by the number of
 // entries.
 type stream struct {
-	s     *Server
-	rpc   gpb.GNMI_SubscribeServer
-	list  *gpb.SubscriptionList
-	feeds []*feed
-	view  *view // what the caller sees; nil: everything
-	seed  maphash.Seed
-	count uint64 // passes
+	s      *Server
+	reader reader
+	rpc    gpb.GNMI_SubscribeServer
+	list   *gpb.SubscriptionList
+	feeds  []*feed
+	view   *view  // what the caller sees; nil: everything
+	count  uint64 // passes
 
-	out    chan *gpb.SubscribeResponse
+	outbox
+
+	out    chan []*gpb.SubscribeResponse
 	sent   chan struct{} // closed when the sender has ended
 	failed error         // of the sender, once sent is closed
 
 	mu    sync.Mutex
-	dirty map[change]uint32 // how often each was marked
-	lost  bool              // too much changed to remember: read everything
+	dirty map[change]mark
+	lost  bool // too much changed to remember: read everything
+	doubt bool // what is known may not be what the databases say: see whether they can be read
 	wake  chan struct{}
+}
+
+// An outbox is what waits for the sender of a stream.
+type outbox struct {
+	wire   bool   // what is sent is encoded already
+	prefix []byte // of Notifications, so encoded
+	batch  []*gpb.SubscribeResponse
+
+	held    bool // what is queued waits
+	weighed int  // how many that wait are in size
+	size    int  // bytes
+}
+
+// A mark is how often a row was marked, and the row.
+type mark struct {
+	n   uint32
+	row *touched
 }
 
 // A change is a row that changed.
@@ -45,20 +64,47 @@ type change struct {
 	key string
 }
 
+// A touched is a row that changed, for all streams that hear of it.
+type touched struct {
+	change
+
+	mu    sync.Mutex
+	found map[*row][]string // keys of the entries, by what the row is to them; nil: it is not theirs
+}
+
+// keys are those of the entries that have the row. The caller may change them.
+func (t *touched) keys(r *row, n int) ([]string, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	keys, ok := t.found[r]
+	if !ok {
+		keys, _ = r.key.match(t.key, n)
+		if t.found == nil {
+			t.found = map[*row][]string{}
+		}
+		t.found[r] = keys
+	}
+	return slices.Clone(keys), keys != nil
+}
+
 // maxDirty bounds the rows that are remembered one by one.
 const maxDirty = 65536
 
 func newStream(s *Server, rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, feeds []*feed) *stream {
 	st := &stream{
-		s: s, rpc: rpc, list: list, feeds: feeds, view: viewOf(rpc.Context()), seed: maphash.MakeSeed(),
-		out: make(chan *gpb.SubscribeResponse), sent: make(chan struct{}),
-		dirty: map[change]uint32{}, wake: make(chan struct{}, 1),
+		s: s, rpc: rpc, list: list, feeds: feeds, view: viewOf(rpc.Context()),
+		out: make(chan []*gpb.SubscribeResponse), sent: make(chan struct{}),
+		dirty: map[change]mark{}, wake: make(chan struct{}, 1),
 	}
+	st.reader = s.reader
+	st.reader.hub = s.hub
 	go func() {
 		defer close(st.sent)
-		for m := range st.out {
-			if st.failed = rpc.Send(m); st.failed != nil {
-				return
+		for batch := range st.out {
+			for _, m := range batch {
+				if st.failed = rpc.Send(m); st.failed != nil {
+					return
+				}
 			}
 		}
 	}()
@@ -74,21 +120,24 @@ func (st *stream) close(err error) {
 	}
 }
 
-// mark records that a row changed.
-func (st *stream) mark(id tableID, key string) {
+// mark records that rows changed.
+func (st *stream) mark(rows []*touched) {
+	if len(rows) == 0 {
+		return
+	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if len(st.dirty) >= maxDirty {
-		clear(st.dirty)
-		st.lost = true
+	for _, row := range rows {
+		if len(st.dirty) >= maxDirty {
+			clear(st.dirty)
+			st.lost = true
+		}
+		if st.lost {
+			break
+		}
+		st.dirty[row.change] = mark{st.dirty[row.change].n + 1, row}
 	}
-	if !st.lost {
-		st.dirty[change{id, key}]++
-	}
-	select {
-	case st.wake <- struct{}{}:
-	default:
-	}
+	st.rouse()
 }
 
 // lose records that anything may have changed.
@@ -97,6 +146,19 @@ func (st *stream) lose() {
 	defer st.mu.Unlock()
 	clear(st.dirty)
 	st.lost = true
+	st.rouse()
+}
+
+// suspect records that the databases may not be readable: if they are, what has changed has been marked.
+func (st *stream) suspect() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.doubt = true
+	st.rouse()
+}
+
+// rouse wakes the stream.
+func (st *stream) rouse() {
 	select {
 	case st.wake <- struct{}{}:
 	default:
@@ -114,7 +176,8 @@ func (st *stream) run(ctx context.Context) error {
 		}
 	}
 	now := st.s.now()
-	if err := st.everything(ctx, st.list.GetUpdatesOnly(), stream); err != nil {
+	err := st.atOnce(ctx, func() error { return st.everything(ctx, st.list.GetUpdatesOnly(), stream) })
+	if err != nil {
 		return err
 	}
 	if st.list.GetMode() == gpb.SubscriptionList_ONCE {
@@ -130,8 +193,37 @@ func (st *stream) run(ctx context.Context) error {
 	return st.changes(ctx, requests)
 }
 
+// atOnce lets f send what is all of one instant: no Set is written from the first row that it reads to the last. The
+// client gets it afterwards, so that a slow one does not keep others from writing.
+func (st *stream) atOnce(ctx context.Context, f func() error) error {
+	if err := st.s.enter(ctx); err != nil {
+		return err
+	}
+	st.s.snapshot.RLock()
+	st.held = true
+	err := f()
+	st.held, st.size = false, 0
+	st.s.snapshot.RUnlock()
+	st.s.leave()
+	if err != nil {
+		return err
+	}
+	all := st.batch
+	st.batch = nil
+	for part := range slices.Chunk(all, chunk) {
+		st.batch = part
+		if err := st.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // everything sends all values and one sync_response.
 func (st *stream) everything(ctx context.Context, only, remember bool) error {
+	if err := st.fresh(ctx, st.feeds, true); err != nil {
+		return err
+	}
 	for _, f := range st.feeds {
 		for _, w := range f.watches {
 			if only && !remember {
@@ -143,6 +235,18 @@ func (st *stream) everything(ctx context.Context, only, remember bool) error {
 		}
 	}
 	return st.synced(ctx)
+}
+
+// fresh returns when all that was written to what feeds read before the call is known.
+func (st *stream) fresh(ctx context.Context, feeds []*feed, load bool) error {
+	seen := map[tableID]bool{}
+	for _, f := range feeds {
+		for _, w := range f.watches {
+			w.group.addTables(seen)
+			load = load && slices.Contains(w.pattern, wildcard)
+		}
+	}
+	return st.s.hub.fresh(ctx, slices.Collect(maps.Keys(seen)), load)
 }
 
 // synced tells the client that it has all.
@@ -179,7 +283,9 @@ func (st *stream) receive(ctx context.Context) <-chan request {
 
 // poll answers Polls until the client ends.
 func (st *stream) poll(ctx context.Context, requests <-chan request) error {
-	return eachPoll(ctx, requests, func() error { return st.everything(ctx, false, false) })
+	return eachPoll(ctx, requests, func() error {
+		return st.atOnce(ctx, func() error { return st.everything(ctx, false, false) })
+	})
 }
 
 // eachPoll has each Poll answered until the client ends.
@@ -274,44 +380,66 @@ func (st *stream) due() (time.Time, bool) {
 // changed reads the entries that changed and sends what differs.
 func (st *stream) changed(ctx context.Context) error {
 	st.mu.Lock()
-	dirty, lost := st.dirty, st.lost
-	st.dirty, st.lost = map[change]uint32{}, false
+	dirty, lost, doubt := st.dirty, st.lost, st.doubt
+	st.dirty, st.lost, st.doubt = map[change]mark{}, false, false
 	st.mu.Unlock()
+	if lost || doubt { // who cannot read the databases is to learn of it
+		if err := st.fresh(ctx, st.feeds, false); err != nil {
+			st.lose()
+			return err
+		}
+	}
 	for _, f := range st.feeds {
 		if f.sample != 0 {
 			continue
 		}
 		for _, w := range f.watches {
-			patterns := map[string][]string{}
-			count := map[string]uint32{}
-			if lost {
-				patterns[""] = w.pattern
-			}
-			for c, n := range dirty {
-				if p, ok := w.concerns(c); ok {
-					id := strings.Join(p, "\x00")
-					patterns[id] = p
-					count[id] = max(count[id], n)
-				}
-			}
-			for _, id := range sortedKeys(patterns) {
-				how := pass{duplicates: max(count[id], 1) - 1}
-				if err := st.pass(ctx, w, patterns[id], how); err != nil {
-					return err
-				}
+			if err := st.changedIn(ctx, w, dirty, lost); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
+// changedIn sends what differs of the entries of a watch that changed.
+func (st *stream) changedIn(ctx context.Context, w *watch, dirty map[change]mark, lost bool) error {
+	if lost {
+		return st.pass(ctx, w, w.pattern, pass{})
+	}
+	patterns, count := map[string][]string{}, map[string]uint32{}
+	for _, m := range dirty {
+		if p, ok := w.concerns(m.row); ok {
+			id := entryKeys(p)
+			patterns[id] = p
+			count[id] = max(count[id], m.n)
+		}
+	}
+	var single [][]string
+	for _, id := range sortedKeys(patterns) {
+		p := patterns[id]
+		if !slices.Contains(p, wildcard) && w.group.single() {
+			single = append(single, p)
+			continue
+		}
+		how := pass{duplicates: max(count[id], 1) - 1}
+		if err := st.pass(ctx, w, p, how); err != nil {
+			return err
+		}
+	}
+	if len(single) == 0 {
+		return nil
+	}
+	return st.passKeys(ctx, w, single, count)
+}
+
 // concerns returns which entries of the watch a changed row may affect.
-func (w *watch) concerns(c change) ([]string, bool) {
+func (w *watch) concerns(c *touched) ([]string, bool) {
 	for i, r := range w.group.rows {
 		if r.DB != c.id.db || r.Table != c.id.table || r.Source != "" || !w.reads(i) {
 			continue
 		}
-		keys, ok := r.key.match(c.key, len(w.group.keys))
+		keys, ok := c.keys(r, len(w.group.keys))
 		if ok && r.At != "" {
 			keys[0] = r.At
 		}
@@ -328,8 +456,39 @@ func (w *watch) concerns(c change) ([]string, bool) {
 	return nil, false
 }
 
-// send hands a message to the client, waiting for it no longer than stallLimit.
+// send hands a message to the client.
 func (st *stream) send(ctx context.Context, m *gpb.SubscribeResponse) error {
+	st.batch = append(st.batch, m)
+	return st.flush(ctx)
+}
+
+// flush hands what is queued to the client, waiting for it no longer than stallLimit.
+func (st *stream) flush(ctx context.Context) error {
+	if st.held {
+		for _, m := range st.batch[st.weighed:] {
+			st.size += proto.Size(m)
+		}
+		if st.weighed = len(st.batch); st.size > maxReply {
+			return status.Errorf(codes.ResourceExhausted, "the answer is larger than %d bytes: ask for less at once", maxReply)
+		}
+		return nil
+	}
+	st.weighed = 0
+	m := st.batch
+	if st.batch = nil; len(m) == 0 {
+		return nil
+	}
+	if n := len(m); n > 1 { // the last is taken when the client has taken all others
+		if err := st.hand(ctx, m[:n-1]); err != nil {
+			return err
+		}
+		m = m[n-1:]
+	}
+	return st.hand(ctx, m)
+}
+
+// hand gives messages to the sender.
+func (st *stream) hand(ctx context.Context, m []*gpb.SubscribeResponse) error {
 	select {
 	case st.out <- m: // the usual case needs no timer
 		return nil

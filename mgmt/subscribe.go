@@ -23,7 +23,10 @@ const (
 )
 
 // Subscribe serves one Subscribe RPC.
-func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
+func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error { return wire{Server: s}.Subscribe(rpc) }
+
+// Subscribe serves one Subscribe RPC.
+func (w wire) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 	req, err := rpc.Recv()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
@@ -39,13 +42,13 @@ func (s *Server) Subscribe(rpc gpb.GNMI_SubscribeServer) error {
 		return err
 	}
 	select {
-	case s.subscribers <- struct{}{}:
-		defer func() { <-s.subscribers }()
+	case w.subscribers <- struct{}{}:
+		defer func() { <-w.subscribers }()
 	default:
 		return status.Errorf(codes.ResourceExhausted, "%d Subscribe RPCs run already", maxSubscribers)
 	}
-	err = s.subscribe(rpc, list, depthOf(req.GetExtension()))
-	s.guard.trail.denied(rpc.Context(), "subscribe", list.GetPrefix(), pathsOf(list), err)
+	err = w.subscribe(rpc, list, depthOf(req.GetExtension()), w.encoded)
+	w.guard.trail.denied(rpc.Context(), "subscribe", list.GetPrefix(), pathsOf(list), err)
 	return err
 }
 
@@ -57,7 +60,7 @@ func pathsOf(list *gpb.SubscriptionList) (paths []*gpb.Path) {
 	return paths
 }
 
-func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, level uint32) error {
+func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionList, level uint32, wire bool) error {
 	raw, feeds, err := s.feeds(viewOf(rpc.Context()), list, level)
 	if err != nil {
 		return err
@@ -70,6 +73,9 @@ func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionL
 	}
 	defer leave()
 	st := newStream(s, rpc, list, feeds)
+	if st.wire = wire; wire {
+		st.prefix = st.wirePrefix()
+	}
 	if len(raw) > 0 {
 		err = s.subscribeRaw(ctx, st, raw)
 	} else {
@@ -296,6 +302,9 @@ func (f *feed) tick(ctx context.Context, st *stream, now time.Time) error {
 	}
 	if beat {
 		advance(&f.nextBeat, f.beat, now)
+	}
+	if err := st.fresh(ctx, []*feed{f}, false); err != nil {
+		return err
 	}
 	for _, w := range f.watches {
 		if err := st.pass(ctx, w, w.pattern, how); err != nil {

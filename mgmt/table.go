@@ -139,7 +139,7 @@ func (r Record) Field(name string) string {
 }
 
 func sameField(f, name string) bool {
-	return len(f) >= len(name) && strings.EqualFold(f[:len(name)], name) && (len(f) == len(name) || f[len(name):] == "@")
+	return (len(f) == len(name) || len(f) == len(name)+1 && f[len(name)] == '@') && strings.EqualFold(f[:len(name)], name)
 }
 
 // Set writes a field; an empty value removes it.

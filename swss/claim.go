@@ -78,6 +78,12 @@ func (c *Claim) Check(ctx context.Context) error {
 	if server != c.server {
 		return ErrRestarted
 	}
+	return c.Ours(ctx)
+}
+
+// Ours is a shorter Check: it fails with [ErrAnew] if one of the databases was emptied or is another's since it was
+// claimed.
+func (c *Claim) Ours(ctx context.Context) error {
 	for _, d := range c.dbs {
 		if err := c.check(ctx, d); err != nil {
 			return err

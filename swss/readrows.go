@@ -18,18 +18,25 @@ const MaxRow = 64 << 10
 // readRows reads rows and passes each to f, in order: its size instead of its fields if it is too large. What is no
 // hash counts as not found.
 func (t *Table) readRows(
-	ctx context.Context, keys []string, f func(key string, row FieldValues, size int64),
+	ctx context.Context, keys []string, of func([]any) FieldValues, f func(key string, row FieldValues, size int64),
 ) error {
 	names := make([]string, len(keys))
 	for i, key := range keys {
 		names[i] = t.db.rowKey(t.name, key)
 	}
-	return t.db.ReadRows(ctx, names, func(i int, row FieldValues, size int64) { f(keys[i], row, size) })
+	return t.db.readRows(ctx, names, of, func(i int, row FieldValues, size int64) { f(keys[i], row, size) })
 }
 
 // ReadRows reads rows of any tables, by their keys with the table's name, and passes each to f, in order: nil if there
 // is none or it is no hash, and the size instead of the row if it is larger than [MaxRow].
 func (d *DB) ReadRows(ctx context.Context, names []string, f func(i int, row FieldValues, size int64)) error {
+	return d.readRows(ctx, names, rowOf, f)
+}
+
+// readRows is ReadRows; of makes a row of alternating fields and values.
+func (d *DB) readRows(
+	ctx context.Context, names []string, of func([]any) FieldValues, f func(i int, row FieldValues, size int64),
+) error {
 	s := NewScript(rowsReadText).Natively(readRowsNatively)
 	for from := 0; from < len(names); from += pipelineSize {
 		chunk := names[from:min(from+pipelineSize, len(names))]
@@ -44,7 +51,7 @@ func (d *DB) ReadRows(ctx context.Context, names []string, f func(i int, row Fie
 		for i := range chunk {
 			words, _ := rows[i].([]any)
 			size, _ := rows[i].(int64)
-			f(from+i, rowOf(words), size)
+			f(from+i, of(words), size)
 		}
 	}
 	return nil
@@ -69,6 +76,19 @@ func rowOf(words []any) FieldValues {
 		field, _ := words[i].(string)
 		value, _ := words[i+1].(string)
 		addField(fv, field, value)
+	}
+	return fv
+}
+
+// storedRowOf is rowOf of a row as it is stored.
+func storedRowOf(words []any) FieldValues {
+	if len(words) == 0 {
+		return nil
+	}
+	fv := make(FieldValues, len(words)/2)
+	for i := 0; i+1 < len(words); i += 2 {
+		field, _ := words[i].(string)
+		fv[field], _ = words[i+1].(string)
 	}
 	return fv
 }

@@ -32,6 +32,8 @@ type KeyOpFieldsValues struct {
 	Fields []Pair
 	// Size is not 0 if the row was not read: how many bytes it has, more than [MaxRow], or [TooMany].
 	Size int64
+	// Stored is the row as it is stored, of a [Subscriber.Stored], which fills in no Fields.
+	Stored FieldValues
 }
 
 // FieldValues returns the fields as a row.

@@ -25,6 +25,7 @@ type Subscriber struct {
 	known  map[string]int64 // rows delivered and not deleted, with their weights
 	total  int64            // weight of those that there is room for
 	most   int64            // that it may be
+	stored bool             // rows are delivered as they are stored
 	first  string           // the first row, by name, that there is no room for; "": there is none
 	brief  bool             // rows that came and went count, too
 
@@ -109,11 +110,11 @@ func (s *Subscriber) pops(ctx context.Context, changed map[string]struct{}, resy
 // popChanged reads some rows. If they shift which rows there is room for, it does nothing.
 func (s *Subscriber) popChanged(ctx context.Context, keys []string) (out []KeyOpFieldsValues, fits bool, err error) {
 	next, total, fits := map[string]int64{}, s.total, true
-	err = NewTable(s.db, s.table).readRows(ctx, keys, func(key string, row FieldValues, size int64) {
+	err = NewTable(s.db, s.table).readRows(ctx, keys, s.rowOf(), func(key string, row FieldValues, size int64) {
 		was, tell := s.tells(key)
 		item := KeyOpFieldsValues{Key: key, Op: OpDel}
 		if row != nil || size > 0 {
-			item = KeyOpFieldsValues{Key: key, Op: OpSet, Fields: Pairs(row), Size: size}
+			item = s.set(key, row, size)
 			next[key] = weight(key, row)
 		} else if !tell {
 			return
@@ -121,7 +122,7 @@ func (s *Subscriber) popChanged(ctx context.Context, keys []string) (out []KeyOp
 		if s.Over(key) {
 			fits = fits && (key != s.first || next[key] == was)
 			if item.Op == OpSet {
-				item.Fields, item.Size = nil, TooMany
+				item.Fields, item.Stored, item.Size = nil, nil, TooMany
 			}
 		} else {
 			total += next[key] - was
@@ -164,13 +165,13 @@ func (s *Subscriber) popAll(ctx context.Context, changed map[string]struct{}) ([
 		item := KeyOpFieldsValues{Key: key, Op: OpSet, Size: TooMany}
 		if first == "" {
 			total += known[key]
-			item.Fields, item.Size = Pairs(row), size
+			item = s.set(key, row, size)
 		}
 		out = append(out, item)
 	}
 	for chunk := range slices.Chunk(keys, 100) {
 		if first == "" {
-			if err := t.readRows(ctx, chunk, take); err != nil {
+			if err := t.readRows(ctx, chunk, s.rowOf(), take); err != nil {
 				return nil, err
 			}
 			continue
@@ -236,6 +237,28 @@ func weight(key string, row FieldValues) int64 {
 func (s *Subscriber) Bound() *Subscriber {
 	s.most = MaxTable
 	return s
+}
+
+// Stored makes the subscriber deliver rows as they are stored: the names of fields with what stands behind an "@", and
+// the NULL of a row without fields. It is called before the first Pops.
+func (s *Subscriber) Stored() *Subscriber {
+	s.stored = true
+	return s
+}
+
+func (s *Subscriber) rowOf() func([]any) FieldValues {
+	if s.stored {
+		return storedRowOf
+	}
+	return rowOf
+}
+
+// set is a row that is there.
+func (s *Subscriber) set(key string, row FieldValues, size int64) KeyOpFieldsValues {
+	if s.stored {
+		return KeyOpFieldsValues{Key: key, Op: OpSet, Stored: row, Size: size}
+	}
+	return KeyOpFieldsValues{Key: key, Op: OpSet, Fields: Pairs(row), Size: size}
 }
 
 // Brief makes the subscriber deliver a DEL of rows, too, that came and went between two calls of Pops: for whoever

@@ -19,6 +19,7 @@ import (
 
 	"tamtam/bench"
 	"tamtam/bench/live"
+	benchnorth "tamtam/bench/northbound"
 )
 
 // A benchReport is what bench --format json prints.
@@ -41,11 +42,12 @@ func newBench() *cobra.Command {
 	var duration time.Duration
 	var profile string
 	c := &cobra.Command{
-		Use:   "bench [config|sessions|routes|asic|altmark|flymon|tablerecord|live]",
+		Use:   "bench [config|sessions|routes|gnmi|asic|altmark|flymon|tablerecord|live]",
 		Short: "Measure this build on this machine",
 		Long: "config: from CONFIG_DB to the ASIC, through every daemon.\n" +
 			"sessions: processor time and memory of --groups flow groups with a tail-stamping session each.\n" +
 			"routes: processor time and memory of static routes, up to --routes, and of one more.\n" +
+			"gnmi: processor time of mgmtd, alone in a process, for subscribers, Get and Set of --groups sessions; latency.\n" +
 			"asic: packets per second of the simulated chip, what each feature adds, and where the time goes.\n" +
 			"altmark: --groups flows with alternate marking: rules, configuration, reading a period, packets per second.\n" +
 			"flymon: CMU groups: packets per second, the cost of a CMU, and how soon a task counts.\n" +
@@ -86,8 +88,8 @@ func newBench() *cobra.Command {
 	}
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	c.Flags().IntVar(&groups, "groups", 10000,
-		"config, sessions, altmark: flow groups with a session each, written at once")
-	c.Flags().IntVar(&changes, "changes", 1000, "config, altmark: changes made one by one")
+		"config, sessions, gnmi, altmark: flow groups with a session each, written at once")
+	c.Flags().IntVar(&changes, "changes", 1000, "config, gnmi, altmark: changes made one by one")
 	c.Flags().IntVar(&routes, "routes", 100_000, "routes: how many at most; a tenth and a hundredth, too")
 	c.Flags().DurationVar(&duration, "duration", time.Second,
 		"asic, altmark, flymon, tablerecord: least time of each measurement")
@@ -120,6 +122,8 @@ func runBench(ctx context.Context, name string, groups, changes int, least time.
 		return bench.Config(ctx, groups, changes)
 	case "sessions":
 		return bench.Sessions(ctx, groups)
+	case "gnmi":
+		return benchGNMI(ctx, groups, changes)
 	case "asic":
 		return bench.ASIC(ctx, least)
 	case "altmark":
@@ -131,7 +135,19 @@ func runBench(ctx context.Context, name string, groups, changes int, least time.
 	case "live":
 		return benchLive(ctx, 3, least)
 	}
-	return nil, usagef("bench %q: want config, sessions, routes, asic, altmark, flymon, tablerecord or live", name)
+	return nil, usagef("bench %q: want config, sessions, routes, gnmi, asic, altmark, flymon, tablerecord or live", name)
+}
+
+// benchGNMI measures this binary as mgmtd, and as the shell.
+func benchGNMI(ctx context.Context, sessions, events int) ([]bench.Result, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return benchnorth.Run(ctx, benchnorth.Config{
+		Mgmtd: []string{self, "run", "mgmtd"}, Shell: []string{self, "cli"},
+		Sessions: sessions, Few: max(sessions/10, 1), Events: events,
+	})
 }
 
 // benchLive measures this binary as a switch between two hosts.

@@ -1,0 +1,185 @@
+package northbound
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+// path makes a path of names; one that is behind "[]" is the key name of the list before it.
+func path(names ...string) *gpb.Path {
+	p := &gpb.Path{}
+	for _, n := range names {
+		p.Elem = append(p.Elem, &gpb.PathElem{Name: n})
+	}
+	return p
+}
+
+// Leaves and containers of sessions.
+func ofSessions(names ...string) *gpb.Path {
+	return path(append([]string{"tam", "tailstamping-sessions", "tailstamping-session"}, names...)...)
+}
+
+func ofFlowGroup(name string, names ...string) *gpb.Path {
+	p := path(append([]string{"tam", "flowgroups", "flowgroup"}, names...)...)
+	p.Elem[2].Key = map[string]string{"name": name}
+	return p
+}
+
+// A counter is a subscriber that counts what it gets, and does not look at it: it is to cost little.
+type counter struct {
+	updates, bytes, syncs, messages atomic.Int64
+	stop                            context.CancelFunc
+	done                            chan error
+}
+
+// counting is a codec that counts the updates in what it is to decode.
+type counting struct{ c *counter }
+
+func (counting) Name() string { return "proto" }
+
+func (counting) Marshal(v any) ([]byte, error) { return proto.Marshal(v.(proto.Message)) }
+
+// Numbers of fields of SubscribeResponse and Notification.
+const (
+	responseUpdate     = 1
+	responseSync       = 3
+	notificationUpdate = 4
+)
+
+func (x counting) Unmarshal(data []byte, _ any) error {
+	x.c.bytes.Add(int64(len(data)))
+	x.c.messages.Add(1)
+	return eachField(data, func(n protowire.Number, v []byte) error {
+		switch n {
+		case responseSync:
+			x.c.syncs.Add(1)
+		case responseUpdate:
+			return eachField(v, func(n protowire.Number, _ []byte) error {
+				if n == notificationUpdate {
+					x.c.updates.Add(1)
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+}
+
+// eachField passes the fields of a message, those of bytes with their value.
+func eachField(data []byte, f func(protowire.Number, []byte) error) error {
+	for len(data) > 0 {
+		num, kind, n := protowire.ConsumeTag(data)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		data = data[n:]
+		var v []byte
+		if kind == protowire.BytesType {
+			v, n = protowire.ConsumeBytes(data)
+		} else {
+			n = protowire.ConsumeFieldValue(num, kind, data)
+		}
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		data = data[n:]
+		if err := f(num, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// subscribe begins a subscription over a connection of its own.
+func (m *process) subscribe(ctx context.Context, sub *gpb.Subscription) (*counter, error) {
+	c := &counter{done: make(chan error, 1)}
+	conn, err := m.dial(grpc.WithDefaultCallOptions(grpc.ForceCodec(counting{c})))
+	if err != nil {
+		return nil, err
+	}
+	ctx, c.stop = context.WithCancel(ctx)
+	rpc, err := gpb.NewGNMIClient(conn).Subscribe(ctx)
+	if err == nil {
+		err = rpc.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: &gpb.SubscriptionList{
+			Encoding: gpb.Encoding_PROTO, Subscription: []*gpb.Subscription{sub}}}})
+	}
+	if err != nil {
+		c.stop()
+		return nil, err
+	}
+	go func() {
+		defer conn.Close()
+		for err := error(nil); ; {
+			if _, err = rpc.Recv(); err != nil {
+				c.done <- err
+				return
+			}
+		}
+	}()
+	return c, nil
+}
+
+// until waits until what is counted is there, by all of them.
+func until(ctx context.Context, what string, counters []*counter, there func(*counter) bool) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	for _, c := range counters {
+		for !there(c) {
+			select {
+			case err := <-c.done:
+				return fmt.Errorf("%s: %w", what, err)
+			case <-ctx.Done():
+				return fmt.Errorf("%s: %d updates in %d messages came: %w", what, c.updates.Load(), c.messages.Load(), ctx.Err())
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+	}
+	return nil
+}
+
+// subscribers begins n subscriptions, and waits until they have all that there is. Where the machine is so busy that
+// mgmtd is not ready, it tries again.
+func (m *process) subscribers(ctx context.Context, n int, sub *gpb.Subscription) ([]*counter, func(), error) {
+	for tries := 1; ; tries++ {
+		all, end, err := m.trySubscribers(ctx, n, sub)
+		if status.Code(err) != codes.Unavailable || tries == 10 {
+			return all, end, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (m *process) trySubscribers(ctx context.Context, n int, sub *gpb.Subscription) ([]*counter, func(), error) {
+	var all []*counter
+	end := func() {
+		for _, c := range all {
+			c.stop()
+		}
+	}
+	for range n {
+		c, err := m.subscribe(ctx, sub)
+		if err != nil {
+			end()
+			return nil, nil, err
+		}
+		all = append(all, c)
+	}
+	if err := until(ctx, "the first values", all, func(c *counter) bool { return c.syncs.Load() > 0 }); err != nil {
+		end()
+		return nil, nil, err
+	}
+	return all, end, nil
+}

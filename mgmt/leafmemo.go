@@ -1,0 +1,161 @@
+package mgmt
+
+import (
+	"hash/maphash"
+	"strings"
+	"sync"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// What subscribers are sent of a leaf follows from a few rows. While these are what they were, its value, and the
+// update in each encoding, are made once for all subscribers.
+
+// memos are those of the entries that subscribers were sent something of.
+type memos struct {
+	seed maphash.Seed // of the hashes of values
+
+	mu      sync.RWMutex
+	entries map[*group]map[string]*memo
+}
+
+// A memo is what is remembered of an entry.
+type memo struct {
+	mu     sync.Mutex
+	leaves map[*node]*leafMemo
+}
+
+// A leafMemo is a leaf's value, which nobody changes.
+type leafMemo struct {
+	stamp uint64 // of the rows that it follows from
+	value []string
+	hash  uint64 // 0: it has none
+
+	mu    sync.Mutex
+	coded [gpb.Encoding_JSON_IETF + 1][]byte // the update, by encoding
+}
+
+func newMemos() *memos {
+	return &memos{seed: maphash.MakeSeed(), entries: map[*group]map[string]*memo{}}
+}
+
+// of returns the memo of an entry.
+func (m *memos) of(g *group, id string) *memo {
+	m.mu.RLock()
+	x := m.entries[g][id]
+	m.mu.RUnlock()
+	if x != nil {
+		return x
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.entries[g] == nil {
+		m.entries[g] = map[string]*memo{}
+	}
+	if x = m.entries[g][id]; x == nil {
+		x = &memo{leaves: map[*node]*leafMemo{}}
+		m.entries[g][id] = x
+	}
+	return x
+}
+
+// forget forgets an entry that is not there.
+func (m *memos) forget(g *group, id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.entries[g], id)
+}
+
+// leaf returns what a leaf of an entry is, from the memo of the entry if that is still right.
+func (m *memos) leaf(e *entry, x *memo, n *node) *leafMemo {
+	if e.hides(n) { // from this subscriber; for whom it is there, it has the same value
+		return &leafMemo{}
+	}
+	stamp, ok := e.stamp(n)
+	if !ok {
+		return m.make(e, n)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	l := x.leaves[n]
+	if l == nil || l.stamp != stamp {
+		l = m.make(e, n)
+		l.stamp = stamp
+		x.leaves[n] = l
+	}
+	return l
+}
+
+func (m *memos) make(e *entry, n *node) *leafMemo {
+	l := &leafMemo{value: e.value(n)}
+	if len(l.value) > 0 {
+		var h maphash.Hash
+		h.SetSeed(m.seed)
+		for _, s := range l.value {
+			h.WriteString(s)
+			h.WriteByte(0)
+		}
+		l.hash = max(h.Sum64(), 1)
+	}
+	return l
+}
+
+// stamp stands for the versions of the rows that a leaf follows from; false: they are not all known.
+func (e *entry) stamp(n *node) (uint64, bool) {
+	if e.vers == nil || e.ports != nil {
+		return 0, false
+	}
+	stamp := uint64(1)
+	if e.left {
+		stamp = 2
+	}
+	for i, r := range e.group.rows {
+		if !r.Entry && !n.behind && !n.bound(i) {
+			continue
+		}
+		v := e.vers[i]
+		if v == 0 {
+			if r.serves(e.keys) {
+				return 0, false
+			}
+			v = absent
+		}
+		stamp = mixed(stamp) + v
+	}
+	return mixed(stamp), true
+}
+
+// mixed is SplitMix64's: each bit of x makes half of all bits differ, and different x are different then.
+func mixed(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// bound reports whether the leaf is in a row.
+func (n *node) bound(row int) bool {
+	for _, b := range n.binds {
+		if b.row == row {
+			return true
+		}
+	}
+	return false
+}
+
+// update is the update of the leaf in an encoding, as it travels, without duplicates.
+func (l *leafMemo) update(e *entry, n *node, enc gpb.Encoding) []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.coded[enc] == nil {
+		l.coded[enc] = e.appendUpdate(nil, n, l.value, enc)
+	}
+	return l.coded[enc]
+}
+
+// entryKeys is one text of an entry's keys.
+func entryKeys(keys []string) string {
+	if len(keys) == 1 {
+		return keys[0]
+	}
+	return strings.Join(keys, "\x00")
+}
