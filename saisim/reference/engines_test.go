@@ -139,7 +139,7 @@ func TestEnginesAgree(t *testing.T) {
 		case strings.HasPrefix(what, "record: "):
 			least = 0
 			if slices.Contains(recordings(), what) {
-				least = 5
+				least = 3
 			}
 		default:
 			least = 50
