@@ -3,6 +3,7 @@ package northbound
 import (
 	"context"
 	"fmt"
+	"net"
 	"sync/atomic"
 	"time"
 
@@ -99,10 +100,13 @@ func eachField(data []byte, f func(protowire.Number, []byte) error) error {
 	return nil
 }
 
-// subscribe begins a subscription over a connection of its own.
-func (m *process) subscribe(ctx context.Context, sub *gpb.Subscription) (*counter, error) {
+// subscribe begins a subscription over a connection of its own, from an address of its own: one address may not have so
+// many.
+func (m *process) subscribe(ctx context.Context, host byte, sub *gpb.Subscription) (*counter, error) {
 	c := &counter{done: make(chan error, 1)}
-	conn, err := m.dial(grpc.WithDefaultCallOptions(grpc.ForceCodec(counting{c})))
+	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, host)}}
+	dial := func(ctx context.Context, addr string) (net.Conn, error) { return from.DialContext(ctx, "tcp", addr) }
+	conn, err := m.dial(grpc.WithContextDialer(dial), grpc.WithDefaultCallOptions(grpc.ForceCodec(counting{c})))
 	if err != nil {
 		return nil, err
 	}
@@ -169,8 +173,8 @@ func (m *process) trySubscribers(ctx context.Context, n int, sub *gpb.Subscripti
 			c.stop()
 		}
 	}
-	for range n {
-		c, err := m.subscribe(ctx, sub)
+	for i := range n {
+		c, err := m.subscribe(ctx, byte(i+1), sub)
 		if err != nil {
 			end()
 			return nil, nil, err
