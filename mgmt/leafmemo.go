@@ -11,6 +11,10 @@ import (
 // What subscribers are sent of a leaf follows from a few rows. While these are what they were, its value, and the
 // update in each encoding, are made once for all subscribers.
 
+// maxMemos is how many entries of a group are remembered. With one more all are forgotten, and made again as they are
+// asked for: of entries that only ONCE and Poll have seen nobody hears that they are gone.
+const maxMemos = 50_000
+
 // memos are those of the entries that subscribers were sent something of.
 type memos struct {
 	seed maphash.Seed // of the hashes of values
@@ -49,7 +53,7 @@ func (m *memos) of(g *group, id string) *memo {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.entries[g] == nil {
+	if m.entries[g] == nil || len(m.entries[g]) >= maxMemos {
 		m.entries[g] = map[string]*memo{}
 	}
 	if x = m.entries[g][id]; x == nil {

@@ -19,6 +19,7 @@ func doctorFlags(c *cobra.Command, cfg *doctor.Config, place *redisPlace) {
 	f.StringVar(&cfg.GNMI, "gnmi", gnmiAddress, "address of mgmtd's gNMI server")
 	f.StringVar(&cfg.CA, "tls-ca", "", "CA of the gNMI server's certificate, PEM (default: the generated one)")
 	f.StringVar(&cfg.Users, "users", "", "mgmtd's file of users, to be looked at too")
+	f.StringVar(&cfg.Roles, "roles", "", "mgmtd's file of roles, which --users may name")
 	f.StringVar(&cfg.Data, "data", device.DataDir(), "data directory of the switch")
 	f.DurationVar(&cfg.Timeout, "timeout", 3*time.Second, "how long one check may take")
 }

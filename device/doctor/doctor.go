@@ -45,6 +45,7 @@ type Config struct {
 	GNMI    string // HOST:PORT of the gNMI server
 	CA      string // of its certificate; "": ca.pem in Data, if it is there
 	Users   string // the file of those who may log in; "": none
+	Roles   string // the file of what roles may; "": only what is built in
 	Data    string // the data directory
 	Version string // of this binary
 	Timeout time.Duration

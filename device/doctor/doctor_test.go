@@ -283,7 +283,7 @@ func TestFaultsOfTheMachine(t *testing.T) {
 		verdict Verdict
 		word    string
 	}{
-		{"bob:hidden:root\n", 0o600, Failed, "root"},
+		{"bob:hidden:root\n", 0o600, NotKnown, "--roles"},
 		{"bob:hidden:admin\n", 0o644, Failed, "0644"},
 		{"bob:hidden:admin\n", 0o600, Warning, "1 of 1 passwords are in clear"},
 		{"bob:$2a$04$dcmDGvY3ErlZgzzZCFgwKuKRc0CNbMAwZpOxU7S1BsTmDiyhEZ5Z6:admin\n", 0o600, OK, "1 users"},
@@ -294,6 +294,18 @@ func TestFaultsOfTheMachine(t *testing.T) {
 		if strings.Contains(a.found, "hidden") {
 			t.Errorf("the password is told: %s", a.found)
 		}
+	}
+	write(p.Users, "bob:$2a$04$dcmDGvY3ErlZgzzZCFgwKuKRc0CNbMAwZpOxU7S1BsTmDiyhEZ5Z6:porter\n", 0o600)
+	p.Roles = filepath.Join(p.Data, "roles")
+	p.ask(t, "users file").is(t, "no roles file", Failed, "roles")
+	for text, verdict := range map[string]Verdict{
+		"": Failed, "porter write\n": Failed, "guard read /interfaces\n": Failed, "porter read /interfaces\n": OK,
+	} {
+		write(p.Roles, text, 0o600)
+		p.ask(t, "users file").is(t, text, verdict, "")
+	}
+	if err := os.Remove(p.Roles); err != nil {
+		t.Fatal(err)
 	}
 
 	p.ask(t, "data directory").is(t, "empty", OK, "0 keys")

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -126,6 +127,9 @@ func users(_ context.Context, p *patient) answer {
 	case mode&0o077 != 0:
 		return fail("chmod 600 "+p.Users, "%s has mode %04o: others can read or change it", p.Users, mode)
 	}
+	if a, wrong := rolesOf(list, p); wrong {
+		return a
+	}
 	clear := 0
 	for _, u := range list {
 		if !u.Hashed() {
@@ -137,6 +141,31 @@ func users(_ context.Context, p *patient) answer {
 			"%d of %d passwords are in clear", clear, len(list))
 	}
 	return well("%d users", len(list))
+}
+
+// rolesOf says what is wrong with the roles that users have.
+func rolesOf(users []access.User, p *patient) (a answer, wrong bool) {
+	var lines io.Reader
+	if p.Roles != "" {
+		f, err := os.Open(p.Roles)
+		if err != nil {
+			return fail("name the file that mgmtd has as --roles", "%v", err), true
+		}
+		defer f.Close()
+		lines = f
+	}
+	roles, err := access.ParseRoles(lines)
+	if err != nil {
+		return fail("correct the line; mgmtd does not start with it", "%s: %v", p.Roles, err), true
+	}
+	switch err := roles.Check(users); {
+	case err == nil:
+		return answer{}, false
+	case p.Roles == "":
+		return unknown("%s: %v, and the file of other roles was not given (--roles)", p.Users, err), true
+	default:
+		return fail("correct the line, or make the role; mgmtd does not start without it", "%s: %v", p.Users, err), true
+	}
 }
 
 // dataDir looks at the directory and at the keys in it.

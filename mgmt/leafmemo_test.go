@@ -1,0 +1,17 @@
+package mgmt
+
+import (
+	"strconv"
+	"testing"
+)
+
+// However many entries were seen, and whoever has not heard that they are gone, some are remembered.
+func TestMemosAreBounded(t *testing.T) {
+	m, g := newMemos(), &group{}
+	for i := range 2*maxMemos + 1 {
+		m.of(g, strconv.Itoa(i))
+	}
+	if n := len(m.entries[g]); n != 1 {
+		t.Errorf("%d entries are remembered, want the one after two times %d", n, maxMemos)
+	}
+}
