@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"net"
+	"runtime"
 	"testing"
 	"time"
 
@@ -161,4 +162,25 @@ func setUp(name string, up bool) error {
 	}
 	ask.SetUint16(flags)
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ask)
+}
+
+// To hear of links takes no capability: a switch without wires runs with none.
+func TestNewsWithoutCapabilities(t *testing.T) {
+	failed := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with what it has given up
+		none := [2]unix.CapUserData{}
+		if err := unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0]); err != nil {
+			failed <- err
+			return
+		}
+		n, deaf, err := newListener()
+		if err == nil {
+			n.close()
+		}
+		failed <- errors.Join(err, deaf)
+	}()
+	if err := <-failed; err != nil {
+		t.Error(err)
+	}
 }
