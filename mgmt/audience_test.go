@@ -114,10 +114,10 @@ func (b *bed) waiting(c *taker) map[string]int {
 
 // What the audience is: as many subscribers on change as of samples, and how long their clock goes.
 const (
-	ofEach       = 50
+	ofEach     = 50
 	sampleEach = 10 * time.Second
 	showTime   = 10 * time.Minute
-	slowTime    = 4 * time.Minute
+	slowTime   = 4 * time.Minute
 )
 
 // An audience is a bed on which one subscriber takes nothing, one nothing for a while, and the others take everything.
