@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -47,8 +48,9 @@ type leaf struct {
 	keyIndex int    // which of the group's keys this leaf repeats; -1: none
 	target   *group // list whose key a leafref names
 	binds    []bind
-	mirrored bool // state that repeats a config leaf
-	behind   bool // says what of config is not in force
+	strings  map[*yang.YangType]*stringLimit // of the type, or of those of a union
+	mirrored bool                            // state that repeats a config leaf
+	behind   bool                            // says what of config is not in force
 }
 
 type bind struct {
@@ -289,11 +291,16 @@ func (b *builder) leafrefs() {
 			g.refs = append(g.refs, l.leaf)
 		}
 	}
+	ready := map[string]*regexp.Regexp{}
 	// A list may have a key that is itself a reference.
 	for _, g := range b.groups {
 		for _, n := range g.leaves {
 			if !supported(n.typ) {
 				b.fail("%s: type %s is not supported", n.path, n.typ.Kind)
+			}
+			n.strings = map[*yang.YangType]*stringLimit{}
+			if err := limitStrings(n.strings, n.typ, ready); err != nil {
+				b.fail("%s: %v", n.path, err)
 			}
 		}
 	}

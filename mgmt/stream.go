@@ -487,8 +487,11 @@ func (st *stream) flush(ctx context.Context) error {
 	return st.hand(ctx, m)
 }
 
-// hand gives messages to the sender.
+// hand gives messages to the sender, as long as the client may get them.
 func (st *stream) hand(ctx context.Context, m []*gpb.SubscribeResponse) error {
+	if ctx.Err() != nil { // what was read of kept rows has not asked
+		return context.Cause(ctx)
+	}
 	select {
 	case st.out <- m: // the usual case needs no timer
 		return nil

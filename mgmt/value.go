@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"github.com/openconfig/goyang/pkg/yang"
+	"github.com/openconfig/ygot/util"
 	"github.com/openconfig/ygot/ytypes"
 )
 
@@ -50,6 +52,60 @@ func bits(t *yang.YangType) int {
 	return 64
 }
 
+// A stringLimit is what strings of a type have to be. Patterns are made ready once: of what is in the databases, many
+// strings are checked for each that is asked for.
+type stringLimit struct {
+	length   *yang.YangType // the type without its patterns
+	patterns []*regexp.Regexp
+}
+
+// limitStrings adds the limits of the strings that a type allows, with patterns that are ready already.
+func limitStrings(limits map[*yang.YangType]*stringLimit, t *yang.YangType, ready map[string]*regexp.Regexp) error {
+	for _, m := range t.Type {
+		if err := limitStrings(limits, m, ready); err != nil {
+			return err
+		}
+	}
+	if t.Kind != yang.Ystring || len(t.Length)+len(t.Pattern)+len(t.POSIXPattern) == 0 {
+		return nil
+	}
+	l := &stringLimit{length: &yang.YangType{Kind: t.Kind, Length: t.Length}}
+	compile, kind := regexp.Compile, ""
+	patterns, posix := util.SanitizedPattern(t)
+	if posix {
+		compile, kind = regexp.CompilePOSIX, "posix "
+	}
+	for _, p := range patterns {
+		re := ready[kind+p]
+		if re == nil {
+			var err error
+			if re, err = compile(p); err != nil {
+				return fmt.Errorf("pattern %q: %w", p, err)
+			}
+			ready[kind+p] = re
+		}
+		l.patterns = append(l.patterns, re)
+	}
+	limits[t] = l
+	return nil
+}
+
+// check refuses what the type does not allow. nil allows everything.
+func (l *stringLimit) check(text string) error {
+	if l == nil {
+		return nil
+	}
+	if err := ytypes.ValidateStringRestrictions(l.length, text); err != nil {
+		return err
+	}
+	for _, re := range l.patterns {
+		if !re.MatchString(text) {
+			return fmt.Errorf("%q does not match regular expression pattern %q", text, re)
+		}
+	}
+	return nil
+}
+
 // canonical checks text against a type and returns it in canonical form.
 func (n *node) canonical(t *yang.YangType, text string) (string, error) {
 	if unsigned(t) || signed(t) {
@@ -60,10 +116,7 @@ func (n *node) canonical(t *yang.YangType, text string) (string, error) {
 		if !utf8.ValidString(text) {
 			return "", fmt.Errorf("%s is no UTF-8", quoted(text))
 		}
-		if len(t.Length)+len(t.Pattern)+len(t.POSIXPattern) == 0 {
-			return text, nil
-		}
-		if err := ytypes.ValidateStringRestrictions(t, text); err != nil {
+		if err := n.strings[t].check(text); err != nil {
 			return "", errors.New(strings.Replace(err.Error(), strconv.Quote(text), quoted(text), 1))
 		}
 		return text, nil

@@ -1,0 +1,283 @@
+package mgmt
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/protobuf/proto"
+)
+
+// A taker is a client of Subscribe that is sent what gRPC would send. It takes messages while its gate is open.
+type taker struct {
+	gpb.GNMI_SubscribeServer
+	ctx   context.Context
+	list  *gpb.SubscriptionList
+	gate  chan struct{} // closed: it is open
+	first chan struct{} // closed when the first message is there
+	got   chan []string
+	ended chan error
+	asked atomic.Bool
+	began atomic.Bool
+}
+
+// take subscribes as a client whose gate is open or not.
+func (b *bed) take(ctx context.Context, list *gpb.SubscriptionList, open bool) *taker {
+	c := &taker{
+		ctx: ctx, list: list, gate: make(chan struct{}), first: make(chan struct{}), got: make(chan []string, 16),
+		ended: make(chan error, 1),
+	}
+	if open {
+		close(c.gate)
+	}
+	go func() { c.ended <- wire{Server: b.server, encoded: true}.Subscribe(c) }()
+	return c
+}
+
+func (c *taker) Context() context.Context { return c.ctx }
+
+func (c *taker) Recv() (*gpb.SubscribeRequest, error) {
+	if c.asked.CompareAndSwap(false, true) {
+		return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: c.list}}, nil
+	}
+	<-c.ctx.Done()
+	return nil, c.ctx.Err()
+}
+
+func (c *taker) Send(m *gpb.SubscribeResponse) error {
+	if c.began.CompareAndSwap(false, true) {
+		close(c.first)
+	}
+	raw, err := proto.Marshal(m)
+	if err != nil {
+		return err
+	}
+	seen := &gpb.SubscribeResponse{}
+	if err := proto.Unmarshal(raw, seen); err != nil {
+		return err
+	}
+	select {
+	case <-c.gate:
+	case <-c.ctx.Done():
+		return c.ctx.Err()
+	}
+	select {
+	case c.got <- lines(seen):
+	case <-c.ctx.Done():
+		return c.ctx.Err()
+	}
+	return nil
+}
+
+// want checks the next messages, of one line each.
+func (b *bed) want(what string, c *taker, text ...string) {
+	b.t.Helper()
+	for _, w := range text {
+		select {
+		case got := <-c.got:
+			if fmt.Sprint(got) != fmt.Sprint([]string{w}) {
+				b.t.Fatalf("%s got %q, want %q", what, got, w)
+			}
+		case err := <-c.ended:
+			b.t.Fatalf("%s ended instead of %q: %v", what, w, err)
+		case <-b.ctx.Done():
+			b.t.Fatalf("%s got nothing, want %q", what, w)
+		}
+	}
+}
+
+// waiting is how often each row is marked that a client was not told of.
+func (b *bed) waiting(c *taker) map[string]int {
+	b.t.Helper()
+	if err := b.server.hub.step(b.ctx); err != nil { // all that was written is marked
+		b.t.Fatal(err)
+	}
+	h := b.server.hub
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	rows := map[string]int{}
+	for st := range h.tables[tableID{"CONFIG_DB", "TAM_SAMPLINGRATE_TABLE"}].users {
+		if st.rpc == gpb.GNMI_SubscribeServer(c) {
+			st.mu.Lock()
+			for id, m := range st.dirty {
+				rows[id.key] = int(m.n)
+			}
+			st.mu.Unlock()
+		}
+	}
+	return rows
+}
+
+// What the audience is: as many subscribers on change as of samples, and how long their clock goes.
+const (
+	ofEach     = 50
+	sampleEach = 10 * time.Second
+	showTime   = 10 * time.Minute
+	slowTime   = 4 * time.Minute
+)
+
+// An audience is a bed on which one subscriber takes nothing, one nothing for a while, and the others take everything.
+type audience struct {
+	*bed
+	clock   *handClock
+	stalls  chan struct{} // has what waits for a client to take something
+	rates   map[string]int
+	marks   map[string]int // changes that nobody has told the two of
+	stalled *taker
+	slow    *taker
+	changes []*taker
+	samples []*taker
+}
+
+func newAudience(t *testing.T) *audience {
+	c := &audience{clock: newHandClock(), stalls: make(chan struct{}, 100_000), rates: map[string]int{}, marks: map[string]int{}}
+	c.bed = newBed(t, func(conf *Config) {
+		conf.Clock = c.clock.now
+		conf.After = func(d time.Duration) <-chan time.Time {
+			timer := c.clock.after(d)
+			if d == stallLimit {
+				c.stalls <- struct{}{}
+			}
+			return timer
+		}
+	})
+	c.stalled = c.stall("a")
+	c.slow = c.stall("b")
+	for range ofEach {
+		c.changes = append(c.changes, c.take(c.ctx, streamOf(subOf(onChange, rates)), true))
+		list := streamOf(subOf(sample, rateA))
+		list.Subscription[0].SampleInterval = uint64(sampleEach)
+		c.samples = append(c.samples, c.take(c.ctx, list, true))
+	}
+	for i := range ofEach {
+		c.want("a subscriber", c.changes[i], c.line(rateA, "a"), c.line(rateB, "b"), "S")
+		c.want("a subscriber of samples", c.samples[i], c.line(rateA, "a"), "S")
+	}
+	return c
+}
+
+// stall subscribes as one that does not take anything, not even sync_response, and returns when an update of the name's
+// row waits for that.
+func (c *audience) stall(name string) *taker {
+	list := streamOf(subOf(onChange, rates))
+	list.UpdatesOnly = true
+	x := c.take(c.ctx, list, false)
+	<-x.first
+	for len(c.stalls) > 0 { // handing that over may have waited too; it does no more
+		<-c.stalls
+	}
+	c.change(name)
+	<-c.stalls
+	return x
+}
+
+// change changes a rate.
+func (c *audience) change(name string) {
+	c.rates[name]++
+	c.rows(map[string]string{"CONFIG_DB TAM_SAMPLINGRATE_TABLE|" + name: fmt.Sprintf("sampling-rate=%d", c.rates[name])})
+}
+
+func (c *audience) line(path, name string) string { return fmt.Sprintf("U %s %d", path, c.rates[name]) }
+
+// tick changes something, lets all time pass until the next sample, and checks that the others are told.
+func (c *audience) tick(step int) {
+	c.t.Helper()
+	name, path := "a", rateA
+	if step%2 == 0 {
+		name, path = "b", rateB
+	}
+	c.change(name)
+	c.marks[name]++
+	for _, x := range c.changes {
+		c.want("a subscriber", x, c.line(path, name))
+	}
+	for range ofEach - 1 { // each sets a timer, and advance waits for the last
+		<-c.clock.set
+	}
+	c.clock.advance(sampleEach)
+	for _, x := range c.samples {
+		c.want("a subscriber of samples", x, c.line(rateA, "a"))
+	}
+}
+
+// Of 102 subscribers in ten minutes, one takes nothing: it is ended at the limit, and up to then what waits for it is no
+// more than the entries that changed. One takes nothing for a while: it gets the newest values, and how many it missed.
+// The others miss nothing, and get each change at once and each sample when it is due.
+func TestStalledAmongMany(t *testing.T) {
+	c := newAudience(t)
+	clear(c.marks)
+	c.marks["b"] = 1 // of the change that the slow one waits with
+	begin := c.clock.now()
+	for step := 1; c.clock.now().Sub(begin) < showTime; step++ {
+		c.tick(step)
+		switch at := c.clock.now().Sub(begin); {
+		case at < stallLimit:
+			c.checkWaiting(at)
+		case at == stallLimit:
+			select {
+			case err := <-c.stalled.ended:
+				wantErr(t, err, "ResourceExhausted", "took nothing for 5m")
+			case <-c.ctx.Done():
+				t.Fatal("the stalled subscriber is still there")
+			}
+			if got := c.waiting(c.stalled); len(got) > 0 || len(c.stalled.got) > 0 {
+				t.Fatalf("of the stalled subscriber %v and %d messages are left", got, len(c.stalled.got))
+			}
+		}
+		if c.clock.now().Sub(begin) == slowTime {
+			c.goOn()
+		}
+	}
+	for _, x := range append(c.changes, c.samples...) {
+		if len(x.got) > 0 || len(x.ended) > 0 {
+			t.Fatalf("%d messages were sent to a subscriber besides, or it ended", len(x.got))
+		}
+	}
+}
+
+// checkWaiting checks what waits for the one that takes nothing.
+func (c *audience) checkWaiting(at time.Duration) {
+	c.t.Helper()
+	if got := c.waiting(c.stalled); !maps.Equal(got, c.marks) {
+		c.t.Fatalf("after %s %v wait for the stalled subscriber, want %v", at, got, c.marks)
+	}
+	if len(c.stalled.ended) > 0 {
+		c.t.Fatalf("the stalled subscriber ended after %s: %v", at, <-c.stalled.ended)
+	}
+}
+
+// goOn lets the slow one take what waits: what it was to be sent first, and then each value that is new, once.
+func (c *audience) goOn() {
+	c.t.Helper()
+	missed := c.waiting(c.slow)
+	close(c.slow.gate)
+	c.want("the slow one", c.slow, "S", "U "+rateB+" 1",
+		fmt.Sprintf("%s +%d", c.line(rateA, "a"), missed["a"]-1), fmt.Sprintf("%s +%d", c.line(rateB, "b"), missed["b"]-1))
+	if missed["a"]+missed["b"] != int(slowTime/sampleEach) {
+		c.t.Errorf("it missed %v", missed)
+	}
+	c.changes = append(c.changes, c.slow)
+}
+
+// Who may not go on is handed nothing, though the sender would take it.
+func TestNothingIsHandedAfterTheEnd(t *testing.T) {
+	b := newBed(t, nil)
+	c := &taker{ctx: b.ctx, gate: make(chan struct{}), first: make(chan struct{}), got: make(chan []string, 100)}
+	close(c.gate)
+	st := newStream(b.server, c, streamOf(), nil)
+	ctx, end := context.WithCancelCause(b.ctx)
+	end(errRawDepth)
+	for range 100 {
+		if err := st.hand(ctx, []*gpb.SubscribeResponse{{}}); err != errRawDepth {
+			t.Fatalf("handed: %v", err)
+		}
+	}
+	st.close(nil)
+	if len(c.got) > 0 {
+		t.Errorf("%d messages were sent", len(c.got))
+	}
+}
