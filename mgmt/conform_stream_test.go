@@ -54,10 +54,19 @@ func streamingChecks() map[string]func(*bed) {
 			s.want("U "+rateA+" 1", "S")
 			clock.advance(100 * time.Millisecond)
 			s.want("U " + rateA + " 1")
+			x, clock = b.timed()
+			x.rows(counters("1", "1"))
+			s = x.subscribe(sampled(matched, func(s *gpb.Subscription) { s.SampleInterval = 0 }))
+			s.want("U "+matched+` "1"`, "S")
+			clock.advance(time.Second)
+			s.want("U " + matched + ` "1"`)
 		},
 		"T6": func(b *bed) {
 			list := sampled(rateA, func(s *gpb.Subscription) { s.SampleInterval = 1 })
-			b.subscribe(list).wantEnd("InvalidArgument", "sample_interval", "100ms")
+			b.subscribe(list).wantEnd("InvalidArgument", rateA, "sample_interval", "100ms")
+			b.rows(counters("1", "1"))
+			list = sampled(matched, func(s *gpb.Subscription) { s.SampleInterval-- })
+			b.subscribe(list).wantEnd("InvalidArgument", matched, "least, 1s", "FLEX_COUNTER_TABLE|ACL", "POLL_INTERVAL 1000")
 		},
 		"T7": checkSuppressed, "T8": checkSuppressed, "T9": checkSampleOfList, "T10": checkTargetDefined,
 		"T11": func(b *bed) {

@@ -128,7 +128,10 @@
 //	ON_CHANGE on counters, or on a container
 //	that has some                               InvalidArgument; take TARGET_DEFINED
 //	TARGET_DEFINED                              counters sampled (default every 10 s), the rest on change
-//	sample_interval 0, and the least            100 ms; less: InvalidArgument that names it
+//	sample_interval 0, and the least            of counters that are polled, POLL_INTERVAL of FLEX_COUNTER_TABLE when
+//	                                            the stream begins; of several the least; where other leaves are with
+//	                                            them, 100 ms. Less: InvalidArgument that names it and what sets it;
+//	                                            of TARGET_DEFINED a hint, which is raised to it
 //	heartbeat_interval, the least               1 s
 //	heartbeat of a SAMPLE that does not
 //	suppress_redundant                          all is sent once in it; if it is longer than the interval, each

@@ -43,9 +43,9 @@ func (s *Server) rawFeeds(v *view, list *gpb.SubscriptionList) ([]*rawFeed, erro
 		}
 		f := &rawFeed{feed: &feed{}, path: p, asked: sub.GetPath(), sent: map[string]string{}}
 		if list.GetMode() == gpb.SubscriptionList_STREAM {
-			interval, err := duration(sub.GetSampleInterval(), minSample, "sample_interval")
-			if err != nil {
-				return nil, err
+			interval := intervalOf(sub.GetSampleInterval())
+			if interval != 0 && interval < minSample {
+				return nil, tooFast(pathText(sub.GetPath()), interval, floor{minSample, "rows as they are have no other"})
 			}
 			if sub.GetMode() == gpb.SubscriptionMode_SAMPLE {
 				f.sample, f.suppress = max(interval, minSample), sub.GetSuppressRedundant()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"tamtam/swss"
@@ -15,7 +16,7 @@ import (
 
 // Intervals of samples and heartbeats.
 const (
-	minSample      = 100 * time.Millisecond // also what interval 0 means
+	minSample      = 100 * time.Millisecond // of what is no polled counter
 	minHeartbeat   = time.Second
 	definedSample  = 10 * time.Second // of TARGET_DEFINED without an interval
 	stallLimit     = 5 * time.Minute  // a client that takes nothing for that long is cut off
@@ -72,6 +73,9 @@ func (s *Server) subscribe(rpc gpb.GNMI_SubscribeServer, list *gpb.SubscriptionL
 		return err
 	}
 	defer leave()
+	if err := s.reader.pace(ctx, feeds); err != nil {
+		return s.dbError(ctx, err)
+	}
 	st := newStream(s, rpc, list, feeds)
 	if st.wire = wire; wire {
 		st.prefix = st.wirePrefix()
@@ -107,6 +111,9 @@ func (s *Server) feeds(v *view, list *gpb.SubscriptionList, level uint32) ([]*ra
 type feed struct {
 	watches  []*watch
 	sample   time.Duration // 0: on change
+	samples  bool          // sample is what was asked for until [reader.pace] has seen it; 0: the least
+	defined  bool          // the interval is the target's choice
+	path     string        // as asked for; of a STREAM
 	beat     time.Duration // 0: none
 	suppress bool
 	next     time.Time // sample
@@ -163,6 +170,9 @@ func (s *Server) compile(v *view, list *gpb.SubscriptionList, level uint32) ([]*
 		if err != nil {
 			return nil, err
 		}
+		for _, f := range fs {
+			f.path = pathText(&gpb.Path{Elem: slices.Concat(list.GetPrefix().GetElem(), sub.GetPath().GetElem())})
+		}
 		feeds = append(feeds, fs...)
 	}
 	return feeds, nil
@@ -170,10 +180,6 @@ func (s *Server) compile(v *view, list *gpb.SubscriptionList, level uint32) ([]*
 
 // streamFeeds makes the feeds of one subscription of a STREAM.
 func (m *model) streamFeeds(sub *gpb.Subscription, targets []target, filter func(*node) bool) ([]*feed, error) {
-	interval, err := duration(sub.GetSampleInterval(), minSample, "sample_interval")
-	if err != nil {
-		return nil, err
-	}
 	beat, err := duration(sub.GetHeartbeatInterval(), minHeartbeat, "heartbeat_interval")
 	if err != nil {
 		return nil, err
@@ -181,7 +187,7 @@ func (m *model) streamFeeds(sub *gpb.Subscription, targets []target, filter func
 	events := func(n *node) bool { return filter(n) && !n.counter() }
 	counters := func(n *node) bool { return filter(n) && n.counter() }
 	changing := &feed{beat: beat}
-	sampled := &feed{beat: beat, suppress: sub.GetSuppressRedundant(), sample: interval}
+	sampled := sampling(sub, beat)
 	switch sub.GetMode() {
 	case gpb.SubscriptionMode_ON_CHANGE:
 		for _, w := range m.watches(targets, counters) {
@@ -191,15 +197,9 @@ func (m *model) streamFeeds(sub *gpb.Subscription, targets []target, filter func
 		changing.watches = m.watches(targets, events)
 		return []*feed{changing}, nil
 	case gpb.SubscriptionMode_SAMPLE:
-		if interval == 0 {
-			sampled.sample = minSample
-		}
 		sampled.watches = m.watches(targets, filter)
 		return []*feed{sampled}, nil
 	case gpb.SubscriptionMode_TARGET_DEFINED:
-		if interval == 0 {
-			sampled.sample = definedSample
-		}
 		changing.watches = m.watches(targets, events)
 		sampled.watches = m.watches(targets, counters)
 		return []*feed{changing, sampled}, nil
@@ -207,9 +207,12 @@ func (m *model) streamFeeds(sub *gpb.Subscription, targets []target, filter func
 	return nil, status.Errorf(codes.InvalidArgument, "subscription mode %d is not known", sub.GetMode())
 }
 
+// intervalOf is an interval of a request, of a year at most.
+func intervalOf(ns uint64) time.Duration { return time.Duration(min(ns, uint64(365*24*time.Hour))) }
+
 // duration checks an interval in nanoseconds.
 func duration(ns uint64, least time.Duration, name string) (time.Duration, error) {
-	d := time.Duration(min(ns, uint64(365*24*time.Hour)))
+	d := intervalOf(ns)
 	if d != 0 && d < least {
 		return 0, status.Errorf(codes.InvalidArgument, "%s %s is below the least, %s", name, d, least)
 	}

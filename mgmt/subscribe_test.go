@@ -202,7 +202,8 @@ func samplers(a, b string) map[string]string {
 }
 
 func counters(m, s string) map[string]string {
-	return map[string]string{"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:s1": "MATCHED_PACKETS=" + m + " STAMPED_PACKETS=" + s, "CONFIG_DB TAM_TAILSTAMPING_TABLE|s1": "flowgroup=f1"}
+	return map[string]string{"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:s1": "MATCHED_PACKETS=" + m + " STAMPED_PACKETS=" + s, "CONFIG_DB TAM_TAILSTAMPING_TABLE|s1": "flowgroup=f1",
+		"CONFIG_DB FLEX_COUNTER_TABLE|ACL": "POLL_INTERVAL=1000"}
 }
 
 func TestOnce(t *testing.T) {
@@ -392,7 +393,7 @@ func TestUpdatesOnlySample(t *testing.T) {
 	list.UpdatesOnly = true
 	s := b.subscribe(list)
 	s.want("S")
-	clock.advance(minSample) // interval 0 is the least
+	clock.advance(time.Second) // interval 0 is the least, that of ACL counters
 	s.want("U " + matched + ` "1"`)
 }
 
@@ -436,7 +437,7 @@ func TestSubscribeRefused(t *testing.T) {
 		{"unknown path", streamOf(subOf(onChange, "/tam/colectors")), "InvalidArgument", []string{"colectors"}},
 		{"counter on change", streamOf(subOf(onChange, matched)), "InvalidArgument", []string{matched, "SAMPLE"}},
 		{"container with counters on change", streamOf(subOf(onChange, sessions)), "InvalidArgument", []string{"counters", "TARGET_DEFINED"}},
-		{"interval", withInterval(subOf(sample, matched), time.Millisecond, 0), "InvalidArgument", []string{"sample_interval", "100ms"}},
+		{"interval", withInterval(subOf(sample, matched), time.Millisecond, 0), "InvalidArgument", []string{matched, "sample_interval 1ms", "10s", "FLEX_COUNTER_TABLE|ACL"}},
 		{"heartbeat", withInterval(subOf(onChange, rates), 0, time.Millisecond), "InvalidArgument", []string{"heartbeat_interval", "1s"}},
 		{"unknown mode", streamOf(subOf(9, rates)), "InvalidArgument", []string{"mode 9"}},
 		{"unknown list mode", bad(func(l *gpb.SubscriptionList) { l.Mode = 9 }), "InvalidArgument", []string{"mode 9"}},

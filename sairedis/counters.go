@@ -49,6 +49,9 @@ func (c *FlexCounters) PollAll(ctx context.Context) error {
 	return err
 }
 
+// leastPause is between two polls, however long one takes: half of the shortest interval, so that it can be kept.
+const leastPause = 5 * time.Millisecond
+
 // Run calls Poll at wall time until ctx ends.
 func (c *FlexCounters) Run(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -59,7 +62,7 @@ func (c *FlexCounters) Run(ctx context.Context) {
 		}
 		wait := time.Second // a group may be created or enabled meanwhile
 		if !next.IsZero() {
-			wait = min(wait, max(time.Until(next), 10*time.Millisecond))
+			wait = min(wait, max(time.Until(next), leastPause))
 		}
 		select {
 		case <-ctx.Done():

@@ -8,14 +8,25 @@ type FlexCounter struct {
 	Group    string        // ACL, PORT, ...
 	Enabled  bool          // false if not Given
 	Given    bool          // FLEX_COUNTER_STATUS is in the row
-	Interval time.Duration // whole milliseconds, 100 ms to 1 h; 0: the group's default
+	Interval time.Duration // whole milliseconds, 10 ms to 1 h; 0: the group's default
 }
 
 // Bounds of POLL_INTERVAL, in milliseconds.
 const (
-	minPoll = 100
+	minPoll = 10
 	maxPoll = 3_600_000
 )
+
+// DefaultPoll is how often a group of counters is polled unless its row says otherwise, as in SONiC.
+func DefaultPoll(group string) time.Duration {
+	switch group {
+	case "PORT":
+		return time.Second
+	case "QUEUE_WATERMARK":
+		return time.Minute
+	}
+	return 10 * time.Second
+}
 
 func (c *FlexCounter) layout() layout {
 	return layout{

@@ -259,7 +259,7 @@ func TestInvalidRows(t *testing.T) {
 		{"tam rule", "T|R:S", "", `key "T|R:S": want table|rule, each 1 to 255 visible ASCII characters without | : and ,`},
 		{"result", "p:a", "STATUS=fine LOST=1.5 START=5 PERIOD=5 WINDOW_DELAYS=0", `key "p:a": want path:from:to, each 1 to 255 visible ASCII characters without | : and ,; ` +
 			`START "5": want seconds since 1970, a point and nine digits; STATUS "fine": want ok, flagged or missing; LOST "1.5": want a whole number of 64 bits`},
-		{"flex counter", "ACL", "POLL_INTERVAL=99", `POLL_INTERVAL "99": want a number in 100..3600000`},
+		{"flex counter", "ACL", "POLL_INTERVAL=9", `POLL_INTERVAL "9": want a number in 10..3600000`},
 		{"vlan", "Vlan4095", "_=_", `key "Vlan4095": want VlanN, N in 1..4094`},
 		{"vlan", "Vlan10", "vlanid=11", `vlanid "11": want 10 as in the key`},
 		{"vlan member", "Vlan10|Ethernet0", "tagging_mode=none", `tagging_mode "none": want tagged, untagged or priority_tagged`},

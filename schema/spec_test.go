@@ -65,7 +65,7 @@ var rowSpecs = []struct {
 		"sampling-rate 1..4294967295 =1", "collector-name name", "sampler-name name"}},
 	{"rec counters", "s", "", []string{"MATCHED 0..18446744073709551615 !", "NOT_SAMPLED 0..18446744073709551615 !",
 		"RECORDED 0..18446744073709551615 !", "LOST 0..18446744073709551615 !"}},
-	{"flex counter", "ACL", "", []string{"FLEX_COUNTER_STATUS enable|disable", "POLL_INTERVAL 100..3600000"}},
+	{"flex counter", "ACL", "", []string{"FLEX_COUNTER_STATUS enable|disable", "POLL_INTERVAL 10..3600000"}},
 	{"dscp map", "m", "1=1", []string{"0 0..15", "46 0..15"}},
 	{"dot1p map", "m", "1=1", []string{"0 0..15", "7 0..15"}},
 	{"queue map", "m", "1=1", []string{"0 0..15", "7 0..15"}},

@@ -102,6 +102,8 @@ func fill(ctx context.Context, r *swss.Redis, n int) error {
 		swss.ConfigDB: {
 			schema.CfgTAMFlowGroup: {}, schema.CfgACLRule: {}, schema.CfgTAMTailStamp: {},
 			schema.CfgTAMFeature: {schema.FeatureTailStamping: {"status": "ACTIVE"}},
+			// Else counters are sampled each 10 s only.
+			schema.CfgFlexCounter: {"ACL": {"POLL_INTERVAL": "1000"}},
 		},
 		swss.ApplDB:     {schema.AppACLRule: {}, schema.AppTAMTailStamp: {}},
 		swss.StateDB:    {schema.StateTAMFlowGroup: {}, schema.StateTAMTailStamp: {}},

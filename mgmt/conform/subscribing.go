@@ -100,8 +100,14 @@ func streams() []Point {
 			Choice: "InvalidArgument, which names SAMPLE",
 		},
 		{ID: "T4", Where: "3.5.1.5.2", Demand: "SAMPLE: all, sync_response, then each leaf at each interval"},
-		{ID: "T5", Where: "3.5.1.5.2", Demand: "interval 0 is the least that there is", Choice: "100 ms"},
-		{ID: "T6", Where: "3.5.1.5.2", Demand: "an interval below it: InvalidArgument"},
+		{
+			ID: "T5", Where: "3.5.1.5.2", Demand: "interval 0 is the least that there is",
+			Choice: "100 ms; of polled counters, as often as they are",
+		},
+		{
+			ID: "T6", Where: "3.5.1.5.2", Demand: "an interval below it: InvalidArgument",
+			Choice: "it names the path, the least and what sets it",
+		},
 		{ID: "T7", Where: "3.5.1.5.2", Demand: "suppress_redundant: only leaves that changed; deletes still come"},
 		{ID: "T8", Where: "3.5.1.5.2", Demand: "that with heartbeat: leaves that did not change once in it"},
 		{

@@ -38,7 +38,7 @@ func (c *counters) open(ctx context.Context, r *swss.Redis) error {
 	c.names.Table = swss.NewTable(db, schema.CountersACLRuleMap)
 	c.renamed = map[schema.ACLRuleKey]*rule{}
 	c.put, c.del = map[string]sai.OID{}, map[string]bool{}
-	c.group = orch.FlexGroup{Row: "ACL", Name: counterGroup, Default: 10 * time.Second}
+	c.group = orch.FlexGroup{Row: "ACL", Name: counterGroup, Default: schema.DefaultPoll("ACL")}
 	return c.names.Load(ctx)
 }
 

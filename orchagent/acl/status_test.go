@@ -121,7 +121,7 @@ func TestConfigRows(t *testing.T) {
 	set(schema.CfgFlexCounter, "ACL", swss.FieldValues{"POLL_INTERVAL": "1"})
 	set(schema.CfgCRM, "Config", swss.FieldValues{"polling_interval": "never"})
 	want(10000, 300)
-	b.WantStatus(schema.StateFlexCounter, "ACL", `failed: POLL_INTERVAL "1": want a number in 100..3600000`)
+	b.WantStatus(schema.StateFlexCounter, "ACL", `failed: POLL_INTERVAL "1": want a number in 10..3600000`)
 	b.WantStatus(schema.StateCRM, "Config", `failed: polling_interval "never": want a number in 1..9999`)
 	set(schema.CfgCRM, "b", swss.FieldValues{"polling_interval": "9"})
 	set(schema.CfgCRM, "a", swss.FieldValues{"polling_interval": "8"})

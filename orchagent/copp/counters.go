@@ -34,7 +34,7 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 	db := cfg.Redis.DB(swss.CountersDB)
 	c.poller, c.rows = cfg.Poller, swss.NewTable(db, schema.CountersTable)
 	c.names.Table = swss.NewTable(db, schema.CountersPolicerNameMap)
-	c.group = orch.FlexGroup{Row: "POLICER", Name: "POLICER_STAT_COUNTER", Default: 10 * time.Second}
+	c.group = orch.FlexGroup{Row: "POLICER", Name: "POLICER_STAT_COUNTER", Default: schema.DefaultPoll("POLICER")}
 	c.has, c.put = map[string]sai.OID{}, map[string]sai.OID{}
 	wanted := []sai.StatID{
 		sai.PolicerStatPackets, sai.PolicerStatAttrBytes, sai.PolicerStatGreenPackets, sai.PolicerStatGreenBytes,

@@ -106,7 +106,7 @@ func TestFlexCounterRow(t *testing.T) {
 		ms      int64
 	}{
 		{swss.FieldValues{"FLEX_COUNTER_STATUS": "disable", "POLL_INTERVAL": "2000"}, "active", false, 2000},
-		{swss.FieldValues{"FLEX_COUNTER_STATUS": "disable", "POLL_INTERVAL": "fast"}, `failed: POLL_INTERVAL "fast": want a number in 100..3600000`, true, 1000},
+		{swss.FieldValues{"FLEX_COUNTER_STATUS": "disable", "POLL_INTERVAL": "fast"}, `failed: POLL_INTERVAL "fast": want a number in 10..3600000`, true, 1000},
 		{nil, "", true, 1000},
 	} {
 		if err := flex.Del(b.Ctx, "PORT"); err != nil {

@@ -16,13 +16,15 @@ import (
 // Flex counter groups of queues and how often they are read unless
 // FLEX_COUNTER_TABLE says otherwise; as in SONiC.
 var flexGroups = []flexGroup{
-	{FlexGroup: orch.FlexGroup{Row: "QUEUE", Name: "QUEUE_STAT_COUNTER", Default: 10 * time.Second}, wanted: []sai.StatID{
-		sai.QueueStatPackets, sai.QueueStatBytes, sai.QueueStatDroppedPackets, sai.QueueStatDroppedBytes,
-		sai.QueueStatWREDDroppedPackets, sai.QueueStatWREDDroppedBytes,
-		sai.QueueStatWREDECNMarkedPackets, sai.QueueStatWREDECNMarkedBytes,
-		sai.QueueStatCurrOccupancyBytes,
-	}},
-	{FlexGroup: orch.FlexGroup{Row: "QUEUE_WATERMARK", Name: "QUEUE_WATERMARK_STAT_COUNTER", Default: 60 * time.Second},
+	{FlexGroup: orch.FlexGroup{Row: "QUEUE", Name: "QUEUE_STAT_COUNTER", Default: schema.DefaultPoll("QUEUE")},
+		wanted: []sai.StatID{
+			sai.QueueStatPackets, sai.QueueStatBytes, sai.QueueStatDroppedPackets, sai.QueueStatDroppedBytes,
+			sai.QueueStatWREDDroppedPackets, sai.QueueStatWREDDroppedBytes,
+			sai.QueueStatWREDECNMarkedPackets, sai.QueueStatWREDECNMarkedBytes,
+			sai.QueueStatCurrOccupancyBytes,
+		}},
+	{FlexGroup: orch.FlexGroup{Row: "QUEUE_WATERMARK", Name: "QUEUE_WATERMARK_STAT_COUNTER",
+		Default: schema.DefaultPoll("QUEUE_WATERMARK")},
 		wanted: []sai.StatID{
 			sai.QueueStatSharedWatermarkBytes, sai.QueueStatWatermarkBytes,
 		}},

@@ -1,0 +1,141 @@
+package mgmt
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"tamtam/schema"
+	"tamtam/swss"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// How fast a subscription may be sampled. Counters are read from the chip at the interval of their group, which
+// FLEX_COUNTER_TABLE has: what is sampled faster repeats itself. So the least interval of what consists of such
+// counters alone is that of the group, of several the fastest's; of everything else it is minSample.
+
+// A floor is the least interval of a subscription.
+type floor struct {
+	least time.Duration
+	why   string // what sets it
+}
+
+// polledBy names the groups of counters, by their rows of FLEX_COUNTER_TABLE, of which a row is read; nil: it is not
+// read at intervals.
+func polledBy(r *row) []string {
+	switch {
+	case r.DB != swss.CountersDB:
+		return nil
+	case r.Table == schema.CountersTailStamp: // made of ACL counters whenever these are read
+		return []string{"ACL"}
+	}
+	switch r.Map {
+	case schema.CountersACLRuleMap:
+		return []string{"ACL"}
+	case schema.CountersPolicerNameMap:
+		return []string{"POLICER"}
+	case schema.CountersPortNameMap:
+		return []string{"PORT"}
+	case schema.CountersQueueNameMap:
+		return []string{"QUEUE", "QUEUE_WATERMARK"}
+	}
+	return nil
+}
+
+// polledBy names the groups of which the leaf is read.
+func (n *node) polledBy() (groups []string) {
+	for _, b := range n.binds {
+		groups = append(groups, polledBy(n.group.rows[b.row])...)
+	}
+	return groups
+}
+
+// pace gives each feed that samples its interval, or refuses one that is too short. An interval holds as long as the
+// stream does: if a group is then read more slowly, values repeat.
+func (r reader) pace(ctx context.Context, feeds []*feed) error {
+	polls := map[string]floor{}
+	for _, f := range feeds {
+		if !f.samples {
+			continue
+		}
+		fl, err := r.floor(ctx, f, polls)
+		switch {
+		case err != nil:
+			return err
+		case f.defined: // the client gives a hint, the target decides
+			f.sample = max(cmp.Or(f.sample, definedSample), fl.least)
+		case f.sample == 0:
+			f.sample = fl.least
+		case f.sample < fl.least:
+			return tooFast(f.path, f.sample, fl)
+		}
+	}
+	return nil
+}
+
+// tooFast refuses an interval.
+func tooFast(path string, asked time.Duration, fl floor) error {
+	return status.Errorf(codes.InvalidArgument, "%s: sample_interval %s is below the least, %s: %s", path, asked, fl.least,
+		fl.why)
+}
+
+// floor is that of a feed; polls has the intervals of groups that are known already.
+func (r reader) floor(ctx context.Context, f *feed, polls map[string]floor) (floor, error) {
+	fl := floor{minSample, "nothing of it is a counter that is polled"}
+	found := false
+	for _, w := range f.watches {
+		for _, leaf := range w.leaves {
+			if leaf.keyIndex >= 0 {
+				continue // it is in the path
+			}
+			groups := leaf.polledBy()
+			if len(groups) == 0 {
+				why := fmt.Sprintf("%s is no counter that is polled", target{node: leaf, keys: w.pattern}.text())
+				return floor{minSample, why}, nil
+			}
+			for _, name := range groups {
+				poll, err := r.poll(ctx, name, polls)
+				if err != nil {
+					return floor{}, err
+				}
+				if !found || poll.least < fl.least {
+					fl, found = poll, true
+				}
+			}
+		}
+	}
+	return fl, nil
+}
+
+// poll is how often a group of counters is read while it is enabled; as for orchagent, a row that is not valid says
+// nothing.
+func (r reader) poll(ctx context.Context, name string, polls map[string]floor) (floor, error) {
+	if fl, ok := polls[name]; ok {
+		return fl, nil
+	}
+	fields, _, err := swss.NewTable(r.redis.DB(swss.ConfigDB), schema.CfgFlexCounter).Get(ctx, name)
+	if err != nil {
+		return floor{}, unavailable(err)
+	}
+	row, err := schema.ParseFlexCounter(name, fields)
+	key := schema.CfgFlexCounter + "|" + name
+	var fl floor
+	if err == nil && row.Interval > 0 {
+		fl = floor{row.Interval, fmt.Sprintf("%s has POLL_INTERVAL %d", key, row.Interval.Milliseconds())}
+	} else {
+		least := schema.DefaultPoll(name)
+		fl = floor{least, fmt.Sprintf("%s has no valid POLL_INTERVAL, and %d is its default", key, least.Milliseconds())}
+	}
+	polls[name] = fl
+	return fl, nil
+}
+
+// sampling makes the feed of what one subscription samples.
+func sampling(sub *gpb.Subscription, beat time.Duration) *feed {
+	return &feed{samples: true, sample: intervalOf(sub.GetSampleInterval()), beat: beat,
+		suppress: sub.GetSuppressRedundant(), defined: sub.GetMode() == gpb.SubscriptionMode_TARGET_DEFINED}
+}
