@@ -114,8 +114,25 @@ func (c *channel) signs(ctx context.Context, late string, asked bool) (Sign, err
 	return s, nil
 }
 
-// suspect says why it is not known what the ASIC does, or with "" that it is known again.
+// suspect says why it is not known what the ASIC does, or with "" that it is known again. A call that was given up may
+// still come to it, beside who has the turn now; once the channel is lost, nothing is known again.
 func (c *channel) suspect(why string) {
+	c.saying.Lock()
+	defer c.saying.Unlock()
+	if !c.final {
+		c.say(why)
+	}
+}
+
+// despair is suspect for the last time.
+func (c *channel) despair(why string) {
+	c.saying.Lock()
+	defer c.saying.Unlock()
+	c.say(why)
+	c.final = true
+}
+
+func (c *channel) say(why string) {
 	if c.doubt != nil && c.doubted != why {
 		c.doubt(why)
 	}

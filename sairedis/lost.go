@@ -14,7 +14,7 @@ var ErrUnknown = errors.New("the state of the ASIC is unknown, a restart is need
 // lose records why the state of the ASIC is unknown from now on.
 func (c *channel) lose(why error) error {
 	c.broken = fmt.Errorf("%w: %w", why, ErrUnknown)
-	c.suspect(why.Error())
+	c.despair(why.Error())
 	close(c.lost)
 	go c.Close() // nobody will wait for an answer again; Redis may keep this waiting
 	return c.broken

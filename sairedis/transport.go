@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"tamtam/sai"
@@ -38,8 +39,11 @@ type channel struct {
 	strange  error     // there was one
 	goneFor  time.Time // since when nothing answers; zero: something may
 	heard    time.Time // when syncd last answered
-	doubted  string    // what was said last to be the reason why it is not known what the ASIC does
 	settling bool      // what former clients asked for may be under way
+
+	saying  sync.Mutex
+	doubted string // what was said last to be the reason why it is not known what the ASIC does
+	final   bool   // it is never known again
 
 	turn   chan struct{} // holds a value while a call is under way; guards broken
 	broken error         // why the ASIC's state is unknown
@@ -106,6 +110,12 @@ func (c *channel) do(ctx context.Context, req message, answer string) (sai.Statu
 		return 0, nil, c.broken
 	}
 	r, err := interruptible(ctx, func() (reply, error) { return c.exchange(ctx, req, answer) })
+	if err == nil {
+		c.heard = time.Now()
+		if c.goneFor.IsZero() { // else it is another that has answered
+			c.suspect("")
+		}
+	}
 	if err != nil {
 		err = fmt.Errorf("sairedis: %s %s: %w", req.op, req.key, err)
 		var u unsent
@@ -158,14 +168,7 @@ func (c *channel) exchange(ctx context.Context, req message, answer string) (rep
 		}
 		return reply{}, err
 	}
-	r, err := c.await(ctx, answer, c.terms(req))
-	if err == nil {
-		c.heard = time.Now()
-		if c.goneFor.IsZero() { // else it is another that has answered
-			c.suspect("")
-		}
-	}
-	return r, err
+	return c.await(ctx, answer, c.terms(req))
 }
 
 // A waiting is a request that has been sent.
