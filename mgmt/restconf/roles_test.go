@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,7 +56,7 @@ var tokenRows = map[string]string{
 type guarded struct {
 	*bed
 	engine *mgmt.Server
-	clock  time.Time
+	clock  *atomic.Int64        // in s since 1970
 	roles  string               // the file
 	all    map[string]*leafSeen // all leaves that there are, by path
 
@@ -72,11 +73,12 @@ type leafSeen struct {
 func newGuarded(t *testing.T) *guarded {
 	t.Helper()
 	dir, r := t.TempDir(), swsstest.Start(t)
-	g := &guarded{bed: &bed{t: t, redis: r}, clock: time.Unix(1700000000, 0), roles: filepath.Join(dir, "roles")}
+	g := &guarded{bed: &bed{t: t, redis: r}, clock: &atomic.Int64{}, roles: filepath.Join(dir, "roles")}
+	g.clock.Store(1_700_000_000)
 	g.write("r none /\n")
 	var err error
 	g.engine, err = mgmt.NewServer(mgmt.Config{
-		Redis: r, Keep: dir, Dir: dir, RolesFile: g.roles, Clock: func() time.Time { return g.clock },
+		Redis: r, Keep: dir, Dir: dir, RolesFile: g.roles, Clock: func() time.Time { return time.Unix(g.clock.Load(), 0) },
 		Users: []access.User{{Name: "root", Password: "p", Role: access.Admin}, {Name: "u", Password: "p", Role: "r"}},
 	})
 	if err != nil {
@@ -113,7 +115,7 @@ func (g *guarded) write(text string) {
 	if err := os.WriteFile(g.roles, []byte(text), 0o600); err != nil {
 		g.t.Fatal(err)
 	}
-	g.clock = g.clock.Add(2 * time.Second)
+	g.clock.Add(2)
 }
 
 // as is the context of what a user asks for.
