@@ -23,9 +23,7 @@ func (l *Lab) happen(ctx context.Context) error {
 		happened = true
 	}
 	if happened { // a switch may have something to send now: the window is not to pass over it
-		for _, n := range l.nodes {
-			n.plan()
-		}
+		l.plan()
 	}
 	for _, c := range l.clocks {
 		if c.at <= l.now {

@@ -42,3 +42,53 @@ events:
 		}
 	}
 }
+
+// What was sent in the window that an event ends is work of the windows behind it, though neither who has sent it nor who is
+// to get it has anything else to do: it goes on, over a shorter link, in time.
+func TestEventsLeaveWhatIsOnItsWay(t *testing.T) {
+	var events []byte
+	for i := range 20 { // one of them ends the window in which the first switch sends
+		at := int64(lab.Second) + int64(i)*int64(50*lab.Millisecond) + int64(i)*int64(200*lab.Nanosecond)
+		events = fmt.Appendf(events, "- {at: %dps, do: impair, link: short, impair: {delay: 1us}}\n", at)
+	}
+	topology, err := lab.Parse("way.yaml", fmt.Appendf(nil, `
+experiment: way
+duration: 2100ms
+switches:
+- name: s1
+  config: &config
+    PORT:
+      Ethernet0: {lanes: "1", speed: "10000", admin_status: up}
+      Ethernet4: {lanes: "5", speed: "10000", admin_status: up}
+    VLAN: {Vlan20: {vlanid: "20"}}
+    VLAN_MEMBER:
+      Vlan20|Ethernet0: {tagging_mode: untagged}
+      Vlan20|Ethernet4: {tagging_mode: untagged}
+- {name: s2, config: *config}
+- {name: s3, config: *config}
+hosts:
+- {name: a, ips: [10.0.2.1/24]}
+- {name: b, ips: [10.0.2.2/24]}
+links:
+- {a: a, b: "s1:Ethernet0"}
+- {a: "s1:Ethernet4", b: "s2:Ethernet0", delay: 100us}
+- {name: short, a: "s2:Ethernet4", b: "s3:Ethernet0", delay: 1us}
+- {a: b, b: "s3:Ethernet4"}
+traffic:
+- {name: frames, from: a, to: b, pps: 20, count: 20, start: 1s}
+events:
+%s
+checks:
+- {name: all come, measured: flow.frames.received, want: 20}
+`, events), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := lab.Run(t.Context(), topology, lab.Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !result.Passed() {
+		t.Error(result.Checks)
+	}
+}

@@ -224,10 +224,7 @@ func (o *observer) saw(m saisim.Moment) {
 // window is in the other half of their wires.
 func (n *node) run(ctx context.Context, end Time, side int) {
 	n.side = side
-	for _, w := range n.mail {
-		n.fetch(w, 1-side)
-	}
-	n.mail = n.mail[:0]
+	n.open(1 - side)
 	for n.now < end && n.err == nil {
 		stop := end
 		if n.now < end-chunk {
@@ -241,6 +238,14 @@ func (n *node) run(ctx context.Context, end Time, side int) {
 		n.step(ctx, stop)
 	}
 	n.plan()
+}
+
+// open takes what others have sent in the last window.
+func (n *node) open(side int) {
+	for _, w := range n.mail {
+		n.fetch(w, side)
+	}
+	n.mail = n.mail[:0]
 }
 
 // fetch takes what was sent on a wire.

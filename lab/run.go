@@ -26,9 +26,7 @@ func (l *Lab) pass(ctx context.Context, d Time) error {
 		return fmt.Errorf("lab: run for %v: want more than 0 and at most 30 days in all", d)
 	}
 	l.end = l.now + d
-	for _, n := range l.nodes {
-		n.plan()
-	}
+	l.plan()
 	crew := l.hire(ctx)
 	defer crew.leave()
 	for rounds, all := 0, true; ; rounds++ {
@@ -59,6 +57,15 @@ func (l *Lab) pass(ctx context.Context, d Time) error {
 				return n.err
 			}
 		}
+	}
+}
+
+// plan has every node find anew when there is work next, for itself and what others have sent to it: who has sent it
+// forgets it here.
+func (l *Lab) plan() {
+	for _, n := range l.nodes {
+		n.open(1 - l.side)
+		n.plan()
 	}
 }
 
