@@ -17,7 +17,7 @@ const casePackets = 1000
 
 // What the differential test runs; "make differential" runs more, and other, cases. From seed 0
 // no port is removed while frames wait for it: what comes in bursts is in some thousands and not in others.
-var engineCases = randtest.Cases{Seed: 1000, Count: 550, Short: 30}
+var engineCases = randtest.Cases{Seed: 1000, Count: 600, Short: 30}
 
 // A tally counts what happened in cases, so that none is hollow.
 type tally map[string]int
@@ -90,7 +90,7 @@ func (y tally) addTables(t config.Tables, s saisim.State) {
 // is not named, 50 times.
 var want = map[string]int{
 	"dropped: port-removed": 10, "dropped: l3-mtu": 5, "dropped: ttl": 10, "session: beyond the MTU": 1, "aged": 10, "session: cut": 25,
-	"programs": 500, "record: bit: ran chip.egress_acl": 1,
+	"programs": 500,
 }
 
 // shrink returns the smallest number of packets, about, with which a case fails.
@@ -139,7 +139,7 @@ func TestEnginesAgree(t *testing.T) {
 		case strings.HasPrefix(what, "record: "):
 			least = 0
 			if slices.Contains(recordings(), what) {
-				least = 3
+				least = 5
 			}
 		default:
 			least = 50
