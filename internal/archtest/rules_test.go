@@ -110,7 +110,7 @@ var rules = []room{
 	{name: "saisim/objects", // SAI objects to rows; of the packet path it asks only
 		below: []string{"saisim/engine", "saisim/config", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/flymon", "tam/record"}},
 	{name: "saisim/engine", // the packet path: it never sees SAI
-		below: []string{"saisim/config", "saisim/describe", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/flymon", "tam/record"}},
+		below: []string{"saisim/replica", "saisim/config", "saisim/describe", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/flymon", "tam/record"}},
 	{name: "saisim/describe", below: []string{"saisim/drop", "saisim/profile", "saisim/pipe", "tam/record"}}, // the graph of the pipes
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
@@ -122,7 +122,8 @@ var rules = []room{
 	{name: "mgmt/conform"}, // what clients may expect: words
 	{name: "schema", below: []string{"tam/altmark", "tam/flymon", "tam/record"}},
 	{name: "saisim/config", below: []string{"saisim/tm", "tam/altmark", "tam/flymon", "tam/record"}}, // rows, and no SAI
-	{name: "saisim/drop"}, // why frames are dropped
+	{name: "saisim/drop"},    // why frames are dropped
+	{name: "saisim/replica"}, // memory, copied
 	{name: "saisim/profile", below: []string{"saisim/pipe", "tam/flymon"}},
 	{name: "tam/recordplan/check", below: []string{"tam/record"}},                         // by itself: it shares no code with the planner
 	{name: "tam/recordplan", below: []string{"tam/record"}, modules: []string{gophersat}}, // the planner: graphs, entropy, what a plan must keep
