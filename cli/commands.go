@@ -71,6 +71,7 @@ func commandTable() []*command {
 	table = append(table, rowCommands()...)
 	table = append(table, configurationCommands()...)
 	table = append(table, clearCommands()...)
+	table = append(table, packetTraceCommand())
 	table = append(table, showCommands()...)
 	return append(withWatch(table), pipeTable()...)
 }

@@ -59,8 +59,9 @@ var rules = []room{
 	{name: "lab/figure", modules: []string{gonumplot}},
 	{name: "lab/programs", below: []string{"tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
-		below: []string{"device/fault", "cpuport", "hoststack/hostd", "hoststack/lacpd", "hoststack", "mgmt", "mgmt/access", "mgmt/metrics", "mgmt/restconf", "mgmt/configfile", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record", "device/sender",
+		below: []string{"device/fault", "device/packettrace", "cpuport", "hoststack/hostd", "hoststack/lacpd", "hoststack", "mgmt", "mgmt/access", "mgmt/metrics", "mgmt/restconf", "mgmt/configfile", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record", "device/sender",
 			"orch", "sairedis", "saisim", "saisim/drop", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan", "hostif"}},
+	{name: "device/packettrace", below: []string{"saisim", "saisim/config", "saisim/drop", "swss", "schema"}}, // packets, and names
 	{name: "device/logs", clock: true}, // the form and the amount of the log
 	{name: "hostif", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}, modules: []string{netlink, xsync, xsys}}, // for daemons of Linux
 	{name: "device/fault", modules: []string{goredis}, clock: true, // faults on purpose

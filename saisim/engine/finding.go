@@ -67,16 +67,19 @@ func (r *rif) place() config.ID {
 // foundRoute is the finding of a longest prefix.
 func foundRoute(table string, d *dest) Finding {
 	f := Finding{Table: table}
-	switch {
-	case d == nil:
+	if d == nil {
 		return f
-	case d.route != nil:
-		f.Prefix = d.route.Prefix
-	default:
-		f.Prefix = hostPrefix(d.hosts[0].ip)
 	}
-	f.Hit = true
+	f.Hit, f.Prefix = true, d.prefix()
 	return f.withAction(d.act)
+}
+
+// prefix is that of which d is the destination.
+func (d *dest) prefix() netip.Prefix {
+	if d.route != nil {
+		return d.route.Prefix
+	}
+	return hostPrefix(d.hosts[0].ip)
 }
 
 func hostPrefix(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"reflect"
 
+	"tamtam/saisim/config"
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/replica"
 	"tamtam/tam/record"
@@ -29,11 +30,49 @@ func NewFork(c *Engine) (*Fork, error) {
 	}
 	n.spares = newSpares()
 	n.cpu.refresh = n.refresh
+	if n.stale { // neighbours of one address may have to be sorted
+		n.router.remember()
+	}
 	n.SetOutput(func(*Out) {})
 	n.OnAddress(func(FDBEvent, FDBRow) {})
 	n.Observe(nil)
 	n.SetVector(0)
 	return &Fork{n}, nil
+}
+
+// With returns the fork with a change of its tables.
+func (f *Fork) With(ch config.Change) (*Fork, error) {
+	n, err := NewFork(f.chip)
+	if err != nil {
+		return nil, err
+	}
+	n.chip.router.remember()
+	n.chip.Apply(ch)
+	return n, nil
+}
+
+// remember makes the maps of prefixes anew, which forks leave out.
+func (c *router) remember() {
+	c.dests, c.shared = map[netip.Prefix]*dest{}, map[netip.Prefix]*dest{}
+	for _, f := range []*fib{&c.fib4, &c.fib6} {
+		f.root.each(func(d *dest) {
+			p := d.prefix()
+			c.dests[p] = d
+			if len(d.hosts) > 1 {
+				c.shared[p] = d
+			}
+		})
+	}
+}
+
+// each calls a function for the destinations of all prefixes.
+func (n *fibNode) each(do func(*dest)) {
+	for _, d := range n.dests {
+		do(d)
+	}
+	for _, k := range n.kids {
+		k.each(do)
+	}
 }
 
 // A PacketTrace is what becomes of a packet.

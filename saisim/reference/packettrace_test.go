@@ -3,13 +3,17 @@ package reference_test
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"testing"
 
 	"tamtam/internal/randtest"
+	"tamtam/sai"
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 	"tamtam/saisim/drop"
 	"tamtam/saisim/replica"
 )
@@ -54,6 +58,11 @@ func (t *traceTest) run(n int) error {
 		} else {
 			t.drain()
 		}
+		if t.chance(10) {
+			if err := t.changed(); err != nil {
+				return err
+			}
+		}
 		if err := t.one(!busy); err != nil {
 			return fmt.Errorf("packet %d: %w", t.traced, err)
 		}
@@ -86,8 +95,8 @@ func (t *traceTest) one(alone bool) error {
 	t.advance(max(end, trace.Moments[0].At) + 200) // it is through the reference's pipe, too, where it was dropped
 	t.saw[fate(trace)]++
 	want := outsOf(trace, f.ID)
-	for j, outs := range [2][]sent_{outs(t.fastOut[sent[0]:], f.ID), outs(t.refOut[sent[1]:], f.ID)} {
-		if !slices.EqualFunc(want, outs, sent_.equal) {
+	for j, outs := range [2][]left{outs(t.fastOut[sent[0]:], f.ID), outs(t.refOut[sent[1]:], f.ID)} {
+		if !slices.EqualFunc(want, outs, left.equal) {
 			return fmt.Errorf("engine %d sent %v, traced %v", j, outs, want)
 		}
 	}
@@ -102,6 +111,45 @@ func (t *traceTest) one(alone bool) error {
 	for _, f := range trace.Findings {
 		t.saw[fmt.Sprintf("found: %s %v", f.Table, f.Hit)]++
 	}
+	return nil
+}
+
+// changed compares what would become of a packet without an ACL entry, by a fork that is changed, with what the changed
+// chip says.
+func (t *traceTest) changed() error {
+	entries := t.chip.Tables().ACLEntries
+	if len(entries) == 0 {
+		return nil
+	}
+	e := pick(&t.gen, entries...)
+	was, err := t.chip.Fork()
+	if err != nil {
+		return err
+	}
+	ids := t.chip.Ports()
+	slices.Sort(ids)
+	f, id := t.frame(nil), pick(&t.gen, ids...)
+	f.ID = 1 << 41
+	would, err := was.With(config.Change{{Row: e, Gone: true}})
+	if err != nil {
+		return err
+	}
+	said, err := would.Trace(id, would.Now, f)
+	if err != nil {
+		return err
+	}
+	if err := t.chip.Remove(context.Background(), sai.Obj(sai.ObjectTypeACLEntry, sai.OID(e.ID))); err != nil {
+		return err
+	}
+	t.configure()
+	is, err := t.chip.TracePacket(id, would.Now, f)
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(said, is) {
+		return fmt.Errorf("with a change the trace is\n%+v\nand of the changed chip\n%+v", said, is)
+	}
+	t.saw["compared with a changed chip"]++
 	return nil
 }
 
@@ -135,31 +183,31 @@ func fate(trace *saisim.PacketTrace) string {
 	return "traced: not dropped"
 }
 
-// A sent_ is a copy that has left.
-type sent_ struct {
+// A left is a copy that has left.
+type left struct {
 	port saisim.PortID
 	at   saisim.Cycle
 	len  int
 	data []byte
 }
 
-func (s sent_) equal(o sent_) bool {
+func (s left) equal(o left) bool {
 	return s.port == o.port && s.at == o.at && s.len == o.len && bytes.Equal(s.data, o.data)
 }
 
-func outs(all []sent, id uint64) (of []sent_) {
+func outs(all []sent, id uint64) (of []left) {
 	for _, s := range all {
 		if s.ID == id {
-			of = append(of, sent_{s.Port, s.At, s.Len, s.bytes})
+			of = append(of, left{s.Port, s.At, s.Len, s.bytes})
 		}
 	}
 	return of
 }
 
-func outsOf(trace *saisim.PacketTrace, id uint64) (of []sent_) {
+func outsOf(trace *saisim.PacketTrace, id uint64) (of []left) {
 	for _, m := range trace.Moments {
 		if (m.What == saisim.MomentSent || m.What == saisim.MomentPunted) && m.ID == id {
-			of = append(of, sent_{m.Port, m.At, m.Len, m.Data})
+			of = append(of, left{m.Port, m.At, m.Len, m.Data})
 		}
 	}
 	return of
@@ -276,7 +324,7 @@ func TestPacketTrace(t *testing.T) {
 	}
 	if run.Whole(traceCases) {
 		for _, what := range []string{
-			"traced: not dropped", "looked whether all is as before", "found: chip.acl true", "found: chip.acl false",
+			"traced: not dropped", "compared with a changed chip", "looked whether all is as before", "found: chip.acl true", "found: chip.acl false",
 			"found: chip.egress_acl true", "found: chip.fdb true", "found: chip.ipv4_route true", "found: chip.next_hop true",
 			"found: chip.trap true", "found: queue true",
 		} {
