@@ -109,7 +109,7 @@ func (p *printout) packetTrace(t tree) {
 		}
 	}
 	p.table([]column{
-		{"Copy", 4, 2}, {"Fate", 8, 2}, {"Out", 10, 2}, {"Queue", 5, 2}, {"Cycle", 8, 2}, {"Bytes", 5, 0},
+		{"Copy", 4, 2}, {"Fate", 8, 2}, {"Out", 10, 2}, {"Queue", 5, 2}, {"Cycle", 14, 2}, {"Bytes", 5, 0},
 	}, rows)
 	p.after(below)
 	var counters []string

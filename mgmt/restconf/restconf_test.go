@@ -280,6 +280,8 @@ func TestOperations(t *testing.T) {
 		{request: "POST " + operation + "copy", body: `{"tamtam-operations:input":{"source":"running"}}`, code: 400, tag: "invalid-value",
 			words: []string{"destination is missing"}},
 		{request: "POST " + operation + "copy", code: 400, tag: "invalid-value", words: []string{"is missing"}},
+		{request: "POST " + operation + "trace-packet", body: `{"tamtam-operations:input":{"src":"10.0.0.1"}}`, code: 400, tag: "invalid-value"},
+		{request: "POST " + operation + "trace-packet", body: `{"tamtam-operations:input":{"in":"Ethernet0"}}`, code: 503, tag: "operation-failed"},
 		{request: "POST " + operation + "clear-counters", body: `{"tamtam-operations:input":{"kind":"everything"}}`, code: 400, tag: "invalid-value"},
 		{request: "POST " + operation + "clear-counters", body: `{"tamtam-operations:input":{"kind":"interfaces"}}`, code: 204},
 	} {
