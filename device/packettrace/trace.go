@@ -208,15 +208,27 @@ func (n *names) lookup(f *saisim.Finding) Lookup {
 		l.Entry = n.name(f.Entry)
 	case saisim.TableQueue:
 		l.At, l.Key = fmt.Sprintf("%s:%d", n.port(f.Port), f.Queue), fmt.Sprintf("%d bytes in it", f.Bytes)
-	default:
+	case "chip.ipv4_route", "chip.ipv6_route":
 		if f.Hit {
 			l.Entry = f.Prefix.String()
 		}
+	default:
+		n.program(f, &l)
 	}
 	if !f.Hit && (f.Table == saisim.TablePolicer || f.Table == saisim.TableQueue) {
 		l.Does = "drop"
 	}
 	return l
+}
+
+// program is a look into a table of the program.
+func (n *names) program(f *saisim.Finding, l *Lookup) {
+	if f.Port != saisim.CPUPort {
+		l.At = n.port(f.Port)
+	}
+	if f.Hit {
+		l.Entry = fmt.Sprintf("entry %d", f.Number)
+	}
 }
 
 // admitted is where a packet is admitted to.

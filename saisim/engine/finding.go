@@ -25,6 +25,8 @@ const (
 //	                 Prefix; Drop, Copy, Cancel: the route's packet action
 //	chip.next_hop    In: the port, LAG or VLAN of the router interface out; Prefix: the neighbour's address; MAC
 //	chip.fdb         VLAN, MAC: its destination; Entry: the bridge port; Drop, Copy: its packet action
+//	ingress.NAME, egress.NAME
+//	                 Number: the entry's, of a table of the program that has a key; Port: of a copy
 //	policer          Entry: the policer; Hit: it passes
 //	queue            Port, Queue; Bytes that were in the queue; Hit: it is let in; of a mirror session's copy, too
 type Finding struct {
@@ -39,6 +41,7 @@ type Finding struct {
 	Port               PortID
 	Queue              uint8
 	Bytes              uint32
+	Number             uint32
 }
 
 // withAction adds the effects of a packet action.

@@ -5,6 +5,7 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
+	"tamtam/saisim/pipe"
 )
 
 // find tells what the packet has found in a table.
@@ -46,6 +47,17 @@ func (pk *packet) findAddress(table string, key fdbKey, e saisim.FDBRow, known b
 		f = effects{drop: e.Drop, copy: e.Copy}.of(f)
 	}
 	pk.find(f)
+}
+
+// findIn tells of entries of a program's tables, at the port of a copy or at the ingress.
+func (pk *packet) findIn(out saisim.PortID) func(string, *pipe.Entry) {
+	return func(table string, e *pipe.Entry) {
+		f := saisim.Finding{Table: table, Hit: e != nil, Port: out}
+		if e != nil {
+			f.Number = e.ID
+		}
+		pk.find(f)
+	}
 }
 
 // findEntry tells of an ACL entry, at the port of a copy or at the ingress.
