@@ -234,6 +234,7 @@ func TestChaosUnderLiveTraffic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes: nothing for the race detector")
 	}
+	t.Parallel()
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
 		dir := t.ArtifactDir()
 		l := newLiveTraffic(t, dir)

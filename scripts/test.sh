@@ -125,10 +125,10 @@ fuzz_targets() {
 		xargs -P "$(nproc)" -L 1 bash -c 'fuzz_target "$0" "$1"' <<<"$targets"
 }
 
-# Those that take longest come first, so that no core idles at the end. All of go vet comes with the tests, which need
-# the same packages compiled.
+# Those that take longest come first, so that no core idles at the end; device waits a lot, beside others that compute.
+# All of go vet comes with the tests, which need the same packages compiled, and so do the import rules (internal/archtest).
 tests() {
-	go test -vet=all "${roomy[@]}" -count=1 -timeout 10m -parallel 8 ./saisim/reference ./lab ./device ./... 2>&1 | tee "$log/tests"
+	go test -vet=all "${roomy[@]}" -count=1 -timeout 10m -parallel 8 ./device ./saisim/reference ./... 2>&1 | tee "$log/tests"
 	return "${PIPESTATUS[0]}"
 }
 
@@ -153,7 +153,6 @@ race_tests() {
 }
 
 check "gofmt" gofmt_clean
-check "import rules" go test -count=1 ./internal/archtest
 check "limits of the source tree (make metrics has the figures)" go run ./internal/metrics -limits
 check "go vet, tests" tests
 if [ "$fuzz" -gt 0 ]; then check "fuzzing, $fuzz s a target" fuzz_targets; else skip "fuzzing of new inputs: make soak and make fuzz have it"; fi
