@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ const traceTable = "TAMTAM_PACKET_TRACE"
 
 // traceFields are the options of a packet trace: the leaves of trace-packet's input.
 func traceFields() []leaf {
-	hex := &argKind{label: "<hexadecimal>", parse: parseName}
+	bytes := &argKind{label: "<hexadecimal>", parse: parseFrame}
 	mac := &argKind{label: "<H:H:H:H:H:H>", parse: parseName}
 	proto := &argKind{label: "<tcp | udp | icmp | 0-255>", parse: parseName}
 	return []leaf{
@@ -31,8 +32,17 @@ func traceFields() []leaf {
 		{word: "src-mac", kind: mac, help: "Without, that of the neighbour, or 02:00:00:00:00:01"},
 		{word: "dst-mac", kind: mac, help: "Without, that of the router interface at the port"},
 		{word: "tcp-flags", kind: number(0, 255), help: "Without, 16: ACK"},
-		{word: "frame", kind: hex, help: "All bytes of the frame, instead of all else"},
+		{word: "frame", kind: bytes, help: "All bytes of the frame, instead of all else"},
 	}
+}
+
+// parseFrame accepts the bytes of a frame.
+func parseFrame(text string) (string, error) {
+	b, err := hex.DecodeString(text)
+	if err != nil || len(b) < 14 || len(b) > 9216 {
+		return "", fmt.Errorf("%.40q (%d characters) is not 14 to 9216 bytes in hexadecimal", text, len(text))
+	}
+	return text, nil
 }
 
 // packetTraceCommand shows what would become of a packet.

@@ -3,6 +3,7 @@ package packettrace
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"strings"
 
@@ -10,6 +11,9 @@ import (
 	"tamtam/schema"
 	"tamtam/swss"
 )
+
+// mostWaiting is how many requests may wait: each takes the chip's time.
+const mostWaiting = 16
 
 // mostName bounds the names of requests, in bytes.
 const mostName = 200
@@ -22,8 +26,12 @@ func Serve(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logg
 	requests := swss.NewNotificationConsumer(l, r.DB(swss.StateDB), schema.PacketTraceChannel)
 	for {
 		asked, _ := requests.Pops(ctx) // it never fails
-		for _, q := range asked {
-			if err := answer(ctx, r, chip, q); err != nil && ctx.Err() == nil {
+		for i, q := range asked {
+			ask := traced
+			if i >= mostWaiting {
+				ask = busy
+			}
+			if err := answer(ctx, r, chip, q, ask); err != nil && ctx.Err() == nil {
 				log.Warn("a packet trace is not answered", "error", err)
 			}
 		}
@@ -35,8 +43,15 @@ func Serve(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logg
 	}
 }
 
+// An asked says what becomes of a request.
+type asked func(context.Context, *swss.Redis, *saisim.Chip, string) ([]byte, error)
+
+func busy(context.Context, *swss.Redis, *saisim.Chip, string) ([]byte, error) {
+	return nil, fmt.Errorf("%d requests wait already", mostWaiting)
+}
+
 // answer answers one request.
-func answer(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q swss.KeyOpFieldsValues) error {
+func answer(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q swss.KeyOpFieldsValues, ask asked) error {
 	name, ok := strings.CutPrefix(q.Key, schema.PacketTraceAnswers)
 	if !ok || name == "" || len(name) > mostName || strings.ContainsAny(name, "|: ") || q.Op != schema.PacketTraceAsk {
 		return nil // nobody waits for it
@@ -45,7 +60,7 @@ func answer(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q swss.KeyOpF
 		fields := []swss.Pair{{Field: word, Value: text}}
 		return r.DB(swss.StateDB).Client().Publish(ctx, q.Key, swss.EncodeFields(fields)).Err()
 	}
-	text, err := traced(ctx, r, chip, q.FieldValues()[schema.PacketTraceRequest])
+	text, err := ask(ctx, r, chip, q.FieldValues()[schema.PacketTraceRequest])
 	if err != nil {
 		return say(schema.PacketTraceRefused, err.Error())
 	}
