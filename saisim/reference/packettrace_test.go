@@ -134,6 +134,9 @@ func (t *traceTest) changed() error {
 	slices.Sort(ids)
 	f, id := t.frame(nil), pick(&t.gen, ids...)
 	f.ID = 1 << 41
+	if err := t.routesBack(was, id, f); err != nil {
+		return err
+	}
 	would, err := was.With(config.Change{{Row: e, Gone: true}})
 	if err != nil {
 		return err
@@ -154,6 +157,40 @@ func (t *traceTest) changed() error {
 		return fmt.Errorf("with a change the trace is\n%+v\nand of the changed chip\n%+v", said, is)
 	}
 	t.saw["compared with a changed chip"]++
+	return nil
+}
+
+// routesBack takes a route and a neighbour away from a fork, and puts them back: all is as it was.
+func (t *traceTest) routesBack(was *saisim.Fork, id saisim.PortID, f saisim.Frame) error {
+	var rows []config.Row
+	if all := was.Tables().Routes; len(all) > 0 {
+		rows = append(rows, pick(&t.gen, all...))
+	}
+	if all := was.Tables().Neighbors; len(all) > 0 {
+		rows = append(rows, pick(&t.gen, all...))
+	}
+	want, err := was.Trace(id, was.Now, f)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		without, err := was.With(config.Change{{Row: r, Gone: true}})
+		if err != nil {
+			return err
+		}
+		back, err := without.With(config.Change{{Row: r}})
+		if err != nil {
+			return err
+		}
+		got, err := back.Trace(id, was.Now, f)
+		if err != nil {
+			return err
+		}
+		if !reflect.DeepEqual(got, want) {
+			return fmt.Errorf("with %+v taken away and put back the trace is\n%+v\nand was\n%+v", r, got, want)
+		}
+		t.saw["routes taken away and put back"]++
+	}
 	return nil
 }
 
@@ -300,7 +337,7 @@ func countsOf(trace *saisim.PacketTrace) counted {
 	return all
 }
 
-var traceCases = randtest.Cases{Seed: 500, Count: 8, Short: 2}
+var traceCases = randtest.Cases{Seed: 560, Count: 8, Short: 2}
 
 // What is said to become of a packet becomes of it, in both engines, and what it finds in tables is what the reference
 // finds; and to say it changes nothing.
@@ -328,7 +365,8 @@ func TestPacketTrace(t *testing.T) {
 	}
 	if run.Whole(traceCases) {
 		for _, what := range []string{
-			"traced: not dropped", "compared with a changed chip", "looked whether all is as before", "found: chip.acl true", "found: chip.acl false",
+			"traced: not dropped", "compared with a changed chip", "routes taken away and put back",
+			"looked whether all is as before", "found: chip.acl true", "found: chip.acl false",
 			"found: chip.egress_acl true", "found: chip.fdb true", "found: chip.ipv4_route true", "found: chip.next_hop true",
 			"found: chip.trap true", "found: queue true", "found: ingress of a program true",
 		} {
