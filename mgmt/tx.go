@@ -33,6 +33,7 @@ type tx struct {
 	step    int    // the one that is being executed
 	view    *view  // what the caller may; nil: everything
 	denied  denied // what it may not, and the Set would do
+	needed  map[string]need
 }
 
 // A txEntry is an entry with its rows before and after.
@@ -190,7 +191,7 @@ func (e *txEntry) drop() {
 func (e *txEntry) clear(n *node) error {
 	var errs []error
 	for _, l := range e.group.leaves {
-		if l.config && l.keyIndex < 0 && l.within(n) {
+		if l.config && l.keyIndex < 0 && l.within(n) && l.through == nil && !(l.kept && n.plain) {
 			errs = append(errs, e.put(l, nil))
 		}
 	}
