@@ -142,6 +142,9 @@ func (s *routed) whole(r *rand.Rand, port string) twin {
 	s.length[[2]string{port, "10.0.0.1"}] = "8"
 	tw.theirs = replacing(update(at, doc+`,"subinterfaces":{"subinterface":[{"index":0,"ipv4":{"addresses":{"address":[
 		{"ip":"10.0.0.1","config":{"ip":"10.0.0.1","prefix-length":8}}]}}}]}}`))
+	if r.IntN(2) == 0 {
+		tw.theirs = &gpb.SetRequest{UnionReplace: tw.theirs.Replace}
+	}
 	tw.ours = append(tw.ours, deleting(ourRouted(port)), updating(update(ourAddress(port, "10.0.0.1", "8"), `{}`)))
 	return tw
 }
