@@ -14,7 +14,6 @@ import (
 
 	"tamtam/swss"
 
-	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -321,7 +320,8 @@ func (t *tx) commit(ctx context.Context) error {
 func (t *tx) write(ctx context.Context, packed []byte, turn string) error {
 	db := t.reader.redis.DB(swss.ConfigDB)
 	limited, cancel := context.WithTimeout(ctx, commitLimit)
-	changed, err := redis.NewScript(commitText).Run(limited, db.Client(), nil, packed).Text()
+	reply, err := db.Run(limited, commitScript, nil, packed)
+	changed, _ := reply.(string)
 	cancel()
 	switch {
 	case err == nil && changed != "":
