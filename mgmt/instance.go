@@ -10,8 +10,8 @@ import (
 	"tamtam/swss"
 )
 
-// instanceModule is openconfig-network-instance in the databases, read-only: there is one instance, and what is in it
-// is written elsewhere.
+// instanceModule is openconfig-network-instance in the databases: there is one instance, and what is in it is written
+// elsewhere. VLANs are written through.
 func instanceModule() Module {
 	const (
 		instance = "/network-instances/network-instance"
@@ -32,7 +32,7 @@ func instanceModule() Module {
 			Path: instance, View: only, Keys: map[string]Codec{"name": constant("default")},
 			Rows: there(Leaf{"config/type", kind}, Leaf{"state/type", kind}),
 		},
-		{Path: instance + "/vlans/vlan", View: "VLANs are written in /vlans", Rows: []Row{
+		{Path: instance + "/vlans/vlan", View: "VLANs are written in /vlans", Through: vlanThrough(), Rows: []Row{
 			{DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", Entry: true, Leaves: vlanLeaves("config")},
 			{DB: swss.ApplDB, Table: schema.AppVLAN, Key: "Vlan{vlan-id}", Leaves: vlanLeaves("state")},
 		}},

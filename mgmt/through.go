@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"tamtam/schema"
 )
 
 // OpenConfig has places of its own for some of what is configured in ours. A Set may name these as well: what it says
@@ -19,8 +21,9 @@ import (
 type through struct {
 	// put gives a leaf a value; leaf "": the entry is to exist.
 	put func(ctx context.Context, t *tx, keys []string, leaf string, v []string) error
-	// remove removes the entries that a pattern of keys means; not whole: what they have, which a value may follow.
-	remove func(ctx context.Context, t *tx, pattern []string, whole bool) error
+	// remove removes the entries that a pattern of keys means; not whole: what they have at or below a node, which a
+	// value may follow.
+	remove func(ctx context.Context, t *tx, pattern []string, n *node, whole bool) error
 }
 
 // throughOf is what writes a node in another place; nil: it is written here.
@@ -31,9 +34,19 @@ func (n *node) throughOf() *through {
 	return n.group.through
 }
 
-// putThrough does an assignment where it is configured; false: here. An error comes from the database.
+// putThrough does an assignment where it is configured; false: here. An error comes from the database. What contains
+// such a list may be one that no Set writes: then its entry is only named.
 func (t *tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 	n, leaf := a.group.node, ""
+	if a.leaf == nil && a.group.readOnly() {
+		for i, c := range a.group.derive {
+			if v := first(c.Get(Record{Keys: a.keys})); v != a.keys[i] {
+				t.faults.add(t.step, at(n, a.keys, fmt.Errorf("is not there: %s, %s", a.group.view, v)))
+				t.faults.made.doubt(n, a.keys, true)
+			}
+		}
+		return true, nil
+	}
 	if a.leaf != nil {
 		n = a.leaf
 		leaf = strings.TrimPrefix(n.path, a.group.node.path+"/")
@@ -57,7 +70,7 @@ func (t *tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 func (t *tx) removeThrough(ctx context.Context, x target, replace bool) error {
 	whole := x.node == x.node.group.node && (x.wild() || !replace) || x.node.through != nil
 	if by := x.node.throughOf(); by != nil {
-		err := by.remove(ctx, t, x.keys, whole)
+		err := by.remove(ctx, t, x.keys, x.node, whole)
 		if isUnavailable(err) {
 			return err
 		}
@@ -177,7 +190,7 @@ func addressThrough(path string, vlan bool, family string) *through {
 			}
 			return t.make(ctx, addressPath, keys[0], prefix)
 		},
-		remove: func(ctx context.Context, t *tx, pattern []string, whole bool) error {
+		remove: func(ctx context.Context, t *tx, pattern []string, _ *node, whole bool) error {
 			there, err := of(ctx, t, pattern)
 			if err != nil {
 				return err
@@ -209,7 +222,7 @@ func subinterfaceThrough() *through {
 			}
 			return t.make(ctx, routedPath, keys[0])
 		},
-		remove: func(ctx context.Context, t *tx, pattern []string, whole bool) error {
+		remove: func(ctx context.Context, t *tx, pattern []string, _ *node, whole bool) error {
 			if !whole || pattern[1] != "0" && pattern[1] != wildcard {
 				return nil
 			}
@@ -246,7 +259,60 @@ func memberThrough() *through {
 			}
 			return t.make(ctx, members, v[0], keys[0])
 		},
-		remove: func(ctx context.Context, t *tx, pattern []string, _ bool) error { return leave(ctx, t, pattern[0], "") },
+		remove: func(ctx context.Context, t *tx, pattern []string, _ *node, _ bool) error {
+			return leave(ctx, t, pattern[0], "")
+		},
+	}
+}
+
+const vlanListPath = "/vlans/vlan"
+
+// vlanThrough writes which VLANs there are, and whether they are up.
+func vlanThrough() *through {
+	status := words("admin_status", "", "ACTIVE", "up", "SUSPENDED", "down")
+	set := func(t *tx, e *txEntry, v []string) error {
+		t.must(e)
+		for i, r := range e.group.rows {
+			if r.Table == schema.CfgVLAN && e.recs[i] != nil {
+				e.touched, e.step = true, t.step
+				return status.Put(Record{Keys: e.keys, Fields: e.recs[i]}, v)
+			}
+		}
+		return nil
+	}
+	all := func([]string) bool { return true }
+	return &through{
+		put: func(ctx context.Context, t *tx, keys []string, leaf string, v []string) error {
+			if keys[0] != "default" {
+				return nil // there is no such instance, and that was said
+			}
+			if name := "Vlan" + keys[1]; leaf == "config/name" && v[0] != name {
+				return fmt.Errorf("%s: want %s, which is what it is called", quoted(v[0]), name)
+			}
+			if err := t.make(ctx, vlanListPath, keys[1]); err != nil || leaf != "config/status" {
+				return err
+			}
+			e, err := t.get(ctx, t.model.find(vlanListPath).group, keys[1:])
+			if err != nil {
+				return err
+			}
+			return set(t, e, v)
+		},
+		remove: func(ctx context.Context, t *tx, pattern []string, n *node, whole bool) error {
+			if pattern[0] != "default" && pattern[0] != wildcard {
+				return nil
+			}
+			there, err := t.ours(ctx, vlanListPath, all, pattern[1])
+			for i := 0; err == nil && i < len(there); i++ {
+				switch {
+				case whole:
+					err = t.erase(ctx, there[i])
+				case n.name != "name":
+					err = set(t, there[i], nil)
+				}
+			}
+			return err
+		},
 	}
 }
 

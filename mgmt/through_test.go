@@ -149,11 +149,36 @@ func (s *routed) whole(r *rand.Rand, port string) twin {
 	return tw
 }
 
+const theirVLANs = "/network-instances/network-instance[name=default]/vlans"
+
+// vlan makes a VLAN, up or down, or deletes it.
+func (s *routed) vlan(r *rand.Rand) twin {
+	id := fmt.Sprint(20 + r.IntN(3))
+	at, ours := theirVLANs+"/vlan[vlan-id="+id+"]", vlanListPath+"[vlan-id="+id+"]"
+	state, word := "ACTIVE", "up"
+	if r.IntN(2) == 0 {
+		state, word = "SUSPENDED", "down"
+	}
+	made := []*gpb.SetRequest{updating(update(ours, `{}`)), updating(oneField("VLAN", "Vlan"+id, "admin_status="+word))}
+	switch r.IntN(4) {
+	case 0:
+		return twin{deleting(at), []*gpb.SetRequest{deleting(ours)}}
+	case 1:
+		return twin{updating(update(at, `{}`)), made[:1]}
+	case 2:
+		return twin{updating(update(at+"/config/status", `"`+state+`"`)), made}
+	}
+	doc := `{"config":{"vlan-id":` + id + `,"name":"Vlan` + id + `","status":"` + state + `"}}`
+	return twin{replacing(update(at, doc)), made}
+}
+
 func (s *routed) any(r *rand.Rand) twin {
 	port := fmt.Sprintf("Ethernet%d", r.IntN(3)*4)
 	name := []string{port, "PortChannel1", "Vlan10", "Loopback0"}[r.IntN(4)]
 	ip := []string{"10.0.0.1", "10.0.0.2", "192.0.2.1", "2001:db8::1", "2001:db8::2"}[r.IntN(5)]
-	switch r.IntN(6) {
+	switch r.IntN(7) {
+	case 6:
+		return s.vlan(r)
 	case 0, 1:
 		return s.address(r, name, ip)
 	case 2:
@@ -260,6 +285,9 @@ func TestThroughIsRefused(t *testing.T) {
 		{e0 + "/ethernet/config/aggregate-id", `"PortChannel7"`, "InvalidArgument", "PortChannel7"},
 		{e0 + "/ethernet/config/port-speed", `"SPEED_UNKNOWN"`, "InvalidArgument", "port-speed"},
 		{addressAt("Ethernet0", "10.0.0.1") + "/state/origin", `"STATIC"`, "InvalidArgument", "read-only"},
+		{theirVLANs + "/vlan[vlan-id=7]/config/name", `"seven"`, "InvalidArgument", `"seven": want Vlan7`},
+		{"/network-instances/network-instance[name=red]/vlans/vlan[vlan-id=7]", `{}`, "InvalidArgument", "there is one network instance, default"},
+		{"/network-instances/network-instance[name=default]", `{}`, "InvalidArgument", "there is one network instance"},
 		{e0 + "/subinterfaces/subinterface[index=0]/ipv4/neighbors/neighbor[ip=10.0.0.2]", `{}`, "InvalidArgument", "it is written in /routing"},
 	} {
 		_, err := b.client.Set(b.ctx, updating(update(tt.path, tt.value)))
@@ -271,6 +299,10 @@ func TestThroughIsRefused(t *testing.T) {
 		if b.withoutMark() != before {
 			t.Fatalf("%s: %v, and it was written:\n%s", tt.path, err, b.config())
 		}
+	}
+	for _, p := range []string{"/network-instances/network-instance[name=default]", "/network-instances"} {
+		_, err := b.client.Set(b.ctx, deleting(p))
+		wantErr(t, err, "InvalidArgument", "read-only")
 	}
 	b.mustSet(updating(update(addressAt("Ethernet0", "10.0.0.1")+"/config/prefix-length", `8`)))
 	_, err := b.client.Set(b.ctx, deleting(addressAt("Ethernet0", "10.0.0.1")+"/config/prefix-length"))
