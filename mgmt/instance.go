@@ -60,10 +60,10 @@ func instanceModule() Module {
 
 func vlanLeaves(at string) []Leaf {
 	name := Codec{Get: func(r Record) []string { return one("Vlan" + r.Keys[len(r.Keys)-1]) }}
-	return []Leaf{
-		{at + "/name", name}, {at + "/status", words("admin_status", "ACTIVE", "ACTIVE", "up", "SUSPENDED", "down")},
-	}
+	return []Leaf{{at + "/name", name}, {at + "/status", vlanStatus()}}
 }
+
+func vlanStatus() Codec { return words("admin_status", "ACTIVE", "ACTIVE", "up", "SUSPENDED", "down") }
 
 // A routeWay is one way of a route, as JSON.
 type routeWay struct {

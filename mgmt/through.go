@@ -269,18 +269,6 @@ const vlanListPath = "/vlans/vlan"
 
 // vlanThrough writes which VLANs there are, and whether they are up.
 func vlanThrough() *through {
-	status := words("admin_status", "", "ACTIVE", "up", "SUSPENDED", "down")
-	set := func(t *tx, e *txEntry, v []string) error {
-		t.must(e)
-		for i, r := range e.group.rows {
-			if r.Table == schema.CfgVLAN && e.recs[i] != nil {
-				e.touched, e.step = true, t.step
-				return status.Put(Record{Keys: e.keys, Fields: e.recs[i]}, v)
-			}
-		}
-		return nil
-	}
-	all := func([]string) bool { return true }
 	return &through{
 		put: func(ctx context.Context, t *tx, keys []string, leaf string, v []string) error {
 			if keys[0] != "default" {
@@ -296,24 +284,36 @@ func vlanThrough() *through {
 			if err != nil {
 				return err
 			}
-			return set(t, e, v)
+			return t.setVLANStatus(e, v)
 		},
 		remove: func(ctx context.Context, t *tx, pattern []string, n *node, whole bool) error {
 			if pattern[0] != "default" && pattern[0] != wildcard {
 				return nil
 			}
-			there, err := t.ours(ctx, vlanListPath, all, pattern[1])
+			there, err := t.ours(ctx, vlanListPath, func([]string) bool { return true }, pattern[1])
 			for i := 0; err == nil && i < len(there); i++ {
 				switch {
 				case whole:
 					err = t.erase(ctx, there[i])
 				case n.name != "name":
-					err = set(t, there[i], nil)
+					err = t.setVLANStatus(there[i], nil)
 				}
 			}
 			return err
 		},
 	}
+}
+
+// setVLANStatus writes what no leaf of ours has.
+func (t *tx) setVLANStatus(e *txEntry, v []string) error {
+	t.must(e)
+	for i, r := range e.group.rows {
+		if r.Table == schema.CfgVLAN && r.written() && e.recs[i] != nil {
+			e.touched, e.step = true, t.step
+			return vlanStatus().Put(Record{Keys: e.keys, Fields: e.recs[i]}, v)
+		}
+	}
+	return nil
 }
 
 // A need is an entry that a Set names and that is nothing without one of its leaves.
