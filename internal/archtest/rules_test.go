@@ -127,6 +127,7 @@ var rules = []room{
 	{name: "tam/recordplan/check", below: []string{"tam/record"}},                         // by itself: it shares no code with the planner
 	{name: "tam/recordplan", below: []string{"tam/record"}, modules: []string{gophersat}}, // the planner: graphs, entropy, what a plan must keep
 	{name: "tam/altmark"},
+	{name: "tam/ipfix"}, // the protocol, without sockets
 	{name: "tam/sketch", below: []string{"tam/flymon"}}, // estimators
 	{name: "saisim/cmu", below: []string{"tam/flymon"}}, // CMU groups, and nothing else of a chip
 	{name: "tam/flymon"},
