@@ -178,7 +178,7 @@ var own = []Element{
 	{Own: true, ID: 2, Name: "tamtamHopIndex", Type: Unsigned16, Semantics: Identifier, Text: "place of the hop on the path, from 1"},
 	{Own: true, ID: 3, Name: "tamtamHopCount", Type: Unsigned16, Semantics: Quantity, Text: "hops that stamped the frame"},
 	{Own: true, ID: 4, Name: "tamtamHopFlags", Type: Unsigned32, Semantics: Flags,
-		Text: "doubts of the hop: 1 no egress time, 2 clock not synchronised, 4 times not comparable, 8 a time not in NTP's era"},
+		Text: "1 no egress time, 2 clock not synchronised, 4 no residence, 8 no link delay, 16 no ingress time, 32 egress time unusable"},
 	{Own: true, ID: 5, Name: "tamtamResidence", Type: Signed64, Semantics: Quantity, Units: Nanoseconds,
 		Text: "departure minus arrival at the hop"},
 	{Own: true, ID: 6, Name: "tamtamLinkDelay", Type: Signed64, Semantics: Quantity, Units: Nanoseconds,
