@@ -17,7 +17,7 @@ import (
 type Options struct {
 	To         []string // HOST:PORT of each collector
 	Enterprise uint32   // number of tamtam's own elements; 0: [ipfix.DefaultEnterprise]
-	Domain     uint32   // observation domain
+	Domain     uint32   // observation domain, 1 and more
 	MTU        int      // of the way to the collectors
 	// Refresh and RefreshMessages say when templates are sent again, and the counts of what was sent.
 	Refresh         time.Duration
@@ -39,10 +39,12 @@ type Exporter struct {
 	maxReasons        int
 }
 
+// destination is a collector. What says something of the exporter, not of an observation, is in domain 0 (RFC 7011, section 3.1),
+// with sequence numbers of its own.
 type destination struct {
-	name   string
 	conn   net.Conn
 	enc    *ipfix.Encoder
+	about  *ipfix.Encoder
 	counts Sent
 	told   time.Time // when the counts were last sent
 	every  time.Duration
@@ -79,15 +81,18 @@ func Dial(ctx context.Context, opts Options) (*Exporter, error) {
 	if len(opts.To) == 0 {
 		return nil, errors.New("no collector, want HOST:PORT")
 	}
-	kinds := []*ipfix.Kind{kindHop: hopKind(), kindPeriod: periodKind(), kindSent: sentKind()}
-	x := &Exporter{
-		hop: kinds[kindHop].NewRecord(), period: kinds[kindPeriod].NewRecord(), sent: kinds[kindSent].NewRecord(),
-		maxReasons: opts.MTU - headers - notReasons,
+	if opts.Domain == 0 {
+		return nil, errors.New("observation domain 0, want 1 or more: 0 is that of what an exporter says of itself")
 	}
-	config := ipfix.Config{Domain: opts.Domain, Enterprise: opts.Enterprise, Size: opts.MTU - headers,
+	kinds, sent := []*ipfix.Kind{kindHop: hopKind(), kindPeriod: periodKind()}, sentKind()
+	x := &Exporter{hop: kinds[kindHop].NewRecord(), period: kinds[kindPeriod].NewRecord(), sent: sent.NewRecord(),
+		maxReasons: opts.MTU - headers - notReasons}
+	data := ipfix.Config{Domain: opts.Domain, Enterprise: opts.Enterprise, Size: opts.MTU - headers,
 		Refresh: opts.Refresh, RefreshMessages: opts.RefreshMessages, Kinds: kinds}
+	about := data
+	about.Domain, about.Kinds, about.Describe = 0, []*ipfix.Kind{sent}, kinds
 	for _, to := range opts.To {
-		if err := x.dial(ctx, to, config); err != nil {
+		if err := x.dial(ctx, to, data, about); err != nil {
 			x.close()
 			return nil, err
 		}
@@ -95,17 +100,19 @@ func Dial(ctx context.Context, opts Options) (*Exporter, error) {
 	return x, nil
 }
 
-func (x *Exporter) dial(ctx context.Context, to string, config ipfix.Config) error {
+func (x *Exporter) dial(ctx context.Context, to string, data, about ipfix.Config) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", to)
 	if err != nil {
 		return fmt.Errorf("collector %q: %w; want HOST:PORT", to, err)
 	}
-	d := &destination{name: to, conn: conn, every: config.Refresh}
-	if d.enc, err = ipfix.NewEncoder(config, d.send); err != nil {
+	d := &destination{conn: conn, every: data.Refresh, counts: Sent{To: to}}
+	if d.enc, err = ipfix.NewEncoder(data, d.send); err == nil {
+		d.about, err = ipfix.NewEncoder(about, d.send)
+	}
+	if err != nil {
 		conn.Close()
 		return err
 	}
-	d.counts.To = to
 	x.to = append(x.to, d)
 	return nil
 }
@@ -117,6 +124,7 @@ func (d *destination) send(m ipfix.Message) {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		d.counts.Refused++
 		d.enc.Refresh()
+		d.about.Refresh()
 		_, err = d.conn.Write(m.Bytes)
 	}
 	if err != nil {
@@ -170,10 +178,12 @@ func (x *Exporter) Flush(now time.Time) {
 			for i, n := range [...]uint64{d.counts.Messages, d.counts.Records, d.counts.NotSent} {
 				x.sent.Set(1+i, ipfix.Uint(n))
 			}
-			if err := d.enc.Add(now, kindSent, x.sent); err != nil {
+			if err := d.about.Add(now, 0, x.sent); err != nil {
 				d.lose(1, err)
 			}
 		}
+		d.about.Step(now)
+		d.about.Flush()
 		d.enc.Flush()
 	}
 }

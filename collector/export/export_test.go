@@ -256,7 +256,7 @@ func TestSent(t *testing.T) {
 	x.TailStamp(epoch, collector.StampedFrame{Flow: flow, Time: epoch, Records: make([]tailstamp.Record, 3)})
 	x.Flush(epoch)
 	s := x.Sent()[0]
-	if s.NotSent < 4 || s.Records != 0 || !strings.Contains(s.String(), "records not sent: ") {
+	if s.NotSent < 4 || s.Messages != 0 || s.Records != 0 || !strings.Contains(s.String(), "records not sent: ") {
 		t.Errorf("%v", s)
 	}
 	s = Sent{To: "c:4739", Records: 5, Messages: 2, Refused: 3}
@@ -266,9 +266,10 @@ func TestSent(t *testing.T) {
 }
 
 func TestDialRefuses(t *testing.T) {
-	good := Options{To: []string{"127.0.0.1:4739"}, MTU: 1500, Refresh: time.Second, RefreshMessages: 1}
+	good := Options{To: []string{"127.0.0.1:4739"}, Domain: 1, MTU: 1500, Refresh: time.Second, RefreshMessages: 1}
 	for want, change := range map[string]func(*Options){
 		"MTU 100, want 560 to 65535": func(o *Options) { o.MTU = 100 },
+		"observation domain 0":       func(o *Options) { o.Domain = 0 },
 		"no collector":               func(o *Options) { o.To = nil },
 		`collector "nowhere"`:        func(o *Options) { o.To = []string{"nowhere"} },
 		"want more than 0":           func(o *Options) { o.Refresh = 0 },
@@ -292,7 +293,7 @@ func TestDialRefuses(t *testing.T) {
 // A record that is as long as it can be fits the smallest message.
 func TestLongestRecords(t *testing.T) {
 	conn := listen(t)
-	x, err := Dial(t.Context(), Options{To: []string{conn.LocalAddr().String()}, MTU: MinMTU, Refresh: time.Minute, RefreshMessages: 9})
+	x, err := Dial(t.Context(), Options{To: []string{conn.LocalAddr().String()}, Domain: 1, MTU: MinMTU, Refresh: time.Minute, RefreshMessages: 9})
 	if err != nil {
 		t.Fatal(err)
 	}

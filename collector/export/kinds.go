@@ -25,7 +25,6 @@ const (
 const (
 	kindHop = iota
 	kindPeriod
-	kindSent
 )
 
 func field(name string, group uint8) ipfix.Field {
@@ -48,7 +47,8 @@ const (
 	hopLink
 )
 
-// hopKind is a hop of a stamped frame. Milliseconds are for collectors that read no nanoseconds.
+// hopKind is a hop of a stamped frame: a flow of one packet, from its arrival to its departure. Milliseconds are for collectors that
+// read no nanoseconds.
 func hopKind() *ipfix.Kind {
 	return &ipfix.Kind{Name: "hop", Fields: []ipfix.Field{
 		field("protocolIdentifier", 0), field("packetDeltaCount", 0), field("collectionTimeMilliseconds", 0),
@@ -58,8 +58,8 @@ func hopKind() *ipfix.Kind {
 		field("sourceIPv6Address", hopIPv6), field("destinationIPv6Address", hopIPv6),
 		field("sourceTransportPort", hopPorts), field("destinationTransportPort", hopPorts),
 		field("ingressInterface", hopIn), field("egressInterface", hopOut),
-		field("flowStartNanoseconds", hopIngress), field("flowStartMilliseconds", hopIngress),
-		field("flowEndNanoseconds", hopEgress), field("flowEndMilliseconds", hopEgress),
+		field("flowStartMilliseconds", hopIngress), field("flowStartNanoseconds", hopIngress),
+		field("flowEndMilliseconds", hopEgress), field("flowEndNanoseconds", hopEgress),
 		field("tamtamResidence", hopResidence), field("tamtamLinkDelay", hopLink),
 	}}
 }
@@ -134,15 +134,15 @@ func fillPort(r *ipfix.Record, place int, group uint8, port uint16) {
 	}
 }
 
-// fillTime sets a time, in nanoseconds and behind it in milliseconds; false: it cannot be said, or was not taken.
+// fillTime sets a time in milliseconds, and behind it in nanoseconds: of two a collector may keep the last. False: it cannot be said, or was not taken.
 func fillTime(r *ipfix.Record, place int, group uint8, seconds uint64, nanoseconds uint32) bool {
 	v, ok := ipfix.NTP(seconds, nanoseconds)
 	if !ok || seconds == 0 && nanoseconds == 0 {
 		return false
 	}
 	r.Know(group)
-	r.Set(place, ipfix.Uint(v))
-	r.Set(place+1, ipfix.Uint(seconds*1000+uint64(nanoseconds)/1e6))
+	r.Set(place, ipfix.Uint(seconds*1000+uint64(nanoseconds)/1e6))
+	r.Set(place+1, ipfix.Uint(v))
 	return true
 }
 
@@ -162,7 +162,7 @@ func periodKind() *ipfix.Kind {
 	return &ipfix.Kind{Name: "period", Fields: []ipfix.Field{
 		field("tamtamPeriod", 0), field("tamtamPath", 0), field("tamtamFrom", 0), field("tamtamTo", 0),
 		field("tamtamPeriodStatus", 0), field("tamtamReasons", 0), field("tamtamRevised", 0),
-		field("flowStartNanoseconds", periodStart), field("flowStartMilliseconds", periodStart),
+		field("flowStartMilliseconds", periodStart), field("flowStartNanoseconds", periodStart),
 		field("packetDeltaCount", periodCounted), field("layer2OctetDeltaCount", periodCounted),
 		field("tamtamSentPackets", periodCounted), field("tamtamSentOctets", periodCounted),
 		field("tamtamLostPackets", periodLost), field("tamtamDelay", periodDelay), field("tamtamRawDelay", periodRawDelay),

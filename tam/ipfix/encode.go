@@ -31,6 +31,9 @@ type Config struct {
 	Refresh         time.Duration
 	RefreshMessages int
 	Kinds           []*Kind
+	// Describe are kinds whose own elements are described (RFC 5610) whenever templates are sent again. They may be those of
+	// another domain.
+	Describe []*Kind
 }
 
 // A Message is what an [Encoder] gives. Its bytes are good until the call that was given it returns.
@@ -98,7 +101,7 @@ func NewEncoder(c Config, send func(Message)) (*Encoder, error) {
 		e.kinds = append(e.kinds, encodedKind{Kind: k, base: uint16(id), state: make([]templateState, n)})
 		id += n
 	}
-	e.types = typeRecords(c.Kinds, c.Enterprise)
+	e.types = typeRecords(c.Describe, c.Enterprise)
 	return e, nil
 }
 

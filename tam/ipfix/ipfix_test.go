@@ -40,7 +40,7 @@ var about = &Kind{Name: "about", Scope: 1, Fields: []Field{
 var epoch = time.Unix(1700000000, 0)
 
 func config(kinds ...*Kind) Config {
-	return Config{Domain: 7, Size: 600, Refresh: time.Minute, RefreshMessages: 1000, Kinds: kinds}
+	return Config{Domain: 7, Size: 600, Refresh: time.Minute, RefreshMessages: 1000, Kinds: kinds, Describe: kinds}
 }
 
 func newEncoder(t testing.TB, c Config, send func(Message)) *Encoder {
