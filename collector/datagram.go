@@ -23,8 +23,8 @@ type datagram struct {
 	payload  []byte
 }
 
-// parseDatagram reads the IP packet of an Ethernet II frame, over IPv4 or IPv6 behind VLAN tags. It is false for fragments, and for
-// what is not whole. Padding behind the packet is ignored.
+// parseDatagram reads the IP packet of an Ethernet II frame, over IPv4 or IPv6 behind VLAN tags. It is false for
+// fragments, and for what is not whole. Padding behind the packet is ignored.
 func parseDatagram(frame []byte) (datagram, bool) {
 	for at, tags := 12, 0; len(frame) >= at+2 && tags <= maxVLANTags; at, tags = at+4, tags+1 {
 		switch binary.BigEndian.Uint16(frame[at:]) {
@@ -69,8 +69,8 @@ type UDP struct {
 	Payload  []byte
 }
 
-// ParseUDP reads the datagram of UDP that a frame carries, over IPv4 or IPv6 behind VLAN tags; false: it carries none that is
-// whole.
+// ParseUDP reads the datagram of UDP that a frame carries, over IPv4 or IPv6 behind VLAN tags; false: it carries none
+// that is whole.
 func ParseUDP(frame []byte) (UDP, bool) {
 	d, ok := parseDatagram(frame)
 	if !ok {
@@ -85,12 +85,14 @@ func (d *datagram) udp() (UDP, bool) {
 		return UDP{}, false
 	}
 	return UDP{
-		From: netip.AddrPortFrom(d.from, binary.BigEndian.Uint16(b)), To: netip.AddrPortFrom(d.to, binary.BigEndian.Uint16(b[2:])),
-		Payload: b[8:]}, true
+		From:    netip.AddrPortFrom(d.from, binary.BigEndian.Uint16(b)),
+		To:      netip.AddrPortFrom(d.to, binary.BigEndian.Uint16(b[2:])),
+		Payload: b[8:],
+	}, true
 }
 
-// Mirrored returns the frame that a mirror session sent as ERSPAN of type I, II or III, without its FCS; false: frame is no such
-// copy. It is frame's memory.
+// Mirrored returns the frame that a mirror session sent as ERSPAN of type I, II or III, without its FCS; false: frame
+// is no such copy. It is frame's memory.
 func Mirrored(frame []byte) ([]byte, bool) {
 	d, ok := parseDatagram(frame)
 	if !ok {

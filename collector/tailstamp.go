@@ -123,8 +123,8 @@ type StampedFrame struct {
 // Residence is departure minus arrival at a hop, in nanoseconds; false: it is not known.
 func Residence(r tailstamp.Record) (int64, bool) { return difference(ingress(r), egress(r)) }
 
-// LinkDelay is the arrival at a hop minus the departure at the one before it, in nanoseconds, by the clocks of both; false: it
-// is not known.
+// LinkDelay is the arrival at a hop minus the departure at the one before it, in nanoseconds, by the clocks of both;
+// false: it is not known.
 func LinkDelay(before, r tailstamp.Record) (int64, bool) {
 	return difference(egress(before), ingress(r))
 }
@@ -301,7 +301,8 @@ type HopReport struct {
 
 // Report sums up what was added so far: the flow with most frames first, then by address.
 func (c *TailStamp) Report() Report {
-	r := Report{Frames: c.frames, Stamped: c.stamped, Records: c.records, Cut: c.cut, Beyond: c.beyond, kept: c.paths, Mirrored: c.mirrored,
+	r := Report{Frames: c.frames, Stamped: c.stamped, Records: c.records, Cut: c.cut, Beyond: c.beyond,
+		kept: c.paths, Mirrored: c.mirrored,
 		Plain: c.frames - c.stamped - c.cut, Memory: c.memory, Flows: []FlowReport{}}
 	for key, flow := range c.flows {
 		f := flow.report(key)

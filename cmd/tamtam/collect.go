@@ -23,7 +23,7 @@ import (
 	"tamtam/swss"
 )
 
-var collectHelp = `Subscribe to the alternate marking of switches by gNMI, join their reports along
+const collectHelp = `Subscribe to the alternate marking of switches by gNMI, join their reports along
 the paths of FILE (YAML or JSON), and print every period of every segment. FILE is as
 
   paths:

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/netip"
-	"strings"
 	"syscall"
 	"time"
 
@@ -43,7 +42,9 @@ func (o *ipfixOut) flags(c *cobra.Command) {
 // dial opens the sockets, if there is somebody to send to. close is to be called.
 func (o *ipfixOut) dial(cmd *cobra.Command) error {
 	if o.to == "" {
-		for _, name := range []string{"enterprise-id", "ipfix-domain", "ipfix-mtu", "ipfix-refresh", "ipfix-refresh-messages"} {
+		for _, name := range []string{
+			"enterprise-id", "ipfix-domain", "ipfix-mtu", "ipfix-refresh", "ipfix-refresh-messages",
+		} {
 			if cmd.Flags().Changed(name) {
 				return usagef("--%s without --ipfix: want a collector to send to", name)
 			}
@@ -124,9 +125,10 @@ func newCollectIPFIX() *cobra.Command {
 		Use:   "ipfix",
 		Short: "Print the IPFIX records that come by UDP, or that a capture has",
 		Args:  cobra.NoArgs,
-		Long: `Receive IPFIX (RFC 7011) by UDP, or read it from a capture, and print each record as it comes: elements by their
-names, as many as are known here, tamtam's own ones too; others by number, with their bytes. At the end, after --count
-records or when interrupted, a line for each exporter says how much came, and what was lost or could not be read.`,
+		Long: `Receive IPFIX (RFC 7011) by UDP, or read it from a capture, and print each record as it comes: elements
+by their names, as many as are known here, tamtam's own ones too; others by number, with their bytes. At the end, after
+--count records or when interrupted, a line for each exporter says how much came, and what was lost or could not
+be read.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	f := cmd.Flags()
@@ -246,6 +248,5 @@ func (c *ipfixIn) file(cmd *cobra.Command, p *export.Printer) error {
 }
 
 // ipfixHelp is a paragraph of the help of commands with --ipfix.
-var ipfixHelp = strings.TrimSpace(`
-With --ipfix it is sent on, each record with its flags and doubts; what was sent, and what could not be, is told on standard
-error at the end.`)
+const ipfixHelp = `With --ipfix it is sent on, each record with its flags and doubts; what was sent, and what could
+not be, is told on standard error at the end.`

@@ -31,16 +31,16 @@ const (
 	headers = 48
 )
 
-// An Exporter sends what was collected by UDP, to each collector by itself: with its own sequence numbers, and counts of what did
-// not go. It is for one goroutine.
+// An Exporter sends what was collected by UDP, to each collector by itself: with its own sequence numbers, and counts
+// of what did not go. It is for one goroutine.
 type Exporter struct {
 	to                []*destination
 	hop, period, sent *ipfix.Record
 	maxReasons        int
 }
 
-// destination is a collector. What says something of the exporter, not of an observation, is in domain 0 (RFC 7011, section 3.1),
-// with sequence numbers of its own.
+// destination is a collector. What says something of the exporter, not of an observation, is in domain 0 (RFC 7011,
+// section 3.1), with sequence numbers of its own.
 type destination struct {
 	conn   net.Conn
 	enc    *ipfix.Encoder
@@ -50,8 +50,8 @@ type destination struct {
 	every  time.Duration
 }
 
-// Sent says what became of the records for one collector. A record that was sent may be lost on its way: the sequence numbers tell
-// the collector.
+// Sent says what became of the records for one collector. A record that was sent may be lost on its way: the sequence
+// numbers tell the collector.
 type Sent struct {
 	To       string
 	Records  uint64 // of data, those of options too
@@ -117,8 +117,8 @@ func (x *Exporter) dial(ctx context.Context, to string, data, about ipfix.Config
 	return nil
 }
 
-// send gives a message to the socket. A refusal is that of one before: this one is tried again, with templates behind it, since who
-// listens now may be another.
+// send gives a message to the socket. A refusal is that of one before: this one is tried again, with templates behind
+// it, since who listens now may be another.
 func (d *destination) send(m ipfix.Message) {
 	_, err := d.conn.Write(m.Bytes)
 	if errors.Is(err, syscall.ECONNREFUSED) {

@@ -47,8 +47,8 @@ const (
 	hopLink
 )
 
-// hopKind is a hop of a stamped frame: a flow of one packet, from its arrival to its departure. Milliseconds are for collectors that
-// read no nanoseconds.
+// hopKind is a hop of a stamped frame: a flow of one packet, from its arrival to its departure. Milliseconds are for
+// collectors that read no nanoseconds.
 func hopKind() *ipfix.Kind {
 	return &ipfix.Kind{Name: "hop", Fields: []ipfix.Field{
 		field("protocolIdentifier", 0), field("packetDeltaCount", 0), field("collectionTimeMilliseconds", 0),
@@ -126,7 +126,8 @@ func fillFlow(r *ipfix.Record, f collector.Flow) {
 	}
 }
 
-// fillPort sets a port of a switch as the ifIndex that the switch has for it, N+1 of EthernetN; none and the CPU have none.
+// fillPort sets a port of a switch as the ifIndex that the switch has for it, N+1 of EthernetN; none and the CPU have
+// none.
 func fillPort(r *ipfix.Record, place int, group uint8, port uint16) {
 	if port != tailstamp.NoPort {
 		r.Know(group)
@@ -134,7 +135,8 @@ func fillPort(r *ipfix.Record, place int, group uint8, port uint16) {
 	}
 }
 
-// fillTime sets a time in milliseconds, and behind it in nanoseconds: of two a collector may keep the last. False: it cannot be said, or was not taken.
+// fillTime sets a time in milliseconds, and behind it in nanoseconds: of two a collector may keep the last. False: it
+// cannot be said, or was not taken.
 func fillTime(r *ipfix.Record, place int, group uint8, seconds uint64, nanoseconds uint32) bool {
 	v, ok := ipfix.NTP(seconds, nanoseconds)
 	if !ok || seconds == 0 && nanoseconds == 0 {
@@ -172,8 +174,8 @@ func periodKind() *ipfix.Kind {
 	}}
 }
 
-// Bounds of text in a record, in bytes. Reasons have what is left of a message by names that are as long as they may be, and
-// numbers.
+// Bounds of text in a record, in bytes. Reasons have what is left of a message by names that are as long as they may
+// be, and numbers.
 const (
 	maxName    = 64
 	notReasons = 16 + 4 + 3*(1+maxName) + 3 + 120

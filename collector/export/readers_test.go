@@ -306,13 +306,6 @@ func (l *lineup) startPmacct() {
 		}
 		return all
 	}
-	p.gaps = func() string {
-		if text := l.text(p.log); strings.Contains(text, "expecting") {
-			l.Errorf("nfacctd: %s", text)
-			return "?"
-		}
-		return "0"
-	}
 }
 
 func (l *lineup) fromPmacct(r reading, signed map[string]bool) reading {

@@ -28,7 +28,8 @@ type Printer struct {
 	err        error // of out
 }
 
-// NewPrinter returns a printer to out. To it own elements are those with this enterprise number; 0: [ipfix.DefaultEnterprise].
+// NewPrinter returns a printer to out. To it own elements are those with this enterprise number; 0:
+// [ipfix.DefaultEnterprise].
 func NewPrinter(out io.Writer, asJSON bool, enterprise uint32) *Printer {
 	p := &Printer{out: bufio.NewWriter(out), enterprise: enterprise, decoders: map[netip.AddrPort]*ipfix.Decoder{}}
 	if asJSON {
@@ -153,7 +154,8 @@ func (p *Printer) Report() error {
 		p.line(struct {
 			Beyond uint64 `json:"messages_beyond"`
 		}{p.beyond}, func() string {
-			return fmt.Sprintf("%d messages of exporters beyond the first %d, of which nothing is known", p.beyond, MaxExporters)
+			return fmt.Sprintf("%d messages of exporters beyond the first %d, of which nothing is known",
+				p.beyond, MaxExporters)
 		})
 	}
 	if p.err == nil {

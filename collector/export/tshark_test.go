@@ -135,7 +135,7 @@ func (l *lineup) tsharkRecord(fields map[string]any) reading {
 		"cflow.data_link_frame_size": "dataLinkFrameSize", "cflow.section_header": "ipHeaderPacketSection",
 		"cflow.section_payload": "ipPayloadPacketSection", "cflow.data_link_frame_section": "dataLinkFrameSection",
 		"cflow.observation_time_nanoseconds": "observationTimeNanoseconds"})
-	if v, ok := fields["cflow.forwarding_status_tree"].(map[string]any); ok { // two bits, and six
+	if v, ok := fields["Forwarding Status"].(map[string]any); ok { // two bits, and six
 		r["forwardingStatus"] = number(l.parsed(fmt.Sprint(v["cflow.forwarding_status"]))<<6 |
 			l.parsed(fmt.Sprint(v["cflow.forwarding_status_drop_code"])))
 	}

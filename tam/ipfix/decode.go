@@ -68,7 +68,8 @@ type Counts struct {
 	WithoutTemplate uint64 `json:"sets_without_template"`
 	// Undecoded are records that were in such sets, in bad messages, or lost at such a time: the next message tells.
 	Undecoded uint64 `json:"records_undecoded"`
-	// Lost are records that the sequence numbers miss. A message that came later than the next one is among them, and in Late.
+	// Lost are records that the sequence numbers miss. A message that came later than the next one is among them, and in
+	// Late.
 	Lost uint64 `json:"records_lost"`
 	Late uint64 `json:"messages_late"`
 }
@@ -114,8 +115,8 @@ func NewDecoder(enterprise uint32) *Decoder {
 // Counts returns the counts so far.
 func (d *Decoder) Counts() Counts { return d.counts }
 
-// Message reads a message and gives its records to each. An error is an [*Error]: the message is read up to there. A set
-// without a template is no error, it is counted.
+// Message reads a message and gives its records to each. An error is an [*Error]: the message is read up to there. A
+// set without a template is no error, it is counted.
 func (d *Decoder) Message(b []byte, each func(*DataRecord)) error {
 	d.counts.Messages++
 	dom, err := d.header(b)
@@ -247,7 +248,8 @@ func (d *Decoder) readTemplate(r *reader, dom *domain, domainID uint32, options 
 	case t.ID < firstID:
 		return wrong(start, "template id", "%d, want %d and more", t.ID, firstID)
 	case n == 0:
-		return wrong(start+2, "field count", "0 withdraws template %d, which is not done over UDP: want 1 and more", t.ID)
+		return wrong(start+2, "field count",
+			"0 withdraws template %d, which is not done over UDP: want 1 and more", t.ID)
 	case n > MaxFields:
 		return wrong(start+2, "field count", "%d, want at most %d", n, MaxFields)
 	}
@@ -291,7 +293,8 @@ func (d *Decoder) readSpec(r *reader, t *Template, i int) error {
 			table = own
 		}
 		if f.Enterprise == 0 {
-			return wrong(r.at-4, "enterprise number", "0 of field %d of template %d, want more, or no enterprise bit", i+1, t.ID)
+			return wrong(r.at-4, "enterprise number",
+				"0 of field %d of template %d, want more, or no enterprise bit", i+1, t.ID)
 		}
 	}
 	f.Element = lookup(table, f.ID)

@@ -3,8 +3,8 @@
 //
 // An [Encoder] is given records of a few kinds, and gives messages that fit a bound, with templates in front of what
 // they describe and again by time and count, and with the sequence number that tells a collector what it has not got.
-// Both are stepped: the time is an argument. A field of a record that is not known is not on the wire: the template is one
-// without it. So nothing unknown is read as zero.
+// Both are stepped: the time is an argument. A field of a record that is not known is not on the wire: the template
+// is one without it. So nothing unknown is read as zero.
 //
 // A [Decoder] trusts nothing: what is not as RFC 7011 has it is an error that names the byte and the field.
 //

@@ -33,11 +33,25 @@ const (
 	numTypes
 )
 
+// names are those of RFC 7012.
+var names = [numTypes]string{"octetArray", "unsigned8", "unsigned16", "unsigned32", "unsigned64", "signed8", "signed16",
+	"signed32", "signed64", "float32", "float64", "boolean", "macAddress", "string",
+	"dateTimeSeconds", "dateTimeMilliseconds",
+	"dateTimeMicroseconds", "dateTimeNanoseconds", "ipv4Address", "ipv6Address"}
+
+// String is the name of the type, or its number if it is none of these.
+func (t Type) String() string {
+	if t < numTypes {
+		return names[t]
+	}
+	return fmt.Sprint(uint8(t))
+}
+
 // sizes are the lengths of the types in bytes; 0: any.
 var sizes = [numTypes]uint16{0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 1, 6, 0, 4, 8, 8, 8, 4, 16}
 
-// fits reports whether a field of this type may have so many bytes: integers and float64 may be shorter than their type (RFC
-// 7011, section 6.2).
+// fits reports whether a field of this type may have so many bytes: integers and float64 may be shorter than their
+// type (RFC 7011, section 6.2).
 func (t Type) fits(length uint16) bool {
 	switch {
 	case t >= numTypes || sizes[t] == 0 || length == sizes[t]:
@@ -175,10 +189,13 @@ var standard = []Element{
 // own are tamtam's elements, by number. A number that was given once keeps its meaning.
 var own = []Element{
 	{Own: true, ID: 1, Name: "tamtamSwitchId", Type: Unsigned32, Semantics: Identifier, Text: "switch of a hop"},
-	{Own: true, ID: 2, Name: "tamtamHopIndex", Type: Unsigned16, Semantics: Identifier, Text: "place of the hop on the path, from 1"},
-	{Own: true, ID: 3, Name: "tamtamHopCount", Type: Unsigned16, Semantics: Quantity, Text: "hops that stamped the frame"},
+	{Own: true, ID: 2, Name: "tamtamHopIndex", Type: Unsigned16, Semantics: Identifier,
+		Text: "place of the hop on the path, from 1"},
+	{Own: true, ID: 3, Name: "tamtamHopCount", Type: Unsigned16, Semantics: Quantity,
+		Text: "hops that stamped the frame"},
 	{Own: true, ID: 4, Name: "tamtamHopFlags", Type: Unsigned32, Semantics: Flags,
-		Text: "1 no egress time, 2 clock not synchronised, 4 no residence, 8 no link delay, 16 no ingress time, 32 egress time unusable"},
+		Text: "1 no egress time, 2 clock not synchronised, 4 no residence, 8 no link delay, " +
+			"16 no ingress time, 32 no usable egress time"},
 	{Own: true, ID: 5, Name: "tamtamResidence", Type: Signed64, Semantics: Quantity, Units: Nanoseconds,
 		Text: "departure minus arrival at the hop"},
 	{Own: true, ID: 6, Name: "tamtamLinkDelay", Type: Signed64, Semantics: Quantity, Units: Nanoseconds,
@@ -187,16 +204,20 @@ var own = []Element{
 		Text: "number of the frame among those read, from 1"},
 	{Own: true, ID: 16, Name: "tamtamPath", Type: String, Text: "path of alternate marking"},
 	{Own: true, ID: 17, Name: "tamtamFrom", Type: String, Text: "switch that the segment begins at"},
-	{Own: true, ID: 18, Name: "tamtamTo", Type: String, Text: "switch that the segment ends at; as the first: there and back"},
+	{Own: true, ID: 18, Name: "tamtamTo", Type: String,
+		Text: "switch that the segment ends at; as the first: there and back"},
 	{Own: true, ID: 19, Name: "tamtamPeriod", Type: Unsigned64, Semantics: Identifier, Text: "time of day / interval"},
-	{Own: true, ID: 20, Name: "tamtamPeriodStatus", Type: Unsigned8, Semantics: Identifier, Text: "1 ok, 2 flagged, 3 missing"},
+	{Own: true, ID: 20, Name: "tamtamPeriodStatus", Type: Unsigned8, Semantics: Identifier,
+		Text: "1 ok, 2 flagged, 3 missing"},
 	{Own: true, ID: 21, Name: "tamtamReasons", Type: String, Text: "why the period is not ok"},
-	{Own: true, ID: 22, Name: "tamtamRevised", Type: Boolean, Text: "takes the place of an earlier record of the period"},
+	{Own: true, ID: 22, Name: "tamtamRevised", Type: Boolean,
+		Text: "takes the place of an earlier record of the period"},
 	{Own: true, ID: 23, Name: "tamtamSentPackets", Type: Unsigned64, Semantics: DeltaCounter, Units: Packets,
 		Text: "packets at the segment's begin"},
 	{Own: true, ID: 24, Name: "tamtamSentOctets", Type: Unsigned64, Semantics: DeltaCounter, Units: Octets,
 		Text: "octets of frames at the segment's begin"},
-	{Own: true, ID: 25, Name: "tamtamLostPackets", Type: Signed64, Semantics: Quantity, Units: Packets, Text: "sent minus received"},
+	{Own: true, ID: 25, Name: "tamtamLostPackets", Type: Signed64, Semantics: Quantity, Units: Packets,
+		Text: "sent minus received"},
 	{Own: true, ID: 26, Name: "tamtamDelay", Type: Signed64, Semantics: Quantity, Units: Nanoseconds,
 		Text: "of the marked packet, by synchronised clocks"},
 	{Own: true, ID: 27, Name: "tamtamRawDelay", Type: Signed64, Semantics: Quantity, Units: Nanoseconds,
@@ -212,14 +233,15 @@ var own = []Element{
 		Text: "greatest delay of the window"},
 }
 
-// DefaultEnterprise is the private enterprise number of own elements unless another is set: that of examples (RFC 5612).
+// DefaultEnterprise is the private enterprise number of own elements unless another is set: that of examples (RFC
+// 5612).
 const DefaultEnterprise = 32473
 
 // Own returns tamtam's elements, by number.
 func Own() []Element { return slices.Clone(own) }
 
-// Standard returns the standard element of this name. It panics for a name that is not in the table: names are part of the
-// program.
+// Standard returns the standard element of this name. It panics for a name that is not in the table: names are part
+// of the program.
 func Standard(name string) *Element { return named(standard, name) }
 
 // OwnElement returns tamtam's element of this name, and panics as [Standard] does.

@@ -31,8 +31,8 @@ type Config struct {
 	Refresh         time.Duration
 	RefreshMessages int
 	Kinds           []*Kind
-	// Describe are kinds whose own elements are described (RFC 5610) whenever templates are sent again. They may be those of
-	// another domain.
+	// Describe are kinds whose own elements are described (RFC 5610) whenever templates are sent again. They may be
+	// those of another domain.
 	Describe []*Kind
 }
 
@@ -79,7 +79,8 @@ func NewEncoder(c Config, send func(Message)) (*Encoder, error) {
 		return nil, fmt.Errorf("ipfix: messages of at most %d bytes, want %d to %d", c.Size, MinSize, MaxSize)
 	}
 	if c.Refresh <= 0 || c.RefreshMessages <= 0 {
-		return nil, fmt.Errorf("ipfix: templates again after %v and %d messages, want more than 0", c.Refresh, c.RefreshMessages)
+		return nil, fmt.Errorf("ipfix: templates again after %v and %d messages, want more than 0",
+			c.Refresh, c.RefreshMessages)
 	}
 	if c.Enterprise == 0 {
 		c.Enterprise = DefaultEnterprise
@@ -105,8 +106,8 @@ func NewEncoder(c Config, send func(Message)) (*Encoder, error) {
 	return e, nil
 }
 
-// Add adds a record of a kind, by its place in the Config, and sends the message that it has no room in. An error says why
-// the record cannot be on the wire; nothing of it is then.
+// Add adds a record of a kind, by its place in the Config, and sends the message that it has no room in. An error
+// says why the record cannot be on the wire; nothing of it is then.
 func (e *Encoder) Add(now time.Time, kind int, r *Record) error {
 	e.Step(now)
 	return e.add(now, &e.kinds[kind+1], r)
@@ -114,7 +115,8 @@ func (e *Encoder) Add(now time.Time, kind int, r *Record) error {
 
 // Step sends templates again if that is due, though there may be no record to go with them.
 func (e *Encoder) Step(now time.Time) {
-	if !e.stale && e.messages < e.config.RefreshMessages && now.Sub(e.refreshed) < e.config.Refresh && !now.Before(e.refreshed) {
+	age := now.Sub(e.refreshed)
+	if !e.stale && e.messages < e.config.RefreshMessages && age >= 0 && age < e.config.Refresh {
 		return
 	}
 	e.stale, e.refreshed, e.messages = false, now, 0

@@ -59,7 +59,8 @@ func (k *Kind) check() error {
 	}
 	for _, f := range k.Fields {
 		if f.Length > 0 && (!f.Type.fits(f.Length) || f.width() > 8) {
-			return fmt.Errorf("ipfix: kind %s: %s has a length of %d, want less than its type's, or 0", k.Name, f.Name, f.Length)
+			return fmt.Errorf("ipfix: kind %s: %s has a length of %d, want less than its type's, or 0",
+				k.Name, f.Name, f.Length)
 		}
 	}
 	if k.Fields[0].Group != 0 {

@@ -5,9 +5,9 @@ import "time"
 // ntpEpoch is 1970 in NTP's seconds, which begin in 1900.
 const ntpEpoch = 2208988800
 
-// NTP is a time of day as 64 bits in the format of NTP (RFC 7011, section 6.1.10): seconds since 1900, and 2^-32 seconds. It is
-// false for times that the era from 1900 to 2036-02-07 does not have, and for nanoseconds of 10^9 and more. The fraction is rounded
-// up: then the nanoseconds come out right whether a reader rounds or cuts.
+// NTP is a time of day as 64 bits in the format of NTP (RFC 7011, section 6.1.10): seconds since 1900, and 2^-32
+// seconds. It is false for times that the era from 1900 to 2036-02-07 does not have, and for nanoseconds of 10^9 and
+// more. The fraction is rounded up: then the nanoseconds come out right whether a reader rounds or cuts.
 func NTP(seconds uint64, nanoseconds uint32) (uint64, bool) {
 	if seconds > 1<<32-1-ntpEpoch || nanoseconds >= 1e9 {
 		return 0, false

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/hex"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/internal/netns/netnstest"
+	"tamtam/tam/ipfix"
+)
+
+// Stamps in frames that pass an interface, and in copies of them in ERSPAN, are reported and sent on as IPFIX.
+func TestCollectTailStampToIPFIX(t *testing.T) {
+	if !netnstest.Own(t) {
+		return
+	}
+	ip(t, "link set lo up")
+	ip(t, "link add wire type veth peer name tap")
+	ip(t, "link set wire up")
+	ip(t, "link set tap up")
+	to, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out, errOut bytes.Buffer
+	done := make(chan int, 1)
+	go func() {
+		done <- run(ctx, []string{"collect", "tailstamp", "tap", "--every", "100ms", "--ipfix", to.LocalAddr().String(),
+			"--enterprise-id", "77"}, strings.NewReader(""), &out, &errOut)
+	}()
+	stamp, err := hex.DecodeString("000007e400006b00fca4358d5d5d00006b00fca4358d5ed50000000400005a10")
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := append([]byte("\x02\x00\x00\x00\x00\x02\x02\x00\x00\x00\x00\x01\x08\x00\x45\x00\x00\x2e\x00\x00\x00\x00\x40\x11\x00\x00"+
+		"\xc0\x00\x02\x01\xc0\x00\x02\x02\x03\xe8\x00\x50\x00\x1a\x00\x00"), make([]byte, 18)...)
+	frame = append(frame, stamp...)
+	mirrored := append([]byte("\x02\x00\x00\x00\x00\x02\x02\x00\x00\x00\x00\x01\x08\x00\x45\x00\x00\x00\x00\x00\x00\x00\x40\x2f\x00\x00"+
+		"\x0a\x00\x00\x01\x0a\x00\x00\x02\x00\x00\x88\xbe"), frame...)
+	binary.BigEndian.PutUint16(mirrored[16:], uint16(len(mirrored)-14))
+	wire := openHost(t, "wire")
+	d, buf, hops := ipfix.NewDecoder(77), make([]byte, 1<<16), 0
+	for hops < 2 { // sent again until it is read: the interface may not be open yet
+		wire.send(frame)
+		wire.send(mirrored)
+		if err := to.SetReadDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		n, err := to.Read(buf)
+		if isTimeout(err) && t.Context().Err() == nil && len(done) == 0 {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err, errOut.String())
+		}
+		if err := d.Message(buf[:n], func(r *ipfix.DataRecord) {
+			for i := range r.Fields {
+				if r.Fields[i].Name() == "tamtamResidence" && r.Fields[i].Value(r.Values[i]) == int64(376) {
+					hops++
+				}
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	if code := <-done; code != 0 || !strings.Contains(errOut.String(), "messages sent") || strings.Contains(errOut.String(), "not sent") {
+		t.Errorf("exit %d, %s", code, errOut.String())
+	}
+	if text := out.String(); !strings.Contains(text, " in ERSPAN\n") ||
+		!strings.Contains(text, "UDP 192.0.2.1:1000 > 192.0.2.2:80: ") || !strings.Contains(text, "376") {
+		t.Errorf("%s", text)
+	}
+}
