@@ -77,9 +77,9 @@ type Counts struct {
 // Bounds of what a [Decoder] keeps, whatever comes.
 const (
 	MaxDomains   = 64   // observation domains
-	MaxTemplates = 8192 // of all domains
+	MaxTemplates = 2048 // of all domains
 	MaxFields    = 512  // of a template
-	maxSpecs     = 1 << 17
+	maxSpecs     = 1 << 14
 
 	// An exporter began anew if its sequence number is so many records behind, or behind in so many messages in a row.
 	lateRecords, lateMessages = 1 << 16, 8

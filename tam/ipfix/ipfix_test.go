@@ -418,7 +418,7 @@ func TestDecoderBounds(t *testing.T) {
 	for id := range MaxTemplates + 1 {
 		err = d.Message(message(fmt.Sprintf("0002 000c %04x 0001 0007 0002", 256+id)), func(*DataRecord) {})
 	}
-	if err == nil || !strings.Contains(err.Error(), "beyond 8192 templates") || d.templates != MaxTemplates {
+	if err == nil || !strings.Contains(err.Error(), "beyond 2048 templates") || d.templates != MaxTemplates {
 		t.Error(err, d.templates)
 	}
 }
