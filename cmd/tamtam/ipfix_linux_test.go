@@ -23,11 +23,7 @@ func TestCollectTailStampToIPFIX(t *testing.T) {
 	ip(t, "link add wire type veth peer name tap")
 	ip(t, "link set wire up")
 	ip(t, "link set tap up")
-	to, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer to.Close()
+	to := listenIPFIX(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var out, errOut bytes.Buffer
@@ -78,5 +74,60 @@ func TestCollectTailStampToIPFIX(t *testing.T) {
 	if text := out.String(); !strings.Contains(text, " in ERSPAN\n") ||
 		!strings.Contains(text, "UDP 192.0.2.1:1000 > 192.0.2.2:80: ") || !strings.Contains(text, "376") {
 		t.Errorf("%s", text)
+	}
+}
+
+// listenIPFIX is a collector's socket.
+func listenIPFIX(t *testing.T) *net.UDPConn {
+	t.Helper()
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// sameByIPFIX holds the records that came to a socket to the results that the collector printed.
+func sameByIPFIX(t *testing.T, conn *net.UDPConn, printed []liveResult) {
+	t.Helper()
+	var got []map[string]any
+	d, buf := ipfix.NewDecoder(0), make([]byte, 1<<16)
+	for len(got) < len(printed) {
+		if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		n, err := conn.Read(buf)
+		if err != nil {
+			t.Fatalf("%d of %d results came as IPFIX: %v", len(got), len(printed), err)
+		}
+		if err := d.Message(buf[:n], func(r *ipfix.DataRecord) {
+			fields := map[string]any{}
+			for i := range r.Fields {
+				fields[r.Fields[i].Name()] = r.Fields[i].Value(r.Values[i])
+			}
+			if r.Scope == 0 {
+				got = append(got, fields)
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status := map[string]uint64{"ok": 1, "flagged": 2, "missing": 3}
+	number := func(v *int64) any {
+		if v == nil {
+			return nil
+		}
+		return *v
+	}
+	for i, p := range printed {
+		f := got[i]
+		if f["tamtamPeriod"] != p.Period || f["tamtamPeriodStatus"] != status[p.Status] || f["tamtamLostPackets"] != number(p.Lost) ||
+			f["tamtamDelay"] != number(p.Delay) || f["tamtamReasons"] != strings.Join(p.Reasons, "; ") {
+			t.Errorf("result %d is %s, and %v as IPFIX", i, p.text, f)
+		}
+	}
+	if c := d.Counts(); c.Lost+c.Undecoded+c.WithoutTemplate > 0 {
+		t.Errorf("%+v", c)
 	}
 }
