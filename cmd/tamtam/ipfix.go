@@ -126,9 +126,9 @@ func newCollectIPFIX() *cobra.Command {
 		Short: "Print the IPFIX records that come by UDP, or that a capture has",
 		Args:  cobra.NoArgs,
 		Long: `Receive IPFIX (RFC 7011) by UDP, or read it from a capture, and print each record as it comes: elements
-by their names, as many as are known here, tamtam's own ones too; others by number, with their bytes. At the end, after
---count records or when interrupted, a line for each exporter says how much came, and what was lost or could not
-be read.`,
+by their names, as many as are known here, tamtam's own ones too; those that their exporter describes as it does; others
+by number, with their bytes. At the end, after --count records or when interrupted, a line for each exporter says how
+much came, and what was lost or could not be read.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	f := cmd.Flags()

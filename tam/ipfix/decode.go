@@ -29,11 +29,15 @@ type FieldSpec struct {
 	ID         uint16
 	Length     uint16   // [Variable]: each value says it
 	Element    *Element // nil: not known
+	Learned    bool     // the element is as the exporter has described it (RFC 5610)
 }
 
-// Name is that of the element, or numbers where it is not known.
+// Name is that of the element, or numbers where it is not known. One that was learned has its enterprise in front: an
+// exporter may call it as it likes.
 func (f *FieldSpec) Name() string {
 	switch {
+	case f.Learned:
+		return fmt.Sprintf("e%d:%s", f.Enterprise, f.Element.Name)
 	case f.Element != nil:
 		return f.Element.Name
 	case f.Enterprise != 0:
@@ -49,6 +53,7 @@ type Template struct {
 	Scope  int // how many of the first fields are scope
 	Fields []FieldSpec
 	least  int // bytes of a record
+	types  *typeSpec
 }
 
 // A DataRecord is a record that was received. Its values are good until the call that was given it returns.
@@ -93,6 +98,7 @@ type Decoder struct {
 	specs      int // fields of all templates
 	counts     Counts
 	record     DataRecord
+	learned    map[elementKey]*Element
 }
 
 // domain is what is known of an observation domain.
@@ -109,7 +115,7 @@ func NewDecoder(enterprise uint32) *Decoder {
 	if enterprise == 0 {
 		enterprise = DefaultEnterprise
 	}
-	return &Decoder{enterprise: enterprise, domains: map[uint32]*domain{}}
+	return &Decoder{enterprise: enterprise, domains: map[uint32]*domain{}, learned: map[elementKey]*Element{}}
 }
 
 // Counts returns the counts so far.
@@ -273,6 +279,7 @@ func (d *Decoder) readTemplate(r *reader, dom *domain, domainID uint32, options 
 	if t.least == 0 {
 		return wrong(start, "template", "%d has records of no bytes, want one and more", t.ID)
 	}
+	t.types = typesOf(t)
 	return d.keep(dom, t, start)
 }
 
@@ -298,6 +305,9 @@ func (d *Decoder) readSpec(r *reader, t *Template, i int) error {
 		}
 	}
 	f.Element = lookup(table, f.ID)
+	if e := d.learned[elementKey{f.Enterprise, f.ID}]; f.Element == nil && e != nil && e.Type.fits(f.Length) {
+		f.Element, f.Learned = e, true
+	}
 	if f.Length == Variable {
 		t.least++
 	} else {
@@ -342,6 +352,9 @@ func (d *Decoder) readData(r *reader, t *Template, each func(*DataRecord)) error
 			d.record.Values = append(d.record.Values, v)
 		}
 		d.counts.Records++
+		if t.types != nil {
+			d.learn(t.types)
+		}
 		each(&d.record)
 		d.record.Sequence++
 	}
@@ -367,7 +380,7 @@ func (r *reader) value(f *FieldSpec) ([]byte, error) {
 	}
 	v := r.b[r.at : r.at+n]
 	r.at += n
-	if e := f.Element; e != nil {
+	if e := f.Element; e != nil && !f.Learned {
 		if why := e.Type.invalid(v); why != "" {
 			return nil, wrong(start, e.Name, "%s", why)
 		}

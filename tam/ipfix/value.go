@@ -47,7 +47,7 @@ func Signed(b []byte) (int64, bool) {
 // Value is the value of a field for people and JSON: a number, a bool, or a string. What is not known, or is octets, is
 // hexadecimal digits; a time is one of RFC 3339, and one that was not taken is nil.
 func (f *FieldSpec) Value(b []byte) any {
-	if f.Element == nil {
+	if f.Element == nil || f.Element.Type.invalid(b) != "" { // of one that was learned
 		return hex.EncodeToString(b)
 	}
 	switch t := f.Element.Type; t {
