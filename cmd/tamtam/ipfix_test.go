@@ -91,7 +91,7 @@ func TestCollectIPFIX(t *testing.T) {
 		t.Errorf("exit %d", code)
 	}
 	for _, want := range []string{
-		` domain 3 template 769 sequence 2 tamtamPeriod=2 tamtamPath="p" tamtamFrom="a" tamtamTo="b" tamtamPeriodStatus=3 ` +
+		` domain 3 template 1281 sequence 2 tamtamPeriod=2 tamtamPath="p" tamtamFrom="a" tamtamTo="b" tamtamPeriodStatus=3 ` +
 			`tamtamReasons="b: no report" tamtamRevised=false` + "\n",
 		` informationElementName="tamtamSwitchId" `, ": 28 records in ", ", 0 lost\n",
 	} {

@@ -45,13 +45,14 @@ const (
 	hopEgress
 	hopResidence
 	hopLink
+	hopRead
 )
 
 // hopKind is a hop of a stamped frame: a flow of one packet, from its arrival to its departure. Milliseconds are for
 // collectors that read no nanoseconds.
 func hopKind() *ipfix.Kind {
 	return &ipfix.Kind{Name: "hop", Fields: []ipfix.Field{
-		field("protocolIdentifier", 0), field("packetDeltaCount", 0), field("collectionTimeMilliseconds", 0),
+		field("protocolIdentifier", 0), field("packetDeltaCount", 0), field("collectionTimeMilliseconds", hopRead),
 		field("tamtamFrameNumber", 0), field("tamtamSwitchId", 0), field("tamtamHopIndex", 0), field("tamtamHopCount", 0),
 		field("tamtamHopFlags", 0),
 		field("sourceIPv4Address", hopIPv4), field("destinationIPv4Address", hopIPv4),
@@ -98,13 +99,17 @@ func fillHop(r *ipfix.Record, f *collector.StampedFrame, i int) {
 			r.Set(21, ipfix.Int(ns))
 		}
 	}
-	ms, _ := ipfix.Milli(f.Time)
-	for place, v := range [...]uint64{1: 1, 3: uint64(f.Number), 4: uint64(hop.SwitchID), 5: uint64(i + 1),
-		6: uint64(len(f.Records)), 7: flags} {
-		r.Set(place, ipfix.Uint(v))
-	}
 	r.Set(0, ipfix.Uint(uint64(f.Flow.Protocol)))
-	r.Set(2, ms)
+	r.Set(1, ipfix.Uint(1))
+	if ms, ok := ipfix.Milli(f.Time); ok {
+		r.Know(hopRead)
+		r.Set(2, ms)
+	}
+	for i, v := range [...]uint64{
+		uint64(f.Number), uint64(hop.SwitchID), uint64(i + 1), uint64(len(f.Records)), flags,
+	} {
+		r.Set(3+i, ipfix.Uint(v))
+	}
 }
 
 // fillFlow sets addresses, and ports where the packet has them.
