@@ -109,11 +109,13 @@ lacp-test:
 	TAMTAM_FRR=1 $(GO) test -count=1 -timeout 10m -v -run '^TestLACPWith' ./cmd/tamtam
 
 ### northbound-test what the switch sends, and is asked for, beside what it has: Debian's prometheus and rsyslog, an OpenTelemetry
-###                 collector (tools/otelcol), and gnmic if GNMIC names its program; each receiver is killed and comes back
+###                 collector (tools/otelcol), gnmic and Telegraf if GNMIC and TELEGRAF name their programs; each receiver is
+###                 killed and comes back
 northbound-test:
 	mkdir -p bin
 	$(GO) build -C tools/otelcol -o $(CURDIR)/bin/otelcol .
-	TAMTAM_OTELCOL=$(CURDIR)/bin/otelcol TAMTAM_GNMIC=$(GNMIC) $(GO) test -count=1 -timeout 20m -v -run '^TestCollectors$$' ./device
+	TAMTAM_OTELCOL=$(CURDIR)/bin/otelcol TAMTAM_GNMIC=$(GNMIC) TAMTAM_TELEGRAF=$(TELEGRAF) \
+		$(GO) test -count=1 -timeout 20m -v -run '^TestCollectors$$' ./device
 
 ### ipfix-test      what is exported as IPFIX, read by the collectors that are installed of Debian's nfdump, pmacct and tshark, and by
 ###                 goflow2, which is built (tools/goflow2); and the dissector for Wireshark (docs/wireshark)
