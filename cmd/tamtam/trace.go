@@ -35,7 +35,7 @@ Without --target it asks the switch on this machine, as tamtam cli does.`,
 				if len(words) > 1 {
 					return usagef("--pcap %s: the packet is in the file, want the port alone", file)
 				}
-				frame, err := frameOf(file, packet)
+				frame, err := tracedFrame(file, packet)
 				if err != nil {
 					return err
 				}
@@ -61,8 +61,8 @@ Without --target it asks the switch on this machine, as tamtam cli does.`,
 	return c
 }
 
-// frameOf returns a packet of a capture.
-func frameOf(file string, number int) ([]byte, error) {
+// tracedFrame returns a packet of a capture.
+func tracedFrame(file string, number int) ([]byte, error) {
 	if number < 1 {
 		return nil, usagef("--packet %d: want 1 or more", number)
 	}
