@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -214,8 +215,8 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	}
 	g := s.grammar[modeExec]
 	for i := range g {
-		if g[i].cmd.show == nil {
-			continue
+		if g[i].cmd.show == nil || slices.ContainsFunc(g[i].fixed, func(e element) bool { return e.word == "packet-trace" }) {
+			continue // that one needs a chip; device has its test
 		}
 		var line []string
 		for _, e := range g[i].fixed {

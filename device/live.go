@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tamtam/cpuport"
+	"tamtam/device/packettrace"
 	"tamtam/device/wire"
 	"tamtam/mgmt"
 	"tamtam/mgmt/configfile"
@@ -349,6 +350,7 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 			}
 		}
 	})
+	g.Go(func() error { return packettrace.Serve(ctx, r, chip, logOf(c)) })
 	g.Go(func() error {
 		if cfg.drive != nil {
 			return cfg.drive(ctx, chip, start)

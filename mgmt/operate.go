@@ -21,15 +21,19 @@ import (
 // tamtam-operations. They have one way in, [Server.Operate], with the rpc's input as RFC 7951 writes it. RESTCONF's
 // form of it is RFC 8040's POST to /operations/tamtam-operations:NAME; gNMI has none, so that there it is a Set of
 // one update, alone in its request, whose path is /operations/NAME and whose value is the input. What an operation
-// finds is read where the tree has it.
+// finds is read where the tree has it; one that has an output has it in the answer of RESTCONF.
 
 // operationsNode is where operations are, in paths.
 const operationsNode = "operations"
 
 const operationsModule = "tamtam-operations"
 
-// An operation is one rpc: it parses its input and does it.
-type operation func(s *keeping, ctx context.Context, who string, input []byte) error
+// An operation is one rpc: it parses its input, does it, and returns its output, as RFC 7951 writes it; nil: it has
+// none.
+type operation struct {
+	do    func(s *keeping, ctx context.Context, who string, input []byte) (output []byte, err error)
+	looks bool // and changes nothing, so that it need not wait for those that do
+}
 
 func operations() map[string]operation {
 	return map[string]operation{
@@ -37,18 +41,19 @@ func operations() map[string]operation {
 		"commit":         parsed(nil, (*keeping).commit),
 		"cancel-commit":  parsed(nil, (*keeping).cancelCommit),
 		"clear-counters": parsed(map[string]bool{"kind": true}, (*keeping).clearCounters),
+		"trace-packet":   {do: (*keeping).tracePacket, looks: true},
 	}
 }
 
 // parsed is an operation whose input is the members of T, of which some must be there.
 func parsed[T any](must map[string]bool, do func(*keeping, context.Context, string, T) error) operation {
-	return func(s *keeping, ctx context.Context, who string, input []byte) error {
+	return operation{do: func(s *keeping, ctx context.Context, who string, input []byte) ([]byte, error) {
 		var in T
 		if err := parseInput(input, must, &in); err != nil {
-			return status.Error(codes.InvalidArgument, err.Error())
+			return nil, status.Error(codes.InvalidArgument, err.Error())
 		}
-		return do(s, ctx, who, in)
-	}
+		return nil, do(s, ctx, who, in)
+	}}
 }
 
 // parseInput reads an object whose names may have the module in front.
@@ -97,33 +102,35 @@ func parseInput(input []byte, must map[string]bool, into any) error {
 	return nil
 }
 
-// Operate does an operation for the caller. The error has a code.
-func (s *Server) Operate(ctx context.Context, name string, input []byte) (err error) {
+// Operate does an operation for the caller, and returns its output; nil: it has none. The error has a code.
+func (s *Server) Operate(ctx context.Context, name string, input []byte) (output []byte, err error) {
 	name = strings.TrimPrefix(name, operationsModule+":")
 	all := operations()
-	do, ok := all[name]
+	op, ok := all[name]
 	if !ok {
-		return status.Errorf(codes.NotFound, "/operations/%s: there is no such operation, want one of %s", name,
+		return nil, status.Errorf(codes.NotFound, "/operations/%s: there is no such operation, want one of %s", name,
 			strings.Join(slices.Sorted(maps.Keys(all)), ", "))
 	}
 	defer func(ctx context.Context) { s.guard.trail.did(ctx, name, nil, string(input), err) }(ctx)
 	who := userOf(ctx)
 	if err := viewOf(ctx).may(name); err != nil {
-		return err
+		return nil, err
 	}
 	ctx, leave, err := s.gate.enter(ctx, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer leave()
-	s.setting.Lock()
-	defer s.setting.Unlock()
-	if err := do(s.kept, ctx, who, input); err != nil {
+	if !op.looks {
+		s.setting.Lock()
+		defer s.setting.Unlock()
+	}
+	if output, err = op.do(s.kept, ctx, who, input); err != nil {
 		s.log.Warn("operation refused", "operation", name, "user", who, "error", err)
-		return s.operationError(ctx, name, err)
+		return nil, s.operationError(ctx, name, err)
 	}
 	s.log.Info("operation done", "operation", name, "user", who, "input", string(input))
-	return nil
+	return output, nil
 }
 
 // operationError gives an error its code, and the operation's name.

@@ -140,7 +140,8 @@ func TestRolesOfOperations(t *testing.T) {
 	b := staffed(t, "r write /operations/clear-counters\nr read /operations/copy\n")
 	do := func(name, operation, input string) codes.Code {
 		t.Helper()
-		return status.Code(b.server.Operate(b.as(name), operation, []byte(input)))
+		_, err := b.server.Operate(b.as(name), operation, []byte(input))
+		return status.Code(err)
 	}
 	for _, tt := range []struct {
 		name, operation, input string
@@ -266,7 +267,7 @@ func TestTrail(t *testing.T) {
 		"paths=[/system/config/hostname]")
 	_, _ = f.server.Get(f.as("u"), &gpb.GetRequest{Path: []*gpb.Path{path("/system")}})
 	want("an access that is refused", "operation=get", "paths=[/system]", "result=PermissionDenied")
-	_ = f.server.Operate(f.as("root"), "clear-counters", []byte(`{"kind":"all"}`))
+	_, _ = f.server.Operate(f.as("root"), "clear-counters", []byte(`{"kind":"all"}`))
 	want("an operation", "operation=clear-counters", `input={"kind":"all"}`, "result=OK")
 	_ = f.login("u", "s3cret")
 	want("a login", "user=u", "operation=login", "result=Unauthenticated", "reason=user or password is wrong")

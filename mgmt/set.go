@@ -47,7 +47,7 @@ func (s *Server) SetIf(
 	}
 	if name, input, is, err := operationOf(req); is {
 		if err == nil {
-			err = s.Operate(ctx, name, input)
+			_, err = s.Operate(ctx, name, input)
 		}
 		if err != nil {
 			return nil, err

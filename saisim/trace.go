@@ -7,13 +7,15 @@ import (
 	"io"
 
 	"tamtam/saisim/engine"
+	"tamtam/saisim/profile"
 )
 
 // A Trace writes, for every frame, the cycle at which it is at each place of the
 // chip. It is an observer ([Chip.SetObserver]); a frame is written when nothing
 // of it is left in the chip, so memory holds those in flight only.
 type Trace struct {
-	chip  *Chip
+	prof  *profile.Profile
+	name  func(PortID) string // of a port's host interface
 	write func(*tracedFrame) error
 	out   *bufio.Writer
 	live  map[uint64]*tracedFrame
@@ -48,7 +50,11 @@ type tracedStep struct {
 
 // NewTrace returns a trace that writes a text table, or lines of JSON.
 func NewTrace(c *Chip, w io.Writer, asJSON bool) *Trace {
-	t := &Trace{chip: c, out: bufio.NewWriter(w), live: map[uint64]*tracedFrame{}}
+	return newTrace(&c.profile, func(id PortID) string { return c.objects.PortName(id) }, w, asJSON)
+}
+
+func newTrace(p *profile.Profile, name func(PortID) string, w io.Writer, asJSON bool) *Trace {
+	t := &Trace{prof: p, name: name, out: bufio.NewWriter(w), live: map[uint64]*tracedFrame{}}
 	t.write = t.text
 	if asJSON {
 		e := json.NewEncoder(t.out)
@@ -109,7 +115,7 @@ func (f *tracedFrame) copy(n uint32) *tracedCopy {
 
 // steps adds what a moment says: places between moments follow from the profile.
 func (t *Trace) steps(s *[]tracedStep, m *Moment) {
-	p := &t.chip.profile
+	p := t.prof
 	at := func(place string, c Cycle) { *s = append(*s, tracedStep{Place: place, Cycle: c}) }
 	switch m.What {
 	case MomentReceived:
@@ -157,7 +163,7 @@ func (t *Trace) stages(s *[]tracedStep, name string, c Cycle, n uint32, last Cyc
 		if c <= last {
 			*s = append(*s, tracedStep{Place: fmt.Sprintf("%s %d", name, i), Cycle: c})
 		}
-		c += Cycle(t.chip.profile.StageCycles)
+		c += Cycle(t.prof.StageCycles)
 	}
 	return c
 }
@@ -211,12 +217,12 @@ func (t *Trace) table(steps []tracedStep) {
 	}
 }
 
-// portName is the port's name as reports have it. The chip is locked.
+// portName is the port's name as reports have it.
 func (t *Trace) portName(id PortID) string {
 	if id == CPUPort {
 		return "CPU"
 	}
-	if name := t.chip.objects.PortName(id); name != "" {
+	if name := t.name(id); name != "" {
 		return name
 	}
 	return fmt.Sprintf("port %d", id)

@@ -38,8 +38,8 @@
 // Each page has a temporary folder with links to the tree's cmd, docs and lab, so that a command
 // works as a reader in the tree's root types it, and leaves its files elsewhere. A command that
 // begins with "tamtam up" runs until the page, or the next one, ends; those behind it run when the
-// switch is up. It gets ports of its own, and redis-cli, `tamtam cli`, `tamtam subscribe` and
-// `tamtam config` are pointed to it.
+// switch is up. It gets ports of its own, and redis-cli, `tamtam cli`, `tamtam subscribe`,
+// `tamtam trace` and `tamtam config` are pointed to it.
 // A live switch takes a moment for what it is told: a command that only reads is asked again for a
 // while if its answer is not the page's.
 //

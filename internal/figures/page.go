@@ -78,7 +78,8 @@ type block struct {
 // that runs.
 var (
 	inShortToo = regexp.MustCompile(`\btamtam (lab run|bench)\b`)
-	needsMore  = regexp.MustCompile(`\btamtam (cli|up|config|subscribe|collect|health)\b|\bredis-cli\b|\bgo (test|run)\b`)
+	needsMore  = regexp.MustCompile(`\btamtam (cli|up|config|subscribe|trace|collect|health)\b|` +
+		`\bredis-cli\b|\bgo (test|run)\b`)
 )
 
 // hasShort reports whether the commands of a long block have a short form: they measure, or (behind) read

@@ -53,7 +53,7 @@ func (s *session) wrapTool(redis string) error {
 	return s.wrap("tamtam", `case $1 in
 lab | bench) `+s.shortly()+` ;;
 up) shift; set -- up --data '`+data+`' --gnmi 127.0.0.1:0 "$@" ;;
-cli | subscribe) word=$1; shift; set -- $word --data '`+data+`' "$@" ;;
+cli | subscribe | trace) word=$1; shift; set -- $word --data '`+data+`' "$@" ;;
 `+config+`
 esac
 exec '`+s.tool+`' "$@"`)

@@ -1,6 +1,7 @@
 package restconf
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -40,9 +41,16 @@ func (s *Server) operate(w http.ResponseWriter, r *http.Request, name string) *p
 		}
 		input = value
 	}
-	if err := s.engine.Operate(r.Context(), name, input); err != nil {
+	output, err := s.engine.Operate(r.Context(), name, input)
+	if err != nil {
 		return explain(s.root, err)
 	}
-	w.WriteHeader(http.StatusNoContent)
+	if output == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	module, _, _ := strings.Cut(name, ":")
+	w.Header().Set("Content-Type", yangJSON)
+	fmt.Fprintf(w, "{%q:%s}\n", module+":output", output)
 	return nil
 }

@@ -47,7 +47,7 @@ func TestMethods(t *testing.T) {
 		// 3.1: where the root is, and what it has.
 		{request: "GET /.well-known/host-meta", code: 200, words: []string{"<Link rel='restconf' href='/restconf'/>"}},
 		{request: "GET /restconf", code: 200,
-			want: `{"ietf-restconf:restconf":{"data":{},"operations":{"tamtam-operations:cancel-commit":[null],"tamtam-operations:clear-counters":[null],"tamtam-operations:commit":[null],"tamtam-operations:copy":[null]},"yang-library-version":"2019-01-04"}}`},
+			want: `{"ietf-restconf:restconf":{"data":{},"operations":{"tamtam-operations:cancel-commit":[null],"tamtam-operations:clear-counters":[null],"tamtam-operations:commit":[null],"tamtam-operations:copy":[null],"tamtam-operations:trace-packet":[null]},"yang-library-version":"2019-01-04"}}`},
 		{request: "GET /restconf/yang-library-version", code: 200, want: `{"ietf-restconf:yang-library-version":"2019-01-04"}`},
 		{request: "GET /restconf/nothing", code: 404, tag: "invalid-value"},
 		{request: "GET /other", code: 404, tag: "invalid-value"},
@@ -280,6 +280,8 @@ func TestOperations(t *testing.T) {
 		{request: "POST " + operation + "copy", body: `{"tamtam-operations:input":{"source":"running"}}`, code: 400, tag: "invalid-value",
 			words: []string{"destination is missing"}},
 		{request: "POST " + operation + "copy", code: 400, tag: "invalid-value", words: []string{"is missing"}},
+		{request: "POST " + operation + "trace-packet", body: `{"tamtam-operations:input":{"src":"10.0.0.1"}}`, code: 400, tag: "invalid-value"},
+		{request: "POST " + operation + "trace-packet", body: `{"tamtam-operations:input":{"in":"Ethernet0"}}`, code: 503, tag: "operation-failed"},
 		{request: "POST " + operation + "clear-counters", body: `{"tamtam-operations:input":{"kind":"everything"}}`, code: 400, tag: "invalid-value"},
 		{request: "POST " + operation + "clear-counters", body: `{"tamtam-operations:input":{"kind":"interfaces"}}`, code: 204},
 	} {

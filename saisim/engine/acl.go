@@ -91,7 +91,7 @@ func (h *hits) addActions(e *aclEntry, priority uint32) {
 
 // look looks a packet up in some tables, those in done left out: a packet is looked
 // up in a table once, however many of its bind points lead there.
-func (h *hits) look(tables, done []lookup, k *aclKey, x *crossing, bytes int) {
+func (h *hits) look(tables, done []lookup, k *aclKey, x *crossing, bytes int, found func(*lookup, *aclEntry)) {
 	ended := uint16(0) // a sequential group that has hit
 next:
 	for i := range tables {
@@ -104,11 +104,24 @@ next:
 				continue next
 			}
 		}
-		if e := l.table.space.lookup(k, x); e != nil {
+		e := l.table.space.lookup(k, x)
+		if found != nil {
+			found(l, e)
+		}
+		if e != nil {
 			h.add(e, l.priority, bytes)
 			ended = l.group
 		}
 	}
+}
+
+// finder returns what is told of each look of a packet, or its copy for a port, into a table; nil: nobody wants to
+// know.
+func (c *acl) finder(pk *packet, stage describe.Fixed, out PortID) func(*lookup, *aclEntry) {
+	if c.found == nil {
+		return nil
+	}
+	return func(l *lookup, e *aclEntry) { c.found(pk, foundEntry(stage.String(), l.table, e, out)) }
 }
 
 // lookupIngress looks a packet up in the ingress tables of its port, LAG, VLAN
@@ -133,7 +146,7 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 		k[9] = uint64(c.marking.timeLookup(pk, t.at)) << 32 // instead of what a program has set
 	}
 	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
-	if len(tables) == 1 && len(more) == 0 {
+	if len(tables) == 1 && len(more) == 0 && c.found == nil {
 		if e := tables[0].table.space.lookup(&k, &x); e == nil || e.does&^(doesStamp|doesMark) == 0 {
 			c.doOne(pk, e, t)
 		} else {
@@ -144,8 +157,9 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 		return
 	}
 	var h hits
-	h.look(tables, nil, &k, &x, pk.length+fcsLen)
-	h.look(more, tables, &k, &x, pk.length+fcsLen)
+	found := c.finder(pk, describe.ACL, CPUPort)
+	h.look(tables, nil, &k, &x, pk.length+fcsLen, found)
+	h.look(more, tables, &k, &x, pk.length+fcsLen, found)
 	c.doAll(pk, &h, t)
 }
 

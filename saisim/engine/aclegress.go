@@ -18,8 +18,9 @@ func (c *acl) lookupEgress(p *port, cp *copyOf, h *hits) {
 	c.buildKey(&k, pk)
 	x := crossing{in: pk.in, out: p.id, inLAG: pk.lag, outLAG: p.lag}
 	bytes := cp.taggedLen() + fcsLen
-	h.look(tables, nil, &k, &x, bytes)
-	h.look(more, tables, &k, &x, bytes)
+	found := c.finder(pk, describe.EgressACL, p.id)
+	h.look(tables, nil, &k, &x, bytes, found)
+	h.look(more, tables, &k, &x, bytes, found)
 	h.marks = describe.EgressACL.Ran()
 	if h.any {
 		h.marks |= describe.EgressACL.Hit()

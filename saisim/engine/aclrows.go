@@ -23,7 +23,7 @@ func (c *acl) applyTable(r config.ACLTable, gone bool) {
 	if gone {
 		delete(c.ids, r.ID)
 	} else if at[*aclTable](c.core, r.ID) == nil {
-		c.ids[r.ID] = &aclTable{}
+		c.ids[r.ID] = &aclTable{id: r.ID}
 	}
 }
 

@@ -46,6 +46,9 @@ func (c *bridge) toMAC(pk *packet, v *vlan, mac uint64) drop.Reason {
 	if c.skips&describe.FDB.Ran() == 0 {
 		e = c.fdb.find(fdbKey(v.id, mac))
 	}
+	if c.found != nil && c.skips&describe.FDB.Ran() == 0 {
+		c.found(pk, foundAddress(describe.FDB.String(), v.id, mac, e))
+	}
 	if e == nil {
 		pk.fixed |= describe.FDB.Ran() &^ c.skips
 		if v.noUnknown {
@@ -78,7 +81,11 @@ func (c *bridge) learn(pk *packet) (drop.Reason, bool) {
 		return 0, true
 	}
 	key := fdbKey(pk.vid, pk.h.smac)
-	if e := c.fdb.find(key); e != nil {
+	e := c.fdb.find(key)
+	if c.found != nil {
+		c.found(pk, foundAddress(describe.Learning.String(), pk.vid, pk.h.smac, e))
+	}
+	if e != nil {
 		pk.fixed |= describe.Learning.Ran() | describe.Learning.Hit()
 		switch {
 		case e.static && e.to != pk.source && !e.moves:

@@ -14,8 +14,9 @@ import (
 type core struct {
 	// What every packet needs is together.
 	schedule
-	observer func(Moment) // nil: nobody
-	ledger   Ledger       // nil: nobody
+	observer func(Moment)           // nil: nobody
+	found    func(*packet, Finding) // in tables; nil: nobody wants to know
+	ledger   Ledger                 // nil: nobody
 	out      func(*Out)
 	frames   uint64 // received and injected
 	spares

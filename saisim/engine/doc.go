@@ -30,7 +30,9 @@
 // advance drives them through time, in windows; wheel keeps what is due at the MACs, agenda what is due between.
 // A program's stages (program, programegress) run between the fixed functions of both pipes. watch tells an observer.
 // packet, model and encap are the data that stations pass on. aclrows, bridgerows, routerrows, recordplan, port and
-// compile make the model from rows; api and query are what others call.
+// compile make the model from rows; api and query are what others call. fork says what would become of a packet, by
+// having it come to a copy of the whole engine: finding is what stations tell of their tables then, counts what they
+// have counted.
 //
 // [Engine] wires the stations: each knows only those below it, and all share a core. The chapters below say what they
 // do with a packet.

@@ -65,7 +65,7 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 			mirrors |= hit.mirror.entry.mirrors
 		}
 	}
-	if runs && !c.programs.finishEgress(cp) {
+	if runs && !c.programs.finishEgress(p, cp) {
 		c.fates.dropInside(p, cp, fixed, runs, drop.EgressProgram)
 		return 0, false
 	}

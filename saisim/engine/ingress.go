@@ -259,6 +259,9 @@ func (c *ingressPipe) admit(p *port, pk *packet) bool {
 	fixed := describe.Port.Ran()
 	if h.smac>>40&1 != 0 {
 		pk.why, pk.barred, pk.fixed = drop.SourceAddress, true, fixed
+		if c.found != nil {
+			c.found(pk, Finding{Table: describe.Port.String()})
+		}
 		return false
 	}
 	if v := in.untagged; v != nil && h.flags&flagTagged == 0 {
@@ -268,6 +271,9 @@ func (c *ingressPipe) admit(p *port, pk *packet) bool {
 		fixed |= describe.Port.Hit()
 	} else {
 		pk.why, pk.barred = why, true
+	}
+	if c.found != nil {
+		c.foundAdmission(pk)
 	}
 	if c.skips&describe.Trap.Ran() == 0 {
 		fixed |= describe.Trap.Ran()
@@ -279,6 +285,14 @@ func (c *ingressPipe) admit(p *port, pk *packet) bool {
 	}
 	pk.fixed = fixed
 	return !pk.barred || pk.act&actDrop != 0
+}
+
+func (c *ingressPipe) foundAdmission(pk *packet) {
+	f := Finding{Table: describe.Port.String(), Hit: !pk.barred}
+	if f.Hit {
+		f.VLAN, f.In = pk.vid, pk.router.place()
+	}
+	c.found(pk, f)
 }
 
 // classify finds the VLAN or router interface that the packet is in, and

@@ -145,6 +145,11 @@ func (c *programs) clockWords(at Cycle) (seconds, fraction, ns uint64) {
 // dropped.
 func (c *programs) runIngress(vec []entering, in pipe.Set, from, to uint32) pipe.Set {
 	v, prog := c.phv, c.program
+	if c.found != nil {
+		v.Found = func(lane uint8, table string, entry uint32, hit bool) {
+			c.found(vec[lane].pk, Finding{Table: "ingress." + table, Hit: hit, Number: entry, Port: CPUPort})
+		}
+	}
 	on := prog.Run(v, in, from, to)
 	if c.tracking {
 		prog.Always(v, false, in, on, from, to)

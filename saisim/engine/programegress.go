@@ -25,10 +25,15 @@ func (c *programs) runEgress(p *port, cp *copyOf) bool {
 	v.W[pipe.WordPorts][alone] = uint64(pk.in)<<48 | uint64(p.id)<<32 | uint64(pk.meta)
 	v.W[pipe.WordQueue][alone] = uint64(cp.depth)<<32 | uint64(min(c.now-cp.queued, 1<<32-1))
 	v.W[pipe.WordControl][alone] = noPort << 16
-	return c.runEgressStages(pk, 0, max(c.prof.EgressStages, 1)-1)
+	return c.runEgressStages(p, pk, 0, max(c.prof.EgressStages, 1)-1)
 }
 
-func (c *programs) runEgressStages(pk *packet, from, to uint32) bool {
+func (c *programs) runEgressStages(p *port, pk *packet, from, to uint32) bool {
+	if c.found != nil {
+		c.phv.Found = func(_ uint8, table string, entry uint32, hit bool) {
+			c.found(pk, Finding{Table: "egress." + table, Hit: hit, Number: entry, Port: p.id})
+		}
+	}
 	on := pk.run.program.RunEgress(c.phv, aloneSet, from, to)
 	if pk.graph != nil {
 		pk.run.program.Always(c.phv, true, aloneSet, on, from, to)
@@ -38,7 +43,7 @@ func (c *programs) runEgressStages(pk *packet, from, to uint32) bool {
 
 // finishEgress runs the last stage's program, which sees what the fixed functions
 // of that stage have done, and notes with what headers the copy leaves.
-func (c *programs) finishEgress(cp *copyOf) bool {
+func (c *programs) finishEgress(p *port, cp *copyOf) bool {
 	v, pk := c.phv, cp.pk
 	prog := pk.run.program
 	rewrites := prog.Writes(true)&headerWords != 0
@@ -53,7 +58,7 @@ func (c *programs) finishEgress(cp *copyOf) bool {
 	h := headingOf(v, alone)
 	h.edit(cp)
 	h.to(v, alone)
-	if !c.runEgressStages(pk, max(c.prof.EgressStages, 1)-1, c.prof.EgressStages) {
+	if !c.runEgressStages(p, pk, max(c.prof.EgressStages, 1)-1, c.prof.EgressStages) {
 		return false
 	}
 	if rewrites || pk.run.rewritten {

@@ -79,20 +79,15 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	cp.queue = p.class.queueOf(tc, p.queues.Queues())
 	ecn := cp.pk.ecn && !cp.raw && cp.mirror == nil
 	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles { // it goes straight on
-		v := p.queues.Pass(int(cp.queue), uint32(cp.buffered()), ecn)
-		if v > tm.Marked {
-			c.fates.dropBefore(p, cp, verdictDrops[v])
-			return
-		}
-		cp.ce = cp.ce || v == tm.Marked
-		if c.observer != nil {
-			c.watch.sawQueue(MomentQueued, cp, p.id)
-		}
-		c.launch(p, cp)
+		c.goOn(p, cp, ecn)
 		return
 	}
 	cp.depth = uint32(min(p.queues.Queue(int(cp.queue)).Bytes(), 1<<32-1))
-	switch v := p.queues.Enqueue(int(cp.queue), cp, uint32(cp.buffered()), ecn); v {
+	v := p.queues.Enqueue(int(cp.queue), cp, uint32(cp.buffered()), ecn)
+	if c.found != nil {
+		c.foundQueue(p, cp, v)
+	}
+	switch v {
 	case tm.Admitted:
 	case tm.Marked:
 		cp.ce = true
@@ -106,6 +101,27 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	if !p.paced {
 		c.offer(p)
 	}
+}
+
+// goOn is enqueue for a copy that meets nobody in its queue, and goes straight on.
+func (c *queues) goOn(p *port, cp *copyOf, ecn bool) {
+	v := p.queues.Pass(int(cp.queue), uint32(cp.buffered()), ecn)
+	if c.found != nil {
+		c.foundQueue(p, cp, v)
+	}
+	if v > tm.Marked {
+		c.fates.dropBefore(p, cp, verdictDrops[v])
+		return
+	}
+	cp.ce = cp.ce || v == tm.Marked
+	if c.observer != nil {
+		c.watch.sawQueue(MomentQueued, cp, p.id)
+	}
+	c.launch(p, cp)
+}
+
+func (c *queues) foundQueue(p *port, cp *copyOf, v tm.Verdict) {
+	c.found(cp.pk, Finding{Table: TableQueue, Hit: v <= tm.Marked, Port: p.id, Queue: cp.queue, Bytes: cp.depth})
 }
 
 // offer is called for a port that holds frames and whose scheduler will not come

@@ -124,7 +124,11 @@ func (bp *bridgePort) tagging(pk *packet) tagAction {
 // packet goes nowhere else.
 func (c *ingressPipe) toCPU(cp *copyOf, alone bool) {
 	to := c.traps.cpu(cp.pk.trap)
-	if to.policer != nil && !to.policer.passes(c.now, uint64(cp.pk.length+fcsLen)) {
+	passes := to.policer == nil || to.policer.passes(c.now, uint64(cp.pk.length+fcsLen))
+	if c.found != nil && to.policer != nil {
+		c.found(cp.pk, Finding{Table: TablePolicer, Hit: passes, Entry: to.policer.ID})
+	}
+	if !passes {
 		c.fates.dropPoliced(c.port(cp.pk.in), cp, alone)
 		return
 	}

@@ -75,6 +75,9 @@ func (c *router) longestPrefix(pk *packet, v4 bool) (d *dest) {
 		d = c.fib6.lookup(pk.h.dst, 16)
 	}
 	pk.fixed |= f.Ran()
+	if c.found != nil {
+		c.found(pk, foundRoute(f.String(), d))
+	}
 	if d != nil {
 		pk.fixed |= f.Hit()
 	}
@@ -97,6 +100,9 @@ func (c *router) noNeighbor(pk *packet, r *rif) drop.Reason {
 func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 	h := &pk.h
 	pk.fixed |= describe.NextHop.Ran()
+	if c.found != nil && hop != nil {
+		c.found(pk, foundHop(describe.NextHop.String(), hop.rif, hop.ip, hop.known, hop.mac))
+	}
 	switch {
 	case hop == nil:
 		return drop.NoNextHop

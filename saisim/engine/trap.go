@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"tamtam/saisim/config"
+	"tamtam/saisim/describe"
 )
 
 // standing is what the chip does without a rule for a trap.
@@ -117,6 +118,9 @@ func (c *traps) trap(pk *packet, t config.Trap) { c.trapAs(pk, t, c.states[t].ac
 
 func (c *traps) trapAs(pk *packet, t config.Trap, act actions) {
 	pk.act |= act
+	if c.found != nil && act != 0 {
+		c.found(pk, Finding{Table: describe.Trap.String(), Hit: true, Trap: t}.withAction(act))
+	}
 	if act&actCopy != 0 && pk.trap == config.TrapNone {
 		pk.trap = t
 	}

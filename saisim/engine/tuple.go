@@ -9,7 +9,10 @@ import (
 )
 
 // An aclTable is an ACL table with its entries.
-type aclTable struct{ space tupleSpace }
+type aclTable struct {
+	space tupleSpace
+	id    config.ID
+}
 
 // An aclGroup is a group of tables of one stage.
 type aclGroup struct {

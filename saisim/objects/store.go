@@ -1,6 +1,8 @@
 package objects
 
 import (
+	"maps"
+
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
@@ -60,6 +62,9 @@ func (s *Store) Notes() []sai.Notification {
 	s.notes = nil
 	return notes
 }
+
+// Rows returns the rows that follow from the objects, as a set of its own.
+func (s *Store) Rows() config.Set { return maps.Clone(s.tables) }
 
 // Tables returns the rows that follow from the objects.
 func (s *Store) Tables() config.Tables { return s.tables.Tables() }

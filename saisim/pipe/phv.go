@@ -36,6 +36,9 @@ type PHV struct {
 	// adds what [Compiled.Always] knows.
 	Ran, Hit [Lanes][TapWords]uint64
 	stopped  [Lanes]uint32 // the stage behind which ctl.drop ended the run
+	// Found is told of each look into a table with a key, in the order in which tables run: the entry's number, 0 if
+	// there is none that hits. nil: nobody wants to know.
+	Found func(lane uint8, table string, entry uint32, hit bool)
 
 	// What a run works with: its packets, those that a table has, and those of an action, with where its code
 	// begins; hashes by now.

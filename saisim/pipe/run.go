@@ -256,6 +256,9 @@ func (c *code) match(p *PHV, t *table, list []uint8) int32 {
 	if list = t.gated(p, list); len(list) == 0 {
 		return t.end
 	}
+	if p.Found != nil && len(t.parts) > 0 {
+		t.tell(p, list)
+	}
 	one := true
 	pc := t.run(p, list[0])
 	p.pcs[list[0]&(Lanes-1)] = pc
@@ -271,6 +274,14 @@ func (c *code) match(p *PHV, t *table, list []uint8) int32 {
 		c.actions(p, t, list)
 	}
 	return t.end
+}
+
+// tell says what packets are about to find.
+func (t *table) tell(p *PHV, list []uint8) {
+	for _, l := range list {
+		r := t.lookup(p, l)
+		p.Found(l, t.name, r.id, r.outcome&outcomeHit != 0)
+	}
 }
 
 // actions runs the actions of a table, each for the packets that have it: for all at once, unless actions share a

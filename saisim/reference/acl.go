@@ -42,6 +42,7 @@ type subject struct {
 	inLAG, outLAG config.ID
 	bytes         int    // what counters count, FCS included
 	meta          uint32 // user metadata
+	egress        bool
 }
 
 // A hit is an entry that a packet has hit in a table.
@@ -75,13 +76,15 @@ func (c *Chip) lookup(conf *settings, points []config.ID, s subject) (hits []hit
 		}
 		var members []config.ACLMember
 		for _, m := range group.Members {
-			if !taken[m.Table] {
+			if !taken[m.Table] && conf.aclTables[m.Table] {
 				taken[m.Table] = true
 				members = append(members, m)
 			}
 		}
 		for _, m := range members {
-			if e, ok := conf.firstMatch(m.Table, s); ok {
+			e, ok := conf.firstMatch(m.Table, s)
+			s.findEntry(conf, m.Table, e, ok)
+			if ok {
 				hits = append(hits, hit{e, m.Priority})
 				if group.Sequential {
 					break

@@ -62,6 +62,8 @@ type Chip struct {
 	Recording func(what string)
 	// Ended is told where every copy ends, those for mirror sessions excepted.
 	Ended func(Ending)
+	// Found is told what each packet that comes in finds in tables; nil: nobody wants to know. See [saisim.Finding].
+	Found func(id uint64, f saisim.Finding)
 	books saisim.Books
 	open  []*snapshot
 }
@@ -89,10 +91,11 @@ type packet struct {
 	data   []byte
 	length int // before a capture cut it
 	id     uint64
-	rx     saisim.Cycle  // of the timestamp point at the ingress
-	late   saisim.Cycle  // of rx: it would have come before
-	in     saisim.PortID // CPUPort: injected
-	number uint16        // of the ingress port in records
+	found  func(saisim.Finding) // nil: nobody wants to know
+	rx     saisim.Cycle         // of the timestamp point at the ingress
+	late   saisim.Cycle         // of rx: it would have come before
+	in     saisim.PortID        // CPUPort: injected
+	number uint16               // of the ingress port in records
 
 	// From the ingress pipe on.
 	entered saisim.Cycle
@@ -251,6 +254,9 @@ func (c *Chip) Receive(id saisim.PortID, at saisim.Cycle, f saisim.Frame) error 
 		return fmt.Errorf("reference: cycle %d is past, the chip is at %d", at, c.now)
 	}
 	pk := newPacket(f)
+	if c.Found != nil {
+		pk.found = func(f saisim.Finding) { c.Found(pk.id, f) }
+	}
 	sfd, end := p.rx.put(cycle(at), pk.length)
 	pk.in, pk.rx = id, ceil(sfd)
 	if came := at - min(at, f.Late); f.Late == 0 || came >= p.came {

@@ -19,6 +19,7 @@ type settings struct {
 	bridgePort  map[config.ID]config.ID // of a port or LAG
 	vlans       map[config.ID]config.VLAN
 	vlanByID    map[uint16]config.VLAN
+	aclTables   map[config.ID]bool
 	aclEntries  map[config.ID][]config.ACLEntry // by table
 	aclGroups   map[config.ID]config.ACLGroup
 	aclRanges   map[config.ID]config.ACLRange
@@ -51,6 +52,7 @@ func newConfig(t config.Tables, fdb []saisim.FDBRow) *settings {
 		bridgePorts: index(t.BridgePorts, func(r config.BridgePort) config.ID { return r.ID }),
 		vlans:       index(t.VLANs, func(r config.VLAN) config.ID { return r.ID }),
 		vlanByID:    index(t.VLANs, func(r config.VLAN) uint16 { return r.VID }),
+		aclTables:   map[config.ID]bool{},
 		aclEntries:  map[config.ID][]config.ACLEntry{},
 		aclGroups:   index(t.ACLGroups, func(r config.ACLGroup) config.ID { return r.ID }),
 		aclRanges:   index(t.ACLRanges, func(r config.ACLRange) config.ID { return r.ID }),
@@ -69,6 +71,9 @@ func newConfig(t config.Tables, fdb []saisim.FDBRow) *settings {
 		for _, m := range l.Members {
 			conf.lagOf[m.Port] = l.ID
 		}
+	}
+	for _, r := range t.ACLTables {
+		conf.aclTables[r.ID] = true
 	}
 	for _, e := range t.ACLEntries {
 		conf.aclEntries[e.Table] = append(conf.aclEntries[e.Table], e)

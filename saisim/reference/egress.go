@@ -233,7 +233,8 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 	outLAG := conf.lagOf[p.Port.Port]
 	points := []config.ID{p.EgressACL, conf.Switch.EgressACL, conf.lags[outLAG].EgressACL, conf.vlanByID[o.vid].EgressACL}
 	hits := c.lookup(conf, points, subject{
-		packet: seen, in: o.inPort, inLAG: o.lag, out: p.ID, outLAG: outLAG, bytes: length + fcs, meta: seen.meta,
+		packet: seen, in: o.inPort, inLAG: o.lag, out: p.ID, outLAG: outLAG, egress: true, bytes: length + fcs,
+		meta: seen.meta,
 	})
 	if conf.anyTable(points) {
 		o.ranToo("chip.egress_acl", len(hits) > 0)

@@ -30,6 +30,7 @@ func (c *Chip) learn(pk *packet) (drop.Reason, bool) {
 	key := fdbKey{pk.vid, pk.h.smac}
 	e, known := c.fdb[key]
 	pk.ran("chip.learning", known)
+	pk.findAddress("chip.learning", key, e, known)
 	switch {
 	case known && e.Static && e.BridgePort == pk.source:
 		e.Seen = pk.entered

@@ -51,11 +51,17 @@ func (c *Chip) admit(s *slot) {
 	pk.source = pk.conf.bridgePort[pk.on]
 	if pk.h.smac>>40&1 == 1 {
 		pk.ran("chip.port", false)
+		pk.find(saisim.Finding{Table: "chip.port"})
 		c.end(s, drop.SourceAddress)
 		return
 	}
 	pk.why, pk.admitted = pk.conf.classify(pk)
 	pk.ran("chip.port", pk.admitted)
+	at := saisim.Finding{Table: "chip.port", Hit: pk.admitted}
+	if pk.admitted {
+		at.VLAN, at.In = pk.vid, pk.conf.rifs[pk.router].On
+	}
+	pk.find(at)
 	if !pk.faults.skips("chip.trap") {
 		pk.conf.trapFrame(pk, pk.conf.receivesNot(pk.in, pk.lag))
 		pk.ran("chip.trap", pk.effects != nothing)
@@ -271,6 +277,7 @@ func (c *Chip) unicast(pk *packet, vlan config.VLAN, address uint64) drop.Reason
 		e, known = saisim.FDBRow{}, false
 	} else {
 		pk.ran("chip.fdb", known)
+		pk.findAddress("chip.fdb", fdbKey{vlan.VID, address}, e, known)
 	}
 	pk.effects = pk.effects.or(effects{drop: e.Drop, copy: e.Copy})
 	switch {

@@ -92,7 +92,7 @@ var mutants = []mutant{
 	{"yellow frames take committed tokens", "engine/policer.go", "			p.p.has -= parts\n			return config.Yellow\n		default", "			p.c.has -= parts\n			return config.Yellow\n		default"},
 	{"a smaller bucket keeps what it had", "engine/policer.go", "= min(b.has, size), size, rate", "= b.has, size, rate"},
 	{"a new rate holds for the time before it", "engine/policer.go", "	p.advance(now)\n	p.Policer = r\n", "	p.at, p.Policer = now, r\n"},
-	{"a policer meters bytes without FCS", "engine/replicate.go", "uint64(cp.pk.length+fcsLen)) {", "uint64(cp.pk.length)) {"},
+	{"a policer meters bytes without FCS", "engine/replicate.go", "passes(c.now, uint64(cp.pk.length+fcsLen))", "passes(c.now, uint64(cp.pk.length))"},
 	{"a policed copy is a lost frame", "engine/fates.go", "if p != nil && !alone {", "if p != nil && alone {"},
 	{"a policed copy has no reason, in records", "engine/fates.go", "tailstamp.CPUPort, drop.Policer)", "tailstamp.CPUPort, 0)"},
 	{"traps without a rule are not policed", "engine/trap.go", "	return c.others\n", "	return toCPU{}\n"},

@@ -108,6 +108,7 @@ func (c *Chip) policed(pk *packet) bool {
 	colour := p.colourOf(whole(tokens))
 	p.counts[colour][0]++
 	p.counts[colour][1] += uint64(pk.length + fcs)
+	pk.find(saisim.Finding{Table: "policer", Entry: p.ID, Hit: !p.Drop[colour]})
 	return p.Drop[colour]
 }
 

@@ -98,8 +98,9 @@ type run struct {
 	phv      phv
 	outcomes map[string]outcome
 	faults   *faults
-	// ran is told what tables run.
-	ran func(table string, hit bool)
+	// ran is told what tables run, found of each look into one with a key; nil: nobody wants to know.
+	ran   func(table string, hit bool)
+	found func(table string, e *pipe.Entry)
 }
 
 // stage runs the program's tables of one stage.
@@ -198,6 +199,9 @@ func compare(is string, a, b uint64) bool {
 func (r *run) table(t *pipe.Table, before phv) {
 	choice, counted := t.Default, counterName{table: t.Name, stage: t.Stage, forDefault: true}
 	e := r.lookup(t, before)
+	if r.found != nil && t.Match != "always" {
+		r.found(r.name+"."+t.Name, e)
+	}
 	if e != nil {
 		choice, counted = e.Choice, counterName{table: t.Name, stage: t.Stage, entry: e.ID}
 	}

@@ -62,6 +62,7 @@ func (c *Chip) findRoute(pk *packet) drop.Reason {
 		r, found = config.Route{}, false
 	} else {
 		pk.ran(table, found)
+		pk.findRoute(table, r, found)
 	}
 	does := doesOf(r.Action)
 	switch {
@@ -190,6 +191,7 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr) drop.Reason 
 		}
 	}
 	pk.ran("chip.next_hop", n != nil)
+	pk.findHop(rif, ip, n)
 	if n == nil {
 		return conf.unknownNeighbor(pk, rif)
 	}

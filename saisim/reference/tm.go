@@ -70,7 +70,11 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 		return
 	}
 	q := p.queues[queueOf(p.QoS, o.class(), len(p.queues))]
+	held := q.bytes()
 	mark, why, ok := c.ask(q, o, o.mirror == nil && o.h.ip != nil && o.h.ip.tos&3 != 0)
+	o.find(saisim.Finding{
+		Table: "queue", Port: p.Port.Port, Queue: uint8(slices.Index(p.queues, q)), Bytes: uint32(held), Hit: ok,
+	})
 	if !ok {
 		q.DroppedBytes += uint64(o.takes())
 		c.dropCopy(p, o, why)

@@ -3,6 +3,7 @@ package reference
 import (
 	"encoding/binary"
 
+	"tamtam/saisim"
 	"tamtam/saisim/config"
 )
 
@@ -37,6 +38,9 @@ func (conf *settings) trapOf(t config.Trap) (does effects, priority uint32, set 
 // that wants a copy.
 func (pk *packet) trapAs(t config.Trap, does effects) {
 	pk.effects = pk.effects.or(does)
+	if does != nothing {
+		pk.find(does.of(saisim.Finding{Table: "chip.trap", Hit: true, Trap: t}))
+	}
 	if does.copy && pk.trap == config.TrapNone {
 		pk.trap = t
 	}

@@ -1,0 +1,85 @@
+package packettrace
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"tamtam/saisim"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// mostWaiting is how many requests may wait: each takes the chip's time.
+const mostWaiting = 16
+
+// mostName bounds the names of requests, in bytes.
+const mostName = 200
+
+// Serve answers requests about a chip until ctx ends. A request that comes while Redis is away is lost, as its answer
+// would be.
+func Serve(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logger) error {
+	l := swss.NewListener(r)
+	defer l.Close()
+	requests := swss.NewNotificationConsumer(l, r.DB(swss.StateDB), schema.PacketTraceChannel)
+	for {
+		asked, _ := requests.Pops(ctx) // it never fails
+		for i, q := range asked {
+			ask := traced
+			if i >= mostWaiting {
+				ask = busy
+			}
+			if err := answer(ctx, r, chip, q, ask); err != nil && ctx.Err() == nil {
+				log.Warn("a packet trace is not answered", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-l.Ready():
+		}
+	}
+}
+
+// An asked says what becomes of a request.
+type asked func(context.Context, *swss.Redis, *saisim.Chip, string) ([]byte, error)
+
+func busy(context.Context, *swss.Redis, *saisim.Chip, string) ([]byte, error) {
+	return nil, fmt.Errorf("%d requests wait already", mostWaiting)
+}
+
+// answer answers one request.
+func answer(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q swss.KeyOpFieldsValues, ask asked) error {
+	name, ok := strings.CutPrefix(q.Key, schema.PacketTraceAnswers)
+	if !ok || name == "" || len(name) > mostName || strings.ContainsAny(name, "|: ") || q.Op != schema.PacketTraceAsk {
+		return nil // nobody waits for it
+	}
+	say := func(word, text string) error {
+		fields := []swss.Pair{{Field: word, Value: text}}
+		return r.DB(swss.StateDB).Client().Publish(ctx, q.Key, swss.EncodeFields(fields)).Err()
+	}
+	text, err := ask(ctx, r, chip, q.FieldValues()[schema.PacketTraceRequest])
+	if err != nil {
+		return say(schema.PacketTraceRefused, err.Error())
+	}
+	rows := swss.NewTable(r.DB(swss.StateDB), schema.StatePacketTrace)
+	row := swss.FieldValues{schema.PacketTraceJSON: string(text)}
+	if err := rows.SetFor(ctx, name, row, schema.PacketTraceLife); err != nil {
+		return err
+	}
+	return say(schema.PacketTraceDone, name)
+}
+
+func traced(ctx context.Context, r *swss.Redis, chip *saisim.Chip, request string) ([]byte, error) {
+	q, err := ParseRequest([]byte(request))
+	if err != nil {
+		return nil, err
+	}
+	a, err := Of(ctx, r, chip, q)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(a)
+}

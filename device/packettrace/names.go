@@ -1,0 +1,163 @@
+package packettrace
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+
+	"tamtam/saisim"
+	"tamtam/saisim/config"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// names says what the chip's objects are called. What nobody has named is called by its object id.
+type names struct {
+	fork   *saisim.Fork
+	tables config.Tables
+	of     map[config.ID]string
+	entry  map[config.ID]config.ACLEntry
+}
+
+// newNames reads the names. Those of ports and VLANs the chip knows; of the rest COUNTERS_DB has the names, and ASIC_DB
+// the ids by which it has them. Without a Redis there are the chip's.
+func newNames(ctx context.Context, r *swss.Redis, f *saisim.Fork) (*names, error) {
+	n := &names{fork: f, tables: f.Tables(), of: map[config.ID]string{}, entry: map[config.ID]config.ACLEntry{}}
+	for _, p := range n.tables.Ports {
+		if name := f.PortName(p.Port); name != "" {
+			n.of[p.ID] = name
+		}
+	}
+	for _, v := range n.tables.VLANs {
+		n.of[v.ID] = fmt.Sprintf("Vlan%d", v.VID)
+	}
+	if err := n.fromDatabases(ctx, r); err != nil {
+		return nil, err
+	}
+	for _, b := range n.tables.BridgePorts {
+		n.of[b.ID] = n.name(b.On)
+	}
+	for _, i := range n.tables.Interfaces {
+		n.of[i.ID] = n.name(i.On)
+	}
+	for _, e := range n.tables.ACLEntries {
+		n.entry[e.ID] = e
+		for _, c := range e.Of(config.ActCounter) {
+			if rule, ok := n.of[c]; ok {
+				n.of[e.ID] = rule
+				table, _, _ := strings.Cut(rule, "|")
+				n.of[e.Table] = table
+			}
+		}
+	}
+	return n, nil
+}
+
+// fromDatabases reads the names of LAGs, ACL counters and policers.
+func (n *names) fromDatabases(ctx context.Context, r *swss.Redis) error {
+	if r == nil {
+		return nil
+	}
+	virtual, err := r.DB(swss.ASICDB).Client().HGetAll(ctx, "RIDTOVID").Result()
+	if err != nil {
+		return fmt.Errorf("names: %w", err)
+	}
+	real := map[string]config.ID{}
+	for rid, vid := range virtual {
+		var id config.ID
+		if _, err := fmt.Sscanf(rid, "oid:0x%x", (*uint64)(&id)); err == nil {
+			real[vid] = id
+		}
+	}
+	for _, table := range []string{schema.CountersLAGNameMap, schema.CountersACLRuleMap, schema.CountersPolicerNameMap} {
+		rows, err := r.DB(swss.CountersDB).Client().HGetAll(ctx, table).Result()
+		if err != nil {
+			return fmt.Errorf("names: %w", err)
+		}
+		for name, vid := range rows {
+			if id, ok := real[vid]; ok {
+				n.of[id] = strings.Replace(name, ":", "|", 1)
+			}
+		}
+	}
+	return nil
+}
+
+// name is what an object is called, "" if there is none.
+func (n *names) name(id config.ID) string {
+	if name, ok := n.of[id]; ok || id == config.None {
+		return name
+	}
+	return id.String()
+}
+
+// port is what a port is called.
+func (n *names) port(id saisim.PortID) string {
+	if id == saisim.CPUPort {
+		return "CPU"
+	}
+	if name := n.fork.PortName(id); name != "" {
+		return name
+	}
+	return fmt.Sprintf("port %d", id)
+}
+
+// at returns the router interface that frames of a port are at, in a VLAN if they are tagged.
+func (n *names) at(id saisim.PortID, tag *uint16) (config.Interface, bool) {
+	var on config.ID
+	vid := uint16(0)
+	for _, p := range n.tables.Ports {
+		if p.Port == id {
+			on, vid = p.ID, p.PVID
+		}
+	}
+	for _, l := range n.tables.LAGs {
+		for _, m := range l.Members {
+			if m.Port == id {
+				on, vid = l.ID, l.PVID
+			}
+		}
+	}
+	if tag != nil && *tag != 0 {
+		vid = *tag
+	}
+	for _, v := range n.tables.VLANs {
+		if v.VID == vid && !n.routed(on) {
+			on = v.ID
+			break
+		}
+	}
+	for _, i := range n.tables.Interfaces {
+		if i.On == on {
+			return i, true
+		}
+	}
+	return config.Interface{}, false
+}
+
+func (n *names) routed(on config.ID) bool {
+	for _, i := range n.tables.Interfaces {
+		if i.On == on {
+			return true
+		}
+	}
+	return false
+}
+
+// router implements scene.
+func (n *names) router(port saisim.PortID, tag *uint16) (net.HardwareAddr, bool) {
+	i, ok := n.at(port, tag)
+	return i.MAC[:], ok
+}
+
+// neighbor implements scene.
+func (n *names) neighbor(ip netip.Addr) (net.HardwareAddr, bool) {
+	for _, x := range n.tables.Neighbors {
+		if x.IP == ip {
+			return x.MAC[:], true
+		}
+	}
+	return nil, false
+}

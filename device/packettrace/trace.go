@@ -1,0 +1,293 @@
+package packettrace
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tamtam/saisim"
+	"tamtam/saisim/config"
+	"tamtam/swss"
+)
+
+// An Answer is what would become of a packet.
+type Answer struct {
+	In       string    `json:"in"`
+	Bytes    int       `json:"bytes"` // without FCS
+	Frame    string    `json:"frame"` // hexadecimal
+	Fate     string    `json:"fate"`  // in a few words
+	Lookups  []Lookup  `json:"lookups"`
+	Copies   []Copy    `json:"copies"`
+	Counters []Counter `json:"counters"`
+	// WouldPass is what one entry's change would do for a packet that nobody gets; nil: somebody does.
+	WouldPass *WouldPass      `json:"would-pass,omitempty"`
+	History   json.RawMessage `json:"history"` // cycles at each place
+}
+
+// A Lookup is a look into one table.
+type Lookup struct {
+	Table string `json:"table"`
+	At    string `json:"at,omitempty"` // which of these tables: an ACL table, a port
+	Hit   bool   `json:"hit"`
+	Key   string `json:"key,omitempty"`   // what was looked up
+	Entry string `json:"entry,omitempty"` // that was found
+	Does  string `json:"does,omitempty"`  // what the entry says
+}
+
+// A Copy is one that leaves the chip, or is dropped; copy 0 is the packet itself.
+type Copy struct {
+	Copy    uint32    `json:"copy"`
+	Fate    string    `json:"fate"` // sent, to-cpu or dropped
+	Why     string    `json:"why,omitempty"`
+	Out     string    `json:"out,omitempty"`
+	Queue   *uint8    `json:"queue,omitempty"`
+	Cycle   uint64    `json:"cycle"`
+	Bytes   int       `json:"bytes"`
+	Frame   string    `json:"frame,omitempty"`
+	Rewrite []Rewrite `json:"rewrite,omitempty"`
+	Tables  []string  `json:"tables,omitempty"` // that it ran
+}
+
+// A Counter is one that counts, by how much.
+type Counter struct {
+	Counter string `json:"counter"`
+	By      int64  `json:"by"`
+}
+
+// Of returns what would become of a packet that came to a chip now. r has the names; nil: none.
+func Of(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Request) (*Answer, error) {
+	f, err := chip.Fork()
+	if err != nil {
+		return nil, err
+	}
+	port, ok := f.PortByName(q.In)
+	if !ok {
+		return nil, fmt.Errorf("in is %.80q: the chip has no such port", q.In)
+	}
+	n, err := newNames(ctx, r, f)
+	if err != nil {
+		return nil, err
+	}
+	frame, err := q.frame(port, n)
+	if err != nil {
+		return nil, err
+	}
+	t, err := f.Trace(port, f.Now, saisim.Frame{Data: frame})
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{In: q.In, Bytes: len(frame), Frame: hex.EncodeToString(frame), Lookups: []Lookup{}, Counters: []Counter{}}
+	for i := range t.Findings {
+		a.Lookups = append(a.Lookups, n.lookup(&t.Findings[i]))
+	}
+	a.Copies = n.copies(t, frame)
+	a.Fate = fate(a.Copies)
+	if dropped(a.Copies) {
+		if a.WouldPass, err = n.wouldPass(ctx, t, port, frame); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range t.Counts {
+		a.Counters = append(a.Counters, Counter{n.counter(c), c.By})
+	}
+	a.History, err = f.History(t)
+	return a, err
+}
+
+// Fates of copies.
+const (
+	fateSent    = "sent"
+	fateCPU     = "to-cpu"
+	fateDropped = "dropped"
+)
+
+// dropped reports whether nobody gets a copy.
+func dropped(copies []Copy) bool {
+	return !slices.ContainsFunc(copies, func(c Copy) bool { return c.Fate != fateDropped })
+}
+
+// fate is what becomes of all copies, in a few words.
+func fate(copies []Copy) string {
+	var all []string
+	for _, c := range copies {
+		switch c.Fate {
+		case fateSent:
+			all = append(all, "sent by "+c.Out)
+		case fateCPU:
+			all = append(all, "to the CPU")
+		default:
+			all = append(all, "dropped: "+c.Why)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// copies are those of a trace that have ended.
+func (n *names) copies(t *saisim.PacketTrace, in []byte) []Copy {
+	all := []Copy{}
+	queue := map[uint32]uint8{}
+	for i := range t.Moments {
+		m := &t.Moments[i]
+		c := Copy{Copy: m.Copy, Cycle: uint64(m.At), Bytes: m.Len, Out: n.port(m.Port)}
+		switch m.What {
+		case saisim.MomentQueued:
+			queue[m.Copy] = m.Queue
+			continue
+		case saisim.MomentSent:
+			c.Fate = fateSent
+		case saisim.MomentPunted:
+			c.Fate = fateCPU
+		case saisim.MomentDropped:
+			c.Fate, c.Why = fateDropped, m.Why.String()
+			if m.Copy == 0 {
+				c.Out = ""
+			}
+		default:
+			continue
+		}
+		if q, ok := queue[m.Copy]; ok {
+			c.Queue = &q
+		}
+		if m.What != saisim.MomentDropped {
+			c.Frame, c.Rewrite = hex.EncodeToString(m.Data), rewrites(in, m.Data)
+		}
+		for _, s := range t.Paths[m.Copy] {
+			word := ""
+			if s.Hit {
+				word = " (hit)"
+			}
+			c.Tables = append(c.Tables, s.Table+word)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// does are the effects of an entry.
+func does(f *saisim.Finding) string {
+	var words []string
+	for _, x := range []struct {
+		is   bool
+		word string
+	}{{f.Drop, "drop"}, {f.Copy, "copy to the CPU"}, {f.Cancel, "no copy to the CPU"}} {
+		if x.is {
+			words = append(words, x.word)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func orNone(text, none string) string {
+	if text == "" {
+		return none
+	}
+	return text
+}
+
+// lookup is a finding in words.
+func (n *names) lookup(f *saisim.Finding) Lookup {
+	l := Lookup{Table: f.Table, Hit: f.Hit, Does: does(f)}
+	switch f.Table {
+	case "chip.port":
+		l.Entry = n.admitted(f)
+	case "chip.trap":
+		l.Entry = f.Trap.String()
+	case "chip.acl", "chip.egress_acl":
+		n.acl(f, &l)
+	case "chip.learning", "chip.fdb":
+		l.Key, l.Entry = fmt.Sprintf("%s in Vlan%d", f.MAC, f.VLAN), n.name(f.Entry)
+	case "chip.next_hop":
+		l.Key = fmt.Sprintf("%s at %s", f.Prefix.Addr(), n.name(f.In))
+		if f.Hit {
+			l.Entry = f.MAC.String()
+		}
+	case saisim.TablePolicer:
+		l.Entry = n.name(f.Entry)
+	case saisim.TableQueue:
+		l.At, l.Key = fmt.Sprintf("%s:%d", n.port(f.Port), f.Queue), fmt.Sprintf("%d bytes in it", f.Bytes)
+	case "chip.ipv4_route", "chip.ipv6_route":
+		if f.Hit {
+			l.Entry = f.Prefix.String()
+		}
+	default:
+		n.program(f, &l)
+	}
+	if !f.Hit && (f.Table == saisim.TablePolicer || f.Table == saisim.TableQueue) {
+		l.Does = "drop"
+	}
+	return l
+}
+
+// program is a look into a table of the program.
+func (n *names) program(f *saisim.Finding, l *Lookup) {
+	if f.Port != saisim.CPUPort {
+		l.At = n.port(f.Port)
+	}
+	if f.Hit {
+		l.Entry = fmt.Sprintf("entry %d", f.Number)
+	}
+}
+
+// admitted is where a packet is admitted to.
+func (n *names) admitted(f *saisim.Finding) string {
+	switch {
+	case !f.Hit:
+		return ""
+	case f.In != config.None:
+		return "router interface " + n.name(f.In)
+	}
+	return fmt.Sprintf("Vlan%d", f.VLAN)
+}
+
+// acl is a look into an ACL table.
+func (n *names) acl(f *saisim.Finding, l *Lookup) {
+	l.At, l.Entry = n.name(f.In), n.name(f.Entry)
+	if f.Table == "chip.egress_acl" {
+		l.At += " at " + n.port(f.Port)
+	}
+	if f.Hit {
+		l.Does = n.actions(f)
+	}
+}
+
+// actions are those of an ACL entry, in words.
+func (n *names) actions(f *saisim.Finding) string {
+	words := []string{orNone(does(f), "forward")}
+	for _, a := range n.entry[f.Entry].Actions {
+		switch a.Kind {
+		case config.ActRedirect:
+			words = append(words, "redirect to "+n.name(a.Of[0]))
+		case config.ActMirrorIngress, config.ActMirrorEgress:
+			words = append(words, "mirror")
+		case config.ActSetTC:
+			words = append(words, fmt.Sprintf("traffic class %d", a.Number))
+		case config.ActSetDSCP:
+			words = append(words, fmt.Sprintf("DSCP %d", a.Number))
+		case config.ActStamp:
+			words = append(words, "stamp")
+		case config.ActNoLearning:
+			words = append(words, "do not learn")
+		case config.ActSetMeta:
+			words = append(words, fmt.Sprintf("metadata %#x", a.Number))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// counter is what a counter is called.
+func (n *names) counter(c saisim.CountChange) string {
+	switch c.Kind {
+	case "port":
+		return fmt.Sprintf("%s %s", n.port(c.Port), c.Name)
+	case "queue":
+		return fmt.Sprintf("queue %s:%d %s", n.port(c.Port), c.Queue, c.Name)
+	case "altmark":
+		return fmt.Sprintf("alternate marking, flow %d colour %d: %s", c.Index, c.Queue, c.Name)
+	case "record":
+		return fmt.Sprintf("table recording %s: %s", c.Label, c.Name)
+	}
+	return fmt.Sprintf("%s %s %s", c.Kind, n.name(c.Of), c.Name)
+}

@@ -1,0 +1,157 @@
+package device
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"tamtam/device/packettrace"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// routedPorts is a switch that routes between two subnets, with an ACL rule.
+func routedPorts() ConfigDB {
+	config := twoPorts()
+	delete(config, "VLAN")
+	delete(config, "VLAN_MEMBER")
+	config[schema.CfgACLTable] = map[string]swss.FieldValues{"EDGE": {"TYPE": "L3", "PORTS": "Ethernet0"}}
+	config[schema.CfgACLRule] = map[string]swss.FieldValues{
+		"EDGE|RULE_1": {"PRIORITY": "100", "DST_IP": "10.2.0.9/32", "PACKET_ACTION": "DROP"},
+	}
+	config["INTERFACE"] = map[string]swss.FieldValues{
+		"Ethernet0": {}, "Ethernet0|10.1.0.1/24": {}, "Ethernet1": {}, "Ethernet1|10.2.0.1/24": {},
+	}
+	config["NEIGH"] = map[string]swss.FieldValues{
+		"Ethernet1|10.2.0.9": {"neigh": "02:00:00:00:02:09"}, "Ethernet1|10.2.0.8": {"neigh": "02:00:00:00:02:08"},
+	}
+	config["STATIC_ROUTE"] = map[string]swss.FieldValues{"10.9.0.0/16": {"nexthop": "10.2.0.8", "ifname": "Ethernet1"}}
+	return config
+}
+
+// A switch says by the shell what would become of packets, by the names that the operator has given, and counts none.
+func TestPacketTraceByShell(t *testing.T) {
+	s := testSim(t, SimConfig{Config: routedPorts()})
+	settle(t, s)
+	server, shell, out := startNorthbound(t, s)
+	ask := func(input string) error {
+		_, err := server.Operate(t.Context(), "trace-packet", []byte(input))
+		return err
+	}
+	if err := ask(`{"in":"Ethernet0"}`); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "nobody answers") {
+		t.Errorf("without syncd: %v", err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- packettrace.Serve(ctx, s.Redis, s.Chip, slog.New(slog.DiscardHandler)) }()
+	defer func() { stop(); <-done }()
+	for status.Code(ask(`{"in":"Ethernet0"}`)) == codes.Unavailable { // it has not subscribed yet
+	}
+	before := s.Chip.Books()
+	for line, want := range map[string][]string{
+		"show packet-trace in Ethernet0 src 10.1.0.5 dst 10.2.0.8": {
+			"Fate : sent by Ethernet1", "chip.acl         EDGE         miss", "10.2.0.8/32", "copy 1: ttl 64 -> 63",
+			"+1  router-interface Ethernet1 out-packets", "queue            Ethernet1:0  hit"},
+		"show packet-trace in Ethernet0 src 10.1.0.5 dst 10.2.0.9 protocol tcp dst-port 80": {
+			"Fate : dropped: acl", "EDGE|RULE_1                 drop", "+1  acl EDGE|RULE_1 packets",
+			"without ACL rule EDGE|RULE_1: sent by Ethernet1"},
+		"show packet-trace in Ethernet0 frame 0180c200000e02000000000188cc00000000 | json": {
+			`"fate": "to the CPU"`, `"entry": "lldp"`, `"place": "to the CPU"`},
+		"show packet-trace in Ethernet0 src 10.1.0.5 dst 10.2.0.8 ttl 1": {"Fate : to the CPU", "ttl_error"},
+	} {
+		out.Reset()
+		if err := shell.Exec(t.Context(), line); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		for _, w := range want {
+			if !strings.Contains(out.String(), w) {
+				t.Errorf("%s lacks %q:\n%s", line, w, out)
+			}
+		}
+	}
+	for input, want := range map[string]string{
+		`{"in":"Ethernet99","src":"10.1.0.5","dst":"10.2.0.8"}`:           `in is "Ethernet99": the chip has no such port`,
+		`{"in":"Ethernet0","src":"10.1.0.5","dst":"10.2.0.8","ttl":"no"}`: "ttl",
+		`{"in":"Ethernet0","id":"a|b"}`:                                   `id is "\"a|b\"", want 1 to 64 letters, digits and dashes`,
+		`{"src":"10.1.0.5"}`:                                              "in is missing",
+	} {
+		if err := ask(input); status.Code(err) != codes.InvalidArgument || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", input, err, want)
+		}
+	}
+	if err := ask(`{"in":"Ethernet0","src":"10.1.0.5","dst":"10.2.0.8","id":"mine"}`); err != nil {
+		t.Error(err)
+	}
+	path := &gpb.Path{Origin: "sonic-db", Elem: []*gpb.PathElem{{Name: "STATE_DB"}, {Name: "localhost"}, {Name: "TAMTAM_PACKET_TRACE"}, {Name: "mine"}}}
+	if found, err := server.Get(t.Context(), &gpb.GetRequest{Path: []*gpb.Path{path}, Encoding: gpb.Encoding_JSON_IETF}); err != nil ||
+		!strings.Contains(found.String(), "sent by Ethernet1") {
+		t.Errorf("the answer by gNMI: %v, %v", found, err)
+	}
+	if s.Chip.Books() != before {
+		t.Errorf("the books are %+v, were %+v", s.Chip.Books(), before)
+	}
+}
+
+// Of a packet that is dropped it is said which one entry is in the way.
+func TestWhichEntryIsInTheWay(t *testing.T) {
+	routed, bridged := routedPorts(), twoPorts()
+	down := routedPorts()
+	down["PORT"]["Ethernet1"]["admin_status"] = "down"
+	number := func(n uint16) *uint16 { return &n }
+	size := 1600
+	long := routedPorts()
+	long["PORT"]["Ethernet0"]["mtu"] = "9100"
+	to := func(dst string) packettrace.Request {
+		return packettrace.Request{In: "Ethernet0", Src: "10.1.0.5", Dst: dst}
+	}
+	in := to("10.2.0.8")
+	in.Size = &size
+	vlan := to("10.2.0.8")
+	vlan.VLAN, vlan.DstMAC = number(20), "02:00:00:00:00:77"
+	noVLAN := vlan
+	noVLAN.VLAN = number(30)
+	source := to("10.2.0.8")
+	source.SrcMAC = "01:00:00:00:00:01"
+	strict := twoPorts()
+	strict["VLAN_MEMBER"] = map[string]swss.FieldValues{
+		"Vlan10|Ethernet0": {"tagging_mode": "untagged"}, "Vlan20|Ethernet1": {"tagging_mode": "tagged"},
+	}
+	for name, tt := range map[string]struct {
+		config     ConfigDB
+		request    packettrace.Request
+		fate, want string // want "": no change of one entry would let it pass
+	}{
+		"a rule": {routed, to("10.2.0.9"), "dropped: acl", "without ACL rule EDGE|RULE_1: sent by Ethernet1"},
+		"a port": {down, to("10.2.0.8"), "dropped: egress-port-down", "Ethernet1 up: sent by Ethernet1"},
+		"no route": {routed, to("10.3.0.9"), "dropped: route", "a route 10.3.0.9/32 via 10.2.0.8 at Ethernet1: sent by Ethernet1\n" +
+			"a route 10.3.0.9/32 via 10.2.0.9 at Ethernet1: sent by Ethernet1"},
+		"an MTU":         {long, in, "dropped: l3-mtu", "Ethernet1 with an MTU of 9216: sent by Ethernet1"},
+		"no such VLAN":   {bridged, noVLAN, "dropped: no-vlan", ""},
+		"not in a VLAN":  {strict, vlan, "dropped: not-vlan-member", "Ethernet0 a member of Vlan20: sent by Ethernet1"},
+		"its own source": {routed, source, "dropped: source-address", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := testSim(t, SimConfig{Config: tt.config})
+			settle(t, s)
+			a, err := packettrace.Of(t.Context(), s.Redis, s.Chip, tt.request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Fate != tt.fate || a.WouldPass == nil {
+				t.Fatalf("%s, want %s; would pass %+v", a.Fate, tt.fate, a.WouldPass)
+			}
+			var all []string
+			for _, c := range a.WouldPass.If {
+				all = append(all, c.Change+": "+c.Fate)
+			}
+			if got := strings.Join(all, "\n"); got != tt.want || a.WouldPass.NotTried > 0 {
+				t.Errorf("would pass %q, want %q; %d tried, %d not", got, tt.want, a.WouldPass.Tried, a.WouldPass.NotTried)
+			}
+		})
+	}
+}

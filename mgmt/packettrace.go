@@ -1,0 +1,104 @@
+package mgmt
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"tamtam/schema"
+	"tamtam/swss"
+
+	"github.com/redis/go-redis/v9"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// What would become of a packet is asked of syncd, whose chip knows. The answer stands for a while in STATE_DB, where
+// clients of gNMI read it: origin sonic-db, STATE_DB/localhost/TAMTAM_PACKET_TRACE/ID.
+
+// traceWait bounds the time until syncd answers.
+const traceWait = 20 * time.Second
+
+// mostTraceName bounds the names of answers.
+const mostTraceName = 64
+
+// tracePacket is the operation trace-packet.
+func (s *keeping) tracePacket(ctx context.Context, _ string, input []byte) ([]byte, error) {
+	var in map[string]json.RawMessage
+	if err := parseInput(input, map[string]bool{"in": true}, &in); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	id := rand.Text()
+	if given, ok := in["id"]; ok {
+		delete(in, "id")
+		if err := json.Unmarshal(given, &id); err != nil || !traceName(id) {
+			return nil, status.Errorf(codes.InvalidArgument, "id is %s, want 1 to %d letters, digits and dashes",
+				quoted(string(given)), mostTraceName)
+		}
+	}
+	request, err := json.Marshal(in)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, traceWait)
+	defer cancel()
+	if err := s.askTrace(ctx, id, request); err != nil {
+		return nil, err
+	}
+	row, ok, err := swss.NewTable(s.reader.redis.DB(swss.StateDB), schema.StatePacketTrace).Get(ctx, id)
+	switch {
+	case err != nil:
+		return nil, unavailable(err)
+	case !ok || !json.Valid([]byte(row[schema.PacketTraceJSON])):
+		return nil, status.Error(codes.Internal, "syncd has answered, and there is no answer")
+	}
+	return fmt.Appendf(nil, `{"id":%q,"trace":%s}`, id, row[schema.PacketTraceJSON]), nil
+}
+
+func traceName(id string) bool {
+	odd := func(c rune) bool {
+		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-')
+	}
+	return id != "" && len(id) <= mostTraceName && !strings.ContainsFunc(id, odd)
+}
+
+// askTrace asks syncd, and waits for the answer.
+func (s *keeping) askTrace(ctx context.Context, id string, request []byte) error {
+	db, to := s.reader.redis.DB(swss.StateDB), schema.PacketTraceAnswers+id
+	sub := db.Subscribe(ctx, to)
+	defer sub.Close()
+	if _, err := sub.Receive(ctx); err != nil {
+		return unavailable(err)
+	}
+	heard, err := swss.NewNotificationProducer(db, schema.PacketTraceChannel).Send(ctx, schema.PacketTraceAsk, to,
+		[]swss.Pair{{Field: schema.PacketTraceRequest, Value: string(request)}})
+	switch {
+	case err != nil:
+		return unavailable(err)
+	case heard == 0:
+		return status.Error(codes.Unavailable, "nobody answers: syncd is not running, or its chip is not the simulated one")
+	}
+	for {
+		msg, err := sub.Receive(ctx)
+		if err != nil {
+			return status.Errorf(codes.Unavailable, "syncd has not answered: %v", err)
+		}
+		m, ok := msg.(*redis.Message)
+		if !ok {
+			continue
+		}
+		answer, err := swss.DecodeFields(m.Payload)
+		switch {
+		case err != nil || len(answer) == 0:
+			return status.Errorf(codes.Internal, "the answer %s cannot be read", quoted(m.Payload))
+		case answer[0].Field == schema.PacketTraceRefused:
+			return status.Error(codes.InvalidArgument, answer[0].Value)
+		case answer[0].Field == schema.PacketTraceDone:
+			return nil
+		}
+		return status.Errorf(codes.Internal, "the answer is %s", quoted(answer[0].Field))
+	}
+}

@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"net/netip"
+
+	"tamtam/saisim/config"
+)
+
+// Tables of findings beyond those of the graph, [tamtam/saisim/describe.Fixed].
+const (
+	TablePolicer = "policer"
+	TableQueue   = "queue"
+)
+
+// A Finding is what one look of a packet into one table has found, and by which entry. Table says which it is, and
+// that which of the other fields mean something:
+//
+//	chip.port        Hit: the port may send it; VLAN that it is in, 0: at a router interface of a port or LAG;
+//	                 In: the port, LAG or VLAN of the router interface that it is at
+//	chip.trap        Trap, and what it does: Drop, Copy; wherever in the pipe it is trapped
+//	chip.acl, chip.egress_acl
+//	                 In: the ACL table; Entry: the ACL entry; Drop, Copy, Cancel: its packet action; Port: of a copy
+//	chip.learning    VLAN, MAC: its source; Entry: the bridge port where that was known before
+//	chip.ipv4_route, chip.ipv6_route
+//	                 Prefix; Drop, Copy, Cancel: the route's packet action
+//	chip.next_hop    In: the port, LAG or VLAN of the router interface out; Prefix: the neighbour's address; MAC
+//	chip.fdb         VLAN, MAC: its destination; Entry: the bridge port; Drop, Copy: its packet action
+//	ingress.NAME, egress.NAME
+//	                 Number: the entry's, of a table of the program that has a key; Port: of a copy
+//	policer          Entry: the policer; Hit: it passes
+//	queue            Port, Queue; Bytes that were in the queue; Hit: it is let in; of a mirror session's copy, too
+type Finding struct {
+	Table              string
+	Hit                bool
+	In, Entry          config.ID
+	VLAN               uint16
+	MAC                config.MAC
+	Prefix             netip.Prefix
+	Trap               config.Trap
+	Drop, Copy, Cancel bool
+	Port               PortID
+	Queue              uint8
+	Bytes              uint32
+	Number             uint32
+}
+
+// withAction adds the effects of a packet action.
+func (f Finding) withAction(a actions) Finding {
+	f.Drop, f.Copy, f.Cancel = a&actDrop != 0, a&actCopy != 0, a&actCancel != 0
+	return f
+}
+
+// The functions below are called only where somebody wants findings.
+
+// place is the port, LAG or VLAN of a router interface.
+func (r *rif) place() config.ID {
+	switch {
+	case r == nil:
+		return config.None
+	case r.port != nil:
+		return r.port.name
+	case r.lag != nil:
+		return r.lag.name
+	case r.vlan != nil:
+		return r.vlan.name
+	}
+	return config.None
+}
+
+// foundRoute is the finding of a longest prefix.
+func foundRoute(table string, d *dest) Finding {
+	f := Finding{Table: table}
+	if d == nil {
+		return f
+	}
+	f.Hit, f.Prefix = true, d.prefix()
+	return f.withAction(d.act)
+}
+
+// prefix is that of which d is the destination.
+func (d *dest) prefix() netip.Prefix {
+	if d.route != nil {
+		return d.route.Prefix
+	}
+	return hostPrefix(d.hosts[0].ip)
+}
+
+func hostPrefix(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
+
+func foundHop(table string, r *rif, ip netip.Addr, known bool, mac uint64) Finding {
+	f := Finding{Table: table, Hit: known, In: r.place(), Prefix: hostPrefix(ip)}
+	if known {
+		f.MAC = macOf(mac)
+	}
+	return f
+}
+
+func foundAddress(table string, vid uint16, mac uint64, e *fdbEntry) Finding {
+	f := Finding{Table: table, Hit: e != nil, VLAN: vid, MAC: macOf(mac)}
+	if e != nil {
+		f.Entry = e.to.name
+		f = f.withAction(e.act)
+	}
+	return f
+}
+
+func foundEntry(table string, t *aclTable, e *aclEntry, out PortID) Finding {
+	f := Finding{Table: table, Hit: e != nil, In: t.id, Port: out}
+	if e != nil {
+		f.Entry = e.id
+		f = f.withAction(e.act)
+	}
+	return f
+}

@@ -1,0 +1,106 @@
+package saisim
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+
+	"tamtam/saisim/config"
+	"tamtam/saisim/engine"
+	"tamtam/saisim/profile"
+)
+
+// A PacketTrace is what would become of a packet.
+type PacketTrace = engine.PacketTrace
+
+// A Finding is what one look of a packet into one table has found.
+type Finding = engine.Finding
+
+// A CountChange is by how much a counter has more.
+type CountChange = engine.CountChange
+
+// Tables of findings beyond those of the graph.
+const (
+	TablePolicer = engine.TablePolicer
+	TableQueue   = engine.TableQueue
+)
+
+// A Fork is a chip as it was at an instant, with all that was in it and on its way: for what would become of packets.
+// Nothing that is asked of it changes it, and nothing of it is seen by the chip.
+type Fork struct {
+	Now   Cycle
+	fork  *engine.Fork
+	rows  config.Set
+	names map[PortID]string
+	prof  *profile.Profile
+}
+
+// Fork returns a fork of the chip, which is locked meanwhile.
+func (c *Chip) Fork() (*Fork, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, err := engine.NewFork(c.engine)
+	if err != nil {
+		return nil, err
+	}
+	f := &Fork{c.engine.Now(), e, c.objects.Rows(), map[PortID]string{}, &c.profile}
+	for _, id := range c.objects.Ports() {
+		f.names[id] = c.objects.PortName(id)
+	}
+	return f, nil
+}
+
+// Trace returns what would become of a frame that came to a port's ingress MAC at a cycle, or as soon after as the
+// frames before it allow, if nothing came after it.
+func (f *Fork) Trace(id PortID, at Cycle, frame Frame) (*PacketTrace, error) {
+	return f.fork.Trace(id, at, &frame)
+}
+
+// With returns the fork with a change of its tables.
+func (f *Fork) With(ch config.Change) (*Fork, error) {
+	e, err := f.fork.With(ch)
+	if err != nil {
+		return nil, err
+	}
+	n := *f
+	n.fork, n.rows = e, maps.Clone(f.rows)
+	n.rows.Apply(ch)
+	return &n, nil
+}
+
+// Tables returns everything that the fixed functions are configured with. The rows must not be changed.
+func (f *Fork) Tables() config.Tables { return f.rows.Tables() }
+
+// PortName returns the name of a port's host interface, "" if it has none.
+func (f *Fork) PortName(id PortID) string { return f.names[id] }
+
+// PortByName returns the port whose host interface has a name.
+func (f *Fork) PortByName(name string) (PortID, bool) {
+	for id, n := range f.names {
+		if n == name && n != "" {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+// History returns the cycles at which the packet of a trace, and its copies, are at each place of the chip, in the form
+// of a [Trace] as JSON.
+func (f *Fork) History(t *PacketTrace) (json.RawMessage, error) {
+	var text bytes.Buffer
+	h := newTrace(f.prof, f.PortName, &text, true)
+	for _, m := range t.Moments {
+		h.See(m)
+	}
+	err := h.Flush()
+	return bytes.TrimSpace(text.Bytes()), err
+}
+
+// TracePacket is [Fork.Trace] of a fork of the chip as it is now.
+func (c *Chip) TracePacket(id PortID, at Cycle, frame Frame) (*PacketTrace, error) {
+	f, err := c.Fork()
+	if err != nil {
+		return nil, err
+	}
+	return f.Trace(id, at, frame)
+}

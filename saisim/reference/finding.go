@@ -1,0 +1,74 @@
+package reference
+
+import (
+	"net/netip"
+
+	"tamtam/saisim"
+	"tamtam/saisim/config"
+	"tamtam/saisim/pipe"
+)
+
+// find tells what the packet has found in a table.
+func (pk *packet) find(f saisim.Finding) {
+	if pk.found != nil {
+		pk.found(f)
+	}
+}
+
+func (e effects) of(f saisim.Finding) saisim.Finding {
+	f.Drop, f.Copy, f.Cancel = e.drop, e.copy, e.cancel
+	return f
+}
+
+// findRoute tells of a longest prefix.
+func (pk *packet) findRoute(table string, r config.Route, found bool) {
+	f := saisim.Finding{Table: table, Hit: found}
+	if found {
+		f.Prefix = r.Prefix
+		f = doesOf(r.Action).of(f)
+	}
+	pk.find(f)
+}
+
+// findHop tells of a neighbour, nil: there is none of that address.
+func (pk *packet) findHop(rif config.Interface, ip netip.Addr, n *config.Neighbor) {
+	f := saisim.Finding{Table: "chip.next_hop", Hit: n != nil, In: rif.On, Prefix: netip.PrefixFrom(ip, ip.BitLen())}
+	if n != nil {
+		f.MAC = n.MAC
+	}
+	pk.find(f)
+}
+
+// findAddress tells of an address in the FDB.
+func (pk *packet) findAddress(table string, key fdbKey, e saisim.FDBRow, known bool) {
+	f := saisim.Finding{Table: table, Hit: known, VLAN: key.vid, MAC: macOf(key.mac)}
+	if known {
+		f.Entry = e.BridgePort
+		f = effects{drop: e.Drop, copy: e.Copy}.of(f)
+	}
+	pk.find(f)
+}
+
+// findIn tells of entries of a program's tables, at the port of a copy or at the ingress.
+func (pk *packet) findIn(out saisim.PortID) func(string, *pipe.Entry) {
+	return func(table string, e *pipe.Entry) {
+		f := saisim.Finding{Table: table, Hit: e != nil, Port: out}
+		if e != nil {
+			f.Number = e.ID
+		}
+		pk.find(f)
+	}
+}
+
+// findEntry tells of an ACL entry, at the port of a copy or at the ingress.
+func (s subject) findEntry(conf *settings, table config.ID, e config.ACLEntry, found bool) {
+	f := saisim.Finding{Table: "chip.acl", Hit: found, In: table, Port: saisim.CPUPort}
+	if s.egress {
+		f.Table, f.Port = "chip.egress_acl", conf.ports[s.out].Port
+	}
+	if found {
+		f.Entry = e.ID
+		f = effectsOf([]hit{{entry: e}}).of(f)
+	}
+	s.find(f)
+}
