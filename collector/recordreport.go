@@ -90,15 +90,10 @@ type PathTotal struct {
 // RecordCoverage says how much of the graph packets have taken.
 type RecordCoverage struct {
 	Seen  int      `json:"seen"`  // paths that are known to have been taken
-	All   string   `json:"all"`   // paths of the graph that can have a record
+	All   string   `json:"all"`   // paths of the graph
 	Share float64  `json:"share"` // of both
 	Never []string `json:"never"` // tables that no recorded packet can have run
 	NoHit []string `json:"no_hit"`
-	// NotSeen and NoHitSeen are further such tables, of which nothing can be said: a packet that
-	// ran them and ended before the table Chosen has no record.
-	NotSeen   []string `json:"not_seen,omitempty"`
-	NoHitSeen []string `json:"no_hit_seen,omitempty"`
-	Chosen    string   `json:"chosen,omitempty"`
 }
 
 // TableTotal is how many packets ran a table, and hit there.
@@ -298,17 +293,12 @@ func (c *planRecords) coverage(groups []*recordGroup, tables []TableTotal) Recor
 	if all, err := strconv.ParseFloat(r.All, 64); err == nil && all > 0 && !math.IsInf(all, 0) {
 		r.Share = float64(r.Seen) / all
 	}
-	unrecorded := c.decoder.Unrecorded()
 	for _, t := range tables {
-		never, noHit := &r.Never, &r.NoHit
-		if unrecorded[t.Table] {
-			never, noHit, r.Chosen = &r.NotSeen, &r.NoHitSeen, c.decoder.Plan().Graph.Chosen
-		}
 		switch {
 		case t.MayRun == 0:
-			*never = append(*never, t.Table)
+			r.Never = append(r.Never, t.Table)
 		case t.MayHit == 0 && !t.keyless:
-			*noHit = append(*noHit, t.Table)
+			r.NoHit = append(r.NoHit, t.Table)
 		}
 	}
 	return r

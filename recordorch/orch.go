@@ -19,6 +19,8 @@ const feature = schema.FeatureTableRecord
 // Rules is what table recording needs of ACLs; aclorch implements it.
 type Rules interface {
 	tamorch.Rules
+	// PreIngress says in advance that entries of a feature see packets before anything is decided about them.
+	PreIngress(feature string)
 	// ReserveVariants says in advance what entries of a feature may match and do.
 	ReserveVariants(feature string, samples []orch.ACLVariant)
 	// BindVariants makes the feature use rules[i] for users[i], with the entries variants[i]. One
@@ -142,6 +144,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	cfg.Routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
 	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.idChanged(ctx) })
 	if o.Unsupported == "" {
+		cfg.Rules.PreIngress(feature)
 		cfg.Rules.ReserveVariants(feature, mirrorTo(sai.NullOID))
 	}
 	return o, nil

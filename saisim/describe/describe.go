@@ -83,7 +83,6 @@ func Program(p *profile.Profile, program *pipe.Program) *record.Graph {
 		g.Reasons = append(g.Reasons, r.String())
 	}
 	g.Reasons[0] = "none" // port-down has no record
-	g.Chosen = ACL.String()
 	b.egress(b.ingress())
 	b.merge()
 	text, err := json.Marshal(g)

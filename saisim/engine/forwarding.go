@@ -5,6 +5,11 @@
 // drop counted, at the cycle at which it entered the pipe; if ingress mirror
 // sessions take copies of it, at the cycle queue, after those.
 //
+// PRE-INGRESS, stage 0, in front of all that follows: the tables of the switch's
+// PRE_INGRESS_ACL. Their entries count, and mirror, and have no other say. The key
+// has what the parser knows: headers, port, traffic class; the VLAN is that of the
+// C-tag, else the port's, or the LAG's, and 0 at a router interface without tag.
+//
 // ADMIT, stage 0. The port's ingress mirror sessions are noted. A source MAC
 // address of a group: source-address, whatever follows. The frame's VLAN is that
 // of its outer tag if that is a C-tag (0x8100) with a VLAN, else the port's;

@@ -52,9 +52,6 @@ type Graph struct {
 	// Ends says how packets end that take an edge to [Exit]. An edge that is not listed may end any
 	// packet; nil: nothing is known.
 	Ends []End `json:"ends,omitempty"`
-	// Chosen is the table whose hit chooses the packets that have a record: a packet that ends before
-	// it has none. "": not known.
-	Chosen string `json:"chosen,omitempty"`
 }
 
 // How a packet, or a copy of it, may end beside being dropped for one of Reasons.

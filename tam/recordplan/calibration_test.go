@@ -32,9 +32,6 @@ func TestRecordsOfRandomPrograms(t *testing.T) {
 		seen := map[string]bool{}
 		for range 300 {
 			k := sendOne(r, p.Graph)
-			if !k.chosen {
-				continue
-			}
 			bits := p.recorded(k)
 			end := k.end
 			if r.IntN(10) == 0 {
@@ -113,7 +110,7 @@ func randomlyPlanned(t *testing.T, r *rand.Rand) plannedProgram {
 	return plannedProgram{plan}
 }
 
-// randomEnds says how packets end at most edges to the end, and has a table choose packets.
+// randomEnds says how packets end at most edges to the end.
 func randomEnds(r *rand.Rand, g *record.Graph) {
 	g.Ends = []record.End{}
 	for _, e := range g.Edges {
@@ -123,18 +120,12 @@ func randomEnds(r *rand.Rand, g *record.Graph) {
 			g.Ends = append(g.Ends, record.End{From: e.From, Label: e.Label, How: how[:1+r.IntN(3)]})
 		}
 	}
-	for _, n := range g.Nodes {
-		if n.Kind == record.Table && !n.Keyless && r.IntN(6) == 0 {
-			g.Chosen = n.ID
-		}
-	}
 }
 
 // A sentOne is what a packet did.
 type sentOne struct {
-	path   []record.Step
-	end    string
-	chosen bool
+	path []record.Step
+	end  string
 }
 
 // sendOne sends a packet through a graph, node by node.
@@ -147,7 +138,6 @@ func sendOne(r *rand.Rand, g *record.Graph) (k sentOne) {
 	for _, n := range g.Nodes {
 		kind[n.ID] = n
 	}
-	k.chosen = g.Chosen == ""
 	for at := g.Init; at != record.Exit; {
 		e := edges[at][r.IntN(len(edges[at]))]
 		if kind[at].Kind == record.Table {
@@ -156,7 +146,6 @@ func sendOne(r *rand.Rand, g *record.Graph) (k sentOne) {
 				s.Hit = !kind[at].Keyless && r.IntN(2) == 0
 			}
 			k.path = append(k.path, s)
-			k.chosen = k.chosen || at == g.Chosen && s.Hit
 		}
 		if at = e.To; at == record.Exit {
 			k.end = []string{record.EndSent, record.EndCPU, "acl", "no-route", "nobody names it"}[r.IntN(5)]

@@ -70,7 +70,6 @@ type reader struct {
 	end        string // "": any
 	marks      []tableMark
 	chain      *chain
-	chosen     int // the table that chooses packets; -1: there is none
 	otherwise  int // the table endedOtherwise; -1: there is none
 	w          weigher
 }
@@ -111,13 +110,10 @@ func (d *Decoder) newReader(g *record.Graph, p record.Probabilities, end string)
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{plan: d.plan, containers: d.containers, end: end, chain: newChain(m), chosen: -1, otherwise: -1}
+	r := &reader{plan: d.plan, containers: d.containers, end: end, chain: newChain(m), otherwise: -1}
 	if t, ok := r.chain.index[endedOtherwise]; ok {
 		r.chain.tables[t].id = "" // it is none
 		r.otherwise = t
-	}
-	if t, ok := r.chain.index[g.Chosen]; ok {
-		r.chosen = t
 	}
 	known := map[string]bool{}
 	for _, n := range g.Nodes {
@@ -177,23 +173,6 @@ func (d *Decoder) AllPaths() string {
 	r.w.index()
 	r.w.count(r.chain)
 	return r.w.total(r.chain)
-}
-
-// Unrecorded returns the tables of which packets that ran them may have no record, since they ended
-// before the table that chooses packets. That no record shows such a table says little.
-func (d *Decoder) Unrecorded() map[string]bool {
-	before := map[string]bool{}
-	reach, err := record.NewReach(d.plan.Graph)
-	if err != nil || d.all.chosen < 0 {
-		return before
-	}
-	chosen, _ := reach.Index(d.plan.Graph.Chosen)
-	for _, id := range d.Tables() {
-		if t, ok := reach.Index(id); ok && reach.Before(t, chosen) {
-			before[id] = true
-		}
-	}
-	return before
 }
 
 // check checks the length of a record.
@@ -270,9 +249,6 @@ const (
 // unknown drops what a record says: what remains is true of all packets that have one.
 func (r *reader) unknown() {
 	r.w.unknown(r.chain)
-	if r.chosen >= 0 {
-		r.w.evidence[r.chosen] = evidence{yes, yes}
-	}
 	if r.otherwise >= 0 {
 		r.w.evidence[r.otherwise] = evidence{no, no}
 	}
@@ -296,7 +272,6 @@ func (r *reader) observe(b []byte) bool {
 				t.ran = yes
 			}
 		case m.Hit:
-			fine = fine && m.table != r.chosen
 			t.hit = no
 		case set:
 			t.ran = yes

@@ -19,7 +19,7 @@ type plainNode struct {
 func readPlain(d *document, pipeline string) (*record.Graph, error) {
 	g := &record.Graph{
 		Program: d.Program, Pipeline: d.Pipeline, Init: d.Init,
-		Placed: d.Placed, Stages: d.Stages, Version: d.Version, Chosen: d.Chosen,
+		Placed: d.Placed, Stages: d.Stages, Version: d.Version,
 	}
 	if pipeline != "" && pipeline != g.Pipeline {
 		return nil, fmt.Errorf("no pipeline %q: the graph is of %q", pipeline, g.Pipeline)

@@ -25,16 +25,6 @@ func Paths(p *record.Plan, b []byte, end string, steps int) (paths [][]string, o
 	if demanded < 0 {
 		return nil, true
 	}
-	if c := p.Graph.Chosen; c != "" {
-		m := w.marks[c]
-		if m.ran == denied || m.hit == denied {
-			return nil, true
-		}
-		if m.ran != demandedBit && m.hit != demandedBit {
-			demanded++
-		}
-		w.marks[c] = marked{demandedBit, demandedBit}
-	}
 	w.walk(w.after(p.Graph.Init), nil, demanded)
 	return w.paths, w.left >= 0
 }
