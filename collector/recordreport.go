@@ -152,7 +152,7 @@ func (c *planRecords) report() RecordPlanReport {
 	groups := c.sorted()
 	var counted []recordplan.CountedRecord
 	for _, g := range groups {
-		counted = append(counted, recordplan.CountedRecord{Bits: g.bits, End: g.end, Packets: uint64(g.packets)})
+		counted = append(counted, recordplan.CountedRecord{Bits: g.bits, End: g.told.End, Packets: uint64(g.packets)})
 		switch {
 		case g.answer.Impossible:
 			r.Impossible += g.packets
@@ -257,11 +257,11 @@ func (c *planRecords) tables(groups []*recordGroup) []TableTotal {
 		list[i].Table, list[i].keyless = id, keyless[id]
 	}
 	for _, g := range groups {
-		says := c.decoder.Tell(g.bits, g.end)
+		says := c.decoder.Tell(g.bits, g.told)
 		last := lastRun(says)
 		for i, s := range says {
 			t := &list[i]
-			if i <= last || g.end == record.EndSent {
+			if i <= last || g.told.End == record.EndSent {
 				t.Passed += g.packets
 			}
 			t.RanExpected += s.RanP * float64(g.packets)
@@ -321,9 +321,9 @@ func (c *planRecords) drops() []FlowDrops {
 	}
 	joined := map[whole]*FlowDrops{}
 	for k, n := range c.flows {
-		answer, _ := c.decoder.Decode([]byte(k.bits), k.reason) // it was decoded before
+		answer, _ := c.decoder.Decode([]byte(k.record.bits), k.record.told) // it was decoded before
 		t := pathOf(&answer)
-		w := whole{k.flow, k.isFlow, k.reason, "", t.key}
+		w := whole{k.flow, k.isFlow, k.record.told.End, "", t.key}
 		if k.port != record.NoPort {
 			w.port = portName(k.port, "")
 		}

@@ -19,6 +19,8 @@ const feature = schema.FeatureTableRecord
 // Rules is what table recording needs of ACLs; aclorch implements it.
 type Rules interface {
 	tamorch.Rules
+	// MatchOf returns what a rule matches in a field of an entry; false: anything.
+	MatchOf(rule schema.ACLRuleKey, field sai.AttrID) (sai.Field, bool)
 	// PreIngress says in advance that entries of a feature see packets before anything is decided about them.
 	PreIngress(feature string)
 	// ReserveVariants says in advance what entries of a feature may match and do.
@@ -199,6 +201,7 @@ func (o *Orch) ready(ctx context.Context) bool {
 	if o.graph == nil && o.unlearned == nil && o.asked() {
 		o.learn(ctx)
 	}
+	o.fitMatches(ctx)
 	return true
 }
 

@@ -45,6 +45,8 @@ type Graph struct {
 	// describes a chip. Otherwise a planner places them.
 	Placed bool `json:"placed,omitempty"`
 	Stages int  `json:"stages,omitempty"` // that the pipeline has, if Placed
+	// Only says which edges only packets of a class take; nil: nothing is known.
+	Only []Only `json:"only,omitempty"`
 	// Version differs between different graphs of one chip.
 	Version uint64 `json:"version,omitempty"`
 	// Reasons names the drop reasons of records, by their number; 0 is none.

@@ -34,6 +34,12 @@ func readPlain(d *document, pipeline string) (*record.Graph, error) {
 			return nil
 		})
 	}
+	if err == nil {
+		err = eachAs(d.Only, "only", MaxEdges, func(o *record.Only) error {
+			g.Only = append(g.Only, *o)
+			return nil
+		})
+	}
 	if err != nil {
 		return nil, err
 	}
