@@ -130,7 +130,7 @@ const onePort = `{"interfaces":{"interface":[{"name":"Ethernet0","config":{"name
 // Every leaf that is described can be set; the running configuration says it in the words that set
 // it, and makes the same tree on an empty switch; it is shown; "no" takes it back.
 func TestLeaves(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 100, Short: 30}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 100, Short: 8}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		s := newSession(t)
 		s.server.load(t, onePort)

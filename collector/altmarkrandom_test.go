@@ -74,7 +74,7 @@ func lastResults(t *testing.T, path AltMarkPath, reports []pointReport) map[stri
 // Whatever comes, in whatever order: losses are differences of unflagged reports of one period,
 // periods without a report are missing, none is left out, and order changes nothing.
 func TestAltMarkRandom(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300, Short: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		path := [...]func(altmark.Method) AltMarkPath{twoPoints, threePoints}[rnd.IntN(2)](altmark.Method(1 + rnd.IntN(4)))
 		path.Wait = rnd.IntN(9)

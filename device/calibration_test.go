@@ -115,15 +115,18 @@ type tally struct {
 // counted of the frames that left. An instance has one value, drawn by its seed.
 func TestFlyMonCalibration(t *testing.T) {
 	t.Parallel()
-	tallies, fixed := talliesOf(measures()), randtest.Cases{Seed: 1, Count: 12, Short: 2}
+	tallies, fixed := talliesOf(measures()), randtest.Cases{Seed: 1, Count: 12, Short: 1}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) { newCalibration(t, seed, measures()).run(tallies) })
 	judge(t, tallies, ran.Whole(fixed))
 }
 
 // The same of answers that lack something.
 func TestFlyMonCalibrationPartial(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestFlyMonCalibration has all for the race detector")
+	}
 	t.Parallel()
-	tallies, fixed := talliesOf(partialMeasures()), randtest.Cases{Seed: 1, Count: 3, Short: 1}
+	tallies, fixed := talliesOf(partialMeasures()), randtest.Cases{Seed: 1, Count: 3}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) { newCalibration(t, seed, partialMeasures()).run(tallies) })
 	judge(t, tallies, ran.Whole(fixed))
 }

@@ -80,6 +80,7 @@ func beDaemon(name, addr, dir string) error {
 type chaos struct {
 	*turmoil
 	dir    string               // what the processes record
+	env    []string             // of the processes, besides this one's
 	procs  map[string]*exec.Cmd // nil: killed
 	frozen map[string]bool
 	ways   map[string]*swsstest.Proxy // of each to Redis
@@ -88,11 +89,12 @@ type chaos struct {
 
 var mortals = []string{"syncd", "orchagent", "tammgrd"}
 
-// startChaos starts the processes of a switch on a Redis.
-func startChaos(t *testing.T, server *swsstest.Server, rnd *rand.Rand) *chaos {
+// startChaos starts the processes of a switch on a Redis, with more in their environment.
+func startChaos(t *testing.T, server *swsstest.Server, rnd *rand.Rand, env ...string) *chaos {
 	c := &chaos{
 		turmoil: newTurmoil(&plant{T: t, server: server, redis: server.Open()}, rnd),
 		dir:     t.ArtifactDir(),
+		env:     env,
 		procs:   map[string]*exec.Cmd{}, frozen: map[string]bool{}, ways: map[string]*swsstest.Proxy{},
 	}
 	for _, name := range mortals {
@@ -113,6 +115,7 @@ func (c *chaos) launch(name string) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), daemonVariable+"="+name, redisVariable+"="+c.ways[name].Addr,
 		dirVariable+"="+c.dir)
+	cmd.Env = append(cmd.Env, c.env...)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		c.Fatal(err)
@@ -299,6 +302,7 @@ func TestChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes: nothing for the race detector")
 	}
+	t.Parallel()
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 2}, func(t *testing.T, seed uint64) {
 		t.Parallel()
 		c := startChaos(t, swsstest.StartServer(t), rand.New(rand.NewPCG(seed, 6)))

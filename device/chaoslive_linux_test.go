@@ -234,12 +234,13 @@ func TestChaosUnderLiveTraffic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes: nothing for the race detector")
 	}
+	t.Parallel()
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
 		dir := t.ArtifactDir()
 		l := newLiveTraffic(t, dir)
-		t.Setenv(wiresVariable, fmt.Sprintf("Ethernet4=%s Ethernet5=%s", l.wires["Ethernet4"], l.wires["Ethernet5"]))
 		server := swsstest.StartServer(t, "--appendonly", "yes", "--appendfsync", "always", "--save", "")
-		c := trafficChaos{startChaos(t, server, rand.New(rand.NewPCG(seed, 8))), l}
+		wires := fmt.Sprintf("%s=Ethernet4=%s Ethernet5=%s", wiresVariable, l.wires["Ethernet4"], l.wires["Ethernet5"])
+		c := trafficChaos{startChaos(t, server, rand.New(rand.NewPCG(seed, 8)), wires), l}
 		for key, row := range keptRows() {
 			c.want[key] = row
 		}

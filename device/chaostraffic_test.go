@@ -344,6 +344,7 @@ func TestChaosUnderTraffic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes: nothing for the race detector")
 	}
+	t.Parallel()
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
 		t.Parallel()
 		server := swsstest.StartServer(t, "--appendonly", "yes", "--appendfsync", "always", "--save", "")

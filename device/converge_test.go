@@ -316,7 +316,7 @@ var testMetadata = map[string]swss.FieldValues{"localhost": {"mac": "02:00:00:00
 // the ASIC is what the final configuration makes it when applied once.
 func TestConfigurationConverges(t *testing.T) {
 	t.Parallel()
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 25, Short: 4}, converge)
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 25, Short: 2}, converge)
 }
 
 func converge(t *testing.T, seed uint64) {
@@ -401,7 +401,10 @@ func disturb(ctx context.Context, rnd randomConfig, s *Sim) error {
 // syncd, wherever the port's lanes were: the two name each other, and which is
 // tried first is by chance, so this is tried several times.
 func TestObjectsThatNameEachOtherComeBack(t *testing.T) {
-	for range 8 {
+	for i := range 8 {
+		if testing.Short() && i == 2 {
+			break
+		}
 		s := testSim(t, SimConfig{Config: ConfigDB{
 			"DEVICE_METADATA": testMetadata,
 			"PORT":            {"Ethernet3": {"admin_status": "up", "lanes": "0,1", "speed": "10000"}},

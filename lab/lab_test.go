@@ -16,6 +16,9 @@ func open(name string, set []string) (*Topology, error) {
 
 // What a run writes is a report, a CSV and two pictures of each series, and the captures that were asked for.
 func TestWrite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one worker: nothing for the race detector")
+	}
 	top, err := open("clock-drift", []string{"duration=100ms", "checks=[]"})
 	if err != nil {
 		t.Fatal(err)

@@ -125,10 +125,10 @@ fuzz_targets() {
 		xargs -P "$(nproc)" -L 1 bash -c 'fuzz_target "$0" "$1"' <<<"$targets"
 }
 
-# Those that take longest come first, so that no core idles at the end. All of go vet comes with the tests, which need
-# the same packages compiled.
+# Those that take longest come first, so that no core idles at the end; device waits a lot, beside others that compute.
+# All of go vet comes with the tests, which need the same packages compiled, and so do the import rules (internal/archtest).
 tests() {
-	go test -vet=all "${roomy[@]}" -count=1 -timeout 10m -parallel 8 ./saisim/reference ./lab ./device ./... 2>&1 | tee "$log/tests"
+	go test -vet=all "${roomy[@]}" -count=1 -timeout 10m -parallel 8 ./device ./saisim/reference ./... 2>&1 | tee "$log/tests"
 	return "${PIPESTATUS[0]}"
 }
 
@@ -137,10 +137,11 @@ tests() {
 #
 # concurrent lists the packages whose code starts goroutines or guards something against them, and where the code or
 # the tests start some: in others there is nothing for the race detector to find. That tests run side by side does not
-# count, as they share nothing.
+# count, as they share nothing. What measures a switch (bench) and the tree's own tools (internal) start daemons or
+# compilers, whose packages are in the list themselves.
 concurrent() {
 	local dir starts='(^|[[:space:]])go (func|[A-Za-z_.]+\()|\.Go\('
-	go list -f '{{.Dir}}' ./... | while read -r dir; do
+	go list -f '{{.Dir}}' ./... | grep -vE "^$PWD/(bench|internal)(/|$)" | while read -r dir; do
 		grep -lqE "$starts" "$dir"/*.go &&
 			find "$dir" -maxdepth 1 -name '*.go' -not -name '*_test.go' -print0 |
 			xargs -0 grep -lE "$starts"'|"sync(/|")|chan (struct|[a-zA-Z])' | grep -q . && echo "$dir"
@@ -153,7 +154,6 @@ race_tests() {
 }
 
 check "gofmt" gofmt_clean
-check "import rules" go test -count=1 ./internal/archtest
 check "limits of the source tree (make metrics has the figures)" go run ./internal/metrics -limits
 check "go vet, tests" tests
 if [ "$fuzz" -gt 0 ]; then check "fuzzing, $fuzz s a target" fuzz_targets; else skip "fuzzing of new inputs: make soak and make fuzz have it"; fi

@@ -118,7 +118,7 @@ func randomCommand(r *rand.Rand) []string {
 // embedded server replies, publishes and keeps what a real one does.
 func TestCommandsAgree(t *testing.T) {
 	real := newSide(t, swsstest.StartServer(t).Addr)
-	randtest.Run(t, randtest.Cases{Count: 40}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Count: 40, Short: 8}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		fake := newSide(t, swsstest.Start(t).Addr())
 		real.cmd.do("DISCARD")

@@ -28,7 +28,7 @@ func TestStateScripts(t *testing.T) {
 		}
 		texts[name] = string(text)
 	}
-	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Count: 20, Short: 3}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		native, lua := newSide(t, swsstest.Start(t).Addr()), newSide(t, swsstest.Start(t).Addr())
 		var history []string

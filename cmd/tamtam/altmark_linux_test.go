@@ -40,6 +40,9 @@ const (
 // measured loss is the relay's count. (A period is not looked at if a packet took longer than
 // the session allows, or was lost elsewhere, as on a busy machine.)
 func TestLiveAltMark(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestLiveTraffic has the same processes for the race detector")
+	}
 	randtest.Run(t, randtest.Cases{Seed: 7}, liveAltMark)
 }
 

@@ -14,6 +14,9 @@ import (
 // hostd alone, without privileges, on the CPU port that syncd serves: it is ready while it has that, says what it lacks
 // while syncd is away, and comes back by itself, as after a kill.
 func TestHostdAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("processes that wait for each other: nothing for the race detector")
+	}
 	server := swsstest.StartServer(t)
 	f := &fleet{redis: server.Open(), addr: server.Addr}
 	socket := filepath.Join(t.TempDir(), "cpu.sock")

@@ -69,6 +69,9 @@ func TestLiveTraffic(t *testing.T) {
 
 // The benchmark of live ports measures each load on both switches.
 func TestBenchLive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestLiveTraffic has the same processes for the race detector")
+	}
 	if !netnstest.Own(t) {
 		return
 	}
