@@ -44,7 +44,7 @@ func TestRecordsOfRandomSwitches(t *testing.T) {
 	})
 	t.Logf("%v", saw)
 	if c.Whole(randomSwitches) {
-		for _, what := range []string{"exact", "several", "listed", record.EndSent, record.EndCPU, "acl", "egress-acl", "route", "same-port", "queue-limit"} {
+		for _, what := range []string{"exact", "several", "listed", record.EndSent, record.EndCPU, "acl", "egress-acl", "no-route", "blackhole", "same-port", "queue-limit"} {
 			if saw[what] == 0 {
 				t.Errorf("%q never happened in %d switches", what, c.Count)
 			}

@@ -82,12 +82,12 @@
 //     does not drop: trap ip2me, or that of the protocol where there is an object
 //     for it (ssh, snmp, bgp, bfd, gnmi, p4rt, ntp, dhcp, ospf), reason trap.
 //  5. TTL or hop limit 0 or 1: trap ttl_error, reason ttl.
-//  6. No prefix: no-route. The route's packet action is added; route if it drops,
-//     or leads nowhere.
+//  6. No prefix: no-route. The route's packet action is added; if it drops, no-route
+//     at the default route and blackhole at another; route if it leads nowhere.
 //  7. A group chooses a member; no-next-hop if it has none. A connected subnet, or
 //     a next hop, without neighbour: neighbor_miss by the interface's action, or
 //     by the HOSTIF_TRAP if there is one; reason no-neighbor.
-//  8. The neighbour's packet action is added; route if it drops. router-down: the
+//  8. The neighbour's packet action is added; neighbor if it drops. router-down: the
 //     interface out. same-port: it is the one that the frame came in at, and its
 //     loopback action is to drop. The IP packet is longer than its MTU: trap
 //     l3_mtu_error, reason l3-mtu.
