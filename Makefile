@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
 
 ### help            this list
 help:
@@ -109,11 +109,21 @@ lacp-test:
 	TAMTAM_FRR=1 $(GO) test -count=1 -timeout 10m -v -run '^TestLACPWith' ./cmd/tamtam
 
 ### northbound-test what the switch sends, and is asked for, beside what it has: Debian's prometheus and rsyslog, an OpenTelemetry
-###                 collector (tools/otelcol), and gnmic if GNMIC names its program; each receiver is killed and comes back
+###                 collector (tools/otelcol), gnmic and Telegraf if GNMIC and TELEGRAF name their programs; each receiver is
+###                 killed and comes back
 northbound-test:
 	mkdir -p bin
 	$(GO) build -C tools/otelcol -o $(CURDIR)/bin/otelcol .
-	TAMTAM_OTELCOL=$(CURDIR)/bin/otelcol TAMTAM_GNMIC=$(GNMIC) $(GO) test -count=1 -timeout 20m -v -run '^TestCollectors$$' ./device
+	TAMTAM_OTELCOL=$(CURDIR)/bin/otelcol TAMTAM_GNMIC=$(GNMIC) TAMTAM_TELEGRAF=$(TELEGRAF) \
+		$(GO) test -count=1 -timeout 20m -v -run '^TestCollectors$$' ./device
+
+### ipfix-test      what is exported as IPFIX, read by the collectors that are installed of Debian's nfdump, pmacct and tshark, and by
+###                 goflow2, which is built (tools/goflow2); and the dissector for Wireshark (docs/wireshark)
+ipfix-test:
+	mkdir -p bin
+	$(GO) build -C tools/goflow2 -o $(CURDIR)/bin/goflow2 github.com/netsampler/goflow2/v2/cmd/goflow2
+	TAMTAM_IPFIX=1 TAMTAM_GOFLOW2=$(CURDIR)/bin/goflow2 $(GO) test -count=1 -timeout 10m -v -run '^TestCollectors$$|^TestDissect' \
+		./collector/export
 
 image-if-docker:
 	@if docker info >/dev/null 2>&1; then ./scripts/make-image.sh; fi

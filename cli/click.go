@@ -16,6 +16,8 @@ type click struct{ theirs, ours string }
 
 func clicks() []click {
 	list := []click{
+		{"show interfaces counters -i {i}", "show interface counters {i}"},
+		{"show interfaces counters --interface {i}", "show interface counters {i}"},
 		{"show interfaces {*}", "show interface {*}"},
 		{"show ip interfaces", "show ip interface"}, {"show ipv6 interfaces", "show ipv6 interface"},
 		{"show runningconfiguration all", "show running-configuration"},
@@ -39,6 +41,8 @@ func clicks() []click {
 		{"config vlan del {n}", "configure\nno interface Vlan {n}"},
 		{"config vlan member add -u {n} {i}", "configure\ninterface {i}\nswitchport access Vlan {n}"},
 		{"config vlan member add {n} {i}", "configure\ninterface {i}\nswitchport trunk allowed Vlan {n}"},
+		{"config hostname {n}", "configure\nhostname {n}"},
+		{"config mirror_session remove {n}", "configure\nno mirror-session {n}"},
 		{"config tam switch-id {n}", "configure\ntam\nswitch-id {n}"},
 		{"config tam enterprise-id {n}", "configure\ntam\nenterprise-id {n}"},
 	}
@@ -62,8 +66,14 @@ func clicks() []click {
 	return list
 }
 
-// translated returns the lines that a command of SONiC's is; nil: it is none.
-func translated(tokens []token, all []click) []string {
+// translated returns the lines that a command of SONiC's is; nil: it is none. An error says why it cannot be any.
+func translated(tokens []token, all []click) ([]string, error) {
+	for _, f := range clickForms() {
+		words := strings.Fields(f.theirs)
+		if _, ok := matched(tokens[:min(len(words), len(tokens))], words); ok {
+			return f.lines(texts(tokens[len(words):]))
+		}
+	}
 	for _, c := range all {
 		values, ok := matched(tokens, strings.Fields(c.theirs))
 		if !ok {
@@ -76,9 +86,16 @@ func translated(tokens []token, all []click) []string {
 			}
 			lines = append(lines, strings.TrimSpace(line))
 		}
-		return lines
+		return lines, nil
 	}
-	return nil
+	return nil, nil
+}
+
+func texts(tokens []token) (list []string) {
+	for _, t := range tokens {
+		list = append(list, t.text)
+	}
+	return list
 }
 
 // matched returns the values of a pattern's parameters, as they are typed.

@@ -69,6 +69,7 @@ func commandTable() []*command {
 	table = append(table, interfaceCommands()...)
 	table = append(table, ipCommands()...)
 	table = append(table, rowCommands()...)
+	table = append(table, systemCommands()...)
 	table = append(table, configurationCommands()...)
 	table = append(table, clearCommands()...)
 	table = append(table, showCommands()...)

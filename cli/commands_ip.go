@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -61,15 +62,18 @@ func familyCommands(family string) []*command {
 		metric   = opt(kw("distance", "The smallest is taken; default 0"), arg("distance", number(0, 255), "Distance"))
 		by       = kw("interface", "Out of this interface")
 		through  = arg("interface", routed, "Name")
+
+		blackhole = kw("blackhole", "Nowhere")
 	)
 	return []*command{
 		{
 			modes: inConfig, do: setRoute,
 			form: seq(ip, route, to, arg("next-hop", addr, "The router that is next"), opt(by, through), metric),
-			no:   noForm(ip, route, to),
+			no: noForm(ip, route, to, opt(arg("next-hop", addr, "Only this way, not the whole route")), opt(by, through),
+				opt(blackhole), metric),
 		},
 		{modes: inConfig, do: setRoute, form: seq(ip, route, to, by, through, metric)},
-		{modes: inConfig, do: setRoute, form: seq(ip, route, to, kw("blackhole", "Nowhere"), metric)},
+		{modes: inConfig, do: setRoute, form: seq(ip, route, to, blackhole, metric)},
 		same(inInterface, setAddress, ip, kw("address", "Address of the interface"),
 			arg("prefix", prefix, "Address and length of its subnet")),
 		{
@@ -173,25 +177,55 @@ func setNeighbor(ctx context.Context, c *call) error {
 	return c.sh.client.set(ctx, change{path: path, value: value})
 }
 
-// setRoute adds a way to a route, or removes the route.
+func routePath(prefix string, below ...any) *gpb.Path {
+	return gpath(append([]any{routingRoot, "static-routes", keyed{"route", "prefix", prefix}}, below...)...)
+}
+
+// setRoute adds a way to a route, or removes the route, or one of its ways.
 func setRoute(ctx context.Context, c *call) error {
 	prefix := c.args["prefix"]
-	path := gpath(routingRoot, "static-routes", keyed{"route", "prefix", prefix})
-	if c.no {
-		return c.sh.removeEntry(ctx, "route "+prefix, path)
-	}
+	path := routePath(prefix)
 	way := c.args["next-hop"]
 	if name := c.args["interface"]; name != "" {
 		way += "@" + name
 	}
-	if way == "" {
-		way = "blackhole"
+	if c.has("blackhole") {
+		way += "blackhole"
+	}
+	if c.no && way == "" {
+		return c.sh.removeEntry(ctx, "route "+prefix, path)
+	}
+	if c.no {
+		return c.sh.removeWay(ctx, prefix, way, c.args["distance"])
 	}
 	if d := c.args["distance"]; d != "" && d != "0" {
 		way += "#" + d
 	}
 	config := map[string]any{"next-hop": []string{way}}
 	return c.sh.client.set(ctx, change{path: path, value: listed(routingModule, map[string]any{"prefix": prefix}, config)})
+}
+
+// removeWay takes one way from a route, of any distance or of the one that is given. With its last way the route goes.
+func (s *Shell) removeWay(ctx context.Context, prefix, way, distance string) error {
+	found, err := s.existing(ctx, "route "+prefix, routePath(prefix))
+	if err != nil {
+		return err
+	}
+	all := found.texts("config", "next-hop")
+	var gone []change
+	for _, w := range all {
+		to, of, _ := strings.Cut(w, "#")
+		if to == way && (distance == "" || cmp.Or(of, "0") == distance) {
+			gone = append(gone, change{path: routePath(prefix, "config", keyed{"next-hop", ".", w})})
+		}
+	}
+	switch len(gone) {
+	case 0:
+		return fmt.Errorf("route %s has no way %s: it has %s", prefix, way, strings.Join(all, ", "))
+	case len(all):
+		gone = []change{{path: routePath(prefix)}}
+	}
+	return s.client.set(ctx, gone...)
 }
 
 func setStaticMAC(ctx context.Context, c *call) error {

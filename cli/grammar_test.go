@@ -277,6 +277,7 @@ func FuzzLine(f *testing.F) {
 		"flow-group g src-mac 1/2 dst-mac x/y", "interface breakout port x mode 4x25G", "collector c ip ::ffff:1.2.3.4 port 0x10",
 		"session r flow-group f collector c phv 16+8 truncate 0x40 must-record a,b", "show tam table-record \"plan\"", "16+", ",", "0",
 		"config tam collector add \"a\" ip 1.1.1.1 port 1", "config vlan member add -u 10 Ethernet0", "config interface mtu {n} {i}",
+		"config route add prefix 10.0.0.0/8 nexthop 10.0.0.1,10.0.0.2 dev Ethernet0", "config mirror_session span add \"a b\" Ethernet0 x rx 3",
 		"row T k a=b \"c=d e\"", "qos dscp-to-tc-map m 8:1", "show version watch 1s",
 	} {
 		f.Add(line)
@@ -297,7 +298,11 @@ func FuzzLine(f *testing.F) {
 				t.Fatal("empty error")
 			}
 		}
-		for _, ours := range translated(parts[0], theirs) {
+		lines, err := translated(parts[0], theirs)
+		if err != nil && err.Error() == "" {
+			t.Fatal("empty error")
+		}
+		for _, ours := range lines {
 			if again := split(ours); utf8Line(line) && len(again) > 0 && again[len(again)-1].open {
 				t.Fatalf("%q is translated to %q, whose last quote is open", line, ours)
 			}

@@ -99,7 +99,10 @@ func (s *Shell) run(ctx context.Context, line string) error {
 		return s.runOwn(ctx, line)
 	}
 	parts, bars := stages(split(line))
-	lines := translated(parts[0], s.clicks)
+	lines, err := translated(parts[0], s.clicks)
+	if err != nil {
+		return err
+	}
 	if lines == nil {
 		return s.runOwn(ctx, line)
 	}

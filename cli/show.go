@@ -39,12 +39,14 @@ func showCommands() []*command {
 	add(showAlarms, "show", kw("alarms", "What is wrong now, and since when"))
 	add(showOutputs, "show", kw("outputs", "What is sent to collectors and servers, and what could not be"))
 	add(showInterfaceStatus, "show interface", kw("status", "State of the ports"), only(iface))
+	add(showInterfaceDescription, "show interface", kw("description", "What users say of the ports"), only(iface))
 	add(showInterfaceCounters, "show interface counters", only(iface))
 	add(showPortChannels, "show interface", kw("portchannel", "PortChannels, members, and why these carry no traffic"))
 	add(showPortChannels, "show", alias("interfaces", "The same as interface, as in SONiC"), kw("portchannel", "The same"))
 	add(showWires, "show interface", kw("wires", "Live interfaces behind ports, and frames lost there"), only(iface))
 	add(showBreakout, "show interface breakout")
 	add(showVLAN, "show", kw("vlan", "VLANs and their members"))
+	add(showVLANConfig, "show", kw("vlan", "VLANs and their members"), kw("config", "As they are configured"))
 	add(showACL, "show", kw("access-list", "ACL tables and rules"), maybe(acl, "Only this table"))
 	add(showACL, "show", kw("acl", "The same as access-list"), maybe(acl, "Only this table"))
 	add(showRoutes(4), "show", ip, kw("route", "IPv4 routes"))
@@ -72,6 +74,8 @@ func showCommands() []*command {
 		arg("number", configurationNumber, "Since this one: 0 is the newest"))
 	add(showDiff, "show", configuration, kw("diff", "What was changed since the last was saved"),
 		kw("startup", "Since the last was saved"))
+	add(showUptime, "show", kw("uptime", "How long the machine is up"))
+	add(showPlatform, "show", kw("platform", "What the switch is"), kw("summary", "On one page"))
 	add(showVersion, "show", kw("version", "Versions of client and server"))
 	return out
 }

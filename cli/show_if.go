@@ -59,6 +59,23 @@ func showInterfaceStatus(ctx context.Context, c *call) (*view, error) {
 	}, rows, whyNots(entries)), nil
 }
 
+// showInterfaceDescription has the columns of SONiC's command.
+func showInterfaceDescription(ctx context.Context, c *call) (*view, error) {
+	entries, data, err := c.sh.interfaces(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]string
+	for _, e := range entries {
+		rows = append(rows, []string{
+			e.name(), orDash(strings.ToLower(e.word("state", "oper-status"))), orDash(adminOf(e)),
+			orDash(e.text("state", "alias")), orDash(config(e, "description")),
+		})
+	}
+	columns := []column{{"Interface", 14, 2}, {"Oper", 6, 2}, {"Admin", 6, 2}, {"Alias", 14, 2}, {"Description", 11, 0}}
+	return tableView(data, columns, rows, nil), nil
+}
+
 // adminOf says whether an interface is configured up.
 func adminOf(e tree) string {
 	if status := e.word("state", "admin-status"); status != "" {
@@ -165,6 +182,28 @@ func showVLAN(ctx context.Context, c *call) (*view, error) {
 		}
 	}
 	return tableView(one(vlansRoot, vlans), []column{{"VLAN", 6, 2}, {"Member", 14, 2}, {"Tagging", 8, 0}}, rows, why), nil
+}
+
+// showVLANConfig is what is configured of VLANs, whether it is in force or not.
+func showVLANConfig(ctx context.Context, c *call) (*view, error) {
+	vlans, err := c.sh.client.config(ctx, gpath(vlansRoot))
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]string
+	for _, v := range vlans.sortedBy("vlan-id", "vlan") {
+		id := v.text("vlan-id")
+		members := v.sortedBy("interface", "members", "member")
+		if len(members) == 0 {
+			rows = append(rows, []string{"Vlan" + id, id, "-", "-"})
+		}
+		for _, m := range members {
+			mode := strings.ToLower(m.text("config", "tagging-mode"))
+			rows = append(rows, []string{"Vlan" + id, id, m.text("interface"), orDash(mode)})
+		}
+	}
+	columns := []column{{"Name", 8, 2}, {"VID", 4, 2}, {"Member", 14, 2}, {"Mode", 8, 0}}
+	return tableView(one(vlansRoot, vlans), columns, rows, nil), nil
 }
 
 func showACL(ctx context.Context, c *call) (*view, error) {

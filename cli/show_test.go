@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -53,7 +54,9 @@ func TestShow(t *testing.T) {
 		"interface_status_one": "show interface status Eth6/1",
 		"interface_counters":   "show interface counters",
 		"interface_breakout":   "show interface breakout",
+		"interface_descr":      "show interfaces description",
 		"vlan":                 "show vlan",
+		"vlan_config":          "show vlan config",
 		"acl":                  "show acl",
 		"running":              "show running-configuration",
 		"running_tam":          "show running-configuration tam",
@@ -61,6 +64,25 @@ func TestShow(t *testing.T) {
 		"session_json":         "show tam tail-stamping sessions http_236 | json",
 	} {
 		t.Run(name, func(t *testing.T) { golden(t, name, s.do(t, line)) })
+	}
+}
+
+// What the switch does not say of itself is a dash.
+func TestShowPlatformAndUptime(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, `{"system":{"state":{"hostname":"a"}},"components":{"component":[{"name":"chassis","state":{"type":"CHASSIS"}}]}}`)
+	dashes := s.do(t, "show platform summary", "show uptime")
+	s.server.load(t, `{"system":{"state":{"up-time":"788820000000000"}},"components":{"component":[
+	 {"name":"chassis","state":{"type":"openconfig-platform-types:CHASSIS","model-name":"Sim-32","description":"x86_64-sim-r0",
+	  "base-mac-address":"02:00:00:00:07:e4","software-version":"v1"}},
+	 {"name":"chip","state":{"type":"openconfig-platform-types:INTEGRATED_CIRCUIT"}}]}}`)
+	golden(t, "platform", dashes+s.do(t, "show platform summary", "show uptime"))
+	for d, want := range map[time.Duration]string{
+		0: "up 0 minutes", time.Minute: "up 1 minute", 24 * time.Hour: "up 1 day", 15*24*time.Hour + time.Second: "up 2 weeks, 1 day",
+	} {
+		if got := upText(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
 	}
 }
 
@@ -186,6 +208,7 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	s.server.load(t, healthTree)
 	s.server.load(t, `{"outputs":{"output":[{"name":"o","state":{"name":"o","status":"active"}}]}}`)
 	s.server.load(t, `{"configurations":{"configuration":[{"name":"startup","state":{"name":"startup"}},{"name":"0","state":{"name":"0"}}]}}`)
+	s.server.load(t, `{"system":{"state":{"up-time":"5"}},"components":{"component":[{"name":"chip","state":{"type":"INTEGRATED_CIRCUIT"}}]}}`)
 	for _, f := range features() {
 		s.server.load(t, `{"tam":{"features-state":{"feature":[{"feature-ref":"`+f.ref+`","state":{"op-status":"ACTIVE"}}]}}}`)
 	}

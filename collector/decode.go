@@ -25,6 +25,9 @@ type DecodeOptions struct {
 	Exact   bool // keep every different latency, while there is memory
 	// Memory is how many bytes all distributions of latencies take together at most; 0: DefaultMemory.
 	Memory int64
+	// Each, if there is one, is given each stamped frame, and Reported is called after each report.
+	Each     func(StampedFrame) error
+	Reported func() error
 }
 
 // DecodeTailStamp reads the capture at path and prints what the tail-stamp records in it say. A
@@ -69,7 +72,14 @@ func DecodeTailStamp(ctx context.Context, out io.Writer, path string, opts Decod
 	} else {
 		err = report.WriteText(bw)
 	}
-	return errors.Join(readErr, err, bw.Flush())
+	return errors.Join(readErr, err, bw.Flush(), opts.reported())
+}
+
+func (o *DecodeOptions) reported() error {
+	if o.Reported == nil {
+		return nil
+	}
+	return o.Reported()
 }
 
 // packetJSON is one stamped packet; with Packets, one such line precedes the report.
@@ -89,33 +99,48 @@ type recordJSON struct {
 	Unsynchronised bool   `json:"clock_not_synchronised,omitempty"`
 }
 
-// packetPrinter returns a function that prints one packet as the options ask.
+// packetPrinter returns a function that prints one packet, and hands it on, as the options ask.
 func packetPrinter(out io.Writer, opts DecodeOptions) func(int64, capture.Packet, []tailstamp.Record) error {
-	if !opts.Packets {
-		return func(int64, capture.Packet, []tailstamp.Record) error { return nil }
-	}
 	encoder := json.NewEncoder(out)
 	return func(number int64, p capture.Packet, records []tailstamp.Record) error {
-		if len(records) == 0 {
+		if len(records) == 0 || !opts.Packets && opts.Each == nil {
 			return nil
 		}
-		flow, _ := ParseFlow(p.Data)
-		line := packetJSON{Packet: number, Time: p.Time, Flow: flow.String()}
-		for _, r := range records {
-			j := recordJSON{SwitchID: r.SwitchID, InPort: portName(r.InPort, "none"), OutPort: portName(r.OutPort, "CPU"),
-				Ingress: seconds(r.Ingress), Unsynchronised: r.Flags&tailstamp.Unsynchronised != 0}
-			if e := egress(r); !e.IsZero() {
-				j.Egress = seconds(e)
+		frame := p.Data
+		if mirrored, ok := Mirrored(frame); ok {
+			frame = mirrored
+		}
+		f := StampedFrame{Number: number, Time: p.Time, Records: records}
+		f.Flow, _ = ParseFlow(frame)
+		if opts.Each != nil {
+			if err := opts.Each(f); err != nil {
+				return err
 			}
-			line.Records = append(line.Records, j)
 		}
-		if opts.JSON {
-			return encoder.Encode(line)
+		if !opts.Packets {
+			return nil
 		}
-		at := p.Time.Format("2006-01-02T15:04:05.000000000Z07:00")
-		_, err := fmt.Fprintf(out, "%d %s %s%s\n", number, at, line.Flow, hopsText(line.Records))
-		return err
+		return f.print(out, encoder, opts.JSON)
 	}
+}
+
+// print writes the frame as a line.
+func (f *StampedFrame) print(out io.Writer, encoder *json.Encoder, asJSON bool) error {
+	line := packetJSON{Packet: f.Number, Time: f.Time, Flow: f.Flow.String()}
+	for _, r := range f.Records {
+		j := recordJSON{SwitchID: r.SwitchID, InPort: portName(r.InPort, "none"), OutPort: portName(r.OutPort, "CPU"),
+			Ingress: seconds(r.Ingress), Unsynchronised: r.Flags&tailstamp.Unsynchronised != 0}
+		if e := egress(r); !e.IsZero() {
+			j.Egress = seconds(e)
+		}
+		line.Records = append(line.Records, j)
+	}
+	if asJSON {
+		return encoder.Encode(line)
+	}
+	at := f.Time.Format("2006-01-02T15:04:05.000000000Z07:00")
+	_, err := fmt.Fprintf(out, "%d %s %s%s\n", f.Number, at, line.Flow, hopsText(line.Records))
+	return err
 }
 
 func hopsText(records []recordJSON) string {
@@ -153,7 +178,10 @@ func (r Report) WriteText(out io.Writer) error {
 	fmt.Fprintf(out, "%s: %d stamped with %s, %d without a record",
 		plural(r.Frames, "frame"), r.Stamped, plural(r.Records, "record"), r.Plain)
 	if r.Cut > 0 {
-		fmt.Fprintf(out, ", %d cut by the snap length", r.Cut)
+		fmt.Fprintf(out, ", %d cut by the snap length%s", r.Cut, cond(r.Mirrored > 0, " or a mirror session"))
+	}
+	if r.Mirrored > 0 {
+		fmt.Fprintf(out, ", %d in ERSPAN", r.Mirrored)
 	}
 	fmt.Fprintln(out)
 	writeMissed(out, r.Missed)
@@ -183,6 +211,13 @@ func (r Report) WriteText(out io.Writer) error {
 		fmt.Fprintf(out, "\nincomplete: %s\n", r.Error)
 	}
 	return nil
+}
+
+func cond(so bool, text string) string {
+	if so {
+		return text
+	}
+	return ""
 }
 
 func plural(n int64, what string) string {

@@ -1,7 +1,6 @@
 package collector
 
 import (
-	"encoding/binary"
 	"fmt"
 	"net/netip"
 	"time"
@@ -22,75 +21,22 @@ type RecordedPacket struct {
 	Frame []byte
 }
 
-// maxVLANTags bounds the tags before the outer IP header.
-const maxVLANTags = 4
-
-// GRE protocols of ERSPAN: types I and II, and III.
-const (
-	protocolGRE     = 47
-	greERSPAN       = 0x88be
-	greERSPAN3      = 0x22eb
-	erspanHeaderLen = 8
-)
-
 // FindRecord looks for a record at the end of what a mirrored frame carries: in UDP to any port, or
 // in GRE as ERSPAN of type I, II or III, over IPv4 or IPv6 behind any VLAN tags. Frame is without
 // FCS; padding behind the IP packet is ignored.
 func FindRecord(frame []byte) (RecordedPacket, bool) {
-	for at, tags := 12, 0; len(frame) >= at+2 && tags <= maxVLANTags; at, tags = at+4, tags+1 {
-		switch binary.BigEndian.Uint16(frame[at:]) {
-		case etherCTag, etherSTag:
-		case etherIPv4:
-			return findIPv4(frame[at+2:])
-		case etherIPv6:
-			return findIPv6(frame[at+2:])
-		default:
-			return RecordedPacket{}, false
-		}
-	}
-	return RecordedPacket{}, false
-}
-
-func findIPv4(b []byte) (RecordedPacket, bool) {
-	if len(b) < 20 || b[0]>>4 != 4 {
+	d, ok := parseDatagram(frame)
+	if !ok {
 		return RecordedPacket{}, false
 	}
-	header, length := int(b[0]&15)*4, int(binary.BigEndian.Uint16(b[2:]))
-	const fragments = 0x3fff // more fragments, or an offset
-	if header < 20 || length < header || length > len(b) || binary.BigEndian.Uint16(b[6:])&fragments != 0 {
-		return RecordedPacket{}, false
-	}
-	return findTunnel(b[9], netip.AddrFrom4([4]byte(b[12:])), b[header:length])
-}
-
-func findIPv6(b []byte) (RecordedPacket, bool) {
-	if len(b) < 40 || b[0]>>4 != 6 {
-		return RecordedPacket{}, false
-	}
-	length := 40 + int(binary.BigEndian.Uint16(b[4:]))
-	if length > len(b) {
-		return RecordedPacket{}, false
-	}
-	return findTunnel(b[6], netip.AddrFrom16([16]byte(b[8:])), b[40:length])
-}
-
-func findTunnel(protocol uint8, from netip.Addr, b []byte) (RecordedPacket, bool) {
-	p := RecordedPacket{Exporter: from}
+	p := RecordedPacket{Exporter: d.from}
 	var payload []byte
-	switch protocol {
-	case protocolUDP:
-		if len(b) < 8 || int(binary.BigEndian.Uint16(b[4:])) != len(b) {
-			return p, false
-		}
-		p.Encapsulation, payload = "udp", b[8:]
-	case protocolGRE:
-		var ok bool
-		if payload, ok = erspanPayload(b); !ok {
-			return p, false
-		}
-		p.Encapsulation = "erspan"
-	default:
-		return p, false
+	if u, ok := d.udp(); ok {
+		p.Encapsulation, payload = "udp", u.Payload
+	} else if m, ok := d.erspan(); ok {
+		p.Encapsulation, payload = "erspan", m
+	} else {
+		return RecordedPacket{}, false
 	}
 	return p.read(payload)
 }
@@ -103,40 +49,6 @@ func (p RecordedPacket) read(payload []byte) (RecordedPacket, bool) {
 	}
 	p.Record, p.Frame = r, frame
 	return p, true
-}
-
-// erspanPayload returns what follows a GRE header and its ERSPAN header.
-func erspanPayload(b []byte) ([]byte, bool) {
-	if len(b) < 4 {
-		return nil, false
-	}
-	flags, protocol := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
-	const checksum, key, sequence, version = 0x8000, 0x2000, 0x1000, 7
-	if flags&version != 0 || protocol != greERSPAN && protocol != greERSPAN3 {
-		return nil, false
-	}
-	n := 4
-	for _, field := range []uint16{checksum, key, sequence} {
-		if flags&field != 0 {
-			n += 4
-		}
-	}
-	switch {
-	case protocol == greERSPAN3:
-		const optional = 12 // bytes; the last bit of the header says that 8 more follow
-		if len(b) < n+optional {
-			return nil, false
-		}
-		if n += optional; b[n-1]&1 != 0 {
-			n += 8
-		}
-	case flags&sequence != 0: // type II; type I has no header
-		n += erspanHeaderLen
-	}
-	if len(b) < n {
-		return nil, false
-	}
-	return b[n:], true
 }
 
 // Latency is how long the packet was in the switch: from its arrival until the record

@@ -12,6 +12,7 @@ import (
 // TailStamp gathers what the tail-stamp records of frames say about their flows.
 type TailStamp struct {
 	frames, cut, stamped, records int64
+	mirrored                      int64 // frames that came as copies in ERSPAN
 	flows                         map[Flow]*flowStamps
 	exact                         bool
 	room                          budget // of the distributions
@@ -67,12 +68,20 @@ func NewTailStamp(paths int, memory int64, exact bool) *TailStamp {
 
 // Add takes in one frame without its frame check sequence, captured at the given time, and returns the
 // records that it carries, oldest first. length is its length on the wire; one that is cut lacks its
-// end, where records would be.
+// end, where records would be. Of a frame that a mirror session sent as ERSPAN the mirrored one counts.
 func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstamp.Record {
 	c.frames++
 	if len(frame) < length {
 		c.cut++
 		return nil
+	}
+	if mirrored, ok := Mirrored(frame); ok {
+		c.mirrored++
+		frame = mirrored
+		if shortened(frame) {
+			c.cut++
+			return nil
+		}
 	}
 	records, _ := tailstamp.Decode(frame)
 	if len(records) == 0 {
@@ -94,6 +103,36 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 		flow.beyond++
 	}
 	return records
+}
+
+// shortened reports whether a frame ends before its IP datagram, as one does that a mirror session cut.
+func shortened(frame []byte) bool {
+	_, ip := ParseFlow(frame)
+	_, whole := tailstamp.DatagramEnd(frame)
+	return ip && !whole
+}
+
+// A StampedFrame is a frame with records.
+type StampedFrame struct {
+	Number  int64 // among those of the capture, or that were read
+	Time    time.Time
+	Flow    Flow
+	Records []tailstamp.Record // oldest first
+}
+
+// Residence is departure minus arrival at a hop, in nanoseconds; false: it is not known.
+func Residence(r tailstamp.Record) (int64, bool) { return difference(ingress(r), egress(r)) }
+
+// LinkDelay is the arrival at a hop minus the departure at the one before it, in nanoseconds, by the clocks of both;
+// false: it is not known.
+func LinkDelay(before, r tailstamp.Record) (int64, bool) {
+	return difference(egress(before), ingress(r))
+}
+
+// EgressTime is when a frame left a hop; false: it was not taken.
+func EgressTime(r tailstamp.Record) (tailstamp.Timestamp, bool) {
+	t := egress(r)
+	return t, !t.IsZero()
 }
 
 // find returns a flow and the path of its that records passed, new ones if need be; nil: there is no room for the path,
@@ -160,7 +199,7 @@ func (p *pathStamps) add(records []tailstamp.Record) {
 		if r.Flags&tailstamp.Unsynchronised != 0 {
 			hop.unsynchronised++
 		}
-		switch latency, ok := difference(ingress(r), egress(r)); {
+		switch latency, ok := Residence(r); {
 		case ok:
 			hop.latency.add(latency)
 		case egress(r).IsZero():
@@ -169,7 +208,7 @@ func (p *pathStamps) add(records []tailstamp.Record) {
 			hop.unusable++
 		}
 		if i > 0 {
-			if delay, ok := difference(egress(records[i-1]), ingress(r)); ok {
+			if delay, ok := LinkDelay(records[i-1], r); ok {
 				p.delays[i].add(delay)
 			}
 		}
@@ -212,7 +251,9 @@ type Report struct {
 	Plain   int64  `json:"without_record"`
 	// Missed are frames of a live interface that were lost before they could be read: of them nothing is known.
 	Missed uint64 `json:"lost_before_read,omitempty"`
-	Cut    int64  `json:"cut"` // by the snap length, so that records may be missing
+	Cut    int64  `json:"cut"` // by the snap length, or a mirror session, so that records may be missing
+	// Mirrored are frames that came as copies in ERSPAN.
+	Mirrored int64 `json:"mirrored,omitempty"`
 	// Beyond are stamped frames of flows, or paths of them, that there was no room for.
 	Beyond int64 `json:"beyond,omitempty"`
 	// Unranked is how many hops, links and wholes below do not know their percentiles, since Memory was spent.
@@ -260,7 +301,8 @@ type HopReport struct {
 
 // Report sums up what was added so far: the flow with most frames first, then by address.
 func (c *TailStamp) Report() Report {
-	r := Report{Frames: c.frames, Stamped: c.stamped, Records: c.records, Cut: c.cut, Beyond: c.beyond, kept: c.paths,
+	r := Report{Frames: c.frames, Stamped: c.stamped, Records: c.records, Cut: c.cut, Beyond: c.beyond,
+		kept: c.paths, Mirrored: c.mirrored,
 		Plain: c.frames - c.stamped - c.cut, Memory: c.memory, Flows: []FlowReport{}}
 	for key, flow := range c.flows {
 		f := flow.report(key)

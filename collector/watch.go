@@ -38,9 +38,9 @@ func WatchTailStamp(
 			r.Error = missedUnknown
 		}
 		if opts.JSON {
-			return errors.Join(r.writeLine(bw), bw.Flush())
+			return errors.Join(r.writeLine(bw), bw.Flush(), opts.reported())
 		}
-		return errors.Join(r.WriteText(bw), bw.Flush())
+		return errors.Join(r.WriteText(bw), bw.Flush(), opts.reported())
 	}
 	return watch(ctx, "collect tailstamp", in, ticks, add, report)
 }

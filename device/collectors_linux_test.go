@@ -40,8 +40,9 @@ import (
 // The programs of others that TestCollectors needs: an OpenTelemetry collector, by its path; and gnmic, without which its
 // part is left out.
 const (
-	otelcolVariable = "TAMTAM_OTELCOL"
-	gnmicVariable   = "TAMTAM_GNMIC"
+	otelcolVariable  = "TAMTAM_OTELCOL"
+	gnmicVariable    = "TAMTAM_GNMIC"
+	telegrafVariable = "TAMTAM_TELEGRAF"
 )
 
 const observability = "../docker/observability"
@@ -174,7 +175,7 @@ func TestCollectors(t *testing.T) {
 	}
 	c.same()
 	c.dashboard()
-	c.gnmic()
+	c.subscribers()
 
 	t.Log("a collector is away for longer than anything may wait")
 	killCollector()
@@ -563,22 +564,28 @@ func (c *collecting) line(what string, texts ...string) {
 	})
 }
 
-// gnmic subscribes, and listens, with the configurations of the tree; what it tells Prometheus is what the switch has.
-func (c *collecting) gnmic() {
-	program := os.Getenv(gnmicVariable)
-	if program == "" {
-		c.Log(gnmicVariable + " names no gnmic: it is left out")
-		return
-	}
-	for _, how := range []struct{ file, command, from, to, listen string }{
-		{"gnmic.yaml", "subscribe", "mgmtd:8080", c.gnmi, "0.0.0.0:9804"},
-		{"gnmic-listen.yaml", "listen", "0.0.0.0:57400", c.addr("listen"), "0.0.0.0:9805"},
+// subscribers are programs that ask, or are called, with the configurations of the tree: what they tell Prometheus is what
+// the switch has. They are run where a variable names them.
+func (c *collecting) subscribers() {
+	for _, s := range []struct {
+		variable, file, from, to, listen string
+		args                             []string // behind the file
+	}{
+		{gnmicVariable, "gnmic.yaml", "mgmtd:8080", c.gnmi, "0.0.0.0:9804", []string{"subscribe"}},
+		{gnmicVariable, "gnmic-listen.yaml", "0.0.0.0:57400", c.addr("listen"), "0.0.0.0:9805", []string{"listen"}},
+		{telegrafVariable, "telegraf.conf", "mgmtd:8080", c.gnmi, ":9273", nil},
 	} {
-		conf := c.file(how.file, strings.NewReplacer(how.from, how.to, how.listen, c.addr("metrics "+how.command), "skip-verify", "insecure").Replace(
-			string(read(c.T, filepath.Join(observability, how.file)))))
-		c.start(program, "--config", conf, how.command)
-		c.until("gnmic "+how.command, func() error {
-			text, err := get("http://" + c.addr("metrics "+how.command) + "/metrics")
+		program := os.Getenv(s.variable)
+		if program == "" {
+			c.Logf("%s names no program: %s is left out", s.variable, s.file)
+			continue
+		}
+		metrics := c.addr("metrics of " + s.file)
+		conf := c.file(s.file, strings.NewReplacer(s.from, s.to, s.listen, metrics, "skip-verify", "insecure",
+			"tls_enable = true", "tls_enable = false").Replace(string(read(c.T, filepath.Join(observability, s.file)))))
+		c.start(program, append([]string{"--config", conf}, s.args...)...)
+		c.until(s.file, func() error {
+			text, err := get("http://" + metrics + "/metrics")
 			if err != nil {
 				return err
 			}

@@ -20,8 +20,8 @@ var routedKind = map[string]string{
 	schema.CfgLoopbackInterface: "Loopback",
 }
 
-// addressesModule is openconfig-if-ip in the databases, read-only: addresses and neighbours are written in
-// tamtam-routing.
+// addressesModule is openconfig-if-ip in the databases: addresses are written through to tamtam-routing, neighbours are
+// read-only.
 func addressesModule() Module {
 	m := Module{Name: "openconfig-if-ip"}
 	for _, at := range []string{"subinterfaces/subinterface", "routed-vlan"} {
@@ -29,7 +29,10 @@ func addressesModule() Module {
 		for _, family := range []string{"ipv4", "ipv6"} {
 			path := interfacesPath + "/" + at + "/" + family
 			m.Groups = append(m.Groups,
-				Group{Path: path + "/addresses/address", View: inRouting, Rows: addressRows(vlan, family)},
+				Group{
+					Path: path + "/addresses/address", View: inRouting, Rows: addressRows(vlan, family),
+					Through: addressThrough(path+"/addresses/address", vlan, family),
+				},
 				Group{Path: path + "/neighbors/neighbor", View: inRouting, Rows: neighbourRows(vlan, family)})
 		}
 	}

@@ -19,7 +19,8 @@
 // # Views
 //
 // Some rows have two places: our own, where they are written, and OpenConfig's (Group.View), which a Set refuses
-// with the reason. Access lists are such views, and addresses, neighbours and subinterfaces. A leaf-list such as the
+// with the reason, or does in ours (Group.Through, through.go). Access lists are of the first kind, addresses and
+// subinterfaces of the second. A leaf-list such as the
 // members of a port channel comes from several rows ({*} in Row.Key). What is known of the machine comes from
 // Config.Host, as rows of tables that no database has.
 //
@@ -92,7 +93,9 @@
 //	Get, path in the schema without data        NotFound; with a wildcard OK and no update; the root is {}
 //	Get, Subscribe of what the role may not     PermissionDenied; left out of what contains it, and of wildcards
 //	Get without path                            OK, empty
-//	Get, type CONFIG                            what a Set takes: not config that is written elsewhere
+//	Get, type CONFIG                            what a Set takes: not config that is written elsewhere, nor what is
+//	                                            written through to elsewhere unless nothing else was asked for
+//	replace, delete of what contains such       it stays, unless the value names it, as ethernet/config does
 //	Get, type OPERATIONAL                       state that does not repeat config
 //	use_models, unknown model or version        InvalidArgument
 //	use_models, a leaf whose words (identities)

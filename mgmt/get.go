@@ -121,6 +121,14 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest, wire bool) (*gpb.
 	return resp, nil
 }
 
+// once lets a document of configuration say everything in one place alone.
+func once(filter func(*node) bool, req *gpb.GetRequest, at *node) func(*node) bool {
+	if req.GetType() != gpb.GetRequest_CONFIG || !at.plain {
+		return filter
+	}
+	return func(n *node) bool { return filter(n) && !n.elsewhere() }
+}
+
 // getPath answers one path of a GetRequest. The caller holds the snapshot.
 func (s *Server) getPath(
 	ctx context.Context, req *gpb.GetRequest, p *gpb.Path, filter func(*node) bool, wire bool,
@@ -151,7 +159,7 @@ func (s *Server) getPath(
 	}
 	for _, t := range targets {
 		from := len(n.Update)
-		if n.Update, err = s.getTarget(ctx, t, filter, req.GetEncoding(), n.Update, raw); err != nil {
+		if n.Update, err = s.getTarget(ctx, t, once(filter, req, t.node), req.GetEncoding(), n.Update, raw); err != nil {
 			return nil, err
 		}
 		for _, u := range n.Update[from:] {

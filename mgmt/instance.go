@@ -10,8 +10,8 @@ import (
 	"tamtam/swss"
 )
 
-// instanceModule is openconfig-network-instance in the databases, read-only: there is one instance, and what is in it
-// is written elsewhere.
+// instanceModule is openconfig-network-instance in the databases: there is one instance, and what is in it is written
+// elsewhere. VLANs are written through.
 func instanceModule() Module {
 	const (
 		instance = "/network-instances/network-instance"
@@ -32,7 +32,7 @@ func instanceModule() Module {
 			Path: instance, View: only, Keys: map[string]Codec{"name": constant("default")},
 			Rows: there(Leaf{"config/type", kind}, Leaf{"state/type", kind}),
 		},
-		{Path: instance + "/vlans/vlan", View: "VLANs are written in /vlans", Rows: []Row{
+		{Path: instance + "/vlans/vlan", View: "VLANs are written in /vlans", Through: vlanThrough(), Rows: []Row{
 			{DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", Entry: true, Leaves: vlanLeaves("config")},
 			{DB: swss.ApplDB, Table: schema.AppVLAN, Key: "Vlan{vlan-id}", Leaves: vlanLeaves("state")},
 		}},
@@ -60,10 +60,10 @@ func instanceModule() Module {
 
 func vlanLeaves(at string) []Leaf {
 	name := Codec{Get: func(r Record) []string { return one("Vlan" + r.Keys[len(r.Keys)-1]) }}
-	return []Leaf{
-		{at + "/name", name}, {at + "/status", words("admin_status", "ACTIVE", "ACTIVE", "up", "SUSPENDED", "down")},
-	}
+	return []Leaf{{at + "/name", name}, {at + "/status", vlanStatus()}}
 }
+
+func vlanStatus() Codec { return words("admin_status", "ACTIVE", "ACTIVE", "up", "SUSPENDED", "down") }
 
 // A routeWay is one way of a route, as JSON.
 type routeWay struct {

@@ -165,7 +165,8 @@ func portCounters(way, sai string) []Leaf {
 // subinterfaces are the interfaces that route, but for those of VLANs.
 func subinterfaces() Group {
 	g := Group{
-		Path: interfacesPath + "/subinterfaces/subinterface", View: inRouting, Keys: map[string]Codec{"index": constant("0")},
+		Path: interfacesPath + "/subinterfaces/subinterface", View: inRouting, Through: subinterfaceThrough(),
+		Keys: map[string]Codec{"index": constant("0")},
 	}
 	oper := func(table, kind string, leaves []Leaf) {
 		g.Rows = append(g.Rows, Row{DB: swss.ApplDB, Table: table, Key: "{name}", Only: kind, Leaves: leaves})
@@ -199,9 +200,13 @@ var speeds = []string{
 	"SPEED_200GB", "200000", "SPEED_400GB", "400000", "SPEED_800GB", "800000", "SPEED_1600GB", "1600000",
 }
 
-// ethernetModule is openconfig-if-ethernet in the databases: what is in force, read-only.
+// ethernetModule is openconfig-if-ethernet in the databases.
 func ethernetModule() Module {
 	return Module{Name: "openconfig-if-ethernet", Groups: []Group{{Path: interfacesPath, Rows: []Row{
+		{DB: swss.ConfigDB, Table: schema.CfgPort, Key: "{name}", Only: "Ethernet", Leaves: []Leaf{
+			{"ethernet/config/port-speed", kept(words("speed", "", speeds...))},
+			{"ethernet/config/auto-negotiate", kept(words("autoneg", "", "true", "on", "false", "off"))},
+		}},
 		{DB: swss.ApplDB, Table: schema.AppPort, Key: "{name}", Only: "Ethernet", Leaves: []Leaf{
 			{"ethernet/state/port-speed", words("speed", "", speeds...)},
 			{"ethernet/state/auto-negotiate", words("autoneg", "false", "true", "on", "false", "off")},
@@ -209,7 +214,13 @@ func ethernetModule() Module {
 	}}}}
 }
 
-// aggregateModule is openconfig-if-aggregate in the databases, read-only: members are written in tamtam-interfaces.
+// kept is a leaf that belongs to how a port is made.
+func kept(c Codec) Codec {
+	c.Kept = true
+	return c
+}
+
+// aggregateModule is openconfig-if-aggregate in the databases: members are written in tamtam-interfaces.
 func aggregateModule() Module {
 	static := words("static", "LACP", "STATIC", "true", "LACP", "false")
 	channel := Codec{Get: func(r Record) []string { return parts(r) }}
@@ -228,6 +239,8 @@ func aggregateModule() Module {
 			{"aggregation/state/lag-type", words(schema.FieldProtocol, "STATIC", "LACP", schema.ProtocolLACP)},
 			{"aggregation/state/min-links", orElse(text("min_links"), "1")},
 		}},
+		{DB: swss.ConfigDB, Table: schema.CfgPortChannelMbr, Key: "{*}|{name}", Only: "Ethernet",
+			Leaves: []Leaf{{"ethernet/config/aggregate-id", Codec{Get: channel.Get, Through: memberThrough()}}}},
 		{DB: swss.ApplDB, Table: schema.AppLAGMember, Key: "{*}:{name}", Only: "Ethernet",
 			Leaves: []Leaf{{"ethernet/state/aggregate-id", channel}}},
 		{DB: swss.ApplDB, Table: schema.AppLAGMember, Key: "{name}:{*}", Only: "PortChannel",

@@ -33,6 +33,7 @@ type node struct {
 	list         bool
 	config       bool
 	mandatory    bool
+	plain        bool   // it is, or has, what a Set writes that is not kept
 	apart        bool   // only who asks for it, or for what is below, gets it
 	group        *group // that of the nearest list; a list's own
 	leaf
@@ -49,6 +50,8 @@ type leaf struct {
 	target   *group // list whose key a leafref names
 	binds    []bind
 	strings  map[*yang.YangType]*stringLimit // of the type, or of those of a union
+	kept     bool                            // see Codec.Kept
+	through  *through                        // writes it in another place; nil: it is written as it is bound
 	mirrored bool                            // state that repeats a config leaf
 	behind   bool                            // says what of config is not in force
 }
@@ -69,10 +72,12 @@ type group struct {
 	kids   []*group
 	derive map[int]Codec // key index -> field it follows from
 	unique []*node
-	view   string // why a Set cannot write it; empty: it can
-	finish []func(*Change) error
-	makes  []func(*Change) (string, []string)
-	refs   []*node // leaves, anywhere, that name an entry of this list
+	view   string // where it is written; empty: here
+	// through writes what a Set says of a view where it is written; nil: a Set cannot write it.
+	through *through
+	finish  []func(*Change) error
+	makes   []func(*Change) (string, []string)
+	refs    []*node // leaves, anywhere, that name an entry of this list
 }
 
 // hash is the key of a row in its database.
@@ -222,12 +227,17 @@ func (b *builder) list(n *node, e *yang.Entry) {
 	b.groups = append(b.groups, g)
 }
 
-// ownKeys are the keys that the list itself adds.
-func (g *group) ownKeys() []string {
+// outerKeys are the keys of the enclosing lists.
+func (g *group) outerKeys() []string {
 	if g.parent == nil {
 		return nil
 	}
-	return g.keys[len(g.parent.keys):]
+	return g.parent.keys
+}
+
+// ownKeys are the keys that the list itself adds.
+func (g *group) ownKeys() []string {
+	return g.keys[len(g.outerKeys()):]
 }
 
 func (b *builder) leaf(n *node, e *yang.Entry, t reflect.Type) {
@@ -362,6 +372,9 @@ func (b *builder) bind(mod Module) {
 		if g.View != "" {
 			grp.view = g.View
 		}
+		if g.Through != nil {
+			grp.through = g.Through
+		}
 		if g.Finish != nil {
 			grp.finish = append(grp.finish, g.Finish)
 		}
@@ -405,6 +418,10 @@ func (b *builder) bindRow(module, path string, g *group, r Row) {
 		if g.rows[i].repeats != "" { // what the leaf says follows from both
 			n.binds = append(n.binds, bind{g.rows[i].repeated, silent()})
 		}
+		n.kept = n.kept || l.Codec.Kept || l.Codec.Through != nil
+		if l.Codec.Through != nil {
+			n.through = l.Codec.Through
+		}
 		n.behind = n.behind || l.Path == r.Behind && r.Wanted != nil
 	}
 }
@@ -444,6 +461,10 @@ func (b *builder) addRow(g *group, r Row) error {
 
 // complete checks that every leaf has a place.
 func (b *builder) complete() {
+	b.root.findPlain()
+	for _, g := range b.groups {
+		g.refs = slices.DeleteFunc(g.refs, (*node).elsewhere) // the leaf of ours refers to it
+	}
 	for _, g := range b.groups {
 		for i, c := range g.parentDerives() {
 			g.derive[i] = c
@@ -456,7 +477,7 @@ func (b *builder) complete() {
 				b.fail("%s: no table has it", n.path)
 			}
 			puts := func(x bind) bool { return x.codec.Put != nil && g.rows[x.row].written() }
-			if n.keyIndex < 0 && n.writable() && !slices.ContainsFunc(n.binds, puts) {
+			if n.needsPut() && !slices.ContainsFunc(n.binds, puts) {
 				b.fail("%s: is configuration that no Set can write", n.path)
 			}
 			if !n.behind {
@@ -501,10 +522,30 @@ func (g *group) parentDerives() map[int]Codec {
 
 // writable reports whether a Set may write the node, or anything in it.
 func (n *node) writable() bool {
-	if !n.config || n.list && n.group.view != "" {
+	if !n.config || n.list && n.group.readOnly() {
 		return false
 	}
-	return n.list || n.typ != nil && n.group.view == "" || slices.ContainsFunc(n.kids, (*node).writable)
+	return n.list || n.typ != nil && !n.group.readOnly() || slices.ContainsFunc(n.kids, (*node).writable)
+}
+
+// readOnly reports whether no Set can write the list.
+func (g *group) readOnly() bool { return g.view != "" && g.through == nil }
+
+// elsewhere reports whether a leaf is written in another place of the tree.
+func (n *node) elsewhere() bool { return n.through != nil || n.group.through != nil }
+
+// needsPut reports whether a Set writes a leaf as it is bound.
+func (n *node) needsPut() bool { return n.keyIndex < 0 && n.writable() && !n.elsewhere() }
+
+// findPlain notes what a Set means by a node that contains others.
+func (n *node) findPlain() bool {
+	n.plain = n.typ != nil && n.config && n.group.view == "" && !n.kept || n.list && n.config && n.group.view == ""
+	for _, k := range n.kids {
+		if k.findPlain() {
+			n.plain = true
+		}
+	}
+	return n.plain
 }
 
 // whyNot says of a node that a Set may not write why.

@@ -407,10 +407,13 @@ func (t *tx) prefetch(ctx context.Context, steps []step) error {
 	want := map[*group][][]string{}
 	for _, st := range steps {
 		for _, a := range st.values {
+			if a.group.through != nil {
+				continue
+			}
 			want[a.group] = append(want[a.group], a.keys)
 		}
 		for _, x := range st.target {
-			if !x.wild() {
+			if !x.wild() && x.node.group.through == nil {
 				want[x.node.group] = append(want[x.node.group], x.keys)
 			}
 		}
@@ -432,7 +435,17 @@ func (t *tx) do(ctx context.Context, st step) error {
 			}
 		}
 	}
+	if st.op == gpb.UpdateResult_REPLACE && len(st.target) > 0 {
+		if err := t.removeNamed(ctx, st); err != nil {
+			return err
+		}
+	}
 	for _, a := range st.values {
+		if done, err := t.putThrough(ctx, a); err != nil {
+			return err
+		} else if done {
+			continue
+		}
 		e, err := t.get(ctx, a.group, a.keys)
 		if err != nil {
 			return err
@@ -490,6 +503,9 @@ func (t *tx) assign(e *txEntry, a assignment, update bool) error {
 // ones can be replaced too.
 func (t *tx) remove(ctx context.Context, x target, replace bool) error {
 	g, d := x.node.group, &t.faults.gone
+	if x.node.throughOf() != nil {
+		return t.removeThrough(ctx, x, replace)
+	}
 	if replace {
 		d = &t.faults.made
 	}
@@ -509,6 +525,11 @@ func (t *tx) remove(ctx context.Context, x target, replace bool) error {
 		}
 		t.did(e, x.node, err, d)
 	}
+	if !x.node.plain {
+		if err := t.removeLeavesThrough(ctx, x); err != nil {
+			return err
+		}
+	}
 	if x.node.typ == nil {
 		return t.removeBelow(ctx, x, g, replace, d)
 	}
@@ -518,6 +539,15 @@ func (t *tx) remove(ctx context.Context, x target, replace bool) error {
 // removeBelow deletes the entries of the lists below a target.
 func (t *tx) removeBelow(ctx context.Context, x target, g *group, replace bool, d *doubts) error {
 	for _, k := range g.kids {
+		if k.through != nil {
+			if x.node.plain || !k.node.within(x.node) {
+				continue
+			}
+			if err := t.removeThrough(ctx, target{node: k.node, keys: extend(x.keys, k)}, false); err != nil {
+				return err
+			}
+			continue
+		}
 		if !k.node.writable() || !k.node.within(x.node) || k.node.parent.apart && !x.node.within(k.node.parent) {
 			continue
 		}

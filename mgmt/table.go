@@ -28,6 +28,8 @@ type Group struct {
 	// View says that a Set cannot write the list, and why, though the model has it as configuration: its
 	// rows are those of another list, which has their status too.
 	View string
+	// Through writes it nevertheless: in that other list.
+	Through *through
 	// Unique names leaves whose values no two entries may share.
 	Unique []string
 	// Finish completes an entry after a Set changed it, and refuses what
@@ -113,6 +115,10 @@ type Leaf struct {
 type Codec struct {
 	Get func(Record) []string        // nil: the row does not say
 	Put func(Record, []string) error // nil values: remove; a nil Put: cannot be written
+	// Kept says that a Set which replaces or deletes what contains the leaf leaves it as it is, unless it names it.
+	Kept bool
+	// Through writes a leaf, which is kept then, in the list where it is configured.
+	Through *through
 }
 
 // A Record is a row with the keys of its entry, and the entry's own row.

@@ -48,7 +48,7 @@ func (s *Server) toldRows(ctx context.Context, _ string) (map[string]map[string]
 		lists = append(lists, es)
 	}
 	for _, es := range lists {
-		if len(es) > 0 && !es[0].group.node.writable() {
+		if len(es) > 0 && (!es[0].group.node.writable() || es[0].group.through != nil) {
 			continue // its rows are those of other lists, which tell them, or nobody can write them
 		}
 		if err := t.tell(es); err != nil {

@@ -14,7 +14,6 @@ import (
 
 	"tamtam/swss"
 
-	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -33,6 +32,7 @@ type tx struct {
 	step    int    // the one that is being executed
 	view    *view  // what the caller may; nil: everything
 	denied  denied // what it may not, and the Set would do
+	needed  map[string]need
 }
 
 // A txEntry is an entry with its rows before and after.
@@ -190,7 +190,7 @@ func (e *txEntry) drop() {
 func (e *txEntry) clear(n *node) error {
 	var errs []error
 	for _, l := range e.group.leaves {
-		if l.config && l.keyIndex < 0 && l.within(n) {
+		if l.config && l.keyIndex < 0 && l.within(n) && l.through == nil && !(l.kept && n.plain) {
 			errs = append(errs, e.put(l, nil))
 		}
 	}
@@ -320,7 +320,8 @@ func (t *tx) commit(ctx context.Context) error {
 func (t *tx) write(ctx context.Context, packed []byte, turn string) error {
 	db := t.reader.redis.DB(swss.ConfigDB)
 	limited, cancel := context.WithTimeout(ctx, commitLimit)
-	changed, err := redis.NewScript(commitText).Run(limited, db.Client(), nil, packed).Text()
+	reply, err := db.Run(limited, commitScript, nil, packed)
+	changed, _ := reply.(string)
 	cancel()
 	switch {
 	case err == nil && changed != "":

@@ -62,14 +62,17 @@ func valueWords(v []string) string {
 // clearUnion removes what the paths of a union_replace name, before anything of it is set.
 func (t *tx) clearUnion(ctx context.Context, steps []step) error {
 	for i, st := range steps {
+		if st.op != unionReplace || len(st.target) == 0 {
+			continue
+		}
 		t.step = i
 		for _, x := range st.target {
-			if st.op != unionReplace {
-				continue
-			}
 			if err := t.remove(ctx, x, true); err != nil {
 				return err
 			}
+		}
+		if err := t.removeNamed(ctx, st); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -18,6 +18,9 @@ func (t *tx) finish(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := t.checkNeeds(ctx); err != nil {
+		return err
+	}
 	touched := t.touched() // finishing may have touched more
 	for _, e := range touched {
 		if !e.present {

@@ -86,7 +86,11 @@ func ygotTakes(n *node, value string) error {
 			for _, k := range at.group.ownKeys() {
 				key := map[string]string{
 					"vlan-id": `1`, "index": `1`, "feature-ref": `"FLYMON"`, "mac-address": `"00:11:22:33:44:55"`, "address": `"10.0.0.1"`, "prefix": `"10.0.0.0/8"`,
+					"ip": `"10.0.0.1"`,
 				}[k]
+				if k == "ip" && strings.Contains(at.path, "ipv6") {
+					key = `"2001:db8::1"`
+				}
 				if key == "" {
 					key = `"Ethernet0"`
 				}

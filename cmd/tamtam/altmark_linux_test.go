@@ -72,7 +72,9 @@ func liveAltMark(t *testing.T, seed uint64) {
 	defer all.Wait()
 	defer close(stop)
 
-	results, ca := startCollect(t, left, right)
+	exported := listenIPFIX(t)
+	results, ca := startCollect(t, left, right, "--ipfix", exported.LocalAddr().String())
+	var printed []liveResult
 	deadline := time.After(liveDeadline)
 	checked := map[uint64]bool{}
 	for len(checked) < livePeriods {
@@ -84,11 +86,13 @@ func liveAltMark(t *testing.T, seed uint64) {
 				t.Fatal("tamtam collect has ended")
 			}
 			t.Log(r.text)
+			printed = append(printed, r)
 			if w.check(r) {
 				checked[r.Period] = true
 			}
 		}
 	}
+	sameByIPFIX(t, exported, printed)
 	// The collector serves what it found to the shell.
 	cmd := exec.Command(os.Args[0], "cli", "--target", "127.0.0.1:8083", "--tls-ca", ca, "-c", "show tam alt-mark results way")
 	cmd.Env = append(os.Environ(), asTamtam+"=1")
@@ -142,8 +146,8 @@ type liveResult struct {
 	text string // the line
 }
 
-// startCollect runs `tamtam collect` on the path from left to right; ca is of its gNMI server.
-func startCollect(t *testing.T, left, right *marker) (results <-chan liveResult, ca string) {
+// startCollect runs `tamtam collect`, with more flags, on the path from left to right; ca is of its gNMI server.
+func startCollect(t *testing.T, left, right *marker, more ...string) (results <-chan liveResult, ca string) {
 	t.Helper()
 	dir := t.TempDir()
 	var cas []byte
@@ -160,8 +164,9 @@ func startCollect(t *testing.T, left, right *marker) (results <-chan liveResult,
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(os.Args[0], "collect", "--paths", filepath.Join(dir, "paths.yaml"), "--tls-ca", filepath.Join(dir, "ca.pem"), "--format", "json",
-		"--gnmi", "127.0.0.1:8083", "--gnmi-data", filepath.Join(dir, "data"))
+	args := []string{"collect", "--paths", filepath.Join(dir, "paths.yaml"), "--tls-ca", filepath.Join(dir, "ca.pem"), "--format", "json",
+		"--gnmi", "127.0.0.1:8083", "--gnmi-data", filepath.Join(dir, "data")}
+	cmd := exec.Command(os.Args[0], append(args, more...)...)
 	return readResults(t, cmd), filepath.Join(dir, "data", "ca.pem")
 }
 

@@ -36,7 +36,9 @@ the paths of FILE (YAML or JSON), and print every period of every segment. FILE 
 
 A later line for a period and segment takes the place of the one before: a report came late.
 With --gnmi the last results are served too, at /tam/alt-mark-results; with --redis they
-are written to TAM_ALTMARK_RESULTS of COUNTERS_DB there.`
+are written to TAM_ALTMARK_RESULTS of COUNTERS_DB there.
+
+` + ipfixHelp
 
 // A collect holds the flags of the collector.
 type collect struct {
@@ -44,6 +46,7 @@ type collect struct {
 	dial          dial.Options
 	paths, format string
 	redis         redisPlace
+	ipfix         ipfixOut
 }
 
 func newCollect() *cobra.Command {
@@ -73,7 +76,8 @@ func newCollect() *cobra.Command {
 	f.BoolVar(&c.north.insecure, "gnmi-insecure", false, "serve --gnmi without TLS")
 	f.BoolVar(&c.north.noLogin, "gnmi-no-login", false,
 		"let whoever can connect to --gnmi be admin, though others can reach the address")
-	cmd.AddCommand(newCollectRecord(), newCollectTailStamp())
+	c.ipfix.flags(cmd)
+	cmd.AddCommand(newCollectRecord(), newCollectTailStamp(), newCollectIPFIX())
 	return cmd
 }
 
@@ -83,12 +87,16 @@ func newCollectTailStamp() *cobra.Command {
 	var memory int64
 	var every time.Duration
 	var options collector.DecodeOptions
+	var out ipfixOut
 	c := &cobra.Command{
 		Use:   "tailstamp INTERFACE",
 		Short: "Latency per flow and hop, from the tail-stamp records of frames as they come",
 		Long: `Read the frames that pass an interface of this host, and print, once per --every and at the end, what the
-tail-stamp records in those since the last report say: as tamtam decode tailstamp does of a capture. Frames that came
-faster than they were read are told. It needs Linux and CAP_NET_RAW.`,
+tail-stamp records in those since the last report say: as tamtam decode tailstamp does of a capture. Of copies that a
+mirror session sends as ERSPAN the mirrored frames count. Frames that came faster than they were read are told. It needs
+Linux and CAP_NET_RAW.
+
+` + ipfixHelp,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if options.JSON, err = textOrJSON(format); err != nil {
@@ -103,16 +111,22 @@ faster than they were read are told. It needs Linux and CAP_NET_RAW.`,
 			if options.Memory, err = bytesOf(memory); err != nil {
 				return err
 			}
+			if err := out.dial(cmd); err != nil {
+				return err
+			}
+			defer out.close()
 			in, err := capture.Listen(args[0])
 			if err != nil {
 				return err
 			}
 			defer in.Close()
+			out.stamps(&options)
 			tick := time.NewTicker(every)
 			defer tick.Stop()
 			return collector.WatchTailStamp(cmd.Context(), cmd.OutOrStdout(), args[0], in, tick.C, options)
 		},
 	}
+	out.flags(c)
 	f := c.Flags()
 	f.DurationVar(&every, "every", time.Second, "time between reports")
 	f.StringVar(&format, "format", "text", "text, or json with a report in each line")
@@ -149,13 +163,17 @@ func (c *collect) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer rows.close()
+	if err := c.ipfix.dial(cmd); err != nil {
+		return err
+	}
+	defer c.ipfix.close()
 	give := func(results []collector.AltMarkResult) error {
 		select {
 		case err := <-served:
 			return errors.Join(err, errors.New("the gNMI server has ended"))
 		default:
 		}
-		return errors.Join(write(results), rows.write(ctx, results))
+		return errors.Join(write(results), rows.write(ctx, results), c.ipfix.results(results))
 	}
 	return dial.Run(ctx, paths, c.dial, teller(cmd.ErrOrStderr()), give)
 }

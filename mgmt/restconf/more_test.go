@@ -341,3 +341,33 @@ func FuzzBody(f *testing.F) {
 		}
 	})
 }
+
+// What OpenConfig has a place of its own for is written there too, and is in ours.
+func TestOpenConfigPlaces(t *testing.T) {
+	b := newBed(t)
+	b.rows(someRows)
+	const (
+		e0     = "/restconf/data/openconfig-interfaces:interfaces/interface=Ethernet0"
+		list   = e0 + "/subinterfaces/subinterface=0/openconfig-if-ip:ipv4/addresses"
+		routed = "/restconf/data/tamtam-routing:routing/interfaces/interface=Ethernet0"
+		ten    = `{"openconfig-if-ip:address":[{"ip":"10.0.0.1","config":{"ip":"10.0.0.1","prefix-length":24}}]}`
+	)
+	for _, s := range []step{
+		{request: "PUT " + list + "/address=10.0.0.1", body: ten, code: 201},
+		{request: "GET " + list + "/address=10.0.0.1/config", code: 200, want: `{"openconfig-if-ip:config":{"ip":"10.0.0.1","prefix-length":24}}`},
+		{request: "GET " + routed + "/addresses?content=config", code: 200,
+			want: `{"tamtam-routing:addresses":{"address":[{"prefix":"10.0.0.1/24","config":{"prefix":"10.0.0.1/24"}}]}}`},
+		{request: "PUT " + list + "/address=10.0.0.1", body: strings.ReplaceAll(ten, "24", "16"), code: 204},
+		{request: "GET " + routed + "/addresses/address=10.0.0.1%2F24", code: 404, tag: "invalid-value"},
+		{request: "POST " + list, body: ten, code: 409, tag: "data-exists"},
+		{request: "PATCH " + e0 + "/openconfig-if-ethernet:ethernet/config", body: `{"openconfig-if-ethernet:config":{"port-speed":"SPEED_25GB"}}`, code: 204},
+		{request: "GET " + e0 + "/openconfig-if-ethernet:ethernet/config", code: 200,
+			want: `{"openconfig-if-ethernet:config":{"port-speed":"openconfig-if-ethernet:SPEED_25GB"}}`},
+		{request: "DELETE " + list + "/address=10.0.0.1", code: 204},
+		{request: "GET " + list + "/address=10.0.0.1", code: 404, tag: "invalid-value"},
+		{request: "PUT " + e0 + "/subinterfaces/subinterface=1", code: 400, tag: "invalid-value", words: []string{"want 0"},
+			body: `{"openconfig-interfaces:subinterface":[{"index":1,"config":{"index":1}}]}`},
+	} {
+		b.check(s)
+	}
+}

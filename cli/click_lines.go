@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// A clickForm is a command of SONiC's of which the lines of the shell are made of the words behind its own. An error
+// says why there are none.
+type clickForm struct {
+	theirs string
+	lines  func(words []string) ([]string, error)
+}
+
+func clickForms() []clickForm {
+	return []clickForm{
+		{"config route add", clickedRoute("", addedRoute)},
+		{"config route del", clickedRoute("no ", deletedRoute)},
+		{"config mirror_session add", clickedMirror(erspanWords[:7])},
+		{"config mirror_session erspan add", clickedMirror(erspanWords)},
+		{"config mirror_session span add", clickedMirror(spanWords)},
+		{"sonic-clear dropcounters", noDropCounters},
+	}
+}
+
+// What the two commands of routes do with the ways that one names.
+const (
+	addedRoute   = "prefix A.B.C.D/M nexthop A.B.C.D[,A.B.C.D] [dev IFACE] | dev IFACE | dev null"
+	deletedRoute = "prefix A.B.C.D/M [nexthop A.B.C.D [dev IFACE] | dev IFACE | dev null]"
+)
+
+// clickedRoute makes "ip route" of SONiC's "config route", which knows both families and several ways at once. Each way
+// is checked before there are any lines: of these, the first may have been run when the second is refused.
+func clickedRoute(no, form string) func([]string) ([]string, error) {
+	return func(words []string) ([]string, error) {
+		route, ways, err := routeWords(words, no == "")
+		if err == nil && len(ways) > 1 && no != "" {
+			err = fmt.Errorf("one way at a time can be deleted, not %d", len(ways))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: want config route ... %s", err, form)
+		}
+		lines := []string{"configure"}
+		for _, w := range ways {
+			lines = append(lines, no+route+w)
+		}
+		return lines, nil
+	}
+}
+
+// routeWords reads prefix [vrf default] PREFIX nexthop [vrf default] WAYS as "ip route PREFIX" and what may stand
+// behind it, a way each. Where there need be none, nothing stands there for all of them.
+func routeWords(words []string, need bool) (route string, ways []string, err error) {
+	if len(words) > 0 && words[0] == "prefix" {
+		words, err = skipVRF(words[1:])
+	} else {
+		words = nil
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	if len(words) == 0 {
+		return "", nil, errors.New("the prefix is missing")
+	}
+	prefix, err := netip.ParsePrefix(words[0])
+	if err != nil {
+		return "", nil, fmt.Errorf("%q is no prefix", words[0])
+	}
+	route = "ip route " + words[0]
+	if prefix.Addr().Is6() {
+		route = "ipv6 route " + words[0]
+	}
+	if len(words) == 1 && !need {
+		return route, []string{""}, nil
+	}
+	if len(words) < 3 || words[1] != "nexthop" {
+		return "", nil, errors.New("the nexthop is missing")
+	}
+	if words, err = skipVRF(words[2:]); err == nil {
+		ways, err = waysOf(words)
+	}
+	return route, ways, err
+}
+
+// skipVRF takes "vrf default" away: there is no other.
+func skipVRF(words []string) ([]string, error) {
+	if len(words) < 2 || words[0] != "vrf" {
+		return words, nil
+	}
+	if words[1] != "default" {
+		return nil, fmt.Errorf("vrf %q: the switch has no VRF but default", words[1])
+	}
+	return words[2:], nil
+}
+
+// waysOf reads [A[,A]] [dev IFACE[,IFACE]], lists side by side of which the shorter has nothing at its end.
+func waysOf(words []string) (ways []string, err error) {
+	var addresses, names []string
+	if len(words) > 0 && words[0] != "dev" {
+		addresses, words = strings.Split(words[0], ","), words[1:]
+	}
+	switch {
+	case len(words) == 2 && words[0] == "dev":
+		names = strings.Split(words[1], ",")
+	case len(words) > 0:
+		return nil, fmt.Errorf("%q is not understood", strings.Join(words, " "))
+	}
+	n := max(len(addresses), len(names))
+	addresses = append(addresses, make([]string, n-len(addresses))...)
+	names = append(names, make([]string, n-len(names))...)
+	for i := range n {
+		way, err := wayOf(addresses[i], names[i])
+		if err != nil {
+			return nil, err
+		}
+		ways = append(ways, way)
+	}
+	if n == 0 {
+		return nil, errors.New("the nexthop is missing")
+	}
+	return ways, nil
+}
+
+// wayOf is one way as "ip route PREFIX" wants it.
+func wayOf(address, name string) (string, error) {
+	if _, err := netip.ParseAddr(address); address != "" && err != nil {
+		return "", fmt.Errorf("%q is no address", address)
+	}
+	switch {
+	case name == "null" && address == "":
+		return " blackhole", nil
+	case name == "null":
+		return "", fmt.Errorf("packets go to %s or nowhere, not both", address)
+	case name == "" && address == "":
+		return "", errors.New("a nexthop is empty")
+	case name == "":
+		return " " + address, nil
+	}
+	name, err := parseRouted(name)
+	return " " + strings.TrimSpace(address+" interface "+name), err
+}
+
+// A mirrorWord is a word of SONiC's commands for mirror sessions, all by their place, and the shell's word for it.
+type mirrorWord struct{ theirs, ours string }
+
+var (
+	erspanWords = []mirrorWord{
+		{"<session_name>", ""}, {"<src_ip>", "src-ip"}, {"<dst_ip>", "dst-ip"}, {"<dscp>", "dscp"}, {"<ttl>", "ttl"},
+		{"[gre_type]", "gre-type"}, {"[queue]", "queue"}, {"[src_port]", "src-port"}, {"[direction]", "direction"},
+	}
+	spanWords = []mirrorWord{
+		{"<session_name>", ""}, {"<dst_port>", "dst-port"}, {"[src_port]", "src-port"}, {"[direction]", "direction"},
+		{"[queue]", "queue"},
+	}
+)
+
+// clickedMirror makes "mirror-session" of the words of SONiC's, whose options the switch has nothing for.
+func clickedMirror(form []mirrorWord) func([]string) ([]string, error) {
+	return func(words []string) ([]string, error) {
+		var places []string
+		for _, w := range form {
+			places = append(places, w.theirs)
+		}
+		wanted := strings.Join(places, " ")
+		if i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "--") }); i >= 0 {
+			return nil, fmt.Errorf("%s: a mirror session of this switch copies every packet whole: want %s", words[i], wanted)
+		}
+		if need := strings.Count(wanted, "<"); len(words) < need || len(words) > len(form) {
+			return nil, fmt.Errorf("%d words: want %s", len(words), wanted)
+		}
+		kind := "ERSPAN"
+		if len(form) == len(spanWords) {
+			kind = "SPAN"
+		}
+		line := "mirror-session " + quote(words[0]) + " type " + kind
+		for i, w := range words[1:] {
+			if form[i+1].ours == "direction" {
+				w = strings.ToUpper(w)
+			}
+			line += " " + form[i+1].ours + " " + quote(w)
+		}
+		return []string{"configure", line}, nil
+	}
+}
+
+// noDropCounters: SONiC's are those of "show dropcounters counts", which count from zero apart from the others.
+func noDropCounters([]string) ([]string, error) {
+	return nil, errors.New("drops are not cleared alone here: clear interface counters clears them and what else ports " +
+		"count, clear counters all that is counted")
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/collector"
+	"tamtam/collector/capture"
+	"tamtam/collector/export"
+)
+
+// What is wrong on the command lines with IPFIX is named.
+func TestIPFIXRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"collect tailstamp e --ipfix here", exitUsage, `--ipfix: "here": want HOST:PORT[,HOST:PORT...]`},
+		{"collect tailstamp e --ipfix h:1,", exitUsage, `--ipfix: "": want HOST:PORT`},
+		{"collect tailstamp e --ipfix 127.0.0.1:9 --ipfix-mtu 100", exitUsage, "--ipfix: MTU 100, want 560 to 65535"},
+		{"collect tailstamp e --ipfix 127.0.0.1:9 --ipfix-domain 0", exitUsage, "observation domain 0, want 1 or more"},
+		{"collect tailstamp e --ipfix 127.0.0.1:9 --ipfix-refresh 0s", exitUsage, "want more than 0"},
+		{"collect tailstamp e --ipfix 127.0.0.1:9 --enterprise-id 0", exitUsage, "--enterprise-id 0: want 1 or more"},
+		{"collect tailstamp e --enterprise-id 5", exitUsage, "--enterprise-id without --ipfix"},
+		{"collect tailstamp nowhere --ipfix 127.0.0.1:9", exitFailed, "interface nowhere: "},
+		{"collect ipfix --format xml", exitUsage, `--format "xml"`},
+		{"collect ipfix --count -1", exitUsage, "--count -1"},
+		{"collect ipfix --enterprise-id 0", exitUsage, "--enterprise-id 0"},
+		{"collect ipfix --read f --listen :1", exitUsage, "--read f and --listen :1: want one of them"},
+		{"collect ipfix --listen nowhere", exitFailed, "--listen nowhere: "},
+		{"collect ipfix --read /nowhere", exitFailed, "/nowhere: no such file"},
+	} {
+		var out, errOut bytes.Buffer
+		code := run(t.Context(), strings.Fields(tt.args), strings.NewReader(""), &out, &errOut)
+		if code != tt.code || !strings.Contains(errOut.String(), tt.want) {
+			t.Errorf("%s: exit %d, %s; want %d, %s", tt.args, code, errOut.String(), tt.code, tt.want)
+		}
+	}
+}
+
+// missing is a result of alternate marking of which nothing is known.
+func missing(period uint64) collector.AltMarkResult {
+	return collector.AltMarkResult{Path: "p", From: "a", To: "b", Period: period, Status: collector.AltMarkMissing,
+		Reasons: []string{"b: no report"}}
+}
+
+// Records that come by UDP are printed as they come, and summed up at the end; what is no IPFIX is told.
+func TestCollectIPFIX(t *testing.T) {
+	pr, pw := io.Pipe()
+	var out bytes.Buffer
+	done := make(chan int, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	args := []string{"collect", "ipfix", "--listen", "127.0.0.1:0", "--enterprise-id", "77", "--count", "28"}
+	go func() {
+		code := run(ctx, args, strings.NewReader(""), &out, pw)
+		pw.Close()
+		done <- code
+	}()
+	lines := bufio.NewReader(pr)
+	line, err := lines.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	go io.Copy(io.Discard, lines)
+	to := strings.TrimSpace(strings.TrimPrefix(line, "tamtam: listening at "))
+	x := ipfixOut{to: to, opts: export.Options{Enterprise: 77, Domain: 3, MTU: 1500, Refresh: time.Minute, RefreshMessages: 10}}
+	cmd := newCollectTailStamp()
+	cmd.SetContext(t.Context())
+	cmd.SetErr(io.Discard)
+	if err := x.dial(cmd); err != nil {
+		t.Fatal(err)
+	}
+	for period := range uint64(3) { // with 24 descriptions of elements and the counts 28 records
+		if err := x.results([]collector.AltMarkResult{missing(period)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.close()
+	if code := <-done; code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	for _, want := range []string{
+		` domain 3 template 1281 sequence 2 tamtamPeriod=2 tamtamPath="p" tamtamFrom="a" tamtamTo="b" tamtamPeriodStatus=3 ` +
+			`tamtamReasons="b: no report" tamtamRevised=false` + "\n",
+		` informationElementName="tamtamSwitchId" `, ": 28 records in ", ", 0 lost\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+// frameOf is a frame of UDP.
+func frameOf(t *testing.T, from netip.AddrPort, payload string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString("02000000000202000000000108004500" + "0000" + "000000004011000000000000c0000202")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := from.Addr().As4()
+	copy(b[26:], a[:])
+	b = append(b, byte(from.Port()>>8), byte(from.Port()), 0x12, 0x83, 0, byte(8+len(payload)), 0, 0)
+	b = append(b, payload...)
+	b[17] = byte(len(b) - 14)
+	return b
+}
+
+// Messages are read from a capture; what is to another port, and what is cut, is left out, and that is told.
+func TestReadIPFIX(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "messages.pcap")
+	w, err := capture.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Template 256, sourceTransportPort, and a record of it; then one that has no template.
+	const template = "\x00\x0a\x00\x22\x65\x53\xf1\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x02\x00\x0c\x01\x00\x00\x01\x00\x07\x00\x02" +
+		"\x01\x00\x00\x06\x00\x50"
+	const other = "\x00\x0a\x00\x16\x65\x53\xf1\x00\x00\x00\x00\x01\x00\x00\x00\x01\x01\x01\x00\x06\x00\x50"
+	from := netip.MustParseAddrPort("192.0.2.1:5000")
+	for _, payload := range []string{template, other, "none"} {
+		f := frameOf(t, from, payload)
+		if err := w.Write(time.Unix(1700000000, 0), f, len(f)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := frameOf(t, from, template)
+	if err := w.Write(time.Unix(1700000000, 0), f[:60], len(f)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var out, errOut bytes.Buffer
+	code := run(t.Context(), []string{"collect", "ipfix", "--read", path, "--format", "json", "--port", "4739"}, nil, &out, &errOut)
+	if want := "tamtam: 1 frames are cut by the snap length, and were not read\n"; code != 0 || errOut.String() != want {
+		t.Errorf("exit %d, %q, want %q", code, &errOut, want)
+	}
+	var got []map[string]any
+	for d := json.NewDecoder(&out); d.More(); {
+		var m map[string]any
+		if err := d.Decode(&m); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, m)
+	}
+	if len(got) != 3 || got[0]["fields"].(map[string]any)["sourceTransportPort"] != 80.0 ||
+		got[1]["error"] != "ipfix: byte 0: message: 4 bytes, want the 16 of its header and more" ||
+		got[2]["sets_without_template"] != 1.0 || got[2]["bad_messages"] != 1.0 {
+		t.Errorf("%v", got)
+	}
+	errOut.Reset()
+	code = run(t.Context(), []string{"collect", "ipfix", "--read", path, "--port", "9"}, nil, &out, &errOut)
+	if want := "has no datagram to UDP port 9 that is whole"; code != 0 || !strings.Contains(errOut.String(), want) {
+		t.Errorf("exit %d, %q, want %q", code, &errOut, want)
+	}
+}

@@ -1,0 +1,137 @@
+package collector
+
+import (
+	"encoding/binary"
+	"net/netip"
+)
+
+// maxVLANTags bounds the tags before the outer IP header.
+const maxVLANTags = 4
+
+// GRE protocols of ERSPAN: types I and II, and III.
+const (
+	protocolGRE     = 47
+	greERSPAN       = 0x88be
+	greERSPAN3      = 0x22eb
+	erspanHeaderLen = 8
+)
+
+// A datagram is what an IP packet carries that is whole.
+type datagram struct {
+	protocol uint8
+	from, to netip.Addr
+	payload  []byte
+}
+
+// parseDatagram reads the IP packet of an Ethernet II frame, over IPv4 or IPv6 behind VLAN tags. It is false for
+// fragments, and for what is not whole. Padding behind the packet is ignored.
+func parseDatagram(frame []byte) (datagram, bool) {
+	for at, tags := 12, 0; len(frame) >= at+2 && tags <= maxVLANTags; at, tags = at+4, tags+1 {
+		switch binary.BigEndian.Uint16(frame[at:]) {
+		case etherCTag, etherSTag:
+		case etherIPv4:
+			return datagramIPv4(frame[at+2:])
+		case etherIPv6:
+			return datagramIPv6(frame[at+2:])
+		default:
+			return datagram{}, false
+		}
+	}
+	return datagram{}, false
+}
+
+func datagramIPv4(b []byte) (datagram, bool) {
+	if len(b) < 20 || b[0]>>4 != 4 {
+		return datagram{}, false
+	}
+	header, length := int(b[0]&15)*4, int(binary.BigEndian.Uint16(b[2:]))
+	const fragments = 0x3fff // more fragments, or an offset
+	if header < 20 || length < header || length > len(b) || binary.BigEndian.Uint16(b[6:])&fragments != 0 {
+		return datagram{}, false
+	}
+	return datagram{b[9], netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:])), b[header:length]}, true
+}
+
+func datagramIPv6(b []byte) (datagram, bool) {
+	if len(b) < 40 || b[0]>>4 != 6 {
+		return datagram{}, false
+	}
+	length := 40 + int(binary.BigEndian.Uint16(b[4:]))
+	if length > len(b) {
+		return datagram{}, false
+	}
+	return datagram{b[6], netip.AddrFrom16([16]byte(b[8:])), netip.AddrFrom16([16]byte(b[24:])), b[40:length]}, true
+}
+
+// UDP is a datagram of UDP in a frame. Its payload is the frame's memory.
+type UDP struct {
+	From, To netip.AddrPort
+	Payload  []byte
+}
+
+// ParseUDP reads the datagram of UDP that a frame carries, over IPv4 or IPv6 behind VLAN tags; false: it carries none
+// that is whole.
+func ParseUDP(frame []byte) (UDP, bool) {
+	d, ok := parseDatagram(frame)
+	if !ok {
+		return UDP{}, false
+	}
+	return d.udp()
+}
+
+func (d *datagram) udp() (UDP, bool) {
+	b := d.payload
+	if d.protocol != protocolUDP || len(b) < 8 || int(binary.BigEndian.Uint16(b[4:])) != len(b) {
+		return UDP{}, false
+	}
+	return UDP{
+		From:    netip.AddrPortFrom(d.from, binary.BigEndian.Uint16(b)),
+		To:      netip.AddrPortFrom(d.to, binary.BigEndian.Uint16(b[2:])),
+		Payload: b[8:],
+	}, true
+}
+
+// Mirrored returns the frame that a mirror session sent as ERSPAN of type I, II or III, without its FCS; false: frame
+// is no such copy. It is frame's memory.
+func Mirrored(frame []byte) ([]byte, bool) {
+	d, ok := parseDatagram(frame)
+	if !ok {
+		return nil, false
+	}
+	return d.erspan()
+}
+
+// erspan returns what follows a GRE header and its ERSPAN header.
+func (d *datagram) erspan() ([]byte, bool) {
+	b := d.payload
+	if d.protocol != protocolGRE || len(b) < 4 {
+		return nil, false
+	}
+	flags, protocol := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+	const checksum, key, sequence, version = 0x8000, 0x2000, 0x1000, 7
+	if flags&version != 0 || protocol != greERSPAN && protocol != greERSPAN3 {
+		return nil, false
+	}
+	n := 4
+	for _, field := range []uint16{checksum, key, sequence} {
+		if flags&field != 0 {
+			n += 4
+		}
+	}
+	switch {
+	case protocol == greERSPAN3:
+		const optional = 12 // bytes; the last bit of the header says that 8 more follow
+		if len(b) < n+optional {
+			return nil, false
+		}
+		if n += optional; b[n-1]&1 != 0 {
+			n += 8
+		}
+	case flags&sequence != 0: // type II; type I has no header
+		n += erspanHeaderLen
+	}
+	if len(b) < n {
+		return nil, false
+	}
+	return b[n:], true
+}

@@ -1,0 +1,49 @@
+package collector
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Stamps are read from the copies that a mirror session sends as ERSPAN, of each type; one that was cut on the way says so.
+func TestStampsInERSPAN(t *testing.T) {
+	frame := stamped(web, hop(1, 0, 4, 100, 600, 0), hop(2, 8, 12, 1600, 2000, 0))
+	records := NewTailStamp(0, 0, false).Add(frame, time.Unix(1000, 0), len(frame))
+	c := NewTailStamp(0, 0, false)
+	for _, b := range [][]byte{
+		cat(macs, ipv4(47, 0, inGRE(0, 0x88be, 0, frame))),
+		cat(macs, tag, ipv6(47, inGRE(0x1000, 0x88be, 12, frame)), make([]byte, 7)),
+		cat(macs, ipv4(47, 0, inGRE(0x1000, 0x22eb, 16, frame))),
+	} {
+		if got := c.Add(b, time.Unix(1000, 0), len(b)); !slices.Equal(got, records) {
+			t.Errorf("%x: %v, want %v", b, got, records)
+		}
+	}
+	cut := cat(macs, ipv4(47, 0, inGRE(0, 0x88be, 0, frame[:50])))
+	if got := c.Add(cut, time.Unix(1000, 0), len(cut)); got != nil {
+		t.Errorf("of a copy that is cut: %v", got)
+	}
+	var text strings.Builder
+	r := c.Report()
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	const want = "4 frames: 3 stamped with 6 records, 0 without a record, 1 cut by the snap length or a mirror session, " +
+		"4 in ERSPAN\n\nTCP 192.0.2.1:12345 > 192.0.2.2:80: 3 frames stamped\n"
+	if !strings.HasPrefix(text.String(), want) {
+		t.Errorf("%s\nwant %s", &text, want)
+	}
+}
+
+// A datagram's addresses and payload are those of its headers.
+func TestParseUDP(t *testing.T) {
+	u, ok := ParseUDP(cat(macs, tag, ipv4(17, 0, inUDP([]byte("x")))))
+	if !ok || u.From.String() != "192.0.2.1:12345" || u.To.String() != "192.0.2.2:4660" || string(u.Payload) != "x" {
+		t.Errorf("%+v, %v", u, ok)
+	}
+	if u, ok := ParseUDP(cat(macs, ipv4(6, 0, inUDP(nil)))); ok {
+		t.Errorf("TCP: %+v", u)
+	}
+}

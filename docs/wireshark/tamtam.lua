@@ -1,0 +1,312 @@
+-- Dissector of what tamtam puts into packets, for Wireshark and tshark 3.6 and later:
+--   tshark -X lua_script:tamtam.lua -r FILE
+-- tail stamps at the end of frames, in ERSPAN copies too (tamtam.stamp); the record of table recording at the end of copies in UDP
+-- and ERSPAN (tamtam.record); tamtam's own elements in IPFIX messages over UDP (tamtam.ipfix).
+
+local tamtam = Proto("tamtam", "tamtam")
+
+tamtam.prefs.enterprise = Pref.uint("Enterprise number", 32473, "of tamtam's own IPFIX elements (--enterprise-id)")
+
+local NO_PORT = 65535
+
+local stamp = {
+  record = ProtoField.bytes("tamtam.stamp", "Tail stamp"),
+  hop = ProtoField.uint32("tamtam.stamp.hop", "Hop"),
+  switch = ProtoField.uint32("tamtam.stamp.switch", "Switch id"),
+  ingress = ProtoField.absolute_time("tamtam.stamp.ingress", "Ingress time", base.UTC),
+  egress = ProtoField.absolute_time("tamtam.stamp.egress", "Egress time", base.UTC),
+  in_port = ProtoField.uint16("tamtam.stamp.in_port", "Ingress port"),
+  out_port = ProtoField.uint16("tamtam.stamp.out_port", "Egress port"),
+  no_egress = ProtoField.bool("tamtam.stamp.no_egress", "No egress time"),
+  unsynchronised = ProtoField.bool("tamtam.stamp.unsynchronised", "Clock not synchronised"),
+  residence = ProtoField.int64("tamtam.stamp.residence", "Residence in ns"),
+}
+
+local record = {
+  record = ProtoField.bytes("tamtam.record", "Record of tables"),
+  bits = ProtoField.bytes("tamtam.record.bits", "Bits"),
+  switch = ProtoField.uint32("tamtam.record.switch", "Switch id"),
+  plan = ProtoField.uint32("tamtam.record.plan", "Plan"),
+  ingress = ProtoField.absolute_time("tamtam.record.ingress", "Ingress time", base.UTC),
+  taken = ProtoField.absolute_time("tamtam.record.taken", "Time of the record", base.UTC),
+  in_port = ProtoField.uint16("tamtam.record.in_port", "Ingress port"),
+  out_port = ProtoField.uint16("tamtam.record.out_port", "Egress port"),
+  length = ProtoField.uint32("tamtam.record.length", "Frame length"),
+  reason = ProtoField.uint8("tamtam.record.reason", "Drop reason"),
+  unsynchronised = ProtoField.bool("tamtam.record.unsynchronised", "Clock not synchronised"),
+}
+
+-- The own elements: id, name, and u (unsigned), i (signed), s (string) or b (boolean).
+local own = {
+  [1] = {"tamtamSwitchId", "u"},
+  [2] = {"tamtamHopIndex", "u"},
+  [3] = {"tamtamHopCount", "u"},
+  [4] = {"tamtamHopFlags", "u"},
+  [5] = {"tamtamResidence", "i"},
+  [6] = {"tamtamLinkDelay", "i"},
+  [7] = {"tamtamFrameNumber", "u"},
+  [16] = {"tamtamPath", "s"},
+  [17] = {"tamtamFrom", "s"},
+  [18] = {"tamtamTo", "s"},
+  [19] = {"tamtamPeriod", "u"},
+  [20] = {"tamtamPeriodStatus", "u"},
+  [21] = {"tamtamReasons", "s"},
+  [22] = {"tamtamRevised", "b"},
+  [23] = {"tamtamSentPackets", "u"},
+  [24] = {"tamtamSentOctets", "u"},
+  [25] = {"tamtamLostPackets", "i"},
+  [26] = {"tamtamDelay", "i"},
+  [27] = {"tamtamRawDelay", "i"},
+  [28] = {"tamtamJitter", "i"},
+  [29] = {"tamtamWindowDelays", "u"},
+  [30] = {"tamtamWindowMinDelay", "i"},
+  [31] = {"tamtamWindowMeanDelay", "i"},
+  [32] = {"tamtamWindowMaxDelay", "i"},
+}
+
+local element = {}
+local fields = {}
+for _, group in ipairs({stamp, record}) do
+  for _, field in pairs(group) do fields[#fields + 1] = field end
+end
+local make = {u = ProtoField.uint64, i = ProtoField.int64, s = ProtoField.string, b = ProtoField.bool}
+for id, e in pairs(own) do
+  element[id] = make[e[2]]("tamtam.ipfix." .. e[1], e[1])
+  fields[#fields + 1] = element[id]
+end
+tamtam.fields = fields
+
+local doubt = ProtoExpert.new("tamtam.doubt", "A time that is not vouched for, or not known", expert.group.SEQUENCE, expert.severity.NOTE)
+tamtam.experts = {doubt}
+
+-- Times of IEEE 1588: 48 bits of seconds, 32 of nanoseconds.
+local function time_at(tvb, at)
+  local seconds = tvb(at, 2):uint() * 4294967296 + tvb(at + 2, 4):uint()
+  return seconds, tvb(at + 6, 4):uint()
+end
+
+local function add_time(tree, field, tvb, at)
+  local seconds, ns = time_at(tvb, at)
+  if ns < 1000000000 and seconds < 9007199254 and (seconds > 0 or ns > 0) then
+    tree:add(field, tvb(at, 10), NSTime.new(seconds, ns))
+    return true
+  end
+  tree:add_proto_expert_info(doubt, "no time")
+  return false
+end
+
+local function add_port(tree, field, tvb, at, other)
+  local item = tree:add(field, tvb(at, 2))
+  local port = tvb(at, 2):uint()
+  item:append_text(port == NO_PORT and " (" .. other .. ")" or " (Ethernet" .. port .. ")")
+end
+
+-- ip_packet finds the IP packet of an Ethernet II frame at base: its protocol, where its payload begins and where it ends, and
+-- whether it is a fragment. Nil: none that is whole before limit.
+local function ip_packet(tvb, base, limit)
+  local at = base + 12
+  for _ = 0, 4 do
+    if at + 2 > limit then return nil end
+    local type = tvb(at, 2):uint()
+    if type == 0x0800 then
+      at = at + 2
+      if at + 20 > limit or bit.rshift(tvb(at, 1):uint(), 4) ~= 4 then return nil end
+      local head, total = bit.band(tvb(at, 1):uint(), 15) * 4, tvb(at + 2, 2):uint()
+      if head < 20 or total < head or at + total > limit then return nil end
+      return tvb(at + 9, 1):uint(), at + head, at + total, bit.band(tvb(at + 6, 2):uint(), 0x3fff) ~= 0
+    elseif type == 0x86dd then
+      at = at + 2
+      if at + 40 > limit or bit.rshift(tvb(at, 1):uint(), 4) ~= 6 then return nil end
+      local total = 40 + tvb(at + 4, 2):uint()
+      if at + total > limit then return nil end
+      return tvb(at + 6, 1):uint(), at + 40, at + total, false
+    elseif type ~= 0x8100 and type ~= 0x88a8 then
+      return nil
+    end
+    at = at + 4
+  end
+  return nil
+end
+
+-- stamps shows the records between the end of the IP packet and that of its frame, oldest first.
+local function stamps(tvb, root, stop, limit)
+  local first = limit
+  while first - 32 >= stop and tvb(first - 2, 1):uint() == 0x5a and bit.band(tvb(first - 1, 1):uint(), 0xf0) == 0x10 do
+    first = first - 32
+  end
+  local hop = 0
+  for at = first, limit - 32, 32 do
+    hop = hop + 1
+    local tree = root:add(tamtam, tvb(at, 32), "tamtam tail stamp, hop " .. hop .. ", switch " .. tvb(at, 4):uint())
+    local flags = tvb(at + 31, 1):uint()
+    tree:add(stamp.record, tvb(at, 32))
+    tree:add(stamp.hop, tvb(at, 32), hop)
+    tree:add(stamp.switch, tvb(at, 4))
+    local came = add_time(tree, stamp.ingress, tvb, at + 4)
+    local no_egress = bit.band(flags, 1) ~= 0
+    if not no_egress and add_time(tree, stamp.egress, tvb, at + 14) and came then
+      local s1, n1 = time_at(tvb, at + 4)
+      local s2, n2 = time_at(tvb, at + 14)
+      if math.abs(s2 - s1) < 1000000 then
+        tree:add(stamp.residence, tvb(at + 4, 20), Int64.new((s2 - s1) * 1000000000 + n2 - n1)):set_generated()
+      end
+    end
+    add_port(tree, stamp.in_port, tvb, at + 24, "none")
+    add_port(tree, stamp.out_port, tvb, at + 26, "CPU")
+    tree:add(stamp.no_egress, tvb(at + 31, 1), no_egress)
+    local doubtful = bit.band(flags, 2) ~= 0
+    tree:add(stamp.unsynchronised, tvb(at + 31, 1), doubtful)
+    if doubtful then tree:add_proto_expert_info(doubt, "clock not synchronised") end
+  end
+end
+
+-- table_record shows the record at the end of what a tunnel carries.
+local function table_record(tvb, root, start, limit)
+  if limit - start < 40 then return end
+  local tail = limit - 40
+  local n = tvb(tail + 37, 1):uint()
+  if tvb(tail + 38, 1):uint() ~= 0x5c or bit.rshift(tvb(tail + 39, 1):uint(), 4) ~= 1 or n == 0 or n + 40 > limit - start then
+    return
+  end
+  if tvb(tail + 14, 4):uint() >= 1000000000 or tvb(tail + 24, 4):uint() >= 1000000000 then return end
+  local tree = root:add(tamtam, tvb(tail - n, 40 + n), "tamtam record of tables, switch " .. tvb(tail, 4):uint())
+  tree:add(record.record, tvb(tail - n, 40 + n))
+  tree:add(record.bits, tvb(tail - n, n))
+  tree:add(record.switch, tvb(tail, 4))
+  tree:add(record.plan, tvb(tail + 4, 4))
+  add_time(tree, record.ingress, tvb, tail + 8)
+  add_time(tree, record.taken, tvb, tail + 18)
+  add_port(tree, record.in_port, tvb, tail + 28, "none")
+  local reason = tvb(tail + 36, 1):uint()
+  add_port(tree, record.out_port, tvb, tail + 30, reason == 0 and "CPU" or "none")
+  tree:add(record.length, tvb(tail + 32, 4))
+  tree:add(record.reason, tvb(tail + 36, 1))
+  local doubtful = bit.band(tvb(tail + 39, 1):uint(), 1) ~= 0
+  tree:add(record.unsynchronised, tvb(tail + 39, 1), doubtful)
+  if doubtful then tree:add_proto_expert_info(doubt, "clock not synchronised") end
+end
+
+-- erspan returns where the mirrored frame begins in GRE; nil: it is no ERSPAN.
+local function erspan(tvb, at, limit)
+  if at + 4 > limit then return nil end
+  local flags, protocol = tvb(at, 2):uint(), tvb(at + 2, 2):uint()
+  if bit.band(flags, 7) ~= 0 or protocol ~= 0x88be and protocol ~= 0x22eb then return nil end
+  at = at + 4
+  for _, flag in ipairs({0x8000, 0x2000, 0x1000}) do
+    if bit.band(flags, flag) ~= 0 then at = at + 4 end
+  end
+  if protocol == 0x22eb then
+    at = at + 12
+    if at > limit then return nil end
+    if bit.band(tvb(at - 1, 1):uint(), 1) ~= 0 then at = at + 8 end
+  elseif bit.band(flags, 0x1000) ~= 0 then
+    at = at + 8
+  end
+  if at > limit then return nil end
+  return at
+end
+
+local templates = {}
+function tamtam.init() templates = {} end
+
+local function read_templates(tvb, at, limit, key, options)
+  while at + 4 <= limit do
+    local id, count = tvb(at, 2):uint(), tvb(at + 2, 2):uint()
+    at = at + (options and 6 or 4)
+    local t = {}
+    for i = 1, count do
+      if at + 4 > limit then return end
+      local number, length = tvb(at, 2):uint(), tvb(at + 2, 2):uint()
+      at = at + 4
+      local pen = 0
+      if number >= 0x8000 then
+        if at + 4 > limit then return end
+        number, pen = number - 0x8000, tvb(at, 4):uint()
+        at = at + 4
+      end
+      t[i] = {number = number, length = length, pen = pen}
+    end
+    templates[key .. id] = t
+  end
+end
+
+-- read_record shows the own elements of a record, and returns where the next begins; nil: there is none.
+local function read_record(tvb, tree, at, limit, t)
+  for _, f in ipairs(t) do
+    local length = f.length
+    if length == 65535 then
+      if at + 1 > limit then return nil end
+      length = tvb(at, 1):uint()
+      at = at + 1
+      if length == 255 then
+        if at + 2 > limit then return nil end
+        length = tvb(at, 2):uint()
+        at = at + 2
+      end
+    end
+    if at + length > limit then return nil end
+    local e = f.pen == tamtam.prefs.enterprise and own[f.number]
+    if e and e[2] == "s" then
+      tree:add(element[f.number], tvb(at, length), length > 0 and tvb(at, length):string(ENC_UTF_8) or "")
+    elseif e and e[2] == "b" then
+      tree:add(element[f.number], tvb(at, length), tvb(at, 1):uint() == 1)
+    elseif e and length >= 1 and length <= 8 then
+      local value = e[2] == "i" and tvb(at, length):int64() or tvb(at, length):uint64()
+      tree:add(element[f.number], tvb(at, length), value)
+    end
+    at = at + length
+  end
+  return at
+end
+
+local function has_own(t)
+  for _, f in ipairs(t) do
+    if f.pen == tamtam.prefs.enterprise and own[f.number] then return true end
+  end
+  return false
+end
+
+local function ipfix(tvb, pinfo, root, at, limit)
+  if limit - at < 16 or tvb(at, 2):uint() ~= 10 or tvb(at + 2, 2):uint() ~= limit - at then return end
+  local key = tostring(pinfo.src) .. "/" .. pinfo.src_port .. "/" .. tvb(at + 12, 4):uint() .. "/"
+  at = at + 16
+  while at + 4 <= limit do
+    local id, length = tvb(at, 2):uint(), tvb(at + 2, 2):uint()
+    if length < 4 or at + length > limit then return end
+    local t = templates[key .. id]
+    if id == 2 or id == 3 then
+      read_templates(tvb, at + 4, at + length, key, id == 3)
+    elseif t and has_own(t) then
+      local next = at + 4
+      while next and next < at + length do
+        local start = next
+        local tree = root:add(tamtam, tvb(start, 1), "tamtam IPFIX record, template " .. id)
+        next = read_record(tvb, tree, start, at + length, t)
+        if next == start then next = nil end
+        if next then tree:set_len(next - start) end
+      end
+    end
+    at = at + length
+  end
+end
+
+function tamtam.dissector(tvb, pinfo, root)
+  local limit = tvb:len()
+  if tvb:reported_len() ~= limit then return end -- the end, where stamps are, is cut off
+  local protocol, start, stop, fragment = ip_packet(tvb, 0, limit)
+  if not protocol then return end
+  stamps(tvb, root, stop, limit)
+  if fragment then return end
+  if protocol == 17 and stop - start >= 8 and tvb(start + 4, 2):uint() == stop - start then
+    table_record(tvb, root, start + 8, stop)
+    ipfix(tvb, pinfo, root, start + 8, stop)
+  elseif protocol == 47 then
+    local inner = erspan(tvb, start, stop)
+    if not inner then return end
+    local _, _, inner_stop = ip_packet(tvb, inner, stop)
+    if inner_stop then stamps(tvb, root, inner_stop, stop) end
+    table_record(tvb, root, inner, stop)
+  end
+end
+
+register_postdissector(tamtam)

@@ -1,0 +1,332 @@
+package mgmt
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"tamtam/internal/randtest"
+	"tamtam/swss/swsstest"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+)
+
+// oneField is an update of one field of a row of CONFIG_DB.
+func oneField(table, key, field string) *gpb.Update {
+	return update(fmt.Sprintf("/config-rows/row[table=%s][key=%s]/config", table, key), fmt.Sprintf(`{"field":[%q]}`, field))
+}
+
+// A twin is a change in OpenConfig's words, and the same in ours, which may take several Sets.
+type twin struct {
+	theirs *gpb.SetRequest
+	ours   []*gpb.SetRequest
+}
+
+// A routed is what a test knows of the configuration: lengths of addresses by interface and address, and channels of ports.
+type routed struct {
+	length  map[[2]string]string
+	channel map[string]string
+}
+
+// addressAt is OpenConfig's path of an address.
+func addressAt(name, ip string) string {
+	at := interfacesPath + "[name=" + name + "]/subinterfaces/subinterface[index=0]"
+	if strings.HasPrefix(name, "Vlan") {
+		at = interfacesPath + "[name=" + name + "]/routed-vlan"
+	}
+	family := "/ipv4"
+	if strings.Contains(ip, ":") {
+		family = "/ipv6"
+	}
+	return at + family + "/addresses/address[ip=" + ip + "]"
+}
+
+func ourRouted(name string) string { return routedPath + "[name=" + name + "]" }
+
+func ourAddress(name, ip, length string) string {
+	return ourRouted(name) + "/addresses/address[prefix=" + ip + "/" + length + "]"
+}
+
+// address gives an interface an address, or an address another length.
+func (s *routed) address(r *rand.Rand, name, ip string) twin {
+	length := fmt.Sprint(8 + r.IntN(24))
+	at := [2]string{name, ip}
+	var tw twin
+	if old := s.length[at]; old != "" && old != length {
+		tw.ours = append(tw.ours, deleting(ourAddress(name, ip, old)))
+	}
+	s.length[at] = length
+	tw.ours = append(tw.ours, updating(update(ourAddress(name, ip, length), `{}`)))
+	switch r.IntN(3) {
+	case 0:
+		tw.theirs = updating(update(addressAt(name, ip)+"/config/prefix-length", length))
+	case 1:
+		tw.theirs = replacing(update(addressAt(name, ip), `{"config":{"ip":"`+ip+`","prefix-length":`+length+`}}`))
+	default:
+		tw.theirs = replacing(update(addressAt(name, ip)+"/config", `{"prefix-length":`+length+`}`))
+	}
+	return tw
+}
+
+// forget removes an address, or all that an interface has.
+func (s *routed) forget(r *rand.Rand, name, ip string) twin {
+	if !strings.HasPrefix(name, "Vlan") && r.IntN(4) == 0 {
+		for at := range s.length {
+			if at[0] == name {
+				delete(s.length, at)
+			}
+		}
+		whole := interfacesPath + "[name=" + name + "]/subinterfaces"
+		return twin{deleting(whole + []string{"", "/subinterface[index=0]", "/subinterface[index=*]"}[r.IntN(3)]),
+			[]*gpb.SetRequest{deleting(ourRouted(name))}}
+	}
+	old := s.length[[2]string{name, ip}]
+	delete(s.length, [2]string{name, ip})
+	if old == "" {
+		old = "9"
+	}
+	return twin{deleting(addressAt(name, ip)), []*gpb.SetRequest{deleting(ourAddress(name, ip, old))}}
+}
+
+// member makes a port a member of a channel, or of none.
+func (s *routed) member(r *rand.Rand, port string) twin {
+	at := interfacesPath + "[name=" + port + "]/ethernet/config"
+	member := func(channel string) string {
+		return interfacesPath + "[name=" + channel + "]/aggregation/members/member[interface=" + port + "]"
+	}
+	var tw twin
+	if old := s.channel[port]; old != "" {
+		tw.ours = append(tw.ours, deleting(member(old)))
+	}
+	delete(s.channel, port)
+	if r.IntN(3) == 0 {
+		tw.theirs = deleting(at + "/aggregate-id")
+		return tw
+	}
+	channel := fmt.Sprintf("PortChannel%d", 1+r.IntN(2))
+	s.channel[port] = channel
+	tw.ours = append(tw.ours, updating(update(member(channel), `{}`)))
+	tw.theirs = updating(update(at+"/aggregate-id", `"`+channel+`"`))
+	return tw
+}
+
+// speed sets the rate of a port, or whether it negotiates.
+func (s *routed) speed(r *rand.Rand, port string) twin {
+	at := interfacesPath + "[name=" + port + "]/ethernet/config"
+	if r.IntN(2) == 0 {
+		on := r.IntN(2) == 0
+		word := map[bool]string{true: "on", false: "off"}[on]
+		return twin{updating(update(at+"/auto-negotiate", fmt.Sprint(on))), []*gpb.SetRequest{updating(oneField("PORT", port, "autoneg="+word))}}
+	}
+	i := r.IntN(len(speeds)/2) * 2
+	return twin{updating(update(at, `{"port-speed":"openconfig-if-ethernet:`+speeds[i]+`"}`)),
+		[]*gpb.SetRequest{updating(oneField("PORT", port, "speed="+speeds[i+1]))}}
+}
+
+// whole replaces an interface as ours has it: what only OpenConfig has in it stays, unless it is named.
+func (s *routed) whole(r *rand.Rand, port string) twin {
+	at, mtu := interfacesPath+"[name="+port+"]", 1000+r.IntN(1000)
+	doc := fmt.Sprintf(`{"config":{"mtu":%d,"enabled":true}`, mtu)
+	tw := twin{ours: []*gpb.SetRequest{replacing(update(at, doc+"}"))}}
+	tw.theirs = tw.ours[0]
+	if r.IntN(2) == 0 {
+		return tw
+	}
+	for k := range s.length {
+		if k[0] == port {
+			delete(s.length, k)
+		}
+	}
+	s.length[[2]string{port, "10.0.0.1"}] = "8"
+	tw.theirs = replacing(update(at, doc+`,"subinterfaces":{"subinterface":[{"index":0,"ipv4":{"addresses":{"address":[
+		{"ip":"10.0.0.1","config":{"ip":"10.0.0.1","prefix-length":8}}]}}}]}}`))
+	if r.IntN(2) == 0 {
+		tw.theirs = &gpb.SetRequest{UnionReplace: tw.theirs.Replace}
+	}
+	tw.ours = append(tw.ours, deleting(ourRouted(port)), updating(update(ourAddress(port, "10.0.0.1", "8"), `{}`)))
+	return tw
+}
+
+const theirVLANs = "/network-instances/network-instance[name=default]/vlans"
+
+// vlan makes a VLAN, up or down, or deletes it.
+func (s *routed) vlan(r *rand.Rand) twin {
+	id := fmt.Sprint(20 + r.IntN(3))
+	at, ours := theirVLANs+"/vlan[vlan-id="+id+"]", vlanListPath+"[vlan-id="+id+"]"
+	state, word := "ACTIVE", "up"
+	if r.IntN(2) == 0 {
+		state, word = "SUSPENDED", "down"
+	}
+	made := []*gpb.SetRequest{updating(update(ours, `{}`)), updating(oneField("VLAN", "Vlan"+id, "admin_status="+word))}
+	switch r.IntN(4) {
+	case 0:
+		return twin{deleting(at), []*gpb.SetRequest{deleting(ours)}}
+	case 1:
+		return twin{updating(update(at, `{}`)), made[:1]}
+	case 2:
+		return twin{updating(update(at+"/config/status", `"`+state+`"`)), made}
+	}
+	doc := `{"config":{"vlan-id":` + id + `,"name":"Vlan` + id + `","status":"` + state + `"}}`
+	return twin{replacing(update(at, doc)), made}
+}
+
+func (s *routed) any(r *rand.Rand) twin {
+	port := fmt.Sprintf("Ethernet%d", r.IntN(3)*4)
+	name := []string{port, "PortChannel1", "Vlan10", "Loopback0"}[r.IntN(4)]
+	ip := []string{"10.0.0.1", "10.0.0.2", "192.0.2.1", "2001:db8::1", "2001:db8::2"}[r.IntN(5)]
+	switch r.IntN(7) {
+	case 6:
+		return s.vlan(r)
+	case 0, 1:
+		return s.address(r, name, ip)
+	case 2:
+		return s.forget(r, name, ip)
+	case 3:
+		return s.member(r, port)
+	case 4:
+		return s.speed(r, port)
+	}
+	return s.whole(r, port)
+}
+
+// withoutMark is CONFIG_DB but for what each Set writes anew.
+func (b *bed) withoutMark() string {
+	var out strings.Builder
+	for line := range strings.Lines(b.config()) {
+		if !strings.HasPrefix(line, "TAMTAM_MARK") {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// settable is what can be set at the root, as a document.
+func (b *bed) settable(p string) string {
+	b.t.Helper()
+	resp, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path(p)}, Type: gpb.GetRequest_CONFIG, Encoding: gpb.Encoding_JSON_IETF})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return string(resp.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal())
+}
+
+// What is written in OpenConfig's words makes the rows that ours make, and is read the same in both; and a configuration
+// that is read as a whole and put back, or into an empty switch, is the same.
+func TestThroughIsTheSame(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 6, Short: 1}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		rows := map[string]string{
+			"CONFIG_DB PORT|Ethernet0": "lanes=0 speed=100000", "CONFIG_DB PORT|Ethernet4": "lanes=4 speed=100000",
+			"CONFIG_DB PORT|Ethernet8":           "lanes=8 speed=100000",
+			"CONFIG_DB PORTCHANNEL|PortChannel1": "admin_status=up mtu=9100", "CONFIG_DB PORTCHANNEL|PortChannel2": "admin_status=up mtu=9100",
+			"CONFIG_DB VLAN|Vlan10": "vlanid=10", "CONFIG_DB VLAN_INTERFACE|Vlan10": "NULL=NULL", "CONFIG_DB LOOPBACK_INTERFACE|Loopback0": "NULL=NULL",
+		}
+		theirs, ours := newBedOn(t, swsstest.Start(t), nil), newBedOn(t, swsstest.Start(t), nil)
+		theirs.rows(rows)
+		ours.rows(rows)
+		know := routed{map[[2]string]string{}, map[string]string{}}
+		for range 12 {
+			tw := know.any(r)
+			_, err := theirs.server.Set(theirs.ctx, tw.theirs)
+			var bad error
+			for _, req := range tw.ours {
+				if _, err := ours.server.Set(ours.ctx, req); err != nil {
+					bad = err
+				}
+			}
+			if err != nil || bad != nil {
+				t.Fatalf("%v: %v; ours: %v", tw.theirs, err, bad)
+			}
+			if got, want := theirs.withoutMark(), ours.withoutMark(); got != want {
+				t.Fatalf("behind %v there is\n%s\nbehind ours\n%s", tw.theirs, got, want)
+			}
+		}
+		for at, length := range know.length {
+			if got := theirs.settable(addressAt(at[0], at[1]) + "/config/prefix-length"); got != length {
+				t.Errorf("%v has length %s, want %s", at, got, length)
+			}
+		}
+		for port, channel := range know.channel {
+			if got := theirs.settable(interfacesPath + "[name=" + port + "]/ethernet/config/aggregate-id"); got != `"`+channel+`"` {
+				t.Errorf("%s is in %s, want %s", port, got, channel)
+			}
+		}
+		doc := theirs.settable("/")
+		if strings.Contains(doc, "subinterface") || strings.Contains(doc, "aggregate-id") || !json.Valid([]byte(doc)) {
+			t.Errorf("a document of all says it twice: %s", doc)
+		}
+		theirs.mustSet(replacing(update("/", doc)))
+		if got := theirs.settable("/"); got != doc {
+			t.Errorf("what was read, and put back, is\n%s\nnot\n%s", got, doc)
+		}
+	})
+}
+
+// What cannot be is refused at the place that was named, and nothing is written.
+func TestThroughIsRefused(t *testing.T) {
+	b := newBed(t, nil)
+	b.rows(someSwitch())
+	const e0 = interfacesPath + "[name=Ethernet0]"
+	before := b.withoutMark()
+	for _, tt := range []struct {
+		path, value, code, want string
+	}{
+		{e0 + "/subinterfaces/subinterface[index=1]", `{}`, "InvalidArgument", "[index=1]: index 1: want 0"},
+		{addressAt("Ethernet0", "10.0.0.1"), `{}`, "InvalidArgument", "config/prefix-length: is missing"},
+		{addressAt("Ethernet0", "10.0.0.1"), `{"config":{"ip":"10.0.0.2","prefix-length":8}}`, "InvalidArgument", "is not the key"},
+		{addressAt("Ethernet0", "10.0.0.1") + "/config/prefix-length", `33`, "InvalidArgument", "33"},
+		{addressAt("Ethernet0", "0.0.0.0") + "/config/prefix-length", `8`, "InvalidArgument", "0.0.0.0/8"},
+		{addressAt("Ethernet12", "10.0.0.1") + "/config/prefix-length", `8`, "InvalidArgument", "Ethernet12]: cannot be created"},
+		{interfacesPath + "[name=Vlan5]/subinterfaces/subinterface[index=0]", `{}`, "InvalidArgument", "routed-vlan"},
+		{e0 + "/routed-vlan/ipv4/addresses/address[ip=10.0.0.1]/config/prefix-length", `8`, "InvalidArgument", "subinterface[index=0]"},
+		{e0 + "/ethernet/config/aggregate-id", `"Ethernet4"`, "InvalidArgument", "Ethernet4 is no PortChannel"},
+		{e0 + "/ethernet/config/aggregate-id", `"PortChannel7"`, "InvalidArgument", "PortChannel7"},
+		{e0 + "/ethernet/config/port-speed", `"SPEED_UNKNOWN"`, "InvalidArgument", "port-speed"},
+		{addressAt("Ethernet0", "10.0.0.1") + "/state/origin", `"STATIC"`, "InvalidArgument", "read-only"},
+		{theirVLANs + "/vlan[vlan-id=7]/config/name", `"seven"`, "InvalidArgument", `"seven": want Vlan7`},
+		{"/network-instances/network-instance[name=red]/vlans/vlan[vlan-id=7]", `{}`, "InvalidArgument", "there is one network instance, default"},
+		{"/network-instances/network-instance[name=default]", `{}`, "InvalidArgument", "there is one network instance"},
+		{e0 + "/subinterfaces/subinterface[index=0]/ipv4/neighbors/neighbor[ip=10.0.0.2]", `{}`, "InvalidArgument", "it is written in /routing"},
+	} {
+		_, err := b.client.Set(b.ctx, updating(update(tt.path, tt.value)))
+		if err == nil {
+			t.Errorf("%s is taken", tt.path)
+			continue
+		}
+		wantErr(t, err, tt.code, tt.want)
+		if b.withoutMark() != before {
+			t.Fatalf("%s: %v, and it was written:\n%s", tt.path, err, b.config())
+		}
+	}
+	for _, p := range []string{"/network-instances/network-instance[name=default]", "/network-instances"} {
+		_, err := b.client.Set(b.ctx, deleting(p))
+		wantErr(t, err, "InvalidArgument", "read-only")
+	}
+	b.mustSet(updating(update(addressAt("Ethernet0", "10.0.0.1")+"/config/prefix-length", `8`)))
+	_, err := b.client.Set(b.ctx, deleting(addressAt("Ethernet0", "10.0.0.1")+"/config/prefix-length"))
+	wantErr(t, err, "InvalidArgument", "config/prefix-length: is missing")
+}
+
+// Whoever may write OpenConfig's place and not ours, or the other way round, may not write: there is one thing to write.
+func TestThroughAsksBothPlaces(t *testing.T) {
+	for lines, want := range map[string]string{
+		"r write /interfaces\n":                                           "PermissionDenied",
+		"r write /routing\nr read /interfaces\n":                          "PermissionDenied",
+		"r write /interfaces\nr write /routing\n":                         "OK",
+		"r write /interfaces\nr read /routing\n":                          "PermissionDenied",
+		"r write /interfaces/interface/subinterfaces\nr write /routing\n": "OK",
+	} {
+		b := staffed(t, lines)
+		before := b.withoutMark()
+		_, err := b.server.Set(b.as("u"), updating(update(addressAt("Ethernet0", "10.0.0.1")+"/config/prefix-length", `8`)))
+		wantErr(t, err, want)
+		if want != "OK" && b.withoutMark() != before {
+			t.Errorf("%q: it was written all the same", lines)
+		}
+		b.rows(map[string]string{"CONFIG_DB INTERFACE|Ethernet0": "NULL=NULL", "CONFIG_DB INTERFACE|Ethernet0|10.0.0.1/8": "NULL=NULL"})
+		_, err = b.server.Set(b.as("u"), deleting(addressAt("Ethernet0", "10.0.0.1")))
+		wantErr(t, err, want)
+	}
+}

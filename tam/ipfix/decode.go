@@ -1,0 +1,389 @@
+package ipfix
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// An Error says what in a message is not as RFC 7011 has it.
+type Error struct {
+	Offset int    // byte of the message
+	Field  string // what stands there
+	Reason string // what was found, and what would be right
+}
+
+// Error is offset, field and reason in one line.
+func (e *Error) Error() string {
+	return fmt.Sprintf("ipfix: byte %d: %s: %s", e.Offset, e.Field, e.Reason)
+}
+
+func wrong(offset int, field, format string, args ...any) error {
+	return &Error{Offset: offset, Field: field, Reason: fmt.Sprintf(format, args...)}
+}
+
+// A FieldSpec is a field of a template that was received.
+type FieldSpec struct {
+	Enterprise uint32 // 0: one of IANA's
+	ID         uint16
+	Length     uint16   // [Variable]: each value says it
+	Element    *Element // nil: not known
+	Learned    bool     // the element is as the exporter has described it (RFC 5610)
+}
+
+// Name is that of the element, or numbers where it is not known. One that was learned has its enterprise in front: an
+// exporter may call it as it likes.
+func (f *FieldSpec) Name() string {
+	switch {
+	case f.Learned:
+		return fmt.Sprintf("e%d:%s", f.Enterprise, f.Element.Name)
+	case f.Element != nil:
+		return f.Element.Name
+	case f.Enterprise != 0:
+		return fmt.Sprintf("e%did%d", f.Enterprise, f.ID)
+	}
+	return fmt.Sprintf("id%d", f.ID)
+}
+
+// A Template is one that was received.
+type Template struct {
+	Domain uint32
+	ID     uint16
+	Scope  int // how many of the first fields are scope
+	Fields []FieldSpec
+	least  int // bytes of a record
+	types  *typeSpec
+}
+
+// A DataRecord is a record that was received. Its values are good until the call that was given it returns.
+type DataRecord struct {
+	*Template
+	Exported time.Time // the message
+	Sequence uint32    // of this record
+	Values   [][]byte  // one for each field, without the length of variable ones
+}
+
+// Counts say what a [Decoder] was given. Records that no template was known for are in neither Records nor Lost.
+type Counts struct {
+	Messages uint64 `json:"messages"`
+	Records  uint64 `json:"records"`
+	Bad      uint64 `json:"bad_messages"` // not as RFC 7011 has them; what stands before the fault was read
+	// WithoutTemplate are sets whose template had not come, or was refused.
+	WithoutTemplate uint64 `json:"sets_without_template"`
+	// Undecoded are records that were in such sets, in bad messages, or lost at such a time: the next message tells.
+	Undecoded uint64 `json:"records_undecoded"`
+	// Lost are records that the sequence numbers miss. A message that came later than the next one is among them, and in
+	// Late.
+	Lost uint64 `json:"records_lost"`
+	Late uint64 `json:"messages_late"`
+}
+
+// Bounds of what a [Decoder] keeps, whatever comes.
+const (
+	MaxDomains   = 64   // observation domains
+	MaxTemplates = 2048 // of all domains
+	MaxFields    = 512  // of a template
+	maxSpecs     = 1 << 14
+
+	// An exporter began anew if its sequence number is so many records behind, or behind in so many messages in a row.
+	lateRecords, lateMessages = 1 << 16, 8
+)
+
+// A Decoder reads the messages of one exporter: what comes from one address and port. It is for one goroutine.
+type Decoder struct {
+	enterprise uint32
+	domains    map[uint32]*domain
+	templates  int
+	specs      int // fields of all templates
+	counts     Counts
+	record     DataRecord
+	learned    map[elementKey]*Element
+}
+
+// domain is what is known of an observation domain.
+type domain struct {
+	templates map[uint16]*Template
+	begun     bool
+	sound     bool   // all records of the last message were counted
+	next      uint32 // sequence number that is due
+	late      int    // messages in a row that came later than the next one
+}
+
+// NewDecoder returns a decoder to which own elements are those with this enterprise number; 0: [DefaultEnterprise].
+func NewDecoder(enterprise uint32) *Decoder {
+	if enterprise == 0 {
+		enterprise = DefaultEnterprise
+	}
+	return &Decoder{enterprise: enterprise, domains: map[uint32]*domain{}, learned: map[elementKey]*Element{}}
+}
+
+// Counts returns the counts so far.
+func (d *Decoder) Counts() Counts { return d.counts }
+
+// Message reads a message and gives its records to each. An error is an [*Error]: the message is read up to there. A
+// set without a template is no error, it is counted.
+func (d *Decoder) Message(b []byte, each func(*DataRecord)) error {
+	d.counts.Messages++
+	dom, err := d.header(b)
+	if err != nil {
+		d.counts.Bad++
+		return err
+	}
+	before, unread := d.counts.Records, d.counts.WithoutTemplate
+	if err = d.sets(b, dom, each); err != nil {
+		d.counts.Bad++
+	}
+	if dom.late == 0 {
+		dom.next = binary.BigEndian.Uint32(b[8:]) + uint32(d.counts.Records-before)
+		dom.sound = err == nil && d.counts.WithoutTemplate == unread
+	}
+	return err
+}
+
+// header reads a message's header, and what its sequence number says.
+func (d *Decoder) header(b []byte) (*domain, error) {
+	if len(b) < headerLen {
+		return nil, wrong(0, "message", "%d bytes, want the %d of its header and more", len(b), headerLen)
+	}
+	if v := binary.BigEndian.Uint16(b); v != version {
+		return nil, wrong(0, "version", "%d, want %d", v, version)
+	}
+	if n := int(binary.BigEndian.Uint16(b[2:])); n != len(b) {
+		return nil, wrong(2, "length", "%d, want %d as the datagram has", n, len(b))
+	}
+	id := binary.BigEndian.Uint32(b[12:])
+	dom := d.domains[id]
+	if dom == nil {
+		if len(d.domains) == MaxDomains {
+			return nil, wrong(12, "observation domain", "%d, beyond the first %d", id, MaxDomains)
+		}
+		dom = &domain{templates: map[uint16]*Template{}}
+		d.domains[id] = dom
+	}
+	d.sequence(dom, binary.BigEndian.Uint32(b[8:]))
+	d.record.Exported = time.Unix(int64(binary.BigEndian.Uint32(b[4:])), 0).UTC()
+	return dom, nil
+}
+
+// sequence counts what is missing in front of a message.
+func (d *Decoder) sequence(dom *domain, number uint32) {
+	gap := int32(number - dom.next)
+	if dom.begun && gap < 0 && gap >= -lateRecords && dom.late < lateMessages {
+		dom.late++
+		d.counts.Late++
+		return
+	}
+	switch {
+	case !dom.begun, gap < 0: // it began anew
+	case dom.sound:
+		d.counts.Lost += uint64(gap)
+	default:
+		d.counts.Undecoded += uint64(gap)
+	}
+	dom.begun, dom.late = true, 0
+}
+
+func (d *Decoder) sets(b []byte, dom *domain, each func(*DataRecord)) error {
+	d.record.Sequence = binary.BigEndian.Uint32(b[8:])
+	for at := headerLen; at < len(b); {
+		if len(b)-at < setHeaderLen {
+			return wrong(at, "set", "%d bytes, want the %d of its header and more", len(b)-at, setHeaderLen)
+		}
+		id, n := binary.BigEndian.Uint16(b[at:]), int(binary.BigEndian.Uint16(b[at+2:]))
+		if n < setHeaderLen || n > len(b)-at {
+			return wrong(at+2, "length of the set", "%d, want %d to %d", n, setHeaderLen, len(b)-at)
+		}
+		body := reader{b: b[:at+n], at: at + setHeaderLen}
+		var err error
+		switch {
+		case id == setTemplates || id == setOptions:
+			err = d.readTemplates(&body, dom, binary.BigEndian.Uint32(b[12:]), id == setOptions)
+		case id < firstID:
+			err = wrong(at, "set id", "%d, want %d, %d, or %d and more", id, setTemplates, setOptions, firstID)
+		case dom.templates[id] == nil:
+			d.counts.WithoutTemplate++
+		default:
+			err = d.readData(&body, dom.templates[id], each)
+		}
+		if err != nil {
+			return err
+		}
+		at += n
+	}
+	return nil
+}
+
+// A reader reads the bytes of a set.
+type reader struct {
+	b  []byte
+	at int
+}
+
+func (r *reader) left() int { return len(r.b) - r.at }
+
+func (r *reader) u16() uint16 {
+	r.at += 2
+	return binary.BigEndian.Uint16(r.b[r.at-2:])
+}
+
+// padding checks that what is left is padding.
+func (r *reader) padding() error {
+	for i, c := range r.b[r.at:] {
+		if c != 0 {
+			return wrong(r.at+i, "padding", "%#x, want 0", c)
+		}
+	}
+	return nil
+}
+
+func (d *Decoder) readTemplates(r *reader, dom *domain, id uint32, options bool) error {
+	for r.left() >= 4 {
+		if err := d.readTemplate(r, dom, id, options); err != nil {
+			return err
+		}
+	}
+	return r.padding()
+}
+
+func (d *Decoder) readTemplate(r *reader, dom *domain, domainID uint32, options bool) error {
+	start := r.at
+	t := &Template{Domain: domainID, ID: r.u16()}
+	n := int(r.u16())
+	switch {
+	case t.ID < firstID:
+		return wrong(start, "template id", "%d, want %d and more", t.ID, firstID)
+	case n == 0:
+		return wrong(start+2, "field count",
+			"0 withdraws template %d, which is not done over UDP: want 1 and more", t.ID)
+	case n > MaxFields:
+		return wrong(start+2, "field count", "%d, want at most %d", n, MaxFields)
+	}
+	if options {
+		if r.left() < 2 {
+			return wrong(r.at, "scope field count", "the set ends")
+		}
+		if t.Scope = int(r.u16()); t.Scope == 0 || t.Scope > n {
+			return wrong(r.at-2, "scope field count", "%d, want 1 to %d", t.Scope, n)
+		}
+	}
+	if r.left() < 4*n {
+		return wrong(r.at, "template", "%d bytes for %d fields, want %d and more", r.left(), n, 4*n)
+	}
+	t.Fields = make([]FieldSpec, n)
+	for i := range t.Fields {
+		if err := d.readSpec(r, t, i); err != nil {
+			return err
+		}
+	}
+	if t.least == 0 {
+		return wrong(start, "template", "%d has records of no bytes, want one and more", t.ID)
+	}
+	t.types = typesOf(t)
+	return d.keep(dom, t, start)
+}
+
+func (d *Decoder) readSpec(r *reader, t *Template, i int) error {
+	if r.left() < 4 {
+		return wrong(r.at, "template", "%d ends at field %d of %d", t.ID, i+1, len(t.Fields))
+	}
+	f := &t.Fields[i]
+	f.ID, f.Length = r.u16(), r.u16()
+	table := standard
+	if f.ID&enterpriseBit != 0 {
+		f.ID &^= enterpriseBit
+		if r.left() < 4 {
+			return wrong(r.at, "enterprise number", "template %d ends in field %d", t.ID, i+1)
+		}
+		f.Enterprise = uint32(r.u16())<<16 | uint32(r.u16())
+		if table = nil; f.Enterprise == d.enterprise {
+			table = own
+		}
+		if f.Enterprise == 0 {
+			return wrong(r.at-4, "enterprise number",
+				"0 of field %d of template %d, want more, or no enterprise bit", i+1, t.ID)
+		}
+	}
+	f.Element = lookup(table, f.ID)
+	if e := d.learned[elementKey{f.Enterprise, f.ID}]; f.Element == nil && e != nil && e.Type.fits(f.Length) {
+		f.Element, f.Learned = e, true
+	}
+	if f.Length == Variable {
+		t.least++
+	} else {
+		t.least += int(f.Length)
+	}
+	if e := f.Element; e != nil && !e.Type.fits(f.Length) {
+		return wrong(r.at-4, e.Name, "a length of %d in template %d, want %d", f.Length, t.ID, sizes[e.Type])
+	}
+	return nil
+}
+
+// keep remembers a template, in the place of one with its id.
+func (d *Decoder) keep(dom *domain, t *Template, at int) error {
+	old := dom.templates[t.ID]
+	if old != nil && old.Scope == t.Scope && slices.Equal(old.Fields, t.Fields) {
+		return nil
+	}
+	templates, specs := d.templates+1, d.specs+len(t.Fields)
+	if old != nil {
+		templates, specs = templates-1, specs-len(old.Fields)
+	}
+	if templates > MaxTemplates || specs > maxSpecs {
+		return wrong(at, "template", "%d, beyond %d templates with %d fields in all", t.ID, MaxTemplates, maxSpecs)
+	}
+	d.templates, d.specs = templates, specs
+	dom.templates[t.ID] = t
+	return nil
+}
+
+func (d *Decoder) readData(r *reader, t *Template, each func(*DataRecord)) error {
+	d.record.Template = t
+	if r.left() < t.least {
+		return wrong(r.at, "set", "%d bytes for template %d, whose records have %d and more", r.left(), t.ID, t.least)
+	}
+	for r.left() >= t.least {
+		d.record.Values = d.record.Values[:0]
+		for i := range t.Fields {
+			v, err := r.value(&t.Fields[i])
+			if err != nil {
+				return err
+			}
+			d.record.Values = append(d.record.Values, v)
+		}
+		d.counts.Records++
+		if t.types != nil {
+			d.learn(t.types)
+		}
+		each(&d.record)
+		d.record.Sequence++
+	}
+	return r.padding()
+}
+
+func (r *reader) value(f *FieldSpec) ([]byte, error) {
+	start, n := r.at, int(f.Length)
+	if f.Length == Variable {
+		if r.left() < 1 {
+			return nil, wrong(start, f.Name(), "the set ends in front of its length")
+		}
+		n = int(r.b[r.at])
+		if r.at++; n == 255 {
+			if r.left() < 2 {
+				return nil, wrong(start, f.Name(), "the set ends in its length")
+			}
+			n = int(r.u16())
+		}
+	}
+	if n > r.left() {
+		return nil, wrong(start, f.Name(), "%d bytes, the set has %d more", n, r.left())
+	}
+	v := r.b[r.at : r.at+n]
+	r.at += n
+	if e := f.Element; e != nil && !f.Learned {
+		if why := e.Type.invalid(v); why != "" {
+			return nil, wrong(start, e.Name, "%s", why)
+		}
+	}
+	return v, nil
+}

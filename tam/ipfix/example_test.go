@@ -1,0 +1,43 @@
+package ipfix_test
+
+import (
+	"fmt"
+
+	"tamtam/tam/ipfix"
+)
+
+// The own elements, as docs/ipfix.md has them.
+func ExampleOwn() {
+	fmt.Println("| id | element | type | |")
+	fmt.Println("| --- | --- | --- | --- |")
+	for _, e := range ipfix.Own() {
+		fmt.Printf("| %d | `%s` | %s | %s |\n", e.ID, e.Name, e.Type, e.Text)
+	}
+	// Output:
+	// | id | element | type | |
+	// | --- | --- | --- | --- |
+	// | 1 | `tamtamSwitchId` | unsigned32 | switch of a hop |
+	// | 2 | `tamtamHopIndex` | unsigned16 | place of the hop on the path, from 1 |
+	// | 3 | `tamtamHopCount` | unsigned16 | hops that stamped the frame |
+	// | 4 | `tamtamHopFlags` | unsigned32 | 1 no egress time, 2 clock not synchronised, 4 no residence, 8 no link delay, 16 no ingress time, 32 no usable egress time |
+	// | 5 | `tamtamResidence` | signed64 | departure minus arrival at the hop |
+	// | 6 | `tamtamLinkDelay` | signed64 | arrival minus departure at the hop before |
+	// | 7 | `tamtamFrameNumber` | unsigned64 | number of the frame among those read, from 1 |
+	// | 16 | `tamtamPath` | string | path of alternate marking |
+	// | 17 | `tamtamFrom` | string | switch that the segment begins at |
+	// | 18 | `tamtamTo` | string | switch that the segment ends at; as the first: there and back |
+	// | 19 | `tamtamPeriod` | unsigned64 | time of day / interval |
+	// | 20 | `tamtamPeriodStatus` | unsigned8 | 1 ok, 2 flagged, 3 missing |
+	// | 21 | `tamtamReasons` | string | why the period is not ok |
+	// | 22 | `tamtamRevised` | boolean | takes the place of an earlier record of the period |
+	// | 23 | `tamtamSentPackets` | unsigned64 | packets at the segment's begin |
+	// | 24 | `tamtamSentOctets` | unsigned64 | octets of frames at the segment's begin |
+	// | 25 | `tamtamLostPackets` | signed64 | sent minus received |
+	// | 26 | `tamtamDelay` | signed64 | of the marked packet, by synchronised clocks |
+	// | 27 | `tamtamRawDelay` | signed64 | of the marked packet, with the difference of the clocks |
+	// | 28 | `tamtamJitter` | signed64 | delay minus that of the period before |
+	// | 29 | `tamtamWindowDelays` | unsigned32 | delays in the window |
+	// | 30 | `tamtamWindowMinDelay` | signed64 | least delay of the window |
+	// | 31 | `tamtamWindowMeanDelay` | signed64 | mean delay of the window |
+	// | 32 | `tamtamWindowMaxDelay` | signed64 | greatest delay of the window |
+}

@@ -1,0 +1,110 @@
+package ipfix
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// invalid says what is wrong with the bytes of a value; "": nothing.
+func (t Type) invalid(b []byte) string {
+	switch {
+	case t == Boolean && b[0] != 1 && b[0] != 2:
+		return strconv.Itoa(int(b[0])) + ", want 1 or 2"
+	case t == String && !utf8.Valid(b):
+		return "bytes that are no UTF-8"
+	}
+	return ""
+}
+
+// Unsigned reads an unsigned integer of up to eight bytes; false: there are more.
+func Unsigned(b []byte) (uint64, bool) {
+	if len(b) > 8 {
+		return 0, false
+	}
+	v := uint64(0)
+	for _, c := range b {
+		v = v<<8 | uint64(c)
+	}
+	return v, true
+}
+
+// Signed reads a signed integer of up to eight bytes; false: there are more, or none.
+func Signed(b []byte) (int64, bool) {
+	v, ok := Unsigned(b)
+	if !ok || len(b) == 0 {
+		return 0, false
+	}
+	shift := 64 - 8*len(b)
+	return int64(v) << shift >> shift, true
+}
+
+// Value is the value of a field for people and JSON: a number, a bool, or a string. What is not known, or is octets, is
+// hexadecimal digits; a time is one of RFC 3339, and one that was not taken is nil.
+func (f *FieldSpec) Value(b []byte) any {
+	if f.Element == nil || f.Element.Type.invalid(b) != "" { // of one that was learned
+		return hex.EncodeToString(b)
+	}
+	switch t := f.Element.Type; t {
+	case Unsigned8, Unsigned16, Unsigned32, Unsigned64:
+		v, _ := Unsigned(b)
+		return v
+	case Signed8, Signed16, Signed32, Signed64:
+		v, _ := Signed(b)
+		return v
+	case Float32, Float64:
+		return float(b)
+	case Boolean:
+		return b[0] == 1
+	case String:
+		return string(b)
+	case MACAddress:
+		return net.HardwareAddr(b).String()
+	case IPv4Address, IPv6Address:
+		a, _ := netip.AddrFromSlice(b)
+		return a.String()
+	case DateTimeSeconds, DateTimeMilliseconds, DateTimeMicroseconds, DateTimeNanoseconds:
+		at, ok := readTime(t, b)
+		if !ok {
+			return nil
+		}
+		return at.Format(time.RFC3339Nano)
+	}
+	return hex.EncodeToString(b)
+}
+
+// float is a number, or text for those that JSON has not.
+func float(b []byte) any {
+	v := 0.0
+	if len(b) == 4 {
+		v = float64(math.Float32frombits(binary.BigEndian.Uint32(b)))
+	} else {
+		v = math.Float64frombits(binary.BigEndian.Uint64(b))
+	}
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return v
+}
+
+// readTime is false for a time that was not taken, or that no calendar here has.
+func readTime(t Type, b []byte) (time.Time, bool) {
+	v, _ := Unsigned(b)
+	switch t {
+	case DateTimeSeconds:
+		return time.Unix(int64(v), 0).UTC(), true
+	case DateTimeMilliseconds:
+		const most = 253402300799999 // the end of the year 9999
+		return time.UnixMilli(int64(v)).UTC(), v <= most
+	}
+	at, ok := FromNTP(v)
+	if t == DateTimeMicroseconds {
+		at = at.Round(time.Microsecond)
+	}
+	return at, ok
+}
