@@ -11,6 +11,7 @@ import (
 	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/gnmi/proto/gnmi_ext"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -80,7 +81,12 @@ func (c *client) get(ctx context.Context, kind gpb.GetRequest_DataType, paths ..
 
 // one reads the value at a path.
 func (c *client) one(ctx context.Context, kind gpb.GetRequest_DataType, path *gpb.Path) (tree, error) {
-	reply, err := c.getOne(ctx, kind, path)
+	return c.upTo(ctx, 0, kind, path)
+}
+
+// upTo reads the value at a path, so many levels of it; 0: all. A server that knows no levels answers with all.
+func (c *client) upTo(ctx context.Context, levels uint32, kind gpb.GetRequest_DataType, path *gpb.Path) (tree, error) {
+	reply, err := c.getOne(ctx, levels, kind, path)
 	if err != nil {
 		return tree{}, err
 	}
@@ -89,10 +95,17 @@ func (c *client) one(ctx context.Context, kind gpb.GetRequest_DataType, path *gp
 
 // getOne asks for one path: one that has no data makes a server refuse the
 // whole request, so paths do not share one.
-func (c *client) getOne(ctx context.Context, kind gpb.GetRequest_DataType, p *gpb.Path) (*gpb.GetResponse, error) {
+func (c *client) getOne(
+	ctx context.Context, levels uint32, kind gpb.GetRequest_DataType, p *gpb.Path,
+) (*gpb.GetResponse, error) {
 	ctx, cancel := c.request(ctx)
 	defer cancel()
-	reply, err := c.gnmi.Get(ctx, &gpb.GetRequest{Path: []*gpb.Path{p}, Type: kind, Encoding: gpb.Encoding_JSON_IETF})
+	req := &gpb.GetRequest{Path: []*gpb.Path{p}, Type: kind, Encoding: gpb.Encoding_JSON_IETF}
+	if levels > 0 {
+		req.Extension = append(req.Extension, &gnmi_ext.Extension{Ext: &gnmi_ext.Extension_Depth{
+			Depth: &gnmi_ext.Depth{Level: levels}}})
+	}
+	reply, err := c.gnmi.Get(ctx, req)
 	if status.Code(err) == codes.NotFound {
 		return &gpb.GetResponse{}, nil
 	}
@@ -138,14 +151,6 @@ func decodeValue(v *gpb.TypedValue) (any, error) {
 		return nil, fmt.Errorf("the server's JSON: %w", err)
 	}
 	return out, nil
-}
-
-func decodeJSON(text string) (any, error) {
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
-	var out any
-	err := dec.Decode(&out)
-	return out, err
 }
 
 // change is one step of a Set. A nil value deletes.

@@ -117,6 +117,8 @@ type call struct {
 	sh   *Shell
 	args map[string]string // by parameter name; keywords of options are present with ""
 	no   bool
+
+	brief bool // it is for a text, which shows less of a list than all its data
 }
 
 // has reports whether an option keyword or parameter was given.

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // notYet is the reason for objects that the switch has not reported on.
@@ -99,6 +101,40 @@ func allInForce(entries []tree) []tree {
 	return out
 }
 
+// groupsInForce reports whether the switch, which counts them, knows of no flow group that is not in force.
+func (s *Shell) groupsInForce(ctx context.Context) bool {
+	tally, err := s.client.all(ctx, gpath(talliesRoot, keyed{"tally", "list", flowGroups.container}, "state"))
+	if err != nil {
+		return false // it does not count, or does not tell us
+	}
+	for _, word := range []string{"pending", "failed", "unknown"} {
+		if n, ok := tally.count(word); !ok || n > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// groupStates puts the states of flow groups: that of one, or of several out of all. Where all are in force no flow
+// group is left.
+func (s *Shell) groupStates(ctx context.Context, of map[string]tree) error {
+	if len(of) == 1 {
+		name := slices.Collect(maps.Keys(of))[0]
+		state, err := s.client.all(ctx, flowGroups.path(name, "state"))
+		of[name] = state
+		return err
+	}
+	if len(of) == 0 || s.groupsInForce(ctx) {
+		clear(of)
+		return nil
+	}
+	found, err := s.client.upTo(ctx, listLevels, gpb.GetRequest_STATE, gpath(tamRoot, flowGroups.container))
+	for _, e := range found.items(flowGroups.list) {
+		of[e.name()] = e.at("state")
+	}
+	return err
+}
+
 // withGroups marks sessions whose flow group is not in force: then the session is not either.
 func (s *Shell) withGroups(ctx context.Context, sessions []tree) ([]tree, error) {
 	groups := map[string]tree{}
@@ -107,19 +143,8 @@ func (s *Shell) withGroups(ctx context.Context, sessions []tree) ([]tree, error)
 			groups[g] = tree{}
 		}
 	}
-	if len(groups) == 0 {
-		return sessions, nil
-	}
-	name := "*"
-	if len(groups) == 1 {
-		name = slices.Collect(maps.Keys(groups))[0]
-	}
-	found, err := s.client.all(ctx, flowGroups.path(name, "state"))
-	if err != nil {
-		return nil, err
-	}
-	for _, state := range found.items() {
-		groups[state.name()] = state
+	if err := s.groupStates(ctx, groups); err != nil || len(groups) == 0 {
+		return sessions, err
 	}
 	out := slices.Clone(sessions)
 	for i, e := range sessions {

@@ -352,3 +352,27 @@ func fieldsOf(text string) swss.FieldValues {
 	}
 	return f
 }
+
+// In the list of all sessions, too, a session says that its flow group is not in force; whether any is not, the switch
+// has counted.
+func TestSessionsOfGroupsNotInForce(t *testing.T) {
+	s, r := newSwitch(t)
+	fill(t, r, 3)
+	const list = "show tam tail-stamping sessions"
+	if out := s.do(t, list); strings.Contains(out, "flow group") {
+		t.Errorf("all are in force:\n%s", out)
+	}
+	row(t, r, swss.StateDB, "TAM_STATE_FLOWGROUP_TABLE", "f1", swss.FieldValues{"status": "pending", "reason": "no room"})
+	if out := s.do(t, list); !strings.Contains(out, "s1: Pending: flow group f1: no room\n") || strings.Contains(out, "s2:") {
+		t.Errorf("f1 alone is pending:\n%s", out)
+	}
+	row(t, r, swss.StateDB, "TAM_STATE_FLOWGROUP_TABLE", "f1", swss.FieldValues{"status": "active", "reason": ""})
+	row(t, r, swss.ConfigDB, "ACL_RULE", "TAM|f2", swss.FieldValues{"L4_DST_PORT": "77"})
+	if out := s.do(t, list); !strings.Contains(out, "s2: Pending: flow group f2: ") || strings.Contains(out, "s1:") {
+		t.Errorf("f2 alone is not in force as it is configured:\n%s", out)
+	}
+	row(t, r, swss.CountersDB, "TAM_TAILSTAMPING_COUNTERS", "s1", swss.FieldValues{"MATCHED_PACKETS": "41"})
+	if out := s.do(t, list+" | json"); !strings.Contains(out, `"matched-packets": "41"`) {
+		t.Errorf("as data the list is whole:\n%s", out)
+	}
+}

@@ -14,6 +14,9 @@ import (
 // tamList is one of the lists below tam, whose entries have a name.
 type tamList struct{ what, container, list string }
 
+// listLevels are those from the container of a list to the leaves in config and state of its entries.
+const listLevels = 3
+
 // Lists of the tree; those of features stand with them.
 var (
 	collectors = tamList{"collector", "collectors", "collector"}
@@ -176,8 +179,8 @@ func asTree(v any) (tree, bool) {
 }
 
 // read gets the entries of a TAM list, or the one that the call names, with what
-// is in force; data is what the switch says.
-func (l tamList) read(ctx context.Context, c *call) (entries []tree, data map[string]any, err error) {
+// is in force; data is what the switch says. A text of all needs so many levels of it; 0: all.
+func (l tamList) read(ctx context.Context, c *call, levels uint32) (entries []tree, data map[string]any, err error) {
 	if name := c.args["name"]; name != "" {
 		found, err := c.sh.client.all(ctx, l.path(name))
 		if err == nil && !found.exists() {
@@ -185,7 +188,10 @@ func (l tamList) read(ctx context.Context, c *call) (entries []tree, data map[st
 		}
 		return []tree{inForce(found)}, entry("openconfig-tam:"+l.list, found), err
 	}
-	found, err := c.sh.client.all(ctx, gpath(tamRoot, l.container))
+	if !c.brief {
+		levels = 0
+	}
+	found, err := c.sh.client.upTo(ctx, levels, gpb.GetRequest_ALL, gpath(tamRoot, l.container))
 	return allInForce(found.sorted(l.list)), one("openconfig-tam:"+l.container, found), err
 }
 
@@ -227,7 +233,7 @@ func (l tamList) readParts(ctx context.Context, c *call, more ...string) ([]tree
 
 // shown shows the table of the entries, or all of the one that the call names.
 func (o object) shown(ctx context.Context, c *call) (*view, error) {
-	read := o.read
+	read := func(ctx context.Context, c *call) ([]tree, map[string]any, error) { return o.read(ctx, c, listLevels) }
 	if o.module() != "openconfig-tam" {
 		read = func(ctx context.Context, c *call) ([]tree, map[string]any, error) { return o.readParts(ctx, c) }
 	}

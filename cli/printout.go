@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -114,15 +115,19 @@ func (p *printout) table(columns []column, rows [][]string) {
 	for i, c := range columns {
 		width[i] = max(c.width, len(c.head))
 		for _, r := range rows {
-			width[i] = max(width[i], len([]rune(r[i])))
+			width[i] = max(width[i], utf8.RuneCountInString(r[i]))
 		}
 	}
+	var line []byte
 	put := func(cell func(i int) string) {
-		var b strings.Builder
+		line = line[:0]
 		for i, c := range columns {
-			fmt.Fprintf(&b, "%-*s%*s", width[i], cell(i), c.gap, "")
+			line = append(line, cell(i)...)
+			for range width[i] - utf8.RuneCountInString(cell(i)) + c.gap {
+				line = append(line, ' ')
+			}
 		}
-		p.line("%s", b.String())
+		p.Write(append(bytes.TrimRight(line, " "), '\n'))
 	}
 	put(func(i int) string { return columns[i].head })
 	put(func(i int) string { return strings.Repeat("-", width[i]) })

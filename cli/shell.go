@@ -155,6 +155,7 @@ func (s *Shell) runOwn(ctx context.Context, line string) error {
 
 // show runs a show command and its pipes; paged: a screen at a time, if there is one.
 func (s *Shell) show(ctx context.Context, cmd *command, c *call, pipes []pipe, paged bool) error {
+	c.brief = len(pipes) == 0 || pipes[0].word != "json" && pipes[0].word != "yaml"
 	v, err := cmd.show(ctx, c)
 	if err != nil {
 		return err

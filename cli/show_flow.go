@@ -33,7 +33,7 @@ func counted(t tree, leaf ...string) string {
 }
 
 func showFlowGroups(ctx context.Context, c *call) (*view, error) {
-	entries, data, err := flowGroups.read(ctx, c)
+	entries, data, err := flowGroups.read(ctx, c, 0)
 	if err != nil {
 		return nil, err
 	}

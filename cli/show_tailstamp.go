@@ -7,7 +7,7 @@ import (
 )
 
 func showSessions(ctx context.Context, c *call) (*view, error) {
-	entries, data, err := stampSessions.read(ctx, c)
+	entries, data, err := stampSessions.read(ctx, c, listLevels)
 	if err != nil {
 		return nil, err
 	}

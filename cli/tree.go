@@ -31,7 +31,7 @@ func (t tree) at(names ...string) tree {
 			continue
 		}
 		for k, v := range m {
-			if _, local, ok := strings.Cut(k, ":"); ok && local == name {
+			if i := len(k) - len(name) - 1; i >= 0 && k[i] == ':' && k[i+1:] == name && strings.IndexByte(k, ':') == i {
 				t.v = v
 				break
 			}
@@ -63,6 +63,9 @@ func (t tree) text(names ...string) string {
 
 // printable is s with U+FFFD for each control character.
 func printable(s string) string {
+	if !strings.ContainsFunc(s, unicode.IsControl) {
+		return s
+	}
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return unicode.ReplacementChar
@@ -118,16 +121,29 @@ func (t tree) items(names ...string) []tree {
 
 // sorted are the entries of a list, in the natural order of their name.
 func (t tree) sorted(names ...string) []tree {
-	out := t.items(names...)
-	slices.SortStableFunc(out, func(a, b tree) int { return natural(a.name(), b.name()) })
-	return out
+	return sortedTrees(t.items(names...), tree.name)
+}
+
+// sortedTrees sorts entries in the natural order of a text of each.
+func sortedTrees(entries []tree, text func(tree) string) []tree {
+	type named struct {
+		tree
+		text string
+	}
+	all := make([]named, len(entries))
+	for i, e := range entries {
+		all[i] = named{e, text(e)}
+	}
+	slices.SortStableFunc(all, func(a, b named) int { return natural(a.text, b.text) })
+	for i, e := range all {
+		entries[i] = e.tree
+	}
+	return entries
 }
 
 // sortedBy are the entries of a list, in the natural order of a leaf.
 func (t tree) sortedBy(leaf string, names ...string) []tree {
-	out := t.items(names...)
-	slices.SortStableFunc(out, func(a, b tree) int { return natural(a.text(leaf), b.text(leaf)) })
-	return out
+	return sortedTrees(t.items(names...), func(e tree) string { return e.text(leaf) })
 }
 
 // naturally sorts names.

@@ -38,7 +38,13 @@ type keptTable struct {
 	words map[string]string // one copy of each name of a field
 
 	mu      sync.Mutex
-	matched map[*row][][]string // keys of entries
+	matched map[matching][][]string // keys of entries, in order
+}
+
+// A matching is which keys of entries are found in the table.
+type matching struct {
+	row   *row
+	trace bool // those that the row may be a trace of
 }
 
 // cacheable reports whether the row may be kept.
@@ -103,23 +109,28 @@ func (t *keptTable) named(row map[string]string) map[string]string {
 	return out
 }
 
-// keys are those of the entries of a group whose row is in the table, in any order. They are not to be changed.
-func (t *keptTable) keys(g *group, r *row) [][]string {
+// keys are those of the entries of a group whose row is in the table, or that it may be a trace of, in order. They are
+// not to be changed.
+func (t *keptTable) keys(g *group, of matching) [][]string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if found, ok := t.matched[r]; ok {
+	if found, ok := t.matched[of]; ok {
 		return found
 	}
-	found := [][]string{}
+	found, r := [][]string{}, of.row
 	for k := range t.rows {
-		if m, ok := r.key.match(k, len(g.keys)); ok && g.canHave(m) && (r.Fits == nil || r.Fits(m)) {
+		m, ok := r.key.match(k, len(g.keys))
+		switch {
+		case !ok:
+		case of.trace && r.key.expand(m, nil) == k, !of.trace && g.canHave(m) && (r.Fits == nil || r.Fits(m)):
 			found = append(found, m)
 		}
 	}
+	slices.SortFunc(found, compareKeys)
 	if t.matched == nil {
-		t.matched = map[*row][][]string{}
+		t.matched = map[matching][][]string{}
 	}
-	t.matched[r] = found
+	t.matched[of] = found
 	return found
 }
 

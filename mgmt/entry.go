@@ -21,17 +21,32 @@ type entry struct {
 	group *group
 	keys  []string
 	recs  []map[string]string // by row; nil: absent, or not asked for
-	vers  []uint64            // by row: which version it is, of the table where it is absent; nil: not known
+	vers  []uint64            // by row: which version it is, of the table where it is absent; 0: not known
 	at    time.Time           // the newest of its rows that are kept was read
 	elems []*gpb.PathElem     // of its path, once asked for
 	coded []byte              // of its path, as they travel, once asked for
 	ports map[string]string   // by alias, where a rule names ports by it
 	left  bool                // it is deleted, but may still be in force
 	view  *view               // what of it is read; nil: everything
+
+	recalled *recall // what its leaves were
+	same     uint64  // rows that are what they were then, a bit for each
 }
 
 func newEntry(g *group, keys []string) *entry {
-	return &entry{group: g, keys: keys, recs: make([]map[string]string, len(g.rows))}
+	return newEntries(g, [][]string{keys})[0]
+}
+
+// newEntries makes many at once.
+func newEntries(g *group, keys [][]string) []*entry {
+	n := len(g.rows)
+	all, recs, vers := make([]entry, len(keys)), make([]map[string]string, len(keys)*n), make([]uint64, len(keys)*n)
+	es := make([]*entry, len(keys))
+	for i, k := range keys {
+		all[i] = entry{group: g, keys: k, recs: recs[i*n : (i+1)*n : (i+1)*n], vers: vers[i*n : (i+1)*n : (i+1)*n]}
+		es[i] = &all[i]
+	}
+	return es
 }
 
 // exists reports whether one of the rows that make up the entry exists.
@@ -55,6 +70,14 @@ func (e *entry) value(n *node) []string {
 	if e.hides(n) {
 		return nil
 	}
+	if e.recalled != nil && n.follows&^e.same == 0 {
+		return e.recalled.value(n)
+	}
+	return e.workOut(n)
+}
+
+// workOut makes the value of a leaf from the rows.
+func (e *entry) workOut(n *node) []string {
 	if n.keyIndex >= 0 {
 		if n.config && !n.isListKey() && len(e.group.traces) > 0 && e.own() == nil {
 			return nil // there is nothing but state
@@ -184,10 +207,7 @@ func (r reader) readKeys(
 	ctx context.Context, g *group, keys [][]string, need []bool, visit func([]*entry) error,
 ) error {
 	for c := range slices.Chunk(keys, chunk) {
-		es := make([]*entry, len(c))
-		for i, k := range c {
-			es[i] = newEntry(g, k)
-		}
+		es := newEntries(g, c)
 		if err := r.fetch(ctx, g, es, need); err != nil {
 			return err
 		}
@@ -213,15 +233,33 @@ func (r reader) candidates(ctx context.Context, g *group, pattern []string) ([][
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, keys...)
+		found = union(found, keys)
 	}
 	left, err := r.tracedKeys(ctx, g, pattern)
 	if err != nil {
 		return nil, err
 	}
-	found = append(found, left...)
-	slices.SortFunc(found, compareKeys)
-	return slices.CompactFunc(found, slices.Equal), nil
+	return union(found, left), nil
+}
+
+// union is the keys of two sets, each once, in order. Both are usually in order already.
+func union(a, b [][]string) [][]string {
+	for _, x := range [][][]string{a, b} {
+		if !slices.IsSortedFunc(x, compareKeys) {
+			slices.SortFunc(x, compareKeys)
+		}
+	}
+	out := make([][]string, 0, max(len(a), len(b)))
+	for len(a)+len(b) > 0 {
+		if len(b) == 0 || len(a) > 0 && compareKeys(a[0], b[0]) <= 0 {
+			a, b = b, a
+		}
+		if n := len(out); n == 0 || compareKeys(out[n-1], b[0]) != 0 {
+			out = append(out, b[0])
+		}
+		b = b[1:]
+	}
+	return out
 }
 
 // rowEntries finds the keys of the entries that a row may make up.
@@ -246,7 +284,12 @@ func (r reader) rowEntries(ctx context.Context, g *group, row *row, pattern []st
 
 // rowKeys finds the keys of a row that fit the pattern among those of its table.
 func (r reader) rowKeys(ctx context.Context, g *group, row *row, pattern []string) ([][]string, error) {
-	if found, ok := r.keptKeys(g, row, pattern); ok {
+	if found, ok := r.keptKeys(g, matching{row, false}, pattern); ok {
+		for _, m := range found {
+			for _, i := range row.each {
+				m[i] = pattern[i]
+			}
+		}
 		return found, nil
 	}
 	db := r.redis.DB(row.DB)
@@ -302,10 +345,7 @@ func (g *group) canHave(keys []string) bool {
 func (r reader) fieldKeys(ctx context.Context, g *group, row *row, keys [][]string) ([][]string, error) {
 	var found [][]string
 	for c := range slices.Chunk(keys, chunk) {
-		es := make([]*entry, len(c))
-		for i, k := range c {
-			es[i] = newEntry(g, k)
-		}
+		es := newEntries(g, c)
 		fields, err := r.fields(ctx, row, es)
 		if err != nil {
 			return nil, err
@@ -486,6 +526,9 @@ func (r reader) collect(ctx context.Context, m *model, sel selection, pattern []
 			continue
 		}
 		err := r.with(s).read(ctx, g, extend(pattern, g), s.rows, func(es []*entry) error {
+			if len(t[g]) < maxMemos {
+				r.recall(es)
+			}
 			t[g] = append(t[g], es...)
 			return nil
 		})

@@ -241,8 +241,15 @@ func (s *Server) getTarget(
 	if err != nil {
 		return nil, s.dbError(ctx, err)
 	}
+	return s.model.appendTarget(t, sel, data, enc, out, raw), nil
+}
+
+// appendTarget appends what was read of a target.
+func (m *model) appendTarget(
+	t target, sel selection, data tree, enc gpb.Encoding, out []*gpb.Update, raw *[]byte,
+) []*gpb.Update {
 	if enc == gpb.Encoding_PROTO {
-		for _, g := range s.model.groups {
+		for _, g := range m.groups {
 			if sel[g] == nil {
 				continue
 			}
@@ -254,13 +261,13 @@ func (s *Server) getTarget(
 				out = appendLeaves(out, e, sel[g].leaves, enc)
 			}
 		}
-		return out, nil
+		return out
 	}
 	w := newJSONWriter(data, sel, enc == gpb.Encoding_JSON_IETF)
-	for _, e := range data[g] {
+	for _, e := range data[t.node.group] {
 		raw := w.value(t.node, e)
 		if raw == nil {
-			if t.node != s.model.root {
+			if t.node != m.root {
 				continue
 			}
 			raw = []byte("{}")
@@ -271,7 +278,7 @@ func (s *Server) getTarget(
 		}
 		out = append(out, &gpb.Update{Path: e.path(t.node), Val: v})
 	}
-	return out, nil
+	return out
 }
 
 // appendLeaves appends an update for each leaf of an entry that has a value.

@@ -23,17 +23,24 @@ import (
 type jsonWriter struct {
 	buf  []byte
 	tree tree
-	sel  selection
-	want map[*node]bool // leaves of sel and their ancestors
+	want map[*node][]*node // the members of each node that are leaves of the selection, above these, or keys of a list
 	ietf bool
 }
 
 func newJSONWriter(t tree, sel selection, ietf bool) *jsonWriter {
-	w := &jsonWriter{tree: t, sel: sel, ietf: ietf, want: map[*node]bool{}}
+	w := &jsonWriter{tree: t, ietf: ietf, want: map[*node][]*node{}}
+	wanted := map[*node]bool{}
 	for _, s := range sel {
 		for _, n := range s.leaves {
-			for ; n != nil && !w.want[n]; n = n.parent {
-				w.want[n] = true
+			for ; n != nil && !wanted[n]; n = n.parent {
+				wanted[n] = true
+			}
+		}
+	}
+	for n := range wanted {
+		for _, k := range n.kids {
+			if wanted[k] || k.isListKey() {
+				w.want[n] = append(w.want[n], k)
 			}
 		}
 	}
@@ -61,20 +68,16 @@ func (w *jsonWriter) object(n *node, e *entry, module string) bool {
 	start := len(w.buf)
 	w.buf = append(w.buf, '{')
 	any := false
-	for _, k := range n.kids {
-		if !w.want[k] && !(k.isListKey()) {
-			continue
-		}
+	for _, k := range w.want[n] {
 		before := len(w.buf)
 		if any {
 			w.buf = append(w.buf, ',')
 		}
-		name := k.name
+		w.buf = append(w.buf, '"')
 		if w.ietf && k.module != module {
-			name = k.module + ":" + name
+			w.buf = append(append(w.buf, k.module...), ':')
 		}
-		w.buf = appendString(w.buf, name)
-		w.buf = append(w.buf, ':')
+		w.buf = append(append(w.buf, k.name...), '"', ':')
 		if w.member(k, e) {
 			any = true
 		} else {

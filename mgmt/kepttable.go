@@ -41,9 +41,6 @@ func (e *entry) known(r *row, version uint64, at time.Time) {
 	if at.After(e.at) {
 		e.at = at
 	}
-	if e.vers == nil {
-		e.vers = make([]uint64, len(e.group.rows))
-	}
 	e.vers[r.index] = version
 }
 
@@ -62,40 +59,24 @@ func (r *row) decoded(fields map[string]string, keys []string) map[string]string
 	return fields
 }
 
-// keptKeys are the keys of the entries that a row may make up; false: its table is not kept.
-func (r reader) keptKeys(g *group, row *row, pattern []string) ([][]string, bool) {
+// keptKeys are the keys of the entries that a row may make up, or be a trace of, in order; false: its table is not
+// kept.
+func (r reader) keptKeys(g *group, of matching, pattern []string) ([][]string, bool) {
 	defer r.lock()()
-	t := r.kept(row)
+	t := r.kept(of.row)
 	if t == nil {
 		return nil, false
 	}
-	var found [][]string
-	for _, m := range t.keys(g, row) {
+	all := t.keys(g, of)
+	found := make([][]string, 0, len(all))
+	for _, m := range all {
 		if !matches(m, pattern) {
 			continue
 		}
-		m = slices.Clone(m)
-		for _, i := range row.each {
-			m[i] = pattern[i]
+		if len(g.derive)+len(of.row.each) > 0 { // they are changed then
+			m = slices.Clone(m)
 		}
 		found = append(found, m)
-	}
-	return found, true
-}
-
-// keptTraces are the keys of entries that the row may be a trace of; false: its table is not kept.
-func (r reader) keptTraces(g *group, row *row, pattern []string) ([][]string, bool) {
-	defer r.lock()()
-	t := r.kept(row)
-	if t == nil {
-		return nil, false
-	}
-	var found [][]string
-	for k := range t.rows {
-		m, ok := row.key.match(k, len(g.keys))
-		if ok && matches(m, pattern) && row.key.expand(m, nil) == k {
-			found = append(found, m)
-		}
 	}
 	return found, true
 }

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
@@ -12,10 +13,10 @@ import (
 // update in each encoding, are made once for all subscribers.
 
 // maxMemos is how many entries of a group are remembered. With one more all are forgotten, and made again as they are
-// asked for: of entries that only ONCE and Poll have seen nobody hears that they are gone.
+// asked for: of entries that only Get, ONCE and Poll have seen nobody hears that they are gone.
 const maxMemos = 50_000
 
-// memos are those of the entries that subscribers were sent something of.
+// memos are those of the entries that subscribers were sent something of, or that were in a list that a Get asked for.
 type memos struct {
 	seed maphash.Seed // of the hashes of values
 
@@ -25,8 +26,11 @@ type memos struct {
 
 // A memo is what is remembered of an entry.
 type memo struct {
+	recall atomic.Pointer[recall] // for Gets
+
 	mu     sync.Mutex
-	leaves map[*node]*leafMemo
+	path   []byte              // as it travels; nil: it was not asked for
+	leaves map[*node]*leafMemo // for subscribers
 }
 
 // A leafMemo is a leaf's value, which nobody changes.
@@ -57,10 +61,20 @@ func (m *memos) of(g *group, id string) *memo {
 		m.entries[g] = map[string]*memo{}
 	}
 	if x = m.entries[g][id]; x == nil {
-		x = &memo{leaves: map[*node]*leafMemo{}}
+		x = &memo{}
 		m.entries[g][id] = x
 	}
 	return x
+}
+
+// recalled returns what a Get remembered of an entry; nil: nothing.
+func (m *memos) recalled(g *group, id string) *recall {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if x := m.entries[g][id]; x != nil {
+		return x.recall.Load()
+	}
+	return nil
 }
 
 // forget forgets an entry that is not there.
@@ -85,6 +99,9 @@ func (m *memos) leaf(e *entry, x *memo, n *node) *leafMemo {
 	if l == nil || l.stamp != stamp {
 		l = m.make(e, n)
 		l.stamp = stamp
+		if x.leaves == nil {
+			x.leaves = map[*node]*leafMemo{}
+		}
 		x.leaves[n] = l
 	}
 	return l
@@ -106,23 +123,20 @@ func (m *memos) make(e *entry, n *node) *leafMemo {
 
 // stamp stands for the versions of the rows that a leaf follows from; false: they are not all known.
 func (e *entry) stamp(n *node) (uint64, bool) {
-	if e.vers == nil || e.ports != nil {
+	if e.ports != nil {
 		return 0, false
 	}
 	stamp := uint64(1)
 	if e.left {
 		stamp = 2
 	}
-	for i, r := range e.group.rows {
-		if !r.Entry && !n.behind && !n.bound(i) {
+	for i := range e.vers {
+		if n.follows>>i&1 == 0 {
 			continue
 		}
-		v := e.vers[i]
+		v := e.version(i)
 		if v == 0 {
-			if r.serves(e.keys) {
-				return 0, false
-			}
-			v = absent
+			return 0, false
 		}
 		stamp = mixed(stamp) + v
 	}
@@ -136,14 +150,14 @@ func mixed(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// bound reports whether the leaf is in a row.
-func (n *node) bound(row int) bool {
-	for _, b := range n.binds {
-		if b.row == row {
-			return true
-		}
+// codedPath puts the path of an entry.
+func (x *memo) codedPath(e *entry) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.path == nil {
+		x.path = e.codedPath()
 	}
-	return false
+	e.coded = x.path
 }
 
 // update is the update of the leaf in an encoding, as it travels, without duplicates.

@@ -39,8 +39,8 @@ func (r reader) tracedKeys(ctx context.Context, g *group, pattern []string) ([][
 		if !g.traces[i] {
 			continue
 		}
-		if kept, ok := r.keptTraces(g, row, pattern); ok {
-			found = append(found, kept...)
+		if kept, ok := r.keptKeys(g, matching{row, true}, pattern); ok {
+			found = union(found, kept)
 			continue
 		}
 		db := r.redis.DB(row.DB)

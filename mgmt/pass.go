@@ -29,8 +29,8 @@ func (st *stream) pass(ctx context.Context, w *watch, pattern []string, how pass
 	return st.flush(ctx)
 }
 
-// passKeys is a pass over some entries, with how many changes of each are one.
-func (st *stream) passKeys(ctx context.Context, w *watch, keys [][]string, count map[string]uint32) error {
+// passKeys is a pass over some entries that changed.
+func (st *stream) passKeys(ctx context.Context, w *watch, keys [][]string, touched map[string]concerned) error {
 	st.count++
 	r := st.reader.seenBy(st.view).with(w.selected)
 	err := r.readKeys(ctx, w.group, keys, w.rows, func(es []*entry) error {
@@ -38,7 +38,7 @@ func (st *stream) passKeys(ctx context.Context, w *watch, keys [][]string, count
 			if !r.shows(e) {
 				continue
 			}
-			st.notify(w, e, pass{duplicates: max(count[entryKeys(e.keys)], 1) - 1})
+			st.notify(w, e, pass{duplicates: touched[entryKeys(e.keys)].duplicates()})
 		}
 		return st.flush(ctx)
 	})
@@ -74,6 +74,9 @@ func (st *stream) notify(w *watch, e *entry, how pass) {
 		old.pass = st.count
 	}
 	m := st.s.hub.memos.of(w.group, id)
+	if st.wire {
+		m.codedPath(e)
+	}
 	for i, l := range w.leaves {
 		v := st.s.hub.memos.leaf(e, m, l)
 		var was uint64

@@ -54,6 +54,7 @@ type leaf struct {
 	through  *through                        // writes it in another place; nil: it is written as it is bound
 	mirrored bool                            // state that repeats a config leaf
 	behind   bool                            // says what of config is not in force
+	follows  uint64                          // rows that its value follows from, a bit for each
 }
 
 type bind struct {
@@ -490,6 +491,17 @@ func (b *builder) complete() {
 			}
 			g.traces = g.tracesOfDeleted()
 		}
+		b.follow(g)
+	}
+}
+
+// follow notes which rows the leaves of a group follow from.
+func (b *builder) follow(g *group) {
+	if len(g.rows) > maxFollowed {
+		b.fail("%s: is in %d rows, at most %d are possible", g.node.path, len(g.rows), maxFollowed)
+	}
+	for _, n := range g.leaves {
+		n.follows = g.followed(n)
 	}
 }
 

@@ -69,21 +69,26 @@ type touched struct {
 	change
 
 	mu    sync.Mutex
-	found map[*row][]string // keys of the entries, by what the row is to them; nil: it is not theirs
+	found []rowKeys
+}
+
+// rowKeys are the keys of the entries that a row is in as what the row is to them; nil: it is not theirs.
+type rowKeys struct {
+	row  *row
+	keys []string
 }
 
 // keys are those of the entries that have the row. The caller may change them.
 func (t *touched) keys(r *row, n int) ([]string, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	keys, ok := t.found[r]
-	if !ok {
-		keys, _ = r.key.match(t.key, n)
-		if t.found == nil {
-			t.found = map[*row][]string{}
+	for _, f := range t.found {
+		if f.row == r {
+			return slices.Clone(f.keys), f.keys != nil
 		}
-		t.found[r] = keys
 	}
+	keys, _ := r.key.match(t.key, n)
+	t.found = append(t.found, rowKeys{r, keys})
 	return slices.Clone(keys), keys != nil
 }
 
@@ -407,22 +412,21 @@ func (st *stream) changedIn(ctx context.Context, w *watch, dirty map[change]mark
 	if lost {
 		return st.pass(ctx, w, w.pattern, pass{})
 	}
-	patterns, count := map[string][]string{}, map[string]uint32{}
+	touched := map[string]concerned{}
 	for _, m := range dirty {
 		if p, ok := w.concerns(m.row); ok {
 			id := entryKeys(p)
-			patterns[id] = p
-			count[id] = max(count[id], m.n)
+			touched[id] = concerned{p, max(touched[id].n, m.n)}
 		}
 	}
 	var single [][]string
-	for _, id := range sortedKeys(patterns) {
-		p := patterns[id]
+	for _, id := range sortedKeys(touched) {
+		p := touched[id].pattern
 		if !slices.Contains(p, wildcard) && w.group.single() {
 			single = append(single, p)
 			continue
 		}
-		how := pass{duplicates: max(count[id], 1) - 1}
+		how := pass{duplicates: touched[id].duplicates()}
 		if err := st.pass(ctx, w, p, how); err != nil {
 			return err
 		}
@@ -430,8 +434,17 @@ func (st *stream) changedIn(ctx context.Context, w *watch, dirty map[change]mark
 	if len(single) == 0 {
 		return nil
 	}
-	return st.passKeys(ctx, w, single, count)
+	return st.passKeys(ctx, w, single, touched)
 }
+
+// A concerned is the entries that a changed row may affect, and how often it was marked.
+type concerned struct {
+	pattern []string
+	n       uint32
+}
+
+// duplicates is how many of the changes are not told by themselves.
+func (c concerned) duplicates() uint32 { return max(c.n, 1) - 1 }
 
 // concerns returns which entries of the watch a changed row may affect.
 func (w *watch) concerns(c *touched) ([]string, bool) {

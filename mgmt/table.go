@@ -131,17 +131,21 @@ type Record struct {
 }
 
 // Field returns a field. The case of its name does not matter, and a list
-// field of CONFIG_DB ("ports@") is found without its sign.
+// field of CONFIG_DB ("ports@") is found without its sign. Of several the first in order counts.
 func (r Record) Field(name string) string {
 	if v, ok := r.Fields[name]; ok {
 		return v
 	}
-	for f, v := range r.Fields {
-		if sameField(f, name) {
-			return v
+	found := ""
+	for f := range r.Fields {
+		if sameField(f, name) && (found == "" || f < found) {
+			found = f
 		}
 	}
-	return ""
+	if found == "" {
+		return ""
+	}
+	return r.Fields[found]
 }
 
 func sameField(f, name string) bool {
@@ -168,6 +172,10 @@ type template struct {
 	re     *regexp.Regexp // finds the keys in a row's key; group i+1 is placeholder i
 	keys   []int          // placeholder -> index of the list key, -1: a field, or anything
 	gather int            // which placeholder is {*}; -1: none
+
+	simple  bool   // a text, or none, and a key behind it, which need no expression
+	before  string // the text then
+	without string // what the key has none of then; empty: it may be anything
 }
 
 type part struct {
@@ -226,14 +234,34 @@ func compileTemplate(text, separator string, keys []string, whole bool) (templat
 			expr += placeholder(text, separator)
 		}
 	}
+	if !whole {
+		t.simplify(separator)
+	}
 	re, err := regexp.Compile("(?s)" + expr + "$")
 	t.re = re
 	return t, err
 }
 
+// simplify notes that no expression is needed, where that is so.
+func (t *template) simplify(separator string) {
+	n := len(t.parts)
+	if t.simple = n > 0 && n <= 2 && t.parts[n-1].key >= 0; !t.simple {
+		return
+	}
+	if n == 2 {
+		t.before, t.simple = t.parts[0].text, t.parts[0].key == partText
+	}
+	if separator == "|" { // see placeholder
+		t.without = separator
+	}
+}
+
 // inRow is a key as the row's key has it.
 func (p part) inRow(key string) string {
-	if prefix, err := netip.ParsePrefix(key); p.host && err == nil && prefix.IsSingleIP() {
+	if !p.host {
+		return key
+	}
+	if prefix, err := netip.ParsePrefix(key); err == nil && prefix.IsSingleIP() {
 		return prefix.Addr().String()
 	}
 	return key
@@ -297,9 +325,21 @@ func (t template) match(rowKey string, n int) ([]string, bool) {
 	return keys, ok
 }
 
+// find returns a row's key and what its placeholders stand for in it; nil: it does not fit.
+func (t template) find(rowKey string) []string {
+	if !t.simple {
+		return t.re.FindStringSubmatch(rowKey)
+	}
+	rest, ok := strings.CutPrefix(rowKey, t.before)
+	if !ok || rest == "" || t.without != "" && strings.Contains(rest, t.without) {
+		return nil
+	}
+	return []string{rowKey, rest}
+}
+
 // parse is match with what {*} stands for.
 func (t template) parse(rowKey string, n int) (keys []string, part string, ok bool) {
-	m := t.re.FindStringSubmatch(rowKey)
+	m := t.find(rowKey)
 	if m == nil || !utf8.ValidString(rowKey) || slices.Contains(m[1:], wildcard) {
 		return nil, "", false
 	}

@@ -207,10 +207,11 @@ func ofFamily(family int, c Codec) Codec {
 	shows := func(r Record) bool { return (ipFamily(r) == 6) == (family == 6) }
 	return Codec{
 		Get: func(r Record) []string {
-			if !shows(r) {
+			v := c.Get(r)
+			if v == nil || !shows(r) { // few rules have the field
 				return nil
 			}
-			return c.Get(r)
+			return v
 		},
 		Put: func(r Record, v []string) error {
 			if len(v) == 0 && !shows(r) {

@@ -152,23 +152,32 @@ func (n *node) ofUnion(t *yang.YangType, text string) (string, error) {
 
 // canonicalInteger checks a number against an integer type.
 func canonicalInteger(t *yang.YangType, text string) (canonical string, err error) {
+	var room [20]byte
 	if unsigned(t) {
 		var v uint64
 		if v, err = strconv.ParseUint(text, 10, bits(t)); err == nil {
 			err = ytypes.ValidateUintRestrictions(t, v)
 		}
-		canonical = strconv.FormatUint(v, 10)
+		canonical = sameText(strconv.AppendUint(room[:0], v, 10), text)
 	} else {
 		var v int64
 		if v, err = strconv.ParseInt(text, 10, bits(t)); err == nil {
 			err = ytypes.ValidateIntRestrictions(t, v)
 		}
-		canonical = strconv.FormatInt(v, 10)
+		canonical = sameText(strconv.AppendInt(room[:0], v, 10), text)
 	}
 	if err != nil {
 		return "", fmt.Errorf("%s is no number in %s", quoted(text), t.Range)
 	}
 	return canonical, nil
+}
+
+// sameText is a text, as the string that has it already if that is the same.
+func sameText(text []byte, is string) string {
+	if string(text) == is {
+		return is
+	}
+	return string(text)
 }
 
 // decimal rounds to the type's fraction digits. Its canonical form (RFC 7950,

@@ -2,9 +2,12 @@ package mgmt
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"github.com/openconfig/goyang/pkg/yang"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
@@ -47,6 +50,7 @@ func (n *notice) update(e *entry, leaf *node, l *leafMemo) {
 	if dup > 0 {
 		size += protowire.SizeTag(fieldDuplicates) + protowire.SizeVarint(dup)
 	}
+	n.raw = slices.Grow(n.raw, size+8)
 	n.raw = protowire.AppendTag(n.raw, fieldUpdate, protowire.BytesType)
 	n.raw = protowire.AppendVarint(n.raw, uint64(size))
 	n.raw = append(n.raw, raw...)
@@ -77,14 +81,12 @@ func (n *notice) response() *gpb.SubscribeResponse {
 		n.message.Timestamp, n.message.Prefix = at, replyPrefix(n.st.list.GetPrefix(), nil)
 		return &gpb.SubscribeResponse{Response: &gpb.SubscribeResponse_Update{Update: &n.message}}
 	}
-	head := make([]byte, 0, 16+len(n.st.prefix))
-	head = protowire.AppendTag(head, fieldTimestamp, protowire.VarintType)
-	head = append(protowire.AppendVarint(head, uint64(at)), n.st.prefix...)
-	size := len(head) + len(n.raw)
+	size := protowire.SizeTag(fieldTimestamp) + protowire.SizeVarint(uint64(at)) + len(n.st.prefix) + len(n.raw)
 	all := make([]byte, 0, size+8)
 	all = protowire.AppendTag(all, fieldResponseUpdate, protowire.BytesType)
 	all = protowire.AppendVarint(all, uint64(size))
-	all = append(append(all, head...), n.raw...)
+	all = protowire.AppendVarint(protowire.AppendTag(all, fieldTimestamp, protowire.VarintType), uint64(at))
+	all = append(append(all, n.st.prefix...), n.raw...)
 	resp := &gpb.SubscribeResponse{}
 	resp.ProtoReflect().SetUnknown(all) // it is sent as it is
 	return resp
@@ -96,21 +98,16 @@ const (
 	fieldElem                  = 3
 	fieldName, fieldKey        = 1, 2
 	fieldMapKey, fieldMapValue = 1, 2
+	fieldString, fieldUint     = 1, 3
 	fieldJSON, fieldJSONIETF   = 10, 11
 )
 
 // appendUpdate appends the update of a leaf as it travels, without a message in between.
 func (e *entry) appendUpdate(dst []byte, n *node, v []string, enc gpb.Encoding) []byte {
-	if e.coded == nil {
-		e.coded = []byte{}
-		for i := e.group.node; i.parent != nil; i = i.parent {
-			e.coded = append(i.appendElem(nil, e.keys), e.coded...)
-		}
-	}
-	tail := n.codedTail(e)
+	path, tail := e.codedPath(), n.codedTail(e)
 	dst = protowire.AppendTag(dst, fieldPath, protowire.BytesType)
-	dst = protowire.AppendVarint(dst, uint64(len(e.coded)+len(tail)))
-	dst = append(append(dst, e.coded...), tail...)
+	dst = protowire.AppendVarint(dst, uint64(len(path)+len(tail)))
+	dst = append(append(dst, path...), tail...)
 	dst = protowire.AppendTag(dst, fieldVal, protowire.BytesType)
 	switch enc {
 	case gpb.Encoding_JSON:
@@ -118,9 +115,34 @@ func (e *entry) appendUpdate(dst []byte, n *node, v []string, enc gpb.Encoding) 
 	case gpb.Encoding_JSON_IETF:
 		return appendNested(dst, fieldJSONIETF, n.appendJSON(nil, v, true))
 	}
-	raw, err := proto.Marshal(n.typed(v, enc))
+	return n.appendTyped(dst, v)
+}
+
+// codedPath is the entry's path as it travels.
+func (e *entry) codedPath() []byte {
+	if e.coded == nil {
+		e.coded = []byte{}
+		for i := e.group.node; i.parent != nil; i = i.parent {
+			e.coded = append(i.appendElem(nil, e.keys), e.coded...)
+		}
+	}
+	return e.coded
+}
+
+// appendTyped appends the value of a leaf in PROTO, with its length: those of which there are many by themselves.
+func (n *node) appendTyped(dst []byte, v []string) []byte {
+	if text := first(v); !n.leafList && unsigned(n.typ) {
+		if u, err := strconv.ParseUint(text, 10, 64); err == nil {
+			dst = protowire.AppendVarint(dst, uint64(protowire.SizeTag(fieldUint)+protowire.SizeVarint(u)))
+			return protowire.AppendVarint(protowire.AppendTag(dst, fieldUint, protowire.VarintType), u)
+		}
+	} else if k := n.typ.Kind; !n.leafList && (k == yang.Ystring || k == yang.Yenum || k == yang.Yidentityref) {
+		dst = protowire.AppendVarint(dst, uint64(protowire.SizeTag(fieldString)+protowire.SizeBytes(len(text))))
+		return protowire.AppendString(protowire.AppendTag(dst, fieldString, protowire.BytesType), text)
+	}
+	raw, err := proto.Marshal(n.typed(v, gpb.Encoding_PROTO))
 	if err != nil {
-		return nil // nothing that it is made of fails
+		return protowire.AppendBytes(dst, nil) // nothing that it is made of fails
 	}
 	return protowire.AppendBytes(dst, raw)
 }

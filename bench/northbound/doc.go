@@ -57,9 +57,10 @@ func (cfg Config) sessions(ctx context.Context) ([]bench.Result, error) {
 	if err := fill(ctx, r, cfg.Sessions); err != nil {
 		return nil, err
 	}
+	silent := vouch(ctx, r)
 	m, err := start(ctx, cfg.Mgmtd, r)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, silent())
 	}
 	var all []bench.Result
 	for _, measure := range []func(context.Context, *process, *swss.Redis) ([]bench.Result, error){
@@ -67,11 +68,37 @@ func (cfg Config) sessions(ctx context.Context) ([]bench.Result, error) {
 	} {
 		results, err := measure(ctx, m, r)
 		if err != nil {
-			return nil, errors.Join(err, m.stop())
+			return nil, errors.Join(err, silent(), m.stop())
 		}
 		all = append(all, results...)
 	}
-	return all, m.stop()
+	return all, errors.Join(silent(), m.stop())
+}
+
+// vouch says in place of orchagent and syncd that they live, until its end: else mgmtd would soon write to all rows
+// that nobody knows whether they are in force.
+func vouch(ctx context.Context, r *swss.Redis) (end func() error) {
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() {
+		rows := swss.NewTable(r.DB(swss.StateDB), schema.StateHealth)
+		for {
+			for _, name := range []string{"orchagent", "syncd"} {
+				ready := swss.FieldValues{"state": device.StateReady}
+				if err := rows.SetFor(ctx, name, ready, 4*time.Second); err != nil && ctx.Err() == nil {
+					done <- err
+					return
+				}
+			}
+			select {
+			case <-ctx.Done():
+				done <- nil
+				return
+			case <-time.After(time.Second):
+			}
+		}
+	}()
+	return func() error { stop(); return <-done }
 }
 
 // databases are those of a switch, empty, which other processes reach.

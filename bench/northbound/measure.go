@@ -105,7 +105,8 @@ func (cfg Config) sample(ctx context.Context, m *process, r *swss.Redis) ([]benc
 		Aim: aimSample}}, err
 }
 
-// get measures a Get of all sessions, flow groups and what there is of them.
+// get measures Gets of all sessions, flow groups and what there is of them. The first reads from the databases what is
+// kept from then on.
 func (cfg Config) get(ctx context.Context, m *process, _ *swss.Redis) ([]bench.Result, error) {
 	conn, err := m.dial()
 	if err != nil {
@@ -115,23 +116,27 @@ func (cfg Config) get(ctx context.Context, m *process, _ *swss.Redis) ([]bench.R
 	var all []bench.Result
 	for _, e := range []struct {
 		encoding gpb.Encoding
+		rounds   int
+		what     string
 		aim      float64
-	}{{gpb.Encoding_JSON_IETF, aimJSON}, {gpb.Encoding_PROTO, aimProto}} {
-		const rounds = 3
+	}{
+		{gpb.Encoding_JSON_IETF, 1, "the first", 0},
+		{gpb.Encoding_JSON_IETF, 3, "JSON_IETF", aimJSON}, {gpb.Encoding_PROTO, 3, "PROTO", aimProto},
+	} {
 		c, err := m.of(func() (int, error) {
-			for range rounds {
+			for range e.rounds {
 				_, err := gpb.NewGNMIClient(conn).Get(ctx, &gpb.GetRequest{Encoding: e.encoding, Path: []*gpb.Path{path("tam")}})
 				if err != nil {
 					return 0, err
 				}
 			}
-			return rounds, nil
+			return e.rounds, nil
 		})
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, bench.Result{Name: fmt.Sprintf("Get of %d sessions, %s, processor time", cfg.Sessions, e.encoding),
-			Value: c.cpu.Seconds() / rounds, Unit: "s", Aim: e.aim})
+		all = append(all, bench.Result{Name: fmt.Sprintf("Get of %d sessions, %s, processor time", cfg.Sessions, e.what),
+			Value: c.cpu.Seconds() / float64(c.n), Unit: "s", Aim: e.aim})
 	}
 	return all, nil
 }
@@ -171,20 +176,27 @@ func (cfg Config) shell(ctx context.Context, m *process, _ *swss.Redis) ([]bench
 		}
 		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), out, nil
 	}
+	if _, _, err := run("show tam summary"); err != nil { // from then on mgmtd knows how many are in force
+		return nil, err
+	}
 	start, _, err := run("show tam switch")
 	if err != nil {
 		return nil, err
 	}
+	const rounds = 3
 	var took time.Duration
-	var lines int
 	c, err := m.of(func() (int, error) {
-		spent, out, err := run("show tam tail-stamping sessions")
-		took, lines = spent-start, bytes.Count(out, []byte("\n"))
-		return cfg.Sessions, err
+		for range rounds {
+			spent, out, err := run("show tam tail-stamping sessions")
+			if err == nil && bytes.Count(out, []byte("\n")) < cfg.Sessions {
+				err = errors.New("the shell's list is too short")
+			}
+			if took += spent - start; err != nil {
+				return 0, err
+			}
+		}
+		return rounds * cfg.Sessions, nil
 	})
-	if err == nil && lines < cfg.Sessions {
-		err = errors.New("the shell's list is too short")
-	}
 	return []bench.Result{{Name: "shell's list of sessions, processor time of shell and mgmtd, each row",
-		Value: float64((took + c.cpu).Microseconds()) / float64(cfg.Sessions), Unit: "us", Aim: aimShell}}, err
+		Value: float64((took + c.cpu).Microseconds()) / float64(rounds*cfg.Sessions), Unit: "us", Aim: aimShell}}, err
 }

@@ -55,7 +55,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(results) != 9 {
+	if len(results) != 10 {
 		t.Errorf("%d results: %v", len(results), results)
 	}
 	for _, r := range results {

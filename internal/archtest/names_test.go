@@ -62,7 +62,7 @@ func (tr *tree) inPage(text string) (lost []string) {
 	return lost
 }
 
-// leads is false for a path of this tree where nothing is.
+// leads is false for a path of this tree where nothing is; what is in bin was built, or will be.
 func (tr *tree) leads(word string) bool {
 	name := path.Clean(strings.TrimSuffix(strings.TrimRight(word, ",;:"), "/..."))
 	top, _, inside := strings.Cut(name, "/")
@@ -71,7 +71,7 @@ func (tr *tree) leads(word string) bool {
 		return tr.base[name]
 	case strings.HasSuffix(name, ".go"), strings.HasPrefix(word, "./"):
 		return tr.has(name, ".")
-	case top != "" && inside && regexp.MustCompile(`^[\w./-]+$`).MatchString(name) && tr.has(top, "."):
+	case top != "" && top != "bin" && inside && regexp.MustCompile(`^[\w./-]+$`).MatchString(name) && tr.has(top, "."):
 		return tr.has(name, ".")
 	}
 	return true
