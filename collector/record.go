@@ -72,8 +72,8 @@ type DecodedPacket struct {
 	RecordedPacket
 	Answer recordplan.Answer
 	// New: the first with this path, or set of paths, but for those of [Records.Know].
-	New bool
-	end string // see [record.Graph.End]
+	New  bool
+	told recordplan.Told
 }
 
 // Fate says what became of the packet: the port that it left at, "CPU", or
@@ -81,7 +81,7 @@ type DecodedPacket struct {
 func (p *DecodedPacket) Fate() string {
 	switch {
 	case p.Why != 0:
-		return "dropped: " + p.end
+		return "dropped: " + p.told.End
 	case p.OutPort == record.NoPort:
 		return "CPU"
 	}

@@ -301,7 +301,7 @@ func TestMissingTableIsSuspectedByAnotherCapture(t *testing.T) {
 	}
 }
 
-// endingPlan is the plan of the small switch that says how packets end, and that acl chooses them.
+// endingPlan is the plan of the small switch that says how packets end.
 func endingPlan() *record.Plan {
 	p := recordPlan()
 	p.Graph.Nodes = append(p.Graph.Nodes, record.Node{ID: "egress_acl", Kind: record.Table})
@@ -313,15 +313,13 @@ func endingPlan() *record.Plan {
 		{From: "port", Label: record.Miss, How: []string{"barred"}}, {From: "acl", Label: record.Hit, How: []string{"acl", record.EndCPU}},
 		{From: "fdb", Label: "sent", How: []string{record.EndSent}},
 		{From: "egress_acl", Label: record.Hit, How: []string{"egress-acl"}}, {From: "egress_acl", Label: record.Miss, How: []string{record.EndSent}}}
-	p.Graph.Chosen = "acl"
 	p.Graph.Version = 5
 	p.Seal()
 	return p
 }
 
 // How a packet ended cuts the paths that cannot end so; a record that no path has which ends so
-// is said to be impossible. Of what is before the table that chooses packets, records
-// cannot say that it never was.
+// is said to be impossible.
 func TestRecordsSayHowPacketsEnded(t *testing.T) {
 	p := endingPlan()
 	for _, tt := range []struct {
@@ -338,7 +336,7 @@ func TestRecordsSayHowPacketsEnded(t *testing.T) {
 		{"sent, but without a way out", aclHit, 4, 0, "impossible: no path of the graph has this record; the closest has it but that fdb did not run"},
 		{"for a reason of somewhere else", aclHit | fdbHit, record.NoPort, 2, "impossible: no path of the graph has this record; the closest has it but that fdb ran"},
 		{"for a reason that no table has", aclHit | fdbHit, 4, 9, "impossible: no path of the graph has this record; the closest has it but that the packet was dropped: reason 9"},
-		{"before it was chosen", 0, record.NoPort, 1, "impossible: no path of the graph has this record; the closest has it but that acl did not run, by which packets are chosen"},
+		{"before it was looked up", 0, record.NoPort, 1, "port miss"},
 	} {
 		c, err := NewRecords(p)
 		if err != nil {
@@ -350,13 +348,7 @@ func TestRecordsSayHowPacketsEnded(t *testing.T) {
 		}
 	}
 	frames := [][]byte{cat(macs, ipv4(17, 0, inUDP(recorded(p, aclHit, record.NoPort, 2, 1))))}
-	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}}), "1 of 3 paths seen", "tables that no recorded packet ran: fdb, egress_acl\n")
-	p.Graph.Chosen = "egress_acl"
-	p.Seal()
-	frames = [][]byte{cat(macs, ipv4(17, 0, inUDP(recorded(p, fdbMiss, 4, 3, 1))))}
-	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}}),
-		"not seen by records to run: acl (a packet that ends before egress_acl has no record)\n",
-		"not seen by records to hit: fdb (a packet that ends before egress_acl has no record)\n")
+	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}}), "1 of 6 paths seen", "tables that no recorded packet ran: fdb, egress_acl\n")
 }
 
 // A damaged capture is reported up to the damage.

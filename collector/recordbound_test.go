@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tamtam/tam/record"
+	"tamtam/tam/recordplan"
 )
 
 // Records that claim to come in and leave at any port: so many ports are told apart as there is room for, and the others
@@ -65,7 +66,7 @@ func TestKindsAndPlansBeyondTheBoundAreCounted(t *testing.T) {
 	}
 	kinds := c.plans[p.ID].kinds
 	for i := range maxKinds {
-		kinds[kindKey{packetKind{in: uint16(i), vlan: uint16(i >> 16)}, recordKey{string([]byte{fdbHit}), record.EndSent}}] = 1
+		kinds[kindKey{packetKind{in: uint16(i), vlan: uint16(i >> 16)}, recordKey{string([]byte{fdbHit}), recordplan.Told{End: record.EndSent}}}] = 1
 	}
 	for _, f := range smallRun(p) {
 		c.Add(f, len(f))

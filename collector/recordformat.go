@@ -106,19 +106,10 @@ func (c *RecordCoverage) writeTables(out io.Writer) {
 	for _, list := range []struct {
 		what   string
 		tables []string
-		unsure bool
-	}{
-		{"tables that no recorded packet ran", c.Never, false}, {"tables that no recorded packet hit", c.NoHit, false},
-		{"not seen by records to run", c.NotSeen, true}, {"not seen by records to hit", c.NoHitSeen, true},
-	} {
-		if len(list.tables) == 0 {
-			continue
+	}{{"tables that no recorded packet ran", c.Never}, {"tables that no recorded packet hit", c.NoHit}} {
+		if len(list.tables) > 0 {
+			fmt.Fprintf(out, "\n%s: %s\n", list.what, strings.Join(list.tables, ", "))
 		}
-		why := ""
-		if list.unsure {
-			why = " (a packet that ends before " + c.Chosen + " has no record)"
-		}
-		fmt.Fprintf(out, "\n%s: %s%s\n", list.what, strings.Join(list.tables, ", "), why)
 	}
 }
 

@@ -40,8 +40,11 @@ func (p *RecordedPacket) kind() packetKind {
 	return k
 }
 
-// A recordKey distinguishes records: by their bits, and by how their packets ended.
-type recordKey struct{ bits, end string }
+// A recordKey distinguishes records: by their bits, and by what else is told of their packets.
+type recordKey struct {
+	bits string
+	told recordplan.Told
+}
 
 // A kindKey stands for packets of one kind with one record.
 type kindKey struct {
@@ -63,12 +66,12 @@ func (c *planRecords) atTables() map[string]map[packetKind]atTable {
 	for k, n := range c.kinds {
 		says, ok := tell[k.recordKey]
 		if !ok {
-			says = c.decoder.Tell([]byte(k.bits), k.end)
+			says = c.decoder.Tell([]byte(k.bits), k.told)
 			tell[k.recordKey] = says
 		}
 		last := lastRun(says)
 		for i, s := range says {
-			if s.Ran == recordplan.Maybe || i > last && k.end != record.EndSent {
+			if s.Ran == recordplan.Maybe || i > last && k.told.End != record.EndSent {
 				continue
 			}
 			if sums[ids[i]] == nil {

@@ -90,15 +90,10 @@ type PathTotal struct {
 // RecordCoverage says how much of the graph packets have taken.
 type RecordCoverage struct {
 	Seen  int      `json:"seen"`  // paths that are known to have been taken
-	All   string   `json:"all"`   // paths of the graph that can have a record
+	All   string   `json:"all"`   // paths of the graph
 	Share float64  `json:"share"` // of both
 	Never []string `json:"never"` // tables that no recorded packet can have run
 	NoHit []string `json:"no_hit"`
-	// NotSeen and NoHitSeen are further such tables, of which nothing can be said: a packet that
-	// ran them and ended before the table Chosen has no record.
-	NotSeen   []string `json:"not_seen,omitempty"`
-	NoHitSeen []string `json:"no_hit_seen,omitempty"`
-	Chosen    string   `json:"chosen,omitempty"`
 }
 
 // TableTotal is how many packets ran a table, and hit there.
@@ -157,7 +152,7 @@ func (c *planRecords) report() RecordPlanReport {
 	groups := c.sorted()
 	var counted []recordplan.CountedRecord
 	for _, g := range groups {
-		counted = append(counted, recordplan.CountedRecord{Bits: g.bits, End: g.end, Packets: uint64(g.packets)})
+		counted = append(counted, recordplan.CountedRecord{Bits: g.bits, End: g.told.End, Packets: uint64(g.packets)})
 		switch {
 		case g.answer.Impossible:
 			r.Impossible += g.packets
@@ -262,11 +257,11 @@ func (c *planRecords) tables(groups []*recordGroup) []TableTotal {
 		list[i].Table, list[i].keyless = id, keyless[id]
 	}
 	for _, g := range groups {
-		says := c.decoder.Tell(g.bits, g.end)
+		says := c.decoder.Tell(g.bits, g.told)
 		last := lastRun(says)
 		for i, s := range says {
 			t := &list[i]
-			if i <= last || g.end == record.EndSent {
+			if i <= last || g.told.End == record.EndSent {
 				t.Passed += g.packets
 			}
 			t.RanExpected += s.RanP * float64(g.packets)
@@ -298,17 +293,12 @@ func (c *planRecords) coverage(groups []*recordGroup, tables []TableTotal) Recor
 	if all, err := strconv.ParseFloat(r.All, 64); err == nil && all > 0 && !math.IsInf(all, 0) {
 		r.Share = float64(r.Seen) / all
 	}
-	unrecorded := c.decoder.Unrecorded()
 	for _, t := range tables {
-		never, noHit := &r.Never, &r.NoHit
-		if unrecorded[t.Table] {
-			never, noHit, r.Chosen = &r.NotSeen, &r.NoHitSeen, c.decoder.Plan().Graph.Chosen
-		}
 		switch {
 		case t.MayRun == 0:
-			*never = append(*never, t.Table)
+			r.Never = append(r.Never, t.Table)
 		case t.MayHit == 0 && !t.keyless:
-			*noHit = append(*noHit, t.Table)
+			r.NoHit = append(r.NoHit, t.Table)
 		}
 	}
 	return r
@@ -331,9 +321,9 @@ func (c *planRecords) drops() []FlowDrops {
 	}
 	joined := map[whole]*FlowDrops{}
 	for k, n := range c.flows {
-		answer, _ := c.decoder.Decode([]byte(k.bits), k.reason) // it was decoded before
+		answer, _ := c.decoder.Decode([]byte(k.record.bits), k.record.told) // it was decoded before
 		t := pathOf(&answer)
-		w := whole{k.flow, k.isFlow, k.reason, "", t.key}
+		w := whole{k.flow, k.isFlow, k.record.told.End, "", t.key}
 		if k.port != record.NoPort {
 			w.port = portName(k.port, "")
 		}

@@ -76,7 +76,7 @@ type planRecords struct {
 // A recordGroup is all packets with the same record that ended alike.
 type recordGroup struct {
 	bits    []byte
-	end     string // see [record.Graph.End]
+	told    recordplan.Told
 	answer  recordplan.Answer
 	packets int64
 	latency distribution
@@ -90,8 +90,7 @@ type recordGroup struct {
 type dropKey struct {
 	flow   Flow
 	isFlow bool
-	reason string
-	bits   string
+	record recordKey
 	port   uint16 // out
 }
 
@@ -193,12 +192,16 @@ func (c *Records) add(p RecordedPacket) (DecodedPacket, bool) {
 		}
 	}
 	end := plan.decoder.Plan().Graph.End(&p.Record)
-	answer, err := plan.decoder.Decode(p.Bits, end)
+	told := recordplan.Told{End: end}
+	if len(plan.decoder.Plan().Graph.Only) > 0 {
+		told.Not = record.NotOf(p.Frame)
+	}
+	answer, err := plan.decoder.Decode(p.Bits, told)
 	if err != nil {
 		c.wrong++
 		return DecodedPacket{}, false
 	}
-	d := DecodedPacket{RecordedPacket: p, Answer: answer, end: end}
+	d := DecodedPacket{RecordedPacket: p, Answer: answer, told: told}
 	plan.add(&d)
 	return d, true
 }
@@ -208,7 +211,7 @@ func (c *planRecords) add(p *DecodedPacket) {
 	if p.Why != 0 {
 		c.drop(p)
 	}
-	is := recordKey{string(p.Bits), p.end}
+	is := recordKey{string(p.Bits), p.told}
 	if k := (kindKey{p.kind(), is}); c.kinds[k] > 0 || len(c.kinds) < maxKinds {
 		c.kinds[k]++
 	} else {
@@ -223,7 +226,7 @@ func (c *planRecords) add(p *DecodedPacket) {
 		key := pathOf(&p.Answer).key
 		p.New, c.known[key] = !c.known[key], true
 		g = &recordGroup{
-			bits: []byte(is.bits), end: is.end, answer: p.Answer,
+			bits: []byte(is.bits), told: is.told, answer: p.Answer,
 			latency: distribution{exact: c.exact, room: &c.room.latencies},
 			fates:   map[string]int64{}, inputs: map[uint16]int64{},
 		}
@@ -244,7 +247,7 @@ func (c *planRecords) add(p *DecodedPacket) {
 // drop notes a dropped packet for its flow.
 func (c *planRecords) drop(p *DecodedPacket) {
 	flow, ok := p.Flow()
-	key := dropKey{flow: flow, isFlow: ok, reason: p.end, bits: string(p.Bits), port: p.OutPort}
+	key := dropKey{flow: flow, isFlow: ok, record: recordKey{string(p.Bits), p.told}, port: p.OutPort}
 	if _, known := c.flows[key]; !known && len(c.flows) == maxRecordFlows {
 		c.beyondFlows++
 		return
@@ -259,7 +262,8 @@ func (c *planRecords) sorted() []*recordGroup {
 		list = append(list, g)
 	}
 	slices.SortFunc(list, func(a, b *recordGroup) int {
-		return cmp.Or(cmp.Compare(b.packets, a.packets), slices.Compare(a.bits, b.bits), cmp.Compare(a.end, b.end))
+		return cmp.Or(cmp.Compare(b.packets, a.packets), slices.Compare(a.bits, b.bits),
+			cmp.Compare(a.told.End, b.told.End), cmp.Compare(a.told.Not, b.told.Not))
 	})
 	return list
 }

@@ -8,9 +8,9 @@ import (
 	"tamtam/swss"
 )
 
-// A chip of four ACL tables has not one for each of two rows and three features: whoever comes first,
-// the feature that comes last in docs/forwarding.md waits, says for whom, and has its table when there
-// is room again.
+// A chip of four ACL tables at the ingress has not one for each of three rows and two features: whoever comes
+// first, the feature that comes last in docs/forwarding.md waits, says for whom, and has its table when there
+// is room again. Table recording has its own at another stage.
 func TestWhoHasTheACLTables(t *testing.T) {
 	rows := []struct {
 		key    string
@@ -18,13 +18,14 @@ func TestWhoHasTheACLTables(t *testing.T) {
 	}{
 		{"ACL_TABLE|T1", swss.FieldValues{"type": "L3", "stage": "ingress", "ports@": "Ethernet0"}},
 		{"ACL_TABLE|T2", swss.FieldValues{"type": "L3", "stage": "ingress", "ports@": "Ethernet0"}},
+		{"ACL_TABLE|T3", swss.FieldValues{"type": "L3", "stage": "ingress", "ports@": "Ethernet0"}},
 		{"TAM_TAILSTAMPING_TABLE|S1", swss.FieldValues{"flowgroup": "F1"}},
 		{"TAM_ALTMARK_TABLE|A1", swss.FieldValues{
 			"flowgroup": "F1", "role": "initiator", "method": "step", "interval": "0", "mark": "dscp0",
 		}},
 		{"TAM_TABLERECORD_TABLE|R1", swss.FieldValues{"flowgroup": "F1", "collector": "C9", "phv": "8"}},
 	}
-	for _, order := range [][]int{{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {4, 2, 0, 3, 1}} {
+	for _, order := range [][]int{{0, 1, 2, 3, 4, 5}, {5, 4, 3, 2, 1, 0}, {4, 2, 0, 5, 3, 1}} {
 		s := testSim(t, SimConfig{Config: ConfigDB{"DEVICE_METADATA": testMetadata}})
 		db := s.Redis.DB(swss.ConfigDB).Client()
 		for key, row := range (randomConfig{}).ground() {
@@ -46,20 +47,20 @@ func TestWhoHasTheACLTables(t *testing.T) {
 			settle(t, s)
 		}
 		const why = "; the room at ingress is taken by tables that come first: " +
-			"T1, T2, TAM for TAILSTAMPING, TAM for ALTMARK; tried again"
-		got := status(schema.StateTAMTableRecord, "R1")
+			"T1, T2, T3, TAM for TAILSTAMPING; tried again"
+		got := status(schema.StateTAMAltMark, "A1")
 		if !strings.HasPrefix(got, "pending: ") || !strings.Contains(got, why) {
-			t.Errorf("order %v: table recording is %s", order, got)
+			t.Errorf("order %v: alternate marking is %s", order, got)
 		}
-		for table, key := range map[string]string{schema.StateTAMTailStamp: "S1", schema.StateTAMAltMark: "A1"} {
+		for table, key := range map[string]string{schema.StateTAMTailStamp: "S1", schema.StateTAMTableRecord: "R1"} {
 			if got := status(table, key); !strings.HasPrefix(got, "active: ") {
 				t.Errorf("order %v: %s is %s", order, key, got)
 			}
 		}
 		db.Del(t.Context(), "ACL_TABLE|T1")
 		settle(t, s)
-		if got := status(schema.StateTAMTableRecord, "R1"); got != "active: " {
-			t.Errorf("order %v: with room table recording is %s", order, got)
+		if got := status(schema.StateTAMAltMark, "A1"); !strings.HasPrefix(got, "active: ") {
+			t.Errorf("order %v: with room alternate marking is %s", order, got)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestRecordsOfRandomSwitches(t *testing.T) {
 	})
 	t.Logf("%v", saw)
 	if c.Whole(randomSwitches) {
-		for _, what := range []string{"exact", "several", "listed", record.EndSent, record.EndCPU, "acl", "egress-acl", "route", "same-port", "queue-limit"} {
+		for _, what := range []string{"exact", "several", "listed", record.EndSent, record.EndCPU, "acl", "egress-acl", "no-route", "blackhole", "same-port", "queue-limit"} {
 			if saw[what] == 0 {
 				t.Errorf("%q never happened in %d switches", what, c.Count)
 			}
@@ -178,11 +178,11 @@ func (r *randomRecording) judge(saw map[string]int) {
 		}
 		path := truth[k][was]
 		truth[k] = slices.Delete(truth[k], was, was+1)
-		key := fmt.Sprintf("%d %x %s", p.Plan, p.Bits, end)
+		key := fmt.Sprintf("%d %x %s %b", p.Plan, p.Bits, end, record.NotOf(p.Frame))
 		paths, known := listed[key]
 		if !known {
 			var ok bool
-			if paths, ok = check.Paths(plan, p.Bits, end, 100_000); !ok {
+			if paths, ok = check.Paths(plan, p.Bits, end, record.NotOf(p.Frame), 100_000); !ok {
 				paths = nil
 				saw["too many to list"]++
 			} else if saw["listed"]++; fmt.Sprint(len(paths)) != p.Answer.Total {

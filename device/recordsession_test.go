@@ -47,7 +47,7 @@ func someFrames(t *testing.T, n int) (list []packet) {
 // From a configured session to decoded paths: every packet of the flow group has a record
 // at the collector, by UDP or ERSPAN, sampled or not, and the plan's file tells its path.
 func TestRecordingSession(t *testing.T) {
-	const bridged = "chip.port > chip.trap > chip.acl hit > chip.learning > chip.router_mac miss > chip.fdb > chip.mtu hit"
+	const bridged = "chip.port > chip.trap > chip.learning > chip.router_mac miss > chip.fdb > chip.mtu hit"
 	for _, c := range []struct {
 		name    string
 		fields  []string
@@ -58,8 +58,8 @@ func TestRecordingSession(t *testing.T) {
 		{"erspan", []string{"encapsulation", "erspan"}, 20, map[string]int64{bridged: 20}},
 		{"one in eight", []string{"sampler", "eighth"}, 3, map[string]int64{bridged: 3}},
 		{"hits", []string{"mode", "exec+hit", "phv", "32", "truncate", "64"}, 20, map[string]int64{
-			"chip.port hit > chip.trap miss > chip.acl hit > chip.learning miss > chip.router_mac miss > chip.fdb miss > chip.mtu hit": 1,
-			"chip.port hit > chip.trap miss > chip.acl hit > chip.learning hit > chip.router_mac miss > chip.fdb miss > chip.mtu hit":  19, // what the first has taught
+			"chip.port hit > chip.trap miss > chip.learning miss > chip.router_mac miss > chip.fdb miss > chip.mtu hit": 1,
+			"chip.port hit > chip.trap miss > chip.learning hit > chip.router_mac miss > chip.fdb miss > chip.mtu hit":  19, // what the first has taught
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

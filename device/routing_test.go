@@ -191,8 +191,8 @@ func TestRoutedSwitch(t *testing.T) {
 		{name: "the switch's own address", src: "10.0.0.5", dst: "10.3.0.1", ttl: 64, want: fmt.Sprintf("port %d 02:00:00:00:00:05 > 02:00:00:00:07:e4 10.0.0.5 > 10.3.0.1 ttl 64", cpu)},
 		{name: "a loopback", src: "10.0.0.5", dst: "10.255.0.1", ttl: 64, want: fmt.Sprintf("port %d 02:00:00:00:00:05 > 02:00:00:00:07:e4 10.0.0.5 > 10.255.0.1 ttl 64", cpu)},
 		{name: "a neighbour nobody knows", src: "10.0.0.5", dst: "10.2.0.77", ttl: 64, want: fmt.Sprintf("port %d 02:00:00:00:00:05 > 02:00:00:00:07:e4 10.0.0.5 > 10.2.0.77 ttl 64", cpu)},
-		{name: "no route: the default one drops", src: "10.0.0.5", dst: "10.6.0.1", ttl: 64, drop: drop.Route},
-		{name: "a blackhole", src: "10.0.0.5", dst: "10.7.0.1", ttl: 64, drop: drop.Route},
+		{name: "no route: the default one drops", src: "10.0.0.5", dst: "10.6.0.1", ttl: 64, drop: drop.NoRoute},
+		{name: "a blackhole", src: "10.0.0.5", dst: "10.7.0.1", ttl: 64, drop: drop.Blackhole},
 	} {
 		before := r.Chip.Books().Dropped
 		got := r.send(tt.port, ipFrame(t, hostMAC(5+byte(tt.port)), tt.src, tt.dst, tt.ttl, 1))

@@ -24,6 +24,15 @@ func (o *Orch) probe(ctx context.Context, api sai.API) error {
 			return nil
 		}
 	}
+	// Selection is the parser's: what is dropped in front of the ingress ACL is to be recorded too.
+	switch can, err := api.AttrCapability(ctx, sai.SwitchAttrPreIngressACL); {
+	case errors.Is(err, swss.ErrUnavailable):
+		return err
+	case err == nil && !can.Set:
+		o.Unsupported = "the switch cannot choose packets as they come: its SAI has no " +
+			sai.SwitchAttrPreIngressACL.String()
+		return nil
+	}
 	// What an ASIC does not say here shows when a session is created.
 	types, err := api.EnumCapability(ctx, sai.MirrorSessionAttrType)
 	if errors.Is(err, swss.ErrUnavailable) {

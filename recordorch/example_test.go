@@ -8,7 +8,7 @@ import (
 // A plan for the tables that a chip says it has, by uniform probabilities: which of them a packet's
 // record has with 16 bits to carry it.
 func Example() {
-	plan, err := makePlan(context.Background(), graphOf(1, "e"), nil, settings())
+	plan, err := makePlan(context.Background(), graphOf(1, "e"), nil, 0, settings())
 	if err != nil {
 		fmt.Println(err)
 		return

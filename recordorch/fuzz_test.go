@@ -77,7 +77,7 @@ func FuzzPaths(f *testing.F) {
 		if json.Unmarshal(text, &paths) != nil || len(paths) > maxPaths {
 			return
 		}
-		p, err := makePlan(t.Context(), g, paths, settings())
+		p, err := makePlan(t.Context(), g, paths, 0, settings())
 		if err == nil && (p.ID == 0 || len(p.Recorded) == 0) {
 			t.Errorf("plan %+v", p)
 		}

@@ -134,7 +134,7 @@ func (b *bench) run() {
 
 // planAll is a planner that records all tables that there are bits for, hits too where they are
 // asked for. Its entropy is how many paths it was given.
-func planAll(_ context.Context, g *record.Graph, paths []record.PathCount, s schema.RecordSettings) (*record.Plan, error) {
+func planAll(_ context.Context, g *record.Graph, paths []record.PathCount, _ record.Classes, s schema.RecordSettings) (*record.Plan, error) {
 	plan := &record.Plan{Pipeline: g.Pipeline, PHV: s.PHV.String(), Mode: s.Mode, Graph: g, Entropy: float64(len(paths))}
 	bit := 0
 	for _, n := range g.Nodes {

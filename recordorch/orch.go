@@ -19,6 +19,10 @@ const feature = schema.FeatureTableRecord
 // Rules is what table recording needs of ACLs; aclorch implements it.
 type Rules interface {
 	tamorch.Rules
+	// MatchOf returns what a rule matches in a field of an entry; false: anything.
+	MatchOf(rule schema.ACLRuleKey, field sai.AttrID) (sai.Field, bool)
+	// PreIngress says in advance that entries of a feature see packets before anything is decided about them.
+	PreIngress(feature string)
 	// ReserveVariants says in advance what entries of a feature may match and do.
 	ReserveVariants(feature string, samples []orch.ACLVariant)
 	// BindVariants makes the feature use rules[i] for users[i], with the entries variants[i]. One
@@ -142,6 +146,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	cfg.Routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
 	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.idChanged(ctx) })
 	if o.Unsupported == "" {
+		cfg.Rules.PreIngress(feature)
 		cfg.Rules.ReserveVariants(feature, mirrorTo(sai.NullOID))
 	}
 	return o, nil
@@ -196,6 +201,7 @@ func (o *Orch) ready(ctx context.Context) bool {
 	if o.graph == nil && o.unlearned == nil && o.asked() {
 		o.learn(ctx)
 	}
+	o.fitMatches(ctx)
 	return true
 }
 

@@ -305,14 +305,14 @@ func TestCountedProbabilities(t *testing.T) {
 // Where packets go all the same way, counted probabilities leave little to record.
 func TestPlanByCountedPaths(t *testing.T) {
 	g := graphOf(1, "e")
-	uniform, err := makePlan(t.Context(), g, nil, settings())
+	uniform, err := makePlan(t.Context(), g, nil, 0, settings())
 	if err != nil {
 		t.Fatal(err)
 	}
 	counted, err := makePlan(t.Context(), g, []record.PathCount{
 		{Path: []record.Step{{Table: "a", Hit: true}, {Table: "b", Hit: true}, {Table: "d"}}, Packets: 9000},
 		{Path: []record.Step{{Table: "a", Hit: true}, {Table: "b"}}, Packets: 1000},
-	}, settings())
+	}, 0, settings())
 	if err != nil {
 		t.Fatal(err)
 	}

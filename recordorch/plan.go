@@ -10,9 +10,9 @@ import (
 )
 
 // A planner finds a plan for a graph, by the paths that packets have taken, or without any by
-// uniform probabilities. The result depends on its arguments alone.
+// uniform probabilities, for packets that are in none of some classes. The result depends on its arguments alone.
 type planner func(
-	ctx context.Context, g *record.Graph, paths []record.PathCount, s schema.RecordSettings,
+	ctx context.Context, g *record.Graph, paths []record.PathCount, not record.Classes, s schema.RecordSettings,
 ) (*record.Plan, error)
 
 // budget is how many sets a search may evaluate here, where other rows wait for it: about a second
@@ -21,7 +21,7 @@ const budget = 50_000
 
 // makePlan is the planner of recordplan.
 func makePlan(
-	ctx context.Context, g *record.Graph, paths []record.PathCount, s schema.RecordSettings,
+	ctx context.Context, g *record.Graph, paths []record.PathCount, not record.Classes, s schema.RecordSettings,
 ) (*record.Plan, error) {
 	p, from := recordplan.Uniform(g), schema.ProbabilitiesUniform
 	if len(paths) > 0 {
@@ -31,7 +31,7 @@ func makePlan(
 		}
 		p, from = mix(counted, p), schema.ProbabilitiesCounted
 	}
-	m, err := recordplan.NewModel(g, p)
+	m, err := recordplan.NewModel(g, g.Unlikely(not, p))
 	if err != nil {
 		return nil, fmt.Errorf("the switch's pipeline: %w", err)
 	}

@@ -40,6 +40,7 @@ type scheme struct {
 	plan    *record.Plan
 	err     error
 	counted bool               // by counted probabilities
+	not     record.Classes     // of which no packet is that it was made for
 	paths   []record.PathCount // that it was made by; nil: by uniform probabilities
 
 	object tamorch.Object
@@ -57,6 +58,9 @@ func (o *Orch) scheme(ctx context.Context, s schema.RecordSettings) (*scheme, er
 		c = &scheme{settings: s, object: object, labels: map[string]record.ChipSession{}}
 		o.schemes[k] = c
 	}
+	if !c.object.There() && c.not != o.notOfAny(k) {
+		c.version = 0
+	}
 	if c.version != o.graph.Version {
 		if was := o.former[k]; was.version == o.graph.Version && was.paths != nil {
 			if o.planAnew(ctx, c, was.paths); c.err == nil {
@@ -71,9 +75,9 @@ func (o *Orch) scheme(ctx context.Context, s schema.RecordSettings) (*scheme, er
 
 // planAnew makes the plan of a scheme for the current graph, by counted paths or by none.
 func (o *Orch) planAnew(ctx context.Context, c *scheme, paths []record.PathCount) {
-	c.version, c.counted, c.paths = o.graph.Version, paths != nil, paths
+	c.version, c.counted, c.paths, c.not = o.graph.Version, paths != nil, paths, o.notOfAny(keyOf(c.settings))
 	var err error
-	if c.plan, err = o.plan(ctx, o.graph, paths, c.settings); err != nil {
+	if c.plan, err = o.plan(ctx, o.graph, paths, c.not, c.settings); err != nil {
 		c.plan, c.err = nil, fmt.Errorf("no plan: %w", err)
 		return
 	}

@@ -292,7 +292,7 @@ func TestRefusals(t *testing.T) {
 			sai.ACLTableAttrFieldInnerSrcIP, sai.Bool(true)}, sai.StatusAttrNotSupported0 - 1},
 		{"an egress port at ingress", sai.ObjectTypeACLTable, []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress,
 			sai.ACLTableAttrFieldOutPort, sai.Bool(true)}, sai.StatusNotSupported},
-		{"a stage that the chip has not", sai.ObjectTypeACLTable, []any{sai.ACLTableAttrACLStage, sai.ACLStagePreIngress}, sai.StatusNotSupported},
+		{"a stage that the chip has not", sai.ObjectTypeACLTable, []any{sai.ACLTableAttrACLStage, sai.ACLStageIngressMacsec}, sai.StatusNotSupported},
 		{"mirroring at the egress by an ingress table", sai.ObjectTypeACLTable, []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress,
 			sai.ACLTableAttrACLActionTypeList, sai.Enums{sai.ACLActionTypeMirrorEgress}}, sai.StatusNotSupported},
 		{"an oversized table", sai.ObjectTypeACLTable, []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress, sai.ACLTableAttrSize, sai.Uint(33)}, sai.StatusInsufficientResources},
@@ -333,7 +333,7 @@ func TestResourcesRunOut(t *testing.T) {
 	r.acl(sai.ACLStageEgress) // another stage
 	avail := r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrAvailableACLTable).(sai.ACLResources)
 	for _, a := range avail {
-		if want := map[sai.Enum]uint32{sai.ACLStageIngress: 0, sai.ACLStageEgress: 3}[a.Stage]; a.Available != want {
+		if want := map[sai.Enum]uint32{sai.ACLStageIngress: 0, sai.ACLStageEgress: 3, sai.ACLStagePreIngress: 4}[a.Stage]; a.Available != want {
 			t.Errorf("%+v, want %d left", a, want)
 		}
 	}

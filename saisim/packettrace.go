@@ -21,8 +21,9 @@ type CountChange = engine.CountChange
 
 // Tables of findings beyond those of the graph.
 const (
-	TablePolicer = engine.TablePolicer
-	TableQueue   = engine.TableQueue
+	TablePreIngress = engine.TablePreIngress
+	TablePolicer    = engine.TablePolicer
+	TableQueue      = engine.TableQueue
 )
 
 // A Fork is a chip as it was at an instant, with all that was in it and on its way: for what would become of packets.

@@ -16,10 +16,11 @@ import (
 	"tamtam/tam/record"
 )
 
-// A recorder is a router that records what an ACL entry selects: its IPv4 packets, to a
-// collector at port 1.
+// A recorder is a router that records what a pre-ingress entry selects: its IPv4 packets, to a
+// collector at port 1. Its ingress ACL table has an entry that all of them hit.
 type recorder struct {
 	*router
+	chosen sai.OID // the pre-ingress table
 	table  sai.OID
 	object sai.OID // of the plan
 	plan   record.ChipPlan
@@ -34,19 +35,16 @@ func newRecorder(t testing.TB, mirror func(r *rig) sai.OID) *recorder {
 	r.object = r.planned(r.plan)
 	r.table = r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldEtherType, sai.Bool(true), sai.ACLTableAttrFieldIPProtocol, sai.Bool(true))
 	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrIngressACL, r.table)
-	r.recorded(1, mirror(r.rig))
+	r.entry(r.table, 1, sai.ACLEntryAttrFieldEtherType, sai.Match(sai.Uint(0x800), sai.Uint(0xffff)))
+	r.chosen = r.acl(sai.ACLStagePreIngress, sai.ACLTableAttrFieldEtherType, sai.Bool(true), sai.ACLTableAttrFieldIPProtocol, sai.Bool(true))
+	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrPreIngressACL, r.chosen)
+	r.entry(r.chosen, 1, sai.ACLEntryAttrFieldEtherType, sai.Match(sai.Uint(0x800), sai.Uint(0xffff)),
+		sai.ACLEntryAttrActionMirrorIngress, sai.Do(sai.OIDs{mirror(r.rig)}))
 	return r
 }
 
 func erspanTo1(r *rig) sai.OID {
 	return r.erspan(1, sai.ErspanEncapsulationTypeMirrorL3GRETunnel, false, sai.MirrorSessionAttrLabel, sai.Text("tr:s"))
-}
-
-// recorded has the IPv4 packets mirrored to a session.
-func (r *recorder) recorded(priority int, session sai.OID, pairs ...any) {
-	r.Helper()
-	r.entry(r.table, priority, append(pairs, sai.ACLEntryAttrFieldEtherType, sai.Match(sai.Uint(0x800), sai.Uint(0xffff)),
-		sai.ACLEntryAttrActionMirrorIngress, sai.Do(sai.OIDs{session}))...)
 }
 
 // everything is a plan that marks all tables, ran and hit.
@@ -146,11 +144,10 @@ func TestRecords(t *testing.T) {
 		{"a copy to each port", near, 0, to(2, 64), "2: " + routed + "next_hop* fdb mtu*, 3: " + routed + "next_hop* fdb mtu*"},
 		{"to the CPU", near, 0, to(1, 1), "65535: " + strings.TrimSpace(routed)},
 		{"no route", nil, 0, packet(0, at4(0, 9), netip.MustParseAddr("192.0.2.7"), 64, 100), "65535 no-route: port* trap acl* router_mac* ipv4_route"},
-		{"under another entry", func(r *recorder) {
-			r.entry(r.table, 2, action(sai.PacketActionDrop)...)
-		}, 6, udpFrame(1, 2, 60), ""},
-		{"dropped by its own", func(r *recorder) {
-			r.recorded(2, erspanTo1(r.rig), append(action(sai.PacketActionDrop), sai.ACLEntryAttrFieldIPProtocol, sai.Match(sai.Uint(17), sai.Uint(0xff)))...)
+		{"from a group address", nil, 6, slices.Concat(udpFrame(1, 2, 60)[:6], []byte{1}, udpFrame(1, 2, 60)[7:]), "65535 source-address: port"},
+		{"of no VLAN", nil, 6, slices.Concat(udpFrame(1, 2, 60)[:12], []byte{0x81, 0, 0, 9}, udpFrame(1, 2, 60)[12:]), "65535 no-vlan: port trap"},
+		{"dropped by an entry", func(r *recorder) {
+			r.entry(r.table, 2, append(action(sai.PacketActionDrop), sai.ACLEntryAttrFieldIPProtocol, sai.Match(sai.Uint(17), sai.Uint(0xff)))...)
 			known(r)
 		}, 6, udpFrame(1, 2, 60), "65535 acl: port* trap acl* learning"},
 		{"at a port that is down", func(r *recorder) {
@@ -172,7 +169,7 @@ func TestRecords(t *testing.T) {
 		}, 6, udpFrame(1, 2, 60), "65535 no-destination: port* trap acl* learning router_mac fdb"},
 		{"a trap that copies", func(r *recorder) {
 			known(r)
-			r.recorded(2, erspanTo1(r.rig), append(action(sai.PacketActionCopy), sai.ACLEntryAttrFieldIPProtocol, sai.Match(sai.Uint(17), sai.Uint(0xff)))...)
+			r.entry(r.table, 2, append(action(sai.PacketActionCopy), sai.ACLEntryAttrFieldIPProtocol, sai.Match(sai.Uint(17), sai.Uint(0xff)))...)
 		}, 6, udpFrame(1, 2, 60), "65535: port* trap acl* learning router_mac fdb*, 7: port* trap acl* learning router_mac fdb* mtu*"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -326,15 +323,16 @@ func TestTwoPlans(t *testing.T) {
 	r.planned(half(2, 32, "tr:u", "chip.fdb"))
 	other := r.erspan(1, sai.ErspanEncapsulationTypeMirrorL3GRETunnel, false, sai.MirrorSessionAttrLabel, sai.Text("tr:u"))
 	plain := r.local(5)
-	r.entry(r.table, 2, sai.ACLEntryAttrFieldIPProtocol, sai.Match(sai.Uint(17), sai.Uint(0xff)),
+	r.entry(r.chosen, 2, sai.ACLEntryAttrFieldIPProtocol, sai.Match(sai.Uint(17), sai.Uint(0xff)),
 		sai.ACLEntryAttrActionMirrorIngress, sai.Do(sai.OIDs{other, plain}))
 	outs := r.send(6, udpFrame(1, 2, 60))
 	list, _ := r.records(outs)
 	if len(list) != 1 || list[0].Plan != 2 || fmt.Sprintf("%x", list[0].Bits) != "00000000" || len(on(outs, 5)) != 1 {
 		t.Errorf("%+v, and %d plain mirror copies, want a record of plan 2 and a copy", list, len(on(outs, 5)))
 	}
-	// A port's ingress mirroring to a session that records does nothing, egress mirroring
-	// neither.
+	// A port's ingress mirroring to a session that records does nothing, egress mirroring and
+	// that of an ingress entry neither.
+	r.entry(r.table, 2, sai.ACLEntryAttrActionMirrorIngress, sai.Do(sai.OIDs{other}))
 	r.set(sai.ObjectTypePort, r.oid(6), sai.PortAttrIngressMirrorSession, sai.OIDs{other})
 	r.set(sai.ObjectTypePort, r.oid(7), sai.PortAttrEgressMirrorSession, sai.OIDs{other})
 	if outs := r.send(6, eth(host(2), host(1), u16(0x88b5), make([]byte, 46))); len(on(outs, 1)) != 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // newRecordedLoad is a load with a plan of seven tables; of each sample packets, all
-// of which an ACL entry selects, one is recorded. 0: no session records any. Whole
+// of which an entry selects, one is recorded. 0: no session records any. Whole
 // frames go to one port by ERSPAN, by another queue than packets.
 func newRecordedLoad(t testing.TB, plan bool, sample uint32) *load {
 	t.Helper()
@@ -26,11 +26,9 @@ func newRecordedLoad(t testing.TB, plan bool, sample uint32) *load {
 	if sample > 0 {
 		act = []any{sai.ACLEntryAttrActionMirrorIngress, sai.Do(sai.OIDs{session})}
 	}
-	table := l.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldSrcIP, sai.Bool(true))
+	table := l.acl(sai.ACLStagePreIngress, sai.ACLTableAttrFieldSrcIP, sai.Bool(true))
 	l.entry(table, 1, act...)
-	for _, id := range l.Ports() {
-		l.set(sai.ObjectTypePort, l.oid(id), sai.PortAttrIngressACL, table)
-	}
+	l.set(sai.ObjectTypeSwitch, l.sw, sai.SwitchAttrPreIngressACL, table)
 	if !plan {
 		return l
 	}

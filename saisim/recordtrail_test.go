@@ -112,7 +112,7 @@ func TestTrails(t *testing.T) {
 		}, 0, toFar, "no-next-hop: port* trap router_mac* ipv4_route* next_hop"},
 		{"a route that drops", func(r *router) {
 			r.route("192.0.2.0/24", sai.NullOID, sai.RouteEntryAttrPacketAction, sai.PacketActionDrop)
-		}, 0, toFar, "route: port* trap router_mac* ipv4_route*"},
+		}, 0, toFar, "blackhole: port* trap router_mac* ipv4_route*"},
 		{"to the switch", nil, 0, packet(0, at4(0, 9), at4(1, 1), 64, 100), "punted: port* trap router_mac* ipv4_route*"},
 		{"TTL", near, 0, packet(0, at4(0, 9), at4(1, 20), 1, 100), "punted: port* trap router_mac* ipv4_route*"},
 		{"not fit to be routed", nil, 0, packet(0, netip.MustParseAddr("224.1.2.3"), far, 64, 100), "ip-header: port* trap router_mac*"},

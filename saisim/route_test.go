@@ -258,11 +258,14 @@ func TestRouteDrops(t *testing.T) {
 		{"TTL before no route", cpu, packet(0, at4(0, 9), far, 1, 100), nil},
 		{"no route", "no-route=1 ", packet(0, at4(0, 9), far, 64, 100), nil},
 		{"header before no route", "ip-header=1 ", func() []byte { f := packet(0, at4(0, 9), far, 64, 100); f[24]++; return f }(), nil},
-		{"route of drops", "route=1 ", packet(0, at4(0, 9), far, 64, 100), func(r *router) {
+		{"route of drops", "blackhole=1 ", packet(0, at4(0, 9), far, 64, 100), func(r *router) {
 			r.route("192.0.2.0/24", sai.NullOID, sai.RouteEntryAttrPacketAction, sai.PacketActionDrop)
 		}},
 		{"route of traps", cpu, packet(0, at4(0, 9), far, 64, 100), func(r *router) {
 			r.route("192.0.2.0/24", sai.NullOID, sai.RouteEntryAttrPacketAction, sai.PacketActionTrap)
+		}},
+		{"default route of drops", "no-route=1 ", packet(0, at4(0, 9), far, 64, 100), func(r *router) {
+			r.route("0.0.0.0/0", sai.NullOID, sai.RouteEntryAttrPacketAction, sai.PacketActionDrop)
 		}},
 		{"route to nowhere", "route=1 ", packet(0, at4(0, 9), far, 64, 100), func(r *router) { r.route("192.0.2.0/24", sai.NullOID) }},
 		{"empty group", "no-next-hop=1 ", packet(0, at4(0, 9), far, 64, 100), func(r *router) {
@@ -273,7 +276,7 @@ func TestRouteDrops(t *testing.T) {
 		{"no neighbour, dropped", "no-neighbor=1 ", packet(0, at4(0, 9), at4(1, 99), 64, 100), func(r *router) {
 			r.set(sai.ObjectTypeRouterInterface, r.rifs[1], sai.RouterInterfaceAttrNeighborMissPacketAction, sai.PacketActionDrop)
 		}},
-		{"neighbour of drops", "route=1 ", packet(0, at4(0, 9), at4(1, 77), 64, 100), func(r *router) {
+		{"neighbour of drops", "neighbor=1 ", packet(0, at4(0, 9), at4(1, 77), 64, 100), func(r *router) {
 			r.neighbor(1, at4(1, 77), 77, sai.NeighborEntryAttrPacketAction, sai.PacketActionDrop)
 		}},
 		{"MTU", "1", packet(0, at4(0, 9), near, 64, 1514), nil},

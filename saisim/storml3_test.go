@@ -61,7 +61,11 @@ func (s *storm) controlL3() {
 		if r.neighbors[k] {
 			r.removeKey(k)
 		} else {
-			r.neighbor(i, ip, byte(1+rnd.IntN(7)))
+			host, does := byte(1+rnd.IntN(7)), sai.PacketActionForward
+			if host == 7 {
+				does = sai.PacketActionDrop
+			}
+			r.neighbor(i, ip, host, sai.NeighborEntryAttrPacketAction, does)
 		}
 		r.neighbors[k] = !r.neighbors[k]
 	case 2:

@@ -208,6 +208,8 @@ func actionNames() []string {
 const (
 	StageIngress = "INGRESS"
 	StageEgress  = "EGRESS"
+	// StagePreIngress is behind the parser, before anything is decided. No row of ACL_TABLE is there.
+	StagePreIngress = "PRE_INGRESS"
 )
 
 // ACLTable is a row of ACL_TABLE and of APPL_DB ACL_TABLE_TABLE.

@@ -195,7 +195,7 @@ func (n *names) lookup(f *saisim.Finding) Lookup {
 		l.Entry = n.admitted(f)
 	case "chip.trap":
 		l.Entry = f.Trap.String()
-	case "chip.acl", "chip.egress_acl":
+	case saisim.TablePreIngress, "chip.acl", "chip.egress_acl":
 		n.acl(f, &l)
 	case "chip.learning", "chip.fdb":
 		l.Key, l.Entry = fmt.Sprintf("%s in Vlan%d", f.MAC, f.VLAN), n.name(f.Entry)

@@ -10,12 +10,12 @@ import (
 )
 
 // A reason is one for which frames are lost: a field of TAMTAM_WIRE, and a leaf of the same name.
-type reason struct{ prefix, name, text string }
+type reason struct{ prefix, name, text, sai string }
 
 // lossReasons are those at a wire.
 func lossReasons() (list []reason) {
 	for _, l := range schema.WireLosses {
-		list = append(list, reason{schema.WireLost, l.Name, l.Text})
+		list = append(list, reason{schema.WireLost, l.Name, l.Text, ""})
 	}
 	return list
 }
@@ -24,7 +24,7 @@ func lossReasons() (list []reason) {
 func dropReasons() (list []reason) {
 	for r := range drop.NumReasons {
 		text := r.Text()
-		list = append(list, reason{schema.WireDropped, r.String(), strings.ToUpper(text[:1]) + text[1:] + "."})
+		list = append(list, reason{schema.WireDropped, r.String(), strings.ToUpper(text[:1]) + text[1:] + ".", r.SAI()})
 	}
 	return list
 }
@@ -33,7 +33,11 @@ func dropReasons() (list []reason) {
 func reasons(w io.Writer, list []reason) {
 	fmt.Fprint(w, "| reason | |\n| --- | --- |\n")
 	for _, r := range list {
-		fmt.Fprintf(w, "| `%s` | %s |\n", r.name, cell(r.text))
+		text := cell(r.text)
+		if r.sai != "" {
+			text += " `" + r.sai + "`"
+		}
+		fmt.Fprintf(w, "| `%s` | %s |\n", r.name, text)
 	}
 }
 

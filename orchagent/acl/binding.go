@@ -15,7 +15,7 @@ import (
 // parallel, so it does not matter.
 const memberPriority = 100
 
-// A target is a port or LAG that a table should be bound to.
+// A target is a port or LAG, or the switch, that a table should be bound to.
 type target struct {
 	name string
 	key  sai.Key
@@ -38,9 +38,12 @@ type group struct {
 
 type groupKey struct{ name, stage string }
 
-// targets returns the existing ports and LAGs that a table should be bound to, sorted: those of its
-// row, or all for a TAM table without any.
-func (x *terms) targets(t *table) []target {
+// targets returns the existing ports and LAGs that a table of a stage should be bound to, sorted: those of its
+// row, or all for a TAM table without any. At the pre-ingress stage it is the switch.
+func (x *terms) targets(t *table, stage string) []target {
+	if stage == schema.StagePreIngress {
+		return []target{{"the switch", sai.Obj(sai.ObjectTypeSwitch, x.sw)}}
+	}
 	names := t.row.Ports
 	if t.tam() && len(names) == 0 {
 		names = x.ports.Names()
@@ -69,9 +72,11 @@ func (x *terms) absent(t *table) []string {
 	return list
 }
 
-// bindAttr is the attribute of a port or LAG that holds its group.
+// bindAttr is the attribute of a port or LAG, or the switch, that holds its group.
 func bindAttr(t sai.ObjectType, stage string) sai.AttrID {
 	switch {
+	case t == sai.ObjectTypeSwitch:
+		return sai.SwitchAttrPreIngressACL
 	case t == sai.ObjectTypePort && stage == schema.StageIngress:
 		return sai.PortAttrIngressACL
 	case t == sai.ObjectTypePort:
@@ -109,8 +114,11 @@ func (b *objects) bind(ctx context.Context, in *instance, tg target) error {
 
 func (b *objects) createGroup(ctx context.Context, undo *orch.Undo, gk groupKey, tg target) (*group, error) {
 	point := bindPoints[schema.BindPort]
-	if tg.key.Type == sai.ObjectTypeLAG {
+	switch tg.key.Type {
+	case sai.ObjectTypeLAG:
 		point = bindPoints[schema.BindPortChannel]
+	case sai.ObjectTypeSwitch:
+		point = bindPoints[schema.BindSwitch]
 	}
 	oid, err := b.api.Create(ctx, sai.ObjectTypeACLTableGroup, []sai.Attr{
 		{ID: sai.ACLTableGroupAttrACLStage, Value: stages[gk.stage]},
@@ -169,7 +177,7 @@ func (b *objects) unbind(ctx context.Context, in *instance, name string) error {
 // bound does not hold up the others.
 func (o *Orch) rebind(ctx context.Context, in *instance) {
 	want := map[string]target{}
-	for _, tg := range o.targets(in.table) {
+	for _, tg := range o.targets(in.table, in.def.stage) {
 		want[tg.name] = tg
 	}
 	in.refused = nil

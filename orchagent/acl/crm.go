@@ -74,7 +74,7 @@ func (c *crm) row(ctx context.Context, daemon *orch.Daemon, t orch.Task) {
 }
 
 // crmPoints has CRM's names of SAI's bind points.
-var crmPoints = map[string]string{schema.BindPort: "PORT", schema.BindPortChannel: "LAG"}
+var crmPoints = map[string]string{schema.BindPort: "PORT", schema.BindPortChannel: "LAG", schema.BindSwitch: "SWITCH"}
 
 func (c *crm) tableAdded(in *instance)   { c.countTable(in, 1) }
 func (c *crm) tableRemoved(in *instance) { c.countTable(in, -1); delete(c.entries, in) }
@@ -92,8 +92,11 @@ func (c *crm) groupAdded(g *group)   { c.groups[g.point()]++ }
 func (c *crm) groupRemoved(g *group) { c.groups[g.point()]-- }
 
 func (g *group) point() pointKey {
-	if g.target.key.Type == sai.ObjectTypeLAG {
+	switch g.target.key.Type {
+	case sai.ObjectTypeLAG:
 		return pointKey{g.stage, "LAG"}
+	case sai.ObjectTypeSwitch:
+		return pointKey{g.stage, "SWITCH"}
 	}
 	return pointKey{g.stage, "PORT"}
 }

@@ -9,7 +9,8 @@
 //
 // A table of type TAM is not itself an object of the ASIC. Its rules are flow groups, and each TAM
 // feature that uses one gets a table of its own in the ASIC ([Orch.BindMany], [Orch.BindVariants]),
-// so that overlapping flow groups of two features do not hide each other.
+// so that overlapping flow groups of two features do not hide each other. That of table recording is at the
+// pre-ingress stage ([Orch.PreIngress]), the others at the ingress.
 //
 // What belongs here: everything that is an ACL object. Not: what a feature does
 // with a flow group; it arrives as actions of an entry.

@@ -120,6 +120,7 @@ var bindPoints = map[string]sai.Enum{
 
 // stages has SAI's stages.
 var stages = map[string]sai.Enum{
-	schema.StageIngress: sai.ACLStageIngress,
-	schema.StageEgress:  sai.ACLStageEgress,
+	schema.StageIngress:    sai.ACLStageIngress,
+	schema.StageEgress:     sai.ACLStageEgress,
+	schema.StagePreIngress: sai.ACLStagePreIngress,
 }

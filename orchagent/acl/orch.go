@@ -79,6 +79,8 @@ type terms struct {
 	nextHops NextHops
 	types    map[string]schema.ACLTableType
 	features map[string]needs // of the tables of TAM features
+	early    map[string]bool  // features whose tables are at the pre-ingress stage
+	sw       sai.OID
 
 	capability map[string]sai.ACLCapability // by stage
 	priorities sai.Range                    // of entries
@@ -126,6 +128,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		terms: terms{
 			ports: cfg.Ports, sessions: cfg.Sessions, nextHops: cfg.NextHops,
 			types: map[string]schema.ACLTableType{}, features: map[string]needs{},
+			early: map[string]bool{}, sw: cfg.Switch,
 			capability: map[string]sai.ACLCapability{},
 		},
 		programmer: programmer{
@@ -309,7 +312,10 @@ func (o *Orch) Count(used func() map[sai.AttrID]int) { o.crm.others = append(o.c
 func (o *Orch) portsChanged(ctx context.Context, names []string) {
 	for _, t := range o.tables {
 		changed := func(p string) bool { return slices.Contains(names, p) }
-		if t.tam() && len(t.row.Ports) == 0 || slices.ContainsFunc(t.row.Ports, changed) {
+		switch named := slices.ContainsFunc(t.row.Ports, changed); {
+		case t.tam() && named:
+			o.markTable(t) // entries may have the ports in their match
+		case t.tam() && len(t.row.Ports) == 0, named:
 			o.dirtyTables[t.name] = t
 			clear(t.failed)
 		}

@@ -112,7 +112,7 @@ func (o *Orch) plan(w *work, r *rule) {
 	if before != r.standing() || had && len(r.uses) == 0 || r.table.tam() && !old.same(r.spec) {
 		o.news[r.key] = true
 	}
-	wanted := r.wanted()
+	wanted := r.wanted(o.early)
 	keys := slices.SortedFunc(maps.Keys(wanted), entryKey.compare)
 	for _, s := range r.entryKeys() {
 		if wanted[s] == nil {

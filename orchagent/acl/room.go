@@ -90,7 +90,7 @@ func (o *Orch) giveWay() (some bool) {
 		if t == nil || o.pushed[s] {
 			continue
 		}
-		list := o.seated(t.row.Stage)
+		list := o.seated(o.stageOf(t, s.feature))
 		if len(list) == 0 || list[len(list)-1].seat().compare(s) <= 0 {
 			continue
 		}

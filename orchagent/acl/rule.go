@@ -25,6 +25,7 @@ type rule struct {
 	parseErr error
 
 	spec     *spec               // what an entry of it holds; nil while err is not
+	atPorts  *spec               // the same where the table is bound to the switch, with the table's ports
 	err      error               // why it cannot be in the ASIC
 	uses     assoc[string, *use] // by TAM feature, in TAM tables
 	entries  assoc[entryKey, *entry]
@@ -44,6 +45,7 @@ type use struct {
 type spec struct {
 	priority uint32
 	off      bool // ADMIN_STATE is false
+	never    bool // no packet matches
 	ranges   []rangeKey
 	attrs    []sai.Attr // matches, then actions, each by id
 }
@@ -94,6 +96,49 @@ func (x *terms) examine(r *rule) {
 	if r.err != nil {
 		r.spec = nil
 	}
+	if r.atPorts = r.spec; r.spec != nil && t.tam() {
+		r.atPorts = x.within(r.spec, t.row.Ports)
+	}
+}
+
+// within is a spec that matches only at ports, where any are named. Those that do not exist have no packets.
+func (x *terms) within(s *spec, names []string) *spec {
+	if len(names) == 0 {
+		return s
+	}
+	here := sai.OIDs{}
+	add := func(name string) {
+		if oid, _, ok := x.ports.Port(name); ok && !slices.Contains(here, oid) {
+			here = append(here, oid)
+		}
+	}
+	for _, name := range names {
+		if _, members, ok := x.ports.LAG(name); ok {
+			for _, m := range members {
+				add(m)
+			}
+		} else if _, lag, _ := x.ports.Port(name); lag == "" { // a member's packets are its PortChannel's
+			add(name)
+		}
+	}
+	n := *s
+	n.attrs = slices.Clone(s.attrs)
+	i := slices.IndexFunc(n.attrs, func(a sai.Attr) bool { return a.ID == sai.ACLEntryAttrFieldInPorts })
+	if i >= 0 {
+		f, _ := n.attrs[i].Value.(sai.Field)
+		own, _ := f.Data.(sai.OIDs)
+		here = slices.DeleteFunc(slices.Clone(own), func(p sai.OID) bool { return !slices.Contains(here, p) })
+	}
+	if len(here) == 0 {
+		n.never = true
+		return &n
+	}
+	if i < 0 {
+		n.attrs, i = append([]sai.Attr{{ID: sai.ACLEntryAttrFieldInPorts}}, n.attrs...), 0
+	}
+	n.attrs[i].Value = sai.Match(here, nil)
+	sortAttrs(n.attrs)
+	return &n
 }
 
 // standing is what users of the rule as a flow group must know: "" before it was first examined,
@@ -285,7 +330,7 @@ func (r *rule) names(name string) bool {
 }
 
 // wanted returns the contents of the rule's wanted entries.
-func (r *rule) wanted() map[entryKey]*spec {
+func (r *rule) wanted(early map[string]bool) map[entryKey]*spec {
 	if r.spec == nil {
 		return nil
 	}
@@ -294,9 +339,12 @@ func (r *rule) wanted() map[entryKey]*spec {
 	}
 	want := map[entryKey]*spec{}
 	for _, x := range r.uses {
-		f, u := x.key, x.value
+		f, u, s := x.key, x.value, r.spec
+		if early[f] {
+			s = r.atPorts
+		}
 		for _, v := range u.variants {
-			want[entryKey{f, v.Name}] = r.spec.as(v, u.off.get(v.Name))
+			want[entryKey{f, v.Name}] = s.as(v, u.off.get(v.Name))
 		}
 	}
 	return want
@@ -305,7 +353,7 @@ func (r *rule) wanted() map[entryKey]*spec {
 // as returns the content of a rule's entry for a variant. What the variant matches replaces what
 // the rule says of the same field.
 func (s *spec) as(v Variant, off bool) *spec {
-	n := &spec{priority: s.priority + v.Raise, off: off, ranges: s.ranges}
+	n := &spec{priority: s.priority + v.Raise, off: off || s.never, ranges: s.ranges}
 	for _, a := range s.attrs {
 		if _, ok := sai.Find(v.Match, a.ID); !ok {
 			n.attrs = append(n.attrs, a)

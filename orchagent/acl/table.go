@@ -112,7 +112,10 @@ func (x *terms) usable(t *table) (schema.ACLTableType, error) {
 // definition is what the instance for a feature must be created with. actions
 // are those of the entries, if the table type does not say.
 func (x *terms) definition(t *table, feature string) definition {
-	d := definition{typ: t.typ.Name, matches: t.typ.Matches, stage: t.row.Stage, bind: t.typ.BindPoints}
+	d := definition{typ: t.typ.Name, matches: t.typ.Matches, stage: x.stageOf(t, feature), bind: t.typ.BindPoints}
+	if d.stage == schema.StagePreIngress {
+		d.bind = []string{schema.BindSwitch}
+	}
 	switch {
 	case feature != "":
 		d.actions = slices.Clone(x.features[feature].actions)
@@ -127,6 +130,14 @@ func (x *terms) definition(t *table, feature string) definition {
 	slices.Sort(d.actions)
 	d.actions = slices.Compact(d.actions)
 	return d
+}
+
+// stageOf is where the instance for a feature is.
+func (x *terms) stageOf(t *table, feature string) string {
+	if x.early[feature] {
+		return schema.StagePreIngress
+	}
+	return t.row.Stage
 }
 
 // listActions reports whether the table is created with a list of its actions:
@@ -187,7 +198,7 @@ func (o *Orch) createInstance(ctx context.Context, t *table, feature string) (*i
 		return o.api.Remove(ctx, sai.Obj(sai.ObjectTypeACLTable, oid))
 	})
 	in := &instance{table: t, feature: feature, oid: oid, def: def, bound: map[string]*bound{}, fresh: true}
-	for _, tg := range o.targets(t) {
+	for _, tg := range o.targets(t, def.stage) {
 		if err := o.bind(ctx, in, tg); err != nil {
 			return nil, rolledBack(ctx, &undo, err)
 		}

@@ -70,6 +70,11 @@ func (o *Orch) ReserveVariants(feature string, samples []Variant) {
 	}
 }
 
+// PreIngress says in advance that the tables of a feature are at the pre-ingress stage: its entries see packets
+// before anything is decided about them. These tables are the switch's, and ports that the row of their table names
+// are in the match of each entry.
+func (o *Orch) PreIngress(feature string) { o.early[feature] = true }
+
 // BindVariants makes a TAM feature use flow groups, each with several entries: rules[i] for
 // users[i], as variants[i]. The entries of a rule come and go together: all or none. What a variant
 // matches replaces what the rule says of the same field. Variants have distinct, short names:

@@ -49,4 +49,6 @@ type Stage uint8
 const (
 	Ingress Stage = iota
 	Egress
+	PreIngress // behind the parser, before anything is decided
+	NumStages
 )

@@ -60,6 +60,7 @@ type Switch struct {
 	AgingSeconds          uint32 // of the FDB; 0: entries do not age
 	NoFlood               Flood
 	IngressACL, EgressACL ID     // table or group
+	PreIngressACL         ID     // likewise: nothing else has one
 	LAGSeed, ECMPSeed     uint32 // of the flow hash
 	CPU                   ID     // the CPU port
 }

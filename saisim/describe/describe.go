@@ -83,7 +83,6 @@ func Program(p *profile.Profile, program *pipe.Program) *record.Graph {
 		g.Reasons = append(g.Reasons, r.String())
 	}
 	g.Reasons[0] = "none" // port-down has no record
-	g.Chosen = ACL.String()
 	b.egress(b.ingress())
 	b.merge()
 	text, err := json.Marshal(g)
@@ -222,6 +221,12 @@ func (b *grapher) forward(last uint32, ways []way) (out, nowhere []way) {
 	mac := b.fixed(RouterMAC, last, decided[:1], record.Hit, record.Miss)
 	routed := b.cond("chip.routed", last, mac[:1], "ipv4", "ipv6", "drop")
 	bridged := b.cond("chip.bridged", last, mac[1:], "unicast", "group", "drop")
+	b.only(routed[0], record.ClassIPv4)
+	b.only(routed[1], record.ClassIPv6)
+	if !slices.ContainsFunc(b.program.Ingress.Tables, writesAddress) {
+		b.only(bridged[0], record.ClassUnicast)
+		b.only(bridged[1], record.ClassGroup)
+	}
 	v4 := b.fixed(IPv4Route, last, routed[:1], record.Hit, record.Miss)
 	v6 := b.fixed(IPv6Route, last, routed[1:2], record.Hit, record.Miss)
 	route := b.cond("chip.route.leads", last, []way{v4[0], v6[0]}, "next-hop", "drop")
@@ -236,12 +241,20 @@ func (b *grapher) forward(last uint32, ways []way) (out, nowhere []way) {
 		bridged[2].dropped(drop.NotRouter, drop.Miss),
 		v4[1].dropped(drop.TTL, drop.NoRoute),
 		v6[1].dropped(drop.TTL, drop.NoRoute),
-		route[1].dropped(drop.Trap, drop.TTL, drop.Route),
+		route[1].dropped(drop.Trap, drop.TTL, drop.NoRoute, drop.Blackhole, drop.Route),
 		hop[1].dropped(drop.NoNextHop, drop.NoNeighbor),
-		leaves[2].dropped(drop.Route, drop.RouterDown, drop.SamePort, drop.L3MTU),
+		leaves[2].dropped(drop.Neighbor, drop.RouterDown, drop.SamePort, drop.L3MTU),
 		to[1].dropped(drop.FDB, drop.Miss, drop.SamePort, drop.NoDestination),
 	}
 }
+
+// only says that no packet of another class goes this way.
+func (b *grapher) only(w way, c record.Classes) {
+	b.graph.Only = append(b.graph.Only, record.Only{From: w.from, Label: w.label, Class: record.ClassName(c)})
+}
+
+// writesAddress reports whether a table may write the address by which packets are bridged.
+func writesAddress(t pipe.Table) bool { return slices.Contains(actionWrites(&t), "eth.dst") }
 
 func (w way) dropped(why ...drop.Reason) way {
 	w.why = why

@@ -30,6 +30,8 @@ const (
 	RouterDown
 	IPHeader
 	NoRoute
+	Blackhole
+	Neighbor
 	Route
 	NoNextHop
 	TTL
@@ -49,42 +51,45 @@ const (
 	NumReasons
 )
 
-// reasons are all of them, in the words of reports and in a sentence. Whoever lists reasons has them from here.
-var reasons = [NumReasons]struct{ name, text string }{
-	PortDown:      {"port-down", "ingress port is down"},
-	Runt:          {"runt", "no whole Ethernet header, VLAN tag included"},
-	Oversize:      {"oversize", "longer, with FCS, than the ingress port's MTU"},
-	TagFilter:     {"vlan-tag-filter", "the port drops tagged, or untagged, frames"},
-	NoVLAN:        {"no-vlan", "the VLAN does not exist, or the port is in no bridge"},
-	NotMember:     {"not-vlan-member", "the ingress port is no member of the VLAN"},
-	SourceAddress: {"source-address", "the source address is a group address"},
-	Learning:      {"learning", "unknown source address where learning mode is drop"},
-	ACL:           {"acl", "an ingress ACL entry says so"},
-	Trap:          {"trap", "a link-local or trapped frame that is not for forwarding"},
-	FDB:           {"fdb", "an FDB entry says so"},
-	Miss:          {"unknown-destination", "unknown destination and the VLAN or switch does not flood it"},
-	SamePort:      {"same-port", "the destination is where it came from"},
-	NoDestination: {"no-destination", "flooded to nobody"},
-	NoLAGMember:   {"no-lag-member", "the LAG has no member that is up"},
-	NotRouter:     {"not-router", "at a router port, but not to the router's address"},
-	RouterDown:    {"router-down", "the router, or the router interface in or out, is down for IPv4 or IPv6"},
-	IPHeader:      {"ip-header", "to be routed, but its IP header is not fit for that"},
-	NoRoute:       {"no-route", "no route to the destination"},
-	Route:         {"route", "the route or the neighbour says so"},
-	NoNextHop:     {"no-next-hop", "the route leads to no next hop"},
-	TTL:           {"ttl", "the time to live or hop limit ends here"},
-	NoNeighbor:    {"no-neighbor", "the next hop's MAC address is not known"},
-	L3MTU:         {"l3-mtu", "longer than the MTU of the router interface that it leaves by"},
-	Program:       {"program", "a program in the ingress pipe says so"},
-	Policer:       {"policer", "a copy for the CPU that the policer of its trap does not let pass"},
-	Buffer:        {"buffer", "no room in the shared buffer"},
-	QueueLimit:    {"queue-limit", "the queue is as long as it may be"},
-	WRED:          {"wred", "dropped early, by WRED"},
-	EgressDown:    {"egress-port-down", "egress port is down"},
-	EgressMTU:     {"egress-mtu", "longer, with FCS, than the egress port's MTU"},
-	EgressACL:     {"egress-acl", "an egress ACL entry says so"},
-	EgressProgram: {"egress-program", "a program in the egress pipe says so"},
-	PortRemoved:   {"port-removed", "its port was removed while it was in the chip"},
+// reasons are all of them, in the words of reports and in a sentence, with what SAI's debug counters call them, where
+// they have a word (of SAI_IN_DROP_REASON_). Whoever lists reasons has them from here.
+var reasons = [NumReasons]struct{ name, text, sai string }{
+	PortDown:      {"port-down", "ingress port is down", ""},
+	Runt:          {"runt", "no whole Ethernet header, VLAN tag included", ""},
+	Oversize:      {"oversize", "longer, with FCS, than the ingress port's MTU", "EXCEEDS_L2_MTU"},
+	TagFilter:     {"vlan-tag-filter", "the port drops tagged, or untagged, frames", "VLAN_TAG_NOT_ALLOWED"},
+	NoVLAN:        {"no-vlan", "the VLAN does not exist, or the port is in no bridge", "INGRESS_VLAN_FILTER"},
+	NotMember:     {"not-vlan-member", "the ingress port is no member of the VLAN", "INGRESS_VLAN_FILTER"},
+	SourceAddress: {"source-address", "the source address is a group address", "SMAC_MULTICAST"},
+	Learning:      {"learning", "unknown source address where learning mode is drop", "L2_ANY"},
+	ACL:           {"acl", "an ingress ACL entry says so", "ACL_ANY"},
+	Trap:          {"trap", "a link-local or trapped frame that is not for forwarding", ""},
+	FDB:           {"fdb", "an FDB entry says so", "FDB_UC_DISCARD"},
+	Miss:          {"unknown-destination", "unknown destination and the VLAN or switch does not flood it", "L2_ANY"},
+	SamePort:      {"same-port", "the destination is where it came from", "L2_LOOPBACK_FILTER"},
+	NoDestination: {"no-destination", "flooded to nobody", "L2_ANY"},
+	NoLAGMember:   {"no-lag-member", "the LAG has no member that is up", ""},
+	NotRouter:     {"not-router", "at a router port, but not to the router's address", "NON_ROUTABLE"},
+	RouterDown:    {"router-down", "the router, or its interface in or out, is down for IPv4 or IPv6", "IRIF_DISABLED"},
+	IPHeader:      {"ip-header", "to be routed, but its IP header is not fit for that", "IP_HEADER_ERROR"},
+	NoRoute:       {"no-route", "no route to the destination, or only the default one, which drops", "LPM4_MISS"},
+	Blackhole:     {"blackhole", "the route says so, not the default one", "BLACKHOLE_ROUTE"},
+	Neighbor:      {"neighbor", "the neighbour says so", "BLACKHOLE_ARP"},
+	Route:         {"route", "the route leads nowhere", "L3_ANY"},
+	NoNextHop:     {"no-next-hop", "the route leads to no next hop", "UNRESOLVED_NEXT_HOP"},
+	TTL:           {"ttl", "the time to live or hop limit ends here", "TTL"},
+	NoNeighbor:    {"no-neighbor", "the next hop's MAC address is not known", "UNRESOLVED_NEXT_HOP"},
+	L3MTU:         {"l3-mtu", "longer than the MTU of the router interface that it leaves by", "EXCEEDS_L3_MTU"},
+	Program:       {"program", "a program in the ingress pipe says so", ""},
+	Policer:       {"policer", "a copy for the CPU that the policer of its trap does not let pass", ""},
+	Buffer:        {"buffer", "no room in the shared buffer", ""},
+	QueueLimit:    {"queue-limit", "the queue is as long as it may be", ""},
+	WRED:          {"wred", "dropped early, by WRED", ""},
+	EgressDown:    {"egress-port-down", "egress port is down", ""},
+	EgressMTU:     {"egress-mtu", "longer, with FCS, than the egress port's MTU", ""},
+	EgressACL:     {"egress-acl", "an egress ACL entry says so", "ACL_ANY"},
+	EgressProgram: {"egress-program", "a program in the egress pipe says so", ""},
+	PortRemoved:   {"port-removed", "its port was removed while it was in the chip", ""},
 }
 
 // String returns the reason in the words of reports.
@@ -93,6 +98,14 @@ func (r Reason) String() string {
 		return reasons[r].name
 	}
 	return "unknown"
+}
+
+// SAI is what SAI's debug counters call the reason, or that which comes closest: "" if it has no word for it.
+func (r Reason) SAI() string {
+	if r >= NumReasons || reasons[r].sai == "" {
+		return ""
+	}
+	return "SAI_IN_DROP_REASON_" + reasons[r].sai
 }
 
 // Text says in a few words what became of the frame.

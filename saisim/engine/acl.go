@@ -7,19 +7,21 @@ import (
 	"tamtam/saisim/describe"
 )
 
-// acl is both ACL stages.
+// acl is the ACL stages.
 type acl struct {
 	*core
 	recording *recording
 	marking   *marking
 	ranges    rangeCheckers
 	vlanACLs  [2]bool // some VLAN has a table bound
-	switchACL [2]config.ID
+	switchACL [config.NumStages]config.ID
+	// preIngress are the tables that all packets are looked up in behind the parser.
+	preIngress []lookup
 }
 
 func (c *acl) reset() {
 	c.ranges = rangeCheckers{list: make([]rangeChecker, c.prof.ACL.Ranges)}
-	c.vlanACLs, c.switchACL = [2]bool{}, [2]config.ID{}
+	c.vlanACLs, c.switchACL, c.preIngress = [2]bool{}, [config.NumStages]config.ID{}, nil
 }
 
 // A candidate is an entry that may give the packet its action of one kind.
@@ -117,11 +119,39 @@ next:
 
 // finder returns what is told of each look of a packet, or its copy for a port, into a table; nil: nobody wants to
 // know.
-func (c *acl) finder(pk *packet, stage describe.Fixed, out PortID) func(*lookup, *aclEntry) {
+func (c *acl) finder(pk *packet, table string, out PortID) func(*lookup, *aclEntry) {
 	if c.found == nil {
 		return nil
 	}
-	return func(l *lookup, e *aclEntry) { c.found(pk, foundEntry(stage.String(), l.table, e, out)) }
+	return func(l *lookup, e *aclEntry) { c.found(pk, foundEntry(table, l.table, e, out)) }
+}
+
+// lookupPreIngress looks a packet up behind the parser, when nothing is decided about it. Its entries have no say in
+// what becomes of it: they count it, and choose who copies or records it.
+func (c *acl) lookupPreIngress(p *port, pk *packet) {
+	var k aclKey
+	was := pk.vid
+	pk.vid = p.in.parsed(&pk.h)
+	c.buildKey(&k, pk)
+	pk.vid = was
+	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
+	var h hits
+	h.look(c.preIngress, nil, &k, &x, pk.length+fcsLen, c.finder(pk, TablePreIngress, CPUPort))
+	if h.does&doesMirror != 0 {
+		c.recording.mirrorTo(pk, h.mirror.entry.mirrors)
+	}
+}
+
+// parsed is the VLAN that a frame is in by what the parser sees: that of its tag, else that of untagged frames, which
+// at a router's port is none.
+func (in *admission) parsed(h *headers) uint16 {
+	switch {
+	case h.flags&flagTagged != 0 && h.outerC && h.tci[0]&0xfff != 0:
+		return h.tci[0] & 0xfff
+	case in.router != nil:
+		return 0
+	}
+	return in.pvid
 }
 
 // lookupIngress looks a packet up in the ingress tables of its port, LAG, VLAN
@@ -157,7 +187,7 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 		return
 	}
 	var h hits
-	found := c.finder(pk, describe.ACL, CPUPort)
+	found := c.finder(pk, describe.ACL.String(), CPUPort)
 	h.look(tables, nil, &k, &x, pk.length+fcsLen, found)
 	h.look(more, tables, &k, &x, pk.length+fcsLen, found)
 	c.doAll(pk, &h, t)
@@ -212,7 +242,7 @@ func (c *acl) do(pk *packet, h *hits, t markTime) {
 		pk.meta = h.meta.entry.metadata
 	}
 	if h.does&doesMirror != 0 {
-		c.recording.mirrorTo(pk, h.mirror.entry.mirrors)
+		pk.mirrors |= h.mirror.entry.mirrors &^ c.recorders
 	}
 	if h.does&doesTC != 0 {
 		pk.tc = h.tc.entry.tc

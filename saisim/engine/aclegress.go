@@ -18,7 +18,7 @@ func (c *acl) lookupEgress(p *port, cp *copyOf, h *hits) {
 	c.buildKey(&k, pk)
 	x := crossing{in: pk.in, out: p.id, inLAG: pk.lag, outLAG: p.lag}
 	bytes := cp.taggedLen() + fcsLen
-	found := c.finder(pk, describe.EgressACL, p.id)
+	found := c.finder(pk, describe.EgressACL.String(), p.id)
 	h.look(tables, nil, &k, &x, bytes, found)
 	h.look(more, tables, &k, &x, bytes, found)
 	h.marks = describe.EgressACL.Ran()

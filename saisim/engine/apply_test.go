@@ -17,7 +17,7 @@ import (
 // everyRow configures a switch of ports 0 to 4 with a row of each kind: 0 to 2 are in VLAN 1, port 3 is in a
 // LAG, and an ACL entry counts, marks and records, to port 4, all that comes.
 func everyRow(graph uint64) (c config.Change) {
-	c.Put(config.Switch{ID: 1, CPU: 2})
+	c.Put(config.Switch{ID: 1, CPU: 2, PreIngressACL: 74})
 	c.Put(config.Pool{Index: 1, Cells: 10})
 	for i := range config.ID(5) {
 		c.Put(config.Port{

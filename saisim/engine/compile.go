@@ -106,6 +106,7 @@ func (c *Engine) derive() {
 		p.bare = len(p.tables[stageEgress]) == 0 && p.mirror[stageEgress] == 0
 		p.calm = p.isCalm(c.recorders)
 	}
+	c.acl.preIngress = c.acl.lookups(c.acl.preIngress[:0], []config.ID{c.acl.switchACL[config.PreIngress]})
 	c.acl.vlanACLs = [2]bool{}
 	for _, v := range c.vlans {
 		if v == nil {
@@ -151,7 +152,7 @@ func (c *Engine) applySwitch(r config.Switch, gone bool) {
 	}
 	c.switchMAC, c.router.cpu, c.bridge.noFlood = mac48(r.MAC[:]), r.CPU, r.NoFlood
 	c.lagSeed, c.router.ecmpSeed = r.LAGSeed, r.ECMPSeed
-	c.acl.switchACL = [2]config.ID{r.IngressACL, r.EgressACL}
+	c.acl.switchACL = [config.NumStages]config.ID{r.IngressACL, r.EgressACL, r.PreIngressACL}
 	age, _ := mulDiv(uint64(r.AgingSeconds), c.prof.ClockHz, 1)
 	if c.bridge.fdb.age != Cycle(age) {
 		c.bridge.fdb.age = Cycle(age)

@@ -8,8 +8,9 @@ import (
 
 // Tables of findings beyond those of the graph, [tamtam/saisim/describe.Fixed].
 const (
-	TablePolicer = "policer"
-	TableQueue   = "queue"
+	TablePreIngress = "pre_ingress_acl"
+	TablePolicer    = "policer"
+	TableQueue      = "queue"
 )
 
 // A Finding is what one look of a packet into one table has found, and by which entry. Table says which it is, and
@@ -18,7 +19,7 @@ const (
 //	chip.port        Hit: the port may send it; VLAN that it is in, 0: at a router interface of a port or LAG;
 //	                 In: the port, LAG or VLAN of the router interface that it is at
 //	chip.trap        Trap, and what it does: Drop, Copy; wherever in the pipe it is trapped
-//	chip.acl, chip.egress_acl
+//	pre_ingress_acl, chip.acl, chip.egress_acl
 //	                 In: the ACL table; Entry: the ACL entry; Drop, Copy, Cancel: its packet action; Port: of a copy
 //	chip.learning    VLAN, MAC: its source; Entry: the bridge port where that was known before
 //	chip.ipv4_route, chip.ipv6_route

@@ -5,6 +5,11 @@
 // drop counted, at the cycle at which it entered the pipe; if ingress mirror
 // sessions take copies of it, at the cycle queue, after those.
 //
+// PRE-INGRESS, stage 0, in front of all that follows: the tables of the switch's
+// PRE_INGRESS_ACL. Their entries count, and mirror, and have no other say. The key
+// has what the parser knows: headers, port, traffic class; the VLAN is that of the
+// C-tag, else the port's, or the LAG's, and 0 at a router interface without tag.
+//
 // ADMIT, stage 0. The port's ingress mirror sessions are noted. A source MAC
 // address of a group: source-address, whatever follows. The frame's VLAN is that
 // of its outer tag if that is a C-tag (0x8100) with a VLAN, else the port's;
@@ -77,12 +82,12 @@
 //     does not drop: trap ip2me, or that of the protocol where there is an object
 //     for it (ssh, snmp, bgp, bfd, gnmi, p4rt, ntp, dhcp, ospf), reason trap.
 //  5. TTL or hop limit 0 or 1: trap ttl_error, reason ttl.
-//  6. No prefix: no-route. The route's packet action is added; route if it drops,
-//     or leads nowhere.
+//  6. No prefix: no-route. The route's packet action is added; if it drops, no-route
+//     at the default route and blackhole at another; route if it leads nowhere.
 //  7. A group chooses a member; no-next-hop if it has none. A connected subnet, or
 //     a next hop, without neighbour: neighbor_miss by the interface's action, or
 //     by the HOSTIF_TRAP if there is one; reason no-neighbor.
-//  8. The neighbour's packet action is added; route if it drops. router-down: the
+//  8. The neighbour's packet action is added; neighbor if it drops. router-down: the
 //     interface out. same-port: it is the one that the frame came in at, and its
 //     loopback action is to drop. The IP packet is longer than its MTU: trap
 //     l3_mtu_error, reason l3-mtu.

@@ -71,7 +71,7 @@ func (c *ingressPipe) run(vec []entering) {
 // calm reports whether packets that come in at ports which are calm are admitted, and go where an ACL table, a program
 // or addresses say.
 func (c *ingressPipe) calm() bool {
-	return !c.tracking && c.skips == 0 && !c.traps.udp
+	return !c.tracking && c.skips == 0 && !c.traps.udp && len(c.acl.preIngress) == 0
 }
 
 // usual is the ingress pipe for most packets where there is no program and no ACL table of a VLAN: untagged, at a port
@@ -256,6 +256,9 @@ func (c *ingressPipe) admit(p *port, pk *packet) bool {
 	in := &p.in
 	pk.mirrors = p.mirror[stageIngress] &^ c.recorders
 	pk.lag, pk.source, pk.pushPriority = in.lag, in.source, in.priority
+	if len(c.acl.preIngress) > 0 {
+		c.acl.lookupPreIngress(p, pk)
+	}
 	fixed := describe.Port.Ran()
 	if h.smac>>40&1 != 0 {
 		pk.why, pk.barred, pk.fixed = drop.SourceAddress, true, fixed

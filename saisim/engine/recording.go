@@ -44,7 +44,8 @@
 // were as it entered. The bits of all plans are in the PHV besides the program's fields.
 //
 // A mirror session whose LABEL begins with "tr:" records. It makes no copies of its own,
-// wherever it is named, but an ingress ACL entry that mirrors to it chooses packets.
+// wherever it is named, but a pre-ingress entry that mirrors to it chooses packets, before anything
+// is decided about them. What the ingress MAC drops (port-down, runt, oversize) does not come to the parser.
 // Each packet so chosen is a match of the session if some plan has the label, in the
 // order in which packets enter. Of the matches of a label, counted from the plan's
 // creation on, or since a change of the plan brought the label, the first of each

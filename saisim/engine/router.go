@@ -47,7 +47,10 @@ func (c *router) routed(pk *packet) drop.Reason {
 		return drop.NoRoute
 	}
 	if pk.act |= d.act; d.act&actDrop != 0 {
-		return drop.Route
+		if d.route.Prefix.Bits() == 0 {
+			return drop.NoRoute
+		}
+		return drop.Blackhole
 	}
 	switch d.kind {
 	case destHop:
@@ -115,7 +118,7 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 	pk.act |= hop.act
 	switch {
 	case hop.act&actDrop != 0:
-		return drop.Route
+		return drop.Neighbor
 	case !r.up(v4):
 		return drop.RouterDown
 	case r == pk.router && !r.loopback:

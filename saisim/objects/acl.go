@@ -5,12 +5,13 @@ import (
 
 	"tamtam/sai"
 	"tamtam/saisim/config"
+	"tamtam/saisim/profile"
 )
 
 // acls are the tables, groups, entries, ranges and counters of ACLs.
 type acls struct {
 	*core
-	entriesUsed, tablesUsed [2]uint32              // by stage
+	entriesUsed, tablesUsed byStage
 	rangesUsed              uint64                 // range checkers, by index
 	labelled                map[string][]config.ID // counters
 	fields                  map[sai.AttrID]config.ACLField
@@ -21,15 +22,33 @@ func newACLs(c *core) *acls {
 	return &acls{core: c, labelled: map[string][]config.ID{}, fields: aclFields(), actions: entryActions()}
 }
 
+// byStage are numbers for each stage.
+type byStage [config.NumStages]uint32
+
 // aclStage returns the stage of a table or group.
-func aclStage(o *object, id sai.AttrID) config.Stage {
-	if o.enum(id) == sai.ACLStageEgress {
+func aclStage(o *object, id sai.AttrID) config.Stage { return stageOf(o.enum(id)) }
+
+func stageOf(v sai.Value) config.Stage {
+	switch v {
+	case sai.ACLStageEgress:
 		return config.Egress
+	case sai.ACLStagePreIngress:
+		return config.PreIngress
 	}
 	return config.Ingress
 }
 
-func aclStages() []sai.Enum { return []sai.Enum{sai.ACLStageIngress, sai.ACLStageEgress} }
+// stages are SAI's of the chip, in the order of [config.Stage].
+func (as *acls) stages() []sai.Enum {
+	all := []sai.Enum{sai.ACLStageIngress, sai.ACLStageEgress}
+	if preIngress(&as.prof) {
+		all = append(all, sai.ACLStagePreIngress)
+	}
+	return all
+}
+
+// preIngress says whether a chip has the stage behind the parser, as those do that record tables.
+func preIngress(p *profile.Profile) bool { return p.TableRecord.Bits > 0 }
 
 func bindPoints() []sai.Enum {
 	return []sai.Enum{sai.ACLBindPointTypePort, sai.ACLBindPointTypeLAG, sai.ACLBindPointTypeVLAN,
@@ -37,7 +56,7 @@ func bindPoints() []sai.Enum {
 }
 
 // checkBinds refuses what cannot be bound to a bind point: a table or group of another stage than that
-// of the attribute, or one that was not created for it. The attributes are those of ingress and egress.
+// of the attribute, or one that was not created for it. The attributes are in the order of stages.
 func (as *acls) checkBinds(o *object, point sai.Enum, attrs ...sai.AttrID) error {
 	for stage, id := range attrs {
 		a := sai.Attr{ID: id, Value: o.ref(id)}
@@ -60,17 +79,20 @@ func (as *acls) checkBinds(o *object, point sai.Enum, attrs ...sai.AttrID) error
 
 // tablesByBindPoint and groupsByBindPoint return how many tables and groups are left.
 func (as *acls) tablesByBindPoint() sai.ACLResources {
-	return aclResources(as.prof.ACL.Tables, as.tablesUsed)
+	return as.resources(as.prof.ACL.Tables, as.tablesUsed)
 }
 
 func (as *acls) groupsByBindPoint() sai.ACLResources {
-	return aclResources(as.prof.ACL.Groups, as.groupsUsed())
+	return as.resources(as.prof.ACL.Groups, as.groupsUsed())
 }
 
-// aclResources is what is left of tables or groups.
-func aclResources(limit uint32, used [2]uint32) (r sai.ACLResources) {
-	for stage, s := range aclStages() {
+// resources is what is left of tables or groups.
+func (as *acls) resources(limit uint32, used byStage) (r sai.ACLResources) {
+	for stage, s := range as.stages() {
 		for _, p := range bindPoints() {
+			if config.Stage(stage) == config.PreIngress && p != sai.ACLBindPointTypeSwitch {
+				continue // SAI has no attribute for it
+			}
 			r = append(r, sai.ACLResource{Stage: s, BindPoint: p, Available: limit - used[stage]})
 		}
 	}

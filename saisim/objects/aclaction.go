@@ -28,6 +28,9 @@ func entryActions() map[sai.AttrID]aclAction {
 // aclActions returns the actions of a stage.
 func aclActions(stage config.Stage) (actions []sai.Enum) {
 	for _, a := range entryActions() {
+		if stage == config.PreIngress && a.listed != sai.ACLActionTypeCounter && a.listed != sai.ACLActionTypeMirrorIngress {
+			continue
+		}
 		switch a.listed {
 		case sai.ACLActionTypeRedirect, sai.ACLActionTypeSetACLMetaData, sai.ACLActionTypeSetDoNotLearn,
 			sai.ACLActionTypeMirrorIngress, sai.ACLActionTypeSetTC, sai.ACLActionTypeSetDSCP:

@@ -18,7 +18,7 @@ func (as *acls) groupKind() *kind {
 			sai.ACLTableGroupAttrMemberList,
 		},
 		enums: map[sai.AttrID][]sai.Enum{
-			sai.ACLTableGroupAttrACLStage:             aclStages(),
+			sai.ACLTableGroupAttrACLStage:             as.stages(),
 			sai.ACLTableGroupAttrACLBindPointTypeList: bindPoints(),
 		},
 		create: func(o *object) error {
@@ -62,7 +62,7 @@ func (as *acls) groupRow(o *object) config.ACLGroup {
 	return r
 }
 
-func (as *acls) groupsUsed() (used [2]uint32) {
+func (as *acls) groupsUsed() (used byStage) {
 	for _, o := range as.objects {
 		if g, ok := o.self.(*aclGroup); ok {
 			used[g.stage]++

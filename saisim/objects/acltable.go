@@ -16,7 +16,7 @@ func (as *acls) tableKind() *kind {
 			sai.ACLTableAttrEntryList, sai.ACLTableAttrAvailableACLEntry, sai.ACLTableAttrAvailableACLCounter,
 		},
 		enums: map[sai.AttrID][]sai.Enum{
-			sai.ACLTableAttrACLStage:             aclStages(),
+			sai.ACLTableAttrACLStage:             as.stages(),
 			sai.ACLTableAttrACLBindPointTypeList: bindPoints(),
 			sai.ACLTableAttrACLActionTypeList:    aclActions(config.Ingress),
 			sai.ACLTableAttrACLTableMatchType:    {sai.ACLTableMatchTypeTernary},
@@ -69,12 +69,13 @@ func (as *acls) createTable(o *object) error {
 				sai.EnumName(sai.ACLTableAttrACLActionTypeList, x))
 		}
 	}
-	if t.stage == config.Ingress {
-		for _, id := range []sai.AttrID{sai.ACLTableAttrFieldOutPort, sai.ACLTableAttrFieldOutPorts} {
-			if o.flag(id) {
-				return refuseIt(id, sai.StatusNotSupported, "the egress port is not known at ingress")
-			}
+	for _, id := range []sai.AttrID{sai.ACLTableAttrFieldOutPort, sai.ACLTableAttrFieldOutPorts} {
+		if t.stage != config.Egress && o.flag(id) {
+			return refuseIt(id, sai.StatusNotSupported, "the egress port is not known at ingress")
 		}
+	}
+	if id := sai.ACLTableAttrFieldACLUserMeta; t.stage == config.PreIngress && o.flag(id) {
+		return refuseIt(id, sai.StatusNotSupported, "nothing has set it behind the parser")
 	}
 	o.self = t
 	as.tablesUsed[t.stage]++
@@ -103,9 +104,10 @@ func (as *acls) getTable(o *object, id sai.AttrID) sai.Value {
 
 // tablesLeft returns the number of tables left at the stage that the attributes name (ingress if none).
 func (as *acls) tablesLeft(attrs []sai.Attr) uint32 {
-	stage := config.Ingress
-	if v, ok := sai.Find(attrs, sai.ACLTableAttrACLStage); ok && v == sai.ACLStageEgress {
-		stage = config.Egress
+	v, _ := sai.Find(attrs, sai.ACLTableAttrACLStage)
+	stage := stageOf(v)
+	if stage == config.PreIngress && !preIngress(&as.prof) {
+		return 0
 	}
 	return as.prof.ACL.Tables - as.tablesUsed[stage]
 }

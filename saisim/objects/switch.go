@@ -34,6 +34,9 @@ func (s *Store) switchKind() *kind {
 			sai.SwitchAttrFDBMulticastMissPacketAction: {sai.PacketActionForward, sai.PacketActionDrop},
 		},
 	}
+	if preIngress(&s.prof) {
+		k.attrs = append(k.attrs, sai.SwitchAttrPreIngressACL)
+	}
 	// What can only be read.
 	for id := range s.switchFacts() {
 		k.attrs = append(k.attrs, id)
@@ -71,7 +74,8 @@ func (s *Store) setSwitch(_ *object, a sai.Attr) error {
 
 // switchRow returns the row of the switch object.
 func (s *Store) switchRow(o *object) (config.Row, error) {
-	err := s.acls.checkBinds(o, sai.ACLBindPointTypeSwitch, sai.SwitchAttrIngressACL, sai.SwitchAttrEgressACL)
+	err := s.acls.checkBinds(o, sai.ACLBindPointTypeSwitch, sai.SwitchAttrIngressACL, sai.SwitchAttrEgressACL,
+		sai.SwitchAttrPreIngressACL)
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +86,8 @@ func (s *Store) switchRow(o *object) (config.Row, error) {
 			Multicast: drops(sai.SwitchAttrFDBMulticastMissPacketAction),
 			Broadcast: drops(sai.SwitchAttrFDBBroadcastMissPacketAction)},
 		IngressACL: o.refID(sai.SwitchAttrIngressACL), EgressACL: o.refID(sai.SwitchAttrEgressACL),
+		PreIngressACL: o.refID(sai.SwitchAttrPreIngressACL),
+
 		LAGSeed:  uint32(o.number(sai.SwitchAttrLAGDefaultHashSeed)),
 		ECMPSeed: uint32(o.number(sai.SwitchAttrEcmpDefaultHashSeed)),
 	}
@@ -150,7 +156,7 @@ func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
 		return func() sai.Value { return sai.Uint(of - s.live[t]) }
 	}
 	a := &s.prof.ACL
-	return map[sai.AttrID]func() sai.Value{
+	facts := map[sai.AttrID]func() sai.Value{
 		sai.SwitchAttrPortList:                         func() sai.Value { return s.ports.oids() },
 		sai.SwitchAttrNumberOfActivePorts:              func() sai.Value { return sai.Uint(len(s.ports.all())) },
 		sai.SwitchAttrMaxNumberOfSupportedPorts:        num(s.prof.Lanes),
@@ -203,4 +209,8 @@ func (s *Store) switchFacts() map[sai.AttrID]func() sai.Value {
 		sai.SwitchAttrQoSMaxNumberOfTrafficClasses: num(maxTrafficClasses),
 		sai.SwitchAttrSupportedObjectTypeList:      func() sai.Value { return s.objectTypes() },
 	}
+	if preIngress(&s.prof) {
+		facts[sai.SwitchAttrACLStagePreIngress] = func() sai.Value { return aclCapability(config.PreIngress) }
+	}
+	return facts
 }

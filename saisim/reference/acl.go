@@ -43,6 +43,7 @@ type subject struct {
 	bytes         int    // what counters count, FCS included
 	meta          uint32 // user metadata
 	egress        bool
+	early         bool // behind the parser, when nothing is decided
 }
 
 // A hit is an entry that a packet has hit in a table.

@@ -63,7 +63,10 @@ func (pk *packet) findIn(out saisim.PortID) func(string, *pipe.Entry) {
 // findEntry tells of an ACL entry, at the port of a copy or at the ingress.
 func (s subject) findEntry(conf *settings, table config.ID, e config.ACLEntry, found bool) {
 	f := saisim.Finding{Table: "chip.acl", Hit: found, In: table, Port: saisim.CPUPort}
-	if s.egress {
+	switch {
+	case s.early:
+		f.Table = saisim.TablePreIngress
+	case s.egress:
 		f.Table, f.Port = "chip.egress_acl", conf.ports[s.out].Port
 	}
 	if found {

@@ -54,21 +54,22 @@ type ending struct {
 // recordLabels are those of sessions; the last two are no plan's.
 var recordLabels = []string{"tr:a", "tr:b", "tr:c", "tr:d", "tr:", "tr:none"}
 
-// furnishRecords makes plans and sessions, and has ACL entries select packets.
+// furnishRecords makes plans and sessions, and has pre-ingress entries select packets.
 func (p *pair) furnishRecords() {
 	if !p.recording {
 		return
 	}
 	p.saw["record: chips that record"]++
+	for range 2 + p.IntN(4) {
+		p.create(sai.ObjectTypeMirrorSession, p.session()...)
+	}
+	p.furnishPreIngress()
 	with := []any{sai.ACLTableAttrACLStage, sai.ACLStageIngress}
 	fields := []sai.AttrID{sai.ACLEntryAttrFieldIPProtocol, sai.ACLEntryAttrFieldInPorts, sai.ACLEntryAttrFieldACLIPType, sai.ACLEntryAttrFieldTC}
 	for _, f := range fields {
 		with = append(with, tableField(f), sai.Bool(true))
 	}
 	table := p.create(sai.ObjectTypeACLTable, with...)
-	for range 2 + p.IntN(4) {
-		p.create(sai.ObjectTypeMirrorSession, p.session()...)
-	}
 	stamp := p.create(sai.ObjectTypeTAMInt, sai.TAMIntAttrType, sai.TAMIntTypeIfa1Tailstamp, sai.TAMIntAttrDeviceID, sai.Uint(1),
 		sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeUndefined, sai.TAMIntAttrInline, sai.Bool(false))
 	for range 1 + p.IntN(4) {
@@ -95,6 +96,58 @@ func (p *pair) furnishRecords() {
 	for range 1 + p.IntN(4) {
 		p.planOp()
 	}
+}
+
+// preIngressFields are those that the parser has something of to match.
+func preIngressFields() []sai.AttrID {
+	return slices.DeleteFunc(slices.Clone(aclFields[:len(aclFields)-2]), func(f sai.AttrID) bool { return f == sai.ACLEntryAttrFieldACLUserMeta })
+}
+
+// furnishPreIngress binds one or more tables behind the parser, in a group or not.
+func (p *pair) furnishPreIngress() {
+	var tables []sai.OID
+	for range pick(&p.gen, 1, 1, 2, 3) {
+		with := []any{sai.ACLTableAttrACLStage, sai.ACLStagePreIngress, sai.ACLTableAttrFieldACLRangeType, sai.Enums{
+			sai.ACLRangeTypeL4SrcPortRange, sai.ACLRangeTypeOuterVLAN, sai.ACLRangeTypePacketLength}}
+		for _, f := range preIngressFields() {
+			with = append(with, tableField(f), sai.Bool(true))
+		}
+		table := p.create(sai.ObjectTypeACLTable, with...)
+		tables = append(tables, table)
+		counter := p.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrEnablePacketCount, sai.Bool(true),
+			sai.ACLCounterAttrEnableByteCount, sai.Bool(true))
+		for range 1 + p.IntN(4) {
+			p.preIngressEntry(table, counter)
+		}
+	}
+	bound := tables[0]
+	if len(tables) > 1 || p.chance(50) {
+		bound = p.create(sai.ObjectTypeACLTableGroup, sai.ACLTableGroupAttrACLStage, sai.ACLStagePreIngress,
+			sai.ACLTableGroupAttrType, pick(&p.gen, sai.ACLTableGroupTypeParallel, sai.ACLTableGroupTypeSequential))
+		for _, table := range tables {
+			p.create(sai.ObjectTypeACLTableGroupMember, sai.ACLTableGroupMemberAttrACLTableGroupID, bound,
+				sai.ACLTableGroupMemberAttrACLTableID, table, sai.ACLTableGroupMemberAttrPriority, sai.Uint(p.IntN(3)))
+		}
+	}
+	p.setOf(sai.ObjectTypeSwitch, p.sw, sai.SwitchAttrPreIngressACL, bound)
+	if p.chip.Tables().Switch.PreIngressACL == config.ID(bound) && bound != sai.NullOID {
+		p.saw["record: pre-ingress tables bound"]++
+	}
+}
+
+// preIngressEntry makes an entry that has all packets recorded, or some.
+func (p *pair) preIngressEntry(table, counter sai.OID) {
+	entry := []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(1 + p.IntN(5)),
+		sai.ACLEntryAttrActionMirrorIngress, sai.Do(p.someSessions())}
+	if p.chance(60) {
+		f := pick(&p.gen, append(preIngressFields(), sai.ACLEntryAttrFieldOuterVLANID, sai.ACLEntryAttrFieldInPorts, sai.ACLEntryAttrFieldTC,
+			sai.ACLEntryAttrFieldACLRangeType)...)
+		entry = append(entry, f, p.matchOf(f))
+	}
+	if p.chance(50) {
+		entry = append(entry, sai.ACLEntryAttrActionCounter, sai.Do(counter))
+	}
+	p.create(sai.ObjectTypeACLEntry, entry...)
 }
 
 // recordLabel is mostly one that plans have.
@@ -561,10 +614,10 @@ func trailOf(s record.Step) string {
 func recordings() (all []string) {
 	what := []string{"paths counted", "plans", "plans changed", "plans removed", "matched", "made", "not sampled", "a session without plan", "a plan of another program",
 		"the mirror session is gone", "there is no tunnel", "sent", "to the CPU, or a port without number", "by UDP over IPv4", "by UDP over IPv6", "by ERSPAN type II", "by GRE",
-		"truncated", "of a flood", "by two sessions", "of a plan that is no more", "unsynchronised", "fault: skip", "fault: misplace", "fault: heal",
+		"pre-ingress tables bound", "truncated", "of a flood", "by two sessions", "of a plan that is no more", "unsynchronised", "fault: skip", "fault: misplace", "fault: heal",
 		"lost: buffer", "lost: queue-limit", "lost: egress-port-down", "lost: egress-mtu",
 		"bit of a program's table: ran ingress", "bit of a program's table: hit ingress", "bit of a program's table: ran egress", "bit of a program's table: hit egress"}
-	for _, why := range []string{"acl", "trap", "learning", "unknown-destination", "same-port", "no-destination", "not-router", "ip-header", "route", "program",
+	for _, why := range []string{"source-address", "vlan-tag-filter", "no-lag-member", "no-vlan", "not-vlan-member", "acl", "trap", "learning", "unknown-destination", "same-port", "no-destination", "not-router", "ip-header", "no-route", "blackhole", "neighbor", "no-neighbor", "no-next-hop", "program",
 		"buffer", "queue-limit", "wred", "egress-port-down", "egress-mtu", "egress-program"} {
 		what = append(what, "dropped: "+why)
 	}

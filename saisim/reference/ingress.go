@@ -49,6 +49,7 @@ func (c *Chip) admit(s *slot) {
 		pk.on = pk.lag
 	}
 	pk.source = pk.conf.bridgePort[pk.on]
+	c.preIngressACL(pk)
 	if pk.h.smac>>40&1 == 1 {
 		pk.ran("chip.port", false)
 		pk.find(saisim.Finding{Table: "chip.port"})
@@ -121,6 +122,27 @@ func (conf *settings) receivesNot(id saisim.PortID, lag config.ID) bool {
 	return false
 }
 
+// preIngressACL looks in the pre-ingress tables, with the packet in the VLAN that its tag names, or its port. Only what
+// they mirror to matters.
+func (c *Chip) preIngressACL(pk *packet) {
+	conf, seen := pk.conf, *pk
+	port := conf.portByID[pk.in]
+	seen.vid = port.PVID
+	if l, ok := conf.lags[pk.lag]; ok {
+		seen.vid = l.PVID
+	}
+	if conf.rifOn[pk.on] != config.None {
+		seen.vid = 0
+	}
+	if t := pk.h.tags; len(t) > 0 && t[0].tpid == 0x8100 && t[0].tci&0xfff != 0 {
+		seen.vid = t[0].tci & 0xfff
+	}
+	hits := c.lookup(conf, []config.ID{conf.Switch.PreIngressACL}, subject{
+		packet: &seen, in: pk.inPort, inLAG: pk.lag, bytes: pk.length + fcs, early: true,
+	})
+	pk.mirrors = append(pk.mirrors, c.choose(pk, conf.mirroring(hits, config.ActMirrorIngress))...)
+}
+
 // ingressACL looks in the ingress tables of the port, the switch, the LAG and the
 // VLAN.
 func (c *Chip) ingressACL(s *slot) {
@@ -157,7 +179,7 @@ func (c *Chip) ingressACL(s *slot) {
 		dscp := uint8(a.Number)
 		pk.dscp = &dscp
 	}
-	pk.mirrors = append(pk.mirrors, c.choose(pk, conf.mirroring(hits, config.ActMirrorIngress))...)
+	pk.mirrors = append(pk.mirrors, conf.noRecording(conf.mirroring(hits, config.ActMirrorIngress))...)
 	if a, _ := action(hits, config.ActSetTC); a != nil {
 		pk.tc = uint8(a.Number)
 	}

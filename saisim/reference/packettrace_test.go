@@ -367,7 +367,8 @@ func TestPacketTrace(t *testing.T) {
 		for _, what := range []string{
 			"traced: not dropped", "compared with a changed chip", "routes taken away and put back",
 			"looked whether all is as before", "found: chip.acl true", "found: chip.acl false",
-			"found: chip.egress_acl true", "found: chip.fdb true", "found: chip.ipv4_route true", "found: chip.next_hop true",
+			"found: chip.egress_acl true", "found: pre_ingress_acl true", "found: chip.fdb true",
+			"found: chip.ipv4_route true", "found: chip.next_hop true",
 			"found: chip.trap true", "found: queue true", "found: ingress of a program true",
 		} {
 			if y[what] == 0 {

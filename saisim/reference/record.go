@@ -91,8 +91,8 @@ func (o *outgoing) ranToo(table string, hit bool) {
 // path is every table that the copy ran.
 func (o *outgoing) path() []record.Step { return slices.Concat(o.tables, o.egressTables) }
 
-// choose has sessions that ACL entries mirror to record the packet, and returns the
-// others.
+// choose has sessions that pre-ingress entries mirror to record the packet, and returns
+// the others.
 func (c *Chip) choose(pk *packet, set []int) (mirrors []int) {
 	for _, m := range pk.conf.mirrorsByIndex() {
 		if !slices.Contains(set, m.Index) {

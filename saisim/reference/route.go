@@ -76,8 +76,11 @@ func (c *Chip) findRoute(pk *packet) drop.Reason {
 		return drop.NoRoute
 	}
 	pk.effects = pk.effects.or(does)
-	if does.drop {
-		return drop.Route
+	switch {
+	case does.drop && r.Prefix.Bits() == 0: // the default
+		return drop.NoRoute
+	case does.drop:
+		return drop.Blackhole
 	}
 	return c.follow(pk, r)
 }
@@ -199,7 +202,7 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr) drop.Reason 
 	pk.effects = pk.effects.or(does)
 	switch {
 	case does.drop:
-		return drop.Route
+		return drop.Neighbor
 	case !rifUp(rif, pk.h.ip.version == 4):
 		return drop.RouterDown
 	case out == pk.router && !rif.Loopback:

@@ -45,6 +45,8 @@ type Graph struct {
 	// describes a chip. Otherwise a planner places them.
 	Placed bool `json:"placed,omitempty"`
 	Stages int  `json:"stages,omitempty"` // that the pipeline has, if Placed
+	// Only says which edges only packets of a class take; nil: nothing is known.
+	Only []Only `json:"only,omitempty"`
 	// Version differs between different graphs of one chip.
 	Version uint64 `json:"version,omitempty"`
 	// Reasons names the drop reasons of records, by their number; 0 is none.
@@ -52,9 +54,6 @@ type Graph struct {
 	// Ends says how packets end that take an edge to [Exit]. An edge that is not listed may end any
 	// packet; nil: nothing is known.
 	Ends []End `json:"ends,omitempty"`
-	// Chosen is the table whose hit chooses the packets that have a record: a packet that ends before
-	// it has none. "": not known.
-	Chosen string `json:"chosen,omitempty"`
 }
 
 // How a packet, or a copy of it, may end beside being dropped for one of Reasons.

@@ -32,27 +32,27 @@ func TestRecordsOfRandomPrograms(t *testing.T) {
 		seen := map[string]bool{}
 		for range 300 {
 			k := sendOne(r, p.Graph)
-			if !k.chosen {
-				continue
-			}
 			bits := p.recorded(k)
-			end := k.end
+			told := Told{End: k.end, Not: k.not}
 			if r.IntN(10) == 0 {
-				end = "" // a reader need not know
+				told.End = "" // a reader need not know
 			}
-			a, err := d.Decode(bits, end)
+			if r.IntN(4) == 0 {
+				told.Not = 0
+			}
+			a, err := d.Decode(bits, told)
 			if err != nil {
 				t.Fatal(err)
 			}
-			holds(t, d, bits, end, k, a)
+			holds(t, d, bits, told, k, a)
 			if a.Exact {
 				exact++
 			} else {
 				several++
 			}
-			if key := string(bits) + end; !seen[key] {
+			if key := fmt.Sprint(string(bits), told); !seen[key] {
 				seen[key] = true
-				equalsListing(t, p.Plan, bits, end, a)
+				equalsListing(t, p.Plan, bits, told, a)
 			}
 		}
 	})
@@ -113,7 +113,7 @@ func randomlyPlanned(t *testing.T, r *rand.Rand) plannedProgram {
 	return plannedProgram{plan}
 }
 
-// randomEnds says how packets end at most edges to the end, and has a table choose packets.
+// randomEnds says how packets end at most edges to the end, and of some conditions which packets go their ways.
 func randomEnds(r *rand.Rand, g *record.Graph) {
 	g.Ends = []record.End{}
 	for _, e := range g.Edges {
@@ -123,18 +123,25 @@ func randomEnds(r *rand.Rand, g *record.Graph) {
 			g.Ends = append(g.Ends, record.End{From: e.From, Label: e.Label, How: how[:1+r.IntN(3)]})
 		}
 	}
-	for _, n := range g.Nodes {
-		if n.Kind == record.Table && !n.Keyless && r.IntN(6) == 0 {
-			g.Chosen = n.ID
+	ways := map[[2]string]int{}
+	for _, e := range g.Edges {
+		ways[[2]string{e.From, e.Label}]++
+		ways[[2]string{e.From, "> " + e.To}]++
+	}
+	of := []record.Classes{record.ClassIPv4, record.ClassIPv6, record.ClassUnicast, record.ClassGroup}
+	for _, e := range g.Edges {
+		only := ways[[2]string{e.From, e.Label}] == 1 && ways[[2]string{e.From, "> " + e.To}] == 1 && e.To != record.Exit
+		if only && r.IntN(5) == 0 {
+			g.Only = append(g.Only, record.Only{From: e.From, Label: e.Label, Class: record.ClassName(of[r.IntN(4)])})
 		}
 	}
 }
 
 // A sentOne is what a packet did.
 type sentOne struct {
-	path   []record.Step
-	end    string
-	chosen bool
+	path []record.Step
+	end  string
+	not  record.Classes // that it is in none of
 }
 
 // sendOne sends a packet through a graph, node by node.
@@ -147,16 +154,22 @@ func sendOne(r *rand.Rand, g *record.Graph) (k sentOne) {
 	for _, n := range g.Nodes {
 		kind[n.ID] = n
 	}
-	k.chosen = g.Chosen == ""
+	k.not = record.Classes(r.IntN(16))
 	for at := g.Init; at != record.Exit; {
 		e := edges[at][r.IntN(len(edges[at]))]
+		for _, o := range g.Only { // it has gone this way, and so is of the class
+			for c := record.ClassIPv4; o.From == at && o.Label == e.Label && c <= record.ClassGroup; c <<= 1 {
+				if record.ClassName(c) == o.Class {
+					k.not &^= c
+				}
+			}
+		}
 		if kind[at].Kind == record.Table {
 			s := record.Step{Table: at, Hit: e.Label == record.Hit}
 			if slices.ContainsFunc(edges[at], func(e record.Edge) bool { return e.Label != record.Hit && e.Label != record.Miss }) {
 				s.Hit = !kind[at].Keyless && r.IntN(2) == 0
 			}
 			k.path = append(k.path, s)
-			k.chosen = k.chosen || at == g.Chosen && s.Hit
 		}
 		if at = e.To; at == record.Exit {
 			k.end = []string{record.EndSent, record.EndCPU, "acl", "no-route", "nobody names it"}[r.IntN(5)]
@@ -197,8 +210,9 @@ func (p plannedProgram) recorded(k sentOne) []byte {
 }
 
 // holds says that what a record is decoded to has what its packet did.
-func holds(t *testing.T, d *Decoder, bits []byte, end string, k sentOne, a Answer) {
+func holds(t *testing.T, d *Decoder, bits []byte, told Told, k sentOne, a Answer) {
 	t.Helper()
+	end := told.End
 	name := func(l Likely) bool {
 		if len(l.Path) != len(k.path) {
 			return false
@@ -229,7 +243,7 @@ func holds(t *testing.T, d *Decoder, bits []byte, end string, k sentOne, a Answe
 	for _, s := range k.path {
 		ran[s.Table] = s
 	}
-	for i, says := range d.Tell(bits, end) {
+	for i, says := range d.Tell(bits, told) {
 		id := d.Tables()[i]
 		s, did := ran[id]
 		if did && says.Ran == Never || !did && says.Ran == Always || s.Hit && says.Hit == Never || !s.Hit && says.Hit == Always {
@@ -239,9 +253,10 @@ func holds(t *testing.T, d *Decoder, bits []byte, end string, k sentOne, a Answe
 }
 
 // equalsListing says that a record is decoded to the paths that the checker finds.
-func equalsListing(t *testing.T, p *record.Plan, bits []byte, end string, a Answer) {
+func equalsListing(t *testing.T, p *record.Plan, bits []byte, told Told, a Answer) {
 	t.Helper()
-	paths, ok := check.Paths(p, bits, end, 200_000)
+	end := told.End
+	paths, ok := check.Paths(p, bits, told.End, told.Not, 200_000)
 	if !ok {
 		return // too many
 	}

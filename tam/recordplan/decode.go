@@ -56,12 +56,21 @@ type Decoder struct {
 	plan       *record.Plan
 	given      record.Probabilities
 	containers record.Containers
-	all        *reader            // of packets that ended in any way
-	ended      map[string]*reader // of those that ended in one
+	all        *reader          // of packets that ended in any way
+	told       map[Told]*reader // of those of which something is told
 	answers    map[answerKey]Answer
 }
 
-type answerKey struct{ bits, end string }
+// A Told is what is known of a packet beside the bits of its record. Zero: nothing.
+type Told struct {
+	End string         // how it ended, see [record.Graph.End]; "": it is not known
+	Not record.Classes // those that it is none of, see [record.NotOf]
+}
+
+type answerKey struct {
+	bits string
+	told Told
+}
 
 // A reader reads records of packets that ended in one way, or in any.
 type reader struct {
@@ -70,7 +79,6 @@ type reader struct {
 	end        string // "": any
 	marks      []tableMark
 	chain      *chain
-	chosen     int // the table that chooses packets; -1: there is none
 	otherwise  int // the table endedOtherwise; -1: there is none
 	w          weigher
 }
@@ -88,7 +96,7 @@ func NewDecoder(p *record.Plan) (*Decoder, error) {
 	if p.Graph == nil {
 		return nil, fmt.Errorf("plan %d has no graph: want the plan as it was written, whole", p.ID)
 	}
-	d := &Decoder{plan: p, ended: map[string]*reader{}, answers: map[answerKey]Answer{}}
+	d := &Decoder{plan: p, told: map[Told]*reader{}, answers: map[answerKey]Answer{}}
 	var err error
 	if d.containers, err = p.Containers(); err != nil {
 		return nil, fmt.Errorf("plan %d: %w", p.ID, err)
@@ -111,13 +119,10 @@ func (d *Decoder) newReader(g *record.Graph, p record.Probabilities, end string)
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{plan: d.plan, containers: d.containers, end: end, chain: newChain(m), chosen: -1, otherwise: -1}
+	r := &reader{plan: d.plan, containers: d.containers, end: end, chain: newChain(m), otherwise: -1}
 	if t, ok := r.chain.index[endedOtherwise]; ok {
 		r.chain.tables[t].id = "" // it is none
 		r.otherwise = t
-	}
-	if t, ok := r.chain.index[g.Chosen]; ok {
-		r.chosen = t
 	}
 	known := map[string]bool{}
 	for _, n := range g.Nodes {
@@ -135,9 +140,9 @@ func (d *Decoder) newReader(g *record.Graph, p record.Probabilities, end string)
 	return r, nil
 }
 
-// reader returns the reader for packets that ended in a certain way.
-func (d *Decoder) reader(end string) (*reader, error) {
-	if r := d.ended[end]; r != nil {
+// reader returns the reader for packets of which so much is told.
+func (d *Decoder) reader(told Told) (*reader, error) {
+	if r := d.told[told]; r != nil {
 		return r, nil
 	}
 	r := d.all
@@ -145,12 +150,17 @@ func (d *Decoder) reader(end string) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g, p := endings(d.plan.Graph, p, end); g != nil {
-		if r, err = d.newReader(g, p, end); err != nil {
+	g, p := d.plan.Graph.Without(told.Not, p)
+	cut, p := endings(g, p, told.End)
+	if cut == nil {
+		cut = g
+	}
+	if cut != d.plan.Graph {
+		if r, err = d.newReader(cut, p, told.End); err != nil {
 			return nil, err
 		}
 	}
-	d.ended[end] = r
+	d.told[told] = r
 	return r, nil
 }
 
@@ -179,23 +189,6 @@ func (d *Decoder) AllPaths() string {
 	return r.w.total(r.chain)
 }
 
-// Unrecorded returns the tables of which packets that ran them may have no record, since they ended
-// before the table that chooses packets. That no record shows such a table says little.
-func (d *Decoder) Unrecorded() map[string]bool {
-	before := map[string]bool{}
-	reach, err := record.NewReach(d.plan.Graph)
-	if err != nil || d.all.chosen < 0 {
-		return before
-	}
-	chosen, _ := reach.Index(d.plan.Graph.Chosen)
-	for _, id := range d.Tables() {
-		if t, ok := reach.Index(id); ok && reach.Before(t, chosen) {
-			before[id] = true
-		}
-	}
-	return before
-}
-
 // check checks the length of a record.
 func (d *Decoder) check(b []byte) error {
 	if len(b) != d.containers.Bytes() {
@@ -205,19 +198,18 @@ func (d *Decoder) check(b []byte) error {
 	return nil
 }
 
-// Decode returns the paths that have a record: the bytes of its containers, and how the packet ended,
-// see [record.Graph.End]; "" if that is not known.
-func (d *Decoder) Decode(b []byte, end string) (Answer, error) {
+// Decode returns the paths that have a record: the bytes of its containers, and what else is told of the packet.
+func (d *Decoder) Decode(b []byte, told Told) (Answer, error) {
 	if err := d.check(b); err != nil {
 		return Answer{}, err
 	}
-	key := answerKey{string(b), end}
+	key := answerKey{string(b), told}
 	if a, ok := d.answers[key]; ok {
 		return a, nil
 	}
-	r, err := d.reader(end)
+	r, err := d.reader(told)
 	if err != nil {
-		return Answer{}, fmt.Errorf("plan %d, of packets that ended so: %s: %w", d.plan.ID, end, err)
+		return Answer{}, fmt.Errorf("plan %d, of packets that ended so: %s: %w", d.plan.ID, told.End, err)
 	}
 	a := r.decode(b)
 	if len(d.answers) >= maxAnswers {
@@ -270,9 +262,6 @@ const (
 // unknown drops what a record says: what remains is true of all packets that have one.
 func (r *reader) unknown() {
 	r.w.unknown(r.chain)
-	if r.chosen >= 0 {
-		r.w.evidence[r.chosen] = evidence{yes, yes}
-	}
 	if r.otherwise >= 0 {
 		r.w.evidence[r.otherwise] = evidence{no, no}
 	}
@@ -296,7 +285,6 @@ func (r *reader) observe(b []byte) bool {
 				t.ran = yes
 			}
 		case m.Hit:
-			fine = fine && m.table != r.chosen
 			t.hit = no
 		case set:
 			t.ran = yes

@@ -152,9 +152,6 @@ func (r *reader) impossible(b []byte) Answer {
 		if from >= 0 && r.hitDiffers(from, e) {
 			differs++
 		}
-		if r.goesPast(from, e) {
-			differs++
-		}
 		if int(e.to) == r.otherwise {
 			differs++ // how a packet ended counts twice what one table says
 		}
@@ -173,21 +170,15 @@ func (r *reader) impossible(b []byte) Answer {
 }
 
 // hitDiffers reports whether a path that takes an edge from a table has another hit than the
-// record. That the table which chooses packets was hit is known without the record.
+// record.
 func (r *reader) hitDiffers(from int, e *chainEdge) bool {
 	switch r.w.evidence[from].hit {
 	case yes:
 		return !e.canHit
 	case no:
-		return !e.canMiss || from == r.chosen
+		return !e.canMiss
 	}
 	return false
-}
-
-// goesPast reports whether a path goes past the table that chooses packets, as a record says that
-// its packet did.
-func (r *reader) goesPast(from int, e *chainEdge) bool {
-	return from < r.chosen && r.chosen < int(e.to) && r.w.evidence[r.chosen].ran == no
 }
 
 // endWords says how a packet ended.
@@ -221,10 +212,7 @@ func (r *reader) differences(edges []int32) string {
 			}
 		}
 		for over := from + 1; over < int(e.to); over++ {
-			switch {
-			case over == r.chosen && says[over].ran == no:
-				list = append(list, r.chain.tables[over].id+" did not run, by which packets are chosen")
-			case says[over].ran == yes || says[over].hit == yes:
+			if says[over].ran == yes || says[over].hit == yes {
 				list = append(list, r.chain.tables[over].id+" ran")
 			}
 		}

@@ -19,10 +19,10 @@ type TableSays struct {
 
 // Tell says of each table, in the order of [Decoder.Tables], whether the paths that have a record run
 // it. Of an impossible record there are none: what it says counts for the tables that set its bits, and
-// nothing is known of the others. For bytes that are not a record of the plan it is nil. How the packet
-// ended is as for [Decoder.Decode].
-func (d *Decoder) Tell(b []byte, end string) []TableSays {
-	r, err := d.reader(end)
+// nothing is known of the others. For bytes that are not a record of the plan it is nil. What is told is
+// as for [Decoder.Decode].
+func (d *Decoder) Tell(b []byte, told Told) []TableSays {
+	r, err := d.reader(told)
 	if err != nil || d.check(b) != nil || r.stray(b) >= 0 {
 		return nil
 	}
@@ -35,9 +35,14 @@ func (d *Decoder) Tell(b []byte, end string) []TableSays {
 	}
 	var tables []TableSays
 	for _, t := range d.all.chain.tables {
-		if t.id != "" {
-			tables = append(tables, all[r.chain.index[t.id]])
+		if t.id == "" {
+			continue
 		}
+		says := TableSays{} // never: what is told of the packet leaves no way there
+		if i, ok := r.chain.index[t.id]; ok {
+			says = all[i]
+		}
+		tables = append(tables, says)
 	}
 	return tables
 }

@@ -19,7 +19,7 @@ type plainNode struct {
 func readPlain(d *document, pipeline string) (*record.Graph, error) {
 	g := &record.Graph{
 		Program: d.Program, Pipeline: d.Pipeline, Init: d.Init,
-		Placed: d.Placed, Stages: d.Stages, Version: d.Version, Chosen: d.Chosen,
+		Placed: d.Placed, Stages: d.Stages, Version: d.Version,
 	}
 	if pipeline != "" && pipeline != g.Pipeline {
 		return nil, fmt.Errorf("no pipeline %q: the graph is of %q", pipeline, g.Pipeline)
@@ -31,6 +31,12 @@ func readPlain(d *document, pipeline string) (*record.Graph, error) {
 	if err == nil {
 		err = eachAs(d.Ends, "end", MaxEdges, func(e *record.End) error {
 			g.Ends = append(g.Ends, *e)
+			return nil
+		})
+	}
+	if err == nil {
+		err = eachAs(d.Only, "only", MaxEdges, func(o *record.Only) error {
+			g.Only = append(g.Only, *o)
 			return nil
 		})
 	}

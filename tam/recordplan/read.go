@@ -37,7 +37,7 @@ type document struct {
 	Version  uint64          `json:"version"`
 	Reasons  json.RawMessage `json:"reasons"`
 	Ends     json.RawMessage `json:"ends"`
-	Chosen   string          `json:"chosen"`
+	Only     json.RawMessage `json:"only"`
 
 	Graph json.RawMessage `json:"graph"` // of a plan, and of what a chip says of its paths
 

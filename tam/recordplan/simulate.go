@@ -53,8 +53,6 @@ func Simulate(ctx context.Context, p *record.Plan, n, seed uint64) (*Simulation,
 	s := &Simulation{Packets: n, Seed: seed, Planned: p.Recovery}
 	r := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
 	distinct := map[string]simulated{}
-	all := *d.all
-	all.chosen = -1 // packets are sent by every way, those too that have no record on a chip
 	walk, err := newWalk(d)
 	if err != nil {
 		return nil, err
@@ -66,7 +64,7 @@ func Simulate(ctx context.Context, p *record.Plan, n, seed uint64) (*Simulation,
 		walk.packet(r)
 		known, ok := distinct[string(walk.bits)]
 		if !ok {
-			known = all.simulated(walk.bits)
+			known = d.all.simulated(walk.bits)
 			if len(distinct) < 1<<20 { // enough to make it fast, and to bound it
 				distinct[string(walk.bits)] = known
 				s.Records++

@@ -178,7 +178,7 @@ func (d *Decoder) heaviest(records []CountedRecord) []seenRecord {
 	})
 	var list []seenRecord
 	for _, c := range records[:min(len(records), maxSuspects)] {
-		if r, err := d.reader(c.End); err == nil {
+		if r, err := d.reader(Told{End: c.End}); err == nil {
 			list = append(list, seenRecord{CountedRecord: c, reader: r})
 		}
 	}

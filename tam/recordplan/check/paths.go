@@ -7,13 +7,13 @@ import (
 )
 
 // Paths lists the paths that have a record: the bytes of its containers, and how the packet ended
-// ("": it is not known), see [record.Graph.End]. It walks the plan's graph, and shares no code
-// with those who decode records. It is false if there is more to walk than so many steps. The plan has its
-// graph.
-func Paths(p *record.Plan, b []byte, end string, steps int) (paths [][]string, ok bool) {
+// ("": it is not known), see [record.Graph.End], and that it is in none of some classes.
+// It walks the plan's graph, and shares no code with those who decode records. It is false if there is more to
+// walk than so many steps. The plan has its graph.
+func Paths(p *record.Plan, b []byte, end string, not record.Classes, steps int) (paths [][]string, ok bool) {
 	w := &pathWalker{
 		edges: map[string][]record.Edge{}, nodes: map[string]*record.Node{}, marks: map[string]marked{},
-		left: steps, end: end, graph: p.Graph,
+		left: steps, end: end, not: not, graph: p.Graph,
 	}
 	for i := range p.Graph.Nodes {
 		w.nodes[p.Graph.Nodes[i].ID] = &p.Graph.Nodes[i]
@@ -24,16 +24,6 @@ func Paths(p *record.Plan, b []byte, end string, steps int) (paths [][]string, o
 	demanded := w.read(p, b)
 	if demanded < 0 {
 		return nil, true
-	}
-	if c := p.Graph.Chosen; c != "" {
-		m := w.marks[c]
-		if m.ran == denied || m.hit == denied {
-			return nil, true
-		}
-		if m.ran != demandedBit && m.hit != demandedBit {
-			demanded++
-		}
-		w.marks[c] = marked{demandedBit, demandedBit}
 	}
 	w.walk(w.after(p.Graph.Init), nil, demanded)
 	return w.paths, w.left >= 0
@@ -56,6 +46,7 @@ type pathWalker struct {
 	nodes map[string]*record.Node
 	marks map[string]marked
 	end   string
+	not   record.Classes
 	left  int // steps
 	paths [][]string
 }
@@ -127,6 +118,9 @@ func (w *pathWalker) follow(e record.Edge) []string {
 	if w.left < 0 {
 		return nil
 	}
+	if e.To != record.Exit && w.nodes[e.From].Kind == record.Condition && w.ofOthers(e) {
+		return nil
+	}
 	if e.To == record.Exit && w.end != "" {
 		named := false
 		for _, x := range w.graph.Ends {
@@ -141,6 +135,18 @@ func (w *pathWalker) follow(e record.Edge) []string {
 		}
 	}
 	return w.after(e.To)
+}
+
+// ofOthers says that only packets of a class take an edge that the packet is not of.
+func (w *pathWalker) ofOthers(e record.Edge) bool {
+	return slices.ContainsFunc(w.graph.Only, func(x record.Only) bool {
+		for c := record.ClassIPv4; c <= record.ClassGroup; c <<= 1 {
+			if w.not&c != 0 && record.ClassName(c) == x.Class {
+				return x.From == e.From && x.Label == e.Label
+			}
+		}
+		return false
+	})
 }
 
 // walk goes on from a path by its next tables; so many more must run.

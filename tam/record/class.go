@@ -1,0 +1,169 @@
+package record
+
+import "encoding/binary"
+
+// Classes is a set of classes of packets: of what the parser sees of a packet, as far as it decides by itself
+// which edges of a graph the packet cannot take.
+type Classes uint8
+
+// The classes.
+const (
+	ClassIPv4    Classes = 1 << iota // IPv4 by its EtherType
+	ClassIPv6                        // IPv6 by its EtherType
+	ClassUnicast                     // to one MAC address
+	ClassGroup                       // to a group of them
+	classes      = 4
+)
+
+// classNames are those of graphs, in the order of the classes.
+var classNames = [classes]string{"ipv4", "ipv6", "unicast", "group"}
+
+// An Only says that no packet of another class than Class takes the edge of a label from a condition.
+type Only struct {
+	From  string `json:"from"`
+	Label string `json:"label"`
+	Class string `json:"class"`
+}
+
+// ClassName returns the name that graphs have for a class, "" for what is none.
+func ClassName(c Classes) string {
+	for i, name := range classNames {
+		if c == 1<<i {
+			return name
+		}
+	}
+	return ""
+}
+
+// NotOf returns the classes that a packet is certainly in none of, by its frame as it came in, maybe cut. What a
+// parser may see otherwise is in any: frames of several tags, and of others than C-tags.
+func NotOf(frame []byte) (not Classes) {
+	const etherIPv4, etherIPv6, etherCTag, etherSTag = 0x0800, 0x86dd, 0x8100, 0x88a8
+	if len(frame) == 0 {
+		return 0
+	}
+	not = ClassGroup
+	if frame[0]&1 != 0 {
+		not = ClassUnicast
+	}
+	at := 12
+	if len(frame) >= 14 && binary.BigEndian.Uint16(frame[12:]) == etherCTag {
+		at = 16
+	}
+	if len(frame) < at+2 {
+		return not
+	}
+	switch t := binary.BigEndian.Uint16(frame[at:]); {
+	case t == etherIPv4:
+		not |= ClassIPv6
+	case t == etherIPv6:
+		not |= ClassIPv4
+	case t == etherCTag, t == etherSTag:
+	default:
+		not |= ClassIPv4 | ClassIPv6
+	}
+	return not
+}
+
+// barred are the edges, by both ends, that packets do not take which are in none of some classes: those of labels that
+// alone lead from a node to the next.
+func (g *Graph) barred(not Classes) map[[2]string]bool {
+	labels := map[[2]string]bool{}
+	if len(g.Only) == 0 || not == 0 {
+		return nil
+	}
+	for _, o := range g.Only {
+		for i, name := range classNames {
+			if o.Class == name && not>>i&1 != 0 {
+				labels[[2]string{o.From, o.Label}] = true
+			}
+		}
+	}
+	conditions := map[string]bool{}
+	for i := range g.Nodes {
+		conditions[g.Nodes[i].ID] = g.Nodes[i].Kind == Condition
+	}
+	set, open := map[[2]string]bool{}, map[[2]string]bool{}
+	for _, e := range g.Edges {
+		if k := [2]string{e.From, e.To}; e.To == Exit || !conditions[e.From] || !labels[[2]string{e.From, e.Label}] {
+			open[k] = true
+		} else {
+			set[k] = true
+		}
+	}
+	for k := range open {
+		delete(set, k)
+	}
+	return set
+}
+
+// Without is the graph, and complete probabilities of it, for packets that are in none of some classes: without
+// the edges that they do not take. What they would have had goes to the other ways from there. A node keeps its
+// edges if none would be left.
+func (g *Graph) Without(not Classes, p Probabilities) (*Graph, Probabilities) {
+	barred := g.barred(not)
+	if len(barred) == 0 {
+		return g, p
+	}
+	p = p.without(barred)
+	left := map[string]int{}
+	for _, e := range g.Edges {
+		if !barred[[2]string{e.From, e.To}] {
+			left[e.From]++
+		}
+	}
+	goes := func(from, to string) bool { return barred[[2]string{from, to}] && left[from] > 0 }
+	cut := *g
+	cut.Edges = nil
+	for _, e := range g.Edges {
+		if !goes(e.From, e.To) {
+			cut.Edges = append(cut.Edges, e)
+		}
+	}
+	kept := p.Edges
+	p.Edges = nil
+	for _, e := range kept {
+		if e.To == nil || !goes(e.From, *e.To) {
+			p.Edges = append(p.Edges, e)
+		}
+	}
+	return &cut, p
+}
+
+// Unlikely are complete probabilities by which no packet takes an edge that those of some classes do not take.
+func (g *Graph) Unlikely(not Classes, p Probabilities) Probabilities { return p.without(g.barred(not)) }
+
+// without gives what edges have to the others from the same node, in proportion; if these have nothing, to each alike.
+// A node keeps what it has if there are no others.
+func (p Probabilities) without(barred map[[2]string]bool) Probabilities {
+	type rest struct {
+		p float64
+		n int
+	}
+	others := map[string]rest{}
+	is := func(e EdgeProbability) bool { return e.To != nil && barred[[2]string{e.From, *e.To}] }
+	for _, e := range p.Edges {
+		if !is(e) {
+			r := others[e.From]
+			others[e.From] = rest{r.p + e.P, r.n + 1}
+		}
+	}
+	parted := map[string]bool{}
+	for k := range barred {
+		parted[k[0]] = true
+	}
+	q := Probabilities{Hits: p.Hits}
+	for _, e := range p.Edges {
+		switch r := others[e.From]; {
+		case !parted[e.From] || r.n == 0:
+		case is(e):
+			e.P = 0
+		case r.p > 0:
+			e.P /= r.p
+		default:
+			e.P = 1 / float64(r.n)
+		}
+		q.Edges = append(q.Edges, e)
+	}
+	return q
+}
