@@ -128,7 +128,7 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 	}{
 		"a rule": {routed, to("10.2.0.9"), "dropped: acl", "without ACL rule EDGE|RULE_1: sent by Ethernet1"},
 		"a port": {down, to("10.2.0.8"), "dropped: egress-port-down", "Ethernet1 up: sent by Ethernet1"},
-		"no route": {routed, to("10.3.0.9"), "dropped: route", "a route 10.3.0.9/32 via 10.2.0.8 at Ethernet1: sent by Ethernet1\n" +
+		"no route": {routed, to("10.3.0.9"), "dropped: no-route", "a route 10.3.0.9/32 via 10.2.0.8 at Ethernet1: sent by Ethernet1\n" +
 			"a route 10.3.0.9/32 via 10.2.0.9 at Ethernet1: sent by Ethernet1"},
 		"an MTU":         {long, in, "dropped: l3-mtu", "Ethernet1 with an MTU of 9216: sent by Ethernet1"},
 		"no such VLAN":   {bridged, noVLAN, "dropped: no-vlan", ""},
