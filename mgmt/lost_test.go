@@ -288,6 +288,7 @@ func TestReadingFails(t *testing.T) {
 
 // TestRedisAway: while Redis does not answer, every RPC says so; a subscriber too, and is not left with what it believes.
 func TestRedisAway(t *testing.T) {
+	t.Parallel()
 	for name, do := range map[string]func(g *guarded){
 		"it is killed": func(g *guarded) { g.real.Kill() },
 		"it hangs":     func(g *guarded) { g.conf().ClientPause(g.ctx, time.Minute) },
@@ -326,6 +327,7 @@ func TestGetDuringFlush(t *testing.T) {
 
 // TestAnotherServer: a server whose databases another has taken says so, to subscribers too.
 func TestAnotherServer(t *testing.T) {
+	t.Parallel()
 	b := newBed(t, nil)
 	s := b.subscribe(streamOf(subOf(onChange, "/tam/samplers")))
 	s.want("S")
@@ -363,6 +365,7 @@ func (h atCommit) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // TestSetCut: a Set whose commit gets no answer is done whole or not at all, and the client hears which; what comes late
 // is not done on top.
 func TestSetCut(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		f    func(g *guarded, commit func() error) error

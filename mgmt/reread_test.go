@@ -59,6 +59,7 @@ func (f *filed) login(name, password string) error {
 
 // Files that change are in force at the next request; those that are wrong are not, and that is told.
 func TestFilesReadAgain(t *testing.T) {
+	t.Parallel()
 	f := newFiled(t)
 	hash, err := access.NewUser("u", "new", "r")
 	if err != nil {

@@ -383,6 +383,7 @@ func TestGarbageInAMapIsFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}
+	t.Parallel()
 	redises(t, func(t *testing.T, r *swss.Redis) {
 		ctx := context.Background()
 		g := newRig(t, r, newFake(), ServerOptions{TempView: true})

@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 // Of two switches at one interface the second says whose it is, has a link that is down and gets no frame; it has the
 // interface when the first ends.
 func TestTakenInterface(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	first := *r
 	first.chip, first.oids = newChip(t, func(sai.Notification) {})
@@ -66,6 +67,7 @@ func TestTakenInterface(t *testing.T) {
 
 // A process that is killed leaves the interface to the next one.
 func TestTakenByAKilledProcess(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	other := exec.Command(os.Args[0])
 	other.Env = append(os.Environ(), asSwitch+"=1")

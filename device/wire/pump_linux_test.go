@@ -211,6 +211,7 @@ func (r *rig) wait(t testing.TB, port int, ok func(Port) bool) Port {
 // A frame longer than a slot of the ring comes in whole, and where the interface at the other side is too small for it, it
 // is lost there with the reason, which the chip's port counts as an error of its output.
 func TestLongFrames(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	if err := r.place.IP("link set eth0 mtu 9000"); err != nil {
 		t.Fatal(err)

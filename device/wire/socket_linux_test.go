@@ -31,6 +31,7 @@ func waitReady(t *testing.T, s *socket) {
 
 // An interface that goes to another network namespace and comes back has the index that it had, and its frames.
 func TestInterfaceComesBack(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.run(t)
 	elsewhere, err := netns.New() // without interfaces: it keeps its index
@@ -97,6 +98,7 @@ func TestLongFrameBeforeLinkDown(t *testing.T) {
 // A frame for which the kernel has no offload header, as of UDP that is to be fragmented, from a virtual machine, stops
 // Linux' ring for good. The switch finds that, counts what was lost and goes on.
 func TestStuckRing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	var tap *os.File
 	err := r.place.Do(func() (err error) { tap, err = openTap("eth9"); return err })

@@ -45,6 +45,7 @@ func (r *rig) names(t *testing.T, names ...string) (free func()) {
 // A process that has an interface's name and is no switch keeps the port down with a reason that can be read, whatever it
 // calls itself. The other ports work, and the port comes when the name is free.
 func TestSquattedClaim(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	lock := claimPrefix(r.index(t, "eth0"))
 	free := r.names(t, lock, lock+"/\x1b[2J\x07process 1\x7f\xff of no host")

@@ -16,7 +16,8 @@ import (
 const variable = "TAMTAM_TEST_OWN_NETWORK"
 
 // Own reports whether the process has a network namespace of its own, with no interface in it but lo, which is down.
-// If not, it runs the test, or the case of one, again in a process that has; then the caller has nothing more to do.
+// If not, it runs the test, or the case of one, again in a process that has, beside other tests that are parallel; then
+// the caller has nothing more to do.
 // The test is skipped where no such process may be, or where it is skipped there. Whoever is not root has it in a user
 // namespace.
 func Own(t *testing.T) bool {
@@ -27,6 +28,7 @@ func Own(t *testing.T) bool {
 	if _, err := exec.LookPath("ip"); err != nil {
 		t.Skip("ip is not installed")
 	}
+	t.Parallel()                                                 // the other process disturbs nobody
 	name := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$" // of a case, it and no other
 	cmd := exec.Command(os.Args[0], "-test.run="+name, "-test.v")
 	cmd.Env = append(os.Environ(), variable+"=1")
