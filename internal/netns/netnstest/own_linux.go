@@ -28,7 +28,8 @@ func Own(t *testing.T) bool {
 	if _, err := exec.LookPath("ip"); err != nil {
 		t.Skip("ip is not installed")
 	}
-	t.Parallel()                                                 // the other process disturbs nobody
+	t.Parallel() // the other process disturbs nobody
+
 	name := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$" // of a case, it and no other
 	cmd := exec.Command(os.Args[0], "-test.run="+name, "-test.v")
 	cmd.Env = append(os.Environ(), variable+"=1")
