@@ -56,7 +56,7 @@ func ParseTarget(text string, schemes map[string]Scheme) (t Target, err error) {
 	case len(u.Hostname()) > 253 || len(u.Path) > 1024 || strings.ContainsAny(u.Hostname(), "[]/%?#@"):
 		return bad("no host")
 	}
-	t = Target{Scheme: u.Scheme, Host: u.Hostname(), Port: u.Port(), Path: strings.TrimSuffix(u.EscapedPath(), "/")}
+	t = Target{Scheme: u.Scheme, Host: u.Hostname(), Port: u.Port(), Path: strings.TrimRight(u.EscapedPath(), "/")}
 	if t.Port == "" {
 		if t.Port = s.Port; t.Port == "" {
 			return bad("no port")
