@@ -363,7 +363,8 @@ func TestPacketTrace(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(y)) {
 		t.Logf("%10d %s", y[what], what)
 	}
-	if run.Whole(traceCases) {
+	// A few cases of other seeds may lack what is rare.
+	if run.Whole(traceCases) && (run.Seed == traceCases.Seed || run.Count >= 10*traceCases.Count) {
 		for _, what := range []string{
 			"traced: not dropped", "compared with a changed chip", "routes taken away and put back",
 			"looked whether all is as before", "found: chip.acl true", "found: chip.acl false",
