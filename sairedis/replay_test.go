@@ -161,7 +161,7 @@ func TestRemovalsOfAViewFail(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one call after the other: nothing for the race detector")
 	}
-	randtest.Run(t, randtest.Cases{Seed: 3, Count: 1}, func(t *testing.T, seed uint64) {
+	randtest.Run(t, randtest.Cases{Seed: 3, Count: 3}, func(t *testing.T, seed uint64) {
 		ctx := context.Background()
 		g, rec := newRecordedRig(t)
 		cfg := randomConfig(rand.New(rand.NewPCG(seed, 8)))
