@@ -48,6 +48,7 @@ func (s *Store) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeTAMInt:              tamIntKind(s.prof.TAMInts),
 		sai.ObjectTypeGenericProgrammable: s.extensions.extensionKind(),
 	}
+	s.monitors.addKinds(kinds)
 	storedKinds(kinds)
 	for t, n := range map[sai.ObjectType]uint32{
 		sai.ObjectTypeLAG: s.prof.LAGs, sai.ObjectTypeLAGMember: s.prof.LAGMembers, sai.ObjectTypeTAMInt: s.prof.TAMInts,
