@@ -177,6 +177,13 @@ func at[T any](c *core, id config.ID) (x T) {
 	return x
 }
 
+// TellDrops has a function told of every drop from now on; nil: none.
+func (c *core) TellDrops(f func(*Drop)) {
+	if c.takers = nil; f != nil {
+		c.takers = &dropTakers{told: f}
+	}
+}
+
 // leave has copies made of what enters the egress pipe now, when it is through.
 func (c *core) leave(m mirroring) {
 	m.copy.pk.refs++

@@ -34,32 +34,3 @@ type dropTakers struct {
 	told func(*Drop)
 	now  Drop // what is being told, so that it is not made anew each time
 }
-
-// TellDrops has a function told of every drop from now on; nil: none.
-func (c *Engine) TellDrops(f func(*Drop)) {
-	if c.takers = nil; f != nil {
-		c.takers = &dropTakers{told: f}
-	}
-}
-
-// tell tells the takers of a drop at a port, nil if no port counts it. It is called only where there are takers.
-func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
-	t, pk := c.takers, cp.pk
-	d := &t.now
-	*d = Drop{
-		At: c.now, ID: pk.id, Number: pk.number, Copy: uint32(cp.number), In: pk.in, Port: CPUPort, Why: why, Punted: punted,
-		Mirror: cp.mirror != nil, Data: pk.data, Len: pk.length,
-	}
-	if p != nil {
-		d.Port = p.id
-	}
-	if cp.asked {
-		d.Queued, d.Queue, d.Depth = true, cp.queue, cp.depth
-	}
-	if punted || why == drop.Policer {
-		d.Trap = pk.trap
-	}
-	if t.told != nil {
-		t.told(d)
-	}
-}
