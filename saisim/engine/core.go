@@ -17,6 +17,7 @@ type core struct {
 	observer func(Moment)           // nil: nobody
 	found    func(*packet, Finding) // in tables; nil: nobody wants to know
 	ledger   Ledger                 // nil: nobody
+	takers   *dropTakers            // nil: nobody wants drops told
 	out      func(*Out)
 	frames   uint64 // received and injected
 	spares

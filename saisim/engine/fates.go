@@ -50,6 +50,9 @@ func (c *fates) dropWith(p *port, cp *copyOf, why drop.Reason, trail Trail) {
 	if c.observer != nil {
 		c.watch.sawDrop(p, cp, why, trail)
 	}
+	if c.takers != nil {
+		c.tell(p, cp, why, false)
+	}
 	if cp.mirror != nil {
 		c.recording.lose(cp.mirror)
 	}
