@@ -13,31 +13,17 @@ import (
 // monitors are the objects that have drops reported: TAM, its events, and where and how their reports go.
 type monitors struct {
 	*core
-	traps *traps
-	used  [config.MaxTAMEvents]bool // by index of an event
+	used [config.MaxTAMEvents]bool // by index of an event
 	// Those whose rows follow from other objects, too.
 	collectors, events map[sai.OID]*object
 }
 
-func newMonitors(c *core, t *traps) *monitors {
-	ms := &monitors{core: c, traps: t, collectors: map[sai.OID]*object{}, events: map[sai.OID]*object{}}
-	t.users = ms.putCollectors
-	return ms
+func newMonitors(c *core) *monitors {
+	return &monitors{core: c, collectors: map[sai.OID]*object{}, events: map[sai.OID]*object{}}
 }
 
 // A tamIndex is what the store keeps of a TAM_EVENT object: its bit in the sets of events.
 type tamIndex int
-
-func (ms *monitors) addKinds(kinds map[sai.ObjectType]*kind) {
-	kinds[sai.ObjectTypeTAM] = ms.tamKind()
-	kinds[sai.ObjectTypeTAMEvent] = ms.eventKind()
-	kinds[sai.ObjectTypeTAMEventAction] = ms.actionKind()
-	kinds[sai.ObjectTypeTAMEventThreshold] = ms.thresholdKind()
-	kinds[sai.ObjectTypeTAMReport] = ms.reportKind()
-	kinds[sai.ObjectTypeTAMCollector] = ms.collectorKind()
-	kinds[sai.ObjectTypeTAMTransport] = ms.transportKind()
-	kinds[sai.ObjectTypeHostifUserDefinedTrap] = ms.userTrapKind()
-}
 
 // maxTAMs bounds the objects that are no more than settings of others.
 const maxTAMs = 64
@@ -226,7 +212,8 @@ func (ms *monitors) putEvents(o *object, a sai.Attr) error {
 }
 
 // again puts rows that follow from an object, too, with what is being set of it.
-func (ms *monitors) again(o *object, a sai.Attr, users map[sai.OID]*object, row func(*object) (config.Row, error)) error {
+func (ms *monitors) again(o *object, a sai.Attr, users map[sai.OID]*object,
+	row func(*object) (config.Row, error)) error {
 	was := o.attrs
 	o.attrs = o.with(a).attrs
 	for _, oid := range slices.Sorted(maps.Keys(users)) {
