@@ -129,6 +129,7 @@ type copyOf struct {
 	tag     tagAction
 	queue   uint8
 	result  stampResult // what the session did
+	asked   bool        // queue was asked for room
 	raw     bool        // leaves as it came in
 	ce      bool        // to be marked: congestion experienced
 	watched bool        // the port has its trail, for an observer
