@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"iter"
 	"net/netip"
 
 	"tamtam/orch"
@@ -75,18 +76,12 @@ func (o *Orch) leads(to netip.Addr) (hop, error) {
 // any other, the first by name each.
 func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
 	best, rank := netip.Addr{}, 3
-	for _, key := range sorted(o.rows.addresses) {
-		a := o.rows.addresses[key].row
-		own := a.Prefix.Addr()
-		other := !own.IsValid() || own.Is4() != to.Is4() || own.IsLinkLocalUnicast()
-		if other || o.ledger.Why[orch.Row(schema.AppInterface, key)] != nil {
-			continue
-		}
+	for own, at := range o.ownAddresses(to) {
 		r := 2
 		switch {
-		case schema.IsLoopbackName(a.Name):
+		case schema.IsLoopbackName(at):
 			r = 0
-		case a.Name == name:
+		case at == name:
 			r = 1
 		}
 		if r < rank {
@@ -94,6 +89,33 @@ func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
 		}
 	}
 	return best, best.IsValid()
+}
+
+// AddressAt returns the first address of an interface of the IP version of another address; invalid: there is none.
+func (o *Orch) AddressAt(to netip.Addr, name string) netip.Addr {
+	for own, at := range o.ownAddresses(to) {
+		if at == name {
+			return own
+		}
+	}
+	return netip.Addr{}
+}
+
+// ownAddresses yields the addresses in force that packets to another can come from, with their interfaces, sorted.
+func (o *Orch) ownAddresses(to netip.Addr) iter.Seq2[netip.Addr, string] {
+	return func(yield func(netip.Addr, string) bool) {
+		for _, key := range sorted(o.rows.addresses) {
+			a := o.rows.addresses[key].row
+			own := a.Prefix.Addr()
+			other := !own.IsValid() || own.Is4() != to.Is4() || own.IsLinkLocalUnicast()
+			if other || o.ledger.Why[orch.Row(schema.AppInterface, key)] != nil {
+				continue
+			}
+			if !yield(own, a.Name) {
+				return
+			}
+		}
+	}
 }
 
 // rifOf returns the name of a router interface, "" if oid is none.
