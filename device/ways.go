@@ -31,7 +31,7 @@ func (w ways) Way(to netip.Addr) (orch.Way, error) {
 	}
 	way := orch.Way{Port: p.Interface, NextHop: p.NextHop, Source: p.Source, MAC: p.MAC}
 	way.Address, _ = w.Address(to, p.Interface)
-	if way.AtPort = w.AddressAt(to, p.Interface); !way.AtPort.IsValid() {
+	if way.AtPort = p.Own; !way.AtPort.IsValid() {
 		way.AtPort = way.Address
 	}
 	return way, nil

@@ -19,7 +19,8 @@ func dropMonitorModule() Module {
 			stateRow(schema.StateTAMDevice, schema.TAMDeviceKey, "tam/device/state"),
 		}},
 		{Path: "/tam/report-collectors/report-collector", Rows: []Row{
-			{DB: swss.ConfigDB, Table: schema.CfgTAMDestination, Key: "{name}", Entry: true, Leaves: destinationLeaves("config")},
+			{DB: swss.ConfigDB, Table: schema.CfgTAMDestination, Key: "{name}", Entry: true,
+				Leaves: destinationLeaves("config")},
 			{DB: swss.ApplDB, Table: schema.AppTAMDestination, Key: "{name}", Behind: "state/not-in-force",
 				Wanted: wanted(schema.CfgTAMDestination, schema.ParseTAMDestination, schema.TAMDestination.Fields),
 				Leaves: destinationLeaves("state")},

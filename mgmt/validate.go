@@ -253,7 +253,8 @@ func (t *tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 
 // refers reports whether a leaf names entries of other lists.
 func (n *node) refers() bool {
-	return n.config && len(n.targets) > 0 && !slices.ContainsFunc(n.targets, func(g *group) bool { return len(g.keys) != 1 })
+	nested := func(g *group) bool { return len(g.keys) != 1 }
+	return n.config && len(n.targets) > 0 && !slices.ContainsFunc(n.targets, nested)
 }
 
 // targetName is what a leaf names, in words.

@@ -20,8 +20,8 @@ func dropMonitorTables() (configured, measured []Table) {
 	session := ofBoth(Table{Config: CfgTAMSession, Appl: AppTAMSession, State: StateTAMDropMonitor, Waiting: TAMInactive,
 		Words: "A session that reports packets that the switch drops to collectors."}, DropSession{}, DropFlow{})
 	return []Table{session}, []Table{
-		of(Table{Counters: CountersDropMonitor, Words: "What became of the dropped packets of a session of the drop monitor."},
-			DropMonitorCounters{}),
+		of(Table{Counters: CountersDropMonitor,
+			Words: "What became of the dropped packets of a session of the drop monitor."}, DropMonitorCounters{}),
 	}
 }
 
@@ -229,8 +229,8 @@ func (c *DropMonitorCounters) layout() layout {
 			known("SAMPLED_OUT", &c.SampledOut, "Packets that the sampler left out."),
 			known("UNSENDABLE", &c.Unsendable, "Messages that could not be sent: there is no way to the collector."),
 			known("LOST", &c.Lost, "Messages that were sent and did not leave the switch."),
-			known("EVICTED", &c.Evicted, "Flows of a stateful session that were reported before their time, since others needed "+
-				"their place."),
+			known("EVICTED", &c.Evicted, "Flows of a stateful session that were reported before their time, since others "+
+				"needed their place."),
 			known("FLOWS", &c.Flows, "Flows of a stateful session that are counted now."),
 		},
 	}

@@ -148,7 +148,7 @@ func (m *Manager) wantedIDs() (want schema.TAMSwitchInUse, reason string, err er
 	}
 	low := uint32(mac.Low16())
 	known := !mac.IsZero()
-	d := m.device()
+	d := deviceOf(m)
 	s.SwitchID, s.EnterpriseID = cmp.Or(s.SwitchID, d.DeviceID), cmp.Or(s.EnterpriseID, d.EnterpriseID)
 	want.SwitchID, want.HasSwitchID = cmp.Or(s.SwitchID, low), s.SwitchID != 0 || known
 	want.EnterpriseID, want.HasEnterpriseID = cmp.Or(s.EnterpriseID, low), s.EnterpriseID != 0 || known

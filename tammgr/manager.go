@@ -98,9 +98,9 @@ func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
 		f     func(key string, fields swss.FieldValues)
 	}{
 		{schema.CfgDeviceMetadata, m.metadata}, {schema.CfgPort, m.ports.port}, {schema.CfgPortChannel, m.ports.portChannel},
-		{schema.CfgACLTable, m.configuredACL(schema.StateACLTable, m.aclTable)},
-		{schema.CfgACLRule, m.configuredACL(schema.StateACLRule, m.aclRule)}, {schema.CfgTAMSwitch, m.tamSwitch},
-		{schema.CfgTAMGroup, m.tamGroupRow},
+		{schema.CfgACLTable, configuredACL(m, schema.StateACLTable, m.aclTable)},
+		{schema.CfgACLRule, configuredACL(m, schema.StateACLRule, m.aclRule)}, {schema.CfgTAMSwitch, m.tamSwitch},
+		{schema.CfgTAMGroup, tamGroupRow(m)},
 		{schema.CfgTAMFeature, m.feature}, {schema.CfgTAMFlowGroup, m.flowGroup},
 		{schema.CfgDSCPToTC, m.qos.dscpMap}, {schema.CfgPortQoS, m.qos.portQoS},
 	} {

@@ -205,13 +205,13 @@ func (m *Manager) take(k kind) func(key string, fields swss.FieldValues) {
 			m.link(k, key, c, 1)
 		}
 		m.mark(k, key)
-		m.markTwin(k, key)
+		markTwin(m, k, key)
 		m.checkTAM(schema.TAMTable)
 	}
 }
 
 // markTwin marks what stands for the same as a row in another table, or follows from there being rows of a kind.
-func (m *Manager) markTwin(k kind, key string) {
+func markTwin(m *Manager, k kind, key string) {
 	switch k {
 	case kindDevice:
 		m.mark(kindSwitch, schema.TAMGlobalKey)
@@ -269,14 +269,14 @@ func (m *Manager) settleRow(k kind, key string) {
 	if r == nil {
 		m.out.Drop(appl)
 		m.out.Unreport(state)
-		m.holds(k, key, nil)
+		holds(m, k, key, nil)
 		return
 	}
 	wrong, lacks := m.examine(k, key, r)
 	if wrong != "" || len(lacks) > 0 {
-		m.holds(k, key, nil)
+		holds(m, k, key, nil)
 	} else {
-		m.holds(k, key, r.content)
+		holds(m, k, key, r.content)
 	}
 	switch {
 	case wrong != "":
@@ -312,9 +312,9 @@ func failed(t schema.Table) string {
 func applKey(key string) string { return strings.Replace(key, "|", ":", 1) }
 
 // holds says which row of a kind holds under a key from now on; nil: none. Rows that are others by it follow.
-func (m *Manager) holds(k kind, key string, c content) {
+func holds(m *Manager, k kind, key string, c content) {
 	if k == kindTAMGroup || k == kindTAMRule {
-		m.becomeACL(key, c)
+		becomeACL(m, key, c)
 	}
 }
 

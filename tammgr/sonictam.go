@@ -21,7 +21,7 @@ func (tamDevice) refs() refs { return refs{} }
 
 // check compares the ids with those of TAM_SWITCH_TABLE, which hold where both are given.
 func (d tamDevice) check(m *Manager) (wrong string, lacks []string) {
-	s := m.configuredSwitch()
+	s := configuredSwitch(m)
 	for _, id := range []struct {
 		device, other string
 		mine, its     uint32
@@ -43,7 +43,7 @@ func (d tamDevice) check(m *Manager) (wrong string, lacks []string) {
 func (d tamDevice) appl(*Manager, schema.ACLRuleKey) map[string]string { return d.Fields() }
 
 // configuredSwitch is the row of TAM_SWITCH_TABLE; an invalid one says nothing.
-func (m *Manager) configuredSwitch() (s schema.TAMSwitch) {
+func configuredSwitch(m *Manager) (s schema.TAMSwitch) {
 	if m.sw == nil {
 		return s
 	}
@@ -54,8 +54,8 @@ func (m *Manager) configuredSwitch() (s schema.TAMSwitch) {
 	return s
 }
 
-// device is TAM|device, as far as it holds.
-func (m *Manager) device() (d schema.TAMDevice) {
+// deviceOf is TAM|device, as far as it holds.
+func deviceOf(m *Manager) (d schema.TAMDevice) {
 	row, ok := m.valid(kindDevice, schema.TAMDeviceKey).(tamDevice)
 	if !ok {
 		return d
@@ -75,8 +75,8 @@ func (d destination) check(m *Manager) (wrong string, lacks []string) {
 	if c, ok := m.valid(kindCollector, d.Name).(plain[schema.Collector]); ok {
 		c := c.row
 		if c.Addr != d.Addr || c.Port != d.Port || c.Protocol != schema.ProtocolUDP {
-			return fmt.Sprintf("%s|%s has this name with %s port %d of %s: want the same, or another name", schema.CfgTAMCollector,
-				d.Name, c.Addr, c.Port, c.Protocol), nil
+			return fmt.Sprintf("%s|%s has this name with %s port %d of %s: want the same, or another name",
+				schema.CfgTAMCollector, d.Name, c.Addr, c.Port, c.Protocol), nil
 		}
 	}
 	if d.VRF != schema.VRFDefault && d.VRF != schema.VRFMgmt {
@@ -144,7 +144,7 @@ func (u tamRule) appl(*Manager, schema.ACLRuleKey) map[string]string { return u.
 
 // becomeACL makes the ACL table or the rule that a row of TAM_FLOW_GROUP is, or takes it away. Whoever uses flow groups
 // finds it as if it were configured.
-func (m *Manager) becomeACL(key string, c content) {
+func becomeACL(m *Manager, key string, c content) {
 	group, rule := schema.ParseTAMGroupKey(key)
 	table := schema.TAMGroup{Name: group}.Table().Name
 	switch c := c.(type) {
@@ -163,17 +163,22 @@ func (m *Manager) becomeACL(key string, c content) {
 	m.markUsers(id{kindGroup, group})
 }
 
-// tamGroupRow takes a row of TAM_FLOW_GROUP: of a group or of one of its rules.
-func (m *Manager) tamGroupRow(key string, fields swss.FieldValues) {
-	if strings.Contains(key, "|") {
-		m.take(kindTAMRule)(key, fields)
-	} else {
-		m.take(kindTAMGroup)(key, fields)
+// tamGroupRow takes rows of TAM_FLOW_GROUP: of groups and of their rules.
+func tamGroupRow(m *Manager) func(string, swss.FieldValues) {
+	group, rule := m.take(kindTAMGroup), m.take(kindTAMRule)
+	return func(key string, fields swss.FieldValues) {
+		if strings.Contains(key, "|") {
+			rule(key, fields)
+		} else {
+			group(key, fields)
+		}
 	}
 }
 
 // configuredACL takes rows of ACL_TABLE or ACL_RULE. Names of tables that are flow groups are not for them.
-func (m *Manager) configuredACL(state string, take func(string, swss.FieldValues)) func(string, swss.FieldValues) {
+func configuredACL(
+	m *Manager, state string, take func(string, swss.FieldValues),
+) func(string, swss.FieldValues) {
 	return func(key string, fields swss.FieldValues) {
 		table, _, _ := strings.Cut(key, "|")
 		group, of := schema.TAMGroupOf(table)
@@ -187,8 +192,8 @@ func (m *Manager) configuredACL(state string, take func(string, swss.FieldValues
 		case fields == nil:
 			m.out.Unreport(row)
 		default:
-			m.out.Report(row, schema.ACLInactive, fmt.Sprintf("an ACL table of this name is the flow group %s|%s: want that row, "+
-				"or another name", schema.CfgTAMGroup, group))
+			m.out.Report(row, schema.ACLInactive, fmt.Sprintf("an ACL table of this name is the flow group %s|%s: "+
+				"want that row, or another name", schema.CfgTAMGroup, group))
 		}
 	}
 }

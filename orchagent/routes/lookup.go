@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"iter"
 	"net/netip"
 
 	"tamtam/orch"
@@ -28,6 +27,7 @@ type Path struct {
 	NextHop   netip.Addr // the neighbour that they go to
 	MAC       sai.MAC    // the neighbour's
 	Source    sai.MAC    // the router interface's
+	Own       netip.Addr // its first address of the IP version; invalid: it has none
 }
 
 // Lookup returns how packets to an address leave the switch: by the longest prefix that leads to a
@@ -41,7 +41,15 @@ func (o *Orch) Lookup(to netip.Addr) (Path, error) {
 	if n == nil {
 		return Path{}, orch.Wait("neighbour", h.String(), "no neighbour %s", h)
 	}
-	return Path{h.name, h.addr, n.mac, o.rifs[h.name].spec.mac}, nil
+	own := netip.Addr{}
+	for _, key := range sorted(o.rows.addresses) {
+		a := o.rows.addresses[key].row
+		fits := a.Name == h.name && a.Prefix.Addr().Is4() == to.Is4() && !a.Prefix.Addr().IsLinkLocalUnicast()
+		if fits && !own.IsValid() && o.ledger.Why[orch.Row(schema.AppInterface, key)] == nil {
+			own = a.Prefix.Addr()
+		}
+	}
+	return Path{h.name, h.addr, n.mac, o.rifs[h.name].spec.mac, own}, nil
 }
 
 // leads returns the neighbour, known or not, that packets to an address go to.
@@ -76,12 +84,18 @@ func (o *Orch) leads(to netip.Addr) (hop, error) {
 // any other, the first by name each.
 func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
 	best, rank := netip.Addr{}, 3
-	for own, at := range o.ownAddresses(to) {
+	for _, key := range sorted(o.rows.addresses) {
+		a := o.rows.addresses[key].row
+		own := a.Prefix.Addr()
+		other := !own.IsValid() || own.Is4() != to.Is4() || own.IsLinkLocalUnicast()
+		if other || o.ledger.Why[orch.Row(schema.AppInterface, key)] != nil {
+			continue
+		}
 		r := 2
 		switch {
-		case schema.IsLoopbackName(at):
+		case schema.IsLoopbackName(a.Name):
 			r = 0
-		case at == name:
+		case a.Name == name:
 			r = 1
 		}
 		if r < rank {
@@ -89,33 +103,6 @@ func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
 		}
 	}
 	return best, best.IsValid()
-}
-
-// AddressAt returns the first address of an interface of the IP version of another address; invalid: there is none.
-func (o *Orch) AddressAt(to netip.Addr, name string) netip.Addr {
-	for own, at := range o.ownAddresses(to) {
-		if at == name {
-			return own
-		}
-	}
-	return netip.Addr{}
-}
-
-// ownAddresses yields the addresses in force that packets to another can come from, with their interfaces, sorted.
-func (o *Orch) ownAddresses(to netip.Addr) iter.Seq2[netip.Addr, string] {
-	return func(yield func(netip.Addr, string) bool) {
-		for _, key := range sorted(o.rows.addresses) {
-			a := o.rows.addresses[key].row
-			own := a.Prefix.Addr()
-			other := !own.IsValid() || own.Is4() != to.Is4() || own.IsLinkLocalUnicast()
-			if other || o.ledger.Why[orch.Row(schema.AppInterface, key)] != nil {
-				continue
-			}
-			if !yield(own, a.Name) {
-				return
-			}
-		}
-	}
 }
 
 // rifOf returns the name of a router interface, "" if oid is none.
