@@ -1,7 +1,10 @@
 package saisim
 
 import (
+	"net/netip"
+	"tamtam/saisim/engine"
 	"tamtam/saisim/pipe"
+	"tamtam/tam/dropreport"
 	"tamtam/tam/flymon"
 	"tamtam/tam/record"
 )
@@ -103,6 +106,15 @@ func (c *Chip) SetDropped(f func(*Drop)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.engine.TellDrops(f)
+}
+
+// ReportCounts returns the counters of the reports of drops from one address and port to another, and of the events
+// that report there, by the words of [dropreport].
+func (c *Chip) ReportCounts(src, dst netip.AddrPort) [dropreport.NumWords]uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, _ := engine.ReportCounts(c.engine, src, dst)
+	return n
 }
 
 // SetLedger sets the ledger that is kept from now on; nil: none. Its functions are called with the chip

@@ -49,6 +49,8 @@ const (
 	TrapNeighborMiss
 	TrapL3MTU
 	TrapTTL
+
+	TrapTAM // none of these: a report of a drop, which the chip has made
 	NumTraps
 )
 
@@ -88,6 +90,7 @@ var trapNames = [NumTraps]string{
 	TrapNeighborMiss: "neighbor_miss",
 	TrapL3MTU:        "l3_mtu_error",
 	TrapTTL:          "ttl_error",
+	TrapTAM:          "tam",
 }
 
 // String returns the trap as SONiC's COPP_TRAP table calls it.

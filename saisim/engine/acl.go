@@ -48,6 +48,7 @@ type hits struct {
 	mirror, tc, dscp      candidate
 	mark, ifa             candidate      // of alternate marking, of IFA
 	marks                 describe.Marks // of the egress lookup
+	events                eventSet
 }
 
 func (h *hits) add(e *aclEntry, priority uint32, bytes int) {
@@ -82,6 +83,9 @@ func (h *hits) addActions(e *aclEntry, priority uint32) {
 	}
 	if e.does&doesMirror != 0 {
 		h.mirror.take(e, priority)
+	}
+	if e.does&doesTAM != 0 {
+		h.events |= e.tam.set
 	}
 	if e.does&doesTC != 0 {
 		h.tc.take(e, priority)
@@ -142,6 +146,9 @@ func (c *acl) lookupPreIngress(p *port, pk *packet) {
 	h.look(c.preIngress, nil, &k, &x, pk.length+fcsLen, c.finder(pk, TablePreIngress, CPUPort))
 	if h.does&doesMirror != 0 {
 		c.recording.mirrorTo(pk, h.mirror.entry.mirrors)
+	}
+	if h.does&doesTAM != 0 {
+		pk.events, pk.eventsOf = h.events, c.noting.age
 	}
 }
 

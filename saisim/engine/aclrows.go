@@ -115,6 +115,10 @@ func (c *acl) addAction(e *aclEntry, a *config.ACLAction) {
 		e.does, e.metadata = e.does|doesMeta, uint32(a.Number)
 	case config.ActNoLearning:
 		e.noLearn = true
+	case config.ActTAM:
+		if e.tam = at[*tamSet](c.core, a.Of[0]); e.tam != nil {
+			e.does |= doesTAM
+		}
 	case config.ActStamp:
 		e.does, e.stamp = e.does|doesStamp, &stampAction{switchID: at[*tamInt](c.core, a.Of[0]).switchID}
 	case config.ActIFA, config.ActIFAEnd:

@@ -21,6 +21,7 @@ type driver struct {
 	queues   *queues
 	sketch   *sketching
 	wires    *wires
+	reporter *reporter
 	vector   int // how many packets pass the ingress pipe together, at most; 0: event by event
 	together [maxVector]entering
 }
@@ -81,12 +82,13 @@ func (c *driver) advance(to Cycle) {
 			now = e.at - 1
 		}
 		h := min(to, now+wheelSpan/2)
-		c.now = now
+		c.now, c.during = now, whenEntering
 		c.enterAll(h)
-		c.now = now
+		c.now, c.during = now, whenManaged
 		c.manage(h)
 		c.now = now
 		c.wires.run(h)
+		c.during = whenControlled
 		if c.now = h; h == to {
 			return
 		}
@@ -143,7 +145,8 @@ func (c *driver) gather(n int, at Cycle, pk *packet) int {
 func (c *driver) manage(to Cycle) {
 	for {
 		// Most of the time nothing happens but that packets come.
-		for c.pipe.Len() > 0 && c.agenda.empty() && c.queues.waitingN == 0 && c.ended.Len() == 0 {
+		for c.pipe.Len() > 0 && c.agenda.empty() && c.queues.waitingN == 0 && c.ended.Len() == 0 &&
+			c.noted == 0 && c.flows == 0 {
 			first := c.pipe.First()
 			if first.at > to {
 				return
@@ -153,7 +156,7 @@ func (c *driver) manage(to Cycle) {
 			c.pipe.Skip()
 			c.ingress.replicate(pk)
 		}
-		e := c.nextManaged()
+		e := c.nextManaged(true)
 		if e.at > to {
 			return
 		}
@@ -162,14 +165,20 @@ func (c *driver) manage(to Cycle) {
 	}
 }
 
-// nextManaged returns the next event of the traffic manager, at never if there is none.
-func (c *driver) nextManaged() event {
+// nextManaged returns the next event of the traffic manager, at never if there is none; the end of an interval of a
+// flow whose drops are reported, too, if flows is true.
+func (c *driver) nextManaged(flows bool) event {
 	e, ok := c.agenda.first(c.now)
 	if !ok {
 		e = event{never, eventKey(numClasses, 0)}
 	}
 	if c.queues.waitingN > 0 {
 		if f := (event{max(c.now, c.queues.egressFree), eventKey(classServe, 0)}); f.before(e) {
+			e = f
+		}
+	}
+	if c.noted > 0 || flows && c.flows > 0 {
+		if f := (event{c.reporter.due(flows), eventKey(classReport, 0)}); f.before(e) {
 			e = f
 		}
 	}
@@ -186,9 +195,10 @@ func (c *driver) nextManaged() event {
 	return e
 }
 
-// next returns the next event, of all parts; that of a sweep of the FDB, too, if ageing is true.
+// next returns the next event, of all parts; that of a sweep of the FDB, and what becomes of flows in time, too, if
+// ageing is true.
 func (c *driver) next(ageing bool) (event, bool) {
-	e := c.nextManaged()
+	e := c.nextManaged(ageing)
 	if cp := c.wires.leaving.due(); cp != nil {
 		if f := (event{cp.at, eventKey(classSent, cp.lane)}); f.before(e) {
 			e = f
@@ -217,8 +227,11 @@ func (c *driver) step(to Cycle) {
 		if !ok || e.at > to {
 			return
 		}
-		c.now = e.at
+		if c.now, c.during = e.at, whenManaged; e.class() >= classEnter {
+			c.during = whenEntering
+		}
 		c.handle(e)
+		c.during = whenControlled
 	}
 }
 
@@ -238,6 +251,8 @@ func (c *driver) handle(e event) {
 	case classRecirculated:
 		c.agenda.pop(e)
 		c.sketch.recirculated()
+	case classReport:
+		c.reporter.run()
 	case classQueue:
 		pk := c.pipe.First().pk
 		c.pipe.Pop()
@@ -246,7 +261,10 @@ func (c *driver) handle(e event) {
 		if c.ended.Len() > 0 {
 			pk := c.ended.First().pk
 			c.ended.Pop()
+			was := c.during
+			c.during = whenEntering
 			c.ingress.end(pk)
+			c.during = was
 			return
 		}
 		pk := c.enter.First().pk

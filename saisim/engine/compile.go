@@ -56,7 +56,12 @@ func (c *Engine) applyTAM(row config.Row, gone bool) {
 		c.traps.applyDefault(r, gone)
 	case config.Mirror:
 		c.mirrors.applyMirror(r, gone)
+	case config.TAMCollector:
+		c.reporter.applyCollector(r, gone)
+	case config.TAMEvent:
+		c.reporter.applyEvent(r, gone)
 	case config.TAM:
+		c.reporter.applyTAM(r, gone)
 		c.applyTransit(r, gone)
 	case config.TAMInt:
 		c.applyTAMInt(r, gone)
@@ -76,6 +81,7 @@ func (c *Engine) applyTAM(row config.Row, gone bool) {
 // does not depend on how many ACL entries, routes and addresses there are.
 func (c *Engine) derive() {
 	c.stale = false
+	c.reporter.derive()
 	c.router.sortShared()
 	for _, l := range c.lags {
 		l.active = l.active[:0]
@@ -155,6 +161,7 @@ func (c *Engine) applySwitch(r config.Switch, gone bool) {
 	c.bindTransit(r.TAMs)
 	c.switchMAC, c.router.cpu, c.bridge.noFlood = mac48(r.MAC[:]), r.CPU, r.NoFlood
 	c.lagSeed, c.router.ecmpSeed = r.LAGSeed, r.ECMPSeed
+	c.noting.tams = r.TAMs
 	c.acl.switchACL = [config.NumStages]config.ID{r.IngressACL, r.EgressACL, r.PreIngressACL}
 	age, _ := mulDiv(uint64(r.AgingSeconds), c.prof.ClockHz, 1)
 	if c.bridge.fdb.age != Cycle(age) {
@@ -184,6 +191,7 @@ func (c *Engine) Reset() {
 	c.clamps.reset()
 	c.sketch.reset()
 	c.recording.reset()
+	c.reporter.reset()
 }
 
 // clear drops every frame.

@@ -19,8 +19,9 @@ type core struct {
 	ledger   Ledger                 // nil: nobody
 	takers   *dropTakers            // nil: nobody wants drops told
 	out      func(*Out)
-	frames   uint64 // received and injected
+	frames   uint64 // received and injected, and reports
 	spares
+	noting
 	books Books
 	compiled
 
@@ -201,8 +202,13 @@ func at[T any](c *core, id config.ID) (x T) {
 
 // TellDrops has a function told of every drop from now on; nil: none.
 func (c *core) TellDrops(f func(*Drop)) {
-	if c.takers = nil; f != nil {
-		c.takers = &dropTakers{told: f}
+	c.takeDrops(dropTakers{told: f, reports: c.takers != nil && c.takers.reports})
+}
+
+// takeDrops says who wants drops told.
+func (c *core) takeDrops(t dropTakers) {
+	if c.takers = nil; t.told != nil || t.reports {
+		c.takers = &t
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 type Drop struct {
 	At     Cycle
 	ID     uint64 // the sender's name of the frame
-	Number uint64 // the chip's own: 1 for the first frame received or injected
+	Number uint64 // the chip's own: 1 for the first frame received, injected or made
 	Copy   uint32 // 0: the frame itself
 	In     PortID // where it came in; CPUPort: injected
 	Port   PortID // whose counters have it; CPUPort: no port's, only the books
@@ -31,6 +31,7 @@ type Drop struct {
 // dropTakers are those who want drops told, each nil if there is none. They must keep nothing of what they are told by
 // pointer, allocate nothing, and leave the chip as it is.
 type dropTakers struct {
-	told func(*Drop)
-	now  Drop // what is being told, so that it is not made anew each time
+	told    func(*Drop)
+	reports bool // they are noted, to be reported
+	now     Drop // what is being told, so that it is not made anew each time
 }

@@ -22,6 +22,7 @@ type mirrorEncap struct {
 	ttl              uint8
 	srcPort, dstPort uint16
 	record           *recordCopy // nil: it is no record copy's own
+	report           *stream     // it is a report of a drop; nil: it is not
 }
 
 const (

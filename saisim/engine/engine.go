@@ -9,13 +9,13 @@ type Engine struct {
 	core
 	cpu
 
-	macs      macs
-	ingress   ingressPipe
-	mirrors   mirrors
-	queues    queues
-	wires     wires
-	egress    egressPipe
-	sketch    sketching
+	macs    macs
+	ingress ingressPipe
+	mirrors mirrors
+	queues  queues
+	wires   wires
+	egress  egressPipe
+	measuringStations
 	acl       acl
 	marking   marking
 	clamps    clamping
@@ -27,6 +27,12 @@ type Engine struct {
 	programs  programs
 	watch     watch
 	driver    driver
+}
+
+// measuringStations are those that say to others what they see.
+type measuringStations struct {
+	sketch   sketching
+	reporter reporter
 }
 
 // wire gives each station the others that it uses; none uses one that uses it.
@@ -68,9 +74,12 @@ func (c *Engine) wire() {
 		core: &c.core, watch: &c.watch, programs: &c.programs, fates: &c.fates, queues: &c.queues, macs: &c.macs,
 		refresh: c.refresh,
 	}
+	c.reporter = reporter{
+		core: &c.core, watch: &c.watch, fates: &c.fates, bridge: &c.bridge, queues: &c.queues, wires: &c.wires,
+	}
 	c.driver = driver{
 		core: &c.core, macs: &c.macs, ingress: &c.ingress, bridge: &c.bridge, mirrors: &c.mirrors,
-		queues: &c.queues, sketch: &c.sketch, wires: &c.wires, vector: maxVector,
+		queues: &c.queues, sketch: &c.sketch, wires: &c.wires, reporter: &c.reporter, vector: maxVector,
 	}
 }
 

@@ -9,6 +9,7 @@ const (
 	classServe               // the egress pipe takes a frame of a port that waits
 	classMirror              // a copy that is mirrored leaves an egress pipe
 	classRecirculated        // a packet comes to spliced groups of CMUs
+	classReport              // drops are reported
 	classQueue               // a packet leaves the ingress pipe
 	classEnter               // a packet enters the ingress pipe
 	classReceived            // a whole frame is in an ingress MAC

@@ -86,6 +86,9 @@ func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
 	if t.told != nil {
 		t.told(d)
 	}
+	if t.reports {
+		c.note(d, p, cp)
+	}
 }
 
 // ended notes where a copy, or a packet without copies, ends: what it has passed, the

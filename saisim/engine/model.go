@@ -53,8 +53,11 @@ type port struct {
 	acl                      [2]config.ID
 	mirrors                  [2][]config.ID // sessions, by stage
 	bridgePort               *bridgePort
-	rif                      *rif           // that it is
-	lag                      *lag           // the LAG it is a member of
+	rif                      *rif   // that it is
+	lag                      *lag   // the LAG it is a member of
+	fill                     []fill // of each queue, by whom; nil: nobody wants to know
+	tams                     []config.ID
+	events                   eventSet       // that report drops of what comes in here; derived
 	trails                   tm.Ring[Trail] // of what is leaving and watched, in its order
 }
 

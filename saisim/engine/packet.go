@@ -56,8 +56,7 @@ type passing struct {
 	run     *passage   // of a program; nil: there is none
 	graph   *chipGraph // that it met; nil: its trail is not kept
 	counted bool       // it met a plan, so that its path is counted
-	mirrors uint64     // ingress mirror sessions, by index
-	record  *choice    // sessions that record it; nil: none
+	askers
 	fixed   describe.Marks
 	act     actions     // traps and ACLs together
 	trap    config.Trap // the first that wants a copy
@@ -78,6 +77,15 @@ type passing struct {
 type asked struct {
 	stamp *stampAction
 	ifa   ifaMatch
+}
+
+// askers are who else wants a packet, or to hear of it.
+type askers struct {
+	mirrors uint64  // ingress mirror sessions, by index
+	record  *choice // sessions that record it; nil: none
+	// events are those to which an ACL entry has its drops reported; eventsOf is which they were.
+	events   eventSet
+	eventsOf uint32
 }
 
 // whole fills what is in passing of a usual packet that meets something unusual after the ingress pipe.

@@ -30,6 +30,7 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 	}
 	p.pvid, p.priority, p.dropTagged, p.dropUntagged = r.PVID, r.Priority, r.DropTagged, r.DropUntagged
 	p.acl = [2]config.ID{r.IngressACL, r.EgressACL}
+	p.tams = r.TAMs
 	p.mirrors = [2][]config.ID{r.IngressMirrors, r.EgressMirrors}
 	p.class = qosClass{r.QoS.DSCP, r.QoS.Dot1p, r.QoS.DefaultTC, r.QoS.Queue}
 	for i, s := range r.QoS.Queues {

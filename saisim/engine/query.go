@@ -2,11 +2,13 @@ package engine
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 
 	"tamtam/saisim/cmu"
 	"tamtam/saisim/config"
 	"tamtam/tam/altmark"
+	"tamtam/tam/dropreport"
 	"tamtam/tam/flymon"
 )
 
@@ -153,4 +155,10 @@ func TransitOf(c *Engine) IFACounts {
 		return c.transit.counts
 	}
 	return IFACounts{}
+}
+
+// ReportCounts are the counters of a stream of an engine's reports of drops, false if there is none.
+func ReportCounts(c *Engine, src, dst netip.AddrPort) ([dropreport.NumWords]uint64, bool) {
+	c.refresh()
+	return c.reporter.countsOf(src, dst)
 }

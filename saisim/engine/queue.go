@@ -89,8 +89,10 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	}
 	switch v {
 	case tm.Admitted:
+		p.fills(cp)
 	case tm.Marked:
 		cp.ce = true
+		p.fills(cp)
 	default:
 		c.fates.dropBefore(p, cp, verdictDrops[v])
 		return
@@ -174,6 +176,9 @@ func (c *queues) serve() {
 func (c *queues) dequeue(p *port) {
 	p.paced = false
 	cp, _ := p.queues.Dequeue()
+	if p.fill != nil {
+		p.fill[cp.queue].add(cp, -int64(cp.buffered()))
+	}
 	c.launch(p, cp)
 	if p.queues.Len() > 0 {
 		c.offer(p)

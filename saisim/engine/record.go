@@ -6,6 +6,7 @@ import (
 	"tamtam/saisim/config"
 	"tamtam/saisim/describe"
 	"tamtam/saisim/profile"
+	"tamtam/tam/dropreport"
 )
 
 // recording is the state of table recording.
@@ -142,6 +143,9 @@ func (r *recording) lose(e *mirrorEncap) {
 	if e.record != nil {
 		e.record.counts.Lost++
 		r.free(e)
+	}
+	if e.report != nil {
+		e.report.counts[dropreport.WordLost]++
 	}
 }
 

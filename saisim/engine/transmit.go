@@ -17,6 +17,13 @@ type wires struct {
 // run gives every frame whose timestamp point is at or before a cycle to the output, in the order of
 // time and port.
 func (c *wires) run(to Cycle) {
+	was := c.during
+	c.during = whenSent
+	c.runTo(to)
+	c.during = was
+}
+
+func (c *wires) runTo(to Cycle) {
 	for c.leaving.n > 0 {
 		cp := c.leaving.take(to)
 		if cp == nil {

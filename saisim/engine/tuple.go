@@ -45,6 +45,7 @@ type aclEntry struct {
 	hop           *adjacency // or one of these
 	group         *hopGroup
 	mirrors       uint64 // sessions, by index
+	tam           *tamSet
 	tc            uint8
 	dscp          uint8
 	metadata      uint32
@@ -52,7 +53,7 @@ type aclEntry struct {
 }
 
 // entryActions are the actions of an entry that not all entries have.
-type entryActions uint8
+type entryActions uint16
 
 const (
 	doesRedirect entryActions = 1 << iota
@@ -62,6 +63,7 @@ const (
 	doesMirror
 	doesTC
 	doesDSCP
+	doesTAM
 	doesIFA
 )
 

@@ -8,6 +8,7 @@ import (
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/altmark"
+	"tamtam/tam/dropreport"
 	"tamtam/tam/flymon"
 	"tamtam/tam/ifa"
 	"tamtam/tam/record"
@@ -47,6 +48,9 @@ func (xs *extensions) newExtension(name string, id config.ID) extension {
 	case name == altmark.ObjectProfile && xs.prof.AltMark.Profiles > 0:
 		return &markProfile{of: xs.marks, lane: -1}
 	}
+	if x := xs.newReportWindow(name); x != nil {
+		return x
+	}
 	if x := xs.plans.newExtension(name, id); x != nil {
 		return x
 	}
@@ -59,7 +63,7 @@ func (xs *extensions) newExtension(name string, id config.ID) extension {
 // extensionNames returns the extensions that chips may have, whether or not this one does.
 func extensionNames() []string {
 	return slices.Concat([]string{tailstamp.ObjectCounters, tailstamp.ObjectClamp, tailstamp.ObjectSYNs,
-		ifa.ObjectCounters,
+		ifa.ObjectCounters, dropreport.ObjectReports,
 		altmark.ObjectProfile, altmark.ObjectFlows},
 		flymon.Objects(), recordExtensions())
 }

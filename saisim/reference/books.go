@@ -5,6 +5,7 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
+	"tamtam/tam/dropreport"
 )
 
 // A snapshot is the books at a cycle.
@@ -14,7 +15,7 @@ type snapshot struct {
 }
 
 // drop ends a frame, or a copy of one, counted at port p (nil: only in the books).
-func (c *Chip) drop(p *port, d saisim.Drop, why drop.Reason) {
+func (c *Chip) drop(p *port, pk *packet, d saisim.Drop, why drop.Reason) {
 	c.books.Dropped[why]++
 	d.Port, d.Why = saisim.CPUPort, why
 	if p != nil {
@@ -22,6 +23,9 @@ func (c *Chip) drop(p *port, d saisim.Drop, why drop.Reason) {
 		d.Port = p.Port.Port
 	}
 	c.Dropped(d)
+	if !c.reporting.own {
+		c.noteDrop(d, pk)
+	}
 }
 
 // dropped is what is known of a packet that is dropped at a cycle.
@@ -32,7 +36,7 @@ func (pk *packet) dropped(at saisim.Cycle) saisim.Drop {
 // dropped is what is known of a copy that is dropped at a cycle.
 func (o *outgoing) dropped(at saisim.Cycle) saisim.Drop {
 	d := o.packet.dropped(at)
-	d.Mirror = o.mirror != nil
+	d.Mirror = o.made()
 	if o.asked {
 		d.Queued, d.Queue, d.Depth = true, o.queue, uint32(o.depth)
 	}
@@ -43,19 +47,24 @@ func (o *outgoing) dropped(at saisim.Cycle) saisim.Drop {
 func (c *Chip) dropCopy(p *port, o *outgoing, why drop.Reason) {
 	c.lose(p, o, why)
 	c.recordCopy(o, p, why)
-	if o.mirror == nil {
+	if !o.made() {
 		c.countPath(o.packet, o.path())
 	}
 }
 
 // lose drops a copy that has its record, or shall have none.
 func (c *Chip) lose(p *port, o *outgoing, why drop.Reason) {
-	c.drop(p, o.dropped(c.now), why)
+	if o.report != nil {
+		o.report.counts[dropreport.WordLost]++
+	}
+	c.reporting.own = o.report != nil
+	c.drop(p, o.packet, o.dropped(c.now), why)
+	c.reporting.own = false
 	if o.recorder != nil {
 		o.recorder.Lost++
 		c.Recording("lost: " + why.String())
 	}
-	if o.mirror == nil {
+	if !o.made() {
 		at := o.in
 		if p != nil {
 			at = p.Port.Port
@@ -70,7 +79,7 @@ func (c *Chip) dropPacket(p *port, pk *packet, at saisim.Cycle, why drop.Reason)
 	if why == drop.Policer {
 		d.Trap = pk.trap
 	}
-	c.drop(p, d, why)
+	c.drop(p, pk, d, why)
 	c.Ended(Ending{ID: pk.id, In: pk.in, Port: pk.in, Why: why, Graph: pk.graph, Path: pk.tables})
 }
 

@@ -51,6 +51,7 @@ type Chip struct {
 	start      time.Time
 	clockSteps uint64 // how often the time of day was set
 	sketching
+	reporting reporting
 	flowAnalysis
 
 	// Output takes the frames that leave, in the order of time.
@@ -123,8 +124,9 @@ type packet struct {
 	mirrors             []int         // ingress mirror sessions, by index
 	tables              []record.Step // that it ran in the ingress pipe
 	recordings          []recording
-	graph               uint64 // version of the graph that it is in
-	epoch               int    // of the counting of paths
+	events              []config.ID // to which an ACL entry has its drops reported
+	graph               uint64      // version of the graph that it is in
+	epoch               int         // of the counting of paths
 	faults              *faults
 	ended               bool // goes no further; it is still mirrored
 	verdict
@@ -145,7 +147,7 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		Marking:  func(Marking) {}, Sketching: func(string) {},
 		Recording: func(string) {}, Ended: func(Ending) {}, Dropped: func(saisim.Drop) {}, faults: &faults{},
 		recordCounts: map[recorderName]*RecordCounts{}, bareGraph: describe.Program(&prof, nil).Version,
-		sketching: newSketching(prof), flowAnalysis: newFlowAnalysis(),
+		sketching: newSketching(prof), flowAnalysis: newFlowAnalysis(), reporting: newReporting(),
 		flows: map[uint32]*flow{}, generations: map[uint32]uint64{},
 		start:  start,
 		served: ^saisim.PortID(0), // the lowest number begins
@@ -171,6 +173,8 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 	}
 	c.setSketches(t.Sketches)
 	c.setPolicers(t.Policers)
+	c.setReporting(c.conf)
+	c.reporting.before = before
 	var ports []*port
 	for _, row := range t.Ports {
 		p := c.portWith(row.ID)
@@ -193,7 +197,7 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 			c.purge(p)
 		}
 	}
-	c.ports = ports
+	c.ports, c.reporting.before = ports, nil
 	for _, x := range t.ACLCounters {
 		if c.counters[x.ID] == nil {
 			begin := s.ACLCounters[x.ID]
@@ -207,23 +211,23 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 // purge drops every frame that a removed port holds.
 func (c *Chip) purge(p *port) {
 	for _, a := range p.arriving {
-		c.drop(p, a.pk.dropped(c.now), drop.PortRemoved)
+		c.drop(p, a.pk, a.pk.dropped(c.now), drop.PortRemoved)
 	}
 	for _, q := range p.queues {
 		for _, o := range q.items {
 			c.dropCopy(p, o, drop.PortRemoved)
 		}
 	}
-	for _, slot := range c.egress {
+	for _, t := range p.leaving {
+		c.lose(p, &t.outgoing, drop.PortRemoved)
+	}
+	for _, slot := range slices.Backward(c.egress) { // oldest first
 		for _, t := range slot {
 			if t.port == p && !t.purged {
 				t.purged = true
 				c.lose(p, &t.outgoing, drop.PortRemoved)
 			}
 		}
-	}
-	for _, t := range p.leaving {
-		c.lose(p, &t.outgoing, drop.PortRemoved)
 	}
 	p.Admin = false
 }
@@ -327,20 +331,26 @@ func (c *Chip) Run(to saisim.Cycle) {
 func (c *Chip) Step() {
 	c.now++
 	c.control()
+	c.reporting.part = atEgressMAC
 	c.moveEgress()
 	for _, p := range c.ports {
 		c.send(p)
 	}
+	c.reporting.part = atQueues
 	c.schedule()
 	c.doLater()
 	c.arriveAgain()
+	c.makeReports()
 	if pk := c.moveIngress(); pk != nil {
 		c.replicate(pk)
 	}
+	c.reporting.part = atIngressMAC
 	for _, p := range c.ports {
 		c.receiveWhole(p)
 	}
+	c.reporting.part = atEntry
 	c.enterPipe()
+	c.reporting.part = atControl
 	c.sweep()
 }
 
@@ -356,7 +366,7 @@ func (c *Chip) idle() bool {
 
 // nextWork returns the next cycle in which something happens outside the pipes.
 func (c *Chip) nextWork() saisim.Cycle {
-	next := min(c.nextSweep(), c.nextArrival())
+	next := min(c.nextSweep(), c.nextArrival(), c.nextReport())
 	if len(c.batches) > 0 {
 		next = min(next, c.batches[0].at)
 	}
@@ -386,12 +396,12 @@ func (c *Chip) receiveWhole(p *port) {
 		p.ReceivedBytes += uint64(pk.length + fcs)
 		switch {
 		case !up(p.Port):
-			c.drop(p, pk.dropped(c.now), drop.PortDown)
+			c.drop(p, pk, pk.dropped(c.now), drop.PortDown)
 		case !wholeHeader(pk.data):
-			c.drop(p, pk.dropped(c.now), drop.Runt)
+			c.drop(p, pk, pk.dropped(c.now), drop.Runt)
 		case pk.length+fcs > int(p.MTU):
 			p.in.count(pk.data, pk.length+fcs)
-			c.drop(p, pk.dropped(c.now), drop.Oversize)
+			c.drop(p, pk, pk.dropped(c.now), drop.Oversize)
 		default:
 			p.in.count(pk.data, pk.length+fcs)
 			p.Entered++
@@ -429,7 +439,7 @@ func (c *Chip) enterPipe() {
 	}
 	p := c.portAt(pk.in)
 	if p == nil {
-		c.drop(nil, pk.dropped(c.now), drop.PortRemoved)
+		c.drop(nil, pk, pk.dropped(c.now), drop.PortRemoved)
 		return
 	}
 	pk.version = c.version

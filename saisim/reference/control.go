@@ -233,7 +233,7 @@ func (pk *packet) finishIngress() {
 // there is none.
 func (c *Chip) beginEgress(p *port, o *outgoing) *run {
 	x := o.passage
-	if x == nil || o.raw || o.mirror != nil || len(x.Egress.Tables) == 0 {
+	if x == nil || o.raw || o.made() || len(x.Egress.Tables) == 0 {
 		return nil
 	}
 	r := &run{program: x.program, name: "egress", pipe: &x.Egress, memory: x.egress, outcomes: map[string]outcome{},

@@ -65,7 +65,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), analysed: analysedOf(seed), keepBursts: keepBursts})
+	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), analysed: analysedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts})
 	if err == nil {
 		p.chip.SetVector(vector)
 	}
@@ -79,6 +79,7 @@ type variant struct {
 	ingressOnly     bool       // programs have nothing in the egress pipe
 	policed         *rand.Rand // what goes to the CPU is; nil: it is not
 	clamped         *rand.Rand // the MSS is, of some segments; nil: it is not
+	monitored       *rand.Rand // drops are reported; nil: they are not
 	analysed        *rand.Rand // there is IFA; nil: there is none
 	// keepBursts: a policer whose burst was smaller for a while has fewer tokens than one whose was not, which is not
 	// to be in a case.
@@ -98,6 +99,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.gen.usual, p.policing, p.gen.keepBursts = v.usual, v.policed, v.keepBursts
 	p.clamping = v.clamped
 	p.analysing = v.analysed
+	p.monitoring = v.monitored
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -134,11 +136,13 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.furnishIFA()
 	p.furnishPolicers()
 	p.furnishClamps()
+	p.furnishMonitors()
 	p.configure() // what policers have depends on what they were
 	for n := p.IntN(30); n > 0; n-- {
 		p.anyOp()
 		p.policerOp()
 		p.clampOp()
+		p.monitorOp()
 		p.ifaOp()
 		p.configure()
 		if v.usual {
@@ -213,6 +217,7 @@ func (p *pair) change() {
 		p.anyOp()
 		p.policerOp()
 		p.clampOp()
+		p.monitorOp()
 		p.ifaOp()
 		p.configure()
 		return
@@ -447,6 +452,9 @@ func (p *pair) compare() error {
 		return err
 	}
 	if err := p.clampsDiffer(); err != nil {
+		return err
+	}
+	if err := p.reportsDiffer(); err != nil {
 		return err
 	}
 	if err := p.ifaDiffers(); err != nil {

@@ -28,6 +28,9 @@ type outgoing struct {
 	queued saisim.Cycle
 	depth  int
 	asked  bool // the queue, for room
+	// report is the stream of the report that it is, and reportClass its traffic class; nil: it is none.
+	report      *stream
+	reportClass uint8
 	// egressTables are those that it ran in the egress pipe.
 	egressTables []record.Step
 	// head are the fields that the egress pipe's program has left; nil: as the
@@ -38,6 +41,9 @@ type outgoing struct {
 
 // class is the traffic class by which the egress port chooses its queue.
 func (o *outgoing) class() uint8 {
+	if o.report != nil {
+		return o.reportClass
+	}
 	if o.mirror != nil {
 		return o.mirror.TC
 	}
@@ -52,6 +58,9 @@ func (o *outgoing) takes() int {
 	}
 	return o.length
 }
+
+// made reports whether it is a copy that the chip has made for others than its packet's receivers.
+func (o *outgoing) made() bool { return o.mirror != nil || o.report != nil }
 
 // A tagChange is what the egress does to a copy's outer VLAN tag.
 type tagChange struct {
@@ -213,7 +222,7 @@ func (o *outgoing) frame() []byte {
 func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok bool) {
 	conf := c.conf
 	last := max(1, int(c.prof.EgressStages)) - 1
-	if o.mirror == nil {
+	if !o.made() {
 		c.measure(o)
 	}
 	seen := o.packet // as ACLs see it
@@ -228,19 +237,19 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		seen = &copied
 	}
 	t = &transmission{port: p, stamp: o.packet.stamp}
-	if o.mirror == nil {
+	if !o.made() {
 		o.job = c.decideIFA(p, o)
 	}
 	length = o.lengthOut()
 	fits := length+fcs <= int(p.MTU)
-	if o.mirror == nil {
+	if !o.made() {
 		o.ranToo("chip.mtu", fits)
 	}
 	if !fits {
 		c.dropCopy(p, o, drop.EgressMTU)
 		return nil, 0, false
 	}
-	if o.mirror != nil {
+	if o.made() {
 		t.stamp, t.outgoing = nil, *o
 		return t, length, true
 	}
@@ -296,7 +305,7 @@ func (c *Chip) send(p *port) {
 			continue
 		}
 		data, length := c.dataOut(&t.outgoing), t.lengthOut()
-		if t.job != nil && t.mirror == nil {
+		if t.job != nil && !t.made() {
 			t.job.count(t.job.became)
 		}
 		marked := t.stamp != nil && t.did == stamped
@@ -312,7 +321,7 @@ func (c *Chip) send(p *port) {
 		p.SentBytes += uint64(length + fcs)
 		p.out.count(data, length+fcs)
 		c.books.Sent++
-		if t.mirror == nil {
+		if !t.made() {
 			c.Ended(Ending{ID: t.id, In: t.in, Port: p.Port.Port, Sent: true, Graph: t.graph, Path: t.path()})
 		}
 		c.Output(saisim.Out{Port: p.Port.Port, In: t.in, At: c.now, Data: data, Len: length, Stamped: marked, ID: t.id})
@@ -327,6 +336,7 @@ func (c *Chip) toCPU(pk *packet, alone bool, why drop.Reason) {
 			d := pk.dropped(c.now)
 			d.Port, d.Why, d.Punted, d.Trap = saisim.CPUPort, why, true, pk.trap
 			c.Dropped(d)
+			c.noteDrop(d, pk)
 		}
 		c.punt(pk)
 		return

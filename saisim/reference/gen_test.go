@@ -35,6 +35,8 @@ type gen struct {
 	policing *rand.Rand
 	// keepBursts leaves the bursts of policers as they are.
 	keepBursts bool
+	// monitoring is where random numbers for drop monitors come from; nil: there are none.
+	monitoring *rand.Rand
 	marker
 	clamper
 	analyser

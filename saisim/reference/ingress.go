@@ -141,6 +141,9 @@ func (c *Chip) preIngressACL(pk *packet) {
 		packet: &seen, in: pk.inPort, inLAG: pk.lag, bytes: pk.length + fcs, early: true,
 	})
 	pk.mirrors = append(pk.mirrors, c.choose(pk, conf.mirroring(hits, config.ActMirrorIngress))...)
+	for _, h := range hits {
+		pk.events = append(pk.events, conf.eventsOf(h.entry.Of(config.ActTAM))...)
+	}
 }
 
 // ingressACL looks in the ingress tables of the port, the switch, the LAG and the

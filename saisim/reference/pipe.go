@@ -147,7 +147,10 @@ func (c *Chip) end(s *slot, why drop.Reason) {
 func (c *Chip) dropInPipe(s *slot, why drop.Reason) {
 	pk := s.pk
 	s.pk = nil
+	part := c.reporting.part
+	c.reporting.part = atEntry
 	c.dropPacket(pk.port, pk, pk.entered, why)
+	c.reporting.part = part
 	c.countDropped(pk)
 	for _, b := range c.open {
 		if pk.entered <= b.at {

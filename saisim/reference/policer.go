@@ -100,15 +100,21 @@ func (c *Chip) policed(pk *packet) bool {
 	if p == nil {
 		return false
 	}
+	drops := c.meters(p, pk.length+fcs)
+	pk.find(saisim.Finding{Table: "policer", Entry: p.ID, Hit: !drops})
+	return drops
+}
+
+// meters has a policer meter a frame of n bytes, and reports whether it drops it.
+func (c *Chip) meters(p *policer, n int) bool {
 	p.refill(c.now, c.prof.ClockHz)
 	tokens := uint64(1)
 	if p.Bytes {
-		tokens = uint64(pk.length + fcs)
+		tokens = uint64(n)
 	}
 	colour := p.colourOf(whole(tokens))
 	p.counts[colour][0]++
-	p.counts[colour][1] += uint64(pk.length + fcs)
-	pk.find(saisim.Finding{Table: "policer", Entry: p.ID, Hit: !p.Drop[colour]})
+	p.counts[colour][1] += uint64(n)
 	return p.Drop[colour]
 }
 

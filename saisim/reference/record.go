@@ -152,7 +152,7 @@ func recordBits(p *config.RecordPlan, path []record.Step) (b []byte) {
 // recordCopy makes the records of a copy that is through the egress pipe then, or was
 // dropped now at p or was punted (nil).
 func (c *Chip) recordCopy(o *outgoing, p *port, why drop.Reason) {
-	if o.mirror != nil || len(o.recordings) == 0 {
+	if o.made() || len(o.recordings) == 0 {
 		return
 	}
 	out, path := uint16(record.NoPort), o.path()

@@ -72,7 +72,7 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 	q := p.queues[queueOf(p.QoS, o.class(), len(p.queues))]
 	held := q.bytes()
 	o.asked, o.queue, o.depth = true, uint8(slices.Index(p.queues, q)), held
-	mark, why, ok := c.ask(q, o, o.mirror == nil && o.h.ip != nil && o.h.ip.tos&3 != 0)
+	mark, why, ok := c.ask(q, o, !o.made() && o.h.ip != nil && o.h.ip.tos&3 != 0)
 	o.find(saisim.Finding{
 		Table: "queue", Port: p.Port.Port, Queue: uint8(slices.Index(p.queues, q)), Bytes: uint32(held), Hit: ok,
 	})
@@ -137,11 +137,11 @@ func (c *Chip) dequeue(p *port) {
 	plain.job = nil
 	c.later(func() { c.mirror(t.mirrors, plain) })
 	c.recordCopy(&t.outgoing, p, 0)
-	if t.job != nil && t.mirror == nil {
+	if t.job != nil && !t.made() {
 		t.job.leaves = t.at
 		c.report(t)
 	}
-	if t.mirror == nil {
+	if !t.made() {
 		c.countPath(t.packet, t.path())
 	}
 	c.egress[0] = append(c.egress[0], t)

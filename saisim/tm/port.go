@@ -363,3 +363,10 @@ func (p *Port[T]) Purge(f func(T)) {
 		p.Configure(i, DefaultSettings())
 	}
 }
+
+// Each calls f with what the queue holds, oldest first.
+func (q *Queue[T]) Each(f func(T)) {
+	for i := range q.items.n {
+		f(q.items.At(i).what)
+	}
+}

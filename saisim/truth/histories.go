@@ -74,6 +74,9 @@ func (h *Histories) count(m *saisim.Moment) {
 
 func (f *history) see(m *saisim.Moment) error {
 	n := int(m.Copy)
+	if n == 1 && len(f.copies) == 0 && m.What == saisim.MomentMirrored { // a report, which the chip has made of no frame
+		f.copies = append(f.copies, copyHistory{at: m.At, ended: true})
+	}
 	if n == len(f.copies) {
 		ok := n > 0 && (f.open > 0 || m.What == saisim.MomentMirrored)
 		switch m.What {

@@ -106,8 +106,8 @@ type Element struct {
 // Variable is the length of a field whose values say it themselves.
 const Variable = 0xffff
 
-// length is that of a field of e.
-func (e *Element) length() uint16 {
+// Size is that of a field of e, in bytes; [Variable]: its values say it.
+func (e *Element) Size() uint16 {
 	if n := sizes[e.Type]; n > 0 {
 		return n
 	}
@@ -143,6 +143,7 @@ var standard = []Element{
 	{ID: 89, Name: "forwardingStatus", Type: Unsigned32, Semantics: Identifier}, // RFC 7270; most write one byte
 	{ID: 130, Name: "exporterIPv4Address", Type: IPv4Address, Semantics: Default},
 	{ID: 133, Name: "droppedPacketDeltaCount", Type: Unsigned64, Semantics: DeltaCounter, Units: Packets},
+	{ID: 135, Name: "droppedPacketTotalCount", Type: Unsigned64, Semantics: TotalCounter, Units: Packets},
 	{ID: 136, Name: "flowEndReason", Type: Unsigned8, Semantics: Identifier},
 	{ID: 138, Name: "observationPointId", Type: Unsigned64, Semantics: Identifier},
 	{ID: 144, Name: "exportingProcessId", Type: Unsigned32, Semantics: Identifier},
@@ -231,6 +232,33 @@ var own = []Element{
 		Text: "mean delay of the window"},
 	{Own: true, ID: 32, Name: "tamtamWindowMaxDelay", Type: Signed64, Semantics: Quantity, Units: Nanoseconds,
 		Text: "greatest delay of the window"},
+	{Own: true, ID: 48, Name: "tamtamDropEvent", Type: Unsigned8, Semantics: Identifier,
+		Text: "1 a packet, 2 a flow begins, 3 goes on, 4 has ended, 5 made room"},
+	{Own: true, ID: 49, Name: "tamtamDropReason", Type: Unsigned8, Semantics: Identifier, Text: "why it was dropped"},
+	{Own: true, ID: 50, Name: "tamtamDropStage", Type: Unsigned8, Semantics: Identifier,
+		Text: "1 ingress, 2 at its queue, 3 egress"},
+	{Own: true, ID: 51, Name: "tamtamDropFlags", Type: Unsigned8, Semantics: Flags,
+		Text: "1 clock not synchronised, 2 no time, 4 mirror copy, 8 copy for the CPU, 16 the CPU has it, 32 frame cut"},
+	{Own: true, ID: 52, Name: "tamtamQueue", Type: Unsigned8, Semantics: Identifier, Text: "queue of the egress port"},
+	{Own: true, ID: 53, Name: "tamtamQueueDepth", Type: Unsigned32, Semantics: Quantity, Units: Octets,
+		Text: "octets that stood in the queue"},
+	{Own: true, ID: 54, Name: "tamtamQueueFiller1", Type: Unsigned32, Semantics: Identifier,
+		Text: "interface with most octets in the queue; 0 none, 4294967295 no port's"},
+	{Own: true, ID: 55, Name: "tamtamQueueFilled1", Type: Unsigned32, Semantics: Quantity, Units: Octets,
+		Text: "octets of that in the queue"},
+	{Own: true, ID: 56, Name: "tamtamQueueFiller2", Type: Unsigned32, Semantics: Identifier, Text: "the second"},
+	{Own: true, ID: 57, Name: "tamtamQueueFilled2", Type: Unsigned32, Semantics: Quantity, Units: Octets,
+		Text: "octets of the second"},
+	{Own: true, ID: 58, Name: "tamtamQueueFiller3", Type: Unsigned32, Semantics: Identifier, Text: "the third"},
+	{Own: true, ID: 59, Name: "tamtamQueueFilled3", Type: Unsigned32, Semantics: Quantity, Units: Octets,
+		Text: "octets of the third"},
+	{Own: true, ID: 60, Name: "tamtamDropReasonIngress", Type: Unsigned8, Semantics: Identifier,
+		Text: "why it was dropped in front of its queue, plus 1; 0 it was not"},
+	{Own: true, ID: 61, Name: "tamtamDropReasonEgress", Type: Unsigned8, Semantics: Identifier,
+		Text: "why it was dropped at its queue or behind, plus 1; 0 it was not"},
+	{Own: true, ID: 62, Name: "tamtamUserMetadata", Type: Unsigned16, Semantics: Identifier, Text: "not in use, 0"},
+	{Own: true, ID: 63, Name: "tamtamClassOfService", Type: Unsigned8, Semantics: Identifier,
+		Text: "queue that it asked for room, or 0"},
 }
 
 // DefaultEnterprise is the private enterprise number of own elements unless another is set: that of examples (RFC

@@ -40,4 +40,20 @@ func ExampleOwn() {
 	// | 30 | `tamtamWindowMinDelay` | signed64 | least delay of the window |
 	// | 31 | `tamtamWindowMeanDelay` | signed64 | mean delay of the window |
 	// | 32 | `tamtamWindowMaxDelay` | signed64 | greatest delay of the window |
+	// | 48 | `tamtamDropEvent` | unsigned8 | 1 a packet, 2 a flow begins, 3 goes on, 4 has ended, 5 made room |
+	// | 49 | `tamtamDropReason` | unsigned8 | why it was dropped |
+	// | 50 | `tamtamDropStage` | unsigned8 | 1 ingress, 2 at its queue, 3 egress |
+	// | 51 | `tamtamDropFlags` | unsigned8 | 1 clock not synchronised, 2 no time, 4 mirror copy, 8 copy for the CPU, 16 the CPU has it, 32 frame cut |
+	// | 52 | `tamtamQueue` | unsigned8 | queue of the egress port |
+	// | 53 | `tamtamQueueDepth` | unsigned32 | octets that stood in the queue |
+	// | 54 | `tamtamQueueFiller1` | unsigned32 | interface with most octets in the queue; 0 none, 4294967295 no port's |
+	// | 55 | `tamtamQueueFilled1` | unsigned32 | octets of that in the queue |
+	// | 56 | `tamtamQueueFiller2` | unsigned32 | the second |
+	// | 57 | `tamtamQueueFilled2` | unsigned32 | octets of the second |
+	// | 58 | `tamtamQueueFiller3` | unsigned32 | the third |
+	// | 59 | `tamtamQueueFilled3` | unsigned32 | octets of the third |
+	// | 60 | `tamtamDropReasonIngress` | unsigned8 | why it was dropped in front of its queue, plus 1; 0 it was not |
+	// | 61 | `tamtamDropReasonEgress` | unsigned8 | why it was dropped at its queue or behind, plus 1; 0 it was not |
+	// | 62 | `tamtamUserMetadata` | unsigned16 | not in use, 0 |
+	// | 63 | `tamtamClassOfService` | unsigned8 | queue that it asked for room, or 0 |
 }

@@ -34,7 +34,7 @@ func (f *Field) width() uint16 {
 	if f.Length > 0 {
 		return f.Length
 	}
-	return f.length()
+	return f.Size()
 }
 
 // groups is the greatest group of the kind.

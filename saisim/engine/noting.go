@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
+	"tamtam/saisim/tailstamp"
+	"tamtam/saisim/tm"
+	"tamtam/tam/dropreport"
+)
+
+// note keeps a drop in mind that an event selects.
+func (c *core) note(d *Drop, p *port, cp *copyOf) {
+	pk := cp.pk
+	set := c.selected(pk)
+	if set == 0 || cp.mirror != nil && cp.mirror.report != nil {
+		return
+	}
+	if d.Punted && d.Trap != config.TrapTTL && d.Trap != config.TrapNeighborMiss && d.Trap != config.TrapL3MTU {
+		return // it was for the CPU
+	}
+	x := noted{at: c.now, pk: pk, events: set, why: d.Why, stage: stageOf(d), flags: flagsOf(d)}
+	if x.stage == dropreport.StageMMU {
+		x.queued, x.queue, x.depth = true, d.Queue, d.Depth
+		if p.fill != nil {
+			c.fillersOf(&x.fillers, p.fill[d.Queue])
+		}
+	}
+	x.in = c.interfaceAt(d.In)
+	if p != nil && x.stage != dropreport.StageIngress && d.Why != drop.PortRemoved {
+		x.out = p.ifIndex()
+	}
+	pk.refs++
+	c.lists[c.whenOf(d.Why)].Push(x)
+	c.noted++
+}
+
+// whenOf is the part of the cycle's work in which a drop of now happens.
+func (n *noting) whenOf(why drop.Reason) when {
+	if why == drop.PortDown || why == drop.Runt || why == drop.Oversize {
+		return whenReceived
+	}
+	return n.during
+}
+
+// stageOf is where a packet was dropped.
+func stageOf(d *Drop) dropreport.Stage {
+	switch {
+	case d.Punted || d.Why < drop.Buffer:
+	case d.Why <= drop.WRED:
+		return dropreport.StageMMU
+	case d.Why < drop.PortRemoved || d.Queued:
+		return dropreport.StageEgress
+	}
+	return dropreport.StageIngress
+}
+
+func flagsOf(d *Drop) (flags uint8) {
+	if d.Punted {
+		flags |= dropreport.FlagPunted
+	}
+	if d.Mirror {
+		flags |= dropreport.FlagMirror
+	}
+	if d.Why == drop.Policer {
+		flags |= dropreport.FlagCPU
+	}
+	return flags
+}
+
+// selected are the events that report a packet's drops.
+func (c *core) selected(pk *packet) eventSet {
+	set := c.always
+	if p := c.port(pk.in); p != nil {
+		set |= p.events
+	}
+	for i := 0; pk.events>>i != 0; i++ {
+		if pk.events>>i&1 != 0 && c.born[i] <= pk.eventsOf {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// ifIndex is the number of a port's interface, 0 if it has none.
+func (p *port) ifIndex() uint32 {
+	if p.number == tailstamp.NoPort {
+		return 0
+	}
+	return uint32(p.number) + 1
+}
+
+func (c *core) interfaceAt(id PortID) uint32 {
+	if p := c.port(id); p != nil {
+		return p.ifIndex()
+	}
+	return 0
+}
+
+// fills notes that a copy has come to its queue.
+func (p *port) fills(cp *copyOf) {
+	if p.fill != nil {
+		p.fill[cp.queue].add(cp, int64(cp.buffered()))
+	}
+}
+
+func (f fill) add(cp *copyOf, n int64) { f[min(int(cp.pk.in), len(f)-1)] += uint64(n) }
+
+// fillersOf says who has most bytes in a queue: of those with as many, the lower interface.
+func (c *core) fillersOf(top *[dropreport.Fillers]filler, f fill) {
+	others := uint64(0)
+	for lane, n := range f {
+		if n == 0 {
+			continue
+		}
+		i := uint32(0)
+		if lane < len(f)-1 {
+			i = c.interfaceAt(PortID(lane))
+		}
+		if i == 0 {
+			others += n
+		} else {
+			place(top, filler{i, uint32(min(n, 1<<32-1))})
+		}
+	}
+	if others > 0 {
+		place(top, filler{dropreport.AnyInterface, uint32(min(others, 1<<32-1))})
+	}
+}
+
+// place puts a filler in its place among the first.
+func place(top *[dropreport.Fillers]filler, x filler) {
+	for i := range top {
+		if t := top[i]; x.bytes > t.bytes || x.bytes == t.bytes && x.port < t.port {
+			top[i], x = x, t
+		}
+	}
+}
+
+// firstNoted returns the list whose first drop is the first of all, nil if there is none.
+func (n *noting) firstNoted() (first *tm.Ring[noted]) {
+	for i := range n.lists {
+		l := &n.lists[i]
+		if l.Len() > 0 && (first == nil || l.First().at < first.First().at) {
+			first = l
+		}
+	}
+	return first
+}
