@@ -136,7 +136,7 @@ func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	pk.h.usual(pk.data)
 	pk.source = p.in.source
 	c.acl.lookupIngress(p, pk)
-	if pk.free() && pk.mirrors == 0 && pk.record == nil {
+	if pk.free() && pk.mirrors == 0 && pk.record == nil && pk.ifa.action == nil {
 		pk.own.session = pk.stamp
 		return true
 	}
@@ -184,7 +184,7 @@ func (c *ingressPipe) begin(x *entering) {
 	if c.tracking {
 		pk.graph, pk.counted = c.programs.described(), len(c.recording.plans) > 0
 	}
-	pk.h.parse(pk.data, pk.length)
+	c.parse(pk)
 	x.on = c.admit(p, pk)
 }
 
@@ -206,7 +206,8 @@ func (c *ingressPipe) finish(p *port, pk *packet) {
 		return
 	}
 	pk.own.session, pk.ecn = pk.stamp, pk.h.ecn()
-	pk.plain = !c.stepping && v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && pk.run == nil && pk.graph == nil
+	pk.plain = !c.stepping && v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && pk.run == nil && pk.graph == nil &&
+		!pk.meetsIFA()
 	pk.to = v.to
 	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
 }
