@@ -78,7 +78,7 @@ var matchGroup = object{
 
 var dropSession = object{
 	tamList: dropSessions, table: "TAM_SESSION", word: "session", help: "What is reported, and where", replace: true,
-	tally: "Drop Monitor Sessions", title: "Session", width: flowWidth, head: column{"Name", 12, 2},
+	tally: "Drop Sessions", title: "Session", width: flowWidth, head: column{"Name", 12, 2},
 	leaves: []leaf{
 		{word: "collector", help: "Where reports go", value: "Names of collectors", need: true, label: "Collectors",
 			kind: nameList("collectors", reportCollectors.names)},
