@@ -58,8 +58,8 @@ type passing struct {
 	graph   *chipGraph // that it met; nil: its trail is not kept
 	counted bool       // it met a plan, so that its path is counted
 	askers
-	fixed   describe.Marks
-	act     actions // traps and ACLs together
+	fixed describe.Marks
+	act   actions // traps and ACLs together
 	trapping
 	barred  bool // its port may not send it
 	aclDrop bool
