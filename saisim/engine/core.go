@@ -18,8 +18,14 @@ type core struct {
 	found    func(*packet, Finding) // in tables; nil: nobody wants to know
 	ledger   Ledger                 // nil: nobody
 	takers   *dropTakers            // nil: nobody wants drops told
-	out      func(*Out)
-	frames   uint64 // received and injected
+	choosing bool                   // some packets that come are watched
+	watching *watching              // nil: none ever was
+	kept     int                    // how many drops
+	noting   bool                   // packets note what they meet in tables
+	// egressLooks are those of the copy that is in the egress pipe.
+	egressLooks looks
+	out         func(*Out)
+	frames      uint64 // received and injected
 	spares
 	books Books
 	compiled
@@ -62,6 +68,7 @@ type compiled struct {
 	mirrored []*mirrorSession // by index; nil: free
 	lags     []*lag
 	ids      map[config.ID]any // what is compiled of rows that others refer to
+	doors    doors
 	vlans    [4096]*vlan
 }
 
@@ -94,7 +101,7 @@ type slab struct {
 // free gives a packet back to the pool. What is in passing of those there is empty.
 func (c *core) free(pk *packet) {
 	if !pk.usual {
-		*pk.passing = passing{}
+		pk.transit = transit{}
 	}
 	c.spare = append(c.spare, pk)
 }
@@ -179,8 +186,11 @@ func at[T any](c *core, id config.ID) (x T) {
 
 // TellDrops has a function told of every drop from now on; nil: none.
 func (c *core) TellDrops(f func(*Drop)) {
-	if c.takers = nil; f != nil {
-		c.takers = &dropTakers{told: f}
+	if c.takers == nil {
+		c.takers = &dropTakers{}
+	}
+	if c.takers.told = f; f == nil && c.takers.ring == nil {
+		c.takers = nil
 	}
 }
 

@@ -32,5 +32,9 @@ type Drop struct {
 // pointer, allocate nothing, and leave the chip as it is.
 type dropTakers struct {
 	told func(*Drop)
+	ring *ring
 	now  Drop // what is being told, so that it is not made anew each time
+	path path // of it
+	// inside and behind say where it is: in the egress pipe, or behind it.
+	inside, behind bool
 }

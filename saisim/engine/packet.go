@@ -43,13 +43,21 @@ type flight struct {
 	ecn   bool // its IP header has a codepoint of ECN
 	// pushPriority is the priority of a tag that the egress adds.
 	pushPriority uint8
+	chosen       bool   // it is watched
+	from         uint32 // number of the bridge port that a usual packet came from
 
 	to  *bridgePort // that a plain packet goes to
 	own copyOf      // the first copy
 }
 
-// A passing is what the ingress pipe knows of a packet that passes.
+// A passing is what the ingress pipe knows of a packet that passes, and what it has met there, which is not emptied.
 type passing struct {
+	transit
+	met met
+}
+
+// A transit is what the ingress pipe knows of a packet that passes; the next one begins without anything of it.
+type transit struct {
 	verdict verdict
 	stamp   *stampAction
 	run     *passage   // of a program; nil: there is none
@@ -63,6 +71,7 @@ type passing struct {
 	barred  bool        // its port may not send it
 	aclDrop bool
 	noLearn bool
+	noted   noted // what of met is said
 
 	source   *bridgePort
 	lag      *lag      // ingress LAG
@@ -76,7 +85,7 @@ type passing struct {
 // whole fills what is in passing of a usual packet that meets something unusual after the ingress pipe.
 func (p *packet) whole() {
 	if p.usual {
-		p.usual = false
+		p.usual, p.noted = false, notedUsual
 		p.h.parse(p.data, p.length)
 	}
 }
