@@ -37,6 +37,9 @@ type Config struct {
 	Changed func(config.Change)
 }
 
+// KeptDrops is how many drops a chip keeps: the last ones.
+const KeptDrops = 65536
+
 // A Chip is one simulated ASIC: a lock around the objects that SAI has made, and the packet path that
 // is compiled from the rows that they stand for. It implements [sai.API].
 type Chip struct {

@@ -5,9 +5,6 @@ import (
 	"tamtam/saisim/engine"
 )
 
-// KeptDrops is how many drops a chip keeps: the last ones.
-const KeptDrops = 65536
-
 // MostFlows is how many flows can be watched at once.
 const MostFlows = engine.MostFlows
 

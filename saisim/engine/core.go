@@ -17,15 +17,9 @@ type core struct {
 	observer func(Moment)           // nil: nobody
 	found    func(*packet, Finding) // in tables; nil: nobody wants to know
 	ledger   Ledger                 // nil: nobody
-	takers   *dropTakers            // nil: nobody wants drops told
-	choosing bool                   // some packets that come are watched
-	watching *watching              // nil: none ever was
-	kept     int                    // how many drops
-	noting   bool                   // packets note what they meet in tables
-	// egressLooks are those of the copy that is in the egress pipe.
-	egressLooks looks
-	out         func(*Out)
-	frames      uint64 // received and injected
+	keeping
+	out    func(*Out)
+	frames uint64 // received and injected
 	spares
 	books Books
 	compiled
@@ -36,6 +30,17 @@ type core struct {
 	// addressChanged is told what becomes of addresses of its own accord.
 	addressChanged func(FDBEvent, FDBRow)
 	prof           profile.Profile
+}
+
+// keeping is what is kept of packets that end, and who else wants to know.
+type keeping struct {
+	takers   *dropTakers // nil: nobody wants drops told
+	noting   bool        // packets note what they meet in tables
+	choosing bool        // some packets that come are watched
+	watching *watching   // nil: none ever was
+	kept     int         // how many drops
+	// egressLooks are those of the copy that is in the egress pipe.
+	egressLooks looks
 }
 
 // schedule is what happens when.

@@ -111,8 +111,8 @@ func (c *fates) notePath(cp *copyOf, d *Drop) {
 	}
 }
 
-// keepEnd keeps a copy of a watched packet that leaves by a port, or goes to the CPU (nil); alone: it goes nowhere else,
-// for the reason why.
+// keepEnd keeps a copy of a watched packet that leaves by a port, or goes to the CPU (nil); alone: it goes nowhere
+// else, for the reason why.
 func (c *fates) keepEnd(p *port, cp *copyOf, alone bool, why drop.Reason) {
 	if c.watching == nil || cp.mirror != nil {
 		return

@@ -137,11 +137,7 @@ func (p *path) noteMet(pk *packet) {
 		p.noteAdmission(pk)
 	}
 	if pk.noted&notedLearning != 0 {
-		x := note{table: noteLearning, x: m.learnVID, a: m.learnMAC}
-		if pk.noted&notedLearned != 0 {
-			x.flags, x.b = hitIf(true, m.learnAct), uint64(m.learnAt.name)
-		}
-		p.add(x)
+		p.noteAddress(noteLearning, &m.learned, pk.noted&notedLearned != 0)
 	}
 	late := m.earlyTraps
 	if pk.noted&notedPort != 0 && late < m.nTraps && m.traps[late].trap == config.TrapStaticMove {
@@ -150,15 +146,19 @@ func (p *path) noteMet(pk *packet) {
 	}
 	p.noteRouting(pk)
 	if pk.noted&notedFDB != 0 {
-		x := note{table: noteFDB, x: m.fdbVID, a: m.fdbMAC}
-		if pk.noted&notedAddress != 0 {
-			x.flags, x.b = hitIf(true, m.fdbAct), uint64(m.fdbTo.name)
-		}
-		p.add(x)
+		p.noteAddress(noteFDB, &m.known, pk.noted&notedAddress != 0)
 	}
 	if pk.noted&notedPort != 0 {
 		p.noteTraps(m.traps[late:m.nTraps])
 	}
+}
+
+func (p *path) noteAddress(table noteTable, l *addressLook, hit bool) {
+	x := note{table: table, x: l.vid, a: l.mac}
+	if hit {
+		x.flags, x.b = hitIf(true, l.act), uint64(l.to.name)
+	}
+	p.add(x)
 }
 
 // noteAdmission is what came before learning and forwarding.

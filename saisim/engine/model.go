@@ -325,3 +325,23 @@ func (p *port) watched() Trail {
 	p.trails.Pop()
 	return trail
 }
+
+// doors are the names of bridge ports by their numbers, the last ones. A packet that keeps a number is long gone when
+// so many bridge ports have been made.
+type doors struct {
+	n     uint32
+	names [numDoors]door
+}
+
+const numDoors = 256
+
+type door struct {
+	number uint32
+	name   config.ID
+}
+
+// of returns the name of a bridge port, false if it is not known any more.
+func (d *doors) of(number uint32) (config.ID, bool) {
+	x := &d.names[number%numDoors]
+	return x.name, x.number == number && number != 0
+}

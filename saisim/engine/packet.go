@@ -39,15 +39,20 @@ type flight struct {
 	// usual says that it is plain and no station of the ingress pipe has looked at its headers: what is in passing
 	// is empty. Whoever wants it calls [packet.whole] before.
 	usual bool
-	late  bool // rx is later than the packet came, by lateBy
-	ecn   bool // its IP header has a codepoint of ECN
+	origin
+
+	to  *bridgePort // that a plain packet goes to
+	own copyOf      // the first copy
+}
+
+// An origin is what is kept of where a packet comes from.
+type origin struct {
+	late bool // rx is later than the packet came, by lateBy
+	ecn  bool // its IP header has a codepoint of ECN
 	// pushPriority is the priority of a tag that the egress adds.
 	pushPriority uint8
 	chosen       bool   // it is watched
 	from         uint32 // number of the bridge port that a usual packet came from
-
-	to  *bridgePort // that a plain packet goes to
-	own copyOf      // the first copy
 }
 
 // A passing is what the ingress pipe knows of a packet that passes, and what it has met there, which is not emptied.
@@ -65,13 +70,12 @@ type transit struct {
 	counted bool       // it met a plan, so that its path is counted
 	mirrors uint64     // ingress mirror sessions, by index
 	record  *choice    // sessions that record it; nil: none
-	fixed   describe.Marks
+	marked
 	act     actions     // traps and ACLs together
 	trap    config.Trap // the first that wants a copy
 	barred  bool        // its port may not send it
 	aclDrop bool
 	noLearn bool
-	noted   noted // what of met is said
 
 	source   *bridgePort
 	lag      *lag      // ingress LAG
@@ -80,6 +84,80 @@ type transit struct {
 	meta     uint32    // ACL user metadata
 	edit     edit      // of the copies that are forwarded
 	h        headers
+}
+
+// marked are the fixed functions that a packet has run, and what of its [met] is said.
+type marked struct {
+	fixed describe.Marks
+	noted noted
+}
+
+// noted says which parts of met are said of a packet.
+type noted uint16
+
+const (
+	notedPort noted = 1 << iota
+	notedAdmitted
+	notedLearning
+	notedLearned // the source address was known
+	notedRoute
+	notedPrefix // there is one
+	notedHop
+	notedNeighbor // it is known
+	notedFDB
+	notedAddress // there is an entry
+	notedProgram
+	notedPolicer
+	notedUsual // it was usual, and has noted nothing
+)
+
+// A met is what a packet has met in the tables of the ingress pipe, as cheap to write as may be: what it points to are
+// things whose names never change. It is read when the packet, or a copy of it, ends.
+type met struct {
+	router             *rif // at chip.port
+	vid                uint16
+	early              uint8 // looks in front of chip.port
+	earlyTraps, nTraps uint8 // at admission; all
+	routeAct           actions
+	v4                 bool
+	traps              [mostTraps]trapping
+	learned, known     addressLook
+	dest               *dest
+	hop                *adjacency
+	hopMAC             uint64
+	policer            config.ID
+	looks              looks
+}
+
+// Bounds of what is noted. A packet meets at most two traps at admission, one of learning and one of routing.
+const (
+	mostTraps = 4
+	mostLooks = 6
+)
+
+// An addressLook is one for an address in the FDB; to and act mean something if it is there.
+type addressLook struct {
+	vid uint16
+	act actions
+	mac uint64
+	to  *bridgePort
+}
+
+type trapping struct {
+	trap config.Trap
+	act  actions
+}
+
+// looks are those into ACL tables, the first ones.
+type looks struct {
+	n    uint8
+	more bool // there were others behind
+	of   [mostLooks]aclLook
+}
+
+type aclLook struct {
+	table *aclTable
+	entry *aclEntry // nil: none hits
 }
 
 // whole fills what is in passing of a usual packet that meets something unusual after the ingress pipe.

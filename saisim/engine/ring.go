@@ -7,6 +7,14 @@ import (
 
 // A keptRow is a [Kept] without pointers, half a KiB, so that the collector of garbage has no work with a ring of them.
 type keptRow struct {
+	keptEnd
+	hop  [16]byte
+	path [keptNotes]note
+	data [keptHead]byte
+}
+
+// A keptEnd is a [Drop] without its bytes.
+type keptEnd struct {
 	at                     Cycle
 	id, number             uint64
 	length, depth          uint32
@@ -17,11 +25,8 @@ type keptRow struct {
 	trap                   config.Trap
 	queue                  uint8
 	punted, mirror, queued bool
-	head, notes            uint8
 	unkept                 Unkept
-	hop                    [16]byte
-	path                   [keptNotes]note
-	data                   [keptHead]byte
+	head, notes            uint8 // how many there are
 }
 
 // A ring keeps the last rows. It has memory for as many as there have been, in pieces, up to its size.
@@ -93,4 +98,15 @@ func (r *ring) state() RingState {
 		return RingState{}
 	}
 	return RingState{r.n, r.n - min(r.n, r.size)}
+}
+
+// dropTakers are those who want drops told, each nil if there is none. They must keep nothing of what they are told by
+// pointer, allocate nothing, and leave the chip as it is.
+type dropTakers struct {
+	told func(*Drop)
+	ring *ring
+	now  Drop // what is being told, so that it is not made anew each time
+	path path // of it
+	// inside and behind say where it is: in the egress pipe, or behind it.
+	inside, behind bool
 }
