@@ -94,7 +94,7 @@ func (h *hits) addActions(e *aclEntry, priority uint32) {
 // look looks a packet up in some tables, those in done left out: a packet is looked
 // up in a table once, however many of its bind points lead there.
 func (h *hits) look(tables, done []lookup, k *aclKey, x *crossing, bytes int, found func(*lookup, *aclEntry),
-	note *looks,
+	notes *packet, egress *looks,
 ) {
 	ended := uint16(0) // a sequential group that has hit
 next:
@@ -112,8 +112,11 @@ next:
 		if found != nil {
 			found(l, e)
 		}
-		if note != nil {
-			note.add(l.table, e)
+		switch {
+		case notes != nil:
+			notes.looked(l.table, e)
+		case egress != nil:
+			egress.add(l.table, e)
 		}
 		if e != nil {
 			h.add(e, l.priority, bytes)
@@ -131,12 +134,12 @@ func (c *acl) finder(pk *packet, table string, out PortID) func(*lookup, *aclEnt
 	return func(l *lookup, e *aclEntry) { c.found(pk, foundEntry(table, l.table, e, out)) }
 }
 
-// noteLooks is where a packet notes its looks, nil if it does not.
-func (c *acl) noteLooks(pk *packet) *looks {
-	if !c.noting {
-		return nil
+// noter is what is told of each look of a packet into a table to note it; nil: it is not noted.
+func (c *acl) noter(pk *packet) *packet {
+	if c.noting {
+		return pk
 	}
-	return &pk.met.looks
+	return nil
 }
 
 // lookupPreIngress looks a packet up behind the parser, when nothing is decided about it. Its entries have no say in
@@ -149,10 +152,8 @@ func (c *acl) lookupPreIngress(p *port, pk *packet) {
 	pk.vid = was
 	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
 	var h hits
-	h.look(c.preIngress, nil, &k, &x, pk.length+fcsLen, c.finder(pk, TablePreIngress, CPUPort), c.noteLooks(pk))
-	if c.noting {
-		pk.met.early = pk.met.looks.n
-	}
+	h.look(c.preIngress, nil, &k, &x, pk.length+fcsLen, c.finder(pk, TablePreIngress, CPUPort), c.noter(pk), nil)
+	pk.early = pk.looks
 	if h.does&doesMirror != 0 {
 		c.recording.mirrorTo(pk, h.mirror.entry.mirrors)
 	}
@@ -195,7 +196,7 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 	if len(tables) == 1 && len(more) == 0 && c.found == nil {
 		e := tables[0].table.space.lookup(&k, &x)
 		if c.noting {
-			pk.met.looks.add(tables[0].table, e)
+			pk.looked(tables[0].table, e)
 		}
 		if e == nil || e.does&^(doesStamp|doesMark) == 0 {
 			c.doOne(pk, e, t)
@@ -208,9 +209,9 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 	}
 	var h hits
 	found := c.finder(pk, describe.ACL.String(), CPUPort)
-	note := c.noteLooks(pk)
-	h.look(tables, nil, &k, &x, pk.length+fcsLen, found, note)
-	h.look(more, tables, &k, &x, pk.length+fcsLen, found, note)
+	note := c.noter(pk)
+	h.look(tables, nil, &k, &x, pk.length+fcsLen, found, note, nil)
+	h.look(more, tables, &k, &x, pk.length+fcsLen, found, note, nil)
 	c.doAll(pk, &h, t)
 }
 

@@ -88,7 +88,7 @@ func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 	}
 	c.admitted(p, pk)
 	pk.ecn, pk.from = data[ethernetHeader+1]&3 != 0, p.in.source.number
-	if pk.usual = len(p.tables[stageIngress]) == 0; !pk.usual && !c.unhindered(p, pk, out, at) {
+	if pk.usual = len(p.tables[stageIngress]) == 0; !pk.usual && !c.unhindered(p, pk, at) {
 		return true
 	}
 	from.seen = at
@@ -134,7 +134,7 @@ func (c *ingressPipe) admitUsual(p *port, pk *packet) bool {
 }
 
 // unhindered is ACL for a packet that is usual so far. False: an entry has a say where it goes, and it has gone there.
-func (c *ingressPipe) unhindered(p *port, pk *packet, out *bridgePort, at Cycle) bool {
+func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	c.now = at
 	pk.h.usual(pk.data)
 	pk.source = p.in.source
@@ -145,7 +145,7 @@ func (c *ingressPipe) unhindered(p *port, pk *packet, out *bridgePort, at Cycle)
 	if pk.free() && pk.mirrors == 0 && pk.record == nil {
 		pk.own.session = pk.stamp
 		if c.noting {
-			pk.noteKnown(p.in.source, out)
+			pk.noted |= notedKnown
 		}
 		return true
 	}
@@ -272,9 +272,6 @@ func (c *ingressPipe) admit(p *port, pk *packet) bool {
 	in := &p.in
 	pk.mirrors = p.mirror[stageIngress] &^ c.recorders
 	pk.lag, pk.source, pk.pushPriority = in.lag, in.source, in.priority
-	if c.noting {
-		pk.met.begin()
-	}
 	if len(c.acl.preIngress) > 0 {
 		c.acl.lookupPreIngress(p, pk)
 	}
@@ -309,9 +306,7 @@ func (c *ingressPipe) admit(p *port, pk *packet) bool {
 		}
 	}
 	pk.fixed = fixed
-	if c.noting {
-		pk.met.earlyTraps = pk.met.nTraps
-	}
+	pk.earlyTraps = pk.traps
 	return !pk.barred || pk.act&actDrop != 0
 }
 

@@ -115,32 +115,40 @@ func (p *path) note(pk *packet, doors *doors) {
 	case pk.usual || pk.noted&notedUsual != 0:
 		p.noteUsual(pk, doors)
 	default:
-		p.noteMet(pk)
+		p.noteMet(pk, doors)
 	}
 }
 
 // noteUsual is note for a packet that has noted nothing, since nothing unusual was to be noted.
 func (p *path) noteUsual(pk *packet, doors *doors) {
+	p.add(note{table: notePort, flags: flagHit, x: pk.vid})
+	p.noteKnown(pk, doors)
+}
+
+// noteKnown is for learning and the FDB of a packet from and to known addresses, whose headers are as they were.
+func (p *path) noteKnown(pk *packet, doors *doors) {
 	from, ok := doors.of(pk.from)
 	if !ok {
 		p.unkept |= UnkeptEntry
 	}
-	p.add(note{table: notePort, flags: flagHit, x: pk.vid})
 	smac, dmac := binary.BigEndian.Uint64(pk.data[6:])>>16, binary.BigEndian.Uint64(pk.data)>>16
 	p.add(note{table: noteLearning, flags: flagHit, x: pk.vid, a: smac, b: uint64(from)})
 	p.add(note{table: noteFDB, flags: flagHit, x: pk.vid, a: dmac, b: uint64(pk.to.name)})
 }
 
-func (p *path) noteMet(pk *packet) {
+func (p *path) noteMet(pk *packet, doors *doors) {
 	m := &pk.met
 	if pk.noted&notedPort != 0 {
 		p.noteAdmission(pk)
 	}
+	if pk.noted&notedKnown != 0 {
+		p.noteKnown(pk, doors)
+	}
 	if pk.noted&notedLearning != 0 {
 		p.noteAddress(noteLearning, &m.learned, pk.noted&notedLearned != 0)
 	}
-	late := m.earlyTraps
-	if pk.noted&notedPort != 0 && late < m.nTraps && m.traps[late].trap == config.TrapStaticMove {
+	late := pk.earlyTraps
+	if pk.noted&notedPort != 0 && late < pk.traps && m.traps[late].trap == config.TrapStaticMove {
 		p.noteTraps(m.traps[late : late+1])
 		late++
 	}
@@ -149,7 +157,7 @@ func (p *path) noteMet(pk *packet) {
 		p.noteAddress(noteFDB, &m.known, pk.noted&notedAddress != 0)
 	}
 	if pk.noted&notedPort != 0 {
-		p.noteTraps(m.traps[late:m.nTraps])
+		p.noteTraps(m.traps[late:pk.traps])
 	}
 }
 
@@ -164,15 +172,15 @@ func (p *path) noteAddress(table noteTable, l *addressLook, hit bool) {
 // noteAdmission is what came before learning and forwarding.
 func (p *path) noteAdmission(pk *packet) {
 	m := &pk.met
-	p.noteLooks(notePreIngress, m.looks.of[:m.early], 0)
+	p.noteLooks(notePreIngress, m.looks[:pk.early], 0)
 	x := note{table: notePort}
 	if pk.noted&notedAdmitted != 0 {
 		x.flags, x.x, x.a = flagHit, m.vid, uint64(m.router.place())
 	}
 	p.add(x)
-	p.noteTraps(m.traps[:m.earlyTraps])
-	p.noteLooks(noteACL, m.looks.of[m.early:m.looks.n], 0)
-	if m.looks.more {
+	p.noteTraps(m.traps[:pk.earlyTraps])
+	p.noteLooks(noteACL, m.looks[pk.early:pk.looks], 0)
+	if pk.moreLooks {
 		p.unkept |= UnkeptMore
 	}
 }

@@ -1,8 +1,16 @@
 package engine
 
-import (
-	"tamtam/saisim/config"
-)
+import "tamtam/saisim/config"
+
+// looked notes a look of a packet into an ACL table.
+func (pk *packet) looked(t *aclTable, e *aclEntry) {
+	if pk.looks == mostLooks {
+		pk.moreLooks = true
+		return
+	}
+	pk.met.looks[pk.looks] = aclLook{t, e}
+	pk.looks++
+}
 
 func (l *looks) add(t *aclTable, e *aclEntry) {
 	if l.n == mostLooks {
@@ -13,19 +21,15 @@ func (l *looks) add(t *aclTable, e *aclEntry) {
 	l.n++
 }
 
-// begin forgets what is not said of a packet by [noted].
-func (m *met) begin() { m.early, m.earlyTraps, m.nTraps, m.looks.n, m.looks.more = 0, 0, 0, 0, false }
-
-func (m *met) addTrap(t config.Trap, act actions) {
-	if m.nTraps < mostTraps {
-		m.traps[m.nTraps] = trapping{t, act}
-		m.nTraps++
+func (pk *packet) noteTrap(t config.Trap, act actions) {
+	if pk.traps < mostTraps {
+		pk.met.traps[pk.traps] = trapping{t, act}
+		pk.traps++
 	}
 }
 
 // note begins the notes of a packet that a calm port has admitted.
 func (pk *packet) note() {
-	pk.met.begin()
 	pk.met.router, pk.met.vid, pk.noted = nil, pk.vid, notedPort|notedAdmitted
 }
 

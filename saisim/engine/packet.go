@@ -88,8 +88,11 @@ type transit struct {
 
 // marked are the fixed functions that a packet has run, and what of its [met] is said.
 type marked struct {
-	fixed describe.Marks
-	noted noted
+	fixed             describe.Marks
+	noted             noted
+	looks, early      uint8 // into ACL tables, and how many of them were in front of chip.port
+	traps, earlyTraps uint8 // all, and those at admission
+	moreLooks         bool  // there were others behind
 }
 
 // noted says which parts of met are said of a packet.
@@ -108,32 +111,26 @@ const (
 	notedAddress // there is an entry
 	notedProgram
 	notedPolicer
+	notedKnown // it came from and goes to addresses that are known, and its headers are as they were: see origin
 	notedUsual // it was usual, and has noted nothing
 )
 
 // A met is what a packet has met in the tables of the ingress pipe, as cheap to write as may be: what it points to are
-// things whose names never change. It is read when the packet, or a copy of it, ends.
+// things whose names never change. It is read when the packet, or a copy of it, ends. What most packets write is in one
+// cache line, with the end of transit.
 type met struct {
-	router             *rif // at chip.port
-	vid                uint16
-	early              uint8 // looks in front of chip.port
-	earlyTraps, nTraps uint8 // at admission; all
-	routeAct           actions
-	v4                 bool
-	traps              [mostTraps]trapping
-	learned, known     addressLook
-	dest               *dest
-	hop                *adjacency
-	hopMAC             uint64
-	policer            config.ID
-	looks              looks
+	router         *rif // at chip.port
+	dest           *dest
+	hop            *adjacency
+	hopMAC         uint64
+	vid            uint16
+	routeAct       actions
+	v4             bool
+	traps          [mostTraps]trapping
+	looks          [mostLooks]aclLook
+	learned, known addressLook
+	policer        config.ID
 }
-
-// Bounds of what is noted. A packet meets at most two traps at admission, one of learning and one of routing.
-const (
-	mostTraps = 4
-	mostLooks = 6
-)
 
 // An addressLook is one for an address in the FDB; to and act mean something if it is there.
 type addressLook struct {
@@ -143,12 +140,18 @@ type addressLook struct {
 	to  *bridgePort
 }
 
+// Bounds of what is noted. A packet meets at most two traps at admission, one of learning and one of routing.
+const (
+	mostTraps = 4
+	mostLooks = 5
+)
+
 type trapping struct {
 	trap config.Trap
 	act  actions
 }
 
-// looks are those into ACL tables, the first ones.
+// looks are those of a copy into egress ACL tables, the first ones.
 type looks struct {
 	n    uint8
 	more bool // there were others behind

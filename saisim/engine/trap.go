@@ -122,7 +122,7 @@ func (c *traps) trapAs(pk *packet, t config.Trap, act actions) {
 		c.found(pk, Finding{Table: describe.Trap.String(), Hit: true, Trap: t}.withAction(act))
 	}
 	if c.noting && act != 0 {
-		pk.met.addTrap(t, act)
+		pk.noteTrap(t, act)
 	}
 	if act&actCopy != 0 && pk.trap == config.TrapNone {
 		pk.trap = t

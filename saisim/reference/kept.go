@@ -6,10 +6,10 @@ import (
 	"tamtam/saisim"
 )
 
-// What a chip keeps of the looks of a packet that ends: of those into ACL tables the first six in each pipe, of all the
+// What a chip keeps of the looks of a packet that ends: of those into ACL tables the first five in each pipe, of all the
 // first fourteen.
 const (
-	keptLooks = 6
+	keptLooks = 5
 	keptAll   = 14
 )
 
