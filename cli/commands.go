@@ -72,7 +72,7 @@ func commandTable() []*command {
 	table = append(table, systemCommands()...)
 	table = append(table, configurationCommands()...)
 	table = append(table, clearCommands()...)
-	table = append(table, packetTraceCommand())
+	table = append(table, packetTraceCommand(), whyFlowCommand(), dropsCommand(""), dropsCommand("by"))
 	table = append(table, showCommands()...)
 	return append(withWatch(table), pipeTable()...)
 }

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/binary"
 	"net/netip"
+	"slices"
 
 	"tamtam/saisim/config"
 	"tamtam/saisim/describe"
@@ -18,6 +20,13 @@ type Kept struct {
 	Path []Finding
 	// Unkept says what of them is not known.
 	Unkept Unkept
+}
+
+// Clone returns one of its own.
+func (k *Kept) Clone() Kept {
+	c := *k
+	c.Data, c.Path = bytes.Clone(k.Data), slices.Clone(k.Path)
+	return c
 }
 
 // Unkept are parts of a path that are not kept, as bits.

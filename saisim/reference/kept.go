@@ -6,8 +6,8 @@ import (
 	"tamtam/saisim"
 )
 
-// What a chip keeps of the looks of a packet that ends: of those into ACL tables the first five in each pipe, of all the
-// first fourteen.
+// What a chip keeps of the looks of a packet that ends: of those into ACL tables the first five in each pipe, of all
+// the first fourteen.
 const (
 	keptLooks = 5
 	keptAll   = 14
