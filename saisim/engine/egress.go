@@ -13,6 +13,7 @@ type egressPipe struct {
 	fates     *fates
 	acl       *acl
 	sketch    *sketching
+	ifa       analysing
 }
 
 // run runs the egress pipe for a copy, and notes in it which session stamps it and what
@@ -35,6 +36,7 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 		c.fates.dropInside(p, cp, fixed, runs, drop.EgressProgram)
 		return 0, false
 	}
+	c.ifa.decideIFA(p, cp)
 	length = cp.leavingLen()
 	fixed |= describe.MTU.Ran()
 	if uint32(length)+fcsLen > p.mtu {
@@ -115,5 +117,6 @@ func (c *egressPipe) letThrough(p *port, cp *copyOf, fixed describe.Marks, runs 
 // mirrorAtEnd has a copy mirrored when it is through the egress pipe.
 func (c *egressPipe) mirrorAtEnd(set uint64, cp copyOf) { // its own: the copy leaves before
 	cp.head = c.programs.copyHeading(cp.head)
+	cp.ifa = nil
 	c.leave(mirroring{set: set, copy: cp})
 }

@@ -142,7 +142,7 @@ func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 		pk.note()
 	}
 	c.acl.lookupIngress(p, pk)
-	if pk.free() && pk.mirrors == 0 && pk.record == nil {
+	if pk.free() && pk.mirrors == 0 && pk.record == nil && pk.ifa.action == nil {
 		pk.own.session = pk.stamp
 		if c.noting {
 			pk.noted |= notedKnown
@@ -196,7 +196,7 @@ func (c *ingressPipe) begin(x *entering) {
 	if c.tracking {
 		pk.graph, pk.counted = c.programs.described(), len(c.recording.plans) > 0
 	}
-	pk.h.parse(pk.data, pk.length)
+	c.parse(pk)
 	if c.choosing {
 		c.choose(pk)
 	}
@@ -222,7 +222,7 @@ func (c *ingressPipe) finish(p *port, pk *packet) {
 	}
 	pk.own.session, pk.ecn = pk.stamp, pk.h.ecn()
 	pk.plain = !c.stepping && v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && pk.run == nil && pk.graph == nil &&
-		!pk.chosen
+		!pk.meetsIFA() && !pk.chosen
 	pk.to = v.to
 	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
 }

@@ -48,6 +48,9 @@ func (c *mirrors) mirror(set uint64, cp *copyOf) {
 		}
 		n := c.copy(pk, cp.tag)
 		n.raw, n.ce, n.mirror, n.head = cp.raw, cp.ce, m.encap, c.programs.copyHeading(cp.head)
+		if cp.ifa != nil {
+			n.ifa = c.reportIFA(cp.ifa)
+		}
 		c.queueMirror(m, pk, n)
 	}
 }
@@ -88,6 +91,7 @@ func (c *mirrors) mirrorLeaving() {
 		c.recording.spareTaken = append(c.recording.spareTaken, m.taken)
 	} else {
 		c.mirror(m.set, &m.copy)
+		c.freeIFA(&m.copy)
 	}
 	c.fates.release(m.copy.pk)
 }

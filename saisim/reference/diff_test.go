@@ -67,7 +67,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), keepBursts: keepBursts, keeps: seed%4 == 1, watched: seed%11 == 3})
+	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), analysed: analysedOf(seed), keepBursts: keepBursts, keeps: seed%4 == 1, watched: seed%11 == 3})
 	if err == nil {
 		p.chip.SetVector(vector)
 	}
@@ -81,6 +81,7 @@ type variant struct {
 	ingressOnly     bool       // programs have nothing in the egress pipe
 	policed         *rand.Rand // what goes to the CPU is; nil: it is not
 	clamped         *rand.Rand // the MSS is, of some segments; nil: it is not
+	analysed        *rand.Rand // there is IFA; nil: there is none
 	// keepBursts: a policer whose burst was smaller for a while has fewer tokens than one whose was not, which is not
 	// to be in a case.
 	keepBursts bool
@@ -100,6 +101,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p := &pair{variant: v, saw: tally{}, journal: newJournal(), tableRecorder: newTableRecorder(), gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
 	p.gen.usual, p.policing, p.gen.keepBursts = v.usual, v.policed, v.keepBursts
 	p.clamping = v.clamped
+	p.analysing = v.analysed
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -136,6 +138,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	}
 	p.recording = p.prof.TableRecord.Plans > 0 && p.chance(40)
 	p.furnish()
+	p.furnishIFA()
 	p.furnishPolicers()
 	p.furnishClamps()
 	p.configure() // what policers have depends on what they were
@@ -143,6 +146,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 		p.anyOp()
 		p.policerOp()
 		p.clampOp()
+		p.ifaOp()
 		p.configure()
 		if v.usual {
 			n -= 5
@@ -216,6 +220,7 @@ func (p *pair) change() {
 		p.anyOp()
 		p.policerOp()
 		p.clampOp()
+		p.ifaOp()
 		p.configure()
 		return
 	}
@@ -449,6 +454,9 @@ func (p *pair) compare() error {
 		return err
 	}
 	if err := p.clampsDiffer(); err != nil {
+		return err
+	}
+	if err := p.ifaDiffers(); err != nil {
 		return err
 	}
 	counters := p.ref.Counters()

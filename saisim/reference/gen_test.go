@@ -37,6 +37,7 @@ type gen struct {
 	keepBursts bool
 	marker
 	clamper
+	analyser
 }
 
 // chance is true n times in a hundred.
