@@ -72,8 +72,9 @@ func commandTable() []*command {
 	table = append(table, systemCommands()...)
 	table = append(table, configurationCommands()...)
 	table = append(table, clearCommands()...)
-	table = append(table, packetTraceCommand(), whyFlowCommand(), dropsCommand(""), dropsCommand("by"))
+	table = append(table, packetTraceCommand())
 	table = append(table, showCommands()...)
+	table = append(table, whyFlowCommand(), dropsCommand(""), dropsCommand("by"))
 	return append(withWatch(table), pipeTable()...)
 }
 

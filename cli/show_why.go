@@ -159,7 +159,8 @@ func (p *printout) drops(t tree) {
 	}
 	p.table([]column{{"Packets", 7, 2}, {strings.ToUpper(by[:1]) + by[1:], 10, 2}, {"Why", 8, 0}}, rows)
 	if (by == "rule" || by == "flow") && t.text("forgotten") != "0" {
-		p.after([]string{"", fmt.Sprintf("%s drops more are forgotten, of which the %s is not known", t.text("forgotten"), by)})
+		p.line("")
+		p.line("%s drops more are forgotten, of which the %s is not known", t.text("forgotten"), by)
 	}
 	for _, e := range listOf(t, "last") {
 		p.line("")

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What would become of a packet, and what became of others, is asked of syncd, whose chip knows. The answer stands for a
-// while in STATE_DB, where clients of gNMI read it: origin sonic-db, STATE_DB/localhost/TAMTAM_PACKET_TRACE/ID.
+// What would become of a packet, and what became of others, is asked of syncd, whose chip knows. The answer stands for
+// a while in STATE_DB, where clients of gNMI read it: origin sonic-db, STATE_DB/localhost/TAMTAM_PACKET_TRACE/ID.
 
 // traceWait bounds the time until syncd answers.
 const traceWait = 20 * time.Second

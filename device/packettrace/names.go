@@ -32,7 +32,10 @@ type named interface {
 // newNames reads the names. Those of ports and VLANs the chip knows; of the rest COUNTERS_DB has the names, and ASIC_DB
 // the ids by which it has them. Without a Redis there are the chip's.
 func newNames(ctx context.Context, r *swss.Redis, f named) (*names, error) {
-	n := &names{ports: map[saisim.PortID]string{}, tables: f.Tables(), of: map[config.ID]string{}, entry: map[config.ID]config.ACLEntry{}}
+	n := &names{
+		ports: map[saisim.PortID]string{}, tables: f.Tables(),
+		of: map[config.ID]string{}, entry: map[config.ID]config.ACLEntry{},
+	}
 	for _, p := range n.tables.Ports {
 		if name := f.PortName(p.Port); name != "" {
 			n.of[p.ID], n.ports[p.Port] = name, name
