@@ -80,7 +80,7 @@ var rules = []room{
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                   // generated types stop at mgmt
 	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
 	{name: "collector/export", below: []string{"collector", "saisim/tailstamp", "tam/altmark", "tam/ipfix"}},                          // IPFIX to other collectors
-	{name: "collector", below: []string{"tam/recordplan", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{ddsketch, gopacket}},
+	{name: "collector", below: []string{"tam/recordplan", "tam/ifa", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{ddsketch, gopacket}},
 
 	{name: "hoststack/hostd", below: []string{"hoststack/lacpd", "cfgmgr/forward", "cpuport", "hoststack", "orch", "schema", "swss"}},
 	{name: "hoststack/lacpd", below: []string{"cfgmgr/forward", "cpuport", "hoststack", "orch", "schema", "swss"}}, // for hostd, and beside hostifd
@@ -113,7 +113,7 @@ var rules = []room{
 		below: []string{"saisim/engine", "saisim/config", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/flymon", "tam/ifa", "tam/record"}},
 	{name: "saisim/engine", // the packet path: it never sees SAI
 		below: []string{"saisim/replica", "saisim/config", "saisim/describe", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/flymon", "tam/ifa", "tam/record"}},
-	{name: "saisim/describe", below: []string{"saisim/drop", "saisim/profile", "saisim/pipe", "tam/record"}}, // the graph of the pipes
+	{name: "saisim/describe", below: []string{"saisim/config", "saisim/drop", "saisim/profile", "saisim/pipe", "tam/record"}}, // the graph of the pipes
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 

@@ -218,7 +218,7 @@ func (p *path) noteRouting(pk *packet) {
 	}
 }
 
-func (p *path) noteTraps(traps []trapping) {
+func (p *path) noteTraps(traps []trapLook) {
 	for _, t := range traps {
 		p.add(note{table: noteTrap, flags: hitIf(true, t.act), x: uint16(t.trap)})
 	}

@@ -23,7 +23,7 @@ func (l *looks) add(t *aclTable, e *aclEntry) {
 
 func (pk *packet) noteTrap(t config.Trap, act actions) {
 	if pk.traps < mostTraps {
-		pk.met.traps[pk.traps] = trapping{t, act}
+		pk.met.traps[pk.traps] = trapLook{t, act}
 		pk.traps++
 	}
 }
