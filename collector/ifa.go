@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// NewIFA returns a collector as [NewTailStamp] does, of what packets of Inband Flow Analyzer say: each hop counts as the
-// record that a switch would have stamped.
+// NewIFA returns a collector as [NewTailStamp] does, of what packets of Inband Flow Analyzer say: each hop counts as
+// the record that a switch would have stamped.
 func NewIFA(paths int, memory int64, exact bool) *TailStamp {
 	c := NewTailStamp(paths, memory, exact)
 	c.read = analysed
@@ -40,8 +40,8 @@ func stamps(frame []byte, _ time.Time) ([]tailstamp.Record, []byte) {
 	return records, frame
 }
 
-// analysed reads the hops of a frame that was captured at a time as records, oldest first, and returns the frame without
-// IFA; without hops it is none of IFA.
+// analysed reads the hops of a frame that was captured at a time as records, oldest first, and returns the frame
+// without IFA; without hops it is none of IFA.
 func analysed(frame []byte, captured time.Time) ([]tailstamp.Record, []byte) {
 	l3, ok := networkOf(frame)
 	if !ok {
