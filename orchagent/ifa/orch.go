@@ -98,7 +98,8 @@ func (o *Orch) wanted() (device uint32, ok bool, err error) {
 	case o.unsupported != "":
 		return 0, false, errors.New("ifa: " + o.unsupported)
 	case device == 0 && !ids.HasSwitchID:
-		return 0, false, orch.Wait("switch id", schema.TAMGlobalKey, "the switch has no switch-id, and device-id is not given")
+		return 0, false, orch.Wait("switch id", schema.TAMGlobalKey,
+			"the switch has no switch-id, and device-id is not given")
 	case device == 0:
 		device = ids.SwitchID
 	}
