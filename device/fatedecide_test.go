@@ -99,9 +99,10 @@ func (x *modelPacket) parse6(b []byte) {
 	x.parse7(b[40:total])
 }
 
+// parse7 finds the ports, which are there if both are, whatever is missing behind them.
 func (x *modelPacket) parse7(b []byte) {
 	switch {
-	case x.proto == 17 && len(b) >= 8, x.proto == 6 && len(b) >= 20:
+	case (x.proto == 17 || x.proto == 6) && len(b) >= 4:
 		x.ports, x.sport, x.dport = true, binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
 	case x.proto == 58 && len(b) >= 4:
 		x.icmp = b[0]
@@ -114,8 +115,15 @@ func modelGroup(mac string) bool {
 	return n&1 != 0
 }
 
-// A modelEnd is how a copy ended, where, and what tables it ran.
-type modelEnd struct{ what, port, path string }
+// A modelEnd is how a copy ended, where, and what tables it ran; why: that the CPU alone has it, for what reason it
+// goes nowhere else.
+type modelEnd struct{ what, port, path, why string }
+
+// recorded reports whether a record says so.
+func (e modelEnd) recorded(as modelEnd) bool {
+	e.why = ""
+	return e == as
+}
 
 // A modelSteps is a path as far as it is known.
 type modelSteps []string
@@ -389,7 +397,7 @@ func (d *modelDecision) flood() {
 	d.lost = false // a PortChannel without members is nobody
 }
 
-// ipFit says whether a router may forward the packet: RFC 1812, 4.2.2.11 and 5.3.7; RFC 4291, 2.5.2, 2.5.3 and 2.5.6.
+// ipFit says whether a router may forward the packet: RFC 1812, 5.2.2, 5.3.5.1 and 5.3.7; RFC 4291, 2.5.2, 2.5.3 and 2.7.
 func (x *modelPacket) ipFit() bool {
 	if !x.whole || x.tags > 1 || x.stag {
 		return false
@@ -406,9 +414,12 @@ func (x *modelPacket) ipFit() bool {
 			return false
 		}
 	}
-	everybody := netip.AddrFrom4([4]byte{255, 255, 255, 255})
-	return !(x.from.IsMulticast() || x.from.IsLoopback() || x.from == everybody ||
-		x.to.IsMulticast() || x.to.IsLoopback() || x.to.IsUnspecified())
+	for _, a := range []netip.Addr{x.from, x.to} {
+		if a.IsMulticast() || a.IsLoopback() || a.IsUnspecified() || a.Is4() && (a.As4()[0] == 0 || a.As4() == [4]byte{255, 255, 255, 255}) {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *modelDecision) route() {
@@ -530,19 +541,22 @@ func (d *modelDecision) send(place string, vlan uint16) {
 func (d *modelDecision) ends() (list []modelEnd) {
 	path := strings.Join(d.path, " > ")
 	if d.copied {
-		what := record.EndCPU
+		e := modelEnd{what: record.EndCPU, path: path}
 		if n, metered := d.tokens[d.trapped]; metered && n == 0 {
-			what = "policer"
+			e.what = "policer"
 		} else if metered {
 			d.tokens[d.trapped]--
 		}
-		list = append(list, modelEnd{what, "", path})
+		if len(d.leaves) == 0 && e.what == record.EndCPU {
+			e.why = d.reason
+		}
+		list = append(list, e)
 	}
 	if len(d.leaves) == 0 && !d.copied {
 		if d.lost {
 			d.reason = "no-lag-member"
 		}
-		return append(list, modelEnd{d.reason, "", path})
+		return append(list, modelEnd{what: d.reason, path: path})
 	}
 	for _, c := range d.leaves {
 		list = append(list, d.egress(c))
@@ -593,5 +607,5 @@ func (d *modelDecision) egress(c modelCopy) modelEnd {
 			what = "egress-acl"
 		}
 	}
-	return modelEnd{what, c.port, strings.Join(s, " > ")}
+	return modelEnd{what: what, port: c.port, path: strings.Join(s, " > ")}
 }
