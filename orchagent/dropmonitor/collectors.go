@@ -186,20 +186,7 @@ func (o *Orch) tell(ctx context.Context) error {
 		if !s.Configured || s.ParseErr != nil {
 			continue
 		}
-		event := "packet-drop-stateless"
-		if s.Row.Stateful {
-			event = "packet-drop-stateful"
-		}
-		fields := swss.FieldValues{
-			schema.FieldReportType: "ipfix", schema.FieldEventType: event, schema.FieldDropStages: "ingress,egress,tm",
-			"flow_group": s.Row.FlowGroup, "collectors": strings.Join(s.Row.Collectors, ","),
-		}
-		if detail := s.Note; s.Err != nil || detail != "" {
-			if s.Err != nil {
-				detail = orch.Explain(s.Err)
-			}
-			fields[schema.FieldStatusDetail] = detail
-		}
+		fields := described(s)
 		if was, ok := o.told[name]; ok && maps.Equal(was, fields) {
 			continue
 		}
@@ -214,4 +201,22 @@ func (o *Orch) tell(ctx context.Context) error {
 		o.told[name] = fields
 	}
 	return nil
+}
+
+// described is what SONiC's table says of a session besides its status.
+func described(s *session) swss.FieldValues {
+	fields := swss.FieldValues{
+		schema.FieldReportType: "ipfix", schema.FieldEventType: "packet-drop-stateless",
+		schema.FieldDropStages: "ingress,egress,tm",
+		"flow_group":           s.Row.FlowGroup, "collectors": strings.Join(s.Row.Collectors, ","),
+	}
+	if s.Row.Stateful {
+		fields[schema.FieldEventType] = "packet-drop-stateful"
+	}
+	if detail := s.Note; s.Err != nil {
+		fields[schema.FieldStatusDetail] = orch.Explain(s.Err)
+	} else if detail != "" {
+		fields[schema.FieldStatusDetail] = detail
+	}
+	return fields
 }

@@ -1,6 +1,6 @@
 // Package dropmonitor makes the sessions of the drop monitor, TAM_SESSION_TABLE of APPL_DB, into SAI's TAM objects: a
-// transport and a collector for each collector that can be reached, a report, an action, an event, and a TAM object that
-// is bound to the switch, or to the ACL entries of a flow group at the pre-ingress stage. Reports are made by the chip.
+// transport and a collector for each collector that can be reached, a report, an action, an event, and a TAM object
+// that is bound to the switch, or to the ACL entries of a flow group at the pre-ingress stage. The chip makes reports.
 //
 // A session is in the ASIC while one of its collectors can be reached. Where reports leave follows the routes: what
 // changes without the set of collectors is set in place, else the session is made anew, and its counters begin at zero.
@@ -90,8 +90,8 @@ type Orch struct {
 	told         map[string]swss.FieldValues // what is there of them
 }
 
-// New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE, and registers the handlers on the daemon,
-// after those of the rules.
+// New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE, and registers the handlers on the
+// daemon, after those of the rules.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		rules: cfg.Rules, ports: cfg.Ports, routes: cfg.Routes, identity: cfg.Identity, whole: cfg.Whole,
@@ -144,8 +144,8 @@ func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	case errors.Is(err, swss.ErrUnavailable):
 		return err
 	case err == nil && !can.Set:
-		o.noGroups = errors.New("the switch cannot report drops of a flow group: its SAI cannot choose packets as they come, " +
-			"it has no SAI_SWITCH_ATTR_PRE_INGRESS_ACL")
+		o.noGroups = errors.New("the switch cannot report drops of a flow group: its SAI cannot choose packets as they " +
+			"come, it has no SAI_SWITCH_ATTR_PRE_INGRESS_ACL")
 	}
 	room, err := tamorch.Room(ctx, api, objectReports)
 	o.counts = room > 0

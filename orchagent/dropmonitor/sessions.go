@@ -1,6 +1,7 @@
 package dropmonitor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -58,17 +59,7 @@ func (o *Orch) plan(s *session) (p plan, note string, err error) {
 		{ID: sai.TAMReportAttrEnterpriseNumber, Value: sai.Uint(enterprise)},
 		{ID: sai.TAMReportAttrTemplateReportInterval, Value: sai.Uint(row.Templates)},
 	}}
-	if row.Sampling > 1 {
-		p.report = append(p.report, sai.Attr{ID: sai.TAMReportAttrReportMode, Value: sai.TAMReportModeSampling},
-			sai.Attr{ID: sai.TAMReportAttrSampleRate, Value: sai.Uint(row.Sampling)})
-	} else if p.report = append(p.report, sai.Attr{ID: sai.TAMReportAttrReportMode, Value: sai.TAMReportModeAll}); row.MaxRate > 0 {
-		burst := row.MaxBurst
-		if burst == 0 {
-			burst = row.MaxRate
-		}
-		p.report = append(p.report, sai.Attr{ID: sai.TAMReportAttrMaxReportRate, Value: sai.Uint(row.MaxRate)},
-			sai.Attr{ID: sai.TAMReportAttrMaxReportBurst, Value: sai.Uint(burst)})
-	}
+	p.report = append(p.report, rate(row)...)
 	if row.Stateful {
 		p.threshold = []sai.Attr{
 			{ID: sai.TAMEventThresholdAttrUnit, Value: sai.TAMEventThresholdUnitMsec},
@@ -79,6 +70,20 @@ func (o *Orch) plan(s *session) (p plan, note string, err error) {
 		p.domain = ids.SwitchID
 	}
 	return p, strings.Join(why, "; "), nil
+}
+
+// rate is how many reports a session sends.
+func rate(row *schema.DropFlow) []sai.Attr {
+	if row.Sampling > 1 {
+		return []sai.Attr{{ID: sai.TAMReportAttrReportMode, Value: sai.TAMReportModeSampling},
+			{ID: sai.TAMReportAttrSampleRate, Value: sai.Uint(row.Sampling)}}
+	}
+	all := []sai.Attr{{ID: sai.TAMReportAttrReportMode, Value: sai.TAMReportModeAll}}
+	if row.MaxRate == 0 {
+		return all
+	}
+	return append(all, sai.Attr{ID: sai.TAMReportAttrMaxReportRate, Value: sai.Uint(row.MaxRate)},
+		sai.Attr{ID: sai.TAMReportAttrMaxReportBurst, Value: sai.Uint(cmp.Or(row.MaxBurst, row.MaxRate))})
 }
 
 // wanted says why a session must not be in the ASIC; nil if it must.
@@ -128,7 +133,7 @@ func without(p plan) plan {
 // near reports whether one target can be made the other by setting attributes of its collector. One with another source
 // would be another stream.
 func (t target) near(u target) bool {
-	return t.name == u.name && t.to == u.to && t.local == u.local && t.from == u.from && len(t.collector) == len(u.collector)
+	return t.name == u.name && t.to == u.to && t.local == u.local && t.from == u.from
 }
 
 // follow sets what has changed of the collectors, all or nothing.
@@ -191,7 +196,9 @@ func (o *Orch) bringUp(ctx context.Context, s *session, p plan) error {
 }
 
 // make creates an object of a session.
-func (o *Orch) make(ctx context.Context, b *binding, what string, t sai.ObjectType, attrs ...sai.Attr) (sai.OID, error) {
+func (o *Orch) make(
+	ctx context.Context, b *binding, what string, t sai.ObjectType, attrs ...sai.Attr,
+) (sai.OID, error) {
 	oid, err := o.SAI.Create(ctx, t, attrs)
 	if err != nil {
 		return 0, fmt.Errorf("create the %s: %w", what, orch.AtAttr(err, t, attrs))
