@@ -17,11 +17,11 @@ type core struct {
 	observer func(Moment)           // nil: nobody
 	found    func(*packet, Finding) // in tables; nil: nobody wants to know
 	ledger   Ledger                 // nil: nobody
-	takers   *dropTakers            // nil: nobody wants drops told
-	out      func(*Out)
-	frames   uint64 // received and injected, and reports
+	keeping
+	out    func(*Out)
+	frames uint64 // received and injected, and reports
 	spares
-	noting
+	toReport
 	books Books
 	compiled
 
@@ -31,6 +31,17 @@ type core struct {
 	// addressChanged is told what becomes of addresses of its own accord.
 	addressChanged func(FDBEvent, FDBRow)
 	prof           profile.Profile
+}
+
+// keeping is what is kept of packets that end, and who else wants to know.
+type keeping struct {
+	takers   *dropTakers // nil: nobody wants drops told
+	noting   bool        // packets note what they meet in tables
+	choosing bool        // some packets that come are watched
+	watching *watching   // nil: none ever was
+	kept     int         // how many drops
+	// egressLooks are those of the copy that is in the egress pipe.
+	egressLooks looks
 }
 
 // schedule is what happens when.
@@ -65,6 +76,7 @@ type compiled struct {
 	mirrored []*mirrorSession // by index; nil: free
 	lags     []*lag
 	ids      map[config.ID]any // what is compiled of rows that others refer to
+	doors    doors
 	vlans    [4096]*vlan
 }
 
@@ -98,7 +110,7 @@ type slab struct {
 // free gives a packet back to the pool. What is in passing of those there is empty.
 func (c *core) free(pk *packet) {
 	if !pk.usual {
-		*pk.passing = passing{}
+		pk.transit = transit{}
 	}
 	c.spare = append(c.spare, pk)
 }
@@ -202,13 +214,23 @@ func at[T any](c *core, id config.ID) (x T) {
 
 // TellDrops has a function told of every drop from now on; nil: none.
 func (c *core) TellDrops(f func(*Drop)) {
-	c.takeDrops(dropTakers{told: f, reports: c.takers != nil && c.takers.reports})
+	t := c.taking()
+	t.told = f
+	c.taken()
 }
 
-// takeDrops says who wants drops told.
-func (c *core) takeDrops(t dropTakers) {
-	if c.takers = nil; t.told != nil || t.reports {
-		c.takers = &t
+// taking returns those who want drops told; who changes them calls taken.
+func (c *core) taking() *dropTakers {
+	if c.takers == nil {
+		c.takers = &dropTakers{}
+	}
+	return c.takers
+}
+
+// taken sees that there are no takers where nobody wants drops told.
+func (c *core) taken() {
+	if t := c.takers; t.told == nil && t.ring == nil && !t.reports {
+		c.takers = nil
 	}
 }
 

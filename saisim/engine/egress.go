@@ -22,6 +22,7 @@ type egressPipe struct {
 func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 	pk := cp.pk
 	pk.whole()
+	c.egressLooks.n = 0
 	fixed := pk.fixed
 	if cp.mirror == nil {
 		c.sketch.copies++

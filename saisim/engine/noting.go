@@ -18,7 +18,7 @@ func (c *core) note(d *Drop, p *port, cp *copyOf) {
 	if d.Punted && d.Trap != config.TrapTTL && d.Trap != config.TrapNeighborMiss && d.Trap != config.TrapL3MTU {
 		return // it was for the CPU
 	}
-	x := noted{at: c.now, pk: pk, events: set, why: d.Why, stage: stageOf(d), flags: flagsOf(d)}
+	x := notedDrop{at: c.now, pk: pk, events: set, why: d.Why, stage: stageOf(d), flags: flagsOf(d)}
 	if x.stage == dropreport.StageMMU {
 		x.queued, x.queue, x.depth = true, d.Queue, d.Depth
 		if p.fill != nil {
@@ -35,7 +35,7 @@ func (c *core) note(d *Drop, p *port, cp *copyOf) {
 }
 
 // whenOf is the part of the cycle's work in which a drop of now happens.
-func (n *noting) whenOf(why drop.Reason) when {
+func (n *toReport) whenOf(why drop.Reason) when {
 	if why == drop.PortDown || why == drop.Runt || why == drop.Oversize {
 		return whenReceived
 	}
@@ -137,7 +137,7 @@ func place(top *[dropreport.Fillers]filler, x filler) {
 }
 
 // firstNoted returns the list whose first drop is the first of all, nil if there is none.
-func (n *noting) firstNoted() (first *tm.Ring[noted]) {
+func (n *toReport) firstNoted() (first *tm.Ring[notedDrop]) {
 	for i := range n.lists {
 		l := &n.lists[i]
 		if l.Len() > 0 && (first == nil || l.First().at < first.First().at) {

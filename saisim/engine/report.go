@@ -12,17 +12,11 @@ func (c *reporter) reset() {
 			c.fates.release(l.First().pk)
 		}
 	}
-	c.noting = noting{during: whenControlled, age: c.age, wait: wheelSpan/2 + c.ingressCycles, lists: c.lists}
+	c.toReport = toReport{during: whenControlled, age: c.age, wait: wheelSpan/2 + c.ingressCycles, lists: c.lists}
 	c.reporting = reporting{streams: map[streamKey]*stream{}}
 	c.frame = make([]byte, 0, maxReport)
-	c.takeDrops(dropTakers{told: c.told()})
-}
-
-func (c *core) told() func(*Drop) {
-	if c.takers == nil {
-		return nil
-	}
-	return c.takers.told
+	c.taking().reports = false
+	c.taken()
 }
 
 // due is when the next drop is to be reported, or the interval of a flow ends, if flows is true.
@@ -63,7 +57,7 @@ func (c *reporter) run() {
 }
 
 // report has the events that have selected a drop report it.
-func (c *reporter) report(x *noted) {
+func (c *reporter) report(x *notedDrop) {
 	c.h = headers{}
 	if pk := x.pk; len(pk.data) >= ethernetHeader {
 		c.h.parse(pk.data, pk.length)
@@ -123,7 +117,7 @@ func (c *core) ntp(at Cycle) (uint64, uint8) {
 }
 
 // keyOf is the flow of a drop, by the headers of its frame.
-func (c *reporter) keyOf(x *noted) flowKey {
+func (c *reporter) keyOf(x *notedDrop) flowKey {
 	h := &c.h
 	k := flowKey{in: x.in, out: x.out, why: x.why, stage: x.stage, flags: x.flags}
 	mask := func(g dropreport.Group) { k.mask |= 1 << g }
@@ -153,7 +147,7 @@ func (c *reporter) keyOf(x *noted) flowKey {
 }
 
 // flowDrop is a drop of an event with a threshold.
-func (c *reporter) flowDrop(e *tamEvent, x *noted, at uint64, timing uint8) {
+func (c *reporter) flowDrop(e *tamEvent, x *notedDrop, at uint64, timing uint8) {
 	t, k := e.table, c.keyOf(x)
 	if i := t.find(&k); i != 0 {
 		f := &t.flows[i]

@@ -105,17 +105,13 @@ func (c *reporter) derive() {
 			delete(c.streams, k)
 		}
 	}
-	c.always = c.setOf(c.noting.tams)
+	c.always = c.setOf(c.toReport.tams)
 	for _, p := range c.ports {
 		p.events = c.setOf(p.tams)
 		p.watchFill(on, len(c.byID)+1)
 	}
-	if t := (dropTakers{reports: on}); on || c.takers != nil {
-		if c.takers != nil {
-			t.told = c.takers.told
-		}
-		c.takeDrops(t)
-	}
+	c.taking().reports = on
+	c.taken()
 }
 
 func (c *core) setOf(tams []config.ID) (set eventSet) {

@@ -7,12 +7,12 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// noting is what is known of drops that are to be reported.
-type noting struct {
+// toReport is what is known of drops that are to be reported.
+type toReport struct {
 	during when
 	noted  int // drops that wait
 	flows  int // that are known, of all events
-	lists  [numWhens]tm.Ring[noted]
+	lists  [numWhens]tm.Ring[notedDrop]
 	wait   Cycle  // from a drop to its report
 	age    uint32 // how many events there have been
 	born   [config.MaxTAMEvents]uint32
@@ -20,8 +20,8 @@ type noting struct {
 	always eventSet    // of the switch; derived
 }
 
-// A noted is a drop that waits, with what would be other by the time of the report.
-type noted struct {
+// A notedDrop is a drop that waits, with what would be other by the time of the report.
+type notedDrop struct {
 	at      Cycle
 	pk      *packet // of which it is one more use
 	in, out uint32  // interfaces; 0: none

@@ -66,6 +66,9 @@ type Chip struct {
 	Ended func(Ending)
 	// Dropped is told of every drop, and of packets that the CPU alone has. See [saisim.Drop].
 	Dropped func(saisim.Drop)
+	// Kept is told what the chip keeps of each drop, and KeptEnd of other ends of packets; nil: nobody wants to know.
+	// See [saisim.Kept]; Data is the whole frame.
+	Kept, KeptEnd func(saisim.Kept)
 	// Found is told what each packet that comes in finds in tables; nil: nobody wants to know. See [saisim.Finding].
 	Found func(id uint64, f saisim.Finding)
 	books saisim.Books
@@ -96,6 +99,7 @@ type packet struct {
 	length int // before a capture cut it
 	id     uint64
 	found  func(saisim.Finding) // nil: nobody wants to know
+	heard  *[]saisim.Finding    // in the ingress pipe; for a while what a copy of it finds, too
 	rx     saisim.Cycle         // of the timestamp point at the ingress
 	late   saisim.Cycle         // of rx: it would have come before
 	in     saisim.PortID        // CPUPort: injected
@@ -211,7 +215,7 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 // purge drops every frame that a removed port holds.
 func (c *Chip) purge(p *port) {
 	for _, a := range p.arriving {
-		c.drop(p, a.pk, a.pk.dropped(c.now), drop.PortRemoved)
+		c.drop(p, a.pk.dropped(c.now), drop.PortRemoved)
 	}
 	for _, q := range p.queues {
 		for _, o := range q.items {
@@ -312,7 +316,8 @@ func (c *Chip) InjectVLAN(vid uint16, f saisim.Frame) error {
 }
 
 func newPacket(f saisim.Frame) *packet {
-	return &packet{data: slices.Clone(f.Data), length: max(f.Len, len(f.Data)), id: f.ID}
+	return &packet{data: slices.Clone(f.Data), length: max(f.Len, len(f.Data)), id: f.ID,
+		heard: &[]saisim.Finding{}}
 }
 
 // Run steps the chip up to and including a cycle. Cycles in which nothing can
@@ -396,12 +401,12 @@ func (c *Chip) receiveWhole(p *port) {
 		p.ReceivedBytes += uint64(pk.length + fcs)
 		switch {
 		case !up(p.Port):
-			c.drop(p, pk, pk.dropped(c.now), drop.PortDown)
+			c.drop(p, pk.dropped(c.now), drop.PortDown)
 		case !wholeHeader(pk.data):
-			c.drop(p, pk, pk.dropped(c.now), drop.Runt)
+			c.drop(p, pk.dropped(c.now), drop.Runt)
 		case pk.length+fcs > int(p.MTU):
 			p.in.count(pk.data, pk.length+fcs)
-			c.drop(p, pk, pk.dropped(c.now), drop.Oversize)
+			c.drop(p, pk.dropped(c.now), drop.Oversize)
 		default:
 			p.in.count(pk.data, pk.length+fcs)
 			p.Entered++
@@ -439,7 +444,7 @@ func (c *Chip) enterPipe() {
 	}
 	p := c.portAt(pk.in)
 	if p == nil {
-		c.drop(nil, pk, pk.dropped(c.now), drop.PortRemoved)
+		c.drop(nil, pk.dropped(c.now), drop.PortRemoved)
 		return
 	}
 	pk.version = c.version

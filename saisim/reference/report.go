@@ -190,7 +190,8 @@ func (conf *settings) eventsOf(tams []config.ID) (events []config.ID) {
 }
 
 // noteDrop keeps a drop in mind that is to be reported, by the configuration that it met.
-func (c *Chip) noteDrop(d saisim.Drop, pk *packet) {
+func (c *Chip) noteDrop(d dropping) {
+	pk := d.pk
 	conf, part := c.conf, c.reporting.part
 	if part == atEntry && pk.conf != nil {
 		conf = pk.conf
@@ -205,7 +206,7 @@ func (c *Chip) noteDrop(d saisim.Drop, pk *packet) {
 	if len(events) == 0 {
 		return
 	}
-	x := pendingDrop{Drop: d, part: part, pk: pk, events: events}
+	x := pendingDrop{Drop: d.Drop, part: part, pk: pk, events: events}
 	x.in = conf.interfaceOf(d.In)
 	if s := x.stage(); s != dropreport.StageIngress && d.Why != drop.PortRemoved {
 		x.out = conf.interfaceOf(d.Port)
