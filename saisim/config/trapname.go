@@ -49,6 +49,8 @@ const (
 	TrapNeighborMiss
 	TrapL3MTU
 	TrapTTL
+
+	TrapSample // a packet that a sampler has chosen: the one trap that a copy has of its own
 	NumTraps
 )
 
@@ -88,6 +90,7 @@ var trapNames = [NumTraps]string{
 	TrapNeighborMiss: "neighbor_miss",
 	TrapL3MTU:        "l3_mtu_error",
 	TrapTTL:          "ttl_error",
+	TrapSample:       "sample_packet",
 }
 
 // String returns the trap as SONiC's COPP_TRAP table calls it.

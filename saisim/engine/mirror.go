@@ -17,6 +17,7 @@ type mirrors struct {
 	fates     *fates
 	bridge    *bridge
 	queues    *queues
+	samples   *samples
 }
 
 // applyMirror compiles a session.
@@ -88,6 +89,9 @@ func (c *mirrors) mirrorLeaving() {
 		c.recording.spareTaken = append(c.recording.spareTaken, m.taken)
 	} else {
 		c.mirror(m.set, &m.copy)
+		if m.chosen.from != nil {
+			c.samples.leavesPort(&m)
+		}
 	}
 	c.fates.release(m.copy.pk)
 }

@@ -41,6 +41,8 @@ type flight struct {
 	usual bool
 	late  bool // rx is later than the packet came, by lateBy
 	ecn   bool // its IP header has a codepoint of ECN
+	// sampled says that its ingress port's sampler has chosen it; then it is neither plain nor usual.
+	sampled bool
 	// pushPriority is the priority of a tag that the egress adds.
 	pushPriority uint8
 
@@ -57,6 +59,7 @@ type passing struct {
 	counted bool       // it met a plan, so that its path is counted
 	mirrors uint64     // ingress mirror sessions, by index
 	record  *choice    // sessions that record it; nil: none
+	chosen  chosen     // if it is sampled
 	fixed   describe.Marks
 	act     actions     // traps and ACLs together
 	trap    config.Trap // the first that wants a copy
@@ -278,13 +281,14 @@ func (pk *packet) sofar() passed {
 	return p
 }
 
-// A mirroring is a copy in the egress pipe of which mirror sessions take copies
+// A mirroring is a copy in the egress pipe of which mirror sessions and a sampler take copies
 // at its end, or one of which there are record copies.
 type mirroring struct {
-	at    Cycle
-	set   uint64
-	copy  copyOf
-	taken *taken // record copies; nil: mirror copies
+	at     Cycle
+	set    uint64
+	copy   copyOf
+	chosen chosen
+	taken  *taken // record copies; nil: mirror copies, and samples
 }
 
 // tos returns a traffic class with the marks in its DSCP.

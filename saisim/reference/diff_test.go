@@ -27,12 +27,12 @@ type sent struct {
 }
 
 func (s sent) String() string {
-	return fmt.Sprintf("port %d (in %d) at %d: len %d stamped %v id %x trap %v VLAN %d: %x", s.Port, s.In, s.At, s.Len, s.Stamped, s.ID, s.Trap, s.VLAN, s.bytes)
+	return fmt.Sprintf("port %d (in %d) at %d: len %d stamped %v id %x trap %v VLAN %d sample %+v: %x", s.Port, s.In, s.At, s.Len, s.Stamped, s.ID, s.Trap, s.VLAN, s.Sample, s.bytes)
 }
 
 func (s sent) equal(t sent) bool {
 	return s.Port == t.Port && s.In == t.In && s.At == t.At && s.Len == t.Len && s.Stamped == t.Stamped && s.ID == t.ID && s.Trap == t.Trap && s.VLAN == t.VLAN && s.Queue == t.Queue &&
-		bytes.Equal(s.bytes, t.bytes)
+		s.Sample == t.Sample && bytes.Equal(s.bytes, t.bytes)
 }
 
 // A pair is both engines, fed alike.
@@ -64,7 +64,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), keepBursts: keepBursts})
+	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed), keepBursts: keepBursts})
 	if err == nil {
 		p.chip.SetVector(vector)
 	}
@@ -78,6 +78,7 @@ type variant struct {
 	ingressOnly     bool       // programs have nothing in the egress pipe
 	policed         *rand.Rand // what goes to the CPU is; nil: it is not
 	clamped         *rand.Rand // the MSS is, of some segments; nil: it is not
+	sampled         *rand.Rand // frames are, at some ports; nil: none is
 	// keepBursts: a policer whose burst was smaller for a while has fewer tokens than one whose was not, which is not
 	// to be in a case.
 	keepBursts bool
@@ -94,7 +95,7 @@ func policedOf(seed uint64) *rand.Rand {
 func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p := &pair{variant: v, saw: tally{}, journal: newJournal(), tableRecorder: newTableRecorder(), gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
 	p.gen.usual, p.policing, p.gen.keepBursts = v.usual, v.policed, v.keepBursts
-	p.clamping = v.clamped
+	p.clamping, p.samplers = v.clamped, v.sampled
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -127,11 +128,13 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.furnish()
 	p.furnishPolicers()
 	p.furnishClamps()
+	p.furnishSamplers()
 	p.configure() // what policers have depends on what they were
 	for n := p.IntN(30); n > 0; n-- {
 		p.anyOp()
 		p.policerOp()
 		p.clampOp()
+		p.samplerOp()
 		p.configure()
 		if v.usual {
 			n -= 5
@@ -205,6 +208,7 @@ func (p *pair) change() {
 		p.anyOp()
 		p.policerOp()
 		p.clampOp()
+		p.samplerOp()
 		p.configure()
 		return
 	}

@@ -12,9 +12,10 @@ import (
 // replicate makes the copies of a packet that leaves the ingress pipe. It goes by
 // the configuration of this cycle: members of VLANs and LAGs, and their tagging.
 func (c *Chip) replicate(pk *packet) {
-	copies, why := 0, pk.why
+	copies, why, last := 0, pk.why, config.None
 	to := func(p config.ID, bp config.ID) {
 		copies++
+		last = p
 		c.enqueue(c.portWith(p), &outgoing{packet: pk, tag: c.conf.tagging(pk, bp)})
 	}
 	// toLAG and toBridge send a copy, or say why there is none.
@@ -49,11 +50,15 @@ func (c *Chip) replicate(pk *packet) {
 		}
 		why = drop.NoDestination
 	}
+	toPorts := copies
 	if pk.cpu {
 		copies++
 		c.toCPU(pk, copies == 1)
 	}
 	c.mirror(pk.mirrors, outgoing{packet: pk, raw: true})
+	if pk.sample != nil {
+		c.sampledIn(pk, toPorts, last, why)
+	}
 	if copies == 0 {
 		c.makeRecords(pk, pk.tables, record.NoPort, why)
 		c.countPath(pk, pk.tables)
@@ -132,7 +137,10 @@ func (c *Chip) dequeue(p *port) {
 	}
 	sfd, _ := p.tx.put(cycle(c.now+saisim.Cycle(len(c.egress))), length)
 	t.at = ceil(sfd)
-	c.later(func() { c.mirror(t.mirrors, t.outgoing) })
+	c.later(func() {
+		c.mirror(t.mirrors, t.outgoing)
+		c.sampledOut(t)
+	})
 	c.recordCopy(&t.outgoing, p, 0)
 	if t.mirror == nil {
 		c.countPath(t.packet, t.path())
