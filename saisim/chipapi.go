@@ -97,6 +97,14 @@ func (c *Chip) SetObserver(f func(Moment)) {
 	c.engine.Observe(f)
 }
 
+// SetDropped sets the function that is told of every drop from now on, and of packets that the CPU alone has; nil:
+// none. It is called with the chip locked, must not call it, and keeps nothing of what it is given.
+func (c *Chip) SetDropped(f func(*Drop)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.engine.TellDrops(f)
+}
+
 // SetLedger sets the ledger that is kept from now on; nil: none. Its functions are called with the chip
 // locked and must not call it.
 func (c *Chip) SetLedger(l Ledger) {

@@ -39,6 +39,8 @@ type (
 	Moment = engine.Moment
 	// What happened to a frame, or to one copy of it, in a [Moment].
 	What = engine.What
+	// Drop is the end of a packet, or of one copy of it, that nobody gets.
+	Drop = engine.Drop
 	// ByteTime is the time of one byte on a wire.
 	ByteTime = engine.ByteTime
 	// Trail says which tables a packet or a copy of it ran and which hit.

@@ -31,7 +31,8 @@ while [ $# -gt 0 ]; do
 done
 
 log=$(mktemp -d)
-trap 'rm -rf "$log"' EXIT
+figures=
+trap '[ -z "$figures" ] || kill "$figures" 2>/dev/null; rm -rf "$log"' EXIT
 summary=() failed=0
 
 say() { printf '\n=== %s\n' "$*"; }
@@ -153,14 +154,25 @@ race_tests() {
 	[ ${#list[@]} -gt 0 ] && env CGO_ENABLED=1 go test -race -short -vet=off "${roomy[@]}" -count=1 -timeout 10m "${list[@]}"
 }
 
+# The pages' commands wait more than they compute, so they run beside the race detector's tests, which compile and compute.
+figures_begin() { go run ./internal/figures -quick >"$log/figures" 2>&1 & figures=$!; }
+figures_end() {
+	wait "$figures"
+	local rc=$?
+	figures=
+	cat "$log/figures"
+	return $rc
+}
+
 check "gofmt" gofmt_clean
 check "limits of the source tree (make metrics has the figures)" go run ./internal/metrics -limits
 check "go vet, tests" tests
 if [ "$fuzz" -gt 0 ]; then check "fuzzing, $fuzz s a target" fuzz_targets; else skip "fuzzing of new inputs: make soak and make fuzz have it"; fi
+figures_begin
 if [ $race = yes ]; then
 	check "tests under the race detector (-short)" race_tests
 fi
-check "figures of the pages, the long commands in short form (make figures has them whole)" go run ./internal/figures -quick
+check "figures of the pages, the long commands in short form (make figures has them whole)" figures_end
 
 # --- summary; the last lines are go test's own, one for each package
 

@@ -118,5 +118,6 @@ const (
 	ActSetMeta
 	ActNoLearning
 	ActStamp // with a TAM INT object
+	ActTAM   // drops are reported as a TAM object says; those of all entries add up
 	NumACLActions
 )

@@ -32,6 +32,9 @@ const (
 	TrapDefaultTable
 	TAMIntTable
 	MirrorTable
+	TAMCollectorTable
+	TAMEventTable
+	TAMTable
 	ACLRangeTable
 	ACLCounterTable
 	ACLTableTable
@@ -77,34 +80,37 @@ func compareOf(a, b any) int {
 // A Row is a row of a table; a row that is put must not be changed afterwards.
 type Row interface{ key() Key }
 
-func (r Switch) key() Key      { return Key{Table: SwitchTable} }
-func (r Pool) key() Key        { return Key{Table: PoolTable, Of: uint64(r.Index)} }
-func (r Sampler) key() Key     { return Key{Table: SamplerTable, ID: r.ID} }
-func (r Port) key() Key        { return Key{Table: PortTable, ID: r.ID} }
-func (r LAG) key() Key         { return Key{Table: LAGTable, ID: r.ID} }
-func (r BridgePort) key() Key  { return Key{Table: BridgePortTable, ID: r.ID} }
-func (r VLAN) key() Key        { return Key{Table: VLANTable, ID: r.ID} }
-func (r FDBEntry) key() Key    { return Key{Table: FDBTable, ID: r.VLAN, Of: r.MAC.Number()} }
-func (r Router) key() Key      { return Key{Table: RouterTable} }
-func (r Interface) key() Key   { return Key{Table: InterfaceTable, ID: r.ID} }
-func (r Neighbor) key() Key    { return Key{Table: NeighborTable, ID: r.Interface, Of: r.IP} }
-func (r NextHop) key() Key     { return Key{Table: NextHopTable, ID: r.ID} }
-func (r HopGroup) key() Key    { return Key{Table: HopGroupTable, ID: r.ID} }
-func (r Route) key() Key       { return Key{Table: RouteTable, Of: r.Prefix} }
-func (r Policer) key() Key     { return Key{Table: PolicerTable, ID: r.ID} }
-func (r TrapDefault) key() Key { return Key{Table: TrapDefaultTable} }
-func (r TrapRule) key() Key    { return Key{Table: TrapTable, ID: r.ID} }
-func (r TAMInt) key() Key      { return Key{Table: TAMIntTable, ID: r.ID} }
-func (r Mirror) key() Key      { return Key{Table: MirrorTable, ID: r.ID} }
-func (r ACLRange) key() Key    { return Key{Table: ACLRangeTable, ID: r.ID} }
-func (r ACLCounter) key() Key  { return Key{Table: ACLCounterTable, ID: r.ID} }
-func (r ACLTable) key() Key    { return Key{Table: ACLTableTable, ID: r.ID} }
-func (r ACLEntry) key() Key    { return Key{Table: ACLEntryTable, ID: r.ID} }
-func (r ACLGroup) key() Key    { return Key{Table: ACLGroupTable, ID: r.ID} }
-func (r AltMark) key() Key     { return Key{Table: AltMarkTable, Of: uint64(r.Lane)} }
-func (r Sketch) key() Key      { return Key{Table: SketchTable, Of: r.Task} }
-func (r RecordPlan) key() Key  { return Key{Table: RecordPlanTable, ID: r.Object} }
-func (r MSSClamp) key() Key    { return Key{Table: MSSClampTable, ID: r.ID} }
+func (r Switch) key() Key       { return Key{Table: SwitchTable} }
+func (r Pool) key() Key         { return Key{Table: PoolTable, Of: uint64(r.Index)} }
+func (r Sampler) key() Key      { return Key{Table: SamplerTable, ID: r.ID} }
+func (r Port) key() Key         { return Key{Table: PortTable, ID: r.ID} }
+func (r LAG) key() Key          { return Key{Table: LAGTable, ID: r.ID} }
+func (r BridgePort) key() Key   { return Key{Table: BridgePortTable, ID: r.ID} }
+func (r VLAN) key() Key         { return Key{Table: VLANTable, ID: r.ID} }
+func (r FDBEntry) key() Key     { return Key{Table: FDBTable, ID: r.VLAN, Of: r.MAC.Number()} }
+func (r Router) key() Key       { return Key{Table: RouterTable} }
+func (r Interface) key() Key    { return Key{Table: InterfaceTable, ID: r.ID} }
+func (r Neighbor) key() Key     { return Key{Table: NeighborTable, ID: r.Interface, Of: r.IP} }
+func (r NextHop) key() Key      { return Key{Table: NextHopTable, ID: r.ID} }
+func (r HopGroup) key() Key     { return Key{Table: HopGroupTable, ID: r.ID} }
+func (r Route) key() Key        { return Key{Table: RouteTable, Of: r.Prefix} }
+func (r Policer) key() Key      { return Key{Table: PolicerTable, ID: r.ID} }
+func (r TrapDefault) key() Key  { return Key{Table: TrapDefaultTable} }
+func (r TrapRule) key() Key     { return Key{Table: TrapTable, ID: r.ID} }
+func (r TAMInt) key() Key       { return Key{Table: TAMIntTable, ID: r.ID} }
+func (r Mirror) key() Key       { return Key{Table: MirrorTable, ID: r.ID} }
+func (r TAMCollector) key() Key { return Key{Table: TAMCollectorTable, ID: r.ID} }
+func (r TAMEvent) key() Key     { return Key{Table: TAMEventTable, ID: r.ID} }
+func (r TAM) key() Key          { return Key{Table: TAMTable, ID: r.ID} }
+func (r ACLRange) key() Key     { return Key{Table: ACLRangeTable, ID: r.ID} }
+func (r ACLCounter) key() Key   { return Key{Table: ACLCounterTable, ID: r.ID} }
+func (r ACLTable) key() Key     { return Key{Table: ACLTableTable, ID: r.ID} }
+func (r ACLEntry) key() Key     { return Key{Table: ACLEntryTable, ID: r.ID} }
+func (r ACLGroup) key() Key     { return Key{Table: ACLGroupTable, ID: r.ID} }
+func (r AltMark) key() Key      { return Key{Table: AltMarkTable, Of: uint64(r.Lane)} }
+func (r Sketch) key() Key       { return Key{Table: SketchTable, Of: r.Task} }
+func (r RecordPlan) key() Key   { return Key{Table: RecordPlanTable, ID: r.Object} }
+func (r MSSClamp) key() Key     { return Key{Table: MSSClampTable, ID: r.ID} }
 
 // Number returns the address as a number of 48 bits.
 func (m MAC) Number() (n uint64) {
@@ -247,6 +253,12 @@ func (t *Tables) addTAM(r Row) {
 		t.TAMInts = append(t.TAMInts, r)
 	case Mirror:
 		t.Mirrors = append(t.Mirrors, r)
+	case TAMCollector:
+		t.TAMCollectors = append(t.TAMCollectors, r)
+	case TAMEvent:
+		t.TAMEvents = append(t.TAMEvents, r)
+	case TAM:
+		t.TAMs = append(t.TAMs, r)
 	case AltMark:
 		t.AltMarks = append(t.AltMarks, r)
 	case Sketch:

@@ -27,7 +27,8 @@ type Tables struct {
 	Samplers    []Sampler
 	ACLs
 	Routing
-	Mirrors     []Mirror
+	Mirrors []Mirror
+	Reporting
 	Pools       []Pool // all but the first, which has the cells that no other has
 	AltMarks    []AltMark
 	Sketches    []Sketch // by name
@@ -42,6 +43,13 @@ type ACLs struct {
 	ACLGroups   []ACLGroup
 	ACLRanges   []ACLRange
 	ACLCounters []ACLCounter
+}
+
+// Reporting is what has drops reported.
+type Reporting struct {
+	TAMCollectors []TAMCollector
+	TAMEvents     []TAMEvent
+	TAMs          []TAM
 }
 
 // Routing is the configuration of the virtual router.
@@ -64,6 +72,7 @@ type Switch struct {
 	PreIngressACL         ID     // likewise: nothing else has one
 	LAGSeed, ECMPSeed     uint32 // of the flow hash
 	CPU                   ID     // the CPU port
+	TAMs                  []ID   // that have all drops reported
 }
 
 // A Flood says which packets are not flooded.
@@ -85,6 +94,7 @@ type Port struct {
 	// Mirror sessions of all frames that enter the pipe from here, and of all
 	// that leave here.
 	IngressMirrors, EgressMirrors []ID
+	TAMs                          []ID // that have drops reported of what comes in here
 	// Samplers of all frames that enter the pipe from here, and of all that leave here; none: none.
 	IngressSampler, EgressSampler ID
 	QoS                           QoS

@@ -17,6 +17,7 @@ type core struct {
 	observer func(Moment)           // nil: nobody
 	found    func(*packet, Finding) // in tables; nil: nobody wants to know
 	ledger   Ledger                 // nil: nobody
+	takers   *dropTakers            // nil: nobody wants drops told
 	out      func(*Out)
 	frames   uint64 // received and injected
 	spares
@@ -174,6 +175,13 @@ func (c *core) port(id PortID) *port {
 func at[T any](c *core, id config.ID) (x T) {
 	x, _ = c.ids[id].(T)
 	return x
+}
+
+// TellDrops has a function told of every drop from now on; nil: none.
+func (c *core) TellDrops(f func(*Drop)) {
+	if c.takers = nil; f != nil {
+		c.takers = &dropTakers{told: f}
+	}
 }
 
 // leave has copies made of what enters the egress pipe now, when it is through.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"tamtam/saisim/config"
 	"tamtam/saisim/describe"
 	"tamtam/saisim/drop"
 	"tamtam/saisim/tailstamp"
@@ -50,6 +51,9 @@ func (c *fates) dropWith(p *port, cp *copyOf, why drop.Reason, trail Trail) {
 	if c.observer != nil {
 		c.watch.sawDrop(p, cp, why, trail)
 	}
+	if c.takers != nil {
+		c.tell(p, cp, why, false)
+	}
 	if cp.mirror != nil {
 		c.recording.lose(cp.mirror)
 	}
@@ -61,6 +65,31 @@ func (c *fates) dropWith(p *port, cp *copyOf, why drop.Reason, trail Trail) {
 		p.totals.Dropped[why]++
 	}
 	c.release(pk)
+}
+
+// tell tells the takers of a drop at a port, nil if no port counts it. It is called only where there are takers.
+func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
+	t, pk := c.takers, cp.pk
+	d := &t.now
+	*d = Drop{
+		At: c.now, ID: pk.id, Number: pk.number, Copy: uint32(cp.number), In: pk.in, Port: CPUPort, Why: why, Punted: punted,
+		Mirror: cp.mirror != nil, Data: pk.data, Len: pk.length,
+	}
+	if p != nil {
+		d.Port = p.id
+	}
+	if cp.asked {
+		d.Queued, d.Queue, d.Depth = true, cp.queue, cp.depth
+	}
+	if punted || why == drop.Policer {
+		d.Trap = pk.trap
+	}
+	if cp.sample {
+		d.Trap = config.TrapSample
+	}
+	if t.told != nil {
+		t.told(d)
+	}
 }
 
 // ended notes where a copy, or a packet without copies, ends: what it has passed, the

@@ -207,8 +207,8 @@ func (c *ingressPipe) finish(p *port, pk *packet) {
 		return
 	}
 	pk.own.session, pk.ecn = pk.stamp, pk.h.ecn()
-	pk.plain = !c.stepping && v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && !pk.sampled &&
-		pk.run == nil && pk.graph == nil
+	pk.plain = !c.stepping && !pk.sampled &&
+		v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && pk.run == nil && pk.graph == nil
 	pk.to = v.to
 	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
 }

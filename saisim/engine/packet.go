@@ -132,7 +132,9 @@ type copyOf struct {
 	tag     tagAction
 	queue   uint8
 	result  stampResult // what the session did
+	asked   bool        // queue was asked for room
 	raw     bool        // leaves as it came in
+	sample  bool        // for the CPU, by a sampler
 	ce      bool        // to be marked: congestion experienced
 	watched bool        // the port has its trail, for an observer
 	same    bool        // leaves as it came in, but for a record, and with all of the packet

@@ -37,7 +37,7 @@ func (c *queues) straight(p *port, pk *packet) bool {
 		return false
 	}
 	cp := &pk.own
-	cp.queued, cp.queue = c.now, p.class.queueOf(pk.tc, p.queues.Queues())
+	cp.queued, cp.queue, cp.asked = c.now, p.class.queueOf(pk.tc, p.queues.Queues()), true
 	v := p.queues.Pass(int(cp.queue), uint32(pk.length), pk.ecn)
 	if v > tm.Marked {
 		c.fates.dropBefore(p, cp, verdictDrops[v])
@@ -76,7 +76,7 @@ func (c *queues) enqueue(p *port, cp *copyOf) {
 	if cp.mirror != nil {
 		tc = cp.mirror.tc
 	}
-	cp.queue = p.class.queueOf(tc, p.queues.Queues())
+	cp.queue, cp.asked = p.class.queueOf(tc, p.queues.Queues()), true
 	ecn := cp.pk.ecn && !cp.raw && cp.mirror == nil
 	if p.queues.Len() == 0 && c.egressFree <= c.now && p.txFree.cycle <= c.now+c.egressCycles { // it goes straight on
 		c.goOn(p, cp, ecn)

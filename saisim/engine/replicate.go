@@ -32,7 +32,7 @@ func (c *ingressPipe) copies(pk *packet) {
 		n++
 		cp := c.copy(pk, tagAction{})
 		cp.raw = true
-		c.toCPU(cp, n == 1)
+		c.toCPU(cp, n == 1, why)
 	}
 	if pk.mirrors != 0 {
 		c.mirrors.mirror(pk.mirrors, &copyOf{pk: pk, raw: true})
@@ -134,8 +134,8 @@ func (bp *bridgePort) tagging(pk *packet) tagAction {
 }
 
 // toCPU hands a copy to the CPU, unless the policer of its trap does not let it pass; alone says that the
-// packet goes nowhere else.
-func (c *ingressPipe) toCPU(cp *copyOf, alone bool) {
+// packet goes nowhere else, for the reason why.
+func (c *ingressPipe) toCPU(cp *copyOf, alone bool, why drop.Reason) {
 	to := c.traps.cpu(cp.pk.trap)
 	passes := to.policer == nil || to.policer.passes(c.now, uint64(cp.pk.length+fcsLen))
 	if c.found != nil && to.policer != nil {
@@ -144,6 +144,9 @@ func (c *ingressPipe) toCPU(cp *copyOf, alone bool) {
 	if !passes {
 		c.fates.dropPoliced(c.port(cp.pk.in), cp, alone)
 		return
+	}
+	if alone && c.takers != nil {
+		c.fates.tell(nil, cp, why, true)
 	}
 	c.punt(cp, to.queue)
 }

@@ -155,6 +155,7 @@ func (c *samples) leavesPort(m *mirroring) {
 func (c *samples) passes(pk *packet, x *chosen) (cp *copyOf, queue uint8) {
 	to := c.traps.cpu(config.TrapSample)
 	cp = c.copy(pk, tagAction{})
+	cp.sample = true
 	c.books.Copies++
 	if c.ledger != nil {
 		c.ledger.Copied(pk.id, 1)

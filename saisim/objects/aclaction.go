@@ -20,6 +20,7 @@ func entryActions() map[sai.AttrID]aclAction {
 		sai.ACLEntryAttrActionSetACLMetaData: {sai.ACLActionTypeSetACLMetaData, config.ActSetMeta},
 		sai.ACLEntryAttrActionSetDoNotLearn:  {sai.ACLActionTypeSetDoNotLearn, config.ActNoLearning},
 		sai.ACLEntryAttrActionTAMIntObject:   {sai.ACLActionTypeTAMIntObject, config.ActStamp},
+		sai.ACLEntryAttrActionTAMObject:      {sai.ACLActionTypeTAMObject, config.ActTAM},
 		// It decides whether the object above stamps, and is not an action of its own in rows.
 		sai.ACLEntryAttrActionIntInsert: {sai.ACLActionTypeIntInsert, config.NumACLActions},
 	}
@@ -28,7 +29,11 @@ func entryActions() map[sai.AttrID]aclAction {
 // aclActions returns the actions of a stage.
 func aclActions(stage config.Stage) (actions []sai.Enum) {
 	for _, a := range entryActions() {
-		if stage == config.PreIngress && a.listed != sai.ACLActionTypeCounter && a.listed != sai.ACLActionTypeMirrorIngress {
+		early := a.listed == sai.ACLActionTypeTAMObject
+		if stage == config.PreIngress {
+			early = early || a.listed == sai.ACLActionTypeCounter || a.listed == sai.ACLActionTypeMirrorIngress
+		}
+		if early != (stage == config.PreIngress) {
 			continue
 		}
 		switch a.listed {
@@ -105,6 +110,8 @@ func (as *acls) checkActionObject(t *aclTable, a sai.Attr, v sai.OID) (none bool
 	case sai.ACLEntryAttrActionTAMIntObject:
 		_, ok := row[config.TAMInt](as.core, v)
 		return !ok, nil
+	case sai.ACLEntryAttrActionTAMObject:
+		return v == sai.NullOID, nil
 	case sai.ACLEntryAttrActionRedirect:
 		if !as.redirectsTo(v) {
 			return false, badValue(a, sai.StatusNotSupported,

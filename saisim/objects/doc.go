@@ -20,6 +20,7 @@
 //	router      router interfaces, neighbours, next hops and groups, routes   router.go, rif.go, ...
 //	mirrors     mirror sessions                                               mirror.go
 //	traps       traps and their groups                                        trap.go
+//	monitors    TAM objects, which have drops reported                        dropmonitor.go, tamcollector.go
 //	extensions  objects of extensions, which have areas of their own: marks   extension.go, window.go, altmark.go,
 //	            (alternate marking), sketches (FlyMon), plans (table           flymon*.go, record.go
 //	            recording)

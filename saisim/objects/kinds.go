@@ -46,8 +46,16 @@ func (s *Store) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeACLTableGroup:       s.acls.groupKind(),
 		sai.ObjectTypeACLTableGroupMember: s.acls.memberKind(),
 
-		sai.ObjectTypeTAMInt:              tamIntKind(s.prof.TAMInts),
-		sai.ObjectTypeGenericProgrammable: s.extensions.extensionKind(),
+		sai.ObjectTypeTAMInt:                tamIntKind(s.prof.TAMInts),
+		sai.ObjectTypeTAM:                   s.monitors.tamKind(),
+		sai.ObjectTypeTAMEvent:              s.monitors.eventKind(),
+		sai.ObjectTypeTAMEventAction:        s.monitors.actionKind(),
+		sai.ObjectTypeTAMEventThreshold:     s.monitors.thresholdKind(),
+		sai.ObjectTypeTAMReport:             s.monitors.reportKind(),
+		sai.ObjectTypeTAMCollector:          s.monitors.collectorKind(),
+		sai.ObjectTypeTAMTransport:          s.monitors.transportKind(),
+		sai.ObjectTypeHostifUserDefinedTrap: s.monitors.userTrapKind(),
+		sai.ObjectTypeGenericProgrammable:   s.extensions.extensionKind(),
 	}
 	storedKinds(kinds)
 	for t, n := range map[sai.ObjectType]uint32{

@@ -158,6 +158,7 @@ func (ps *ports) portRow(o *object) (config.Row, error) {
 		DropTagged: o.flag(sai.PortAttrDropTagged), DropUntagged: o.flag(sai.PortAttrDropUntagged),
 		Number:     portNumber(p.name),
 		IngressACL: o.refID(sai.PortAttrIngressACL), EgressACL: o.refID(sai.PortAttrEgressACL),
+		TAMs:           o.refIDs(sai.PortAttrTAMObject),
 		IngressMirrors: o.refIDs(sai.PortAttrIngressMirrorSession), EgressMirrors: o.refIDs(sai.PortAttrEgressMirrorSession),
 		IngressSampler: o.refID(sai.PortAttrIngressSamplepacketEnable),
 		EgressSampler:  o.refID(sai.PortAttrEgressSamplepacketEnable),
@@ -188,6 +189,9 @@ func (ps *ports) checkPort(o *object, p *port) error {
 		if n, _ := v.(sai.Uint); set && (uint64(n) < x.least || uint64(n) > x.most) {
 			return badValue(sai.Attr{ID: x.id}, x.status, "%s %d, want %d to %d", x.what, n, x.least, x.most)
 		}
+	}
+	if err := ps.checkTAMs(o, sai.PortAttrTAMObject, sai.TAMBindPointTypePort); err != nil {
+		return err
 	}
 	return ps.acls.checkBinds(o, sai.ACLBindPointTypePort, sai.PortAttrIngressACL, sai.PortAttrEgressACL)
 }

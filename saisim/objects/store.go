@@ -24,6 +24,7 @@ type areas struct {
 	router     *router
 	mirrors    *mirrors
 	traps      *traps
+	monitors   *monitors
 	extensions *extensions
 }
 
@@ -33,6 +34,8 @@ func newAreas(c *core) areas {
 	a.ports = newPorts(c, a.acls)
 	a.qos = &qos{core: c, ports: a.ports}
 	a.bridge = newBridge(c, a.acls)
+	a.monitors = newMonitors(c)
+	a.traps.users = a.monitors.putCollectors
 	a.extensions = newExtensions(c, a.acls)
 	return a
 }

@@ -79,6 +79,9 @@ func (s *Store) switchRow(o *object) (config.Row, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.checkTAMs(o, sai.SwitchAttrTAMObjectID, sai.TAMBindPointTypeSwitch); err != nil {
+		return nil, err
+	}
 	drops := func(id sai.AttrID) bool { return o.enum(id) == sai.PacketActionDrop }
 	r := config.Switch{
 		ID: o.id(), MAC: o.mac(sai.SwitchAttrSrcMACAddress), AgingSeconds: uint32(o.number(sai.SwitchAttrFDBAgingTime)),
@@ -89,6 +92,7 @@ func (s *Store) switchRow(o *object) (config.Row, error) {
 		PreIngressACL: o.refID(sai.SwitchAttrPreIngressACL),
 
 		LAGSeed:  uint32(o.number(sai.SwitchAttrLAGDefaultHashSeed)),
+		TAMs:     o.refIDs(sai.SwitchAttrTAMObjectID),
 		ECMPSeed: uint32(o.number(sai.SwitchAttrEcmpDefaultHashSeed)),
 	}
 	if s.cpu != nil {

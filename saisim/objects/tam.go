@@ -5,7 +5,8 @@ import (
 	"tamtam/saisim/config"
 )
 
-// tamIntKind returns the kind of in-band telemetry objects; the chip has tail-stamping.
+// tamIntKind returns the kind of in-band telemetry objects; the chip has tail-stamping. One for direct export says
+// from which domain a TAM object reports.
 func tamIntKind(most uint32) *kind {
 	return &kind{
 		max: most,
@@ -13,10 +14,13 @@ func tamIntKind(most uint32) *kind {
 			sai.TAMIntAttrType, sai.TAMIntAttrDeviceID, sai.TAMIntAttrIntPresenceType, sai.TAMIntAttrInline,
 		},
 		enums: map[sai.AttrID][]sai.Enum{
-			sai.TAMIntAttrType:            {sai.TAMIntTypeIfa1Tailstamp},
+			sai.TAMIntAttrType:            {sai.TAMIntTypeIfa1Tailstamp, sai.TAMIntTypeDirectExport},
 			sai.TAMIntAttrIntPresenceType: {sai.TAMIntPresenceTypeUndefined},
 		},
 		row: func(o *object) (config.Row, error) {
+			if o.enum(sai.TAMIntAttrType) == sai.TAMIntTypeDirectExport {
+				return nil, nil // in the row of the TAM object
+			}
 			return config.TAMInt{ID: o.id(), SwitchID: uint32(o.number(sai.TAMIntAttrDeviceID))}, nil
 		},
 	}
@@ -26,9 +30,7 @@ func tamIntKind(most uint32) *kind {
 // the packet path uses them yet.
 func storedKinds(kinds map[sai.ObjectType]*kind) {
 	for _, t := range []sai.ObjectType{
-		sai.ObjectTypeTAM, sai.ObjectTypeTAMReport, sai.ObjectTypeTAMTelType, sai.ObjectTypeTAMTelemetry,
-		sai.ObjectTypeTAMTransport, sai.ObjectTypeTAMCollector, sai.ObjectTypeTAMMathFunc,
-		sai.ObjectTypeTAMEvent, sai.ObjectTypeTAMEventAction, sai.ObjectTypeTAMEventThreshold,
+		sai.ObjectTypeTAMTelType, sai.ObjectTypeTAMTelemetry, sai.ObjectTypeTAMMathFunc,
 	} {
 		k := &kind{}
 		for _, m := range sai.ObjectMeta(t).Attrs {

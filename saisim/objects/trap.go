@@ -12,6 +12,7 @@ import (
 type traps struct {
 	*core
 	types map[sai.Enum]config.Trap
+	users func() // puts what else follows from trap groups
 }
 
 func newTraps(c *core) *traps { return &traps{core: c, types: trapTypes()} }
@@ -139,6 +140,7 @@ func (ts *traps) trapGroupKind() *kind {
 					ts.putRule(trap)
 				}
 			}
+			ts.users()
 			return nil
 		},
 		remove: func(o *object) error {

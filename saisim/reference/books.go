@@ -14,11 +14,29 @@ type snapshot struct {
 }
 
 // drop ends a frame, or a copy of one, counted at port p (nil: only in the books).
-func (c *Chip) drop(p *port, why drop.Reason) {
+func (c *Chip) drop(p *port, d saisim.Drop, why drop.Reason) {
 	c.books.Dropped[why]++
+	d.Port, d.Why = saisim.CPUPort, why
 	if p != nil {
 		p.Dropped[why]++
+		d.Port = p.Port.Port
 	}
+	c.Dropped(d)
+}
+
+// dropped is what is known of a packet that is dropped at a cycle.
+func (pk *packet) dropped(at saisim.Cycle) saisim.Drop {
+	return saisim.Drop{At: at, ID: pk.id, In: pk.in, Data: pk.data, Len: pk.length}
+}
+
+// dropped is what is known of a copy that is dropped at a cycle.
+func (o *outgoing) dropped(at saisim.Cycle) saisim.Drop {
+	d := o.packet.dropped(at)
+	d.Mirror = o.mirror != nil
+	if o.asked {
+		d.Queued, d.Queue, d.Depth = true, o.queue, uint32(o.depth)
+	}
+	return d
 }
 
 // dropCopy drops a copy before it is through the egress pipe.
@@ -32,7 +50,7 @@ func (c *Chip) dropCopy(p *port, o *outgoing, why drop.Reason) {
 
 // lose drops a copy that has its record, or shall have none.
 func (c *Chip) lose(p *port, o *outgoing, why drop.Reason) {
-	c.drop(p, why)
+	c.drop(p, o.dropped(c.now), why)
 	if o.recorder != nil {
 		o.recorder.Lost++
 		c.Recording("lost: " + why.String())
@@ -46,9 +64,13 @@ func (c *Chip) lose(p *port, o *outgoing, why drop.Reason) {
 	}
 }
 
-// dropPacket drops a packet in, or at the end of, the ingress pipe.
-func (c *Chip) dropPacket(p *port, pk *packet, why drop.Reason) {
-	c.drop(p, why)
+// dropPacket drops a packet in the ingress pipe or at its end, at a cycle.
+func (c *Chip) dropPacket(p *port, pk *packet, at saisim.Cycle, why drop.Reason) {
+	d := pk.dropped(at)
+	if why == drop.Policer {
+		d.Trap = pk.trap
+	}
+	c.drop(p, d, why)
 	c.Ended(Ending{ID: pk.id, In: pk.in, Port: pk.in, Why: why, Graph: pk.graph, Path: pk.tables})
 }
 

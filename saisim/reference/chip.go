@@ -62,6 +62,8 @@ type Chip struct {
 	Recording func(what string)
 	// Ended is told where every copy ends, those for mirror sessions excepted.
 	Ended func(Ending)
+	// Dropped is told of every drop, and of packets that the CPU alone has. See [saisim.Drop].
+	Dropped func(saisim.Drop)
 	// Found is told what each packet that comes in finds in tables; nil: nobody wants to know. See [saisim.Finding].
 	Found func(id uint64, f saisim.Finding)
 	books saisim.Books
@@ -143,7 +145,7 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		sequence: map[config.ID]uint32{},
 		Output:   func(saisim.Out) {},
 		Marking:  func(Marking) {}, Sketching: func(string) {},
-		Recording: func(string) {}, Ended: func(Ending) {}, faults: &faults{},
+		Recording: func(string) {}, Ended: func(Ending) {}, Dropped: func(saisim.Drop) {}, faults: &faults{},
 		recordCounts: map[recorderName]*RecordCounts{}, bareGraph: describe.Program(&prof, nil).Version,
 		sketching: newSketching(prof),
 		choosings: map[sharedChoosing]*choosing{},
@@ -207,8 +209,8 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 
 // purge drops every frame that a removed port holds.
 func (c *Chip) purge(p *port) {
-	for range p.arriving {
-		c.drop(p, drop.PortRemoved)
+	for _, a := range p.arriving {
+		c.drop(p, a.pk.dropped(c.now), drop.PortRemoved)
 	}
 	for _, q := range p.queues {
 		for _, o := range q.items {
@@ -387,12 +389,12 @@ func (c *Chip) receiveWhole(p *port) {
 		p.ReceivedBytes += uint64(pk.length + fcs)
 		switch {
 		case !up(p.Port):
-			c.drop(p, drop.PortDown)
+			c.drop(p, pk.dropped(c.now), drop.PortDown)
 		case !wholeHeader(pk.data):
-			c.drop(p, drop.Runt)
+			c.drop(p, pk.dropped(c.now), drop.Runt)
 		case pk.length+fcs > int(p.MTU):
 			p.in.count(pk.data, pk.length+fcs)
-			c.drop(p, drop.Oversize)
+			c.drop(p, pk.dropped(c.now), drop.Oversize)
 		default:
 			p.in.count(pk.data, pk.length+fcs)
 			p.Entered++
@@ -430,7 +432,7 @@ func (c *Chip) enterPipe() {
 	}
 	p := c.portAt(pk.in)
 	if p == nil {
-		c.drop(nil, drop.PortRemoved)
+		c.drop(nil, pk.dropped(c.now), drop.PortRemoved)
 		return
 	}
 	pk.version = c.version

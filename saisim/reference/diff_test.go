@@ -50,6 +50,7 @@ type pair struct {
 	buf              []byte
 	packets, configs int
 	histories        *truth.Histories
+	told             drops
 	ledger           ledger
 	variant
 	saw tally
@@ -120,6 +121,9 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.ref.Recording = func(what string) { p.saw["record: "+what]++ }
 	p.ref.Ended = p.seeReference
 	p.graphOf(nil)
+	if !p.blind || p.ledgered {
+		p.tellDrops()
+	}
 	p.ref.Output = func(o saisim.Out) { p.refOut = append(p.refOut, sent{o, bytes.Clone(o.Data)}) }
 	if err := p.powerUp(); err != nil {
 		return nil, err
@@ -427,7 +431,7 @@ func (p *pair) compare() error {
 			return fmt.Errorf("router interface %s: fast %v, reference %v", id, f, r)
 		}
 	}
-	for _, differs := range []func() error{p.endsDiffer, p.recordsDiffer, p.pathsDiffer, p.offTheGraph} {
+	for _, differs := range []func() error{p.endsDiffer, p.dropsDiffer, p.recordsDiffer, p.pathsDiffer, p.offTheGraph} {
 		if err := differs(); err != nil {
 			return err
 		}

@@ -27,6 +27,7 @@ type outgoing struct {
 	queue  uint8
 	queued saisim.Cycle
 	depth  int
+	asked  bool // the queue, for room
 	// egressTables are those that it ran in the egress pipe.
 	egressTables []record.Step
 	// head are the fields that the egress pipe's program has left; nil: as the
@@ -304,9 +305,15 @@ func (c *Chip) send(p *port) {
 	}
 }
 
-// toCPU hands a copy to the CPU, if it may go there; alone: the packet goes nowhere else.
-func (c *Chip) toCPU(pk *packet, alone bool) {
+// toCPU hands a copy to the CPU, if it may go there; alone: the packet goes nowhere else, for the
+// reason why.
+func (c *Chip) toCPU(pk *packet, alone bool, why drop.Reason) {
 	if !c.policed(pk) {
+		if alone {
+			d := pk.dropped(c.now)
+			d.Port, d.Why, d.Punted, d.Trap = saisim.CPUPort, why, true, pk.trap
+			c.Dropped(d)
+		}
 		c.punt(pk)
 		return
 	}
@@ -314,7 +321,7 @@ func (c *Chip) toCPU(pk *packet, alone bool) {
 	if p != nil && !alone {
 		p.PolicedCopies++
 	}
-	c.dropPacket(p, pk, drop.Policer)
+	c.dropPacket(p, pk, c.now, drop.Policer)
 	c.recordCopy(&outgoing{packet: pk}, nil, drop.Policer)
 	c.countPath(pk, pk.tables)
 }

@@ -54,7 +54,7 @@ func (conf *settings) mirrorsByIndex() []config.Mirror {
 // mirrorTo queues a copy of a copy for a session.
 func (c *Chip) mirrorTo(m *config.Mirror, o outgoing) {
 	c.books.Copies++
-	o.mirror = m
+	o.mirror, o.asked, o.queue, o.depth = m, false, 0, 0
 	to, ok := m.Monitor, true
 	if _, lag := c.conf.lags[to]; lag {
 		to, ok = c.conf.chooseMember(to, o.h)

@@ -147,7 +147,7 @@ func (c *Chip) end(s *slot, why drop.Reason) {
 func (c *Chip) dropInPipe(s *slot, why drop.Reason) {
 	pk := s.pk
 	s.pk = nil
-	c.dropPacket(pk.port, pk, why)
+	c.dropPacket(pk.port, pk, pk.entered, why)
 	c.countDropped(pk)
 	for _, b := range c.open {
 		if pk.entered <= b.at {

@@ -84,7 +84,9 @@ func (c *Chip) give(pk *packet, s *sample, told saisim.Sample, data []byte, leng
 		if p != nil {
 			p.PolicedCopies++
 		}
-		c.drop(p, drop.Policer)
+		d := pk.dropped(c.now)
+		d.Trap = config.TrapSample
+		c.drop(p, d, drop.Policer)
 		return
 	}
 	if s.Truncate > 0 {

@@ -53,7 +53,7 @@ func (c *Chip) replicate(pk *packet) {
 	toPorts := copies
 	if pk.cpu {
 		copies++
-		c.toCPU(pk, copies == 1)
+		c.toCPU(pk, copies == 1, why)
 	}
 	c.mirror(pk.mirrors, outgoing{packet: pk, raw: true})
 	if pk.sample != nil {
@@ -62,7 +62,7 @@ func (c *Chip) replicate(pk *packet) {
 	if copies == 0 {
 		c.makeRecords(pk, pk.tables, record.NoPort, why)
 		c.countPath(pk, pk.tables)
-		c.dropPacket(c.portAt(pk.in), pk, why)
+		c.dropPacket(c.portAt(pk.in), pk, c.now, why)
 		return
 	}
 	c.books.Copies += uint64(copies - 1)
@@ -76,6 +76,7 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 	}
 	q := p.queues[queueOf(p.QoS, o.class(), len(p.queues))]
 	held := q.bytes()
+	o.asked, o.queue, o.depth = true, uint8(slices.Index(p.queues, q)), held
 	mark, why, ok := c.ask(q, o, o.mirror == nil && o.h.ip != nil && o.h.ip.tos&3 != 0)
 	o.find(saisim.Finding{
 		Table: "queue", Port: p.Port.Port, Queue: uint8(slices.Index(p.queues, q)), Bytes: uint32(held), Hit: ok,
@@ -86,7 +87,7 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 		return
 	}
 	o.ce = o.ce || mark
-	o.queue, o.queued, o.depth = uint8(slices.Index(p.queues, q)), c.now, q.bytes()
+	o.queued = c.now
 	q.items = append(q.items, o)
 	q.Enqueued++
 	q.EnqueuedBytes += uint64(o.takes())

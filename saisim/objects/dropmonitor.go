@@ -1,0 +1,241 @@
+package objects
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+	"tamtam/saisim/engine"
+)
+
+// monitors are the objects that have drops reported: TAM, its events, and where and how their reports go.
+type monitors struct {
+	*core
+	used [config.MaxTAMEvents]bool // by index of an event
+	// Those whose rows follow from other objects, too.
+	collectors, events map[sai.OID]*object
+}
+
+func newMonitors(c *core) *monitors {
+	return &monitors{core: c, collectors: map[sai.OID]*object{}, events: map[sai.OID]*object{}}
+}
+
+// A tamIndex is what the store keeps of a TAM_EVENT object: its bit in the sets of events.
+type tamIndex int
+
+// maxTAMs bounds the objects that are no more than settings of others.
+const maxTAMs = 64
+
+func (ms *monitors) tamKind() *kind {
+	return &kind{
+		max: maxTAMs,
+		attrs: []sai.AttrID{
+			sai.TAMAttrEventObjectsList, sai.TAMAttrIntObjectsList, sai.TAMAttrTAMBindPointTypeList,
+		},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.TAMAttrTAMBindPointTypeList: {sai.TAMBindPointTypePort, sai.TAMBindPointTypeSwitch},
+		},
+		row: func(o *object) (config.Row, error) {
+			r := config.TAM{ID: o.id(), Events: o.refIDs(sai.TAMAttrEventObjectsList)}
+			ints, _ := o.attr(sai.TAMAttrIntObjectsList).(sai.OIDs)
+			for _, oid := range ints {
+				if x := ms.objects[oid]; x.enum(sai.TAMIntAttrType) != sai.TAMIntTypeDirectExport || len(ints) > 1 {
+					return nil, badValue(sai.Attr{ID: sai.TAMAttrIntObjectsList}, sai.StatusNotSupported,
+						"%d objects, want at most one, of SAI_TAM_INT_TYPE_DIRECT_EXPORT: its DEVICE_ID is the domain of reports",
+						len(ints))
+				} else {
+					r.Domain = uint32(x.number(sai.TAMIntAttrDeviceID))
+				}
+			}
+			return r, nil
+		},
+	}
+}
+
+func (ms *monitors) eventKind() *kind {
+	return &kind{
+		max: config.MaxTAMEvents,
+		attrs: []sai.AttrID{
+			sai.TAMEventAttrType, sai.TAMEventAttrActionList, sai.TAMEventAttrCollectorList, sai.TAMEventAttrThreshold,
+			sai.TAMEventAttrDSCPValue,
+		},
+		enums: map[sai.AttrID][]sai.Enum{sai.TAMEventAttrType: {sai.TAMEventTypePacketDrop}},
+		create: func(o *object) error {
+			o.self = tamIndex(slices.Index(ms.used[:], false)) // there is one: max says so
+			return nil
+		},
+		row: ms.eventRow,
+		made: func(o *object) {
+			ms.used[o.self.(tamIndex)], ms.events[o.key.OID] = true, o
+		},
+		remove: func(o *object) error {
+			ms.used[o.self.(tamIndex)] = false
+			delete(ms.events, o.key.OID)
+			return nil
+		},
+	}
+}
+
+func (ms *monitors) eventRow(o *object) (config.Row, error) {
+	actions, _ := o.attr(sai.TAMEventAttrActionList).(sai.OIDs)
+	collectors, _ := o.attr(sai.TAMEventAttrCollectorList).(sai.OIDs)
+	if len(actions) != 1 {
+		return nil, badValue(sai.Attr{ID: sai.TAMEventAttrActionList}, sai.StatusNotSupported,
+			"%d actions, the chip has one for an event", len(actions))
+	}
+	if n := len(collectors); n < 1 || n > config.MaxEventCollectors {
+		return nil, badValue(sai.Attr{ID: sai.TAMEventAttrCollectorList}, sai.StatusNotSupported,
+			"%d collectors, want 1 to %d", n, config.MaxEventCollectors)
+	}
+	for i, oid := range collectors {
+		if slices.Contains(collectors[:i], oid) {
+			return nil, badValue(sai.Attr{ID: sai.TAMEventAttrCollectorList}, sai.StatusInvalidParameter,
+				"%s is there twice", oid)
+		}
+	}
+	r := config.TAMEvent{
+		ID: o.id(), Index: int(o.self.(tamIndex)), Collectors: configIDs(collectors),
+		DSCP: uint8(o.number(sai.TAMEventAttrDSCPValue)),
+	}
+	if r.DSCP > 63 {
+		return nil, badValue(sai.Attr{ID: sai.TAMEventAttrDSCPValue}, sai.StatusInvalidParameter,
+			"DSCP %d, want 0 to 63", r.DSCP)
+	}
+	ms.addReport(&r, ms.objects[ms.objects[actions[0]].ref(sai.TAMEventActionAttrReportType)])
+	if x := ms.objects[o.ref(sai.TAMEventAttrThreshold)]; x != nil {
+		r.Aging = x.aging()
+	}
+	return r, nil
+}
+
+// addReport adds how an event reports.
+func (ms *monitors) addReport(r *config.TAMEvent, x *object) {
+	n := x.number
+	if x.enum(sai.TAMReportAttrType) == sai.TAMReportTypeVendorExtn {
+		r.Layout = config.ReportFixed
+	}
+	r.Enterprise = uint32(n(sai.TAMReportAttrEnterpriseNumber))
+	r.Templates = time.Duration(n(sai.TAMReportAttrTemplateReportInterval)) * time.Second
+	if x.enum(sai.TAMReportAttrReportMode) == sai.TAMReportModeSampling {
+		r.Sample = uint32(n(sai.TAMReportAttrSampleRate))
+	} else if r.Rate = n(sai.TAMReportAttrMaxReportRate); r.Rate > 0 {
+		r.Burst = max(n(sai.TAMReportAttrMaxReportBurst), 1)
+	}
+}
+
+func (ms *monitors) actionKind() *kind {
+	return &kind{
+		max:   maxTAMs,
+		attrs: []sai.AttrID{sai.TAMEventActionAttrReportType},
+		set:   ms.putEvents,
+	}
+}
+
+func (ms *monitors) thresholdKind() *kind {
+	const unit, value = sai.TAMEventThresholdAttrUnit, sai.TAMEventThresholdAttrAbsValue
+	check := func(o *object) error {
+		if d := o.aging(); d < config.MinAging || d > config.MaxAging {
+			return badValue(sai.Attr{ID: value}, sai.StatusInvalidParameter, "an interval of %v, want %v to %v",
+				d, config.MinAging, config.MaxAging)
+		}
+		return nil
+	}
+	return &kind{
+		max:   maxTAMs,
+		attrs: []sai.AttrID{unit, value},
+		enums: map[sai.AttrID][]sai.Enum{
+			unit: {sai.TAMEventThresholdUnitNanosec, sai.TAMEventThresholdUnitUsec, sai.TAMEventThresholdUnitMsec},
+		},
+		create: check,
+		set: func(o *object, a sai.Attr) error {
+			if err := check(o.with(a)); err != nil {
+				return err
+			}
+			return ms.putEvents(o, a)
+		},
+	}
+}
+
+// aging is the interval that a threshold says.
+func (o *object) aging() time.Duration {
+	unit := map[sai.Value]time.Duration{
+		sai.TAMEventThresholdUnitNanosec: time.Nanosecond, sai.TAMEventThresholdUnitUsec: time.Microsecond,
+		sai.TAMEventThresholdUnitMsec: time.Millisecond,
+	}
+	return time.Duration(o.number(sai.TAMEventThresholdAttrAbsValue)) * unit[o.enum(sai.TAMEventThresholdAttrUnit)]
+}
+
+func (ms *monitors) reportKind() *kind {
+	check := func(o *object) error {
+		for _, x := range []struct {
+			id          sai.AttrID
+			least, most uint64
+		}{
+			{sai.TAMReportAttrTemplateReportInterval, 1, 1<<32 - 1},
+			{sai.TAMReportAttrSampleRate, 1, 1<<32 - 1},
+			{sai.TAMReportAttrMaxReportBurst, 0, engine.MaxBurst(ms.prof.ClockHz)},
+		} {
+			if v, set := sai.Find(o.attrs, x.id); set {
+				if n := uint64(v.(sai.Uint)); n < x.least || n > x.most {
+					return badValue(sai.Attr{ID: x.id}, sai.StatusInvalidParameter, "%d, want %d to %d", n, x.least, x.most)
+				}
+			}
+		}
+		return nil
+	}
+	return &kind{
+		max: maxTAMs,
+		attrs: []sai.AttrID{
+			sai.TAMReportAttrType, sai.TAMReportAttrReportMode, sai.TAMReportAttrEnterpriseNumber,
+			sai.TAMReportAttrTemplateReportInterval, sai.TAMReportAttrSampleRate, sai.TAMReportAttrMaxReportRate,
+			sai.TAMReportAttrMaxReportBurst,
+		},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.TAMReportAttrType:       {sai.TAMReportTypeIPFIX, sai.TAMReportTypeVendorExtn},
+			sai.TAMReportAttrReportMode: {sai.TAMReportModeAll, sai.TAMReportModeSampling},
+		},
+		create: check,
+		set: func(o *object, a sai.Attr) error {
+			if err := check(o.with(a)); err != nil {
+				return err
+			}
+			return ms.putEvents(o, a)
+		},
+	}
+}
+
+// putEvents puts the rows of all events again, with what is being set of an object that they may use.
+func (ms *monitors) putEvents(o *object, a sai.Attr) error {
+	return ms.again(o, a, ms.events, ms.eventRow)
+}
+
+// again puts rows that follow from an object, too, with what is being set of it.
+func (ms *monitors) again(o *object, a sai.Attr, users map[sai.OID]*object,
+	row func(*object) (config.Row, error)) error {
+	was := o.attrs
+	o.attrs = o.with(a).attrs
+	for _, oid := range slices.Sorted(maps.Keys(users)) {
+		r, err := row(users[oid])
+		if err != nil {
+			o.attrs = was
+			return err
+		}
+		ms.put(r)
+	}
+	return nil
+}
+
+// checkTAMs refuses to bind TAM objects that were made to be bound elsewhere.
+func (c *core) checkTAMs(o *object, id sai.AttrID, point sai.Enum) error {
+	oids, _ := o.attr(id).(sai.OIDs)
+	for _, oid := range oids {
+		points, _ := c.objects[oid].attr(sai.TAMAttrTAMBindPointTypeList).(sai.Enums)
+		if len(points) > 0 && !slices.Contains(points, point) {
+			return badValue(sai.Attr{ID: id}, sai.StatusInvalidParameter, "%s was not made to be bound to %s", oid,
+				sai.EnumName(sai.TAMAttrTAMBindPointTypeList, point))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package objects
+
+import (
+	"maps"
+	"net/netip"
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+)
+
+func (ms *monitors) transportKind() *kind {
+	check := func(o *object) error {
+		for _, x := range []struct {
+			id          sai.AttrID
+			least, most uint64
+		}{
+			{sai.TAMTransportAttrSrcPort, 1, 65535},
+			{sai.TAMTransportAttrDstPort, 1, 65535},
+			{sai.TAMTransportAttrMTU, config.MinReportMTU, config.MaxReportMTU},
+		} {
+			if n := o.number(x.id); n < x.least || n > x.most {
+				return badValue(sai.Attr{ID: x.id}, sai.StatusInvalidParameter, "%d, want %d to %d", n, x.least, x.most)
+			}
+		}
+		return nil
+	}
+	return &kind{
+		max: maxTAMs,
+		attrs: []sai.AttrID{
+			sai.TAMTransportAttrTransportType, sai.TAMTransportAttrSrcPort, sai.TAMTransportAttrDstPort,
+			sai.TAMTransportAttrTransportAuthType, sai.TAMTransportAttrMTU,
+		},
+		enums: map[sai.AttrID][]sai.Enum{
+			sai.TAMTransportAttrTransportType:     {sai.TAMTransportTypeUDP},
+			sai.TAMTransportAttrTransportAuthType: {sai.TAMTransportAuthTypeNone},
+		},
+		create: check,
+		set: func(o *object, a sai.Attr) error {
+			if err := check(o.with(a)); err != nil {
+				return err
+			}
+			return ms.again(o, a, ms.collectors, ms.collectorRow)
+		},
+	}
+}
+
+func (ms *monitors) collectorKind() *kind {
+	return &kind{
+		max: config.MaxTAMCollectors,
+		attrs: []sai.AttrID{
+			sai.TAMCollectorAttrSrcIP, sai.TAMCollectorAttrDstIP, sai.TAMCollectorAttrLocalhost,
+			sai.TAMCollectorAttrVirtualRouterID, sai.TAMCollectorAttrTruncateSize, sai.TAMCollectorAttrTransport,
+			sai.TAMCollectorAttrDSCPValue, sai.TAMCollectorAttrHostifTrap, sai.TAMCollectorAttrSrcMAC,
+			sai.TAMCollectorAttrDstMAC, sai.TAMCollectorAttrDestination,
+		},
+		row:  ms.collectorRow,
+		made: func(o *object) { ms.collectors[o.key.OID] = o },
+		remove: func(o *object) error {
+			delete(ms.collectors, o.key.OID)
+			return nil
+		},
+	}
+}
+
+// collectorRow returns the row that follows from a collector, its transport and its trap.
+func (ms *monitors) collectorRow(o *object) (config.Row, error) {
+	bad := func(id sai.AttrID, format string, args ...any) (config.Row, error) {
+		return nil, badValue(sai.Attr{ID: id}, sai.StatusInvalidParameter, format, args...)
+	}
+	src, _ := o.attr(sai.TAMCollectorAttrSrcIP).(sai.IP)
+	dst, _ := o.attr(sai.TAMCollectorAttrDstIP).(sai.IP)
+	t := ms.objects[o.ref(sai.TAMCollectorAttrTransport)]
+	r := config.TAMCollector{
+		ID: o.id(), Local: o.flag(sai.TAMCollectorAttrLocalhost), Src: src.Addr, Dst: dst.Addr,
+		SMAC: o.mac(sai.TAMCollectorAttrSrcMAC), DMAC: o.mac(sai.TAMCollectorAttrDstMAC),
+		DSCP: uint8(o.number(sai.TAMCollectorAttrDSCPValue)), Truncate: int(o.number(sai.TAMCollectorAttrTruncateSize)),
+		SrcPort: uint16(t.number(sai.TAMTransportAttrSrcPort)), DstPort: uint16(t.number(sai.TAMTransportAttrDstPort)),
+		MTU: int(t.number(sai.TAMTransportAttrMTU)), ToCPU: ms.toCPU(o),
+	}
+	if id, ok := wrongEnds(src.Addr, dst.Addr); !ok {
+		return bad(id, "from %s to %s, want addresses of hosts, both of IPv4 or both of IPv6", src.Addr, dst.Addr)
+	}
+	if r.DSCP > 63 {
+		return bad(sai.TAMCollectorAttrDSCPValue, "DSCP %d, want 0 to 63", r.DSCP)
+	}
+	if vr := o.ref(sai.TAMCollectorAttrVirtualRouterID); vr != sai.NullOID && vr != ms.defaultRouter.key.OID {
+		return bad(sai.TAMCollectorAttrVirtualRouterID, "%s, want the default virtual router: the chip has no other", vr)
+	}
+	if !r.Local {
+		r.To = o.refID(sai.TAMCollectorAttrDestination)
+		_, port := row[config.Port](ms.core, sai.OID(r.To))
+		_, lag := row[config.LAG](ms.core, sai.OID(r.To))
+		if r.To != config.None && !port && !lag {
+			return bad(sai.TAMCollectorAttrDestination, "%s, want a front-panel port or a LAG", sai.OID(r.To))
+		}
+	}
+	return r, nil
+}
+
+// wrongEnds reports whether reports can go from one address to another, and which is wrong if not.
+func wrongEnds(src, dst netip.Addr) (sai.AttrID, bool) {
+	host := func(a netip.Addr) bool { return a.IsValid() && !a.IsUnspecified() && !a.IsMulticast() && !a.Is4In6() }
+	switch {
+	case !host(src):
+		return sai.TAMCollectorAttrSrcIP, false
+	case !host(dst) || src.Is4() != dst.Is4():
+		return sai.TAMCollectorAttrDstIP, false
+	}
+	return 0, true
+}
+
+// toCPU says how reports to a collector behind the CPU go there: as the group of its trap says, or the default group.
+func (ms *monitors) toCPU(o *object) config.ToCPU {
+	if t := ms.objects[o.ref(sai.TAMCollectorAttrHostifTrap)]; t != nil {
+		if g := ms.objects[t.ref(sai.HostifUserDefinedTrapAttrTrapGroup)]; g != nil {
+			return g.toCPU()
+		}
+	}
+	return ms.defaultGroup.toCPU()
+}
+
+// putCollectors puts the rows of all collectors again: a trap group has changed.
+func (ms *monitors) putCollectors() {
+	for _, oid := range slices.Sorted(maps.Keys(ms.collectors)) {
+		if r, err := ms.collectorRow(ms.collectors[oid]); err == nil { // it was there before
+			ms.put(r)
+		}
+	}
+}
+
+// userTrapKind makes the traps that reports to the CPU have.
+func (ms *monitors) userTrapKind() *kind {
+	return &kind{
+		max: maxTAMs,
+		attrs: []sai.AttrID{
+			sai.HostifUserDefinedTrapAttrType, sai.HostifUserDefinedTrapAttrTrapPriority,
+			sai.HostifUserDefinedTrapAttrTrapGroup,
+		},
+		enums: map[sai.AttrID][]sai.Enum{sai.HostifUserDefinedTrapAttrType: {sai.HostifUserDefinedTrapTypeTAM}},
+		set: func(o *object, a sai.Attr) error {
+			return ms.again(o, a, ms.collectors, ms.collectorRow)
+		},
+	}
+}
