@@ -31,6 +31,24 @@ type Packet struct {
 	Data []byte
 	// Len is the length of the frame, without FCS; more than that of Data if a capture cut it.
 	Len int
+	// Sample says of a packet that was sampled, or dropped, what the chip knows of that; of others it is empty.
+	Sample Sample
+}
+
+// A Sample is what the chip says of a packet that it has sampled or dropped, on a line that is for those alone.
+type Sample struct {
+	Rate   uint32 // of one in so many that it was sampled by; 0: it was dropped
+	Egress bool   // sampled as it left by Out; else as it came in
+	// Pool is how many packets there were to sample from at its port and in its direction, up to it; Lost how many samples
+	// of those, or how many that were dropped, have been lost before.
+	Pool, Lost uint64
+	Copies     uint16 // that go to ports, the last to Out
+	Out        string // "": none, or one that has no name any more
+	OutVLAN    uint16 // in which it leaves; 0: none
+	Why        string // it was dropped, as reports have it; "": it was not
+	Queued     bool   // it had asked Queue of Out for room, where Depth bytes were before it
+	Queue      uint8
+	Depth      uint32
 }
 
 // A Frame is one that a client sends. It has a port or a VLAN.
@@ -84,8 +102,11 @@ type Counts struct {
 // A punted frame waits in the queue.
 type punted struct {
 	Packet
-	in uint16 // number of its port
+	in, out uint16 // numbers of its ports
 }
+
+// noPort is the number of no port.
+const noPort = 1<<16 - 1
 
 // A Hub stands between one chip and one client. Its methods may be called from any goroutine; those on a nil Hub do
 // nothing.
@@ -96,6 +117,7 @@ type Hub struct {
 	counts Counts
 	line   *Line
 	name   func(port uint16) string
+	lost   map[uint16]uint64 // samples that found the queue full, by the port that they are of
 	// queue is a ring; its slots keep their memory.
 	queue      [Queue]punted
 	first, len int
@@ -123,6 +145,42 @@ func (h *Hub) Punt(p Packet, in uint16) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.punt(p, in, noPort)
+}
+
+// PuntSample is Punt for a packet that was sampled, or dropped, with the number of the port that p.Sample.Out is to name.
+// Samples that find no room are counted by the port that they are of, and the next one says so.
+func (h *Hub) PuntSample(p Packet, in, out uint16) {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	of := in
+	if p.Sample.Egress {
+		of = out
+	}
+	if h.line != nil && h.len == Queue {
+		if h.lost == nil {
+			h.lost = map[uint16]uint64{}
+		}
+		h.lost[of]++
+	}
+	p.Sample.Lost += h.lost[of]
+	h.punt(p, in, out)
+}
+
+// Listens reports whether somebody has a line.
+func (h *Hub) Listens() bool {
+	if h == nil {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.line != nil
+}
+
+func (h *Hub) punt(p Packet, in, out uint16) {
 	h.counts.Punted++
 	switch {
 	case h.line == nil:
@@ -134,7 +192,7 @@ func (h *Hub) Punt(p Packet, in uint16) {
 	}
 	slot := &h.queue[(h.first+h.len)%Queue]
 	data := append(slot.Data[:0], p.Data...)
-	slot.Packet, slot.in, slot.Data = p, in, data
+	slot.Packet, slot.in, slot.out, slot.Data = p, in, out, data
 	h.len++
 	h.wake()
 }
@@ -243,11 +301,14 @@ func (l *Line) take() (Packet, bool, error) {
 		return Packet{}, false, nil
 	}
 	slot := &h.queue[h.first]
-	p, in, name := slot.Packet, slot.in, h.name
+	p, in, out, name := slot.Packet, slot.in, slot.out, h.name
 	p.Data = slices.Clone(p.Data)
 	h.first, h.len = (h.first+1)%Queue, h.len-1
 	h.mu.Unlock()
 	p.Port = name(in) // unlocked: it asks the chip, which may be punting
+	if out != noPort {
+		p.Sample.Out = name(out)
+	}
 	return p, true, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	portmgr "tamtam/cfgmgr/ports"
 	qosmgr "tamtam/cfgmgr/qos"
 	routemgr "tamtam/cfgmgr/routes"
+	sflowmgr "tamtam/cfgmgr/sflow"
 	"tamtam/device/fault"
 	"tamtam/device/sender"
 	"tamtam/flymonorch"
@@ -30,6 +31,7 @@ import (
 	portsorch "tamtam/orchagent/ports"
 	qosorch "tamtam/orchagent/qos"
 	routeorch "tamtam/orchagent/routes"
+	sfloworch "tamtam/orchagent/sflow"
 	"tamtam/recordorch"
 	"tamtam/sai"
 	"tamtam/sairedis"
@@ -92,6 +94,7 @@ func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 	portmgr.New(d, r).LACP = !c.StaticLAGs
 	routemgr.New(d, r)
 	qosmgr.New(d, r)
+	sflowmgr.New(d, r)
 	tammgr.New(d, r).FallbackMAC = schema.MAC(fallbackMAC())
 	forward.CompareTold(d, r)
 	d.Watch().Author = authors(r)
@@ -131,6 +134,7 @@ type Orchagent struct {
 	qos     *qosorch.Orch
 	mirrors *mirrororch.Orch
 	traps   *copporch.Orch
+	samples *sfloworch.Orch
 	tam     []tamOrch // all that there are
 	rec     planOrch  // of them
 	doubt   *doubt    // of the ASIC; nil: nobody is told
@@ -219,6 +223,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if err != nil {
 		return fmt.Errorf("traps: %w", err)
 	}
+	o.samples = sfloworch.New(sfloworch.Config{SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports})
 	o.mirrors, err = mirrororch.New(ctx, mirrororch.Config{
 		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: mirrorRoutes{routes},
 	})
@@ -257,7 +262,8 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 
 // assembleTAM makes the orchs of the TAM features, behind those whose rules, ports and routes they use.
 func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch.Orch) error {
-	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMCollector, schema.AppTAMSampler)
+	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMCollector, schema.AppTAMSampler,
+		schema.AppSFlowCollector)
 	features := orch.NewFeatures(o.Daemon)
 	var chip sai.API = o.asic
 	if o.asic.Adopting() {
@@ -305,7 +311,7 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	}
 	if adopts {
 		// What is in force is known to be supported.
-		if err := errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx), o.traps.ViewApplied(ctx)); err != nil {
+		if err := o.followsView(ctx); err != nil {
 			return err
 		}
 		for _, feature := range o.tam {
@@ -322,7 +328,7 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 		return err
 	}
 	o.routes.ViewApplied()
-	if err := errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx), o.traps.ViewApplied(ctx)); err != nil {
+	if err := o.followsView(ctx); err != nil {
 		return err
 	}
 	if adopts {
@@ -342,6 +348,11 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	o.Daemon.Release()
 	_, err := o.Daemon.Step(ctx, now)
 	return err
+}
+
+// followsView has those go on who wait for a chip that can be asked what it supports.
+func (o *Orchagent) followsView(ctx context.Context) error {
+	return errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx), o.traps.ViewApplied(ctx), o.samples.ViewApplied(ctx))
 }
 
 // PollCounters reads the sessions' counters now.

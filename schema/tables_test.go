@@ -51,7 +51,9 @@ var leastRows = map[string]string{
 	"TAM_FLYMON_TASK_TABLE in APPL_DB":  "t attribute=frequency key=src-ip", "TAM_FLYMON_QUERY_TABLE": "q task=t flow=10.0.0.1",
 	"TAM_TABLERECORD_TABLE":            "s flowgroup=f collector=c",
 	"TAM_TABLERECORD_TABLE in APPL_DB": "s acl-table-name=TAM acl-rule-name=f collector=10.0.0.1:9",
-	"SYSLOG_SERVER":                    "10.0.0.9", "TELEMETRY_CLIENT": "Subscription_s",
+	"SFLOW":                            "global", "SFLOW_COLLECTOR": "c collector_ip=10.0.0.9", "SFLOW_SESSION": "Ethernet0",
+	"SFLOW_SESSION_TABLE": "Ethernet0 sample_rate=1000",
+	"SYSLOG_SERVER":       "10.0.0.9", "TELEMETRY_CLIENT": "Subscription_s",
 	"TAM_TAILSTAMPING_COUNTERS": "s",
 	"TAM_ALTMARK_COUNTERS": "s GUARD=1 PERIOD=5 COLOUR=1 PACKETS=1 BYTES=64 CAPTURES=0 OUT_OF_WINDOW=0 FOREIGN_MARKS=0 " +
 		"READ_AT=5.000000000",

@@ -194,3 +194,10 @@ func (d *Discarded) append(b []byte) []byte {
 		return d.Packet.append(b)
 	})
 }
+
+// Unknown makes all counters be those that nobody counts.
+func (e *Ethernet) Unknown() {
+	for _, w := range e.words() {
+		*w = Unknown32
+	}
+}
