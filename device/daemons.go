@@ -225,7 +225,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	}
 	o.samples = sfloworch.New(sfloworch.Config{SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports})
 	o.mirrors, err = mirrororch.New(ctx, mirrororch.Config{
-		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: mirrorRoutes{routes},
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: ways{routes, "mirror sessions"},
 	})
 	if err != nil {
 		return fmt.Errorf("mirror sessions: %w", err)
@@ -262,8 +262,8 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 
 // assembleTAM makes the orchs of the TAM features, behind those whose rules, ports and routes they use.
 func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch.Orch) error {
-	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMCollector, schema.AppTAMSampler,
-		schema.AppSFlowCollector)
+	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMCollector, schema.AppTAMSampler, schema.AppTAMDevice,
+		schema.AppTAMGroup, schema.AppTAMDestination, schema.AppTAMSession, schema.AppSFlowCollector)
 	features := orch.NewFeatures(o.Daemon)
 	var chip sai.API = o.asic
 	if o.asic.Adopting() {
@@ -285,7 +285,7 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 		return fmt.Errorf("FlyMon: %w", err)
 	}
 	o.rec, err = recordorch.New(ctx, recordorch.Config{
-		Config: base, Rules: acl, Ports: o.ports, Routes: recordRoutes{o.routes}, Identity: ts,
+		Config: base, Rules: acl, Ports: o.ports, Routes: ways{o.routes, "table recording"}, Identity: ts,
 	})
 	if err != nil {
 		return fmt.Errorf("table recording: %w", err)

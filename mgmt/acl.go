@@ -11,12 +11,18 @@ import (
 	"tamtam/swss"
 )
 
-// tablesModule is tamtam-acl in the databases: all tables and rules, as SONiC has them.
+// tablesModule is tamtam-acl in the databases: all tables and rules, as SONiC has them. Rules of flow groups of
+// TAM_FLOW_GROUP are not among them, for they are rows of that table.
 func tablesModule() Module {
+	rules := stateRow(schema.StateACLRule, "{name}|{rule-name}", "state")
+	rules.Fits = func(keys []string) bool {
+		_, of := schema.TAMGroupOf(keys[0])
+		return !of
+	}
 	status := stateRow(schema.StateACLTable, "{name}", "state")
 	status.Entry = true // a table TAM that is not configured is there as well
 	status.Leaves = append(status.Leaves, Leaf{"state/type", Codec{Get: func(r Record) []string {
-		if r.Keys[0] == schema.TAMTable {
+		if _, of := schema.TAMGroupOf(r.Keys[0]); of || r.Keys[0] == schema.TAMTable {
 			return one(schema.ACLTypeTAM)
 		}
 		return nil
@@ -36,6 +42,7 @@ func tablesModule() Module {
 				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|{rule-name}", Entry: true,
 				Leaves: []Leaf{{"state/priority", number("PRIORITY", "%d")}, {"state/fields", ruleFields()}},
 			},
+			rules,
 			{
 				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersACLRuleMap, Key: "{name}:{rule-name}",
 				Counter: true,

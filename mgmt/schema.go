@@ -45,9 +45,9 @@ type leaf struct {
 	leafList bool
 	enum     map[string]string // words of an enumeration or identities -> module of the identity
 	def      []string
-	index    int    // in group.leaves
-	keyIndex int    // which of the group's keys this leaf repeats; -1: none
-	target   *group // list whose key a leafref names
+	index    int      // in group.leaves
+	keyIndex int      // which of the group's keys this leaf repeats; -1: none
+	targets  []*group // lists whose key a leafref names; of several, any
 	binds    []bind
 	strings  map[*yang.YangType]*stringLimit // of the type, or of those of a union
 	kept     bool                            // see Codec.Kept
@@ -292,15 +292,13 @@ func (b *builder) leafrefs() {
 				return
 			}
 			l.leaf.typ, l.leaf.enum = at.typ, at.enum
-			if at.keyIndex >= 0 && at.group != l.leaf.group {
-				l.leaf.target = at.group
+			if at.keyIndex >= 0 && at.group != l.leaf.group && !slices.Contains(l.leaf.targets, at.group) {
+				l.leaf.targets = append(l.leaf.targets, at.group)
 			}
 		}
 	}
 	for _, l := range b.paths {
-		if g := l.leaf.target; g != nil && l.leaf.config {
-			g.refs = append(g.refs, l.leaf)
-		}
+		b.referred(l.leaf)
 	}
 	ready := map[string]*regexp.Regexp{}
 	// A list may have a key that is itself a reference.
@@ -313,6 +311,15 @@ func (b *builder) leafrefs() {
 			if err := limitStrings(n.strings, n.typ, ready); err != nil {
 				b.fail("%s: %v", n.path, err)
 			}
+		}
+	}
+}
+
+// referred has the lists whose entries a leaf names know of it.
+func (b *builder) referred(leaf *node) {
+	for _, g := range leaf.targets {
+		if leaf.config && !slices.Contains(g.refs, leaf) {
+			g.refs = append(g.refs, leaf)
 		}
 	}
 }
@@ -389,10 +396,31 @@ func (b *builder) bind(mod Module) {
 				b.fail("module %s: %s has no leaf %s", mod.Name, g.Path, u)
 			}
 		}
+		for leaf, lists := range g.Refs {
+			b.refers(mod.Name, g.Path+"/"+leaf, lists)
+		}
 		for _, r := range g.Rows {
 			b.bindRow(mod.Name, g.Path, grp, r)
 		}
 	}
+}
+
+// refers has a leaf name entries of lists.
+func (b *builder) refers(module, leaf string, lists []string) {
+	n := b.find(leaf)
+	if n == nil || n.typ == nil {
+		b.fail("module %s: there is no leaf %s", module, leaf)
+		return
+	}
+	for _, list := range lists {
+		at := b.find(list)
+		if at == nil || !at.list {
+			b.fail("module %s: %s is no list", module, list)
+			continue
+		}
+		n.targets = append(n.targets, at.group)
+	}
+	b.referred(n)
 }
 
 func (b *builder) bindRow(module, path string, g *group, r Row) {

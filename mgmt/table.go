@@ -30,6 +30,8 @@ type Group struct {
 	View string
 	// Through writes it nevertheless: in that other list.
 	Through *through
+	// Refs are leaves that name an entry of any of several lists, which YANG's leafref cannot say.
+	Refs map[string][]string
 	// Unique names leaves whose values no two entries may share.
 	Unique []string
 	// Finish completes an entry after a Set changed it, and refuses what

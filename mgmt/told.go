@@ -178,11 +178,12 @@ func (t *teller) allowed(e *txEntry, values [][]string, claims map[string]int) b
 		if n.config && n.mandatory && v == nil {
 			return false
 		}
-		if n.target == nil || !n.config || len(n.target.keys) != 1 {
+		if !n.refers() {
 			continue
 		}
 		for _, name := range v {
-			if !t.there[entryID(n.target, []string{name})] {
+			there := func(g *group) bool { return t.there[entryID(g, []string{name})] }
+			if !slices.ContainsFunc(n.targets, there) {
 				return false
 			}
 		}

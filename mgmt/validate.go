@@ -219,7 +219,7 @@ func (t *tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 			continue
 		}
 		for _, n := range e.group.leaves {
-			if n.target == nil || !n.config || len(n.target.keys) != 1 {
+			if !n.refers() {
 				continue
 			}
 			was := e.was(n)
@@ -228,7 +228,9 @@ func (t *tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 					continue
 				}
 				uses = append(uses, use{e, n, v})
-				wanted[n.target] = append(wanted[n.target], []string{v})
+				for _, g := range n.targets {
+					wanted[g] = append(wanted[g], []string{v})
+				}
 			}
 		}
 	}
@@ -239,11 +241,29 @@ func (t *tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 	}
 	for _, u := range uses {
 		keys := []string{u.name}
-		if !t.entries[entryID(u.n.target, keys)].present && !t.faults.made.entryInDoubt(u.n.target, keys) {
-			t.faults.add(u.e.stepOf(u.n), at(u.n, u.e.keys, fmt.Errorf("there is no %s %s", u.n.target.node.name, u.name)))
+		there := func(g *group) bool {
+			return t.entries[entryID(g, keys)].present || t.faults.made.entryInDoubt(g, keys)
+		}
+		if !slices.ContainsFunc(u.n.targets, there) {
+			t.faults.add(u.e.stepOf(u.n), at(u.n, u.e.keys, fmt.Errorf("there is no %s %s", u.n.targetName(), u.name)))
 		}
 	}
 	return nil
+}
+
+// refers reports whether a leaf names entries of other lists.
+func (n *node) refers() bool {
+	nested := func(g *group) bool { return len(g.keys) != 1 }
+	return n.config && len(n.targets) > 0 && !slices.ContainsFunc(n.targets, nested)
+}
+
+// targetName is what a leaf names, in words.
+func (n *node) targetName() string {
+	names := make([]string, len(n.targets))
+	for i, g := range n.targets {
+		names[i] = g.node.name
+	}
+	return strings.Join(names, " or ")
 }
 
 // checkInUse checks that nothing refers to what goes away, and names the user. An entry that only

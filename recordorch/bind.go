@@ -53,19 +53,20 @@ type tunnel struct {
 // tunnel finds the way to the collector.
 func (o *Orch) tunnel(row schema.RecordFlow) (t tunnel, err error) {
 	to := row.Collector.Addr()
-	way, err := o.routes.Way(to, row.Source)
+	way, err := o.routes.Way(to)
 	if err != nil {
 		return t, err
 	}
-	if _, members, ok := o.ports.LAG(way.Port); ok {
-		if len(members) == 0 {
-			return t, orch.Wait("PortChannel", way.Port, "%s has no members", way.Port)
-		}
-		way.Port = members[0] // as mirror sessions do
+	if row.Source.IsValid() {
+		way.Address = row.Source
 	}
-	port, _, ok := o.ports.Port(way.Port)
-	if !ok {
-		return t, orch.Wait("port", way.Port, "no port %s", way.Port)
+	if !way.Address.IsValid() {
+		return t, orch.Wait("address", to.String(), "no address to send from to %s: the session has no source-ip, "+
+			"and no loopback or interface an address of that IP version", to)
+	}
+	_, port, err := way.Exit(o.ports)
+	if err != nil {
+		return t, err
 	}
 	t.label = record.ChipSession{Label: labelOf(row.Name), Sample: row.Sampling}
 	t.attrs = []sai.Attr{

@@ -30,15 +30,11 @@ type world struct {
 
 func (w *world) Want(_ context.Context, to []netip.Addr) { w.wants = to }
 
-func (w *world) Way(to, source netip.Addr) (Way, error) {
+func (w *world) Way(to netip.Addr) (Way, error) {
 	if w.way == nil {
 		return Way{}, orch.Wait("route", to.String(), "no route to %s", to)
 	}
-	way := *w.way
-	if source.IsValid() {
-		way.Address = source
-	}
-	return way, nil
+	return *w.way, nil
 }
 
 func (w *world) Changes() *orch.Topic[struct{}]   { return &w.routed }

@@ -46,22 +46,7 @@ type Ports interface {
 }
 
 // A Way is how packets to a collector leave the switch.
-type Way struct {
-	Port        string     // port or PortChannel
-	Source, MAC sai.MAC    // the switch's and the neighbour's
-	Address     netip.Addr // the switch's own, the source of the packets
-}
-
-// Routes knows the ways; routeorch does, through device.
-type Routes interface {
-	// Way returns the way to an address; source is the address that packets are to come from, if it
-	// is valid. The error says why there is none.
-	Way(to, source netip.Addr) (Way, error)
-	// Want says which addresses ways are wanted to: a neighbour that is missing on one is asked for.
-	Want(ctx context.Context, to []netip.Addr)
-	// Changes signals that ways may have changed.
-	Changes() *orch.Topic[struct{}]
-}
+type Way = orch.Way
 
 // Identity knows the switch id; tsorch does.
 type Identity interface {
@@ -76,7 +61,7 @@ type Config struct {
 	tamorch.Config
 	Rules    Rules
 	Ports    Ports
-	Routes   Routes
+	Routes   orch.Ways
 	Identity Identity
 }
 
@@ -86,7 +71,7 @@ type Orch struct {
 	*tamorch.Feature[schema.RecordFlow, binding]
 	rules    Rules
 	ports    Ports
-	routes   Routes
+	routes   orch.Ways
 	identity Identity
 	plan     planner
 

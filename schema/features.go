@@ -14,6 +14,7 @@ func tamFeatures() []tamFeature {
 		{FeatureAltMark, altMarkTables},
 		{FeatureFlyMon, flyMonTables},
 		{FeatureTableRecord, recordTables},
+		{FeatureDropMonitor, dropMonitorTables},
 	}
 }
 

@@ -11,7 +11,8 @@ const MaxRows = 1 << 16
 func Limited(table string) bool {
 	return slices.Contains([]string{
 		CfgTAMCollector, CfgTAMSampler, CfgACLTableType, CfgTAMTailStamp, CfgTAMAltMark, CfgTAMFlyMonTask,
-		CfgTAMFlyMonQuery, CfgTAMTableRecord,
+		CfgTAMFlyMonQuery, CfgTAMTableRecord, CfgTAMDevice, CfgTAMDestination, CfgTAMGroup,
+		CfgTAMSession,
 	}, table)
 }
 

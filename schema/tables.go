@@ -74,8 +74,7 @@ func Tables() []Table { return slices.Clone(tables()) }
 var tables = sync.OnceValue(func() []Table {
 	configured, measured := featureTables()
 	return slices.Concat(switchTables(), interfaceTables(), qosTables(), sflowTables(), aclTables(), tamTables(),
-		configured,
-		outputTables(), measuredTables(), measured)
+		sonicTAMTables(), configured, outputTables(), measuredTables(), measured)
 })
 
 func switchTables() []Table {
@@ -340,6 +339,9 @@ func (t Table) Object(key string) string {
 	if t.State == StateInterface { // of interfaces there are four tables
 		name, _, _ := strings.Cut(key, "|")
 		return InterfaceTable(name) + "|" + key
+	}
+	if group, ok := TAMGroupOf(key); ok && (t.State == StateACLTable || t.State == StateACLRule) {
+		return CfgTAMGroup + "|" + group // its ACL table and rules
 	}
 	return t.Config + "|" + key
 }

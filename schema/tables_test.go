@@ -51,7 +51,11 @@ var leastRows = map[string]string{
 	"TAM_FLYMON_TASK_TABLE in APPL_DB":  "t attribute=frequency key=src-ip", "TAM_FLYMON_QUERY_TABLE": "q task=t flow=10.0.0.1",
 	"TAM_TABLERECORD_TABLE":            "s flowgroup=f collector=c",
 	"TAM_TABLERECORD_TABLE in APPL_DB": "s acl-table-name=TAM acl-rule-name=f collector=10.0.0.1:9",
-	"SFLOW":                            "global", "SFLOW_COLLECTOR": "c collector_ip=10.0.0.9", "SFLOW_SESSION": "Ethernet0",
+	"TAM":                              "device", "TAM_COLLECTOR": "c dst_ip=10.0.0.1 dst_port=9", "TAM_FLOW_GROUP": "f",
+	"TAM_FLOW_GROUP rule": "f|r src_ip_prefix=10.0.0.0/8 dst_ip_prefix=::/0",
+	"TAM_SESSION":         "s type=drop-monitor collector=c", "TAM_SESSION_TABLE": "s collector=c",
+	"TAM_DROP_MONITOR_COUNTERS": "s",
+	"SFLOW":                     "global", "SFLOW_COLLECTOR": "c collector_ip=10.0.0.9", "SFLOW_SESSION": "Ethernet0",
 	"SFLOW_SESSION_TABLE": "Ethernet0 sample_rate=1000",
 	"SYSLOG_SERVER":       "10.0.0.9", "TELEMETRY_CLIENT": "Subscription_s",
 	"TAM_TAILSTAMPING_COUNTERS": "s",
@@ -70,8 +74,10 @@ var heldTogether = map[string][]string{
 	"TAM_TABLERECORD_TABLE": {"algorithm"}, "TAM_TABLERECORD_TABLE in APPL_DB": {"algorithm"},
 	"COPP_GROUP":           {"meter_type", "mode", "cir", "cbs", "pir", "pbs"},
 	"TAM_ALTMARK_COUNTERS": {"TIMESTAMP", "DIGEST", "KERNEL_CLOCK_ERROR", "KERNEL_CLOCK_OFFSET"},
-	"SYSLOG_SERVER":        {"filter", "filter_type", "vrf"},
-	"TELEMETRY_CLIENT":     {"retry_interval", "protocol", "src_ip", "encoding", "unidirectional", "dst_addr"},
+	"TAM_SESSION":          {"max_report_burst", "max_report_rate"}, "TAM": {"device_id", "enterprise_id"},
+	"TAM_SESSION_TABLE": {"max_report_burst", "max_report_rate", "acl-rule-names"},
+	"SYSLOG_SERVER":     {"filter", "filter_type", "vrf"},
+	"TELEMETRY_CLIENT":  {"retry_interval", "protocol", "src_ip", "encoding", "unidirectional", "dst_addr"},
 	// as a whole
 	"TAM_ALTMARK_TABLE": {""}, "TAM_ALTMARK_TABLE in APPL_DB": {""}, "TAM_FLYMON_TASK_TABLE in APPL_DB": {"", "flowgroup"},
 }
@@ -81,7 +87,7 @@ func specs(t *testing.T) (list []rowSpec) {
 	t.Helper()
 	add := func(name string, s rowSpec) {
 		if slices.ContainsFunc(list, func(o rowSpec) bool { return o.name == name }) {
-			name += " address"
+			name += map[bool]string{true: " address", false: " rule"}[name != CfgTAMGroup]
 		}
 		text, ok := leastRows[name]
 		if !ok {

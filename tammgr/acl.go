@@ -166,6 +166,9 @@ func (m *Manager) settleRule(key string) {
 	k, ok := schema.ParseACLRuleKey(key)
 	appl := forward.Row{Table: schema.AppACLRule, Key: k.Appl()}
 	state := forward.Row{Table: schema.StateACLRule, Key: key}
+	if group, of := schema.TAMGroupOf(k.Table); of {
+		m.markUsers(id{kindGroup, group})
+	}
 	if ok && m.groups[k.Rule] != nil && m.groups[k.Rule].group.Table == k.Table {
 		m.mark(kindGroup, k.Rule)
 	}

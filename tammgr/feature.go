@@ -19,7 +19,9 @@ func (m *Manager) settleFeature(key string) {
 	state := forward.Row{Table: schema.StateTAMFeature, Key: key}
 	fields, ok := m.features[key]
 	want := false
-	if !ok {
+	if !ok && m.implied(key) {
+		want = m.supported(key, state)
+	} else if !ok {
 		m.out.Unreport(state)
 	} else if f, err := schema.ParseFeature(key, fields); err != nil {
 		status := schema.FeatureInactive
@@ -51,6 +53,12 @@ func (m *Manager) settleFeature(key string) {
 	}
 }
 
+// implied reports whether a feature without a row is wanted because something of it is configured, as in SONiC's own
+// design, which has no such rows. A row that says INACTIVE ends that.
+func (m *Manager) implied(feature string) bool {
+	return feature == schema.FeatureDropMonitor && len(m.rows[kindDrop]) > 0
+}
+
 // supported reports whether the switch can do a feature; if not, it reports the reason to STATE_DB.
 func (m *Manager) supported(feature string, state forward.Row) bool {
 	known := false
@@ -76,6 +84,7 @@ func (m *Manager) tamSwitch(key string, fields swss.FieldValues) {
 	if key == schema.TAMGlobalKey {
 		m.sw = fields
 		m.mark(kindSwitch, key)
+		m.markIfThere(kindDevice, schema.TAMDeviceKey)
 		return
 	}
 	state := forward.Row{Table: schema.StateTAMSwitch, Key: key}
@@ -112,6 +121,10 @@ func (m *Manager) settleSwitch() {
 			}
 		}
 	}
+	if m.idsWait = ""; status == schema.StatusPending {
+		m.idsWait = reason
+	}
+	m.markIfThere(kindDevice, schema.TAMDeviceKey)
 	if fields := want.Fields(); len(fields) > 0 {
 		m.out.Keep(appl, fields)
 	} else {
@@ -135,6 +148,8 @@ func (m *Manager) wantedIDs() (want schema.TAMSwitchInUse, reason string, err er
 	}
 	low := uint32(mac.Low16())
 	known := !mac.IsZero()
+	d := deviceOf(m)
+	s.SwitchID, s.EnterpriseID = cmp.Or(s.SwitchID, d.DeviceID), cmp.Or(s.EnterpriseID, d.EnterpriseID)
 	want.SwitchID, want.HasSwitchID = cmp.Or(s.SwitchID, low), s.SwitchID != 0 || known
 	want.EnterpriseID, want.HasEnterpriseID = cmp.Or(s.EnterpriseID, low), s.EnterpriseID != 0 || known
 	want.SwitchIDGiven, want.EnterpriseIDGiven = s.SwitchID != 0, s.EnterpriseID != 0
@@ -147,11 +162,12 @@ func (m *Manager) wantedIDs() (want schema.TAMSwitchInUse, reason string, err er
 	return want, reason, err
 }
 
-// latching lists the features that were active before and stay it, sorted.
+// latching lists the features that were active before and stay it, sorted. The drop monitor is not among them: its
+// sessions take new ids at once, as SONiC's own design has it.
 func (m *Manager) latching() []string {
 	var out []string
 	for _, f := range slices.Sorted(maps.Keys(m.active)) {
-		if m.out.Written(forward.Row{Table: schema.AppTAMFeature, Key: f}) != nil {
+		if f != schema.FeatureDropMonitor && m.out.Written(forward.Row{Table: schema.AppTAMFeature, Key: f}) != nil {
 			out = append(out, f)
 		}
 	}

@@ -32,6 +32,7 @@ func (m *Manager) flowGroup(key string, fields swss.FieldValues) {
 		}
 	}
 	m.mark(kindGroup, key)
+	m.markIfThere(kindTAMGroup, key)
 }
 
 // ids are the ids that flow groups want, and who has them.

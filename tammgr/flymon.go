@@ -40,11 +40,14 @@ func (t task) appl(m *Manager, _ schema.ACLRuleKey) map[string]string {
 
 // ruleOf is the rule of a valid flow group; nil if there is none that can be used.
 func (m *Manager) ruleOf(group string) *ruleRow {
-	g := m.groups[group]
-	if g == nil || !g.valid {
+	if g := m.groups[group]; g != nil && !g.valid {
 		return nil
 	}
-	if rule := m.rules[g.group.Rule().Config()]; rule != nil && rule.usable {
+	rules, _ := m.flowRules(group)
+	if len(rules) != 1 {
+		return nil
+	}
+	if rule := m.rules[rules[0].Config()]; rule != nil && rule.usable {
 		return rule
 	}
 	return nil

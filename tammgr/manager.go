@@ -42,7 +42,8 @@ type Manager struct {
 	ids      ids // of flow groups
 	qos      qos
 	users    users
-	ofTAM    int // rules, and rows with a flow group, that want the implicit table TAM
+	idsWait  string // why ids that are configured are not in use yet
+	ofTAM    int    // rules, and rows with a flow group, that want the implicit table TAM
 }
 
 // An id names a row.
@@ -97,14 +98,16 @@ func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
 		f     func(key string, fields swss.FieldValues)
 	}{
 		{schema.CfgDeviceMetadata, m.metadata}, {schema.CfgPort, m.ports.port}, {schema.CfgPortChannel, m.ports.portChannel},
-		{schema.CfgACLTable, m.aclTable}, {schema.CfgACLRule, m.aclRule}, {schema.CfgTAMSwitch, m.tamSwitch},
+		{schema.CfgACLTable, configuredACL(m, schema.StateACLTable, m.aclTable)},
+		{schema.CfgACLRule, configuredACL(m, schema.StateACLRule, m.aclRule)}, {schema.CfgTAMSwitch, m.tamSwitch},
+		{schema.CfgTAMGroup, tamGroupRow(m)},
 		{schema.CfgTAMFeature, m.feature}, {schema.CfgTAMFlowGroup, m.flowGroup},
 		{schema.CfgDSCPToTC, m.qos.dscpMap}, {schema.CfgPortQoS, m.qos.portQoS},
 	} {
 		forward.Consume(d, config, t.table, t.f)
 	}
 	for k := range kindCount {
-		if kinds[k] != nil {
+		if kinds[k] != nil && kinds[k].config != schema.CfgTAMGroup {
 			forward.Consume(d, config, kinds[k].config, m.take(k))
 		}
 	}
@@ -202,6 +205,9 @@ func (m *Manager) capabilities(key string, fields swss.FieldValues) {
 		return
 	}
 	m.caps = fields
+	for _, f := range schema.Features() {
+		m.mark(kindFeature, f)
+	}
 	for f := range m.features {
 		m.mark(kindFeature, f)
 	}

@@ -2,6 +2,7 @@ package tammgr
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tamtam/cfgmgr/forward"
@@ -15,8 +16,12 @@ type kind uint8
 const (
 	kindFeature kind = iota
 	kindSwitch
+	kindDevice
 	kindCollector
+	kindDestination
 	kindSampler
+	kindTAMGroup
+	kindTAMRule
 	kindType
 	kindTable
 	kindRule
@@ -26,6 +31,7 @@ const (
 	kindTask
 	kindQuery
 	kindRecord
+	kindDrop
 	kindPort // names in ACLs; nothing to settle
 	kindCount
 )
@@ -37,7 +43,7 @@ func tables() []forward.Table {
 		if kind(k) == kindTable {
 			list = append(list, schema.CfgACLTable, schema.CfgACLRule, schema.CfgTAMFlowGroup, schema.CfgTAMFeature)
 		}
-		if what != nil {
+		if what != nil && kind(k) != kindTAMRule { // whose table is that of the groups
 			list = append(list, what.config)
 		}
 	}
@@ -64,6 +70,8 @@ type kindOfRow struct {
 	match bool
 	// alone says that the row is in force as it is: orchagent has nothing to report about it.
 	alone bool
+	// many says that the flow group may have any number of rules, which the row looks for itself.
+	many bool
 }
 
 // content is what is in a row.
@@ -77,14 +85,38 @@ type content interface {
 	appl(m *Manager, rule schema.ACLRuleKey) map[string]string
 }
 
-// refs are the names of other rows in a row; "" is none.
-type refs struct{ group, collector, sampler string }
+// refs are the names of other rows in a row; "" is none. Collectors and flow groups are of either table.
+type refs struct {
+	group, sampler    string
+	collectors, ports []string
+	within            string // of a rule: its group
+}
 
 // kinds are the rows that are decided alike.
 var kinds = [kindCount]*kindOfRow{
 	kindCollector: {config: schema.CfgTAMCollector, parse: parser(schema.ParseCollector), optional: true, alone: true},
-	kindSampler:   {config: schema.CfgTAMSampler, parse: parser(schema.ParseSampler), optional: true, alone: true},
-	kindType:      {config: schema.CfgACLTableType, parse: parser(schema.ParseACLTableType), optional: true},
+	kindDevice: {config: schema.CfgTAMDevice, optional: true, alone: true,
+		parse: func(key string, fields swss.FieldValues) (content, error) {
+			d, err := schema.ParseTAMDevice(key, fields)
+			return tamDevice{d}, err
+		}},
+	kindDestination: {config: schema.CfgTAMDestination, optional: true,
+		parse: func(key string, fields swss.FieldValues) (content, error) {
+			d, err := schema.ParseTAMDestination(key, fields)
+			return destination{d}, err
+		}},
+	kindTAMGroup: {config: schema.CfgTAMGroup, optional: true, alone: true,
+		parse: func(key string, fields swss.FieldValues) (content, error) {
+			g, err := schema.ParseTAMGroup(key, fields)
+			return tamGroup{g}, err
+		}},
+	kindTAMRule: {config: schema.CfgTAMGroup, optional: true, alone: true,
+		parse: func(key string, fields swss.FieldValues) (content, error) {
+			u, err := schema.ParseTAMGroupRule(key, fields)
+			return tamRule{u}, err
+		}},
+	kindSampler: {config: schema.CfgTAMSampler, parse: parser(schema.ParseSampler), optional: true, alone: true},
+	kindType:    {config: schema.CfgACLTableType, parse: parser(schema.ParseACLTableType), optional: true},
 	kindSession: {
 		config: schema.CfgTAMTailStamp, feature: schema.FeatureTailStamping,
 		parse: func(key string, fields swss.FieldValues) (content, error) {
@@ -117,6 +149,14 @@ var kinds = [kindCount]*kindOfRow{
 			s, err := schema.ParseRecordSession(key, fields)
 			s.Name = key
 			return recording{s}, err
+		},
+	},
+	kindDrop: {
+		config: schema.CfgTAMSession, feature: schema.FeatureDropMonitor, optional: true, many: true,
+		parse: func(key string, fields swss.FieldValues) (content, error) {
+			s, err := schema.ParseDropSession(key, fields)
+			s.Name = key
+			return dropSession{s}, err
 		},
 	},
 }
@@ -165,14 +205,40 @@ func (m *Manager) take(k kind) func(key string, fields swss.FieldValues) {
 			m.link(k, key, c, 1)
 		}
 		m.mark(k, key)
+		markTwin(m, k, key)
 		m.checkTAM(schema.TAMTable)
+	}
+}
+
+// markTwin marks what stands for the same as a row in another table, or follows from there being rows of a kind.
+func markTwin(m *Manager, k kind, key string) {
+	switch k {
+	case kindDevice:
+		m.mark(kindSwitch, schema.TAMGlobalKey)
+	case kindCollector:
+		m.markIfThere(kindDestination, key)
+	case kindDrop:
+		m.mark(kindFeature, schema.FeatureDropMonitor)
+	}
+}
+
+func (m *Manager) markIfThere(k kind, key string) {
+	if m.rows[k][key] != nil {
+		m.mark(k, key)
 	}
 }
 
 // link records what a row names, or with n = -1 removes it.
 func (m *Manager) link(k kind, key string, c content, n int) {
 	r := c.refs()
-	for _, to := range []id{{kindGroup, r.group}, {kindCollector, r.collector}, {kindSampler, r.sampler}} {
+	names := []id{{kindGroup, r.group}, {kindSampler, r.sampler}, {kindTAMGroup, r.within}}
+	for _, c := range r.collectors {
+		names = append(names, id{kindCollector, c}, id{kindDestination, c})
+	}
+	for _, p := range r.ports {
+		names = append(names, id{kindPort, p})
+	}
+	for _, to := range names {
 		switch {
 		case to.key == "":
 		case n > 0:
@@ -198,25 +264,31 @@ func (m *Manager) settleRow(k kind, key string) {
 	m.markUsers(id{k, key})
 	what := kinds[k]
 	table := m.tableOf[k]
-	appl, state := forward.Row{Table: table.Appl, Key: key}, forward.Row{Table: table.State, Key: key}
+	appl, state := forward.Row{Table: table.Appl, Key: applKey(key)}, forward.Row{Table: table.State, Key: key}
 	r := m.rows[k][key]
 	if r == nil {
 		m.out.Drop(appl)
 		m.out.Unreport(state)
+		holds(m, k, key, nil)
 		return
 	}
 	wrong, lacks := m.examine(k, key, r)
+	if wrong != "" || len(lacks) > 0 {
+		holds(m, k, key, nil)
+	} else {
+		holds(m, k, key, r.content)
+	}
 	switch {
 	case wrong != "":
 		m.out.Drop(appl)
-		m.out.Report(state, schema.StatusFailed, wrong)
+		m.out.Report(state, failed(table), wrong)
 	case len(lacks) > 0:
 		m.out.Drop(appl)
-		m.out.Report(state, schema.StatusPending, strings.Join(lacks, "; "))
+		m.out.Report(state, table.Waiting, strings.Join(lacks, "; "))
 	default:
 		var rule schema.ACLRuleKey
-		if g := m.groups[r.refs().group]; g != nil {
-			rule = g.group.Rule()
+		if rules, _ := m.flowRules(r.refs().group); len(rules) > 0 {
+			rule = rules[0]
 		}
 		fields := r.appl(m, rule)
 		if what.alone {
@@ -225,6 +297,24 @@ func (m *Manager) settleRow(k kind, key string) {
 		} else {
 			m.out.Forward(appl, fields, state)
 		}
+	}
+}
+
+// failed is the status of a row that can never be applied, in the words of its table.
+func failed(t schema.Table) string {
+	if t.Waiting == schema.StatusPending {
+		return schema.StatusFailed
+	}
+	return t.Waiting
+}
+
+// applKey is the key in APPL_DB of a row of CONFIG_DB.
+func applKey(key string) string { return strings.Replace(key, "|", ":", 1) }
+
+// holds says which row of a kind holds under a key from now on; nil: none. Rows that are others by it follow.
+func holds(m *Manager, k kind, key string, c content) {
+	if k == kindTAMGroup || k == kindTAMRule {
+		becomeACL(m, key, c)
 	}
 }
 
@@ -246,7 +336,7 @@ func (m *Manager) examine(k kind, key string, r *row) (wrong string, lacks []str
 	if wrong != "" {
 		return wrong, nil
 	}
-	if group != "" {
+	if group != "" && !what.many {
 		lacks = m.lacks(group, what.match)
 	}
 	if _, ok := m.active[what.feature]; !ok && what.feature != "" {
@@ -268,6 +358,12 @@ func (m *Manager) firstOf(k kind, group string) (first string) {
 // lacks says why rows cannot use a flow group, or its match.
 func (m *Manager) lacks(group string, match bool) []string {
 	switch g := m.groups[group]; {
+	case g == nil && m.rows[kindTAMGroup][group] != nil:
+		rules, reason := m.flowRules(group)
+		if reason == "" && len(rules) > 1 {
+			reason = fmt.Sprintf("flow group %q has %d rules: this feature takes flow groups of one rule", group, len(rules))
+		}
+		return slices.DeleteFunc([]string{reason}, func(s string) bool { return s == "" })
 	case g == nil:
 		return []string{fmt.Sprintf("flow group %q does not exist", group)}
 	case !g.valid:

@@ -11,12 +11,12 @@ import (
 type recording struct{ schema.RecordSession }
 
 func (s recording) refs() refs {
-	return refs{group: s.FlowGroup, collector: s.Collector, sampler: s.Sampler}
+	return refs{group: s.FlowGroup, collectors: []string{s.Collector}, sampler: s.Sampler}
 }
 
 func (s recording) collector(m *Manager) (schema.Collector, bool) {
-	c, ok := m.valid(kindCollector, s.Collector).(plain[schema.Collector])
-	return c.row, ok
+	c, missing := m.collector(s.Collector)
+	return c, missing == nil
 }
 
 // check requires a collector that accepts records as they are mirrored, and the sampler.
@@ -28,7 +28,7 @@ func (s recording) check(m *Manager) (wrong string, lacks []string) {
 		return fmt.Sprintf("source-ip %q: want an address of the same version as that of collector %q, %s",
 			s.Source, s.Collector, c.Addr), nil
 	}
-	lacks = m.missing(kindCollector, "collector", s.Collector)
+	_, lacks = m.collector(s.Collector)
 	if s.Sampler != "" {
 		lacks = append(lacks, m.missing(kindSampler, "sampler", s.Sampler)...)
 	}

@@ -42,6 +42,7 @@ modules=(
 	tamtam-altmark
 	tamtam-flymon
 	tamtam-tablerecord
+	tamtam-dropmonitor
 	tamtam-health
 	tamtam-outputs
 	tamtam-configuration

@@ -33,22 +33,7 @@ type Ports interface {
 }
 
 // A Way is how packets to an address leave the switch.
-type Way struct {
-	Port        string     // port or PortChannel
-	VLAN        uint16     // tag that they carry there; 0: none
-	NextHop     netip.Addr // the neighbour that they go to
-	Source, MAC sai.MAC    // the switch's and the neighbour's
-}
-
-// Routes knows the ways; routeorch implements it, through device.
-type Routes interface {
-	// Way returns the way to an address; the error says why there is none.
-	Way(to netip.Addr) (Way, error)
-	// Want says which addresses ways are wanted to: a neighbour that is missing on one is asked for.
-	Want(ctx context.Context, to []netip.Addr)
-	// Changes signals that ways may have changed.
-	Changes() *orch.Topic[struct{}]
-}
+type Way = orch.Way
 
 // Config is what an [Orch] works with.
 type Config struct {
@@ -56,7 +41,7 @@ type Config struct {
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Ports  Ports
-	Routes Routes // nil: there is no way anywhere
+	Routes orch.Ways // nil: there is no way anywhere
 }
 
 // An Orch owns the mirror sessions of the ASIC. All its methods run on the
@@ -65,7 +50,7 @@ type Orch struct {
 	api    sai.API
 	log    *slog.Logger
 	ports  Ports
-	routes Routes
+	routes orch.Ways
 
 	ledger   *orch.Ledger
 	applied  bool // the view of the ASIC is complete
@@ -191,15 +176,10 @@ func (o *Orch) planSession(p *plan, m schema.MirrorSession) error {
 			return err
 		}
 	}
-	if _, members, ok := o.ports.LAG(way.Port); ok {
-		if len(members) == 0 {
-			return orch.Wait("PortChannel", way.Port, "%s has no members", way.Port)
-		}
-		way.Port = members[0] // as SONiC does
-	}
-	port, _, ok := o.ports.Port(way.Port)
-	if !ok {
-		return orch.Wait("port", way.Port, "no port %s", way.Port)
+	var port sai.OID
+	var err error
+	if way.Port, port, err = way.Exit(o.ports); err != nil {
+		return err
 	}
 	p.ways[m.Name] = way
 	attrs := []sai.Attr{

@@ -27,6 +27,7 @@ type Path struct {
 	NextHop   netip.Addr // the neighbour that they go to
 	MAC       sai.MAC    // the neighbour's
 	Source    sai.MAC    // the router interface's
+	Own       netip.Addr // its first address of the IP version; invalid: it has none
 }
 
 // Lookup returns how packets to an address leave the switch: by the longest prefix that leads to a
@@ -40,7 +41,15 @@ func (o *Orch) Lookup(to netip.Addr) (Path, error) {
 	if n == nil {
 		return Path{}, orch.Wait("neighbour", h.String(), "no neighbour %s", h)
 	}
-	return Path{h.name, h.addr, n.mac, o.rifs[h.name].spec.mac}, nil
+	own := netip.Addr{}
+	for _, key := range sorted(o.rows.addresses) {
+		a := o.rows.addresses[key].row
+		fits := a.Name == h.name && a.Prefix.Addr().Is4() == to.Is4() && !a.Prefix.Addr().IsLinkLocalUnicast()
+		if fits && !own.IsValid() && o.ledger.Why[orch.Row(schema.AppInterface, key)] == nil {
+			own = a.Prefix.Addr()
+		}
+	}
+	return Path{h.name, h.addr, n.mac, o.rifs[h.name].spec.mac, own}, nil
 }
 
 // leads returns the neighbour, known or not, that packets to an address go to.

@@ -1,0 +1,245 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The drop monitor in the databases. TAM_SESSION and TAM_DROP_MONITOR_SESSION_TABLE are SONiC's own.
+const (
+	FeatureDropMonitor = "DROPMONITOR"
+
+	CfgTAMSession       = "TAM_SESSION"
+	AppTAMSession       = "TAM_SESSION_TABLE"
+	StateTAMDropMonitor = "TAM_DROP_MONITOR_SESSION_TABLE"
+	CountersDropMonitor = "TAM_DROP_MONITOR_COUNTERS" // :session -> see DropMonitorCounters
+)
+
+func dropMonitorTables() (configured, measured []Table) {
+	session := ofBoth(Table{Config: CfgTAMSession, Appl: AppTAMSession, State: StateTAMDropMonitor, Waiting: TAMInactive,
+		Words: "A session that reports packets that the switch drops to collectors."}, DropSession{}, DropFlow{})
+	return []Table{session}, []Table{
+		of(Table{Counters: CountersDropMonitor,
+			Words: "What became of the dropped packets of a session of the drop monitor."}, DropMonitorCounters{}),
+	}
+}
+
+// TAMInactive is SONiC's status word for a session that is not in the ASIC, whatever the reason.
+const TAMInactive = "inactive"
+
+// Fields of TAM_DROP_MONITOR_SESSION_TABLE besides the status, as SONiC has them.
+const (
+	FieldReportType   = "report_type"
+	FieldEventType    = "event_type"
+	FieldDropStages   = "drop_stages"
+	FieldStatusDetail = "status_detail" // the same as the reason
+)
+
+// DropMonitorFields are the fields of TAM_DROP_MONITOR_SESSION_TABLE that say what the session is.
+var DropMonitorFields = []string{
+	FieldReportType, FieldEventType, FieldDropStages, "flow_group", "collectors", FieldStatusDetail,
+}
+
+// Layouts of what is reported.
+const (
+	DropLayoutIPFIX = "ipfix" // any collector of IPFIX reads it
+	DropLayoutMOD   = "mod"   // one record to a message and the data first, as SONiC's tests of other chips have it
+)
+
+// DropSettings are what the rows of TAM_SESSION and TAM_SESSION_TABLE have in common.
+type DropSettings struct {
+	Stateful  bool   // reports are of flows and reasons, with counts; else of each packet
+	Layout    string // DropLayoutIPFIX or DropLayoutMOD
+	MaxRate   uint32 // reports in a second; 0: any number
+	MaxBurst  uint32 // reports at once, of MaxRate
+	Templates uint32 // seconds until templates are sent again
+}
+
+const maxReportRate = 1_000_000_000
+
+func dropFields(s *DropSettings) []field {
+	return []field{
+		either("drop_type", "stateless", "stateful", &s.Stateful, "A report of each packet, or of each flow and reason with "+
+			"counts. A field of tamtam's, as those below."),
+		word("report_layout", DropLayoutIPFIX, []string{DropLayoutIPFIX, DropLayoutMOD}, &s.Layout,
+			"How messages of IPFIX are laid out: as RFC 7011 has it, or one record to a message with the data set first, as "+
+				"sonic-mgmt's tests read them."),
+		optional("max_report_rate", 1, maxReportRate, &s.MaxRate,
+			"How many reports a second are sent at most; more are suppressed, and counted. Without it, all."),
+		optional("max_report_burst", 1, maxReportRate, &s.MaxBurst,
+			"With max_report_rate: how many reports are sent at once at most; without it, those of a second."),
+		number("template_interval", 1, 86400, 15, &s.Templates, "After how many seconds the templates are sent again."),
+	}
+}
+
+// check checks what several fields say.
+func (s *DropSettings) check(r *reader) {
+	if s.MaxBurst > 0 && s.MaxRate == 0 {
+		r.bad("max_report_burst", utoa(s.MaxBurst), "max_report_rate beside it")
+	}
+	if s.MaxRate > 0 && r.fields["sampler"] != "" {
+		r.bad("max_report_rate", utoa(s.MaxRate), "no such field beside sampler: the switch can do one of them")
+	}
+}
+
+// DropSession is a row of TAM_SESSION.
+type DropSession struct {
+	Name       string
+	FlowGroup  string   // "": the whole switch
+	Collectors []string // sorted, at least one
+	Sampler    string   // "": every packet
+	Aging      uint32   // seconds; 0: as the flow group says, or DefaultAging
+	DropSettings
+}
+
+// DefaultAging is how long a stateful session counts before it reports again, in seconds, unless it or its flow group
+// says otherwise.
+const DefaultAging = 60
+
+// MaxDropCollectors is how many collectors a session can have.
+const MaxDropCollectors = 8
+
+func (s *DropSession) layout() layout {
+	return layout{
+		table: CfgTAMSession,
+		key:   named(&s.Name),
+		fields: slices.Concat([]field{
+			own("type", "drop-monitor", "What the session does.", func(r *reader) { r.word("type", "", "drop-monitor") },
+				func() string { return "drop-monitor" }).must("drop-monitor"),
+			own("report_type", "ipfix", "What reports are.", func(r *reader) { r.word("report_type", "ipfix", "ipfix") },
+				func() string { return "ipfix" }).or("ipfix"),
+			own("flow_group", "a name", "The flow group whose packets are meant, of TAM_FLOW_GROUP or TAM_FLOWGROUP_TABLE; "+
+				"without it, all that the switch drops.", s.readGroup, func() string { return s.FlowGroup }),
+			list("collector", nameWords+", separated by commas", &s.Collectors, ValidName,
+				"Where reports are sent: rows of TAM_COLLECTOR or TAM_COLLECTORS_TABLE.").
+				must("the names of one to 8 collectors"),
+			name("sampler", "", &s.Sampler, "Which of the dropped packets are reported, a row of TAM_SAMPLINGRATE_TABLE; "+
+				"without it, all. A field of tamtam's."),
+			aging(&s.Aging, "Of a stateful session: how long drops are counted before they are reported again; without it, "+
+				"as the flow group says, or 60. A field of tamtam's."),
+		}, dropFields(&s.DropSettings)),
+		check: func(r *reader) {
+			s.check(r)
+			if n := len(s.Collectors); n > MaxDropCollectors {
+				r.bad("collector", strings.Join(s.Collectors, ","), fmt.Sprintf("at most %d collectors", MaxDropCollectors))
+			}
+		},
+	}
+}
+
+// readGroup takes a flow group, which may be written as a list of one.
+func (s *DropSession) readGroup(r *reader) {
+	switch names := r.list("flow_group"); {
+	case len(names) > 1:
+		r.bad("flow_group", strings.Join(names, ","), "the name of one flow group")
+	case len(names) == 1 && !ValidName(names[0]):
+		r.bad("flow_group", names[0], nameWords)
+	case len(names) == 1:
+		s.FlowGroup = names[0]
+	}
+}
+
+// ParseDropSession reads TAM_SESSION.
+func ParseDropSession(key string, f map[string]string) (DropSession, error) {
+	return parse[DropSession](key, f)
+}
+
+// Fields formats the row.
+func (s DropSession) Fields() map[string]string { return s.layout().row() }
+
+// DropFlow is a row of TAM_SESSION_TABLE: the session with its flow group resolved to rules, and its sampler to a rate.
+type DropFlow struct {
+	Name       string
+	FlowGroup  string       // as the session names it
+	Rules      []ACLRuleKey // of the flow group, all in one table; none: the whole switch
+	Collectors []string     // rows of TAM_COLLECTOR_TABLE or TAM_COLLECTORS_TABLE, sorted
+	Sampler    string       // as the session names it
+	Sampling   uint32       // one packet in so many; 1: all
+	Aging      uint32       // seconds; of a stateful session
+	DropSettings
+}
+
+func (s *DropFlow) layout() layout {
+	table, rules := "", []string(nil)
+	if len(s.Rules) > 0 {
+		table = s.Rules[0].Table
+		for _, k := range s.Rules {
+			rules = append(rules, k.Rule)
+		}
+	}
+	return layout{
+		table: AppTAMSession, open: true,
+		key: named(&s.Name),
+		fields: slices.Concat([]field{
+			name("flow_group", "", &s.FlowGroup, "The flow group as the session names it."),
+			name("acl-table-name", "", &table, "The ACL table of the flow group's rules; without it, there is no flow group."),
+			list("acl-rule-names", "names separated by commas", &rules, ValidName, "The flow group's rules."),
+			list("collector", "names separated by commas", &s.Collectors, ValidName, "Where reports are sent.").
+				must("the names of collectors"),
+			name("sampler", "", &s.Sampler, "What the session calls its sampler."),
+			number("sampling-rate", 1, 1<<24, 1, &s.Sampling, "One dropped packet in so many is reported."),
+			number("aging_interval", 1, maxAging, DefaultAging, &s.Aging,
+				"Of a stateful session: how many seconds drops are counted before they are reported again."),
+		}, dropFields(&s.DropSettings)),
+		check: func(r *reader) {
+			s.check(r)
+			s.Rules = nil
+			for _, rule := range rules {
+				s.Rules = append(s.Rules, ACLRuleKey{Table: table, Rule: rule})
+			}
+			if (table == "") != (len(rules) == 0) {
+				r.bad("acl-rule-names", strings.Join(rules, ","), "rules and their table, or neither")
+			}
+		},
+	}
+}
+
+// ParseDropFlow reads TAM_SESSION_TABLE.
+func ParseDropFlow(key string, f map[string]string) (DropFlow, error) { return parse[DropFlow](key, f) }
+
+// Fields formats the row.
+func (s DropFlow) Fields() map[string]string { return s.layout().row() }
+
+// DropMonitorCounters is a row of TAM_DROP_MONITOR_COUNTERS. What the switch does not count is nil.
+type DropMonitorCounters struct {
+	Dropped    *uint64 // packets of the session that the switch has dropped
+	Trapped    *uint64 // packets that a trap took out of forwarding; not among Dropped
+	Reports    *uint64 // records that were sent, to each collector once
+	Messages   *uint64 // messages that were sent, of all collectors
+	Suppressed *uint64 // reports beyond max_report_rate
+	SampledOut *uint64 // packets that the sampler left out
+	Unsendable *uint64 // messages that could not be sent
+	Lost       *uint64 // of Messages those that the switch dropped
+	Evicted    *uint64 // flows of a stateful session that left for others before their time
+	Flows      *uint64 // flows of a stateful session that are counted now
+}
+
+func (c *DropMonitorCounters) layout() layout {
+	return layout{
+		table: CountersDropMonitor, open: true,
+		key: about("the session's name"),
+		fields: []field{
+			known("DROPPED_PACKETS", &c.Dropped, "Packets of the session that the switch has dropped."),
+			known("TRAPPED_PACKETS", &c.Trapped, "Packets that went to the CPU instead of where they were going; these are not "+
+				"among the dropped ones."),
+			known("REPORTS", &c.Reports, "Reports that were sent, counted once however many collectors there are."),
+			known("MESSAGES", &c.Messages, "Messages that were sent, to all collectors together."),
+			known("SUPPRESSED", &c.Suppressed, "Reports that were not sent: more than max_report_rate."),
+			known("SAMPLED_OUT", &c.SampledOut, "Packets that the sampler left out."),
+			known("UNSENDABLE", &c.Unsendable, "Messages that could not be sent: there is no way to the collector."),
+			known("LOST", &c.Lost, "Messages that were sent and did not leave the switch."),
+			known("EVICTED", &c.Evicted, "Flows of a stateful session that were reported before their time, since others "+
+				"needed their place."),
+			known("FLOWS", &c.Flows, "Flows of a stateful session that are counted now."),
+		},
+	}
+}
+
+// ParseDropMonitorCounters reads TAM_DROP_MONITOR_COUNTERS.
+func ParseDropMonitorCounters(session string, f map[string]string) (DropMonitorCounters, error) {
+	return parse[DropMonitorCounters](session, f)
+}
+
+// Fields formats the row.
+func (c DropMonitorCounters) Fields() map[string]string { return c.layout().row() }
