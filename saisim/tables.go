@@ -28,6 +28,8 @@ type State struct {
 	ACLCounters map[config.ID]ACLCount
 	// SYNs is what clamps of the MSS have counted, by [tailstamp.SYNCount].
 	SYNs map[config.ID]engine.SYNCounts
+	// IFA is what became of packets that IFA met, by ACL counter; of config.None: by transit.
+	IFA map[config.ID]engine.IFACounts
 }
 
 // State returns what the chip has learned and counted up to this instant.
@@ -37,6 +39,7 @@ func (c *Chip) State() State {
 	s := State{
 		FDB: c.engine.Addresses(), Interfaces: map[config.ID][engine.NumInterfaceCounts]uint64{},
 		ACLCounters: map[config.ID]ACLCount{}, SYNs: map[config.ID]engine.SYNCounts{},
+		IFA: map[config.ID]engine.IFACounts{config.None: engine.TransitOf(c.engine)},
 	}
 	t := c.objects.Tables()
 	for _, r := range t.Interfaces {
@@ -44,6 +47,7 @@ func (c *Chip) State() State {
 	}
 	for _, r := range t.ACLCounters {
 		s.ACLCounters[r.ID] = c.engine.ACLCount(r.ID)
+		s.IFA[r.ID] = engine.IFAOf(c.engine, r.ID)
 	}
 	for _, r := range t.MSSClamps {
 		s.SYNs[r.ID] = c.engine.SYNCounts(r.ID)

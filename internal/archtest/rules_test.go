@@ -109,12 +109,12 @@ var rules = []room{
 
 	{name: "sairedis", below: []string{"sai", "swss"}, modules: []string{goredis}, clock: true},
 	{name: "saisim/reference", // another chip, by its rows: it shares no code with the packet path
-		below: []string{"saisim", "saisim/config", "saisim/describe", "saisim/drop", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/flymon", "tam/record"}},
-	{name: "saisim", below: []string{"saisim/objects", "saisim/engine", "saisim/drop", "saisim/config", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/flymon", "tam/record"}}, // knows SAI and packets, nothing of Redis
+		below: []string{"saisim", "saisim/config", "saisim/describe", "saisim/drop", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/flymon", "tam/ifa", "tam/record"}},
+	{name: "saisim", below: []string{"saisim/objects", "saisim/engine", "saisim/drop", "saisim/config", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/flymon", "tam/ifa", "tam/record"}}, // knows SAI and packets, nothing of Redis
 	{name: "saisim/objects", // SAI objects to rows; of the packet path it asks only
-		below: []string{"saisim/engine", "saisim/config", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/flymon", "tam/record"}},
+		below: []string{"saisim/engine", "saisim/config", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/flymon", "tam/ifa", "tam/record"}},
 	{name: "saisim/engine", // the packet path: it never sees SAI
-		below: []string{"saisim/replica", "saisim/config", "saisim/describe", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/flymon", "tam/record"}},
+		below: []string{"saisim/replica", "saisim/config", "saisim/describe", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/flymon", "tam/ifa", "tam/record"}},
 	{name: "saisim/describe", below: []string{"saisim/drop", "saisim/profile", "saisim/pipe", "tam/record"}}, // the graph of the pipes
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
@@ -138,6 +138,7 @@ var rules = []room{
 	{name: "saisim/cmu", below: []string{"tam/flymon"}}, // CMU groups, and nothing else of a chip
 	{name: "tam/flymon"},
 	{name: "tam/record"},
+	{name: "tam/ifa"}, // Inband Flow Analyzer, on the wire
 	{name: "saisim/tailstamp"},
 	{name: "saisim/tm"},
 	{name: "saisim/pipe"},

@@ -117,7 +117,9 @@ const (
 	ActSetDSCP
 	ActSetMeta
 	ActNoLearning
-	ActStamp // with a TAM INT object
-	ActTAM   // drops are reported as a TAM object says; those of all entries add up
+	ActStamp  // with a TAM INT object
+	ActIFA    // initiates IFA, with a TAM INT object
+	ActIFAEnd // terminates IFA, likewise; what the entry mirrors to gets the stack
+	ActTAM    // drops are reported as a TAM object says; those of all entries add up
 	NumACLActions
 )

@@ -25,6 +25,7 @@ type TAM struct {
 	ID     ID
 	Events []ID
 	Domain uint32 // observation domain of their reports
+	IFA    ID     // TAM INT object of the transit of IFA; None: none
 }
 
 // A TAMEvent has drops reported. Reports are bounded by number, or one drop in Sample is reported; of flows with a

@@ -72,7 +72,7 @@ type Switch struct {
 	PreIngressACL         ID     // likewise: nothing else has one
 	LAGSeed, ECMPSeed     uint32 // of the flow hash
 	CPU                   ID     // the CPU port
-	TAMs                  []ID   // that have all drops reported
+	TAMs                  []ID   // that have all drops reported, and say whether it is transit of IFA
 }
 
 // A Flood says which packets are not flooded.
@@ -248,6 +248,15 @@ type Policer struct {
 type TAMInt struct {
 	ID       ID
 	SwitchID uint32
+	IFA      IFA
+}
+
+// An IFA is what an object of Inband Flow Analyzer says; the zero IFA is of an object of tail-stamping.
+type IFA struct {
+	On                  bool
+	Request, Action     uint8 // vectors
+	HopLimit, MaxLength uint8
+	Sample              uint32 // an initiator takes one packet in so many
 }
 
 // A Sampler has the CPU given one of so many frames, which it chooses at random, at each port by itself.

@@ -46,7 +46,7 @@ type hits struct {
 	does                  entryActions // of all entries: the candidates that there are
 	redirect, stamp, meta candidate
 	mirror, tc, dscp      candidate
-	mark                  candidate      // of alternate marking
+	mark, ifa             candidate      // of alternate marking, of IFA
 	marks                 describe.Marks // of the egress lookup
 }
 
@@ -88,6 +88,9 @@ func (h *hits) addActions(e *aclEntry, priority uint32) {
 	}
 	if e.does&doesDSCP != 0 {
 		h.dscp.take(e, priority)
+	}
+	if e.does&doesIFA != 0 {
+		h.ifa.take(e, priority)
 	}
 }
 
@@ -252,6 +255,9 @@ func (c *acl) do(pk *packet, h *hits, t markTime) {
 	}
 	if h.does&doesDSCP != 0 && pk.h.flags&flagIP != 0 {
 		pk.edited, pk.edit.setDSCP, pk.edit.dscp = true, true, h.dscp.entry.dscp
+	}
+	if h.does&doesIFA != 0 {
+		pk.meetIFA(h.ifa.entry.ifa)
 	}
 }
 

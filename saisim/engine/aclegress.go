@@ -17,7 +17,7 @@ func (c *acl) lookupEgress(p *port, cp *copyOf, h *hits) {
 	var k aclKey
 	c.buildKey(&k, pk)
 	x := crossing{in: pk.in, out: p.id, inLAG: pk.lag, outLAG: p.lag}
-	bytes := cp.taggedLen() + fcsLen
+	bytes := cp.leavingLen() + fcsLen
 	found := c.finder(pk, describe.EgressACL.String(), p.id)
 	h.look(tables, nil, &k, &x, bytes, found)
 	h.look(more, tables, &k, &x, bytes, found)

@@ -88,6 +88,9 @@ func (c *acl) compileEntry(r *config.ACLEntry) *aclEntry {
 	if e.stamp != nil {
 		e.stamp.counter = e.counter
 	}
+	if e.ifa != nil {
+		e.bindIFA()
+	}
 	return e
 }
 
@@ -114,6 +117,8 @@ func (c *acl) addAction(e *aclEntry, a *config.ACLAction) {
 		e.noLearn = true
 	case config.ActStamp:
 		e.does, e.stamp = e.does|doesStamp, &stampAction{switchID: at[*tamInt](c.core, a.Of[0]).switchID}
+	case config.ActIFA, config.ActIFAEnd:
+		e.does, e.ifa = e.does|doesIFA, &ifaAction{of: at[*ifaInt](c.core, a.Of[0]), ends: a.Kind == config.ActIFAEnd}
 	}
 }
 

@@ -1,6 +1,6 @@
 // # Clamps of the MSS
 //
-// A clamp looks at TCP segments with SYN, behind the ingress ACL in the same stage and
+// A clamp looks at TCP segments with SYN without IFA, behind the ingress ACL in the same stage and
 // whatever that says, that have come in at a port, with a whole TCP header there and
 // all that its filter wants as the frame came in. It counts each, and what becomes of
 // it, the first that holds:
@@ -74,7 +74,7 @@ func (c *clamping) wants(data []byte) bool {
 // see shows a packet to the clamps. Of several that match, the one with the least room counts; each counts for itself.
 func (c *clamping) see(p *port, pk *packet) {
 	h := &pk.h
-	if h.flags&flagTCP == 0 || h.tcpFlags&tcpSYN == 0 {
+	if h.flags&flagTCP == 0 || h.tcpFlags&tcpSYN == 0 || h.ifa != 0 {
 		return
 	}
 	var v flymon.Vector

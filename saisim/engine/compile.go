@@ -58,6 +58,8 @@ func (c *Engine) applyTAM(row config.Row, gone bool) {
 		c.traps.applyDefault(r, gone)
 	case config.Mirror:
 		c.mirrors.applyMirror(r, gone)
+	case config.TAM:
+		c.applyTransit(r, gone)
 	case config.TAMInt:
 		c.applyTAMInt(r, gone)
 	case config.AltMark:
@@ -152,6 +154,7 @@ func (c *Engine) applySwitch(r config.Switch, gone bool) {
 	if gone {
 		return // all of it is made again
 	}
+	c.bindTransit(r.TAMs)
 	c.switchMAC, c.router.cpu, c.bridge.noFlood = mac48(r.MAC[:]), r.CPU, r.NoFlood
 	c.lagSeed, c.router.ecmpSeed = r.LAGSeed, r.ECMPSeed
 	c.acl.switchACL = [config.NumStages]config.ID{r.IngressACL, r.EgressACL, r.PreIngressACL}
@@ -168,6 +171,7 @@ func (c *Engine) Reset() {
 	c.clear()
 	c.agenda = &agenda{}
 	c.ids, c.skips, c.switchMAC = map[config.ID]any{}, 0, 0
+	c.ifas, c.transits = 0, transits{}
 	c.byID, c.ports = make([]*port, c.prof.FirstLane+c.prof.Lanes), nil
 	c.ingressCycles, c.egressCycles = Cycle(c.prof.IngressCycles()), Cycle(c.prof.EgressCycles())
 	c.vlans, c.lags, c.recorders = [4096]*vlan{}, nil, 0

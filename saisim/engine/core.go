@@ -53,8 +53,10 @@ type compiled struct {
 	recorders                   uint64 // mirror sessions that record, by index
 	ingressCycles, egressCycles Cycle
 	skips                       describe.Marks // fixed functions that are skipped: faults
-	lagSeed                     uint32         // of the flow hash
-	tracking                    bool           // trails of packets that enter are kept
+	ifas                        int            // TAM INT objects of IFA
+	transits
+	lagSeed  uint32 // of the flow hash
+	tracking bool   // trails of packets that enter are kept
 	// stale says that the lists which follow from several rows (members of
 	// LAGs and VLANs, ACL tables of ports) must be made anew.
 	stale    bool
@@ -69,6 +71,7 @@ type compiled struct {
 type spares struct {
 	spare       []*packet
 	spareCopies []*copyOf
+	spareIFA    []*ifaWork
 	scratch     []byte
 	wrapped     []byte // a mirrored frame
 }
@@ -158,8 +161,27 @@ func (c *core) spareCopy() *copyOf {
 
 // freeCopy takes back a copy that has ended.
 func (c *core) freeCopy(cp *copyOf) {
+	c.freeIFA(cp)
 	if cp != &cp.pk.own {
 		c.spareCopies = append(c.spareCopies, cp)
+	}
+}
+
+func (c *core) newIFA() *ifaWork {
+	n := len(c.spareIFA)
+	if n == 0 {
+		return new(ifaWork)
+	}
+	w := c.spareIFA[n-1]
+	c.spareIFA = c.spareIFA[:n-1]
+	return w
+}
+
+// freeIFA takes back what was to be done to a copy.
+func (c *core) freeIFA(cp *copyOf) {
+	if cp.ifa != nil {
+		c.spareIFA = append(c.spareIFA, cp.ifa)
+		cp.ifa = nil
 	}
 }
 

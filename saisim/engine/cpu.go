@@ -78,7 +78,7 @@ func (c *cpu) fromCPU(f *Frame, to PortID) *packet {
 	c.refresh()
 	pk := c.newPacket(f, f.Len)
 	pk.in, pk.inN, pk.rx, pk.refs = CPUPort, tailstamp.NoPort, c.now, 1
-	pk.h.parse(pk.data, pk.length)
+	c.parse(pk)
 	pk.ecn = pk.h.ecn()
 	c.books.Injected++
 	if c.ledger != nil {

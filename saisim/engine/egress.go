@@ -13,6 +13,7 @@ type egressPipe struct {
 	fates     *fates
 	acl       *acl
 	sketch    *sketching
+	ifa       analysing
 }
 
 // run runs the egress pipe for a copy, and notes in it which session stamps it and what
@@ -34,6 +35,7 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 		c.fates.dropInside(p, cp, fixed, runs, drop.EgressProgram)
 		return 0, false
 	}
+	c.ifa.decideIFA(p, cp)
 	length = cp.leavingLen()
 	fixed |= describe.MTU.Ran()
 	if uint32(length)+fcsLen > p.mtu {
@@ -115,5 +117,6 @@ func (c *egressPipe) letThrough(p *port, cp *copyOf, fixed describe.Marks, runs 
 // copiedAtEnd has a copy mirrored and sampled when it is through the egress pipe of a port.
 func (c *egressPipe) copiedAtEnd(set uint64, x chosen, p *port, cp copyOf) { // its own: the copy leaves before
 	cp.head, cp.lane = c.programs.copyHeading(cp.head), p.id
+	cp.ifa = nil
 	c.leave(mirroring{set: set, chosen: x, copy: cp})
 }

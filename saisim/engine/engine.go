@@ -45,7 +45,7 @@ func (c *Engine) wire() {
 	c.sketch = sketching{core: &c.core, lanes: maxVector}
 	c.egress = egressPipe{
 		core: &c.core, programs: &c.programs, recording: &c.recording, fates: &c.fates, acl: &c.acl,
-		sketch: &c.sketch,
+		sketch: &c.sketch, ifa: analysing{core: &c.core, programs: &c.programs},
 	}
 	c.wires = wires{
 		core: &c.core, watch: &c.watch, programs: &c.programs, recording: &c.recording, fates: &c.fates,

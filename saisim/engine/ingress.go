@@ -137,7 +137,7 @@ func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	pk.h.usual(pk.data)
 	pk.source = p.in.source
 	c.acl.lookupIngress(p, pk)
-	if pk.free() && pk.mirrors == 0 && pk.record == nil {
+	if pk.free() && pk.mirrors == 0 && pk.record == nil && pk.ifa.action == nil {
 		pk.own.session = pk.stamp
 		return true
 	}
@@ -185,7 +185,7 @@ func (c *ingressPipe) begin(x *entering) {
 	if c.tracking {
 		pk.graph, pk.counted = c.programs.described(), len(c.recording.plans) > 0
 	}
-	pk.h.parse(pk.data, pk.length)
+	c.parse(pk)
 	x.on = c.admit(p, pk)
 }
 
@@ -208,7 +208,8 @@ func (c *ingressPipe) finish(p *port, pk *packet) {
 	}
 	pk.own.session, pk.ecn = pk.stamp, pk.h.ecn()
 	pk.plain = !c.stepping && !pk.sampled &&
-		v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && pk.run == nil && pk.graph == nil
+		v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && pk.run == nil && pk.graph == nil &&
+		!pk.meetsIFA()
 	pk.to = v.to
 	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
 }

@@ -49,6 +49,9 @@ func (c *mirrors) mirror(set uint64, cp *copyOf) {
 		}
 		n := c.copy(pk, cp.tag)
 		n.raw, n.ce, n.mirror, n.head = cp.raw, cp.ce, m.encap, c.programs.copyHeading(cp.head)
+		if cp.ifa != nil {
+			n.ifa = c.reportIFA(cp.ifa)
+		}
 		c.queueMirror(m, pk, n)
 	}
 }
@@ -92,6 +95,7 @@ func (c *mirrors) mirrorLeaving() {
 		if m.chosen.from != nil {
 			c.samples.leavesPort(&m)
 		}
+		c.freeIFA(&m.copy)
 	}
 	c.fates.release(m.copy.pk)
 }

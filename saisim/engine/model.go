@@ -325,3 +325,10 @@ func (p *port) watched() Trail {
 	p.trails.Pop()
 	return trail
 }
+
+// transits are the TAM objects that may make the switch a transit.
+type transits struct {
+	transit *ifaInt                 // nil: it is none
+	bound   []config.ID             // TAM objects
+	byTAM   map[config.ID]config.ID // their TAM INT objects
+}

@@ -7,6 +7,7 @@ import (
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
+	"tamtam/tam/ifa"
 )
 
 // A packet is a frame in the chip. Copies of it (floods, punts) share it. It waits hundreds of cycles
@@ -53,7 +54,7 @@ type flight struct {
 // A passing is what the ingress pipe knows of a packet that passes.
 type passing struct {
 	verdict verdict
-	stamp   *stampAction
+	asked
 	run     *passage   // of a program; nil: there is none
 	graph   *chipGraph // that it met; nil: its trail is not kept
 	counted bool       // it met a plan, so that its path is counted
@@ -76,11 +77,17 @@ type passing struct {
 	h        headers
 }
 
+// asked is what entries want of the copies of a packet.
+type asked struct {
+	stamp *stampAction
+	ifa   ifaMatch
+}
+
 // whole fills what is in passing of a usual packet that meets something unusual after the ingress pipe.
 func (p *packet) whole() {
 	if p.usual {
 		p.usual = false
-		p.h.parse(p.data, p.length)
+		p.h.parse(p.data, p.length) // TCP or UDP
 	}
 }
 
@@ -142,6 +149,7 @@ type copyOf struct {
 	frac   uint64       // at is the timestamp point, frac/den cycles after the cycle before; 0: at it
 	mirror *mirrorEncap // it is a copy for a mirror session
 	head   *heading     // header fields as it leaves; nil: as the packet and its edit have them
+	ifa    *ifaWork     // nil: nothing is done
 }
 
 // taggedLen is the length of a copy once its tag is as it shall be.
@@ -157,10 +165,14 @@ func (cp *copyOf) taggedLen() int {
 
 // leavingLen is the length of the frame that leaves, without a record.
 func (cp *copyOf) leavingLen() int {
-	if cp.mirror != nil {
-		return cp.mirror.length(cp.taggedLen())
+	n := cp.taggedLen()
+	if cp.ifa != nil {
+		n += cp.ifa.longer
 	}
-	return cp.taggedLen()
+	if cp.mirror != nil {
+		return cp.mirror.length(n)
+	}
+	return n
 }
 
 // buffered is what a copy takes of the buffer: its length as it came in, that of
@@ -170,6 +182,11 @@ func (cp *copyOf) buffered() int {
 		return cp.leavingLen()
 	}
 	return cp.pk.length
+}
+
+// changes reports whether a copy leaves otherwise than it came in, without a record.
+func (cp *copyOf) changes() bool {
+	return cp.pk.edited || cp.ifa != nil || cp.tag.op != tagKeep || cp.mirror != nil || cp.head != nil || cp.ce
 }
 
 // A tagAction says what the egress does to a copy's VLAN tag.
@@ -302,4 +319,25 @@ func (cp *copyOf) sfd() instant {
 		return instant{cp.at - 1, cp.frac}
 	}
 	return instant{cycle: cp.at}
+}
+
+// An ifaMatch is what a packet keeps of the entry that it has hit.
+type ifaMatch struct {
+	action *ifaAction // nil: none
+	values *ifaValues
+}
+
+// An ifaWork is what is done to a copy.
+type ifaWork struct {
+	values  *ifaValues
+	counts  *IFACounts // nil: not counted
+	result  ifa.Count
+	place   ifa.Place // of its parts; to initiate: of the transport header, and behind that
+	longer  int       // bytes
+	reports uint64    // mirror sessions that get it with the stack, by index
+	out     uint16    // number of the port that it leaves by
+	speed   ifa.Speed // of that
+	queue   uint8     // there, and the bytes that were in it
+	depth   uint32
+	leaves  Cycle
 }

@@ -63,6 +63,7 @@ type headers struct {
 	icmpCode   uint8
 	altFlags   uint8  // L and D of the AltMark option
 	altMark    uint16 // where they are, from the IPv6 header on; 0: there is none
+	ifa        uint16 // where the IFA header is, from the IP header on; 0: it was not looked through
 	outerC     bool   // the outer tag is a C-tag (0x8100)
 }
 

@@ -138,3 +138,19 @@ func (c *Engine) Books() Books {
 	}
 	return b
 }
+
+// IFAOf returns what IFA has counted by an ACL counter.
+func IFAOf(c *Engine, counter config.ID) IFACounts {
+	if x := at[*aclCounter](&c.core, counter); x != nil && x.ifa != nil {
+		return *x.ifa
+	}
+	return IFACounts{}
+}
+
+// TransitOf returns what transit has counted; nothing if the switch is none.
+func TransitOf(c *Engine) IFACounts {
+	if c.transit != nil {
+		return c.transit.counts
+	}
+	return IFACounts{}
+}

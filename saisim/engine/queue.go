@@ -188,6 +188,9 @@ func (c *queues) launch(p *port, cp *copyOf) {
 	}
 	if length, ok := c.egress.run(p, cp); ok {
 		c.send(p, cp, length)
+		if cp.ifa != nil && cp.mirror == nil {
+			c.egress.ifa.timeIFA(cp)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func (c *egressPipe) unwrapped(cp *copyOf, own bool) ([]byte, int) {
 		b = append(b, pk.data...)
 		tci := binary.BigEndian.Uint16(b[14:])
 		binary.BigEndian.PutUint16(b[14:], tci&0xf000|t.vid)
-	case own || edits:
+	case own || edits || cp.ifa != nil:
 		b = append(b, pk.data...)
 	default:
 		return pk.data, length
@@ -54,6 +54,10 @@ func (c *egressPipe) unwrapped(cp *copyOf, own bool) ([]byte, int) {
 		if cp.ce {
 			markCE(b[l3:], v4)
 		}
+	}
+	if cp.ifa != nil {
+		b = c.putIFA(b, l3, cp)
+		length += cp.ifa.longer
 	}
 	return b, length
 }

@@ -9,7 +9,14 @@ import (
 
 func (c *core) applyTAMInt(r config.TAMInt, gone bool) {
 	if gone {
+		if at[*ifaInt](c, r.ID) != nil {
+			c.ifas--
+		}
 		delete(c.ids, r.ID)
+		return
+	}
+	if r.IFA.On {
+		c.applyIFA(r)
 		return
 	}
 	c.ids[r.ID] = &tamInt{switchID: r.SwitchID}

@@ -49,8 +49,11 @@ func (c *wires) transmit(p *port, cp *copyOf) {
 		cp.session.count(cp.result)
 		stamped = cp.result == stampDone
 	}
+	if cp.ifa != nil && cp.mirror == nil {
+		cp.ifa.count()
+	}
 	data, length := pk.data, pk.length
-	if stamped || pk.edited || cp.tag.op != tagKeep || cp.mirror != nil || cp.head != nil || cp.ce {
+	if stamped || cp.changes() {
 		data, length = c.egress.edited(cp, stamped)
 	}
 	if stamped {

@@ -6,6 +6,7 @@ import (
 
 	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
+	"tamtam/tam/ifa"
 )
 
 // An aclTable is an ACL table with its entries.
@@ -47,6 +48,7 @@ type aclEntry struct {
 	tc            uint8
 	dscp          uint8
 	metadata      uint32
+	ifa           *ifaAction
 }
 
 // entryActions are the actions of an entry that not all entries have.
@@ -60,6 +62,7 @@ const (
 	doesMirror
 	doesTC
 	doesDSCP
+	doesIFA
 )
 
 // An aclCounter counts the packets that hit entries, and what became of those
@@ -68,6 +71,7 @@ type aclCounter struct {
 	packets, bytes uint64 // bytes: frame lengths with FCS
 	config.ACLCounter
 	stamps [NumStampResults]uint64
+	ifa    *IFACounts // nil: no entry with IFA has counted here
 }
 
 func (x *aclCounter) hit(bytes int) {
@@ -77,6 +81,30 @@ func (x *aclCounter) hit(bytes int) {
 	if x.CountBytes {
 		x.bytes += uint64(bytes)
 	}
+}
+
+// IFACounts are what became of packets that IFA met, by [ifa.Count].
+type IFACounts [ifa.NumCounts]uint64
+
+// An ifaInt is a TAM INT object of IFA.
+type ifaInt struct {
+	values  *ifaValues
+	matched uint64    // packets, by entries that initiate
+	counts  IFACounts // of transit
+}
+
+// ifaValues are what an object says. They do not change: packets keep those that they met.
+type ifaValues struct {
+	config.IFA
+	device uint32
+}
+
+// An ifaAction is what an entry does with IFA.
+type ifaAction struct {
+	of      *ifaInt
+	ends    bool
+	reports uint64     // mirror sessions that get what is stripped, by index
+	counts  *IFACounts // nil: not counted
 }
 
 // An aclKey is what an ACL table looks at: every field of a packet that can be

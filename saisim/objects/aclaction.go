@@ -21,8 +21,9 @@ func entryActions() map[sai.AttrID]aclAction {
 		sai.ACLEntryAttrActionSetDoNotLearn:  {sai.ACLActionTypeSetDoNotLearn, config.ActNoLearning},
 		sai.ACLEntryAttrActionTAMIntObject:   {sai.ACLActionTypeTAMIntObject, config.ActStamp},
 		sai.ACLEntryAttrActionTAMObject:      {sai.ACLActionTypeTAMObject, config.ActTAM},
-		// It decides whether the object above stamps, and is not an action of its own in rows.
+		// They decide what the object above does, and are no actions of their own in rows.
 		sai.ACLEntryAttrActionIntInsert: {sai.ACLActionTypeIntInsert, config.NumACLActions},
+		sai.ACLEntryAttrActionIntDelete: {sai.ACLActionTypeIntDelete, config.NumACLActions},
 	}
 }
 
@@ -38,7 +39,7 @@ func aclActions(stage config.Stage) (actions []sai.Enum) {
 		}
 		switch a.listed {
 		case sai.ACLActionTypeRedirect, sai.ACLActionTypeSetACLMetaData, sai.ACLActionTypeSetDoNotLearn,
-			sai.ACLActionTypeMirrorIngress, sai.ACLActionTypeSetTC, sai.ACLActionTypeSetDSCP:
+			sai.ACLActionTypeMirrorIngress, sai.ACLActionTypeSetTC, sai.ACLActionTypeSetDSCP, sai.ACLActionTypeIntDelete:
 			if stage == config.Egress {
 				continue
 			}
@@ -75,7 +76,7 @@ func (as *acls) addAction(r *config.ACLEntry, t *aclTable, a sai.Attr, param sai
 			return err
 		}
 		x.Number = uint64(v)
-	case sai.Bool: // INT_INSERT
+	case sai.Bool: // INT_INSERT, INT_DELETE
 		return nil
 	case sai.OIDs:
 		x.Of = configIDs(v)
@@ -108,7 +109,10 @@ func (as *acls) checkActionObject(t *aclTable, a sai.Attr, v sai.OID) (none bool
 			return false, badValue(a, sai.StatusInvalidParameter, "the counter is one of another table")
 		}
 	case sai.ACLEntryAttrActionTAMIntObject:
-		_, ok := row[config.TAMInt](as.core, v)
+		x, ok := row[config.TAMInt](as.core, v)
+		if x.IFA.On && t.stage == config.Egress {
+			return false, badValue(a, sai.StatusNotSupported, "entries of egress tables have no objects of IFA2")
+		}
 		return !ok, nil
 	case sai.ACLEntryAttrActionTAMObject:
 		return v == sai.NullOID, nil

@@ -108,8 +108,8 @@ func (as *acls) putEntry(o *object, t *aclTable) error {
 			does = append(does, as.text(a, v.Param))
 		}
 	}
-	if v, _ := o.attr(sai.ACLEntryAttrActionIntInsert).(sai.Action); !v.Enabled || v.Param != sai.Bool(true) {
-		r.Actions = slices.DeleteFunc(r.Actions, func(a config.ACLAction) bool { return a.Kind == config.ActStamp })
+	if err := as.telemetryActions(o, &r); err != nil {
+		return err
 	}
 	slices.Sort(matches)
 	slices.Sort(does)

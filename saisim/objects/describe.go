@@ -43,6 +43,9 @@ func (c *core) describe(oid sai.OID) string {
 	case sai.ObjectTypeMirrorSession:
 		return fmt.Sprintf("mirror %02d", o.self.(mirrorIndex))
 	case sai.ObjectTypeTAMInt:
+		if r, _ := row[config.TAMInt](c, oid); r.IFA.On {
+			return fmt.Sprintf("ifa %d %v", r.SwitchID, r.IFA)
+		}
 		return fmt.Sprintf("tam int %d", o.number(sai.TAMIntAttrDeviceID))
 	}
 	return ""

@@ -39,17 +39,7 @@ func (ms *monitors) tamKind() *kind {
 		},
 		row: func(o *object) (config.Row, error) {
 			r := config.TAM{ID: o.id(), Events: o.refIDs(sai.TAMAttrEventObjectsList)}
-			ints, _ := o.attr(sai.TAMAttrIntObjectsList).(sai.OIDs)
-			for _, oid := range ints {
-				if x := ms.objects[oid]; x.enum(sai.TAMIntAttrType) != sai.TAMIntTypeDirectExport || len(ints) > 1 {
-					return nil, badValue(sai.Attr{ID: sai.TAMAttrIntObjectsList}, sai.StatusNotSupported,
-						"%d objects, want at most one, of SAI_TAM_INT_TYPE_DIRECT_EXPORT: its DEVICE_ID is the domain of reports",
-						len(ints))
-				} else {
-					r.Domain = uint32(x.number(sai.TAMIntAttrDeviceID))
-				}
-			}
-			return r, nil
+			return r, ms.tamInts(o, &r)
 		},
 	}
 }
@@ -236,6 +226,32 @@ func (c *core) checkTAMs(o *object, id sai.AttrID, point sai.Enum) error {
 			return badValue(sai.Attr{ID: id}, sai.StatusInvalidParameter, "%s was not made to be bound to %s", oid,
 				sai.EnumName(sai.TAMAttrTAMBindPointTypeList, point))
 		}
+	}
+	return nil
+}
+
+// tamInts says what the TAM INT objects of a TAM object are for: of direct export, from which domain it reports; of
+// IFA, that the switch that it is bound to is transit.
+func (ms *monitors) tamInts(o *object, r *config.TAM) error {
+	a := sai.Attr{ID: sai.TAMAttrIntObjectsList}
+	var have [2]bool
+	for _, id := range o.refIDs(a.ID) {
+		x := ms.objects[sai.OID(id)]
+		kind := 0
+		switch x.enum(sai.TAMIntAttrType) {
+		case sai.TAMIntTypeDirectExport:
+			r.Domain = uint32(x.number(sai.TAMIntAttrDeviceID))
+		case sai.TAMIntTypeIfa2:
+			kind, r.IFA = 1, id
+		default:
+			return badValue(a, sai.StatusNotSupported, "an object of %s, want SAI_TAM_INT_TYPE_DIRECT_EXPORT or IFA2",
+				sai.EnumName(sai.TAMIntAttrType, x.enum(sai.TAMIntAttrType)))
+		}
+		if have[kind] {
+			return badValue(a, sai.StatusNotSupported, "several objects of %s, want at most one",
+				sai.EnumName(sai.TAMIntAttrType, x.enum(sai.TAMIntAttrType)))
+		}
+		have[kind] = true
 	}
 	return nil
 }

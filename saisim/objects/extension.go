@@ -9,6 +9,7 @@ import (
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/altmark"
 	"tamtam/tam/flymon"
+	"tamtam/tam/ifa"
 	"tamtam/tam/record"
 )
 
@@ -39,6 +40,8 @@ func (xs *extensions) newExtension(name string, id config.ID) extension {
 	switch {
 	case name == tailstamp.ObjectCounters:
 		return &window{acls: xs.acls}
+	case name == ifa.ObjectCounters && xs.prof.TAMInts > 0:
+		return &ifaWindow{acls: xs.acls}
 	case name == altmark.ObjectFlows && xs.prof.AltMark.Flows > 0:
 		return &markWindow{of: xs.marks}
 	case name == altmark.ObjectProfile && xs.prof.AltMark.Profiles > 0:
@@ -56,6 +59,7 @@ func (xs *extensions) newExtension(name string, id config.ID) extension {
 // extensionNames returns the extensions that chips may have, whether or not this one does.
 func extensionNames() []string {
 	return slices.Concat([]string{tailstamp.ObjectCounters, tailstamp.ObjectClamp, tailstamp.ObjectSYNs,
+		ifa.ObjectCounters,
 		altmark.ObjectProfile, altmark.ObjectFlows},
 		flymon.Objects(), recordExtensions())
 }

@@ -1,28 +1,20 @@
 package objects
 
-import (
-	"tamtam/sai"
-	"tamtam/saisim/config"
-)
+import "tamtam/sai"
 
-// tamIntKind returns the kind of in-band telemetry objects; the chip has tail-stamping. One for direct export says
-// from which domain a TAM object reports.
+// tamIntKind returns the kind of in-band telemetry objects; the chip has tail-stamping and IFA. One for direct export
+// says from which domain a TAM object reports.
 func tamIntKind(most uint32) *kind {
 	return &kind{
 		max: most,
-		attrs: []sai.AttrID{
+		attrs: append([]sai.AttrID{
 			sai.TAMIntAttrType, sai.TAMIntAttrDeviceID, sai.TAMIntAttrIntPresenceType, sai.TAMIntAttrInline,
-		},
+		}, ifaAttrs()...),
 		enums: map[sai.AttrID][]sai.Enum{
-			sai.TAMIntAttrType:            {sai.TAMIntTypeIfa1Tailstamp, sai.TAMIntTypeDirectExport},
-			sai.TAMIntAttrIntPresenceType: {sai.TAMIntPresenceTypeUndefined},
+			sai.TAMIntAttrType:            {sai.TAMIntTypeIfa1Tailstamp, sai.TAMIntTypeIfa2, sai.TAMIntTypeDirectExport},
+			sai.TAMIntAttrIntPresenceType: {sai.TAMIntPresenceTypeUndefined, sai.TAMIntPresenceTypeL3Protocol},
 		},
-		row: func(o *object) (config.Row, error) {
-			if o.enum(sai.TAMIntAttrType) == sai.TAMIntTypeDirectExport {
-				return nil, nil // in the row of the TAM object
-			}
-			return config.TAMInt{ID: o.id(), SwitchID: uint32(o.number(sai.TAMIntAttrDeviceID))}, nil
-		},
+		row: tamIntRow,
 	}
 }
 

@@ -51,6 +51,7 @@ type Chip struct {
 	start      time.Time
 	clockSteps uint64 // how often the time of day was set
 	sketching
+	flowAnalysis
 
 	// Output takes the frames that leave, in the order of time.
 	Output func(saisim.Out)
@@ -119,6 +120,7 @@ type packet struct {
 	tc                  uint8
 	meta                uint32
 	stamp               *stamp
+	telling             *telling      // what is begun or ended of IFA
 	version             *version      // of the program
 	passage             *passage      // through it; nil: none
 	mirrors             []int         // ingress mirror sessions, by index
@@ -147,7 +149,7 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		Marking:  func(Marking) {}, Sketching: func(string) {},
 		Recording: func(string) {}, Ended: func(Ending) {}, Dropped: func(saisim.Drop) {}, faults: &faults{},
 		recordCounts: map[recorderName]*RecordCounts{}, bareGraph: describe.Program(&prof, nil).Version,
-		sketching: newSketching(prof),
+		sketching: newSketching(prof), flowAnalysis: newFlowAnalysis(),
 		choosings: map[sharedChoosing]*choosing{},
 		flows:     map[uint32]*flow{}, generations: map[uint32]uint64{},
 		start:  start,
@@ -285,7 +287,7 @@ func (c *Chip) Inject(id saisim.PortID, f saisim.Frame) error {
 	}
 	pk := newPacket(f)
 	pk.in, pk.rx, pk.number, pk.conf = saisim.CPUPort, c.now, tailstamp.NoPort, c.conf
-	pk.h = parse(pk.data, pk.length)
+	pk.h = c.conf.parseThrough(pk.data, pk.length)
 	if c.version != nil {
 		pk.passage = &passage{version: c.version, faults: c.faults}
 	}
@@ -304,7 +306,7 @@ func (c *Chip) InjectVLAN(vid uint16, f saisim.Frame) error {
 		return fmt.Errorf("reference: a frame with a tag of its own for VLAN %d", vid)
 	}
 	pk.in, pk.rx, pk.number, pk.vid = saisim.CPUPort, c.now, tailstamp.NoPort, vid
-	pk.h = parse(pk.data, pk.length)
+	pk.h = c.conf.parseThrough(pk.data, pk.length)
 	c.books.Injected++
 	c.arbiter = append(c.arbiter, pk)
 	return nil

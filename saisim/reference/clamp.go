@@ -31,7 +31,7 @@ type lowered struct {
 // clampMSS shows a packet to the clamps.
 func (c *Chip) clampMSS(pk *packet) {
 	l4 := pk.h.l4
-	if l4 == nil || !l4.tcp || l4.tcpFlags&2 == 0 {
+	if l4 == nil || !l4.tcp || l4.tcpFlags&2 == 0 || pk.h.ifa != nil {
 		return
 	}
 	p := pk.conf.ports[pk.inPort]

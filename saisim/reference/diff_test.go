@@ -65,7 +65,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed), keepBursts: keepBursts})
+	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed), analysed: analysedOf(seed), keepBursts: keepBursts})
 	if err == nil {
 		p.chip.SetVector(vector)
 	}
@@ -80,6 +80,7 @@ type variant struct {
 	policed         *rand.Rand // what goes to the CPU is; nil: it is not
 	clamped         *rand.Rand // the MSS is, of some segments; nil: it is not
 	sampled         *rand.Rand // frames are, at some ports; nil: none is
+	analysed        *rand.Rand // there is IFA; nil: there is none
 	// keepBursts: a policer whose burst was smaller for a while has fewer tokens than one whose was not, which is not
 	// to be in a case.
 	keepBursts bool
@@ -97,6 +98,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p := &pair{variant: v, saw: tally{}, journal: newJournal(), tableRecorder: newTableRecorder(), gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
 	p.gen.usual, p.policing, p.gen.keepBursts = v.usual, v.policed, v.keepBursts
 	p.clamping, p.samplers = v.clamped, v.sampled
+	p.analysing = v.analysed
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error
@@ -130,6 +132,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	}
 	p.recording = p.prof.TableRecord.Plans > 0 && p.chance(40)
 	p.furnish()
+	p.furnishIFA()
 	p.furnishPolicers()
 	p.furnishClamps()
 	p.furnishSamplers()
@@ -139,6 +142,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 		p.policerOp()
 		p.clampOp()
 		p.samplerOp()
+		p.ifaOp()
 		p.configure()
 		if v.usual {
 			n -= 5
@@ -213,6 +217,7 @@ func (p *pair) change() {
 		p.policerOp()
 		p.clampOp()
 		p.samplerOp()
+		p.ifaOp()
 		p.configure()
 		return
 	}
@@ -446,6 +451,9 @@ func (p *pair) compare() error {
 		return err
 	}
 	if err := p.clampsDiffer(); err != nil {
+		return err
+	}
+	if err := p.ifaDiffers(); err != nil {
 		return err
 	}
 	counters := p.ref.Counters()

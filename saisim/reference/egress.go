@@ -33,6 +33,7 @@ type outgoing struct {
 	// head are the fields that the egress pipe's program has left; nil: as the
 	// packet has them, edited.
 	head *heading
+	job  *job // of IFA; nil: none
 }
 
 // class is the traffic class by which the egress port chooses its queue.
@@ -146,18 +147,27 @@ func (o *outgoing) lengthOut() int {
 
 // frameLength is the length with the tag as it shall be.
 func (o *outgoing) frameLength() int {
-	switch {
-	case o.tag.strip:
-		return o.length - 4
-	case o.tag.push:
-		return o.length + 4
+	n := o.length + o.tag.shift()
+	if o.job != nil {
+		n += o.job.longer
 	}
-	return o.length
+	return n
+}
+
+// shift is by how many bytes what is behind the tags moves.
+func (t tagChange) shift() int {
+	switch {
+	case t.strip:
+		return -4
+	case t.push:
+		return 4
+	}
+	return 0
 }
 
 // dataOut returns the bytes of a copy as it leaves, without a record.
 func (c *Chip) dataOut(o *outgoing) []byte {
-	b := o.frame()
+	b := c.analysed(o, o.frame(), o.tag.shift())
 	if m := o.mirror; m != nil {
 		b = mirrored(o, b, o.frameLength(), c.sequence[m.ID])
 		if m.Kind == config.MirrorERSPAN && m.Tunnel.TypeII {
@@ -219,6 +229,9 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		seen = &copied
 	}
 	t = &transmission{port: p, stamp: o.packet.stamp}
+	if o.mirror == nil {
+		o.job = c.decideIFA(p, o)
+	}
 	length = o.lengthOut()
 	fits := length+fcs <= int(p.MTU)
 	if o.mirror == nil {
@@ -285,6 +298,9 @@ func (c *Chip) send(p *port) {
 			continue
 		}
 		data, length := c.dataOut(&t.outgoing), t.lengthOut()
+		if t.job != nil && t.mirror == nil {
+			t.job.count(t.job.became)
+		}
 		marked := t.stamp != nil && t.did == stamped
 		if t.stamp != nil {
 			c.countStamp(t.stamp, t.did)

@@ -39,6 +39,7 @@ type gen struct {
 	keepBursts bool
 	marker
 	clamper
+	analyser
 }
 
 // chance is true n times in a hundred.

@@ -40,7 +40,7 @@ const (
 // not send.
 func (c *Chip) admit(s *slot) {
 	pk := s.pk
-	pk.h = parse(pk.data, pk.length)
+	pk.h = pk.conf.parseThrough(pk.data, pk.length)
 	pk.tc = trafficClass(pk.conf.portByID[pk.in].QoS, pk.h) // as it was at its entry
 	pk.mirrors = pk.conf.noRecording(pk.conf.sessionsOf(pk.conf.portByID[pk.in].IngressMirrors))
 	pk.lag = pk.conf.lagOf[pk.in]
@@ -179,11 +179,12 @@ func (c *Chip) ingressACL(s *slot) {
 		dscp := uint8(a.Number)
 		pk.dscp = &dscp
 	}
-	pk.mirrors = append(pk.mirrors, conf.noRecording(conf.mirroring(hits, config.ActMirrorIngress))...)
+	pk.mirrors = append(pk.mirrors, conf.noRecording(conf.mirroring(withoutEnds(hits), config.ActMirrorIngress))...)
 	if a, _ := action(hits, config.ActSetTC); a != nil {
 		pk.tc = uint8(a.Number)
 	}
 	pk.stamp = stamping(conf, hits)
+	c.meetIFA(pk, hits)
 	if pk.passage != nil {
 		r := &pk.passage.ingress
 		r.set(r.phv, "acl.meta", uint64(pk.meta))

@@ -7,6 +7,7 @@ import (
 
 	"tamtam/saisim/config"
 	"tamtam/saisim/drop"
+	"tamtam/tam/ifa"
 )
 
 // sessionsOf returns the indexes of mirror sessions.
@@ -54,6 +55,9 @@ func (conf *settings) mirrorsByIndex() []config.Mirror {
 // mirrorTo queues a copy of a copy for a session.
 func (c *Chip) mirrorTo(m *config.Mirror, o outgoing) {
 	c.books.Copies++
+	if o.job != nil {
+		o.job.count(ifa.Reported)
+	}
 	o.mirror, o.asked, o.queue, o.depth = m, false, 0, 0
 	to, ok := m.Monitor, true
 	if _, lag := c.conf.lags[to]; lag {

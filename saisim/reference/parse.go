@@ -19,6 +19,7 @@ type headers struct {
 	ip         *ipHeader
 	l4         *l4Header
 	icmp       *icmpHeader
+	ifa        *analysis // that it was looked through
 }
 
 type tag struct{ tpid, tci uint16 }

@@ -110,12 +110,11 @@ func (c *Chip) sampledIn(pk *packet, copies int, last config.ID, why drop.Reason
 	c.give(pk, pk.sample, told, pk.data, pk.length)
 }
 
-// sampledOut gives the CPU a copy that was chosen as it leaves by a port.
-func (c *Chip) sampledOut(t *transmission) {
+// sampledOut gives the CPU a copy that was chosen as it leaves by a port, but for what IFA does there.
+func (c *Chip) sampledOut(t *transmission, o outgoing) {
 	if t.sample == nil {
 		return
 	}
-	o := t.outgoing
 	told := saisim.Sample{Egress: true, Copies: 1, Port: t.port.Port.Port, VLAN: o.vid}
 	c.give(o.packet, t.sample, told, o.frame(), o.frameLength())
 }

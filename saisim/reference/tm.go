@@ -138,11 +138,17 @@ func (c *Chip) dequeue(p *port) {
 	}
 	sfd, _ := p.tx.put(cycle(c.now+saisim.Cycle(len(c.egress))), length)
 	t.at = ceil(sfd)
+	plain := t.outgoing
+	plain.job = nil
 	c.later(func() {
-		c.mirror(t.mirrors, t.outgoing)
-		c.sampledOut(t)
+		c.mirror(t.mirrors, plain)
+		c.sampledOut(t, plain)
 	})
 	c.recordCopy(&t.outgoing, p, 0)
+	if t.job != nil && t.mirror == nil {
+		t.job.leaves = t.at
+		c.report(t)
+	}
 	if t.mirror == nil {
 		c.countPath(t.packet, t.path())
 	}

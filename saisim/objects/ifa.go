@@ -1,0 +1,162 @@
+package objects
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+	"tamtam/saisim/engine"
+	"tamtam/tam/ifa"
+)
+
+// ifaAttrs are the attributes of TAM INT objects that only those of IFA have, besides the first four.
+func ifaAttrs() []sai.AttrID {
+	return []sai.AttrID{
+		sai.TAMIntAttrIntPresenceL3Protocol, sai.TAMIntAttrTraceVector, sai.TAMIntAttrActionVector,
+		sai.TAMIntAttrMaxHopCount, sai.TAMIntAttrMaxLength, sai.TAMIntAttrNameSpaceID,
+	}
+}
+
+// tamIntRow makes the row of a TAM INT object.
+func tamIntRow(o *object) (config.Row, error) {
+	r := config.TAMInt{ID: o.id(), SwitchID: uint32(o.number(sai.TAMIntAttrDeviceID))}
+	switch o.enum(sai.TAMIntAttrType) {
+	case sai.TAMIntTypeDirectExport:
+		return nil, wantPresence(o, sai.TAMIntPresenceTypeUndefined) // it is in the row of the TAM object
+	case sai.TAMIntTypeIfa1Tailstamp:
+		for _, id := range ifaAttrs() {
+			if o.number(id) != 0 {
+				return nil, refuse("set", sai.ObjectTypeTAMInt, id, sai.StatusNotSupported, "only objects of IFA2 have it")
+			}
+		}
+		return r, wantPresence(o, sai.TAMIntPresenceTypeUndefined)
+	}
+	if err := wantPresence(o, sai.TAMIntPresenceTypeL3Protocol); err != nil {
+		return nil, err
+	}
+	for _, x := range []struct {
+		id       sai.AttrID
+		min, max uint64
+		orZero   bool
+	}{
+		{id: sai.TAMIntAttrDeviceID, max: ifa.MaxDevice},
+		{id: sai.TAMIntAttrIntPresenceL3Protocol, min: ifa.Protocol, max: ifa.Protocol},
+		{id: sai.TAMIntAttrTraceVector, max: 255}, {id: sai.TAMIntAttrActionVector, max: 255},
+		{id: sai.TAMIntAttrMaxLength, min: ifa.HopWords, max: 255, orZero: true},
+		{id: sai.TAMIntAttrNameSpaceID, min: ifa.LNS, max: ifa.LNS, orZero: true},
+	} {
+		if v := o.number(x.id); (v < x.min || v > x.max) && !(x.orZero && v == 0) {
+			return nil, refuse("set", sai.ObjectTypeTAMInt, x.id, sai.StatusInvalidParameter, "%d, want %s", v,
+				wantRange(x.min, x.max, x.orZero))
+		}
+	}
+	if !o.flag(sai.TAMIntAttrInline) {
+		return nil, refuse("set", sai.ObjectTypeTAMInt, sai.TAMIntAttrInline, sai.StatusNotSupported,
+			"want true: the chip puts IFA into the packets themselves, not into copies")
+	}
+	r.IFA = config.IFA{
+		On: true, Request: uint8(o.number(sai.TAMIntAttrTraceVector)), Action: uint8(o.number(sai.TAMIntAttrActionVector)),
+		HopLimit: orNoLimit(o.number(sai.TAMIntAttrMaxHopCount)), MaxLength: orNoLimit(o.number(sai.TAMIntAttrMaxLength)),
+		Sample: 1,
+	}
+	return r, nil
+}
+
+func wantRange(least, most uint64, orZero bool) string {
+	s := fmt.Sprintf("%d to %d", least, most)
+	if least == most {
+		s = fmt.Sprint(least)
+	}
+	if orZero {
+		s = "0 or " + s
+	}
+	return s
+}
+
+// orNoLimit is a limit that SAI gives, where 0 is none.
+func orNoLimit(v uint64) uint8 {
+	if v == 0 {
+		return ifa.NoLimit
+	}
+	return uint8(v)
+}
+
+func wantPresence(o *object, want sai.Enum) error {
+	if o.enum(sai.TAMIntAttrIntPresenceType) == want {
+		return nil
+	}
+	return refuse("create", sai.ObjectTypeTAMInt, sai.TAMIntAttrIntPresenceType, sai.StatusNotSupported,
+		"want %s for this type", sai.EnumName(sai.TAMIntAttrIntPresenceType, want))
+}
+
+// telemetryActions gives the actions with a TAM INT object the kinds that the entry's INT_INSERT and INT_DELETE say;
+// one that is neither inserted nor deleted goes.
+func (as *acls) telemetryActions(o *object, r *config.ACLEntry) error {
+	on := func(id sai.AttrID) bool {
+		v, _ := o.attr(id).(sai.Action)
+		return v.Enabled && v.Param == sai.Bool(true)
+	}
+	insert, remove := on(sai.ACLEntryAttrActionIntInsert), on(sai.ACLEntryAttrActionIntDelete)
+	if insert && remove {
+		return refuse("set", sai.ObjectTypeACLEntry, sai.ACLEntryAttrActionIntDelete, sai.StatusNotSupported,
+			"the entry has INT_INSERT too, want one of them")
+	}
+	r.Actions = slices.DeleteFunc(r.Actions, func(a config.ACLAction) bool {
+		return a.Kind == config.ActStamp && !insert && (!remove || !as.isIFA(a.Of[0]))
+	})
+	for i := range r.Actions {
+		a := &r.Actions[i]
+		switch {
+		case a.Kind != config.ActStamp || !as.isIFA(a.Of[0]):
+		case insert:
+			a.Kind = config.ActIFA
+		default:
+			a.Kind = config.ActIFAEnd
+		}
+	}
+	return nil
+}
+
+func (c *core) isIFA(id config.ID) bool {
+	r, _ := config.Find[config.TAMInt](c.tables, id)
+	return r.IFA.On
+}
+
+// An ifaWindow reads what became of packets that IFA met, by label of the ACL counters of entries; the label "" is that
+// of transit. It is not configuration.
+type ifaWindow struct {
+	acls   *acls
+	entry  map[string]json.RawMessage
+	labels []string
+}
+
+func (w *ifaWindow) apply(text []byte) error {
+	entry, labels, err := readLabels(text)
+	if err == nil {
+		w.entry, w.labels = entry, labels
+	}
+	return err
+}
+
+func (w *ifaWindow) leave() {}
+
+// read returns the window's entry with the current counters. Counters with one label are added up.
+func (w *ifaWindow) read() sai.Value {
+	values := make([]uint64, int(ifa.NumCounts)*len(w.labels))
+	for i, label := range w.labels {
+		sum := values[i*int(ifa.NumCounts):][:ifa.NumCounts]
+		if label == "" {
+			counts := engine.TransitOf(w.acls.engine)
+			copy(sum, counts[:])
+			continue
+		}
+		for _, id := range w.acls.labelled[label] {
+			for j, n := range engine.IFAOf(w.acls.engine, id) {
+				sum[j] += n
+			}
+		}
+	}
+	return writeExtension(w.entry, []string{ifa.AttrCounters}, [][]uint64{values})
+}

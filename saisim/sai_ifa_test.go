@@ -1,0 +1,225 @@
+package saisim_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+	"tamtam/saisim/profile"
+	"tamtam/saisim/tailstamp"
+	"tamtam/tam/ifa"
+)
+
+// ifaObject are the attributes of a TAM INT object of IFA.
+func ifaObject(device uint32, pairs ...any) []any {
+	return append([]any{sai.TAMIntAttrType, sai.TAMIntTypeIfa2, sai.TAMIntAttrDeviceID, sai.Uint(device),
+		sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeL3Protocol, sai.TAMIntAttrIntPresenceL3Protocol, sai.Uint(ifa.Protocol),
+		sai.TAMIntAttrInline, sai.Bool(true)}, pairs...)
+}
+
+// ifaAll makes an entry for all that comes in, which begins IFA or ends it.
+func (r *rig) ifaAll(object sai.OID, does sai.AttrID, pairs ...any) {
+	r.Helper()
+	table := r.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress)
+	counter := r.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrEnablePacketCount, sai.Bool(true),
+		sai.ACLCounterAttrLabel, sai.Text("ifa"))
+	r.create(sai.ObjectTypeACLEntry, append([]any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrActionCounter, sai.Do(counter),
+		sai.ACLEntryAttrActionTAMIntObject, sai.Do(object), does, sai.Do(sai.Bool(true))}, pairs...)...)
+	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrIngressACL, table)
+}
+
+// transit makes the switch a transit.
+func (r *rig) transit(object sai.OID) {
+	r.Helper()
+	tam := r.create(sai.ObjectTypeTAM, sai.TAMAttrTAMBindPointTypeList, sai.Enums{sai.TAMBindPointTypeSwitch},
+		sai.TAMAttrIntObjectsList, sai.OIDs{object})
+	r.set(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrTAMObjectID, sai.OIDs{tam})
+}
+
+// ifaCounts reads what became of packets.
+func (r *rig) ifaCounts(label string) (n [ifa.NumCounts]uint64) {
+	r.Helper()
+	entry := fmt.Sprintf(`{"attributes":[{"labels":{"sai_metadata":{"sai_attr_value_type":"SAI_ATTR_VALUE_TYPE_UINT32_LIST"},"value":[%q]}}]}`, label)
+	oid := r.create(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(ifa.ObjectCounters),
+		sai.GenericProgrammableAttrEntry, sai.Bytes(entry))
+	defer r.remove(sai.ObjectTypeGenericProgrammable, oid)
+	got, err := r.Get(context.Background(), sai.Obj(sai.ObjectTypeGenericProgrammable, oid),
+		[]sai.Attr{sai.Want(sai.GenericProgrammableAttrEntry, 100_000)})
+	if err != nil {
+		r.Fatal(err)
+	}
+	var answer struct {
+		Attributes []map[string]struct{ Value []any }
+	}
+	if err := json.Unmarshal(got[0].Value.(sai.Bytes), &answer); err != nil {
+		r.Fatal(err)
+	}
+	for _, a := range answer.Attributes {
+		for i, v := range a["counters"].Value {
+			n[i] = uint64(v.(float64))
+		}
+	}
+	return n
+}
+
+// A packet through an initiator, a transit and a terminator: each hop says what it is, and what comes out is what
+// went in, byte for byte; the collector's copy has all three hops.
+func TestSAIIFA(t *testing.T) {
+	for name, frame := range map[string][]byte{
+		"UDP":      udpFrame(2, 1, 60),
+		"padded":   pad(eth(host(2), host(1), ip4(1, 2, 17, 0, udp(1, 2, 1))), 60),
+		"TCP":      eth(host(2), host(1), ip4(1, 2, 6, 0, tcp(1, 2, 16, 9))),
+		"TCP IPv6": eth(host(2), host(1), ip6(1, 2, 6, tcp(1, 2, 16, 300))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin, middle, end := newRig(t, profile.Small()), newRig(t, profile.Small()), newRig(t, profile.Small())
+			begin.ifaAll(begin.create(sai.ObjectTypeTAMInt, ifaObject(1, sai.TAMIntAttrTraceVector, sai.Uint(3),
+				sai.TAMIntAttrActionVector, sai.Uint(0x40), sai.TAMIntAttrMaxHopCount, sai.Uint(9))...), sai.ACLEntryAttrActionIntInsert)
+			middle.transit(middle.create(sai.ObjectTypeTAMInt, ifaObject(2)...))
+			mirror := end.create(sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal,
+				sai.MirrorSessionAttrMonitorPort, end.oid(3))
+			end.ifaAll(end.create(sai.ObjectTypeTAMInt, ifaObject(3)...), sai.ACLEntryAttrActionIntDelete,
+				sai.ACLEntryAttrActionMirrorIngress, sai.Do(sai.OIDs{mirror}))
+			at := frame
+			for i, r := range []*rig{begin, middle} {
+				outs := r.send(0, at)
+				at = bytes.Clone(outs[0].data)
+				p, err := ifa.Decode(at[14:])
+				if err != nil || len(p.Hops) != i+1 || p.Hops[0].Device != uint32(i+1) || int(p.HopLimit) != 9-i {
+					t.Fatalf("behind switch %d: %+v %v", i+1, p, err)
+				}
+			}
+			outs := end.send(0, at)
+			plain, reports := 0, 0
+			for _, o := range outs {
+				if bytes.Equal(o.data, frame) {
+					plain++
+					continue
+				}
+				p, err := ifa.Decode(o.data[14:])
+				if err != nil || len(p.Hops) != 3 || p.Request != 3 || p.Action != 0x40 || p.HopLimit != 7 {
+					t.Errorf("by port %d: %+v %v", o.port, p, err)
+					continue
+				}
+				reports++
+				h := p.Hops[0]
+				if d, ok := h.Residing(); h.Device != 3 || !ok || d <= 0 || h.Speed != ifa.SpeedOf(10_000) || h.Trust != 0 {
+					t.Errorf("own hop: %+v", h)
+				}
+			}
+			n := end.ifaCounts("ifa")
+			if plain == 0 || reports != plain || n[ifa.Stripped] != uint64(plain) || n[ifa.Reported] != uint64(reports) {
+				t.Errorf("%d as they came in, %d reports, counted %d", plain, reports, n)
+			}
+			if n := middle.ifaCounts(""); n[ifa.Inserted] == 0 {
+				t.Errorf("transit counts %d", n)
+			}
+		})
+	}
+}
+
+// What may not grow does not, and says why.
+func TestIFALeftAlone(t *testing.T) {
+	long := udpFrame(1, 2, 1522-4-ifa.Overhead+1)
+	for _, tt := range []struct {
+		name  string
+		frame []byte
+		cut   int
+		want  ifa.Count
+	}{
+		{"ICMP", eth(host(2), host(1), ip4(1, 2, 1, 0, make([]byte, 30))), 0, ifa.Unsupported},
+		{"a fragment", eth(host(2), host(1), ip4(1, 2, 17, 0x2000, udp(1, 2, 9))), 0, ifa.Unsupported},
+		{"behind an extension header", eth(host(2), host(1), ip6(1, 2, 0, append([]byte{17, 0, 1, 4, 0, 0, 0, 0}, udp(1, 2, 10)...))), 0, ifa.Unsupported},
+		{"no IP", eth(host(2), host(1), u16(0x88b5), make([]byte, 60)), 0, ifa.Unsupported},
+		{"cut", udpFrame(1, 2, 100), 80, ifa.Cut},
+		{"one byte too long", long, 0, ifa.MTU},
+		{"just short enough", udpFrame(1, 2, 1522-4-ifa.Overhead), 0, ifa.Inserted},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, profile.Small())
+			r.send(1, udpFrame(2, 1, 60))
+			r.set(sai.ObjectTypePort, r.oid(1), sai.PortAttrMTU, sai.Uint(1522))
+			r.ifaAll(r.create(sai.ObjectTypeTAMInt, ifaObject(1)...), sai.ACLEntryAttrActionIntInsert)
+			f := saisim.Frame{Data: tt.frame, Len: len(tt.frame)}
+			if tt.cut > 0 {
+				f.Data = f.Data[:tt.cut]
+			}
+			outs := r.sendAt(0, r.Now(), f)
+			if n := r.ifaCounts("ifa"); n[ifa.Matched] != 1 || n[tt.want] == 0 {
+				t.Errorf("counted %d", n)
+			}
+			for _, o := range outs {
+				if tt.want != ifa.Inserted && !bytes.Equal(o.data, f.Data) {
+					t.Errorf("%x left as %x", f.Data, o.data)
+				}
+			}
+		})
+	}
+}
+
+// Tail-stamping and IFA say the same of the same packets.
+func TestIFAEqualsTailstamp(t *testing.T) {
+	r := newRig(t, profile.Small())
+	r.send(1, udpFrame(2, 1, 60))
+	r.stampAll(7)
+	r.transit(r.create(sai.ObjectTypeTAMInt, ifaObject(7)...))
+	hop := ifa.Hop{Device: 1}
+	packet := udpFrame(2, 1, 60)
+	packet = append(packet[:14:14], ifa.Insert(bytes.Clone(packet[14:]), 20, 8, ifa.Header{GNS: ifa.PerHop, Next: 17, MaxLength: 255},
+		ifa.Metadata{HopLimit: 3}, &hop)...)
+	for i, o := range r.send(0, packet) {
+		records, end := tailstamp.Decode(o.data)
+		p, err := ifa.Decode(o.data[14:end])
+		if err != nil || len(records) != 1 || len(p.Hops) != 2 {
+			t.Fatalf("%d records, %+v %v", len(records), p, err)
+		}
+		rec, h := records[0], p.Hops[0]
+		d, _ := rec.Latency()
+		if got, ok := h.Residing(); !ok || got != d || h.InPort != rec.InPort || h.OutPort != rec.OutPort || h.Device != rec.SwitchID ||
+			uint64(h.Seconds) != rec.Ingress.Seconds&(1<<20-1) || h.Nanoseconds != rec.Ingress.Nanoseconds || uint8(h.Trust) != uint8(rec.Flags) {
+			t.Errorf("%d: IFA says %+v, the stamp %+v", i, h, rec)
+		}
+	}
+}
+
+// What an object of IFA may not say.
+func TestIFARefused(t *testing.T) {
+	r := newRig(t, profile.Small())
+	for _, tt := range []struct {
+		want  sai.Status
+		attr  sai.AttrID
+		value sai.Value
+	}{
+		{sai.StatusInvalidParameter, sai.TAMIntAttrDeviceID, sai.Uint(1 << 20)},
+		{sai.StatusInvalidParameter, sai.TAMIntAttrIntPresenceL3Protocol, sai.Uint(254)},
+		{sai.StatusNotSupported, sai.TAMIntAttrInline, sai.Bool(false)},
+		{sai.StatusInvalidParameter, sai.TAMIntAttrTraceVector, sai.Uint(256)},
+		{sai.StatusInvalidParameter, sai.TAMIntAttrActionVector, sai.Uint(256)},
+		{sai.StatusInvalidParameter, sai.TAMIntAttrMaxLength, sai.Uint(7)},
+		{sai.StatusInvalidParameter, sai.TAMIntAttrNameSpaceID, sai.Uint(1)},
+	} {
+		with := attrs(ifaObject(1)...)
+		for i := range with {
+			if with[i].ID == tt.attr {
+				with[i].Value = tt.value
+				tt.attr = 0
+			}
+		}
+		if tt.attr != 0 {
+			with = append(with, sai.Attr{ID: tt.attr, Value: tt.value})
+		}
+		_, err := r.Create(context.Background(), sai.ObjectTypeTAMInt, with)
+		r.wantStatus(err, tt.want)
+	}
+	x := r.create(sai.ObjectTypeTAMInt, ifaObject(1)...)
+	table := r.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress)
+	r.refused(sai.StatusNotSupported, sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrActionTAMIntObject, sai.Do(x),
+		sai.ACLEntryAttrActionIntInsert, sai.Do(sai.Bool(true)), sai.ACLEntryAttrActionIntDelete, sai.Do(sai.Bool(true)))
+	egress := r.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageEgress)
+	r.refused(sai.StatusNotSupported, sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, egress, sai.ACLEntryAttrActionTAMIntObject, sai.Do(x),
+		sai.ACLEntryAttrActionIntInsert, sai.Do(sai.Bool(true)))
+}

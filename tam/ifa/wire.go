@@ -1,0 +1,167 @@
+package ifa
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// Protocol is the number of IFA in IP: of those for experiments (RFC 3692).
+const Protocol = 253
+
+// Sizes in bytes.
+const (
+	HeaderSize = 4  // of either header
+	HopSize    = 32 // of a hop of name space 15
+	HopWords   = HopSize / 4
+	Overhead   = 2*HeaderSize + HopSize // what an initiating node adds
+)
+
+const (
+	version = 2
+	// PerHop is the global name space in which each hop names a layout of its own.
+	PerHop = 15
+	// LNS is the local name space of hops that [Hop.Put] writes.
+	LNS = 5
+)
+
+// NoLimit is the hop limit that is neither looked at nor lowered.
+const NoLimit = 255
+
+// Flags of the IFA header.
+type Flags uint8
+
+// The flags of version 2.
+const (
+	Checksummed Flags = 1 << iota // a checksum header follows the metadata header
+	TurnAround                    // the receiver is to send the packet back
+	Inband                        // the packet is not a copy: it goes to its receiver
+	TailStamp                     // the metadata is at the packet's end
+	Fragmented                    // the metadata comes in fragments
+)
+
+// A Header is the IFA header.
+type Header struct {
+	GNS       uint8 // global name space, 4 bits
+	Next      uint8 // protocol behind it
+	Flags     Flags
+	MaxLength uint8 // words that the stack may have
+}
+
+// Put writes the header.
+func (h Header) Put(b []byte) {
+	b[0], b[1], b[2], b[3] = version<<4|h.GNS&15, h.Next, byte(h.Flags), h.MaxLength
+}
+
+// A Metadata is the metadata header.
+type Metadata struct {
+	Request, Action uint8 // vectors
+	HopLimit        uint8
+	Length          uint8 // words of the stack
+}
+
+// Put writes the header.
+func (m Metadata) Put(b []byte) { b[0], b[1], b[2], b[3] = m.Request, m.Action, m.HopLimit, m.Length }
+
+// Why [Locate] finds no IFA packet, or none of the form that this package knows.
+var (
+	ErrNotIP       = errors.New("no whole IP header")
+	ErrProtocol    = errors.New("not protocol 253 (of IPv6: next header) right behind the IP header")
+	ErrFragment    = errors.New("a fragment")
+	ErrCut         = errors.New("cut off: headers and stack are longer than the datagram")
+	ErrVersion     = errors.New("not version 2")
+	ErrFlags       = errors.New("checksum header, tail stamp or metadata fragment")
+	ErrNext        = errors.New("neither TCP nor UDP behind the IFA header")
+	ErrNotAligned  = errors.New("the stack is no whole number of hops")
+	ErrOtherLayout = errors.New("no hops of name space 15")
+)
+
+// A Place says where the parts of an IFA packet are, from its IP header on.
+type Place struct {
+	Header, Transport, Metadata, Stack, Payload int
+}
+
+// Locate finds the parts of IFA in an IP packet, of which ip has what was captured. It allocates nothing.
+func Locate(ip []byte) (Place, error) {
+	at, total, err := network(ip)
+	if err != nil {
+		return Place{}, err
+	}
+	ip = ip[:min(total, len(ip))]
+	p := Place{Header: at, Transport: at + HeaderSize}
+	if len(ip) < p.Transport {
+		return Place{}, ErrCut
+	}
+	h := ReadHeader(ip[at:])
+	switch {
+	case ip[at]>>4 != version:
+		return Place{}, ErrVersion
+	case h.Flags&(Checksummed|TailStamp|Fragmented) != 0:
+		return Place{}, ErrFlags
+	}
+	n, err := TransportSize(h.Next, ip[p.Transport:])
+	if err != nil {
+		return Place{}, err
+	}
+	p.Metadata = p.Transport + n
+	p.Stack = p.Metadata + HeaderSize
+	if len(ip) < p.Stack {
+		return Place{}, ErrCut
+	}
+	if p.Payload = p.Stack + 4*int(ip[p.Stack-1]); len(ip) < p.Payload {
+		return Place{}, ErrCut
+	}
+	return p, nil
+}
+
+// network is the IP header of an IFA packet: where what is behind it begins, and how long the datagram is.
+func network(ip []byte) (at, total int, err error) {
+	switch {
+	case len(ip) >= 20 && ip[0]>>4 == 4:
+		at, total = int(ip[0]&15)*4, int(binary.BigEndian.Uint16(ip[2:]))
+		if at < 20 || total < at {
+			return 0, 0, ErrNotIP
+		}
+		if ip[9] != Protocol {
+			return 0, 0, ErrProtocol
+		}
+		if binary.BigEndian.Uint16(ip[6:])&0x3fff != 0 {
+			return 0, 0, ErrFragment
+		}
+		return at, total, nil
+	case len(ip) >= 40 && ip[0]>>4 == 6:
+		if ip[6] != Protocol {
+			return 0, 0, ErrProtocol
+		}
+		return 40, 40 + int(binary.BigEndian.Uint16(ip[4:])), nil
+	}
+	return 0, 0, ErrNotIP
+}
+
+// TransportSize is the length of the TCP or UDP header at the beginning of b.
+func TransportSize(proto uint8, b []byte) (int, error) {
+	switch proto {
+	case 17:
+		if len(b) >= 8 {
+			return 8, nil
+		}
+	case 6:
+		if len(b) >= 20 {
+			if n := int(b[12]>>4) * 4; n >= 20 && n <= len(b) {
+				return n, nil
+			}
+		}
+	default:
+		return 0, ErrNext
+	}
+	return 0, ErrCut
+}
+
+// ReadHeader reads the IFA header.
+func ReadHeader(b []byte) Header {
+	return Header{GNS: b[0] & 15, Next: b[1], Flags: Flags(b[2]), MaxLength: b[3]}
+}
+
+// ReadMetadata reads the metadata header.
+func ReadMetadata(b []byte) Metadata {
+	return Metadata{Request: b[0], Action: b[1], HopLimit: b[2], Length: b[3]}
+}
