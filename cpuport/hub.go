@@ -22,7 +22,8 @@ const MaxFrame = 16383
 type Packet struct {
 	// Port is the name of the port that it came in at; "" if that has none any more.
 	Port string
-	// VLAN is that in which it came in, 0 at a router interface of a port or PortChannel. It may be in the frame's tag.
+	// VLAN is that in which it came in, 0 at a router interface of a port or PortChannel. It may be in the frame's
+	// tag.
 	VLAN uint16
 	// Trap is why the CPU has it, as SONiC's COPP_TRAP calls it; "": an ACL, a route or a neighbour said so.
 	Trap string
@@ -39,8 +40,8 @@ type Packet struct {
 type Sample struct {
 	Rate   uint32 // of one in so many that it was sampled by; 0: it was dropped
 	Egress bool   // sampled as it left by Out; else as it came in
-	// Pool is how many packets there were to sample from at its port and in its direction, up to it; Lost how many samples
-	// of those, or how many that were dropped, have been lost before.
+	// Pool is how many packets there were to sample from at its port and in its direction, up to it; Lost how many
+	// samples of those, or how many that were dropped, have been lost before.
 	Pool, Lost uint64
 	Copies     uint16 // that go to ports, the last to Out
 	Out        string // "": none, or one that has no name any more
@@ -129,16 +130,16 @@ func New() *Hub {
 	return &Hub{frames: make(chan Frame, SendQueue), more: make(chan struct{}, 1), name: func(uint16) string { return "" }}
 }
 
-// SetNames tells the hub how to find the name of a port by its number, of the chip that is there now; it is called when
-// a client takes a frame, by the client's goroutine.
+// SetNames tells the hub how to find the name of a port by its number, of the chip that is there now; it is called
+// when a client takes a frame, by the client's goroutine.
 func (h *Hub) SetNames(name func(port uint16) string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.name = name
 }
 
-// Punt takes a frame that the chip has punted at the port with a number; p.Port is not used. It never waits, copies the
-// data, and in the long run allocates nothing, so that a chip may call it from its packet path.
+// Punt takes a frame that the chip has punted at the port with a number; p.Port is not used. It never waits, copies
+// the data, and in the long run allocates nothing, so that a chip may call it from its packet path.
 func (h *Hub) Punt(p Packet, in uint16) {
 	if h == nil {
 		return
@@ -148,8 +149,8 @@ func (h *Hub) Punt(p Packet, in uint16) {
 	h.punt(p, in, noPort)
 }
 
-// PuntSample is Punt for a packet that was sampled, or dropped, with the number of the port that p.Sample.Out is to name.
-// Samples that find no room are counted by the port that they are of, and the next one says so.
+// PuntSample is Punt for a packet that was sampled, or dropped, with the number of the port that p.Sample.Out is to
+// name. Samples that find no room are counted by the port that they are of, and the next one says so.
 func (h *Hub) PuntSample(p Packet, in, out uint16) {
 	if h == nil {
 		return
@@ -225,7 +226,8 @@ func (h *Hub) Done(f Frame, err error) {
 	h.tell(f.from, err)
 }
 
-// maxRefusals is how many refusals wait for a line; a client that sends nonsense and does not listen is told of these.
+// maxRefusals is how many refusals wait for a line; a client that sends nonsense and does not listen is told of
+// these.
 const maxRefusals = 64
 
 // tell tells a line why a frame of its was not sent, if it is still there.
@@ -243,8 +245,8 @@ func (h *Hub) Counts() Counts {
 	return h.counts
 }
 
-// Attach makes the caller the client. It fails, naming who is, if there is one: the frames of one interface are never
-// for two. who is its name in such messages, at most 255 bytes.
+// Attach makes the caller the client. It fails, naming who is, if there is one: the frames of one interface are
+// never for two. who is its name in such messages, at most 255 bytes.
 func (h *Hub) Attach(who string) (*Line, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -264,8 +266,8 @@ type Line struct {
 	refused []string // guarded by hub.mu
 }
 
-// Receive returns the next frame that was punted, whose data is the caller's. It waits for one until ctx ends. An error
-// of type [*Refusal] is about a frame that was sent, and the line goes on.
+// Receive returns the next frame that was punted, whose data is the caller's. It waits for one until ctx ends. An
+// error of type [*Refusal] is about a frame that was sent, and the line goes on.
 func (l *Line) Receive(ctx context.Context) (Packet, error) {
 	for {
 		p, ok, err := l.take()

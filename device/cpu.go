@@ -55,7 +55,8 @@ const mostOfFrame = 256
 func samplePacket(chip *saisim.Chip, o *saisim.Out) cpuport.Packet {
 	s := &o.Sample
 	p := cpuport.Packet{
-		VLAN: o.VLAN, Trap: o.Trap.String(), Time: chip.TrueTime(o.At), Data: o.Data[:min(len(o.Data), mostOfFrame)], Len: o.Len,
+		VLAN: o.VLAN, Trap: o.Trap.String(), Time: chip.TrueTime(o.At),
+		Data: o.Data[:min(len(o.Data), mostOfFrame)], Len: o.Len,
 		Sample: cpuport.Sample{
 			Rate: s.Rate, Egress: s.Egress, Pool: s.Pool, Lost: s.Lost, Copies: s.Copies, OutVLAN: s.VLAN,
 		},

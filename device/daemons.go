@@ -140,8 +140,8 @@ type Orchagent struct {
 	doubt   *doubt    // of the ASIC; nil: nobody is told
 }
 
-// A tamOrch is the orch of a TAM feature. A package that sees the type of one, as a field of a field, compiles all of
-// tamorch.Feature for it again.
+// A tamOrch is the orch of a TAM feature. A package that sees the type of one, as a field of a field, compiles all
+// of tamorch.Feature for it again.
 type tamOrch interface {
 	// ChipThere says that there is a chip to ask.
 	ChipThere()
@@ -297,9 +297,9 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	return nil
 }
 
-// Start creates the objects of all rows in APPL_DB, then has the ASIC brought to this view. Nothing is reported active
-// before that. What STATE_DB knows not to be in force is left out of the view, and comes after it as changes do: it may
-// not fit, and would fail the whole view.
+// Start creates the objects of all rows in APPL_DB, then has the ASIC brought to this view. Nothing is reported
+// active before that. What STATE_DB knows not to be in force is left out of the view, and comes after it as changes
+// do: it may not fit, and would fail the whole view.
 func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	adopts := o.asic.Adopting()
 	hold := func(ctx context.Context) error { return o.Daemon.Hold(ctx, adopts) }
@@ -352,7 +352,8 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 
 // followsView has those go on who wait for a chip that can be asked what it supports.
 func (o *Orchagent) followsView(ctx context.Context) error {
-	return errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx), o.traps.ViewApplied(ctx), o.samples.ViewApplied(ctx))
+	return errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx), o.traps.ViewApplied(ctx),
+		o.samples.ViewApplied(ctx))
 }
 
 // PollCounters reads the sessions' counters now.
@@ -452,8 +453,8 @@ func newMgmt(cfg mgmt.Config) (*mgmt.Server, error) {
 	return mgmt.NewServer(cfg)
 }
 
-// serveMgmt serves until ctx ends. While the databases cannot be worked with, or another mgmtd works on them, clients
-// are refused with the reason.
+// serveMgmt serves until ctx ends. While the databases cannot be worked with, or another mgmtd works on them,
+// clients are refused with the reason.
 func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, at Addresses, c Common) error {
 	c = c.named("mgmtd")
 	h, a := newHealth("mgmtd"), newAlarms(r)

@@ -56,8 +56,8 @@ type SimConfig struct {
 	// Host has hostd run: the switch is a host at its router interfaces. Whoever takes the chip's output has to hand
 	// what goes to the CPU to [Sim.Punt].
 	Host bool
-	// SFlow has sflowd run, which gives it each datagram for a collector; the bytes are valid during the call only. Whoever
-	// takes the chip's output has to hand what goes to the CPU to [Sim.Punt].
+	// SFlow has sflowd run, which gives it each datagram for a collector; the bytes are valid during the call only.
+	// Whoever takes the chip's output has to hand what goes to the CPU to [Sim.Punt].
 	SFlow func(to netip.AddrPort, datagram []byte) error
 	// Attach is called with every chip as it is made, also after a restart of syncd; may be nil.
 	Attach func(*saisim.Chip)

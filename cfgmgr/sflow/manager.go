@@ -1,8 +1,10 @@
-// Package sflow is the manager of sFlow: it brings SFLOW, SFLOW_COLLECTOR and SFLOW_SESSION of CONFIG_DB to APPL_DB, where
-// each port has a row of its own that says how it is sampled, and reports in STATE_DB what became of every row.
+// Package sflow is the manager of sFlow: it brings SFLOW, SFLOW_COLLECTOR and SFLOW_SESSION of CONFIG_DB to
+// APPL_DB, where each port has a row of its own that says how it is sampled, and reports in STATE_DB what became of
+// every row.
 //
-// APPL_DB is a function of the rows that are in CONFIG_DB now, never of their order. What a port's row does not say is as the
-// row of all ports has it, then as SFLOW has it; the rate is a millionth of the port's speed, as in SONiC.
+// APPL_DB is a function of the rows that are in CONFIG_DB now, never of their order. What a port's row does not say
+// is as the row of all ports has it, then as SFLOW has it; the rate is a millionth of the port's speed, as in
+// SONiC.
 //
 // What belongs here: decisions about those tables of CONFIG_DB. No SAI, and no datagrams.
 package sflow
@@ -100,8 +102,8 @@ func (m *Manager) collectors(global schema.SFlow) {
 		case err != nil:
 			m.out.Report(row, schema.StatusFailed, schema.Reason(err))
 		case n > schema.MaxSFlowCollectors:
-			m.out.Report(row, schema.StatusFailed, fmt.Sprintf("there are %d collectors before it by name, want at most %d in all",
-				n-1, schema.MaxSFlowCollectors))
+			m.out.Report(row, schema.StatusFailed, fmt.Sprintf(
+				"there are %d collectors before it by name, want at most %d in all", n-1, schema.MaxSFlowCollectors))
 		case !global.Up:
 			m.out.Report(row, schema.StatusPending, down)
 		default:

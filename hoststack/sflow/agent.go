@@ -1,10 +1,10 @@
-// Package sflow is the switch's sFlow agent: packets that the chip has sampled or dropped and counters of ports go in, with
-// time, and datagrams come out ([Agent]); and the daemon around it, which has its configuration and the counters from the
-// databases ([Daemon]).
+// Package sflow is the switch's sFlow agent: packets that the chip has sampled or dropped and counters of ports go
+// in, with time, and datagrams come out ([Agent]); and the daemon around it, which has its configuration and the
+// counters from the databases ([Daemon]).
 //
 // Nothing here grows with traffic: a datagram is sent when it is full, or a second after its first sample. What a
-// collector could not be sent is counted and gone. Notifications of drops are limited to so many per second; those that
-// are not sent are counted, and the next one of the same port says how many they have been.
+// collector could not be sent is counted and gone. Notifications of drops are limited to so many per second; those
+// that are not sent are counted, and the next one of the same port says how many they have been.
 //
 // What belongs here: what is sent, and to whom. How it looks on the wire is tam/sflow's; sockets are the caller's.
 package sflow
@@ -164,7 +164,9 @@ func (a *Agent) sampled(p *cpuport.Packet, now time.Time) {
 		if d := p.Data; len(d) >= 16 && binary.BigEndian.Uint16(d[12:]) == 0x8100 {
 			priority = uint32(d[14] >> 5)
 		}
-		f.Switch = &wire.Switch{InVLAN: uint32(p.VLAN), InPriority: priority, OutVLAN: uint32(x.OutVLAN), OutPriority: priority}
+		f.Switch = &wire.Switch{
+			InVLAN: uint32(p.VLAN), InPriority: priority, OutVLAN: uint32(x.OutVLAN), OutPriority: priority,
+		}
 	}
 	if a.add(f, now) {
 		s.sequence++

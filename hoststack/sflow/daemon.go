@@ -30,8 +30,8 @@ type Config struct {
 	Lost func() (uint64, bool)
 }
 
-// A Daemon is an agent with its configuration: it follows APPL_DB, and reads counters when they are due. Its methods run on
-// the goroutine of its daemon.
+// A Daemon is an agent with its configuration: it follows APPL_DB, and reads counters when they are due. Its
+// methods run on the goroutine of its daemon.
 type Daemon struct {
 	cfg        Config
 	log        *slog.Logger
@@ -142,8 +142,8 @@ func (d *Daemon) settle(context.Context) error {
 	return nil
 }
 
-// address is what the switch is called by: the address of the interface that is asked for, the first IPv4 one, or else
-// that of the first interface that has one, loopbacks first. Not valid: it has none.
+// address is what the switch is called by: the address of the interface that is asked for, the first IPv4 one, or
+// else that of the first interface that has one, loopbacks first. Not valid: it has none.
 func (d *Daemon) address(of string) netip.Addr {
 	type candidate struct {
 		class int
@@ -265,7 +265,9 @@ func (d *Daemon) tell(ctx context.Context) error {
 		}
 		want["sflowd"] = all
 		for name, s := range d.sent {
-			want[name] = swss.FieldValues{"datagrams": n(s.datagrams), "bytes": n(s.bytes), "errors": n(s.errors), "last-error": s.last}
+			want[name] = swss.FieldValues{
+				"datagrams": n(s.datagrams), "bytes": n(s.bytes), "errors": n(s.errors), "last-error": s.last,
+			}
 		}
 	}
 	table := swss.NewTable(d.cfg.Redis.DB(swss.CountersDB), schema.CountersSFlow)

@@ -8,8 +8,8 @@ type Mapping struct {
 	Reason wire.Reason
 }
 
-// Mappings are those of all reasons. Where the registry has no word for one, it is its group's "unknown"; a record of the
-// notification has the chip's own word too, so that nothing is lost.
+// Mappings are those of all reasons. Where the registry has no word for one, it is its group's "unknown"; a record
+// of the notification has the chip's own word too, so that nothing is lost.
 func Mappings() []Mapping {
 	return []Mapping{
 		{"port-down", wire.UnknownL2},

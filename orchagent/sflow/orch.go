@@ -1,5 +1,5 @@
-// Package sflow makes SFLOW_SESSION_TABLE of APPL_DB into samplers of the ASIC: a SAMPLEPACKET object for each rate that is
-// asked for, and the ports that have it. Where samples go is the trap sample_packet's, of package copp.
+// Package sflow makes SFLOW_SESSION_TABLE of APPL_DB into samplers of the ASIC: a SAMPLEPACKET object for each rate
+// that is asked for, and the ports that have it. Where samples go is the trap sample_packet's, of package copp.
 //
 // What belongs here: samplers, and the ports that they are of. Datagrams are sflowd's.
 package sflow
@@ -68,8 +68,9 @@ func New(cfg Config) *Orch {
 	return o
 }
 
-// ViewApplied says that syncd has applied the view to the ASIC. Until then nothing is created: while a view is being made
-// the ASIC is not asked whether it supports something, and anything unsupported would fail the whole view.
+// ViewApplied says that syncd has applied the view to the ASIC. Until then nothing is created: while a view is
+// being made the ASIC is not asked whether it supports something, and anything unsupported would fail the whole
+// view.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
 	return o.ledger.Settle(ctx)
@@ -195,7 +196,8 @@ func (o *Orch) sweep(ctx context.Context) error {
 		if slices.Contains(used, oid) {
 			continue
 		}
-		if err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeSamplepacket, oid)); err != nil && orch.Classify(err) != orch.Benign {
+		err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeSamplepacket, oid))
+		if err != nil && orch.Classify(err) != orch.Benign {
 			errs = append(errs, fmt.Errorf("the sampler of one in %d stays in the ASIC: %w", rate, err))
 			continue
 		}

@@ -117,7 +117,7 @@ func (c *driver) enterAll(to Cycle) {
 				at := c.macs.enters(cp.at)
 				if at > to {
 					c.enter.Push(timed{at, pk})
-				} else if c.samples.enters(p, pk); !calm || !p.calm || at > c.bridge.fdb.sweepAt ||
+				} else if c.samples.enters(p, pk) || !calm || !p.calm || at > c.bridge.fdb.sweepAt ||
 					!c.ingress.usual(p, pk, at) {
 					n = c.gather(n, at, pk)
 				}

@@ -31,7 +31,7 @@ func (c *Engine) applyPorts(row config.Row, gone bool) {
 	case config.Switch:
 		c.applySwitch(r, gone)
 	case config.Sampler:
-		c.samples.applySampler(r, gone)
+		c.mirrors.samples.applySampler(r, gone)
 	case config.Port:
 		c.macs.applyPort(r, gone)
 	case config.LAG:

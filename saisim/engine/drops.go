@@ -33,4 +33,6 @@ type Drop struct {
 type dropTakers struct {
 	told func(*Drop)
 	now  Drop // what is being told, so that it is not made anew each time
+	// sample says that what is told next is the end of a sample.
+	sample bool
 }

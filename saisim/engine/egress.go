@@ -72,7 +72,7 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 		return 0, false
 	}
 	mirrors &^= c.recorders
-	if x := p.choose(stageEgress); mirrors != 0 || x.from != nil {
+	if x := p.samplers[stageEgress].choose(stageEgress, &p.sampling[stageEgress]); mirrors != 0 || x.from != nil {
 		c.copiedAtEnd(mirrors, x, p, *cp)
 	}
 	if cp.session != nil {

@@ -12,7 +12,6 @@ type Engine struct {
 	macs      macs
 	ingress   ingressPipe
 	mirrors   mirrors
-	samples   samples
 	queues    queues
 	wires     wires
 	egress    egressPipe
@@ -52,17 +51,16 @@ func (c *Engine) wire() {
 		egress: &c.egress,
 	}
 	c.queues = queues{core: &c.core, watch: &c.watch, fates: &c.fates, egress: &c.egress, wires: &c.wires}
-	c.samples = samples{
-		core: &c.core, watch: &c.watch, fates: &c.fates, traps: &c.traps, egress: &c.egress, wires: &c.wires,
-	}
 	c.mirrors = mirrors{
 		core: &c.core, watch: &c.watch, programs: &c.programs, recording: &c.recording, fates: &c.fates,
-		bridge: &c.bridge, queues: &c.queues, samples: &c.samples,
+		bridge: &c.bridge, queues: &c.queues, samples: samples{
+			core: &c.core, watch: &c.watch, fates: &c.fates, traps: &c.traps, egress: &c.egress, wires: &c.wires,
+		},
 	}
 	c.ingress = ingressPipe{
 		core: &c.core, watch: &c.watch, programs: &c.programs, recording: &c.recording, fates: &c.fates,
 		traps: &c.traps, bridge: &c.bridge, router: &c.router, acl: &c.acl, clamps: &c.clamps, queues: &c.queues,
-		mirrors: &c.mirrors, samples: &c.samples, wires: &c.wires,
+		mirrors: &c.mirrors, samples: &c.mirrors.samples, wires: &c.wires,
 	}
 	c.macs = macs{
 		core: &c.core, watch: &c.watch, programs: &c.programs, recording: &c.recording, fates: &c.fates,
@@ -74,7 +72,7 @@ func (c *Engine) wire() {
 	}
 	c.driver = driver{
 		core: &c.core, macs: &c.macs, ingress: &c.ingress, bridge: &c.bridge, mirrors: &c.mirrors,
-		queues: &c.queues, sketch: &c.sketch, wires: &c.wires, samples: &c.samples, vector: maxVector,
+		queues: &c.queues, sketch: &c.sketch, wires: &c.wires, samples: &c.mirrors.samples, vector: maxVector,
 	}
 }
 

@@ -84,8 +84,8 @@ func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
 	if punted || why == drop.Policer {
 		d.Trap = pk.trap
 	}
-	if cp.sample {
-		d.Trap = config.TrapSample
+	if t.sample {
+		t.sample, d.Trap = false, config.TrapSample
 	}
 	if t.told != nil {
 		t.told(d)

@@ -80,7 +80,7 @@ func (c *ingressPipe) calm() bool {
 // and nothing has happened.
 func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 	data := pk.data
-	if !usualIPv4(data, pk.length) || c.clamps.wants(data) || pk.sampled {
+	if !usualIPv4(data, pk.length) || c.clamps.wants(data) {
 		return false
 	}
 	from, out := c.between(&p.in, binary.BigEndian.Uint64(data)>>16, binary.BigEndian.Uint64(data[6:])>>16)
@@ -202,14 +202,13 @@ func (c *ingressPipe) lookup(x *entering) {
 // finish is the end of the pipe.
 func (c *ingressPipe) finish(p *port, pk *packet) {
 	v := &pk.verdict
-	if v.kind == toNobody && !v.cpu && pk.mirrors == 0 && pk.record == nil && !pk.sampled {
+	if v.kind == toNobody && !v.cpu && pk.mirrors == 0 && pk.record == nil && !pk.sampled() {
 		c.goesNowhere(p, pk)
 		return
 	}
 	pk.own.session, pk.ecn = pk.stamp, pk.h.ecn()
-	pk.plain = !c.stepping && !pk.sampled &&
-		v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && pk.run == nil && pk.graph == nil &&
-		!pk.meetsIFA()
+	pk.plain = !c.stepping && !pk.sampled() && !pk.meetsIFA() &&
+		v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && pk.run == nil && pk.graph == nil
 	pk.to = v.to
 	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
 }

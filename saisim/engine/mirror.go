@@ -17,7 +17,7 @@ type mirrors struct {
 	fates     *fates
 	bridge    *bridge
 	queues    *queues
-	samples   *samples
+	samples   samples
 }
 
 // applyMirror compiles a session.

@@ -42,8 +42,6 @@ type flight struct {
 	usual bool
 	late  bool // rx is later than the packet came, by lateBy
 	ecn   bool // its IP header has a codepoint of ECN
-	// sampled says that its ingress port's sampler has chosen it; then it is neither plain nor usual.
-	sampled bool
 	// pushPriority is the priority of a tag that the egress adds.
 	pushPriority uint8
 
@@ -58,9 +56,8 @@ type passing struct {
 	run     *passage   // of a program; nil: there is none
 	graph   *chipGraph // that it met; nil: its trail is not kept
 	counted bool       // it met a plan, so that its path is counted
-	mirrors uint64     // ingress mirror sessions, by index
-	record  *choice    // sessions that record it; nil: none
-	chosen  chosen     // if it is sampled
+	copied
+	record  *choice // sessions that record it; nil: none
 	fixed   describe.Marks
 	act     actions     // traps and ACLs together
 	trap    config.Trap // the first that wants a copy
@@ -82,6 +79,15 @@ type asked struct {
 	stamp *stampAction
 	ifa   ifaMatch
 }
+
+// copied says who gets copies of a packet as it came in.
+type copied struct {
+	mirrors uint64 // ingress mirror sessions, by index
+	chosen  chosen // the CPU, by a sampler
+}
+
+// sampled reports whether the sampler of its port has chosen it; then it is neither plain nor usual.
+func (p *passing) sampled() bool { return p.chosen.from != nil }
 
 // whole fills what is in passing of a usual packet that meets something unusual after the ingress pipe.
 func (p *packet) whole() {
@@ -141,7 +147,6 @@ type copyOf struct {
 	result  stampResult // what the session did
 	asked   bool        // queue was asked for room
 	raw     bool        // leaves as it came in
-	sample  bool        // for the CPU, by a sampler
 	ce      bool        // to be marked: congestion experienced
 	watched bool        // the port has its trail, for an observer
 	same    bool        // leaves as it came in, but for a record, and with all of the packet
@@ -340,4 +345,16 @@ type ifaWork struct {
 	queue   uint8     // there, and the bytes that were in it
 	depth   uint32
 	leaves  Cycle
+}
+
+// cameIn is the VLAN that the packet came in, 0 at a router interface of a port or LAG. One that is routed has another
+// by now.
+func (pk *packet) cameIn() uint16 {
+	switch {
+	case pk.router == nil:
+		return pk.vid
+	case pk.router.vlan != nil:
+		return pk.router.vlan.id
+	}
+	return 0
 }

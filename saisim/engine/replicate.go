@@ -37,7 +37,7 @@ func (c *ingressPipe) copies(pk *packet) {
 	if pk.mirrors != 0 {
 		c.mirrors.mirror(pk.mirrors, &copyOf{pk: pk, raw: true})
 	}
-	if pk.sampled {
+	if pk.sampled() {
 		c.samples.leavesPipe(pk, out, copies, why)
 	}
 	if n == 0 {
@@ -181,18 +181,6 @@ func (c *ingressPipe) punt(cp *copyOf, queue uint8) {
 	})
 	c.freeCopy(cp)
 	c.fates.release(pk)
-}
-
-// cameIn is the VLAN that the packet came in, 0 at a router interface of a port or LAG. One that is routed has another
-// by now.
-func (pk *packet) cameIn() uint16 {
-	switch {
-	case pk.router == nil:
-		return pk.vid
-	case pk.router.vlan != nil:
-		return pk.router.vlan.id
-	}
-	return 0
 }
 
 // dropHere drops a packet without copies that goes nowhere.

@@ -5,71 +5,6 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A Sample is what the chip says of a frame that it has sampled.
-type Sample struct {
-	Rate   uint32 // of one in so many; 0: the frame is no sample
-	Egress bool   // as it leaves by a port; else as it came in
-	// Pool is how many frames there were to choose from up to this one, itself included, and Lost how many samples
-	// there were that the policer of the trap has not let pass, before it.
-	Pool, Lost uint64
-	// Copies are how many of the frame go to ports, Port is that of the last one; 0 and CPUPort: none.
-	Copies  uint16
-	Port    PortID
-	VLAN    uint16 // in which it leaves; 0: none, or by a router interface of a port or LAG
-	Dropped bool   // it goes nowhere, not to the CPU either, for Why
-	Why     drop.Reason
-}
-
-// A sampler chooses frames.
-type sampler struct {
-	config.Sampler
-	shared [2]sampling // of all its ports, by direction
-}
-
-// A sampling is where choosing has come to. The gap between two samples is drawn from 1 to 2 Rate - 1, each as likely as
-// the others, so that it is the rate on average and no pattern in the traffic keeps step with it.
-type sampling struct {
-	stream     uint64 // of random numbers: each has its own
-	drawn      uint64 // gaps, since the rate changed
-	gap        uint64 // frames up to the next that is chosen, itself included
-	rate       uint32 // that the gap was drawn for; 0: none was
-	pool, lost uint64
-}
-
-// sharedStream are the streams of samplers that are shared; those of a port have its number.
-const sharedStream = 1 << 20
-
-// takes reports whether the next frame is chosen.
-func (s *sampling) takes(rate uint32) bool {
-	s.pool++
-	if s.rate != rate {
-		s.rate, s.drawn = rate, 0
-		s.draw()
-	}
-	if s.gap--; s.gap > 0 {
-		return false
-	}
-	s.draw()
-	return true
-}
-
-// draw draws the next gap, by the mix of SplitMix64.
-func (s *sampling) draw() {
-	s.drawn++
-	x := (s.stream<<32 + s.drawn) * 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	s.gap = 1 + (x^x>>31)%(2*uint64(s.rate)-1)
-}
-
-// A chosen is a sample to be.
-type chosen struct {
-	from     *sampling // nil: the frame is not chosen
-	pool     uint64
-	rate     uint32
-	truncate int
-}
-
 // samples choose frames, and hand them to the CPU.
 type samples struct {
 	*core
@@ -98,33 +33,21 @@ func (c *samples) applySampler(r config.Sampler, gone bool) {
 	}
 }
 
-// choose chooses the frame that comes next at a port, or not.
-func (p *port) choose(stage int) chosen {
-	s := p.samplers[stage]
-	if s == nil {
-		return chosen{}
-	}
-	x := &p.sampling[stage]
-	if s.Shared {
-		x = &s.shared[stage]
-	}
-	if !x.takes(s.Rate) {
-		return chosen{}
-	}
-	return chosen{x, x.pool, s.Rate, s.Truncate}
-}
-
-// enters chooses a packet as it enters the ingress pipe, or not.
-func (c *samples) enters(p *port, pk *packet) {
+// enters chooses a packet as it enters the ingress pipe, or not, and reports which.
+func (c *samples) enters(p *port, pk *packet) bool {
 	if p == nil || p.samplers[stageIngress] == nil {
-		return
+		return false
 	}
-	if x := p.choose(stageIngress); x.from != nil {
-		pk.sampled, pk.chosen = true, x
+	x := p.samplers[stageIngress].choose(stageIngress, &p.sampling[stageIngress])
+	if x.from == nil {
+		return false
 	}
+	pk.chosen = x
+	return true
 }
 
-// leavesPipe hands over a packet that was chosen, at the end of the ingress pipe: copies go to ports, the last to out.
+// leavesPipe hands over a packet that was chosen, at the end of the ingress pipe: copies go to ports, the last to
+// out.
 func (c *samples) leavesPipe(pk *packet, out *port, copies int, why drop.Reason) {
 	s := Sample{Copies: uint16(copies), Port: CPUPort, Dropped: copies == 0 && !pk.verdict.cpu}
 	if s.Dropped {
@@ -155,7 +78,6 @@ func (c *samples) leavesPort(m *mirroring) {
 func (c *samples) passes(pk *packet, x *chosen) (cp *copyOf, queue uint8) {
 	to := c.traps.cpu(config.TrapSample)
 	cp = c.copy(pk, tagAction{})
-	cp.sample = true
 	c.books.Copies++
 	if c.ledger != nil {
 		c.ledger.Copied(pk.id, 1)
@@ -171,6 +93,9 @@ func (c *samples) passes(pk *packet, x *chosen) (cp *copyOf, queue uint8) {
 	p := c.port(pk.in)
 	if p != nil {
 		p.totals.PolicedCopies++
+	}
+	if c.takers != nil {
+		c.takers.sample = true
 	}
 	c.fates.dropWith(p, cp, drop.Policer, Trail{}) // the trail is that of the frame, which goes on
 	c.freeCopy(cp)

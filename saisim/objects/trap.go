@@ -119,8 +119,9 @@ func (ts *traps) trapKind() *kind {
 	}
 }
 
-// trapGroupKind makes trap groups. That of the switch itself is for all packets to the CPU that no trap object
-// is for, whatever its administrative state. Packets to the CPU do not wait in its queues: they say by which they came.
+// trapGroupKind makes trap groups. That of the switch itself is for all packets to the CPU that no trap object is
+// for, whatever its administrative state. Packets to the CPU do not wait in its queues: they say by which they
+// came.
 func (ts *traps) trapGroupKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{
@@ -160,7 +161,8 @@ func checkTrapGroup(o *object) error {
 	return nil
 }
 
-// checkSampleTrap refuses that samples go elsewhere than to the CPU. Which way they go there is all that their trap says.
+// checkSampleTrap refuses that samples go elsewhere than to the CPU. Which way they go there is all that their trap
+// says.
 func checkSampleTrap(o *object) error {
 	if o.enum(sai.HostifTrapAttrTrapType) != sai.HostifTrapTypeSamplepacket {
 		return nil

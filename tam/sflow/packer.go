@@ -6,8 +6,8 @@ import (
 	"net/netip"
 )
 
-// A Packer puts samples of one sub-agent together into datagrams, in the order in which they come, and numbers those. An
-// agent address that changes counts from the next datagram on.
+// A Packer puts samples of one sub-agent together into datagrams, in the order in which they come, and numbers
+// those. An agent address that changes counts from the next datagram on.
 type Packer struct {
 	Agent    netip.Addr
 	SubAgent uint32
@@ -25,8 +25,8 @@ const headLen = 4 + 20 + 4*4
 // Waiting reports whether there are samples that have not been sent.
 func (p *Packer) Waiting() bool { return p.n > 0 }
 
-// Add adds a sample. If there is no room for it, send is called with what has been added before. A sample that is too
-// long for a datagram of its own is not added, and an error.
+// Add adds a sample. If there is no room for it, send is called with what has been added before. A sample that is
+// too long for a datagram of its own is not added, and an error.
 func (p *Packer) Add(s Sample, uptime uint32, send func([]byte)) error {
 	if p.n == 0 {
 		p.bytes = appendHead(p.bytes[:0], p.Agent, p.SubAgent, 0, 0, 0)
