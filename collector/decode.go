@@ -23,6 +23,7 @@ type DecodeOptions struct {
 	Packets bool // each stamped packet too, before the report
 	Paths   int  // of flows, that are kept apart at most; 0: DefaultPaths
 	Exact   bool // keep every different latency, while there is memory
+	IFA     bool // the hops of Inband Flow Analyzer, instead of tail-stamp records
 	// Memory is how many bytes all distributions of latencies take together at most; 0: DefaultMemory.
 	Memory int64
 	// Each, if there is one, is given each stamped frame, and Reported is called after each report.
@@ -40,7 +41,7 @@ func DecodeTailStamp(ctx context.Context, out io.Writer, path string, opts Decod
 	}
 	defer in.Close()
 	bw := bufio.NewWriter(out)
-	c := NewTailStamp(opts.Paths, opts.Memory, opts.Exact)
+	c := opts.new()
 	packets := packetPrinter(bw, opts)
 	var number int64
 	var readErr error
@@ -111,7 +112,7 @@ func packetPrinter(out io.Writer, opts DecodeOptions) func(int64, capture.Packet
 			frame = mirrored
 		}
 		f := StampedFrame{Number: number, Time: p.Time, Records: records}
-		f.Flow, _ = ParseFlow(frame)
+		f.Flow = opts.flow(frame)
 		if opts.Each != nil {
 			if err := opts.Each(f); err != nil {
 				return err

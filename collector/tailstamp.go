@@ -20,6 +20,8 @@ type TailStamp struct {
 	most, paths, hops             int    // paths of flows kept apart at most, those that are, and their hops
 	beyond                        int64  // frames with records of others
 	passed                        []byte // the path of the frame at hand
+	// read returns the records of a frame, oldest first, and the frame without what they were found in.
+	read func(frame []byte, captured time.Time) ([]tailstamp.Record, []byte)
 }
 
 // flowStamps is what is known of one flow. A flow whose frames took several routes has several paths.
@@ -62,7 +64,7 @@ func NewTailStamp(paths int, memory int64, exact bool) *TailStamp {
 	memory = cmp.Or(memory, DefaultMemory)
 	return &TailStamp{
 		flows: make(map[Flow]*flowStamps), most: cmp.Or(paths, DefaultPaths), exact: exact,
-		memory: memory, room: budget{left: memory},
+		memory: memory, room: budget{left: memory}, read: stamps,
 	}
 }
 
@@ -83,7 +85,7 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 			return nil
 		}
 	}
-	records, _ := tailstamp.Decode(frame)
+	records, frame := c.read(frame, captured)
 	if len(records) == 0 {
 		return nil
 	}

@@ -27,12 +27,12 @@ func WatchTailStamp(
 ) error {
 	bw := bufio.NewWriter(out)
 	packets := packetPrinter(bw, opts)
-	c := NewTailStamp(opts.Paths, opts.Memory, opts.Exact)
+	c := opts.new()
 	add := func(p capture.Packet) error { return packets(p.Number, p, c.Add(p.Data, p.Time, p.Len)) }
 	report := func() error {
 		r := c.Report()
 		r.File = name
-		c = NewTailStamp(opts.Paths, opts.Memory, opts.Exact)
+		c = opts.new()
 		lost, err := in.Lost()
 		if r.Missed = lost; err != nil {
 			r.Error = missedUnknown

@@ -99,9 +99,10 @@ func (x *modelPacket) parse6(b []byte) {
 	x.parse7(b[40:total])
 }
 
+// parse7 finds the ports, which are there if both are, whatever is missing behind them.
 func (x *modelPacket) parse7(b []byte) {
 	switch {
-	case x.proto == 17 && len(b) >= 8, x.proto == 6 && len(b) >= 20:
+	case (x.proto == 17 || x.proto == 6) && len(b) >= 4:
 		x.ports, x.sport, x.dport = true, binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
 	case x.proto == 58 && len(b) >= 4:
 		x.icmp = b[0]
@@ -389,7 +390,7 @@ func (d *modelDecision) flood() {
 	d.lost = false // a PortChannel without members is nobody
 }
 
-// ipFit says whether a router may forward the packet: RFC 1812, 4.2.2.11 and 5.3.7; RFC 4291, 2.5.2, 2.5.3 and 2.5.6.
+// ipFit says whether a router may forward the packet: RFC 1812, 5.2.2, 5.3.5.1 and 5.3.7; RFC 4291, 2.5.2, 2.5.3 and 2.7.
 func (x *modelPacket) ipFit() bool {
 	if !x.whole || x.tags > 1 || x.stag {
 		return false
@@ -406,9 +407,12 @@ func (x *modelPacket) ipFit() bool {
 			return false
 		}
 	}
-	everybody := netip.AddrFrom4([4]byte{255, 255, 255, 255})
-	return !(x.from.IsMulticast() || x.from.IsLoopback() || x.from == everybody ||
-		x.to.IsMulticast() || x.to.IsLoopback() || x.to.IsUnspecified())
+	for _, a := range []netip.Addr{x.from, x.to} {
+		if a.IsMulticast() || a.IsLoopback() || a.IsUnspecified() || a.Is4() && (a.As4()[0] == 0 || a.As4() == [4]byte{255, 255, 255, 255}) {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *modelDecision) route() {

@@ -276,10 +276,10 @@ func (g *fateGenerator) ip4(frame, body []byte) []byte {
 	binary.BigEndian.PutUint16(h[2:], uint16(20+len(body)))
 	src, dst := netip.MustParseAddr(g.pick("10.0.0.9", "10.0.0.9", "10.3.0.9", "192.0.2.9", "203.0.113.9")), g.address(true)
 	if g.rare(15) {
-		src = netip.MustParseAddr(g.pick("224.0.0.1", "127.0.0.1", "255.255.255.255", "240.0.0.1"))
+		src = netip.MustParseAddr(g.pick("224.0.0.1", "127.0.0.1", "255.255.255.255", "240.0.0.1", "0.0.0.0", "0.1.2.3"))
 	}
 	if g.rare(15) {
-		dst = netip.MustParseAddr(g.pick("224.0.0.5", "127.0.0.1", "0.0.0.0"))
+		dst = netip.MustParseAddr(g.pick("224.0.0.5", "127.0.0.1", "0.0.0.0", "0.1.2.3", "255.255.255.255"))
 	}
 	copy(h[12:], src.AsSlice())
 	copy(h[16:], dst.AsSlice())
@@ -312,7 +312,7 @@ func (g *fateGenerator) ip6(frame, body []byte) []byte {
 		dst = g.address(false)
 	}
 	if g.rare(15) {
-		src = netip.MustParseAddr(g.pick("ff02::1", "::1"))
+		src = netip.MustParseAddr(g.pick("ff02::1", "::1", "::"))
 	}
 	if g.rare(15) {
 		dst = netip.MustParseAddr(g.pick("ff02::1", "::1", "::"))

@@ -77,12 +77,12 @@ func newCollect() *cobra.Command {
 	f.BoolVar(&c.north.noLogin, "gnmi-no-login", false,
 		"let whoever can connect to --gnmi be admin, though others can reach the address")
 	c.ipfix.flags(cmd)
-	cmd.AddCommand(newCollectRecord(), newCollectTailStamp(), newCollectIPFIX())
+	cmd.AddCommand(newCollectRecord(), newCollectTailStamp(false), newCollectTailStamp(true), newCollectIPFIX())
 	return cmd
 }
 
-// newCollectTailStamp makes the command that reads stamps from a live interface.
-func newCollectTailStamp() *cobra.Command {
+// newCollectTailStamp makes the command that reads stamps, or the hops of IFA, from a live interface.
+func newCollectTailStamp(ifa bool) *cobra.Command {
 	var format string
 	var memory int64
 	var every time.Duration
@@ -125,6 +125,10 @@ Linux and CAP_NET_RAW.
 			defer tick.Stop()
 			return collector.WatchTailStamp(cmd.Context(), cmd.OutOrStdout(), args[0], in, tick.C, options)
 		},
+	}
+	if options.IFA = ifa; ifa {
+		c.Use, c.Short = "ifa INTERFACE", "Latency per flow and hop, from packets of Inband Flow Analyzer as they come"
+		c.Long = strings.NewReplacer("tail-stamp records", "hops of IFA", "decode tailstamp", "decode ifa").Replace(c.Long)
 	}
 	out.flags(c)
 	f := c.Flags()

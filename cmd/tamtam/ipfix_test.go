@@ -75,7 +75,7 @@ func TestCollectIPFIX(t *testing.T) {
 	go io.Copy(io.Discard, lines)
 	to := strings.TrimSpace(strings.TrimPrefix(line, "tamtam: listening at "))
 	x := ipfixOut{to: to, opts: export.Options{Enterprise: 77, Domain: 3, MTU: 1500, Refresh: time.Minute, RefreshMessages: 10}}
-	cmd := newCollectTailStamp()
+	cmd := newCollectTailStamp(false)
 	cmd.SetContext(t.Context())
 	cmd.SetErr(io.Discard)
 	if err := x.dial(cmd); err != nil {

@@ -184,13 +184,19 @@ func isSocket(path string) bool {
 }
 
 func newDecode() *cobra.Command {
-	c := &cobra.Command{Use: "decode tailstamp|record", Short: "Read measurements back out of captures",
+	c := &cobra.Command{Use: "decode tailstamp|ifa|record", Short: "Read measurements back out of captures",
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("decode what? tailstamp FILE.pcap, or record FILE.pcap --plan PLAN.json")
+			return usagef("decode what? tailstamp FILE.pcap, ifa FILE.pcap, or record FILE.pcap --plan PLAN.json")
 		}}
+	c.AddCommand(newDecodeTailStamp(false), newDecodeTailStamp(true), newDecodeRecord())
+	return c
+}
+
+// newDecodeTailStamp makes the command that reads stamps, or the hops of IFA, from a capture.
+func newDecodeTailStamp(ifa bool) *cobra.Command {
 	var format string
 	var memory int64
-	var options collector.DecodeOptions
+	options := collector.DecodeOptions{IFA: ifa}
 	ts := &cobra.Command{
 		Use:   "tailstamp FILE.pcap",
 		Short: "Latency per flow and hop, from tail-stamp records",
@@ -214,8 +220,10 @@ func newDecode() *cobra.Command {
 	ts.Flags().IntVar(&options.Paths, "paths", collector.DefaultPaths, "how many paths of flows are kept apart, at most")
 	ts.Flags().BoolVar(&options.Exact, "exact", false, exactFlag)
 	ts.Flags().Int64Var(&memory, "memory", collector.DefaultMemory>>20, memoryFlag)
-	c.AddCommand(ts, newDecodeRecord())
-	return c
+	if ifa {
+		ts.Use, ts.Short = "ifa FILE.pcap", "Latency per flow and hop, from packets of Inband Flow Analyzer"
+	}
+	return ts
 }
 
 func newConfig() *cobra.Command {

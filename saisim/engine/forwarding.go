@@ -75,9 +75,9 @@
 //     trap.
 //  2. router-down: the interface, or the router, is down for this version.
 //  3. ip-header: the parser has not found a whole header (version, lengths); there
-//     is more than one tag, or one that is no C-tag; the source is a group or
-//     loopback address, or 255.255.255.255; the destination is a group, loopback
-//     or the unspecified address; the IPv4 checksum is wrong.
+//     is more than one tag, or one that is no C-tag; source or
+//     destination is a group, loopback or the unspecified address, in IPv4 any of
+//     network 0, or 255.255.255.255; the IPv4 checksum is wrong.
 //  4. The longest prefix is looked up. If it leads to the CPU port and its action
 //     does not drop: trap ip2me, or that of the protocol where there is an object
 //     for it (ssh, snmp, bgp, bfd, gnmi, p4rt, ntp, dhcp, ospf), reason trap.

@@ -148,19 +148,20 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 
 // fitToRoute reports whether the IP header is where it is to be, behind at most
 // one VLAN tag, and right: length, version and, of IPv4, checksum; and whether
-// its addresses may be routed: from no group or loopback address, to no group,
-// loopback or unspecified address.
+// its addresses may be routed: from and to no group, loopback or unspecified address, in IPv4 all of network 0,
+// nor from or to 255.255.255.255 (RFC 1812, 5.3.5.1 and 5.3.7; RFC 4291, 2.5.2).
 func (h *headers) fitToRoute(pk *packet) bool {
 	if h.flags&flagIP == 0 || h.flags&flagTagged != 0 && !pk.tagged || h.flags&flagTwoTags != 0 {
 		return false
 	}
 	if h.flags&flagIPv6 != 0 {
 		return h.src[0]>>56 != 0xff && h.dst[0]>>56 != 0xff &&
-			(h.src[0] != 0 || h.src[1] != 1) && (h.dst[0] != 0 || h.dst[1] > 1)
+			(h.src[0] != 0 || h.src[1] > 1) && (h.dst[0] != 0 || h.dst[1] > 1)
 	}
-	src, dst := uint32(h.src[1]), uint32(h.dst[1])
-	if src>>28 == 0xe || src>>24 == 127 || src == 0xffffffff || dst>>28 == 0xe || dst>>24 == 127 || dst == 0 {
-		return false
+	for _, a := range [2]uint32{uint32(h.src[1]), uint32(h.dst[1])} {
+		if a>>28 == 0xe || a>>24 == 127 || a>>24 == 0 || a == 0xffffffff {
+			return false
+		}
 	}
 	return checksum(pk.data[h.l3:][:int(pk.data[h.l3]&15)*4]) == 0
 }

@@ -243,11 +243,19 @@ func routable(pk *packet) bool {
 	if ip.version == 4 {
 		src, dst = netip.AddrFrom4([4]byte(ip.src[12:])), netip.AddrFrom4([4]byte(ip.dst[12:]))
 		header := pk.data[ip.at : ip.at+ip.head]
-		return src.As4() != [4]byte{255, 255, 255, 255} && !src.IsMulticast() && !src.IsLoopback() &&
-			!dst.IsMulticast() && !dst.IsLoopback() && !dst.IsUnspecified() &&
-			checksum(header) == binary.BigEndian.Uint16(header[10:])
+		if checksum(header) != binary.BigEndian.Uint16(header[10:]) {
+			return false
+		}
 	}
-	return !src.IsMulticast() && !src.IsLoopback() && !dst.IsMulticast() && !dst.IsLoopback() && !dst.IsUnspecified()
+	return mayBeRouted(src) && mayBeRouted(dst)
+}
+
+// mayBeRouted reports whether packets from and to an address may be routed.
+func mayBeRouted(a netip.Addr) bool {
+	if a.Is4() && (a.As4()[0] == 0 || a.As4() == [4]byte{255, 255, 255, 255}) {
+		return false
+	}
+	return !a.IsMulticast() && !a.IsLoopback() && !a.IsUnspecified()
 }
 
 // checksum is that of RFC 791 over an IPv4 header, its own field left out.

@@ -168,10 +168,10 @@ func (g *gen) ipv4(b []byte, size int) []byte {
 	}
 	src, dst := g.ip4(), g.ip4()
 	if g.chance(4) {
-		dst = pick(g, [4]byte{224, 0, 0, 5}, [4]byte{255, 255, 255, 255}, [4]byte{127, 0, 0, 1}, [4]byte{})
+		dst = pick(g, [4]byte{224, 0, 0, 5}, [4]byte{255, 255, 255, 255}, [4]byte{127, 0, 0, 1}, [4]byte{}, [4]byte{0, 0, 0, 9})
 	}
 	if g.chance(1) {
-		src = pick(g, [4]byte{224, 0, 0, 5}, [4]byte{255, 255, 255, 255}, [4]byte{127, 0, 0, 1})
+		src = pick(g, [4]byte{224, 0, 0, 5}, [4]byte{255, 255, 255, 255}, [4]byte{127, 0, 0, 1}, [4]byte{}, [4]byte{0, 0, 0, 9})
 	}
 	b = append(b, 0x08, 0x00, byte(0x45+options), g.dscp()<<2|pick[byte](g, 0, 0, 0, 1, 2, 3), 0, 0, 0, byte(g.IntN(2)), byte(fragment>>8), byte(fragment),
 		pick[byte](g, 64, 64, 64, 64, 64, 64, 64, 1, 0, 2), proto, 0, 0)

@@ -1,0 +1,95 @@
+package collector
+
+import (
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"tamtam/saisim/tailstamp"
+	"tamtam/tam/ifa"
+)
+
+// NewIFA returns a collector as [NewTailStamp] does, of what packets of Inband Flow Analyzer say: each hop counts as
+// the record that a switch would have stamped.
+func NewIFA(paths int, memory int64, exact bool) *TailStamp {
+	c := NewTailStamp(paths, memory, exact)
+	c.read = analysed
+	return c
+}
+
+// new returns the collector that options ask for.
+func (o *DecodeOptions) new() *TailStamp {
+	if o.IFA {
+		return NewIFA(o.Paths, o.Memory, o.Exact)
+	}
+	return NewTailStamp(o.Paths, o.Memory, o.Exact)
+}
+
+// flow is that of a frame with records.
+func (o *DecodeOptions) flow(frame []byte) Flow {
+	if o.IFA {
+		_, frame = analysed(frame, time.Time{})
+	}
+	f, _ := ParseFlow(frame)
+	return f
+}
+
+// stamps reads tail-stamp records.
+func stamps(frame []byte, _ time.Time) ([]tailstamp.Record, []byte) {
+	records, _ := tailstamp.Decode(frame)
+	return records, frame
+}
+
+// analysed reads the hops of a frame that was captured at a time as records, oldest first, and returns the frame
+// without IFA; without hops it is none of IFA.
+func analysed(frame []byte, captured time.Time) ([]tailstamp.Record, []byte) {
+	l3, ok := networkOf(frame)
+	if !ok {
+		return nil, frame
+	}
+	p, err := ifa.Decode(frame[l3:])
+	if err != nil {
+		return nil, frame
+	}
+	records := make([]tailstamp.Record, 0, len(p.Hops))
+	for i := range p.Hops {
+		records = append(records, recordOf(&p.Hops[i], captured))
+	}
+	slices.Reverse(records)
+	plain := slices.Clone(frame)
+	return records, append(plain[:l3], p.Strip(plain[l3:])...)
+}
+
+// recordOf is a hop as a record. Of a layout that is not known nobody says how far its times may be trusted.
+func recordOf(h *ifa.Hop, captured time.Time) tailstamp.Record {
+	r := tailstamp.Record{SwitchID: h.Device, InPort: h.InPort, OutPort: h.OutPort, Flags: tailstamp.Flags(h.Trust)}
+	if h.LNS != ifa.LNS {
+		r.Flags |= tailstamp.Unsynchronised
+	}
+	at, ok := h.Received(captured)
+	d, taken := h.Residing()
+	if ok && at.Unix() >= 0 {
+		r.Ingress = tailstamp.At(at)
+		if taken {
+			r.Egress = tailstamp.At(at.Add(d))
+		}
+	}
+	if !taken {
+		r.Flags |= tailstamp.NoEgress
+	}
+	return r
+}
+
+// networkOf is where the IP header of a frame begins; false: it has none.
+func networkOf(frame []byte) (int, bool) {
+	for at, tags := 12, 0; len(frame) >= at+2 && tags <= tailstamp.MaxTags; at, tags = at+4, tags+1 {
+		switch binary.BigEndian.Uint16(frame[at:]) {
+		case etherCTag, etherSTag:
+		case etherIPv4, etherIPv6:
+			return at + 2, true
+		default:
+			return 0, false
+		}
+	}
+	return 0, false
+}
