@@ -14,7 +14,7 @@ type Sample struct {
 	Pool, Lost uint64
 	// Copies are how many of the frame go to ports, Port is that of the last one; 0 and CPUPort: none.
 	Copies  uint16
-	Port    PortID
+	Port    config.PortID
 	VLAN    uint16 // in which it leaves; 0: none, or by a router interface of a port or LAG
 	Dropped bool   // it goes nowhere, not to the CPU either, for Why
 	Why     drop.Reason
