@@ -33,6 +33,7 @@ func valueOf(t *testing.T, rnd *rand.Rand, k *argKind) string {
 		"<WIDTH+WIDTH...>":                                   {"16+16", "8+16+32"},
 		"<0 | 64-9216>":                                      {"0", "128", "64"},
 		"<TABLE,...>":                                        {"chip.acl", "chip.acl,ingress.b"},
+		"<NAME[,NAME]>":                                      {"a", "a,b"},
 	}[k.label]; ok {
 		return examples[rnd.IntN(len(examples))]
 	}

@@ -110,6 +110,9 @@ func (p *printout) packetTrace(t tree) {
 		if why := c.text("why"); why != "" {
 			fate += ": " + why
 		}
+		if trap := c.text("trap"); trap != "" {
+			fate += " (" + trap + ")"
+		}
 		rows = append(rows, []string{
 			c.text("copy"), fate, orDash(c.text("out")), orDash(c.text("queue")), c.text("cycle"), c.text("bytes"),
 		})

@@ -74,18 +74,31 @@ type DecodedPacket struct {
 	// New: the first with this path, or set of paths, but for those of [Records.Know].
 	New  bool
 	told recordplan.Told
+	trap string // that took it, or wanted the CPU to have it; "": none, or it is not known
 }
 
-// Fate says what became of the packet: the port that it left at, "CPU", or
-// "dropped: REASON".
+// Fate says what became of the packet: the port that it left at, "CPU", or "dropped: REASON"; the latter with the trap
+// that it was for in parentheses, if the record has one.
 func (p *DecodedPacket) Fate() string {
 	switch {
 	case p.Why != 0:
-		return "dropped: " + p.told.End
+		return "dropped: " + p.reason()
+	case p.told.End == record.EndCPU:
+		return "CPU" + inParentheses(p.trap)
 	case p.OutPort == record.NoPort:
-		return "CPU"
+		return fmt.Sprintf("port of lane %d", p.OutLane)
 	}
 	return portName(p.OutPort, "CPU")
+}
+
+// reason is why the packet was dropped.
+func (p *DecodedPacket) reason() string { return p.told.End + inParentheses(p.trap) }
+
+func inParentheses(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " (" + s + ")"
 }
 
 // Path writes the path, or how many there may be and the likeliest.

@@ -42,7 +42,7 @@ const (
 // recorded is a frame with its record, as the payload of a tunnel.
 func recorded(p *record.Plan, bits byte, out uint16, why uint8, ns uint32) []byte {
 	r := record.Record{Bits: []byte{bits}, Switch: 7, Plan: p.ID, In: record.Time{Seconds: 1000, Nanoseconds: 5}, At: record.Time{Seconds: 1000, Nanoseconds: 5 + ns},
-		InPort: 1, OutPort: out, Length: 100, Why: why}
+		InPort: 1, OutPort: out, InLane: 1, OutLane: out, Queue: record.NoQueue, Length: 100, Why: why}
 	return r.Append(cat(macs, ipv4(6, 0, tcp)))
 }
 
@@ -261,7 +261,7 @@ func TestCompareRecords(t *testing.T) {
 // so many that go past it. Half of all end before they come to it.
 func missingRun(p *record.Plan, server byte, acl, past int) (frames [][]byte) {
 	add := func(n int, bits byte, out uint16, why uint8) {
-		r := record.Record{Bits: []byte{bits}, Plan: p.ID, InPort: 1, OutPort: out, Why: why}
+		r := record.Record{Bits: []byte{bits}, Plan: p.ID, InPort: 1, OutPort: out, OutLane: out, Why: why}
 		for range n {
 			inner := r.Append(cat(macs, ipv4(6, 0, tcp)))
 			inner[14+19] = server

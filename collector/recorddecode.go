@@ -20,6 +20,7 @@ type RecordOptions struct {
 	Packets bool   // each recorded packet too, before the report
 	Compare string // a capture to compare with; "": none
 	Flow    string // only of flows whose text contains it, see [Records.Only]
+	Alone   bool   // see [Records.BitsAlone]
 	Exact   bool   // keep every different latency, while there is memory
 	Ports   int    // see [Records.Bound]
 	Memory  int64  // see [Records.Bound]
@@ -65,6 +66,9 @@ func DecodeRecords(ctx context.Context, out io.Writer, path string, opts RecordO
 	c.Bound(opts.Ports, opts.Memory)
 	if opts.Exact {
 		c.Exact()
+	}
+	if opts.Alone {
+		c.BitsAlone()
 	}
 	if opts.Compare != "" {
 		r, err := ReadRecords(ctx, opts.Compare, opts.Plans...)
@@ -169,6 +173,8 @@ type recordedJSON struct {
 	Length        uint32   `json:"length"`
 	InPort        string   `json:"in_port"`
 	Fate          string   `json:"fate"`
+	Trap          string   `json:"trap,omitempty"`
+	Queue         *uint8   `json:"queue,omitempty"`
 	LatencyNs     *int64   `json:"latency_ns,omitempty"`
 	Paths         string   `json:"paths"`
 	Path          []string `json:"path"`
@@ -194,6 +200,9 @@ func RecordPrinter(out io.Writer, asJSON bool) func(int64, *DecodedPacket) error
 				Packet: number, Time: recordTime(p.At), Plan: p.Plan, Switch: p.Switch, Exporter: p.Exporter.String(),
 				Encapsulation: p.Encapsulation, Flow: flow, Length: p.Length, InPort: portName(p.InPort, "none"), Fate: p.Fate(),
 				Paths: p.Answer.Total, Path: []string{}, Why: p.Answer.Why, New: p.New, Bits: fmt.Sprintf("%x", p.Bits),
+			}
+			if j.Trap = p.trap; !p.Old && p.Queue != record.NoQueue {
+				j.Queue = &p.Queue
 			}
 			if known {
 				ns := int64(latency)

@@ -216,7 +216,7 @@ func (r *RecordPlanReport) writeDrops(out io.Writer) {
 			sure = " (" + pathWords(d.Path, d.Paths, d.P, "no path has this record") + ")"
 		}
 		fmt.Fprintf(out, "  %s: %s, %s%s; last tables: %s%s\n",
-			flow, plural(d.Packets, "packet"), d.Reason, where, d.Last, sure)
+			flow, plural(d.Packets, "packet"), d.Reason+inParentheses(d.Trap), where, d.Last, sure)
 	}
 	if n := len(r.Drops) - shownRows; n > 0 {
 		fmt.Fprintf(out, "  and %d more\n", n)

@@ -66,7 +66,7 @@ func (c *planRecords) atTables() map[string]map[packetKind]atTable {
 	for k, n := range c.kinds {
 		says, ok := tell[k.recordKey]
 		if !ok {
-			says = c.decoder.Tell([]byte(k.bits), k.told)
+			says = c.decoder.Tell([]byte(k.bits), c.asked(k.told))
 			tell[k.recordKey] = says
 		}
 		last := lastRun(says)

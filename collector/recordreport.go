@@ -117,6 +117,7 @@ type TableTotal struct {
 type FlowDrops struct {
 	Flow    string `json:"flow"` // "" for what is not IP
 	Reason  string `json:"reason"`
+	Trap    string `json:"trap,omitempty"`     // that took it
 	OutPort string `json:"out_port,omitempty"` // it was dropped there
 	Packets int64  `json:"packets"`
 	// Path is the path of the packets, with Paths and P as in a [PathTotal]; Last is its end, where
@@ -257,7 +258,7 @@ func (c *planRecords) tables(groups []*recordGroup) []TableTotal {
 		list[i].Table, list[i].keyless = id, keyless[id]
 	}
 	for _, g := range groups {
-		says := c.decoder.Tell(g.bits, g.told)
+		says := c.decoder.Tell(g.bits, c.asked(g.told))
 		last := lastRun(says)
 		for i, s := range says {
 			t := &list[i]
@@ -315,21 +316,22 @@ func tableSequence(l *recordplan.Likely) string {
 // drops says of each flow why its packets were dropped, and on what path.
 func (c *planRecords) drops() []FlowDrops {
 	type whole struct {
-		flow               Flow
-		isFlow             bool
-		reason, port, path string
+		flow         Flow
+		isFlow       bool
+		reason, trap string
+		port, path   string
 	}
 	joined := map[whole]*FlowDrops{}
 	for k, n := range c.flows {
-		answer, _ := c.decoder.Decode([]byte(k.record.bits), k.record.told) // it was decoded before
+		answer, _ := c.decoder.Decode([]byte(k.record.bits), c.asked(k.record.told)) // it was decoded before
 		t := pathOf(&answer)
-		w := whole{k.flow, k.isFlow, k.record.told.End, "", t.key}
+		w := whole{k.flow, k.isFlow, k.record.told.End, k.trap, "", t.key}
 		if k.port != record.NoPort {
 			w.port = portName(k.port, "")
 		}
 		d := joined[w]
 		if d == nil {
-			d = &FlowDrops{Reason: w.reason, OutPort: w.port, Path: t.Path, Paths: t.Paths, P: t.P, sort: k.flow}
+			d = &FlowDrops{Reason: w.reason, Trap: w.trap, OutPort: w.port, Path: t.Path, Paths: t.Paths, P: t.P, sort: k.flow}
 			if k.isFlow {
 				d.Flow = k.flow.String()
 			}
@@ -346,7 +348,7 @@ func (c *planRecords) drops() []FlowDrops {
 	}
 	slices.SortFunc(list, func(a, b FlowDrops) int {
 		return cmp.Or(cmp.Compare(b.Packets, a.Packets), a.sort.compare(b.sort), cmp.Compare(a.Flow, b.Flow),
-			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.OutPort, b.OutPort),
+			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Trap, b.Trap), cmp.Compare(a.OutPort, b.OutPort),
 			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Paths, b.Paths))
 	})
 	return list

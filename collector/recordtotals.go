@@ -67,6 +67,8 @@ type planRecords struct {
 	kinds   map[kindKey]int64
 	known   map[string]bool // paths that are not new
 	exact   bool            // all latencies are kept
+	// alone says that records are decoded by their bits alone.
+	alone   bool
 	room    *recordRoom
 	packets int64
 	// Packets with records, flows or kinds that there was no room for.
@@ -91,6 +93,7 @@ type dropKey struct {
 	flow   Flow
 	isFlow bool
 	record recordKey
+	trap   string
 	port   uint16 // out
 }
 
@@ -135,6 +138,22 @@ func (c *Records) Exact() {
 	for _, p := range c.plans {
 		p.exact = true
 	}
+}
+
+// BitsAlone has records decoded by their bits alone from now on, whatever else they tell of their packets: how these
+// ended, at which port and queue, by which trap, and what the frame is.
+func (c *Records) BitsAlone() {
+	for _, p := range c.plans {
+		p.alone = true
+	}
+}
+
+// asked is what the decoder is told of a packet.
+func (c *planRecords) asked(told recordplan.Told) recordplan.Told {
+	if c.alone {
+		return recordplan.Told{}
+	}
+	return told
 }
 
 // Know marks the paths of an earlier report, by the same plans, as not new.
@@ -191,17 +210,19 @@ func (c *Records) add(p RecordedPacket) (DecodedPacket, bool) {
 			return DecodedPacket{}, false
 		}
 	}
-	end := plan.decoder.Plan().Graph.End(&p.Record)
-	told := recordplan.Told{End: end}
+	told := recordplan.Tell(plan.decoder.Plan().Graph, &p.Record)
 	if len(plan.decoder.Plan().Graph.Only) > 0 {
 		told.Not = record.NotOf(p.Frame)
 	}
-	answer, err := plan.decoder.Decode(p.Bits, told)
+	answer, err := plan.decoder.Decode(p.Bits, plan.asked(told))
 	if err != nil {
 		c.wrong++
 		return DecodedPacket{}, false
 	}
 	d := DecodedPacket{RecordedPacket: p, Answer: answer, told: told}
+	if t, ok := plan.decoder.Plan().Graph.Trap(&p.Record); ok {
+		d.trap = t.Name
+	}
 	plan.add(&d)
 	return d, true
 }
@@ -247,7 +268,7 @@ func (c *planRecords) add(p *DecodedPacket) {
 // drop notes a dropped packet for its flow.
 func (c *planRecords) drop(p *DecodedPacket) {
 	flow, ok := p.Flow()
-	key := dropKey{flow: flow, isFlow: ok, record: recordKey{string(p.Bits), p.told}, port: p.OutPort}
+	key := dropKey{flow: flow, isFlow: ok, record: recordKey{string(p.Bits), p.told}, trap: p.trap, port: p.OutPort}
 	if _, known := c.flows[key]; !known && len(c.flows) == maxRecordFlows {
 		c.beyondFlows++
 		return
@@ -263,7 +284,8 @@ func (c *planRecords) sorted() []*recordGroup {
 	}
 	slices.SortFunc(list, func(a, b *recordGroup) int {
 		return cmp.Or(cmp.Compare(b.packets, a.packets), slices.Compare(a.bits, b.bits),
-			cmp.Compare(a.told.End, b.told.End), cmp.Compare(a.told.Not, b.told.Not))
+			cmp.Compare(a.told.End, b.told.End), cmp.Compare(a.told.Not, b.told.Not),
+			cmp.Compare(a.told.Trap, b.told.Trap), cmp.Compare(a.told.Outcomes, b.told.Outcomes))
 	})
 	return list
 }

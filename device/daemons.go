@@ -26,6 +26,7 @@ import (
 	"tamtam/orch"
 	aclorch "tamtam/orchagent/acl"
 	copporch "tamtam/orchagent/copp"
+	"tamtam/orchagent/dropmonitor"
 	fdborch "tamtam/orchagent/fdb"
 	mirrororch "tamtam/orchagent/mirror"
 	portsorch "tamtam/orchagent/ports"
@@ -262,8 +263,8 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 
 // assembleTAM makes the orchs of the TAM features, behind those whose rules, ports and routes they use.
 func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch.Orch) error {
-	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMCollector, schema.AppTAMSampler, schema.AppTAMDevice,
-		schema.AppTAMGroup, schema.AppTAMDestination, schema.AppTAMSession, schema.AppSFlowCollector)
+	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMSampler, schema.AppTAMDevice, schema.AppTAMGroup,
+		schema.AppSFlowCollector)
 	features := orch.NewFeatures(o.Daemon)
 	var chip sai.API = o.asic
 	if o.asic.Adopting() {
@@ -290,7 +291,14 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	if err != nil {
 		return fmt.Errorf("table recording: %w", err)
 	}
-	o.tam = []tamOrch{ts, am, fm, o.rec}
+	dm, err := dropmonitor.New(ctx, dropmonitor.Config{
+		Config: base, Rules: acl, Ports: o.ports, Routes: ways{o.routes, "the drop monitor"}, Identity: ts,
+		Whole: &tamorch.SwitchTAM{SAI: o.asic, Switch: o.ports.Switch()},
+	})
+	if err != nil {
+		return fmt.Errorf("drop monitor: %w", err)
+	}
+	o.tam = []tamOrch{ts, am, fm, o.rec, dm}
 	if err := features.Publish(ctx); err != nil {
 		return fmt.Errorf("what the switch can do: %w", err)
 	}

@@ -115,8 +115,15 @@ func modelGroup(mac string) bool {
 	return n&1 != 0
 }
 
-// A modelEnd is how a copy ended, where, and what tables it ran.
-type modelEnd struct{ what, port, path string }
+// A modelEnd is how a copy ended, where, and what tables it ran; why: that the CPU alone has it, for what reason it
+// goes nowhere else.
+type modelEnd struct{ what, port, path, why string }
+
+// recorded reports whether a record says so.
+func (e modelEnd) recorded(as modelEnd) bool {
+	e.why = ""
+	return e == as
+}
 
 // A modelSteps is a path as far as it is known.
 type modelSteps []string
@@ -534,19 +541,22 @@ func (d *modelDecision) send(place string, vlan uint16) {
 func (d *modelDecision) ends() (list []modelEnd) {
 	path := strings.Join(d.path, " > ")
 	if d.copied {
-		what := record.EndCPU
+		e := modelEnd{what: record.EndCPU, path: path}
 		if n, metered := d.tokens[d.trapped]; metered && n == 0 {
-			what = "policer"
+			e.what = "policer"
 		} else if metered {
 			d.tokens[d.trapped]--
 		}
-		list = append(list, modelEnd{what, "", path})
+		if len(d.leaves) == 0 && e.what == record.EndCPU {
+			e.why = d.reason
+		}
+		list = append(list, e)
 	}
 	if len(d.leaves) == 0 && !d.copied {
 		if d.lost {
 			d.reason = "no-lag-member"
 		}
-		return append(list, modelEnd{d.reason, "", path})
+		return append(list, modelEnd{what: d.reason, path: path})
 	}
 	for _, c := range d.leaves {
 		list = append(list, d.egress(c))
@@ -597,5 +607,5 @@ func (d *modelDecision) egress(c modelCopy) modelEnd {
 			what = "egress-acl"
 		}
 	}
-	return modelEnd{what, c.port, strings.Join(s, " > ")}
+	return modelEnd{what: what, port: c.port, path: strings.Join(s, " > ")}
 }

@@ -36,6 +36,9 @@ type fated struct {
 	left   uint64
 	toCPU  uint64
 	saw    map[string]int
+	punted map[[2]string]uint64 // what the CPU alone has, by port and the reason for which it goes nowhere else
+	// What the chip tells of drops, and of what the CPU alone has.
+	told, toldPunted map[[2]string]uint64
 
 	removed string // a port
 }
@@ -83,6 +86,20 @@ func newFated(t *testing.T, c ConfigDB, ports string, saw map[string]int) *fated
 	}
 	f.oracle = oracle
 	f.Chip.SetObserver(see)
+	f.punted, f.told, f.toldPunted = map[[2]string]uint64{}, map[[2]string]uint64{}, map[[2]string]uint64{}
+	names := map[saisim.PortID]string{}
+	for _, id := range f.Chip.Ports() {
+		names[id] = f.Chip.PortName(id)
+	}
+	f.Chip.SetDropped(func(d *saisim.Drop) {
+		switch {
+		case d.Mirror:
+		case d.Punted:
+			f.toldPunted[[2]string{names[d.In], d.Why.String()}]++
+		default:
+			f.told[[2]string{names[d.Port], d.Why.String()}]++
+		}
+	})
 	to, _ := f.Chip.PortByName(fateCollector)
 	f.Chip.SetOutput(func(o *saisim.Out) {
 		if o.Port == to {
@@ -230,7 +247,7 @@ func (f *fated) account(x *fatedFrame) {
 	sortEnds(x.ends)
 	for _, ends := range x.fates {
 		sortEnds(ends)
-		if slices.Equal(ends, x.ends) || len(ends) == 1 && len(x.ends) == 0 && slices.Contains(atMAC, ends[0].what) {
+		if slices.EqualFunc(ends, x.ends, modelEnd.recorded) || len(ends) == 1 && len(x.ends) == 0 && slices.Contains(atMAC, ends[0].what) {
 			for _, e := range ends {
 				f.count(x, e)
 			}
@@ -254,6 +271,9 @@ func (f *fated) count(x *fatedFrame, e modelEnd) {
 		f.left++
 	case record.EndCPU:
 		f.toCPU++
+		if e.why != "" {
+			f.punted[[2]string{x.in, e.why}]++
+		}
 	default:
 		f.drops[[2]string{cmp.Or(e.port, x.in), e.what}]++
 	}
@@ -277,6 +297,9 @@ func (f *fated) counters() {
 	}
 	if !maps.Equal(got, want) {
 		f.Errorf("ports count %v, the model %v", got, want)
+	}
+	if !maps.Equal(f.told, f.drops) || !maps.Equal(f.toldPunted, f.punted) {
+		f.Errorf("the chip tells %v and, of what the CPU alone has, %v; the model %v and %v", f.told, f.toldPunted, f.drops, f.punted)
 	}
 	books := f.Chip.Books()
 	total := map[string]uint64{}

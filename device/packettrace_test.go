@@ -61,8 +61,8 @@ func TestPacketTraceByShell(t *testing.T) {
 			"Fate : dropped: acl", "EDGE|RULE_1                 drop", "+1  acl EDGE|RULE_1 packets",
 			"without ACL rule EDGE|RULE_1: sent by Ethernet1"},
 		"show packet-trace in Ethernet0 frame 0180c200000e02000000000188cc00000000 | json": {
-			`"fate": "to the CPU"`, `"entry": "lldp"`, `"place": "to the CPU"`},
-		"show packet-trace in Ethernet0 src 10.1.0.5 dst 10.2.0.8 ttl 1": {"Fate : to the CPU", "ttl_error"},
+			`"fate": "to the CPU (lldp)"`, `"entry": "lldp"`, `"place": "to the CPU (lldp)"`},
+		"show packet-trace in Ethernet0 src 10.1.0.5 dst 10.2.0.8 ttl 1": {"Fate : to the CPU (ttl_error)", "ttl_error"},
 	} {
 		out.Reset()
 		if err := shell.Exec(t.Context(), line); err != nil {

@@ -44,7 +44,7 @@ func TestRecordsOfRandomSwitches(t *testing.T) {
 	})
 	t.Logf("%v", saw)
 	if c.Whole(randomSwitches) {
-		for _, what := range []string{"exact", "several", "listed", record.EndSent, record.EndCPU, "acl", "egress-acl", "no-route", "blackhole", "same-port", "queue-limit"} {
+		for _, what := range []string{"exact", "several", "listed", record.EndSent, record.EndCPU, "acl", "egress-acl", "no-route", "blackhole", "same-port", "queue-limit", "told by a trap"} {
 			if saw[what] == 0 {
 				t.Errorf("%q never happened in %d switches", what, c.Count)
 			}
@@ -178,11 +178,18 @@ func (r *randomRecording) judge(saw map[string]int) {
 		}
 		path := truth[k][was]
 		truth[k] = slices.Delete(truth[k], was, was+1)
-		key := fmt.Sprintf("%d %x %s %b", p.Plan, p.Bits, end, record.NotOf(p.Frame))
-		paths, known := listed[key]
-		if !known {
+		known := knownOf(plan.Graph, p)
+		key := fmt.Sprintf("%d %x %v", p.Plan, p.Bits, known)
+		if len(known.Labels) > 0 {
+			saw["told by ports and queues"]++
+		}
+		if known.Trap.Table != "" {
+			saw["told by a trap"]++
+		}
+		paths, before := listed[key]
+		if !before {
 			var ok bool
-			if paths, ok = check.Paths(plan, p.Bits, end, record.NotOf(p.Frame), 100_000); !ok {
+			if paths, ok = check.Paths(plan, p.Bits, known, 100_000); !ok {
 				paths = nil
 				saw["too many to list"]++
 			} else if saw["listed"]++; fmt.Sprint(len(paths)) != p.Answer.Total {
@@ -192,6 +199,18 @@ func (r *randomRecording) judge(saw map[string]int) {
 		}
 		r.among(p, path, paths, saw)
 	}
+}
+
+// knownOf is what a record tells beside its bits.
+func knownOf(g *record.Graph, p *collector.DecodedPacket) check.Known {
+	k := check.Known{End: g.End(&p.Record), Not: record.NotOf(p.Frame), Labels: map[string]string{}}
+	k.Trap, _ = g.Trap(&p.Record)
+	for i, x := range g.Outcomes(&p.Record) {
+		if x != '?' {
+			k.Labels[g.Tests[i].From] = map[rune]string{'t': "true", 'f': "false"}[x]
+		}
+	}
+	return k
 }
 
 // among says that a decoded packet has the path that it took.

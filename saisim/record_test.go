@@ -212,7 +212,7 @@ func TestRecordEncapsulation(t *testing.T) {
 		b := append([]byte{0x86, 0xdd, 0x62, 0xc0, 0, 0}, u16(uint16(n))...)
 		return append(append(append(b, 17, 63), tunnel6.SrcIP.AsSlice()...), tunnel6.DstIP.AsSlice()...)
 	}
-	const n = 8 + 40 // of a record
+	const n = 8 + 47 // of a record
 	for _, tt := range []struct {
 		name   string
 		mirror func(r *rig) sai.OID
@@ -258,7 +258,8 @@ func TestRecordEncapsulation(t *testing.T) {
 					out = o.at // 8 bytes of preamble behind the egress pipe, one cycle each
 				}
 			}
-			want := record.Record{Bits: list[0].Bits, Switch: 5, Plan: 77, In: timeAt(r.rig, in), At: timeAt(r.rig, out-8), InPort: 0, OutPort: 3, Length: 100}
+			want := record.Record{Bits: list[0].Bits, Switch: 5, Plan: 77, In: timeAt(r.rig, in), At: timeAt(r.rig, out-8), InPort: 0, OutPort: 3, Length: 100,
+				InLane: 0, OutLane: 3, Queue: 0}
 			if got := list[0]; fmt.Sprint(got) != fmt.Sprint(want) {
 				t.Errorf("%+v\nwant %+v (the pipe of %s takes %d cycles)", got, want, p.Name, p.EgressStages*p.StageCycles)
 			}

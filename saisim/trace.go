@@ -147,12 +147,12 @@ func (t *Trace) steps(s *[]tracedStep, m *Moment) {
 		wire(s, "egress SFD", m, 0)
 		wire(s, "last byte out", m, int64(engine.WireLen(m.Len)))
 	case MomentPunted:
-		at("to the CPU", m.At)
+		at("to the CPU"+m.ByTrap(), m.At)
 	case MomentDropped:
 		if entry, ok := find(*s, "pipe entry"); ok {
 			t.stages(s, "ingress stage", entry+Cycle(p.Parser), p.IngressStages, m.At)
 		}
-		at("dropped: "+m.Why.String(), m.At)
+		at("dropped: "+m.Because(), m.At)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestTraceEnds(t *testing.T) {
 				"5 Ethernet5 last byte out", "6 Ethernet6 last byte out", "7 Ethernet7 last byte out"}},
 		{"runt", func(r *rig) { r.send(0, make([]byte, 9)) }, []string{"0 dropped: runt"}},
 		{"from a group address", func(r *rig) { f := udpFrame(1, 2, 60); f[6] = 3; r.send(0, f) }, []string{"0 dropped: source-address"}},
-		{"punted", func(r *rig) { r.send(0, lldp) }, []string{"0 copies made", "1 CPU to the CPU"}},
+		{"punted", func(r *rig) { r.send(0, lldp) }, []string{"0 copies made", "1 CPU to the CPU (lldp)"}},
 		{"injected", func(r *rig) {
 			if err := r.Inject(1, saisim.Frame{Data: udpFrame(9, 2, 60)}); err != nil {
 				t.Fatal(err)

@@ -153,6 +153,7 @@ var kinds = [kindCount]*kindOfRow{
 	},
 	kindDrop: {
 		config: schema.CfgTAMSession, feature: schema.FeatureDropMonitor, optional: true, many: true,
+		taken: "is already watched by session %q: one session of the drop monitor watches a flow group here",
 		parse: func(key string, fields swss.FieldValues) (content, error) {
 			s, err := schema.ParseDropSession(key, fields)
 			s.Name = key
@@ -327,7 +328,7 @@ func (m *Manager) examine(k kind, key string, r *row) (wrong string, lacks []str
 		return wrong, nil
 	}
 	what, group := kinds[k], r.refs().group
-	if what.taken != "" {
+	if what.taken != "" && group != "" {
 		if first := m.firstOf(k, group); first != key {
 			return fmt.Sprintf("flow group %q "+what.taken, group, first), nil
 		}

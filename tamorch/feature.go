@@ -66,6 +66,7 @@ type Kind struct {
 	Again        string // in words, when sessions that found no room are tried again
 	OnePerRule   string // what a flow group has at most one session of; "": any number
 	Meanwhile    string // appended to why a session cannot be changed
+	Inactive     string // the status of a session that is not in the ASIC, whatever the reason; "": the usual words
 }
 
 // Logic is what only the feature knows. Parse, Wanted, Stays and Deploy are required, and Left where
@@ -168,7 +169,11 @@ func (f *Feature[R, B]) Consume(cfg Config, table, state string, each func(conte
 		}
 		return errs
 	})
-	reporting := orch.Reporting{StateTable: state, Words: orch.Words{Again: f.Again}, None: true}
+	words := orch.Words{Again: f.Again}
+	if state == f.State {
+		words.Pending, words.Failed = f.Inactive, f.Inactive
+	}
+	reporting := orch.Reporting{StateTable: state, Words: words, None: true}
 	cfg.Daemon.Consume(source, table, handler, reporting)
 }
 

@@ -48,6 +48,12 @@ type Switch struct {
 // an earlier one. If none has a table PORT, every port of the chip is configured, and up.
 func Start(t testing.TB, configDB ...string) *Switch {
 	t.Helper()
+	return StartOn(t, profile.Small(), configDB...)
+}
+
+// StartOn is Start with another chip.
+func StartOn(t testing.TB, profile profile.Profile, configDB ...string) *Switch {
+	t.Helper()
 	config := device.ConfigDB{"DEVICE_METADATA": {"localhost": {"mac": "02:00:00:00:00:01"}}}
 	for _, text := range configDB {
 		c, err := device.ParseConfigDB([]byte(text))
@@ -61,7 +67,6 @@ func Start(t testing.TB, configDB ...string) *Switch {
 			maps.Copy(config[table], rows)
 		}
 	}
-	profile := profile.Small()
 	if config["PORT"] == nil {
 		config["PORT"] = allPorts(profile)
 	}

@@ -110,18 +110,22 @@ func (o *Orch) switchRow(ctx context.Context, t orch.Task) {
 			inUse = schema.TAMSwitchInUse{}
 		}
 	}
-	changed := inUse.SwitchID != o.inUse.SwitchID || inUse.HasSwitchID != o.inUse.HasSwitchID
-	o.inUse = inUse
-	if changed {
+	was := o.inUse
+	if o.inUse = inUse; was.SwitchID != inUse.SwitchID || was.HasSwitchID != inUse.HasSwitchID {
 		o.MarkAll()
+	}
+	if was != inUse {
 		o.idChanges.Publish(ctx, struct{}{})
 	}
 }
 
+// InUse returns the ids in use.
+func (o *Orch) InUse() schema.TAMSwitchInUse { return o.inUse }
+
 // SwitchID returns the switch id in use; false: there is none.
 func (o *Orch) SwitchID() (uint32, bool) { return o.inUse.SwitchID, o.inUse.HasSwitchID }
 
-// IDChanges signals that the switch id may have changed.
+// IDChanges signals that the ids in use have changed.
 func (o *Orch) IDChanges() *orch.Topic[struct{}] { return &o.idChanges }
 
 // wanted says why a session must not be bound; nil if it must.

@@ -174,22 +174,28 @@ func TestDissectStamps(t *testing.T) {
 func TestDissectRecords(t *testing.T) {
 	hasTshark(t)
 	r := record.Record{Bits: []byte{1, 0xab}, Switch: 7, Plan: 99, In: record.Time{Seconds: 1700000000, Nanoseconds: 5},
-		At: record.Time{Seconds: 1700000000, Nanoseconds: 905}, InPort: 4, OutPort: record.NoPort, Length: 100, Why: 2, Unsynchronised: true}
+		At: record.Time{Seconds: 1700000000, Nanoseconds: 905}, InPort: 4, OutPort: record.NoPort, Length: 100, Why: 2, Unsynchronised: true,
+		Trap: 3, Queue: 5, InLane: 40, OutLane: record.NoPort, Identities: []byte{9, 1, 7}}
 	payload := r.Append(ethernet(false, false, 6, make([]byte, 40)))
+	old := r
+	old.Old, old.Identities = true, nil
 	bad := bytes.Clone(payload)
 	bad[len(bad)-2] ^= 1
 	got := dissected(t, [][]byte{
 		ethernet(false, false, 17, udp(9070, payload)), ethernet(true, true, 17, udp(9070, payload)), erspan(true, payload),
+		ethernet(false, false, 17, udp(9070, old.Append(nil))),
 		ethernet(false, false, 17, udp(9070, bad)), ethernet(false, false, 6, udp(9070, payload)),
 	}, "tamtam.record.bits", "tamtam.record.switch", "tamtam.record.plan", "tamtam.record.in_port", "tamtam.record.out_port",
-		"tamtam.record.length", "tamtam.record.reason", "tamtam.record.unsynchronised", "tamtam.record.taken")
-	const want = "01ab\t7\t99\t4\t65535\t100\t2\t1\tNov 14, 2023 22:13:20.000000905 UTC"
+		"tamtam.record.length", "tamtam.record.reason", "tamtam.record.unsynchronised", "tamtam.record.taken",
+		"tamtam.record.trap", "tamtam.record.queue", "tamtam.record.in_lane", "tamtam.record.identities")
+	const both = "01ab\t7\t99\t4\t65535\t100\t2\t1\tNov 14, 2023 22:13:20.000000905 UTC"
+	const want = both + "\t3\t5\t40\t090107"
 	for i, line := range got {
-		if i < 3 && line != want || i >= 3 && strings.Trim(line, "\t") != "" {
+		if i < 3 && line != want || i == 3 && strings.TrimRight(line, "\t") != both || i > 3 && strings.Trim(line, "\t") != "" {
 			t.Errorf("frame %d: %q", i, line)
 		}
 	}
-	if len(got) != 5 {
+	if len(got) != 6 {
 		t.Errorf("%d frames", len(got))
 	}
 }

@@ -42,6 +42,7 @@ type Copy struct {
 	Copy    uint32    `json:"copy"`
 	Fate    string    `json:"fate"` // sent, to-cpu or dropped
 	Why     string    `json:"why,omitempty"`
+	Trap    string    `json:"trap,omitempty"` // of which the CPU has it, or that took it
 	Out     string    `json:"out,omitempty"`
 	Queue   *uint8    `json:"queue,omitempty"`
 	Cycle   uint64    `json:"cycle"`
@@ -117,12 +118,19 @@ func fate(copies []Copy) string {
 		case fateSent:
 			all = append(all, "sent by "+c.Out)
 		case fateCPU:
-			all = append(all, "to the CPU")
+			all = append(all, "to the CPU"+c.byTrap())
 		default:
-			all = append(all, "dropped: "+c.Why)
+			all = append(all, "dropped: "+c.Why+c.byTrap())
 		}
 	}
 	return strings.Join(all, "; ")
+}
+
+func (c *Copy) byTrap() string {
+	if c.Trap == "" {
+		return ""
+	}
+	return " (" + c.Trap + ")"
 }
 
 // copies are those of a trace that have ended.
@@ -131,7 +139,7 @@ func (n *names) copies(t *saisim.PacketTrace, in []byte) []Copy {
 	queue := map[uint32]uint8{}
 	for i := range t.Moments {
 		m := &t.Moments[i]
-		c := Copy{Copy: m.Copy, Cycle: uint64(m.At), Bytes: m.Len, Out: n.port(m.Port)}
+		c := Copy{Copy: m.Copy, Trap: m.Trap.String(), Cycle: uint64(m.At), Bytes: m.Len, Out: n.port(m.Port)}
 		switch m.What {
 		case saisim.MomentQueued:
 			queue[m.Copy] = m.Queue

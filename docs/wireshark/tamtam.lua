@@ -33,7 +33,13 @@ local record = {
   out_port = ProtoField.uint16("tamtam.record.out_port", "Egress port"),
   length = ProtoField.uint32("tamtam.record.length", "Frame length"),
   reason = ProtoField.uint8("tamtam.record.reason", "Drop reason"),
+  trap = ProtoField.uint8("tamtam.record.trap", "Trap"),
+  queue = ProtoField.uint8("tamtam.record.queue", "Queue"),
+  in_lane = ProtoField.uint16("tamtam.record.in_lane", "Ingress lane"),
+  out_lane = ProtoField.uint16("tamtam.record.out_lane", "Egress lane"),
+  identities = ProtoField.bytes("tamtam.record.identities", "Identities"),
   unsynchronised = ProtoField.bool("tamtam.record.unsynchronised", "Clock not synchronised"),
+  no_room = ProtoField.bool("tamtam.record.no_room", "No room for identities"),
 }
 
 -- The own elements: id, name, and u (unsigned), i (signed), s (string) or b (boolean).
@@ -160,18 +166,23 @@ local function stamps(tvb, root, stop, limit)
   end
 end
 
--- table_record shows the record at the end of what a tunnel carries.
+-- table_record shows the record at the end of what a tunnel carries, of version 1 or 2.
 local function table_record(tvb, root, start, limit)
-  if limit - start < 40 then return end
-  local tail = limit - 40
-  local n = tvb(tail + 37, 1):uint()
-  if tvb(tail + 38, 1):uint() ~= 0x5c or bit.rshift(tvb(tail + 39, 1):uint(), 4) ~= 1 or n == 0 or n + 40 > limit - start then
+  if limit - start < 40 or tvb(limit - 2, 1):uint() ~= 0x5c then return end
+  local flags, n, m, length = tvb(limit - 1, 1):uint(), tvb(limit - 3, 1):uint(), 0, 40
+  local version = bit.rshift(flags, 4)
+  if version == 2 then
+    m, length = tvb(limit - 4, 1):uint(), 47
+  elseif version ~= 1 then
     return
   end
+  if n == 0 or n > 128 or n + m + length > limit - start then return end
+  local tail = limit - length
   if tvb(tail + 14, 4):uint() >= 1000000000 or tvb(tail + 24, 4):uint() >= 1000000000 then return end
-  local tree = root:add(tamtam, tvb(tail - n, 40 + n), "tamtam record of tables, switch " .. tvb(tail, 4):uint())
-  tree:add(record.record, tvb(tail - n, 40 + n))
-  tree:add(record.bits, tvb(tail - n, n))
+  local first = tail - m - n
+  local tree = root:add(tamtam, tvb(first, limit - first), "tamtam record of tables, switch " .. tvb(tail, 4):uint())
+  tree:add(record.record, tvb(first, limit - first))
+  tree:add(record.bits, tvb(first, n))
   tree:add(record.switch, tvb(tail, 4))
   tree:add(record.plan, tvb(tail + 4, 4))
   add_time(tree, record.ingress, tvb, tail + 8)
@@ -181,8 +192,16 @@ local function table_record(tvb, root, start, limit)
   add_port(tree, record.out_port, tvb, tail + 30, reason == 0 and "CPU" or "none")
   tree:add(record.length, tvb(tail + 32, 4))
   tree:add(record.reason, tvb(tail + 36, 1))
-  local doubtful = bit.band(tvb(tail + 39, 1):uint(), 1) ~= 0
-  tree:add(record.unsynchronised, tvb(tail + 39, 1), doubtful)
+  if version == 2 then
+    tree:add(record.trap, tvb(tail + 37, 1))
+    if tvb(tail + 38, 1):uint() ~= 255 then tree:add(record.queue, tvb(tail + 38, 1)) end
+    tree:add(record.in_lane, tvb(tail + 39, 2))
+    tree:add(record.out_lane, tvb(tail + 41, 2))
+    if m > 0 then tree:add(record.identities, tvb(tail - m, m)) end
+    if bit.band(flags, 2) ~= 0 then tree:add(record.no_room, tvb(limit - 1, 1), true) end
+  end
+  local doubtful = bit.band(flags, 1) ~= 0
+  tree:add(record.unsynchronised, tvb(limit - 1, 1), doubtful)
   if doubtful then tree:add_proto_expert_info(doubt, "clock not synchronised") end
 end
 

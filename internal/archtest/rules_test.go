@@ -115,7 +115,7 @@ var rules = []room{
 		below: []string{"saisim/engine", "saisim/config", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "sai", "tam/altmark", "tam/flymon", "tam/ifa", "tam/record"}},
 	{name: "saisim/engine", // the packet path: it never sees SAI
 		below: []string{"saisim/replica", "saisim/config", "saisim/describe", "saisim/drop", "saisim/cmu", "saisim/tm", "saisim/profile", "saisim/tailstamp", "saisim/pipe", "tam/altmark", "tam/flymon", "tam/ifa", "tam/record"}},
-	{name: "saisim/describe", below: []string{"saisim/drop", "saisim/profile", "saisim/pipe", "tam/record"}}, // the graph of the pipes
+	{name: "saisim/describe", below: []string{"saisim/config", "saisim/drop", "saisim/profile", "saisim/pipe", "tam/record"}}, // the graph of the pipes
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 

@@ -54,49 +54,58 @@ const (
 	NumTraps
 )
 
-var trapNames = [NumTraps]string{
-	TrapLinkLocal:    "link_local",
-	TrapSTP:          "stp",
-	TrapLACP:         "lacp",
-	TrapEAPOL:        "eapol",
-	TrapLLDP:         "lldp",
-	TrapPVRST:        "pvrst",
-	TrapUDLD:         "udld",
-	TrapCDP:          "cdp",
-	TrapARPRequest:   "arp_req",
-	TrapARPResponse:  "arp_resp",
-	TrapDHCP:         "dhcp",
-	TrapDHCPv6:       "dhcpv6",
-	TrapND:           "neigh_discovery",
-	TrapNS:           "neigh_solicitation",
-	TrapNA:           "neigh_advertisement",
-	TrapOSPF:         "ospf",
-	TrapOSPFv6:       "ospfv6",
-	TrapPIM:          "pim",
-	TrapVRRP:         "vrrp",
-	TrapVRRPv6:       "vrrpv6",
-	TrapIP2ME:        "ip2me",
-	TrapSSH:          "ssh",
-	TrapSNMP:         "snmp",
-	TrapBGP:          "bgp",
-	TrapBGPv6:        "bgpv6",
-	TrapBFD:          "bfd",
-	TrapBFDv6:        "bfdv6",
-	TrapGNMI:         "gnmi",
-	TrapP4RT:         "p4rt",
-	TrapNTPClient:    "ntpclient",
-	TrapNTPServer:    "ntpserver",
-	TrapStaticMove:   "static_fdb_move",
-	TrapNeighborMiss: "neighbor_miss",
-	TrapL3MTU:        "l3_mtu_error",
-	TrapTTL:          "ttl_error",
-	TrapSample:       "sample_packet",
+// trapNames has SONiC's names, as in its table COPP_TRAP, and SAI's, of SAI_HOSTIF_TRAP_TYPE_.
+var trapNames = [NumTraps]struct{ name, sai string }{
+	TrapLinkLocal:    {"link_local", ""},
+	TrapSTP:          {"stp", "STP"},
+	TrapLACP:         {"lacp", "LACP"},
+	TrapEAPOL:        {"eapol", "EAPOL"},
+	TrapLLDP:         {"lldp", "LLDP"},
+	TrapPVRST:        {"pvrst", "PVRST"},
+	TrapUDLD:         {"udld", "UDLD"},
+	TrapCDP:          {"cdp", "CDP"},
+	TrapARPRequest:   {"arp_req", "ARP_REQUEST"},
+	TrapARPResponse:  {"arp_resp", "ARP_RESPONSE"},
+	TrapDHCP:         {"dhcp", "DHCP"},
+	TrapDHCPv6:       {"dhcpv6", "DHCPV6"},
+	TrapND:           {"neigh_discovery", "IPV6_NEIGHBOR_DISCOVERY"},
+	TrapNS:           {"neigh_solicitation", "IPV6_NEIGHBOR_SOLICITATION"},
+	TrapNA:           {"neigh_advertisement", "IPV6_NEIGHBOR_ADVERTISEMENT"},
+	TrapOSPF:         {"ospf", "OSPF"},
+	TrapOSPFv6:       {"ospfv6", "OSPFV6"},
+	TrapPIM:          {"pim", "PIM"},
+	TrapVRRP:         {"vrrp", "VRRP"},
+	TrapVRRPv6:       {"vrrpv6", "VRRPV6"},
+	TrapIP2ME:        {"ip2me", "IP2ME"},
+	TrapSSH:          {"ssh", "SSH"},
+	TrapSNMP:         {"snmp", "SNMP"},
+	TrapBGP:          {"bgp", "BGP"},
+	TrapBGPv6:        {"bgpv6", "BGPV6"},
+	TrapBFD:          {"bfd", "BFD"},
+	TrapBFDv6:        {"bfdv6", "BFDV6"},
+	TrapGNMI:         {"gnmi", "GNMI"},
+	TrapP4RT:         {"p4rt", "P4RT"},
+	TrapNTPClient:    {"ntpclient", "NTPCLIENT"},
+	TrapNTPServer:    {"ntpserver", "NTPSERVER"},
+	TrapStaticMove:   {"static_fdb_move", "STATIC_FDB_MOVE"},
+	TrapNeighborMiss: {"neighbor_miss", "NEIGHBOR_MISS"},
+	TrapL3MTU:        {"l3_mtu_error", "L3_MTU_ERROR"},
+	TrapTTL:          {"ttl_error", "TTL_ERROR"},
+	TrapSample:       {"sample_packet", "SAMPLEPACKET"},
 }
 
 // String returns the trap as SONiC's COPP_TRAP table calls it.
 func (t Trap) String() string {
 	if t < NumTraps {
-		return trapNames[t]
+		return trapNames[t].name
 	}
 	return ""
+}
+
+// SAI returns what SAI calls the trap, "" if it has no type for it.
+func (t Trap) SAI() string {
+	if t >= NumTraps || trapNames[t].sai == "" {
+		return ""
+	}
+	return "SAI_HOSTIF_TRAP_TYPE_" + trapNames[t].sai
 }

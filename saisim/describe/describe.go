@@ -83,6 +83,7 @@ func Program(p *profile.Profile, program *pipe.Program) *record.Graph {
 		g.Reasons = append(g.Reasons, r.String())
 	}
 	g.Reasons[0] = "none" // port-down has no record
+	g.Traps = traps()
 	b.egress(b.ingress())
 	b.merge()
 	text, err := json.Marshal(g)
@@ -340,6 +341,7 @@ func (b *grapher) table(name string, p *pipe.Pipe, t *pipe.Table, at uint32, way
 	if len(open) > 0 {
 		gate := b.node(record.Node{ID: id + ".gate", Kind: record.Condition, Stage: int(at), Reads: gateReads(name, t)},
 			open, "true", "false")
+		b.test(name, gate[0].from, t.Gate)
 		gate[0].facts = gate[0].facts.learn(t.Gate, true)
 		gate[1].facts = gate[1].facts.learn(t.Gate, false)
 		in, past = append(in, gate[0]), append(past, gate[1])

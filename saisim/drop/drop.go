@@ -108,6 +108,16 @@ func (r Reason) SAI() string {
 	return "SAI_IN_DROP_REASON_" + reasons[r].sai
 }
 
+// OfTrap reports whether it is a trap that takes packets out of forwarding which are dropped so: one that is not to
+// hand them to the CPU.
+func (r Reason) OfTrap() bool {
+	switch r {
+	case Trap, Learning, TTL, NoNeighbor, L3MTU:
+		return true
+	}
+	return false
+}
+
 // Text says in a few words what became of the frame.
 func (r Reason) Text() string {
 	if r < NumReasons {

@@ -16,7 +16,7 @@ type Drop struct {
 	Port   PortID // whose counters have it; CPUPort: no port's, only the books
 	Why    drop.Reason
 	Punted bool
-	Trap   config.Trap // that has taken it to the CPU; of a copy that a policer dropped, too
+	Trap   config.Trap // that has taken it to the CPU, or out of forwarding; of a copy that a policer dropped, too
 	Mirror bool        // it is a copy for a mirror session, or of a record
 	// Queued says that it has asked Queue of Port for room, where Depth bytes were before it.
 	Queued bool

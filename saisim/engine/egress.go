@@ -107,7 +107,7 @@ func (c *egressPipe) lookupRewritten(p *port, cp *copyOf, hit *hits) {
 // letThrough is called with copies that leave the egress pipe.
 func (c *egressPipe) letThrough(p *port, cp *copyOf, fixed describe.Marks, runs bool) {
 	was := c.recording.through(cp, fixed, runs)
-	c.fates.ended(cp, was, p.number, 0)
+	c.fates.ended(cp, cp.endsAt(p, was, 0))
 	if c.observer != nil {
 		cp.watched = true
 		p.trails.Push(was.trail(cp.pk.graph))

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"tamtam/saisim/config"
+	"tamtam/tam/record"
 )
 
 // A mirrorEncap is what becomes of a frame that is mirrored. It does not change
@@ -145,7 +146,7 @@ func (e *mirrorEncap) wrap(dst, data []byte, n int) []byte {
 // A recordCopy is what the mirror copy of a recorded packet is wrapped in.
 type recordCopy struct {
 	mirrorEncap
-	trailer  [8 + 40]byte
+	trailer  [8 + record.TailLen]byte
 	counts   *RecordCounts
 	n        int
 	datagram [80]byte // headers of UDP

@@ -4,7 +4,7 @@ import (
 	"tamtam/saisim/config"
 	"tamtam/saisim/describe"
 	"tamtam/saisim/drop"
-	"tamtam/saisim/tailstamp"
+	"tamtam/tam/record"
 )
 
 // fates are what becomes of packets: they end here, and nowhere else.
@@ -81,7 +81,7 @@ func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
 	if cp.asked {
 		d.Queued, d.Queue, d.Depth = true, cp.queue, cp.depth
 	}
-	if punted || why == drop.Policer {
+	if d.Trap = pk.trapOf(why); punted {
 		d.Trap = pk.trap
 	}
 	if t.sample {
@@ -92,19 +92,18 @@ func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
 	}
 }
 
-// ended notes where a copy, or a packet without copies, ends: what it has passed, the
-// port or CPUPort, and why it is dropped, or 0. It is for packets with a graph only.
-func (c *fates) ended(cp *copyOf, p passed, out uint16, why drop.Reason) {
-	c.recording.countPath(cp.pk, &p)
+// ended notes where a copy ends. It is for packets with a graph only.
+func (c *fates) ended(cp *copyOf, t taken) {
+	c.recording.countPath(cp.pk, &t.passed)
 	if cp.pk.record != nil {
-		c.recording.take(cp, taken{passed: p, out: out, why: why})
+		c.recording.take(cp, t)
 	}
 }
 
 // dropBefore drops a copy that has not come to the egress pipe.
 func (c *fates) dropBefore(p *port, cp *copyOf, why drop.Reason) {
 	if cp.pk.graph != nil && cp.mirror == nil {
-		c.ended(cp, cp.pk.sofar(), p.number, why)
+		c.ended(cp, cp.endsAt(p, cp.pk.sofar(), why))
 	}
 	c.dropCopy(p, cp, why)
 }
@@ -116,7 +115,7 @@ func (c *fates) dropInside(p *port, cp *copyOf, fixed describe.Marks, runs bool,
 		return
 	}
 	was := c.recording.through(cp, fixed, runs)
-	c.ended(cp, was, p.number, why)
+	c.ended(cp, cp.endsAt(p, was, why))
 	c.dropWith(p, cp, why, was.trail(cp.pk.graph))
 	c.freeCopy(cp)
 }
@@ -124,7 +123,7 @@ func (c *fates) dropInside(p *port, cp *copyOf, fixed describe.Marks, runs bool,
 // dropPoliced drops a copy for the CPU, counted at the port p where the frame came in (nil: it is gone).
 func (c *fates) dropPoliced(p *port, cp *copyOf, alone bool) {
 	if cp.pk.graph != nil {
-		c.ended(cp, cp.pk.sofar(), tailstamp.CPUPort, drop.Policer)
+		c.ended(cp, cp.pk.atCPU(record.NoQueue, drop.Policer))
 	}
 	if p != nil && !alone {
 		p.totals.PolicedCopies++

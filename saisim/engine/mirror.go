@@ -123,6 +123,7 @@ func (c *mirrors) recordCopy(m *mirrorSession, s *recordSession, pk *packet, t *
 	r := record.Record{
 		Bits: x.trailer[:s.plan.row.PHV.Bytes()], Switch: s.plan.row.Switch, Plan: s.plan.row.ID,
 		InPort: pk.inN, OutPort: t.out, Length: uint32(pk.length), Why: uint8(t.why),
+		Trap: uint8(t.trap), Queue: t.queue, InLane: uint16(pk.in), OutLane: uint16(t.lane),
 	}
 	s.plan.row.PHV.Put(r.Bits, s.plan.word(&t.passed))
 	in, a := c.timeOfDay(pk.rx)

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"tamtam/saisim/config"
 	"tamtam/saisim/drop"
 )
 
@@ -63,6 +64,8 @@ type Moment struct {
 	// Queue of Port, for MomentQueued and MomentDequeued.
 	Queue uint8
 	Why   drop.Reason
+	// Trap, for MomentPunted and MomentDropped: of which the CPU has the copy, or which took the frame out of forwarding.
+	Trap config.Trap
 	// Byte is the exact time of a byte on the wire of Port, for MomentReceived and
 	// MomentSent: the frame's last byte is over (length with FCS) of it later.
 	Byte ByteTime
@@ -74,6 +77,17 @@ type Moment struct {
 	// is not known of mirror copies, of frames that have not entered the ingress pipe, and of
 	// those that did before there was an observer.
 	Trail Trail
+}
+
+// Because says why a frame goes no further: the reason, with the trap that it was for, if it was one.
+func (m *Moment) Because() string { return m.Why.String() + m.ByTrap() }
+
+// ByTrap is the trap in parentheses behind a space, "" if there is none.
+func (m *Moment) ByTrap() string {
+	if m.Trap == config.TrapNone {
+		return ""
+	}
+	return " (" + m.Trap.String() + ")"
 }
 
 // A Ledger keeps account of frames by their ids. It hears only what neither comes from [Engine.Receive] nor goes to the

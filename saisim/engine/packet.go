@@ -8,6 +8,7 @@ import (
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/ifa"
+	"tamtam/tam/record"
 )
 
 // A packet is a frame in the chip. Copies of it (floods, punts) share it. It waits hundreds of cycles
@@ -59,9 +60,9 @@ type passing struct {
 	copied
 	record  *choice // sessions that record it; nil: none
 	fixed   describe.Marks
-	act     actions     // traps and ACLs together
-	trap    config.Trap // the first that wants a copy
-	barred  bool        // its port may not send it
+	act     actions // traps and ACLs together
+	trapping
+	barred  bool // its port may not send it
 	aclDrop bool
 	noLearn bool
 
@@ -72,6 +73,12 @@ type passing struct {
 	meta     uint32    // ACL user metadata
 	edit     edit      // of the copies that are forwarded
 	h        headers
+}
+
+// trapping are the traps of a packet, the first of each kind.
+type trapping struct {
+	trap config.Trap // wants a copy
+	took config.Trap // takes it out of forwarding
 }
 
 // asked is what entries want of the copies of a packet.
@@ -285,8 +292,44 @@ type choice struct {
 // A taken is what a record says of where its packet, or copy, ended.
 type taken struct {
 	passed
-	out uint16 // number of the port
-	why drop.Reason
+	out   uint16 // number of the port
+	lane  PortID // its lane; CPUPort: the CPU or none
+	queue uint8  // of the port; record.NoQueue: none
+	trap  config.Trap
+	why   drop.Reason
+}
+
+// nowhere is where a packet ends that the ingress pipe drops.
+func (pk *packet) nowhere(why drop.Reason) taken {
+	return taken{
+		passed: pk.sofar(), out: record.NoPort, lane: CPUPort, queue: record.NoQueue, trap: pk.trapOf(why), why: why,
+	}
+}
+
+// trapOf is the trap that took a packet out of forwarding which is dropped for some reason, or that wanted the copy for
+// the CPU which is.
+func (pk *packet) trapOf(why drop.Reason) config.Trap {
+	switch {
+	case why.OfTrap():
+		return pk.took
+	case why == drop.Policer:
+		return pk.trap
+	}
+	return config.TrapNone
+}
+
+// atCPU is where a copy for the CPU ends.
+func (pk *packet) atCPU(queue uint8, why drop.Reason) taken {
+	return taken{passed: pk.sofar(), out: record.NoPort, lane: CPUPort, queue: queue, trap: pk.trap, why: why}
+}
+
+// endsAt is where a copy ends at a port.
+func (cp *copyOf) endsAt(p *port, was passed, why drop.Reason) taken {
+	t := taken{passed: was, out: p.number, lane: p.id, queue: record.NoQueue, why: why}
+	if cp.asked {
+		t.queue = cp.queue
+	}
+	return t
 }
 
 // A passed is a trail as the packet path has it: tables of the program are numbered

@@ -75,7 +75,12 @@
 // the record that of the cycle in which the copy is queued; the ports' N of EthernetN,
 // for the egress port also where the copy was dropped there, 65535 for the CPU and what
 // the ingress pipe drops; the number of the drop reason, 0 if there is none; not
-// synchronised if the clock was not at one of both times.
+// synchronised if the clock was not at one of both times. Of the CPU's copy, policed or not, the
+// trap is the first that wanted one, of what the ingress pipe drops for the reasons trap, learning, ttl,
+// no-neighbor or l3-mtu the first that took the packet out of forwarding, and 0 else: a trap need not do so, nor
+// be what does (an ACL entry is none). The queue is that which the copy was in, or asked for room; of the CPU's
+// copy that of its trap group, if it gets there. Lanes are the ports', first lane each, also where the copy was
+// dropped there; 65535 for the CPU and what the ingress pipe drops.
 //
 // A session of type SFLOW sends UDP: Ethernet, a tag if so set, IPv4 (identification 0,
 // don't fragment) or IPv6, UDP with UDP_SRC_PORT and UDP_DST_PORT and checksum 0. SAI has

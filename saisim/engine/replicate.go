@@ -3,7 +3,6 @@ package engine
 import (
 	"tamtam/saisim/drop"
 	"tamtam/saisim/tailstamp"
-	"tamtam/tam/record"
 )
 
 // replicate makes the copies of a packet that leaves the ingress pipe.
@@ -158,7 +157,7 @@ func (c *ingressPipe) punt(cp *copyOf, queue uint8) {
 	c.wires.run(now)
 	c.now = now
 	if pk.graph != nil {
-		c.fates.ended(cp, pk.sofar(), tailstamp.CPUPort, 0)
+		c.fates.ended(cp, pk.atCPU(queue, 0))
 	}
 	data, length, stamped := pk.data, pk.length, false
 	if s := pk.stamp; s != nil {
@@ -172,7 +171,7 @@ func (c *ingressPipe) punt(cp *copyOf, queue uint8) {
 	c.books.ToCPU++
 	if c.observer != nil {
 		m := c.watch.moment(MomentPunted, pk, cp.number, CPUPort)
-		m.Data, m.Len, m.Trail = data, length, c.recording.trailOf(cp)
+		m.Data, m.Len, m.Trail, m.Trap = data, length, c.recording.trailOf(cp), pk.trap
 		c.observer(m)
 	}
 	c.out(&Out{
@@ -186,7 +185,7 @@ func (c *ingressPipe) punt(cp *copyOf, queue uint8) {
 // dropHere drops a packet without copies that goes nowhere.
 func (c *ingressPipe) dropHere(pk *packet, why drop.Reason) {
 	if pk.graph != nil {
-		t := taken{passed: pk.sofar(), out: record.NoPort, why: why}
+		t := pk.nowhere(why)
 		c.recording.countPath(pk, &t.passed)
 		if pk.record != nil {
 			c.mirrors.recordCopies(pk, &t)

@@ -124,6 +124,9 @@ func (c *traps) trapAs(pk *packet, t config.Trap, act actions) {
 	if act&actCopy != 0 && pk.trap == config.TrapNone {
 		pk.trap = t
 	}
+	if act&actDrop != 0 && pk.took == config.TrapNone {
+		pk.took = t
+	}
 }
 
 // better returns of two traps that a packet falls in the one that counts: one

@@ -46,7 +46,7 @@ func (c *watch) sawDrop(p *port, cp *copyOf, why drop.Reason, trail Trail) {
 	if p != nil {
 		m.Port = p.id
 	}
-	m.Why = why
+	m.Why, m.Trap = why, cp.pk.trapOf(why)
 	c.observer(m)
 }
 

@@ -18,7 +18,7 @@ func (as *acls) tableKind() *kind {
 		enums: map[sai.AttrID][]sai.Enum{
 			sai.ACLTableAttrACLStage:             as.stages(),
 			sai.ACLTableAttrACLBindPointTypeList: bindPoints(),
-			sai.ACLTableAttrACLActionTypeList:    aclActions(config.Ingress),
+			sai.ACLTableAttrACLActionTypeList:    append(aclActions(config.Ingress), sai.ACLActionTypeTAMObject),
 			sai.ACLTableAttrACLTableMatchType:    {sai.ACLTableMatchTypeTernary},
 		},
 		create: as.createTable,

@@ -145,3 +145,19 @@ func TestRefusedCallLeavesNoRow(t *testing.T) {
 		}
 	}
 }
+
+// Each trap has a name of its own, and the one that SAI has for it.
+func TestTrapNames(t *testing.T) {
+	types, ok := sai.LookupEnum("sai_hostif_trap_type_t")
+	if !ok {
+		t.Fatal("no trap types")
+	}
+	seen := map[string]bool{"": true}
+	for trap := config.TrapNone + 1; trap < config.NumTraps; trap++ {
+		_, known := types.Value(trap.SAI())
+		if own := trap == config.TrapLinkLocal; known == own || own && trap.SAI() != "" || seen[trap.String()] {
+			t.Errorf("%s is %q of SAI", trap, trap.SAI())
+		}
+		seen[trap.String()] = true
+	}
+}

@@ -60,18 +60,16 @@ func (c *Chip) lose(p *port, o *outgoing, why drop.Reason) {
 		if p != nil {
 			at = p.Port.Port
 		}
-		c.Ended(Ending{ID: o.id, In: o.in, Port: at, Why: why, Graph: o.graph, Path: o.path()})
+		c.Ended(Ending{ID: o.id, In: o.in, Port: at, Why: why, Trap: o.trapBehind(why), Graph: o.graph, Path: o.path()})
 	}
 }
 
 // dropPacket drops a packet in the ingress pipe or at its end, at a cycle.
 func (c *Chip) dropPacket(p *port, pk *packet, at saisim.Cycle, why drop.Reason) {
 	d := pk.dropped(at)
-	if why == drop.Policer {
-		d.Trap = pk.trap
-	}
+	d.Trap = pk.trapBehind(why)
 	c.drop(p, d, why)
-	c.Ended(Ending{ID: pk.id, In: pk.in, Port: pk.in, Why: why, Graph: pk.graph, Path: pk.tables})
+	c.Ended(Ending{ID: pk.id, In: pk.in, Port: pk.in, Why: why, Trap: d.Trap, Graph: pk.graph, Path: pk.tables})
 }
 
 // Books returns the books at this instant. A frame that the ingress pipe drops

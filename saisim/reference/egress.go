@@ -355,11 +355,14 @@ func (c *Chip) punt(pk *packet) {
 		}
 	}
 	c.books.ToCPU++
-	c.Ended(Ending{ID: pk.id, In: pk.in, Port: saisim.CPUPort, Sent: true, Graph: pk.graph, Path: pk.tables})
-	c.recordCopy(&outgoing{packet: pk}, nil, 0)
+	queue := c.conf.way(pk.trap).Queue
+	c.Ended(Ending{
+		ID: pk.id, In: pk.in, Port: saisim.CPUPort, Sent: true, Trap: pk.trap, Graph: pk.graph, Path: pk.tables,
+	})
+	c.recordCopy(&outgoing{packet: pk, queue: queue}, nil, 0)
 	c.countPath(pk, pk.tables)
 	c.Output(saisim.Out{Port: saisim.CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: marked, ID: pk.id,
-		Trap: pk.trap, Queue: c.conf.way(pk.trap).Queue, VLAN: pk.cameIn()})
+		Trap: pk.trap, Queue: queue, VLAN: pk.cameIn()})
 }
 
 // cameIn is the VLAN in which the packet came in: that of its router interface, if it has one.

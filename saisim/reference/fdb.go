@@ -38,6 +38,9 @@ func (c *Chip) learn(pk *packet) (drop.Reason, bool) {
 	case known && e.Static && !e.Moves:
 		does, _, _ := pk.conf.trapOf(config.TrapStaticMove)
 		pk.trapAs(config.TrapStaticMove, effects{copy: does.copy, cancel: does.cancel})
+		if does.drop {
+			pk.takenBy(config.TrapStaticMove)
+		}
 		return drop.Learning, !does.drop
 	case known:
 		e.BridgePort, e.Seen = pk.source, pk.entered

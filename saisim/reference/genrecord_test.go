@@ -48,6 +48,7 @@ type ending struct {
 	in, port saisim.PortID
 	sent     bool
 	why      drop.Reason
+	trap     config.Trap
 	path     string
 }
 
@@ -408,7 +409,7 @@ func (p *pair) see(m saisim.Moment) {
 			p.trails[endedTrail{m.Trail, endOf(m)}] = true
 		}
 		if p.recording {
-			p.ended[ending{m.ID, m.In, m.Port, m.What != saisim.MomentDropped, m.Why, p.stepsOf(m.Trail)}]++
+			p.ended[ending{m.ID, m.In, m.Port, m.What != saisim.MomentDropped, m.Why, m.Trap, p.stepsOf(m.Trail)}]++
 		}
 	}
 }
@@ -427,7 +428,7 @@ func endOf(m saisim.Moment) string {
 // seeReference takes what the reference tells of it.
 func (p *pair) seeReference(e reference.Ending) {
 	if p.recording && !p.blind {
-		p.ended[ending{e.ID, e.In, e.Port, e.Sent, e.Why, steps(e.Path)}]--
+		p.ended[ending{e.ID, e.In, e.Port, e.Sent, e.Why, e.Trap, steps(e.Path)}]--
 	}
 }
 

@@ -11,6 +11,7 @@ type verdict struct {
 	why        drop.Reason // if it goes nowhere
 	admitted   bool
 	trap       config.Trap // the first that wants a copy
+	taker      config.Trap // the first that has it go no further
 	router     config.ID   // router interface that it came in at; null: bridged only
 	routed     *routed     // how it is rewritten; nil: it is not
 	dscp       *uint8      // that it gets; nil: its own

@@ -155,15 +155,32 @@ func (c *Chip) recordCopy(o *outgoing, p *port, why drop.Reason) {
 	if o.mirror != nil || len(o.recordings) == 0 {
 		return
 	}
-	out, path := uint16(record.NoPort), o.path()
-	if p != nil {
-		out = p.Number
+	path, e := o.path(), fate{why: why, out: record.NoPort, lane: saisim.CPUPort, queue: record.NoQueue}
+	switch {
+	case p != nil:
+		e.out, e.lane = p.Number, p.Port.Port
+		if o.asked {
+			e.queue = o.queue
+		}
+	case why == 0: // the CPU has it
+		e.trap, e.queue = o.trap, o.queue
+	default:
+		e.trap = o.trapBehind(why)
 	}
-	c.later(func() { c.makeRecords(o.packet, path, out, why) })
+	c.later(func() { c.makeRecords(o.packet, path, e) })
+}
+
+// A fate is where a copy, or a packet without any, ends.
+type fate struct {
+	why   drop.Reason
+	out   uint16 // number of the port
+	lane  saisim.PortID
+	queue uint8
+	trap  config.Trap
 }
 
 // makeRecords queues the record copies of a packet that took a path.
-func (c *Chip) makeRecords(pk *packet, path []record.Step, out uint16, why drop.Reason) {
+func (c *Chip) makeRecords(pk *packet, path []record.Step, e fate) {
 	for _, r := range pk.recordings {
 		i := slices.IndexFunc(c.conf.Mirrors, func(m config.Mirror) bool { return m.Index == r.index && m.Label == r.Label })
 		if i >= 0 && c.conf.Mirrors[i].Kind == config.MirrorSFlow && r.Tunnel == nil {
@@ -178,7 +195,8 @@ func (c *Chip) makeRecords(pk *packet, path []record.Step, out uint16, why drop.
 		rec := record.Record{
 			Bits: recordBits(r.plan, path), Switch: r.plan.Switch, Plan: r.plan.ID,
 			In: record.Time(c.timeOfDay(pk.rx)), At: record.Time(c.timeOfDay(c.now)),
-			InPort: pk.number, OutPort: out, Length: uint32(pk.length), Why: uint8(why),
+			InPort: pk.number, OutPort: e.out, Length: uint32(pk.length), Why: uint8(e.why),
+			Trap: uint8(e.trap), Queue: e.queue, InLane: uint16(pk.in), OutLane: uint16(e.lane),
 			Unsynchronised: !c.clockAt(pk.rx).synchronised || !c.clockAt(c.now).synchronised,
 		}
 		r.Made++
@@ -198,8 +216,12 @@ func (c *Chip) noteRecord(pk *packet, m *config.Mirror, rec *record.Record, r re
 	switch {
 	case rec.Why != 0:
 		say = append(say, "dropped: "+drop.Reason(rec.Why).String())
+		add(rec.Trap != 0, "dropped by the trap "+config.Trap(rec.Trap).String())
+	case rec.OutLane == record.NoPort:
+		say = append(say, "to the CPU")
+		add(rec.Trap != 0, "to the CPU by a trap")
 	case rec.OutPort == record.NoPort:
-		say = append(say, "to the CPU, or a port without number")
+		say = append(say, "to a port without number")
 	default:
 		say = append(say, "sent")
 	}
@@ -260,7 +282,8 @@ type Ending struct {
 	Port  saisim.PortID // where it was sent or dropped; CPUPort: the CPU
 	Sent  bool          // or punted
 	Why   drop.Reason
-	Graph uint64 // version of the graph that the packet met
+	Trap  config.Trap // of which the CPU has the copy, or that took the packet
+	Graph uint64      // version of the graph that the packet met
 	Path  []record.Step
 }
 

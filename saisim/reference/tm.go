@@ -60,7 +60,9 @@ func (c *Chip) replicate(pk *packet) {
 		c.sampledIn(pk, toPorts, last, why)
 	}
 	if copies == 0 {
-		c.makeRecords(pk, pk.tables, record.NoPort, why)
+		c.makeRecords(pk, pk.tables, fate{
+			why: why, out: record.NoPort, lane: saisim.CPUPort, queue: record.NoQueue, trap: pk.trapBehind(why),
+		})
 		c.countPath(pk, pk.tables)
 		c.dropPacket(c.portAt(pk.in), pk, c.now, why)
 		return

@@ -5,6 +5,7 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
 )
 
 var (
@@ -44,6 +45,27 @@ func (pk *packet) trapAs(t config.Trap, does effects) {
 	if does.copy && pk.trap == config.TrapNone {
 		pk.trap = t
 	}
+	if does.drop {
+		pk.takenBy(t)
+	}
+}
+
+// takenBy notes a trap that has the packet go no further. The first counts.
+func (pk *packet) takenBy(t config.Trap) {
+	if pk.taker == config.TrapNone {
+		pk.taker = t
+	}
+}
+
+// trapBehind is the trap that a drop for a reason goes back to.
+func (pk *packet) trapBehind(why drop.Reason) config.Trap {
+	switch why {
+	case drop.Policer: // the CPU's copy
+		return pk.trap
+	case drop.Trap, drop.Learning, drop.TTL, drop.NoNeighbor, drop.L3MTU:
+		return pk.taker
+	}
+	return config.TrapNone
 }
 
 func (conf *settings) trapPacket(pk *packet, t config.Trap) {

@@ -65,12 +65,16 @@ func NotOf(frame []byte) (not Classes) {
 	return not
 }
 
-// barred are the edges, by both ends, that packets do not take which are in none of some classes: those of labels that
-// alone lead from a node to the next.
-func (g *Graph) barred(not Classes) map[[2]string]bool {
+// shut are the labels, each with its node, by which such packets do not go on.
+func (g *Graph) shut(not Classes, outcomes string) map[[2]string]bool {
 	labels := map[[2]string]bool{}
-	if len(g.Only) == 0 || not == 0 {
-		return nil
+	for i := range min(len(g.Tests), len(outcomes)) {
+		switch outcomes[i] {
+		case testTrue:
+			labels[[2]string{g.Tests[i].From, "false"}] = true
+		case testFalse:
+			labels[[2]string{g.Tests[i].From, "true"}] = true
+		}
 	}
 	for _, o := range g.Only {
 		for i, name := range classNames {
@@ -78,6 +82,16 @@ func (g *Graph) barred(not Classes) map[[2]string]bool {
 				labels[[2]string{o.From, o.Label}] = true
 			}
 		}
+	}
+	return labels
+}
+
+// barred are the edges, by both ends, that packets do not take which are in none of some classes, and for which tests
+// have some outcomes: those of labels that alone lead from a node to the next.
+func (g *Graph) barred(not Classes, outcomes string) map[[2]string]bool {
+	labels := g.shut(not, outcomes)
+	if len(labels) == 0 {
+		return nil
 	}
 	conditions := map[string]bool{}
 	for i := range g.Nodes {
@@ -97,11 +111,11 @@ func (g *Graph) barred(not Classes) map[[2]string]bool {
 	return set
 }
 
-// Without is the graph, and complete probabilities of it, for packets that are in none of some classes: without
-// the edges that they do not take. What they would have had goes to the other ways from there. A node keeps its
-// edges if none would be left.
-func (g *Graph) Without(not Classes, p Probabilities) (*Graph, Probabilities) {
-	barred := g.barred(not)
+// Without is the graph, and complete probabilities of it, for packets that are in none of some classes and for which
+// tests have some outcomes ([Graph.Outcomes]): without the edges that they do not take. What they would have had goes
+// to the other ways from there. A node keeps its edges if none would be left.
+func (g *Graph) Without(not Classes, outcomes string, p Probabilities) (*Graph, Probabilities) {
+	barred := g.barred(not, outcomes)
 	if len(barred) == 0 {
 		return g, p
 	}
@@ -131,7 +145,9 @@ func (g *Graph) Without(not Classes, p Probabilities) (*Graph, Probabilities) {
 }
 
 // Unlikely are complete probabilities by which no packet takes an edge that those of some classes do not take.
-func (g *Graph) Unlikely(not Classes, p Probabilities) Probabilities { return p.without(g.barred(not)) }
+func (g *Graph) Unlikely(not Classes, p Probabilities) Probabilities {
+	return p.without(g.barred(not, ""))
+}
 
 // without gives what edges have to the others from the same node, in proportion; if these have nothing, to each alike.
 // A node keeps what it has if there are no others.

@@ -54,6 +54,10 @@ type Graph struct {
 	// Ends says how packets end that take an edge to [Exit]. An edge that is not listed may end any
 	// packet; nil: nothing is known.
 	Ends []End `json:"ends,omitempty"`
+	// Traps says which traps there are, by their number in records; 0 is none.
+	Traps []Trap `json:"traps,omitempty"`
+	// Tests says what conditions ask for that a record says; nil: nothing is known.
+	Tests []Test `json:"tests,omitempty"`
 }
 
 // How a packet, or a copy of it, may end beside being dropped for one of Reasons.
@@ -68,20 +72,6 @@ type End struct {
 	From  string   `json:"from"`
 	Label string   `json:"label,omitempty"`
 	How   []string `json:"how"`
-}
-
-// End returns how the packet of a record ended, in the words of [End]. It is about one copy: of one
-// packet some copies may be sent, and another dropped.
-func (g *Graph) End(r *Record) string {
-	switch {
-	case r.Why != 0 && int(r.Why) < len(g.Reasons) && g.Reasons[r.Why] != "":
-		return g.Reasons[r.Why]
-	case r.Why != 0:
-		return fmt.Sprintf("reason %d", r.Why)
-	case r.OutPort == NoPort:
-		return EndCPU
-	}
-	return EndSent
 }
 
 // A Node is a table or a condition.

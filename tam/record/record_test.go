@@ -47,9 +47,14 @@ func TestRecordOnTheWire(t *testing.T) {
 	want := Record{
 		Bits: []byte{1, 2, 3, 4}, Switch: 7, Plan: 0xdeadbeef, In: Time{1<<48 - 1, 999999999}, At: Time{1, 2},
 		InPort: 4, OutPort: NoPort, Length: 1500, Why: 3, Unsynchronised: true,
+		Trap: 2, Queue: 7, InLane: 65, OutLane: NoPort, NoRoom: true, Identities: []byte{1, 2, 9},
+	}
+	old := Record{Bits: []byte{5}, Switch: 7, Plan: 1, InPort: 4, OutPort: NoPort, Why: 3, Old: true}
+	if got, frame, err := Decode(old.Append([]byte("frame"))); err != nil || !reflect.DeepEqual(got, old) || string(frame) != "frame" {
+		t.Fatalf("%+v %q %v", got, frame, err)
 	}
 	b := want.Append([]byte("frame"))
-	if len(b) != 5+Len(4) {
+	if len(b) != 5+Len(4)+3 {
 		t.Fatalf("%d bytes", len(b))
 	}
 	got, frame, err := Decode(b)
@@ -57,7 +62,7 @@ func TestRecordOnTheWire(t *testing.T) {
 		t.Fatalf("%+v %q %v", got, frame, err)
 	}
 	for n := range len(b) - 4 {
-		if _, _, err := Decode(b[5+n:]); n > 0 && err == nil && len(b)-5-n < Len(4) {
+		if _, _, err := Decode(b[5+n:]); n > 0 && err == nil && len(b)-5-n < Len(4)+3 {
 			t.Errorf("%d bytes of a record were taken", len(b)-5-n)
 		}
 	}
@@ -65,6 +70,10 @@ func TestRecordOnTheWire(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	r := Record{Bits: []byte{1}}
+	f.Add(r.Append(nil))
+	r.Identities = []byte{1, 1, 5}
+	f.Add(r.Append([]byte{9}))
+	r.Old, r.Identities = true, nil
 	f.Add(r.Append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, frame, err := Decode(b)
@@ -111,5 +120,30 @@ func TestMarks(t *testing.T) {
 	p.Recorded[1].Container, p.Recorded[1].Ran = 0, at(6)
 	if _, err := p.Marks(); err == nil {
 		t.Error("two tables in one bit")
+	}
+}
+
+// A condition that asks for ports, queues and lengths is true or not, as far as a record tells.
+func TestOutcomes(t *testing.T) {
+	term := func(field, is string, value uint64) Term { return Term{Field: field, Is: is, Value: value} }
+	port, queue, other := term(FieldOut, "eq", 4), term(FieldQueue, "ge", 3), Term{}
+	g := &Graph{Tests: []Test{
+		{"a", [][]Term{{port}}}, {"b", [][]Term{{port, queue}}}, {"c", [][]Term{{port, other}}}, {"d", [][]Term{{port}, {other}}},
+		{"e", [][]Term{{term(FieldIn, "ne", 4)}, {term(FieldLength, "lt", 100)}}}, {"f", [][]Term{{{FieldLength, 0xf0, "eq", 0x60}}}},
+		{"g", [][]Term{{term(FieldIn, "le", 4), term(FieldLength, "gt", 99)}}}, {"h", [][]Term{{term(FieldIn, "is", 4)}}},
+	}}
+	for _, tt := range []struct {
+		r    Record
+		want string
+	}{
+		{Record{InLane: 4, OutLane: 4, Queue: 3, Length: 100}, "tt?tftt?"},
+		{Record{InLane: 4, OutLane: 4, Queue: 2, Length: 99}, "tf?tttf?"},
+		{Record{InLane: 5, OutLane: 8, Queue: NoQueue, Length: 1}, "fff?tff?"},
+		{Record{InLane: 4, OutLane: NoPort, Queue: 7, Length: 112}, "????fft?"},
+		{Record{Old: true}, ""},
+	} {
+		if got := g.Outcomes(&tt.r); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.r, got, tt.want)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 //
 //	bytes  field
 //	n      the containers in order, each most significant byte first
+//	m      identities: none yet
 //	4      switch id
 //	4      id of the plan
 //	10     ingress time: 48-bit seconds, 32-bit nanoseconds (IEEE 1588)
@@ -18,17 +19,26 @@ import (
 //	2      egress port, likewise; 65535: the CPU, or none if it was dropped
 //	4      length of the frame as received, without FCS
 //	1      drop reason; 0: forwarded. Graph.Reasons names them
+//	1      the trap that took the packet out of forwarding, or of which the CPU has the
+//	       copy; 0: none. Graph.Traps names them
+//	1      queue of the egress port, or of the CPU; 255: it came to none
+//	2      ingress port as programs see it: its first lane
+//	2      egress port, likewise; 65535: the CPU, or none if it was dropped
+//	1      m
 //	1      n
 //	1      0x5C
-//	1      version 1 in the high nibble, flags in the low: bit 0 clock not
-//	       synchronised, others zero and ignored
+//	1      version 2 in the high nibble, flags in the low: bit 0 clock not
+//	       synchronised, bit 1 identities left out, for there was no room; others zero and ignored
+//
+// Version 1 has neither identities nor what stands between drop reason and n.
 //
 // IP and transport lengths of the mirrored frame do not cover it; those of the
 // tunnel do.
 type Record struct {
-	Bits   []byte // the n bytes of the containers
-	Switch uint32
-	Plan   uint32
+	Bits       []byte // the n bytes of the containers
+	Identities []byte // the m bytes
+	Switch     uint32
+	Plan       uint32
 	// Times since 1970, in seconds and nanoseconds.
 	In, At         Time
 	InPort         uint16
@@ -36,6 +46,12 @@ type Record struct {
 	Length         uint32
 	Why            uint8
 	Unsynchronised bool
+	// Old is version 1, of which nothing of the following is known.
+	Old             bool
+	Trap            uint8
+	Queue           uint8
+	InLane, OutLane uint16
+	NoRoom          bool // for identities
 }
 
 // A Time is a time of day as IEEE 1588 writes it: seconds since 1970, of which 48 bits are on the wire,
@@ -48,19 +64,33 @@ type Time struct {
 // NoPort is the number of a port that is not one of the front panel.
 const NoPort = 65535
 
+// NoQueue is the queue of what came to none.
+const NoQueue = 255
+
+// TailLen is the length in bytes of what follows bits and identities.
+const TailLen = 47
+
 const (
-	tailLen = 40
+	oldLen  = 40
 	mark    = 0x5c
-	version = 1
+	version = 2
 )
 
-// Len is the length in bytes of a record with n bytes of containers.
-func Len(n int) int { return n + tailLen }
+// Flags.
+const (
+	flagUnsynchronised = 1 << iota
+	flagNoRoom
+)
+
+// Len is the length in bytes of a record with n bytes of containers, and no identities.
+func Len(n int) int { return n + TailLen }
 
 // Append appends the record to b.
-func (r *Record) Append(b []byte) []byte { return r.AppendTail(append(b, r.Bits...)) }
+func (r *Record) Append(b []byte) []byte {
+	return r.AppendTail(append(append(b, r.Bits...), r.Identities...))
+}
 
-// AppendTail appends what follows the bits to b.
+// AppendTail appends what follows bits and identities to b.
 func (r *Record) AppendTail(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, r.Switch)
 	b = binary.BigEndian.AppendUint32(b, r.Plan)
@@ -69,11 +99,20 @@ func (r *Record) AppendTail(b []byte) []byte {
 	b = binary.BigEndian.AppendUint16(b, r.InPort)
 	b = binary.BigEndian.AppendUint16(b, r.OutPort)
 	b = binary.BigEndian.AppendUint32(b, r.Length)
-	flags := byte(version << 4)
+	flags := byte(0)
 	if r.Unsynchronised {
-		flags |= 1
+		flags = flagUnsynchronised
 	}
-	return append(b, r.Why, byte(len(r.Bits)), mark, flags)
+	if r.Old {
+		return append(b, r.Why, byte(len(r.Bits)), mark, 1<<4|flags)
+	}
+	if r.NoRoom {
+		flags |= flagNoRoom
+	}
+	b = append(b, r.Why, r.Trap, r.Queue)
+	b = binary.BigEndian.AppendUint16(b, r.InLane)
+	b = binary.BigEndian.AppendUint16(b, r.OutLane)
+	return append(b, byte(len(r.Identities)), byte(len(r.Bits)), mark, version<<4|flags)
 }
 
 func (t Time) append(b []byte) []byte {
@@ -82,33 +121,48 @@ func (t Time) append(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, t.Nanoseconds)
 }
 
-// Decode splits the record from the end of a mirrored frame, which is without FCS. Bits and frame share
+// Decode splits the record from the end of a mirrored frame, which is without FCS. Bits, identities and frame share
 // memory with b. An error says why b does not end with a record; frame is then all of b.
 func Decode(b []byte) (r Record, frame []byte, err error) {
-	if len(b) < tailLen {
-		return r, b, fmt.Errorf("%d bytes, want at least the %d of a record", len(b), tailLen)
+	if len(b) < oldLen {
+		return r, b, fmt.Errorf("%d bytes, want at least the %d of a record", len(b), oldLen)
 	}
-	t := b[len(b)-tailLen:]
-	n := int(t[37])
+	end := b[len(b)-3:]
+	of, tail, m := end[2]>>4, TailLen, 0
 	switch {
-	case t[38] != mark || t[39]>>4 != version:
-		return r, b, fmt.Errorf("ends with %02x%02x, want %02x%x. as a record of version %d does",
-			t[38], t[39], mark, version, version)
-	case n == 0 || n > MaxBits/8 || n+tailLen > len(b):
-		return r, b, fmt.Errorf("a record of %d bytes in a frame of %d", n, len(b))
+	case end[1] != mark || of != version && of != 1:
+		return r, b, fmt.Errorf("ends with %02x%02x, want %02x1. or %02x%x. as records of versions 1 and %d do",
+			end[1], end[2], mark, mark, version, version)
+	case of == 1:
+		tail = oldLen
+	default:
+		m = int(b[len(b)-4])
 	}
+	n := int(end[0])
+	if n == 0 || n > MaxBits/8 || n+m+tail > len(b) {
+		return r, b, fmt.Errorf("a record of %d bytes, and %d of identities, in a frame of %d", n, m, len(b))
+	}
+	t := b[len(b)-tail:]
+	at := len(b) - tail - m - n
 	r = Record{
-		Bits:   b[len(b)-tailLen-n : len(b)-tailLen],
+		Bits:   b[at : at+n],
 		Switch: binary.BigEndian.Uint32(t), Plan: binary.BigEndian.Uint32(t[4:]),
 		In: readTime(t[8:]), At: readTime(t[18:]),
 		InPort: binary.BigEndian.Uint16(t[28:]), OutPort: binary.BigEndian.Uint16(t[30:]),
-		Length: binary.BigEndian.Uint32(t[32:]), Why: t[36], Unsynchronised: t[39]&1 != 0,
+		Length: binary.BigEndian.Uint32(t[32:]), Why: t[36], Unsynchronised: end[2]&flagUnsynchronised != 0, Old: of == 1,
+	}
+	if !r.Old {
+		r.Trap, r.Queue, r.NoRoom = t[37], t[38], end[2]&flagNoRoom != 0
+		r.InLane, r.OutLane = binary.BigEndian.Uint16(t[39:]), binary.BigEndian.Uint16(t[41:])
+	}
+	if m > 0 {
+		r.Identities = b[at+n : at+n+m]
 	}
 	if r.In.Nanoseconds >= 1e9 || r.At.Nanoseconds >= 1e9 {
 		return Record{}, b, fmt.Errorf("a time of %d and %d nanoseconds, want less than 10^9",
 			r.In.Nanoseconds, r.At.Nanoseconds)
 	}
-	return r, b[:len(b)-tailLen-n], nil
+	return r, b[:at], nil
 }
 
 func readTime(b []byte) Time {

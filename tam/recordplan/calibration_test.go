@@ -21,7 +21,7 @@ var calibratedPrograms = randtest.Cases{Seed: 1, Count: 60, Short: 10}
 // one. The paths of each record are those that the checker lists, which shares no code with
 // the decoder.
 func TestRecordsOfRandomPrograms(t *testing.T) {
-	var exact, several int
+	var exact, several, tests, traps int
 	c := randtest.Run(t, calibratedPrograms, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 77))
 		p := randomlyPlanned(t, r)
@@ -40,11 +40,18 @@ func TestRecordsOfRandomPrograms(t *testing.T) {
 			if r.IntN(4) == 0 {
 				told.Not = 0
 			}
+			k.otherwise(r, p.Graph, &told)
 			a, err := d.Decode(bits, told)
 			if err != nil {
 				t.Fatal(err)
 			}
 			holds(t, d, bits, told, k, a)
+			if strings.Trim(told.Outcomes, "?") != "" {
+				tests++
+			}
+			if told.Trap != 0 {
+				traps++
+			}
 			if a.Exact {
 				exact++
 			} else {
@@ -56,8 +63,8 @@ func TestRecordsOfRandomPrograms(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d packets with an exact path, %d with several", exact, several)
-	if c.Whole(calibratedPrograms) && (exact < c.Count*20 || several < c.Count*20) {
+	t.Logf("%d packets with an exact path, %d with several; %d told by tests, %d by traps", exact, several, tests, traps)
+	if c.Whole(calibratedPrograms) && min(exact, several, tests, traps) < c.Count*20 {
 		t.Errorf("too few of one of them in %d programs", c.Count)
 	}
 }
@@ -73,6 +80,7 @@ func randomlyPlanned(t *testing.T, r *rand.Rand) plannedProgram {
 	if r.IntN(4) > 0 {
 		randomEnds(r, g)
 	}
+	randomTests(r, g)
 	switch r.IntN(3) {
 	case 0:
 		p = Uniform(g)
@@ -131,17 +139,61 @@ func randomEnds(r *rand.Rand, g *record.Graph) {
 	of := []record.Classes{record.ClassIPv4, record.ClassIPv6, record.ClassUnicast, record.ClassGroup}
 	for _, e := range g.Edges {
 		only := ways[[2]string{e.From, e.Label}] == 1 && ways[[2]string{e.From, "> " + e.To}] == 1 && e.To != record.Exit
-		if only && r.IntN(5) == 0 {
+		another := slices.ContainsFunc(g.Only, func(o record.Only) bool { return o.From == e.From })
+		if only && !another && r.IntN(5) == 0 { // some way is open to every packet
 			g.Only = append(g.Only, record.Only{From: e.From, Label: e.Label, Class: record.ClassName(of[r.IntN(4)])})
+		}
+	}
+}
+
+// randomTests says of some conditions, of which nobody says which packets go their ways, that records tell of them.
+func randomTests(r *rand.Rand, g *record.Graph) {
+	labels := map[string][]string{}
+	for _, e := range g.Edges {
+		labels[e.From] = append(labels[e.From], e.Label)
+	}
+	for _, n := range g.Nodes {
+		asks := slices.Contains(labels[n.ID], "true") && slices.Contains(labels[n.ID], "false") && len(labels[n.ID]) == 2
+		told := slices.ContainsFunc(g.Only, func(o record.Only) bool { return o.From == n.ID })
+		if n.Kind == record.Condition && asks && !told && r.IntN(2) == 0 {
+			g.Tests = append(g.Tests, record.Test{From: n.ID})
+		}
+	}
+	g.Traps = make([]record.Trap, 3)
+	for i := range g.Traps {
+		if n := g.Nodes[r.IntN(len(g.Nodes))]; i > 0 && n.Kind == record.Table && !n.Keyless {
+			g.Traps[i] = record.Trap{Name: n.ID, Table: n.ID, Outcome: []string{record.Hit, record.Miss, ""}[r.IntN(3)]}
+		}
+	}
+}
+
+// otherwise tells what else a record may: of tests, and of a trap.
+func (k *sentOne) otherwise(r *rand.Rand, g *record.Graph, told *Told) {
+	if r.IntN(3) > 0 {
+		for _, x := range g.Tests {
+			out := "ft?"[r.IntN(3):][:1]
+			if label, passed := k.labels[x.From]; passed && out != "?" {
+				out = label[:1]
+			}
+			told.Outcomes += out
+		}
+	}
+	for i, t := range g.Traps {
+		for _, s := range k.path {
+			fits := t.Outcome == "" || s.Hit == (t.Outcome == record.Hit)
+			if t.Table != "" && s.Table == t.Table && fits && r.IntN(2) == 0 {
+				told.Trap = uint8(i)
+			}
 		}
 	}
 }
 
 // A sentOne is what a packet did.
 type sentOne struct {
-	path []record.Step
-	end  string
-	not  record.Classes // that it is in none of
+	path   []record.Step
+	labels map[string]string // of conditions that it passed
+	end    string
+	not    record.Classes // that it is in none of
 }
 
 // sendOne sends a packet through a graph, node by node.
@@ -154,7 +206,7 @@ func sendOne(r *rand.Rand, g *record.Graph) (k sentOne) {
 	for _, n := range g.Nodes {
 		kind[n.ID] = n
 	}
-	k.not = record.Classes(r.IntN(16))
+	k.not, k.labels = record.Classes(r.IntN(16)), map[string]string{}
 	for at := g.Init; at != record.Exit; {
 		e := edges[at][r.IntN(len(edges[at]))]
 		for _, o := range g.Only { // it has gone this way, and so is of the class
@@ -170,6 +222,9 @@ func sendOne(r *rand.Rand, g *record.Graph) (k sentOne) {
 				s.Hit = !kind[at].Keyless && r.IntN(2) == 0
 			}
 			k.path = append(k.path, s)
+		}
+		if kind[at].Kind == record.Condition {
+			k.labels[at] = e.Label
 		}
 		if at = e.To; at == record.Exit {
 			k.end = []string{record.EndSent, record.EndCPU, "acl", "no-route", "nobody names it"}[r.IntN(5)]
@@ -256,7 +311,16 @@ func holds(t *testing.T, d *Decoder, bits []byte, told Told, k sentOne, a Answer
 func equalsListing(t *testing.T, p *record.Plan, bits []byte, told Told, a Answer) {
 	t.Helper()
 	end := told.End
-	paths, ok := check.Paths(p, bits, told.End, told.Not, 200_000)
+	known := check.Known{End: told.End, Not: told.Not, Labels: map[string]string{}}
+	if told.Trap != 0 {
+		known.Trap = p.Graph.Traps[told.Trap]
+	}
+	for i, x := range told.Outcomes {
+		if x != '?' {
+			known.Labels[p.Graph.Tests[i].From] = map[rune]string{'t': "true", 'f': "false"}[x]
+		}
+	}
+	paths, ok := check.Paths(p, bits, known, 200_000)
 	if !ok {
 		return // too many
 	}

@@ -2,6 +2,7 @@ package recordplan
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"tamtam/tam/record"
@@ -24,26 +25,10 @@ func readPlain(d *document, pipeline string) (*record.Graph, error) {
 	if pipeline != "" && pipeline != g.Pipeline {
 		return nil, fmt.Errorf("no pipeline %q: the graph is of %q", pipeline, g.Pipeline)
 	}
-	err := eachAs(d.Reasons, "reason", 256, func(reason *string) error {
-		g.Reasons = append(g.Reasons, *reason)
-		return nil
-	})
-	if err == nil {
-		err = eachAs(d.Ends, "end", MaxEdges, func(e *record.End) error {
-			g.Ends = append(g.Ends, *e)
-			return nil
-		})
-	}
-	if err == nil {
-		err = eachAs(d.Only, "only", MaxEdges, func(o *record.Only) error {
-			g.Only = append(g.Only, *o)
-			return nil
-		})
-	}
-	if err != nil {
+	if err := readFacts(d, g); err != nil {
 		return nil, err
 	}
-	err = eachAs(d.Nodes, "node", MaxNodes, func(n *plainNode) error {
+	err := eachAs(d.Nodes, "node", MaxNodes, func(n *plainNode) error {
 		if n.Keys != nil && n.Kind == record.Table {
 			n.Keyless = n.Keyless || len(*n.Keys) == 0
 			if n.KeyReads == nil {
@@ -77,4 +62,29 @@ func readPlain(d *document, pipeline string) (*record.Graph, error) {
 		g.Deps = append(g.Deps, *dep)
 		return nil
 	})
+}
+
+// readFacts reads what is known of the packets that a graph is of.
+func readFacts(d *document, g *record.Graph) error {
+	return errors.Join(
+		eachAs(d.Reasons, "reason", 256, func(reason *string) error {
+			g.Reasons = append(g.Reasons, *reason)
+			return nil
+		}),
+		eachAs(d.Ends, "end", MaxEdges, func(e *record.End) error {
+			g.Ends = append(g.Ends, *e)
+			return nil
+		}),
+		eachAs(d.Only, "only", MaxEdges, func(o *record.Only) error {
+			g.Only = append(g.Only, *o)
+			return nil
+		}),
+		eachAs(d.Traps, "trap", 256, func(t *record.Trap) error {
+			g.Traps = append(g.Traps, *t)
+			return nil
+		}),
+		eachAs(d.Tests, "test", MaxNodes, func(t *record.Test) error {
+			g.Tests = append(g.Tests, *t)
+			return nil
+		}))
 }

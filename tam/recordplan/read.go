@@ -38,6 +38,8 @@ type document struct {
 	Reasons  json.RawMessage `json:"reasons"`
 	Ends     json.RawMessage `json:"ends"`
 	Only     json.RawMessage `json:"only"`
+	Traps    json.RawMessage `json:"traps"`
+	Tests    json.RawMessage `json:"tests"`
 
 	Graph json.RawMessage `json:"graph"` // of a plan, and of what a chip says of its paths
 

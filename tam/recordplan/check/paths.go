@@ -10,10 +10,10 @@ import (
 // ("": it is not known), see [record.Graph.End], and that it is in none of some classes.
 // It walks the plan's graph, and shares no code with those who decode records. It is false if there is more to
 // walk than so many steps. The plan has its graph.
-func Paths(p *record.Plan, b []byte, end string, not record.Classes, steps int) (paths [][]string, ok bool) {
+func Paths(p *record.Plan, b []byte, told Known, steps int) (paths [][]string, ok bool) {
 	w := &pathWalker{
 		edges: map[string][]record.Edge{}, nodes: map[string]*record.Node{}, marks: map[string]marked{},
-		left: steps, end: end, not: not, graph: p.Graph,
+		left: steps, told: told, graph: p.Graph,
 	}
 	for i := range p.Graph.Nodes {
 		w.nodes[p.Graph.Nodes[i].ID] = &p.Graph.Nodes[i]
@@ -27,6 +27,14 @@ func Paths(p *record.Plan, b []byte, end string, not record.Classes, steps int) 
 	}
 	w.walk(w.after(p.Graph.Init), nil, demanded)
 	return w.paths, w.left >= 0
+}
+
+// Known is what is known of a packet beside the bits of its record.
+type Known struct {
+	End    string            // how it ended; "": it is not known
+	Not    record.Classes    // those that it is none of
+	Trap   record.Trap       // that took it; without a table: it says nothing
+	Labels map[string]string // of conditions: by which of their edges it goes on that comes there
 }
 
 // A fact is what a bit says of one outcome at a table.
@@ -45,8 +53,7 @@ type pathWalker struct {
 	edges map[string][]record.Edge
 	nodes map[string]*record.Node
 	marks map[string]marked
-	end   string
-	not   record.Classes
+	told  Known
 	left  int // steps
 	paths [][]string
 }
@@ -96,6 +103,27 @@ func (w *pathWalker) read(p *record.Plan, b []byte) int {
 	if len(set) > 0 {
 		return -1
 	}
+	return w.trapped(demanded)
+}
+
+// trapped takes in what the trap says of a table.
+func (w *pathWalker) trapped(demanded int) int {
+	t := w.told.Trap
+	if t.Table == "" {
+		return demanded
+	}
+	m := w.marks[t.Table]
+	if m.ran != demandedBit && m.hit != demandedBit {
+		demanded++
+	}
+	hit := map[string]fact{record.Hit: demandedBit, record.Miss: denied}[t.Outcome]
+	if m.ran == denied || hit != open && m.hit != open && m.hit != hit {
+		return -1
+	}
+	if m.ran = demandedBit; hit != open {
+		m.hit = hit
+	}
+	w.marks[t.Table] = m
 	return demanded
 }
 
@@ -118,14 +146,16 @@ func (w *pathWalker) follow(e record.Edge) []string {
 	if w.left < 0 {
 		return nil
 	}
-	if e.To != record.Exit && w.nodes[e.From].Kind == record.Condition && w.ofOthers(e) {
-		return nil
+	if e.To != record.Exit && w.nodes[e.From].Kind == record.Condition {
+		if label, known := w.told.Labels[e.From]; w.ofOthers(e) || known && label != e.Label {
+			return nil
+		}
 	}
-	if e.To == record.Exit && w.end != "" {
+	if e.To == record.Exit && w.told.End != "" {
 		named := false
 		for _, x := range w.graph.Ends {
 			if x.From == e.From && x.Label == e.Label {
-				if named = true; slices.Contains(x.How, w.end) {
+				if named = true; slices.Contains(x.How, w.told.End) {
 					return []string{record.Exit}
 				}
 			}
@@ -141,7 +171,7 @@ func (w *pathWalker) follow(e record.Edge) []string {
 func (w *pathWalker) ofOthers(e record.Edge) bool {
 	return slices.ContainsFunc(w.graph.Only, func(x record.Only) bool {
 		for c := record.ClassIPv4; c <= record.ClassGroup; c <<= 1 {
-			if w.not&c != 0 && record.ClassName(c) == x.Class {
+			if w.told.Not&c != 0 && record.ClassName(c) == x.Class {
 				return x.From == e.From && x.Label == e.Label
 			}
 		}

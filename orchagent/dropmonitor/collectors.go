@@ -1,0 +1,222 @@
+package dropmonitor
+
+import (
+	"context"
+	"maps"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// A destination is a collector of either table.
+type destination struct {
+	row      schema.TAMDestination
+	err      error  // what is wrong with the row
+	reported string // of those that orchagent reports
+}
+
+func (o *Orch) destinationRow(ctx context.Context, t orch.Task) {
+	delete(o.destinations, t.Key)
+	if t.Op == orch.Set {
+		row, err := schema.ParseTAMDestination(t.Key, t.Fields)
+		o.destinations[t.Key] = &destination{row: row, err: err}
+	} else {
+		o.Daemon.Unreport(ctx, schema.StateTAMDestination, t.Key)
+	}
+	o.MarkAll()
+}
+
+func (o *Orch) collectorRow(_ context.Context, t orch.Task) {
+	delete(o.collectors, t.Key)
+	if t.Op == orch.Set {
+		row, err := schema.ParseCollector(t.Key, t.Fields)
+		o.collectors[t.Key] = &destination{row: row.Destination(), err: err}
+	}
+	o.MarkAll()
+}
+
+// destination finds a collector by its name; of two of the same name that of TAM_COLLECTOR, which says more: where they
+// differ, the manager lets only one through.
+func (o *Orch) destination(name string) *destination {
+	if d := o.destinations[name]; d != nil {
+		return d
+	}
+	return o.collectors[name]
+}
+
+// all are the collectors whose ways are wanted: those of TAM_COLLECTOR, and those that sessions name.
+func (o *Orch) all() (list []*destination) {
+	for _, d := range o.destinations {
+		list = append(list, d)
+	}
+	for _, s := range o.Sessions {
+		for _, name := range s.Row.Collectors {
+			if d := o.collectors[name]; d != nil && o.destinations[name] == nil {
+				list = append(list, d)
+			}
+		}
+	}
+	return list
+}
+
+// A target is a collector that can be reached, as SAI has it, without the objects that it refers to.
+type target struct {
+	name      string
+	to        netip.AddrPort
+	local     bool
+	from      netip.Addr
+	collector []sai.Attr
+}
+
+// reach returns how reports get to a collector; the error says why they do not.
+func (o *Orch) reach(d *destination) (t target, err error) {
+	if d.err != nil {
+		return t, d.err
+	}
+	row := d.row
+	t = target{name: row.Name, to: netip.AddrPortFrom(row.Addr, row.Port), from: row.Source}
+	if row.VRF == schema.VRFMgmt {
+		if t.local = true; !t.from.IsValid() {
+			t.from = loopback(row.Addr) // the host sends from an address of its own
+		}
+		t.collector = []sai.Attr{{ID: sai.TAMCollectorAttrLocalhost, Value: sai.Bool(true)}}
+	} else if t.collector, err = o.leave(row.Addr, &t.from); err != nil {
+		return t, err
+	}
+	t.collector = append([]sai.Attr{
+		{ID: sai.TAMCollectorAttrSrcIP, Value: sai.IP{Addr: t.from}},
+		{ID: sai.TAMCollectorAttrDstIP, Value: sai.IP{Addr: row.Addr}},
+		{ID: sai.TAMCollectorAttrTruncateSize, Value: sai.Uint(row.Truncate)},
+		{ID: sai.TAMCollectorAttrDSCPValue, Value: sai.Uint(row.DSCP)},
+	}, t.collector...)
+	return t, nil
+}
+
+// leave returns how reports leave by a port that routes; from is their source, if it is not given that of the port.
+func (o *Orch) leave(to netip.Addr, from *netip.Addr) ([]sai.Attr, error) {
+	way, err := o.routes.Way(to)
+	if err != nil {
+		return nil, err
+	}
+	out, members, lag := o.ports.LAG(way.Port)
+	if !lag {
+		if _, out, err = way.Exit(o.ports); err != nil {
+			return nil, err
+		}
+	} else if len(members) == 0 {
+		return nil, orch.Wait("PortChannel", way.Port, "%s has no members", way.Port)
+	}
+	if !from.IsValid() {
+		if *from = way.AtPort; !from.IsValid() {
+			return nil, orch.Wait("address", to.String(), "no address to send from to %s: the collector has no src_ip, and no "+
+				"interface an address of that IP version", to)
+		}
+	}
+	return []sai.Attr{
+		{ID: sai.TAMCollectorAttrLocalhost, Value: sai.Bool(false)},
+		{ID: sai.TAMCollectorAttrSrcMAC, Value: way.Source},
+		{ID: sai.TAMCollectorAttrDstMAC, Value: way.MAC},
+		{ID: sai.TAMCollectorAttrDestination, Value: out},
+	}, nil
+}
+
+func loopback(to netip.Addr) netip.Addr {
+	if to.Is4() {
+		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	}
+	return netip.IPv6Loopback()
+}
+
+// targets are the collectors of a session that can be reached; why says of the others why not.
+func (o *Orch) targets(names []string) (list []target, why []string) {
+	seen := map[netip.AddrPort]string{}
+	for _, name := range names {
+		d := o.destination(name)
+		if d == nil {
+			why = append(why, "collector "+strconv.Quote(name)+" does not exist")
+			continue
+		}
+		t, err := o.reach(d)
+		switch first, twice := seen[t.to]; {
+		case err != nil:
+			why = append(why, "collector "+strconv.Quote(name)+": "+orch.Explain(err))
+		case twice:
+			why = append(why, "collector "+strconv.Quote(name)+" is where "+strconv.Quote(first)+" is: reports go there once")
+		default:
+			seen[t.to], list = name, append(list, t)
+		}
+	}
+	return list, why
+}
+
+// reportDestinations says what became of the rows of TAM_COLLECTOR: whether reports can get there.
+func (o *Orch) reportDestinations(ctx context.Context) {
+	for name, d := range o.destinations {
+		err := d.err
+		if err == nil {
+			_, err = o.reach(d)
+		}
+		status, reason := o.Daemon.Verdict(schema.StateTAMDestination, err)
+		if err == nil {
+			reason = ""
+		}
+		if now := status + ": " + reason; d.reported != now {
+			o.Daemon.Report(ctx, schema.StateTAMDestination, name, status, reason)
+			d.reported = now
+		}
+	}
+}
+
+// tell writes what SONiC's table has of sessions besides their status.
+func (o *Orch) tell(ctx context.Context) error {
+	for name := range o.told {
+		if s := o.Sessions[name]; s == nil || !s.Configured {
+			if err := o.state.HDel(ctx, name, schema.DropMonitorFields...); err != nil {
+				return err
+			}
+			delete(o.told, name)
+		}
+	}
+	for name, s := range o.Sessions {
+		if !s.Configured || s.ParseErr != nil {
+			continue
+		}
+		fields := described(s)
+		if was, ok := o.told[name]; ok && maps.Equal(was, fields) {
+			continue
+		}
+		if fields[schema.FieldStatusDetail] == "" {
+			if err := o.state.HDel(ctx, name, schema.FieldStatusDetail); err != nil {
+				return err
+			}
+		}
+		if err := o.state.Set(ctx, name, fields); err != nil {
+			return err
+		}
+		o.told[name] = fields
+	}
+	return nil
+}
+
+// described is what SONiC's table says of a session besides its status.
+func described(s *session) swss.FieldValues {
+	fields := swss.FieldValues{
+		schema.FieldReportType: "ipfix", schema.FieldEventType: "packet-drop-stateless",
+		schema.FieldDropStages: "ingress,egress,tm",
+		"flow_group":           s.Row.FlowGroup, "collectors": strings.Join(s.Row.Collectors, ","),
+	}
+	if s.Row.Stateful {
+		fields[schema.FieldEventType] = "packet-drop-stateful"
+	}
+	if detail := s.Note; s.Err != nil {
+		fields[schema.FieldStatusDetail] = orch.Explain(s.Err)
+	} else if detail != "" {
+		fields[schema.FieldStatusDetail] = detail
+	}
+	return fields
+}

@@ -1,0 +1,144 @@
+package dropmonitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/tamorch"
+)
+
+// The extension that tells what became of drops, and the words that it says of a stream.
+const (
+	objectReports = "tamtam.tam.reports"
+	attrStreams   = "streams"
+	attrCounters  = "counters"
+)
+
+const (
+	wordDrops = iota
+	wordPunted
+	wordSampledOut
+	wordRateLimited
+	wordReports
+	wordBegun
+	wordEnded
+	wordEvicted
+	wordSent
+	wordNotSendable
+	wordLost
+	wordTemplates
+	wordCount
+)
+
+// maxStreams is how many streams are asked for at once.
+const maxStreams = 32
+
+// nextRead is when counters are read; zero: never.
+func (o *Orch) nextRead() time.Time {
+	if !o.Running || !o.monitors() {
+		return time.Time{}
+	}
+	if o.readAt.IsZero() {
+		return o.Daemon.Now()
+	}
+	return o.readAt
+}
+
+func (o *Orch) monitors() bool {
+	if !o.counts {
+		return false
+	}
+	for _, s := range o.Sessions {
+		if s.InASIC != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *Orch) read(ctx context.Context, now time.Time) error {
+	if now.Before(o.readAt) {
+		return nil
+	}
+	return o.PollCounters(ctx)
+}
+
+// PollCounters reads what became of the sessions' drops now.
+func (o *Orch) PollCounters(ctx context.Context) error {
+	o.readAt = o.Daemon.Now().Add(tamorch.TryAgain)
+	if !o.Running || !o.monitors() {
+		return nil
+	}
+	if err := o.readSessions(ctx); errors.Is(err, swss.ErrUnavailable) {
+		return err
+	} else if err != nil {
+		o.Log.Error("drop monitor", "err", err)
+	}
+	return o.Flush(ctx)
+}
+
+// stream is what the chip calls the messages from a session to a collector.
+func (b *binding) stream(t target) string {
+	return netip.AddrPortFrom(t.from, b.plan.port).String() + ">" + t.to.String()
+}
+
+func (o *Orch) readSessions(ctx context.Context) error {
+	var sessions []*session
+	for _, name := range slices.SortedFunc(maps.Keys(o.Sessions), schema.CompareNames) {
+		if s := o.Sessions[name]; s.InASIC != nil && !s.InASIC.leaving {
+			sessions = append(sessions, s)
+		}
+	}
+	for _, s := range sessions {
+		var streams []string
+		for _, t := range s.InASIC.plan.targets {
+			streams = append(streams, s.InASIC.stream(t))
+		}
+		words, err := o.ask(ctx, streams)
+		if err != nil {
+			return err
+		}
+		o.counters.Put(s.Name, countersOf(words).Fields())
+	}
+	return nil
+}
+
+// ask returns the words of streams.
+func (o *Orch) ask(ctx context.Context, streams []string) ([][]uint64, error) {
+	defer o.Windows.Close(ctx)
+	values, err := o.Windows.Ask(ctx, objectReports, attrStreams, streams, 512+256*len(streams))
+	if err != nil {
+		return nil, err
+	}
+	words, err := tamorch.Value[[]uint64](values, attrCounters)
+	if err != nil {
+		return nil, err
+	}
+	if len(words) != wordCount*len(streams) {
+		return nil, fmt.Errorf("the window returned %d counters, want %d for %d streams", len(words),
+			wordCount*len(streams), len(streams))
+	}
+	return slices.Collect(slices.Chunk(words, wordCount)), nil
+}
+
+// countersOf adds up the streams of a session. What is of its event is the same in each.
+func countersOf(streams [][]uint64) (c schema.DropMonitorCounters) {
+	event := streams[0]
+	var messages, unsendable, lost uint64
+	for _, w := range streams {
+		messages, unsendable, lost = messages+w[wordSent], unsendable+w[wordNotSendable], lost+w[wordLost]
+	}
+	flows := event[wordBegun] - event[wordEnded]
+	return schema.DropMonitorCounters{
+		Dropped: &event[wordDrops], Trapped: &event[wordPunted], Reports: &event[wordReports], Messages: &messages,
+		Suppressed: &event[wordRateLimited], SampledOut: &event[wordSampledOut], Unsendable: &unsendable, Lost: &lost,
+		Evicted: &event[wordEvicted], Flows: &flows,
+	}
+}

@@ -1,0 +1,204 @@
+// Package dropmonitor makes the sessions of the drop monitor, TAM_SESSION_TABLE of APPL_DB, into SAI's TAM objects: a
+// transport and a collector for each collector that can be reached, a report, an action, an event, and a TAM object
+// that is bound to the switch, or to the ACL entries of a flow group at the pre-ingress stage. The chip makes reports.
+//
+// A session is in the ASIC while one of its collectors can be reached. Where reports leave follows the routes: what
+// changes without the set of collectors is set in place, else the session is made anew, and its counters begin at zero.
+//
+// What belongs here: sessions and collectors of the drop monitor. What is dropped and reported is the chip's business.
+package dropmonitor
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"maps"
+	"net/netip"
+	"slices"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/tamorch"
+)
+
+const feature = schema.FeatureDropMonitor
+
+// Rules is what the drop monitor needs of ACLs; aclorch has it.
+type Rules interface {
+	tamorch.Rules
+	// PreIngress says in advance that entries of a feature see packets before anything is decided about them.
+	PreIngress(feature string)
+	// ReserveVariants says in advance what entries of a feature may match and do.
+	ReserveVariants(feature string, samples []orch.ACLVariant)
+	// BindVariants makes the feature use rules[i] for users[i], with the entries variants[i]. One error per rule.
+	BindVariants(
+		ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]orch.ACLVariant,
+	) []error
+	// VariantCounter returns the counter of an entry; false if there is no entry.
+	VariantCounter(rule schema.ACLRuleKey, feature, variant string) (oid sai.OID, label string, ok bool)
+}
+
+// Ports is what the drop monitor needs to know of ports; portsorch has it.
+type Ports interface {
+	orch.ExitPorts
+	// Changes publishes ports and LAGs that came, joined or left, or are about to go.
+	Changes() *orch.Topic[[]string]
+}
+
+// Config is what an [Orch] works with.
+type Config struct {
+	tamorch.Config
+	Rules    Rules
+	Ports    Ports
+	Routes   orch.Ways
+	Identity Identity
+	Whole    *tamorch.SwitchTAM // what is bound to the switch
+}
+
+// Identity knows the ids of the switch; tsorch does.
+type Identity interface {
+	// InUse returns the ids in use.
+	InUse() schema.TAMSwitchInUse
+	// IDChanges signals that they may have changed.
+	IDChanges() *orch.Topic[struct{}]
+}
+
+// A session is a row of TAM_SESSION_TABLE.
+type session = tamorch.Session[schema.DropFlow, binding]
+
+// An Orch owns the TAM objects of the drop monitor. All its methods run on the daemon's goroutine.
+type Orch struct {
+	*tamorch.Feature[schema.DropFlow, binding]
+	rules    Rules
+	ports    Ports
+	routes   orch.Ways
+	identity Identity
+	whole    *tamorch.SwitchTAM
+
+	counts   bool  // the switch tells what became of drops
+	noGroups error // why there are no sessions of flow groups; nil: there are
+
+	destinations map[string]*destination     // rows of TAM_COLLECTOR_TABLE
+	collectors   map[string]*destination     // rows of TAM_COLLECTORS_TABLE
+	domain       domain                      // the object with its id
+	counters     tamorch.Rows                // of TAM_DROP_MONITOR_COUNTERS
+	readAt       time.Time                   // when counters are read again
+	state        *swss.Table                 // of SONiC's fields besides the status
+	told         map[string]swss.FieldValues // what is there of them
+}
+
+// New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE, and registers the handlers on the
+// daemon, after those of the rules.
+func New(ctx context.Context, cfg Config) (*Orch, error) {
+	o := &Orch{
+		rules: cfg.Rules, ports: cfg.Ports, routes: cfg.Routes, identity: cfg.Identity, whole: cfg.Whole,
+		destinations: map[string]*destination{}, collectors: map[string]*destination{},
+		counters: tamorch.Rows{Table: schema.CountersDropMonitor, Clears: true},
+		state:    swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateTAMDropMonitor),
+		told:     map[string]swss.FieldValues{}, domain: domain{},
+	}
+	o.Feature = &tamorch.Feature[schema.DropFlow, binding]{
+		Kind: tamorch.Kind{
+			Name: feature, Table: schema.AppTAMSession, State: schema.StateTAMDropMonitor, What: "sessions",
+			Again: orch.SomethingRemoved, Inactive: schema.TAMInactive,
+		},
+		Logic: tamorch.Logic[schema.DropFlow, binding]{
+			Parse: schema.ParseDropFlow, Wanted: o.wanted, Stays: o.stays, Withdraw: o.withdraw, Deploy: o.deploy, Done: o.done,
+		},
+		Counters: []*tamorch.Rows{&o.counters},
+	}
+	if err := o.probe(ctx, cfg.SAI); err != nil {
+		return nil, err
+	}
+	o.Consume(cfg.Config, schema.AppTAMDestination, schema.StateTAMDestination, o.destinationRow)
+	o.Consume(cfg.Config, schema.AppTAMCollector, "", o.collectorRow)
+	if err := o.Start(ctx, cfg.Config); err != nil {
+		return nil, err
+	}
+	cfg.Daemon.At(o.nextRead, o.read)
+	cfg.Daemon.OnFlush(func() { clear(o.told) })
+	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.lookAgain(ctx) })
+	cfg.Routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
+	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
+	cfg.Rules.Watch().Subscribe(func(ctx context.Context, _ []schema.ACLRuleKey) { o.lookAgain(ctx) })
+	if o.Unsupported == "" && o.noGroups == nil {
+		cfg.Rules.PreIngress(feature)
+		cfg.Rules.ReserveVariants(feature, monitored(sai.NullOID))
+	}
+	return o, nil
+}
+
+// probe asks the ASIC whether it can report drops.
+func (o *Orch) probe(ctx context.Context, api sai.API) error {
+	types, err := api.EnumCapability(ctx, sai.TAMEventAttrType)
+	switch {
+	case errors.Is(err, swss.ErrUnavailable):
+		return err
+	case err == nil && !slices.Contains(types, sai.TAMEventTypePacketDrop):
+		o.Unsupported = "the switch cannot report drops: its SAI has no SAI_TAM_EVENT_TYPE_PACKET_DROP"
+	}
+	switch can, err := api.AttrCapability(ctx, sai.SwitchAttrPreIngressACL); {
+	case errors.Is(err, swss.ErrUnavailable):
+		return err
+	case err == nil && !can.Set:
+		o.noGroups = errors.New("the switch cannot report drops of a flow group: its SAI cannot choose packets as they " +
+			"come, it has no SAI_SWITCH_ATTR_PRE_INGRESS_ACL")
+	}
+	room, err := tamorch.Room(ctx, api, objectReports)
+	o.counts = room > 0
+	return err
+}
+
+// lookAgain settles all sessions: ways, ports or rules may have changed.
+func (o *Orch) lookAgain(ctx context.Context) {
+	if len(o.Sessions)+len(o.destinations) == 0 {
+		return
+	}
+	o.MarkAll()
+	o.SettleNow(ctx)
+}
+
+// ports of UDP from which sessions send, so that each collector sees a stream of its own from each session.
+const (
+	firstPort = 49152
+	portCount = 1 << 14
+)
+
+// port is the port that a session sends from. It follows from the names of the sessions alone.
+func (o *Orch) port(name string) uint16 {
+	of := func(name string) uint32 {
+		h := fnv.New32a()
+		h.Write([]byte(name))
+		return h.Sum32() % portCount
+	}
+	taken := map[uint32]string{}
+	for _, n := range slices.SortedFunc(maps.Keys(o.Sessions), schema.CompareNames) {
+		p := of(n)
+		for taken[p] != "" && len(taken) < portCount {
+			p = (p + 1) % portCount
+		}
+		if taken[p] = n; n == name {
+			return uint16(firstPort + p)
+		}
+	}
+	return uint16(firstPort + of(name))
+}
+
+// done tells where collectors are wanted to be, and what became of them and of the sessions.
+func (o *Orch) done(ctx context.Context) {
+	var to []netip.Addr
+	for _, d := range o.all() {
+		if d.row.VRF == schema.VRFDefault && o.Running && o.Active && d.row.Addr.IsValid() {
+			to = append(to, d.row.Addr)
+		}
+	}
+	slices.SortFunc(to, netip.Addr.Compare)
+	o.routes.Want(ctx, slices.Compact(to))
+	o.reportDestinations(ctx)
+	if err := o.tell(ctx); err != nil {
+		o.Log.Error("STATE_DB is behind", "err", err)
+	}
+}
