@@ -74,6 +74,7 @@ func commandTable() []*command {
 	table = append(table, clearCommands()...)
 	table = append(table, packetTraceCommand())
 	table = append(table, showCommands()...)
+	table = append(table, whyFlowCommand(), dropsCommand(""), dropsCommand("by"))
 	return append(withWatch(table), pipeTable()...)
 }
 

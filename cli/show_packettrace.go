@@ -61,19 +61,31 @@ func showPacketTrace(ctx context.Context, c *call) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := rand.Text()
-	input := map[string]any{"in": in, "id": id}
+	input := map[string]any{"in": in}
 	for _, f := range traceFields() {
 		if text := c.args[f.word]; text != "" {
 			input[f.word] = f.kind.json(text)
 		}
 	}
-	if err := c.sh.operate(ctx, "trace-packet", input); err != nil {
+	v, err := c.sh.ask(ctx, "trace-packet", input)
+	if err != nil {
+		return nil, err
+	}
+	t := tree{v}
+	data, _ := v.(map[string]any)
+	return framed(data, func(p *printout) { p.packetTrace(t) }), nil
+}
+
+// ask has the switch do an operation whose answer is a row of traceTable, and returns that.
+func (s *Shell) ask(ctx context.Context, operation string, input map[string]any) (any, error) {
+	id := rand.Text()
+	input["id"] = id
+	if err := s.operate(ctx, operation, input); err != nil {
 		return nil, err
 	}
 	path := gpath("STATE_DB", "localhost", traceTable, id, "trace")
 	path.Origin = "sonic-db"
-	found, err := c.sh.client.one(ctx, gpb.GetRequest_ALL, path)
+	found, err := s.client.one(ctx, gpb.GetRequest_ALL, path)
 	if err != nil {
 		return nil, err
 	}
@@ -82,9 +94,7 @@ func showPacketTrace(ctx context.Context, c *call) (*view, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the switch's answer cannot be read: %w", err)
 	}
-	t := tree{v}
-	data, _ := v.(map[string]any)
-	return framed(data, func(p *printout) { p.packetTrace(t) }), nil
+	return v, nil
 }
 
 // packetTrace writes all that would become of a packet.

@@ -28,6 +28,7 @@ import (
 	copporch "tamtam/orchagent/copp"
 	"tamtam/orchagent/dropmonitor"
 	fdborch "tamtam/orchagent/fdb"
+	ifaorch "tamtam/orchagent/ifa"
 	mirrororch "tamtam/orchagent/mirror"
 	portsorch "tamtam/orchagent/ports"
 	qosorch "tamtam/orchagent/qos"
@@ -263,8 +264,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 
 // assembleTAM makes the orchs of the TAM features, behind those whose rules, ports and routes they use.
 func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch.Orch) error {
-	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMSampler, schema.AppTAMDevice, schema.AppTAMGroup,
-		schema.AppSFlowCollector)
+	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMSampler, schema.AppTAMGroup, schema.AppSFlowCollector)
 	features := orch.NewFeatures(o.Daemon)
 	var chip sai.API = o.asic
 	if o.asic.Adopting() {
@@ -291,12 +291,15 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	if err != nil {
 		return fmt.Errorf("table recording: %w", err)
 	}
+	whole := &tamorch.SwitchTAM{SAI: o.asic, Switch: o.ports.Switch()}
 	dm, err := dropmonitor.New(ctx, dropmonitor.Config{
-		Config: base, Rules: acl, Ports: o.ports, Routes: ways{o.routes, "the drop monitor"}, Identity: ts,
-		Whole: &tamorch.SwitchTAM{SAI: o.asic, Switch: o.ports.Switch()},
+		Config: base, Rules: acl, Ports: o.ports, Routes: ways{o.routes, "the drop monitor"}, Identity: ts, Whole: whole,
 	})
 	if err != nil {
 		return fmt.Errorf("drop monitor: %w", err)
+	}
+	if _, err := ifaorch.New(ctx, ifaorch.Config{Config: base, Identity: ts, Whole: whole}); err != nil {
+		return fmt.Errorf("IFA: %w", err)
 	}
 	o.tam = []tamOrch{ts, am, fm, o.rec, dm}
 	if err := features.Publish(ctx); err != nil {

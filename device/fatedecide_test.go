@@ -19,6 +19,7 @@ type modelPacket struct {
 	frame      []byte
 	dst, src   string
 	tagged     bool // the outer tag is a C-tag with a VLAN
+	ctag       bool // the outer tag is a C-tag
 	tags       int
 	stag       bool
 	vid        uint16
@@ -53,8 +54,8 @@ func (*fateModel) parse(in string, f []byte) *modelPacket {
 		}
 		vid := binary.BigEndian.Uint16(f[at+2:]) & 0xfff
 		x.stag = x.stag || x.etherType == 0x88a8
-		if x.tags == 0 && x.etherType == 0x8100 && vid != 0 {
-			x.tagged, x.vid = true, vid
+		if x.tags == 0 && x.etherType == 0x8100 {
+			x.ctag, x.tagged, x.vid = true, vid != 0, vid
 		}
 		at += 4
 		x.etherType = binary.BigEndian.Uint16(f[at:])
@@ -118,12 +119,6 @@ func modelGroup(mac string) bool {
 // A modelEnd is how a copy ended, where, and what tables it ran; why: that the CPU alone has it, for what reason it
 // goes nowhere else.
 type modelEnd struct{ what, port, path, why string }
-
-// recorded reports whether a record says so.
-func (e modelEnd) recorded(as modelEnd) bool {
-	e.why = ""
-	return e == as
-}
 
 // A modelSteps is a path as far as it is known.
 type modelSteps []string
@@ -528,7 +523,7 @@ func (d *modelDecision) send(place string, vlan uint16) {
 		port = p.members[d.choose(len(p.members))]
 	}
 	length := len(d.frame)
-	if d.tagged { // the tag goes, and comes where the VLAN is tagged
+	if d.ctag { // the tag goes, if only of priority too (IEEE 802.1Q, 6.9), and comes where the VLAN is tagged
 		length -= 4
 	}
 	if vlan != 0 && p.tagging[vlan] == "tagged" {

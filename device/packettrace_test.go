@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"tamtam/device/packettrace"
+	"tamtam/saisim"
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -154,4 +155,81 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A switch says why packets were dropped, and what becomes of those of a flow once it is asked for; rules that are gone
+// are named, and called gone.
+func TestWhyByShell(t *testing.T) {
+	s := testSim(t, SimConfig{Config: routedPorts()})
+	settle(t, s)
+	_, shell, out := startNorthbound(t, s)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- packettrace.Serve(ctx, s.Redis, s.Chip, slog.New(slog.DiscardHandler)) }()
+	defer func() { stop(); <-done }()
+	show := func(line string) string {
+		t.Helper()
+		for {
+			out.Reset()
+			err := shell.Exec(t.Context(), line)
+			if err != nil && strings.Contains(err.Error(), "nobody answers") { // it has not subscribed yet
+				continue
+			}
+			if err != nil {
+				return err.Error()
+			}
+			return out.String()
+		}
+	}
+	want := func(line string, words ...string) {
+		t.Helper()
+		text := show(line)
+		for _, w := range words {
+			if !strings.Contains(text, w) {
+				t.Errorf("%s lacks %q:\n%s", line, w, text)
+			}
+		}
+	}
+	port, router := s.Chip.Ports()[0], [6]byte{}
+	for _, i := range s.Chip.Tables().Interfaces {
+		router = i.MAC
+	}
+	send := func(dst byte, ttl byte) {
+		f := append(append([]byte{}, router[:]...), 2, 0, 0, 0, 0, 1, 8, 0)
+		ip := []byte{0x45, 0, 0, 28, 0, 0, 0, 0, ttl, 17, 0, 0, 10, 1, 0, 5, 10, 2, 0, dst}
+		sum := uint32(0)
+		for i := 0; i < 20; i += 2 {
+			sum += uint32(ip[i])<<8 | uint32(ip[i+1])
+		}
+		sum = sum>>16 + sum&0xffff
+		ip[10], ip[11] = byte(^sum>>8), byte(^sum)
+		f = append(append(f, ip...), 0, 7, 0, 9, 0, 8, 0, 0)
+		f = append(f, make([]byte, 60-len(f))...)
+		if err := s.Chip.Receive(port, s.Chip.Now(), saisim.Frame{Data: f}); err != nil {
+			t.Fatal(err)
+		}
+		s.Chip.Advance(s.Chip.Now() + 100_000)
+	}
+	want("show tam why flow 10.1.0.5 10.2.0.8", "No packet of it is known", "10.1.0.5 > 10.2.0.8")
+	send(9, 64)
+	send(9, 64)
+	send(8, 64)
+	want("show tam why flow 10.1.0.5 10.2.0.8", "sent", "Ethernet1", "10.2.0.8/32", "chip.ipv4_route")
+	want("show tam why flow 10.1.0.5 10.2.0.9 protocol udp src-port 7 dst-port 9", "dropped: acl", "EDGE|RULE_1  -> drop", "dropped: acl  Ethernet0   2  ")
+	want("show tam why flow 10.1.0.5 10.2.0.9 src-port 8", "No packet of it is known")
+	want("show drops", "acl", "an ingress ACL entry says so", "in Ethernet0, 60 bytes: dropped")
+	want("show drops by rule last 0", "ACL rule EDGE|RULE_1", "acl 2")
+	want("show drops by flow last 0 | json", `"10.1.0.5:7 > 10.2.0.9:9 udp"`, `"forgotten": 0`)
+	want("show drops by port", "Ethernet0")
+	for line, word := range map[string]string{
+		"show tam why flow 10.1.0.5 2001:db8::1":           "addresses of one family",
+		"show tam why flow 10.1.0.5 10.2.0.9 protocol 256": "protocol is",
+	} {
+		want(line, word)
+	}
+	if err := s.Redis.DB(swss.ConfigDB).Client().Del(t.Context(), "ACL_RULE|EDGE|RULE_1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, s)
+	want("show drops by rule", "EDGE|RULE_1 (gone)")
 }

@@ -412,7 +412,7 @@ func TestOperationRefused(t *testing.T) {
 		code        codes.Code
 		want        string
 	}{
-		{"reboot", `{}`, codes.NotFound, "there is no such operation, want one of cancel-commit, clear-counters, commit, copy, trace-packet"},
+		{"reboot", `{}`, codes.NotFound, "there is no such operation, want one of cancel-commit, clear-counters, commit, copy, list-drops, trace-packet, why-flow"},
 		{"copy", `{}`, codes.InvalidArgument, "copy: destination is missing"},
 		{"copy", `{"destination": "running"}`, codes.InvalidArgument, "copy: source is missing"},
 		{"copy", `{"source": "running", "destination": "moon"}`, codes.InvalidArgument, `destination is "moon", want running or startup`},
@@ -643,8 +643,10 @@ func TestConfigRows(t *testing.T) {
 func FuzzOperation(f *testing.F) {
 	k := &keeping{Server: &Server{}}
 	all := operations()
-	delete(all, "clear-counters") // it would need counters
-	delete(all, "trace-packet")   // it would need a chip
+	delete(all, "clear-counters")                                             // it would need counters
+	for _, name := range []string{"trace-packet", "why-flow", "list-drops"} { // they would need a chip
+		delete(all, name)
+	}
 	for _, s := range []string{`{"source":"running","destination":"startup"}`, `{"tamtam-operations:input":{"kind":"all"}}`, `{"confirmed":1e9}`, `[]`, ``} {
 		f.Add([]byte(s))
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tamtam/mgmt/configfile"
+	"tamtam/schema"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"google.golang.org/grpc/codes"
@@ -41,7 +42,9 @@ func operations() map[string]operation {
 		"commit":         parsed(nil, (*keeping).commit),
 		"cancel-commit":  parsed(nil, (*keeping).cancelCommit),
 		"clear-counters": parsed(map[string]bool{"kind": true}, (*keeping).clearCounters),
-		"trace-packet":   {do: (*keeping).tracePacket, looks: true},
+		"trace-packet":   asking(schema.PacketTraceAsk, "trace", map[string]bool{"in": true}),
+		"why-flow":       asking(schema.WhyFlowAsk, "answer", map[string]bool{"src": true, "dst": true}),
+		"list-drops":     asking(schema.DropsAsk, "answer", nil),
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What would become of a packet is asked of syncd, whose chip knows. The answer stands for a while in STATE_DB, where
-// clients of gNMI read it: origin sonic-db, STATE_DB/localhost/TAMTAM_PACKET_TRACE/ID.
+// What would become of a packet, and what became of others, is asked of syncd, whose chip knows. The answer stands for
+// a while in STATE_DB, where clients of gNMI read it: origin sonic-db, STATE_DB/localhost/TAMTAM_PACKET_TRACE/ID.
 
 // traceWait bounds the time until syncd answers.
 const traceWait = 20 * time.Second
@@ -25,10 +25,16 @@ const traceWait = 20 * time.Second
 // mostTraceName bounds the names of answers.
 const mostTraceName = 64
 
-// tracePacket is the operation trace-packet.
-func (s *keeping) tracePacket(ctx context.Context, _ string, input []byte) ([]byte, error) {
+// asking is an operation that asks syncd: by which word, what must be in its input, and what the answer is called.
+func asking(word, answer string, must map[string]bool) operation {
+	return operation{looks: true, do: func(s *keeping, ctx context.Context, _ string, input []byte) ([]byte, error) {
+		return s.ask(ctx, word, answer, must, input)
+	}}
+}
+
+func (s *keeping) ask(ctx context.Context, word, answer string, must map[string]bool, input []byte) ([]byte, error) {
 	var in map[string]json.RawMessage
-	if err := parseInput(input, map[string]bool{"in": true}, &in); err != nil {
+	if err := parseInput(input, must, &in); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	id := rand.Text()
@@ -45,7 +51,7 @@ func (s *keeping) tracePacket(ctx context.Context, _ string, input []byte) ([]by
 	}
 	ctx, cancel := context.WithTimeout(ctx, traceWait)
 	defer cancel()
-	if err := s.askTrace(ctx, id, request); err != nil {
+	if err := s.askSyncd(ctx, word, id, request); err != nil {
 		return nil, err
 	}
 	row, ok, err := swss.NewTable(s.reader.redis.DB(swss.StateDB), schema.StatePacketTrace).Get(ctx, id)
@@ -55,7 +61,7 @@ func (s *keeping) tracePacket(ctx context.Context, _ string, input []byte) ([]by
 	case !ok || !json.Valid([]byte(row[schema.PacketTraceJSON])):
 		return nil, status.Error(codes.Internal, "syncd has answered, and there is no answer")
 	}
-	return fmt.Appendf(nil, `{"id":%q,"trace":%s}`, id, row[schema.PacketTraceJSON]), nil
+	return fmt.Appendf(nil, `{"id":%q,%q:%s}`, id, answer, row[schema.PacketTraceJSON]), nil
 }
 
 func traceName(id string) bool {
@@ -65,15 +71,15 @@ func traceName(id string) bool {
 	return id != "" && len(id) <= mostTraceName && !strings.ContainsFunc(id, odd)
 }
 
-// askTrace asks syncd, and waits for the answer.
-func (s *keeping) askTrace(ctx context.Context, id string, request []byte) error {
+// askSyncd asks syncd, and waits for the answer.
+func (s *keeping) askSyncd(ctx context.Context, word, id string, request []byte) error {
 	db, to := s.reader.redis.DB(swss.StateDB), schema.PacketTraceAnswers+id
 	sub := db.Subscribe(ctx, to)
 	defer sub.Close()
 	if _, err := sub.Receive(ctx); err != nil {
 		return unavailable(err)
 	}
-	heard, err := swss.NewNotificationProducer(db, schema.PacketTraceChannel).Send(ctx, schema.PacketTraceAsk, to,
+	heard, err := swss.NewNotificationProducer(db, schema.PacketTraceChannel).Send(ctx, word, to,
 		[]swss.Pair{{Field: schema.PacketTraceRequest, Value: string(request)}})
 	switch {
 	case err != nil:

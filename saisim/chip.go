@@ -30,10 +30,15 @@ type Config struct {
 	// Oracle is how many flows of a sketch task and bank the chip counts exactly, beside
 	// the sketch, for tests and experiments to compare with; 0: none. No chip has this.
 	Oracle int
+	// Forgetful says that the chip keeps no drops: for comparison.
+	Forgetful bool
 	// Changed is called with every change of the chip's tables as it takes effect, with the chip locked;
 	// it must not keep it. An engine that has compiled them all is configured as the chip's. nil: nobody listens.
 	Changed func(config.Change)
 }
+
+// KeptDrops is how many drops a chip keeps: the last ones.
+const KeptDrops = 65536
 
 // A Chip is one simulated ASIC: a lock around the objects that SAI has made, and the packet path that
 // is compiled from the rows that they stand for. It implements [sai.API].
@@ -53,6 +58,9 @@ func New(cfg Config) (*Chip, error) {
 	}
 	cfg.Profile.SpeedsMbps, cfg.Profile.Default = slices.Clone(cfg.Profile.SpeedsMbps), slices.Clone(cfg.Profile.Default)
 	e := engine.New(cfg.Profile, cfg.Start, cfg.Oracle)
+	if !cfg.Forgetful {
+		e.Keep(KeptDrops)
+	}
 	o := objects.New(e, objects.Config{
 		Profile: cfg.Profile, Start: cfg.Start, Kernel: cfg.Kernel, Oracle: cfg.Oracle > 0, Changed: cfg.Changed,
 		Wired: cfg.Wired,

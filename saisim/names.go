@@ -41,6 +41,14 @@ type (
 	What = engine.What
 	// Drop is the end of a packet, or of one copy of it, that nobody gets.
 	Drop = engine.Drop
+	// Kept is the end of a packet, or of one copy of it, as the chip keeps it.
+	Kept = engine.Kept
+	// Unkept are parts of a path that are not kept.
+	Unkept = engine.Unkept
+	// Flow says which packets are watched.
+	Flow = engine.Flow
+	// RingState is how many ends are kept, and forgotten.
+	RingState = engine.RingState
 	// ByteTime is the time of one byte on a wire.
 	ByteTime = engine.ByteTime
 	// Trail says which tables a packet or a copy of it ran and which hit.

@@ -223,3 +223,44 @@ func TestIFARefused(t *testing.T) {
 	r.refused(sai.StatusNotSupported, sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, egress, sai.ACLEntryAttrActionTAMIntObject, sai.Do(x),
 		sai.ACLEntryAttrActionIntInsert, sai.Do(sai.Bool(true)))
 }
+
+// The packet path allocates nothing for any of the three roles; the pace leaves room for what is put in.
+func TestIFADoesNotAllocate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("allocations are counted without the race detector")
+	}
+	for name, with := range map[string]func(l *load){
+		"initiator": func(l *load) {
+			l.ifaAll(l.create(sai.ObjectTypeTAMInt, ifaObject(1)...), sai.ACLEntryAttrActionIntInsert)
+		},
+		"transit": func(l *load) { l.transit(l.create(sai.ObjectTypeTAMInt, ifaObject(2)...)) },
+		"terminator": func(l *load) {
+			session := l.create(sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal,
+				sai.MirrorSessionAttrMonitorPort, l.oid(l.Ports()[0]))
+			l.ifaAll(l.create(sai.ObjectTypeTAMInt, ifaObject(3)...), sai.ACLEntryAttrActionIntDelete,
+				sai.ACLEntryAttrActionMirrorIngress, sai.Do(sai.OIDs{session}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLoad(t, 0, false)
+			l.pause = 24
+			if with(l); name != "initiator" {
+				for i, f := range l.frames {
+					l.frames[i] = append(f[:14:14], ifa.Insert(bytes.Clone(f[14:]), 20, 8,
+						ifa.Header{GNS: ifa.PerHop, Next: 17, MaxLength: 255}, ifa.Metadata{HopLimit: 9}, &ifa.Hop{Device: 9})...)
+				}
+			}
+			l.step(10_000)
+			if n := testing.AllocsPerRun(10, func() { l.step(1000) }); n != 0 {
+				t.Errorf("%v allocations for 1000 packets", n)
+			}
+			counts := l.ifaCounts("ifa")
+			if name == "transit" {
+				counts = l.ifaCounts("")
+			}
+			if counts[ifa.Inserted]+counts[ifa.Stripped] < 10_000 {
+				t.Errorf("counted %d", counts)
+			}
+		})
+	}
+}

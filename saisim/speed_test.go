@@ -22,7 +22,12 @@ type load struct {
 }
 
 func newLoad(t testing.TB, rules int, stamp bool) *load {
-	l := &load{rig: newRig(t, profile.Default())}
+	return newRig(t, profile.Default()).bridgedLoad(rules, stamp)
+}
+
+// bridgedLoad is newLoad of a chip that there is.
+func (r *rig) bridgedLoad(rules int, stamp bool) *load {
+	l := &load{rig: r}
 	ports := l.Ports()
 	for i := range ports {
 		l.frames = append(l.frames, udpFrame(byte(i+1), byte((i+1)%len(ports)+1), 60))

@@ -14,7 +14,12 @@ import (
 // next, one packet a cycle; the chip has as many routes more that do not match.
 // With spread the routes lead to a group of all ports.
 func newRoutedLoad(t testing.TB, routes int, spread bool) *load {
-	l := &load{rig: newRig(t, profile.Default())}
+	return newRig(t, profile.Default()).routedLoad(routes, spread)
+}
+
+// routedLoad is newRoutedLoad of a chip that there is.
+func (x *rig) routedLoad(routes int, spread bool) *load {
+	l := &load{rig: x}
 	l.clearVLAN1()
 	r := &router{rig: l.rig, vr: l.get(sai.ObjectTypeSwitch, l.sw, sai.SwitchAttrDefaultVirtualRouterID).(sai.OID)}
 	ports := l.Ports()

@@ -10,6 +10,8 @@ const (
 	PacketTraceAnswers = "TAMTAM_PACKET_TRACE_ANSWER@" // and a name
 
 	PacketTraceAsk     = "trace"
+	WhyFlowAsk         = "why-flow"
+	DropsAsk           = "list-drops"
 	PacketTraceRequest = "request" // field
 
 	PacketTraceDone    = "done"

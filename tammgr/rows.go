@@ -95,7 +95,7 @@ type refs struct {
 // kinds are the rows that are decided alike.
 var kinds = [kindCount]*kindOfRow{
 	kindCollector: {config: schema.CfgTAMCollector, parse: parser(schema.ParseCollector), optional: true, alone: true},
-	kindDevice: {config: schema.CfgTAMDevice, optional: true, alone: true,
+	kindDevice: {config: schema.CfgTAMDevice, optional: true,
 		parse: func(key string, fields swss.FieldValues) (content, error) {
 			d, err := schema.ParseTAMDevice(key, fields)
 			return tamDevice{d}, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tamtam/saisim"
+	"tamtam/saisim/config"
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -21,13 +22,15 @@ const mostName = 200
 // Serve answers requests about a chip until ctx ends. A request that comes while Redis is away is lost, as its answer
 // would be.
 func Serve(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logger) error {
+	b := &book{names: map[config.ID]string{}}
+	asks := map[string]asked{schema.PacketTraceAsk: traced, schema.WhyFlowAsk: b.whyFlow, schema.DropsAsk: b.drops}
 	l := swss.NewListener(r)
 	defer l.Close()
 	requests := swss.NewNotificationConsumer(l, r.DB(swss.StateDB), schema.PacketTraceChannel)
 	for {
 		asked, _ := requests.Pops(ctx) // it never fails
 		for i, q := range asked {
-			ask := traced
+			ask := asks[q.Op]
 			if i >= mostWaiting {
 				ask = busy
 			}
@@ -53,7 +56,7 @@ func busy(context.Context, *swss.Redis, *saisim.Chip, string) ([]byte, error) {
 // answer answers one request.
 func answer(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q swss.KeyOpFieldsValues, ask asked) error {
 	name, ok := strings.CutPrefix(q.Key, schema.PacketTraceAnswers)
-	if !ok || name == "" || len(name) > mostName || strings.ContainsAny(name, "|: ") || q.Op != schema.PacketTraceAsk {
+	if !ok || name == "" || len(name) > mostName || strings.ContainsAny(name, "|: ") || ask == nil {
 		return nil // nobody waits for it
 	}
 	say := func(word, text string) error {

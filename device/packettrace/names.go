@@ -15,19 +15,30 @@ import (
 
 // names says what the chip's objects are called. What nobody has named is called by its object id.
 type names struct {
-	fork   *saisim.Fork
+	ports  map[saisim.PortID]string
+	fork   *saisim.Fork // that it is; nil: it is none
 	tables config.Tables
 	of     map[config.ID]string
+	was    map[config.ID]string // names of things that may be gone; nil: all are there
 	entry  map[config.ID]config.ACLEntry
+}
+
+// named is what a chip, or a fork of one, says of itself.
+type named interface {
+	Tables() config.Tables
+	PortName(saisim.PortID) string
 }
 
 // newNames reads the names. Those of ports and VLANs the chip knows; of the rest COUNTERS_DB has the names, and ASIC_DB
 // the ids by which it has them. Without a Redis there are the chip's.
-func newNames(ctx context.Context, r *swss.Redis, f *saisim.Fork) (*names, error) {
-	n := &names{fork: f, tables: f.Tables(), of: map[config.ID]string{}, entry: map[config.ID]config.ACLEntry{}}
+func newNames(ctx context.Context, r *swss.Redis, f named) (*names, error) {
+	n := &names{
+		ports: map[saisim.PortID]string{}, tables: f.Tables(),
+		of: map[config.ID]string{}, entry: map[config.ID]config.ACLEntry{},
+	}
 	for _, p := range n.tables.Ports {
 		if name := f.PortName(p.Port); name != "" {
-			n.of[p.ID] = name
+			n.of[p.ID], n.ports[p.Port] = name, name
 		}
 	}
 	for _, v := range n.tables.VLANs {
@@ -90,6 +101,9 @@ func (n *names) name(id config.ID) string {
 	if name, ok := n.of[id]; ok || id == config.None {
 		return name
 	}
+	if n.was != nil {
+		return n.gone(id)
+	}
 	return id.String()
 }
 
@@ -98,7 +112,7 @@ func (n *names) port(id saisim.PortID) string {
 	if id == saisim.CPUPort {
 		return "CPU"
 	}
-	if name := n.fork.PortName(id); name != "" {
+	if name := n.ports[id]; name != "" {
 		return name
 	}
 	return fmt.Sprintf("port %d", id)

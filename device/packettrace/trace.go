@@ -72,6 +72,7 @@ func Of(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Request) (*Answ
 	if err != nil {
 		return nil, err
 	}
+	n.fork = f
 	frame, err := q.frame(port, n)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func TestMethods(t *testing.T) {
 		// 3.1: where the root is, and what it has.
 		{request: "GET /.well-known/host-meta", code: 200, words: []string{"<Link rel='restconf' href='/restconf'/>"}},
 		{request: "GET /restconf", code: 200,
-			want: `{"ietf-restconf:restconf":{"data":{},"operations":{"tamtam-operations:cancel-commit":[null],"tamtam-operations:clear-counters":[null],"tamtam-operations:commit":[null],"tamtam-operations:copy":[null],"tamtam-operations:trace-packet":[null]},"yang-library-version":"2019-01-04"}}`},
+			want: `{"ietf-restconf:restconf":{"data":{},"operations":{"tamtam-operations:cancel-commit":[null],"tamtam-operations:clear-counters":[null],"tamtam-operations:commit":[null],"tamtam-operations:copy":[null],"tamtam-operations:list-drops":[null],"tamtam-operations:trace-packet":[null],"tamtam-operations:why-flow":[null]},"yang-library-version":"2019-01-04"}}`},
 		{request: "GET /restconf/yang-library-version", code: 200, want: `{"ietf-restconf:yang-library-version":"2019-01-04"}`},
 		{request: "GET /restconf/nothing", code: 404, tag: "invalid-value"},
 		{request: "GET /other", code: 404, tag: "invalid-value"},

@@ -68,7 +68,6 @@ func (o *Orch) all() (list []*destination) {
 type target struct {
 	name      string
 	to        netip.AddrPort
-	local     bool
 	from      netip.Addr
 	collector []sai.Attr
 }
@@ -80,12 +79,10 @@ func (o *Orch) reach(d *destination) (t target, err error) {
 	}
 	row := d.row
 	t = target{name: row.Name, to: netip.AddrPortFrom(row.Addr, row.Port), from: row.Source}
-	if row.VRF == schema.VRFMgmt {
-		if t.local = true; !t.from.IsValid() {
-			t.from = loopback(row.Addr) // the host sends from an address of its own
-		}
-		t.collector = []sai.Attr{{ID: sai.TAMCollectorAttrLocalhost, Value: sai.Bool(true)}}
-	} else if t.collector, err = o.leave(row.Addr, &t.from); err != nil {
+	if row.VRF != schema.VRFDefault {
+		return t, orch.Wait("VRF", row.VRF, "the switch does not send reports by VRF %s", row.VRF)
+	}
+	if t.collector, err = o.leave(row.Addr, &t.from); err != nil {
 		return t, err
 	}
 	t.collector = append([]sai.Attr{
@@ -123,13 +120,6 @@ func (o *Orch) leave(to netip.Addr, from *netip.Addr) ([]sai.Attr, error) {
 		{ID: sai.TAMCollectorAttrDstMAC, Value: way.MAC},
 		{ID: sai.TAMCollectorAttrDestination, Value: out},
 	}, nil
-}
-
-func loopback(to netip.Addr) netip.Addr {
-	if to.Is4() {
-		return netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	}
-	return netip.IPv6Loopback()
 }
 
 // targets are the collectors of a session that can be reached; why says of the others why not.

@@ -133,7 +133,7 @@ func without(p plan) plan {
 // near reports whether one target can be made the other by setting attributes of its collector. One with another source
 // would be another stream.
 func (t target) near(u target) bool {
-	return t.name == u.name && t.to == u.to && t.local == u.local && t.from == u.from
+	return t.name == u.name && t.to == u.to && t.from == u.from
 }
 
 // follow sets what has changed of the collectors, all or nothing.

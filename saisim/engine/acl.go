@@ -96,7 +96,9 @@ func (h *hits) addActions(e *aclEntry, priority uint32) {
 
 // look looks a packet up in some tables, those in done left out: a packet is looked
 // up in a table once, however many of its bind points lead there.
-func (h *hits) look(tables, done []lookup, k *aclKey, x *crossing, bytes int, found func(*lookup, *aclEntry)) {
+func (h *hits) look(tables, done []lookup, k *aclKey, x *crossing, bytes int, found func(*lookup, *aclEntry),
+	notes *packet, egress *looks,
+) {
 	ended := uint16(0) // a sequential group that has hit
 next:
 	for i := range tables {
@@ -112,6 +114,12 @@ next:
 		e := l.table.space.lookup(k, x)
 		if found != nil {
 			found(l, e)
+		}
+		switch {
+		case notes != nil:
+			notes.looked(l.table, e)
+		case egress != nil:
+			egress.add(l.table, e)
 		}
 		if e != nil {
 			h.add(e, l.priority, bytes)
@@ -129,6 +137,14 @@ func (c *acl) finder(pk *packet, table string, out PortID) func(*lookup, *aclEnt
 	return func(l *lookup, e *aclEntry) { c.found(pk, foundEntry(table, l.table, e, out)) }
 }
 
+// noter is what is told of each look of a packet into a table to note it; nil: it is not noted.
+func (c *acl) noter(pk *packet) *packet {
+	if c.noting {
+		return pk
+	}
+	return nil
+}
+
 // lookupPreIngress looks a packet up behind the parser, when nothing is decided about it. Its entries have no say in
 // what becomes of it: they count it, and choose who copies or records it.
 func (c *acl) lookupPreIngress(p *port, pk *packet) {
@@ -139,7 +155,8 @@ func (c *acl) lookupPreIngress(p *port, pk *packet) {
 	pk.vid = was
 	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
 	var h hits
-	h.look(c.preIngress, nil, &k, &x, pk.length+fcsLen, c.finder(pk, TablePreIngress, CPUPort))
+	h.look(c.preIngress, nil, &k, &x, pk.length+fcsLen, c.finder(pk, TablePreIngress, CPUPort), c.noter(pk), nil)
+	pk.early = pk.looks
 	if h.does&doesMirror != 0 {
 		c.recording.mirrorTo(pk, h.mirror.entry.mirrors)
 	}
@@ -180,7 +197,11 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 	}
 	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
 	if len(tables) == 1 && len(more) == 0 && c.found == nil {
-		if e := tables[0].table.space.lookup(&k, &x); e == nil || e.does&^(doesStamp|doesMark) == 0 {
+		e := tables[0].table.space.lookup(&k, &x)
+		if c.noting {
+			pk.looked(tables[0].table, e)
+		}
+		if e == nil || e.does&^(doesStamp|doesMark) == 0 {
 			c.doOne(pk, e, t)
 		} else {
 			var h hits
@@ -191,8 +212,9 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 	}
 	var h hits
 	found := c.finder(pk, describe.ACL.String(), CPUPort)
-	h.look(tables, nil, &k, &x, pk.length+fcsLen, found)
-	h.look(more, tables, &k, &x, pk.length+fcsLen, found)
+	note := c.noter(pk)
+	h.look(tables, nil, &k, &x, pk.length+fcsLen, found, note, nil)
+	h.look(more, tables, &k, &x, pk.length+fcsLen, found, note, nil)
 	c.doAll(pk, &h, t)
 }
 

@@ -49,6 +49,9 @@ func (c *bridge) toMAC(pk *packet, v *vlan, mac uint64) drop.Reason {
 	if c.found != nil && c.skips&describe.FDB.Ran() == 0 {
 		c.found(pk, foundAddress(describe.FDB.String(), v.id, mac, e))
 	}
+	if c.noting && c.skips&describe.FDB.Ran() == 0 {
+		pk.noteFDB(v.id, mac, e)
+	}
 	if e == nil {
 		pk.fixed |= describe.FDB.Ran() &^ c.skips
 		if v.noUnknown {
@@ -84,6 +87,9 @@ func (c *bridge) learn(pk *packet) (drop.Reason, bool) {
 	e := c.fdb.find(key)
 	if c.found != nil {
 		c.found(pk, foundAddress(describe.Learning.String(), pk.vid, pk.h.smac, e))
+	}
+	if c.noting {
+		pk.noteLearning(e)
 	}
 	if e != nil {
 		pk.fixed |= describe.Learning.Ran() | describe.Learning.Hit()

@@ -24,8 +24,10 @@ func (c *bridge) applyBridgePort(r config.BridgePort, gone bool) {
 		return
 	}
 	if bp == nil {
-		bp = &bridgePort{name: r.ID, port: at[*port](c.core, r.On), lag: at[*lag](c.core, r.On)}
+		c.doors.n++
+		bp = &bridgePort{name: r.ID, number: c.doors.n, port: at[*port](c.core, r.On), lag: at[*lag](c.core, r.On)}
 		c.ids[r.ID] = bp
+		c.doors.names[bp.number%numDoors] = door{bp.number, r.ID}
 		if bp.lag != nil {
 			bp.lag.bridgePort = bp
 		} else {

@@ -17,9 +17,9 @@ type core struct {
 	observer func(Moment)           // nil: nobody
 	found    func(*packet, Finding) // in tables; nil: nobody wants to know
 	ledger   Ledger                 // nil: nobody
-	takers   *dropTakers            // nil: nobody wants drops told
-	out      func(*Out)
-	frames   uint64 // received and injected
+	keeping
+	out    func(*Out)
+	frames uint64 // received and injected
 	spares
 	books Books
 	compiled
@@ -30,6 +30,17 @@ type core struct {
 	// addressChanged is told what becomes of addresses of its own accord.
 	addressChanged func(FDBEvent, FDBRow)
 	prof           profile.Profile
+}
+
+// keeping is what is kept of packets that end, and who else wants to know.
+type keeping struct {
+	takers   *dropTakers // nil: nobody wants drops told
+	noting   bool        // packets note what they meet in tables
+	choosing bool        // some packets that come are watched
+	watching *watching   // nil: none ever was
+	kept     int         // how many drops
+	// egressLooks are those of the copy that is in the egress pipe.
+	egressLooks looks
 }
 
 // schedule is what happens when.
@@ -64,6 +75,7 @@ type compiled struct {
 	mirrored []*mirrorSession // by index; nil: free
 	lags     []*lag
 	ids      map[config.ID]any // what is compiled of rows that others refer to
+	doors    doors
 	vlans    [4096]*vlan
 }
 
@@ -97,7 +109,7 @@ type slab struct {
 // free gives a packet back to the pool. What is in passing of those there is empty.
 func (c *core) free(pk *packet) {
 	if !pk.usual {
-		*pk.passing = passing{}
+		pk.transit = transit{}
 	}
 	c.spare = append(c.spare, pk)
 }
@@ -201,8 +213,11 @@ func at[T any](c *core, id config.ID) (x T) {
 
 // TellDrops has a function told of every drop from now on; nil: none.
 func (c *core) TellDrops(f func(*Drop)) {
-	if c.takers = nil; f != nil {
-		c.takers = &dropTakers{told: f}
+	if c.takers == nil {
+		c.takers = &dropTakers{}
+	}
+	if c.takers.told = f; f == nil && c.takers.ring == nil {
+		c.takers = nil
 	}
 }
 

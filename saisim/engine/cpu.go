@@ -80,6 +80,9 @@ func (c *cpu) fromCPU(f *Frame, to PortID) *packet {
 	pk.in, pk.inN, pk.rx, pk.refs = CPUPort, tailstamp.NoPort, c.now, 1
 	c.parse(pk)
 	pk.ecn = pk.h.ecn()
+	if c.choosing {
+		c.choose(pk)
+	}
 	c.books.Injected++
 	if c.ledger != nil {
 		c.ledger.Injected(pk.id)

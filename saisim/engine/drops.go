@@ -27,12 +27,3 @@ type Drop struct {
 	Data []byte
 	Len  int
 }
-
-// dropTakers are those who want drops told, each nil if there is none. They must keep nothing of what they are told by
-// pointer, allocate nothing, and leave the chip as it is.
-type dropTakers struct {
-	told func(*Drop)
-	now  Drop // what is being told, so that it is not made anew each time
-	// sample says that what is told next is the end of a sample.
-	sample bool
-}

@@ -22,6 +22,7 @@ type egressPipe struct {
 func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 	pk := cp.pk
 	pk.whole()
+	c.egressLooks.n = 0
 	fixed := pk.fixed
 	if cp.mirror == nil {
 		c.sketch.copies++
@@ -115,8 +116,8 @@ func (c *egressPipe) letThrough(p *port, cp *copyOf, fixed describe.Marks, runs 
 }
 
 // copiedAtEnd has a copy mirrored and sampled when it is through the egress pipe of a port.
-func (c *egressPipe) copiedAtEnd(set uint64, x chosen, p *port, cp copyOf) { // its own: the copy leaves before
+func (c *egressPipe) copiedAtEnd(set uint64, x sampleDue, p *port, cp copyOf) { // its own: the copy leaves before
 	cp.head, cp.lane = c.programs.copyHeading(cp.head), p.id
 	cp.ifa = nil
-	c.leave(mirroring{set: set, chosen: x, copy: cp})
+	c.leave(mirroring{set: set, due: x, copy: cp})
 }

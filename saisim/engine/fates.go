@@ -13,6 +13,7 @@ type fates struct {
 	watch     *watch
 	programs  *programs
 	recording *recording
+	endPath   path // of what is being kept
 }
 
 // drop ends a packet of which there are no copies, counted at port p (nil: only
@@ -37,6 +38,9 @@ func (c *fates) dropCopy(p *port, cp *copyOf, why drop.Reason) {
 
 // dropSent ends a copy behind the egress pipe.
 func (c *fates) dropSent(p *port, cp *copyOf, why drop.Reason) {
+	if c.takers != nil {
+		c.takers.behind = true
+	}
 	trail := Trail{}
 	if cp.watched {
 		trail = p.watched()
@@ -87,9 +91,60 @@ func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
 	if t.sample {
 		t.sample, d.Trap = false, config.TrapSample
 	}
+	if t.ring != nil && !punted {
+		c.notePath(cp, d)
+		t.ring.keep(MomentDropped, d, &t.path)
+	}
+	t.inside, t.behind = false, false
 	if t.told != nil {
 		t.told(d)
 	}
+}
+
+// notePath writes down what a copy has met that ends as d says.
+func (c *fates) notePath(cp *copyOf, d *Drop) {
+	t := c.takers
+	t.path.note(cp.pk, &c.doors)
+	var egress *looks
+	if t.inside {
+		egress = &c.egressLooks
+	}
+	t.path.noteCopy(cp, d, egress)
+	if t.behind {
+		t.path.unkept |= UnkeptEgress
+	}
+}
+
+// keepEnd keeps a copy of a watched packet that leaves by a port, or goes to the CPU (nil); alone: it goes nowhere
+// else, for the reason why.
+func (c *fates) keepEnd(p *port, cp *copyOf, alone bool, why drop.Reason) {
+	if c.watching == nil || cp.mirror != nil {
+		return
+	}
+	pk := cp.pk
+	d := Drop{
+		At: c.now, ID: pk.id, Number: pk.number, Copy: uint32(cp.number), In: pk.in, Port: CPUPort, Punted: p == nil && alone,
+		Data: pk.data, Len: pk.length,
+	}
+	if d.Punted {
+		d.Why = why
+	}
+	what := MomentPunted
+	if p != nil {
+		what, d.Port = MomentSent, p.id
+		d.Queued, d.Queue, d.Depth = cp.asked, cp.queue, cp.depth
+	} else {
+		d.Trap = pk.trap
+	}
+	c.endPath.note(pk, &c.doors)
+	if p == nil && pk.noted&notedPolicer != 0 {
+		c.endPath.add(note{table: notePolicer, flags: flagHit, b: uint64(pk.met.policer)})
+	}
+	c.endPath.noteCopy(cp, &d, nil)
+	if p != nil {
+		c.endPath.unkept |= UnkeptEgress
+	}
+	c.watching.ends.keep(what, &d, &c.endPath)
 }
 
 // ended notes where a copy ends. It is for packets with a graph only.
@@ -110,6 +165,9 @@ func (c *fates) dropBefore(p *port, cp *copyOf, why drop.Reason) {
 
 // dropInside drops a copy in the egress pipe.
 func (c *fates) dropInside(p *port, cp *copyOf, fixed describe.Marks, runs bool, why drop.Reason) {
+	if c.takers != nil {
+		c.takers.inside = true
+	}
 	if cp.pk.graph == nil || cp.mirror != nil {
 		c.dropCopy(p, cp, why)
 		return

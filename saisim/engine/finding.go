@@ -74,16 +74,8 @@ func foundRoute(table string, d *dest) Finding {
 	if d == nil {
 		return f
 	}
-	f.Hit, f.Prefix = true, d.prefix()
+	f.Hit, f.Prefix = true, d.prefix
 	return f.withAction(d.act)
-}
-
-// prefix is that of which d is the destination.
-func (d *dest) prefix() netip.Prefix {
-	if d.route != nil {
-		return d.route.Prefix
-	}
-	return hostPrefix(d.hosts[0].ip)
 }
 
 func hostPrefix(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }

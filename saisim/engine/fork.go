@@ -22,13 +22,14 @@ func NewFork(c *Engine) (*Fork, error) {
 		Zero: []reflect.Type{
 			reflect.TypeFor[spares](), reflect.TypeFor[Ledger](),
 			reflect.TypeFor[map[netip.Prefix]*dest](), // which only changes of routes need
+			reflect.TypeFor[*dropTakers](), reflect.TypeFor[*watching](),
 		},
 		Shared: []reflect.Type{reflect.TypeFor[pipe.Program](), reflect.TypeFor[record.Graph](), reflect.TypeFor[Clock]()},
 	})
 	if err != nil {
 		return nil, err
 	}
-	n.spares = newSpares()
+	n.spares, n.noting, n.choosing = newSpares(), false, false
 	n.cpu.refresh = n.refresh
 	if n.stale { // neighbours of one address may have to be sorted
 		n.router.remember()
@@ -56,7 +57,7 @@ func (c *router) remember() {
 	c.dests, c.shared = map[netip.Prefix]*dest{}, map[netip.Prefix]*dest{}
 	for _, f := range []*fib{&c.fib4, &c.fib6} {
 		f.root.each(func(d *dest) {
-			p := d.prefix()
+			p := d.prefix
 			c.dests[p] = d
 			if len(d.hosts) > 1 {
 				c.shared[p] = d

@@ -72,7 +72,7 @@ func (c *ingressPipe) run(vec []entering) {
 // calm reports whether packets that come in at ports which are calm are admitted, and go where an ACL table, a program
 // or addresses say.
 func (c *ingressPipe) calm() bool {
-	return !c.tracking && c.skips == 0 && !c.traps.udp && len(c.acl.preIngress) == 0
+	return !c.tracking && !c.choosing && c.skips == 0 && !c.traps.udp && len(c.acl.preIngress) == 0
 }
 
 // usual is the ingress pipe for most packets where there is no program and no ACL table of a VLAN: untagged, at a port
@@ -88,7 +88,7 @@ func (c *ingressPipe) usual(p *port, pk *packet, at Cycle) bool {
 		return false
 	}
 	c.admitted(p, pk)
-	pk.ecn = data[ethernetHeader+1]&3 != 0
+	pk.ecn, pk.from = data[ethernetHeader+1]&3 != 0, p.in.source.number
 	if pk.usual = len(p.tables[stageIngress]) == 0; !pk.usual && !c.unhindered(p, pk, at) {
 		return true
 	}
@@ -105,7 +105,7 @@ func (c *ingressPipe) between(in *admission, dmac, smac uint64) (*fdbEntry, *bri
 		return nil, nil
 	}
 	from, to := c.bridge.fdb.find(fdbKey(in.pvid, smac)), c.bridge.fdb.find(fdbKey(in.pvid, dmac))
-	if from == nil || from.to != in.source || to == nil || to.act != 0 {
+	if from == nil || from.to != in.source || from.act != 0 || to == nil || to.act != 0 {
 		return nil, nil
 	}
 	if out := to.to; out != in.source && out.admin && out.member(in.pvid) {
@@ -128,6 +128,9 @@ func (c *ingressPipe) admitUsual(p *port, pk *packet) bool {
 	pk.h.usual(data)
 	pk.source = p.in.source
 	c.admitted(p, pk)
+	if c.noting {
+		pk.note()
+	}
 	return true
 }
 
@@ -136,9 +139,15 @@ func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	c.now = at
 	pk.h.usual(pk.data)
 	pk.source = p.in.source
+	if c.noting {
+		pk.note()
+	}
 	c.acl.lookupIngress(p, pk)
 	if pk.free() && pk.mirrors == 0 && pk.record == nil && pk.ifa.action == nil {
 		pk.own.session = pk.stamp
+		if c.noting {
+			pk.noted |= notedKnown
+		}
 		return true
 	}
 	c.decide(p, pk)
@@ -153,6 +162,9 @@ func (c *ingressPipe) toKnown(in *admission, pk *packet) bool {
 	from, out := c.between(in, pk.h.dmac, pk.h.smac)
 	if from == nil {
 		return false
+	}
+	if c.noting {
+		pk.noteKnown(in.source, out)
 	}
 	from.seen, pk.why = c.now, drop.NoDestination
 	pk.verdict.kind, pk.verdict.to = toBridgePort, out
@@ -186,6 +198,9 @@ func (c *ingressPipe) begin(x *entering) {
 		pk.graph, pk.counted = c.programs.described(), len(c.recording.plans) > 0
 	}
 	c.parse(pk)
+	if c.choosing {
+		c.choose(pk)
+	}
 	x.on = c.admit(p, pk)
 }
 
@@ -207,7 +222,7 @@ func (c *ingressPipe) finish(p *port, pk *packet) {
 		return
 	}
 	pk.own.session, pk.ecn = pk.stamp, pk.h.ecn()
-	pk.plain = !c.stepping && !pk.sampled() && !pk.meetsIFA() &&
+	pk.plain = !c.stepping && !pk.sampled() && !pk.meetsIFA() && !pk.chosen &&
 		v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && pk.run == nil && pk.graph == nil
 	pk.to = v.to
 	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
@@ -263,7 +278,7 @@ func (c *ingressPipe) admit(p *port, pk *packet) bool {
 	}
 	fixed := describe.Port.Ran()
 	if h.smac>>40&1 != 0 {
-		pk.why, pk.barred, pk.fixed = drop.SourceAddress, true, fixed
+		pk.why, pk.barred, pk.fixed, pk.noted = drop.SourceAddress, true, fixed, notedPort
 		if c.found != nil {
 			c.found(pk, Finding{Table: describe.Port.String()})
 		}
@@ -280,6 +295,9 @@ func (c *ingressPipe) admit(p *port, pk *packet) bool {
 	if c.found != nil {
 		c.foundAdmission(pk)
 	}
+	if c.noting {
+		pk.noteAdmission()
+	}
 	if c.skips&describe.Trap.Ran() == 0 {
 		fixed |= describe.Trap.Ran()
 		if c.traps.mayTrap(h) {
@@ -289,6 +307,7 @@ func (c *ingressPipe) admit(p *port, pk *packet) bool {
 		}
 	}
 	pk.fixed = fixed
+	pk.earlyTraps = pk.traps
 	return !pk.barred || pk.act&actDrop != 0
 }
 

@@ -92,7 +92,7 @@ func (c *mirrors) mirrorLeaving() {
 		c.recording.spareTaken = append(c.recording.spareTaken, m.taken)
 	} else {
 		c.mirror(m.set, &m.copy)
-		if m.chosen.from != nil {
+		if m.due.from != nil {
 			c.samples.leavesPort(&m)
 		}
 		c.freeIFA(&m.copy)

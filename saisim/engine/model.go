@@ -133,7 +133,8 @@ type vlanMember struct {
 // A bridgePort is a port or LAG as the 802.1Q bridge sees it.
 type bridgePort struct {
 	name     config.ID
-	port     *port // one of the two; both nil once it is removed
+	number   uint32 // among all that there have been, from 1
+	port     *port  // one of the two; both nil once it is removed
 	lag      *lag
 	admin    bool
 	learning config.Learning
@@ -273,8 +274,9 @@ func (g *hopGroup) choose(hash uint32) *adjacency {
 // A dest is what a prefix leads to: where its route says, or, without one,
 // to the neighbour with this address.
 type dest struct {
-	route *config.Route // nil: none
-	hosts []*adjacency  // neighbours with a host route, the first one counts
+	prefix netip.Prefix
+	route  *config.Route // nil: none
+	hosts  []*adjacency  // neighbours with a host route, the first one counts
 
 	// derived
 	kind  destKind
@@ -324,6 +326,26 @@ func (p *port) watched() Trail {
 	trail := *p.trails.First()
 	p.trails.Pop()
 	return trail
+}
+
+// doors are the names of bridge ports by their numbers, the last ones. A packet that keeps a number is long gone when
+// so many bridge ports have been made.
+type doors struct {
+	n     uint32
+	names [numDoors]door
+}
+
+const numDoors = 256
+
+type door struct {
+	number uint32
+	name   config.ID
+}
+
+// of returns the name of a bridge port, false if it is not known any more.
+func (d *doors) of(number uint32) (config.ID, bool) {
+	x := &d.names[number%numDoors]
+	return x.name, x.number == number && number != 0
 }
 
 // transits are the TAM objects that may make the switch a transit.

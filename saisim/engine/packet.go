@@ -41,26 +41,39 @@ type flight struct {
 	// usual says that it is plain and no station of the ingress pipe has looked at its headers: what is in passing
 	// is empty. Whoever wants it calls [packet.whole] before.
 	usual bool
-	late  bool // rx is later than the packet came, by lateBy
-	ecn   bool // its IP header has a codepoint of ECN
-	// pushPriority is the priority of a tag that the egress adds.
-	pushPriority uint8
+	origin
 
 	to  *bridgePort // that a plain packet goes to
 	own copyOf      // the first copy
 }
 
-// A passing is what the ingress pipe knows of a packet that passes.
+// An origin is what is kept of where a packet comes from.
+type origin struct {
+	late bool // rx is later than the packet came, by lateBy
+	ecn  bool // its IP header has a codepoint of ECN
+	// pushPriority is the priority of a tag that the egress adds.
+	pushPriority uint8
+	chosen       bool   // it is watched
+	from         uint32 // number of the bridge port that a usual packet came from
+}
+
+// A passing is what the ingress pipe knows of a packet that passes, and what it has met there, which is not emptied.
 type passing struct {
+	transit
+	met met
+}
+
+// A transit is what the ingress pipe knows of a packet that passes; the next one begins without anything of it.
+type transit struct {
 	verdict verdict
 	asked
 	run     *passage   // of a program; nil: there is none
 	graph   *chipGraph // that it met; nil: its trail is not kept
 	counted bool       // it met a plan, so that its path is counted
 	copied
-	record  *choice // sessions that record it; nil: none
-	fixed   describe.Marks
-	act     actions // traps and ACLs together
+	record *choice // sessions that record it; nil: none
+	marked
+	act actions // traps and ACLs together
 	trapping
 	barred  bool // its port may not send it
 	aclDrop bool
@@ -73,6 +86,83 @@ type passing struct {
 	meta     uint32    // ACL user metadata
 	edit     edit      // of the copies that are forwarded
 	h        headers
+}
+
+// marked are the fixed functions that a packet has run, and what of its [met] is said.
+type marked struct {
+	fixed             describe.Marks
+	noted             noted
+	looks, early      uint8 // into ACL tables, and how many of them were in front of chip.port
+	traps, earlyTraps uint8 // all, and those at admission
+	moreLooks         bool  // there were others behind
+}
+
+// noted says which parts of met are said of a packet.
+type noted uint16
+
+const (
+	notedPort noted = 1 << iota
+	notedAdmitted
+	notedLearning
+	notedLearned // the source address was known
+	notedRoute
+	notedPrefix // there is one
+	notedHop
+	notedNeighbor // it is known
+	notedFDB
+	notedAddress // there is an entry
+	notedProgram
+	notedPolicer
+	notedKnown // it came from and goes to addresses that are known, and its headers are as they were: see origin
+	notedUsual // it was usual, and has noted nothing
+)
+
+// A met is what a packet has met in the tables of the ingress pipe, as cheap to write as may be: what it points to are
+// things whose names never change. It is read when the packet, or a copy of it, ends. What most packets write is in one
+// cache line, with the end of transit.
+type met struct {
+	router         *rif // at chip.port
+	dest           *dest
+	hop            *adjacency
+	hopMAC         uint64
+	vid            uint16
+	routeAct       actions
+	v4             bool
+	traps          [mostTraps]trapLook
+	looks          [mostLooks]aclLook
+	learned, known addressLook
+	policer        config.ID
+}
+
+// An addressLook is one for an address in the FDB; to and act mean something if it is there.
+type addressLook struct {
+	vid uint16
+	act actions
+	mac uint64
+	to  *bridgePort
+}
+
+// Bounds of what is noted. A packet meets at most two traps at admission, one of learning and one of routing.
+const (
+	mostTraps = 4
+	mostLooks = 5
+)
+
+type trapLook struct {
+	trap config.Trap
+	act  actions
+}
+
+// looks are those of a copy into egress ACL tables, the first ones.
+type looks struct {
+	n    uint8
+	more bool // there were others behind
+	of   [mostLooks]aclLook
+}
+
+type aclLook struct {
+	table *aclTable
+	entry *aclEntry // nil: none hits
 }
 
 // trapping are the traps of a packet, the first of each kind.
@@ -89,17 +179,17 @@ type asked struct {
 
 // copied says who gets copies of a packet as it came in.
 type copied struct {
-	mirrors uint64 // ingress mirror sessions, by index
-	chosen  chosen // the CPU, by a sampler
+	mirrors uint64    // ingress mirror sessions, by index
+	due     sampleDue // the CPU, by a sampler
 }
 
 // sampled reports whether the sampler of its port has chosen it; then it is neither plain nor usual.
-func (p *passing) sampled() bool { return p.chosen.from != nil }
+func (p *passing) sampled() bool { return p.due.from != nil }
 
 // whole fills what is in passing of a usual packet that meets something unusual after the ingress pipe.
 func (p *packet) whole() {
 	if p.usual {
-		p.usual = false
+		p.usual, p.noted = false, notedUsual
 		p.h.parse(p.data, p.length) // TCP or UDP
 	}
 }
@@ -351,11 +441,11 @@ func (pk *packet) sofar() passed {
 // A mirroring is a copy in the egress pipe of which mirror sessions and a sampler take copies
 // at its end, or one of which there are record copies.
 type mirroring struct {
-	at     Cycle
-	set    uint64
-	copy   copyOf
-	chosen chosen
-	taken  *taken // record copies; nil: mirror copies, and samples
+	at    Cycle
+	set   uint64
+	copy  copyOf
+	due   sampleDue
+	taken *taken // record copies; nil: mirror copies, and samples
 }
 
 // tos returns a traffic class with the marks in its DSCP.

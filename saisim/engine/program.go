@@ -90,6 +90,7 @@ func (c *programs) begin(vec []entering) (on pipe.Set) {
 		on |= 1 << i
 		c.now = x.at
 		pk := x.pk
+		pk.noted |= notedProgram
 		if carried {
 			c.board(pk)
 		}

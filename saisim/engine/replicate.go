@@ -140,12 +140,18 @@ func (c *ingressPipe) toCPU(cp *copyOf, alone bool, why drop.Reason) {
 	if c.found != nil && to.policer != nil {
 		c.found(cp.pk, Finding{Table: TablePolicer, Hit: passes, Entry: to.policer.ID})
 	}
+	if c.noting && to.policer != nil {
+		cp.pk.met.policer, cp.pk.noted = to.policer.ID, cp.pk.noted|notedPolicer
+	}
 	if !passes {
 		c.fates.dropPoliced(c.port(cp.pk.in), cp, alone)
 		return
 	}
 	if alone && c.takers != nil {
 		c.fates.tell(nil, cp, why, true)
+	}
+	if cp.pk.chosen {
+		c.fates.keepEnd(nil, cp, alone, why)
 	}
 	c.punt(cp, to.queue)
 }

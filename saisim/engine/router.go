@@ -81,6 +81,9 @@ func (c *router) longestPrefix(pk *packet, v4 bool) (d *dest) {
 	if c.found != nil {
 		c.found(pk, foundRoute(f.String(), d))
 	}
+	if c.noting {
+		pk.noteRoute(v4, d)
+	}
 	if d != nil {
 		pk.fixed |= f.Hit()
 	}
@@ -105,6 +108,9 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 	pk.fixed |= describe.NextHop.Ran()
 	if c.found != nil && hop != nil {
 		c.found(pk, foundHop(describe.NextHop.String(), hop.rif, hop.ip, hop.known, hop.mac))
+	}
+	if c.noting && hop != nil {
+		pk.noteHop(hop)
 	}
 	switch {
 	case hop == nil:

@@ -125,7 +125,7 @@ func (c *router) applyHopGroup(r config.HopGroup, gone bool) {
 func (c *router) destOf(p netip.Prefix) *dest {
 	d := c.dests[p]
 	if d == nil {
-		d = &dest{}
+		d = &dest{prefix: p}
 		c.dests[p] = d
 	}
 	return d

@@ -42,7 +42,7 @@ func (c *samples) enters(p *port, pk *packet) bool {
 	if x.from == nil {
 		return false
 	}
-	pk.chosen = x
+	pk.due = x
 	return true
 }
 
@@ -56,26 +56,26 @@ func (c *samples) leavesPipe(pk *packet, out *port, copies int, why drop.Reason)
 	if out != nil {
 		s.Port, s.VLAN = out.id, pk.vid
 	}
-	if cp, queue := c.passes(pk, &pk.chosen); cp != nil {
+	if cp, queue := c.passes(pk, &pk.due); cp != nil {
 		c.wires.run(c.told.At)
 		c.now = c.told.At
-		c.hand(cp, &pk.chosen, s, pk.data, pk.length, queue)
+		c.hand(cp, &pk.due, s, pk.data, pk.length, queue)
 	}
 }
 
 // leavesPort hands over a copy that was chosen, at the end of the egress pipe of its port.
 func (c *samples) leavesPort(m *mirroring) {
 	s := Sample{Egress: true, Copies: 1, Port: m.copy.lane, VLAN: m.copy.pk.vid}
-	if cp, queue := c.passes(m.copy.pk, &m.chosen); cp != nil {
+	if cp, queue := c.passes(m.copy.pk, &m.due); cp != nil {
 		c.wires.run(c.told.At)
 		c.now = c.told.At
 		data, length := c.egress.unwrapped(&m.copy, false)
-		c.hand(cp, &m.chosen, s, data, length, queue)
+		c.hand(cp, &m.due, s, data, length, queue)
 	}
 }
 
 // passes makes the copy for the CPU, and the policer of its trap lets it pass, or it is dropped: nil.
-func (c *samples) passes(pk *packet, x *chosen) (cp *copyOf, queue uint8) {
+func (c *samples) passes(pk *packet, x *sampleDue) (cp *copyOf, queue uint8) {
 	to := c.traps.cpu(config.TrapSample)
 	cp = c.copy(pk, tagAction{})
 	c.books.Copies++
@@ -103,7 +103,7 @@ func (c *samples) passes(pk *packet, x *chosen) (cp *copyOf, queue uint8) {
 }
 
 // hand hands a sample to the CPU. What leaves by ports up to now has come first.
-func (c *samples) hand(cp *copyOf, x *chosen, s Sample, data []byte, length int, queue uint8) {
+func (c *samples) hand(cp *copyOf, x *sampleDue, s Sample, data []byte, length int, queue uint8) {
 	pk := cp.pk
 	if x.truncate > 0 && len(data) > x.truncate {
 		data = data[:x.truncate]

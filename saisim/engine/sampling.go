@@ -62,8 +62,8 @@ func (s *sampling) draw() {
 	s.gap = 1 + (x^x>>31)%(2*uint64(s.rate)-1)
 }
 
-// A chosen is a sample to be.
-type chosen struct {
+// A sampleDue is a sample to be.
+type sampleDue struct {
 	from     *sampling // nil: the frame is not chosen
 	pool     uint64
 	rate     uint32
@@ -71,16 +71,16 @@ type chosen struct {
 }
 
 // choose chooses the frame that comes next at a port, whose own sampling is own, or not; a nil sampler chooses none.
-func (s *sampler) choose(stage int, own *sampling) chosen {
+func (s *sampler) choose(stage int, own *sampling) sampleDue {
 	if s == nil {
-		return chosen{}
+		return sampleDue{}
 	}
 	x := own
 	if s.Shared {
 		x = &s.shared[stage]
 	}
 	if !x.takes(s.Rate) {
-		return chosen{}
+		return sampleDue{}
 	}
-	return chosen{x, x.pool, s.Rate, s.Truncate}
+	return sampleDue{x, x.pool, s.Rate, s.Truncate}
 }

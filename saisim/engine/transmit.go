@@ -63,6 +63,9 @@ func (c *wires) transmit(p *port, cp *copyOf) {
 	if c.observer != nil || cp.watched {
 		c.watch.sawSent(p, cp, data, length)
 	}
+	if pk.chosen {
+		c.fates.keepEnd(p, cp, false, 0)
+	}
 	c.output(p, pk, data, length, stamped)
 	if cp.head != nil {
 		c.programs.freeHeading(cp)

@@ -121,6 +121,9 @@ func (c *traps) trapAs(pk *packet, t config.Trap, act actions) {
 	if c.found != nil && act != 0 {
 		c.found(pk, Finding{Table: describe.Trap.String(), Hit: true, Trap: t}.withAction(act))
 	}
+	if c.noting && act != 0 {
+		pk.noteTrap(t, act)
+	}
 	if act&actCopy != 0 && pk.trap == config.TrapNone {
 		pk.trap = t
 	}

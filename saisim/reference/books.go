@@ -14,25 +14,34 @@ type snapshot struct {
 }
 
 // drop ends a frame, or a copy of one, counted at port p (nil: only in the books).
-func (c *Chip) drop(p *port, d saisim.Drop, why drop.Reason) {
+func (c *Chip) drop(p *port, d dropping, why drop.Reason) {
 	c.books.Dropped[why]++
 	d.Port, d.Why = saisim.CPUPort, why
 	if p != nil {
 		p.Dropped[why]++
 		d.Port = p.Port.Port
 	}
-	c.Dropped(d)
+	c.Dropped(d.Drop)
+	c.keep(d)
+}
+
+// A dropping is a packet, or copy, that is dropped.
+type dropping struct {
+	saisim.Drop
+	pk     *packet
+	own    []saisim.Finding // of the copy
+	behind bool             // it is through the egress pipe
 }
 
 // dropped is what is known of a packet that is dropped at a cycle.
-func (pk *packet) dropped(at saisim.Cycle) saisim.Drop {
-	return saisim.Drop{At: at, ID: pk.id, In: pk.in, Data: pk.data, Len: pk.length}
+func (pk *packet) dropped(at saisim.Cycle) dropping {
+	return dropping{Drop: saisim.Drop{At: at, ID: pk.id, In: pk.in, Data: pk.data, Len: pk.length}, pk: pk}
 }
 
 // dropped is what is known of a copy that is dropped at a cycle.
-func (o *outgoing) dropped(at saisim.Cycle) saisim.Drop {
+func (o *outgoing) dropped(at saisim.Cycle) dropping {
 	d := o.packet.dropped(at)
-	d.Mirror = o.mirror != nil
+	d.Mirror, d.own, d.behind = o.mirror != nil, o.own, o.behind
 	if o.asked {
 		d.Queued, d.Queue, d.Depth = true, o.queue, uint32(o.depth)
 	}
@@ -64,9 +73,11 @@ func (c *Chip) lose(p *port, o *outgoing, why drop.Reason) {
 	}
 }
 
-// dropPacket drops a packet in the ingress pipe or at its end, at a cycle.
-func (c *Chip) dropPacket(p *port, pk *packet, at saisim.Cycle, why drop.Reason) {
+// dropPacket drops a packet in the ingress pipe or at its end, at a cycle; policing is what the policer has found, if
+// that is why.
+func (c *Chip) dropPacket(p *port, pk *packet, at saisim.Cycle, why drop.Reason, policing ...saisim.Finding) {
 	d := pk.dropped(at)
+	d.own = policing
 	d.Trap = pk.trapBehind(why)
 	c.drop(p, d, why)
 	c.Ended(Ending{ID: pk.id, In: pk.in, Port: pk.in, Why: why, Trap: d.Trap, Graph: pk.graph, Path: pk.tables})

@@ -65,6 +65,9 @@ type Chip struct {
 	Ended func(Ending)
 	// Dropped is told of every drop, and of packets that the CPU alone has. See [saisim.Drop].
 	Dropped func(saisim.Drop)
+	// Kept is told what the chip keeps of each drop, and KeptEnd of other ends of packets; nil: nobody wants to know.
+	// See [saisim.Kept]; Data is the whole frame.
+	Kept, KeptEnd func(saisim.Kept)
 	// Found is told what each packet that comes in finds in tables; nil: nobody wants to know. See [saisim.Finding].
 	Found func(id uint64, f saisim.Finding)
 	books saisim.Books
@@ -98,6 +101,7 @@ type packet struct {
 	length int // before a capture cut it
 	id     uint64
 	found  func(saisim.Finding) // nil: nobody wants to know
+	heard  *[]saisim.Finding    // in the ingress pipe; for a while what a copy of it finds, too
 	rx     saisim.Cycle         // of the timestamp point at the ingress
 	late   saisim.Cycle         // of rx: it would have come before
 	in     saisim.PortID        // CPUPort: injected
@@ -313,7 +317,8 @@ func (c *Chip) InjectVLAN(vid uint16, f saisim.Frame) error {
 }
 
 func newPacket(f saisim.Frame) *packet {
-	return &packet{data: slices.Clone(f.Data), length: max(f.Len, len(f.Data)), id: f.ID}
+	return &packet{data: slices.Clone(f.Data), length: max(f.Len, len(f.Data)), id: f.ID,
+		heard: &[]saisim.Finding{}}
 }
 
 // Run steps the chip up to and including a cycle. Cycles in which nothing can

@@ -51,6 +51,8 @@ type pair struct {
 	packets, configs int
 	histories        *truth.Histories
 	told             drops
+	kept             ends
+	all              bool // ends are kept, not only drops
 	ledger           ledger
 	variant
 	saw tally
@@ -65,7 +67,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed), analysed: analysedOf(seed), keepBursts: keepBursts})
+	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed), analysed: analysedOf(seed), keepBursts: keepBursts, keeps: seed%4 == 1, watched: seed%11 == 3})
 	if err == nil {
 		p.chip.SetVector(vector)
 	}
@@ -84,6 +86,8 @@ type variant struct {
 	// keepBursts: a policer whose burst was smaller for a while has fewer tokens than one whose was not, which is not
 	// to be in a case.
 	keepBursts bool
+	keeps      bool // what is kept of drops is compared
+	watched    bool // all packets are
 }
 
 // policedOf has one case of four policed.
@@ -125,6 +129,9 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.graphOf(nil)
 	if !p.blind || p.ledgered {
 		p.tellDrops()
+	}
+	if v.keeps || v.watched {
+		p.keepEnds(v.watched)
 	}
 	p.ref.Output = func(o saisim.Out) { p.refOut = append(p.refOut, sent{o, bytes.Clone(o.Data)}) }
 	if err := p.powerUp(); err != nil {
@@ -436,7 +443,7 @@ func (p *pair) compare() error {
 			return fmt.Errorf("router interface %s: fast %v, reference %v", id, f, r)
 		}
 	}
-	for _, differs := range []func() error{p.endsDiffer, p.dropsDiffer, p.recordsDiffer, p.pathsDiffer, p.offTheGraph} {
+	for _, differs := range []func() error{p.endsDiffer, p.dropsDiffer, p.endsKeptDiffer, p.recordsDiffer, p.pathsDiffer, p.offTheGraph} {
 		if err := differs(); err != nil {
 			return err
 		}

@@ -28,6 +28,9 @@ type outgoing struct {
 	queued saisim.Cycle
 	depth  int
 	asked  bool // the queue, for room
+	// own is what it has found in its queue and in the egress pipe.
+	own    []saisim.Finding
+	behind bool // it is through the egress pipe
 	// egressTables are those that it ran in the egress pipe.
 	egressTables []record.Step
 	// head are the fields that the egress pipe's program has left; nil: as the
@@ -242,15 +245,17 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		return nil, 0, false
 	}
 	if o.mirror != nil {
-		t.stamp, t.outgoing = nil, *o
+		t.stamp, t.outgoing, t.behind = nil, *o, true
 		return t, length, true
 	}
 	outLAG := conf.lagOf[p.Port.Port]
 	points := []config.ID{p.EgressACL, conf.Switch.EgressACL, conf.lags[outLAG].EgressACL, conf.vlanByID[o.vid].EgressACL}
+	n := len(*o.heard)
 	hits := c.lookup(conf, points, subject{
 		packet: seen, in: o.inPort, inLAG: o.lag, out: p.ID, outLAG: outLAG, egress: true, bytes: length + fcs,
 		meta: seen.meta,
 	})
+	o.own = append(o.own, o.aside(n)...)
 	if conf.anyTable(points) {
 		o.ranToo("chip.egress_acl", len(hits) > 0)
 	}
@@ -285,6 +290,7 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		o.ranToo("chip.tail_stamp", t.did == stamped)
 	}
 	t.outgoing = *o
+	t.behind = true
 	return t, length, true
 }
 
@@ -315,6 +321,9 @@ func (c *Chip) send(p *port) {
 		p.out.count(data, length+fcs)
 		c.books.Sent++
 		if t.mirror == nil {
+			d := t.outgoing.dropped(c.now)
+			d.Port = p.Port.Port
+			c.keepEnd(d, saisim.MomentSent)
 			c.Ended(Ending{ID: t.id, In: t.in, Port: p.Port.Port, Sent: true, Graph: t.graph, Path: t.path()})
 		}
 		c.Output(saisim.Out{Port: p.Port.Port, In: t.in, At: c.now, Data: data, Len: length, Stamped: marked, ID: t.id})
@@ -324,12 +333,18 @@ func (c *Chip) send(p *port) {
 // toCPU hands a copy to the CPU, if it may go there; alone: the packet goes nowhere else, for the
 // reason why.
 func (c *Chip) toCPU(pk *packet, alone bool, why drop.Reason) {
-	if !c.policed(pk) {
-		if alone {
-			d := pk.dropped(c.now)
-			d.Port, d.Why, d.Punted, d.Trap = saisim.CPUPort, why, true, pk.trap
-			c.Dropped(d)
+	n := len(*pk.heard)
+	drops := c.policed(pk)
+	policing := pk.aside(n)
+	if !drops {
+		d := pk.dropped(c.now)
+		d.Port, d.Trap = saisim.CPUPort, pk.trap
+		if d.Punted = alone; alone {
+			d.Why = why
+			c.Dropped(d.Drop)
 		}
+		d.own = policing
+		c.keepEnd(d, saisim.MomentPunted)
 		c.punt(pk)
 		return
 	}
@@ -337,7 +352,7 @@ func (c *Chip) toCPU(pk *packet, alone bool, why drop.Reason) {
 	if p != nil && !alone {
 		p.PolicedCopies++
 	}
-	c.dropPacket(p, pk, c.now, drop.Policer)
+	c.dropPacket(p, pk, c.now, drop.Policer, policing...)
 	c.recordCopy(&outgoing{packet: pk}, nil, drop.Policer)
 	c.countPath(pk, pk.tables)
 }

@@ -2,6 +2,7 @@ package reference
 
 import (
 	"net/netip"
+	"strings"
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
@@ -12,6 +13,9 @@ import (
 func (pk *packet) find(f saisim.Finding) {
 	if pk.found != nil {
 		pk.found(f)
+	}
+	if !strings.HasPrefix(f.Table, "ingress.") && !strings.HasPrefix(f.Table, "egress.") {
+		*pk.heard = append(*pk.heard, f)
 	}
 }
 

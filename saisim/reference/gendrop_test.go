@@ -2,6 +2,7 @@ package reference_test
 
 import (
 	"fmt"
+	"hash/maphash"
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
@@ -26,10 +27,102 @@ type dropped struct {
 type drops map[dropped]int
 
 func (d drops) add(x saisim.Drop, n int) {
-	k := dropped{x.At, x.ID, x.In, x.Port, x.Why, x.Trap, x.Punted, x.Mirror, x.Queued, x.Queue, x.Depth, string(x.Data), x.Len}
+	k := asDropped(x)
 	if d[k] += n; d[k] == 0 {
 		delete(d, k)
 	}
+}
+
+func asDropped(x saisim.Drop) dropped {
+	return dropped{x.At, x.ID, x.In, x.Port, x.Why, x.Trap, x.Punted, x.Mirror, x.Queued, x.Queue, x.Depth, string(x.Data), x.Len}
+}
+
+// An end is what is kept of where a packet, or a copy of it, ended.
+type end struct {
+	dropped
+	what   saisim.What
+	unkept saisim.Unkept
+	path   uint64 // hash
+}
+
+// ends are those that the fast engine has kept oftener than the reference.
+type ends struct {
+	more  map[end]int
+	paths map[uint64]string // by hash
+	seed  maphash.Seed
+}
+
+const keptHead = 112
+
+func (e ends) add(k *saisim.Kept, n int) {
+	d := k.Drop
+	d.Data = d.Data[:min(keptHead, len(d.Data))]
+	path := uint64(0)
+	for _, f := range k.Path {
+		path = path*31 + maphash.Comparable(e.seed, f)
+	}
+	if e.paths[path] == "" {
+		e.paths[path] = fmt.Sprintf("%+v", k.Path)
+	}
+	x := end{asDropped(d), k.What, k.Unkept, path}
+	if e.more[x] += n; e.more[x] == 0 {
+		delete(e.more, x)
+	}
+}
+
+// keepEnds has the reference say what is to be kept: of drops always, of other ends where all are watched.
+func (p *pair) keepEnds(all bool) {
+	p.kept, p.all = ends{map[end]int{}, map[uint64]string{}, maphash.MakeSeed()}, all
+	p.ref.Kept = func(k saisim.Kept) {
+		p.kept.add(&k, -1)
+		for _, f := range k.Path {
+			p.saw["kept: "+f.Table]++
+		}
+	}
+	if all {
+		p.chip.WatchAll(true)
+		p.ref.KeptEnd = func(k saisim.Kept) {
+			p.kept.add(&k, -1)
+			p.saw["kept: "+k.What.String()]++
+		}
+	}
+}
+
+// endsKeptDiffer says which end the two have kept otherwise.
+func (p *pair) endsKeptDiffer() error {
+	if p.kept.more == nil {
+		return nil
+	}
+	missing := uint64(0)
+	p.chip.Why(func(v *saisim.WhyView) {
+		note := func(k *saisim.Kept) bool {
+			p.kept.add(k, 1)
+			return true
+		}
+		v.EachDrop(0, note)
+		v.EachEnd(0, note)
+		if v.Drops.Forgotten+v.Ends.Forgotten > 0 {
+			p.saw["rings run over"]++
+		}
+		all, _ := v.Dropped()
+		for _, n := range all {
+			missing += n
+		}
+		missing -= v.Drops.Kept
+	})
+	if missing != 0 {
+		return fmt.Errorf("%d drops more in the books than kept", int64(missing))
+	}
+	for e, n := range p.kept.more {
+		others := ""
+		for f, m := range p.kept.more {
+			if f.id == e.id && f != e {
+				others += fmt.Sprintf("\n%+d %+v %s", m, f, p.kept.paths[f.path])
+			}
+		}
+		return fmt.Errorf("an end that the fast engine keeps oftener than the reference, by %+d: %+v %s%s", n, e, p.kept.paths[e.path], others)
+	}
+	return nil
 }
 
 // tellDrops has both tell their drops.

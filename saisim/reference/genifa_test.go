@@ -51,10 +51,30 @@ func (g *gen) furnishIFA() {
 		if g.chance(70) {
 			g.setOf(sai.ObjectTypeSwitch, g.sw, sai.SwitchAttrTAMObjectID, sai.OIDs{g.tam})
 		}
+		for _, p := range g.pool[sai.ObjectTypePort] { // some leave no room for a hop
+			if g.chance(25) {
+				g.setOf(sai.ObjectTypePort, p, sai.PortAttrMTU, sai.Uint(120+g.IntN(300)))
+			}
+		}
+		g.furnishEnds()
 		for range 3 + g.IntN(6) {
 			g.ifaEntry()
 		}
 	})
+}
+
+// furnishEnds binds a table to the switch, all of whose packets begin or end IFA; what is taken out is mirrored.
+func (g *gen) furnishEnds() {
+	table := g.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress)
+	counter := g.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table)
+	g.counters[table] = append(g.counters[table], counter)
+	if s := g.create(sai.ObjectTypeMirrorSession, g.session()...); g.chance(60) && s != sai.NullOID {
+		g.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrActionCounter, sai.Do(counter),
+			sai.ACLEntryAttrActionTAMIntObject, sai.Do(pick(g, g.ifas...)), pick(g, sai.ACLEntryAttrActionIntInsert,
+				sai.ACLEntryAttrActionIntDelete, sai.ACLEntryAttrActionIntDelete), sai.Do(sai.Bool(true)),
+			sai.ACLEntryAttrActionMirrorIngress, sai.Do(sai.OIDs{s}))
+		g.setOf(sai.ObjectTypeSwitch, g.sw, sai.SwitchAttrIngressACL, table)
+	}
 }
 
 func (g *gen) newIFA() {
@@ -113,6 +133,8 @@ func (g *gen) ifaOp() {
 				g.chip.Remove(context.Background(), sai.Obj(sai.ObjectTypeTAMInt, g.ifas[i])) == nil {
 				g.ifas = append(g.ifas[:i], g.ifas[i+1:]...)
 			}
+		case 8:
+			g.set(sai.ObjectTypePort, sai.PortAttrMTU, sai.Uint(120+g.IntN(200)))
 		case 7:
 			g.set(sai.ObjectTypeACLEntry, pick(g, sai.ACLEntryAttrActionIntInsert, sai.ACLEntryAttrActionIntDelete), sai.Do(g.bool(50)))
 		}
@@ -168,6 +190,25 @@ func transportOf(b []byte) (l3, at int, proto byte, ok bool) {
 	return l3, at, proto, ok
 }
 
+// ifaWords are what the counts of IFA are of, in their order.
+func ifaWords() []string {
+	return []string{"matched", "unsampled", "already", "absent", "inserted", "stripped", "cut", "unsupported", "hop limit",
+		"max length", "MTU", "reported"}
+}
+
+// analyses are what there is to IFA.
+func analyses() (all []string) {
+	for who, what := range map[string][]string{
+		"ACL":     {"matched", "already", "absent", "inserted", "stripped", "cut", "unsupported", "MTU", "reported"},
+		"transit": {"inserted", "cut", "unsupported", "hop limit", "max length", "MTU"},
+	} {
+		for _, w := range what {
+			all = append(all, "ifa: "+who+" "+w)
+		}
+	}
+	return all
+}
+
 // ifaDiffers says where what IFA has counted differs, and by a window.
 func (p *pair) ifaDiffers() error {
 	got, want := p.chip.State().IFA, p.ref.IFACounts()
@@ -180,7 +221,9 @@ func (p *pair) ifaDiffers() error {
 			who = "transit"
 		}
 		for i, n := range f {
-			p.saw[fmt.Sprintf("ifa: %s %d", who, i)] += int(n)
+			if n > 0 {
+				p.saw["ifa: "+who+" "+ifaWords()[i]] += int(n)
+			}
 		}
 	}
 	return nil

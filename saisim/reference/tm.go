@@ -80,9 +80,11 @@ func (c *Chip) enqueue(p *port, o *outgoing) {
 	held := q.bytes()
 	o.asked, o.queue, o.depth = true, uint8(slices.Index(p.queues, q)), held
 	mark, why, ok := c.ask(q, o, o.mirror == nil && o.h.ip != nil && o.h.ip.tos&3 != 0)
+	n := len(*o.heard)
 	o.find(saisim.Finding{
 		Table: "queue", Port: p.Port.Port, Queue: uint8(slices.Index(p.queues, q)), Bytes: uint32(held), Hit: ok,
 	})
+	o.own = o.aside(n)
 	if !ok {
 		q.DroppedBytes += uint64(o.takes())
 		c.dropCopy(p, o, why)

@@ -1,0 +1,69 @@
+package device_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"tamtam/tam/ifa"
+	"tamtam/tamtamtest"
+)
+
+// A switch adds its hop to packets of IFA while TAM|device says so, and to no others; its id is that of the row, else
+// the switch's own.
+func TestTransitOfIFA(t *testing.T) {
+	sw := tamtamtest.Start(t, `{
+		"VLAN": {"Vlan10": {"vlanid": "10"}},
+		"VLAN_MEMBER": {"Vlan10|Ethernet0": {"tagging_mode": "untagged"}, "Vlan10|Ethernet1": {"tagging_mode": "untagged"}}}`)
+	plain := append([]byte{
+		2, 0, 0, 0, 0, 0x22, 2, 0, 0, 0, 0, 0x11, 8, 0,
+		0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 3, 232, 7, 208, 0, 26, 0, 0,
+	}, make([]byte, 18)...)
+	first := ifa.Hop{Device: 77, Residence: 5}
+	packet := append(plain[:14:14], ifa.Insert(bytes.Clone(plain[14:]), 20, 8,
+		ifa.Header{GNS: ifa.PerHop, Next: 17, Flags: ifa.Inband, MaxLength: 255}, ifa.Metadata{HopLimit: 9}, &first)...)
+	hops := func(frame []byte) []ifa.Hop {
+		t.Helper()
+		sw.Send("Ethernet0", frame)
+		sw.Advance(time.Millisecond)
+		left := sw.Left("Ethernet1")
+		if len(left) == 0 {
+			t.Fatal("nothing left")
+		}
+		last := left[len(left)-1]
+		p, err := ifa.Decode(last[14:])
+		if err != nil && !bytes.Equal(last, frame) {
+			t.Fatalf("%x left as %x", frame, last)
+		}
+		return p.Hops
+	}
+	if got := hops(packet); len(got) != 1 {
+		t.Errorf("without transit: %+v", got)
+	}
+	sw.Set("TAM|device", "ifa", "true")
+	if got := hops(packet); len(got) != 2 || got[1] != (ifa.Hop{LNS: ifa.LNS, Device: 77, Residence: 5}) || got[0].Device != 1 ||
+		got[0].InPort != 0 || got[0].OutPort != 1 {
+		t.Errorf("by the switch's own id: %+v", got)
+	}
+	if got := hops(plain); len(got) != 0 {
+		t.Errorf("not of IFA: %+v", got)
+	}
+	sw.Set("TAM|device", "ifa", "true", "device-id", "4711")
+	if got := hops(packet); len(got) != 2 || got[0].Device != 4711 {
+		t.Errorf("by the row's id: %+v", got)
+	}
+	for _, p := range sw.Problems() {
+		t.Error(p)
+	}
+	sw.Set("TAM|device", "ifa", "true", "device-id", "2097152")
+	if got := hops(packet); len(got) != 1 {
+		t.Errorf("by an id that no hop has room for: %+v", got)
+	}
+	if p := sw.Problems(); len(p) != 1 {
+		t.Errorf("problems %v, want the one", p)
+	}
+	sw.Delete("TAM|device")
+	if got := hops(packet); len(got) != 1 {
+		t.Errorf("without the row: %+v", got)
+	}
+}

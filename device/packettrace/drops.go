@@ -1,0 +1,245 @@
+package packettrace
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tamtam/saisim"
+	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
+	"tamtam/swss"
+)
+
+// A DropsRequest says how drops are counted.
+type DropsRequest struct {
+	By   string `json:"by,omitempty"`   // reason, port, rule or flow; reason
+	Last *int   `json:"last,omitempty"` // how many of the last drops are told; 10
+}
+
+// A DropsAnswer is the book of drops. By reason and port it has all that there were, as the port counters have them; by
+// rule and flow those that are kept.
+type DropsAnswer struct {
+	By        string    `json:"by"`
+	Total     uint64    `json:"total"`     // of all drops since the switch started
+	Kept      uint64    `json:"kept"`      // the last ones, of which all is known
+	Forgotten uint64    `json:"forgotten"` // those before: no row by rule and flow has them
+	Rows      []DropRow `json:"rows"`
+	Last      []End     `json:"last"` // the newest first
+}
+
+// A DropRow counts drops that are alike.
+type DropRow struct {
+	Name    string            `json:"name"`
+	Count   uint64            `json:"count"`
+	Text    string            `json:"text,omitempty"`
+	Reasons map[string]uint64 `json:"reasons,omitempty"`
+}
+
+// mostRows bounds the rows of an answer; others are counted together.
+const mostRows = 1000
+
+// drops answers which packets were dropped.
+func (b *book) drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, request string) ([]byte, error) {
+	var q DropsRequest
+	if err := decode(request, &q); err != nil {
+		return nil, err
+	}
+	a, err := b.Drops(ctx, r, chip, q)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(a)
+}
+
+// Drops is the answer to a DropsRequest. r has the names; nil: none.
+func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q DropsRequest) (*DropsAnswer, error) {
+	a := &DropsAnswer{By: cmp.Or(q.By, "reason"), Rows: []DropRow{}, Last: []End{}}
+	if !slices.Contains([]string{"reason", "port", "rule", "flow"}, a.By) {
+		return nil, fmt.Errorf("by is %.80q, want reason, port, rule or flow", q.By)
+	}
+	last := or(q.Last, lastEnds)
+	if last < 0 || last > mostEnds {
+		return nil, fmt.Errorf("last is %d, want 0 to %d", last, mostEnds)
+	}
+	n, err := b.newNames(ctx, r, chip)
+	if err != nil {
+		return nil, err
+	}
+	var ends []saisim.Kept
+	rows := sums{of: map[string]*DropRow{}}
+	chip.Why(func(v *saisim.WhyView) {
+		all, ports := v.Dropped()
+		for _, x := range all {
+			a.Total += x
+		}
+		a.Kept, a.Forgotten = v.Drops.Kept-v.Drops.Forgotten, v.Drops.Forgotten
+		switch a.By {
+		case "reason":
+			rows.byReason(all)
+		case "port":
+			rows.byPort(n, all, ports)
+		}
+		v.EachDrop(0, func(k *saisim.Kept) bool {
+			switch a.By {
+			case "rule":
+				rows.add(n.rule(k), k.Why, 1)
+			case "flow":
+				rows.add(flowOf(k), k.Why, 1)
+			}
+			return true
+		})
+		v.EachDrop(v.Drops.Kept-min(v.Drops.Kept, uint64(last)), func(k *saisim.Kept) bool {
+			ends = append(ends, k.Clone())
+			return true
+		})
+	})
+	a.Rows = rows.sorted()
+	for _, k := range newest(ends, last) {
+		a.Last = append(a.Last, n.end(chip, &k))
+	}
+	return a, nil
+}
+
+func flowOf(k *saisim.Kept) string {
+	if f, ok := saisim.FlowOf(k.Data, k.Len); ok {
+		return flowText(f)
+	}
+	return "no IP, or not whole"
+}
+
+// sums are rows by name, of which there are at most mostRows and one for all others.
+type sums struct{ of map[string]*DropRow }
+
+func (s *sums) add(name string, why drop.Reason, by uint64) {
+	row := s.of[name]
+	if row == nil && len(s.of) >= mostRows {
+		name = "all others"
+		row = s.of[name]
+	}
+	if row == nil {
+		row = &DropRow{Name: name, Reasons: map[string]uint64{}}
+		s.of[name] = row
+	}
+	row.Count += by
+	row.Reasons[why.String()] += by
+}
+
+func (s *sums) byReason(all [drop.NumReasons]uint64) {
+	for why, x := range all {
+		if x > 0 {
+			w := drop.Reason(why)
+			s.of[w.String()] = &DropRow{Name: w.String(), Count: x, Text: w.Text()}
+		}
+	}
+}
+
+// byPort adds what ports have counted, and what none of those has that there are now.
+func (s *sums) byPort(n *names, all [drop.NumReasons]uint64, ports map[saisim.PortID]saisim.PortCounters) {
+	for id, c := range ports {
+		for why, x := range c.Dropped {
+			if x > 0 {
+				s.add(n.port(id), drop.Reason(why), x)
+				all[why] -= x
+			}
+		}
+	}
+	for why, x := range all {
+		if x > 0 {
+			s.add("no port that is there now", drop.Reason(why), x)
+		}
+	}
+}
+
+// sorted are the rows, the largest first.
+func (s *sums) sorted() []DropRow {
+	rows := []DropRow{}
+	for _, r := range s.of {
+		rows = append(rows, *r)
+	}
+	slices.SortFunc(rows, func(a, b DropRow) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Name, b.Name))
+	})
+	return rows
+}
+
+// rule is the entry that has decided a drop, with its kind, or the reason where no entry has.
+func (n *names) rule(k *saisim.Kept) string {
+	at := func(table string) *saisim.Finding {
+		for i := range slices.Backward(k.Path) {
+			if f := &k.Path[i]; f.Table == table {
+				return f
+			}
+		}
+		return nil
+	}
+	switch k.Why {
+	case drop.ACL, drop.EgressACL:
+		if e := n.droppers(k); e != "" {
+			return e
+		}
+	case drop.Blackhole, drop.Route, drop.NoRoute, drop.NoNextHop:
+		for _, table := range []string{"chip.ipv4_route", "chip.ipv6_route"} {
+			if f := at(table); f != nil && f.Hit {
+				return "route " + f.Prefix.String()
+			}
+		}
+	case drop.Neighbor, drop.NoNeighbor:
+		if f := at("chip.next_hop"); f != nil {
+			return fmt.Sprintf("neighbour %s at %s", f.Prefix.Addr(), n.name(f.In))
+		}
+	case drop.FDB:
+		if f := at("chip.fdb"); f != nil {
+			return fmt.Sprintf("address %s in Vlan%d", f.MAC, f.VLAN)
+		}
+	case drop.Trap:
+		if f := at("chip.trap"); f != nil {
+			return "trap " + f.Trap.String()
+		}
+	case drop.Policer:
+		if f := at(saisim.TablePolicer); f != nil {
+			return "policer " + n.name(f.Entry)
+		}
+	case drop.Buffer, drop.QueueLimit, drop.WRED:
+		return fmt.Sprintf("queue %s:%d", n.port(k.Port), k.Queue)
+	}
+	return "no entry: " + k.Why.String()
+}
+
+// droppers are the ACL rules that have a packet dropped.
+func (n *names) droppers(k *saisim.Kept) string {
+	table := map[bool]string{true: "chip.egress_acl", false: "chip.acl"}[k.Why == drop.EgressACL]
+	var all []string
+	for i := range k.Path {
+		if f := &k.Path[i]; f.Table == table && f.Drop {
+			all = append(all, "ACL rule "+n.name(f.Entry))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// gone says how something is called that is no more, if that is remembered.
+func (n *names) gone(id config.ID) string {
+	if name, ok := n.was[id]; ok {
+		return name + " (gone)"
+	}
+	return id.String() + " (gone, or without a name)"
+}
+
+// decode reads a request.
+func decode(text string, into any) error {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			return fmt.Errorf("%s is %s, want %s", wrong.Field, wrong.Value, wrong.Type)
+		}
+		return fmt.Errorf("request: %w", err)
+	}
+	return nil
+}

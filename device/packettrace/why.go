@@ -1,0 +1,318 @@
+package packettrace
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"tamtam/saisim"
+	"tamtam/saisim/config"
+	"tamtam/swss"
+)
+
+// How long a flow is watched after it was asked for, and how many of its packets an answer has: without a number, and
+// at most.
+const (
+	watchFor  = 10 * time.Minute
+	lastEnds  = 10
+	mostEnds  = 1000
+	mostKnown = 100_000 // names that are remembered
+)
+
+// A FlowRequest says which flow is asked for.
+type FlowRequest struct {
+	Src      string  `json:"src"`
+	Dst      string  `json:"dst"`
+	Protocol string  `json:"protocol,omitempty"` // any
+	SrcPort  *uint16 `json:"src-port,omitempty"` // any
+	DstPort  *uint16 `json:"dst-port,omitempty"` // any
+	Last     *int    `json:"last,omitempty"`     // how many packets
+}
+
+// A FlowAnswer is what became of the packets of a flow.
+type FlowAnswer struct {
+	Flow string `json:"flow"`
+	// DropsSince is from when on drops are known: all there were, or those that are still kept.
+	DropsSince    string     `json:"drops-since"`
+	DropsComplete bool       `json:"drops-complete"` // none has been forgotten since the switch started
+	WatchedSince  string     `json:"watched-since"`  // from when on packets are known that were not dropped
+	EndsComplete  bool       `json:"ends-complete"`  // none of those has been forgotten
+	Fates         []FlowFate `json:"fates"`
+	Packets       []End      `json:"packets"` // the last ones, the newest first
+}
+
+// A FlowFate is one that packets of a flow had.
+type FlowFate struct {
+	Fate    string `json:"fate"`
+	Out     string `json:"out,omitempty"`
+	Count   int    `json:"count"`
+	AtLeast bool   `json:"at-least"` // others may be forgotten
+	First   string `json:"first"`
+	Last    string `json:"last"`
+	at      saisim.Cycle
+}
+
+// An End is where a packet, or a copy of it, ended.
+type End struct {
+	Time    string   `json:"time"`
+	Cycle   uint64   `json:"cycle"`
+	In      string   `json:"in"`
+	Fate    string   `json:"fate"` // sent, to-cpu or dropped
+	Why     string   `json:"why,omitempty"`
+	Text    string   `json:"text,omitempty"` // why, in words
+	Out     string   `json:"out,omitempty"`
+	Queue   *uint8   `json:"queue,omitempty"`
+	Depth   *uint32  `json:"depth,omitempty"` // bytes that were in the queue before it
+	Bytes   int      `json:"bytes"`
+	Copy    uint32   `json:"copy"`
+	Mirror  bool     `json:"mirror,omitempty"`
+	Flow    string   `json:"flow,omitempty"`
+	Rule    string   `json:"rule,omitempty"` // the entry that decided a drop
+	Frame   string   `json:"frame"`          // its first bytes
+	Lookups []Lookup `json:"lookups"`
+	Unknown []string `json:"unknown,omitempty"` // what of its lookups is not known
+}
+
+// A book answers what became of packets. It remembers what entries were called, for those that are gone.
+type book struct{ names map[config.ID]string }
+
+func (q *FlowRequest) flow() (f saisim.Flow, last int, err error) {
+	src, dst, err := (&Request{Src: q.Src, Dst: q.Dst}).addresses()
+	if err != nil {
+		return f, 0, fmt.Errorf("%s", strings.TrimSuffix(err.Error(), ", or the whole packet as frame"))
+	}
+	f = saisim.Flow{Src: src, Dst: dst, SrcPort: q.SrcPort, DstPort: q.DstPort}
+	if q.Protocol != "" {
+		p, err := (&Request{Protocol: q.Protocol}).protocol(dst.Is4())
+		if err != nil {
+			return f, 0, err
+		}
+		f.Proto = &p
+	}
+	if last = or(q.Last, lastEnds); last < 1 || last > mostEnds {
+		return f, 0, fmt.Errorf("last is %d, want 1 to %d", last, mostEnds)
+	}
+	return f, last, nil
+}
+
+// whyFlow answers what became of a flow's packets, and has them watched from now on.
+func (b *book) whyFlow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, request string) ([]byte, error) {
+	var q FlowRequest
+	if err := decode(request, &q); err != nil {
+		return nil, err
+	}
+	a, err := b.Flow(ctx, r, chip, q)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(a)
+}
+
+// Flow is the answer to a FlowRequest. r has the names; nil: none.
+func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q FlowRequest) (*FlowAnswer, error) {
+	f, last, err := q.flow()
+	if err != nil {
+		return nil, err
+	}
+	a := &FlowAnswer{Flow: flowText(f), Fates: []FlowFate{}, Packets: []End{}}
+	var ends []saisim.Kept
+	var since, oldest saisim.Cycle
+	var state [2]saisim.RingState
+	var count tally
+	chip.Why(func(v *saisim.WhyView) {
+		state = [2]saisim.RingState{v.Drops, v.Ends}
+		if since, err = v.WatchFlow(&f, chip.CycleAt(watchFor)); err != nil {
+			return
+		}
+		first := true
+		take := func(k *saisim.Kept) bool {
+			if f.Has(k.Data, k.Len) && !k.Mirror {
+				count.add(k)
+				ends = append(ends, k.Clone())
+				if len(ends) >= 4*mostEnds {
+					ends = newest(ends, last)
+				}
+			}
+			return true
+		}
+		v.EachDrop(0, func(k *saisim.Kept) bool {
+			if first {
+				oldest, first = k.At, false
+			}
+			return take(k)
+		})
+		ends = newest(ends, last)
+		v.EachEnd(0, take)
+	})
+	if err != nil {
+		return nil, err
+	}
+	n, err := b.newNames(ctx, r, chip)
+	if err != nil {
+		return nil, err
+	}
+	a.DropsComplete, a.EndsComplete = state[0].Forgotten == 0, state[1].Forgotten == 0
+	if a.DropsComplete {
+		oldest = 0
+	}
+	a.DropsSince, a.WatchedSince = n.time(chip, oldest), n.time(chip, since)
+	for _, x := range count.all {
+		fate := FlowFate{Fate: x.what, Count: x.n, First: n.time(chip, x.first), Last: n.time(chip, x.last), at: x.last}
+		if x.what != fateCPU && x.port != saisim.CPUPort {
+			fate.Out = n.port(x.port)
+		}
+		fate.AtLeast = !a.EndsComplete
+		if strings.HasPrefix(x.what, fateDropped) {
+			fate.AtLeast = !a.DropsComplete
+		}
+		a.Fates = append(a.Fates, fate)
+	}
+	for _, k := range newest(ends, last) {
+		a.Packets = append(a.Packets, n.end(chip, &k))
+	}
+	return a, nil
+}
+
+// newest are the last of some ends, the newest first.
+func newest(ends []saisim.Kept, last int) []saisim.Kept {
+	slices.SortStableFunc(ends, func(a, b saisim.Kept) int {
+		switch {
+		case a.At != b.At:
+			return map[bool]int{true: -1, false: 1}[a.At > b.At]
+		case a.Number != b.Number:
+			return map[bool]int{true: -1, false: 1}[a.Number > b.Number]
+		}
+		return int(b.Copy) - int(a.Copy)
+	})
+	return ends[:min(last, len(ends))]
+}
+
+// A tally counts ends by fate and port.
+type tally struct{ all []*tallied }
+
+type tallied struct {
+	what        string
+	port        saisim.PortID
+	n           int
+	first, last saisim.Cycle
+}
+
+func (t *tally) add(k *saisim.Kept) {
+	what, port := fateOf(k), k.Port
+	for _, x := range t.all {
+		if x.what == what && x.port == port {
+			x.n++
+			x.first, x.last = min(x.first, k.At), max(x.last, k.At)
+			return
+		}
+	}
+	t.all = append(t.all, &tallied{what, port, 1, k.At, k.At})
+}
+
+// fateOf is the fate of an end in a word or two.
+func fateOf(k *saisim.Kept) string {
+	switch k.What {
+	case saisim.MomentSent:
+		return fateSent
+	case saisim.MomentPunted:
+		if k.Punted {
+			return fateCPU + " only: " + k.Why.String()
+		}
+		return fateCPU
+	}
+	return fateDropped + ": " + k.Why.String()
+}
+
+// newNames are the names of now, and of what is gone those that are remembered.
+func (b *book) newNames(ctx context.Context, r *swss.Redis, chip *saisim.Chip) (*names, error) {
+	n, err := newNames(ctx, r, chip)
+	if err != nil {
+		return nil, err
+	}
+	n.was = b.names
+	if len(b.names) > mostKnown {
+		clear(b.names)
+	}
+	for id, name := range n.of {
+		b.names[id] = name
+	}
+	return n, nil
+}
+
+func (n *names) time(chip *saisim.Chip, at saisim.Cycle) string {
+	return chip.TimeOfDay(at).UTC().Format("2006-01-02T15:04:05.000000Z")
+}
+
+// end is an end in words.
+func (n *names) end(chip *saisim.Chip, k *saisim.Kept) End {
+	e := End{
+		Time: n.time(chip, k.At), Cycle: uint64(k.At), In: n.port(k.In), Bytes: k.Len, Copy: k.Copy, Mirror: k.Mirror,
+		Fate: fateDropped, Frame: hex.EncodeToString(k.Data), Lookups: []Lookup{},
+	}
+	switch k.What {
+	case saisim.MomentSent:
+		e.Fate = fateSent
+	case saisim.MomentPunted:
+		e.Fate = fateCPU
+	}
+	if k.What == saisim.MomentDropped || k.Punted {
+		e.Why, e.Text = k.Why.String(), k.Why.Text()
+	}
+	if k.Port != saisim.CPUPort {
+		e.Out = n.port(k.Port)
+	}
+	if k.Queued {
+		e.Queue, e.Depth = &k.Queue, &k.Depth
+	}
+	if f, ok := saisim.FlowOf(k.Data, k.Len); ok {
+		e.Flow = flowText(f)
+	}
+	for i := range k.Path {
+		e.Lookups = append(e.Lookups, n.lookup(&k.Path[i]))
+	}
+	if k.What == saisim.MomentDropped {
+		e.Rule = n.rule(k)
+	}
+	for _, x := range []struct {
+		is   saisim.Unkept
+		text string
+	}{
+		{saisim.UnkeptProgram, "which entries of the program's tables it has met"},
+		{saisim.UnkeptEgress, "which egress ACL tables it was looked up in"},
+		{saisim.UnkeptMore, "what it has met beyond these"},
+		{saisim.UnkeptEntry, "which bridge port its source was at"},
+	} {
+		if k.Unkept&x.is != 0 {
+			e.Unknown = append(e.Unknown, x.text)
+		}
+	}
+	return e
+}
+
+// flowText is a flow in words.
+func flowText(f saisim.Flow) string {
+	at := func(a netip.Addr, port *uint16) string {
+		if port == nil {
+			return a.String()
+		}
+		return netip.AddrPortFrom(a, *port).String()
+	}
+	text := at(f.Src, f.SrcPort) + " > " + at(f.Dst, f.DstPort)
+	if f.Proto == nil {
+		return text
+	}
+	switch *f.Proto {
+	case protoTCP:
+		return text + " tcp"
+	case protoUDP:
+		return text + " udp"
+	case protoICMP, protoICMPv6:
+		return text + " icmp"
+	}
+	return fmt.Sprintf("%s protocol %d", text, *f.Proto)
+}

@@ -1,0 +1,91 @@
+package engine
+
+import "fmt"
+
+// WatchFlow has packets of a flow that come from now on kept wherever they end, for some cycles from now. Since is the
+// cycle from which on they are. Where there is no room for one flow more it is an error.
+func (c *core) WatchFlow(f *Flow, cycles Cycle) (since Cycle, err error) {
+	w := c.watched()
+	if w.all {
+		return w.allSince, nil
+	}
+	x := newFlowWatch(f)
+	x.since, x.until = c.now, c.now+cycles
+	for i := range w.n {
+		y := &w.flows[i]
+		was := *y
+		if was.since, was.until = x.since, x.until; was == x {
+			if y.until < c.now {
+				y.since = c.now
+			}
+			y.until = x.until
+			return y.since, nil
+		}
+	}
+	w.expire(c.now)
+	if w.n == MostFlows {
+		return 0, fmt.Errorf("%d flows are watched already, the most that can be", MostFlows)
+	}
+	w.flows[w.n] = x
+	w.n++
+	c.choosing = true
+	return x.since, nil
+}
+
+// WatchAll has all packets kept wherever they end, or only those of flows that are watched.
+func (c *core) WatchAll(on bool) {
+	w := c.watched()
+	if on && !w.all {
+		w.allSince = c.now
+	}
+	w.all = on
+	c.choosing = on || w.n > 0
+}
+
+// watched returns the watching, made if need be.
+func (c *core) watched() *watching {
+	if c.watching == nil {
+		c.watching = &watching{ends: newRing(c.kept)}
+	}
+	return c.watching
+}
+
+// choose notes whether a packet that comes is one of those that are watched.
+func (c *core) choose(pk *packet) {
+	if pk.chosen = c.watching.chooses(&pk.h, c.now); !pk.chosen && c.watching.n == 0 && !c.watching.all {
+		c.choosing = false
+	}
+}
+
+// Keep has the chip keep the last n drops, rounded up, and as many of other ends of packets that are watched. It is
+// called once, before anything comes.
+func (c *core) Keep(n int) {
+	c.kept, c.noting = n, true
+	c.takers = &dropTakers{ring: newRing(n)}
+}
+
+// Drops calls a function for the drops that are kept behind the first n that were, the oldest first, until it returns
+// false. What it is given is valid during the call only.
+func (c *core) Drops(n uint64, do func(*Kept) bool) {
+	if c.takers != nil && c.takers.ring != nil {
+		c.takers.ring.each(n, do)
+	}
+}
+
+// Ends is Drops for other ends, of packets that were watched.
+func (c *core) Ends(n uint64, do func(*Kept) bool) {
+	if c.watching != nil {
+		c.watching.ends.each(n, do)
+	}
+}
+
+// KeptStates returns how many drops, and other ends, are kept.
+func (c *core) KeptStates() (drops, ends RingState) {
+	if c.takers != nil {
+		drops = c.takers.ring.state()
+	}
+	if c.watching != nil {
+		ends = c.watching.ends.state()
+	}
+	return drops, ends
+}

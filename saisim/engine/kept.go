@@ -1,0 +1,301 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net/netip"
+	"slices"
+
+	"tamtam/saisim/config"
+	"tamtam/saisim/describe"
+	"tamtam/saisim/drop"
+)
+
+// A Kept is the end of a packet, or of one copy of it, as the chip keeps it: of the last drops, and of packets of flows
+// that are watched. The fields that it shares with [Drop] are those; Data is the first bytes of the frame.
+type Kept struct {
+	Drop
+	What What // MomentDropped, MomentSent or MomentPunted; Why means something if it is dropped or Punted
+	// Path are its looks into tables, as of [Engine.Trace], with the names that entries had then.
+	Path []Finding
+	// Unkept says what of them is not known.
+	Unkept Unkept
+}
+
+// Clone returns one of its own.
+func (k *Kept) Clone() Kept {
+	c := *k
+	c.Data, c.Path = bytes.Clone(k.Data), slices.Clone(k.Path)
+	return c
+}
+
+// Unkept are parts of a path that are not kept, as bits.
+type Unkept uint8
+
+// They are:
+const (
+	UnkeptProgram Unkept = 1 << iota // the tables of a program, which it ran
+	UnkeptEgress                     // the egress ACL tables: it ended behind the egress pipe
+	UnkeptMore                       // looks behind the first ones
+	UnkeptEntry                      // which entry its source address had
+)
+
+// Sizes of what is kept.
+const (
+	keptHead  = 112 // bytes of a frame: tags and an IPv4 header with options, or IPv6 with extensions, and ports
+	keptNotes = 14  // looks; of ACL tables of one pipe at most mostLooks
+	keptPiece = 512 // how many at a time get memory
+)
+
+// A note is a [Finding], in as few bytes as may be. What a and b, x and y are depends on the table.
+type note struct {
+	table noteTable
+	flags noteFlags
+	x     uint16
+	y     uint32
+	a, b  uint64
+}
+
+type noteTable uint8
+
+const (
+	notePreIngress noteTable = iota
+	notePort
+	noteTrap
+	noteACL
+	noteLearning
+	noteRoute4
+	noteRoute6
+	noteNextHop
+	noteFDB
+	notePolicer
+	noteQueue
+	noteEgressACL
+)
+
+func (t noteTable) String() string {
+	return [...]string{
+		TablePreIngress, describe.Port.String(), describe.Trap.String(), describe.ACL.String(),
+		describe.Learning.String(), describe.IPv4Route.String(), describe.IPv6Route.String(),
+		describe.NextHop.String(), describe.FDB.String(), TablePolicer, TableQueue, describe.EgressACL.String(),
+	}[t]
+}
+
+type noteFlags uint8
+
+const (
+	flagHit noteFlags = 1 << iota
+	flagDrop
+	flagCopy
+	flagCancel
+)
+
+func hitIf(hit bool, a actions) (f noteFlags) {
+	if !hit {
+		return 0
+	}
+	return flagHit | noteFlags(a&7)<<1
+}
+
+// A path is the notes of one end.
+type path struct {
+	n      uint8
+	unkept Unkept
+	hop    [16]byte // address of the next hop
+	of     [keptNotes]note
+}
+
+func (p *path) add(n note) {
+	if p.n == keptNotes {
+		p.unkept |= UnkeptMore
+		return
+	}
+	p.of[p.n] = n
+	p.n++
+}
+
+// note writes down what a copy's packet has met in the ingress pipe.
+func (p *path) note(pk *packet, doors *doors) {
+	p.n, p.unkept = 0, 0
+	if pk.run != nil || pk.noted&notedProgram != 0 {
+		p.unkept = UnkeptProgram
+	}
+	switch {
+	case pk.usual || pk.noted&notedUsual != 0:
+		p.noteUsual(pk, doors)
+	default:
+		p.noteMet(pk, doors)
+	}
+}
+
+// noteUsual is note for a packet that has noted nothing, since nothing unusual was to be noted.
+func (p *path) noteUsual(pk *packet, doors *doors) {
+	p.add(note{table: notePort, flags: flagHit, x: pk.vid})
+	p.noteKnown(pk, doors)
+}
+
+// noteKnown is for learning and the FDB of a packet from and to known addresses, whose headers are as they were.
+func (p *path) noteKnown(pk *packet, doors *doors) {
+	from, ok := doors.of(pk.from)
+	if !ok {
+		p.unkept |= UnkeptEntry
+	}
+	smac, dmac := binary.BigEndian.Uint64(pk.data[6:])>>16, binary.BigEndian.Uint64(pk.data)>>16
+	p.add(note{table: noteLearning, flags: flagHit, x: pk.vid, a: smac, b: uint64(from)})
+	p.add(note{table: noteFDB, flags: flagHit, x: pk.vid, a: dmac, b: uint64(pk.to.name)})
+}
+
+func (p *path) noteMet(pk *packet, doors *doors) {
+	m := &pk.met
+	if pk.noted&notedPort != 0 {
+		p.noteAdmission(pk)
+	}
+	if pk.noted&notedKnown != 0 {
+		p.noteKnown(pk, doors)
+	}
+	if pk.noted&notedLearning != 0 {
+		p.noteAddress(noteLearning, &m.learned, pk.noted&notedLearned != 0)
+	}
+	late := pk.earlyTraps
+	if pk.noted&notedPort != 0 && late < pk.traps && m.traps[late].trap == config.TrapStaticMove {
+		p.noteTraps(m.traps[late : late+1])
+		late++
+	}
+	p.noteRouting(pk)
+	if pk.noted&notedFDB != 0 {
+		p.noteAddress(noteFDB, &m.known, pk.noted&notedAddress != 0)
+	}
+	if pk.noted&notedPort != 0 {
+		p.noteTraps(m.traps[late:pk.traps])
+	}
+}
+
+func (p *path) noteAddress(table noteTable, l *addressLook, hit bool) {
+	x := note{table: table, x: l.vid, a: l.mac}
+	if hit {
+		x.flags, x.b = hitIf(true, l.act), uint64(l.to.name)
+	}
+	p.add(x)
+}
+
+// noteAdmission is what came before learning and forwarding.
+func (p *path) noteAdmission(pk *packet) {
+	m := &pk.met
+	p.noteLooks(notePreIngress, m.looks[:pk.early], 0)
+	x := note{table: notePort}
+	if pk.noted&notedAdmitted != 0 {
+		x.flags, x.x, x.a = flagHit, m.vid, uint64(m.router.place())
+	}
+	p.add(x)
+	p.noteTraps(m.traps[:pk.earlyTraps])
+	p.noteLooks(noteACL, m.looks[pk.early:pk.looks], 0)
+	if pk.moreLooks {
+		p.unkept |= UnkeptMore
+	}
+}
+
+func (p *path) noteRouting(pk *packet) {
+	m := &pk.met
+	if pk.noted&notedRoute != 0 {
+		x := note{table: noteRoute6}
+		if m.v4 {
+			x.table = noteRoute4
+		}
+		if pk.noted&notedPrefix != 0 {
+			x.flags, x.x = hitIf(true, m.routeAct), uint16(m.dest.prefix.Bits())
+			b := m.dest.prefix.Addr().As16()
+			x.a, x.b = binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:])
+		}
+		p.add(x)
+	}
+	if pk.noted&notedHop != 0 {
+		p.hop = m.hop.ip.As16()
+		x := note{table: noteNextHop, a: uint64(m.hop.rif.place()), x: uint16(m.hop.ip.BitLen())}
+		if pk.noted&notedNeighbor != 0 {
+			x.flags, x.b = flagHit, m.hopMAC
+		}
+		p.add(x)
+	}
+}
+
+func (p *path) noteTraps(traps []trapLook) {
+	for _, t := range traps {
+		p.add(note{table: noteTrap, flags: hitIf(true, t.act), x: uint16(t.trap)})
+	}
+}
+
+// noteLooks notes looks into ACL tables, at the port of a copy in the egress pipe.
+func (p *path) noteLooks(table noteTable, all []aclLook, out PortID) {
+	for _, l := range all {
+		x := note{table: table, a: uint64(l.table.id), x: uint16(out)}
+		if l.entry != nil {
+			x.flags, x.b = hitIf(true, l.entry.act), uint64(l.entry.id)
+		}
+		p.add(x)
+	}
+}
+
+// noteCopy adds what one copy has met: the policer of the CPU's, its queue, and the egress ACL tables if it ends in
+// their pipe.
+func (p *path) noteCopy(cp *copyOf, d *Drop, egress *looks) {
+	pk := cp.pk
+	if pk.noted&notedPolicer != 0 && d.Why == drop.Policer {
+		p.add(note{table: notePolicer, b: uint64(pk.met.policer)})
+	}
+	if d.Queued {
+		full := d.Why == drop.Buffer || d.Why == drop.QueueLimit || d.Why == drop.WRED
+		p.add(note{table: noteQueue, flags: hitIf(!full, 0), x: uint16(d.Port), y: d.Depth, a: uint64(d.Queue)})
+	}
+	if egress != nil {
+		p.noteLooks(noteEgressACL, egress.of[:egress.n], d.Port)
+		if egress.more {
+			p.unkept |= UnkeptMore
+		}
+	}
+}
+
+// finding is what a note says.
+func (n *note) finding(hop *[16]byte) Finding {
+	f := Finding{
+		Table: n.table.String(), Hit: n.flags&flagHit != 0, Drop: n.flags&flagDrop != 0, Copy: n.flags&flagCopy != 0,
+		Cancel: n.flags&flagCancel != 0,
+	}
+	switch n.table {
+	case notePort:
+		f.VLAN, f.In = n.x, config.ID(n.a)
+	case noteTrap:
+		f.Trap = config.Trap(n.x)
+	case notePreIngress, noteACL:
+		f.In, f.Entry, f.Port = config.ID(n.a), config.ID(n.b), CPUPort
+	case noteEgressACL:
+		f.In, f.Entry, f.Port = config.ID(n.a), config.ID(n.b), PortID(n.x)
+	case noteLearning, noteFDB:
+		f.VLAN, f.MAC, f.Entry = n.x, macOf(n.a), config.ID(n.b)
+	case noteRoute4, noteRoute6:
+		if f.Hit {
+			f.Prefix = n.prefix()
+		}
+	case noteNextHop:
+		f.In, f.MAC = config.ID(n.a), macOf(n.b)
+		f.Prefix = netip.PrefixFrom(ipOf(*hop, n.x == 32), int(n.x))
+	case notePolicer:
+		f.Entry = config.ID(n.b)
+	case noteQueue:
+		f.Port, f.Queue, f.Bytes = PortID(n.x), uint8(n.a), n.y
+	}
+	return f
+}
+
+func (n *note) prefix() netip.Prefix {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], n.a)
+	binary.BigEndian.PutUint64(b[8:], n.b)
+	return netip.PrefixFrom(ipOf(b, n.table == noteRoute4), int(n.x))
+}
+
+func ipOf(b [16]byte, v4 bool) netip.Addr {
+	if v4 {
+		return netip.AddrFrom4([4]byte(b[12:]))
+	}
+	return netip.AddrFrom16(b)
+}

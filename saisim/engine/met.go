@@ -1,0 +1,83 @@
+package engine
+
+import "tamtam/saisim/config"
+
+// looked notes a look of a packet into an ACL table.
+func (pk *packet) looked(t *aclTable, e *aclEntry) {
+	if pk.looks == mostLooks {
+		pk.moreLooks = true
+		return
+	}
+	pk.met.looks[pk.looks] = aclLook{t, e}
+	pk.looks++
+}
+
+func (l *looks) add(t *aclTable, e *aclEntry) {
+	if l.n == mostLooks {
+		l.more = true
+		return
+	}
+	l.of[l.n] = aclLook{t, e}
+	l.n++
+}
+
+func (pk *packet) noteTrap(t config.Trap, act actions) {
+	if pk.traps < mostTraps {
+		pk.met.traps[pk.traps] = trapLook{t, act}
+		pk.traps++
+	}
+}
+
+// note begins the notes of a packet that a calm port has admitted.
+func (pk *packet) note() {
+	pk.met.router, pk.met.vid, pk.noted = nil, pk.vid, notedPort|notedAdmitted
+}
+
+func (pk *packet) noteAdmission() {
+	pk.met.router, pk.met.vid = pk.router, pk.vid
+	if pk.noted = notedPort; !pk.barred {
+		pk.noted = notedPort | notedAdmitted
+	}
+}
+
+func (pk *packet) noteLearning(e *fdbEntry) {
+	x := &pk.met.learned
+	x.vid, x.mac = pk.vid, pk.h.smac
+	if pk.noted |= notedLearning; e != nil {
+		pk.noted |= notedLearned
+		x.to, x.act = e.to, e.act
+	}
+}
+
+func (pk *packet) noteFDB(vid uint16, mac uint64, e *fdbEntry) {
+	x := &pk.met.known
+	x.vid, x.mac = vid, mac
+	if pk.noted |= notedFDB; e != nil {
+		pk.noted |= notedAddress
+		x.to, x.act = e.to, e.act
+	}
+}
+
+// noteKnown is noteLearning and noteFDB for a packet in the short ways.
+func (pk *packet) noteKnown(from, to *bridgePort) {
+	m := &pk.met
+	m.learned = addressLook{vid: pk.vid, mac: pk.h.smac, to: from}
+	m.known = addressLook{vid: pk.vid, mac: pk.h.dmac, to: to}
+	pk.noted |= notedLearning | notedLearned | notedFDB | notedAddress
+}
+
+func (pk *packet) noteRoute(v4 bool, d *dest) {
+	pk.met.v4 = v4
+	if pk.noted |= notedRoute; d != nil {
+		pk.noted |= notedPrefix
+		pk.met.dest, pk.met.routeAct = d, d.act
+	}
+}
+
+func (pk *packet) noteHop(hop *adjacency) {
+	pk.met.hop = hop
+	if pk.noted |= notedHop; hop.known {
+		pk.noted |= notedNeighbor
+		pk.met.hopMAC = hop.mac
+	}
+}

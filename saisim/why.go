@@ -1,0 +1,68 @@
+package saisim
+
+import (
+	"tamtam/saisim/drop"
+	"tamtam/saisim/engine"
+)
+
+// MostFlows is how many flows can be watched at once.
+const MostFlows = engine.MostFlows
+
+// Parts of a path that are not kept.
+const (
+	UnkeptProgram = engine.UnkeptProgram
+	UnkeptEgress  = engine.UnkeptEgress
+	UnkeptMore    = engine.UnkeptMore
+	UnkeptEntry   = engine.UnkeptEntry
+)
+
+// FlowOf returns the flow of a frame, of which the first bytes are there, as far as it has one.
+func FlowOf(data []byte, length int) (Flow, bool) { return engine.FlowOf(data, length) }
+
+// A WhyView is what a chip has kept, at one instant: [Chip.Why] gives it to a function, during which it holds still. It
+// must not be kept, or the chip called.
+type WhyView struct {
+	Now         Cycle
+	Drops, Ends RingState
+	engine      *engine.Engine
+	chip        *Chip
+}
+
+// EachDrop calls a function for the drops that are kept behind the first n that ever were, the oldest first, until it
+// returns false; what it is given is valid during the call only. Drops come in the order of time but for some
+// microseconds.
+func (v *WhyView) EachDrop(n uint64, do func(*Kept) bool) { v.engine.Drops(n, do) }
+
+// EachEnd is EachDrop for other ends, of packets that were watched.
+func (v *WhyView) EachEnd(n uint64, do func(*Kept) bool) { v.engine.Ends(n, do) }
+
+// WatchFlow has packets of a flow that come from now on kept wherever they end, for some cycles. It returns from which
+// cycle on they are: an earlier one if they are already.
+func (v *WhyView) WatchFlow(f *Flow, cycles Cycle) (since Cycle, err error) {
+	return v.engine.WatchFlow(f, cycles)
+}
+
+// Dropped returns all that were dropped since the chip was made, and what each port that there is has counted of them.
+func (v *WhyView) Dropped() (all [drop.NumReasons]uint64, ports map[PortID]PortCounters) {
+	ports = map[PortID]PortCounters{}
+	for _, id := range v.chip.objects.Ports() {
+		ports[id], _ = v.engine.PortCounters(id)
+	}
+	return v.engine.Books().Dropped, ports
+}
+
+// Why gives a function what the chip has kept of packets that ended.
+func (c *Chip) Why(look func(*WhyView)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := WhyView{Now: c.engine.Now(), engine: c.engine, chip: c}
+	v.Drops, v.Ends = c.engine.KeptStates()
+	look(&v)
+}
+
+// WatchAll has all packets that come from now on kept wherever they end; false: only those of flows that are watched.
+func (c *Chip) WatchAll(on bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.engine.WatchAll(on)
+}

@@ -1,0 +1,102 @@
+package saisim_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+	"tamtam/saisim/drop"
+	"tamtam/saisim/profile"
+)
+
+// keepers are chips with a load, that keep drops or do not.
+func keepers(t testing.TB, load func(*rig) *load) (keeps, forgets *load) {
+	of := func(forgetful bool) *rig {
+		return newRigOf(t, saisim.Config{Profile: profile.Default(), Start: start, Forgetful: forgetful})
+	}
+	return load(of(false)), load(of(true))
+}
+
+func keptLoads() []struct {
+	name string
+	load func(*rig) *load
+} {
+	return []struct {
+		name string
+		load func(*rig) *load
+	}{
+		{"bridge", func(r *rig) *load { return r.bridgedLoad(0, false) }},
+		{"bridge+1000 rules+stamp", func(r *rig) *load { return r.bridgedLoad(1000, true) }},
+		{"route", func(r *rig) *load { return r.routedLoad(0, false) }},
+		{"every packet dropped", func(r *rig) *load { return r.droppedLoad() }},
+	}
+}
+
+// droppedLoad is a load of which every packet is dropped by a rule.
+func (r *rig) droppedLoad() *load {
+	l := r.bridgedLoad(0, false)
+	table := l.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldSrcIP, sai.Bool(true))
+	l.entry(table, 1, sai.ACLEntryAttrActionPacketAction, sai.Do(sai.PacketActionDrop))
+	l.set(sai.ObjectTypeSwitch, l.sw, sai.SwitchAttrIngressACL, table)
+	return l
+}
+
+// What keeping drops costs: the chip beside one that forgets them, in turns of 2,560 packets, each pair in another
+// order, in percent of the time. Of each the fastest tenth of the turns count, so that what else the machine does is
+// left out. Without drops it is what it costs to be ready for them.
+func BenchmarkKeeping(b *testing.B) {
+	for _, tt := range keptLoads() {
+		b.Run(tt.name, func(b *testing.B) {
+			keeps, forgets := keepers(b, tt.load)
+			var took [2][]float64
+			turn := func(i int) {
+				begin := time.Now()
+				[]*load{keeps, forgets}[i].step(2560)
+				took[i] = append(took[i], float64(time.Since(begin)))
+			}
+			n := 0
+			for b.Loop() {
+				turn(n % 2)
+				turn(1 - n%2)
+				n++
+			}
+			fast := func(all []float64) (sum float64) {
+				slices.Sort(all)
+				for _, x := range all[:max(1, len(all)/10)] {
+					sum += x
+				}
+				return sum
+			}
+			b.ReportMetric(100*(fast(took[0])/fast(took[1])-1), "%")
+		})
+	}
+}
+
+// Drops are kept without an allocation, but for the memory of the ring as it fills.
+func TestKeepingDoesNotAllocate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("allocations are counted without the race detector")
+	}
+	l := newRig(t, profile.Default()).droppedLoad()
+	l.step(saisim.KeptDrops + 5000)
+	if n := testing.AllocsPerRun(5, func() { l.step(1000) }); n != 0 {
+		t.Errorf("%v allocations in 1000 packets", n)
+	}
+	l.drain()
+	l.Why(func(v *saisim.WhyView) {
+		all, _ := v.Dropped()
+		if v.Drops.Forgotten == 0 || all[drop.ACL] != v.Drops.Kept {
+			t.Errorf("%+v of %d drops", v.Drops, all[drop.ACL])
+		}
+		n := uint64(0)
+		v.EachDrop(0, func(k *saisim.Kept) bool {
+			n++
+			return true
+		})
+		if n != saisim.KeptDrops {
+			t.Errorf("%d drops are kept", n)
+		}
+	})
+}
