@@ -89,6 +89,41 @@ func TestPuntedFrameCarriesWhatTheChipKnows(t *testing.T) {
 	})
 }
 
+// A sample is told of with all that is known, in the process and over the socket, and the next one knows how many found
+// no room.
+func TestSamples(t *testing.T) {
+	bothWays(t, func(t *testing.T, h *Hub, c client) {
+		want := Packet{VLAN: 10, Trap: "sample_packet", Time: noon, Data: frameOfBytes(60, 7), Len: 60, Sample: Sample{
+			Rate: 256, Pool: 1 << 40, Lost: 3, Copies: 1, OutVLAN: 9, Why: "acl", Queued: true, Queue: 7, Depth: 1e6}}
+		h.PuntSample(want, 0, 4)
+		want.Port, want.Sample.Out = "Ethernet0", "Ethernet4"
+		if got, err := c.Receive(t.Context()); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("received %+v, %v, want %+v", got, err, want)
+		}
+	})
+	h := New()
+	l, err := h.Attach("a test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	sample := Packet{Data: frameOfBytes(60, 1), Len: 60, Sample: Sample{Rate: 1, Lost: 5}}
+	for range Queue + 2 {
+		h.PuntSample(sample, 0, 4)
+	}
+	if _, err := l.Receive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.PuntSample(sample, 0, 4)
+	last := Packet{}
+	for range Queue {
+		last, _ = l.Receive(t.Context())
+	}
+	if last.Sample.Lost != 7 {
+		t.Errorf("the last one knows of %d that are lost, want 7", last.Sample.Lost)
+	}
+}
+
 func TestFrameGetsToTheChip(t *testing.T) {
 	bothWays(t, func(t *testing.T, h *Hub, c client) {
 		for _, f := range []Frame{{Port: "Ethernet0", Data: frameOfBytes(60, 1)}, {VLAN: 4094, Data: frameOfBytes(14, 2)}} {
@@ -366,6 +401,9 @@ func TestListenReplacesWhatIsLeftOver(t *testing.T) {
 func FuzzMessages(f *testing.F) {
 	p := Packet{Port: "Ethernet0", VLAN: 10, Trap: "arp_req", Time: noon, Data: frameOfBytes(60, 7), Len: 60}
 	f.Add(appendPunted(nil, &p))
+	p.Sample = Sample{Rate: 256, Pool: 1 << 40, Lost: 3, Copies: 2, Out: "Ethernet4", OutVLAN: 9, Why: "acl", Queued: true,
+		Queue: 7, Depth: 1e6}
+	f.Add(appendPunted(nil, &p))
 	f.Add(appendFrame(nil, &Frame{VLAN: 10, Data: frameOfBytes(60, 7)}))
 	f.Add(appendHello(nil, "hostd"))
 	f.Add(appendCounts(nil, Counts{Punted: 1}))
@@ -376,8 +414,16 @@ func FuzzMessages(f *testing.F) {
 		if fr, err := frameOf(b); err == nil && !bytes.Equal(appendFrame(nil, &fr), b) {
 			t.Errorf("frame %+v is another message than it came in", fr)
 		}
+		if b[0] == kindSampled {
+			if p, err := parsePunted(b[1:], true); err == nil && p.Sample != (Sample{}) {
+				again := appendPunted(nil, &p)
+				if q, err := parsePunted(again[1:], true); err != nil || !reflect.DeepEqual(p, q) {
+					t.Errorf("sample %+v is %+v once more, %v", p, q, err)
+				}
+			}
+		}
 		if b[0] == kindPunted {
-			if p, err := parsePunted(b[1:]); err == nil && !bytes.Equal(appendPunted(nil, &p), b) {
+			if p, err := parsePunted(b[1:], false); err == nil && !bytes.Equal(appendPunted(nil, &p), b) {
 				t.Errorf("packet %+v is another message than it came in", p)
 			}
 		}

@@ -22,7 +22,8 @@ const MaxFrame = 16383
 type Packet struct {
 	// Port is the name of the port that it came in at; "" if that has none any more.
 	Port string
-	// VLAN is that in which it came in, 0 at a router interface of a port or PortChannel. It may be in the frame's tag.
+	// VLAN is that in which it came in, 0 at a router interface of a port or PortChannel. It may be in the frame's
+	// tag.
 	VLAN uint16
 	// Trap is why the CPU has it, as SONiC's COPP_TRAP calls it; "": an ACL, a route or a neighbour said so.
 	Trap string
@@ -31,6 +32,24 @@ type Packet struct {
 	Data []byte
 	// Len is the length of the frame, without FCS; more than that of Data if a capture cut it.
 	Len int
+	// Sample says of a packet that was sampled, or dropped, what the chip knows of that; of others it is empty.
+	Sample Sample
+}
+
+// A Sample is what the chip says of a packet that it has sampled or dropped, on a line that is for those alone.
+type Sample struct {
+	Rate   uint32 // of one in so many that it was sampled by; 0: it was dropped
+	Egress bool   // sampled as it left by Out; else as it came in
+	// Pool is how many packets there were to sample from at its port and in its direction, up to it; Lost how many
+	// samples of those, or how many that were dropped, have been lost before.
+	Pool, Lost uint64
+	Copies     uint16 // that go to ports, the last to Out
+	Out        string // "": none, or one that has no name any more
+	OutVLAN    uint16 // in which it leaves; 0: none
+	Why        string // it was dropped, as reports have it; "": it was not
+	Queued     bool   // it had asked Queue of Out for room, where Depth bytes were before it
+	Queue      uint8
+	Depth      uint32
 }
 
 // A Frame is one that a client sends. It has a port or a VLAN.
@@ -84,8 +103,11 @@ type Counts struct {
 // A punted frame waits in the queue.
 type punted struct {
 	Packet
-	in uint16 // number of its port
+	in, out uint16 // numbers of its ports
 }
+
+// noPort is the number of no port.
+const noPort = 1<<16 - 1
 
 // A Hub stands between one chip and one client. Its methods may be called from any goroutine; those on a nil Hub do
 // nothing.
@@ -96,6 +118,7 @@ type Hub struct {
 	counts Counts
 	line   *Line
 	name   func(port uint16) string
+	lost   map[uint16]uint64 // samples that found the queue full, by the port that they are of
 	// queue is a ring; its slots keep their memory.
 	queue      [Queue]punted
 	first, len int
@@ -107,22 +130,58 @@ func New() *Hub {
 	return &Hub{frames: make(chan Frame, SendQueue), more: make(chan struct{}, 1), name: func(uint16) string { return "" }}
 }
 
-// SetNames tells the hub how to find the name of a port by its number, of the chip that is there now; it is called when
-// a client takes a frame, by the client's goroutine.
+// SetNames tells the hub how to find the name of a port by its number, of the chip that is there now; it is called
+// when a client takes a frame, by the client's goroutine.
 func (h *Hub) SetNames(name func(port uint16) string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.name = name
 }
 
-// Punt takes a frame that the chip has punted at the port with a number; p.Port is not used. It never waits, copies the
-// data, and in the long run allocates nothing, so that a chip may call it from its packet path.
+// Punt takes a frame that the chip has punted at the port with a number; p.Port is not used. It never waits, copies
+// the data, and in the long run allocates nothing, so that a chip may call it from its packet path.
 func (h *Hub) Punt(p Packet, in uint16) {
 	if h == nil {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.punt(p, in, noPort)
+}
+
+// PuntSample is Punt for a packet that was sampled, or dropped, with the number of the port that p.Sample.Out is to
+// name. Samples that find no room are counted by the port that they are of, and the next one says so.
+func (h *Hub) PuntSample(p Packet, in, out uint16) {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	of := in
+	if p.Sample.Egress {
+		of = out
+	}
+	if h.line != nil && h.len == Queue {
+		if h.lost == nil {
+			h.lost = map[uint16]uint64{}
+		}
+		h.lost[of]++
+	}
+	p.Sample.Lost += h.lost[of]
+	h.punt(p, in, out)
+}
+
+// Listens reports whether somebody has a line.
+func (h *Hub) Listens() bool {
+	if h == nil {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.line != nil
+}
+
+func (h *Hub) punt(p Packet, in, out uint16) {
 	h.counts.Punted++
 	switch {
 	case h.line == nil:
@@ -134,7 +193,7 @@ func (h *Hub) Punt(p Packet, in uint16) {
 	}
 	slot := &h.queue[(h.first+h.len)%Queue]
 	data := append(slot.Data[:0], p.Data...)
-	slot.Packet, slot.in, slot.Data = p, in, data
+	slot.Packet, slot.in, slot.out, slot.Data = p, in, out, data
 	h.len++
 	h.wake()
 }
@@ -167,7 +226,8 @@ func (h *Hub) Done(f Frame, err error) {
 	h.tell(f.from, err)
 }
 
-// maxRefusals is how many refusals wait for a line; a client that sends nonsense and does not listen is told of these.
+// maxRefusals is how many refusals wait for a line; a client that sends nonsense and does not listen is told of
+// these.
 const maxRefusals = 64
 
 // tell tells a line why a frame of its was not sent, if it is still there.
@@ -185,8 +245,8 @@ func (h *Hub) Counts() Counts {
 	return h.counts
 }
 
-// Attach makes the caller the client. It fails, naming who is, if there is one: the frames of one interface are never
-// for two. who is its name in such messages, at most 255 bytes.
+// Attach makes the caller the client. It fails, naming who is, if there is one: the frames of one interface are
+// never for two. who is its name in such messages, at most 255 bytes.
 func (h *Hub) Attach(who string) (*Line, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -206,8 +266,8 @@ type Line struct {
 	refused []string // guarded by hub.mu
 }
 
-// Receive returns the next frame that was punted, whose data is the caller's. It waits for one until ctx ends. An error
-// of type [*Refusal] is about a frame that was sent, and the line goes on.
+// Receive returns the next frame that was punted, whose data is the caller's. It waits for one until ctx ends. An
+// error of type [*Refusal] is about a frame that was sent, and the line goes on.
 func (l *Line) Receive(ctx context.Context) (Packet, error) {
 	for {
 		p, ok, err := l.take()
@@ -243,11 +303,14 @@ func (l *Line) take() (Packet, bool, error) {
 		return Packet{}, false, nil
 	}
 	slot := &h.queue[h.first]
-	p, in, name := slot.Packet, slot.in, h.name
+	p, in, out, name := slot.Packet, slot.in, slot.out, h.name
 	p.Data = slices.Clone(p.Data)
 	h.first, h.len = (h.first+1)%Queue, h.len-1
 	h.mu.Unlock()
 	p.Port = name(in) // unlocked: it asks the chip, which may be punting
+	if out != noPort {
+		p.Sample.Out = name(out)
+	}
 	return p, true, nil
 }
 

@@ -15,6 +15,8 @@ const Version = 1
 //
 //	hello    both    version(1) name                 client first; the name is the client's, of the answer ""
 //	punted   client  time(8) vlan(2) length(4) port trap data
+//	sampled  client  as punted, with rate(4) flags(1) pool(8) lost(8) copies(2) out-vlan(2) queue(1) depth(4) out why
+//	                 in front of data; flags are 1: egress, 2: queued
 //	frame    server  vlan(2) port data               one of vlan and port is 0 or empty
 //	refused  client  text                            why a frame, or the client, is refused
 //	counts   both    nothing, or JSON of Counts      asked by the client, answered by the server
@@ -26,11 +28,12 @@ const (
 	kindFrame   = 3
 	kindRefused = 4
 	kindCounts  = 5
+	kindSampled = 6
 )
 
 const (
 	maxName    = 255
-	maxMessage = 1 + 8 + 2 + 4 + 2*(1+maxName) + MaxFrame
+	maxMessage = 1 + 8 + 2 + 4 + 4*(1+maxName) + 30 + MaxFrame
 )
 
 func appendName(b []byte, name string) []byte {
@@ -81,19 +84,64 @@ func parseHello(b []byte) (who string, err error) {
 }
 
 func appendPunted(b []byte, p *Packet) []byte {
-	b = binary.BigEndian.AppendUint64(append(b, kindPunted), uint64(p.Time.UnixNano()))
+	kind, sampled := byte(kindPunted), p.Sample != Sample{}
+	if sampled {
+		kind = kindSampled
+	}
+	b = binary.BigEndian.AppendUint64(append(b, kind), uint64(p.Time.UnixNano()))
 	b = binary.BigEndian.AppendUint16(b, p.VLAN)
 	b = binary.BigEndian.AppendUint32(b, uint32(p.Len))
 	b = appendName(appendName(b, p.Port), p.Trap)
+	if sampled {
+		b = appendSample(b, &p.Sample)
+	}
 	return append(b, p.Data...)
 }
 
-func parsePunted(b []byte) (p Packet, err error) {
+// Flags of a sample.
+const (
+	flagEgress = 1
+	flagQueued = 2
+)
+
+func appendSample(b []byte, s *Sample) []byte {
+	flags := byte(0)
+	if s.Egress {
+		flags |= flagEgress
+	}
+	if s.Queued {
+		flags |= flagQueued
+	}
+	b = append(binary.BigEndian.AppendUint32(b, s.Rate), flags)
+	b = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, s.Pool), s.Lost)
+	b = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(b, s.Copies), s.OutVLAN)
+	b = binary.BigEndian.AppendUint32(append(b, s.Queue), s.Depth)
+	return appendName(appendName(b, s.Out), s.Why)
+}
+
+func (r *reader) sample() (s Sample) {
+	s.Rate = binary.BigEndian.Uint32(r.take(4, "rate"))
+	flags := r.take(1, "flags")[0]
+	s.Egress, s.Queued = flags&flagEgress != 0, flags&flagQueued != 0
+	s.Pool = binary.BigEndian.Uint64(r.take(8, "pool"))
+	s.Lost = binary.BigEndian.Uint64(r.take(8, "lost"))
+	s.Copies = binary.BigEndian.Uint16(r.take(2, "copies"))
+	s.OutVLAN = binary.BigEndian.Uint16(r.take(2, "out-vlan"))
+	s.Queue = r.take(1, "queue")[0]
+	s.Depth = binary.BigEndian.Uint32(r.take(4, "depth"))
+	s.Out, s.Why = r.name("out"), r.name("why")
+	return s
+}
+
+func parsePunted(b []byte, sampled bool) (p Packet, err error) {
 	r := reader{b: b}
 	p.Time = time.Unix(0, int64(binary.BigEndian.Uint64(r.take(8, "time")))).UTC()
 	p.VLAN = binary.BigEndian.Uint16(r.take(2, "vlan"))
 	p.Len = int(binary.BigEndian.Uint32(r.take(4, "length")))
 	p.Port, p.Trap = r.name("port"), r.name("trap")
+	if sampled {
+		p.Sample = r.sample()
+	}
 	if err := r.err("punted"); err != nil {
 		return Packet{}, err
 	}

@@ -228,7 +228,9 @@ func (x *Conn) Receive(ctx context.Context) (Packet, error) {
 		}
 		switch b := append([]byte(nil), x.buf[1:n]...); x.buf[0] {
 		case kindPunted:
-			return parsePunted(b)
+			return parsePunted(b, false)
+		case kindSampled:
+			return parsePunted(b, true)
 		case kindRefused:
 			return Packet{}, &Refusal{string(b)}
 		case kindCounts:

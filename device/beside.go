@@ -7,9 +7,9 @@ import (
 	"tamtam/swss"
 )
 
-// beside are the daemons that a switch may have beside the others: the switch as a host, or in its place those for
-// who runs FRR and other daemons of Linux.
-var beside = []string{"hostd", "fpmsyncd", "hostifd"}
+// beside are the daemons that a switch may have beside the others: the switch as a host, its sFlow agent, or in the
+// place of the first those for who runs FRR and other daemons of Linux.
+var beside = []string{"hostd", "sflowd", "fpmsyncd", "hostifd"}
 
 // Beside returns the names of the daemons that a switch may have or not.
 func Beside() []string { return slices.Clone(beside) }

@@ -16,6 +16,7 @@ import (
 	portmgr "tamtam/cfgmgr/ports"
 	qosmgr "tamtam/cfgmgr/qos"
 	routemgr "tamtam/cfgmgr/routes"
+	sflowmgr "tamtam/cfgmgr/sflow"
 	"tamtam/device/fault"
 	"tamtam/device/sender"
 	"tamtam/flymonorch"
@@ -32,6 +33,7 @@ import (
 	portsorch "tamtam/orchagent/ports"
 	qosorch "tamtam/orchagent/qos"
 	routeorch "tamtam/orchagent/routes"
+	sfloworch "tamtam/orchagent/sflow"
 	"tamtam/recordorch"
 	"tamtam/sai"
 	"tamtam/sairedis"
@@ -94,6 +96,7 @@ func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 	portmgr.New(d, r).LACP = !c.StaticLAGs
 	routemgr.New(d, r)
 	qosmgr.New(d, r)
+	sflowmgr.New(d, r)
 	tammgr.New(d, r).FallbackMAC = schema.MAC(fallbackMAC())
 	forward.CompareTold(d, r)
 	d.Watch().Author = authors(r)
@@ -133,13 +136,14 @@ type Orchagent struct {
 	qos     *qosorch.Orch
 	mirrors *mirrororch.Orch
 	traps   *copporch.Orch
+	samples *sfloworch.Orch
 	tam     []tamOrch // all that there are
 	rec     planOrch  // of them
 	doubt   *doubt    // of the ASIC; nil: nobody is told
 }
 
-// A tamOrch is the orch of a TAM feature. A package that sees the type of one, as a field of a field, compiles all of
-// tamorch.Feature for it again.
+// A tamOrch is the orch of a TAM feature. A package that sees the type of one, as a field of a field, compiles all
+// of tamorch.Feature for it again.
 type tamOrch interface {
 	// ChipThere says that there is a chip to ask.
 	ChipThere()
@@ -221,6 +225,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if err != nil {
 		return fmt.Errorf("traps: %w", err)
 	}
+	o.samples = sfloworch.New(sfloworch.Config{SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports})
 	o.mirrors, err = mirrororch.New(ctx, mirrororch.Config{
 		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: ways{routes, "mirror sessions"},
 	})
@@ -259,7 +264,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 
 // assembleTAM makes the orchs of the TAM features, behind those whose rules, ports and routes they use.
 func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch.Orch) error {
-	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMSampler, schema.AppTAMGroup)
+	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMSampler, schema.AppTAMGroup, schema.AppSFlowCollector)
 	features := orch.NewFeatures(o.Daemon)
 	var chip sai.API = o.asic
 	if o.asic.Adopting() {
@@ -303,9 +308,9 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	return nil
 }
 
-// Start creates the objects of all rows in APPL_DB, then has the ASIC brought to this view. Nothing is reported active
-// before that. What STATE_DB knows not to be in force is left out of the view, and comes after it as changes do: it may
-// not fit, and would fail the whole view.
+// Start creates the objects of all rows in APPL_DB, then has the ASIC brought to this view. Nothing is reported
+// active before that. What STATE_DB knows not to be in force is left out of the view, and comes after it as changes
+// do: it may not fit, and would fail the whole view.
 func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	adopts := o.asic.Adopting()
 	hold := func(ctx context.Context) error { return o.Daemon.Hold(ctx, adopts) }
@@ -317,7 +322,7 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	}
 	if adopts {
 		// What is in force is known to be supported.
-		if err := errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx), o.traps.ViewApplied(ctx)); err != nil {
+		if err := o.followsView(ctx); err != nil {
 			return err
 		}
 		for _, feature := range o.tam {
@@ -334,7 +339,7 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 		return err
 	}
 	o.routes.ViewApplied()
-	if err := errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx), o.traps.ViewApplied(ctx)); err != nil {
+	if err := o.followsView(ctx); err != nil {
 		return err
 	}
 	if adopts {
@@ -354,6 +359,12 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	o.Daemon.Release()
 	_, err := o.Daemon.Step(ctx, now)
 	return err
+}
+
+// followsView has those go on who wait for a chip that can be asked what it supports.
+func (o *Orchagent) followsView(ctx context.Context) error {
+	return errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx), o.traps.ViewApplied(ctx),
+		o.samples.ViewApplied(ctx))
 }
 
 // PollCounters reads the sessions' counters now.
@@ -453,8 +464,8 @@ func newMgmt(cfg mgmt.Config) (*mgmt.Server, error) {
 	return mgmt.NewServer(cfg)
 }
 
-// serveMgmt serves until ctx ends. While the databases cannot be worked with, or another mgmtd works on them, clients
-// are refused with the reason.
+// serveMgmt serves until ctx ends. While the databases cannot be worked with, or another mgmtd works on them,
+// clients are refused with the reason.
 func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, at Addresses, c Common) error {
 	c = c.named("mgmtd")
 	h, a := newHealth("mgmtd"), newAlarms(r)

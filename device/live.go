@@ -64,7 +64,10 @@ type ChipConfig struct {
 	// to one in another. Without either nobody has what is punted.
 	CPU     *cpuport.Hub
 	CPUPort string
-	drive   drive // what moves the chip's time and frames; nil: the wall clock and the wires
+	// Samples and SamplePort are likewise for packets that are sampled or dropped.
+	Samples    *cpuport.Hub
+	SamplePort string
+	drive      drive // what moves the chip's time and frames; nil: the wall clock and the wires
 	// Kernel says what the kernel knows of its clock, which the chip's follows; nil: the kernel of
 	// this host is asked. What it says of Ahead is not used.
 	Kernel func() altmark.KernelClock
@@ -118,6 +121,8 @@ func Up(ctx context.Context, cfg UpConfig) error {
 		if !cfg.NoHost {
 			cfg.CPU = cpuport.New()
 			g.Go(func() error { return RunHostd(running, r, atHub(cfg.CPU), cfg.Common) })
+			cfg.Samples = cpuport.New()
+			g.Go(func() error { return RunSFlowd(running, r, samplesAtHub(cfg.Samples), cfg.Common) })
 		}
 		g.Go(func() error { return RunSyncd(running, r, cfg.ChipConfig, cfg.Common) })
 		managers := cfg.Common
@@ -297,18 +302,24 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 	lives := func(ctx context.Context) error {
 		return runLives(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB) // of ASIC_DB it keeps a journal
 	}
-	if cfg.CPUPort == "" {
-		return lives(ctx)
-	}
-	if cfg.CPU == nil {
-		cfg.CPU = cpuport.New()
-	}
-	l, err := cpuport.Listen(cfg.CPUPort)
-	if err != nil {
-		return err
-	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return serveCPU(ctx, cfg.CPU, l, logOf(c)) })
+	for _, at := range []struct {
+		hub  **cpuport.Hub
+		path string
+	}{{&cfg.CPU, cfg.CPUPort}, {&cfg.Samples, cfg.SamplePort}} {
+		if at.path == "" {
+			continue
+		}
+		if *at.hub == nil {
+			*at.hub = cpuport.New()
+		}
+		l, err := cpuport.Listen(at.path)
+		if err != nil {
+			return err
+		}
+		hub := *at.hub
+		g.Go(func() error { return serveCPU(ctx, hub, l, logOf(c)) })
+	}
 	g.Go(func() error { return lives(ctx) })
 	return g.Wait()
 }
@@ -355,7 +366,7 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 		if cfg.drive != nil {
 			return cfg.drive(ctx, chip, start)
 		}
-		return runWires(ctx, r, chip, start, cfg.Wires, newCPUSide(chip, cfg.CPU), c)
+		return runWires(ctx, r, chip, start, cfg.Wires, newCPUSide(chip, cfg.CPU, cfg.Samples), c)
 	})
 	return g.Wait()
 }

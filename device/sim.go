@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"tamtam/orch"
@@ -27,7 +28,8 @@ type Sim struct {
 	// Settled, if not nil, is called whenever the daemons have done all work of an instant.
 	Settled func(context.Context) error
 
-	host      *simHost // nil: there is no hostd
+	host      *simHost  // nil: there is no hostd
+	sflow     *simSFlow // nil: there is no sflowd
 	common    Common
 	chip      saisim.Config
 	attach    func(*saisim.Chip)
@@ -54,6 +56,9 @@ type SimConfig struct {
 	// Host has hostd run: the switch is a host at its router interfaces. Whoever takes the chip's output has to hand
 	// what goes to the CPU to [Sim.Punt].
 	Host bool
+	// SFlow has sflowd run, which gives it each datagram for a collector; the bytes are valid during the call only.
+	// Whoever takes the chip's output has to hand what goes to the CPU to [Sim.Punt].
+	SFlow func(to netip.AddrPort, datagram []byte) error
 	// Attach is called with every chip as it is made, also after a restart of syncd; may be nil.
 	Attach func(*saisim.Chip)
 }
@@ -84,8 +89,14 @@ func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 		return nil, err
 	}
 	s.Managers = NewManagers(s.Redis, s.common.named("tammgrd"))
-	if err := s.startOrchagent(ctx); err != nil || !cfg.Host {
+	if err := s.startOrchagent(ctx); err != nil {
 		return s, err
+	}
+	if cfg.SFlow != nil {
+		s.startSFlow(cfg.SFlow)
+	}
+	if !cfg.Host {
+		return s, nil
 	}
 	return s, s.startHost(ctx)
 }
@@ -102,6 +113,7 @@ func (s *Sim) startSyncd(ctx context.Context) error {
 	if s.attach != nil {
 		s.attach(chip)
 	}
+	s.sflow.watch()
 	s.Syncd = NewSyncd(s.Redis, s.common.backend(chip), s.common.named("syncd"))
 	if err := s.Syncd.Load(ctx); err != nil {
 		return err
@@ -142,7 +154,7 @@ func (s *Sim) Settle(ctx context.Context) error {
 			}
 			worked = worked || w
 		}
-		for _, d := range []*orch.Daemon{s.Managers, s.Orchagent.Daemon} {
+		for _, d := range append([]*orch.Daemon{s.Managers, s.Orchagent.Daemon}, s.sflow.daemon(ctx)...) {
 			w, err := d.Step(ctx, s.Now())
 			if err != nil {
 				return fmt.Errorf("%s: %w", d.Name(), err)
@@ -238,6 +250,9 @@ func (s *Sim) nextTimer() (at time.Time, ok bool) {
 	if s.host != nil {
 		all = append(all, s.host.d)
 	}
+	if s.sflow != nil {
+		all = append(all, s.sflow.d)
+	}
 	for _, d := range all {
 		if t, is := d.NextTimer(); is && (!ok || t.Before(at)) {
 			at, ok = t, true
@@ -304,6 +319,9 @@ func (s *Sim) Close() error {
 	var host error
 	if s.host != nil {
 		host = s.host.d.Close()
+	}
+	if s.sflow != nil {
+		host = errors.Join(host, s.sflow.d.Close())
 	}
 	return errors.Join(host, s.Orchagent.Close(), s.Managers.Close(), s.stopSyncd(), s.closeRedis())
 }

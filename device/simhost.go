@@ -54,6 +54,10 @@ func (s *Sim) HostDue() (saisim.Cycle, bool) {
 
 // Punt takes a frame that the chip gives to the CPU; others it leaves alone. It may be called from the chip's output.
 func (s *Sim) Punt(o *saisim.Out) {
+	if o.Sample.Rate > 0 {
+		s.sflow.sampled(o)
+		return
+	}
 	if s.host == nil || o.Port != saisim.CPUPort {
 		return
 	}

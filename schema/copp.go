@@ -51,7 +51,7 @@ func COPPTraps() []string {
 	return []string{
 		"arp_req", "arp_resp", "bfd", "bfdv6", "bgp", "bgpv6", "cdp", "dhcp", "dhcpv6", "eapol", "ip2me",
 		"l3_mtu_error", "lacp", "lldp",
-		"neigh_discovery", "neighbor_miss", "ospf", "ospfv6", "pim", "pvrst", "snmp", "ssh",
+		"neigh_discovery", "neighbor_miss", "ospf", "ospfv6", "pim", "pvrst", "sample_packet", "snmp", "ssh",
 		"static_fdb_move", "stp", "ttl_error", "udld", "vrrp", "vrrpv6",
 	}
 }

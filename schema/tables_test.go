@@ -55,7 +55,9 @@ var leastRows = map[string]string{
 	"TAM_FLOW_GROUP rule": "f|r src_ip_prefix=10.0.0.0/8 dst_ip_prefix=::/0",
 	"TAM_SESSION":         "s type=drop-monitor collector=c", "TAM_SESSION_TABLE": "s collector=c",
 	"TAM_DROP_MONITOR_COUNTERS": "s",
-	"SYSLOG_SERVER":             "10.0.0.9", "TELEMETRY_CLIENT": "Subscription_s",
+	"SFLOW":                     "global", "SFLOW_COLLECTOR": "c collector_ip=10.0.0.9", "SFLOW_SESSION": "Ethernet0",
+	"SFLOW_SESSION_TABLE": "Ethernet0 sample_rate=1000",
+	"SYSLOG_SERVER":       "10.0.0.9", "TELEMETRY_CLIENT": "Subscription_s",
 	"TAM_TAILSTAMPING_COUNTERS": "s",
 	"TAM_ALTMARK_COUNTERS": "s GUARD=1 PERIOD=5 COLOUR=1 PACKETS=1 BYTES=64 CAPTURES=0 OUT_OF_WINDOW=0 FOREIGN_MARKS=0 " +
 		"READ_AT=5.000000000",

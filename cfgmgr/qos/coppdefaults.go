@@ -8,7 +8,7 @@ import (
 )
 
 // coppDefaults are the rows of COPP_GROUP and COPP_TRAP that SONiC ships beside CONFIG_DB (copp_cfg.json), as far as
-// this switch has the traps: it has none of NAT, sFlow and IGMP. A row of CONFIG_DB adds fields to the default of its
+// this switch has the traps: it has none of NAT and IGMP. A row of CONFIG_DB adds fields to the default of its
 // name and takes the place of those that both have; one without fields disables it.
 func coppDefaults() (groups, traps rows) {
 	group := func(action, priority, queue, rate string) swss.FieldValues {
@@ -39,6 +39,7 @@ func coppDefaults() (groups, traps rows) {
 		"udld":          trap("queue4_group3", "udld", "true"),
 		"ip2me":         trap("queue1_group1", "ip2me", "true"),
 		"macsec":        trap("queue4_group1", "eapol", "false"),
+		"sflow":         trap("queue2_group1", "sample_packet", "false"),
 		"neighbor_miss": trap("queue1_group3", "neighbor_miss", "true"),
 	}
 	return groups, traps

@@ -208,15 +208,15 @@ func parseWires(ports []string) (map[string]string, error) {
 }
 
 func newRun() *cobra.Command {
-	c := &cobra.Command{Use: "run tammgrd|orchagent|syncd|mgmtd|hostd|fpmsyncd|hostifd",
+	c := &cobra.Command{Use: "run tammgrd|orchagent|syncd|mgmtd|hostd|sflowd|fpmsyncd|hostifd",
 		Short: "Run one daemon alone, on an external Redis",
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("which daemon? tammgrd, orchagent, syncd, mgmtd, hostd, fpmsyncd or hostifd")
+			return usagef("which daemon? tammgrd, orchagent, syncd, mgmtd, hostd, sflowd, fpmsyncd or hostifd")
 		}}
 	c.AddCommand(
 		newDaemon("tammgrd", "The managers: CONFIG_DB to APPL_DB", device.RunManagers),
 		newDaemon("orchagent", "The orchs: APPL_DB to SAI calls in ASIC_DB", device.RunOrchagent),
-		newRunSyncd(), newRunMgmtd(), newRunHostd(), newRunFPMSyncd(), newRunHostIfd(),
+		newRunSyncd(), newRunMgmtd(), newRunHostd(), newRunSFlowd(), newRunFPMSyncd(), newRunHostIfd(),
 		newRunRedis(), newRunPorts())
 	return c
 }
@@ -234,8 +234,21 @@ func newRunHostd() *cobra.Command {
 	return c
 }
 
+func newRunSFlowd() *cobra.Command {
+	var samples string
+	c := newDaemon("sflowd", "The sFlow agent: samples, drops and counters to collectors",
+		func(ctx context.Context, r *swss.Redis, common device.Common) error {
+			if samples == "" {
+				return usagef("--sample-port: want the path of the socket at which syncd serves samples")
+			}
+			return device.RunSFlowd(ctx, r, device.SamplesAtSocket(samples), common)
+		})
+	c.Flags().StringVar(&samples, "sample-port", "", "the Unix socket at which syncd serves what the chip samples")
+	return c
+}
+
 func newRunSyncd() *cobra.Command {
-	var profile, cpu string
+	var profile, cpu, samples string
 	var ports []string
 	var oracle int
 	run := func(ctx context.Context, r *swss.Redis, common device.Common) error {
@@ -243,7 +256,7 @@ func newRunSyncd() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		chip.CPUPort = cpu
+		chip.CPUPort, chip.SamplePort = cpu, samples
 		return device.RunSyncd(ctx, r, chip, common)
 	}
 	c := newDaemon("syncd", "The ASIC: ASIC_DB to the simulated chip", run)
@@ -252,6 +265,8 @@ func newRunSyncd() *cobra.Command {
 	c.Flags().StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface (may be repeated)")
 	c.Flags().StringVar(&cpu, "cpu-port", "",
 		"serve the chip's CPU port, frames punted and frames to send, at this Unix socket, to one client")
+	c.Flags().StringVar(&samples, "sample-port", "",
+		"serve the packets that the chip samples or drops at this Unix socket, to one client: sflowd")
 	return c
 }
 

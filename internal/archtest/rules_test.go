@@ -59,7 +59,7 @@ var rules = []room{
 	{name: "lab/figure", modules: []string{gonumplot}},
 	{name: "lab/programs", below: []string{"tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xsync, xsys}, clock: true,
-		below: []string{"device/fault", "device/packettrace", "cpuport", "hoststack/hostd", "hoststack/lacpd", "hoststack", "mgmt", "mgmt/access", "mgmt/metrics", "mgmt/restconf", "mgmt/configfile", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record", "device/sender",
+		below: []string{"device/fault", "device/packettrace", "cpuport", "hoststack/hostd", "hoststack/lacpd", "hoststack/sflow", "hoststack", "mgmt", "mgmt/access", "mgmt/metrics", "mgmt/restconf", "mgmt/configfile", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "cfgmgr/sflow", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record", "device/sender",
 			"orch", "sairedis", "saisim", "saisim/drop", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan", "hostif"}},
 	{name: "device/packettrace", below: []string{"saisim", "saisim/config", "saisim/drop", "swss", "schema"}}, // packets, and names
 	{name: "device/logs", clock: true}, // the form and the amount of the log
@@ -83,10 +83,12 @@ var rules = []room{
 	{name: "collector", below: []string{"tam/recordplan", "tam/ifa", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{ddsketch, gopacket}},
 
 	{name: "hoststack/hostd", below: []string{"hoststack/lacpd", "cfgmgr/forward", "cpuport", "hoststack", "orch", "schema", "swss"}},
+	{name: "hoststack/sflow", below: []string{"cfgmgr/forward", "cpuport", "orch", "schema", "swss", "tam/sflow"}}, // the sFlow agent
 	{name: "hoststack/lacpd", below: []string{"cfgmgr/forward", "cpuport", "hoststack", "orch", "schema", "swss"}}, // for hostd, and beside hostifd
 	{name: "tammgr", below: []string{"cfgmgr/forward", "orch", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record"}},
 	{name: "cfgmgr/qos", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
 	{name: "cfgmgr/ports", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
+	{name: "cfgmgr/sflow", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
 	{name: "cfgmgr/routes", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
 	{name: "cfgmgr/forward", below: []string{"orch", "schema", "swss"}, modules: []string{goredis}}, // what all managers share
 	{name: "orchagent/ports", below: []string{"orch", "sai", "schema", "swss"}},
@@ -133,6 +135,7 @@ var rules = []room{
 	{name: "tam/altmark"},
 	{name: "tam/dropreport", below: []string{"tam/ipfix"}}, // what stands in reports of drops
 	{name: "tam/ipfix"}, // the protocol, without sockets
+	{name: "tam/sflow"}, // likewise
 	{name: "tam/sketch", below: []string{"tam/flymon"}}, // estimators
 	{name: "saisim/cmu", below: []string{"tam/flymon"}}, // CMU groups, and nothing else of a chip
 	{name: "tam/flymon"},

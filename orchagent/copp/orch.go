@@ -62,7 +62,7 @@ type group struct {
 // trapTypes has SAI's traps where their names are not SONiC's in capitals.
 var trapTypes = map[string]sai.Enum{
 	"arp_req": sai.HostifTrapTypeArpRequest, "arp_resp": sai.HostifTrapTypeArpResponse,
-	"neigh_discovery": sai.HostifTrapTypeIPv6NeighborDiscovery,
+	"neigh_discovery": sai.HostifTrapTypeIPv6NeighborDiscovery, "sample_packet": sai.HostifTrapTypeSamplepacket,
 }
 
 // trapType returns SAI's trap of a name.

@@ -15,6 +15,7 @@ type Table uint8
 const (
 	SwitchTable Table = iota
 	PoolTable
+	SamplerTable
 	PortTable
 	LAGTable
 	BridgePortTable
@@ -81,6 +82,7 @@ type Row interface{ key() Key }
 
 func (r Switch) key() Key       { return Key{Table: SwitchTable} }
 func (r Pool) key() Key         { return Key{Table: PoolTable, Of: uint64(r.Index)} }
+func (r Sampler) key() Key      { return Key{Table: SamplerTable, ID: r.ID} }
 func (r Port) key() Key         { return Key{Table: PortTable, ID: r.ID} }
 func (r LAG) key() Key          { return Key{Table: LAGTable, ID: r.ID} }
 func (r BridgePort) key() Key   { return Key{Table: BridgePortTable, ID: r.ID} }
@@ -183,6 +185,8 @@ func (t *Tables) addPort(r Row) bool {
 		t.Switch = r
 	case Pool:
 		t.Pools = append(t.Pools, r)
+	case Sampler:
+		t.Samplers = append(t.Samplers, r)
 	case Port:
 		t.Ports = append(t.Ports, r)
 	case LAG:

@@ -24,6 +24,7 @@ type Tables struct {
 	Traps       []TrapRule
 	TrapDefault TrapDefault
 	TAMInts     []TAMInt
+	Samplers    []Sampler
 	ACLs
 	Routing
 	Mirrors []Mirror
@@ -94,6 +95,8 @@ type Port struct {
 	// that leave here.
 	IngressMirrors, EgressMirrors []ID
 	TAMs                          []ID // that have drops reported of what comes in here
+	// Samplers of all frames that enter the pipe from here, and of all that leave here; none: none.
+	IngressSampler, EgressSampler ID
 	QoS                           QoS
 }
 
@@ -254,6 +257,14 @@ type IFA struct {
 	Request, Action     uint8 // vectors
 	HopLimit, MaxLength uint8
 	Sample              uint32 // an initiator takes one packet in so many
+}
+
+// A Sampler has the CPU given one of so many frames, which it chooses at random, at each port by itself.
+type Sampler struct {
+	ID       ID
+	Rate     uint32 // one in so many; at least 1
+	Shared   bool   // not by itself: the frames of all its ports, in one direction, are as those of one
+	Truncate int    // bytes of the frame that the CPU is given; 0: all
 }
 
 // An MSSClamp lowers the MSS in TCP segments with SYN that a filter matches, as they came in, so that the segments

@@ -50,7 +50,8 @@ const (
 	TrapL3MTU
 	TrapTTL
 
-	TrapTAM // none of these: a report of a drop, which the chip has made
+	TrapSample // a packet that a sampler has chosen: the one trap that a copy has of its own
+	TrapTAM    // none of these: a report of a drop, which the chip has made
 	NumTraps
 )
 
@@ -91,6 +92,7 @@ var trapNames = [NumTraps]struct{ name, sai string }{
 	TrapNeighborMiss: {"neighbor_miss", "NEIGHBOR_MISS"},
 	TrapL3MTU:        {"l3_mtu_error", "L3_MTU_ERROR"},
 	TrapTTL:          {"ttl_error", "TTL_ERROR"},
+	TrapSample:       {"sample_packet", "SAMPLEPACKET"},
 	TrapTAM:          {"tam", ""},
 }
 

@@ -22,6 +22,7 @@ type driver struct {
 	sketch   *sketching
 	wires    *wires
 	reporter *reporter
+	samples  *samples
 	vector   int // how many packets pass the ingress pipe together, at most; 0: event by event
 	together [maxVector]entering
 }
@@ -100,6 +101,7 @@ func (c *driver) enterAll(to Cycle) {
 	n := 0
 	calm := c.ingress.calm() && c.ingress.programs.program == nil && !c.ingress.acl.vlanACLs[stageIngress]
 	for c.enter.Len() > 0 && c.enter.First().at <= to {
+		c.samples.enters(c.port(c.enter.First().pk.in), c.enter.First().pk)
 		n = c.gather(n, c.enter.First().at, c.enter.First().pk)
 		c.enter.Pop()
 	}
@@ -114,10 +116,11 @@ func (c *driver) enterAll(to Cycle) {
 			c.arriving.n--
 			if p, pk := c.byID[cp.lane], cp.pk; c.macs.received(p, pk) {
 				// Frames enter in the order in which they have come, whenever that is.
-				switch at := c.macs.enters(cp.at); {
-				case at > to:
+				at := c.macs.enters(cp.at)
+				if at > to {
 					c.enter.Push(timed{at, pk})
-				case !calm || !p.calm || at > c.bridge.fdb.sweepAt || !c.ingress.usual(p, pk, at):
+				} else if c.samples.enters(p, pk) || !calm || !p.calm || at > c.bridge.fdb.sweepAt ||
+					!c.ingress.usual(p, pk, at) {
 					n = c.gather(n, at, pk)
 				}
 			}
@@ -269,6 +272,7 @@ func (c *driver) handle(e event) {
 		}
 		pk := c.enter.First().pk
 		c.enter.Pop()
+		c.samples.enters(c.port(pk.in), pk)
 		c.ingress.run([]entering{{at: e.at, pk: pk}})
 	case classReceived:
 		for cp := c.arriving.take(e.at); cp != nil; cp = cp.next {

@@ -30,6 +30,8 @@ func (c *Engine) applyPorts(row config.Row, gone bool) {
 	switch r := row.(type) {
 	case config.Switch:
 		c.applySwitch(r, gone)
+	case config.Sampler:
+		c.mirrors.samples.applySampler(r, gone)
 	case config.Port:
 		c.macs.applyPort(r, gone)
 	case config.LAG:
@@ -111,7 +113,7 @@ func (c *Engine) derive() {
 			p.tables[stage] = c.acl.lookups(p.tables[stage][:0], points)
 		}
 		p.in.untagged = p.in.vlan(&c.vlans)
-		p.bare = len(p.tables[stageEgress]) == 0 && p.mirror[stageEgress] == 0
+		p.bare = len(p.tables[stageEgress]) == 0 && p.mirror[stageEgress] == 0 && p.samplers[stageEgress] == nil
 		p.calm = p.isCalm(c.recorders)
 	}
 	c.acl.preIngress = c.acl.lookups(c.acl.preIngress[:0], []config.ID{c.acl.switchACL[config.PreIngress]})

@@ -72,8 +72,9 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 		c.fates.dropInside(p, cp, fixed, runs, drop.EgressProgram)
 		return 0, false
 	}
-	if mirrors &^= c.recorders; mirrors != 0 {
-		c.mirrorAtEnd(mirrors, *cp)
+	mirrors &^= c.recorders
+	if x := p.samplers[stageEgress].choose(stageEgress, &p.sampling[stageEgress]); mirrors != 0 || x.from != nil {
+		c.copiedAtEnd(mirrors, x, p, *cp)
 	}
 	if cp.session != nil {
 		fixed |= describe.Stamp.Ran()
@@ -114,9 +115,9 @@ func (c *egressPipe) letThrough(p *port, cp *copyOf, fixed describe.Marks, runs 
 	}
 }
 
-// mirrorAtEnd has a copy mirrored when it is through the egress pipe.
-func (c *egressPipe) mirrorAtEnd(set uint64, cp copyOf) { // its own: the copy leaves before
-	cp.head = c.programs.copyHeading(cp.head)
+// copiedAtEnd has a copy mirrored and sampled when it is through the egress pipe of a port.
+func (c *egressPipe) copiedAtEnd(set uint64, x sampleDue, p *port, cp copyOf) { // its own: the copy leaves before
+	cp.head, cp.lane = c.programs.copyHeading(cp.head), p.id
 	cp.ifa = nil
-	c.leave(mirroring{set: set, copy: cp})
+	c.leave(mirroring{set: set, due: x, copy: cp})
 }

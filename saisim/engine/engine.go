@@ -59,12 +59,14 @@ func (c *Engine) wire() {
 	c.queues = queues{core: &c.core, watch: &c.watch, fates: &c.fates, egress: &c.egress, wires: &c.wires}
 	c.mirrors = mirrors{
 		core: &c.core, watch: &c.watch, programs: &c.programs, recording: &c.recording, fates: &c.fates,
-		bridge: &c.bridge, queues: &c.queues,
+		bridge: &c.bridge, queues: &c.queues, samples: samples{
+			core: &c.core, watch: &c.watch, fates: &c.fates, traps: &c.traps, egress: &c.egress, wires: &c.wires,
+		},
 	}
 	c.ingress = ingressPipe{
 		core: &c.core, watch: &c.watch, programs: &c.programs, recording: &c.recording, fates: &c.fates,
 		traps: &c.traps, bridge: &c.bridge, router: &c.router, acl: &c.acl, clamps: &c.clamps, queues: &c.queues,
-		mirrors: &c.mirrors, wires: &c.wires,
+		mirrors: &c.mirrors, samples: &c.mirrors.samples, wires: &c.wires,
 	}
 	c.macs = macs{
 		core: &c.core, watch: &c.watch, programs: &c.programs, recording: &c.recording, fates: &c.fates,
@@ -79,7 +81,8 @@ func (c *Engine) wire() {
 	}
 	c.driver = driver{
 		core: &c.core, macs: &c.macs, ingress: &c.ingress, bridge: &c.bridge, mirrors: &c.mirrors,
-		queues: &c.queues, sketch: &c.sketch, wires: &c.wires, reporter: &c.reporter, vector: maxVector,
+		queues: &c.queues, sketch: &c.sketch, wires: &c.wires, samples: &c.mirrors.samples, reporter: &c.reporter,
+		vector: maxVector,
 	}
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"tamtam/saisim/config"
 	"tamtam/saisim/describe"
 	"tamtam/saisim/drop"
 	"tamtam/tam/record"
@@ -86,6 +87,9 @@ func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
 	}
 	if d.Trap = pk.trapOf(why); punted {
 		d.Trap = pk.trap
+	}
+	if t.sample {
+		t.sample, d.Trap = false, config.TrapSample
 	}
 	if t.ring != nil && !punted {
 		c.notePath(cp, d)

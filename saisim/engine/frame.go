@@ -56,6 +56,8 @@ type Out struct {
 	Queue   uint8       // of the CPU port, in which the CPU has it
 	// VLAN is that in which a frame for the CPU came in; 0: at a router interface of a port or LAG.
 	VLAN uint16
+	// Sample says what a sample is of.
+	Sample Sample
 }
 
 const ethernetHeader = 14

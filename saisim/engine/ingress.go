@@ -23,6 +23,7 @@ type ingressPipe struct {
 	clamps    *clamping
 	queues    *queues
 	mirrors   *mirrors
+	samples   *samples
 	wires     *wires
 }
 
@@ -216,13 +217,13 @@ func (c *ingressPipe) lookup(x *entering) {
 // finish is the end of the pipe.
 func (c *ingressPipe) finish(p *port, pk *packet) {
 	v := &pk.verdict
-	if v.kind == toNobody && !v.cpu && pk.mirrors == 0 && pk.record == nil {
+	if v.kind == toNobody && !v.cpu && pk.mirrors == 0 && pk.record == nil && !pk.sampled() {
 		c.goesNowhere(p, pk)
 		return
 	}
 	pk.own.session, pk.ecn = pk.stamp, pk.h.ecn()
-	pk.plain = !c.stepping && v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && pk.run == nil && pk.graph == nil &&
-		!pk.meetsIFA() && !pk.chosen
+	pk.plain = !c.stepping && !pk.sampled() && !pk.meetsIFA() && !pk.chosen &&
+		v.kind == toBridgePort && !v.cpu && pk.mirrors == 0 && pk.run == nil && pk.graph == nil
 	pk.to = v.to
 	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
 }

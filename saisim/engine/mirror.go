@@ -17,6 +17,7 @@ type mirrors struct {
 	fates     *fates
 	bridge    *bridge
 	queues    *queues
+	samples   samples
 }
 
 // applyMirror compiles a session.
@@ -91,6 +92,9 @@ func (c *mirrors) mirrorLeaving() {
 		c.recording.spareTaken = append(c.recording.spareTaken, m.taken)
 	} else {
 		c.mirror(m.set, &m.copy)
+		if m.due.from != nil {
+			c.samples.leavesPort(&m)
+		}
 		c.freeIFA(&m.copy)
 	}
 	c.fates.release(m.copy.pk)

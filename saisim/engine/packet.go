@@ -178,12 +178,16 @@ type asked struct {
 
 // askers are who else wants a packet, or to hear of it.
 type askers struct {
-	mirrors uint64  // ingress mirror sessions, by index
-	record  *choice // sessions that record it; nil: none
+	mirrors uint64    // ingress mirror sessions, by index
+	due     sampleDue // the CPU, by a sampler
+	record  *choice   // sessions that record it; nil: none
 	// events are those to which an ACL entry has its drops reported; eventsOf is which they were.
 	events   eventSet
 	eventsOf uint32
 }
+
+// sampled reports whether the sampler of its port has chosen it; then it is neither plain nor usual.
+func (p *passing) sampled() bool { return p.due.from != nil }
 
 // whole fills what is in passing of a usual packet that meets something unusual after the ingress pipe.
 func (p *packet) whole() {
@@ -437,13 +441,14 @@ func (pk *packet) sofar() passed {
 	return p
 }
 
-// A mirroring is a copy in the egress pipe of which mirror sessions take copies
+// A mirroring is a copy in the egress pipe of which mirror sessions and a sampler take copies
 // at its end, or one of which there are record copies.
 type mirroring struct {
 	at    Cycle
 	set   uint64
 	copy  copyOf
-	taken *taken // record copies; nil: mirror copies
+	due   sampleDue
+	taken *taken // record copies; nil: mirror copies, and samples
 }
 
 // tos returns a traffic class with the marks in its DSCP.
@@ -476,4 +481,16 @@ type ifaWork struct {
 	queue   uint8     // there, and the bytes that were in it
 	depth   uint32
 	leaves  Cycle
+}
+
+// cameIn is the VLAN that the packet came in, 0 at a router interface of a port or LAG. One that is routed has another
+// by now.
+func (pk *packet) cameIn() uint16 {
+	switch {
+	case pk.router == nil:
+		return pk.vid
+	case pk.router.vlan != nil:
+		return pk.router.vlan.id
+	}
+	return 0
 }

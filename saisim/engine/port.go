@@ -19,7 +19,8 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 		return
 	}
 	if p == nil {
-		p = &port{name: r.ID, id: r.Port, queues: tm.NewPort[*copyOf](c.queues.buffer, uint16(r.Port), int(c.prof.Queues))}
+		p = &port{name: r.ID, id: r.Port, sampling: [2]sampling{{stream: 2 * uint64(r.Port)}, {stream: 2*uint64(r.Port) + 1}},
+			queues: tm.NewPort[*copyOf](c.queues.buffer, uint16(r.Port), int(c.prof.Queues))}
 		c.ids[r.ID], c.byID[p.id] = p, p
 		i, _ := slices.BinarySearchFunc(c.ports, p.id, func(p *port, id PortID) int { return int(p.id) - int(id) })
 		c.ports = slices.Insert(c.ports, i, p)
@@ -32,6 +33,7 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 	p.acl = [2]config.ID{r.IngressACL, r.EgressACL}
 	p.tams = r.TAMs
 	p.mirrors = [2][]config.ID{r.IngressMirrors, r.EgressMirrors}
+	p.samplers = [2]*sampler{at[*sampler](c.core, r.IngressSampler), at[*sampler](c.core, r.EgressSampler)}
 	p.class = qosClass{r.QoS.DSCP, r.QoS.Dot1p, r.QoS.DefaultTC, r.QoS.Queue}
 	for i, s := range r.QoS.Queues {
 		p.queues.Configure(i, s)

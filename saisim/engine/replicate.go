@@ -25,29 +25,8 @@ func (c *ingressPipe) copies(pk *packet) {
 		pk.plain, pk.verdict.kind, pk.verdict.to = false, toBridgePort, pk.to
 	}
 	v := &pk.verdict
-	n := 0
-	why := pk.why
-	switch v.kind {
-	case toBridgePort:
-		n, why = c.toBridgePort(pk, v.to)
-	case toPort:
-		n = 1
-		c.queues.enqueue(v.port, c.copy(pk, v.port.bridgePort.tagging(pk)))
-	case toLAG:
-		if p := c.bridge.member(v.lag, pk); p != nil {
-			n = 1
-			c.queues.enqueue(p, c.copy(pk, v.lag.bridgePort.tagging(pk)))
-		} else {
-			why = drop.NoLAGMember
-		}
-	case toVLAN:
-		for _, bp := range v.vlan.flood {
-			if bp != pk.source && bp.admin {
-				m, _ := c.toBridgePort(pk, bp)
-				n += m
-			}
-		}
-	}
+	n, out, why := c.toPorts(pk)
+	copies := n
 	if v.cpu {
 		n++
 		cp := c.copy(pk, tagAction{})
@@ -56,6 +35,9 @@ func (c *ingressPipe) copies(pk *packet) {
 	}
 	if pk.mirrors != 0 {
 		c.mirrors.mirror(pk.mirrors, &copyOf{pk: pk, raw: true})
+	}
+	if pk.sampled() {
+		c.samples.leavesPipe(pk, out, copies, why)
 	}
 	if n == 0 {
 		c.dropHere(pk, why)
@@ -71,20 +53,51 @@ func (c *ingressPipe) copies(pk *packet) {
 	c.fates.release(pk)
 }
 
-// toBridgePort queues a copy at a bridge port and returns the number of copies
-// made, 0 or 1.
-func (c *ingressPipe) toBridgePort(pk *packet, bp *bridgePort) (int, drop.Reason) {
+// toPorts queues the copies for ports, and returns how many they are, the port of the last one, and why there are none.
+func (c *ingressPipe) toPorts(pk *packet) (n int, out *port, why drop.Reason) {
+	v := &pk.verdict
+	why = pk.why
+	switch v.kind {
+	case toBridgePort:
+		out, why = c.toBridgePort(pk, v.to)
+	case toPort:
+		out = v.port
+		c.queues.enqueue(v.port, c.copy(pk, v.port.bridgePort.tagging(pk)))
+	case toLAG:
+		if out = c.bridge.member(v.lag, pk); out != nil {
+			c.queues.enqueue(out, c.copy(pk, v.lag.bridgePort.tagging(pk)))
+		} else {
+			why = drop.NoLAGMember
+		}
+	case toVLAN:
+		for _, bp := range v.vlan.flood {
+			if bp != pk.source && bp.admin {
+				if p, _ := c.toBridgePort(pk, bp); p != nil {
+					n, out = n+1, p
+				}
+			}
+		}
+		return n, out, why
+	}
+	if out != nil {
+		n = 1
+	}
+	return n, out, why
+}
+
+// toBridgePort queues a copy at a bridge port, and returns the port where it is; nil: there is none.
+func (c *ingressPipe) toBridgePort(pk *packet, bp *bridgePort) (*port, drop.Reason) {
 	p := bp.port
 	if bp.lag != nil {
 		if p = c.bridge.member(bp.lag, pk); p == nil {
-			return 0, drop.NoLAGMember
+			return nil, drop.NoLAGMember
 		}
 	}
 	if p == nil {
-		return 0, drop.NoDestination // the bridge port was removed meanwhile
+		return nil, drop.NoDestination // the bridge port was removed meanwhile
 	}
 	c.queues.enqueue(p, c.copy(pk, bp.tagging(pk)))
-	return 1, 0
+	return p, 0
 }
 
 // tagging returns what becomes of the packet's VLAN tag at the bridge port;
@@ -173,18 +186,6 @@ func (c *ingressPipe) punt(cp *copyOf, queue uint8) {
 	})
 	c.freeCopy(cp)
 	c.fates.release(pk)
-}
-
-// cameIn is the VLAN that the packet came in, 0 at a router interface of a port or LAG. One that is routed has another
-// by now.
-func (pk *packet) cameIn() uint16 {
-	switch {
-	case pk.router == nil:
-		return pk.vid
-	case pk.router.vlan != nil:
-		return pk.router.vlan.id
-	}
-	return 0
 }
 
 // dropHere drops a packet without copies that goes nowhere.

@@ -111,4 +111,5 @@ type dropTakers struct {
 	path    path // of it
 	// inside and behind say where it is: in the egress pipe, or behind it.
 	inside, behind bool
+	sample         bool // what is told next is the end of a sample
 }

@@ -37,6 +37,7 @@ func (s *Store) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeHostifTrapGroup: s.traps.trapGroupKind(),
 		sai.ObjectTypeHostifTrap:      s.traps.trapKind(),
 		sai.ObjectTypePolicer:         s.policerKind(),
+		sai.ObjectTypeSamplepacket:    s.samplerKind(),
 
 		sai.ObjectTypeACLTable:            s.acls.tableKind(),
 		sai.ObjectTypeACLEntry:            s.acls.entryKind(),

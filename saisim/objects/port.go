@@ -31,6 +31,7 @@ func (ps *ports) portKind() *kind {
 			sai.PortAttrPortVLANID, sai.PortAttrDefaultVLANPriority, sai.PortAttrDropTagged, sai.PortAttrDropUntagged,
 			sai.PortAttrIngressACL, sai.PortAttrEgressACL, sai.PortAttrTAMObject, sai.PortAttrMetaData,
 			sai.PortAttrIngressMirrorSession, sai.PortAttrEgressMirrorSession,
+			sai.PortAttrIngressSamplepacketEnable, sai.PortAttrEgressSamplepacketEnable,
 			sai.PortAttrQoSDefaultTC, sai.PortAttrQoSDSCPToTCMap, sai.PortAttrQoSDot1pToTCMap, sai.PortAttrQoSTCToQueueMap,
 			// read only
 			sai.PortAttrType, sai.PortAttrOperStatus, sai.PortAttrOperSpeed, sai.PortAttrSupportedSpeed,
@@ -159,6 +160,8 @@ func (ps *ports) portRow(o *object) (config.Row, error) {
 		IngressACL: o.refID(sai.PortAttrIngressACL), EgressACL: o.refID(sai.PortAttrEgressACL),
 		TAMs:           o.refIDs(sai.PortAttrTAMObject),
 		IngressMirrors: o.refIDs(sai.PortAttrIngressMirrorSession), EgressMirrors: o.refIDs(sai.PortAttrEgressMirrorSession),
+		IngressSampler: o.refID(sai.PortAttrIngressSamplepacketEnable),
+		EgressSampler:  o.refID(sai.PortAttrEgressSamplepacketEnable),
 	}
 	var err error
 	r.QoS, err = ps.portQoS(o, p)

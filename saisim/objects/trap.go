@@ -54,6 +54,7 @@ func trapTypes() map[sai.Enum]config.Trap {
 		sai.HostifTrapTypeNeighborMiss:              config.TrapNeighborMiss,
 		sai.HostifTrapTypeL3MTUError:                config.TrapL3MTU,
 		sai.HostifTrapTypeTTLError:                  config.TrapTTL,
+		sai.HostifTrapTypeSamplepacket:              config.TrapSample,
 	}
 }
 
@@ -98,10 +99,16 @@ func (ts *traps) trapKind() *kind {
 		},
 		enums: map[sai.AttrID][]sai.Enum{sai.HostifTrapAttrTrapType: types},
 		create: func(o *object) error {
+			if err := checkSampleTrap(o); err != nil {
+				return err
+			}
 			ts.putRule(o)
 			return nil
 		},
 		set: func(o *object, a sai.Attr) error {
+			if err := checkSampleTrap(o.with(a)); err != nil {
+				return err
+			}
 			ts.putRule(o.with(a))
 			return nil
 		},
@@ -112,8 +119,9 @@ func (ts *traps) trapKind() *kind {
 	}
 }
 
-// trapGroupKind makes trap groups. That of the switch itself is for all packets to the CPU that no trap object
-// is for, whatever its administrative state. Packets to the CPU do not wait in its queues: they say by which they came.
+// trapGroupKind makes trap groups. That of the switch itself is for all packets to the CPU that no trap object is
+// for, whatever its administrative state. Packets to the CPU do not wait in its queues: they say by which they
+// came.
 func (ts *traps) trapGroupKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{
@@ -151,4 +159,19 @@ func checkTrapGroup(o *object) error {
 			"queue %d, the CPU port has 0 to %d", q, config.NumCPUQueues-1)
 	}
 	return nil
+}
+
+// checkSampleTrap refuses that samples go elsewhere than to the CPU. Which way they go there is all that their trap
+// says.
+func checkSampleTrap(o *object) error {
+	if o.enum(sai.HostifTrapAttrTrapType) != sai.HostifTrapTypeSamplepacket {
+		return nil
+	}
+	switch o.enum(sai.HostifTrapAttrPacketAction) {
+	case sai.PacketActionTrap, sai.PacketActionCopy:
+		return nil
+	}
+	return badValue(sai.Attr{ID: sai.HostifTrapAttrPacketAction}, sai.StatusNotSupported,
+		"%s of samples, want trap or copy", sai.EnumName(sai.HostifTrapAttrPacketAction,
+			o.enum(sai.HostifTrapAttrPacketAction)))
 }

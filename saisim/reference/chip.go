@@ -73,6 +73,8 @@ type Chip struct {
 	Found func(id uint64, f saisim.Finding)
 	books saisim.Books
 	open  []*snapshot
+
+	choosings map[sharedChoosing]*choosing // of shared samplers
 }
 
 // A port has two MACs and a queue in front of the egress.
@@ -83,7 +85,8 @@ type port struct {
 	came     saisim.Cycle
 	arriving []arrival // on the ingress wire, whole at ready
 	scheduler
-	leaving []*transmission // in the egress MAC
+	leaving  []*transmission // in the egress MAC
+	choosing [2]choosing     // of samplers: as frames come in, and as they leave
 	saisim.PortCounters
 	in, out Frames
 }
@@ -126,6 +129,7 @@ type packet struct {
 	version             *version      // of the program
 	passage             *passage      // through it; nil: none
 	mirrors             []int         // ingress mirror sessions, by index
+	sample              *sample       // nil: not chosen at its entry
 	tables              []record.Step // that it ran in the ingress pipe
 	recordings          []recording
 	events              []config.ID // to which an ACL entry has its drops reported
@@ -152,7 +156,8 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		Recording: func(string) {}, Ended: func(Ending) {}, Dropped: func(saisim.Drop) {}, faults: &faults{},
 		recordCounts: map[recorderName]*RecordCounts{}, bareGraph: describe.Program(&prof, nil).Version,
 		sketching: newSketching(prof), flowAnalysis: newFlowAnalysis(), reporting: newReporting(),
-		flows: map[uint32]*flow{}, generations: map[uint32]uint64{},
+		choosings: map[sharedChoosing]*choosing{},
+		flows:     map[uint32]*flow{}, generations: map[uint32]uint64{},
 		start:  start,
 		served: ^saisim.PortID(0), // the lowest number begins
 	}
@@ -453,6 +458,7 @@ func (c *Chip) enterPipe() {
 	}
 	pk.faults, pk.graph, pk.epoch = c.faults, c.graphOf(pk.version), c.epoch
 	pk.entered, pk.conf, pk.port, pk.inPort, pk.number = c.now, c.conf, p, p.ID, p.Number
+	pk.sample = c.sees(c.conf, p.IngressSampler, p, false)
 	c.ingress.slots[0].pk = pk
 }
 

@@ -27,12 +27,12 @@ type sent struct {
 }
 
 func (s sent) String() string {
-	return fmt.Sprintf("port %d (in %d) at %d: len %d stamped %v id %x trap %v VLAN %d: %x", s.Port, s.In, s.At, s.Len, s.Stamped, s.ID, s.Trap, s.VLAN, s.bytes)
+	return fmt.Sprintf("port %d (in %d) at %d: len %d stamped %v id %x trap %v VLAN %d sample %+v: %x", s.Port, s.In, s.At, s.Len, s.Stamped, s.ID, s.Trap, s.VLAN, s.Sample, s.bytes)
 }
 
 func (s sent) equal(t sent) bool {
 	return s.Port == t.Port && s.In == t.In && s.At == t.At && s.Len == t.Len && s.Stamped == t.Stamped && s.ID == t.ID && s.Trap == t.Trap && s.VLAN == t.VLAN && s.Queue == t.Queue &&
-		bytes.Equal(s.bytes, t.bytes)
+		s.Sample == t.Sample && bytes.Equal(s.bytes, t.bytes)
 }
 
 // A pair is both engines, fed alike.
@@ -67,7 +67,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), analysed: analysedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts, keeps: seed%4 == 1, watched: seed%11 == 3})
+	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed), analysed: analysedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts, keeps: seed%4 == 1, watched: seed%11 == 3})
 	if err == nil {
 		p.chip.SetVector(vector)
 	}
@@ -82,6 +82,7 @@ type variant struct {
 	policed         *rand.Rand // what goes to the CPU is; nil: it is not
 	clamped         *rand.Rand // the MSS is, of some segments; nil: it is not
 	monitored       *rand.Rand // drops are reported; nil: they are not
+	sampled         *rand.Rand // frames are, at some ports; nil: none is
 	analysed        *rand.Rand // there is IFA; nil: there is none
 	// keepBursts: a policer whose burst was smaller for a while has fewer tokens than one whose was not, which is not
 	// to be in a case.
@@ -101,7 +102,7 @@ func policedOf(seed uint64) *rand.Rand {
 func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p := &pair{variant: v, saw: tally{}, journal: newJournal(), tableRecorder: newTableRecorder(), gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
 	p.gen.usual, p.policing, p.gen.keepBursts = v.usual, v.policed, v.keepBursts
-	p.clamping = v.clamped
+	p.clamping, p.samplers = v.clamped, v.sampled
 	p.analysing = v.analysed
 	p.monitoring = v.monitored
 	p.prof = p.profile()
@@ -144,12 +145,14 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.furnishPolicers()
 	p.furnishClamps()
 	p.furnishMonitors()
+	p.furnishSamplers()
 	p.configure() // what policers have depends on what they were
 	for n := p.IntN(30); n > 0; n-- {
 		p.anyOp()
 		p.policerOp()
 		p.clampOp()
 		p.monitorOp()
+		p.samplerOp()
 		p.ifaOp()
 		p.configure()
 		if v.usual {
@@ -225,6 +228,7 @@ func (p *pair) change() {
 		p.policerOp()
 		p.clampOp()
 		p.monitorOp()
+		p.samplerOp()
 		p.ifaOp()
 		p.configure()
 		return

@@ -80,6 +80,7 @@ type transmission struct {
 	did   stampResult
 	// mirrors are the egress mirror sessions; purged: the port was removed.
 	mirrors []int
+	sample  *sample // as it leaves; nil: not chosen
 	purged  bool
 }
 
@@ -282,6 +283,7 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 	}
 	t.mirrors = conf.noRecording(append(conf.sessionsOf(p.EgressMirrors),
 		conf.mirroring(hits, config.ActMirrorEgress)...))
+	t.sample = c.sees(conf, p.EgressSampler, p, true)
 	if s := stamping(conf, hits); s != nil {
 		t.stamp = s
 	}

@@ -33,6 +33,8 @@ type gen struct {
 	// policing is where random numbers for policers come from, so that other cases stay as they were without them; nil:
 	// there are no policers.
 	policing *rand.Rand
+	// samplers is likewise for samplers.
+	samplers *rand.Rand
 	// keepBursts leaves the bursts of policers as they are.
 	keepBursts bool
 	// monitoring is where random numbers for drop monitors come from; nil: there are none.

@@ -40,7 +40,7 @@ var mutants = []mutant{
 	{"a moved address is not seen", "engine/bridge.go", "e.to, e.seen = pk.source, c.now", "e.to = pk.source"},
 	{"what the CPU sends in a VLAN waits a cycle too long", "engine/cpu.go", "c.macs.enters(c.now + 1)", "c.macs.enters(c.now + 2)"},
 	{"what the CPU sends in a VLAN keeps what the FDB says", "engine/ingress.go", "pk.act, pk.fixed = 0, 0", "pk.act = 0"},
-	{"a punted frame has the VLAN that it was routed to", "engine/replicate.go", "case pk.router.vlan != nil:\n\t\treturn pk.router.vlan.id", "case true:\n\t\treturn pk.vid"},
+	{"a punted frame has the VLAN that it was routed to", "engine/packet.go", "case pk.router.vlan != nil:\n\t\treturn pk.router.vlan.id", "case true:\n\t\treturn pk.vid"},
 	{"a flood goes back where it came from", "engine/replicate.go", "bp != pk.source && bp.admin", "bp.admin"},
 	{"a LAG member that may not send sends", "engine/compile.go", "m.port.up && !m.egressDisabled", "m.port.up"},
 	{"a hop limit of 1 is routed", "engine/router.go", "case h.ttl <= 1:", "case h.ttl < 1:"},

@@ -96,13 +96,21 @@ func (conf *settings) way(t config.Trap) config.ToCPU {
 
 // policed reports whether a packet for the CPU is dropped, and counts it.
 func (c *Chip) policed(pk *packet) bool {
-	p := c.policers[c.conf.way(pk.trap).Policer]
+	id := c.conf.way(pk.trap).Policer
+	dropped := c.policedAs(pk, id)
+	if c.policers[id] != nil {
+		pk.find(saisim.Finding{Table: "policer", Entry: id, Hit: !dropped})
+	}
+	return dropped
+}
+
+// policedAs is policed for a packet that goes to the CPU past one policer.
+func (c *Chip) policedAs(pk *packet, id config.ID) bool {
+	p := c.policers[id]
 	if p == nil {
 		return false
 	}
-	drops := c.meters(p, pk.length+fcs)
-	pk.find(saisim.Finding{Table: "policer", Entry: p.ID, Hit: !drops})
-	return drops
+	return c.meters(p, pk.length+fcs)
 }
 
 // meters has a policer meter a frame of n bytes, and reports whether it drops it.

@@ -12,9 +12,10 @@ import (
 // replicate makes the copies of a packet that leaves the ingress pipe. It goes by
 // the configuration of this cycle: members of VLANs and LAGs, and their tagging.
 func (c *Chip) replicate(pk *packet) {
-	copies, why := 0, pk.why
+	copies, why, last := 0, pk.why, config.None
 	to := func(p config.ID, bp config.ID) {
 		copies++
+		last = p
 		c.enqueue(c.portWith(p), &outgoing{packet: pk, tag: c.conf.tagging(pk, bp)})
 	}
 	// toLAG and toBridge send a copy, or say why there is none.
@@ -49,11 +50,15 @@ func (c *Chip) replicate(pk *packet) {
 		}
 		why = drop.NoDestination
 	}
+	toPorts := copies
 	if pk.cpu {
 		copies++
 		c.toCPU(pk, copies == 1, why)
 	}
 	c.mirror(pk.mirrors, outgoing{packet: pk, raw: true})
+	if pk.sample != nil {
+		c.sampledIn(pk, toPorts, last, why)
+	}
 	if copies == 0 {
 		c.makeRecords(pk, pk.tables, fate{
 			why: why, out: record.NoPort, lane: saisim.CPUPort, queue: record.NoQueue, trap: pk.trapBehind(why),
@@ -139,7 +144,10 @@ func (c *Chip) dequeue(p *port) {
 	t.at = ceil(sfd)
 	plain := t.outgoing
 	plain.job = nil
-	c.later(func() { c.mirror(t.mirrors, plain) })
+	c.later(func() {
+		c.mirror(t.mirrors, plain)
+		c.sampledOut(t, plain)
+	})
 	c.recordCopy(&t.outgoing, p, 0)
 	if t.job != nil && !t.made() {
 		t.job.leaves = t.at

@@ -1,0 +1,237 @@
+package device
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/hoststack/sflow"
+	"tamtam/saisim"
+	"tamtam/saisim/drop"
+	"tamtam/saisim/profile"
+	"tamtam/schema"
+	"tamtam/swss"
+	wire "tamtam/tam/sflow"
+)
+
+// Each reason of the chip's has one in the registry, and no other has.
+func TestSFlowReasons(t *testing.T) {
+	all := sflow.Mappings()
+	for i, m := range all {
+		if i >= int(drop.NumReasons) || m.Why != drop.Reason(i).String() {
+			t.Errorf("%d is %q, want the chip's reasons in their order", i, m.Why)
+		}
+	}
+	if len(all) != int(drop.NumReasons) {
+		t.Errorf("%d reasons, the chip has %d", len(all), drop.NumReasons)
+	}
+}
+
+// An sflowTest is a switch with sFlow, and what its collectors have been sent.
+type sflowTest struct {
+	*testing.T
+	*Sim
+	got map[netip.AddrPort][]wire.Sample
+	n   map[netip.AddrPort]uint32
+	raw [][]byte
+}
+
+func sflowConfig() ConfigDB {
+	port := func(lane string) swss.FieldValues {
+		return swss.FieldValues{"lanes": lane, "speed": "10000", "admin_status": "up"}
+	}
+	return ConfigDB{
+		schema.CfgDeviceMetadata: {"localhost": {"mac": "02:00:00:00:00:aa"}},
+		schema.CfgPort:           {"Ethernet0": port("0"), "Ethernet1": port("1"), "Ethernet2": port("2")},
+		schema.CfgVLAN:           {"Vlan10": {"vlanid": "10"}},
+		schema.CfgVLANMember: {
+			"Vlan10|Ethernet0": {"tagging_mode": "untagged"}, "Vlan10|Ethernet1": {"tagging_mode": "untagged"},
+		},
+		schema.CfgLoopbackInterface: {"Loopback0": {}, "Loopback0|10.0.0.9/32": {}},
+		schema.CfgSFlow:             {"global": {"admin_state": "up", "polling_interval": "5", "drop_monitor_limit": "10"}},
+		schema.CfgSFlowCollector: {"a": {"collector_ip": "192.0.2.1"},
+			"b": {"collector_ip": "2001:db8::1", "collector_port": "7000"}, "c": {"collector_ip": "192.0.2.3"}},
+		schema.CfgSFlowSession: {
+			"all": {"sample_direction": "both"}, "Ethernet0": {"sample_rate": "256"}, "Ethernet1": {"sample_direction": "tx", "sample_rate": "300"},
+			"Ethernet2": {"admin_state": "down"}, "Ethernet9": {"sample_rate": "256"}, "Ethernet8": {"sample_rate": "9"},
+		},
+	}
+}
+
+func newSFlowTest(t *testing.T) *sflowTest {
+	t.Helper()
+	x := &sflowTest{T: t, got: map[netip.AddrPort][]wire.Sample{}, n: map[netip.AddrPort]uint32{}}
+	s, err := NewSim(t.Context(), SimConfig{Profile: profile.Small(), Config: sflowConfig(), SFlow: x.take})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Sim = s
+	t.Cleanup(func() { s.Close() })
+	s.Chip.SetOutput(func(o *saisim.Out) { s.Punt(o) })
+	if err := s.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// take is a collector: no datagram is missing.
+func (x *sflowTest) take(to netip.AddrPort, b []byte) error {
+	d, err := wire.Decode(bytes.Clone(b))
+	if x.n[to]++; err != nil || d.Sequence != x.n[to] || d.Agent != netip.MustParseAddr("10.0.0.9") {
+		x.Errorf("datagram %d to %s: %+v, %v", x.n[to], to, d, err)
+		return nil
+	}
+	x.got[to] = append(x.got[to], d.Samples...)
+	if to.Addr().Is4() {
+		x.raw = append(x.raw, bytes.Clone(b))
+	}
+	return nil
+}
+
+func (x *sflowTest) pass(d time.Duration) {
+	x.Helper()
+	if err := x.Advance(x.Context(), x.Chip.Now()+x.Chip.CycleAt(d)); err != nil {
+		x.Fatal(err)
+	}
+}
+
+// send has Ethernet0 receive frames: those that are good go to Ethernet1, the others are dropped for their source.
+func (x *sflowTest) send(good, bad int) {
+	x.Helper()
+	in, _ := x.Chip.PortByName("Ethernet0")
+	frame := append([]byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0, 0, 86}, make([]byte, 82)...)
+	for i := range good + bad {
+		frame[6] = 2
+		if i >= good {
+			frame[6] = 3 // a group
+		}
+		if err := x.Chip.Receive(in, x.Chip.Now()+200, saisim.Frame{Data: frame}); err != nil {
+			x.Fatal(err)
+		}
+		x.Chip.Advance(x.Chip.Now() + 200)
+		if i%500 == 0 {
+			x.pass(time.Microsecond)
+		}
+	}
+	x.pass(time.Millisecond)
+}
+
+// Two collectors are sent the same samples, drops and counters, and each says of how many it is one.
+func TestSFlow(t *testing.T) {
+	x := newSFlowTest(t)
+	const good, bad = 3000, 30
+	x.send(good, bad)
+	x.pass(11 * time.Second)
+	a, b := netip.MustParseAddrPort("192.0.2.1:6343"), netip.MustParseAddrPort("[2001:db8::1]:7000")
+	if len(x.got) != 2 || len(x.got[a]) != len(x.got[b]) || len(x.got[a]) == 0 {
+		t.Fatalf("sent to %d collectors, %d and %d samples", len(x.got), len(x.got[a]), len(x.got[b]))
+	}
+	flows, drops, counters := map[uint32][]*wire.FlowSample{}, []*wire.Discarded{}, map[uint32][]*wire.CounterSample{}
+	for _, s := range x.got[a] {
+		switch s := s.(type) {
+		case *wire.FlowSample:
+			flows[s.Source.Index] = append(flows[s.Source.Index], s)
+			if int(s.Sequence) != len(flows[s.Source.Index]) {
+				t.Errorf("flow sample %d of %d is %+v", len(flows[s.Source.Index]), s.Source.Index, s)
+			}
+		case *wire.Discarded:
+			if drops = append(drops, s); int(s.Sequence) != len(drops) {
+				t.Errorf("notification %d is %+v", len(drops), s)
+			}
+		case *wire.CounterSample:
+			counters[s.Source.Index] = append(counters[s.Source.Index], s)
+			if int(s.Sequence) != len(counters[s.Source.Index]) {
+				t.Errorf("counter sample %+v", s)
+			}
+		}
+	}
+	x.wantFlows(flows, good, bad)
+	if len(drops) != 10 {
+		t.Errorf("%d notifications of %d drops, want 10", len(drops), bad)
+	}
+	for _, d := range drops {
+		if d.Reason != wire.SourceMACMulticast || d.Input != 1 || d.Output != 0 || d.Trap.Name != "source-address" ||
+			d.Header.Length != 104 || d.Header.Bytes[6] != 3 {
+			t.Errorf("%+v of %+v", d, d.Header)
+		}
+	}
+	last := counters[1][len(counters[1])-1].Generic
+	if len(counters) != 2 || len(counters[1]) < 2 || last.InUnicast != good+bad || last.InOctets != (good+bad)*104 ||
+		last.InDiscards != bad || last.Speed != 10e9 || last.Status != 3 || last.Promiscuous != wire.Unknown32 {
+		t.Errorf("counters of %d ports, of Ethernet0 at last %+v", len(counters), last)
+	}
+	x.wantTold(map[string]string{
+		"SFLOW_TABLE|global": "active ", "SFLOW_COLLECTOR_TABLE|a": "active ", "SFLOW_SESSION_TABLE|all": "active ",
+		"SFLOW_COLLECTOR_TABLE|c":       "failed there are 2 collectors before it by name, want at most 2 in all",
+		"SFLOW_SESSION_TABLE|Ethernet0": "active ", "SFLOW_SESSION_TABLE|Ethernet9": `pending port "Ethernet9" does not exist`,
+		"SFLOW_SESSION_TABLE|Ethernet8": `failed `,
+	})
+	row, _, err := swss.NewTable(x.Redis.DB(swss.CountersDB), schema.CountersSFlow).Get(t.Context(), "sflowd")
+	if err != nil || row["discards-suppressed"] != fmt.Sprint(bad-10) || row["drop-queue-full"] != "0" {
+		t.Errorf("%v, %v", row, err)
+	}
+}
+
+// wantFlows wants the flow samples of Ethernet0 as packets came in, and of Ethernet1 as they left.
+func (x *sflowTest) wantFlows(flows map[uint32][]*wire.FlowSample, good, bad int) {
+	x.Helper()
+	in, out := flows[1], flows[2]
+	if len(flows) != 2 || len(in) < 4 || len(in) > 30 {
+		x.Fatalf("samples of %d ports, %d of Ethernet0, want about %d", len(flows), len(in), (good+bad)/256)
+	}
+	for _, f := range in {
+		if f.Rate != 256 || f.Input.Value != 1 || f.Output.Format == wire.Single && f.Output.Value != 2 || f.Drops != 0 ||
+			f.Header.Length != 104 || f.Header.Stripped != 4 || len(f.Header.Bytes) != 100 || int(f.Pool) > good+bad {
+			x.Errorf("%+v of %+v", f, f.Header)
+		}
+	}
+	if len(out) < 3 || len(out) > 30 {
+		x.Errorf("%d samples of Ethernet1, want about %d", len(out), good/300)
+	}
+	for _, f := range out {
+		if f.Rate != 300 || int(f.Pool) > good || f.Input.Value != 1 || f.Output.Value != 2 {
+			x.Errorf("%+v", f)
+		}
+	}
+}
+
+// wantTold wants status and reason, or how that begins, of rows of STATE_DB.
+func (x *sflowTest) wantTold(want map[string]string) {
+	x.Helper()
+	for key, told := range want {
+		table, name, _ := strings.Cut(key, "|")
+		row, _, err := swss.NewTable(x.Redis.DB(swss.StateDB), table).Get(x.Context(), name)
+		if got := row["status"] + " " + row["reason"]; err != nil || !strings.HasPrefix(got, told) || told[len(told)-1] == ' ' &&
+			told != "failed " && got != told {
+			x.Errorf("%s: %q, want %q; %v", key, got, told, err)
+		}
+	}
+}
+
+// When sFlow goes down nothing is sampled any more, and nothing of it is left in the chip.
+func TestSFlowDown(t *testing.T) {
+	x := newSFlowTest(t)
+	if n := len(x.Chip.Tables().Samplers); n != 2 {
+		t.Errorf("%d samplers, want one of each rate", n)
+	}
+	table := swss.NewTable(x.Redis.DB(swss.ConfigDB), schema.CfgSFlow)
+	if err := table.Set(t.Context(), "global", swss.FieldValues{"admin_state": "down"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(x.Chip.Tables().Samplers); n != 0 {
+		t.Errorf("%d samplers are left", n)
+	}
+	x.wantTold(map[string]string{"SFLOW_SESSION_TABLE|Ethernet0": "pending sFlow is down: admin_state of SFLOW|global",
+		"SFLOW_COLLECTOR_TABLE|a": "pending sFlow is down: admin_state of SFLOW|global", "SFLOW_TABLE|global": "active "})
+	x.send(600, 0)
+	x.pass(7 * time.Second)
+	if len(x.got) != 0 {
+		t.Errorf("sent %v", x.got)
+	}
+}

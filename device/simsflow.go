@@ -1,0 +1,79 @@
+package device
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+
+	"tamtam/cpuport"
+	"tamtam/hoststack/sflow"
+	"tamtam/orch"
+	"tamtam/saisim"
+)
+
+// A simSFlow is sflowd in simulated time; a nil one is none.
+type simSFlow struct {
+	sim   *Sim
+	d     *orch.Daemon
+	agent *sflow.Daemon
+	came  []sampledFrame // since it last worked
+	lost  uint64         // that found no room there
+}
+
+type sampledFrame struct {
+	in, out saisim.PortID
+	p       cpuport.Packet
+}
+
+func (s *Sim) startSFlow(send func(netip.AddrPort, []byte) error) {
+	x := &simSFlow{sim: s, d: orch.NewDaemon("sflowd", s.Redis, s.common.daemon())}
+	x.agent = sflow.New(sflow.Config{Daemon: x.d, Redis: s.Redis, Send: send,
+		Lost: func() (uint64, bool) { return x.lost, true }})
+	s.sflow = x
+	x.watch()
+}
+
+// watch has the chip tell of what it drops.
+func (x *simSFlow) watch() {
+	if x == nil {
+		return
+	}
+	chip := x.sim.Chip
+	chip.SetDropped(func(d *saisim.Drop) {
+		if !d.Mirror && !d.Punted && d.Trap.String() != trapSample {
+			x.take(dropPacket(chip.TrueTime(d.At), d), d.In, d.Port)
+		}
+	})
+}
+
+// sampled takes a sample. It may be called from the chip's output.
+func (x *simSFlow) sampled(o *saisim.Out) {
+	if x != nil {
+		x.take(samplePacket(x.sim.Chip, o), o.In, o.Sample.Port)
+	}
+}
+
+func (x *simSFlow) take(p cpuport.Packet, in, out saisim.PortID) {
+	if len(x.came) == cpuport.Queue {
+		x.lost++
+		return
+	}
+	p.Data = slices.Clone(p.Data)
+	x.came = append(x.came, sampledFrame{in, out, p})
+}
+
+// daemon returns the daemon, once it has what has come.
+func (x *simSFlow) daemon(ctx context.Context) []*orch.Daemon {
+	if x == nil {
+		return nil
+	}
+	came := x.came
+	x.came = nil
+	_ = x.d.Do(ctx, func() { // fails only when ctx ends, and then the step does
+		for _, f := range came {
+			f.p.Port, f.p.Sample.Out = x.sim.Chip.PortName(f.in), x.sim.Chip.PortName(f.out)
+			x.agent.Packet(&f.p)
+		}
+	})
+	return []*orch.Daemon{x.d}
+}

@@ -1,0 +1,213 @@
+// Package sflow makes SFLOW_SESSION_TABLE of APPL_DB into samplers of the ASIC: a SAMPLEPACKET object for each rate
+// that is asked for, and the ports that have it. Where samples go is the trap sample_packet's, of package copp.
+//
+// What belongs here: samplers, and the ports that they are of. Datagrams are sflowd's.
+package sflow
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Ports is what the orch needs to know about ports; portsorch implements it.
+type Ports interface {
+	// Port returns a port's object.
+	Port(name string) (oid sai.OID, lag string, ok bool)
+	// Changes names ports that came or are about to go: those are no longer found and must be released at once.
+	Changes() *orch.Topic[[]string]
+}
+
+// Config is what an [Orch] works with.
+type Config struct {
+	SAI    sai.API
+	Daemon *orch.Daemon
+	Redis  *swss.Redis
+	Ports  Ports
+}
+
+// An Orch owns the samplers of the ASIC. All its methods run on the daemon's goroutine.
+type Orch struct {
+	api      sai.API
+	log      *slog.Logger
+	ports    Ports
+	ledger   *orch.Ledger
+	applied  bool               // the view of the ASIC is complete
+	samplers map[uint32]sai.OID // by rate
+	bound    map[portAttr]sai.OID
+}
+
+// A portAttr is the attribute of a port that holds the sampler of one direction.
+type portAttr struct {
+	port sai.OID
+	attr sai.AttrID
+}
+
+// New registers the handler on the daemon.
+func New(cfg Config) *Orch {
+	o := &Orch{
+		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports,
+		samplers: map[uint32]sai.OID{}, bound: map[portAttr]sai.OID{},
+	}
+	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass,
+		orch.LedgerTable{Name: schema.AppSFlow}, orch.LedgerTable{Name: schema.AppSFlowSession})
+	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) {
+		if err := o.ledger.Settle(ctx); err != nil {
+			o.log.Error("STATE_DB is behind", "err", err)
+		}
+	})
+	return o
+}
+
+// ViewApplied says that syncd has applied the view to the ASIC. Until then nothing is created: while a view is
+// being made the ASIC is not asked whether it supports something, and anything unsupported would fail the whole
+// view.
+func (o *Orch) ViewApplied(ctx context.Context) error {
+	o.applied = true
+	return o.ledger.Settle(ctx)
+}
+
+// A plan is what the rows ask for.
+type plan struct {
+	rates map[portAttr]uint32
+	rows  map[portAttr]orch.RowKey
+}
+
+func row(port string) orch.RowKey { return orch.Row(schema.AppSFlowSession, port) }
+
+// plan computes the wanted state and says of rows that are not in it why.
+func (o *Orch) plan() plan {
+	p := plan{map[portAttr]uint32{}, map[portAttr]orch.RowKey{}}
+	waits := orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
+	for _, key := range o.ledger.Keys(schema.AppSFlow) {
+		k := orch.Row(schema.AppSFlow, key)
+		if _, err := schema.ParseSFlow(key, o.ledger.Rows[k]); err != nil {
+			o.ledger.Why[k] = err
+		}
+	}
+	for _, name := range o.ledger.Keys(schema.AppSFlowSession) {
+		k := row(name)
+		s, err := schema.ParseSFlowSampling(name, o.ledger.Rows[k])
+		oid, _, there := o.ports.Port(name)
+		switch {
+		case err != nil:
+		case !o.applied:
+			err = waits
+		case !there:
+			err = orch.Wait("port", name, "no port %s", name)
+		}
+		if err != nil {
+			o.ledger.Why[k] = err
+		}
+		if err != nil || o.ledger.Refused(k) {
+			continue
+		}
+		for attr, is := range map[sai.AttrID]bool{
+			sai.PortAttrIngressSamplepacketEnable: s.Received(), sai.PortAttrEgressSamplepacketEnable: s.Sent(),
+		} {
+			if is {
+				p.rates[portAttr{oid, attr}], p.rows[portAttr{oid, attr}] = s.Rate, k
+			}
+		}
+	}
+	return p
+}
+
+// pass brings the ASIC to what the rows ask for. What the ASIC refuses changes the plan.
+func (o *Orch) pass(ctx context.Context) error {
+	var p plan
+	for refused := -1; refused != len(o.ledger.Failed); {
+		refused = len(o.ledger.Failed)
+		o.ledger.Restart(nil)
+		p = o.plan()
+		o.unbind(ctx, &p)
+		o.bind(ctx, &p)
+	}
+	return o.sweep(ctx)
+}
+
+// unbind takes the sampler from ports that are to have none.
+func (o *Orch) unbind(ctx context.Context, p *plan) {
+	for _, at := range sorted(o.bound) {
+		if _, wanted := p.rates[at]; wanted {
+			continue
+		}
+		err := o.api.Set(ctx, sai.Obj(sai.ObjectTypePort, at.port), sai.Attr{ID: at.attr, Value: sai.NullOID})
+		if status, _ := sai.StatusOf(err); err != nil && status != sai.StatusItemNotFound {
+			o.log.Error("a port is still sampled", "port", at.port.String(), "err", err)
+			continue
+		}
+		delete(o.bound, at)
+	}
+}
+
+// bind gives ports their samplers, which are made for the first.
+func (o *Orch) bind(ctx context.Context, p *plan) {
+	for _, at := range sorted(p.rates) {
+		rate, k := p.rates[at], p.rows[at]
+		if o.ledger.Refused(k) {
+			continue
+		}
+		oid, err := o.sampler(ctx, rate)
+		if err == nil && o.bound[at] != oid {
+			if err = o.api.Set(ctx, sai.Obj(sai.ObjectTypePort, at.port), sai.Attr{ID: at.attr, Value: oid}); err == nil {
+				o.bound[at] = oid
+			}
+		}
+		if err != nil {
+			o.ledger.Fail(k, fmt.Sprintf("sample one in %d packets", rate), err)
+		}
+	}
+}
+
+// sampler returns the object of a rate.
+func (o *Orch) sampler(ctx context.Context, rate uint32) (sai.OID, error) {
+	if oid, ok := o.samplers[rate]; ok {
+		return oid, nil
+	}
+	attrs := []sai.Attr{
+		{ID: sai.SamplepacketAttrSampleRate, Value: sai.Uint(rate)},
+		{ID: sai.SamplepacketAttrType, Value: sai.SamplepacketTypeSlowPath},
+		{ID: sai.SamplepacketAttrMode, Value: sai.SamplepacketModeExclusive},
+	}
+	oid, err := o.api.Create(ctx, sai.ObjectTypeSamplepacket, attrs)
+	if err != nil {
+		return sai.NullOID, orch.AtAttr(err, sai.ObjectTypeSamplepacket, attrs)
+	}
+	o.samplers[rate] = oid
+	return oid, nil
+}
+
+// sweep removes the samplers that no port has any more.
+func (o *Orch) sweep(ctx context.Context) error {
+	var errs []error
+	used := slices.Collect(maps.Values(o.bound))
+	for _, rate := range slices.Sorted(maps.Keys(o.samplers)) {
+		oid := o.samplers[rate]
+		if slices.Contains(used, oid) {
+			continue
+		}
+		err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeSamplepacket, oid))
+		if err != nil && orch.Classify(err) != orch.Benign {
+			errs = append(errs, fmt.Errorf("the sampler of one in %d stays in the ASIC: %w", rate, err))
+			continue
+		}
+		delete(o.samplers, rate)
+	}
+	return errors.Join(errs...)
+}
+
+func sorted[V any](m map[portAttr]V) []portAttr {
+	return slices.SortedFunc(maps.Keys(m), func(a, b portAttr) int {
+		return cmp.Or(cmp.Compare(a.port, b.port), cmp.Compare(a.attr, b.attr))
+	})
+}

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
+)
+
+// samples choose frames, and hand them to the CPU.
+type samples struct {
+	*core
+	watch  *watch
+	fates  *fates
+	traps  *traps
+	egress *egressPipe
+	wires  *wires
+	told   Out
+}
+
+// applySampler compiles a sampler.
+func (c *samples) applySampler(r config.Sampler, gone bool) {
+	s := at[*sampler](c.core, r.ID)
+	switch {
+	case gone:
+		delete(c.ids, r.ID) // no port has it any more
+	case s == nil:
+		s = &sampler{Sampler: r}
+		for i := range s.shared {
+			s.shared[i].stream = sharedStream + uint64(i)
+		}
+		c.ids[r.ID] = s
+	default:
+		s.Sampler = r
+	}
+}
+
+// enters chooses a packet as it enters the ingress pipe, or not, and reports which.
+func (c *samples) enters(p *port, pk *packet) bool {
+	if p == nil || p.samplers[stageIngress] == nil {
+		return false
+	}
+	x := p.samplers[stageIngress].choose(stageIngress, &p.sampling[stageIngress])
+	if x.from == nil {
+		return false
+	}
+	pk.due = x
+	return true
+}
+
+// leavesPipe hands over a packet that was chosen, at the end of the ingress pipe: copies go to ports, the last to
+// out.
+func (c *samples) leavesPipe(pk *packet, out *port, copies int, why drop.Reason) {
+	s := Sample{Copies: uint16(copies), Port: CPUPort, Dropped: copies == 0 && !pk.verdict.cpu}
+	if s.Dropped {
+		s.Why = why
+	}
+	if out != nil {
+		s.Port, s.VLAN = out.id, pk.vid
+	}
+	if cp, queue := c.passes(pk, &pk.due); cp != nil {
+		c.wires.run(c.told.At)
+		c.now = c.told.At
+		c.hand(cp, &pk.due, s, pk.data, pk.length, queue)
+	}
+}
+
+// leavesPort hands over a copy that was chosen, at the end of the egress pipe of its port.
+func (c *samples) leavesPort(m *mirroring) {
+	s := Sample{Egress: true, Copies: 1, Port: m.copy.lane, VLAN: m.copy.pk.vid}
+	if cp, queue := c.passes(m.copy.pk, &m.due); cp != nil {
+		c.wires.run(c.told.At)
+		c.now = c.told.At
+		data, length := c.egress.unwrapped(&m.copy, false)
+		c.hand(cp, &m.due, s, data, length, queue)
+	}
+}
+
+// passes makes the copy for the CPU, and the policer of its trap lets it pass, or it is dropped: nil.
+func (c *samples) passes(pk *packet, x *sampleDue) (cp *copyOf, queue uint8) {
+	to := c.traps.cpu(config.TrapSample)
+	cp = c.copy(pk, tagAction{})
+	c.books.Copies++
+	if c.ledger != nil {
+		c.ledger.Copied(pk.id, 1)
+	}
+	if c.observer != nil {
+		c.watch.saw(MomentMirrored, pk, cp.number, CPUPort)
+	}
+	c.told = Out{At: c.now}
+	if to.policer == nil || to.policer.passes(c.now, uint64(pk.length+fcsLen)) {
+		return cp, to.queue
+	}
+	x.from.lost++
+	p := c.port(pk.in)
+	if p != nil {
+		p.totals.PolicedCopies++
+	}
+	if c.takers != nil {
+		c.takers.sample = true
+	}
+	own, noted := pk.met.policer, pk.noted // of the frame's own copy for the CPU
+	if c.noting {
+		pk.met.policer, pk.noted = to.policer.ID, noted|notedPolicer
+	}
+	c.fates.dropWith(p, cp, drop.Policer, Trail{}) // the trail is that of the frame, which goes on
+	if c.noting {
+		pk.met.policer, pk.noted = own, noted
+	}
+	c.freeCopy(cp)
+	return nil, 0
+}
+
+// hand hands a sample to the CPU. What leaves by ports up to now has come first.
+func (c *samples) hand(cp *copyOf, x *sampleDue, s Sample, data []byte, length int, queue uint8) {
+	pk := cp.pk
+	if x.truncate > 0 && len(data) > x.truncate {
+		data = data[:x.truncate]
+	}
+	c.books.ToCPU++
+	if c.observer != nil {
+		m := c.watch.moment(MomentPunted, pk, cp.number, CPUPort)
+		m.Data, m.Len = data, length
+		c.observer(m)
+	}
+	s.Rate, s.Pool, s.Lost = x.rate, x.pool, x.from.lost
+	c.told = Out{
+		Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, ID: pk.id, Trap: config.TrapSample, Queue: queue,
+		VLAN: pk.cameIn(), Sample: s,
+	}
+	c.out(&c.told)
+	c.freeCopy(cp)
+	c.fates.release(pk)
+}

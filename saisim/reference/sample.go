@@ -1,0 +1,120 @@
+package reference
+
+import (
+	"slices"
+
+	"tamtam/saisim"
+	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
+)
+
+// A choosing is what a sampler does with the frames of a port in one direction, or of all ports, if it is shared.
+type choosing struct {
+	stream     uint64
+	rate       uint32
+	gaps       uint64 // drawn for this rate
+	next       uint64 // the number of the frame that is chosen next
+	seen, lost uint64 // frames; samples that a policer dropped
+}
+
+// A sample is a frame that was chosen.
+type sample struct {
+	*choosing
+	config.Sampler
+	number uint64
+}
+
+// sharedChoosing names what a shared sampler does in a direction.
+type sharedChoosing struct {
+	sampler config.ID
+	egress  bool
+}
+
+// sees has a sampler see one more frame of a port, and returns the sample if it is chosen.
+func (c *Chip) sees(conf *settings, id config.ID, p *port, egress bool) *sample {
+	at := slices.IndexFunc(conf.Samplers, func(s config.Sampler) bool { return s.ID == id })
+	if id == config.None || at < 0 {
+		return nil
+	}
+	s := conf.Samplers[at]
+	x, direction := &p.choosing[0], uint64(0)
+	if egress {
+		x, direction = &p.choosing[1], 1
+	}
+	x.stream = uint64(p.Port.Port)*2 + direction
+	if s.Shared {
+		k := sharedChoosing{id, egress}
+		if c.choosings[k] == nil {
+			c.choosings[k] = &choosing{stream: 1<<20 + direction}
+		}
+		x = c.choosings[k]
+	}
+	x.seen++
+	if x.rate != s.Rate {
+		x.rate, x.gaps = s.Rate, 0
+		x.next = x.seen - 1 + x.gap()
+	}
+	if x.seen < x.next {
+		return nil
+	}
+	x.next += x.gap()
+	return &sample{x, s, x.seen}
+}
+
+// gap draws how many frames on the next sample is: the mix of SplitMix64, in the range of 1 to twice the rate less one.
+func (x *choosing) gap() uint64 {
+	x.gaps++
+	z := 0x9e3779b97f4a7c15 * (x.stream<<32 + x.gaps)
+	for _, step := range []struct {
+		shift  int
+		factor uint64
+	}{{30, 0xbf58476d1ce4e5b9}, {27, 0x94d049bb133111eb}} {
+		z = (z ^ z>>step.shift) * step.factor
+	}
+	z ^= z >> 31
+	return z%(uint64(x.rate)*2-1) + 1
+}
+
+// give has the CPU given a sample, or its trap's policer drops it.
+func (c *Chip) give(pk *packet, s *sample, told saisim.Sample, data []byte, length int) {
+	c.books.Copies++
+	if way := c.conf.way(config.TrapSample); c.policedAs(pk, way.Policer) {
+		s.lost++
+		p := c.portAt(pk.in)
+		if p != nil {
+			p.PolicedCopies++
+		}
+		d := pk.dropped(c.now)
+		d.Trap, d.own = config.TrapSample, []saisim.Finding{{Table: "policer", Entry: way.Policer}}
+		c.drop(p, d, drop.Policer)
+		return
+	}
+	if s.Truncate > 0 {
+		data = data[:min(len(data), s.Truncate)]
+	}
+	c.books.ToCPU++
+	told.Rate, told.Pool, told.Lost = s.Sampler.Rate, s.number, s.lost
+	c.Output(saisim.Out{Port: saisim.CPUPort, In: pk.in, At: c.now, Data: data, Len: length, ID: pk.id,
+		Trap: config.TrapSample, Queue: c.conf.way(config.TrapSample).Queue, VLAN: pk.cameIn(), Sample: told})
+}
+
+// sampledIn gives the CPU a packet that was chosen as it came in: of its copies the last left by a port.
+func (c *Chip) sampledIn(pk *packet, copies int, last config.ID, why drop.Reason) {
+	told := saisim.Sample{Copies: uint16(copies), Port: saisim.CPUPort}
+	if p := c.portWith(last); copies > 0 && p != nil {
+		told.Port, told.VLAN = p.Port.Port, pk.vid
+	}
+	if copies == 0 && !pk.cpu {
+		told.Dropped, told.Why = true, why
+	}
+	c.give(pk, pk.sample, told, pk.data, pk.length)
+}
+
+// sampledOut gives the CPU a copy that was chosen as it leaves by a port, but for what IFA does there.
+func (c *Chip) sampledOut(t *transmission, o outgoing) {
+	if t.sample == nil {
+		return
+	}
+	told := saisim.Sample{Egress: true, Copies: 1, Port: t.port.Port.Port, VLAN: o.vid}
+	c.give(o.packet, t.sample, told, o.frame(), o.frameLength())
+}

@@ -1,0 +1,162 @@
+package saisim_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+
+	"tamtam/sai"
+	"tamtam/saisim"
+	"tamtam/saisim/config"
+	"tamtam/saisim/drop"
+)
+
+// A sampledChip gathers the samples that the CPU has.
+type sampledChip struct {
+	*dut
+	samples []saisim.Out
+	data    [][]byte
+}
+
+func newSampledChip(t testing.TB) *sampledChip {
+	s := &sampledChip{dut: newDUT(t)}
+	s.boot()
+	s.SetOutput(func(o *saisim.Out) {
+		if o.Trap == config.TrapSample {
+			s.samples, s.data = append(s.samples, *o), append(s.data, bytes.Clone(o.Data))
+		}
+	})
+	return s
+}
+
+// receive has a port receive a frame n times.
+func (s *sampledChip) receive(port saisim.PortID, frame []byte, n int) {
+	s.Helper()
+	for range n {
+		if err := s.Receive(port, s.Now()+100, saisim.Frame{Data: frame}); err != nil {
+			s.Fatal(err)
+		}
+		s.Advance(s.Now() + 2000)
+	}
+}
+
+func (s *sampledChip) sampler(rate int, with ...any) sai.Key {
+	return sai.Obj(sai.ObjectTypeSamplepacket,
+		s.create(sai.ObjectTypeSamplepacket, append([]any{sai.SamplepacketAttrSampleRate, sai.Uint(rate)}, with...)...))
+}
+
+// saisamplepacket.h, saiport.h: what is sampled as it comes in, or as it leaves, at what rate, and what the CPU is told.
+func TestSAISamples(t *testing.T) {
+	const in, out = sai.PortAttrIngressSamplepacketEnable, sai.PortAttrEgressSamplepacketEnable
+	s := newSampledChip(t)
+	every := s.sampler(1, sai.SamplepacketAttrType, sai.SamplepacketTypeSlowPath)
+	frame := eth(host(8), host(9), make([]byte, 100))
+
+	s.set(s.port(0), in, every.OID)
+	s.receive(0, frame, 2)
+	if len(s.samples) != 2 || !bytes.Equal(s.data[0], frame) {
+		t.Fatalf("%d samples of 2 frames, the first of which is %x", len(s.samples), s.data)
+	}
+	flooded := len(s.Ports()) - 1
+	if got := s.samples[1].Sample; got.Rate != 1 || got.Pool != 2 || int(got.Copies) != flooded || got.Egress || got.Dropped {
+		t.Errorf("the second of flooded frames is %+v", got)
+	}
+	s.receive(0, eth(host(8), []byte{1, 0, 0, 0, 0, 9}, make([]byte, 46)), 1)
+	if got := s.samples[2].Sample; !got.Dropped || got.Why != drop.SourceAddress || got.Copies != 0 {
+		t.Errorf("a frame that is dropped is %+v", got)
+	}
+	s.receive(1, eth(host(9), host(8), make([]byte, 46)), 1)
+	s.receive(0, frame, 1) // to host 8, at port 1 now
+	if got := s.samples[3].Sample; len(s.samples) != 4 || got.Port != 1 || got.Copies != 1 || got.VLAN != 1 {
+		t.Errorf("%d samples, a frame to one port is %+v", len(s.samples), got)
+	}
+
+	s.set(s.port(0), in, sai.NullOID)
+	s.set(s.port(1), out, every.OID)
+	s.set(every, sai.SamplepacketAttrTruncateSize, sai.Uint(64))
+	s.set(every, sai.SamplepacketAttrTruncateEnable, sai.Bool(true))
+	s.receive(0, frame, 1)
+	if o := s.samples[4]; !o.Sample.Egress || o.Sample.Port != 1 || o.In != 0 || o.Len != len(frame) || len(s.data[4]) != 64 {
+		t.Errorf("as it leaves, cut: %+v", o)
+	}
+	s.wantStatus("in use", s.Remove(context.Background(), every), sai.StatusObjectInUse)
+	s.set(s.port(1), out, sai.NullOID)
+	s.remove(every)
+
+	const n = 4000
+	s.samples = nil
+	four := s.sampler(4, sai.SamplepacketAttrMode, sai.SamplepacketModeExclusive)
+	s.set(s.port(0), in, four.OID)
+	s.receive(0, frame, n)
+	// A gap is 1 to 7, each as likely, so its variance is 4: 1,000 gaps are within six times 63 of 4,000 frames.
+	if got := len(s.samples); got < n/4-100 || got > n/4+100 {
+		t.Errorf("%d samples of %d frames, want one in 4", got, n)
+	}
+	if b := s.Books(); !b.Balanced() {
+		t.Errorf("%+v", b)
+	}
+}
+
+// Ports that share a sampler are one to it; else each is by itself.
+func TestSAISampleModes(t *testing.T) {
+	frame := eth(host(8), host(9), make([]byte, 46))
+	for mode, want := range map[sai.Enum]string{
+		sai.SamplepacketModeShared: "1 2 3", sai.SamplepacketModeExclusive: "1 1 2",
+	} {
+		s := newSampledChip(t)
+		x := s.sampler(1, sai.SamplepacketAttrMode, mode)
+		for p := range saisim.PortID(2) {
+			s.set(s.port(p), sai.PortAttrIngressSamplepacketEnable, x.OID)
+		}
+		s.receive(0, frame, 1)
+		s.receive(1, frame, 1)
+		s.receive(0, frame, 1)
+		if len(s.samples) != 3 {
+			t.Fatalf("%d samples of 3 frames", len(s.samples))
+		}
+		if got := fmt.Sprint(s.samples[0].Sample.Pool, s.samples[1].Sample.Pool, s.samples[2].Sample.Pool); got != want {
+			t.Errorf("mode %d: numbers %s, want %s", mode, got, want)
+		}
+	}
+}
+
+// Samples go the way of their trap, which can do nothing else with them, and those that its policer drops are counted.
+func TestSAISampleTrap(t *testing.T) {
+	s := newSampledChip(t)
+	policer := s.create(sai.ObjectTypePolicer, sai.PolicerAttrMeterType, sai.MeterTypePackets, sai.PolicerAttrMode,
+		sai.PolicerModeSrTcm, sai.PolicerAttrCbs, sai.Uint(2), sai.PolicerAttrRedPacketAction, sai.PacketActionDrop)
+	group := s.create(sai.ObjectTypeHostifTrapGroup, sai.HostifTrapGroupAttrQueue, sai.Uint(3))
+	trap := sai.Obj(sai.ObjectTypeHostifTrap, s.create(sai.ObjectTypeHostifTrap,
+		sai.HostifTrapAttrTrapType, sai.HostifTrapTypeSamplepacket, sai.HostifTrapAttrPacketAction, sai.PacketActionTrap,
+		sai.HostifTrapAttrTrapGroup, group))
+	s.set(s.port(0), sai.PortAttrIngressSamplepacketEnable, s.sampler(1).OID)
+	frame := eth(host(8), host(9), make([]byte, 46))
+	s.receive(0, frame, 1)
+	s.set(sai.Obj(sai.ObjectTypeHostifTrapGroup, group), sai.HostifTrapGroupAttrPolicer, policer)
+	s.receive(0, frame, 4) // two of which have tokens
+	s.set(sai.Obj(sai.ObjectTypeHostifTrapGroup, group), sai.HostifTrapGroupAttrPolicer, sai.NullOID)
+	s.receive(0, frame, 1)
+	if len(s.samples) != 4 || s.samples[0].Queue != 3 || s.samples[3].Sample.Lost != 2 || s.samples[3].Sample.Pool != 6 {
+		t.Errorf("%d samples, want 4, of which the last knows of 2 that are lost and 6 in all: %+v", len(s.samples), s.samples)
+	}
+	if n := s.Books().Dropped[drop.Policer]; n != 2 {
+		t.Errorf("%d dropped by the policer, want 2", n)
+	}
+	for _, action := range []sai.Enum{sai.PacketActionForward, sai.PacketActionDrop} {
+		err := s.Set(context.Background(), trap, sai.Attr{ID: sai.HostifTrapAttrPacketAction, Value: action})
+		s.wantStatus("action", err, sai.StatusNotSupported)
+	}
+}
+
+func TestSAISampleRefusals(t *testing.T) {
+	s := newSampledChip(t)
+	rate := func(n int) []any { return []any{sai.SamplepacketAttrSampleRate, sai.Uint(n)} }
+	const cut = sai.SamplepacketAttrTruncateEnable
+	s.refuseCreate(sai.StatusInvalidParameter, sai.ObjectTypeSamplepacket, rate(0)...)
+	s.refuseCreate(sai.StatusInvalidParameter, sai.ObjectTypeSamplepacket, rate(1<<31+1)...)
+	s.refuseCreate(sai.StatusInvalidParameter, sai.ObjectTypeSamplepacket,
+		append(rate(9), cut, sai.Bool(true), sai.SamplepacketAttrTruncateSize, sai.Uint(13))...)
+	s.refuseCreate(sai.StatusNotSupported, sai.ObjectTypeSamplepacket,
+		append(rate(9), sai.SamplepacketAttrType, sai.SamplepacketTypeMirrorSession)...)
+}

@@ -1,0 +1,213 @@
+package schema
+
+import (
+	"net/netip"
+	"strconv"
+)
+
+// Tables of sFlow.
+const (
+	CfgSFlow          = "SFLOW"
+	CfgSFlowCollector = "SFLOW_COLLECTOR"
+	CfgSFlowSession   = "SFLOW_SESSION"
+	AppSFlow          = "SFLOW_TABLE"
+	AppSFlowCollector = "SFLOW_COLLECTOR_TABLE"
+	AppSFlowSession   = "SFLOW_SESSION_TABLE"
+	// CountersSFlow has what sflowd has sent, by the name of the collector, and "sflowd" for what holds for all.
+	CountersSFlow = "SFLOW_COUNTERS"
+)
+
+// SFlowGlobal is the key of the one row of SFLOW, SFlowAll that of SFLOW_SESSION for all ports.
+const (
+	SFlowGlobal = "global"
+	SFlowAll    = "all"
+)
+
+// Directions of sampling.
+const (
+	SampleRX   = "rx"
+	SampleTX   = "tx"
+	SampleBoth = "both"
+)
+
+// MaxSFlowCollectors is how many collectors there are at most.
+const MaxSFlowCollectors = 2
+
+// SFlowPort is the UDP port of a collector if none is given.
+const SFlowPort = 6343
+
+// SFlow is the row of SFLOW and SFLOW_TABLE.
+type SFlow struct {
+	Up        bool
+	Polling   uint16 // seconds between two counter samples of a port; 0: none
+	Agent     string // interface whose address names the switch; "": chosen
+	Direction string // SampleRX, SampleTX or SampleBoth
+	DropLimit uint16 // notifications of dropped packets per second; 0: none
+}
+
+func (s *SFlow) layout() layout {
+	return layout{
+		table: CfgSFlow,
+		key:   only(SFlowGlobal),
+		fields: []field{
+			flag("admin_state", "up", "down", false, &s.Up, "Whether there is sFlow."),
+			own("polling_interval", "0 or 5..300",
+				"Seconds between two counter samples of a port; 0: none are sent.", func(r *reader) {
+					v, _ := r.take("polling_interval")
+					n := r.number("polling_interval", 0, 300, 20)
+					if n > 0 && n < 5 {
+						r.bad("polling_interval", v, "0, or a number in 5..300")
+					}
+					s.Polling = uint16(n)
+				}, func() string { return utoa(s.Polling) }).or("20"),
+			own("agent_id", "an interface",
+				"Whose address the switch is called by in datagrams; else one is chosen.", func(r *reader) {
+					s.Agent = r.text("agent_id")
+					_, vlan := VLANNumber(s.Agent)
+					_, loopback := numbered(s.Agent, "Loopback")
+					_, management := numbered(s.Agent, "eth")
+					if s.Agent != "" && !vlan && !loopback && !management && !IsPortName(s.Agent) && !IsPortChannelName(s.Agent) {
+						r.bad("agent_id", s.Agent, "EthernetN, PortChannelN, VlanN, LoopbackN or ethN")
+					}
+				}, func() string { return s.Agent }),
+			sampleDirection(&s.Direction),
+			number("drop_monitor_limit", 0, 500, 0, &s.DropLimit,
+				"Notifications of dropped packets per second, at most; 0: none are sent."),
+		},
+	}
+}
+
+func sampleDirection(at *string) field {
+	return word("sample_direction", SampleRX, []string{SampleRX, SampleTX, SampleBoth}, at,
+		"Of which packets of ports samples are: of those that come in, that leave, or both.")
+}
+
+// ParseSFlow reads SFLOW.
+func ParseSFlow(key string, f map[string]string) (SFlow, error) { return parse[SFlow](key, f) }
+
+// Fields formats the row.
+func (s SFlow) Fields() map[string]string { return s.layout().row() }
+
+// SFlowCollector is a row of SFLOW_COLLECTOR and SFLOW_COLLECTOR_TABLE.
+type SFlowCollector struct {
+	Name string
+	Addr netip.Addr
+	Port uint16
+	VRF  string // "default" or "mgmt"
+}
+
+func (c *SFlowCollector) layout() layout {
+	return layout{
+		table: CfgSFlowCollector,
+		key:   named(&c.Name),
+		fields: []field{
+			own("collector_ip", "an address", "Where datagrams are sent.", func(r *reader) {
+				v, _ := r.take("collector_ip")
+				a, err := netip.ParseAddr(v)
+				if err != nil || a.Zone() != "" || a.IsUnspecified() || a.IsMulticast() {
+					r.bad("collector_ip", v, "a unicast IPv4 or IPv6 address")
+					return
+				}
+				c.Addr = a.Unmap()
+			}, func() string { return c.Addr.String() }).must("a unicast IPv4 or IPv6 address"),
+			number("collector_port", 1, 1<<16-1, SFlowPort, &c.Port, "The UDP port."),
+			word("collector_vrf", "default", []string{"default", "mgmt"}, &c.VRF, "Where its address is."),
+		},
+	}
+}
+
+// ParseSFlowCollector reads SFLOW_COLLECTOR.
+func ParseSFlowCollector(key string, f map[string]string) (SFlowCollector, error) {
+	return parse[SFlowCollector](key, f)
+}
+
+// Fields formats the row.
+func (c SFlowCollector) Fields() map[string]string { return c.layout().row() }
+
+// SFlowSession is a row of SFLOW_SESSION; what is not given is as for all ports, or as the switch has it.
+type SFlowSession struct {
+	Port      string // EthernetN or SFlowAll
+	Admin     string // up, down or ""
+	Rate      uint32 // one in so many; 0: by the port's speed
+	Direction string // "": as for all ports
+}
+
+// The rates that a row may ask for.
+const (
+	minSFlowRate = 256
+	maxSFlowRate = 8388608
+)
+
+func (s *SFlowSession) layout() layout {
+	return layout{
+		table: CfgSFlowSession,
+		key:   called("EthernetN or "+SFlowAll, func(k string) bool { return k == SFlowAll || IsPortName(k) }, &s.Port),
+		fields: []field{
+			word("admin_state", "", []string{"up", "down"}, &s.Admin, "Whether the port is sampled; as "+SFlowAll+
+				" has it if it is not given, and up if that has nothing."),
+			optional("sample_rate", minSFlowRate, maxSFlowRate, &s.Rate,
+				"Of so many packets one, at random; a millionth of the speed in bits per second if it is not given."),
+			word("sample_direction", "", []string{SampleRX, SampleTX, SampleBoth}, &s.Direction,
+				"Of which packets samples are; as "+SFlowAll+" has it if it is not given, and then as "+CfgSFlow+" has it."),
+		},
+		check: func(r *reader) {
+			if s.Port == SFlowAll && s.Rate != 0 {
+				r.bad("sample_rate", strconv.FormatUint(uint64(s.Rate), 10), "no rate for all ports: each has its own")
+			}
+		},
+	}
+}
+
+// ParseSFlowSession reads SFLOW_SESSION.
+func ParseSFlowSession(key string, f map[string]string) (SFlowSession, error) {
+	return parse[SFlowSession](key, f)
+}
+
+// Fields formats the row.
+func (s SFlowSession) Fields() map[string]string { return s.layout().row() }
+
+// SFlowSampling is a row of SFLOW_SESSION_TABLE in APPL_DB: how a port is sampled.
+type SFlowSampling struct {
+	Port      string
+	Up        bool
+	Rate      uint32
+	Direction string
+}
+
+func (s *SFlowSampling) layout() layout {
+	return layout{
+		table: AppSFlowSession,
+		key:   called("EthernetN", IsPortName, &s.Port),
+		fields: []field{
+			flag("admin_state", "up", "down", true, &s.Up, "Whether the port is sampled.").always(),
+			number("sample_rate", 1, 1<<31, 0, &s.Rate, "Of so many packets one.").must("a number in 1..2147483648"),
+			sampleDirection(&s.Direction),
+		},
+	}
+}
+
+// ParseSFlowSampling reads SFLOW_SESSION_TABLE.
+func ParseSFlowSampling(key string, f map[string]string) (SFlowSampling, error) {
+	return parse[SFlowSampling](key, f)
+}
+
+// Fields formats the row.
+func (s SFlowSampling) Fields() map[string]string { return s.layout().row() }
+
+// Received and Sent say which packets of the port are sampled.
+func (s SFlowSampling) Received() bool { return s.Up && s.Direction != SampleTX }
+
+// Sent is Received for those that leave.
+func (s SFlowSampling) Sent() bool { return s.Up && s.Direction != SampleRX }
+
+func sflowTables() []Table {
+	return []Table{
+		of(Table{Config: CfgSFlow, Appl: AppSFlow, State: AppSFlow, Words: "sFlow of the switch."}, SFlow{}),
+		of(Table{Config: CfgSFlowCollector, Appl: AppSFlowCollector, State: AppSFlowCollector,
+			Words: "Where sFlow is sent."}, SFlowCollector{}),
+		ofBoth(Table{Config: CfgSFlowSession, Appl: AppSFlowSession, State: AppSFlowSession,
+			Words: "How ports are sampled; in APPL_DB how each one is."}, SFlowSession{}, SFlowSampling{}),
+		{Counters: CountersSFlow, Words: "What sflowd has sent to a collector, or sampled.", Key: "a collector or sflowd",
+			Fields: []Field{{Name: "name", Form: "a number", Words: "Datagrams, samples or errors since sflowd began."}}},
+	}
+}

@@ -1,0 +1,243 @@
+package sflow
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+)
+
+// MaxDatagram is how long a datagram may be: UDP has no longer ones.
+const MaxDatagram = 65535
+
+// A reader reads XDR, in one structure; it keeps the first thing that was wrong.
+type reader struct {
+	all []byte // the datagram
+	at  int
+	end int // of the structure that is read
+	err error
+}
+
+func (r *reader) fail(field, format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("sflow: byte %d: %s: %s", r.at, field, fmt.Sprintf(format, args...))
+	}
+}
+
+// take returns the next n bytes, nil if there are not so many.
+func (r *reader) take(field string, n int) []byte {
+	if r.err == nil && (n < 0 || n > r.end-r.at) {
+		r.fail(field, "wants %d bytes, %d are left", n, r.end-r.at)
+	}
+	if r.err != nil {
+		return nil
+	}
+	b := r.all[r.at : r.at+n : r.at+n]
+	r.at += n
+	return b
+}
+
+func (r *reader) u32(field string) uint32 {
+	if b := r.take(field, 4); b != nil {
+		return binary.BigEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (r *reader) u64(field string) uint64 {
+	if b := r.take(field, 8); b != nil {
+		return binary.BigEndian.Uint64(b)
+	}
+	return 0
+}
+
+// opaque reads bytes with their number in front, and what fills them up to a multiple of four behind.
+func (r *reader) opaque(field string) []byte {
+	n := int64(r.u32(field + " length"))
+	if r.err == nil && n > int64(r.end-r.at) {
+		r.fail(field+" length", "%d, %d bytes are left", n, r.end-r.at)
+	}
+	b := r.take(field, int(n))
+	r.take(field+" padding", int(-n&3))
+	return b
+}
+
+func (r *reader) address(field string) netip.Addr {
+	switch t := r.u32(field + " type"); t {
+	case 0:
+		return netip.Addr{}
+	case 1:
+		a, _ := netip.AddrFromSlice(r.take(field, 4))
+		return a
+	case 2:
+		a, _ := netip.AddrFromSlice(r.take(field, 16))
+		return a
+	default:
+		r.fail(field+" type", "%d, want 0 to 2", t)
+	}
+	return netip.Addr{}
+}
+
+// count reads how many structures follow: each has eight bytes at least.
+func (r *reader) count(field string) int {
+	n := r.u32(field)
+	if left := r.end - r.at; r.err == nil && int64(n) > int64(left/8) {
+		r.fail(field, "%d in %d bytes", n, left)
+		return 0
+	}
+	return int(n)
+}
+
+// structure reads a structure: what is left in it behind those fields that are known is skipped, as the specification
+// has it, for what later versions add.
+func (r *reader) structure(field string, body func(number uint32)) {
+	number := r.u32(field + " format")
+	n := int64(r.u32(field + " length"))
+	if r.err == nil && n > int64(r.end-r.at) {
+		r.fail(field+" length", "%d, %d bytes are left", n, r.end-r.at)
+	}
+	if r.err != nil {
+		return
+	}
+	outer := r.end
+	r.end = r.at + int(n)
+	body(number)
+	if r.err == nil {
+		r.at, r.end = r.end, outer
+	}
+}
+
+func (r *reader) rest(number uint32) Other {
+	return Other{Enterprise: number >> 12, Format: number & 0xfff, Bytes: r.take("structure", r.end-r.at)}
+}
+
+// Decode reads a datagram. What it returns has parts of b.
+func Decode(b []byte) (*Datagram, error) {
+	if len(b) > MaxDatagram {
+		return nil, fmt.Errorf("sflow: a datagram of %d bytes, want at most %d", len(b), MaxDatagram)
+	}
+	r := &reader{all: b, end: len(b)}
+	if v := r.u32("version"); r.err == nil && v != version {
+		r.fail("version", "%d, want %d", v, version)
+	}
+	d := &Datagram{Agent: r.address("agent address")}
+	d.SubAgent, d.Sequence, d.Uptime = r.u32("sub-agent"), r.u32("sequence number"), r.u32("uptime")
+	for range r.count("samples") {
+		r.structure("sample", func(number uint32) { d.Samples = append(d.Samples, r.sample(number)) })
+	}
+	if r.err == nil && r.at != len(b) {
+		r.fail("end", "%d bytes behind the last sample", len(b)-r.at)
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return d, nil
+}
+
+func (r *reader) sample(number uint32) Sample {
+	switch number {
+	case formatFlow, formatFlowExpanded:
+		return r.flow(number == formatFlowExpanded)
+	case formatCounters, formatCounterExpanded:
+		return r.counters(number == formatCounterExpanded)
+	case formatDiscarded:
+		return r.discarded()
+	}
+	o := r.rest(number)
+	return &o
+}
+
+func (r *reader) source(expanded bool) Source {
+	if expanded {
+		return Source{r.u32("source class"), r.u32("source index")}
+	}
+	id := r.u32("source")
+	return Source{id >> 24, id & (fewest - 1)}
+}
+
+func (r *reader) in(field string, expanded bool) Interface {
+	if !expanded {
+		v := r.u32(field)
+		return Interface{InterfaceFormat(v >> 30), v & internal}
+	}
+	f := r.u32(field + " format")
+	if r.err == nil && f >= noFormats {
+		r.fail(field+" format", "%d, want 0 to %d", f, noFormats-1)
+	}
+	return Interface{InterfaceFormat(f), r.u32(field)}
+}
+
+func (r *reader) flow(expanded bool) *FlowSample {
+	f := &FlowSample{Sequence: r.u32("sequence number"), Source: r.source(expanded)}
+	f.Rate, f.Pool, f.Drops = r.u32("sampling rate"), r.u32("sample pool"), r.u32("drops")
+	f.Input, f.Output = r.in("input", expanded), r.in("output", expanded)
+	r.packet(&f.Packet)
+	return f
+}
+
+func (r *reader) discarded() *Discarded {
+	d := &Discarded{Sequence: r.u32("sequence number"), Source: r.source(true), Drops: r.u32("drops")}
+	d.Input, d.Output, d.Reason = r.u32("input"), r.u32("output"), Reason(r.u32("reason"))
+	r.packet(&d.Packet)
+	return d
+}
+
+func (r *reader) packet(p *Packet) {
+	for range r.count("flow records") {
+		r.structure("flow record", func(number uint32) { r.record(p, number) })
+	}
+}
+
+// record reads a record of a packet. A second of a kind is kept as it came.
+func (r *reader) record(p *Packet, number uint32) {
+	switch {
+	case number == recordHeader && p.Header == nil:
+		p.Header = &Header{Protocol: r.u32("header protocol"), Length: r.u32("frame length"), Stripped: r.u32("stripped")}
+		p.Header.Bytes = r.opaque("header")
+	case number == recordSwitch && p.Switch == nil:
+		p.Switch = &Switch{r.u32("source VLAN"), r.u32("source priority"), r.u32("destination VLAN"),
+			r.u32("destination priority")}
+	case number == recordRouter && p.Router == nil:
+		p.Router = &Router{r.address("next hop"), r.u32("source mask"), r.u32("destination mask")}
+	case number == recordQueue && p.Queue == nil:
+		p.Queue = &Queue{Number: r.u32("egress queue")}
+	case number == recordDepth && p.Queue != nil && p.Queue.Depth == nil:
+		n := r.u32("queue depth")
+		p.Queue.Depth = &n
+	case number == recordTrap && p.Trap == nil:
+		p.Trap = &Trap{string(r.opaque("trap group")), string(r.opaque("trap name"))}
+	default:
+		p.Others = append(p.Others, r.rest(number))
+	}
+}
+
+func (r *reader) counters(expanded bool) *CounterSample {
+	c := &CounterSample{Sequence: r.u32("sequence number"), Source: r.source(expanded)}
+	for range r.count("counter records") {
+		r.structure("counter record", func(number uint32) {
+			switch {
+			case number == recordGeneric && c.Generic == nil:
+				c.Generic = r.generic()
+			case number == recordEthernet && c.Ethernet == nil:
+				c.Ethernet = &Ethernet{}
+				for _, w := range c.Ethernet.words() {
+					*w = r.u32("ethernet counter")
+				}
+			default:
+				c.Others = append(c.Others, r.rest(number))
+			}
+		})
+	}
+	return c
+}
+
+func (r *reader) generic() *Generic {
+	n := r.u32
+	g := &Generic{Index: n("ifIndex"), Type: n("ifType"), Speed: r.u64("ifSpeed"), Direction: n("ifDirection")}
+	g.Status, g.InOctets = n("ifStatus"), r.u64("ifInOctets")
+	g.InUnicast, g.InMulticast, g.InBroadcast = n("ifInUcastPkts"), n("ifInMulticastPkts"), n("ifInBroadcastPkts")
+	g.InDiscards, g.InErrors, g.InUnknownProtocols = n("ifInDiscards"), n("ifInErrors"), n("ifInUnknownProtos")
+	g.OutOctets = r.u64("ifOutOctets")
+	g.OutUnicast, g.OutMulticast, g.OutBroadcast = n("ifOutUcastPkts"), n("ifOutMulticastPkts"), n("ifOutBroadcastPkts")
+	g.OutDiscards, g.OutErrors, g.Promiscuous = n("ifOutDiscards"), n("ifOutErrors"), n("ifPromiscuousMode")
+	return g
+}
