@@ -260,13 +260,13 @@ func TestLookup(t *testing.T) {
 	b.do(append(slices.Clone(routed), "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02", "NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04",
 		"ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10,Ethernet4", "ROUTE_TABLE:10.9.9.0/24 nexthop=10.0.0.2 ifname=Vlan10", "ROUTE_TABLE:10.9.9.9 blackhole=true")...)
 	for _, tt := range []struct{ to, want string }{
-		{"10.9.0.1", "{Ethernet4 10.4.0.2 02:00:00:00:00:04 02:00:00:00:00:01} <nil>"},
-		{"10.9.9.1", "{Vlan10 10.0.0.2 02:00:00:00:00:02 02:00:00:00:00:01} <nil>"},
-		{"10.9.9.9", "{ invalid IP 00:00:00:00:00:00 00:00:00:00:00:00} no route to 10.9.9.9"},
-		{"10.0.0.2", "{Vlan10 10.0.0.2 02:00:00:00:00:02 02:00:00:00:00:01} <nil>"},
-		{"10.0.0.3", "{ invalid IP 00:00:00:00:00:00 00:00:00:00:00:00} no neighbour 10.0.0.3 on Vlan10"},
-		{"10.0.0.1", "{ invalid IP 00:00:00:00:00:00 00:00:00:00:00:00} 10.0.0.1 is the switch's own address"},
-		{"2001:db8::1", "{ invalid IP 00:00:00:00:00:00 00:00:00:00:00:00} no route to 2001:db8::1"},
+		{"10.9.0.1", "{Ethernet4 10.4.0.2 02:00:00:00:00:04 02:00:00:00:00:01 10.4.0.1} <nil>"},
+		{"10.9.9.1", "{Vlan10 10.0.0.2 02:00:00:00:00:02 02:00:00:00:00:01 10.0.0.1} <nil>"},
+		{"10.9.9.9", "{ invalid IP 00:00:00:00:00:00 00:00:00:00:00:00 invalid IP} no route to 10.9.9.9"},
+		{"10.0.0.2", "{Vlan10 10.0.0.2 02:00:00:00:00:02 02:00:00:00:00:01 10.0.0.1} <nil>"},
+		{"10.0.0.3", "{ invalid IP 00:00:00:00:00:00 00:00:00:00:00:00 invalid IP} no neighbour 10.0.0.3 on Vlan10"},
+		{"10.0.0.1", "{ invalid IP 00:00:00:00:00:00 00:00:00:00:00:00 invalid IP} 10.0.0.1 is the switch's own address"},
+		{"2001:db8::1", "{ invalid IP 00:00:00:00:00:00 00:00:00:00:00:00 invalid IP} no route to 2001:db8::1"},
 	} {
 		p, err := b.orch.Lookup(addr(tt.to))
 		if got := fmt.Sprint(p, err); !strings.EqualFold(got, tt.want) {

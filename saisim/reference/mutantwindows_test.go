@@ -178,8 +178,8 @@ var windowMutants = []mutant{
 	},
 	{
 		"a window leaves time where its ingress was", "engine/advance.go",
-		"\t\tc.now = now\n\t\tc.manage(h)",
-		"\t\tc.manage(h)",
+		"c.now, c.during = now, whenManaged",
+		"c.during = whenManaged",
 	},
 	{
 		"the wheel holds a cycle too many", "engine/wheel.go",
