@@ -138,8 +138,8 @@ func (f *fated) set(row string, fields swss.FieldValues) {
 	}
 }
 
-// kept is what a record keeps of a frame.
-func kept(frame []byte) string { return string(frame[:min(len(frame), schema.DefaultTruncate)]) }
+// head is what a record keeps of a frame.
+func head(frame []byte) string { return string(frame[:min(len(frame), schema.DefaultTruncate)]) }
 
 // come has frames come in, so far apart that one is through before the next.
 func (f *fated) come(in string, frames ...[]byte) {
@@ -155,10 +155,10 @@ func (f *fated) begin(in string, data []byte) {
 	f.Helper()
 	id, _ := f.Chip.PortByName(in)
 	x := &fatedFrame{in: in, data: data, fates: f.model.fates(in, data)}
-	if f.sent[kept(data)] != nil {
+	if f.sent[head(data)] != nil {
 		f.Fatalf("two frames that records do not tell apart: %x", data)
 	}
-	f.sent[kept(data)] = x
+	f.sent[head(data)] = x
 	f.order = append(f.order, x)
 	if err := f.Chip.Receive(id, f.Chip.Now(), saisim.Frame{Data: data}); err != nil {
 		f.Fatal(err)
@@ -303,6 +303,7 @@ func (f *fated) counters() {
 	if !maps.Equal(f.told, f.drops) {
 		f.Errorf("the chip tells of %v, the model %v", f.told, f.drops)
 	}
+	f.kept()
 	books := f.Chip.Books()
 	total := map[string]uint64{}
 	for k, n := range f.drops {
@@ -357,5 +358,30 @@ func TestFates(t *testing.T) {
 				t.Errorf("no frame was dropped for %s", r)
 			}
 		}
+	}
+}
+
+// kept holds the drops that the chip keeps for who asks why to the model, with the tables up to where they were dropped.
+func (f *fated) kept() {
+	f.Helper()
+	names := map[saisim.PortID]string{}
+	for _, id := range f.Chip.Ports() {
+		names[id] = f.Chip.PortName(id)
+	}
+	drops, punted := map[[2]string]uint64{}, map[[2]string]uint64{}
+	f.Chip.Why(func(v *saisim.WhyView) {
+		v.EachDrop(0, func(k *saisim.Kept) bool {
+			switch {
+			case k.Mirror:
+			case k.Punted:
+				punted[[2]string{names[k.In], k.Why.String()}]++
+			default:
+				drops[[2]string{cmp.Or(names[k.Port], f.removed), k.Why.String()}]++
+			}
+			return true
+		})
+	})
+	if !maps.Equal(drops, f.drops) || len(punted) > 0 && !maps.Equal(punted, f.punted) {
+		f.Errorf("kept are %v, and %v that the CPU alone has; the model has %v and %v", drops, punted, f.drops, f.punted)
 	}
 }
