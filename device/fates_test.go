@@ -368,20 +368,16 @@ func (f *fated) kept() {
 	for _, id := range f.Chip.Ports() {
 		names[id] = f.Chip.PortName(id)
 	}
-	drops, punted := map[[2]string]uint64{}, map[[2]string]uint64{}
+	drops := map[[2]string]uint64{}
 	f.Chip.Why(func(v *saisim.WhyView) {
 		v.EachDrop(0, func(k *saisim.Kept) bool {
-			switch {
-			case k.Mirror:
-			case k.Punted:
-				punted[[2]string{names[k.In], k.Why.String()}]++
-			default:
+			if !k.Mirror {
 				drops[[2]string{cmp.Or(names[k.Port], f.removed), k.Why.String()}]++
 			}
 			return true
 		})
 	})
-	if !maps.Equal(drops, f.drops) || len(punted) > 0 && !maps.Equal(punted, f.punted) {
-		f.Errorf("kept are %v, and %v that the CPU alone has; the model has %v and %v", drops, punted, f.drops, f.punted)
+	if !maps.Equal(drops, f.drops) {
+		f.Errorf("kept are %v; the model has %v", drops, f.drops)
 	}
 }
