@@ -1,14 +1,22 @@
 package device_test
 
 import (
+	"encoding/hex"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
+
+	"tamtam/saisim/drop"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
+	"tamtam/tam/ipfix"
 	"tamtam/tamtamtest"
 )
 
@@ -165,5 +173,159 @@ func (m *monitored) blackhole(six bool, want, group string) {
 	m.wantState("active", "", group)
 	if m.objects() != want {
 		m.Errorf("objects %s, want %s", m.objects(), want)
+	}
+}
+
+// packet is a frame to the router's address, with its addresses, of TCP.
+func (m *monitored) packet(src, dst string, sport, dport uint16) []byte {
+	m.Helper()
+	eth := layers.Ethernet{
+		SrcMAC: net.HardwareAddr{2, 0, 0, 0, 0, 0x11}, DstMAC: net.HardwareAddr{2, 0, 0, 0, 7, 0xe4},
+		EthernetType: layers.EthernetTypeIPv4,
+	}
+	ip := layers.IPv4{Version: 4, TTL: 64, Protocol: layers.IPProtocolTCP, SrcIP: net.ParseIP(src), DstIP: net.ParseIP(dst)}
+	tcp := layers.TCP{SrcPort: layers.TCPPort(sport), DstPort: layers.TCPPort(dport), Window: 8192}
+	if err := tcp.SetNetworkLayerForChecksum(&ip); err != nil {
+		m.Fatal(err)
+	}
+	b := gopacket.NewSerializeBuffer()
+	opts := gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
+	if err := gopacket.SerializeLayers(b, opts, &eth, &ip, &tcp, gopacket.Payload(make([]byte, 46))); err != nil {
+		m.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// A dropReport is a record of a report, and how it came.
+type dropReport struct {
+	values           map[string]string
+	src, dst         string
+	tos              int
+	srcMAC, dstMAC   string
+	domain, sequence uint32
+}
+
+// reports reads what left by the collector's port, with a decoder that has seen all that did.
+func (m *monitored) reports(d *ipfix.Decoder, port string) (all []dropReport) {
+	m.Helper()
+	for _, f := range m.Left(port) {
+		p := gopacket.NewPacket(f, layers.LayerTypeEthernet, gopacket.Default)
+		udp, ok := p.TransportLayer().(*layers.UDP)
+		if !ok || udp.DstPort != 10000 {
+			continue
+		}
+		eth := p.LinkLayer().(*layers.Ethernet)
+		r := dropReport{srcMAC: eth.SrcMAC.String(), dstMAC: eth.DstMAC.String()}
+		r.src, r.dst = p.NetworkLayer().NetworkFlow().Src().String(), p.NetworkLayer().NetworkFlow().Dst().String()
+		switch ip := p.NetworkLayer().(type) {
+		case *layers.IPv4:
+			r.tos = int(ip.TOS)
+		case *layers.IPv6:
+			r.tos = int(ip.TrafficClass)
+		}
+		err := d.Message(udp.Payload, func(data *ipfix.DataRecord) {
+			x := r
+			x.domain, x.sequence, x.values = data.Domain, data.Sequence, map[string]string{}
+			for i := range data.Fields {
+				x.values[data.Fields[i].Name()] = fmt.Sprint(data.Fields[i].Value(data.Values[i]))
+			}
+			if data.Scope == 0 {
+				all = append(all, x)
+			}
+		})
+		if err != nil {
+			m.Error(err)
+		}
+	}
+	return all
+}
+
+// counted wants what COUNTERS_DB says of the session's packets.
+func (m *monitored) counted(dropped, reports, messages string) {
+	m.Helper()
+	m.Poll()
+	row := m.Row(swss.CountersDB, "TAM_DROP_MONITOR_COUNTERS:DROPMONITOR")
+	for field, want := range map[string]string{
+		"DROPPED_PACKETS": dropped, "TRAPPED_PACKETS": "0", "REPORTS": reports, "MESSAGES": messages, "SUPPRESSED": "0",
+		"SAMPLED_OUT": "0", "UNSENDABLE": "0", "LOST": "0",
+	} {
+		if row[field] != want {
+			m.Errorf("counted: %s %q, want %s (all: %v)", field, row[field], want, row)
+		}
+	}
+}
+
+// sonic-mgmt's test of the drop monitor with its packets, made strict: each dropped packet of the flows that are asked
+// for is reported once, with its frame, to a collector of IPv4 or IPv6; others are not, nor what is forwarded; nothing
+// is while the collector is blackholed, and all is again when it is back.
+func TestDropMonitorReports(t *testing.T) {
+	for _, tt := range []struct{ six, flowAware bool }{{false, false}, {true, true}} {
+		m := newMonitored(t, tt.six)
+		m.configure(tt.flowAware)
+		noRoute := m.packet("10.1.1.7", "30.3.3.3", 1000, 80) // of no flow that is asked for
+		watched := m.packet("10.1.1.7", "20.2.2.9", 1000, 80)
+		forwarded := m.packet("10.1.1.7", "20.2.2.8", 1000, 80)
+		m.Set("STATIC_ROUTE|20.2.2.9/32", "blackhole", "true")
+		d := ipfix.NewDecoder(54321)
+		send := func() {
+			for range 3 {
+				m.Send("Ethernet0", noRoute, watched, forwarded)
+			}
+			m.Advance(50 * time.Millisecond)
+		}
+		send()
+		want := []string{"20.2.2.9", "20.2.2.9", "20.2.2.9"}
+		if !tt.flowAware {
+			want = append(want, "30.3.3.3", "30.3.3.3", "30.3.3.3")
+		}
+		got := m.reports(d, "Ethernet1")
+		if c := d.Counts(); c.Lost+c.Late+c.Bad+c.WithoutTemplate > 0 {
+			t.Errorf("the collector counts %+v", c)
+		}
+		m.judgeReports(got, want, map[string][]byte{"20.2.2.9": watched, "30.3.3.3": noRoute})
+		n := fmt.Sprint(len(want))
+		m.counted(n, n, n)
+
+		route := map[bool]string{false: "STATIC_ROUTE|10.20.30.40/32", true: "STATIC_ROUTE|default|2001:db8:2::40/128"}[tt.six]
+		m.Set(route, "blackhole", "true")
+		send()
+		if got := m.reports(d, "Ethernet1"); len(got) > 0 {
+			t.Errorf("%d reports to a collector that is blackholed", len(got))
+		}
+		m.Delete(route)
+		send()
+		if got := m.reports(d, "Ethernet1"); len(got) != len(want) {
+			t.Errorf("%d reports after the collector is back, want %d", len(got), len(want))
+		}
+	}
+}
+
+// judgeReports wants a report of each frame, as often as it is named, and all fields that it has.
+func (m *monitored) judgeReports(got []dropReport, want []string, frames map[string][]byte) {
+	m.Helper()
+	reasons := map[string]drop.Reason{"20.2.2.9": drop.Blackhole, "30.3.3.3": drop.NoRoute}
+	var to []string
+	for i, r := range got {
+		dst := r.values["destinationIPv4Address"]
+		to = append(to, dst)
+		if r.src != m.src || r.dst != m.dst || r.tos>>2 != 32 || r.dstMAC != "02:00:00:00:00:22" || r.domain != 12345 ||
+			r.srcMAC != "02:00:00:00:07:e4" || r.sequence != got[0].sequence+uint32(i) {
+			m.Errorf("a report from %s at %s to %s at %s, TOS %d, domain %d, sequence %d", r.src, r.srcMAC, r.dst, r.dstMAC,
+				r.tos, r.domain, r.sequence)
+		}
+		delete(r.values, "observationTimeNanoseconds")
+		if all := map[string]string{
+			"dataLinkFrameSection": hex.EncodeToString(frames[dst]), "dataLinkFrameSize": fmt.Sprint(len(frames[dst])),
+			"destinationIPv4Address": dst, "sourceIPv4Address": "10.1.1.7", "protocolIdentifier": "6",
+			"sourceTransportPort": "1000", "destinationTransportPort": "80", "droppedPacketDeltaCount": "1",
+			"forwardingStatus": "131", // dropped, unroutable (RFC 7270)
+			"ingressInterface": "1", "tamtamDropEvent": "1", "tamtamDropFlags": "0", "tamtamDropStage": "1",
+			"tamtamDropReason": fmt.Sprint(int(reasons[dst])),
+		}; !maps.Equal(r.values, all) {
+			m.Errorf("a report of %v, want %v", r.values, all)
+		}
+	}
+	if slices.Sort(to); !slices.Equal(to, want) {
+		m.Errorf("reports of packets to %v, want %v", to, want)
 	}
 }

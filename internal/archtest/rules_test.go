@@ -98,6 +98,7 @@ var rules = []room{
 	{name: "orchagent/mirror", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "orchagent/copp", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "orchagent/acl", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "orchagent/dropmonitor", below: []string{"orch", "sai", "schema", "swss", "tamorch", "tam/dropreport"}},
 	{name: "orchagent/ifa", below: []string{"orch", "sai", "schema", "swss", "tamorch", "tam/ifa"}},
 	{name: "orchagent/*", below: []string{"orch", "sai", "schema", "swss", "tamorch"}}, // orchs of further TAM features
 	{name: "tsorch", below: []string{"orch", "sai", "saisim/tailstamp", "schema", "swss", "tamorch"}},

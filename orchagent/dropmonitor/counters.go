@@ -11,34 +11,9 @@ import (
 
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/dropreport"
 	"tamtam/tamorch"
 )
-
-// The extension that tells what became of drops, and the words that it says of a stream.
-const (
-	objectReports = "tamtam.tam.reports"
-	attrStreams   = "streams"
-	attrCounters  = "counters"
-)
-
-const (
-	wordDrops = iota
-	wordPunted
-	wordSampledOut
-	wordRateLimited
-	wordReports
-	wordBegun
-	wordEnded
-	wordEvicted
-	wordSent
-	wordNotSendable
-	wordLost
-	wordTemplates
-	wordCount
-)
-
-// maxStreams is how many streams are asked for at once.
-const maxStreams = 32
 
 // nextRead is when counters are read; zero: never.
 func (o *Orch) nextRead() time.Time {
@@ -113,19 +88,19 @@ func (o *Orch) readSessions(ctx context.Context) error {
 // ask returns the words of streams.
 func (o *Orch) ask(ctx context.Context, streams []string) ([][]uint64, error) {
 	defer o.Windows.Close(ctx)
-	values, err := o.Windows.Ask(ctx, objectReports, attrStreams, streams, 512+256*len(streams))
+	values, err := o.Windows.Ask(ctx, dropreport.ObjectReports, dropreport.AttrStreams, streams, 512+256*len(streams))
 	if err != nil {
 		return nil, err
 	}
-	words, err := tamorch.Value[[]uint64](values, attrCounters)
+	words, err := tamorch.Value[[]uint64](values, dropreport.AttrCounters)
 	if err != nil {
 		return nil, err
 	}
-	if len(words) != wordCount*len(streams) {
+	if len(words) != dropreport.NumWords*len(streams) {
 		return nil, fmt.Errorf("the window returned %d counters, want %d for %d streams", len(words),
-			wordCount*len(streams), len(streams))
+			dropreport.NumWords*len(streams), len(streams))
 	}
-	return slices.Collect(slices.Chunk(words, wordCount)), nil
+	return slices.Collect(slices.Chunk(words, dropreport.NumWords)), nil
 }
 
 // countersOf adds up the streams of a session. What is of its event is the same in each.
@@ -133,12 +108,12 @@ func countersOf(streams [][]uint64) (c schema.DropMonitorCounters) {
 	event := streams[0]
 	var messages, unsendable, lost uint64
 	for _, w := range streams {
-		messages, unsendable, lost = messages+w[wordSent], unsendable+w[wordNotSendable], lost+w[wordLost]
+		messages, unsendable, lost = messages+w[dropreport.WordSent], unsendable+w[dropreport.WordNotSendable], lost+w[dropreport.WordLost]
 	}
-	flows := event[wordBegun] - event[wordEnded]
+	flows := event[dropreport.WordFlowsBegun] - event[dropreport.WordFlowsEnded]
 	return schema.DropMonitorCounters{
-		Dropped: &event[wordDrops], Trapped: &event[wordPunted], Reports: &event[wordReports], Messages: &messages,
-		Suppressed: &event[wordRateLimited], SampledOut: &event[wordSampledOut], Unsendable: &unsendable, Lost: &lost,
-		Evicted: &event[wordEvicted], Flows: &flows,
+		Dropped: &event[dropreport.WordDrops], Trapped: &event[dropreport.WordPunted], Reports: &event[dropreport.WordReports], Messages: &messages,
+		Suppressed: &event[dropreport.WordRateLimited], SampledOut: &event[dropreport.WordSampledOut], Unsendable: &unsendable, Lost: &lost,
+		Evicted: &event[dropreport.WordFlowsEvicted], Flows: &flows,
 	}
 }

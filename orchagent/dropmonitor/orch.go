@@ -21,6 +21,7 @@ import (
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
+	"tamtam/tam/dropreport"
 	"tamtam/tamorch"
 )
 
@@ -147,7 +148,7 @@ func (o *Orch) probe(ctx context.Context, api sai.API) error {
 		o.noGroups = errors.New("the switch cannot report drops of a flow group: its SAI cannot choose packets as they " +
 			"come, it has no SAI_SWITCH_ATTR_PRE_INGRESS_ACL")
 	}
-	room, err := tamorch.Room(ctx, api, objectReports)
+	room, err := tamorch.Room(ctx, api, dropreport.ObjectReports)
 	o.counts = room > 0
 	return err
 }
