@@ -131,7 +131,7 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 		"a port": {down, to("10.2.0.8"), "dropped: egress-port-down", "Ethernet1 up: sent by Ethernet1"},
 		"no route": {routed, to("10.3.0.9"), "dropped: no-route", "a route 10.3.0.9/32 via 10.2.0.8 at Ethernet1: sent by Ethernet1\n" +
 			"a route 10.3.0.9/32 via 10.2.0.9 at Ethernet1: sent by Ethernet1"},
-		"an MTU":         {long, in, "dropped: l3-mtu", "Ethernet1 with an MTU of 9216: sent by Ethernet1"},
+		"an MTU":         {long, in, "dropped: l3-mtu (l3_mtu_error)", "Ethernet1 with an MTU of 9216: sent by Ethernet1"},
 		"no such VLAN":   {bridged, noVLAN, "dropped: no-vlan", ""},
 		"not in a VLAN":  {strict, vlan, "dropped: not-vlan-member", "Ethernet0 a member of Vlan20: sent by Ethernet1"},
 		"its own source": {routed, source, "dropped: source-address", ""},

@@ -37,7 +37,8 @@ func TestLoads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := feed(t, l)
 			var err error
-			if n := testing.AllocsPerRun(5, func() { err = f.Send(1000) }); n != 0 {
+			// The memory for the drops that a chip keeps grows, 512 at a time, until it is full.
+			if n := testing.AllocsPerRun(5, func() { err = f.Send(1000) }); n > 2 {
 				t.Errorf("%v allocations in 1000 packets", n)
 			}
 			if err != nil {

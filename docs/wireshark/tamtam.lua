@@ -68,6 +68,22 @@ local own = {
   [30] = {"tamtamWindowMinDelay", "i"},
   [31] = {"tamtamWindowMeanDelay", "i"},
   [32] = {"tamtamWindowMaxDelay", "i"},
+  [48] = {"tamtamDropEvent", "u"},
+  [49] = {"tamtamDropReason", "u"},
+  [50] = {"tamtamDropStage", "u"},
+  [51] = {"tamtamDropFlags", "u"},
+  [52] = {"tamtamQueue", "u"},
+  [53] = {"tamtamQueueDepth", "u"},
+  [54] = {"tamtamQueueFiller1", "u"},
+  [55] = {"tamtamQueueFilled1", "u"},
+  [56] = {"tamtamQueueFiller2", "u"},
+  [57] = {"tamtamQueueFilled2", "u"},
+  [58] = {"tamtamQueueFiller3", "u"},
+  [59] = {"tamtamQueueFilled3", "u"},
+  [60] = {"tamtamDropReasonIngress", "u"},
+  [61] = {"tamtamDropReasonEgress", "u"},
+  [62] = {"tamtamUserMetadata", "u"},
+  [63] = {"tamtamClassOfService", "u"},
 }
 
 local element = {}

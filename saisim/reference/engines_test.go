@@ -137,7 +137,7 @@ func TestEnginesAgree(t *testing.T) {
 		case strings.HasPrefix(what, "ifa: "):
 			least = 5
 		case strings.HasPrefix(what, "marking: "), strings.HasPrefix(what, "sketch: "):
-			least = 15
+			least = 12
 		case strings.HasPrefix(what, "record: "):
 			least = 0
 			if slices.Contains(recordings(), what) {
