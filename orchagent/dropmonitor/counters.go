@@ -108,12 +108,16 @@ func countersOf(streams [][]uint64) (c schema.DropMonitorCounters) {
 	event := streams[0]
 	var messages, unsendable, lost uint64
 	for _, w := range streams {
-		messages, unsendable, lost = messages+w[dropreport.WordSent], unsendable+w[dropreport.WordNotSendable], lost+w[dropreport.WordLost]
+		messages += w[dropreport.WordSent]
+		unsendable += w[dropreport.WordNotSendable]
+		lost += w[dropreport.WordLost]
 	}
 	flows := event[dropreport.WordFlowsBegun] - event[dropreport.WordFlowsEnded]
 	return schema.DropMonitorCounters{
-		Dropped: &event[dropreport.WordDrops], Trapped: &event[dropreport.WordPunted], Reports: &event[dropreport.WordReports], Messages: &messages,
-		Suppressed: &event[dropreport.WordRateLimited], SampledOut: &event[dropreport.WordSampledOut], Unsendable: &unsendable, Lost: &lost,
+		Dropped: &event[dropreport.WordDrops], Trapped: &event[dropreport.WordPunted],
+		Reports: &event[dropreport.WordReports], Messages: &messages,
+		Suppressed: &event[dropreport.WordRateLimited], SampledOut: &event[dropreport.WordSampledOut],
+		Unsendable: &unsendable, Lost: &lost,
 		Evicted: &event[dropreport.WordFlowsEvicted], Flows: &flows,
 	}
 }

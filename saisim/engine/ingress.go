@@ -25,6 +25,7 @@ type ingressPipe struct {
 	mirrors   *mirrors
 	samples   *samples
 	wires     *wires
+	told      Out // what the CPU is being given
 }
 
 // run runs the ingress pipe for packets, in the order of the cycles at which they enter: one after the other, or where

@@ -180,10 +180,11 @@ func (c *ingressPipe) punt(cp *copyOf, queue uint8) {
 		m.Data, m.Len, m.Trail, m.Trap = data, length, c.recording.trailOf(cp), pk.trap
 		c.observer(m)
 	}
-	c.out(&Out{
+	c.told = Out{
 		Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id, Trap: pk.trap,
 		Queue: queue, VLAN: pk.cameIn(),
-	})
+	}
+	c.out(&c.told)
 	c.freeCopy(cp)
 	c.fates.release(pk)
 }
