@@ -140,15 +140,15 @@ const altMarkLast = 1 << 60
 type AltMark struct {
 	path    AltMarkPath // a point is a stage
 	stages  []altMarkStage
-	graph   bool     // packets need not pass all stages: those of cluster are compared
+	graph   bool // packets need not pass all stages: those of cluster are compared
 	cluster [2]int
 	watched int      // the stage of points that no packet may pass, plus 1; 0: there is none
 	faults  []string // of the settings
 	entries []*altMarkEntry
 	last    [][]uint64 // last reported period of each point of a stage, plus 1; 0: none
-	due     uint64   // the period given to Advance, plus 1
-	base    uint64   // the latest period for which reports are due
-	gone    []uint64 // periods that were emitted and forgotten, the latest of them
+	due     uint64     // the period given to Advance, plus 1
+	base    uint64     // the latest period for which reports are due
+	gone    []uint64   // periods that were emitted and forgotten, the latest of them
 	begun   bool
 	history uint64 // the latest period with a report of unknown arrival time
 	notices []string
@@ -160,7 +160,7 @@ type altMarkEntry struct {
 	number  uint64
 	parts   [][]altMarkReport // by stage, of its points
 	reports []altMarkReport   // by stage: the sum
-	emitted []AltMarkResult // by segment; nil: not yet
+	emitted []AltMarkResult   // by segment; nil: not yet
 }
 
 type altMarkReport struct {
@@ -235,6 +235,9 @@ func (m *AltMark) Path() AltMarkPath {
 	p.Points = slices.Clone(p.Points)
 	return p
 }
+
+// Interval is the length of the path's periods; it says nothing while no settings are known.
+func (m *AltMark) Interval() altmark.Interval { return m.path.Points[0].Settings.Interval }
 
 // Stats returns the counts so far.
 func (m *AltMark) Stats() AltMarkStats { return m.stats }

@@ -108,19 +108,65 @@ func (c AltMarkCluster) rank(at map[string]int) int {
 
 // ranks are how many links the longest way to each point has; nil: there is a cycle.
 func (g AltMarkGraph) ranks() map[string]int {
-	at := map[string]int{}
-	for range g.Points {
-		changed := false
-		for _, l := range g.Links {
-			if n := at[l.From] + 1; n > at[l.To] {
-				at[l.To], changed = n, true
+	on, waits, at := map[string][]string{}, map[string]int{}, map[string]int{}
+	for _, l := range g.Links {
+		on[l.From] = append(on[l.From], l.To)
+		waits[l.To]++
+	}
+	ready := g.sources()
+	for i := 0; i < len(ready); i++ {
+		for _, name := range on[ready[i]] {
+			at[name] = max(at[name], at[ready[i]]+1)
+			if waits[name]--; waits[name] == 0 {
+				ready = append(ready, name)
 			}
 		}
-		if !changed {
-			return at
+	}
+	if len(ready) < len(g.Points) {
+		return nil
+	}
+	return at
+}
+
+// ShortestWays are the links that packets pass from some switches to others if they take a way of the fewest links, as
+// equal-cost routes have it. Cables have no direction.
+func ShortestWays(cables []AltMarkLink, from, to []string) []AltMarkLink {
+	beside := map[string][]string{}
+	for _, c := range cables {
+		beside[c.From], beside[c.To] = append(beside[c.From], c.To), append(beside[c.To], c.From)
+	}
+	far := map[string]int{} // from a switch to the nearest of to, in links
+	next := slices.Clone(to)
+	for _, name := range to {
+		far[name] = 0
+	}
+	for i := 0; i < len(next); i++ {
+		for _, other := range beside[next[i]] {
+			if _, ok := far[other]; !ok {
+				far[other] = far[next[i]] + 1
+				next = append(next, other)
+			}
 		}
 	}
-	return nil
+	var links []AltMarkLink
+	next, seen := unique(slices.Clone(from)), map[string]bool{}
+	for _, name := range next {
+		seen[name] = true
+	}
+	for i := 0; i < len(next); i++ {
+		name := next[i]
+		d, ok := far[name]
+		for _, other := range unique(beside[name]) {
+			if !ok || far[other] != d-1 {
+				continue
+			}
+			if links = append(links, AltMarkLink{name, other}); !seen[other] {
+				seen[other] = true
+				next = append(next, other)
+			}
+		}
+	}
+	return links
 }
 
 // sources and sinks are the points where packets enter, and leave.
@@ -128,8 +174,12 @@ func (g AltMarkGraph) sources() []string { return g.ends(func(l AltMarkLink) str
 func (g AltMarkGraph) sinks() []string   { return g.ends(func(l AltMarkLink) string { return l.From }) }
 
 func (g AltMarkGraph) ends(far func(AltMarkLink) string) (names []string) {
+	linked := map[string]bool{}
+	for _, l := range g.Links {
+		linked[far(l)] = true
+	}
 	for _, p := range g.Points {
-		if !slices.ContainsFunc(g.Links, func(l AltMarkLink) bool { return far(l) == p.Switch }) {
+		if !linked[p.Switch] {
 			names = append(names, p.Switch)
 		}
 	}
@@ -137,22 +187,24 @@ func (g AltMarkGraph) ends(far func(AltMarkLink) string) (names []string) {
 }
 
 // before are the points that packets may have passed when they come to some points, which are not among them.
-func (g AltMarkGraph) before(points []string) []string {
+func (g AltMarkGraph) before(points []string) map[string]bool {
+	back := map[string][]string{}
+	for _, l := range g.Links {
+		back[l.To] = append(back[l.To], l.From)
+	}
 	seen := map[string]bool{}
-	for next := points; len(next) > 0; {
-		var far []string
-		for _, l := range g.Links {
-			if slices.Contains(next, l.To) && !seen[l.From] {
-				seen[l.From] = true
-				far = append(far, l.From)
+	for next := slices.Clone(points); len(next) > 0; next = next[1:] {
+		for _, name := range back[next[0]] {
+			if !seen[name] {
+				seen[name] = true
+				next = append(next, name)
 			}
 		}
-		next = far
 	}
 	for _, name := range points {
 		delete(seen, name)
 	}
-	return slices.Sorted(maps.Keys(seen))
+	return seen
 }
 
 // AltMarkMesh joins the reports of the points of a graph: for each of its smallest clusters, and for the whole of it, if
@@ -163,6 +215,8 @@ func (g AltMarkGraph) before(points []string) []string {
 type AltMarkMesh struct {
 	graph    AltMarkGraph
 	clusters []AltMarkCluster
+	points   map[string]int // of the graph, by switch
+	roles    map[string]altmark.Role
 	joins    []*AltMark // the whole, then clusters
 	users    [][]meshUse
 }
@@ -172,13 +226,20 @@ type meshUse struct{ join, stage, point int }
 
 // NewAltMarkMesh returns an error if the graph has no name or no links, if its points are without names or have the
 // same switch, if a link is of other switches or is there twice, if packets could pass a point twice, if a point has
-// no link, or if Wait is out of its range.
+// no link, if Wait is out of its range, or if there are more than 256 points or 4096 links.
 func NewAltMarkMesh(g AltMarkGraph) (*AltMarkMesh, error) {
 	if err := g.check(); err != nil {
 		return nil, err
 	}
 	g.Wait = cmp.Or(g.Wait, DefaultAltMarkWait)
-	m := &AltMarkMesh{graph: g, clusters: g.Clusters(), users: make([][]meshUse, len(g.Points)+len(g.Watched))}
+	g.Points, g.Watched = slices.Clone(g.Points), slices.Clone(g.Watched)
+	m := &AltMarkMesh{
+		graph: g, clusters: g.Clusters(), points: map[string]int{}, roles: g.roles(),
+		users: make([][]meshUse, len(g.Points)+len(g.Watched)),
+	}
+	for i, p := range g.Points {
+		m.points[p.Switch] = i
+	}
 	m.join(m.whole(), g.before(g.sinks()))
 	if len(m.clusters) == 1 { // of which points inside say nothing more
 		m.clusters[0].From, m.clusters[0].To = g.sources(), g.sinks()
@@ -190,12 +251,22 @@ func NewAltMarkMesh(g AltMarkGraph) (*AltMarkMesh, error) {
 	return m, nil
 }
 
+// Bounds of a graph: each point has 32 periods of reports in each cluster behind it.
+const (
+	maxMeshPoints = 256
+	maxMeshLinks  = 4096
+)
+
 func (g AltMarkGraph) check() error {
 	if g.Name == "" {
 		return fmt.Errorf("graph %q has no name", g.Name)
 	}
 	if g.Wait < 0 || g.Wait > 8 {
 		return fmt.Errorf("graph %s: wait is %d, want 1 to 8 periods, or 0 for %d", g.Name, g.Wait, DefaultAltMarkWait)
+	}
+	if n, links := len(g.Points)+len(g.Watched), len(g.Links); n > maxMeshPoints || links > maxMeshLinks {
+		return fmt.Errorf("graph %s: %d points and %d links, want at most %d and %d", g.Name, n, links, maxMeshPoints,
+			maxMeshLinks)
 	}
 	linked, known, links := map[string]bool{}, map[string]bool{}, map[AltMarkLink]bool{}
 	for i, p := range slices.Concat(g.Points, g.Watched) {
@@ -237,18 +308,18 @@ func (g AltMarkGraph) check() error {
 
 // join adds the join of a cluster, or of the whole. Its first stage is where the periods of its packets begin; the
 // points that its packets may have passed since are not compared, but what they flag may concern the packets.
-func (m *AltMarkMesh) join(c AltMarkCluster, before []string) {
+func (m *AltMarkMesh) join(c AltMarkCluster, before map[string]bool) {
 	var sources, between []string
-	for _, p := range m.graph.Points {
-		switch name := p.Switch; {
-		case !slices.Contains(before, name) && !slices.Contains(c.From, name):
-		case m.graph.role(name) == altmark.Initiator:
+	for _, name := range slices.Sorted(maps.Keys(m.points)) {
+		_, begins := slices.BinarySearch(c.From, name)
+		switch {
+		case !before[name] && !begins:
+		case m.roles[name] == altmark.Initiator:
 			sources = append(sources, name)
-		case !slices.Contains(c.From, name):
+		case !begins:
 			between = append(between, name)
 		}
 	}
-	slices.Sort(sources)
 	names := [][]string{sources}
 	if len(between) > 0 {
 		names = append(names, between)
@@ -262,10 +333,10 @@ func (m *AltMarkMesh) join(c AltMarkCluster, before []string) {
 	names = append(names, c.To)
 	stages := make([]altMarkStage, len(names))
 	for s, stage := range names {
-		for _, name := range stage {
-			i := slices.IndexFunc(m.graph.Points, func(p AltMarkPoint) bool { return p.Switch == name })
-			m.users[i] = append(m.users[i], meshUse{len(m.joins), s, len(stages[s])})
-			stages[s] = append(stages[s], altMarkMember{m.graph.Points[i], m.graph.role(name)})
+		for n, name := range stage {
+			i := m.points[name]
+			m.users[i] = append(m.users[i], meshUse{len(m.joins), s, n})
+			stages[s] = append(stages[s], altMarkMember{m.graph.Points[i], m.roles[name]})
 		}
 	}
 	if len(m.graph.Watched) > 0 {
@@ -273,8 +344,8 @@ func (m *AltMarkMesh) join(c AltMarkCluster, before []string) {
 		stages = append(stages, nil)
 		for n, p := range m.graph.Watched {
 			i := len(m.graph.Points) + n
-			m.users[i] = append(m.users[i], meshUse{len(m.joins), len(stages) - 1, n})
-			stages[len(stages)-1] = append(stages[len(stages)-1], altMarkMember{p, 0})
+			m.users[i] = append(m.users[i], meshUse{len(m.joins), watched - 1, n})
+			stages[watched-1] = append(stages[watched-1], altMarkMember{p, 0})
 		}
 	}
 	join := newAltMarkStages(AltMarkPath{Name: m.graph.Name, Wait: m.graph.Wait}, stages)
@@ -282,15 +353,19 @@ func (m *AltMarkMesh) join(c AltMarkCluster, before []string) {
 	m.joins = append(m.joins, join)
 }
 
-// role is what the session at a point is to have.
-func (g AltMarkGraph) role(name string) altmark.Role {
-	switch {
-	case slices.Contains(g.sources(), name):
-		return altmark.Initiator
-	case slices.Contains(g.sinks(), name):
-		return altmark.Terminator
+// roles are what the sessions at the points are to have.
+func (g AltMarkGraph) roles() map[string]altmark.Role {
+	roles := map[string]altmark.Role{}
+	for _, p := range g.Points {
+		roles[p.Switch] = altmark.Transit
 	}
-	return altmark.Transit
+	for _, name := range g.sinks() {
+		roles[name] = altmark.Terminator
+	}
+	for _, name := range g.sources() {
+		roles[name] = altmark.Initiator
+	}
+	return roles
 }
 
 // Clusters are those of the graph, in the order of the packets; [AltMarkCluster.Ends] are From and To of their results.
@@ -342,6 +417,9 @@ func (m *AltMarkMesh) Settings(point int, s altmark.Session) (out []AltMarkResul
 	}
 	return sortAltMark(out)
 }
+
+// Interval is [AltMark.Interval].
+func (m *AltMarkMesh) Interval() altmark.Interval { return m.joins[0].Interval() }
 
 // Stats counts the reports, each once.
 func (m *AltMarkMesh) Stats() AltMarkStats { return m.joins[0].Stats() }

@@ -26,10 +26,10 @@ func graphOf(method altmark.Method, links ...string) AltMarkGraph {
 			}
 		}
 	}
-	path := threePoints(method)
+	roles := g.roles()
 	for i := range g.Points {
-		for _, p := range path.Points {
-			if p.Settings.Role == g.role(g.Points[i].Switch) {
+		for _, p := range threePoints(method).Points {
+			if p.Settings.Role == roles[g.Points[i].Switch] {
 				g.Points[i].Settings = p.Settings
 			}
 		}
@@ -145,6 +145,26 @@ func TestAltMarkGraphRefused(t *testing.T) {
 	for _, r := range m.Flush() {
 		if r.LossValid || !slices.Contains(r.Reasons, "b: role is terminator, want transit") {
 			t.Errorf("%s", line(r))
+		}
+	}
+}
+
+// Of cables only those are links that are on a shortest way, in the direction in which packets pass them.
+func TestShortestWays(t *testing.T) {
+	var cables []AltMarkLink
+	for _, text := range strings.Fields("s1-l1 s1-l2 s1-l3 l1-s2 l2-s2 l3-s2 l1-l4 l4-s1") {
+		a, b, _ := strings.Cut(text, "-")
+		cables = append(cables, AltMarkLink{a, b})
+	}
+	for _, c := range []struct{ from, to, want string }{
+		{"l1", "l2", "[l1>s1 l1>s2 s1>l2 s2>l2]"},
+		{"l1 l4", "l2", "[l1>s1 l1>s2 l4>s1 s1>l2 s2>l2]"},
+		{"l4", "l1", "[l4>l1]"},
+		{"l1", "l1", "[]"},
+		{"l1", "nowhere", "[]"},
+	} {
+		if got := fmt.Sprint(ShortestWays(cables, strings.Fields(c.from), strings.Fields(c.to))); got != c.want {
+			t.Errorf("from %s to %s: %s, want %s", c.from, c.to, got, c.want)
 		}
 	}
 }
