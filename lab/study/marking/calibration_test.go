@@ -64,6 +64,7 @@ type tally struct {
 	violated                      map[string]int // by fault
 	outside                       map[string]*rate
 	clean, sparse                 share
+	graphs, sure                  int // periods of parts of graphs, and those of them that are ok
 }
 
 // A rate is how many ok periods were wrong.
@@ -135,10 +136,7 @@ func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result) {
 		s.kinds[n.kind]++
 		why, before := f.outsideOf(n), s.violations
 		if kind := cmp.Or(why, f.delaysOutsideOf()); kind != "" {
-			if s.outside[kind] == nil {
-				s.outside[kind] = &rate{}
-			}
-			s.outside[kind].networks++
+			s.outsideAs(kind).networks++
 		}
 		for path, report := range reportOf(r) {
 			if !strings.HasPrefix(path, n.name+"-") {
@@ -150,7 +148,11 @@ func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result) {
 				outside = "" // that is what graphs are for
 			}
 			for _, segment := range report.Segments {
+				before := s.ok
 				s.segment(t, f, n, segment, outside)
+				if strings.HasSuffix(path, "-graph") {
+					s.graphs, s.sure = s.graphs+len(segment.Periods), s.sure+s.ok-before
+				}
 			}
 		}
 		if s.violations > before {
@@ -160,6 +162,14 @@ func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result) {
 	if t.Failed() {
 		t.Logf("L %v, events %+v", f.l, f.top.Events)
 	}
+}
+
+// outsideAs is the rate of what is outside of the domain as kind.
+func (s *tally) outsideAs(kind string) *rate {
+	if s.outside[kind] == nil {
+		s.outside[kind] = &rate{}
+	}
+	return s.outside[kind]
 }
 
 // segment judges the periods between two points.
@@ -172,11 +182,12 @@ func (s *tally) segment(t *testing.T, f *fabric, n *network, g *Segment, outside
 		bad := f.wrong(n, p, truth, from, to)
 		late := strings.Contains(bad, "delay")
 		if kind := cmp.Or(outside, f.delaysOutsideOf()); kind != "" && p.Status == "ok" {
-			s.outside[kind].ok++
+			r := s.outsideAs(kind)
+			r.ok++
 			if late {
-				s.outside[kind].delays++
+				r.delays++
 			} else if bad != "" {
-				s.outside[kind].losses++
+				r.losses++
 			}
 		}
 		switch {
@@ -316,6 +327,7 @@ func (s *tally) String() string {
 		}
 		b.WriteString("\n")
 	}
+	fmt.Fprintf(&b, "of graphs: %d of %d ok\n", s.sure, s.graphs)
 	list("networks and clocks", s.kinds)
 	list("flagged", s.reasons)
 	list("violations", s.violated)
