@@ -338,7 +338,7 @@ func (f *fabric) addGraph(n *network) {
 			g.Points = append(g.Points, fmt.Sprintf("s%d:%s", a, n.name))
 			for _, b := range n.way[min(r+1, n.hops())] {
 				if r < n.hops() {
-					g.Links = append(g.Links, [2]string{fmt.Sprint("s", a), fmt.Sprint("s", b)})
+					g.Links = append(g.Links, []string{fmt.Sprint("s", a), fmt.Sprint("s", b)})
 				}
 			}
 		}

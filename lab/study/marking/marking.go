@@ -48,9 +48,9 @@ type Path struct {
 
 // A Graph is where the packets of a flow group go if each takes one of several ways. The first point is an initiator.
 type Graph struct {
-	Name   string      `yaml:"name"`
-	Points []string    `yaml:"points"` // SWITCH:SESSION
-	Links  [][2]string `yaml:"links"`  // from the switch of one point to that of another
+	Name   string     `yaml:"name"`
+	Points []string   `yaml:"points"` // SWITCH:SESSION
+	Links  [][]string `yaml:"links"`  // each from the switch of one point to that of another
 }
 
 // drainPeriods is the number of periods of the shortest interval after which published periods are
@@ -307,6 +307,9 @@ func (s *Study) Validate(v *lab.Validator) {
 		at := lab.Item("altmark.graphs", g.Name, i)
 		v.Name(at, g.Name, seen)
 		validatePoints(v, at, g.Points, 256)
+		for j, l := range g.Links {
+			v.Want(len(l) == 2, fmt.Sprintf("%s.links[%d]", at, j), strings.Join(l, ", "), "two switches, [FROM, TO]")
+		}
 	}
 }
 

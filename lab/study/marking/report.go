@@ -89,7 +89,7 @@ func (path *markPath) joinPath() error {
 }
 
 // joinGraph makes the collector of a graph; it compares the ends of clusters, and those of the whole.
-func (path *markPath) joinGraph(links [][2]string) error {
+func (path *markPath) joinGraph(links [][]string) error {
 	g := collector.AltMarkGraph{Name: path.name, Points: path.settings()}
 	for _, l := range links {
 		g.Links = append(g.Links, collector.AltMarkLink{From: l[0], To: l[1]})
