@@ -11,10 +11,19 @@ import (
 // its SAI objects say it; of the plans of table recording those in effect. The rows must not be changed.
 func (c *Chip) Tables() config.Tables {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	t := c.objects.Tables()
+	rows := c.objects.Rows()
+	c.mu.Unlock()
+	t := rows.Tables()
 	t.RecordPlans = slices.DeleteFunc(t.RecordPlans, func(r config.RecordPlan) bool { return r.Idle })
 	return t
+}
+
+// TablesOf is Tables for some of them. It holds the chip for no longer than these take.
+func (c *Chip) TablesOf(tables ...config.Table) config.Tables {
+	c.mu.Lock()
+	rows := c.objects.RowsOf(tables...)
+	c.mu.Unlock()
+	return rows.Tables()
 }
 
 // A State is what a chip has learned and counted, which is in none of its tables.
