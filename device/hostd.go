@@ -14,6 +14,7 @@ import (
 	"tamtam/cpuport"
 	"tamtam/hoststack"
 	"tamtam/hoststack/hostd"
+	"tamtam/hoststack/reports"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -71,7 +72,12 @@ func hostdLife(ctx context.Context, r *swss.Redis, line attach, c Common) error 
 	}
 	d := orch.NewDaemon("hostd", r, c.daemon())
 	cfg.Daemon = d
-	cpu := &hostCPU{d: d, log: logOf(c), host: hostd.New(cfg)}
+	var out reportSockets
+	defer out.close()
+	cpu := &hostCPU{
+		d: d, log: logOf(c), host: hostd.New(cfg),
+		reports: reports.New(reports.Config{Daemon: d, Redis: r, Send: out.send}),
+	}
 	cpu.lacks.Store(new("there has been no CPU port yet"))
 	c.health.setLacks(func(context.Context) string { return *cpu.lacks.Load() })
 	c.health.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
@@ -96,11 +102,12 @@ func hostConfig(ctx context.Context, r *swss.Redis) (hostd.Config, error) {
 
 // A hostCPU brings a host to a CPU port, and keeps it there.
 type hostCPU struct {
-	d     *orch.Daemon
-	host  *hostd.Host
-	log   *slog.Logger
-	lacks atomic.Pointer[string]         // why there is no CPU port; "": there is
-	count atomic.Pointer[cpuport.Counts] // as last asked for
+	d       *orch.Daemon
+	host    *hostd.Host
+	reports *reports.Sender
+	log     *slog.Logger
+	lacks   atomic.Pointer[string]         // why there is no CPU port; "": there is
+	count   atomic.Pointer[cpuport.Counts] // as last asked for
 }
 
 // Waits of a host for its CPU port, and how often what that has counted is asked for.
@@ -166,7 +173,11 @@ func (h *hostCPU) receive(ctx context.Context, l CPULine) error {
 		case err != nil:
 			return err
 		}
-		if err := h.d.Do(ctx, func() { h.host.Receive(p) }); err != nil {
+		take := h.host.Receive
+		if reports.Is(&p) {
+			take = h.reports.Receive
+		}
+		if err := h.d.Do(ctx, func() { take(p) }); err != nil {
 			return err
 		}
 	}

@@ -89,6 +89,9 @@ func (m *Manager) global() (s schema.SFlow) {
 
 const down = "sFlow is down: admin_state of " + schema.CfgSFlow + "|" + schema.SFlowGlobal
 
+// unseen is what is not known of a collector that is valid.
+const unseen = "whether sflowd runs and reaches it, " + schema.CountersSFlow + " says"
+
 // collectors decides SFLOW_COLLECTOR: the first two by name are sent to.
 func (m *Manager) collectors(global schema.SFlow) {
 	n := 0
@@ -108,7 +111,7 @@ func (m *Manager) collectors(global schema.SFlow) {
 			m.out.Report(row, schema.StatusPending, down)
 		default:
 			m.out.Keep(row, c.Fields())
-			m.out.Report(row, schema.StatusActive, "")
+			m.out.Report(row, schema.StatusActive, unseen)
 		}
 	}
 }
