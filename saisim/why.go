@@ -60,21 +60,21 @@ func (c *Chip) WatchAll(on bool) {
 }
 
 // EachDrop calls a function for drops that are kept behind the first n that ever were, the oldest first, but for none
-// behind the first to, until it returns false; what it is given is valid during the call only. Drops come in the order of
-// time but for some microseconds. It returns how many it had: fewer than to - n if some are forgotten. The chip is held
-// for some ten microseconds at a time, so that some of those that [Chip.Why] counted may be forgotten meanwhile.
+// behind the first to, until it returns false; what it is given is valid during the call only. Drops come in the order
+// of time but for some microseconds. It returns how many it had: fewer than to - n if some are forgotten. The chip is
+// held for tens of microseconds at a time, so that some of those that [Chip.Why] counted may be forgotten meanwhile.
 func (c *Chip) EachDrop(n, to uint64, do func(*Kept) bool) (had uint64) {
-	return c.each((*engine.Engine).Drops, n, to, do)
+	return each(c, (*engine.Engine).Drops, n, to, do)
 }
 
 // EachEnd is EachDrop for other ends, of packets that were watched.
 func (c *Chip) EachEnd(n, to uint64, do func(*Kept) bool) (had uint64) {
-	return c.each((*engine.Engine).Ends, n, to, do)
+	return each(c, (*engine.Engine).Ends, n, to, do)
 }
 
 type taking func(e *engine.Engine, n, to uint64, into *engine.KeptRows) (next uint64)
 
-func (c *Chip) each(take taking, n, to uint64, do func(*Kept) bool) (had uint64) {
+func each(c *Chip, take taking, n, to uint64, do func(*Kept) bool) (had uint64) {
 	var rows engine.KeptRows
 	for n < to {
 		c.mu.Lock()

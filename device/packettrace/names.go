@@ -25,7 +25,9 @@ type names struct {
 
 // newNames reads the names. Those of ports and VLANs the chip knows, by its tables and a function; of the rest
 // COUNTERS_DB has the names, and ASIC_DB the ids by which it has them. Without a Redis there are the chip's.
-func newNames(ctx context.Context, r *swss.Redis, tables config.Tables, portName func(saisim.PortID) string) (*names, error) {
+func newNames(
+	ctx context.Context, r *swss.Redis, tables config.Tables, portName func(saisim.PortID) string,
+) (*names, error) {
 	n := &names{
 		ports: map[saisim.PortID]string{}, tables: tables,
 		of: map[config.ID]string{}, entry: map[config.ID]config.ACLEntry{},

@@ -228,7 +228,7 @@ func fateOf(k *saisim.Kept) string {
 
 // newNames are the names of now, and of what is gone those that are remembered.
 func (b *book) newNames(ctx context.Context, r *swss.Redis, chip *saisim.Chip) (*names, error) {
-	tables := chip.TablesOf(config.PortTable, config.LAGTable, config.VLANTable, config.BridgePortTable,
+	tables := chip.Tables(config.PortTable, config.LAGTable, config.VLANTable, config.BridgePortTable,
 		config.InterfaceTable, config.ACLEntryTable)
 	n, err := newNames(ctx, r, tables, chip.PortName)
 	if err != nil {
