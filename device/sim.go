@@ -68,6 +68,12 @@ type SimConfig struct {
 func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 	s := &Sim{Redis: cfg.Redis, common: cfg.Common, attach: cfg.Attach, ownRedis: cfg.Redis == nil}
 	s.common.StaticLAGs = s.common.StaticLAGs || !cfg.Host
+	s.common.sflowd = func(context.Context) (string, error) {
+		if cfg.SFlow == nil {
+			return "there is no sflowd, which sends, in this simulation", nil
+		}
+		return "", nil
+	}
 	if s.Redis == nil {
 		r, err := swss.Open(ctx, "embedded")
 		if err != nil {
