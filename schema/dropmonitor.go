@@ -156,7 +156,8 @@ type DropFlow struct {
 	Collectors []string     // rows of TAM_COLLECTOR_TABLE or TAM_COLLECTORS_TABLE, sorted
 	Sampler    string       // as the session names it
 	Sampling   uint32       // one packet in so many; 1: all
-	Aging      uint32       // seconds; of a stateful session
+	OwnAging   uint32       // seconds, as the session has it; 0: it has none
+	Aging      uint32       // seconds, what applies; of a stateful session
 	DropSettings
 }
 
@@ -179,8 +180,9 @@ func (s *DropFlow) layout() layout {
 				must("the names of collectors"),
 			name("sampler", "", &s.Sampler, "What the session calls its sampler."),
 			number("sampling-rate", 1, 1<<24, 1, &s.Sampling, "One dropped packet in so many is reported."),
-			number("aging_interval", 1, maxAging, DefaultAging, &s.Aging,
-				"Of a stateful session: how many seconds drops are counted before they are reported again."),
+			optional("aging_interval", 1, maxAging, &s.OwnAging, "What the session has as such, in seconds."),
+			number("effective_aging_interval", 1, maxAging, DefaultAging, &s.Aging, "Of a stateful session: how many seconds "+
+				"drops are counted before they are reported again: its own, its flow group's, or 60."),
 		}, dropFields(&s.DropSettings)),
 		check: func(r *reader) {
 			s.check(r)
