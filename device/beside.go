@@ -26,7 +26,8 @@ func BesideHere(ctx context.Context, r *swss.Redis) ([]string, error) {
 
 // runBeside runs a daemon that a switch may have or not, until ctx ends.
 func runBeside(
-	ctx context.Context, name string, r *swss.Redis, c Common, live func(context.Context, Common) error, dbs ...swss.DBName,
+	ctx context.Context, name string, r *swss.Redis, c Common, live func(context.Context, Common) error,
+	dbs ...swss.DBName,
 ) error {
 	c = c.named(name)
 	h := newHealth(name)

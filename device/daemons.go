@@ -58,7 +58,7 @@ type Common struct {
 	// StaticLAGs says that nobody speaks LACP on this switch: PortChannels are static.
 	StaticLAGs bool
 
-	sflowd func(context.Context) (string, error) // why sflowd does not do its work, "": it does; nil: by its own word
+	sflowd func(context.Context) (sflowmgr.Agent, error) // how sflowd is; nil: by its own word
 
 	faults *fault.Desk // nil: of a simulation
 	health *health     // nil: nobody is told
@@ -100,7 +100,7 @@ func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 	qosmgr.New(d, r)
 	sflow := sflowmgr.New(d, r)
 	if sflow.Agent = c.sflowd; c.sflowd == nil {
-		sflow.Agent = sflowdLacks(r)
+		sflow.Agent = agentOf(r)
 	}
 	tammgr.New(d, r).FallbackMAC = schema.MAC(fallbackMAC())
 	forward.CompareTold(d, r)

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	sflowmgr "tamtam/cfgmgr/sflow"
 	"tamtam/hoststack/sflow"
 	"tamtam/orch"
 	"tamtam/swss"
@@ -19,7 +20,7 @@ import (
 func RunSFlowd(ctx context.Context, r *swss.Redis, line func() (CPULine, error), c Common) error {
 	return runBeside(ctx, "sflowd", r, c, func(ctx context.Context, c Common) error {
 		return sflowdLife(ctx, r, line, c)
-	}, swss.ApplDB, swss.CountersDB)
+	}, swss.ApplDB, swss.StateDB, swss.CountersDB)
 }
 
 func sflowdLife(ctx context.Context, r *swss.Redis, line attach, c Common) error {
@@ -51,18 +52,18 @@ func sflowdLife(ctx context.Context, r *swss.Redis, line attach, c Common) error
 	return err
 }
 
-// sflowdLacks says why sflowd does not do its work, "" if it does.
-func sflowdLacks(r *swss.Redis) func(context.Context) (string, error) {
-	return func(ctx context.Context) (string, error) {
+// agentOf says how sflowd is.
+func agentOf(r *swss.Redis) func(context.Context) (sflowmgr.Agent, error) {
+	return func(ctx context.Context) (a sflowmgr.Agent, err error) {
 		switch state, heard, err := ReadState(ctx, r, "sflowd"); {
 		case err != nil:
-			return "", err
+			return a, err
 		case !heard:
-			return fmt.Sprintf("sflowd, which sends, has not been heard of for %v", beatLife), nil
+			a.Away = fmt.Sprintf("sflowd, which sends, has not been heard of for %v", beatLife)
 		case state.State != StateReady:
-			return "sflowd is not ready: " + state.Reason, nil
+			a.Lacks = "sflowd is not ready: " + state.Reason
 		}
-		return "", nil
+		return a, nil
 	}
 }
 
@@ -77,6 +78,9 @@ func dialCollector(to netip.AddrPort) (sflow.Socket, error) {
 	}
 	return collectorSocket{c}, nil
 }
+
+// Refused returns what the host has heard of datagrams that were sent.
+func (s collectorSocket) Refused() error { return pendingError(s.UDPConn) }
 
 // sendTime is how long the kernel may keep a datagram waiting for room.
 const sendTime = 10 * time.Millisecond

@@ -28,6 +28,7 @@ type simSocket struct {
 
 func (s simSocket) Send(b []byte) error { return s.send(s.to, b) }
 func (s simSocket) Local() netip.Addr   { return netip.Addr{} }
+func (s simSocket) Refused() error      { return nil }
 func (s simSocket) Close() error        { return nil }
 
 type sampledFrame struct {

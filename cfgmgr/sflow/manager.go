@@ -24,8 +24,8 @@ import (
 
 // A Manager holds the rows. It runs on its daemon's goroutine.
 type Manager struct {
-	// Agent says why sflowd, which sends, does not do its work, "" if it does. Nil: it is not asked.
-	Agent func(context.Context) (string, error)
+	// Agent says how sflowd is, which sends.
+	Agent func(context.Context) (Agent, error)
 
 	out  *forward.Output
 	due  bool
@@ -35,15 +35,22 @@ type Manager struct {
 	sent sent        // as rows were decided by
 }
 
+// An Agent is how sflowd is, in words; "": well.
+type Agent struct {
+	Away  string // why it sends nothing
+	Lacks string // why it has not all that it is to send
+}
+
 // A sent is what is known of sflowd.
 type sent struct {
-	lacks  string            // why it does not do its work
+	Agent
 	agent  string            // what it calls the switch by; "": nothing
+	takes  bool              // it says something
 	unsent map[string]string // why nothing is known to have been sent to a collector; "": it was
 }
 
 func (s sent) equal(o sent) bool {
-	return s.lacks == o.lacks && s.agent == o.agent && maps.Equal(s.unsent, o.unsent)
+	return s.Agent == o.Agent && s.agent == o.agent && s.takes == o.takes && maps.Equal(s.unsent, o.unsent)
 }
 
 // askPeriod is how often it is asked what became of datagrams.
@@ -87,16 +94,14 @@ func (m *Manager) up() bool {
 
 // ask finds out what sflowd does.
 func (m *Manager) ask(ctx context.Context) (s sent, err error) {
-	if m.Agent != nil {
-		if s.lacks, err = m.Agent(ctx); err != nil {
-			return s, err
-		}
+	if s.Agent, err = m.Agent(ctx); err != nil {
+		return s, err
 	}
-	row, _, err := m.all.Get(ctx, schema.SFlowAgent)
+	row, takes, err := m.all.Get(ctx, schema.SFlowAgent)
 	if err != nil {
 		return s, err
 	}
-	s.agent, s.unsent = row[schema.SFlowAddress], map[string]string{}
+	s.agent, s.takes, s.unsent = row[schema.SFlowAddress], takes, map[string]string{}
 	for name := range m.rows[schema.CfgSFlowCollector] {
 		if row, _, err = m.each.Get(ctx, name); err != nil {
 			return s, err
@@ -106,13 +111,15 @@ func (m *Manager) ask(ctx context.Context) (s sent, err error) {
 	return s, nil
 }
 
+const untaken = "sflowd has not taken it yet"
+
 // unsent says why nothing is known to have been sent to a collector, of which sflowd says row.
 func unsent(row swss.FieldValues) string {
 	switch {
 	case len(row) == 0:
-		return "sflowd has not taken it yet"
+		return untaken
 	case row[schema.SFlowLastError] != "":
-		return "the last datagram was not sent: " + row[schema.SFlowLastError]
+		return "the last datagram was not taken: " + row[schema.SFlowLastError]
 	case row[schema.SFlowDatagrams] == "0":
 		return "there was nothing to be sent yet"
 	}
@@ -163,14 +170,19 @@ func (m *Manager) global() (s schema.SFlow) {
 func (m *Manager) inForce(s schema.SFlow) (status, reason string) {
 	switch {
 	case !s.Up:
-	case m.sent.lacks != "":
-		return schema.StatusPending, m.sent.lacks
+	case m.sent.Away != "":
+		return schema.StatusPending, m.sent.Away
 	case len(m.rows[schema.CfgSFlowCollector]) == 0:
 		return schema.StatusPending, "there is no collector: nothing is sent"
+	case !m.sent.takes:
+		return schema.StatusPending, untaken
 	case m.sent.agent == "" && s.Agent != "":
 		return schema.StatusPending, fmt.Sprintf("%s, which agent_id names, has no address: nothing is sent", s.Agent)
 	case m.sent.agent == "":
 		return schema.StatusPending, "the switch has no address to be called by: nothing is sent; agent_id can name one"
+	}
+	if m.sent.Lacks != "" && s.Up {
+		return schema.StatusPending, m.sent.Lacks
 	}
 	return schema.StatusActive, ""
 }
@@ -204,7 +216,7 @@ func (m *Manager) collectors(global schema.SFlow) {
 
 // reached says whether a collector is sent to.
 func (m *Manager) reached(name string) (status, reason string) {
-	if why := cmp.Or(m.sent.lacks, m.sent.unsent[name]); why != "" {
+	if why := cmp.Or(m.sent.Away, m.sent.unsent[name]); why != "" {
 		return schema.StatusPending, why
 	}
 	return schema.StatusActive, ""
@@ -234,7 +246,10 @@ func (m *Manager) sessions(global schema.SFlow) {
 	if !global.Up {
 		return
 	}
-	all := given[schema.SFlowAll]
+	all, ok := given[schema.SFlowAll]
+	if _, bad := m.rows[schema.CfgSFlowSession][schema.SFlowAll]; bad && !ok {
+		all.Admin = "down" // it may say so
+	}
 	for _, name := range m.rows[schema.CfgPort].Sorted() {
 		port, err := schema.ParsePort(name, m.rows[schema.CfgPort][name])
 		if err != nil {

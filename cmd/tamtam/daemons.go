@@ -231,7 +231,7 @@ func newRunSFlowd() *cobra.Command {
 		"what the chip samples or drops", device.RunSFlowd)
 }
 
-// newAttached makes the command of a daemon that is the client of a socket of syncd's, which has a flag of the same name.
+// newAttached makes the command of a daemon that is the client of a socket of syncd's: both have the same flag for it.
 func newAttached(
 	name, short, flag, what string,
 	run func(context.Context, *swss.Redis, func() (device.CPULine, error), device.Common) error,

@@ -38,12 +38,12 @@ func (c *collector) wrong(err error, now time.Time) {
 	c.errors, c.failed, c.last = c.errors+1, now, err.Error()
 }
 
-// send sends a datagram, and reports whether nothing is wrong. Where something is, it is tried once more by a new
-// socket: the error may be of the datagram before, and the way may have changed.
-func (c *collector) send(dial func(netip.AddrPort) (Socket, error), b []byte, now time.Time) bool {
+// send sends a datagram. Where something is wrong it is tried once more by a new socket: the error may be of the
+// datagram before, and the way may have changed.
+func (c *collector) send(dial func(netip.AddrPort) (Socket, error), b []byte, now time.Time) {
 	for range 2 {
 		if c.open(dial, now) != nil {
-			return false
+			return
 		}
 		err := c.socket.Send(b)
 		if err == nil {
@@ -56,7 +56,16 @@ func (c *collector) send(dial func(netip.AddrPort) (Socket, error), b []byte, no
 	if c.socket != nil && now.Sub(c.failed) >= errorHolds {
 		c.last = ""
 	}
-	return c.last == ""
+}
+
+// heard notes what has been heard of datagrams that were sent.
+func (c *collector) heard(now time.Time) {
+	if c.socket == nil {
+		return
+	}
+	if err := c.socket.Refused(); err != nil {
+		c.wrong(err, now)
+	}
 }
 
 func (c *collector) close() {

@@ -37,6 +37,8 @@ type Socket interface {
 	// Send sends a datagram. It must not wait, and keeps nothing of what it is given. An error may be about one that
 	// was sent before.
 	Send(datagram []byte) error
+	// Refused returns, once, what has been heard since of datagrams that were sent; nil: nothing.
+	Refused() error
 	// Local is where datagrams come from; not valid: not known.
 	Local() netip.Addr
 	Close() error
@@ -221,14 +223,23 @@ func (d *Daemon) send(b []byte) {
 		if c.gone {
 			continue
 		}
-		if was := c.last; !c.send(d.cfg.Dial, b, now) && was != c.last {
-			d.log.Warn("a collector of sFlow was not sent a datagram", "collector", c.name, "because", c.last)
-		}
+		d.tried(c, func() { c.send(d.cfg.Dial, b, now) })
+	}
+}
+
+// tried does what may go wrong with a collector, and logs it if it is news.
+func (d *Daemon) tried(c *collector, do func()) {
+	was := c.last
+	if do(); c.last != "" && c.last != was {
+		d.log.Warn("a collector of sFlow was not sent a datagram", "collector", c.name, "because", c.last)
 	}
 }
 
 // tick polls the counters that are due, and tells what has been counted.
 func (d *Daemon) tick(ctx context.Context, now time.Time) error {
+	for _, c := range d.collectors {
+		d.tried(c, func() { c.heard(now) })
+	}
 	if d.up && d.agent == nil { // the host may have an address by now
 		if err := d.settle(ctx); err != nil {
 			return err
