@@ -10,6 +10,7 @@ import (
 	"tamtam/cpuport"
 	"tamtam/hoststack"
 	"tamtam/hoststack/hostd"
+	"tamtam/hoststack/reports"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -30,7 +31,12 @@ func hostdLife(ctx context.Context, r *swss.Redis, line attach, c Common) error 
 	}
 	d := orch.NewDaemon("hostd", r, c.daemon())
 	cfg.Daemon = d
-	cpu := &hostCPU{newHeldLine("hostd", "CPU port", logOf(c)), d, hostd.New(cfg)}
+	var out reportSockets
+	defer out.close()
+	cpu := &hostCPU{
+		heldLine: newHeldLine("hostd", "CPU port", logOf(c)), d: d, host: hostd.New(cfg),
+		reports: reports.New(reports.Config{Daemon: d, Redis: r, Send: out.send}),
+	}
 	c.health.setLacks(cpu.lack)
 	c.health.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
 	g, ctx := errgroup.WithContext(ctx)
@@ -55,8 +61,9 @@ func hostConfig(ctx context.Context, r *swss.Redis) (hostd.Config, error) {
 // A hostCPU brings a host to a CPU port, and keeps it there.
 type hostCPU struct {
 	*heldLine
-	d    *orch.Daemon
-	host *hostd.Host
+	d       *orch.Daemon
+	host    *hostd.Host
+	reports *reports.Sender
 }
 
 // receive hands over what is punted until the line ends.
@@ -76,7 +83,11 @@ func (h *hostCPU) receive(ctx context.Context, l CPULine) (err error) {
 		case err != nil:
 			return err
 		}
-		if err := h.d.Do(ctx, func() { h.host.Receive(p) }); err != nil {
+		take := h.host.Receive
+		if reports.Is(&p) {
+			take = h.reports.Receive
+		}
+		if err := h.d.Do(ctx, func() { take(p) }); err != nil {
 			return err
 		}
 	}

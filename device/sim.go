@@ -8,6 +8,7 @@ import (
 	"time"
 
 	sflowmgr "tamtam/cfgmgr/sflow"
+	"tamtam/hoststack/reports"
 	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/sairedis"
@@ -60,6 +61,9 @@ type SimConfig struct {
 	// SFlow has sflowd run, which gives it each datagram for a collector; the bytes are valid during the call only.
 	// Whoever takes the chip's output has to hand what goes to the CPU to [Sim.Punt].
 	SFlow func(to netip.AddrPort, datagram []byte) error
+	// Reports, with Host, is given each report of a drop that leaves by the management interface; its bytes are valid
+	// during the call only.
+	Reports func(reports.Datagram) error
 	// Attach is called with every chip as it is made, also after a restart of syncd; may be nil.
 	Attach func(*saisim.Chip)
 }
@@ -105,7 +109,7 @@ func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 	if !cfg.Host {
 		return s, nil
 	}
-	return s, s.startHost(ctx)
+	return s, s.startHost(ctx, cfg.Reports)
 }
 
 // Now returns the time of day.
