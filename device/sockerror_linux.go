@@ -14,7 +14,9 @@ func pendingError(s syscall.Conn) error {
 	}
 	var code int
 	var asked error
-	err = raw.Control(func(fd uintptr) { code, asked = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ERROR) })
+	err = raw.Control(func(fd uintptr) {
+		code, asked = syscall.GetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_ERROR)
+	})
 	if err = errors.Join(err, asked); err == nil && code != 0 {
 		err = syscall.Errno(code)
 	}
