@@ -83,7 +83,9 @@ func (g AltMarkGraph) Clusters() []AltMarkCluster {
 	var all []AltMarkCluster
 	for _, c := range clusters {
 		c.From, c.To = unique(c.From), unique(c.To)
-		slices.SortFunc(c.Links, func(a, b AltMarkLink) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+		slices.SortFunc(c.Links, func(a, b AltMarkLink) int {
+			return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+		})
 		all = append(all, *c)
 	}
 	slices.SortFunc(all, func(a, b AltMarkCluster) int {
@@ -207,9 +209,9 @@ func (g AltMarkGraph) before(points []string) map[string]bool {
 	return seen
 }
 
-// AltMarkMesh joins the reports of the points of a graph: for each of its smallest clusters, and for the whole of it, if
-// that is not a cluster, as [AltMark] does for a path. From and To of its results are the switches of both sides, with a
-// + between them. It has a delay where a single packet of the period was marked for it.
+// AltMarkMesh joins the reports of the points of a graph: for each of its smallest clusters, and for the whole of it,
+// if that is not a cluster, as [AltMark] does for a path. From and To of its results are the switches of both sides,
+// with a + between them. It has a delay where a single packet of the period was marked for it.
 //
 // It has no clock and no lock.
 type AltMarkMesh struct {
