@@ -29,7 +29,7 @@ func NewFork(c *Engine) (*Fork, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.spares, n.noting, n.choosing = newSpares(), false, false
+	n.spares, n.noting, n.choosing = newSpares(), n.recording.identifies(), false
 	n.cpu.refresh = n.refresh
 	if n.stale { // neighbours of one address may have to be sorted
 		n.router.remember()
