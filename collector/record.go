@@ -73,8 +73,8 @@ type DecodedPacket struct {
 	Answer recordplan.Answer
 	// New: the first with this path, or set of paths, but for those of [Records.Know].
 	New bool
-	// Found are the identities of entries that the packet hit, and of its queue; nil: its session asked for none, or they are
-	// not as they ought to be.
+	// Found are the identities of entries that the packet hit, and of its queue; nil: its session asked for none, or
+	// they are not as they ought to be.
 	Found []record.Identity
 	told  recordplan.Told
 	names map[string]string // of labels that are not names

@@ -4,7 +4,7 @@ import "tamtam/tam/record"
 
 // identify writes down by which entries a copy has come where it ends, and its queue; inside says that it has been in
 // the egress pipe.
-func (c *recording) identify(x *record.Identities, cp *copyOf, inside bool) {
+func (c *core) identify(x *record.Identities, cp *copyOf, inside bool) {
 	pk := cp.pk
 	m := &pk.met
 	x.Reset()
@@ -35,7 +35,8 @@ func (c *recording) identify(x *record.Identities, cp *copyOf, inside bool) {
 	}
 }
 
-// identifyLooks writes down the entries that looks into ACL tables have hit: by their labels, or, without, by their ids.
+// identifyLooks writes down the entries that looks into ACL tables have hit: by their labels, or, without, by their
+// ids.
 func identifyLooks(x *record.Identities, looks []aclLook, rule, entry record.IdentityKind) {
 	for i := range looks {
 		switch e := looks[i].entry; {
@@ -46,16 +47,4 @@ func identifyLooks(x *record.Identities, looks []aclLook, rule, entry record.Ide
 			x.ID(entry, uint64(e.id))
 		}
 	}
-}
-
-// identifies reports whether a session of a plan in effect wants identities.
-func (r *recording) identifies() bool {
-	for _, p := range r.plans {
-		for _, s := range p.sessions {
-			if s.identities {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -198,3 +198,15 @@ func (c *recording) trailOf(cp *copyOf) Trail {
 	p := cp.pk.sofar()
 	return p.trail(cp.pk.graph)
 }
+
+// identifies reports whether a session of a plan in effect wants identities.
+func (r *recording) identifies() bool {
+	for _, p := range r.plans {
+		for _, s := range p.sessions {
+			if s.identities {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// identities are those of what a copy has hit in tables, and of its queue, as a record has them; left says that some are
-// left out: of ACL tables beyond the first looks of a pipe, or because there was no room.
+// identities are those of what a copy has hit in tables, and of its queue, as a record has them; left says that some
+// are left out: of ACL tables beyond the first looks of a pipe, or because there was no room.
 func (c *Chip) identities(o *outgoing) (b []byte, left bool) {
 	add := func(kind record.IdentityKind, value ...byte) {
 		if len(b)+2+len(value) > record.MaxIdentities {
