@@ -178,15 +178,13 @@ type recordedJSON struct {
 	Trap          string `json:"trap,omitempty"`
 	Queue         *uint8 `json:"queue,omitempty"`
 	LatencyNs     *int64 `json:"latency_ns,omitempty"`
-	// Identities are those of entries that it hit, and of its queue; of those some may be left out.
-	Identities        []identityJSON `json:"identities,omitempty"`
-	IdentitiesLeftOut bool           `json:"identities_left_out,omitempty"`
-	Paths             string         `json:"paths"`
-	Path              []string       `json:"path"`
-	P                 float64        `json:"p"`
-	Why               string         `json:"why,omitempty"`
-	New               bool           `json:"new,omitempty"`
-	Bits              string         `json:"bits"`
+	identitiesJSON
+	Paths string   `json:"paths"`
+	Path  []string `json:"path"`
+	P     float64  `json:"p"`
+	Why   string   `json:"why,omitempty"`
+	New   bool     `json:"new,omitempty"`
+	Bits  string   `json:"bits"`
 }
 
 // RecordPrinter returns a function that prints one packet with its number in a capture; 0: it is
@@ -209,7 +207,7 @@ func RecordPrinter(out io.Writer, asJSON bool) func(int64, *DecodedPacket) error
 			if j.Trap = p.trap; !p.Old && p.Queue != record.NoQueue {
 				j.Queue = &p.Queue
 			}
-			j.Identities, j.IdentitiesLeftOut = p.identities(), p.NoRoom
+			j.identitiesJSON = identitiesJSON{p.identities(), p.NoRoom}
 			if known {
 				ns := int64(latency)
 				j.LatencyNs = &ns

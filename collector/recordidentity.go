@@ -13,6 +13,12 @@ type identityJSON struct {
 	Is   string `json:"is"`
 }
 
+// identitiesJSON are those of entries that a packet hit, and of its queue; some may be left out.
+type identitiesJSON struct {
+	Identities        []identityJSON `json:"identities,omitempty"`
+	IdentitiesLeftOut bool           `json:"identities_left_out,omitempty"`
+}
+
 // decisive are the kinds of entries that have a say in where a packet goes.
 var decisive = []record.IdentityKind{
 	record.IdentityRule, record.IdentityEntry, record.IdentityEgressRule, record.IdentityEgressEntry, record.IdentityRoute,

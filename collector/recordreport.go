@@ -333,7 +333,10 @@ func (c *planRecords) drops() []FlowDrops {
 		}
 		d := joined[w]
 		if d == nil {
-			d = &FlowDrops{Reason: w.reason, Trap: w.trap, OutPort: w.port, By: w.by, Path: t.Path, Paths: t.Paths, P: t.P, sort: k.flow}
+			d = &FlowDrops{
+				Reason: w.reason, Trap: w.trap, OutPort: w.port, By: w.by, Path: t.Path, Paths: t.Paths, P: t.P,
+				sort: k.flow,
+			}
 			if k.isFlow {
 				d.Flow = k.flow.String()
 			}

@@ -292,7 +292,8 @@ func (c *planRecords) sorted() []*recordGroup {
 	slices.SortFunc(list, func(a, b *recordGroup) int {
 		return cmp.Or(cmp.Compare(b.packets, a.packets), slices.Compare(a.bits, b.bits),
 			cmp.Compare(a.told.End, b.told.End), cmp.Compare(a.told.Not, b.told.Not),
-			cmp.Compare(a.told.Trap, b.told.Trap), cmp.Compare(a.told.Met, b.told.Met), cmp.Compare(a.told.Outcomes, b.told.Outcomes))
+			cmp.Compare(a.told.Trap, b.told.Trap), cmp.Compare(a.told.Met, b.told.Met),
+			cmp.Compare(a.told.Outcomes, b.told.Outcomes))
 	})
 	return list
 }
