@@ -12,7 +12,7 @@ import (
 
 // Drops measures what a drop monitor costs the simulated chip, each load in turns with the same one without it, d for
 // each: with nothing dropped, with one packet of a hundred and every packet dropped and reported, or counted by flow,
-// and with every packet recorded. Packets of those that are reported or recorded come as fast as one port can send that.
+// and with every packet recorded. Where there are reports or records, packets come as fast as one port can send those.
 func Drops(ctx context.Context, d time.Duration) ([]Result, error) {
 	b := asicBench{ctx: ctx, d: d}
 	const pause = 60

@@ -81,7 +81,9 @@ func rowKinds() []rowKind {
 		},
 		rowKind{
 			table: "TAM_FLOW_GROUP", words: words2("match-rule", "A rule of a match group: packets that match all of it"),
-			keys:   []element{name("Name of the match group"), arg("rule", &argKind{label: "<name>", parse: parseName}, "Name of the rule")},
+			keys: []element{
+				name("Name of the match group"), arg("rule", &argKind{label: "<name>", parse: parseName}, "Name of the rule"),
+			},
 			fields: names("src_ip_prefix dst_ip_prefix ip_protocol l4_src_port l4_dst_port"),
 		},
 		rowKind{

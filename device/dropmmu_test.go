@@ -157,8 +157,8 @@ func TestDropMonitorTraps(t *testing.T) {
 		}
 	}
 	ttl, neighbor := int(drop.TTL), int(drop.NoNeighbor)
-	want("trapped", fmt.Sprintf("%d/16/193 %d/16/193 ", ttl, neighbor), "0", "2")
+	want("trapped", fmt.Sprintf("%d/16/193 %d/16/194 ", ttl, neighbor), "0", "2")
 	m.Set("COPP_GROUP|quiet", "trap_action", "drop", "queue", "0")
-	m.Set("COPP_TRAP|errors", "trap_ids", "ttl_error,neighbor_miss", "trap_group", "quiet")
+	m.Set("COPP_TRAP|errors", "trap_ids", "ttl_error,neighbor_miss", "trap_group", "quiet", "always_enabled", "true")
 	want("dropped", fmt.Sprintf("%d/0/137 %d/0/132 ", ttl, neighbor), "2", "2")
 }

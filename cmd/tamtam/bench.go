@@ -138,7 +138,8 @@ func runBench(ctx context.Context, name string, groups, changes int, least time.
 	case "live":
 		return benchLive(ctx, 3, least)
 	}
-	return nil, usagef("bench %q: want config, sessions, routes, gnmi, asic, drops, altmark, flymon, tablerecord or live", name)
+	return nil, usagef("bench %q: want config, sessions, routes, gnmi, asic, drops, altmark, flymon, tablerecord or live",
+		name)
 }
 
 // benchGNMI measures this binary as mgmtd, and as the shell.
