@@ -49,12 +49,14 @@ func (x *simSFlow) watch() {
 	if x == nil {
 		return
 	}
-	chip := x.sim.Chip
-	chip.SetDropped(func(d *saisim.Drop) {
-		if !d.Mirror && !d.Punted && d.Trap.String() != trapSample {
-			x.take(dropPacket(chip.TrueTime(d.At), d), d.In, d.Port)
-		}
-	})
+	x.sim.Chip.SetDropped(x.dropped)
+}
+
+// dropped takes a drop, if it is one to be notified of.
+func (x *simSFlow) dropped(d *saisim.Drop) {
+	if !d.Mirror && !d.Punted && d.Trap.String() != trapSample {
+		x.take(dropPacket(x.sim.Chip.TrueTime(d.At), d), d.In, d.Port)
+	}
 }
 
 // sampled takes a sample. It may be called from the chip's output.
