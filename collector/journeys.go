@@ -29,8 +29,8 @@ type Journeys struct {
 // DefaultJourneyRecords is how many records Journeys keeps at most, unless told otherwise.
 const DefaultJourneyRecords = 1_000_000
 
-// NewJourneys takes the plans by which records are read, the names of switches by their switch ids, a text that the flows
-// of interest contain ("": all), and how many records to keep at most (0: [DefaultJourneyRecords]).
+// NewJourneys takes the plans by which records are read, the names of switches by their switch ids, a text that the
+// flows of interest contain ("": all), and how many records to keep at most (0: [DefaultJourneyRecords]).
 func NewJourneys(plans []*record.Plan, switches map[uint32]string, flow string, most int) (*Journeys, error) {
 	j := &Journeys{switches: switches, flow: flow, most: cmp.Or(most, DefaultJourneyRecords), left: map[string]int64{}}
 	if len(plans) == 0 {

@@ -37,7 +37,7 @@ went which way: host, switches, and how it ended. With --packets each packet: ti
 records them, identities.
 
 The topology is a file of the lab, or an experiment by its name: it has the switch ids and the wires. Records are joined
-by what no switch rewrites of a packet, by wires, TTLs and times. Where packets are alike in all of that, it says so, and
+by what no switch rewrites of a packet, by wires, TTLs, times. Where packets are alike in all of that, it says so, and
 shows which it may be. Without the plan of a record its tables are not known.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd, args) },

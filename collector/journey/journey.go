@@ -66,7 +66,8 @@ type Exit struct {
 	at *Visit
 }
 
-// A Journey is a packet's way, from where it was first seen. Copies of it have ways of their own from where they were made.
+// A Journey is a packet's way, from where it was first seen. Copies of it have ways of their own from where they were
+// made.
 type Journey struct {
 	Flow   string
 	From   string   // the host, or the port that it came from
@@ -90,8 +91,9 @@ const (
 // Join makes the journeys of records, which may come in any order; they are sorted by when they began. Records of the
 // same visit by several sessions are taken together.
 //
-// A visit follows an exit if their keys are equal, a wire joins the ports, and the times allow it. It does so for certain
-// only if the visit is the only one that may follow this exit, and the exit the only one that the visit may have come by.
+// A visit follows an exit if their keys are equal, a wire joins the ports, and the times allow it. It does so for
+// certain only if the visit is the only one that may follow this exit, and the exit the only one that the visit may
+// have come by.
 func Join(records []Record, w Wiring, o Options) []Journey {
 	o.ClockError, o.Within = cmp.Or(o.ClockError, DefaultClockError), cmp.Or(o.Within, DefaultWithin)
 	visits := visitsOf(records)

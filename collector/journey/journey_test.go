@@ -198,9 +198,9 @@ func randomTruth(rnd *rand.Rand) truth {
 	return x
 }
 
-// On random networks whatever is said for certain is true, whatever follows an exit and was recorded is certain or among
-// the candidates, and each visit is in one journey. Packets that are alike may hide that one of them was lost where a
-// record of theirs is missing: there what is certain need not be true.
+// On random networks whatever is said for certain is true, whatever follows an exit and was recorded is certain or
+// among the candidates, and each visit is in one journey. Packets that are alike may hide that one of them was lost
+// where a record of theirs is missing: there what is certain need not be true.
 func TestJoinRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 20}, func(t *testing.T, seed uint64) {
 		x := randomTruth(rand.New(rand.NewPCG(seed, 9)))

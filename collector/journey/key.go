@@ -6,9 +6,9 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// A Key is what a packet has everywhere on its way: switches rewrite MAC addresses, VLAN tags, DSCP and marks, TTL or hop
-// limit, checksums and options in front of the payload, and append records to it, but not this. Packets with the same
-// key may be copies of one, or alike.
+// A Key is what a packet has everywhere on its way: switches rewrite MAC addresses, VLAN tags, DSCP and marks, TTL or
+// hop limit, checksums and options in front of the payload, and append records to it, but not this. Packets with the
+// same key may be copies of one, or alike.
 type Key string
 
 // Bytes of the payload that are in a key, and of packets that are not IP.
