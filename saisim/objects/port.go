@@ -15,13 +15,16 @@ import (
 type ports struct {
 	*core
 	acls       *acls            // for what is bound to them
+	debug      *debugCounters   // of drops at them
 	lanes      []*port          // who uses a lane
 	names      map[string]*port // of host interfaces; nil: not a port's
 	portNotify bool
 }
 
 func newPorts(c *core, a *acls) *ports {
-	return &ports{core: c, acls: a, lanes: make([]*port, c.prof.FirstLane+c.prof.Lanes), names: map[string]*port{}}
+	ps := &ports{core: c, acls: a, lanes: make([]*port, c.prof.FirstLane+c.prof.Lanes), names: map[string]*port{}}
+	ps.debug = &debugCounters{core: c, ports: ps, of: map[sai.StatID]*debugCounter{}}
+	return ps
 }
 
 func (ps *ports) portKind() *kind {
