@@ -22,7 +22,11 @@ func clickForms() []clickForm {
 		{"config mirror_session add", clickedMirror(erspanWords[:7])},
 		{"config mirror_session erspan add", clickedMirror(erspanWords)},
 		{"config mirror_session span add", clickedMirror(spanWords)},
-		{"sonic-clear dropcounters", noDropCounters},
+		{"config dropcounters install", clickedDropCounter(true, "")},
+		{"config dropcounters add-reasons", clickedDropCounter(false, "")},
+		{"config dropcounters add_reasons", clickedDropCounter(false, "")},
+		{"config dropcounters remove-reasons", clickedDropCounter(false, "no ")},
+		{"config dropcounters remove_reasons", clickedDropCounter(false, "no ")},
 	}
 }
 
@@ -184,10 +188,4 @@ func clickedMirror(form []mirrorWord) func([]string) ([]string, error) {
 		}
 		return []string{"configure", line}, nil
 	}
-}
-
-// noDropCounters: SONiC's are those of "show dropcounters counts", which count from zero apart from the others.
-func noDropCounters([]string) ([]string, error) {
-	return nil, errors.New("drops are not cleared alone here: clear interface counters clears them and what else ports " +
-		"count, clear counters all that is counted")
 }

@@ -63,6 +63,12 @@ func showCommands() []*command {
 	add(showSchedulers, "show", kw("qos", "Quality of service"), kw("scheduler", "How queues are served"))
 	add(showCOPP, "show", kw("copp", "What goes to the CPU, and how much of it"))
 	add(showMirrorSessions, "show", kw("mirror-session", "SPAN and ERSPAN sessions"))
+	drops := kw("dropcounters", "Drops by SAI's reasons")
+	group := opt(kw("group", "Only of this group"), arg("group", &argKind{label: "<name>", parse: parseName}, "Its name"))
+	kind := opt(kw("type", "Only of this type"), arg("type", dropCounterType, "Type"))
+	add(showDropConfiguration, "show", drops, kw("configuration", "What is counted"), group)
+	add(showDropCounts, "show", drops, kw("counts", "What was counted"), group, kind)
+	add(showDropCapabilities, "show", drops, kw("capabilities", "What can be counted"))
 	add(showRunning, "show running-configuration")
 	add(showRunningTAM, "show running-configuration tam")
 	out = append(out, &command{modes: inExec, do: techSupport,

@@ -40,7 +40,8 @@ type fated struct {
 	told map[[2]string]uint64
 	why  map[uint64]string // by number
 
-	removed string // a port
+	removed string                   // a port
+	reasons map[string][]drop.Reason // of debug counters
 }
 
 // A fatedFrame is one that was sent, and what the model says of it.
@@ -65,10 +66,11 @@ func newFated(t *testing.T, c ConfigDB, ports string, saw map[string]int) *fated
 	c[schema.CfgTAMCollector] = map[string]swss.FieldValues{"c": {"ipaddress": "10.8.0.2", "port": "4739"}}
 	c[schema.CfgTAMTableRecord] = map[string]swss.FieldValues{"s0": {"flowgroup": "all", "collector": "c", "mode": record.ModeHit, "phv": "32+32"}}
 	c[schema.CfgACLRule]["TAM|all"] = swss.FieldValues{"IN_PORTS": ports}
+	reasons := debugConfig(c)
 	prof := profile.Small()
 	// Room enough, so that none of it decides.
 	prof.FDB, prof.Neighbors, prof.IPv4Routes, prof.IPv6Routes, prof.ACL.Tables = 128, 64, 64, 64, 8
-	f := &fated{config: c, model: newFateModel(c), plans: map[uint32]*record.Plan{}, sent: map[string]*fatedFrame{}, drops: map[[2]string]uint64{}, saw: saw}
+	f := &fated{config: c, model: newFateModel(c), plans: map[uint32]*record.Plan{}, sent: map[string]*fatedFrame{}, drops: map[[2]string]uint64{}, saw: saw, reasons: reasons}
 	f.recorder = &recorder{T: t, Sim: testSim(t, SimConfig{Config: c, Profile: prof, Start: time.Unix(1000, 0)}), raw: map[uint64][]byte{}}
 	settle(t, f.Sim)
 	problems, err := Problems(t.Context(), f.Redis)
@@ -304,6 +306,7 @@ func (f *fated) counters() {
 		f.Errorf("the chip tells of %v, the model %v", f.told, f.drops)
 	}
 	f.kept()
+	f.debug()
 	books := f.Chip.Books()
 	total := map[string]uint64{}
 	for k, n := range f.drops {

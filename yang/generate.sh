@@ -45,6 +45,7 @@ modules=(
 	tamtam-dropmonitor
 	tamtam-health
 	tamtam-outputs
+	tamtam-debugcounter
 	tamtam-configuration
 	tamtam-operations
 )

@@ -1,8 +1,8 @@
 package drop
 
 // A Countable is a reason of SAI's debug counters that the chip counts exactly: it is those of the chip's own, and no
-// other. What the chip does not tell apart, or has no word of SAI for, is in none, or only in the ..._ANY of where it is
-// decided.
+// other. What the chip does not tell apart, or has no word of SAI for, is in none, or only in the ..._ANY of where it
+// is decided.
 type Countable struct {
 	SAI string // behind SAI_IN_DROP_REASON_ or SAI_OUT_DROP_REASON_
 	Of  []Reason

@@ -59,7 +59,7 @@ func (s *Store) Availability(t sai.ObjectType, attrs []sai.Attr) (uint64, error)
 	case sai.ObjectTypeACLEntry:
 		return s.acls.entriesAvailable(attrs)
 	case sai.ObjectTypeDebugCounter:
-		return s.ports.debug.available(attrs), nil
+		return s.debug.available(attrs), nil
 	case sai.ObjectTypeACLTable:
 		return uint64(s.acls.tablesLeft(attrs)), nil
 	case sai.ObjectTypeRouteEntry:

@@ -75,6 +75,7 @@ func (d *debugCounters) debugKind() *kind {
 		remove: func(o *object) error {
 			stat := o.self.(*debugCounter).stat
 			delete(d.of, stat)
+			delete(d.ports.extra, stat)
 			for _, p := range d.ports.all() {
 				delete(p.cleared, stat)
 			}
@@ -128,6 +129,9 @@ func (d *debugCounters) create(o *object) error {
 	c := &debugCounter{bank: b, stat: stats[0]}
 	c.reasons = reasonsOf(b.list, o.attr(b.list))
 	d.of[c.stat], o.self = c, c
+	if !b.whole {
+		d.ports.extra[c.stat] = func(p *tally) uint64 { return c.sum(&p.Dropped) }
+	}
 	d.begin(c)
 	return nil
 }
@@ -187,21 +191,11 @@ func (d *debugCounters) begin(c *debugCounter) {
 	c.zero += d.all(c)
 }
 
-// counted are the statistics of ports, or of the switch, that there are counters for.
-func (d *debugCounters) counted(whole bool) func() []sai.StatID {
-	return func() (stats []sai.StatID) {
-		for _, id := range sortedStats(d.of) {
-			if d.of[id].bank.whole == whole {
-				stats = append(stats, id)
-			}
-		}
-		return stats
-	}
-}
-
 // addSwitchStats makes the counters of the switch readable.
 func (d *debugCounters) addSwitchStats(k *kind) {
-	k.more = d.counted(true)
+	k.more = func() []sai.StatID {
+		return slices.DeleteFunc(sortedStats(d.of), func(id sai.StatID) bool { return !d.of[id].bank.whole })
+	}
 	k.stat = func(_ *object, id sai.StatID) uint64 { return d.all(d.of[id]) }
 	k.clear = func(_ *object, id sai.StatID) { d.of[id].zero += d.all(d.of[id]) }
 }

@@ -14,17 +14,18 @@ import (
 // ports are the front-panel ports with their queues and host interfaces, and the LAGs.
 type ports struct {
 	*core
-	acls       *acls            // for what is bound to them
-	debug      *debugCounters   // of drops at them
-	lanes      []*port          // who uses a lane
-	names      map[string]*port // of host interfaces; nil: not a port's
+	acls       *acls                   // for what is bound to them
+	extra      map[sai.StatID]portStat // those that there are only now
+	lanes      []*port                 // who uses a lane
+	names      map[string]*port        // of host interfaces; nil: not a port's
 	portNotify bool
 }
 
 func newPorts(c *core, a *acls) *ports {
-	ps := &ports{core: c, acls: a, lanes: make([]*port, c.prof.FirstLane+c.prof.Lanes), names: map[string]*port{}}
-	ps.debug = &debugCounters{core: c, ports: ps, of: map[sai.StatID]*debugCounter{}}
-	return ps
+	return &ports{
+		core: c, acls: a, lanes: make([]*port, c.prof.FirstLane+c.prof.Lanes), names: map[string]*port{},
+		extra: map[sai.StatID]portStat{},
+	}
 }
 
 func (ps *ports) portKind() *kind {

@@ -105,12 +105,12 @@ func portStatTable() map[sai.StatID]portStat {
 func (ps *ports) addPortStats(k *kind) {
 	table := portStatTable()
 	read := func(p *tally, id sai.StatID) uint64 {
-		if c := ps.debug.of[id]; c != nil {
-			return c.sum(&p.Dropped)
+		if extra := ps.extra[id]; extra != nil {
+			return extra(p)
 		}
 		return table[id](p)
 	}
-	k.stats, k.more = sortedStats(table), ps.debug.counted(false)
+	k.stats, k.more = sortedStats(table), func() []sai.StatID { return sortedStats(ps.extra) }
 	k.stat = func(o *object, id sai.StatID) uint64 {
 		if p, ok := ps.tally(o); ok {
 			return read(&p, id) - o.self.(*port).cleared[id]

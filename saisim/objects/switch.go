@@ -42,7 +42,7 @@ func (s *Store) switchKind() *kind {
 		k.attrs = append(k.attrs, id)
 	}
 	slices.Sort(k.attrs)
-	s.ports.debug.addSwitchStats(k)
+	s.debug.addSwitchStats(k)
 	return k
 }
 
