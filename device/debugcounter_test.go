@@ -86,4 +86,3 @@ func (f *fated) debug() {
 		}
 	}
 }
-

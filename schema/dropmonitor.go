@@ -2,8 +2,10 @@ package schema
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
+	"time"
 )
 
 // The drop monitor in the databases. TAM_SESSION and TAM_DROP_MONITOR_SESSION_TABLE are SONiC's own.
@@ -14,6 +16,8 @@ const (
 	AppTAMSession       = "TAM_SESSION_TABLE"
 	StateTAMDropMonitor = "TAM_DROP_MONITOR_SESSION_TABLE"
 	CountersDropMonitor = "TAM_DROP_MONITOR_COUNTERS" // :session -> see DropMonitorCounters
+	// CountersManagementReports has what the host has sent of reports for collectors of VRF mgmt, by DropStream.
+	CountersManagementReports = "TAM_MANAGEMENT_REPORT_COUNTERS"
 )
 
 func dropMonitorTables() (configured, measured []Table) {
@@ -22,6 +26,8 @@ func dropMonitorTables() (configured, measured []Table) {
 	return []Table{session}, []Table{
 		of(Table{Counters: CountersDropMonitor,
 			Words: "What became of the dropped packets of a session of the drop monitor."}, DropMonitorCounters{}),
+		of(Table{Counters: CountersManagementReports, Words: "What the host, hostd or hostifd, has sent of the reports " +
+			"that the switch has it send by the management interface."}, ManagementReports{}),
 	}
 }
 
@@ -156,7 +162,8 @@ type DropFlow struct {
 	Collectors []string     // rows of TAM_COLLECTOR_TABLE or TAM_COLLECTORS_TABLE, sorted
 	Sampler    string       // as the session names it
 	Sampling   uint32       // one packet in so many; 1: all
-	Aging      uint32       // seconds; of a stateful session
+	OwnAging   uint32       // seconds, as the session has it; 0: it has none
+	Aging      uint32       // seconds, what applies; of a stateful session
 	DropSettings
 }
 
@@ -179,8 +186,9 @@ func (s *DropFlow) layout() layout {
 				must("the names of collectors"),
 			name("sampler", "", &s.Sampler, "What the session calls its sampler."),
 			number("sampling-rate", 1, 1<<24, 1, &s.Sampling, "One dropped packet in so many is reported."),
-			number("aging_interval", 1, maxAging, DefaultAging, &s.Aging,
-				"Of a stateful session: how many seconds drops are counted before they are reported again."),
+			optional("aging_interval", 1, maxAging, &s.OwnAging, "What the session has as such, in seconds."),
+			number("effective_aging_interval", 1, maxAging, DefaultAging, &s.Aging, "Of a stateful session: how many seconds "+
+				"drops are counted before they are reported again: its own, its flow group's, or 60."),
 		}, dropFields(&s.DropSettings)),
 		check: func(r *reader) {
 			s.check(r)
@@ -203,16 +211,17 @@ func (s DropFlow) Fields() map[string]string { return s.layout().row() }
 
 // DropMonitorCounters is a row of TAM_DROP_MONITOR_COUNTERS. What the switch does not count is nil.
 type DropMonitorCounters struct {
-	Dropped    *uint64 // packets of the session that the switch has dropped
-	Trapped    *uint64 // packets that a trap took out of forwarding; not among Dropped
-	Reports    *uint64 // records that were sent, to each collector once
-	Messages   *uint64 // messages that were sent, of all collectors
-	Suppressed *uint64 // reports beyond max_report_rate
-	SampledOut *uint64 // packets that the sampler left out
-	Unsendable *uint64 // messages that could not be sent
-	Lost       *uint64 // of Messages those that the switch dropped
-	Evicted    *uint64 // flows of a stateful session that left for others before their time
-	Flows      *uint64 // flows of a stateful session that are counted now
+	Dropped    *uint64   // packets of the session that the switch has dropped
+	Trapped    *uint64   // packets that a trap took out of forwarding; not among Dropped
+	Reports    *uint64   // records that were sent, to each collector once
+	Messages   *uint64   // messages that were sent, of all collectors
+	Suppressed *uint64   // reports beyond max_report_rate
+	SampledOut *uint64   // packets that the sampler left out
+	Unsendable *uint64   // messages that could not be sent
+	Lost       *uint64   // of Messages those that the switch dropped
+	Evicted    *uint64   // flows of a stateful session that left for others before their time
+	Flows      *uint64   // flows of a stateful session that are counted now
+	Since      time.Time // they have been counted; zero: not known
 }
 
 func (c *DropMonitorCounters) layout() layout {
@@ -232,8 +241,43 @@ func (c *DropMonitorCounters) layout() layout {
 			known("EVICTED", &c.Evicted, "Flows of a stateful session that were reported before their time, since others "+
 				"needed their place."),
 			known("FLOWS", &c.Flows, "Flows of a stateful session that are counted now."),
+			moment("COUNTED_SINCE", &c.Since, "Since when all that is counted: when the session came into the switch as it is. "+
+				"Each time that it comes anew, the counters begin at zero."),
 		},
 	}
+}
+
+// moment is a time that is not known if the field is absent.
+func moment(name string, at *time.Time, words string) field {
+	const form = "a time as in RFC 3339"
+	return own(name, form, words, func(r *reader) {
+		if v, ok := r.take(name); ok {
+			t, err := time.Parse(time.RFC3339Nano, v)
+			if err != nil {
+				r.bad(name, v, form)
+			}
+			*at = t
+		}
+	}, func() string {
+		if at.IsZero() {
+			return ""
+		}
+		return at.UTC().Format(time.RFC3339Nano)
+	})
+}
+
+// Continues reports whether the counters can be those of before, some time later: none of them is less.
+func (c *DropMonitorCounters) Continues(before *DropMonitorCounters) bool {
+	for _, n := range [][2]*uint64{
+		{c.Dropped, before.Dropped}, {c.Trapped, before.Trapped}, {c.Reports, before.Reports}, {c.Messages, before.Messages},
+		{c.Suppressed, before.Suppressed}, {c.SampledOut, before.SampledOut}, {c.Unsendable, before.Unsendable},
+		{c.Lost, before.Lost}, {c.Evicted, before.Evicted},
+	} {
+		if n[0] != nil && n[1] != nil && *n[0] < *n[1] {
+			return false
+		}
+	}
+	return true
 }
 
 // ParseDropMonitorCounters reads TAM_DROP_MONITOR_COUNTERS.
@@ -243,3 +287,36 @@ func ParseDropMonitorCounters(session string, f map[string]string) (DropMonitorC
 
 // Fields formats the row.
 func (c DropMonitorCounters) Fields() map[string]string { return c.layout().row() }
+
+// ManagementReports is a row of TAM_MANAGEMENT_REPORT_COUNTERS.
+type ManagementReports struct {
+	Messages, Errors uint64
+	LastError        string // "": the last message was sent
+}
+
+// DropStream is the key of a stream of reports in TAM_MANAGEMENT_REPORT_COUNTERS, and what the chip calls it.
+func DropStream(from, to netip.AddrPort) string { return from.String() + ">" + to.String() }
+
+func (c *ManagementReports) layout() layout {
+	return layout{
+		table: CountersManagementReports, open: true,
+		key: about("source>collector, each with its port; the source as the switch has it"),
+		fields: []field{
+			count("MESSAGES", &c.Messages, "Messages that were sent, those with templates among them."),
+			count("ERRORS", &c.Errors, "Messages that were not."),
+			text("LAST_ERROR", &c.LastError, "Why the last message was not sent; empty if it was."),
+		},
+	}
+}
+
+// ParseManagementReports reads TAM_MANAGEMENT_REPORT_COUNTERS.
+func ParseManagementReports(stream string, f map[string]string) (ManagementReports, error) {
+	return parse[ManagementReports](stream, f)
+}
+
+// Fields formats the row, with the error though there is none: a field that is left out would stay as it was.
+func (c ManagementReports) Fields() map[string]string {
+	row := c.layout().row()
+	row["LAST_ERROR"] = c.LastError
+	return row
+}

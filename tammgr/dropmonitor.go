@@ -38,7 +38,7 @@ func (s dropSession) check(m *Manager) (wrong string, lacks []string) {
 func (s dropSession) appl(m *Manager, _ schema.ACLRuleKey) map[string]string {
 	flow := schema.DropFlow{
 		Name: s.Name, FlowGroup: s.FlowGroup, Collectors: s.Collectors, Sampler: s.Sampler, Sampling: 1,
-		Aging: s.Aging, DropSettings: s.DropSettings,
+		OwnAging: s.Aging, Aging: s.Aging, DropSettings: s.DropSettings,
 	}
 	if r, ok := m.valid(kindSampler, s.Sampler).(plain[schema.Sampler]); ok {
 		flow.Sampling = r.row.Rate

@@ -85,6 +85,9 @@ type Orch struct {
 	destinations map[string]*destination     // rows of TAM_COLLECTOR_TABLE
 	collectors   map[string]*destination     // rows of TAM_COLLECTORS_TABLE
 	domain       domain                      // the object with its id
+	trap         hostTrap                    // of reports that the host sends
+	sent         *swss.Table                 // what it has sent
+	atHost       map[string]handed           // what it has sent of each stream, and what is wrong
 	counters     tamorch.Rows                // of TAM_DROP_MONITOR_COUNTERS
 	readAt       time.Time                   // when counters are read again
 	state        *swss.Table                 // of SONiC's fields besides the status
@@ -99,7 +102,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		destinations: map[string]*destination{}, collectors: map[string]*destination{},
 		counters: tamorch.Rows{Table: schema.CountersDropMonitor, Clears: true},
 		state:    swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateTAMDropMonitor),
-		told:     map[string]swss.FieldValues{}, domain: domain{},
+		told:     map[string]swss.FieldValues{}, domain: domain{}, atHost: map[string]handed{},
+		sent: swss.NewTable(cfg.Redis.DB(swss.CountersDB), schema.CountersManagementReports),
 	}
 	o.Feature = &tamorch.Feature[schema.DropFlow, binding]{
 		Kind: tamorch.Kind{
