@@ -69,6 +69,9 @@ func showCommands() []*command {
 	add(showDropConfiguration, "show", drops, kw("configuration", "What is counted"), group)
 	add(showDropCounts, "show", drops, kw("counts", "What was counted"), group, kind)
 	add(showDropCapabilities, "show", drops, kw("capabilities", "What can be counted"))
+	sflow := kw("sflow", "Samples of packets, counters and drops to collectors")
+	add(showSFlow, "show", sflow)
+	add(showSFlowInterfaces, "show", sflow, kw("interface", "How ports are sampled"))
 	add(showRunning, "show running-configuration")
 	add(showRunningTAM, "show running-configuration tam")
 	out = append(out, &command{modes: inExec, do: techSupport,
