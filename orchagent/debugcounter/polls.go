@@ -133,19 +133,11 @@ func (p *polls) tell(is map[string]told) {
 
 // poll has these statistics read of all ports, and of the switch.
 func (p *polls) poll(ctx context.Context, stats map[bool][]string) error {
-	want := map[sai.OID][]string{}
-	for _, name := range p.ports.Names() {
-		if oid, _, ok := p.ports.Port(name); ok && len(stats[true]) > 0 {
-			want[oid] = stats[true]
-		}
-	}
-	if len(stats[false]) > 0 {
-		want[p.sw] = stats[false]
-	}
+	want := p.wanted(stats)
 	var stop []sai.OID
 	begin := map[string][]sai.OID{} // by statistics
 	for oid, ids := range p.polled {
-		if slices.Sort(want[oid]); !slices.Equal(want[oid], ids) {
+		if !slices.Equal(want[oid], ids) {
 			stop = append(stop, oid)
 		}
 		for _, id := range ids {
@@ -155,7 +147,7 @@ func (p *polls) poll(ctx context.Context, stats map[bool][]string) error {
 		}
 	}
 	for oid, ids := range want {
-		if slices.Sort(ids); !slices.Equal(p.polled[oid], ids) {
+		if !slices.Equal(p.polled[oid], ids) {
 			begin[strings.Join(ids, ",")] = append(begin[strings.Join(ids, ",")], oid)
 		}
 	}
@@ -173,6 +165,22 @@ func (p *polls) poll(ctx context.Context, stats map[bool][]string) error {
 	}
 	p.polled = want
 	return p.clear(ctx)
+}
+
+// wanted are the statistics that are read of each object, sorted.
+func (p *polls) wanted(stats map[bool][]string) map[sai.OID][]string {
+	want := map[sai.OID][]string{}
+	slices.Sort(stats[true])
+	slices.Sort(stats[false])
+	for _, name := range p.ports.Names() {
+		if oid, _, ok := p.ports.Port(name); ok && len(stats[true]) > 0 {
+			want[oid] = stats[true]
+		}
+	}
+	if len(stats[false]) > 0 {
+		want[p.sw] = stats[false]
+	}
+	return want
 }
 
 func (p *polls) start(ctx context.Context, ids []string, oids []sai.OID) error {
