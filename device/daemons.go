@@ -236,12 +236,6 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		return fmt.Errorf("traps: %w", err)
 	}
 	o.samples = sfloworch.New(sfloworch.Config{SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports})
-	o.drops, err = debugcounter.New(ctx, debugcounter.Config{
-		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Switch: ports.Switch(), Poller: poll,
-	})
-	if err != nil {
-		return fmt.Errorf("debug counters: %w", err)
-	}
 	o.mirrors, err = mirrororch.New(ctx, mirrororch.Config{
 		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Routes: ways{routes, "mirror sessions"},
 	})
@@ -261,7 +255,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	}
 	acl.Count(routes.Used)
 	acl.Count(fdb.Used)
-	if err := o.assembleTAM(ctx, r, acl); err != nil {
+	if err := errors.Join(o.assembleDrops(ctx, r), o.assembleTAM(ctx, r, acl)); err != nil {
 		return err
 	}
 	o.Daemon.Receive(o.asic.Notifications, func(ctx context.Context, k swss.KeyOpFieldsValues) error {
@@ -279,6 +273,17 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		}
 		return nil
 	})
+	return nil
+}
+
+// assembleDrops makes the orch of debug counters.
+func (o *Orchagent) assembleDrops(ctx context.Context, r *swss.Redis) (err error) {
+	o.drops, err = debugcounter.New(ctx, debugcounter.Config{
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: o.ports, Switch: o.ports.Switch(), Poller: poller{o.asic},
+	})
+	if err != nil {
+		return fmt.Errorf("debug counters: %w", err)
+	}
 	return nil
 }
 
