@@ -190,7 +190,8 @@ func showRunningTAM(ctx context.Context, c *call) (*view, error) {
 		}
 		r.features(tam)
 		p.WriteString(r.finished(func(id rowID) bool {
-			return strings.HasPrefix(id.table, "TAM_") || id.table == aclRule && strings.HasPrefix(id.key, "TAM|")
+			return id.table == "TAM" || strings.HasPrefix(id.table, "TAM_") ||
+				id.table == aclRule && strings.HasPrefix(id.key, "TAM|")
 		}))
 	}
 	delete(data, rowsRoot)

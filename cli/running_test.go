@@ -204,6 +204,12 @@ func (c *configRoll) others() {
 	c.some(1, func(int) {
 		c.set("MIRROR_SESSION", "m", "src_ip", "10.0.0.1", "dst_ip", "10.0.0.2", "ttl", c.of("", "64"), "gre_type", c.of("", "0x88be"))
 	})
+	c.some(1, func(int) { c.set("TAM", "device", "device-id", c.of("", "5"), "enterprise_id", c.of("", "7")) })
+	c.some(2, func(i int) {
+		c.set("TAM_FLOW_GROUP", "g", "ports", c.of("", "Ethernet0"), "aging_interval", c.of("", "60"))
+		c.set("TAM_FLOW_GROUP", fmt.Sprintf("g|r%d", i), "src_ip_prefix", c.of("10.0.0.0/8", "0.0.0.0/0"),
+			"dst_ip_prefix", "10.1.0.0/16", "ip_protocol", c.of("", "6"), "l4_dst_port", c.of("", "80"))
+	})
 	c.some(1, func(int) {
 		c.set("COPP_GROUP", "queue1_group1", "queue", c.n(0, 7), "trap_action", c.of("", "trap", "copy"), "cir", c.of("", "600"), "cbs", c.of("", "600"), "meter_type", "packets", "mode", "sr_tcm")
 	})

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	sflowmgr "tamtam/cfgmgr/sflow"
 	"tamtam/hoststack/reports"
 	"tamtam/orch"
 	"tamtam/sai"
@@ -72,6 +73,12 @@ type SimConfig struct {
 func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 	s := &Sim{Redis: cfg.Redis, common: cfg.Common, attach: cfg.Attach, ownRedis: cfg.Redis == nil}
 	s.common.StaticLAGs = s.common.StaticLAGs || !cfg.Host
+	s.common.sflowd = func(context.Context) (a sflowmgr.Agent, _ error) {
+		if cfg.SFlow == nil {
+			a.Away = "there is no sflowd, which sends, in this simulation"
+		}
+		return a, nil
+	}
 	if s.Redis == nil {
 		r, err := swss.Open(ctx, "embedded")
 		if err != nil {

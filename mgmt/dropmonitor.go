@@ -53,7 +53,7 @@ func dropMonitorModule() Module {
 				{"state/counters/suppressed", text("SUPPRESSED")}, {"state/counters/sampled-out", text("SAMPLED_OUT")},
 				{"state/counters/unsendable", text("UNSENDABLE")}, {"state/counters/lost", text("LOST")},
 				{"state/counters/evicted", text("EVICTED")},
-				{"state/counters/flows", text("FLOWS")},
+				{"state/counters/flows", text("FLOWS")}, {"state/counters/counted-since", text("COUNTED_SINCE")},
 			}},
 		}},
 	}}
