@@ -50,7 +50,8 @@ const (
 // wireTable is how the interface of a port is, and what became of frames there.
 func wireTable() Table {
 	count := func(name, words string) Field { return Field{Name: name, Form: "a number", Words: words} }
-	return Table{State: StateWire, Key: "EthernetN", Words: "The live interface that a port is wired to; rows go when syncd does.",
+	return Table{State: StateWire, Key: "EthernetN",
+		Words: "The live interface that a port is wired to; rows go when syncd does.",
 		Fields: []Field{
 			{Name: WireInterface, Form: "text", Words: "Its name."},
 			{Name: WireStatus, Form: WireUp + ", " + WireDown + ", " + WireMissing + " or " + WireTaken,

@@ -25,8 +25,8 @@
 //   - to 01-80-C2-00-00-00 to -0F: stp (0), lacp (2), eapol (3), lldp (e) or
 //     link_local; no other trap is looked for
 //   - to 01-00-0C-CC-CC-CC in SNAP: udld or cdp; to -CD: pvrst
-//   - to the switch's MAC address, at no router interface: ip2me; but not with a tag whose VLAN the port may not send to,
-//     and not behind vlan-tag-filter
+//   - to the switch's MAC address, at no router interface: ip2me; but not with a tag whose VLAN the port may not send
+//     to, and not behind vlan-tag-filter
 //   - ARP: arp_req if the operation is 1, else arp_resp
 //   - while there is a HOSTIF_TRAP of these, the first of: dhcp (UDP 67 or 68,
 //     either end, to 255.255.255.255), dhcpv6 (UDP 546 or 547, to a group),

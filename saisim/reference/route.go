@@ -263,7 +263,8 @@ func mayBeRouted(a netip.Addr) bool {
 // ofOneLink reports whether a packet has an IPv6 address that routers forward nothing from or to.
 func ofOneLink(pk *packet) bool {
 	ip := pk.h.ip
-	return ip.version == 6 && (netip.AddrFrom16(ip.src).IsLinkLocalUnicast() || netip.AddrFrom16(ip.dst).IsLinkLocalUnicast())
+	src, dst := netip.AddrFrom16(ip.src), netip.AddrFrom16(ip.dst)
+	return ip.version == 6 && (src.IsLinkLocalUnicast() || dst.IsLinkLocalUnicast())
 }
 
 // checksum is that of RFC 791 over an IPv4 header, its own field left out.
