@@ -75,11 +75,7 @@ packet of all inputs unless --start says otherwise.`,
 			if err := errors.Join(err, closeTrace()); err != nil {
 				return err
 			}
-			if err := printReport(cmd, report, out, format); err != nil {
-				return err
-			}
-			_, err = answers.text.WriteTo(cmd.OutOrStdout())
-			return errors.Join(err, answers.err)
+			return errors.Join(printReport(cmd, report, out, format), answers.print(cmd.OutOrStdout()))
 		},
 	}
 	f := c.Flags()
@@ -104,10 +100,16 @@ packet of all inputs unless --start says otherwise.`,
 	return c
 }
 
-// Answers are what the shell has said at the end of a run, and the first question that it could not answer.
+// answers are what the shell has said at the end of a run, and the first question that it could not answer.
 type answers struct {
 	text bytes.Buffer
 	err  error
+}
+
+// print writes the answers; its error may be that there is not one to each question.
+func (a *answers) print(out io.Writer) error {
+	_, err := a.text.WriteTo(out)
+	return errors.Join(err, a.err)
 }
 
 // askAtEnd has lines of the shell answered at the end of a run, and returns where the answers will be.

@@ -189,7 +189,7 @@ func (c *traps) trapFrame(pk *packet, closed bool) {
 		case h.dmac == ciscoSSTP:
 			c.trap(pk, config.TrapPVRST)
 		}
-	} else if h.dmac == c.switchMAC && c.switchMAC != 0 && pk.router == nil && !closed && !pk.foreign() {
+	} else if !closed && c.forSwitch(pk) {
 		c.trap(pk, config.TrapIP2ME)
 	}
 	switch {
@@ -201,6 +201,11 @@ func (c *traps) trapFrame(pk *packet, closed bool) {
 	case c.ip && h.flags&flagIP != 0:
 		c.trapIP(pk)
 	}
+}
+
+// forSwitch reports whether a packet is to the switch's MAC address, at no router interface, and may come from its port.
+func (c *traps) forSwitch(pk *packet) bool {
+	return pk.h.dmac == c.switchMAC && c.switchMAC != 0 && pk.router == nil && !pk.foreign()
 }
 
 // foreign reports whether a packet is barred for the VLAN that its tag names, or since the port wants a tag, or none.
