@@ -203,7 +203,7 @@ func (c *traps) trapFrame(pk *packet, closed bool) {
 	}
 }
 
-// forSwitch reports whether a packet is to the switch's MAC address, at no router interface, and may come from its port.
+// forSwitch reports whether a packet is to the switch's MAC address, at no router interface, and may be at its port.
 func (c *traps) forSwitch(pk *packet) bool {
 	return pk.h.dmac == c.switchMAC && c.switchMAC != 0 && pk.router == nil && !pk.foreign()
 }
