@@ -181,6 +181,18 @@ func (c *configRoll) others() {
 	c.some(1, func(int) {
 		c.set("ACL_TABLE_TYPE", "OWN", "MATCHES@", "SRC_IP,DST_IP", "ACTIONS@", "PACKET_ACTION", "BIND_POINTS@", "PORT")
 	})
+	c.some(1, func(int) {
+		c.set("SFLOW", "global", "admin_state", c.of("", "up", "down"), "polling_interval", c.of("", "0", "20", "0x20"),
+			"agent_id", c.of("", "Loopback0"), "sample_direction", c.of("", "rx", "both"), "drop_monitor_limit", c.of("", "0", "9"))
+	})
+	c.some(2, func(i int) {
+		c.set("SFLOW_COLLECTOR", fmt.Sprintf("s%d", i), "collector_ip", c.of("10.0.0.1", "2001:DB8::1"),
+			"collector_port", c.of("", "6343", "7"), "collector_vrf", c.of("", "default", "mgmt"))
+	})
+	c.some(2, func(int) {
+		c.set("SFLOW_SESSION", c.of("all", "Ethernet0", "Ethernet99"), "admin_state", c.of("", "up", "down"),
+			"sample_rate", c.of("", "256"), "sample_direction", c.of("", "tx"))
+	})
 	c.some(1, func(int) { c.set("DSCP_TO_TC_MAP", "m", c.n(0, 31), c.n(0, 7), c.n(32, 63), c.n(0, 7)) })
 	c.some(1, func(int) { c.set("DOT1P_TO_TC_MAP", "m", c.n(0, 7), c.n(0, 7)) })
 	c.some(1, func(int) { c.set("TC_TO_QUEUE_MAP", "m", c.n(0, 7), c.n(0, 7)) })
