@@ -27,7 +27,9 @@ func Serve(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logg
 	l := swss.NewListener(r)
 	defer l.Close()
 	requests := swss.NewNotificationConsumer(l, r.DB(swss.StateDB), schema.PacketTraceChannel)
+	settings := swss.NewSubscriber(l, r.DB(swss.ApplDB), schema.AppTAMSwitch)
 	for {
+		keepAsTold(ctx, chip, settings, log)
 		asked, _ := requests.Pops(ctx) // it never fails
 		for i, q := range asked {
 			ask := asks[q.Op]
@@ -43,6 +45,22 @@ func Serve(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logg
 			return nil
 		case <-l.Ready():
 		}
+	}
+}
+
+// keepAsTold has the chip keep those packets that the switch's row says. Without a row, or one that can be read, it
+// keeps drops.
+func keepAsTold(ctx context.Context, chip *saisim.Chip, settings *swss.Subscriber, log *slog.Logger) {
+	rows, err := settings.Pops(ctx)
+	if err != nil && ctx.Err() == nil {
+		log.Warn("which packets to keep is not known", "error", err)
+	}
+	for _, row := range rows {
+		if row.Key != schema.TAMGlobalKey {
+			continue
+		}
+		s, err := schema.ParseTAMSwitchInUse(row.Key, row.FieldValues())
+		chip.WatchAll(err == nil && s.KeepAll)
 	}
 }
 
