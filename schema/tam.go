@@ -40,15 +40,15 @@ const (
 )
 
 func keepPackets(all *bool) field {
-	return own(KeepField, KeepDrops+" or "+KeepAll, "Which packets the switch keeps for who asks why, the last ones: those "+
-		"that are dropped, or all; without it, "+KeepDrops+".",
-		func(r *reader) { *all = r.word(KeepField, KeepDrops, KeepDrops, KeepAll) == KeepAll },
-		func() string {
-			if *all {
-				return KeepAll
-			}
-			return ""
-		})
+	words := "Which packets the switch keeps for who asks why, the last ones: those that are dropped, or all; without " +
+		"it, " + KeepDrops + "."
+	read := func(r *reader) { *all = r.word(KeepField, KeepDrops, KeepDrops, KeepAll) == KeepAll }
+	return own(KeepField, KeepDrops+" or "+KeepAll, words, read, func() string {
+		if *all {
+			return KeepAll
+		}
+		return ""
+	})
 }
 
 // ParseTAMSwitch reads TAM_SWITCH_TABLE.
