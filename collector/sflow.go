@@ -61,7 +61,8 @@ func NewSFlow(out io.Writer, asJSON bool) *SFlow {
 // Records is how many samples were printed.
 func (s *SFlow) Records() int64 { return s.samples }
 
-// Datagram prints the samples of a datagram. The error is that of the output: what is wrong with the datagram is printed.
+// Datagram prints the samples of a datagram. The error is that of the output: what is wrong with the datagram is
+// printed.
 func (s *SFlow) Datagram(from netip.AddrPort, payload []byte) error {
 	d, err := sflow.Decode(payload)
 	if err != nil {
@@ -109,8 +110,8 @@ func (s *SFlow) datagram(d *sflow.Datagram) {
 	}
 }
 
-// number notes a datagram's number: which ones are missing before it, whether it comes late, whether the agent has begun
-// anew.
+// number notes a datagram's number: which ones are missing before it, whether it comes late, whether the agent has
+// begun anew.
 func (c *sflowCounts) number(d *sflow.Datagram) {
 	c.Datagrams++
 	ahead := int32(d.Sequence - c.last)
@@ -140,30 +141,35 @@ func (a sflowAgent) String() string {
 
 // sampleJSON is a sample.
 type sampleJSON struct {
-	Agent    string            `json:"agent"` // with its sub-agent
-	Datagram uint32            `json:"datagram"`
-	Uptime   uint32            `json:"uptime_ms"`
-	Sample   string            `json:"sample"`
-	Source   string            `json:"source,omitempty"`
-	Sequence uint32            `json:"sequence,omitempty"`
-	Rate     uint32            `json:"rate,omitempty"`
-	Pool     uint32            `json:"pool,omitempty"`
-	Drops    *uint32           `json:"drops,omitempty"`
-	Input    string            `json:"input,omitempty"`
-	Output   string            `json:"output,omitempty"`
-	Reason   string            `json:"reason,omitempty"`
-	Trap     string            `json:"trap,omitempty"`
-	Queue    *uint32           `json:"queue,omitempty"`
-	Depth    *uint32           `json:"queue_bytes,omitempty"`
-	InVLAN   uint32            `json:"in_vlan,omitempty"`
-	OutVLAN  uint32            `json:"out_vlan,omitempty"`
-	NextHop  string            `json:"next_hop,omitempty"`
-	Length   uint32            `json:"length,omitempty"`
-	Flow     string            `json:"flow,omitempty"`
-	Header   string            `json:"header,omitempty"`
+	Agent    string  `json:"agent"` // with its sub-agent
+	Datagram uint32  `json:"datagram"`
+	Uptime   uint32  `json:"uptime_ms"`
+	Sample   string  `json:"sample"`
+	Source   string  `json:"source,omitempty"`
+	Sequence uint32  `json:"sequence,omitempty"`
+	Rate     uint32  `json:"rate,omitempty"`
+	Pool     uint32  `json:"pool,omitempty"`
+	Drops    *uint32 `json:"drops,omitempty"`
+	Input    string  `json:"input,omitempty"`
+	Output   string  `json:"output,omitempty"`
+	Reason   string  `json:"reason,omitempty"`
+	packetJSON
 	Counters map[string]uint64 `json:"counters,omitempty"`
 	Unread   []string          `json:"unread,omitempty"` // structures that are not known here
 	order    []string          // of the counters
+}
+
+// packetJSON is what is known of a packet.
+type packetJSON struct {
+	Trap    string  `json:"trap,omitempty"`
+	Queue   *uint32 `json:"queue,omitempty"`
+	Depth   *uint32 `json:"queue_bytes,omitempty"`
+	InVLAN  uint32  `json:"in_vlan,omitempty"`
+	OutVLAN uint32  `json:"out_vlan,omitempty"`
+	NextHop string  `json:"next_hop,omitempty"`
+	Length  uint32  `json:"length,omitempty"`
+	Flow    string  `json:"flow,omitempty"`
+	Header  string  `json:"header,omitempty"`
 }
 
 func (j *sampleJSON) fill(x sflow.Sample) {

@@ -219,6 +219,7 @@ func (m *fateModel) readRouting(c ConfigDB) {
 			m.rows = append(m.rows, modelRoute{prefix: p, drop: true})
 		}
 	}
+	m.rows = append(m.rows, modelRoute{prefix: netip.MustParsePrefix("fe80::/10"), cpu: true})
 }
 
 // carries reports whether an interface has a port or PortChannel that is up.
@@ -233,6 +234,8 @@ func (m *fateModel) readACLs(c ConfigDB) {
 		a := &modelACL{}
 		for key, f := range c["ACL_RULE"] {
 			if table, _, _ := strings.Cut(key, "|"); table == name {
+				f = maps.Clone(f)
+				f[modelRule] = key
 				a.rules = append(a.rules, f)
 			}
 		}

@@ -47,7 +47,8 @@ type fated struct {
 	shows     func(line string) string
 	flows     [][2]netip.Addr
 
-	removed string // a port
+	removed string                   // a port
+	reasons map[string][]drop.Reason // of debug counters
 }
 
 // A fatedFrame is one that was sent, and what the model says of it.
@@ -70,13 +71,14 @@ func newFated(t *testing.T, c ConfigDB, ports string, saw map[string]int) *fated
 	c[schema.CfgTAMFeature] = map[string]swss.FieldValues{schema.FeatureTableRecord: {"status": "ACTIVE"}}
 	c[schema.CfgTAMFlowGroup] = map[string]swss.FieldValues{"all": {"id": "1"}}
 	c[schema.CfgTAMCollector] = map[string]swss.FieldValues{"c": {"ipaddress": "10.8.0.2", "port": "4739"}}
-	c[schema.CfgTAMTableRecord] = map[string]swss.FieldValues{"s0": {"flowgroup": "all", "collector": "c", "mode": record.ModeHit, "phv": "32+32"}}
+	c[schema.CfgTAMTableRecord] = map[string]swss.FieldValues{"s0": {"flowgroup": "all", "collector": "c", "mode": record.ModeHit, "phv": "32+32", "identities": "true"}}
 	c[schema.CfgACLRule]["TAM|all"] = swss.FieldValues{"IN_PORTS": ports}
 	fateReaders(c)
+	reasons := debugConfig(c)
 	prof := profile.Small()
 	// Room enough, so that none of it decides.
 	prof.FDB, prof.Neighbors, prof.IPv4Routes, prof.IPv6Routes, prof.ACL.Tables = 128, 64, 64, 64, 8
-	f := &fated{config: c, model: newFateModel(c), plans: map[uint32]*record.Plan{}, sent: map[string]*fatedFrame{}, drops: fateCounts{}, discards: fateCounts{}, saw: saw}
+	f := &fated{config: c, model: newFateModel(c), plans: map[uint32]*record.Plan{}, sent: map[string]*fatedFrame{}, drops: fateCounts{}, discards: fateCounts{}, saw: saw, reasons: reasons}
 	f.recorder = &recorder{T: t, raw: map[uint64][]byte{}}
 	f.Sim = testSim(t, SimConfig{Config: c, Profile: prof, Start: time.Unix(1000, 0), SFlow: f.sflowed})
 	settle(t, f.Sim)
@@ -246,14 +248,28 @@ func (f *fated) read(plan *record.Plan, p *collector.DecodedPacket) modelEnd {
 		}
 	}
 	e.path = strings.Join(steps, " > ")
+	var by []string
+	for _, x := range p.Found {
+		if x.Kind != record.IdentityQueue {
+			by = append(by, x.Kind.String()+" "+x.Text())
+		} else if empty := fmt.Sprintf("%d, 0 bytes in it", p.Queue); x.Text() != empty && !slices.Contains(queueReasons, e.what) {
+			f.Errorf("a frame that is alone found the queue %s", x.Text())
+		}
+	}
+	if e.by = modelBy(by); p.NoRoom {
+		f.Errorf("identities are left out of %s", e.by)
+	}
 	return e
 }
 
 func sortEnds(ends []modelEnd) {
 	slices.SortFunc(ends, func(a, b modelEnd) int {
-		return cmp.Or(strings.Compare(a.what, b.what), strings.Compare(a.port, b.port), strings.Compare(a.path, b.path))
+		return cmp.Or(strings.Compare(a.what, b.what), strings.Compare(a.port, b.port), strings.Compare(a.path, b.path), strings.Compare(a.by, b.by))
 	})
 }
+
+// queueReasons are those of a queue that holds what was sent there before.
+var queueReasons = []string{drop.Buffer.String(), drop.QueueLimit.String(), drop.WRED.String()}
 
 // atMAC are the reasons for which the ingress MAC drops: such frames have no record.
 var atMAC = []string{drop.PortDown.String(), drop.Runt.String(), drop.Oversize.String()}
@@ -274,7 +290,7 @@ func (f *fated) account(x *fatedFrame) {
 	text := func(ends []modelEnd) string {
 		var b strings.Builder
 		for _, e := range ends {
-			fmt.Fprintf(&b, "\n    %s %s%s: %s", e.what, e.port, e.why, e.path)
+			fmt.Fprintf(&b, "\n    %s %s%s: %s; by %s", e.what, e.port, e.why, e.path, e.by)
 		}
 		return b.String()
 	}
@@ -317,6 +333,7 @@ func (f *fated) counters() {
 	}
 	f.kept()
 	f.readers()
+	f.debug()
 	books := f.Chip.Books()
 	total := map[string]uint64{}
 	for k, n := range f.drops {

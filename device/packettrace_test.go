@@ -161,23 +161,18 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 func startShows(t *testing.T, s *Sim) func(line string) string {
 	t.Helper()
 	_, shell, out := startNorthbound(t, s)
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	done := make(chan error, 1)
-	go func() { done <- packettrace.Serve(ctx, s.Redis, s.Chip, slog.New(slog.DiscardHandler)) }()
-	t.Cleanup(func() { stop(); <-done })
+	stop, err := packettrace.Start(t.Context(), s.Redis, s.Chip, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
 	return func(line string) string {
 		t.Helper()
-		for {
-			out.Reset()
-			err := shell.Exec(t.Context(), line)
-			if err != nil && strings.Contains(err.Error(), "nobody answers") { // it has not subscribed yet
-				continue
-			}
-			if err != nil {
-				return err.Error()
-			}
-			return out.String()
+		out.Reset()
+		if err := shell.Exec(t.Context(), line); err != nil {
+			return err.Error()
 		}
+		return out.String()
 	}
 }
 

@@ -38,6 +38,9 @@ type Replay struct {
 	Control []ControlStep
 	// Faults break the chip's tables from the first packet on.
 	Faults []pipe.Fault
+	// Ask is called when the last packet has left, for what there is to ask of the switch; may be nil. Where the
+	// last packets ended is known then, whether they were dropped or not.
+	Ask func(context.Context, *Sim) error
 }
 
 // Run does the whole run. The files of Out appear only when the run has succeeded: a damaged
@@ -64,14 +67,14 @@ func (r Replay) Run(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	defer s.Close()
-	plans := s.collectPlans()
+	plans := s.CollectPlans()
 	if err := s.Settle(ctx); err != nil {
 		return nil, err
 	}
 	return r.replay(ctx, s, in, origin, plans)
 }
 
-func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time, plans recordPlans) (*Report, error) {
+func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time, plans RecordPlans) (*Report, error) {
 	ports, err := s.portNames(ctx)
 	if err != nil {
 		return nil, err
@@ -96,6 +99,9 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time,
 	if err != nil {
 		return nil, err
 	}
+	if r.Ask != nil {
+		s.Chip.WatchAll(true)
+	}
 	var prog programs
 	if err := prog.start(&r, s.Chip); err != nil {
 		return nil, err
@@ -114,12 +120,17 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time,
 	if err := r.runControl(ctx, s); err != nil {
 		return nil, err
 	}
+	if r.Ask != nil {
+		if err := r.Ask(ctx, s); err != nil {
+			return nil, err
+		}
+	}
 	return s.finish(ctx, &prog, obs, plans, out)
 }
 
 // finish reports the result of a replay, and commits its output.
 func (s *Sim) finish(
-	ctx context.Context, prog *programs, obs observers, plans recordPlans, out *outputs,
+	ctx context.Context, prog *programs, obs observers, plans RecordPlans, out *outputs,
 ) (*Report, error) {
 	report, err := s.Report(ctx)
 	if err != nil {
@@ -131,7 +142,8 @@ func (s *Sim) finish(
 	if err := obs.finish(report); err != nil {
 		return nil, err
 	}
-	if out.plans, err = plans.files(report); err != nil {
+	plans.tell(report)
+	if out.plans, err = plans.Files(); err != nil {
 		return nil, err
 	}
 	return report, out.commit(report)

@@ -212,8 +212,8 @@ func newCollectSFlow() *cobra.Command {
 	return c.command(&cobra.Command{
 		Use:   "sflow",
 		Short: "Print the sFlow samples that come by UDP, pass an interface, or that a capture has",
-		Long: `Receive sFlow version 5 by UDP, or read it from an interface of this host or a capture, and print each sample as
-it comes: sampled packets, counters of ports, notifications of dropped packets. What the agent does not know is left
+		Long: `Receive sFlow version 5 by UDP, or read it from an interface of this host or a capture, and print each sample
+as it comes: sampled packets, counters of ports, notifications of dropped packets. What the agent does not know is left
 out; structures that are not known here are told by number. At the end, after --count samples or when interrupted, a
 line for each agent says how much came, and how many of its datagrams did not, by their numbers.`,
 	}, "datagrams", "sample", printSFlow)

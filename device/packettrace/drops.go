@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -56,16 +57,25 @@ func (b *book) drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, requ
 	return json.Marshal(a)
 }
 
+// options are what is asked for, with what applies where nothing is said.
+func (q *DropsRequest) options() (by string, last int, err error) {
+	by, last = cmp.Or(q.By, "reason"), or(q.Last, lastEnds)
+	if !slices.Contains([]string{"reason", "port", "rule", "flow"}, by) {
+		return "", 0, fmt.Errorf("by is %.80q, want reason, port, rule or flow", q.By)
+	}
+	if last < 0 || last > mostEnds {
+		return "", 0, fmt.Errorf("last is %d, want 0 to %d", last, mostEnds)
+	}
+	return by, last, nil
+}
+
 // Drops is the answer to a DropsRequest. r has the names; nil: none.
 func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q DropsRequest) (*DropsAnswer, error) {
-	a := &DropsAnswer{By: cmp.Or(q.By, "reason"), Rows: []DropRow{}, Last: []End{}}
-	if !slices.Contains([]string{"reason", "port", "rule", "flow"}, a.By) {
-		return nil, fmt.Errorf("by is %.80q, want reason, port, rule or flow", q.By)
+	by, last, err := q.options()
+	if err != nil {
+		return nil, err
 	}
-	last := or(q.Last, lastEnds)
-	if last < 0 || last > mostEnds {
-		return nil, fmt.Errorf("last is %d, want 0 to %d", last, mostEnds)
-	}
+	a := &DropsAnswer{By: by, Rows: []DropRow{}, Last: []End{}}
 	n, err := b.newNames(ctx, r, chip)
 	if err != nil {
 		return nil, err
@@ -237,9 +247,12 @@ func decode(text string, into any) error {
 	if err := d.Decode(into); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return fmt.Errorf("%s is %s, want %s", wrong.Field, wrong.Value, wrong.Type)
+			return fmt.Errorf("%.80s is %s, want %s", wrong.Field, wrong.Value, wrong.Type)
 		}
-		return fmt.Errorf("request: %w", err)
+		return fmt.Errorf("request: %.200s", err) // it may quote a name of any length
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("request: there is something behind it, want one object")
 	}
 	return nil
 }
