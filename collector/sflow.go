@@ -153,14 +153,14 @@ type sampleJSON struct {
 	Input    string  `json:"input,omitempty"`
 	Output   string  `json:"output,omitempty"`
 	Reason   string  `json:"reason,omitempty"`
-	packetJSON
+	sampledJSON
 	Counters map[string]uint64 `json:"counters,omitempty"`
 	Unread   []string          `json:"unread,omitempty"` // structures that are not known here
 	order    []string          // of the counters
 }
 
-// packetJSON is what is known of a packet.
-type packetJSON struct {
+// sampledJSON is what is known of a packet.
+type sampledJSON struct {
 	Trap    string  `json:"trap,omitempty"`
 	Queue   *uint32 `json:"queue,omitempty"`
 	Depth   *uint32 `json:"queue_bytes,omitempty"`
