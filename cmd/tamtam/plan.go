@@ -85,6 +85,7 @@ what a chip says of its own pipes. Packets take each way from a node alike unles
 	f.Uint64Var(&p.simulate, "simulate", 0, "send so many packets through the program's graph, and recover their paths")
 	f.BoolVar(&p.describe, "describe", false, "print the size of the program instead: tables, paths, dependencies, stages")
 	f.StringVar(&format, "format", "text", "text or json")
+	c.AddCommand(newPlanInto())
 	return c
 }
 
