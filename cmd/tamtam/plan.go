@@ -43,6 +43,7 @@ func newPlan() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "plan --program FILE --phv 16+16",
+		Args:  cobra.NoArgs,
 		Short: "Choose the tables of a program that tell most about a packet's path",
 		Long: `Choose which tables of a program write that they ran, and with --hit whether they hit, into
 a few bits of a packet, so that these bits tell as much about its path as they can.
