@@ -70,9 +70,9 @@ type Options struct {
 	Progress func(done, all int)
 }
 
-// Run runs all jobs of which there is no result yet, and returns the outcomes of all, in the order of [File.Jobs]. A job
-// that fails does not end the others; the error has all failures, and outcomes lack those jobs. Where ctx ends, what is
-// finished stays.
+// Run runs all jobs of which there is no result yet, and returns the outcomes of all, in the order of [File.Jobs]. A
+// job that fails does not end the others; the error has all failures, and outcomes lack those jobs. Where ctx ends,
+// what is finished stays.
 func (f *File) Run(ctx context.Context, o Options) ([]Outcome, error) {
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -118,7 +118,8 @@ func (f *File) Run(ctx context.Context, o Options) ([]Outcome, error) {
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return all, fmt.Errorf("%d of %d runs have their results, the others are left for the next time: %w", len(all), len(jobs), err)
+		return all, fmt.Errorf("%d of %d runs have their results, the others are left for the next time: %w", len(all),
+			len(jobs), err)
 	}
 	return all, errors.Join(failures...)
 }

@@ -112,8 +112,8 @@ func (f *File) Write(dir string, rows []Row) error {
 	for _, v := range f.Vary {
 		head = append(head, v.Path)
 	}
-	_ = c.Write(append(head, "result", "unit", "runs", "mean", "deviation", "least", "quarter", "median", "three_quarters", "most",
-		"failed_runs"))
+	_ = c.Write(append(head, "result", "unit", "runs", "mean", "deviation", "least", "quarter", "median",
+		"three_quarters", "most", "failed_runs"))
 	for _, r := range rows {
 		line := append(slices.Clone(r.Values), r.Result, r.Unit, strconv.Itoa(r.Runs))
 		for _, x := range []float64{r.Mean, r.Deviation, r.Least, r.Quarter, r.Median, r.Three, r.Most} {
