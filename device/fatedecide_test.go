@@ -530,9 +530,9 @@ func (d *modelDecision) nextHop(h modelHop) {
 	case d.deadHosts[h]:
 		d.reason = "neighbor"
 	case v4 && d.down4[h.name], !v4 && d.down6[h.name]:
-		d.reason = "router-down"
+		d.reason = "router-out-down"
 	case rif == d.rif && rif.loopDrops:
-		d.reason = "same-port"
+		d.reason = "same-interface"
 	case total > rif.mtu:
 		d.trap("l3_mtu_error", "l3-mtu")
 	case vlan == 0:

@@ -7,7 +7,7 @@ func tamtamModules() []Module {
 		routingModule(), qosModule(), aclModule(), tablesModule(),
 		systemModule(), platformModule(), lldpModule(), instanceModule(), queuesModule(),
 		tamModule(), altMarkModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(), sflowModule(), healthModule(),
-		outputsModule(),
+		outputsModule(), debugCounterModule(),
 	}
 	modules = append(modules, aftModules()...)
 	return append(modules, statusModule(modules), configurationModule(), talliesModule())

@@ -73,7 +73,8 @@ func Tables() []Table { return slices.Clone(tables()) }
 // tables is built once, since that takes longer than reading thousands of rows; nobody changes an entry.
 var tables = sync.OnceValue(func() []Table {
 	configured, measured := featureTables()
-	return slices.Concat(switchTables(), interfaceTables(), qosTables(), sflowTables(), aclTables(), tamTables(),
+	return slices.Concat(switchTables(), interfaceTables(), qosTables(), sflowTables(), debugCounterTables(), aclTables(),
+		tamTables(),
 		sonicTAMTables(), configured, outputTables(), measuredTables(), measured)
 })
 

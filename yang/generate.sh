@@ -46,6 +46,7 @@ modules=(
 	tamtam-sflow
 	tamtam-health
 	tamtam-outputs
+	tamtam-debugcounter
 	tamtam-configuration
 	tamtam-operations
 )

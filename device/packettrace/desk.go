@@ -26,6 +26,7 @@ type desk struct {
 	log      *slog.Logger
 	listener *swss.Listener
 	requests *swss.NotificationConsumer
+	settings *swss.Subscriber // the switch's row
 	asks     map[string]asked
 }
 
@@ -34,6 +35,7 @@ func newDesk(r *swss.Redis, chip *saisim.Chip, log *slog.Logger) *desk {
 	d := &desk{redis: r, chip: chip, log: log, listener: swss.NewListener(r)}
 	d.asks = map[string]asked{schema.PacketTraceAsk: traced, schema.WhyFlowAsk: b.whyFlow, schema.DropsAsk: b.drops}
 	d.requests = swss.NewNotificationConsumer(d.listener, r.DB(swss.StateDB), schema.PacketTraceChannel)
+	d.settings = swss.NewSubscriber(d.listener, r.DB(swss.ApplDB), schema.AppTAMSwitch)
 	return d
 }
 
@@ -68,6 +70,7 @@ func Start(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logg
 
 func (d *desk) serve(ctx context.Context) {
 	for {
+		d.keepAsTold(ctx)
 		asked, _ := d.requests.Pops(ctx) // it never fails
 		for i, q := range asked {
 			ask := d.asks[q.Op]
@@ -82,6 +85,21 @@ func (d *desk) serve(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-d.listener.Ready():
+		}
+	}
+}
+
+// keepAsTold has the chip keep those packets that the switch's row says. Without a row, or one that can be read, it
+// keeps drops.
+func (d *desk) keepAsTold(ctx context.Context) {
+	rows, err := d.settings.Pops(ctx)
+	if err != nil && ctx.Err() == nil {
+		d.log.Warn("which packets to keep is not known", "error", err)
+	}
+	for _, row := range rows {
+		if row.Key == schema.TAMGlobalKey {
+			s, err := schema.ParseTAMSwitchInUse(row.Key, row.FieldValues())
+			d.chip.WatchAll(err == nil && s.KeepAll)
 		}
 	}
 }

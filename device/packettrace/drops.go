@@ -13,6 +13,7 @@ import (
 	"tamtam/saisim"
 	"tamtam/saisim/config"
 	"tamtam/saisim/drop"
+	"tamtam/schema"
 	"tamtam/swss"
 )
 
@@ -25,13 +26,17 @@ type DropsRequest struct {
 // A DropsAnswer is the book of drops. By reason and port it has all that there were, as the port counters have them; by
 // rule and flow those that are kept.
 type DropsAnswer struct {
-	By        string    `json:"by"`
-	Since     string    `json:"since"`     // when the chip was made; nothing is known of another before it
-	Total     uint64    `json:"total"`     // of all drops since then
-	Kept      uint64    `json:"kept"`      // the last ones, of which all is known
-	Forgotten uint64    `json:"forgotten"` // those before: no row by rule and flow has them
-	Rows      []DropRow `json:"rows"`
-	Last      []End     `json:"last"` // the newest first
+	By        string `json:"by"`
+	Since     string `json:"since"`     // when the chip was made; nothing is known of another before it
+	Total     uint64 `json:"total"`     // of all drops since then
+	Kept      uint64 `json:"kept"`      // the last ones, of which all is known
+	Forgotten uint64 `json:"forgotten"` // those before: no row by rule and flow has them
+	// Keeps is drops, or all: packets that are not dropped are kept too. Others are those, as Kept and Forgotten are.
+	Keeps           string    `json:"keeps"`
+	OthersKept      uint64    `json:"others-kept"`
+	OthersForgotten uint64    `json:"others-forgotten"`
+	Rows            []DropRow `json:"rows"`
+	Last            []End     `json:"last"` // the newest first
 }
 
 // A DropRow counts drops that are alike.
@@ -76,7 +81,7 @@ func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Dr
 	if err != nil {
 		return nil, err
 	}
-	a := &DropsAnswer{By: by, Rows: []DropRow{}, Last: []End{}}
+	a := &DropsAnswer{By: by, Keeps: schema.KeepDrops, Rows: []DropRow{}, Last: []End{}}
 	n, err := b.newNames(ctx, r, chip)
 	if err != nil {
 		return nil, err
@@ -91,6 +96,10 @@ func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Dr
 			a.Total += x
 		}
 		state = v.Drops
+		a.OthersKept, a.OthersForgotten = v.Ends.Kept-v.Ends.Forgotten, v.Ends.Forgotten
+		if v.WatchesAll() {
+			a.Keeps = schema.KeepAll
+		}
 		switch a.By {
 		case "reason":
 			rows.byReason(all)

@@ -244,7 +244,7 @@ func (b *grapher) forward(last uint32, ways []way) (out, nowhere []way) {
 		v6[1].dropped(drop.TTL, drop.NoRoute, drop.IPHeader),
 		route[1].dropped(drop.Trap, drop.IPHeader, drop.TTL, drop.NoRoute, drop.Blackhole, drop.Route),
 		hop[1].dropped(drop.NoNextHop, drop.NoNeighbor),
-		leaves[2].dropped(drop.Neighbor, drop.RouterDown, drop.SamePort, drop.L3MTU),
+		leaves[2].dropped(drop.Neighbor, drop.RouterOutDown, drop.SameInterface, drop.L3MTU),
 		to[1].dropped(drop.FDB, drop.Miss, drop.SamePort, drop.NoDestination),
 	}
 }

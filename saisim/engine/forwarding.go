@@ -89,8 +89,8 @@
 //  7. A group chooses a member; no-next-hop if it has none. A connected subnet, or
 //     a next hop, without neighbour: neighbor_miss by the interface's action, or
 //     by the HOSTIF_TRAP if there is one; reason no-neighbor.
-//  8. The neighbour's packet action is added; neighbor if it drops. router-down: the
-//     interface out. same-port: it is the one that the frame came in at, and its
+//  8. The neighbour's packet action is added; neighbor if it drops.
+//     router-out-down: the interface out. same-interface: it is the one that the frame came in at, and its
 //     loopback action is to drop. The IP packet is longer than its MTU: trap
 //     l3_mtu_error, reason l3-mtu.
 //  9. Out: by the port or LAG, without a VLAN tag; or into the VLAN, to where the

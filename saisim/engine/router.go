@@ -128,9 +128,9 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 	case hop.act&actDrop != 0:
 		return drop.Neighbor
 	case !r.up(v4):
-		return drop.RouterDown
+		return drop.RouterOutDown
 	case r == pk.router && !r.loopback:
-		return drop.SamePort
+		return drop.SameInterface
 	case h.ipLen > r.mtu:
 		r.count(rifOutError, pk.length+fcsLen)
 		c.traps.trap(pk, config.TrapL3MTU)

@@ -206,9 +206,9 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr) drop.Reason 
 	case does.drop:
 		return drop.Neighbor
 	case !rifUp(rif, pk.h.ip.version == 4):
-		return drop.RouterDown
+		return drop.RouterOutDown
 	case out == pk.router && !rif.Loopback:
-		return drop.SamePort
+		return drop.SameInterface
 	case pk.h.ip.size > int(rif.MTU):
 		c.countRIF(out, rifOutError, pk)
 		conf.trapPacket(pk, config.TrapL3MTU)
