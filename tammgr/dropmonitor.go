@@ -25,7 +25,11 @@ func (s dropSession) check(m *Manager) (wrong string, lacks []string) {
 		lacks = append(lacks, missing...)
 	}
 	if s.FlowGroup != "" {
-		if _, reason := m.flowRules(s.FlowGroup); reason != "" {
+		rules, reason := m.flowRules(s.FlowGroup)
+		if n := len(rules); n > schema.MaxDropRules {
+			reason = fmt.Sprintf("flow group %q has %d rules: want at most %d", s.FlowGroup, n, schema.MaxDropRules)
+		}
+		if reason != "" {
 			lacks = append(lacks, reason)
 		}
 	}
