@@ -259,6 +259,25 @@ const (
 	maxMeshLinks  = 4096
 )
 
+// names are the switches of the graph's points.
+func (g AltMarkGraph) names() (map[string]bool, error) {
+	known := map[string]bool{}
+	for i, p := range slices.Concat(g.Points, g.Watched) {
+		if p.Switch == "" || p.Session == "" {
+			return nil, fmt.Errorf("graph %s: point %d has switch %q and session %q, want names", g.Name, i+1, p.Switch,
+				p.Session)
+		}
+		if known[p.Switch] {
+			return nil, fmt.Errorf("graph %s: switch %s is there twice, want different switches", g.Name, p.Switch)
+		}
+		known[p.Switch] = true
+	}
+	for _, p := range g.Watched {
+		delete(known, p.Switch)
+	}
+	return known, nil
+}
+
 func (g AltMarkGraph) check() error {
 	if g.Name == "" {
 		return fmt.Errorf("graph %q has no name", g.Name)
@@ -270,19 +289,11 @@ func (g AltMarkGraph) check() error {
 		return fmt.Errorf("graph %s: %d points and %d links, want at most %d and %d", g.Name, n, links, maxMeshPoints,
 			maxMeshLinks)
 	}
-	linked, known, links := map[string]bool{}, map[string]bool{}, map[AltMarkLink]bool{}
-	for i, p := range slices.Concat(g.Points, g.Watched) {
-		if p.Switch == "" || p.Session == "" {
-			return fmt.Errorf("graph %s: point %d has switch %q and session %q, want names", g.Name, i+1, p.Switch, p.Session)
-		}
-		if known[p.Switch] {
-			return fmt.Errorf("graph %s: switch %s is there twice, want different switches", g.Name, p.Switch)
-		}
-		known[p.Switch] = true
+	known, err := g.names()
+	if err != nil {
+		return err
 	}
-	for _, p := range g.Watched {
-		delete(known, p.Switch)
-	}
+	linked, links := map[string]bool{}, map[AltMarkLink]bool{}
 	for _, l := range g.Links {
 		for _, name := range []string{l.From, l.To} {
 			if linked[name] = true; !known[name] {

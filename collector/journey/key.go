@@ -128,10 +128,8 @@ func transport(k []byte, protocol byte, b []byte, later, whole bool) (Key, bool)
 	case (protocol == icmp || protocol == icmpv6) && len(b) >= 8:
 		k = append(append(k, b[:2]...), b[4:8]...)
 		b = b[8:]
-	case protocol == udp || protocol == tcp || protocol == icmp || protocol == icmpv6:
-		if !whole {
-			return "", false
-		}
+	case !whole && (protocol == udp || protocol == tcp || protocol == icmp || protocol == icmpv6):
+		return "", false
 	}
 	payload, ok := cut(b, keyPayload, whole)
 	return Key(append(k, payload...)), ok

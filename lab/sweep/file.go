@@ -114,62 +114,58 @@ func (f *File) topology() string {
 	return f.Experiment
 }
 
+// A checker gathers what is wrong.
+type checker struct{ errs []error }
+
+func (c *checker) want(ok bool, format string, args ...any) {
+	if !ok {
+		c.errs = append(c.errs, fmt.Errorf(format, args...))
+	}
+}
+
 func (f *File) check() error {
-	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if f.Experiment == "" {
-		bad(`experiment: "": want the name of an experiment, or a file`)
-	}
-	if f.Seeds.Count < 1 || f.Seeds.First == 0 {
-		bad("seeds: first %d, count %d: want 1 or more of both", f.Seeds.First, f.Seeds.Count)
-	}
-	jobs, paths := max(f.Seeds.Count, 1), map[string]bool{}
-	for i, v := range f.Vary {
-		seen := map[string]bool{}
-		for _, value := range v.Values {
-			if seen[value] {
-				bad("vary[%d]: values: %q is there twice", i, value)
-			}
-			seen[value] = true
-		}
-		switch {
-		case v.Path == "" || strings.Contains(v.Path, "="):
-			bad("vary[%d]: path: %q: want the path of a field, as traffic.web.pps", i, v.Path)
-		case paths[v.Path]:
-			bad("vary[%d]: path: %q: it is varied already", i, v.Path)
-		case len(v.Values) == 0:
-			bad("vary[%d]: values: none: want one or more", i)
-		case jobs <= maxJobs:
-			jobs *= len(v.Values)
-		}
-		paths[v.Path] = true
-	}
-	if jobs > maxJobs {
-		bad("%d runs and more: want at most %d", jobs, maxJobs)
-	}
+	var c checker
+	c.want(f.Experiment != "", `experiment: "": want the name of an experiment, or a file`)
+	c.want(f.Seeds.Count >= 1 && f.Seeds.First > 0, "seeds: first %d, count %d: want 1 or more of both", f.Seeds.First,
+		f.Seeds.Count)
+	paths := f.checkVary(&c)
 	results := map[string]bool{}
 	for i, r := range f.Results {
-		if r.Name == "" || results[r.Name] || strings.ContainsAny(r.Name, "/\n,") {
-			bad("results[%d]: name: %q: want a name of its own without / and comma", i, r.Name)
-		}
-		if r.Measured == "" {
-			bad(`results[%d]: measured: "": want metrics, as flow.web.lost`, i)
-		}
+		c.want(r.Name != "" && !results[r.Name] && !strings.ContainsAny(r.Name, "/\n,"),
+			"results[%d]: name: %q: want a name of its own without / and comma", i, r.Name)
+		c.want(r.Measured != "", `results[%d]: measured: "": want metrics, as flow.web.lost`, i)
 		results[r.Name] = true
 	}
-	if len(f.Results) == 0 {
-		bad("results: none: want one or more")
-	}
+	c.want(len(f.Results) > 0, "results: none: want one or more")
 	for i, p := range f.Plots {
-		if !results[p.Result] {
-			bad("plots[%d]: result: %q: want one of %s", i, p.Result, strings.Join(slices.Sorted(maps.Keys(results)), ", "))
+		c.want(results[p.Result], "plots[%d]: result: %q: want one of %s", i, p.Result, list(results))
+		c.want(paths[p.Over], "plots[%d]: over: %q: want one of %s", i, p.Over, list(paths))
+		c.want(p.Scale == "" || p.Scale == "linear" || p.Scale == "log", "plots[%d]: scale: %q: want linear or log", i,
+			p.Scale)
+	}
+	return errors.Join(c.errs...)
+}
+
+// checkVary returns the parameters that vary.
+func (f *File) checkVary(c *checker) map[string]bool {
+	jobs, paths := max(f.Seeds.Count, 1), map[string]bool{}
+	for i, v := range f.Vary {
+		c.want(v.Path != "" && !strings.Contains(v.Path, "="),
+			"vary[%d]: path: %q: want the path of a field, as traffic.web.pps", i, v.Path)
+		c.want(!paths[v.Path], "vary[%d]: path: %q: it is varied already", i, v.Path)
+		c.want(len(v.Values) > 0, "vary[%d]: values: none: want one or more", i)
+		paths[v.Path] = true
+		seen := map[string]bool{}
+		for _, value := range v.Values {
+			c.want(!seen[value], "vary[%d]: values: %q is there twice", i, value)
+			seen[value] = true
 		}
-		if !paths[p.Over] {
-			bad("plots[%d]: over: %q: want one of %s", i, p.Over, strings.Join(slices.Sorted(maps.Keys(paths)), ", "))
-		}
-		if p.Scale != "" && p.Scale != "linear" && p.Scale != "log" {
-			bad("plots[%d]: scale: %q: want linear or log", i, p.Scale)
+		if jobs <= maxJobs {
+			jobs *= max(len(v.Values), 1)
 		}
 	}
-	return errors.Join(errs...)
+	c.want(jobs <= maxJobs, "%d runs and more: want at most %d", jobs, maxJobs)
+	return paths
 }
+
+func list(names map[string]bool) string { return strings.Join(slices.Sorted(maps.Keys(names)), ", ") }
