@@ -3,7 +3,6 @@ package engine
 import (
 	"tamtam/saisim/config"
 	"tamtam/saisim/drop"
-	"tamtam/saisim/tailstamp"
 	"tamtam/saisim/tm"
 	"tamtam/tam/dropreport"
 )
@@ -83,10 +82,7 @@ func (c *core) selected(pk *packet) eventSet {
 
 // ifIndex is the number of a port's interface, 0 if it has none.
 func (p *port) ifIndex() uint32 {
-	if p.number == tailstamp.NoPort {
-		return 0
-	}
-	return uint32(p.number) + 1
+	return interfaceOf(p.number)
 }
 
 func (c *core) interfaceAt(id PortID) uint32 {
