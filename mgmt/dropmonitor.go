@@ -40,7 +40,7 @@ func dropMonitorModule() Module {
 			"config/flow-group": {"/tam/match-groups/match-group", "/tam/flowgroups/flowgroup"},
 			"config/collector":  {"/tam/report-collectors/report-collector", "/tam/collectors/collector"},
 		}, Rows: []Row{
-			{DB: swss.ConfigDB, Table: schema.CfgTAMSession, Key: session, Entry: true,
+			{DB: swss.ConfigDB, Table: schema.CfgTAMSession, Key: session, Entry: true, Is: ofType(schema.SessionDropMonitor),
 				New: map[string]string{"type": "drop-monitor", "report_type": "ipfix"}, Leaves: sessionLeaves("config")},
 			{DB: swss.ApplDB, Table: schema.AppTAMSession, Key: session, Behind: "state/not-in-force",
 				Wanted: wantedDrops, Leaves: append(sessionLeaves("state"),
@@ -56,6 +56,11 @@ func dropMonitorModule() Module {
 			}},
 		}},
 	}}
+}
+
+// ofType accepts sessions of a type.
+func ofType(name string) func(map[string]string) bool {
+	return func(fields map[string]string) bool { return schema.SessionType(fields) == name }
 }
 
 // dropStatus is the status of a session, which has SONiC's words: inactive is whatever is not in the switch.

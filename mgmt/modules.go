@@ -6,7 +6,7 @@ func tamtamModules() []Module {
 		interfacesModule(), ethernetModule(), aggregateModule(), vlanModule(), addressesModule(), portsModule(), lacpModule(),
 		routingModule(), qosModule(), aclModule(), tablesModule(),
 		systemModule(), platformModule(), lldpModule(), instanceModule(), queuesModule(),
-		tamModule(), altMarkModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(), healthModule(),
+		tamModule(), altMarkModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(), ifaModule(), healthModule(),
 		outputsModule(),
 	}
 	modules = append(modules, aftModules()...)

@@ -70,6 +70,8 @@ type Row struct {
 	// accepts.
 	Only string
 	Fits func(keys []string) bool
+	// Is accepts the fields of the row; one that it does not accept is of another list. nil: every row.
+	Is func(fields map[string]string) bool
 	// Each names a list key that is not in the row's key, or several with blanks between: each field of
 	// the row is an entry of its own, with its name as key (keys, with blanks between) and JSON of the
 	// entry's fields as value. Such lists are read-only.

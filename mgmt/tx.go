@@ -151,6 +151,9 @@ func (e *txEntry) create() error {
 		if r.Entry && r.Fixed != "" && e.before[i] == nil {
 			return fmt.Errorf("cannot be created: %s", r.Fixed)
 		}
+		if r.Entry && e.other {
+			return fmt.Errorf("cannot be created: %s|%s is of another type: want another name", r.Table, e.keys[0])
+		}
 		served = served || r.Entry
 		e.recs[i] = maps.Clone(e.before[i])
 		if e.recs[i] == nil {
