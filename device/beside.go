@@ -2,6 +2,7 @@ package device
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"tamtam/swss"
@@ -21,6 +22,20 @@ func BesideHere(ctx context.Context, r *swss.Redis) ([]string, error) {
 		return nil, err
 	}
 	return slices.DeleteFunc(Beside(), func(name string) bool { return marks[name] == "" }), nil
+}
+
+// runBeside runs a daemon that a switch may have or not, until ctx ends.
+func runBeside(
+	ctx context.Context, name string, r *swss.Redis, c Common, live func(context.Context, Common) error,
+	dbs ...swss.DBName,
+) error {
+	c = c.named(name)
+	h := newHealth(name)
+	c.faults = newDesk(h, r, c)
+	err := runLives(ctx, r, h, logOf(c), func(ctx context.Context, h *health, claim *swss.Claim) error {
+		return live(ctx, c.of(h, claim))
+	}, dbs...)
+	return errors.Join(err, leave(ctx, r, h))
 }
 
 // leave takes back the mark of a daemon that was told to end: nobody is to miss it.

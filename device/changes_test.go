@@ -50,13 +50,14 @@ func variedConfig(t *testing.T) ConfigDB {
 
 // notRepeated are the leaves of which no state reports whether they are in force.
 var notRepeated = map[string]string{
-	"/tam/features/feature/config/status":            "/tam/features-state says what a feature is",
-	"/tam/flowgroups/flowgroup/config/id":            "nothing in the switch is made of it: a Set checks that no other group has it",
-	"/tam/collectors/collector/config/encapsulation": "it has one value",
+	"/tam/features/feature/config/status":                "/tam/features-state says what a feature is",
+	"/tam/flowgroups/flowgroup/config/id":                "nothing in the switch is made of it: a Set checks that no other group has it",
+	"/tam/collectors/collector/config/encapsulation":     "it has one value",
+	"/tam/report-collectors/report-collector/config/vrf": "it has one value that can be in force",
 }
 
-// notTried are the parts of /tam whose lists are not among those of tamLists.
-var notTried = []string{"/tam/device/", "/tam/report-collectors/", "/tam/match-groups/", "/tam/drop-monitor-sessions/"}
+// notTried are the parts of /tam that are not among tamLists: what no command shows by itself, or is below an entry.
+var notTried = []string{"/tam/device/", "/tam/match-groups/match-group/rules/"}
 
 // configLeaves are the leaves of config below an entry of the schema that are no key.
 func configLeaves(e *yang.Entry, path string, out map[string]*yang.Entry) {

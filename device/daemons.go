@@ -58,6 +58,8 @@ type Common struct {
 	// StaticLAGs says that nobody speaks LACP on this switch: PortChannels are static.
 	StaticLAGs bool
 
+	sflowd func(context.Context) (sflowmgr.Agent, error) // how sflowd is; nil: by its own word
+
 	faults *fault.Desk // nil: of a simulation
 	health *health     // nil: nobody is told
 	doubt  *doubt      // of the ASIC; nil: nobody is told
@@ -96,7 +98,10 @@ func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 	portmgr.New(d, r).LACP = !c.StaticLAGs
 	routemgr.New(d, r)
 	qosmgr.New(d, r)
-	sflowmgr.New(d, r)
+	sflow := sflowmgr.New(d, r)
+	if sflow.Agent = c.sflowd; c.sflowd == nil {
+		sflow.Agent = agentOf(r)
+	}
 	tammgr.New(d, r).FallbackMAC = schema.MAC(fallbackMAC())
 	forward.CompareTold(d, r)
 	d.Watch().Author = authors(r)
@@ -264,7 +269,8 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 
 // assembleTAM makes the orchs of the TAM features, behind those whose rules, ports and routes they use.
 func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch.Orch) error {
-	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMSampler, schema.AppTAMGroup, schema.AppSFlowCollector)
+	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMSampler, schema.AppTAMGroup, schema.AppSFlow,
+		schema.AppSFlowCollector)
 	features := orch.NewFeatures(o.Daemon)
 	var chip sai.API = o.asic
 	if o.asic.Adopting() {

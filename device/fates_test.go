@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -32,13 +34,18 @@ type fated struct {
 	oracle *truth.Oracle
 	sent   map[string]*fatedFrame // by what a record keeps of a frame
 	order  []*fatedFrame
-	drops  map[[2]string]uint64 // by port and reason, as the model says
+	drops  fateCounts // as the model says
 	left   uint64
 	toCPU  uint64
 	saw    map[string]int
 	// What the chip tells of drops, and of frames that the CPU alone has: for what reason they go nowhere else.
-	told map[[2]string]uint64
-	why  map[uint64]string // by number
+	told fateCounts
+	why  map[string]string // by what a record keeps
+	// What others tell of drops, and which flows are asked for.
+	discards  fateCounts // by sFlow
+	datagrams uint32
+	shows     func(line string) string
+	flows     [][2]netip.Addr
 
 	removed string // a port
 }
@@ -65,11 +72,13 @@ func newFated(t *testing.T, c ConfigDB, ports string, saw map[string]int) *fated
 	c[schema.CfgTAMCollector] = map[string]swss.FieldValues{"c": {"ipaddress": "10.8.0.2", "port": "4739"}}
 	c[schema.CfgTAMTableRecord] = map[string]swss.FieldValues{"s0": {"flowgroup": "all", "collector": "c", "mode": record.ModeHit, "phv": "32+32"}}
 	c[schema.CfgACLRule]["TAM|all"] = swss.FieldValues{"IN_PORTS": ports}
+	fateReaders(c)
 	prof := profile.Small()
 	// Room enough, so that none of it decides.
 	prof.FDB, prof.Neighbors, prof.IPv4Routes, prof.IPv6Routes, prof.ACL.Tables = 128, 64, 64, 64, 8
-	f := &fated{config: c, model: newFateModel(c), plans: map[uint32]*record.Plan{}, sent: map[string]*fatedFrame{}, drops: map[[2]string]uint64{}, saw: saw}
-	f.recorder = &recorder{T: t, Sim: testSim(t, SimConfig{Config: c, Profile: prof, Start: time.Unix(1000, 0)}), raw: map[uint64][]byte{}}
+	f := &fated{config: c, model: newFateModel(c), plans: map[uint32]*record.Plan{}, sent: map[string]*fatedFrame{}, drops: fateCounts{}, discards: fateCounts{}, saw: saw}
+	f.recorder = &recorder{T: t, raw: map[uint64][]byte{}}
+	f.Sim = testSim(t, SimConfig{Config: c, Profile: prof, Start: time.Unix(1000, 0), SFlow: f.sflowed})
 	settle(t, f.Sim)
 	problems, err := Problems(t.Context(), f.Redis)
 	if err != nil {
@@ -86,16 +95,17 @@ func newFated(t *testing.T, c ConfigDB, ports string, saw map[string]int) *fated
 	}
 	f.oracle = oracle
 	f.Chip.SetObserver(see)
-	f.told, f.why = map[[2]string]uint64{}, map[uint64]string{}
+	f.told, f.why = fateCounts{}, map[string]string{}
 	names := map[saisim.PortID]string{}
 	for _, id := range f.Chip.Ports() {
 		names[id] = f.Chip.PortName(id)
 	}
 	f.Chip.SetDropped(func(d *saisim.Drop) {
+		f.sflow.dropped(d)
 		switch {
 		case d.Mirror:
 		case d.Punted:
-			f.why[d.Number] = d.Why.String()
+			f.why[head(d.Data)] = d.Why.String()
 		default:
 			f.told[[2]string{names[d.Port], d.Why.String()}]++
 		}
@@ -106,6 +116,7 @@ func newFated(t *testing.T, c ConfigDB, ports string, saw map[string]int) *fated
 			f.frames = append(f.frames, bytes.Clone(o.Data))
 		}
 	})
+	f.shows = startShows(t, f.Sim)
 	return f
 }
 
@@ -178,6 +189,7 @@ func (f *fated) judge() {
 	if err := f.drain(f.Context()); err != nil {
 		f.Fatal(err)
 	}
+	f.wait(f.Chip.CycleAt(time.Second)) // by then sFlow has sent what it has
 	f.planned()
 	_, packets := f.records(slices.Collect(maps.Values(f.plans))...)
 	for i := range packets {
@@ -189,10 +201,10 @@ func (f *fated) judge() {
 		}
 		x.ends = append(x.ends, f.read(plan, p))
 	}
-	for i, x := range f.order {
+	for _, x := range f.order {
 		for j := range x.ends {
 			if x.ends[j].what == record.EndCPU {
-				x.ends[j].why = f.why[uint64(i+1)]
+				x.ends[j].why = f.why[head(x.data)]
 			}
 		}
 		f.account(x)
@@ -304,6 +316,7 @@ func (f *fated) counters() {
 		f.Errorf("the chip tells of %v, the model %v", f.told, f.drops)
 	}
 	f.kept()
+	f.readers()
 	books := f.Chip.Books()
 	total := map[string]uint64{}
 	for k, n := range f.drops {
@@ -341,8 +354,16 @@ func TestFates(t *testing.T) {
 		g := newFateGenerator(rnd)
 		f := newFated(t, g.config, "Ethernet0,Ethernet1,Ethernet2,Ethernet3,Ethernet4,Ethernet5,Ethernet6", saw)
 		f.beyond(rnd, 3)
+		var frames []fateSending
 		for i := range 300 {
-			f.come(g.frame(i))
+			in, data := g.frame(i)
+			frames = append(frames, fateSending{in, data})
+		}
+		f.watchFlows(frames)
+		for i, x := range frames {
+			if f.come(x.in, x.data); i%100 == 99 {
+				f.wait(f.Chip.CycleAt(time.Second)) // sFlow's limit is by the second
+			}
 		}
 		f.judge()
 	})
@@ -369,13 +390,11 @@ func (f *fated) kept() {
 		names[id] = f.Chip.PortName(id)
 	}
 	drops := map[[2]string]uint64{}
-	f.Chip.Why(func(v *saisim.WhyView) {
-		v.EachDrop(0, func(k *saisim.Kept) bool {
-			if !k.Mirror {
-				drops[[2]string{cmp.Or(names[k.Port], f.removed), k.Why.String()}]++
-			}
-			return true
-		})
+	f.Chip.EachDrop(0, math.MaxUint64, func(k *saisim.Kept) bool {
+		if !k.Mirror {
+			drops[[2]string{cmp.Or(names[k.Port], f.removed), k.Why.String()}]++
+		}
+		return true
 	})
 	if !maps.Equal(drops, f.drops) {
 		f.Errorf("kept are %v; the model has %v", drops, f.drops)

@@ -14,6 +14,7 @@ import (
 	"tamtam/cpuport"
 	"tamtam/hostif/hostifd"
 	"tamtam/hoststack/lacpd"
+	"tamtam/hoststack/reports"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"
@@ -57,12 +58,17 @@ func hostifdLife(
 	if err != nil {
 		return err
 	}
-	lacp := lacpd.New(lacpd.Config{Daemon: d, Redis: r, MAC: mac})
+	var out reportSockets
+	defer out.close()
+	life := &hostLife{
+		d: d, lacp: lacpd.New(lacpd.Config{Daemon: d, Redis: r, MAC: mac}),
+		reports: reports.New(reports.Config{Daemon: d, Redis: r, Send: out.send}),
+	}
 	c.health.setLacks(func(context.Context) string { return cmp.Or(line.lacks(), s.Lacks()) })
 	c.health.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
-	g.Go(func() error { return line.lacp.live(ctx, d, lacp) })
+	g.Go(func() error { return line.life.live(ctx, life) })
 	g.Go(func() error {
 		for {
 			err := kernel.Neighbors(ctx, func(n hostifd.Neighbor) { _ = d.Do(ctx, func() { s.Learned(n) }) })
@@ -87,7 +93,7 @@ func hostifdLife(
 type cpuLine struct {
 	socket string
 	log    *slog.Logger
-	lacp   lacpLine
+	life   lifeLine
 
 	mu  sync.Mutex
 	why string // it is not there
@@ -118,9 +124,9 @@ func (l *cpuLine) run(ctx context.Context, host *hostifd.Host) error {
 		conn, err := cpuport.Dial(l.socket, "hostifd")
 		if err == nil {
 			l.tell("")
-			l.lacp.connect(ctx, conn)
-			err = host.Serve(ctx, cpuConn{conn, l.log, &l.lacp})
-			l.lacp.connect(context.WithoutCancel(ctx), nil)
+			l.life.connect(ctx, conn)
+			err = host.Serve(ctx, cpuConn{conn, l.log, &l.life})
+			l.life.connect(context.WithoutCancel(ctx), nil)
 			conn.Close()
 		}
 		if ctx.Err() != nil {
@@ -139,7 +145,7 @@ func (l *cpuLine) run(ctx context.Context, host *hostifd.Host) error {
 type cpuConn struct {
 	*cpuport.Conn
 	log  *slog.Logger
-	lacp *lacpLine
+	life *lifeLine
 }
 
 // Receive returns the next frame. Why the chip has refused one that was sent is in the log.
@@ -153,7 +159,7 @@ func (c cpuConn) Receive(ctx context.Context) (port string, vlan uint16, trap st
 		if p.Len != len(p.Data) {
 			p.Data = nil
 		}
-		if err == nil && lacpd.Is(p.Data) && c.lacp.receive(ctx, p) {
+		if err == nil && (lacpd.Is(p.Data) || reports.Is(&p)) && c.life.receive(ctx, p) {
 			continue
 		}
 		return p.Port, p.VLAN, p.Trap, p.Data, err
@@ -165,54 +171,65 @@ func (c cpuConn) Send(port string, vlan uint16, data []byte) error {
 	return c.Conn.Send(cpuport.Frame{Port: port, VLAN: vlan, Data: data})
 }
 
-// A lacpLine brings LACP, which lives as long as a life of the daemon, to the CPU port, which is there as long as
-// syncd.
-type lacpLine struct {
-	mu   sync.Mutex
-	conn *cpuport.Conn // nil: there is none
-	d    *orch.Daemon  // nil: there is no life
-	lacp *lacpd.Speaker
+// A hostLife is what takes frames of the CPU port besides host interfaces, as long as a life of the daemon.
+type hostLife struct {
+	d       *orch.Daemon
+	lacp    *lacpd.Speaker
+	reports *reports.Sender
 }
 
-// live lets LACP of this life have the CPU port until ctx ends.
-func (l *lacpLine) live(ctx context.Context, d *orch.Daemon, lacp *lacpd.Speaker) error {
+// A lifeLine brings a life of the daemon to the CPU port, which is there as long as syncd.
+type lifeLine struct {
+	mu   sync.Mutex
+	conn *cpuport.Conn // nil: there is none
+	life *hostLife     // nil: there is none
+}
+
+// live lets this life have the CPU port until ctx ends.
+func (l *lifeLine) live(ctx context.Context, life *hostLife) error {
 	l.mu.Lock()
-	l.d, l.lacp = d, lacp
+	l.life = life
 	err := l.tell(ctx)
 	l.mu.Unlock()
 	<-ctx.Done()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.d, l.lacp = nil, nil
+	l.life = nil
 	return ended(err)
 }
 
 // connect says that there is a CPU port, or (nil) none any more.
-func (l *lacpLine) connect(ctx context.Context, conn *cpuport.Conn) {
+func (l *lifeLine) connect(ctx context.Context, conn *cpuport.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conn = conn
 	_ = l.tell(ctx) // a life that has ended needs not know
 }
 
-func (l *lacpLine) tell(ctx context.Context) error {
-	if l.d == nil {
+func (l *lifeLine) tell(ctx context.Context) error {
+	if l.life == nil {
 		return nil
 	}
 	var line lacpd.Sender
 	if l.conn != nil {
 		line = l.conn
 	}
-	return l.d.Do(ctx, func() { l.lacp.SetLine(line) })
+	return l.life.d.Do(ctx, func() { l.life.lacp.SetLine(line) })
 }
 
-// receive gives LACP a frame; false: it is not for it.
-func (l *lacpLine) receive(ctx context.Context, p cpuport.Packet) (taken bool) {
+// receive gives LACP or the sender of reports a frame; false: it is for neither.
+func (l *lifeLine) receive(ctx context.Context, p cpuport.Packet) (taken bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.d == nil {
+	if l.life == nil {
 		return true // it would be, if it lived
 	}
-	err := l.d.Do(ctx, func() { taken = l.lacp.Receive(p.Port, p.Data) })
+	err := l.life.d.Do(ctx, func() {
+		if taken = reports.Is(&p); taken {
+			l.life.reports.Receive(p)
+		} else {
+			taken = l.life.lacp.Receive(p.Port, p.Data)
+		}
+	})
 	return taken || err != nil
 }

@@ -120,10 +120,10 @@ func Up(ctx context.Context, cfg UpConfig) error {
 		}
 		if !cfg.NoHost {
 			cfg.CPU = cpuport.New()
-			g.Go(func() error { return RunHostd(running, r, atHub(cfg.CPU), cfg.Common) })
-			cfg.Samples = cpuport.New()
-			g.Go(func() error { return RunSFlowd(running, r, samplesAtHub(cfg.Samples), cfg.Common) })
+			g.Go(func() error { return RunHostd(running, r, atHub(cfg.CPU, "hostd"), cfg.Common) })
 		}
+		cfg.Samples = cpuport.New()
+		g.Go(func() error { return RunSFlowd(running, r, atHub(cfg.Samples, "sflowd"), cfg.Common) })
 		g.Go(func() error { return RunSyncd(running, r, cfg.ChipConfig, cfg.Common) })
 		managers := cfg.Common
 		managers.StaticLAGs = managers.StaticLAGs || cfg.NoHost

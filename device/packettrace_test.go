@@ -157,17 +157,15 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 	}
 }
 
-// A switch says why packets were dropped, and what becomes of those of a flow once it is asked for; rules that are gone
-// are named, and called gone.
-func TestWhyByShell(t *testing.T) {
-	s := testSim(t, SimConfig{Config: routedPorts()})
-	settle(t, s)
+// startShows has a switch answer what is asked by the shell: what it prints, or the error.
+func startShows(t *testing.T, s *Sim) func(line string) string {
+	t.Helper()
 	_, shell, out := startNorthbound(t, s)
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- packettrace.Serve(ctx, s.Redis, s.Chip, slog.New(slog.DiscardHandler)) }()
-	defer func() { stop(); <-done }()
-	show := func(line string) string {
+	t.Cleanup(func() { stop(); <-done })
+	return func(line string) string {
 		t.Helper()
 		for {
 			out.Reset()
@@ -181,6 +179,14 @@ func TestWhyByShell(t *testing.T) {
 			return out.String()
 		}
 	}
+}
+
+// A switch says why packets were dropped, and what becomes of those of a flow once it is asked for; rules that are gone
+// are named, and called gone.
+func TestWhyByShell(t *testing.T) {
+	s := testSim(t, SimConfig{Config: routedPorts()})
+	settle(t, s)
+	show := startShows(t, s)
 	want := func(line string, words ...string) {
 		t.Helper()
 		text := show(line)

@@ -65,9 +65,6 @@ const brokenRows = `{
 	"TAM_SAMPLINGRATE_TABLE": {"s": {"sampling-rate": "0"}},
 	"TAM_FLOWGROUP_TABLE": {"f": {"id": "none"}},
 	"TAM": {"device": {"device-id": "-1"}},
-	"TAM_COLLECTOR": {"c2": {"dst_ip": "nowhere"}},
-	"TAM_FLOW_GROUP": {"f2": {"aging_interval": "never"}},
-	"TAM_SESSION": {"d": {"type": "guess"}},
 	"SFLOW": {"global": {"polling_interval": "often"}},
 	"SFLOW_COLLECTOR": {"c": {"collector_ip": "nowhere"}},
 	"SFLOW_SESSION": {"Ethernet2": {"sample_rate": "few"}}

@@ -164,7 +164,8 @@ func TestSFlow(t *testing.T) {
 		t.Errorf("counters of %d ports, of Ethernet0 at last %+v", len(counters), last)
 	}
 	x.wantTold(map[string]string{
-		"SFLOW_TABLE|global": "active ", "SFLOW_COLLECTOR_TABLE|a": "active ", "SFLOW_SESSION_TABLE|all": "active ",
+		"SFLOW_TABLE|global": "active ", "SFLOW_SESSION_TABLE|all": "active ",
+		"SFLOW_COLLECTOR_TABLE|a":       "active ",
 		"SFLOW_COLLECTOR_TABLE|c":       "failed there are 2 collectors before it by name, want at most 2 in all",
 		"SFLOW_SESSION_TABLE|Ethernet0": "active ", "SFLOW_SESSION_TABLE|Ethernet9": `pending port "Ethernet9" does not exist`,
 		"SFLOW_SESSION_TABLE|Ethernet8": `failed `,

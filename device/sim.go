@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"time"
 
+	sflowmgr "tamtam/cfgmgr/sflow"
+	"tamtam/hoststack/reports"
 	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/sairedis"
@@ -59,6 +61,9 @@ type SimConfig struct {
 	// SFlow has sflowd run, which gives it each datagram for a collector; the bytes are valid during the call only.
 	// Whoever takes the chip's output has to hand what goes to the CPU to [Sim.Punt].
 	SFlow func(to netip.AddrPort, datagram []byte) error
+	// Reports, with Host, is given each report of a drop that leaves by the management interface; its bytes are valid
+	// during the call only.
+	Reports func(reports.Datagram) error
 	// Attach is called with every chip as it is made, also after a restart of syncd; may be nil.
 	Attach func(*saisim.Chip)
 }
@@ -68,6 +73,12 @@ type SimConfig struct {
 func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 	s := &Sim{Redis: cfg.Redis, common: cfg.Common, attach: cfg.Attach, ownRedis: cfg.Redis == nil}
 	s.common.StaticLAGs = s.common.StaticLAGs || !cfg.Host
+	s.common.sflowd = func(context.Context) (a sflowmgr.Agent, _ error) {
+		if cfg.SFlow == nil {
+			a.Away = "there is no sflowd, which sends, in this simulation"
+		}
+		return a, nil
+	}
 	if s.Redis == nil {
 		r, err := swss.Open(ctx, "embedded")
 		if err != nil {
@@ -98,7 +109,7 @@ func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 	if !cfg.Host {
 		return s, nil
 	}
-	return s, s.startHost(ctx)
+	return s, s.startHost(ctx, cfg.Reports)
 }
 
 // Now returns the time of day.

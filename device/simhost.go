@@ -2,11 +2,13 @@ package device
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"tamtam/cpuport"
 	"tamtam/hoststack/hostd"
+	"tamtam/hoststack/reports"
 	"tamtam/orch"
 	"tamtam/saisim"
 )
@@ -16,6 +18,7 @@ type simHost struct {
 	sim    *Sim
 	d      *orch.Daemon
 	host   *hostd.Host
+	report *reports.Sender
 	punted []puntedFrame // since it last worked
 }
 
@@ -24,7 +27,13 @@ type puntedFrame struct {
 	p  cpuport.Packet
 }
 
-func (s *Sim) startHost(ctx context.Context) error {
+// errNoManagement is why a switch of a simulation sends nothing by a management interface, unless it is given one.
+var errNoManagement = errors.New("the simulation has no management interface")
+
+func (s *Sim) startHost(ctx context.Context, send func(reports.Datagram) error) error {
+	if send == nil {
+		send = func(reports.Datagram) error { return errNoManagement }
+	}
 	cfg, err := hostConfig(ctx, s.Redis)
 	if err != nil {
 		return err
@@ -32,6 +41,7 @@ func (s *Sim) startHost(ctx context.Context) error {
 	h := &simHost{sim: s, d: orch.NewDaemon("hostd", s.Redis, s.common.daemon())}
 	cfg.Daemon = h.d
 	h.host = hostd.New(cfg)
+	h.report = reports.New(reports.Config{Daemon: h.d, Redis: s.Redis, Send: send})
 	s.host = h
 	if _, err := h.d.Step(ctx, s.Now()); err != nil {
 		return err
@@ -87,7 +97,11 @@ func (h *simHost) step(ctx context.Context, now time.Time) (worked bool, err err
 	if err := h.d.Do(ctx, func() {
 		for _, x := range punted {
 			x.p.Port = h.sim.Chip.PortName(x.in)
-			h.host.Receive(x.p)
+			if reports.Is(&x.p) {
+				h.report.Receive(x.p)
+			} else {
+				h.host.Receive(x.p)
+			}
 		}
 	}); err != nil {
 		return worked, err

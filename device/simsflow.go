@@ -20,6 +20,17 @@ type simSFlow struct {
 	lost  uint64         // that found no room there
 }
 
+// A simSocket gives a collector's datagrams to who has made the simulation.
+type simSocket struct {
+	to   netip.AddrPort
+	send func(netip.AddrPort, []byte) error
+}
+
+func (s simSocket) Send(b []byte) error { return s.send(s.to, b) }
+func (s simSocket) Local() netip.Addr   { return netip.Addr{} }
+func (s simSocket) Refused() error      { return nil }
+func (s simSocket) Close() error        { return nil }
+
 type sampledFrame struct {
 	in, out saisim.PortID
 	p       cpuport.Packet
@@ -27,8 +38,8 @@ type sampledFrame struct {
 
 func (s *Sim) startSFlow(send func(netip.AddrPort, []byte) error) {
 	x := &simSFlow{sim: s, d: orch.NewDaemon("sflowd", s.Redis, s.common.daemon())}
-	x.agent = sflow.New(sflow.Config{Daemon: x.d, Redis: s.Redis, Send: send,
-		Lost: func() (uint64, bool) { return x.lost, true }})
+	x.agent = sflow.New(sflow.Config{Daemon: x.d, Redis: s.Redis, Lost: func() (uint64, bool) { return x.lost, true },
+		Dial: func(to netip.AddrPort) (sflow.Socket, error) { return simSocket{to, send}, nil }})
 	s.sflow = x
 	x.watch()
 }
@@ -38,12 +49,14 @@ func (x *simSFlow) watch() {
 	if x == nil {
 		return
 	}
-	chip := x.sim.Chip
-	chip.SetDropped(func(d *saisim.Drop) {
-		if !d.Mirror && !d.Punted && d.Trap.String() != trapSample {
-			x.take(dropPacket(chip.TrueTime(d.At), d), d.In, d.Port)
-		}
-	})
+	x.sim.Chip.SetDropped(x.dropped)
+}
+
+// dropped takes a drop, if it is one to be notified of.
+func (x *simSFlow) dropped(d *saisim.Drop) {
+	if !d.Mirror && !d.Punted && d.Trap.String() != trapSample {
+		x.take(dropPacket(x.sim.Chip.TrueTime(d.At), d), d.In, d.Port)
+	}
 }
 
 // sampled takes a sample. It may be called from the chip's output.

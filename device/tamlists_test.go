@@ -29,7 +29,8 @@ type leafChange struct {
 
 // tamLists are all that there are.
 func tamLists() []tamList {
-	return slices.Concat(switchLists(), tailStampLists(), altMarkLists(), flyMonLists(), recordLists())
+	return slices.Concat(switchLists(), tailStampLists(), altMarkLists(), flyMonLists(), recordLists(),
+		dropMonitorLists(), ifaLists())
 }
 
 // at is the path of the entry.
@@ -208,6 +209,76 @@ func recordLists() []tamList {
 				"config/encapsulation": {value: `"erspan"`},
 				"config/truncate":      {value: `64`},
 				"config/source-ip":     {value: `"10.2.0.3"`},
+			},
+		},
+	}
+}
+
+func dropMonitorLists() []tamList {
+	return []tamList{
+		{
+			path: "/tam/report-collectors/report-collector", entry: "dc", show: "drop-monitor collectors",
+			config: `{
+				"TAM_COLLECTOR": {"dc": {"dst_ip": "10.2.0.2", "dst_port": "9"}, "dd": {"dst_ip": "10.2.0.2", "dst_port": "10"}},
+				"NEIGH": {"Ethernet2|10.2.0.3": {"neigh": "02:00:00:00:02:03"}}}`,
+			rows: []string{"TAM_COLLECTOR|dc"}, line: "IP Address : 10.2.0.2",
+			broken: `{"TAM_COLLECTOR": {"c2": {"dst_ip": "nowhere"}}}`,
+			leaves: map[string]leafChange{
+				"config/ip":        {value: `"10.2.0.3"`},
+				"config/port":      {value: `11`},
+				"config/source-ip": {value: `"10.2.0.9"`},
+				"config/dscp":      {value: `8`},
+				"config/truncate":  {value: `100`},
+			},
+		},
+		{
+			path: "/tam/match-groups/match-group", entry: "dg", show: "drop-monitor groups",
+			config: `{"TAM_FLOW_GROUP": {
+				"dg": {"ports": "Ethernet1"}, "dg|r1": {"src_ip_prefix": "10.1.2.3/8", "dst_ip_prefix": "0.0.0.0/0"},
+				"dh": {"ports": "Ethernet2"}, "dh|r1": {"src_ip_prefix": "10.1.0.0/16", "dst_ip_prefix": "0.0.0.0/0"}}}`,
+			rows: []string{"TAM_FLOW_GROUP|dg", "TAM_FLOW_GROUP|dg|r1"}, line: "Ports : Ethernet1",
+			broken: `{"TAM_FLOW_GROUP": {"f2": {"aging_interval": "never"}}}`,
+			leaves: map[string]leafChange{
+				"config/ports":          {value: `["Ethernet2"]`},
+				"config/aging-interval": {value: `2000`},
+			},
+		},
+		{
+			path: "/tam/drop-monitor-sessions/drop-monitor-session", entry: "ds", show: "drop-monitor sessions",
+			config: `{"TAM_SESSION": {"ds": {"type": "drop-monitor", "report_type": "ipfix", "flow_group": "dh", "collector": "dd"}}}`,
+			rows:   []string{"TAM_SESSION|ds"}, line: "Collectors : dd",
+			broken: `{"TAM_SESSION": {"d": {"type": "guess"}}}`,
+			leaves: map[string]leafChange{
+				"config/flow-group":        {value: `"dg"`},
+				"config/collector":         {value: `["dc"]`},
+				"config/sampler":           {value: `"s7"`},
+				"config/drop-type":         {value: `"stateful"`},
+				"config/aging-interval":    {value: `3000`, with: `{"config": {"drop-type": "stateful"}}`},
+				"config/report-layout":     {value: `"mod"`},
+				"config/max-report-rate":   {value: `100`},
+				"config/max-report-burst":  {value: `10`, with: `{"config": {"max-report-rate": 100}}`},
+				"config/template-interval": {value: `30`},
+			},
+		},
+	}
+}
+
+func ifaLists() []tamList {
+	const path = "/tam/ifa-sessions/ifa-session"
+	return []tamList{
+		{
+			path: path, entry: "ii", show: "ifa sessions",
+			config: `{"TAM_SESSION": {"ii": {"type": "ifa", "role": "initiator", "flow_group": "dh"}}}`,
+			rows:   []string{"TAM_SESSION|ii"}, line: "Role : initiator",
+			broken: `{"TAM_SESSION": {"i": {"type": "ifa", "role": "guess"}}}`,
+			leaves: map[string]leafChange{
+				"config/role":              {value: `"terminator"`},
+				"config/flow-group":        {value: `"dg"`},
+				"config/sampler":           {value: `"s7"`},
+				"config/hop-limit":         {value: `7`},
+				"config/max-length":        {value: `80`},
+				"config/collector":         {value: `["dc"]`, with: `{"config": {"role": "terminator"}}`},
+				"config/template-interval": {value: `30`, with: `{"config": {"role": "terminator"}}`},
 			},
 		},
 	}

@@ -121,8 +121,8 @@ func (t *keptTable) keys(g *group, of matching) [][]string {
 	for k := range t.rows {
 		m, ok := r.key.match(k, len(g.keys))
 		switch {
-		case !ok:
-		case of.trace && r.key.expand(m, nil) == k, !of.trace && g.canHave(m) && (r.Fits == nil || r.Fits(m)):
+		case !ok || r.Fits != nil && !r.Fits(m):
+		case of.trace && r.key.expand(m, nil) == k, !of.trace && g.canHave(m):
 			found = append(found, m)
 		}
 	}

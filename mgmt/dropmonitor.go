@@ -27,8 +27,8 @@ func dropMonitorModule() Module {
 		}},
 		{Path: "/tam/match-groups/match-group", Rows: []Row{
 			{DB: swss.ConfigDB, Table: schema.CfgTAMGroup, Key: "{name}", Entry: true, Leaves: groupLeaves("config")},
-			{DB: swss.ApplDB, Table: schema.AppTAMGroup, Key: "{name}", Behind: "state/not-in-force", Wanted: wantedGroup,
-				Leaves: groupLeaves("state")},
+			{DB: swss.ApplDB, Table: schema.AppTAMGroup, Key: "{name}", Fits: noRule, Behind: "state/not-in-force",
+				Wanted: wantedGroup, Leaves: groupLeaves("state")},
 		}},
 		{Path: "/tam/match-groups/match-group/rules/rule", Rows: []Row{
 			{DB: swss.ConfigDB, Table: schema.CfgTAMGroup, Key: "{name}|{rule-name}", Entry: true,
@@ -44,7 +44,8 @@ func dropMonitorModule() Module {
 				New: map[string]string{"type": "drop-monitor", "report_type": "ipfix"}, Leaves: sessionLeaves("config")},
 			{DB: swss.ApplDB, Table: schema.AppTAMSession, Key: session, Behind: "state/not-in-force",
 				Wanted: wantedDrops, Leaves: append(sessionLeaves("state"),
-					Leaf{"state/sampling-rate", text("sampling-rate")})},
+					Leaf{"state/sampling-rate", text("sampling-rate")},
+					Leaf{"state/effective-aging-interval", text("effective_aging_interval")})},
 			dropStatus(session),
 			{DB: swss.CountersDB, Table: schema.CountersDropMonitor, Key: session, Counter: true, Leaves: []Leaf{
 				{"state/counters/dropped", text("DROPPED_PACKETS")}, {"state/counters/trapped", text("TRAPPED_PACKETS")},
@@ -156,12 +157,11 @@ func wantedDrops(c Configured) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields := schema.DropFlow{
-		Name: s.Name, FlowGroup: s.FlowGroup, Collectors: s.Collectors, Sampler: s.Sampler, Sampling: 1, Aging: s.Aging,
-		DropSettings: s.DropSettings,
-	}.Fields()
-	if is := c.InForce()["aging_interval"]; s.Aging == 0 && is != "" {
-		fields["aging_interval"] = is // that of its flow group, or what applies without one
-	}
-	return fields, nil
+	return schema.DropFlow{
+		Name: s.Name, FlowGroup: s.FlowGroup, Collectors: s.Collectors, Sampler: s.Sampler, Sampling: 1, OwnAging: s.Aging,
+		Aging: schema.DefaultAging, DropSettings: s.DropSettings,
+	}.Fields(), nil
 }
+
+// noRule says that a key of APPL_DB is that of a flow group: GROUP:RULE is a rule's.
+func noRule(keys []string) bool { return !strings.Contains(keys[0], ":") }

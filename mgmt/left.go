@@ -52,7 +52,7 @@ func (r reader) tracedKeys(ctx context.Context, g *group, pattern []string) ([][
 		for _, k := range keys {
 			k = strings.TrimPrefix(k, prefix)
 			m, ok := row.key.match(k, len(g.keys))
-			if ok && matches(m, pattern) && row.key.expand(m, nil) == k {
+			if ok && matches(m, pattern) && row.key.expand(m, nil) == k && (row.Fits == nil || row.Fits(m)) {
 				found = append(found, m)
 			}
 		}

@@ -3,7 +3,6 @@ package saisim
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 
 	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
@@ -64,7 +63,7 @@ func (f *Fork) With(ch config.Change) (*Fork, error) {
 		return nil, err
 	}
 	n := *f
-	n.fork, n.rows = e, maps.Clone(f.rows)
+	n.fork, n.rows = e, f.rows.Clone()
 	n.rows.Apply(ch)
 	return &n, nil
 }

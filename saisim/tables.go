@@ -8,13 +8,21 @@ import (
 )
 
 // Tables returns everything that the fixed functions of the chip are configured with at this instant, as
-// its SAI objects say it; of the plans of table recording those in effect. The rows must not be changed.
-func (c *Chip) Tables() config.Tables {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t := c.objects.Tables()
+// its SAI objects say it; of the plans of table recording those in effect. With names of tables it has these only, and
+// the chip is held for no longer than they take. The rows must not be changed.
+func (c *Chip) Tables(only ...config.Table) config.Tables {
+	t := rowsOf(c, only).Tables()
 	t.RecordPlans = slices.DeleteFunc(t.RecordPlans, func(r config.RecordPlan) bool { return r.Idle })
 	return t
+}
+
+func rowsOf(c *Chip, only []config.Table) config.Set {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if only == nil {
+		return c.objects.Rows()
+	}
+	return c.objects.RowsOf(only...)
 }
 
 // A State is what a chip has learned and counted, which is in none of its tables.

@@ -28,14 +28,6 @@ type WhyView struct {
 	chip        *Chip
 }
 
-// EachDrop calls a function for the drops that are kept behind the first n that ever were, the oldest first, until it
-// returns false; what it is given is valid during the call only. Drops come in the order of time but for some
-// microseconds.
-func (v *WhyView) EachDrop(n uint64, do func(*Kept) bool) { v.engine.Drops(n, do) }
-
-// EachEnd is EachDrop for other ends, of packets that were watched.
-func (v *WhyView) EachEnd(n uint64, do func(*Kept) bool) { v.engine.Ends(n, do) }
-
 // WatchFlow has packets of a flow that come from now on kept wherever they end, for some cycles. It returns from which
 // cycle on they are: an earlier one if they are already.
 func (v *WhyView) WatchFlow(f *Flow, cycles Cycle) (since Cycle, err error) {
@@ -65,4 +57,33 @@ func (c *Chip) WatchAll(on bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.engine.WatchAll(on)
+}
+
+// EachDrop calls a function for drops that are kept behind the first n that ever were, the oldest first, but for none
+// behind the first to, until it returns false; what it is given is valid during the call only. Drops come in the order
+// of time but for some microseconds. It returns how many it had: fewer than to - n if some are forgotten. The chip is
+// held for tens of microseconds at a time, so that some of those that [Chip.Why] counted may be forgotten meanwhile.
+func (c *Chip) EachDrop(n, to uint64, do func(*Kept) bool) (had uint64) {
+	return each(c, (*engine.Engine).Drops, n, to, do)
+}
+
+// EachEnd is EachDrop for other ends, of packets that were watched.
+func (c *Chip) EachEnd(n, to uint64, do func(*Kept) bool) (had uint64) {
+	return each(c, (*engine.Engine).Ends, n, to, do)
+}
+
+type taking func(e *engine.Engine, n, to uint64, into *engine.KeptRows) (next uint64)
+
+func each(c *Chip, take taking, n, to uint64, do func(*Kept) bool) (had uint64) {
+	var rows engine.KeptRows
+	for n < to {
+		c.mu.Lock()
+		n = take(c.engine, n, to, &rows)
+		c.mu.Unlock()
+		had += uint64(rows.Len())
+		if !rows.Each(do) {
+			break
+		}
+	}
+	return had
 }

@@ -85,18 +85,22 @@ func TestKeepingDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations in 1000 packets", n)
 	}
 	l.drain()
+	var state saisim.RingState
 	l.Why(func(v *saisim.WhyView) {
 		all, _ := v.Dropped()
-		if v.Drops.Forgotten == 0 || all[drop.ACL] != v.Drops.Kept {
-			t.Errorf("%+v of %d drops", v.Drops, all[drop.ACL])
-		}
-		n := uint64(0)
-		v.EachDrop(0, func(k *saisim.Kept) bool {
-			n++
-			return true
-		})
-		if n != saisim.KeptDrops {
-			t.Errorf("%d drops are kept", n)
+		if state = v.Drops; state.Forgotten == 0 || all[drop.ACL] != state.Kept {
+			t.Errorf("%+v of %d drops", state, all[drop.ACL])
 		}
 	})
+	n, last := uint64(0), saisim.Cycle(0)
+	had := l.EachDrop(0, state.Kept, func(k *saisim.Kept) bool {
+		if n++; k.At < last {
+			t.Errorf("a drop at %d behind one at %d", k.At, last)
+		}
+		last = k.At
+		return true
+	})
+	if n != saisim.KeptDrops || had != n {
+		t.Errorf("%d drops are kept, %d", n, had)
+	}
 }

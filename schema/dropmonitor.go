@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 )
@@ -14,6 +15,8 @@ const (
 	AppTAMSession       = "TAM_SESSION_TABLE"
 	StateTAMDropMonitor = "TAM_DROP_MONITOR_SESSION_TABLE"
 	CountersDropMonitor = "TAM_DROP_MONITOR_COUNTERS" // :session -> see DropMonitorCounters
+	// CountersManagementReports has what the host has sent of reports for collectors of VRF mgmt, by DropStream.
+	CountersManagementReports = "TAM_MANAGEMENT_REPORT_COUNTERS"
 )
 
 func dropMonitorTables() (configured, measured []Table) {
@@ -29,6 +32,8 @@ func dropMonitorTables() (configured, measured []Table) {
 	return []Table{session}, []Table{
 		of(Table{Counters: CountersDropMonitor,
 			Words: "What became of the dropped packets of a session of the drop monitor."}, DropMonitorCounters{}),
+		of(Table{Counters: CountersManagementReports, Words: "What the host, hostd or hostifd, has sent of the reports " +
+			"that the switch has it send by the management interface."}, ManagementReports{}),
 	}
 }
 
@@ -170,7 +175,8 @@ type DropFlow struct {
 	Collectors []string     // rows of TAM_COLLECTOR_TABLE or TAM_COLLECTORS_TABLE, sorted
 	Sampler    string       // as the session names it
 	Sampling   uint32       // one packet in so many; 1: all
-	Aging      uint32       // seconds; of a stateful session
+	OwnAging   uint32       // seconds, as the session has it; 0: it has none
+	Aging      uint32       // seconds, what applies; of a stateful session
 	DropSettings
 }
 
@@ -187,8 +193,9 @@ func (s *DropFlow) layout() layout {
 				must("the names of collectors"),
 			name("sampler", "", &s.Sampler, "What the session calls its sampler."),
 			number("sampling-rate", 1, 1<<24, 1, &s.Sampling, "One dropped packet in so many is reported."),
-			number("aging_interval", 1, maxAging, DefaultAging, &s.Aging,
-				"Of a stateful session: how many seconds drops are counted before they are reported again."),
+			optional("aging_interval", 1, maxAging, &s.OwnAging, "What the session has as such, in seconds."),
+			number("effective_aging_interval", 1, maxAging, DefaultAging, &s.Aging, "Of a stateful session: how many seconds "+
+				"drops are counted before they are reported again: its own, its flow group's, or 60."),
 		}, dropFields(&s.DropSettings)),
 		check: func(r *reader) {
 			s.check(r)
@@ -264,3 +271,36 @@ func ParseDropMonitorCounters(session string, f map[string]string) (DropMonitorC
 
 // Fields formats the row.
 func (c DropMonitorCounters) Fields() map[string]string { return c.layout().row() }
+
+// ManagementReports is a row of TAM_MANAGEMENT_REPORT_COUNTERS.
+type ManagementReports struct {
+	Messages, Errors uint64
+	LastError        string // "": the last message was sent
+}
+
+// DropStream is the key of a stream of reports in TAM_MANAGEMENT_REPORT_COUNTERS, and what the chip calls it.
+func DropStream(from, to netip.AddrPort) string { return from.String() + ">" + to.String() }
+
+func (c *ManagementReports) layout() layout {
+	return layout{
+		table: CountersManagementReports, open: true,
+		key: about("source>collector, each with its port; the source as the switch has it"),
+		fields: []field{
+			count("MESSAGES", &c.Messages, "Messages that were sent, those with templates among them."),
+			count("ERRORS", &c.Errors, "Messages that were not."),
+			text("LAST_ERROR", &c.LastError, "Why the last message was not sent; empty if it was."),
+		},
+	}
+}
+
+// ParseManagementReports reads TAM_MANAGEMENT_REPORT_COUNTERS.
+func ParseManagementReports(stream string, f map[string]string) (ManagementReports, error) {
+	return parse[ManagementReports](stream, f)
+}
+
+// Fields formats the row, with the error though there is none: a field that is left out would stay as it was.
+func (c ManagementReports) Fields() map[string]string {
+	row := c.layout().row()
+	row["LAST_ERROR"] = c.LastError
+	return row
+}

@@ -13,8 +13,19 @@ const (
 	AppSFlow          = "SFLOW_TABLE"
 	AppSFlowCollector = "SFLOW_COLLECTOR_TABLE"
 	AppSFlowSession   = "SFLOW_SESSION_TABLE"
-	// CountersSFlow has what sflowd has sent, by the name of the collector, and "sflowd" for what holds for all.
-	CountersSFlow = "SFLOW_COUNTERS"
+	// CountersSFlow has what sflowd has sampled, in one row, and CountersSFlowCollector what it has sent.
+	CountersSFlow          = "SFLOW_COUNTERS"
+	CountersSFlowCollector = "SFLOW_COLLECTOR_COUNTERS"
+)
+
+// SFlowAgent is the key of the one row of SFLOW_COUNTERS.
+const SFlowAgent = "sflowd"
+
+// Fields of what sflowd has counted.
+const (
+	SFlowAddress   = "agent-address" // what it calls the switch by; "": nothing
+	SFlowDatagrams = "datagrams"     // that were sent to a collector
+	SFlowLastError = "last-error"    // why the last was not; "": it was
 )
 
 // SFlowGlobal is the key of the one row of SFLOW, SFlowAll that of SFLOW_SESSION for all ports.
@@ -207,7 +218,13 @@ func sflowTables() []Table {
 			Words: "Where sFlow is sent."}, SFlowCollector{}),
 		ofBoth(Table{Config: CfgSFlowSession, Appl: AppSFlowSession, State: AppSFlowSession,
 			Words: "How ports are sampled; in APPL_DB how each one is."}, SFlowSession{}, SFlowSampling{}),
-		{Counters: CountersSFlow, Words: "What sflowd has sent to a collector, or sampled.", Key: "a collector or sflowd",
-			Fields: []Field{{Name: "name", Form: "a number", Words: "Datagrams, samples or errors since sflowd began."}}},
+		{Counters: CountersSFlow, Words: "What sflowd has made of samples.", Key: SFlowAgent, Fields: []Field{
+			{Name: SFlowAddress, Form: "an address", Words: "What it calls the switch by."},
+			{Name: "name", Form: "a number", Words: "Datagrams, samples or drops since sFlow is up."},
+		}},
+		{Counters: CountersSFlowCollector, Words: "What sflowd has sent to a collector.", Key: "a collector", Fields: []Field{
+			{Name: "name", Form: "a number", Words: "Datagrams, bytes or errors since sflowd has it."},
+			{Name: SFlowLastError, Form: "a text", Words: "Why the last datagram was not sent."},
+		}},
 	}
 }

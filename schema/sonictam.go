@@ -128,7 +128,7 @@ func (d *TAMDestination) layout() layout {
 				must("the collector's port of UDP, 1..65535"),
 			number("dscp_value", 0, maxDSCP, DefaultReportDSCP, &d.DSCP, "The DSCP of the reports."),
 			name("vrf", VRFDefault, &d.VRF, "Where the collector is: default, behind the ports that "+
-				"route. The switch sends to no other yet."),
+				"route; mgmt, behind the management interface of the switch's host. There is no other."),
 			number("truncate_size", 0, 9216, 0, &d.Truncate, "How many bytes of a dropped frame a report has at most; 0: as "+
 				"many as there is room for. A field of tamtam's."),
 		},

@@ -32,7 +32,7 @@ await() {
 }
 healthy() {
 	local name
-	for name in redis syncd orchagent tammgrd hostd mgmtd; do
+	for name in redis syncd orchagent tammgrd hostd sflowd mgmtd; do
 		[ "$(docker inspect -f '{{.State.Health.Status}}' "$(compose ps -q $name)")" = healthy ] || return 1
 	done
 }
@@ -77,7 +77,7 @@ one_more() {
 }
 one_more
 
-for daemon in tammgrd orchagent syncd hostd mgmtd redis; do
+for daemon in tammgrd orchagent syncd hostd sflowd mgmtd redis; do
 	compose restart "$daemon" >/dev/null 2>&1 || fail "restart $daemon"
 	await "after a restart of $daemon all are healthy" healthy
 	await "  the first session is active" session_is web active
@@ -91,7 +91,7 @@ killed() { # NAME...
 	one_more
 }
 killed redis
-killed redis syncd orchagent tammgrd hostd mgmtd
+killed redis syncd orchagent tammgrd hostd sflowd mgmtd
 
 redis config set maxmemory 1 >/dev/null
 for name in redis syncd orchagent tammgrd mgmtd; do

@@ -53,12 +53,12 @@ await() {
 same() { [ "$2" = "$3" ] && echo "ok   $1" || fail "$1: $2, want $3"; }
 ready() {
 	local name
-	for name in tammgrd orchagent syncd; do tamtam health $name --redis "127.0.0.1:$TAMTAM_PORT" || return 1; done
+	for name in tammgrd orchagent syncd sflowd; do tamtam health $name --redis "127.0.0.1:$TAMTAM_PORT" || return 1; done
 	tamtam health mgmtd --redis "127.0.0.1:$TAMTAM_PORT" --gnmi "$TAMTAM_GNMI"
 }
 active() { [ "$(redis -n 6 hget 'TAM_STATE_TAILSTAMPING_TABLE|web' status)" = active ]; }
 asic() { redis -n 1 keys 'ASIC_STATE:*' | sort; }
-pids() { local name; for name in syncd orchagent tammgrd mgmtd; do [ $name = "${1:-}" ] || ctl pid switch:$name; done; }
+pids() { local name; for name in syncd orchagent tammgrd mgmtd sflowd; do [ $name = "${1:-}" ] || ctl pid switch:$name; done; }
 restarted() { local pid; pid=$(ctl pid "$1") && [ "$pid" != 0 ] && [ "$pid" != "$2" ]; }
 owner() { redis -n 6 hget "TAMTAM_HEALTH|$1" owner; }
 speaks_anew() { [ -n "$(owner "$1")" ] && [ "$(owner "$1")" != "$2" ]; }
@@ -88,7 +88,7 @@ await "a warm restart ends" cold_is_done
 await "it is ready" ready
 same "nothing was emptied" "$(redis -n 2 exists old)" 1
 
-for name in syncd orchagent tammgrd mgmtd; do
+for name in syncd orchagent tammgrd mgmtd sflowd; do
 	others=$(pids $name) pid=$(ctl pid switch:$name) before=$(asic) old=$(owner $name)
 	[ -n "$before" ] || fail "the ASIC has nothing"
 	kill -9 "$pid"

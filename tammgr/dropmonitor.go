@@ -43,7 +43,7 @@ func (m *Manager) checkReporting(r refs) (wrong string, lacks []string) {
 func (s dropSession) appl(m *Manager, _ schema.ACLRuleKey) map[string]string {
 	flow := schema.DropFlow{
 		Name: s.Name, FlowGroup: s.FlowGroup, Collectors: s.Collectors, Sampler: s.Sampler, Sampling: m.rateOf(s.Sampler),
-		Aging: s.Aging, DropSettings: s.DropSettings,
+		OwnAging: s.Aging, Aging: s.Aging, DropSettings: s.DropSettings,
 	}
 	if s.FlowGroup != "" {
 		flow.Rules, _ = m.flowRules(s.FlowGroup)

@@ -17,13 +17,13 @@ const disabled = "the default of this name is disabled"
 // copp forwards the groups of traps, each with those of its traps whose feature is enabled, and
 // reports on groups and traps. What CONFIG_DB does not have is as SONiC ships it, once there are ports.
 func (d *decision) copp() {
-	groupDefaults, trapDefaults := rows{}, rows{}
+	groupDefaults, trapDefaults := forward.Rows{}, forward.Rows{}
 	if len(d.rows[schema.CfgPort]) > 0 {
 		groupDefaults, trapDefaults = coppDefaults()
 	}
 	groups := d.trapGroups(groupDefaults)
 	given := d.rows[schema.CfgCOPPTrap]
-	for _, key := range given.sorted() {
+	for _, key := range given.Sorted() {
 		fields, off := over(trapDefaults[key], given[key])
 		status, reason := schema.StatusActive, disabled
 		if !off {
@@ -31,7 +31,7 @@ func (d *decision) copp() {
 		}
 		d.out.Report(forward.Row{Table: schema.StateCOPPTrap, Key: key}, status, reason)
 	}
-	for _, key := range trapDefaults.sorted() {
+	for _, key := range trapDefaults.Sorted() {
 		if given[key] == nil && d.defaultTrap(key, trapDefaults[key], groups) {
 			d.out.Report(forward.Row{Table: schema.StateCOPPTrap, Key: key}, schema.StatusActive, "")
 		}
@@ -48,12 +48,12 @@ func (d *decision) copp() {
 }
 
 // trapGroups returns the groups that there are, and reports on rows that make none.
-func (d *decision) trapGroups(defaults rows) map[string]schema.COPPGroup {
+func (d *decision) trapGroups(defaults forward.Rows) map[string]schema.COPPGroup {
 	groups := map[string]schema.COPPGroup{}
 	given := d.rows[schema.CfgCOPPGroup]
 	all := maps.Clone(defaults)
 	maps.Copy(all, given)
-	for _, key := range all.sorted() {
+	for _, key := range all.Sorted() {
 		fields, off := over(defaults[key], all[key])
 		g, err := schema.ParseCOPPGroup(key, fields)
 		row := forward.Row{Table: schema.AppCOPP, Key: key}

@@ -3,6 +3,7 @@ package qos
 import (
 	"maps"
 
+	"tamtam/cfgmgr/forward"
 	"tamtam/schema"
 	"tamtam/swss"
 )
@@ -10,14 +11,14 @@ import (
 // coppDefaults are the rows of COPP_GROUP and COPP_TRAP that SONiC ships beside CONFIG_DB (copp_cfg.json), as far as
 // this switch has the traps: it has none of NAT and IGMP. A row of CONFIG_DB adds fields to the default of its
 // name and takes the place of those that both have; one without fields disables it.
-func coppDefaults() (groups, traps rows) {
+func coppDefaults() (groups, traps forward.Rows) {
 	group := func(action, priority, queue, rate string) swss.FieldValues {
 		return swss.FieldValues{
 			"trap_action": action, "trap_priority": priority, "queue": queue, "meter_type": schema.MeterPackets,
 			"mode": schema.ModeSRTCM, "cir": rate, "cbs": rate, "red_action": "drop",
 		}
 	}
-	groups = rows{
+	groups = forward.Rows{
 		schema.COPPDefault: group("trap", "0", "0", "600"),
 		"queue4_group1":    group("trap", "4", "4", "6000"),
 		"queue4_group2":    group("copy", "4", "4", "600"),
@@ -30,7 +31,7 @@ func coppDefaults() (groups, traps rows) {
 	trap := func(group, ids, always string) swss.FieldValues {
 		return swss.FieldValues{"trap_group": group, "trap_ids": ids, "always_enabled": always}
 	}
-	traps = rows{
+	traps = forward.Rows{
 		"bgp":           trap("queue4_group1", "bgp,bgpv6", "false"),
 		"lacp":          trap("queue4_group1", "lacp", "true"),
 		"arp":           trap("queue4_group2", "arp_req,arp_resp,neigh_discovery", "true"),

@@ -13,7 +13,6 @@ package qos
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"tamtam/cfgmgr/forward"
@@ -21,12 +20,6 @@ import (
 	"tamtam/schema"
 	"tamtam/swss"
 )
-
-// rows are those of one table.
-type rows map[string]swss.FieldValues
-
-// sorted lists the keys of a table in the order in which rows win.
-func (r rows) sorted() []string { return slices.SortedFunc(maps.Keys(r), schema.CompareNames) }
 
 // tables are those of CONFIG_DB that the manager forwards, each after those
 // that its rows name. In APPL_DB and STATE_DB their names end in _TABLE.
@@ -41,35 +34,23 @@ var tables = []string{
 type Manager struct {
 	out  *forward.Output
 	due  bool
-	rows map[string]rows // by table: those of tables, PORT and PORTCHANNEL
+	rows forward.Tables // those of tables, PORT and PORTCHANNEL
 }
 
 // New registers the manager on its daemon.
 func New(d *orch.Daemon, r *swss.Redis) *Manager {
-	m := &Manager{due: true, rows: map[string]rows{}}
+	m := &Manager{due: true, rows: forward.Tables{}}
 	var own []forward.Table
-	consume := func(table string) {
-		m.rows[table] = rows{}
-		forward.Consume(d, r.DB(swss.ConfigDB), table, func(key string, fields swss.FieldValues) {
-			m.due = true
-			if fields == nil {
-				delete(m.rows[table], key)
-				return
-			}
-			m.rows[table][key] = fields
-		})
-	}
-	for _, t := range append(slices.Clone(tables), schema.CfgCOPPGroup, schema.CfgCOPPTrap) {
+	configured := append(slices.Clone(tables), schema.CfgCOPPGroup, schema.CfgCOPPTrap)
+	for _, t := range configured {
 		out := forward.TableOf(t)
 		if t == schema.CfgCOPPGroup {
 			out.Others = schema.HostTrapGroups()
 		}
 		own = append(own, out)
-		consume(t)
 	}
-	consume(schema.CfgFeature)
-	consume(schema.CfgPort)
-	consume(schema.CfgPortChannel)
+	m.rows.Follow(d, r.DB(swss.ConfigDB), func() { m.due = true },
+		append(configured, schema.CfgFeature, schema.CfgPort, schema.CfgPortChannel)...)
 	m.out = forward.New(d, r, own...)
 	forward.Settle(d, "qosmgr", func() bool { return m.due }, m.flush)
 	return m
@@ -96,7 +77,7 @@ func (m *Manager) flush(ctx context.Context) error {
 	}
 	for _, t := range tables {
 		d.there[t] = map[string]bool{}
-		for _, key := range m.rows[t].sorted() {
+		for _, key := range m.rows[t].Sorted() {
 			d.decide(t, key, m.rows[t][key])
 		}
 	}
@@ -111,7 +92,7 @@ func (m *Manager) flush(ctx context.Context) error {
 // decision is one pass over all rows.
 type decision struct {
 	out   *forward.Output
-	rows  map[string]rows
+	rows  forward.Tables
 	there map[string]map[string]bool // rows that were accepted, by table
 	owner map[string]string          // the row that has a thing which only one can have
 }

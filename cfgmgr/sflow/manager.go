@@ -14,7 +14,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
+	"time"
 
 	"tamtam/cfgmgr/forward"
 	"tamtam/orch"
@@ -24,42 +24,119 @@ import (
 
 // A Manager holds the rows. It runs on its daemon's goroutine.
 type Manager struct {
+	// Agent says how sflowd is, which sends.
+	Agent func(context.Context) (Agent, error)
+
 	out  *forward.Output
 	due  bool
-	rows map[string]map[string]swss.FieldValues // by table
+	rows forward.Tables
+	all  *swss.Table // what sflowd has counted
+	each *swss.Table // of a collector
+	sent sent        // as rows were decided by
 }
+
+// An Agent is how sflowd is, in words; "": well.
+type Agent struct {
+	Away  string // why it sends nothing
+	Lacks string // why it has not all that it is to send
+}
+
+// A sent is what is known of sflowd.
+type sent struct {
+	Agent
+	agent  string            // what it calls the switch by; "": nothing
+	takes  bool              // it says something
+	unsent map[string]string // why nothing is known to have been sent to a collector; "": it was
+}
+
+func (s sent) equal(o sent) bool {
+	return s.Agent == o.Agent && s.agent == o.agent && s.takes == o.takes && maps.Equal(s.unsent, o.unsent)
+}
+
+// askPeriod is how often it is asked what became of datagrams.
+const askPeriod = time.Second
 
 // New registers the manager on its daemon.
 func New(d *orch.Daemon, r *swss.Redis) *Manager {
-	m := &Manager{due: true, rows: map[string]map[string]swss.FieldValues{}}
-	var own []forward.Table
-	for _, table := range []string{schema.CfgSFlow, schema.CfgSFlowCollector, schema.CfgSFlowSession, schema.CfgPort} {
-		m.rows[table] = map[string]swss.FieldValues{}
-		if table != schema.CfgPort {
-			own = append(own, forward.TableOf(table))
-		}
-		forward.Consume(d, r.DB(swss.ConfigDB), table, func(key string, fields swss.FieldValues) {
-			m.due = true
-			if fields == nil {
-				delete(m.rows[table], key)
-				return
-			}
-			m.rows[table][key] = fields
-		})
+	db := r.DB(swss.CountersDB)
+	m := &Manager{
+		due: true, rows: forward.Tables{},
+		all: swss.NewTable(db, schema.CountersSFlow), each: swss.NewTable(db, schema.CountersSFlowCollector),
 	}
-	m.out = forward.New(d, r, own...)
+	own := []string{schema.CfgSFlow, schema.CfgSFlowCollector, schema.CfgSFlowSession}
+	m.rows.Follow(d, r.DB(swss.ConfigDB), func() { m.due = true }, append(own, schema.CfgPort)...)
+	var out []forward.Table
+	for _, table := range own {
+		out = append(out, forward.TableOf(table))
+	}
+	m.out = forward.New(d, r, out...)
 	forward.Settle(d, "sflowmgr", func() bool { return m.due }, m.flush)
+	d.Every(func() time.Duration {
+		if !m.up() {
+			return 0
+		}
+		return askPeriod
+	}, func(ctx context.Context, _ time.Time) error {
+		now, err := m.ask(ctx)
+		if err == nil && !now.equal(m.sent) {
+			m.due = true
+		}
+		return err
+	})
 	return m
 }
 
-func (m *Manager) sorted(table string) []string {
-	return slices.SortedFunc(maps.Keys(m.rows[table]), schema.CompareNames)
+// up reports whether there is sFlow.
+func (m *Manager) up() bool {
+	s, err := schema.ParseSFlow(schema.SFlowGlobal, m.rows[schema.CfgSFlow][schema.SFlowGlobal])
+	return err == nil && s.Up
+}
+
+// ask finds out what sflowd does.
+func (m *Manager) ask(ctx context.Context) (s sent, err error) {
+	if s.Agent, err = m.Agent(ctx); err != nil {
+		return s, err
+	}
+	row, takes, err := m.all.Get(ctx, schema.SFlowAgent)
+	if err != nil {
+		return s, err
+	}
+	s.agent, s.takes, s.unsent = row[schema.SFlowAddress], takes, map[string]string{}
+	for name := range m.rows[schema.CfgSFlowCollector] {
+		if row, _, err = m.each.Get(ctx, name); err != nil {
+			return s, err
+		}
+		s.unsent[name] = unsent(row)
+	}
+	return s, nil
+}
+
+const untaken = "sflowd has not taken it yet"
+
+// unsent says why nothing is known to have been sent to a collector, of which sflowd says row.
+func unsent(row swss.FieldValues) string {
+	switch {
+	case len(row) == 0:
+		return untaken
+	case row[schema.SFlowLastError] != "":
+		return "the last datagram was not taken: " + row[schema.SFlowLastError]
+	case row[schema.SFlowDatagrams] == "0":
+		return "there was nothing to be sent yet"
+	}
+	return ""
 }
 
 // flush decides all rows and writes what changed.
 func (m *Manager) flush(ctx context.Context) error {
 	if err := m.out.Load(ctx); err != nil {
 		return err
+	}
+	m.sent = sent{}
+	if m.up() {
+		var err error
+		if m.sent, err = m.ask(ctx); err != nil {
+			return err
+		}
 	}
 	m.out.Clear()
 	global := m.global()
@@ -74,7 +151,7 @@ func (m *Manager) flush(ctx context.Context) error {
 
 // global decides SFLOW; without a valid row there is no sFlow.
 func (m *Manager) global() (s schema.SFlow) {
-	for _, key := range m.sorted(schema.CfgSFlow) {
+	for _, key := range m.rows[schema.CfgSFlow].Sorted() {
 		row := forward.Row{Table: schema.AppSFlow, Key: key}
 		got, err := schema.ParseSFlow(key, m.rows[schema.CfgSFlow][key])
 		if err != nil {
@@ -82,9 +159,32 @@ func (m *Manager) global() (s schema.SFlow) {
 			continue
 		}
 		s = got
-		m.out.Forward(row, s.Fields(), row)
+		m.out.Keep(row, s.Fields())
+		status, reason := m.inForce(s)
+		m.out.Report(row, status, reason)
 	}
 	return s
+}
+
+// inForce says whether sflowd does what SFLOW asks for.
+func (m *Manager) inForce(s schema.SFlow) (status, reason string) {
+	switch {
+	case !s.Up:
+	case m.sent.Away != "":
+		return schema.StatusPending, m.sent.Away
+	case len(m.rows[schema.CfgSFlowCollector]) == 0:
+		return schema.StatusPending, "there is no collector: nothing is sent"
+	case !m.sent.takes:
+		return schema.StatusPending, untaken
+	case m.sent.agent == "" && s.Agent != "":
+		return schema.StatusPending, fmt.Sprintf("%s, which agent_id names, has no address: nothing is sent", s.Agent)
+	case m.sent.agent == "":
+		return schema.StatusPending, "the switch has no address to be called by: nothing is sent; agent_id can name one"
+	}
+	if m.sent.Lacks != "" && s.Up {
+		return schema.StatusPending, m.sent.Lacks
+	}
+	return schema.StatusActive, ""
 }
 
 const down = "sFlow is down: admin_state of " + schema.CfgSFlow + "|" + schema.SFlowGlobal
@@ -92,7 +192,7 @@ const down = "sFlow is down: admin_state of " + schema.CfgSFlow + "|" + schema.S
 // collectors decides SFLOW_COLLECTOR: the first two by name are sent to.
 func (m *Manager) collectors(global schema.SFlow) {
 	n := 0
-	for _, key := range m.sorted(schema.CfgSFlowCollector) {
+	for _, key := range m.rows[schema.CfgSFlowCollector].Sorted() {
 		row := forward.Row{Table: schema.AppSFlowCollector, Key: key}
 		c, err := schema.ParseSFlowCollector(key, m.rows[schema.CfgSFlowCollector][key])
 		if err == nil {
@@ -108,15 +208,24 @@ func (m *Manager) collectors(global schema.SFlow) {
 			m.out.Report(row, schema.StatusPending, down)
 		default:
 			m.out.Keep(row, c.Fields())
-			m.out.Report(row, schema.StatusActive, "")
+			status, reason := m.reached(key)
+			m.out.Report(row, status, reason)
 		}
 	}
+}
+
+// reached says whether a collector is sent to.
+func (m *Manager) reached(name string) (status, reason string) {
+	if why := cmp.Or(m.sent.Away, m.sent.unsent[name]); why != "" {
+		return schema.StatusPending, why
+	}
+	return schema.StatusActive, ""
 }
 
 // sessions decides how each port is sampled.
 func (m *Manager) sessions(global schema.SFlow) {
 	given := map[string]schema.SFlowSession{}
-	for _, key := range m.sorted(schema.CfgSFlowSession) {
+	for _, key := range m.rows[schema.CfgSFlowSession].Sorted() {
 		row := forward.Row{Table: schema.AppSFlowSession, Key: key}
 		s, err := schema.ParseSFlowSession(key, m.rows[schema.CfgSFlowSession][key])
 		port, there := m.rows[schema.CfgPort][key]
@@ -137,8 +246,11 @@ func (m *Manager) sessions(global schema.SFlow) {
 	if !global.Up {
 		return
 	}
-	all := given[schema.SFlowAll]
-	for _, name := range m.sorted(schema.CfgPort) {
+	all, ok := given[schema.SFlowAll]
+	if _, bad := m.rows[schema.CfgSFlowSession][schema.SFlowAll]; bad && !ok {
+		all.Admin = "down" // it may say so
+	}
+	for _, name := range m.rows[schema.CfgPort].Sorted() {
 		port, err := schema.ParsePort(name, m.rows[schema.CfgPort][name])
 		if err != nil {
 			continue

@@ -222,28 +222,28 @@ func newRun() *cobra.Command {
 }
 
 func newRunHostd() *cobra.Command {
-	var cpu string
-	c := newDaemon("hostd", "The switch as a host: ARP, neighbour discovery, ICMP",
-		func(ctx context.Context, r *swss.Redis, common device.Common) error {
-			if cpu == "" {
-				return usagef("--cpu-port: want the path of the socket at which syncd serves the CPU port")
-			}
-			return device.RunHostd(ctx, r, device.AtSocket(cpu), common)
-		})
-	c.Flags().StringVar(&cpu, "cpu-port", "", "the Unix socket at which syncd serves the chip's CPU port")
-	return c
+	return newAttached("hostd", "The switch as a host: ARP, neighbour discovery, ICMP", "cpu-port", "the chip's CPU port",
+		device.RunHostd)
 }
 
 func newRunSFlowd() *cobra.Command {
-	var samples string
-	c := newDaemon("sflowd", "The sFlow agent: samples, drops and counters to collectors",
-		func(ctx context.Context, r *swss.Redis, common device.Common) error {
-			if samples == "" {
-				return usagef("--sample-port: want the path of the socket at which syncd serves samples")
-			}
-			return device.RunSFlowd(ctx, r, device.SamplesAtSocket(samples), common)
-		})
-	c.Flags().StringVar(&samples, "sample-port", "", "the Unix socket at which syncd serves what the chip samples")
+	return newAttached("sflowd", "The sFlow agent: samples, drops and counters to collectors", "sample-port",
+		"what the chip samples or drops", device.RunSFlowd)
+}
+
+// newAttached makes the command of a daemon that is the client of a socket of syncd's: both have the same flag for it.
+func newAttached(
+	name, short, flag, what string,
+	run func(context.Context, *swss.Redis, func() (device.CPULine, error), device.Common) error,
+) *cobra.Command {
+	var path string
+	c := newDaemon(name, short, func(ctx context.Context, r *swss.Redis, common device.Common) error {
+		if path == "" {
+			return usagef("--%s: want the path of the socket at which syncd serves %s, that of its --%s", flag, what, flag)
+		}
+		return run(ctx, r, device.AtSocket(path, name), common)
+	})
+	c.Flags().StringVar(&path, flag, "", "the Unix socket at which syncd serves "+what)
 	return c
 }
 

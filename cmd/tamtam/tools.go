@@ -315,7 +315,7 @@ func newHealth() *cobra.Command {
 	var q device.Question
 	var place redisPlace
 	c := &cobra.Command{
-		Use:   "health [tammgrd|orchagent|syncd|mgmtd|hostd|fpmsyncd|hostifd|redis]",
+		Use:   "health [tammgrd|orchagent|syncd|mgmtd|hostd|sflowd|fpmsyncd|hostifd|redis]",
 		Short: "Exit 0 if the daemon, or Redis, is ready (with --live: if it works), for container health checks",
 		Long: `Exit 0 if a daemon, or Redis, is ready: what is configured is in force, or told to be pending or failed. With
 --live: if it works. Without a name all of them are asked. Otherwise exit 1, and the reason is on standard error.`,

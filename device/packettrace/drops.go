@@ -71,32 +71,32 @@ func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Dr
 		return nil, err
 	}
 	var ends []saisim.Kept
+	var state saisim.RingState
 	rows := sums{of: map[string]*DropRow{}}
 	chip.Why(func(v *saisim.WhyView) {
 		all, ports := v.Dropped()
 		for _, x := range all {
 			a.Total += x
 		}
-		a.Kept, a.Forgotten = v.Drops.Kept-v.Drops.Forgotten, v.Drops.Forgotten
+		state = v.Drops
 		switch a.By {
 		case "reason":
 			rows.byReason(all)
 		case "port":
 			rows.byPort(n, all, ports)
 		}
-		v.EachDrop(0, func(k *saisim.Kept) bool {
-			switch a.By {
-			case "rule":
-				rows.add(n.rule(k), k.Why, 1)
-			case "flow":
-				rows.add(flowOf(k), k.Why, 1)
-			}
+	})
+	a.Kept, a.Forgotten = state.Kept-state.Forgotten, state.Forgotten
+	if of := map[string]func(*saisim.Kept) string{"rule": n.rule, "flow": flowOf}[a.By]; of != nil {
+		a.Kept = chip.EachDrop(0, state.Kept, func(k *saisim.Kept) bool {
+			rows.add(of(k), k.Why, 1)
 			return true
 		})
-		v.EachDrop(v.Drops.Kept-min(v.Drops.Kept, uint64(last)), func(k *saisim.Kept) bool {
-			ends = append(ends, k.Clone())
-			return true
-		})
+		a.Forgotten = state.Kept - a.Kept // some may be since then
+	}
+	chip.EachDrop(state.Kept-min(state.Kept, uint64(last)), state.Kept, func(k *saisim.Kept) bool {
+		ends = append(ends, k.Clone())
+		return true
 	})
 	a.Rows = rows.sorted()
 	for _, k := range newest(ends, last) {

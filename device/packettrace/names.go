@@ -23,21 +23,17 @@ type names struct {
 	entry  map[config.ID]config.ACLEntry
 }
 
-// named is what a chip, or a fork of one, says of itself.
-type named interface {
-	Tables() config.Tables
-	PortName(saisim.PortID) string
-}
-
-// newNames reads the names. Those of ports and VLANs the chip knows; of the rest COUNTERS_DB has the names, and ASIC_DB
-// the ids by which it has them. Without a Redis there are the chip's.
-func newNames(ctx context.Context, r *swss.Redis, f named) (*names, error) {
+// newNames reads the names. Those of ports and VLANs the chip knows, by its tables and a function; of the rest
+// COUNTERS_DB has the names, and ASIC_DB the ids by which it has them. Without a Redis there are the chip's.
+func newNames(
+	ctx context.Context, r *swss.Redis, tables config.Tables, portName func(saisim.PortID) string,
+) (*names, error) {
 	n := &names{
-		ports: map[saisim.PortID]string{}, tables: f.Tables(),
+		ports: map[saisim.PortID]string{}, tables: tables,
 		of: map[config.ID]string{}, entry: map[config.ID]config.ACLEntry{},
 	}
 	for _, p := range n.tables.Ports {
-		if name := f.PortName(p.Port); name != "" {
+		if name := portName(p.Port); name != "" {
 			n.of[p.ID], n.ports[p.Port] = name, name
 		}
 	}

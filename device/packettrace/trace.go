@@ -68,7 +68,7 @@ func Of(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Request) (*Answ
 	if !ok {
 		return nil, fmt.Errorf("in is %.80q: the chip has no such port", q.In)
 	}
-	n, err := newNames(ctx, r, f)
+	n, err := newNames(ctx, r, f.Tables(), f.PortName)
 	if err != nil {
 		return nil, err
 	}

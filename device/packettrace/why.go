@@ -126,37 +126,35 @@ func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Flo
 	var count tally
 	chip.Why(func(v *saisim.WhyView) {
 		state = [2]saisim.RingState{v.Drops, v.Ends}
-		if since, err = v.WatchFlow(&f, chip.CycleAt(watchFor)); err != nil {
-			return
-		}
-		first := true
-		take := func(k *saisim.Kept) bool {
-			if f.Has(k.Data, k.Len) && !k.Mirror {
-				count.add(k)
-				ends = append(ends, k.Clone())
-				if len(ends) >= 4*mostEnds {
-					ends = newest(ends, last)
-				}
-			}
-			return true
-		}
-		v.EachDrop(0, func(k *saisim.Kept) bool {
-			if first {
-				oldest, first = k.At, false
-			}
-			return take(k)
-		})
-		ends = newest(ends, last)
-		v.EachEnd(0, take)
+		since, err = v.WatchFlow(&f, chip.CycleAt(watchFor))
 	})
 	if err != nil {
 		return nil, err
 	}
+	take := func(k *saisim.Kept) bool {
+		if f.Has(k.Data, k.Len) && !k.Mirror {
+			count.add(k)
+			ends = append(ends, k.Clone())
+			if len(ends) >= 4*mostEnds {
+				ends = newest(ends, last)
+			}
+		}
+		return true
+	}
+	first := true
+	drops := chip.EachDrop(0, state[0].Kept, func(k *saisim.Kept) bool {
+		if first {
+			oldest, first = k.At, false
+		}
+		return take(k)
+	})
+	ends = newest(ends, last)
+	others := chip.EachEnd(0, state[1].Kept, take)
 	n, err := b.newNames(ctx, r, chip)
 	if err != nil {
 		return nil, err
 	}
-	a.DropsComplete, a.EndsComplete = state[0].Forgotten == 0, state[1].Forgotten == 0
+	a.DropsComplete, a.EndsComplete = drops == state[0].Kept, others == state[1].Kept
 	if a.DropsComplete {
 		oldest = 0
 	}
@@ -230,7 +228,9 @@ func fateOf(k *saisim.Kept) string {
 
 // newNames are the names of now, and of what is gone those that are remembered.
 func (b *book) newNames(ctx context.Context, r *swss.Redis, chip *saisim.Chip) (*names, error) {
-	n, err := newNames(ctx, r, chip)
+	tables := chip.Tables(config.PortTable, config.LAGTable, config.VLANTable, config.BridgePortTable,
+		config.InterfaceTable, config.ACLEntryTable)
+	n, err := newNames(ctx, r, tables, chip.PortName)
 	if err != nil {
 		return nil, err
 	}

@@ -3,9 +3,9 @@ package sflow
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -24,10 +24,24 @@ import (
 type Config struct {
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
-	// Send sends a datagram to a collector. It must not wait, and keeps nothing of what it is given.
-	Send func(to netip.AddrPort, datagram []byte) error
+	// Dial opens the way to a collector. It must not wait.
+	Dial func(to netip.AddrPort) (Socket, error)
+	// Host returns the address of an interface of the host, such as eth0; not valid: it has none. Nil: there are none.
+	Host func(name string) netip.Addr
 	// Lost returns how many samples and drops have been lost on their way here; false: not known.
 	Lost func() (uint64, bool)
+}
+
+// A Socket is a way to a collector.
+type Socket interface {
+	// Send sends a datagram. It must not wait, and keeps nothing of what it is given. An error may be about one that
+	// was sent before.
+	Send(datagram []byte) error
+	// Refused returns, once, what has been heard since of datagrams that were sent; nil: nothing.
+	Refused() error
+	// Local is where datagrams come from; not valid: not known.
+	Local() netip.Addr
+	Close() error
 }
 
 // A Daemon is an agent with its configuration: it follows APPL_DB, and reads counters when they are due. Its
@@ -35,27 +49,22 @@ type Config struct {
 type Daemon struct {
 	cfg        Config
 	log        *slog.Logger
-	agent      *Agent
-	rows       map[string]map[string]swss.FieldValues
+	agent      *Agent // nil: there is nothing to send, or nowhere to send to
+	rows       forward.Tables
 	changed    bool
-	collectors []collector
-	sent       map[string]*sent // by collector
-	polling    time.Duration    // 0: none
+	up         bool
+	collectors []*collector
+	polling    time.Duration // 0: none
 	polls      map[string]time.Time
 	counts     *swss.Table // COUNTERS
 	names      *swss.Table
-	told       map[string]swss.FieldValues
+	own, each  told
 }
 
-type collector struct {
-	name string
-	to   netip.AddrPort
-}
-
-// A sent is what was sent to a collector.
-type sent struct {
-	datagrams, bytes, errors uint64
-	last                     string // error; "": the last was sent
+// A told is a table of COUNTERS_DB with what was written there.
+type told struct {
+	table *swss.Table
+	rows  map[string]swss.FieldValues // nil: not known
 }
 
 // tables are those of APPL_DB that the daemon follows.
@@ -70,21 +79,12 @@ const tellPeriod = time.Second
 func New(cfg Config) *Daemon {
 	db := cfg.Redis.DB(swss.CountersDB)
 	d := &Daemon{
-		cfg: cfg, log: cfg.Daemon.Logger(), rows: map[string]map[string]swss.FieldValues{}, sent: map[string]*sent{},
-		polls: map[string]time.Time{}, counts: swss.NewTable(db, schema.CountersTable),
-		names: swss.NewTable(db, schema.CountersPortNameMap),
+		cfg: cfg, log: cfg.Daemon.Logger(), rows: forward.Tables{}, polls: map[string]time.Time{},
+		counts: swss.NewTable(db, schema.CountersTable), names: swss.NewTable(db, schema.CountersPortNameMap),
+		own:  told{table: swss.NewTable(db, schema.CountersSFlow)},
+		each: told{table: swss.NewTable(db, schema.CountersSFlowCollector)},
 	}
-	for _, table := range tables {
-		d.rows[table] = map[string]swss.FieldValues{}
-		forward.Consume(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), table, func(key string, fields swss.FieldValues) {
-			d.changed = true
-			if fields == nil {
-				delete(d.rows[table], key)
-				return
-			}
-			d.rows[table][key] = fields
-		})
-	}
+	d.rows.Follow(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), func() { d.changed = true }, tables...)
 	forward.Settle(cfg.Daemon, "sflowd", func() bool { return d.changed }, d.settle)
 	cfg.Daemon.At(d.next, func(_ context.Context, now time.Time) error {
 		if d.agent != nil {
@@ -115,31 +115,72 @@ func (d *Daemon) settle(context.Context) error {
 	d.changed = false
 	now := d.cfg.Daemon.Now()
 	global, err := schema.ParseSFlow(schema.SFlowGlobal, d.rows[schema.AppSFlow][schema.SFlowGlobal])
-	if err != nil || d.rows[schema.AppSFlow][schema.SFlowGlobal] == nil || !global.Up {
+	d.up = err == nil && global.Up
+	address := d.dial(global, now)
+	if !address.IsValid() {
 		if d.agent != nil {
 			d.agent.flush(now)
 		}
-		d.agent, d.collectors = nil, nil
-		return nil
-	}
-	if d.agent == nil {
+		d.agent = nil
+	} else if d.agent == nil {
 		d.agent = NewAgent(now, d.send)
 	}
-	d.collectors = d.collectors[:0]
-	for _, name := range slices.SortedFunc(maps.Keys(d.rows[schema.AppSFlowCollector]), schema.CompareNames) {
-		if c, err := schema.ParseSFlowCollector(name, d.rows[schema.AppSFlowCollector][name]); err == nil {
-			d.collectors = append(d.collectors, collector{name, netip.AddrPortFrom(c.Addr, c.Port)})
-		}
+	if d.agent != nil {
+		d.agent.Configure(address, global.DropLimit, now)
 	}
-	maps.DeleteFunc(d.sent, func(name string, _ *sent) bool {
-		return !slices.ContainsFunc(d.collectors, func(c collector) bool { return c.name == name })
-	})
-	d.agent.Configure(d.address(global.Agent), global.DropLimit, now)
+	d.hangUp()
 	if p := time.Duration(global.Polling) * time.Second; p != d.polling {
 		d.polling = p
 		clear(d.polls)
 	}
 	return nil
+}
+
+// dial finds the collectors as they are configured, and returns what the switch is called by; not valid: by nothing.
+func (d *Daemon) dial(global schema.SFlow, now time.Time) netip.Addr {
+	for _, c := range d.collectors {
+		c.gone = true
+	}
+	if !d.up {
+		return netip.Addr{}
+	}
+	for _, name := range d.rows[schema.AppSFlowCollector].Sorted() {
+		row, err := schema.ParseSFlowCollector(name, d.rows[schema.AppSFlowCollector][name])
+		if err != nil {
+			continue
+		}
+		to := netip.AddrPortFrom(row.Addr, row.Port)
+		i := slices.IndexFunc(d.collectors, func(c *collector) bool { return c.name == name && c.to == to })
+		if i < 0 {
+			i = len(d.collectors)
+			d.collectors = append(d.collectors, &collector{name: name, to: to})
+		}
+		d.collectors[i].gone = false
+	}
+	address := d.address(global.Agent)
+	for _, c := range d.collectors {
+		if global.Agent == "" && !c.gone && !address.IsValid() && c.open(d.cfg.Dial, now) == nil {
+			address = c.socket.Local()
+		}
+	}
+	return address
+}
+
+// hangUp closes the ways to collectors that are gone.
+func (d *Daemon) hangUp() {
+	d.collectors = slices.DeleteFunc(d.collectors, func(c *collector) bool {
+		if c.gone {
+			c.close()
+		}
+		return c.gone
+	})
+}
+
+// Close closes the ways to all collectors.
+func (d *Daemon) Close() {
+	for _, c := range d.collectors {
+		c.close()
+	}
 }
 
 // address is what the switch is called by: the address of the interface that is asked for, the first IPv4 one, or
@@ -158,12 +199,15 @@ func (d *Daemon) address(of string) netip.Addr {
 			continue
 		}
 		c := candidate{1, name, p.Addr()}
-		if len(name) > 8 && name[:8] == "Loopback" {
+		if strings.HasPrefix(name, "Loopback") {
 			c.class = 0
 		}
 		all = append(all, c)
 	}
 	if len(all) == 0 {
+		if of != "" && d.cfg.Host != nil {
+			return d.cfg.Host(of)
+		}
 		return netip.Addr{}
 	}
 	return slices.MinFunc(all, func(a, b candidate) int {
@@ -174,26 +218,33 @@ func (d *Daemon) address(of string) netip.Addr {
 
 // send sends a datagram to all collectors.
 func (d *Daemon) send(b []byte) {
+	now := d.cfg.Daemon.Now()
 	for _, c := range d.collectors {
-		s := d.sent[c.name]
-		if s == nil {
-			s = &sent{}
-			d.sent[c.name] = s
-		}
-		if err := d.cfg.Send(c.to, b); err != nil {
-			s.errors++
-			if s.last != err.Error() {
-				s.last = err.Error()
-				d.log.Warn("a collector of sFlow was not sent a datagram", "collector", c.name, "err", err)
-			}
+		if c.gone {
 			continue
 		}
-		s.datagrams, s.bytes, s.last = s.datagrams+1, s.bytes+uint64(len(b)), ""
+		d.tried(c, func() { c.send(d.cfg.Dial, b, now) })
+	}
+}
+
+// tried does what may go wrong with a collector, and logs it if it is news.
+func (d *Daemon) tried(c *collector, do func()) {
+	was := c.last
+	if do(); c.last != "" && c.last != was {
+		d.log.Warn("a collector of sFlow was not sent a datagram", "collector", c.name, "because", c.last)
 	}
 }
 
 // tick polls the counters that are due, and tells what has been counted.
 func (d *Daemon) tick(ctx context.Context, now time.Time) error {
+	for _, c := range d.collectors {
+		d.tried(c, func() { c.heard(now) })
+	}
+	if d.up && d.agent == nil { // the host may have an address by now
+		if err := d.settle(ctx); err != nil {
+			return err
+		}
+	}
 	if d.agent != nil && d.polling > 0 {
 		if err := d.poll(ctx, now); err != nil {
 			return err
@@ -205,7 +256,7 @@ func (d *Daemon) tick(ctx context.Context, now time.Time) error {
 // poll samples the counters of ports that are due. The ports' turns are spread over the interval.
 func (d *Daemon) poll(ctx context.Context, now time.Time) error {
 	var due []string
-	ports := slices.SortedFunc(maps.Keys(d.rows[schema.AppSFlowSession]), schema.CompareNames)
+	ports := d.rows[schema.AppSFlowSession].Sorted()
 	for i, name := range ports {
 		s, err := schema.ParseSFlowSampling(name, d.rows[schema.AppSFlowSession][name])
 		if err != nil || !s.Up {
@@ -250,33 +301,48 @@ func (d *Daemon) poll(ctx context.Context, now time.Time) error {
 
 // tell writes what has been counted to COUNTERS_DB.
 func (d *Daemon) tell(ctx context.Context) error {
-	want := map[string]swss.FieldValues{}
-	n := func(v uint64) string { return strconv.FormatUint(v, 10) }
+	own, each := map[string]swss.FieldValues{}, map[string]swss.FieldValues{}
+	if d.up {
+		own[schema.SFlowAgent] = d.counted()
+		for _, c := range d.collectors {
+			each[c.name] = c.row()
+		}
+	}
+	return errors.Join(d.own.write(ctx, own), d.each.write(ctx, each))
+}
+
+func (d *Daemon) counted() swss.FieldValues {
+	var c Counts
+	address, lost := "", "unknown"
 	if d.agent != nil {
-		c := d.agent.Counts()
-		all := swss.FieldValues{
-			"datagrams": n(c.Datagrams), "flow-samples": n(c.FlowSamples), "counter-samples": n(c.CounterSamples),
-			"discards": n(c.Discards), "discards-suppressed": n(c.Suppressed), "drop-too-long": n(c.TooLong),
-			"drop-unknown-port": n(c.Unknown),
-		}
-		all["drop-queue-full"] = "unknown"
-		if lost, ok := d.cfg.Lost(); ok {
-			all["drop-queue-full"] = n(lost)
-		}
-		want["sflowd"] = all
-		for name, s := range d.sent {
-			want[name] = swss.FieldValues{
-				"datagrams": n(s.datagrams), "bytes": n(s.bytes), "errors": n(s.errors), "last-error": s.last,
-			}
+		c, address = d.agent.Counts(), d.agent.packer.Agent.String()
+	}
+	if n, ok := d.cfg.Lost(); ok {
+		lost = utoa(n)
+	}
+	return swss.FieldValues{
+		schema.SFlowAddress: address, "datagrams": utoa(c.Datagrams), "flow-samples": utoa(c.FlowSamples),
+		"counter-samples": utoa(c.CounterSamples), "discards": utoa(c.Discards), "discards-suppressed": utoa(c.Suppressed),
+		"drop-too-long": utoa(c.TooLong), "drop-unknown-port": utoa(c.Unknown), "drop-queue-full": lost,
+	}
+}
+
+// write makes the rows of the table, those of an earlier sflowd too, the ones that are wanted.
+func (t *told) write(ctx context.Context, want map[string]swss.FieldValues) (err error) {
+	if t.rows == nil {
+		if t.rows, err = t.table.Dump(ctx); err != nil {
+			return err
 		}
 	}
-	table := swss.NewTable(d.cfg.Redis.DB(swss.CountersDB), schema.CountersSFlow)
-	if err := forward.Differences(ctx, table, d.told, want); err != nil {
-		return fmt.Errorf("%s: %w", schema.CountersSFlow, err)
+	if err := forward.Differences(ctx, t.table, t.rows, want); err != nil {
+		t.rows = nil
+		return fmt.Errorf("what sFlow has counted: %w", err)
 	}
-	d.told = want
+	t.rows = want
 	return nil
 }
+
+func utoa(n uint64) string { return strconv.FormatUint(n, 10) }
 
 // counter is one of a row of COUNTERS; what is not there is not known.
 func counter(row swss.FieldValues, stat string) (uint64, bool) {

@@ -71,6 +71,7 @@ type target struct {
 	name      string
 	to        netip.AddrPort
 	from      netip.Addr
+	host      bool // reports go to the CPU, and the host sends them
 	collector []sai.Attr
 }
 
@@ -81,10 +82,15 @@ func (o *Orch) reach(d *destination) (t target, err error) {
 	}
 	row := d.row
 	t = target{name: row.Name, to: netip.AddrPortFrom(row.Addr, row.Port), from: row.Source}
-	if row.VRF != schema.VRFDefault {
-		return t, orch.Wait("VRF", row.VRF, "the switch does not send reports by VRF %s", row.VRF)
+	switch row.VRF {
+	case schema.VRFDefault:
+		t.collector, err = o.leave(row.Addr, &t.from)
+	case schema.VRFMgmt:
+		t.host, t.collector = true, throughHost(row.Addr, &t.from)
+	default:
+		err = orch.Wait("VRF", row.VRF, "there is no VRF %q: the switch has default and mgmt", row.VRF)
 	}
-	if t.collector, err = o.leave(row.Addr, &t.from); err != nil {
+	if err != nil {
 		return t, err
 	}
 	t.collector = append([]sai.Attr{
@@ -94,6 +100,17 @@ func (o *Orch) reach(d *destination) (t target, err error) {
 		{ID: sai.TAMCollectorAttrDSCPValue, Value: sai.Uint(row.DSCP)},
 	}, t.collector...)
 	return t, nil
+}
+
+// throughHost returns how reports get to the host, which sends them. Without a source the host chooses one; the
+// loopback address stands for that.
+func throughHost(to netip.Addr, from *netip.Addr) []sai.Attr {
+	if !from.IsValid() {
+		if *from = netip.AddrFrom4([4]byte{127, 0, 0, 1}); to.Is6() {
+			*from = netip.IPv6Loopback()
+		}
+	}
+	return []sai.Attr{{ID: sai.TAMCollectorAttrLocalhost, Value: sai.Bool(true)}}
 }
 
 // leave returns how reports leave by a port that routes; from is their source, if it is not given that of the port.

@@ -59,13 +59,14 @@ func (o *Orch) PollCounters(ctx context.Context) error {
 	return o.Flush(ctx)
 }
 
-// stream is what the chip calls the messages from a session to a collector.
-func (b *binding) stream(t target) string {
-	return netip.AddrPortFrom(t.from, b.plan.port).String() + ">" + t.to.String()
+// stream is what the chip calls the messages from a port to a collector.
+func stream(t target, port uint16) string {
+	return schema.DropStream(netip.AddrPortFrom(t.from, port), t.to)
 }
 
 func (o *Orch) readSessions(ctx context.Context) error {
 	var sessions []*session
+	atHost := map[string]handed{}
 	for _, name := range slices.SortedFunc(maps.Keys(o.Sessions), schema.CompareNames) {
 		if s := o.Sessions[name]; s.InASIC != nil && !s.InASIC.leaving {
 			sessions = append(sessions, s)
@@ -74,13 +75,28 @@ func (o *Orch) readSessions(ctx context.Context) error {
 	for _, s := range sessions {
 		var streams []string
 		for _, t := range s.InASIC.plan.targets {
-			streams = append(streams, s.InASIC.stream(t))
+			streams = append(streams, stream(t, s.InASIC.plan.port))
 		}
 		words, err := o.ask(ctx, streams)
 		if err != nil {
 			return err
 		}
-		o.counters.Put(s.Name, countersOf(words).Fields())
+		c := countersOf(words)
+		for i, t := range s.InASIC.plan.targets {
+			if t.host {
+				is, errors, err := o.askHost(ctx, streams[i], words[i])
+				if err != nil {
+					return err
+				}
+				atHost[streams[i]] = is
+				*c.Unsendable += errors
+			}
+		}
+		o.counters.Put(s.Name, c.Fields())
+	}
+	was := o.atHost
+	if o.atHost = atHost; !maps.EqualFunc(was, atHost, func(a, b handed) bool { return a.wrong == b.wrong }) {
+		o.lookAgain(ctx)
 	}
 	return nil
 }

@@ -100,15 +100,24 @@ func (o *Orch) Sent(ctx context.Context, x *Sender) (n [3]uint64, ok bool, err e
 	}
 	var streams []string
 	for _, t := range x.b.plan.targets {
-		streams = append(streams, x.b.stream(t))
+		streams = append(streams, stream(t, x.b.plan.port))
 	}
 	words, err := o.ask(ctx, streams)
-	for _, w := range words {
-		for i, word := range []int{dropreport.WordSent, dropreport.WordNotSendable, dropreport.WordLost} {
-			n[i] += w[word]
+	if err != nil {
+		return n, false, err
+	}
+	for i, w := range words {
+		for j, word := range []int{dropreport.WordSent, dropreport.WordNotSendable, dropreport.WordLost} {
+			n[j] += w[word]
+		}
+		if x.b.plan.targets[i].host {
+			_, failed, err := o.askHost(ctx, streams[i], w)
+			if n[1] += failed; err != nil {
+				return n, false, err
+			}
 		}
 	}
-	return n, err == nil, err
+	return n, true, nil
 }
 
 // wantWays says to which collectors ways are wanted.

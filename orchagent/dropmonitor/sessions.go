@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tamtam/orch"
@@ -59,6 +60,11 @@ func (o *Orch) plan(s *session) (p plan, note string, err error) {
 		{ID: sai.TAMReportAttrEnterpriseNumber, Value: sai.Uint(enterprise)},
 		{ID: sai.TAMReportAttrTemplateReportInterval, Value: sai.Uint(row.Templates)},
 	}}
+	for _, t := range targets {
+		if wrong := o.atHost[stream(t, p.port)].wrong; t.host && wrong != "" {
+			why = append(why, "collector "+strconv.Quote(t.name)+": "+wrong)
+		}
+	}
 	p.report = append(p.report, rate(row)...)
 	if row.Stateful {
 		p.threshold = []sai.Attr{
@@ -133,7 +139,7 @@ func without(p plan) plan {
 // near reports whether one target can be made the other by setting attributes of its collector. One with another source
 // would be another stream.
 func (t target) near(u target) bool {
-	return t.name == u.name && t.to == u.to && t.from == u.from
+	return t.name == u.name && t.to == u.to && t.from == u.from && t.host == u.host
 }
 
 // follow sets what has changed of the collectors, all or nothing.
@@ -220,8 +226,15 @@ func (o *Orch) makeCollectors(ctx context.Context, b *binding) error {
 		if err != nil {
 			return err
 		}
-		collector, err := o.make(ctx, b, "collector "+t.name, sai.ObjectTypeTAMCollector, append(slices.Clone(t.collector),
-			sai.Attr{ID: sai.TAMCollectorAttrTransport, Value: transport})...)
+		attrs := append(slices.Clone(t.collector), sai.Attr{ID: sai.TAMCollectorAttrTransport, Value: transport})
+		if t.host {
+			trap, err := o.take(ctx, b)
+			if err != nil {
+				return err
+			}
+			attrs = append(attrs, sai.Attr{ID: sai.TAMCollectorAttrHostifTrap, Value: trap})
+		}
+		collector, err := o.make(ctx, b, "collector "+t.name, sai.ObjectTypeTAMCollector, attrs...)
 		if err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ func New(cfg Config) *Orch {
 		samplers: map[uint32]sai.OID{}, bound: map[portAttr]sai.OID{},
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass,
-		orch.LedgerTable{Name: schema.AppSFlow}, orch.LedgerTable{Name: schema.AppSFlowSession})
+		orch.LedgerTable{Name: schema.AppSFlowSession})
 	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) {
 		if err := o.ledger.Settle(ctx); err != nil {
 			o.log.Error("STATE_DB is behind", "err", err)
@@ -88,12 +88,6 @@ func row(port string) orch.RowKey { return orch.Row(schema.AppSFlowSession, port
 func (o *Orch) plan() plan {
 	p := plan{map[portAttr]uint32{}, map[portAttr]orch.RowKey{}}
 	waits := orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
-	for _, key := range o.ledger.Keys(schema.AppSFlow) {
-		k := orch.Row(schema.AppSFlow, key)
-		if _, err := schema.ParseSFlow(key, o.ledger.Rows[k]); err != nil {
-			o.ledger.Why[k] = err
-		}
-	}
 	for _, name := range o.ledger.Keys(schema.AppSFlowSession) {
 		k := row(name)
 		s, err := schema.ParseSFlowSampling(name, o.ledger.Rows[k])

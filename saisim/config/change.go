@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"maps"
 	"net/netip"
 	"slices"
 )
@@ -135,25 +136,55 @@ func (c *Change) Put(r Row) { *c = append(*c, Step{Row: r}) }
 // Remove adds that the row with the key of r goes; nothing else of r counts.
 func (c *Change) Remove(r Row) { *c = append(*c, Step{Row: r, Gone: true}) }
 
-// A Set is what a series of changes has come to. A change costs the same however much is in it.
-type Set map[Key]Row
+// A Set is what a series of changes has come to, table by table. A change costs the same however much is in it.
+type Set map[Table]map[Key]Row
 
 // Apply carries out a change.
 func (s Set) Apply(c Change) {
 	for _, x := range c {
-		if x.Gone {
-			delete(s, x.Row.key())
-		} else {
-			s[x.Row.key()] = x.Row
+		k := x.Row.key()
+		switch rows := s[k.Table]; {
+		case x.Gone:
+			if delete(rows, k); len(rows) == 0 {
+				delete(s, k.Table)
+			}
+		case rows == nil:
+			s[k.Table] = map[Key]Row{k: x.Row}
+		default:
+			rows[k] = x.Row
 		}
 	}
 }
 
+// Clone returns a set of its own with the rows.
+func (s Set) Clone() Set {
+	c := make(Set, len(s))
+	for t, rows := range s {
+		c[t] = maps.Clone(rows)
+	}
+	return c
+}
+
+// Of returns a set of its own with the rows of some tables.
+func (s Set) Of(tables ...Table) Set {
+	c := make(Set, len(tables))
+	for _, t := range tables {
+		c[t] = maps.Clone(s[t])
+	}
+	return c
+}
+
 // Rows returns all rows in the order in which they may be put.
 func (s Set) Rows() Change {
-	c := make(Change, 0, len(s))
-	for _, r := range s {
-		c.Put(r)
+	n := 0
+	for _, rows := range s {
+		n += len(rows)
+	}
+	c := make(Change, 0, n)
+	for _, rows := range s {
+		for _, r := range rows {
+			c.Put(r)
+		}
 	}
 	slices.SortFunc(c, func(a, b Step) int { return a.Row.key().compare(b.Row.key()) })
 	return c
@@ -274,6 +305,6 @@ func (t *Tables) addTAM(r Row) {
 func Find[R Row](s Set, id ID) (r R, ok bool) {
 	k := r.key()
 	k.ID = id
-	r, ok = s[k].(R)
+	r, ok = s[k.Table][k].(R)
 	return r, ok
 }

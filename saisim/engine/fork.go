@@ -30,6 +30,9 @@ func NewFork(c *Engine) (*Fork, error) {
 		return nil, err
 	}
 	n.spares, n.noting, n.choosing = newSpares(), false, false
+	if c.takers != nil && c.takers.reports { // reports of drops are frames, which others wait for
+		n.taking().reports = true
+	}
 	n.cpu.refresh = n.refresh
 	if n.stale { // neighbours of one address may have to be sorted
 		n.router.remember()
@@ -99,11 +102,12 @@ func (f *Fork) Trace(id PortID, at Cycle, frame *Frame) (*PacketTrace, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, open := with.watch()
+	number := with.chip.frames + 1
+	t, open := with.watch(number)
 	if err := with.chip.Receive(id, at, frame); err != nil {
 		return nil, err
 	}
-	for with.holds(with.chip.frames, open) {
+	for with.holds(number, open) {
 		next, ok := with.chip.NextEvent()
 		if !ok {
 			break
@@ -115,9 +119,9 @@ func (f *Fork) Trace(id PortID, at Cycle, frame *Frame) (*PacketTrace, error) {
 	return t, nil
 }
 
-// watch has all noted that becomes of the next frame received, and which copies of it are open.
-func (f *Fork) watch() (t *PacketTrace, open map[uint32]bool) {
-	c, number := f.chip, f.chip.frames+1
+// watch has all noted that becomes of a frame, and which copies of it are open.
+func (f *Fork) watch(number uint64) (t *PacketTrace, open map[uint32]bool) {
+	c := f.chip
 	t, open = &PacketTrace{Paths: map[uint32][]record.Step{}}, map[uint32]bool{0: true}
 	c.Observe(func(m Moment) {
 		if m.Number != number {

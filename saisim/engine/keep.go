@@ -64,19 +64,21 @@ func (c *core) Keep(n int) {
 	c.takers = &dropTakers{ring: newRing(n)}
 }
 
-// Drops calls a function for the drops that are kept behind the first n that were, the oldest first, until it returns
-// false. What it is given is valid during the call only.
-func (c *core) Drops(n uint64, do func(*Kept) bool) {
-	if c.takers != nil && c.takers.ring != nil {
-		c.takers.ring.each(n, do)
+// Drops copies some of the drops that are kept behind the first n that were, the oldest first, but none behind the
+// first to. It returns behind how many those come that follow, which is to if none do.
+func (c *core) Drops(n, to uint64, into *KeptRows) (next uint64) {
+	if c.takers == nil {
+		return (*ring)(nil).take(n, to, into)
 	}
+	return c.takers.ring.take(n, to, into)
 }
 
 // Ends is Drops for other ends, of packets that were watched.
-func (c *core) Ends(n uint64, do func(*Kept) bool) {
-	if c.watching != nil {
-		c.watching.ends.each(n, do)
+func (c *core) Ends(n, to uint64, into *KeptRows) (next uint64) {
+	if c.watching == nil {
+		return (*ring)(nil).take(n, to, into)
 	}
+	return c.watching.ends.take(n, to, into)
 }
 
 // KeptStates returns how many drops, and other ends, are kept.

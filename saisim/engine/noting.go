@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"tamtam/saisim/config"
 	"tamtam/saisim/drop"
 	"tamtam/saisim/tm"
 	"tamtam/tam/dropreport"
@@ -14,7 +13,7 @@ func (c *core) note(d *Drop, p *port, cp *copyOf) {
 	if set == 0 || cp.mirror != nil && cp.mirror.report != nil {
 		return
 	}
-	if d.Punted && d.Trap != config.TrapTTL && d.Trap != config.TrapNeighborMiss && d.Trap != config.TrapL3MTU {
+	if d.Punted && d.Why != drop.TTL && d.Why != drop.NoNeighbor && d.Why != drop.L3MTU {
 		return // it was for the CPU
 	}
 	x := notedDrop{at: c.now, pk: pk, events: set, why: d.Why, stage: stageOf(d), flags: flagsOf(d)}

@@ -74,21 +74,45 @@ func (k *keptRow) kept(to *Kept) {
 	}
 }
 
-// each calls a function for the rows that came behind the first n, the oldest first, until it returns false. What it is
-// given is valid during the call only.
-func (r *ring) each(n uint64, do func(*Kept) bool) {
-	var k Kept
+// KeptRows has room for some of what a ring keeps, as the ring has it.
+type KeptRows struct {
+	rows [keptPiece]keptRow
+	n    int
+}
+
+// take copies rows that came behind the first n, the oldest first, but none behind the first to. Of those before it
+// returns how many there have been.
+func (r *ring) take(n, to uint64, into *KeptRows) (next uint64) {
+	if into.n = 0; r == nil {
+		return to
+	}
 	if r.n > r.size {
 		n = max(n, r.n-r.size)
 	}
-	for ; n < r.n; n++ {
-		i := n % r.size
-		r.pieces[i/keptPiece][i%keptPiece].kept(&k)
-		if !do(&k) {
-			return
+	if n >= min(to, r.n) {
+		return to
+	}
+	i := n % r.size
+	piece := r.pieces[i/keptPiece][i%keptPiece:]
+	into.n = copy(into.rows[:], piece[:min(uint64(len(piece)), min(to, r.n)-n)])
+	return n + uint64(into.n)
+}
+
+// Each calls a function for the rows, the oldest first, until it returns false, which it returns then. What it is given
+// is valid during the call only.
+func (k *KeptRows) Each(do func(*Kept) bool) bool {
+	var x Kept
+	for i := range k.rows[:k.n] {
+		k.rows[i].kept(&x)
+		if !do(&x) {
+			return false
 		}
 	}
+	return true
 }
+
+// Len returns how many there are.
+func (k *KeptRows) Len() int { return k.n }
 
 // A RingState is how many ends a ring has kept, and how many of them it has forgotten since.
 type RingState struct{ Kept, Forgotten uint64 }

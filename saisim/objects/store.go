@@ -1,8 +1,6 @@
 package objects
 
 import (
-	"maps"
-
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/engine"
@@ -67,7 +65,10 @@ func (s *Store) Notes() []sai.Notification {
 }
 
 // Rows returns the rows that follow from the objects, as a set of its own.
-func (s *Store) Rows() config.Set { return maps.Clone(s.tables) }
+func (s *Store) Rows() config.Set { return s.tables.Clone() }
+
+// RowsOf is Rows for some tables.
+func (s *Store) RowsOf(tables ...config.Table) config.Set { return s.tables.Of(tables...) }
 
 // Tables returns the rows that follow from the objects.
 func (s *Store) Tables() config.Tables { return s.tables.Tables() }

@@ -94,13 +94,9 @@ func (p *pair) endsKeptDiffer() error {
 		return nil
 	}
 	missing := uint64(0)
+	var state [2]saisim.RingState
 	p.chip.Why(func(v *saisim.WhyView) {
-		note := func(k *saisim.Kept) bool {
-			p.kept.add(k, 1)
-			return true
-		}
-		v.EachDrop(0, note)
-		v.EachEnd(0, note)
+		state = [2]saisim.RingState{v.Drops, v.Ends}
 		if v.Drops.Forgotten+v.Ends.Forgotten > 0 {
 			p.saw["rings run over"]++
 		}
@@ -110,6 +106,12 @@ func (p *pair) endsKeptDiffer() error {
 		}
 		missing -= v.Drops.Kept
 	})
+	note := func(k *saisim.Kept) bool {
+		p.kept.add(k, 1)
+		return true
+	}
+	p.chip.EachDrop(0, state[0].Kept, note)
+	p.chip.EachEnd(0, state[1].Kept, note)
 	if missing != 0 {
 		return fmt.Errorf("%d drops more in the books than kept", int64(missing))
 	}

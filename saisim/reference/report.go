@@ -204,7 +204,7 @@ func (c *Chip) noteDrop(d dropping) {
 		conf = c.reporting.before
 	}
 	events := slices.Concat(conf.eventsOf(conf.Switch.TAMs), conf.eventsOf(conf.portByID[pk.in].TAMs), pk.events)
-	if d.Punted && d.Trap != config.TrapTTL && d.Trap != config.TrapNeighborMiss && d.Trap != config.TrapL3MTU {
+	if d.Punted && d.Why != drop.TTL && d.Why != drop.NoNeighbor && d.Why != drop.L3MTU {
 		return
 	}
 	if len(events) == 0 {

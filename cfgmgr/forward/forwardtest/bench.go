@@ -88,8 +88,8 @@ func (b *Bench) WaitUp() {
 }
 
 // Do applies lines and then does a step: "TABLE|key field=value ..." is a whole row of CONFIG_DB
-// and "-TABLE|key" deletes it, "appl:TABLE:key ..." a row of APPL_DB, "appl+:..." fields added to
-// one; "restart" and "step" do what they say.
+// and "-TABLE|key" deletes it, "appl:TABLE:key ..." a row of APPL_DB, "counters:..." one of COUNTERS_DB, "appl+:..."
+// fields added to one of APPL_DB; "restart" and "step" do what they say.
 func (b *Bench) Do(lines ...string) {
 	b.t.Helper()
 	for _, line := range lines {
@@ -115,6 +115,8 @@ func (b *Bench) write(line string) {
 		db, row = b.r.DB(swss.ApplDB), name
 	} else if name, ok := strings.CutPrefix(row, "state:"); ok {
 		db, row = b.r.DB(swss.StateDB), name
+	} else if name, ok := strings.CutPrefix(row, "counters:"); ok {
+		db, row = b.r.DB(swss.CountersDB), name
 	} else if name, ok := strings.CutPrefix(row, "appl+:"); ok {
 		db, row, add = b.r.DB(swss.ApplDB), name, true
 	}

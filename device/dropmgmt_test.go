@@ -1,0 +1,189 @@
+package device
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/hoststack/reports"
+	"tamtam/saisim"
+	"tamtam/saisim/profile"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/tam/ipfix"
+)
+
+// A behindHost is a switch whose collector is behind the management interface.
+type behindHost struct {
+	*testing.T
+	*Sim
+	got  []reports.Datagram
+	fail error
+}
+
+func newBehindHost(t *testing.T, row swss.FieldValues) *behindHost {
+	t.Helper()
+	x := &behindHost{T: t}
+	row["vrf"] = "mgmt"
+	port := swss.FieldValues{"lanes": "0", "speed": "10000", "admin_status": "up"}
+	s, err := NewSim(t.Context(), SimConfig{Profile: profile.Small(), Host: true, Config: ConfigDB{
+		schema.CfgDeviceMetadata: {"localhost": {"mac": "02:00:00:00:00:aa"}}, schema.CfgPort: {"Ethernet0": port},
+		"TAM_COLLECTOR": {"c1": row}, "TAM_SESSION": {"drops": {"type": "drop-monitor", "collector": "c1"}},
+	}, Reports: func(d reports.Datagram) error {
+		d.Payload = bytes.Clone(d.Payload)
+		x.got = append(x.got, d)
+		return x.fail
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Sim = s
+	t.Cleanup(func() { s.Close() })
+	s.Chip.SetOutput(s.Punt)
+	if err := s.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// drops sends frames that are dropped, of no VLAN, and lets time pass.
+func (x *behindHost) drops(n int, d time.Duration) {
+	x.Helper()
+	port, _ := x.Chip.PortByName("Ethernet0")
+	for range n {
+		frame := append([]byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5}, make([]byte, 50)...)
+		if err := x.Chip.Receive(port, x.Chip.Now(), saisim.Frame{Data: frame}); err != nil {
+			x.Fatal(err)
+		}
+		x.pass(100 * time.Microsecond)
+	}
+	x.pass(d)
+}
+
+func (x *behindHost) pass(d time.Duration) {
+	x.Helper()
+	if err := x.Advance(x.Context(), x.Chip.Now()+x.Chip.CycleAt(d)); err != nil {
+		x.Fatal(err)
+	}
+}
+
+func (x *behindHost) row(db swss.DBName, table, key string) swss.FieldValues {
+	x.Helper()
+	row, _, err := swss.NewTable(x.Redis.DB(db), table).Get(x.Context(), key)
+	if err != nil {
+		x.Fatal(err)
+	}
+	return row
+}
+
+func (x *behindHost) detail() string {
+	x.Helper()
+	row := x.row(swss.StateDB, schema.StateTAMDropMonitor, "drops")
+	return strings.TrimSpace(row["status"] + " " + row["status_detail"])
+}
+
+// Reports to a collector of VRF mgmt are sent by the host, as the chip made them: each dropped frame once, in sequence.
+// What the host cannot send is counted and told, and so is a host that sends nothing.
+func TestReportsByManagement(t *testing.T) {
+	for _, tt := range []struct{ src, dst, from string }{
+		{"", "192.0.2.7", "127.0.0.1"}, {"192.0.2.1", "192.0.2.7", "192.0.2.1"}, {"", "2001:db8::7", "::1"},
+	} {
+		row := swss.FieldValues{"dst_ip": tt.dst, "dst_port": "4739", "dscp_value": "10"}
+		if tt.src != "" {
+			row["src_ip"] = tt.src
+		}
+		x := newBehindHost(t, row)
+		x.drops(5, 2*time.Second)
+		d, drops := ipfix.NewDecoder(0), 0
+		for _, m := range x.got {
+			if m.To != netip.AddrPortFrom(netip.MustParseAddr(tt.dst), 4739) || m.DSCP != 10 || m.From.Addr() != netip.MustParseAddr(tt.from) {
+				t.Errorf("from %s to %s with DSCP %d", m.From, m.To, m.DSCP)
+			}
+			if err := d.Message(m.Payload, func(r *ipfix.DataRecord) {
+				if r.Scope == 0 {
+					drops++
+				}
+			}); err != nil {
+				t.Error(err)
+			}
+		}
+		if c := d.Counts(); drops != 5 || c.Lost+c.Late+c.Bad+c.WithoutTemplate > 0 || x.detail() != "active" {
+			t.Errorf("%d drops of 5, %+v, %s", drops, c, x.detail())
+		}
+		x.fail = errors.New("network is unreachable")
+		x.drops(1, 3*time.Second)
+		if got, want := x.detail(), `active collector "c1": the host could not send the last report: network is unreachable`; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		x.fail = nil
+		x.drops(1, 3*time.Second)
+		counts := x.row(swss.CountersDB, schema.CountersDropMonitor, "drops")
+		if x.detail() != "active" || counts["MESSAGES"] != "7" || counts["UNSENDABLE"] != "1" || counts["LOST"] != "0" {
+			t.Errorf("%s, %v", x.detail(), counts)
+		}
+		x.Chip.SetOutput(func(*saisim.Out) {}) // the CPU port is nobody's
+		x.drops(1, 10*time.Second)
+		if got := x.detail(); !strings.Contains(got, "hostd or hostifd is to have the switch's CPU port") {
+			t.Errorf("without a host: %s", got)
+		}
+	}
+}
+
+// More reports than the CPU is to have do not get there: each is counted as lost, and its number is missing.
+func TestReportsByManagementAreLimited(t *testing.T) {
+	x := newBehindHost(t, swss.FieldValues{"dst_ip": "192.0.2.7", "dst_port": "4739"})
+	port, _ := x.Chip.PortByName("Ethernet0")
+	for range 2000 {
+		frame := append([]byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5}, make([]byte, 50)...)
+		if err := x.Chip.Receive(port, x.Chip.Now(), saisim.Frame{Data: frame}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.pass(3 * time.Second)
+	c := x.row(swss.CountersDB, schema.CountersDropMonitor, "drops")
+	sent := x.row(swss.CountersDB, schema.CountersManagementReports, schema.DropStream(x.got[0].From, x.got[0].To))
+	if n := len(x.got); n < 512 || n > 600 || sent["MESSAGES"] != fmt.Sprint(n) || c["MESSAGES"] != "2000" || c["LOST"] == "0" {
+		t.Errorf("%d datagrams, %v, %v", n, sent, c)
+	}
+}
+
+// The sockets of the host send from an address of their own, with the DSCP asked for.
+func TestReportSockets(t *testing.T) {
+	for _, at := range []string{"127.0.0.1", "::1"} {
+		addr := netip.MustParseAddr(at)
+		l, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(addr, 0)))
+		if err != nil {
+			t.Skipf("no socket at %s: %v", at, err)
+		}
+		defer l.Close()
+		to := netip.AddrPortFrom(addr, l.LocalAddr().(*net.UDPAddr).AddrPort().Port())
+		var s reportSockets
+		defer s.close()
+		sources := map[uint16]bool{}
+		for i := range 3 {
+			from := netip.AddrPortFrom(addr, uint16(50000+i%2))
+			if err := s.send(reports.Datagram{From: from, To: to, DSCP: 32, Payload: []byte{byte(i)}}); err != nil {
+				t.Fatal(err)
+			}
+			b := make([]byte, 10)
+			n, src, err := l.ReadFromUDPAddrPort(b)
+			if err != nil || n != 1 || b[0] != byte(i) {
+				t.Errorf("%d: %d bytes, %v", i, n, err)
+			}
+			sources[src.Port()] = true
+		}
+		if len(sources) != 2 {
+			t.Errorf("%d sources of two streams", len(sources))
+		}
+		nobody := netip.AddrPortFrom(netip.MustParseAddr("192.0.2.1"), 50000)
+		if err := s.send(reports.Datagram{From: nobody, To: netip.MustParseAddrPort("192.0.2.9:1")}); err == nil ||
+			!strings.Contains(err.Error(), "a socket at 192.0.2.1") {
+			t.Errorf("from an address that the host does not have: %v", err)
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package dropmonitor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/tam/dropreport"
+	"tamtam/tamorch"
+)
+
+// Reports to collectors behind the management interface go to the CPU, and hostd or hostifd sends them. So that they
+// leave the CPU to others, there is a limit to how many do: as many a second as packets to the switch itself.
+const (
+	hostRate  = 6000
+	hostBurst = 512 // of the frames that wait for the host
+	hostQueue = 1
+)
+
+// A hostTrap is the trap of reports that the host sends, with its group and policer: one for all sessions.
+type hostTrap struct {
+	made  []step
+	oid   sai.OID
+	users int
+}
+
+// take makes the trap, unless it is there, for a session.
+func (o *Orch) take(ctx context.Context, b *binding) (sai.OID, error) {
+	x := &o.trap
+	x.users++
+	b.made = append(b.made, step{"remove the trap of reports", func(ctx context.Context) error {
+		return o.leaveTrap(ctx)
+	}})
+	if x.oid != sai.NullOID {
+		return x.oid, nil
+	}
+	policer, err := x.make(ctx, o.SAI, "policer", sai.ObjectTypePolicer,
+		sai.Attr{ID: sai.PolicerAttrMeterType, Value: sai.MeterTypePackets},
+		sai.Attr{ID: sai.PolicerAttrMode, Value: sai.PolicerModeStormControl},
+		sai.Attr{ID: sai.PolicerAttrCir, Value: sai.Uint(hostRate)},
+		sai.Attr{ID: sai.PolicerAttrCbs, Value: sai.Uint(hostBurst)},
+		sai.Attr{ID: sai.PolicerAttrRedPacketAction, Value: sai.PacketActionDrop})
+	if err != nil {
+		return 0, err
+	}
+	group, err := x.make(ctx, o.SAI, "trap group", sai.ObjectTypeHostifTrapGroup,
+		sai.Attr{ID: sai.HostifTrapGroupAttrQueue, Value: sai.Uint(hostQueue)},
+		sai.Attr{ID: sai.HostifTrapGroupAttrPolicer, Value: policer})
+	if err != nil {
+		return 0, err
+	}
+	x.oid, err = x.make(ctx, o.SAI, "trap", sai.ObjectTypeHostifUserDefinedTrap,
+		sai.Attr{ID: sai.HostifUserDefinedTrapAttrType, Value: sai.HostifUserDefinedTrapTypeTAM},
+		sai.Attr{ID: sai.HostifUserDefinedTrapAttrTrapGroup, Value: group})
+	return x.oid, err
+}
+
+func (x *hostTrap) make(ctx context.Context, api sai.API, what string, t sai.ObjectType, attrs ...sai.Attr) (
+	sai.OID, error,
+) {
+	oid, err := api.Create(ctx, t, attrs)
+	if err != nil {
+		return 0, fmt.Errorf("create the %s of reports: %w", what, orch.AtAttr(err, t, attrs))
+	}
+	x.made = append(x.made, step{what, func(ctx context.Context) error {
+		return tamorch.Remove(ctx, api, sai.Obj(t, oid))
+	}})
+	return oid, nil
+}
+
+// leaveTrap takes a user of the trap away, and the trap with the last.
+func (o *Orch) leaveTrap(ctx context.Context) error {
+	x := &o.trap
+	if x.users > 1 {
+		x.users--
+		return nil
+	}
+	x.oid = sai.NullOID // from here on it is not whole
+	for len(x.made) > 0 {
+		last := x.made[len(x.made)-1]
+		if err := last.undo(ctx); err != nil {
+			return fmt.Errorf("%s: %w", last.what, err)
+		}
+		x.made = x.made[:len(x.made)-1]
+	}
+	x.users = 0
+	return nil
+}
+
+// handed is a stream that the host sends.
+type handed struct {
+	chip, host uint64    // messages that the chip has handed over, and that the host knows of, when last asked
+	waits      time.Time // since when the host does not take what there is; zero: it does
+	wrong      string    // "": nothing
+}
+
+// hostTime is how long the host may take to tell of a message.
+const hostTime = 3 * time.Second
+
+// askHost finds out what the host has made of a stream, and how many messages it could not send.
+func (o *Orch) askHost(ctx context.Context, name string, words []uint64) (is handed, errors uint64, err error) {
+	fields, _, err := o.sent.Get(ctx, name)
+	if err != nil {
+		return is, 0, err
+	}
+	row, err := schema.ParseManagementReports(name, fields)
+	if err != nil {
+		row = schema.ManagementReports{} // there is none, or it is somebody else's
+	}
+	is = handed{
+		chip: words[dropreport.WordSent] + words[dropreport.WordTemplates] - words[dropreport.WordLost],
+		host: row.Messages + row.Errors,
+	}
+	is.judge(o.atHost[name], o.Daemon.Now(), row.LastError)
+	return is, row.Errors, nil
+}
+
+// judge finds out what is wrong with a stream, by what it was when last asked.
+func (h *handed) judge(was handed, now time.Time, failed string) {
+	switch {
+	case h.host != was.host || h.chip < was.chip:
+	case h.chip > was.chip && was.waits.IsZero():
+		h.waits = now
+	default:
+		h.waits = was.waits
+	}
+	switch {
+	case !h.waits.IsZero() && now.Sub(h.waits) >= hostTime:
+		h.wrong = "the host does not send its reports: hostd or hostifd is to have the switch's CPU port"
+	case failed != "":
+		h.wrong = "the host could not send the last report: " + failed
+	}
+}
