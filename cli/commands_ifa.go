@@ -1,6 +1,7 @@
 package cli
 
-// inbandFlowAnalyzer puts into packets what switches say of them. Collectors and flow groups stand with the drop monitor.
+// inbandFlowAnalyzer puts into packets what switches say of them. Collectors and flow groups stand with the drop
+// monitor.
 func inbandFlowAnalyzer() feature {
 	return feature{
 		ref: "IFA", word: "ifa", help: "Inband Flow Analyzer",

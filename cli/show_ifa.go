@@ -40,7 +40,8 @@ func showIFA(ctx context.Context, c *call) (*view, error) {
 		for _, e := range entries {
 			counters := e.at("state", "counters")
 			rows = append(rows, []string{
-				e.name(), config(e, "role"), orDash(config(e, "flow-group")), orDash(strings.Join(e.texts("config", "collector"), ",")),
+				e.name(), config(e, "role"), orDash(config(e, "flow-group")),
+				orDash(strings.Join(e.texts("config", "collector"), ",")),
 				orDash(title(e.text("state", "status"))), counted(counters, "matched"), counted(counters, "inserted"),
 				counted(counters, "stripped"), counted(counters, "reported"),
 			})

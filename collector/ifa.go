@@ -75,7 +75,8 @@ func Reported(frame []byte) ([]byte, bool) {
 	}
 	b = b[set:]
 	section := b[fixed+variable:]
-	if b[8] != dropreport.StatusForwarded || b[fixed] != 0xff || int(binary.BigEndian.Uint16(b[fixed+1:])) != len(section) {
+	if b[8] != dropreport.StatusForwarded || b[fixed] != 0xff ||
+		int(binary.BigEndian.Uint16(b[fixed+1:])) != len(section) {
 		return nil, false
 	}
 	return section, true

@@ -57,7 +57,7 @@ func (e *entry) exists() bool {
 
 // its reports whether a row that was read is the entry's, and not of another list.
 func (r *row) its(e *entry, fields map[string]string) bool {
-	if r.Is == nil || r.Is(fields) {
+	if is := e.group.is; !r.Entry || is == nil || is(fields) {
 		return true
 	}
 	e.other = true

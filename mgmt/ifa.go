@@ -15,11 +15,11 @@ func ifaModule() Module {
 			{DB: swss.CountersDB, Table: schema.CountersIFATransit, Key: schema.TAMDeviceKey, Counter: true,
 				Leaves: ifaCounters("tam/ifa-transit/")},
 		}},
-		{Path: "/tam/ifa-sessions/ifa-session", Refs: map[string][]string{
+		{Path: "/tam/ifa-sessions/ifa-session", Is: ofType(schema.SessionIFA), Refs: map[string][]string{
 			"config/flow-group": {"/tam/match-groups/match-group", "/tam/flowgroups/flowgroup"},
 			"config/collector":  {"/tam/report-collectors/report-collector", "/tam/collectors/collector"},
 		}, Rows: []Row{
-			{DB: swss.ConfigDB, Table: schema.CfgTAMSession, Key: session, Entry: true, Is: ofType(schema.SessionIFA),
+			{DB: swss.ConfigDB, Table: schema.CfgTAMSession, Key: session, Entry: true,
 				New: map[string]string{"type": schema.SessionIFA}, Leaves: ifaLeaves("config")},
 			{DB: swss.ApplDB, Table: schema.AppTAMIFA, Key: session, Behind: "state/not-in-force", Wanted: wantedIFA,
 				Leaves: append(ifaLeaves("state"), Leaf{"state/sampling-rate", text("sampling-rate")})},

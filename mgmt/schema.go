@@ -73,7 +73,8 @@ type group struct {
 	kids   []*group
 	derive map[int]Codec // key index -> field it follows from
 	unique []*node
-	view   string // where it is written; empty: here
+	is     func(map[string]string) bool // whether a row that makes up an entry is of the list; nil: any is
+	view   string                       // where it is written; empty: here
 	// through writes what a Set says of a view where it is written; nil: a Set cannot write it.
 	through *through
 	finish  []func(*Change) error
@@ -382,6 +383,9 @@ func (b *builder) bind(mod Module) {
 		}
 		if g.Through != nil {
 			grp.through = g.Through
+		}
+		if g.Is != nil {
+			grp.is = g.Is
 		}
 		if g.Finish != nil {
 			grp.finish = append(grp.finish, g.Finish)

@@ -34,6 +34,8 @@ type Group struct {
 	Refs map[string][]string
 	// Unique names leaves whose values no two entries may share.
 	Unique []string
+	// Is accepts the fields of a row that makes up an entry: one that it does not accept is of another list. nil: any.
+	Is func(fields map[string]string) bool
 	// Finish completes an entry after a Set changed it, and refuses what
 	// YANG cannot say. It is not called for an entry that is in doubt.
 	Finish func(*Change) error
@@ -70,8 +72,6 @@ type Row struct {
 	// accepts.
 	Only string
 	Fits func(keys []string) bool
-	// Is accepts the fields of the row; one that it does not accept is of another list. nil: every row.
-	Is func(fields map[string]string) bool
 	// Each names a list key that is not in the row's key, or several with blanks between: each field of
 	// the row is an entry of its own, with its name as key (keys, with blanks between) and JSON of the
 	// entry's fields as value. Such lists are read-only.

@@ -122,7 +122,8 @@ func (s *DropSession) layout() layout {
 			own("report_type", "ipfix", "What reports are.", func(r *reader) { r.word("report_type", "ipfix", "ipfix") },
 				func() string { return "ipfix" }).or("ipfix"),
 			own("flow_group", "a name", "The flow group whose packets are meant, of TAM_FLOW_GROUP or TAM_FLOWGROUP_TABLE; "+
-				"without it, all that the switch drops.", func(r *reader) { readGroup(r, &s.FlowGroup) }, func() string { return s.FlowGroup }),
+				"without it, all that the switch drops.", func(r *reader) { readGroup(r, &s.FlowGroup) },
+				func() string { return s.FlowGroup }),
 			list("collector", nameWords+", separated by commas", &s.Collectors, ValidName,
 				"Where reports are sent: rows of TAM_COLLECTOR or TAM_COLLECTORS_TABLE.").
 				must("the names of one to 8 collectors"),

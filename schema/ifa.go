@@ -133,7 +133,8 @@ func ParseIFASession(key string, f map[string]string) (IFASession, error) {
 // Fields formats the row.
 func (s IFASession) Fields() map[string]string { return s.layout().row() }
 
-// IFAFlow is a row of TAM_IFA_SESSION_TABLE: the session with its flow group resolved to rules, and its sampler to a rate.
+// IFAFlow is a row of TAM_IFA_SESSION_TABLE: the session with its flow group resolved to rules, and its sampler to a
+// rate.
 type IFAFlow struct {
 	Name       string
 	FlowGroup  string       // as the session names it
@@ -187,8 +188,8 @@ func (c *IFACounters) layout() layout {
 			known("INSERTED", &c.Inserted, "Frames that left with a hop of this switch."),
 			known("STRIPPED", &c.Stripped, "Frames that left without the IFA that they had."),
 			known("CUT", &c.Cut, "Frames left alone: a capture had cut them."),
-			known("UNSUPPORTED", &c.Unsupported, "Frames left alone: no TCP or UDP right behind the IP header, or IFA of another "+
-				"form."),
+			known("UNSUPPORTED", &c.Unsupported, "Frames left alone: no TCP or UDP right behind the IP header, or IFA of "+
+				"another form."),
 			known("HOP_LIMIT", &c.HopLimit, "Frames left alone: their hop limit is 0."),
 			known("MAX_LENGTH", &c.MaxLength, "Frames left alone: their hops may not take more room."),
 			known("MTU", &c.MTU, "Frames left alone: they would exceed the MTU of the port, or of the router interface."),

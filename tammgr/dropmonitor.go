@@ -16,11 +16,11 @@ func (s dropSession) refs() refs {
 
 // check requires collectors that take IPFIX by UDP, the rules of the flow group, and the sampler.
 func (s dropSession) check(m *Manager) (wrong string, lacks []string) {
-	return m.checkReporting(s.refs())
+	return checkReporting(m, s.refs())
 }
 
 // checkReporting checks what a session that reports names.
-func (m *Manager) checkReporting(r refs) (wrong string, lacks []string) {
+func checkReporting(m *Manager, r refs) (wrong string, lacks []string) {
 	for _, name := range r.collectors {
 		c, missing := m.collector(name)
 		if missing == nil && c.Protocol != schema.ProtocolUDP {
@@ -42,7 +42,7 @@ func (m *Manager) checkReporting(r refs) (wrong string, lacks []string) {
 
 func (s dropSession) appl(m *Manager, _ schema.ACLRuleKey) map[string]string {
 	flow := schema.DropFlow{
-		Name: s.Name, FlowGroup: s.FlowGroup, Collectors: s.Collectors, Sampler: s.Sampler, Sampling: m.rateOf(s.Sampler),
+		Name: s.Name, FlowGroup: s.FlowGroup, Collectors: s.Collectors, Sampler: s.Sampler, Sampling: rateOf(m, s.Sampler),
 		OwnAging: s.Aging, Aging: s.Aging, DropSettings: s.DropSettings,
 	}
 	if s.FlowGroup != "" {
@@ -56,7 +56,7 @@ func (s dropSession) appl(m *Manager, _ schema.ACLRuleKey) map[string]string {
 }
 
 // rateOf is the rate of a sampler; of none, and of one that is not valid, 1: every packet.
-func (m *Manager) rateOf(sampler string) uint32 {
+func rateOf(m *Manager, sampler string) uint32 {
 	if r, ok := m.valid(kindSampler, sampler).(plain[schema.Sampler]); ok {
 		return r.row.Rate
 	}

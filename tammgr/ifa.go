@@ -14,13 +14,13 @@ func (s ifaSession) refs() refs {
 
 // check requires collectors that take IPFIX by UDP, the rules of the flow group, and the sampler.
 func (s ifaSession) check(m *Manager) (wrong string, lacks []string) {
-	return m.checkReporting(s.refs())
+	return checkReporting(m, s.refs())
 }
 
 func (s ifaSession) appl(m *Manager, _ schema.ACLRuleKey) map[string]string {
 	flow := schema.IFAFlow{
 		Name: s.Name, FlowGroup: s.FlowGroup, Collectors: s.Collectors, Sampler: s.Sampler,
-		Sampling: m.rateOf(s.Sampler), IFASettings: s.IFASettings,
+		Sampling: rateOf(m, s.Sampler), IFASettings: s.IFASettings,
 	}
 	if s.FlowGroup != "" {
 		flow.Rules, _ = m.flowRules(s.FlowGroup)

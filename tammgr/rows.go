@@ -42,7 +42,9 @@ func tables() []forward.Table {
 	list := []schema.Table{schema.TableOf(schema.CfgTAMSwitch)}
 	for k, what := range kinds {
 		if kind(k) == kindTable {
-			for _, config := range []string{schema.CfgACLTable, schema.CfgACLRule, schema.CfgTAMFlowGroup, schema.CfgTAMFeature} {
+			for _, config := range []string{
+				schema.CfgACLTable, schema.CfgACLRule, schema.CfgTAMFlowGroup, schema.CfgTAMFeature,
+			} {
 				list = append(list, schema.TableOf(config))
 			}
 		}

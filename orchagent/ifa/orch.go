@@ -1,6 +1,7 @@
-// Package ifa puts Inband Flow Analyzer into packets, adds to it and takes it out: sessions of TAM_IFA_SESSION_TABLE are
-// initiators and terminators of their flow groups, by TAM INT objects of type IFA2 in ACL entries, or have the switch be
-// transit, as TAM_TABLE:device does. A terminator's reports leave as those of the drop monitor do, who knows the collectors.
+// Package ifa puts Inband Flow Analyzer into packets, adds to it and takes it out: sessions of TAM_IFA_SESSION_TABLE
+// are initiators and terminators of their flow groups, by TAM INT objects of type IFA2 in ACL entries, or have the
+// switch be transit, as TAM_TABLE:device does. A terminator's reports leave as those of the drop monitor do, who knows
+// the collectors.
 //
 // What belongs here: the roles of the switch. What becomes of packets is the chip's business.
 package ifa
@@ -176,7 +177,8 @@ func (o *Orch) device() (uint32, error) {
 	return device, nil
 }
 
-// wantedByRow says by which id TAM|device has the switch be a transit; false: it is to be none, or cannot, for the error.
+// wantedByRow says by which id TAM|device has the switch be a transit; false: it is to be none, or cannot, for the
+// error.
 func (o *Orch) wantedByRow() (device uint32, ok bool, err error) {
 	fields, there := o.ledger.Rows[row()]
 	if !there {

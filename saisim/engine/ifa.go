@@ -53,7 +53,6 @@ func (c *core) applyIFA(r config.TAMInt) {
 		c.ifas++
 	}
 	x.values = &ifaValues{r.IFA, r.SwitchID}
-	c.reportsIFA(x, &r)
 }
 
 // applyTransit notes the object of IFA in a TAM object.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"tamtam/saisim/drop"
+	"tamtam/saisim/tailstamp"
 	"tamtam/saisim/tm"
 	"tamtam/tam/dropreport"
 )
@@ -77,6 +78,14 @@ func (c *core) selected(pk *packet) eventSet {
 		}
 	}
 	return set
+}
+
+// interfaceOf is the interface of a port with a number, 0 if it has none.
+func interfaceOf(number uint16) uint32 {
+	if number == tailstamp.NoPort {
+		return 0
+	}
+	return uint32(number) + 1
 }
 
 // ifIndex is the number of a port's interface, 0 if it has none.

@@ -1,16 +1,17 @@
 package engine
 
 import (
-	"encoding/binary"
-
 	"tamtam/saisim/config"
-	"tamtam/saisim/tailstamp"
 	"tamtam/tam/dropreport"
 	"tamtam/tam/ifa"
 )
 
-// reportsIFA takes from the row of an object of IFA how what is stripped is reported.
-func (c *core) reportsIFA(x *ifaInt, r *config.TAMInt) {
+// applyIFA takes from the row of an object how what is stripped is reported.
+func (c *reporter) applyIFA(r config.TAMInt) {
+	x := at[*ifaInt](c.core, r.ID)
+	if x == nil {
+		return
+	}
 	c.stale = true
 	if len(r.IFA.Reports.Collectors) == 0 {
 		x.reports = nil
@@ -63,22 +64,4 @@ func (c *reporter) stripped(cp *copyOf) {
 	if w.counts != nil {
 		w.counts[ifa.Reported] += n
 	}
-}
-
-// interfaceOf is the interface of a port with a number, 0 if it has none.
-func interfaceOf(number uint16) uint32 {
-	if number == tailstamp.NoPort {
-		return 0
-	}
-	return uint32(number) + 1
-}
-
-// appendIFA appends the record in the layout of [dropreport.IFA].
-func (r *reportRecord) appendIFA(b []byte, x *sending) []byte {
-	u32 := binary.BigEndian.AppendUint32
-	b = append(binary.BigEndian.AppendUint64(b, r.at), dropreport.StatusForwarded)
-	b = u32(u32(b, r.key.in), r.key.out)
-	b = binary.BigEndian.AppendUint16(b, uint16(r.pk.length))
-	b, _ = x.section(b, r.pk)
-	return b
 }

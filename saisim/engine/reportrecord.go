@@ -202,3 +202,13 @@ func (e *tamEvent) fixedRecord(b []byte, x *sending, r *reportRecord) []byte {
 	b, _ = x.section(b, r.pk)
 	return b
 }
+
+// appendIFA appends the record in the layout of [dropreport.IFA].
+func (r *reportRecord) appendIFA(b []byte, x *sending) []byte {
+	u32 := binary.BigEndian.AppendUint32
+	b = append(binary.BigEndian.AppendUint64(b, r.at), dropreport.StatusForwarded)
+	b = u32(u32(b, r.key.in), r.key.out)
+	b = binary.BigEndian.AppendUint16(b, uint16(r.pk.length))
+	b, _ = x.section(b, r.pk)
+	return b
+}

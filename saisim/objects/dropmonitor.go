@@ -16,10 +16,13 @@ type monitors struct {
 	used [config.MaxTAMEvents]bool // by index of an event
 	// Those whose rows follow from other objects, too.
 	collectors, events, ints map[sai.OID]*object
+	putInts                  func(*object, sai.Attr) error // putEvents for the objects of IFA
 }
 
 func newMonitors(c *core) *monitors {
-	return &monitors{core: c, collectors: map[sai.OID]*object{}, events: map[sai.OID]*object{}, ints: map[sai.OID]*object{}}
+	return &monitors{
+		core: c, collectors: map[sai.OID]*object{}, events: map[sai.OID]*object{}, ints: map[sai.OID]*object{},
+	}
 }
 
 // A tamIndex is what the store keeps of a TAM_EVENT object: its bit in the sets of events.
@@ -207,11 +210,6 @@ func (ms *monitors) reportKind() *kind {
 // putEvents puts the rows of all events again, with what is being set of an object that they may use.
 func (ms *monitors) putEvents(o *object, a sai.Attr) error {
 	return ms.again(o, a, ms.events, ms.eventRow)
-}
-
-// putInts is putEvents for the objects of IFA.
-func (ms *monitors) putInts(o *object, a sai.Attr) error {
-	return ms.again(o, a, ms.ints, ms.tamIntRow)
 }
 
 // again puts rows that follow from an object, too, with what is being set of it.

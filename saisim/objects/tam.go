@@ -9,6 +9,7 @@ import (
 // tamIntKind returns the kind of in-band telemetry objects; the chip has tail-stamping and IFA. One for direct export
 // says from which domain a TAM object reports.
 func (ms *monitors) tamIntKind(most uint32) *kind {
+	ms.putInts = func(o *object, a sai.Attr) error { return ms.again(o, a, ms.ints, ms.tamIntRow) }
 	return &kind{
 		max: most,
 		attrs: append([]sai.AttrID{
