@@ -46,6 +46,25 @@ func TestAltMark(t *testing.T) {
 	}
 }
 
+// What a drop monitor does not see is forwarded, the rest is dropped; neither allocates.
+func TestDrops(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
+	results, err := Drops(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 24 {
+		t.Errorf("%d results", len(results))
+	}
+	for _, r := range results {
+		if r.Unit == "per packet" && r.Value != 0 || r.Unit != "per packet" && r.Value <= 0 {
+			t.Errorf("%s: %v", r.Name, r.Value)
+		}
+	}
+}
+
 // What is recorded is forwarded too, and allocates nothing.
 func TestRecordChip(t *testing.T) {
 	if testing.Short() {

@@ -1,6 +1,6 @@
 // Package bench measures tamtam on the machine that it runs on, for "tamtam bench": how soon a change of
 // configuration is in the chip, through every daemon ([Config]), how many packets a second the simulated
-// chip forwards and what each feature costs it ([ASIC], [AltMark], [FlyMon], [TableRecord]), and how soon
+// chip forwards and what each feature costs it ([ASIC], [Drops], [AltMark], [FlyMon], [TableRecord]), and how soon
 // a measurement task counts ([Deployments]).
 //
 // What belongs here: the clock. The loads of the chip are bench/chipload, which is also taken to older trees; what

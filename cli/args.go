@@ -78,6 +78,13 @@ func oneOf(choices ...choice) *argKind {
 	return &argKind{label: "{" + strings.Join(names, "|") + "}", choices: choices}
 }
 
+// whether is a boolean of the tree.
+func whether(yes, no string) *argKind {
+	k := oneOf(choice{"true", yes}, choice{"false", no})
+	k.toTree = func(text string) any { return text == "true" }
+	return k
+}
+
 var (
 	ipAddress = &argKind{label: "<A.B.C.D | A:B::C>", parse: func(text string) (string, error) {
 		a, err := netip.ParseAddr(text)

@@ -22,6 +22,7 @@ func clickForms() []clickForm {
 		{"config mirror_session add", clickedMirror(erspanWords[:7])},
 		{"config mirror_session erspan add", clickedMirror(erspanWords)},
 		{"config mirror_session span add", clickedMirror(spanWords)},
+		{"config sflow collector add", clickedCollector},
 		{"sonic-clear dropcounters", noDropCounters},
 	}
 }
@@ -184,6 +185,32 @@ func clickedMirror(form []mirrorWord) func([]string) ([]string, error) {
 		}
 		return []string{"configure", line}, nil
 	}
+}
+
+// clickedCollector makes "sflow collector" of SONiC's, whose options stand anywhere.
+func clickedCollector(words []string) ([]string, error) {
+	const form = "want config sflow collector add <name> <ip> [--port N] [--vrf default|mgmt]"
+	line, places := "", []string{}
+	for i := 0; i < len(words); i++ {
+		option, value, with := strings.Cut(words[i], "=")
+		switch {
+		case !strings.HasPrefix(words[i], "--"):
+			places = append(places, quote(words[i]))
+			continue
+		case option != "--port" && option != "--vrf":
+			return nil, fmt.Errorf("%s: %s", option, form)
+		case !with && i+1 < len(words):
+			i++
+			value = words[i]
+		case !with:
+			return nil, fmt.Errorf("%s has no value: %s", option, form)
+		}
+		line += " " + option[2:] + " " + quote(value)
+	}
+	if len(places) != 2 {
+		return nil, fmt.Errorf("%d words: %s", len(places), form)
+	}
+	return []string{"configure", "sflow collector " + places[0] + " ip " + places[1] + line}, nil
 }
 
 // noDropCounters: SONiC's are those of "show dropcounters counts", which count from zero apart from the others.

@@ -14,7 +14,7 @@ import (
 // Each of SONiC's commands that are understood is lines that the shell knows.
 func TestClicksAreCommands(t *testing.T) {
 	g := compile(commandTable())
-	sample := strings.NewReplacer("mtu {i} {n}", "mtu {i} 1500", "\nmtu {n}", "\nmtu 1500", "{n}", "1", "{i}", "Ethernet0", "{p}", "10.0.0.1/24", "{m}", "4x25G", " {*}", "")
+	sample := strings.NewReplacer("mtu {i} {n}", "mtu {i} 1500", "\nmtu {n}", "\nmtu 1500", "sample-rate {i} {n}", "sample-rate {i} 256", "{i} sample-rate {n}", "{i} sample-rate 256", "{d}", "both", "{n}", "1", "{i}", "Ethernet0", "{p}", "10.0.0.1/24", "{m}", "4x25G", " {*}", "")
 	for _, c := range clicks() {
 		in := modeExec
 		for line := range strings.SplitSeq(sample.Replace(c.ours), "\n") {

@@ -68,6 +68,7 @@ func commandTable() []*command {
 	table = append(table, tamCommands()...)
 	table = append(table, interfaceCommands()...)
 	table = append(table, ipCommands()...)
+	table = append(table, sflowCommands()...)
 	table = append(table, rowCommands()...)
 	table = append(table, systemCommands()...)
 	table = append(table, configurationCommands()...)

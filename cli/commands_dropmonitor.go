@@ -11,7 +11,7 @@ import (
 func dropMonitor() feature {
 	return feature{
 		ref: "DROPMONITOR", word: "drop-monitor", help: "Reports of dropped packets",
-		about: "Reports of packets that the switch drops, by IPFIX", prompt: "dm",
+		about: "Reports of packets that the switch drops, by IPFIX", prompt: "dm", implied: true,
 		objects: []object{reportCollector, matchGroup, dropSession},
 		shows: func(add addShow) {
 			session := dropSessions.names()

@@ -5,7 +5,7 @@ package cli
 func inbandFlowAnalyzer() feature {
 	return feature{
 		ref: "IFA", word: "ifa", help: "Inband Flow Analyzer",
-		about: "Packets that carry what each switch on their way says of them", prompt: "ifa",
+		about: "Packets that carry what each switch on their way says of them", prompt: "ifa", implied: true,
 		objects: []object{ifaSession},
 		shows: func(add addShow) {
 			session := ifaSessions.names()

@@ -132,5 +132,9 @@ var recordSession = object{
 			word: "truncate", help: "Bytes of a packet that are sent; default 128, 0: all", kind: truncation, def: "128",
 		},
 		{word: "source-ip", help: "Source of what is sent; default the switch's own address", kind: ipAddress},
+		{
+			word: "identities", help: "Whether records name the entries that a packet hit; default false", def: "false",
+			kind: whether("ACL rule, route, next hop, neighbour, FDB entries, and queue with its depth", "Tables only; default"),
+		},
 	},
 }

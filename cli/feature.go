@@ -17,6 +17,7 @@ type feature struct {
 	about   string // of the keyword
 	prompt  string // what the prompt calls its mode, behind config-tam-
 	objects []object
+	implied bool // without being asked for, it is active while something of it is configured
 	inline  bool // the objects' commands also exist as one line, for whoever adds and removes them
 	// shows adds the commands behind show tam and the keyword.
 	shows func(add addShow)

@@ -142,7 +142,7 @@ func TestShowAllKindsRightAfterAChange(t *testing.T) {
 		{
 			"TAM_TABLERECORD_TABLE", "r", "flowgroup=f1 collector=other sampler=s phv=16 must-record=b,a",
 			"acl-table-name=TAM acl-rule-name=f1 collector=10.0.0.9:5 collector-name=other sampling-rate=100 sampler-name=s phv=16 must-record=a,b mode=exec algorithm=greedy probabilities=uniform " +
-				"encapsulation=udp truncate=128", "phv=32 collector=c -sampler", "table-record", "collector c is not in force yet, other is; phv 32 is not in force yet, 16 is; sampler s is in force still",
+				"encapsulation=udp truncate=128 identities=false", "phv=32 collector=c -sampler", "table-record", "collector c is not in force yet, other is; phv 32 is not in force yet, 16 is; sampler s is in force still",
 			"TAM_STATE_TABLERECORD_TABLE|r",
 		},
 	} {
@@ -239,7 +239,7 @@ func TestSessionsOfAMatchThatIsNotInForce(t *testing.T) {
 		},
 		"TAM_TABLERECORD_TABLE": {
 			"flowgroup=f collector=c", "acl-table-name=TAM acl-rule-name=f collector=10.0.0.9:5 collector-name=c sampling-rate=1 phv=16+16 mode=exec algorithm=greedy probabilities=uniform " +
-				"encapsulation=udp truncate=128", "table-record",
+				"encapsulation=udp truncate=128 identities=false", "table-record",
 		},
 	}
 	for table, x := range sessions {

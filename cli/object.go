@@ -11,8 +11,17 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// tamList is one of the lists below tam, whose entries have a name.
+// tamList is one of the lists below tam, or below another root in front of the container's name, whose entries have a
+// name.
 type tamList struct{ what, container, list string }
+
+// in is the path of the container.
+func (l tamList) in() []any {
+	if root, container, other := strings.Cut(l.container, "/"); other {
+		return []any{root, container}
+	}
+	return []any{tamRoot, l.container}
+}
 
 // listLevels are those from the container of a list to the leaves in config and state of its entries.
 const listLevels = 3
@@ -26,7 +35,7 @@ var (
 
 // path returns the path of an entry, or of something below it.
 func (l tamList) path(name string, below ...any) *gpb.Path {
-	return gpath(append([]any{tamRoot, l.container, keyed{l.list, "name", name}}, below...)...)
+	return gpath(append(append(l.in(), keyed{l.list, "name", name}), below...)...)
 }
 
 // module is the YANG module that the list is from.
@@ -37,14 +46,15 @@ func (l tamList) module() string {
 	return "openconfig-tam"
 }
 
-// entries are those of the list, by name.
+// entries are those of the list below its root, by name.
 func (l tamList) entries(tam tree) []tree {
-	return tam.sorted(strings.TrimPrefix(l.container, l.module()+":"), l.list)
+	container := strings.TrimPrefix(l.container, l.module()+":")
+	return tam.sorted(container[strings.Index(container, "/")+1:], l.list)
 }
 
 // names is the kind of parameter that names an entry.
 func (l tamList) names() *argKind {
-	return &argKind{label: "<name>", parse: parseName, live: liveNames(tamRoot, l.container, keyed{l.list, "name", "*"})}
+	return &argKind{label: "<name>", parse: parseName, live: liveNames(append(l.in(), keyed{l.list, "name", "*"})...)}
 }
 
 // missing is the error that there is no such entry.
@@ -191,7 +201,7 @@ func (l tamList) read(ctx context.Context, c *call, levels uint32) (entries []tr
 	if !c.brief {
 		levels = 0
 	}
-	found, err := c.sh.client.upTo(ctx, levels, gpb.GetRequest_ALL, gpath(tamRoot, l.container))
+	found, err := c.sh.client.upTo(ctx, levels, gpb.GetRequest_ALL, gpath(l.in()...))
 	return allInForce(found.sorted(l.list)), one("openconfig-tam:"+l.container, found), err
 }
 

@@ -80,6 +80,13 @@ func rowKinds() []rowKind {
 			}, names("src_ip dst_ip gre_type dscp ttl queue src_port dst_port")...),
 		},
 		rowKind{
+			table: "TAM_FLOW_GROUP", words: words2("match-rule", "A rule of a match group: packets that match all of it"),
+			keys: []element{
+				name("Name of the match group"), arg("rule", &argKind{label: "<name>", parse: parseName}, "Name of the rule"),
+			},
+			fields: names("src_ip_prefix dst_ip_prefix ip_protocol l4_src_port l4_dst_port"),
+		},
+		rowKind{
 			table: "COPP_GROUP", words: []element{kw("copp", "What goes to the CPU"), kw("group", "Queue and policer of traps")},
 			keys: []element{name("Name of the group")}, fields: append([]rowField{
 				{"trap_action", "What becomes of the packets", offered("trap", "copy", "drop", "forward")},

@@ -158,7 +158,8 @@ func (p *printout) row(k rowKind, id rowID, row tree, said bool) {
 // showRunning writes the configuration as commands. Read back with -f, or pasted at the prompt,
 // they restore it.
 func showRunning(ctx context.Context, c *call) (*view, error) {
-	r, found, data, err := c.sh.readRunning(ctx, tamRoot, interfacesRoot, vlansRoot, routingRoot, fdbRoot)
+	r, found, data, err := c.sh.readRunning(ctx, tamRoot, interfacesRoot, vlansRoot, routingRoot, fdbRoot,
+		sflowRoot)
 	if err != nil {
 		return nil, err
 	}
@@ -169,6 +170,7 @@ func showRunning(ctx context.Context, c *call) (*view, error) {
 		r.interfaces(interfaces, vlans, tam)
 		r.routing(routing)
 		r.fdb(fdb)
+		r.sflow(found[5])
 		r.features(tam)
 		p.WriteString(r.finished(func(rowID) bool { return true }))
 	}
@@ -190,7 +192,8 @@ func showRunningTAM(ctx context.Context, c *call) (*view, error) {
 		}
 		r.features(tam)
 		p.WriteString(r.finished(func(id rowID) bool {
-			return strings.HasPrefix(id.table, "TAM_") || id.table == aclRule && strings.HasPrefix(id.key, "TAM|")
+			return id.table == "TAM" || strings.HasPrefix(id.table, "TAM_") ||
+				id.table == aclRule && strings.HasPrefix(id.key, "TAM|")
 		}))
 	}
 	delete(data, rowsRoot)

@@ -181,6 +181,18 @@ func (c *configRoll) others() {
 	c.some(1, func(int) {
 		c.set("ACL_TABLE_TYPE", "OWN", "MATCHES@", "SRC_IP,DST_IP", "ACTIONS@", "PACKET_ACTION", "BIND_POINTS@", "PORT")
 	})
+	c.some(1, func(int) {
+		c.set("SFLOW", "global", "admin_state", c.of("", "up", "down"), "polling_interval", c.of("", "0", "20", "0x20"),
+			"agent_id", c.of("", "Loopback0"), "sample_direction", c.of("", "rx", "both"), "drop_monitor_limit", c.of("", "0", "9"))
+	})
+	c.some(2, func(i int) {
+		c.set("SFLOW_COLLECTOR", fmt.Sprintf("s%d", i), "collector_ip", c.of("10.0.0.1", "2001:DB8::1"),
+			"collector_port", c.of("", "6343", "7"), "collector_vrf", c.of("", "default", "mgmt"))
+	})
+	c.some(2, func(int) {
+		c.set("SFLOW_SESSION", c.of("all", "Ethernet0", "Ethernet99"), "admin_state", c.of("", "up", "down"),
+			"sample_rate", c.of("", "256"), "sample_direction", c.of("", "tx"))
+	})
 	c.some(1, func(int) { c.set("DSCP_TO_TC_MAP", "m", c.n(0, 31), c.n(0, 7), c.n(32, 63), c.n(0, 7)) })
 	c.some(1, func(int) { c.set("DOT1P_TO_TC_MAP", "m", c.n(0, 7), c.n(0, 7)) })
 	c.some(1, func(int) { c.set("TC_TO_QUEUE_MAP", "m", c.n(0, 7), c.n(0, 7)) })
@@ -203,6 +215,12 @@ func (c *configRoll) others() {
 	c.some(1, func(int) { c.set("BUFFER_QUEUE", "Ethernet0|3-4", "profile", "b") })
 	c.some(1, func(int) {
 		c.set("MIRROR_SESSION", "m", "src_ip", "10.0.0.1", "dst_ip", "10.0.0.2", "ttl", c.of("", "64"), "gre_type", c.of("", "0x88be"))
+	})
+	c.some(1, func(int) { c.set("TAM", "device", "device-id", c.of("", "5"), "enterprise_id", c.of("", "7")) })
+	c.some(2, func(i int) {
+		c.set("TAM_FLOW_GROUP", "g", "ports", c.of("", "Ethernet0"), "aging_interval", c.of("", "60"))
+		c.set("TAM_FLOW_GROUP", fmt.Sprintf("g|r%d", i), "src_ip_prefix", c.of("10.0.0.0/8", "0.0.0.0/0"),
+			"dst_ip_prefix", "10.1.0.0/16", "ip_protocol", c.of("", "6"), "l4_dst_port", c.of("", "80"))
 	})
 	c.some(1, func(int) {
 		c.set("COPP_GROUP", "queue1_group1", "queue", c.n(0, 7), "trap_action", c.of("", "trap", "copy"), "cir", c.of("", "600"), "cbs", c.of("", "600"), "meter_type", "packets", "mode", "sr_tcm")

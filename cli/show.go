@@ -63,6 +63,9 @@ func showCommands() []*command {
 	add(showSchedulers, "show", kw("qos", "Quality of service"), kw("scheduler", "How queues are served"))
 	add(showCOPP, "show", kw("copp", "What goes to the CPU, and how much of it"))
 	add(showMirrorSessions, "show", kw("mirror-session", "SPAN and ERSPAN sessions"))
+	sflow := kw("sflow", "Samples of packets, counters and drops to collectors")
+	add(showSFlow, "show", sflow)
+	add(showSFlowInterfaces, "show", sflow, kw("interface", "How ports are sampled"))
 	add(showRunning, "show running-configuration")
 	add(showRunningTAM, "show running-configuration tam")
 	out = append(out, &command{modes: inExec, do: techSupport,

@@ -48,6 +48,7 @@ func (p *printout) dropCounters(counters tree) {
 	for _, l := range dropLeaves() {
 		p.field(flowWidth, l[1], counted(counters, l[0]))
 	}
+	p.optional(flowWidth, "Counted Since", counters.text("counted-since"))
 }
 
 // dropSessions writes a line for each session.

@@ -68,9 +68,9 @@ func (s *Shell) features(ctx context.Context) (features []tree, states tree, err
 // allFeatures joins what is configured of features and what the switch says.
 func allFeatures(configured, states tree) []tree {
 	wanted, reported := map[string]string{}, map[string]tree{}
-	refs := map[string]bool{}
+	refs, implied := map[string]bool{}, map[string]bool{}
 	for _, f := range features() {
-		refs[f.ref] = true
+		refs[f.ref], implied[f.ref] = true, f.implied
 	}
 	for _, f := range configured.items("feature") {
 		wanted[f.name()] = f.word("config", "status")
@@ -86,6 +86,7 @@ func allFeatures(configured, states tree) []tree {
 		switch active := f.word("state", "op-status") == "ACTIVE"; {
 		case wanted[ref] == "ACTIVE" && !answers(f.at("state")):
 			f = featureOf(ref, "PENDING", notYet) // what is reported is outdated
+		case wanted[ref] == "" && implied[ref] && ok: // it is what is reported
 		case wanted[ref] != "ACTIVE" && active:
 			f = featureOf(ref, "ACTIVE", "not configured any more, not yet out of the switch")
 		case !ok:

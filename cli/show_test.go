@@ -207,6 +207,7 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	s.server.load(t, flyMonTree)
 	s.server.load(t, recordTree(t))
 	s.server.load(t, healthTree)
+	s.server.load(t, `{"sflow":{"state":{"status":"active"}}}`)
 	s.server.load(t, `{"outputs":{"output":[{"name":"o","state":{"name":"o","status":"active"}}]}}`)
 	s.server.load(t, `{"configurations":{"configuration":[{"name":"startup","state":{"name":"startup"}},{"name":"0","state":{"name":"0"}}]}}`)
 	s.server.load(t, `{"system":{"state":{"up-time":"5"}},"components":{"component":[{"name":"chip","state":{"type":"INTEGRATED_CIRCUIT"}}]}}`)

@@ -46,6 +46,8 @@ const (
 	AltMarkSplit  = "split-or-duplicated" // more packets reached a point than one before it
 	AltMarkPulses = "pulses-differ"       // muxed: a pulse was lost or late, or a late packet taken for one
 	AltMarkMargin = "sync-margin-low"     // a delay is not what the settings say, so the guards are not either
+	// AltMarkOffGraph: a point that is not of the graph counted packets, or may have: they take a way that is not known.
+	AltMarkOffGraph = "off-graph"
 )
 
 var altMarkStatusWords = []string{"", "ok", "flagged", "missing"}
@@ -136,13 +138,17 @@ const altMarkLast = 1 << 60
 //
 // An AltMark has no clock and no lock.
 type AltMark struct {
-	path    AltMarkPath
+	path    AltMarkPath // a point is a stage
+	stages  []altMarkStage
+	graph   bool // packets need not pass all stages: those of cluster are compared
+	cluster [2]int
+	watched int      // the stage of points that no packet may pass, plus 1; 0: there is none
 	faults  []string // of the settings
 	entries []*altMarkEntry
-	last    []uint64 // last reported period of each point, plus 1; 0: none
-	due     uint64   // the period given to Advance, plus 1
-	base    uint64   // the latest period for which reports are due
-	gone    []uint64 // periods that were emitted and forgotten, the latest of them
+	last    [][]uint64 // last reported period of each point of a stage, plus 1; 0: none
+	due     uint64     // the period given to Advance, plus 1
+	base    uint64     // the latest period for which reports are due
+	gone    []uint64   // periods that were emitted and forgotten, the latest of them
 	begun   bool
 	history uint64 // the latest period with a report of unknown arrival time
 	notices []string
@@ -152,13 +158,15 @@ type AltMark struct {
 // altMarkEntry is one period.
 type altMarkEntry struct {
 	number  uint64
-	reports []altMarkReport // by point
-	emitted []AltMarkResult // by segment; nil: not yet
+	parts   [][]altMarkReport // by stage, of its points
+	reports []altMarkReport   // by stage: the sum
+	emitted []AltMarkResult   // by segment; nil: not yet
 }
 
 type altMarkReport struct {
 	altmark.Period
 	arrived       time.Time // zero: not known
+	until         time.Time // of a sum: when the last of it arrived
 	has, conflict bool
 }
 
@@ -195,9 +203,30 @@ func NewAltMark(path AltMarkPath) (*AltMark, error) {
 		}
 		seen[p.Switch] = true
 	}
-	m := &AltMark{path: path, last: make([]uint64, len(path.Points))}
-	m.faults = altMarkFaults(path.Points)
-	return m, nil
+	stages := make([]altMarkStage, len(path.Points))
+	for i, p := range path.Points {
+		stages[i] = altMarkStage{{p, roleAlong(i, len(path.Points))}}
+	}
+	return newAltMarkStages(path, stages), nil
+}
+
+// newAltMarkStages returns the join of stages of points, which are the path's.
+func newAltMarkStages(path AltMarkPath, stages []altMarkStage) *AltMark {
+	m := &AltMark{path: path, stages: stages}
+	m.path.Points = make([]AltMarkPoint, len(stages))
+	m.restart()
+	return m
+}
+
+// restart begins anew with the settings that the points have now.
+func (m *AltMark) restart() {
+	m.last = nil
+	for i, s := range m.stages {
+		m.path.Points[i] = s.sum()
+		m.last = append(m.last, make([]uint64, len(s)))
+	}
+	m.faults = altMarkFaults(m.stages)
+	m.entries, m.gone, m.due, m.begun, m.history = nil, nil, 0, false, 0
 }
 
 // Path returns the path with the current settings.
@@ -207,6 +236,9 @@ func (m *AltMark) Path() AltMarkPath {
 	return p
 }
 
+// Interval is the length of the path's periods; it says nothing while no settings are known.
+func (m *AltMark) Interval() altmark.Interval { return m.path.Points[0].Settings.Interval }
+
 // Stats returns the counts so far.
 func (m *AltMark) Stats() AltMarkStats { return m.stats }
 
@@ -215,6 +247,11 @@ func (m *AltMark) Stats() AltMarkStats { return m.stats }
 // and belongs to none of them; it is zero where it is not known, as for what a switch reported
 // before the collector listened.
 func (m *AltMark) Add(point int, p altmark.Period, arrived time.Time) []AltMarkResult {
+	return m.add(point, 0, p, arrived)
+}
+
+// add takes a report of a point of a stage.
+func (m *AltMark) add(stage, point int, p altmark.Period, arrived time.Time) []AltMarkResult {
 	m.stats.Reports++
 	if p.Number >= altMarkLast || uint64(p.Colour) != p.Number&1 {
 		m.stats.Refused++
@@ -225,12 +262,12 @@ func (m *AltMark) Add(point int, p altmark.Period, arrived time.Time) []AltMarkR
 		return nil
 	}
 	var out []AltMarkResult
-	m.last[point] = p.Number + 1
+	m.last[stage][point] = p.Number + 1
 	m.rebase(&out)
 	e := m.entry(p.Number, &out)
-	switch r := &e.reports[point]; {
+	switch r := &e.parts[stage][point]; {
 	case !r.has:
-		*r = altMarkReport{Period: p, arrived: arrived, has: true}
+		*r = altMarkReport{Period: p, arrived: arrived, until: arrived, has: true}
 		if arrived.IsZero() && (p.Number > m.history || p.Number+altMarkKeep < m.history) {
 			m.history = p.Number
 		}
@@ -247,6 +284,7 @@ func (m *AltMark) Add(point int, p altmark.Period, arrived time.Time) []AltMarkR
 		r.Flags |= p.Flags
 		r.conflict = true
 	}
+	e.reports[stage] = sumOf(e.parts[stage])
 	m.settle(&out)
 	m.revise(p.Number, &out)
 	return sortAltMark(out)
@@ -279,20 +317,29 @@ func (m *AltMark) Flush() []AltMarkResult {
 // Settings says that a session's settings have changed. What was waited for is emitted, and the
 // join starts over: periods before and after cannot be compared.
 func (m *AltMark) Settings(point int, s altmark.Session) []AltMarkResult {
-	if m.path.Points[point].Settings == s {
+	return m.settings(point, 0, s)
+}
+
+// settings is Settings of a point of a stage.
+func (m *AltMark) settings(stage, point int, s altmark.Session) []AltMarkResult {
+	p := &m.stages[stage][point]
+	if p.Settings == s {
 		return nil
 	}
 	out := m.Flush()
-	m.path.Points[point].Settings = s
-	m.faults = altMarkFaults(m.path.Points)
-	m.entries, m.gone, m.last, m.due, m.begun, m.history = nil, nil, make([]uint64, len(m.path.Points)), 0, false, 0
+	p.Settings = s
+	m.restart()
 	return out
 }
 
 // rebase finds the latest period for which reports are due. It moves back when the clock of a
 // switch does.
 func (m *AltMark) rebase(out *[]AltMarkResult) {
-	base := max(slices.Max(m.last), m.due) - 1
+	base := m.due
+	for _, last := range m.last {
+		base = max(base, slices.Max(last))
+	}
+	base--
 	if m.begun && base > m.base && base-m.base <= altMarkKeep/2 {
 		for k := m.base; k < base; k++ {
 			if !slices.Contains(m.gone, k) {
@@ -319,7 +366,10 @@ func (m *AltMark) entry(k uint64, out *[]AltMarkResult) *altMarkEntry {
 		m.gone = append(m.gone, m.entries[0].number)
 		m.entries = slices.Delete(m.entries, 0, 1)
 	}
-	e := &altMarkEntry{number: k, reports: make([]altMarkReport, len(m.path.Points))}
+	e := &altMarkEntry{number: k, reports: make([]altMarkReport, len(m.stages))}
+	for _, s := range m.stages {
+		e.parts = append(e.parts, make([]altMarkReport, len(s)))
+	}
 	m.entries = append(m.entries, e)
 	return e
 }

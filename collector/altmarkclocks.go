@@ -42,14 +42,14 @@ func (m *AltMark) doubt(k uint64, points ...int) altMarkDoubt {
 			if e.reports[p].arrived.Before(e.reports[first].arrived) {
 				first = p
 			}
-			if e.reports[p].arrived.After(e.reports[last].arrived) {
+			if e.reports[p].until.After(e.reports[last].until) {
 				last = p
 			}
 		}
 		if !known {
 			continue
 		}
-		apart := e.reports[last].arrived.Sub(e.reports[first].arrived)
+		apart := e.reports[last].until.Sub(e.reports[first].arrived)
 		if 2*apart <= n.Duration() {
 			return altMarkDoubt{}
 		}
@@ -72,7 +72,7 @@ func (m *AltMark) timely(k uint64, point int) bool {
 	if r.arrived.IsZero() {
 		return false
 	}
-	return next.arrived.IsZero() || 2*next.arrived.Sub(r.arrived) >= m.path.Points[0].Settings.Interval.Duration()
+	return next.arrived.IsZero() || 2*next.arrived.Sub(r.until) >= m.path.Points[0].Settings.Interval.Duration()
 }
 
 // segment returns the points that a result of points i and j depends on, the initiator included.

@@ -10,8 +10,13 @@ import (
 )
 
 // altMarkFaults says why points cannot be compared at all.
-func altMarkFaults(points []AltMarkPoint) (faults []string) {
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+func altMarkFaults(stages []altMarkStage) (faults []string) {
+	points := slices.Concat(stages...)
+	fault := func(format string, args ...any) {
+		if text := fmt.Sprintf(format, args...); !slices.Contains(faults, text) { // a point may be in two stages
+			faults = append(faults, text)
+		}
+	}
 	known := true
 	for _, p := range points {
 		if p.Settings.Role == 0 {
@@ -23,16 +28,9 @@ func altMarkFaults(points []AltMarkPoint) (faults []string) {
 		return faults
 	}
 	first := points[0]
-	for i, p := range points {
-		want := altmark.Transit
-		switch i {
-		case 0:
-			want = altmark.Initiator
-		case len(points) - 1:
-			want = altmark.Terminator
-		}
-		if p.Settings.Role != want {
-			fault("%s: role is %s, want %s", p.Switch, p.Settings.Role, want)
+	for _, p := range points {
+		if p.want != 0 && p.Settings.Role != p.want {
+			fault("%s: role is %s, want %s", p.Switch, p.Settings.Role, p.want)
 		}
 		if p.Settings.Interval != first.Settings.Interval {
 			fault("%s: interval is %s, and %s at %s", p.Switch, p.Settings.Interval, first.Settings.Interval, first.Switch)
@@ -57,14 +55,25 @@ func marksOf(s altmark.Session) string {
 // results compares consecutive points, and the first with the last if there are more than two.
 func (m *AltMark) results(e *altMarkEntry) []AltMarkResult {
 	var out []AltMarkResult
-	last := len(m.path.Points) - 1
-	for i := range last {
-		out = append(out, m.result(e, i, i+1))
-	}
-	if last > 1 {
-		out = append(out, m.result(e, 0, last))
+	for _, s := range m.segments() {
+		out = append(out, m.result(e, s[0], s[1]))
 	}
 	return out
+}
+
+// segments are the stages that are compared: of a graph only those of the cluster, or of the whole.
+func (m *AltMark) segments() (all [][2]int) {
+	last := len(m.stages) - 1
+	if m.graph {
+		return [][2]int{m.cluster}
+	}
+	for i := range last {
+		all = append(all, [2]int{i, i + 1})
+	}
+	if last > 1 {
+		all = append(all, [2]int{0, last})
+	}
+	return all
 }
 
 // result compares points i and j.
@@ -97,19 +106,22 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	a, b := m.report(r.Period, i), m.report(r.Period, j)
 	r.Counted = true
 	r.Sent, r.Received, r.SentBytes, r.ReceivedBytes = a.Packets, b.Packets, a.Bytes, b.Bytes
-	for _, p := range []struct {
-		report altMarkReport
-		point  int
-	}{{a, i}, {b, j}} {
-		name := m.path.Points[p.point].Switch
-		if flags := m.flags(p.report, a, b); flags != "" {
-			r.Reasons = append(r.Reasons, name+": "+flags)
-		}
-		if p.report.conflict {
-			r.Reasons = append(r.Reasons, name+": two reports that differ")
+	for _, s := range []struct {
+		stage int
+		other altMarkReport
+	}{{i, b}, {j, a}} {
+		for n, report := range m.find(r.Period).parts[s.stage] {
+			name := m.stages[s.stage][n].Switch
+			if flags := m.flags(report, s.other); flags != "" {
+				r.Reasons = append(r.Reasons, name+": "+flags)
+			}
+			if report.conflict {
+				r.Reasons = append(r.Reasons, name+": two reports that differ")
+			}
 		}
 	}
-	others := append(m.split(r.Period), m.neighbours(r.Period, i, j)...)
+	others := append(m.elsewhere(r.Period), m.split(r.Period)...)
+	others = append(others, m.neighbours(r.Period, i, j)...)
 	others = append(others, m.pulses(r.Period, i, j)...)
 	if doubt := m.doubt(r.Period, segment(i, j)...); doubt.reason != "" {
 		others = append([]string{doubt.reason}, others...)
@@ -142,7 +154,6 @@ func (m *AltMark) method() altmark.Method { return m.path.Points[0].Settings.Met
 // Counts that are not those of the period alone prove nothing.
 func (m *AltMark) split(k uint64) (reasons []string) {
 	const void = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
-	last := len(m.path.Points) - 1
 	say := func(i, j int) {
 		a, b := m.report(k, i), m.report(k, j)
 		if !a.has || !b.has || a.conflict || b.conflict || (a.Flags|b.Flags)&void != 0 {
@@ -158,11 +169,8 @@ func (m *AltMark) split(k uint64) (reasons []string) {
 				fmt.Sprintf("%s: %s had %d pulses, and %s %d", AltMarkSplit, to, b.Captures, from, a.Captures))
 		}
 	}
-	for i := range last {
-		say(i, i+1)
-	}
-	if last > 1 {
-		say(0, last)
+	for _, s := range m.segments() {
+		say(s[0], s[1])
 	}
 	return reasons
 }

@@ -28,8 +28,8 @@ func (m *AltMark) oneKernel(a, b altMarkReport) bool {
 }
 
 // flags returns those of a report in words, without those that the other point makes up for.
-func (m *AltMark) flags(of, a, b altMarkReport) string {
-	if !m.oneKernel(a, b) || of.Flags&altmark.Unsynchronised == 0 {
+func (m *AltMark) flags(of, other altMarkReport) string {
+	if !m.oneKernel(of, other) || of.Flags&altmark.Unsynchronised == 0 {
 		if says := of.Clock.Says; of.Flags&altmark.Unsynchronised != 0 && says != "" {
 			return fmt.Sprintf("%s: %s", of.Flags, says)
 		}

@@ -72,9 +72,13 @@ type DecodedPacket struct {
 	RecordedPacket
 	Answer recordplan.Answer
 	// New: the first with this path, or set of paths, but for those of [Records.Know].
-	New  bool
-	told recordplan.Told
-	trap string // that took it, or wanted the CPU to have it; "": none, or it is not known
+	New bool
+	// Found are the identities of entries that the packet hit, and of its queue; nil: its session asked for none, or
+	// they are not as they ought to be.
+	Found []record.Identity
+	told  recordplan.Told
+	names map[string]string // of labels that are not names
+	trap  string            // that took it, or wanted the CPU to have it; "": none, or it is not known
 }
 
 // Fate says what became of the packet: the port that it left at, "CPU", or "dropped: REASON"; the latter with the trap

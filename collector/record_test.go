@@ -198,6 +198,29 @@ func TestDecodeRecords(t *testing.T) {
 	}
 }
 
+// What a packet hit is told with it and with its drop, rules by the names that their labels stand for.
+func TestIdentitiesAreTold(t *testing.T) {
+	p := recordPlan()
+	var known record.Identities
+	known.Text(record.IdentityRule, "DATAAC#x")
+	known.Route(netip.MustParsePrefix("10.9.0.0/16"))
+	known.Queue(3, 7)
+	r := record.Record{
+		Bits: []byte{aclHit}, Plan: p.ID, InPort: 1, OutPort: record.NoPort, OutLane: record.NoPort, Queue: record.NoQueue, Why: 2,
+		Identities: known.Bytes(), NoRoom: true,
+	}
+	frames := [][]byte{cat(macs, ipv4(17, 0, inUDP(r.Append(cat(macs, ipv4(6, 0, tcp))))))}
+	opts := RecordOptions{Plans: []*record.Plan{p}, Packets: true, Names: map[string]string{"DATAAC#x": "DATAACL|RULE_OF_A_LONG_NAME"}}
+	wantParts(t, decoded(t, frames, opts), "; by rule DATAACL|RULE_OF_A_LONG_NAME, route 10.9.0.0/16, queue 3, 7 bytes in it; some identities are left out\n",
+		"1 packet, acl; by rule DATAACL|RULE_OF_A_LONG_NAME, route 10.9.0.0/16; last tables: port hit > acl hit\n")
+	opts.JSON = true
+	var line recordedJSON
+	if err := json.NewDecoder(strings.NewReader(decoded(t, frames, opts))).Decode(&line); err != nil || !line.IdentitiesLeftOut ||
+		len(line.Identities) != 3 || line.Identities[1] != (identityJSON{"route", "10.9.0.0/16"}) {
+		t.Errorf("%+v %v", line, err)
+	}
+}
+
 // A table that the chip leaves out makes records that no path has, and is found by them.
 func TestSkippedTableIsFound(t *testing.T) {
 	p := recordPlan()

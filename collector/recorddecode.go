@@ -16,14 +16,15 @@ import (
 // RecordOptions choose what DecodeRecords prints.
 type RecordOptions struct {
 	Plans   []*record.Plan
-	JSON    bool   // JSON instead of text
-	Packets bool   // each recorded packet too, before the report
-	Compare string // a capture to compare with; "": none
-	Flow    string // only of flows whose text contains it, see [Records.Only]
-	Alone   bool   // see [Records.BitsAlone]
-	Exact   bool   // keep every different latency, while there is memory
-	Ports   int    // see [Records.Bound]
-	Memory  int64  // see [Records.Bound]
+	JSON    bool              // JSON instead of text
+	Packets bool              // each recorded packet too, before the report
+	Compare string            // a capture to compare with; "": none
+	Flow    string            // only of flows whose text contains it, see [Records.Only]
+	Alone   bool              // see [Records.BitsAlone]
+	Exact   bool              // keep every different latency, while there is memory
+	Ports   int               // see [Records.Bound]
+	Memory  int64             // see [Records.Bound]
+	Names   map[string]string // see [Records.Name]
 }
 
 // ReadPlan reads a plan from a file of at most [record.MaxJSON] bytes, as `tamtam plan --format json`
@@ -63,6 +64,7 @@ func DecodeRecords(ctx context.Context, out io.Writer, path string, opts RecordO
 		return err
 	}
 	c.Only(opts.Flow)
+	c.Name(opts.Names)
 	c.Bound(opts.Ports, opts.Memory)
 	if opts.Exact {
 		c.Exact()
@@ -163,25 +165,26 @@ func writeRecords(out io.Writer, r, with *RecordReport, asJSON bool) error {
 
 // recordedJSON is one recorded packet.
 type recordedJSON struct {
-	Packet        int64    `json:"packet,omitempty"` // its number in the file, from 1
-	Time          string   `json:"time"`             // at which the record was taken
-	Plan          uint32   `json:"plan"`
-	Switch        uint32   `json:"switch"`
-	Exporter      string   `json:"exporter"`
-	Encapsulation string   `json:"encapsulation"`
-	Flow          string   `json:"flow,omitempty"`
-	Length        uint32   `json:"length"`
-	InPort        string   `json:"in_port"`
-	Fate          string   `json:"fate"`
-	Trap          string   `json:"trap,omitempty"`
-	Queue         *uint8   `json:"queue,omitempty"`
-	LatencyNs     *int64   `json:"latency_ns,omitempty"`
-	Paths         string   `json:"paths"`
-	Path          []string `json:"path"`
-	P             float64  `json:"p"`
-	Why           string   `json:"why,omitempty"`
-	New           bool     `json:"new,omitempty"`
-	Bits          string   `json:"bits"`
+	Packet        int64  `json:"packet,omitempty"` // its number in the file, from 1
+	Time          string `json:"time"`             // at which the record was taken
+	Plan          uint32 `json:"plan"`
+	Switch        uint32 `json:"switch"`
+	Exporter      string `json:"exporter"`
+	Encapsulation string `json:"encapsulation"`
+	Flow          string `json:"flow,omitempty"`
+	Length        uint32 `json:"length"`
+	InPort        string `json:"in_port"`
+	Fate          string `json:"fate"`
+	Trap          string `json:"trap,omitempty"`
+	Queue         *uint8 `json:"queue,omitempty"`
+	LatencyNs     *int64 `json:"latency_ns,omitempty"`
+	identitiesJSON
+	Paths string   `json:"paths"`
+	Path  []string `json:"path"`
+	P     float64  `json:"p"`
+	Why   string   `json:"why,omitempty"`
+	New   bool     `json:"new,omitempty"`
+	Bits  string   `json:"bits"`
 }
 
 // RecordPrinter returns a function that prints one packet with its number in a capture; 0: it is
@@ -204,6 +207,7 @@ func RecordPrinter(out io.Writer, asJSON bool) func(int64, *DecodedPacket) error
 			if j.Trap = p.trap; !p.Old && p.Queue != record.NoQueue {
 				j.Queue = &p.Queue
 			}
+			j.identitiesJSON = identitiesJSON{p.identities(), p.NoRoom}
 			if known {
 				ns := int64(latency)
 				j.LatencyNs = &ns
@@ -225,9 +229,9 @@ func RecordPrinter(out io.Writer, asJSON bool) func(int64, *DecodedPacket) error
 		if number > 0 {
 			count = fmt.Sprint(number, " ")
 		}
-		_, err := fmt.Fprintf(out, "%s%s switch %d, %s: %s > %s, %s; %s%s\n",
+		_, err := fmt.Fprintf(out, "%s%s switch %d, %s: %s > %s, %s; %s%s%s\n",
 			count, recordTime(p.At), p.Switch, orWord(flow, "not IP"),
-			portName(p.InPort, "none"), p.Fate(), took, mark, p.Path())
+			portName(p.InPort, "none"), p.Fate(), took, mark, p.Path(), p.met())
 		return err
 	}
 }

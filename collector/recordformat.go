@@ -215,8 +215,12 @@ func (r *RecordPlanReport) writeDrops(out io.Writer) {
 		if d.Paths != "1" {
 			sure = " (" + pathWords(d.Path, d.Paths, d.P, "no path has this record") + ")"
 		}
-		fmt.Fprintf(out, "  %s: %s, %s%s; last tables: %s%s\n",
-			flow, plural(d.Packets, "packet"), d.Reason+inParentheses(d.Trap), where, d.Last, sure)
+		by := ""
+		if d.By != "" {
+			by = "; by " + d.By
+		}
+		fmt.Fprintf(out, "  %s: %s, %s%s%s; last tables: %s%s\n",
+			flow, plural(d.Packets, "packet"), d.Reason+inParentheses(d.Trap), where, by, d.Last, sure)
 	}
 	if n := len(r.Drops) - shownRows; n > 0 {
 		fmt.Fprintf(out, "  and %d more\n", n)

@@ -119,6 +119,7 @@ type FlowDrops struct {
 	Reason  string `json:"reason"`
 	Trap    string `json:"trap,omitempty"`     // that took it
 	OutPort string `json:"out_port,omitempty"` // it was dropped there
+	By      string `json:"by,omitempty"`       // entries that it had hit, by its identities
 	Packets int64  `json:"packets"`
 	// Path is the path of the packets, with Paths and P as in a [PathTotal]; Last is its end, where
 	// the packets were dropped.
@@ -320,18 +321,22 @@ func (c *planRecords) drops() []FlowDrops {
 		isFlow       bool
 		reason, trap string
 		port, path   string
+		by           string
 	}
 	joined := map[whole]*FlowDrops{}
 	for k, n := range c.flows {
 		answer, _ := c.decoder.Decode([]byte(k.record.bits), c.asked(k.record.told)) // it was decoded before
 		t := pathOf(&answer)
-		w := whole{k.flow, k.isFlow, k.record.told.End, k.trap, "", t.key}
+		w := whole{k.flow, k.isFlow, k.record.told.End, k.trap, "", t.key, k.by}
 		if k.port != record.NoPort {
 			w.port = portName(k.port, "")
 		}
 		d := joined[w]
 		if d == nil {
-			d = &FlowDrops{Reason: w.reason, Trap: w.trap, OutPort: w.port, Path: t.Path, Paths: t.Paths, P: t.P, sort: k.flow}
+			d = &FlowDrops{
+				Reason: w.reason, Trap: w.trap, OutPort: w.port, By: w.by, Path: t.Path, Paths: t.Paths, P: t.P,
+				sort: k.flow,
+			}
 			if k.isFlow {
 				d.Flow = k.flow.String()
 			}
@@ -349,7 +354,7 @@ func (c *planRecords) drops() []FlowDrops {
 	slices.SortFunc(list, func(a, b FlowDrops) int {
 		return cmp.Or(cmp.Compare(b.Packets, a.Packets), a.sort.compare(b.sort), cmp.Compare(a.Flow, b.Flow),
 			cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Trap, b.Trap), cmp.Compare(a.OutPort, b.OutPort),
-			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Paths, b.Paths))
+			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Paths, b.Paths), cmp.Compare(a.By, b.By))
 	})
 	return list
 }

@@ -50,6 +50,7 @@ type Records struct {
 	unknown map[uint32]int64
 	further int64 // records of more plans than that
 	room    *recordRoom
+	names   map[string]string // of labels of ACL rules
 	frames  int64
 	cut     int64
 	other   int64
@@ -95,6 +96,7 @@ type dropKey struct {
 	record recordKey
 	trap   string
 	port   uint16 // out
+	by     string // entries, by its identities
 }
 
 // NewRecords returns a collector for records of some plans, whose ids must differ.
@@ -155,6 +157,9 @@ func (c *planRecords) asked(told recordplan.Told) recordplan.Told {
 	}
 	return told
 }
+
+// Name gives names to labels of ACL rules, by which identities have them.
+func (c *Records) Name(labels map[string]string) { c.names = labels }
 
 // Know marks the paths of an earlier report, by the same plans, as not new.
 func (c *Records) Know(r *RecordReport) {
@@ -219,7 +224,8 @@ func (c *Records) add(p RecordedPacket) (DecodedPacket, bool) {
 		c.wrong++
 		return DecodedPacket{}, false
 	}
-	d := DecodedPacket{RecordedPacket: p, Answer: answer, told: told}
+	d := DecodedPacket{RecordedPacket: p, Answer: answer, told: told, names: c.names}
+	d.Found, _ = p.Known()
 	if t, ok := plan.decoder.Plan().Graph.Trap(&p.Record); ok {
 		d.trap = t.Name
 	}
@@ -268,7 +274,8 @@ func (c *planRecords) add(p *DecodedPacket) {
 // drop notes a dropped packet for its flow.
 func (c *planRecords) drop(p *DecodedPacket) {
 	flow, ok := p.Flow()
-	key := dropKey{flow: flow, isFlow: ok, record: recordKey{string(p.Bits), p.told}, trap: p.trap, port: p.OutPort}
+	key := dropKey{flow: flow, isFlow: ok, record: recordKey{string(p.Bits), p.told}, trap: p.trap, port: p.OutPort,
+		by: p.by(decisive)}
 	if _, known := c.flows[key]; !known && len(c.flows) == maxRecordFlows {
 		c.beyondFlows++
 		return
@@ -285,7 +292,8 @@ func (c *planRecords) sorted() []*recordGroup {
 	slices.SortFunc(list, func(a, b *recordGroup) int {
 		return cmp.Or(cmp.Compare(b.packets, a.packets), slices.Compare(a.bits, b.bits),
 			cmp.Compare(a.told.End, b.told.End), cmp.Compare(a.told.Not, b.told.Not),
-			cmp.Compare(a.told.Trap, b.told.Trap), cmp.Compare(a.told.Outcomes, b.told.Outcomes))
+			cmp.Compare(a.told.Trap, b.told.Trap), cmp.Compare(a.told.Met, b.told.Met),
+			cmp.Compare(a.told.Outcomes, b.told.Outcomes))
 	})
 	return list
 }

@@ -40,6 +40,7 @@ import (
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/swss/drift"
+	"tamtam/tam/record"
 	"tamtam/tammgr"
 	"tamtam/tamorch"
 	"tamtam/tsorch"
@@ -237,9 +238,13 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	if err != nil {
 		return fmt.Errorf("mirror sessions: %w", err)
 	}
+	records, err := tamorch.Room(ctx, o.asic, record.ObjectPlan)
+	if err != nil {
+		return fmt.Errorf("ask for table recording: %w", err)
+	}
 	acl, err := aclorch.New(ctx, aclorch.Config{
 		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: ports, Poller: poll, Switch: ports.Switch(),
-		Sessions: o.mirrors, NextHops: routes,
+		Sessions: o.mirrors, NextHops: routes, Labels: records > 0,
 	})
 	if err != nil {
 		return fmt.Errorf("ACLs: %w", err)

@@ -335,3 +335,31 @@ func (m *monitored) judgeReports(got []dropReport, want []string, frames map[str
 		m.Errorf("reports of packets to %v, want %v", to, want)
 	}
 }
+
+// The shell configures a drop monitor, and shows it as it is: the feature is active with its sessions, and the switch has
+// the ids that TAM|device gives it.
+func TestDropMonitorByShell(t *testing.T) {
+	m := newMonitored(t, false)
+	m.Set("TAM|device", "device-id", "12345", "enterprise-id", "54321")
+	m.CLI("configure terminal", "match-rule FG1 RULE1 src-ip-prefix 10.1.1.0/24 dst-ip-prefix 20.2.2.0/24 ip-protocol 6",
+		"tam", "drop-monitor", "collector COLLECTOR1 ip 10.20.30.40 port 10000", "match-group FG1 ports Ethernet0",
+		"session DROPMONITOR collector COLLECTOR1 flow-group FG1", "end")
+	m.wantState("active", "", "FG1")
+	for command, want := range map[string]string{
+		"show tam drop-monitor": "Status             : Active\n\nName", "show tam features": "drop-monitor   Active\n",
+		"show tam switch":                  "Enterprise ID  : 54321\n\n",
+		"show tam drop-monitor groups":     "FG1           Ethernet0 ",
+		"show running-configuration tam":   "match-rule FG1 RULE1 src-ip-prefix 10.1.1.0/24 dst-ip-prefix 20.2.2.0/24 ip-protocol 6\n",
+		"show running-configuration":       "row TAM device device-id=12345 enterprise-id=54321\n",
+		"show tam drop-monitor sessions":   "COLLECTOR1    Active ",
+		"show tam drop-monitor collectors": "COLLECTOR1    10.20.30.40       10000  -                 32    default\n",
+	} {
+		if got := m.CLI(command); !strings.Contains(got, want) || strings.Contains(got, "not configured any more") {
+			t.Errorf("%s: %s\nwant %q", command, got, want)
+		}
+	}
+	m.CLI("configure terminal", "no match-rule FG1 RULE1", "end")
+	if row := m.state(); row["status"] != "inactive" || row["reason"] != `flow group "FG1" has no rules, so no packet is of it` {
+		t.Errorf("without a rule: %v", row)
+	}
+}

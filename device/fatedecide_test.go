@@ -3,6 +3,7 @@ package device
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -118,7 +119,7 @@ func modelGroup(mac string) bool {
 
 // A modelEnd is how a copy ended, where, and what tables it ran; why: that the CPU alone has it, for what reason it
 // goes nowhere else.
-type modelEnd struct{ what, port, path, why string }
+type modelEnd struct{ what, port, path, why, by string }
 
 // A modelSteps is a path as far as it is known.
 type modelSteps []string
@@ -177,6 +178,7 @@ type admission struct {
 	drop    bool   // a trap says so
 	copies  bool   // for the CPU
 	path    modelSteps
+	by      []string // entries that are hit, as records tell of them
 	// learns: its source address is looked up. known: it was there. unlearnable: the frame is dropped for it.
 	learns, known, unlearnable bool
 }
@@ -300,6 +302,7 @@ func (d *modelDecision) decide() {
 		for _, t := range tables {
 			if rule := t.match(d.modelPacket); rule != nil {
 				hit = true
+				d.meets("rule", rule[modelRule])
 				dropped = dropped || rule["PACKET_ACTION"] == "DROP"
 				d.copied = d.copied || rule["PACKET_ACTION"] == "COPY"
 			}
@@ -307,7 +310,9 @@ func (d *modelDecision) decide() {
 		d.path = d.path.and("chip.acl", hit)
 	}
 	if d.learns {
-		d.path = d.path.and("chip.learning", d.known)
+		if d.path = d.path.and("chip.learning", d.known); d.known {
+			d.meets("source", modelMAC{d.vlan, d.src}.text())
+		}
 	}
 	switch {
 	case dropped:
@@ -320,6 +325,17 @@ func (d *modelDecision) decide() {
 		d.forward()
 	}
 }
+
+// modelRule is the field of a rule that has its name.
+const modelRule = "name"
+
+// meets notes an entry that is hit.
+func (d *modelDecision) meets(kind, entry string) { d.by = append(slices.Clip(d.by), kind+" "+entry) }
+
+// modelBy are entries in an order that does not depend on that of tables.
+func modelBy(by []string) string { return strings.Join(slices.Sorted(slices.Values(by)), ", ") }
+
+func (k modelMAC) text() string { return fmt.Sprintf("%s in VLAN %d", k.mac, k.vlan) }
 
 // match returns the rule that decides.
 func (a *modelACL) match(x *modelPacket) swss.FieldValues {
@@ -364,7 +380,9 @@ func (d *modelDecision) forward() {
 // bridge sends to a unicast address in the packet's VLAN, but not to the place that it came from.
 func (d *modelDecision) bridge(mac, from string, length int) {
 	e, known := d.fdb[modelMAC{d.vlan, mac}]
-	d.path = d.path.and("chip.fdb", known)
+	if d.path = d.path.and("chip.fdb", known); known {
+		d.meets("fdb", modelMAC{d.vlan, mac}.text())
+	}
 	switch {
 	case !known && d.missDrops:
 		d.reason = "unknown-destination"
@@ -440,7 +458,13 @@ func (d *modelDecision) route() {
 	if v4 {
 		table = "chip.ipv4_route"
 	}
-	d.path = d.path.and(table, r != nil)
+	if d.path = d.path.and(table, r != nil); r != nil {
+		prefix := r.prefix
+		if _, known := d.hosts[modelHop{r.link, d.to}]; known { // a neighbour in a connected subnet has one of its own
+			prefix = netip.PrefixFrom(d.to, d.to.BitLen())
+		}
+		d.meets("route", prefix.String())
+	}
 	switch {
 	case r != nil && r.cpu:
 		d.trap("ip2me", "trap")
@@ -476,6 +500,12 @@ func (d *modelDecision) trap(name, reason string) {
 func (d *modelDecision) nextHop(h modelHop) {
 	mac, known := d.hosts[h]
 	d.path = d.path.and("chip.next_hop", known)
+	if known {
+		d.meets("next_hop", h.addr.String())
+		d.meets("neighbor", mac)
+	} else if h.addr != d.to { // that of a route; of a connected subnet there is none
+		d.meets("next_hop", h.addr.String())
+	}
 	if !known {
 		d.trap("neighbor_miss", "no-neighbor")
 		return
@@ -536,7 +566,7 @@ func (d *modelDecision) send(place string, vlan uint16) {
 func (d *modelDecision) ends() (list []modelEnd) {
 	path := strings.Join(d.path, " > ")
 	if d.copied {
-		e := modelEnd{what: record.EndCPU, path: path}
+		e := modelEnd{what: record.EndCPU, path: path, by: modelBy(d.by)}
 		if n, metered := d.tokens[d.trapped]; metered && n == 0 {
 			e.what = "policer"
 		} else if metered {
@@ -551,7 +581,7 @@ func (d *modelDecision) ends() (list []modelEnd) {
 		if d.lost {
 			d.reason = "no-lag-member"
 		}
-		return append(list, modelEnd{what: d.reason, path: path})
+		return append(list, modelEnd{what: d.reason, path: path, by: modelBy(d.by)})
 	}
 	for _, c := range d.leaves {
 		list = append(list, d.egress(c))
@@ -562,7 +592,7 @@ func (d *modelDecision) ends() (list []modelEnd) {
 // egress is the way of one copy behind the ingress pipe.
 func (d *modelDecision) egress(c modelCopy) modelEnd {
 	p := d.places[c.port]
-	s := d.path
+	s, by := d.path, slices.Clip(d.by)
 	place := d.places[c.port]
 	if lag := d.lagOf[c.port]; lag != "" {
 		place = d.places[lag]
@@ -593,6 +623,7 @@ func (d *modelDecision) egress(c modelCopy) modelEnd {
 		for _, t := range place.out {
 			if r := t.match(d.modelPacket); r != nil {
 				hit = true
+				by = append(by, "egress_rule "+r[modelRule])
 				if r["PACKET_ACTION"] == "DROP" {
 					rule = r
 				}
@@ -602,5 +633,5 @@ func (d *modelDecision) egress(c modelCopy) modelEnd {
 			what = "egress-acl"
 		}
 	}
-	return modelEnd{what: what, port: c.port, path: strings.Join(s, " > ")}
+	return modelEnd{what: what, port: c.port, path: strings.Join(s, " > "), by: modelBy(by)}
 }

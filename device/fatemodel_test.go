@@ -233,6 +233,8 @@ func (m *fateModel) readACLs(c ConfigDB) {
 		a := &modelACL{}
 		for key, f := range c["ACL_RULE"] {
 			if table, _, _ := strings.Cut(key, "|"); table == name {
+				f = maps.Clone(f)
+				f[modelRule] = key
 				a.rules = append(a.rules, f)
 			}
 		}

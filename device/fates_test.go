@@ -70,7 +70,7 @@ func newFated(t *testing.T, c ConfigDB, ports string, saw map[string]int) *fated
 	c[schema.CfgTAMFeature] = map[string]swss.FieldValues{schema.FeatureTableRecord: {"status": "ACTIVE"}}
 	c[schema.CfgTAMFlowGroup] = map[string]swss.FieldValues{"all": {"id": "1"}}
 	c[schema.CfgTAMCollector] = map[string]swss.FieldValues{"c": {"ipaddress": "10.8.0.2", "port": "4739"}}
-	c[schema.CfgTAMTableRecord] = map[string]swss.FieldValues{"s0": {"flowgroup": "all", "collector": "c", "mode": record.ModeHit, "phv": "32+32"}}
+	c[schema.CfgTAMTableRecord] = map[string]swss.FieldValues{"s0": {"flowgroup": "all", "collector": "c", "mode": record.ModeHit, "phv": "32+32", "identities": "true"}}
 	c[schema.CfgACLRule]["TAM|all"] = swss.FieldValues{"IN_PORTS": ports}
 	fateReaders(c)
 	prof := profile.Small()
@@ -246,14 +246,28 @@ func (f *fated) read(plan *record.Plan, p *collector.DecodedPacket) modelEnd {
 		}
 	}
 	e.path = strings.Join(steps, " > ")
+	var by []string
+	for _, x := range p.Found {
+		if x.Kind != record.IdentityQueue {
+			by = append(by, x.Kind.String()+" "+x.Text())
+		} else if empty := fmt.Sprintf("%d, 0 bytes in it", p.Queue); x.Text() != empty && !slices.Contains(queueReasons, e.what) {
+			f.Errorf("a frame that is alone found the queue %s", x.Text())
+		}
+	}
+	if e.by = modelBy(by); p.NoRoom {
+		f.Errorf("identities are left out of %s", e.by)
+	}
 	return e
 }
 
 func sortEnds(ends []modelEnd) {
 	slices.SortFunc(ends, func(a, b modelEnd) int {
-		return cmp.Or(strings.Compare(a.what, b.what), strings.Compare(a.port, b.port), strings.Compare(a.path, b.path))
+		return cmp.Or(strings.Compare(a.what, b.what), strings.Compare(a.port, b.port), strings.Compare(a.path, b.path), strings.Compare(a.by, b.by))
 	})
 }
+
+// queueReasons are those of a queue that holds what was sent there before.
+var queueReasons = []string{drop.Buffer.String(), drop.QueueLimit.String(), drop.WRED.String()}
 
 // atMAC are the reasons for which the ingress MAC drops: such frames have no record.
 var atMAC = []string{drop.PortDown.String(), drop.Runt.String(), drop.Oversize.String()}
@@ -274,7 +288,7 @@ func (f *fated) account(x *fatedFrame) {
 	text := func(ends []modelEnd) string {
 		var b strings.Builder
 		for _, e := range ends {
-			fmt.Fprintf(&b, "\n    %s %s%s: %s", e.what, e.port, e.why, e.path)
+			fmt.Fprintf(&b, "\n    %s %s%s: %s; by %s", e.what, e.port, e.why, e.path, e.by)
 		}
 		return b.String()
 	}

@@ -72,7 +72,7 @@ func newRandomRecording(t *testing.T, rnd *rand.Rand) *randomRecording {
 	}
 	session := func() swss.FieldValues {
 		f := swss.FieldValues{"mode": pick(record.ModeExecution, record.ModeHit), "phv": pick("8", "8+8", "16", "16+16", "32"),
-			"algorithm": pick(record.Greedy, record.GreedyRestarts), "encapsulation": pick("udp", "erspan"), "truncate": pick("0", "64", "128", "200")}
+			"algorithm": pick(record.Greedy, record.GreedyRestarts), "encapsulation": pick("udp", "erspan"), "truncate": pick("0", "64", "128", "200"), "identities": pick("true", "false")}
 		if rnd.IntN(3) == 0 {
 			f["sampler"] = "some"
 		}
@@ -183,8 +183,11 @@ func (r *randomRecording) judge(saw map[string]int) {
 		if len(known.Labels) > 0 {
 			saw["told by ports and queues"]++
 		}
-		if known.Trap.Table != "" {
+		if t, ok := plan.Graph.Trap(&p.Record); ok && t.Table != "" {
 			saw["told by a trap"]++
+		}
+		if len(p.Found) > 0 {
+			saw["told by identities"]++
 		}
 		paths, before := listed[key]
 		if !before {
@@ -204,7 +207,14 @@ func (r *randomRecording) judge(saw map[string]int) {
 // knownOf is what a record tells beside its bits.
 func knownOf(g *record.Graph, p *collector.DecodedPacket) check.Known {
 	k := check.Known{End: g.End(&p.Record), Not: record.NotOf(p.Frame), Labels: map[string]string{}}
-	k.Trap, _ = g.Trap(&p.Record)
+	if t, ok := g.Trap(&p.Record); ok {
+		k.Met = append(k.Met, t)
+	}
+	for _, x := range p.Found {
+		if table, outcome := x.Says(); table != "" {
+			k.Met = append(k.Met, record.Trap{Table: table, Outcome: outcome})
+		}
+	}
 	for i, x := range g.Outcomes(&p.Record) {
 		if x != '?' {
 			k.Labels[g.Tests[i].From] = map[rune]string{'t': "true", 'f': "false"}[x]

@@ -64,14 +64,14 @@ func (r Replay) Run(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	defer s.Close()
-	plans := s.collectPlans()
+	plans := s.CollectPlans()
 	if err := s.Settle(ctx); err != nil {
 		return nil, err
 	}
 	return r.replay(ctx, s, in, origin, plans)
 }
 
-func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time, plans recordPlans) (*Report, error) {
+func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time, plans RecordPlans) (*Report, error) {
 	ports, err := s.portNames(ctx)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time,
 
 // finish reports the result of a replay, and commits its output.
 func (s *Sim) finish(
-	ctx context.Context, prog *programs, obs observers, plans recordPlans, out *outputs,
+	ctx context.Context, prog *programs, obs observers, plans RecordPlans, out *outputs,
 ) (*Report, error) {
 	report, err := s.Report(ctx)
 	if err != nil {
@@ -131,7 +131,8 @@ func (s *Sim) finish(
 	if err := obs.finish(report); err != nil {
 		return nil, err
 	}
-	if out.plans, err = plans.files(report); err != nil {
+	plans.tell(report)
+	if out.plans, err = plans.Files(); err != nil {
 		return nil, err
 	}
 	return report, out.commit(report)

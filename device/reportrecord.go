@@ -101,12 +101,12 @@ func planReport(row swss.FieldValues) (*PlanReport, error) {
 	return &p, nil
 }
 
-// recordPlans are the plans by which sessions have recorded, in order.
-type recordPlans map[string][]*record.Plan
+// RecordPlans are the plans by which sessions of table recording have recorded, in order, by session.
+type RecordPlans map[string][]*record.Plan
 
-// collectPlans notes all plans from now on.
-func (s *Sim) collectPlans() recordPlans {
-	p := recordPlans{}
+// CollectPlans notes all plans from now on, until orchagent is started again.
+func (s *Sim) CollectPlans() RecordPlans {
+	p := RecordPlans{}
 	s.Orchagent.rec.Planned().Subscribe(func(_ context.Context, n recordorch.Planned) {
 		p[n.Session] = append(p[n.Session], n.Plan)
 	})
@@ -126,27 +126,41 @@ func fileName(session string) string {
 	return name
 }
 
-// files are the plans as files: record-SESSION.plan.json is the last one of a session,
-// record-SESSION.N.plan.json the N-th of those before. The report gets their names.
-func (p recordPlans) files(report *Report) (map[string][]byte, error) {
+// Files are the plans as files: record-SESSION.plan.json is the last one of a session,
+// record-SESSION.N.plan.json the N-th of those before.
+func (p RecordPlans) Files() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for session, list := range p {
-		r, ok := report.TableRecord[session]
-		for i := len(list) - 1; i >= 0; i-- {
-			name := "record-" + fileName(session) + planSuffix
-			if i < len(list)-1 {
-				name = fmt.Sprintf("record-%s.%d%s", fileName(session), i+1, planSuffix)
-			}
-			text, err := json.MarshalIndent(list[i], "", " ")
+		for i, name := range p.names(session) {
+			text, err := json.MarshalIndent(list[len(list)-1-i], "", " ")
 			if err != nil {
 				return nil, err
 			}
 			files[name] = append(text, '\n')
-			r.Plans = append(r.Plans, name)
-		}
-		if ok {
-			report.TableRecord[session] = r
 		}
 	}
 	return files, nil
+}
+
+// names are the files of a session's plans, the last one first.
+func (p RecordPlans) names(session string) (names []string) {
+	n := len(p[session])
+	for i := n; i > 0; i-- {
+		name := "record-" + fileName(session) + planSuffix
+		if i < n {
+			name = fmt.Sprintf("record-%s.%d%s", fileName(session), i, planSuffix)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// tell gives a report the names of the plans' files.
+func (p RecordPlans) tell(report *Report) {
+	for session := range p {
+		if r, ok := report.TableRecord[session]; ok {
+			r.Plans = p.names(session)
+			report.TableRecord[session] = r
+		}
+	}
 }

@@ -208,6 +208,7 @@ func recordLists() []tamList {
 				"config/probabilities": {value: `"counted"`},
 				"config/encapsulation": {value: `"erspan"`},
 				"config/truncate":      {value: `64`},
+				"config/identities":    {value: `true`},
 				"config/source-ip":     {value: `"10.2.0.3"`},
 			},
 		},

@@ -128,7 +128,7 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	config, err := l.config(n.s)
+	config, err := l.t.ConfigOf(n.s)
 	if err != nil {
 		return err
 	}
@@ -140,6 +140,7 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
+	n.plans = n.sim.CollectPlans()
 	if err := n.sim.Settle(ctx); err != nil {
 		return err
 	}
@@ -159,13 +160,13 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 	return nil
 }
 
-// config returns a switch's configuration, with a name and a MAC of its own if
+// ConfigOf returns a switch's configuration, with a name and a MAC of its own if
 // it gives none.
-func (l *Lab) config(s *Switch) (device.ConfigDB, error) {
+func (t *Topology) ConfigOf(s *Switch) (device.ConfigDB, error) {
 	config := device.ConfigDB{}
 	if s.Config.File != "" {
 		var err error
-		if config, err = device.ReadConfigDB(l.t.Resolve(s.Config.File)); err != nil {
+		if config, err = device.ReadConfigDB(t.Resolve(s.Config.File)); err != nil {
 			return nil, err
 		}
 	}

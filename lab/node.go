@@ -28,6 +28,7 @@ type node struct {
 	s     *Switch
 	nth   int // of the lab
 	sim   *device.Sim
+	plans device.RecordPlans
 	base  Time // of cycle 0
 	hz    uint64
 	now   Time    // everything before has happened

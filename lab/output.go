@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,8 +13,8 @@ import (
 	"tamtam/lab/figure"
 )
 
-// Write puts report.json into a directory, for each series NAME.csv, and what studies have as CSV; and all
-// figures. The same results give the same bytes.
+// Write puts report.json into a directory, for each series NAME.csv, and what studies have as CSV; all figures; and
+// the plans of table recording, each as SWITCH-record-SESSION.plan.json. The same results give the same bytes.
 func (r *Result) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -26,6 +27,7 @@ func (r *Result) Write(dir string) error {
 	for name, s := range r.Series {
 		files[name+".csv"] = s.CSV()
 	}
+	maps.Copy(files, r.Plans)
 	var errs []error
 	for _, name := range r.reports() {
 		for file, text := range r.Reports[name].CSV() {

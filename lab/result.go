@@ -28,6 +28,7 @@ type Result struct {
 	Truth      map[string]truth.Report `json:"truth,omitempty"`
 	Reports    map[string]Report       `json:"-"` // of studies, by name: fields of report.json here
 	Series     map[string]*Series      `json:"series,omitempty"`
+	Plans      map[string][]byte       `json:"-"` // of table recording, as files
 
 	problems []string
 }
@@ -113,7 +114,7 @@ func newResult(t *Topology, seed uint64, now Time) *Result {
 	return &Result{
 		Experiment: t.Experiment, Seed: seed, Duration: now, Checks: []CheckResult{}, Flows: map[string]Flow{},
 		Links: map[string]Wires{}, Hosts: map[string]Counts{}, Switches: map[string]*Node{}, Reports: map[string]Report{},
-		Series: map[string]*Series{},
+		Series: map[string]*Series{}, Plans: map[string][]byte{},
 	}
 }
 
@@ -127,6 +128,13 @@ func (l *Lab) Result(ctx context.Context) (*Result, error) {
 		}
 		b := n.sim.Chip.Books()
 		r.Switches[n.s.Name] = &Node{report, b, b.Balanced(), int64(n.sim.Chip.ClockError(n.sim.Chip.Now()))}
+		plans, err := n.plans.Files()
+		if err != nil {
+			return nil, fmt.Errorf("switch %s: %w", n.s.Name, err)
+		}
+		for name, text := range plans {
+			r.Plans[n.s.Name+"-"+name] = text
+		}
 		for _, p := range report.Problems {
 			r.problems = append(r.problems, n.s.Name+": "+p.String())
 		}

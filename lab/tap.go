@@ -30,7 +30,7 @@ func (l *Lab) Tap(name string) *Tap {
 }
 
 // Config is the configuration that the switch began with.
-func (l *Lab) Config(name string) (device.ConfigDB, error) { return l.config(l.byName[name].s) }
+func (l *Lab) Config(name string) (device.ConfigDB, error) { return l.t.ConfigOf(l.byName[name].s) }
 
 // Topology is what the lab was built from.
 func (l *Lab) Topology() *Topology { return l.t }

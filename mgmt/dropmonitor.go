@@ -36,27 +36,26 @@ func dropMonitorModule() Module {
 			{DB: swss.ApplDB, Table: schema.AppTAMGroup, Key: "{name}:{rule-name}", Behind: "state/not-in-force",
 				Wanted: wantedMatch, Leaves: matchLeaves("state")},
 		}},
-		{Path: "/tam/drop-monitor-sessions/drop-monitor-session", Is: ofType(schema.SessionDropMonitor),
-			Refs: map[string][]string{
-				"config/flow-group": {"/tam/match-groups/match-group", "/tam/flowgroups/flowgroup"},
-				"config/collector":  {"/tam/report-collectors/report-collector", "/tam/collectors/collector"},
-			}, Rows: []Row{
-				{DB: swss.ConfigDB, Table: schema.CfgTAMSession, Key: session, Entry: true,
-					New: map[string]string{"type": "drop-monitor", "report_type": "ipfix"}, Leaves: sessionLeaves("config")},
-				{DB: swss.ApplDB, Table: schema.AppTAMSession, Key: session, Behind: "state/not-in-force",
-					Wanted: wantedDrops, Leaves: append(sessionLeaves("state"),
-						Leaf{"state/sampling-rate", text("sampling-rate")},
-						Leaf{"state/effective-aging-interval", text("effective_aging_interval")})},
-				dropStatus(session),
-				{DB: swss.CountersDB, Table: schema.CountersDropMonitor, Key: session, Counter: true, Leaves: []Leaf{
-					{"state/counters/dropped", text("DROPPED_PACKETS")}, {"state/counters/trapped", text("TRAPPED_PACKETS")},
-					{"state/counters/reports", text("REPORTS")}, {"state/counters/messages", text("MESSAGES")},
-					{"state/counters/suppressed", text("SUPPRESSED")}, {"state/counters/sampled-out", text("SAMPLED_OUT")},
-					{"state/counters/unsendable", text("UNSENDABLE")}, {"state/counters/lost", text("LOST")},
-					{"state/counters/evicted", text("EVICTED")},
-					{"state/counters/flows", text("FLOWS")},
-				}},
+		{Path: "/tam/drop-monitor-sessions/drop-monitor-session", Refs: map[string][]string{
+			"config/flow-group": {"/tam/match-groups/match-group", "/tam/flowgroups/flowgroup"},
+			"config/collector":  {"/tam/report-collectors/report-collector", "/tam/collectors/collector"},
+		}, Rows: []Row{
+			{DB: swss.ConfigDB, Table: schema.CfgTAMSession, Key: session, Entry: true,
+				New: map[string]string{"type": "drop-monitor", "report_type": "ipfix"}, Leaves: sessionLeaves("config")},
+			{DB: swss.ApplDB, Table: schema.AppTAMSession, Key: session, Behind: "state/not-in-force",
+				Wanted: wantedDrops, Leaves: append(sessionLeaves("state"),
+					Leaf{"state/sampling-rate", text("sampling-rate")},
+					Leaf{"state/effective-aging-interval", text("effective_aging_interval")})},
+			dropStatus(session),
+			{DB: swss.CountersDB, Table: schema.CountersDropMonitor, Key: session, Counter: true, Leaves: []Leaf{
+				{"state/counters/dropped", text("DROPPED_PACKETS")}, {"state/counters/trapped", text("TRAPPED_PACKETS")},
+				{"state/counters/reports", text("REPORTS")}, {"state/counters/messages", text("MESSAGES")},
+				{"state/counters/suppressed", text("SUPPRESSED")}, {"state/counters/sampled-out", text("SAMPLED_OUT")},
+				{"state/counters/unsendable", text("UNSENDABLE")}, {"state/counters/lost", text("LOST")},
+				{"state/counters/evicted", text("EVICTED")},
+				{"state/counters/flows", text("FLOWS")}, {"state/counters/counted-since", text("COUNTED_SINCE")},
 			}},
+		}, Is: ofType(schema.SessionDropMonitor)},
 	}}
 }
 

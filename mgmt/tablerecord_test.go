@@ -32,7 +32,7 @@ func recording() map[string]string {
 		"CONFIG_DB TAM_SAMPLINGRATE_TABLE|some": "sampling-rate=10",
 		"CONFIG_DB TAM_TABLERECORD_TABLE|r1":    "flowgroup=f1 collector=c1 sampler=some mode=exec+hit must-record=chip.acl,ingress.a",
 		"APPL_DB TAM_TABLERECORD_TABLE:r1": "acl-table-name=TAM acl-rule-name=f1 collector=10.0.0.9:7000 collector-name=c1 sampling-rate=10 sampler-name=some phv=16+16 mode=exec+hit algorithm=greedy " +
-			"must-record=chip.acl,ingress.a probabilities=uniform encapsulation=udp truncate=128",
+			"must-record=chip.acl,ingress.a probabilities=uniform encapsulation=udp truncate=128 identities=false",
 		"STATE_DB TAM_STATE_TABLERECORD_TABLE|r1": "status=active reason= since=2026-01-02T03:04:05Z by=orchagent",
 	})
 	return rows
@@ -79,7 +79,7 @@ func TestTableRecordGet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := `"phv":"16+16","mode":"exec+hit","algorithm":"greedy","must-record":["chip.acl","ingress.a"],"probabilities":"uniform","encapsulation":"udp","truncate":128`
+	settings := `"phv":"16+16","mode":"exec+hit","algorithm":"greedy","must-record":["chip.acl","ingress.a"],"probabilities":"uniform","encapsulation":"udp","truncate":128,"identities":false`
 	counters := `"counters":{"matched":"18446744073709551615","not-sampled":"90","recorded":"12","lost":"1"}`
 	for _, c := range []struct{ path, want string }{
 		{recordR1 + "/config", `{"name":"r1","flowgroup":"f1","collector":"c1","sampler":"some",` + settings + `}`},
@@ -163,7 +163,7 @@ func TestTableRecordBadRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	sameJSON(t, strings.NewReplacer("tamtam-tablerecord:", "", `,"tamtam-status:not-in-force":`+behind, "").Replace(got), `{"tablerecord-session":[{"name":"r1",
-		"config":{"name":"r1","must-record":["x","y","z"],"probabilities":"uniform","encapsulation":"udp"},
+		"config":{"name":"r1","must-record":["x","y","z"],"probabilities":"uniform","encapsulation":"udp","identities":false},
 		"state":{"name":"r1","collector-address":"nowhere","counters":{"lost":"1"},"plan":{"tables":["a","b c"],"json":"{"}}}]}`)
 }
 

@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -102,10 +103,13 @@ func tamModule() Module {
 	}}
 }
 
-// wantedSwitch returns the configured ids. Where none is configured, the id in use follows from the
+// wantedSwitch returns the configured ids, of either table. Where none is configured, the id in use follows from the
 // switch's MAC address, and is not compared.
 func wantedSwitch(c Configured) (map[string]string, error) {
 	s, err := schema.ParseTAMSwitch(schema.TAMGlobalKey, c.Row(schema.CfgTAMSwitch))
+	if d, wrong := schema.ParseTAMDevice(schema.TAMDeviceKey, c.Row(schema.CfgTAMDevice)); wrong == nil {
+		s.SwitchID, s.EnterpriseID = cmp.Or(s.SwitchID, d.DeviceID), cmp.Or(s.EnterpriseID, d.EnterpriseID)
+	}
 	return s.Fields(), err
 }
 

@@ -68,7 +68,7 @@ func (o *Orch) tunnel(row schema.RecordFlow) (t tunnel, err error) {
 	if err != nil {
 		return t, err
 	}
-	t.label = record.ChipSession{Label: labelOf(row.Name), Sample: row.Sampling}
+	t.label = record.ChipSession{Label: labelOf(row.Name), Sample: row.Sampling, Identities: row.Identities}
 	t.attrs = []sai.Attr{
 		{ID: sai.MirrorSessionAttrMonitorPort, Value: port},
 		{ID: sai.MirrorSessionAttrTruncateSize, Value: sai.Uint(row.Truncate)},

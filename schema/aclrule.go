@@ -2,6 +2,8 @@ package schema
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +25,23 @@ func (k ACLRuleKey) String() string { return k.Config() }
 func ParseACLRuleKey(key string) (ACLRuleKey, bool) {
 	table, rule, ok := strings.Cut(key, "|")
 	return ACLRuleKey{Table: table, Rule: rule}, ok && ValidName(table) && ValidName(rule)
+}
+
+// MaxLabel is the longest label of an ACL counter in bytes: SAI has room for 31, but its metadata library accepts at
+// most 15.
+const MaxLabel = 15
+
+// Label is the label of the rule's counter, by which records know the rule: its key in CONFIG_DB, or of a longer one
+// the first six characters, # and 48 bits of its SHA-256 in base64url.
+func (k ACLRuleKey) Label() string {
+	name := k.Config()
+	if len(name) <= MaxLabel {
+		return name
+	}
+	const bits = 48
+	sum := sha256.Sum256([]byte(name))
+	hash := base64.RawURLEncoding.EncodeToString(sum[:bits/8])
+	return name[:MaxLabel-1-len(hash)] + "#" + hash
 }
 
 // Priorities of rules: of flow groups, and of all others.

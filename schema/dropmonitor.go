@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 )
 
 // The drop monitor in the databases. TAM_SESSION and TAM_DROP_MONITOR_SESSION_TABLE are SONiC's own.
@@ -232,16 +233,17 @@ func (s DropFlow) Fields() map[string]string { return s.layout().row() }
 
 // DropMonitorCounters is a row of TAM_DROP_MONITOR_COUNTERS. What the switch does not count is nil.
 type DropMonitorCounters struct {
-	Dropped    *uint64 // packets of the session that the switch has dropped
-	Trapped    *uint64 // packets that a trap took out of forwarding; not among Dropped
-	Reports    *uint64 // records that were sent, to each collector once
-	Messages   *uint64 // messages that were sent, of all collectors
-	Suppressed *uint64 // reports beyond max_report_rate
-	SampledOut *uint64 // packets that the sampler left out
-	Unsendable *uint64 // messages that could not be sent
-	Lost       *uint64 // of Messages those that the switch dropped
-	Evicted    *uint64 // flows of a stateful session that left for others before their time
-	Flows      *uint64 // flows of a stateful session that are counted now
+	Dropped    *uint64   // packets of the session that the switch has dropped
+	Trapped    *uint64   // packets that a trap took out of forwarding; not among Dropped
+	Reports    *uint64   // records that were sent, to each collector once
+	Messages   *uint64   // messages that were sent, of all collectors
+	Suppressed *uint64   // reports beyond max_report_rate
+	SampledOut *uint64   // packets that the sampler left out
+	Unsendable *uint64   // messages that could not be sent
+	Lost       *uint64   // of Messages those that the switch dropped
+	Evicted    *uint64   // flows of a stateful session that left for others before their time
+	Flows      *uint64   // flows of a stateful session that are counted now
+	Since      time.Time // they have been counted; zero: not known
 }
 
 func (c *DropMonitorCounters) layout() layout {
@@ -261,8 +263,43 @@ func (c *DropMonitorCounters) layout() layout {
 			known("EVICTED", &c.Evicted, "Flows of a stateful session that were reported before their time, since others "+
 				"needed their place."),
 			known("FLOWS", &c.Flows, "Flows of a stateful session that are counted now."),
+			moment("COUNTED_SINCE", &c.Since, "Since when all that is counted: when the session came into the switch as it is. "+
+				"Each time that it comes anew, the counters begin at zero."),
 		},
 	}
+}
+
+// moment is a time that is not known if the field is absent.
+func moment(name string, at *time.Time, words string) field {
+	const form = "a time as in RFC 3339"
+	return own(name, form, words, func(r *reader) {
+		if v, ok := r.take(name); ok {
+			t, err := time.Parse(time.RFC3339Nano, v)
+			if err != nil {
+				r.bad(name, v, form)
+			}
+			*at = t
+		}
+	}, func() string {
+		if at.IsZero() {
+			return ""
+		}
+		return at.UTC().Format(time.RFC3339Nano)
+	})
+}
+
+// Continues reports whether the counters can be those of before, some time later: none of them is less.
+func (c *DropMonitorCounters) Continues(before *DropMonitorCounters) bool {
+	for _, n := range [][2]*uint64{
+		{c.Dropped, before.Dropped}, {c.Trapped, before.Trapped}, {c.Reports, before.Reports}, {c.Messages, before.Messages},
+		{c.Suppressed, before.Suppressed}, {c.SampledOut, before.SampledOut}, {c.Unsendable, before.Unsendable},
+		{c.Lost, before.Lost}, {c.Evicted, before.Evicted},
+	} {
+		if n[0] != nil && n[1] != nil && *n[0] < *n[1] {
+			return false
+		}
+	}
+	return true
 }
 
 // ParseDropMonitorCounters reads TAM_DROP_MONITOR_COUNTERS.

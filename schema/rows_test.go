@@ -197,10 +197,10 @@ var rowTests = []rowTest{
 		"filter=src-ip=10.0.0.1/32,dst-port=443 key=none attribute=distinct(ip-pair) algorithm=auto memory=49152 allocation=accurate epoch=0 threshold=0 readout=banked translation=tcam share=1 plan=false"},
 	{"query", "q1", "task=t1 flow=10.0.0.1,443", "="},
 	{"rec session", "s1", "flowgroup=web collector=c",
-		"flowgroup=web collector=c phv=16+16 mode=exec algorithm=greedy probabilities=uniform encapsulation=udp truncate=128"},
-	{"rec session", "s1", "flowgroup=web collector=c sampler=s phv=8+32 mode=exec+hit algorithm=greedy-restarts must-record=chip.fdb,chip.acl,chip.fdb probabilities=counted encapsulation=erspan truncate=0 source-ip=::ffff:10.0.0.9",
-		"flowgroup=web collector=c sampler=s phv=8+32 mode=exec+hit algorithm=greedy-restarts must-record=chip.acl,chip.fdb probabilities=counted encapsulation=erspan truncate=0 source-ip=10.0.0.9"},
-	{"rec flow", "s1", "acl-table-name=TAM acl-rule-name=web collector=[2001:db8::9]:4739 collector-name=c sampling-rate=4294967295 sampler-name=s phv=32+32 mode=exec algorithm=bnb probabilities=uniform encapsulation=udp truncate=64", "="},
+		"flowgroup=web collector=c phv=16+16 mode=exec algorithm=greedy probabilities=uniform encapsulation=udp truncate=128 identities=false"},
+	{"rec session", "s1", "flowgroup=web collector=c sampler=s phv=8+32 mode=exec+hit algorithm=greedy-restarts must-record=chip.fdb,chip.acl,chip.fdb probabilities=counted encapsulation=erspan truncate=0 source-ip=::ffff:10.0.0.9 identities=TRUE",
+		"flowgroup=web collector=c sampler=s phv=8+32 mode=exec+hit algorithm=greedy-restarts must-record=chip.acl,chip.fdb probabilities=counted encapsulation=erspan truncate=0 source-ip=10.0.0.9 identities=true"},
+	{"rec flow", "s1", "acl-table-name=TAM acl-rule-name=web collector=[2001:db8::9]:4739 collector-name=c sampling-rate=4294967295 sampler-name=s phv=32+32 mode=exec algorithm=bnb probabilities=uniform encapsulation=udp truncate=64 identities=true", "="},
 	{"rec counters", "s1", "MATCHED=18446744073709551615 NOT_SAMPLED=2 RECORDED=3 LOST=0", "="},
 	{"task result", "t1", `EPOCH=7 START=7000000000 END=8000000000 FLAGS=first,dirty LOAD=0.25 FULL=0 FLOWS_FROM=digests DIGESTS_LOST=7 FLOWS_CUT=2 cardinality={"estimate":10,"lower":9,"upper":11,"confidence":0.95,"exact":10}`, "="},
 	{"flex counter", "ACL", "FLEX_COUNTER_STATUS=enable POLL_INTERVAL=1000", "="},
@@ -343,11 +343,11 @@ func TestInvalidRows(t *testing.T) {
 		{"task", "t1", "attribute=frequency", `key is none, want the fields that tell flows apart: frequency is measured for each flow`},
 		{"task", "t1", "attribute=distinct(src-ip) key=dst-ip", `threshold is 0, want the number of distinct values that is too many: the coupons of BeauCoup depend on it`},
 		{"query", "q1", "task=t1", `flow is missing: want the values of the task's key, with commas between`},
-		{"rec session", "s1", "phv=16+15 mode=hit algorithm=brute probabilities=random encapsulation=gre truncate=63 source-ip=224.0.0.1 bits=9",
+		{"rec session", "s1", "phv=16+15 mode=hit algorithm=brute probabilities=random encapsulation=gre truncate=63 source-ip=224.0.0.1 bits=9 identities=2",
 			`flowgroup is missing: want the name of a flow group; collector is missing: want the name of a collector; ` +
 				`phv "16+15": want widths of 8, 16 or 32 joined by +, as in 16+16, 1024 bits at most; mode "hit": want exec or exec+hit; ` +
 				`algorithm "brute": want greedy, greedy-restarts or bnb; probabilities "random": want uniform or counted; encapsulation "gre": want udp or erspan; ` +
-				`truncate "63": want 0 for whole frames, or 64 to 9216 bytes; source-ip "224.0.0.1": want a unicast IPv4 or IPv6 address; ` +
+				`truncate "63": want 0 for whole frames, or 64 to 9216 bytes; source-ip "224.0.0.1": want a unicast IPv4 or IPv6 address; identities "2": want true or false; ` +
 				`bits "9": want a field of the table`},
 		{"rec session", "s1", "flowgroup=F collector=c mode=exec+hit algorithm=bnb", `algorithm "bnb": want greedy or greedy-restarts where mode is exec+hit`},
 		{"rec flow", "s1", "collector=10.0.0.1:0 sampling-rate=0", `acl-table-name is missing: want the name of an ACL table; acl-rule-name is missing: want the name of an ACL rule; ` +

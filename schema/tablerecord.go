@@ -63,6 +63,7 @@ type RecordSettings struct {
 	Encapsulation string     // RecordUDP or RecordERSPAN
 	Truncate      uint16     // bytes, 64..9216; 0: whole frames; DefaultTruncate if not given
 	Source        netip.Addr // of what is sent; invalid: the switch's own
+	Identities    bool       // records carry the entries that packets hit, and their queue
 }
 
 // RecordSession is a row of CONFIG_DB TAM_TABLERECORD_TABLE.
@@ -173,6 +174,8 @@ func recordFields(s *RecordSettings) []field {
 				}
 				return s.Source.String()
 			}),
+		boolean("identities", false, &s.Identities, "Whether records name the ACL rule, route, next hop, neighbour and "+
+			"FDB entries that a packet hit, and its queue with its depth."),
 	}
 }
 

@@ -8,7 +8,7 @@ func TestRecordSessions(t *testing.T) {
 	const (
 		r1       = "TAM_STATE_TABLERECORD_TABLE|r1"
 		r2       = "TAM_STATE_TABLERECORD_TABLE|r2"
-		rest     = " collector-name=c encapsulation=udp mode=exec phv=16+16 probabilities=uniform "
+		rest     = " collector-name=c encapsulation=udp identities=false mode=exec phv=16+16 probabilities=uniform "
 		appl1    = "r1 acl-rule-name=F1 acl-table-name=TAM algorithm=greedy collector=10.0.0.5:4739" + rest + "sampling-rate=1 truncate=128"
 		record2  = "TAM_TABLERECORD_TABLE|r2 flowgroup=F1 collector=c"
 		inactive = "feature TABLERECORD is not active"
@@ -27,9 +27,9 @@ func TestRecordSessions(t *testing.T) {
 		},
 		{
 			name: "everything that can be said", do: ready("TAM_SAMPLINGRATE_TABLE|s sampling-rate=100",
-				record1+" sampler=s phv=32 mode=exec+hit algorithm=greedy-restarts must-record=chip.fdb,chip.acl probabilities=counted encapsulation=erspan truncate=0 source-ip=10.0.0.9"),
+				record1+" sampler=s phv=32 mode=exec+hit algorithm=greedy-restarts must-record=chip.fdb,chip.acl probabilities=counted encapsulation=erspan truncate=0 source-ip=10.0.0.9 identities=true"),
 			table: "TAM_TABLERECORD_TABLE",
-			want: []string{"r1 acl-rule-name=F1 acl-table-name=TAM algorithm=greedy-restarts collector=10.0.0.5:4739 collector-name=c encapsulation=erspan mode=exec+hit must-record=chip.acl,chip.fdb " +
+			want: []string{"r1 acl-rule-name=F1 acl-table-name=TAM algorithm=greedy-restarts collector=10.0.0.5:4739 collector-name=c encapsulation=erspan identities=true mode=exec+hit must-record=chip.acl,chip.fdb " +
 				"phv=32 probabilities=counted sampler-name=s sampling-rate=100 source-ip=10.0.0.9 truncate=0"},
 		},
 		{name: "a session brings the table TAM", do: []string{record1}, table: "ACL_TABLE_TABLE", want: []string{tamACL}},

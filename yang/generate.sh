@@ -44,6 +44,7 @@ modules=(
 	tamtam-tablerecord
 	tamtam-dropmonitor
 	tamtam-ifa
+	tamtam-sflow
 	tamtam-health
 	tamtam-outputs
 	tamtam-configuration

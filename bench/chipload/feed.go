@@ -17,6 +17,7 @@ type Feed struct {
 	chip   *saisim.Chip
 	ports  []saisim.PortID
 	frames [][]byte
+	bad    [][]byte // the same frames, which are dropped
 	next   int
 	sent   uint64
 	batch  [64]saisim.Arrival
@@ -33,7 +34,7 @@ func New(ctx context.Context, l Load) (*Feed, error) {
 	}
 	t := &Feed{load: l, chip: chip}
 	chip.SetOutput(func(o *saisim.Out) {
-		if l.Sample == 0 || len(o.Data) == l.octets() { // only packets, not their records
+		if l.Sample == 0 && l.Monitor == NoMonitor || len(o.Data) == l.octets() { // only packets, not records and reports
 			t.sent++
 		}
 	})
@@ -81,6 +82,9 @@ func (t *Feed) configure(s *calls, sw sai.OID, ports []sai.OID) {
 	if l.Table {
 		s.record(sw, ports[0], l)
 	}
+	if l.Monitor != NoMonitor {
+		s.monitor(key, ports[len(ports)-1], l.Monitor)
+	}
 	s.addTasks(l)
 	if l.Sketch && s.err == nil {
 		s.err = t.loadSketch()
@@ -100,6 +104,11 @@ func (t *Feed) makeFrames() {
 			to = i
 		}
 		t.frames = append(t.frames, t.load.Frame(i, to))
+		if t.load.Dropped > 0 {
+			bad := t.load
+			bad.BadVLAN = true
+			t.bad = append(t.bad, bad.Frame(i, to))
+		}
 	}
 }
 
@@ -131,7 +140,9 @@ func (t *Feed) Send(n int) error {
 			a := &batch[i] // its other fields are zero
 			a.Port, a.At = t.ports[host%len(t.ports)], now+saisim.Cycle(i*(1+t.load.Pause))
 			a.Data = t.frames[host]
-			t.next++
+			if t.next++; t.load.Dropped > 0 && t.next%t.load.Dropped == 0 {
+				a.Data = t.bad[host]
+			}
 		}
 		if _, err := t.chip.ReceiveAll(batch); err != nil {
 			return err
@@ -149,6 +160,9 @@ func (t *Feed) Sent() int { return t.next }
 func (t *Feed) Check() error {
 	t.chip.Advance(t.chip.Now() + 100_000)
 	want := uint64(t.next)
+	if t.load.Dropped > 0 {
+		want -= uint64(t.next / t.load.Dropped)
+	}
 	if t.load.dropped() {
 		want = 0
 	}

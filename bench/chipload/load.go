@@ -24,6 +24,9 @@ type Load struct {
 	EgressACL  bool // matches all packets
 	EgressDrop bool // and drops them
 
+	Dropped int     // one packet in so many is tagged with a VLAN that does not exist; 0: none
+	Monitor Monitor // of drops; reports leave by the last port
+
 	Marked  bool   // each flow has a session of muxed marking
 	Table   bool   // an ACL table matches all packets
 	Plan    bool   // of table recording

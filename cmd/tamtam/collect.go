@@ -24,7 +24,7 @@ import (
 )
 
 const collectHelp = `Subscribe to the alternate marking of switches by gNMI, join their reports along
-the paths of FILE (YAML or JSON), and print every period of every segment. FILE is as
+the paths and graphs of FILE (YAML or JSON), and print every period of every segment. FILE is as
 
   paths:
   - name: west-east
@@ -33,6 +33,20 @@ the paths of FILE (YAML or JSON), and print every period of every segment. FILE 
     points:
     - {switch: leaf1, target: "10.0.0.1:8080", session: web}
     - {switch: leaf2, target: "10.0.0.2:8080", session: web}
+
+Where packets take one of several ways, FILE has a graph, and results are of its smallest
+clusters (RFC 9342) and of the whole:
+
+  graphs:
+  - name: web
+    points:
+    - {switch: leaf1, target: "10.0.0.1:8080", session: web}
+    - {switch: spine1, target: "10.0.0.3:8080", session: web}
+    - {switch: spine2, target: "10.0.0.4:8080", session: web}
+    - {switch: leaf2, target: "10.0.0.2:8080", session: web}
+    links: [[leaf1, spine1], [leaf1, spine2], [leaf2, spine1], [leaf2, spine2]]
+    from: [leaf1]                  # with to: links are cables, of which the shortest ways count;
+    to: [leaf2]                    # without, they are from one switch to another
 
 A later line for a period and segment takes the place of the one before: a report came late.
 With --gnmi the last results are served too, at /tam/alt-mark-results; with --redis they
@@ -52,11 +66,11 @@ type collect struct {
 func newCollect() *cobra.Command {
 	var c collect
 	cmd := &cobra.Command{
-		Use: "collect --paths FILE", Short: "Join alternate marking of switches: loss, delay and jitter of paths",
+		Use: "collect --paths FILE", Short: "Join alternate marking of switches: loss, delay and jitter of paths and graphs",
 		Long: collectHelp, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) }}
 	f := cmd.Flags()
-	f.StringVar(&c.paths, "paths", "", "file of paths, YAML or JSON")
+	f.StringVar(&c.paths, "paths", "", "file of paths and graphs, YAML or JSON")
 	f.StringVar(&c.format, "format", "text", "text, json (a result in each line) or csv")
 	c.redis.flags(cmd, "", "write results here: HOST:PORT, unix:PATH or embedded")
 	f.BoolVar(&c.dial.Insecure, "insecure", false, "no TLS to the switches")
@@ -144,7 +158,7 @@ Linux and CAP_NET_RAW.
 
 func (c *collect) run(cmd *cobra.Command) error {
 	if c.paths == "" {
-		return usagef("--paths is missing: want a file of paths; `tamtam collect --help` shows one")
+		return usagef("--paths is missing: want a file of paths and graphs; `tamtam collect --help` shows one")
 	}
 	write, err := resultWriter(cmd.OutOrStdout(), c.format)
 	if err != nil {

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/netip"
+	"slices"
 	"syscall"
 	"time"
 
@@ -15,17 +17,43 @@ import (
 
 	"tamtam/collector"
 	"tamtam/collector/capture"
+	"tamtam/mgmt/configfile"
+	"tamtam/schema"
 	"tamtam/tam/record"
 )
 
 const planFlag = "`FILE` of a plan that records follow (may be repeated), " +
 	"as tamtam plan --format json, tamtam sim and the shell's show tam table-record plan NAME | json give it"
 
+const configFlag = "`FILE` as config_db.json, with the ACL rules whose names are too long for a record"
+
+// ruleNames are the names of the ACL rules of a config_db.json, by their labels, where they differ; "": there is none.
+func ruleNames(path string) (map[string]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	rows, err := configfile.Read(path)
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	names := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(rows[schema.CfgACLRule])) {
+		k, ok := schema.ParseACLRuleKey(key)
+		if label := k.Label(); ok && names[label] != "" {
+			names[label] += " or " + key
+		} else if ok {
+			names[label] = key
+		}
+	}
+	return names, nil
+}
+
 func newDecodeRecord() *cobra.Command {
 	var opts collector.RecordOptions
 	var plans []string
 	var format string
 	var memory int64
+	var config string
 	c := &cobra.Command{
 		Use:   "record FILE.pcap --plan PLAN.json",
 		Short: "Paths of packets, from the records of table recording",
@@ -47,11 +75,15 @@ that no path of the program has, and what fault would explain them.`,
 			if opts.Plans, err = readPlans(plans); err != nil {
 				return err
 			}
+			if opts.Names, err = ruleNames(config); err != nil {
+				return err
+			}
 			return collector.DecodeRecords(cmd.Context(), cmd.OutOrStdout(), args[0], opts)
 		},
 	}
 	f := c.Flags()
 	f.StringArrayVar(&plans, "plan", nil, planFlag)
+	f.StringVar(&config, "config", "", configFlag)
 	f.StringVar(&format, "format", "text", "text or json")
 	f.BoolVar(&opts.Packets, "packets", false, "print every recorded packet too")
 	f.BoolVar(&opts.Exact, "exact", false, exactFlag)
@@ -104,6 +136,7 @@ func readPlans(files []string) ([]*record.Plan, error) {
 // A collectRecord holds the flags of `collect record`.
 type collectRecord struct {
 	listen, format, baseline string
+	config                   string // names of ACL rules
 	iface                    string // frames of this interface instead of datagrams
 	plans                    []string
 	packets                  bool
@@ -129,6 +162,7 @@ came faster than it was read is told.`,
 	f.StringVar(&c.listen, "listen", ":9070", "UDP address to listen at")
 	f.StringVar(&c.iface, "interface", "", "read the frames of this interface instead")
 	f.StringArrayVar(&c.plans, "plan", nil, planFlag)
+	f.StringVar(&c.config, "config", "", configFlag)
 	f.StringVar(&c.baseline, "baseline", "", "a capture: paths that it has are not new")
 	f.StringVar(&c.format, "format", "text", "text or json")
 	f.BoolVar(&c.packets, "packets", false, "print every recorded packet")
@@ -156,6 +190,11 @@ func (c *collectRecord) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	names, err := ruleNames(c.config)
+	if err != nil {
+		return err
+	}
+	records.Name(names)
 	if c.baseline != "" {
 		r, err := collector.ReadRecords(cmd.Context(), c.baseline, plans...)
 		if err != nil {

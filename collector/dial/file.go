@@ -13,7 +13,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A File names the paths to measure. It is YAML, and so may also be JSON:
+// A File names the paths and graphs to measure. It is YAML, and so may also be JSON:
 //
 //	paths:
 //	- name: west-east       # 1 to 100 visible characters without | : , and +
@@ -22,8 +22,34 @@ import (
 //	  points:               # in the order of the packets, two or more
 //	  - {switch: leaf1, target: "10.0.0.1:8080", session: web}
 //	  - {switch: leaf2, target: "unix:/run/tamtam/gnmi.sock", session: web}
+//
+// A graph is for packets that take one of several ways:
+//
+//	graphs:
+//	- name: web
+//	  wait: 3               # as of a path
+//	  points:               # of different switches, in any order
+//	  - {switch: leaf1, target: "10.0.0.1:8080", session: web}
+//	  - {switch: spine1, target: "10.0.0.3:8080", session: web}
+//	  - {switch: leaf2, target: "10.0.0.2:8080", session: web}
+//	  links:                # from one point to another
+//	  - [leaf1, spine1]
+//	  - [spine1, leaf2]
+//	  from: [leaf1]         # with to: links are cables, of which the shortest ways count; optional. Points that are
+//	  to: [leaf2]           # on none of these should count no packet, and what they count is told
 type File struct {
-	Paths []Path `yaml:"paths"`
+	Paths  []Path  `yaml:"paths"`
+	Graphs []Graph `yaml:"graphs"`
+}
+
+// Graph is a graph of the file.
+type Graph struct {
+	Name   string      `yaml:"name"`
+	Wait   int         `yaml:"wait"`
+	Points []Point     `yaml:"points"`
+	Links  [][2]string `yaml:"links"`
+	From   []string    `yaml:"from"`
+	To     []string    `yaml:"to"`
 }
 
 // Path is a path of the file.
@@ -52,28 +78,28 @@ func ReadFile(r io.Reader) (File, error) {
 	dec.KnownFields(true)
 	if err := dec.Decode(&f); err != nil {
 		if errors.Is(err, io.EOF) {
-			return File{}, errors.New("the file is empty: want paths")
+			return File{}, errors.New("the file is empty: want paths or graphs")
 		}
 		return File{}, err
 	}
 	if err := dec.Decode(new(any)); !errors.Is(err, io.EOF) {
-		return File{}, errors.New("more than one document: want one, with paths")
+		return File{}, errors.New("more than one document: want one, with paths or graphs")
 	}
 	return f, f.check()
 }
 
 func (f File) check() error {
-	if len(f.Paths) == 0 {
-		return errors.New("no paths: want one or more")
+	if len(f.Paths)+len(f.Graphs) == 0 {
+		return errors.New("no paths and no graphs: want one or more")
 	}
-	var errs []error
 	names := map[string]Path{}
+	errs := f.checkGraphs(names)
 	for i, p := range f.Paths {
 		what := fmt.Sprintf("path %d (%s)", i+1, p.Name)
 		if !validName(p.Name) {
 			errs = append(errs, fmt.Errorf("path %d: name is %q, want %s", i+1, p.Name, nameWords))
 		} else if _, twice := names[p.Name]; twice {
-			errs = append(errs, fmt.Errorf("%s: there is another path of that name", what))
+			errs = append(errs, fmt.Errorf("%s: there is another path or graph of that name", what))
 		}
 		names[p.Name] = p
 		for j, point := range p.Points {
@@ -97,6 +123,57 @@ func (f File) check() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkGraphs notes the names of graphs, which paths cannot have.
+func (f File) checkGraphs(names map[string]Path) (errs []error) {
+	for i, g := range f.Graphs {
+		what := fmt.Sprintf("graph %d (%s)", i+1, g.Name)
+		_, twice := names[g.Name]
+		switch {
+		case !validName(g.Name):
+			errs = append(errs, fmt.Errorf("graph %d: name is %q, want %s", i+1, g.Name, nameWords))
+			continue
+		case twice:
+			errs = append(errs, fmt.Errorf("%s: there is another graph of that name", what))
+		}
+		names[g.Name] = Path{}
+		for j, point := range g.Points {
+			if err := point.check(); err != nil {
+				errs = append(errs, fmt.Errorf("%s: point %d: %w", what, j+1, err))
+			}
+		}
+		if (len(g.From) == 0) != (len(g.To) == 0) {
+			errs = append(errs, fmt.Errorf("%s: from %q and to %q: want switches in both, or neither", what, g.From, g.To))
+		} else if _, err := collector.NewAltMarkMesh(g.join()); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// join converts the graph to the collector's type; no settings are known yet.
+func (g Graph) join() collector.AltMarkGraph {
+	out := collector.AltMarkGraph{Name: g.Name, Wait: g.Wait}
+	for _, l := range g.Links {
+		out.Links = append(out.Links, collector.AltMarkLink{From: l[0], To: l[1]})
+	}
+	if len(g.From) > 0 {
+		out.Links = collector.ShortestWays(out.Links, g.From, g.To)
+	}
+	passed := map[string]bool{}
+	for _, l := range out.Links {
+		passed[l.From], passed[l.To] = true, true
+	}
+	for _, p := range g.Points {
+		point := collector.AltMarkPoint{Switch: p.Switch, Session: p.Session}
+		if passed[p.Switch] || len(g.From) == 0 {
+			out.Points = append(out.Points, point)
+		} else {
+			out.Watched = append(out.Watched, point)
+		}
+	}
+	return out
 }
 
 func (p Point) check() error {

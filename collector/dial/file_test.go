@@ -1,6 +1,7 @@
 package dial
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -29,13 +30,13 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("JSON: %v", err)
 	}
 	for _, tt := range []struct{ old, new, want string }{
-		{twoPaths, "", "the file is empty: want paths"},
-		{twoPaths, "paths: []", "no paths"},
+		{twoPaths, "", "the file is empty: want paths or graphs"},
+		{twoPaths, "paths: []", "no paths and no graphs"},
 		{"wait: 2", "weight: 2", "field weight not found"},
 		{"wait: 2", "wait: 9", "path there: wait is 9, want 1 to 8 periods"},
 		{"back: back", "back: bck", `path there: back is "bck", want the name of a path`},
 		{"back: back", "back: there", "paths there and there are not opposite"},
-		{"name: back", "name: there", "path 2 (there): there is another path of that name"},
+		{"name: back", "name: there", "path 2 (there): there is another path or graph of that name"},
 		{"name: back", "name: a+b", `path 2: name is "a+b", want 1 to 100 visible ASCII characters`},
 		{"switch: a,", "switch: b,", "path there: switch b is twice on it"},
 		{"10.0.0.1:8080", "10.0.0.1", `path 1 (there): point 1: target is "10.0.0.1", want HOST:PORT or unix:/PATH`},
@@ -50,11 +51,53 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
+const aGraph = `
+graphs:
+- name: web
+  points:
+  - {switch: l1, target: "10.0.0.1:8080", session: s}
+  - {switch: s1, target: "10.0.0.2:8080", session: s}
+  - {switch: s2, target: "10.0.0.3:8080", session: s}
+  - {switch: l2, target: "10.0.0.4:8080", session: s}
+  - {switch: l3, target: "10.0.0.5:8080", session: s}
+  links: [[l1, s1], [l1, s2], [s1, l2], [s2, l2], [l3, s1]]
+  from: [l1]
+  to: [l2]
+`
+
+// With its ends a graph has the links of the shortest ways, and other switches are watched.
+func TestReadGraph(t *testing.T) {
+	f, err := ReadFile(strings.NewReader(aGraph))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := f.Graphs[0].join(); len(g.Points) != 4 || len(g.Watched) != 1 || g.Watched[0].Switch != "l3" || fmt.Sprint(g.Links) != "[l1>s1 l1>s2 s1>l2 s2>l2]" {
+		t.Errorf("%+v", g)
+	}
+	for _, tt := range []struct{ old, new, want string }{
+		{"name: web", "name: ''", `graph 1: name is "", want 1 to 100`},
+		{"  to: [l2]\n", "", `graph 1 (web): from ["l1"] and to []: want switches in both, or neither`},
+		{"to: [l2]", "to: [l9]", "graph web has no links"},
+		{"[l1, s1]", "[l1, s7], [s7, l2]", "graph web: link l1>s7: want switches that are points of it"},
+		{"[l1, s1]", "[l1]", "yaml"},
+		{"switch: s1", "switch: s2", "graph web: switch s2 is there twice"},
+		{"10.0.0.2:8080", "10", `graph 1 (web): point 2: target is "10"`},
+		{"  from: [l1]\n  to: [l2]\n", "  wait: 9\n", "graph web: wait is 9"},
+		{"graphs:", twoPaths + "\ngraphs:\n- {name: there}", "path 1 (there): there is another path or graph of that name"},
+	} {
+		text := strings.Replace(aGraph, tt.old, tt.new, 1)
+		if _, err := ReadFile(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q for %q: %v, want %q", tt.new, tt.old, err, tt.want)
+		}
+	}
+}
+
 func FuzzReadFile(f *testing.F) {
 	f.Add(twoPaths)
+	f.Add(aGraph)
 	f.Add("paths: [{name: p, points: [&a {switch: x}, *a]}]")
 	f.Fuzz(func(t *testing.T, s string) {
-		if file, err := ReadFile(strings.NewReader(s)); err == nil && len(file.Paths) == 0 {
+		if file, err := ReadFile(strings.NewReader(s)); err == nil && len(file.Paths)+len(file.Graphs) == 0 {
 			t.Errorf("%q has no paths", s)
 		}
 	})

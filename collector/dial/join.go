@@ -9,17 +9,17 @@ import (
 	"time"
 
 	"tamtam/collector"
+	"tamtam/tam/altmark"
 )
 
-// A Join passes what targets send to the paths that it concerns. It has no clock: every event comes
+// A Join passes what targets send to the paths and graphs that it concerns. It has no clock: every event comes
 // with its time.
 type Join struct {
 	paths   []*joined
-	byName  map[string]*joined
 	twoWays []*collector.AltMarkTwoWay
-	backs   [][2]string            // names of the paths of twoWays
-	users   map[[2]string][]pathAt // target and session to points of paths
-	targets map[string][]string    // target to sessions
+	backs   [][2]*collector.AltMark // the paths of twoWays
+	users   map[[2]string][]pathAt  // target and session to points of paths
+	targets map[string][]string     // target to sessions
 
 	// Events are held back until all targets have sent their history, so that the history of one does
 	// not make reports of the others appear missing.
@@ -31,9 +31,19 @@ type Join struct {
 // maxStart is how long the join waits for a target at the start.
 const maxStart = 5 * time.Second
 
+// An altMarkJoin is that of a path or a graph.
+type altMarkJoin interface {
+	Add(point int, p altmark.Period, arrived time.Time) []collector.AltMarkResult
+	Advance(k uint64) []collector.AltMarkResult
+	Settings(point int, s altmark.Session) []collector.AltMarkResult
+	Interval() altmark.Interval
+	Notices() []string
+	Stats() collector.AltMarkStats
+}
+
 type joined struct {
-	file     Path
-	am       *collector.AltMark
+	name     string // path NAME or graph NAME
+	am       altMarkJoin
 	notified int    // notices that were returned
 	last     uint64 // the last period with a report
 	lastAt   time.Time
@@ -47,37 +57,54 @@ type pathAt struct {
 // NewJoin makes the joins of a file that [ReadFile] has read; an error names the path that cannot be joined.
 func NewJoin(f File, now time.Time) (*Join, error) {
 	j := &Join{
-		byName: map[string]*joined{}, users: map[[2]string][]pathAt{}, targets: map[string][]string{},
-		waiting: map[string]bool{}, since: now,
+		users: map[[2]string][]pathAt{}, targets: map[string][]string{}, waiting: map[string]bool{}, since: now,
 	}
+	paths := map[string]*collector.AltMark{}
 	for _, p := range f.Paths {
 		am, err := collector.NewAltMark(p.join())
 		if err != nil {
 			return nil, err
 		}
-		path := &joined{file: p, am: am}
-		j.paths = append(j.paths, path)
-		j.byName[p.Name] = path
-		for i, point := range p.Points {
-			key := [2]string{point.Target, point.Session}
-			j.users[key] = append(j.users[key], pathAt{path, i})
-			if !slices.Contains(j.targets[point.Target], point.Session) {
-				j.targets[point.Target] = append(j.targets[point.Target], point.Session)
-			}
-			j.waiting[point.Target] = true
+		paths[p.Name] = am
+		j.add("path "+p.Name, am, p.Points)
+	}
+	for _, g := range f.Graphs {
+		mesh, err := collector.NewAltMarkMesh(g.join())
+		if err != nil {
+			return nil, err
 		}
+		points := make([]Point, 0, len(g.Points)) // in the order that the mesh has them
+		for _, at := range mesh.Points() {
+			points = append(points, g.Points[slices.IndexFunc(g.Points, func(p Point) bool { return p.Switch == at.Switch })])
+		}
+		j.add("graph "+g.Name, mesh, points)
 	}
 	for _, p := range f.Paths {
 		if p.Back == "" {
 			continue
 		}
-		tw, err := collector.NewAltMarkTwoWay(p.join(), j.byName[p.Back].file.join())
+		ways := [2]*collector.AltMark{paths[p.Name], paths[p.Back]}
+		tw, err := collector.NewAltMarkTwoWay(ways[0].Path(), ways[1].Path())
 		if err != nil {
 			return nil, err
 		}
-		j.twoWays, j.backs = append(j.twoWays, tw), append(j.backs, [2]string{p.Name, p.Back})
+		j.twoWays, j.backs = append(j.twoWays, tw), append(j.backs, ways)
 	}
 	return j, nil
+}
+
+// add adds the join of some points.
+func (j *Join) add(name string, am altMarkJoin, points []Point) {
+	path := &joined{name: name, am: am}
+	j.paths = append(j.paths, path)
+	for i, point := range points {
+		key := [2]string{point.Target, point.Session}
+		j.users[key] = append(j.users[key], pathAt{path, i})
+		if !slices.Contains(j.targets[point.Target], point.Session) {
+			j.targets[point.Target] = append(j.targets[point.Target], point.Session)
+		}
+		j.waiting[point.Target] = true
+	}
 }
 
 // Targets are the addresses to watch, with the sessions that are of interest.
@@ -102,7 +129,7 @@ func (j *Join) Tick(now time.Time) []collector.AltMarkResult {
 		if p.lastAt.IsZero() {
 			continue
 		}
-		interval := p.am.Path().Points[0].Settings.Interval.Duration()
+		interval := p.am.Interval().Duration()
 		out = append(out, j.both(p.am.Advance(p.last+uint64(max(now.Sub(p.lastAt), 0)/interval)))...)
 	}
 	return out
@@ -113,7 +140,7 @@ func (j *Join) Notices() (events []Event) {
 	for _, p := range j.paths {
 		all := p.am.Notices()
 		for _, notice := range all[p.notified:] {
-			events = append(events, Event{Target: "path " + p.file.Name, Kind: Notice, Notice: notice})
+			events = append(events, Event{Target: p.name, Kind: Notice, Notice: notice})
 		}
 		p.notified = len(all)
 	}
@@ -160,8 +187,8 @@ func (j *Join) take(e Event, now time.Time) (out []collector.AltMarkResult) {
 		switch e.Kind {
 		case Settings:
 			out = append(out, j.both(at.path.am.Settings(at.point, e.Settings))...)
-			for i, names := range j.backs {
-				j.twoWays[i].Settings(j.byName[names[0]].am.Path(), j.byName[names[1]].am.Path())
+			for i, ways := range j.backs {
+				j.twoWays[i].Settings(ways[0].Path(), ways[1].Path())
 			}
 		case Period:
 			at.path.last, at.path.lastAt = e.Period.Number, now

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -166,6 +167,39 @@ func TestDissectStamps(t *testing.T) {
 		}
 		if n >= len(got) || got[n] != strings.Join(want, "\t") {
 			t.Errorf("frame %d:\ngot  %q\nwant %q", n, got[n], strings.Join(want, "\t"))
+		}
+	}
+}
+
+// The dissector writes identities as tamtam does.
+func TestDissectIdentities(t *testing.T) {
+	hasTshark(t)
+	var known record.Identities
+	known.Text(record.IdentityRule, "EDGE|RULE_1")
+	known.ID(record.IdentityEntry, 0x8000000000012)
+	known.Address(record.IdentitySource, 10, 0x020000000102)
+	known.Route(netip.MustParsePrefix("10.9.0.0/16"))
+	known.Route(netip.MustParsePrefix("2001:db8::/32"))
+	known.NextHop(netip.MustParseAddr("10.2.0.8"))
+	known.NextHop(netip.MustParseAddr("fe80::1"))
+	known.MAC(record.IdentityNeighbor, 0x02aabbccddee)
+	known.Queue(3, 70000)
+	r := record.Record{Bits: []byte{1}, Plan: 99, Identities: known.Bytes()}
+	list, err := r.Known()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, x := range list {
+		want = append(want, x.Kind.String()+" "+x.Text())
+	}
+	r2 := r
+	r2.Identities = append(bytes.Clone(r.Identities), 99, 1, 0, 6, 2, 1, 1, 8, 200) // of no kind, no prefix, and cut
+	payload := func(r *record.Record) []byte { return udp(9070, r.Append(ethernet(false, false, 6, make([]byte, 40)))) }
+	got := dissected(t, [][]byte{ethernet(false, false, 17, payload(&r)), ethernet(false, false, 17, payload(&r2))}, "tamtam.record.identity")
+	for i := range 2 {
+		if len(got) != 2 || got[i] != strings.Join(want, ",") {
+			t.Errorf("%d: %q\nwant %q", i, got, strings.Join(want, ","))
 		}
 	}
 }

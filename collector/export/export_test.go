@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net"
@@ -15,6 +16,7 @@ import (
 
 	"tamtam/collector"
 	"tamtam/internal/randtest"
+	"tamtam/saisim/drop"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/altmark"
 	"tamtam/tam/ipfix"
@@ -361,5 +363,47 @@ func TestFlags(t *testing.T) {
 	if got := reflect.DeepEqual([]int{noEgress, unsynchronised, noResidence, noLinkDelay, badIngress, badEgress},
 		[]int{1, 2, 4, 8, 16, 32}); !got {
 		t.Error("the flags are not those that docs/ipfix.md has")
+	}
+}
+
+// Reasons for drops have the chip's names beside their numbers, in both layouts; a number that has none has only that.
+func TestReasonsAreNamed(t *testing.T) {
+	k := &ipfix.Kind{Name: "drops"}
+	for _, name := range []string{"tamtamDropReason", "tamtamDropReasonIngress", "tamtamDropReasonEgress"} {
+		k.Fields = append(k.Fields, field(name, 0))
+	}
+	for _, asJSON := range []bool{false, true} {
+		var out bytes.Buffer
+		p := NewPrinter(&out, asJSON, 0)
+		e, err := ipfix.NewEncoder(ipfix.Config{Domain: 2, Size: 1400, Refresh: time.Hour, RefreshMessages: 100,
+			Kinds: []*ipfix.Kind{k}}, func(m ipfix.Message) {
+			if err := p.Datagram(netip.MustParseAddrPort("10.0.0.1:9"), m.Bytes); err != nil {
+				t.Error(err)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range [][3]int{{int(drop.Blackhole), 0, int(drop.QueueLimit) + 1}, {250, 255, 1}} {
+			r := k.NewRecord()
+			for i := range n {
+				r.Set(i, ipfix.Uint(uint64(n[i])))
+			}
+			if err := e.Add(epoch, 0, r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.Flush()
+		want := []string{fmt.Sprintf("tamtamDropReason=%d:blackhole tamtamDropReasonIngress=0:none tamtamDropReasonEgress=%d:queue-limit\n",
+			drop.Blackhole, drop.QueueLimit+1), "tamtamDropReason=250 tamtamDropReasonIngress=255 tamtamDropReasonEgress=1:port-down\n"}
+		if asJSON {
+			want = []string{`"reasons":{"tamtamDropReason":"blackhole","tamtamDropReasonEgress":"queue-limit","tamtamDropReasonIngress":"none"}`,
+				`"reasons":{"tamtamDropReasonEgress":"port-down"}`}
+		}
+		for _, w := range want {
+			if !strings.Contains(out.String(), w) {
+				t.Errorf("%s\nhas not %s", &out, w)
+			}
+		}
 	}
 }

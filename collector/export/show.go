@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/saisim/drop"
 	"tamtam/tam/ipfix"
 )
 
@@ -50,6 +51,8 @@ type recordJSON struct {
 	Sequence uint32         `json:"sequence"`
 	Exported time.Time      `json:"exported"`
 	Fields   map[string]any `json:"fields"`
+	// Reasons are what the chip calls the numbers of reasons, by the names of their fields.
+	Reasons map[string]string `json:"reasons,omitempty"`
 }
 
 // Datagram prints the records of a message. The error is that of the output: what is wrong with the message is printed.
@@ -103,6 +106,12 @@ func (p *Printer) record(from netip.AddrPort, r *ipfix.DataRecord) {
 			names[i] = r.Fields[i].Name() + "#" + strconv.Itoa(n)
 		}
 		j.Fields[names[i]] = r.Fields[i].Value(r.Values[i])
+		if why := reasonOf(&r.Fields[i], j.Fields[names[i]]); why != "" {
+			if j.Reasons == nil {
+				j.Reasons = map[string]string{}
+			}
+			j.Reasons[names[i]] = why
+		}
 	}
 	p.line(j, func() string {
 		var b strings.Builder
@@ -112,9 +121,33 @@ func (p *Printer) record(from netip.AddrPort, r *ipfix.DataRecord) {
 		}
 		for i := range r.Fields {
 			fmt.Fprintf(&b, " %s=%s", names[i], valueText(&r.Fields[i], j.Fields[names[i]]))
+			if why := j.Reasons[names[i]]; why != "" {
+				b.WriteString(":" + why)
+			}
 		}
 		return b.String()
 	})
+}
+
+// reasonOf is what the chip calls a reason for a drop; "" for other fields, and for numbers without a name.
+func reasonOf(f *ipfix.FieldSpec, v any) string {
+	n, ok := v.(uint64)
+	if !ok || f.Element == nil || !f.Element.Own {
+		return ""
+	}
+	switch f.Element.Name {
+	case "tamtamDropReasonIngress", "tamtamDropReasonEgress":
+		if n--; n+1 == 0 {
+			return "none"
+		}
+	case "tamtamDropReason":
+	default:
+		return ""
+	}
+	if n >= uint64(drop.NumReasons) {
+		return ""
+	}
+	return drop.Reason(n).String()
 }
 
 // valueText is a value as text. What others wrote is quoted: it may be anything.

@@ -38,6 +38,7 @@ local record = {
   in_lane = ProtoField.uint16("tamtam.record.in_lane", "Ingress lane"),
   out_lane = ProtoField.uint16("tamtam.record.out_lane", "Egress lane"),
   identities = ProtoField.bytes("tamtam.record.identities", "Identities"),
+  identity = ProtoField.string("tamtam.record.identity", "Identity"),
   unsynchronised = ProtoField.bool("tamtam.record.unsynchronised", "Clock not synchronised"),
   no_room = ProtoField.bool("tamtam.record.no_room", "No room for identities"),
 }
@@ -182,6 +183,41 @@ local function stamps(tvb, root, stop, limit)
   end
 end
 
+-- Identities by their kinds: how each is called, and what its value is.
+local kinds = {
+  {"rule", "text"}, {"acl_entry", "id"}, {"egress_rule", "text"}, {"egress_acl_entry", "id"}, {"source", "fdb"}, {"route", "prefix"},
+  {"next_hop", "address"}, {"neighbor", "mac"}, {"fdb", "fdb"}, {"queue", "queue"},
+}
+
+local function address_at(tvb, at, n)
+  return tostring(n == 4 and tvb(at, 4):ipv4() or tvb(at, 16):ipv6())
+end
+
+-- What the values of a kind are as text; nil: it is not as long as its kind is.
+local value_text = {
+  text = function(tvb, at, n) return n > 0 and tvb(at, n):string() or nil end,
+  id = function(tvb, at, n) return n == 8 and "0x" .. tostring(tvb(at, 8):bytes()):lower():gsub("^0+", "") or nil end,
+  fdb = function(tvb, at, n) return n == 8 and tostring(tvb(at + 2, 6):ether()) .. " in VLAN " .. tvb(at, 2):uint() or nil end,
+  prefix = function(tvb, at, n)
+    return (n == 5 or n == 17) and address_at(tvb, at + 1, n - 1) .. "/" .. tvb(at, 1):uint() or nil
+  end,
+  address = function(tvb, at, n) return (n == 4 or n == 16) and address_at(tvb, at, n) or nil end,
+  mac = function(tvb, at, n) return n == 6 and tostring(tvb(at, 6):ether()) or nil end,
+  queue = function(tvb, at, n)
+    return n == 5 and tvb(at, 1):uint() .. ", " .. tvb(at + 1, 4):uint() .. " bytes in it" or nil
+  end,
+}
+
+local function identities(tvb, tree, at, limit)
+  while at + 2 <= limit do
+    local kind, n = kinds[tvb(at, 1):uint()], tvb(at + 1, 1):uint()
+    if at + 2 + n > limit then return end
+    local text = kind and value_text[kind[2]](tvb, at + 2, n)
+    if text then tree:add(record.identity, tvb(at, 2 + n), kind[1] .. " " .. text) end
+    at = at + 2 + n
+  end
+end
+
 -- table_record shows the record at the end of what a tunnel carries, of version 1 or 2.
 local function table_record(tvb, root, start, limit)
   if limit - start < 40 or tvb(limit - 2, 1):uint() ~= 0x5c then return end
@@ -213,7 +249,7 @@ local function table_record(tvb, root, start, limit)
     if tvb(tail + 38, 1):uint() ~= 255 then tree:add(record.queue, tvb(tail + 38, 1)) end
     tree:add(record.in_lane, tvb(tail + 39, 2))
     tree:add(record.out_lane, tvb(tail + 41, 2))
-    if m > 0 then tree:add(record.identities, tvb(tail - m, m)) end
+    if m > 0 then identities(tvb, tree:add(record.identities, tvb(tail - m, m)), tail - m, tail) end
     if bit.band(flags, 2) ~= 0 then tree:add(record.no_room, tvb(limit - 1, 1), true) end
   end
   local doubtful = bit.band(flags, 1) ~= 0

@@ -215,6 +215,9 @@ func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 			l := label(c.key, c.rule.key)
 			entries[i].counter.label = l
 			attrs = append(attrs, sai.Attr{ID: sai.ACLCounterAttrLabel, Value: sai.Text(l)})
+		} else if p.labels {
+			l := sai.Text(c.rule.key.Label())
+			attrs = append(attrs, sai.Attr{ID: sai.ACLCounterAttrLabel, Value: l})
 		}
 		objs = append(objs, attrs)
 		fresh = append(fresh, entries[i])
@@ -340,9 +343,8 @@ func (b *objects) former(e *entry, id sai.AttrID) sai.Attr {
 	return sai.Attr{ID: id, Value: sai.Field{}}
 }
 
-// maxLabel is the longest label of a counter: SAI has room for 31 bytes, but its metadata library
-// accepts at most 15.
-const maxLabel = 15
+// maxLabel is the longest label of a counter.
+const maxLabel = schema.MaxLabel
 
 // featureShort has the names of TAM features in labels.
 var featureShort = map[string]string{

@@ -47,6 +47,12 @@ type bench struct {
 // newBench makes a switch with the ports Ethernet0, 4, 8 and 12.
 func newBench(t testing.TB, opts saitest.Options) *bench {
 	t.Helper()
+	return newBenchWith(t, opts, false)
+}
+
+// newBenchWith makes one of which all rules' counters have labels, or not.
+func newBenchWith(t testing.TB, opts saitest.Options, labels bool) *bench {
+	t.Helper()
 	opts.Ports = 4
 	b := &bench{
 		Bench:    orchtest.Started(t, opts),
@@ -57,7 +63,7 @@ func newBench(t testing.TB, opts saitest.Options) *bench {
 	b.addHop(sw, "10.0.0.9")
 	var err error
 	b.orch, err = New(b.Ctx, Config{
-		SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: b.ports, Poller: b.Poller, Switch: sw,
+		SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: b.ports, Poller: b.Poller, Switch: sw, Labels: labels,
 		Sessions: b.sessions, NextHops: b.hops,
 	})
 	if err != nil {

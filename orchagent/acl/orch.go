@@ -55,6 +55,9 @@ type Config struct {
 	Ports  Ports
 	Poller orch.Poller // polls the counters; nil: nobody does
 	Switch sai.OID
+	// Labels has the counters of all rules labelled, by which records of packets know the rules. SONiC's have no
+	// labels: it is for an ASIC that makes such records.
+	Labels bool
 
 	Sessions Sessions // nil: there are no mirror sessions
 	NextHops NextHops // nil: there are no next hops
@@ -93,6 +96,7 @@ type objects struct {
 	log      *slog.Logger
 	groups   map[groupKey]*group
 	ranges   map[rangeKey]*rangeObject
+	labels   bool      // counters of all rules have labels
 	orphans  []sai.OID // counters that no entry has and that could not be removed
 	counters counters
 	crm      crm
@@ -133,7 +137,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		},
 		programmer: programmer{
 			objects: objects{
-				api: cfg.SAI, log: log, groups: map[groupKey]*group{}, ranges: map[rangeKey]*rangeObject{},
+				api: cfg.SAI, log: log, labels: cfg.Labels, groups: map[groupKey]*group{}, ranges: map[rangeKey]*rangeObject{},
 				counters: counters{poller: cfg.Poller, log: log}, crm: crm{api: cfg.SAI, log: log, switchID: cfg.Switch},
 			},
 			agenda: agenda{

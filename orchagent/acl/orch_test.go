@@ -18,6 +18,21 @@ func (b *bench) table(name, typ, ports string) {
 
 func (b *bench) rule(key string, fields ...string) { b.Set(schema.AppACLRule, key, fields...) }
 
+// On an ASIC that makes records of packets the counter of a rule has a label, by which they know the rule.
+func TestRecordsKnowRules(t *testing.T) {
+	b := newBenchWith(t, saitest.Options{}, true)
+	b.table("DATA", "L3", "Ethernet0")
+	b.rule("DATA:R1", "PRIORITY", "1", "SRC_IP", "10.0.0.0/8", "PACKET_ACTION", "DROP")
+	b.rule("DATA:R_OF_A_LONG_NAME", "PRIORITY", "2", "SRC_IP", "10.0.0.0/8", "PACKET_ACTION", "DROP")
+	b.Step()
+	calls := strings.Join(b.Calls(), "\n")
+	for _, want := range []string{`LABEL=DATA\x7CR1`, `LABEL=DATA\x7CR\x23`} {
+		if !strings.Contains(calls, want) {
+			t.Errorf("no %s in\n%s", want, calls)
+		}
+	}
+}
+
 // The calls for a table and a rule, and for taking them away again: table, then
 // per port group, binding and member; counter, ranges, entry; removal in the
 // opposite order.

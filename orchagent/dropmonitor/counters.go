@@ -92,13 +92,28 @@ func (o *Orch) readSessions(ctx context.Context) error {
 				*c.Unsendable += errors
 			}
 		}
-		o.counters.Put(s.Name, c.Fields())
+		o.count(s.Name, c)
 	}
 	was := o.atHost
 	if o.atHost = atHost; !maps.EqualFunc(was, atHost, func(a, b handed) bool { return a.wrong == b.wrong }) {
 		o.lookAgain(ctx)
 	}
 	return nil
+}
+
+// count notes the counters of a session. Where they are less than before, they have begun anew: the session came into
+// the ASIC again, maybe while nobody was here to see it.
+func (o *Orch) count(session string, c schema.DropMonitorCounters) {
+	c.Since = o.Daemon.TimeOfDay()
+	if row := o.counters.Get(session); row != nil {
+		before, err := schema.ParseDropMonitorCounters(session, row)
+		if err == nil && !before.Since.IsZero() && c.Continues(&before) {
+			c.Since = before.Since
+		} else {
+			o.counters.Anew(session)
+		}
+	}
+	o.counters.Put(session, c.Fields())
 }
 
 // ask returns the words of streams.

@@ -119,7 +119,9 @@ type RecordPlan struct {
 type RecordSession struct {
 	Label  string
 	Sample uint32 // at least 1
-	Tunnel *RecordTunnel
+	// Identities has records carry those of entries, and of the queue.
+	Identities bool
+	Tunnel     *RecordTunnel
 }
 
 // A RecordTunnel says from whom to whom a session by UDP sends; both addresses are of one family.

@@ -22,7 +22,7 @@ type egressPipe struct {
 func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 	pk := cp.pk
 	pk.whole()
-	c.egressLooks.n = 0
+	c.egressLooks.n, c.egressLooks.more = 0, false
 	fixed := pk.fixed
 	if cp.mirror == nil {
 		c.sketch.copies++
@@ -108,7 +108,9 @@ func (c *egressPipe) lookupRewritten(p *port, cp *copyOf, hit *hits) {
 // letThrough is called with copies that leave the egress pipe.
 func (c *egressPipe) letThrough(p *port, cp *copyOf, fixed describe.Marks, runs bool) {
 	was := c.recording.through(cp, fixed, runs)
-	c.fates.ended(cp, cp.endsAt(p, was, 0))
+	t := cp.endsAt(p, was, 0)
+	t.inside = true
+	c.fates.ended(cp, t)
 	if c.observer != nil {
 		cp.watched = true
 		p.trails.Push(was.trail(cp.pk.graph))

@@ -147,7 +147,7 @@ func (e *mirrorEncap) wrap(dst, data []byte, n int) []byte {
 // A recordCopy is what the mirror copy of a recorded packet is wrapped in.
 type recordCopy struct {
 	mirrorEncap
-	trailer  [8 + record.TailLen]byte
+	trailer  [8 + record.MaxIdentities + record.TailLen]byte
 	counts   *RecordCounts
 	n        int
 	datagram [80]byte // headers of UDP

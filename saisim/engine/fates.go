@@ -176,7 +176,9 @@ func (c *fates) dropInside(p *port, cp *copyOf, fixed describe.Marks, runs bool,
 		return
 	}
 	was := c.recording.through(cp, fixed, runs)
-	c.ended(cp, cp.endsAt(p, was, why))
+	t := cp.endsAt(p, was, why)
+	t.inside = true
+	c.ended(cp, t)
 	c.dropWith(p, cp, why, was.trail(cp.pk.graph))
 	c.freeCopy(cp)
 }

@@ -29,7 +29,7 @@ func NewFork(c *Engine) (*Fork, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.spares, n.noting, n.choosing = newSpares(), false, false
+	n.spares, n.noting, n.choosing = newSpares(), n.recording.identifies(), false
 	if c.takers != nil && c.takers.reports { // reports of drops are frames, which others wait for
 		n.taking().reports = true
 	}

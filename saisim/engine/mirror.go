@@ -103,7 +103,7 @@ func (c *mirrors) mirrorLeaving() {
 }
 
 // recordCopies makes and queues the record copies of a packet.
-func (c *mirrors) recordCopies(pk *packet, t *taken) {
+func (c *mirrors) recordCopies(pk *packet, t *recorded) {
 	for i := range pk.record.n {
 		x := &pk.record.of[i]
 		m := c.mirrored[x.mirror]
@@ -114,7 +114,7 @@ func (c *mirrors) recordCopies(pk *packet, t *taken) {
 	}
 }
 
-func (c *mirrors) recordCopy(m *mirrorSession, s *recordSession, pk *packet, t *taken) {
+func (c *mirrors) recordCopy(m *mirrorSession, s *recordSession, pk *packet, t *recorded) {
 	s.counts.Made++
 	x := c.recording.newCopy()
 	x.mirrorEncap, x.counts = *m.encap, s.counts
@@ -131,7 +131,12 @@ func (c *mirrors) recordCopy(m *mirrorSession, s *recordSession, pk *packet, t *
 	in, a := c.timeOfDay(pk.rx)
 	at, b := c.timeOfDay(c.now)
 	r.In, r.At, r.Unsynchronised = record.Time(in), record.Time(at), a || b
-	x.n = len(r.AppendTail(r.Bits))
+	all := r.Bits
+	if s.identities {
+		r.Identities, r.NoRoom = t.identities.Bytes(), t.identities.Left
+		all = append(all, r.Identities...)
+	}
+	x.n = len(r.AppendTail(all))
 
 	cp := c.copy(pk, tagAction{})
 	cp.raw, cp.mirror = true, &x.mirrorEncap

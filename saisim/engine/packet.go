@@ -376,8 +376,9 @@ type heading struct {
 // A choice are the sessions that record a packet, by the index of their mirror
 // session.
 type choice struct {
-	n  int
-	of [profile.MaxMirrors]struct {
+	n        int
+	identify bool // one of them wants identities
+	of       [profile.MaxMirrors]struct {
 		mirror  int
 		session *recordSession
 	}
@@ -391,6 +392,14 @@ type taken struct {
 	queue uint8  // of the port; record.NoQueue: none
 	trap  config.Trap
 	why   drop.Reason
+	// inside says that it has been in the egress pipe.
+	inside bool
+}
+
+// A recorded is a taken with the identities of what the packet, or copy, has met, if a session wants them.
+type recorded struct {
+	taken
+	identities record.Identities
 }
 
 // nowhere is where a packet ends that the ingress pipe drops.
@@ -449,7 +458,7 @@ type mirroring struct {
 	set   uint64
 	copy  copyOf
 	due   sampleDue
-	taken *taken // record copies; nil: mirror copies, and samples
+	taken *recorded // record copies; nil: mirror copies, and samples
 }
 
 // tos returns a traffic class with the marks in its DSCP.

@@ -20,7 +20,8 @@ type recording struct {
 	paths    pathTable
 
 	spareChoices []*choice
-	spareTaken   []*taken
+	spareTaken   []*recorded
+	nowhere      recorded // of a packet that ends in the ingress pipe
 	spareCopies  []*recordCopy
 }
 
@@ -38,11 +39,12 @@ type recordPlan struct {
 
 // A recordSession is a session of a plan.
 type recordSession struct {
-	label  string
-	sample uint64
-	plan   *recordPlan
-	tunnel *recordTunnel // nil: it has none
-	counts *RecordCounts // outlives the plan
+	label      string
+	sample     uint64
+	identities bool
+	plan       *recordPlan
+	tunnel     *recordTunnel // nil: it has none
+	counts     *RecordCounts // outlives the plan
 }
 
 // choose matches a packet with the mirror sessions of a set, which record.
@@ -64,6 +66,7 @@ func (c *recording) choose(pk *packet, set uint64) {
 		}
 		x := &pk.record.of[pk.record.n]
 		x.mirror, x.session = i, s
+		pk.record.identify = pk.record.identify || s.identities
 		pk.record.n++
 	}
 }
@@ -75,7 +78,7 @@ func (r *recording) newChoice() *choice {
 	}
 	x := r.spareChoices[n-1]
 	r.spareChoices = r.spareChoices[:n-1]
-	x.n = 0
+	x.n, x.identify = 0, false
 	return x
 }
 
@@ -90,15 +93,23 @@ func (c *recording) mirrorTo(pk *packet, set uint64) {
 
 // take has record copies made of a copy, when it is, or would be, through the egress pipe.
 func (c *recording) take(cp *copyOf, t taken) {
-	var x *taken
+	var x *recorded
 	if n := len(c.spareTaken); n > 0 {
 		x = c.spareTaken[n-1]
 		c.spareTaken = c.spareTaken[:n-1]
 	} else {
-		x = new(taken)
+		x = new(recorded)
 	}
-	*x = t
+	c.fill(x, cp, t)
 	c.leave(mirroring{copy: copyOf{pk: cp.pk}, taken: x})
+}
+
+// fill says where a copy ends that is recorded.
+func (c *recording) fill(x *recorded, cp *copyOf, t taken) {
+	x.taken = t
+	if cp.pk.record.identify {
+		c.identify(&x.identities, cp, t.inside)
+	}
 }
 
 // word is the record of what a packet has passed.
@@ -163,8 +174,9 @@ func (r *recording) countPath(pk *packet, p *passed) {
 	}
 }
 
-// retrack says whether packets that enter from now on have their trails kept.
+// retrack says whether packets that enter from now on have their trails kept, and what they meet noted.
 func (c *recording) retrack() {
+	c.noting = c.kept > 0 || c.identifies()
 	c.tracking = c.observer != nil || len(c.plans) > 0
 }
 
@@ -185,4 +197,16 @@ func (c *recording) trailOf(cp *copyOf) Trail {
 	}
 	p := cp.pk.sofar()
 	return p.trail(cp.pk.graph)
+}
+
+// identifies reports whether a session of a plan in effect wants identities.
+func (r *recording) identifies() bool {
+	for _, p := range r.plans {
+		for _, s := range p.sessions {
+			if s.identities {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -82,6 +82,14 @@
 // copy that of its trap group, if it gets there. Lanes are the ports', first lane each, also where the copy was
 // dropped there; 65535 for the CPU and what the ingress pipe drops.
 //
+// Where the session asks for identities, the record has those of what the packet, and the copy, have hit, in this
+// order: entries of ingress ACL tables, the FDB entry of its source, the prefix, the next hop that it came to and its
+// MAC address if that is known, the FDB entry of its destination, if it asked for room the queue and the bytes in it
+// before it, and entries of egress ACL tables. An entry is named by the label that its counter has, or had last, when
+// the copy ends, or by its id if that is none. Of each pipe the first five looks into ACL tables count, those of
+// pre-ingress tables too, which have no identity. What does not fit into 255 bytes is left out; the flag says that
+// something may be.
+//
 // A session of type SFLOW sends UDP: Ethernet, a tag if so set, IPv4 (identification 0,
 // don't fragment) or IPv6, UDP with UDP_SRC_PORT and UDP_DST_PORT and checksum 0. SAI has
 // no addresses for it: they are the tunnel that the plan, as the packet met it, gives to

@@ -48,7 +48,7 @@ func (x *planRow) begin(r config.RecordPlan, g *chipGraph) {
 		}
 		counts[s.Label] = n
 		p.sessions = append(p.sessions, &recordSession{label: s.Label, sample: uint64(s.Sample), plan: p,
-			tunnel: newRecordTunnel(s.Tunnel), counts: n})
+			identities: s.Identities, tunnel: newRecordTunnel(s.Tunnel), counts: n})
 	}
 	x.plan, x.counts = p, counts
 }

@@ -195,7 +195,9 @@ func (c *ingressPipe) dropHere(pk *packet, why drop.Reason) {
 		t := pk.nowhere(why)
 		c.recording.countPath(pk, &t.passed)
 		if pk.record != nil {
-			c.mirrors.recordCopies(pk, &t)
+			x := &c.recording.nowhere
+			c.recording.fill(x, &copyOf{pk: pk}, t)
+			c.mirrors.recordCopies(pk, x)
 		}
 	}
 	c.fates.drop(c.port(pk.in), pk, why)

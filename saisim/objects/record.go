@@ -247,7 +247,9 @@ func planSessions(sessions []record.ChipSession) (taken []config.RecordSession, 
 		if err != nil {
 			return bad("tunnel: %w", err)
 		}
-		taken = append(taken, config.RecordSession{Label: v.Label, Sample: max(v.Sample, 1), Tunnel: tunnel})
+		taken = append(taken, config.RecordSession{
+			Label: v.Label, Sample: max(v.Sample, 1), Identities: v.Identities, Tunnel: tunnel,
+		})
 	}
 	return taken, nil
 }

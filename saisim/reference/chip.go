@@ -33,6 +33,7 @@ type Chip struct {
 
 	fdb      map[fdbKey]saisim.FDBRow
 	counters map[config.ID]*saisim.ACLCount
+	labels   map[config.ID]string // of counters, as they are or were last
 	policers map[config.ID]*policer
 	syns     map[config.ID]SYNCounts // of clamps of the MSS
 	// The egress pipe takes one frame per cycle.
@@ -102,11 +103,13 @@ type packet struct {
 	length int // before a capture cut it
 	id     uint64
 	found  func(saisim.Finding) // nil: nobody wants to know
-	heard  *[]saisim.Finding    // in the ingress pipe; for a while what a copy of it finds, too
-	rx     saisim.Cycle         // of the timestamp point at the ingress
-	late   saisim.Cycle         // of rx: it would have come before
-	in     saisim.PortID        // CPUPort: injected
-	number uint16               // of the ingress port in records
+	// counters are those of the ACL entries that it has hit, as they were then.
+	counters map[config.ID]config.ID
+	heard    *[]saisim.Finding // in the ingress pipe; for a while what a copy of it finds, too
+	rx       saisim.Cycle      // of the timestamp point at the ingress
+	late     saisim.Cycle      // of rx: it would have come before
+	in       saisim.PortID     // CPUPort: injected
+	number   uint16            // of the ingress port in records
 
 	// From the ingress pipe on.
 	entered saisim.Cycle
@@ -147,7 +150,7 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		ingress:  newRow(prof),
 		egress:   make([][]*transmission, egressCycles(prof)),
 		fdb:      map[fdbKey]saisim.FDBRow{},
-		counters: map[config.ID]*saisim.ACLCount{},
+		counters: map[config.ID]*saisim.ACLCount{}, labels: map[config.ID]string{},
 		syns:     map[config.ID]SYNCounts{},
 		rifs:     map[config.ID]*[8]uint64{},
 		sequence: map[config.ID]uint32{},
@@ -208,6 +211,7 @@ func (c *Chip) Configure(t config.Tables, s saisim.State) {
 	}
 	c.ports, c.reporting.before = ports, nil
 	for _, x := range t.ACLCounters {
+		c.labels[x.ID] = x.Label
 		if c.counters[x.ID] == nil {
 			begin := s.ACLCounters[x.ID]
 			c.counters[x.ID] = &begin
@@ -322,7 +326,7 @@ func (c *Chip) InjectVLAN(vid uint16, f saisim.Frame) error {
 
 func newPacket(f saisim.Frame) *packet {
 	return &packet{data: slices.Clone(f.Data), length: max(f.Len, len(f.Data)), id: f.ID,
-		heard: &[]saisim.Finding{}}
+		heard: &[]saisim.Finding{}, counters: map[config.ID]config.ID{}}
 }
 
 // Run steps the chip up to and including a cycle. Cycles in which nothing can

@@ -75,6 +75,9 @@ func (s subject) findEntry(conf *settings, table config.ID, e config.ACLEntry, f
 	}
 	if found {
 		f.Entry = e.ID
+		for _, counter := range e.Of(config.ActCounter) {
+			s.counters[e.ID] = counter
+		}
 		f = effectsOf([]hit{{entry: e}}).of(f)
 	}
 	s.find(f)

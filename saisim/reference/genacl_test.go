@@ -1,6 +1,7 @@
 package reference_test
 
 import (
+	"fmt"
 	"net/netip"
 
 	"tamtam/sai"
@@ -64,8 +65,11 @@ func (g *gen) aclTableOp() {
 			sai.ObjectTypeACLCounter, sai.ObjectTypeACLRange, sai.ObjectTypeTAMInt))
 	case 5, 6:
 		table := g.any(sai.ObjectTypeACLTable)
-		x := g.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table,
-			sai.ACLCounterAttrEnablePacketCount, g.bool(80), sai.ACLCounterAttrEnableByteCount, g.bool(80))
+		with := []any{sai.ACLCounterAttrTableID, table, sai.ACLCounterAttrEnablePacketCount, g.bool(80), sai.ACLCounterAttrEnableByteCount, g.bool(80)}
+		if n := len(g.counters[table]); n%2 == 0 {
+			with = append(with, sai.ACLCounterAttrLabel, sai.Text(fmt.Sprint("T|R", n)))
+		}
+		x := g.create(sai.ObjectTypeACLCounter, with...)
 		g.counters[table] = append(g.counters[table], x)
 	case 7:
 		g.rangeOp()

@@ -172,6 +172,8 @@ func (p *pair) recordInTraffic(within uint64) error {
 		p.planOp()
 	case n < 30:
 		p.set(sai.ObjectTypeMirrorSession, sai.MirrorSessionAttrLabel, sai.Text(p.recordLabel()))
+	case n < 31:
+		p.set(sai.ObjectTypeACLCounter, sai.ACLCounterAttrLabel, sai.Text(pick(&p.gen, "EDGE|RULE_1", "EDGE|RULE_2")))
 	case n < 35:
 		p.set(sai.ObjectTypeACLEntry, sai.ACLEntryAttrActionMirrorIngress, sai.Do(p.someSessions()))
 	case n < 38:
@@ -283,7 +285,7 @@ func (p *pair) plan(replaces sai.OID) record.ChipPlan {
 	}
 	for _, label := range labels {
 		if p.chance(60) {
-			c.Sessions = append(c.Sessions, record.ChipSession{Label: label, Sample: pick[uint32](&p.gen, 0, 1, 1, 1, 1, 2, 3, 20), Tunnel: p.tunnel()})
+			c.Sessions = append(c.Sessions, record.ChipSession{Label: label, Sample: pick[uint32](&p.gen, 0, 1, 1, 1, 1, 2, 3, 20), Tunnel: p.tunnel(), Identities: len(c.Sessions)%2 == int(c.ID)%2})
 		}
 	}
 	return c
@@ -625,6 +627,10 @@ func recordings() (all []string) {
 	for _, table := range []string{"port", "trap", "acl", "learning", "router_mac", "ipv4_route", "ipv6_route", "next_hop", "fdb", "mtu", "egress_acl", "tail_stamp"} {
 		what = append(what, "bit: ran chip."+table, "bit: hit chip."+table, "trail: chip."+table, "trail: chip."+table+", hit")
 	}
+	for _, kind := range []string{"rule", "acl_entry", "egress_rule", "egress_acl_entry", "source", "route", "next_hop", "neighbor", "fdb", "queue"} {
+		what = append(what, "with identity: "+kind)
+	}
+	what = append(what, "with no identity to tell")
 	what = append(what, "bit: ran chip.flymon", "trail: chip.flymon")
 	for _, w := range what {
 		all = append(all, "record: "+w)

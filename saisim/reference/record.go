@@ -167,6 +167,7 @@ func (c *Chip) recordCopy(o *outgoing, p *port, why drop.Reason) {
 	default:
 		e.trap = o.trapBehind(why)
 	}
+	e.identities, e.left = c.identities(o)
 	c.later(func() { c.makeRecords(o.packet, path, e) })
 }
 
@@ -177,6 +178,9 @@ type fate struct {
 	lane  saisim.PortID
 	queue uint8
 	trap  config.Trap
+	// identities are those of entries and of the queue; left: some are left out.
+	identities []byte
+	left       bool
 }
 
 // makeRecords queues the record copies of a packet that took a path.
@@ -198,6 +202,9 @@ func (c *Chip) makeRecords(pk *packet, path []record.Step, e fate) {
 			InPort: pk.number, OutPort: e.out, Length: uint32(pk.length), Why: uint8(e.why),
 			Trap: uint8(e.trap), Queue: e.queue, InLane: uint16(pk.in), OutLane: uint16(e.lane),
 			Unsynchronised: !c.clockAt(pk.rx).synchronised || !c.clockAt(c.now).synchronised,
+		}
+		if r.Identities {
+			rec.Identities, rec.NoRoom = e.identities, e.left
 		}
 		r.Made++
 		c.noteRecord(pk, &m, &rec, r, path)
@@ -226,6 +233,12 @@ func (c *Chip) noteRecord(pk *packet, m *config.Mirror, rec *record.Record, r re
 		say = append(say, "sent")
 	}
 	udp := m.Kind == config.MirrorSFlow
+	add(r.Identities && len(rec.Identities) == 0, "with no identity to tell")
+	add(rec.NoRoom, "without some identities")
+	known, _ := rec.Known()
+	for _, x := range known {
+		add(true, "with identity: "+x.Kind.String())
+	}
 	add(udp && r.Tunnel.Src.Is4(), "by UDP over IPv4")
 	add(udp && r.Tunnel.Src.Is6(), "by UDP over IPv6")
 	add(!udp && m.Tunnel.TypeII, "by ERSPAN type II")

@@ -60,9 +60,11 @@ func (c *Chip) replicate(pk *packet) {
 		c.sampledIn(pk, toPorts, last, why)
 	}
 	if copies == 0 {
-		c.makeRecords(pk, pk.tables, fate{
-			why: why, out: record.NoPort, lane: saisim.CPUPort, queue: record.NoQueue, trap: pk.trapBehind(why),
-		})
+		e := fate{why: why, out: record.NoPort, lane: saisim.CPUPort, queue: record.NoQueue, trap: pk.trapBehind(why)}
+		if len(pk.recordings) > 0 {
+			e.identities, e.left = c.identities(&outgoing{packet: pk})
+		}
+		c.makeRecords(pk, pk.tables, e)
 		c.countPath(pk, pk.tables)
 		c.dropPacket(c.portAt(pk.in), pk, c.now, why)
 		return

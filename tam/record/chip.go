@@ -58,6 +58,8 @@ const (
 type ChipSession struct {
 	Label  string `json:"label"`  // of the MIRROR_SESSION
 	Sample uint32 `json:"sample"` // one of this number of packets is recorded, the first; 0 is 1
+	// Identities has records carry those of the entries that the packet has hit, and of its queue.
+	Identities bool `json:"identities,omitempty"`
 	// Tunnel is that of a mirror session of type SFLOW, for whose addresses SAI has no
 	// attributes; others have their own.
 	Tunnel *ChipTunnel `json:"tunnel,omitempty"`

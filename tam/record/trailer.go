@@ -10,7 +10,7 @@ import (
 //
 //	bytes  field
 //	n      the containers in order, each most significant byte first
-//	m      identities: none yet
+//	m      identities, if they are asked for: see [IdentityKind]
 //	4      switch id
 //	4      id of the plan
 //	10     ingress time: 48-bit seconds, 32-bit nanoseconds (IEEE 1588)

@@ -21,7 +21,7 @@ var calibratedPrograms = randtest.Cases{Seed: 1, Count: 60, Short: 10}
 // one. The paths of each record are those that the checker lists, which shares no code with
 // the decoder.
 func TestRecordsOfRandomPrograms(t *testing.T) {
-	var exact, several, tests, traps int
+	var exact, several, tests, traps, met int
 	c := randtest.Run(t, calibratedPrograms, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 77))
 		p := randomlyPlanned(t, r)
@@ -52,6 +52,9 @@ func TestRecordsOfRandomPrograms(t *testing.T) {
 			if told.Trap != 0 {
 				traps++
 			}
+			if told.Met != "" {
+				met++
+			}
 			if a.Exact {
 				exact++
 			} else {
@@ -63,8 +66,8 @@ func TestRecordsOfRandomPrograms(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d packets with an exact path, %d with several; %d told by tests, %d by traps", exact, several, tests, traps)
-	if c.Whole(calibratedPrograms) && min(exact, several, tests, traps) < c.Count*20 {
+	t.Logf("%d packets with an exact path, %d with several; %d told by tests, %d by traps, %d by identities", exact, several, tests, traps, met)
+	if c.Whole(calibratedPrograms) && min(exact, several, tests, traps, met) < c.Count*20 {
 		t.Errorf("too few of one of them in %d programs", c.Count)
 	}
 }
@@ -167,7 +170,7 @@ func randomTests(r *rand.Rand, g *record.Graph) {
 	}
 }
 
-// otherwise tells what else a record may: of tests, and of a trap.
+// otherwise tells what else a record may: of tests, of a trap, and by identities.
 func (k *sentOne) otherwise(r *rand.Rand, g *record.Graph, told *Told) {
 	if r.IntN(3) > 0 {
 		for _, x := range g.Tests {
@@ -184,6 +187,15 @@ func (k *sentOne) otherwise(r *rand.Rand, g *record.Graph, told *Told) {
 			if t.Table != "" && s.Table == t.Table && fits && r.IntN(2) == 0 {
 				told.Trap = uint8(i)
 			}
+		}
+	}
+	for _, s := range k.path {
+		switch {
+		case r.IntN(12) > 0:
+		case s.Hit && r.IntN(2) == 0:
+			told.Met += s.Table + " " + record.Hit + ";"
+		default:
+			told.Met += s.Table + " ;"
 		}
 	}
 }
@@ -313,7 +325,12 @@ func equalsListing(t *testing.T, p *record.Plan, bits []byte, told Told, a Answe
 	end := told.End
 	known := check.Known{End: told.End, Not: told.Not, Labels: map[string]string{}}
 	if told.Trap != 0 {
-		known.Trap = p.Graph.Traps[told.Trap]
+		known.Met = append(known.Met, p.Graph.Traps[told.Trap])
+	}
+	for s := range strings.SplitSeq(told.Met, ";") {
+		if table, outcome, ok := strings.Cut(s, " "); ok {
+			known.Met = append(known.Met, record.Trap{Table: table, Outcome: outcome})
+		}
 	}
 	for i, x := range told.Outcomes {
 		if x != '?' {

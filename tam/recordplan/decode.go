@@ -61,25 +61,8 @@ type Decoder struct {
 	answers    map[answerKey]Answer
 }
 
-// A Told is what is known of a packet beside the bits of its record. Zero: nothing.
-type Told struct {
-	End      string         // how it ended, see [record.Graph.End]; "": it is not known
-	Not      record.Classes // those that it is none of, see [record.NotOf]
-	Trap     uint8          // by its number in the graph; 0: none, or it is not known
-	Outcomes string         // of the graph's tests, see [record.Graph.Outcomes]; "": nothing is known
-}
-
 // maxReaders is how many readers a Decoder remembers: of each kind of packets of which something else is told one.
 const maxReaders = 256
-
-// Tell is what a record tells of its packet beside its bits, but for [Told.Not], which its frame tells.
-func Tell(g *record.Graph, r *record.Record) Told {
-	told := Told{End: g.End(r), Outcomes: g.Outcomes(r)}
-	if t, ok := g.Trap(r); ok && t.Table != "" {
-		told.Trap = r.Trap
-	}
-	return told
-}
 
 type answerKey struct {
 	bits string
@@ -94,14 +77,9 @@ type reader struct {
 	marks      []tableMark
 	chain      *chain
 	otherwise  int // the table endedOtherwise; -1: there is none
-	trapped    *trapped
+	heeds      []heeded
+	contrary   bool // no packet has all that is heeded
 	w          weigher
-}
-
-// A trapped is what the trap that took a packet says of a table; table is -1 if no packet can reach it.
-type trapped struct {
-	table int
-	hit   fact
 }
 
 // A tableMark is a bit of the record, of a table of the chain; table is -1 if no
@@ -176,34 +154,18 @@ func (d *Decoder) reader(told Told) (*reader, error) {
 	if cut == nil {
 		cut = g
 	}
-	if cut != d.plan.Graph || told.Trap != 0 {
+	if cut != d.plan.Graph || told.Trap != 0 || told.Met != "" {
 		if r, err = d.newReader(cut, p, told.End); err != nil {
 			return nil, err
 		}
 		r.trap(d.plan.Graph, told.Trap)
+		r.met(told.Met)
 	}
 	if len(d.told) >= maxReaders {
 		clear(d.told)
 	}
 	d.told[told] = r
 	return r, nil
-}
-
-// trap has a reader heed what a trap says.
-func (r *reader) trap(g *record.Graph, number uint8) {
-	if number == 0 || int(number) >= len(g.Traps) || g.Traps[number].Table == "" {
-		return
-	}
-	r.trapped = &trapped{-1, unsaid}
-	if t, ok := r.chain.index[g.Traps[number].Table]; ok {
-		r.trapped.table = t
-	}
-	switch g.Traps[number].Outcome {
-	case record.Hit:
-		r.trapped.hit = yes
-	case record.Miss:
-		r.trapped.hit = no
-	}
 }
 
 // Plan returns the plan that the decoder was made from.
@@ -307,16 +269,16 @@ func (r *reader) unknown() {
 	if r.otherwise >= 0 {
 		r.w.evidence[r.otherwise] = evidence{no, no}
 	}
-	if r.trapped != nil && r.trapped.table >= 0 {
-		r.w.evidence[r.trapped.table] = evidence{yes, r.trapped.hit}
+	for _, h := range r.heeds {
+		r.w.evidence[h.table] = evidence{yes, h.hit}
 	}
 }
 
 // observe takes in what a record says of each table. It returns false if it says of one that it hit and
-// did not run, or other than the trap that took the packet.
+// did not run, or other than what is heeded.
 func (r *reader) observe(b []byte) bool {
 	r.unknown()
-	fine := r.trapped == nil || r.trapped.table >= 0
+	fine := !r.contrary
 	for _, m := range r.marks {
 		if m.table < 0 {
 			continue

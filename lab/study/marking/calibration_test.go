@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -63,6 +64,7 @@ type tally struct {
 	violated                      map[string]int // by fault
 	outside                       map[string]*rate
 	clean, sparse                 share
+	graphs, sure                  int // periods of parts of graphs, and those of them that are ok
 }
 
 // A rate is how many ok periods were wrong.
@@ -134,18 +136,23 @@ func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result) {
 		s.kinds[n.kind]++
 		why, before := f.outsideOf(n), s.violations
 		if kind := cmp.Or(why, f.delaysOutsideOf()); kind != "" {
-			if s.outside[kind] == nil {
-				s.outside[kind] = &rate{}
-			}
-			s.outside[kind].networks++
+			s.outsideAs(kind).networks++
 		}
 		for path, report := range reportOf(r) {
 			if !strings.HasPrefix(path, n.name+"-") {
 				continue
 			}
 			s.paths++
+			outside := why
+			if graph := strings.HasSuffix(path, "-graph"); graph && why == wayInside {
+				outside = "" // that is what graphs are for
+			}
 			for _, segment := range report.Segments {
-				s.segment(t, f, n, segment, why)
+				before := s.ok
+				s.segment(t, f, n, segment, outside)
+				if strings.HasSuffix(path, "-graph") {
+					s.graphs, s.sure = s.graphs+len(segment.Periods), s.sure+s.ok-before
+				}
 			}
 		}
 		if s.violations > before {
@@ -157,10 +164,17 @@ func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result) {
 	}
 }
 
+// outsideAs is the rate of what is outside of the domain as kind.
+func (s *tally) outsideAs(kind string) *rate {
+	if s.outside[kind] == nil {
+		s.outside[kind] = &rate{}
+	}
+	return s.outside[kind]
+}
+
 // segment judges the periods between two points.
 func (s *tally) segment(t *testing.T, f *fabric, n *network, g *Segment, outside string) {
-	var from, to int
-	fmt.Sscanf(g.From+g.To, "s%ds%d", &from, &to)
+	from, to := switchesOf(g.From), switchesOf(g.To)
 	truth := n.books.between(from, to)
 	for i, p := range g.Periods {
 		s.periods++
@@ -168,11 +182,12 @@ func (s *tally) segment(t *testing.T, f *fabric, n *network, g *Segment, outside
 		bad := f.wrong(n, p, truth, from, to)
 		late := strings.Contains(bad, "delay")
 		if kind := cmp.Or(outside, f.delaysOutsideOf()); kind != "" && p.Status == "ok" {
-			s.outside[kind].ok++
+			r := s.outsideAs(kind)
+			r.ok++
 			if late {
-				s.outside[kind].delays++
+				r.delays++
 			} else if bad != "" {
-				s.outside[kind].losses++
+				r.losses++
 			}
 		}
 		switch {
@@ -189,9 +204,21 @@ func (s *tally) segment(t *testing.T, f *fabric, n *network, g *Segment, outside
 	}
 }
 
+// switchesOf are the numbers of switches s0+s1.
+func switchesOf(names string) (list []int) {
+	for name := range strings.SplitSeq(names, "+") {
+		n, err := strconv.Atoi(strings.TrimPrefix(name, "s"))
+		if err != nil {
+			panic(err) // they are fabric's
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
 // wrong says what is wrong with the numbers of a period; "": nothing. Where the clock was set the
 // number may have come twice, and an answer is right if it is of either time.
-func (f *fabric) wrong(n *network, p Period, truth map[period]account, from, to int) (what string) {
+func (f *fabric) wrong(n *network, p Period, truth map[period]account, from, to []int) (what string) {
 	for era := range uint64(len(f.top.Events) + 1) {
 		k := period{p.Period, era}
 		w := f.wrongOf(n, p, truth[k], k, from, to)
@@ -205,7 +232,7 @@ func (f *fabric) wrong(n *network, p Period, truth map[period]account, from, to 
 	return what
 }
 
-func (f *fabric) wrongOf(n *network, p Period, a account, k period, from, to int) string {
+func (f *fabric) wrongOf(n *network, p Period, a account, k period, from, to []int) string {
 	if p.Status == "ok" && n.session.Method.Loss() && p.Lost == nil {
 		return "ok, without a loss"
 	}
@@ -232,10 +259,10 @@ func (f *fabric) wrongOf(n *network, p Period, a account, k period, from, to int
 
 // lacksPulse reports whether a pulse that muxed counts need did not come to a point: then it is not
 // known whether it was lost or late. It is that of the period, or of the previous one.
-func (n *network) lacksPulse(k uint64, to int) bool {
+func (n *network) lacksPulse(k uint64, to []int) bool {
 	for _, q := range []period{{k - 1, 0}, {k, 0}} {
 		if _, sent := n.books.pulses[q]; sent && n.session.Method == altmark.Muxed {
-			if _, came := n.books.delay(q, n.first(), to); !came {
+			if _, came := n.books.delay(q, []int{n.first()}, to); !came {
 				return true
 			}
 		}
@@ -300,6 +327,7 @@ func (s *tally) String() string {
 		}
 		b.WriteString("\n")
 	}
+	fmt.Fprintf(&b, "of graphs: %d of %d ok\n", s.sure, s.graphs)
 	list("networks and clocks", s.kinds)
 	list("flagged", s.reasons)
 	list("violations", s.violated)

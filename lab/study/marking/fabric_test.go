@@ -307,10 +307,16 @@ func (f *fabric) configure(n *network) {
 			case r == len(n.way)-1:
 				role = "terminator"
 			case !slices.Contains(n.paths[0], sw):
+				if n.splits() { // for the graph
+					t["TAM_ALTMARK_TABLE"][n.name] = n.row(role, false)
+				}
 				continue
 			}
 			t["TAM_ALTMARK_TABLE"][n.name] = n.row(role, f.rnd.IntN(2) == 0)
 		}
+	}
+	if n.splits() {
+		f.addGraph(n)
 	}
 	for _, p := range n.paths {
 		path := Path{Name: fmt.Sprintf("%s-%d", n.name, len(studyOf(f.top).AltMark.Paths))}
@@ -319,6 +325,25 @@ func (f *fabric) configure(n *network) {
 		}
 		studyOf(f.top).AltMark.Paths = append(studyOf(f.top).AltMark.Paths, path)
 	}
+}
+
+// splits reports whether packets take one of two ways over switches.
+func (n *network) splits() bool { return n.kind == waySplit || n.kind == wayInside }
+
+// addGraph measures on all switches that a network's packets pass.
+func (f *fabric) addGraph(n *network) {
+	g := Graph{Name: n.name + "-graph"}
+	for r, at := range n.way {
+		for _, a := range at {
+			g.Points = append(g.Points, fmt.Sprintf("s%d:%s", a, n.name))
+			for _, b := range n.way[min(r+1, n.hops())] {
+				if r < n.hops() {
+					g.Links = append(g.Links, []string{fmt.Sprint("s", a), fmt.Sprint("s", b)})
+				}
+			}
+		}
+	}
+	studyOf(f.top).AltMark.Graphs = append(studyOf(f.top).AltMark.Graphs, g)
 }
 
 func (n *network) row(role string, clear bool) swss.FieldValues {

@@ -150,17 +150,17 @@ type period struct{ number, era uint64 }
 // An account is what the books say of one period between two points.
 type account struct{ sent, lost int64 }
 
-// between accounts for all periods between two switches of the path. A packet is lost between them
-// if it was at the first, and neither at the second nor at any switch that is as far or further.
-func (b *books) between(from, to int) map[period]account {
+// between accounts for all periods between switches of the path that are beside each other. A packet is lost between
+// them if it was at one of the first, and neither at one of the second nor at any switch that is as far or further.
+func (b *books) between(from, to []int) map[period]account {
 	list := map[period]account{}
 	for _, p := range b.packets {
-		if p.at[from] < 0 {
+		if p.came(from) < 0 {
 			continue
 		}
 		a := list[p.period]
 		a.sent++
-		if !b.beyond(p, to) {
+		if !b.beyond(p, to[0]) {
 			a.lost++
 		}
 		list[p.period] = a
@@ -178,10 +178,20 @@ func (b *books) beyond(p *booked, to int) bool {
 }
 
 // delay is that of the packet which is measured in a period.
-func (b *books) delay(k period, from, to int) (d lab.Time, ok bool) {
+func (b *books) delay(k period, from, to []int) (d lab.Time, ok bool) {
 	p := b.packets[b.pulses[k]]
-	if p == nil || p.at[from] < 0 || p.at[to] < 0 {
+	if p == nil || p.came(from) < 0 || p.came(to) < 0 {
 		return 0, false
 	}
-	return p.at[to] - p.at[from], true
+	return p.came(to) - p.came(from), true
+}
+
+// came is when a packet came to the one of some switches that it passed; -1: to none.
+func (p *booked) came(switches []int) lab.Time {
+	for _, i := range switches {
+		if p.at[i] >= 0 {
+			return p.at[i]
+		}
+	}
+	return -1
 }

@@ -29,20 +29,28 @@ type Study struct {
 
 // Settings say what alternate marking is measured on.
 type Settings struct {
-	Paths []Path `yaml:"paths"`
+	Paths  []Path  `yaml:"paths"`
+	Graphs []Graph `yaml:"graphs"`
 }
 
 // Name returns the name of the field.
 func (s *Study) Name() string { return "altmark" }
 
-// Asked reports whether the file has a path.
-func (s *Study) Asked() bool { return len(s.AltMark.Paths) > 0 }
+// Asked reports whether the file has a path or a graph.
+func (s *Study) Asked() bool { return len(s.AltMark.Paths)+len(s.AltMark.Graphs) > 0 }
 
 // A Path is the path of a flow group: measurement points in the order in which its packets come to
 // them. The first is the initiator.
 type Path struct {
 	Name   string   `yaml:"name"`
 	Points []string `yaml:"points"` // SWITCH:SESSION
+}
+
+// A Graph is where the packets of a flow group go if each takes one of several ways. The first point is an initiator.
+type Graph struct {
+	Name   string     `yaml:"name"`
+	Points []string   `yaml:"points"` // SWITCH:SESSION
+	Links  [][]string `yaml:"links"`  // each from the switch of one point to that of another
 }
 
 // drainPeriods is the number of periods of the shortest interval after which published periods are
@@ -63,13 +71,19 @@ type markSwitch struct {
 	points []*markPoint
 }
 
-// A markPath is a Path in a run.
+// A markPath is a Path or a Graph in a run.
 type markPath struct {
-	name   string
-	points []*markPoint
-	truth  *markTruth
-	join   *markJoin
+	name     string
+	points   []*markPoint
+	begins   []int // the points where packets enter,
+	ends     []int // and leave
+	segments []segment
+	truth    *markTruth
+	join     *markJoin
 }
+
+// A segment is a part of a path between two points, or of a graph between points: their indices.
+type segment struct{ from, to []int }
 
 // A markPoint is a measurement point: a session of a switch.
 type markPoint struct {
@@ -92,32 +106,47 @@ func (p *markPoint) String() string { return p.node.Name() + ":" + p.session.Nam
 // Observe finds the sessions of all points in the configuration.
 func (s *Study) Observe(l *lab.Lab) (lab.Observer, error) {
 	m := &marking{switches: map[string]*markSwitch{}, every: math.MaxInt64}
-	t := l.Topology()
-	for i := range s.AltMark.Paths {
-		p := &s.AltMark.Paths[i]
+	for i, p := range s.AltMark.Paths {
 		path := &markPath{name: p.Name}
-		for j, text := range p.Points {
-			var marks uint8
-			if j > 0 {
-				first := path.points[0].session
-				marks = first.Mark.DSCPBit() | first.Mark2.DSCPBit()
-			}
-			point, err := m.point(l, text, marks)
-			if err != nil {
-				at := fmt.Sprintf("%s.points[%d]", lab.Item("altmark.paths", p.Name, i), j)
-				return nil, fmt.Errorf("%s%s: %q: %w", t.Where(at), at, text, err)
-			}
-			path.points = append(path.points, point)
-			m.every = min(m.every, drainPeriods*length(point.session.Interval))
+		if err := m.observe(l, path, lab.Item("altmark.paths", p.Name, i), p.Points); err != nil {
+			return nil, err
 		}
-		var err error
-		if path.join, err = newJoin(path); err != nil {
+		if err := path.joinPath(); err != nil {
 			return nil, err // excluded by Validate
 		}
-		path.truth = newMarkTruth(path, impairments(t))
-		m.paths = append(m.paths, path)
+	}
+	for i, g := range s.AltMark.Graphs {
+		path, at := &markPath{name: g.Name}, lab.Item("altmark.graphs", g.Name, i)
+		if err := m.observe(l, path, at, g.Points); err != nil {
+			return nil, err
+		}
+		if err := path.joinGraph(g.Links); err != nil {
+			return nil, fmt.Errorf("%s%s: %w", l.Topology().Where(at), at, err)
+		}
 	}
 	return m, nil
+}
+
+// observe finds the points of a path.
+func (m *marking) observe(l *lab.Lab, path *markPath, at string, points []string) error {
+	t := l.Topology()
+	for j, text := range points {
+		var marks uint8
+		if j > 0 {
+			first := path.points[0].session
+			marks = first.Mark.DSCPBit() | first.Mark2.DSCPBit()
+		}
+		point, err := m.point(l, text, marks)
+		if err != nil {
+			at := fmt.Sprintf("%s.points[%d]", at, j)
+			return fmt.Errorf("%s%s: %q: %w", t.Where(at), at, text, err)
+		}
+		path.points = append(path.points, point)
+		m.every = min(m.every, drainPeriods*length(point.session.Interval))
+	}
+	path.truth = newMarkTruth(path, impairments(t))
+	m.paths = append(m.paths, path)
+	return nil
 }
 
 // Every is how often the collector reads.
@@ -266,20 +295,32 @@ func sortPeriods(list []published) {
 func (s *Study) Validate(v *lab.Validator) {
 	const maxPaths = 4096
 	seen := map[string]bool{}
-	paths := s.AltMark.Paths
+	paths, graphs := s.AltMark.Paths, s.AltMark.Graphs
 	v.Want(len(paths) <= maxPaths, "altmark.paths", len(paths), "at most %d paths", maxPaths)
-	for i := range paths {
-		p := &paths[i]
+	v.Want(len(graphs) <= maxPaths, "altmark.graphs", len(graphs), "at most %d graphs", maxPaths)
+	for i, p := range paths {
 		at := lab.Item("altmark.paths", p.Name, i)
 		v.Name(at, p.Name, seen)
-		v.Want(len(p.Points) >= 2 && len(p.Points) <= 16, at+".points", len(p.Points), "2 to 16 points, SWITCH:SESSION")
-		on := map[string]bool{}
-		for j, text := range p.Points {
-			name, session, _ := strings.Cut(text, ":")
-			where := fmt.Sprintf("%s.points[%d]", at, j)
-			v.Want(v.Topology().HasSwitch(name) && session != "", where, text, "SWITCH:SESSION, a switch of this file")
-			v.Want(!on[name], where, text, "a switch that has no other point of the path")
-			on[name] = true
+		validatePoints(v, at, p.Points, 16)
+	}
+	for i, g := range graphs {
+		at := lab.Item("altmark.graphs", g.Name, i)
+		v.Name(at, g.Name, seen)
+		validatePoints(v, at, g.Points, 256)
+		for j, l := range g.Links {
+			v.Want(len(l) == 2, fmt.Sprintf("%s.links[%d]", at, j), strings.Join(l, ", "), "two switches, [FROM, TO]")
 		}
+	}
+}
+
+func validatePoints(v *lab.Validator, at string, points []string, most int) {
+	v.Want(len(points) >= 2 && len(points) <= most, at+".points", len(points), "2 to %d points, SWITCH:SESSION", most)
+	on := map[string]bool{}
+	for j, text := range points {
+		name, session, _ := strings.Cut(text, ":")
+		where := fmt.Sprintf("%s.points[%d]", at, j)
+		v.Want(v.Topology().HasSwitch(name) && session != "", where, text, "SWITCH:SESSION, a switch of this file")
+		v.Want(!on[name], where, text, "a switch that has no other point of the path")
+		on[name] = true
 	}
 }

@@ -51,9 +51,9 @@ type Period struct {
 	TrueDelay *lab.Time `json:"true_delay_ps"` // nil: there was no packet to measure, or it was lost
 }
 
-// A markJoin is the collector of one path in the lab.
+// A markJoin is the collector of one path or graph in the lab.
 type markJoin struct {
-	marks   *collector.AltMark
+	marks   altMarkJoin
 	results map[resultKey]collector.AltMarkResult
 	fed     []int // how many periods of each point it was given
 }
@@ -63,14 +63,83 @@ type resultKey struct {
 	period   uint64
 }
 
-func newJoin(path *markPath) (*markJoin, error) {
-	p := collector.AltMarkPath{Name: path.name}
+// An altMarkJoin is a [collector.AltMark] or a [collector.AltMarkMesh].
+type altMarkJoin interface {
+	Add(point int, p altmark.Period, arrived time.Time) []collector.AltMarkResult
+	Flush() []collector.AltMarkResult
+	Notices() []string
+}
+
+// joinPath makes the collector of a path; it compares points that follow each other, and the first with the last.
+func (path *markPath) joinPath() error {
+	m, err := collector.NewAltMark(collector.AltMarkPath{Name: path.name, Points: path.settings()})
+	if err != nil {
+		return err
+	}
+	path.collect(m)
+	last := len(path.points) - 1
+	path.begins, path.ends = []int{0}, []int{last}
+	for i := range last {
+		path.segments = append(path.segments, segment{[]int{i}, []int{i + 1}})
+	}
+	if last > 1 {
+		path.segments = append(path.segments, segment{[]int{0}, []int{last}})
+	}
+	return nil
+}
+
+// joinGraph makes the collector of a graph; it compares the ends of clusters, and those of the whole.
+func (path *markPath) joinGraph(links [][]string) error {
+	g := collector.AltMarkGraph{Name: path.name, Points: path.settings()}
+	for _, l := range links {
+		g.Links = append(g.Links, collector.AltMarkLink{From: l[0], To: l[1]})
+	}
+	m, err := collector.NewAltMarkMesh(g)
+	if err != nil {
+		return err
+	}
+	path.collect(m)
+	for _, c := range m.Clusters() {
+		path.segments = append(path.segments, segment{path.indices(c.From), path.indices(c.To)})
+	}
+	ends := m.Whole()
+	path.begins, path.ends = path.indices(strings.Split(ends[0], "+")), path.indices(strings.Split(ends[1], "+"))
+	if len(path.segments) > 1 {
+		path.segments = append(path.segments, segment{path.begins, path.ends})
+	}
+	return nil
+}
+
+func (path *markPath) collect(m altMarkJoin) {
+	path.join = &markJoin{m, map[resultKey]collector.AltMarkResult{}, make([]int, len(path.points))}
+}
+
+func (path *markPath) settings() (points []collector.AltMarkPoint) {
 	for _, x := range path.points {
-		p.Points = append(p.Points, collector.AltMarkPoint{Switch: x.node.Name(), Session: x.session.Name,
+		points = append(points, collector.AltMarkPoint{Switch: x.node.Name(), Session: x.session.Name,
 			Settings: x.session.Session})
 	}
-	m, err := collector.NewAltMark(p)
-	return &markJoin{m, map[resultKey]collector.AltMarkResult{}, make([]int, len(path.points))}, err
+	return points
+}
+
+// indices are those of the points of switches.
+func (path *markPath) indices(switches []string) (list []int) {
+	for i, p := range path.points {
+		if slices.Contains(switches, p.node.Name()) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// names are the switches of some points, as results have them.
+func (path *markPath) names(points []int) string {
+	var names []string
+	for _, i := range points {
+		names = append(names, path.points[i].node.Name())
+	}
+	slices.Sort(names)
+	return strings.Join(names, "+")
 }
 
 // feed gives the collector what points have published since the last time, in the
@@ -107,15 +176,11 @@ func (m *marking) Report() lab.Report {
 	for _, path := range m.paths {
 		path.join.keep(path.join.marks.Flush())
 		r := &PathReport{}
-		n := len(path.points)
-		for i, p := range path.points {
+		for _, p := range path.points {
 			r.Points = append(r.Points, p.String())
-			if i > 0 {
-				r.Segments = append(r.Segments, path.segment(i-1, i))
-			}
 		}
-		if n > 2 {
-			r.Segments = append(r.Segments, path.segment(0, n-1))
+		for _, s := range path.segments {
+			r.Segments = append(r.Segments, path.segment(s))
 		}
 		r.Notices = append([]string{}, path.join.marks.Notices()...)
 		all[path.name] = r
@@ -123,27 +188,26 @@ func (m *marking) Report() lab.Report {
 	return all
 }
 
-func (path *markPath) segment(from, to int) *Segment {
-	a, b := path.points[from], path.points[to]
-	s := &Segment{From: a.node.Name(), To: b.node.Name(), path: path.name, Periods: []Period{}}
+func (path *markPath) segment(of segment) *Segment {
+	s := &Segment{From: path.names(of.from), To: path.names(of.to), path: path.name, Periods: []Period{}}
 	n := path.points[0].session.Interval
 	s.length = length(n)
 	for key, r := range path.join.results {
 		if key.from == s.From && key.to == s.To {
-			s.Periods = append(s.Periods, path.period(r, n, from, to))
+			s.Periods = append(s.Periods, path.period(r, n, of))
 		}
 	}
 	slices.SortFunc(s.Periods, func(a, b Period) int { return cmp.Compare(a.Period, b.Period) })
 	s.count()
 	for _, p := range path.truth.periods {
-		s.Numbers["truth.sent"] += int64(p.passed[from])
-		s.Numbers["truth.received"] += int64(p.passed[to])
+		s.Numbers["truth.sent"] += int64(p.sum(of.from))
+		s.Numbers["truth.received"] += int64(p.sum(of.to))
 	}
 	s.Numbers["truth.lost"] = s.Numbers["truth.sent"] - s.Numbers["truth.received"]
 	return s
 }
 
-func (path *markPath) period(r collector.AltMarkResult, n altmark.Interval, from, to int) Period {
+func (path *markPath) period(r collector.AltMarkResult, n altmark.Interval, of segment) Period {
 	p := Period{
 		Period: r.Period, Start: lab.Time(n.Start(r.Period).Sub(altmark.At(lab.Epoch()))) * lab.Nanosecond,
 		Status: r.Status.String(), Reasons: append([]string{}, r.Reasons...),
@@ -160,8 +224,8 @@ func (path *markPath) period(r collector.AltMarkResult, n altmark.Interval, from
 	if r.JitterValid {
 		p.Jitter = &r.Jitter
 	}
-	p.TrueSent, p.TrueLost = path.truth.lost(r.Period, from, to)
-	if d, ok := path.truth.delay(r.Period, from, to); ok {
+	p.TrueSent, p.TrueLost = path.truth.lost(r.Period, of)
+	if d, ok := path.truth.delay(r.Period, of); ok {
 		p.TrueDelay = &d
 	}
 	return p

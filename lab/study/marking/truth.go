@@ -131,13 +131,17 @@ func newMarkTruth(path *markPath, links []*lab.Impairment) *markTruth {
 // follow takes what the points have seen in a window. No packet comes to two points in one window: the
 // way between them takes longer.
 func (t *markTruth) follow(now lab.Time) {
+	for _, i := range t.path.begins {
+		for _, x := range t.path.points[i].watch.passed {
+			t.begin(i, x)
+		}
+	}
 	for i, p := range t.path.points {
+		if slices.Contains(t.path.begins, i) {
+			continue
+		}
 		for _, x := range p.watch.passed {
-			if i == 0 {
-				t.begin(x)
-			} else {
-				t.come(i, x)
-			}
+			t.come(i, x)
 		}
 	}
 	if now >= t.turn {
@@ -149,14 +153,14 @@ func (t *markTruth) follow(now lab.Time) {
 
 // begin handles a packet at the initiator. That of which the delay is measured is the
 // first of its period, for muxed marking the first of its third quarter.
-func (t *markTruth) begin(x passage) {
-	s := &t.path.points[0].session
+func (t *markTruth) begin(i int, x passage) {
+	s := &t.path.points[i].session
 	k := x.quarter >> 2
 	p := t.period(k)
-	p.passed[0]++
+	p.passed[i]++
 	t.seen[x.id] = k
 	if s.Method.Delay() && p.pulse == 0 && (s.Method != altmark.Muxed || x.quarter&3 == 2) {
-		p.pulse, p.at[0] = x.id, x.at
+		p.pulse, p.at[i] = x.id, x.at
 	}
 }
 
@@ -175,7 +179,7 @@ func (t *markTruth) come(i int, x passage) {
 	if p.pulse == x.id && p.at[i] < 0 {
 		p.at[i] = x.at
 	}
-	if i == len(t.path.points)-1 && !t.double {
+	if !t.double && slices.Contains(t.path.ends, i) {
 		delete(from, x.id)
 	}
 }
@@ -196,20 +200,45 @@ func (t *markTruth) period(k uint64) *truePeriod {
 
 // lost returns how many packets of a period were lost between two points, and
 // sent how many came to the first of them.
-func (t *markTruth) lost(k uint64, from, to int) (sent uint64, lost int64) {
+func (t *markTruth) lost(k uint64, of segment) (sent uint64, lost int64) {
 	p := t.periods[k]
 	if p == nil {
 		return 0, 0
 	}
-	return p.passed[from], int64(p.passed[from] - p.passed[to])
+	sent = p.sum(of.from)
+	return sent, int64(sent - p.sum(of.to))
+}
+
+// sum is how many packets came to some points.
+func (p *truePeriod) sum(points []int) (n uint64) {
+	for _, i := range points {
+		n += p.passed[i]
+	}
+	return n
 }
 
 // delay returns how long the measured packet of a period took from one point to
 // another; false: there is none, or it did not come.
-func (t *markTruth) delay(k uint64, from, to int) (lab.Time, bool) {
+func (t *markTruth) delay(k uint64, of segment) (lab.Time, bool) {
 	p := t.periods[k]
-	if p == nil || p.pulse == 0 || p.at[from] < 0 || p.at[to] < 0 {
+	if p == nil || p.pulse == 0 {
 		return 0, false
 	}
-	return p.at[to] - p.at[from], true
+	from, to := p.came(of.from), p.came(of.to)
+	return to - from, from >= 0 && to >= 0
+}
+
+// came is when the measured packet came to the one of some points that it passed; -1: to none, or not to a single one.
+func (p *truePeriod) came(points []int) lab.Time {
+	at := lab.Time(-1)
+	for _, i := range points {
+		switch {
+		case p.at[i] < 0:
+		case at >= 0:
+			return -1
+		default:
+			at = p.at[i]
+		}
+	}
+	return at
 }

@@ -95,10 +95,10 @@ traffic:
 	if f := r.Flows["marked"]; sent != f.Sent || received != f.Received || f.Lost == 0 {
 		t.Errorf("oracle: %d sent, %d received, want %d and %d", sent, received, f.Sent, f.Received)
 	}
-	if sent, lost := truth.lost(first+7, 0, 1); sent != 20 || lost < 0 || lost > 20 {
+	if sent, lost := truth.lost(first+7, segment{[]int{0}, []int{1}}); sent != 20 || lost < 0 || lost > 20 {
 		t.Errorf("period 7: %d sent, %d lost", sent, lost)
 	}
-	if _, ok := truth.delay(first+7, 0, 1); ok {
+	if _, ok := truth.delay(first+7, segment{[]int{0}, []int{1}}); ok {
 		t.Error("step marking has a measured packet")
 	}
 }
@@ -123,7 +123,7 @@ traffic:
 			if id == 0 || n != want {
 				t.Errorf("%s: the measured packet of period %d is number %d of it, want %d", method, k-first, n, want)
 			}
-			d, ok := truth.delay(k, 0, 1)
+			d, ok := truth.delay(k, segment{[]int{0}, []int{1}})
 			// All frames are alike, and alone: host to host is the same as point to point,
 			// two switches later.
 			if least := r.Flows["marked"].Delay.Min; !ok || d <= 500*lab.Nanosecond || d >= least {

@@ -33,7 +33,7 @@ func Paths(p *record.Plan, b []byte, told Known, steps int) (paths [][]string, o
 type Known struct {
 	End    string            // how it ended; "": it is not known
 	Not    record.Classes    // those that it is none of
-	Trap   record.Trap       // that took it; without a table: it says nothing
+	Met    []record.Trap     // tables that it has run, and what it found there: by the trap that took it, or identities
 	Labels map[string]string // of conditions: by which of their edges it goes on that comes there
 }
 
@@ -103,12 +103,16 @@ func (w *pathWalker) read(p *record.Plan, b []byte) int {
 	if len(set) > 0 {
 		return -1
 	}
-	return w.trapped(demanded)
+	for _, t := range w.told.Met {
+		if demanded = w.met(t, demanded); demanded < 0 {
+			break
+		}
+	}
+	return demanded
 }
 
-// trapped takes in what the trap says of a table.
-func (w *pathWalker) trapped(demanded int) int {
-	t := w.told.Trap
+// met takes in what is known of a table.
+func (w *pathWalker) met(t record.Trap, demanded int) int {
 	if t.Table == "" {
 		return demanded
 	}

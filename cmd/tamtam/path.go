@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/collector"
+	"tamtam/collector/journey"
+	"tamtam/device"
+	"tamtam/lab"
+	"tamtam/schema"
+	"tamtam/tam/record"
+)
+
+// A pathCommand holds the flags of `tamtam path`.
+type pathCommand struct {
+	topology, flow, format string
+	plans                  []string
+	packets                bool
+	records                int
+	options                journey.Options
+}
+
+func newPath() *cobra.Command {
+	var p pathCommand
+	c := &cobra.Command{
+		Use:   "path --topology FILE CAPTURE...",
+		Short: "One packet's way through the network, from the records of several switches",
+		Long: `Join the records that table recording of several switches sent of the same packets, and print how many packets
+went which way: host, switches, and how it ended. With --packets each packet: times, ports, tables and, where a session
+records them, identities.
+
+The topology is a file of the lab, or an experiment by its name: it has the switch ids and the wires. Records are joined
+by what no switch rewrites of a packet, by wires, TTLs, times. Where packets are alike in all of that, it says so, and
+shows which it may be. Without the plan of a record its tables are not known.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd, args) },
+	}
+	f := c.Flags()
+	f.StringVar(&p.topology, "topology", "", "topology file or experiment of the lab: switch ids and wires")
+	f.StringArrayVar(&p.plans, "plan", nil, "plan that records were made by, JSON (may be repeated)")
+	f.StringVar(&p.flow, "flow", "", `only packets whose flow, as "UDP 10.0.0.1:5 > 10.0.0.2:7", contains this`)
+	f.BoolVar(&p.packets, "packets", false, "print each packet too")
+	f.StringVar(&p.format, "format", "text", "text, or json with a packet in each line and the ways at the end")
+	f.IntVar(&p.records, "records", collector.DefaultJourneyRecords, "how many records are joined, at most")
+	f.DurationVar(&p.options.ClockError, "clock-error", journey.DefaultClockError,
+		"by how much two synchronised clocks differ, at most")
+	f.DurationVar(&p.options.Within, "within", journey.DefaultWithin, "the longest time from one switch to the next")
+	return c
+}
+
+func (p *pathCommand) run(cmd *cobra.Command, captures []string) error {
+	asJSON, err := textOrJSON(p.format)
+	switch {
+	case err != nil:
+		return err
+	case p.topology == "":
+		return usagef("--topology is missing: want a topology file or an experiment of the lab")
+	case p.records < 1:
+		return usagef("--records %d: want 1 or more", p.records)
+	case p.options.ClockError <= 0 || p.options.Within <= 0:
+		return usagef("--clock-error %v, --within %v: want more than 0", p.options.ClockError, p.options.Within)
+	}
+	t, err := openLab(p.topology, nil, false)
+	if err != nil {
+		return err
+	}
+	switches, wiring, err := networkOf(t)
+	if err != nil {
+		return err
+	}
+	var plans []*record.Plan
+	for _, path := range p.plans {
+		plan, err := collector.ReadPlan(path)
+		if err != nil {
+			return err
+		}
+		plans = append(plans, plan)
+	}
+	j, err := collector.NewJourneys(plans, switches, p.flow, p.records)
+	if err != nil {
+		return err
+	}
+	for _, path := range captures {
+		if err := j.Read(cmd.Context(), path); err != nil {
+			return err
+		}
+	}
+	out := bufio.NewWriter(cmd.OutOrStdout())
+	all := j.Join(wiring, p.options)
+	if err := p.print(out, all, j.Left(), asJSON); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+func (p *pathCommand) print(out io.Writer, all []journey.Journey, left map[string]int64, asJSON bool) error {
+	if p.packets || asJSON {
+		enc := json.NewEncoder(out)
+		for _, j := range all {
+			var err error
+			if asJSON {
+				err = enc.Encode(j)
+			} else {
+				err = j.Write(out)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if asJSON {
+		return json.NewEncoder(out).Encode(struct {
+			Ways []journey.Count  `json:"ways"`
+			Left map[string]int64 `json:"left_out,omitempty"`
+		}{journey.Ways(all), left})
+	}
+	fmt.Fprintf(out, "%d packets\n", len(all))
+	for _, w := range journey.Ways(all) {
+		fmt.Fprintf(out, "%8d  %s\n", w.Packets, w.Way)
+	}
+	for _, why := range device.SortedKeys(left) {
+		fmt.Fprintf(out, "%8d left out: %s\n", left[why], why)
+	}
+	return nil
+}
+
+// networkOf are the switches of a topology by their switch ids, and its wires.
+func networkOf(t *lab.Topology) (map[uint32]string, journey.Wiring, error) {
+	w := journey.Wiring{Ports: map[journey.Port]journey.Port{}, Hosts: map[journey.Port]string{}}
+	if err := t.Validate(); err != nil {
+		return nil, w, err
+	}
+	switches := map[uint32]string{}
+	for i := range t.Switches {
+		name := t.Switches[i].Name
+		id, err := switchIDOf(t, &t.Switches[i])
+		if err != nil {
+			return nil, w, fmt.Errorf("switch %s: %w", name, err)
+		}
+		if other, ok := switches[id]; ok {
+			return nil, w, fmt.Errorf("switches %s and %s both have the switch id %d: want different ones", other, name, id)
+		}
+		switches[id] = name
+	}
+	for _, l := range t.Links {
+		a, aIsPort := portOf(l.A)
+		b, bIsPort := portOf(l.B)
+		switch {
+		case aIsPort && bIsPort:
+			w.Ports[a], w.Ports[b] = b, a
+		case aIsPort:
+			w.Hosts[a] = l.B
+		case bIsPort:
+			w.Hosts[b] = l.A
+		}
+	}
+	return switches, w, nil
+}
+
+// switchIDOf is what a switch calls itself in records.
+func switchIDOf(t *lab.Topology, s *lab.Switch) (uint32, error) {
+	config, err := t.ConfigOf(s)
+	if err != nil {
+		return 0, err
+	}
+	row, err := schema.ParseTAMSwitch(schema.TAMGlobalKey, config[schema.CfgTAMSwitch][schema.TAMGlobalKey])
+	if err != nil || row.SwitchID != 0 {
+		return row.SwitchID, err
+	}
+	mac, err := net.ParseMAC(config[schema.CfgDeviceMetadata]["localhost"]["mac"])
+	if err != nil || len(mac) != 6 {
+		return 0, fmt.Errorf("it has neither a switch-id nor a MAC address: %w", err)
+	}
+	return uint32(mac[4])<<8 | uint32(mac[5]), nil
+}
+
+// portOf reads SWITCH:PORT; false if it is a host.
+func portOf(text string) (journey.Port, bool) {
+	name, port, ok := strings.Cut(text, ":")
+	return journey.Port{Switch: name, Port: port}, ok
+}

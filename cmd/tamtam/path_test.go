@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tamtam/lab"
+)
+
+// The ways that records of four switches say are those that packets took: what came to the server, what a rule dropped,
+// what was lost on a wire, each to the packet.
+func TestPath(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
+	top, err := openLab("record-ecmp", nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	r, err := lab.Run(t.Context(), top, lab.Options{Out: dir, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"path", "--topology", "record-ecmp", filepath.Join(dir, "collector.received.pcap")}
+	code, out := tamtam(t, args...)
+	if code != 0 || !strings.Contains(out, "349 packets") || strings.Contains(out, "left out") {
+		t.Errorf("without plans: %d\n%s", code, out)
+	}
+	for _, name := range []string{"leaf1", "leaf2", "spine1", "spine2"} {
+		args = append(args, "--plan", filepath.Join(dir, name+"-record-web.plan.json"))
+	}
+	two, three := r.Flows["two"], r.Flows["three"]
+	want := map[string]uint64{
+		"client > leaf1 > spine2: dropped: acl":                                                         three.LostBy["spine2: acl"],
+		"client > leaf1 > spine1: not seen at leaf2:Ethernet4: lost on the wire, or not recorded there": two.LostBy["lossy: loss"] + three.LostBy["lossy: loss"],
+	}
+	if code, out = tamtam(t, args...); code != 0 {
+		t.Fatal(out)
+	}
+	for way, n := range want {
+		if n == 0 || !strings.Contains(out, fmt.Sprintf("%8d  %s\n", n, way)) {
+			t.Errorf("want %d of %s:\n%s", n, way, out)
+		}
+	}
+	arrived := uint64(0)
+	for _, spine := range []string{"spine1", "spine2"} {
+		way, n := fmt.Sprintf("  client > leaf1 > %s > leaf2: to server\n", spine), uint64(0)
+		if before, _, ok := strings.Cut(out, way); !ok {
+			t.Errorf("no way by %s:\n%s", spine, out)
+		} else if _, err := fmt.Sscan(before[strings.LastIndex(before, "\n")+1:], &n); err != nil {
+			t.Error(err)
+		}
+		arrived += n
+	}
+	if arrived != two.Received+three.Received {
+		t.Errorf("%d came to the server, want %d:\n%s", arrived, two.Received+three.Received, out)
+	}
+	if got := strings.Count(out, "\n"); got != 5 {
+		t.Errorf("%d lines, want the sum and four ways:\n%s", got, out)
+	}
+	for _, bad := range []struct{ args, want string }{
+		{"path x.pcap", "--topology is missing"},
+		{"path --topology record-ecmp --records 0 x.pcap", "--records 0: want 1 or more"},
+		{"path --topology record-ecmp --clock-error 0s x.pcap", "--clock-error 0s, --within 10s: want more than 0"},
+		{"path --topology record-ecmp --format xml x.pcap", "xml"},
+		{"path --topology record-ecmp " + filepath.Join(dir, "none.pcap"), "none.pcap"},
+	} {
+		if code, out := tamtam(t, strings.Fields(bad.args)...); code == 0 || !strings.Contains(out, bad.want) {
+			t.Errorf("%s: %d, %s, want %s", bad.args, code, out, bad.want)
+		}
+	}
+}

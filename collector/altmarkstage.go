@@ -1,0 +1,119 @@
+package collector
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"tamtam/tam/altmark"
+)
+
+// An altMarkStage is points beside each other: of each packet that passes the stage one of them counts it, so that
+// their sum is as the report of a single point. A path has stages of one point.
+type altMarkStage []altMarkMember
+
+type altMarkMember struct {
+	AltMarkPoint
+	want altmark.Role // 0: any
+}
+
+// roleAlong is the role that point i of n of a path is to have.
+func roleAlong(i, n int) altmark.Role {
+	switch i {
+	case 0:
+		return altmark.Initiator
+	case n - 1:
+		return altmark.Terminator
+	}
+	return altmark.Transit
+}
+
+// sum is the stage as a single point: with the widest bounds that one of its points has.
+func (s altMarkStage) sum() AltMarkPoint {
+	sum := s[0].AltMarkPoint
+	names := make([]string, len(s))
+	for i, p := range s {
+		names[i] = p.Switch
+		if p.Settings.Role == altmark.Initiator {
+			p.Settings.MinDelay, p.Settings.MaxDelay = 0, 0
+		}
+		if i == 0 {
+			sum.Settings = p.Settings
+			continue
+		}
+		sum.Settings.SlotSync = sum.Settings.SlotSync && p.Settings.SlotSync
+		sum.Settings.ClockError = max(sum.Settings.ClockError, p.Settings.ClockError)
+		sum.Settings.MinDelay = min(sum.Settings.MinDelay, p.Settings.MinDelay)
+		sum.Settings.MaxDelay = max(sum.Settings.MaxDelay, p.Settings.MaxDelay)
+	}
+	sum.Switch = strings.Join(names, "+")
+	return sum
+}
+
+// sumOf adds up the reports that the points of a stage made of one period; all of them are there, or it is not. Of
+// pulses it has the time only if there was a single one.
+func sumOf(parts []altMarkReport) altMarkReport {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	sum := altMarkReport{has: true}
+	sum.Clock = parts[0].Clock
+	for _, r := range parts {
+		if sum.has = sum.has && r.has; !r.has {
+			continue
+		}
+		sum.Number, sum.Colour = r.Number, r.Colour
+		sum.conflict = sum.conflict || r.conflict
+		sum.Packets += r.Packets
+		sum.Bytes += r.Bytes
+		sum.OutOfWindow += r.OutOfWindow
+		sum.Foreign += r.Foreign
+		sum.Flags |= r.Flags
+		switch {
+		case r.Captures > 0:
+			sum.Timestamp, sum.Digest, sum.Clock = r.Timestamp, r.Digest, r.Clock
+		case sum.Captures == 0 && sum.Clock != r.Clock:
+			sum.Clock = altmark.Clock{} // no single clock
+		}
+		sum.Captures += r.Captures
+	}
+	sum.arrived, sum.until = arrivals(parts)
+	return sum
+}
+
+// arrivals are when the first and the last of some reports arrived; zero where that of one is not known.
+func arrivals(parts []altMarkReport) (first, last time.Time) {
+	for _, r := range parts {
+		switch {
+		case !r.has:
+		case r.arrived.IsZero():
+			return time.Time{}, time.Time{}
+		default:
+			if first.IsZero() || r.arrived.Before(first) {
+				first = r.arrived
+			}
+			if r.until.After(last) {
+				last = r.until
+			}
+		}
+	}
+	return first, last
+}
+
+// elsewhere says which points counted packets that by the graph do not pass them, or did not say.
+func (m *AltMark) elsewhere(k uint64) (reasons []string) {
+	if m.watched == 0 {
+		return nil
+	}
+	for n, r := range m.find(k).parts[m.watched-1] {
+		name := m.stages[m.watched-1][n].Switch
+		switch {
+		case !r.has:
+			reasons = append(reasons, name+": no report, which tells whether packets leave the graph")
+		case r.Packets > 0 || r.Captures > 0:
+			reasons = append(reasons, fmt.Sprintf("%s: %s counted %d packets, and is not of the graph", AltMarkOffGraph, name,
+				r.Packets))
+		}
+	}
+	return reasons
+}

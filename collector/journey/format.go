@@ -1,0 +1,162 @@
+package journey
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Way is where a journey led, without times: packets with the same way did the same. Copies are in parentheses.
+func (j Journey) Way() string {
+	var b strings.Builder
+	b.WriteString(j.From)
+	j.Visits[0].way(&b, 0)
+	return b.String()
+}
+
+// maxWay is how many visits one after the other a way names; a packet in a loop has more.
+const maxWay = 64
+
+func (v *Visit) way(b *strings.Builder, depth int) {
+	fmt.Fprintf(b, " > %s", v.Switch)
+	if depth == maxWay {
+		b.WriteString(" > ...")
+		return
+	}
+	for i, e := range v.Exits {
+		if len(v.Exits) > 1 {
+			b.WriteString(map[bool]string{true: " (", false: " |"}[i == 0])
+		}
+		switch {
+		case e.Next != nil:
+			e.Next.way(b, depth+1)
+		default:
+			fmt.Fprintf(b, ": %s", e.ending())
+		}
+	}
+	if len(v.Exits) > 1 {
+		b.WriteString(")")
+	}
+}
+
+// ending says in words how an exit goes on where it does not for certain.
+func (e *Exit) ending() string {
+	if len(e.Candidates) == 0 {
+		return e.End
+	}
+	return fmt.Sprintf("to %s, where several packets are alike", Port{e.Candidates[0].Switch, e.Candidates[0].In})
+}
+
+// Ways counts journeys by their ways, the most frequent first.
+func Ways(all []Journey) (ways []Count) {
+	at := map[string]int{}
+	for _, j := range all {
+		w := j.Way()
+		i, ok := at[w]
+		if !ok {
+			i = len(ways)
+			at[w] = i
+			ways = append(ways, Count{Way: w})
+		}
+		ways[i].Packets++
+	}
+	slices.SortStableFunc(ways, func(a, b Count) int { return cmp.Or(b.Packets-a.Packets, strings.Compare(a.Way, b.Way)) })
+	return ways
+}
+
+// A Count is how many packets had a way.
+type Count struct {
+	Way     string `json:"way"`
+	Packets int    `json:"packets"`
+}
+
+// Write prints a journey: a line for each visit and exit. Times are since the packet was first seen; those of clocks
+// that are not synchronised have a question mark.
+func (j Journey) Write(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, from %s\n", j.Flow, j.From)
+	start := j.Visits[0].Arrived
+	for _, v := range j.Visits {
+		doubt := ""
+		if v.Doubt {
+			doubt = "?"
+		}
+		fmt.Fprintf(&b, "  %-10s %s in  %s\n", (v.Arrived-start).String()+doubt, v.Switch, cmp.Or(v.In, "CPU"))
+		for _, e := range v.Exits {
+			fmt.Fprintf(&b, "  %-10s %s out %s, after %v%s\n", "", v.Switch, cmp.Or(e.Out, "-"), e.Left-v.Arrived, e.onward())
+			for _, line := range append([]string{e.Path}, e.Notes...) {
+				if line != "" {
+					fmt.Fprintf(&b, "  %-10s   %s\n", "", line)
+				}
+			}
+			for _, c := range e.Candidates {
+				fmt.Fprintf(&b, "  %-10s   perhaps %s at %v\n", "", Port{c.Switch, c.In}, c.Arrived-start)
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (e *Exit) onward() string {
+	if e.Next != nil {
+		return fmt.Sprintf(", to %s", Port{e.Next.Switch, e.Next.In})
+	}
+	return ": " + e.ending()
+}
+
+type visitJSON struct {
+	Switch         string        `json:"switch"`
+	In             string        `json:"in,omitempty"`
+	Arrived        time.Duration `json:"arrived_ns"`
+	Unsynchronised bool          `json:"unsynchronised,omitempty"`
+	Exits          []exitJSON    `json:"exits"`
+}
+
+type exitJSON struct {
+	Out        string          `json:"out,omitempty"`
+	Left       time.Duration   `json:"left_ns"`
+	Path       string          `json:"path,omitempty"`
+	Identities []string        `json:"identities,omitempty"`
+	End        string          `json:"end,omitempty"`
+	Next       *int            `json:"next,omitempty"` // index of the visit that follows
+	Candidates []candidateJSON `json:"candidates,omitempty"`
+}
+
+type candidateJSON struct {
+	Switch  string        `json:"switch"`
+	In      string        `json:"in,omitempty"`
+	Arrived time.Duration `json:"arrived_ns"`
+}
+
+// MarshalJSON has visits by their indices. Times are nanoseconds since 1970.
+func (j Journey) MarshalJSON() ([]byte, error) {
+	at := map[*Visit]int{}
+	for i, v := range j.Visits {
+		at[v] = i
+	}
+	out := struct {
+		Flow   string      `json:"flow"`
+		From   string      `json:"from"`
+		Visits []visitJSON `json:"visits"`
+	}{j.Flow, j.From, nil}
+	for _, v := range j.Visits {
+		x := visitJSON{v.Switch, v.In, v.Arrived, v.Doubt, nil}
+		for _, e := range v.Exits {
+			y := exitJSON{Out: e.Out, Left: e.Left, Path: e.Path, Identities: e.Notes, End: e.End}
+			if i, ok := at[e.Next]; ok {
+				y.Next = &i
+			}
+			for _, c := range e.Candidates {
+				y.Candidates = append(y.Candidates, candidateJSON{c.Switch, c.In, c.Arrived})
+			}
+			x.Exits = append(x.Exits, y)
+		}
+		out.Visits = append(out.Visits, x)
+	}
+	return json.Marshal(out)
+}

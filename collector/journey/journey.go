@@ -1,0 +1,250 @@
+package journey
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A Port is one of a switch, by their names.
+type Port struct{ Switch, Port string }
+
+// String is as leaf1:Ethernet4.
+func (p Port) String() string { return p.Switch + ":" + p.Port }
+
+// Wiring is which port is at the other end of a port's wire.
+type Wiring struct {
+	Ports map[Port]Port   // both directions
+	Hosts map[Port]string // at ports where no switch is
+}
+
+// A Record is what a switch says of a packet that it had.
+type Record struct {
+	Key     Key
+	Flow    string // what to call the packet by
+	Switch  string
+	In      string // the port that it came in at; "": the CPU
+	Out     string // the port that it left at; "": it did not, as End says
+	End     string // how it ended in the switch, as "dropped: no-route" or "CPU (lldp)"
+	Arrived time.Duration
+	Left    time.Duration // when the record was made; both since 1970, by the switch's clock
+	TTL     int           // or hop limit, as it came; -1: it has none
+	Doubt   bool          // the clock was not synchronised
+	Path    string        // the tables that it ran
+	Notes   []string      // identities
+}
+
+// A Visit is the stay of a packet at a switch.
+type Visit struct {
+	Switch  string
+	In      string // port; "": the CPU
+	Arrived time.Duration
+	Doubt   bool // see [Record]
+	Exits   []*Exit
+
+	key     Key
+	flow    string
+	ttl     int
+	from    []*Exit // those that it may have come by
+	settled bool    // it came by the one of from
+	reached bool    // from the start of a journey
+}
+
+// An Exit is how a packet, or a copy of it, left a switch, or ended there.
+type Exit struct {
+	Out   string // port; "": it ended here
+	Left  time.Duration
+	Path  string
+	Notes []string
+	// End is how it ended: in the switch, at a host, or that it was not seen any more.
+	End string
+	// Next is where it came to; Candidates are visits of which one may be that, if it is not certain which.
+	Next       *Visit
+	Candidates []*Visit
+
+	at *Visit
+}
+
+// A Journey is a packet's way, from where it was first seen. Copies of it have ways of their own from where they were
+// made.
+type Journey struct {
+	Flow   string
+	From   string   // the host, or the port that it came from
+	Visits []*Visit // the first is the start; each is there before those that follow it
+}
+
+// Options say which visits may follow each other.
+type Options struct {
+	// ClockError is the most by which two synchronised clocks may differ.
+	ClockError time.Duration
+	// Within is the longest time on a wire: packets with the same key that are further apart are different ones.
+	Within time.Duration
+}
+
+// Defaults of [Options].
+const (
+	DefaultClockError = time.Millisecond
+	DefaultWithin     = 10 * time.Second
+)
+
+// Join makes the journeys of records, which may come in any order; they are sorted by when they began. Records of the
+// same visit by several sessions are taken together.
+//
+// A visit follows an exit if their keys are equal, a wire joins the ports, and the times allow it. It does so for
+// certain only if the visit is the only one that may follow this exit, and the exit the only one that the visit may
+// have come by.
+func Join(records []Record, w Wiring, o Options) []Journey {
+	o.ClockError, o.Within = cmp.Or(o.ClockError, DefaultClockError), cmp.Or(o.Within, DefaultWithin)
+	visits := visitsOf(records)
+	at := map[arrival][]*Visit{}
+	for _, v := range visits {
+		a := arrival{v.key, Port{v.Switch, v.In}}
+		at[a] = append(at[a], v)
+	}
+	for _, v := range visits {
+		for _, e := range v.Exits {
+			for _, next := range at[arrival{v.key, w.Ports[Port{v.Switch, e.Out}]}] {
+				if e.Out != "" && e.End == "" && o.follows(e, next) {
+					e.Candidates = append(e.Candidates, next)
+					next.from = append(next.from, e)
+				}
+			}
+		}
+	}
+	for _, v := range visits {
+		for _, e := range v.Exits {
+			e.settle(w)
+		}
+	}
+	var all []Journey
+	for _, v := range visits {
+		if !v.settled {
+			all = append(all, Journey{v.flow, v.origin(w), v.onward()})
+		}
+	}
+	for _, v := range visits {
+		if !v.reached { // it follows itself, by the times of clocks that cannot be compared
+			v.settled = false
+			v.from[0].Next, v.from[0].Candidates = nil, []*Visit{v}
+			all = append(all, Journey{v.flow, v.origin(w), v.onward()})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Journey) int { return compare(a.Visits[0], b.Visits[0]) })
+	return all
+}
+
+// onward are the visit and all that certainly follow it.
+func (v *Visit) onward() []*Visit {
+	all := []*Visit{v}
+	v.reached = true
+	for i := 0; i < len(all); i++ {
+		for _, e := range all[i].Exits {
+			if e.Next != nil && !e.Next.reached {
+				e.Next.reached = true
+				all = append(all, e.Next)
+			}
+		}
+	}
+	return all
+}
+
+func compare(a, b *Visit) int {
+	return cmp.Or(cmp.Compare(a.Arrived, b.Arrived), cmp.Compare(a.Switch, b.Switch), cmp.Compare(a.key, b.key),
+		cmp.Compare(a.In, b.In))
+}
+
+type arrival struct {
+	key Key
+	at  Port
+}
+
+// follows says whether the TTLs and times of an exit and a visit allow that one is behind the other: a switch takes one
+// from a TTL, or none.
+func (o Options) follows(e *Exit, v *Visit) bool {
+	if e.at == v || e.at.ttl != v.ttl && e.at.ttl != v.ttl+1 {
+		return false
+	}
+	if e.at.Doubt || v.Doubt {
+		return true
+	}
+	d := v.Arrived - e.Left
+	return d >= -o.ClockError && d <= o.Within
+}
+
+// settle decides how an exit goes on.
+func (e *Exit) settle(w Wiring) {
+	if len(e.Candidates) == 1 && len(e.Candidates[0].from) == 1 {
+		e.Next, e.Candidates = e.Candidates[0], nil
+		e.Next.settled = true
+		return
+	}
+	if e.Out == "" || e.End != "" || len(e.Candidates) > 0 {
+		return
+	}
+	out := Port{e.at.Switch, e.Out}
+	far, wired := w.Ports[out]
+	switch host, ok := w.Hosts[out]; {
+	case ok:
+		e.End = "to " + host
+	case wired:
+		e.End = fmt.Sprintf("not seen at %s: lost on the wire, or not recorded there", far)
+	default:
+		e.End = fmt.Sprintf("to %s, whose wire is not known", out)
+	}
+}
+
+// origin is where a visit came from, as far as is known.
+func (v *Visit) origin(w Wiring) string {
+	in := Port{v.Switch, v.In}
+	far, wired := w.Ports[in]
+	switch host, ok := w.Hosts[in]; {
+	case v.In == "":
+		return "the CPU of " + v.Switch
+	case ok:
+		return host
+	case len(v.from) > 0:
+		return fmt.Sprintf("%s, as one of several packets that are alike", far)
+	case wired:
+		return fmt.Sprintf("%s, which has no record of it", far)
+	}
+	return fmt.Sprintf("%s, whose wire is not known", in)
+}
+
+// visitsOf gathers records of the same visit. Copies of a packet have several exits.
+func visitsOf(records []Record) []*Visit {
+	type id struct {
+		key        Key
+		name, port string
+		arrived    time.Duration
+	}
+	byID := map[id]*Visit{}
+	var all []*Visit
+	for _, r := range records {
+		k := id{r.Key, r.Switch, r.In, r.Arrived}
+		v := byID[k]
+		if v == nil {
+			v = &Visit{Switch: r.Switch, In: r.In, Arrived: r.Arrived, key: r.Key, flow: r.Flow, ttl: r.TTL}
+			byID[k] = v
+			all = append(all, v)
+		}
+		v.Doubt = v.Doubt || r.Doubt
+		v.add(r)
+	}
+	slices.SortStableFunc(all, compare)
+	return all
+}
+
+// add adds an exit, unless a record of another session has it.
+func (v *Visit) add(r Record) {
+	for _, e := range v.Exits {
+		if e.Out == r.Out && e.End == r.End {
+			e.Left = min(e.Left, r.Left)
+			return
+		}
+	}
+	v.Exits = append(v.Exits, &Exit{Out: r.Out, Left: r.Left, Path: r.Path, Notes: r.Notes, End: r.End, at: v})
+	slices.SortStableFunc(v.Exits, func(a, b *Exit) int {
+		return cmp.Or(cmp.Compare(a.Left, b.Left), cmp.Compare(a.Out, b.Out), cmp.Compare(a.End, b.End))
+	})
+}

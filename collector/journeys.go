@@ -1,0 +1,141 @@
+package collector
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"tamtam/collector/capture"
+	"tamtam/collector/journey"
+	"tamtam/tam/record"
+)
+
+// Journeys gathers the records of several switches for [journey.Join].
+type Journeys struct {
+	records  *Records          // nil: there are no plans
+	switches map[uint32]string // by switch id
+	flow     string
+	most     int
+
+	all []journey.Record
+	// What could not be used, by why.
+	left map[string]int64
+}
+
+// DefaultJourneyRecords is how many records Journeys keeps at most, unless told otherwise.
+const DefaultJourneyRecords = 1_000_000
+
+// NewJourneys takes the plans by which records are read, the names of switches by their switch ids, a text that the
+// flows of interest contain ("": all), and how many records to keep at most (0: [DefaultJourneyRecords]).
+func NewJourneys(plans []*record.Plan, switches map[uint32]string, flow string, most int) (*Journeys, error) {
+	j := &Journeys{switches: switches, flow: flow, most: cmp.Or(most, DefaultJourneyRecords), left: map[string]int64{}}
+	if len(plans) == 0 {
+		return j, nil
+	}
+	var err error
+	j.records, err = NewRecords(plans...)
+	return j, err
+}
+
+// Read takes the records of a capture. One that is damaged is taken up to the damage, and the error says where that is.
+func (j *Journeys) Read(ctx context.Context, path string) error {
+	in, err := capture.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if len(p.Data) < p.Len {
+			j.left["frames that the capture has cut"]++
+			continue
+		}
+		if r, ok := FindRecord(p.Data); ok {
+			j.add(r)
+		}
+	}
+}
+
+func (j *Journeys) add(p RecordedPacket) {
+	flow := "not IP"
+	if f, ok := p.Flow(); ok {
+		flow = f.String()
+	}
+	if j.flow != "" && !strings.Contains(flow, j.flow) {
+		return
+	}
+	name, named := j.switches[p.Switch]
+	key, whole := journey.KeyOf(p.Frame, int(p.Length))
+	switch {
+	case !named:
+		j.left[fmt.Sprintf("records of switch id %d, which the topology does not have", p.Switch)]++
+		return
+	case !whole:
+		j.left["records with too little of the frame: `truncate` of the session is to be more"]++
+		return
+	case len(j.all) == j.most:
+		j.left[fmt.Sprintf("records beyond the first %d", j.most)]++
+		return
+	}
+	r := journey.Record{
+		Key: key, Flow: flow, Switch: name, In: portName(p.InPort, ""), Arrived: sinceEpoch(p.In), Left: sinceEpoch(p.At),
+		TTL: ttlOf(p.Frame), Doubt: p.Unsynchronised,
+	}
+	var d DecodedPacket
+	known := false
+	if j.records != nil {
+		d, known = j.records.add(p)
+	}
+	switch {
+	case !known:
+		r.Path = fmt.Sprintf("tables are not known: there is no plan %d", p.Plan)
+		if r.Out = portName(p.OutPort, ""); p.Why != 0 {
+			r.Out, r.End = "", fmt.Sprintf("dropped: reason %d", p.Why)
+		} else if r.Out == "" {
+			r.End = "CPU"
+		}
+	case p.Why != 0 || p.OutPort == record.NoPort:
+		r.Path, r.End = d.Path(), d.Fate()
+	default:
+		r.Path, r.Out = d.Path(), portName(p.OutPort, "")
+	}
+	j.all = append(j.all, r)
+}
+
+// sinceEpoch is a time of day since 1970.
+func sinceEpoch(t record.Time) time.Duration {
+	return time.Duration(t.Seconds)*time.Second + time.Duration(t.Nanoseconds)
+}
+
+// ttlOf is the TTL or hop limit of a frame; -1 if it is not IP.
+func ttlOf(frame []byte) int {
+	at, ok := networkOf(frame)
+	switch {
+	case ok && len(frame) > at+8 && frame[at]>>4 == 4:
+		return int(frame[at+8])
+	case ok && len(frame) > at+7 && frame[at]>>4 == 6:
+		return int(frame[at+7])
+	}
+	return -1
+}
+
+// Join are the journeys of all records, by the wiring of the network.
+func (j *Journeys) Join(w journey.Wiring, o journey.Options) []journey.Journey {
+	return journey.Join(j.all, w, o)
+}
+
+// Left says what was left out, and why.
+func (j *Journeys) Left() map[string]int64 { return j.left }

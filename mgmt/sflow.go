@@ -1,0 +1,78 @@
+package mgmt
+
+import (
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// sflowModule is tamtam-sflow in the databases.
+func sflowModule() Module {
+	const name = "{name}"
+	return Module{Name: "tamtam-sflow", Groups: []Group{
+		{Path: "/", Rows: []Row{
+			{DB: swss.ConfigDB, Table: schema.CfgSFlow, Key: schema.SFlowGlobal, Leaves: sflowLeaves("sflow/config")},
+			{DB: swss.ApplDB, Table: schema.AppSFlow, Key: schema.SFlowGlobal, Behind: "sflow/state/not-in-force",
+				Wanted: wantedSFlow, Leaves: sflowLeaves("sflow/state")},
+			stateRow(schema.AppSFlow, schema.SFlowGlobal, "sflow/state"),
+			{DB: swss.CountersDB, Table: schema.CountersSFlow, Key: schema.SFlowAgent, Counter: true, Leaves: append(
+				numbers("sflow/state/counters", "datagrams", "flow-samples", "counter-samples", "discards",
+					"discards-suppressed", "drop-too-long", "drop-unknown-port", "drop-queue-full"),
+				Leaf{"sflow/state/agent-address", readOnly(text(schema.SFlowAddress))})},
+		}},
+		{Path: "/sflow/collectors/collector", Rows: []Row{
+			{DB: swss.ConfigDB, Table: schema.CfgSFlowCollector, Key: name, Entry: true, Leaves: sflowCollector("config")},
+			{DB: swss.ApplDB, Table: schema.AppSFlowCollector, Key: name, Behind: "state/not-in-force",
+				Wanted: wanted(schema.CfgSFlowCollector, schema.ParseSFlowCollector, schema.SFlowCollector.Fields),
+				Leaves: sflowCollector("state")},
+			{DB: swss.CountersDB, Table: schema.CountersSFlowCollector, Key: name, Counter: true, Leaves: append(
+				numbers("state/counters", schema.SFlowDatagrams, "bytes", "errors"),
+				Leaf{"state/last-error", readOnly(text(schema.SFlowLastError))})},
+		}},
+		{Path: "/sflow/sessions/session", Rows: []Row{
+			{DB: swss.ConfigDB, Table: schema.CfgSFlowSession, Key: name, Entry: true, Leaves: sflowSession("config")},
+		}},
+		{Path: "/sflow/interfaces/interface", Rows: []Row{
+			{DB: swss.ApplDB, Table: schema.AppSFlowSession, Key: name, Entry: true, Leaves: sflowSession("state")},
+			stateRow(schema.AppSFlowSession, name, "state"),
+		}},
+	}}
+}
+
+// numbers are leaves of the fields of their names; what is no number is not known.
+func numbers(at string, fields ...string) (list []Leaf) {
+	for _, f := range fields {
+		list = append(list, Leaf{at + "/" + f, readOnly(number(f, "%d"))})
+	}
+	return list
+}
+
+func sflowLeaves(at string) []Leaf {
+	return []Leaf{
+		{at + "/admin-state", text("admin_state")}, {at + "/polling-interval", text("polling_interval")},
+		{at + "/agent-id", text("agent_id")}, {at + "/sample-direction", text("sample_direction")},
+		{at + "/drop-monitor-limit", text("drop_monitor_limit")},
+	}
+}
+
+func sflowCollector(at string) []Leaf {
+	return []Leaf{
+		{at + "/collector-ip", text("collector_ip")}, {at + "/collector-port", text("collector_port")},
+		{at + "/collector-vrf", text("collector_vrf")},
+	}
+}
+
+func sflowSession(at string) []Leaf {
+	return []Leaf{
+		{at + "/admin-state", text("admin_state")}, {at + "/sample-rate", text("sample_rate")},
+		{at + "/sample-direction", text("sample_direction")},
+	}
+}
+
+func wantedSFlow(c Configured) (map[string]string, error) {
+	row := c.Row(schema.CfgSFlow)
+	if row == nil {
+		return nil, nil
+	}
+	s, err := schema.ParseSFlow(schema.SFlowGlobal, row)
+	return s.Fields(), err
+}

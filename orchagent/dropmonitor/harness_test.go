@@ -1,0 +1,204 @@
+package dropmonitor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"tamtam/orch"
+	"tamtam/orch/orchtest"
+	aclorch "tamtam/orchagent/acl"
+	portsorch "tamtam/orchagent/ports"
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/tam/dropreport"
+	"tamtam/tamorch"
+	"tamtam/tamorch/tamorchtest"
+)
+
+// world is the ways and the ids that tests change at will.
+type world struct {
+	ways    map[netip.Addr]orch.Way
+	wants   []netip.Addr
+	ids     schema.TAMSwitchInUse
+	routed  orch.Topic[struct{}]
+	renamed orch.Topic[struct{}]
+}
+
+func (w *world) Want(_ context.Context, to []netip.Addr) { w.wants = to }
+
+func (w *world) Way(to netip.Addr) (orch.Way, error) {
+	way, ok := w.ways[to]
+	if !ok {
+		return way, orch.Wait("route", to.String(), "no route to %s", to)
+	}
+	return way, nil
+}
+
+func (w *world) Changes() *orch.Topic[struct{}]   { return &w.routed }
+func (w *world) InUse() schema.TAMSwitchInUse     { return w.ids }
+func (w *world) IDChanges() *orch.Topic[struct{}] { return &w.renamed }
+
+// A chip tells what it has counted of a stream: what tests say, else nothing.
+type chip struct {
+	tamorchtest.Extensions[struct{}]
+	words map[string][dropreport.NumWords]uint64
+}
+
+func (c *chip) read(x *tamorchtest.Extension[struct{}]) (sai.Bytes, error) {
+	streams, err := tamorch.Value[[]string](x.Entry, dropreport.AttrStreams)
+	if err != nil {
+		return nil, err
+	}
+	all := []uint64{}
+	for _, s := range streams {
+		w := c.words[s]
+		all = append(all, w[:]...)
+	}
+	return tamorchtest.Entry(map[string]any{dropreport.AttrCounters: all})
+}
+
+// bench is ports, ACLs and the drop monitor of an orchagent on a fake ASIC.
+type bench struct {
+	*orchtest.Bench
+	chip  *chip
+	world *world
+	orch  *Orch
+}
+
+// newBench makes a switch with two ports, ways by the second to 10.9.0.1 and 10.9.0.2, and the rules R1 and R2 of the
+// flow group G.
+func newBench(t testing.TB, opts saitest.Options) *bench {
+	t.Helper()
+	opts.Ports, opts.Extensions = 2, append(opts.Extensions, dropreport.ObjectReports)
+	b := &bench{Bench: orchtest.New(t, opts), chip: &chip{words: map[string][dropreport.NumWords]uint64{}}}
+	b.Layer = func(api sai.API) sai.API {
+		b.chip.Extensions = tamorchtest.Extensions[struct{}]{
+			API: api, Objects: map[sai.OID]*tamorchtest.Extension[struct{}]{}, Read: b.chip.read,
+		}
+		return b.chip
+	}
+	b.world = &world{ways: map[netip.Addr]orch.Way{}, ids: schema.TAMSwitchInUse{HasSwitchID: true, SwitchID: 12345}}
+	b.way("10.9.0.1", 2)
+	b.way("10.9.0.2", 2)
+	b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+	for i, port := range []string{"Ethernet0", "Ethernet4"} {
+		b.Set(schema.AppPort, port, "lanes", fmt.Sprintf("%d,%d,%d,%d", 4*i+1, 4*i+2, 4*i+3, 4*i+4), "speed", "100000", "mtu", "9100", "admin_status", "up")
+	}
+	b.Set(schema.AppPort, schema.PortConfigDone, "count", "2")
+	b.Set(schema.AppACLTable, "TAM_FLOW_GROUP_G", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "")
+	for i := 1; i <= 2; i++ {
+		b.Set(schema.AppACLRule, fmt.Sprint("TAM_FLOW_GROUP_G:R", i), "PRIORITY", "100", "SRC_IP", fmt.Sprintf("10.%d.0.0/16", i))
+	}
+	b.run()
+	b.Rec.Reset()
+	return b
+}
+
+// way has the way to a collector lead to a neighbour with that last byte.
+func (b *bench) way(to string, mac byte) {
+	b.world.ways[netip.MustParseAddr(to)] = orch.Way{
+		Port: "Ethernet4", Source: sai.MAC{2, 0, 0, 0, 0, 1}, MAC: sai.MAC{2, 0, 0, 0, 0, mac}, AtPort: netip.MustParseAddr("10.0.0.1"),
+	}
+	b.world.routed.Publish(b.Ctx, struct{}{})
+}
+
+func (b *bench) noWay(to string) {
+	delete(b.world.ways, netip.MustParseAddr(to))
+	b.world.routed.Publish(b.Ctx, struct{}{})
+}
+
+// run starts an orchagent with a new ASIC on what is in Redis, until the first view is applied.
+func (b *bench) run() {
+	b.T.Helper()
+	b.Start()
+	ports, err := portsorch.New(b.Ctx, portsorch.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Poller: b.Poller})
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	acl, err := aclorch.New(b.Ctx, aclorch.Config{
+		SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: ports, Poller: b.Poller, Switch: ports.Switch(),
+	})
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	features := orch.NewFeatures(b.Daemon)
+	b.orch, err = New(b.Ctx, Config{
+		Config: tamorch.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Features: features},
+		Rules:  acl, Ports: ports, Routes: b.world, Identity: b.world,
+		Whole: &tamorch.SwitchTAM{SAI: b.Rec, Switch: ports.Switch()},
+	})
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	if err := features.Publish(b.Ctx); err != nil {
+		b.T.Fatal(err)
+	}
+	b.Step()
+	if err := ports.ViewApplied(b.Ctx); err != nil {
+		b.T.Fatal(err)
+	}
+	b.orch.ViewApplied()
+	b.Daemon.Release()
+	b.Step()
+}
+
+// collector is a row of TAM_COLLECTOR_TABLE; later fields win.
+func (b *bench) collector(name, at string, fields ...string) {
+	b.Set(schema.AppTAMDestination, name, append([]string{"dst_ip", at, "dst_port", "4739"}, fields...)...)
+}
+
+func (b *bench) session(name, collectors string, fields ...string) {
+	b.Set(schema.AppTAMSession, name, append([]string{"collector", collectors}, fields...)...)
+}
+
+func (b *bench) want(session, status string) {
+	b.T.Helper()
+	b.WantStatus(schema.StateTAMDropMonitor, session, status)
+}
+
+// objects counts what is in the ASIC besides ports and the flow groups' tables, by type.
+func (b *bench) objects() string {
+	n := map[string]int{}
+	for _, k := range b.Fake.Created() {
+		name := strings.TrimPrefix(k.Type.String(), "SAI_OBJECT_TYPE_")
+		if strings.HasPrefix(name, "TAM") || strings.HasPrefix(name, "HOSTIF_") || name == "POLICER" || name == "ACL_ENTRY" {
+			n[name]++
+		}
+	}
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(n)) {
+		list = append(list, fmt.Sprint(name, "=", n[name]))
+	}
+	return strings.Join(list, " ")
+}
+
+// whole is what holds after every step.
+func (b *bench) whole() {
+	b.T.Helper()
+	tamorchtest.Whole(b.Bench, b.orch.Feature)
+}
+
+// empty wants nothing of any session to be left, in the ASIC and in the databases.
+func (b *bench) empty() {
+	b.T.Helper()
+	tamorchtest.Empty(b.Bench, b.orch.Feature)
+	if got := b.objects(); got != "" || b.orch.trap.users+len(b.orch.trap.made)+len(b.orch.domain) > 0 {
+		b.T.Errorf("left in the ASIC: %s, %+v, %v", got, b.orch.trap, b.orch.domain)
+	}
+	for _, table := range []string{schema.StateTAMDropMonitor, schema.StateTAMDestination} {
+		rows, err := swss.NewTable(b.Redis.DB(swss.StateDB), table).Dump(b.Ctx)
+		if err != nil {
+			b.T.Fatal(err)
+		}
+		if len(rows) > 0 {
+			b.T.Errorf("%s has %v", table, rows)
+		}
+	}
+}

@@ -1,0 +1,321 @@
+package dropmonitor
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/internal/randtest"
+	"tamtam/sai"
+	"tamtam/sai/saitest"
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/tam/dropreport"
+)
+
+const (
+	oneCollector = "TAM=1 TAM_COLLECTOR=1 TAM_EVENT=1 TAM_EVENT_ACTION=1 TAM_INT=1 TAM_REPORT=1 TAM_TRANSPORT=1"
+	byManagement = "HOSTIF_TRAP_GROUP=1 HOSTIF_USER_DEFINED_TRAP=1 POLICER=1 "
+)
+
+// pieces are all that a session of a flow group with two collectors takes: how each comes and goes.
+func (b *bench) pieces() (come, gone []func()) {
+	rule := func(n int) (func(), func()) {
+		key := fmt.Sprint("TAM_FLOW_GROUP_G:R", n)
+		return func() { b.Set(schema.AppACLRule, key, "PRIORITY", "100", "SRC_IP", fmt.Sprintf("10.%d.0.0/16", n)) },
+			func() { b.Del(schema.AppACLRule, key) }
+	}
+	for _, piece := range [][2]func(){
+		{func() { b.collector("c1", "10.9.0.1") }, func() { b.Del(schema.AppTAMDestination, "c1") }},
+		{func() { b.collector("c2", "10.8.0.1", "vrf", "mgmt") }, func() { b.Del(schema.AppTAMDestination, "c2") }},
+		{func() { b.way("10.9.0.1", 2) }, func() { b.noWay("10.9.0.1") }},
+		{func() {
+			b.session("s", "c1,c2", "acl-table-name", "TAM_FLOW_GROUP_G", "acl-rule-names", "R1,R2", "flow_group", "G")
+		},
+			func() { b.Del(schema.AppTAMSession, "s") }},
+	} {
+		come, gone = append(come, piece[0]), append(gone, piece[1])
+	}
+	for n := 1; n <= 2; n++ {
+		c, g := rule(n)
+		come, gone = append(come, c), append(gone, g)
+	}
+	return come, gone
+}
+
+// Whatever comes last, the session is then in the ASIC as a whole; and whatever goes first, nothing is left in the end.
+func TestAnyOrder(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Count: 30, Short: 10}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 0))
+		b := newBench(t, saitest.Options{})
+		come, gone := b.pieces()
+		for _, i := range []int{2, 4, 5} { // which a bench has
+			gone[i]()
+		}
+		b.Step()
+		for _, i := range rnd.Perm(len(come)) {
+			come[i]()
+			b.Step()
+			b.whole()
+		}
+		b.want("s", "active")
+		want := "ACL_ENTRY=2 " + byManagement + strings.ReplaceAll(strings.ReplaceAll(oneCollector, "COLLECTOR=1", "COLLECTOR=2"),
+			"TRANSPORT=1", "TRANSPORT=2")
+		if got := b.objects(); got != want {
+			t.Errorf("in the ASIC: %s, want %s", got, want)
+		}
+		for _, i := range rnd.Perm(len(gone)) {
+			gone[i]()
+			b.Step()
+			b.whole()
+		}
+		b.empty()
+	})
+}
+
+// Rows that cannot be are refused with the field, its value, and what would be right; nothing comes into the ASIC.
+func TestBadRows(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	b.collector("c1", "10.9.0.1")
+	for _, tt := range []struct{ fields, want string }{
+		{"", `collector is missing`},
+		{"collector=c1 drop_type=often", `drop_type "often": want stateless or stateful`},
+		{"collector=c1 sampling-rate=0", `sampling-rate "0": want `},
+		{"collector=c1 acl-table-name=T", `acl-rule-names is missing: want rules and their table, or neither`},
+		{"collector=c1 max_report_burst=5", `max_report_burst "5": want max_report_rate beside it`},
+		{"collector=c1 aging_interval=9999999", `aging_interval "9999999": want `},
+		{"collector=nobody", `no collector can be reached: collector "nobody" does not exist`},
+		{"collector=" + strings.Repeat("c1,", 2000) + "c1", ""},
+		{"collector=c1 acl-table-name=NONE acl-rule-names=R1", `NONE`},
+	} {
+		var fields []string
+		for _, f := range strings.Fields(tt.fields) {
+			name, value, _ := strings.Cut(f, "=")
+			fields = append(fields, name, value)
+		}
+		b.Set(schema.AppTAMSession, "s", append(fields, "x", "y")...)
+		b.Step()
+		b.whole()
+		if got := b.Status(schema.StateTAMDropMonitor + "|s"); tt.want != "" && (!strings.HasPrefix(got, "inactive: ") || !strings.Contains(got, tt.want)) {
+			t.Errorf("%.60s: %s, want %s", tt.fields, got, tt.want)
+		}
+		if tt.want != "" && b.objects() != "" {
+			t.Errorf("%.60s: in the ASIC: %s", tt.fields, b.objects())
+		}
+		b.Del(schema.AppTAMSession, "s")
+		b.Step()
+	}
+	for row, want := range map[string]string{
+		"dst_ip=10.9.0.1 dst_port=0":                         `dst_port "0": want `,
+		"dst_ip=224.0.0.1 dst_port=1":                        `dst_ip "224.0.0.1": want `,
+		"dst_ip=10.9.0.1 dst_port=1 dscp_value=64":           `dscp_value "64": want `,
+		"dst_ip=10.9.0.1 dst_port=1 src_ip=2001:db8::1":      `src_ip "2001:db8::1": want an address of the family of dst_ip`,
+		"dst_ip=10.9.0.1 dst_port=1 vrf=red":                 `there is no VRF "red": the switch has default and mgmt`,
+		"dst_ip=10.7.0.1 dst_port=1":                         `no route to 10.7.0.1`,
+		"dst_ip=10.9.0.1 dst_port=1 truncate_size=100000000": `truncate_size "100000000": want `,
+	} {
+		var fields []string
+		for _, f := range strings.Fields(row) {
+			name, value, _ := strings.Cut(f, "=")
+			fields = append(fields, name, value)
+		}
+		b.Set(schema.AppTAMDestination, "bad", fields...)
+		b.session("s", "bad")
+		b.Step()
+		if got := b.Status(schema.StateTAMDestination + "|bad"); strings.HasPrefix(got, "active") || !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", row, got, want)
+		}
+		if got := b.Status(schema.StateTAMDropMonitor + "|s"); !strings.HasPrefix(got, "inactive: ") || !strings.Contains(got, `collector "bad"`) {
+			t.Errorf("%s: the session is %s", row, got)
+		}
+		b.Del(schema.AppTAMSession, "s")
+		b.Del(schema.AppTAMDestination, "bad")
+		b.Step()
+	}
+	b.Del(schema.AppTAMDestination, "c1")
+	b.Step()
+	b.empty()
+}
+
+// Each SAI call fails once, as a session comes and as it goes: nothing is half there, the status says why, and it is
+// tried again until it is right.
+func TestEveryCallFails(t *testing.T) {
+	const whole = byManagement + "TAM=1 TAM_COLLECTOR=2 TAM_EVENT=1 TAM_EVENT_ACTION=1 TAM_EVENT_THRESHOLD=1 TAM_INT=1 TAM_REPORT=1 TAM_TRANSPORT=2"
+	for n := 1; ; n++ {
+		b := newBench(t, saitest.Options{})
+		b.collector("c1", "10.9.0.1")
+		b.collector("c2", "2001:db8::1", "vrf", "mgmt")
+		b.Step()
+		b.Rec.FailAt(n, sai.StatusFailure)
+		b.session("s", "c1,c2", "drop_type", "stateful")
+		b.Step()
+		failed := b.Rec.Changes() >= n
+		b.whole()
+		// The last calls are those that read counters: without these the session is as it should be.
+		if got, is := b.Status(schema.StateTAMDropMonitor+"|s"), b.objects(); is != "" && (got != "active" || is != whole) ||
+			is == "" && !strings.HasPrefix(got, "inactive: create the ") && !strings.HasPrefix(got, "inactive: bind the ") {
+			t.Errorf("call %d failed: %s, in the ASIC: %s", n, got, is)
+		}
+		b.Rec.FailAt(0, 0)
+		b.Pass(2 * time.Minute)
+		b.whole()
+		b.want("s", "active")
+		b.Rec.FailAt(n, sai.StatusFailure)
+		b.Del(schema.AppTAMSession, "s")
+		b.Step()
+		b.whole()
+		left := b.Rec.Changes() >= n
+		b.Rec.FailAt(0, 0)
+		b.Pass(2 * time.Minute)
+		for _, c := range []string{"c1", "c2"} {
+			b.Del(schema.AppTAMDestination, c)
+		}
+		b.Step()
+		b.empty()
+		if !failed && !left {
+			if n < 12 {
+				t.Errorf("only %d calls", n)
+			}
+			return
+		}
+	}
+}
+
+// A way that changes is followed in place; sessions share what says the switch's id, and the trap of the host.
+func TestFollows(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	b.collector("c1", "10.9.0.1")
+	b.collector("c2", "10.8.0.1", "vrf", "mgmt")
+	b.session("a", "c1,c2")
+	b.session("b", "c2")
+	b.Step()
+	b.want("a", "active")
+	b.want("b", "active")
+	want := byManagement + "TAM=2 TAM_COLLECTOR=3 TAM_EVENT=2 TAM_EVENT_ACTION=2 TAM_INT=1 TAM_REPORT=2 TAM_TRANSPORT=3"
+	if got := b.objects(); got != want {
+		t.Errorf("in the ASIC: %s, want %s", got, want)
+	}
+	b.Rec.Reset()
+	b.way("10.9.0.1", 7)
+	b.Step()
+	if got := b.Rec.Lines(); len(got) != 1 || !strings.Contains(got[0], "SAI_TAM_COLLECTOR_ATTR_DST_MAC=02:00:00:00:00:07") {
+		t.Errorf("another neighbour: %v", got)
+	}
+	b.Del(schema.AppTAMSession, "b")
+	b.Step()
+	if got := b.objects(); got != byManagement+strings.ReplaceAll(strings.ReplaceAll(oneCollector, "COLLECTOR=1", "COLLECTOR=2"), "TRANSPORT=1", "TRANSPORT=2") {
+		t.Errorf("after one has gone: %s", got)
+	}
+	b.collector("c2", "10.8.0.1") // behind ports now, where nothing leads
+	b.Step()
+	b.want("a", `active: collector "c2": no route to 10.8.0.1`)
+	if got := b.objects(); got != oneCollector {
+		t.Errorf("with one collector: %s", got)
+	}
+	if len(b.world.wants) != 2 {
+		t.Errorf("ways to %v are wanted", b.world.wants)
+	}
+}
+
+// counters is the row of a session in COUNTERS_DB.
+func (b *bench) counters(session string) swss.FieldValues {
+	b.T.Helper()
+	if err := b.orch.PollCounters(b.Ctx); err != nil {
+		b.T.Fatal(err)
+	}
+	row, _, err := swss.NewTable(b.Redis.DB(swss.CountersDB), schema.CountersDropMonitor).Get(b.Ctx, session)
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	return row
+}
+
+// told has the chip count drops of the one stream that a session has.
+func (b *bench) told(session string, drops uint64) {
+	s := b.orch.Sessions[session]
+	name := stream(s.InASIC.plan.targets[0], s.InASIC.plan.port)
+	w := [dropreport.NumWords]uint64{dropreport.WordDrops: drops, dropreport.WordSent: drops}
+	b.chip.words[name] = w
+}
+
+// Counters that begin anew are told as such: when the session is made again, and when the chip has lost them.
+func TestCountersBegin(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	b.collector("c1", "10.9.0.1")
+	b.session("s", "c1")
+	b.Step()
+	since := ""
+	want := func(what, dropped string, anew bool) {
+		t.Helper()
+		row := b.counters("s")
+		if row["DROPPED_PACKETS"] != dropped || (row["COUNTED_SINCE"] != since) != anew {
+			t.Errorf("%s: %v, before since %s, want %s dropped, anew: %v", what, row, since, dropped, anew)
+		}
+		since = row["COUNTED_SINCE"]
+		b.Pass(time.Second)
+	}
+	want("at first", "0", true)
+	b.told("s", 5)
+	want("counted", "5", false)
+	b.told("s", 9)
+	want("more", "9", false)
+	b.session("s", "c1", "max_report_rate", "10")
+	b.Step()
+	b.told("s", 1)
+	want("made again", "1", true)
+	b.told("s", 3)
+	want("more of that", "3", false)
+	b.run() // orchagent was killed, and the session is where it was
+	b.told("s", 4)
+	want("found again", "4", false)
+	b.run() // and so was syncd, with the chip
+	b.told("s", 2)
+	want("lost", "2", true)
+}
+
+// Of a chip that tells nothing, nothing is known.
+func TestNothingTold(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	b.orch.counts = false
+	b.collector("c1", "10.9.0.1")
+	b.session("s", "c1")
+	b.Step()
+	b.want("s", "active")
+	row := b.counters("s")
+	delete(row, "COUNTED_SINCE")
+	if len(row) > 0 {
+		t.Errorf("counters %v of a chip that has none", row)
+	}
+}
+
+// A chip without SAI's events, or without a stage that sees packets as they come, says what it cannot.
+func TestUnsupported(t *testing.T) {
+	b := newBench(t, saitest.Options{Unsupported: []sai.AttrID{sai.SwitchAttrPreIngressACL}})
+	b.collector("c1", "10.9.0.1")
+	b.session("all", "c1")
+	b.session("some", "c1", "acl-table-name", "TAM_FLOW_GROUP_G", "acl-rule-names", "R1", "flow_group", "G")
+	b.Step()
+	b.want("all", "active")
+	if got := b.Status(schema.StateTAMDropMonitor + "|some"); !strings.Contains(got, "SAI_SWITCH_ATTR_PRE_INGRESS_ACL") {
+		t.Errorf("a flow group: %s", got)
+	}
+}
+
+// Many sessions at one collector have sources of their own, which follow from their names alone.
+func TestSourcePorts(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	for i := range 200 {
+		b.orch.Sessions[fmt.Sprint("s", i)] = &session{}
+	}
+	var ports []uint16
+	for i := range 200 {
+		p := b.orch.port(fmt.Sprint("s", i))
+		if slices.Contains(ports, p) || p < firstPort {
+			t.Errorf("s%d sends from %d, which is another's or no such port", i, p)
+		}
+		ports = append(ports, p)
+	}
+}
