@@ -361,6 +361,19 @@ func (m *model) find(path string) *node {
 	return n
 }
 
+// take takes what a module says of the group as such; several may.
+func (grp *group) take(g *Group) {
+	if g.View != "" {
+		grp.view = g.View
+	}
+	if g.Through != nil {
+		grp.through = g.Through
+	}
+	if g.Is != nil {
+		grp.is = g.Is
+	}
+}
+
 // bind enters a module's table.
 func (b *builder) bind(mod Module) {
 	for _, g := range mod.Groups {
@@ -378,15 +391,7 @@ func (b *builder) bind(mod Module) {
 			}
 			grp.derive[len(grp.keys)-len(grp.ownKeys())+i] = c
 		}
-		if g.View != "" {
-			grp.view = g.View
-		}
-		if g.Through != nil {
-			grp.through = g.Through
-		}
-		if g.Is != nil {
-			grp.is = g.Is
-		}
+		grp.take(&g)
 		if g.Finish != nil {
 			grp.finish = append(grp.finish, g.Finish)
 		}
