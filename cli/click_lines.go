@@ -23,7 +23,11 @@ func clickForms() []clickForm {
 		{"config mirror_session erspan add", clickedMirror(erspanWords)},
 		{"config mirror_session span add", clickedMirror(spanWords)},
 		{"config sflow collector add", clickedCollector},
-		{"sonic-clear dropcounters", noDropCounters},
+		{"config dropcounters install", clickedDropCounter(true, "")},
+		{"config dropcounters add-reasons", clickedDropCounter(false, "")},
+		{"config dropcounters add_reasons", clickedDropCounter(false, "")},
+		{"config dropcounters remove-reasons", clickedDropCounter(false, "no ")},
+		{"config dropcounters remove_reasons", clickedDropCounter(false, "no ")},
 	}
 }
 
@@ -211,10 +215,4 @@ func clickedCollector(words []string) ([]string, error) {
 		return nil, fmt.Errorf("%d words: %s", len(places), form)
 	}
 	return []string{"configure", "sflow collector " + places[0] + " ip " + places[1] + line}, nil
-}
-
-// noDropCounters: SONiC's are those of "show dropcounters counts", which count from zero apart from the others.
-func noDropCounters([]string) ([]string, error) {
-	return nil, errors.New("drops are not cleared alone here: clear interface counters clears them and what else ports " +
-		"count, clear counters all that is counted")
 }

@@ -141,7 +141,8 @@ func TestClicksThatAreRefused(t *testing.T) {
 		"config mirror_session erspan add m 10.0.0.1 10.9.0.5 8 64 --policer": "copies every packet whole",
 		"config mirror_session span add m Ethernet8 Ethernet0 sideways":       "direction",
 		"config mirror_session remove nobody":                                 "does not exist",
-		"sonic-clear dropcounters":                                            "clear interface counters",
+		"config dropcounters install d PORT_INGRESS_DROPS":                    "want NAME TYPE",
+		"config dropcounters add-reasons d [TTL,,ACL_ANY]":                    "reason is empty",
 		"config hostname two_words!":                                          "hostname",
 		"show interfaces counters -p 5":                                       "-p",
 	} {

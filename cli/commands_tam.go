@@ -11,6 +11,11 @@ var groupName = flowGroups.names()
 var switchLeaves = []leaf{
 	{word: "switch-id", help: wordHelp["switch-id"], kind: number(1, maxUint32), value: "Identifier"},
 	{word: "enterprise-id", help: wordHelp["enterprise-id"], kind: number(1, maxUint32), value: "Identifier"},
+	{
+		word: "keep-packets", help: "Which packets are kept for who asks why; default drops", value: "Which",
+		kind: oneOf(choice{"drops", "Those that are dropped, and those of flows that were asked for; default"},
+			choice{"all", "All packets, wherever they end"}),
+	},
 }
 
 var collector = object{

@@ -239,6 +239,7 @@ func clearCommands() []*command {
 	add("queues", reset, kw("queue", "Egress queues"), "counters", one(iface))
 	add("acl", reset, kw("access-list", "ACL rules"), "counters", one(rule))
 	add("copp", reset, kw("copp", "Trap groups"), "counters", one(text))
+	add("debug-counters", reset, kw("dropcounters", "Drops by SAI's reasons"), one(text))
 	add("flow-groups", reset, "tam", kw("flow-groups", "Which packets are meant"), "counters", one(groupName))
 	add("tail-stamping", reset, "tam", kw("tail-stamping", "Latency in the packets"), "counters", one(text))
 	add("table-record", reset, "tam", kw("table-record", "Tables that packets ran"), "counters", one(text))

@@ -35,7 +35,7 @@ type fakeServer struct {
 
 // listKeys are the keys of lists that have another than name.
 var listKeys = map[string]string{
-	"period": "number", "alt-mark-result": "path", "feature": "feature-ref", "flymon-group": "number", "metric": "quantity",
+	"period": "number", "alt-mark-result": "path", "feature": "feature-ref", "flymon-group": "number", "metric": "quantity", "capability": "type",
 	"flow": "flow", "bin": "size", "group": "index", "member": "interface", "vlan": "vlan-id", "rule": "rule-name",
 	"neighbor": "id", "alarm": "id", "tally": "list",
 }

@@ -99,14 +99,29 @@ func rowKinds() []rowKind {
 			keys: []element{name("Name of the trap")}, fields: names("trap_ids trap_group always_enabled"),
 		},
 		rowKind{
+			table: "DEBUG_COUNTER", words: words2("drop-counter", "Drops by SAI's reasons"), parts: "DEBUG_COUNTER_DROP_REASON",
+			keys: []element{name("Name of the counter")}, fields: []rowField{
+				{"type", "What is counted", dropCounterType}, {"alias", "What it is called where it is shown", anything},
+				{"group", "Which counters it is shown with", anything}, {"desc", "What it is for", anything},
+			},
+		},
+		rowKind{
+			table: "DEBUG_COUNTER_DROP_REASON", words: words2("drop-reason", "A reason that a drop counter counts"),
+			keys: []element{name("Name of the counter"), arg("reason", &argKind{label: "<REASON>", parse: parseName},
+				"As show dropcounters capabilities has it")},
+		},
+		rowKind{
 			table: "FLEX_COUNTER_TABLE", words: words2("counterpoll", "Which counters are polled, and how often"),
-			keys: []element{name("PORT, QUEUE, QUEUE_WATERMARK, ACL or POLICER")},
+			keys: []element{name("PORT, QUEUE, QUEUE_WATERMARK, ACL, POLICER or DEBUG_COUNTER")},
 			fields: []rowField{
 				{"FLEX_COUNTER_STATUS", "Whether they are", offered("enable", "disable")},
 				{"POLL_INTERVAL", "Milliseconds", anything},
 			},
 		})
 }
+
+// dropCounterType is what a drop counter counts.
+var dropCounterType = offered("PORT_INGRESS_DROPS", "PORT_EGRESS_DROPS", "SWITCH_INGRESS_DROPS", "SWITCH_EGRESS_DROPS")
 
 // words2 is a keyword with its help, as a list.
 func words2(word, help string) []element { return []element{kw(word, help)} }

@@ -28,6 +28,7 @@ type rowKind struct {
 	keys   []element
 	fields []rowField
 	pairs  *rowField // the fields are a map, written as one list of FROM:TO
+	parts  string    // a table whose rows KEY|... are of the row, and go with it
 	update bool      // a command leaves fields that it does not name as they are
 }
 
@@ -71,7 +72,7 @@ func (k rowKind) command() *command {
 			key = append(key, c.args[e.name])
 		}
 		if c.no {
-			return c.sh.removeRow(ctx, k.table, strings.Join(key, "|"))
+			return c.sh.removeRow(ctx, k.table, strings.Join(key, "|"), k.parts)
 		}
 		fields, err := k.written(c.args)
 		if err != nil {
@@ -161,7 +162,7 @@ func rowCommands() []*command {
 		modes: inConfig, form: form{fixed: append(slices.Clone(all), fields)}, no: &form{fixed: all},
 		do: func(ctx context.Context, c *call) error {
 			if c.no {
-				return c.sh.removeRow(ctx, c.args["table"], c.args["key"])
+				return c.sh.removeRow(ctx, c.args["table"], c.args["key"], "")
 			}
 			var fields []string
 			if c.has("field") {
@@ -198,6 +199,24 @@ func (s *Shell) setRow(ctx context.Context, table, key string, fields []string, 
 	return s.client.set(ctx, change{path: rowPath(table, key), value: value, replace: whole})
 }
 
-func (s *Shell) removeRow(ctx context.Context, table, key string) error {
-	return s.removeEntry(ctx, "row "+table+"|"+key, rowPath(table, key))
+// removeRow deletes a row, and with it those of another table that are its parts; "": there is none.
+func (s *Shell) removeRow(ctx context.Context, table, key, parts string) error {
+	path := rowPath(table, key)
+	if parts == "" {
+		return s.removeEntry(ctx, "row "+table+"|"+key, path)
+	}
+	if _, err := s.existing(ctx, "row "+table+"|"+key, path); err != nil {
+		return err
+	}
+	rows, err := s.client.all(ctx, gpath(rowsRoot))
+	if err != nil {
+		return err
+	}
+	gone := []change{{path: path}}
+	for _, r := range rows.items("row") {
+		if of := r.plain("key"); r.plain("table") == parts && strings.HasPrefix(of, key+"|") {
+			gone = append(gone, change{path: rowPath(parts, of)})
+		}
+	}
+	return s.client.set(ctx, gone...)
 }

@@ -127,7 +127,7 @@ func (c *configRoll) routing() {
 
 func (c *configRoll) tam() {
 	c.some(1, func(int) {
-		c.set("TAM_SWITCH_TABLE", "global", "switch-id", c.of("", "7", "0x10"), "enterprise-id", c.of("", "9"))
+		c.set("TAM_SWITCH_TABLE", "global", "switch-id", c.of("", "7", "0x10"), "enterprise-id", c.of("", "9"), "keep-packets", c.of("", "all", "drops"))
 	})
 	c.some(2, func(i int) {
 		c.set("TAM_COLLECTORS_TABLE", fmt.Sprintf("c%d", i), "ipaddress", c.of("10.0.0.9", "2001:db8::9", "2001:DB8::A"), "port", c.n(1, 65535),

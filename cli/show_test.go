@@ -206,6 +206,7 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 	s.server.load(t, altMarkTree)
 	s.server.load(t, flyMonTree)
 	s.server.load(t, recordTree(t))
+	s.server.load(t, `{"debug-counters":{"debug-counter":[{"name":"d","state":{"name":"d"}}]},"debug-counter-capabilities":{"capability":[{"type":"PORT_INGRESS_DROPS","state":{"type":"PORT_INGRESS_DROPS"}}]}}`)
 	s.server.load(t, healthTree)
 	s.server.load(t, `{"sflow":{"state":{"status":"active"}}}`)
 	s.server.load(t, `{"outputs":{"output":[{"name":"o","state":{"name":"o","status":"active"}}]}}`)

@@ -151,6 +151,10 @@ func showDrops(ctx context.Context, c *call) (*view, error) {
 func (p *printout) drops(t tree) {
 	p.field(9, "Dropped", t.text("total"))
 	p.field(9, "Known", fmt.Sprintf("the last %s; %s are forgotten", t.text("kept"), t.text("forgotten")))
+	if t.text("keeps") == "all" {
+		text := "all are kept, the last %s; %s are forgotten"
+		p.field(9, "Others", fmt.Sprintf(text, t.text("others-kept"), t.text("others-forgotten")))
+	}
 	p.line("")
 	by := t.text("by")
 	var rows [][]string

@@ -112,6 +112,9 @@ func (j *Journeys) add(p RecordedPacket) {
 	default:
 		r.Path, r.Out = d.Path(), portName(p.OutPort, "")
 	}
+	for _, x := range d.identities() {
+		r.Notes = append(r.Notes, strings.ReplaceAll(x.Kind, "_", " ")+" "+x.Is)
+	}
 	j.all = append(j.all, r)
 }
 

@@ -226,7 +226,7 @@ func (b inForceBed) change(l tamList, name string, leaf *yang.Entry) {
 	}
 	b.set(req)
 	tells("changed to " + c.value)
-	if !isSwitch { // features are active: it waits
+	if waits := isSwitch && strings.HasSuffix(name, "-id"); !waits { // for features that are active
 		b.settled(path + " changed to " + c.value)
 	} else {
 		settle(b.T, b.sim)

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tamtam/amorch"
+	debugmgr "tamtam/cfgmgr/debugcounter"
 	"tamtam/cfgmgr/forward"
 	portmgr "tamtam/cfgmgr/ports"
 	qosmgr "tamtam/cfgmgr/qos"
@@ -26,6 +27,7 @@ import (
 	"tamtam/orch"
 	aclorch "tamtam/orchagent/acl"
 	copporch "tamtam/orchagent/copp"
+	"tamtam/orchagent/debugcounter"
 	"tamtam/orchagent/dropmonitor"
 	fdborch "tamtam/orchagent/fdb"
 	ifaorch "tamtam/orchagent/ifa"
@@ -103,6 +105,7 @@ func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 	if sflow.Agent = c.sflowd; c.sflowd == nil {
 		sflow.Agent = agentOf(r)
 	}
+	debugmgr.New(d, r)
 	tammgr.New(d, r).FallbackMAC = schema.MAC(fallbackMAC())
 	forward.CompareTold(d, r)
 	d.Watch().Author = authors(r)
@@ -143,6 +146,7 @@ type Orchagent struct {
 	mirrors *mirrororch.Orch
 	traps   *copporch.Orch
 	samples *sfloworch.Orch
+	drops   *debugcounter.Orch
 	tam     []tamOrch // all that there are
 	rec     planOrch  // of them
 	doubt   *doubt    // of the ASIC; nil: nobody is told
@@ -251,7 +255,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 	}
 	acl.Count(routes.Used)
 	acl.Count(fdb.Used)
-	if err := o.assembleTAM(ctx, r, acl); err != nil {
+	if err := errors.Join(o.assembleDrops(ctx, r), o.assembleTAM(ctx, r, acl)); err != nil {
 		return err
 	}
 	o.Daemon.Receive(o.asic.Notifications, func(ctx context.Context, k swss.KeyOpFieldsValues) error {
@@ -269,6 +273,17 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		}
 		return nil
 	})
+	return nil
+}
+
+// assembleDrops makes the orch of debug counters.
+func (o *Orchagent) assembleDrops(ctx context.Context, r *swss.Redis) (err error) {
+	o.drops, err = debugcounter.New(ctx, debugcounter.Config{
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: o.ports, Switch: o.ports.Switch(), Poller: poller{o.asic},
+	})
+	if err != nil {
+		return fmt.Errorf("debug counters: %w", err)
+	}
 	return nil
 }
 
@@ -378,7 +393,7 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 // followsView has those go on who wait for a chip that can be asked what it supports.
 func (o *Orchagent) followsView(ctx context.Context) error {
 	return errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx), o.traps.ViewApplied(ctx),
-		o.samples.ViewApplied(ctx))
+		o.samples.ViewApplied(ctx), o.drops.ViewApplied(ctx))
 }
 
 // PollCounters reads the sessions' counters now.

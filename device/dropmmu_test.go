@@ -125,18 +125,24 @@ func (m *monitored) judgeMMU(r dropReport, sent map[int][]byte) int {
 	return n
 }
 
+// lastHop is a packet whose TTL ends here.
+func (m *monitored) lastHop(src, dst string, sport uint16) []byte {
+	f := m.packet(src, dst, sport, 80)
+	f[22], f[24], f[25] = 1, 0, 0
+	sum := uint32(0)
+	for i := 14; i < 34; i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(f[i:]))
+	}
+	binary.BigEndian.PutUint16(f[24:], ^uint16(sum+sum>>16))
+	return f
+}
+
 // What a trap takes out of forwarding is reported with its reason, and counted apart from drops; where the trap drops
 // packets, they are dropped.
 func TestDropMonitorTraps(t *testing.T) {
 	m := newMonitored(t, false)
 	m.configure(false)
-	over := m.packet("10.1.1.7", "20.2.2.8", 1000, 80)
-	over[22], over[24], over[25] = 1, 0, 0
-	sum := uint32(0)
-	for i := 14; i < 34; i += 2 {
-		sum += uint32(binary.BigEndian.Uint16(over[i:]))
-	}
-	binary.BigEndian.PutUint16(over[24:], ^uint16(sum+sum>>16))
+	over := m.lastHop("10.1.1.7", "20.2.2.8", 1000)
 	unknown := m.packet("10.1.1.7", "10.3.0.77", 1000, 80)
 	d := ipfix.NewDecoder(54321)
 	want := func(step, reports, dropped, trapped string) {

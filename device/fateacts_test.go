@@ -179,9 +179,39 @@ func (f *fated) plain(from, to, n int, dport uint16) []byte {
 	return append(b, make([]byte, n-len(b))...)
 }
 
+// actRouted has a frame routed out of a VLAN, to an interface that is down for IPv4.
+func (f *fated) actRouted() {
+	f.Helper()
+	f.set("VLAN_INTERFACE|Vlan10", swss.FieldValues{"NULL": "NULL"})
+	f.set("VLAN_INTERFACE|Vlan10|10.10.0.1/24", swss.FieldValues{"NULL": "NULL"})
+	_, rif := f.rif("Ethernet4")
+	up := func(is bool) {
+		f.saiSet(sai.Obj(sai.ObjectTypeRouterInterface, rif), sai.RouterInterfaceAttrAdminV4State, sai.Bool(is))
+		f.model.down4["Ethernet4"] = !is
+	}
+	frame := f.plain(0, 0, 100, 9)
+	mac, err := hex.DecodeString(strings.ReplaceAll(f.model.mac, ":", ""))
+	if err != nil {
+		f.Fatal(err)
+	}
+	copy(frame, mac)
+	copy(frame[30:], []byte{10, 4, 0, 2})
+	sum := uint32(0)
+	for i := 14; i < 34; i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(frame[i:]))
+	}
+	binary.BigEndian.PutUint16(frame[24:], ^uint16(sum&0xffff+sum>>16))
+	up(false)
+	f.come("Ethernet0", frame)
+	up(true)
+	f.set("VLAN_INTERFACE|Vlan10|10.10.0.1/24", nil)
+	f.set("VLAN_INTERFACE|Vlan10", nil)
+}
+
 // act does by hand, one after the other, what random traffic does not come to.
 func (f *fated) act() {
 	f.Helper()
+	f.actRouted()
 	f.come("Ethernet0", f.plain(0, 3, 200, 1), make([]byte, 13), append(make([]byte, 12), 0x81, 0, 0, 10, 8), f.plain(0, 3, 200, 2))
 	full := func(pool, static, reason string) {
 		f.set("BUFFER_POOL|P", swss.FieldValues{"type": "egress", "mode": "static", "size": pool})

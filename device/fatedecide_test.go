@@ -248,7 +248,8 @@ func (m *fateModel) trapsOf(x *modelPacket, a *admission) (traps []string) {
 	if a.place != x.in && len(m.places[a.place].members) == 0 {
 		return nil // all else is the PortChannel's, which does not collect
 	}
-	if x.dst == m.mac && (a.rif == nil || a.barred != "") {
+	foreign := a.barred == "vlan-tag-filter" || a.barred != "" && x.tagged
+	if x.dst == m.mac && (a.rif == nil || a.barred != "") && !foreign {
 		traps = append(traps, "ip2me")
 	}
 	switch {
@@ -468,6 +469,8 @@ func (d *modelDecision) route() {
 	switch {
 	case r != nil && r.cpu:
 		d.trap("ip2me", "trap")
+	case !v4 && (d.from.IsLinkLocalUnicast() || d.to.IsLinkLocalUnicast()): // RFC 4291, 2.5.6
+		d.reason = "ip-header"
 	case d.ttl <= 1:
 		d.trap("ttl_error", "ttl")
 	case r == nil, r.drop && r.prefix.Bits() == 0:
@@ -527,9 +530,9 @@ func (d *modelDecision) nextHop(h modelHop) {
 	case d.deadHosts[h]:
 		d.reason = "neighbor"
 	case v4 && d.down4[h.name], !v4 && d.down6[h.name]:
-		d.reason = "router-down"
+		d.reason = "router-out-down"
 	case rif == d.rif && rif.loopDrops:
-		d.reason = "same-port"
+		d.reason = "same-interface"
 	case total > rif.mtu:
 		d.trap("l3_mtu_error", "l3-mtu")
 	case vlan == 0:

@@ -312,10 +312,10 @@ func (g *fateGenerator) ip6(frame, body []byte) []byte {
 		dst = g.address(false)
 	}
 	if g.rare(15) {
-		src = netip.MustParseAddr(g.pick("ff02::1", "::1", "::"))
+		src = netip.MustParseAddr(g.pick("ff02::1", "::1", "::", "fe80::9"))
 	}
 	if g.rare(15) {
-		dst = netip.MustParseAddr(g.pick("ff02::1", "::1", "::"))
+		dst = netip.MustParseAddr(g.pick("ff02::1", "::1", "::", "fe80::2"))
 	}
 	copy(h[8:], src.AsSlice())
 	copy(h[24:], dst.AsSlice())

@@ -219,6 +219,7 @@ func (m *fateModel) readRouting(c ConfigDB) {
 			m.rows = append(m.rows, modelRoute{prefix: p, drop: true})
 		}
 	}
+	m.rows = append(m.rows, modelRoute{prefix: netip.MustParsePrefix("fe80::/10"), cpu: true})
 }
 
 // carries reports whether an interface has a port or PortChannel that is up.

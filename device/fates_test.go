@@ -47,7 +47,8 @@ type fated struct {
 	shows     func(line string) string
 	flows     [][2]netip.Addr
 
-	removed string // a port
+	removed string                   // a port
+	reasons map[string][]drop.Reason // of debug counters
 }
 
 // A fatedFrame is one that was sent, and what the model says of it.
@@ -73,10 +74,11 @@ func newFated(t *testing.T, c ConfigDB, ports string, saw map[string]int) *fated
 	c[schema.CfgTAMTableRecord] = map[string]swss.FieldValues{"s0": {"flowgroup": "all", "collector": "c", "mode": record.ModeHit, "phv": "32+32", "identities": "true"}}
 	c[schema.CfgACLRule]["TAM|all"] = swss.FieldValues{"IN_PORTS": ports}
 	fateReaders(c)
+	reasons := debugConfig(c)
 	prof := profile.Small()
 	// Room enough, so that none of it decides.
 	prof.FDB, prof.Neighbors, prof.IPv4Routes, prof.IPv6Routes, prof.ACL.Tables = 128, 64, 64, 64, 8
-	f := &fated{config: c, model: newFateModel(c), plans: map[uint32]*record.Plan{}, sent: map[string]*fatedFrame{}, drops: fateCounts{}, discards: fateCounts{}, saw: saw}
+	f := &fated{config: c, model: newFateModel(c), plans: map[uint32]*record.Plan{}, sent: map[string]*fatedFrame{}, drops: fateCounts{}, discards: fateCounts{}, saw: saw, reasons: reasons}
 	f.recorder = &recorder{T: t, raw: map[uint64][]byte{}}
 	f.Sim = testSim(t, SimConfig{Config: c, Profile: prof, Start: time.Unix(1000, 0), SFlow: f.sflowed})
 	settle(t, f.Sim)
@@ -331,6 +333,7 @@ func (f *fated) counters() {
 	}
 	f.kept()
 	f.readers()
+	f.debug()
 	books := f.Chip.Books()
 	total := map[string]uint64{}
 	for k, n := range f.drops {

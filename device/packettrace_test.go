@@ -161,23 +161,18 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 func startShows(t *testing.T, s *Sim) func(line string) string {
 	t.Helper()
 	_, shell, out := startNorthbound(t, s)
-	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	done := make(chan error, 1)
-	go func() { done <- packettrace.Serve(ctx, s.Redis, s.Chip, slog.New(slog.DiscardHandler)) }()
-	t.Cleanup(func() { stop(); <-done })
+	stop, err := packettrace.Start(t.Context(), s.Redis, s.Chip, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
 	return func(line string) string {
 		t.Helper()
-		for {
-			out.Reset()
-			err := shell.Exec(t.Context(), line)
-			if err != nil && strings.Contains(err.Error(), "nobody answers") { // it has not subscribed yet
-				continue
-			}
-			if err != nil {
-				return err.Error()
-			}
-			return out.String()
+		out.Reset()
+		if err := shell.Exec(t.Context(), line); err != nil {
+			return err.Error()
 		}
+		return out.String()
 	}
 }
 
@@ -200,9 +195,10 @@ func TestWhyByShell(t *testing.T) {
 	for _, i := range s.Chip.Tables().Interfaces {
 		router = i.MAC
 	}
+	src := byte(5)
 	send := func(dst byte, ttl byte) {
 		f := append(append([]byte{}, router[:]...), 2, 0, 0, 0, 0, 1, 8, 0)
-		ip := []byte{0x45, 0, 0, 28, 0, 0, 0, 0, ttl, 17, 0, 0, 10, 1, 0, 5, 10, 2, 0, dst}
+		ip := []byte{0x45, 0, 0, 28, 0, 0, 0, 0, ttl, 17, 0, 0, 10, 1, 0, src, 10, 2, 0, dst}
 		sum := uint32(0)
 		for i := 0; i < 20; i += 2 {
 			sum += uint32(ip[i])<<8 | uint32(ip[i+1])
@@ -238,4 +234,34 @@ func TestWhyByShell(t *testing.T) {
 	}
 	settle(t, s)
 	want("show drops by rule", "EDGE|RULE_1 (gone)")
+
+	// By a setting all packets are known, of flows that nobody has asked for too.
+	keeps := func(fields swss.FieldValues, all bool) {
+		t.Helper()
+		configRow(t, s, "TAM_SWITCH_TABLE|global", fields)
+		for strings.Contains(show("show drops"), "all are kept, the last ") != all { // syncd has not heard of it yet
+		}
+	}
+	keeps(swss.FieldValues{"keep-packets": "all"}, true)
+	src = 6
+	send(8, 64)
+	want("show tam why flow 10.1.0.6 10.2.0.8", "sent")
+	keeps(nil, false)
+	src = 7
+	send(8, 64)
+	want("show tam why flow 10.1.0.7 10.2.0.8", "No packet of it is known")
+}
+
+// configRow writes a row of CONFIG_DB; nil: there is none any more.
+func configRow(t *testing.T, s *Sim, key string, fields swss.FieldValues) {
+	t.Helper()
+	db := s.Redis.DB(swss.ConfigDB).Client()
+	err := db.Del(t.Context(), key).Err()
+	if fields != nil && err == nil {
+		err = db.HSet(t.Context(), key, map[string]string(fields)).Err()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	settle(t, s)
 }

@@ -67,7 +67,9 @@ const brokenRows = `{
 	"TAM": {"device": {"device-id": "-1"}},
 	"SFLOW": {"global": {"polling_interval": "often"}},
 	"SFLOW_COLLECTOR": {"c": {"collector_ip": "nowhere"}},
-	"SFLOW_SESSION": {"Ethernet2": {"sample_rate": "few"}}
+	"SFLOW_SESSION": {"Ethernet2": {"sample_rate": "few"}},
+	"DEBUG_COUNTER": {"d": {"type": "DROPS"}},
+	"DEBUG_COUNTER_DROP_REASON": {"nobody|TTL": {}}
 }`
 
 // A switch on which nothing works names every row that does not.

@@ -38,6 +38,9 @@ type Replay struct {
 	Control []ControlStep
 	// Faults break the chip's tables from the first packet on.
 	Faults []pipe.Fault
+	// Ask is called when the last packet has left, for what there is to ask of the switch; may be nil. Where the
+	// last packets ended is known then, whether they were dropped or not.
+	Ask func(context.Context, *Sim) error
 }
 
 // Run does the whole run. The files of Out appear only when the run has succeeded: a damaged
@@ -96,6 +99,9 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time,
 	if err != nil {
 		return nil, err
 	}
+	if r.Ask != nil {
+		s.Chip.WatchAll(true)
+	}
 	var prog programs
 	if err := prog.start(&r, s.Chip); err != nil {
 		return nil, err
@@ -113,6 +119,11 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time,
 	}
 	if err := r.runControl(ctx, s); err != nil {
 		return nil, err
+	}
+	if r.Ask != nil {
+		if err := r.Ask(ctx, s); err != nil {
+			return nil, err
+		}
 	}
 	return s.finish(ctx, &prog, obs, plans, out)
 }

@@ -67,6 +67,7 @@ func switchLists() []tamList {
 			leaves: map[string]leafChange{
 				"config/switch-id":     {value: `8`},
 				"config/enterprise-id": {value: `10`},
+				"config/keep-packets":  {value: `"all"`},
 			},
 		},
 		{

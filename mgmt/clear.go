@@ -71,11 +71,16 @@ func (s *keeping) clearCounters(ctx context.Context, _ string, in clearInput) er
 	if in.Kind == "all" {
 		kinds = slices.Sorted(maps.Keys(countedKinds))
 	}
+	if in.Kind == debugKind || in.Kind == "all" && in.Name == "" {
+		if err := s.clearDebug(ctx, in.Name); err != nil || in.Kind == debugKind {
+			return err
+		}
+	}
 	var keys []countedRow
 	for _, kind := range kinds {
 		if countedKinds[kind] == nil {
 			return status.Errorf(codes.InvalidArgument, "kind is %q, want all or one of %s", kind,
-				strings.Join(slices.Sorted(maps.Keys(countedKinds)), ", "))
+				strings.Join(slices.Sorted(maps.Keys(countedKinds)), ", ")+" or "+debugKind)
 		}
 		for _, c := range countedKinds[kind] {
 			db := s.reader.redis.DB(cmp.Or(c.db, swss.CountersDB))

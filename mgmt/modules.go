@@ -8,7 +8,7 @@ func tamtamModules() []Module {
 		systemModule(), platformModule(), lldpModule(), instanceModule(), queuesModule(),
 		tamModule(), altMarkModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(), ifaModule(),
 		sflowModule(), healthModule(),
-		outputsModule(),
+		outputsModule(), debugCounterModule(),
 	}
 	modules = append(modules, aftModules()...)
 	return append(modules, statusModule(modules), configurationModule(), talliesModule())

@@ -138,7 +138,7 @@ func checkRow(
 // sources are what makes rows that are in no database.
 func (s *Server) sources() map[string]source {
 	all := map[string]source{fromTold: s.toldRows, fromConfigurations: s.kept.keptRows, fromChanges: s.kept.changedRows,
-		fromTallies: s.tallier.tallied, fromTables: s.tableRows}
+		fromTallies: s.tallier.tallied, fromTables: s.tableRows, fromDebugCounts: s.reader.debugRows}
 	for _, table := range []string{HostFacts, HostState, HostProcesses} {
 		all[table] = func(context.Context, string) (map[string]map[string]string, error) {
 			if s.cfg.Host == nil {

@@ -24,11 +24,13 @@ func tamModule() Module {
 				Leaves: []Leaf{
 					{"tam/switch/config/switch-id", text("switch-id")},
 					{"tam/switch/config/enterprise-id", text("enterprise-id")},
+					{"tam/switch/config/keep-packets", text(schema.KeepField)},
 				}},
 			{DB: swss.ApplDB, Table: schema.AppTAMSwitch, Key: schema.TAMGlobalKey, Behind: "tam/switch/state/not-in-force",
 				Wanted: wantedSwitch, Leaves: []Leaf{
 					{"tam/switch/state/switch-id", readOnly(text("switch-id"))},
 					{"tam/switch/state/enterprise-id", readOnly(text("enterprise-id"))},
+					{"tam/switch/state/keep-packets", readOnly(text(schema.KeepField))},
 					{"tam/switch/state/op-switch-id", text("op-switch-id")},
 					{"tam/switch/state/op-enterprise-id", text("op-enterprise-id")},
 				}},

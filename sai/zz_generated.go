@@ -341,6 +341,19 @@ const (
 	CsigSignalTypeNqd   Enum = 3
 )
 
+// sai_debug_counter_bind_method_t
+const (
+	DebugCounterBindMethodAutomatic Enum = 0
+)
+
+// sai_debug_counter_type_t
+const (
+	DebugCounterTypePortInDropReasons    Enum = 0
+	DebugCounterTypePortOutDropReasons   Enum = 1
+	DebugCounterTypeSwitchInDropReasons  Enum = 2
+	DebugCounterTypeSwitchOutDropReasons Enum = 3
+)
+
 // sai_ecn_mark_mode_t
 const (
 	ECNMarkModeNone        Enum = 0
@@ -492,6 +505,68 @@ const (
 	HostifVLANTagStrip    Enum = 0
 	HostifVLANTagKeep     Enum = 1
 	HostifVLANTagOriginal Enum = 2
+)
+
+// sai_in_drop_reason_t
+const (
+	InDropReasonL2Any                   Enum = 0
+	InDropReasonSmacMulticast           Enum = 1
+	InDropReasonSmacEqualsDmac          Enum = 2
+	InDropReasonDmacReserved            Enum = 3
+	InDropReasonVLANTagNotAllowed       Enum = 4
+	InDropReasonIngressVLANFilter       Enum = 5
+	InDropReasonIngressStpFilter        Enum = 6
+	InDropReasonFDBUcDiscard            Enum = 7
+	InDropReasonFDBMcDiscard            Enum = 8
+	InDropReasonL2LoopbackFilter        Enum = 9
+	InDropReasonExceedsL2MTU            Enum = 10
+	InDropReasonSmacZero                Enum = 55
+	InDropReasonDmacZero                Enum = 56
+	InDropReasonL3Any                   Enum = 11
+	InDropReasonExceedsL3MTU            Enum = 12
+	InDropReasonTTL                     Enum = 13
+	InDropReasonL3LoopbackFilter        Enum = 14
+	InDropReasonNonRoutable             Enum = 15
+	InDropReasonNoL3Header              Enum = 16
+	InDropReasonIPHeaderError           Enum = 17
+	InDropReasonUcDipMcDmac             Enum = 18
+	InDropReasonDipLoopback             Enum = 19
+	InDropReasonSipLoopback             Enum = 20
+	InDropReasonSipMc                   Enum = 21
+	InDropReasonSipClassE               Enum = 22
+	InDropReasonSipUnspecified          Enum = 23
+	InDropReasonMcDmacMismatch          Enum = 24
+	InDropReasonSipEqualsDip            Enum = 25
+	InDropReasonSipBc                   Enum = 26
+	InDropReasonDipLocal                Enum = 27
+	InDropReasonDipLinkLocal            Enum = 28
+	InDropReasonSipLinkLocal            Enum = 29
+	InDropReasonIPv6McScope0            Enum = 30
+	InDropReasonIPv6McScope1            Enum = 31
+	InDropReasonIrifDisabled            Enum = 32
+	InDropReasonErifDisabled            Enum = 33
+	InDropReasonLpm4Miss                Enum = 34
+	InDropReasonLpm6Miss                Enum = 35
+	InDropReasonBlackholeRoute          Enum = 36
+	InDropReasonBlackholeArp            Enum = 37
+	InDropReasonUnresolvedNextHop       Enum = 38
+	InDropReasonL3EgressLinkDown        Enum = 39
+	InDropReasonDecapError              Enum = 40
+	InDropReasonACLAny                  Enum = 41
+	InDropReasonACLIngressPort          Enum = 42
+	InDropReasonACLIngressLAG           Enum = 43
+	InDropReasonACLIngressVLAN          Enum = 44
+	InDropReasonACLIngressRif           Enum = 45
+	InDropReasonACLIngressSwitch        Enum = 46
+	InDropReasonACLEgressPort           Enum = 47
+	InDropReasonACLEgressLAG            Enum = 48
+	InDropReasonACLEgressVLAN           Enum = 49
+	InDropReasonACLEgressRif            Enum = 50
+	InDropReasonACLEgressSwitch         Enum = 51
+	InDropReasonFDBAndBlackholeDiscards Enum = 52
+	InDropReasonMplsMiss                Enum = 53
+	InDropReasonSrv6LocalSidDrop        Enum = 54
+	InDropReasonLpmMiss                 Enum = 57
 )
 
 // sai_ingress_priority_group_stat_t
@@ -706,6 +781,15 @@ const (
 	ObjectTypePrefixCompressionEntry ObjectType = 113
 	ObjectTypeSynceClock             ObjectType = 114
 	ObjectTypePortLlrProfile         ObjectType = 115
+)
+
+// sai_out_drop_reason_t
+const (
+	OutDropReasonL2Any                    Enum = 0
+	OutDropReasonEgressVLANFilter         Enum = 1
+	OutDropReasonL3Any                    Enum = 2
+	OutDropReasonL3EgressLinkDown         Enum = 3
+	OutDropReasonTunnelLoopbackPacketDrop Enum = 4
 )
 
 // sai_outseg_exp_mode_t
@@ -2618,6 +2702,15 @@ const (
 	SamplepacketAttrTruncateSize   AttrID = 15<<32 | 0x4
 )
 
+// Attributes of SAI_OBJECT_TYPE_DEBUG_COUNTER.
+const (
+	DebugCounterAttrIndex             AttrID = 85<<32 | 0x0
+	DebugCounterAttrType              AttrID = 85<<32 | 0x1
+	DebugCounterAttrBindMethod        AttrID = 85<<32 | 0x2
+	DebugCounterAttrInDropReasonList  AttrID = 85<<32 | 0x3
+	DebugCounterAttrOutDropReasonList AttrID = 85<<32 | 0x4
+)
+
 // Attributes of SAI_OBJECT_TYPE_POLICER.
 const (
 	PolicerAttrMeterType                     AttrID = 18<<32 | 0x0
@@ -3486,6 +3579,15 @@ var enums = map[string]enumFacts{
 		{"SAI_CSIG_SIGNAL_TYPE_DELAY", 2},
 		{"SAI_CSIG_SIGNAL_TYPE_NQD", 3},
 	},
+	"sai_debug_counter_bind_method_t": {
+		{"SAI_DEBUG_COUNTER_BIND_METHOD_AUTOMATIC", 0},
+	},
+	"sai_debug_counter_type_t": {
+		{"SAI_DEBUG_COUNTER_TYPE_PORT_IN_DROP_REASONS", 0},
+		{"SAI_DEBUG_COUNTER_TYPE_PORT_OUT_DROP_REASONS", 1},
+		{"SAI_DEBUG_COUNTER_TYPE_SWITCH_IN_DROP_REASONS", 2},
+		{"SAI_DEBUG_COUNTER_TYPE_SWITCH_OUT_DROP_REASONS", 3},
+	},
 	"sai_ecn_mark_mode_t": {
 		{"SAI_ECN_MARK_MODE_NONE", 0},
 		{"SAI_ECN_MARK_MODE_GREEN", 1},
@@ -3618,6 +3720,66 @@ var enums = map[string]enumFacts{
 		{"SAI_HOSTIF_VLAN_TAG_STRIP", 0},
 		{"SAI_HOSTIF_VLAN_TAG_KEEP", 1},
 		{"SAI_HOSTIF_VLAN_TAG_ORIGINAL", 2},
+	},
+	"sai_in_drop_reason_t": {
+		{"SAI_IN_DROP_REASON_L2_ANY", 0},
+		{"SAI_IN_DROP_REASON_SMAC_MULTICAST", 1},
+		{"SAI_IN_DROP_REASON_SMAC_EQUALS_DMAC", 2},
+		{"SAI_IN_DROP_REASON_DMAC_RESERVED", 3},
+		{"SAI_IN_DROP_REASON_VLAN_TAG_NOT_ALLOWED", 4},
+		{"SAI_IN_DROP_REASON_INGRESS_VLAN_FILTER", 5},
+		{"SAI_IN_DROP_REASON_INGRESS_STP_FILTER", 6},
+		{"SAI_IN_DROP_REASON_FDB_UC_DISCARD", 7},
+		{"SAI_IN_DROP_REASON_FDB_MC_DISCARD", 8},
+		{"SAI_IN_DROP_REASON_L2_LOOPBACK_FILTER", 9},
+		{"SAI_IN_DROP_REASON_EXCEEDS_L2_MTU", 10},
+		{"SAI_IN_DROP_REASON_SMAC_ZERO", 55},
+		{"SAI_IN_DROP_REASON_DMAC_ZERO", 56},
+		{"SAI_IN_DROP_REASON_L3_ANY", 11},
+		{"SAI_IN_DROP_REASON_EXCEEDS_L3_MTU", 12},
+		{"SAI_IN_DROP_REASON_TTL", 13},
+		{"SAI_IN_DROP_REASON_L3_LOOPBACK_FILTER", 14},
+		{"SAI_IN_DROP_REASON_NON_ROUTABLE", 15},
+		{"SAI_IN_DROP_REASON_NO_L3_HEADER", 16},
+		{"SAI_IN_DROP_REASON_IP_HEADER_ERROR", 17},
+		{"SAI_IN_DROP_REASON_UC_DIP_MC_DMAC", 18},
+		{"SAI_IN_DROP_REASON_DIP_LOOPBACK", 19},
+		{"SAI_IN_DROP_REASON_SIP_LOOPBACK", 20},
+		{"SAI_IN_DROP_REASON_SIP_MC", 21},
+		{"SAI_IN_DROP_REASON_SIP_CLASS_E", 22},
+		{"SAI_IN_DROP_REASON_SIP_UNSPECIFIED", 23},
+		{"SAI_IN_DROP_REASON_MC_DMAC_MISMATCH", 24},
+		{"SAI_IN_DROP_REASON_SIP_EQUALS_DIP", 25},
+		{"SAI_IN_DROP_REASON_SIP_BC", 26},
+		{"SAI_IN_DROP_REASON_DIP_LOCAL", 27},
+		{"SAI_IN_DROP_REASON_DIP_LINK_LOCAL", 28},
+		{"SAI_IN_DROP_REASON_SIP_LINK_LOCAL", 29},
+		{"SAI_IN_DROP_REASON_IPV6_MC_SCOPE0", 30},
+		{"SAI_IN_DROP_REASON_IPV6_MC_SCOPE1", 31},
+		{"SAI_IN_DROP_REASON_IRIF_DISABLED", 32},
+		{"SAI_IN_DROP_REASON_ERIF_DISABLED", 33},
+		{"SAI_IN_DROP_REASON_LPM4_MISS", 34},
+		{"SAI_IN_DROP_REASON_LPM6_MISS", 35},
+		{"SAI_IN_DROP_REASON_BLACKHOLE_ROUTE", 36},
+		{"SAI_IN_DROP_REASON_BLACKHOLE_ARP", 37},
+		{"SAI_IN_DROP_REASON_UNRESOLVED_NEXT_HOP", 38},
+		{"SAI_IN_DROP_REASON_L3_EGRESS_LINK_DOWN", 39},
+		{"SAI_IN_DROP_REASON_DECAP_ERROR", 40},
+		{"SAI_IN_DROP_REASON_ACL_ANY", 41},
+		{"SAI_IN_DROP_REASON_ACL_INGRESS_PORT", 42},
+		{"SAI_IN_DROP_REASON_ACL_INGRESS_LAG", 43},
+		{"SAI_IN_DROP_REASON_ACL_INGRESS_VLAN", 44},
+		{"SAI_IN_DROP_REASON_ACL_INGRESS_RIF", 45},
+		{"SAI_IN_DROP_REASON_ACL_INGRESS_SWITCH", 46},
+		{"SAI_IN_DROP_REASON_ACL_EGRESS_PORT", 47},
+		{"SAI_IN_DROP_REASON_ACL_EGRESS_LAG", 48},
+		{"SAI_IN_DROP_REASON_ACL_EGRESS_VLAN", 49},
+		{"SAI_IN_DROP_REASON_ACL_EGRESS_RIF", 50},
+		{"SAI_IN_DROP_REASON_ACL_EGRESS_SWITCH", 51},
+		{"SAI_IN_DROP_REASON_FDB_AND_BLACKHOLE_DISCARDS", 52},
+		{"SAI_IN_DROP_REASON_MPLS_MISS", 53},
+		{"SAI_IN_DROP_REASON_SRV6_LOCAL_SID_DROP", 54},
+		{"SAI_IN_DROP_REASON_LPM_MISS", 57},
 	},
 	"sai_ingress_priority_group_stat_t": {
 		{"SAI_INGRESS_PRIORITY_GROUP_STAT_PACKETS", 0},
@@ -3808,6 +3970,13 @@ var enums = map[string]enumFacts{
 		{"SAI_OBJECT_TYPE_PREFIX_COMPRESSION_ENTRY", 113},
 		{"SAI_OBJECT_TYPE_SYNCE_CLOCK", 114},
 		{"SAI_OBJECT_TYPE_PORT_LLR_PROFILE", 115},
+	},
+	"sai_out_drop_reason_t": {
+		{"SAI_OUT_DROP_REASON_L2_ANY", 0},
+		{"SAI_OUT_DROP_REASON_EGRESS_VLAN_FILTER", 1},
+		{"SAI_OUT_DROP_REASON_L3_ANY", 2},
+		{"SAI_OUT_DROP_REASON_L3_EGRESS_LINK_DOWN", 3},
+		{"SAI_OUT_DROP_REASON_TUNNEL_LOOPBACK_PACKET_DROP", 4},
 	},
 	"sai_outseg_exp_mode_t": {
 		{"SAI_OUTSEG_EXP_MODE_UNIFORM", 0},
@@ -5501,6 +5670,13 @@ var objects = []objectFacts{
 		{name: "SAI_SAMPLEPACKET_ATTR_MODE", id: 0x2, typ: "enum", flags: "C", enum: "sai_samplepacket_mode_t", def: "SAI_SAMPLEPACKET_MODE_EXCLUSIVE", hasDefault: true},
 		{name: "SAI_SAMPLEPACKET_ATTR_TRUNCATE_ENABLE", id: 0x3, typ: "bool", flags: "S", def: "false", hasDefault: true},
 		{name: "SAI_SAMPLEPACKET_ATTR_TRUNCATE_SIZE", id: 0x4, typ: "u32", flags: "S", def: "internal", hasDefault: true, validonly: "or:SAI_SAMPLEPACKET_ATTR_TRUNCATE_ENABLE==true"},
+	}},
+	{name: "SAI_OBJECT_TYPE_DEBUG_COUNTER", id: 85, stats: "", attrs: []attrFacts{
+		{name: "SAI_DEBUG_COUNTER_ATTR_INDEX", id: 0x0, typ: "u32", flags: "R"},
+		{name: "SAI_DEBUG_COUNTER_ATTR_TYPE", id: 0x1, typ: "enum", flags: "MC", enum: "sai_debug_counter_type_t", resource: true},
+		{name: "SAI_DEBUG_COUNTER_ATTR_BIND_METHOD", id: 0x2, typ: "enum", flags: "C", enum: "sai_debug_counter_bind_method_t", def: "SAI_DEBUG_COUNTER_BIND_METHOD_AUTOMATIC", hasDefault: true},
+		{name: "SAI_DEBUG_COUNTER_ATTR_IN_DROP_REASON_LIST", id: 0x3, typ: "enumlist", flags: "S", enum: "sai_in_drop_reason_t", def: "empty", hasDefault: true, validonly: "or:SAI_DEBUG_COUNTER_ATTR_TYPE==SAI_DEBUG_COUNTER_TYPE_PORT_IN_DROP_REASONS,SAI_DEBUG_COUNTER_ATTR_TYPE==SAI_DEBUG_COUNTER_TYPE_SWITCH_IN_DROP_REASONS"},
+		{name: "SAI_DEBUG_COUNTER_ATTR_OUT_DROP_REASON_LIST", id: 0x4, typ: "enumlist", flags: "S", enum: "sai_out_drop_reason_t", def: "empty", hasDefault: true, validonly: "or:SAI_DEBUG_COUNTER_ATTR_TYPE==SAI_DEBUG_COUNTER_TYPE_PORT_OUT_DROP_REASONS,SAI_DEBUG_COUNTER_ATTR_TYPE==SAI_DEBUG_COUNTER_TYPE_SWITCH_OUT_DROP_REASONS"},
 	}},
 	{name: "SAI_OBJECT_TYPE_POLICER", id: 18, stats: "sai_policer_stat_t", attrs: []attrFacts{
 		{name: "SAI_POLICER_ATTR_METER_TYPE", id: 0x0, typ: "enum", flags: "MC", enum: "sai_meter_type_t"},

@@ -164,7 +164,8 @@ func checkPoll(field string, ids []string, t sai.ObjectType) error {
 	}
 	var has func(name string) bool
 	switch {
-	case field == FieldPortCounters && t == sai.ObjectTypePort,
+	case (field == FieldPortCounters || field == FieldPortDebugCounters) && t == sai.ObjectTypePort,
+		field == FieldSwitchDebugCounters && t == sai.ObjectTypeSwitch,
 		field == FieldQueueCounters && t == sai.ObjectTypeQueue,
 		field == FieldRIFCounters && t == sai.ObjectTypeRouterInterface,
 		field == FieldPolicerCounters && t == sai.ObjectTypePolicer:

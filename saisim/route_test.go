@@ -293,7 +293,7 @@ func TestRouteDrops(t *testing.T) {
 		{"interface in is down", "router-down=1 ", ok, func(r *router) {
 			r.set(sai.ObjectTypeRouterInterface, r.rifs[0], sai.RouterInterfaceAttrAdminV4State, sai.Bool(false))
 		}},
-		{"interface out is down", "router-down=1 ", ok, func(r *router) {
+		{"interface out is down", "router-out-down=1 ", ok, func(r *router) {
 			r.set(sai.ObjectTypeRouterInterface, r.rifs[1], sai.RouterInterfaceAttrAdminV4State, sai.Bool(false))
 		}},
 		{"only IPv6 is down", "1", ok, func(r *router) {
@@ -302,7 +302,7 @@ func TestRouteDrops(t *testing.T) {
 		{"router is down", "router-down=1 ", ok, func(r *router) {
 			r.set(sai.ObjectTypeVirtualRouter, r.vr, sai.VirtualRouterAttrAdminV4State, sai.Bool(false))
 		}},
-		{"not back out", "same-port=1 ", packet(0, at4(0, 9), at4(0, 88), 64, 100), func(r *router) {
+		{"not back out", "same-interface=1 ", packet(0, at4(0, 9), at4(0, 88), 64, 100), func(r *router) {
 			r.neighbor(0, at4(0, 88), 88)
 			r.set(sai.ObjectTypeRouterInterface, r.rifs[0], sai.RouterInterfaceAttrLoopbackPacketAction, sai.PacketActionDrop)
 		}},

@@ -37,6 +37,7 @@ func (s *storm) startL3() {
 		r.router.route(subnet(i, false), r.rifs[i])
 		r.hops = append(r.hops, r.hop(i, at4(i, 2)))
 	}
+	r.set(sai.ObjectTypeRouterInterface, r.rifs[2], sai.RouterInterfaceAttrLoopbackPacketAction, sai.PacketActionDrop)
 	r.router.route("10.0.0.1/32", r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrCPUPort).(sai.OID))
 	r.group = r.create(sai.ObjectTypeNextHopGroup, sai.NextHopGroupAttrType, sai.NextHopGroupTypeEcmp)
 	r.routes = []string{"10.9.0.0/16", "10.9.8.0/24", "10.9.9.0/24"}

@@ -52,6 +52,9 @@ func (c *Chip) Why(look func(*WhyView)) {
 	look(&v)
 }
 
+// WatchesAll reports whether all packets that come are kept.
+func (v *WhyView) WatchesAll() bool { return v.engine.WatchesAll() }
+
 // WatchAll has all packets that come from now on kept wherever they end; false: only those of flows that are watched.
 func (c *Chip) WatchAll(on bool) {
 	c.mu.Lock()

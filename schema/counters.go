@@ -20,7 +20,7 @@ const (
 // DefaultPoll is how often a group of counters is polled unless its row says otherwise, as in SONiC.
 func DefaultPoll(group string) time.Duration {
 	switch group {
-	case "PORT":
+	case "PORT", FlexDebugCounter:
 		return time.Second
 	case "QUEUE_WATERMARK":
 		return time.Minute
@@ -31,7 +31,7 @@ func DefaultPoll(group string) time.Duration {
 func (c *FlexCounter) layout() layout {
 	return layout{
 		table: CfgFlexCounter, open: true, upper: true,
-		key: key{form: "ACL, POLICER, PORT, QUEUE, QUEUE_WATERMARK", read: func(r *reader, key string) {
+		key: key{form: "ACL, DEBUG_COUNTER, POLICER, PORT, QUEUE, QUEUE_WATERMARK", read: func(r *reader, key string) {
 			if c.Group = key; !ValidName(key) {
 				r.bad("", key, "the name of a counter group such as ACL or PORT")
 			}

@@ -73,7 +73,8 @@ func Tables() []Table { return slices.Clone(tables()) }
 // tables is built once, since that takes longer than reading thousands of rows; nobody changes an entry.
 var tables = sync.OnceValue(func() []Table {
 	configured, measured := featureTables()
-	return slices.Concat(switchTables(), interfaceTables(), qosTables(), sflowTables(), aclTables(), tamTables(),
+	return slices.Concat(switchTables(), interfaceTables(), qosTables(), sflowTables(), debugCounterTables(), aclTables(),
+		tamTables(),
 		sonicTAMTables(), configured, outputTables(), measuredTables(), measured)
 })
 
@@ -260,6 +261,11 @@ func measuredTables() []Table {
 		{Counters: CountersLACP, Words: "What a member of a PortChannel that speaks LACP has sent, received and left out.",
 			Key: "PortChannelN:port", Fields: []Field{{Name: "name", Form: "a number",
 				Words: "LACPDUs, markers, and how often its partner was not heard or it began or ceased to carry traffic."}}},
+		wireTable(),
+		{State: StatePacketTrace, Key: "id of the question",
+			Words: "What became, or would become, of packets: answers of the operations trace-packet, why-flow and " +
+				"list-drops. A row goes after a minute.",
+			Fields: []Field{{Name: PacketTraceJSON, Form: "JSON", Words: "The answer."}}},
 		{Counters: CountersCRM, Words: "How much of the ASIC's resources is in use.",
 			Key: "STATS or ACL_STATS:stage:bind point", Fields: []Field{
 				{Name: "crm_stats_RESOURCE_used", Form: "a number", Words: "Objects in use."},

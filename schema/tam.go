@@ -15,6 +15,7 @@ const TAMGlobalKey = "global"
 type TAMSwitch struct {
 	SwitchID     uint32 // 1..2^32-1; 0: not given
 	EnterpriseID uint32 // 1..2^32-1; 0: not given
+	KeepAll      bool   // all packets are kept for who asks why, not only those that are dropped
 }
 
 func (s *TAMSwitch) layout() layout {
@@ -26,8 +27,28 @@ func (s *TAMSwitch) layout() layout {
 				"What the switch calls itself in what it sends; without it, the last 16 bits of its MAC address."),
 			optional("enterprise-id", 1, 1<<32-1, &s.EnterpriseID,
 				"Whose switch it is; without it, the last 16 bits of its MAC address."),
+			keepPackets(&s.KeepAll),
 		},
 	}
+}
+
+// Packets that the switch keeps for who asks why.
+const (
+	KeepField = "keep-packets"
+	KeepDrops = "drops" // and those of flows that were asked for
+	KeepAll   = "all"
+)
+
+func keepPackets(all *bool) field {
+	words := "Which packets the switch keeps for who asks why, the last ones: those that are dropped, or all; without " +
+		"it, " + KeepDrops + "."
+	read := func(r *reader) { *all = r.word(KeepField, KeepDrops, KeepDrops, KeepAll) == KeepAll }
+	return own(KeepField, KeepDrops+" or "+KeepAll, words, read, func() string {
+		if *all {
+			return KeepAll
+		}
+		return ""
+	})
 }
 
 // ParseTAMSwitch reads TAM_SWITCH_TABLE.
@@ -48,6 +69,7 @@ type TAMSwitchInUse struct {
 	// SwitchIDGiven and EnterpriseIDGiven say that the id in use was configured, and does not come
 	// from the MAC address.
 	SwitchIDGiven, EnterpriseIDGiven bool
+	KeepAll                          bool // as in [TAMSwitch]
 }
 
 func (s *TAMSwitchInUse) layout() layout {
@@ -55,7 +77,8 @@ func (s *TAMSwitchInUse) layout() layout {
 		table: AppTAMSwitch, open: true,
 		key: only(TAMGlobalKey),
 		fields: slices.Concat(idInUse("switch-id", &s.SwitchID, &s.HasSwitchID, &s.SwitchIDGiven),
-			idInUse("enterprise-id", &s.EnterpriseID, &s.HasEnterpriseID, &s.EnterpriseIDGiven)),
+			idInUse("enterprise-id", &s.EnterpriseID, &s.HasEnterpriseID, &s.EnterpriseIDGiven),
+			[]field{keepPackets(&s.KeepAll)}),
 	}
 }
 

@@ -46,3 +46,26 @@ const (
 	WireMissing = "missing"
 	WireTaken   = "taken" // by another switch
 )
+
+// wireTable is how the interface of a port is, and what became of frames there.
+func wireTable() Table {
+	count := func(name, words string) Field { return Field{Name: name, Form: "a number", Words: words} }
+	return Table{State: StateWire, Key: "EthernetN",
+		Words: "The live interface that a port is wired to; rows go when syncd does.",
+		Fields: []Field{
+			{Name: WireInterface, Form: "text", Words: "Its name."},
+			{Name: WireStatus, Form: WireUp + ", " + WireDown + ", " + WireMissing + " or " + WireTaken,
+				Words: "How it is; taken: by another switch."},
+			{Name: WireReason, Form: "text or nothing", Words: "Why it is not up."},
+			{Name: WireMTU, Form: "a number", Words: "Its MTU, bytes of an IP packet."},
+			count(WireReceived, "Frames given to the chip."),
+			count(WireSent, "Frames that the interface has taken."),
+			count(WireCut, "Frames that came as several in one, such as long TCP segments."),
+			count(WireSummed, "Frames that came with a checksum to be completed."),
+			count(WireJoined, "Frames that went out inside a longer one."),
+			count(WireLate, "Nanoseconds by which a frame's time was before the chip's when it came in, at most."),
+			count(WireLost+"REASON", "Frames lost between the interface and the chip."),
+			{Name: WireDropped + "REASON", Form: "a number, or " + WireUnknown,
+				Words: "Frames that the chip has dropped at the port; " + WireUnknown + ": it has no such port."},
+		}}
+}

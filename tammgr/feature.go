@@ -153,7 +153,7 @@ func (m *Manager) wantedIDs() (want schema.TAMSwitchInUse, reason string, err er
 	s.SwitchID, s.EnterpriseID = cmp.Or(s.SwitchID, d.DeviceID), cmp.Or(s.EnterpriseID, d.EnterpriseID)
 	want.SwitchID, want.HasSwitchID = cmp.Or(s.SwitchID, low), s.SwitchID != 0 || known
 	want.EnterpriseID, want.HasEnterpriseID = cmp.Or(s.EnterpriseID, low), s.EnterpriseID != 0 || known
-	want.SwitchIDGiven, want.EnterpriseIDGiven = s.SwitchID != 0, s.EnterpriseID != 0
+	want.SwitchIDGiven, want.EnterpriseIDGiven, want.KeepAll = s.SwitchID != 0, s.EnterpriseID != 0, s.KeepAll
 	if !want.HasSwitchID {
 		reason = "switch-id is not set, and DEVICE_METADATA|localhost has no mac to take it from"
 		if m.metaErr != nil {

@@ -57,8 +57,8 @@ func TestRules(t *testing.T) {
 			status: map[string]string{"TAM_STATE_SWITCH_TABLE|global": "active (tammgrd)"},
 		},
 		{
-			name: "without a MAC there is no switch id", do: []string{"TAM_SWITCH_TABLE|global enterprise-id=7"},
-			table: "TAM_APPL_SWITCH_TABLE", want: []string{"global enterprise-id=7 op-enterprise-id=7"},
+			name: "without a MAC there is no switch id", do: []string{"TAM_SWITCH_TABLE|global enterprise-id=7 keep-packets=all"},
+			table: "TAM_APPL_SWITCH_TABLE", want: []string{"global enterprise-id=7 keep-packets=all op-enterprise-id=7"},
 			status: map[string]string{"TAM_STATE_SWITCH_TABLE|global": "pending: switch-id is not set, and DEVICE_METADATA|localhost has no mac to take it from (tammgrd)"},
 		},
 		{

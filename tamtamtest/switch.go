@@ -13,10 +13,8 @@ package tamtamtest
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,7 +22,6 @@ import (
 
 	"tamtam/cli"
 	"tamtam/device"
-	"tamtam/mgmt"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"
 	"tamtam/swss"
@@ -235,24 +232,19 @@ func (s *Switch) CLI(lines ...string) string {
 	return s.output.String()
 }
 
-// startShell starts the gNMI server, on a socket of its own, and a shell that is connected to it.
+// startShell has the switch served, and starts a shell that is connected to it.
 func (s *Switch) startShell() {
 	s.t.Helper()
-	socket := filepath.Join(s.t.TempDir(), "mgmt.sock")
-	server, err := mgmt.NewServer(mgmt.Config{Redis: s.sim.Redis, Socket: socket, Dir: s.t.TempDir()})
+	target, stop, err := s.sim.Northbound(s.t.Context(), s.t.TempDir())
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(s.t.Context()))
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx) }()
-	s.shell, err = cli.New(cli.Config{Target: "unix:" + socket, Out: &s.output, Err: &s.output})
+	s.shell, err = cli.New(cli.Config{Target: target, Out: &s.output, Err: &s.output})
 	s.t.Cleanup(func() {
 		if s.shell != nil {
 			s.shell.Close()
 		}
-		stop()
-		if err := <-served; err != nil {
+		if err := stop(); err != nil {
 			s.t.Error(err)
 		}
 	})

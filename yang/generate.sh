@@ -47,6 +47,7 @@ modules=(
 	tamtam-sflow
 	tamtam-health
 	tamtam-outputs
+	tamtam-debugcounter
 	tamtam-configuration
 	tamtam-operations
 )

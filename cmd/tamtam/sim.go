@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tamtam/cli"
 	"tamtam/device"
 	"tamtam/saisim/profile"
 
@@ -21,7 +24,7 @@ import (
 
 func newSim() *cobra.Command {
 	var config, out, profile, start, format, trace, traceFormat, program, control string
-	var in, faults []string
+	var in, faults, asks []string
 	var truth, host bool
 	c := &cobra.Command{
 		Use:   "sim --config config_db.json --in Ethernet0=a.pcap [...] --out DIR",
@@ -60,6 +63,10 @@ packet of all inputs unless --start says otherwise.`,
 			if err != nil {
 				return err
 			}
+			answers, err := askAtEnd(&r, asks)
+			if err != nil {
+				return err
+			}
 			r.Log = logger(cmd)
 			if r.Config, err = device.ReadConfigDB(config); err != nil {
 				return err
@@ -68,7 +75,7 @@ packet of all inputs unless --start says otherwise.`,
 			if err := errors.Join(err, closeTrace()); err != nil {
 				return err
 			}
-			return printReport(cmd, report, out, format)
+			return errors.Join(printReport(cmd, report, out, format), answers.print(cmd.OutOrStdout()))
 		},
 	}
 	f := c.Flags()
@@ -86,9 +93,60 @@ packet of all inputs unless --start says otherwise.`,
 	f.StringVar(&control, "control", "", "JSON file: control batches for the program, each with its cycle")
 	f.StringArrayVar(&faults, "fault", nil, "`FAULT` of the chip, as a bug in a compiler makes it: "+
 		"skip=TABLE, which is never run, or misplace=TABLE:INTO, which runs when INTO should (may be repeated)")
+	f.StringArrayVar(&asks, "ask", nil, "`LINE` of the shell that shows something, such as \"show drops by rule\", "+
+		"answered when the last packet has left (may be repeated)")
 	f.StringVar(&trace, "trace", "", "file for the cycle of every packet at every place; - is standard output")
 	f.StringVar(&traceFormat, "trace-format", "text", "text, or json: a line for each packet")
 	return c
+}
+
+// answers are what the shell has said at the end of a run, and the first question that it could not answer.
+type answers struct {
+	text bytes.Buffer
+	err  error
+}
+
+// print writes the answers; its error may be that there is not one to each question.
+func (a *answers) print(out io.Writer) error {
+	_, err := a.text.WriteTo(out)
+	return errors.Join(err, a.err)
+}
+
+// askAtEnd has lines of the shell answered at the end of a run, and returns where the answers will be.
+func askAtEnd(r *device.Replay, lines []string) (*answers, error) {
+	a := &answers{}
+	for _, l := range lines {
+		if word, _, _ := strings.Cut(strings.TrimLeft(l, " "), " "); word != "show" || strings.Contains(l, "\n") {
+			return nil, usagef("--ask %q: want a line that begins with show, as in --ask \"show drops by rule\"", l)
+		}
+	}
+	if len(lines) == 0 {
+		return a, nil
+	}
+	r.Ask = func(ctx context.Context, s *device.Sim) error {
+		dir, err := os.MkdirTemp("", "tamtam")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		target, stop, err := s.Northbound(ctx, dir)
+		if err != nil {
+			return err
+		}
+		shell, err := cli.New(cli.Config{Target: target, Out: &a.text, Err: &a.text})
+		if err != nil {
+			return errors.Join(err, stop())
+		}
+		for _, l := range lines {
+			fmt.Fprintf(&a.text, "\n%s%s\n", shell.Prompt(), l)
+			if err := shell.Exec(ctx, l); err != nil && a.err == nil {
+				a.err = fmt.Errorf("--ask %q: %w", l, err)
+			}
+		}
+		shell.Close()
+		return stop()
+	}
+	return a, nil
 }
 
 // readProgram reads the files of --program and --control, if any.

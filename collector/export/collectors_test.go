@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -27,8 +28,11 @@ const collectorsVariable = "TAMTAM_IPFIX"
 // A reading is a record by its elements, as text: times are milliseconds or nanoseconds since 1970, octets are hexadecimal.
 type reading map[string]string
 
-// key tells records of the test apart: no two begin in the same millisecond.
-func (r reading) key() string { return r["flowStartMilliseconds"] }
+// key tells records of the test apart: no two begin in the same millisecond, or, of those without a beginning, are of the
+// same source port.
+func (r reading) key() string {
+	return cmp.Or(r["flowStartMilliseconds"], "port "+r["sourceTransportPort"])
+}
 
 // A relay stands between an exporter and collectors: it passes messages on from a socket of its own, has them in a capture, and
 // may lose one.
@@ -270,6 +274,42 @@ func (l *lineup) dropped(give func([]byte)) {
 	e.Flush()
 }
 
+// chipDrops passes on what a chip has sent of drops. What the records are our own decoder says; that this is what became of the
+// packets is for tests of package device.
+func (l *lineup) chipDrops(give func([]byte)) {
+	text, err := os.ReadFile("testdata/dropreports.hex")
+	if err != nil {
+		l.Fatal(err)
+	}
+	d := ipfix.NewDecoder(0)
+	for line := range strings.Lines(string(text)) {
+		m, err := hex.DecodeString(strings.TrimSpace(line))
+		if err != nil {
+			l.Fatal(err)
+		}
+		give(m)
+		if err := d.Message(m, func(r *ipfix.DataRecord) {
+			w := reading{}
+			for i := range r.Fields {
+				v := r.Fields[i].Value(r.Values[i])
+				name := r.Fields[i].Name()
+				if w[name] = fmt.Sprint(v); strings.HasSuffix(name, "Nanoseconds") {
+					at, err := time.Parse(time.RFC3339Nano, w[name])
+					if err != nil {
+						l.Fatal(err)
+					}
+					w[name] = number(at.UnixNano())
+				}
+			}
+			if r.Scope == 0 {
+				l.want = append(l.want, w)
+			}
+		}); err != nil {
+			l.Fatal(err)
+		}
+	}
+}
+
 // TestCollectors: collectors of others read what is exported. Every element that one of them has is to be equal in every record; the
 // records behind a template that was lost are read once it comes again; and none of them finds a gap in the sequence.
 func TestCollectors(t *testing.T) {
@@ -291,6 +331,7 @@ func TestCollectors(t *testing.T) {
 	l.periods(x)
 	whole.flush(x)
 	l.dropped(l.relay(0).give)
+	l.chipDrops(l.relay(0).give)
 	sound := len(l.want)
 
 	const again = 4 // templates come after so many messages, of which the first is lost
@@ -349,6 +390,13 @@ func (l *lineup) elements() (names []string) {
 		for _, f := range k.Fields {
 			if !slices.Contains(names, f.Name) {
 				names = append(names, f.Name)
+			}
+		}
+	}
+	for _, r := range l.want {
+		for name := range r {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 		}
 	}

@@ -394,7 +394,7 @@ func (l *lineup) startGoflow2(path string) {
 }
 
 // fromGoflow2 reads what goflow2 has as unsigned numbers and octets by the types of elements. Where a record has no nanoseconds it has
-// milliseconds in their place, and the time of export for an end that there is not.
+// milliseconds in their place, the time of export for an end that there is not, and dropped packets for packets.
 func (l *lineup) fromGoflow2(r reading, types map[string]ipfix.Type) reading {
 	byFamily(r)
 	byNumber(r)
@@ -413,6 +413,9 @@ func (l *lineup) fromGoflow2(r reading, types map[string]ipfix.Type) reading {
 		case kind == ipfix.Boolean:
 			r[name] = map[string]string{"1": "true", "2": "false"}[v]
 		}
+	}
+	if r["flowStartMilliseconds"] == "" && r["droppedPacketDeltaCount"] == r["packetDeltaCount"] {
+		delete(r, "packetDeltaCount")
 	}
 	for _, name := range []string{"flowStartNanoseconds", "flowEndNanoseconds"} {
 		if strings.HasSuffix(r[name], "000000") {

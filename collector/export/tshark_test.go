@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,6 +48,7 @@ func (l *lineup) readTshark(path string) (all []reading) {
 	for _, f := range frames {
 		all = append(all, l.tsharkFrame(f.Source.Layers.CFlow, f.Source.Layers.Tamtam)...)
 	}
+	// Not of messages with frames in their records, whose addresses tshark takes for those of the exporter.
 	wrong, err := tshark(path, "-Y", "udp.srcport < 5003 && cflow.unexpected_sequence_number")
 	if err != nil || len(wrong) > 0 {
 		l.Errorf("tshark: gaps in the sequence: %s%v", wrong, err)
@@ -137,7 +139,7 @@ func (l *lineup) tsharkRecord(fields map[string]any) reading {
 		"cflow.observation_time_nanoseconds": "observationTimeNanoseconds"})
 	if v, ok := fields["Forwarding Status"].(map[string]any); ok { // two bits, and six
 		r["forwardingStatus"] = number(l.parsed(fmt.Sprint(v["cflow.forwarding_status"]))<<6 |
-			l.parsed(fmt.Sprint(v["cflow.forwarding_status_drop_code"])))
+			l.parsed(fmt.Sprint(cmp.Or(v["cflow.forwarding_status_drop_code"], v["cflow.forwarding_status_consume_code"]))))
 	}
 	starts, ends := times(fields, "cflow.abstimestart"), times(fields, "cflow.abstimeend")
 	for name, at := range map[string][]string{"flowStart": starts, "flowEnd": ends} {

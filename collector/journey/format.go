@@ -88,7 +88,7 @@ func (j Journey) Write(w io.Writer) error {
 		fmt.Fprintf(&b, "  %-10s %s in  %s\n", (v.Arrived-start).String()+doubt, v.Switch, cmp.Or(v.In, "CPU"))
 		for _, e := range v.Exits {
 			fmt.Fprintf(&b, "  %-10s %s out %s, after %v%s\n", "", v.Switch, cmp.Or(e.Out, "-"), e.Left-v.Arrived, e.onward())
-			for _, line := range append([]string{e.Path}, e.Notes...) {
+			for _, line := range []string{e.Path, strings.Join(e.Notes, ", ")} {
 				if line != "" {
 					fmt.Fprintf(&b, "  %-10s   %s\n", "", line)
 				}

@@ -19,29 +19,87 @@ const mostWaiting = 16
 // mostName bounds the names of requests, in bytes.
 const mostName = 200
 
+// A desk answers requests about a chip.
+type desk struct {
+	redis    *swss.Redis
+	chip     *saisim.Chip
+	log      *slog.Logger
+	listener *swss.Listener
+	requests *swss.NotificationConsumer
+	settings *swss.Subscriber // the switch's row
+	asks     map[string]asked
+}
+
+func newDesk(r *swss.Redis, chip *saisim.Chip, log *slog.Logger) *desk {
+	b := &book{names: map[config.ID]string{}}
+	d := &desk{redis: r, chip: chip, log: log, listener: swss.NewListener(r)}
+	d.asks = map[string]asked{schema.PacketTraceAsk: traced, schema.WhyFlowAsk: b.whyFlow, schema.DropsAsk: b.drops}
+	d.requests = swss.NewNotificationConsumer(d.listener, r.DB(swss.StateDB), schema.PacketTraceChannel)
+	d.settings = swss.NewSubscriber(d.listener, r.DB(swss.ApplDB), schema.AppTAMSwitch)
+	return d
+}
+
 // Serve answers requests about a chip until ctx ends. A request that comes while Redis is away is lost, as its answer
 // would be.
 func Serve(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logger) error {
-	b := &book{names: map[config.ID]string{}}
-	asks := map[string]asked{schema.PacketTraceAsk: traced, schema.WhyFlowAsk: b.whyFlow, schema.DropsAsk: b.drops}
-	l := swss.NewListener(r)
-	defer l.Close()
-	requests := swss.NewNotificationConsumer(l, r.DB(swss.StateDB), schema.PacketTraceChannel)
+	d := newDesk(r, chip, log)
+	defer d.listener.Close()
+	d.serve(ctx)
+	return nil
+}
+
+// Start is Serve that goes on behind it, until it is stopped: who asks from now on is answered.
+func Start(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logger) (stop func(), err error) {
+	d := newDesk(r, chip, log)
+	if err := d.listener.Sync(ctx); err != nil {
+		d.listener.Close()
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		d.serve(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+		d.listener.Close()
+	}, nil
+}
+
+func (d *desk) serve(ctx context.Context) {
 	for {
-		asked, _ := requests.Pops(ctx) // it never fails
+		d.keepAsTold(ctx)
+		asked, _ := d.requests.Pops(ctx) // it never fails
 		for i, q := range asked {
-			ask := asks[q.Op]
+			ask := d.asks[q.Op]
 			if i >= mostWaiting {
 				ask = busy
 			}
-			if err := answer(ctx, r, chip, q, ask); err != nil && ctx.Err() == nil {
-				log.Warn("a packet trace is not answered", "error", err)
+			if err := answer(ctx, d.redis, d.chip, q, ask); err != nil && ctx.Err() == nil {
+				d.log.Warn("a packet trace is not answered", "error", err)
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return nil
-		case <-l.Ready():
+			return
+		case <-d.listener.Ready():
+		}
+	}
+}
+
+// keepAsTold has the chip keep those packets that the switch's row says. Without a row, or one that can be read, it
+// keeps drops.
+func (d *desk) keepAsTold(ctx context.Context) {
+	rows, err := d.settings.Pops(ctx)
+	if err != nil && ctx.Err() == nil {
+		d.log.Warn("which packets to keep is not known", "error", err)
+	}
+	for _, row := range rows {
+		if row.Key == schema.TAMGlobalKey {
+			s, err := schema.ParseTAMSwitchInUse(row.Key, row.FieldValues())
+			d.chip.WatchAll(err == nil && s.KeepAll)
 		}
 	}
 }

@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
 	"tamtam/saisim/drop"
+	"tamtam/schema"
 	"tamtam/swss"
 )
 
@@ -24,12 +26,16 @@ type DropsRequest struct {
 // A DropsAnswer is the book of drops. By reason and port it has all that there were, as the port counters have them; by
 // rule and flow those that are kept.
 type DropsAnswer struct {
-	By        string    `json:"by"`
-	Total     uint64    `json:"total"`     // of all drops since the switch started
-	Kept      uint64    `json:"kept"`      // the last ones, of which all is known
-	Forgotten uint64    `json:"forgotten"` // those before: no row by rule and flow has them
-	Rows      []DropRow `json:"rows"`
-	Last      []End     `json:"last"` // the newest first
+	By        string `json:"by"`
+	Total     uint64 `json:"total"`     // of all drops since the switch started
+	Kept      uint64 `json:"kept"`      // the last ones, of which all is known
+	Forgotten uint64 `json:"forgotten"` // those before: no row by rule and flow has them
+	// Keeps is drops, or all: packets that are not dropped are kept too. Others are those, as Kept and Forgotten are.
+	Keeps           string    `json:"keeps"`
+	OthersKept      uint64    `json:"others-kept"`
+	OthersForgotten uint64    `json:"others-forgotten"`
+	Rows            []DropRow `json:"rows"`
+	Last            []End     `json:"last"` // the newest first
 }
 
 // A DropRow counts drops that are alike.
@@ -56,16 +62,25 @@ func (b *book) drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, requ
 	return json.Marshal(a)
 }
 
+// options are what is asked for, with what applies where nothing is said.
+func (q *DropsRequest) options() (by string, last int, err error) {
+	by, last = cmp.Or(q.By, "reason"), or(q.Last, lastEnds)
+	if !slices.Contains([]string{"reason", "port", "rule", "flow"}, by) {
+		return "", 0, fmt.Errorf("by is %.80q, want reason, port, rule or flow", q.By)
+	}
+	if last < 0 || last > mostEnds {
+		return "", 0, fmt.Errorf("last is %d, want 0 to %d", last, mostEnds)
+	}
+	return by, last, nil
+}
+
 // Drops is the answer to a DropsRequest. r has the names; nil: none.
 func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q DropsRequest) (*DropsAnswer, error) {
-	a := &DropsAnswer{By: cmp.Or(q.By, "reason"), Rows: []DropRow{}, Last: []End{}}
-	if !slices.Contains([]string{"reason", "port", "rule", "flow"}, a.By) {
-		return nil, fmt.Errorf("by is %.80q, want reason, port, rule or flow", q.By)
+	by, last, err := q.options()
+	if err != nil {
+		return nil, err
 	}
-	last := or(q.Last, lastEnds)
-	if last < 0 || last > mostEnds {
-		return nil, fmt.Errorf("last is %d, want 0 to %d", last, mostEnds)
-	}
+	a := &DropsAnswer{By: by, Keeps: schema.KeepDrops, Rows: []DropRow{}, Last: []End{}}
 	n, err := b.newNames(ctx, r, chip)
 	if err != nil {
 		return nil, err
@@ -79,6 +94,10 @@ func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Dr
 			a.Total += x
 		}
 		state = v.Drops
+		a.OthersKept, a.OthersForgotten = v.Ends.Kept-v.Ends.Forgotten, v.Ends.Forgotten
+		if v.WatchesAll() {
+			a.Keeps = schema.KeepAll
+		}
 		switch a.By {
 		case "reason":
 			rows.byReason(all)
@@ -237,9 +256,12 @@ func decode(text string, into any) error {
 	if err := d.Decode(into); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return fmt.Errorf("%s is %s, want %s", wrong.Field, wrong.Value, wrong.Type)
+			return fmt.Errorf("%.80s is %s, want %s", wrong.Field, wrong.Value, wrong.Type)
 		}
-		return fmt.Errorf("request: %w", err)
+		return fmt.Errorf("request: %.200s", err) // it may quote a name of any length
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("request: there is something behind it, want one object")
 	}
 	return nil
 }

@@ -1,9 +1,7 @@
 package packettrace
 
 import (
-	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/netip"
@@ -39,10 +37,8 @@ const (
 
 // ParseRequest reads a request.
 func ParseRequest(text []byte) (r Request, err error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&r); err != nil {
-		return r, fmt.Errorf("request: %w", err)
+	if err := decode(string(text), &r); err != nil {
+		return r, err
 	}
 	if r.In == "" {
 		return r, fmt.Errorf("in is missing, want a port such as Ethernet0")

@@ -161,3 +161,56 @@ func FuzzRequest(f *testing.F) {
 		rewrites(b, b[:len(b)/2])
 	})
 }
+
+// Requests of any text are answered or refused, and never in many words.
+func FuzzQuestions(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{"by":"rule","last":0}`, `{"by":"port","last":-1}`, `{"src":"10.0.0.1","dst":"10.0.0.2","protocol":"icmp","last":1000}`,
+		`{"src":"2001:db8::1","dst":"2001:db8::2","src-port":1,"dst-port":65535}`, `{"src":"::ffff:1.2.3.4","dst":"fe80::1%eth0"}`,
+		`{"src":"10.0.0.1","dst":"10.0.0.2","protocol":"256"}`, `{"by":1}`, `{"by":"rule"} {}`, `[`, ``,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var drops DropsRequest
+		err := decode(text, &drops)
+		if err == nil {
+			var by string
+			var last int
+			if by, last, err = drops.options(); err == nil && (by == "" || last < 0 || last > mostEnds) {
+				t.Errorf("%q: by %q, last %d", text, by, last)
+			}
+		}
+		short(t, text, err)
+		var flow FlowRequest
+		if err = decode(text, &flow); err == nil {
+			var x saisim.Flow
+			var last int
+			if x, last, err = flow.flow(); err == nil && (x.Src.Is4() != x.Dst.Is4() || !x.Src.IsValid() || last < 1 || last > mostEnds) {
+				t.Errorf("%q: %+v, last %d", text, x, last)
+			}
+		}
+		short(t, text, err)
+	})
+}
+
+// short wants an error that fits a line or two, whatever was asked.
+func short(t *testing.T, text string, err error) {
+	if err != nil && len(err.Error()) > 1000 && len(text) < 500 {
+		t.Errorf("%q: %d bytes of error", text, len(err.Error()))
+	}
+}
+
+// What stands behind a request is not left out in silence.
+func TestOneRequest(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"by":"rule"} {"by":"port"}`: "something behind it",
+		`{"bye":"rule"}`:              `unknown field "bye"`,
+		`{"by":7}`:                    "by is number, want string",
+		``:                            "EOF",
+	} {
+		if err := decode(text, &DropsRequest{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

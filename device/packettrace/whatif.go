@@ -227,7 +227,7 @@ func (d *doubter) reason(why drop.Reason, at saisim.PortID) {
 		d.flood()
 	case drop.NoRoute, drop.Route, drop.NoNeighbor, drop.NoNextHop:
 		d.route()
-	case drop.RouterDown:
+	case drop.RouterDown, drop.RouterOutDown:
 		r := d.tables.Router
 		r.Up4, r.Up6 = true, true
 		d.try(r, false, "the virtual router up for IPv4 and IPv6")

@@ -125,7 +125,7 @@ local function add_port(tree, field, tvb, at, other)
 end
 
 -- ip_packet finds the IP packet of an Ethernet II frame at base: its protocol, where its payload begins and where it ends, and
--- whether it is a fragment. Nil: none that is whole before limit.
+-- whether it is a fragment, and its source. Nil: none that is whole before limit.
 local function ip_packet(tvb, base, limit)
   local at = base + 12
   for _ = 0, 4 do
@@ -136,13 +136,14 @@ local function ip_packet(tvb, base, limit)
       if at + 20 > limit or bit.rshift(tvb(at, 1):uint(), 4) ~= 4 then return nil end
       local head, total = bit.band(tvb(at, 1):uint(), 15) * 4, tvb(at + 2, 2):uint()
       if head < 20 or total < head or at + total > limit then return nil end
-      return tvb(at + 9, 1):uint(), at + head, at + total, bit.band(tvb(at + 6, 2):uint(), 0x3fff) ~= 0
+      local fragment = bit.band(tvb(at + 6, 2):uint(), 0x3fff) ~= 0
+      return tvb(at + 9, 1):uint(), at + head, at + total, fragment, tostring(tvb(at + 12, 4):bytes())
     elseif type == 0x86dd then
       at = at + 2
       if at + 40 > limit or bit.rshift(tvb(at, 1):uint(), 4) ~= 6 then return nil end
       local total = 40 + tvb(at + 4, 2):uint()
       if at + total > limit then return nil end
-      return tvb(at + 6, 1):uint(), at + 40, at + total, false
+      return tvb(at + 6, 1):uint(), at + 40, at + total, false, tostring(tvb(at + 8, 16):bytes())
     elseif type ~= 0x8100 and type ~= 0x88a8 then
       return nil
     end
@@ -337,9 +338,10 @@ local function has_own(t)
   return false
 end
 
-local function ipfix(tvb, pinfo, root, at, limit)
+-- ipfix reads a message from a source. That of pinfo is not it: Wireshark shows the frame in a record, and has its addresses there.
+local function ipfix(tvb, source, root, at, limit)
   if limit - at < 16 or tvb(at, 2):uint() ~= 10 or tvb(at + 2, 2):uint() ~= limit - at then return end
-  local key = tostring(pinfo.src) .. "/" .. pinfo.src_port .. "/" .. tvb(at + 12, 4):uint() .. "/"
+  local key = source .. "/" .. tvb(at + 12, 4):uint() .. "/"
   at = at + 16
   while at + 4 <= limit do
     local id, length = tvb(at, 2):uint(), tvb(at + 2, 2):uint()
@@ -364,13 +366,13 @@ end
 function tamtam.dissector(tvb, pinfo, root)
   local limit = tvb:len()
   if tvb:reported_len() ~= limit then return end -- the end, where stamps are, is cut off
-  local protocol, start, stop, fragment = ip_packet(tvb, 0, limit)
+  local protocol, start, stop, fragment, source = ip_packet(tvb, 0, limit)
   if not protocol then return end
   stamps(tvb, root, stop, limit)
   if fragment then return end
   if protocol == 17 and stop - start >= 8 and tvb(start + 4, 2):uint() == stop - start then
     table_record(tvb, root, start + 8, stop)
-    ipfix(tvb, pinfo, root, start + 8, stop)
+    ipfix(tvb, source .. ":" .. tvb(start, 2):uint(), root, start + 8, stop)
   elseif protocol == 47 then
     local inner = erspan(tvb, start, stop)
     if not inner then return end

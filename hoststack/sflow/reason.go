@@ -37,6 +37,8 @@ func Mappings() []Mapping {
 		{"no-next-hop", wire.BlackholeNextHop},
 		{"ttl", wire.TTLExceeded},
 		{"no-neighbor", wire.UnresolvedNeighbor},
+		{"router-out-down", wire.UnknownL3},
+		{"same-interface", wire.PortLoopbackFilter},
 		{"l3-mtu", wire.PacketTooBig},
 		{"program", wire.UnknownReason},
 		{"policer", wire.TrafficShaping},

@@ -44,7 +44,7 @@ var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
 		below: []string{"cli", "lab/experiments", "lab/study", "lab", "bench/live", "bench/northbound", "bench", "device", "hostif", "device/fault", "device/logs", "mgmt", "mgmt/access", "mgmt/configfile", "collector", "collector/journey", "collector/dial", "collector/export", "collector/capture", "tam/altmark", "tam/ipfix", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record", "device/sender", "mgmt/outputs", "mgmt/outputs/otlp", "mgmt/outputs/syslog"}},
 	// A test kit for others too: it may not be imported by what is not a test.
-	{name: "tamtamtest", below: []string{"cli", "mgmt", "device", "saisim", "saisim/profile", "swss"}},
+	{name: "tamtamtest", below: []string{"cli", "device", "saisim", "saisim/profile", "swss"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true}, // a gNMI client: it knows no database
 	{name: "lab/experiments", below: []string{"lab", "lab/study"}},                   // all that come with tamtam
 	{name: "lab/study", below: []string{"lab", "lab/figure", "lab/chance", "bench", "lab/programs", "device", "collector", "collector/capture", "saisim", "saisim/cmu", "saisim/drop", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
@@ -60,7 +60,7 @@ var rules = []room{
 	{name: "lab/figure", modules: []string{gonumplot}},
 	{name: "lab/programs", below: []string{"tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xnet, xsync, xsys}, clock: true,
-		below: []string{"device/fault", "device/packettrace", "cpuport", "hoststack/hostd", "hoststack/lacpd", "hoststack/reports", "hoststack/sflow", "hoststack", "mgmt", "mgmt/access", "mgmt/metrics", "mgmt/restconf", "mgmt/configfile", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "cfgmgr/sflow", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record", "device/sender",
+		below: []string{"device/fault", "device/packettrace", "cpuport", "hoststack/hostd", "hoststack/lacpd", "hoststack/reports", "hoststack/sflow", "hoststack", "mgmt", "mgmt/access", "mgmt/metrics", "mgmt/restconf", "mgmt/configfile", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "cfgmgr/sflow", "cfgmgr/debugcounter", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record", "device/sender",
 			"orch", "sairedis", "saisim", "saisim/drop", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan", "hostif"}},
 	{name: "device/packettrace", below: []string{"saisim", "saisim/config", "saisim/drop", "swss", "schema"}}, // packets, and names
 	{name: "device/logs", clock: true}, // the form and the amount of the log
@@ -92,6 +92,7 @@ var rules = []room{
 	{name: "cfgmgr/qos", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
 	{name: "cfgmgr/ports", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
 	{name: "cfgmgr/sflow", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
+	{name: "cfgmgr/debugcounter", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
 	{name: "cfgmgr/routes", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
 	{name: "cfgmgr/forward", below: []string{"orch", "schema", "swss"}, modules: []string{goredis}}, // what all managers share
 	{name: "orchagent/ports", below: []string{"orch", "sai", "schema", "swss"}},

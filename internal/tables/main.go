@@ -31,12 +31,14 @@ func main() {
 		reasons(os.Stdout, lossReasons())
 	case "drops":
 		reasons(os.Stdout, dropReasons())
+	case "countable":
+		countable(os.Stdout)
 	case "gnmi":
 		conform.Table(os.Stdout)
 	case "yang":
 		module(os.Stdout)
 	default:
-		fmt.Fprintln(os.Stderr, "usage: tables config | appl | state | counters | losses | drops | gnmi | yang")
+		fmt.Fprintln(os.Stderr, "usage: tables config | appl | state | counters | losses | drops | countable | gnmi | yang")
 		os.Exit(2)
 	}
 }

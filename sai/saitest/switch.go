@@ -125,6 +125,8 @@ func (f *Fake) computed(k sai.Key, id sai.AttrID) sai.Value {
 		return sai.Uint(len(ports))
 	case sai.BridgeAttrPortList:
 		return f.all(sai.ObjectTypeBridgePort)
+	case sai.DebugCounterAttrIndex:
+		return sai.Uint((uint32(k.OID) - 1) % 8)
 	case sai.PortAttrPortSerdesID:
 		return sai.NullOID
 	case sai.PortAttrQoSQueueList:

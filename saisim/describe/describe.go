@@ -236,15 +236,15 @@ func (b *grapher) forward(last uint32, ways []way) (out, nowhere []way) {
 	fdb := b.fixed(FDB, last, []way{bridged[0], leaves[0]})
 	to := b.cond("chip.fdb.leads", last, fdb, "port", "drop")
 	return []way{decided[2], bridged[1], leaves[1], to[0]}, []way{
-		// NoDestination: no port is there that is asked for.
+		// NoDestination: no port is there that is asked for. IPHeader behind a route: of IPv6, by a link-local address.
 		decided[3].dropped(drop.ACL, drop.Trap, drop.Learning, drop.TTL, drop.NoDestination),
 		routed[2].dropped(drop.Trap, drop.RouterDown, drop.IPHeader),
 		bridged[2].dropped(drop.NotRouter, drop.Miss),
 		v4[1].dropped(drop.TTL, drop.NoRoute),
-		v6[1].dropped(drop.TTL, drop.NoRoute),
-		route[1].dropped(drop.Trap, drop.TTL, drop.NoRoute, drop.Blackhole, drop.Route),
+		v6[1].dropped(drop.TTL, drop.NoRoute, drop.IPHeader),
+		route[1].dropped(drop.Trap, drop.IPHeader, drop.TTL, drop.NoRoute, drop.Blackhole, drop.Route),
 		hop[1].dropped(drop.NoNextHop, drop.NoNeighbor),
-		leaves[2].dropped(drop.Neighbor, drop.RouterDown, drop.SamePort, drop.L3MTU),
+		leaves[2].dropped(drop.Neighbor, drop.RouterOutDown, drop.SameInterface, drop.L3MTU),
 		to[1].dropped(drop.FDB, drop.Miss, drop.SamePort, drop.NoDestination),
 	}
 }

@@ -36,6 +36,8 @@ const (
 	NoNextHop
 	TTL
 	NoNeighbor
+	RouterOutDown
+	SameInterface
 	L3MTU
 	Program
 	Policer
@@ -70,15 +72,17 @@ var reasons = [NumReasons]struct{ name, text, sai string }{
 	NoDestination: {"no-destination", "flooded to nobody", "L2_ANY"},
 	NoLAGMember:   {"no-lag-member", "the LAG has no member that is up", ""},
 	NotRouter:     {"not-router", "at a router port, but not to the router's address", "NON_ROUTABLE"},
-	RouterDown:    {"router-down", "the router, or its interface in or out, is down for IPv4 or IPv6", "IRIF_DISABLED"},
+	RouterDown:    {"router-down", "the router, or its interface in, is down for IPv4 or IPv6", "IRIF_DISABLED"},
 	IPHeader:      {"ip-header", "to be routed, but its IP header is not fit for that", "IP_HEADER_ERROR"},
-	NoRoute:       {"no-route", "no route to the destination, or only the default one, which drops", "LPM4_MISS"},
+	NoRoute:       {"no-route", "no route to the destination, or only the default one, which drops", "LPM_MISS"},
 	Blackhole:     {"blackhole", "the route says so, not the default one", "BLACKHOLE_ROUTE"},
 	Neighbor:      {"neighbor", "the neighbour says so", "BLACKHOLE_ARP"},
 	Route:         {"route", "the route leads nowhere", "L3_ANY"},
 	NoNextHop:     {"no-next-hop", "the route leads to no next hop", "UNRESOLVED_NEXT_HOP"},
 	TTL:           {"ttl", "the time to live or hop limit ends here", "TTL"},
 	NoNeighbor:    {"no-neighbor", "the next hop's MAC address is not known", "UNRESOLVED_NEXT_HOP"},
+	RouterOutDown: {"router-out-down", "the router interface out is down for IPv4 or IPv6", "ERIF_DISABLED"},
+	SameInterface: {"same-interface", "routed back to the interface in, which drops that", "L3_LOOPBACK_FILTER"},
 	L3MTU:         {"l3-mtu", "longer than the MTU of the router interface that it leaves by", "EXCEEDS_L3_MTU"},
 	Program:       {"program", "a program in the ingress pipe says so", ""},
 	Policer:       {"policer", "a copy for the CPU that the policer of its trap does not let pass", ""},

@@ -37,7 +37,7 @@ func TestWords(t *testing.T) {
 // What SAI has a word for is called by it.
 func TestSAI(t *testing.T) {
 	for r, want := range map[drop.Reason]string{
-		drop.TTL: "SAI_IN_DROP_REASON_TTL", drop.NoRoute: "SAI_IN_DROP_REASON_LPM4_MISS", drop.Blackhole: "SAI_IN_DROP_REASON_BLACKHOLE_ROUTE",
+		drop.TTL: "SAI_IN_DROP_REASON_TTL", drop.NoRoute: "SAI_IN_DROP_REASON_LPM_MISS", drop.Blackhole: "SAI_IN_DROP_REASON_BLACKHOLE_ROUTE",
 		drop.NoNeighbor: "SAI_IN_DROP_REASON_UNRESOLVED_NEXT_HOP", drop.WRED: "", drop.NumReasons: "",
 	} {
 		if got := r.SAI(); got != want {

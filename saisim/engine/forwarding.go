@@ -25,7 +25,8 @@
 //   - to 01-80-C2-00-00-00 to -0F: stp (0), lacp (2), eapol (3), lldp (e) or
 //     link_local; no other trap is looked for
 //   - to 01-00-0C-CC-CC-CC in SNAP: udld or cdp; to -CD: pvrst
-//   - to the switch's MAC address, at no router interface: ip2me
+//   - to the switch's MAC address, at no router interface: ip2me; but not with a tag whose VLAN the port may not send
+//     to, and not behind vlan-tag-filter
 //   - ARP: arp_req if the operation is 1, else arp_resp
 //   - while there is a HOSTIF_TRAP of these, the first of: dhcp (UDP 67 or 68,
 //     either end, to 255.255.255.255), dhcpv6 (UDP 546 or 547, to a group),
@@ -58,7 +59,7 @@
 //     of learning.
 //  3. An ACL redirect. To a port, LAG or bridge port: there, as the frame is,
 //     with the tag that the bridge port has for its VLAN, if it is in it. To a
-//     next hop or group: if the frame is to no group and fit to be routed, ttl
+//     next hop or group: if the frame is to no group, fit to be routed and not of link-local addresses, ttl
 //     (trap ttl_error) if its TTL is at most 1, else as by a route to it. Other
 //     frames go on as without redirect.
 //  4. A frame to the MAC address of the router interface that it is at, or to the
@@ -81,14 +82,15 @@
 //  4. The longest prefix is looked up. If it leads to the CPU port and its action
 //     does not drop: trap ip2me, or that of the protocol where there is an object
 //     for it (ssh, snmp, bgp, bfd, gnmi, p4rt, ntp, dhcp, ospf), reason trap.
+//     An IPv6 address that is link-local, of source or destination: ip-header.
 //  5. TTL or hop limit 0 or 1: trap ttl_error, reason ttl.
 //  6. No prefix: no-route. The route's packet action is added; if it drops, no-route
 //     at the default route and blackhole at another; route if it leads nowhere.
 //  7. A group chooses a member; no-next-hop if it has none. A connected subnet, or
 //     a next hop, without neighbour: neighbor_miss by the interface's action, or
 //     by the HOSTIF_TRAP if there is one; reason no-neighbor.
-//  8. The neighbour's packet action is added; neighbor if it drops. router-down: the
-//     interface out. same-port: it is the one that the frame came in at, and its
+//  8. The neighbour's packet action is added; neighbor if it drops.
+//     router-out-down: the interface out. same-interface: it is the one that the frame came in at, and its
 //     loopback action is to drop. The IP packet is longer than its MTU: trap
 //     l3_mtu_error, reason l3-mtu.
 //  9. Out: by the port or LAG, without a VLAN tag; or into the VLAN, to where the

@@ -408,7 +408,7 @@ func (c *ingressPipe) redirected(pk *packet) (drop.Reason, bool) {
 		pk.verdict = e.redirect
 		return drop.NoDestination, true
 	}
-	if h.dmac>>40&1 != 0 || !h.fitToRoute(pk) {
+	if h.dmac>>40&1 != 0 || !h.fitToRoute(pk) || h.onLink() {
 		return 0, false
 	}
 	if h.ttl <= 1 {

@@ -42,6 +42,9 @@ func (c *core) WatchAll(on bool) {
 	c.choosing = on || w.n > 0
 }
 
+// WatchesAll reports whether all packets that come are kept.
+func (c *core) WatchesAll() bool { return c.watching != nil && c.watching.all }
+
 // watched returns the watching, made if need be.
 func (c *core) watched() *watching {
 	if c.watching == nil {

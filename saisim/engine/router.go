@@ -40,6 +40,8 @@ func (c *router) routed(pk *packet) drop.Reason {
 	case d != nil && d.kind == destCPU && d.act&actDrop == 0:
 		c.traps.trapLocal(pk)
 		return drop.Trap
+	case h.onLink():
+		return drop.IPHeader
 	case h.ttl <= 1:
 		c.traps.trap(pk, config.TrapTTL)
 		return drop.TTL
@@ -126,9 +128,9 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 	case hop.act&actDrop != 0:
 		return drop.Neighbor
 	case !r.up(v4):
-		return drop.RouterDown
+		return drop.RouterOutDown
 	case r == pk.router && !r.loopback:
-		return drop.SamePort
+		return drop.SameInterface
 	case h.ipLen > r.mtu:
 		r.count(rifOutError, pk.length+fcsLen)
 		c.traps.trap(pk, config.TrapL3MTU)
@@ -170,6 +172,13 @@ func (h *headers) fitToRoute(pk *packet) bool {
 		}
 	}
 	return checksum(pk.data[h.l3:][:int(pk.data[h.l3]&15)*4]) == 0
+}
+
+// onLink reports whether a packet is for its link only, since an address is link-local in IPv6 (RFC 4291, 2.5.6).
+func (h *headers) onLink() bool {
+	const prefix, bits = 0xfe80, 10
+	local := func(a [2]uint64) bool { return a[0]>>(64-bits) == prefix>>(16-bits) }
+	return h.flags&flagIPv6 != 0 && (local(h.src) || local(h.dst))
 }
 
 // router is the virtual router.

@@ -5,6 +5,7 @@ import (
 
 	"tamtam/saisim/config"
 	"tamtam/saisim/describe"
+	"tamtam/saisim/drop"
 )
 
 // standing is what the chip does without a rule for a trap.
@@ -188,7 +189,7 @@ func (c *traps) trapFrame(pk *packet, closed bool) {
 		case h.dmac == ciscoSSTP:
 			c.trap(pk, config.TrapPVRST)
 		}
-	} else if h.dmac == c.switchMAC && c.switchMAC != 0 && pk.router == nil && !closed {
+	} else if !closed && c.forSwitch(pk) {
 		c.trap(pk, config.TrapIP2ME)
 	}
 	switch {
@@ -200,6 +201,16 @@ func (c *traps) trapFrame(pk *packet, closed bool) {
 	case c.ip && h.flags&flagIP != 0:
 		c.trapIP(pk)
 	}
+}
+
+// forSwitch reports whether a packet is to the switch's MAC address, at no router interface, and may be at its port.
+func (c *traps) forSwitch(pk *packet) bool {
+	return pk.h.dmac == c.switchMAC && c.switchMAC != 0 && pk.router == nil && !pk.foreign()
+}
+
+// foreign reports whether a packet is barred for the VLAN that its tag names, or since the port wants a tag, or none.
+func (pk *packet) foreign() bool {
+	return pk.barred && (pk.why == drop.TagFilter || pk.tagged && pk.h.tci[0]&0xfff != 0)
 }
 
 func linkLocalTrap(low uint64) config.Trap {

@@ -36,7 +36,11 @@ func (s *Store) EnumCapability(id sai.AttrID) ([]sai.Enum, error) {
 // StatsCapability returns the counters that objects of a type have.
 func (s *Store) StatsCapability(t sai.ObjectType) ([]sai.StatID, error) {
 	if k := s.kinds[t]; k != nil && k.stat != nil {
-		return slices.Clone(k.stats), nil
+		stats := slices.Clone(k.stats)
+		if k.more != nil {
+			stats = append(stats, k.more()...)
+		}
+		return stats, nil
 	}
 	return nil, refuse("query", t, 0, sai.StatusNotSupported, "the chip counts nothing there")
 }
@@ -54,6 +58,8 @@ func (s *Store) Availability(t sai.ObjectType, attrs []sai.Attr) (uint64, error)
 		return s.extensions.available(string(name)), nil
 	case sai.ObjectTypeACLEntry:
 		return s.acls.entriesAvailable(attrs)
+	case sai.ObjectTypeDebugCounter:
+		return s.debug.available(attrs), nil
 	case sai.ObjectTypeACLTable:
 		return uint64(s.acls.tablesLeft(attrs)), nil
 	case sai.ObjectTypeRouteEntry:

@@ -30,6 +30,7 @@ type kind struct {
 	get func(o *object, id sai.AttrID) sai.Value
 	// stats returns a counter; clear resets it.
 	stats []sai.StatID
+	more  func() []sai.StatID // those that there are only now; nil: none
 	stat  func(o *object, id sai.StatID) uint64
 	clear func(o *object, id sai.StatID)
 	// enums are the values of an attribute that the chip implements, if not all.
@@ -38,7 +39,9 @@ type kind struct {
 
 func (k *kind) has(id sai.AttrID) bool { return slices.Contains(k.attrs, id) }
 
-func (k *kind) counts(id sai.StatID) bool { return slices.Contains(k.stats, id) }
+func (k *kind) counts(id sai.StatID) bool {
+	return slices.Contains(k.stats, id) || k.more != nil && slices.Contains(k.more(), id)
+}
 
 // implements refuses attributes that the chip does not have, unless the value is the default, and
 // values that it does not implement. i is the attribute's index in the call.

@@ -38,6 +38,7 @@ func (s *Store) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeHostifTrap:      s.traps.trapKind(),
 		sai.ObjectTypePolicer:         s.policerKind(),
 		sai.ObjectTypeSamplepacket:    s.monitors.samplerKind(),
+		sai.ObjectTypeDebugCounter:    s.debug.debugKind(),
 
 		sai.ObjectTypeACLTable:            s.acls.tableKind(),
 		sai.ObjectTypeACLEntry:            s.acls.entryKind(),

@@ -14,14 +14,18 @@ import (
 // ports are the front-panel ports with their queues and host interfaces, and the LAGs.
 type ports struct {
 	*core
-	acls       *acls            // for what is bound to them
-	lanes      []*port          // who uses a lane
-	names      map[string]*port // of host interfaces; nil: not a port's
+	acls       *acls                   // for what is bound to them
+	extra      map[sai.StatID]portStat // those that there are only now
+	lanes      []*port                 // who uses a lane
+	names      map[string]*port        // of host interfaces; nil: not a port's
 	portNotify bool
 }
 
 func newPorts(c *core, a *acls) *ports {
-	return &ports{core: c, acls: a, lanes: make([]*port, c.prof.FirstLane+c.prof.Lanes), names: map[string]*port{}}
+	return &ports{
+		core: c, acls: a, lanes: make([]*port, c.prof.FirstLane+c.prof.Lanes), names: map[string]*port{},
+		extra: map[sai.StatID]portStat{},
+	}
 }
 
 func (ps *ports) portKind() *kind {

@@ -104,10 +104,16 @@ func portStatTable() map[sai.StatID]portStat {
 // addPortStats makes the port statistics readable.
 func (ps *ports) addPortStats(k *kind) {
 	table := portStatTable()
-	k.stats = sortedStats(table)
+	read := func(p *tally, id sai.StatID) uint64 {
+		if extra := ps.extra[id]; extra != nil {
+			return extra(p)
+		}
+		return table[id](p)
+	}
+	k.stats, k.more = sortedStats(table), func() []sai.StatID { return sortedStats(ps.extra) }
 	k.stat = func(o *object, id sai.StatID) uint64 {
 		if p, ok := ps.tally(o); ok {
-			return table[id](&p) - o.self.(*port).cleared[id]
+			return read(&p, id) - o.self.(*port).cleared[id]
 		}
 		return 0 // the CPU port
 	}
@@ -116,12 +122,16 @@ func (ps *ports) addPortStats(k *kind) {
 		if !ok || id == sai.PortStatIfOutQlen || id == sai.PortStatOutCurrOccupancyBytes {
 			return // levels, not counts
 		}
-		po := o.self.(*port)
-		if po.cleared == nil {
-			po.cleared = map[sai.StatID]uint64{}
-		}
-		po.cleared[id] = table[id](&p)
+		o.self.(*port).clear(id, read(&p, id))
 	}
+}
+
+// clear has a statistic count from n on.
+func (p *port) clear(id sai.StatID, n uint64) {
+	if p.cleared == nil {
+		p.cleared = map[sai.StatID]uint64{}
+	}
+	p.cleared[id] = n
 }
 
 // tally reads what a port counts; false: it is the CPU port.

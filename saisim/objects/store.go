@@ -17,6 +17,7 @@ type Store struct {
 type areas struct {
 	acls       *acls
 	ports      *ports
+	debug      *debugCounters
 	qos        *qos
 	bridge     *bridge
 	router     *router
@@ -30,6 +31,7 @@ type areas struct {
 func newAreas(c *core) areas {
 	a := areas{acls: newACLs(c), router: &router{core: c}, mirrors: &mirrors{core: c}, traps: newTraps(c)}
 	a.ports = newPorts(c, a.acls)
+	a.debug = &debugCounters{core: c, ports: a.ports, of: map[sai.StatID]*debugCounter{}}
 	a.qos = &qos{core: c, ports: a.ports}
 	a.bridge = newBridge(c, a.acls)
 	a.monitors = newMonitors(c)

@@ -42,6 +42,7 @@ func (s *Store) switchKind() *kind {
 		k.attrs = append(k.attrs, id)
 	}
 	slices.Sort(k.attrs)
+	s.debug.addSwitchStats(k)
 	return k
 }
 

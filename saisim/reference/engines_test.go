@@ -89,7 +89,7 @@ func (y tally) addTables(t config.Tables, s saisim.State) {
 // want is how often a thing happens at least in the cases of the whole test; what
 // is not named, 50 times.
 var want = map[string]int{
-	"dropped: port-removed": 10, "dropped: l3-mtu": 5, "dropped: ttl": 10, "session: beyond the MTU": 1, "aged": 10, "session: cut": 25,
+	"dropped: port-removed": 10, "dropped: l3-mtu": 5, "dropped: router-out-down": 20, "dropped: same-interface": 25, "dropped: ttl": 10, "session: beyond the MTU": 1, "aged": 10, "session: cut": 25,
 	"programs": 500,
 }
 

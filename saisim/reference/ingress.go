@@ -241,7 +241,7 @@ func (c *Chip) forward(s *slot) {
 // redirectable reports whether an ACL entry may send the packet where it says: to a
 // next hop go only packets that can be routed, whatever MAC address they are to.
 func (conf *settings) redirectable(pk *packet) bool {
-	return !conf.isHop(pk.redirect) || pk.h.dmac>>40&1 == 0 && routable(pk)
+	return !conf.isHop(pk.redirect) || pk.h.dmac>>40&1 == 0 && routable(pk) && !ofOneLink(pk)
 }
 
 func (conf *settings) isHop(oid config.ID) bool {

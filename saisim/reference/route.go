@@ -72,6 +72,8 @@ func (c *Chip) findRoute(pk *packet) drop.Reason {
 	case found && r.NextHop == conf.Switch.CPU && !does.drop: // the switch's own
 		conf.trapPacket(pk, conf.localTrap(&pk.h))
 		return drop.Trap
+	case ofOneLink(pk):
+		return drop.IPHeader
 	case pk.h.ip.ttl <= 1:
 		conf.trapPacket(pk, config.TrapTTL)
 		return drop.TTL
@@ -207,9 +209,9 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr) drop.Reason 
 	case does.drop:
 		return drop.Neighbor
 	case !rifUp(rif, pk.h.ip.version == 4):
-		return drop.RouterDown
+		return drop.RouterOutDown
 	case out == pk.router && !rif.Loopback:
-		return drop.SamePort
+		return drop.SameInterface
 	case pk.h.ip.size > int(rif.MTU):
 		c.countRIF(out, rifOutError, pk)
 		conf.trapPacket(pk, config.TrapL3MTU)
@@ -259,6 +261,13 @@ func mayBeRouted(a netip.Addr) bool {
 		return false
 	}
 	return !a.IsMulticast() && !a.IsLoopback() && !a.IsUnspecified()
+}
+
+// ofOneLink reports whether a packet has an IPv6 address that routers forward nothing from or to.
+func ofOneLink(pk *packet) bool {
+	ip := pk.h.ip
+	src, dst := netip.AddrFrom16(ip.src), netip.AddrFrom16(ip.dst)
+	return ip.version == 6 && (src.IsLinkLocalUnicast() || dst.IsLinkLocalUnicast())
 }
 
 // checksum is that of RFC 791 over an IPv4 header, its own field left out.

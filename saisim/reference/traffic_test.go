@@ -205,10 +205,10 @@ func (g *gen) ipv6(b []byte, size int) []byte {
 	at := len(b) + 2
 	src, dst := g.ip6(), g.ip6()
 	if g.chance(4) {
-		dst = pick(g, [16]byte{0: 0xff, 1: 2, 15: 1}, [16]byte{15: 1}, [16]byte{})
+		dst = pick(g, [16]byte{0: 0xff, 1: 2, 15: 1}, [16]byte{15: 1}, [16]byte{}, [16]byte{0: 0xfe, 1: 0xbf, 15: 2})
 	}
 	if g.chance(1) {
-		src = pick(g, [16]byte{0: 0xff, 1: 2, 15: 1}, [16]byte{15: 1}, [16]byte{})
+		src = pick(g, [16]byte{0: 0xff, 1: 2, 15: 1}, [16]byte{15: 1}, [16]byte{}, [16]byte{0: 0xfe, 1: 0x80, 15: 2})
 	}
 	tc := g.dscp()<<2 | pick[byte](g, 0, 0, 0, 1, 2, 3)
 	b = append(b, 0x86, 0xdd, 0x60|tc>>4, tc<<4, 0, byte(pick(g, 0, 0, 5)), 0, 0, 0, pick[byte](g, 64, 64, 64, 64, 64, 64, 255, 1, 0))

@@ -91,6 +91,8 @@ func (conf *settings) better(a, b config.Trap) config.Trap {
 func (conf *settings) trapFrame(pk *packet, apart bool) {
 	h := &pk.h
 	own := mac(conf.Switch.MAC[:])
+	// The VLAN filter is in front of what the switch takes for itself.
+	foreign := !pk.admitted && (pk.why == drop.TagFilter || pk.tagged && h.tags[0].tci&0xfff != 0)
 	switch {
 	case h.dmac>>4 == 0x0180c2000000>>4:
 		t := map[uint64]config.Trap{0: config.TrapSTP, 2: config.TrapLACP, 3: config.TrapEAPOL,
@@ -106,7 +108,7 @@ func (conf *settings) trapFrame(pk *packet, apart bool) {
 		}
 	case h.dmac == 0x01000ccccccd:
 		conf.trapPacket(pk, config.TrapPVRST)
-	case own != 0 && h.dmac == own && pk.router == config.None && !apart:
+	case own != 0 && h.dmac == own && pk.router == config.None && !apart && !foreign:
 		conf.trapPacket(pk, config.TrapIP2ME)
 	}
 	if apart {

@@ -1,0 +1,197 @@
+package mgmt
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// debugCounterModule is tamtam-debugcounter in the databases. What is counted stands in the rows of ports and of the
+// switch, under the names of statistics: it is put together here.
+func debugCounterModule() Module {
+	const name, reason = "{name}", "{name}|{drop-reason}"
+	leaf := func(leaf, field string) Leaf { return Leaf{"state/" + leaf, readOnly(text(field))} }
+	outcome := []Leaf{leaf("status", schema.FieldStatus), leaf("reason", schema.FieldReason)}
+	return Module{Name: "tamtam-debugcounter", Groups: []Group{
+		{Path: "/debug-counters/debug-counter", Rows: []Row{
+			{DB: swss.ConfigDB, Table: schema.CfgDebugCounter, Key: name, Entry: true, Leaves: []Leaf{
+				leaf("type", "type"), leaf("alias", "alias"), leaf("description", "desc"), leaf("group", "group")}},
+			{DB: swss.StateDB, Table: schema.AppDebugCounter, Key: name, Leaves: outcome},
+			{DB: swss.StateDB, Source: fromDebugCounts, Key: name, Counter: true, Leaves: []Leaf{
+				leaf("statistic", "statistic"), leaf("packets", "packets")}},
+		}},
+		{Path: "/debug-counters/debug-counter/reasons/reason", Rows: []Row{
+			{DB: swss.ConfigDB, Table: schema.CfgDebugReason, Key: reason, Entry: true},
+			{DB: swss.StateDB, Table: schema.AppDebugReason, Key: reason, Leaves: outcome},
+		}},
+		{Path: "/debug-counters/debug-counter/ports/port", Rows: []Row{
+			{DB: swss.StateDB, Source: fromDebugCounts, Key: "{name}|{port}", Entry: true, Counter: true,
+				Leaves: []Leaf{leaf("packets", "packets")}},
+		}},
+		{Path: "/debug-counter-capabilities/capability", Rows: []Row{
+			{DB: swss.StateDB, Table: schema.StateDebugCapabilities, Key: "{type}", Entry: true, Leaves: []Leaf{
+				leaf("count", schema.FieldDebugCount),
+				{"state/drop-reason", Codec{Get: func(r Record) []string {
+					return schema.ParseDebugReasonList(r.Field(schema.FieldDebugReasons))
+				}}},
+			}},
+		}},
+	}}
+}
+
+// fromDebugCounts is the source of what debug counters have counted: of one of the switch the row of its name, of one
+// of ports a row for each port, NAME|port.
+const fromDebugCounts = "debug-counters"
+
+// A debugCount is what a counter has counted.
+type debugCount struct {
+	Object string            `json:"object"` // of another one of its name it says nothing
+	Life   string            `json:"life"`   // the mark of the syncd that counted
+	Counts map[string]uint64 `json:"counts"` // by port; of the switch at ""
+	stat   string
+}
+
+// debugCounts reads what all counters, or one, have counted since they were made.
+func (r reader) debugCounts(ctx context.Context, only string) (map[string]*debugCount, error) {
+	db := r.redis.DB(swss.CountersDB)
+	hashes := map[string]swss.FieldValues{}
+	for _, h := range []string{
+		schema.CountersDebugOIDMap, schema.CountersDebugPortMap, schema.CountersDebugSwitchMap, schema.CountersPortNameMap,
+	} {
+		row, _, err := swss.NewTable(db, h).Get(ctx, "")
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		hashes[h] = row
+	}
+	marks, err := db.Client().HMGet(ctx, swss.KeyMark, countsMark).Result()
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	life, _ := marks[0].(string)
+	rows, out := map[string]swss.FieldValues{}, map[string]*debugCount{}
+	read := func(c *debugCount, of, oid string) error {
+		if rows[oid] == nil {
+			row, _, err := swss.NewTable(db, schema.CountersTable).Get(ctx, oid)
+			if err != nil {
+				return unavailable(err)
+			}
+			rows[oid] = row
+		}
+		if n, err := strconv.ParseUint(rows[oid][c.stat], 10, 64); err == nil {
+			c.Counts[of] = n
+		}
+		return nil
+	}
+	for name, objects := range hashes[schema.CountersDebugOIDMap] {
+		if only != wildcard && name != only {
+			continue
+		}
+		object, whole, _ := strings.Cut(objects, " ")
+		c := &debugCount{Object: object, Life: life, Counts: map[string]uint64{}}
+		if c.stat = hashes[schema.CountersDebugSwitchMap][name]; c.stat != "" {
+			if err := read(c, "", whole); err != nil {
+				return nil, err
+			}
+		} else if c.stat = hashes[schema.CountersDebugPortMap][name]; c.stat != "" {
+			for port, oid := range hashes[schema.CountersPortNameMap] {
+				if err := read(c, port, oid); err != nil {
+					return nil, err
+				}
+			}
+		}
+		out[name] = c
+	}
+	return out, nil
+}
+
+// debugRows is the source of what counters have counted since they were cleared.
+func (r reader) debugRows(ctx context.Context, first string) (map[string]map[string]string, error) {
+	now, err := r.debugCounts(ctx, first)
+	if err != nil {
+		return nil, err
+	}
+	was, _, err := swss.NewTable(r.redis.DB(swss.CountersDB), schema.CountersDebugCleared).Get(ctx, "")
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	out := map[string]map[string]string{}
+	for name, c := range now {
+		var base debugCount
+		if json.Unmarshal([]byte(was[name]), &base) != nil || base.Object != c.Object || base.Life != c.Life {
+			base.Counts = nil
+		}
+		out[name] = map[string]string{"statistic": c.stat}
+		for of, n := range c.Counts {
+			if from := base.Counts[of]; from <= n { // else it counts anew
+				n -= from
+			}
+			packets := strconv.FormatUint(n, 10)
+			if of == "" {
+				out[name]["packets"] = packets
+			} else {
+				out[name+"|"+of] = map[string]string{"packets": packets}
+			}
+		}
+	}
+	return out, nil
+}
+
+// clearDebug keeps what counters are, of one or of all.
+func (s *keeping) clearDebug(ctx context.Context, name string) error {
+	only := name
+	if only == "" {
+		only = wildcard
+	}
+	now, err := s.reader.debugCounts(ctx, only)
+	if err != nil {
+		return err
+	}
+	if name != "" && now[name] == nil {
+		return status.Errorf(codes.NotFound, "%s: %s has no counters", debugKind, name)
+	}
+	table := swss.NewTable(s.reader.redis.DB(swss.CountersDB), schema.CountersDebugCleared)
+	if name == "" { // what was kept of those that are no more goes
+		was, _, err := table.Get(ctx, "")
+		if err != nil {
+			return unavailable(err)
+		}
+		var gone []string
+		for n := range was {
+			if now[n] == nil {
+				gone = append(gone, n)
+			}
+		}
+		if slices.Sort(gone); len(gone) > 0 {
+			if err := table.HDel(ctx, "", gone...); err != nil {
+				return unavailable(err)
+			}
+		}
+	}
+	kept := swss.FieldValues{}
+	for n, c := range now {
+		text, err := json.Marshal(c)
+		if err != nil {
+			return err
+		}
+		kept[n] = string(text)
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	if err := table.Set(ctx, "", kept); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+// debugKind is what clear-counters calls debug counters.
+const debugKind = "debug-counters"

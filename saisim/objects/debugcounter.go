@@ -1,0 +1,201 @@
+package objects
+
+import (
+	"maps"
+	"slices"
+
+	"tamtam/sai"
+	"tamtam/saisim/drop"
+)
+
+// debugCounters count drops by SAI's reasons. The packet path knows nothing of them: it counts each of its own reasons
+// at every port, and a counter is a sum of those, less what that was when the counter began.
+type debugCounters struct {
+	*core
+	ports *ports
+	of    map[sai.StatID]*debugCounter // by the statistic that each one is
+}
+
+// A debugCounter is one of them.
+type debugCounter struct {
+	bank    *debugBank
+	stat    sai.StatID
+	reasons []drop.Reason
+	zero    uint64 // what the sum of the switch was when the counter was; ports have their own
+}
+
+// A debugBank is the counters of a type: each is a statistic of all ports, or of the switch.
+type debugBank struct {
+	base  sai.StatID
+	size  int
+	list  sai.AttrID // of reasons
+	whole bool       // of the switch
+}
+
+func debugBanks() map[sai.Enum]*debugBank {
+	in, out := sai.DebugCounterAttrInDropReasonList, sai.DebugCounterAttrOutDropReasonList
+	return map[sai.Enum]*debugBank{
+		sai.DebugCounterTypePortInDropReasons:    {sai.PortStatInConfiguredDropReasons0DroppedPkts, 16, in, false},
+		sai.DebugCounterTypePortOutDropReasons:   {sai.PortStatOutConfiguredDropReasons0DroppedPkts, 8, out, false},
+		sai.DebugCounterTypeSwitchInDropReasons:  {sai.SwitchStatInConfiguredDropReasons0DroppedPkts, 8, in, true},
+		sai.DebugCounterTypeSwitchOutDropReasons: {sai.SwitchStatOutConfiguredDropReasons0DroppedPkts, 8, out, true},
+	}
+}
+
+// debugReasons are the chip's reasons by those of SAI that a list may have.
+func debugReasons(list sai.AttrID) map[sai.Enum][]drop.Reason {
+	prefix, all := "SAI_IN_DROP_REASON_", drop.CountableIn()
+	if list == sai.DebugCounterAttrOutDropReasonList {
+		prefix, all = "SAI_OUT_DROP_REASON_", drop.CountableOut()
+	}
+	names := sai.Meta(list).Enum
+	of := map[sai.Enum][]drop.Reason{}
+	for _, c := range all {
+		if v, ok := names.Value(prefix + c.SAI); ok {
+			of[v] = c.Of
+		}
+	}
+	return of
+}
+
+func (d *debugCounters) debugKind() *kind {
+	size := 0
+	for _, b := range debugBanks() {
+		size += b.size
+	}
+	k := &kind{
+		max: uint32(size),
+		attrs: []sai.AttrID{
+			sai.DebugCounterAttrIndex, sai.DebugCounterAttrType, sai.DebugCounterAttrBindMethod,
+			sai.DebugCounterAttrInDropReasonList, sai.DebugCounterAttrOutDropReasonList,
+		},
+		enums:  map[sai.AttrID][]sai.Enum{},
+		create: d.create,
+		set:    d.set,
+		remove: func(o *object) error {
+			stat := o.self.(*debugCounter).stat
+			delete(d.of, stat)
+			delete(d.ports.extra, stat)
+			for _, p := range d.ports.all() {
+				delete(p.cleared, stat)
+			}
+			return nil
+		},
+		get: func(o *object, id sai.AttrID) sai.Value {
+			if c := o.self.(*debugCounter); id == sai.DebugCounterAttrIndex {
+				return sai.Uint(c.stat - c.bank.base)
+			}
+			return nil
+		},
+	}
+	for _, list := range []sai.AttrID{sai.DebugCounterAttrInDropReasonList, sai.DebugCounterAttrOutDropReasonList} {
+		k.enums[list] = slices.Sorted(maps.Keys(debugReasons(list)))
+	}
+	return k
+}
+
+// free are the statistics of a type that no counter has.
+func (d *debugCounters) free(t sai.Enum) (b *debugBank, stats []sai.StatID) {
+	if b = debugBanks()[t]; b == nil {
+		return nil, nil
+	}
+	for i := range b.size {
+		if id := b.base + sai.StatID(i); d.of[id] == nil {
+			stats = append(stats, id)
+		}
+	}
+	return b, stats
+}
+
+// available is how many more counters of a type there may be; without a type, of all.
+func (d *debugCounters) available(attrs []sai.Attr) (n uint64) {
+	only, given := sai.Find(attrs, sai.DebugCounterAttrType)
+	for t := range debugBanks() {
+		if !given || t == only {
+			_, stats := d.free(t)
+			n += uint64(len(stats))
+		}
+	}
+	return n
+}
+
+func (d *debugCounters) create(o *object) error {
+	t := o.enum(sai.DebugCounterAttrType)
+	b, stats := d.free(t)
+	if len(stats) == 0 {
+		return refuse("create", sai.ObjectTypeDebugCounter, sai.DebugCounterAttrType, sai.StatusInsufficientResources,
+			"all counters of type %s are in use", sai.EnumName(sai.DebugCounterAttrType, t))
+	}
+	c := &debugCounter{bank: b, stat: stats[0]}
+	c.reasons = reasonsOf(b.list, o.attr(b.list))
+	d.of[c.stat], o.self = c, c
+	if !b.whole {
+		d.ports.extra[c.stat] = func(p *tally) uint64 { return c.sum(&p.Dropped) }
+	}
+	d.begin(c)
+	return nil
+}
+
+// reasonsOf are the chip's reasons that a list of SAI's is.
+func reasonsOf(list sai.AttrID, v sai.Value) (all []drop.Reason) {
+	named, known := v.(sai.Enums)
+	if !known {
+		return nil
+	}
+	of := debugReasons(list)
+	for _, e := range named {
+		all = append(all, of[e]...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// set changes the reasons. What is counted stays.
+func (d *debugCounters) set(o *object, a sai.Attr) error {
+	c := o.self.(*debugCounter)
+	if a.ID != c.bank.list {
+		return nil
+	}
+	next := *c
+	next.reasons = reasonsOf(a.ID, a.Value)
+	for _, p := range d.ports.all() {
+		t, _ := d.ports.tally(p.o)
+		p.clear(c.stat, next.sum(&t.Dropped)-(c.sum(&t.Dropped)-p.cleared[c.stat])) // modulo 2^64, as the difference is
+	}
+	all := d.all(c)
+	*c = next
+	c.zero += d.all(c) - all
+	return nil
+}
+
+// sum adds up what was dropped for the counter's reasons.
+func (c *debugCounter) sum(dropped *[drop.NumReasons]uint64) (n uint64) {
+	for _, r := range c.reasons {
+		n += dropped[r]
+	}
+	return n
+}
+
+// all is the counter of the switch: of all ports, of those that are gone, and of what no port counts.
+func (d *debugCounters) all(c *debugCounter) uint64 {
+	b := d.engine.Books()
+	return c.sum(&b.Dropped) - c.zero
+}
+
+// begin has a counter be zero everywhere.
+func (d *debugCounters) begin(c *debugCounter) {
+	for _, p := range d.ports.all() {
+		t, _ := d.ports.tally(p.o)
+		p.clear(c.stat, c.sum(&t.Dropped))
+	}
+	c.zero += d.all(c)
+}
+
+// addSwitchStats makes the counters of the switch readable.
+func (d *debugCounters) addSwitchStats(k *kind) {
+	k.more = func() []sai.StatID {
+		return slices.DeleteFunc(sortedStats(d.of), func(id sai.StatID) bool { return !d.of[id].bank.whole })
+	}
+	k.stat = func(_ *object, id sai.StatID) uint64 { return d.all(d.of[id]) }
+	k.clear = func(_ *object, id sai.StatID) { d.of[id].zero += d.all(d.of[id]) }
+}

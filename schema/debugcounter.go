@@ -1,0 +1,136 @@
+package schema
+
+import "strings"
+
+// Tables of debug counters: drops by SAI's reasons.
+const (
+	CfgDebugCounter        = "DEBUG_COUNTER"
+	CfgDebugReason         = "DEBUG_COUNTER_DROP_REASON"
+	AppDebugCounter        = "DEBUG_COUNTER_TABLE"
+	AppDebugReason         = "DEBUG_COUNTER_DROP_REASON_TABLE"
+	StateDebugCapabilities = "DEBUG_COUNTER_CAPABILITIES"
+	CountersDebugPortMap   = "COUNTERS_DEBUG_NAME_PORT_STAT_MAP"
+	CountersDebugSwitchMap = "COUNTERS_DEBUG_NAME_SWITCH_STAT_MAP"
+	// CountersDebugOIDMap has the objects of counters: one that was made anew under its name is another.
+	CountersDebugOIDMap = "COUNTERS_DEBUG_NAME_OID_MAP"
+	// CountersDebugCleared has what counters were when an operator cleared them, as JSON.
+	CountersDebugCleared    = "TAMTAM_CLEARED_DEBUG"
+	FlexDebugCounter        = "DEBUG_COUNTER" // the group, and its row of FLEX_COUNTER_TABLE
+	FieldDebugCount         = "count"
+	FieldDebugReasons       = "reasons"
+	debugReasonKey          = "counter|reason"
+	debugMonitorUnsupported = "disabled: drops that persist are told by the drop monitor, see TAM_SESSION"
+)
+
+// Types of debug counters.
+const (
+	PortIngressDrops   = "PORT_INGRESS_DROPS"
+	PortEgressDrops    = "PORT_EGRESS_DROPS"
+	SwitchIngressDrops = "SWITCH_INGRESS_DROPS"
+	SwitchEgressDrops  = "SWITCH_EGRESS_DROPS"
+)
+
+// DebugCounterTypes are all of them.
+func DebugCounterTypes() []string {
+	return []string{PortEgressDrops, PortIngressDrops, SwitchEgressDrops, SwitchIngressDrops}
+}
+
+// DebugCounter is a row of DEBUG_COUNTER.
+type DebugCounter struct {
+	Name    string
+	Type    string // of DebugCounterTypes
+	Alias   string // what it is called where it is shown; "": as it is named
+	Desc    string
+	Group   string
+	Ignored []string
+}
+
+func (c *DebugCounter) layout() layout {
+	return layout{table: CfgDebugCounter, key: named(&c.Name), fields: []field{
+		word("type", "", DebugCounterTypes(), &c.Type, "What is counted: drops of each port, or of the switch "+
+			"as a whole, where packets come in or where they leave.").needed(),
+		text("alias", &c.Alias, "What it is called where it is shown; as it is named without it."),
+		text("desc", &c.Desc, "What it is for."),
+		text("group", &c.Group, "Which counters it is shown with."),
+		unsupported("drop_monitor_status", "disabled", debugMonitorUnsupported, "SONiC's monitor of drops that persist."),
+		ignored(&c.Ignored, "window", "drop_count_threshold", "incident_count_threshold"),
+	}}
+}
+
+// ParseDebugCounter reads DEBUG_COUNTER.
+func ParseDebugCounter(key string, f map[string]string) (DebugCounter, error) {
+	return parse[DebugCounter](key, f)
+}
+
+// Fields formats the row.
+func (c DebugCounter) Fields() map[string]string { return c.layout().row() }
+
+// DebugReason is a row of DEBUG_COUNTER_DROP_REASON: that a counter counts a reason.
+type DebugReason struct {
+	Counter string
+	Reason  string // as SAI has it, behind SAI_IN_DROP_REASON_ or SAI_OUT_DROP_REASON_
+}
+
+func (d *DebugReason) layout() layout {
+	return layout{
+		table: CfgDebugReason,
+		key: key{form: debugReasonKey, read: func(r *reader, key string) {
+			counter, reason, _ := strings.Cut(key, "|")
+			if d.Counter, d.Reason = counter, reason; !ValidName(counter) || !isReason(reason) {
+				r.bad("", key, debugReasonKey+", the reason as SAI has it, such as "+CfgDebugReason+"|drops|L3_ANY")
+			}
+		}},
+	}
+}
+
+// isReason reports whether a text may be the name of a reason.
+func isReason(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+}
+
+// ParseDebugReason reads DEBUG_COUNTER_DROP_REASON, and its rows in APPL_DB by their [ConfigKey].
+func ParseDebugReason(key string, f map[string]string) (DebugReason, error) {
+	return parse[DebugReason](key, f)
+}
+
+// Fields formats the row.
+func (d DebugReason) Fields() map[string]string { return d.layout().row() }
+
+// DebugReasonList writes reasons as DEBUG_COUNTER_CAPABILITIES has them.
+func DebugReasonList(reasons []string) string { return "[" + strings.Join(reasons, ",") + "]" }
+
+// ParseDebugReasonList reads what DebugReasonList writes.
+func ParseDebugReasonList(text string) []string {
+	text = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
+}
+
+func debugCounterTables() []Table {
+	stats := func(table, of string) Table {
+		return Table{Counters: table, Words: "The debug counters of " + of + ".", Fields: []Field{
+			{Name: "counter", Form: "name of a statistic in SAI", Words: "Under which the row of COUNTERS has it."},
+		}}
+	}
+	return []Table{
+		of(Table{Config: CfgDebugCounter, Appl: AppDebugCounter, State: AppDebugCounter,
+			Words: "A debug counter: drops by SAI's reasons."}, DebugCounter{}),
+		of(Table{Config: CfgDebugReason, Appl: AppDebugReason, State: AppDebugReason,
+			Words: "A reason that a debug counter counts."}, DebugReason{}),
+		{State: StateDebugCapabilities, Words: "What debug counters of a type there may be.", Key: oneOf(DebugCounterTypes()),
+			Fields: []Field{
+				{Name: FieldDebugCount, Form: "a number", Words: "How many there may be."},
+				{Name: FieldDebugReasons, Form: "[reason,...]", Words: "What they may count."},
+			}},
+		stats(CountersDebugPortMap, "ports"), stats(CountersDebugSwitchMap, "the switch"),
+		{Counters: CountersDebugOIDMap, Words: "The objects of debug counters.", Fields: []Field{
+			{Name: "counter", Form: "object id", Words: "One that is made anew has another. Of a counter of the " +
+				"switch that of the switch stands behind it, a blank between."},
+		}},
+		{Counters: CountersDebugCleared, Words: "What debug counters were when an operator cleared them.", Fields: []Field{
+			{Name: "counter", Form: "JSON", Words: "Its object, the mark of the syncd that counted, and the counts."},
+		}},
+	}
+}
