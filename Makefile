@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
 
 ### help            this list
 help:
@@ -124,6 +124,13 @@ ipfix-test:
 	$(GO) build -C tools/goflow2 -o $(CURDIR)/bin/goflow2 github.com/netsampler/goflow2/v2/cmd/goflow2
 	TAMTAM_IPFIX=1 TAMTAM_GOFLOW2=$(CURDIR)/bin/goflow2 $(GO) test -count=1 -timeout 10m -v -run '^TestCollectors$$|^TestDissect' \
 		./collector/export
+
+### sflow-test      what sflowd sends, read by the collectors that are installed of Debian's tshark, nfdump-sflow and pmacct, and by
+###                 goflow2, which is built (tools/goflow2)
+sflow-test:
+	mkdir -p bin
+	$(GO) build -C tools/goflow2 -o $(CURDIR)/bin/goflow2 github.com/netsampler/goflow2/v2/cmd/goflow2
+	TAMTAM_SFLOW=1 TAMTAM_GOFLOW2=$(CURDIR)/bin/goflow2 $(GO) test -count=1 -timeout 10m -v -run '^TestSFlowCollectors$$' ./device
 
 image-if-docker:
 	@if docker info >/dev/null 2>&1; then ./scripts/make-image.sh; fi

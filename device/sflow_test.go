@@ -102,7 +102,8 @@ func (x *sflowTest) pass(d time.Duration) {
 func (x *sflowTest) send(good, bad int) {
 	x.Helper()
 	in, _ := x.Chip.PortByName("Ethernet0")
-	frame := append([]byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0, 0, 86}, make([]byte, 82)...)
+	frame := append([]byte("\x02\x00\x00\x00\x00\x01\x02\x00\x00\x00\x00\x02\x08\x00\x45\x00\x00\x56\x00\x00\x00\x00\x40\x11\x65\x93"+
+		"\x0a\x01\x00\x01\x0a\x01\x00\x02\x03\xe8\x00\x50\x00\x42\x00\x00"), make([]byte, 58)...)
 	for i := range good + bad {
 		frame[6] = 2
 		if i >= good {

@@ -9,10 +9,10 @@ import (
 	"tamtam/tam/record"
 )
 
-// newRecordedLoad is a load with a plan of seven tables; of each sample packets, all
+// newRecordedLoad is a load with a plan of seven tables; of each r.sample packets, all
 // of which an entry selects, one is recorded. 0: no session records any. Whole
 // frames go to one port by ERSPAN, by another queue than packets.
-func newRecordedLoad(t testing.TB, plan bool, sample uint32) *load {
+func newRecordedLoad(t testing.TB, r recordedLoad) *load {
 	t.Helper()
 	l := newLoad(t, 0, false)
 	l.pause = 24 // as fast as one port can send records
@@ -23,13 +23,13 @@ func newRecordedLoad(t testing.TB, plan bool, sample uint32) *load {
 		sai.MirrorSessionAttrSrcMACAddress, sai.MAC(host(250)), sai.MirrorSessionAttrDstMACAddress, sai.MAC(host(251)),
 		sai.MirrorSessionAttrTC, sai.Uint(1), sai.MirrorSessionAttrLabel, sai.Text("tr:all"))
 	var act []any
-	if sample > 0 {
+	if r.sample > 0 {
 		act = []any{sai.ACLEntryAttrActionMirrorIngress, sai.Do(sai.OIDs{session})}
 	}
 	table := l.acl(sai.ACLStagePreIngress, sai.ACLTableAttrFieldSrcIP, sai.Bool(true))
 	l.entry(table, 1, act...)
 	l.set(sai.ObjectTypeSwitch, l.sw, sai.SwitchAttrPreIngressACL, table)
-	if !plan {
+	if !r.plan {
 		return l
 	}
 	profile := profile.Default()
@@ -41,22 +41,25 @@ func newRecordedLoad(t testing.TB, plan bool, sample uint32) *load {
 		}
 		p.Marks = append(p.Marks, m)
 	}
-	p.Sessions = []record.ChipSession{{Label: "tr:all", Sample: max(sample, 1)}}
+	p.Sessions = []record.ChipSession{{Label: "tr:all", Sample: max(r.sample, 1), Identities: r.identities}}
 	l.create(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(record.ObjectPlan),
 		sai.GenericProgrammableAttrEntry, entryOf(t, "plan", p))
 	return l
 }
 
-func recordedLoads() []struct {
-	name   string
-	plan   bool
-	sample uint32
-} {
-	return []struct {
-		name   string
-		plan   bool
-		sample uint32
-	}{{"no plan", false, 0}, {"a plan, nothing recorded", true, 0}, {"1 packet of 100", true, 100}, {"every packet", true, 1}}
+// A recordedLoad says what of a load is recorded, and how.
+type recordedLoad struct {
+	name       string
+	plan       bool
+	sample     uint32
+	identities bool
+}
+
+func recordedLoads() []recordedLoad {
+	return []recordedLoad{
+		{"no plan", false, 0, false}, {"a plan, nothing recorded", true, 0, false}, {"1 packet of 100", true, 100, false},
+		{"every packet", true, 1, false}, {"every packet, with identities", true, 1, true},
+	}
 }
 
 // Nor does the packet path allocate when it records.
@@ -66,7 +69,7 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 	}
 	for _, tt := range recordedLoads() {
 		t.Run(tt.name, func(t *testing.T) {
-			l := newRecordedLoad(t, tt.plan, tt.sample)
+			l := newRecordedLoad(t, tt)
 			before := l.Books().Copies
 			l.step(10_000)
 			if n := testing.AllocsPerRun(10, func() { l.step(1000) }); n != 0 {
@@ -88,7 +91,7 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 func BenchmarkRecording(b *testing.B) {
 	for _, bm := range recordedLoads() {
 		b.Run(bm.name, func(b *testing.B) {
-			l := newRecordedLoad(b, bm.plan, bm.sample)
+			l := newRecordedLoad(b, bm)
 			l.step(10_000)
 			l.sent = 0
 			b.ReportAllocs()

@@ -110,6 +110,9 @@ type DropSession struct {
 // says otherwise.
 const DefaultAging = 60
 
+// MaxDropRules is how many rules the flow group of a session can have: as many as a list has room for.
+const MaxDropRules = maxList
+
 // MaxDropCollectors is how many collectors a session can have.
 const MaxDropCollectors = 8
 

@@ -30,7 +30,11 @@ func checkReporting(m *Manager, r refs) (wrong string, lacks []string) {
 		lacks = append(lacks, missing...)
 	}
 	if r.group != "" {
-		if _, reason := m.flowRules(r.group); reason != "" {
+		rules, reason := m.flowRules(r.group)
+		if n := len(rules); n > schema.MaxDropRules {
+			reason = fmt.Sprintf("flow group %q has %d rules: want at most %d", r.group, n, schema.MaxDropRules)
+		}
+		if reason != "" {
 			lacks = append(lacks, reason)
 		}
 	}

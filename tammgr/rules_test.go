@@ -1,6 +1,7 @@
 package tammgr
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -363,4 +364,20 @@ func runRules(t *testing.T, tests []ruleTest) {
 			}
 		})
 	}
+}
+
+// A flow group with more rules than a session can have is told by its name, and the session gets there with less.
+func TestTooManyDropRules(t *testing.T) {
+	rows := []string{"appl:SWITCH_TABLE:switch tam-dropmonitor-capable=true", "TAM_COLLECTOR|c dst_ip=10.0.0.5 dst_port=4739",
+		"TAM_SESSION|s type=drop-monitor collector=c flow_group=G", "TAM_FLOW_GROUP|G"}
+	for i := range schema.MaxDropRules + 1 {
+		rows = append(rows, fmt.Sprintf("TAM_FLOW_GROUP|G|R%d src_ip_prefix=10.%d.%d.0/24 dst_ip_prefix=::/0", i, i/256, i%256))
+	}
+	want := fmt.Sprintf(`inactive: flow group "G" has %d rules: want at most %d (tammgrd)`, schema.MaxDropRules+1, schema.MaxDropRules)
+	runRules(t, []ruleTest{
+		{
+			name: "too many", do: rows, table: "TAM_SESSION_TABLE",
+			status: map[string]string{"TAM_DROP_MONITOR_SESSION_TABLE|s": want},
+		},
+	})
 }

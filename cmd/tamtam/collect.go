@@ -91,7 +91,8 @@ func newCollect() *cobra.Command {
 	f.BoolVar(&c.north.noLogin, "gnmi-no-login", false,
 		"let whoever can connect to --gnmi be admin, though others can reach the address")
 	c.ipfix.flags(cmd)
-	cmd.AddCommand(newCollectRecord(), newCollectTailStamp(false), newCollectTailStamp(true), newCollectIPFIX())
+	cmd.AddCommand(newCollectRecord(), newCollectTailStamp(false), newCollectTailStamp(true), newCollectIPFIX(),
+		newCollectSFlow())
 	return cmd
 }
 

@@ -1,19 +1,13 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/netip"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tamtam/collector"
-	"tamtam/collector/capture"
 	"tamtam/collector/export"
 	"tamtam/tam/ipfix"
 )
@@ -111,140 +105,25 @@ func (o *ipfixOut) results(results []collector.AltMarkResult) error {
 	return o.flush()
 }
 
-// An ipfixIn holds the flags of `collect ipfix`.
-type ipfixIn struct {
-	listen, read, format string
-	enterprise           uint32
-	port                 uint16
-	count                int64
-}
-
+// newCollectIPFIX makes the command that prints records of IPFIX.
 func newCollectIPFIX() *cobra.Command {
-	var c ipfixIn
-	cmd := &cobra.Command{
+	c := datagramsIn{port: 4739}
+	var enterprise uint32
+	cmd := c.command(&cobra.Command{
 		Use:   "ipfix",
 		Short: "Print the IPFIX records that come by UDP, or that a capture has",
-		Args:  cobra.NoArgs,
 		Long: `Receive IPFIX (RFC 7011) by UDP, or read it from a capture, and print each record as it comes: elements
 by their names, as many as are known here, tamtam's own ones too; those that their exporter describes as it does; others
 by number, with their bytes. At the end, after --count records or when interrupted, a line for each exporter says how
 much came, and what was lost or could not be read.`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
-	}
-	f := cmd.Flags()
-	f.StringVar(&c.listen, "listen", ":4739", "UDP address to listen at")
-	f.StringVar(&c.read, "read", "", "read this `FILE`, pcap or pcapng, instead")
-	f.Uint16Var(&c.port, "port", 4739, "with --read: the UDP port that messages were sent to")
-	f.StringVar(&c.format, "format", "text", "text, or json with a record in each line")
-	f.Int64Var(&c.count, "count", 0, "end after so many records; 0: when interrupted")
-	f.Uint32Var(&c.enterprise, "enterprise-id", ipfix.DefaultEnterprise, enterpriseFlag)
+	}, "messages", "record", func(out io.Writer, asJSON bool) (datagramPrinter, error) {
+		if enterprise == 0 {
+			return nil, usagef("--enterprise-id 0: want 1 or more")
+		}
+		return export.NewPrinter(out, asJSON, enterprise), nil
+	})
+	cmd.Flags().Uint32Var(&enterprise, "enterprise-id", ipfix.DefaultEnterprise, enterpriseFlag)
 	return cmd
-}
-
-func (c *ipfixIn) run(cmd *cobra.Command) error {
-	asJSON, err := textOrJSON(c.format)
-	switch {
-	case err != nil:
-		return err
-	case c.count < 0:
-		return usagef("--count %d: want 0 or more", c.count)
-	case c.enterprise == 0:
-		return usagef("--enterprise-id 0: want 1 or more")
-	case c.read != "" && cmd.Flags().Changed("listen"):
-		return usagef("--read %s and --listen %s: want one of them", c.read, c.listen)
-	}
-	p := export.NewPrinter(cmd.OutOrStdout(), asJSON, c.enterprise)
-	if c.read != "" {
-		return c.file(cmd, p)
-	}
-	conn, err := (&net.ListenConfig{}).ListenPacket(cmd.Context(), "udp", c.listen)
-	if err != nil {
-		return fmt.Errorf("--listen %s: %w", c.listen, err)
-	}
-	defer conn.Close()
-	fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: listening at %s\n", conn.LocalAddr())
-	if udp, ok := conn.(*net.UDPConn); ok {
-		_ = udp.SetReadBuffer(recordBuffer) // as much of it as the kernel grants
-	}
-	err = c.receive(cmd.Context(), conn, p)
-	return errors.Join(err, p.Report(), tellLost(conn, cmd.ErrOrStderr()))
-}
-
-// tellLost says how many datagrams came faster than they were read.
-func tellLost(conn net.PacketConn, out io.Writer) error {
-	socket, ok := conn.(syscall.Conn)
-	if !ok {
-		return nil
-	}
-	n, err := capture.DatagramsLost(socket)
-	switch {
-	case err != nil:
-		fmt.Fprintf(out, "tamtam: it is not known how many datagrams were lost before they were read: %v\n", err)
-	case n > 0:
-		fmt.Fprintf(out, "tamtam: %d datagrams were lost before they could be read\n", n)
-	}
-	return nil
-}
-
-// receive prints what comes until there is enough or the context ends.
-func (c *ipfixIn) receive(ctx context.Context, conn net.PacketConn, p *export.Printer) error {
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
-	buf := make([]byte, 1<<16)
-	for c.count == 0 || p.Records() < c.count {
-		n, from, err := conn.ReadFrom(buf)
-		switch {
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
-			return fmt.Errorf("--listen %s: %w", c.listen, err)
-		}
-		var at netip.AddrPort
-		if u, ok := from.(*net.UDPAddr); ok {
-			at = netip.AddrPortFrom(u.AddrPort().Addr().Unmap(), u.AddrPort().Port())
-		}
-		if err := p.Datagram(at, buf[:n]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// file prints what a capture has.
-func (c *ipfixIn) file(cmd *cobra.Command, p *export.Printer) error {
-	in, err := capture.Open(c.read)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	messages, cut := 0, 0
-	for cmd.Context().Err() == nil && (c.count == 0 || p.Records() < c.count) {
-		f, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return errors.Join(p.Report(), err)
-		}
-		if f.Cut() {
-			cut++
-		}
-		u, ok := collector.ParseUDP(f.Data)
-		if !ok || u.To.Port() != c.port {
-			continue
-		}
-		messages++
-		if err := p.Datagram(u.From, u.Payload); err != nil {
-			return err
-		}
-	}
-	if messages == 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %s has no datagram to UDP port %d that is whole (--port)\n", c.read, c.port)
-	}
-	if cut > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %d frames are cut by the snap length, and were not read\n", cut)
-	}
-	return p.Report()
 }
 
 // ipfixHelp is a paragraph of the help of commands with --ipfix.

@@ -27,7 +27,7 @@ const planFlag = "`FILE` of a plan that records follow (may be repeated), " +
 
 const configFlag = "`FILE` as config_db.json, with the ACL rules whose names are too long for a record"
 
-// ruleNames are the names of the ACL rules of a config_db.json, by their labels, where they differ; "": there is none.
+// ruleNames are the names of the ACL rules of a config_db.json, by their labels; path is "" if there is none.
 func ruleNames(path string) (map[string]string, error) {
 	if path == "" {
 		return nil, nil

@@ -184,11 +184,11 @@ func isSocket(path string) bool {
 }
 
 func newDecode() *cobra.Command {
-	c := &cobra.Command{Use: "decode tailstamp|ifa|record", Short: "Read measurements back out of captures",
+	c := &cobra.Command{Use: "decode tailstamp|ifa|record|sflow", Short: "Read measurements back out of captures",
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("decode what? tailstamp FILE.pcap, ifa FILE.pcap, or record FILE.pcap --plan PLAN.json")
+			return usagef("decode what? tailstamp, ifa or sflow FILE.pcap, or record FILE.pcap --plan PLAN.json")
 		}}
-	c.AddCommand(newDecodeTailStamp(false), newDecodeTailStamp(true), newDecodeRecord())
+	c.AddCommand(newDecodeTailStamp(false), newDecodeTailStamp(true), newDecodeRecord(), newDecodeSFlow())
 	return c
 }
 

@@ -38,12 +38,7 @@ func (ms *monitors) tamIntRow(o *object) (config.Row, error) {
 				return nil, refuse("set", sai.ObjectTypeTAMInt, id, sai.StatusNotSupported, onlyIFA)
 			}
 		}
-		for _, id := range ifaRefs() {
-			if len(o.refIDs(id)) > 0 || o.ref(id) != sai.NullOID {
-				return nil, refuse("set", sai.ObjectTypeTAMInt, id, sai.StatusNotSupported, onlyIFA)
-			}
-		}
-		return r, wantPresence(o, sai.TAMIntPresenceTypeUndefined)
+		return r, wantNoIFA(o)
 	}
 	if err := wantPresence(o, sai.TAMIntPresenceTypeL3Protocol); err != nil {
 		return nil, err
@@ -126,6 +121,16 @@ func orNoLimit(v uint64) uint8 {
 		return ifa.NoLimit
 	}
 	return uint8(v)
+}
+
+// wantNoIFA refuses what is no object of IFA and refers to what only those do.
+func wantNoIFA(o *object) error {
+	for _, id := range ifaRefs() {
+		if len(o.refIDs(id)) > 0 || o.ref(id) != sai.NullOID {
+			return refuse("set", sai.ObjectTypeTAMInt, id, sai.StatusNotSupported, onlyIFA)
+		}
+	}
+	return wantPresence(o, sai.TAMIntPresenceTypeUndefined)
 }
 
 func wantPresence(o *object, want sai.Enum) error {
