@@ -149,7 +149,7 @@ func showDrops(ctx context.Context, c *call) (*view, error) {
 }
 
 func (p *printout) drops(t tree) {
-	p.field(9, "Dropped", t.text("total"))
+	p.field(9, "Dropped", t.text("total")+" since "+t.text("since"))
 	p.field(9, "Known", fmt.Sprintf("the last %s; %s are forgotten", t.text("kept"), t.text("forgotten")))
 	if t.text("keeps") == "all" {
 		text := "all are kept, the last %s; %s are forgotten"

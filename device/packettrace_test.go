@@ -219,7 +219,7 @@ func TestWhyByShell(t *testing.T) {
 	want("show tam why flow 10.1.0.5 10.2.0.8", "sent", "Ethernet1", "10.2.0.8/32", "chip.ipv4_route")
 	want("show tam why flow 10.1.0.5 10.2.0.9 protocol udp src-port 7 dst-port 9", "dropped: acl", "EDGE|RULE_1  -> drop", "dropped: acl  Ethernet0   2  ")
 	want("show tam why flow 10.1.0.5 10.2.0.9 src-port 8", "No packet of it is known")
-	want("show drops", "acl", "an ingress ACL entry says so", "in Ethernet0, 60 bytes: dropped")
+	want("show drops", "Dropped  : 2 since 1970-01-01T00:00:00.000000Z", "acl", "an ingress ACL entry says so", "in Ethernet0, 60 bytes: dropped")
 	want("show drops by rule last 0", "ACL rule EDGE|RULE_1", "acl 2")
 	want("show drops by flow last 0 | json", `"10.1.0.5:7 > 10.2.0.9:9 udp"`, `"forgotten": 0`)
 	want("show drops by port", "Ethernet0")

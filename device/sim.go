@@ -72,6 +72,13 @@ type SimConfig struct {
 // and what is written to CONFIG_DB later.
 func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 	s := &Sim{Redis: cfg.Redis, common: cfg.Common, attach: cfg.Attach, ownRedis: cfg.Redis == nil}
+	if err := s.start(ctx, cfg); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Sim) start(ctx context.Context, cfg SimConfig) (err error) {
 	s.common.StaticLAGs = s.common.StaticLAGs || !cfg.Host
 	s.common.sflowd = func(context.Context) (a sflowmgr.Agent, _ error) {
 		if cfg.SFlow == nil {
@@ -80,14 +87,12 @@ func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 		return a, nil
 	}
 	if s.Redis == nil {
-		r, err := swss.Open(ctx, "embedded")
-		if err != nil {
-			return nil, err
+		if s.Redis, err = swss.Open(ctx, "embedded"); err != nil {
+			return err
 		}
-		s.Redis = r
 	}
 	if err := cfg.Config.Load(ctx, s.Redis); err != nil {
-		return nil, err
+		return err
 	}
 	if cfg.Start.IsZero() {
 		cfg.Start = time.Unix(0, 0).UTC()
@@ -97,19 +102,19 @@ func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 		Notify: func(n sai.Notification) { s.notes = append(s.notes, n) },
 	}
 	if err := s.startSyncd(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	s.Managers = NewManagers(s.Redis, s.common.named("tammgrd"))
 	if err := s.startOrchagent(ctx); err != nil {
-		return s, err
+		return err
 	}
 	if cfg.SFlow != nil {
 		s.startSFlow(cfg.SFlow)
 	}
 	if !cfg.Host {
-		return s, nil
+		return nil
 	}
-	return s, s.startHost(ctx, cfg.Reports)
+	return s.startHost(ctx, cfg.Reports)
 }
 
 // Now returns the time of day.
@@ -325,21 +330,26 @@ func (s *Sim) RestartSyncd(ctx context.Context) error {
 	return s.startSyncd(ctx)
 }
 
-// Close ends all daemons and, if NewSim started it, Redis.
+// Close ends all daemons that were started and, if NewSim started it, Redis.
 func (s *Sim) Close() error {
-	var host error
+	var errs []error
 	if s.host != nil {
-		host = s.host.d.Close()
+		errs = append(errs, s.host.d.Close())
 	}
 	if s.sflow != nil {
-		host = errors.Join(host, s.sflow.d.Close())
+		errs = append(errs, s.sflow.d.Close())
 	}
-	return errors.Join(host, s.Orchagent.Close(), s.Managers.Close(), s.stopSyncd(), s.closeRedis())
-}
-
-func (s *Sim) closeRedis() error {
-	if !s.ownRedis {
-		return nil
+	if s.Orchagent != nil {
+		errs = append(errs, s.Orchagent.Close())
 	}
-	return s.Redis.Close()
+	if s.Managers != nil {
+		errs = append(errs, s.Managers.Close())
+	}
+	if s.stopSyncd != nil {
+		errs = append(errs, s.stopSyncd())
+	}
+	if s.ownRedis && s.Redis != nil {
+		errs = append(errs, s.Redis.Close())
+	}
+	return errors.Join(errs...)
 }

@@ -129,6 +129,9 @@ func (r *Result) spread(c *Check, res *CheckResult) {
 	}
 }
 
+// Value is what checks call measured: metrics joined by " + " and " - ".
+func (r *Result) Value(text string) (Metric, error) { return r.sum(text, "") }
+
 // sum adds up terms joined by " + " and " - ": values of the given unit, and
 // metrics.
 func (r *Result) sum(text, unit string) (Metric, error) {

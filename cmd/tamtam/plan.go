@@ -43,6 +43,7 @@ func newPlan() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "plan --program FILE --phv 16+16",
+		Args:  cobra.NoArgs,
 		Short: "Choose the tables of a program that tell most about a packet's path",
 		Long: `Choose which tables of a program write that they ran, and with --hit whether they hit, into
 a few bits of a packet, so that these bits tell as much about its path as they can.
@@ -85,6 +86,7 @@ what a chip says of its own pipes. Packets take each way from a node alike unles
 	f.Uint64Var(&p.simulate, "simulate", 0, "send so many packets through the program's graph, and recover their paths")
 	f.BoolVar(&p.describe, "describe", false, "print the size of the program instead: tables, paths, dependencies, stages")
 	f.StringVar(&format, "format", "text", "text or json")
+	c.AddCommand(newPlanInto())
 	return c
 }
 

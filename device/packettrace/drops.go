@@ -27,7 +27,8 @@ type DropsRequest struct {
 // rule and flow those that are kept.
 type DropsAnswer struct {
 	By        string `json:"by"`
-	Total     uint64 `json:"total"`     // of all drops since the switch started
+	Since     string `json:"since"`     // when the chip was made; nothing is known of another before it
+	Total     uint64 `json:"total"`     // of all drops since then
 	Kept      uint64 `json:"kept"`      // the last ones, of which all is known
 	Forgotten uint64 `json:"forgotten"` // those before: no row by rule and flow has them
 	// Keeps is drops, or all: packets that are not dropped are kept too. Others are those, as Kept and Forgotten are.
@@ -85,6 +86,7 @@ func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Dr
 	if err != nil {
 		return nil, err
 	}
+	a.Since = n.time(chip, 0)
 	var ends []saisim.Kept
 	var state saisim.RingState
 	rows := sums{of: map[string]*DropRow{}}

@@ -42,11 +42,12 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "lab/experiments", "lab/study", "lab", "bench/live", "bench/northbound", "bench", "device", "hostif", "device/fault", "device/logs", "mgmt", "mgmt/access", "mgmt/configfile", "collector", "collector/journey", "collector/dial", "collector/export", "collector/capture", "tam/altmark", "tam/ipfix", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record", "device/sender", "mgmt/outputs", "mgmt/outputs/otlp", "mgmt/outputs/syslog"}},
+		below: []string{"cli", "lab/sweep", "lab/experiments", "lab/study", "lab", "bench/live", "bench/northbound", "bench", "device", "hostif", "device/fault", "device/logs", "mgmt", "mgmt/access", "mgmt/configfile", "collector", "collector/journey", "collector/dial", "collector/export", "collector/capture", "tam/altmark", "tam/ipfix", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record", "device/sender", "mgmt/outputs", "mgmt/outputs/otlp", "mgmt/outputs/syslog"}},
 	// A test kit for others too: it may not be imported by what is not a test.
 	{name: "tamtamtest", below: []string{"cli", "device", "saisim", "saisim/profile", "swss"}},
-	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true}, // a gNMI client: it knows no database
-	{name: "lab/experiments", below: []string{"lab", "lab/study"}},                   // all that come with tamtam
+	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true},   // a gNMI client: it knows no database
+	{name: "lab/experiments", below: []string{"lab", "lab/study"}},                     // all that come with tamtam
+	{name: "lab/sweep", below: []string{"lab", "lab/figure"}, modules: []string{yaml}}, // an experiment over seeds and parameters
 	{name: "lab/study", below: []string{"lab", "lab/figure", "lab/chance", "bench", "lab/programs", "device", "collector", "collector/capture", "saisim", "saisim/cmu", "saisim/drop", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	{name: "lab", modules: []string{yaml}, // experiments; of what is inside a switch it knows nothing
 		below: []string{"lab/figure", "lab/chance", "device", "collector", "collector/capture", "saisim", "saisim/drop", "saisim/profile", "saisim/tailstamp", "schema", "swss"}},

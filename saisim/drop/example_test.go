@@ -39,24 +39,26 @@ func ExampleReason_numbers() {
 	// | 13 | `no-destination` | 142 | `L2_ANY` | flooded to nobody |
 	// | 14 | `no-lag-member` | 142 | - | the LAG has no member that is up |
 	// | 15 | `not-router` | 128 | `NON_ROUTABLE` | at a router port, but not to the router's address |
-	// | 16 | `router-down` | 128 | `IRIF_DISABLED` | the router, or its interface in or out, is down for IPv4 or IPv6 |
+	// | 16 | `router-down` | 128 | `IRIF_DISABLED` | the router, or its interface in, is down for IPv4 or IPv6 |
 	// | 17 | `ip-header` | 136 | `IP_HEADER_ERROR` | to be routed, but its IP header is not fit for that |
-	// | 18 | `no-route` | 131 | `LPM4_MISS` | no route to the destination, or only the default one, which drops |
+	// | 18 | `no-route` | 131 | `LPM_MISS` | no route to the destination, or only the default one, which drops |
 	// | 19 | `blackhole` | 131 | `BLACKHOLE_ROUTE` | the route says so, not the default one |
 	// | 20 | `neighbor` | 132 | `BLACKHOLE_ARP` | the neighbour says so |
 	// | 21 | `route` | 131 | `L3_ANY` | the route leads nowhere |
 	// | 22 | `no-next-hop` | 131 | `UNRESOLVED_NEXT_HOP` | the route leads to no next hop |
 	// | 23 | `ttl` | 137 | `TTL` | the time to live or hop limit ends here |
 	// | 24 | `no-neighbor` | 132 | `UNRESOLVED_NEXT_HOP` | the next hop's MAC address is not known |
-	// | 25 | `l3-mtu` | 133 | `EXCEEDS_L3_MTU` | longer than the MTU of the router interface that it leaves by |
-	// | 26 | `program` | 128 | - | a program in the ingress pipe says so |
-	// | 27 | `policer` | 138 | - | a copy for the CPU that the policer of its trap does not let pass |
-	// | 28 | `buffer` | 128 | - | no room in the shared buffer |
-	// | 29 | `queue-limit` | 128 | - | the queue is as long as it may be |
-	// | 30 | `wred` | 139 | - | dropped early, by WRED |
-	// | 31 | `egress-port-down` | 142 | - | egress port is down |
-	// | 32 | `egress-mtu` | 133 | - | longer, with FCS, than the egress port's MTU |
-	// | 33 | `egress-acl` | 130 | `ACL_ANY` | an egress ACL entry says so |
-	// | 34 | `egress-program` | 128 | - | a program in the egress pipe says so |
-	// | 35 | `port-removed` | 128 | - | its port was removed while it was in the chip |
+	// | 25 | `router-out-down` | 128 | `ERIF_DISABLED` | the router interface out is down for IPv4 or IPv6 |
+	// | 26 | `same-interface` | 128 | `L3_LOOPBACK_FILTER` | routed back to the interface in, which drops that |
+	// | 27 | `l3-mtu` | 133 | `EXCEEDS_L3_MTU` | longer than the MTU of the router interface that it leaves by |
+	// | 28 | `program` | 128 | - | a program in the ingress pipe says so |
+	// | 29 | `policer` | 138 | - | a copy for the CPU that the policer of its trap does not let pass |
+	// | 30 | `buffer` | 128 | - | no room in the shared buffer |
+	// | 31 | `queue-limit` | 128 | - | the queue is as long as it may be |
+	// | 32 | `wred` | 139 | - | dropped early, by WRED |
+	// | 33 | `egress-port-down` | 142 | - | egress port is down |
+	// | 34 | `egress-mtu` | 133 | - | longer, with FCS, than the egress port's MTU |
+	// | 35 | `egress-acl` | 130 | `ACL_ANY` | an egress ACL entry says so |
+	// | 36 | `egress-program` | 128 | - | a program in the egress pipe says so |
+	// | 37 | `port-removed` | 128 | - | its port was removed while it was in the chip |
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"tamtam/device"
+	"tamtam/lab/sweep"
+)
+
+func newLabSweep() *cobra.Command {
+	var o sweep.Options
+	c := &cobra.Command{
+		Use:   "sweep FILE.yaml",
+		Short: "Run an experiment over seeds and parameters, and sum up what comes of it",
+		Long: `Run an experiment of the lab for each seed and each combination of the parameters of FILE:
+
+  experiment: ampm-link         # by its name, or a file beside this one
+  seeds: {first: 1, count: 20}
+  set: [duration=60ms]          # as of lab run --set; optional
+  vary:
+  - {path: links.between.loss, values: [0.001, 0.01, 0.1]}
+  results:                      # metrics, as in the checks of an experiment
+  - {name: lost, measured: altmark.web.leaf1.spine1.lost}
+  plots:
+  - {result: lost, over: links.between.loss, scale: log}
+
+DIR gets a file for each run that has ended, sweep.csv, and the plots: medians, with the quartiles and all of the seeds
+behind them. A sweep that was interrupted goes on where it was, each result is there once; another program, experiment
+or setting has results of its own. The exit code is 1 when a run or a check fails.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runSweep(cmd, args[0], o) },
+	}
+	c.Flags().StringVar(&o.Out, "out", "", "directory for results")
+	c.Flags().IntVar(&o.Workers, "workers", 0, "runs at once (default: one for each core)")
+	return c
+}
+
+func runSweep(cmd *cobra.Command, path string, o sweep.Options) error {
+	switch {
+	case o.Out == "":
+		return usagef("--out is missing: want a directory for results")
+	case o.Workers < 0 || o.Workers > 1024:
+		return usagef("--workers %d: want 1 to 1024, or 0 for one for each core", o.Workers)
+	}
+	f, err := sweep.Read(path)
+	if err != nil {
+		return err
+	}
+	if o.Program, err = ownSum(); err != nil {
+		return err
+	}
+	o.Open = openLab
+	if w, ok := cmd.ErrOrStderr().(*os.File); ok && term.IsTerminal(int(w.Fd())) {
+		o.Progress = func(done, all int) { fmt.Fprintf(w, "\r%d of %d runs\x1b[K", done, all) }
+		defer fmt.Fprint(w, "\r\x1b[K")
+	}
+	all, runErr := f.Run(cmd.Context(), o)
+	rows := f.Rows(all)
+	if err := errors.Join(f.WriteText(cmd.OutOrStdout(), rows), f.Write(o.Out, rows), runErr); err != nil {
+		return err
+	}
+	failed := map[string]int{}
+	for _, out := range all {
+		for _, check := range out.Failed {
+			failed[check]++
+		}
+	}
+	var errs []error
+	for _, check := range device.SortedKeys(failed) {
+		errs = append(errs, fmt.Errorf("the check %q failed in %d of %d runs", check, failed[check], len(all)))
+	}
+	return errors.Join(errs...)
+}
+
+// ownSum stands for this program: whatever is changed in it gives another.
+func ownSum() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, in); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tamtam/saisim/pipe"
+)
+
+// A plan of a chip's graph is written into the program, but for the chip's own tables, which are named.
+func TestPlanInto(t *testing.T) {
+	const program = "../../docs/programs/marking.json"
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	must := func(args ...string) string {
+		t.Helper()
+		code, text := tamtam(t, args...)
+		if code != 0 {
+			t.Fatalf("%v: %s", args, text)
+		}
+		return text
+	}
+	graph := file("graph.json", must("profile", "graph", "default", "--program", program))
+	plan := file("plan.json", must("plan", "--program", graph, "--pipeline", "switch", "--phv", "16", "--hit",
+		"--must-record", "ingress.flows", "--format", "json"))
+	if code, text := tamtam(t, "plan", "into", program, "--plan", plan); code == 0 || !strings.Contains(text, "the chip's own") {
+		t.Errorf("a plan with tables of the chip: %d %s", code, text)
+	}
+	text := must("plan", "into", program, "--plan", plan, "--partial")
+	named, text, _ := strings.Cut(text, "\n")
+	if !strings.HasPrefix(named, "left to the chip: chip.") {
+		t.Errorf("left to the chip: %s", named)
+	}
+	p, err := pipe.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(text, `"to": "record0"`); n == 0 || p.Fields[len(p.Fields)-1].Name != "record0" {
+		t.Errorf("%d operations record, fields %+v", n, p.Fields)
+	}
+	again := file("again.json", text)
+	if code, text := tamtam(t, "plan", "into", again, "--plan", plan, "--partial"); code == 0 || !strings.Contains(text, `a field "record0" already`) {
+		t.Errorf("a program that records already: %d %s", code, text)
+	}
+}

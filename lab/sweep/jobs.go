@@ -1,0 +1,224 @@
+package sweep
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+
+	"tamtam/lab"
+)
+
+// A Job is one run.
+type Job struct {
+	Values []string `json:"values"` // of the parameters that vary, in order
+	Seed   uint64   `json:"seed"`
+}
+
+// An Outcome is what a job gave.
+type Outcome struct {
+	Job
+	Results []Number `json:"results"`
+	Failed  []string `json:"failed_checks,omitempty"` // names
+}
+
+// A Number is a result.
+type Number struct {
+	Name  string `json:"name"`
+	Value int64  `json:"value"`
+	Unit  string `json:"unit"` // ps for times
+}
+
+// Jobs are all runs of a sweep: the last parameter varies fastest, but for the seed.
+func (f *File) Jobs() []Job {
+	combinations := [][]string{nil}
+	for _, v := range f.Vary {
+		var more [][]string
+		for _, c := range combinations {
+			for _, value := range v.Values {
+				more = append(more, append(c[:len(c):len(c)], value))
+			}
+		}
+		combinations = more
+	}
+	var jobs []Job
+	for _, c := range combinations {
+		for i := range f.Seeds.Count {
+			jobs = append(jobs, Job{c, f.Seeds.First + uint64(i)})
+		}
+	}
+	return jobs
+}
+
+// Options say how to run a sweep.
+type Options struct {
+	Out     string // the directory of results
+	Workers int    // runs at once; 0: one for each core
+	// Open opens an experiment with settings, or its short form.
+	Open func(name string, set []string, short bool) (*lab.Topology, error)
+	// Program stands for the program that runs it: results of another one are not taken.
+	Program string
+	// Progress, if not nil, is called after each job.
+	Progress func(done, all int)
+}
+
+// Run runs all jobs of which there is no result yet, and returns the outcomes of all, in the order of [File.Jobs]. A
+// job that fails does not end the others; the error has all failures, and outcomes lack those jobs. Where ctx ends,
+// what is finished stays.
+func (f *File) Run(ctx context.Context, o Options) ([]Outcome, error) {
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	dir := filepath.Join(o.Out, "jobs")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	unlock, err := lock(filepath.Join(o.Out, "lock"))
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	jobs := f.Jobs()
+	outcomes, failures := make([]*Outcome, len(jobs)), make([]error, len(jobs))
+	next, done := make(chan int), 0
+	var mu sync.Mutex
+	var workers sync.WaitGroup
+	for range min(o.Workers, len(jobs)) {
+		workers.Go(func() {
+			for i := range next {
+				outcomes[i], failures[i] = f.job(ctx, o, dir, jobs[i])
+				mu.Lock()
+				if done++; o.Progress != nil {
+					o.Progress(done, len(jobs))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range jobs {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	var all []Outcome
+	for _, out := range outcomes {
+		if out != nil {
+			all = append(all, *out)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return all, fmt.Errorf("%d of %d runs have their results, the others are left for the next time: %w", len(all),
+			len(jobs), err)
+	}
+	return all, errors.Join(failures...)
+}
+
+// lock keeps others out of a directory while a sweep works in it.
+func lock(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: another sweep works in this directory: %w", path, err)
+	}
+	return func() { f.Close() }, nil
+}
+
+// job returns the result that is there, or runs the job and leaves its result.
+func (f *File) job(ctx context.Context, o Options, dir string, j Job) (*Outcome, error) {
+	set := append([]string{}, f.Set...)
+	for i, v := range f.Vary {
+		set = append(set, v.Path+"="+j.Values[i])
+	}
+	what := fmt.Sprintf("%s, seed %d, %v", f.Experiment, j.Seed, set)
+	t, err := o.Open(f.topology(), set, f.Short)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	name, err := f.nameOf(o, set, j)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	path := filepath.Join(dir, name)
+	if out, err := read(path); err == nil && len(out.Results) == len(f.Results) {
+		out.Job = j
+		return out, nil
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w; remove it to run the job again", path, err)
+	}
+	r, err := lab.Run(ctx, t, lab.Options{Seed: j.Seed, Workers: 1})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	out := &Outcome{Job: j}
+	for _, x := range f.Results {
+		m, err := r.Value(x.Measured)
+		if err != nil {
+			return nil, fmt.Errorf("%s: result %s: %w", what, x.Name, err)
+		}
+		out.Results = append(out.Results, Number{x.Name, m.Value, m.Unit})
+	}
+	for i := range r.Checks {
+		if r.Checks[i].Failed() {
+			out.Failed = append(out.Failed, r.Checks[i].Name)
+		}
+	}
+	return out, leave(path, out)
+}
+
+// nameOf is the name of a job's result: of all that it depends on.
+func (f *File) nameOf(o Options, set []string, j Job) (string, error) {
+	text, err := os.ReadFile(f.topology())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err // an experiment that comes with tamtam is of the program
+	}
+	what, err := json.Marshal([]any{o.Program, f.Experiment, f.Short, string(text), set, j.Seed, f.Results})
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(what)
+	return hex.EncodeToString(sum[:12]) + ".json", nil
+}
+
+func read(path string) (*Outcome, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var out Outcome
+	if err := json.Unmarshal(text, &out); err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
+// leave writes a result, and gives it its name when it is whole on the disk.
+func leave(path string, out *Outcome) error {
+	text, err := json.MarshalIndent(out, "", " ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".job-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(append(text, '\n'))
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

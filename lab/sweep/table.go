@@ -1,0 +1,179 @@
+package sweep
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"tamtam/lab/figure"
+)
+
+// A Row is what the seeds of one combination gave of one result. Times are in ns.
+type Row struct {
+	Values                              []string
+	Result, Unit                        string
+	Runs                                int
+	Mean, Deviation                     float64 // of the sample; 0 of one run
+	Least, Quarter, Median, Three, Most float64 // quartiles between
+	FailedRuns                          int     // with a check that failed
+}
+
+// Rows sum up outcomes, by combination and result.
+func (f *File) Rows(all []Outcome) (rows []Row) {
+	at := map[string]int{}
+	values := map[string][]float64{}
+	for _, out := range all {
+		for _, n := range out.Results {
+			key := strings.Join(append(slices.Clone(out.Values), n.Name), "\x00")
+			i, ok := at[key]
+			v, unit := float64(n.Value), n.Unit
+			if unit == "ps" {
+				v, unit = v/1000, "ns"
+			}
+			if !ok {
+				i = len(rows)
+				at[key] = i
+				rows = append(rows, Row{Values: out.Values, Result: n.Name, Unit: unit})
+			}
+			rows[i].Runs++
+			if len(out.Failed) > 0 {
+				rows[i].FailedRuns++
+			}
+			values[key] = append(values[key], v)
+		}
+	}
+	for key, i := range at {
+		rows[i].sum(values[key])
+	}
+	return rows
+}
+
+func (r *Row) sum(v []float64) {
+	slices.Sort(v)
+	total := 0.0
+	for _, x := range v {
+		total += x
+	}
+	r.Mean = total / float64(len(v))
+	for _, x := range v {
+		r.Deviation += (x - r.Mean) * (x - r.Mean)
+	}
+	r.Deviation = math.Sqrt(r.Deviation / float64(max(len(v)-1, 1)))
+	r.Least, r.Most = v[0], v[len(v)-1]
+	r.Quarter, r.Median, r.Three = quantile(v, 0.25), quantile(v, 0.5), quantile(v, 0.75)
+}
+
+// quantile is between the two nearest of sorted values, as their distance has it.
+func quantile(v []float64, q float64) float64 {
+	at := q * float64(len(v)-1)
+	i := int(at)
+	if i == len(v)-1 {
+		return v[i]
+	}
+	return v[i] + (at-float64(i))*(v[i+1]-v[i])
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+
+// WriteText writes rows as a table.
+func (f *File) WriteText(w io.Writer, rows []Row) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, v := range f.Vary {
+		fmt.Fprintf(t, "%s\t", v.Path)
+	}
+	fmt.Fprintln(t, "Result\tRuns\tMean\tDeviation\tLeast\tMedian\tMost\tUnit\tChecks")
+	for _, r := range rows {
+		for _, v := range r.Values {
+			fmt.Fprintf(t, "%s\t", v)
+		}
+		checks := "passed"
+		if r.FailedRuns > 0 {
+			checks = fmt.Sprintf("FAILED in %d runs", r.FailedRuns)
+		}
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Result, r.Runs, number(r.Mean), number(r.Deviation),
+			number(r.Least), number(r.Median), number(r.Most), r.Unit, checks)
+	}
+	return t.Flush()
+}
+
+// Write puts sweep.csv, a row for each combination and result, and the plots into a directory.
+func (f *File) Write(dir string, rows []Row) error {
+	var b bytes.Buffer
+	c := csv.NewWriter(&b)
+	var head []string
+	for _, v := range f.Vary {
+		head = append(head, v.Path)
+	}
+	_ = c.Write(append(head, "result", "unit", "runs", "mean", "deviation", "least", "quarter", "median",
+		"three_quarters", "most", "failed_runs"))
+	for _, r := range rows {
+		line := append(slices.Clone(r.Values), r.Result, r.Unit, strconv.Itoa(r.Runs))
+		for _, x := range []float64{r.Mean, r.Deviation, r.Least, r.Quarter, r.Median, r.Three, r.Most} {
+			line = append(line, strconv.FormatFloat(x, 'g', -1, 64))
+		}
+		_ = c.Write(append(line, strconv.Itoa(r.FailedRuns)))
+	}
+	c.Flush()
+	if err := os.WriteFile(filepath.Join(dir, "sweep.csv"), b.Bytes(), 0o644); err != nil {
+		return err
+	}
+	for i, p := range f.Plots {
+		fig, err := f.figure(i, p, rows)
+		if err != nil {
+			return err
+		}
+		if err := fig.Write(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// figure draws medians, with the quartiles and the least and most of the seeds behind them.
+func (f *File) figure(i int, p Plot, rows []Row) (*figure.Figure, error) {
+	over := slices.IndexFunc(f.Vary, func(v Vary) bool { return v.Path == p.Over })
+	panel := figure.Panel{X: figure.Axis{Label: p.Over}, Y: figure.Axis{Label: p.Result}}
+	if p.Scale == "log" {
+		panel.X.Scale = figure.Log10
+	}
+	at := map[string]int{}
+	for _, r := range rows {
+		if r.Result != p.Result {
+			continue
+		}
+		x, err := strconv.ParseFloat(r.Values[over], 64)
+		if err != nil || p.Scale == "log" && x <= 0 {
+			return nil, fmt.Errorf("plots[%d]: %s is %q: want numbers to plot over%s", i, p.Over, r.Values[over],
+				map[bool]string{true: ", above 0", false: ""}[p.Scale == "log"])
+		}
+		var name []string
+		for k, v := range r.Values {
+			if k != over {
+				name = append(name, f.Vary[k].Path+" "+v)
+			}
+		}
+		key := strings.Join(name, ", ")
+		n, ok := at[key]
+		if !ok {
+			n = len(panel.Curves)
+			at[key] = n
+			panel.Curves = append(panel.Curves, figure.Curve{Name: key, Colour: n})
+		}
+		if r.Unit != "" {
+			panel.Y.Label = p.Result + ", " + r.Unit
+		}
+		c := &panel.Curves[n]
+		c.Points = append(c.Points, figure.Point{X: x, Y: r.Median})
+		c.Most = append(c.Most, figure.Range{Low: r.Least, High: r.Most})
+		c.Half = append(c.Half, figure.Range{Low: r.Quarter, High: r.Three})
+	}
+	return &figure.Figure{File: fmt.Sprintf("sweep-%d", i+1), Panels: []figure.Panel{panel}}, nil
+}

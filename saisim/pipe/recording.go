@@ -1,0 +1,166 @@
+package pipe
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Mark is a bit of a field that a table sets when it ran, or when it hit.
+type Mark struct {
+	Pipe, Table string
+	Hit         bool // false: when it ran
+	Field       string
+	Bit         uint8
+}
+
+// missed ends the name of the action that a table's default is, where its entries have the same one and say that they
+// hit.
+const missed = "_miss"
+
+// Recording returns a program that does what p does, and sets the bits in fields of its own, which it adds: a compiler
+// would write it so. Actions of a table that is marked get an operation for each field. Where the default is an action
+// and the mark is of a hit, the default becomes a copy of it, NAME_miss, for which gates that ask for NAME ask as well;
+// so whoever changes the default of a running program has to name that one.
+//
+// The program is not validated: its action slots or the PHV may have no room for it, and two tables of a stage must not
+// write one field.
+func (p *Program) Recording(fields []Field, marks []Mark) (*Program, error) {
+	out, err := p.clone()
+	if err != nil {
+		return nil, err
+	}
+	widths := map[string]uint8{}
+	for _, f := range fields {
+		if slices.ContainsFunc(out.Fields, func(have Field) bool { return have.Name == f.Name }) {
+			return nil, fmt.Errorf("program %q has a field %q already", p.Name, f.Name)
+		}
+		f.Bridged = true
+		out.Fields, widths[f.Name] = append(out.Fields, f), f.Width
+	}
+	for _, m := range marks {
+		if m.Bit >= widths[m.Field] {
+			return nil, fmt.Errorf("%s.%s: bit %d of field %q, which has %d", m.Pipe, m.Table, m.Bit, m.Field, widths[m.Field])
+		}
+	}
+	for name, pp := range map[string]*Pipe{"ingress": &out.Ingress, "egress": &out.Egress} {
+		for i := range pp.Tables {
+			t := &pp.Tables[i]
+			ran, hit := map[string]uint64{}, map[string]uint64{}
+			marks = slices.DeleteFunc(slices.Clone(marks), func(m Mark) bool {
+				is := m.Pipe == name && m.Table == t.Name
+				switch {
+				case is && m.Hit:
+					hit[m.Field] |= 1 << m.Bit
+				case is:
+					ran[m.Field] |= 1 << m.Bit
+				}
+				return is
+			})
+			if err := pp.mark(t, ran, hit); err != nil {
+				return nil, fmt.Errorf("%s.%s: %w", name, t.Name, err)
+			}
+		}
+	}
+	if len(marks) > 0 {
+		return nil, fmt.Errorf("program %q has no table %s.%s", p.Name, marks[0].Pipe, marks[0].Table)
+	}
+	return out, nil
+}
+
+func (p *Program) clone() (*Program, error) {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	return Read(strings.NewReader(string(text)))
+}
+
+// mark has a table set bits of fields when it ran, and others when it hit.
+func (pp *Pipe) mark(t *Table, ran, hit map[string]uint64) error {
+	if len(ran)+len(hit) == 0 {
+		return nil
+	}
+	hits := map[string]uint64{} // what an entry sets
+	for f, bits := range ran {
+		hits[f] |= bits
+	}
+	for f, bits := range hit {
+		hits[f] |= bits
+	}
+	miss := t.Default.Action
+	i := slices.IndexFunc(t.Actions, func(a Action) bool { return a.Name == miss })
+	switch {
+	case i < 0:
+		miss = ""
+	case len(hit) > 0 && t.Match != "always":
+		again := t.Actions[i]
+		again.Ops, again.Calls = slices.Clone(again.Ops), slices.Clone(again.Calls)
+		again.Name += missed
+		pp.alsoAsk(t.Name, miss, again.Name)
+		t.Actions = append(t.Actions, again)
+		miss = again.Name
+	}
+	if miss == "" && len(ran) > 0 {
+		miss = "recorded" + missed
+		t.Actions = append(t.Actions, Action{Name: miss})
+	}
+	for j := range t.Actions {
+		if a := &t.Actions[j]; a.Name == miss {
+			a.set(ran)
+		} else {
+			a.set(hits)
+		}
+	}
+	t.Default.Action = miss
+	return t.markEmpty(hits)
+}
+
+// markEmpty gives entries without an action one that sets bits.
+func (t *Table) markEmpty(hits map[string]uint64) error {
+	const name = "recorded"
+	for i := range t.Entries {
+		if t.Entries[i].Action == "" {
+			t.Entries[i].Action = name
+		}
+	}
+	if !slices.ContainsFunc(t.Entries, func(e Entry) bool { return e.Action == name }) {
+		return nil
+	}
+	if slices.ContainsFunc(t.Actions, func(a Action) bool { return a.Name == name }) {
+		return fmt.Errorf("there is an action %q already", name)
+	}
+	a := Action{Name: name}
+	a.set(hits)
+	t.Actions = append(t.Actions, a)
+	return nil
+}
+
+// set adds operations that set bits of fields.
+func (a *Action) set(bits map[string]uint64) {
+	var fields []string
+	for f := range bits {
+		fields = append(fields, f)
+	}
+	slices.Sort(fields)
+	for _, f := range fields {
+		a.Ops = append(a.Ops, Op{Do: "or", To: f, A: Operand{Field: f}, B: Operand{Const: bits[f]}})
+	}
+}
+
+// alsoAsk has gates that ask whether a table ran an action ask for another one as well: a row for each.
+func (pp *Pipe) alsoAsk(table, action, also string) {
+	for i := range pp.Tables {
+		t := &pp.Tables[i]
+		for r := 0; r < len(t.Gate); r++ {
+			for k, term := range t.Gate[r] {
+				if term.Table == table && term.Is == "action" && term.Action == action {
+					row := slices.Clone(t.Gate[r])
+					row[k].Action = also
+					t.Gate = append(t.Gate, row)
+				}
+			}
+		}
+	}
+}
