@@ -28,7 +28,7 @@ type addShow func(show func(context.Context, *call) (*view, error), parts ...any
 
 // features lists all features, in the order of the running configuration.
 func features() []feature {
-	return []feature{tailStamping(), alternateMarking(), flyMon(), tableRecording(), dropMonitor()}
+	return []feature{tailStamping(), alternateMarking(), flyMon(), tableRecording(), dropMonitor(), inbandFlowAnalyzer()}
 }
 
 func (f feature) mode() mode { return mode(f.word) }

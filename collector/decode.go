@@ -108,7 +108,7 @@ func packetPrinter(out io.Writer, opts DecodeOptions) func(int64, capture.Packet
 			return nil
 		}
 		frame := p.Data
-		if mirrored, ok := Mirrored(frame); ok {
+		if mirrored, ok := opts.unwrap(frame); ok {
 			frame = mirrored
 		}
 		f := StampedFrame{Number: number, Time: p.Time, Records: records}

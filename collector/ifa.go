@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tamtam/saisim/tailstamp"
+	"tamtam/tam/dropreport"
 	"tamtam/tam/ifa"
 )
 
@@ -13,7 +14,7 @@ import (
 // the record that a switch would have stamped.
 func NewIFA(paths int, memory int64, exact bool) *TailStamp {
 	c := NewTailStamp(paths, memory, exact)
-	c.read = analysed
+	c.read, c.unwrap = analysed, mirroredOrReported
 	return c
 }
 
@@ -23,6 +24,14 @@ func (o *DecodeOptions) new() *TailStamp {
 		return NewIFA(o.Paths, o.Memory, o.Exact)
 	}
 	return NewTailStamp(o.Paths, o.Memory, o.Exact)
+}
+
+// unwrap takes frames out of what carries them to a collector.
+func (o *DecodeOptions) unwrap(frame []byte) ([]byte, bool) {
+	if o.IFA {
+		return mirroredOrReported(frame)
+	}
+	return Mirrored(frame)
 }
 
 // flow is that of a frame with records.
@@ -38,6 +47,39 @@ func (o *DecodeOptions) flow(frame []byte) Flow {
 func stamps(frame []byte, _ time.Time) ([]tailstamp.Record, []byte) {
 	records, _ := tailstamp.Decode(frame)
 	return records, frame
+}
+
+func mirroredOrReported(frame []byte) ([]byte, bool) {
+	if b, ok := Mirrored(frame); ok {
+		return b, true
+	}
+	return Reported(frame)
+}
+
+// Reported returns the frame in a report of a terminator of tamtam's, which is one record of IPFIX in the layout of
+// [dropreport.IFA]: its template has one number and one form, so that no template is waited for.
+func Reported(frame []byte) ([]byte, bool) {
+	u, ok := ParseUDP(frame)
+	b := u.Payload
+	const header, version = 16, 10
+	if !ok || len(b) < header {
+		return nil, false
+	}
+	if binary.BigEndian.Uint16(b) != version || int(binary.BigEndian.Uint16(b[2:])) != len(b) {
+		return nil, false
+	}
+	const set, fixed, variable = 4, 8 + 1 + 4 + 4 + 2, 3
+	if b = b[header:]; len(b) < set+fixed+variable || binary.BigEndian.Uint16(b) != dropreport.IFATemplate ||
+		int(binary.BigEndian.Uint16(b[2:])) != len(b) {
+		return nil, false
+	}
+	b = b[set:]
+	section := b[fixed+variable:]
+	if b[8] != dropreport.StatusForwarded || b[fixed] != 0xff ||
+		int(binary.BigEndian.Uint16(b[fixed+1:])) != len(section) {
+		return nil, false
+	}
+	return section, true
 }
 
 // analysed reads the hops of a frame that was captured at a time as records, oldest first, and returns the frame

@@ -22,6 +22,8 @@ type TailStamp struct {
 	passed                        []byte // the path of the frame at hand
 	// read returns the records of a frame, oldest first, and the frame without what they were found in.
 	read func(frame []byte, captured time.Time) ([]tailstamp.Record, []byte)
+	// unwrap returns the frame in one that carries it to a collector.
+	unwrap func(frame []byte) ([]byte, bool)
 }
 
 // flowStamps is what is known of one flow. A flow whose frames took several routes has several paths.
@@ -64,7 +66,7 @@ func NewTailStamp(paths int, memory int64, exact bool) *TailStamp {
 	memory = cmp.Or(memory, DefaultMemory)
 	return &TailStamp{
 		flows: make(map[Flow]*flowStamps), most: cmp.Or(paths, DefaultPaths), exact: exact,
-		memory: memory, room: budget{left: memory}, read: stamps,
+		memory: memory, room: budget{left: memory}, read: stamps, unwrap: Mirrored,
 	}
 }
 
@@ -77,7 +79,7 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 		c.cut++
 		return nil
 	}
-	if mirrored, ok := Mirrored(frame); ok {
+	if mirrored, ok := c.unwrap(frame); ok {
 		c.mirrored++
 		frame = mirrored
 		if shortened(frame) {

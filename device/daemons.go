@@ -324,10 +324,13 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	if err != nil {
 		return fmt.Errorf("drop monitor: %w", err)
 	}
-	if _, err := ifaorch.New(ctx, ifaorch.Config{Config: base, Identity: ts, Whole: whole}); err != nil {
+	ia, err := ifaorch.New(ctx, ifaorch.Config{
+		Config: base, Identity: ts, Whole: whole, Rules: acl, Reports: dm, Ways: o.routes.Changes(), Ports: o.ports.Changes(),
+	})
+	if err != nil {
 		return fmt.Errorf("IFA: %w", err)
 	}
-	o.tam = []tamOrch{ts, am, fm, o.rec, dm}
+	o.tam = []tamOrch{ts, am, fm, o.rec, dm, ia}
 	if err := features.Publish(ctx); err != nil {
 		return fmt.Errorf("what the switch can do: %w", err)
 	}

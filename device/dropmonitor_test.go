@@ -206,9 +206,15 @@ type dropReport struct {
 }
 
 // reports reads what left by the collector's port, with a decoder that has seen all that did.
-func (m *monitored) reports(d *ipfix.Decoder, port string) (all []dropReport) {
+func (m *monitored) reports(d *ipfix.Decoder, port string) []dropReport {
 	m.Helper()
-	for _, f := range m.Left(port) {
+	return reportsIn(m.T, d, m.Left(port))
+}
+
+// reportsIn reads the reports in frames.
+func reportsIn(m *testing.T, d *ipfix.Decoder, frames [][]byte) (all []dropReport) {
+	m.Helper()
+	for _, f := range frames {
 		p := gopacket.NewPacket(f, layers.LayerTypeEthernet, gopacket.Default)
 		udp, ok := p.TransportLayer().(*layers.UDP)
 		if !ok || udp.DstPort != 10000 {

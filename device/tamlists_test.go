@@ -30,7 +30,7 @@ type leafChange struct {
 // tamLists are all that there are.
 func tamLists() []tamList {
 	return slices.Concat(switchLists(), tailStampLists(), altMarkLists(), flyMonLists(), recordLists(),
-		dropMonitorLists())
+		dropMonitorLists(), ifaLists())
 }
 
 // at is the path of the entry.
@@ -260,6 +260,27 @@ func dropMonitorLists() []tamList {
 				"config/max-report-rate":   {value: `100`},
 				"config/max-report-burst":  {value: `10`, with: `{"config": {"max-report-rate": 100}}`},
 				"config/template-interval": {value: `30`},
+			},
+		},
+	}
+}
+
+func ifaLists() []tamList {
+	const path = "/tam/ifa-sessions/ifa-session"
+	return []tamList{
+		{
+			path: path, entry: "ii", show: "ifa sessions",
+			config: `{"TAM_SESSION": {"ii": {"type": "ifa", "role": "initiator", "flow_group": "dh"}}}`,
+			rows:   []string{"TAM_SESSION|ii"}, line: "Role : initiator",
+			broken: `{"TAM_SESSION": {"i": {"type": "ifa", "role": "guess"}}}`,
+			leaves: map[string]leafChange{
+				"config/role":              {value: `"terminator"`},
+				"config/flow-group":        {value: `"dg"`},
+				"config/sampler":           {value: `"s7"`},
+				"config/hop-limit":         {value: `7`},
+				"config/max-length":        {value: `80`},
+				"config/collector":         {value: `["dc"]`, with: `{"config": {"role": "terminator"}}`},
+				"config/template-interval": {value: `30`, with: `{"config": {"role": "terminator"}}`},
 			},
 		},
 	}

@@ -55,8 +55,13 @@ func dropMonitorModule() Module {
 				{"state/counters/evicted", text("EVICTED")},
 				{"state/counters/flows", text("FLOWS")}, {"state/counters/counted-since", text("COUNTED_SINCE")},
 			}},
-		}},
+		}, Is: ofType(schema.SessionDropMonitor)},
 	}}
+}
+
+// ofType accepts sessions of a type.
+func ofType(name string) func(map[string]string) bool {
+	return func(fields map[string]string) bool { return schema.SessionType(fields) == name }
 }
 
 // dropStatus is the status of a session, which has SONiC's words: inactive is whatever is not in the switch.

@@ -28,6 +28,7 @@ type entry struct {
 	ports map[string]string   // by alias, where a rule names ports by it
 	left  bool                // it is deleted, but may still be in force
 	view  *view               // what of it is read; nil: everything
+	other bool                // its row is an entry of another list
 
 	recalled *recall // what its leaves were
 	same     uint64  // rows that are what they were then, a bit for each
@@ -52,6 +53,15 @@ func newEntries(g *group, keys [][]string) []*entry {
 // exists reports whether one of the rows that make up the entry exists.
 func (e *entry) exists() bool {
 	return e.group.parent == nil || e.left || e.own() != nil
+}
+
+// its reports whether a row that was read is the entry's, and not of another list.
+func (r *row) its(e *entry, fields map[string]string) bool {
+	if is := e.group.is; !r.Entry || is == nil || is(fields) {
+		return true
+	}
+	e.other = true
+	return false
 }
 
 // own is the entry's own row.

@@ -63,6 +63,9 @@ func (w *want) hash() map[string]string {
 		return nil
 	}
 	fields := w.cmd.Val()
+	if !w.e.group.rows[w.row].its(w.e, fields) {
+		return nil
+	}
 	if inner := w.e.group.rows[w.row].JSON; fields[inner] != "" {
 		maps.Copy(fields, jsonFields(fields[inner]))
 	}

@@ -138,6 +138,9 @@ func (ix *index) put(id rowID, c swss.KeyOpFieldsValues) {
 		fields[p.Field] = p.Value
 	}
 	e := newEntry(g, keys)
+	if !g.rows[b.row].its(e, fields) {
+		return
+	}
 	e.recs[b.row] = fields
 	values := slices.Clone(e.value(ix.leaf))
 	if len(values) == 0 {

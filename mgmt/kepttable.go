@@ -29,7 +29,10 @@ func (r reader) fetchKept(row *row, entries []*entry) []*entry {
 		case rec.fields == nil:
 			large = append(large, e)
 		default:
-			e.recs[row.index] = row.decoded(rec.fields, e.keys)
+			e.recs[row.index] = nil
+			if row.its(e, rec.fields) {
+				e.recs[row.index] = row.decoded(rec.fields, e.keys)
+			}
 			e.known(row, rec.version, rec.at)
 		}
 	}

@@ -73,7 +73,8 @@ type group struct {
 	kids   []*group
 	derive map[int]Codec // key index -> field it follows from
 	unique []*node
-	view   string // where it is written; empty: here
+	is     func(map[string]string) bool // whether a row that makes up an entry is of the list; nil: any is
+	view   string                       // where it is written; empty: here
 	// through writes what a Set says of a view where it is written; nil: a Set cannot write it.
 	through *through
 	finish  []func(*Change) error
@@ -360,6 +361,19 @@ func (m *model) find(path string) *node {
 	return n
 }
 
+// take takes what a module says of the group as such; several may.
+func (grp *group) take(g *Group) {
+	if g.View != "" {
+		grp.view = g.View
+	}
+	if g.Through != nil {
+		grp.through = g.Through
+	}
+	if g.Is != nil {
+		grp.is = g.Is
+	}
+}
+
 // bind enters a module's table.
 func (b *builder) bind(mod Module) {
 	for _, g := range mod.Groups {
@@ -377,12 +391,7 @@ func (b *builder) bind(mod Module) {
 			}
 			grp.derive[len(grp.keys)-len(grp.ownKeys())+i] = c
 		}
-		if g.View != "" {
-			grp.view = g.View
-		}
-		if g.Through != nil {
-			grp.through = g.Through
-		}
+		grp.take(&g)
 		if g.Finish != nil {
 			grp.finish = append(grp.finish, g.Finish)
 		}

@@ -43,11 +43,14 @@ func statusRows(rows []Row) (list []Row) {
 			continue
 		}
 		t := schema.TableOf(r.Table)
-		tells := func(o Row) bool { return o.DB == swss.StateDB && o.Table == t.State }
+		tells := func(o Row) bool {
+			return o.DB == swss.StateDB && (o.Table == t.State || o.says("state/status"))
+		}
 		if t.Status != schema.FieldStatus || slices.ContainsFunc(rows, tells) {
 			continue
 		}
-		if i := slices.IndexFunc(list, tells); i >= 0 { // one table for rows of several tables
+		same := func(o Row) bool { return o.Table == t.State }
+		if i := slices.IndexFunc(list, same); i >= 0 { // one table for rows of several tables
 			before := list[i]
 			list[i].Fits = func(keys []string) bool { return before.has(keys) || strings.HasPrefix(keys[0], r.Only) }
 			list[i].Only = ""
@@ -58,6 +61,11 @@ func statusRows(rows []Row) (list []Row) {
 		list = append(list, row)
 	}
 	return list
+}
+
+// says reports whether a leaf is in the row.
+func (r Row) says(leaf string) bool {
+	return slices.ContainsFunc(r.Leaves, func(l Leaf) bool { return l.Path == leaf })
 }
 
 func stateRow(table, key, at string) Row {

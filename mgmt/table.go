@@ -34,6 +34,8 @@ type Group struct {
 	Refs map[string][]string
 	// Unique names leaves whose values no two entries may share.
 	Unique []string
+	// Is accepts the fields of a row that makes up an entry: one that it does not accept is of another list. nil: any.
+	Is func(fields map[string]string) bool
 	// Finish completes an entry after a Set changed it, and refuses what
 	// YANG cannot say. It is not called for an entry that is in doubt.
 	Finish func(*Change) error

@@ -99,7 +99,9 @@ func (t *teller) entries(g *group) (out []*txEntry, err error) {
 					continue
 				}
 				table, key := r.place(e.keys, e.own())
-				e.recs[i] = t.rows[table][key]
+				if e.recs[i] = t.rows[table][key]; !r.its(e, e.recs[i]) {
+					e.recs[i] = nil
+				}
 				valid = valid && t.out[table+"|"+key]["invalid"] == ""
 			}
 			t.there[entryID(g, e.keys)] = valid

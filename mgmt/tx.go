@@ -148,8 +148,8 @@ func (e *txEntry) create() error {
 			e.promised, e.present = r, true
 			return nil
 		}
-		if r.Entry && r.Fixed != "" && e.before[i] == nil {
-			return fmt.Errorf("cannot be created: %s", r.Fixed)
+		if err := e.mayCreate(r, i); err != nil {
+			return err
 		}
 		served = served || r.Entry
 		e.recs[i] = maps.Clone(e.before[i])
@@ -162,6 +162,17 @@ func (e *txEntry) create() error {
 	}
 	e.present = true
 	return e.clear(e.group.node)
+}
+
+// mayCreate says why a row of an entry that is not there cannot be made.
+func (e *txEntry) mayCreate(r *row, i int) error {
+	switch {
+	case r.Entry && r.Fixed != "" && e.before[i] == nil:
+		return fmt.Errorf("cannot be created: %s", r.Fixed)
+	case r.Entry && e.other:
+		return fmt.Errorf("cannot be created: %s|%s is of another type: want another name", r.Table, e.keys[0])
+	}
+	return nil
 }
 
 // removeOr deletes the entry. It is an error if clients cannot delete it; if its list is replaced,

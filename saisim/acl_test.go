@@ -353,6 +353,8 @@ func TestResourcesRunOut(t *testing.T) {
 	r.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, tables[2])
 	for range 4 {
 		r.create(sai.ObjectTypeACLRange, sai.ACLRangeAttrType, sai.ACLRangeTypeL4SrcPortRange, sai.ACLRangeAttrLimit, sai.Range{Min: 1, Max: 2})
+	}
+	for range 16 {
 		r.stampAction(1)
 	}
 	r.refused(sai.StatusInsufficientResources, sai.ObjectTypeACLRange, sai.ACLRangeAttrType, sai.ACLRangeTypeL4SrcPortRange, sai.ACLRangeAttrLimit, sai.Range{})

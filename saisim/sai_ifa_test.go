@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"testing"
 
 	"tamtam/sai"
@@ -12,6 +13,7 @@ import (
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/ifa"
+	"tamtam/tam/ipfix"
 )
 
 // ifaObject are the attributes of a TAM INT object of IFA.
@@ -262,5 +264,75 @@ func TestIFADoesNotAllocate(t *testing.T) {
 				t.Errorf("counted %d", counts)
 			}
 		})
+	}
+}
+
+// An initiator with a sampler takes the first of so many, and follows when the rate changes.
+func TestSAIIFASampled(t *testing.T) {
+	r := newRig(t, profile.Small())
+	sampler := r.create(sai.ObjectTypeSamplepacket, sai.SamplepacketAttrSampleRate, sai.Uint(3))
+	r.ifaAll(r.create(sai.ObjectTypeTAMInt, ifaObject(1, sai.TAMIntAttrIngressSamplepacketEnable, sampler)...),
+		sai.ACLEntryAttrActionIntInsert)
+	for range 7 {
+		r.send(0, udpFrame(2, 1, 60))
+	}
+	if n := r.ifaCounts("ifa"); n[ifa.Matched] != 7 || n[ifa.Unsampled] != 4 {
+		t.Errorf("one in three of seven: %d", n)
+	}
+	r.set(sai.ObjectTypeSamplepacket, sampler, sai.SamplepacketAttrSampleRate, sai.Uint(1))
+	r.send(0, udpFrame(2, 1, 60))
+	if n := r.ifaCounts("ifa"); n[ifa.Matched] != 8 || n[ifa.Unsampled] != 4 {
+		t.Errorf("and then all: %d", n)
+	}
+}
+
+// ifaReports makes the objects by which a terminator reports to 192.0.2.9 behind a port.
+func (r *rig) ifaReports(port saisim.PortID, pairs ...any) []any {
+	transport := r.create(sai.ObjectTypeTAMTransport, sai.TAMTransportAttrTransportType, sai.TAMTransportTypeUDP,
+		sai.TAMTransportAttrSrcPort, sai.Uint(49152), sai.TAMTransportAttrDstPort, sai.Uint(4739))
+	collector := r.create(sai.ObjectTypeTAMCollector, append([]any{sai.TAMCollectorAttrTransport, transport,
+		sai.TAMCollectorAttrSrcIP, sai.IP{Addr: netip.MustParseAddr("192.0.2.1")},
+		sai.TAMCollectorAttrDstIP, sai.IP{Addr: netip.MustParseAddr("192.0.2.9")},
+		sai.TAMCollectorAttrLocalhost, sai.Bool(false), sai.TAMCollectorAttrDestination, r.oid(port),
+		sai.TAMCollectorAttrDstMAC, sai.MAC{2, 0, 0, 0, 0, 9}}, pairs...)...)
+	report := r.create(sai.ObjectTypeTAMReport, sai.TAMReportAttrType, sai.TAMReportTypeIPFIX)
+	return []any{sai.TAMIntAttrReportID, report, sai.TAMIntAttrCollectorList, sai.OIDs{collector}}
+}
+
+// A terminator with a report and collectors sends each packet that it strips by IPFIX: a template, then a message for
+// each with the frame as it would have left, its own hop on top.
+func TestSAIIFAReports(t *testing.T) {
+	begin, end := newRig(t, profile.Small()), newRig(t, profile.Small())
+	begin.ifaAll(begin.create(sai.ObjectTypeTAMInt, ifaObject(1)...), sai.ACLEntryAttrActionIntInsert)
+	end.ifaAll(end.create(sai.ObjectTypeTAMInt, ifaObject(2, end.ifaReports(3)...)...), sai.ACLEntryAttrActionIntDelete)
+	end.send(1, udpFrame(2, 1, 60)) // where the receiver is
+	frame := udpFrame(1, 2, 60)
+	reader, sections := ipfix.NewDecoder(0), [][]byte{}
+	for range 3 {
+		for _, o := range end.send(0, bytes.Clone(begin.send(0, frame)[0].data)) {
+			if o.port == 1 && !bytes.Equal(o.data, frame) {
+				t.Errorf("left as %x, want %x", o.data, frame)
+			}
+			if o.port != 3 {
+				continue
+			}
+			if err := reader.Message(o.data[42:], func(r *ipfix.DataRecord) {
+				sections = append(sections, bytes.Clone(r.Values[5]))
+				if in, out := r.Values[2][3], r.Values[3][3]; in != 1 || out != 2 {
+					t.Errorf("by interfaces %d and %d", in, out)
+				}
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, b := range sections {
+		p, err := ifa.Decode(b[14:])
+		if err != nil || len(p.Hops) != 2 || p.Hops[0].Device != 2 || p.Hops[1].Device != 1 {
+			t.Errorf("reported %+v %v", p, err)
+		}
+	}
+	if n := end.ifaCounts("ifa"); len(sections) != 3 || n[ifa.Stripped] != 3 || n[ifa.Reported] != 3 {
+		t.Errorf("%d reports, counted %d", len(sections), n)
 	}
 }

@@ -23,6 +23,13 @@ const (
 func dropMonitorTables() (configured, measured []Table) {
 	session := ofBoth(Table{Config: CfgTAMSession, Appl: AppTAMSession, State: StateTAMDropMonitor, Waiting: TAMInactive,
 		Words: "A session that reports packets that the switch drops to collectors."}, DropSession{}, DropFlow{})
+	drops := session.Parse
+	session.Parse = func(key string, f map[string]string) (Row, error) {
+		if SessionType(f) == SessionIFA {
+			return ParseIFASession(key, f)
+		}
+		return drops(key, f)
+	}
 	return []Table{session}, []Table{
 		of(Table{Counters: CountersDropMonitor,
 			Words: "What became of the dropped packets of a session of the drop monitor."}, DropMonitorCounters{}),
@@ -114,12 +121,13 @@ func (s *DropSession) layout() layout {
 		table: CfgTAMSession,
 		key:   named(&s.Name),
 		fields: slices.Concat([]field{
-			own("type", "drop-monitor", "What the session does.", func(r *reader) { r.word("type", "", "drop-monitor") },
-				func() string { return "drop-monitor" }).must("drop-monitor"),
+			own("type", SessionDropMonitor, "What the session does.", readDropType,
+				func() string { return SessionDropMonitor }).must("drop-monitor or ifa"),
 			own("report_type", "ipfix", "What reports are.", func(r *reader) { r.word("report_type", "ipfix", "ipfix") },
 				func() string { return "ipfix" }).or("ipfix"),
 			own("flow_group", "a name", "The flow group whose packets are meant, of TAM_FLOW_GROUP or TAM_FLOWGROUP_TABLE; "+
-				"without it, all that the switch drops.", s.readGroup, func() string { return s.FlowGroup }),
+				"without it, all that the switch drops.", func(r *reader) { readGroup(r, &s.FlowGroup) },
+				func() string { return s.FlowGroup }),
 			list("collector", nameWords+", separated by commas", &s.Collectors, ValidName,
 				"Where reports are sent: rows of TAM_COLLECTOR or TAM_COLLECTORS_TABLE.").
 				must("the names of one to 8 collectors"),
@@ -137,15 +145,22 @@ func (s *DropSession) layout() layout {
 	}
 }
 
+// readDropType takes the type of a session, of which there are two.
+func readDropType(r *reader) {
+	if v, _ := r.take("type"); v != SessionDropMonitor {
+		r.bad("type", v, "drop-monitor or ifa")
+	}
+}
+
 // readGroup takes a flow group, which may be written as a list of one.
-func (s *DropSession) readGroup(r *reader) {
+func readGroup(r *reader, at *string) {
 	switch names := r.list("flow_group"); {
 	case len(names) > 1:
 		r.bad("flow_group", strings.Join(names, ","), "the name of one flow group")
 	case len(names) == 1 && !ValidName(names[0]):
 		r.bad("flow_group", names[0], nameWords)
 	case len(names) == 1:
-		s.FlowGroup = names[0]
+		*at = names[0]
 	}
 }
 
@@ -171,13 +186,7 @@ type DropFlow struct {
 }
 
 func (s *DropFlow) layout() layout {
-	table, rules := "", []string(nil)
-	if len(s.Rules) > 0 {
-		table = s.Rules[0].Table
-		for _, k := range s.Rules {
-			rules = append(rules, k.Rule)
-		}
-	}
+	table, rules := rulesOf(s.Rules)
 	return layout{
 		table: AppTAMSession, open: true,
 		key: named(&s.Name),
@@ -195,15 +204,28 @@ func (s *DropFlow) layout() layout {
 		}, dropFields(&s.DropSettings)),
 		check: func(r *reader) {
 			s.check(r)
-			s.Rules = nil
-			for _, rule := range rules {
-				s.Rules = append(s.Rules, ACLRuleKey{Table: table, Rule: rule})
-			}
-			if (table == "") != (len(rules) == 0) {
-				r.bad("acl-rule-names", strings.Join(rules, ","), "rules and their table, or neither")
-			}
+			s.Rules = rulesIn(r, table, rules)
 		},
 	}
+}
+
+// rulesOf are the table and the names of rules, which are all in one table.
+func rulesOf(keys []ACLRuleKey) (table string, rules []string) {
+	for _, k := range keys {
+		table, rules = k.Table, append(rules, k.Rule)
+	}
+	return table, rules
+}
+
+// rulesIn are the rules with these names in a table.
+func rulesIn(r *reader, table string, rules []string) (keys []ACLRuleKey) {
+	for _, rule := range rules {
+		keys = append(keys, ACLRuleKey{Table: table, Rule: rule})
+	}
+	if (table == "") != (len(rules) == 0) {
+		r.bad("acl-rule-names", strings.Join(rules, ","), "rules and their table, or neither")
+	}
+	return keys
 }
 
 // ParseDropFlow reads TAM_SESSION_TABLE.

@@ -15,6 +15,7 @@ func tamFeatures() []tamFeature {
 		{FeatureFlyMon, flyMonTables},
 		{FeatureTableRecord, recordTables},
 		{FeatureDropMonitor, dropMonitorTables},
+		{FeatureIFA, ifaTables},
 	}
 }
 

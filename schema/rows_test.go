@@ -310,7 +310,7 @@ func TestInvalidRows(t *testing.T) {
 		{"collector", "c1", "ipaddress=10.0.0.1 ipaddress-type=ipv6 port=1", `ipaddress-type "ipv6": want ipv4, as the address is`},
 		{"collector", "c1", "ipaddress=255.255.255.255 port=1", `ipaddress "255.255.255.255": want a unicast IPv4 or IPv6 address`},
 		{"collector", "a,b", "ipaddress=10.0.0.1 port=1", `key "a,b": want 1 to 255 visible ASCII characters without | : and ,`},
-		{"feature", "IFA", "status=ACTIVE", `key "IFA": want ` + oneOf(Features())},
+		{"feature", "INT", "status=ACTIVE", `key "INT": want ` + oneOf(Features())},
 		{"feature", "TAILSTAMPING", "status=ON", `status "ON": want ACTIVE or INACTIVE`},
 		{"sampler", "s", "rate=10", `sampling-rate is missing: want one in how many packets, 1..16777216; rate "10": want a field of the table: sampling-rate`},
 		{"flow group", "F1", "id=0 table=T", `id "0": want a number in 1..4294967295; table "T": want a field of the table: id or table-name`},

@@ -54,6 +54,8 @@ var leastRows = map[string]string{
 	"TAM":                              "device", "TAM_COLLECTOR": "c dst_ip=10.0.0.1 dst_port=9", "TAM_FLOW_GROUP": "f",
 	"TAM_FLOW_GROUP rule": "f|r src_ip_prefix=10.0.0.0/8 dst_ip_prefix=::/0",
 	"TAM_SESSION":         "s type=drop-monitor collector=c", "TAM_SESSION_TABLE": "s collector=c",
+	"TAM_SESSION of IFA": "s type=ifa role=initiator flow_group=g", "TAM_IFA_SESSION_TABLE": "s role=initiator",
+	"TAM_IFA_COUNTERS": "s", "TAM_IFA_TRANSIT_COUNTERS": "device",
 	"TAM_DROP_MONITOR_COUNTERS": "s", "TAM_MANAGEMENT_REPORT_COUNTERS": "s>c MESSAGES=1 ERRORS=0",
 	"SFLOW": "global", "SFLOW_COLLECTOR": "c collector_ip=10.0.0.9", "SFLOW_SESSION": "Ethernet0",
 	"SFLOW_SESSION_TABLE": "Ethernet0 sample_rate=1000",
@@ -76,9 +78,10 @@ var heldTogether = map[string][]string{
 	"COPP_GROUP":           {"meter_type", "mode", "cir", "cbs", "pir", "pbs"},
 	"TAM_ALTMARK_COUNTERS": {"TIMESTAMP", "DIGEST", "KERNEL_CLOCK_ERROR", "KERNEL_CLOCK_OFFSET"},
 	"TAM_SESSION":          {"max_report_burst", "max_report_rate"}, "TAM": {"device_id", "enterprise_id"},
-	"TAM_SESSION_TABLE": {"max_report_burst", "max_report_rate", "acl-rule-names"},
-	"SYSLOG_SERVER":     {"filter", "filter_type", "vrf"},
-	"TELEMETRY_CLIENT":  {"retry_interval", "protocol", "src_ip", "encoding", "unidirectional", "dst_addr"},
+	"TAM_SESSION_TABLE": {"max_report_burst", "max_report_rate", "acl-rule-names"}, "TAM_IFA_SESSION_TABLE": {"acl-rule-names"},
+	"TAM_SESSION of IFA": {"flow_group", "sampler", "hop_limit", "max_length", "collector", "template_interval"},
+	"SYSLOG_SERVER":      {"filter", "filter_type", "vrf"},
+	"TELEMETRY_CLIENT":   {"retry_interval", "protocol", "src_ip", "encoding", "unidirectional", "dst_addr"},
 	// as a whole
 	"TAM_ALTMARK_TABLE": {""}, "TAM_ALTMARK_TABLE in APPL_DB": {""}, "TAM_FLYMON_TASK_TABLE in APPL_DB": {"", "flowgroup"},
 }
@@ -88,7 +91,7 @@ func specs(t *testing.T) (list []rowSpec) {
 	t.Helper()
 	add := func(name string, s rowSpec) {
 		if slices.ContainsFunc(list, func(o rowSpec) bool { return o.name == name }) {
-			name += map[bool]string{true: " address", false: " rule"}[name != CfgTAMGroup]
+			name += cmp.Or(map[string]string{CfgTAMGroup: " rule", CfgTAMSession: " of IFA"}[name], " address")
 		}
 		text, ok := leastRows[name]
 		if !ok {

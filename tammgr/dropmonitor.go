@@ -16,7 +16,12 @@ func (s dropSession) refs() refs {
 
 // check requires collectors that take IPFIX by UDP, the rules of the flow group, and the sampler.
 func (s dropSession) check(m *Manager) (wrong string, lacks []string) {
-	for _, name := range s.Collectors {
+	return checkReporting(m, s.refs())
+}
+
+// checkReporting checks what a session that reports names.
+func checkReporting(m *Manager, r refs) (wrong string, lacks []string) {
+	for _, name := range r.collectors {
 		c, missing := m.collector(name)
 		if missing == nil && c.Protocol != schema.ProtocolUDP {
 			return fmt.Sprintf("collector %q: protocol %q: want %s: the switch sends reports by it", name, c.Protocol,
@@ -24,28 +29,25 @@ func (s dropSession) check(m *Manager) (wrong string, lacks []string) {
 		}
 		lacks = append(lacks, missing...)
 	}
-	if s.FlowGroup != "" {
-		rules, reason := m.flowRules(s.FlowGroup)
+	if r.group != "" {
+		rules, reason := m.flowRules(r.group)
 		if n := len(rules); n > schema.MaxDropRules {
-			reason = fmt.Sprintf("flow group %q has %d rules: want at most %d", s.FlowGroup, n, schema.MaxDropRules)
+			reason = fmt.Sprintf("flow group %q has %d rules: want at most %d", r.group, n, schema.MaxDropRules)
 		}
 		if reason != "" {
 			lacks = append(lacks, reason)
 		}
 	}
-	if s.Sampler != "" {
-		lacks = append(lacks, m.missing(kindSampler, "sampler", s.Sampler)...)
+	if r.sampler != "" {
+		lacks = append(lacks, m.missing(kindSampler, "sampler", r.sampler)...)
 	}
 	return "", lacks
 }
 
 func (s dropSession) appl(m *Manager, _ schema.ACLRuleKey) map[string]string {
 	flow := schema.DropFlow{
-		Name: s.Name, FlowGroup: s.FlowGroup, Collectors: s.Collectors, Sampler: s.Sampler, Sampling: 1,
+		Name: s.Name, FlowGroup: s.FlowGroup, Collectors: s.Collectors, Sampler: s.Sampler, Sampling: rateOf(m, s.Sampler),
 		OwnAging: s.Aging, Aging: s.Aging, DropSettings: s.DropSettings,
-	}
-	if r, ok := m.valid(kindSampler, s.Sampler).(plain[schema.Sampler]); ok {
-		flow.Sampling = r.row.Rate
 	}
 	if s.FlowGroup != "" {
 		flow.Rules, _ = m.flowRules(s.FlowGroup)
@@ -55,4 +57,12 @@ func (s dropSession) appl(m *Manager, _ schema.ACLRuleKey) map[string]string {
 	}
 	flow.Aging = cmp.Or(flow.Aging, schema.DefaultAging)
 	return flow.Fields()
+}
+
+// rateOf is the rate of a sampler; of none, and of one that is not valid, 1: every packet.
+func rateOf(m *Manager, sampler string) uint32 {
+	if r, ok := m.valid(kindSampler, sampler).(plain[schema.Sampler]); ok {
+		return r.row.Rate
+	}
+	return 1
 }

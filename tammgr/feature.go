@@ -56,7 +56,8 @@ func (m *Manager) settleFeature(key string) {
 // implied reports whether a feature without a row is wanted because something of it is configured, as in SONiC's own
 // design, which has no such rows. A row that says INACTIVE ends that.
 func (m *Manager) implied(feature string) bool {
-	return feature == schema.FeatureDropMonitor && len(m.rows[kindDrop]) > 0
+	return feature == schema.FeatureDropMonitor && len(m.rows[kindDrop]) > 0 ||
+		feature == schema.FeatureIFA && len(m.rows[kindIFA]) > 0
 }
 
 // supported reports whether the switch can do a feature; if not, it reports the reason to STATE_DB.

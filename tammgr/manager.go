@@ -81,7 +81,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	for k := range kindCount {
 		m.dirty[k], m.rows[k] = set{}, map[string]*row{}
 		if kinds[k] != nil {
-			m.tableOf[k] = schema.TableOf(kinds[k].config)
+			m.tableOf[k] = kinds[k].table()
 		}
 	}
 	m.mark(kindSwitch, schema.TAMGlobalKey)
@@ -100,14 +100,14 @@ func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
 		{schema.CfgDeviceMetadata, m.metadata}, {schema.CfgPort, m.ports.port}, {schema.CfgPortChannel, m.ports.portChannel},
 		{schema.CfgACLTable, configuredACL(m, schema.StateACLTable, m.aclTable)},
 		{schema.CfgACLRule, configuredACL(m, schema.StateACLRule, m.aclRule)}, {schema.CfgTAMSwitch, m.tamSwitch},
-		{schema.CfgTAMGroup, tamGroupRow(m)},
+		{schema.CfgTAMGroup, tamGroupRow(m)}, {schema.CfgTAMSession, tamSessionRow(m)},
 		{schema.CfgTAMFeature, m.feature}, {schema.CfgTAMFlowGroup, m.flowGroup},
 		{schema.CfgDSCPToTC, m.qos.dscpMap}, {schema.CfgPortQoS, m.qos.portQoS},
 	} {
 		forward.Consume(d, config, t.table, t.f)
 	}
 	for k := range kindCount {
-		if kinds[k] != nil && kinds[k].config != schema.CfgTAMGroup {
+		if what := kinds[k]; what != nil && what.config != schema.CfgTAMGroup && what.config != schema.CfgTAMSession {
 			forward.Consume(d, config, kinds[k].config, m.take(k))
 		}
 	}

@@ -32,24 +32,29 @@ const (
 	kindQuery
 	kindRecord
 	kindDrop
+	kindIFA
 	kindPort // names in ACLs; nothing to settle
 	kindCount
 )
 
 // tables are those with outcomes, in the order in which they are written.
 func tables() []forward.Table {
-	list := []string{schema.CfgTAMSwitch}
+	list := []schema.Table{schema.TableOf(schema.CfgTAMSwitch)}
 	for k, what := range kinds {
 		if kind(k) == kindTable {
-			list = append(list, schema.CfgACLTable, schema.CfgACLRule, schema.CfgTAMFlowGroup, schema.CfgTAMFeature)
+			for _, config := range []string{
+				schema.CfgACLTable, schema.CfgACLRule, schema.CfgTAMFlowGroup, schema.CfgTAMFeature,
+			} {
+				list = append(list, schema.TableOf(config))
+			}
 		}
 		if what != nil && kind(k) != kindTAMRule { // whose table is that of the groups
-			list = append(list, what.config)
+			list = append(list, what.table())
 		}
 	}
 	out := make([]forward.Table, len(list))
-	for i, config := range list {
-		out[i] = forward.TableOf(config)
+	for i, t := range list {
+		out[i] = forward.Table{Appl: t.Appl, State: t.State}
 	}
 	return out
 }
@@ -58,6 +63,7 @@ func tables() []forward.Table {
 // feature, its flow group and what else it names, and goes to APPL_DB.
 type kindOfRow struct {
 	config  string // table of CONFIG_DB
+	state   string // table of STATE_DB, where several kinds share that of CONFIG_DB; "": as the table of tables has it
 	feature string // that has to be active; "": none
 	// parse returns a row, with as much as could be read if there is an error.
 	parse func(key string, fields swss.FieldValues) (content, error)
@@ -72,6 +78,14 @@ type kindOfRow struct {
 	alone bool
 	// many says that the flow group may have any number of rules, which the row looks for itself.
 	many bool
+}
+
+// table is the kind's entry in the table of tables.
+func (what *kindOfRow) table() schema.Table {
+	if t, ok := schema.StatusTable(what.state); ok {
+		return t
+	}
+	return schema.TableOf(what.config)
 }
 
 // content is what is in a row.
@@ -160,6 +174,15 @@ var kinds = [kindCount]*kindOfRow{
 			return dropSession{s}, err
 		},
 	},
+	kindIFA: {
+		config: schema.CfgTAMSession, state: schema.StateTAMIFA, feature: schema.FeatureIFA, optional: true, many: true,
+		taken: "is already that of session %q: a flow group has one session of IFA",
+		parse: func(key string, fields swss.FieldValues) (content, error) {
+			s, err := schema.ParseIFASession(key, fields)
+			s.Name = key
+			return ifaSession{s}, err
+		},
+	},
 }
 
 // plain is the content of rows that name no others.
@@ -220,6 +243,8 @@ func markTwin(m *Manager, k kind, key string) {
 		m.markIfThere(kindDestination, key)
 	case kindDrop:
 		m.mark(kindFeature, schema.FeatureDropMonitor)
+	case kindIFA:
+		m.mark(kindFeature, schema.FeatureIFA)
 	}
 }
 

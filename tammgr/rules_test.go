@@ -50,7 +50,7 @@ type ruleTest struct {
 }
 
 func TestRules(t *testing.T) {
-	_, unknown := schema.ParseFeature("IFA", map[string]string{"status": "ACTIVE"})
+	_, unknown := schema.ParseFeature("INT", map[string]string{"status": "ACTIVE"})
 	runRules(t, []ruleTest{
 		{
 			name: "ids default to the last 16 bits of the MAC", do: []string{metadata},
@@ -119,8 +119,8 @@ func TestRules(t *testing.T) {
 			status: map[string]string{"TAM_STATE_FEATURES_TABLE|FLYMON": "UNSUPPORTED: the switch does not offer FLYMON (tammgrd)"},
 		},
 		{
-			name: "an unknown feature", do: []string{"TAM_FEATURES_TABLE|IFA status=ACTIVE", capable}, table: "TAM_APPL_FEATURES_TABLE",
-			status: map[string]string{"TAM_STATE_FEATURES_TABLE|IFA": "UNSUPPORTED: " + schema.Reason(unknown) + " (tammgrd)"},
+			name: "an unknown feature", do: []string{"TAM_FEATURES_TABLE|INT status=ACTIVE", capable}, table: "TAM_APPL_FEATURES_TABLE",
+			status: map[string]string{"TAM_STATE_FEATURES_TABLE|INT": "UNSUPPORTED: " + schema.Reason(unknown) + " (tammgrd)"},
 		},
 		{
 			name: "a feature that is not asked for", do: []string{inactive, capable}, table: "TAM_APPL_FEATURES_TABLE",

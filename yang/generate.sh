@@ -43,6 +43,7 @@ modules=(
 	tamtam-flymon
 	tamtam-tablerecord
 	tamtam-dropmonitor
+	tamtam-ifa
 	tamtam-sflow
 	tamtam-health
 	tamtam-outputs

@@ -82,7 +82,7 @@ var rules = []room{
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                   // generated types stop at mgmt
 	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
 	{name: "collector/export", below: []string{"collector", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/ipfix"}},           // IPFIX to other collectors
-	{name: "collector", below: []string{"collector/journey", "tam/recordplan", "tam/sflow", "tam/ifa", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{ddsketch, gopacket}},
+	{name: "collector", below: []string{"collector/journey", "tam/recordplan", "tam/sflow", "tam/dropreport", "tam/ifa", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{ddsketch, gopacket}},
 	{name: "collector/journey", below: []string{"saisim/tailstamp"}}, // one packet's way through several switches
 
 	{name: "hoststack/hostd", below: []string{"hoststack/lacpd", "cfgmgr/forward", "cpuport", "hoststack", "orch", "schema", "swss"}},
@@ -103,8 +103,8 @@ var rules = []room{
 	{name: "orchagent/mirror", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "orchagent/copp", below: []string{"orch", "sai", "schema", "swss"}},
 	{name: "orchagent/acl", below: []string{"orch", "sai", "schema", "swss"}},
+	{name: "orchagent/ifa", below: []string{"orch", "orchagent/dropmonitor", "sai", "schema", "swss", "tamorch", "tam/ifa"}},
 	{name: "orchagent/dropmonitor", below: []string{"orch", "sai", "schema", "swss", "tamorch", "tam/dropreport"}},
-	{name: "orchagent/ifa", below: []string{"orch", "sai", "schema", "swss", "tamorch", "tam/ifa"}},
 	{name: "orchagent/*", below: []string{"orch", "sai", "schema", "swss", "tamorch"}}, // orchs of further TAM features
 	{name: "tsorch", below: []string{"orch", "sai", "saisim/tailstamp", "schema", "swss", "tamorch"}},
 	{name: "amorch", below: []string{"orch", "sai", "schema", "swss", "tam/altmark", "tamorch"}},

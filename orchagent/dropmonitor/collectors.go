@@ -29,15 +29,17 @@ func (o *Orch) destinationRow(ctx context.Context, t orch.Task) {
 		o.Daemon.Unreport(ctx, schema.StateTAMDestination, t.Key)
 	}
 	o.MarkAll()
+	o.changed.Publish(ctx, struct{}{})
 }
 
-func (o *Orch) collectorRow(_ context.Context, t orch.Task) {
+func (o *Orch) collectorRow(ctx context.Context, t orch.Task) {
 	delete(o.collectors, t.Key)
 	if t.Op == orch.Set {
 		row, err := schema.ParseCollector(t.Key, t.Fields)
 		o.collectors[t.Key] = &destination{row: row.Destination(), err: err}
 	}
 	o.MarkAll()
+	o.changed.Publish(ctx, struct{}{})
 }
 
 // destination finds a collector by its name; of two of the same name that of TAM_COLLECTOR, which says more: where they

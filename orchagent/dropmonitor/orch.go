@@ -13,7 +13,6 @@ import (
 	"errors"
 	"hash/fnv"
 	"maps"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -85,6 +84,8 @@ type Orch struct {
 	destinations map[string]*destination     // rows of TAM_COLLECTOR_TABLE
 	collectors   map[string]*destination     // rows of TAM_COLLECTORS_TABLE
 	domain       domain                      // the object with its id
+	others       map[string][]string         // collectors of other features' sessions
+	changed      orch.Topic[struct{}]        // rows of collectors
 	trap         hostTrap                    // of reports that the host sends
 	sent         *swss.Table                 // what it has sent
 	atHost       map[string]handed           // what it has sent of each stream, and what is wrong
@@ -180,7 +181,7 @@ func (o *Orch) port(name string) uint16 {
 		return h.Sum32() % portCount
 	}
 	taken := map[uint32]string{}
-	for _, n := range slices.SortedFunc(maps.Keys(o.Sessions), schema.CompareNames) {
+	for _, n := range o.names() {
 		p := of(n)
 		for taken[p] != "" && len(taken) < portCount {
 			p = (p + 1) % portCount
@@ -192,16 +193,16 @@ func (o *Orch) port(name string) uint16 {
 	return uint16(firstPort + of(name))
 }
 
+// names are those of all sessions that send reports.
+func (o *Orch) names() []string {
+	names := slices.AppendSeq(slices.Collect(maps.Keys(o.Sessions)), maps.Keys(o.others))
+	slices.SortFunc(names, schema.CompareNames)
+	return slices.Compact(names)
+}
+
 // done tells where collectors are wanted to be, and what became of them and of the sessions.
 func (o *Orch) done(ctx context.Context) {
-	var to []netip.Addr
-	for _, d := range o.all() {
-		if d.row.VRF == schema.VRFDefault && o.Running && o.Active && d.row.Addr.IsValid() {
-			to = append(to, d.row.Addr)
-		}
-	}
-	slices.SortFunc(to, netip.Addr.Compare)
-	o.routes.Want(ctx, slices.Compact(to))
+	o.wantWays(ctx)
 	o.reportDestinations(ctx)
 	if err := o.tell(ctx); err != nil {
 		o.Log.Error("STATE_DB is behind", "err", err)

@@ -45,7 +45,7 @@ func (o *Orch) plan(s *session) (p plan, note string, err error) {
 	row := &s.Row
 	targets, why := o.targets(row.Collectors)
 	if len(targets) == 0 {
-		return p, "", orch.Wait("collector", row.Collectors[0], "no collector can be reached: %s", strings.Join(why, "; "))
+		return p, "", unreachable(row.Collectors, why)
 	}
 	kind := sai.TAMReportTypeIPFIX
 	if row.Layout == schema.DropLayoutMOD {
@@ -215,9 +215,8 @@ func (o *Orch) make(
 	return oid, nil
 }
 
-// steps makes the objects of a session and binds them.
-func (o *Orch) steps(ctx context.Context, s *session) error {
-	b := s.InASIC
+// makeCollectors makes the objects of the targets.
+func (o *Orch) makeCollectors(ctx context.Context, b *binding) error {
 	var collectors sai.OIDs
 	for _, t := range b.plan.targets {
 		transport, err := o.make(ctx, b, "transport to "+t.name, sai.ObjectTypeTAMTransport,
@@ -242,6 +241,15 @@ func (o *Orch) steps(ctx context.Context, s *session) error {
 		collectors = append(collectors, collector)
 	}
 	b.collectors = collectors
+	return nil
+}
+
+// steps makes the objects of a session and binds them.
+func (o *Orch) steps(ctx context.Context, s *session) error {
+	b := s.InASIC
+	if err := o.makeCollectors(ctx, b); err != nil {
+		return err
+	}
 	report, err := o.make(ctx, b, "report", sai.ObjectTypeTAMReport, b.plan.report...)
 	if err != nil {
 		return err
@@ -254,7 +262,7 @@ func (o *Orch) steps(ctx context.Context, s *session) error {
 	event := []sai.Attr{
 		{ID: sai.TAMEventAttrType, Value: sai.TAMEventTypePacketDrop},
 		{ID: sai.TAMEventAttrActionList, Value: sai.OIDs{action}},
-		{ID: sai.TAMEventAttrCollectorList, Value: collectors},
+		{ID: sai.TAMEventAttrCollectorList, Value: sai.OIDs(b.collectors)},
 	}
 	if b.plan.threshold != nil {
 		threshold, err := o.make(ctx, b, "threshold", sai.ObjectTypeTAMEventThreshold, b.plan.threshold...)
@@ -323,6 +331,16 @@ func firstOf(errs []error) error {
 func (o *Orch) takeDown(ctx context.Context, s *session) error {
 	b := s.InASIC
 	b.leaving = true
+	if err := b.undo(ctx); err != nil {
+		return err
+	}
+	o.counters.Drop(s.Name)
+	s.InASIC = nil
+	return nil
+}
+
+// undo undoes the steps, the last first.
+func (b *binding) undo(ctx context.Context) error {
 	for len(b.made) > 0 {
 		last := b.made[len(b.made)-1]
 		if err := last.undo(ctx); err != nil {
@@ -330,8 +348,6 @@ func (o *Orch) takeDown(ctx context.Context, s *session) error {
 		}
 		b.made = b.made[:len(b.made)-1]
 	}
-	o.counters.Drop(s.Name)
-	s.InASIC = nil
 	return nil
 }
 

@@ -1,24 +1,29 @@
-// Package ifa makes the switch a transit of Inband Flow Analyzer while TAM_TABLE:device of APPL_DB says so: a TAM INT
-// object of type IFA2, in a TAM object that is bound to the switch.
+// Package ifa puts Inband Flow Analyzer into packets, adds to it and takes it out: sessions of TAM_IFA_SESSION_TABLE
+// are initiators and terminators of their flow groups, by TAM INT objects of type IFA2 in ACL entries, or have the
+// switch be transit, as TAM_TABLE:device does. A terminator's reports leave as those of the drop monitor do, who knows
+// the collectors.
 //
-// What belongs here: the switch's transit. What a transit does with packets is the chip's business.
+// What belongs here: the roles of the switch. What becomes of packets is the chip's business.
 package ifa
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strconv"
+	"time"
 
 	"tamtam/orch"
+	"tamtam/orchagent/dropmonitor"
 	"tamtam/sai"
 	"tamtam/schema"
 	"tamtam/swss"
 	"tamtam/tam/ifa"
 	"tamtam/tamorch"
 )
+
+const feature = schema.FeatureIFA
 
 // Identity knows the ids of the switch; tsorch does.
 type Identity interface {
@@ -28,173 +33,188 @@ type Identity interface {
 	IDChanges() *orch.Topic[struct{}]
 }
 
+// Rules is what IFA needs of ACLs; aclorch has it.
+type Rules interface {
+	tamorch.Rules
+	// ReserveVariants says in advance what entries of a feature may match and do.
+	ReserveVariants(feature string, samples []orch.ACLVariant)
+	// BindVariants makes the feature use rules[i] for users[i], with the entries variants[i]. One error per rule.
+	BindVariants(
+		ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]orch.ACLVariant,
+	) []error
+	// VariantCounter returns the counter of an entry; false if there is no entry.
+	VariantCounter(rule schema.ACLRuleKey, feature, variant string) (oid sai.OID, label string, ok bool)
+}
+
+// Reports sends reports to collectors; the drop monitor does.
+type Reports interface {
+	SendTo(ctx context.Context, collectors map[string][]string)
+	CollectorChanges() *orch.Topic[struct{}]
+	Reachable(collectors []string) (note string, err error)
+	Open(ctx context.Context, session string, collectors []string, templates uint32) (*dropmonitor.Sender, error)
+	Follow(ctx context.Context, session string, x *dropmonitor.Sender) bool
+	Close(ctx context.Context, x *dropmonitor.Sender) error
+	Sent(ctx context.Context, x *dropmonitor.Sender) (n [3]uint64, ok bool, err error)
+}
+
 // Config is what an [Orch] works with.
 type Config struct {
 	tamorch.Config
 	Identity Identity
 	Whole    *tamorch.SwitchTAM // what is bound to the switch
+	Rules    Rules
+	Reports  Reports
+	// Moved signal that ways to collectors, or ports, may have changed.
+	Ways  *orch.Topic[struct{}]
+	Ports *orch.Topic[[]string]
 }
 
-// An Orch owns the objects of the switch's transit. All its methods run on the daemon's goroutine.
+// A session is a row of TAM_IFA_SESSION_TABLE.
+type session = tamorch.Session[schema.IFAFlow, binding]
+
+// An Orch owns the objects of IFA. All its methods run on the daemon's goroutine.
 type Orch struct {
-	api         sai.API
-	log         *slog.Logger
-	identity    Identity
-	whole       *tamorch.SwitchTAM
-	ledger      *orch.Ledger
-	unsupported string // why the chip cannot be a transit; "": it can
+	*tamorch.Feature[schema.IFAFlow, binding]
+	identity Identity
+	rules    Rules
+	reports  Reports
+	transit  transit
+	ledger   *orch.Ledger // of TAM_TABLE
 
-	// What is in the ASIC: both null, or both there.
-	object, tam sai.OID
-	device      uint32
-	garbage     []sai.Key // what could not be removed
+	counts   bool // the switch tells what became of packets
+	counters tamorch.Rows
+	byDevice tamorch.Rows // of TAM_IFA_TRANSIT_COUNTERS
+	readAt   time.Time    // when counters are read again
+	wants    uint32       // the device id that sessions were settled with
 }
 
-// New asks what the ASIC can do, and registers the handler on the daemon.
+// New asks what the ASIC can do, and registers the handlers on the daemon, after those of the rules and of the reports.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
-	o := &Orch{api: cfg.SAI, log: cfg.Daemon.Logger(), identity: cfg.Identity, whole: cfg.Whole}
-	var err error
-	if o.unsupported, err = probe(ctx, cfg.SAI); err != nil {
+	o := &Orch{
+		identity: cfg.Identity, rules: cfg.Rules, reports: cfg.Reports,
+		transit:  transit{api: cfg.SAI, log: cfg.Daemon.Logger(), whole: cfg.Whole, users: map[string]bool{}},
+		counters: tamorch.Rows{Table: schema.CountersIFA, Clears: true},
+		byDevice: tamorch.Rows{Table: schema.CountersIFATransit, Clears: true},
+	}
+	o.byDevice.Keep = func(string) bool { return o.transit.there() }
+	o.Feature = &tamorch.Feature[schema.IFAFlow, binding]{
+		Kind: tamorch.Kind{Name: feature, Table: schema.AppTAMIFA, State: schema.StateTAMIFA, What: "sessions",
+			Again: orch.SomethingRemoved},
+		Logic: tamorch.Logic[schema.IFAFlow, binding]{
+			Parse: schema.ParseIFAFlow, Wanted: o.wanted, Stays: o.stays, Withdraw: o.withdraw, Deploy: o.deploy, Done: o.done,
+		},
+		Counters: []*tamorch.Rows{&o.counters, &o.byDevice},
+	}
+	if err := o.probe(ctx, cfg.SAI); err != nil {
+		return nil, err
+	}
+	if err := o.Start(ctx, cfg.Config); err != nil {
 		return nil, err
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass,
 		orch.LedgerTable{Name: schema.AppTAMDevice, State: schema.StateTAMDevice})
+	cfg.Daemon.At(o.nextRead, o.read)
 	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) {
 		if err := o.ledger.Settle(ctx); err != nil {
-			o.log.Error("transit of IFA", "err", err)
+			o.Log.Error("transit of IFA", "err", err)
 		}
 	})
+	cfg.Ports.Subscribe(func(ctx context.Context, _ []string) { o.lookAgain(ctx) })
+	cfg.Ways.Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
+	cfg.Reports.CollectorChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
+	cfg.Rules.Watch().Subscribe(func(ctx context.Context, _ []schema.ACLRuleKey) { o.lookAgain(ctx) })
+	if o.Unsupported == "" {
+		cfg.Rules.ReserveVariants(feature, append(entry(schema.IFAInitiator, sai.NullOID),
+			entry(schema.IFATerminator, sai.NullOID)...))
+	}
 	return o, nil
 }
 
-// probe says why the chip cannot be a transit. What a chip does not say it can is not asked of it.
-func probe(ctx context.Context, api sai.API) (reason string, err error) {
+// probe says why the chip cannot do IFA. What a chip does not say it can is not asked of it.
+func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	types, err := api.EnumCapability(ctx, sai.TAMIntAttrType)
 	switch {
 	case tamorch.Unanswered(err):
-		return "the switch does not say what it can do", nil
+		o.Unsupported = "the switch does not say what it can do"
+		return nil
 	case err != nil:
-		return "", fmt.Errorf("ask for the kinds of TAM INT objects: %w", err)
+		return fmt.Errorf("ask for the kinds of TAM INT objects: %w", err)
 	case !slices.Contains(types, sai.TAMIntTypeIfa2):
-		return "the switch does not implement " + sai.EnumName(sai.TAMIntAttrType, sai.TAMIntTypeIfa2), nil
+		o.Unsupported = "the switch does not implement " + sai.EnumName(sai.TAMIntAttrType, sai.TAMIntTypeIfa2)
+		return nil
 	}
-	return "", nil
+	room, err := tamorch.Room(ctx, api, ifa.ObjectCounters)
+	o.counts = room > 0
+	return err
+}
+
+// lookAgain settles all sessions: ways, ports, ids or rules may have changed.
+func (o *Orch) lookAgain(ctx context.Context) {
+	if len(o.Sessions) > 0 {
+		o.MarkAll()
+		o.SettleNow(ctx)
+	}
 }
 
 func row() orch.RowKey { return orch.Row(schema.AppTAMDevice, schema.TAMDeviceKey) }
 
-// wanted says by which id the switch is to be a transit; false: it is to be none, or cannot, for the error.
-func (o *Orch) wanted() (device uint32, ok bool, err error) {
+// device is the id in the switch's hops: that of TAM|device, else the switch id in use.
+func (o *Orch) device() (uint32, error) {
+	d, err := schema.ParseTAMDevice(schema.TAMDeviceKey, o.ledger.Rows[row()])
+	device, ids := d.DeviceID, o.identity.InUse()
+	switch {
+	case device == 0 || err != nil:
+		if device = ids.SwitchID; !ids.HasSwitchID {
+			return 0, orch.Wait("switch id", schema.TAMGlobalKey, "the switch has no switch-id, and device-id is not given")
+		}
+	}
+	if device > ifa.MaxDevice {
+		return 0, &schema.FieldError{
+			Object: schema.CfgTAMDevice + "|" + schema.TAMDeviceKey, Field: "device-id", Value: strconv.Itoa(int(device)),
+			Want: fmt.Sprintf("at most %d with IFA: a hop has 20 bits for it", ifa.MaxDevice),
+		}
+	}
+	return device, nil
+}
+
+// wantedByRow says by which id TAM|device has the switch be a transit; false: it is to be none, or cannot, for the
+// error.
+func (o *Orch) wantedByRow() (device uint32, ok bool, err error) {
 	fields, there := o.ledger.Rows[row()]
 	if !there {
 		return 0, false, nil
 	}
 	d, err := schema.ParseTAMDevice(schema.TAMDeviceKey, fields)
-	if err != nil || !d.IFA {
+	switch {
+	case err != nil || !d.IFA:
 		return 0, false, err
+	case o.Unsupported != "":
+		return 0, false, errors.New("ifa: " + o.Unsupported)
 	}
-	ids := o.identity.InUse()
-	switch device = d.DeviceID; {
-	case o.unsupported != "":
-		return 0, false, errors.New("ifa: " + o.unsupported)
-	case device == 0 && !ids.HasSwitchID:
-		return 0, false, orch.Wait("switch id", schema.TAMGlobalKey,
-			"the switch has no switch-id, and device-id is not given")
-	case device == 0:
-		device = ids.SwitchID
-	}
-	if device > ifa.MaxDevice {
-		return 0, false, &schema.FieldError{
-			Object: schema.CfgTAMDevice + "|" + schema.TAMDeviceKey, Field: "device-id", Value: strconv.Itoa(int(device)),
-			Want: fmt.Sprintf("at most %d while ifa is true: a hop has 20 bits for it", ifa.MaxDevice),
-		}
-	}
-	return device, true, nil
+	device, err = o.device()
+	return device, err == nil, err
 }
 
-// pass brings the ASIC to what the row asks for.
+// pass brings the ASIC to what the row asks for. A session has a longer name than nothing.
 func (o *Orch) pass(ctx context.Context) error {
 	o.ledger.Restart(nil)
-	device, want, err := o.wanted()
+	device, want, err := o.wantedByRow()
 	if err != nil {
 		o.ledger.Why[row()] = err
 	}
-	if o.there() && (!want || device != o.device) {
-		if err := o.leave(ctx); err != nil {
-			o.ledger.Fail(row(), "transit of IFA", err)
-			return nil
-		}
+	if !want {
+		err = o.transit.drop(ctx, byRow)
+	} else if !o.ledger.Refused(row()) {
+		err = o.transit.take(ctx, byRow, device)
 	}
-	o.collect(ctx)
-	if want && !o.there() && !o.ledger.Refused(row()) {
-		if err := o.enter(ctx, device); err != nil {
-			o.ledger.Fail(row(), "transit of IFA", err)
-		}
+	if err != nil && o.ledger.Why[row()] == nil {
+		o.ledger.Fail(row(), "transit of IFA", err)
+	}
+	if now, _ := o.device(); now != o.wants {
+		o.lookAgain(ctx)
 	}
 	return nil
 }
 
-func (o *Orch) there() bool { return o.tam != sai.NullOID }
-
-// enter makes the objects and binds them, or leaves nothing behind.
-func (o *Orch) enter(ctx context.Context, device uint32) error {
-	var undo orch.Undo
-	object, err := o.make(ctx, &undo, sai.ObjectTypeTAMInt, []sai.Attr{
-		{ID: sai.TAMIntAttrType, Value: sai.TAMIntTypeIfa2},
-		{ID: sai.TAMIntAttrDeviceID, Value: sai.Uint(device)},
-		{ID: sai.TAMIntAttrIntPresenceType, Value: sai.TAMIntPresenceTypeL3Protocol},
-		{ID: sai.TAMIntAttrInline, Value: sai.Bool(true)},
-		{ID: sai.TAMIntAttrIntPresenceL3Protocol, Value: sai.Uint(ifa.Protocol)},
-	})
-	if err != nil {
-		return err
-	}
-	tam, err := o.make(ctx, &undo, sai.ObjectTypeTAM, []sai.Attr{
-		{ID: sai.TAMAttrIntObjectsList, Value: sai.OIDs{object}},
-		{ID: sai.TAMAttrTAMBindPointTypeList, Value: sai.Enums{sai.TAMBindPointTypeSwitch}},
-	})
-	if err == nil {
-		err = o.whole.Add(ctx, tam)
-	}
-	if err != nil {
-		return orch.Undone(ctx, &undo, err)
-	}
-	o.object, o.tam, o.device = object, tam, device
-	return nil
-}
-
-// make creates an object; to undo that is to remove it, now or later.
-func (o *Orch) make(ctx context.Context, undo *orch.Undo, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
-	oid, err := o.api.Create(ctx, t, attrs)
-	if err != nil {
-		return sai.NullOID, fmt.Errorf("create the %s: %w", t, err)
-	}
-	undo.Push("remove "+t.String(), func(ctx context.Context) error {
-		o.garbage = append(o.garbage, sai.Obj(t, oid))
-		o.collect(ctx)
-		return nil
-	})
-	return oid, nil
-}
-
-// leave takes the transit out of the ASIC.
-func (o *Orch) leave(ctx context.Context) error {
-	if err := o.whole.Remove(ctx, o.tam); err != nil {
-		return err
-	}
-	o.garbage = append(o.garbage, sai.Obj(sai.ObjectTypeTAM, o.tam), sai.Obj(sai.ObjectTypeTAMInt, o.object))
-	o.object, o.tam, o.device = sai.NullOID, sai.NullOID, 0
-	return nil
-}
-
-// collect removes what nothing uses any more, in the order in which it was left; what stays is tried again.
-func (o *Orch) collect(ctx context.Context) {
-	o.garbage = slices.DeleteFunc(o.garbage, func(k sai.Key) bool {
-		err := o.api.Remove(ctx, k)
-		if err != nil && orch.Classify(err) != orch.Benign {
-			o.log.Error("an object stays in the ASIC", "object", k.OID.String(), "err", err)
-			return false
-		}
-		return true
-	})
-}
+// byRow is what TAM|device is called among the users of the transit.
+const byRow = ""

@@ -7,6 +7,9 @@ import (
 
 	"tamtam/orch"
 	"tamtam/orch/orchtest"
+	aclorch "tamtam/orchagent/acl"
+	"tamtam/orchagent/dropmonitor"
+	portsorch "tamtam/orchagent/ports"
 	"tamtam/sai"
 	"tamtam/sai/saitest"
 	"tamtam/schema"
@@ -23,10 +26,48 @@ func (x *ids) InUse() schema.TAMSwitchInUse { return x.now }
 
 func (x *ids) IDChanges() *orch.Topic[struct{}] { return &x.changes }
 
+// sender makes a report and a collector for each session, without ways.
+type sender struct {
+	api     sai.API
+	changes orch.Topic[struct{}]
+	err     error // why no collector can be reached
+}
+
+func (x *sender) SendTo(context.Context, map[string][]string) {}
+func (x *sender) CollectorChanges() *orch.Topic[struct{}]     { return &x.changes }
+func (x *sender) Reachable([]string) (note string, err error) { return "", x.err }
+
+func (x *sender) Open(ctx context.Context, _ string, _ []string, _ uint32) (*dropmonitor.Sender, error) {
+	report, err := x.api.Create(ctx, sai.ObjectTypeTAMReport, []sai.Attr{
+		{ID: sai.TAMReportAttrType, Value: sai.TAMReportTypeIPFIX}})
+	return &dropmonitor.Sender{Report: report, Collectors: sai.OIDs{}}, err
+}
+
+func (x *sender) Follow(context.Context, string, *dropmonitor.Sender) bool { return x.err == nil }
+
+func (x *sender) Close(ctx context.Context, s *dropmonitor.Sender) error {
+	if s.Report == sai.NullOID {
+		return nil
+	}
+	err := x.api.Remove(ctx, sai.Obj(sai.ObjectTypeTAMReport, s.Report))
+	if err == nil {
+		s.Report = sai.NullOID
+	}
+	return err
+}
+
+func (x *sender) Sent(context.Context, *dropmonitor.Sender) (n [3]uint64, ok bool, err error) {
+	return n, false, nil
+}
+
+// A bench is an orchagent of ports, ACLs and IFA, on a fake ASIC.
 type bench struct {
 	*orchtest.Bench
-	ids *ids
-	sw  sai.OID
+	ids    *ids
+	ports  *portsorch.Orch
+	sender *sender
+	orch   *Orch
+	sw     sai.OID
 }
 
 func newBench(t *testing.T) *bench {
@@ -36,15 +77,41 @@ func newBench(t *testing.T) *bench {
 
 func newBenchOn(t *testing.T, on func(sai.API) sai.API) *bench {
 	t.Helper()
-	b := &bench{Bench: orchtest.Started(t, saitest.Options{Ports: 1}), ids: &ids{}}
-	b.sw, _ = b.CreateSwitch()
-	_, err := New(b.Ctx, Config{
-		Config: tamorch.Config{SAI: on(b.Rec), Daemon: b.Daemon, Redis: b.Redis, Switch: b.sw}, Identity: b.ids,
-		Whole: &tamorch.SwitchTAM{SAI: b.Rec, Switch: b.sw},
-	})
-	if err != nil {
-		t.Fatal(err)
+	b := &bench{Bench: orchtest.New(t, saitest.Options{Ports: 1}), ids: &ids{}}
+	b.Start()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
+	var err error
+	b.ports, err = portsorch.New(b.Ctx, portsorch.Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Poller: b.Poller})
+	must(err)
+	b.sw = b.ports.Switch()
+	acl, err := aclorch.New(b.Ctx, aclorch.Config{
+		SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: b.ports, Poller: b.Poller, Switch: b.sw,
+	})
+	must(err)
+	features := orch.NewFeatures(b.Daemon)
+	b.sender = &sender{api: b.Rec}
+	b.orch, err = New(b.Ctx, Config{
+		Config:   tamorch.Config{SAI: on(b.Rec), Daemon: b.Daemon, Redis: b.Redis, Switch: b.sw, Features: features},
+		Identity: b.ids, Whole: &tamorch.SwitchTAM{SAI: b.Rec, Switch: b.sw}, Rules: acl, Reports: b.sender,
+		Ways: new(orch.Topic[struct{}]), Ports: b.ports.Changes(),
+	})
+	must(err)
+	must(features.Publish(b.Ctx))
+	b.Set(schema.AppPort, "Ethernet0", "lanes", "1", "speed", "100000", "mtu", "9100", "admin_status", "up")
+	b.Set(schema.AppPort, schema.PortConfigDone, "count", "1")
+	b.Set(schema.AppTAMFeature, feature, "status", "ACTIVE")
+	b.Set(schema.AppACLTable, "TAM", "TYPE", "TAM", "STAGE", "INGRESS", "PORTS", "", "POLICY_DESC", "flow groups")
+	b.Set(schema.AppACLRule, "TAM:web", "PRIORITY", "100", "L4_DST_PORT", "80")
+	b.Step()
+	must(b.ports.ViewApplied(b.Ctx))
+	b.orch.ViewApplied()
+	b.Daemon.Release()
+	b.Step()
 	b.Rec.Reset()
 	return b
 }
@@ -128,4 +195,99 @@ func TestUnsupported(t *testing.T) {
 	b.wantTransit("failed: ifa: the switch does not implement SAI_TAM_INT_TYPE_IFA2", 0)
 	b.device("ifa", "false")
 	b.wantTransit("active", 0)
+}
+
+// session makes a session of the flow group web.
+func (b *bench) session(role string, fields ...string) {
+	b.T.Helper()
+	b.Set(schema.AppTAMIFA, "s", append([]string{"role", role, "acl-table-name", "TAM", "acl-rule-names", "web"}, fields...)...)
+	b.Step()
+}
+
+// wantSession wants the status of the session, and how many objects of some types there are.
+func (b *bench) wantSession(status string, ints, samplers, reports, entries int) {
+	b.T.Helper()
+	if got := b.Status(schema.StateTAMIFA + "|s"); !strings.HasPrefix(got, status) || status == "" && got != "" {
+		b.T.Errorf("status %q, want %q", got, status)
+	}
+	for t, want := range map[sai.ObjectType]int{
+		sai.ObjectTypeTAMInt: ints, sai.ObjectTypeSamplepacket: samplers, sai.ObjectTypeTAMReport: reports,
+		sai.ObjectTypeACLEntry: entries,
+	} {
+		if got := b.Rec.LiveOf(t); len(got) != want {
+			b.T.Errorf("%d objects of %s, want %d", len(got), t, want)
+		}
+	}
+}
+
+// A session has what its role needs, follows its row, its id and its collectors, and leaves nothing.
+func TestSessionsFollow(t *testing.T) {
+	b := newBench(t)
+	b.session("initiator")
+	b.wantSession("pending: the switch has no switch-id", 0, 0, 0, 0)
+	b.device("device-id", "9")
+	b.wantSession("active", 1, 0, 0, 1)
+	b.session("initiator", "sampling-rate", "8", "hop_limit", "3")
+	b.wantSession("active", 1, 1, 0, 1)
+	object := b.Rec.LiveOf(sai.ObjectTypeTAMInt)[0]
+	if d, n := b.Attr(object, sai.TAMIntAttrDeviceID), b.Attr(object, sai.TAMIntAttrMaxHopCount); d != sai.Uint(9) || n != sai.Uint(3) {
+		t.Errorf("device %v, at most %v hops", d, n)
+	}
+	b.device("device-id", "1048576")
+	b.wantSession("failed: device-id", 0, 0, 0, 0)
+	b.device("device-id", "10")
+	b.session("terminator", "collector", "c")
+	b.wantSession("active", 1, 0, 1, 1)
+	b.sender.err = orch.Wait("route", "c", "no way")
+	b.sender.changes.Publish(b.Ctx, struct{}{})
+	b.Step()
+	b.wantSession("pending: no way", 0, 0, 0, 0)
+	b.sender.err = nil
+	b.sender.changes.Publish(b.Ctx, struct{}{})
+	b.Step()
+	b.wantSession("active", 1, 0, 1, 1)
+	b.Del(schema.AppTAMIFA, "s")
+	b.Step()
+	b.wantSession("", 0, 0, 0, 0)
+}
+
+// A session of role transit and the row share the one transit, which goes with the last of them.
+func TestTransitIsShared(t *testing.T) {
+	b := newBench(t)
+	b.device("ifa", "true", "device-id", "9")
+	b.Set(schema.AppTAMIFA, "s", "role", "transit")
+	b.Step()
+	b.wantSession("active", 1, 0, 0, 0)
+	b.device("device-id", "9")
+	b.wantTransit("active", 9)
+	b.device("device-id", "11")
+	b.wantTransit("active", 11)
+	b.wantSession("active", 1, 0, 0, 0)
+	b.Del(schema.AppTAMIFA, "s")
+	b.Step()
+	b.wantTransit("active", 0)
+}
+
+// Whichever call fails as a session comes, nothing of it is left behind, and it is in force when nothing fails any more;
+// whichever fails as it goes, it is gone a little later.
+func TestEveryFailureOfASessionIsUndone(t *testing.T) {
+	for n := 1; n <= 8; n++ {
+		b := newBench(t)
+		b.device("device-id", "9")
+		b.Rec.FailAt(n, sai.StatusFailure)
+		b.session("terminator", "collector", "c", "sampling-rate", "8")
+		b.Rec.FailAt(0, 0)
+		if got := b.Status(schema.StateTAMIFA + "|s"); !strings.HasPrefix(got, "active") {
+			b.wantSession("failed", 0, 0, 0, 0)
+		}
+		b.session("terminator", "collector", "c", "sampling-rate", "8")
+		b.wantSession("active", 1, 1, 1, 1)
+		b.Rec.Reset()
+		b.Rec.FailAt(n, sai.StatusFailure)
+		b.Del(schema.AppTAMIFA, "s")
+		b.Step()
+		b.Rec.FailAt(0, 0)
+		b.Pass(2 * tamorch.TryAgain)
+		b.wantSession("", 0, 0, 0, 0)
+	}
 }

@@ -52,6 +52,8 @@ const (
 	ReportFields ReportLayout = iota
 	// ReportFixed is that of sonic-mgmt's tests: one template, and 0 for what is not known.
 	ReportFixed
+	// ReportIFA has a packet with its stack of IFA: one template, the same for all, without own elements.
+	ReportIFA
 )
 
 // A TAMCollector is where reports go: to the CPU, or by a port.

@@ -257,6 +257,8 @@ type IFA struct {
 	Request, Action     uint8 // vectors
 	HopLimit, MaxLength uint8
 	Sample              uint32 // an initiator takes one packet in so many
+	// Reports says how a terminator reports what it takes out; without collectors it does not. Its ID is the object's.
+	Reports TAMEvent
 }
 
 // A Sampler has the CPU given one of so many frames, which it chooses at random, at each port by itself.

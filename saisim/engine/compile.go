@@ -67,6 +67,7 @@ func (c *Engine) applyTAM(row config.Row, gone bool) {
 		c.applyTransit(r, gone)
 	case config.TAMInt:
 		c.applyTAMInt(r, gone)
+		c.reporter.applyIFA(r)
 	case config.AltMark:
 		c.marking.applyAltMark(r, gone)
 	case config.Sketch:

@@ -57,11 +57,16 @@ func (c *Engine) wire() {
 		egress: &c.egress,
 	}
 	c.queues = queues{core: &c.core, watch: &c.watch, fates: &c.fates, egress: &c.egress, wires: &c.wires}
+	c.reporter = reporter{
+		core: &c.core, watch: &c.watch, fates: &c.fates, bridge: &c.bridge, queues: &c.queues, wires: &c.wires,
+		egress: &c.egress,
+	}
 	c.mirrors = mirrors{
 		core: &c.core, watch: &c.watch, programs: &c.programs, recording: &c.recording, fates: &c.fates,
 		bridge: &c.bridge, queues: &c.queues, samples: samples{
 			core: &c.core, watch: &c.watch, fates: &c.fates, traps: &c.traps, egress: &c.egress, wires: &c.wires,
 		},
+		reporter: &c.reporter,
 	}
 	c.ingress = ingressPipe{
 		core: &c.core, watch: &c.watch, programs: &c.programs, recording: &c.recording, fates: &c.fates,
@@ -75,9 +80,6 @@ func (c *Engine) wire() {
 	c.cpu = cpu{
 		core: &c.core, watch: &c.watch, programs: &c.programs, fates: &c.fates, queues: &c.queues, macs: &c.macs,
 		refresh: c.refresh,
-	}
-	c.reporter = reporter{
-		core: &c.core, watch: &c.watch, fates: &c.fates, bridge: &c.bridge, queues: &c.queues, wires: &c.wires,
 	}
 	c.driver = driver{
 		core: &c.core, macs: &c.macs, ingress: &c.ingress, bridge: &c.bridge, mirrors: &c.mirrors,

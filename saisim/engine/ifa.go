@@ -20,15 +20,16 @@
 //   - hop limit: it is 0
 //   - max length: the stack with 8 more words would be longer than the header says
 //   - MTU: longer by 40 bytes to initiate, by 32 to add a hop, the frame with FCS exceeds what the port takes with a
-//     record, or the datagram 65535 bytes
+//     record, or the datagram what the router interface takes that it is routed to, or 65535 bytes
 //   - inserted, stripped
 //
 // That is counted when the copy leaves, by the ACL counter of the entry, or for transit.
 //
 // A copy that is stripped is also copied for the sessions that the entry mirrors to, when it is through the egress
 // pipe: as it leaves, with IFA, and with one more hop if hop limit and max length allow it, which says the time
-// that the stripped copy leaves. A hop has the headers as they leave, the queue that the copy came to, and
-// what was in it then.
+// that the stripped copy leaves. After these the object itself, if it has collectors by then, sends each of them that
+// frame in a record of IPFIX, in a message of its own, as TAM events send theirs (reported, too). A hop has the headers
+// as they leave, the queue that the copy came to, and what was in it then.
 package engine
 
 import (
@@ -167,16 +168,24 @@ func (c *analysing) decideIFA(p *port, cp *copyOf) {
 		w.values, w.counts = c.transit.values, &c.transit.counts
 		w.result = w.add(pk)
 	case m.action.ends:
-		w.values, w.counts, w.reports = m.values, m.action.counts, m.action.reports
+		w.values, w.counts, w.reports, w.of = m.values, m.action.counts, m.action.reports, m.action.of
 		w.result = w.end(pk)
 	default:
 		w.values, w.counts = m.values, m.action.counts
 		w.result = w.begin(pk)
 	}
-	if w.longer > 0 && (uint32(length+w.longer)+fcsLen > p.stampMTU || int(pk.h.ipLen)+w.longer > 1<<16-1) {
+	if w.longer > 0 && (uint32(length+w.longer)+fcsLen > p.stampMTU || uint32(int(pk.h.ipLen)+w.longer) > pk.datagrams()) {
 		w.result, w.longer = ifa.MTU, 0
 	}
 	cp.ifa = w
+}
+
+// datagrams is how long the packet may be behind its Ethernet header as it leaves.
+func (pk *packet) datagrams() uint32 {
+	if pk.ipMTU != 0 {
+		return min(pk.ipMTU, 1<<16-1)
+	}
+	return 1<<16 - 1
 }
 
 // begin has IFA begin, if it can.
@@ -240,7 +249,7 @@ func (w *ifaWork) end(pk *packet) ifa.Count {
 func (c *analysing) timeIFA(cp *copyOf) {
 	w := cp.ifa
 	w.leaves = cp.at
-	if w.reports == 0 || w.result != ifa.Stripped {
+	if w.result != ifa.Stripped {
 		return
 	}
 	n := c.newIFA()

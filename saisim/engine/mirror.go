@@ -18,6 +18,7 @@ type mirrors struct {
 	bridge    *bridge
 	queues    *queues
 	samples   samples
+	reporter  *reporter
 }
 
 // applyMirror compiles a session.
@@ -92,6 +93,7 @@ func (c *mirrors) mirrorLeaving() {
 		c.recording.spareTaken = append(c.recording.spareTaken, m.taken)
 	} else {
 		c.mirror(m.set, &m.copy)
+		c.reporter.stripped(&m.copy)
 		if m.due.from != nil {
 			c.samples.leavesPort(&m)
 		}

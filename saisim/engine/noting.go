@@ -80,12 +80,17 @@ func (c *core) selected(pk *packet) eventSet {
 	return set
 }
 
-// ifIndex is the number of a port's interface, 0 if it has none.
-func (p *port) ifIndex() uint32 {
-	if p.number == tailstamp.NoPort {
+// interfaceOf is the interface of a port with a number, 0 if it has none.
+func interfaceOf(number uint16) uint32 {
+	if number == tailstamp.NoPort {
 		return 0
 	}
-	return uint32(p.number) + 1
+	return uint32(number) + 1
+}
+
+// ifIndex is the number of a port's interface, 0 if it has none.
+func (p *port) ifIndex() uint32 {
+	return interfaceOf(p.number)
 }
 
 func (c *core) interfaceAt(id PortID) uint32 {

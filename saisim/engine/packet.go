@@ -174,6 +174,7 @@ type trapping struct {
 type asked struct {
 	stamp *stampAction
 	ifa   ifaMatch
+	ipMTU uint32 // of the router interface that it leaves by; 0: it is not routed
 }
 
 // askers are who else wants a packet, or to hear of it.
@@ -480,6 +481,7 @@ type ifaMatch struct {
 // An ifaWork is what is done to a copy.
 type ifaWork struct {
 	values  *ifaValues
+	of      *ifaInt    // of what is stripped
 	counts  *IFACounts // nil: not counted
 	result  ifa.Count
 	place   ifa.Place // of its parts; to initiate: of the transport header, and behind that

@@ -14,11 +14,13 @@ type reporter struct {
 	bridge *bridge
 	queues *queues
 	wires  *wires
+	egress *egressPipe
 	reporting
 
 	frame  []byte // that is being made
 	h      headers
 	record reportRecord
+	left   packet // a frame as it leaves, that is reported
 }
 
 // maxReport is the longest frame of a report, IPv6 and all.

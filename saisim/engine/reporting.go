@@ -95,10 +95,10 @@ func (c *reporter) derive() {
 		s.used = false
 	}
 	for _, e := range c.events {
-		if e != nil {
-			on = true
-			c.deriveEvent(e)
-		}
+		on = on || e != nil
+	}
+	for _, e := range c.reportingEvents() {
+		c.deriveEvent(e)
 	}
 	for k, s := range c.streams {
 		if !s.used {
@@ -123,14 +123,21 @@ func (c *core) setOf(tams []config.ID) (set eventSet) {
 	return set
 }
 
-// deriveEvent finds the event's domain, that of the first TAM object that has it, its collectors, and its limit.
-func (c *reporter) deriveEvent(e *tamEvent) {
-	e.domain = 0
+// domainOf is that of the first TAM object that has an event.
+func (c *reporter) domainOf(e *tamEvent) (domain uint32) {
 	first := config.None
 	for id, s := range c.ids {
 		if t, ok := s.(*tamSet); ok && t.set>>e.row.Index&1 != 0 && (first == config.None || id < first) {
-			first, e.domain = id, t.row.Domain
+			first, domain = id, t.row.Domain
 		}
+	}
+	return domain
+}
+
+// deriveEvent finds the event's domain, its collectors, and its limit.
+func (c *reporter) deriveEvent(e *tamEvent) {
+	if e.row.Layout != config.ReportIFA { // whose domain is the device
+		e.domain = c.domainOf(e)
 	}
 	switch r := &e.row; {
 	case r.Rate == 0:
@@ -198,10 +205,7 @@ func (c *reporter) countsOf(src, dst netip.AddrPort) (n [dropreport.NumWords]uin
 			n[i] += s.counts[i]
 		}
 	}
-	for _, e := range c.events {
-		if e == nil {
-			continue
-		}
+	for _, e := range c.reportingEvents() {
 		for _, x := range e.to {
 			r := &x.row
 			if netip.AddrPortFrom(r.Src, r.SrcPort) == src && netip.AddrPortFrom(r.Dst, r.DstPort) == dst {

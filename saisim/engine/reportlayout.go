@@ -15,9 +15,14 @@ func newReportLayout(r *config.TAMEvent) reportLayout {
 	}
 	l := reportLayout{
 		base:  dropreport.FirstTemplate + uint16(r.Index)*dropreport.Masks,
-		fixed: r.Layout == config.ReportFixed,
+		fixed: r.Layout != config.ReportFields,
 	}
-	if l.fixed {
+	switch r.Layout {
+	case config.ReportIFA:
+		l.base = dropreport.IFATemplate
+		l.add(&l.always, dropreport.IFA(), dropreport.Length, enterprise)
+		return l
+	case config.ReportFixed:
 		l.add(&l.always, dropreport.Fixed(), dropreport.FixedLength, enterprise)
 		return l
 	}

@@ -19,8 +19,8 @@ func (r *reportRecord) mask() uint16 {
 	return m
 }
 
-// sendRecord sends a record to all collectors of an event.
-func (c *reporter) sendRecord(e *tamEvent, r *reportRecord) {
+// sendRecord sends a record to all collectors of an event, and says to how many.
+func (c *reporter) sendRecord(e *tamEvent, r *reportRecord) (sent uint64) {
 	for _, x := range e.to {
 		if x.nobody {
 			x.encap.report.counts[dropreport.WordNotSendable]++
@@ -33,16 +33,21 @@ func (c *reporter) sendRecord(e *tamEvent, r *reportRecord) {
 		c.templates(e, x, mask)
 		c.begin(e, x)
 		c.openSet(e.layout.base + mask)
-		if e.layout.fixed {
+		switch e.row.Layout {
+		case config.ReportFixed:
 			c.frame = e.fixedRecord(c.frame, x, r)
-		} else {
+		case config.ReportIFA:
+			c.frame = r.appendIFA(c.frame, x)
+		default:
 			c.frame = r.append(c.frame, x)
 		}
 		c.message(x, 1)
 		x.encap.report.counts[dropreport.WordSent]++
 		x.messages++
+		sent++
 		c.leave(x)
 	}
+	return sent
 }
 
 // begin begins a message: headers, those of IPFIX included.
@@ -75,10 +80,12 @@ func (c *reporter) message(x *sending, records uint32) {
 func (c *reporter) templates(e *tamEvent, x *sending, mask uint16) {
 	if !x.began || x.messages >= config.ReportMessages || c.now-x.refreshed >= e.every {
 		x.began, x.refreshed, x.messages, x.known = true, c.now, 0, [len(x.known)]uint64{}
-		c.begin(e, x)
-		c.frame = e.layout.infoTemplate(c.frame)
-		c.finishTemplate(x)
-		c.typeInformation(e, x)
+		if len(e.layout.info) > 0 {
+			c.begin(e, x)
+			c.frame = e.layout.infoTemplate(c.frame)
+			c.finishTemplate(x)
+			c.typeInformation(e, x)
+		}
 	}
 	if x.known[mask/64]>>(mask%64)&1 == 0 {
 		x.known[mask/64] |= 1 << (mask % 64)
@@ -192,6 +199,16 @@ func (e *tamEvent) fixedRecord(b []byte, x *sending, r *reportRecord) []byte {
 	if r.pk == nil {
 		return append(b, 0xff, 0, 0)
 	}
+	b, _ = x.section(b, r.pk)
+	return b
+}
+
+// appendIFA appends the record in the layout of [dropreport.IFA].
+func (r *reportRecord) appendIFA(b []byte, x *sending) []byte {
+	u32 := binary.BigEndian.AppendUint32
+	b = append(binary.BigEndian.AppendUint64(b, r.at), dropreport.StatusForwarded)
+	b = u32(u32(b, r.key.in), r.key.out)
+	b = binary.BigEndian.AppendUint16(b, uint16(r.pk.length))
 	b, _ = x.section(b, r.pk)
 	return b
 }

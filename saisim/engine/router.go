@@ -137,7 +137,7 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 		return drop.L3MTU
 	}
 	pk.edited, pk.edit.routed, pk.edit.dmac, pk.edit.smac = true, true, hop.mac, r.mac
-	pk.source, pk.vid = nil, 0 // it may leave where it came from
+	pk.source, pk.vid, pk.ipMTU = nil, 0, r.mtu // it may leave where it came from
 	why := drop.NoDestination
 	switch {
 	case r.vlan != nil:

@@ -9,8 +9,9 @@ import (
 
 func (c *core) applyTAMInt(r config.TAMInt, gone bool) {
 	if gone {
-		if at[*ifaInt](c, r.ID) != nil {
+		if x := at[*ifaInt](c, r.ID); x != nil {
 			c.ifas--
+			x.reports = nil
 		}
 		delete(c.ids, r.ID)
 		return

@@ -93,6 +93,7 @@ type ifaInt struct {
 	values  *ifaValues
 	matched uint64    // packets, by entries that initiate
 	counts  IFACounts // of transit
+	reports *tamEvent // how what is stripped is reported; nil: it is not
 }
 
 // ifaValues are what an object says. They do not change: packets keep those that they met.

@@ -15,11 +15,14 @@ type monitors struct {
 	*core
 	used [config.MaxTAMEvents]bool // by index of an event
 	// Those whose rows follow from other objects, too.
-	collectors, events map[sai.OID]*object
+	collectors, events, ints map[sai.OID]*object
+	putInts                  func(*object, sai.Attr) error // putEvents for the objects of IFA
 }
 
 func newMonitors(c *core) *monitors {
-	return &monitors{core: c, collectors: map[sai.OID]*object{}, events: map[sai.OID]*object{}}
+	return &monitors{
+		core: c, collectors: map[sai.OID]*object{}, events: map[sai.OID]*object{}, ints: map[sai.OID]*object{},
+	}
 }
 
 // A tamIndex is what the store keeps of a TAM_EVENT object: its bit in the sets of events.
@@ -191,7 +194,15 @@ func (ms *monitors) reportKind() *kind {
 			if err := check(o.with(a)); err != nil {
 				return err
 			}
-			return ms.putEvents(o, a)
+			was := o.attrs
+			err := ms.putEvents(o, a)
+			if err == nil {
+				err = ms.putInts(o, a)
+			}
+			if err != nil {
+				o.attrs = was
+			}
+			return err
 		},
 	}
 }

@@ -19,8 +19,15 @@ func ifaAttrs() []sai.AttrID {
 	}
 }
 
+// ifaRefs are those that refer to other objects: how much an initiator takes, and how a terminator reports.
+func ifaRefs() []sai.AttrID {
+	return []sai.AttrID{
+		sai.TAMIntAttrIngressSamplepacketEnable, sai.TAMIntAttrReportID, sai.TAMIntAttrCollectorList,
+	}
+}
+
 // tamIntRow makes the row of a TAM INT object.
-func tamIntRow(o *object) (config.Row, error) {
+func (ms *monitors) tamIntRow(o *object) (config.Row, error) {
 	r := config.TAMInt{ID: o.id(), SwitchID: uint32(o.number(sai.TAMIntAttrDeviceID))}
 	switch o.enum(sai.TAMIntAttrType) {
 	case sai.TAMIntTypeDirectExport:
@@ -28,10 +35,10 @@ func tamIntRow(o *object) (config.Row, error) {
 	case sai.TAMIntTypeIfa1Tailstamp:
 		for _, id := range ifaAttrs() {
 			if o.number(id) != 0 {
-				return nil, refuse("set", sai.ObjectTypeTAMInt, id, sai.StatusNotSupported, "only objects of IFA2 have it")
+				return nil, refuse("set", sai.ObjectTypeTAMInt, id, sai.StatusNotSupported, onlyIFA)
 			}
 		}
-		return r, wantPresence(o, sai.TAMIntPresenceTypeUndefined)
+		return r, wantNoIFA(o)
 	}
 	if err := wantPresence(o, sai.TAMIntPresenceTypeL3Protocol); err != nil {
 		return nil, err
@@ -61,7 +68,40 @@ func tamIntRow(o *object) (config.Row, error) {
 		HopLimit: orNoLimit(o.number(sai.TAMIntAttrMaxHopCount)), MaxLength: orNoLimit(o.number(sai.TAMIntAttrMaxLength)),
 		Sample: 1,
 	}
-	return r, nil
+	if x := ms.objects[o.ref(sai.TAMIntAttrIngressSamplepacketEnable)]; x != nil {
+		r.IFA.Sample = uint32(x.number(sai.SamplepacketAttrSampleRate))
+	}
+	return r, ms.ifaReports(o, &r.IFA.Reports)
+}
+
+const onlyIFA = "only objects of IFA2 have it"
+
+// ifaReports says how a terminator reports: by a report of IPFIX, to collectors; both or neither.
+func (ms *monitors) ifaReports(o *object, r *config.TAMEvent) error {
+	report, collectors := ms.objects[o.ref(sai.TAMIntAttrReportID)], o.refIDs(sai.TAMIntAttrCollectorList)
+	switch {
+	case report == nil && len(collectors) == 0:
+		return nil
+	case report == nil:
+		return refuse("set", sai.ObjectTypeTAMInt, sai.TAMIntAttrReportID, sai.StatusInvalidParameter,
+			"none, and there are collectors")
+	case len(collectors) < 1 || len(collectors) > config.MaxEventCollectors:
+		return refuse("set", sai.ObjectTypeTAMInt, sai.TAMIntAttrCollectorList, sai.StatusNotSupported,
+			"%d collectors with a report, want 1 to %d", len(collectors), config.MaxEventCollectors)
+	case report.enum(sai.TAMReportAttrType) != sai.TAMReportTypeIPFIX:
+		return refuse("set", sai.ObjectTypeTAMInt, sai.TAMIntAttrReportID, sai.StatusNotSupported,
+			"a report of %s, want IPFIX", sai.EnumName(sai.TAMReportAttrType, report.enum(sai.TAMReportAttrType)))
+	}
+	for i, id := range collectors {
+		if slices.Contains(collectors[:i], id) {
+			return refuse("set", sai.ObjectTypeTAMInt, sai.TAMIntAttrCollectorList, sai.StatusInvalidParameter,
+				"%s is there twice", sai.OID(id))
+		}
+	}
+	*r = config.TAMEvent{ID: o.id(), Collectors: collectors}
+	ms.addReport(r, report)
+	r.Layout = config.ReportIFA
+	return nil
 }
 
 func wantRange(least, most uint64, orZero bool) string {
@@ -81,6 +121,16 @@ func orNoLimit(v uint64) uint8 {
 		return ifa.NoLimit
 	}
 	return uint8(v)
+}
+
+// wantNoIFA refuses what is no object of IFA and refers to what only those do.
+func wantNoIFA(o *object) error {
+	for _, id := range ifaRefs() {
+		if len(o.refIDs(id)) > 0 || o.ref(id) != sai.NullOID {
+			return refuse("set", sai.ObjectTypeTAMInt, id, sai.StatusNotSupported, onlyIFA)
+		}
+	}
+	return wantPresence(o, sai.TAMIntPresenceTypeUndefined)
 }
 
 func wantPresence(o *object, want sai.Enum) error {

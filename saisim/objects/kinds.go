@@ -37,7 +37,7 @@ func (s *Store) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeHostifTrapGroup: s.traps.trapGroupKind(),
 		sai.ObjectTypeHostifTrap:      s.traps.trapKind(),
 		sai.ObjectTypePolicer:         s.policerKind(),
-		sai.ObjectTypeSamplepacket:    s.samplerKind(),
+		sai.ObjectTypeSamplepacket:    s.monitors.samplerKind(),
 		sai.ObjectTypeDebugCounter:    s.debug.debugKind(),
 
 		sai.ObjectTypeACLTable:            s.acls.tableKind(),
@@ -47,7 +47,7 @@ func (s *Store) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeACLTableGroup:       s.acls.groupKind(),
 		sai.ObjectTypeACLTableGroupMember: s.acls.memberKind(),
 
-		sai.ObjectTypeTAMInt:                tamIntKind(s.prof.TAMInts),
+		sai.ObjectTypeTAMInt:                s.monitors.tamIntKind(s.prof.TAMInts),
 		sai.ObjectTypeTAM:                   s.monitors.tamKind(),
 		sai.ObjectTypeTAMEvent:              s.monitors.eventKind(),
 		sai.ObjectTypeTAMEventAction:        s.monitors.actionKind(),

@@ -11,8 +11,9 @@ const (
 	maxRate     = 1 << 31
 )
 
-// samplerKind makes the samplers that ports name. Samples go to the CPU, by the trap SAMPLEPACKET.
-func (c *core) samplerKind() *kind {
+// samplerKind makes the samplers that ports name, whose samples go to the CPU, by the trap SAMPLEPACKET, and those that
+// say how much an initiator of IFA takes.
+func (ms *monitors) samplerKind() *kind {
 	return &kind{
 		max: maxSamplers,
 		attrs: []sai.AttrID{
@@ -21,6 +22,12 @@ func (c *core) samplerKind() *kind {
 		},
 		enums: map[sai.AttrID][]sai.Enum{sai.SamplepacketAttrType: {sai.SamplepacketTypeSlowPath}},
 		row:   samplerRow,
+		set: func(o *object, a sai.Attr) error {
+			if _, err := samplerRow(o.with(a)); err != nil {
+				return err
+			}
+			return ms.putInts(o, a)
+		},
 	}
 }
 

@@ -1,20 +1,34 @@
 package objects
 
-import "tamtam/sai"
+import (
+	"slices"
+
+	"tamtam/sai"
+)
 
 // tamIntKind returns the kind of in-band telemetry objects; the chip has tail-stamping and IFA. One for direct export
 // says from which domain a TAM object reports.
-func tamIntKind(most uint32) *kind {
+func (ms *monitors) tamIntKind(most uint32) *kind {
+	ms.putInts = func(o *object, a sai.Attr) error { return ms.again(o, a, ms.ints, ms.tamIntRow) }
 	return &kind{
 		max: most,
 		attrs: append([]sai.AttrID{
 			sai.TAMIntAttrType, sai.TAMIntAttrDeviceID, sai.TAMIntAttrIntPresenceType, sai.TAMIntAttrInline,
-		}, ifaAttrs()...),
+		}, slices.Concat(ifaAttrs(), ifaRefs())...),
 		enums: map[sai.AttrID][]sai.Enum{
 			sai.TAMIntAttrType:            {sai.TAMIntTypeIfa1Tailstamp, sai.TAMIntTypeIfa2, sai.TAMIntTypeDirectExport},
 			sai.TAMIntAttrIntPresenceType: {sai.TAMIntPresenceTypeUndefined, sai.TAMIntPresenceTypeL3Protocol},
 		},
-		row: tamIntRow,
+		row: ms.tamIntRow,
+		made: func(o *object) {
+			if o.enum(sai.TAMIntAttrType) == sai.TAMIntTypeIfa2 {
+				ms.ints[o.key.OID] = o
+			}
+		},
+		remove: func(o *object) error {
+			delete(ms.ints, o.key.OID)
+			return nil
+		},
 	}
 }
 

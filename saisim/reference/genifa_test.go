@@ -40,6 +40,7 @@ func (g *gen) analysed(do func()) {
 
 func (g *gen) furnishIFA() {
 	g.analysed(func() {
+		g.furnishReports()
 		for range 2 + g.IntN(2) {
 			g.newIFA()
 		}
@@ -63,6 +64,32 @@ func (g *gen) furnishIFA() {
 	})
 }
 
+// ifaSource is the port of UDP from which objects of IFA report.
+const ifaSource = 2000
+
+// furnishReports makes what objects of IFA refer to: samplers, collectors and reports.
+func (g *gen) furnishReports() {
+	for range 2 {
+		g.create(sai.ObjectTypeSamplepacket, sai.SamplepacketAttrSampleRate, sai.Uint(1+g.IntN(4)),
+			sai.SamplepacketAttrType, sai.SamplepacketTypeSlowPath, sai.SamplepacketAttrMode, sai.SamplepacketModeExclusive)
+		g.create(sai.ObjectTypeTAMTransport, sai.TAMTransportAttrTransportType, sai.TAMTransportTypeUDP,
+			sai.TAMTransportAttrSrcPort, sai.Uint(ifaSource), sai.TAMTransportAttrDstPort, sai.Uint(4739),
+			sai.TAMTransportAttrMTU, sai.Uint(pick(g, 576, 1500)))
+		g.newCollector()
+		g.create(sai.ObjectTypeTAMReport, sai.TAMReportAttrType, sai.TAMReportTypeIPFIX,
+			sai.TAMReportAttrTemplateReportInterval, sai.Uint(1+g.IntN(2)))
+		g.create(sai.ObjectTypeTAMReport, sai.TAMReportAttrType, sai.TAMReportTypeIPFIX,
+			sai.TAMReportAttrReportMode, sai.TAMReportModeSampling, sai.TAMReportAttrSampleRate, sai.Uint(2))
+		g.create(sai.ObjectTypeTAMReport, sai.TAMReportAttrType, sai.TAMReportTypeIPFIX, sai.TAMReportAttrMaxReportRate,
+			sai.Uint(g.prof.ClockHz/1000), sai.TAMReportAttrMaxReportBurst, sai.Uint(2))
+	}
+	for _, rif := range g.pool[sai.ObjectTypeRouterInterface] { // some leave no room in a datagram
+		if g.chance(25) {
+			g.setOf(sai.ObjectTypeRouterInterface, rif, sai.RouterInterfaceAttrMTU, sai.Uint(100+g.IntN(300)))
+		}
+	}
+}
+
 // furnishEnds binds a table to the switch, all of whose packets begin or end IFA; what is taken out is mirrored.
 func (g *gen) furnishEnds() {
 	table := g.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress)
@@ -78,10 +105,17 @@ func (g *gen) furnishEnds() {
 }
 
 func (g *gen) newIFA() {
-	oid := g.create(sai.ObjectTypeTAMInt, sai.TAMIntAttrType, sai.TAMIntTypeIfa2, sai.TAMIntAttrDeviceID, sai.Uint(g.Uint32N(1<<20)),
+	with := []any{sai.TAMIntAttrType, sai.TAMIntTypeIfa2, sai.TAMIntAttrDeviceID, sai.Uint(g.Uint32N(1 << 20)),
 		sai.TAMIntAttrIntPresenceType, sai.TAMIntPresenceTypeL3Protocol, sai.TAMIntAttrIntPresenceL3Protocol, sai.Uint(ifa.Protocol),
 		sai.TAMIntAttrInline, sai.Bool(true), sai.TAMIntAttrTraceVector, sai.Uint(g.IntN(256)), sai.TAMIntAttrActionVector, sai.Uint(g.IntN(256)),
-		sai.TAMIntAttrMaxHopCount, sai.Uint(pick(g, 0, 1, 3, 255)), sai.TAMIntAttrMaxLength, sai.Uint(pick(g, 0, 8, 16, 255)))
+		sai.TAMIntAttrMaxHopCount, sai.Uint(pick(g, 0, 1, 3, 255)), sai.TAMIntAttrMaxLength, sai.Uint(pick(g, 0, 8, 16, 255))}
+	if x := g.any(sai.ObjectTypeSamplepacket); x != sai.NullOID && g.chance(30) {
+		with = append(with, sai.TAMIntAttrIngressSamplepacketEnable, x)
+	}
+	if x := g.any(sai.ObjectTypeTAMReport); x != sai.NullOID && g.chance(70) {
+		with = append(with, sai.TAMIntAttrReportID, x, sai.TAMIntAttrCollectorList, g.someCollectors())
+	}
+	oid := g.create(sai.ObjectTypeTAMInt, with...)
 	if oid != sai.NullOID {
 		g.ifas = append(g.ifas, oid)
 	}
@@ -126,6 +160,16 @@ func (g *gen) ifaOp() {
 			if len(g.ifas) > 0 {
 				g.setOf(sai.ObjectTypeTAM, g.tam, sai.TAMAttrIntObjectsList, pick(g, sai.OIDs{pick(g, g.ifas...)}, sai.OIDs{}))
 			}
+		case 9:
+			if x := g.any(sai.ObjectTypeTAMReport); x != sai.NullOID && len(g.ifas) > 0 {
+				g.setOf(sai.ObjectTypeTAMInt, pick(g, g.ifas...), sai.TAMIntAttrReportID, x)
+			}
+		case 10:
+			if len(g.ifas) > 0 {
+				g.setOf(sai.ObjectTypeTAMInt, pick(g, g.ifas...), sai.TAMIntAttrCollectorList, g.someCollectors())
+			}
+		case 11:
+			g.set(sai.ObjectTypeSamplepacket, sai.SamplepacketAttrSampleRate, sai.Uint(1+g.IntN(3)))
 		case 5:
 			g.setOf(sai.ObjectTypeSwitch, g.sw, sai.SwitchAttrTAMObjectID, pick(g, sai.OIDs{g.tam}, sai.OIDs{g.tam}, sai.OIDs{}))
 		case 6:
@@ -199,8 +243,9 @@ func ifaWords() []string {
 // analyses are what there is to IFA.
 func analyses() (all []string) {
 	for who, what := range map[string][]string{
-		"ACL":     {"matched", "already", "absent", "inserted", "stripped", "cut", "unsupported", "MTU", "reported"},
+		"ACL":     {"matched", "unsampled", "already", "absent", "inserted", "stripped", "cut", "unsupported", "MTU", "reported"},
 		"transit": {"inserted", "cut", "unsupported", "hop limit", "max length", "MTU"},
+		"reports": {"sampled out", "sent", "templates"},
 	} {
 		for _, w := range what {
 			all = append(all, "ifa: "+who+" "+w)

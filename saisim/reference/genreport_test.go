@@ -193,6 +193,9 @@ func (p *pair) reportsDiffer() error {
 				return fmt.Errorf("reports from %s to %s: %s: fast %d, reference %d", src, dst, names[i], fast[i], ref[i])
 			}
 			p.saw["reports: "+names[i]] += int(ref[i])
+			if c.SrcPort == ifaSource {
+				p.saw["ifa: reports "+names[i]] += int(ref[i])
+			}
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
+	"tamtam/tam/dropreport"
 	"tamtam/tam/ifa"
 )
 
@@ -213,7 +214,11 @@ func (c *Chip) decideIFA(p *port, o *outgoing) *job {
 	if p.StampMTU != 0 {
 		limit = min(limit, int(p.StampMTU))
 	}
-	if j.longer > 0 && (o.lengthOut()+j.longer+fcs > limit || o.h.ip.size+j.longer > 65535) {
+	datagrams := 65535
+	if o.routed != nil {
+		datagrams = min(datagrams, o.routed.mtu)
+	}
+	if j.longer > 0 && (o.lengthOut()+j.longer+fcs > limit || o.h.ip.size+j.longer > datagrams) {
 		j.become(ifa.MTU, 0)
 	}
 	return j
@@ -256,7 +261,7 @@ func (pk *packet) canAdd() ifa.Count {
 // report has a copy that is stripped copied with its stack; t has left its queue.
 func (c *Chip) report(t *transmission) {
 	j := t.job
-	if j == nil || j.became != ifa.Stripped || len(j.reports) == 0 {
+	if j == nil || j.became != ifa.Stripped {
 		return
 	}
 	n := *j
@@ -267,7 +272,47 @@ func (c *Chip) report(t *transmission) {
 	n.ends = false
 	o := t.outgoing
 	o.job = &n
-	c.later(func() { c.mirror(n.reports, o) })
+	c.later(func() {
+		c.mirror(n.reports, o)
+		c.reportStripped(o)
+	})
+}
+
+// reportStripped has the object of IFA report a copy that has its stack.
+func (c *Chip) reportStripped(o outgoing) {
+	e := c.conf.tamInts[o.job.object.ID].IFA.Reports
+	if len(e.Collectors) == 0 {
+		return
+	}
+	s := c.reporting.events[e.ID]
+	s.seen++
+	if e.Sample > 0 && (s.seen-1)%uint64(e.Sample) > 0 {
+		s.counts[dropreport.WordSampledOut]++
+		return
+	}
+	r := dropRecord{frame: c.dataOut(&o), framed: true}
+	r.length = len(r.frame)
+	r.at, _ = c.ntp(o.job.leaves)
+	for at, number := range map[*uint32]uint16{&r.flow.in: o.number, &r.flow.out: o.job.port.Number} {
+		if number < 65535 {
+			*at = uint32(number) + 1
+		}
+	}
+	if c.mayReport(s) {
+		for range c.sendRecord(e, &r) {
+			o.job.count(ifa.Reported)
+		}
+	}
+}
+
+// reportingIFA are the events by which objects of IFA report.
+func (conf *settings) reportingIFA() (list []config.TAMEvent) {
+	for _, r := range conf.TAMInts {
+		if e := r.IFA.Reports; len(e.Collectors) > 0 {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // bytes are those of a job's frame, of which frame is as it leaves otherwise; shift is by how many bytes its

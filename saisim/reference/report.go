@@ -106,7 +106,8 @@ func (c *Chip) cyclesOf(d time.Duration) saisim.Cycle {
 func (c *Chip) setReporting(conf *settings) {
 	had := c.reporting.events
 	c.reporting.events = map[config.ID]*eventState{}
-	for _, e := range conf.TAMEvents {
+	all := slices.Concat(conf.TAMEvents, conf.reportingIFA())
+	for _, e := range all {
 		x := had[e.ID]
 		if x == nil {
 			x = &eventState{}
@@ -118,7 +119,7 @@ func (c *Chip) setReporting(conf *settings) {
 		}
 	}
 	streams, sends := map[streamName]*stream{}, map[sendName]*send{}
-	for _, e := range conf.TAMEvents {
+	for _, e := range all {
 		for _, to := range conf.collectorsOf(e) {
 			name := conf.sendName(e, to)
 			if streams[name.stream] = c.reporting.streams[name.stream]; streams[name.stream] == nil {
@@ -159,8 +160,11 @@ func (conf *settings) collectorsOf(e config.TAMEvent) (list []config.TAMCollecto
 	return list
 }
 
-// domainOf is that of the first TAM object that lists the event, 0 without one.
+// domainOf is that of the first TAM object that lists the event, 0 without one; of an object of IFA its device.
 func (conf *settings) domainOf(e config.ID) uint32 {
+	if r, of := conf.tamInts[e]; of {
+		return r.SwitchID
+	}
 	for _, t := range conf.TAMs { // sorted by ID
 		if slices.Contains(t.Events, e) {
 			return t.Domain
@@ -362,6 +366,12 @@ func (c *Chip) sendReport(e config.TAMEvent, s *eventState, r *dropRecord) bool 
 	if !c.mayReport(s) {
 		return false
 	}
+	c.sendRecord(e, r)
+	return true
+}
+
+// sendRecord sends a record to those collectors of an event that it can, and says to how many.
+func (c *Chip) sendRecord(e config.TAMEvent, r *dropRecord) (sent int) {
 	for _, to := range c.conf.collectorsOf(e) {
 		name := c.conf.sendName(e, to)
 		st := c.reporting.streams[name.stream]
@@ -371,8 +381,9 @@ func (c *Chip) sendReport(e config.TAMEvent, s *eventState, r *dropRecord) bool 
 		}
 		m := messenger{chip: c, e: e, to: to, stream: st, send: c.reporting.sends[name], domain: name.stream.domain}
 		m.record(r)
+		sent++
 	}
-	return true
+	return sent
 }
 
 // leaveReport sends a frame with a report, by the port or the CPU.
@@ -428,7 +439,7 @@ func (c *Chip) ReportCounts(src, dst netip.AddrPort) (n [dropreport.NumWords]uin
 			add(s.counts)
 		}
 	}
-	for _, e := range c.conf.TAMEvents {
+	for _, e := range slices.Concat(c.conf.TAMEvents, c.conf.reportingIFA()) {
 		for _, to := range c.conf.collectorsOf(e) {
 			if netip.AddrPortFrom(to.Src, to.SrcPort) == src && netip.AddrPortFrom(to.Dst, to.DstPort) == dst {
 				add(c.reporting.events[e.ID].counts)

@@ -115,6 +115,8 @@ type messenger struct {
 func (m *messenger) elements(r *dropRecord) (mask uint16, list []*ipfix.Element) {
 	if m.e.Layout == config.ReportFixed {
 		return 0, dropreport.Fixed()
+	} else if m.e.Layout == config.ReportIFA {
+		return 0, dropreport.IFA()
 	}
 	list = dropreport.Always()
 	for _, x := range []struct {
@@ -142,6 +144,9 @@ func (m *messenger) length(e *ipfix.Element) uint16 {
 }
 
 func (m *messenger) base() uint16 {
+	if m.e.Layout == config.ReportIFA {
+		return dropreport.IFATemplate
+	}
 	return dropreport.FirstTemplate + uint16(m.e.Index)*dropreport.Masks
 }
 
@@ -158,7 +163,9 @@ func (m *messenger) record(r *dropRecord) {
 	s, c := m.send, m.chip
 	if !s.began || s.messages == config.ReportMessages || c.now >= s.at+c.cyclesOf(m.e.Templates) {
 		*s = send{began: true, at: c.now, known: map[uint16]bool{}}
-		m.describe()
+		if m.e.Layout != config.ReportIFA { // all of which are standard
+			m.describe()
+		}
 	}
 	if !s.known[mask] {
 		s.known[mask] = true
@@ -286,6 +293,9 @@ func (m *messenger) value(r *dropRecord, f *ipfix.Element, n int) *big.Int {
 	case "flowEndNanoseconds":
 		return number(r.last)
 	case "forwardingStatus":
+		if m.e.Layout == config.ReportIFA {
+			return number(dropreport.StatusForwarded)
+		}
 		return number(uint64(fl.why.ForwardingStatus(fl.flags&dropreport.FlagPunted != 0)))
 	case "tamtamDropEvent":
 		return number(uint64(r.event))

@@ -9,7 +9,10 @@ import (
 )
 
 // A routed is how a routed packet is rewritten.
-type routed struct{ dmac, smac config.MAC }
+type routed struct {
+	dmac, smac config.MAC
+	mtu        int // of the router interface
+}
 
 // What is counted at a router interface: bytes and packets of each.
 const (
@@ -214,7 +217,7 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr) drop.Reason 
 		conf.trapPacket(pk, config.TrapL3MTU)
 		return drop.L3MTU
 	}
-	pk.routed = &routed{n.MAC, rif.MAC}
+	pk.routed = &routed{n.MAC, rif.MAC, int(rif.MTU)}
 	pk.source, pk.vid = config.None, 0 // it may leave where it came in
 	why := drop.NoDestination
 	if vlan, ok := conf.vlans[rif.On]; ok {

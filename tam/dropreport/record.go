@@ -29,6 +29,9 @@ const InfoMask = 1<<IPv4 | 1<<IPv6
 // FirstTemplate is the number of the template without groups, of the first event. Each event has Masks numbers.
 const FirstTemplate = 256
 
+// IFATemplate is the number of the template of [IFA], behind those of all events.
+const IFATemplate = 0xff00
+
 // Fillers is how many ports stand in a record that says what fills a queue.
 const Fillers = 3
 
@@ -87,6 +90,18 @@ func Fixed() []*ipfix.Element {
 		ipfix.Standard("dataLinkFrameSection"),
 	}
 }
+
+// IFA are the fields of a report of a packet that left without its IFA, in the order of the wire: the frame is as it
+// would have left with it. All are standard, so that the template is one for all.
+func IFA() []*ipfix.Element {
+	return []*ipfix.Element{
+		ipfix.Standard("observationTimeNanoseconds"), ipfix.Standard("forwardingStatus"), ipfix.Standard("ingressInterface"),
+		ipfix.Standard("egressInterface"), ipfix.Standard("dataLinkFrameSize"), ipfix.Standard("dataLinkFrameSection"),
+	}
+}
+
+// StatusForwarded is the forwardingStatus of a packet that left (RFC 7270).
+const StatusForwarded = 64
 
 // FixedLength is how many bytes an element has in the layout of [Fixed]: interfaces have two there.
 func FixedLength(e *ipfix.Element) uint16 {

@@ -1,0 +1,63 @@
+package mgmt
+
+import (
+	"strings"
+
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// ifaModule is tamtam-ifa in the databases.
+func ifaModule() Module {
+	const session = "{name}"
+	return Module{Name: "tamtam-ifa", Groups: []Group{
+		{Path: "/", Rows: []Row{
+			{DB: swss.CountersDB, Table: schema.CountersIFATransit, Key: schema.TAMDeviceKey, Counter: true,
+				Leaves: ifaCounters("tam/ifa-transit/")},
+		}},
+		{Path: "/tam/ifa-sessions/ifa-session", Is: ofType(schema.SessionIFA), Refs: map[string][]string{
+			"config/flow-group": {"/tam/match-groups/match-group", "/tam/flowgroups/flowgroup"},
+			"config/collector":  {"/tam/report-collectors/report-collector", "/tam/collectors/collector"},
+		}, Rows: []Row{
+			{DB: swss.ConfigDB, Table: schema.CfgTAMSession, Key: session, Entry: true,
+				New: map[string]string{"type": schema.SessionIFA}, Leaves: ifaLeaves("config")},
+			{DB: swss.ApplDB, Table: schema.AppTAMIFA, Key: session, Behind: "state/not-in-force", Wanted: wantedIFA,
+				Leaves: append(ifaLeaves("state"), Leaf{"state/sampling-rate", text("sampling-rate")})},
+			stateRow(schema.StateTAMIFA, session, "state"),
+			{DB: swss.CountersDB, Table: schema.CountersIFA, Key: session, Counter: true, Leaves: ifaCounters("")},
+		}},
+	}}
+}
+
+// ifaLeaves are those of both rows of a session.
+func ifaLeaves(at string) []Leaf {
+	return []Leaf{
+		{at + "/role", text("role")}, {at + "/flow-group", text("flow_group")}, {at + "/collector", list("collector")},
+		{at + "/sampler", text("sampler")}, {at + "/hop-limit", text("hop_limit")}, {at + "/max-length", text("max_length")},
+		{at + "/template-interval", text("template_interval")},
+	}
+}
+
+// ifaCounters are the counters of a row.
+func ifaCounters(at string) (leaves []Leaf) {
+	for _, name := range []string{
+		"matched", "unsampled", "already", "absent", "inserted", "stripped", "cut", "unsupported", "hop-limit", "max-length",
+		"mtu", "reported", "messages", "unsendable", "lost",
+	} {
+		field := strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		leaves = append(leaves, Leaf{at + "state/counters/" + name, text(field)})
+	}
+	return leaves
+}
+
+// wantedIFA is a session without what its flow group and its sampler add.
+func wantedIFA(c Configured) (map[string]string, error) {
+	s, err := schema.ParseIFASession(c.Name(), c.Row(schema.CfgTAMSession))
+	if err != nil {
+		return nil, err
+	}
+	return schema.IFAFlow{
+		Name: s.Name, FlowGroup: s.FlowGroup, Collectors: s.Collectors, Sampler: s.Sampler, Sampling: 1,
+		IFASettings: s.IFASettings,
+	}.Fields(), nil
+}

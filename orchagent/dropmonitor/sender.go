@@ -1,0 +1,143 @@
+package dropmonitor
+
+import (
+	"context"
+	"maps"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/tam/dropreport"
+)
+
+// A Sender is what another feature's reports leave by: a report and collectors in the ASIC, which follow the ways as
+// those of the drop monitor's own sessions do.
+type Sender struct {
+	Report     sai.OID
+	Collectors sai.OIDs
+	Note       string // why some of the collectors get nothing
+	names      []string
+	templates  uint32
+	b          binding
+}
+
+// SendTo says to which collectors sessions of other features want to send, by session, whose names are none of the drop
+// monitor's: ways to them are looked for.
+func (o *Orch) SendTo(ctx context.Context, collectors map[string][]string) {
+	if !reflect.DeepEqual(o.others, collectors) {
+		o.others = maps.Clone(collectors)
+		o.wantWays(ctx)
+	}
+}
+
+// CollectorChanges signals that rows of collectors may have changed.
+func (o *Orch) CollectorChanges() *orch.Topic[struct{}] { return &o.changed }
+
+// Reachable says why reports can get to none of some collectors; the note says that of the others.
+func (o *Orch) Reachable(collectors []string) (note string, err error) {
+	_, note, err = o.senderPlan("", collectors, 1)
+	return note, err
+}
+
+func (o *Orch) senderPlan(session string, names []string, templates uint32) (p plan, note string, err error) {
+	targets, why := o.targets(names)
+	if len(targets) == 0 {
+		return p, "", unreachable(names, why)
+	}
+	return plan{port: o.port(session), targets: targets, report: []sai.Attr{
+		{ID: sai.TAMReportAttrType, Value: sai.TAMReportTypeIPFIX},
+		{ID: sai.TAMReportAttrTemplateReportInterval, Value: sai.Uint(templates)},
+	}}, strings.Join(why, "; "), nil
+}
+
+func unreachable(names, why []string) error {
+	return orch.Wait("collector", names[0], "no collector can be reached: %s", strings.Join(why, "; "))
+}
+
+// Open makes the objects of a sender. If one cannot be made, those before it are removed.
+func (o *Orch) Open(ctx context.Context, session string, collectors []string, templates uint32) (*Sender, error) {
+	p, note, err := o.senderPlan(session, collectors, templates)
+	if err != nil {
+		return nil, err
+	}
+	x := &Sender{Note: note, names: collectors, templates: templates, b: binding{plan: p}}
+	if err = o.makeCollectors(ctx, &x.b); err == nil {
+		x.Report, err = o.make(ctx, &x.b, "report", sai.ObjectTypeTAMReport, p.report...)
+	}
+	if err != nil {
+		return x, err
+	}
+	x.Collectors = x.b.collectors
+	return x, nil
+}
+
+// Follow has the collectors of a sender follow the ways to them; false: it must be made anew.
+func (o *Orch) Follow(ctx context.Context, session string, x *Sender) bool {
+	p, note, err := o.senderPlan(session, x.names, x.templates)
+	if err != nil || !reflect.DeepEqual(without(p), without(x.b.plan)) ||
+		!slices.EqualFunc(p.targets, x.b.plan.targets, target.near) {
+		return false
+	}
+	if err := o.follow(ctx, &x.b, p.targets); err != nil {
+		o.Log.Error("collectors", "session", session, "err", err)
+		return false
+	}
+	x.b.plan, x.Note = p, note
+	return true
+}
+
+// Close removes the objects of a sender. What fails is tried again from there.
+func (o *Orch) Close(ctx context.Context, x *Sender) error { return x.b.undo(ctx) }
+
+// Sent is what became of the messages of a sender: sent, not sendable and lost. False: the switch does not say.
+func (o *Orch) Sent(ctx context.Context, x *Sender) (n [3]uint64, ok bool, err error) {
+	if !o.counts {
+		return n, false, nil
+	}
+	var streams []string
+	for _, t := range x.b.plan.targets {
+		streams = append(streams, stream(t, x.b.plan.port))
+	}
+	words, err := o.ask(ctx, streams)
+	if err != nil {
+		return n, false, err
+	}
+	for i, w := range words {
+		for j, word := range []int{dropreport.WordSent, dropreport.WordNotSendable, dropreport.WordLost} {
+			n[j] += w[word]
+		}
+		if x.b.plan.targets[i].host {
+			_, failed, err := o.askHost(ctx, streams[i], w)
+			if n[1] += failed; err != nil {
+				return n, false, err
+			}
+		}
+	}
+	return n, true, nil
+}
+
+// wantWays says to which collectors ways are wanted.
+func (o *Orch) wantWays(ctx context.Context) {
+	var to []netip.Addr
+	want := func(d *destination) {
+		if d != nil && d.row.VRF == schema.VRFDefault && d.row.Addr.IsValid() {
+			to = append(to, d.row.Addr)
+		}
+	}
+	if o.Running && o.Active {
+		for _, d := range o.all() {
+			want(d)
+		}
+	}
+	for _, names := range o.others {
+		for _, name := range names {
+			want(o.destination(name))
+		}
+	}
+	slices.SortFunc(to, netip.Addr.Compare)
+	o.routes.Want(ctx, slices.Compact(to))
+}

@@ -1,0 +1,149 @@
+package ifa
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"tamtam/schema"
+	"tamtam/swss"
+	"tamtam/tam/ifa"
+	"tamtam/tamorch"
+)
+
+// nextRead is when counters are read; zero: never.
+func (o *Orch) nextRead() time.Time {
+	if !o.Running || !o.counted() {
+		return time.Time{}
+	}
+	if o.readAt.IsZero() {
+		return o.Daemon.Now()
+	}
+	return o.readAt
+}
+
+// counted reports whether there is something that the switch counts.
+func (o *Orch) counted() bool {
+	if !o.counts {
+		return false
+	}
+	for _, s := range o.Sessions {
+		if s.InASIC != nil {
+			return true
+		}
+	}
+	return o.transit.there() || o.byDevice.Get(schema.TAMDeviceKey) != nil
+}
+
+func (o *Orch) read(ctx context.Context, now time.Time) error {
+	if now.Before(o.readAt) {
+		return nil
+	}
+	return o.PollCounters(ctx)
+}
+
+// PollCounters reads what became of packets now.
+func (o *Orch) PollCounters(ctx context.Context) error {
+	o.readAt = o.Daemon.Now().Add(tamorch.TryAgain)
+	if !o.Running || !o.counted() {
+		return nil
+	}
+	defer o.Windows.Close(ctx)
+	err := o.readTransit(ctx)
+	for _, name := range slices.SortedFunc(maps.Keys(o.Sessions), schema.CompareNames) {
+		if s := o.Sessions[name]; err == nil && s.InASIC != nil && !s.InASIC.leaving {
+			err = o.readSession(ctx, s)
+		}
+	}
+	if errors.Is(err, swss.ErrUnavailable) {
+		return err
+	} else if err != nil {
+		o.Log.Error("counters of IFA", "err", err)
+	}
+	return o.Flush(ctx)
+}
+
+// readTransit reads the counters of the switch as transit, which the label "" stands for.
+func (o *Orch) readTransit(ctx context.Context) error {
+	if !o.transit.there() {
+		o.byDevice.Drop(schema.TAMDeviceKey)
+		return nil
+	}
+	n, err := o.ask(ctx, []string{""})
+	if err == nil {
+		o.byDevice.Put(schema.TAMDeviceKey, countersOf(schema.IFATransit, &n).Fields())
+	}
+	return err
+}
+
+func (o *Orch) readSession(ctx context.Context, s *session) error {
+	p := &s.InASIC.plan
+	labels := []string{""}
+	if p.role != schema.IFATransit {
+		labels = nil
+		for _, rule := range p.rules {
+			if _, label, ok := o.rules.VariantCounter(rule, feature, ""); ok {
+				labels = append(labels, label)
+			}
+		}
+	}
+	n, err := o.ask(ctx, labels)
+	if err != nil {
+		return err
+	}
+	c := countersOf(p.role, &n)
+	if x := s.InASIC.sender; x != nil {
+		sent, ok, err := o.reports.Sent(ctx, x)
+		if err != nil {
+			return err
+		}
+		if ok {
+			c.Messages, c.Unsendable, c.Lost = &sent[0], &sent[1], &sent[2]
+		}
+	}
+	o.counters.Put(s.Name, c.Fields())
+	return nil
+}
+
+// ask returns what became of packets, of entries with these labels together.
+func (o *Orch) ask(ctx context.Context, labels []string) (n [ifa.NumCounts]uint64, err error) {
+	slices.Sort(labels)
+	for some := range slices.Chunk(slices.Compact(labels), ifa.MaxLabels) {
+		values, err := o.Windows.Ask(ctx, ifa.ObjectCounters, ifa.AttrLabels, some, 512+300*len(some))
+		if err != nil {
+			return n, err
+		}
+		words, err := tamorch.Value[[]uint64](values, ifa.AttrCounters)
+		if err != nil {
+			return n, err
+		}
+		if len(words) != int(ifa.NumCounts)*len(some) {
+			return n, fmt.Errorf("the window returned %d counters for %d labels, want %d for each", len(words), len(some),
+				ifa.NumCounts)
+		}
+		for i, w := range words {
+			n[i%int(ifa.NumCounts)] += w
+		}
+	}
+	return n, nil
+}
+
+// countersOf are those that a role has.
+func countersOf(role string, n *[ifa.NumCounts]uint64) (c schema.IFACounters) {
+	c.Cut, c.Unsupported = &n[ifa.Cut], &n[ifa.Unsupported]
+	if role != schema.IFATransit {
+		c.Matched = &n[ifa.Matched]
+	}
+	switch role {
+	case schema.IFAInitiator:
+		c.Unsampled, c.Already, c.Inserted, c.MTU = &n[ifa.Unsampled], &n[ifa.Already], &n[ifa.Inserted], &n[ifa.MTU]
+	case schema.IFATransit:
+		c.Inserted, c.HopLimit, c.MaxLength, c.MTU = &n[ifa.Inserted], &n[ifa.HopLimit], &n[ifa.MaxLength], &n[ifa.MTU]
+	case schema.IFATerminator:
+		c.Absent, c.Stripped, c.Reported = &n[ifa.Absent], &n[ifa.Stripped], &n[ifa.Reported]
+	}
+	return c
+}

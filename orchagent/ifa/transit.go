@@ -1,0 +1,125 @@
+package ifa
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"tamtam/orch"
+	"tamtam/sai"
+	"tamtam/tam/ifa"
+	"tamtam/tamorch"
+)
+
+// A transit is what makes the switch add a hop to packets of IFA. Whoever wants that uses it.
+type transit struct {
+	api   sai.API
+	log   *slog.Logger
+	whole *tamorch.SwitchTAM
+	users map[string]bool
+	// What is in the ASIC: both null, or both there.
+	object, tam sai.OID
+	device      uint32
+	garbage     []sai.Key // what could not be removed
+}
+
+func (x *transit) there() bool { return x.tam != sai.NullOID }
+
+// take makes the switch a transit of this device id for a user.
+func (x *transit) take(ctx context.Context, user string, device uint32) error {
+	if x.there() && x.device != device {
+		if err := x.leave(ctx); err != nil {
+			return err
+		}
+	}
+	x.collect(ctx)
+	if !x.there() {
+		if err := x.enter(ctx, device); err != nil {
+			return err
+		}
+	}
+	x.users[user] = true
+	return nil
+}
+
+// drop ends that for a user, and for all with the last one.
+func (x *transit) drop(ctx context.Context, user string) error {
+	x.collect(ctx)
+	if x.there() && x.users[user] && len(x.users) == 1 {
+		if err := x.leave(ctx); err != nil {
+			return err
+		}
+		x.collect(ctx)
+	}
+	delete(x.users, user)
+	return nil
+}
+
+// enter makes the objects and binds them, or leaves nothing behind.
+func (x *transit) enter(ctx context.Context, device uint32) error {
+	var undo orch.Undo
+	object, err := x.make(ctx, &undo, sai.ObjectTypeTAMInt, objectOf(device))
+	if err != nil {
+		return err
+	}
+	tam, err := x.make(ctx, &undo, sai.ObjectTypeTAM, []sai.Attr{
+		{ID: sai.TAMAttrIntObjectsList, Value: sai.OIDs{object}},
+		{ID: sai.TAMAttrTAMBindPointTypeList, Value: sai.Enums{sai.TAMBindPointTypeSwitch}},
+	})
+	if err == nil {
+		err = x.whole.Add(ctx, tam)
+	}
+	if err != nil {
+		return orch.Undone(ctx, &undo, err)
+	}
+	x.object, x.tam, x.device = object, tam, device
+	return nil
+}
+
+// objectOf are the attributes that every object of IFA has.
+func objectOf(device uint32) []sai.Attr {
+	return []sai.Attr{
+		{ID: sai.TAMIntAttrType, Value: sai.TAMIntTypeIfa2},
+		{ID: sai.TAMIntAttrDeviceID, Value: sai.Uint(device)},
+		{ID: sai.TAMIntAttrIntPresenceType, Value: sai.TAMIntPresenceTypeL3Protocol},
+		{ID: sai.TAMIntAttrInline, Value: sai.Bool(true)},
+		{ID: sai.TAMIntAttrIntPresenceL3Protocol, Value: sai.Uint(ifa.Protocol)},
+	}
+}
+
+// make creates an object; to undo that is to remove it, now or later.
+func (x *transit) make(ctx context.Context, undo *orch.Undo, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
+	oid, err := x.api.Create(ctx, t, attrs)
+	if err != nil {
+		return sai.NullOID, fmt.Errorf("create the %s: %w", t, err)
+	}
+	undo.Push("remove "+t.String(), func(ctx context.Context) error {
+		x.garbage = append(x.garbage, sai.Obj(t, oid))
+		x.collect(ctx)
+		return nil
+	})
+	return oid, nil
+}
+
+// leave takes the transit out of the ASIC.
+func (x *transit) leave(ctx context.Context) error {
+	if err := x.whole.Remove(ctx, x.tam); err != nil {
+		return err
+	}
+	x.garbage = append(x.garbage, sai.Obj(sai.ObjectTypeTAM, x.tam), sai.Obj(sai.ObjectTypeTAMInt, x.object))
+	x.object, x.tam, x.device = sai.NullOID, sai.NullOID, 0
+	return nil
+}
+
+// collect removes what nothing uses any more, in the order in which it was left; what stays is tried again.
+func (x *transit) collect(ctx context.Context) {
+	x.garbage = slices.DeleteFunc(x.garbage, func(k sai.Key) bool {
+		err := x.api.Remove(ctx, k)
+		if err != nil && orch.Classify(err) != orch.Benign {
+			x.log.Error("an object stays in the ASIC", "object", k.OID.String(), "err", err)
+			return false
+		}
+		return true
+	})
+}

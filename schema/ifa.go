@@ -1,0 +1,210 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Inband Flow Analyzer in the databases. Its sessions are rows of TAM_SESSION, which SONiC has for several types.
+const (
+	FeatureIFA = "IFA"
+
+	AppTAMIFA          = "TAM_IFA_SESSION_TABLE"
+	StateTAMIFA        = "TAM_IFA_SESSION_TABLE"
+	CountersIFA        = "TAM_IFA_COUNTERS"         // :session -> see IFACounters
+	CountersIFATransit = "TAM_IFA_TRANSIT_COUNTERS" // :device
+)
+
+// Types of rows of TAM_SESSION.
+const (
+	SessionDropMonitor = "drop-monitor"
+	SessionIFA         = "ifa"
+)
+
+// Roles of a switch in IFA.
+const (
+	IFAInitiator  = "initiator"
+	IFATransit    = "transit"
+	IFATerminator = "terminator"
+)
+
+func ifaTables() (configured, measured []Table) {
+	session := ofBoth(Table{Config: CfgTAMSession, Appl: AppTAMIFA, State: StateTAMIFA,
+		Words: "A session that puts Inband Flow Analyzer into packets, adds to it or takes it out."}, IFASession{}, IFAFlow{})
+	return []Table{session}, []Table{
+		of(Table{Counters: CountersIFA, Words: "What became of the packets of a session of IFA."}, IFACounters{}),
+		of(Table{Counters: CountersIFATransit, Words: "What became of packets of IFA at a switch that is transit, whether " +
+			"TAM|device or sessions say so."}, IFACounters{}),
+	}
+}
+
+// SessionType is the type of a row of TAM_SESSION: that of IFA, or as if it were of the drop monitor.
+func SessionType(f map[string]string) string {
+	for name, value := range f {
+		if strings.EqualFold(name, "type") && strings.TrimSpace(value) == SessionIFA {
+			return SessionIFA
+		}
+	}
+	return SessionDropMonitor
+}
+
+// IFASettings are what the rows of TAM_SESSION and TAM_IFA_SESSION_TABLE have in common.
+type IFASettings struct {
+	Role      string // IFAInitiator, IFATransit or IFATerminator
+	HopLimit  uint8  // of an initiator: hops of others at most; 0: any number
+	MaxLength uint8  // of an initiator: words of 4 bytes that the stack has at most; 0: as many as it can say
+	Templates uint32 // of a terminator: seconds until templates are sent again; 0: DefaultIFATemplates
+}
+
+// DefaultIFATemplates is after how many seconds templates are sent again where the row does not say it.
+const DefaultIFATemplates = 15
+
+func ifaFields(s *IFASettings) []field {
+	return []field{
+		word("role", "", []string{IFAInitiator, IFATransit, IFATerminator}, &s.Role, "What the switch does: initiator, "+
+			"transit or terminator. A field of tamtam's, as those below.").must("initiator, transit or terminator"),
+		optional("hop_limit", 1, 254, &s.HopLimit, "Of an initiator: how many other switches add a hop at most; without it, "+
+			"any number."),
+		optional("max_length", 8, 255, &s.MaxLength, "Of an initiator: how many words of 4 bytes the hops take at most, "+
+			"8 for each; without it, 255."),
+		optional("template_interval", 1, 86400, &s.Templates, "Of a terminator: after how many seconds the templates are "+
+			"sent again; without it, 15."),
+	}
+}
+
+// IFASession is a row of TAM_SESSION of type ifa.
+type IFASession struct {
+	Name       string
+	FlowGroup  string   // of initiators and terminators
+	Sampler    string   // of an initiator; "": every packet
+	Collectors []string // of a terminator, sorted; none: it does not report
+	IFASettings
+}
+
+func (s *IFASession) layout() layout {
+	return layout{
+		table: CfgTAMSession,
+		key:   named(&s.Name),
+		fields: slices.Concat([]field{
+			own("type", SessionIFA, "What the session does.", func(r *reader) { r.word("type", "", SessionIFA) },
+				func() string { return SessionIFA }).must(SessionIFA),
+			own("report_type", "ipfix", "What reports are.", func(r *reader) { r.word("report_type", "ipfix", "ipfix") }, nil),
+			own("flow_group", "a name", "Of initiators and terminators: the flow group whose packets are meant, of "+
+				"TAM_FLOW_GROUP or TAM_FLOWGROUP_TABLE.", func(r *reader) { readGroup(r, &s.FlowGroup) },
+				func() string { return s.FlowGroup }),
+			name("sampler", "", &s.Sampler, "Of an initiator: which packets it takes, a row of TAM_SAMPLINGRATE_TABLE; without "+
+				"it, all."),
+			list("collector", nameWords+", separated by commas", &s.Collectors, ValidName, "Of a terminator: where reports of "+
+				"what it takes out are sent, rows of TAM_COLLECTOR or TAM_COLLECTORS_TABLE; without it, nowhere."),
+		}, ifaFields(&s.IFASettings)),
+		check: s.check,
+	}
+}
+
+// check refuses what the role has no use for, and wants what it needs.
+func (s *IFASession) check(r *reader) {
+	only := func(field, role string) {
+		if value := r.fields[field]; value != "" && s.Role != role {
+			r.bad(field, value, "no such field: it is of the role "+role+", not of "+s.Role)
+		}
+	}
+	only("sampler", IFAInitiator)
+	only("hop_limit", IFAInitiator)
+	only("max_length", IFAInitiator)
+	only("collector", IFATerminator)
+	only("template_interval", IFATerminator)
+	switch {
+	case s.Role == IFATransit && s.FlowGroup != "":
+		r.bad("flow_group", s.FlowGroup, "no such field: a transit adds a hop to all packets of IFA")
+	case (s.Role == IFAInitiator || s.Role == IFATerminator) && s.FlowGroup == "":
+		r.needs("flow_group", "the name of a flow group: whose packets the "+s.Role+" takes")
+	}
+	if n := len(s.Collectors); n > MaxDropCollectors {
+		r.bad("collector", strings.Join(s.Collectors, ","), fmt.Sprintf("at most %d collectors", MaxDropCollectors))
+	}
+}
+
+// ParseIFASession reads TAM_SESSION.
+func ParseIFASession(key string, f map[string]string) (IFASession, error) {
+	return parse[IFASession](key, f)
+}
+
+// Fields formats the row.
+func (s IFASession) Fields() map[string]string { return s.layout().row() }
+
+// IFAFlow is a row of TAM_IFA_SESSION_TABLE: the session with its flow group resolved to rules, and its sampler to a
+// rate.
+type IFAFlow struct {
+	Name       string
+	FlowGroup  string       // as the session names it
+	Rules      []ACLRuleKey // of the flow group, all in one table; none: of a transit
+	Collectors []string     // rows of TAM_COLLECTOR_TABLE or TAM_COLLECTORS_TABLE, sorted
+	Sampler    string       // as the session names it
+	Sampling   uint32       // one packet in so many; 1: all
+	IFASettings
+}
+
+func (s *IFAFlow) layout() layout {
+	table, rules := rulesOf(s.Rules)
+	return layout{
+		table: AppTAMIFA, open: true,
+		key: named(&s.Name),
+		fields: slices.Concat([]field{
+			name("flow_group", "", &s.FlowGroup, "The flow group as the session names it."),
+			name("acl-table-name", "", &table, "The ACL table of the flow group's rules; without it, there is no flow group."),
+			list("acl-rule-names", "names separated by commas", &rules, ValidName, "The flow group's rules."),
+			list("collector", "names separated by commas", &s.Collectors, ValidName, "Where reports are sent."),
+			name("sampler", "", &s.Sampler, "What the session calls its sampler."),
+			number("sampling-rate", 1, 1<<24, 1, &s.Sampling, "An initiator takes one packet in so many."),
+		}, ifaFields(&s.IFASettings)),
+		check: func(r *reader) { s.Rules = rulesIn(r, table, rules) },
+	}
+}
+
+// ParseIFAFlow reads TAM_IFA_SESSION_TABLE.
+func ParseIFAFlow(key string, f map[string]string) (IFAFlow, error) { return parse[IFAFlow](key, f) }
+
+// Fields formats the row.
+func (s IFAFlow) Fields() map[string]string { return s.layout().row() }
+
+// IFACounters is a row of TAM_IFA_COUNTERS or TAM_IFA_TRANSIT_COUNTERS. What the role does not count is nil.
+type IFACounters struct {
+	Matched, Unsampled, Already, Absent  *uint64
+	Inserted, Stripped, Cut, Unsupported *uint64
+	HopLimit, MaxLength, MTU, Reported   *uint64
+	Messages, Unsendable, Lost           *uint64
+}
+
+func (c *IFACounters) layout() layout {
+	return layout{
+		table: CountersIFA, open: true,
+		key: about("the session's name; of TAM_IFA_TRANSIT_COUNTERS, device"),
+		fields: []field{
+			known("MATCHED", &c.Matched, "Packets that were of the flow group."),
+			known("UNSAMPLED", &c.Unsampled, "Of an initiator: those that its sampler left out."),
+			known("ALREADY", &c.Already, "Of an initiator: those that had IFA already, and were left alone."),
+			known("ABSENT", &c.Absent, "Of a terminator: those that had no IFA."),
+			known("INSERTED", &c.Inserted, "Frames that left with a hop of this switch."),
+			known("STRIPPED", &c.Stripped, "Frames that left without the IFA that they had."),
+			known("CUT", &c.Cut, "Frames left alone: a capture had cut them."),
+			known("UNSUPPORTED", &c.Unsupported, "Frames left alone: no TCP or UDP right behind the IP header, or IFA of "+
+				"another form."),
+			known("HOP_LIMIT", &c.HopLimit, "Frames left alone: their hop limit is 0."),
+			known("MAX_LENGTH", &c.MaxLength, "Frames left alone: their hops may not take more room."),
+			known("MTU", &c.MTU, "Frames left alone: they would exceed the MTU of the port, or of the router interface."),
+			known("REPORTED", &c.Reported, "Of STRIPPED: reports that were sent, to each collector."),
+			known("MESSAGES", &c.Messages, "Messages with reports that were sent, to all collectors together."),
+			known("UNSENDABLE", &c.Unsendable, "Reports that could not be sent: there is no way to the collector."),
+			known("LOST", &c.Lost, "Messages that were sent and did not leave the switch."),
+		},
+	}
+}
+
+// ParseIFACounters reads TAM_IFA_COUNTERS and TAM_IFA_TRANSIT_COUNTERS.
+func ParseIFACounters(key string, f map[string]string) (IFACounters, error) {
+	return parse[IFACounters](key, f)
+}
+
+// Fields formats the row.
+func (c IFACounters) Fields() map[string]string { return c.layout().row() }
