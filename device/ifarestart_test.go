@@ -27,7 +27,8 @@ func newEdges(t *testing.T) (begin, end *analyst) {
 }
 
 // A restart of orchagent or of the managers finds the objects of sessions and leaves them: counters and the sequence of
-// reports go on. After one of syncd with its chip the sessions are in the new one, and count from zero.
+// reports go on. After one of syncd with its chip the sessions are in the new one, and count from zero,
+// which is told.
 func TestIFARestarts(t *testing.T) {
 	begin, end := newEdges(t)
 	plain := udpFrameFor(8, 80)
@@ -36,7 +37,8 @@ func TestIFARestarts(t *testing.T) {
 	for _, a := range []*analyst{begin, end} {
 		edges[a] = (&monitored{T: t, Switch: a.Switch}).tams()
 	}
-	step := func(what, inserted, stripped string) {
+	since := map[*analyst]string{}
+	step := func(what, inserted, stripped string, anew bool) {
 		t.Helper()
 		for range 2 {
 			out := end.through(begin.through(plain))
@@ -53,6 +55,13 @@ func TestIFARestarts(t *testing.T) {
 		end.wantStatus("end", "active", "")
 		begin.counted("TAM_IFA_COUNTERS:begin", inserted)
 		end.counted("TAM_IFA_COUNTERS:end", stripped)
+		for a, row := range map[*analyst]string{begin: "TAM_IFA_COUNTERS:begin", end: "TAM_IFA_COUNTERS:end"} {
+			now := a.Row(swss.CountersDB, row)["COUNTED_SINCE"]
+			if now == "" || (now != since[a]) != anew {
+				t.Errorf("%s: %s counts since %q, before since %q, want anew: %v", what, row, now, since[a], anew)
+			}
+			since[a] = now
+		}
 		for a, want := range edges {
 			if got := (&monitored{T: t, Switch: a.Switch}).tams(); !maps.Equal(got, want) {
 				t.Errorf("%s: objects %v, want %v", what, got, want)
@@ -71,14 +80,14 @@ func TestIFARestarts(t *testing.T) {
 			}
 		}
 	}
-	step("at first", "MATCHED 2 INSERTED 2 ", "MATCHED 2 STRIPPED 2 REPORTED 2 MESSAGES 2 ")
+	step("at first", "MATCHED 2 INSERTED 2 ", "MATCHED 2 STRIPPED 2 REPORTED 2 MESSAGES 2 ", true)
 	both(func(a *analyst) error { return a.Sim().RestartOrchagent(t.Context()) })
-	step("orchagent", "MATCHED 4 INSERTED 4 ", "MATCHED 4 STRIPPED 4 REPORTED 4 MESSAGES 4 ")
+	step("orchagent", "MATCHED 4 INSERTED 4 ", "MATCHED 4 STRIPPED 4 REPORTED 4 MESSAGES 4 ", false)
 	both(func(a *analyst) error { return a.Sim().RestartManagers(t.Context()) })
-	step("managers", "MATCHED 6 INSERTED 6 ", "MATCHED 6 STRIPPED 6 REPORTED 6 MESSAGES 6 ")
+	step("managers", "MATCHED 6 INSERTED 6 ", "MATCHED 6 STRIPPED 6 REPORTED 6 MESSAGES 6 ", false)
 	both(func(a *analyst) error { return a.Sim().RestartSyncd(t.Context()) })
 	d = ipfix.NewDecoder(0) // the new chip is another exporter
-	step("syncd", "MATCHED 2 INSERTED 2 ", "MATCHED 2 STRIPPED 2 REPORTED 2 MESSAGES 2 ")
+	step("syncd", "MATCHED 2 INSERTED 2 ", "MATCHED 2 STRIPPED 2 REPORTED 2 MESSAGES 2 ", true)
 }
 
 // Packets that are in the switch while their session leaves it come out whole, with a hop or without; and nothing of the
