@@ -13,8 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// NamedFiles are those that an experiment names: configurations, captures, programs. What is in them is of what a result
-// depends on. A file is read again only when its size or time has changed.
+// NamedFiles are those that an experiment names: configurations, captures, programs. What is in them is of what a
+// result depends on. A file is read again only when its size or time has changed.
 type namedFiles struct {
 	mu   sync.Mutex
 	sums map[string]fileSum
