@@ -82,10 +82,14 @@ func (a *AltMarkResult) layout() layout {
 	}
 }
 
+// maxSides is how many switches may be on a side of a result.
+const maxSides = 256
+
 // validEnds reports whether s can be a side of a result: a switch, or several of a graph.
 func validEnds(s string) bool {
 	names := strings.Split(s, "+")
-	return ValidName(s) || len(names) <= 256 && !slices.ContainsFunc(names, func(name string) bool { return !ValidName(name) })
+	return ValidName(s) || len(names) <= maxSides &&
+		!slices.ContainsFunc(names, func(name string) bool { return !ValidName(name) })
 }
 
 var altMarkStatuses = []string{AltMarkComplete, AltMarkFlagged, AltMarkMissing}
