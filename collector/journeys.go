@@ -81,31 +81,14 @@ func (j *Journeys) add(p RecordedPacket) {
 	if j.flow != "" && !strings.Contains(flow, j.flow) {
 		return
 	}
-	name, named := j.switches[p.Switch]
 	key, whole := journey.KeyOf(p.Frame, int(p.Length))
-	switch {
-	case !named:
-		j.left[j.unnamed(p.Switch)]++
-		return
-	case max(p.In.Seconds, p.At.Seconds) >= latestSecond || p.In == (record.Time{}) || p.At == (record.Time{}):
-		j.left["records with times that no clock has: 0, or after the year 2241"]++
-		return
-	case !whole:
-		j.left["records with too little of the frame: `truncate` of the session is to be more"]++
-		return
-	case len(j.all) == j.most:
-		j.left[fmt.Sprintf("records beyond the first %d", j.most)]++
+	if why := j.unusable(&p, whole); why != "" {
+		j.left[why]++
 		return
 	}
 	r := journey.Record{
-		Key: key, Flow: flow, Switch: name, In: portName(p.InPort, ""), Arrived: sinceEpoch(p.In), Left: sinceEpoch(p.At),
-		TTL: ttlOf(p.Frame), Doubt: p.Unsynchronised,
-	}
-	switch {
-	case p.Why != 0:
-		r.Ended = journey.DroppedFor(p.Why)
-	case p.OutPort == record.NoPort:
-		r.Ended = journey.AtCPU
+		Key: key, Flow: flow, Switch: j.switches[p.Switch], In: portName(p.InPort, ""), Arrived: sinceEpoch(p.In),
+		Left: sinceEpoch(p.At), TTL: ttlOf(p.Frame), Doubt: p.Unsynchronised, Ended: endOf(&p),
 	}
 	var d DecodedPacket
 	known := false
@@ -113,14 +96,14 @@ func (j *Journeys) add(p RecordedPacket) {
 		d, known = j.records.add(p)
 	}
 	switch {
-	case !known && p.Why != 0:
-		r.End = fmt.Sprintf("dropped: reason %d", p.Why)
-	case !known && p.OutPort == record.NoPort:
-		r.End = "CPU"
-	case p.Why != 0 || p.OutPort == record.NoPort:
-		r.End = d.Fate()
-	default:
+	case r.Ended == 0:
 		r.Out = portName(p.OutPort, "")
+	case known:
+		r.End = d.Fate()
+	case r.Ended == journey.AtCPU:
+		r.End = "CPU"
+	default:
+		r.End = fmt.Sprintf("dropped: reason %d", p.Why)
 	}
 	if r.Known = known; known {
 		r.Path = d.Path()
@@ -131,6 +114,33 @@ func (j *Journeys) add(p RecordedPacket) {
 		r.Notes = append(r.Notes, strings.ReplaceAll(x.Kind, "_", " ")+" "+x.Is)
 	}
 	j.all = append(j.all, r)
+}
+
+// endOf is how a packet ended in the switch; 0: it left.
+func endOf(p *RecordedPacket) journey.Ended {
+	switch {
+	case p.Why != 0:
+		return journey.DroppedFor(p.Why)
+	case p.OutPort == record.NoPort:
+		return journey.AtCPU
+	}
+	return 0
+}
+
+// unusable says why a record is left out; "": it is not.
+func (j *Journeys) unusable(p *RecordedPacket, whole bool) string {
+	_, named := j.switches[p.Switch]
+	switch {
+	case !named:
+		return j.unnamed(p.Switch)
+	case max(p.In.Seconds, p.At.Seconds) >= latestSecond || p.In == (record.Time{}) || p.At == (record.Time{}):
+		return "records with times that no clock has: 0, or after the year 2241"
+	case !whole:
+		return "records with too little of the frame: `truncate` of the session is to be more"
+	case len(j.all) == j.most:
+		return fmt.Sprintf("records beyond the first %d", j.most)
+	}
+	return ""
 }
 
 // latestSecond since 1970 is in the year 2242: nanoseconds are counted a little longer than that.
