@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
