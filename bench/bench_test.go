@@ -65,6 +65,25 @@ func TestDrops(t *testing.T) {
 	}
 }
 
+// What is sampled is forwarded too, of drops each is told; neither allocates.
+func TestSFlow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
+	results, err := SFlow(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(results) != 20 {
+		t.Errorf("%d results", len(results))
+	}
+	for _, r := range results {
+		if r.Unit == "per packet" && r.Value != 0 || r.Unit != "per packet" && r.Value <= 0 {
+			t.Errorf("%s: %v", r.Name, r.Value)
+		}
+	}
+}
+
 // What is recorded is forwarded too, and allocates nothing.
 func TestRecordChip(t *testing.T) {
 	if testing.Short() {

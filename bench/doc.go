@@ -1,7 +1,7 @@
 // Package bench measures tamtam on the machine that it runs on, for "tamtam bench": how soon a change of
 // configuration is in the chip, through every daemon ([Config]), how many packets a second the simulated
-// chip forwards and what each feature costs it ([ASIC], [Drops], [AltMark], [FlyMon], [TableRecord]), and how soon
-// a measurement task counts ([Deployments]).
+// chip forwards and what each feature costs it ([ASIC], [Drops], [SFlow], [AltMark], [FlyMon], [TableRecord]), and how
+// soon a measurement task counts ([Deployments]).
 //
 // What belongs here: the clock. The loads of the chip are bench/chipload, which is also taken to older trees; what
 // is measured belongs to its own package.

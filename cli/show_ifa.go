@@ -26,6 +26,7 @@ func showIFA(ctx context.Context, c *call) (*view, error) {
 					p.field(flowWidth, l[1], v)
 				}
 			}
+			p.optional(flowWidth, "Counted Since", e.at("state", "counters").text("counted-since"))
 		}), nil
 	}
 	feature, reported, err := c.sh.feature(ctx, "IFA")

@@ -227,8 +227,8 @@ type AltMarkMesh struct {
 type meshUse struct{ join, stage, point int }
 
 // NewAltMarkMesh returns an error if the graph has no name or no links, if its points are without names or have the
-// same switch, if a link is of other switches or is there twice, if packets could pass a point twice, if a point has
-// no link, if Wait is out of its range, or if there are more than 256 points or 4096 links.
+// same switch or a + in its name, if a link is of other switches or is there twice, if packets could pass a point
+// twice, if a point has no link, if Wait is out of its range, or if there are more than 256 points or 4096 links.
 func NewAltMarkMesh(g AltMarkGraph) (*AltMarkMesh, error) {
 	if err := g.check(); err != nil {
 		return nil, err
@@ -266,6 +266,10 @@ func (g AltMarkGraph) names() (map[string]bool, error) {
 		if p.Switch == "" || p.Session == "" {
 			return nil, fmt.Errorf("graph %s: point %d has switch %q and session %q, want names", g.Name, i+1, p.Switch,
 				p.Session)
+		}
+		if strings.Contains(p.Switch, "+") {
+			return nil, fmt.Errorf("graph %s: switch %s: want a name without +, which stands between names in results", g.Name,
+				p.Switch)
 		}
 		if known[p.Switch] {
 			return nil, fmt.Errorf("graph %s: switch %s is there twice, want different switches", g.Name, p.Switch)

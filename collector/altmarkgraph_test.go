@@ -111,6 +111,87 @@ func TestAltMarkOffGraph(t *testing.T) {
 		"13 l1>l2 ok lost 0 delay 7ms jitter 0s")
 }
 
+// A watched switch that counts nothing says that no packet came only if its counts are whole, of the time that is meant,
+// and no packet came too late for them.
+func TestAltMarkOffGraphUnknown(t *testing.T) {
+	l := graphOf(altmark.Step, "l1>l2").Points[0].Settings.Interval.Duration()
+	for _, c := range []struct {
+		what   string
+		change func(p *altmark.Period, arrived *time.Time)
+		want   string
+	}{
+		{"nothing", func(*altmark.Period, *time.Time) {}, ""},
+		{"it restarted", func(p *altmark.Period, _ *time.Time) {
+			if p.Number == 12 {
+				p.Flags |= altmark.CounterReset
+			}
+		}, "s9: counter-reset in the report that tells whether packets leave the graph"},
+		{"its clock is 2L apart", func(p *altmark.Period, arrived *time.Time) {
+			*arrived = arrived.Add(2 * l)
+		}, "clocks-apart"},
+		{"a packet came late", func(p *altmark.Period, _ *time.Time) {
+			if p.Number == 14 {
+				p.Flags, p.OutOfWindow = p.Flags|altmark.OutOfWindow, 1
+			}
+		}, "off-graph: s9 counted packets out of window in period 14, and is not of the graph"},
+	} {
+		g := graphOf(altmark.Step, "l1>l2")
+		g.Watched = []AltMarkPoint{{"s9", "s", g.Points[0].Settings}}
+		m := newMesh(t, g)
+		var last AltMarkResult
+		for k := uint64(10); k < 18; k++ {
+			for i := range 3 {
+				p := report(k, []uint64{100, 98, 0}[i], 0)
+				at := p.ReadAt.Std()
+				if p.Captures = 0; i == 2 {
+					c.change(&p, &at)
+				}
+				for _, r := range m.Add(i, p, at) {
+					if r.Period == 12 {
+						last = r
+					}
+				}
+			}
+		}
+		reasons := strings.Join(last.Reasons, "; ")
+		switch {
+		case c.what == "nothing":
+			if !last.LossValid || last.Lost != 2 || reasons != "" {
+				t.Errorf("%s", line(last))
+			}
+		case last.LossValid || last.Status != AltMarkFlagged || !strings.Contains(reasons, c.want):
+			t.Errorf("%s: %s, want %s", c.what, line(last), c.want)
+		}
+	}
+}
+
+// Where two initiators each mark a pulse of a muxed mark, one that is lost and a late packet that is taken for one leave
+// their number as it was: no loss is certain.
+func TestAltMarkMuxedInitiators(t *testing.T) {
+	m := newMesh(t, graphOf(altmark.Muxed, "a>c", "b>d", "a>d", "b>c"))
+	results := map[uint64]AltMarkResult{}
+	for k := uint64(10); k < 18; k++ {
+		for i, p := range m.Points() {
+			r := report(k, 100, 0)
+			if p.Settings.Role == altmark.Terminator {
+				r = report(k, 100, time.Millisecond)
+			}
+			if r.Digest = uint32(k)<<8 + uint32(strings.Index("abcd", p.Switch)&1); k == 13 && p.Switch == "c" {
+				r.Digest = 99 // a late packet of period 12, where the pulse was lost
+			}
+			if k == 12 && p.Switch == "c" {
+				r.Packets--
+			}
+			for _, x := range m.Add(i, r, r.ReadAt.Std()) {
+				results[x.Period] = x
+			}
+		}
+	}
+	if r := results[12]; r.LossValid || !strings.Contains(strings.Join(r.Reasons, "; "), "a+b had 2 pulses in period 13, which cannot be told apart") {
+		t.Errorf("%s", line(r))
+	}
+}
+
 // What cannot be a graph is refused, and what is wrong of its sessions is said in each result.
 func TestAltMarkGraphRefused(t *testing.T) {
 	for _, c := range []struct {
@@ -122,6 +203,7 @@ func TestAltMarkGraphRefused(t *testing.T) {
 		{func(g *AltMarkGraph) { g.Links = nil }, "graph g: switch a has no link, want one at least"},
 		{func(g *AltMarkGraph) { *g = AltMarkGraph{Name: "g"} }, "graph g has no links, want one at least"},
 		{func(g *AltMarkGraph) { g.Points[1].Switch = "a" }, "graph g: switch a is there twice, want different switches"},
+		{func(g *AltMarkGraph) { g.Points[1].Switch = "a+c" }, "graph g: switch a+c: want a name without +, which stands between names in results"},
 		{func(g *AltMarkGraph) { g.Points[1].Session = "" }, `graph g: point 2 has switch "b" and session "", want names`},
 		{func(g *AltMarkGraph) { g.Links = append(g.Links, AltMarkLink{"a", "z"}) }, "graph g: link a>z: want switches that are points of it"},
 		{func(g *AltMarkGraph) { g.Links = append(g.Links, AltMarkLink{"a", "b"}) }, "graph g: link a>b is there twice"},

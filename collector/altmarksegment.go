@@ -123,7 +123,11 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	others := append(m.elsewhere(r.Period), m.split(r.Period)...)
 	others = append(others, m.neighbours(r.Period, i, j)...)
 	others = append(others, m.pulses(r.Period, i, j)...)
-	if doubt := m.doubt(r.Period, segment(i, j)...); doubt.reason != "" {
+	concerned := segment(i, j)
+	if m.watched > 0 && m.report(r.Period, m.watched-1).has { // else that is said
+		concerned = append(concerned, m.watched-1)
+	}
+	if doubt := m.doubt(r.Period, concerned...); doubt.reason != "" {
 		others = append([]string{doubt.reason}, others...)
 		m.notice(doubt)
 	}
@@ -269,6 +273,10 @@ func (m *AltMark) pulses(k uint64, i, j int) (reasons []string) {
 		sent := m.report(q, 0)
 		if !sent.has {
 			say("%s: no report of period %d, which tells of its pulse", first, q)
+			continue
+		}
+		if len(m.stages[0]) > 1 && sent.Captures > 1 { // a lost one and a late packet would make up for each other
+			say("%s: %s had %d pulses in period %d, which cannot be told apart", AltMarkPulses, first, sent.Captures, q)
 			continue
 		}
 		for _, p := range []int{i, j} {

@@ -100,19 +100,29 @@ func arrivals(parts []altMarkReport) (first, last time.Time) {
 	return first, last
 }
 
-// elsewhere says which points counted packets that by the graph do not pass them, or did not say.
+// elsewhere says which points counted packets that by the graph do not pass them, or may have. Those that came late are
+// in the report of the next period of the colour, as ones out of window.
 func (m *AltMark) elsewhere(k uint64) (reasons []string) {
 	if m.watched == 0 {
 		return nil
 	}
+	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	for n, r := range m.find(k).parts[m.watched-1] {
 		name := m.stages[m.watched-1][n].Switch
 		switch {
 		case !r.has:
-			reasons = append(reasons, name+": no report, which tells whether packets leave the graph")
+			say("%s: no report, which tells whether packets leave the graph", name)
 		case r.Packets > 0 || r.Captures > 0:
-			reasons = append(reasons, fmt.Sprintf("%s: %s counted %d packets, and is not of the graph", AltMarkOffGraph, name,
-				r.Packets))
+			say("%s: %s counted %d packets, and is not of the graph", AltMarkOffGraph, name, r.Packets)
+		case r.conflict:
+			say("%s: two reports that differ, which tell whether packets leave the graph", name)
+		case r.Flags.VoidsLoss():
+			say("%s: %s in the report that tells whether packets leave the graph", name, r.Flags)
+		}
+		for _, q := range []uint64{k - 2, k + 2} {
+			if e := m.find(q); e != nil && e.parts[m.watched-1][n].Flags&altmark.OutOfWindow != 0 {
+				say("%s: %s counted packets out of window in period %d, and is not of the graph", AltMarkOffGraph, name, q)
+			}
 		}
 	}
 	return reasons

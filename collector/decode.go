@@ -179,10 +179,14 @@ func (r Report) WriteText(out io.Writer) error {
 	fmt.Fprintf(out, "%s: %d stamped with %s, %d without a record",
 		plural(r.Frames, "frame"), r.Stamped, plural(r.Records, "record"), r.Plain)
 	if r.Cut > 0 {
-		fmt.Fprintf(out, ", %d cut by the snap length%s", r.Cut, cond(r.Mirrored > 0, " or a mirror session"))
+		fmt.Fprintf(out, ", %d cut by the snap length%s%s", r.Cut,
+			cond(r.Mirrored > 0, " or a mirror session"), cond(r.Reported > 0, " or a terminator"))
 	}
 	if r.Mirrored > 0 {
 		fmt.Fprintf(out, ", %d in ERSPAN", r.Mirrored)
+	}
+	if r.Reported > 0 {
+		fmt.Fprintf(out, ", %d in reports of IPFIX", r.Reported)
 	}
 	fmt.Fprintln(out)
 	writeMissed(out, r.Missed)

@@ -14,7 +14,7 @@ import (
 // the record that a switch would have stamped.
 func NewIFA(paths int, memory int64, exact bool) *TailStamp {
 	c := NewTailStamp(paths, memory, exact)
-	c.read, c.unwrap = analysed, mirroredOrReported
+	c.read, c.reports = analysed, true
 	return c
 }
 
@@ -28,10 +28,11 @@ func (o *DecodeOptions) new() *TailStamp {
 
 // unwrap takes frames out of what carries them to a collector.
 func (o *DecodeOptions) unwrap(frame []byte) ([]byte, bool) {
-	if o.IFA {
-		return mirroredOrReported(frame)
+	inner, ok := Mirrored(frame)
+	if !ok && o.IFA {
+		return Reported(frame)
 	}
-	return Mirrored(frame)
+	return inner, ok
 }
 
 // flow is that of a frame with records.
@@ -47,13 +48,6 @@ func (o *DecodeOptions) flow(frame []byte) Flow {
 func stamps(frame []byte, _ time.Time) ([]tailstamp.Record, []byte) {
 	records, _ := tailstamp.Decode(frame)
 	return records, frame
-}
-
-func mirroredOrReported(frame []byte) ([]byte, bool) {
-	if b, ok := Mirrored(frame); ok {
-		return b, true
-	}
-	return Reported(frame)
 }
 
 // Reported returns the frame in a report of a terminator of tamtam's, which is one record of IPFIX in the layout of

@@ -65,3 +65,32 @@ func TestOtherLayout(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// A report, or what claims to be one, gives a part of the datagram or nothing; hops found in it are those of the frame.
+func FuzzReported(f *testing.F) {
+	set := append([]byte{0xff, 0, 0, 0}, make([]byte, 8)...)
+	set = append(set, 64, 0, 0, 0, 1, 0, 0, 0, 3, 0, 4, 0xff, 0, 4, 1, 2, 3, 4)
+	set[3] = byte(len(set))
+	message := append([]byte{0, 10, 0, byte(16 + len(set))}, make([]byte, 12)...)
+	payload := append(message, set...)
+	n := byte(8 + len(payload))
+	frame := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, 20 + n, 0, 0, 0, 0, 63, 17, 0, 0, 10, 0, 0, 1, 10, 0,
+		0, 2, 3, 232, 7, 208, 0, n, 0, 0}, payload...)
+	if section, ok := Reported(frame); !ok || len(section) != 4 || section[3] != 4 {
+		f.Fatalf("%x of the report, %v", section, ok)
+	}
+	f.Add(frame)
+	f.Add(frame[:len(frame)-1])
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		section, ok := Reported(frame)
+		if !ok && section != nil || len(section) > len(frame) {
+			t.Fatalf("%x, %v", section, ok)
+		}
+		c := NewIFA(0, 0, false)
+		records := c.Add(frame, time.Unix(0, 0), len(frame))
+		r := c.Report()
+		if r.Records != int64(len(records)) || r.Stamped+r.Plain+r.Cut != 1 || r.Mirrored+r.Reported > 1 {
+			t.Fatalf("%d records, report %+v", len(records), r)
+		}
+	})
+}

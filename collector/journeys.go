@@ -23,7 +23,8 @@ type Journeys struct {
 
 	all []journey.Record
 	// What could not be used, by why.
-	left map[string]int64
+	left    map[string]int64
+	unknown map[uint32]bool // switch ids that are named there
 }
 
 // DefaultJourneyRecords is how many records Journeys keeps at most, unless told otherwise.
@@ -32,7 +33,10 @@ const DefaultJourneyRecords = 1_000_000
 // NewJourneys takes the plans by which records are read, the names of switches by their switch ids, a text that the
 // flows of interest contain ("": all), and how many records to keep at most (0: [DefaultJourneyRecords]).
 func NewJourneys(plans []*record.Plan, switches map[uint32]string, flow string, most int) (*Journeys, error) {
-	j := &Journeys{switches: switches, flow: flow, most: cmp.Or(most, DefaultJourneyRecords), left: map[string]int64{}}
+	j := &Journeys{
+		switches: switches, flow: flow, most: cmp.Or(most, DefaultJourneyRecords), left: map[string]int64{},
+		unknown: map[uint32]bool{},
+	}
 	if len(plans) == 0 {
 		return j, nil
 	}
@@ -77,22 +81,14 @@ func (j *Journeys) add(p RecordedPacket) {
 	if j.flow != "" && !strings.Contains(flow, j.flow) {
 		return
 	}
-	name, named := j.switches[p.Switch]
 	key, whole := journey.KeyOf(p.Frame, int(p.Length))
-	switch {
-	case !named:
-		j.left[fmt.Sprintf("records of switch id %d, which the topology does not have", p.Switch)]++
-		return
-	case !whole:
-		j.left["records with too little of the frame: `truncate` of the session is to be more"]++
-		return
-	case len(j.all) == j.most:
-		j.left[fmt.Sprintf("records beyond the first %d", j.most)]++
+	if why := j.unusable(&p, whole); why != "" {
+		j.left[why]++
 		return
 	}
 	r := journey.Record{
-		Key: key, Flow: flow, Switch: name, In: portName(p.InPort, ""), Arrived: sinceEpoch(p.In), Left: sinceEpoch(p.At),
-		TTL: ttlOf(p.Frame), Doubt: p.Unsynchronised,
+		Key: key, Flow: flow, Switch: j.switches[p.Switch], In: portName(p.InPort, ""), Arrived: sinceEpoch(p.In),
+		Left: sinceEpoch(p.At), TTL: ttlOf(p.Frame), Doubt: p.Unsynchronised, Ended: endOf(&p),
 	}
 	var d DecodedPacket
 	known := false
@@ -100,22 +96,68 @@ func (j *Journeys) add(p RecordedPacket) {
 		d, known = j.records.add(p)
 	}
 	switch {
-	case !known:
-		r.Path = fmt.Sprintf("tables are not known: there is no plan %d", p.Plan)
-		if r.Out = portName(p.OutPort, ""); p.Why != 0 {
-			r.Out, r.End = "", fmt.Sprintf("dropped: reason %d", p.Why)
-		} else if r.Out == "" {
-			r.End = "CPU"
-		}
-	case p.Why != 0 || p.OutPort == record.NoPort:
-		r.Path, r.End = d.Path(), d.Fate()
+	case r.Ended == 0:
+		r.Out = portName(p.OutPort, "")
+	case known:
+		r.End = d.Fate()
+	case r.Ended == journey.AtCPU:
+		r.End = "CPU"
 	default:
-		r.Path, r.Out = d.Path(), portName(p.OutPort, "")
+		r.End = fmt.Sprintf("dropped: reason %d", p.Why)
+	}
+	if r.Known = known; known {
+		r.Path = d.Path()
+	} else {
+		r.Path = fmt.Sprintf("tables are not known: there is no plan %d", p.Plan)
 	}
 	for _, x := range d.identities() {
 		r.Notes = append(r.Notes, strings.ReplaceAll(x.Kind, "_", " ")+" "+x.Is)
 	}
 	j.all = append(j.all, r)
+}
+
+// endOf is how a packet ended in the switch; 0: it left.
+func endOf(p *RecordedPacket) journey.Ended {
+	switch {
+	case p.Why != 0:
+		return journey.DroppedFor(p.Why)
+	case p.OutPort == record.NoPort:
+		return journey.AtCPU
+	}
+	return 0
+}
+
+// unusable says why a record is left out; "": it is not.
+func (j *Journeys) unusable(p *RecordedPacket, whole bool) string {
+	_, named := j.switches[p.Switch]
+	switch {
+	case !named:
+		return j.unnamed(p.Switch)
+	case max(p.In.Seconds, p.At.Seconds) >= latestSecond || p.In == (record.Time{}) || p.At == (record.Time{}):
+		return "records with times that no clock has: 0, or after the year 2241"
+	case !whole:
+		return "records with too little of the frame: `truncate` of the session is to be more"
+	case len(j.all) == j.most:
+		return fmt.Sprintf("records beyond the first %d", j.most)
+	}
+	return ""
+}
+
+// latestSecond since 1970 is in the year 2242: nanoseconds are counted a little longer than that.
+const latestSecond = 1 << 33
+
+// maxUnnamed is how many switch ids that nobody knows are named.
+const maxUnnamed = 16
+
+// unnamed is why records of a switch id are left out.
+func (j *Journeys) unnamed(id uint32) string {
+	if len(j.unknown) < maxUnnamed {
+		j.unknown[id] = true
+	}
+	if j.unknown[id] {
+		return fmt.Sprintf("records of switch id %d, which the topology does not have", id)
+	}
+	return "records of still other switch ids, which the topology does not have"
 }
 
 // sinceEpoch is a time of day since 1970.

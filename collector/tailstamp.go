@@ -13,6 +13,7 @@ import (
 type TailStamp struct {
 	frames, cut, stamped, records int64
 	mirrored                      int64 // frames that came as copies in ERSPAN
+	reported                      int64 // in reports
 	flows                         map[Flow]*flowStamps
 	exact                         bool
 	room                          budget // of the distributions
@@ -22,8 +23,8 @@ type TailStamp struct {
 	passed                        []byte // the path of the frame at hand
 	// read returns the records of a frame, oldest first, and the frame without what they were found in.
 	read func(frame []byte, captured time.Time) ([]tailstamp.Record, []byte)
-	// unwrap returns the frame in one that carries it to a collector.
-	unwrap func(frame []byte) ([]byte, bool)
+	// reports says that frames may come in reports of a terminator.
+	reports bool
 }
 
 // flowStamps is what is known of one flow. A flow whose frames took several routes has several paths.
@@ -66,7 +67,7 @@ func NewTailStamp(paths int, memory int64, exact bool) *TailStamp {
 	memory = cmp.Or(memory, DefaultMemory)
 	return &TailStamp{
 		flows: make(map[Flow]*flowStamps), most: cmp.Or(paths, DefaultPaths), exact: exact,
-		memory: memory, room: budget{left: memory}, read: stamps, unwrap: Mirrored,
+		memory: memory, room: budget{left: memory}, read: stamps,
 	}
 }
 
@@ -79,9 +80,8 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 		c.cut++
 		return nil
 	}
-	if mirrored, ok := c.unwrap(frame); ok {
-		c.mirrored++
-		frame = mirrored
+	if inner, ok := c.unwrap(frame); ok {
+		frame = inner
 		if shortened(frame) {
 			c.cut++
 			return nil
@@ -258,6 +258,8 @@ type Report struct {
 	Cut    int64  `json:"cut"` // by the snap length, or a mirror session, so that records may be missing
 	// Mirrored are frames that came as copies in ERSPAN.
 	Mirrored int64 `json:"mirrored,omitempty"`
+	// Reported are frames that came in reports of a terminator of IFA.
+	Reported int64 `json:"reported,omitempty"`
 	// Beyond are stamped frames of flows, or paths of them, that there was no room for.
 	Beyond int64 `json:"beyond,omitempty"`
 	// Unranked is how many hops, links and wholes below do not know their percentiles, since Memory was spent.
@@ -303,10 +305,23 @@ type HopReport struct {
 	Unusable       int64    `json:"unusable_times,omitempty"`
 }
 
+// unwrap returns the frame in one that carries it to a collector, and counts it.
+func (c *TailStamp) unwrap(frame []byte) ([]byte, bool) {
+	inner, ok := Mirrored(frame)
+	if ok {
+		c.mirrored++
+	} else if c.reports {
+		if inner, ok = Reported(frame); ok {
+			c.reported++
+		}
+	}
+	return inner, ok
+}
+
 // Report sums up what was added so far: the flow with most frames first, then by address.
 func (c *TailStamp) Report() Report {
 	r := Report{Frames: c.frames, Stamped: c.stamped, Records: c.records, Cut: c.cut, Beyond: c.beyond,
-		kept: c.paths, Mirrored: c.mirrored,
+		kept: c.paths, Mirrored: c.mirrored, Reported: c.reported,
 		Plain: c.frames - c.stamped - c.cut, Memory: c.memory, Flows: []FlowReport{}}
 	for key, flow := range c.flows {
 		f := flow.report(key)

@@ -27,7 +27,7 @@ func newCPUSide(chip *saisim.Chip, hub, samples *cpuport.Hub) cpuSide {
 	}
 	c := cpuSide{chip, hub, samples}
 	if samples != nil {
-		chip.SetDropped((&droppedSide{cpuSide: c}).dropped)
+		chip.OnDrop((&droppedSide{cpuSide: c}).dropped)
 	}
 	return c
 }

@@ -102,8 +102,7 @@ func newFated(t *testing.T, c ConfigDB, ports string, saw map[string]int) *fated
 	for _, id := range f.Chip.Ports() {
 		names[id] = f.Chip.PortName(id)
 	}
-	f.Chip.SetDropped(func(d *saisim.Drop) {
-		f.sflow.dropped(d)
+	f.Chip.OnDrop(func(d *saisim.Drop) {
 		switch {
 		case d.Mirror:
 		case d.Punted:

@@ -49,7 +49,7 @@ func (x *simSFlow) watch() {
 	if x == nil {
 		return
 	}
-	x.sim.Chip.SetDropped(x.dropped)
+	x.sim.Chip.OnDrop(x.dropped)
 }
 
 // dropped takes a drop, if it is one to be notified of.

@@ -43,6 +43,7 @@ func ifaCounters(at string) (leaves []Leaf) {
 	for _, name := range []string{
 		"matched", "unsampled", "already", "absent", "inserted", "stripped", "cut", "unsupported", "hop-limit", "max-length",
 		"mtu", "reported", "messages", "unsendable", "lost",
+		"counted-since",
 	} {
 		field := strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 		leaves = append(leaves, Leaf{at + "state/counters/" + name, text(field)})

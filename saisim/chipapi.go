@@ -100,12 +100,18 @@ func (c *Chip) SetObserver(f func(Moment)) {
 	c.engine.Observe(f)
 }
 
-// SetDropped sets the function that is told of every drop from now on, and of packets that the CPU alone has; nil:
-// none. It is called with the chip locked, must not call it, and keeps nothing of what it is given.
-func (c *Chip) SetDropped(f func(*Drop)) {
+// OnDrop has a function told of every drop from now on, and of packets that the CPU alone has, until stop is called;
+// of each drop all such functions are told, in the order in which they came. They are called with the chip locked, must
+// not call it nor stop, change nothing of what they are given, and keep nothing of it.
+func (c *Chip) OnDrop(f func(*Drop)) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.engine.TellDrops(f)
+	end := c.engine.OnDrop(f)
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		end()
+	}
 }
 
 // ReportCounts returns the counters of the reports of drops from one address and port to another, and of the events

@@ -91,3 +91,28 @@ func TestMomentsAreWhole(t *testing.T) {
 		}
 	})
 }
+
+// Whoever asks is told of each drop, in the order in which they asked, until they stop; others are told on.
+func TestDropsAreToldToAll(t *testing.T) {
+	r := newRig(t, profile.Small())
+	var got []string
+	ask := func(name string) (stop func()) {
+		return r.OnDrop(func(d *saisim.Drop) { got = append(got, fmt.Sprint(name, " ", d.ID)) })
+	}
+	noVLAN := eth(host(2), host(1), tag(0x8100, 99), make([]byte, 60))
+	lose := func(id uint64) { r.sendAt(0, r.Now(), saisim.Frame{Data: noVLAN, ID: id}) }
+	lose(1)
+	first := ask("first")
+	lose(2)
+	second := ask("second")
+	lose(3)
+	first()
+	first() // once more changes nothing
+	lose(4)
+	second()
+	lose(5)
+	want := "[first 2 first 3 second 3 second 4]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("told %v, want %s", got, want)
+	}
+}

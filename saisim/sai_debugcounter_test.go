@@ -316,7 +316,7 @@ func TestRandomDebugCounters(t *testing.T) {
 	saw, cases := map[string]int{}, randtest.Cases{Seed: 7, Count: 12}
 	ran := randtest.Run(t, cases, func(t *testing.T, seed uint64) {
 		m := &debugModel{router: newRouter(t), rnd: rand.New(rand.NewPCG(seed, 0)), saw: saw}
-		m.SetDropped(m.dropped)
+		m.OnDrop(m.dropped)
 		for i := range 3 {
 			m.neighbor(i, at4(i, 5), 5)
 			m.neighbor(i, at6(i, 5), 5)

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"strings"
 	"testing"
 
 	"tamtam/tam/altmark"
@@ -37,4 +38,25 @@ func FuzzAltMarkPeriod(f *testing.F) {
 			t.Errorf("%+v is read again as %+v, %v", p, again, err)
 		}
 	})
+}
+
+// A side of a graph's result may be all of its switches, as many as a graph may have, and a switch may have a + in its
+// name; no one name is longer than names may be.
+func TestAltMarkResultSides(t *testing.T) {
+	row := func(to string) error {
+		r := AltMarkResult{Path: "web", From: "leaf1", To: to, Status: AltMarkComplete}
+		_, err := ParseAltMarkResult(r.Key(), r.Fields())
+		return err
+	}
+	most := strings.Repeat("spine-99+", 255) + "spine-99"
+	for _, to := range []string{"leaf2", most, "a+b", "+", "a+"} {
+		if err := row(to); err != nil {
+			t.Errorf("to %.20s: %v", to, err)
+		}
+	}
+	for _, to := range []string{"", most + "+a", strings.Repeat("a", 256) + "+b", most + "+", "a b+c"} {
+		if row(to) == nil {
+			t.Errorf("to %.20s, %d bytes long, is taken", to, len(to))
+		}
+	}
 }

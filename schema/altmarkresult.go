@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,7 +12,8 @@ import (
 
 // AltMarkResult is a row of COUNTERS_DB TAM_ALTMARK_RESULTS:path:from:to: what a collector knows of
 // the last period of a path between two switches. The whole path has a row, and with more than two
-// points each of its segments; from is to for the way there and back. A number that is nil is not
+// points each of its segments; from is to for the way there and back. Of a graph from and to are the switches of
+// either side, with a + between them. A number that is nil is not
 // known, which is not the same as zero.
 type AltMarkResult struct {
 	Path, From, To string // the key
@@ -43,8 +45,8 @@ func (a *AltMarkResult) layout() layout {
 		table: CountersAltMarkPath, open: true,
 		key: key{form: "path:from:to", read: func(r *reader, key string) {
 			parts := strings.Split(key, ":")
-			if len(parts) != 3 || !ValidName(parts[0]) || !ValidName(parts[1]) || !ValidName(parts[2]) {
-				r.bad("", key, "path:from:to, each "+nameWords)
+			if len(parts) != 3 || !ValidName(parts[0]) || !validEnds(parts[1]) || !validEnds(parts[2]) {
+				r.bad("", key, "path:from:to, each "+nameWords+"; from and to may be up to 256 of these with a + between them")
 				return
 			}
 			a.Path, a.From, a.To = parts[0], parts[1], parts[2]
@@ -78,6 +80,16 @@ func (a *AltMarkResult) layout() layout {
 			signed("WINDOW_MAX_DELAY", &a.MaxDelay, "The greatest of them, in ns."),
 		},
 	}
+}
+
+// maxSides is how many switches may be on a side of a result.
+const maxSides = 256
+
+// validEnds reports whether s can be a side of a result: a switch, or several of a graph.
+func validEnds(s string) bool {
+	names := strings.Split(s, "+")
+	return ValidName(s) || len(names) <= maxSides &&
+		!slices.ContainsFunc(names, func(name string) bool { return !ValidName(name) })
 }
 
 var altMarkStatuses = []string{AltMarkComplete, AltMarkFlagged, AltMarkMissing}

@@ -293,16 +293,16 @@ func moment(name string, at *time.Time, words string) field {
 
 // Continues reports whether the counters can be those of before, some time later: none of them is less.
 func (c *DropMonitorCounters) Continues(before *DropMonitorCounters) bool {
-	for _, n := range [][2]*uint64{
+	return noneLess([][2]*uint64{
 		{c.Dropped, before.Dropped}, {c.Trapped, before.Trapped}, {c.Reports, before.Reports}, {c.Messages, before.Messages},
 		{c.Suppressed, before.Suppressed}, {c.SampledOut, before.SampledOut}, {c.Unsendable, before.Unsendable},
 		{c.Lost, before.Lost}, {c.Evicted, before.Evicted},
-	} {
-		if n[0] != nil && n[1] != nil && *n[0] < *n[1] {
-			return false
-		}
-	}
-	return true
+	})
+}
+
+// noneLess reports whether no counter is less than the one that it is beside, where both are known.
+func noneLess(counters [][2]*uint64) bool {
+	return !slices.ContainsFunc(counters, func(n [2]*uint64) bool { return n[0] != nil && n[1] != nil && *n[0] < *n[1] })
 }
 
 // ParseDropMonitorCounters reads TAM_DROP_MONITOR_COUNTERS.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Inband Flow Analyzer in the databases. Its sessions are rows of TAM_SESSION, which SONiC has for several types.
@@ -174,6 +175,7 @@ type IFACounters struct {
 	Inserted, Stripped, Cut, Unsupported *uint64
 	HopLimit, MaxLength, MTU, Reported   *uint64
 	Messages, Unsendable, Lost           *uint64
+	Since                                time.Time // zero: not known
 }
 
 func (c *IFACounters) layout() layout {
@@ -197,6 +199,8 @@ func (c *IFACounters) layout() layout {
 			known("MESSAGES", &c.Messages, "Messages with reports that were sent, to all collectors together."),
 			known("UNSENDABLE", &c.Unsendable, "Reports that could not be sent: there is no way to the collector."),
 			known("LOST", &c.Lost, "Messages that were sent and did not leave the switch."),
+			moment("COUNTED_SINCE", &c.Since, "Since when all that is counted: when the session, or the transit, came into the "+
+				"switch as it is. Each time that it comes anew, the counters begin at zero."),
 		},
 	}
 }
@@ -208,3 +212,14 @@ func ParseIFACounters(key string, f map[string]string) (IFACounters, error) {
 
 // Fields formats the row.
 func (c IFACounters) Fields() map[string]string { return c.layout().row() }
+
+// Continues reports whether the counters can be those of before, some time later: none of them is less.
+func (c *IFACounters) Continues(before *IFACounters) bool {
+	return noneLess([][2]*uint64{
+		{c.Matched, before.Matched}, {c.Unsampled, before.Unsampled}, {c.Already, before.Already}, {c.Absent, before.Absent},
+		{c.Inserted, before.Inserted}, {c.Stripped, before.Stripped}, {c.Cut, before.Cut},
+		{c.Unsupported, before.Unsupported}, {c.HopLimit, before.HopLimit}, {c.MaxLength, before.MaxLength},
+		{c.MTU, before.MTU}, {c.Reported, before.Reported}, {c.Messages, before.Messages},
+		{c.Unsendable, before.Unsendable}, {c.Lost, before.Lost},
+	})
+}

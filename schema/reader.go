@@ -31,8 +31,8 @@ const maxErrors = 12
 func newReader(table, key string, fields map[string]string, upper bool) *reader {
 	r := &reader{table: table, key: key}
 	why, closed := fields[tooLarge]
-	if len(key) > maxKey {
-		why, closed = fmt.Sprintf("the key has %d bytes: want at most %d", len(key), maxKey), true
+	if most := longestKey(table); len(key) > most {
+		why, closed = fmt.Sprintf("the key has %d bytes: want at most %d", len(key), most), true
 	}
 	if closed {
 		r.errs = []error{&FieldError{Object: table + "|" + key, Whole: why}}
@@ -74,6 +74,14 @@ func elements(v string) int {
 
 // maxKey is how long the key of a row may be, in bytes.
 const maxKey = 255
+
+// longestKey is how long the key of a row of a table may be: that of a graph's result has all switches of both sides.
+func longestKey(table string) int {
+	if table == CountersAltMarkPath {
+		return 2*maxSides*(maxKey+1) + maxKey
+	}
+	return maxKey
+}
 
 // tooLarge is the one field of a row that was not read.
 const tooLarge = "\x00too large"

@@ -258,7 +258,7 @@ func TestInvalidRows(t *testing.T) {
 		{"vlan member", "Vlan10:Ethernet0", "_=_", `key "Vlan10:Ethernet0": want VlanN|port or VlanN|PortChannelN`},
 		{"tam rule", "T:R", "", `key "T:R": want table|rule, each 1 to 255 visible ASCII characters without | : and ,`},
 		{"tam rule", "T|R:S", "", `key "T|R:S": want table|rule, each 1 to 255 visible ASCII characters without | : and ,`},
-		{"result", "p:a", "STATUS=fine LOST=1.5 START=5 PERIOD=5 WINDOW_DELAYS=0", `key "p:a": want path:from:to, each 1 to 255 visible ASCII characters without | : and ,; ` +
+		{"result", "p:a", "STATUS=fine LOST=1.5 START=5 PERIOD=5 WINDOW_DELAYS=0", `key "p:a": want path:from:to, each 1 to 255 visible ASCII characters without | : and ,; from and to may be up to 256 of these with a + between them; ` +
 			`START "5": want seconds since 1970, a point and nine digits; STATUS "fine": want ok, flagged or missing; LOST "1.5": want a whole number of 64 bits`},
 		{"flex counter", "ACL", "POLL_INTERVAL=9", `POLL_INTERVAL "9": want a number in 10..3600000`},
 		{"vlan", "Vlan4095", "_=_", `key "Vlan4095": want VlanN, N in 1..4094`},

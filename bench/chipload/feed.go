@@ -20,7 +20,9 @@ type Feed struct {
 	bad    [][]byte // the same frames, which are dropped
 	next   int
 	sent   uint64
-	batch  [64]saisim.Arrival
+	// How many samples and drops there were for who asked.
+	sampled, told uint64
+	batch         [64]saisim.Arrival
 }
 
 // New makes the chip of a load, and tells it what it needs to know.
@@ -34,6 +36,10 @@ func New(ctx context.Context, l Load) (*Feed, error) {
 	}
 	t := &Feed{load: l, chip: chip}
 	chip.SetOutput(func(o *saisim.Out) {
+		if l.OneIn > 0 && o.Port == saisim.CPUPort {
+			t.sampled++
+			return
+		}
 		if l.Sample == 0 && l.Monitor == NoMonitor || len(o.Data) == l.octets() { // only packets, not records and reports
 			t.sent++
 		}
@@ -84,6 +90,12 @@ func (t *Feed) configure(s *calls, sw sai.OID, ports []sai.OID) {
 	}
 	if l.Monitor != NoMonitor {
 		s.monitor(key, ports[len(ports)-1], l.Monitor)
+	}
+	if l.OneIn > 0 {
+		s.sample(ports, l.OneIn)
+	}
+	if l.Told {
+		t.tell()
 	}
 	s.addTasks(l)
 	if l.Sketch && s.err == nil {
@@ -169,7 +181,7 @@ func (t *Feed) Check() error {
 	if b := t.chip.Books(); t.sent != want || !b.Balanced() {
 		return fmt.Errorf("%+v: %d packets left, want %d of %d; books %+v", t.load, t.sent, want, t.next, b)
 	}
-	return nil
+	return t.checkSamples()
 }
 
 // loadSketch loads the count-min program, in the ingress pipe.

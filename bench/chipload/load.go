@@ -27,6 +27,9 @@ type Load struct {
 	Dropped int     // one packet in so many is tagged with a VLAN that does not exist; 0: none
 	Monitor Monitor // of drops; reports leave by the last port
 
+	OneIn uint32 // of so many packets one is sampled as it comes in; 0: no port is sampled
+	Told  bool   // somebody is told of each drop, as sFlow is
+
 	Marked  bool   // each flow has a session of muxed marking
 	Table   bool   // an ACL table matches all packets
 	Plan    bool   // of table recording

@@ -42,7 +42,7 @@ func newBench() *cobra.Command {
 	var duration time.Duration
 	var profile string
 	c := &cobra.Command{
-		Use:   "bench [config|sessions|routes|gnmi|asic|drops|altmark|flymon|tablerecord|live]",
+		Use:   "bench [config|sessions|routes|gnmi|asic|drops|sflow|altmark|flymon|tablerecord|live]",
 		Short: "Measure this build on this machine",
 		Long: "config: from CONFIG_DB to the ASIC, through every daemon.\n" +
 			"sessions: processor time and memory of --groups flow groups with a tail-stamping session each.\n" +
@@ -50,6 +50,7 @@ func newBench() *cobra.Command {
 			"gnmi: processor time of mgmtd, alone in a process, for subscribers, Get and Set of --groups sessions; latency.\n" +
 			"asic: packets per second of the simulated chip, what each feature adds, and where the time goes.\n" +
 			"drops: what a drop monitor costs the chip, and recording, beside the same packets without.\n" +
+			"sflow: what sampling and being told of drops cost the chip, beside the same packets without.\n" +
 			"altmark: --groups flows with alternate marking: rules, configuration, reading a period, packets per second.\n" +
 			"flymon: CMU groups: packets per second, the cost of a CMU, and how soon a task counts.\n" +
 			"tablerecord: how long plans of real programs take, records decoded, and what recording costs the chip.\n" +
@@ -93,7 +94,7 @@ func newBench() *cobra.Command {
 	c.Flags().IntVar(&changes, "changes", 1000, "config, gnmi, altmark: changes made one by one")
 	c.Flags().IntVar(&routes, "routes", 100_000, "routes: how many at most; a tenth and a hundredth, too")
 	c.Flags().DurationVar(&duration, "duration", time.Second,
-		"asic, drops, altmark, flymon, tablerecord: least time of each measurement")
+		"asic, drops, sflow, altmark, flymon, tablerecord: least time of each measurement")
 	c.Flags().StringVar(&profile, "profile", "", "file that says where the processor time went, for go tool pprof and "+
 		"go build -pgo; in asic's, samples have the label load")
 	return c
@@ -129,6 +130,8 @@ func runBench(ctx context.Context, name string, groups, changes int, least time.
 		return bench.ASIC(ctx, least)
 	case "drops":
 		return bench.Drops(ctx, least)
+	case "sflow":
+		return bench.SFlow(ctx, least)
 	case "altmark":
 		return bench.AltMark(ctx, groups, changes, least)
 	case "flymon":
@@ -138,8 +141,8 @@ func runBench(ctx context.Context, name string, groups, changes int, least time.
 	case "live":
 		return benchLive(ctx, 3, least)
 	}
-	return nil, usagef("bench %q: want config, sessions, routes, gnmi, asic, drops, altmark, flymon, tablerecord or live",
-		name)
+	return nil, usagef("bench %q: want config, sessions, routes, gnmi, asic, drops, sflow, altmark, flymon, "+
+		"tablerecord or live", name)
 }
 
 // benchGNMI measures this binary as mgmtd, and as the shell.

@@ -350,10 +350,20 @@ func (w *resultRows) close() {
 	}
 }
 
+// maxRowReasons is how many reasons a row has: a wide graph may have several of each of its switches.
+const maxRowReasons = 32
+
+func rowReasons(all []string) string {
+	if n := len(all) - maxRowReasons; n > 0 {
+		return fmt.Sprintf("%s; and %d more", strings.Join(all[:maxRowReasons], "; "), n)
+	}
+	return strings.Join(all, "; ")
+}
+
 func resultRow(r collector.AltMarkResult) schema.AltMarkResult {
 	row := schema.AltMarkResult{
 		Path: r.Path, From: r.From, To: r.To, Period: r.Period, Start: r.Start, Status: r.Status.String(),
-		Reasons: strings.Join(r.Reasons, "; "), Revised: r.Revised, Delays: uint64(r.Window.Count)}
+		Reasons: rowReasons(r.Reasons), Revised: r.Revised, Delays: uint64(r.Window.Count)}
 	if r.Counted {
 		row.Sent, row.Received, row.SentBytes, row.ReceivedBytes = &r.Sent, &r.Received, &r.SentBytes, &r.ReceivedBytes
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,5 +72,18 @@ func TestResultRows(t *testing.T) {
 	}
 	if got, want := resultText(result), "00:00:10.000 p a>b period 10 ok sent 5 received 6 lost -1 delay 1ms"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// The row of a graph as wide as graphs may be, of which each switch has something to say, can be read again.
+func TestResultRowOfWideGraph(t *testing.T) {
+	r := collector.AltMarkResult{Path: "web", From: "leaf1", To: strings.Repeat("spine-99+", 255) + "spine-99", Status: collector.AltMarkFlagged}
+	for i := range 256 {
+		r.Reasons = append(r.Reasons, fmt.Sprintf("spine-%d: period 1234567, which tells of late packets, is flagged counter-reset, and more is to be said of it than that", i))
+	}
+	want := resultRow(r)
+	got, err := schema.ParseAltMarkResult(want.Key(), want.Fields())
+	if err != nil || got.To != r.To || !strings.HasSuffix(got.Reasons, "; and 224 more") {
+		t.Errorf("%.200s: %v", got.Reasons, err)
 	}
 }

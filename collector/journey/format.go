@@ -96,6 +96,9 @@ func (j Journey) Write(w io.Writer) error {
 			for _, c := range e.Candidates {
 				fmt.Fprintf(&b, "  %-10s   perhaps %s at %v\n", "", Port{c.Switch, c.In}, c.Arrived-start)
 			}
+			if more := e.Alike - len(e.Candidates); more > 0 {
+				fmt.Fprintf(&b, "  %-10s   or one of %d more\n", "", more)
+			}
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -125,6 +128,7 @@ type exitJSON struct {
 	End        string          `json:"end,omitempty"`
 	Next       *int            `json:"next,omitempty"` // index of the visit that follows
 	Candidates []candidateJSON `json:"candidates,omitempty"`
+	More       int             `json:"more_candidates,omitempty"`
 }
 
 type candidateJSON struct {
@@ -151,6 +155,7 @@ func (j Journey) MarshalJSON() ([]byte, error) {
 			if i, ok := at[e.Next]; ok {
 				y.Next = &i
 			}
+			y.More = e.Alike - len(e.Candidates)
 			for _, c := range e.Candidates {
 				y.Candidates = append(y.Candidates, candidateJSON{c.Switch, c.In, c.Arrived})
 			}

@@ -31,9 +31,21 @@ type Record struct {
 	Left    time.Duration // when the record was made; both since 1970, by the switch's clock
 	TTL     int           // or hop limit, as it came; -1: it has none
 	Doubt   bool          // the clock was not synchronised
+	Ended   Ended         // what End is in words, to tell records of one exit; 0: only the words are known
 	Path    string        // the tables that it ran
+	Known   bool          // Path and End are by the plan of the record
 	Notes   []string      // identities
 }
+
+// Ended is how a packet ended in a switch, as a number that does not depend on what is known of the plan: see
+// [DroppedFor].
+type Ended int
+
+// AtCPU is the end of what went to the CPU.
+const AtCPU Ended = -1
+
+// DroppedFor is the end of what was dropped for a reason, by its number, which is not 0.
+func DroppedFor(reason uint8) Ended { return Ended(reason) }
 
 // A Visit is the stay of a packet at a switch.
 type Visit struct {
@@ -46,7 +58,7 @@ type Visit struct {
 	key     Key
 	flow    string
 	ttl     int
-	from    []*Exit // those that it may have come by
+	from    []*Exit // those that it may have come by, if there are more than two only two of them
 	settled bool    // it came by the one of from
 	reached bool    // from the start of a journey
 }
@@ -59,12 +71,18 @@ type Exit struct {
 	Notes []string
 	// End is how it ended: in the switch, at a host, or that it was not seen any more.
 	End string
-	// Next is where it came to; Candidates are visits of which one may be that, if it is not certain which.
+	// Next is where it came to; Candidates are visits of which one may be that, if it is not certain which: the first
+	// [MaxCandidates] of them. Alike is how many there are.
 	Next       *Visit
 	Candidates []*Visit
+	Alike      int
 
-	at *Visit
+	at    *Visit
+	known bool // see [Record]
 }
+
+// MaxCandidates is how many visits an exit has as candidates, at most.
+const MaxCandidates = 16
 
 // A Journey is a packet's way, from where it was first seen. Copies of it have ways of their own from where they were
 // made.
@@ -97,21 +115,7 @@ const (
 func Join(records []Record, w Wiring, o Options) []Journey {
 	o.ClockError, o.Within = cmp.Or(o.ClockError, DefaultClockError), cmp.Or(o.Within, DefaultWithin)
 	visits := visitsOf(records)
-	at := map[arrival][]*Visit{}
-	for _, v := range visits {
-		a := arrival{v.key, Port{v.Switch, v.In}}
-		at[a] = append(at[a], v)
-	}
-	for _, v := range visits {
-		for _, e := range v.Exits {
-			for _, next := range at[arrival{v.key, w.Ports[Port{v.Switch, e.Out}]}] {
-				if e.Out != "" && e.End == "" && o.follows(e, next) {
-					e.Candidates = append(e.Candidates, next)
-					next.from = append(next.from, e)
-				}
-			}
-		}
-	}
+	newMeetings(visits, w, o).meet(visits)
 	for _, v := range visits {
 		for _, e := range v.Exits {
 			e.settle(w)
@@ -126,7 +130,7 @@ func Join(records []Record, w Wiring, o Options) []Journey {
 	for _, v := range visits {
 		if !v.reached { // it follows itself, by the times of clocks that cannot be compared
 			v.settled = false
-			v.from[0].Next, v.from[0].Candidates = nil, []*Visit{v}
+			v.from[0].Next, v.from[0].Candidates, v.from[0].Alike = nil, []*Visit{v}, 1
 			all = append(all, Journey{v.flow, v.origin(w), v.onward()})
 		}
 	}
@@ -154,28 +158,10 @@ func compare(a, b *Visit) int {
 		cmp.Compare(a.In, b.In))
 }
 
-type arrival struct {
-	key Key
-	at  Port
-}
-
-// follows says whether the TTLs and times of an exit and a visit allow that one is behind the other: a switch takes one
-// from a TTL, or none.
-func (o Options) follows(e *Exit, v *Visit) bool {
-	if e.at == v || e.at.ttl != v.ttl && e.at.ttl != v.ttl+1 {
-		return false
-	}
-	if e.at.Doubt || v.Doubt {
-		return true
-	}
-	d := v.Arrived - e.Left
-	return d >= -o.ClockError && d <= o.Within
-}
-
 // settle decides how an exit goes on.
 func (e *Exit) settle(w Wiring) {
 	if len(e.Candidates) == 1 && len(e.Candidates[0].from) == 1 {
-		e.Next, e.Candidates = e.Candidates[0], nil
+		e.Next, e.Candidates, e.Alike = e.Candidates[0], nil, 0
 		e.Next.settled = true
 		return
 	}
@@ -211,40 +197,58 @@ func (v *Visit) origin(w Wiring) string {
 	return fmt.Sprintf("%s, whose wire is not known", in)
 }
 
-// visitsOf gathers records of the same visit. Copies of a packet have several exits.
+// visitsOf gathers records of the same visit. Copies of a packet have several exits; records of one by several sessions
+// are of one exit, of which the record with the most to say says how it ended.
 func visitsOf(records []Record) []*Visit {
-	type id struct {
+	type visitID struct {
 		key        Key
 		name, port string
 		arrived    time.Duration
 	}
-	byID := map[id]*Visit{}
+	type exitID struct {
+		visit *Visit
+		out   string
+		ended Ended
+		end   string // where ended says nothing
+	}
+	visits, exits := map[visitID]*Visit{}, map[exitID]*Exit{}
 	var all []*Visit
 	for _, r := range records {
-		k := id{r.Key, r.Switch, r.In, r.Arrived}
-		v := byID[k]
+		k := visitID{r.Key, r.Switch, r.In, r.Arrived}
+		v := visits[k]
 		if v == nil {
 			v = &Visit{Switch: r.Switch, In: r.In, Arrived: r.Arrived, key: r.Key, flow: r.Flow, ttl: r.TTL}
-			byID[k] = v
+			visits[k] = v
 			all = append(all, v)
 		}
 		v.Doubt = v.Doubt || r.Doubt
-		v.add(r)
+		x := exitID{v, r.Out, r.Ended, r.End}
+		if r.Ended != 0 {
+			x.end = ""
+		}
+		if e := exits[x]; e == nil {
+			e = &Exit{Out: r.Out, Left: r.Left, Path: r.Path, Notes: r.Notes, End: r.End, at: v, known: r.Known}
+			exits[x] = e
+			v.Exits = append(v.Exits, e)
+		} else {
+			e.merge(r)
+		}
 	}
 	slices.SortStableFunc(all, compare)
+	for _, v := range all {
+		slices.SortStableFunc(v.Exits, func(a, b *Exit) int {
+			return cmp.Or(cmp.Compare(a.Left, b.Left), cmp.Compare(a.Out, b.Out), cmp.Compare(a.End, b.End))
+		})
+	}
 	return all
 }
 
-// add adds an exit, unless a record of another session has it.
-func (v *Visit) add(r Record) {
-	for _, e := range v.Exits {
-		if e.Out == r.Out && e.End == r.End {
-			e.Left = min(e.Left, r.Left)
-			return
-		}
+// merge takes a record of another session of the same exit.
+func (e *Exit) merge(r Record) {
+	if e.Left = min(e.Left, r.Left); r.Known && !e.known {
+		e.Path, e.End, e.known = r.Path, r.End, true
 	}
-	v.Exits = append(v.Exits, &Exit{Out: r.Out, Left: r.Left, Path: r.Path, Notes: r.Notes, End: r.End, at: v})
-	slices.SortStableFunc(v.Exits, func(a, b *Exit) int {
-		return cmp.Or(cmp.Compare(a.Left, b.Left), cmp.Compare(a.Out, b.Out), cmp.Compare(a.End, b.End))
-	})
+	if len(e.Notes) == 0 {
+		e.Notes = r.Notes
+	}
 }

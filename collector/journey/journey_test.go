@@ -101,6 +101,46 @@ func TestJoinCopies(t *testing.T) {
 		"h1: (1 l1 2 > 1 s1 2 > 2 l2 1 to h2 | 3 > 1 s2 2 > 3 l2 1 to h2)")
 }
 
+// Records of two sessions, of which one's plan is not known, are of one end and not of two copies.
+func TestJoinSessions(t *testing.T) {
+	known := r("a", "l1", "1", "", 1*ms, 64)
+	known.Ended, known.End, known.Path, known.Known = DroppedFor(3), "dropped: acl", "chip.acl hit", true
+	other := known
+	other.End, other.Path, other.Known = "dropped: reason 3", "not known", false
+	cpu := other
+	cpu.Ended, cpu.End = AtCPU, "CPU"
+	w := wiringOf(fabric)
+	wantJourneys(t, []Record{other, known}, w, "h1: 1 l1 dropped: acl")
+	wantJourneys(t, []Record{known, other}, w, "h1: 1 l1 dropped: acl")
+	wantJourneys(t, []Record{known, cpu}, w, "h1: (1 l1 CPU | dropped: acl)")
+	if got := Join([]Record{other, known}, w, Options{})[0].Visits[0].Exits[0].Path; got != "chip.acl hit" {
+		t.Errorf("tables %q, want those of the plan that is known", got)
+	}
+}
+
+// Of very many packets that are alike, as of a generator that numbers nothing, the first that may follow are shown and
+// the others counted, and neither time nor memory goes with their square.
+func TestJoinManyAlike(t *testing.T) {
+	const n = 20_000
+	var records []Record
+	for i := range n {
+		at := time.Duration(i) * time.Microsecond
+		records = append(records, r("x", "a", "1", "2", at, 64), r("x", "b", "1", "2", at+time.Microsecond, 63))
+	}
+	all := Join(records, wiringOf("a:2-b:1 a:1-h b:2-i"), Options{})
+	if len(all) != 2*n {
+		t.Fatalf("%d journeys, want %d", len(all), 2*n)
+	}
+	e := all[0].Visits[0].Exits[0]
+	if len(e.Candidates) != MaxCandidates || e.Alike != n || all[0].From != "h" || Ways(all)[0] != (Count{"a:2, as one of several packets that are alike > b: to i", n}) {
+		t.Errorf("%d candidates of %d, from %s: %v", len(e.Candidates), e.Alike, all[0].From, Ways(all))
+	}
+	var b strings.Builder
+	if err := all[0].Write(&b); err != nil || !strings.HasSuffix(b.String(), "or one of 19984 more\n") {
+		t.Errorf("%v: %s", err, b.String())
+	}
+}
+
 // Packets that are alike are not told apart, unless their times or TTLs do.
 func TestJoinAlike(t *testing.T) {
 	w := wiringOf("a:2-b:1 a:1-h b:2-i")

@@ -2,8 +2,11 @@ package journey
 
 import (
 	"encoding/binary"
+	"errors"
+	"slices"
 
 	"tamtam/saisim/tailstamp"
+	"tamtam/tam/ifa"
 )
 
 // A Key is what a packet has everywhere on its way: switches rewrite MAC addresses, VLAN tags, DSCP and marks, TTL or
@@ -27,8 +30,9 @@ const (
 
 // KeyOf returns the key of an Ethernet II frame without FCS, of which the beginning may have been kept only; false if
 // what was kept ends before it. IP has addresses, protocol, identification and fragment offset, ports or what stands
-// there, TCP's sequence and acknowledgement numbers and flags, and the first 24 bytes of the payload; others have the
-// EtherType and 46 bytes.
+// there, TCP's sequence and acknowledgement numbers and flags, and the first 24 bytes of the payload, all without what
+// IFA has put in; others have the EtherType and 46 bytes, with zeros where the frame is shorter: a switch pads a frame
+// that it has taken a tag from, or does not.
 func KeyOf(frame []byte, length int) (Key, bool) {
 	whole := len(frame) >= length
 	if end, ok := tailstamp.DatagramEnd(frame); ok {
@@ -42,15 +46,33 @@ func KeyOf(frame []byte, length int) (Key, bool) {
 		case etherCTag, etherSTag:
 			at += 2
 		case etherIPv4:
-			return ipv4Key(frame[at:], whole)
+			if b, ok := withoutIFA(frame[at:]); ok {
+				return ipv4Key(b, whole)
+			}
+			return "", false
 		case etherIPv6:
-			return ipv6Key(frame[at:], whole)
+			if b, ok := withoutIFA(frame[at:]); ok {
+				return ipv6Key(b, whole)
+			}
+			return "", false
 		default:
 			k, ok := cut(frame[at:], keyOther, whole)
-			return Key(append([]byte{0, byte(t >> 8), byte(t)}, k...)), ok
+			key := append([]byte{0, byte(t >> 8), byte(t)}, k...)
+			return Key(append(key, make([]byte, keyOther-len(k))...)), ok
 		}
 	}
 	return "", false
+}
+
+// withoutIFA is an IP packet as it was before IFA; false if what was kept ends in what IFA has put in.
+func withoutIFA(ip []byte) ([]byte, bool) {
+	switch p, err := ifa.Locate(ip); {
+	case err == nil:
+		return p.Strip(slices.Clone(ip)), true
+	case errors.Is(err, ifa.ErrCut):
+		return nil, false
+	}
+	return ip, true
 }
 
 // cut returns the first n bytes; fewer if all of them are there.

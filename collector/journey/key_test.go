@@ -2,8 +2,11 @@ package journey
 
 import (
 	"encoding/hex"
+	"slices"
 	"strings"
 	"testing"
+
+	"tamtam/tam/ifa"
 )
 
 func frameOf(t *testing.T, text string) []byte {
@@ -61,6 +64,72 @@ func TestKeyOf(t *testing.T) {
 	}
 	if key(macs+"0806 0001 0800 06 04 0001 020000000001 0a000001 000000000000 0a000002") == key(macs+"0806 0001 0800 06 04 0001 020000000001 0a000001 000000000000 0a000003") {
 		t.Error("two questions of ARP are alike")
+	}
+}
+
+// Frames that are not IP have the same key with and without padding, as a host or a switch that takes a tag from them
+// leaves it.
+func TestKeyOfPadded(t *testing.T) {
+	const arp = "0806 0001 0800 06 04 0001 020000000001 0a000001 000000000000 0a000002"
+	bare := frameOf(t, macs+arp)
+	padded := append(frameOf(t, macs+"8100 0064 "+arp), make([]byte, 14)...)
+	want, ok := KeyOf(bare, len(bare))
+	got, ok2 := KeyOf(padded, len(padded))
+	if !ok || !ok2 || got != want {
+		t.Errorf("%x %v, and padded behind a tag %x %v", want, ok, got, ok2)
+	}
+	if _, ok := KeyOf(padded[:50], len(padded)); ok {
+		t.Error("a frame of which too little was kept has a key")
+	}
+}
+
+// What IFA puts into a packet on its way is not in the key, however much of the payload was kept behind it.
+func TestKeyOfIFA(t *testing.T) {
+	for what, text := range map[string]string{
+		"IPv4": macs + ipv4UDP + payload,
+		"IPv6": macs + "86dd 61000000 0028 11 3f 20010db8000000000000000000000001 20010db8000000000000000000000002 03e8 0009 0028 1111 " + payload + "aabbccdd00112233",
+	} {
+		plain := frameOf(t, text)
+		want, _ := KeyOf(plain, len(plain))
+		header := 20 + 20*strings.Count(what, "6")
+		with := ifa.Insert(slices.Clone(plain[14:]), header, 8, ifa.Header{GNS: ifa.PerHop, Next: 17, MaxLength: 255}, ifa.Metadata{HopLimit: 255}, &ifa.Hop{})
+		place, err := ifa.Locate(with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame := append(plain[:14:14], place.Push(with, &ifa.Hop{})...)
+		for kept := 0; kept <= len(frame); kept++ {
+			got, ok := KeyOf(frame[:kept], len(frame))
+			if enough := kept >= 14+place.Payload+ifa.HopSize+24; ok != enough || ok && got != want {
+				t.Fatalf("%s, %d bytes of %d: %x %v, want %x %v", what, kept, len(frame), got, ok, want, enough)
+			}
+		}
+	}
+}
+
+// However much was kept of a frame, it has the key of the whole one, or none; stamps behind it and padding change
+// nothing.
+func TestKeyOfTruncated(t *testing.T) {
+	for _, text := range []string{
+		macs + ipv4UDP + payload,
+		others + strings.Replace(ipv4UDP, "4500 0034", "4500 0020", 1) + payload[:8], // 4 bytes of payload
+		macs + "86dd 60000000 0014 2c 40 20010db8000000000000000000000001 20010db8000000000000000000000002 11 00 0008 00001000 " + payload[:24],
+		macs + "0800 4500 003c 0001 4000 40 06 0000 0a000001 0a000002 03e8 0009 00000001 00000002 6002 ffff 0000 0000 020405b4 " + payload[:32],
+		macs + "88cc" + payload + payload,
+	} {
+		plain := frameOf(t, text)
+		want, ok := KeyOf(plain, len(plain))
+		if !ok {
+			t.Fatalf("%s has no key", text)
+		}
+		for _, tail := range []int{0, 4, 30} {
+			frame := append(slices.Clone(plain), make([]byte, tail)...)
+			for kept := range len(frame) + 1 {
+				if got, ok := KeyOf(frame[:kept], len(frame)); ok && got != want {
+					t.Fatalf("%d bytes of %s and %d: %x, want %x", kept, text, tail, got, want)
+				}
+			}
+		}
 	}
 }
 

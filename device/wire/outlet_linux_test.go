@@ -4,9 +4,7 @@ import (
 	"encoding/binary"
 	"log/slog"
 	"math/rand/v2"
-	"runtime"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -40,13 +38,7 @@ func testOutlet(t *testing.T, seed uint64) {
 	if err := unix.SetsockoptInt(in, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64<<20); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.After(time.Minute); !running(l.fd, l.ask); runtime.Gosched() { // the kernel notices when it likes to
-		select {
-		case <-end:
-			t.Fatal("no carrier within a minute")
-		default:
-		}
-	}
+	untilCarrier(t, l, true)
 	p := &pump{Config: Config{Log: slog.New(slog.DiscardHandler)}}
 	rnd, beside := rand.New(rand.NewPCG(seed, 0)), 0
 	for i := range frames {

@@ -285,11 +285,14 @@ func TestNoCarrier(t *testing.T) {
 	err := r.place.Do(func() (err error) {
 		if l.socket, err = openSocket("Ethernet1", "eth1", leastRing); err == nil {
 			t.Cleanup(l.close)
-			_, err = l.look()
 		}
 		return err
 	})
 	if err != nil {
+		t.Fatal(err)
+	}
+	untilCarrier(t, l, true)
+	if err := r.place.Do(func() error { _, err := l.look(); return err }); err != nil {
 		t.Fatal(err)
 	}
 	p := &pump{Config: Config{Log: slog.New(slog.DiscardHandler)}, looked: time.Now()}
@@ -302,21 +305,27 @@ func TestNoCarrier(t *testing.T) {
 	if err := r.hosts[1].IP("link set host down"); err != nil {
 		t.Fatal(err)
 	}
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for end := time.After(time.Minute); running(l.fd, l.ask); {
-		select {
-		case <-tick.C:
-		case <-end:
-			t.Fatal("the interface has a carrier a minute after its peer was set down")
-		}
-	}
+	untilCarrier(t, l, false)
 	for range 3 {
 		l.send.queue(frame)
 	}
 	p.flush(l)
 	if l.Sent != 1 || l.Lost[LinkDown] != 3 || l.unsent != 3 || !p.looked.IsZero() {
 		t.Errorf("%+v, of which the chip is told %d", l.Counters, l.unsent)
+	}
+}
+
+// untilCarrier waits until the interface of a line has a carrier, or none: the kernel notices when it likes to.
+func untilCarrier(t *testing.T, l *line, want bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(time.Minute); running(l.fd, l.ask) != want; {
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("carrier: %v after a minute, want %v", !want, want)
+		}
 	}
 }
 

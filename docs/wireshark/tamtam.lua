@@ -1,7 +1,8 @@
 -- Dissector of what tamtam puts into packets, for Wireshark and tshark 3.6 and later:
 --   tshark -X lua_script:tamtam.lua -r FILE
 -- tail stamps at the end of frames, in ERSPAN copies too (tamtam.stamp); the record of table recording at the end of copies in UDP
--- and ERSPAN (tamtam.record); tamtam's own elements in IPFIX messages over UDP (tamtam.ipfix).
+-- and ERSPAN (tamtam.record); tamtam's own elements in IPFIX messages over UDP (tamtam.ipfix); Inband Flow Analyzer 2.0 in packets of
+-- TCP and UDP, in ERSPAN copies, and in what a terminator reports by IPFIX (tamtam.ifa).
 
 local tamtam = Proto("tamtam", "tamtam")
 
@@ -41,6 +42,32 @@ local record = {
   identity = ProtoField.string("tamtam.record.identity", "Identity"),
   unsynchronised = ProtoField.bool("tamtam.record.unsynchronised", "Clock not synchronised"),
   no_room = ProtoField.bool("tamtam.record.no_room", "No room for identities"),
+}
+
+local ifa = {
+  ifa = ProtoField.bytes("tamtam.ifa", "Inband Flow Analyzer"),
+  gns = ProtoField.uint8("tamtam.ifa.gns", "Global name space"),
+  next = ProtoField.uint8("tamtam.ifa.next", "Protocol"),
+  flags = ProtoField.uint8("tamtam.ifa.flags", "Flags", base.HEX),
+  max_length = ProtoField.uint8("tamtam.ifa.max_length", "Longest stack in words"),
+  request = ProtoField.uint8("tamtam.ifa.request", "Request vector", base.HEX),
+  action = ProtoField.uint8("tamtam.ifa.action", "Action vector", base.HEX),
+  hop_limit = ProtoField.uint8("tamtam.ifa.hop_limit", "Hop limit"),
+  length = ProtoField.uint8("tamtam.ifa.length", "Stack in words"),
+  hop = ProtoField.bytes("tamtam.ifa.hop", "Hop"),
+  lns = ProtoField.uint8("tamtam.ifa.lns", "Local name space"),
+  device = ProtoField.uint32("tamtam.ifa.device", "Device id"),
+  ttl = ProtoField.uint8("tamtam.ifa.ttl", "TTL"),
+  speed = ProtoField.uint8("tamtam.ifa.speed", "Code of the egress port's speed"),
+  congestion = ProtoField.uint8("tamtam.ifa.congestion", "Congestion"),
+  queue = ProtoField.uint8("tamtam.ifa.queue", "Queue"),
+  received = ProtoField.absolute_time("tamtam.ifa.received", "Ingress time", base.UTC),
+  in_port = ProtoField.uint16("tamtam.ifa.in_port", "Ingress port"),
+  out_port = ProtoField.uint16("tamtam.ifa.out_port", "Egress port"),
+  residence = ProtoField.uint32("tamtam.ifa.residence", "Residence in ns"),
+  queue_bytes = ProtoField.uint32("tamtam.ifa.queue_bytes", "Bytes in the queue"),
+  no_egress = ProtoField.bool("tamtam.ifa.no_egress", "No egress time"),
+  unsynchronised = ProtoField.bool("tamtam.ifa.unsynchronised", "Clock not synchronised"),
 }
 
 -- The own elements: id, name, and u (unsigned), i (signed), s (string) or b (boolean).
@@ -89,7 +116,7 @@ local own = {
 
 local element = {}
 local fields = {}
-for _, group in ipairs({stamp, record}) do
+for _, group in ipairs({stamp, record, ifa}) do
   for _, field in pairs(group) do fields[#fields + 1] = field end
 end
 local make = {u = ProtoField.uint64, i = ProtoField.int64, s = ProtoField.string, b = ProtoField.bool}
@@ -258,6 +285,91 @@ local function table_record(tvb, root, start, limit)
   if doubtful then tree:add_proto_expert_info(doubt, "clock not synchronised") end
 end
 
+-- ifa_time is when a hop's packet came: of the instants that the 20 bits of its seconds may mean the one nearest to the capture.
+local function ifa_time(pinfo, seconds)
+  local now, period = math.floor(tonumber(tostring(pinfo.abs_ts))), 1048576
+  local s = now - now % period + seconds
+  if s - now > period / 2 then s = s - period elseif now - s > period / 2 then s = s + period end
+  return s
+end
+
+local function ifa_hop(tvb, pinfo, parent, at)
+  local word = function(i) return tvb(at + 4 * i, 4) end
+  local item = parent:add(ifa.hop, tvb(at, 32))
+  local lns = word(0):bitfield(0, 4)
+  item:add(ifa.lns, word(0), lns)
+  item:add(ifa.device, word(0), word(0):bitfield(4, 20))
+  item:add(ifa.ttl, word(0), word(0):bitfield(24, 8))
+  item:add(ifa.speed, word(1), word(1):bitfield(0, 4))
+  item:add(ifa.congestion, word(1), word(1):bitfield(4, 2))
+  item:add(ifa.queue, word(1), word(1):bitfield(6, 6))
+  add_port(item, ifa.out_port, tvb, at + 8, "none")
+  add_port(item, ifa.in_port, tvb, at + 10, "none")
+  local ns, seconds = word(3):uint(), ifa_time(pinfo, word(1):bitfield(12, 20))
+  if ns < 1000000000 and seconds >= 0 then
+    item:add(ifa.received, tvb(at + 4, 12), NSTime.new(seconds, ns))
+  else
+    item:add_proto_expert_info(doubt, "no time")
+  end
+  local known = lns == 5
+  local flags = known and word(6):bitfield(0, 16) or 2
+  local no_egress, doubtful = flags % 2 == 1, flags % 4 >= 2
+  if not no_egress and word(4):uint() ~= 4294967295 then item:add(ifa.residence, word(4)) end
+  if known then
+    item:add(ifa.queue_bytes, word(5))
+    item:add(ifa.no_egress, tvb(at + 24, 2), no_egress)
+    item:add(ifa.unsynchronised, tvb(at + 24, 2), doubtful)
+  end
+  if doubtful then item:add_proto_expert_info(doubt, known and "clock not synchronised" or "a layout that is not known") end
+end
+
+-- analysed shows what IFA has added to an IP packet of protocol 253: IFA header, header of TCP or UDP, metadata header, stack.
+local function analysed(tvb, pinfo, root, at, limit)
+  if at + 4 > limit or tvb(at, 1):bitfield(0, 4) ~= 2 then return end
+  local next, flags = tvb(at + 1, 1):uint(), tvb(at + 2, 1):uint()
+  if bit.band(flags, 0x19) ~= 0 then return end -- a checksum header, metadata at the tail or in fragments
+  local transport, n = at + 4, 8
+  if next == 6 then
+    if transport + 20 > limit then return end
+    n = tvb(transport + 12, 1):bitfield(0, 4) * 4
+    if n < 20 then return end
+  elseif next ~= 17 then
+    return
+  end
+  local meta = transport + n
+  if meta + 4 > limit then return end
+  local stop = meta + 4 + 4 * tvb(meta + 3, 1):uint()
+  if stop > limit then return end
+  local gns = tvb(at, 1):bitfield(4, 4)
+  local tree = root:add(tamtam, tvb(at, stop - at), "Inband Flow Analyzer 2.0")
+  tree:add(ifa.ifa, tvb(at, stop - at))
+  tree:add(ifa.gns, tvb(at, 1), gns)
+  tree:add(ifa.next, tvb(at + 1, 1))
+  tree:add(ifa.flags, tvb(at + 2, 1))
+  tree:add(ifa.max_length, tvb(at + 3, 1))
+  tree:add(ifa.request, tvb(meta, 1))
+  tree:add(ifa.action, tvb(meta + 1, 1))
+  tree:add(ifa.hop_limit, tvb(meta + 2, 1))
+  tree:add(ifa.length, tvb(meta + 3, 1))
+  if gns ~= 15 or (stop - meta - 4) % 32 ~= 0 then return end
+  for hop = meta + 4, stop - 32, 32 do ifa_hop(tvb, pinfo, tree, hop) end
+end
+
+-- analysed_frame is that for the frame at base.
+local function analysed_frame(tvb, pinfo, root, base, limit)
+  local protocol, start, stop, fragment = ip_packet(tvb, base, limit)
+  if protocol == 253 and not fragment then analysed(tvb, pinfo, root, start, stop) end
+end
+
+-- reported returns where the frame in a terminator's report begins, a record of IPFIX in template 65280; nil: it is none.
+local function reported(tvb, at, limit)
+  if limit - at < 42 or tvb(at, 2):uint() ~= 10 or tvb(at + 2, 2):uint() ~= limit - at then return nil end
+  if tvb(at + 16, 2):uint() ~= 65280 or tvb(at + 18, 2):uint() ~= limit - at - 16 then return nil end
+  local data = at + 20 -- time, status, interfaces, length of the frame, then the section
+  if tvb(data + 8, 1):uint() ~= 64 or tvb(data + 19, 1):uint() ~= 255 or tvb(data + 20, 2):uint() ~= limit - data - 22 then return nil end
+  return data + 22
+end
+
 -- erspan returns where the mirrored frame begins in GRE; nil: it is no ERSPAN.
 local function erspan(tvb, at, limit)
   if at + 4 > limit then return nil end
@@ -373,12 +485,17 @@ function tamtam.dissector(tvb, pinfo, root)
   if protocol == 17 and stop - start >= 8 and tvb(start + 4, 2):uint() == stop - start then
     table_record(tvb, root, start + 8, stop)
     ipfix(tvb, source .. ":" .. tvb(start, 2):uint(), root, start + 8, stop)
+    local frame = reported(tvb, start + 8, stop)
+    if frame then analysed_frame(tvb, pinfo, root, frame, stop) end
+  elseif protocol == 253 then
+    analysed(tvb, pinfo, root, start, stop)
   elseif protocol == 47 then
     local inner = erspan(tvb, start, stop)
     if not inner then return end
     local _, _, inner_stop = ip_packet(tvb, inner, stop)
     if inner_stop then stamps(tvb, root, inner_stop, stop) end
     table_record(tvb, root, inner, stop)
+    analysed_frame(tvb, pinfo, root, inner, stop)
   end
 end
 

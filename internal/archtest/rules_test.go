@@ -83,7 +83,7 @@ var rules = []room{
 	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
 	{name: "collector/export", below: []string{"collector", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/ipfix"}},           // IPFIX to other collectors
 	{name: "collector", below: []string{"collector/journey", "tam/recordplan", "tam/sflow", "tam/dropreport", "tam/ifa", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{ddsketch, gopacket}},
-	{name: "collector/journey", below: []string{"saisim/tailstamp"}}, // one packet's way through several switches
+	{name: "collector/journey", below: []string{"saisim/tailstamp", "tam/ifa"}}, // one packet's way through several switches
 
 	{name: "hoststack/hostd", below: []string{"hoststack/lacpd", "cfgmgr/forward", "cpuport", "hoststack", "orch", "schema", "swss"}},
 	{name: "hoststack/reports", below: []string{"cfgmgr/forward", "cpuport", "orch", "schema", "swss"}},            // what the host sends for the chip

@@ -86,6 +86,25 @@ var Program = saisim.DescribeProgram
 		"altmark/object.go": "package altmark\n\nconst ObjectProfile = \"tamtam.altmark.profile\"\n",
 		"flymon/object.go":  "package flymon\n\nconst ObjectTask = \"tamtam.flymon.task\"\n",
 	}},
+	// No load that is compared has a drop monitor, or sampling.
+	{has: "tam/dropreport", files: map[string]string{"bench/chipload/report.go": `package chipload
+
+import "tamtam/sai"
+
+type Monitor uint8
+
+const NoMonitor Monitor = 0
+
+func (s *calls) monitor(sai.Key, sai.OID, Monitor) {}
+`}},
+	{has: "bench/sflowchip.go", files: map[string]string{"bench/chipload/sample.go": `package chipload
+
+import "tamtam/sai"
+
+func (s *calls) sample([]sai.OID, uint32) {}
+func (t *Feed) tell()                     {}
+func (t *Feed) checkSamples() error       { return nil }
+`}},
 }
 
 // byValue is how a tree is told to whom packets go, where these are not passed by a pointer.

@@ -68,7 +68,12 @@ func (round) Ticks(least, most float64) (list []plot.Tick) {
 		}
 	}
 	decimals := max(0, int(-math.Floor(math.Log10(step)+1e-9)))
-	for i := math.Ceil(least/step - 1e-9); i*step <= most; i++ {
+	first := math.Ceil(least/step - 1e-9)
+	for n := 0.0; n < 16; n++ { // of numbers that are nearly alike the next may be the same
+		i := first + n
+		if i*step > most {
+			break
+		}
 		t := plot.Tick{Value: i * step, Label: "0"}
 		if i != 0 {
 			t.Label = strconv.FormatFloat(t.Value, 'f', decimals, 64)

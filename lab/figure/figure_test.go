@@ -189,6 +189,14 @@ func TestNoPlace(t *testing.T) {
 	}
 }
 
+// Numbers that are nearly alike, so that no tick between them is a number of its own, are drawn.
+func TestNearlyAlike(t *testing.T) {
+	panel := Panel{Curves: []Curve{{Points: []Point{{1e22, 0}, {1e22 + 1<<21, 1}}}}}
+	if err := (&Figure{File: "f", Panels: []Panel{panel}}).Write(t.TempDir()); err != nil {
+		t.Error(err)
+	}
+}
+
 // All styles are drawn, as the same bytes each time, in both formats, which can be read.
 func TestWrite(t *testing.T) {
 	f := &Figure{File: "all", Panels: []Panel{

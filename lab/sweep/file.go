@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -36,7 +38,8 @@ type File struct {
 	Results    []Result `yaml:"results"`
 	Plots      []Plot   `yaml:"plots"`
 
-	dir string
+	dir   string
+	named namedFiles
 }
 
 // Seeds are consecutive.
@@ -62,6 +65,12 @@ type Plot struct {
 	Result string `yaml:"result"`
 	Over   string `yaml:"over"`
 	Scale  string `yaml:"scale"` // of the parameter: linear (default) or log
+}
+
+// place is where a value is on the axis of a plot; false if it has no place there.
+func (p Plot) place(value string) (float64, bool) {
+	x, err := strconv.ParseFloat(value, 64)
+	return x, err == nil && !math.IsNaN(x) && !math.IsInf(x, 0) && (p.Scale != "log" || x > 0)
 }
 
 // Bounds of a file, and of a sweep.
@@ -94,7 +103,7 @@ func Parse(text []byte) (*File, error) {
 	if len(text) > maxFile {
 		return nil, fmt.Errorf("longer than %d MiB, which is the limit", maxFile>>20)
 	}
-	f := &File{Seeds: Seeds{First: 1, Count: 1}}
+	f := &File{Seeds: Seeds{First: 1, Count: 1}, dir: "."}
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	dec.KnownFields(true)
 	if err := dec.Decode(f); err != nil {
@@ -103,16 +112,22 @@ func Parse(text []byte) (*File, error) {
 		}
 		return nil, err
 	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is a second document (---): want one sweep in a file")
+	}
 	return f, f.check()
 }
 
 // topology is the experiment's name, or the path of its file.
 func (f *File) topology() string {
-	if strings.ContainsAny(f.Experiment, "/.") && !filepath.IsAbs(f.Experiment) {
-		return filepath.Join(f.dir, f.Experiment)
+	if f.isFile() && !filepath.IsAbs(f.Experiment) {
+		return f.dir + string(filepath.Separator) + f.Experiment // with a separator, without which it would be a name
 	}
 	return f.Experiment
 }
+
+// isFile reports whether the experiment is a file, and not one that comes with tamtam.
+func (f *File) isFile() bool { return strings.ContainsAny(f.Experiment, "/.") }
 
 // A checker gathers what is wrong.
 type checker struct{ errs []error }
@@ -128,6 +143,8 @@ func (f *File) check() error {
 	c.want(f.Experiment != "", `experiment: "": want the name of an experiment, or a file`)
 	c.want(f.Seeds.Count >= 1 && f.Seeds.First > 0, "seeds: first %d, count %d: want 1 or more of both", f.Seeds.First,
 		f.Seeds.Count)
+	c.want(f.Seeds.First <= math.MaxUint64-uint64(max(f.Seeds.Count, 0)), "seeds: first %d: want %d seeds below 2^64",
+		f.Seeds.First, f.Seeds.Count)
 	paths := f.checkVary(&c)
 	results := map[string]bool{}
 	for i, r := range f.Results {
@@ -140,6 +157,13 @@ func (f *File) check() error {
 	for i, p := range f.Plots {
 		c.want(results[p.Result], "plots[%d]: result: %q: want one of %s", i, p.Result, list(results))
 		c.want(paths[p.Over], "plots[%d]: over: %q: want one of %s", i, p.Over, list(paths))
+		for _, v := range f.Vary {
+			for _, value := range v.Values {
+				_, ok := p.place(value)
+				c.want(v.Path != p.Over || ok, "plots[%d]: over: %s has %q: want numbers%s", i, p.Over, value,
+					map[bool]string{true: " above 0", false: ""}[p.Scale == "log"])
+			}
+		}
 		c.want(p.Scale == "" || p.Scale == "linear" || p.Scale == "log", "plots[%d]: scale: %q: want linear or log", i,
 			p.Scale)
 	}

@@ -181,11 +181,18 @@ func (f *File) job(ctx context.Context, o Options, dir string, j Job) (*Outcome,
 
 // nameOf is the name of a job's result: of all that it depends on.
 func (f *File) nameOf(o Options, set []string, j Job) (string, error) {
-	text, err := os.ReadFile(f.topology())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", err // an experiment that comes with tamtam is of the program
+	var text []byte // an experiment that comes with tamtam is of the program
+	if f.isFile() {
+		var err error
+		if text, err = os.ReadFile(f.topology()); err != nil {
+			return "", err
+		}
 	}
-	what, err := json.Marshal([]any{o.Program, f.Experiment, f.Short, string(text), set, j.Seed, f.Results})
+	files, err := f.named.of(filepath.Dir(f.topology()), text, set)
+	if err != nil {
+		return "", err
+	}
+	what, err := json.Marshal([]any{o.Program, f.Experiment, f.Short, string(text), files, set, j.Seed, f.Results})
 	if err != nil {
 		return "", err
 	}

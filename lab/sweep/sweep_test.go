@@ -139,6 +139,51 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A file that an experiment or a setting names is of what its results depend on: when it changes, they are others.
+func TestChangedFile(t *testing.T) {
+	f, o, _ := files(t)
+	config := filepath.Join(f.dir, "s1.json")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	results := func(set ...string) string {
+		t.Helper()
+		name, err := f.nameOf(o, set, Job{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	const by = "switches.s1.config=s1.json"
+	write("{}")
+	first := results(by)
+	if results(by) != first {
+		t.Error("the same file makes other results")
+	}
+	if write(`{"PORT": {}}`); results(by) == first {
+		t.Error("another configuration has the same results")
+	}
+	without := results()
+	topology := filepath.Join(f.dir, "pair.yaml")
+	if err := os.WriteFile(topology, []byte(pair+"# of s1.json\nfiles: {of: s1.json}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	named := results()
+	if write("{ }"); results() == named || named == without {
+		t.Error("another file that the experiment names has the same results")
+	}
+	// A name is that of an experiment which comes with the program, though there be a directory of that name.
+	t.Chdir(f.dir)
+	if err := os.Mkdir("ampm-link", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f.Experiment = "ampm-link"
+	results()
+}
+
 // Nobody else works in the directory meanwhile; a job that fails names what it ran; a result that is damaged is told.
 func TestRunRefused(t *testing.T) {
 	f, o, _ := files(t)
@@ -171,6 +216,20 @@ func TestRunRefused(t *testing.T) {
 	}
 }
 
+// Plots of nothing, and of a single point, are drawn.
+func TestPlotOfLittle(t *testing.T) {
+	f, o, _ := files(t)
+	if err := os.Mkdir(o.Out, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	one := []Outcome{{Job: Job{Values: []string{"0.1", "64"}}, Results: []Number{{"lost", 7, ""}}}}
+	for _, all := range [][]Outcome{nil, one} {
+		if err := f.Write(o.Out, f.Rows(all)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Whatever is wrong in a file is named.
 func TestParse(t *testing.T) {
 	if _, err := Parse([]byte(aSweep)); err != nil {
@@ -189,6 +248,11 @@ func TestParse(t *testing.T) {
 		{"measured: flow.t.lost", "measured: ''", `results[0]: measured: ""`},
 		{"plots:\n- {result: lost", "plots:\n- {result: cost", `plots[0]: result: "cost": want one of delay, lost`},
 		{"over: links.far.loss", "over: x", `plots[0]: over: "x": want one of links.far.loss, traffic.t.size`},
+		{"values: [0, 0.1, 0.5]", "values: [0, 10us, nan]", `plots[0]: over: links.far.loss has "10us": want numbers`},
+		{"values: [0, 0.1, 0.5]", "values: [0, .inf, NaN]", `plots[0]: over: links.far.loss has "NaN": want numbers`},
+		{"over: links.far.loss", "over: links.far.loss, scale: log", `plots[0]: over: links.far.loss has "0": want numbers above 0`},
+		{"first: 5", "first: 18446744073709551614", "seeds: first 18446744073709551614: want 3 seeds below 2^64"},
+		{"\nplots:", "\n---\nplots:", "there is a second document"},
 		{"over: links.far.loss", "over: links.far.loss, scale: cubic", `scale: "cubic": want linear or log`},
 		{"seeds:", "sedes:", "field sedes not found"},
 	} {

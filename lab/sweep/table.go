@@ -149,10 +149,9 @@ func (f *File) figure(i int, p Plot, rows []Row) (*figure.Figure, error) {
 		if r.Result != p.Result {
 			continue
 		}
-		x, err := strconv.ParseFloat(r.Values[over], 64)
-		if err != nil || p.Scale == "log" && x <= 0 {
-			return nil, fmt.Errorf("plots[%d]: %s is %q: want numbers to plot over%s", i, p.Over, r.Values[over],
-				map[bool]string{true: ", above 0", false: ""}[p.Scale == "log"])
+		x, ok := p.place(r.Values[over])
+		if !ok {
+			return nil, fmt.Errorf("plots[%d]: %s is %q, which has no place on its axis", i, p.Over, r.Values[over])
 		}
 		var name []string
 		for k, v := range r.Values {

@@ -39,7 +39,7 @@ type families struct {
 	daemonFamilies
 	portFamilies
 	outputFamilies
-	rows, stamped, leftOut, used, free *Family
+	rows, stamped, analysed, leftOut, used, free *Family
 
 	all *[]*Family
 }
@@ -98,6 +98,8 @@ func newFamilies() families {
 		"port", "reason")
 	f.rows = d("rows", "{row}", "Configured rows by what became of them.", "table", "status")
 	f.stamped = d("tailstamp_packets_total", "{packet}", "Packets of a session by what became of them.",
+		"session", "outcome")
+	f.analysed = d("ifa_packets_total", "{packet}", "Packets of a session of Inband Flow Analyzer by what became of them.",
 		"session", "outcome")
 	f.leftOut = d("series_left_out", "{row}", "Rows of a table that have no series, for there are too many.", "table")
 	f.used = d("resource_used", "{object}", "Objects of the ASIC that are in use.", "resource")

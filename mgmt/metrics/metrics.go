@@ -60,6 +60,7 @@ func (c *Collector) Read(ctx context.Context, now time.Time) []Family {
 		l.wires()
 		l.status()
 		l.stamps()
+		l.analysed()
 		l.resources()
 		l.outputs()
 	}
@@ -236,6 +237,15 @@ func (l *look) stamps() {
 	for session, row := range l.some(schema.CfgTAMTailStamp, l.dump(swss.CountersDB, schema.CountersTailStamp)) {
 		for field, outcome := range stampOutcomes {
 			l.counter(l.families.stamped, l.epochs[chip], row[field], session, outcome)
+		}
+	}
+}
+
+// analysed tells what became of the packets of sessions of IFA; each row says since when it counts.
+func (l *look) analysed() {
+	for session, row := range l.some(schema.CfgTAMSession, l.dump(swss.CountersDB, schema.CountersIFA)) {
+		for field, count := range row {
+			l.counter(l.families.analysed, row["COUNTED_SINCE"], count, session, strings.ToLower(field)) // if it is a number
 		}
 	}
 }

@@ -62,6 +62,7 @@ var rows = map[string]string{
 	"COUNTERS_DB COUNTERS_PORT_NAME_MAP":               "Ethernet0=oid:0x1 Ethernet4=oid:0x2",
 	"COUNTERS_DB COUNTERS:oid:0x1":                     "SAI_PORT_STAT_IF_IN_OCTETS=640 SAI_PORT_STAT_IF_IN_UCAST_PKTS=10 SAI_PORT_STAT_IF_OUT_DISCARDS=0 SAI_PORT_STAT_IF_IN_ERRORS=many",
 	"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:dns":        "MATCHED_PACKETS=5 STAMPED_PACKETS=3 NOT_STAMPED_MTU=2",
+	"COUNTERS_DB TAM_IFA_COUNTERS:edge":                "MATCHED=7 HOP_LIMIT=1 COUNTED_SINCE=2026-01-01T00:00:00Z",
 	"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:\xff\xfe_x": "MATCHED_PACKETS=5",
 }
 
@@ -80,6 +81,8 @@ func TestMetrics(t *testing.T) {
 		`tamtam_daemon_heard{daemon="syncd"} 0`,
 		`tamtam_daemon_ready{daemon="hostd"} 0`,
 		`tamtam_daemon_ready{daemon="orchagent"} 1`,
+		`tamtam_ifa_packets_total{outcome="hop_limit",session="edge"} 1`,
+		`tamtam_ifa_packets_total{outcome="matched",session="edge"} 7`,
 		`tamtam_port_bytes_total{direction="in",port="Ethernet0"} 640`,
 		`tamtam_port_discards_total{direction="out",port="Ethernet0"} 0`,
 		`tamtam_port_packets_total{cast="ucast",direction="in",port="Ethernet0"} 10`,

@@ -74,7 +74,7 @@ func (o *Orch) readTransit(ctx context.Context) error {
 	}
 	n, err := o.ask(ctx, []string{""})
 	if err == nil {
-		o.byDevice.Put(schema.TAMDeviceKey, countersOf(schema.IFATransit, &n).Fields())
+		o.count(&o.byDevice, schema.TAMDeviceKey, countersOf(schema.IFATransit, &n))
 	}
 	return err
 }
@@ -104,8 +104,23 @@ func (o *Orch) readSession(ctx context.Context, s *session) error {
 			c.Messages, c.Unsendable, c.Lost = &sent[0], &sent[1], &sent[2]
 		}
 	}
-	o.counters.Put(s.Name, c.Fields())
+	o.count(&o.counters, s.Name, c)
 	return nil
+}
+
+// count notes counters. Where they are less than before, they have begun anew: what counts came into the ASIC again,
+// maybe while nobody was here to see it.
+func (o *Orch) count(rows *tamorch.Rows, key string, c schema.IFACounters) {
+	c.Since = o.Daemon.TimeOfDay()
+	if row := rows.Get(key); row != nil {
+		before, err := schema.ParseIFACounters(key, row)
+		if err == nil && !before.Since.IsZero() && c.Continues(&before) {
+			c.Since = before.Since
+		} else {
+			rows.Anew(key)
+		}
+	}
+	rows.Put(key, c.Fields())
 }
 
 // ask returns what became of packets, of entries with these labels together.

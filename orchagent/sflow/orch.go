@@ -7,11 +7,11 @@ package sflow
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
+	"time"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -44,7 +44,11 @@ type Orch struct {
 	applied  bool               // the view of the ASIC is complete
 	samplers map[uint32]sai.OID // by rate
 	bound    map[portAttr]sai.OID
+	left     bool // the ASIC has something that is to go
 }
+
+// tryAgain is how long after a failure the ASIC is asked again to let go of something.
+const tryAgain = time.Second
 
 // A portAttr is the attribute of a port that holds the sampler of one direction.
 type portAttr struct {
@@ -65,6 +69,7 @@ func New(cfg Config) *Orch {
 			o.log.Error("STATE_DB is behind", "err", err)
 		}
 	})
+	cfg.Daemon.Every(o.retry, func(ctx context.Context, _ time.Time) error { return o.ledger.Settle(ctx) })
 	return o
 }
 
@@ -76,22 +81,33 @@ func (o *Orch) ViewApplied(ctx context.Context) error {
 	return o.ledger.Settle(ctx)
 }
 
+// retry is when to try again what the ASIC has not let go of.
+func (o *Orch) retry() time.Duration {
+	if o.left {
+		return tryAgain
+	}
+	return 0
+}
+
 // A plan is what the rows ask for.
 type plan struct {
 	rates map[portAttr]uint32
-	rows  map[portAttr]orch.RowKey
+	rows  map[sai.OID]orch.RowKey // of ports that are there
 }
 
 func row(port string) orch.RowKey { return orch.Row(schema.AppSFlowSession, port) }
 
 // plan computes the wanted state and says of rows that are not in it why.
 func (o *Orch) plan() plan {
-	p := plan{map[portAttr]uint32{}, map[portAttr]orch.RowKey{}}
+	p := plan{map[portAttr]uint32{}, map[sai.OID]orch.RowKey{}}
 	waits := orch.Wait("switch", "view", "waiting for the ASIC's view to be complete")
 	for _, name := range o.ledger.Keys(schema.AppSFlowSession) {
 		k := row(name)
 		s, err := schema.ParseSFlowSampling(name, o.ledger.Rows[k])
 		oid, _, there := o.ports.Port(name)
+		if there {
+			p.rows[oid] = k
+		}
 		switch {
 		case err != nil:
 		case !o.applied:
@@ -109,7 +125,7 @@ func (o *Orch) plan() plan {
 			sai.PortAttrIngressSamplepacketEnable: s.Received(), sai.PortAttrEgressSamplepacketEnable: s.Sent(),
 		} {
 			if is {
-				p.rates[portAttr{oid, attr}], p.rows[portAttr{oid, attr}] = s.Rate, k
+				p.rates[portAttr{oid, attr}] = s.Rate
 			}
 		}
 	}
@@ -122,14 +138,15 @@ func (o *Orch) pass(ctx context.Context) error {
 	for refused := -1; refused != len(o.ledger.Failed); {
 		refused = len(o.ledger.Failed)
 		o.ledger.Restart(nil)
-		p = o.plan()
+		p, o.left = o.plan(), false
 		o.unbind(ctx, &p)
 		o.bind(ctx, &p)
 	}
-	return o.sweep(ctx)
+	o.sweep(ctx)
+	return nil
 }
 
-// unbind takes the sampler from ports that are to have none.
+// unbind takes the sampler from ports that are to have none. Of one that keeps it the row says so.
 func (o *Orch) unbind(ctx context.Context, p *plan) {
 	for _, at := range sorted(o.bound) {
 		if _, wanted := p.rates[at]; wanted {
@@ -138,6 +155,10 @@ func (o *Orch) unbind(ctx context.Context, p *plan) {
 		err := o.api.Set(ctx, sai.Obj(sai.ObjectTypePort, at.port), sai.Attr{ID: at.attr, Value: sai.NullOID})
 		if status, _ := sai.StatusOf(err); err != nil && status != sai.StatusItemNotFound {
 			o.log.Error("a port is still sampled", "port", at.port.String(), "err", err)
+			o.left = true
+			if k, is := p.rows[at.port]; is && !o.ledger.Refused(k) {
+				o.ledger.Why[k] = fmt.Errorf("the port is still sampled, which is tried again: %w", err)
+			}
 			continue
 		}
 		delete(o.bound, at)
@@ -147,7 +168,7 @@ func (o *Orch) unbind(ctx context.Context, p *plan) {
 // bind gives ports their samplers, which are made for the first.
 func (o *Orch) bind(ctx context.Context, p *plan) {
 	for _, at := range sorted(p.rates) {
-		rate, k := p.rates[at], p.rows[at]
+		rate, k := p.rates[at], p.rows[at.port]
 		if o.ledger.Refused(k) {
 			continue
 		}
@@ -181,9 +202,8 @@ func (o *Orch) sampler(ctx context.Context, rate uint32) (sai.OID, error) {
 	return oid, nil
 }
 
-// sweep removes the samplers that no port has any more.
-func (o *Orch) sweep(ctx context.Context) error {
-	var errs []error
+// sweep removes the samplers that no port has any more. One that stays samples nothing.
+func (o *Orch) sweep(ctx context.Context) {
 	used := slices.Collect(maps.Values(o.bound))
 	for _, rate := range slices.Sorted(maps.Keys(o.samplers)) {
 		oid := o.samplers[rate]
@@ -192,12 +212,12 @@ func (o *Orch) sweep(ctx context.Context) error {
 		}
 		err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeSamplepacket, oid))
 		if err != nil && orch.Classify(err) != orch.Benign {
-			errs = append(errs, fmt.Errorf("the sampler of one in %d stays in the ASIC: %w", rate, err))
+			o.log.Error("a sampler stays in the ASIC", "rate", rate, "err", err)
+			o.left = true
 			continue
 		}
 		delete(o.samplers, rate)
 	}
-	return errors.Join(errs...)
 }
 
 func sorted[V any](m map[portAttr]V) []portAttr {

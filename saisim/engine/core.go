@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"tamtam/saisim/config"
@@ -212,11 +213,16 @@ func at[T any](c *core, id config.ID) (x T) {
 	return x
 }
 
-// TellDrops has a function told of every drop from now on; nil: none.
-func (c *core) TellDrops(f func(*Drop)) {
+// OnDrop has a function told of every drop from now on, behind those that are told already, until stop is called.
+func (c *core) OnDrop(f func(*Drop)) (stop func()) {
+	own := &f // functions do not compare
 	t := c.taking()
-	t.told = f
-	c.taken()
+	t.told = append(t.told, own)
+	return func() {
+		t := c.taking()
+		t.told = slices.DeleteFunc(t.told, func(x *func(*Drop)) bool { return x == own })
+		c.taken()
+	}
 }
 
 // taking returns those who want drops told; who changes them calls taken.
@@ -229,7 +235,7 @@ func (c *core) taking() *dropTakers {
 
 // taken sees that there are no takers where nobody wants drops told.
 func (c *core) taken() {
-	if t := c.takers; t.told == nil && t.ring == nil && !t.reports {
+	if t := c.takers; len(t.told) == 0 && t.ring == nil && !t.reports {
 		c.takers = nil
 	}
 }

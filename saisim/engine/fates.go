@@ -96,8 +96,8 @@ func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
 		t.ring.keep(MomentDropped, d, &t.path)
 	}
 	t.inside, t.behind = false, false
-	if t.told != nil {
-		t.told(d)
+	for _, told := range t.told {
+		(*told)(d)
 	}
 	if t.reports {
 		c.note(d, p, cp)

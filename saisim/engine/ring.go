@@ -124,10 +124,10 @@ func (r *ring) state() RingState {
 	return RingState{r.n, r.n - min(r.n, r.size)}
 }
 
-// dropTakers are those who want drops told, each nil if there is none. They must keep nothing of what they are told by
-// pointer, allocate nothing, and leave the chip as it is.
+// dropTakers are those who want drops told, each empty if there is none. They must keep nothing of what they are told
+// by pointer, allocate nothing, and leave the chip as it is.
 type dropTakers struct {
-	told func(*Drop)
+	told []*func(*Drop)
 	ring *ring
 	// reports says that drops are noted, to be reported.
 	reports bool

@@ -67,7 +67,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed), analysed: analysedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts, keeps: seed%4 == 1, watched: seed%11 == 3})
+	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed), analysed: analysedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts, keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed)})
 	if err == nil {
 		p.chip.SetVector(vector)
 	}
@@ -89,6 +89,7 @@ type variant struct {
 	keepBursts bool
 	keeps      bool // what is kept of drops is compared
 	watched    bool // all packets are
+	lasting    bool // flows that are dropped are counted for long
 }
 
 // policedOf has one case of four policed.
@@ -104,7 +105,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.gen.usual, p.policing, p.gen.keepBursts = v.usual, v.policed, v.keepBursts
 	p.clamping, p.samplers = v.clamped, v.sampled
 	p.analysing = v.analysed
-	p.monitoring = v.monitored
+	p.monitoring, p.gen.lasting = v.monitored, v.lasting
 	p.prof = p.profile()
 	p.clock.synchronised = true
 	var err error

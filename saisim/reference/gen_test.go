@@ -39,6 +39,8 @@ type gen struct {
 	keepBursts bool
 	// monitoring is where random numbers for drop monitors come from; nil: there are none.
 	monitoring *rand.Rand
+	// lasting says that thresholds are so long that no flow which is dropped ends, and some have to leave for others.
+	lasting bool
 	marker
 	clamper
 	analyser

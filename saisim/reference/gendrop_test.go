@@ -130,7 +130,7 @@ func (p *pair) endsKeptDiffer() error {
 // tellDrops has both tell their drops.
 func (p *pair) tellDrops() {
 	p.told = drops{}
-	p.chip.SetDropped(func(d *saisim.Drop) {
+	p.chip.OnDrop(func(d *saisim.Drop) {
 		p.told.add(*d, 1)
 		if d.Punted {
 			p.saw["to the CPU alone"]++

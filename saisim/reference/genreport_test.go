@@ -77,7 +77,7 @@ func (g *gen) newMonitorObject() {
 		g.create(sai.ObjectTypeTAMEventAction, sai.TAMEventActionAttrReportType, g.any(sai.ObjectTypeTAMReport))
 	case 5:
 		g.create(sai.ObjectTypeTAMEventThreshold, sai.TAMEventThresholdAttrUnit, sai.TAMEventThresholdUnitUsec,
-			sai.TAMEventThresholdAttrAbsValue, sai.Uint(1+g.IntN(40)))
+			sai.TAMEventThresholdAttrAbsValue, g.aging())
 	case 6, 7:
 		with := []any{sai.TAMEventAttrType, sai.TAMEventTypePacketDrop, sai.TAMEventAttrActionList,
 			sai.OIDs{g.any(sai.ObjectTypeTAMEventAction)}, sai.TAMEventAttrCollectorList, g.someCollectors(),
@@ -101,6 +101,15 @@ func (g *gen) newMonitorObject() {
 		}
 		g.create(sai.ObjectTypeTAM, with...)
 	}
+}
+
+// aging is a threshold in microseconds.
+func (g *gen) aging() sai.Uint {
+	n := 1 + g.IntN(40)
+	if g.lasting {
+		n *= 1000
+	}
+	return sai.Uint(n)
 }
 
 func (g *gen) someCollectors() (list sai.OIDs) {
@@ -172,7 +181,7 @@ func (g *gen) monitorOp() {
 		case 6:
 			g.set(sai.ObjectTypeTAMTransport, pick(g, sai.TAMTransportAttrSrcPort, sai.TAMTransportAttrMTU), sai.Uint(1000+g.IntN(3)))
 		case 7:
-			g.set(sai.ObjectTypeTAMEventThreshold, sai.TAMEventThresholdAttrAbsValue, sai.Uint(1+g.IntN(40)))
+			g.set(sai.ObjectTypeTAMEventThreshold, sai.TAMEventThresholdAttrAbsValue, g.aging())
 		case 8:
 			g.set(sai.ObjectTypeTAMReport, sai.TAMReportAttrType, pick(g, sai.TAMReportTypeIPFIX, sai.TAMReportTypeVendorExtn))
 		case 9:
@@ -193,7 +202,7 @@ func (p *pair) reportsDiffer() error {
 				return fmt.Errorf("reports from %s to %s: %s: fast %d, reference %d", src, dst, names[i], fast[i], ref[i])
 			}
 			p.saw["reports: "+names[i]] += int(ref[i])
-			if c.SrcPort == ifaSource {
+			if c.SrcPort == ifaSource && ref[i] > 0 {
 				p.saw["ifa: reports "+names[i]] += int(ref[i])
 			}
 		}
