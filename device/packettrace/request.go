@@ -77,7 +77,8 @@ func (r *Request) frame(port saisim.PortID, s scene) ([]byte, error) {
 		return nil, err
 	}
 	if r.TCPFlags != nil && proto != protoTCP {
-		return nil, fmt.Errorf("tcp-flags is %d, and protocol is %s: want tcp, or no tcp-flags", *r.TCPFlags, r.protocolText())
+		return nil, fmt.Errorf("tcp-flags is %d, and protocol is %s: want tcp, or no tcp-flags", *r.TCPFlags,
+			r.protocolText())
 	}
 	if r.VLAN != nil && *r.VLAN > 4094 {
 		return nil, fmt.Errorf("vlan is %d, want 0 to 4094", *r.VLAN)
