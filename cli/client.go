@@ -42,6 +42,7 @@ func dial(conf Config) (*client, error) {
 		}),
 		grpc.WithTransportCredentials(creds),
 		grpc.WithNoProxy(),
+		grpc.WithUnaryInterceptor(heard),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)))
 	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", conf.Target, err)
@@ -201,6 +202,9 @@ func (c *client) explain(err error) error {
 	text := strings.Join(lines, "\n        ") // under the first, behind "%Error: "
 	switch st.Code() {
 	case codes.Unavailable:
+		if errors.As(err, new(answeredError)) {
+			return fmt.Errorf("the gNMI server at %s cannot answer that now: %s", c.conf.Target, text)
+		}
 		return fmt.Errorf("no answer from the gNMI server at %s: %s%s", c.conf.Target, c.hint(text), lastCause(text))
 	case codes.DeadlineExceeded:
 		timeout := c.conf.Timeout.Round(time.Millisecond)
@@ -218,6 +222,25 @@ func (c *client) explain(err error) error {
 		text = st.Code().String()
 	}
 	return errors.New(text)
+}
+
+// An answeredError is a server's, in distinction from those of a client without a connection that have the same codes.
+type answeredError struct{ error }
+
+func (e answeredError) Unwrap() error { return e.error }
+
+// GRPCStatus is the server's, which status.FromError would else write the words of a client around.
+func (e answeredError) GRPCStatus() *status.Status { return status.Convert(e.error) }
+
+// heard is an interceptor that tells errors of servers: with those come headers.
+func heard(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, call grpc.UnaryInvoker,
+	opts ...grpc.CallOption) error {
+	var head, trail metadata.MD
+	err := call(ctx, method, req, reply, cc, append(opts, grpc.Header(&head), grpc.Trailer(&trail))...)
+	if err != nil && len(head)+len(trail) > 0 {
+		return answeredError{err}
+	}
+	return err
 }
 
 // A deniedError is what the user's role may not.

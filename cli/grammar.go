@@ -58,6 +58,7 @@ type element struct {
 	// whole keywords are not abbreviated, so that they leave the abbreviations of others alone.
 	whole bool
 	many  bool // the last parameter: none, or several, which are one value with manySeparator between
+	spare bool // the last parameter of an option, which may be left out
 }
 
 // manySeparator is in no word of a line.

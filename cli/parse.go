@@ -93,7 +93,12 @@ func (p position) nexts() []next {
 		if then.within++; then.within == len(o) {
 			then.option, then.within = -1, 0
 		}
-		return []next{{o[p.within], then}}
+		out := []next{{o[p.within], then}}
+		if o[p.within].spare {
+			p.option, p.within = -1, 0
+			out = append(out, p.nexts()...)
+		}
+		return out
 	}
 	var out []next
 	for i, o := range p.options {
@@ -112,7 +117,8 @@ func (p position) nexts() []next {
 
 // complete reports whether a command may end at p.
 func (p position) complete() bool {
-	return p.at >= len(p.fixed)-btoi(p.at < len(p.fixed) && p.fixed[p.at].many) && p.option < 0
+	whole := p.option < 0 || p.options[p.option][p.within].spare
+	return p.at >= len(p.fixed)-btoi(p.at < len(p.fixed) && p.fixed[p.at].many) && whole
 }
 
 // bind returns the position behind n, with the value that was read.

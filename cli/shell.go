@@ -143,10 +143,12 @@ func (s *Shell) runOwn(ctx context.Context, line string) error {
 		return err
 	}
 	c := &call{sh: s, args: found.args}
-	if text, ok := found.args["every"]; ok {
-		d, err := time.ParseDuration(text)
-		if err != nil {
-			return err
+	if c.has("watch") {
+		d := usualWatch
+		if text, ok := found.args["every"]; ok {
+			if d, err = time.ParseDuration(text); err != nil {
+				return err
+			}
 		}
 		return s.watch(ctx, d, func() error { return s.show(ctx, found.cmd, c, pipes, false) })
 	}

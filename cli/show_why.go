@@ -157,6 +157,10 @@ func (p *printout) drops(t tree) {
 	}
 	p.line("")
 	by := t.text("by")
+	if len(listOf(t, "rows")) == 0 {
+		p.line("%s", noDrops(t))
+		return
+	}
 	var rows [][]string
 	for _, r := range listOf(t, "rows") {
 		rows = append(rows, []string{r.text("count"), r.text("name"), orDash(r.text("text") + reasonsOf(r))})
@@ -170,6 +174,14 @@ func (p *printout) drops(t tree) {
 		p.line("")
 		p.end(e)
 	}
+}
+
+// noDrops says what it means that there is no row: no packet was dropped, or none of those that were is kept.
+func noDrops(t tree) string {
+	if t.text("total") == "0" {
+		return "No packet was dropped since " + t.text("since") + ", when the chip began."
+	}
+	return "No drop is kept, so that the " + t.text("by") + " of none is known."
 }
 
 // reasonsOf are the reasons of a row's drops, the most frequent ones too where they are several.

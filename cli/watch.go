@@ -14,6 +14,9 @@ const (
 	mostWatch  = 24 * time.Hour
 )
 
+// usualWatch is the time between two looks where none is said.
+const usualWatch = time.Second
+
 // every is the time between two looks.
 var every = &argKind{label: "<time>", parse: func(text string) (string, error) {
 	d, err := time.ParseDuration(text)
@@ -27,8 +30,9 @@ var every = &argKind{label: "<time>", parse: func(text string) (string, error) {
 func withWatch(table []*command) []*command {
 	for _, c := range table {
 		if c.show != nil {
-			c.form.options = append(c.form.options, opt(kw("watch", "Show it again and again, until Ctrl-C"),
-				arg("every", every, "Time between, such as 1s")))
+			between := arg("every", every, "Time between; without, 1s")
+			between.spare = true
+			c.form.options = append(c.form.options, opt(kw("watch", "Show it again and again, until Ctrl-C"), between))
 		}
 	}
 	return table

@@ -47,6 +47,9 @@ func TestPacketTraceByShell(t *testing.T) {
 	if err := ask(`{"in":"Ethernet0"}`); status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "nobody answers") {
 		t.Errorf("without syncd: %v", err)
 	}
+	if err := shell.Exec(t.Context(), "show drops"); err == nil || !strings.Contains(err.Error(), "cannot answer that now: list-drops: nobody answers") {
+		t.Errorf("the server is there, and its answer is told as such: %v", err)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- packettrace.Serve(ctx, s.Redis, s.Chip, slog.New(slog.DiscardHandler)) }()
@@ -213,6 +216,7 @@ func TestWhyByShell(t *testing.T) {
 		s.Chip.Advance(s.Chip.Now() + 100_000)
 	}
 	want("show tam why flow 10.1.0.5 10.2.0.8", "No packet of it is known", "10.1.0.5 > 10.2.0.8")
+	want("show drops", "No packet was dropped since 1970-01-01T00:00:00.000000Z, when the chip began.")
 	send(9, 64)
 	send(9, 64)
 	send(8, 64)
@@ -226,6 +230,8 @@ func TestWhyByShell(t *testing.T) {
 	for line, word := range map[string]string{
 		"show tam why flow 10.1.0.5 2001:db8::1":           "addresses of one family",
 		"show tam why flow 10.1.0.5 10.2.0.9 protocol 256": "protocol is",
+		// No packet of ICMP has ports, so that there would never be one.
+		"show tam why flow 10.1.0.5 10.2.0.9 protocol icmp src-port 8": "src-port is 8, and protocol is icmp: want tcp, udp, 33",
 	} {
 		want(line, word)
 	}
@@ -250,6 +256,15 @@ func TestWhyByShell(t *testing.T) {
 	src = 7
 	send(8, 64)
 	want("show tam why flow 10.1.0.7 10.2.0.8", "No packet of it is known")
+
+	// Those of before the gap are kept; how many came in it is not known.
+	want("show tam why flow 10.1.0.6 10.2.0.8", "sent", ">= 1 ")
+	src = 6
+	send(8, 64)
+	want("show tam why flow 10.1.0.6 10.2.0.8", ">= 2 ")
+	src = 7
+	send(8, 64)
+	want("show tam why flow 10.1.0.7 10.2.0.8", "sent      Ethernet1   1  ")
 }
 
 // configRow writes a row of CONFIG_DB; nil: there is none any more.

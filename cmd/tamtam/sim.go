@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -118,6 +119,9 @@ func askAtEnd(r *device.Replay, lines []string) (*answers, error) {
 	for _, l := range lines {
 		if word, _, _ := strings.Cut(strings.TrimLeft(l, " "), " "); word != "show" || strings.Contains(l, "\n") {
 			return nil, usagef("--ask %q: want a line that begins with show, as in --ask \"show drops by rule\"", l)
+		}
+		if slices.Contains(strings.Fields(l), "watch") {
+			return nil, usagef("--ask %q: want no watch: nothing happens behind the end of a run", l)
 		}
 	}
 	if len(lines) == 0 {

@@ -1,10 +1,12 @@
 package packettrace
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,6 +72,13 @@ func (r *Request) frame(port saisim.PortID, s scene) ([]byte, error) {
 	proto, err := r.protocol(dst.Is4())
 	if err != nil {
 		return nil, err
+	}
+	if err := r.portsFit(proto, "tcp or udp", protoTCP, protoUDP); err != nil {
+		return nil, err
+	}
+	if r.TCPFlags != nil && proto != protoTCP {
+		return nil, fmt.Errorf("tcp-flags is %d, and protocol is %s: want tcp, or no tcp-flags", *r.TCPFlags,
+			r.protocolText())
 	}
 	if r.VLAN != nil && *r.VLAN > 4094 {
 		return nil, fmt.Errorf("vlan is %d, want 0 to 4094", *r.VLAN)
@@ -180,3 +189,22 @@ func (r *Request) protocol(v4 bool) (uint8, error) {
 	}
 	return uint8(n), nil
 }
+
+// portsFit refuses ports of a protocol that is none of those which have some.
+func (r *Request) portsFit(proto uint8, want string, having ...uint8) error {
+	if slices.Contains(having, proto) {
+		return nil
+	}
+	for _, x := range []struct {
+		name string
+		port *uint16
+	}{{"src-port", r.SrcPort}, {"dst-port", r.DstPort}} {
+		if x.port != nil {
+			return fmt.Errorf("%s is %d, and protocol is %s: want %s, or no ports", x.name, *x.port, r.protocolText(), want)
+		}
+	}
+	return nil
+}
+
+// protocolText is the protocol in words.
+func (r *Request) protocolText() string { return cmp.Or(r.Protocol, "udp") }

@@ -113,6 +113,9 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		{request: `{` + ips + `,"ttl":256}`, want: "ttl"},
 		{request: `{` + ips + `,"size":41}`, want: "size is 41, want 42 to 9216"},
 		{request: `{` + ips + `,"protocol":"sctpx"}`, want: `protocol is "sctpx", want tcp, udp, icmp or 0 to 255`},
+		{request: `{` + ips + `,"protocol":"icmp","dst-port":7}`, want: "dst-port is 7, and protocol is icmp: want tcp or udp, or no ports"},
+		{request: `{` + ips + `,"protocol":"47","src-port":7}`, want: "src-port is 7, and protocol is 47: want tcp or udp"},
+		{request: `{` + ips + `,"tcp-flags":2}`, want: "tcp-flags is 2, and protocol is udp: want tcp, or no tcp-flags"},
 		{request: `{"in":"Ethernet0","frame":"0102"}`, want: `frame is "0102" (4 characters), want 14 to 9216 bytes`},
 		{request: `{"in":"Ethernet0","frame":"` + strings.Repeat("0", 28) + `","ttl":1}`, want: "ttl is given beside frame"},
 	} {

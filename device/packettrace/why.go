@@ -82,14 +82,19 @@ type End struct {
 type book struct{ names map[config.ID]string }
 
 func (q *FlowRequest) flow() (f saisim.Flow, last int, err error) {
-	src, dst, err := (&Request{Src: q.Src, Dst: q.Dst}).addresses()
+	asked := Request{Src: q.Src, Dst: q.Dst, Protocol: q.Protocol, SrcPort: q.SrcPort, DstPort: q.DstPort}
+	src, dst, err := asked.addresses()
 	if err != nil {
 		return f, 0, fmt.Errorf("%s", strings.TrimSuffix(err.Error(), ", or the whole packet as frame"))
 	}
 	f = saisim.Flow{Src: src, Dst: dst, SrcPort: q.SrcPort, DstPort: q.DstPort}
 	if q.Protocol != "" {
-		p, err := (&Request{Protocol: q.Protocol}).protocol(dst.Is4())
+		p, err := asked.protocol(dst.Is4())
 		if err != nil {
+			return f, 0, err
+		}
+		const want = "tcp, udp, 33 (DCCP), 132 (SCTP) or 136 (UDP-Lite)" // whose ports the chip's parser reads
+		if err := asked.portsFit(p, want, protoTCP, protoUDP, 33, 132, 136); err != nil {
 			return f, 0, err
 		}
 		f.Proto = &p
@@ -164,7 +169,7 @@ func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Flo
 		if x.what != fateCPU && x.port != saisim.CPUPort {
 			fate.Out = n.port(x.port)
 		}
-		fate.AtLeast = !a.EndsComplete
+		fate.AtLeast = !a.EndsComplete || x.first < since // it was watched before, and then for a while not
 		if strings.HasPrefix(x.what, fateDropped) {
 			fate.AtLeast = !a.DropsComplete
 		}
