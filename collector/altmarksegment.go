@@ -106,20 +106,8 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	a, b := m.report(r.Period, i), m.report(r.Period, j)
 	r.Counted = true
 	r.Sent, r.Received, r.SentBytes, r.ReceivedBytes = a.Packets, b.Packets, a.Bytes, b.Bytes
-	for _, s := range []struct {
-		stage int
-		other altMarkReport
-	}{{i, b}, {j, a}} {
-		for n, report := range m.find(r.Period).parts[s.stage] {
-			name := m.stages[s.stage][n].Switch
-			if flags := m.flags(report, s.other); flags != "" {
-				r.Reasons = append(r.Reasons, name+": "+flags)
-			}
-			if report.conflict {
-				r.Reasons = append(r.Reasons, name+": two reports that differ")
-			}
-		}
-	}
+	r.Reasons = append(r.Reasons, m.flagged(r.Period, i, b)...)
+	r.Reasons = append(r.Reasons, m.flagged(r.Period, j, a)...)
 	others := append(m.elsewhere(r.Period), m.split(r.Period)...)
 	others = append(others, m.neighbours(r.Period, i, j)...)
 	others = append(others, m.pulses(r.Period, i, j)...)
@@ -146,6 +134,20 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 		len(others) == 0 && !delay.guard {
 		r.Lost, r.LossValid = int64(a.Packets-b.Packets), true
 	}
+}
+
+// flagged is what the points of a stage say against their own reports, but for what the other side makes up for.
+func (m *AltMark) flagged(k uint64, stage int, other altMarkReport) (reasons []string) {
+	for n, report := range m.find(k).parts[stage] {
+		name := m.stages[stage][n].Switch
+		if flags := m.flags(report, other); flags != "" {
+			reasons = append(reasons, name+": "+flags)
+		}
+		if report.conflict {
+			reasons = append(reasons, name+": two reports that differ")
+		}
+	}
+	return reasons
 }
 
 func (m *AltMark) method() altmark.Method { return m.path.Points[0].Settings.Method }

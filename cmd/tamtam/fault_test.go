@@ -143,7 +143,7 @@ func TestFaultCommandsRefused(t *testing.T) {
 // At the end of a run nothing happens any more: what would be watched for ever is refused at the start.
 func TestAskWatch(t *testing.T) {
 	for _, line := range []string{"show drops watch", "show drops by rule watch 1s", "write memory"} {
-		if code, out := tamtam(t, "sim", "--config", "none.json", "--ask", line); code != 2 || !strings.Contains(out, "--ask") {
+		if code, out := tamtam(t, "sim", "--config", "none.json", "--in", "Ethernet0=none.pcap", "--out", t.TempDir(), "--ask", line); code != 2 || !strings.Contains(out, "--ask") {
 			t.Errorf("%s: %d, %s", line, code, out)
 		}
 	}

@@ -73,18 +73,8 @@ func (r *Request) frame(port saisim.PortID, s scene) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.portsFit(proto, "tcp or udp", protoTCP, protoUDP); err != nil {
+	if err := r.fieldsFit(proto); err != nil {
 		return nil, err
-	}
-	if r.TCPFlags != nil && proto != protoTCP {
-		return nil, fmt.Errorf("tcp-flags is %d, and protocol is %s: want tcp, or no tcp-flags", *r.TCPFlags,
-			r.protocolText())
-	}
-	if r.VLAN != nil && *r.VLAN > 4094 {
-		return nil, fmt.Errorf("vlan is %d, want 0 to 4094", *r.VLAN)
-	}
-	if r.DSCP != nil && *r.DSCP > 63 {
-		return nil, fmt.Errorf("dscp is %d, want 0 to 63", *r.DSCP)
 	}
 	head := append(append([]byte{}, dmac...), smac...)
 	if r.VLAN != nil {
@@ -101,6 +91,20 @@ func (r *Request) frame(port saisim.PortID, s scene) ([]byte, error) {
 	}
 	b := append(head, r.network(src, dst, proto, payload)...)
 	return append(b, make([]byte, max(0, size-len(b)))...), nil
+}
+
+// fieldsFit requires fields that the protocol has, and values that they can have.
+func (r *Request) fieldsFit(proto uint8) error {
+	if r.TCPFlags != nil && proto != protoTCP {
+		return fmt.Errorf("tcp-flags is %d, and protocol is %s: want tcp, or no tcp-flags", *r.TCPFlags, r.protocolText())
+	}
+	if r.VLAN != nil && *r.VLAN > 4094 {
+		return fmt.Errorf("vlan is %d, want 0 to 4094", *r.VLAN)
+	}
+	if r.DSCP != nil && *r.DSCP > 63 {
+		return fmt.Errorf("dscp is %d, want 0 to 63", *r.DSCP)
+	}
+	return r.portsFit(proto, "tcp or udp", protoTCP, protoUDP)
 }
 
 func (r *Request) bytes() ([]byte, error) {
