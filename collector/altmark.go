@@ -405,7 +405,7 @@ func (m *AltMark) settle(out *[]AltMarkResult) {
 			from = max(k, m.history)
 		}
 		if e.emitted == nil && (m.base >= from+2+uint64(m.path.Wait) ||
-			m.complete(k) && m.complete(k+1) && m.complete(k+2) && (!m.early(e) || !m.doubt(k, m.all()...).open)) {
+			m.complete(k) && m.complete(k+1) && m.complete(k+2) && (!m.early(e) || !m.doubt(k, everywhere(&m.path)...).open)) {
 			m.emit(e, out)
 		}
 	}
@@ -418,11 +418,12 @@ func (m *AltMark) early(e *altMarkEntry) bool {
 
 // untimely reports whether only later periods can tell about the clocks of this one.
 func (m *AltMark) untimely(e *altMarkEntry) bool {
-	return slices.ContainsFunc(m.all(), func(p int) bool { return e.reports[p].has && !m.timely(e.number, p) })
+	return slices.ContainsFunc(everywhere(&m.path), func(p int) bool { return e.reports[p].has && !m.timely(e.number, p) })
 }
 
-func (m *AltMark) all() (points []int) {
-	for i := range m.path.Points {
+// everywhere are the indices of a path's points.
+func everywhere(path *AltMarkPath) (points []int) {
+	for i := range path.Points {
 		points = append(points, i)
 	}
 	return points
