@@ -52,7 +52,7 @@ func TestMirroredCopiesHaveNoPath(t *testing.T) {
 		if !reflect.DeepEqual(plain, mirrored) || records != recordsToo || len(plain) == 0 || records == 0 {
 			t.Errorf("with mirror sessions %d paths and %d records, without %d and %d", len(mirrored), recordsToo, len(plain), records)
 		}
-		if copies < before+100 { // those before are records
+		if copies < before+50 { // those before are records; of 200 packets about every other passes the mirrored port
 			t.Errorf("%d copies were made, %d without mirror sessions", copies, before)
 		}
 	})

@@ -101,6 +101,9 @@ func datagram(r *rand.Rand) (b []byte, at, n int, proto uint8) {
 		b[0], b[4], b[5], b[6] = 0x60, byte((total-40)>>8), byte(total-40), proto
 	} else {
 		b[0], b[2], b[3], b[6], b[7], b[9] = 0x40|byte(at/4), byte(total>>8), byte(total), b[6]&0xc0, 0, proto
+		if b[10] == 0xff { // no sender makes ffff, which is 0000 of one's complement: a header's sum is not 0
+			b[10] = 0xfe
+		}
 	}
 	if proto == 6 {
 		b[at+12] = byte(n/4) << 4
