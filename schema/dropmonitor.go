@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -138,6 +139,7 @@ func (s *DropSession) layout() layout {
 		}, dropFields(&s.DropSettings)),
 		check: func(r *reader) {
 			s.check(r)
+			someCollectors(r, s.Collectors)
 			if n := len(s.Collectors); n > MaxDropCollectors {
 				r.bad("collector", strings.Join(s.Collectors, ","), fmt.Sprintf("at most %d collectors", MaxDropCollectors))
 			}
@@ -204,8 +206,16 @@ func (s *DropFlow) layout() layout {
 		}, dropFields(&s.DropSettings)),
 		check: func(r *reader) {
 			s.check(r)
+			someCollectors(r, s.Collectors)
 			s.Rules = rulesIn(r, table, rules)
 		},
+	}
+}
+
+// someCollectors refuses a list of collectors that is there and names none.
+func someCollectors(r *reader, names []string) {
+	if text, ok := r.fields["collector"]; ok && len(names) == 0 {
+		r.bad("collector", cmp.Or(text, empty), "the names of one to 8 collectors")
 	}
 }
 

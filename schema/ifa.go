@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -119,7 +120,12 @@ func (s *IFASession) check(r *reader) {
 	case s.Role == IFATransit && s.FlowGroup != "":
 		r.bad("flow_group", s.FlowGroup, "no such field: a transit adds a hop to all packets of IFA")
 	case (s.Role == IFAInitiator || s.Role == IFATerminator) && s.FlowGroup == "":
-		r.needs("flow_group", "the name of a flow group: whose packets the "+s.Role+" takes")
+		want := "the name of a flow group: whose packets the " + s.Role + " takes"
+		if text, ok := r.fields["flow_group"]; ok {
+			r.bad("flow_group", cmp.Or(text, empty), want) // blanks and commas name none
+		} else {
+			r.needs("flow_group", want)
+		}
 	}
 	if n := len(s.Collectors); n > MaxDropCollectors {
 		r.bad("collector", strings.Join(s.Collectors, ","), fmt.Sprintf("at most %d collectors", MaxDropCollectors))

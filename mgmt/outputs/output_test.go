@@ -208,7 +208,7 @@ func TestParseTarget(t *testing.T) {
 // Any text is a target that is written and read again as the same, or an error.
 func FuzzParseTarget(f *testing.F) {
 	schemes := map[string]Scheme{"grpc": {Port: "4317"}, "http": {Port: "4318", Path: true}}
-	for _, text := range []string{"grpc://a", "http://[::1]:1/x", "http://a/%2f", "http://a//", "grpc://[fe80::1%25eth0]:1"} {
+	for _, text := range []string{"grpc://a", "http://[::1]:1/x", "http://a/%2f", "http://a//", "grpc://[fe80::1%25eth0]:1", "grpC://::1"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -49,6 +49,8 @@ func ParseTarget(text string, schemes map[string]Scheme) (t Target, err error) {
 		return bad("no way to send")
 	case u.Host == "" || u.Hostname() == "":
 		return bad("no host")
+	case u.Host[0] != '[' && strings.Count(u.Host, ":") > 1:
+		return bad("an IPv6 address wants brackets")
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || u.RawFragment != "":
 		return bad("more than a host and a path")
 	case u.Path != "" && !s.Path:
