@@ -117,7 +117,7 @@ func TestReportsByManagement(t *testing.T) {
 		}
 		x.fail = errors.New("network is unreachable")
 		x.drops(1, 3*time.Second)
-		if got, want := x.detail(), `active collector "c1": the host could not send the last report: network is unreachable`; got != want {
+		if got, want := x.detail(), `inactive collector "c1": the host could not send the last report: network is unreachable`; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 		x.fail = nil

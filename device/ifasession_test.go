@@ -159,6 +159,26 @@ func TestIFASessions(t *testing.T) {
 	}
 }
 
+// A terminator whose reports nobody sends, for they go to a collector of VRF mgmt and no host has the CPU port, strips on,
+// and is not called active.
+func TestIFAReportsThatNobodySends(t *testing.T) {
+	begin, end := newAnalyst(t, "1"), newAnalyst(t, "3")
+	begin.Set("TAM_SESSION|begin", "type", "ifa", "role", "initiator", "flow_group", "FG1")
+	end.Set("TAM_COLLECTOR|C1", "dst_ip", "10.20.30.40", "dst_port", "10000", "vrf", "mgmt")
+	end.Set("TAM_SESSION|end", "type", "ifa", "role", "terminator", "flow_group", "FG1", "collector", "C1")
+	end.wantStatus("end", "active", "")
+	for range 3 {
+		end.through(begin.through(udpFrameFor(8, 80)))
+	}
+	for range 5 {
+		end.Advance(time.Second)
+		end.Poll()
+	}
+	end.wantStatus("end", "pending", `collector "C1": the host does not send its reports: hostd or hostifd is to have the switch's CPU port`)
+	end.through(begin.through(udpFrameFor(8, 80)))
+	end.counted("TAM_IFA_COUNTERS:end", "MATCHED 4 STRIPPED 4 REPORTED 4 MESSAGES 4 ")
+}
+
 // A session comes by the shell and goes by it; what the shell shows is what the switch does.
 func TestIFAByShell(t *testing.T) {
 	a := newAnalyst(t, "7")

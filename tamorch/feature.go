@@ -47,6 +47,7 @@ type Session[R, B any] struct {
 	Err       error // why the ASIC does not have the session as the row says
 
 	Note  string // a remark where nothing is wrong; cleared by a new row
+	Idle  bool   // nothing comes of it though the ASIC has it, as Note says; cleared likewise
 	Draft bool   // it asks for no room on the switch, so the lack of room does not degrade the feature
 
 	reported string
@@ -218,7 +219,7 @@ func (f *Feature[R, B]) sessionRow(ctx context.Context, t orch.Task) {
 	}
 	var none R
 	f.index(s, false)
-	s.Configured, s.Row, s.ParseErr, s.Note, s.reported = t.Op == orch.Set, none, nil, "", ""
+	s.Configured, s.Row, s.ParseErr, s.Note, s.Idle, s.reported = t.Op == orch.Set, none, nil, "", false, ""
 	if s.Configured {
 		s.Row, s.ParseErr = f.Parse(t.Key, t.Fields)
 		f.index(s, true)

@@ -25,7 +25,11 @@ func (f *Feature[R, B]) Report(ctx context.Context, s *Session[R, B]) {
 		}
 		return
 	}
-	status, reason := f.Daemon.Verdict(f.State, s.Err)
+	err := s.Err
+	if err == nil && s.Idle {
+		err = orch.Wait(f.What, s.Name, "%s", s.Note)
+	}
+	status, reason := f.Daemon.Verdict(f.State, err)
 	switch {
 	case s.Err == nil:
 		reason = s.Note

@@ -66,7 +66,7 @@ func stream(t target, port uint16) string {
 
 func (o *Orch) readSessions(ctx context.Context) error {
 	var sessions []*session
-	atHost := map[string]handed{}
+	news := false // of what the host makes of them
 	for _, name := range slices.SortedFunc(maps.Keys(o.Sessions), schema.CompareNames) {
 		if s := o.Sessions[name]; s.InASIC != nil && !s.InASIC.leaving {
 			sessions = append(sessions, s)
@@ -82,20 +82,16 @@ func (o *Orch) readSessions(ctx context.Context) error {
 			return err
 		}
 		c := countersOf(words)
-		for i, t := range s.InASIC.plan.targets {
-			if t.host {
-				is, errors, err := o.askHost(ctx, streams[i], words[i])
-				if err != nil {
-					return err
-				}
-				atHost[streams[i]] = is
-				*c.Unsendable += errors
-			}
+		before := s.InASIC.wrong()
+		errors, err := o.askHosts(ctx, s.InASIC, streams, words)
+		if err != nil {
+			return err
 		}
+		*c.Unsendable += errors
+		news = news || !slices.Equal(before, s.InASIC.wrong())
 		o.count(s.Name, c)
 	}
-	was := o.atHost
-	if o.atHost = atHost; !maps.EqualFunc(was, atHost, func(a, b handed) bool { return a.wrong == b.wrong }) {
+	if news {
 		o.lookAgain(ctx)
 	}
 	return nil

@@ -3,6 +3,7 @@ package dropmonitor
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"tamtam/orch"
@@ -100,8 +101,38 @@ type handed struct {
 // hostTime is how long the host may take to tell of a message.
 const hostTime = 3 * time.Second
 
+// wrong says of which collectors the host sends nothing, and why.
+func (b *binding) wrong() (all []string) {
+	for _, t := range b.plan.targets {
+		if text := b.atHost[stream(t, b.plan.port)].wrong; text != "" {
+			all = append(all, "collector "+strconv.Quote(t.name)+": "+text)
+		}
+	}
+	return all
+}
+
+// askHosts finds out what the host has made of the streams that it sends, and how many messages it could not send.
+func (o *Orch) askHosts(ctx context.Context, b *binding, streams []string, words [][]uint64) (errors uint64, err error) {
+	now := map[string]handed{}
+	for i, t := range b.plan.targets {
+		if !t.host {
+			continue
+		}
+		is, failed, err := o.askHost(ctx, streams[i], words[i], b.atHost[streams[i]])
+		if err != nil {
+			return errors, err
+		}
+		now[streams[i]] = is
+		errors += failed
+	}
+	b.atHost = now
+	return errors, nil
+}
+
 // askHost finds out what the host has made of a stream, and how many messages it could not send.
-func (o *Orch) askHost(ctx context.Context, name string, words []uint64) (is handed, errors uint64, err error) {
+func (o *Orch) askHost(ctx context.Context, name string, words []uint64, was handed) (
+	is handed, errors uint64, err error,
+) {
 	fields, _, err := o.sent.Get(ctx, name)
 	if err != nil {
 		return is, 0, err
@@ -114,7 +145,7 @@ func (o *Orch) askHost(ctx context.Context, name string, words []uint64) (is han
 		chip: words[dropreport.WordSent] + words[dropreport.WordTemplates] - words[dropreport.WordLost],
 		host: row.Messages + row.Errors,
 	}
-	is.judge(o.atHost[name], o.Daemon.Now(), row.LastError)
+	is.judge(was, o.Daemon.Now(), row.LastError)
 	return is, row.Errors, nil
 }
 

@@ -88,7 +88,6 @@ type Orch struct {
 	changed      orch.Topic[struct{}]        // rows of collectors
 	trap         hostTrap                    // of reports that the host sends
 	sent         *swss.Table                 // what it has sent
-	atHost       map[string]handed           // what it has sent of each stream, and what is wrong
 	counters     tamorch.Rows                // of TAM_DROP_MONITOR_COUNTERS
 	readAt       time.Time                   // when counters are read again
 	state        *swss.Table                 // of SONiC's fields besides the status
@@ -103,7 +102,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		destinations: map[string]*destination{}, collectors: map[string]*destination{},
 		counters: tamorch.Rows{Table: schema.CountersDropMonitor, Clears: true},
 		state:    swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateTAMDropMonitor),
-		told:     map[string]swss.FieldValues{}, domain: domain{}, atHost: map[string]handed{},
+		told:     map[string]swss.FieldValues{}, domain: domain{},
 		sent: swss.NewTable(cfg.Redis.DB(swss.CountersDB), schema.CountersManagementReports),
 	}
 	o.Feature = &tamorch.Feature[schema.DropFlow, binding]{

@@ -20,6 +20,8 @@ type Sender struct {
 	Report     sai.OID
 	Collectors sai.OIDs
 	Note       string // why some of the collectors get nothing
+	Idle       bool   // none of them gets anything, as far as is known
+	reach      string // which of them cannot be reached
 	names      []string
 	templates  uint32
 	b          binding
@@ -64,7 +66,7 @@ func (o *Orch) Open(ctx context.Context, session string, collectors []string, te
 	if err != nil {
 		return nil, err
 	}
-	x := &Sender{Note: note, names: collectors, templates: templates, b: binding{plan: p}}
+	x := &Sender{Note: note, reach: note, names: collectors, templates: templates, b: binding{plan: p}}
 	if err = o.makeCollectors(ctx, &x.b); err == nil {
 		x.Report, err = o.make(ctx, &x.b, "report", sai.ObjectTypeTAMReport, p.report...)
 	}
@@ -86,14 +88,26 @@ func (o *Orch) Follow(ctx context.Context, session string, x *Sender) bool {
 		o.Log.Error("collectors", "session", session, "err", err)
 		return false
 	}
-	x.b.plan, x.Note = p, note
+	x.b.plan, x.reach = p, note
+	x.judge()
 	return true
+}
+
+// judge says what is known of the collectors now.
+func (x *Sender) judge() {
+	wrong := x.b.wrong()
+	x.Idle = len(wrong) == len(x.b.plan.targets)
+	if x.reach != "" {
+		wrong = append([]string{x.reach}, wrong...)
+	}
+	x.Note = strings.Join(wrong, "; ")
 }
 
 // Close removes the objects of a sender. What fails is tried again from there.
 func (o *Orch) Close(ctx context.Context, x *Sender) error { return x.b.undo(ctx) }
 
-// Sent is what became of the messages of a sender: sent, not sendable and lost. False: the switch does not say.
+// Sent is what became of the messages of a sender: sent, not sendable and lost. False: the switch does not say. What the
+// host makes of them may change the sender's note.
 func (o *Orch) Sent(ctx context.Context, x *Sender) (n [3]uint64, ok bool, err error) {
 	if !o.counts {
 		return n, false, nil
@@ -106,18 +120,15 @@ func (o *Orch) Sent(ctx context.Context, x *Sender) (n [3]uint64, ok bool, err e
 	if err != nil {
 		return n, false, err
 	}
-	for i, w := range words {
+	for _, w := range words {
 		for j, word := range []int{dropreport.WordSent, dropreport.WordNotSendable, dropreport.WordLost} {
 			n[j] += w[word]
 		}
-		if x.b.plan.targets[i].host {
-			_, failed, err := o.askHost(ctx, streams[i], w)
-			if n[1] += failed; err != nil {
-				return n, false, err
-			}
-		}
 	}
-	return n, true, nil
+	failed, err := o.askHosts(ctx, &x.b, streams, words)
+	n[1] += failed
+	x.judge()
+	return n, err == nil, err
 }
 
 // wantWays says to which collectors ways are wanted.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tamtam/orch"
@@ -23,6 +22,7 @@ type plan struct {
 	threshold []sai.Attr // nil: stateless
 	domain    uint32     // the switch's id; 0: it has none
 	rules     []schema.ACLRuleKey
+	idle      bool // no report gets to any of the targets, as far as is known
 }
 
 // A binding is a session in the ASIC, or on its way in or out.
@@ -32,6 +32,7 @@ type binding struct {
 	collectors []sai.OID // of plan.targets
 	tam        sai.OID
 	leaving    bool
+	atHost     map[string]handed // what the host has sent of each stream, and what is wrong
 }
 
 // A step is something that was made, and how that is undone.
@@ -60,10 +61,9 @@ func (o *Orch) plan(s *session) (p plan, note string, err error) {
 		{ID: sai.TAMReportAttrEnterpriseNumber, Value: sai.Uint(enterprise)},
 		{ID: sai.TAMReportAttrTemplateReportInterval, Value: sai.Uint(row.Templates)},
 	}}
-	for _, t := range targets {
-		if wrong := o.atHost[stream(t, p.port)].wrong; t.host && wrong != "" {
-			why = append(why, "collector "+strconv.Quote(t.name)+": "+wrong)
-		}
+	if s.InASIC != nil {
+		wrong := s.InASIC.wrong()
+		why, p.idle = append(why, wrong...), len(wrong) == len(targets)
 	}
 	p.report = append(p.report, rate(row)...)
 	if row.Stateful {
@@ -102,8 +102,8 @@ func (o *Orch) wanted(_ context.Context, s *session) error {
 			return err
 		}
 	}
-	_, note, err := o.plan(s)
-	s.Note = note
+	p, note, err := o.plan(s)
+	s.Note, s.Idle = note, p.idle
 	return err
 }
 
@@ -132,7 +132,7 @@ func (o *Orch) stays(ctx context.Context, s *session) bool {
 }
 
 func without(p plan) plan {
-	p.targets = nil
+	p.targets, p.idle = nil, false
 	return p
 }
 
@@ -177,7 +177,7 @@ func (o *Orch) deploy(ctx context.Context, wanted []*session) {
 			continue
 		}
 		p, note, err := o.plan(s)
-		if s.Note = note; err == nil {
+		if s.Note, s.Idle = note, p.idle; err == nil {
 			err = o.bringUp(ctx, s, p)
 		}
 		s.Err = err

@@ -52,11 +52,17 @@ func (o *Orch) PollCounters(ctx context.Context) error {
 		return nil
 	}
 	defer o.Windows.Close(ctx)
+	news := false // of what the host makes of reports
 	err := o.readTransit(ctx)
 	for _, name := range slices.SortedFunc(maps.Keys(o.Sessions), schema.CompareNames) {
 		if s := o.Sessions[name]; err == nil && s.InASIC != nil && !s.InASIC.leaving {
 			err = o.readSession(ctx, s)
+			x := s.InASIC.sender
+			news = news || x != nil && (x.Note != s.Note || x.Idle != s.Idle)
 		}
+	}
+	if news {
+		o.lookAgain(ctx)
 	}
 	if errors.Is(err, swss.ErrUnavailable) {
 		return err

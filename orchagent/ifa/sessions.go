@@ -53,7 +53,7 @@ func (o *Orch) wanted(_ context.Context, s *session) error {
 			return err
 		}
 	}
-	if len(s.Row.Collectors) > 0 {
+	if s.Idle = false; len(s.Row.Collectors) > 0 {
 		note, err := o.reports.Reachable(s.Row.Collectors)
 		if s.Note = note; err != nil {
 			return err
@@ -75,8 +75,11 @@ func (o *Orch) stays(ctx context.Context, s *session) bool {
 			return false // the entry is gone
 		}
 	}
-	if b.sender != nil && !o.reports.Follow(ctx, s.Name, b.sender) {
-		return false
+	if b.sender != nil {
+		if !o.reports.Follow(ctx, s.Name, b.sender) {
+			return false
+		}
+		s.Note, s.Idle = b.sender.Note, b.sender.Idle
 	}
 	s.RowInASIC = s.Row
 	return true
@@ -147,7 +150,7 @@ func (o *Orch) steps(ctx context.Context, s *session) (err error) {
 		if b.sender, err = o.reports.Open(ctx, s.Name, p.collectors, p.templates); err != nil {
 			return err
 		}
-		s.Note = b.sender.Note
+		s.Note, s.Idle = b.sender.Note, b.sender.Idle
 		attrs = append(attrs, sai.Attr{ID: sai.TAMIntAttrReportID, Value: b.sender.Report},
 			sai.Attr{ID: sai.TAMIntAttrCollectorList, Value: b.sender.Collectors})
 	}
