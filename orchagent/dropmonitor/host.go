@@ -112,7 +112,9 @@ func (b *binding) wrong() (all []string) {
 }
 
 // askHosts finds out what the host has made of the streams that it sends, and how many messages it could not send.
-func (o *Orch) askHosts(ctx context.Context, b *binding, streams []string, words [][]uint64) (errors uint64, err error) {
+func (o *Orch) askHosts(ctx context.Context, b *binding, streams []string, words [][]uint64) (
+	errors uint64, err error,
+) {
 	now := map[string]handed{}
 	for i, t := range b.plan.targets {
 		if !t.host {
