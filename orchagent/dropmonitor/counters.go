@@ -15,19 +15,8 @@ import (
 	"tamtam/tamorch"
 )
 
-// nextRead is when counters are read; zero: never.
-func (o *Orch) nextRead() time.Time {
-	if !o.Running || !o.monitors() {
-		return time.Time{}
-	}
-	if o.readAt.IsZero() {
-		return o.Daemon.Now()
-	}
-	return o.readAt
-}
-
 func (o *Orch) monitors() bool {
-	if !o.counts {
+	if !o.Running || !o.counts {
 		return false
 	}
 	for _, s := range o.Sessions {
@@ -39,7 +28,7 @@ func (o *Orch) monitors() bool {
 }
 
 func (o *Orch) read(ctx context.Context, now time.Time) error {
-	if now.Before(o.readAt) {
+	if !o.reading.Due(now) {
 		return nil
 	}
 	return o.PollCounters(ctx)
@@ -47,8 +36,7 @@ func (o *Orch) read(ctx context.Context, now time.Time) error {
 
 // PollCounters reads what became of the sessions' drops now.
 func (o *Orch) PollCounters(ctx context.Context) error {
-	o.readAt = o.Daemon.Now().Add(tamorch.TryAgain)
-	if !o.Running || !o.monitors() {
+	if !o.reading.Begin() {
 		return nil
 	}
 	if err := o.readSessions(ctx); errors.Is(err, swss.ErrUnavailable) {

@@ -14,7 +14,6 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
-	"time"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -89,7 +88,7 @@ type Orch struct {
 	trap         hostTrap                    // of reports that the host sends
 	sent         *swss.Table                 // what it has sent
 	counters     tamorch.Rows                // of TAM_DROP_MONITOR_COUNTERS
-	readAt       time.Time                   // when counters are read again
+	reading      tamorch.Reading             // of counters
 	state        *swss.Table                 // of SONiC's fields besides the status
 	told         map[string]swss.FieldValues // what is there of them
 }
@@ -123,7 +122,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	if err := o.Start(ctx, cfg.Config); err != nil {
 		return nil, err
 	}
-	cfg.Daemon.At(o.nextRead, o.read)
+	o.reading = tamorch.Reading{Now: o.Daemon.Now, There: o.monitors}
+	cfg.Daemon.At(o.reading.Next, o.read)
 	cfg.Daemon.OnFlush(func() { clear(o.told) })
 	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.lookAgain(ctx) })
 	cfg.Routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })

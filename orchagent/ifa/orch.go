@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"tamtam/orch"
 	"tamtam/orchagent/dropmonitor"
@@ -83,9 +82,9 @@ type Orch struct {
 
 	counts   bool // the switch tells what became of packets
 	counters tamorch.Rows
-	byDevice tamorch.Rows // of TAM_IFA_TRANSIT_COUNTERS
-	readAt   time.Time    // when counters are read again
-	wants    uint32       // the device id that sessions were settled with
+	byDevice tamorch.Rows    // of TAM_IFA_TRANSIT_COUNTERS
+	reading  tamorch.Reading // of counters
+	wants    uint32          // the device id that sessions were settled with
 }
 
 // New asks what the ASIC can do, and registers the handlers on the daemon, after those of the rules and of the reports.
@@ -113,7 +112,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass,
 		orch.LedgerTable{Name: schema.AppTAMDevice, State: schema.StateTAMDevice})
-	cfg.Daemon.At(o.nextRead, o.read)
+	o.reading = tamorch.Reading{Now: o.Daemon.Now, There: o.counted}
+	cfg.Daemon.At(o.reading.Next, o.read)
 	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) {
 		if err := o.ledger.Settle(ctx); err != nil {
 			o.Log.Error("transit of IFA", "err", err)
