@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"tamtam/cpuport"
+	"tamtam/hoststack/cpuport"
 	"tamtam/saisim"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/cpuport"
+	"tamtam/hoststack/cpuport"
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/profile"

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tamtam/cpuport"
 	"tamtam/hoststack"
+	"tamtam/hoststack/cpuport"
 	"tamtam/hoststack/hostd"
 	"tamtam/hoststack/reports"
 	"tamtam/orch"

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tamtam/cpuport"
 	"tamtam/hostif/hostifd"
+	"tamtam/hoststack/cpuport"
 	"tamtam/hoststack/lacpd"
 	"tamtam/hoststack/reports"
 	"tamtam/orch"

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"tamtam/cpuport"
 	"tamtam/hostif/hostifd"
+	"tamtam/hoststack/cpuport"
 	"tamtam/swss"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tamtam/cpuport"
 	"tamtam/device/packettrace"
 	"tamtam/device/wire"
+	"tamtam/hoststack/cpuport"
 	"tamtam/mgmt"
 	"tamtam/mgmt/configfile"
 	"tamtam/sai"

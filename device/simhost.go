@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"tamtam/cpuport"
+	"tamtam/hoststack/cpuport"
 	"tamtam/hoststack/hostd"
 	"tamtam/hoststack/reports"
 	"tamtam/orch"

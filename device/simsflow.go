@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"tamtam/cpuport"
+	"tamtam/hoststack/cpuport"
 	"tamtam/hoststack/sflow"
 	"tamtam/orch"
 	"tamtam/saisim"

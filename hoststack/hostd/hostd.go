@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"tamtam/cfgmgr/forward"
-	"tamtam/cpuport"
 	"tamtam/hoststack"
+	"tamtam/hoststack/cpuport"
 	"tamtam/hoststack/lacpd"
 	"tamtam/hoststack/lldp"
 	"tamtam/orch"

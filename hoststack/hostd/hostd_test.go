@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/cpuport"
 	"tamtam/hoststack"
+	"tamtam/hoststack/cpuport"
 	"tamtam/hoststack/lldp"
 	"tamtam/orch"
 	"tamtam/schema"

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tamtam/cfgmgr/forward"
-	"tamtam/cpuport"
+	"tamtam/hoststack/cpuport"
 	"tamtam/hoststack/lacp"
 	"tamtam/orch"
 	"tamtam/schema"

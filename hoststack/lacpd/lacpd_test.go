@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tamtam/cfgmgr/ports"
-	"tamtam/cpuport"
+	"tamtam/hoststack/cpuport"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"

@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"net/netip"
 
-	"tamtam/cpuport"
+	"tamtam/hoststack/cpuport"
 )
 
 // Trap is that of frames which the chip has the host send, as [cpuport.Packet] names it.

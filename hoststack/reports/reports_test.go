@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/cpuport"
+	"tamtam/hoststack/cpuport"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"

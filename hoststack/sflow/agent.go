@@ -14,7 +14,7 @@ import (
 	"net/netip"
 	"time"
 
-	"tamtam/cpuport"
+	"tamtam/hoststack/cpuport"
 	"tamtam/schema"
 	wire "tamtam/tam/sflow"
 )

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tamtam/cfgmgr/forward"
-	"tamtam/cpuport"
+	"tamtam/hoststack/cpuport"
 	"tamtam/orch"
 	"tamtam/schema"
 	"tamtam/swss"

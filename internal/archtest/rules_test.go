@@ -42,7 +42,7 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "lab/sweep", "lab/experiments", "lab/study", "lab", "bench/live", "bench/northbound", "bench", "device", "hostif", "device/fault", "device/logs", "mgmt", "mgmt/access", "mgmt/configfile", "collector", "collector/journey", "collector/dial", "collector/export", "collector/capture", "tam/altmark", "tam/ipfix", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record", "device/sender", "mgmt/outputs", "mgmt/outputs/otlp", "mgmt/outputs/syslog"}},
+		below: []string{"cli", "lab/sweep", "lab/experiments", "lab/study", "lab", "bench/live", "bench/northbound", "bench", "device", "hostif", "device/fault", "device/logs", "mgmt", "mgmt/access", "mgmt/configfile", "collector", "collector/journey", "collector/dial", "collector/export", "collector/capture", "collector/stream", "collectord/result", "tam/altmark", "tam/ipfix", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record", "device/sender", "mgmt/outputs", "mgmt/outputs/otlp", "mgmt/outputs/syslog"}},
 	// A test kit for others too: it may not be imported by what is not a test.
 	{name: "tamtamtest", below: []string{"cli", "device", "saisim", "saisim/profile", "swss"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true},   // a gNMI client: it knows no database
@@ -61,7 +61,7 @@ var rules = []room{
 	{name: "lab/figure", modules: []string{gonumplot}},
 	{name: "lab/programs", below: []string{"tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xnet, xsync, xsys}, clock: true,
-		below: []string{"device/fault", "device/packettrace", "cpuport", "hoststack/hostd", "hoststack/lacpd", "hoststack/reports", "hoststack/sflow", "hoststack", "mgmt", "mgmt/access", "mgmt/metrics", "mgmt/restconf", "mgmt/configfile", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "cfgmgr/sflow", "cfgmgr/debugcounter", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record", "device/sender",
+		below: []string{"device/fault", "device/packettrace", "hoststack/cpuport", "hoststack/hostd", "hoststack/lacpd", "hoststack/reports", "hoststack/sflow", "hoststack", "mgmt", "mgmt/access", "mgmt/metrics", "mgmt/restconf", "mgmt/configfile", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "cfgmgr/sflow", "cfgmgr/debugcounter", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record", "device/sender",
 			"orch", "sairedis", "saisim", "saisim/drop", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan", "hostif"}},
 	{name: "device/packettrace", below: []string{"saisim", "saisim/config", "saisim/drop", "swss", "schema"}}, // packets, and names
 	{name: "device/logs", clock: true}, // the form and the amount of the log
@@ -76,19 +76,21 @@ var rules = []room{
 	{name: "mgmt/outputs", clock: true}, // spools, and tries that become rarer
 	{name: "mgmt/restconf", below: []string{"mgmt", "yang"}, modules: []string{gnmi, goyang, grpc}, clock: true}, // RFC 8040 on the same engine
 	{name: "mgmt", below: []string{"mgmt/access", "mgmt/configfile", "mgmt/conform", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
-	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                                                      // users and roles as files
-	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},                                          // CONFIG_DB as files
-	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                             // for Prometheus
-	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                   // generated types stop at mgmt
+	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                          // users and roles as files
+	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},              // CONFIG_DB as files
+	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true}, // for Prometheus
+	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                       // generated types stop at mgmt
+	{name: "collectord/result"}, // what the collector says, as rows; what a store is
+	{name: "collector/stream"},  // the log under the collector
 	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
 	{name: "collector/export", below: []string{"collector", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/ipfix"}},           // IPFIX to other collectors
 	{name: "collector", below: []string{"collector/journey", "tam/recordplan", "tam/sflow", "tam/dropreport", "tam/ifa", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{ddsketch, gopacket}},
 	{name: "collector/journey", below: []string{"saisim/tailstamp", "tam/ifa"}}, // one packet's way through several switches
 
-	{name: "hoststack/hostd", below: []string{"hoststack/lacpd", "cfgmgr/forward", "cpuport", "hoststack", "orch", "schema", "swss"}},
-	{name: "hoststack/reports", below: []string{"cfgmgr/forward", "cpuport", "orch", "schema", "swss"}},            // what the host sends for the chip
-	{name: "hoststack/sflow", below: []string{"cfgmgr/forward", "cpuport", "orch", "schema", "swss", "tam/sflow"}}, // the sFlow agent
-	{name: "hoststack/lacpd", below: []string{"cfgmgr/forward", "cpuport", "hoststack", "orch", "schema", "swss"}}, // for hostd, and beside hostifd
+	{name: "hoststack/hostd", below: []string{"hoststack/lacpd", "cfgmgr/forward", "hoststack/cpuport", "hoststack", "orch", "schema", "swss"}},
+	{name: "hoststack/reports", below: []string{"cfgmgr/forward", "hoststack/cpuport", "orch", "schema", "swss"}},            // what the host sends for the chip
+	{name: "hoststack/sflow", below: []string{"cfgmgr/forward", "hoststack/cpuport", "orch", "schema", "swss", "tam/sflow"}}, // the sFlow agent
+	{name: "hoststack/lacpd", below: []string{"cfgmgr/forward", "hoststack/cpuport", "hoststack", "orch", "schema", "swss"}}, // for hostd, and beside hostifd
 	{name: "tammgr", below: []string{"cfgmgr/forward", "orch", "schema", "swss", "tam/altmark", "tam/flymon", "tam/record"}},
 	{name: "cfgmgr/qos", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
 	{name: "cfgmgr/ports", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}},
@@ -126,8 +128,8 @@ var rules = []room{
 	{name: "orch", below: []string{"swss", "schema", "sai"}, clock: true},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 
-	{name: "cpuport"},   // frames and names; nothing of a chip
-	{name: "hoststack"}, // frames and time; nothing of a chip or a database
+	{name: "hoststack/cpuport"}, // frames and names; nothing of a chip
+	{name: "hoststack"},         // frames and time; nothing of a chip or a database
 	{name: "sai"},
 	{name: "internal/tables", below: []string{"mgmt/conform", "saisim/drop", "schema"}}, // the table of tables as a page
 	{name: "mgmt/conform"}, // what clients may expect: words

@@ -1,0 +1,153 @@
+package result
+
+// All times are in nanoseconds since 1970 (TAI or UTC as the switches have it), all latencies in nanoseconds.
+
+// A Window is the time that a row is about: from Start, Length long. Windows lie end to end from 0 on.
+type Window struct {
+	Start  int64
+	Length int64
+}
+
+// Flags say why a row may not be the whole truth. A row without flags is exact for the messages that were sent: none
+// of the sources was silent or lost a message, and nothing was left out for room.
+type Flags uint16
+
+const (
+	// Gap: a source's messages of this time were lost (its numbers have a gap).
+	Gap Flags = 1 << iota
+	// Late: events of this window came after it was closed, and are in no row but this one's count.
+	Late
+	// Silent: the window was closed though a source had not said that it was past it.
+	Silent
+	// Overflow: there were more flows, paths or packets in the window than there was room for.
+	Overflow
+	// Cut: frames were cut, so that stamps or records may be missing.
+	Cut
+	// Unsynchronised: clocks of two switches are compared that nobody vouches for.
+	Unsynchronised
+)
+
+// A Distribution of latencies. Count 0 means that nothing is known, and not that latencies were 0.
+type Distribution struct {
+	Count         int64
+	Sum, Min, Max int64
+	// Buckets are counts by magnitude: Buckets[i] has those from 2^(i/4), a quarter octave each, as BucketOf says.
+	// Trailing zeros are left out.
+	Buckets []uint32
+}
+
+// A Hop is one switch on one way of one flow, in a window, from tail-stamps.
+type Hop struct {
+	Window   Window
+	Flow     string // as collector.Flow prints it
+	Path     string // the switches and ports of the whole way: equal for all hops of it
+	Index    int    // on the way, from 0
+	Switch   uint32 // id
+	In, Out  uint16 // ports as in the stamps
+	Packets  int64
+	Unknown  int64        // of them, those whose residence is not known (a stamp was not taken or is out of sync)
+	Resident Distribution // departure minus arrival
+	Link     Distribution // arrival minus the departure at the hop before; of hop 0 nothing
+	Flags    Flags
+}
+
+// A Drop is how many packets died in one place for one reason, in a window.
+type Drop struct {
+	Window      Window
+	Switch      string
+	Port        string // "" if the packet died before or without one
+	Queue       int    // -1: in none
+	Reason      string // SAI's or ours, as `show drops` prints it
+	Rule        string // of an ACL; "" if none decided
+	Flow        string
+	Packets     int64
+	First, Last int64
+	Source      string // ipfix, sflow or record
+	Flags       Flags
+}
+
+// A Loss is what alternate marking says of one period between two places.
+type Loss struct {
+	Flow      string // or the name of the path or graph
+	Cluster   string // of the graph; "" for a whole path
+	From, To  string
+	Period    uint64
+	Window    Window // of the period
+	Status    string // ok, or why it is not
+	Known     bool   // Sent, Received and Lost are known
+	Sent      int64
+	Received  int64
+	Lost      int64
+	Delay     Distribution
+	Detail    string // flags of the period in words
+	Reordered int64
+}
+
+// A Journey is one packet's way through the network.
+type Journey struct {
+	Time      int64
+	Flow      string
+	Key       string
+	Hops      []JourneyHop
+	End       string // forwarded out of the network, dropped: REASON, not seen again
+	Ambiguous bool   // packets are alike; Candidates say how many ways there are
+	Candidate int
+	Of        int
+	Flags     Flags
+}
+
+// A JourneyHop is a visit of a switch. Parent is the index of the hop that it came from, -1 for the first.
+type JourneyHop struct {
+	Parent    int
+	Switch    string
+	In, Out   string
+	Arrival   int64 // 0: not known
+	Departure int64 // 0: not known
+	Queue     int   // -1: not known
+	Depth     int64 // bytes; -1: not known
+	Tables    string
+	Dropped   string // the reason; "" if it went on
+}
+
+// A Sketch is an answer of a FlyMon task.
+type Sketch struct {
+	Time     int64
+	Switch   string
+	Task     string
+	Key      string
+	Estimate float64
+	Low      float64 // bound
+	High     float64
+	Bounded  bool
+	Truth    float64
+	Known    bool // Truth is known (simulations)
+	Flags    string
+}
+
+// A Source is who sends messages, and how that goes.
+type Source struct {
+	Name    string
+	Kind    string // tailstamp, record, ipfix, sflow, altmark, sketch
+	Batches int64
+	Events  int64
+	Lost    int64 // datagrams or messages, by gaps in numbers
+	Twice   int64 // batches that came again, and were dropped
+	Late    int64 // events that came behind the watermark
+	Latest  int64 // event time
+	Silent  bool
+	Detail  string
+}
+
+// A Batch is what came of some messages of a partition.
+type Batch struct {
+	Partition   string
+	First, Last uint64 // of the messages that went in
+	// Closed is the watermark: all windows that end by then are closed, and theirs are the rows.
+	Closed   int64
+	Hops     []Hop
+	Drops    []Drop
+	Losses   []Loss
+	Journeys []Journey
+	Sketches []Sketch
+	Sources  []Source
+}

@@ -1,0 +1,153 @@
+package result
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+)
+
+// A Store keeps batches. All methods may be called by several at once.
+type Store interface {
+	// Put keeps a batch, and returns once it is safe. The first message of a batch names it within its partition: one
+	// whose first message is in a batch that is kept, or was, is dropped, and kept is false.
+	Put(ctx context.Context, b *Batch) (kept bool, err error)
+	// Last returns where a partition stands: the last message that went into a batch, and the latest watermark. 0 and
+	// 0 of a partition that has none.
+	Last(ctx context.Context, partition string) (last uint64, closed int64, err error)
+	// Each calls yield with the batches that may have rows in the time asked for, the oldest of each partition first,
+	// until it returns false. The caller must not change them.
+	Each(ctx context.Context, from, to int64, yield func(*Batch) bool) error
+}
+
+// check returns an error if a batch cannot follow one that ends with the message last.
+func (b *Batch) check(last uint64) error {
+	if b.Partition == "" || b.First == 0 || b.Last < b.First {
+		return fmt.Errorf("batch %q, messages %d to %d: want a partition, and messages from 1 on in order",
+			b.Partition, b.First, b.Last)
+	}
+	if b.First > last+1 {
+		return fmt.Errorf("batch of partition %s: begins with message %d, and %d was the last before: some are missing",
+			b.Partition, b.First, last)
+	}
+	if b.First <= last && b.Last > last {
+		return fmt.Errorf("batch of partition %s: messages %d to %d, and others have those up to %d: want %d first",
+			b.Partition, b.First, b.Last, last, last+1)
+	}
+	return nil
+}
+
+// Rows is how many rows a batch has.
+func (b *Batch) Rows() int {
+	return len(b.Hops) + len(b.Drops) + len(b.Losses) + len(b.Journeys) + len(b.Sketches) + len(b.Sources)
+}
+
+// Span returns the time that the rows of a batch are about; false if it has none with a time.
+func (b *Batch) Span() (from, to int64, ok bool) {
+	add := func(first, last int64) {
+		if !ok || first < from {
+			from = first
+		}
+		if !ok || last > to {
+			to = last
+		}
+		ok = true
+	}
+	for i := range b.Hops {
+		add(b.Hops[i].Window.Start, b.Hops[i].Window.Start+b.Hops[i].Window.Length)
+	}
+	for i := range b.Drops {
+		add(b.Drops[i].Window.Start, b.Drops[i].Window.Start+b.Drops[i].Window.Length)
+	}
+	for i := range b.Losses {
+		add(b.Losses[i].Window.Start, b.Losses[i].Window.Start+b.Losses[i].Window.Length)
+	}
+	for i := range b.Journeys {
+		add(b.Journeys[i].Time, b.Journeys[i].Time)
+	}
+	for i := range b.Sketches {
+		add(b.Sketches[i].Time, b.Sketches[i].Time)
+	}
+	return from, to, ok
+}
+
+// DefaultRows is how many rows a Memory keeps unless it is told.
+const DefaultRows = 200_000
+
+// Memory is a Store inside a process, of bounded size: the oldest batches go.
+type Memory struct {
+	mu      sync.Mutex
+	most    int
+	rows    int
+	batches []*Batch // in the order in which they came
+	last    map[string]memoryLast
+	forgot  int64
+}
+
+type memoryLast struct {
+	last   uint64
+	closed int64
+}
+
+// NewMemory returns an empty store for so many rows (0: DefaultRows).
+func NewMemory(rows int) *Memory {
+	return &Memory{most: cmp.Or(rows, DefaultRows), last: map[string]memoryLast{}}
+}
+
+// Put implements Store.
+func (m *Memory) Put(_ context.Context, b *Batch) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.last[b.Partition]
+	if err := b.check(l.last); err != nil {
+		return false, err
+	}
+	if b.First <= l.last {
+		return false, nil
+	}
+	m.last[b.Partition] = memoryLast{last: b.Last, closed: max(l.closed, b.Closed)}
+	m.batches = append(m.batches, b)
+	m.rows += b.Rows()
+	for m.rows > m.most && len(m.batches) > 1 {
+		m.rows -= m.batches[0].Rows()
+		m.forgot += int64(m.batches[0].Rows())
+		m.batches[0] = nil
+		m.batches = m.batches[1:]
+	}
+	return true, nil
+}
+
+// Last implements Store.
+func (m *Memory) Last(_ context.Context, partition string) (uint64, int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.last[partition]
+	return l.last, l.closed, nil
+}
+
+// Each implements Store.
+func (m *Memory) Each(ctx context.Context, from, to int64, yield func(*Batch) bool) error {
+	m.mu.Lock()
+	batches := append([]*Batch(nil), m.batches...)
+	m.mu.Unlock()
+	for _, b := range batches {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		first, last, ok := b.Span()
+		if ok && (last < from || first > to) {
+			continue
+		}
+		if !yield(b) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Forgotten is how many rows were dropped for room.
+func (m *Memory) Forgotten() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.forgot
+}

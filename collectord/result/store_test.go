@@ -1,0 +1,42 @@
+package result
+
+import "testing"
+
+// A batch that is made twice is kept once, and one that leaves messages out is refused.
+func TestPut(t *testing.T) {
+	m := NewMemory(0)
+	put := func(first, last uint64) (bool, error) {
+		return m.Put(t.Context(), &Batch{Partition: "stamps-0", First: first, Last: last, Closed: int64(last)})
+	}
+	for _, tt := range []struct {
+		first, last uint64
+		kept, fails bool
+	}{
+		{1, 10, true, false}, {1, 10, false, false}, {3, 7, false, false}, {5, 12, false, true},
+		{12, 13, false, true}, {11, 11, true, false}, {0, 3, false, true}, {12, 11, false, true},
+	} {
+		kept, err := put(tt.first, tt.last)
+		if kept != tt.kept || (err != nil) != tt.fails {
+			t.Errorf("messages %d to %d: kept %v, %v; want %v, an error %v", tt.first, tt.last, kept, err, tt.kept, tt.fails)
+		}
+	}
+	if last, closed, err := m.Last(t.Context(), "stamps-0"); last != 11 || closed != 11 || err != nil {
+		t.Errorf("last %d, closed %d, %v: want 11, 11", last, closed, err)
+	}
+}
+
+// The oldest rows go when there is no more room, and how many is told.
+func TestForgotten(t *testing.T) {
+	m := NewMemory(3)
+	for i := range uint64(5) {
+		b := &Batch{Partition: "p", First: i + 1, Last: i + 1, Journeys: []Journey{{Time: int64(i)}}}
+		if _, err := m.Put(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var times []int64
+	err := m.Each(t.Context(), 0, 3, func(b *Batch) bool { times = append(times, b.Journeys[0].Time); return true })
+	if err != nil || len(times) != 2 || times[0] != 2 || m.Forgotten() != 2 {
+		t.Errorf("%v, %v, %d forgotten: want 2 and 3, 2", times, err, m.Forgotten())
+	}
+}
