@@ -208,6 +208,32 @@ func TestEnter(t *testing.T) {
 	}
 }
 
+// A source that is in several partitions is told once, with all that it sent; the last batch of a partition counts.
+func TestSources(t *testing.T) {
+	m := result.NewMemory(0)
+	for i, b := range []struct {
+		partition string
+		source    result.Source
+	}{
+		{"p", result.Source{Name: "leaf1", Kind: "drop", Events: 5, Lost: 1}}, {"p", result.Source{Name: "leaf1", Kind: "drop", Events: 50, Lost: 2}},
+		{"q", result.Source{Name: "leaf1", Kind: "drop", Events: 7, Silent: true, Latest: testNow.UnixNano() - 5e9}},
+		{"q", result.Source{Name: "leaf1", Kind: "drop", Events: 70, Silent: true, Latest: testNow.UnixNano() - 4e9}},
+	} {
+		_, err := m.Put(t.Context(), &result.Batch{Partition: b.partition, First: uint64(i%2 + 1),
+			Position: result.Position{Last: uint64(i%2 + 1), Sources: []result.Source{b.source}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := put(t, &result.Batch{}, func(c *Config) { c.Store = m })
+	_, text := get(t, p, "/sources?since=all")
+	for _, want := range []string{">120<", ">2<", "batches were lost", "silent: windows", "4.0 s ago"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("not said: %q", want)
+		}
+	}
+}
+
 // A failing store is an error in words; one that takes long is not waited for.
 type brokenStore struct{ result.Memory }
 
@@ -313,16 +339,17 @@ func TestLive(t *testing.T) {
 		if other := <-b; other != first {
 			t.Error("the two hear different things")
 		}
-		time.Sleep(5 * livePeriod)
+		<-time.After(5 * livePeriod) // of the bubble's time
 		if len(a) != 0 {
 			t.Error("told of a change, and there was none")
 		}
 		for i := range 5 { // whoever does not listen is not waited for, and hears of the last
-			if _, err := m.Put(t.Context(), &result.Batch{Partition: "p", First: uint64(i + 1), Last: uint64(i + 1),
+			if _, err := m.Put(t.Context(), &result.Batch{Partition: "p", First: uint64(i + 1),
+				Position: result.Position{Last: uint64(i + 1)},
 				Journeys: []result.Journey{{Time: int64(i + 1)}}}); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(livePeriod + time.Millisecond)
+			<-time.After(livePeriod + time.Millisecond)
 		}
 		synctest.Wait()
 		if got := <-a; got == first || len(a) != 0 {

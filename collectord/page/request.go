@@ -165,8 +165,8 @@ func (f *frame) of(s *snapshot, now time.Time) {
 		f.Age, f.Stale = ageText(age), age > staleAfter
 	}
 	if s.stopped {
-		f.Left = append(f.Left, fmt.Sprintf("only the first %s rows of this time were read: later ones are missing, ask for a "+
-			"shorter time", count(int64(s.rows))))
+		f.Left = append(f.Left, fmt.Sprintf("only the first %s rows of this time were read: later ones are missing, "+
+			"ask for a shorter time", count(int64(s.rows))))
 	}
 	for _, kind := range sortedKeys(s.left) {
 		f.Left = append(f.Left, fmt.Sprintf("%s rows of %s left out for room", count(s.left[kind]), kind))
@@ -190,7 +190,9 @@ func (v view) Word() string { return v.nav }
 func (v view) Path() string { return v.path }
 
 // parents has the view of the navigation that a view belongs to.
-var parents = map[string]string{"/flow": "/flows", "/packet": "/packets", "/periods": "/marking", "/switch": "/switches"}
+var parents = map[string]string{
+	"/flow": "/flows", "/packet": "/packets", "/periods": "/marking", "/switch": "/switches",
+}
 
 // Current says of an entry of the navigation whether the page is it, or belongs to it.
 func (f *frame) Current(path string) string {

@@ -92,7 +92,7 @@ func (w *world) flow() string {
 
 // batch makes a batch of n rows of each kind.
 func (w *world) batch(n int) *result.Batch {
-	b := &result.Batch{Partition: "p", First: 1, Last: 1}
+	b := &result.Batch{Partition: "p", First: 1, Position: result.Position{Last: 1}}
 	for i := range n {
 		flow, path := w.flow(), fmt.Sprint(i%7)
 		for k, sw := range []uint32{257, 513, 258} {
@@ -112,7 +112,7 @@ func (w *world) batch(n int) *result.Batch {
 			Key: w.text("10.0.1.2", "10.0.3.2"), Estimate: w.r.Float64() * 1e6, Low: 10, High: 1e6, Bounded: w.r.IntN(2) == 0,
 			Truth: w.r.Float64() * 2e6, Known: w.r.IntN(2) == 0, Flags: w.text("", "early")})
 		b.Sources = append(b.Sources, result.Source{Name: w.text("leaf1", "leaf2", "h1"), Kind: w.text("ipfix", "tailstamp"), Events: 7,
-			Lost: w.r.Int64N(2), Late: w.r.Int64N(2), Latest: w.time(), Silent: w.r.IntN(2) == 0, Detail: w.text("", "port 4739")})
+			Lost: w.r.Int64N(2), Late: w.r.Int64N(2), Latest: w.time(), Silent: w.r.IntN(2) == 0})
 	}
 	return b
 }

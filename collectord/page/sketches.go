@@ -100,8 +100,9 @@ func sketchRowOf(k result.Sketch, most float64) sketchRow {
 	}
 	at := func(v float64) float64 { return 2 + 196*min(1, max(0, v/most)) }
 	low, high := at(k.Low), at(k.High)
-	r.Range = &rangeBar{Low: coord(low), Wide: coord(max(1, high-low)), Bounded: k.Bounded, Estimate: coord(at(k.Estimate)),
-		Truth: coord(at(k.Truth)), Known: k.Known, Words: "estimate " + numberText(k.Estimate)}
+	r.Range = &rangeBar{Low: coord(low), Wide: coord(max(1, high-low)), Bounded: k.Bounded,
+		Estimate: coord(at(k.Estimate)),
+		Truth:    coord(at(k.Truth)), Known: k.Known, Words: "estimate " + numberText(k.Estimate)}
 	if k.Bounded {
 		r.Range.Words += ", between " + numberText(k.Low) + " and " + numberText(k.High)
 	}

@@ -10,15 +10,16 @@ import (
 
 // Bounds of a snapshot. What is beyond is counted, and the page says so.
 const (
-	mostRows     = 2_000_000 // that are read
-	mostFlows    = 5_000     // flows and ways
-	mostHops     = 32        // of a way
-	mostDrops    = 5_000
-	mostSeries   = 1_000 // of alternate marking
-	mostPeriods  = 500   // of a series, the latest
-	mostJourneys = 2_000 // the latest, and as many of those that were dropped
-	mostSketches = 10_000
-	mostSources  = 2_000
+	mostRows       = 2_000_000 // that are read
+	mostFlows      = 5_000     // flows and ways
+	mostHops       = 32        // of a way
+	mostDrops      = 5_000
+	mostSeries     = 1_000 // of alternate marking
+	mostPeriods    = 500   // of a series, the latest
+	mostJourneys   = 2_000 // the latest, and as many of those that were dropped
+	mostSketches   = 10_000
+	mostSources    = 2_000 // of a partition
+	mostPartitions = 256
 )
 
 // A snapshot is what the rows of some time come to.
@@ -36,7 +37,7 @@ type snapshot struct {
 	journeys []result.Journey // the latest last
 	died     []result.Journey // likewise, of those that were dropped
 	sketches map[sketchKey]result.Sketch
-	sources  map[string]result.Source
+	sources  map[string]map[sourceKey]result.Source // by partition
 }
 
 type wayKey struct{ flow, path string }
@@ -88,7 +89,8 @@ type sketchKey struct{ sw, task, key string }
 func read(ctx context.Context, store result.Store, from, to int64) (*snapshot, error) {
 	s := &snapshot{
 		from: from, to: to, left: map[string]int64{}, ways: map[wayKey]*way{}, drops: map[dropKey]*dropSum{},
-		series: map[seriesKey]*series{}, sketches: map[sketchKey]result.Sketch{}, sources: map[string]result.Source{},
+		series: map[seriesKey]*series{}, sketches: map[sketchKey]result.Sketch{},
+		sources: map[string]map[sourceKey]result.Source{},
 	}
 	if store == nil {
 		return s, nil
@@ -140,11 +142,7 @@ func (s *snapshot) add(b *result.Batch) {
 			s.addSketch(k)
 		}
 	}
-	for _, src := range b.Sources {
-		if _, ok := s.sources[src.Name]; ok || s.room("sources", len(s.sources), mostSources) {
-			s.sources[src.Name] = src
-		}
-	}
+	s.addSources(b)
 }
 
 // within notes a row's time and flags, and reports whether it is asked for.

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"time"
-
-	"tamtam/collectord/result"
 )
 
 // standings are all, those first that somebody should look at.
@@ -65,7 +63,9 @@ var classes = map[Standing]string{Failed: "bad", InDoubt: "inexact", NotKnown: "
 	InForce: "good", Off: "off"}
 
 func switchRowOf(q *request, s *Switch) switchRow {
-	r := switchRow{Name: s.Name, Href: q.Link("/switch", "name", s.Name), Error: s.Error, Read: s.Read, Ports: len(s.Ports)}
+	r := switchRow{
+		Name: s.Name, Href: q.Link("/switch", "name", s.Name), Error: s.Error, Read: s.Read, Ports: len(s.Ports),
+	}
 	for _, port := range s.Ports {
 		if port.Oper == "up" {
 			r.Up++
@@ -192,43 +192,4 @@ func (r portRow) Counter(name string) string {
 		return countAny(v)
 	}
 	return notKnown
-}
-
-type sourceRow struct {
-	result.Source
-	Class string
-	Words string
-	Age   string
-}
-
-type sourcesData struct{ Rows []sourceRow }
-
-// sources is the view of who sends messages to the collector.
-func (p *Page) sources(q *request) (any, error) {
-	d := &sourcesData{}
-	var list []result.Source
-	for _, name := range sortedKeys(q.snap.sources) {
-		list = append(list, q.snap.sources[name])
-	}
-	slices.SortStableFunc(list, func(a, b result.Source) int { return natural(a.Name, b.Name) })
-	list, err := pageOf(q, list)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range list {
-		r := sourceRow{Source: s, Age: notKnown}
-		if s.Latest != 0 {
-			r.Age = ageText(p.cfg.Now().Sub(time.Unix(0, s.Latest)))
-		}
-		switch {
-		case s.Lost > 0:
-			r.Class, r.Words = "bad", "messages were lost"
-		case s.Silent:
-			r.Class, r.Words = "inexact", "silent"
-		case s.Late > 0:
-			r.Class, r.Words = "inexact", "late events"
-		}
-		d.Rows = append(d.Rows, r)
-	}
-	return d, nil
 }
