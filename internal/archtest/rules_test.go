@@ -80,6 +80,8 @@ var rules = []room{
 	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},              // CONFIG_DB as files
 	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true}, // for Prometheus
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                       // generated types stop at mgmt
+	{name: "collectord/event", below: []string{"collector", "collector/stream", "saisim/tailstamp"}},      // what sources tell, as batches
+	{name: "collectord/page", below: []string{"collectord/result"}, clock: true},                          // what a browser shows
 	{name: "collectord/result"}, // what the collector says, as rows; what a store is
 	{name: "collector/stream"},  // the log under the collector
 	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
