@@ -23,8 +23,12 @@ import (
 func dropping(r *swss.Redis, hub *cpuport.Hub, c Common) drive {
 	return func(ctx context.Context, chip *saisim.Chip, start time.Time) error {
 		go func() {
-			for ctx.Err() == nil {
-				time.Sleep(5 * time.Millisecond)
+			tick := time.NewTicker(5 * time.Millisecond)
+			defer tick.Stop()
+			for range tick.C {
+				if ctx.Err() != nil {
+					return
+				}
 				frame := append([]byte{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0xb5}, make([]byte, 50)...)
 				binary.BigEndian.PutUint64(frame[14:], uint64(time.Now().UnixNano()))
 				if port, ok := chip.PortByName("Ethernet0"); ok {

@@ -166,8 +166,8 @@ const (
 	MaxStreams = 32
 )
 
-// Words of a stream in AttrCounters. The first are of the events that report to it, added up. Orchagent and syncd may be
-// of two versions: a word keeps its place, and a new one is the last.
+// Words of a stream in AttrCounters. The first are of the events that report to it, added up. Orchagent and syncd may
+// be of two versions: a word keeps its place, and a new one is the last.
 const (
 	WordDrops        = 0 // drops that were selected
 	WordPunted       = 1 // packets selected that the CPU alone has
