@@ -141,6 +141,14 @@ func (t *Topology) Check() error {
 		}
 	}
 	t.checkIDs(bad)
+	t.checkLinks(kinds, bad)
+	slices.SortFunc(t.Nodes, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(t.Links, func(a, b Link) int { return cmp.Or(a.A.compare(b.A), a.B.compare(b.B)) })
+	return errors.Join(errs...)
+}
+
+// checkLinks has the smaller end of each link in front.
+func (t *Topology) checkLinks(kinds map[string]Kind, bad func(string, ...any)) {
 	used := map[End]bool{}
 	for i, l := range t.Links {
 		for _, e := range []End{l.A, l.B} {
@@ -161,9 +169,6 @@ func (t *Topology) Check() error {
 			t.Links[i] = Link{l.B, l.A}
 		}
 	}
-	slices.SortFunc(t.Nodes, func(a, b Node) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortFunc(t.Links, func(a, b Link) int { return cmp.Or(a.A.compare(b.A), a.B.compare(b.B)) })
-	return errors.Join(errs...)
 }
 
 func (t *Topology) checkIDs(bad func(string, ...any)) {
