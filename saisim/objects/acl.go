@@ -16,10 +16,12 @@ type acls struct {
 	labelled                map[string][]config.ID // counters
 	fields                  map[sai.AttrID]config.ACLField
 	actions                 map[sai.AttrID]aclAction
+	marked                  markFlows
 }
 
 func newACLs(c *core) *acls {
-	return &acls{core: c, labelled: map[string][]config.ID{}, fields: aclFields(), actions: entryActions()}
+	return &acls{core: c, labelled: map[string][]config.ID{}, fields: aclFields(), actions: entryActions(),
+		marked: newMarkFlows()}
 }
 
 // byStage are numbers for each stage.
@@ -118,7 +120,11 @@ type aclGroup struct {
 }
 
 // An aclEntry is what the store keeps of an ACL_ENTRY object.
-type aclEntry struct{ table *aclTable }
+type aclEntry struct {
+	table *aclTable
+	index uint32 // of alternate marking
+	marks bool   // it has one
+}
 
 // An aclAction is the name of an action attribute in the lists of tables, and what it makes an entry do.
 type aclAction struct {

@@ -47,6 +47,8 @@ func (xs *extensions) newExtension(name string, id config.ID) extension {
 		return &markWindow{of: xs.marks}
 	case name == altmark.ObjectProfile && xs.prof.AltMark.Profiles > 0:
 		return &markProfile{of: xs.marks, lane: -1}
+	case name == altmark.ObjectFlow && xs.prof.AltMark.Flows > 0:
+		return &markFlow{acls: xs.acls}
 	}
 	if x := xs.newReportWindow(name); x != nil {
 		return x
@@ -64,7 +66,7 @@ func (xs *extensions) newExtension(name string, id config.ID) extension {
 func extensionNames() []string {
 	return slices.Concat([]string{tailstamp.ObjectCounters, tailstamp.ObjectClamp, tailstamp.ObjectSYNs,
 		ifa.ObjectCounters, dropreport.ObjectReports,
-		altmark.ObjectProfile, altmark.ObjectFlows},
+		altmark.ObjectProfile, altmark.ObjectFlows, altmark.ObjectFlow},
 		flymon.Objects(), recordExtensions())
 }
 
@@ -76,6 +78,8 @@ func (xs *extensions) left(name string) uint64 {
 		return 0
 	case *markProfile:
 		return uint64(xs.prof.AltMark.Profiles) - uint64(xs.used[name])
+	case *markFlow:
+		return uint64(xs.prof.AltMark.Flows) - uint64(xs.used[name])
 	case *sketch:
 		return xs.sketches.maxTasks() - uint64(xs.used[name])
 	case *plan:
@@ -86,7 +90,7 @@ func (xs *extensions) left(name string) uint64 {
 	windows := 0
 	for name, n := range xs.used {
 		if name != altmark.ObjectProfile && name != flymon.ObjectTask && name != record.ObjectPlan &&
-			name != tailstamp.ObjectClamp {
+			name != tailstamp.ObjectClamp && name != altmark.ObjectFlow {
 			windows += n
 		}
 	}
@@ -97,7 +101,7 @@ func (xs *extensions) left(name string) uint64 {
 // again asks while its former ones are there. Of windows it is what is left.
 func (xs *extensions) available(name string) uint64 {
 	switch name {
-	case altmark.ObjectFlows:
+	case altmark.ObjectFlows, altmark.ObjectFlow:
 		return uint64(xs.prof.AltMark.Flows)
 	case altmark.ObjectProfile:
 		return uint64(xs.prof.AltMark.Profiles)
@@ -117,7 +121,7 @@ func (xs *extensions) extensionKind() *kind {
 	const t, entry = sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry
 	return &kind{
 		max: maxWindows + profile.MarkLanes + flymon.MaxGroups*flymon.MaxTasks + xs.prof.TableRecord.Plans +
-			xs.prof.MSSClamps,
+			xs.prof.MSSClamps + xs.prof.AltMark.Flows,
 		attrs: []sai.AttrID{sai.GenericProgrammableAttrObjectName, entry},
 		create: func(o *object) error {
 			name := o.extensionName()
