@@ -150,6 +150,7 @@ const (
 	altMarkHeader = 8
 	altMarkType   = 0x12
 	altMarkSize   = 4
+	maxFlowMonID  = 1<<20 - 1
 )
 
 // pseudo is the sum of the pseudo header (RFC 9293 section 3.1, RFC 8200

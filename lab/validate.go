@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
-
-	"tamtam/tam/altmark"
 )
 
 // Validate says everything that is wrong with a topology: where, which object,
@@ -268,8 +266,8 @@ func (v *Validator) generated(p string, f *Traffic) {
 // checkFlowMonID checks what the AltMark option says.
 func (t *Traffic) checkFlowMonID(v *Validator, p string) {
 	if t.FlowMonID != nil {
-		v.Want(t.AltMark && *t.FlowMonID <= altmark.MaxFlowMonID, p, *t.FlowMonID,
-			"0 to %d, with altmark_option true", altmark.MaxFlowMonID)
+		v.Want(t.AltMark && *t.FlowMonID <= maxFlowMonID, p, *t.FlowMonID,
+			"0 to %d, with altmark_option true", maxFlowMonID)
 	}
 }
 

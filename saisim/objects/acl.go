@@ -6,6 +6,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
+	"tamtam/tam/altmark"
 )
 
 // acls are the tables, groups, entries, ranges and counters of ACLs.
@@ -167,4 +168,14 @@ func (as *acls) entriesLeft(t *aclTable) uint32 {
 // tableField returns a table's attribute for a field of entries; SAI numbers both in the same order.
 func tableField(entry sai.AttrID) sai.AttrID {
 	return entry - sai.AttrID(sai.ObjectTypeACLEntry)<<32 + sai.AttrID(sai.ObjectTypeACLTable)<<32
+}
+
+// markFlows are what the ACL entries of flows of alternate marking match besides what they say themselves.
+type markFlows struct {
+	of      map[uint32]altmark.ChipFlowOf // by index
+	entries map[uint32][]sai.OID          // that name an index
+}
+
+func newMarkFlows() markFlows {
+	return markFlows{of: map[uint32]altmark.ChipFlowOf{}, entries: map[uint32][]sai.OID{}}
 }

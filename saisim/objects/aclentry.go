@@ -134,6 +134,16 @@ func (as *acls) entryRow(o *object, t *aclTable) (config.ACLEntry, error) {
 	return r, nil
 }
 
+// matchAnew puts the rows of the entries of an index again. They have been put before, so nothing is wrong with them.
+func (as *acls) matchAnew(index uint32) {
+	for _, oid := range as.marked.entries[index] {
+		o := as.objects[oid]
+		if r, err := as.entryRow(o, o.self.(*aclEntry).table); err == nil {
+			as.put(r)
+		}
+	}
+}
+
 // checkPriority refuses a priority that was set and is out of range.
 func (as *acls) checkPriority(o *object, priority uint32) error {
 	a := &as.prof.ACL

@@ -3,27 +3,15 @@ package objects
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 
 	"tamtam/sai"
-	"tamtam/saisim/config"
 	"tamtam/tam/altmark"
 )
-
-// markFlows are what the ACL entries of flows of alternate marking match besides what they say themselves.
-type markFlows struct {
-	of      map[uint32]*markFlow // by index
-	entries map[uint32][]sai.OID // that name an index
-}
-
-func newMarkFlows() markFlows {
-	return markFlows{of: map[uint32]*markFlow{}, entries: map[uint32][]sai.OID{}}
-}
 
 // A markFlow is what the store keeps of an object that says what an index wants of its packets.
 type markFlow struct {
 	acls *acls
+	by   map[uint32]*markFlow // who says what an index wants
 	made bool
 	has  bool // its index: else another object has taken it, or it is new
 	altmark.ChipFlowOf
@@ -36,7 +24,7 @@ func (f *markFlow) apply(text []byte) error {
 	if err != nil {
 		return err
 	}
-	other := f.acls.marked.of[next.Index]
+	other := f.by[next.Index]
 	if other != nil && !f.made {
 		return fmt.Errorf("index is %d, want one that no other object has", next.Index)
 	}
@@ -46,7 +34,8 @@ func (f *markFlow) apply(text []byte) error {
 		other.has = false
 	}
 	f.made, f.has, f.ChipFlowOf = true, true, next
-	f.acls.marked.of[next.Index] = f
+	f.by[next.Index] = f
+	f.acls.marked.of[next.Index] = next
 	if had && before != next.Index {
 		f.acls.matchAnew(before)
 	}
@@ -63,6 +52,7 @@ func (f *markFlow) leave() {
 
 func (f *markFlow) release() {
 	if f.has {
+		delete(f.by, f.Index)
 		delete(f.acls.marked.of, f.Index)
 	}
 	f.has = false
@@ -98,56 +88,4 @@ func checkFlowNumber(name string, v *uint32, most uint32) error {
 		return fmt.Errorf("%s is %d, want 0 to %d", name, *v, most)
 	}
 	return nil
-}
-
-// markIndex is the index of the flow that a row's entry is of, false if it is of none.
-func (as *acls) markIndex(r *config.ACLEntry) (uint32, bool) {
-	for _, a := range r.Actions {
-		if a.Kind == config.ActSetMeta && a.Number>>28 == 0xa && as.prof.AltMark.Flows > 0 {
-			return uint32(a.Number & (1<<23 - 1)), true
-		}
-	}
-	return 0, false
-}
-
-// matchFlow adds to an entry's row what its index wants, and returns what the entry says by that.
-func (as *acls) matchFlow(r *config.ACLEntry) (says string) {
-	index, ok := as.markIndex(r)
-	if !ok || as.marked.of[index] == nil {
-		return ""
-	}
-	id := uint64(as.marked.of[index].FlowMonID)
-	r.Matches = append(r.Matches, config.ACLMatch{
-		Field: config.FieldFlowMonID, Value: [2]uint64{1: id}, Mask: [2]uint64{1: altmark.MaxFlowMonID},
-	})
-	return "flow-mon-id=" + strconv.FormatUint(id, 10)
-}
-
-// followFlow notes which index an entry names, instead of the one that it named before.
-func (as *acls) followFlow(e *aclEntry, oid sai.OID, r *config.ACLEntry) {
-	as.unfollowFlow(e, oid)
-	if e.index, e.marks = as.markIndex(r); e.marks {
-		as.marked.entries[e.index] = append(as.marked.entries[e.index], oid)
-	}
-}
-
-func (as *acls) unfollowFlow(e *aclEntry, oid sai.OID) {
-	if !e.marks {
-		return
-	}
-	rest := slices.DeleteFunc(as.marked.entries[e.index], func(x sai.OID) bool { return x == oid })
-	if as.marked.entries[e.index] = rest; len(rest) == 0 {
-		delete(as.marked.entries, e.index)
-	}
-	e.marks = false
-}
-
-// matchAnew puts the rows of the entries of an index again. They have been put before, so nothing is wrong with them.
-func (as *acls) matchAnew(index uint32) {
-	for _, oid := range as.marked.entries[index] {
-		o := as.objects[oid]
-		if r, err := as.entryRow(o, o.self.(*aclEntry).table); err == nil {
-			as.put(r)
-		}
-	}
 }

@@ -20,6 +20,7 @@ type extensions struct {
 	used     map[string]int // objects, by name
 	acls     *acls          // whose counters are read by label
 	marks    *marks
+	wants    map[uint32]*markFlow // by index of flows
 	sketches *sketches
 	plans    *plans
 	clamps   *clamps
@@ -29,6 +30,7 @@ func newExtensions(c *core, a *acls) *extensions {
 	return &extensions{
 		core: c, used: map[string]int{}, acls: a,
 		marks: &marks{core: c}, sketches: &sketches{core: c, owners: map[string]*sketch{}}, plans: &plans{core: c},
+		wants:  map[uint32]*markFlow{},
 		clamps: &clamps{core: c, labelled: map[string][]config.ID{}},
 	}
 }
@@ -48,7 +50,7 @@ func (xs *extensions) newExtension(name string, id config.ID) extension {
 	case name == altmark.ObjectProfile && xs.prof.AltMark.Profiles > 0:
 		return &markProfile{of: xs.marks, lane: -1}
 	case name == altmark.ObjectFlow && xs.prof.AltMark.Flows > 0:
-		return &markFlow{acls: xs.acls}
+		return &markFlow{acls: xs.acls, by: xs.wants}
 	}
 	if x := xs.newReportWindow(name); x != nil {
 		return x
