@@ -63,6 +63,7 @@ type collect struct {
 	north         northbound
 	network       networkPlace
 	paths, format string
+	alarm         float64
 	redis         redisPlace
 	ipfix         ipfixOut
 }
@@ -77,6 +78,8 @@ func newCollect() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&c.paths, "paths", "", "file of paths and graphs, YAML or JSON")
 	f.StringVar(&c.format, "format", "text", "text, json (a result in each line) or csv")
+	f.Float64Var(&c.alarm, "alarm", -1,
+		"of graphs: say where packets were lost, cluster and link, in periods that lost more than this part, as 0.01")
 	c.redis.flags(cmd, "", "write results here: HOST:PORT, unix:PATH or embedded")
 	c.network.flags(cmd, "the points of all flow groups that its switches mark make the graphs, instead of --paths: ")
 	f.StringVar(&c.north.gnmi, "gnmi", "", "serve results by gNMI at this address, as :8081")
@@ -171,6 +174,10 @@ func (c *collect) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	drill, err := c.drill(paths, cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
 	served := make(chan error, 1)
@@ -189,6 +196,7 @@ func (c *collect) run(cmd *cobra.Command) error {
 			return errors.Join(err, errors.New("the gNMI server has ended"))
 		default:
 		}
+		drill(results)
 		return errors.Join(write(results), rows.write(ctx, results), c.ipfix.results(results))
 	}
 	return dial.Run(ctx, paths, c.network.dial, teller(cmd.ErrOrStderr()), give)
@@ -209,6 +217,26 @@ func (c *collect) measured(cmd *cobra.Command) (dial.File, error) {
 		return dial.File{}, fmt.Errorf("%s: %w", c.paths, err)
 	}
 	return paths, nil
+}
+
+// drill says where graphs lost packets, if that is asked for.
+func (c *collect) drill(f dial.File, w io.Writer) (func([]collector.AltMarkResult), error) {
+	if c.alarm == -1 {
+		return func([]collector.AltMarkResult) {}, nil
+	}
+	if !(c.alarm >= 0 && c.alarm < 1) {
+		return nil, usagef("--alarm %v: want a part of the packets, 0 to less than 1", c.alarm)
+	}
+	drills, err := f.Drills(c.alarm)
+	return func(results []collector.AltMarkResult) {
+		for _, r := range results {
+			if d := drills[r.Path]; d != nil {
+				if a, ok := d.Add(r); ok {
+					fmt.Fprintf(w, "tamtam: %s\n", a)
+				}
+			}
+		}
+	}, err
 }
 
 // serve opens the database of results and its gNMI server, if asked for.

@@ -20,10 +20,10 @@ import (
 type pathCommand struct {
 	topology     networkPlace
 	flow, format string
-	plans                  []string
-	packets                bool
-	records                int
-	options                journey.Options
+	plans        []string
+	packets      bool
+	records      int
+	options      journey.Options
 }
 
 func newPath() *cobra.Command {

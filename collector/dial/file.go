@@ -156,6 +156,21 @@ func (f File) checkGraphs(names map[string]Path) (errs []error) {
 	return errs
 }
 
+// Drills look for the places of losses in the graphs of a file, by their names: see [collector.AltMarkDrill].
+func (f File) Drills(threshold float64) (map[string]*collector.AltMarkDrill, error) {
+	drills := map[string]*collector.AltMarkDrill{}
+	for _, g := range f.Graphs {
+		mesh, err := collector.NewAltMarkMesh(g.join())
+		if err != nil {
+			return nil, err
+		}
+		if drills[g.Name], err = collector.NewAltMarkDrill(mesh, threshold); err != nil {
+			return nil, err
+		}
+	}
+	return drills, nil
+}
+
 // all are the points of the graph, those that are watched last.
 func (g Graph) all() []Point { return slices.Concat(g.Points, g.Watched) }
 
