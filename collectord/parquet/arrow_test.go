@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -65,6 +66,10 @@ func sameRows[T, F any](t *testing.T, program, path string, rows []T, file func(
 func columns(row reflect.Value) map[string]any {
 	all := map[string]any{}
 	for i := range row.NumField() {
+		if row.Type().Field(i).Anonymous {
+			maps.Copy(all, columns(row.Field(i)))
+			continue
+		}
 		name, _, _ := strings.Cut(row.Type().Field(i).Tag.Get("parquet"), ",")
 		all[name] = column(row.Field(i))
 	}

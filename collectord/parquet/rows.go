@@ -4,9 +4,14 @@ import "tamtam/collectord/result"
 
 // The columns of files. What is not known is null, never 0. Times and latencies are in nanoseconds, as result has them.
 
+// windowRow is where a row's window stands among its columns.
+type windowRow struct {
+	Start  int64 `parquet:"window_start_ns,delta"`
+	Length int64 `parquet:"window_length_ns,dict"`
+}
+
 type hopRow struct {
-	Start    int64    `parquet:"window_start_ns,delta"`
-	Length   int64    `parquet:"window_length_ns,dict"`
+	windowRow
 	Flow     string   `parquet:"flow,dict"`
 	Path     string   `parquet:"path,dict"`
 	Index    int32    `parquet:"hop,dict"`
@@ -51,8 +56,8 @@ func distribution(count int64, sum, least, most *int64, buckets []uint32) result
 func fromHop(h *result.Hop) hopRow {
 	r, l := h.Resident, h.Link
 	return hopRow{
-		Start: h.Window.Start, Length: h.Window.Length, Flow: h.Flow, Path: h.Path, Index: int32(h.Index), Switch: h.Switch,
-		In: uint32(h.In), Out: uint32(h.Out), Packets: h.Packets, Unknown: h.Unknown,
+		windowRow: windowRow{Start: h.Window.Start, Length: h.Window.Length}, Flow: h.Flow, Path: h.Path,
+		Index: int32(h.Index), Switch: h.Switch, In: uint32(h.In), Out: uint32(h.Out), Packets: h.Packets, Unknown: h.Unknown,
 		Resident: r.Count, Sum: known(r.Sum, r.Count > 0), Min: known(r.Min, r.Count > 0), Max: known(r.Max, r.Count > 0),
 		Buckets: r.Buckets,
 		Link:    l.Count, LinkSum: known(l.Sum, l.Count > 0), LinkMin: known(l.Min, l.Count > 0),
