@@ -55,6 +55,9 @@ func tables() []forward.Table {
 	out := make([]forward.Table, len(list))
 	for i, t := range list {
 		out[i] = forward.Table{Appl: t.Appl, State: t.State}
+		if t.State == schema.StateTAMDropMonitor {
+			out[i].Says = schema.DropMonitorFields
+		}
 	}
 	return out
 }
@@ -298,6 +301,13 @@ func (m *Manager) settleRow(k kind, key string) {
 		holds(m, k, key, nil)
 		return
 	}
+	if said, ok := r.content.(interface{ described() map[string]string }); ok {
+		var fields map[string]string
+		if r.err == nil {
+			fields = said.described()
+		}
+		m.out.Describe(state, fields)
+	}
 	wrong, lacks := m.examine(k, key, r)
 	if wrong != "" || len(lacks) > 0 {
 		holds(m, k, key, nil)
@@ -309,7 +319,11 @@ func (m *Manager) settleRow(k kind, key string) {
 		m.out.Drop(appl)
 		m.out.Report(state, failed(table), wrong)
 	case len(lacks) > 0:
-		m.out.Drop(appl)
+		if rest, ok := r.content.(interface{ meanwhile() map[string]string }); ok {
+			m.out.Keep(appl, rest.meanwhile())
+		} else {
+			m.out.Drop(appl)
+		}
 		m.out.Report(state, table.Waiting, strings.Join(lacks, "; "))
 	default:
 		var rule schema.ACLRuleKey

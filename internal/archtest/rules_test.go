@@ -24,9 +24,12 @@ const (
 	goredis    = "github.com/redis/go-redis/v9"
 	goyang     = "github.com/openconfig/goyang"
 	grpc       = "google.golang.org/grpc"
+	natsClient = "github.com/nats-io/nats.go"
+	natsServer = "github.com/nats-io/nats-server/v2"
 	netlink    = "github.com/vishvananda/netlink"
 	miniredis  = "github.com/alicebob/miniredis/v2"
 	otlp       = "go.opentelemetry.io/proto/slim/otlp"
+	parquetgo  = "github.com/parquet-go/parquet-go"
 	prometheus = "github.com/prometheus/client_golang"
 	protobuf   = "google.golang.org/protobuf"
 	xcrypto    = "golang.org/x/crypto"
@@ -42,15 +45,15 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "lab/sweep", "lab/experiments", "lab/study", "lab", "bench/live", "bench/northbound", "bench", "device", "hostif", "device/fault", "device/logs", "mgmt", "mgmt/access", "mgmt/configfile", "collector", "collector/journey", "collector/dial", "collector/export", "collector/capture", "collector/stream", "collectord/result", "tam/altmark", "tam/ipfix", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record", "device/sender", "mgmt/outputs", "mgmt/outputs/otlp", "mgmt/outputs/syslog"}},
+		below: []string{"cli", "lab/sweep", "lab/experiments", "lab/study", "lab", "bench/live", "bench/northbound", "bench", "device", "hostif", "device/fault", "device/logs", "mgmt", "mgmt/access", "mgmt/configfile", "collector", "collector/journey", "collector/dial", "collector/export", "collector/capture", "collector/stream", "collector/topology", "collectord/result", "tam/altmark", "tam/ipfix", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record", "device/sender", "mgmt/outputs", "mgmt/outputs/otlp", "mgmt/outputs/syslog"}},
 	// A test kit for others too: it may not be imported by what is not a test.
 	{name: "tamtamtest", below: []string{"cli", "device", "saisim", "saisim/profile", "swss"}},
-	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true},   // a gNMI client: it knows no database
-	{name: "lab/experiments", below: []string{"lab", "lab/study"}},                     // all that come with tamtam
-	{name: "lab/sweep", below: []string{"lab", "lab/figure"}, modules: []string{yaml}}, // an experiment over seeds and parameters
+	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true},                       // a gNMI client: it knows no database
+	{name: "lab/experiments", below: []string{"lab", "lab/study"}},                                         // all that come with tamtam
+	{name: "lab/sweep", below: []string{"collector/stream", "lab", "lab/figure"}, modules: []string{yaml}}, // an experiment over seeds and parameters
 	{name: "lab/study", below: []string{"lab", "lab/figure", "lab/chance", "bench", "lab/programs", "device", "collector", "collector/capture", "saisim", "saisim/cmu", "saisim/drop", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	{name: "lab", modules: []string{yaml}, // experiments; of what is inside a switch it knows nothing
-		below: []string{"lab/figure", "lab/chance", "device", "collector", "collector/capture", "saisim", "saisim/drop", "saisim/profile", "saisim/tailstamp", "schema", "swss"}},
+		below: []string{"lab/figure", "lab/chance", "device", "collector", "collector/capture", "collector/topology", "saisim", "saisim/drop", "saisim/profile", "saisim/tailstamp", "schema", "swss"}},
 	{name: "internal/paired", below: []string{"bench"}, clock: true}, // the chip beside an older one
 	{name: "bench/live", modules: []string{xsys}, clock: true, below: []string{"bench", "internal/netns"}},
 	{name: "bench/northbound", modules: []string{gnmi, grpc, protobuf, xsync}, clock: true,
@@ -76,17 +79,22 @@ var rules = []room{
 	{name: "mgmt/outputs", clock: true}, // spools, and tries that become rarer
 	{name: "mgmt/restconf", below: []string{"mgmt", "yang"}, modules: []string{gnmi, goyang, grpc}, clock: true}, // RFC 8040 on the same engine
 	{name: "mgmt", below: []string{"mgmt/access", "mgmt/configfile", "mgmt/conform", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
-	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                          // users and roles as files
-	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},              // CONFIG_DB as files
-	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true}, // for Prometheus
-	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                       // generated types stop at mgmt
-	{name: "collectord/event", below: []string{"collector", "collector/stream", "saisim/tailstamp"}},      // what sources tell, as batches
-	{name: "collectord/page", below: []string{"collectord/result"}, clock: true},                          // what a browser shows
+	// a fleet that is made up, to measure a collector
+	{name: "collectord/fleet", below: []string{"collector/stream", "collectord/join", "collectord/event", "collectord/result"}, clock: true},
+	{name: "collectord/join", below: []string{"collector/stream", "collectord/event", "collectord/result"}, clock: true},        // rows of what sources say
+	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                                                // users and roles as files
+	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},                                    // CONFIG_DB as files
+	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                       // for Prometheus
+	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                             // generated types stop at mgmt
+	{name: "collectord/event", below: []string{"collector", "collector/stream", "saisim/tailstamp"}},                            // what sources tell, as batches
+	{name: "collectord/page", below: []string{"collectord/result"}, clock: true},                                                // what a browser shows
+	{name: "collectord/jetstream", below: []string{"collector/stream"}, modules: []string{natsServer, natsClient}, clock: true}, // the log in NATS
 	{name: "collectord/result"}, // what the collector says, as rows; what a store is
 	{name: "collector/stream"},  // the log under the collector
-	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
-	{name: "collector/export", below: []string{"collector", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/ipfix"}},           // IPFIX to other collectors
+	{name: "collector/dial", below: []string{"collector", "collector/topology", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
+	{name: "collector/export", below: []string{"collector", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/ipfix"}},                                 // IPFIX to other collectors
 	{name: "collector", below: []string{"collector/journey", "tam/recordplan", "tam/sflow", "tam/dropreport", "tam/ifa", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{ddsketch, gopacket}},
+	{name: "collector/topology", modules: []string{yaml}},                       // switches, hosts, links; from files and by LLDP
 	{name: "collector/journey", below: []string{"saisim/tailstamp", "tam/ifa"}}, // one packet's way through several switches
 
 	{name: "hoststack/hostd", below: []string{"hoststack/lacpd", "cfgmgr/forward", "hoststack/cpuport", "hoststack", "orch", "schema", "swss"}},
@@ -164,6 +172,6 @@ var rules = []room{
 
 // testKits are packages that only tests, and each other, may import. They may import any module.
 var testKits = []string{
-	"tamtamtest", "internal/randtest", "saisim/pipe/pipetest", "cfgmgr/forward/forwardtest", "orch/orchtest",
+	"tamtamtest", "collector/stream/streamtest", "internal/randtest", "saisim/pipe/pipetest", "cfgmgr/forward/forwardtest", "orch/orchtest",
 	"tamorch/tamorchtest", "sai/saitest", "sairedis/sairedistest", "swss/swsstest", "internal/netns/netnstest",
 }
