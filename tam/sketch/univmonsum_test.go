@@ -51,48 +51,53 @@ func TestUnivMonOff(t *testing.T) {
 	t.Logf("%d of %d sketches beyond their bounds", beyond, sketches)
 }
 
-// A flow of one packet which has the counters of one of 400 in three rows of five is not taken for it.
+// A flow of one packet which has the counters of one of 400 in three rows of five is not taken for it: in the tenth
+// sketch of this seed.
 func TestUnivMonPosing(t *testing.T) {
-	r := rand.New(rand.NewPCG(903900461, 0))
-	sizes := zipf(4000, 2000)
-	for k := range 12 {
-		u := newUnivMon(t, 8, 5, 1024, 128, r.Uint64())
-		for _, i := range r.Perm(4000) {
-			u.Add(vector(i, 0), uint32(sizes[i]))
-		}
-		if k != 9 {
-			continue
+	const found = 903900461
+	randtest.Run(t, randtest.Cases{Seed: found}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		sizes := zipf(4000, 2000)
+		var u *UnivMon
+		for range 10 {
+			u = newUnivMon(t, 8, 5, 1024, 128, r.Uint64())
+			for _, i := range r.Perm(4000) {
+				u.Add(vector(i, 0), uint32(sizes[i]))
+			}
 		}
 		small := vector(3219, 0)
-		if got := u.size(3, small); sizes[3219] != 1 || got != 400 {
+		if got := u.size(3, small); seed == found && (sizes[3219] != 1 || got != 400) {
 			t.Fatalf("the flow of %d packets has %d by its median: another case than wanted", sizes[3219], got)
 		}
 		l := u.solve(3)
 		for i, f := range l.flows {
-			if f == small && math.Abs(l.sizes[i]-1) > 5*l.spread {
+			if seed == found && f == small && math.Abs(l.sizes[i]-1) > 5*l.spread {
 				t.Errorf("it has %.1f packets, want 1 give or take %.1f", l.sizes[i], 5*l.spread)
 			}
 		}
-		if got, want := u.Entropy(), entropy(sizes); math.Abs(got.Value-want) > got.Off || math.Abs(got.Value/want-1) > 0.03 {
+		got, want := u.Entropy(), entropy(sizes)
+		if seed == found && (math.Abs(got.Value-want) > got.Off || math.Abs(got.Value/want-1) > 0.03) {
 			t.Errorf("entropy %+v, want %.3f", got, want)
 		}
-	}
+	})
 }
 
 // Where nothing can be said of the error, the answer says why.
 func TestUnivMonUnbounded(t *testing.T) {
-	for _, tt := range []struct {
-		levels, width, keep int
-		want                string
-	}{{2, 1024, 16, lastFull}, {8, 16, 128, narrow}} {
-		u := newUnivMon(t, tt.levels, 3, tt.width, tt.keep, 1)
-		for i := range 1000 {
-			u.Add(vector(i, 0), 1)
-		}
-		for _, b := range []Bounded{u.Entropy(), u.Cardinality()} {
-			if b.Why != tt.want || !math.IsInf(b.Off, 1) {
-				t.Errorf("%+v, want %q", b, tt.want)
+	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
+		for _, tt := range []struct {
+			levels, width, keep int
+			want                string
+		}{{2, 1024, 16, lastFull}, {8, 16, 128, narrow}} {
+			u := newUnivMon(t, tt.levels, 3, tt.width, tt.keep, seed)
+			for i := range 1000 {
+				u.Add(vector(i, 0), 1)
+			}
+			for _, b := range []Bounded{u.Entropy(), u.Cardinality()} {
+				if b.Why != tt.want || !math.IsInf(b.Off, 1) {
+					t.Errorf("%+v, want %q", b, tt.want)
+				}
 			}
 		}
-	}
+	})
 }
