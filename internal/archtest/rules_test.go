@@ -89,6 +89,7 @@ var rules = []room{
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                                                                                                    // generated types stop at mgmt
 	{name: "collectord/event", below: []string{"collector", "collector/stream", "saisim/tailstamp"}},                                                                                                                   // what sources tell, as batches
 	{name: "collectord/page", below: []string{"collectord/result"}, clock: true},                                                                                                                                       // what a browser shows
+	{name: "collectord/parquet", below: []string{"collectord/result"}, modules: []string{parquetgo}, clock: true},                                                                                                      // results as files
 	{name: "collectord/jetstream", below: []string{"collector/stream"}, modules: []string{natsServer, natsClient}, clock: true},                                                                                        // the log in NATS
 	{name: "collectord/result"}, // what the collector says, as rows; what a store is
 	{name: "collector/stream"},  // the log under the collector
