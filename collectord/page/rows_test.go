@@ -176,7 +176,7 @@ func (w *world) sw(name string) Switch {
 	}
 	for i := range 4 {
 		s.Ports = append(s.Ports, Port{Name: fmt.Sprintf("Ethernet%d", 4*i), Oper: w.text("up", "down", ""), Admin: "up", Mbps: 10_000 * int64(w.r.IntN(2)),
-			Counters: map[string]uint64{"in": w.r.Uint64(), "in dropped": uint64(w.r.IntN(2))}})
+			Counters: map[string]uint64{"in": w.r.Uint64(), "dropped": uint64(w.r.IntN(2))}})
 	}
 	return s
 }
