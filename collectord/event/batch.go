@@ -20,7 +20,7 @@ const (
 	Drops                    // reports of drops
 	Periods                  // of alternate marking
 	Sketches                 // answers of sketch tasks
-	kinds
+	Kinds                    // how many numbers there are for kinds
 )
 
 var kindNames = [...]string{
@@ -29,25 +29,32 @@ var kindNames = [...]string{
 
 // String is the kind in lower case, as rows of sources have it.
 func (k Kind) String() string {
-	if k == 0 || k >= kinds {
+	if k == 0 || k >= Kinds {
 		return fmt.Sprintf("kind %d", uint8(k))
 	}
 	return kindNames[k]
 }
 
+// MaxTime is the latest time that is told, in nanoseconds since 1970: in the year 2116. Times are not below 0.
+const MaxTime = 1 << 62
+
 // MaxSource is the length of a source's name at most.
 const MaxSource = 64
 
+// Ended is the promise of a source that sends no more.
+const Ended = math.MaxInt64
+
 const (
 	version    = 1
-	fixed      = 41 // bytes before the name
+	fixed      = 49 // bytes before the name
 	checksum   = 4
 	atNumber   = 4
 	atPromise  = 12
 	atFrom     = 20
 	atTo       = 28
-	atEvents   = 36
-	atNameSize = 40
+	atHigh     = 36
+	atEvents   = 44
+	atNameSize = 48
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -57,11 +64,14 @@ type Header struct {
 	Kind   Kind
 	Source string
 	Number uint64
-	// Promise: no event from before this time comes any more from the source, in nanoseconds since 1970.
-	// math.MaxInt64: none at all.
+	// Promise: no event from before this time comes any more from the source, in nanoseconds since 1970. 0: it says
+	// nothing; Ended: none comes at all.
 	Promise  int64
 	From, To int64 // the times of the events; 0 and 0 if there are none
-	Events   int
+	// High is the latest time of any event so far, of this batch or those before: so it is known which times a batch
+	// that was lost may have been about.
+	High   int64
+	Events int
 }
 
 // A Writer gathers the events of one source for one partition. What it is given it copies.
@@ -74,8 +84,8 @@ type Writer struct {
 
 // NewWriter returns a writer whose first batch has the number 1.
 func NewWriter(kind Kind, source string) (*Writer, error) {
-	if kind == 0 || kind >= kinds {
-		return nil, fmt.Errorf("batches of %v: want one of 1 to %d", kind, kinds-1)
+	if kind == 0 || kind >= Kinds {
+		return nil, fmt.Errorf("batches of %v: want one of 1 to %d", kind, Kinds-1)
 	}
 	if source == "" || len(source) > MaxSource {
 		return nil, fmt.Errorf("source %.80q: want a name of 1 to %d bytes", source, MaxSource)
@@ -119,6 +129,7 @@ func (w *Writer) event(time int64) {
 	if w.header.Events == 0 || time > w.header.To {
 		w.header.To = time
 	}
+	w.header.High = max(w.header.High, time)
 	w.header.Events++
 }
 
@@ -154,6 +165,7 @@ func (w *Writer) Finish(promise int64) []byte {
 	binary.BigEndian.PutUint64(b[atPromise:], uint64(promise))
 	binary.BigEndian.PutUint64(b[atFrom:], uint64(w.header.From))
 	binary.BigEndian.PutUint64(b[atTo:], uint64(w.header.To))
+	binary.BigEndian.PutUint64(b[atHigh:], uint64(w.header.High))
 	binary.BigEndian.PutUint32(b[atEvents:], uint32(w.header.Events))
 	b[atNameSize] = byte(len(w.header.Source))
 	b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
@@ -202,13 +214,19 @@ func (r *Reader) Open(data []byte) error {
 		Promise: int64(binary.BigEndian.Uint64(data[atPromise:])),
 		From:    int64(binary.BigEndian.Uint64(data[atFrom:])),
 		To:      int64(binary.BigEndian.Uint64(data[atTo:])),
+		High:    int64(binary.BigEndian.Uint64(data[atHigh:])),
 		Events:  int(binary.BigEndian.Uint32(data[atEvents:])),
 	}
-	if h.Kind == 0 || h.Kind >= kinds {
-		return fmt.Errorf("a batch of %v: want one of 1 to %d", h.Kind, kinds-1)
+	if h.Kind == 0 || h.Kind >= Kinds {
+		return fmt.Errorf("a batch of %v: want one of 1 to %d", h.Kind, Kinds-1)
 	}
 	if h.Number == 0 || h.Number == math.MaxUint64 {
 		return fmt.Errorf("a batch with number %d: want one from 1 on", h.Number)
+	}
+	if h.From < 0 || h.To < h.From || h.High < h.To || h.High > MaxTime ||
+		h.Promise < 0 || h.Promise > MaxTime && h.Promise != Ended {
+		return fmt.Errorf("batch %d: events from %d to %d, of all so far to %d, promise %d: want 0 to %d in order",
+			h.Number, h.From, h.To, h.High, h.Promise, int64(MaxTime))
 	}
 	if source := data[fixed : fixed+name]; string(source) == r.Source { // the one before: no copy of its name
 		h.Source = r.Source

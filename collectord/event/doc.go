@@ -11,9 +11,10 @@
 //	12  promise                      8, nanoseconds since 1970
 //	20  times of events, from        8, 0 if there is none
 //	28  to                           8
-//	36  events                       4
-//	40  length of the source's name  1
-//	41  the name
+//	36  the latest time so far       8
+//	44  events                       4
+//	48  length of the source's name  1
+//	49  the name
 //	    events
 //	    CRC-32C of all before        4
 //

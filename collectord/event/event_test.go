@@ -32,10 +32,10 @@ func randomFrame(r *rand.Rand) Frame {
 	for range r.IntN(9) {
 		h := Hop{Switch: r.Uint32() >> r.IntN(32), In: uint16(r.Uint32()), Out: uint16(r.Uint32()), Flags: HopFlags(r.IntN(8))}
 		if h.Flags&NoArrival == 0 {
-			h.Arrival = int64(r.Uint64() >> r.IntN(64))
+			h.Arrival = int64(r.Uint64() >> (2 + r.IntN(62)))
 		}
 		if h.Flags&NoDeparture == 0 {
-			h.Departure = int64(r.Uint64() >> r.IntN(64))
+			h.Departure = int64(r.Uint64() >> (2 + r.IntN(62)))
 		}
 		f.Hops = append(f.Hops, h)
 	}
@@ -114,15 +114,16 @@ func TestDamaged(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"short", batch(func(b []byte) []byte { return b[:40] }), "a batch of 40 bytes"},
+		{"short", batch(func(b []byte) []byte { return b[:48] }), "a batch of 48 bytes"},
 		{"other version", batch(sealed(func(b []byte) { b[2] = 2 })), "version 1"},
-		{"a bit", batch(func(b []byte) []byte { b[50]++; return b }), "checksum"},
+		{"a bit", batch(func(b []byte) []byte { b[60]++; return b }), "checksum"},
 		{"kind", batch(sealed(func(b []byte) { b[3] = 9 })), "kind 9"},
 		{"number", batch(sealed(func(b []byte) { clear(b[atNumber : atNumber+8]) })), "number 0"},
 		{"no name", batch(sealed(func(b []byte) { b[atNameSize] = 0 })), "name of 0 bytes"},
 		{"more events", batch(sealed(func(b []byte) { b[atEvents+3] = 3 })), "says that it has 3 events"},
 		{"fewer events", batch(sealed(func(b []byte) { b[atEvents+3] = 1 })), "bytes behind"},
-		{"times", batch(sealed(func(b []byte) { b[atTo+7]++ })), "from 7 to 7"},
+		{"times", batch(sealed(func(b []byte) { b[atTo+7]-- })), "from 7 to 6"},
+		{"other times", batch(sealed(func(b []byte) { b[atFrom+7]-- })), "from 7 to 7, and says from 6 to 7"},
 	} {
 		var r Reader
 		err := r.Open(tt.data)

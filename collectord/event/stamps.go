@@ -87,7 +87,7 @@ type Hop struct {
 	Arrival, Departure int64 // nanoseconds since 1970; 0 if not known
 }
 
-// HopOf returns the hop of a tail-stamp. Times that are none, or from after 2262, are not known.
+// HopOf returns the hop of a tail-stamp. Times that are none, or from after MaxTime, are not known.
 func HopOf(r tailstamp.Record) Hop {
 	h := Hop{Switch: r.SwitchID, In: r.InPort, Out: r.OutPort}
 	if r.Flags&tailstamp.Unsynchronised != 0 {
@@ -105,7 +105,7 @@ func HopOf(r tailstamp.Record) Hop {
 }
 
 func nanoseconds(t tailstamp.Timestamp) (int64, bool) {
-	const most = (1<<63-1)/1_000_000_000 - 1 // seconds
+	const most = MaxTime/1_000_000_000 - 1 // seconds
 	if t.IsZero() || t.Seconds > most || t.Nanoseconds >= 1e9 {
 		return 0, false
 	}
@@ -240,6 +240,10 @@ func (r *Reader) hop(d *decoder, last int64) int64 {
 	if h.Flags&NoDeparture == 0 {
 		last += d.varint()
 		h.Departure = last
+	}
+	if h.Arrival < 0 || h.Arrival > MaxTime || h.Departure < 0 || h.Departure > MaxTime {
+		d.fail()
+		return 0
 	}
 	r.hops = append(r.hops, h)
 	return last

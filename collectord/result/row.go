@@ -29,15 +29,6 @@ const (
 	Unsynchronised
 )
 
-// A Distribution of latencies. Count 0 means that nothing is known, and not that latencies were 0.
-type Distribution struct {
-	Count         int64
-	Sum, Min, Max int64
-	// Buckets are counts by magnitude: Buckets[i] has those from 2^(i/4), a quarter octave each, as BucketOf says.
-	// Trailing zeros are left out.
-	Buckets []uint32
-}
-
 // A Hop is one switch on one way of one flow, in a window, from tail-stamps.
 type Hop struct {
 	Window   Window
@@ -152,6 +143,8 @@ type Position struct {
 	// Low is the first message with events of a window that is still open, or Last+1: those before are not needed.
 	Low     uint64
 	Sources []Source
+	// Gaps are times after Closed from which events may be missing.
+	Gaps []Amend
 }
 
 // A Batch is what came of some messages of a partition: of windows that were closed, and events that came late.
@@ -164,4 +157,12 @@ type Batch struct {
 	Losses   []Loss
 	Journeys []Journey
 	Sketches []Sketch
+	// Amends are flags of windows that were closed before: they hold for all their rows.
+	Amends []Amend
+}
+
+// An Amend says of windows that were closed what was not known then: some source had lost a message.
+type Amend struct {
+	From, To int64 // of the times that are in doubt, both included
+	Flags    Flags
 }

@@ -38,7 +38,8 @@ func (b *Batch) Check(last uint64) error {
 
 // Rows is how many rows a batch has.
 func (b *Batch) Rows() int {
-	return len(b.Hops) + len(b.Drops) + len(b.Losses) + len(b.Journeys) + len(b.Sketches) + len(b.Sources)
+	return len(b.Hops) + len(b.Drops) + len(b.Losses) + len(b.Journeys) + len(b.Sketches) + len(b.Sources) +
+		len(b.Amends)
 }
 
 // Span returns the time that the rows of a batch are about; false if it has none with a time.
@@ -63,6 +64,9 @@ func (b *Batch) Span() (from, to int64, ok bool) {
 	}
 	for i := range b.Journeys {
 		add(b.Journeys[i].Time, b.Journeys[i].Time)
+	}
+	for i := range b.Amends {
+		add(b.Amends[i].From, b.Amends[i].To)
 	}
 	for i := range b.Sketches {
 		add(b.Sketches[i].Time, b.Sketches[i].Time)

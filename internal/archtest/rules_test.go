@@ -79,6 +79,7 @@ var rules = []room{
 	{name: "mgmt/outputs", clock: true}, // spools, and tries that become rarer
 	{name: "mgmt/restconf", below: []string{"mgmt", "yang"}, modules: []string{gnmi, goyang, grpc}, clock: true}, // RFC 8040 on the same engine
 	{name: "mgmt", below: []string{"mgmt/access", "mgmt/configfile", "mgmt/conform", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
+	{name: "collectord/join", below: []string{"collector/stream", "collectord/event", "collectord/result"}, clock: true},        // rows of what sources say
 	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                                                // users and roles as files
 	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},                                    // CONFIG_DB as files
 	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                       // for Prometheus
@@ -86,7 +87,6 @@ var rules = []room{
 	{name: "collectord/event", below: []string{"collector", "collector/stream", "saisim/tailstamp"}},                            // what sources tell, as batches
 	{name: "collectord/page", below: []string{"collectord/result"}, clock: true},                                                // what a browser shows
 	{name: "collectord/jetstream", below: []string{"collector/stream"}, modules: []string{natsServer, natsClient}, clock: true}, // the log in NATS
-
 	{name: "collectord/result"}, // what the collector says, as rows; what a store is
 	{name: "collector/stream"},  // the log under the collector
 	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
