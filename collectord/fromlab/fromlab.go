@@ -233,7 +233,7 @@ func (x *reading) loss(name, cluster string, s *marking.Segment, p marking.Perio
 	}
 	if p.Delay != nil {
 		d := int64(*p.Delay)
-		l.Delay = result.Distribution{Count: 1, Sum: d, Min: d, Max: d}
+		l.Delay = result.Distribution{Count: 1, Sum: d, Min: d, Max: d, First: result.Bucket(d), Buckets: []uint32{1}}
 	}
 	return l
 }

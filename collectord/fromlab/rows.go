@@ -111,18 +111,7 @@ func count(h *result.Hop, hop, before event.Hop, i int) {
 
 // one adds a value to a distribution.
 func one(d *result.Distribution, v int64) {
-	if d.Count == 0 {
-		d.Min, d.Max = v, v
-	}
-	d.Count, d.Sum, d.Min, d.Max = d.Count+1, d.Sum+v, min(d.Min, v), max(d.Max, v)
-	b := 0
-	if v > 1 {
-		b = int(4 * math.Log2(float64(v)))
-	}
-	if n := b + 1 - len(d.Buckets); n > 0 {
-		d.Buckets = append(d.Buckets, make([]uint32, n)...)
-	}
-	d.Buckets[b]++
+	d.Add(result.Distribution{Count: 1, Sum: v, Min: v, Max: v, First: result.Bucket(v), Buckets: []uint32{1}})
 }
 
 // reports reads the reports of drops that came to hosts as IPFIX.
@@ -290,28 +279,41 @@ func (x *reading) journey(i int, way journey.Journey) (result.Journey, []result.
 			j.Flags |= result.Unsynchronised
 		}
 		for _, e := range v.Exits {
-			h := result.JourneyHop{Parent: parent, Switch: v.Switch, In: orCPU(v.In), Out: e.Out, Arrival: int64(v.Arrived),
-				Departure: int64(e.Left), Queue: -1, Depth: -1, Tables: strings.ReplaceAll(e.Path, " > ", ", ")}
-			queue(&h, e.Notes)
-			if why, ok := strings.CutPrefix(e.End, "dropped: "); ok {
-				h.Dropped, h.Departure = why, 0
-				of = append(of, result.Drop{Window: windowOf(int64(e.Left)), Switch: v.Switch, Port: h.In, Queue: -1, Reason: why,
-					Rule: rule(e.Notes), Flow: way.Flow, Packets: 1, First: int64(e.Left), Last: int64(e.Left), Source: "record"})
-			}
+			h, d := hopOf(v, e, parent, way.Flow)
+			of = append(of, d...)
 			j.Hops = append(j.Hops, h)
 			if e.Next != nil {
 				index[e.Next] = len(j.Hops) - 1
 			}
-			if e.End != "" {
-				j.End = e.End
-			}
-			if len(e.Candidates) > 0 {
-				j.Ambiguous, j.Candidate, j.Of = true, 1, max(e.Alike, len(e.Candidates))
-				j.End = fmt.Sprintf("one of %d visits that are alike", j.Of)
-			}
+			end(&j, e)
 		}
 	}
 	return j, of
+}
+
+// end is how a row ends, by one of its exits.
+func end(j *result.Journey, e *journey.Exit) {
+	if e.End != "" {
+		j.End = e.End
+	}
+	if len(e.Candidates) > 0 {
+		j.Ambiguous, j.Candidate, j.Of = true, 1, max(e.Alike, len(e.Candidates))
+		j.End = fmt.Sprintf("one of %d visits that are alike", j.Of)
+	}
+}
+
+// hopOf is an exit of a visit as a hop, and as a drop if the packet ended so.
+func hopOf(v *journey.Visit, e *journey.Exit, parent int, flow string) (h result.JourneyHop, of []result.Drop) {
+	h = result.JourneyHop{Parent: parent, Switch: v.Switch, In: orCPU(v.In), Out: e.Out, Arrival: int64(v.Arrived),
+		Departure: int64(e.Left), Queue: -1, Depth: -1, Tables: strings.ReplaceAll(e.Path, " > ", ", ")}
+	queue(&h, e.Notes)
+	if why, ok := strings.CutPrefix(e.End, "dropped: "); ok {
+		h.Dropped, h.Departure = why, 0
+		at := int64(e.Left)
+		of = []result.Drop{{Window: windowOf(at), Switch: v.Switch, Port: h.In, Queue: -1, Reason: why,
+			Rule: rule(e.Notes), Flow: flow, Packets: 1, First: at, Last: at, Source: "record"}}
+	}
+	return h, of
 }
 
 func orCPU(port string) string {
