@@ -48,6 +48,9 @@ var rules = []room{
 		below: []string{"cli", "lab/sweep", "lab/experiments", "lab/study", "lab", "bench/live", "bench/northbound", "bench", "device", "hostif", "device/fault", "device/logs", "mgmt", "mgmt/access", "mgmt/configfile", "collector", "collector/journey", "collector/dial", "collector/export", "collector/capture", "collector/stream", "collector/topology", "collectord/fromlab", "collectord/page", "collectord/result", "tam/altmark", "tam/ipfix", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record", "device/sender", "mgmt/outputs", "mgmt/outputs/otlp", "mgmt/outputs/syslog"}},
 	{name: "collectord/fromlab", // a lab that has run, as rows
 		below: []string{"lab", "lab/study", "device", "collector", "collector/capture", "collector/journey", "collectord/page", "collectord/event", "collectord/result", "saisim/drop", "schema", "tam/flymon", "tam/ipfix", "tam/record"}},
+	// the one program that links NATS and Parquet
+	{name: "cmd/tamtam-collectd", modules: []string{cobra, prometheus, xsys}, clock: true,
+		below: []string{"collector", "collector/capture", "collector/stream", "collectord/event", "collectord/fleet", "collectord/ingest", "collectord/jetstream", "collectord/join", "collectord/page", "collectord/parquet", "collectord/result"}},
 	// A test kit for others too: it may not be imported by what is not a test.
 	{name: "tamtamtest", below: []string{"cli", "device", "saisim", "saisim/profile", "swss"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true},                       // a gNMI client: it knows no database
