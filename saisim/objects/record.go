@@ -155,6 +155,7 @@ func (ps *plans) parse(v *record.ChipPlan) (r config.RecordPlan, err error) {
 // planMarks checks marks of tables of the graph.
 func planMarks(g *record.Graph, phv record.Containers, marks []record.ChipMark) (taken []record.Mark, err error) {
 	used := map[int]string{}
+	acts := g.Acts()
 	var errs []error
 	for i, m := range marks {
 		bad := func(format string, args ...any) {
@@ -164,17 +165,21 @@ func planMarks(g *record.Graph, phv record.Containers, marks []record.ChipMark) 
 		switch {
 		case n == nil:
 			bad("table %.80q: the chip has none of that name", m.Table)
-		case m.When != record.MarkRan && m.When != record.MarkHit:
-			bad("when is %.80q, want %s or %s", m.When, record.MarkRan, record.MarkHit)
-		case m.When == record.MarkHit && n.Keyless:
+		case m.When != record.MarkRan && m.When != record.MarkHit && m.When != record.MarkAction:
+			bad("when is %.80q, want %s, %s or %s", m.When, record.MarkRan, record.MarkHit, record.MarkAction)
+		case m.When != record.MarkRan && n.Keyless:
 			bad("table %q has no key: it never hits", m.Table)
+		case m.When != record.MarkAction && m.Actions != nil:
+			bad("actions are there, and when is %s: want %s", m.When, record.MarkAction)
+		case m.When == record.MarkAction && actionsWrong(acts[m.Table], m.Actions) != nil:
+			bad("table %q: %w", m.Table, actionsWrong(acts[m.Table], m.Actions))
 		case m.Bit < 0 || m.Bit >= phv.Bits():
 			bad("bit is %d, want 0 to %d", m.Bit, phv.Bits()-1)
 		case used[m.Bit] != "":
 			bad("bit %d is set by table %q already", m.Bit, used[m.Bit])
 		default:
 			used[m.Bit] = m.Table
-			taken = append(taken, record.Mark{Table: m.Table, Hit: m.When == record.MarkHit, Bit: m.Bit})
+			taken = append(taken, record.Mark{Table: m.Table, Hit: m.When != record.MarkRan, Bit: m.Bit, Of: m.Actions})
 		}
 		if len(errs) == maxPlanErrors {
 			break
@@ -184,6 +189,25 @@ func planMarks(g *record.Graph, phv record.Containers, marks []record.ChipMark) 
 		errs = append(errs, checkContainers(g, phv, taken))
 	}
 	return taken, errors.Join(errs...)
+}
+
+// actionsWrong says what is wrong with the actions of a mark, of those that a table has.
+func actionsWrong(has, actions []string) error {
+	if has == nil {
+		return errors.New("its entries have no two actions to tell apart")
+	}
+	if len(actions) == 0 {
+		return errors.New("actions is empty, want at least one of its actions")
+	}
+	for i, a := range actions {
+		if !slices.Contains(has, a) {
+			return fmt.Errorf("actions has %.80q, want some of %.200q", a, has)
+		}
+		if slices.Contains(actions[:i], a) {
+			return fmt.Errorf("actions has %q twice", a)
+		}
+	}
+	return nil
 }
 
 // maxPlanErrors is how many errors a refusal lists.
