@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tamtam/device/fault"
+	"tamtam/hoststack/cpuport"
 	"tamtam/internal/randtest"
 	"tamtam/sai"
 	"tamtam/saisim/profile"
@@ -28,6 +29,8 @@ const (
 	dirVariable    = "TAMTAM_TEST_DIR" // where it records
 	// wiresVariable has PORT=INTERFACE for each port of a chip that is wired; without, a chip is driven by its process.
 	wiresVariable = "TAMTAM_TEST_WIRES"
+	// cpuVariable is the socket of the CPU port, of a chip that gets nothing but frames that it drops.
+	cpuVariable = "TAMTAM_TEST_CPU"
 )
 
 func TestMain(m *testing.M) {
@@ -68,9 +71,15 @@ func beDaemon(name, addr, dir string) error {
 			port, name, _ := strings.Cut(wire, "=")
 			chip.Wires[port], chip.drive = name, nil
 		}
+		if socket := os.Getenv(cpuVariable); socket != "" {
+			chip.CPU, chip.CPUPort = cpuport.New(), socket
+			chip.drive = dropping(r, chip.CPU, c)
+		}
 		return RunSyncd(ctx, r, chip, c)
 	case "orchagent":
 		return RunOrchagent(ctx, r, c)
+	case "hostifd":
+		return runHostIfd(ctx, r, noKernel{}, os.Getenv(cpuVariable), c)
 	}
 	c.StaticLAGs = true // nobody speaks LACP here
 	return RunManagers(ctx, r, c)

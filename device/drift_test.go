@@ -135,12 +135,17 @@ func TestPendingRowsAreTold(t *testing.T) {
 	config := both(twoPorts(), ConfigDB{
 		schema.CfgTAMTailStamp: {"lost": {"flowgroup": "nowhere"}},
 		schema.CfgVLAN:         {"Vlan9": {"vlanid": "8"}},
+		// Of two types, each told in a table of its own.
+		schema.CfgTAMSession: {
+			"drops": {"type": "drop-monitor", "collector": "nowhere"}, "hops": {"type": "ifa", "role": "transit"},
+		},
 	})
 	s := testSim(t, SimConfig{Config: config})
 	settle(t, s)
 	state := s.Redis.DB(swss.StateDB)
 	for row, want := range map[[2]string]string{
 		{schema.StateTAMTailStamp, "lost"}: schema.StatusPending, {schema.StateVLAN, "Vlan9"}: schema.StatusFailed,
+		{schema.StateTAMDropMonitor, "drops"}: schema.TAMInactive,
 	} {
 		is, _, err := swss.NewTable(state, row[0]).Get(t.Context(), row[1])
 		if err != nil || is[schema.FieldStatus] != want || is[schema.FieldReason] == "" {

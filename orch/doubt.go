@@ -78,7 +78,8 @@ func (d Doubter) turn(ctx context.Context, why string, now time.Time) (rows int,
 			is, becomes = becomes, is
 		}
 		slices.Sort(of[t.State])
-		n, err := d.run(ctx, swss.StateDB, doubtScript, of[t.State], at, why, t.Status, is, becomes)
+		n, err := d.run(ctx, swss.StateDB, doubtScript, of[t.State], at, why, t.Status, is, becomes,
+			schema.DetailField(t.State))
 		rows += n
 		if err != nil {
 			return rows, err

@@ -1,8 +1,9 @@
 -- Doubts rows, or believes them again. KEYS: the hash of marks, the rows. ARGV: who reports them, the process of that
 -- name that must have its mark here, "" none; the time; the reason of the doubt, "" believes: the reason that there was
--- comes back; the field with the status, the status of the rows that it is about, and what it becomes. Returns how many
--- rows it was about.
+-- comes back; the field with the status, the status of the rows that it is about, and what it becomes; a field that has the
+-- reason too while there is one, "": none. Returns how many rows it was about.
 local by, owner, now, reason, field, is, becomes = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
+local detail = ARGV[8]
 if (redis.call('HGET', KEYS[1], by) or '') ~= owner then
   return 0
 end
@@ -17,6 +18,12 @@ for i = 2, #KEYS do
     else
       redis.call('HSET', key, field, becomes, 'reason', old[4] or '', 'since', now)
       redis.call('HDEL', key, 'was')
+    end
+    local text = reason ~= '' and reason or old[4] or ''
+    if detail ~= '' and text ~= '' then
+      redis.call('HSET', key, detail, text)
+    elseif detail ~= '' then
+      redis.call('HDEL', key, detail)
     end
   end
 end

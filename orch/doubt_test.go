@@ -42,17 +42,21 @@ func TestDoubt(t *testing.T) {
 	state, doubter := r.DB(swss.StateDB), orch.Doubter{Redis: r}
 	const since, now, again = "2025-01-02T03:04:05Z", "2026-01-15T12:00:00Z", "2026-01-15T12:01:00Z"
 	for _, table := range schema.StatusTables() {
+		row := func(status, reason, since, by string) swss.FieldValues {
+			row := swss.FieldValues{table.Status: status, "reason": reason, "since": since, "by": by, "other": "field"}
+			if f := schema.DetailField(table.State); f != "" && reason != "" {
+				row[f] = reason
+			}
+			return row
+		}
 		put := func(key, status, reason, by string) {
-			setRow(t, state, table.State, key, swss.FieldValues{
-				table.Status: status, "reason": reason, "since": since, "by": by, "other": "field",
-			})
+			setRow(t, state, table.State, key, row(status, reason, since, by))
 		}
 		is := func(when, key, status, reason, since, by string) {
 			t.Helper()
-			row := getRow(t, state, table.State, key)
-			delete(row, "was")
-			want := swss.FieldValues{table.Status: status, "reason": reason, "since": since, "by": by, "other": "field"}
-			if diff := cmp.Diff(want, row); diff != "" {
+			got := getRow(t, state, table.State, key)
+			delete(got, "was")
+			if diff := cmp.Diff(row(status, reason, since, by), got); diff != "" {
 				t.Errorf("%s: %s|%s (-want +got):\n%s", when, table.State, key, diff)
 			}
 		}

@@ -1,11 +1,12 @@
 -- Writes status rows. KEYS: the rows. ARGV: the manager's name, the writer's
 -- name, the time, then per row: SET or DEL, the status field's name, status,
--- reason, by. since is when the status became what it is; a reason in other
--- words leaves it. was is the reason that a row had before it was doubted (doubt.lua).
+-- reason, by, and a field that has the reason too while there is one, "": none.
+-- since is when the status became what it is; a reason in other words leaves it.
+-- was is the reason that a row had before it was doubted (doubt.lua).
 local manager, writer, now = ARGV[1], ARGV[2], ARGV[3]
 for i, key in ipairs(KEYS) do
-  local a = 5 * i - 1
-  local op, field, status, reason, by = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4]
+  local a = 6 * i - 2
+  local op, field, status, reason, by, detail = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
   local old = redis.call('HMGET', key, field, 'reason', 'since', 'by', 'was')
   if writer == manager or old[4] ~= manager then
     if op == 'DEL' then
@@ -18,6 +19,13 @@ for i, key in ipairs(KEYS) do
       redis.call('HSET', key, field, status, 'reason', reason, 'since', now, 'by', by)
       if old[5] then
         redis.call('HDEL', key, 'was')
+      end
+    end
+    if op ~= 'DEL' and detail ~= '' then
+      if reason ~= '' then
+        redis.call('HSET', key, detail, reason)
+      else
+        redis.call('HDEL', key, detail)
       end
     end
   end

@@ -4,7 +4,7 @@ import "tamtam/swss"
 
 // reportNatively is report.lua for the embedded server.
 func reportNatively(r *swss.ScriptRun) (reply string, ok bool) {
-	const head, each = 3, 5
+	const head, each = 3, 6
 	if len(r.Args) != head+each*len(r.Keys) {
 		return "", false
 	}
@@ -12,10 +12,12 @@ func reportNatively(r *swss.ScriptRun) (reply string, ok bool) {
 	is := func(s *string, text string) bool { return s != nil && *s == text }
 	for i, key := range r.Keys {
 		a := r.Args[head+each*i:]
-		op, field, status, reason, by := a[0], a[1], a[2], a[3], a[4]
+		op, field, status, reason, by, detail := a[0], a[1], a[2], a[3], a[4], a[5]
 		old := r.HMGet(key, field, "reason", "since", "by", "was")
+		if writer != manager && is(old[3], manager) {
+			continue
+		}
 		switch {
-		case writer != manager && is(old[3], manager):
 		case op == swss.OpDel:
 			r.Do("DEL", key)
 		case !is(old[0], status) || old[2] == nil:
@@ -25,6 +27,13 @@ func reportNatively(r *swss.ScriptRun) (reply string, ok bool) {
 			}
 		case !is(old[1], reason) || !is(old[3], by):
 			r.Do("HSET", key, "reason", reason, "by", by)
+		}
+		switch {
+		case op == swss.OpDel || detail == "":
+		case reason != "":
+			r.Do("HSET", key, detail, reason)
+		default:
+			r.Do("HDEL", key, detail)
 		}
 	}
 	return "", true

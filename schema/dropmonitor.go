@@ -51,8 +51,18 @@ const (
 )
 
 // DropMonitorFields are the fields of TAM_DROP_MONITOR_SESSION_TABLE that say what the session is.
-var DropMonitorFields = []string{
-	FieldReportType, FieldEventType, FieldDropStages, "flow_group", "collectors", FieldStatusDetail,
+var DropMonitorFields = []string{FieldReportType, FieldEventType, FieldDropStages, "flow_group", "collectors"}
+
+// Described is what TAM_DROP_MONITOR_SESSION_TABLE says of what the session is, by DropMonitorFields.
+func (s *DropSession) Described() map[string]string {
+	event := "packet-drop-stateless"
+	if s.Stateful {
+		event = "packet-drop-stateful"
+	}
+	return map[string]string{
+		FieldReportType: "ipfix", FieldEventType: event, FieldDropStages: "ingress,egress,tm",
+		"flow_group": s.FlowGroup, "collectors": strings.Join(s.Collectors, ","),
+	}
 }
 
 // Layouts of what is reported.

@@ -45,6 +45,14 @@ func StatusField(stateTable string) string {
 	return FieldStatus
 }
 
+// DetailField is the field of a table of STATE_DB that has a row's reason once more, while there is one; "": none.
+func DetailField(stateTable string) string {
+	if stateTable == StateTAMDropMonitor {
+		return FieldStatusDetail
+	}
+	return ""
+}
+
 // Status is a row of STATE_DB: what became of a configured row.
 type Status struct {
 	Status string

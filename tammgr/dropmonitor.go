@@ -14,6 +14,9 @@ func (s dropSession) refs() refs {
 	return refs{group: s.FlowGroup, collectors: s.Collectors, sampler: s.Sampler}
 }
 
+// described is what its status row says of what it is.
+func (s dropSession) described() map[string]string { return s.Described() }
+
 // check requires collectors that take IPFIX by UDP, the rules of the flow group, and the sampler.
 func (s dropSession) check(m *Manager) (wrong string, lacks []string) {
 	return checkReporting(m, s.refs())

@@ -55,6 +55,9 @@ func tables() []forward.Table {
 	out := make([]forward.Table, len(list))
 	for i, t := range list {
 		out[i] = forward.Table{Appl: t.Appl, State: t.State}
+		if t.State == schema.StateTAMDropMonitor {
+			out[i].Says = schema.DropMonitorFields
+		}
 	}
 	return out
 }
@@ -297,6 +300,13 @@ func (m *Manager) settleRow(k kind, key string) {
 		m.out.Unreport(state)
 		holds(m, k, key, nil)
 		return
+	}
+	if said, ok := r.content.(interface{ described() map[string]string }); ok {
+		var fields map[string]string
+		if r.err == nil {
+			fields = said.described()
+		}
+		m.out.Describe(state, fields)
 	}
 	wrong, lacks := m.examine(k, key, r)
 	if wrong != "" || len(lacks) > 0 {

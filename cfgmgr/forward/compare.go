@@ -84,7 +84,7 @@ func (t Table) ours(row swss.FieldValues) swss.FieldValues {
 }
 
 // unsettled reports whether the output is about to write, or does not know what is there.
-func (o *Output) unsettled() bool { return !o.loaded || len(o.dirtyA) > 0 || len(o.dirtyS) > 0 }
+func (o *Output) unsettled() bool { return !o.loaded || len(o.dirtyA)+len(o.dirtyS)+len(o.dirtyD) > 0 }
 
 func (o *Output) lookAppl(ctx context.Context, names []string) (found []drift.Finding, err error) {
 	db := o.r.DB(swss.ApplDB)
@@ -169,9 +169,12 @@ func (o *Output) lookState(ctx context.Context, names []string) (found []drift.F
 			Key: names[i], Busy: busy,
 			Sum: drift.SumOf(want.status, want.reason, want.by, is.status, is.reason, is.by),
 		}
+		saysRight := o.saysRight(r, row)
 		switch {
 		case want.by == orch.Orchagent && is.by == orch.Orchagent && is.reason == orch.HandedOver:
 			f.What, f.Late = "waits for "+orch.Orchagent, true
+		case !saysRight && want != outcome{}:
+			f.What = "does not say what it is"
 		case want.by == orch.Orchagent && is.by == orch.Orchagent && is.status != "",
 			is == want, want == outcome{} && is.by == "":
 			return
@@ -193,6 +196,7 @@ func (o *Output) healState(ctx context.Context, drifted []drift.Finding) error {
 	for _, f := range drifted {
 		r := rowAt(o.r.DB(swss.StateDB), f.Key)
 		e := o.stateRow(r)
+		o.forgetSaid(r)
 		if e.have = (outcome{by: "?"}); e.want.by == orch.Orchagent {
 			lost[r] = true
 		}

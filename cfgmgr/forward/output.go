@@ -32,6 +32,8 @@ type Table struct {
 	Mark string
 	// Others lists the keys of rows of APPL_DB that are other daemons'.
 	Others []string
+	// Says lists fields of rows of STATE_DB that are the output's whoever is the author of the outcome.
+	Says []string
 }
 
 // TableOf returns the output's table for a table of CONFIG_DB, from the table of tables.
@@ -55,6 +57,8 @@ type Output struct {
 	state  map[Row]*stateRow
 	dirtyA map[Row]struct{}
 	dirtyS map[Row]struct{}
+	said   map[Row]*saidRow // what status rows say of what they are
+	dirtyD map[Row]struct{}
 }
 
 type applRow struct {
@@ -74,7 +78,7 @@ func New(d *orch.Daemon, r *swss.Redis, tables ...Table) *Output {
 	o := &Output{
 		d: d, r: r, tables: tables,
 		appl: map[Row]*applRow{}, state: map[Row]*stateRow{},
-		dirtyA: map[Row]struct{}{}, dirtyS: map[Row]struct{}{},
+		dirtyA: map[Row]struct{}{}, dirtyS: map[Row]struct{}{}, said: map[Row]*saidRow{}, dirtyD: map[Row]struct{}{},
 	}
 	for _, t := range tables {
 		if t.State != "" {
@@ -136,6 +140,9 @@ func (o *Output) Unreport(state Row) {
 	if _, ok := o.state[state]; ok {
 		o.stateRow(state).want = outcome{}
 	}
+	if e := o.said[state]; e != nil {
+		e.want, o.dirtyD[state] = nil, struct{}{}
+	}
 }
 
 // Clear requests that there is no row at all, before all that are wanted are requested again.
@@ -174,6 +181,10 @@ func (o *Output) Load(ctx context.Context) error {
 	for r, e := range o.state {
 		e.have = outcome{}
 		o.dirtyS[r] = struct{}{}
+	}
+	for r, e := range o.said {
+		e.have = nil
+		o.dirtyD[r] = struct{}{}
 	}
 	for _, t := range o.tables {
 		if err := o.loadAppl(ctx, t); err != nil {
@@ -245,6 +256,7 @@ func (o *Output) loadState(ctx context.Context, t Table) error {
 	if err != nil {
 		return err
 	}
+	o.loadSaid(t, rows)
 	field := schema.StatusField(t.State)
 	for key, f := range rows {
 		if f[schema.FieldBy] == "" {
@@ -265,6 +277,9 @@ func (o *Output) Flush(ctx context.Context) error {
 	dels, sets := o.changes()
 	if err := o.flushState(ctx); err != nil {
 		return err
+	}
+	if err := o.flushSaid(ctx); err != nil {
+		return fmt.Errorf("telling: %w", err)
 	}
 	var errs []error
 	for _, t := range slices.Backward(o.tables) {
@@ -391,6 +406,6 @@ func (o *Output) settle() {
 			delete(o.state, r)
 		}
 	}
-	o.dirtyA, o.dirtyS = orch.Emptied(o.dirtyA), orch.Emptied(o.dirtyS)
+	o.dirtyA, o.dirtyS, o.dirtyD = orch.Emptied(o.dirtyA), orch.Emptied(o.dirtyS), orch.Emptied(o.dirtyD)
 	o.loaded = true
 }

@@ -13,10 +13,10 @@ import (
 // CompareTold makes it part of what the daemon compares that every row of CONFIG_DB has a status: what is configured is
 // in force, or it is told that and why it is not.
 func CompareTold(d *orch.Daemon, r *swss.Redis) {
-	t := told{config: r.DB(swss.ConfigDB), state: r.DB(swss.StateDB), tables: map[string]schema.Table{}}
+	t := told{config: r.DB(swss.ConfigDB), state: r.DB(swss.StateDB), tables: map[string][]schema.Table{}}
 	for _, table := range schema.Tables() {
 		if table.Config != "" && table.State != "" && table.Status != "" {
-			t.tables[table.Config] = table
+			t.tables[table.Config] = append(t.tables[table.Config], table)
 		}
 	}
 	d.Watch().Add(drift.Stage{Name: string(swss.ConfigDB), List: t.list, Look: t.look})
@@ -24,7 +24,7 @@ func CompareTold(d *orch.Daemon, r *swss.Redis) {
 
 type told struct {
 	config, state *swss.DB
-	tables        map[string]schema.Table // by name in CONFIG_DB
+	tables        map[string][]schema.Table // by name in CONFIG_DB; several where rows of one table are told in several
 }
 
 func (t told) list(ctx context.Context) ([]string, error) {
@@ -42,22 +42,42 @@ func (t told) list(ctx context.Context) ([]string, error) {
 }
 
 func (t told) look(ctx context.Context, names []string) (found []drift.Finding, err error) {
-	rows := make([]string, len(names))
+	type place struct {
+		of    int // names
+		table schema.Table
+	}
+	var rows []string
+	var places []place
 	for i, name := range names {
 		r := rowAt(t.config, name)
-		rows[i] = t.tables[r.Table].State + t.state.Separator() + r.Key
+		for _, table := range t.tables[r.Table] {
+			rows, places = append(rows, table.State+t.state.Separator()+r.Key), append(places, place{i, table})
+		}
+	}
+	said := make([]string, len(names)) // what is missing
+	for i := range said {
+		said[i] = "has no status: whether it is in force is not told"
+	}
+	if err := t.state.ReadRows(ctx, rows, func(i int, row swss.FieldValues, _ int64) {
+		p := places[i]
+		switch status, reason := row[p.table.Status], row[schema.FieldReason]; {
+		case status == "":
+		case reason == "" && !p.table.OK(status, reason):
+			said[p.of] = "is " + status + ", and why is not told"
+		default:
+			said[p.of] = ""
+		}
+	}); err != nil {
+		return nil, err
 	}
 	var without, what []string
-	if err := t.state.ReadRows(ctx, rows, func(i int, row swss.FieldValues, _ int64) {
-		table := t.tables[rowAt(t.config, names[i]).Table]
-		switch status, reason := row[table.Status], row[schema.FieldReason]; {
-		case status == "":
-			without, what = append(without, names[i]), append(what, "has no status: whether it is in force is not told")
-		case reason == "" && !table.OK(status, reason):
-			without, what = append(without, names[i]), append(what, "is "+status+", and why is not told")
+	for i, missing := range said {
+		if missing != "" {
+			without, what = append(without, names[i]), append(what, missing)
 		}
-	}); err != nil || len(without) == 0 {
-		return nil, err
+	}
+	if len(without) == 0 {
+		return nil, nil
 	}
 	err = t.config.ReadRows(ctx, without, func(i int, row swss.FieldValues, size int64) {
 		if row != nil || size > 0 { // else it is gone by now

@@ -8,14 +8,16 @@ type Window struct {
 	Length int64
 }
 
-// Flags say why a row may not be the whole truth. A row without flags is exact for the messages that were sent: none
-// of the sources was silent or lost a message, and nothing was left out for room.
+// Flags say why a row may not be the whole truth. Rows of one window, flow and place add up. Without flags the sum is
+// exact for the messages that were sent: none of the sources was silent or lost a message, and nothing was left out for
+// room.
 type Flags uint16
 
 const (
 	// Gap: a source's messages of this time were lost (its numbers have a gap).
 	Gap Flags = 1 << iota
-	// Late: events of this window came after it was closed, and are in no row but this one's count.
+	// Late: the row has what came after its window was closed. Rows of the same window, flow and place add up; those
+	// from before were not the whole.
 	Late
 	// Silent: the window was closed though a source had not said that it was past it.
 	Silent
@@ -26,15 +28,6 @@ const (
 	// Unsynchronised: clocks of two switches are compared that nobody vouches for.
 	Unsynchronised
 )
-
-// A Distribution of latencies. Count 0 means that nothing is known, and not that latencies were 0.
-type Distribution struct {
-	Count         int64
-	Sum, Min, Max int64
-	// Buckets are counts by magnitude: Buckets[i] has those from 2^(i/4), a quarter octave each, as BucketOf says.
-	// Trailing zeros are left out.
-	Buckets []uint32
-}
 
 // A Hop is one switch on one way of one flow, in a window, from tail-stamps.
 type Hop struct {
@@ -124,30 +117,52 @@ type Sketch struct {
 	Flags    string
 }
 
-// A Source is who sends messages, and how that goes.
+// A Source is who sends messages, and how that goes, as of the last message that went into a batch. Number and Promise
+// are as of the message before Position.Low.
 type Source struct {
 	Name    string
-	Kind    string // tailstamp, record, ipfix, sflow, altmark, sketch
+	Kind    string // tailstamp, record, drop, altmark, sketch
 	Batches int64
 	Events  int64
-	Lost    int64 // datagrams or messages, by gaps in numbers
+	Lost    int64 // batches, by gaps in numbers
 	Twice   int64 // batches that came again, and were dropped
+	Bad     int64 // batches that could not be read
 	Late    int64 // events that came behind the watermark
-	Latest  int64 // event time
-	Silent  bool
-	Detail  string
+	Latest  int64 // event time; 0 if there was none
+	Silent  bool  // it was left out of the watermark
+	Number  uint64
+	Promise int64
 }
 
-// A Batch is what came of some messages of a partition.
+// A Position is where a partition stands: what a worker must know to go on as if it had never stopped.
+type Position struct {
+	Last uint64 // the last message that went into a batch; 0: none did
+	// Closed is the watermark: all windows that end by then are closed, and those of the messages up to Last are in
+	// batches.
+	Closed int64
+	// Low is the first message with events of a window that is still open, or Last+1: those before are not needed.
+	Low     uint64
+	Sources []Source
+	// Gaps are times after Closed from which events may be missing.
+	Gaps []Amend
+}
+
+// A Batch is what came of some messages of a partition: of windows that were closed, and events that came late.
 type Batch struct {
-	Partition   string
-	First, Last uint64 // of the messages that went in
-	// Closed is the watermark: all windows that end by then are closed, and theirs are the rows.
-	Closed   int64
+	Partition string
+	First     uint64 // of the messages that went in; the last is Position.Last
+	Position
 	Hops     []Hop
 	Drops    []Drop
 	Losses   []Loss
 	Journeys []Journey
 	Sketches []Sketch
-	Sources  []Source
+	// Amends are flags of windows that were closed before: they hold for all their rows.
+	Amends []Amend
+}
+
+// An Amend says of windows that were closed what was not known then: some source had lost a message.
+type Amend struct {
+	From, To int64 // of the times that are in doubt, both included
+	Flags    Flags
 }

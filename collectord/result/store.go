@@ -12,16 +12,15 @@ type Store interface {
 	// Put keeps a batch, and returns once it is safe. The first message of a batch names it within its partition: one
 	// whose first message is in a batch that is kept, or was, is dropped, and kept is false.
 	Put(ctx context.Context, b *Batch) (kept bool, err error)
-	// Last returns where a partition stands: the last message that went into a batch, and the latest watermark. 0 and
-	// 0 of a partition that has none.
-	Last(ctx context.Context, partition string) (last uint64, closed int64, err error)
+	// Last returns where a partition stands: the position of its last batch, zero if it has none.
+	Last(ctx context.Context, partition string) (Position, error)
 	// Each calls yield with the batches that may have rows in the time asked for, the oldest of each partition first,
 	// until it returns false. The caller must not change them.
 	Each(ctx context.Context, from, to int64, yield func(*Batch) bool) error
 }
 
-// check returns an error if a batch cannot follow one that ends with the message last.
-func (b *Batch) check(last uint64) error {
+// Check returns an error if a batch can neither follow one that ends with the message last, nor be made again.
+func (b *Batch) Check(last uint64) error {
 	if b.Partition == "" || b.First == 0 || b.Last < b.First {
 		return fmt.Errorf("batch %q, messages %d to %d: want a partition, and messages from 1 on in order",
 			b.Partition, b.First, b.Last)
@@ -39,7 +38,8 @@ func (b *Batch) check(last uint64) error {
 
 // Rows is how many rows a batch has.
 func (b *Batch) Rows() int {
-	return len(b.Hops) + len(b.Drops) + len(b.Losses) + len(b.Journeys) + len(b.Sketches) + len(b.Sources)
+	return len(b.Hops) + len(b.Drops) + len(b.Losses) + len(b.Journeys) + len(b.Sketches) + len(b.Sources) +
+		len(b.Amends)
 }
 
 // Span returns the time that the rows of a batch are about; false if it has none with a time.
@@ -65,6 +65,9 @@ func (b *Batch) Span() (from, to int64, ok bool) {
 	for i := range b.Journeys {
 		add(b.Journeys[i].Time, b.Journeys[i].Time)
 	}
+	for i := range b.Amends {
+		add(b.Amends[i].From, b.Amends[i].To)
+	}
 	for i := range b.Sketches {
 		add(b.Sketches[i].Time, b.Sketches[i].Time)
 	}
@@ -80,32 +83,27 @@ type Memory struct {
 	most    int
 	rows    int
 	batches []*Batch // in the order in which they came
-	last    map[string]memoryLast
+	last    map[string]Position
 	forgot  int64
-}
-
-type memoryLast struct {
-	last   uint64
-	closed int64
 }
 
 // NewMemory returns an empty store for so many rows (0: DefaultRows).
 func NewMemory(rows int) *Memory {
-	return &Memory{most: cmp.Or(rows, DefaultRows), last: map[string]memoryLast{}}
+	return &Memory{most: cmp.Or(rows, DefaultRows), last: map[string]Position{}}
 }
 
 // Put implements Store.
 func (m *Memory) Put(_ context.Context, b *Batch) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l := m.last[b.Partition]
-	if err := b.check(l.last); err != nil {
+	last := m.last[b.Partition].Last
+	if err := b.Check(last); err != nil {
 		return false, err
 	}
-	if b.First <= l.last {
+	if b.First <= last {
 		return false, nil
 	}
-	m.last[b.Partition] = memoryLast{last: b.Last, closed: max(l.closed, b.Closed)}
+	m.last[b.Partition] = b.Position
 	m.batches = append(m.batches, b)
 	m.rows += b.Rows()
 	for m.rows > m.most && len(m.batches) > 1 {
@@ -118,11 +116,10 @@ func (m *Memory) Put(_ context.Context, b *Batch) (bool, error) {
 }
 
 // Last implements Store.
-func (m *Memory) Last(_ context.Context, partition string) (uint64, int64, error) {
+func (m *Memory) Last(_ context.Context, partition string) (Position, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l := m.last[partition]
-	return l.last, l.closed, nil
+	return m.last[partition], nil
 }
 
 // Each implements Store.

@@ -6,7 +6,7 @@ import "testing"
 func TestPut(t *testing.T) {
 	m := NewMemory(0)
 	put := func(first, last uint64) (bool, error) {
-		return m.Put(t.Context(), &Batch{Partition: "stamps-0", First: first, Last: last, Closed: int64(last)})
+		return m.Put(t.Context(), &Batch{Partition: "stamps-0", First: first, Position: Position{Last: last, Closed: int64(last)}})
 	}
 	for _, tt := range []struct {
 		first, last uint64
@@ -20,8 +20,8 @@ func TestPut(t *testing.T) {
 			t.Errorf("messages %d to %d: kept %v, %v; want %v, an error %v", tt.first, tt.last, kept, err, tt.kept, tt.fails)
 		}
 	}
-	if last, closed, err := m.Last(t.Context(), "stamps-0"); last != 11 || closed != 11 || err != nil {
-		t.Errorf("last %d, closed %d, %v: want 11, 11", last, closed, err)
+	if at, err := m.Last(t.Context(), "stamps-0"); at.Last != 11 || at.Closed != 11 || err != nil {
+		t.Errorf("%+v, %v: want message 11, closed 11", at, err)
 	}
 }
 
@@ -29,7 +29,7 @@ func TestPut(t *testing.T) {
 func TestForgotten(t *testing.T) {
 	m := NewMemory(3)
 	for i := range uint64(5) {
-		b := &Batch{Partition: "p", First: i + 1, Last: i + 1, Journeys: []Journey{{Time: int64(i)}}}
+		b := &Batch{Partition: "p", First: i + 1, Position: Position{Last: i + 1}, Journeys: []Journey{{Time: int64(i)}}}
 		if _, err := m.Put(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}

@@ -24,9 +24,12 @@ const (
 	goredis    = "github.com/redis/go-redis/v9"
 	goyang     = "github.com/openconfig/goyang"
 	grpc       = "google.golang.org/grpc"
+	natsClient = "github.com/nats-io/nats.go"
+	natsServer = "github.com/nats-io/nats-server/v2"
 	netlink    = "github.com/vishvananda/netlink"
 	miniredis  = "github.com/alicebob/miniredis/v2"
 	otlp       = "go.opentelemetry.io/proto/slim/otlp"
+	parquetgo  = "github.com/parquet-go/parquet-go"
 	prometheus = "github.com/prometheus/client_golang"
 	protobuf   = "google.golang.org/protobuf"
 	xcrypto    = "golang.org/x/crypto"
@@ -76,10 +79,14 @@ var rules = []room{
 	{name: "mgmt/outputs", clock: true}, // spools, and tries that become rarer
 	{name: "mgmt/restconf", below: []string{"mgmt", "yang"}, modules: []string{gnmi, goyang, grpc}, clock: true}, // RFC 8040 on the same engine
 	{name: "mgmt", below: []string{"mgmt/access", "mgmt/configfile", "mgmt/conform", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
-	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                          // users and roles as files
-	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},              // CONFIG_DB as files
-	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true}, // for Prometheus
-	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                       // generated types stop at mgmt
+	{name: "collectord/join", below: []string{"collector/stream", "collectord/event", "collectord/result"}, clock: true},        // rows of what sources say
+	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                                                // users and roles as files
+	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},                                    // CONFIG_DB as files
+	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                       // for Prometheus
+	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                             // generated types stop at mgmt
+	{name: "collectord/event", below: []string{"collector", "collector/stream", "saisim/tailstamp"}},                            // what sources tell, as batches
+	{name: "collectord/page", below: []string{"collectord/result"}, clock: true},                                                // what a browser shows
+	{name: "collectord/jetstream", below: []string{"collector/stream"}, modules: []string{natsServer, natsClient}, clock: true}, // the log in NATS
 	{name: "collectord/result"}, // what the collector says, as rows; what a store is
 	{name: "collector/stream"},  // the log under the collector
 	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
@@ -162,6 +169,6 @@ var rules = []room{
 
 // testKits are packages that only tests, and each other, may import. They may import any module.
 var testKits = []string{
-	"tamtamtest", "internal/randtest", "saisim/pipe/pipetest", "cfgmgr/forward/forwardtest", "orch/orchtest",
+	"tamtamtest", "collector/stream/streamtest", "internal/randtest", "saisim/pipe/pipetest", "cfgmgr/forward/forwardtest", "orch/orchtest",
 	"tamorch/tamorchtest", "sai/saitest", "sairedis/sairedistest", "swss/swsstest", "internal/netns/netnstest",
 }

@@ -11,7 +11,7 @@ import (
 
 func TestTableRecordRefused(t *testing.T) {
 	tests := []struct{ experiment, set, want string }{
-		{"record-fig9", "tablerecord.study=paths2", "one of paths, entropy, effort, resources"},
+		{"record-fig9", "tablerecord.study=paths2", "one of paths, entropy, effort, resources, postcards"},
 		{"record-fig9", "tablerecord.stages=0", "1 to 256"},
 		{"record-fig9", "tablerecord.seeds=1001", "1 to 1000"},
 		{"record-fig9", "tablerecord.curves.0.phv=12", "widths of 8, 16 or 32"},
@@ -19,6 +19,9 @@ func TestTableRecordRefused(t *testing.T) {
 		{"record-fig9", "tablerecord.curves.0.bits=[33]", "1 to the 32"},
 		{"record-fig9", "tablerecord.compare=[[egress-bnb-32, x]]", "the names of two curves"},
 		{"record-fig8", "tablerecord.programs=[]", "1 to 32 programs"},
+		{"record-keysight", "tablerecord.postcards.windows=65", "2 to 64"},
+		{"record-keysight", "tablerecord.postcards.memory=[0]", "1 to 65536"},
+		{"record-keysight", "tablerecord.postcards.keep=1501", "1 to 1500"},
 		{"two-switches", "program=x.json", "none, but in a study"},
 	}
 	for _, tt := range tests {

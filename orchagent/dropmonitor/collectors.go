@@ -2,15 +2,12 @@ package dropmonitor
 
 import (
 	"context"
-	"maps"
 	"net/netip"
 	"strconv"
-	"strings"
 
 	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
-	"tamtam/swss"
 )
 
 // A destination is a collector of either table.
@@ -179,53 +176,4 @@ func (o *Orch) reportDestinations(ctx context.Context) {
 			d.reported = now
 		}
 	}
-}
-
-// tell writes what SONiC's table has of sessions besides their status.
-func (o *Orch) tell(ctx context.Context) error {
-	for name := range o.told {
-		if s := o.Sessions[name]; s == nil || !s.Configured {
-			if err := o.state.HDel(ctx, name, schema.DropMonitorFields...); err != nil {
-				return err
-			}
-			delete(o.told, name)
-		}
-	}
-	for name, s := range o.Sessions {
-		if !s.Configured || s.ParseErr != nil {
-			continue
-		}
-		fields := described(s)
-		if was, ok := o.told[name]; ok && maps.Equal(was, fields) {
-			continue
-		}
-		if fields[schema.FieldStatusDetail] == "" {
-			if err := o.state.HDel(ctx, name, schema.FieldStatusDetail); err != nil {
-				return err
-			}
-		}
-		if err := o.state.Set(ctx, name, fields); err != nil {
-			return err
-		}
-		o.told[name] = fields
-	}
-	return nil
-}
-
-// described is what SONiC's table says of a session besides its status.
-func described(s *session) swss.FieldValues {
-	fields := swss.FieldValues{
-		schema.FieldReportType: "ipfix", schema.FieldEventType: "packet-drop-stateless",
-		schema.FieldDropStages: "ingress,egress,tm",
-		"flow_group":           s.Row.FlowGroup, "collectors": strings.Join(s.Row.Collectors, ","),
-	}
-	if s.Row.Stateful {
-		fields[schema.FieldEventType] = "packet-drop-stateful"
-	}
-	if detail := s.Note; s.Err != nil {
-		fields[schema.FieldStatusDetail] = orch.Explain(s.Err)
-	} else if detail != "" {
-		fields[schema.FieldStatusDetail] = detail
-	}
-	return fields
 }

@@ -80,17 +80,15 @@ type Orch struct {
 	counts   bool  // the switch tells what became of drops
 	noGroups error // why there are no sessions of flow groups; nil: there are
 
-	destinations map[string]*destination     // rows of TAM_COLLECTOR_TABLE
-	collectors   map[string]*destination     // rows of TAM_COLLECTORS_TABLE
-	domain       domain                      // the object with its id
-	others       map[string][]string         // collectors of other features' sessions
-	changed      orch.Topic[struct{}]        // rows of collectors
-	trap         hostTrap                    // of reports that the host sends
-	sent         *swss.Table                 // what it has sent
-	counters     tamorch.Rows                // of TAM_DROP_MONITOR_COUNTERS
-	reading      tamorch.Reading             // of counters
-	state        *swss.Table                 // of SONiC's fields besides the status
-	told         map[string]swss.FieldValues // what is there of them
+	destinations map[string]*destination // rows of TAM_COLLECTOR_TABLE
+	collectors   map[string]*destination // rows of TAM_COLLECTORS_TABLE
+	domain       domain                  // the object with its id
+	others       map[string][]string     // collectors of other features' sessions
+	changed      orch.Topic[struct{}]    // rows of collectors
+	trap         hostTrap                // of reports that the host sends
+	sent         *swss.Table             // what it has sent
+	counters     tamorch.Rows            // of TAM_DROP_MONITOR_COUNTERS
+	reading      tamorch.Reading         // of counters
 }
 
 // New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE, and registers the handlers on the
@@ -100,9 +98,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		rules: cfg.Rules, ports: cfg.Ports, routes: cfg.Routes, identity: cfg.Identity, whole: cfg.Whole,
 		destinations: map[string]*destination{}, collectors: map[string]*destination{},
 		counters: tamorch.Rows{Table: schema.CountersDropMonitor, Clears: true},
-		state:    swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateTAMDropMonitor),
-		told:     map[string]swss.FieldValues{}, domain: domain{},
-		sent: swss.NewTable(cfg.Redis.DB(swss.CountersDB), schema.CountersManagementReports),
+		domain:   domain{},
+		sent:     swss.NewTable(cfg.Redis.DB(swss.CountersDB), schema.CountersManagementReports),
 	}
 	o.Feature = &tamorch.Feature[schema.DropFlow, binding]{
 		Kind: tamorch.Kind{
@@ -124,7 +121,6 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	}
 	o.reading = tamorch.Reading{Now: o.Daemon.Now, There: o.monitors}
 	cfg.Daemon.At(o.reading.Next, o.read)
-	cfg.Daemon.OnFlush(func() { clear(o.told) })
 	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.lookAgain(ctx) })
 	cfg.Routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
 	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
@@ -199,11 +195,8 @@ func (o *Orch) names() []string {
 	return slices.Compact(names)
 }
 
-// done tells where collectors are wanted to be, and what became of them and of the sessions.
+// done tells where collectors are wanted to be, and what became of them.
 func (o *Orch) done(ctx context.Context) {
 	o.wantWays(ctx)
 	o.reportDestinations(ctx)
-	if err := o.tell(ctx); err != nil {
-		o.Log.Error("STATE_DB is behind", "err", err)
-	}
 }

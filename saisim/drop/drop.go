@@ -7,50 +7,49 @@ package drop
 // A Reason says why a frame, or a copy of it, went no further.
 type Reason uint8
 
-// The reasons, in the order of the pipeline. The first group is counted at the
-// ingress port, the second at the egress port (NoLAGMember at the ingress
-// port: there is no other).
+// The reasons. Their numbers go out in reports, as tamtamDropReason, and collectors keep them: a number keeps its
+// meaning for ever, and a new reason takes the next one, wherever in the pipeline it belongs.
 const (
-	PortDown Reason = iota
-	Runt
-	Oversize
-	TagFilter
-	NoVLAN
-	NotMember
-	SourceAddress
-	Learning
-	ACL
-	Trap
-	FDB
-	Miss
-	SamePort
-	NoDestination
-	NoLAGMember
-	NotRouter
-	RouterDown
-	IPHeader
-	NoRoute
-	Blackhole
-	Neighbor
-	Route
-	NoNextHop
-	TTL
-	NoNeighbor
-	RouterOutDown
-	SameInterface
-	L3MTU
-	Program
-	Policer
+	PortDown      Reason = 0
+	Runt          Reason = 1
+	Oversize      Reason = 2
+	TagFilter     Reason = 3
+	NoVLAN        Reason = 4
+	NotMember     Reason = 5
+	SourceAddress Reason = 6
+	Learning      Reason = 7
+	ACL           Reason = 8
+	Trap          Reason = 9
+	FDB           Reason = 10
+	Miss          Reason = 11
+	SamePort      Reason = 12
+	NoDestination Reason = 13
+	NoLAGMember   Reason = 14
+	NotRouter     Reason = 15
+	RouterDown    Reason = 16
+	IPHeader      Reason = 17
+	NoRoute       Reason = 18
+	Blackhole     Reason = 19
+	Neighbor      Reason = 20
+	Route         Reason = 21
+	NoNextHop     Reason = 22
+	TTL           Reason = 23
+	NoNeighbor    Reason = 24
+	RouterOutDown Reason = 25
+	SameInterface Reason = 26
+	L3MTU         Reason = 27
+	Program       Reason = 28
+	Policer       Reason = 29
+	Buffer        Reason = 30
+	QueueLimit    Reason = 31
+	WRED          Reason = 32
+	EgressDown    Reason = 33
+	EgressMTU     Reason = 34
+	EgressACL     Reason = 35
+	EgressProgram Reason = 36
+	PortRemoved   Reason = 37
 
-	Buffer
-	QueueLimit
-	WRED
-	EgressDown
-	EgressMTU
-	EgressACL
-	EgressProgram
-	PortRemoved
-	NumReasons
+	NumReasons Reason = 38 // how many there are
 )
 
 // reasons are all of them, in the words of reports and in a sentence, with what SAI's debug counters call them, where
@@ -111,6 +110,19 @@ func (r Reason) SAI() string {
 	}
 	return "SAI_IN_DROP_REASON_" + reasons[r].sai
 }
+
+// AtEgress reports whether the reason counts at the port that the packet was to leave by, behind the ingress pipe; the
+// others count at the port that it came in by. (NoLAGMember does: there is no other port.)
+func (r Reason) AtEgress() bool {
+	switch r {
+	case EgressDown, EgressMTU, EgressACL, EgressProgram, PortRemoved:
+		return true
+	}
+	return r.AtQueue()
+}
+
+// AtQueue reports whether it is the packet's queue that did not take it.
+func (r Reason) AtQueue() bool { return r == Buffer || r == QueueLimit || r == WRED }
 
 // OfTrap reports whether it is a trap that takes packets out of forwarding which are dropped so: one that is not to
 // hand them to the CPU.

@@ -34,6 +34,40 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// A number that has once gone out in a report means the same for ever. This list only grows, at its end: a line that has
+// to be changed for the test to pass is a reason that collectors now take for another.
+func TestNumbersAreFixed(t *testing.T) {
+	frozen := []struct {
+		reason drop.Reason
+		word   string
+		at     string // where it counts
+	}{
+		{0, "port-down", "in"}, {1, "runt", "in"}, {2, "oversize", "in"}, {3, "vlan-tag-filter", "in"}, {4, "no-vlan", "in"},
+		{5, "not-vlan-member", "in"}, {6, "source-address", "in"}, {7, "learning", "in"}, {8, "acl", "in"}, {9, "trap", "in"},
+		{10, "fdb", "in"}, {11, "unknown-destination", "in"}, {12, "same-port", "in"}, {13, "no-destination", "in"},
+		{14, "no-lag-member", "in"}, {15, "not-router", "in"}, {16, "router-down", "in"}, {17, "ip-header", "in"},
+		{18, "no-route", "in"}, {19, "blackhole", "in"}, {20, "neighbor", "in"}, {21, "route", "in"}, {22, "no-next-hop", "in"},
+		{23, "ttl", "in"}, {24, "no-neighbor", "in"}, {25, "router-out-down", "in"}, {26, "same-interface", "in"},
+		{27, "l3-mtu", "in"}, {28, "program", "in"}, {29, "policer", "in"}, {30, "buffer", "queue"},
+		{31, "queue-limit", "queue"}, {32, "wred", "queue"}, {33, "egress-port-down", "out"}, {34, "egress-mtu", "out"},
+		{35, "egress-acl", "out"}, {36, "egress-program", "out"}, {37, "port-removed", "out"},
+	}
+	if len(frozen) != int(drop.NumReasons) {
+		t.Errorf("%d reasons are frozen, there are %d: a new one is a line at the end", len(frozen), drop.NumReasons)
+	}
+	for i, f := range frozen {
+		at := "in"
+		if f.reason.AtQueue() {
+			at = "queue"
+		} else if f.reason.AtEgress() {
+			at = "out"
+		}
+		if int(f.reason) != i || f.reason.String() != f.word || at != f.at || f.reason.AtQueue() && !f.reason.AtEgress() {
+			t.Errorf("%d: %s, which counts at %s; frozen is %s at %s", f.reason, f.reason, at, f.word, f.at)
+		}
+	}
+}
+
 // What SAI has a word for is called by it.
 func TestSAI(t *testing.T) {
 	for r, want := range map[drop.Reason]string{

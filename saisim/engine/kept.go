@@ -243,8 +243,7 @@ func (p *path) noteCopy(cp *copyOf, d *Drop, egress *looks) {
 		p.add(note{table: notePolicer, b: uint64(pk.met.policer)})
 	}
 	if d.Queued {
-		full := d.Why == drop.Buffer || d.Why == drop.QueueLimit || d.Why == drop.WRED
-		p.add(note{table: noteQueue, flags: hitIf(!full, 0), x: uint16(d.Port), y: d.Depth, a: uint64(d.Queue)})
+		p.add(note{table: noteQueue, flags: hitIf(!d.Why.AtQueue(), 0), x: uint16(d.Port), y: d.Depth, a: uint64(d.Queue)})
 	}
 	if egress != nil {
 		p.noteLooks(noteEgressACL, egress.of[:egress.n], d.Port)

@@ -44,10 +44,10 @@ func (n *toReport) whenOf(why drop.Reason) when {
 // stageOf is where a packet was dropped.
 func stageOf(d *Drop) dropreport.Stage {
 	switch {
-	case d.Punted || d.Why < drop.Buffer:
-	case d.Why <= drop.WRED:
+	case d.Punted || !d.Why.AtEgress():
+	case d.Why.AtQueue():
 		return dropreport.StageMMU
-	case d.Why < drop.PortRemoved || d.Queued:
+	case d.Why != drop.PortRemoved || d.Queued:
 		return dropreport.StageEgress
 	}
 	return dropreport.StageIngress

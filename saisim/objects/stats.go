@@ -16,7 +16,7 @@ func malformed(p *tally) uint64 { return p.Dropped[drop.Runt] + p.Dropped[drop.O
 // only the copy for the CPU was policed has gone on.
 func discards(p *tally, egress bool) (n uint64) {
 	for why, d := range p.Dropped {
-		if r := drop.Reason(why); (r >= drop.Buffer) == egress && r != drop.Runt && r != drop.Oversize {
+		if r := drop.Reason(why); r.AtEgress() == egress && r != drop.Runt && r != drop.Oversize {
 			n += d
 		}
 	}

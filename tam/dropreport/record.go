@@ -6,18 +6,20 @@ import "tamtam/tam/ipfix"
 // which: bit n is group n.
 type Group uint8
 
-// The groups.
+// The groups. A collector may keep a template for longer than a chip its version: a number keeps its meaning, and a new
+// group takes the next.
 const (
-	In    Group = iota // the port that it came in at
-	Out                // the port that it was to leave by
-	Queue              // that had no room, or did not want it
-	Flow               // a flow with a threshold
-	Frame              // as it came in
-	IPv4               // addresses and protocol
-	IPv6               // likewise
-	L4                 // ports
-	MAC                // addresses and EtherType, of flows
-	NumGroups
+	In    Group = 0 // the port that it came in at
+	Out   Group = 1 // the port that it was to leave by
+	Queue Group = 2 // that had no room, or did not want it
+	Flow  Group = 3 // a flow with a threshold
+	Frame Group = 4 // as it came in
+	IPv4  Group = 5 // addresses and protocol
+	IPv6  Group = 6 // likewise
+	L4    Group = 7 // ports
+	MAC   Group = 8 // addresses and EtherType, of flows
+
+	NumGroups Group = 9
 )
 
 // Masks is how many sets of groups there are.
@@ -144,12 +146,12 @@ const (
 
 // Flags of tamtamDropFlags.
 const (
-	FlagUnsynchronised = 1 << iota // the clock was not synchronised
-	FlagNoTime                     // the clock had no time that NTP's format has; times are 0
-	FlagMirror                     // a copy for a mirror session was dropped, not the packet
-	FlagCPU                        // a copy for the CPU was dropped, by its policer
-	FlagPunted                     // nothing was dropped: the CPU has the packet, and nobody else
-	FlagCut                        // the frame was longer than its section
+	FlagUnsynchronised = 1  // the clock was not synchronised
+	FlagNoTime         = 2  // the clock had no time that NTP's format has; times are 0
+	FlagMirror         = 4  // a copy for a mirror session was dropped, not the packet
+	FlagCPU            = 8  // a copy for the CPU was dropped, by its policer
+	FlagPunted         = 16 // nothing was dropped: the CPU has the packet, and nobody else
+	FlagCut            = 32 // the frame was longer than its section
 )
 
 // AnyInterface stands for what fills a queue and came in at no port, or at one that is gone.
@@ -164,19 +166,21 @@ const (
 	MaxStreams = 32
 )
 
-// Words of a stream in AttrCounters. The first are of the events that report to it, added up.
+// Words of a stream in AttrCounters. The first are of the events that report to it, added up. Orchagent and syncd may
+// be of two versions: a word keeps its place, and a new one is the last.
 const (
-	WordDrops       = iota // drops that were selected
-	WordPunted             // packets selected that the CPU alone has
-	WordSampledOut         // of both: left out by sampling
-	WordRateLimited        // reports that the rate did not let pass
-	WordReports            // reports that it did
-	WordFlowsBegun
-	WordFlowsEnded
-	WordFlowsEvicted
-	WordSent        // messages with a record that went to a queue, or to the CPU
-	WordNotSendable // messages that were not made: nobody knows where to
-	WordLost        // messages that the chip itself dropped
-	WordTemplates   // messages with templates and type information
-	NumWords
+	WordDrops        = 0 // drops that were selected
+	WordPunted       = 1 // packets selected that the CPU alone has
+	WordSampledOut   = 2 // of both: left out by sampling
+	WordRateLimited  = 3 // reports that the rate did not let pass
+	WordReports      = 4 // reports that it did
+	WordFlowsBegun   = 5
+	WordFlowsEnded   = 6
+	WordFlowsEvicted = 7
+	WordSent         = 8  // messages with a record that went to a queue, or to the CPU
+	WordNotSendable  = 9  // messages that were not made: nobody knows where to
+	WordLost         = 10 // messages that the chip itself dropped
+	WordTemplates    = 11 // messages with templates and type information
+
+	NumWords = 12
 )

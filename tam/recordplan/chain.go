@@ -103,7 +103,7 @@ func newProgram(g *record.Graph, p record.Probabilities, c *chain) (*program, er
 }
 
 // take chooses an edge from a node by a number from 0 to 1.
-func (w *program) take(at int, x float64) (to int, hit bool) {
+func (w *ways) take(at int, x float64) (to int, hit bool) {
 	to = w.exit
 	for _, e := range w.out[at] {
 		for outcome, p := range w.shares(at, e) {
@@ -121,7 +121,7 @@ func (w *program) take(at int, x float64) (to int, hit bool) {
 }
 
 // shares returns how likely an edge is after a miss, and after a hit.
-func (w *program) shares(at int, e way) [2]float64 {
+func (w *ways) shares(at int, e way) [2]float64 {
 	if w.decide[at] {
 		return e.p
 	}

@@ -43,6 +43,8 @@ type Settings struct {
 	Curves []Curve `yaml:"curves"` // of the studies of entropy and effort
 	// Compare has pairs of curves: how often and by how much the first is below the second.
 	Compare [][]string `yaml:"compare"`
+	// Postcards are of the study of postcards.
+	Postcards PostcardSettings `yaml:"postcards"`
 }
 
 // Studies of table record plans, and the figures of the paper that they reproduce.
@@ -51,10 +53,11 @@ const (
 	Entropy   = "entropy"   // 9: entropy against bits
 	Effort    = "effort"    // 10: time and sets of each algorithm
 	Resources = "resources" // table II: containers and stages
+	Postcards = "postcards" // section VI-A: against KeySight
 )
 
 func studies() []string {
-	return []string{Paths, Entropy, Effort, Resources}
+	return []string{Paths, Entropy, Effort, Resources, Postcards}
 }
 
 // A Curve is an algorithm on one pipeline, with 1, 2, 3 ... bits of its containers.
@@ -99,9 +102,12 @@ func (s *Study) Validate(v *lab.Validator) {
 	v.Want(r.Seeds >= 0 && r.Seeds <= maxRecordSeeds, "tablerecord.seeds", r.Seeds, "1 to %d", maxRecordSeeds)
 	v.Want(r.Stages >= 1 && r.Stages <= maxRecordStages, "tablerecord.stages", r.Stages, "1 to %d", maxRecordStages)
 	switch r.Study {
-	case Paths, Resources:
+	case Paths, Resources, Postcards:
 		v.Want(len(r.Programs) >= 1 && len(r.Programs) <= maxCurves, "tablerecord.programs", len(r.Programs),
 			"1 to %d programs", maxCurves)
+		if r.Study == Postcards {
+			r.Postcards.validate(v)
+		}
 	default:
 		v.Want(len(r.Curves) >= 1 && len(r.Curves) <= maxCurves, "tablerecord.curves", len(r.Curves), "1 to %d curves",
 			maxCurves)

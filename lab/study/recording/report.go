@@ -94,9 +94,12 @@ func (r *Report) Figures(title string) (list []*figure.Figure) {
 	if r.Study == Effort {
 		drawn = []string{"seconds", "sets"}
 	}
+	if r.Study == Postcards {
+		drawn = []string{"bytes", "missed"}
+	}
 	label := map[string]string{
 		"recovery": "paths recovered, share", "entropy": "entropy, bits", "seconds": "planning, seconds",
-		"sets": "sets weighed",
+		"sets": "sets weighed", "bytes": "bytes sent for a packet", "missed": "behaviours without a postcard, percent",
 	}
 	var done []string
 	for _, c := range r.Curves.Curves {
@@ -107,9 +110,10 @@ func (r *Report) Figures(title string) (list []*figure.Figure) {
 		for _, name := range drawn {
 			a := study.Axes{
 				File: "tablerecord-" + c.Figure + "-" + name, Title: title + ": " + c.Figure, Metric: name,
-				X: figure.Axis{Label: map[string]string{"bits": "record, bits"}[r.X]}, Y: figure.Axis{Label: label[name]},
+				X: figure.Axis{Label: map[string]string{"bits": "record, bits", "KiB": "filter, KiB"}[r.X]},
+				Y: figure.Axis{Label: label[name]},
 			}
-			if r.Study == Effort {
+			if r.Study == Effort || name == "bytes" {
 				a.Y.Scale = figure.Log10
 			}
 			if f := r.Plot(c.Figure, a); f != nil {

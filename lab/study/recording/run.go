@@ -35,7 +35,7 @@ func (s *Study) Run(ctx context.Context, t *lab.Topology, opts lab.Options) (lab
 	r.results = &Report{Head: study.Head{Study: r.Study, Seeds: r.Work.Seeds, X: "bits"}, Programs: []Scale{}}
 	r.results.Curves.Curves = []*study.Curve{}
 	work := map[string]func(context.Context) error{
-		Paths: r.paths, Entropy: r.entropies, Effort: r.effort, Resources: r.resources,
+		Paths: r.paths, Entropy: r.entropies, Effort: r.effort, Resources: r.resources, Postcards: r.postcards,
 	}[r.Study]
 	err := work(ctx)
 	r.results.Plans = int(r.plans.Load())

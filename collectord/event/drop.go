@@ -1,0 +1,54 @@
+package event
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// A Drop is a report of packets that were dropped: an event of a batch of Drops.
+type Drop struct {
+	Switch  string `json:"switch"`
+	Port    string `json:"port,omitempty"` // empty: before or without one
+	Queue   int    `json:"queue"`          // -1: in none
+	Reason  string `json:"reason"`
+	Rule    string `json:"rule,omitempty"`
+	Flow    string `json:"flow,omitempty"`
+	Packets int64  `json:"packets"`
+	Source  string `json:"source"` // ipfix, sflow or record
+}
+
+// AddDrop adds a report of drops at a time; false if the batch has no room for it.
+func (w *Writer) AddDrop(time int64, d *Drop) (bool, error) {
+	if err := d.check(); err != nil {
+		return false, err
+	}
+	data, err := json.Marshal(d)
+	if err != nil {
+		return false, err
+	}
+	return w.Add(time, data)
+}
+
+// ReadDrop reads an event of a batch of Drops.
+func ReadDrop(b Blob) (Drop, error) {
+	d := Drop{Queue: -1}
+	if err := json.Unmarshal(b.Data, &d); err != nil {
+		return Drop{}, fmt.Errorf("a report of drops: %w", err)
+	}
+	return d, d.check()
+}
+
+func (d *Drop) check() error {
+	switch {
+	case d.Switch == "":
+		return errors.New("a report of drops without a switch")
+	case d.Reason == "":
+		return errors.New("a report of drops without a reason")
+	case d.Packets <= 0:
+		return fmt.Errorf("a report of %d dropped packets: want 1 or more", d.Packets)
+	case d.Source != "ipfix" && d.Source != "sflow" && d.Source != "record":
+		return fmt.Errorf("a report of drops from %.40q: want ipfix, sflow or record", d.Source)
+	}
+	return nil
+}

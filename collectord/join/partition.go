@@ -1,0 +1,305 @@
+package join
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"tamtam/collectord/event"
+	"tamtam/collectord/result"
+)
+
+// Options say how a partition joins.
+type Options struct {
+	// Window is how long a window is (0: DefaultWindow).
+	Window time.Duration
+	// Silence is after how long a source from which nothing comes is left out of the watermark (0: DefaultSilence).
+	Silence time.Duration
+	// Expect names sources without which no window is closed, until they have been silent for Silence from the
+	// beginning on. Others hold the watermark from their first message on.
+	Expect []string
+	// Rows bounds the rows of all windows that are open (0: DefaultRows). What is beyond is left out, and the window's
+	// rows are flagged.
+	Rows int
+}
+
+// What holds unless Options say otherwise.
+const (
+	DefaultWindow  = 10 * time.Second
+	DefaultSilence = time.Minute
+	DefaultRows    = 1 << 20
+)
+
+// maxSources is how many sources a partition knows at most: their names come from outside.
+const maxSources = 1 << 12
+
+// ahead is how far the events of a source may be ahead of its promise: windows so far off would hold the log.
+const ahead = int64(time.Hour)
+
+// A joiner makes rows of the events of one kind.
+type joiner interface {
+	// take adds the events of a batch, of which windows says where each belongs, all or none of them.
+	take(r *event.Reader, w *windows) error
+	// close moves the rows of a window into a batch.
+	close(w window, flags result.Flags, b *result.Batch)
+}
+
+// A Partition joins the messages of one partition.
+type Partition struct {
+	name    string
+	options Options
+	resumed result.Position // what was in batches when it began
+	last    uint64          // the last message taken
+	cut     uint64          // the last message that is in a batch
+	closed  int64
+	started time.Time
+
+	sources map[sourceKey]*source
+	order   []*source // as they came
+	amends  []result.Amend
+	pending []pending // messages with events of open windows, in order
+	windows windows
+	joiners [event.Kinds]joiner
+	reader  event.Reader
+}
+
+type sourceKey struct {
+	name string
+	kind event.Kind
+}
+
+type source struct {
+	row     result.Source // counts, as of the last message
+	number  uint64        // of its last batch
+	promise int64
+	low     uint64 // number and promise as of the message before Low
+	lowSays int64
+	heard   time.Time // zero: not yet
+}
+
+// pending is a message whose events may be needed again.
+type pending struct {
+	seq     uint64
+	source  *source
+	number  uint64 // of the source, after this message
+	promise int64
+	until   int64 // when the last window of its events ends
+}
+
+// New returns the partition that goes on at a position.
+func New(name string, o Options, at result.Position, now time.Time) *Partition {
+	o.Window = cmp.Or(o.Window, DefaultWindow)
+	o.Silence = cmp.Or(o.Silence, DefaultSilence)
+	o.Rows = cmp.Or(o.Rows, DefaultRows)
+	p := &Partition{
+		name: name, options: o, resumed: at, last: max(at.Low, 1) - 1, cut: at.Last, closed: at.Closed, started: now,
+		sources: map[sourceKey]*source{},
+		windows: windows{length: int64(o.Window), most: o.Rows, open: map[int64]*openWindow{},
+			gaps: slices.Clone(at.Gaps)},
+	}
+	p.joiners[event.Stamps] = newStamps(&p.windows)
+	p.joiners[event.Drops] = newDrops(&p.windows)
+	for _, s := range at.Sources {
+		for kind := event.Stamps; kind < event.Kinds; kind++ {
+			if kind.String() == s.Kind {
+				p.add(sourceKey{s.Name, kind}, &source{row: s, number: s.Number, promise: s.Promise, low: s.Number,
+					lowSays: s.Promise, heard: now})
+			}
+		}
+	}
+	return p
+}
+
+func (p *Partition) add(key sourceKey, s *source) *source {
+	p.sources[key] = s
+	p.order = append(p.order, s)
+	return s
+}
+
+// Next is the message that the partition takes next.
+func (p *Partition) Next() uint64 { return p.last + 1 }
+
+// Take takes a message. One that cannot be read counts against its source, if it says who that is, and is told as an
+// error; the partition goes on behind it.
+func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
+	if seq <= p.last {
+		return fmt.Errorf("partition %s: message %d comes after message %d: want them in order", p.name, seq, p.last)
+	}
+	p.last = seq
+	again := seq <= p.resumed.Last // it is counted already
+	if err := p.reader.Open(data); err != nil {
+		return fmt.Errorf("partition %s, message %d: %w", p.name, seq, err)
+	}
+	h := &p.reader.Header
+	s, err := p.source(h)
+	if err != nil {
+		return fmt.Errorf("partition %s, message %d: %w", p.name, seq, err)
+	}
+	s.heard = now
+	if h.Number <= s.number {
+		if !again {
+			s.row.Twice++
+		}
+		return nil
+	}
+	p.windows.begin(p.closed, again)
+	if h.Promise != 0 && h.Promise != event.Ended && h.High > h.Promise+ahead {
+		err = fmt.Errorf("batch %s has events up to %d, and promises %d: want less than %v between them", h.ID(), h.High,
+			h.Promise, time.Duration(ahead))
+	} else if j := p.joiners[h.Kind]; j == nil {
+		err = fmt.Errorf("batches of %v are not joined here", h.Kind)
+	} else {
+		err = j.take(&p.reader, &p.windows)
+	}
+	p.account(s, h, again, err)
+	if err != nil {
+		err = fmt.Errorf("partition %s, message %d: %w", p.name, seq, err)
+	}
+	p.pending = append(p.pending, pending{seq, s, s.number, s.promise, p.windows.until})
+	return err
+}
+
+// Skip goes on at a message: those before it are lost. The numbers of the sources tell what that was, and a source of
+// which the last were lost falls silent.
+func (p *Partition) Skip(to uint64) { p.last = max(p.last, to-1) }
+
+// account counts a batch that is new, and notes what its number and its promise say.
+func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
+	lost := h.Number - s.number - 1
+	if (lost > 0 || bad != nil) && !again { // else it is known from the position
+		from, to := s.promise, max(h.High, s.promise)
+		p.windows.gap(from, to)
+		if from < p.closed {
+			p.amends = append(p.amends, result.Amend{From: from, To: min(to, p.closed-1), Flags: result.Gap})
+		}
+	}
+	s.number = h.Number
+	if h.Promise > s.promise {
+		s.promise = h.Promise
+	}
+	if again {
+		return
+	}
+	s.row.Batches++
+	s.row.Lost += int64(min(lost, math.MaxInt64>>1))
+	s.row.Late += p.windows.late
+	if bad != nil {
+		s.row.Bad++
+		return
+	}
+	s.row.Events += int64(h.Events)
+	if h.Events > 0 {
+		s.row.Latest = max(s.row.Latest, h.To)
+	}
+}
+
+func (p *Partition) source(h *event.Header) (*source, error) {
+	key := sourceKey{h.Source, h.Kind}
+	if s := p.sources[key]; s != nil {
+		return s, nil
+	}
+	if len(p.sources) == maxSources {
+		return nil, fmt.Errorf("source %q is one more than the %d that a partition knows", h.Source, maxSources)
+	}
+	key.name = strings.Clone(key.name)
+	return p.add(key, &source{row: result.Source{Name: key.name, Kind: h.Kind.String()}}), nil
+}
+
+// watermark is what all sources that are not silent have promised, and whether one is silent.
+func (p *Partition) watermark(now time.Time) (mark int64, silent bool) {
+	mark = event.Ended
+	heard := 0
+	for _, name := range p.options.Expect {
+		if slices.ContainsFunc(p.order, func(s *source) bool { return s.row.Name == name }) {
+			continue
+		}
+		if now.Sub(p.started) < p.options.Silence {
+			return 0, false
+		}
+		silent = true
+	}
+	var latest int64
+	for _, s := range p.order {
+		latest = max(latest, s.row.Latest)
+		ended := s.promise == event.Ended
+		s.row.Silent = !ended && now.Sub(s.heard) >= p.options.Silence
+		if s.row.Silent {
+			silent = true
+			continue
+		}
+		heard++
+		mark = min(mark, s.promise)
+	}
+	if heard == 0 || mark == event.Ended { // nobody says more: what there is is closed, and no more
+		mark = p.windows.after(latest)
+	}
+	return mark, silent
+}
+
+// Cut returns a batch of what is closed by now, or nil if there is nothing new to say: no message has come since the
+// last; or no window has closed, few have come, and more come at once (idle is false). A partition whose batch was not
+// kept is of no more use.
+func (p *Partition) Cut(now time.Time, idle bool) *result.Batch {
+	if p.last <= p.cut {
+		return nil
+	}
+	mark, silent := p.watermark(now)
+	closed := max(p.closed, p.windows.start(mark))
+	due := p.windows.due(closed)
+	if len(due) == 0 && len(p.amends) == 0 && !idle && p.last-p.cut < cutAfter {
+		return nil
+	}
+	b := &result.Batch{Partition: p.name, First: p.cut + 1, Position: result.Position{Last: p.last, Closed: closed}}
+	for _, w := range due {
+		flags := w.flags
+		if silent && !w.late {
+			flags |= result.Silent
+		}
+		for _, j := range p.joiners {
+			if j != nil {
+				j.close(w.window, flags, b)
+			}
+		}
+		p.windows.remove(w)
+	}
+	b.Amends, p.amends = p.amends, nil
+	p.closed = closed
+	p.windows.forget(closed)
+	p.release()
+	b.Low, b.Gaps = p.low(), slices.Clone(p.windows.gaps)
+	for _, s := range p.order {
+		row := s.row
+		row.Number, row.Promise = s.low, s.lowSays
+		b.Sources = append(b.Sources, row)
+	}
+	p.cut = p.last
+	return b
+}
+
+// cutAfter is after how many messages there is a batch though no window has closed, so that the position moves on.
+const cutAfter = 1 << 12
+
+// release lets go of the messages at the beginning whose windows are all closed.
+func (p *Partition) release() {
+	n := 0
+	for n < len(p.pending) && p.pending[n].until <= p.closed {
+		m := &p.pending[n]
+		m.source.low, m.source.lowSays = m.number, m.promise
+		n++
+	}
+	p.pending = slices.Delete(p.pending, 0, n)
+}
+
+// low is the first message that is needed to make the open windows again.
+func (p *Partition) low() uint64 {
+	if len(p.pending) > 0 {
+		return p.pending[0].seq
+	}
+	return p.last + 1
+}
+
+// Behind is how many messages are held for windows that are open.
+func (p *Partition) Behind() int { return len(p.pending) }

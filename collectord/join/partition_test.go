@@ -1,0 +1,280 @@
+package join
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"tamtam/collector/stream"
+	"tamtam/collectord/event"
+	"tamtam/collectord/result"
+	"tamtam/internal/randtest"
+)
+
+const second = int64(time.Second)
+
+// A sender is a source of the tests: what it sends, and what that says.
+type sender struct {
+	batches [][]byte
+	sent    int      // of them, sent or lost
+	arrived [][]byte // of those, not lost
+}
+
+// hopKey is what a row is about.
+type hopKey struct {
+	start      int64
+	flow, path string
+	index      int
+}
+
+// A network sends frames from several sources. Its truth is counted from the frames, by other means than the join's.
+type network struct {
+	names   []string
+	senders []*sender
+	hops    map[hopKey]result.Distribution
+	windows map[int64]bool
+	frames  int
+}
+
+func newNetwork(t *testing.T, r *rand.Rand, window int64) *network {
+	n := &network{hops: map[hopKey]result.Distribution{}, windows: map[int64]bool{}}
+	for i := range 1 + r.IntN(4) {
+		name := fmt.Sprint("leaf", i)
+		w, err := event.NewWriter(event.Stamps, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &sender{}
+		at := 1000 * second
+		for range 1 + r.IntN(12) {
+			for range r.IntN(20) { // some batches have a promise only
+				f := randomFrame(r, at+r.Int64N(3*second))
+				w.Stamped(&f)
+				n.count(&f, window)
+			}
+			at += r.Int64N(2 * second)
+			s.batches = append(s.batches, slices.Clone(w.Finish(at)))
+		}
+		s.batches = append(s.batches, slices.Clone(w.Finish(event.Ended)))
+		n.names, n.senders = append(n.names, name), append(n.senders, s)
+	}
+	return n
+}
+
+func randomFrame(r *rand.Rand, at int64) event.Frame {
+	f := event.Frame{Time: at, Flow: event.Flow{Form: event.IPv4, Protocol: 17, SourcePort: uint16(r.IntN(5)), DestPort: 80}}
+	for range 1 + r.IntN(3) {
+		h := event.Hop{Switch: uint32(r.IntN(2)), In: 1, Out: uint16(r.IntN(2)), Arrival: at, Departure: at + r.Int64N(5000)}
+		if r.IntN(10) == 0 {
+			h.Flags, h.Departure = event.NoDeparture, 0
+		}
+		f.Hops = append(f.Hops, h)
+		at = h.Departure + r.Int64N(100)
+	}
+	return f
+}
+
+func (n *network) count(f *event.Frame, window int64) {
+	start := f.Time / window * window
+	n.windows[start] = true
+	n.frames++
+	path := newWay(f.Hops).text
+	for i, h := range f.Hops {
+		key := hopKey{start, f.Flow.String(), path, i}
+		d := n.hops[key]
+		if h.Flags&event.NoDeparture == 0 {
+			v := h.Departure - h.Arrival
+			d.Add(result.Distribution{Count: 1, Sum: v, Min: v, Max: v, First: result.Bucket(v), Buckets: []uint32{1}})
+		}
+		n.hops[key] = d
+	}
+}
+
+// deliver puts the batches into the log as a network would: in the order of each source, with some once more.
+func (n *network) deliver(t *testing.T, r *rand.Rand, log stream.Log, lose float64) (appended, lost int) {
+	for {
+		var ready []*sender
+		for _, s := range n.senders {
+			if s.sent < len(s.batches) {
+				ready = append(ready, s)
+			}
+		}
+		if len(ready) == 0 {
+			return appended, lost
+		}
+		s := ready[r.IntN(len(ready))]
+		batch := s.batches[s.sent]
+		switch {
+		case r.IntN(3) == 0 && len(s.arrived) > 0:
+			batch = s.arrived[r.IntN(len(s.arrived))]
+		case r.Float64() < lose && s.sent < len(s.batches)-1:
+			s.sent++
+			lost++
+			continue
+		default:
+			s.sent++
+			s.arrived = append(s.arrived, batch)
+		}
+		if _, err := log.Append(t.Context(), "stamps-0", "", batch); err != nil {
+			t.Fatal(err)
+		}
+		appended++
+	}
+}
+
+// work joins what is in the log with workers that die at random, before and after they have put or acknowledged what
+// they made, and with two at once.
+func work(t *testing.T, r *rand.Rand, log stream.Log, o Options, messages int) *result.Memory {
+	store := result.NewMemory(0)
+	now := time.Unix(0, 0)
+	workers := make([]*Partition, 2)
+	for {
+		i := r.IntN(2)
+		if workers[i] == nil || r.IntN(20) == 0 {
+			at, err := store.Last(t.Context(), "stamps-0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			workers[i] = New("stamps-0", o, at, now)
+		}
+		p := workers[i]
+		if p.Next() > uint64(messages) {
+			if b := p.Cut(now, true); b == nil || !put(t, r, log, store, b) {
+				workers[i] = nil
+			}
+			if at, _ := store.Last(t.Context(), "stamps-0"); at.Last == uint64(messages) {
+				return store
+			}
+			continue
+		}
+		entries, err := log.Read(t.Context(), "stamps-0", p.Next(), 1+r.IntN(5))
+		if err != nil {
+			workers[i] = nil // the other has acknowledged what it would read
+			continue
+		}
+		for _, e := range entries {
+			if err := p.Take(e.Seq, e.Data, now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if b := p.Cut(now, r.IntN(9) == 0); b != nil && !put(t, r, log, store, b) {
+			workers[i] = nil
+		}
+	}
+}
+
+// put keeps a batch as a Worker does; false: the worker was overtaken, or died.
+func put(t *testing.T, r *rand.Rand, log stream.Log, store result.Store, b *result.Batch) bool {
+	if r.IntN(10) == 0 {
+		return false
+	}
+	kept, err := store.Put(t.Context(), b)
+	if err != nil {
+		return false // its messages are in a batch of the other in part
+	}
+	if kept && r.IntN(2) == 0 {
+		if err := log.Acknowledge(t.Context(), "stamps-0", b.Low-1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return kept
+}
+
+// Whatever the order in which sources are heard, what comes twice and which workers die: the rows add up to what was
+// sent, none is missing and none is doubled, and none is flagged.
+func TestExactlyOnce(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 150, Short: 40}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		o := Options{Window: time.Duration(1+r.IntN(3)) * time.Second, Silence: time.Hour}
+		n := newNetwork(t, r, int64(o.Window))
+		o.Expect = n.names
+		log := stream.NewMemory(0)
+		messages, _ := n.deliver(t, r, log, 0)
+		got, flags := sum(t, work(t, r, log, o, messages))
+		for key, want := range n.hops {
+			if d := got[key]; !equal(d, want) {
+				t.Errorf("%+v: %+v, want %+v", key, d, want)
+			}
+		}
+		if len(got) != len(n.hops) {
+			t.Errorf("%d rows, want %d", len(got), len(n.hops))
+		}
+		for start, f := range flags {
+			if f != 0 {
+				t.Errorf("window %d is flagged %v", start, f)
+			}
+		}
+	})
+}
+
+// When batches are lost, or sources are heard that nobody expected, a window that is not flagged is exact all the same.
+func TestFlagged(t *testing.T) {
+	exact := 0
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 150, Short: 40}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		o := Options{Window: time.Duration(1+r.IntN(3)) * time.Second, Silence: time.Hour}
+		n := newNetwork(t, r, int64(o.Window))
+		log := stream.NewMemory(0)
+		messages, lost := n.deliver(t, r, log, 0.1)
+		store := work(t, r, log, o, messages)
+		got, flags := sum(t, store)
+		for key, want := range n.hops {
+			if f, told := flags[key.start]; told && f == 0 && equal(got[key], want) {
+				exact++
+			} else if told && f == 0 {
+				t.Errorf("%+v: %+v without a flag, want %+v", key, got[key], want)
+			}
+		}
+		at, _ := store.Last(t.Context(), "stamps-0")
+		for _, s := range at.Sources {
+			lost -= int(s.Lost)
+		}
+		if lost != 0 {
+			t.Errorf("%d batches more were lost than the sources tell", lost)
+		}
+	})
+	if exact == 0 {
+		t.Error("no window without flags was seen")
+	}
+}
+
+// sum adds the rows of a store up, and the flags of each window.
+func sum(t *testing.T, store *result.Memory) (map[hopKey]result.Distribution, map[int64]result.Flags) {
+	hops, flags := map[hopKey]result.Distribution{}, map[int64]result.Flags{}
+	var amends []result.Amend
+	var length int64
+	err := store.Each(context.Background(), 0, event.MaxTime, func(b *result.Batch) bool {
+		for _, h := range b.Hops {
+			key := hopKey{h.Window.Start, h.Flow, h.Path, h.Index}
+			d := hops[key]
+			d.Add(h.Resident)
+			hops[key] = d
+			flags[h.Window.Start] |= h.Flags
+			length = h.Window.Length
+			if h.Resident.Count+h.Unknown != h.Packets {
+				t.Errorf("%+v: %d residences known and %d not, of %d packets", key, h.Resident.Count, h.Unknown, h.Packets)
+			}
+		}
+		amends = append(amends, b.Amends...)
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for start := range flags {
+		for _, a := range amends {
+			if a.From < start+length && a.To >= start {
+				flags[start] |= a.Flags
+			}
+		}
+	}
+	return hops, flags
+}
+
+func equal(a, b result.Distribution) bool {
+	return a.Count == b.Count && a.Sum == b.Sum && a.Min == b.Min && a.Max == b.Max && a.First == b.First &&
+		slices.Equal(a.Buckets, b.Buckets)
+}

@@ -1,0 +1,256 @@
+package join
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+
+	"tamtam/collectord/event"
+	"tamtam/collectord/result"
+)
+
+// stamps joins tail-stamps: for each flow, way and window what each hop and each link on it took.
+type stamps struct {
+	windows *windows
+	paths   map[string]uint32
+	ways    []way
+	open    map[int64]*stampWindow
+	key     []byte
+}
+
+// A way is the switches and ports that frames passed.
+type way struct {
+	hops []place
+	text string
+}
+
+type place struct {
+	id      uint32
+	in, out uint16
+}
+
+type stampKey struct {
+	flow event.Flow
+	way  uint32
+}
+
+type stampWindow struct {
+	rows   map[stampKey]uint32 // the first hop
+	keys   []stampKey
+	first  []uint32 // of each key
+	hops   []hopCount
+	chunks []chunk // chunks[0] is none
+}
+
+type hopCount struct {
+	packets, unknown uint32
+	unsynchronised   bool
+	resident, link   spread
+}
+
+// A spread is a distribution whose buckets are in chunks.
+type spread struct {
+	sum, min, max int64
+	count, chunk  uint32
+}
+
+// A chunk has counts of some buckets. Latencies of one flow at one hop fall into few.
+type chunk struct {
+	n      [4]uint32
+	next   uint32
+	bucket [4]uint8
+}
+
+// maxWays bounds the ways that are told apart.
+const maxWays = 1 << 18
+
+func newStamps(w *windows) *stamps {
+	return &stamps{windows: w, paths: map[string]uint32{}, open: map[int64]*stampWindow{}}
+}
+
+func (s *stamps) take(r *event.Reader, w *windows) error {
+	frames, err := r.Frames()
+	if err != nil {
+		return err
+	}
+	for i := range frames {
+		if f := &frames[i]; len(f.Hops) > 0 {
+			s.frame(f, w)
+		}
+	}
+	return nil
+}
+
+func (s *stamps) frame(f *event.Frame, w *windows) {
+	o := w.of(f.Time)
+	if o == nil {
+		return
+	}
+	id, ok := s.way(f.Hops)
+	if !ok {
+		o.flags |= result.Overflow
+		return
+	}
+	sw := s.open[o.start]
+	if sw == nil {
+		sw = &stampWindow{rows: map[stampKey]uint32{}, chunks: make([]chunk, 1)}
+		s.open[o.start] = sw
+	}
+	key := stampKey{f.Flow, id}
+	at, ok := sw.rows[key]
+	if !ok {
+		if !w.room(o, len(f.Hops)) {
+			return
+		}
+		at = uint32(len(sw.hops))
+		sw.hops = append(sw.hops, make([]hopCount, len(f.Hops))...)
+		sw.rows[key] = at
+		sw.keys, sw.first = append(sw.keys, key), append(sw.first, at)
+	}
+	if !sw.count(at, f.Hops) {
+		o.flags |= result.Overflow
+	}
+}
+
+// count adds the stamps of a frame to its hops; false if a count is full.
+func (sw *stampWindow) count(at uint32, hops []event.Hop) bool {
+	ok := true
+	for i := range hops {
+		h, c := &hops[i], &sw.hops[at+uint32(i)]
+		if c.packets == math.MaxUint32 {
+			return false
+		}
+		c.packets++
+		c.unsynchronised = c.unsynchronised || h.Flags&event.Unsynchronised != 0
+		resident := h.Departure - h.Arrival
+		if h.Flags&(event.NoArrival|event.NoDeparture) == 0 && resident >= -longest && resident <= longest {
+			ok = sw.add(&c.resident, resident) && ok
+		} else {
+			c.unknown++
+		}
+		if i == 0 || h.Flags&event.NoArrival != 0 || hops[i-1].Flags&event.NoDeparture != 0 {
+			continue
+		}
+		if link := h.Arrival - hops[i-1].Departure; link >= -longest && link <= longest {
+			ok = sw.add(&c.link, link) && ok
+		}
+	}
+	return ok
+}
+
+// longest is what is taken for a latency at most, some 18 minutes: what is beyond is a clock that is wrong.
+const longest = 1 << 40
+
+// way returns the number of the way that frames passed; false: there are too many.
+func (s *stamps) way(hops []event.Hop) (uint32, bool) {
+	s.key = s.key[:0]
+	for i := range hops {
+		h := &hops[i]
+		s.key = binary.BigEndian.AppendUint64(s.key, uint64(h.Switch)<<32|uint64(h.In)<<16|uint64(h.Out))
+	}
+	if id, ok := s.paths[string(s.key)]; ok {
+		return id, true
+	}
+	if len(s.ways) == maxWays {
+		return 0, false
+	}
+	id := uint32(len(s.ways))
+	s.paths[string(s.key)] = id
+	s.ways = append(s.ways, newWay(hops))
+	return id, true
+}
+
+func newWay(hops []event.Hop) way {
+	var w way
+	var text strings.Builder
+	for i := range hops {
+		h := &hops[i]
+		w.hops = append(w.hops, place{h.Switch, h.In, h.Out})
+		if i > 0 {
+			text.WriteString(" > ")
+		}
+		fmt.Fprintf(&text, "%d:%d-%d", h.Switch, h.In, h.Out)
+	}
+	w.text = text.String()
+	return w
+}
+
+// add adds a latency; false if the sum would not fit.
+func (sw *stampWindow) add(d *spread, v int64) bool {
+	if d.sum > math.MaxInt64-longest || d.sum < -(math.MaxInt64-longest) {
+		return false
+	}
+	if d.count == 0 {
+		d.min, d.max = v, v
+	}
+	d.min, d.max = min(d.min, v), max(d.max, v)
+	d.sum += v
+	d.count++
+	bucket := result.Bucket(v)
+	for at := d.chunk; at != 0; at = sw.chunks[at].next {
+		c := &sw.chunks[at]
+		for i := range c.n {
+			if c.n[i] == 0 {
+				c.bucket[i] = bucket
+			}
+			if c.bucket[i] == bucket {
+				c.n[i]++
+				return true
+			}
+		}
+	}
+	sw.chunks = append(sw.chunks, chunk{n: [4]uint32{1}, bucket: [4]uint8{bucket}, next: d.chunk})
+	d.chunk = uint32(len(sw.chunks) - 1)
+	return true
+}
+
+func (s *stamps) close(w window, flags result.Flags, b *result.Batch) {
+	sw := s.open[w.start]
+	if sw == nil {
+		return
+	}
+	delete(s.open, w.start)
+	for i, key := range sw.keys {
+		way, flow := &s.ways[key.way], key.flow.String()
+		for j, at := range way.hops {
+			c := &sw.hops[sw.first[i]+uint32(j)]
+			row := result.Hop{
+				Window: s.windows.span(w), Flow: flow, Path: way.text, Index: j, Switch: at.id, In: at.in, Out: at.out,
+				Packets: int64(c.packets), Unknown: int64(c.unknown), Flags: flags,
+				Resident: sw.distribution(&c.resident), Link: sw.distribution(&c.link),
+			}
+			if c.unsynchronised {
+				row.Flags |= result.Unsynchronised
+			}
+			b.Hops = append(b.Hops, row)
+		}
+	}
+	s.forget()
+}
+
+// forget lets go of the ways when none is in use and many are known.
+func (s *stamps) forget() {
+	if len(s.open) == 0 && len(s.ways) > maxWays/2 {
+		clear(s.paths)
+		s.ways = nil
+	}
+}
+
+func (sw *stampWindow) distribution(d *spread) result.Distribution {
+	out := result.Distribution{Count: int64(d.count), Sum: d.sum, Min: d.min, Max: d.max}
+	if d.count == 0 {
+		return out
+	}
+	out.First = result.Bucket(d.min)
+	out.Buckets = make([]uint32, int(result.Bucket(d.max))-int(out.First)+1)
+	for at := d.chunk; at != 0; at = sw.chunks[at].next {
+		c := &sw.chunks[at]
+		for i, n := range c.n {
+			if n > 0 {
+				out.Buckets[c.bucket[i]-out.First] += n
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,123 @@
+package join
+
+import (
+	"cmp"
+	"slices"
+
+	"tamtam/collectord/result"
+)
+
+// window is a stretch of event time; late says that its rows come behind others of the same time.
+type window struct {
+	start int64
+	late  bool
+}
+
+// windows are those of a partition that have rows.
+type windows struct {
+	length int64
+	most   int // rows
+	rows   int
+	open   map[int64]*openWindow
+	gaps   []result.Amend
+	// of the message at hand
+	closed int64 // what ends by then is closed
+	again  bool  // its rows of closed windows are in batches
+	until  int64 // the end of the last window of its events
+	late   int64 // events that came late
+}
+
+type openWindow struct {
+	window
+	rows  int
+	flags result.Flags
+}
+
+func (w *windows) begin(closed int64, again bool) {
+	w.closed, w.again, w.until, w.late = closed, again, 0, 0
+}
+
+// start is the beginning of the window of a time, which is not below 0.
+func (w *windows) start(t int64) int64 { return t - t%w.length }
+
+// after is the end of the window of a time.
+func (w *windows) after(t int64) int64 { return w.start(t) + w.length }
+
+// of returns the window of an event; nil: its row is in a batch already.
+func (w *windows) of(t int64) *openWindow {
+	start := w.start(t)
+	late := start+w.length <= w.closed
+	if late {
+		if w.again {
+			return nil
+		}
+		w.late++
+	}
+	w.until = max(w.until, start+w.length)
+	o := w.open[start]
+	if o == nil {
+		o = &openWindow{window: window{start, late}}
+		if late {
+			o.flags = result.Late
+		}
+		w.open[start] = o
+	}
+	return o
+}
+
+// room takes so many rows of a window; false: there is no room, which the window's rows say.
+func (w *windows) room(o *openWindow, rows int) bool {
+	if w.rows+rows > w.most {
+		o.flags |= result.Overflow
+		return false
+	}
+	w.rows += rows
+	o.rows += rows
+	return true
+}
+
+// maxGaps bounds what is kept of gaps; more become one.
+const maxGaps = 64
+
+// gap notes that events from a time may be missing.
+func (w *windows) gap(from, to int64) {
+	if len(w.gaps) == maxGaps {
+		last := &w.gaps[maxGaps-1]
+		last.From, last.To = min(last.From, from), max(last.To, to)
+		return
+	}
+	w.gaps = append(w.gaps, result.Amend{From: from, To: to, Flags: result.Gap})
+}
+
+// due returns the windows that end by a time, the first one first, with what is to be said of all their rows.
+func (w *windows) due(closed int64) []*openWindow {
+	var due []*openWindow
+	for _, o := range w.open {
+		if end := o.start + w.length; end > closed {
+			continue
+		}
+		for _, g := range w.gaps {
+			if g.From < o.start+w.length && g.To >= o.start {
+				o.flags |= g.Flags
+			}
+		}
+		due = append(due, o)
+	}
+	slices.SortFunc(due, func(a, b *openWindow) int { return cmp.Compare(a.start, b.start) })
+	return due
+}
+
+func (w *windows) remove(o *openWindow) {
+	w.rows -= o.rows
+	delete(w.open, o.start)
+}
+
+// forget lets go of gaps that are behind.
+func (w *windows) forget(closed int64) {
+	w.gaps = slices.DeleteFunc(w.gaps, func(g result.Amend) bool { return g.To < closed })
+}
+
+// span is the window as rows have it.
+func (w *windows) span(of window) result.Window {
+	return result.Window{Start: of.start, Length: w.length}
+}

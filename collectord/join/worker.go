@@ -1,0 +1,124 @@
+package join
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"tamtam/collector/stream"
+	"tamtam/collectord/result"
+)
+
+// A Worker joins one partition after the log, into a store, until its context ends.
+type Worker struct {
+	Log     stream.Log
+	Store   result.Store
+	Options Options
+	Logger  *slog.Logger     // nil: the default
+	Now     func() time.Time // nil: time.Now
+	// Idle is how often it looks whether a source is silent while nothing comes (0: one second).
+	Idle time.Duration
+}
+
+// readAtOnce is how many messages are read together: 4 MiB at most.
+const readAtOnce = 64
+
+// Run joins a partition: the messages of the topic of its name. It ends with ctx, without an error, or when the log or
+// the store fail. Two that run at once do no harm: the store keeps the batch of one, and the other goes on behind it.
+func (w *Worker) Run(ctx context.Context, partition string) error {
+	for {
+		err := w.join(ctx, partition)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, errOvertaken):
+			w.logger().Info("another worker was faster: going on behind it", "partition", partition)
+		case err != nil:
+			return fmt.Errorf("partition %s: %w", partition, err)
+		}
+	}
+}
+
+// errOvertaken: a batch of somebody else has the messages of ours.
+var errOvertaken = errors.New("another worker has made this batch")
+
+func (w *Worker) join(ctx context.Context, name string) error {
+	at, err := w.Store.Last(ctx, name)
+	if err != nil {
+		return err
+	}
+	p := New(name, w.Options, at, w.now())
+	for {
+		idle, err := w.read(ctx, p)
+		if err != nil {
+			return err
+		}
+		if b := p.Cut(w.now(), idle); b != nil {
+			if err := w.keep(ctx, b); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// read takes what there is into the partition; if nothing comes for a while it says so.
+func (w *Worker) read(ctx context.Context, p *Partition) (idle bool, err error) {
+	wait, cancel := context.WithTimeout(ctx, w.idle())
+	defer cancel()
+	entries, err := w.Log.Read(wait, p.name, p.Next(), readAtOnce)
+	var gone *stream.Gone
+	switch {
+	case errors.As(err, &gone):
+		w.logger().Error("the log no longer has messages that were not joined: what they said is lost",
+			"partition", p.name, "from", gone.Seq, "to", gone.First-1)
+		p.Skip(gone.First)
+		return false, nil
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	for _, e := range entries {
+		if err := p.Take(e.Seq, e.Data, w.now()); err != nil {
+			w.logger().Warn("a message is left out", "reason", err)
+		}
+	}
+	return false, nil
+}
+
+func (w *Worker) keep(ctx context.Context, b *result.Batch) error {
+	kept, err := w.Store.Put(ctx, b)
+	if err != nil {
+		return err
+	}
+	if !kept {
+		return errOvertaken
+	}
+	if b.Low == 1 {
+		return nil
+	}
+	return w.Log.Acknowledge(ctx, b.Partition, b.Low-1)
+}
+
+func (w *Worker) now() time.Time {
+	if w.Now != nil {
+		return w.Now()
+	}
+	return time.Now()
+}
+
+func (w *Worker) idle() time.Duration {
+	if w.Idle > 0 {
+		return w.Idle
+	}
+	return time.Second
+}
+
+func (w *Worker) logger() *slog.Logger {
+	if w.Logger != nil {
+		return w.Logger
+	}
+	return slog.Default()
+}

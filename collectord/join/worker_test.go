@@ -1,0 +1,178 @@
+package join
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/collector/stream"
+	"tamtam/collectord/event"
+	"tamtam/collectord/result"
+)
+
+// A worker joins what comes, and tells what it leaves out; its store has the rows as soon as a window has closed.
+func TestWorker(t *testing.T) {
+	log, store := stream.NewMemory(0), result.NewMemory(0)
+	w, err := event.NewWriter(event.Drops, "leaf1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	drop := event.Drop{Switch: "leaf1", Port: "Ethernet4", Queue: -1, Reason: "NO_ROUTE", Packets: 3, Source: "ipfix"}
+	for _, at := range []int64{5 * second, 6 * second} {
+		if ok, err := w.AddDrop(at, &drop); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	messages := [][]byte{[]byte("nonsense"), slices.Clone(w.Finish(7 * second)), slices.Clone(w.Finish(20 * second))}
+	for _, m := range messages {
+		if _, err := log.Append(t.Context(), "drops-0", "", m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var told bytes.Buffer
+	ended := make(chan error)
+	worker := Worker{Log: log, Store: notify{store, cancel}, Logger: slog.New(slog.NewTextHandler(&told, nil))}
+	go func() { ended <- worker.Run(ctx, "drops-0") }()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(told.String(), "partition drops-0, message 1: a batch of 8 bytes") {
+		t.Errorf("told %q, want what is wrong with message 1", told.String())
+	}
+	want := result.Drop{
+		Window: result.Window{Start: 0, Length: 10 * second}, Switch: "leaf1", Port: "Ethernet4", Queue: -1,
+		Reason: "NO_ROUTE", Packets: 6, First: 5 * second, Last: 6 * second, Source: "ipfix",
+	}
+	err = store.Each(t.Context(), 0, 100*second, func(b *result.Batch) bool {
+		if len(b.Drops) != 1 || b.Drops[0] != want || b.Low != 4 || b.Closed != 20*second {
+			t.Errorf("%+v", b)
+		}
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// notify is a store that tells when it has a batch.
+type notify struct {
+	result.Store
+	put func()
+}
+
+func (n notify) Put(ctx context.Context, b *result.Batch) (bool, error) {
+	defer n.put()
+	return n.Store.Put(ctx, b)
+}
+
+// A source that is silent holds the windows of the others for a while, and no longer; their rows say so. What it says
+// later comes in rows of its own.
+func TestSilent(t *testing.T) {
+	now := time.Unix(0, 0)
+	p := New("stamps-0", Options{Silence: time.Minute, Expect: []string{"leaf1", "leaf2"}}, result.Position{}, now)
+	seq := uint64(0)
+	take := func(w *event.Writer, at, promise int64) {
+		t.Helper()
+		f := event.Frame{Time: at, Hops: []event.Hop{{Switch: 1, Arrival: at, Departure: at + 100}}}
+		w.Stamped(&f)
+		seq++
+		if err := p.Take(seq, w.Finish(promise), now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leaf1, _ := event.NewWriter(event.Stamps, "leaf1")
+	leaf2, _ := event.NewWriter(event.Stamps, "leaf2")
+	take(leaf1, second, 30*second)
+	now = now.Add(59 * time.Second)
+	if b := p.Cut(now, false); b != nil {
+		t.Fatalf("%+v: a window is closed without leaf2", b)
+	}
+	take(leaf1, 2*second, 40*second)
+	now = now.Add(time.Second)
+	b := p.Cut(now, false)
+	if b == nil || len(b.Hops) != 1 || b.Hops[0].Packets != 2 || b.Hops[0].Flags != result.Silent {
+		t.Fatalf("%+v: want two packets, and that a source was silent", b)
+	}
+	take(leaf2, 3*second, 40*second)
+	b = p.Cut(now, false)
+	if b == nil || len(b.Hops) != 1 || b.Hops[0].Packets != 1 || b.Hops[0].Flags != result.Late || b.Sources[1].Late != 1 {
+		t.Fatalf("%+v: want one packet more, which is late", b)
+	}
+}
+
+// No more rows are open than there is room for, and those that are say that others are not.
+func TestOverflow(t *testing.T) {
+	now := time.Unix(0, 0)
+	p := New("stamps-0", Options{Rows: 10}, result.Position{}, now)
+	w, _ := event.NewWriter(event.Stamps, "leaf1")
+	for i := range uint16(20) {
+		f := event.Frame{Flow: event.Flow{Form: event.IPv4, SourcePort: i}, Hops: make([]event.Hop, 3)}
+		w.Stamped(&f)
+	}
+	if err := p.Take(1, w.Finish(event.Ended), now); err != nil {
+		t.Fatal(err)
+	}
+	b := p.Cut(now, false)
+	if b == nil || len(b.Hops) != 9 {
+		t.Fatalf("%+v: want three flows with three hops", b)
+	}
+	for _, h := range b.Hops {
+		if h.Flags != result.Overflow {
+			t.Errorf("%+v: want that it overflowed", h)
+		}
+	}
+}
+
+// BenchmarkJoin joins stamps of 100,000 flows in windows of some 20 packets each, log and store in memory.
+func BenchmarkJoin(b *testing.B) {
+	const flows, hops = 100_000, 4
+	w, _ := event.NewWriter(event.Stamps, "leaf1")
+	log, store := stream.NewMemory(1<<30), result.NewMemory(1<<30)
+	now := time.Unix(0, 0)
+	p := New("stamps-0", Options{}, result.Position{}, now)
+	f := event.Frame{Flow: event.Flow{Form: event.IPv4, Protocol: 17}, Hops: make([]event.Hop, hops)}
+	stamps, at, flow := 0, int64(0), uint32(0)
+	for b.Loop() {
+		for {
+			f.Time, flow = at, (flow+7919)%flows
+			f.Flow.SourcePort, f.Flow.DestPort = uint16(flow), uint16(flow>>16)
+			for i := range f.Hops {
+				f.Hops[i] = event.Hop{Switch: uint32(i) + flow%16, In: 1, Out: 2, Arrival: at, Departure: at + 600 + int64(flow%500)}
+			}
+			if !w.Stamped(&f) {
+				break
+			}
+			stamps += hops
+			at += 5_000
+		}
+		seq, err := log.Append(b.Context(), "stamps-0", "", w.Finish(at))
+		if err != nil {
+			b.Fatal(err)
+		}
+		entries, err := log.Read(b.Context(), "stamps-0", seq, 1)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := p.Take(seq, entries[0].Data, now); err != nil {
+			b.Fatal(err)
+		}
+		if batch := p.Cut(now, false); batch != nil {
+			if _, err := store.Put(b.Context(), batch); err != nil {
+				b.Fatal(err)
+			}
+			if err := log.Acknowledge(b.Context(), "stamps-0", batch.Low-1); err != nil {
+				b.Fatal(err)
+			}
+			store = result.NewMemory(1 << 30)
+			if _, err := store.Put(b.Context(), &result.Batch{Partition: "stamps-0", First: 1, Position: batch.Position}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(stamps)/b.Elapsed().Seconds(), "stamps/s")
+}

@@ -1,0 +1,208 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// A drawing is a network as a picture: hosts at the bottom, and above them switches by how far they are from hosts.
+type drawing struct {
+	Width, Height int
+	Nodes         []drawnNode
+	Lines         []drawnLine
+	Labels        []drawnLabel
+	Desc          string
+}
+
+type drawnNode struct {
+	X, Y, W, H int
+	CX, CY     int
+	Name, Full string
+	Class      string
+	Href       string
+}
+
+type drawnLine struct {
+	X1, Y1, X2, Y2 string
+	Class          string
+	Width          string
+	Title          string
+}
+
+type drawnLabel struct {
+	X, Y  string
+	Text  string
+	Class string
+}
+
+// Sizes of a drawing, in pixels.
+const (
+	nodeWide, nodeHigh = 84, 26
+	nodeGap            = 110 // from one node to the next, and less if there are many
+	nodeGapDense       = 92
+	layerGap           = 118
+	drawMargin         = 12
+	mostDrawn          = 400 // nodes
+	mostLabelled       = 24  // links, else labels would cover each other
+	mostNameDrawn      = 12  // characters
+)
+
+// draw lays a network out; nil: there is nothing, or too much.
+func (n *net) draw(q *request) *drawing {
+	if len(n.nodes) == 0 || len(n.nodes) > mostDrawn {
+		return nil
+	}
+	layers := n.layers()
+	wide := 0
+	for _, l := range layers {
+		wide = max(wide, len(l))
+	}
+	gap := nodeGap
+	if wide > 6 {
+		gap = nodeGapDense
+	}
+	d := &drawing{Width: wide*gap + 2*drawMargin, Height: (len(layers)-1)*layerGap + nodeHigh + 2*drawMargin}
+	at := map[string]*drawnNode{}
+	d.Nodes = make([]drawnNode, 0, len(n.nodes)) // at points into it
+	for i, layer := range layers {
+		y := drawMargin + (len(layers)-1-i)*layerGap
+		for k, x := range layer {
+			cx := drawMargin + (2*k+1)*wide*gap/(2*len(layer))
+			node := drawnNode{X: cx - nodeWide/2, Y: y, W: nodeWide, H: nodeHigh, CX: cx, CY: y + nodeHigh/2, Full: x.Name,
+				Name: cut(x.Name, mostNameDrawn), Class: "switch"}
+			if x.Host {
+				node.Class = "host"
+			} else {
+				node.Href = q.Link("/switch", "name", x.Name)
+			}
+			d.Nodes = append(d.Nodes, node)
+			at[x.Name] = &d.Nodes[len(d.Nodes)-1]
+		}
+	}
+	for _, x := range n.directions {
+		if a, b := at[x.from.Node], at[x.to.Node]; a != nil && b != nil {
+			d.line(x, a, b, len(n.directions) <= 2*mostLabelled)
+		}
+	}
+	d.Desc = fmt.Sprintf("%d nodes in %d layers, %d directions of links; the table below has the same in words",
+		len(n.nodes), len(layers), len(d.Lines))
+	return d
+}
+
+// line draws one direction of a link: a line beside that of the other direction, as thick as its load.
+func (d *drawing) line(x *direction, a, b *drawnNode, labelled bool) {
+	x1, y1, x2, y2 := float64(a.CX), float64(a.CY), float64(b.CX), float64(b.CY)
+	length := math.Hypot(x2-x1, y2-y1)
+	if length == 0 {
+		return
+	}
+	const aside = 2.5
+	dx, dy := -(y2-y1)/length*aside, (x2-x1)/length*aside
+	row := x.row()
+	width := 1.5
+	if x.traffic.Counted {
+		width += 4 * min(1, max(0, x.traffic.Load))
+	}
+	d.Lines = append(d.Lines, drawnLine{
+		X1: coord(x1 + dx), Y1: coord(y1 + dy), X2: coord(x2 + dx), Y2: coord(y2 + dy), Class: row.Class,
+		Width: coord(width), Title: row.title(),
+	})
+	if !labelled || y1 < y2 || y1 == y2 && x1 > x2 {
+		return // the label of both directions stands at the lower end
+	}
+	d.label(x, x1+(x2-x1)*0.36, y1+(y2-y1)*0.36)
+}
+
+// label writes load, delay and loss beside a line.
+func (d *drawing) label(x *direction, cx, cy float64) {
+	var lines []drawnLabel
+	if x.traffic.Counted {
+		lines = append(lines, drawnLabel{Text: percentText(x.traffic.Load)})
+	}
+	if x.delay.Dist.Count > 0 {
+		lines = append(lines, drawnLabel{Text: distText(x.delay.Dist)})
+	}
+	switch row := x.row(); {
+	case x.down:
+		lines = append(lines, drawnLabel{Text: "down", Class: "bad"})
+	case row.Class == "bad":
+		lines = append(lines, drawnLabel{Text: count(max(x.loss.Lost, x.traffic.Lost)) + " lost", Class: "bad"})
+	}
+	for i := range lines {
+		lines[i].X, lines[i].Y = coord(cx), coord(cy+4+12*(float64(i)-float64(len(lines)-1)/2))
+	}
+	d.Labels = append(d.Labels, lines...)
+}
+
+// title is a row of the table in a sentence.
+func (r linkRow) title() string {
+	load, delay, loss := notKnown, distText(r.Delay.Dist), notKnown
+	if r.Traffic.Counted {
+		load = percentText(r.Traffic.Load)
+	}
+	switch {
+	case r.Traffic.LostKnown:
+		loss = count(r.Traffic.Lost) + " frames"
+	case r.Loss.Periods > r.Loss.Unknown:
+		loss = count(r.Loss.Lost) + " of " + count(r.Loss.Sent) + " packets"
+	}
+	return fmt.Sprintf("%s to %s: %s, load %s, delay %s, lost %s", r.From, r.To, r.State, load, delay, loss)
+}
+
+func coord(v float64) string { return fmt.Sprintf("%.1f", v) }
+
+// layers are the nodes by their distance from hosts, those in order of their names. Without hosts, switches at the
+// ends of ways count as such.
+func (n *net) layers() [][]Node {
+	beside := map[string][]string{}
+	for _, d := range n.directions {
+		beside[d.from.Node] = append(beside[d.from.Node], d.to.Node)
+		beside[d.to.Node] = append(beside[d.to.Node], d.from.Node)
+	}
+	depth, next := map[string]int{}, []string{}
+	hosts := slices.ContainsFunc(n.nodes, func(x Node) bool { return x.Host })
+	least := 0 // links of a node at the edge, without hosts
+	for _, x := range n.nodes {
+		if k := len(beside[x.Name]); least == 0 || k < least {
+			least = k
+		}
+	}
+	for _, x := range n.nodes {
+		if x.Host || !hosts && len(beside[x.Name]) <= least {
+			depth[x.Name] = 0
+			next = append(next, x.Name)
+		}
+	}
+	for len(next) > 0 {
+		name := next[0]
+		next = next[1:]
+		for _, other := range beside[name] {
+			if _, ok := depth[other]; !ok {
+				depth[other] = depth[name] + 1
+				next = append(next, other)
+			}
+		}
+	}
+	var layers [][]Node
+	for _, x := range n.nodes {
+		k := depth[x.Name] // of one that nothing leads to, 0
+		for len(layers) <= k {
+			layers = append(layers, nil)
+		}
+		layers[k] = append(layers[k], x)
+	}
+	for _, l := range layers {
+		slices.SortFunc(l, func(a, b Node) int { return natural(a.Name, b.Name) })
+	}
+	return layers
+}
+
+// cut shortens a text.
+func cut(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return string(r[:most-1]) + "…"
+}

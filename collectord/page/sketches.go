@@ -1,0 +1,113 @@
+package page
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"tamtam/collectord/result"
+)
+
+type sketchRow struct {
+	result.Sketch
+	Verdict string // of the bound against the truth
+	Class   string
+	Range   *rangeBar
+}
+
+// A rangeBar is an estimate with its bounds and the truth, in a picture of 200 by 16.
+type rangeBar struct {
+	Low, Wide string // of the bound
+	Bounded   bool
+	Estimate  string
+	Truth     string
+	Known     bool
+	Words     string
+}
+
+type sketchesData struct {
+	Tasks    []endCount
+	Switches []endCount
+	Rows     []sketchRow
+	Judged   int // with bound and truth
+	Outside  int
+}
+
+// sketched is the view of answers of sketches.
+func (p *Page) sketched(q *request) (any, error) {
+	d := &sketchesData{}
+	tasks, switches := map[string]int{}, map[string]int{}
+	var list []result.Sketch
+	for _, k := range q.snap.sketches {
+		tasks[k.Task]++
+		switches[k.Switch]++
+		if matches(q, "task", k.Task) && matches(q, "switch", k.Switch) {
+			list = append(list, k)
+			if k.Known && k.Bounded {
+				d.Judged++
+				if k.Truth < k.Low || k.Truth > k.High {
+					d.Outside++
+				}
+			}
+		}
+	}
+	for _, t := range sortedKeys(tasks) {
+		d.Tasks = append(d.Tasks, endCount{t, tasks[t], q.With("task", t), t == q.get("task")})
+	}
+	for _, s := range sortedKeys(switches) {
+		d.Switches = append(d.Switches, endCount{s, switches[s], q.With("switch", s), s == q.get("switch")})
+	}
+	slices.SortFunc(list, func(a, b result.Sketch) int {
+		return cmp.Or(natural(a.Switch, b.Switch), natural(a.Task, b.Task), cmp.Compare(b.Estimate, a.Estimate),
+			natural(a.Key, b.Key))
+	})
+	list, err := pageOf(q, list)
+	if err != nil {
+		return nil, err
+	}
+	most := map[[2]string]float64{} // of a task on a switch, so that its bars can be compared
+	for _, k := range list {
+		key := [2]string{k.Switch, k.Task}
+		for _, v := range []float64{k.Estimate, k.High, k.Truth} {
+			if !math.IsInf(v, 0) && !math.IsNaN(v) {
+				most[key] = max(most[key], v)
+			}
+		}
+	}
+	for _, k := range list {
+		d.Rows = append(d.Rows, sketchRowOf(k, most[[2]string{k.Switch, k.Task}]))
+	}
+	return d, nil
+}
+
+func sketchRowOf(k result.Sketch, most float64) sketchRow {
+	r := sketchRow{Sketch: k}
+	switch {
+	case !k.Known:
+		r.Verdict = "truth not known"
+	case !k.Bounded:
+		r.Verdict = "no bound"
+	case k.Truth < k.Low || k.Truth > k.High:
+		r.Verdict, r.Class = "truth outside the bound", "bad"
+	default:
+		r.Verdict, r.Class = "truth within the bound", "good"
+	}
+	if k.Flags != "" {
+		r.Class = "inexact"
+	}
+	if most <= 0 || math.IsNaN(k.Estimate) {
+		return r
+	}
+	at := func(v float64) float64 { return 2 + 196*min(1, max(0, v/most)) }
+	low, high := at(k.Low), at(k.High)
+	r.Range = &rangeBar{Low: coord(low), Wide: coord(max(1, high-low)), Bounded: k.Bounded,
+		Estimate: coord(at(k.Estimate)),
+		Truth:    coord(at(k.Truth)), Known: k.Known, Words: "estimate " + numberText(k.Estimate)}
+	if k.Bounded {
+		r.Range.Words += ", between " + numberText(k.Low) + " and " + numberText(k.High)
+	}
+	if k.Known {
+		r.Range.Words += ", truth " + numberText(k.Truth)
+	}
+	return r
+}

@@ -1,0 +1,297 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"tamtam/collectord/result"
+)
+
+// Bounds of a snapshot. What is beyond is counted, and the page says so.
+const (
+	mostRows       = 2_000_000 // that are read
+	mostFlows      = 5_000     // flows and ways
+	mostHops       = 32        // of a way
+	mostDrops      = 5_000
+	mostSeries     = 1_000 // of alternate marking
+	mostPeriods    = 500   // of a series, the latest
+	mostJourneys   = 2_000 // the latest, and as many of those that were dropped
+	mostSketches   = 10_000
+	mostSources    = 2_000 // of a partition
+	mostPartitions = 256
+)
+
+// A snapshot is what the rows of some time come to.
+type snapshot struct {
+	from, to int64
+	rows     int
+	stopped  bool  // there are more rows, which were not read
+	latest   int64 // event time; 0: there is no row with a time
+	flags    result.Flags
+	left     map[string]int64 // by kind, rows for which there was no room
+
+	ways     map[wayKey]*way
+	drops    map[dropKey]*dropSum
+	series   map[seriesKey]*series
+	journeys []result.Journey // the latest last
+	died     []result.Journey // likewise, of those that were dropped
+	sketches map[sketchKey]result.Sketch
+	sources  map[string]map[sourceKey]result.Source // by partition
+}
+
+type wayKey struct{ flow, path string }
+
+// A way is one path of one flow, over all windows.
+type way struct {
+	wayKey
+	hops    []hopSum
+	flags   result.Flags
+	from    int64
+	to      int64
+	windows int
+}
+
+// A hopSum is a hop, over all windows.
+type hopSum struct {
+	known            bool // there was a row for it
+	sw               uint32
+	in, out          uint16
+	packets, unknown int64
+	resident, link   result.Distribution
+	flags            result.Flags
+}
+
+type dropKey struct {
+	sw, port, reason, rule, flow, source string
+	queue                                int
+}
+
+type dropSum struct {
+	dropKey
+	packets     int64
+	first, last int64
+	flags       result.Flags
+}
+
+type seriesKey struct{ flow, cluster, from, to string }
+
+// A series is what alternate marking says between two places, the earliest period first.
+type series struct {
+	seriesKey
+	periods []result.Loss
+	left    int64
+}
+
+type sketchKey struct{ sw, task, key string }
+
+// read makes a snapshot.
+func read(ctx context.Context, store result.Store, from, to int64) (*snapshot, error) {
+	s := &snapshot{
+		from: from, to: to, left: map[string]int64{}, ways: map[wayKey]*way{}, drops: map[dropKey]*dropSum{},
+		series: map[seriesKey]*series{}, sketches: map[sketchKey]result.Sketch{},
+		sources: map[string]map[sourceKey]result.Source{},
+	}
+	if store == nil {
+		return s, nil
+	}
+	err := store.Each(ctx, from, to, func(b *result.Batch) bool {
+		if s.rows += b.Rows(); s.rows > mostRows {
+			s.rows -= b.Rows()
+			s.stopped = true
+			return false
+		}
+		s.add(b)
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.finish()
+	return s, nil
+}
+
+// add takes the rows of a batch that are within the time.
+func (s *snapshot) add(b *result.Batch) {
+	for i := range b.Hops {
+		if h := &b.Hops[i]; s.within(h.Window.Start, h.Window.Start+h.Window.Length, h.Flags) {
+			s.addHop(h)
+		}
+	}
+	for i := range b.Drops {
+		if d := &b.Drops[i]; s.within(d.Window.Start, d.Window.Start+d.Window.Length, d.Flags) {
+			s.addDrop(d)
+		}
+	}
+	for i := range b.Losses {
+		if l := &b.Losses[i]; s.within(l.Window.Start, l.Window.Start+l.Window.Length, 0) {
+			s.addLoss(l)
+		}
+	}
+	for i := range b.Journeys {
+		if j := &b.Journeys[i]; s.within(j.Time, j.Time, j.Flags) {
+			s.journeys = append(s.journeys, *j)
+			if diedAt(j) >= 0 {
+				s.died = append(s.died, *j)
+			}
+		}
+	}
+	s.trim(2 * mostJourneys)
+	for _, k := range b.Sketches {
+		if s.within(k.Time, k.Time, 0) {
+			s.addSketch(k)
+		}
+	}
+	s.addSources(b)
+}
+
+// within notes a row's time and flags, and reports whether it is asked for.
+func (s *snapshot) within(first, last int64, flags result.Flags) bool {
+	if last < s.from || first > s.to {
+		return false
+	}
+	s.latest = max(s.latest, last)
+	s.flags |= flags
+	return true
+}
+
+// room reports whether there is any, and counts what finds none.
+func (s *snapshot) room(kind string, n, most int) bool {
+	if n < most {
+		return true
+	}
+	s.left[kind]++
+	return false
+}
+
+func (s *snapshot) addHop(h *result.Hop) {
+	key := wayKey{h.Flow, h.Path}
+	w := s.ways[key]
+	if w == nil {
+		if !s.room("ways of flows", len(s.ways), mostFlows) {
+			return
+		}
+		w = &way{wayKey: key, from: h.Window.Start}
+		s.ways[key] = w
+	}
+	if h.Index < 0 || h.Index >= mostHops {
+		s.left["hops"]++
+		return
+	}
+	for len(w.hops) <= h.Index {
+		w.hops = append(w.hops, hopSum{})
+	}
+	x := &w.hops[h.Index]
+	x.known, x.sw, x.in, x.out = true, h.Switch, h.In, h.Out
+	x.packets += h.Packets
+	x.unknown += h.Unknown
+	merge(&x.resident, &h.Resident)
+	merge(&x.link, &h.Link)
+	x.flags |= h.Flags
+	w.flags |= h.Flags
+	w.from, w.to = min(w.from, h.Window.Start), max(w.to, h.Window.Start+h.Window.Length)
+	if h.Index == 0 {
+		w.windows++
+	}
+}
+
+// merge adds a distribution to another.
+func merge(to, d *result.Distribution) {
+	if d.Count == 0 {
+		return
+	}
+	if to.Count == 0 {
+		to.Min, to.Max = d.Min, d.Max
+	}
+	to.Min, to.Max = min(to.Min, d.Min), max(to.Max, d.Max)
+	to.Count += d.Count
+	to.Sum += d.Sum
+	if n := len(d.Buckets) - len(to.Buckets); n > 0 {
+		to.Buckets = append(to.Buckets, make([]uint32, n)...)
+	}
+	for i, n := range d.Buckets {
+		to.Buckets[i] += n
+	}
+}
+
+func (s *snapshot) addDrop(d *result.Drop) {
+	key := dropKey{d.Switch, d.Port, d.Reason, d.Rule, d.Flow, d.Source, d.Queue}
+	x := s.drops[key]
+	if x == nil {
+		if !s.room("drops", len(s.drops), mostDrops) {
+			return
+		}
+		x = &dropSum{dropKey: key, first: d.First, last: d.Last}
+		s.drops[key] = x
+	}
+	x.packets += d.Packets
+	x.first, x.last = min(x.first, d.First), max(x.last, d.Last)
+	x.flags |= d.Flags
+}
+
+func (s *snapshot) addLoss(l *result.Loss) {
+	key := seriesKey{l.Flow, l.Cluster, l.From, l.To}
+	x := s.series[key]
+	if x == nil {
+		if !s.room("series of alternate marking", len(s.series), mostSeries) {
+			return
+		}
+		x = &series{seriesKey: key}
+		s.series[key] = x
+	}
+	x.periods = append(x.periods, *l)
+	if len(x.periods) >= 2*mostPeriods {
+		x.trim()
+	}
+}
+
+// trim brings the periods of a series in order, and leaves the latest.
+func (x *series) trim() {
+	slices.SortStableFunc(x.periods, func(a, b result.Loss) int {
+		return cmp.Or(cmp.Compare(a.Window.Start, b.Window.Start), cmp.Compare(a.Period, b.Period))
+	})
+	if n := len(x.periods) - mostPeriods; n > 0 {
+		x.left += int64(n)
+		x.periods = slices.Delete(x.periods, 0, n)
+	}
+}
+
+func (s *snapshot) addSketch(k result.Sketch) {
+	key := sketchKey{k.Switch, k.Task, k.Key}
+	old, ok := s.sketches[key]
+	if ok && old.Time > k.Time || !ok && !s.room("answers of sketches", len(s.sketches), mostSketches) {
+		return
+	}
+	s.sketches[key] = k
+}
+
+// trim leaves the latest journeys once there are more than so many.
+func (s *snapshot) trim(most int) {
+	for _, list := range []*[]result.Journey{&s.journeys, &s.died} {
+		if len(*list) <= most {
+			continue
+		}
+		slices.SortStableFunc(*list, func(a, b result.Journey) int { return cmp.Compare(a.Time, b.Time) })
+		n := len(*list) - mostJourneys
+		if list == &s.journeys {
+			s.left["packets"] += int64(n)
+		}
+		*list = append((*list)[:0:0], (*list)[n:]...)
+	}
+}
+
+// finish brings everything in order.
+func (s *snapshot) finish() {
+	s.trim(mostJourneys)
+	for _, list := range [][]result.Journey{s.journeys, s.died} {
+		slices.SortStableFunc(list, func(a, b result.Journey) int { return cmp.Compare(a.Time, b.Time) })
+	}
+	for _, x := range s.series {
+		x.trim()
+	}
+}
+
+// diedAt is the hop at which a packet was dropped; -1: it was not, as far as is known.
+func diedAt(j *result.Journey) int {
+	return slices.IndexFunc(j.Hops, func(h result.JourneyHop) bool { return h.Dropped != "" })
+}

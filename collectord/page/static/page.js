@@ -1,0 +1,55 @@
+// Asks for the page again when the server says that something has changed. Without it the page is the same, but still.
+(() => {
+  "use strict";
+  const state = () => document.getElementById("live");
+  const say = (text) => { const e = state(); if (e && e.textContent !== text) e.textContent = text; };
+  let paused = false, asking = false, again = false;
+
+  // busy: whoever types or chooses is not interrupted.
+  const busy = () => {
+    const e = document.activeElement;
+    return e && (e.tagName === "INPUT" || e.tagName === "SELECT") || !document.getSelection().isCollapsed;
+  };
+
+  const button = () => {
+    const b = document.getElementById("pause");
+    if (!b) return;
+    b.hidden = false;
+    b.textContent = paused ? "Go on" : "Pause";
+    b.onclick = () => { paused = !paused; button(); say(paused ? "paused" : "live"); if (!paused) renew(); };
+  };
+
+  // where is the place of the focus among what can have it, so that it stays there.
+  const focusable = "main a, main button, main [tabindex]";
+  const renew = async () => {
+    if (paused || busy()) return;
+    if (asking) { again = true; return; }
+    asking = true;
+    try {
+      const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+      if (!answer.ok) { say("the server says " + answer.status + "; this page is as it was"); return; }
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
+      const main = document.querySelector("main");
+      if (!fresh || paused || busy()) return;
+      const at = [...document.querySelectorAll(focusable)].indexOf(document.activeElement);
+      const moved = [...main.querySelectorAll(".table, .net")].map((e) => e.scrollLeft);
+      main.replaceChildren(...fresh.childNodes);
+      [...main.querySelectorAll(".table, .net")].forEach((e, i) => { e.scrollLeft = moved[i] || 0; });
+      if (at >= 0) document.querySelectorAll(focusable)[at]?.focus({ preventScroll: true });
+      button();
+      say("live");
+    } catch {
+      say("the server cannot be reached; this page is as it was");
+    } finally {
+      asking = false;
+      if (again) { again = false; renew(); }
+    }
+  };
+
+  const events = new EventSource("/events");
+  events.onopen = () => { if (!paused) say("live"); };
+  events.onerror = () => say(events.readyState === EventSource.CLOSED ? "not live: the server tells no news" : "not live: connecting again");
+  events.addEventListener("changed", renew);
+  events.addEventListener("beat", renew);
+  button();
+})();

@@ -1,0 +1,86 @@
+package result
+
+import "math/bits"
+
+// A Distribution of latencies, in nanoseconds. Count 0 means that nothing is known, and not that latencies were 0.
+type Distribution struct {
+	Count         int64
+	Sum, Min, Max int64
+	// Buckets are counts by magnitude: Buckets[i] has those of bucket First+i, as Bucket says.
+	First   uint8
+	Buckets []uint32
+}
+
+// Bucket is which bucket a latency falls into. There are four in each octave; those below 0 are in bucket 0 with 0.
+func Bucket(ns int64) uint8 {
+	if ns < 4 {
+		return uint8(max(ns, 0))
+	}
+	octave := bits.Len64(uint64(ns)) - 1
+	return uint8((octave-1)*4) + uint8(ns>>(octave-2)&3)
+}
+
+// BucketFrom is the least latency of a bucket that is not below 0.
+func BucketFrom(bucket uint8) int64 {
+	if bucket < 4 {
+		return int64(bucket)
+	}
+	return int64(4+bucket&3) << (bucket/4 - 1)
+}
+
+// Add adds what another has counted.
+func (d *Distribution) Add(o Distribution) {
+	if o.Count == 0 {
+		return
+	}
+	if d.Count == 0 {
+		d.Min, d.Max = o.Min, o.Max
+	}
+	d.Min, d.Max = min(d.Min, o.Min), max(d.Max, o.Max)
+	d.Count += o.Count
+	d.Sum += o.Sum
+	var all [256]uint32
+	last := 0
+	first := 255
+	for _, from := range []Distribution{*d, o} {
+		for i, n := range from.Buckets {
+			b := int(from.First) + i
+			all[b] += n
+			first, last = min(first, b), max(last, b)
+		}
+	}
+	if first <= last {
+		d.First, d.Buckets = uint8(first), append([]uint32(nil), all[first:last+1]...)
+	}
+}
+
+// Mean is the mean, rounded towards zero; false: nothing is known.
+func (d *Distribution) Mean() (int64, bool) {
+	if d.Count == 0 {
+		return 0, false
+	}
+	return d.Sum / d.Count, true
+}
+
+// Quantile returns between which values the q-quantile is (the value of rank ceil(q*Count)); false: nothing is known.
+func (d *Distribution) Quantile(q float64) (low, high int64, ok bool) {
+	rank := int64(q * float64(d.Count))
+	if float64(rank) < q*float64(d.Count) || rank == 0 {
+		rank++
+	}
+	for i, n := range d.Buckets {
+		if rank -= int64(n); rank > 0 {
+			continue
+		}
+		b := d.First + uint8(i)
+		low, high = d.Min, d.Max
+		if b > 0 {
+			low = max(low, BucketFrom(b))
+		}
+		if b < 247 {
+			high = min(high, BucketFrom(b+1)-1)
+		}
+		return low, high, true
+	}
+	return 0, 0, false
+}

@@ -1,0 +1,46 @@
+package recordplan
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+
+	"tamtam/tam/record"
+)
+
+// Packets draws the ways of packets through a program, as [Simulate] does, without a plan.
+type Packets struct {
+	ways  *ways
+	first int
+	table []bool // of nodes
+	path  []byte
+}
+
+// NewPackets are packets through a graph by its probabilities.
+func NewPackets(g *record.Graph, p record.Probabilities) (*Packets, error) {
+	x, err := record.NewIndex(g)
+	if err != nil {
+		return nil, err
+	}
+	if p, err = Complete(g, p); err != nil {
+		return nil, err
+	}
+	k := &Packets{ways: newWays(g, x, p), first: x.Init}
+	for _, n := range g.Nodes {
+		k.table = append(k.table, n.Kind == record.Table)
+	}
+	return k, nil
+}
+
+// Next draws a packet, and returns the tables that it ran, in order, four bytes each. They are valid until the
+// next call.
+func (k *Packets) Next(r *rand.Rand) []byte {
+	k.path = k.path[:0]
+	for at := k.first; at != k.ways.exit; {
+		to, _ := k.ways.take(at, r.Float64())
+		if k.table[at] {
+			k.path = binary.BigEndian.AppendUint32(k.path, uint32(at))
+		}
+		at = to
+	}
+	return k.path
+}
