@@ -48,7 +48,8 @@ func newPlan() *cobra.Command {
 		Args:  cobra.NoArgs,
 		Short: "Choose the tables of a program that tell most about a packet's path",
 		Long: `Choose which tables of a program write that they ran, with --hit whether they hit, and with
---action which action the entry has that was hit, into a few bits of a packet, so that these bits tell as much about its path as they can.
+--action which action the entry has that was hit, into
+a few bits of a packet, so that these bits tell as much about its path as they can.
 
 The program is BMv2 JSON as p4c and p4c-bm write it, a graph of tables and conditions, or
 what a chip says of its own pipes. Packets take each way from a node alike unless

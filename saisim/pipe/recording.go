@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A Mark is a bit of a field that a table sets when it ran, when it hit, or when it hit an entry with one of some actions.
+// A Mark is a bit of a field that a table sets when it ran, when it hit, or when it hit an entry with one of some
+// actions.
 type Mark struct {
 	Pipe, Table string
 	Hit         bool     // false: when it ran

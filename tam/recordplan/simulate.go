@@ -163,7 +163,8 @@ func newWalk(d *Decoder) (*walk, error) {
 	}
 	tables := len(d.all.chain.tables)
 	w := &walk{
-		program: p, ran: make([][]int, tables), hit: make([][]int, tables), own: make([]bool, tables), bits: make([]byte, d.containers.Bytes()),
+		program: p, ran: make([][]int, tables), hit: make([][]int, tables), own: make([]bool, tables),
+		bits: make([]byte, d.containers.Bytes()),
 	}
 	for i := range d.all.acts {
 		a := &d.all.acts[i]
