@@ -32,7 +32,7 @@ func (o *Orch) stays(_ context.Context, s *session) bool {
 func (o *Orch) left(s *session) {
 	if p := s.InASIC.profile; p != nil {
 		p.sessions--
-		o.indices.give(s.InASIC.index)
+		o.leaving = append(o.leaving, want{s.InASIC.want, s.InASIC.index})
 		o.places.Drop(s.Name)
 	}
 	o.stopReading(s)
@@ -40,8 +40,10 @@ func (o *Orch) left(s *session) {
 
 // deploy binds sessions: a lane and an index each, then all their entries in one call.
 func (o *Orch) deploy(ctx context.Context, wanted []*session) {
+	o.dropWants(ctx)
 	o.dropProfiles(ctx)
 	defer o.dropProfiles(ctx)
+	defer o.dropWants(ctx)
 	var ready []*session
 	var variants [][]orch.ACLVariant
 	for _, s := range wanted {
@@ -82,9 +84,14 @@ func (o *Orch) allocate(ctx context.Context, s *session) (*binding, error) {
 	if !ok {
 		return nil, fmt.Errorf("the switch marks %d flows at most: %w", o.indices.most, sai.StatusInsufficientResources)
 	}
+	b := &binding{profile: p, index: index}
+	if err := o.putWant(ctx, b, s.Row.Session); err != nil {
+		o.indices.give(index)
+		return nil, err
+	}
 	p.sessions++
 	o.places.Put(s.Name, place{p.settings.Lane, index}.row(sumOf(s.Row)))
-	return &binding{profile: p, index: index}, nil
+	return b, nil
 }
 
 // profile returns the profile with these settings, and creates it if there is none: in the former lane (-1: none), if

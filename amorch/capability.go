@@ -22,7 +22,11 @@ func (o *Orch) probe(ctx context.Context, api sai.API, sw sai.OID) error {
 	if err != nil {
 		return err
 	}
-	if lanes > 0 && flows > 0 {
+	ids, err := tamorch.Room(ctx, api, altmark.ObjectFlow)
+	if err != nil {
+		return err
+	}
+	if o.matches = ids > 0; lanes > 0 && flows > 0 {
 		o.engine = schema.AltMarkByChip
 		o.lanes = make([]*profile, min(lanes, 8))
 		o.indices = indices{most: uint32(min(flows, 1<<23))}

@@ -108,7 +108,7 @@ var start = time.Unix(1700000000, 500_000_000)
 // and with the feature active and a table of flow groups.
 func newBench(t testing.TB, lanes, flows uint64, changes ...func(*bench)) *bench {
 	t.Helper()
-	extensions := []string{altmark.ObjectProfile, altmark.ObjectFlows}
+	extensions := []string{altmark.ObjectProfile, altmark.ObjectFlows, altmark.ObjectFlow}
 	b := &bench{Bench: orchtest.New(t, saitest.Options{Ports: 1, Extensions: extensions})}
 	b.Now = start
 	b.chip = newChip(lanes, flows, func() time.Time { return b.Now.Add(b.ahead) })

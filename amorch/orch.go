@@ -46,6 +46,8 @@ type Orch struct {
 	engine  string     // schema.AltMarkByChip, schema.AltMarkByOrchestrator, or "" if unsupported
 	lanes   []*profile // by lane; nil: free
 	indices indices
+	matches bool   // FlowMonIDs
+	leaving []want // of sessions that are gone
 	places  tamorch.Rows
 	// reserved are the lanes of a previous run, before the first view is applied.
 	reserved []bool
@@ -62,6 +64,7 @@ type session = tamorch.Session[schema.AltMarkFlow, binding]
 type binding struct {
 	profile *profile // nil: the orchestrator switches the colour
 	index   uint32
+	want    tamorch.Object // what the chip wants of packets besides; of sessions with a FlowMonID
 	meter   meter
 	clock   clockStates
 	flip    *flip // of the orchestrator

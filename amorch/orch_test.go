@@ -342,3 +342,57 @@ func (b *bench) consistent() {
 		b.T.Errorf("%d profiles are in use, the ASIC has %v", len(users), b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable))
 	}
 }
+
+// A session with a FlowMonID has an object for its index, before its entries and as long as they are there; a chip that
+// matches none refuses the session, and another index keeps to itself.
+func TestFlowMonIDs(t *testing.T) {
+	s := initiator()
+	s.FlowMonID = altmark.FlowMonID{Given: true, ID: 0}
+	plain := newBench(t, 8, 100)
+	plain.rule("web", "L4_DST_PORT", "80")
+	plain.session("s1", "web", s)
+	plain.Step()
+	plain.wantSession("s1", "failed: flow-mon-id is given, but the switch does not match FlowMonIDs")
+	b := newBench(t, 8, 2, func(b *bench) { b.chip.Room[altmark.ObjectFlow] = 2 })
+	b.rule("web", "L4_DST_PORT", "80")
+	b.rule("dns", "L4_DST_PORT", "53")
+	b.rule("ssh", "L4_DST_PORT", "22")
+	objects := func(what string, want int) {
+		t.Helper()
+		if n := len(b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable)); n != want {
+			t.Errorf("%s: %d objects, want %d", what, n, want)
+		}
+	}
+	for range 3 { // an index that was given back is another's
+		b.session("s1", "web", s)
+		b.session("s2", "dns", initiator())
+		b.Step()
+		b.wantSession("s1", "active")
+		b.wantSession("s2", "active")
+		objects("two sessions", 2)
+		b.session("s3", "ssh", s)
+		b.Step()
+		b.wantSession("s3", "the switch marks 2 flows at most")
+		objects("a third", 2)
+		b.Del(schema.AppTAMAltMark, "s1")
+		b.Step()
+		b.wantSession("s3", "active")
+		objects("the third instead of the first", 2)
+		b.Del(schema.AppTAMAltMark, "s2")
+		b.Del(schema.AppTAMAltMark, "s3")
+		b.Step()
+		objects("none", 0)
+	}
+	// Changed, it has the object of its new one; without, none.
+	b.session("s1", "web", s)
+	b.Step()
+	s.FlowMonID.ID = 7
+	b.session("s1", "web", s)
+	b.Step()
+	objects("changed", 2)
+	b.session("s1", "web", initiator())
+	b.Del(schema.AppTAMAltMark, "s1")
+	b.session("s1", "web", initiator())
+	b.Step()
+	objects("without", 1)
+}

@@ -81,6 +81,8 @@ func (o *Orch) canSchedule(row schema.AltMarkFlow) error {
 	case row.Foreign != altmark.CountForeign:
 		return fmt.Errorf(only+"foreign-marks is %s, want count: the flow group matches no packet that comes marked",
 			row.Foreign)
+	case row.FlowMonID.Given:
+		return fmt.Errorf(only+"flow-mon-id is %s, want none", row.FlowMonID)
 	case bit == 0:
 		return fmt.Errorf(only+"mark is %s, want dscp0 to dscp5", row.Mark)
 	}

@@ -150,6 +150,7 @@ func TestAltMarkHelpAndCompletion(t *testing.T) {
   clock-trust    What vouches for this switch's clock
   delay-max      Greatest delay from the initiator; default 1/8 of the period
   delay-min      Least delay from the initiator; default 0
+  flow-mon-id    Only packets with this FlowMonID in their AltMark option
   foreign-marks  What an initiator does with packets that come marked
   mark2          The bit of the pulse, of double marking
   slot-sync      Clocks tell the slots of muxed marking

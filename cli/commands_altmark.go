@@ -98,6 +98,10 @@ var altMarkSession = object{
 			word: "mark2", help: "The bit of the pulse, of double marking", kind: markBit, value: "Bit",
 			label: "Mark 2", cell: column{"Mark 2", 6, 0},
 		},
+		{
+			word: "flow-mon-id", help: "Only packets with this FlowMonID in their AltMark option", kind: number(0, 1<<20-1),
+			value: "FlowMonID", label: "FlowMonID",
+		},
 		{word: "clear", help: "The terminator clears the marks", def: "false", label: "Clear"},
 		{
 			word: "slot-sync", help: "Clocks tell the slots of muxed marking", kind: slotSync, value: "Whether they do",

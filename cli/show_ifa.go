@@ -84,14 +84,34 @@ func showIFACounters(ctx context.Context, c *call) (*view, error) {
 		heads, columns = append(heads, column{"(transit)", 12, 0}), append(columns, transit[0].at("state", "counters"))
 	}
 	return framed(data, func(p *printout) {
-		var rows [][]string
-		for _, l := range ifaCounted() {
-			row := []string{l[1]}
-			for _, counters := range columns {
-				row = append(row, counted(counters, l[0]))
-			}
-			rows = append(rows, row)
-		}
-		p.table(heads, rows)
+		ifaCounts(p, heads[0], heads[1:], columns)
 	}), nil
 }
+
+// ifaCounts prints a column for each of those that count, as many beside each other as a line has room for.
+func ifaCounts(p *printout, first column, heads []column, columns []tree) {
+	for len(heads) > 0 {
+		rows, n := make([][]string, len(ifaCounted())), 0
+		for width := first.width + first.gap; n < len(heads); n++ {
+			for i, l := range ifaCounted() {
+				cell := counted(columns[n], l[0])
+				heads[n].width = max(heads[n].width, len(heads[n].head), len(cell))
+				rows[i] = append(rows[i], cell)
+			}
+			if width += heads[n].width; n > 0 && width > lineWidth {
+				break
+			}
+			width += heads[n].gap
+		}
+		for i, l := range ifaCounted() {
+			rows[i] = append([]string{l[1]}, rows[i][:n]...)
+		}
+		p.table(append([]column{first}, heads[:n]...), rows)
+		if heads, columns = heads[n:], columns[n:]; len(heads) > 0 {
+			p.line("")
+		}
+	}
+}
+
+// lineWidth is how wide a printout is at most, where it can be made to fit.
+const lineWidth = 120

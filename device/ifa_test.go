@@ -2,9 +2,11 @@ package device_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
+	"tamtam/swss"
 	"tamtam/tam/ifa"
 	"tamtam/tamtamtest"
 )
@@ -55,6 +57,27 @@ func TestTransitOfIFA(t *testing.T) {
 	for _, p := range sw.Problems() {
 		t.Error(p)
 	}
+	sw.Set("TAM_FEATURES_TABLE|TAILSTAMPING", "status", "ACTIVE") // now ids stay
+	for _, then := range [][]string{{"ifa", "true"}, {"ifa", "false"}, {"ifa", "true"}} {
+		sw.Set("TAM|device", append(then, "device-id", "4712")...)
+		got, want := hops(packet), 1
+		if then[1] == "true" {
+			want = 2
+		}
+		if len(got) != want || want == 2 && got[0].Device != 4711 {
+			t.Errorf("%v while another id waits: %+v", then, got)
+		}
+		if row := sw.Row(swss.StateDB, "TAM_STATE_DEVICE_TABLE|device"); row["status"] != "pending" ||
+			!strings.Contains(row["reason"], "takes effect when no TAM feature is active") {
+			t.Errorf("%v while another id waits: %v", then, row)
+		}
+	}
+	sw.Set("TAM|device", "ifa", "true", "device-id", "2097152")
+	if row := sw.Row(swss.StateDB, "TAM_STATE_DEVICE_TABLE|device"); row["status"] != "failed" ||
+		!strings.Contains(row["reason"], `"2097152"`) {
+		t.Errorf("an id that no hop has room for, while ids wait: %v", row)
+	}
+	sw.Delete("TAM_FEATURES_TABLE|TAILSTAMPING")
 	sw.Set("TAM|device", "ifa", "true", "device-id", "2097152")
 	if got := hops(packet); len(got) != 1 {
 		t.Errorf("by an id that no hop has room for: %+v", got)

@@ -38,7 +38,8 @@ type header struct {
 	proto            uint8
 	srcPort, dstPort uint16
 	tos, ttl         uint8
-	altMark          bool // IPv6 with an AltMark option
+	altMark          bool   // IPv6 with an AltMark option
+	flowMonID        uint32 // of that
 }
 
 // length is the least length of a frame, without FCS.
@@ -50,7 +51,7 @@ func (h *header) length() int {
 	if h.src.Is6() {
 		n += 20
 		if h.altMark {
-			n += len(altMarkOption)
+			n += altMarkHeader
 		}
 	}
 	if h.proto == protoTCP {
@@ -137,16 +138,20 @@ func (h *header) ipv6(b []byte, src netip.Addr, size int) []byte {
 	b = append(b, s[:]...)
 	b = append(b, d[:]...)
 	if h.altMark {
-		at := len(b)
-		b = append(b, altMarkOption[:]...)
-		b[at] = h.proto
+		b = append(b, h.proto, 0, altMarkType, altMarkSize)
+		b = binary.BigEndian.AppendUint32(b, h.flowMonID<<12)
 	}
 	return b
 }
 
-// altMarkOption is a destination options header (RFC 8200 section 4.6) that an
-// AltMark option fills: type 0x12, 4 bytes, of them 20 bits FlowMonID, L and D.
-var altMarkOption = [8]byte{0, 0, 0x12, 4, 0, 0, 0x10, 0}
+// A destination options header (RFC 8200 section 4.6) that an AltMark option fills: 20 bits FlowMonID, L, D and 10
+// bits that are reserved.
+const (
+	altMarkHeader = 8
+	altMarkType   = 0x12
+	altMarkSize   = 4
+	maxFlowMonID  = 1<<20 - 1
+)
 
 // pseudo is the sum of the pseudo header (RFC 9293 section 3.1, RFC 8200
 // section 8.1): an IPv4 address has the same sum in 4 bytes and in 16.

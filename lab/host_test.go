@@ -79,7 +79,7 @@ func TestFrames(t *testing.T) {
 		{"many flows", header{src: netip.MustParseAddr("10.0.0.1"), dst: netip.MustParseAddr("10.0.0.2"), proto: protoUDP, srcPort: 60000, ttl: 64}, 1514, 123_456},
 		{"TCP, tagged", header{src: netip.MustParseAddr("10.0.0.1"), dst: netip.MustParseAddr("10.0.0.2"), proto: protoTCP, srcPort: 1024, ttl: 1, vlan: 100, pcp: 5}, 61, 7},
 		{"IPv6", header{src: netip.MustParseAddr("2001:db8::1"), dst: netip.MustParseAddr("2001:db8::2"), proto: protoUDP, srcPort: 65535, ttl: 64, tos: 0x2e}, 62, 3},
-		{"IPv6, AltMark option", header{src: netip.MustParseAddr("2001:db8::1"), dst: netip.MustParseAddr("2001:db8::2"), proto: protoUDP, srcPort: 9, ttl: 64, altMark: true}, 74, 3},
+		{"IPv6, AltMark option", header{src: netip.MustParseAddr("2001:db8::1"), dst: netip.MustParseAddr("2001:db8::2"), proto: protoUDP, srcPort: 9, ttl: 64, altMark: true, flowMonID: 0xabcd1}, 74, 3},
 		{"IPv6 TCP", header{src: netip.MustParseAddr("2001:db8::1"), dst: netip.MustParseAddr("2001:db8::2"), proto: protoTCP, srcPort: 9, ttl: 64}, 9412, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestFrames(t *testing.T) {
 				}
 				l4, addresses = ip[40:], sum(ip[8:40])
 				if tt.h.altMark {
-					if want := unhex(t, "11 00 12 04 00001000"); ip[6] != 60 || !bytes.Equal(l4[:8], want) {
+					if want := unhex(t, "11 00 12 04 abcd1000"); ip[6] != 60 || !bytes.Equal(l4[:8], want) {
 						t.Errorf("next header %d, then %x, want 60 and %x", ip[6], l4[:8], want)
 					}
 					l4 = l4[8:]

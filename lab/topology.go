@@ -166,9 +166,10 @@ type Headers struct {
 	VLAN     uint16     `yaml:"vlan"` // 0: untagged
 	PCP      uint8      `yaml:"pcp"`
 	TTL      uint8      `yaml:"ttl"` // 0: 64
-	// AltMark puts an AltMark option (RFC 9343) of FlowMonID 1 into a destination
-	// options header: in IPv6 only.
-	AltMark bool `yaml:"altmark_option"`
+	// AltMark puts an AltMark option (RFC 9343) into a destination options header: in IPv6 only. Its FlowMonID is 1,
+	// or that.
+	AltMark   bool    `yaml:"altmark_option"`
+	FlowMonID *uint32 `yaml:"flow_mon_id"`
 }
 
 // Flows are the 5-tuples of a traffic source: source ports from SrcPort on, and

@@ -263,6 +263,14 @@ func (v *Validator) generated(p string, f *Traffic) {
 	}
 }
 
+// checkFlowMonID checks what the AltMark option says.
+func (t *Traffic) checkFlowMonID(v *Validator, p string) {
+	if t.FlowMonID != nil {
+		v.Want(t.AltMark && *t.FlowMonID <= maxFlowMonID, p, *t.FlowMonID,
+			"0 to %d, with altmark_option true", maxFlowMonID)
+	}
+}
+
 // between checks the addresses of generated frames, and their lengths, which depend on the family.
 func (v *Validator) between(p string, f *Traffic, src, dst netip.Addr) {
 	v.Want(src.IsValid() && dst.IsValid() && src.Is4() == dst.Is4() && !src.Is4In6() && !dst.Is4In6(), p+".dst", dst,
@@ -270,6 +278,7 @@ func (v *Validator) between(p string, f *Traffic, src, dst netip.Addr) {
 	if src.IsValid() {
 		h := header{src: src, vlan: f.VLAN, altMark: f.AltMark}
 		v.Want(!f.AltMark || src.Is6(), p+".altmark_option", f.AltMark, "true for IPv6 only")
+		f.checkFlowMonID(v, p+".flow_mon_id")
 		if f.Protocol == "tcp" {
 			h.proto = protoTCP
 		}

@@ -162,6 +162,7 @@ func (l *Lab) header(t *Traffic) header {
 	h := header{
 		srcMAC: from.mac, dstMAC: to.mac, vlan: t.VLAN, pcp: t.PCP, proto: protoUDP,
 		srcPort: t.SrcPort, dstPort: t.DstPort, tos: t.DSCP<<2 | t.ECN, ttl: t.TTL, altMark: t.AltMark,
+		flowMonID: t.flowMonID(),
 	}
 	h.src, h.dst = t.addresses(from.host, to.host)
 	if t.Protocol == "tcp" {
@@ -190,6 +191,14 @@ func onLink(h *Host, a netip.Addr) bool {
 		}
 	}
 	return false
+}
+
+// flowMonID is that of the frames' AltMark option.
+func (t *Traffic) flowMonID() uint32 {
+	if t.FlowMonID == nil {
+		return 1
+	}
+	return *t.FlowMonID
 }
 
 // addresses returns the source and destination of a flow group: the configured ones, else the first

@@ -408,7 +408,7 @@ func TestNoAlternateMarking(t *testing.T) {
 	p := profile.Small()
 	p.AltMark = profile.AltMarkCapacity{}
 	r := newRig(t, p)
-	for _, name := range []string{altmark.ObjectProfile, altmark.ObjectFlows} {
+	for _, name := range []string{altmark.ObjectProfile, altmark.ObjectFlows, altmark.ObjectFlow} {
 		r.refused(sai.StatusNotSupported, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(name),
 			sai.GenericProgrammableAttrEntry, profileJSON(0, muxedStart, 0))
 		if n, err := r.Availability(t.Context(), sai.ObjectTypeGenericProgrammable,

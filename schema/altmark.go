@@ -104,6 +104,7 @@ func altMarkFields(s *altmark.Session) []field {
 			func() string { return strconv.Itoa(int(s.Interval)) }).must(""),
 		markField("mark", &s.Mark, "The bit that has the colour.").needed(),
 		markField("mark2", &s.Mark2, "The bit of the pulse of double marking."),
+		flowMonID("flow-mon-id", &s.FlowMonID, "Only packets with this FlowMonID in their AltMark option."),
 		boolean("clear", false, &s.Clear, "Whether a terminator clears the marks."),
 		boolean("slot-sync", true, &s.SlotSync, "Whether the clocks are good enough to tell the slots of muxed marking."),
 		enum("foreign-marks", altmark.CountForeign.String(), altmark.ForeignWords(), altmark.ParseForeign, &s.Foreign,
@@ -119,6 +120,15 @@ func altMarkFields(s *altmark.Session) []field {
 			func() time.Duration { return max(s.MinDelay, s.Interval.Duration()/altmark.DefaultMaxDelayPart) },
 			"The greatest delay from the first point to this one, in ns; without it 1/8 of the period."),
 	}
+}
+
+// flowMonID is one of a session, if it is given.
+func flowMonID(name string, at *altmark.FlowMonID, words string) field {
+	return within(name, 0, altmark.MaxFlowMonID, words, func(r *reader) {
+		if _, at.Given = r.fields[name]; at.Given {
+			at.ID = uint32(r.number(name, 0, altmark.MaxFlowMonID, 0))
+		}
+	}, func() string { return at.String() })
 }
 
 // nanos is a time in ns, whose default depends on the fields before it.

@@ -42,6 +42,9 @@ func sonicTAMTables() []Table {
 // maxTAMID is the largest id of TAM|device, of 28 bits.
 const maxTAMID = 1<<28 - 1
 
+// MaxIFADevice is the largest id of a switch that adds hops of IFA, of 20 bits.
+const MaxIFADevice = 1<<20 - 1
+
 // TAMDevice is the row TAM|device. Ids that are not given are those of TAM_SWITCH_TABLE, or the last 16 bits of the
 // switch's MAC address.
 type TAMDevice struct {

@@ -319,7 +319,11 @@ func (m *Manager) settleRow(k kind, key string) {
 		m.out.Drop(appl)
 		m.out.Report(state, failed(table), wrong)
 	case len(lacks) > 0:
-		m.out.Drop(appl)
+		if rest, ok := r.content.(interface{ meanwhile() map[string]string }); ok {
+			m.out.Keep(appl, rest.meanwhile())
+		} else {
+			m.out.Drop(appl)
+		}
 		m.out.Report(state, table.Waiting, strings.Join(lacks, "; "))
 	default:
 		var rule schema.ACLRuleKey

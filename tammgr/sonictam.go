@@ -3,6 +3,7 @@ package tammgr
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tamtam/cfgmgr/forward"
@@ -34,10 +35,20 @@ func (d tamDevice) check(m *Manager) (wrong string, lacks []string) {
 				id.its, schema.CfgTAMSwitch, schema.TAMGlobalKey, id.other), nil
 		}
 	}
+	if d.IFA && d.DeviceID > schema.MaxIFADevice {
+		return fmt.Sprintf("device-id %q: want at most %d with ifa: a hop has 20 bits for it", strconv.Itoa(int(d.DeviceID)),
+			schema.MaxIFADevice), nil
+	}
 	if m.idsWait != "" && (d.DeviceID != 0 || d.EnterpriseID != 0) {
 		lacks = []string{m.idsWait}
 	}
 	return "", lacks
+}
+
+// meanwhile is what the row says in APPL_DB while its ids wait: the rest of it holds, with the ids in use.
+func (d tamDevice) meanwhile() map[string]string {
+	d.DeviceID, d.EnterpriseID = 0, 0
+	return d.Fields()
 }
 
 func (d tamDevice) appl(*Manager, schema.ACLRuleKey) map[string]string { return d.Fields() }

@@ -48,6 +48,10 @@ clusters (RFC 9342) and of the whole:
     from: [leaf1]                  # with to: links are cables, of which the shortest ways count;
     to: [leaf2]                    # without, they are from one switch to another
 
+Without FILE the graphs follow from a --topology, or from what the switches of --target hear by
+LLDP: a graph for each flow group that has sessions of alternate marking, from initiators to
+terminators by the ways of the fewest links. ` + "`tamtam collect topology --help`" + ` has more of it.
+
 A later line for a period and segment takes the place of the one before: a report came late.
 With --gnmi the last results are served too, at /tam/alt-mark-results; with --redis they
 are written to TAM_ALTMARK_RESULTS of COUNTERS_DB there.
@@ -57,8 +61,9 @@ are written to TAM_ALTMARK_RESULTS of COUNTERS_DB there.
 // A collect holds the flags of the collector.
 type collect struct {
 	north         northbound
-	dial          dial.Options
+	network       networkPlace
 	paths, format string
+	alarm         float64
 	redis         redisPlace
 	ipfix         ipfixOut
 }
@@ -66,20 +71,17 @@ type collect struct {
 func newCollect() *cobra.Command {
 	var c collect
 	cmd := &cobra.Command{
-		Use: "collect --paths FILE", Short: "Join alternate marking of switches: loss, delay and jitter of paths and graphs",
-		Long: collectHelp, Args: cobra.NoArgs,
+		Use:   "collect --paths FILE | --topology FILE",
+		Short: "Join alternate marking of switches: loss, delay and jitter of paths and graphs",
+		Long:  collectHelp, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) }}
 	f := cmd.Flags()
 	f.StringVar(&c.paths, "paths", "", "file of paths and graphs, YAML or JSON")
 	f.StringVar(&c.format, "format", "text", "text, json (a result in each line) or csv")
+	f.Float64Var(&c.alarm, "alarm", -1,
+		"of graphs: say where packets were lost, cluster and link, in periods that lost more than this part, as 0.01")
 	c.redis.flags(cmd, "", "write results here: HOST:PORT, unix:PATH or embedded")
-	f.BoolVar(&c.dial.Insecure, "insecure", false, "no TLS to the switches")
-	f.BoolVar(&c.dial.SkipVerify, "skip-verify", false, "TLS, but believe any switch")
-	f.StringVar(&c.dial.CAFile, "tls-ca", "", "CA of the switches' certificates, PEM (default: the system's)")
-	f.StringVar(&c.dial.CertFile, "tls-cert", "", "client certificate, PEM")
-	f.StringVar(&c.dial.KeyFile, "tls-key", "", "key of --tls-cert, PEM")
-	f.StringVarP(&c.dial.User, "user", "u", "", "user name")
-	f.StringVarP(&c.dial.Password, "password", "p", "", "password")
+	c.network.flags(cmd, "the points of all flow groups that its switches mark make the graphs, instead of --paths: ")
 	f.StringVar(&c.north.gnmi, "gnmi", "", "serve results by gNMI at this address, as :8081")
 	f.StringVar(&c.north.data, "gnmi-data", filepath.Join(device.DataDir(), "collector"),
 		"directory for the generated certificates of --gnmi")
@@ -92,7 +94,7 @@ func newCollect() *cobra.Command {
 		"let whoever can connect to --gnmi be admin, though others can reach the address")
 	c.ipfix.flags(cmd)
 	cmd.AddCommand(newCollectRecord(), newCollectTailStamp(false), newCollectTailStamp(true), newCollectIPFIX(),
-		newCollectSFlow())
+		newCollectSFlow(), newCollectTopology())
 	return cmd
 }
 
@@ -158,21 +160,23 @@ Linux and CAP_NET_RAW.
 }
 
 func (c *collect) run(cmd *cobra.Command) error {
-	if c.paths == "" {
-		return usagef("--paths is missing: want a file of paths and graphs; `tamtam collect --help` shows one")
+	if c.paths == "" && c.network.none() {
+		return usagef("--paths is missing: want a file of paths and graphs, as `tamtam collect --help` shows, or --topology")
+	}
+	if c.paths != "" && !c.network.none() {
+		return usagef("--paths %s: it has the graphs, and so do --topology and --target: want either", c.paths)
 	}
 	write, err := resultWriter(cmd.OutOrStdout(), c.format)
 	if err != nil {
 		return err
 	}
-	file, err := os.Open(c.paths)
+	paths, err := c.measured(cmd)
 	if err != nil {
 		return err
 	}
-	paths, err := dial.ReadFile(bufio.NewReader(file))
-	file.Close()
+	drill, err := c.drill(paths, cmd.ErrOrStderr())
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.paths, err)
+		return err
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
@@ -192,9 +196,47 @@ func (c *collect) run(cmd *cobra.Command) error {
 			return errors.Join(err, errors.New("the gNMI server has ended"))
 		default:
 		}
+		drill(results)
 		return errors.Join(write(results), rows.write(ctx, results), c.ipfix.results(results))
 	}
-	return dial.Run(ctx, paths, c.dial, teller(cmd.ErrOrStderr()), give)
+	return dial.Run(ctx, paths, c.network.dial, teller(cmd.ErrOrStderr()), give)
+}
+
+// measured are the paths and graphs of a file, or the graphs that follow from the topology.
+func (c *collect) measured(cmd *cobra.Command) (dial.File, error) {
+	if c.paths == "" {
+		return c.network.graphs(cmd)
+	}
+	file, err := os.Open(c.paths)
+	if err != nil {
+		return dial.File{}, err
+	}
+	paths, err := dial.ReadFile(bufio.NewReader(file))
+	file.Close()
+	if err != nil {
+		return dial.File{}, fmt.Errorf("%s: %w", c.paths, err)
+	}
+	return paths, nil
+}
+
+// drill says where graphs lost packets, if that is asked for.
+func (c *collect) drill(f dial.File, w io.Writer) (func([]collector.AltMarkResult), error) {
+	if c.alarm == -1 {
+		return func([]collector.AltMarkResult) {}, nil
+	}
+	if !(c.alarm >= 0 && c.alarm < 1) {
+		return nil, usagef("--alarm %v: want a part of the packets, 0 to less than 1", c.alarm)
+	}
+	drills, err := f.Drills(c.alarm)
+	return func(results []collector.AltMarkResult) {
+		for _, r := range results {
+			if d := drills[r.Path]; d != nil {
+				if a, ok := d.Add(r); ok {
+					fmt.Fprintf(w, "tamtam: %s\n", a)
+				}
+			}
+		}
+	}, err
 }
 
 // serve opens the database of results and its gNMI server, if asked for.

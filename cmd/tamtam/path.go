@@ -5,26 +5,25 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tamtam/collector"
 	"tamtam/collector/journey"
+	"tamtam/collector/topology"
 	"tamtam/device"
-	"tamtam/lab"
-	"tamtam/schema"
 	"tamtam/tam/record"
 )
 
 // A pathCommand holds the flags of `tamtam path`.
 type pathCommand struct {
-	topology, flow, format string
-	plans                  []string
-	packets                bool
-	records                int
-	options                journey.Options
+	topology     networkPlace
+	flow, format string
+	plans        []string
+	packets      bool
+	records      int
+	options      journey.Options
 }
 
 func newPath() *cobra.Command {
@@ -36,14 +35,14 @@ func newPath() *cobra.Command {
 went which way: host, switches, and how it ended. With --packets each packet: times, ports, tables and, where a session
 records them, identities.
 
-The topology is a file of the lab, or an experiment by its name: it has the switch ids and the wires. Records are joined
+The topology has the switch ids and the wires: see tamtam collect topology. Records are joined
 by what no switch rewrites of a packet, by wires, TTLs, times. Where packets are alike in all of that, it says so, and
 shows which it may be. Without the plan of a record its tables are not known.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd, args) },
 	}
 	f := c.Flags()
-	f.StringVar(&p.topology, "topology", "", "topology file or experiment of the lab: switch ids and wires")
+	p.topology.flags(c, "switch ids and wires: ")
 	f.StringArrayVar(&p.plans, "plan", nil, "plan that records were made by, JSON (may be repeated)")
 	f.StringVar(&p.flow, "flow", "", `only packets whose flow, as "UDP 10.0.0.1:5 > 10.0.0.2:7", contains this`)
 	f.BoolVar(&p.packets, "packets", false, "print each packet too")
@@ -60,18 +59,18 @@ func (p *pathCommand) run(cmd *cobra.Command, captures []string) error {
 	switch {
 	case err != nil:
 		return err
-	case p.topology == "":
-		return usagef("--topology is missing: want a topology file or an experiment of the lab")
+	case p.topology.none():
+		return usagef("--topology is missing: want a topology file, or an experiment of the lab; or --target")
 	case p.records < 1:
 		return usagef("--records %d: want 1 or more", p.records)
 	case p.options.ClockError <= 0 || p.options.Within <= 0:
 		return usagef("--clock-error %v, --within %v: want more than 0", p.options.ClockError, p.options.Within)
 	}
-	t, err := openLab(p.topology, nil, false)
+	t, err := p.topology.open(cmd)
 	if err != nil {
 		return err
 	}
-	switches, wiring, err := networkOf(t)
+	switches, wiring, err := wiringOf(t)
 	if err != nil {
 		return err
 	}
@@ -131,58 +130,34 @@ func (p *pathCommand) print(out io.Writer, all []journey.Journey, left map[strin
 	return nil
 }
 
-// networkOf are the switches of a topology by their switch ids, and its wires.
-func networkOf(t *lab.Topology) (map[uint32]string, journey.Wiring, error) {
+// wiringOf are the switches of a topology by their switch ids, and its wires.
+func wiringOf(t *topology.Topology) (map[uint32]string, journey.Wiring, error) {
 	w := journey.Wiring{Ports: map[journey.Port]journey.Port{}, Hosts: map[journey.Port]string{}}
-	if err := t.Validate(); err != nil {
-		return nil, w, err
-	}
-	switches := map[uint32]string{}
-	for i := range t.Switches {
-		name := t.Switches[i].Name
-		id, err := switchIDOf(t, &t.Switches[i])
-		if err != nil {
-			return nil, w, fmt.Errorf("switch %s: %w", name, err)
-		}
-		if other, ok := switches[id]; ok {
-			return nil, w, fmt.Errorf("switches %s and %s both have the switch id %d: want different ones", other, name, id)
-		}
-		switches[id] = name
-	}
-	for _, l := range t.Links {
-		a, aIsPort := portOf(l.A)
-		b, bIsPort := portOf(l.B)
+	switches, kinds, without := map[uint32]string{}, map[string]topology.Kind{}, []string(nil)
+	for _, n := range t.Nodes {
+		kinds[n.Name] = n.Kind
 		switch {
-		case aIsPort && bIsPort:
-			w.Ports[a], w.Ports[b] = b, a
-		case aIsPort:
-			w.Hosts[a] = l.B
-		case bIsPort:
-			w.Hosts[b] = l.A
+		case n.Kind == topology.Switch && n.ID == 0:
+			without = append(without, n.Name)
+		case n.Kind == topology.Switch:
+			switches[n.ID] = n.Name
+		}
+	}
+	if len(without) > 0 {
+		return nil, w, fmt.Errorf("the topology has no switch id of %s: want --id %s=ID, or id in the file",
+			strings.Join(without, ", "), without[0])
+	}
+	for near, far := range t.Far() {
+		if kinds[near.Node] != topology.Switch {
+			continue
+		}
+		if at := portOf(near); kinds[far.Node] == topology.Switch {
+			w.Ports[at] = portOf(far)
+		} else {
+			w.Hosts[at] = far.Node
 		}
 	}
 	return switches, w, nil
 }
 
-// switchIDOf is what a switch calls itself in records.
-func switchIDOf(t *lab.Topology, s *lab.Switch) (uint32, error) {
-	config, err := t.ConfigOf(s)
-	if err != nil {
-		return 0, err
-	}
-	row, err := schema.ParseTAMSwitch(schema.TAMGlobalKey, config[schema.CfgTAMSwitch][schema.TAMGlobalKey])
-	if err != nil || row.SwitchID != 0 {
-		return row.SwitchID, err
-	}
-	mac, err := net.ParseMAC(config[schema.CfgDeviceMetadata]["localhost"]["mac"])
-	if err != nil || len(mac) != 6 {
-		return 0, fmt.Errorf("it has neither a switch-id nor a MAC address: %w", err)
-	}
-	return uint32(mac[4])<<8 | uint32(mac[5]), nil
-}
-
-// portOf reads SWITCH:PORT; false if it is a host.
-func portOf(text string) (journey.Port, bool) {
-	name, port, ok := strings.Cut(text, ":")
-	return journey.Port{Switch: name, Port: port}, ok
-}
+func portOf(e topology.End) journey.Port { return journey.Port{Switch: e.Node, Port: e.Port} }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -37,6 +38,7 @@ import (
 //	  - [spine1, leaf2]
 //	  from: [leaf1]         # with to: links are cables, of which the shortest ways count; optional. Points that are
 //	  to: [leaf2]           # on none of these should count no packet, and what they count is told
+//	  watched: []           # without from and to: points of which the same holds
 type File struct {
 	Paths  []Path  `yaml:"paths"`
 	Graphs []Graph `yaml:"graphs"`
@@ -50,6 +52,8 @@ type Graph struct {
 	Links  [][2]string `yaml:"links"`
 	From   []string    `yaml:"from"`
 	To     []string    `yaml:"to"`
+	// Watched are on no link.
+	Watched []Point `yaml:"watched"`
 }
 
 // Path is a path of the file.
@@ -138,7 +142,7 @@ func (f File) checkGraphs(names map[string]Path) (errs []error) {
 			errs = append(errs, fmt.Errorf("%s: there is another graph of that name", what))
 		}
 		names[g.Name] = Path{}
-		for j, point := range g.Points {
+		for j, point := range g.all() {
 			if err := point.check(); err != nil {
 				errs = append(errs, fmt.Errorf("%s: point %d: %w", what, j+1, err))
 			}
@@ -151,6 +155,24 @@ func (f File) checkGraphs(names map[string]Path) (errs []error) {
 	}
 	return errs
 }
+
+// Drills look for the places of losses in the graphs of a file, by their names: see [collector.AltMarkDrill].
+func (f File) Drills(threshold float64) (map[string]*collector.AltMarkDrill, error) {
+	drills := map[string]*collector.AltMarkDrill{}
+	for _, g := range f.Graphs {
+		mesh, err := collector.NewAltMarkMesh(g.join())
+		if err != nil {
+			return nil, err
+		}
+		if drills[g.Name], err = collector.NewAltMarkDrill(mesh, threshold); err != nil {
+			return nil, err
+		}
+	}
+	return drills, nil
+}
+
+// all are the points of the graph, those that are watched last.
+func (g Graph) all() []Point { return slices.Concat(g.Points, g.Watched) }
 
 // join converts the graph to the collector's type; no settings are known yet.
 func (g Graph) join() collector.AltMarkGraph {
@@ -172,6 +194,9 @@ func (g Graph) join() collector.AltMarkGraph {
 		} else {
 			out.Watched = append(out.Watched, point)
 		}
+	}
+	for _, p := range g.Watched {
+		out.Watched = append(out.Watched, collector.AltMarkPoint{Switch: p.Switch, Session: p.Session})
 	}
 	return out
 }

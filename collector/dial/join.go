@@ -73,9 +73,9 @@ func NewJoin(f File, now time.Time) (*Join, error) {
 		if err != nil {
 			return nil, err
 		}
-		points := make([]Point, 0, len(g.Points)) // in the order that the mesh has them
+		all, points := g.all(), make([]Point, 0, len(g.Points)) // in the order that the mesh has them
 		for _, at := range mesh.Points() {
-			points = append(points, g.Points[slices.IndexFunc(g.Points, func(p Point) bool { return p.Switch == at.Switch })])
+			points = append(points, all[slices.IndexFunc(all, func(p Point) bool { return p.Switch == at.Switch })])
 		}
 		j.add("graph "+g.Name, mesh, points)
 	}

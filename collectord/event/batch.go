@@ -208,6 +208,21 @@ func (r *Reader) Open(data []byte) error {
 	if name == 0 || name > MaxSource || fixed+name > len(body) {
 		return fmt.Errorf("a batch whose source has a name of %d bytes: want 1 to %d", name, MaxSource)
 	}
+	h, err := readHeader(data)
+	if err != nil {
+		return err
+	}
+	if source := data[fixed : fixed+name]; string(source) == r.Source { // the one before: no copy of its name
+		h.Source = r.Source
+	} else {
+		h.Source = string(source)
+	}
+	r.Header, r.rest = h, body[fixed+name:]
+	return nil
+}
+
+// readHeader reads what stands before the name, and checks it.
+func readHeader(data []byte) (Header, error) {
 	h := Header{
 		Kind:    Kind(data[3]),
 		Number:  binary.BigEndian.Uint64(data[atNumber:]),
@@ -218,23 +233,17 @@ func (r *Reader) Open(data []byte) error {
 		Events:  int(binary.BigEndian.Uint32(data[atEvents:])),
 	}
 	if h.Kind == 0 || h.Kind >= Kinds {
-		return fmt.Errorf("a batch of %v: want one of 1 to %d", h.Kind, Kinds-1)
+		return Header{}, fmt.Errorf("a batch of %v: want one of 1 to %d", h.Kind, Kinds-1)
 	}
 	if h.Number == 0 || h.Number == math.MaxUint64 {
-		return fmt.Errorf("a batch with number %d: want one from 1 on", h.Number)
+		return Header{}, fmt.Errorf("a batch with number %d: want one from 1 on", h.Number)
 	}
 	if h.From < 0 || h.To < h.From || h.High < h.To || h.High > MaxTime ||
 		h.Promise < 0 || h.Promise > MaxTime && h.Promise != Ended {
-		return fmt.Errorf("batch %d: events from %d to %d, of all so far to %d, promise %d: want 0 to %d in order",
+		return Header{}, fmt.Errorf("batch %d: events from %d to %d, of all so far to %d, promise %d: want 0 to %d in order",
 			h.Number, h.From, h.To, h.High, h.Promise, int64(MaxTime))
 	}
-	if source := data[fixed : fixed+name]; string(source) == r.Source { // the one before: no copy of its name
-		h.Source = r.Source
-	} else {
-		h.Source = string(source)
-	}
-	r.Header, r.rest = h, body[fixed+name:]
-	return nil
+	return h, nil
 }
 
 // Blobs returns the events of any kind but Stamps. They are good until the next call of a method.

@@ -45,15 +45,15 @@ const (
 // What one orch needs of another is an interface that it declares itself and device passes in.
 var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
-		below: []string{"cli", "lab/sweep", "lab/experiments", "lab/study", "lab", "bench/live", "bench/northbound", "bench", "device", "hostif", "device/fault", "device/logs", "mgmt", "mgmt/access", "mgmt/configfile", "collector", "collector/journey", "collector/dial", "collector/export", "collector/capture", "collector/stream", "collectord/result", "tam/altmark", "tam/ipfix", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record", "device/sender", "mgmt/outputs", "mgmt/outputs/otlp", "mgmt/outputs/syslog"}},
+		below: []string{"cli", "lab/sweep", "lab/experiments", "lab/study", "lab", "bench/live", "bench/northbound", "bench", "device", "hostif", "device/fault", "device/logs", "mgmt", "mgmt/access", "mgmt/configfile", "collector", "collector/journey", "collector/dial", "collector/export", "collector/capture", "collector/stream", "collector/topology", "collectord/result", "tam/altmark", "tam/ipfix", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record", "device/sender", "mgmt/outputs", "mgmt/outputs/otlp", "mgmt/outputs/syslog"}},
 	// A test kit for others too: it may not be imported by what is not a test.
 	{name: "tamtamtest", below: []string{"cli", "device", "saisim", "saisim/profile", "swss"}},
-	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true},   // a gNMI client: it knows no database
-	{name: "lab/experiments", below: []string{"lab", "lab/study"}},                     // all that come with tamtam
-	{name: "lab/sweep", below: []string{"lab", "lab/figure"}, modules: []string{yaml}}, // an experiment over seeds and parameters
+	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true},                       // a gNMI client: it knows no database
+	{name: "lab/experiments", below: []string{"lab", "lab/study"}},                                         // all that come with tamtam
+	{name: "lab/sweep", below: []string{"collector/stream", "lab", "lab/figure"}, modules: []string{yaml}}, // an experiment over seeds and parameters
 	{name: "lab/study", below: []string{"lab", "lab/figure", "lab/chance", "bench", "lab/programs", "device", "collector", "collector/capture", "saisim", "saisim/cmu", "saisim/drop", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	{name: "lab", modules: []string{yaml}, // experiments; of what is inside a switch it knows nothing
-		below: []string{"lab/figure", "lab/chance", "device", "collector", "collector/capture", "saisim", "saisim/drop", "saisim/profile", "saisim/tailstamp", "schema", "swss"}},
+		below: []string{"lab/figure", "lab/chance", "device", "collector", "collector/capture", "collector/topology", "saisim", "saisim/drop", "saisim/profile", "saisim/tailstamp", "schema", "swss"}},
 	{name: "internal/paired", below: []string{"bench"}, clock: true}, // the chip beside an older one
 	{name: "bench/live", modules: []string{xsys}, clock: true, below: []string{"bench", "internal/netns"}},
 	{name: "bench/northbound", modules: []string{gnmi, grpc, protobuf, xsync}, clock: true,
@@ -79,6 +79,8 @@ var rules = []room{
 	{name: "mgmt/outputs", clock: true}, // spools, and tries that become rarer
 	{name: "mgmt/restconf", below: []string{"mgmt", "yang"}, modules: []string{gnmi, goyang, grpc}, clock: true}, // RFC 8040 on the same engine
 	{name: "mgmt", below: []string{"mgmt/access", "mgmt/configfile", "mgmt/conform", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
+	// a fleet that is made up, to measure a collector
+	{name: "collectord/fleet", below: []string{"collector/stream", "collectord/join", "collectord/event", "collectord/result"}, clock: true},
 	{name: "collectord/join", below: []string{"collector/stream", "collectord/event", "collectord/result"}, clock: true},        // rows of what sources say
 	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                                                // users and roles as files
 	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},                                    // CONFIG_DB as files
@@ -89,9 +91,10 @@ var rules = []room{
 	{name: "collectord/jetstream", below: []string{"collector/stream"}, modules: []string{natsServer, natsClient}, clock: true}, // the log in NATS
 	{name: "collectord/result"}, // what the collector says, as rows; what a store is
 	{name: "collector/stream"},  // the log under the collector
-	{name: "collector/dial", below: []string{"collector", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
-	{name: "collector/export", below: []string{"collector", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/ipfix"}},           // IPFIX to other collectors
+	{name: "collector/dial", below: []string{"collector", "collector/topology", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
+	{name: "collector/export", below: []string{"collector", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/ipfix"}},                                 // IPFIX to other collectors
 	{name: "collector", below: []string{"collector/journey", "tam/recordplan", "tam/sflow", "tam/dropreport", "tam/ifa", "tam/record", "collector/capture", "saisim/tailstamp", "tam/altmark"}, modules: []string{ddsketch, gopacket}},
+	{name: "collector/topology", modules: []string{yaml}},                       // switches, hosts, links; from files and by LLDP
 	{name: "collector/journey", below: []string{"saisim/tailstamp", "tam/ifa"}}, // one packet's way through several switches
 
 	{name: "hoststack/hostd", below: []string{"hoststack/lacpd", "cfgmgr/forward", "hoststack/cpuport", "hoststack", "orch", "schema", "swss"}},

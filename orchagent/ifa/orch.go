@@ -156,6 +156,9 @@ func (o *Orch) lookAgain(ctx context.Context) {
 	}
 }
 
+// The manager knows what a hop has room for.
+const _ = uint(ifa.MaxDevice-schema.MaxIFADevice) + uint(schema.MaxIFADevice-ifa.MaxDevice)
+
 func row() orch.RowKey { return orch.Row(schema.AppTAMDevice, schema.TAMDeviceKey) }
 
 // device is the id in the switch's hops: that of TAM|device, else the switch id in use.

@@ -36,6 +36,7 @@ const (
 	FieldFlowLabel
 	FieldTC
 	FieldMeta
+	FieldFlowMonID // of the AltMark option, RFC 9343
 
 	// These are one of a few values, in Value[1].
 	FieldIPType    // an IPType
@@ -61,6 +62,7 @@ func (f ACLField) Bits() int {
 		FieldICMPType: 8, FieldICMPCode: 8, FieldICMPv6Type: 8, FieldICMPv6Code: 8, FieldIPID: 16,
 		FieldSrcIP: 32, FieldDstIP: 32, FieldSrcIPv6: 128, FieldDstIPv6: 128,
 		FieldInnerPriority: 3, FieldInnerCFI: 1, FieldInnerVLAN: 12, FieldFlowLabel: 20, FieldTC: 8, FieldMeta: 32,
+		FieldFlowMonID: 20,
 	}[f]
 }
 

@@ -200,7 +200,7 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 	c.buildKey(&k, pk)
 	if c.marking.used > 0 {
 		t = c.marking.markReading(pk)
-		k[9] = uint64(c.marking.timeLookup(pk, t.at)) << 32 // instead of what a program has set
+		k[9] = k[9]&(1<<32-1) | uint64(c.marking.timeLookup(pk, t.at))<<32 // instead of what a program has set
 	}
 	x := crossing{in: pk.in, out: CPUPort, inLAG: pk.lag}
 	if len(tables) == 1 && len(more) == 0 && c.found == nil {
@@ -290,6 +290,9 @@ func (c *acl) do(pk *packet, h *hits, t markTime) {
 	}
 }
 
+// hasAltMark is set in the key of packets with an AltMark option, above its FlowMonID.
+const hasAltMark = 1 << 20
+
 // buildKey packs the packet's fields.
 func (c *acl) buildKey(k *aclKey, pk *packet) {
 	h := &pk.h
@@ -302,6 +305,10 @@ func (c *acl) buildKey(k *aclKey, pk *packet) {
 	k[6], k[7] = h.dst[0], h.dst[1]
 	k[8] = uint64(h.tci[1])<<48 | uint64(h.flowLabel)<<16 | uint64(pk.tc)
 	k[9] = uint64(pk.meta) << 32
+	if at := int(h.altMark); at != 0 {
+		option := pk.data[int(h.l3)+at-2:] // what the parser has found, L and D in its third byte
+		k[9] |= hasAltMark | uint64(option[0])<<12 | uint64(option[1])<<4 | uint64(option[2]>>4)
+	}
 	if c.ranges.used != 0 {
 		k[10] = c.ranges.bits(pk)
 	}

@@ -42,6 +42,7 @@ func keyPlaces() [config.FieldIPType]keyPlace {
 		config.FieldFlowLabel:      {8, 16, flagIPv6},
 		config.FieldTC:             {8, 0, 0},
 		config.FieldMeta:           {9, 32, 0},
+		config.FieldFlowMonID:      {9, 0, flagIPv6},
 	}
 }
 
@@ -94,6 +95,9 @@ func (r *aclRule) addBits(m *config.ACLMatch) {
 		r.want(p.word, m.Value[0], m.Mask[0])
 		r.want(p.word+1, m.Value[1], m.Mask[1])
 		return
+	}
+	if m.Field == config.FieldFlowMonID {
+		r.want(p.word, hasAltMark, hasAltMark)
 	}
 	r.want(p.word, m.Value[1]<<p.shift, m.Mask[1]<<p.shift)
 }

@@ -13,7 +13,8 @@
 // 0x12, 4 bytes: FlowMonID 20 bits, L, D, 10 bits) that is whole in what was
 // captured, in a hop-by-hop or destination options header that the parser reaches.
 // m and m2 are the marks' values as the packet came in, whatever a program has
-// written since. The chip inserts no option (RFC 8200, section 4: a router does not).
+// written since. The FlowMonID that ACL entries match ([config.FieldFlowMonID]) is that of the same option. The chip
+// inserts no option (RFC 8200, section 4: a router does not).
 //
 //  1. Time lookup. If there is any profile, the metadata that ingress ACL entries
 //     match (FIELD_ACL_USER_META) is not what a program has set, but has in bits

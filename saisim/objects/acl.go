@@ -6,6 +6,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
+	"tamtam/tam/altmark"
 )
 
 // acls are the tables, groups, entries, ranges and counters of ACLs.
@@ -16,10 +17,12 @@ type acls struct {
 	labelled                map[string][]config.ID // counters
 	fields                  map[sai.AttrID]config.ACLField
 	actions                 map[sai.AttrID]aclAction
+	marked                  markFlows
 }
 
 func newACLs(c *core) *acls {
-	return &acls{core: c, labelled: map[string][]config.ID{}, fields: aclFields(), actions: entryActions()}
+	return &acls{core: c, labelled: map[string][]config.ID{}, fields: aclFields(), actions: entryActions(),
+		marked: newMarkFlows()}
 }
 
 // byStage are numbers for each stage.
@@ -118,7 +121,11 @@ type aclGroup struct {
 }
 
 // An aclEntry is what the store keeps of an ACL_ENTRY object.
-type aclEntry struct{ table *aclTable }
+type aclEntry struct {
+	table *aclTable
+	index uint32 // of alternate marking
+	marks bool   // it has one
+}
 
 // An aclAction is the name of an action attribute in the lists of tables, and what it makes an entry do.
 type aclAction struct {
@@ -161,4 +168,14 @@ func (as *acls) entriesLeft(t *aclTable) uint32 {
 // tableField returns a table's attribute for a field of entries; SAI numbers both in the same order.
 func tableField(entry sai.AttrID) sai.AttrID {
 	return entry - sai.AttrID(sai.ObjectTypeACLEntry)<<32 + sai.AttrID(sai.ObjectTypeACLTable)<<32
+}
+
+// markFlows are what the ACL entries of flows of alternate marking match besides what they say themselves.
+type markFlows struct {
+	of      map[uint32]altmark.ChipFlowOf // by index
+	entries map[uint32][]sai.OID          // that name an index
+}
+
+func newMarkFlows() markFlows {
+	return markFlows{of: map[uint32]altmark.ChipFlowOf{}, entries: map[uint32][]sai.OID{}}
 }

@@ -17,10 +17,12 @@ func (as *acls) entryKind() *kind {
 		enums:  map[sai.AttrID][]sai.Enum{sai.ACLEntryAttrFieldTAMIntType: {sai.TAMIntTypeIfa1Tailstamp}},
 		create: as.createEntry,
 		set: func(o *object, a sai.Attr) error {
-			return as.putEntry(o.with(a), o.self.(aclEntry).table)
+			return as.putEntry(o.with(a), o.self.(*aclEntry))
 		},
 		remove: func(o *object) error {
-			t := o.self.(aclEntry).table
+			e := o.self.(*aclEntry)
+			t := e.table
+			as.unfollowFlow(e, o.key.OID)
 			t.entries--
 			as.entriesUsed[t.stage]--
 			as.drop(config.ACLEntry{ID: o.id()})
@@ -44,10 +46,11 @@ func (as *acls) createEntry(o *object) error {
 			"the table has %d of %d entries, its stage %d of %d",
 			t.entries, t.size, as.entriesUsed[t.stage], as.prof.ACL.Entries)
 	}
-	if err := as.putEntry(o, t); err != nil {
+	e := &aclEntry{table: t}
+	if err := as.putEntry(o, e); err != nil {
 		return err
 	}
-	o.self = aclEntry{t}
+	o.self = e
 	t.entries++
 	as.entriesUsed[t.stage]++
 	return nil
@@ -69,13 +72,24 @@ func (as *acls) entriesAvailable(attrs []sai.Attr) (uint64, error) {
 }
 
 // putEntry puts the row that follows from an entry's attributes.
-func (as *acls) putEntry(o *object, t *aclTable) error {
+func (as *acls) putEntry(o *object, e *aclEntry) error {
+	r, err := as.entryRow(o, e.table)
+	if err != nil {
+		return err
+	}
+	as.followFlow(e, o.key.OID, &r)
+	as.put(r)
+	return nil
+}
+
+// entryRow is the row that follows from an entry's attributes.
+func (as *acls) entryRow(o *object, t *aclTable) (config.ACLEntry, error) {
 	r := config.ACLEntry{
 		ID: o.id(), Table: t.o.id(), Priority: uint32(o.number(sai.ACLEntryAttrPriority)),
 		Enabled: o.flag(sai.ACLEntryAttrAdminState),
 	}
 	if err := as.checkPriority(o, r.Priority); err != nil {
-		return err
+		return r, err
 	}
 	fields := 0
 	for _, a := range o.attrs {
@@ -94,7 +108,7 @@ func (as *acls) putEntry(o *object, t *aclTable) error {
 			}
 			m, err := as.match(t, a, v)
 			if err != nil {
-				return err
+				return r, err
 			}
 			r.Matches = append(r.Matches, m)
 			matches = append(matches, as.text(a, v.Data))
@@ -103,19 +117,31 @@ func (as *acls) putEntry(o *object, t *aclTable) error {
 				continue
 			}
 			if err := as.addAction(&r, t, a, v.Param); err != nil {
-				return err
+				return r, err
 			}
 			does = append(does, as.text(a, v.Param))
 		}
 	}
 	if err := as.telemetryActions(o, &r); err != nil {
-		return err
+		return r, err
+	}
+	if says := as.matchFlow(&r); says != "" {
+		matches = append(matches, says)
 	}
 	slices.Sort(matches)
 	slices.Sort(does)
 	r.Content = strings.Join(matches, ";") + "\x00" + strings.Join(does, ";")
-	as.put(r)
-	return nil
+	return r, nil
+}
+
+// matchAnew puts the rows of the entries of an index again. They have been put before, so nothing is wrong with them.
+func (as *acls) matchAnew(index uint32) {
+	for _, oid := range as.marked.entries[index] {
+		o := as.objects[oid]
+		if r, err := as.entryRow(o, o.self.(*aclEntry).table); err == nil {
+			as.put(r)
+		}
+	}
 }
 
 // checkPriority refuses a priority that was set and is out of range.

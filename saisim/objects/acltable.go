@@ -92,7 +92,7 @@ func (as *acls) getTable(o *object, id sai.AttrID) sai.Value {
 	case sai.ACLTableAttrEntryList:
 		oids := sai.OIDs{}
 		for oid, x := range as.objects {
-			if x.self == any(aclEntry{t}) {
+			if e, ok := x.self.(*aclEntry); ok && e.table == t {
 				oids = append(oids, oid)
 			}
 		}

@@ -27,6 +27,6 @@
 //
 // The switch object (switch.go) and in-band telemetry (tam.go) have no state of their own. Areas meet in few places:
 // ports and bridge ask acls whether something may be bound, qos has ports put their rows again when a profile
-// changes, and extensions read the counters of acls. The core says for any area what an object is used as (uses.go),
-// and describes it without its id (describe.go).
+// changes, extensions read the counters of acls, and one says what more entries match (altmarkflow.go).
+// The core says for any area what an object is used as (uses.go), and describes it without its id (describe.go).
 package objects

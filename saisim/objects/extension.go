@@ -20,6 +20,7 @@ type extensions struct {
 	used     map[string]int // objects, by name
 	acls     *acls          // whose counters are read by label
 	marks    *marks
+	wants    map[uint32]*markFlow // by index of flows
 	sketches *sketches
 	plans    *plans
 	clamps   *clamps
@@ -29,6 +30,7 @@ func newExtensions(c *core, a *acls) *extensions {
 	return &extensions{
 		core: c, used: map[string]int{}, acls: a,
 		marks: &marks{core: c}, sketches: &sketches{core: c, owners: map[string]*sketch{}}, plans: &plans{core: c},
+		wants:  map[uint32]*markFlow{},
 		clamps: &clamps{core: c, labelled: map[string][]config.ID{}},
 	}
 }
@@ -47,6 +49,8 @@ func (xs *extensions) newExtension(name string, id config.ID) extension {
 		return &markWindow{of: xs.marks}
 	case name == altmark.ObjectProfile && xs.prof.AltMark.Profiles > 0:
 		return &markProfile{of: xs.marks, lane: -1}
+	case name == altmark.ObjectFlow && xs.prof.AltMark.Flows > 0:
+		return &markFlow{acls: xs.acls, by: xs.wants}
 	}
 	if x := xs.newReportWindow(name); x != nil {
 		return x
@@ -64,7 +68,7 @@ func (xs *extensions) newExtension(name string, id config.ID) extension {
 func extensionNames() []string {
 	return slices.Concat([]string{tailstamp.ObjectCounters, tailstamp.ObjectClamp, tailstamp.ObjectSYNs,
 		ifa.ObjectCounters, dropreport.ObjectReports,
-		altmark.ObjectProfile, altmark.ObjectFlows},
+		altmark.ObjectProfile, altmark.ObjectFlows, altmark.ObjectFlow},
 		flymon.Objects(), recordExtensions())
 }
 
@@ -76,6 +80,8 @@ func (xs *extensions) left(name string) uint64 {
 		return 0
 	case *markProfile:
 		return uint64(xs.prof.AltMark.Profiles) - uint64(xs.used[name])
+	case *markFlow:
+		return uint64(xs.prof.AltMark.Flows) - uint64(xs.used[name])
 	case *sketch:
 		return xs.sketches.maxTasks() - uint64(xs.used[name])
 	case *plan:
@@ -86,7 +92,7 @@ func (xs *extensions) left(name string) uint64 {
 	windows := 0
 	for name, n := range xs.used {
 		if name != altmark.ObjectProfile && name != flymon.ObjectTask && name != record.ObjectPlan &&
-			name != tailstamp.ObjectClamp {
+			name != tailstamp.ObjectClamp && name != altmark.ObjectFlow {
 			windows += n
 		}
 	}
@@ -97,7 +103,7 @@ func (xs *extensions) left(name string) uint64 {
 // again asks while its former ones are there. Of windows it is what is left.
 func (xs *extensions) available(name string) uint64 {
 	switch name {
-	case altmark.ObjectFlows:
+	case altmark.ObjectFlows, altmark.ObjectFlow:
 		return uint64(xs.prof.AltMark.Flows)
 	case altmark.ObjectProfile:
 		return uint64(xs.prof.AltMark.Profiles)
@@ -117,7 +123,7 @@ func (xs *extensions) extensionKind() *kind {
 	const t, entry = sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry
 	return &kind{
 		max: maxWindows + profile.MarkLanes + flymon.MaxGroups*flymon.MaxTasks + xs.prof.TableRecord.Plans +
-			xs.prof.MSSClamps,
+			xs.prof.MSSClamps + xs.prof.AltMark.Flows,
 		attrs: []sai.AttrID{sai.GenericProgrammableAttrObjectName, entry},
 		create: func(o *object) error {
 			name := o.extensionName()

@@ -333,6 +333,8 @@ func number(f config.ACLField, s subject) (uint64, bool) {
 		return uint64(s.tc), true
 	case config.FieldMeta:
 		return uint64(s.meta), true
+	case config.FieldFlowMonID:
+		return s.flowMonID()
 	}
 	if len(h.tags) >= 2 {
 		inner := h.tags[1].tci
@@ -349,6 +351,18 @@ func number(f config.ACLField, s subject) (uint64, bool) {
 		return h.ipNumber(f)
 	}
 	return 0, false
+}
+
+// flowMonID is that of the AltMark option, false if there is none.
+func (pk *packet) flowMonID() (uint64, bool) {
+	if pk.h.ip == nil || pk.h.ip.altMark == 0 {
+		return 0, false
+	}
+	id := uint64(0)
+	for _, b := range pk.data[pk.h.ip.altMark-2:][:3] {
+		id = id<<8 | uint64(b)
+	}
+	return id >> 4, true
 }
 
 func (h *headers) ipNumber(f config.ACLField) (uint64, bool) {

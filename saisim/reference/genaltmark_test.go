@@ -2,6 +2,7 @@ package reference_test
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -38,6 +39,9 @@ func (g *gen) furnishMarking() {
 	for range 2 + g.IntN(6) {
 		g.flowOp()
 	}
+	for range g.IntN(4) {
+		g.flowMonOp()
+	}
 }
 
 // bindFlows binds the table of flow entries.
@@ -64,9 +68,27 @@ func (g *gen) markingOp() {
 		g.forgetFlow()
 	case n < 6: // another index, or none of alternate marking
 		g.set(sai.ObjectTypeACLEntry, sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(pick(g, g.flowValue(g.usedLane(), g.IntN(2), g.flowIndex()), 3))))
+	case n < 7:
+		g.flowMonOp()
 	default:
 		g.flowOp()
 	}
+}
+
+// flowMonIDs are those of packets, most of the time.
+func (g *gen) flowMonID() uint32 {
+	return pick[uint32](g, 0, 1, 0x12345, altmark.MaxFlowMonID, g.Uint32()>>12)
+}
+
+// flowMonOp has the entries of an index match a FlowMonID, or another.
+func (g *gen) flowMonOp() {
+	text := fmt.Appendf(nil, `{"attributes":[{"flow":{"value":{"index":%d,"flow-mon-id":%d}}}]}`, g.flowIndex(), g.flowMonID())
+	if g.chance(30) {
+		g.set(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry, sai.Bytes(text))
+		return
+	}
+	g.create(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName, sai.Bytes(altmark.ObjectFlow),
+		sai.GenericProgrammableAttrEntry, sai.Bytes(text))
 }
 
 // lane returns a lane; now and then one that there is not.
@@ -197,6 +219,9 @@ func (g *gen) optionsHeader(b []byte) []byte {
 	for range 1 + g.IntN(2) {
 		if b = append(b, 0x12, 4); g.chance(3) {
 			b[len(b)-1] = byte(g.IntN(20)) // damaged
+		} else if g.chance(60) {
+			b = binary.BigEndian.AppendUint32(b, g.flowMonID()<<12|g.Uint32()&0xfff)
+			continue
 		}
 		b = g.garbage(b, 4)
 	}

@@ -10,11 +10,13 @@ import (
 const (
 	ObjectProfile = "tamtam.altmark.profile"
 	ObjectFlows   = "tamtam.altmark.flows"
+	ObjectFlow    = "tamtam.altmark.flow"
 )
 
 // Attributes of their entries: those of requests, and those that a get of flows returns.
 const (
 	AttrProfile = "profile" // a ChipProfile
+	AttrFlow    = "flow"    // a ChipFlowOf
 	AttrFlows   = "flows"   // indices, at most MaxChipFlows
 
 	AttrTime        = "time"        // ChipClock.Words
@@ -50,6 +52,12 @@ func (s Session) ChipProfile() ChipProfile {
 		Mark: s.Mark.String(), Mark2: s.Mark2.String(), Clear: s.Clear, SlotSync: s.SlotSync,
 		GuardNS: int64(s.Guard()), EarlyNS: int64(s.Early()), Drop: s.Foreign == DropForeign,
 	}
+}
+
+// A ChipFlowOf is what the chip wants of the packets of an index besides what its ACL entries match.
+type ChipFlowOf struct {
+	Index     uint32 `json:"index"`
+	FlowMonID uint32 `json:"flow-mon-id"`
 }
 
 // A ChipClock is what a window says about the chip's clock.

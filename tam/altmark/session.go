@@ -16,6 +16,8 @@ type Session struct {
 	Clear       bool // the terminator clears the marks
 	Foreign     ForeignMarks
 	Trust       ClockTrust // in this switch's clock
+	// FlowMonID: of the flow group's packets only those with this one in their AltMark option.
+	FlowMonID FlowMonID
 	// SlotSync says that the clocks are synchronised well enough to tell the slots of muxed
 	// marking. If not, steps are detected in the mark itself.
 	SlotSync bool
@@ -55,6 +57,9 @@ func (s Session) Check() error {
 	}
 	if err := s.checkMarks(); err != nil {
 		errs = append(errs, err)
+	}
+	if s.FlowMonID.Given && s.Mark == IPv4Reserved {
+		bad("flow-mon-id is %s and mark is %s: no packet has both", s.FlowMonID, s.Mark)
 	}
 	if !s.SlotSync && s.Method != Muxed {
 		bad("slot-sync is false, but only muxed marking has slots")

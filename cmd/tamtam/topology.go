@@ -1,0 +1,265 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/collector/dial"
+	"tamtam/collector/topology"
+)
+
+// A networkPlace says where the topology is from.
+type networkPlace struct {
+	dial         dial.Options
+	file         string
+	targets, ids []string
+	clab         topology.Containerlab
+}
+
+// flags adds those of a place; what is what the command takes from it.
+func (p *networkPlace) flags(cmd *cobra.Command, what string) {
+	f := cmd.Flags()
+	f.StringVar(&p.file, "topology", "", what+"a topology file, its own, of containerlab or the lab; or an experiment")
+	f.StringArrayVar(&p.targets, "target", nil,
+		"a switch's gNMI server, [NAME=]HOST:PORT or [NAME=]unix:/PATH (may be repeated): without --topology asked by LLDP")
+	f.StringArrayVar(&p.ids, "id", nil, "NAME=ID: the switch id of a switch of the topology (may be repeated)")
+	f.IntVar(&p.clab.Step, "lanes", 4,
+		"containerlab: lanes of a port, as eth1, eth2, ... of a switch are Ethernet0, Ethernet4, ...")
+	f.IntVar(&p.clab.Port, "gnmi-port", 8080, "containerlab: port of the switches' gNMI servers")
+	f.BoolVar(&p.dial.Insecure, "insecure", false, "no TLS to the switches")
+	f.BoolVar(&p.dial.SkipVerify, "skip-verify", false, "TLS, but believe any switch")
+	f.StringVar(&p.dial.CAFile, "tls-ca", "", "CA of the switches' certificates, PEM (default: the system's)")
+	f.StringVar(&p.dial.CertFile, "tls-cert", "", "client certificate, PEM")
+	f.StringVar(&p.dial.KeyFile, "tls-key", "", "key of --tls-cert, PEM")
+	f.StringVarP(&p.dial.User, "user", "u", "", "user name")
+	f.StringVarP(&p.dial.Password, "password", "p", "", "password")
+}
+
+func (p *networkPlace) none() bool { return p.file == "" && len(p.targets) == 0 }
+
+// open reads the topology; notes of it go to standard error.
+func (p *networkPlace) open(cmd *cobra.Command) (*topology.Topology, error) {
+	t, err := p.read(cmd)
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range t.Notes {
+		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: topology: %s\n", note)
+	}
+	return t, nil
+}
+
+func (p *networkPlace) read(cmd *cobra.Command) (*topology.Topology, error) {
+	if p.clab.Step < 1 || p.clab.Step > 64 || p.clab.Port < 1 || p.clab.Port > 65535 {
+		return nil, usagef("--lanes %d, --gnmi-port %d: want 1 to 64 and 1 to 65535", p.clab.Step, p.clab.Port)
+	}
+	if p.file == "" {
+		return p.heard(cmd)
+	}
+	t, err := readTopology(p.file, p.clab)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range p.targets {
+		name, target, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, usagef("--target %q: want NAME=HOST:PORT of a switch of the topology", text)
+		}
+		if err := changeNode(t, name, func(n *topology.Node) error { n.Target = target; return nil }); err != nil {
+			return nil, usagef("--target %q: %v", text, err)
+		}
+	}
+	return t, p.setIDs(t)
+}
+
+func (p *networkPlace) setIDs(t *topology.Topology) error {
+	for _, text := range p.ids {
+		name, number, _ := strings.Cut(text, "=")
+		err := changeNode(t, name, func(n *topology.Node) error {
+			id, err := strconv.ParseUint(number, 10, 32)
+			if err != nil || id == 0 {
+				return fmt.Errorf("id is %q, want 1 to 4294967295", number)
+			}
+			n.ID = uint32(id)
+			return nil
+		})
+		if err != nil {
+			return usagef("--id %q: %v", text, err)
+		}
+	}
+	return t.Check()
+}
+
+func changeNode(t *topology.Topology, name string, change func(*topology.Node) error) error {
+	i := slices.IndexFunc(t.Nodes, func(n topology.Node) bool { return n.Name == name && n.Kind == topology.Switch })
+	if i < 0 {
+		return fmt.Errorf("the topology has no switch %q", name)
+	}
+	return change(&t.Nodes[i])
+}
+
+// heard is the topology of what switches hear. One that does not answer is told, and not taken for one without links.
+func (p *networkPlace) heard(cmd *cobra.Command) (*topology.Topology, error) {
+	var views []topology.View
+	var notes []string
+	for _, text := range p.targets {
+		name, target := "", text
+		if before, after, ok := strings.Cut(text, "="); ok {
+			name, target = before, after
+		}
+		v, err := dial.ReadLLDP(cmd.Context(), name, target, p.dial)
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("target %s: %v", text, err))
+			continue
+		}
+		views = append(views, v)
+	}
+	if len(views) == 0 {
+		return nil, fmt.Errorf("no switch says whom it hears: %s", strings.Join(notes, "; "))
+	}
+	t, err := topology.Join(views)
+	if err != nil {
+		return nil, err
+	}
+	t.Notes = append(notes, t.Notes...)
+	return t, p.setIDs(t)
+}
+
+// readTopology reads a file, or an experiment of the lab.
+func readTopology(name string, clab topology.Containerlab) (*topology.Topology, error) {
+	if strings.ContainsAny(name, "/.") {
+		in, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		text, err := io.ReadAll(io.LimitReader(in, maxTopology+1))
+		if err := errors.Join(err, in.Close()); err != nil {
+			return nil, err
+		}
+		clab.Env = os.LookupEnv
+		t, err := topology.Parse(text, clab)
+		if !errors.Is(err, topology.ErrLab) {
+			if err != nil {
+				err = fmt.Errorf("%s: %w", name, err)
+			}
+			return t, err
+		}
+		if filepath.Base(name) == name {
+			name = "./" + name
+		}
+	}
+	t, err := openLab(name, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	return t.Network()
+}
+
+// maxTopology is more than any topology file may have.
+const maxTopology = 4 << 20
+
+// graphs are those of all flow groups that the switches of the topology mark.
+func (p *networkPlace) graphs(cmd *cobra.Command) (dial.File, error) {
+	t, err := p.open(cmd)
+	if err != nil {
+		return dial.File{}, err
+	}
+	say := func(note string) { fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %s\n", note) }
+	var all []dial.Session
+	for _, n := range t.Nodes {
+		if n.Kind != topology.Switch {
+			continue
+		}
+		if n.Target == "" {
+			return dial.File{}, fmt.Errorf("switch %s: the topology does not say how to reach it: want --target %s=HOST:PORT",
+				n.Name, n.Name)
+		}
+		sessions, err := dial.ReadSessions(cmd.Context(), n.Name, n.Target, p.dial)
+		if err != nil { // without its sessions a graph would lack a point that packets may pass
+			return dial.File{}, fmt.Errorf("switch %s at %s: which sessions it has is not known: %w", n.Name, n.Target, err)
+		}
+		all = append(all, sessions...)
+	}
+	f, notes := dial.Graphs(t, all)
+	for _, note := range notes {
+		say(note)
+	}
+	if len(f.Graphs) == 0 {
+		return f, errors.New("the sessions of alternate marking at the switches of the topology make no graph")
+	}
+	for _, g := range f.Graphs {
+		links := make([]string, len(g.Links))
+		for i, l := range g.Links {
+			links[i] = l[0] + ">" + l[1]
+		}
+		say(fmt.Sprintf("graph %s: %s", g.Name, strings.Join(links, " ")))
+	}
+	return f, nil
+}
+
+func newCollectTopology() *cobra.Command {
+	var p networkPlace
+	var format string
+	c := &cobra.Command{
+		Use:   "topology [FILE|EXPERIMENT]",
+		Short: "The network: switches, hosts and links, from a file or by LLDP",
+		Long: `Print the topology as the collector has it: of FILE, of an experiment of the lab, or of what the switches
+of --target hear by LLDP. What is printed is a file that --topology takes:
+
+  switches:
+  - {name: leaf1, target: "10.0.0.1:8080", id: 1}
+  hosts:
+  - {name: client}
+  links:
+  - {a: "leaf1:Ethernet0", b: client}
+
+FILE may also be one of containerlab. There a node is a switch or a host as its label tamtam says; without one, nodes
+of kind linux are switches if their image is called tamtam or they bind /etc/tamtam/startup, else hosts; bridges are
+of unknown kind, and all others switches. eth1, eth2, eth3 of a switch are Ethernet0, Ethernet4, Ethernet8: see
+--lanes. What leads out of the topology is left out, and told.
+
+By LLDP a link is one that both ends tell of. Links of which one end says nothing, or something else, are left out and
+told; who was heard and not asked is of unknown kind. With anything left out the exit code is 1.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			asJSON := format == "json"
+			if !asJSON && format != "yaml" {
+				return usagef("--format %q: want yaml or json", format)
+			}
+			if len(args) == 1 && p.file != "" {
+				return usagef("%s and --topology %s: want one of them", args[0], p.file)
+			}
+			if len(args) == 1 {
+				p.file = args[0]
+			}
+			if p.none() {
+				return usagef("want a topology file, an experiment of the lab, or --target")
+			}
+			t, err := p.open(cmd)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = json.NewEncoder(cmd.OutOrStdout()).Encode(t)
+			} else {
+				err = t.Write(cmd.OutOrStdout())
+			}
+			if err == nil && p.file == "" && len(t.Notes) > 0 {
+				err = fmt.Errorf("what the switches hear leaves %d questions open", len(t.Notes))
+			}
+			return err
+		},
+	}
+	p.flags(c, "the same as FILE: ")
+	c.Flags().StringVar(&format, "format", "yaml", "yaml, or json")
+	return c
+}

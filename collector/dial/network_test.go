@@ -1,0 +1,217 @@
+package dial
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"tamtam/collector"
+	"tamtam/collector/topology"
+	"tamtam/internal/randtest"
+)
+
+// answers is a gNMI server that answers Get, by path.
+type answers struct {
+	gpb.UnimplementedGNMIServer
+	json map[string]string
+}
+
+func (a answers) Get(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, error) {
+	p := r.GetPath()[0]
+	raw, ok := a.json[text(p.GetElem())]
+	if !ok {
+		return nil, status.Error(codes.NotFound, "nothing there")
+	}
+	return &gpb.GetResponse{Notification: []*gpb.Notification{{Update: []*gpb.Update{{
+		Path: p, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(raw)}}}}}}}, nil
+}
+
+func serveAnswers(t *testing.T, json map[string]string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	gpb.RegisterGNMIServer(s, answers{json: json})
+	go func() { _ = s.Serve(l) }()
+	t.Cleanup(s.Stop)
+	return l.Addr().String()
+}
+
+// Whom a switch hears and which sessions it has are what it answers; one that does not speak LLDP is not one without
+// neighbours.
+func TestRead(t *testing.T) {
+	addr := serveAnswers(t, map[string]string{
+		"/lldp": `{"openconfig-lldp:state":{"system-name":"leaf1","chassis-id":"02:00:00:00:00:01","enabled":true},
+			"openconfig-lldp:interfaces":{"interface":[{"name":"Ethernet0"},{"name":"Ethernet4","neighbors":{"neighbor":[
+			{"id":"1","state":{"system-name":"spine1","chassis-id":"02:00:00:00:00:02","port-id":"Eth1","port-description":"Ethernet0"}}]}}]}}`,
+		"/tam/switch/state": `{"op-switch-id":258}`,
+		"/tam/alt-mark-sessions": `{"tamtam-altmark:alt-mark-session":[
+			{"name":"web","config":{"name":"web","flowgroup":"w","role":"initiator"}}]}`,
+	})
+	v, err := ReadLLDP(t.Context(), "", addr, Options{Insecure: true})
+	want := topology.View{Target: addr, ID: 258, System: "leaf1", Chassis: "02:00:00:00:00:01", Ports: []string{"Ethernet0", "Ethernet4"},
+		Neighbors: []topology.Neighbor{{At: "Ethernet4", System: "spine1", Chassis: "02:00:00:00:00:02", PortID: "Eth1", PortDescribe: "Ethernet0"}}}
+	if err != nil || !reflect.DeepEqual(v, want) {
+		t.Errorf("%+v, %v\nwant %+v", v, err, want)
+	}
+	all, err := ReadSessions(t.Context(), "leaf1", addr, Options{Insecure: true})
+	if err != nil || !slices.Equal(all, []Session{{Point{"leaf1", addr, "web"}, "w", "initiator"}}) {
+		t.Errorf("%+v, %v", all, err)
+	}
+	none := serveAnswers(t, nil)
+	if _, err := ReadLLDP(t.Context(), "", none, Options{Insecure: true}); err == nil || !strings.Contains(err.Error(), "does not speak LLDP") {
+		t.Error(err)
+	}
+	if all, err := ReadSessions(t.Context(), "x", none, Options{Insecure: true}); err != nil || len(all) > 0 {
+		t.Error(all, err)
+	}
+	bad := serveAnswers(t, map[string]string{"/tam/alt-mark-sessions": "{"})
+	if _, err := ReadSessions(t.Context(), "x", bad, Options{Insecure: true}); err == nil || !strings.Contains(err.Error(), "the server's JSON") {
+		t.Error(err)
+	}
+}
+
+func networkOf(links ...string) *topology.Topology {
+	t, used := &topology.Topology{}, map[string]int{}
+	for _, l := range links {
+		var ends []topology.End
+		for name := range strings.SplitSeq(l, "-") {
+			if used[name]++; used[name] == 1 {
+				t.Nodes = append(t.Nodes, topology.Node{Name: name, Kind: topology.Switch})
+			}
+			ends = append(ends, topology.End{Node: name, Port: fmt.Sprint("e", used[name])})
+		}
+		t.Links = append(t.Links, topology.Link{A: ends[0], B: ends[1]})
+	}
+	return t
+}
+
+func sessionsAt(flow string, at ...string) (all []Session) {
+	for _, text := range at {
+		name, role, _ := strings.Cut(text, " ")
+		all = append(all, Session{Point{name, "h:1", "s"}, flow, role})
+	}
+	return all
+}
+
+// The graph of a flow group is of the switches with sessions for it on the shortest ways; others are passed over, or
+// watched.
+func TestGraphs(t *testing.T) {
+	leafSpine := []string{"l1-s1", "l1-s2", "l2-s1", "l2-s2", "l3-s1", "l3-s2", "s1-x", "l1-l2"}
+	for _, c := range []struct {
+		links, sessions []string
+		want            string
+	}{
+		{leafSpine[:7], []string{"l1 initiator", "s1 transit", "s2 transit", "l2 terminator"}, "[[l1 s1] [l1 s2] [s1 l2] [s2 l2]] watched []"},
+		{leafSpine[:7], []string{"l1 initiator", "s1 transit", "l2 terminator"}, "[[l1 l2] [l1 s1] [s1 l2]] watched []"},
+		{leafSpine[:7], []string{"l1 initiator", "s1 transit", "s2 transit", "l2 terminator", "l3 transit"}, "[[l1 s1] [l1 s2] [s1 l2] [s2 l2]] watched [l3]"},
+		{leafSpine, []string{"l1 initiator", "s1 transit", "l2 terminator"}, "[[l1 l2]] watched [s1]"},
+		// a terminator that is further away
+		{leafSpine, []string{"l1 initiator", "s1 transit", "s2 transit", "l2 terminator", "l3 terminator"}, "[[l1 l2] [l1 s1] [l1 s2] [s1 l3] [s2 l3]] watched []"},
+		{leafSpine, []string{"l1 initiator", "l2 transit"}, `initiators ["l1"] and terminators []`},
+		{leafSpine, []string{"l1 initiator", "l1 terminator"}, "switch l1 has two sessions"},
+		{[]string{"a-b", "c-d"}, []string{"a initiator", "d terminator"}, `there is no way from ["a"] to ["d"]`},
+		{[]string{"a-b", "b-c"}, []string{"a initiator", "c initiator", "b terminator", "a2 terminator"}, "[[a b] [c b]] watched [a2]"},
+	} {
+		f, notes := Graphs(networkOf(c.links...), sessionsAt("web", c.sessions...))
+		got := strings.Join(notes, "; ")
+		for _, g := range f.Graphs {
+			var watched []string
+			for _, p := range g.Watched {
+				watched = append(watched, p.Switch)
+			}
+			got += fmt.Sprintf("%v watched %v", g.Links, watched)
+			if _, err := NewJoin(f, time.Unix(0, 0)); err != nil {
+				t.Error(err)
+			}
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%v of %v: %s, want %s", c.sessions, c.links, got, c.want)
+		}
+	}
+}
+
+// On random networks every way of the fewest links, walked link by link, is a way of the graph when the switches
+// without a session are left out; and every link of the graph is on such a way.
+func TestGraphsRandom(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 60}, func(t *testing.T, seed uint64) {
+		rnd := rand.New(rand.NewPCG(seed, 11))
+		n, links := 3+rnd.IntN(7), map[string]bool{}
+		name := func(i int) string { return fmt.Sprint("n", i) }
+		for range n + rnd.IntN(2*n) {
+			if a, b := rnd.IntN(n), rnd.IntN(n); a < b {
+				links[name(a)+"-"+name(b)] = true
+			}
+		}
+		sessions := sessionsAt("f", name(0)+" initiator", name(n-1)+" terminator")
+		measured := map[string]bool{name(0): true, name(n - 1): true}
+		for i := 1; i < n-1; i++ {
+			if rnd.IntN(2) == 0 {
+				sessions = append(sessions, sessionsAt("f", name(i)+" transit")...)
+				measured[name(i)] = true
+			}
+		}
+		f, notes := Graphs(networkOf(slices.Sorted(maps.Keys(links))...), sessions)
+		want := map[collector.AltMarkLink]bool{}
+		for _, way := range shortest(links, name(0), name(n-1)) {
+			way = slices.DeleteFunc(way, func(s string) bool { return !measured[s] })
+			for i := 1; i < len(way); i++ {
+				want[collector.AltMarkLink{From: way[i-1], To: way[i]}] = true
+			}
+		}
+		if len(want) == 0 {
+			if len(f.Graphs) > 0 || len(notes) != 1 {
+				t.Fatalf("%v of a network without a way: %v", f, notes)
+			}
+			return
+		}
+		got := map[collector.AltMarkLink]bool{}
+		if len(f.Graphs) == 1 {
+			for _, l := range f.Graphs[0].Links {
+				got[collector.AltMarkLink{From: l[0], To: l[1]}] = true
+			}
+		}
+		if !maps.Equal(got, want) {
+			t.Fatalf("%v, want %v; %v", got, want, notes)
+		}
+	})
+}
+
+// shortest are all ways of the fewest links, found by walking all that may be.
+func shortest(links map[string]bool, from, to string) (all [][]string) {
+	for ways := [][]string{{from}}; len(ways) > 0 && len(all) == 0; {
+		var longer [][]string
+		for _, w := range ways {
+			end := w[len(w)-1]
+			if end == to {
+				all = append(all, w)
+				continue
+			}
+			for l := range links {
+				a, b, _ := strings.Cut(l, "-")
+				if b == end {
+					a, b = b, a
+				}
+				if a == end && !slices.Contains(w, b) {
+					longer = append(longer, append(slices.Clone(w), b))
+				}
+			}
+		}
+		ways = longer
+	}
+	return all
+}

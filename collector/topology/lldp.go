@@ -1,0 +1,222 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A View is what one switch says by LLDP, of itself and of its neighbours.
+type View struct {
+	Name      string // how to call the switch; "": System
+	Target    string
+	ID        uint32 // see [Node]
+	System    string // its system name
+	Chassis   string // its chassis id; "": it is not known
+	Ports     []string
+	Neighbors []Neighbor
+}
+
+// A Neighbor is who is heard at a port.
+type Neighbor struct {
+	At                   string // the port of the switch that hears him
+	System, Chassis      string
+	PortID, PortDescribe string
+}
+
+// says is what a view says of a port: which port is at the other end.
+type says struct {
+	far  End
+	view *View // of the other end; nil: it was not asked
+}
+
+// join is the join of some views.
+type join struct {
+	t       *Topology
+	views   map[string]*View // by name
+	system  map[string]*View // nil: several have it
+	chassis map[string]*View
+	ids     map[uint32]int
+	others  map[string]string // nodes that were not asked: chassis ids by name
+}
+
+func (j *join) note(format string, args ...any) { j.t.note(format, args...) }
+
+// Join makes the topology of the views of several switches. A link is in it if both ends tell of it, or if one does and
+// the other was not asked: then it is a node of unknown kind, and a note says so. All else that a view says is in the
+// notes.
+func Join(views []View) (*Topology, error) {
+	j := &join{&Topology{}, map[string]*View{}, map[string]*View{}, map[string]*View{}, map[uint32]int{},
+		map[string]string{}}
+	for i := range views {
+		if err := j.view(&views[i]); err != nil {
+			return nil, err
+		}
+	}
+	all := map[End]says{}
+	for _, name := range slices.Sorted(maps.Keys(j.views)) {
+		maps.Copy(all, j.ports(name, j.views[name]))
+	}
+	ends := slices.SortedFunc(maps.Keys(all), End.compare)
+	claims := map[End][]End{} // ends of who was not asked
+	for _, e := range ends {
+		s := all[e]
+		back, heard := all[s.far]
+		switch {
+		case s.view == nil:
+			claims[s.far] = append(claims[s.far], e)
+		case heard && back.far == e:
+			if e.less(s.far) {
+				j.t.Links = append(j.t.Links, Link{e, s.far})
+			}
+		case heard:
+			j.note("%s says that %s is at the other end, and that says %s: no link", e, s.far, back.far)
+		default:
+			j.note("%s says that %s is at the other end, which hears nobody there: no link", e, s.far)
+		}
+	}
+	for _, far := range slices.SortedFunc(maps.Keys(claims), End.compare) {
+		j.unasked(far, claims[far])
+	}
+	for i := range j.t.Nodes {
+		if n := &j.t.Nodes[i]; n.ID != 0 && j.ids[n.ID] > 1 {
+			j.note("%s has the switch id %d, as another has: which of them is meant is not known", n.Name, n.ID)
+			n.ID = 0
+		}
+	}
+	slices.Sort(j.t.Notes)
+	return j.t, j.t.Check()
+}
+
+// view notes a view by its names.
+func (j *join) view(v *View) error {
+	v.Name = cmp.Or(v.Name, v.System)
+	if v.Name == "" {
+		return fmt.Errorf("target %s: the switch has no system name: want NAME=%s", v.Target, v.Target)
+	}
+	if other := j.views[v.Name]; other != nil {
+		return fmt.Errorf("targets %s and %s are both called %s: want NAME=TARGET with different names", other.Target,
+			v.Target, v.Name)
+	}
+	j.views[v.Name] = v
+	j.ids[v.ID]++
+	j.t.Nodes = append(j.t.Nodes, Node{v.Name, Switch, v.Target, v.ID})
+	for what, by := range map[string]struct {
+		value string
+		all   map[string]*View
+	}{"system name": {v.System, j.system}, "chassis id": {normal(v.Chassis), j.chassis}} {
+		if by.value == "" {
+			continue
+		}
+		if other, twice := by.all[by.value]; twice {
+			j.note("%s and another switch have the same %s %s, which tells nobody apart", v.Name, what, by.value)
+			_, by.all[by.value] = other, nil
+			continue
+		}
+		by.all[by.value] = v
+	}
+	return nil
+}
+
+func normal(chassis string) string { return strings.ToLower(chassis) }
+
+// ports are what a switch says of its ports, where it is certain who is meant.
+func (j *join) ports(name string, v *View) map[End]says {
+	at := map[string][]Neighbor{}
+	for _, n := range v.Neighbors {
+		at[n.At] = append(at[n.At], n)
+	}
+	all := map[End]says{}
+	for _, port := range slices.Sorted(maps.Keys(at)) {
+		e := End{name, port}
+		if n := len(at[port]); n > 1 {
+			j.note("%s hears %d neighbours, so that it is not at a wire between two: no link", e, n)
+			continue
+		}
+		if s, ok := j.who(e, at[port][0]); ok {
+			all[e] = s
+		}
+	}
+	return all
+}
+
+// who finds whom a neighbour is.
+func (j *join) who(e End, n Neighbor) (says, bool) {
+	bySystem, byChassis := j.system[n.System], j.chassis[normal(n.Chassis)]
+	if why := j.contradiction(n, bySystem, byChassis); why != "" {
+		j.note("%s hears %s: no link", e, why)
+		return says{}, false
+	}
+	view := cmp.Or(byChassis, bySystem)
+	if view == nil {
+		name := j.stranger(n)
+		return says{far: End{name, cmp.Or(n.PortID, n.PortDescribe)}}, true
+	}
+	for _, port := range []string{n.PortID, n.PortDescribe} {
+		if slices.Contains(view.Ports, port) {
+			return says{End{view.Name, port}, view}, true
+		}
+	}
+	j.note("%s says that %s is at the other end with port id %q and description %q, which are no ports of it: no link", e,
+		view.Name, n.PortID, n.PortDescribe)
+	return says{}, false
+}
+
+// contradiction says what is wrong with the names by which a neighbour calls himself, of which those of the switches
+// with the same system name and chassis id are known.
+func (j *join) contradiction(n Neighbor, bySystem, byChassis *View) string {
+	_, knownSystem := j.system[n.System]
+	_, knownChassis := j.chassis[normal(n.Chassis)]
+	switch {
+	case bySystem == nil && byChassis == nil && (knownSystem || knownChassis):
+		return fmt.Sprintf("%s with chassis id %s, and several switches may be meant", n.System, n.Chassis)
+	case byChassis != nil && bySystem != nil && byChassis != bySystem:
+		return fmt.Sprintf("the system name of %s with the chassis id of %s", bySystem.Name, byChassis.Name)
+	case byChassis == nil && bySystem != nil && bySystem.Chassis != "" && n.Chassis != "":
+		return fmt.Sprintf("the system name of %s with chassis id %s, and that is not what %s has", bySystem.Name, n.Chassis,
+			bySystem.Name)
+	case byChassis != nil && !knownSystem && n.System != "":
+		return fmt.Sprintf("%s with the chassis id of %s, which has the system name %s", n.System, byChassis.Name,
+			byChassis.System)
+	}
+	return ""
+}
+
+// stranger is what to call a neighbour that was not asked.
+func (j *join) stranger(n Neighbor) string {
+	clean := func(s string) string {
+		s = strings.Map(func(r rune) rune {
+			if r <= ' ' || r > '~' || strings.ContainsRune("|:,+", r) {
+				return '-'
+			}
+			return r
+		}, s)
+		return s[:min(len(s), 60)]
+	}
+	chassis := normal(n.Chassis)
+	name := cmp.Or(clean(n.System), clean(chassis), "nameless")
+	if known, there := j.others[name]; j.views[name] != nil || there && known != chassis {
+		name += "-" + clean(chassis)
+		name = name[:min(len(name), 100)]
+	}
+	j.others[name] = chassis
+	return name
+}
+
+// unasked adds a node that was not asked, and the link to it, if one switch only says that it is there.
+func (j *join) unasked(far End, from []End) {
+	if _, there := j.t.Node(far.Node); !there {
+		j.t.Nodes = append(j.t.Nodes, Node{Name: far.Node})
+		j.note("%s was not asked: what it is and which links it has besides is not known", far.Node)
+	}
+	switch {
+	case len(from) > 1:
+		j.note("%v say each that %s is at the other end: no link", from, far)
+	case far.Port == "" || !validPort(far.Port):
+		j.note("%s says that %s is at the other end, with port id %q: no link", from[0], far.Node, far.Port)
+	default:
+		j.t.Links = append(j.t.Links, Link{from[0], far})
+	}
+}

@@ -1,0 +1,53 @@
+package objects
+
+import (
+	"slices"
+	"strconv"
+
+	"tamtam/sai"
+	"tamtam/saisim/config"
+	"tamtam/tam/altmark"
+)
+
+// markIndex is the index of the flow that a row's entry is of, false if it is of none.
+func (as *acls) markIndex(r *config.ACLEntry) (uint32, bool) {
+	for _, a := range r.Actions {
+		if a.Kind == config.ActSetMeta && a.Number>>28 == 0xa && as.prof.AltMark.Flows > 0 {
+			return uint32(a.Number & (1<<23 - 1)), true
+		}
+	}
+	return 0, false
+}
+
+// matchFlow adds to an entry's row what its index wants, and returns what the entry says by that.
+func (as *acls) matchFlow(r *config.ACLEntry) (says string) {
+	index, ok := as.markIndex(r)
+	wants, some := as.marked.of[index]
+	if !ok || !some {
+		return ""
+	}
+	id := uint64(wants.FlowMonID)
+	r.Matches = append(r.Matches, config.ACLMatch{
+		Field: config.FieldFlowMonID, Value: [2]uint64{1: id}, Mask: [2]uint64{1: altmark.MaxFlowMonID},
+	})
+	return "flow-mon-id=" + strconv.FormatUint(id, 10)
+}
+
+// followFlow notes which index an entry names, instead of the one that it named before.
+func (as *acls) followFlow(e *aclEntry, oid sai.OID, r *config.ACLEntry) {
+	as.unfollowFlow(e, oid)
+	if e.index, e.marks = as.markIndex(r); e.marks {
+		as.marked.entries[e.index] = append(as.marked.entries[e.index], oid)
+	}
+}
+
+func (as *acls) unfollowFlow(e *aclEntry, oid sai.OID) {
+	if !e.marks {
+		return
+	}
+	rest := slices.DeleteFunc(as.marked.entries[e.index], func(x sai.OID) bool { return x == oid })
+	if as.marked.entries[e.index] = rest; len(rest) == 0 {
+		delete(as.marked.entries, e.index)
+	}
+	e.marks = false
+}
