@@ -24,15 +24,18 @@ import (
 
 // planFlags are those of `tamtam plan`.
 type planFlags struct {
-	program, pipeline, phv, algorithm  string
-	profile, probabilities, paths      string
-	mustRecord                         []string
-	stages, starts                     int
-	seed, budget, simulate             uint64
-	hit, action                        bool
+	program, pipeline, phv, algorithm string
+	profile, probabilities, paths     string
+	mustRecord                        []string
+	stages, starts                    int
+	seed, budget, simulate            uint64
+	planModes
 	paper, describe, stagesGiven       bool
 	seedGiven, simulateGiven, wantJSON bool
 }
+
+// planModes say what is recorded beside which tables ran.
+type planModes struct{ hit, action bool }
 
 // A planReport is what plan --format json prints: the plan, and the result of --simulate.
 type planReport struct {
