@@ -81,14 +81,16 @@ var rules = []room{
 	{name: "mgmt", below: []string{"mgmt/access", "mgmt/configfile", "mgmt/conform", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
 	// a fleet that is made up, to measure a collector
 	{name: "collectord/fleet", below: []string{"collector/stream", "collectord/join", "collectord/event", "collectord/result"}, clock: true},
-	{name: "collectord/join", below: []string{"collector/stream", "collectord/event", "collectord/result"}, clock: true},        // rows of what sources say
-	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                                                // users and roles as files
-	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},                                    // CONFIG_DB as files
-	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                       // for Prometheus
-	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                             // generated types stop at mgmt
-	{name: "collectord/event", below: []string{"collector", "collector/stream", "saisim/tailstamp"}},                            // what sources tell, as batches
-	{name: "collectord/page", below: []string{"collectord/result"}, clock: true},                                                // what a browser shows
-	{name: "collectord/jetstream", below: []string{"collector/stream"}, modules: []string{natsServer, natsClient}, clock: true}, // the log in NATS
+	{name: "collectord/ingest", below: []string{"collector", "collector/capture", "collector/stream", "collectord/event", "saisim/drop", "saisim/tailstamp", "tam/dropreport", "tam/ipfix", "tam/sflow"}, clock: true}, // what switches send, into the log
+	{name: "collectord/join", below: []string{"collector/stream", "collectord/event", "collectord/result"}, clock: true},                                                                                               // rows of what sources say
+	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                                                                                                                                       // users and roles as files
+	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},                                                                                                                           // CONFIG_DB as files
+	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                                                                                                              // for Prometheus
+	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                                                                                                    // generated types stop at mgmt
+	{name: "collectord/event", below: []string{"collector", "collector/stream", "saisim/tailstamp"}},                                                                                                                   // what sources tell, as batches
+	{name: "collectord/page", below: []string{"collectord/result"}, clock: true},                                                                                                                                       // what a browser shows
+	{name: "collectord/parquet", below: []string{"collectord/result"}, modules: []string{parquetgo}, clock: true},                                                                                                      // results as files
+	{name: "collectord/jetstream", below: []string{"collector/stream"}, modules: []string{natsServer, natsClient}, clock: true},                                                                                        // the log in NATS
 	{name: "collectord/result"}, // what the collector says, as rows; what a store is
 	{name: "collector/stream"},  // the log under the collector
 	{name: "collector/dial", below: []string{"collector", "collector/topology", "tam/altmark"}, modules: []string{gnmi, grpc, protobuf, yaml}, clock: true}, // reads switches by gNMI
