@@ -121,6 +121,13 @@ func (p *planFlags) check() error {
 		return usagef("--stages %d: want 1 to 4096", p.stages)
 	case p.starts < 0:
 		return usagef("--starts %d: want 1 or more", p.starts)
+	}
+	return p.checkAlgorithm()
+}
+
+// checkAlgorithm checks the algorithm, and the flags that are of some of them.
+func (p *planFlags) checkAlgorithm() error {
+	switch {
 	case p.starts > 0 && p.algorithm != record.GreedyRestarts:
 		return usagef("--starts is of --algorithm %s", record.GreedyRestarts)
 	case p.action && p.algorithm != record.Greedy && p.algorithm != record.GreedyRestarts:
@@ -156,6 +163,11 @@ func (p *planFlags) run(cmd *cobra.Command) error {
 	if p.describe {
 		return p.printFigures(cmd.OutOrStdout(), graph)
 	}
+	return p.plan(cmd, graph, containers)
+}
+
+// plan makes the plan of a graph, checks it and prints it.
+func (p *planFlags) plan(cmd *cobra.Command, graph *record.Graph, containers record.Containers) error {
 	if p.action && len(graph.Acts()) == 0 {
 		return fmt.Errorf("%s: --action: no table with a key has two actions that the file names, so that there is nothing "+
 			"to tell: want actions of nodes, or labels of edges that are actions", p.program)

@@ -152,6 +152,27 @@ func (ps *plans) parse(v *record.ChipPlan) (r config.RecordPlan, err error) {
 	return r, err
 }
 
+// markWrong says what is wrong with what a mark tells of a table, which has these actions; n is nil if there is none.
+func markWrong(n *record.Node, acts []string, m *record.ChipMark) error {
+	switch {
+	case n == nil:
+		return fmt.Errorf("table %.80q: the chip has none of that name", m.Table)
+	case m.When != record.MarkRan && m.When != record.MarkHit && m.When != record.MarkAction:
+		return fmt.Errorf("when is %.80q, want %s, %s or %s", m.When, record.MarkRan, record.MarkHit, record.MarkAction)
+	case m.When != record.MarkRan && n.Keyless:
+		return fmt.Errorf("table %q has no key: it never hits", m.Table)
+	case m.When != record.MarkAction && m.Actions != nil:
+		return fmt.Errorf("actions are there, and when is %s: want %s", m.When, record.MarkAction)
+	}
+	if m.When != record.MarkAction {
+		return nil
+	}
+	if err := actionsWrong(acts, m.Actions); err != nil {
+		return fmt.Errorf("table %q: %w", m.Table, err)
+	}
+	return nil
+}
+
 // planMarks checks marks of tables of the graph.
 func planMarks(g *record.Graph, phv record.Containers, marks []record.ChipMark) (taken []record.Mark, err error) {
 	used := map[int]string{}
@@ -161,18 +182,10 @@ func planMarks(g *record.Graph, phv record.Containers, marks []record.ChipMark) 
 		bad := func(format string, args ...any) {
 			errs = append(errs, fmt.Errorf("marks[%d]: "+format, append([]any{i}, args...)...))
 		}
-		n := tableOf(g, m.Table)
+		wrong := markWrong(tableOf(g, m.Table), acts[m.Table], &m)
 		switch {
-		case n == nil:
-			bad("table %.80q: the chip has none of that name", m.Table)
-		case m.When != record.MarkRan && m.When != record.MarkHit && m.When != record.MarkAction:
-			bad("when is %.80q, want %s, %s or %s", m.When, record.MarkRan, record.MarkHit, record.MarkAction)
-		case m.When != record.MarkRan && n.Keyless:
-			bad("table %q has no key: it never hits", m.Table)
-		case m.When != record.MarkAction && m.Actions != nil:
-			bad("actions are there, and when is %s: want %s", m.When, record.MarkAction)
-		case m.When == record.MarkAction && actionsWrong(acts[m.Table], m.Actions) != nil:
-			bad("table %q: %w", m.Table, actionsWrong(acts[m.Table], m.Actions))
+		case wrong != nil:
+			bad("%w", wrong)
 		case m.Bit < 0 || m.Bit >= phv.Bits():
 			bad("bit is %d, want 0 to %d", m.Bit, phv.Bits()-1)
 		case used[m.Bit] != "":

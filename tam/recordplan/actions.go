@@ -40,6 +40,16 @@ type unfolding struct {
 	asides    []aside
 }
 
+// shareOf is how many packets go from a node to another by edges of a label ("": any).
+func shareOf(p record.Probabilities, from, to, label string) (sum float64) {
+	for _, e := range p.Edges {
+		if e.From == from && targetOf(e) == to && (label == "" || e.Label == label) {
+			sum += e.P
+		}
+	}
+	return sum
+}
+
 // actedAt finds the ways from a node whose entries have some actions; p are complete.
 func actedAt(g *record.Graph, node int, acts []string, p record.Probabilities) acted {
 	a := acted{node: node, acts: acts, hit: make([][]share, len(acts))}
@@ -54,14 +64,7 @@ func actedAt(g *record.Graph, node int, acts []string, p record.Probabilities) a
 			decides = decides && (e.Label == record.Hit || e.Label == record.Miss)
 		}
 	}
-	of := func(to, label string) (sum float64) {
-		for _, e := range p.Edges {
-			if e.From == id && targetOf(e) == to && (label == "" || e.Label == label) {
-				sum += e.P
-			}
-		}
-		return sum
-	}
+	of := func(to, label string) float64 { return shareOf(p, id, to, label) }
 	if decides {
 		for _, e := range edges {
 			if s := of(e.To, e.Label); e.Label == record.Hit {
@@ -72,6 +75,13 @@ func actedAt(g *record.Graph, node int, acts []string, p record.Probabilities) a
 		}
 		return a
 	}
+	a.split(edges, parallel, p.Hits[id], of)
+	return a
+}
+
+// split tells hits from misses where edges do not: hits is their share of all packets, of what goes from here to a
+// node by a label. Edges of misses lead where only misses go.
+func (a *acted) split(edges []record.Edge, parallel map[string]int, hits float64, of func(to, label string) float64) {
 	bare := 0.0 // goes where only misses lead
 	for _, e := range edges {
 		if e.Label == record.Miss {
@@ -80,7 +90,7 @@ func actedAt(g *record.Graph, node int, acts []string, p record.Probabilities) a
 	}
 	ratio := 0.0
 	if bare < 1 {
-		ratio = min(p.Hits[id], 1-bare) / (1 - bare)
+		ratio = min(hits, 1-bare) / (1 - bare)
 	}
 	for _, e := range edges {
 		s := of(e.To, "") / float64(parallel[e.To])
@@ -91,7 +101,6 @@ func actedAt(g *record.Graph, node int, acts []string, p record.Probabilities) a
 		a.miss = append(a.miss, share{e.To, s * (1 - ratio)})
 		a.each(e.To, s*ratio, &e.Label)
 	}
-	return a
 }
 
 // each gives what goes on by an edge to the action of its label, to all alike if it is none's.

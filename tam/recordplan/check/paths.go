@@ -64,14 +64,9 @@ type pathWalker struct {
 	acted map[string][]string // the actions of tables
 }
 
-// read takes the bits of a record, and counts the tables that must have run. It is negative if
-// a bit is set that is nobody's, or one says that a table hit and another that it did not run.
-func (w *pathWalker) read(p *record.Plan, b []byte) int {
-	containers, err := p.Containers()
-	if err != nil || len(b) != containers.Bytes() {
-		return -1
-	}
-	set := map[[2]int]bool{} // container, bit
+// bitsSet are the bits of a record that are set, by container and bit.
+func bitsSet(containers record.Containers, b []byte) map[[2]int]bool {
+	set := map[[2]int]bool{}
 	at := 0
 	for i, width := range containers {
 		n := int(width) / 8
@@ -82,6 +77,17 @@ func (w *pathWalker) read(p *record.Plan, b []byte) int {
 		}
 		at += n
 	}
+	return set
+}
+
+// read takes the bits of a record, and counts the tables that must have run. It is negative if
+// a bit is set that is nobody's, or one says that a table hit and another that it did not run.
+func (w *pathWalker) read(p *record.Plan, b []byte) int {
+	containers, err := p.Containers()
+	if err != nil || len(b) != containers.Bytes() {
+		return -1
+	}
+	set := bitsSet(containers, b)
 	demanded := 0
 	for _, r := range p.Recorded {
 		var m marked
