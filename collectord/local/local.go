@@ -1,4 +1,4 @@
-package collector
+package local
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"tamtam/collector/capture"
-	"tamtam/collector/stream"
 	"tamtam/collectord/event"
 	"tamtam/collectord/ingest"
 	"tamtam/collectord/join"
@@ -22,13 +21,14 @@ import (
 type Config struct {
 	// Interfaces of this host whose frames are read: tail-stamps, also in ERSPAN, and reports of drops.
 	Interfaces []string
-	// IPFIX and SFlow are UDP addresses to listen at; "": none.
-	IPFIX, SFlow string
+	// IPFIX and SFlow are sockets that reports of drops come to; nil: none. The collector closes them.
+	IPFIX, SFlow net.PacketConn
 	// Names are those of switches by the addresses that their reports come from.
 	Names map[netip.Addr]string
 	// Join says how windows are joined.
 	Join join.Options
-	// LogBytes and StoreRows bound the memory (0: what stream.Memory and result.Memory keep).
+	// LogBytes and StoreRows bound the memory (0: what stream.Memory and result.Memory keep). The log has to have room
+	// for what comes in a window: else sources wait, and go on when the window is closed as if they were silent.
 	LogBytes  int64
 	StoreRows int
 	Logger    *slog.Logger // nil: the default
@@ -40,21 +40,28 @@ const (
 	portSFlow = 6343
 )
 
+// kinds are those of events that are joined, in one partition each.
+var kinds = [...]event.Kind{event.Stamps, event.Drops}
+
+// idle is how often a worker that nothing comes to makes rows of what it has.
+const idle = 100 * time.Millisecond
+
 // A Collector runs from Start to Close.
 type Collector struct {
 	config Config
-	log    *stream.Memory
+	log    *countedLog
 	store  *result.Memory
 	began  time.Time
 
-	read     context.Context // of those that read
-	readEnd  context.CancelFunc
-	readers  sync.WaitGroup
-	joins    context.Context // of the workers
-	joinsEnd context.CancelFunc
-	workers  sync.WaitGroup
+	joins   context.Context // of the workers; it ends when one fails
+	stop    context.CancelFunc
+	workers sync.WaitGroup
+	read    context.Context // of those that read
+	readEnd context.CancelFunc
+	readers sync.WaitGroup
 
-	mu     sync.Mutex
+	mu     sync.Mutex // of what follows
+	names  map[string]int
 	failed []error
 }
 
@@ -63,42 +70,46 @@ func Start(c Config) (*Collector, error) {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	k := &Collector{config: c, log: stream.NewMemory(c.LogBytes), store: result.NewMemory(c.StoreRows), began: time.Now()}
-	k.read, k.readEnd = context.WithCancel(context.Background())
-	k.joins, k.joinsEnd = context.WithCancel(context.Background())
+	k := &Collector{config: c, log: newCountedLog(c.LogBytes), store: result.NewMemory(c.StoreRows), began: time.Now(),
+		names: map[string]int{}}
+	k.joins, k.stop = context.WithCancel(context.Background())
+	k.read, k.readEnd = context.WithCancel(k.joins)
+	for _, kind := range kinds {
+		k.workers.Go(func() {
+			w := join.Worker{Log: k.log, Store: k.store, Options: c.Join, Logger: c.Logger, Idle: idle}
+			if err := w.Run(k.joins, kind.Partition(0)); err != nil {
+				k.note(err)
+				k.stop()
+			}
+		})
+	}
 	if err := k.open(); err != nil {
 		return nil, errors.Join(err, k.Close())
-	}
-	for _, kind := range []event.Kind{event.Stamps, event.Drops} {
-		k.workers.Go(func() {
-			w := join.Worker{Log: k.log, Store: k.store, Options: c.Join, Logger: c.Logger}
-			k.note(w.Run(k.joins, ingest.Partition(kind, 0)))
-		})
 	}
 	return k, nil
 }
 
 func (k *Collector) open() error {
+	ipfix := func(r *ingest.Reports) ingest.Datagram { return r.IPFIX }
+	sflow := func(r *ingest.Reports) ingest.Datagram { return r.SFlow }
+	err := errors.Join(k.serve("ipfix", k.config.IPFIX, ipfix), k.serve("sflow", k.config.SFlow, sflow))
 	for _, name := range k.config.Interfaces {
-		if err := k.watch(name); err != nil {
-			return err
-		}
+		err = errors.Join(err, k.watch(name))
 	}
-	if k.config.IPFIX != "" {
-		err := k.listen("ipfix", k.config.IPFIX, func(r *ingest.Reports) ingest.Datagram { return r.IPFIX })
-		if err != nil {
-			return err
-		}
-	}
-	if k.config.SFlow != "" {
-		return k.listen("sflow", k.config.SFlow, func(r *ingest.Reports) ingest.Datagram { return r.SFlow })
-	}
-	return nil
+	return err
 }
 
-// sender is a new source of the log.
+// sender is a new source of the log. A name that there was already has a number behind it.
 func (k *Collector) sender(name string, kind event.Kind, live bool) (*ingest.Sender, error) {
-	return ingest.NewSender(k.log, kind, ingest.Options{Source: ingest.Name(name, k.began), Live: live})
+	full := ingest.Name(name, k.began)
+	key := kind.String() + "/" + full
+	k.mu.Lock()
+	k.names[key]++
+	if n := k.names[key]; n > 1 {
+		full += fmt.Sprintf("-%d", n)
+	}
+	k.mu.Unlock()
+	return ingest.NewSender(k.log, kind, ingest.Options{Source: full, Live: live})
 }
 
 // tap is what looks through the frames of a source.
@@ -130,10 +141,9 @@ func (k *Collector) watch(name string) error {
 	return nil
 }
 
-func (k *Collector) listen(name, address string, take func(*ingest.Reports) ingest.Datagram) error {
-	conn, err := (&net.ListenConfig{}).ListenPacket(k.read, "udp", address)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+func (k *Collector) serve(name string, conn net.PacketConn, take func(*ingest.Reports) ingest.Datagram) error {
+	if conn == nil {
+		return nil
 	}
 	s, err := k.sender(name, event.Drops, true)
 	if err != nil {
@@ -161,17 +171,45 @@ func (k *Collector) run(senders []*ingest.Sender, read func(context.Context) err
 	})
 }
 
-// ReadCapture reads a capture to its end, as a source of its own. Rows are in the store when what it has is joined.
-func (k *Collector) ReadCapture(ctx context.Context, name, path string) error {
+// ReadCaptures reads captures to their ends, or to where they are damaged, as one source of a name, and waits until what
+// they have is joined. Windows that other sources hold open have no rows by then; and what is read later of times that
+// are closed by then has rows that are flagged so.
+func (k *Collector) ReadCaptures(ctx context.Context, name string, paths ...string) error {
 	tap, senders, err := k.tap(name, false)
 	if err != nil {
 		return err
 	}
-	err = ingest.ReadCapture(ctx, path, tap)
+	err = ingest.ReadCaptures(ctx, tap, paths...)
 	for _, s := range senders {
 		err = errors.Join(err, s.Close(ctx))
 	}
-	return err
+	return errors.Join(err, k.joined(ctx))
+}
+
+// joined waits until all messages of the log are joined.
+func (k *Collector) joined(ctx context.Context) error {
+	tick := time.NewTicker(idle / 10)
+	defer tick.Stop()
+	for _, kind := range kinds {
+		last := k.log.last(kind.Partition(0))
+		for {
+			at, err := k.store.Last(ctx, kind.Partition(0))
+			if err != nil {
+				return err
+			}
+			if at.Last >= last {
+				break
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-k.joins.Done():
+				return errors.New("nothing is joined any more: the collector has ended")
+			}
+		}
+	}
+	return nil
 }
 
 func (k *Collector) note(err error) {
@@ -187,11 +225,15 @@ func (k *Collector) note(err error) {
 // Store has the rows.
 func (k *Collector) Store() result.Store { return k.store }
 
-// Close ends reading and joining, and returns what went wrong since Start. The store can still be read.
+// Close ends reading, waits until what was read is joined, and returns what went wrong since Start. The store can still
+// be read.
 func (k *Collector) Close() error {
 	k.readEnd()
 	k.readers.Wait()
-	k.joinsEnd()
+	if k.joins.Err() == nil {
+		k.note(k.joined(k.joins))
+	}
+	k.stop()
 	k.workers.Wait()
 	k.mu.Lock()
 	defer k.mu.Unlock()
