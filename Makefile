@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test cluster-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
 
 ### help            this list
 help:
@@ -131,6 +131,16 @@ sflow-test:
 	mkdir -p bin
 	$(GO) build -C tools/goflow2 -o $(CURDIR)/bin/goflow2 github.com/netsampler/goflow2/v2/cmd/goflow2
 	TAMTAM_SFLOW=1 TAMTAM_GOFLOW2=$(CURDIR)/bin/goflow2 $(GO) test -count=1 -timeout 10m -v -run '^TestSFlowCollectors$$' ./device
+
+### cluster-test    three servers of the collector's log, each stopped and started in turn while messages are appended
+cluster-test:
+	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 5m -v -run '^TestCluster$$' ./collectord/jetstream
+
+### parquet-test    what collectord/parquet writes, read by Arrow's Go library, which is built (tools/arrowread)
+parquet-test:
+	mkdir -p bin
+	$(GO) build -C tools/arrowread -o $(CURDIR)/bin/arrowread .
+	TAMTAM_ARROWREAD=$(CURDIR)/bin/arrowread $(GO) test -count=1 -timeout 10m -v -run '^TestArrow' ./collectord/parquet
 
 image-if-docker:
 	@if docker info >/dev/null 2>&1; then ./scripts/make-image.sh; fi

@@ -1,0 +1,130 @@
+package jetstream
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// freeAddress is one that nobody listens at now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// Of three servers each is stopped and started again in turn, while messages are appended: each is kept once, in order.
+func TestCluster(t *testing.T) {
+	if os.Getenv("TAMTAM_CLUSTER") == "" {
+		t.Skip("TAMTAM_CLUSTER is not set: make cluster-test")
+	}
+	const nodes, each = 3, 200
+	dir := t.TempDir()
+	var options [nodes]ServerOptions
+	var servers [nodes]*Server
+	var urls []string
+	for i := range options {
+		name := fmt.Sprint("node-", i)
+		options[i] = ServerOptions{
+			Name: name, Dir: filepath.Join(dir, name), Listen: freeAddress(t), Cluster: freeAddress(t), Sync: time.Minute,
+		}
+		urls = append(urls, "nats://"+options[i].Listen)
+	}
+	for i := range options {
+		for j := range options {
+			if i != j {
+				options[i].Routes = append(options[i].Routes, options[j].Cluster)
+			}
+		}
+	}
+	started := make(chan error)
+	for i := range options {
+		go func() {
+			var err error
+			servers[i], err = StartServer(options[i])
+			started <- err
+		}()
+	}
+	for range options {
+		if err := <-started; err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		for _, s := range servers {
+			s.Close()
+		}
+	})
+	l := openLog(t, Options{URLs: urls, Replicas: 3})
+	next := uint64(1)
+	add := func() {
+		t.Helper()
+		for range each {
+			id := fmt.Sprint(next)
+			if seq, err := l.Append(t.Context(), "t", id, []byte(id)); err != nil || seq != next {
+				t.Fatalf("message %s: sequence %d, %v", id, seq, err)
+			}
+			next++
+		}
+	}
+	add()
+	for i := range servers {
+		servers[i].Close()
+		add()
+		again, err := StartServer(options[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		servers[i] = again
+		add()
+	}
+	for from := uint64(1); from < next; {
+		got, err := l.Read(t.Context(), "t", from, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range got {
+			if string(e.Data) != fmt.Sprint(e.Seq) || e.Seq != from {
+				t.Fatalf("message %d says %s where %d is due", e.Seq, e.Data, from)
+			}
+			from++
+		}
+	}
+}
+
+// What it costs to append a message of 64 KiB, synced before it is acknowledged and not.
+func BenchmarkAppend(b *testing.B) {
+	for name, sync := range map[string]time.Duration{"synced": 0, "unsynced": time.Minute} {
+		b.Run(name, func(b *testing.B) {
+			s, err := StartServer(ServerOptions{Dir: b.TempDir(), Sync: sync})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			l, err := Open(b.Context(), Options{Server: s})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer l.Close()
+			data := make([]byte, 64<<10)
+			b.SetBytes(int64(len(data)))
+			for n := uint64(1); b.Loop(); n++ {
+				if _, err := l.Append(b.Context(), "t", "", data); err != nil {
+					b.Fatal(err)
+				}
+				if n%1000 == 0 {
+					if err := l.Acknowledge(b.Context(), "t", n); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}

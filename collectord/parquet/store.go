@@ -1,0 +1,325 @@
+package parquet
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tamtam/collectord/result"
+)
+
+// Options bound a store.
+type Options struct {
+	Dir   string
+	Bytes int64         // 0: DefaultBytes
+	Age   time.Duration // since a file was written; 0: for ever
+}
+
+// DefaultBytes is what a store keeps unless it is told.
+const DefaultBytes = 8 << 30
+
+// tidyEvery is after how many batches a process looks whether the store has grown too large.
+const tidyEvery = 64
+
+// A Store keeps batches as Parquet files. Several processes may keep theirs in one folder.
+type Store struct {
+	dir   string
+	most  int64
+	age   time.Duration
+	kinds []kind
+
+	mu        sync.Mutex
+	puts      int
+	forgotten Forgotten
+}
+
+// Forgotten is what was dropped for age or size, by this process.
+type Forgotten struct {
+	Files, Bytes int64
+}
+
+// Folders of a store besides those of the kinds.
+const (
+	marks   = "marks"  // each partition's last batch: marks/PARTITION/FIRST
+	written = "unseen" // files of batches that are not marked yet
+)
+
+// Open opens a store, and makes what is missing of its folders.
+func Open(o Options) (*Store, error) {
+	if o.Dir == "" || o.Bytes < 0 || o.Age < 0 {
+		return nil, fmt.Errorf("the store: folder %q, %d bytes, age %s: want a folder, and nothing negative",
+			o.Dir, o.Bytes, o.Age)
+	}
+	if o.Bytes == 0 {
+		o.Bytes = DefaultBytes
+	}
+	s := &Store{dir: o.Dir, most: o.Bytes, age: o.Age, kinds: kinds()}
+	for _, dir := range append(s.folders(), marks, written) {
+		if err := os.MkdirAll(filepath.Join(s.dir, dir), 0o755); err != nil {
+			return nil, fmt.Errorf("the store: %w", err)
+		}
+	}
+	return s, s.tidy(time.Now())
+}
+
+func (s *Store) folders() (names []string) {
+	for _, k := range s.kinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// A mark says that a batch is kept, and which files have its rows.
+type mark struct {
+	Batch    string // its files are written as unseen/KIND.Batch
+	Name     string // and then KIND/Name
+	Kinds    []string
+	Position result.Position
+	first    uint64
+}
+
+// Put implements result.Store.
+func (s *Store) Put(_ context.Context, b *result.Batch) (kept bool, err error) {
+	last, err := s.last(b.Partition)
+	if err != nil {
+		return false, err
+	}
+	if err := b.Check(last.Position.Last); err != nil {
+		return false, err
+	}
+	if b.First <= last.Position.Last {
+		return false, nil
+	}
+	m := mark{Batch: rand.Text(), Name: nameOf(b), Position: b.Position, first: b.First}
+	defer func() {
+		if !kept && err == nil { // if there was an error the mark may be there
+			s.discard(m)
+		}
+	}()
+	for _, k := range s.kinds {
+		n, err := k.write(s.unseen(k.name, m), b)
+		if err != nil {
+			return false, fmt.Errorf("the store: batch %d of partition %s: %w", b.First, b.Partition, err)
+		}
+		if n > 0 {
+			m.Kinds = append(m.Kinds, k.name)
+		}
+	}
+	if err := syncDir(filepath.Join(s.dir, written)); err != nil {
+		return false, err
+	}
+	if kept, err = s.mark(b.Partition, m); err != nil || !kept {
+		return false, err
+	}
+	if err := s.show(b.Partition, m); err != nil {
+		return false, err
+	}
+	return true, s.count()
+}
+
+// count counts a batch that was kept, and tidies up now and then.
+func (s *Store) count() error {
+	s.mu.Lock()
+	s.puts++
+	due := s.puts%tidyEvery == 0
+	s.mu.Unlock()
+	if due {
+		return s.tidy(time.Now())
+	}
+	return nil
+}
+
+func (s *Store) unseen(kind string, m mark) string {
+	return filepath.Join(s.dir, written, kind+"."+m.Batch)
+}
+
+func (s *Store) discard(m mark) {
+	for _, k := range m.Kinds {
+		_ = os.Remove(s.unseen(k, m)) // else tidy does
+	}
+}
+
+// mark marks a batch. One that comes when its mark, or a later one, is there is not kept.
+func (s *Store) mark(partition string, m mark) (bool, error) {
+	dir := filepath.Join(s.dir, marks, partition)
+	text, err := json.Marshal(m)
+	if err != nil {
+		return false, err
+	}
+	scratch := s.unseen("mark", m)
+	if err := writeSynced(scratch, text); err != nil {
+		return false, err
+	}
+	defer os.Remove(scratch)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return false, err
+	}
+	if err := syncDir(filepath.Join(s.dir, marks)); err != nil {
+		return false, err
+	}
+	path := filepath.Join(dir, number(m.first))
+	switch err := os.Link(scratch, path); {
+	case errors.Is(err, fs.ErrExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	// The mark of this batch may have gone since we looked, and others have come behind it: then it was kept before.
+	firsts, err := s.firsts(partition)
+	if err != nil {
+		return false, err
+	}
+	if firsts[len(firsts)-1] > m.first {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		return false, nil
+	}
+	return true, syncDir(dir)
+}
+
+// show gives the files of a batch that is marked their names, and then takes older marks away. It does no harm twice.
+func (s *Store) show(partition string, m mark) error {
+	for _, k := range m.Kinds {
+		to := filepath.Join(s.dir, k, m.Name)
+		if err := os.Rename(s.unseen(k, m), to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("the store: %w", err)
+		}
+		if err := syncDir(filepath.Join(s.dir, k)); err != nil {
+			return err
+		}
+	}
+	firsts, err := s.firsts(partition)
+	if err != nil {
+		return err
+	}
+	for _, first := range firsts {
+		if first < m.first {
+			err := os.Remove(filepath.Join(s.dir, marks, partition, number(first)))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("the store: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// firsts returns the first messages of the batches of a partition that are marked, in order.
+func (s *Store) firsts(partition string) (firsts []uint64, err error) {
+	entries, err := os.ReadDir(filepath.Join(s.dir, marks, partition))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		n, err := strconv.ParseUint(e.Name(), 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("the store: %s/%s/%s/%s: the name is no number", s.dir, marks, partition, e.Name())
+		}
+		firsts = append(firsts, n)
+	}
+	slices.Sort(firsts)
+	return firsts, err
+}
+
+// last returns the last mark of a partition, whose files it shows if a process died before it could.
+func (s *Store) last(partition string) (mark, error) {
+	if err := checkPartition(partition); err != nil {
+		return mark{}, err
+	}
+	for {
+		firsts, err := s.firsts(partition)
+		if err != nil || len(firsts) == 0 {
+			return mark{}, err
+		}
+		first := firsts[len(firsts)-1]
+		path := filepath.Join(s.dir, marks, partition, number(first))
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a later one has come
+		}
+		m := mark{first: first}
+		if err == nil {
+			err = json.Unmarshal(text, &m)
+		}
+		if err != nil {
+			return mark{}, fmt.Errorf("the store: mark %s: %w", path, err)
+		}
+		return m, s.show(partition, m)
+	}
+}
+
+// Last implements result.Store.
+func (s *Store) Last(_ context.Context, partition string) (result.Position, error) {
+	m, err := s.last(partition)
+	return m.Position, err
+}
+
+// Forgotten is what was dropped for age or size.
+func (s *Store) Forgotten() Forgotten {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.forgotten
+}
+
+// showAll shows what was marked by processes that died before they could.
+func (s *Store) showAll() error {
+	entries, err := os.ReadDir(filepath.Join(s.dir, marks))
+	for _, e := range entries {
+		_, lastErr := s.last(e.Name())
+		err = errors.Join(err, lastErr)
+	}
+	return err
+}
+
+// checkPartition holds the name of a partition to what may be part of a file's.
+func checkPartition(name string) error {
+	ok := name != "" && len(name) <= 64
+	for _, c := range []byte(name) {
+		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-')
+	}
+	if !ok {
+		return fmt.Errorf("the store: partition %.80q: want 1 to 64 of the characters a-z, 0-9 and -", name)
+	}
+	return nil
+}
+
+// number writes a number so that names sort as numbers do.
+func number(n uint64) string { return fmt.Sprintf("%020d", n) }
+
+// nameOf is the name of a batch's files: partition, first and last message, and the time that its rows are about.
+func nameOf(b *result.Batch) string {
+	from, to, ok := b.Span()
+	if !ok {
+		from, to = b.Closed, b.Closed
+	}
+	return strings.Join([]string{
+		b.Partition, number(b.First), number(b.Last), strconv.FormatInt(from, 10), strconv.FormatInt(to, 10), "parquet",
+	}, ".")
+}
+
+func writeSynced(path string, data []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
