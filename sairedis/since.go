@@ -11,8 +11,8 @@ import (
 )
 
 // Since when counters count is told in COUNTERS_DB: of what is polled of a port or the switch in a field of its row,
-// which is written with the counts, so that both are of one chip; of debug counters, whose counts stand in these rows, in
-// a hash. A time that is not known is empty.
+// which is written with the counts, so that both are of one chip; of debug counters, whose counts stand in these rows,
+// in a hash. A time that is not known is empty.
 const (
 	fieldCountedSince = "COUNTED_SINCE_" // and the group
 	debugSince        = "COUNTERS_DEBUG_OID_SINCE_MAP"
