@@ -171,9 +171,9 @@ func (k *Collector) run(senders []*ingest.Sender, read func(context.Context) err
 	})
 }
 
-// ReadCaptures reads captures to their ends, or to where they are damaged, as one source of a name, and waits until what
-// they have is joined. Windows that other sources hold open have no rows by then; and what is read later of times that
-// are closed by then has rows that are flagged so.
+// ReadCaptures reads captures to their ends, or to where they are damaged, as one source of a name, and waits until
+// what they have is joined. Windows that other sources hold open have no rows by then; and what is read later of times
+// that are closed by then has rows that are flagged so.
 func (k *Collector) ReadCaptures(ctx context.Context, name string, paths ...string) error {
 	tap, senders, err := k.tap(name, false)
 	if err != nil {
