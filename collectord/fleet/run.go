@@ -24,8 +24,8 @@ type Result struct {
 	Took           time.Duration
 }
 
-// topic is the log's topic of a partition, and the partition's name.
-func topic(partition int) string { return fmt.Sprintf("stamps-%d", partition) }
+// topic is the log's topic of a partition, and the partition's name, as sources that are not made up have it.
+func topic(partition int) string { return fmt.Sprintf("%v-%d", event.Stamps, partition) }
 
 // Run sends a fleet's stamps through a log, joins them into a store and compares what is there with what was sent: an
 // error says what differs. A worker joins each partition.
