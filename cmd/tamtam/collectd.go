@@ -49,7 +49,7 @@ func (f findCollectd) find() (string, error) {
 	}
 	path, err := f.lookPath(collectd)
 	if err != nil && !errors.Is(err, exec.ErrDot) {
-		return "", fmt.Errorf("%s stands neither beside tamtam nor in PATH: `go build ./cmd/%s` builds it", collectd, collectd)
+		return "", fmt.Errorf("%s stands neither beside tamtam nor in PATH: `go build ./cmd/%[1]s` builds it", collectd)
 	}
 	return path, err
 }
