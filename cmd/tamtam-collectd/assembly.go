@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"tamtam/collectord/event"
-	"tamtam/collectord/ingest"
 	"tamtam/collectord/jetstream"
 	"tamtam/collectord/join"
 	"tamtam/collectord/page"
@@ -139,7 +138,7 @@ func (d *daemon) share() {
 	var names []string
 	for _, kind := range []event.Kind{event.Stamps, event.Drops} {
 		for i := range f.partitions {
-			names = append(names, ingest.Partition(kind, i))
+			names = append(names, kind.Partition(i))
 		}
 	}
 	d.pool = &join.Pool{

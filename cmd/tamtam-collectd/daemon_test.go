@@ -115,7 +115,7 @@ func TestDaemonFlags(t *testing.T) {
 		"--log=d --store=d --http=0.0.0.0:80":     `--http "0.0.0.0:80": other hosts may reach it`,
 		"--log=d --store=d --name=leaf1=10.0.0.1": "--name leaf1=10.0.0.1: want ADDRESS=NAME",
 		"--log=d --store=d --ipfix=4739":          `--ipfix "4739": want HOST:PORT`,
-		"--log=d --store=d --pcap=a,a":            `"a": want each name once`,
+		"--log=d --store=d --pcap=a,a":            `"a": want each once`,
 		"--role=join --log=d --store=d --pcap=a":  "only role ingest reads",
 		"--log-format=xml":                        `--log-format "xml": want text or json`,
 	} {

@@ -32,7 +32,7 @@ type sourceFlags struct {
 func (f *sourceFlags) flags(c *cobra.Command) {
 	s := c.Flags()
 	s.StringSliceVar(&f.interfaces, "interface", nil, "interfaces whose stamps and reports are read, also in ERSPAN")
-	s.StringSliceVar(&f.captures, "pcap", nil, "capture files that are read in the same way, once")
+	s.StringSliceVar(&f.captures, "pcap", nil, "capture files that are read in the same way, together, once")
 	s.StringVar(&f.ipfix, "ipfix", "", "HOST:PORT at which reports of drops come as IPFIX over UDP")
 	s.StringVar(&f.sflow, "sflow", "", "HOST:PORT at which reports of drops come as sFlow")
 	s.StringToStringVar(&f.names, "name", nil, "names of switches by the addresses of their reports: ADDRESS=NAME")
@@ -52,10 +52,10 @@ func (f *sourceFlags) check(reads bool) error {
 			return usagef("--%s %q: want HOST:PORT (%w)", flag.name, flag.address, err)
 		}
 	}
-	seen := map[string]bool{"ipfix": true, "sflow": true} // names of their own sources
+	seen := map[string]bool{"ipfix": true, "sflow": true, "captures": true} // names of other sources
 	for _, name := range slices.Concat(f.interfaces, f.captures) {
 		if seen[name] {
-			return usagef("--interface or --pcap %q: want each name once, and neither ipfix nor sflow", name)
+			return usagef("--interface or --pcap %q: want each once, and not ipfix, sflow or captures", name)
 		}
 		seen[name] = true
 	}
@@ -97,8 +97,8 @@ func (f *sourceFlags) open(log stream.Log, started time.Time, partitions int) ([
 	for _, name := range f.interfaces {
 		add(o.watch(name))
 	}
-	for _, path := range f.captures {
-		add(o.capture(path))
+	if len(f.captures) > 0 {
+		add(o.captures(f.captures))
 	}
 	if f.ipfix != "" {
 		add(o.listen("ipfix", f.ipfix, (*ingest.Reports).IPFIX))
@@ -142,18 +142,21 @@ func (o *opener) watch(name string) (*feed, error) {
 	return f, nil
 }
 
-func (o *opener) capture(path string) (*feed, error) {
-	in, err := capture.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("--pcap: %w", err)
+// captures makes one feed of all captures, so that they are read in order of time.
+func (o *opener) captures(paths []string) (*feed, error) {
+	for _, path := range paths { // what cannot be read is known at once
+		in, err := capture.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("--pcap: %w", err)
+		}
+		in.Close()
 	}
-	in.Close() // it can be read; ReadCapture opens it again
-	f, t, err := o.tap(path, false)
+	f, t, err := o.tap("captures", false)
 	if err != nil {
 		return nil, err
 	}
 	f.read = func(ctx context.Context) error {
-		if err := ingest.ReadCapture(ctx, path, t); ctx.Err() == nil {
+		if err := ingest.ReadCaptures(ctx, t, paths...); ctx.Err() == nil {
 			return err
 		}
 		return nil
