@@ -109,13 +109,14 @@ var recordSession = object{
 		},
 		{
 			word: "mode", help: "What is recorded", def: "exec", label: "Mode", always: true,
-			kind: oneOf(choice{"exec", "Which tables a packet ran; default"}, choice{"exec+hit", "And which of them hit"}),
+			kind: oneOf(choice{"exec", "Which tables a packet ran; default"}, choice{"exec+hit", "And which of them hit"},
+				choice{"exec+action", "And which action the entry has that was hit"}),
 		},
 		{
 			word: "algorithm", help: "How tables are chosen", def: "greedy", label: "Algorithm", always: true,
 			kind: oneOf(choice{"greedy", "Table by table, the one that adds most; default"},
 				choice{"greedy-restarts", "Greedy, from several first tables"},
-				choice{"bnb", "Branch and bound: the best plan; not with exec+hit"}),
+				choice{"bnb", "Branch and bound: the best plan; only with exec"}),
 		},
 		{label: "Probabilities", show: func(e tree) string { return config(e, "probabilities") }, always: true},
 		{word: "must-record", help: "Tables that are recorded whatever they add", kind: tableNames, label: "Must Record"},

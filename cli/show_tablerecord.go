@@ -251,15 +251,38 @@ func (p *printout) recordedTables(tables []tree) {
 		return cmp.Or(natural(a.text("container"), b.text("container")), natural(firstBit(a), firstBit(b)))
 	})
 	var rows [][]string
+	acts := false
 	for _, t := range tables {
 		rows = append(rows, []string{
 			t.text("table"), t.text("stage"), t.text("container"), orDash(t.text("ran")), orDash(t.text("hit")),
 		})
+		acts = acts || len(t.items("actions")) > 0
+	}
+	columns := []column{
+		{"Table", 20, 2}, {"Stage", 5, 2}, {"Container", 9, 2}, {"Bit If Run", 10, 2}, {"Bit If Hit", 10, 0},
+	}
+	if acts {
+		columns[len(columns)-1].gap = 2
+		columns = append(columns, column{"Bits If Hit With", 24, 0})
+		for i, t := range tables {
+			rows[i] = append(rows[i], orDash(actionBits(t)))
+		}
 	}
 	p.line("")
-	p.table([]column{
-		{"Table", 20, 2}, {"Stage", 5, 2}, {"Container", 9, 2}, {"Bit If Run", 10, 2}, {"Bit If Hit", 10, 0},
-	}, rows)
+	p.table(columns, rows)
+}
+
+// actionBits says which bit says that an entry was hit that has one of some actions.
+func actionBits(t tree) string {
+	var list []string
+	for _, b := range t.items("actions") {
+		names := b.texts("of")
+		for i := range names {
+			names[i] = cmp.Or(names[i], "no action")
+		}
+		list = append(list, b.text("bit")+": "+strings.Join(names, " or "))
+	}
+	return strings.Join(list, "; ")
 }
 
 func firstBit(t tree) string {

@@ -100,7 +100,7 @@ func TestTableRecordCommands(t *testing.T) {
 	}{
 		{modeTableRecord, "session m1 flow-group f1 collector c1", "replace " + at +
 			` {"tamtam-tablerecord:config":{"collector":"c1","flowgroup":"f1","name":"m1"},"tamtam-tablerecord:name":"m1"}` + "\n"},
-		{modeTableRecord, "session m1 flow-group f1 collector c1 truncate 0 mode exec+ alg greedy-r phv 8+16+32 must chip.acl,ingress.b prob c encap e source 10.0.0.1 sampler some ident true", "replace " + at +
+		{modeTableRecord, "session m1 flow-group f1 collector c1 truncate 0 mode exec+h alg greedy-r phv 8+16+32 must chip.acl,ingress.b prob c encap e source 10.0.0.1 sampler some ident true", "replace " + at +
 			` {"tamtam-tablerecord:config":{"algorithm":"greedy-restarts","collector":"c1","encapsulation":"erspan","flowgroup":"f1","identities":true,"mode":"exec+hit","must-record":["chip.acl","ingress.b"],` +
 			`"name":"m1","phv":"8+16+32","probabilities":"counted","sampler":"some","source-ip":"10.0.0.1","truncate":0},"tamtam-tablerecord:name":"m1"}` + "\n"},
 		{modeConfig, "tam table-record session m1 flow-group f1 collector c1 truncate 0x100", "replace " + at +
@@ -131,8 +131,8 @@ func TestTableRecordBadWords(t *testing.T) {
 		"session x collector c1":         "invalid input",
 		x + "phv 16+17":                  `"16+17" are no containers: want widths of 8, 16 or 32 bits joined by +, as in 16+16`,
 		x + "phv 16,16":                  `"16,16" are no containers`,
-		x + "mode e":                     `"e" could be: exec, exec+hit`,
-		x + "mode hit":                   `"hit" is not one of: exec, exec+hit`,
+		x + "mode e":                     `"e" could be: exec, exec+hit, exec+action`,
+		x + "mode hit":                   `"hit" is not one of: exec, exec+hit, exec+action`,
 		x + "algorithm brute":            `"brute" is not one of: greedy, greedy-restarts, bnb`,
 		x + "must-record a,,b":           "tables are names with commas between",
 		x + "must-record a, b":           "tables are names with commas between",

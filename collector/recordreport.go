@@ -362,5 +362,5 @@ func (c *planRecords) drops() []FlowDrops {
 // lastSteps are the last three tables of a path.
 func lastSteps(l recordplan.Likely) string {
 	from := max(0, len(l.Path)-3)
-	return recordplan.Likely{Path: l.Path[from:], HitKnown: l.HitKnown[from:]}.String()
+	return recordplan.Likely{Path: l.Path[from:], HitKnown: l.HitKnown[from:], Actions: l.Actions[from:]}.String()
 }

@@ -31,6 +31,8 @@ type Options struct {
 	// Blind keeps no account of what becomes of each flow group in switches, which
 	// is faster: results then lack Paths, and what switches lost of each group.
 	Blind bool
+	// Oracle is how many flows of each sketch task the chips count exactly too; 0: they do not.
+	Oracle int
 	// Progress, if not nil, is called now and then with simulated time and how many frames switches
 	// have received.
 	Progress func(now Time, frames uint64)
@@ -135,7 +137,7 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 	n.hz = profile.ClockHz
 	n.sim, err = device.NewSim(ctx, device.SimConfig{
 		Common: device.Common{Log: l.opts.Log}, Profile: profile, Start: epoch, Config: config, Attach: n.attach,
-		Host: n.s.Hostd,
+		Host: n.s.Hostd, Oracle: l.opts.Oracle,
 	})
 	if err != nil {
 		return err

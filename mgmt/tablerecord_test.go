@@ -199,7 +199,7 @@ func TestTableRecordSet(t *testing.T) {
 		}}, []string{"[name=r1]", "new takes TCP"}},
 		{"containers", "InvalidArgument", up(recordR1+"/config/phv", `"16+17"`), []string{"config/phv"}},
 		{"too many containers", "InvalidArgument", up(recordR1+"/config/phv", `"32`+strings.Repeat("+32", 32)+`"`), []string{"[name=r1]", "phv", "1024 bits at most"}},
-		{"no mode", "InvalidArgument", up(recordR1+"/config/mode", `"hit"`), []string{"config/mode", `"hit" is none of exec, exec+hit`}},
+		{"no mode", "InvalidArgument", up(recordR1+"/config/mode", `"hit"`), []string{"config/mode", `"hit" is none of exec, exec+action, exec+hit`}},
 		{"no algorithm", "InvalidArgument", up(recordR1+"/config/algorithm", `"brute"`), []string{"config/algorithm", `"brute" is none of bnb, greedy, greedy-restarts`}},
 		{"bnb with hits", "InvalidArgument", up(recordR1+"/config", `{"mode":"exec+hit","algorithm":"bnb"}`), []string{"[name=r1]", "algorithm", "greedy or greedy-restarts where mode is exec+hit"}},
 		{"a table with a comma", "InvalidArgument", up(recordR1+"/config/must-record", `["a,b"]`), []string{"config/must-record"}},

@@ -36,7 +36,8 @@ func makePlan(
 		return nil, fmt.Errorf("the switch's pipeline: %w", err)
 	}
 	plan, err := m.Plan(ctx, recordplan.Settings{
-		Containers: s.PHV, Hits: s.Mode == record.ModeHit, Algorithm: s.Algorithm, Must: s.MustRecord, Budget: budget,
+		Containers: s.PHV, Hits: s.Mode == record.ModeHit, Actions: s.Mode == record.ModeAction,
+		Algorithm: s.Algorithm, Must: s.MustRecord, Budget: budget,
 	})
 	if err != nil {
 		return nil, err

@@ -346,7 +346,7 @@ func TestInvalidRows(t *testing.T) {
 		{"query", "q1", "task=t1", `flow is missing: want the values of the task's key, with commas between`},
 		{"rec session", "s1", "phv=16+15 mode=hit algorithm=brute probabilities=random encapsulation=gre truncate=63 source-ip=224.0.0.1 bits=9 identities=2",
 			`flowgroup is missing: want the name of a flow group; collector is missing: want the name of a collector; ` +
-				`phv "16+15": want widths of 8, 16 or 32 joined by +, as in 16+16, 1024 bits at most; mode "hit": want exec or exec+hit; ` +
+				`phv "16+15": want widths of 8, 16 or 32 joined by +, as in 16+16, 1024 bits at most; mode "hit": want exec, exec+hit or exec+action; ` +
 				`algorithm "brute": want greedy, greedy-restarts or bnb; probabilities "random": want uniform or counted; encapsulation "gre": want udp or erspan; ` +
 				`truncate "63": want 0 for whole frames, or 64 to 9216 bytes; source-ip "224.0.0.1": want a unicast IPv4 or IPv6 address; identities "2": want true or false; ` +
 				`bits "9": want a field of the table`},

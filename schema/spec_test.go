@@ -58,7 +58,7 @@ var rowSpecs = []struct {
 	{"task", "t", "key=src-ip attribute=frequency", []string{"threshold 0..4294967295 =0", "plan true|false =false",
 		"allocation accurate|efficient =accurate", "readout banked|live =banked", "translation tcam|shift =tcam"}},
 	{"query", "q", "flow=10.0.0.1", []string{"task name !"}},
-	{"rec session", "s", "", []string{"flowgroup name !", "collector name !", "sampler name", "mode exec|exec+hit =exec",
+	{"rec session", "s", "", []string{"flowgroup name !", "collector name !", "sampler name", "mode exec|exec+hit|exec+action =exec",
 		"algorithm greedy|greedy-restarts =greedy", "probabilities uniform|counted =uniform",
 		"encapsulation udp|erspan =udp", "truncate 64..9216 =128"}},
 	{"rec flow", "s", "collector=10.0.0.1:9", []string{"acl-table-name name !", "acl-rule-name name !",

@@ -56,7 +56,7 @@ const DefaultTruncate = 128
 // in common.
 type RecordSettings struct {
 	PHV           record.Containers
-	Mode          string     // record.ModeExecution or record.ModeHit
+	Mode          string     // record.ModeExecution, record.ModeHit or record.ModeAction
 	Algorithm     string     // record.Greedy, record.GreedyRestarts or record.BranchAndBound
 	MustRecord    []string   // names of tables, sorted, none twice
 	Probabilities string     // ProbabilitiesUniform or ProbabilitiesCounted
@@ -144,8 +144,8 @@ func recordFields(s *RecordSettings) []field {
 	return []field{
 		parsed("phv", "16+16", record.ContainerWords, record.ParseContainers, &s.PHV,
 			"The containers that a record has in the packet header vector."),
-		word("mode", record.ModeExecution, []string{record.ModeExecution, record.ModeHit}, &s.Mode,
-			"Whether it is recorded which tables ran, or also whether they hit."),
+		word("mode", record.ModeExecution, []string{record.ModeExecution, record.ModeHit, record.ModeAction}, &s.Mode,
+			"Whether it is recorded which tables ran, or also whether they hit, or with which action."),
 		word("algorithm", record.Greedy, []string{record.Greedy, record.GreedyRestarts, record.BranchAndBound},
 			&s.Algorithm, "How it is chosen which tables are recorded."),
 		own("must-record", "names of tables, separated by commas", "Tables that are recorded in any case.",
@@ -181,8 +181,8 @@ func recordFields(s *RecordSettings) []field {
 
 // planner refuses an algorithm that cannot plan for the mode.
 func (r *reader) planner(s *RecordSettings) {
-	if s.Mode == record.ModeHit && s.Algorithm == record.BranchAndBound {
-		r.bad("algorithm", s.Algorithm, "greedy or greedy-restarts where mode is exec+hit")
+	if s.Mode != record.ModeExecution && s.Algorithm == record.BranchAndBound {
+		r.bad("algorithm", s.Algorithm, "greedy or greedy-restarts where mode is "+s.Mode)
 	}
 }
 
@@ -221,7 +221,7 @@ func recordPlanFields() []Field {
 	return []Field{
 		{Name: "ID", Form: rangeForm(0, 1<<32-1), Words: "What records call the plan."},
 		{Name: "PHV", Form: record.ContainerWords, Words: "The containers of a record."},
-		{Name: "MODE", Form: "exec or exec+hit", Words: "What is recorded."},
+		{Name: "MODE", Form: "exec, exec+hit or exec+action", Words: "What is recorded."},
 		{Name: "ALGORITHM", Form: "text", Words: "How it was chosen."},
 		{Name: "BITS", Form: "a number", Words: "Bits of a record."},
 		{Name: "TABLES", Form: "names, separated by commas", Words: "The tables that are recorded."},

@@ -24,7 +24,7 @@ func newLab() *cobra.Command {
 			return usagef("list or run?")
 		},
 	}
-	c.AddCommand(newLabList(), newLabRun(), newLabSweep())
+	c.AddCommand(newLabList(), newLabRun(), newLabServe(), newLabSweep())
 	return c
 }
 

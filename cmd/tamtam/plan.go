@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -23,14 +24,18 @@ import (
 
 // planFlags are those of `tamtam plan`.
 type planFlags struct {
-	program, pipeline, phv, algorithm  string
-	profile, probabilities, paths      string
-	mustRecord                         []string
-	stages, starts                     int
-	seed, budget, simulate             uint64
-	hit, paper, describe, stagesGiven  bool
+	program, pipeline, phv, algorithm string
+	profile, probabilities, paths     string
+	mustRecord                        []string
+	stages, starts                    int
+	seed, budget, simulate            uint64
+	planModes
+	paper, describe, stagesGiven       bool
 	seedGiven, simulateGiven, wantJSON bool
 }
+
+// planModes say what is recorded beside which tables ran.
+type planModes struct{ hit, action bool }
 
 // A planReport is what plan --format json prints: the plan, and the result of --simulate.
 type planReport struct {
@@ -45,7 +50,8 @@ func newPlan() *cobra.Command {
 		Use:   "plan --program FILE --phv 16+16",
 		Args:  cobra.NoArgs,
 		Short: "Choose the tables of a program that tell most about a packet's path",
-		Long: `Choose which tables of a program write that they ran, and with --hit whether they hit, into
+		Long: `Choose which tables of a program write that they ran, with --hit whether they hit, and with
+--action which action the entry has that was hit, into
 a few bits of a packet, so that these bits tell as much about its path as they can.
 
 The program is BMv2 JSON as p4c and p4c-bm write it, a graph of tables and conditions, or
@@ -71,6 +77,7 @@ what a chip says of its own pipes. Packets take each way from a node alike unles
 	f.StringVar(&p.algorithm, "algorithm", record.Greedy, "greedy, greedy-restarts, "+
 		"bnb (branch and bound: proves its plan, or says how far from best it may be), or brute")
 	f.BoolVar(&p.hit, "hit", false, "record hits too")
+	f.BoolVar(&p.action, "action", false, "record hits, and which action the entry has that was hit; of greedy algorithms")
 	f.IntVar(&p.stages, "stages", 0,
 		"stages of the pipeline (default: those of the profile, or more if the program needs them)")
 	f.StringVar(&p.profile, "profile", "default", "chip profile whose stages are meant, or a file of one")
@@ -114,8 +121,17 @@ func (p *planFlags) check() error {
 		return usagef("--stages %d: want 1 to 4096", p.stages)
 	case p.starts < 0:
 		return usagef("--starts %d: want 1 or more", p.starts)
+	}
+	return p.checkAlgorithm()
+}
+
+// checkAlgorithm checks the algorithm, and the flags that are of some of them.
+func (p *planFlags) checkAlgorithm() error {
+	switch {
 	case p.starts > 0 && p.algorithm != record.GreedyRestarts:
 		return usagef("--starts is of --algorithm %s", record.GreedyRestarts)
+	case p.action && p.algorithm != record.Greedy && p.algorithm != record.GreedyRestarts:
+		return usagef("--action is of --algorithm %s and %s", record.Greedy, record.GreedyRestarts)
 	case p.paper && p.algorithm != record.BranchAndBound:
 		return usagef("--paper is of --algorithm %s", record.BranchAndBound)
 	}
@@ -147,6 +163,15 @@ func (p *planFlags) run(cmd *cobra.Command) error {
 	if p.describe {
 		return p.printFigures(cmd.OutOrStdout(), graph)
 	}
+	return p.plan(cmd, graph, containers)
+}
+
+// plan makes the plan of a graph, checks it and prints it.
+func (p *planFlags) plan(cmd *cobra.Command, graph *record.Graph, containers record.Containers) error {
+	if p.action && len(graph.Acts()) == 0 {
+		return fmt.Errorf("%s: --action: no table with a key has two actions that the file names, so that there is nothing "+
+			"to tell: want actions of nodes, or labels of edges that are actions", p.program)
+	}
 	weights, from, err := p.weights(cmd, graph)
 	if err != nil {
 		return err
@@ -161,7 +186,7 @@ func (p *planFlags) run(cmd *cobra.Command) error {
 		return fmt.Errorf("%s: %w", p.program, err)
 	}
 	plan, err := model.Plan(cmd.Context(), recordplan.Settings{
-		Containers: containers, Stages: stages, Hits: p.hit, Algorithm: p.algorithm,
+		Containers: containers, Stages: stages, Hits: p.hit, Actions: p.action, Algorithm: p.algorithm,
 		Must: p.mustRecord, Starts: p.starts, Budget: p.budget, Paper: p.paper,
 	})
 	if err != nil {
@@ -276,9 +301,17 @@ func (p *planFlags) print(w io.Writer, r *planReport) error {
 	fmt.Fprintf(b, "path recovery %.4f; %d sets weighed, %d held against the constraints, %.2f s\n\n",
 		r.Recovery, r.Sets, r.Solves, r.Seconds)
 	t := tabwriter.NewWriter(b, 2, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "TABLE\tSTAGE\tCONTAINER\tRAN\tHIT")
+	head := "TABLE\tSTAGE\tCONTAINER\tRAN\tHIT"
+	if r.Mode == record.ModeAction {
+		head += "\tACTIONS"
+	}
+	fmt.Fprintln(t, head)
 	for _, e := range r.Recorded {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\n", e.Table, e.Stage, e.Container, bitText(e.Ran), bitText(e.Hit))
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s", e.Table, e.Stage, e.Container, bitText(e.Ran), bitText(e.Hit))
+		if r.Mode == record.ModeAction {
+			fmt.Fprintf(t, "\t%s", actionText(e.Actions))
+		}
+		fmt.Fprintln(t)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -301,6 +334,19 @@ func bitText(bit *int) string {
 		return "-"
 	}
 	return fmt.Sprintf("bit %d", *bit)
+}
+
+// actionText says which bit is of which actions.
+func actionText(bits []record.ActionBit) string {
+	var list []string
+	for _, b := range bits {
+		names := slices.Clone(b.Of)
+		for i := range names {
+			names[i] = cmp.Or(names[i], "no action")
+		}
+		list = append(list, fmt.Sprintf("bit %d: %s", b.Bit, strings.Join(names, " or ")))
+	}
+	return cmp.Or(strings.Join(list, "; "), "-")
 }
 
 func printJSON(w io.Writer, v any) error {

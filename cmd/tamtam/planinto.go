@@ -89,7 +89,7 @@ func marksOf(plan *record.Plan) (fields []pipe.Field, marks []pipe.Mark, others 
 			i--
 		}
 		marks = append(marks, pipe.Mark{
-			Pipe: way, Table: table, Hit: m.Hit, Field: name(i), Bit: uint8(m.Bit - containers.Offset(i)),
+			Pipe: way, Table: table, Hit: m.Hit, Of: m.Of, Field: name(i), Bit: uint8(m.Bit - containers.Offset(i)),
 		})
 	}
 	slices.Sort(others)

@@ -20,6 +20,7 @@ type Shape struct {
 	Every          time.Duration // how often a source sends what it has
 	Partitions     int
 	Seed           uint64
+	Pace           int64 // stamps each second of the wall clock at most; 0: as many as can be
 }
 
 // Check returns an error that says what is wrong with a shape.
@@ -33,6 +34,8 @@ func (s Shape) Check() error {
 		return fmt.Errorf("%d stamps: want %d or more", s.Stamps, stampsOfFrame)
 	case s.Time <= 0 || s.Every <= 0 || s.Alive <= 0 || s.Every > s.Time:
 		return errors.New("the time of the whole, of a flow and between two messages must be above 0, the last the least")
+	case s.Pace < 0:
+		return fmt.Errorf("%d stamps each second: want 0 or more", s.Pace)
 	case s.Partitions < 1 || s.Partitions > 1024:
 		return fmt.Errorf("%d partitions: want 1 to 1024", s.Partitions)
 	}

@@ -33,12 +33,9 @@ func Run(ctx context.Context, s Shape, log stream.Log, store result.Store, o joi
 	if err := s.Check(); err != nil {
 		return Result{}, err
 	}
-	for leaf := range s.Leaves {
-		o.Expect = append(o.Expect, source(leaf))
-	}
+	o.Expect = Sources(s.Leaves)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	begin := time.Now()
 	var workers sync.WaitGroup
 	for i := range s.Partitions {
 		workers.Go(func() {
@@ -48,20 +45,39 @@ func Run(ctx context.Context, s Shape, log stream.Log, store result.Store, o joi
 			}
 		})
 	}
-	made, res, err := s.send(ctx, log)
-	if err == nil {
-		err = joined(ctx, s, store)
-	}
-	res.Took = time.Since(begin)
+	res, err := Send(ctx, s, log, store)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
 	cancel(nil)
 	workers.Wait()
+	return res, err
+}
+
+// Send sends a fleet's stamps through a log that others read, waits until they have joined all into a store, and
+// compares as Run does. They must wait for the sources of the fleet.
+func Send(ctx context.Context, s Shape, log stream.Log, store result.Store) (Result, error) {
+	if err := s.Check(); err != nil {
+		return Result{}, err
+	}
+	begin := time.Now()
+	made, res, err := s.send(ctx, log)
+	if err == nil {
+		err = joined(ctx, s, store)
+	}
+	res.Took = time.Since(begin)
 	if err != nil {
 		return res, err
 	}
 	return res, check(context.WithoutCancel(ctx), s, made, store, &res)
+}
+
+// Sources are the names of a fleet's sources.
+func Sources(leaves int) (names []string) {
+	for leaf := range leaves {
+		names = append(names, source(leaf))
+	}
+	return names
 }
 
 func source(leaf int) string { return fmt.Sprintf("leaf%d", leaf+1) }
@@ -172,12 +188,16 @@ func (s *Shape) frames(ctx context.Context, made *sent, senders []*sender, pool 
 		return nil
 	}
 	frames := s.Stamps / stampsOfFrame
+	started := time.Now()
 	next := began + int64(s.Every)
 	f := event.Frame{Hops: make([]event.Hop, stampsOfFrame)}
 	for n := range frames {
 		way := s.frame(n, frames, &f, made.totals)
 		made.frames++
 		if f.Hops[0].Arrival >= next { // no frame leaves before it has come
+			if err := s.wait(ctx, started, n*stampsOfFrame); err != nil {
+				return err
+			}
 			if err := all(next); err != nil {
 				return err
 			}
@@ -192,6 +212,22 @@ func (s *Shape) frames(ctx context.Context, made *sent, senders []*sender, pool 
 		}
 	}
 	return all(event.Ended)
+}
+
+// wait waits until so many stamps may have been sent.
+func (s *Shape) wait(ctx context.Context, started time.Time, stamps int64) error {
+	if s.Pace == 0 {
+		return nil
+	}
+	due := time.Duration(float64(stamps) / float64(s.Pace) * float64(time.Second))
+	timer := time.NewTimer(time.Until(started.Add(due)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // check compares what the store has with what was sent.

@@ -104,6 +104,11 @@ func (l *Log) connect(ctx context.Context) error {
 		nats.ReconnectHandler(func(c *nats.Conn) {
 			l.o.Logger.Info("the log's server is there again", "url", c.ConnectedUrl())
 		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if !errors.Is(err, nats.ErrSlowConsumer) { // bells beyond the one that is heard
+				l.o.Logger.Warn("the log's server", "url", l.where, "error", err)
+			}
+		}),
 	}
 	if l.o.Server != nil {
 		options = append(options, nats.InProcessServer(l.o.Server.nats))

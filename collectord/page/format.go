@@ -152,28 +152,11 @@ func distText(d result.Distribution) string {
 	return durText(d.Sum / d.Count)
 }
 
-// quantileText is what a share of a distribution does not exceed: the upper end of its bucket, or the greatest value
-// if that is below.
+// quantileText is what a share of a distribution does not exceed: the upper end of its bucket.
 func quantileText(d result.Distribution, share float64) string {
-	v, ok := quantile(&d, share)
+	_, high, ok := d.Quantile(share)
 	if !ok {
 		return notKnown
 	}
-	return durText(v)
-}
-
-func quantile(d *result.Distribution, share float64) (int64, bool) {
-	var all, sum uint64
-	for _, n := range d.Buckets {
-		all += uint64(n)
-	}
-	if all == 0 || int64(all) != d.Count {
-		return 0, false // there are values without a bucket
-	}
-	for i, n := range d.Buckets {
-		if sum += uint64(n); float64(sum) >= share*float64(all) {
-			return min(d.Max, int64(math.Ceil(math.Exp2(float64(i+1)/4)))), true
-		}
-	}
-	return d.Max, true
+	return durText(high)
 }

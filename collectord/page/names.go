@@ -54,7 +54,7 @@ func (n *net) port(id uint32, number uint16) string {
 	if d := n.outOf[portKey{id, number}]; d != nil && d.from.Port != "" {
 		return d.from.Port
 	}
-	return "port " + strconv.Itoa(int(number))
+	return portName(number)
 }
 
 // netOf is the network that is known, or the one that stamps show.
@@ -115,8 +115,8 @@ func (n *net) derive(s *snapshot) {
 			if n.outOf[portKey{from.sw, from.out}] == nil {
 				n.connect(&direction{
 					derived: true, fromID: from.sw, toID: h.sw,
-					from: End{n.name(from.sw), "port " + strconv.Itoa(int(from.out)), from.out},
-					to:   End{n.name(h.sw), "port " + strconv.Itoa(int(h.in)), h.in},
+					from: End{n.name(from.sw), portName(from.out), from.out},
+					to:   End{n.name(h.sw), portName(h.in), h.in},
 				})
 			}
 		}
@@ -159,4 +159,12 @@ func natural(a, b string) int {
 // lead are the digits that a text begins with.
 func lead(s string) string {
 	return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
+}
+
+// portName is the name of a port whose number stands in a stamp: N is EthernetN, and 65535 none or the CPU.
+func portName(n uint16) string {
+	if n == 65535 {
+		return "no front-panel port"
+	}
+	return "Ethernet" + strconv.Itoa(int(n))
 }

@@ -76,7 +76,7 @@ func (n *net) load(s *snapshot) {
 				d.hasStamp = true
 			}
 			if d := n.into[portKey{h.sw, h.in}]; d != nil && h.known && i > 0 {
-				merge(&d.delay.Dist, &h.link)
+				d.delay.Dist.Add(h.link)
 				d.delay.Flags |= h.flags
 			}
 		}

@@ -88,23 +88,26 @@ func (p *Page) packet(q *request) (any, error) {
 	return d, nil
 }
 
-// visits lays the hops of a packet out in time.
-func (d *packetData) visits(j *result.Journey) {
+// span finds when a packet was first and last seen.
+func (d *packetData) span(j *result.Journey) {
 	var to int64
 	for _, h := range j.Hops {
 		for _, t := range []int64{h.Arrival, h.Departure} {
-			if t != 0 {
-				if !d.Timed || t < d.From {
-					d.From = t
-				}
-				if !d.Timed || t > to {
-					to = t
-				}
-				d.Timed = true
+			if t == 0 {
+				continue
 			}
+			if !d.Timed {
+				d.From, to = t, t
+			}
+			d.From, to, d.Timed = min(d.From, t), max(to, t), true
 		}
 	}
 	d.Took = to - d.From
+}
+
+// visits lays the hops of a packet out in time.
+func (d *packetData) visits(j *result.Journey) {
+	d.span(j)
 	total := max(1, d.Took)
 	for i, h := range j.Hops {
 		v := visitRow{JourneyHop: h}

@@ -283,27 +283,6 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Distributions of windows add up, and a quantile is an upper bound of the value, by a quarter octave at most.
-func TestDistributions(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200}, func(t *testing.T, seed uint64) {
-		w := &world{r: rand.New(rand.NewPCG(seed, 0)), now: testNow}
-		var all result.Distribution
-		var count, sum int64
-		for range 1 + w.r.IntN(5) {
-			d := w.dist()
-			merge(&all, &d)
-			count, sum = count+d.Count, sum+d.Sum
-		}
-		if all.Count != count || all.Sum != sum || all.Min > all.Max {
-			t.Fatalf("%+v: want %d values, %d in all", all, count, sum)
-		}
-		v, ok := quantile(&all, 0.5)
-		if ok != (count > 0) || ok && (v < all.Min || v > all.Max) {
-			t.Errorf("%+v: half of them up to %d, %v", all, v, ok)
-		}
-	})
-}
-
 func TestTexts(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{durText(0), "0 ns"}, {durText(999), "999 ns"}, {durText(1234), "1.234 µs"}, {durText(12_345), "12.35 µs"}, {durText(-1_500_000), "-1.500 ms"},

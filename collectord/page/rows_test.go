@@ -61,29 +61,11 @@ func (w *world) dist() (d result.Distribution) {
 	if w.r.IntN(5) == 0 {
 		return d
 	}
-	for i := range 1 + w.r.IntN(20) {
+	for range 1 + w.r.IntN(20) {
 		v := int64(500 + w.r.IntN(100_000))
-		if i == 0 {
-			d.Min, d.Max = v, v
-		}
-		d.Count, d.Sum, d.Min, d.Max = d.Count+1, d.Sum+v, min(d.Min, v), max(d.Max, v)
-		d.Buckets = append(d.Buckets, make([]uint32, max(0, bucketOf(v)+1-len(d.Buckets)))...)
-		d.Buckets[bucketOf(v)]++
+		d.Add(result.Distribution{Count: 1, Sum: v, Min: v, Max: v, First: result.Bucket(v), Buckets: []uint32{1}})
 	}
 	return d
-}
-
-// bucketOf is the greatest i with 2^(i/4) <= v.
-func bucketOf(v int64) int {
-	i := 0
-	for pow(i+1) <= float64(v) {
-		i++
-	}
-	return i
-}
-
-func pow(i int) float64 {
-	return float64(int64(1)<<(i/4)) * []float64{1, 1.189207115, 1.414213562, 1.681792831}[i%4]
 }
 
 func (w *world) flow() string {
@@ -176,7 +158,7 @@ func (w *world) sw(name string) Switch {
 	}
 	for i := range 4 {
 		s.Ports = append(s.Ports, Port{Name: fmt.Sprintf("Ethernet%d", 4*i), Oper: w.text("up", "down", ""), Admin: "up", Mbps: 10_000 * int64(w.r.IntN(2)),
-			Counters: map[string]uint64{"in": w.r.Uint64(), "in dropped": uint64(w.r.IntN(2))}})
+			Counters: map[string]uint64{"in": w.r.Uint64(), "dropped": uint64(w.r.IntN(2))}})
 	}
 	return s
 }

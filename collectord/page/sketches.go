@@ -65,7 +65,16 @@ func (p *Page) sketched(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	most := map[[2]string]float64{} // of a task on a switch, so that its bars can be compared
+	most := greatest(list)
+	for _, k := range list {
+		d.Rows = append(d.Rows, sketchRowOf(k, most[[2]string{k.Switch, k.Task}]))
+	}
+	return d, nil
+}
+
+// greatest has the greatest value of each task on a switch, so that its bars can be compared.
+func greatest(list []result.Sketch) map[[2]string]float64 {
+	most := map[[2]string]float64{}
 	for _, k := range list {
 		key := [2]string{k.Switch, k.Task}
 		for _, v := range []float64{k.Estimate, k.High, k.Truth} {
@@ -74,10 +83,7 @@ func (p *Page) sketched(q *request) (any, error) {
 			}
 		}
 	}
-	for _, k := range list {
-		d.Rows = append(d.Rows, sketchRowOf(k, most[[2]string{k.Switch, k.Task}]))
-	}
-	return d, nil
+	return most
 }
 
 func sketchRowOf(k result.Sketch, most float64) sketchRow {

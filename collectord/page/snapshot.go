@@ -185,32 +185,13 @@ func (s *snapshot) addHop(h *result.Hop) {
 	x.known, x.sw, x.in, x.out = true, h.Switch, h.In, h.Out
 	x.packets += h.Packets
 	x.unknown += h.Unknown
-	merge(&x.resident, &h.Resident)
-	merge(&x.link, &h.Link)
+	x.resident.Add(h.Resident)
+	x.link.Add(h.Link)
 	x.flags |= h.Flags
 	w.flags |= h.Flags
 	w.from, w.to = min(w.from, h.Window.Start), max(w.to, h.Window.Start+h.Window.Length)
 	if h.Index == 0 {
 		w.windows++
-	}
-}
-
-// merge adds a distribution to another.
-func merge(to, d *result.Distribution) {
-	if d.Count == 0 {
-		return
-	}
-	if to.Count == 0 {
-		to.Min, to.Max = d.Min, d.Max
-	}
-	to.Min, to.Max = min(to.Min, d.Min), max(to.Max, d.Max)
-	to.Count += d.Count
-	to.Sum += d.Sum
-	if n := len(d.Buckets) - len(to.Buckets); n > 0 {
-		to.Buckets = append(to.Buckets, make([]uint32, n)...)
-	}
-	for i, n := range d.Buckets {
-		to.Buckets[i] += n
 	}
 }
 

@@ -128,8 +128,8 @@ type switchData struct {
 	Drops   string
 }
 
-// portColumns are the counters of ports that are shown, by SONiC's names.
-var portColumns = []string{"in", "out", "in bytes", "out bytes", "in dropped", "out dropped"}
+// portColumns are the counters of ports that are shown.
+var portColumns = []string{"in", "out", "in bytes", "out bytes", "dropped"}
 
 // oneSwitch is the view of one switch.
 func (p *Page) oneSwitch(q *request) (any, error) {
@@ -178,7 +178,7 @@ const mostPorts = 1024
 func (d *switchData) ports(s *Switch) {
 	for _, port := range s.Ports[:min(len(s.Ports), mostPorts)] {
 		r := portRow{Port: port}
-		if port.Counters["in dropped"] > 0 || port.Counters["out dropped"] > 0 {
+		if port.Counters["dropped"] > 0 {
 			r.Class = "bad"
 		}
 		d.Ports = append(d.Ports, r)

@@ -120,6 +120,29 @@ func readParts(ctx context.Context, api sai.API, port sai.OID) error {
 	return nil
 }
 
+// leftBridgePorts adds those bridge ports of unused ports that no member of the default VLAN leads to any more.
+func (c *chip) leftBridgePorts(
+	ctx context.Context, api sai.API, found func(context.Context, sai.ObjectType) ([]sai.OID, error), known []sai.OID,
+) ([]sai.OID, error) {
+	all, err := found(ctx, sai.ObjectTypeBridgePort)
+	if err != nil {
+		return nil, fmt.Errorf("list the default bridge ports: %w", err)
+	}
+	for _, bp := range all {
+		if slices.Contains(known, bp) {
+			continue
+		}
+		port, err := getOID(ctx, api, sai.Obj(sai.ObjectTypeBridgePort, bp), sai.BridgePortAttrPortID)
+		if err != nil {
+			return nil, fmt.Errorf("read the port of a default bridge port: %w", err)
+		}
+		if slices.Contains(slices.Collect(maps.Values(c.unused)), port) {
+			known = append(known, bp)
+		}
+	}
+	return known, nil
+}
+
 // removeDefaults removes the members of the default VLAN and the bridge ports of all ports. These
 // are not read from the bridge: SONiC's virtual switch stops when its port list is asked for while a
 // LAG is on it, as after a restart. Those of members are found by them; of a previous run that ended
@@ -143,21 +166,8 @@ func (c *chip) removeDefaults(
 		}
 	}
 	if found != nil {
-		all, err := found(ctx, sai.ObjectTypeBridgePort)
-		if err != nil {
-			return fmt.Errorf("list the default bridge ports: %w", err)
-		}
-		for _, bp := range all {
-			if slices.Contains(bridgePorts, bp) {
-				continue
-			}
-			port, err := getOID(ctx, api, sai.Obj(sai.ObjectTypeBridgePort, bp), sai.BridgePortAttrPortID)
-			if err != nil {
-				return fmt.Errorf("read the port of a default bridge port: %w", err)
-			}
-			if slices.Contains(slices.Collect(maps.Values(c.unused)), port) {
-				bridgePorts = append(bridgePorts, bp)
-			}
+		if bridgePorts, err = c.leftBridgePorts(ctx, api, found, bridgePorts); err != nil {
+			return err
 		}
 	}
 	for _, m := range members {

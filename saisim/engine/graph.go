@@ -18,6 +18,7 @@ type chipGraph struct {
 	tables  []string
 	fixed   [describe.NumFixed]int
 	program []int
+	actions [][]string // of the program's tables, numbered likewise
 }
 
 func newChipGraph(p *profile.Profile, program *pipe.Program) *chipGraph {
@@ -38,13 +39,22 @@ func newChipGraph(p *profile.Profile, program *pipe.Program) *chipGraph {
 	}
 	if program != nil {
 		for i := range program.Ingress.Tables {
-			g.program = append(g.program, at["ingress."+program.Ingress.Tables[i].Name])
+			g.add(at["ingress."+program.Ingress.Tables[i].Name], &program.Ingress.Tables[i])
 		}
 		for i := range program.Egress.Tables {
-			g.program = append(g.program, at["egress."+program.Egress.Tables[i].Name])
+			g.add(at["egress."+program.Egress.Tables[i].Name], &program.Egress.Tables[i])
 		}
 	}
 	return g
+}
+
+func (g *chipGraph) add(at int, t *pipe.Table) {
+	g.program = append(g.program, at)
+	var names []string
+	for i := range t.Actions {
+		names = append(names, t.Actions[i].Name)
+	}
+	g.actions = append(g.actions, names)
 }
 
 // tap makes a tap of a mark of one of the graph's tables.
@@ -61,6 +71,14 @@ func (g *chipGraph) tap(m record.Mark) tap {
 	}
 	i := slices.IndexFunc(g.program, func(table int) bool { return g.tables[table] == m.Table })
 	t.table = uint8(i)
+	if m.Of == nil {
+		return t
+	}
+	t.of = new([4]uint64)
+	for _, a := range m.Of {
+		n := slices.Index(g.actions[i], a) + 1 // 0: no action
+		t.of[n>>6&3] |= 1 << (n & 63)
+	}
 	return t
 }
 
@@ -80,6 +98,8 @@ type tap struct {
 	hit   bool
 	table uint8 // of the program, as pipe.PHV.Ran numbers them
 	bit   uint8 // of the record
+	// of are the actions of entries, as pipe.PHV.Acted numbers them, for which the mark is set; nil: whatever they are.
+	of *[4]uint64
 }
 
 // trail is what the observer sees of where a packet that met g was.

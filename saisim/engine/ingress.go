@@ -446,6 +446,9 @@ func (c *ingressPipe) runProgram(vec []entering) {
 		}
 		if pk.graph != nil && began>>i&1 != 0 {
 			pk.run.ran, pk.run.hit = c.programs.phv.Ran[i], c.programs.phv.Hit[i]
+			if pk.record != nil && pk.record.acts {
+				pk.run.acted = c.programs.phv.Acted[i]
+			}
 		}
 		c.finish(x.p, pk)
 	}

@@ -127,7 +127,7 @@ func (c *mirrors) recordCopy(m *mirrorSession, s *recordSession, pk *packet, t *
 		InPort: pk.inN, OutPort: t.out, Length: uint32(pk.length), Why: uint8(t.why),
 		Trap: uint8(t.trap), Queue: t.queue, InLane: uint16(pk.in), OutLane: uint16(t.lane),
 	}
-	s.plan.row.PHV.Put(r.Bits, s.plan.word(&t.passed))
+	s.plan.row.PHV.Put(r.Bits, s.plan.word(&t.passed, &t.acted))
 	in, a := c.timeOfDay(pk.rx)
 	at, b := c.timeOfDay(c.now)
 	r.In, r.At, r.Unsynchronised = record.Time(in), record.Time(at), a || b

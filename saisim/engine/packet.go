@@ -364,6 +364,7 @@ type passage struct {
 	// ran and hit are what the ingress pipe leaves of them in the PHV, if the packet's
 	// trail is kept.
 	ran, hit [pipe.TapWords]uint64
+	acted    acted // in the ingress pipe, if a plan that records the packet asks for it
 }
 
 // A heading holds the header fields of a copy as it leaves.
@@ -377,6 +378,7 @@ type heading struct {
 // session.
 type choice struct {
 	n        int
+	acts     bool // the plan of one of them asks for actions
 	identify bool // one of them wants identities
 	of       [profile.MaxMirrors]struct {
 		mirror  int
@@ -396,9 +398,13 @@ type taken struct {
 	inside bool
 }
 
+// acted are the actions of tables, as [pipe.PHV.Acted] has them.
+type acted [64 * pipe.TapWords]uint8
+
 // A recorded is a taken with the identities of what the packet, or copy, has met, if a session wants them.
 type recorded struct {
 	taken
+	acted      acted // if a plan asks for it
 	identities record.Identities
 }
 

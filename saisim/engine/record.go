@@ -34,6 +34,7 @@ func (c *recording) reset() {
 type recordPlan struct {
 	row      config.RecordPlan
 	marks    []tap
+	acts     bool // one of them is of actions
 	sessions []*recordSession
 }
 
@@ -67,6 +68,7 @@ func (c *recording) choose(pk *packet, set uint64) {
 		x := &pk.record.of[pk.record.n]
 		x.mirror, x.session = i, s
 		pk.record.identify = pk.record.identify || s.identities
+		pk.record.acts = pk.record.acts || s.plan.acts
 		pk.record.n++
 	}
 }
@@ -78,7 +80,7 @@ func (r *recording) newChoice() *choice {
 	}
 	x := r.spareChoices[n-1]
 	r.spareChoices = r.spareChoices[:n-1]
-	x.n, x.identify = 0, false
+	x.n, x.identify, x.acts = 0, false, false
 	return x
 }
 
@@ -107,13 +109,20 @@ func (c *recording) take(cp *copyOf, t taken) {
 // fill says where a copy ends that is recorded.
 func (c *recording) fill(x *recorded, cp *copyOf, t taken) {
 	x.taken = t
+	if cp.pk.record.acts && cp.pk.run != nil {
+		x.acted = cp.pk.run.acted
+		if t.inside {
+			first := cp.pk.run.program.IngressTables()
+			copy(x.acted[first:], c.programs.phv.Acted[alone][first:])
+		}
+	}
 	if cp.pk.record.identify {
 		c.identify(&x.identities, cp, t.inside)
 	}
 }
 
 // word is the record of what a packet has passed.
-func (p *recordPlan) word(was *passed) (w uint64) {
+func (p *recordPlan) word(was *passed, a *acted) (w uint64) {
 	for i := range p.marks {
 		m := &p.marks[i]
 		set := was.fixed&m.fixed != 0
@@ -123,6 +132,9 @@ func (p *recordPlan) word(was *passed) (w uint64) {
 				words = &was.hit
 			}
 			set = words[m.table>>6]>>(m.table&63)&1 != 0
+			if n := a[m.table]; m.of != nil {
+				set = set && m.of[n>>6]>>(n&63)&1 != 0
+			}
 		}
 		if set {
 			w |= 1 << m.bit

@@ -39,6 +39,7 @@ func (x *planRow) begin(r config.RecordPlan, g *chipGraph) {
 	p := &recordPlan{row: r}
 	for _, m := range r.Marks {
 		p.marks = append(p.marks, g.tap(m))
+		p.acts = p.acts || m.Of != nil
 	}
 	counts := map[string]*RecordCounts{}
 	for _, s := range r.Sessions {

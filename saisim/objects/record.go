@@ -152,29 +152,47 @@ func (ps *plans) parse(v *record.ChipPlan) (r config.RecordPlan, err error) {
 	return r, err
 }
 
+// markWrong says what is wrong with what a mark tells of a table, which has these actions; n is nil if there is none.
+func markWrong(n *record.Node, acts []string, m *record.ChipMark) error {
+	switch {
+	case n == nil:
+		return fmt.Errorf("table %.80q: the chip has none of that name", m.Table)
+	case m.When != record.MarkRan && m.When != record.MarkHit && m.When != record.MarkAction:
+		return fmt.Errorf("when is %.80q, want %s, %s or %s", m.When, record.MarkRan, record.MarkHit, record.MarkAction)
+	case m.When != record.MarkRan && n.Keyless:
+		return fmt.Errorf("table %q has no key: it never hits", m.Table)
+	case m.When != record.MarkAction && m.Actions != nil:
+		return fmt.Errorf("actions are there, and when is %s: want %s", m.When, record.MarkAction)
+	}
+	if m.When != record.MarkAction {
+		return nil
+	}
+	if err := actionsWrong(acts, m.Actions); err != nil {
+		return fmt.Errorf("table %q: %w", m.Table, err)
+	}
+	return nil
+}
+
 // planMarks checks marks of tables of the graph.
 func planMarks(g *record.Graph, phv record.Containers, marks []record.ChipMark) (taken []record.Mark, err error) {
 	used := map[int]string{}
+	acts := g.Acts()
 	var errs []error
 	for i, m := range marks {
 		bad := func(format string, args ...any) {
 			errs = append(errs, fmt.Errorf("marks[%d]: "+format, append([]any{i}, args...)...))
 		}
-		n := tableOf(g, m.Table)
+		wrong := markWrong(tableOf(g, m.Table), acts[m.Table], &m)
 		switch {
-		case n == nil:
-			bad("table %.80q: the chip has none of that name", m.Table)
-		case m.When != record.MarkRan && m.When != record.MarkHit:
-			bad("when is %.80q, want %s or %s", m.When, record.MarkRan, record.MarkHit)
-		case m.When == record.MarkHit && n.Keyless:
-			bad("table %q has no key: it never hits", m.Table)
+		case wrong != nil:
+			bad("%w", wrong)
 		case m.Bit < 0 || m.Bit >= phv.Bits():
 			bad("bit is %d, want 0 to %d", m.Bit, phv.Bits()-1)
 		case used[m.Bit] != "":
 			bad("bit %d is set by table %q already", m.Bit, used[m.Bit])
 		default:
 			used[m.Bit] = m.Table
-			taken = append(taken, record.Mark{Table: m.Table, Hit: m.When == record.MarkHit, Bit: m.Bit})
+			taken = append(taken, record.Mark{Table: m.Table, Hit: m.When != record.MarkRan, Bit: m.Bit, Of: m.Actions})
 		}
 		if len(errs) == maxPlanErrors {
 			break
@@ -184,6 +202,25 @@ func planMarks(g *record.Graph, phv record.Containers, marks []record.ChipMark) 
 		errs = append(errs, checkContainers(g, phv, taken))
 	}
 	return taken, errors.Join(errs...)
+}
+
+// actionsWrong says what is wrong with the actions of a mark, of those that a table has.
+func actionsWrong(has, actions []string) error {
+	if has == nil {
+		return errors.New("its entries have no two actions to tell apart")
+	}
+	if len(actions) == 0 {
+		return errors.New("actions is empty, want at least one of its actions")
+	}
+	for i, a := range actions {
+		if !slices.Contains(has, a) {
+			return fmt.Errorf("actions has %.80q, want some of %.200q", a, has)
+		}
+		if slices.Contains(actions[:i], a) {
+			return fmt.Errorf("actions has %q twice", a)
+		}
+	}
+	return nil
 }
 
 // maxPlanErrors is how many errors a refusal lists.

@@ -35,7 +35,10 @@ type PHV struct {
 	// the egress pipe. Tables set them as they run; a caller that uses them clears them before, and
 	// adds what [Compiled.Always] knows.
 	Ran, Hit [Lanes][TapWords]uint64
-	stopped  [Lanes]uint32 // the stage behind which ctl.drop ended the run
+	// Acted has, where Hit has a bit, the number of the entry's action, counted from 1, as it is in a table of at most
+	// 255; 0: the entry has none.
+	Acted   [Lanes][64 * TapWords]uint8
+	stopped [Lanes]uint32 // the stage behind which ctl.drop ended the run
 	// Found is told of each look into a table with a key, in the order in which tables run: the entry's number, 0 if
 	// there is none that hits. nil: nobody wants to know.
 	Found func(lane uint8, table string, entry uint32, hit bool)

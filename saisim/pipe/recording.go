@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// A Mark is a bit of a field that a table sets when it ran, or when it hit.
+// A Mark is a bit of a field that a table sets when it ran, when it hit, or when it hit an entry with one of some
+// actions.
 type Mark struct {
 	Pipe, Table string
-	Hit         bool // false: when it ran
+	Hit         bool     // false: when it ran
+	Of          []string // actions, "" for none; nil: whatever action
 	Field       string
 	Bit         uint8
 }
@@ -47,18 +49,20 @@ func (p *Program) Recording(fields []Field, marks []Mark) (*Program, error) {
 	for name, pp := range map[string]*Pipe{"ingress": &out.Ingress, "egress": &out.Egress} {
 		for i := range pp.Tables {
 			t := &pp.Tables[i]
-			ran, hit := map[string]uint64{}, map[string]uint64{}
+			to := newSetting()
 			marks = slices.DeleteFunc(slices.Clone(marks), func(m Mark) bool {
 				is := m.Pipe == name && m.Table == t.Name
 				switch {
+				case is && m.Of != nil:
+					to.act(m)
 				case is && m.Hit:
-					hit[m.Field] |= 1 << m.Bit
+					to.hit[m.Field] |= 1 << m.Bit
 				case is:
-					ran[m.Field] |= 1 << m.Bit
+					to.ran[m.Field] |= 1 << m.Bit
 				}
 				return is
 			})
-			if err := pp.mark(t, ran, hit); err != nil {
+			if err := pp.mark(t, to); err != nil {
 				return nil, fmt.Errorf("%s.%s: %w", name, t.Name, err)
 			}
 		}
@@ -77,24 +81,52 @@ func (p *Program) clone() (*Program, error) {
 	return Read(strings.NewReader(string(text)))
 }
 
-// mark has a table set bits of fields when it ran, and others when it hit.
-func (pp *Pipe) mark(t *Table, ran, hit map[string]uint64) error {
-	if len(ran)+len(hit) == 0 {
+// A setting is what bits of fields a table sets: when it ran, when it hit, and when it hit an entry with an action.
+type setting struct {
+	ran, hit map[string]uint64
+	by       map[string]map[string]uint64 // by action
+}
+
+func newSetting() *setting {
+	return &setting{map[string]uint64{}, map[string]uint64{}, map[string]map[string]uint64{}}
+}
+
+func (s *setting) act(m Mark) {
+	for _, a := range m.Of {
+		if s.by[a] == nil {
+			s.by[a] = map[string]uint64{}
+		}
+		s.by[a][m.Field] |= 1 << m.Bit
+	}
+}
+
+// entry are the bits that an entry with an action sets.
+func (s *setting) entry(action string) map[string]uint64 {
+	all := map[string]uint64{}
+	for _, bits := range []map[string]uint64{s.ran, s.hit, s.by[action]} {
+		for f, b := range bits {
+			all[f] |= b
+		}
+	}
+	return all
+}
+
+// mark has a table set bits.
+func (pp *Pipe) mark(t *Table, to *setting) error {
+	if len(to.ran)+len(to.hit)+len(to.by) == 0 {
 		return nil
 	}
-	hits := map[string]uint64{} // what an entry sets
-	for f, bits := range ran {
-		hits[f] |= bits
-	}
-	for f, bits := range hit {
-		hits[f] |= bits
+	for a := range to.by {
+		if a != "" && !slices.ContainsFunc(t.Actions, func(x Action) bool { return x.Name == a }) {
+			return fmt.Errorf("there is no action %q", a)
+		}
 	}
 	miss := t.Default.Action
 	i := slices.IndexFunc(t.Actions, func(a Action) bool { return a.Name == miss })
 	switch {
 	case i < 0:
 		miss = ""
-	case len(hit) > 0 && t.Match != "always":
+	case len(to.hit)+len(to.by) > 0 && t.Match != "always":
 		again := t.Actions[i]
 		again.Ops, again.Calls = slices.Clone(again.Ops), slices.Clone(again.Calls)
 		again.Name += missed
@@ -102,24 +134,27 @@ func (pp *Pipe) mark(t *Table, ran, hit map[string]uint64) error {
 		t.Actions = append(t.Actions, again)
 		miss = again.Name
 	}
-	if miss == "" && len(ran) > 0 {
+	if miss == "" && len(to.ran) > 0 {
 		miss = "recorded" + missed
 		t.Actions = append(t.Actions, Action{Name: miss})
 	}
 	for j := range t.Actions {
 		if a := &t.Actions[j]; a.Name == miss {
-			a.set(ran)
+			a.set(to.ran)
 		} else {
-			a.set(hits)
+			a.set(to.entry(a.Name))
 		}
 	}
 	t.Default.Action = miss
-	return t.markEmpty(hits)
+	return t.markEmpty(to.entry(""))
 }
 
 // markEmpty gives entries without an action one that sets bits.
-func (t *Table) markEmpty(hits map[string]uint64) error {
+func (t *Table) markEmpty(bits map[string]uint64) error {
 	const name = "recorded"
+	if len(bits) == 0 {
+		return nil
+	}
 	for i := range t.Entries {
 		if t.Entries[i].Action == "" {
 			t.Entries[i].Action = name
@@ -132,7 +167,7 @@ func (t *Table) markEmpty(hits map[string]uint64) error {
 		return fmt.Errorf("there is an action %q already", name)
 	}
 	a := Action{Name: name}
-	a.set(hits)
+	a.set(bits)
 	t.Actions = append(t.Actions, a)
 	return nil
 }

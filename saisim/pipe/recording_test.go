@@ -3,6 +3,7 @@ package pipe_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"tamtam/internal/randtest"
@@ -20,7 +21,14 @@ func randomMarks(r *rand.Rand, p *pipe.Program) (fields []pipe.Field, marks []pi
 			at[stage]++
 			for _, hit := range []bool{false, true} {
 				if c := at[stage]; r.IntN(3) > 0 && of[c] < 16 {
-					marks = append(marks, pipe.Mark{Pipe: name, Table: t.Name, Hit: hit, Field: fmt.Sprint("record", c), Bit: of[c]})
+					m := pipe.Mark{Pipe: name, Table: t.Name, Hit: hit, Field: fmt.Sprint("record", c), Bit: of[c]}
+					if hit && t.Match != "always" && len(t.Actions) > 0 && r.IntN(2) == 0 {
+						m.Of = []string{t.Actions[r.IntN(len(t.Actions))].Name}
+						if r.IntN(2) == 0 {
+							m.Of = append(m.Of, "")
+						}
+					}
+					marks = append(marks, m)
 					of[c]++
 				}
 			}
@@ -44,6 +52,7 @@ func TestRecordingPrograms(t *testing.T) {
 	wide := o.Limits
 	wide.PHVBits, wide.Stage.VLIWSlots, wide.Stage.SRAMBlocks = 4096, 512, 64
 	set, clear := 0, 0
+	acted := map[bool]int{} // hits of tables whose actions are told apart, by whether theirs is one of a bit
 	fixed := randtest.Cases{Seed: 21, Count: 150}
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -61,12 +70,18 @@ func TestRecordingPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		index := map[string]int{}
+		index, number := map[string]int{}, map[string]int{}
 		for i, tb := range p.Ingress.Tables {
 			index["ingress"+tb.Name] = i
+			for k, x := range tb.Actions {
+				number["ingress"+tb.Name+"."+x.Name] = k + 1
+			}
 		}
 		for i, tb := range p.Egress.Tables {
 			index["egress"+tb.Name] = len(p.Ingress.Tables) + i
+			for k, x := range tb.Actions {
+				number["egress"+tb.Name+"."+x.Name] = k + 1
+			}
 		}
 		for range 40 {
 			var before pipe.PHV
@@ -102,6 +117,10 @@ func TestRecordingPrograms(t *testing.T) {
 				if m.Hit {
 					want = a.Hit[0][i/64]>>(i%64)&1 != 0
 				}
+				if m.Of != nil && want {
+					want = slices.ContainsFunc(m.Of, func(name string) bool { return number[m.Pipe+m.Table+"."+name] == int(a.Acted[0][i]) })
+					acted[want]++
+				}
 				if got := is.UserField(&b, m.Field)>>m.Bit&1 != 0; got != want {
 					t.Fatalf("%+v is %v, want %v", m, got, want)
 				}
@@ -113,6 +132,9 @@ func TestRecordingPrograms(t *testing.T) {
 			}
 		}
 	})
+	if run.Whole(fixed) && (acted[true] < 100 || acted[false] < 100) {
+		t.Errorf("actions: %v", acted)
+	}
 	if run.Whole(fixed) && (set < 1000 || clear < 1000) {
 		t.Errorf("%d bits were set, %d were not", set, clear)
 	}

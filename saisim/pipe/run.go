@@ -329,6 +329,7 @@ func (t *table) run(p *PHV, lane uint8) int32 {
 	r, lane := t.lookup(p, lane), lane&(Lanes-1)
 	p.Ran[lane][t.tap>>6] |= 1 << (t.tap & 63)
 	p.Hit[lane][t.tap>>6] |= uint64(r.outcome&outcomeHit>>1) << (t.tap & 63)
+	p.Acted[lane][t.tap] = uint8(r.outcome >> outcomeBits)
 	if t.slot >= 0 {
 		p.ran[t.slot&255][lane] = r.outcome
 	}
@@ -400,6 +401,9 @@ func (c *Compiled) Reads(egress bool) uint32 { return c.side(egress).reads }
 
 // Writes is the counterpart of Reads.
 func (c *Compiled) Writes(egress bool) uint32 { return c.side(egress).writes }
+
+// IngressTables is how many tables the ingress pipe has.
+func (c *Compiled) IngressTables() int { return len(c.program.Ingress.Tables) }
 
 // Empty reports whether nothing runs in the pipe.
 func (c *Compiled) Empty(egress bool) bool { return len(c.side(egress).ins) == 0 }

@@ -161,7 +161,7 @@ func (c *Chip) board(pk *packet) {
 	}
 	r := run{program: pk.version.program, name: "ingress", pipe: &pk.version.Ingress, memory: pk.version.ingress,
 		outcomes: map[string]outcome{},
-		faults:   pk.faults, ran: pk.ran, found: pk.findIn(saisim.CPUPort)}
+		faults:   pk.faults, ran: pk.ranTable, found: pk.findIn(saisim.CPUPort)}
 	r.phv = r.newPHV()
 	r.fill(r.phv, pk, pk.conf, pk.entered, pk.rxTime, pk.enteredTime)
 	pk.passage = &passage{version: pk.version, ingress: r, bridged: map[string]uint64{}, faults: pk.faults}
@@ -237,7 +237,7 @@ func (c *Chip) beginEgress(p *port, o *outgoing) *run {
 		return nil
 	}
 	r := &run{program: x.program, name: "egress", pipe: &x.Egress, memory: x.egress, outcomes: map[string]outcome{},
-		faults: x.faults, ran: o.ranToo, found: o.findIn(p.Port.Port)}
+		faults: x.faults, ran: o.ranTableToo, found: o.findIn(p.Port.Port)}
 	r.phv = r.newPHV()
 	r.fill(r.phv, o.packet, c.conf, c.now, c.timeOfDay(o.rx), c.timeOfDay(c.now))
 	for name, v := range x.bridged {

@@ -277,6 +277,11 @@ func (p *pair) plan(replaces sai.OID) record.ChipPlan {
 		m := record.ChipMark{Table: n.ID, When: record.MarkRan, Bit: bits[0]}
 		if !n.Keyless && p.chance(50) {
 			m.When = record.MarkHit
+			if acts := g.Acts()[n.ID]; len(acts) > 0 && p.chance(60) {
+				m.When = record.MarkAction
+				p.Shuffle(len(acts), func(i, j int) { acts[i], acts[j] = acts[j], acts[i] })
+				m.Actions = acts[:1+p.IntN(len(acts)-1)]
+			}
 		}
 		c.Marks, bits = append(c.Marks, m), bits[1:]
 		if p.chance(4) {
@@ -619,7 +624,8 @@ func recordings() (all []string) {
 		"the mirror session is gone", "there is no tunnel", "sent", "to the CPU", "to a port without number", "by UDP over IPv4", "by UDP over IPv6", "by ERSPAN type II", "by GRE",
 		"pre-ingress tables bound", "truncated", "of a flood", "by two sessions", "of a plan that is no more", "unsynchronised", "fault: skip", "fault: misplace", "fault: heal",
 		"lost: buffer", "lost: queue-limit", "lost: egress-port-down", "lost: egress-mtu",
-		"bit of a program's table: ran ingress", "bit of a program's table: hit ingress", "bit of a program's table: ran egress", "bit of a program's table: hit egress"}
+		"bit of a program's table: ran ingress", "bit of a program's table: hit ingress", "bit of a program's table: ran egress", "bit of a program's table: hit egress",
+		"bit of a program's table: action ingress", "bit of a program's table: action egress", "bit of an action, set"}
 	for _, why := range []string{"source-address", "vlan-tag-filter", "no-lag-member", "no-vlan", "not-vlan-member", "acl", "trap", "learning", "unknown-destination", "same-port", "no-destination", "not-router", "ip-header", "no-route", "blackhole", "neighbor", "no-neighbor", "no-next-hop", "program",
 		"buffer", "queue-limit", "wred", "egress-port-down", "egress-mtu", "egress-program"} {
 		what = append(what, "dropped: "+why)

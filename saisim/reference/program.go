@@ -99,7 +99,7 @@ type run struct {
 	outcomes map[string]outcome
 	faults   *faults
 	// ran is told what tables run, found of each look into one with a key; nil: nobody wants to know.
-	ran   func(table string, hit bool)
+	ran   func(table string, o outcome)
 	found func(table string, e *pipe.Entry)
 }
 
@@ -111,7 +111,7 @@ func (r *run) stage(stage int) {
 		name := r.name + "." + t.Name
 		if int(t.Stage) == stage && !r.faults.skips(name) && r.gate(r.gateOf(t), before) {
 			r.table(t, before)
-			r.ran(name, r.outcomes[t.Name].hit)
+			r.ran(name, r.outcomes[t.Name])
 		}
 	}
 }

@@ -83,6 +83,23 @@ func (pk *packet) ran(table string, hit bool) {
 	pk.tables = append(pk.tables, record.Step{Table: table, Hit: hit})
 }
 
+// ranTable notes that the packet ran a table of the program in the ingress pipe.
+func (pk *packet) ranTable(table string, o outcome) { pk.tables = append(pk.tables, stepOf(table, o)) }
+
+// ranTableToo notes that a copy ran one in the egress pipe.
+func (o *outgoing) ranTableToo(table string, x outcome) {
+	o.egressTables = append(o.egressTables, stepOf(table, x))
+}
+
+// stepOf is a table of the program that ran: the action counts of an entry that was hit.
+func stepOf(table string, o outcome) record.Step {
+	s := record.Step{Table: table, Hit: o.hit}
+	if o.hit {
+		s.Action = o.action
+	}
+	return s
+}
+
 // ranToo notes that a copy ran a table in the egress pipe.
 func (o *outgoing) ranToo(table string, hit bool) {
 	o.egressTables = append(o.egressTables, record.Step{Table: table, Hit: hit})
@@ -128,7 +145,7 @@ func recordBits(p *config.RecordPlan, path []record.Step) (b []byte) {
 	set := map[int]bool{}
 	for _, m := range p.Marks {
 		for _, s := range path {
-			if s.Table == m.Table && (s.Hit || !m.Hit) {
+			if s.Table == m.Table && (s.Hit || !m.Hit) && (m.Of == nil || slices.Contains(m.Of, s.Action)) {
 				set[m.Bit] = true
 			}
 		}
@@ -253,6 +270,11 @@ func (c *Chip) noteRecord(pk *packet, m *config.Mirror, rec *record.Record, r re
 			program := strings.HasPrefix(s.Table, "ingress.") || strings.HasPrefix(s.Table, "egress.")
 			if s.Table == mark.Table && (s.Hit || !mark.Hit) {
 				what := map[bool]string{false: "ran", true: "hit"}[mark.Hit]
+				if mark.Of != nil {
+					what = "action"
+					add(slices.Contains(mark.Of, s.Action), "bit of an action, set")
+					add(slices.Contains(mark.Of, s.Action) && s.Action == "", "bit of no action, set")
+				}
 				if program {
 					add(true, "bit of a program's table: "+what+" "+strings.Split(s.Table, ".")[0])
 				} else {

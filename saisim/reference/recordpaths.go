@@ -37,6 +37,10 @@ func (c *Chip) countPath(pk *packet, path []record.Step) {
 		return
 	}
 	p.counted++
+	path = slices.Clone(path)
+	for i := range path {
+		path[i].Action = "" // the chip counts none
+	}
 	key := fmt.Sprint(path)
 	if p.paths[key] == nil {
 		if len(p.paths) == maxPaths {

@@ -44,14 +44,18 @@ type ChipPlan struct {
 // A ChipMark is one bit of the record.
 type ChipMark struct {
 	Table string `json:"table"`
-	When  string `json:"when"` // MarkRan or MarkHit
+	When  string `json:"when"` // MarkRan, MarkHit or MarkAction
 	Bit   int    `json:"bit"`  // from 0, where container 0 begins
+	// Actions are those of MarkAction, as [Graph.Acts] names them.
+	Actions []string `json:"actions,omitempty"`
 }
 
 // When a table sets a mark.
 const (
 	MarkRan = "ran"
 	MarkHit = "hit"
+	// MarkAction: when it hit an entry that has one of some actions.
+	MarkAction = "action"
 )
 
 // A ChipSession is a mirror session that records by the plan.
@@ -94,7 +98,10 @@ func (p *Plan) ChipMarks() ([]ChipMark, error) {
 	list := make([]ChipMark, len(marks))
 	for i, m := range marks {
 		list[i] = ChipMark{Table: m.Table, When: MarkRan, Bit: m.Bit}
-		if m.Hit {
+		switch {
+		case m.Of != nil:
+			list[i].When, list[i].Actions = MarkAction, m.Of
+		case m.Hit:
 			list[i].When = MarkHit
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Exit is the target of edges that end the pipeline.
@@ -93,6 +94,55 @@ type Node struct {
 	ActionWrites []string `json:"action_writes,omitempty"` // that any action writes
 	Reads        []string `json:"reads,omitempty"`         // of a condition
 }
+
+// Acts are, by table, the actions that an entry of it may have, each once. If all its edges but misses have actions as
+// labels they are those, else also those of the node; in the graph of a chip "" is before them, for there an entry need
+// have none. Tables are left out of which there are not two, so that a hit says all, and more than [MaxActs].
+func (g *Graph) Acts() map[string][]string {
+	labels, open := map[string][]string{}, map[string]bool{}
+	for _, e := range g.Edges {
+		switch e.Label {
+		case Miss:
+		case Hit, "":
+			open[e.From] = true
+		default:
+			labels[e.From] = append(labels[e.From], e.Label)
+		}
+	}
+	all := map[string][]string{}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if n.Keyless || n.Kind != Table {
+			continue
+		}
+		names := labels[n.ID]
+		if open[n.ID] || len(names) == 0 {
+			names = append(slices.Clone(n.Actions), names...)
+		}
+		if list := distinct(names); len(list) >= 2 && len(list) <= MaxActs {
+			if g.Placed {
+				list = append([]string{""}, list...)
+			}
+			all[n.ID] = list
+		}
+	}
+	return all
+}
+
+// distinct are names, each once.
+func distinct(names []string) (list []string) {
+	seen := map[string]bool{"": true}
+	for _, a := range names {
+		if !seen[a] {
+			seen[a] = true
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// MaxActs is how many actions a table may have that are told apart.
+const MaxActs = 255
 
 // An Edge leads from a node to the next, or to [Exit].
 type Edge struct {

@@ -4,6 +4,8 @@ package record
 type Step struct {
 	Table string `json:"table"`
 	Hit   bool   `json:"hit,omitempty"`
+	// Action is that of the entry that was hit, where it is known; counted paths have none.
+	Action string `json:"action,omitempty"`
 }
 
 // A PathCount says how many packets took a path. Conditions are invisible: a path is

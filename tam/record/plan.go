@@ -68,6 +68,8 @@ func (c Containers) Bytes() int { return c.Bits() / 8 }
 const (
 	ModeExecution = "exec"     // which tables ran
 	ModeHit       = "exec+hit" // and which of them hit (section V)
+	// ModeAction: and which action the entry has that a packet hit (section III: "which action is matched and executed").
+	ModeAction = "exec+action"
 )
 
 // Algorithms of the planner. The last is for tests: it tries every set.
@@ -133,7 +135,7 @@ type Chances struct {
 // Recorded is a table that writes into the record.
 type Recorded struct {
 	Table     string `json:"table"`
-	Bits      int    `json:"bits"`      // 1 or 2
+	Bits      int    `json:"bits"`      // how many it writes
 	Container int    `json:"container"` // from 0
 	Stage     int    `json:"stage"`     // from 0
 	// Ran and Hit are the bits, from 0 of the container, that the table sets when it
@@ -141,6 +143,15 @@ type Recorded struct {
 	// packet runs is Hit.
 	Ran *int `json:"ran,omitempty"`
 	Hit *int `json:"hit,omitempty"`
+	// Actions are further bits, each of which the table sets when it hit an entry that has one of some actions.
+	Actions []ActionBit `json:"actions,omitempty"`
+}
+
+// An ActionBit is a bit, from 0 of the container, that says that a packet hit an entry with one of some actions, as
+// [Graph.Acts] names them.
+type ActionBit struct {
+	Bit int      `json:"bit"`
+	Of  []string `json:"of"`
 }
 
 // Containers are those of PHV; an error says what ParseContainers does not take.
@@ -166,6 +177,9 @@ type Mark struct {
 	Table string
 	Hit   bool // false: when it ran
 	Bit   int  // of the whole record: container 0 begins at 0
+	// Of are actions: the table sets the bit when it hit an entry that has one of them. nil: of whatever action. Only
+	// a mark of a hit has them.
+	Of []string
 }
 
 // Marks are the bits of the plan in the order of Recorded, of a table the one that says that it ran
@@ -181,24 +195,33 @@ func (p *Plan) Marks() ([]Mark, error) {
 		if r.Container < 0 || r.Container >= len(c) {
 			return nil, fmt.Errorf("table %q is in container %d, want 0 to %d", r.Table, r.Container, len(c)-1)
 		}
-		for _, b := range []struct {
-			at  *int
-			hit bool
-		}{{r.Ran, false}, {r.Hit, true}} {
-			if b.at == nil {
-				continue
-			}
-			if *b.at < 0 || *b.at >= int(c[r.Container]) {
+		for _, m := range r.marks() {
+			if m.Bit < 0 || m.Bit >= int(c[r.Container]) {
 				return nil, fmt.Errorf("table %q writes bit %d of container %d, which has %d",
-					r.Table, *b.at, r.Container, c[r.Container])
+					r.Table, m.Bit, r.Container, c[r.Container])
 			}
-			bit := c.Offset(r.Container) + *b.at
-			if other, ok := used[bit]; ok {
-				return nil, fmt.Errorf("tables %q and %q both write bit %d of container %d", other, r.Table, *b.at, r.Container)
+			at := m.Bit
+			m.Bit += c.Offset(r.Container)
+			if other, ok := used[m.Bit]; ok {
+				return nil, fmt.Errorf("tables %q and %q both write bit %d of container %d", other, r.Table, at, r.Container)
 			}
-			used[bit] = r.Table
-			marks = append(marks, Mark{r.Table, b.hit, bit})
+			used[m.Bit] = r.Table
+			marks = append(marks, m)
 		}
 	}
 	return marks, nil
+}
+
+// marks are those of a table, their bits counted from that of its container.
+func (r *Recorded) marks() (list []Mark) {
+	if r.Ran != nil {
+		list = append(list, Mark{Table: r.Table, Bit: *r.Ran})
+	}
+	if r.Hit != nil {
+		list = append(list, Mark{Table: r.Table, Hit: true, Bit: *r.Hit})
+	}
+	for _, a := range r.Actions {
+		list = append(list, Mark{Table: r.Table, Hit: true, Bit: a.Bit, Of: append([]string{}, a.Of...)})
+	}
+	return list
 }

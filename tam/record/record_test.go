@@ -108,7 +108,7 @@ func TestMarks(t *testing.T) {
 	at := func(i int) *int { return &i }
 	p := Plan{PHV: "8+16", Recorded: []Recorded{{Table: "a", Ran: at(7)}, {Table: "b", Container: 1, Ran: at(0), Hit: at(1)}}}
 	marks, err := p.Marks()
-	if want := []Mark{{"a", false, 7}, {"b", false, 8}, {"b", true, 9}}; err != nil || !reflect.DeepEqual(marks, want) {
+	if want := []Mark{{"a", false, 7, nil}, {"b", false, 8, nil}, {"b", true, 9, nil}}; err != nil || !reflect.DeepEqual(marks, want) {
 		t.Fatalf("%v %v", marks, err)
 	}
 	id := func() uint32 { p.Seal(); return p.ID }

@@ -7,27 +7,37 @@ import (
 )
 
 // plan turns the best set into a plan.
-func (x *search) plan() *record.Plan {
+func (x *search) plan() (*record.Plan, error) {
 	m, f := x.m, &x.best
+	own := m.own()
 	p := &record.Plan{
 		Program: m.graph.Program, Pipeline: m.graph.Pipeline, PHV: x.settings.Containers.String(),
 		Mode: record.ModeExecution, Algorithm: x.settings.Algorithm, Stages: x.space.stages,
 		StagesWhy: x.stagesWhy(), MustRecord: x.settings.Must,
 		Recorded: x.recorded(f), Placement: x.placement(f),
 		Full: m.Full(x.settings.Hits), Effort: record.Effort{Sets: x.sets, Solves: x.space.solves},
-		Graph: m.graph, Chances: record.Chances{Probabilities: &m.given},
+		Graph: own.graph, Chances: record.Chances{Probabilities: &own.given},
 	}
-	if x.settings.Hits {
+	switch {
+	case x.settings.Actions:
+		p.Mode = record.ModeAction
+	case x.settings.Hits:
 		p.Mode = record.ModeHit
 	}
 	set := choices(f.set)
 	p.Entropy, p.Equation2, p.Recovery = m.Entropy(set), m.Equation2(set), m.Recovery(set)
+	if x.settings.Actions {
+		var err error
+		if p.Recovery, err = recovery(p, own.given); err != nil {
+			return nil, err
+		}
+	}
 	p.Bound = max(min(f.bound, p.Full), p.Entropy)
 	if p.Optimal = p.Bound-p.Entropy < alike; p.Optimal {
 		p.Bound = p.Entropy
 	}
 	p.Seal()
-	return p
+	return p, nil
 }
 
 func (x *search) stagesWhy() string {
@@ -58,6 +68,11 @@ func (x *search) recorded(f *found) []record.Recorded {
 		if slices.Contains(f.set, bit{l.table, true}) {
 			r.Hit = take(c)
 		}
+		for _, b := range f.set {
+			if a := x.m.tables[b.table].layer; a != nil && a.table == l.table {
+				r.Actions = append(r.Actions, record.ActionBit{Bit: *take(c), Of: a.of})
+			}
+		}
 		list = append(list, r)
 	}
 	return list
@@ -80,7 +95,7 @@ func (x *search) placement(f *found) map[string]int {
 }
 
 // Choices returns what a plan records, table by table in its order: one for each bit, having run before
-// the hit.
+// the hit, but none for actions.
 func (m *Model) Choices(p *record.Plan) []Choice {
 	var list []Choice
 	for _, r := range p.Recorded {

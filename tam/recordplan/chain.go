@@ -13,7 +13,8 @@ type chain struct {
 // A chainTable may also be a condition that every packet passes: a condition between two segments does
 // not change which paths there are.
 type chainTable struct {
-	id      string // "": a condition
+	id      string // "": a condition, or an aside
+	aside   *asideTable
 	keyless bool
 	next    []chainEdge // by to
 }

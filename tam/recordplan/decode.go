@@ -38,7 +38,10 @@ type Likely struct {
 	// HitKnown says for which steps Hit is known: where the record says it, or only one outcome leads
 	// along this path.
 	HitKnown []bool
-	P        float64
+	// Actions are, for each step that is known to have hit a table whose actions are recorded, those that its entry may
+	// have, as [record.Graph.Acts] names them: one is known, several leave it open. nil: nothing is known.
+	Actions [][]string
+	P       float64
 }
 
 // A Decoder turns records into paths.
@@ -77,6 +80,8 @@ type reader struct {
 	marks      []tableMark
 	chain      *chain
 	otherwise  int // the table endedOtherwise; -1: there is none
+	acts       []readActions
+	oddActions int // the table whose bits for actions are those of none; -1: there is none
 	heeds      []heeded
 	contrary   bool // no packet has all that is heeded
 	w          weigher
@@ -114,11 +119,16 @@ func (d *Decoder) newReader(g *record.Graph, p record.Probabilities, end string)
 	if err != nil {
 		return nil, err
 	}
-	m, err := NewModel(g, p)
+	coded, classes, err := codedGraph(d.plan, g, p)
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{plan: d.plan, containers: d.containers, end: end, chain: newChain(m), otherwise: -1}
+	m, err := NewModel(coded.graph, coded.p)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{plan: d.plan, containers: d.containers, end: end, chain: newChain(m), otherwise: -1, oddActions: -1}
+	r.readActions(g, classes)
 	if t, ok := r.chain.index[endedOtherwise]; ok {
 		r.chain.tables[t].id = "" // it is none
 		r.otherwise = t
@@ -128,6 +138,9 @@ func (d *Decoder) newReader(g *record.Graph, p record.Probabilities, end string)
 		known[n.ID] = n.Kind == record.Table
 	}
 	for _, m := range marks {
+		if m.Of != nil {
+			continue // readActions has it
+		}
 		t, ok := r.chain.index[m.Table]
 		if !ok {
 			if t = -1; !known[m.Table] {
@@ -246,6 +259,11 @@ func (r *reader) stray(b []byte) int {
 	for _, m := range r.marks {
 		own[m.Bit] = m.table >= 0
 	}
+	for i := range r.acts {
+		for _, bit := range r.acts[i].bits {
+			own[bit] = r.acts[i].table >= 0
+		}
+	}
 	for i, o := range own {
 		if !o && r.containers.Bit(b, i) {
 			return i
@@ -301,6 +319,7 @@ func (r *reader) observe(b []byte) bool {
 			t.ran = no
 		}
 	}
+	fine = r.observeActions(b) && fine
 	r.w.index()
 	return fine
 }

@@ -111,7 +111,7 @@ func (r *reader) likely() []Likely {
 
 // path makes a path of its edges, with the hits that follow from it and the record.
 func (r *reader) path(edges []int32) Likely {
-	l := Likely{Path: []record.Step{}, HitKnown: []bool{}}
+	l := Likely{Path: []record.Step{}, HitKnown: []bool{}, Actions: [][]string{}}
 	from := -1
 	for _, i := range edges {
 		e := &r.chain.edges(from)[i]
@@ -127,7 +127,17 @@ func (r *reader) path(edges []int32) Likely {
 			default:
 				known = false
 			}
-			l.Path, l.HitKnown = append(l.Path, s), append(l.HitKnown, known)
+			var acts []string
+			if known && s.Hit {
+				acts = r.silent(from)
+			}
+			l.Path, l.HitKnown, l.Actions = append(l.Path, s), append(l.HitKnown, known), append(l.Actions, acts)
+			l.act(acts)
+		} else if from >= 0 && r.chain.tables[from].aside != nil {
+			last := len(l.Path) - 1
+			l.Actions[last] = r.chain.tables[from].aside.actions
+			l.Path[last].Hit, l.HitKnown[last] = true, true
+			l.act(l.Actions[last])
 		}
 		from = int(e.to)
 	}
@@ -201,6 +211,10 @@ func (r *reader) differences(edges []int32) string {
 		e := &r.chain.edges(from)[i]
 		if from >= 0 {
 			switch t := r.chain.tables[from].id; {
+			case r.chain.tables[from].aside != nil:
+				if a := r.chain.tables[from].aside; says[from].ran == no {
+					list = append(list, a.table+" did not run "+actionWords(a.actions))
+				}
 			case from == r.otherwise:
 				list = append(list, "the packet "+endWords(r.end))
 			case says[from].ran == no:
@@ -212,11 +226,19 @@ func (r *reader) differences(edges []int32) string {
 			}
 		}
 		for over := from + 1; over < int(e.to); over++ {
-			if says[over].ran == yes || says[over].hit == yes {
+			a := r.chain.tables[over].aside
+			switch {
+			case says[over].ran != yes && says[over].hit != yes:
+			case a != nil:
+				list = append(list, a.table+" ran "+actionWords(a.actions))
+			default:
 				list = append(list, r.chain.tables[over].id+" ran")
 			}
 		}
 		from = int(e.to)
+	}
+	if r.oddActions >= 0 {
+		list = append(list, "no action of "+r.chain.tables[r.oddActions].id+" sets its bits so")
 	}
 	return "no path of the graph has this record; the closest has it but that " + strings.Join(list, ", ")
 }
@@ -229,7 +251,7 @@ func (l Likely) String() string {
 	return strings.Join(l.Steps(), " > ")
 }
 
-// Steps writes each step of a path, as "a hit", "b" or "c miss".
+// Steps writes each step of a path, as "a hit", "b", "c miss" or "d hit (deny)".
 func (l Likely) Steps() []string {
 	list := make([]string, len(l.Path))
 	for i, s := range l.Path {
@@ -238,6 +260,9 @@ func (l Likely) Steps() []string {
 		case !l.HitKnown[i]:
 		case s.Hit:
 			list[i] += " hit"
+			if i < len(l.Actions) && l.Actions[i] != nil {
+				list[i] += " (" + actionWords(l.Actions[i]) + ")"
+			}
 		default:
 			list[i] += " miss"
 		}

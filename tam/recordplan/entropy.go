@@ -28,7 +28,7 @@ func (m *Model) shownBy(set []Choice) []shown {
 			continue // no packet reaches it
 		}
 		if c.Ran && !t.cut {
-			all[t.seg][t.at] |= showsRan
+			m.nodesOf(c.Table, func(at int) { all[t.seg][at] |= showsRan })
 		}
 		if c.Hit {
 			all[t.seg][t.at] |= showsHit

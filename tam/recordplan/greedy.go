@@ -112,7 +112,10 @@ func (h *hopefuls) before(c, top *hopeful) bool {
 		c.gain > top.gain-alike && (top.fresh && !c.fresh || top.fresh == c.fresh && h.slack(c) > h.slack(top))
 }
 
-func (h *hopefuls) slack(c *hopeful) int { return h.space.last[c.table] - h.space.first[c.table] }
+func (h *hopefuls) slack(c *hopeful) int {
+	t := h.m.writer(c.table)
+	return h.space.last[t] - h.space.first[t]
+}
 
 // take records a bit.
 func (h *hopefuls) take(b bit) {

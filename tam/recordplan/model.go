@@ -29,6 +29,7 @@ type Model struct {
 	index    map[string]int
 	segments []segment
 	walks    *big.Int
+	plain    *Model // of the same program without actions, of which the tables are the first here; nil: this is it
 }
 
 // A table is what a planner must know of a table besides the edges from it.
@@ -40,6 +41,7 @@ type table struct {
 	hit     float64 // of the packets that run it
 	ran     float64 // of all packets
 	seg, at int     // its segment, -1 if no packet comes to it, and its node there
+	layer   *layer  // the digit of an action's number that it stands for; nil: none
 }
 
 // A segment is what lies between two cuts: node 0 is the first cut, a table or a

@@ -137,7 +137,10 @@ func plannedFromNothing(t *testing.T, m *Model, s Settings, listed int) *record.
 	}
 	x.listed = listed
 	x.prove()
-	p := x.plan()
+	p, err := x.plan()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := check.Plan(p); err != nil {
 		t.Errorf("from nothing: %v", err)
 	}

@@ -38,6 +38,12 @@ func (s *scorer) weigh(seg int) float64 {
 // alone is the entropy of a bit.
 func (m *Model) alone(b bit) float64 {
 	p := m.tables[b.table].ran
+	if l := m.tables[b.table].layer; l != nil {
+		for _, o := range l.also {
+			p += m.tables[o].ran
+		}
+		p = min(p, 1)
+	}
 	if b.hit {
 		p *= m.tables[b.table].hit
 	}
@@ -66,9 +72,9 @@ func (s *scorer) gain(b bit) float64 {
 	if v[t.at]&b.shows() != 0 {
 		return 0
 	}
-	v[t.at] |= b.shows()
+	s.m.nodesOf(b.table, func(at int) { v[at] |= b.shows() })
 	h := s.weigh(t.seg)
-	v[t.at] &^= b.shows()
+	s.m.nodesOf(b.table, func(at int) { v[at] &^= b.shows() })
 	return max(h-s.parts[t.seg], 0)
 }
 
@@ -76,10 +82,12 @@ func (s *scorer) gain(b bit) float64 {
 func (s *scorer) set(b bit, on bool) {
 	t := &s.m.tables[b.table]
 	v := s.v[t.seg]
-	v[t.at] &^= b.shows()
-	if on {
-		v[t.at] |= b.shows()
-	}
+	s.m.nodesOf(b.table, func(at int) {
+		v[at] &^= b.shows()
+		if on {
+			v[at] |= b.shows()
+		}
+	})
 	s.parts[t.seg] = s.weigh(t.seg)
 }
 

@@ -19,6 +19,7 @@ type Settings struct {
 	// graph that is Placed, its own.
 	Stages    int
 	Hits      bool     // hits too, section V
+	Actions   bool     // and of hits the actions; greedy algorithms only
 	Algorithm string   // record.BranchAndBound and so on; empty: record.Greedy
 	Must      []string // tables that must be recorded
 	Starts    int      // of record.GreedyRestarts: tables it begins with; 0: all
@@ -80,7 +81,7 @@ func (m *Model) Plan(ctx context.Context, s Settings) (*record.Plan, error) {
 	if err := x.run(); err != nil {
 		return nil, err
 	}
-	return x.plan(), nil
+	return x.plan()
 }
 
 func (m *Model) newSearch(ctx context.Context, s Settings) (*search, error) {
@@ -93,7 +94,18 @@ func (m *Model) newSearch(ctx context.Context, s Settings) (*search, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	space, err := m.newSpace(s.Containers, s.Stages)
+	if s.Actions {
+		s.Hits = true
+		if s.Algorithm != record.Greedy && s.Algorithm != record.GreedyRestarts {
+			return nil, fmt.Errorf("algorithm %q, want %s or %s where actions are recorded", s.Algorithm,
+				record.Greedy, record.GreedyRestarts)
+		}
+		var err error
+		if m, err = m.withActions(); err != nil {
+			return nil, err
+		}
+	}
+	space, err := m.own().newSpace(s.Containers, s.Stages)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +144,7 @@ func (s Settings) check() error {
 // that one with a key hit.
 func (m *Model) recordable(hits bool) (list []bit) {
 	for i, t := range m.tables {
-		if t.seg < 0 {
+		if t.seg < 0 || m.aside(i) && t.layer == nil {
 			continue
 		}
 		if !t.cut {
@@ -152,7 +164,7 @@ func (x *search) setMust() error {
 		switch {
 		case !ok:
 			return fmt.Errorf("must-record %q is no table of the program: want one of its %d, such as %q",
-				id, len(x.m.tables), x.m.nearest(id))
+				id, len(x.m.own().tables), x.m.own().nearest(id))
 		case slices.Contains(x.settings.Must[:i], id):
 			return fmt.Errorf("must-record names %q twice", id)
 		case x.m.tables[t].seg < 0:
@@ -216,10 +228,11 @@ func (x *search) names(loads []load) string {
 func (x *search) loads(set []bit) []load {
 	var loads []load
 	for _, b := range set {
-		i := slices.IndexFunc(loads, func(l load) bool { return l.table == b.table })
+		t := x.m.writer(b.table)
+		i := slices.IndexFunc(loads, func(l load) bool { return l.table == t })
 		if i < 0 {
 			i = len(loads)
-			loads = append(loads, load{table: b.table, container: free})
+			loads = append(loads, load{table: t, container: free})
 		}
 		loads[i].bits++
 	}
@@ -239,10 +252,10 @@ func (x *search) run() error {
 	switch x.settings.Algorithm {
 	case record.Greedy:
 		x.offer(x.greedy(x.must))
-		x.relax()
+		x.bound()
 	case record.GreedyRestarts:
 		x.restarts()
-		x.relax()
+		x.bound()
 	case record.BranchAndBound:
 		x.branchAndBound()
 	case record.BruteForce:
@@ -252,6 +265,15 @@ func (x *search) run() error {
 			record.BranchAndBound, record.Greedy, record.GreedyRestarts, record.BruteForce)
 	}
 	return x.ctx.Err()
+}
+
+// bound bounds the entropy of any plan. With actions nothing better is known than that of all that there is to record.
+func (x *search) bound() {
+	if x.settings.Actions {
+		x.best.bound = x.m.Full(true)
+		return
+	}
+	x.relax()
 }
 
 // offer keeps a set that is better than the best so far.
@@ -264,8 +286,11 @@ func (x *search) offer(f found) {
 }
 
 // allowed reports whether a bit may join a set: a hit is recorded beside the running
-// that it needs.
+// that it needs, a digit of an action's number beside those below it.
 func (x *search) allowed(set []bit, b bit) bool {
+	if l := x.m.tables[b.table].layer; l != nil && l.prior >= 0 && !slices.Contains(set, bit{l.prior, false}) {
+		return false
+	}
 	return b.table != x.banned && !slices.Contains(set, b) &&
 		(!b.hit || x.m.tables[b.table].cut || slices.Contains(set, bit{b.table, false}))
 }

@@ -140,6 +140,7 @@ type walk struct {
 	program *program
 	ran     [][]int // bits that a table sets when it runs
 	hit     [][]int
+	own     []bool  // it is a table of the program
 	path    []int32 // tables
 	bits    []byte
 	at      []bitAt
@@ -152,13 +153,34 @@ type bitAt struct {
 }
 
 func newWalk(d *Decoder) (*walk, error) {
-	p, err := newProgram(d.plan.Graph, d.given, d.all.chain)
+	coded, _, err := codedGraph(d.plan, d.plan.Graph, d.given)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newProgram(coded.graph, coded.p, d.all.chain)
 	if err != nil {
 		return nil, err
 	}
 	tables := len(d.all.chain.tables)
 	w := &walk{
-		program: p, ran: make([][]int, tables), hit: make([][]int, tables), bits: make([]byte, d.containers.Bytes()),
+		program: p, ran: make([][]int, tables), hit: make([][]int, tables), own: make([]bool, tables),
+		bits: make([]byte, d.containers.Bytes()),
+	}
+	for i := range d.all.acts {
+		a := &d.all.acts[i]
+		for _, c := range a.classes {
+			if c.aside < 0 {
+				continue
+			}
+			for j, bit := range a.bits {
+				if c.code>>j&1 != 0 {
+					w.ran[c.aside] = append(w.ran[c.aside], bit)
+				}
+			}
+		}
+	}
+	for i := range w.own {
+		w.own[i] = d.all.chain.tables[i].id != ""
 	}
 	for _, m := range d.all.marks {
 		switch {
@@ -187,7 +209,9 @@ func (w *walk) packet(r *rand.Rand) {
 	for at := w.program.first; at != w.program.exit; {
 		to, hit := w.program.take(at, r.Float64())
 		if t := w.program.table[at]; t >= 0 {
-			w.path = append(w.path, int32(t))
+			if w.own[t] {
+				w.path = append(w.path, int32(t))
+			}
 			w.set(w.ran[t])
 			if hit {
 				w.set(w.hit[t])

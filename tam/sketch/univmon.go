@@ -2,7 +2,6 @@ package sketch
 
 import (
 	"fmt"
-	"math"
 	"math/bits"
 	"slices"
 
@@ -132,60 +131,16 @@ func (l *level) swap(i, j int) {
 }
 
 // Estimate is a flow's size by the Count Sketch of the first level.
-func (u *UnivMon) Estimate(flow flymon.Vector) int64 {
-	g := scramble(hash(&flow, u.seed+1))
-	values := make([]int32, u.rows)
+func (u *UnivMon) Estimate(flow flymon.Vector) int64 { return u.size(0, flow) }
+
+// size is a flow's size by the Count Sketch of a level that sees it.
+func (u *UnivMon) size(level int, flow flymon.Vector) int64 {
+	g := scramble(hash(&flow, u.seed+1) ^ uint64(level)<<56)
+	var values [15]int32
 	for row := range u.rows {
 		g = scramble(g)
-		values[row] = (int32(g&1)<<1 - 1) * u.levels[0].counters[row*u.width+below(g, u.width)]
+		values[row] = (int32(g&1)<<1 - 1) * u.levels[level].counters[row*u.width+below(g, u.width)]
 	}
-	slices.Sort(values)
+	slices.Sort(values[:u.rows])
 	return int64(values[u.rows/2])
-}
-
-// Heavy returns the flows of at least a size that the first level keeps, with their sizes.
-func (u *UnivMon) Heavy(threshold uint64) map[flymon.Vector]uint64 {
-	heavy := map[flymon.Vector]uint64{}
-	for _, s := range u.levels[0].great {
-		if s.size > 0 && uint64(s.size) >= threshold {
-			heavy[s.flow] = uint64(s.size)
-		}
-	}
-	return heavy
-}
-
-// Sum estimates the sum of f of the sizes of all flows: twice that of the next level, and
-// the flows of this one, those that the next has seen too subtracted.
-func (u *UnivMon) Sum(f func(size float64) float64) float64 {
-	sum := 0.0
-	for i := len(u.levels) - 1; i >= 0; i-- {
-		here := make([]float64, 0, len(u.levels[i].great))
-		for _, s := range u.levels[i].great {
-			v := f(math.Max(1, float64(s.size)))
-			if i+1 < len(u.levels) && u.depth(&s.flow) > i {
-				v = -v
-			}
-			here = append(here, v)
-		}
-		slices.Sort(here) // so that the sum does not depend on their order
-		if i+1 < len(u.levels) {
-			sum *= 2
-		}
-		for _, v := range here {
-			sum += v
-		}
-	}
-	return math.Max(0, sum)
-}
-
-// Cardinality estimates the number of flows.
-func (u *UnivMon) Cardinality() float64 { return u.Sum(func(float64) float64 { return 1 }) }
-
-// Entropy estimates the entropy of the sizes of flows, in bits.
-func (u *UnivMon) Entropy() float64 {
-	if u.total == 0 {
-		return 0
-	}
-	n := float64(u.total)
-	return math.Max(0, math.Log2(n)-u.Sum(func(size float64) float64 { return size * math.Log2(size) })/n)
 }

@@ -119,9 +119,9 @@ func (m *univMonMeter) read(f *Settings, truth *flyTruth) (map[string]float64, e
 	vectors, packets := truth.seen()
 	switch f.Study {
 	case Cardinality:
-		return map[string]float64{"re": relative(m.sketch.Cardinality(), float64(len(vectors)))}, nil
+		return map[string]float64{"re": relative(m.sketch.Cardinality().Value, float64(len(vectors)))}, nil
 	case Entropy:
-		return map[string]float64{"re": relative(m.sketch.Entropy(), entropyOf(packets))}, nil
+		return map[string]float64{"re": relative(m.sketch.Entropy().Value, entropyOf(packets))}, nil
 	case Heavy:
 		reported := m.sketch.Heavy(f.Threshold)
 		right, actual := 0, 0

@@ -108,7 +108,11 @@ func (c *checker) bits() {
 		}
 		seen[r.Table] = true
 		count := 0
-		for _, b := range []*int{r.Ran, r.Hit} {
+		list := []*int{r.Ran, r.Hit}
+		for i := range r.Actions {
+			list = append(list, &r.Actions[i].Bit)
+		}
+		for _, b := range list {
 			if b == nil {
 				continue
 			}
@@ -126,6 +130,7 @@ func (c *checker) bits() {
 			c.say("table %q has %d bits and writes %d", r.Table, r.Bits, count)
 		}
 		c.meaning(r, n)
+		c.actions(r)
 	}
 }
 
@@ -133,7 +138,7 @@ func (c *checker) bits() {
 func (c *checker) meaning(r record.Recorded, n *record.Node) {
 	always := c.always(r.Table)
 	switch {
-	case r.Hit != nil && c.plan.Mode != record.ModeHit:
+	case r.Hit != nil && c.plan.Mode != record.ModeHit && c.plan.Mode != record.ModeAction:
 		c.say("table %q records its hit in mode %s", r.Table, c.plan.Mode)
 	case r.Hit != nil && n.Keyless:
 		c.say("table %q has no key, and records its hit", r.Table)

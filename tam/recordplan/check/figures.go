@@ -26,6 +26,9 @@ func (c *checker) figures() {
 	for _, r := range p.Recorded {
 		w.recorded(r)
 	}
+	if p.Mode == record.ModeAction {
+		w.acts = p.Graph.Acts()
+	}
 	w.shares()
 	w.walk(p.Graph.Init, 1, nil, nil, nil)
 	if w.ways > maxPaths {
@@ -67,7 +70,9 @@ func bits(of map[string]float64) float64 {
 // A weigher walks all ways through a graph.
 type weigher struct {
 	*checker
-	ran, hit   map[string]bool            // the tables that record it
+	ran, hit   map[string]bool // the tables that record it
+	bits       map[string][]record.ActionBit
+	acts       map[string][]string        // of tables whose actions are told apart
 	share      map[string]map[way]float64 // of all packets at a node
 	hits       map[string]float64         // of those that run the table
 	branches   map[string]bool            // tables whose hit decides
@@ -82,10 +87,11 @@ type way struct{ to, outcome string }
 
 func (w *weigher) recorded(r record.Recorded) {
 	if w.ran == nil {
-		w.ran, w.hit = map[string]bool{}, map[string]bool{}
+		w.ran, w.hit, w.bits = map[string]bool{}, map[string]bool{}, map[string][]record.ActionBit{}
 	}
 	w.ran[r.Table] = r.Ran != nil
 	w.hit[r.Table] = r.Hit != nil
+	w.bits[r.Table] = r.Actions
 }
 
 // shares reads the probabilities.
@@ -212,6 +218,10 @@ func (w *weigher) walk(at string, p float64, rec, all, path []string) {
 		return
 	}
 	path = append(path[:len(path):len(path)], at)
+	if acts := w.acts[at]; acts != nil {
+		w.walkActed(at, acts, p, rec, all, path)
+		return
+	}
 	for _, outcome := range []string{record.Hit, record.Miss} {
 		o := w.chance(at, outcome)
 		if o == 0 {
@@ -224,7 +234,7 @@ func (w *weigher) walk(at string, p float64, rec, all, path []string) {
 		if w.hit[at] && outcome == record.Hit {
 			rec = append(rec, "hit "+at)
 		}
-		if w.plan.Mode == record.ModeHit && !w.nodes[at].Keyless {
+		if w.plan.Mode != record.ModeExecution && !w.nodes[at].Keyless {
 			all = append(all, outcome)
 		}
 		for v, q := range w.share[at] {

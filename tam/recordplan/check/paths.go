@@ -14,6 +14,7 @@ func Paths(p *record.Plan, b []byte, told Known, steps int) (paths [][]string, o
 	w := &pathWalker{
 		edges: map[string][]record.Edge{}, nodes: map[string]*record.Node{}, marks: map[string]marked{},
 		left: steps, told: told, graph: p.Graph,
+		acted: p.Graph.Acts(),
 	}
 	for i := range p.Graph.Nodes {
 		w.nodes[p.Graph.Nodes[i].ID] = &p.Graph.Nodes[i]
@@ -46,7 +47,11 @@ const (
 	demandedBit
 )
 
-type marked struct{ ran, hit fact }
+type marked struct {
+	ran, hit fact
+	coded    bool     // it records actions
+	acts     []string // those that set the bits as they are
+}
 
 type pathWalker struct {
 	graph *record.Graph
@@ -56,16 +61,12 @@ type pathWalker struct {
 	told  Known
 	left  int // steps
 	paths [][]string
+	acted map[string][]string // the actions of tables
 }
 
-// read takes the bits of a record, and counts the tables that must have run. It is negative if
-// a bit is set that is nobody's, or one says that a table hit and another that it did not run.
-func (w *pathWalker) read(p *record.Plan, b []byte) int {
-	containers, err := p.Containers()
-	if err != nil || len(b) != containers.Bytes() {
-		return -1
-	}
-	set := map[[2]int]bool{} // container, bit
+// bitsSet are the bits of a record that are set, by container and bit.
+func bitsSet(containers record.Containers, b []byte) map[[2]int]bool {
+	set := map[[2]int]bool{}
 	at := 0
 	for i, width := range containers {
 		n := int(width) / 8
@@ -76,6 +77,17 @@ func (w *pathWalker) read(p *record.Plan, b []byte) int {
 		}
 		at += n
 	}
+	return set
+}
+
+// read takes the bits of a record, and counts the tables that must have run. It is negative if
+// a bit is set that is nobody's, or one says that a table hit and another that it did not run.
+func (w *pathWalker) read(p *record.Plan, b []byte) int {
+	containers, err := p.Containers()
+	if err != nil || len(b) != containers.Bytes() {
+		return -1
+	}
+	set := bitsSet(containers, b)
 	demanded := 0
 	for _, r := range p.Recorded {
 		var m marked
@@ -92,7 +104,7 @@ func (w *pathWalker) read(p *record.Plan, b []byte) int {
 				delete(set, k)
 			}
 		}
-		if m.ran == denied && m.hit == demandedBit {
+		if m.ran == denied && m.hit == demandedBit || !w.readActions(&r, &m, set) {
 			return -1
 		}
 		if m.ran == demandedBit || m.hit == demandedBit {
@@ -218,7 +230,46 @@ func (w *pathWalker) walk(next, path []string, demanded int) {
 func (w *pathWalker) may(table string, e record.Edge, hit fact) bool {
 	other := func(e record.Edge) bool { return e.Label != record.Hit && e.Label != record.Miss }
 	if !slices.ContainsFunc(w.edges[table], other) {
-		return hit == open || (e.Label == record.Hit) == (hit == demandedBit)
+		return (hit == open || (e.Label == record.Hit) == (hit == demandedBit)) &&
+			(e.Label == record.Miss || !w.marks[table].coded || len(w.marks[table].acts) > 0)
+	}
+	if w.marks[table].coded {
+		return hit != demandedBit || w.acts(table, e)
 	}
 	return hit != demandedBit || !w.nodes[table].Keyless
+}
+
+// readActions takes the bits of a table for actions, false if no packet has them so.
+func (w *pathWalker) readActions(r *record.Recorded, m *marked, set map[[2]int]bool) bool {
+	if len(r.Actions) == 0 {
+		return true
+	}
+	m.coded, m.acts = true, slices.Clone(w.acted[r.Table])
+	hit := false
+	for _, b := range r.Actions {
+		k := [2]int{r.Container, b.Bit}
+		is := set[k]
+		delete(set, k)
+		hit = hit || is
+		m.acts = slices.DeleteFunc(m.acts, func(a string) bool { return slices.Contains(b.Of, a) != is })
+	}
+	if !hit {
+		return true
+	}
+	if m.ran == denied || m.hit == denied || len(m.acts) == 0 {
+		return false
+	}
+	m.hit = demandedBit
+	return true
+}
+
+// acts reports whether a hit with the actions that a record leaves can take an edge.
+func (w *pathWalker) acts(table string, e record.Edge) bool {
+	switch {
+	case e.Label == record.Miss:
+		return false
+	case e.Label == "" || !slices.Contains(w.acted[table], e.Label):
+		return len(w.marks[table].acts) > 0
+	}
+	return slices.Contains(w.marks[table].acts, e.Label)
 }

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/collectord/fromlab"
+	"tamtam/collectord/page"
+	"tamtam/lab"
+)
+
+// pageAddress is where the page is served unless a flag says otherwise.
+const pageAddress = "localhost:8088"
+
+// shownExperiment is what `tamtam lab serve` runs without a name.
+const shownExperiment = "leaf-spine-tam"
+
+// labOracle is how many flows of each sketch task a lab that is shown counts exactly too.
+const labOracle = 1 << 16
+
+func newLabServe() *cobra.Command {
+	var door pageDoor
+	var set []string
+	var opts lab.Options
+	c := &cobra.Command{
+		Use:   "serve [NAME|FILE.yaml]",
+		Short: "Run an experiment and show it in a browser: by default a leaf-spine with every feature",
+		Long: `Run an experiment as lab run does, and then serve what came of it as pages for a browser, until an interrupt.
+
+The run is over before the page is there: it has all rows of the run, by the run's own time, with the truth beside what
+was measured. Hosts with capture: true are the collectors: what they got of stamps, reports of drops and records is what
+the page has of these. Nothing can be changed through it.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := shownExperiment
+			if len(args) > 0 {
+				name = args[0]
+			}
+			if err := door.check(); err != nil {
+				return err
+			}
+			t, err := openLab(name, set, false)
+			if err != nil {
+				return err
+			}
+			return door.serveLab(cmd, t, opts)
+		},
+	}
+	f := c.Flags()
+	door.flags(c, "http", pageAddress)
+	f.StringArrayVar(&set, "set", nil, "PATH=VALUE: change the topology, as in traffic.web.rate=5Gbps (may be repeated)")
+	f.Uint64Var(&opts.Seed, "seed", 0, "seed of all that is left to chance (default: the topology's)")
+	return c
+}
+
+// serveLab runs a lab and serves what came of it.
+func (d *pageDoor) serveLab(cmd *cobra.Command, t *lab.Topology, opts lab.Options) error {
+	server, err := d.listen() // before the run, so that nobody waits for an address that is taken
+	if err != nil {
+		return err
+	}
+	defer server.close()
+	began := time.Now()
+	shown, err := showLab(cmd.Context(), t, opts)
+	if err != nil {
+		return err
+	}
+	p, err := page.New(page.Config{
+		Title: t.Experiment, Store: shown.Rows, Topology: shown, Switches: shown, Now: shown.End, Zero: lab.Epoch(),
+		Note:  fmt.Sprintf("A run of the lab that has ended, after %v of its own time.", t.RunTime()),
+		Enter: server.enter,
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %v of simulated time in %.1f s; the page is at %s\n", t.RunTime(),
+		time.Since(began).Seconds(), server.url())
+	return server.serve(cmd.Context(), p)
+}
+
+// showLab runs a lab, and reads what came of it. Captures are in a directory that is gone afterwards, unless the
+// options name one.
+func showLab(ctx context.Context, t *lab.Topology, opts lab.Options) (shown *fromlab.Run, err error) {
+	if opts.Out == "" {
+		if opts.Out, err = os.MkdirTemp("", "tamtam-lab-"); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(opts.Out)) }()
+	}
+	opts.Oracle = labOracle
+	l, err := lab.New(ctx, t, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	if err := l.Run(ctx, t.RunTime()); err != nil {
+		return nil, err
+	}
+	r, err := l.Result(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return fromlab.Read(ctx, l, r, opts.Out)
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"tamtam/collectord/page"
+	"tamtam/lab"
+	"tamtam/mgmt"
+)
+
+// The experiment that lab serve shows has something on every page, and what is known exactly agrees with the truth.
+func TestLabServe(t *testing.T) {
+	topology, err := openLab(shownExperiment, []string{"duration=40ms"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := showLab(t.Context(), topology, lab.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := page.New(page.Config{Title: "t", Store: shown.Rows, Topology: shown, Switches: shown, Now: shown.End,
+		Zero: lab.Epoch()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, wants := range map[string][]string{
+		"/": {"spine1:Ethernet0", "l-bad"}, "/flows": {"UDP 10.0.1.2:1024 &gt; 10.0.2.2:80", "leaf1 → spine"},
+		"/packets": {"dropped: acl", "leaf1 → spine2 → leaf2"}, "/drops": {"blackhole", "no-route", "chip.acl hit", "ipfix"},
+		"/marking": {"spine1&#43;spine2"}, "/sketches": {"heavy", "truth within the bound"},
+		"/switches":          {"memory &#34;99999999&#34;"},
+		"/switch?name=leaf3": {"flow group &#34;mail&#34; does not exist", "MIRROR_SESSION|far", "no route to 192.0.2.1", "Ethernet12"},
+	} {
+		w := httptest.NewRecorder()
+		p.ServeHTTP(w, httptest.NewRequest(http.MethodGet, at, nil))
+		for _, want := range wants {
+			if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
+				t.Errorf("%s: %d, and does not say %q", at, w.Code, want)
+			}
+		}
+	}
+}
+
+// An address that others reach is refused without a login; users of the file are let in, and nobody else.
+func TestPageDoor(t *testing.T) {
+	for _, tt := range []struct {
+		door pageDoor
+		want string
+	}{
+		{pageDoor{addr: "localhost:0"}, ""}, {pageDoor{addr: "127.0.0.1:0"}, ""}, {pageDoor{addr: ":8088"}, "can be reached by others"},
+		{pageDoor{addr: ":8088", noLogin: true}, ""}, {pageDoor{addr: ":8088", users: "f"}, ""}, {pageDoor{addr: "8088"}, "want HOST:PORT"},
+	} {
+		err := tt.door.check()
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%+v: %v, want %q", tt.door, err, tt.want)
+		}
+	}
+	file := t.TempDir() + "/users"
+	if err := setUser(file, "rita", "secret", ""); err != nil {
+		t.Fatal(err)
+	}
+	logins, err := mgmt.NewLogins(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, password string
+		ok             bool
+	}{{"rita", "secret", true}, {"rita", "secret", true}, {"rita", "wrong", false}, {"eve", "secret", false}, {"", "", false}, {"rita", "", false}} {
+		if err := logins.Check(tt.name, tt.password); (err == nil) != tt.ok {
+			t.Errorf("%s, %s: %v", tt.name, tt.password, err)
+		}
+	}
+}

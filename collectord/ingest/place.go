@@ -1,0 +1,42 @@
+package ingest
+
+import (
+	"encoding/binary"
+
+	"tamtam/collectord/event"
+)
+
+// Events of one flow on one way go to one partition, whichever source they are of: the same in all processes.
+
+func ofFrame(f *event.Frame) uint64 {
+	h := mix(binary.BigEndian.Uint64(f.Flow.Source[8:]), binary.BigEndian.Uint64(f.Flow.Destination[8:]))
+	if f.Flow.Form&event.IPv6 != 0 {
+		h = mix(h, binary.BigEndian.Uint64(f.Flow.Source[:]))
+		h = mix(h, binary.BigEndian.Uint64(f.Flow.Destination[:]))
+	}
+	h = mix(h, uint64(f.Flow.SourcePort)<<24|uint64(f.Flow.DestPort)<<8|uint64(f.Flow.Protocol))
+	for i := range f.Hops {
+		x := &f.Hops[i]
+		h = mix(h, uint64(x.Switch)<<32|uint64(x.In)<<16|uint64(x.Out))
+	}
+	return h >> 32
+}
+
+func ofDrop(d *event.Drop) uint64 {
+	h := uint64(odd)
+	for _, text := range [...]string{d.Switch, d.Port, d.Reason, d.Rule, d.Flow} {
+		for i := range len(text) {
+			h = mix(h, uint64(text[i]))
+		}
+		h = mix(h, uint64(len(text)))
+	}
+	return h >> 32
+}
+
+// odd is 2^64 divided by the golden ratio.
+const odd = 0x9e3779b97f4a7c15
+
+func mix(h, v uint64) uint64 {
+	h = (h ^ v) * odd
+	return h ^ h>>29
+}

@@ -1,0 +1,267 @@
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tamtam/collector/stream"
+	"tamtam/collectord/event"
+)
+
+// Options say how a source sends.
+type Options struct {
+	// Source is its name in the log. It must be another one after a restart, for its numbers begin anew: see [Name].
+	Source string
+	// Partitions is how many the events of a kind are spread over: equal for all sources (0: 1).
+	Partitions int
+	// Disorder is how much earlier than another an event may be that comes after it (0: DefaultDisorder).
+	Disorder time.Duration
+	// Live: events come as they happen, so that time goes on when none does.
+	Live bool
+	// Every is how long an event waits for others at most (0: DefaultEvery).
+	Every time.Duration
+	// Retry is how long to wait before the log is tried again (0: DefaultRetry).
+	Retry time.Duration
+	// Now is the clock (nil: time.Now).
+	Now func() time.Time
+}
+
+// What holds unless Options say otherwise.
+const (
+	DefaultDisorder = time.Second
+	DefaultEvery    = 50 * time.Millisecond
+	DefaultRetry    = 100 * time.Millisecond
+)
+
+// beat is how often a partition without events hears how far the source is.
+const beat = time.Second
+
+// MaxPartitions is how many partitions of a kind there are at most.
+const MaxPartitions = 256
+
+// Name is a name for a source that was started at a time.
+func Name(source string, started time.Time) string {
+	return source + "@" + strconv.FormatInt(started.UnixNano(), 36)
+}
+
+// Partition is the name of a partition, and of its topic in the log.
+func Partition(kind event.Kind, i int) string { return fmt.Sprintf("%v-%d", kind, i) }
+
+// Stats say how a source fares.
+type Stats struct {
+	Events  int64
+	Batches int64
+	Bytes   int64
+	Refused int64         // events that are not fit to be told
+	Lost    int64         // of what was sent to it, known by the numbers of what came, or by the kernel
+	Retried int64         // appends that failed
+	Waited  time.Duration // for the log
+}
+
+// A Sender sends the events of one source. All methods may be called by several at once; one that finds the log full
+// makes all but Stats wait.
+type Sender struct {
+	log     stream.Log
+	options Options
+
+	mu    sync.Mutex // of what follows
+	parts []part
+	high  int64     // the latest time of any event
+	heard time.Time // when it came; zero: none has
+
+	events, batches, bytes, refused, lost, retried, waited atomic.Int64
+}
+
+type part struct {
+	topic    string
+	writer   *event.Writer
+	begun    time.Time // when the first of the events that wait came
+	told     time.Time // when a batch was sent
+	promised int64
+}
+
+// NewSender returns a source of events of a kind.
+func NewSender(log stream.Log, kind event.Kind, o Options) (*Sender, error) {
+	o.Partitions = cmp.Or(o.Partitions, 1)
+	o.Disorder = cmp.Or(o.Disorder, DefaultDisorder)
+	o.Every = cmp.Or(o.Every, DefaultEvery)
+	o.Retry = cmp.Or(o.Retry, DefaultRetry)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Partitions < 1 || o.Partitions > MaxPartitions {
+		return nil, fmt.Errorf("source %s: %d partitions: want 1 to %d", o.Source, o.Partitions, MaxPartitions)
+	}
+	if o.Disorder < 0 || o.Every < 0 || o.Retry < 0 {
+		return nil, fmt.Errorf("source %s: disorder %v, every %v, retry %v: want none below 0", o.Source, o.Disorder,
+			o.Every, o.Retry)
+	}
+	s := &Sender{log: log, options: o, parts: make([]part, o.Partitions)}
+	for i := range s.parts {
+		w, err := event.NewWriter(kind, o.Source)
+		if err != nil {
+			return nil, err
+		}
+		s.parts[i] = part{topic: Partition(kind, i), writer: w}
+	}
+	return s, nil
+}
+
+// Frame sends the stamps of a frame. An error is that of the context, which ended while the log had no room.
+func (s *Sender) Frame(ctx context.Context, f *event.Frame) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f.Time < 0 || f.Time > event.MaxTime || len(f.Hops) == 0 {
+		s.refused.Add(1)
+		return nil
+	}
+	p := &s.parts[ofFrame(f)%uint64(len(s.parts))]
+	if !p.writer.Stamped(f) {
+		if err := s.send(ctx, p, s.promise()); err != nil {
+			return err
+		}
+		if !p.writer.Stamped(f) {
+			s.refused.Add(1)
+			return nil
+		}
+	}
+	s.added(p, f.Time)
+	return nil
+}
+
+// Drop sends a report of drops. An error is that of the context, as of Frame.
+func (s *Sender) Drop(ctx context.Context, at int64, d *event.Drop) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at < 0 || at > event.MaxTime {
+		s.refused.Add(1)
+		return nil
+	}
+	p := &s.parts[ofDrop(d)%uint64(len(s.parts))]
+	ok, err := p.writer.AddDrop(at, d)
+	if err == nil && !ok {
+		if err := s.send(ctx, p, s.promise()); err != nil {
+			return err
+		}
+		ok, err = p.writer.AddDrop(at, d)
+	}
+	if err != nil || !ok {
+		s.refused.Add(1)
+		return nil
+	}
+	s.added(p, at)
+	return nil
+}
+
+// added notes an event that a partition's batch has.
+func (s *Sender) added(p *part, at int64) {
+	s.events.Add(1)
+	first := p.begun.IsZero()
+	if !first && at <= s.high {
+		return
+	}
+	now := s.options.Now()
+	if first {
+		p.begun = now
+	}
+	if at > s.high || s.heard.IsZero() {
+		s.high, s.heard = at, now
+	}
+}
+
+// Lose says that so many of what was sent to the source never came to it. It is not known which partitions they would
+// have gone to, so all hear of it.
+func (s *Sender) Lose(n int64) {
+	if n <= 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lost.Add(n)
+	for i := range s.parts {
+		s.parts[i].writer.Lose()
+	}
+}
+
+// Step sends what has waited long enough. It is to be called every now and then, at least every Options.Every.
+func (s *Sender) Step(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, promise := s.options.Now(), s.promise()
+	for i := range s.parts {
+		p := &s.parts[i]
+		waits := !p.begun.IsZero() && now.Sub(p.begun) >= s.options.Every
+		if waits || promise > p.promised && now.Sub(p.told) >= beat {
+			if err := s.send(ctx, p, promise); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Close sends the rest, and says that no more comes.
+func (s *Sender) Close(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.parts {
+		if err := s.send(ctx, &s.parts[i], event.Ended); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// promise is the time before which no event comes any more; 0: there was none yet, and nothing is known.
+func (s *Sender) promise() int64 {
+	if s.heard.IsZero() {
+		return 0
+	}
+	at := s.high - int64(s.options.Disorder)
+	if s.options.Live {
+		at += int64(s.options.Now().Sub(s.heard))
+	}
+	return min(max(at, 0), event.MaxTime)
+}
+
+// send appends what waits for a partition, until the log has kept it. A batch that the context ended is lost, which its
+// number tells.
+func (s *Sender) send(ctx context.Context, p *part, promise int64) error {
+	p.promised = max(p.promised, promise)
+	data := p.writer.Finish(p.promised)
+	id := p.writer.ID()
+	p.begun = time.Time{}
+	began := s.options.Now()
+	for {
+		_, err := s.log.Append(ctx, p.topic, id, data)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("source %s: %w", s.options.Source, err)
+		}
+		s.retried.Add(1)
+		select {
+		case <-ctx.Done():
+		case <-time.After(s.options.Retry):
+		}
+	}
+	p.told = s.options.Now()
+	s.waited.Add(int64(p.told.Sub(began)))
+	s.batches.Add(1)
+	s.bytes.Add(int64(len(data)))
+	return nil
+}
+
+// Stats returns the counts so far.
+func (s *Sender) Stats() Stats {
+	return Stats{
+		Events: s.events.Load(), Batches: s.batches.Load(), Bytes: s.bytes.Load(), Refused: s.refused.Load(),
+		Lost: s.lost.Load(), Retried: s.retried.Load(), Waited: time.Duration(s.waited.Load()),
+	}
+}

@@ -1,0 +1,60 @@
+package device
+
+import (
+	"context"
+	"strings"
+
+	"tamtam/collectord/page"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// Objects are the configured objects of a switch that say what became of them, from STATE_DB.
+func Objects(ctx context.Context, r *swss.Redis) (list []page.Object, err error) {
+	for _, t := range schema.StatusTables() {
+		rows, err := swss.NewTable(r.DB(swss.StateDB), t.State).Dump(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, objectsOf(t, rows)...)
+	}
+	return list, nil
+}
+
+// objectsOf are those of one table.
+func objectsOf(t schema.Table, rows map[string]swss.FieldValues) (list []page.Object) {
+	for _, key := range SortedKeys(rows) {
+		s, err := schema.ParseStatus(t.State, key, rows[key])
+		if err != nil || s.Status == "" {
+			s.Status = rows[key][t.Status]
+		}
+		if s.Status == "" {
+			continue // others write rows of their own into these tables
+		}
+		o := page.Object{Name: t.Object(key), Status: s.Status, Reason: s.Reason, Since: s.Since}
+		o.Standing = standing(t, s)
+		if err != nil { // the row is not as it should be
+			o.Standing, o.Reason = page.NotKnown, err.Error()
+		}
+		list = append(list, o)
+	}
+	return list
+}
+
+// standing is what a status says; SONiC's words come in both cases.
+func standing(t schema.Table, s schema.Status) page.Standing {
+	is := func(word string) bool { return word != "" && strings.EqualFold(s.Status, word) }
+	switch {
+	case is(t.Off) && s.Reason == "":
+		return page.Off
+	case is(t.Good):
+		return page.InForce
+	case is(t.Waiting) || is(t.Off):
+		return page.Waiting
+	case is(t.Unknown):
+		return page.InDoubt
+	case is(schema.StatusFailed):
+		return page.Failed
+	}
+	return page.NotKnown // a word of somebody else
+}
