@@ -135,8 +135,8 @@ const altMarkLast = 1 << 60
 // A period's results are returned once the reports of all points are in for it and for the next two
 // periods, since a later report tells of packets that came too late. When a report does not come
 // within [AltMarkPath.Wait] more periods, the results are returned without it. The order in which
-// reports come does not change what the last result for a period says, as long as it and the periods before it that tell
-// of it are remembered.
+// reports come does not change what the last result for a period says, as long as it is remembered and
+// so are the periods before it that tell of it.
 //
 // Each report is added with its arrival time, by one clock for all points: reports of one period
 // number that arrive more than half a period apart may be of different times, and are not compared.
@@ -465,7 +465,8 @@ func (m *AltMark) forgot(k, n uint64) bool {
 
 // better reports whether a result says more than the one before it.
 func better(r, old AltMarkResult) bool {
-	return r.Status == AltMarkOK && old.Status != AltMarkOK || r.LossValid && !old.LossValid || r.DelayValid && !old.DelayValid
+	return r.Status == AltMarkOK && old.Status != AltMarkOK || r.LossValid && !old.LossValid ||
+		r.DelayValid && !old.DelayValid
 }
 
 func (m *AltMark) emit(e *altMarkEntry, out *[]AltMarkResult) {

@@ -10,8 +10,8 @@ import (
 )
 
 // AltMarkDrill goes from the loss of a whole graph to where packets were lost, as RFC 9342 has it: where the loss of a
-// period is above a threshold it names the clusters that lost packets, and of these the links. Where the loss of the whole
-// is not known, because a report is missing or doubtful, that of each cluster of which it is known is held to the
+// period is above a threshold it names the clusters that lost packets, and of these the links. Where the loss of the
+// whole is not known, because a report is missing or doubtful, that of each cluster of which it is known is held to the
 // threshold.
 //
 // The counts of a cluster do not tell its links apart. So a link is named for certain where it is the only one of a
