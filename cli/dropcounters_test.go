@@ -74,3 +74,27 @@ func TestDropCounters(t *testing.T) {
 	put(schema.CountersDebugOIDMap, "", swss.FieldValues{"bad": "oid:0x57"})
 	want("show dropcounters counts", "Ethernet0 ? - - - - 10")
 }
+
+// Since when is told once where it is the same, apart where it is not, and not at all where nobody knows.
+func TestSinces(t *testing.T) {
+	const early, late = "2026-01-01T00:00:00.25Z", "2026-01-01T00:00:01Z"
+	for _, c := range []struct {
+		a, b, counter string
+		want          string
+	}{
+		{"", "", "", ""},
+		{"soon", "", "", ""},
+		{early, early, early, "Counted since 2026-01-01T00:00:00Z"},
+		{early, "2026-01-01T00:00:00.75Z", early, "Counted since 2026-01-01T00:00:00Z"},
+		{early, early, late, "Counted since 2026-01-01T00:00:00Z: all; Counted since 2026-01-01T00:00:01Z: ALL"},
+		{late, early, late, "Counted since 2026-01-01T00:00:00Z: all at b; Counted since 2026-01-01T00:00:01Z: all at a, ALL"},
+		{early, "", early, "Since when is not known: all at b; Counted since 2026-01-01T00:00:00Z: all at a, ALL"},
+	} {
+		var s sinces
+		s.add("all", []string{"a", "b"}, map[string]string{"a": c.a, "b": c.b})
+		s.add("ALL", []string{""}, map[string]string{"": c.counter})
+		if got := strings.Join(s.lines(), "; "); got != c.want {
+			t.Errorf("%+v: %q, want %q", c, got, c.want)
+		}
+	}
+}

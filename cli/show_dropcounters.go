@@ -87,8 +87,9 @@ func showDropCounts(ctx context.Context, c *call) (*view, error) {
 	}
 	chosen := c.has("group") || c.has("type")
 	return framed(data, func(p *printout) {
+		var since sinces
 		if len(ofPorts) > 0 || !chosen {
-			p.portDrops(ports, ofPorts, !chosen)
+			p.portDrops(ports, ofPorts, !chosen, &since)
 		}
 		if len(ofSwitch) > 0 {
 			if len(ofPorts) > 0 || !chosen {
@@ -98,15 +99,18 @@ func showDropCounts(ctx context.Context, c *call) (*view, error) {
 			for _, e := range ofSwitch {
 				columns = append(columns, column{aliasOf(e), 8, 2})
 				row = append(row, counted(e, "state", "packets"))
+				if e.text("state", "packets") != "" {
+					since.add(aliasOf(e), []string{""}, map[string]string{"": e.text("state", "counted-since")})
+				}
 			}
 			p.table(columns, [][]string{row})
 		}
-		p.after(whyNots(entries))
+		p.after(append(since.lines(), whyNots(entries)...))
 	}), nil
 }
 
 // portDrops writes the counters of ports, a line for each port; all: what ports count without them, too.
-func (p *printout) portDrops(ports, counters []tree, all bool) {
+func (p *printout) portDrops(ports, counters []tree, all bool, since *sinces) {
 	columns := []column{{"Iface", 14, 2}, {"State", 5, 2}}
 	standard := [][2]string{
 		{"RX_ERR", "in-errors"}, {"RX_DROPS", "in-discards"}, {"TX_ERR", "out-errors"}, {"TX_DROPS", "out-discards"},
@@ -117,13 +121,23 @@ func (p *printout) portDrops(ports, counters []tree, all bool) {
 	for _, s := range standard {
 		columns = append(columns, column{s[0], 8, 2})
 	}
+	if all {
+		since.addPorts("RX_ERR to TX_DROPS", ports, func(port tree) (string, string) {
+			state := port.at("state", "counters")
+			return state.text("in-discards"), state.text("counted-since")
+		})
+	}
 	of := map[string][]string{}
 	for _, e := range counters {
 		columns = append(columns, column{aliasOf(e), 8, 2})
 		at := map[string]string{}
-		for _, x := range e.items("ports", "port") {
+		items := e.items("ports", "port")
+		for _, x := range items {
 			at[x.plain("port")] = counted(x, "state", "packets")
 		}
+		since.addPorts(aliasOf(e), items, func(port tree) (string, string) {
+			return port.text("state", "packets"), port.text("state", "counted-since")
+		})
 		for _, port := range ports {
 			of[port.name()] = append(of[port.name()], orDash(at[port.name()]))
 		}

@@ -111,7 +111,11 @@ func showInterfaceCounters(ctx context.Context, c *call) (*view, error) {
 		"in-pkts", "in-octets", "in-errors", "in-discards", "out-pkts", "out-octets", "out-errors", "out-discards",
 	}
 	var rows [][]string
+	var since sinces
 	for _, e := range entries {
+		if at := e.at("state", "counters"); at.text("in-pkts") != "" {
+			since.add("", []string{e.name()}, map[string]string{e.name(): at.text("counted-since")})
+		}
 		row := []string{e.name(), stateLetter(e)}
 		for _, leaf := range leaves {
 			row = append(row, counted(e, "state", "counters", leaf))
@@ -121,7 +125,7 @@ func showInterfaceCounters(ctx context.Context, c *call) (*view, error) {
 	return tableView(data, []column{
 		{"Interface", 14, 2}, {"State", 5, 2}, {"RX_OK", 10, 2}, {"RX_BYTES", 12, 2}, {"RX_ERR", 6, 2},
 		{"RX_DRP", 6, 2}, {"TX_OK", 10, 2}, {"TX_BYTES", 12, 2}, {"TX_ERR", 6, 2}, {"TX_DRP", 6, 0},
-	}, rows, nil), nil
+	}, rows, since.lines()), nil
 }
 
 // stateLetter is SONiC's letter for an interface's state: up, down or disabled; where nobody knows, "?".

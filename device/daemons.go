@@ -63,12 +63,13 @@ type Common struct {
 
 	sflowd func(context.Context) (sflowmgr.Agent, error) // how sflowd is; nil: by its own word
 
-	faults *fault.Desk // nil: of a simulation
-	health *health     // nil: nobody is told
-	doubt  *doubt      // of the ASIC; nil: nobody is told
-	syncd  *signs      // nil: nobody looks at it
-	claim  *swss.Claim // nil: nobody else has the databases
-	anew   func() bool // whether a life may end to heal drift; nil: it may
+	faults *fault.Desk      // nil: of a simulation
+	health *health          // nil: nobody is told
+	doubt  *doubt           // of the ASIC; nil: nobody is told
+	syncd  *signs           // nil: nobody looks at it
+	claim  *swss.Claim      // nil: nobody else has the databases
+	now    func() time.Time // nil: the wall clock
+	anew   func() bool      // whether a life may end to heal drift; nil: it may
 }
 
 // of returns the options of one life of a daemon.
@@ -448,7 +449,7 @@ func fallbackMAC() sai.MAC { return sai.MAC{2, 0, 0, 0, 0, 1} }
 
 // NewSyncd returns the daemon syncd in front of an ASIC.
 func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
-	opts := sairedis.ServerOptions{TempView: true, Renew: c.anew, Logger: c.Log}
+	opts := sairedis.ServerOptions{TempView: true, Renew: c.anew, Logger: c.Log, Now: c.now}
 	if c.health != nil {
 		opts.Run, opts.Tell = c.health.owner, c.health.tell
 	}

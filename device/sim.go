@@ -130,7 +130,9 @@ func (s *Sim) startSyncd(ctx context.Context) error {
 		s.attach(chip)
 	}
 	s.sflow.watch()
-	s.Syncd = NewSyncd(s.Redis, s.common.backend(chip), s.common.named("syncd"))
+	c := s.common.named("syncd")
+	c.now = func() time.Time { return chip.TrueTime(chip.Now()) }
+	s.Syncd = NewSyncd(s.Redis, s.common.backend(chip), c)
 	if err := s.Syncd.Load(ctx); err != nil {
 		return err
 	}

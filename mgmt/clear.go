@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"tamtam/schema"
 	"tamtam/swss"
@@ -24,6 +25,7 @@ import (
 
 const (
 	clearedKey  = schema.CountersCleared
+	clearedAt   = "at"    // the field of a row with when it was cleared
 	clearedLife = "life"  // the field with the mark of the syncd that counted
 	countsMark  = "syncd" // whose mark in COUNTERS_DB it is
 )
@@ -71,8 +73,9 @@ func (s *keeping) clearCounters(ctx context.Context, _ string, in clearInput) er
 	if in.Kind == "all" {
 		kinds = slices.Sorted(maps.Keys(countedKinds))
 	}
+	at := s.now().UTC().Format(time.RFC3339Nano)
 	if in.Kind == debugKind || in.Kind == "all" && in.Name == "" {
-		if err := s.clearDebug(ctx, in.Name); err != nil || in.Kind == debugKind {
+		if err := s.clearDebug(ctx, in.Name, at); err != nil || in.Kind == debugKind {
 			return err
 		}
 	}
@@ -97,7 +100,7 @@ func (s *keeping) clearCounters(ctx context.Context, _ string, in clearInput) er
 		return status.Errorf(codes.NotFound, "%s: %s has no counters", in.Kind, in.Name)
 	}
 	db := s.reader.redis.DB(swss.CountersDB)
-	err := s.rememberCounters(ctx, db, keys)
+	err := s.rememberCounters(ctx, db, keys, at)
 	if err == nil && in.Kind == "all" && in.Name == "" {
 		err = forgetOthers(ctx, db, keys)
 	}
@@ -147,8 +150,8 @@ func (c counted) keys(ctx context.Context, db *swss.DB, name string) (out []stri
 	return out, err
 }
 
-// rememberCounters keeps what counters are.
-func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []countedRow) error {
+// rememberCounters keeps what counters are, and when that was.
+func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []countedRow, at string) error {
 	marks, err := db.Client().HMGet(ctx, swss.KeyMark, countsMark).Result()
 	if err != nil {
 		return err
@@ -170,7 +173,7 @@ func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []coun
 			for j < len(c) && c[j].db == c[i].db {
 				j++
 			}
-			if values, err = appendCounts(ctx, values, c[i:j]); err != nil {
+			if values, err = appendCounts(ctx, values, c[i:j], at); err != nil {
 				return err
 			}
 			i = j
@@ -182,8 +185,8 @@ func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []coun
 	return nil
 }
 
-// appendCounts reads rows of one database, and appends the key and the counters of each.
-func appendCounts(ctx context.Context, values []any, of []countedRow) ([]any, error) {
+// appendCounts reads rows of one database, and appends the key and the counters of each, and at when it was.
+func appendCounts(ctx context.Context, values []any, of []countedRow, at string) ([]any, error) {
 	rows := make([]*redis.MapStringStringCmd, len(of))
 	err := pipelined(ctx, of[0].db, func(p redis.Pipeliner) error {
 		for i, r := range of {
@@ -197,6 +200,7 @@ func appendCounts(ctx context.Context, values []any, of []countedRow) ([]any, er
 	for i, r := range of {
 		was := rows[i].Val()
 		maps.DeleteFunc(was, func(f, _ string) bool { return !counts(f) })
+		was[clearedAt] = at
 		text, err := json.Marshal(was)
 		if err != nil {
 			return nil, err
@@ -250,6 +254,19 @@ func (r reader) fetchCleared(ctx context.Context, db *swss.DB, g *group, wants [
 	return nil
 }
 
+// later is the later of two times; where one is not known, neither is that.
+func later(a, b string) string {
+	at, err := time.Parse(time.RFC3339Nano, a)
+	bt, errB := time.Parse(time.RFC3339Nano, b)
+	switch {
+	case err != nil || errB != nil:
+		return ""
+	case at.After(bt):
+		return a
+	}
+	return b
+}
+
 // since is a row of counters less what they were.
 func since(was string, is map[string]string) map[string]string {
 	var base map[string]string
@@ -258,6 +275,13 @@ func since(was string, is map[string]string) map[string]string {
 	}
 	out := maps.Clone(is)
 	for f, v := range base {
+		if strings.HasPrefix(f, schema.FieldCountedSince) {
+			if is[f] != v {
+				return is // it counts anew, for whatever is below it
+			}
+			out[f] = base[clearedAt]
+			continue
+		}
 		from, err := strconv.ParseUint(v, 10, 64)
 		now, errNow := strconv.ParseUint(is[f], 10, 64)
 		if err != nil || errNow != nil {

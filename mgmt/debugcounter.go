@@ -26,7 +26,7 @@ func debugCounterModule() Module {
 				leaf("type", "type"), leaf("alias", "alias"), leaf("description", "desc"), leaf("group", "group")}},
 			{DB: swss.StateDB, Table: schema.AppDebugCounter, Key: name, Leaves: outcome},
 			{DB: swss.StateDB, Source: fromDebugCounts, Key: name, Counter: true, Leaves: []Leaf{
-				leaf("statistic", "statistic"), leaf("packets", "packets")}},
+				leaf("statistic", "statistic"), leaf("packets", "packets"), leaf("counted-since", "since")}},
 		}},
 		{Path: "/debug-counters/debug-counter/reasons/reason", Rows: []Row{
 			{DB: swss.ConfigDB, Table: schema.CfgDebugReason, Key: reason, Entry: true},
@@ -34,7 +34,7 @@ func debugCounterModule() Module {
 		}},
 		{Path: "/debug-counters/debug-counter/ports/port", Rows: []Row{
 			{DB: swss.StateDB, Source: fromDebugCounts, Key: "{name}|{port}", Entry: true, Counter: true,
-				Leaves: []Leaf{leaf("packets", "packets")}},
+				Leaves: []Leaf{leaf("packets", "packets"), leaf("counted-since", "since")}},
 		}},
 		{Path: "/debug-counter-capabilities/capability", Rows: []Row{
 			{DB: swss.StateDB, Table: schema.StateDebugCapabilities, Key: "{type}", Entry: true, Leaves: []Leaf{
@@ -51,11 +51,16 @@ func debugCounterModule() Module {
 // of ports a row for each port, NAME|port.
 const fromDebugCounts = "debug-counters"
 
+// debugCountedSince is the field of a row of COUNTERS that says since when it has the counts of debug counters.
+const debugCountedSince = schema.FieldCountedSince + schema.FlexDebugCounter
+
 // A debugCount is what a counter has counted.
 type debugCount struct {
 	Object string            `json:"object"` // of another one of its name it says nothing
 	Life   string            `json:"life"`   // the mark of the syncd that counted
 	Counts map[string]uint64 `json:"counts"` // by port; of the switch at ""
+	Since  map[string]string `json:"since"`  // as Counts: when they began; "": not known
+	At     string            `json:"at"`     // when the counter was cleared; of what is counted now ""
 	stat   string
 }
 
@@ -65,6 +70,7 @@ func (r reader) debugCounts(ctx context.Context, only string) (map[string]*debug
 	hashes := map[string]swss.FieldValues{}
 	for _, h := range []string{
 		schema.CountersDebugOIDMap, schema.CountersDebugPortMap, schema.CountersDebugSwitchMap, schema.CountersPortNameMap,
+		schema.CountersDebugSinceMap,
 	} {
 		row, _, err := swss.NewTable(db, h).Get(ctx, "")
 		if err != nil {
@@ -88,6 +94,7 @@ func (r reader) debugCounts(ctx context.Context, only string) (map[string]*debug
 		}
 		if n, err := strconv.ParseUint(rows[oid][c.stat], 10, 64); err == nil {
 			c.Counts[of] = n
+			c.Since[of] = later(hashes[schema.CountersDebugSinceMap][c.Object], rows[oid][debugCountedSince])
 		}
 		return nil
 	}
@@ -96,7 +103,7 @@ func (r reader) debugCounts(ctx context.Context, only string) (map[string]*debug
 			continue
 		}
 		object, whole, _ := strings.Cut(objects, " ")
-		c := &debugCount{Object: object, Life: life, Counts: map[string]uint64{}}
+		c := &debugCount{Object: object, Life: life, Counts: map[string]uint64{}, Since: map[string]string{}}
 		if c.stat = hashes[schema.CountersDebugSwitchMap][name]; c.stat != "" {
 			if err := read(c, "", whole); err != nil {
 				return nil, err
@@ -131,22 +138,26 @@ func (r reader) debugRows(ctx context.Context, first string) (map[string]map[str
 		}
 		out[name] = map[string]string{"statistic": c.stat}
 		for of, n := range c.Counts {
-			if from := base.Counts[of]; from <= n { // else it counts anew
+			since := c.Since[of]
+			if from, cleared := base.Counts[of]; cleared && from <= n && base.Since[of] == since { // else it counts anew
 				n -= from
+				if since != "" {
+					since = base.At
+				}
 			}
 			packets := strconv.FormatUint(n, 10)
 			if of == "" {
-				out[name]["packets"] = packets
+				out[name]["packets"], out[name]["since"] = packets, since
 			} else {
-				out[name+"|"+of] = map[string]string{"packets": packets}
+				out[name+"|"+of] = map[string]string{"packets": packets, "since": since}
 			}
 		}
 	}
 	return out, nil
 }
 
-// clearDebug keeps what counters are, of one or of all.
-func (s *keeping) clearDebug(ctx context.Context, name string) error {
+// clearDebug keeps what counters are, of one or of all, and at when that was.
+func (s *keeping) clearDebug(ctx context.Context, name, at string) error {
 	only := name
 	if only == "" {
 		only = wildcard
@@ -178,6 +189,7 @@ func (s *keeping) clearDebug(ctx context.Context, name string) error {
 	}
 	kept := swss.FieldValues{}
 	for n, c := range now {
+		c.At = at
 		text, err := json.Marshal(c)
 		if err != nil {
 			return err

@@ -60,7 +60,8 @@ func interfacesModule() Module {
 			{
 				DB: swss.CountersDB, Table: schema.CountersTable, Map: schema.CountersPortNameMap, Key: "{name}", Only: "Ethernet",
 				Counter: true,
-				Leaves:  append(portCounters("in", "IN"), portCounters("out", "OUT")...),
+				Leaves: append(append(portCounters("in", "IN"), portCounters("out", "OUT")...),
+					Leaf{"state/counters/counted-since", readOnly(text(schema.FieldCountedSince + schema.GroupPort))}),
 			},
 		}},
 		subinterfaces(),

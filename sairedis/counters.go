@@ -28,7 +28,7 @@ func (c *FlexCounters) Poll(ctx context.Context, now time.Time) (next time.Time,
 			next = due
 		}
 	}
-	return next, err
+	return next, errors.Join(err, c.tellDebug(ctx))
 }
 
 // PollAll reads all counters of enabled groups, due or not.
@@ -46,7 +46,7 @@ func (c *FlexCounters) PollAll(ctx context.Context) error {
 			err = errors.Join(err, c.pollGroup(ctx, name))
 		}
 	}
-	return err
+	return errors.Join(err, c.tellDebug(ctx))
 }
 
 // leastPause is between two polls, however long one takes: half of the shortest interval, so that it can be kept.
@@ -131,13 +131,16 @@ func (c *FlexCounters) pollSome(ctx context.Context, name string, vids []sai.OID
 			if p == nil {
 				continue
 			}
-			args, err := c.read(ctx, vid, p, g.clear)
+			args, err := c.read(ctx, name, vid, p, g.clear)
 			if err != nil {
 				c.log.Warn("syncd: counters", "group", name, "object", vid, "error", err)
 				continue
 			}
 			if len(args) > 0 {
 				to.HSet(ctx, "COUNTERS:"+vid.String(), args...)
+			}
+			if g.clear { // it counts from one reading to the next
+				to.HDel(ctx, "COUNTERS:"+vid.String(), fieldCountedSince+name)
 			}
 		}
 		return nil
@@ -146,7 +149,7 @@ func (c *FlexCounters) pollSome(ctx context.Context, name string, vids []sai.OID
 }
 
 // read returns the fields of one object's row.
-func (c *FlexCounters) read(ctx context.Context, vid sai.OID, p *polled, clear bool) ([]any, error) {
+func (c *FlexCounters) read(ctx context.Context, group string, vid sai.OID, p *polled, clear bool) ([]any, error) {
 	t, _ := VIDType(vid)
 	k, err := c.objects.ids.toRealKey(sai.Obj(t, vid))
 	if err != nil {
@@ -181,6 +184,7 @@ func (c *FlexCounters) read(ctx context.Context, vid sai.OID, p *polled, clear b
 		if clear {
 			return args, c.backend.ClearStats(ctx, k, p.stats)
 		}
+		return append(args, c.countedSince(group, k)...), nil
 	}
 	return args, nil
 }

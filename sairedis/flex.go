@@ -23,21 +23,23 @@ type FlexCounters struct {
 	queues  []*swss.Queue // of groups, of objects
 	out     *swss.DB      // COUNTERS_DB
 	backend sai.API
+	births  *births // the same, with since when objects count
 	log     *slog.Logger
 
 	mu      *sync.Mutex // the server's: no request comes between reading an object and writing its row
 	objects *translator
 	groups  counterGroups
-	loaded  bool // what an earlier run read is known
+	loaded  bool              // what an earlier run read is known
+	debug   map[string]string // since when debug counters count, as told; nil: this run has not told
 }
 
 func newFlexCounters(
-	r *swss.Redis, mu *sync.Mutex, objects *translator, backend sai.API, log *slog.Logger,
+	r *swss.Redis, mu *sync.Mutex, objects *translator, backend *births, log *slog.Logger,
 ) *FlexCounters {
 	db := r.DB(swss.FlexCounterDB)
 	return &FlexCounters{
 		db: db, queues: []*swss.Queue{swss.NewQueue(db, flexGroup), swss.NewQueue(db, flexTable)},
-		out: r.DB(swss.CountersDB), backend: backend, log: log,
+		out: r.DB(swss.CountersDB), backend: backend, births: backend, log: log,
 		mu: mu, objects: objects, groups: counterGroups{},
 	}
 }

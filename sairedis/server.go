@@ -23,6 +23,8 @@ type ServerOptions struct {
 	// Run names the process, in the mark by which this syncd knows its database.
 	Run    string
 	Logger *slog.Logger // nil discards
+	// Now is the time of day, as of when counters begin; nil: the wall clock.
+	Now func() time.Time
 	// Renew, if set, says whether a fresh chip may be asked for where drift of the ASIC cannot be healed.
 	Renew func() bool
 	// Tell, if set, is called with why the server does not work, and with "" when it does.
@@ -60,8 +62,8 @@ type Server struct {
 }
 
 // NewServer returns a server in front of a backend that has no switch yet.
-func NewServer(r *swss.Redis, backend sai.API, opts ServerOptions) *Server {
-	asic, log := r.DB(swss.ASICDB), opts.Logger
+func NewServer(r *swss.Redis, chip sai.API, opts ServerOptions) *Server {
+	asic, log, backend := r.DB(swss.ASICDB), opts.Logger, newBirths(chip, opts.Now)
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}

@@ -17,6 +17,13 @@ const (
 	maxPoll = 3_600_000
 )
 
+// FieldCountedSince begins the fields of COUNTERS that say since when what is polled as a group counts; the group
+// stands behind it.
+const FieldCountedSince = "COUNTED_SINCE_"
+
+// GroupPort is the group as which the counters of ports are polled.
+const GroupPort = "PORT_STAT_COUNTER"
+
 // DefaultPoll is how often a group of counters is polled unless its row says otherwise, as in SONiC.
 func DefaultPoll(group string) time.Duration {
 	switch group {

@@ -13,6 +13,8 @@ const (
 	CountersDebugSwitchMap = "COUNTERS_DEBUG_NAME_SWITCH_STAT_MAP"
 	// CountersDebugOIDMap has the objects of counters: one that was made anew under its name is another.
 	CountersDebugOIDMap = "COUNTERS_DEBUG_NAME_OID_MAP"
+	// CountersDebugSinceMap says since when the object of a counter counts.
+	CountersDebugSinceMap = "COUNTERS_DEBUG_OID_SINCE_MAP"
 	// CountersDebugCleared has what counters were when an operator cleared them, as JSON.
 	CountersDebugCleared    = "TAMTAM_CLEARED_DEBUG"
 	FlexDebugCounter        = "DEBUG_COUNTER" // the group, and its row of FLEX_COUNTER_TABLE
@@ -129,8 +131,10 @@ func debugCounterTables() []Table {
 			{Name: "counter", Form: "object id", Words: "One that is made anew has another. Of a counter of the " +
 				"switch that of the switch stands behind it, a blank between."},
 		}},
+		{Counters: CountersDebugSinceMap, Words: "Since when debug counters count; the port that they count at may be newer.",
+			Fields: []Field{{Name: "object id", Form: "a time as in RFC 3339", Words: "Of the counter. Empty: not known."}}},
 		{Counters: CountersDebugCleared, Words: "What debug counters were when an operator cleared them.", Fields: []Field{
-			{Name: "counter", Form: "JSON", Words: "Its object, the mark of the syncd that counted, and the counts."},
+			{Name: "counter", Form: "JSON", Words: "Its object, the mark of the syncd that counted, the counts, and when."},
 		}},
 	}
 }

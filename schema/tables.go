@@ -245,7 +245,10 @@ func measuredTables() []Table {
 	const oid = "object id"
 	return []Table{
 		{Counters: CountersTable, Key: oid,
-			Words: "The counters of a port, queue, policer or ACL counter, by their names in SAI."},
+			Words: "The counters of a port, queue, policer or ACL counter, by their names in SAI.",
+			Fields: []Field{{Name: FieldCountedSince + "GROUP", Form: "a time as in RFC 3339",
+				Words: "Of a port and the switch: since when the counters that are polled as GROUP count, for as long the " +
+					"object is in the chip that counts. Empty: not known, as where they were cleared in the chip."}}},
 		names(CountersPortNameMap, "port", oid, "The ports."),
 		names(CountersLAGNameMap, "PortChannel", oid, "The PortChannels."),
 		names(CountersQueueNameMap, "port:number", oid, "The queues."),

@@ -56,7 +56,7 @@ func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 	c.rows = swss.NewTable(db, schema.CountersTable)
 	c.ports = swss.Hash{Table: swss.NewTable(db, schema.CountersPortNameMap)}
 	c.lags = swss.Hash{Table: swss.NewTable(db, schema.CountersLAGNameMap)}
-	c.group = orch.FlexGroup{Row: "PORT", Name: "PORT_STAT_COUNTER", Default: schema.DefaultPoll("PORT")}
+	c.group = orch.FlexGroup{Row: "PORT", Name: schema.GroupPort, Default: schema.DefaultPoll("PORT")}
 	c.polled, c.named = map[sai.OID]bool{}, map[string]sai.OID{}
 	for _, id := range chip.stats {
 		c.ids = append(c.ids, id.String())
