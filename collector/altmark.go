@@ -442,11 +442,11 @@ func (m *AltMark) revise(k uint64, out *[]AltMarkResult) {
 		}
 		for i, r := range m.results(e) {
 			old := e.emitted[i]
-			if r.Revised = old.Revised; m.forgot(e.number, AltMarkWindow-1) && r.Delay == old.Delay &&
+			if r.Revised = old.Revised; forgot(m.gone, e.number, AltMarkWindow-1) && r.Delay == old.Delay &&
 				r.DelayValid == old.DelayValid { // what was forgotten is nothing new
 				r.Window, r.Jitter, r.JitterValid = old.Window, old.Jitter, old.JitterValid
 			}
-			if better(r, old) && m.forgot(e.number, altMarkBefore) {
+			if better(r, old) && forgot(m.gone, e.number, altMarkBefore) {
 				continue
 			}
 			if !reflect.DeepEqual(old, r) {
@@ -458,9 +458,9 @@ func (m *AltMark) revise(k uint64, out *[]AltMarkResult) {
 	}
 }
 
-// forgot reports whether one of the n periods before period k was forgotten.
-func (m *AltMark) forgot(k, n uint64) bool {
-	return slices.ContainsFunc(m.gone, func(g uint64) bool { return g < k && k-g <= n })
+// forgot reports whether one of the n periods before period k is among those that were forgotten.
+func forgot(gone []uint64, k, n uint64) bool {
+	return slices.ContainsFunc(gone, func(g uint64) bool { return g < k && k-g <= n })
 }
 
 // better reports whether a result says more than the one before it.
