@@ -30,7 +30,7 @@ func TestFleet(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, out)
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "store/hops/stamps-1.*.parquet"))
+	files, err := filepath.Glob(filepath.Join(dir, "store/hops/tailstamp-1.*.parquet"))
 	if err != nil || len(files) == 0 {
 		t.Errorf("%d files of hops, %v", len(files), err)
 	}

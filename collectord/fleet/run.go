@@ -24,9 +24,6 @@ type Result struct {
 	Took           time.Duration
 }
 
-// topic is the log's topic of a partition, and the partition's name.
-func topic(partition int) string { return fmt.Sprintf("stamps-%d", partition) }
-
 // Run sends a fleet's stamps through a log, joins them into a store and compares what is there with what was sent: an
 // error says what differs. A worker joins each partition.
 func Run(ctx context.Context, s Shape, log stream.Log, store result.Store, o join.Options) (Result, error) {
@@ -40,7 +37,7 @@ func Run(ctx context.Context, s Shape, log stream.Log, store result.Store, o joi
 	for i := range s.Partitions {
 		workers.Go(func() {
 			w := join.Worker{Log: log, Store: store, Options: o, Idle: 50 * time.Millisecond}
-			if err := w.Run(ctx, topic(i)); err != nil {
+			if err := w.Run(ctx, event.Stamps.Partition(i)); err != nil {
 				cancel(err)
 			}
 		})
@@ -87,7 +84,7 @@ func joined(ctx context.Context, s Shape, store result.Store) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for i := 0; i < s.Partitions; {
-		at, err := store.Last(ctx, topic(i))
+		at, err := store.Last(ctx, event.Stamps.Partition(i))
 		if err != nil {
 			return err
 		}
@@ -145,7 +142,7 @@ func (s *Shape) send(ctx context.Context, log stream.Log) (sent, Result, error) 
 		senders[leaf] = from
 		running.Go(func() {
 			for m := range from.queue {
-				if _, err := log.Append(ctx, topic(m.partition), "", m.data); err != nil {
+				if _, err := log.Append(ctx, event.Stamps.Partition(m.partition), "", m.data); err != nil {
 					cancel(err)
 				}
 				pool.Put(m.data[:0]) //nolint:staticcheck // a slice is small beside what it leads to

@@ -46,11 +46,11 @@ func (f *flaky) Append(ctx context.Context, topic, id string, data []byte) (uint
 func joined(t *testing.T, log *stream.Memory, kind event.Kind, partitions int) (all []*result.Batch) {
 	t.Helper()
 	for i := range partitions {
-		p := join.New(Partition(kind, i), join.Options{}, result.Position{}, start)
+		p := join.New(kind.Partition(i), join.Options{}, result.Position{}, start)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // what is there is read, and nothing waited for
 		for {
-			entries, err := log.Read(ctx, Partition(kind, i), p.Next(), 10)
+			entries, err := log.Read(ctx, kind.Partition(i), p.Next(), 10)
 			if err != nil {
 				break
 			}
@@ -149,7 +149,7 @@ func TestQuiet(t *testing.T) {
 	step(DefaultEvery)
 	step(beat / 2)
 	step(beat)
-	entries, err := log.Read(t.Context(), Partition(event.Stamps, 0), 1, 10)
+	entries, err := log.Read(t.Context(), event.Stamps.Partition(0), 1, 10)
 	if err != nil || len(entries) != 2 {
 		t.Fatalf("%d messages, %v: want the frame, and a promise later", len(entries), err)
 	}

@@ -2,9 +2,7 @@ package ingest
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"syscall"
@@ -13,28 +11,6 @@ import (
 	"tamtam/collector"
 	"tamtam/collector/capture"
 )
-
-// ReadCapture gives a tap the frames of a capture, to its end, or to where it is damaged: the error says where.
-func ReadCapture(ctx context.Context, path string, t *Tap) error {
-	in, err := capture.Open(path)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	for ctx.Err() == nil {
-		p, err := in.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		}
-		if err := t.Frame(ctx, p.Data, p.Len, p.Time); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
-}
 
 // lossEvery is after how many frames it is asked again how many were lost.
 const lossEvery = 1 << 10
@@ -54,12 +30,7 @@ func Watch(ctx context.Context, in collector.Source, t *Tap) error {
 			if err != nil {
 				return err
 			}
-			if t.Stamps != nil {
-				t.Stamps.Lose(int64(lost))
-			}
-			if t.Reports != nil {
-				t.Reports.drops.Lose(int64(lost))
-			}
+			t.lose(int64(lost))
 		}
 		if err := t.Frame(ctx, p.Data, p.Len, p.Time); err != nil {
 			return ended(ctx, err)

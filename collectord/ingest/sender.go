@@ -49,9 +49,6 @@ func Name(source string, started time.Time) string {
 	return source + "@" + strconv.FormatInt(started.UnixNano(), 36)
 }
 
-// Partition is the name of a partition, and of its topic in the log.
-func Partition(kind event.Kind, i int) string { return fmt.Sprintf("%v-%d", kind, i) }
-
 // Stats say how a source fares.
 type Stats struct {
 	Events  int64
@@ -107,7 +104,7 @@ func NewSender(log stream.Log, kind event.Kind, o Options) (*Sender, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.parts[i] = part{topic: Partition(kind, i), writer: w}
+		s.parts[i] = part{topic: kind.Partition(i), writer: w}
 	}
 	return s, nil
 }

@@ -70,6 +70,16 @@ func (t *Tap) short() error {
 	return nil
 }
 
+// lose says that so many frames did not come.
+func (t *Tap) lose(n int64) {
+	if t.Stamps != nil {
+		t.Stamps.Lose(n)
+	}
+	if t.Reports != nil {
+		t.Reports.drops.Lose(n)
+	}
+}
+
 // shortened reports whether a frame ends before its IP datagram, as one does that a mirror session cut.
 func shortened(frame []byte) bool {
 	_, ip := collector.ParseFlow(frame)

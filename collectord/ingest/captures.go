@@ -1,0 +1,71 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"tamtam/collector/capture"
+)
+
+// reading is a capture that is being read.
+type reading struct {
+	in   *capture.Reader
+	next capture.Packet
+}
+
+// ReadCaptures gives a tap the frames of captures in order of time, so that what was captured at several places at once
+// is one source. Each is read to its end, or to where it is damaged: the error says where, and the tap is told that
+// something is missing.
+func ReadCaptures(ctx context.Context, t *Tap, paths ...string) (err error) {
+	var open []*reading
+	defer func() {
+		for _, r := range open {
+			r.in.Close()
+		}
+	}()
+	for _, path := range paths {
+		in, failed := capture.Open(path)
+		if failed != nil {
+			return failed
+		}
+		open = append(open, &reading{in: in})
+	}
+	left := make([]*reading, 0, len(open))
+	for _, r := range open {
+		more, failed := r.step(t)
+		if err = errors.Join(err, failed); more {
+			left = append(left, r)
+		}
+	}
+	for len(left) > 0 && ctx.Err() == nil {
+		first := 0
+		for i, r := range left {
+			if r.next.Time.Before(left[first].next.Time) {
+				first = i
+			}
+		}
+		r := left[first]
+		if failed := t.Frame(ctx, r.next.Data, r.next.Len, r.next.Time); failed != nil {
+			return errors.Join(err, failed)
+		}
+		more, failed := r.step(t)
+		if err = errors.Join(err, failed); !more {
+			left = append(left[:first], left[first+1:]...)
+		}
+	}
+	return errors.Join(err, ctx.Err())
+}
+
+// step reads the next frame; false: there is none.
+func (r *reading) step(t *Tap) (more bool, err error) {
+	r.next, err = r.in.Next()
+	switch {
+	case errors.Is(err, io.EOF):
+		return false, nil
+	case err != nil:
+		t.lose(1)
+		return false, err
+	}
+	return true, nil
+}

@@ -1,0 +1,241 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"tamtam/collector/capture"
+	"tamtam/collectord/event"
+	"tamtam/collectord/ingest"
+	"tamtam/collectord/join"
+	"tamtam/collectord/result"
+)
+
+// Config says what a collector reads, and how much it keeps.
+type Config struct {
+	// Interfaces of this host whose frames are read: tail-stamps, also in ERSPAN, and reports of drops.
+	Interfaces []string
+	// IPFIX and SFlow are sockets that reports of drops come to; nil: none. The collector closes them.
+	IPFIX, SFlow net.PacketConn
+	// Names are those of switches by the addresses that their reports come from.
+	Names map[netip.Addr]string
+	// Join says how windows are joined.
+	Join join.Options
+	// LogBytes and StoreRows bound the memory (0: what stream.Memory and result.Memory keep). The log has to have room
+	// for what comes in a window: else sources wait, and go on when the window is closed as if they were silent.
+	LogBytes  int64
+	StoreRows int
+	Logger    *slog.Logger // nil: the default
+}
+
+// The UDP ports at which frames have reports of drops.
+const (
+	portIPFIX = 4739
+	portSFlow = 6343
+)
+
+// kinds are those of events that are joined, in one partition each.
+var kinds = [...]event.Kind{event.Stamps, event.Drops}
+
+// idle is how often a worker that nothing comes to makes rows of what it has.
+const idle = 100 * time.Millisecond
+
+// A Collector runs from Start to Close.
+type Collector struct {
+	config Config
+	log    *countedLog
+	store  *result.Memory
+	began  time.Time
+
+	joins   context.Context // of the workers; it ends when one fails
+	stop    context.CancelFunc
+	workers sync.WaitGroup
+	read    context.Context // of those that read
+	readEnd context.CancelFunc
+	readers sync.WaitGroup
+
+	mu     sync.Mutex // of what follows
+	names  map[string]int
+	failed []error
+}
+
+// Start begins to read and to join. It returns an error if something cannot be opened.
+func Start(c Config) (*Collector, error) {
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	k := &Collector{config: c, log: newCountedLog(c.LogBytes), store: result.NewMemory(c.StoreRows), began: time.Now(),
+		names: map[string]int{}}
+	k.joins, k.stop = context.WithCancel(context.Background())
+	k.read, k.readEnd = context.WithCancel(k.joins)
+	for _, kind := range kinds {
+		k.workers.Go(func() {
+			w := join.Worker{Log: k.log, Store: k.store, Options: c.Join, Logger: c.Logger, Idle: idle}
+			if err := w.Run(k.joins, kind.Partition(0)); err != nil {
+				k.note(err)
+				k.stop()
+			}
+		})
+	}
+	if err := k.open(); err != nil {
+		return nil, errors.Join(err, k.Close())
+	}
+	return k, nil
+}
+
+func (k *Collector) open() error {
+	ipfix := func(r *ingest.Reports) ingest.Datagram { return r.IPFIX }
+	sflow := func(r *ingest.Reports) ingest.Datagram { return r.SFlow }
+	err := errors.Join(k.serve("ipfix", k.config.IPFIX, ipfix), k.serve("sflow", k.config.SFlow, sflow))
+	for _, name := range k.config.Interfaces {
+		err = errors.Join(err, k.watch(name))
+	}
+	return err
+}
+
+// sender is a new source of the log. A name that there was already has a number behind it.
+func (k *Collector) sender(name string, kind event.Kind, live bool) (*ingest.Sender, error) {
+	full := ingest.Name(name, k.began)
+	key := kind.String() + "/" + full
+	k.mu.Lock()
+	k.names[key]++
+	if n := k.names[key]; n > 1 {
+		full += fmt.Sprintf("-%d", n)
+	}
+	k.mu.Unlock()
+	return ingest.NewSender(k.log, kind, ingest.Options{Source: full, Live: live})
+}
+
+// tap is what looks through the frames of a source.
+func (k *Collector) tap(name string, live bool) (*ingest.Tap, []*ingest.Sender, error) {
+	stamps, err := k.sender(name, event.Stamps, live)
+	if err != nil {
+		return nil, nil, err
+	}
+	drops, err := k.sender(name, event.Drops, live)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := &ingest.Tap{Stamps: stamps, Reports: ingest.NewReports(drops, k.config.Names), IPFIX: portIPFIX, SFlow: portSFlow}
+	return t, []*ingest.Sender{stamps, drops}, nil
+}
+
+func (k *Collector) watch(name string) error {
+	in, err := capture.Listen(name)
+	if err != nil {
+		return err
+	}
+	tap, senders, err := k.tap(name, true)
+	if err != nil {
+		return errors.Join(err, in.Close())
+	}
+	k.run(senders, func(ctx context.Context) error {
+		return errors.Join(ingest.Watch(ctx, in, tap), in.Close())
+	})
+	return nil
+}
+
+func (k *Collector) serve(name string, conn net.PacketConn, take func(*ingest.Reports) ingest.Datagram) error {
+	if conn == nil {
+		return nil
+	}
+	s, err := k.sender(name, event.Drops, true)
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	r := ingest.NewReports(s, k.config.Names)
+	k.run([]*ingest.Sender{s}, func(ctx context.Context) error {
+		return errors.Join(ingest.Serve(ctx, conn, take(r), s), conn.Close())
+	})
+	return nil
+}
+
+// run runs what reads for some senders, until it ends; then they say that no more comes.
+func (k *Collector) run(senders []*ingest.Sender, read func(context.Context) error) {
+	k.readers.Go(func() {
+		ctx, stop := context.WithCancel(k.read)
+		var steps sync.WaitGroup
+		steps.Go(func() { k.note(ingest.Steps(ctx, senders...)) })
+		k.note(read(ctx))
+		stop()
+		steps.Wait()
+		for _, s := range senders {
+			k.note(s.Close(k.joins))
+		}
+	})
+}
+
+// ReadCaptures reads captures to their ends, or to where they are damaged, as one source of a name, and waits until
+// what they have is joined. Windows that other sources hold open have no rows by then; and what is read later of times
+// that are closed by then has rows that are flagged so.
+func (k *Collector) ReadCaptures(ctx context.Context, name string, paths ...string) error {
+	tap, senders, err := k.tap(name, false)
+	if err != nil {
+		return err
+	}
+	err = ingest.ReadCaptures(ctx, tap, paths...)
+	for _, s := range senders {
+		err = errors.Join(err, s.Close(ctx))
+	}
+	return errors.Join(err, k.joined(ctx))
+}
+
+// joined waits until all messages of the log are joined.
+func (k *Collector) joined(ctx context.Context) error {
+	tick := time.NewTicker(idle / 10)
+	defer tick.Stop()
+	for _, kind := range kinds {
+		last := k.log.last(kind.Partition(0))
+		for {
+			at, err := k.store.Last(ctx, kind.Partition(0))
+			if err != nil {
+				return err
+			}
+			if at.Last >= last {
+				break
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-k.joins.Done():
+				return errors.New("nothing is joined any more: the collector has ended")
+			}
+		}
+	}
+	return nil
+}
+
+func (k *Collector) note(err error) {
+	if err == nil {
+		return
+	}
+	k.config.Logger.Error("the collector is not whole any more", "reason", err)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.failed = append(k.failed, err)
+}
+
+// Store has the rows.
+func (k *Collector) Store() result.Store { return k.store }
+
+// Close ends reading, waits until what was read is joined, and returns what went wrong since Start. The store can still
+// be read.
+func (k *Collector) Close() error {
+	k.readEnd()
+	k.readers.Wait()
+	if k.joins.Err() == nil {
+		k.note(k.joined(k.joins))
+	}
+	k.stop()
+	k.workers.Wait()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return errors.Join(k.failed...)
+}

@@ -1,0 +1,211 @@
+package local
+
+import (
+	"encoding/binary"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/collector/capture"
+	"tamtam/collectord/event"
+	"tamtam/collectord/result"
+	"tamtam/saisim/drop"
+	"tamtam/saisim/tailstamp"
+	"tamtam/tam/dropreport"
+	"tamtam/tam/ipfix"
+)
+
+var start = time.Unix(1_700_000_000, 0)
+
+// stamped is a UDP frame that a switch stamped: it took a microsecond there.
+func stamped(from byte, at time.Time) []byte {
+	frame := make([]byte, 14+20+8, 100)
+	frame[12] = 8
+	ip := frame[14:]
+	ip[0], ip[8], ip[9] = 0x45, 64, 17
+	binary.BigEndian.PutUint16(ip[2:], 28)
+	copy(ip[12:], []byte{10, 0, 0, from, 10, 0, 0, 99})
+	binary.BigEndian.PutUint16(ip[24:], 8)
+	stamp := func(t time.Time) tailstamp.Timestamp {
+		return tailstamp.Timestamp{Seconds: uint64(t.Unix()), Nanoseconds: uint32(t.Nanosecond())}
+	}
+	return tailstamp.V1{}.Append(frame, tailstamp.Record{SwitchID: 9, InPort: 1, OutPort: 2, Ingress: stamp(at),
+		Egress: stamp(at.Add(time.Microsecond))})
+}
+
+// captured writes captures of frames of two hosts: of the first one each second, of the other one in two.
+func captured(t *testing.T, seconds int) (paths []string) {
+	t.Helper()
+	for host := range 2 {
+		path := filepath.Join(t.TempDir(), "received.pcap")
+		w, err := capture.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < seconds; i += host + 1 {
+			at := start.Add(time.Duration(i) * time.Second)
+			f := stamped(byte(host), at)
+			if err := w.Write(at, f, len(f)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	return paths
+}
+
+// rows are all that a store has.
+func rows(t *testing.T, store result.Store) (all result.Batch) {
+	t.Helper()
+	err := store.Each(t.Context(), 0, event.MaxTime, func(b *result.Batch) bool {
+		all.Hops, all.Drops = append(all.Hops, b.Hops...), append(all.Drops, b.Drops...)
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// The frames of captures of the same time become rows, all of them, though one capture is longer than the other; the
+// rows are there when the captures have been read.
+func TestReadCaptures(t *testing.T) {
+	k, err := Start(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.ReadCaptures(t.Context(), "lab", captured(t, 60)...); err != nil {
+		t.Fatal(err)
+	}
+	packets := map[string]int64{}
+	for _, h := range rows(t, k.Store()).Hops {
+		packets[h.Flow] += h.Packets
+		if h.Flags != 0 || h.Switch != 9 || h.Resident.Sum != 1000*h.Packets {
+			t.Errorf("%+v: want 1000 ns at switch 9, and no flags", h)
+		}
+	}
+	if len(packets) != 2 || packets["UDP 10.0.0.0:0 > 10.0.0.99:0"]+packets["UDP 10.0.0.1:0 > 10.0.0.99:0"] != 90 {
+		t.Errorf("packets %v: want 60 and 30", packets)
+	}
+	if err := k.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A capture that is damaged is an error that says where; what is before that has rows, which say that some is missing.
+func TestDamagedCapture(t *testing.T) {
+	k, err := Start(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := captured(t, 8)[0]
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data[:len(data)-5], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.ReadCaptures(t.Context(), "lab", path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("%v: want an error that names %s", err, path)
+	}
+	hops := rows(t, k.Store()).Hops
+	if len(hops) != 1 || hops[0].Packets != 7 || hops[0].Flags != result.Gap {
+		t.Errorf("%+v: want a row of 7 packets that is flagged", hops)
+	}
+	if err := k.ReadCaptures(t.Context(), "lab", path+"x"); err == nil {
+		t.Error("a capture that is not there was read")
+	}
+	if err := k.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// asked tells when it is asked for one datagram more than it was to give.
+type asked struct {
+	*net.UDPConn
+	left int
+	all  chan struct{}
+}
+
+func (a *asked) ReadFrom(b []byte) (int, net.Addr, error) {
+	if a.left == 0 {
+		close(a.all)
+	}
+	a.left--
+	return a.UDPConn.ReadFrom(b)
+}
+
+// reports are messages of IPFIX with two drops each.
+func reports(t *testing.T, n int) (messages [][]byte) {
+	kind := ipfix.Kind{Name: "drop"}
+	for _, e := range append(dropreport.Always(), dropreport.In.Fields()...) {
+		kind.Fields = append(kind.Fields, ipfix.Field{Element: e})
+	}
+	e, err := ipfix.NewEncoder(
+		ipfix.Config{Kinds: []*ipfix.Kind{&kind}, Size: 1400, Domain: 1, Refresh: time.Minute, RefreshMessages: 1000},
+		func(m ipfix.Message) { messages = append(messages, slices.Clone(m.Bytes)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		r := kind.NewRecord()
+		ntp, _ := ipfix.NTP(uint64(start.Unix())+uint64(i), 0)
+		for j, v := range []uint64{ntp, 2, 0, 1, uint64(drop.NoRoute), 1, 0, 5} {
+			r.Set(j, ipfix.Uint(v))
+		}
+		if err := e.Add(start.Add(time.Duration(i)*time.Second), 0, r); err != nil {
+			t.Fatal(err)
+		}
+		e.Flush()
+	}
+	return messages
+}
+
+// Reports that come to a socket become rows by the time that the collector is closed.
+func TestReports(t *testing.T) {
+	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := reports(t, 6)
+	in := &asked{conn, len(messages), make(chan struct{})}
+	k, err := Start(Config{IPFIX: in, Names: map[netip.Addr]string{netip.MustParseAddr("127.0.0.1"): "leaf1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := net.Dial("udp", conn.LocalAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	for _, m := range messages {
+		if _, err := out.Write(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-in.all
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	drops := rows(t, k.Store()).Drops
+	if len(drops) != 1 || drops[0].Packets != 12 || drops[0].Switch != "leaf1" || drops[0].Port != "Ethernet4" ||
+		drops[0].Reason != "no-route" || drops[0].Flags != 0 {
+		t.Errorf("%+v: want 12 packets without a route at leaf1", drops)
+	}
+}
+
+// A collector that cannot open what it was to read does not start, and says why.
+func TestStartFails(t *testing.T) {
+	if _, err := Start(Config{Interfaces: []string{"none-such0"}}); err == nil || !strings.Contains(err.Error(), "none-such0") {
+		t.Errorf("%v: want an error that names the interface", err)
+	}
+}
