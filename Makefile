@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test cluster-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test screenshots cluster-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
 
 ### help            this list
 help:
@@ -141,6 +141,12 @@ parquet-test:
 	mkdir -p bin
 	$(GO) build -C tools/arrowread -o $(CURDIR)/bin/arrowread .
 	TAMTAM_ARROWREAD=$(CURDIR)/bin/arrowread $(GO) test -count=1 -timeout 10m -v -run '^TestArrow' ./collectord/parquet
+
+### screenshots     the page of `tamtam lab serve`, clicked through in Debian's chromium (tools/pageshots) at 360x740 and 1280x800,
+###                 in light and in dark, and by the keyboard alone; pictures of docs/page.md anew
+screenshots: build
+	$(GO) build -C tools/pageshots -o $(CURDIR)/bin/pageshots .
+	./bin/pageshots -out docs/page
 
 image-if-docker:
 	@if docker info >/dev/null 2>&1; then ./scripts/make-image.sh; fi

@@ -98,6 +98,9 @@ type recordJSON struct {
 	Ingress        string `json:"ingress"`          // seconds.nanoseconds since 1970
 	Egress         string `json:"egress,omitempty"` // absent: not taken
 	Unsynchronised bool   `json:"clock_not_synchronised,omitempty"`
+	// Of hops of IFA; nil: not known.
+	Queue      *uint8  `json:"queue,omitempty"`
+	QueueBytes *uint32 `json:"queue_bytes,omitempty"`
 }
 
 // packetPrinter returns a function that prints one packet, and hands it on, as the options ask.
@@ -112,7 +115,7 @@ func packetPrinter(out io.Writer, opts DecodeOptions) func(int64, capture.Packet
 			frame = mirrored
 		}
 		f := StampedFrame{Number: number, Time: p.Time, Records: records}
-		f.Flow = opts.flow(frame)
+		f.Flow, f.hops = opts.flow(frame)
 		if opts.Each != nil {
 			if err := opts.Each(f); err != nil {
 				return err
@@ -128,11 +131,17 @@ func packetPrinter(out io.Writer, opts DecodeOptions) func(int64, capture.Packet
 // print writes the frame as a line.
 func (f *StampedFrame) print(out io.Writer, encoder *json.Encoder, asJSON bool) error {
 	line := packetJSON{Packet: f.Number, Time: f.Time, Flow: f.Flow.String()}
-	for _, r := range f.Records {
+	for i, r := range f.Records {
 		j := recordJSON{SwitchID: r.SwitchID, InPort: portName(r.InPort, "none"), OutPort: portName(r.OutPort, "CPU"),
 			Ingress: seconds(r.Ingress), Unsynchronised: r.Flags&tailstamp.Unsynchronised != 0}
 		if e := egress(r); !e.IsZero() {
 			j.Egress = seconds(e)
+		}
+		if i < len(f.hops) {
+			j.Queue = &f.hops[i].Queue
+			if n, ok := known(&f.hops[i]); ok {
+				j.QueueBytes = &n
+			}
 		}
 		line.Records = append(line.Records, j)
 	}
@@ -148,6 +157,12 @@ func hopsText(records []recordJSON) string {
 	var b strings.Builder
 	for _, r := range records {
 		fmt.Fprintf(&b, " | switch %d %s %s -> %s %s", r.SwitchID, r.InPort, r.Ingress, r.OutPort, orDash(r.Egress))
+		if r.Queue != nil {
+			fmt.Fprintf(&b, " queue %d", *r.Queue)
+		}
+		if r.QueueBytes != nil {
+			fmt.Fprintf(&b, " (%d bytes)", *r.QueueBytes)
+		}
 		if r.Unsynchronised {
 			b.WriteString(" (clock not synchronised)")
 		}
@@ -254,6 +269,9 @@ func (p PathReport) writeText(out io.Writer) error {
 		fmt.Fprintln(out, " ", unrankedNote)
 	}
 	for i, h := range p.Hops {
+		if text := h.queueText(p.Frames); text != "" {
+			fmt.Fprintf(out, "  hop %d: %s\n", i+1, text)
+		}
 		for _, note := range []struct {
 			n    int64
 			what string

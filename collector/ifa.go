@@ -35,19 +35,19 @@ func (o *DecodeOptions) unwrap(frame []byte) ([]byte, bool) {
 	return inner, ok
 }
 
-// flow is that of a frame with records.
-func (o *DecodeOptions) flow(frame []byte) Flow {
+// flow is that of a frame with records, with the hops of IFA that they were read from, oldest first.
+func (o *DecodeOptions) flow(frame []byte) (f Flow, hops []ifa.Hop) {
 	if o.IFA {
-		_, frame = analysed(frame, time.Time{})
+		_, hops, frame = analysed(frame, time.Time{})
 	}
-	f, _ := ParseFlow(frame)
-	return f
+	f, _ = ParseFlow(frame)
+	return f, hops
 }
 
 // stamps reads tail-stamp records.
-func stamps(frame []byte, _ time.Time) ([]tailstamp.Record, []byte) {
+func stamps(frame []byte, _ time.Time) ([]tailstamp.Record, []ifa.Hop, []byte) {
 	records, _ := tailstamp.Decode(frame)
-	return records, frame
+	return records, nil, frame
 }
 
 // Reported returns the frame in a report of a terminator of tamtam's, which is one record of IPFIX in the layout of
@@ -76,24 +76,26 @@ func Reported(frame []byte) ([]byte, bool) {
 	return section, true
 }
 
-// analysed reads the hops of a frame that was captured at a time as records, oldest first, and returns the frame
+// analysed reads the hops of a frame that was captured at a time, also as records, oldest first, and returns the frame
 // without IFA; without hops it is none of IFA.
-func analysed(frame []byte, captured time.Time) ([]tailstamp.Record, []byte) {
+func analysed(frame []byte, captured time.Time) ([]tailstamp.Record, []ifa.Hop, []byte) {
 	l3, ok := networkOf(frame)
 	if !ok {
-		return nil, frame
+		return nil, nil, frame
 	}
 	p, err := ifa.Decode(frame[l3:])
 	if err != nil {
-		return nil, frame
+		return nil, nil, frame
 	}
 	records := make([]tailstamp.Record, 0, len(p.Hops))
 	for i := range p.Hops {
 		records = append(records, recordOf(&p.Hops[i], captured))
 	}
 	slices.Reverse(records)
+	hops := slices.Clone(p.Hops)
+	slices.Reverse(hops)
 	plain := slices.Clone(frame)
-	return records, append(plain[:l3], p.Strip(plain[l3:])...)
+	return records, hops, append(plain[:l3], p.Strip(plain[l3:])...)
 }
 
 // recordOf is a hop as a record. Of a layout that is not known nobody says how far its times may be trusted.

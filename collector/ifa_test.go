@@ -1,6 +1,8 @@
 package collector
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +57,48 @@ func TestIFAAndStampsSayTheSame(t *testing.T) {
 	}
 	if *p.Hops[1].Delay != *q.Hops[1].Delay {
 		t.Errorf("delay %+v, want %+v", q.Hops[1].Delay, p.Hops[1].Delay)
+	}
+}
+
+// The report says which queues hops name, and what was in them where the layout tells; of no stamp does it say anything.
+func TestIFAQueues(t *testing.T) {
+	plain := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0}, []byte{
+		0x45, 0, 0, 28, 0, 0, 0, 0, 63, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 3, 232, 7, 208, 0, 8, 0, 0}...)
+	of := func(queue uint8, bytes uint32, other bool) []byte {
+		h := ifa.Hop{Device: 7, InPort: 1, OutPort: 4, Seconds: 5, Residence: 9, Queue: queue, QueueBytes: bytes}
+		ip := ifa.Insert(append([]byte(nil), plain[14:]...), 20, 8, ifa.Header{GNS: ifa.PerHop, Next: 17, MaxLength: 255}, ifa.Metadata{}, &h)
+		if at := len(ip) - ifa.HopSize; other {
+			ip[at] = ip[at]&15 | 1<<4
+		}
+		return append(append([]byte(nil), plain[:14]...), ip...)
+	}
+	for _, c := range []struct {
+		what   string
+		frames [][]byte
+		want   string
+		json   string
+	}{
+		{"one", [][]byte{of(3, 0, false), of(3, 3000, false)}, "hop 1: queue 3, 0 to 3000 bytes in it, 1500 on average\n",
+			`"queues":[3],"queue_bytes":{"frames":2,"min":0,"avg":1500,"max":3000}`},
+		{"several", [][]byte{of(63, 10, false), of(0, 20, false)}, "hop 1: queues 0, 63, 10 to 20 bytes in it, 15 on average\n",
+			`"queues":[0,63],"queue_bytes":{"frames":2,"min":10,"avg":15,"max":20}`},
+		{"another layout", [][]byte{of(1, 10, true)}, "hop 1: queue 1, what was in it is not known\n", `"queues":[1]}`},
+		{"both", [][]byte{of(1, 10, true), of(1, 6, false)},
+			"hop 1: queue 1, 6 to 6 bytes in it, 6 on average; not told by 1 frame\n",
+			`"queue_bytes":{"frames":1,"min":6,"avg":6,"max":6}`},
+	} {
+		s := NewIFA(0, 0, true)
+		for _, f := range c.frames {
+			s.Add(f, time.Unix(5, 0), len(f))
+		}
+		var text, line strings.Builder
+		r := s.Report()
+		if err := errors.Join(r.WriteText(&text), r.writeLine(&line)); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text.String(), c.want) || !strings.Contains(line.String(), c.json) {
+			t.Errorf("%s:\n%s%s\nwant %s%s", c.what, text.String(), line.String(), c.want, c.json)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tamtam/saisim/tailstamp"
+	"tamtam/tam/ifa"
 )
 
 // TailStamp gathers what the tail-stamp records of frames say about their flows.
@@ -21,8 +22,9 @@ type TailStamp struct {
 	most, paths, hops             int    // paths of flows kept apart at most, those that are, and their hops
 	beyond                        int64  // frames with records of others
 	passed                        []byte // the path of the frame at hand
-	// read returns the records of a frame, oldest first, and the frame without what they were found in.
-	read func(frame []byte, captured time.Time) ([]tailstamp.Record, []byte)
+	// read returns the records of a frame, oldest first, the hops of IFA that they were read from, if they were, and the
+	// frame without what they were found in.
+	read func(frame []byte, captured time.Time) ([]tailstamp.Record, []ifa.Hop, []byte)
 	// reports says that frames may come in reports of a terminator.
 	reports bool
 }
@@ -46,6 +48,7 @@ type hopStamps struct {
 	record                             tailstamp.Record // for its switch and ports
 	latency                            distribution
 	noEgress, unsynchronised, unusable int64
+	queue                              queueSeen // of IFA
 }
 
 // DefaultPaths is how many paths of flows a TailStamp keeps apart unless it is told: some 3 kB each with eight hops,
@@ -87,7 +90,7 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 			return nil
 		}
 	}
-	records, frame := c.read(frame, captured)
+	records, hops, frame := c.read(frame, captured)
 	if len(records) == 0 {
 		return nil
 	}
@@ -99,7 +102,7 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 		flow.add(captured)
 	}
 	if path != nil {
-		path.add(records)
+		path.add(records, hops)
 		return records
 	}
 	c.beyond++
@@ -122,6 +125,7 @@ type StampedFrame struct {
 	Time    time.Time
 	Flow    Flow
 	Records []tailstamp.Record // oldest first
+	hops    []ifa.Hop          // that these were read from, or nil
 }
 
 // Residence is departure minus arrival at a hop, in nanoseconds; false: it is not known.
@@ -196,10 +200,13 @@ func newPath(records []tailstamp.Record, empty distribution) *pathStamps {
 	return p
 }
 
-func (p *pathStamps) add(records []tailstamp.Record) {
+func (p *pathStamps) add(records []tailstamp.Record, hops []ifa.Hop) {
 	p.frames++
 	for i, r := range records {
 		hop := &p.hops[i]
+		if i < len(hops) {
+			hop.queue.add(&hops[i])
+		}
 		if r.Flags&tailstamp.Unsynchronised != 0 {
 			hop.unsynchronised++
 		}
@@ -303,6 +310,9 @@ type HopReport struct {
 	NoEgress       int64    `json:"no_egress_time"`         // frames without a latency, since they went to the CPU
 	Unsynchronised int64    `json:"clock_not_synchronised"` // frames whose times this switch does not vouch for
 	Unusable       int64    `json:"unusable_times,omitempty"`
+	// Queues are those that hops of IFA name, QueueBytes what was in them as frames came to them; nil: not known.
+	Queues     []int        `json:"queues,omitempty"`
+	QueueBytes *QueueReport `json:"queue_bytes,omitempty"`
 }
 
 // unwrap returns the frame in one that carries it to a collector, and counts it.
@@ -368,6 +378,7 @@ func (p *pathStamps) report() PathReport {
 			InPort:   portName(hop.record.InPort, "none"), OutPort: portName(hop.record.OutPort, "CPU"),
 			Latency: hop.latency.summary(), NoEgress: hop.noEgress, Unsynchronised: hop.unsynchronised, Unusable: hop.unusable,
 		}
+		h.Queues, h.QueueBytes = hop.queue.report()
 		if i > 0 {
 			delay := p.delays[i].summary()
 			h.Delay = &delay

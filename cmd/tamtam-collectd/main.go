@@ -74,7 +74,7 @@ func newRoot() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newFleet())
+	root.AddCommand(newDaemon(), newFleet())
 	for _, c := range root.Commands() {
 		c.Args = func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {

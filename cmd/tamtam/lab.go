@@ -51,6 +51,7 @@ func newLabRun() *cobra.Command {
 	var set []string
 	var short bool
 	var opts lab.Options
+	var door pageDoor
 	c := &cobra.Command{
 		Use:   "run NAME|FILE.yaml",
 		Short: "Run an experiment and check what comes of it",
@@ -58,7 +59,8 @@ func newLabRun() *cobra.Command {
 
 With --out, DIR gets report.json, a CSV, a PNG and an SVG for each series, and the
 captures that the topology asks for. The exit code is 1 when a check fails. The
-same topology and seed give the same bytes, whatever --workers says.`,
+same topology and seed give the same bytes, whatever --workers says. With --serve
+it is shown in a browser, as lab serve does, and nothing is checked.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "text" && format != "json" && format != "markdown" {
@@ -66,6 +68,11 @@ same topology and seed give the same bytes, whatever --workers says.`,
 			}
 			if opts.Workers < 0 || opts.Workers > 1024 {
 				return usagef("--workers %d: want 1 to 1024, or 0 for one for each core", opts.Workers)
+			}
+			if door.addr != "" {
+				if err := door.check(); err != nil {
+					return err
+				}
 			}
 			t, err := openLab(args[0], set, short)
 			if err != nil {
@@ -85,9 +92,13 @@ same topology and seed give the same bytes, whatever --workers says.`,
 					return err
 				}
 			}
+			if door.addr != "" {
+				return door.serveLab(cmd, t, opts)
+			}
 			return runLab(cmd, t, opts, format, short)
 		},
 	}
+	door.flags(c, "serve", "")
 	f := c.Flags()
 	f.StringVar(&out, "out", "", "directory for report.json, series and captures")
 	f.StringArrayVar(&set, "set", nil, "PATH=VALUE: change the topology, as in traffic.web.rate=5Gbps (may be repeated)")

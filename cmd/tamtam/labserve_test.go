@@ -74,3 +74,15 @@ func TestPageDoor(t *testing.T) {
 		}
 	}
 }
+
+// `lab run --serve` refuses what `lab serve` refuses, and before the run.
+func TestLabRunServe(t *testing.T) {
+	for addr, want := range map[string]string{"8088": `--serve "8088": want HOST:PORT`, ":8088": "--serve :8088 can be reached by others"} {
+		c := newLabRun()
+		c.SetArgs([]string{shownExperiment, "--serve", addr, "--users", ""})
+		c.SilenceErrors, c.SilenceUsage = true, true
+		if err := c.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("--serve %s: %v, want %q", addr, err, want)
+		}
+	}
+}

@@ -82,7 +82,7 @@ func newRoot(j *journal) *cobra.Command {
 	j.flags(root)
 	root.AddCommand(newUp(), newRun(), newCLI(), newSubscribe(), newCollect(), newSim(), newLab(),
 		newDecode(), newPlan(), newBench(), newDemo(), newConfig(), newFlush(), newProfile(), newHealth(), newFault(),
-		newTrace(), newPath(), newDoctor(), newTechsupport(), newUsers())
+		newTrace(), newPath(), newDoctor(), newTechsupport(), newUsers(), newCollectd())
 	for _, c := range root.Commands() {
 		wrapArgs(c)
 	}

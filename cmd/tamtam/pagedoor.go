@@ -102,4 +102,3 @@ func (s *pageServer) serve(ctx context.Context, p http.Handler) error {
 	}
 	return errors.Join(errs...)
 }
-

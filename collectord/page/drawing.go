@@ -13,7 +13,13 @@ type drawing struct {
 	Lines         []drawnLine
 	Labels        []drawnLabel
 	Desc          string
+	taken         []box // by labels
 }
+
+// A box is a part of a drawing.
+type box struct{ x1, y1, x2, y2 float64 }
+
+func (a box) meets(b box) bool { return a.x1 < b.x2 && b.x1 < a.x2 && a.y1 < b.y2 && b.y1 < a.y2 }
 
 type drawnNode struct {
 	X, Y, W, H int
@@ -82,7 +88,15 @@ func (n *net) draw(q *request) *drawing {
 	}
 	for _, x := range n.directions {
 		if a, b := at[x.from.Node], at[x.to.Node]; a != nil && b != nil {
-			d.line(x, a, b, len(n.directions) <= 2*mostLabelled)
+			d.line(x, a, b)
+		}
+	}
+	for _, bad := range []bool{true, false} { // what somebody should look at has its place first
+		for _, x := range n.directions {
+			a, b := at[x.from.Node], at[x.to.Node]
+			if a != nil && b != nil && len(n.directions) <= 2*mostLabelled && (x.row().Class == "bad") == bad {
+				d.label(x, a, b)
+			}
 		}
 	}
 	d.Desc = fmt.Sprintf("%d nodes in %d layers, %d directions of links; the table below has the same in words",
@@ -91,7 +105,7 @@ func (n *net) draw(q *request) *drawing {
 }
 
 // line draws one direction of a link: a line beside that of the other direction, as thick as its load.
-func (d *drawing) line(x *direction, a, b *drawnNode, labelled bool) {
+func (d *drawing) line(x *direction, a, b *drawnNode) {
 	x1, y1, x2, y2 := float64(a.CX), float64(a.CY), float64(b.CX), float64(b.CY)
 	length := math.Hypot(x2-x1, y2-y1)
 	if length == 0 {
@@ -108,14 +122,13 @@ func (d *drawing) line(x *direction, a, b *drawnNode, labelled bool) {
 		X1: coord(x1 + dx), Y1: coord(y1 + dy), X2: coord(x2 + dx), Y2: coord(y2 + dy), Class: row.Class,
 		Width: coord(width), Title: row.title(),
 	})
-	if !labelled || y1 < y2 || y1 == y2 && x1 > x2 {
-		return // the label of both directions stands at the lower end
-	}
-	d.label(x, x1+(x2-x1)*0.36, y1+(y2-y1)*0.36)
 }
 
-// label writes load, delay and loss beside a line.
-func (d *drawing) label(x *direction, cx, cy float64) {
+// label writes load, delay and loss upon a line, that of the direction upwards; where no place is free it is left out.
+func (d *drawing) label(x *direction, a, b *drawnNode) {
+	if a.CY < b.CY || a.CY == b.CY && a.CX >= b.CX {
+		return
+	}
 	var lines []drawnLabel
 	if x.traffic.Counted {
 		lines = append(lines, drawnLabel{Text: percentText(x.traffic.Load)})
@@ -129,10 +142,22 @@ func (d *drawing) label(x *direction, cx, cy float64) {
 	case row.Class == "bad":
 		lines = append(lines, drawnLabel{Text: count(max(x.loss.Lost, x.traffic.Lost)) + " lost", Class: "bad"})
 	}
-	for i := range lines {
-		lines[i].X, lines[i].Y = coord(cx), coord(cy+4+12*(float64(i)-float64(len(lines)-1)/2))
+	wide, high := 0.0, 6*float64(len(lines))
+	for _, l := range lines {
+		wide = max(wide, 3*float64(len([]rune(l.Text))))
 	}
-	d.Labels = append(d.Labels, lines...)
+	for _, part := range []float64{0.36, 0.48, 0.6, 0.28, 0.7, 0.42, 0.54, 0.66} {
+		cx, cy := float64(a.CX)+float64(b.CX-a.CX)*part, float64(a.CY)+float64(b.CY-a.CY)*part
+		at := box{cx - wide, cy - high, cx + wide, cy + high}
+		if slices.ContainsFunc(d.taken, at.meets) {
+			continue
+		}
+		for i := range lines {
+			lines[i].X, lines[i].Y = coord(cx), coord(cy+4+12*(float64(i)-float64(len(lines)-1)/2))
+		}
+		d.Labels, d.taken = append(d.Labels, lines...), append(d.taken, at)
+		return
+	}
 }
 
 // title is a row of the table in a sentence.

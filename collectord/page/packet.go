@@ -42,6 +42,7 @@ type visitRow struct {
 	WaitOK  bool
 	Rested  int64 // from arrival to departure
 	RestOK  bool
+	After   int64    // its first sight: the arrival here
 	Records []string // the tables
 }
 
@@ -129,6 +130,9 @@ func (d *packetData) visits(j *result.Journey) {
 		if h.Arrival != 0 && h.Departure != 0 {
 			v.Rested, v.RestOK = h.Departure-h.Arrival, true
 			v.Bars = append(v.Bars, barOf(h.Arrival-d.From, h.Departure-d.From, total, "resident"))
+		}
+		if h.Arrival != 0 {
+			v.After = h.Arrival - d.From
 		}
 		v.Words = v.words()
 		d.Visits = append(d.Visits, v)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"tamtam/collectord/result"
 )
@@ -67,16 +68,26 @@ func (p *Page) sketched(q *request) (any, error) {
 	}
 	most := greatest(list)
 	for _, k := range list {
-		d.Rows = append(d.Rows, sketchRowOf(k, most[[2]string{k.Switch, k.Task}]))
+		d.Rows = append(d.Rows, sketchRowOf(k, most[scaleOf(k)]))
 	}
 	return d, nil
 }
 
-// greatest has the greatest value of each task on a switch, so that its bars can be compared.
-func greatest(list []result.Sketch) map[[2]string]float64 {
-	most := map[[2]string]float64{}
+// scaleOf names the scale of an answer: those of a task on a switch share one for its flows, and each total of the
+// task, which is of its own unit, has its own.
+func scaleOf(k result.Sketch) [4]string {
+	scale := [4]string{k.Switch, k.Task}
+	if !strings.ContainsAny(k.Key, "0123456789.:,") { // as the keys of flows have
+		scale[2] = k.Key
+	}
+	return scale
+}
+
+// greatest has the greatest value of each scale, so that bars can be compared.
+func greatest(list []result.Sketch) map[[4]string]float64 {
+	most := map[[4]string]float64{}
 	for _, k := range list {
-		key := [2]string{k.Switch, k.Task}
+		key := scaleOf(k)
 		for _, v := range []float64{k.Estimate, k.High, k.Truth} {
 			if !math.IsInf(v, 0) && !math.IsNaN(v) {
 				most[key] = max(most[key], v)

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"tamtam/collectord/event"
+	"tamtam/collectord/jetstream"
+	"tamtam/collectord/join"
+	"tamtam/collectord/page"
+	"tamtam/collectord/parquet"
+)
+
+// A daemon is the roles of one process, put together.
+type daemon struct {
+	flags   *daemonFlags
+	logger  *slog.Logger
+	started time.Time
+
+	log   *jetstream.Log // of messages; nil without the roles ingest and join
+	work  *jetstream.Log // of who joins what: it does not age
+	files *parquet.Store
+	store *countedStore
+	pool  *join.Pool
+	feeds []*feed
+
+	end     context.CancelCauseFunc
+	running sync.WaitGroup
+}
+
+// closeWithin is how long the last messages may take into a log that does not answer.
+const closeWithin = 10 * time.Second
+
+// run starts from the log upwards, and stops from the sources downwards.
+func (d *daemon) run(ctx context.Context) (err error) {
+	ctx, d.end = context.WithCancelCause(ctx)
+	defer d.end(nil)
+	listener, err := d.flags.listenHTTP()
+	if err != nil {
+		return err
+	}
+	if listener != nil {
+		defer listener.Close()
+	}
+	stop, err := d.open(ctx)
+	defer stop()
+	if err != nil {
+		return err
+	}
+	if d.flags.has(roleIngest) {
+		if d.feeds, err = d.flags.sources.open(d.log, d.started, d.flags.partitions); err != nil {
+			return err
+		}
+	}
+	if d.flags.has(roleJoin) {
+		d.share()
+	}
+	if listener != nil {
+		h, err := d.handler()
+		if err != nil {
+			return err
+		}
+		d.part(func() error { return serveHTTP(ctx, listener, h) })
+		d.logger.Info("listening", "http", "http://"+listener.Addr().String())
+	}
+	d.start(ctx)
+	d.logger.Info("running", "roles", d.flags.roles)
+	<-ctx.Done()
+	d.running.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	d.logger.Info("stopped")
+	return nil
+}
+
+// part runs a part; if it fails, all end.
+func (d *daemon) part(run func() error) {
+	d.running.Go(func() {
+		if err := run(); err != nil {
+			d.end(err)
+		}
+	})
+}
+
+// open opens log and store. What stop closes may be less than all if there is an error.
+func (d *daemon) open(ctx context.Context) (stop func(), err error) {
+	f := d.flags
+	var closers []func()
+	stop = func() {
+		for i := len(closers) - 1; i >= 0; i-- {
+			closers[i]()
+		}
+	}
+	var server *jetstream.Server
+	if f.serves() {
+		server, err = jetstream.StartServer(jetstream.ServerOptions{Dir: f.logDir, Name: f.node, Listen: f.listen,
+			Cluster: f.cluster, Routes: f.routes, Sync: f.sync, Logger: d.logger})
+		if err != nil {
+			return stop, err
+		}
+		closers = append(closers, server.Close)
+	}
+	if f.has(roleIngest) || f.has(roleJoin) {
+		o := jetstream.Options{Replicas: f.replicas, MaxBytes: f.logBytes, MaxAge: f.logAge, HoldTime: f.hold,
+			Logger: d.logger}
+		if f.embedded() {
+			o.Server = server
+		} else {
+			o.URLs = f.nats
+		}
+		if d.log, err = jetstream.Open(ctx, o); err != nil {
+			return stop, err
+		}
+		closers = append(closers, d.log.Close)
+		o.MaxAge, o.MaxBytes = 0, 1<<20
+		if d.work, err = jetstream.Open(ctx, o); err != nil {
+			return stop, err
+		}
+		closers = append(closers, d.work.Close)
+	}
+	if f.has(roleJoin) || f.has(roleServe) {
+		d.files, err = parquet.Open(parquet.Options{Dir: f.store, Bytes: f.storeBytes, Age: f.storeAge})
+		d.store = newCountedStore(d.files)
+	}
+	return stop, err
+}
+
+// share makes the pool that joins this process' share of the partitions.
+func (d *daemon) share() {
+	f := d.flags
+	var names []string
+	for _, kind := range []event.Kind{event.Stamps, event.Drops} {
+		for i := range f.partitions {
+			names = append(names, kind.Partition(i))
+		}
+	}
+	d.pool = &join.Pool{
+		Worker: join.Worker{Log: d.log, Store: d.store, Logger: d.logger,
+			Options: join.Options{Window: f.window, Silence: f.silence, Expect: f.expect, Rows: f.rows}},
+		Work: d.work, Partitions: names, Most: f.most, Hold: f.hold / 3,
+	}
+}
+
+func (d *daemon) start(ctx context.Context) {
+	for _, feed := range d.feeds {
+		d.part(func() error { return feed.run(ctx) })
+	}
+	if d.pool != nil {
+		d.part(func() error { return d.pool.Run(ctx) })
+	}
+}
+
+// handler answers with the metrics and, in role serve, with the page.
+func (d *daemon) handler() (http.Handler, error) {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(d.registry(), promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
+	if d.flags.has(roleServe) {
+		p, err := page.New(page.Config{Title: "tamtam-collectd", Note: "What the store in " + d.flags.store + " has.",
+			Store: d.files})
+		if err != nil {
+			return nil, err
+		}
+		mux.Handle("/", p)
+	}
+	return mux, nil
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"tamtam/collectord/parquet"
+	"tamtam/collectord/result"
+)
+
+// A countedStore counts what this process puts into a store.
+type countedStore struct {
+	*parquet.Store
+
+	mu         sync.Mutex
+	batches    [2]float64 // kept, and not
+	rows       map[string]float64
+	flagged    map[string]float64
+	packets    float64 // at hops
+	resident   float64 // seconds
+	drops      map[string]float64
+	partitions map[string]standing
+}
+
+// standing is what a partition's last batch says of it.
+type standing struct {
+	closed                 float64 // seconds since 1970
+	lost, twice, bad, late float64
+	silent, sources        float64
+}
+
+func newCountedStore(s *parquet.Store) *countedStore {
+	return &countedStore{Store: s, rows: map[string]float64{}, flagged: map[string]float64{}, drops: map[string]float64{},
+		partitions: map[string]standing{}}
+}
+
+// Put implements result.Store.
+func (s *countedStore) Put(ctx context.Context, b *result.Batch) (bool, error) {
+	kept, err := s.Store.Put(ctx, b)
+	if err != nil {
+		return kept, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !kept {
+		s.batches[1]++
+		return false, nil
+	}
+	s.batches[0]++
+	s.count(b)
+	return true, nil
+}
+
+// mostReasons bounds the reasons of drops that are told apart.
+const mostReasons = 128
+
+func (s *countedStore) count(b *result.Batch) {
+	for i := range b.Hops {
+		h := &b.Hops[i]
+		s.packets += float64(h.Packets)
+		s.resident += float64(h.Resident.Sum) / 1e9
+		s.flags(h.Flags)
+	}
+	for i := range b.Drops {
+		d := &b.Drops[i]
+		reason := strings.ToValidUTF8(d.Reason, "?")
+		if _, known := s.drops[reason]; !known && len(s.drops) >= mostReasons {
+			reason = "other"
+		}
+		s.drops[reason] += float64(d.Packets)
+		s.flags(d.Flags)
+	}
+	s.rows["hops"] += float64(len(b.Hops))
+	s.rows["drops"] += float64(len(b.Drops))
+	s.rows["losses"] += float64(len(b.Losses))
+	s.rows["journeys"] += float64(len(b.Journeys))
+	s.rows["sketches"] += float64(len(b.Sketches))
+	at := standing{closed: float64(b.Closed) / 1e9, sources: float64(len(b.Sources))}
+	for i := range b.Sources {
+		from := &b.Sources[i]
+		at.lost += float64(from.Lost)
+		at.twice += float64(from.Twice)
+		at.bad += float64(from.Bad)
+		at.late += float64(from.Late)
+		if from.Silent {
+			at.silent++
+		}
+	}
+	s.partitions[b.Partition] = at
+}
+
+func (s *countedStore) flags(f result.Flags) {
+	for _, flag := range []struct {
+		bit  result.Flags
+		name string
+	}{
+		{result.Gap, "gap"}, {result.Late, "late"}, {result.Silent, "silent"}, {result.Overflow, "overflow"},
+		{result.Cut, "cut"}, {result.Unsynchronised, "unsynchronised"},
+	} {
+		if f&flag.bit != 0 {
+			s.flagged[flag.name]++
+		}
+	}
+}
+
+// registry has the metrics of this process.
+func (d *daemon) registry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), d)
+	return r
+}
+
+// A family is one name of the metrics.
+type family struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+}
+
+func metric(kind prometheus.ValueType, name, help string, labels ...string) family {
+	return family{prometheus.NewDesc("tamtam_collectd_"+name, help, labels, nil), kind}
+}
+
+// families are all that a daemon says. Which of them have values depends on its roles.
+type families struct {
+	held, closed, sources, silent, lost, twice, bad, late family
+	batches, rows, flagged, packets, resident, drops      family
+	forgotFiles, forgotBytes                              family
+	events, sent, bytes, refused, missed, retried, waited family
+}
+
+func newFamilies() *families {
+	const counter, gauge = prometheus.CounterValue, prometheus.GaugeValue
+	source := []string{"source", "kind"}
+	return &families{
+		held:     metric(gauge, "partition_held", "Whether this process joins the partition.", "partition"),
+		closed:   metric(gauge, "partition_closed_timestamp_seconds", "Event time to which windows are closed.", "partition"),
+		sources:  metric(gauge, "partition_sources", "Sources that the partition knows.", "partition"),
+		silent:   metric(gauge, "partition_sources_silent", "Sources that are not waited for any more.", "partition"),
+		lost:     metric(counter, "batches_lost_total", "Batches missing in the numbers of sources.", "partition"),
+		twice:    metric(counter, "batches_twice_total", "Batches that came again, and were not counted again.", "partition"),
+		bad:      metric(counter, "batches_bad_total", "Batches that could not be read.", "partition"),
+		late:     metric(counter, "events_late_total", "Events that came after their window was closed.", "partition"),
+		batches:  metric(counter, "results_total", "Batches of results, by whether they were new.", "kept"),
+		rows:     metric(counter, "rows_total", "Rows put into the store.", "kind"),
+		flagged:  metric(counter, "rows_flagged_total", "Rows of hops and drops that may not be the whole truth.", "flag"),
+		packets:  metric(counter, "hop_packets_total", "Packets at hops: once at each switch."),
+		resident: metric(counter, "hop_residence_seconds_total", "Time that packets were in switches."),
+		drops:    metric(counter, "dropped_packets_total", "Packets that switches say they dropped.", "reason"),
+		forgotFiles: metric(counter, "store_files_removed_total",
+			"Files that this process removed from the store for their age or its size."),
+		forgotBytes: metric(counter, "store_removed_bytes_total", "Bytes of files removed from the store."),
+		events:      metric(counter, "source_events_total", "Events told to the log.", source...),
+		sent:        metric(counter, "source_batches_total", "Batches that the log has kept.", source...),
+		bytes:       metric(counter, "source_bytes_total", "Bytes of batches that the log has kept.", source...),
+		refused:     metric(counter, "source_refused_total", "Events that were not fit to be told.", source...),
+		missed:      metric(counter, "source_lost_total", "Of what was sent to the source, what never came.", source...),
+		retried:     metric(counter, "source_retries_total", "Appends to the log that were tried again.", source...),
+		waited:      metric(counter, "source_waited_seconds_total", "Time that the source waited for the log.", source...),
+	}
+}
+
+func (f *families) list() []family {
+	return []family{f.held, f.closed, f.sources, f.silent, f.lost, f.twice, f.bad, f.late, f.batches, f.rows, f.flagged,
+		f.packets, f.resident, f.drops, f.forgotFiles, f.forgotBytes, f.events, f.sent, f.bytes, f.refused, f.missed,
+		f.retried, f.waited}
+}
+
+// Describe implements prometheus.Collector.
+func (d *daemon) Describe(to chan<- *prometheus.Desc) {
+	for _, f := range newFamilies().list() {
+		to <- f.desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (d *daemon) Collect(to chan<- prometheus.Metric) {
+	f := newFamilies()
+	say := func(f family, value float64, labels ...string) {
+		for i := range labels { // some come from the network
+			labels[i] = strings.ToValidUTF8(labels[i], "?")
+		}
+		m, err := prometheus.NewConstMetric(f.desc, f.kind, value, labels...)
+		if err != nil {
+			m = prometheus.NewInvalidMetric(f.desc, err)
+		}
+		to <- m
+	}
+	d.collectSources(f, say)
+	if d.store == nil {
+		return
+	}
+	forgot := d.files.Forgotten()
+	say(f.forgotFiles, float64(forgot.Files))
+	say(f.forgotBytes, float64(forgot.Bytes))
+	if d.pool == nil {
+		return
+	}
+	s := d.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	say(f.batches, s.batches[0], "yes")
+	say(f.batches, s.batches[1], "no")
+	say(f.packets, s.packets)
+	say(f.resident, s.resident)
+	for _, m := range []struct {
+		family family
+		values map[string]float64
+	}{{f.rows, s.rows}, {f.flagged, s.flagged}, {f.drops, s.drops}} {
+		for _, name := range slices.Sorted(maps.Keys(m.values)) {
+			say(m.family, m.values[name], name)
+		}
+	}
+	for _, name := range d.pool.Partitions {
+		held := d.pool.Held(name)
+		if !held {
+			say(f.held, 0, name)
+			continue
+		}
+		say(f.held, 1, name)
+		at, known := s.partitions[name]
+		if !known { // there was no batch yet
+			continue
+		}
+		say(f.closed, at.closed, name)
+		say(f.sources, at.sources, name)
+		say(f.silent, at.silent, name)
+		say(f.lost, at.lost, name)
+		say(f.twice, at.twice, name)
+		say(f.bad, at.bad, name)
+		say(f.late, at.late, name)
+	}
+}
+
+func (d *daemon) collectSources(f *families, say func(family, float64, ...string)) {
+	for _, feed := range d.feeds {
+		for i, sender := range feed.senders {
+			kind := "drops"
+			if i == 0 && len(feed.senders) > 1 {
+				kind = "stamps"
+			}
+			s := sender.Stats()
+			say(f.events, float64(s.Events), feed.name, kind)
+			say(f.sent, float64(s.Batches), feed.name, kind)
+			say(f.bytes, float64(s.Bytes), feed.name, kind)
+			say(f.refused, float64(s.Refused), feed.name, kind)
+			say(f.missed, float64(s.Lost), feed.name, kind)
+			say(f.retried, float64(s.Retried), feed.name, kind)
+			say(f.waited, s.Waited.Seconds(), feed.name, kind)
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/collector/capture"
+	"tamtam/collector/stream"
+	"tamtam/collectord/event"
+	"tamtam/collectord/ingest"
+)
+
+// sourceFlags say what is read.
+type sourceFlags struct {
+	interfaces   []string
+	captures     []string
+	ipfix, sflow string
+	names        map[string]string
+
+	byAddress map[netip.Addr]string
+}
+
+func (f *sourceFlags) flags(c *cobra.Command) {
+	s := c.Flags()
+	s.StringSliceVar(&f.interfaces, "interface", nil, "interfaces whose stamps and reports are read, also in ERSPAN")
+	s.StringSliceVar(&f.captures, "pcap", nil, "capture files that are read in the same way, together, once")
+	s.StringVar(&f.ipfix, "ipfix", "", "HOST:PORT at which reports of drops come as IPFIX over UDP")
+	s.StringVar(&f.sflow, "sflow", "", "HOST:PORT at which reports of drops come as sFlow")
+	s.StringToStringVar(&f.names, "name", nil, "names of switches by the addresses of their reports: ADDRESS=NAME")
+}
+
+// check holds the flags to what the role needs.
+func (f *sourceFlags) check(reads bool) error {
+	given := len(f.interfaces) > 0 || len(f.captures) > 0 || f.ipfix != "" || f.sflow != ""
+	if !reads && given {
+		return usagef("--interface, --pcap, --ipfix, --sflow: only role %s reads", roleIngest)
+	}
+	for _, flag := range []struct{ name, address string }{{"ipfix", f.ipfix}, {"sflow", f.sflow}} {
+		if flag.address == "" {
+			continue
+		}
+		if _, err := net.ResolveUDPAddr("udp", flag.address); err != nil {
+			return usagef("--%s %q: want HOST:PORT (%w)", flag.name, flag.address, err)
+		}
+	}
+	seen := map[string]bool{"ipfix": true, "sflow": true, "captures": true} // names of other sources
+	for _, name := range slices.Concat(f.interfaces, f.captures) {
+		if seen[name] {
+			return usagef("--interface or --pcap %q: want each once, and not ipfix, sflow or captures", name)
+		}
+		seen[name] = true
+	}
+	f.byAddress = map[netip.Addr]string{}
+	for address, name := range f.names {
+		a, err := netip.ParseAddr(address)
+		if err != nil || name == "" || strings.ContainsAny(name, " \t\n") {
+			return usagef("--name %s=%s: want ADDRESS=NAME, such as 10.0.0.1=leaf1", address, name)
+		}
+		f.byAddress[a.Unmap()] = name
+	}
+	return nil
+}
+
+// A feed reads one thing, for one source of the log or two.
+type feed struct {
+	name    string
+	senders []*ingest.Sender
+	read    func(context.Context) error
+}
+
+// opener makes feeds into a log.
+type opener struct {
+	flags      *sourceFlags
+	log        stream.Log
+	started    time.Time
+	partitions int
+}
+
+// open opens all that is to be read, so that what cannot be is known at once.
+func (f *sourceFlags) open(log stream.Log, started time.Time, partitions int) ([]*feed, error) {
+	o := &opener{f, log, started, partitions}
+	var feeds []*feed
+	var failed error
+	add := func(one *feed, err error) {
+		failed = errors.Join(failed, err)
+		feeds = append(feeds, one)
+	}
+	for _, name := range f.interfaces {
+		add(o.watch(name))
+	}
+	if len(f.captures) > 0 {
+		add(o.captures(f.captures))
+	}
+	if f.ipfix != "" {
+		add(o.listen("ipfix", f.ipfix, (*ingest.Reports).IPFIX))
+	}
+	if f.sflow != "" {
+		add(o.listen("sflow", f.sflow, (*ingest.Reports).SFlow))
+	}
+	return feeds, failed
+}
+
+func (o *opener) sender(name string, kind event.Kind, live bool) (*ingest.Sender, error) {
+	return ingest.NewSender(o.log, kind, ingest.Options{Source: ingest.Name(name, o.started), Live: live,
+		Partitions: o.partitions})
+}
+
+// tap makes a feed that looks through frames.
+func (o *opener) tap(name string, live bool) (*feed, *ingest.Tap, error) {
+	stamps, err := o.sender(name, event.Stamps, live)
+	if err != nil {
+		return nil, nil, err
+	}
+	drops, err := o.sender(name, event.Drops, live)
+	if err != nil {
+		return nil, nil, err
+	}
+	const ipfix, sflow = 4739, 6343
+	t := &ingest.Tap{Stamps: stamps, Reports: ingest.NewReports(drops, o.flags.byAddress), IPFIX: ipfix, SFlow: sflow}
+	return &feed{name: name, senders: []*ingest.Sender{stamps, drops}}, t, nil
+}
+
+func (o *opener) watch(name string) (*feed, error) {
+	in, err := capture.Listen(name)
+	if err != nil {
+		return nil, fmt.Errorf("--interface %s: %w", name, err)
+	}
+	f, t, err := o.tap(name, true)
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	f.read = func(ctx context.Context) error { return errors.Join(ingest.Watch(ctx, in, t), in.Close()) }
+	return f, nil
+}
+
+// captures makes one feed of all captures, so that they are read in order of time.
+func (o *opener) captures(paths []string) (*feed, error) {
+	for _, path := range paths { // what cannot be read is known at once
+		in, err := capture.Open(path)
+		if err != nil {
+			return nil, fmt.Errorf("--pcap: %w", err)
+		}
+		in.Close()
+	}
+	f, t, err := o.tap("captures", false)
+	if err != nil {
+		return nil, err
+	}
+	f.read = func(ctx context.Context) error {
+		if err := ingest.ReadCaptures(ctx, t, paths...); ctx.Err() == nil {
+			return err
+		}
+		return nil
+	}
+	return f, nil
+}
+
+type reader func(r *ingest.Reports, ctx context.Context, from netip.AddrPort, data []byte, at time.Time) error
+
+func (o *opener) listen(name, address string, take reader) (*feed, error) {
+	conn, err := net.ListenPacket("udp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w", name, err)
+	}
+	s, err := o.sender(name, event.Drops, true)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	r := ingest.NewReports(s, o.flags.byAddress)
+	datagram := func(ctx context.Context, from netip.AddrPort, data []byte, at time.Time) error {
+		return take(r, ctx, from, data, at)
+	}
+	read := func(ctx context.Context) error {
+		return errors.Join(ingest.Serve(ctx, conn, datagram, s), conn.Close())
+	}
+	return &feed{name: name, senders: []*ingest.Sender{s}, read: read}, nil
+}
+
+// run reads to the end or until ctx ends, and then says that no more comes.
+func (f *feed) run(ctx context.Context) error {
+	stepping, stop := context.WithCancel(ctx)
+	var steps sync.WaitGroup
+	var stepErr error
+	steps.Go(func() { stepErr = ingest.Steps(stepping, f.senders...) })
+	err := f.read(ctx)
+	stop()
+	steps.Wait()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
+	defer cancel()
+	err = errors.Join(err, stepErr)
+	for _, s := range f.senders {
+		err = errors.Join(err, s.Close(last))
+	}
+	if err != nil {
+		return fmt.Errorf("source %s: %w", f.name, err)
+	}
+	return nil
+}

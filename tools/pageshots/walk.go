@@ -1,0 +1,263 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// A setting is how a browser shows the pages.
+type setting struct {
+	width, height int64
+	scheme        string
+}
+
+// String is "360x740 dark".
+func (s setting) String() string { return fmt.Sprintf("%dx%d %s", s.width, s.height, s.scheme) }
+
+// Sizes of a telephone and of a small screen.
+var (
+	narrowLight = setting{360, 740, "light"}
+	narrowDark  = setting{360, 740, "dark"}
+	wideLight   = setting{1280, 800, "light"}
+	wideDark    = setting{1280, 800, "dark"}
+
+	settings = []setting{wideLight, wideDark, narrowLight, narrowDark}
+)
+
+// A view is a page: what is clicked on the one before to come there, its title, and how it is pictured in docs.
+type view struct {
+	name, click, title string
+	shown              setting
+}
+
+// views are all of them, in the order of the walk.
+var views = []view{
+	{"network", `nav a[href="/"]`, "Network", wideLight},
+	{"flows", `nav a[href^="/flows"]`, "Flows", wideDark},
+	{"flow", `tbody a[href*="/flow?"]`, "A flow's way", wideLight},
+	{"packets", `nav a[href^="/packets"]`, "Packets", wideLight},
+	{"packet", `tbody a[href*="/packet?"]`, "A packet's way", wideDark},
+	{"drops", `nav a[href^="/drops"]`, "Drops", wideLight},
+	{"marking", `nav a[href^="/marking"]`, "Alternate marking", wideLight},
+	{"periods", `tbody a[href*="/periods?"]`, "Periods", narrowDark},
+	{"sketches", `nav a[href^="/sketches"]`, "Sketches", wideLight},
+	{"switches", `nav a[href^="/switches"]`, "Switches", narrowLight},
+	{"switch", `tbody a[href*="name=leaf3"]`, "A switch", wideDark},
+	{"sources", `nav a[href^="/sources"]`, "Sources", narrowLight},
+}
+
+// patience is how long a page may take.
+const patience = 20 * time.Second
+
+// tab opens a page in a setting; errs has afterwards what the browser complained of.
+func tab(ctx context.Context, s setting) (of context.Context, errs *[]error, end func(), err error) {
+	ctx, end = chromedp.NewContext(ctx)
+	errs = new([]error)
+	complain := func(format string, args ...any) {
+		*errs = append(*errs, fmt.Errorf("%v: "+format, append([]any{s}, args...)...))
+	}
+	chromedp.ListenTarget(ctx, func(event any) { // one at a time
+		switch e := event.(type) {
+		case *log.EventEntryAdded:
+			if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
+				complain("%s: %s", e.Entry.URL, e.Entry.Text)
+			}
+		case *runtime.EventExceptionThrown:
+			complain("%v", e.ExceptionDetails)
+		case *runtime.EventConsoleAPICalled:
+			if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
+				complain("console: %v", e.Args)
+			}
+		case *network.EventResponseReceived:
+			if e.Response.Status >= 400 {
+				complain("%s: status %d", e.Response.URL, e.Response.Status)
+			}
+		}
+	})
+	media := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: s.scheme}}
+	err = chromedp.Run(ctx, log.Enable(), network.Enable(), emulation.SetEmulatedMedia().WithFeatures(media),
+		emulation.SetDeviceMetricsOverride(s.width, s.height, 1, s.width < 500))
+	return ctx, errs, end, err
+}
+
+// walk clicks through all views in one setting.
+func walk(ctx context.Context, url string, s setting, out, all string) (n int, err error) {
+	ctx, errs, end, err := tab(ctx, s)
+	defer end()
+	if err != nil {
+		return 0, err
+	}
+	if err := chromedp.Run(ctx, chromedp.Navigate(url), chromedp.WaitReady("h1")); err != nil {
+		return 0, err
+	}
+	for _, v := range views {
+		if err := v.visit(ctx, s, out, all); err != nil {
+			return n, errors.Join(append(*errs, fmt.Errorf("%v: %s: %w", s, v.name, err))...)
+		}
+		n++
+	}
+	return n, errors.Join(*errs...)
+}
+
+// visit clicks to a view, looks at it and takes its picture.
+func (v view) visit(ctx context.Context, s setting, out, all string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := chromedp.Run(ctx, chromedp.Click(v.click, chromedp.ByQuery)); err != nil {
+		return fmt.Errorf("a click at %s: %w", v.click, err)
+	}
+	if err := titled(ctx, v.title); err != nil {
+		return err
+	}
+	var sideways string
+	if err := chromedp.Run(ctx, chromedp.Evaluate(tooWide, &sideways)); err != nil {
+		return err
+	}
+	if sideways != "" {
+		return fmt.Errorf("the page scrolls sideways: %s", sideways)
+	}
+	if all != "" {
+		name := fmt.Sprintf("%s-%d-%s.png", v.name, s.width, s.scheme)
+		if err := picture(ctx, filepath.Join(all, name), true); err != nil {
+			return err
+		}
+	}
+	if v.shown != s {
+		return nil
+	}
+	return picture(ctx, filepath.Join(out, v.name+".png"), false)
+}
+
+// tooWide names what makes a page wider than the window; "": nothing does.
+const tooWide = `(() => {
+	const most = document.documentElement.clientWidth;
+	if (document.documentElement.scrollWidth <= most) return "";
+	const wide = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > most + 1);
+	return document.documentElement.scrollWidth + " pixels of " + most + ": " +
+		wide.slice(0, 5).map((e) => e.tagName + "." + e.getAttribute("class") + " " + e.textContent.trim().slice(0, 40)).join("; ");
+})()`
+
+// titled waits for a page of a title. The page never has loaded to its end, for it listens to what changes.
+func titled(ctx context.Context, title string) error {
+	var is string
+	for {
+		err := chromedp.Run(ctx, chromedp.Evaluate(
+			`document.readyState === "loading" ? "" : document.querySelector("h1")?.textContent ?? ""`, &is))
+		if err == nil && is == title {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("want a page %q, have %q: %w", title, is, errors.Join(err, ctx.Err()))
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func picture(ctx context.Context, name string, whole bool) error {
+	var png []byte
+	take := chromedp.CaptureScreenshot(&png)
+	if whole {
+		take = chromedp.FullScreenshot(&png, 100)
+	}
+	if err := chromedp.Run(ctx, take); err != nil {
+		return err
+	}
+	png, err := smaller(png)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, png, 0o644)
+}
+
+// A stop is what has the focus.
+type stop struct {
+	Tag, Href, Text string
+	Ring, Seen      bool // there is a ring around it, and it is within the window
+}
+
+const focused = `(() => {
+	const e = document.activeElement, r = e.getBoundingClientRect(), s = getComputedStyle(e);
+	return { Tag: e.tagName, Href: e.getAttribute("href") ?? "", Text: e.textContent.trim().slice(0, 40),
+		Ring: s.outlineStyle !== "none" && parseFloat(s.outlineWidth) > 0,
+		Seen: r.right > 0 && r.bottom > 0 && r.left < innerWidth && r.top < innerHeight };
+})()`
+
+// mostStops is how often Tab may be pressed on the way to something.
+const mostStops = 60
+
+// keyboard walks through all views by Tab and Enter.
+func keyboard(ctx context.Context, url string) (stops int, err error) {
+	ctx, errs, end, err := tab(ctx, narrowLight)
+	defer end()
+	if err != nil {
+		return 0, err
+	}
+	if err := chromedp.Run(ctx, chromedp.Navigate(url), chromedp.WaitReady("h1")); err != nil {
+		return 0, err
+	}
+	first, err := next(ctx)
+	if err == nil && first.Text != "Skip to content" {
+		err = fmt.Errorf("the first stop is %+v, and not the link that skips to the content", first)
+	}
+	for _, v := range views {
+		if err != nil {
+			break
+		}
+		var n int
+		if n, err = press(ctx, v); err != nil {
+			err = fmt.Errorf("by the keyboard to %s: %w", v.name, err)
+		}
+		stops += n
+	}
+	return stops, errors.Join(append(*errs, err)...)
+}
+
+// next presses Tab.
+func next(ctx context.Context) (s stop, err error) {
+	if err := chromedp.Run(ctx, chromedp.KeyEvent("\t"), chromedp.Evaluate(focused, &s)); err != nil {
+		return s, err
+	}
+	if s.Tag != "BODY" && (!s.Ring || !s.Seen) {
+		return s, fmt.Errorf("the focus is at %+v, which does not show it", s)
+	}
+	return s, nil
+}
+
+// press goes to a view: Tab until its link has the focus, and Enter.
+func press(ctx context.Context, v view) (n int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for n = 1; n <= mostStops; n++ {
+		s, err := next(ctx)
+		if err != nil {
+			return n, err
+		}
+		var at bool
+		if err := chromedp.Run(ctx, chromedp.Evaluate(
+			"document.activeElement.matches('"+strings.ReplaceAll(v.click, "'", `\'`)+"')", &at)); err != nil {
+			return n, err
+		}
+		if s.Tag == "A" && at {
+			if err := chromedp.Run(ctx, chromedp.KeyEvent("\r")); err != nil {
+				return n, err
+			}
+			return n, titled(ctx, v.title)
+		}
+	}
+	return n, fmt.Errorf("no link %s in %d stops", v.click, mostStops)
+}
