@@ -38,8 +38,16 @@ const embedded = "embedded"
 type daemonFlags struct {
 	roles []string
 	nats  []string
+	logFlags
+	storeFlags
+	joinFlags
+	sources sourceFlags
+	http    string
+	open    bool
+	format  string
+}
 
-	// of the log
+type logFlags struct {
 	logDir     string
 	node       string
 	listen     string
@@ -51,23 +59,19 @@ type daemonFlags struct {
 	logAge     time.Duration
 	hold       time.Duration
 	partitions int
+}
 
-	// of the store
+type storeFlags struct {
 	store      string
 	storeBytes int64
 	storeAge   time.Duration
+}
 
-	// of what is joined
+type joinFlags struct {
 	window, silence time.Duration
 	expect          []string
 	rows            int
 	most            int
-
-	sources sourceFlags
-
-	http   string
-	open   bool
-	format string
 }
 
 func newDaemon() *cobra.Command {

@@ -128,24 +128,39 @@ func metric(kind prometheus.ValueType, name, help string, labels ...string) fami
 
 // families are all that a daemon says. Which of them have values depends on its roles.
 type families struct {
+	partitionFamilies
+	resultFamilies
+	sourceFamilies
+}
+
+type partitionFamilies struct {
 	held, closed, sources, silent, lost, twice, bad, late family
-	batches, rows, flagged, packets, resident, drops      family
-	forgotFiles, forgotBytes                              family
+}
+
+type resultFamilies struct {
+	batches, rows, flagged, packets, resident, drops family
+	forgotFiles, forgotBytes                         family
+}
+
+type sourceFamilies struct {
 	events, sent, bytes, refused, missed, retried, waited family
 }
 
 func newFamilies() *families {
 	const counter, gauge = prometheus.CounterValue, prometheus.GaugeValue
 	source := []string{"source", "kind"}
-	return &families{
-		held:     metric(gauge, "partition_held", "Whether this process joins the partition.", "partition"),
-		closed:   metric(gauge, "partition_closed_timestamp_seconds", "Event time to which windows are closed.", "partition"),
-		sources:  metric(gauge, "partition_sources", "Sources that the partition knows.", "partition"),
-		silent:   metric(gauge, "partition_sources_silent", "Sources that are not waited for any more.", "partition"),
-		lost:     metric(counter, "batches_lost_total", "Batches missing in the numbers of sources.", "partition"),
-		twice:    metric(counter, "batches_twice_total", "Batches that came again, and were not counted again.", "partition"),
-		bad:      metric(counter, "batches_bad_total", "Batches that could not be read.", "partition"),
-		late:     metric(counter, "events_late_total", "Events that came after their window was closed.", "partition"),
+	var f families
+	f.partitionFamilies = partitionFamilies{
+		held:    metric(gauge, "partition_held", "Whether this process joins the partition.", "partition"),
+		closed:  metric(gauge, "partition_closed_timestamp_seconds", "Event time to which windows are closed.", "partition"),
+		sources: metric(gauge, "partition_sources", "Sources that the partition knows.", "partition"),
+		silent:  metric(gauge, "partition_sources_silent", "Sources that are not waited for any more.", "partition"),
+		lost:    metric(counter, "batches_lost_total", "Batches missing in the numbers of sources.", "partition"),
+		twice:   metric(counter, "batches_twice_total", "Batches that came again, and were not counted again.", "partition"),
+		bad:     metric(counter, "batches_bad_total", "Batches that could not be read.", "partition"),
+		late:    metric(counter, "events_late_total", "Events that came after their window was closed.", "partition"),
+	}
+	f.resultFamilies = resultFamilies{
 		batches:  metric(counter, "results_total", "Batches of results, by whether they were new.", "kept"),
 		rows:     metric(counter, "rows_total", "Rows put into the store.", "kind"),
 		flagged:  metric(counter, "rows_flagged_total", "Rows of hops and drops that may not be the whole truth.", "flag"),
@@ -155,14 +170,17 @@ func newFamilies() *families {
 		forgotFiles: metric(counter, "store_files_removed_total",
 			"Files that this process removed from the store for their age or its size."),
 		forgotBytes: metric(counter, "store_removed_bytes_total", "Bytes of files removed from the store."),
-		events:      metric(counter, "source_events_total", "Events told to the log.", source...),
-		sent:        metric(counter, "source_batches_total", "Batches that the log has kept.", source...),
-		bytes:       metric(counter, "source_bytes_total", "Bytes of batches that the log has kept.", source...),
-		refused:     metric(counter, "source_refused_total", "Events that were not fit to be told.", source...),
-		missed:      metric(counter, "source_lost_total", "Of what was sent to the source, what never came.", source...),
-		retried:     metric(counter, "source_retries_total", "Appends to the log that were tried again.", source...),
-		waited:      metric(counter, "source_waited_seconds_total", "Time that the source waited for the log.", source...),
 	}
+	f.sourceFamilies = sourceFamilies{
+		events:  metric(counter, "source_events_total", "Events told to the log.", source...),
+		sent:    metric(counter, "source_batches_total", "Batches that the log has kept.", source...),
+		bytes:   metric(counter, "source_bytes_total", "Bytes of batches that the log has kept.", source...),
+		refused: metric(counter, "source_refused_total", "Events that were not fit to be told.", source...),
+		missed:  metric(counter, "source_lost_total", "Of what was sent to the source, what never came.", source...),
+		retried: metric(counter, "source_retries_total", "Appends to the log that were tried again.", source...),
+		waited:  metric(counter, "source_waited_seconds_total", "Time that the source waited for the log.", source...),
+	}
+	return &f
 }
 
 func (f *families) list() []family {
