@@ -121,6 +121,10 @@ type AltMarkStats struct {
 // altMarkKeep is how many periods of a path are remembered.
 const altMarkKeep = 32
 
+// altMarkBefore is how many periods before one may cast doubt on it. Where one of them is forgotten a result does not
+// become better: it could be for want of what that told.
+const altMarkBefore = 3
+
 // altMarkLast is beyond every possible period: 2^48 seconds at the shortest interval.
 const altMarkLast = 1 << 60
 
@@ -131,7 +135,8 @@ const altMarkLast = 1 << 60
 // A period's results are returned once the reports of all points are in for it and for the next two
 // periods, since a later report tells of packets that came too late. When a report does not come
 // within [AltMarkPath.Wait] more periods, the results are returned without it. The order in which
-// reports come does not change what the last result for a period says, as long as it is remembered.
+// reports come does not change what the last result for a period says, as long as it is remembered and
+// so are the periods before it that tell of it.
 //
 // Each report is added with its arrival time, by one clock for all points: reports of one period
 // number that arrive more than half a period apart may be of different times, and are not compared.
@@ -436,14 +441,32 @@ func (m *AltMark) revise(k uint64, out *[]AltMarkResult) {
 			continue
 		}
 		for i, r := range m.results(e) {
-			r.Revised = e.emitted[i].Revised
-			if !reflect.DeepEqual(e.emitted[i], r) {
+			old := e.emitted[i]
+			if r.Revised = old.Revised; forgot(m.gone, e.number, AltMarkWindow-1) && r.Delay == old.Delay &&
+				r.DelayValid == old.DelayValid { // what was forgotten is nothing new
+				r.Window, r.Jitter, r.JitterValid = old.Window, old.Jitter, old.JitterValid
+			}
+			if better(r, old) && forgot(m.gone, e.number, altMarkBefore) {
+				continue
+			}
+			if !reflect.DeepEqual(old, r) {
 				r.Revised = true
 				e.emitted[i] = r
 				*out = append(*out, r)
 			}
 		}
 	}
+}
+
+// forgot reports whether one of the n periods before period k is among those that were forgotten.
+func forgot(gone []uint64, k, n uint64) bool {
+	return slices.ContainsFunc(gone, func(g uint64) bool { return g < k && k-g <= n })
+}
+
+// better reports whether a result says more than the one before it.
+func better(r, old AltMarkResult) bool {
+	return r.Status == AltMarkOK && old.Status != AltMarkOK || r.LossValid && !old.LossValid ||
+		r.DelayValid && !old.DelayValid
 }
 
 func (m *AltMark) emit(e *altMarkEntry, out *[]AltMarkResult) {

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -313,5 +314,43 @@ func TestAltMarkFormats(t *testing.T) {
 	rows, err := csv.NewReader(&b).ReadAll()
 	if err != nil || len(rows) != 3 || rows[1][12] != "2" || rows[2][12] != "" || rows[2][5] != "missing" {
 		t.Errorf("%q, %v", rows, err)
+	}
+}
+
+// Periods are forgotten while nothing new is known of those behind them: no result of those is given again, though what
+// was reported before the collector listened is looked at with each report. Nor does one look better for want of what a
+// forgotten period told: here that packets were out of window two periods before.
+func TestAltMarkForgets(t *testing.T) {
+	m := newAltMark(t, twoPoints(altmark.Double))
+	var all []AltMarkResult
+	for k := uint64(1000); k < 1060; k++ {
+		for point := range 2 {
+			if k > 1015 && point == 1 {
+				continue
+			}
+			p := report(k, 10, time.Duration(point)*10*ms)
+			if k%5 == 0 {
+				p.Flags |= altmark.OutOfWindow
+			}
+			arrived := p.ReadAt.Std()
+			if k < 1012 {
+				arrived = time.Time{}
+			}
+			all = append(all, m.Add(point, p, arrived)...)
+		}
+	}
+	last := map[uint64]AltMarkResult{}
+	for _, r := range all {
+		old, again := last[r.Period]
+		old.Revised = r.Revised
+		if again && (reflect.DeepEqual(old, r) || r.Period < 1012 && r.Window != old.Window && r.Status == old.Status) {
+			t.Errorf("%s is given again as %s", line(old), line(r))
+		}
+		if last[r.Period] = r; r.Status == AltMarkOK && (r.Period%5 == 0 || r.Period%5 == 2 || r.Period%5 == 3) {
+			t.Errorf("%s, but for packets out of window in a period beside it", line(r))
+		}
+	}
+	if len(last) < 50 || last[1009].Status != AltMarkOK {
+		t.Errorf("%d periods; %s", len(last), line(last[1009]))
 	}
 }

@@ -3,12 +3,16 @@ package collector
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // AltMarkDrill goes from the loss of a whole graph to where packets were lost, as RFC 9342 has it: where the loss of a
-// period is above a threshold it names the clusters that lost packets, and of these the links.
+// period is above a threshold it names the clusters that lost packets, and of these the links. Where the loss of the
+// whole is not known, because a report is missing or doubtful, that of each cluster of which it is known is held to the
+// threshold.
 //
 // The counts of a cluster do not tell its links apart. So a link is named for certain where it is the only one of a
 // cluster; else each of them may have lost any part of what the cluster lost.
@@ -18,9 +22,11 @@ type AltMarkDrill struct {
 	clusters  []AltMarkCluster
 	order     []uint64 // periods, as they came
 	results   map[uint64]map[[2]string]AltMarkResult
+	said      map[uint64]string
 }
 
-// An AltMarkAlarm is a period in which more packets were lost than is accepted.
+// An AltMarkAlarm is a period in which more packets were lost than is accepted: by the whole, or where the loss of that
+// is not known by one of the clusters, of the packets that came to it.
 type AltMarkAlarm struct {
 	Whole    AltMarkResult
 	Clusters []AltMarkLoss // those that lost packets, or of which it is not known; the most first
@@ -41,50 +47,79 @@ func NewAltMarkDrill(m *AltMarkMesh, threshold float64) (*AltMarkDrill, error) {
 		return nil, fmt.Errorf("the part of packets whose loss is an alarm is %v, want 0 to less than 1", threshold)
 	}
 	return &AltMarkDrill{threshold: threshold, whole: m.Whole(), clusters: m.Clusters(),
-		results: map[uint64]map[[2]string]AltMarkResult{}}, nil
+		results: map[uint64]map[[2]string]AltMarkResult{}, said: map[uint64]string{}}, nil
 }
 
 // Add takes a result of the mesh, and returns the alarm of its period when the results of all clusters are there; once
-// more when one of them is revised.
+// more when one of them is revised and it says something else then.
 func (d *AltMarkDrill) Add(r AltMarkResult) (a AltMarkAlarm, ok bool) {
 	of := d.results[r.Period]
 	if of == nil {
 		if len(d.order) == drillPeriods {
 			delete(d.results, d.order[0])
+			delete(d.said, d.order[0])
 			d.order = d.order[1:]
 		}
 		of = map[[2]string]AltMarkResult{}
 		d.results[r.Period], d.order = of, append(d.order, r.Period)
 	}
 	of[[2]string{r.From, r.To}] = r
-	a.Whole, ok = of[d.whole]
-	if !ok || !a.Whole.LossValid || float64(a.Whole.Lost) <= d.threshold*float64(a.Whole.Sent) {
+	if a.Whole, ok = of[d.whole]; !ok {
 		return AltMarkAlarm{}, false
 	}
+	above := d.above(a.Whole)
 	for _, c := range d.clusters {
 		x, there := of[c.Ends()]
 		if !there {
 			return AltMarkAlarm{}, false
 		}
+		above = above || !a.Whole.LossValid && d.above(x)
 		if !x.LossValid || x.Lost != 0 {
 			a.Clusters = append(a.Clusters, AltMarkLoss{c, x})
 		}
 	}
+	if !above {
+		return AltMarkAlarm{}, false
+	}
 	slices.SortStableFunc(a.Clusters, func(x, y AltMarkLoss) int { return cmp.Compare(y.most(a), x.most(a)) })
-	return a, true
+	text := a.String()
+	again := d.said[r.Period] == text
+	d.said[r.Period] = text
+	return a, !again
+}
+
+// above reports whether it is certain that more was lost than is accepted.
+func (d *AltMarkDrill) above(r AltMarkResult) bool {
+	return r.LossValid && float64(r.Lost) > d.threshold*float64(r.Sent)
 }
 
 // most orders clusters: one of which nothing is known may have lost all.
-func (l AltMarkLoss) most(a AltMarkAlarm) int64 {
-	_, most := l.Bounds(a)
-	return most
+func (l AltMarkLoss) most(a AltMarkAlarm) int64 { return l.Bounds(a).Most }
+
+// AltMarkBounds are how many packets were lost, at least and at most.
+type AltMarkBounds struct{ Least, Most int64 }
+
+// AltMarkNoBound is Most where nothing says how many it may be.
+const AltMarkNoBound = math.MaxInt64
+
+func (b AltMarkBounds) String() string {
+	switch {
+	case b.Least == b.Most:
+		return strconv.FormatInt(b.Least, 10)
+	case b.Most == AltMarkNoBound:
+		return fmt.Sprintf("%d or more", b.Least)
+	}
+	return fmt.Sprintf("%d to %d", b.Least, b.Most)
 }
 
 // Bounds are how many packets the cluster lost: one number where that is known; else what the other clusters leave of
-// the loss of the whole, at most.
-func (l AltMarkLoss) Bounds(a AltMarkAlarm) (least, most int64) {
+// the loss of the whole, at most, if that is known.
+func (l AltMarkLoss) Bounds(a AltMarkAlarm) AltMarkBounds {
 	if l.LossValid {
-		return l.Lost, l.Lost
+		return AltMarkBounds{l.Lost, l.Lost}
+	}
+	if !a.Whole.LossValid {
+		return AltMarkBounds{0, AltMarkNoBound}
 	}
 	rest, unknown := a.Whole.Lost, 0
 	for _, o := range a.Clusters {
@@ -95,35 +130,38 @@ func (l AltMarkLoss) Bounds(a AltMarkAlarm) (least, most int64) {
 		}
 	}
 	if unknown == 1 { // packets are lost in one cluster each
-		return rest, rest
+		return AltMarkBounds{rest, rest}
 	}
-	return 0, rest
+	return AltMarkBounds{0, rest}
 }
 
 // LinkBounds are how many packets each link of the cluster lost.
-func (l AltMarkLoss) LinkBounds(a AltMarkAlarm) (least, most int64) {
-	least, most = l.Bounds(a)
+func (l AltMarkLoss) LinkBounds(a AltMarkAlarm) AltMarkBounds {
+	b := l.Bounds(a)
 	if len(l.Links) > 1 {
-		least = 0
+		b.Least = 0
 	}
-	return least, most
+	return b
 }
 
 // String is in a line: the loss, and the clusters with their links and the reasons for which they are doubtful.
 func (a AltMarkAlarm) String() string {
 	var b strings.Builder
 	w := a.Whole
-	fmt.Fprintf(&b, "alarm: %s period %d lost %d of %d", w.Path, w.Period, w.Lost, w.Sent)
+	if fmt.Fprintf(&b, "alarm: %s period %d lost ", w.Path, w.Period); w.LossValid {
+		fmt.Fprintf(&b, "%d of %d", w.Lost, w.Sent)
+	} else {
+		fmt.Fprintf(&b, "%d or more (%s)", a.least(), strings.Join(w.Reasons, ", "))
+	}
 	for i, l := range a.Clusters {
-		least, most := l.LinkBounds(a)
 		fmt.Fprintf(&b, "%s %s>%s", map[bool]string{true: ":", false: ";"}[i == 0], l.From(), l.To())
-		switch lo, hi := l.Bounds(a); {
+		bounds := l.Bounds(a)
+		switch fmt.Fprintf(&b, " lost %s", bounds); {
 		case l.LossValid:
-			fmt.Fprintf(&b, " lost %d", hi)
-		case lo == hi:
-			fmt.Fprintf(&b, " lost %d, by what the others did not lose (%s)", hi, strings.Join(l.Reasons, ", "))
+		case bounds.Least == bounds.Most:
+			fmt.Fprintf(&b, ", by what the others did not lose (%s)", strings.Join(l.Reasons, ", "))
 		default:
-			fmt.Fprintf(&b, " lost %d to %d (%s)", lo, hi, strings.Join(l.Reasons, ", "))
+			fmt.Fprintf(&b, " (%s)", strings.Join(l.Reasons, ", "))
 		}
 		names := make([]string, len(l.Links))
 		for i, link := range l.Links {
@@ -132,10 +170,20 @@ func (a AltMarkAlarm) String() string {
 		if len(names) == 1 {
 			fmt.Fprintf(&b, ", link %s", names[0])
 		} else {
-			fmt.Fprintf(&b, ", %d to %d at each of %s", least, most, strings.Join(names, " "))
+			fmt.Fprintf(&b, ", %s at each of %s", l.LinkBounds(a), strings.Join(names, " "))
 		}
 	}
 	return b.String()
+}
+
+// least is what clusters whose loss is known lost.
+func (a AltMarkAlarm) least() (sum int64) {
+	for _, l := range a.Clusters {
+		if l.LossValid {
+			sum += l.Lost
+		}
+	}
+	return sum
 }
 
 // From is the near end, as in a result.

@@ -11,7 +11,7 @@ import (
 )
 
 // On random graphs with splits and losses at random links an alarm comes exactly where the whole has lost more than is
-// accepted. It names each cluster that lost packets, with the number to the packet, and each link that did, within its
+// accepted, or if its loss is not known a cluster has. It names each cluster that lost packets, with the number to the packet, and each link that did, within its
 // bounds; where the cluster is one link, it is that link and its number.
 func TestAltMarkDrillRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 20}, func(t *testing.T, seed uint64) {
@@ -28,11 +28,16 @@ func TestAltMarkDrillRandom(t *testing.T) {
 			lossy[g.Links[rnd.IntN(len(g.Links))]] = 1 + rnd.IntN(30)
 		}
 		walks, alarms, whole := map[uint64]walk{}, map[uint64]AltMarkAlarm{}, map[uint64]AltMarkResult{}
+		parts := map[uint64]map[[2]string]AltMarkResult{}
 		silent := rnd.IntN(3*len(g.Points) + 1) // a point that says nothing in one period
 		take := func(results []AltMarkResult) {
 			for _, r := range results {
 				if m.Whole() == [2]string{r.From, r.To} {
 					whole[r.Period] = r
+				} else if parts[r.Period] == nil {
+					parts[r.Period] = map[[2]string]AltMarkResult{{r.From, r.To}: r}
+				} else {
+					parts[r.Period][[2]string{r.From, r.To}] = r
 				}
 				if a, ok := d.Add(r); ok {
 					alarms[r.Period] = a
@@ -51,7 +56,11 @@ func TestAltMarkDrillRandom(t *testing.T) {
 		take(m.Flush())
 		for k, r := range whole {
 			a, alarmed := alarms[k]
-			if want := r.LossValid && float64(r.Lost) > threshold*float64(r.Sent); alarmed != want {
+			want := r.LossValid && float64(r.Lost) > threshold*float64(r.Sent)
+			for _, c := range parts[k] {
+				want = want || !r.LossValid && c.LossValid && float64(c.Lost) > threshold*float64(c.Sent)
+			}
+			if alarmed != want {
 				t.Fatalf("alarm %v, want %v: %s", alarmed, want, line(r))
 			}
 			if alarmed {
@@ -75,13 +84,13 @@ func checkAlarm(t *testing.T, a AltMarkAlarm, w walk, links []AltMarkLink) {
 		for _, o := range c.Links {
 			sum += w.lost[o]
 		}
-		least, most := c.Bounds(a)
-		if sum < least || sum > most || c.LossValid && least != most {
-			t.Fatalf("%s: the links of %s lost %d, want %d to %d", a, l, sum, least, most)
+		b := c.Bounds(a)
+		if sum < b.Least || sum > b.Most || c.LossValid && b.Least != b.Most {
+			t.Fatalf("%s: the links of %s lost %d, want %s", a, l, sum, b)
 		}
-		if least, most = c.LinkBounds(a); w.lost[l] < least || w.lost[l] > most ||
-			len(c.Links) == 1 && c.LossValid && w.lost[l] != most {
-			t.Fatalf("%s: %s lost %d, want %d to %d", a, l, w.lost[l], least, most)
+		if b = c.LinkBounds(a); w.lost[l] < b.Least || w.lost[l] > b.Most ||
+			len(c.Links) == 1 && c.LossValid && w.lost[l] != b.Most {
+			t.Fatalf("%s: %s lost %d, want %s", a, l, w.lost[l], b)
 		}
 	}
 }
@@ -110,5 +119,36 @@ func TestAltMarkAlarmText(t *testing.T) {
 	}
 	if _, err := NewAltMarkDrill(m, 1); err == nil || !strings.Contains(err.Error(), "want 0 to less than 1") {
 		t.Error(err)
+	}
+}
+
+// A report that is missing hides the loss of the whole, not that of a cluster which it does not concern.
+func TestAltMarkAlarmOfClusters(t *testing.T) {
+	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "l1>s2", "s1>l2", "s2>l2", "l2>l3"))
+	d, err := NewAltMarkDrill(m, 0.01)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[uint64]string{}
+	take := func(results []AltMarkResult) {
+		for _, r := range results {
+			if a, ok := d.Add(r); ok {
+				got[r.Period] = a.String()
+			}
+		}
+	}
+	for k := uint64(10); k < 14; k++ {
+		for i, n := range []uint64{1000, 600, 400, 980, 980} {
+			p := report(k, n, 0)
+			if p.Captures, p.Timestamp = 0, (altmark.Time{}); i < 4 || k > 11 {
+				take(m.Add(i, p, p.ReadAt.Std()))
+			}
+		}
+	}
+	take(m.Flush())
+	const want = "alarm: g period 10 lost 20 or more (l3: no report): l2>l3 lost 0 or more (l3: no report), link l2>l3; " +
+		"s1+s2>l2 lost 20, 0 to 20 at each of s1>l2 s2>l2"
+	if got[10] != want {
+		t.Errorf("%s\nwant %s", got[10], want)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -93,6 +95,7 @@ func liveAltMark(t *testing.T, seed uint64) {
 		}
 	}
 	sameByIPFIX(t, exported, printed)
+	alarmByTopology(t, left, right)
 	// The collector serves what it found to the shell.
 	cmd := exec.Command(os.Args[0], "cli", "--target", "127.0.0.1:8083", "--tls-ca", ca, "-c", "show tam alt-mark results way")
 	cmd.Env = append(os.Environ(), asTamtam+"=1")
@@ -168,6 +171,40 @@ func startCollect(t *testing.T, left, right *marker, more ...string) (results <-
 		"--gnmi", "127.0.0.1:8083", "--gnmi-data", filepath.Join(dir, "data")}
 	cmd := exec.Command(os.Args[0], append(args, more...)...)
 	return readResults(t, cmd), filepath.Join(dir, "data", "ca.pem")
+}
+
+// alarmByTopology runs `tamtam collect` without a file of paths: the graph follows from a topology and the sessions that
+// the switches say they have, and an alarm names the link that loses packets.
+func alarmByTopology(t *testing.T, left, right *marker) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "net.yaml")
+	text := fmt.Sprintf("switches: [{name: left, target: %q}, {name: right, target: %q}]\n"+
+		"links: [{a: \"left:Ethernet4\", b: \"right:Ethernet0\"}]\n", left.gnmi, right.gnmi)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), liveDeadline)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], "collect", "--topology", file, "--alarm", "0.001", "--skip-verify")
+	cmd.Env = append(os.Environ(), asTamtam+"=1")
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for s := bufio.NewScanner(stderr); s.Scan(); {
+		said = append(said, s.Text())
+		if strings.Contains(s.Text(), "alarm: web period") && strings.HasSuffix(s.Text(), ", link left>right") {
+			cancel()
+			_ = cmd.Wait()
+			return
+		}
+	}
+	_ = cmd.Wait()
+	t.Errorf("no alarm names the link that loses packets:\n%s", strings.Join(said, "\n"))
 }
 
 // readResults starts `tamtam collect`, and reads what it finds.

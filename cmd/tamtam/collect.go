@@ -79,7 +79,8 @@ func newCollect() *cobra.Command {
 	f.StringVar(&c.paths, "paths", "", "file of paths and graphs, YAML or JSON")
 	f.StringVar(&c.format, "format", "text", "text, json (a result in each line) or csv")
 	f.Float64Var(&c.alarm, "alarm", -1,
-		"of graphs: say where packets were lost, cluster and link, in periods that lost more than this part, as 0.01")
+		"of graphs: say where packets were lost, cluster and link, in periods that lost more than this part, as 0.01; "+
+			"where the loss of the whole is not known, in those in which a cluster did")
 	c.redis.flags(cmd, "", "write results here: HOST:PORT, unix:PATH or embedded")
 	c.network.flags(cmd, "the points of all flow groups that its switches mark make the graphs, instead of --paths: ")
 	f.StringVar(&c.north.gnmi, "gnmi", "", "serve results by gNMI at this address, as :8081")
@@ -196,8 +197,9 @@ func (c *collect) run(cmd *cobra.Command) error {
 			return errors.Join(err, errors.New("the gNMI server has ended"))
 		default:
 		}
-		drill(results)
-		return errors.Join(write(results), rows.write(ctx, results), c.ipfix.results(results))
+		err := errors.Join(write(results), rows.write(ctx, results), c.ipfix.results(results))
+		drill(results) // so that an alarm comes behind its results
+		return err
 	}
 	return dial.Run(ctx, paths, c.network.dial, teller(cmd.ErrOrStderr()), give)
 }

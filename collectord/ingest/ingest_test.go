@@ -125,6 +125,40 @@ func TestSender(t *testing.T) {
 	})
 }
 
+// Answers of sketches that are sent over a log that fails are there once, each with what it said.
+func TestSketches(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4, Short: 2}, func(t *testing.T, seed uint64) {
+		now := start
+		log := &flaky{stream.NewMemory(0), rand.New(rand.NewPCG(seed, 4))}
+		s, err := NewSender(log, event.Sketches, options("leaf1", 3, &now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		low := 2.0
+		for i := range 100 {
+			x := event.Sketch{Switch: "leaf1", Task: "cms", Key: fmt.Sprint(i), Estimate: float64(i), Low: &low}
+			if err := s.Sketch(t.Context(), now.UnixNano()+int64(i), &x); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(s.Sketch(t.Context(), 1, &event.Sketch{}), s.Close(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for _, b := range joined(t, log.Memory, event.Sketches, 3) {
+			for _, x := range b.Sketches {
+				if seen[x.Key] || fmt.Sprint(x.Estimate) != x.Key || !x.Bounded || x.Low != 2 {
+					t.Errorf("%+v: want it once, and at least 2", x)
+				}
+				seen[x.Key] = true
+			}
+		}
+		if len(seen) != 100 || s.Stats().Refused != 1 {
+			t.Errorf("%d answers, %+v: want 100, and one refused", len(seen), s.Stats())
+		}
+	})
+}
+
 // A live source goes on promising while nothing comes, by the time that passes since the last event; before the first
 // one it promises nothing.
 func TestQuiet(t *testing.T) {

@@ -22,9 +22,13 @@ func ofFrame(f *event.Frame) uint64 {
 	return h >> 32
 }
 
-func ofDrop(d *event.Drop) uint64 {
+func ofDrop(d *event.Drop) uint64 { return ofTexts(d.Switch, d.Port, d.Reason, d.Rule, d.Flow) }
+
+func ofSketch(s *event.Sketch) uint64 { return ofTexts(s.Switch, s.Task, s.Key) }
+
+func ofTexts(texts ...string) uint64 {
 	h := uint64(odd)
-	for _, text := range [...]string{d.Switch, d.Port, d.Reason, d.Rule, d.Flow} {
+	for _, text := range texts {
 		for i := range len(text) {
 			h = mix(h, uint64(text[i]))
 		}

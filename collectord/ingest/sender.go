@@ -133,19 +133,29 @@ func (s *Sender) Frame(ctx context.Context, f *event.Frame) error {
 
 // Drop sends a report of drops. An error is that of the context, as of Frame.
 func (s *Sender) Drop(ctx context.Context, at int64, d *event.Drop) error {
+	return s.blob(ctx, at, ofDrop(d), func(w *event.Writer) (bool, error) { return w.AddDrop(at, d) })
+}
+
+// Sketch sends an answer of a sketch task. An error is that of the context, as of Frame.
+func (s *Sender) Sketch(ctx context.Context, at int64, x *event.Sketch) error {
+	return s.blob(ctx, at, ofSketch(x), func(w *event.Writer) (bool, error) { return w.AddSketch(at, x) })
+}
+
+// blob sends an event that add adds to a batch.
+func (s *Sender) blob(ctx context.Context, at int64, place uint64, add func(*event.Writer) (bool, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at < 0 || at > event.MaxTime {
 		s.refused.Add(1)
 		return nil
 	}
-	p := &s.parts[ofDrop(d)%uint64(len(s.parts))]
-	ok, err := p.writer.AddDrop(at, d)
+	p := &s.parts[place%uint64(len(s.parts))]
+	ok, err := add(p.writer)
 	if err == nil && !ok {
 		if err := s.send(ctx, p, s.promise()); err != nil {
 			return err
 		}
-		ok, err = p.writer.AddDrop(at, d)
+		ok, err = add(p.writer)
 	}
 	if err != nil || !ok {
 		s.refused.Add(1)

@@ -102,6 +102,7 @@ func New(name string, o Options, at result.Position, now time.Time) *Partition {
 	}
 	p.joiners[event.Stamps] = newStamps(&p.windows)
 	p.joiners[event.Drops] = newDrops(&p.windows)
+	p.joiners[event.Sketches] = newSketches()
 	for _, s := range at.Sources {
 		for kind := event.Stamps; kind < event.Kinds; kind++ {
 			if kind.String() == s.Kind {
