@@ -111,5 +111,6 @@ func serve(ctx context.Context, tamtam string) (url string, wait func(), err err
 			return m[1], func() { _ = c.Wait() }, nil // it was interrupted
 		}
 	}
-	return "", nil, fmt.Errorf("%s lab serve: %w, before it said where the page is", tamtam, errors.Join(errors.New("ended"), c.Wait()))
+	err = errors.Join(errors.New("ended"), c.Wait())
+	return "", nil, fmt.Errorf("%s lab serve: %w, before it said where the page is", tamtam, err)
 }

@@ -114,7 +114,14 @@ func walk(ctx context.Context, url string, s setting, out, all string) (n int, e
 func (v view) visit(ctx context.Context, s setting, out, all string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := chromedp.Run(ctx, chromedp.Click(v.click, chromedp.ByQuery)); err != nil {
+	click := func() error {
+		return chromedp.Run(ctx, chromedp.Evaluate(left, nil), chromedp.Click(v.click, chromedp.ByQuery))
+	}
+	err := click()
+	for try := 0; err != nil && strings.Contains(err.Error(), "node with given id") && try < 3; try++ {
+		err = click() // the page was renewed in between
+	}
+	if err != nil {
 		return fmt.Errorf("a click at %s: %w", v.click, err)
 	}
 	if err := titled(ctx, v.title); err != nil {
@@ -145,15 +152,21 @@ const tooWide = `(() => {
 	if (document.documentElement.scrollWidth <= most) return "";
 	const wide = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > most + 1);
 	return document.documentElement.scrollWidth + " pixels of " + most + ": " +
-		wide.slice(0, 5).map((e) => e.tagName + "." + e.getAttribute("class") + " " + e.textContent.trim().slice(0, 40)).join("; ");
+		wide.slice(0, 5).map((e) => e.tagName + "." + e.getAttribute("class") + " " +
+			e.textContent.trim().slice(0, 40)).join("; ");
 })()`
 
-// titled waits for a page of a title. The page never has loaded to its end, for it listens to what changes.
+// left marks a page that is about to be left, which may have the title of the next.
+const left = `void (document.documentElement.dataset.left = "1")`
+
+// titled waits for another page than the one that was left, of a title. The page never has loaded to its
+// end, for it listens to what changes.
 func titled(ctx context.Context, title string) error {
 	var is string
 	for {
 		err := chromedp.Run(ctx, chromedp.Evaluate(
-			`document.readyState === "loading" ? "" : document.querySelector("h1")?.textContent ?? ""`, &is))
+			`document.readyState === "loading" || document.documentElement?.dataset.left ? "" :
+				document.querySelector("h1")?.textContent ?? ""`, &is))
 		if err == nil && is == title {
 			return nil
 		}
@@ -253,7 +266,7 @@ func press(ctx context.Context, v view) (n int, err error) {
 			return n, err
 		}
 		if s.Tag == "A" && at {
-			if err := chromedp.Run(ctx, chromedp.KeyEvent("\r")); err != nil {
+			if err := chromedp.Run(ctx, chromedp.Evaluate(left, nil), chromedp.KeyEvent("\r")); err != nil {
 				return n, err
 			}
 			return n, titled(ctx, v.title)
