@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test screenshots cluster-test image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test screenshots cluster-test collectd-chaos image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
 
 ### help            this list
 help:
@@ -135,6 +135,11 @@ sflow-test:
 ### cluster-test    three servers of the collector's log, each stopped and started in turn while messages are appended
 cluster-test:
 	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 5m -v -run '^TestCluster$$' ./collectord/jetstream
+
+### collectd-chaos  three nodes of the collector's log, four workers and a fleet, killed at random: make collectd-chaos MINUTES=n
+collectd-chaos: MINUTES = 10
+collectd-chaos:
+	TAMTAM_COLLECTD_CHAOS=$(MINUTES) $(GO) test -count=1 -timeout 120m -v -run '^TestChaos$$' ./cmd/tamtam-collectd
 
 ### parquet-test    what collectord/parquet writes, read by Arrow's Go library, which is built (tools/arrowread)
 parquet-test:

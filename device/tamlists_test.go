@@ -148,6 +148,7 @@ func altMarkLists() []tamList {
 				"config/clear":         {value: `true`, with: `{"config":{"role":"terminator"}}`},
 				"config/slot-sync":     {value: `false`, with: `{"config":{"method":"muxed","delay-max":"1000000"}}`, without: []string{"config/mark2"}},
 				"config/foreign-marks": {value: `"drop"`, with: `{"config":{"role":"initiator"}}`},
+				"config/flow-mon-id":   {value: `7`},
 				"config/clock-trust":   {value: `"declared"`},
 				"config/clock-error":   {value: `"7"`},
 				"config/delay-min":     {value: `"7"`},

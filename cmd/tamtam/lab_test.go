@@ -22,7 +22,7 @@ func TestLab(t *testing.T) {
 		stdout []string
 		stderr string
 	}{
-		{"list", []string{"lab", "list"}, 0, []string{"congestion-10g  a 10G port offered 11 Gb/s", "leaf-spine "}, ""},
+		{"list", []string{"lab", "list"}, 0, []string{"congestion-10g   a 10G port offered 11 Gb/s", "leaf-spine "}, ""},
 		{"run", []string{"lab", "run", "congestion-10g", "--out", out, "--workers", "2"}, 0, []string{"seed 1, 11ms of simulated time", "ok  longest wait", "64000 ns"}, ""},
 		{"a check fails", []string{"lab", "run", "congestion-10g", "--set", "traffic.load.rate=10Gbps", "--seed", "5"}, exitFailed,
 			[]string{"seed 5", "FAILED  dropped for want of buffer"}, "not all checks passed"},

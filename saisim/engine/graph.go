@@ -71,7 +71,7 @@ func (g *chipGraph) tap(m record.Mark) tap {
 	}
 	i := slices.IndexFunc(g.program, func(table int) bool { return g.tables[table] == m.Table })
 	t.table = uint8(i)
-	if m.Of == nil {
+	if m.Of == nil || i < 0 { // a plan for a program that is no longer there: it records no packet
 		return t
 	}
 	t.of = new([4]uint64)
