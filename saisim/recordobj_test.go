@@ -49,7 +49,7 @@ func TestPlanRefusals(t *testing.T) {
 
 		{"no such table", marks(mark("ingress.x", "ran", 0)), `marks[0]: table "ingress.x": the chip has none of that name`},
 		{"a condition", marks(mark("chip.queued", "ran", 0)), `table "chip.queued": the chip has none`},
-		{"when", marks(mark("chip.acl", "miss", 0)), `marks[0]: when is "miss", want ran or hit`},
+		{"when", marks(mark("chip.acl", "miss", 0)), `marks[0]: when is "miss", want ran, hit or action`},
 		{"a hit without a key", marks(mark("chip.flymon", "hit", 0)), `table "chip.flymon" has no key: it never hits`},
 		{"a bit below", marks(mark("chip.acl", "ran", -1)), "marks[0]: bit is -1, want 0 to 15"},
 		{"a bit above", marks(mark("chip.acl", "ran", 16)), "marks[0]: bit is 16, want 0 to 15"},

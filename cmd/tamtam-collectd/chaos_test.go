@@ -168,7 +168,7 @@ func (c *chaos) again(p **process, args []string) {
 		}
 		<-(*p).ended
 	}
-	time.Sleep(time.Duration(c.r.Int64N(int64(3 * time.Second))))
+	<-time.After(time.Duration(c.r.Int64N(int64(3 * time.Second))))
 	*p = c.start(args...)
 }
 

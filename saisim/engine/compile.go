@@ -12,7 +12,9 @@ import (
 // it see the change, and what it has counted stays.
 func (c *Engine) Apply(ch config.Change) {
 	recorded := len(c.recording.plans) > 0
+	reporting := false
 	for _, x := range ch {
+		reporting = reporting || reports(x.Row)
 		if c.router.applyRouting(x.Row, x.Gone) {
 			continue
 		}
@@ -20,9 +22,21 @@ func (c *Engine) Apply(ch config.Change) {
 		c.acl.applyACL(x.Row, x.Gone)
 		c.applyTAM(x.Row, x.Gone)
 	}
+	if reporting { // not before the next packet: a stream that ends here begins anew, even if it is back by then
+		c.reporter.derive()
+	}
 	if !recorded && len(c.recording.plans) > 0 { // not where one plan gives way to another
 		c.recording.paths.begin(c.programs.described())
 	}
+}
+
+// reports says whether drops or hops are reported by what a row says.
+func reports(row config.Row) bool {
+	switch row.(type) {
+	case config.TAM, config.TAMEvent, config.TAMCollector, config.TAMInt:
+		return true
+	}
+	return false
 }
 
 // applyPorts compiles where frames come in and leave, and the bridge between.

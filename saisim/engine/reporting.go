@@ -151,7 +151,8 @@ func (c *reporter) deriveEvent(e *tamEvent) {
 	e.to = make([]*sending, 0, len(e.row.Collectors))
 	for _, id := range e.row.Collectors {
 		if to := at[*tamCollector](c.core, id); to != nil {
-			e.to = append(e.to, c.sendTo(e, to, had))
+			x := c.sendTo(e, to, had)
+			e.to, had = append(e.to, x), append(had, x) // one that is named twice is the same one
 		}
 	}
 }
