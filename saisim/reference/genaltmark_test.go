@@ -39,7 +39,7 @@ func (g *gen) furnishMarking() {
 	for range 2 + g.IntN(6) {
 		g.flowOp()
 	}
-	if g.chance(25) { // few: most packets do not match
+	if g.chance(10) { // few: most packets do not match
 		for range 1 + g.IntN(3) {
 			g.flowMonOp()
 		}
@@ -70,7 +70,7 @@ func (g *gen) markingOp() {
 		g.forgetFlow()
 	case n < 6: // another index, or none of alternate marking
 		g.set(sai.ObjectTypeACLEntry, sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(pick(g, g.flowValue(g.usedLane(), g.IntN(2), g.flowIndex()), 3))))
-	case n < 7 && g.chance(25):
+	case n < 7 && g.chance(10):
 		g.flowMonOp()
 	default:
 		g.flowOp()
