@@ -15,7 +15,7 @@ func (t *Topology) Network() (*topology.Topology, error) {
 	}
 	n := &topology.Topology{}
 	for i := range t.Switches {
-		id, err := t.switchID(&t.Switches[i])
+		id, err := t.SwitchID(&t.Switches[i])
 		if err != nil {
 			return nil, fmt.Errorf("switch %s: %w", t.Switches[i].Name, err)
 		}
@@ -30,8 +30,8 @@ func (t *Topology) Network() (*topology.Topology, error) {
 	return n, n.Check()
 }
 
-// switchID is what a switch calls itself in stamps and records.
-func (t *Topology) switchID(s *Switch) (uint32, error) {
+// SwitchID is what a switch calls itself in stamps and records.
+func (t *Topology) SwitchID(s *Switch) (uint32, error) {
 	config, err := t.ConfigOf(s)
 	if err != nil {
 		return 0, err

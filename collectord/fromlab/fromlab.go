@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"tamtam/device"
 	"tamtam/lab"
 	"tamtam/lab/study/marking"
-	"tamtam/schema"
 )
 
 // A Run is a lab that has run, as the page shows it. It implements [page.Topology] and [page.Switches].
@@ -56,7 +54,7 @@ func Read(ctx context.Context, l *lab.Lab, r *lab.Result, dir string) (*Run, err
 	}
 	x.batch.Closed = x.end
 	for _, step := range []func(context.Context) error{
-		x.topology, x.standing, x.stamps, x.reports, x.records, x.marking, x.sketches,
+		x.topology, x.standing, x.collected, x.records, x.marking, x.sketches,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -75,7 +73,7 @@ func (x *reading) topology(context.Context) error {
 	n := &x.run.network
 	n.Source = "the lab's file, experiment " + t.Experiment
 	for i := range t.Switches {
-		id, err := SwitchID(t, &t.Switches[i])
+		id, err := t.SwitchID(&t.Switches[i])
 		if err != nil {
 			return fmt.Errorf("switch %s: %w", t.Switches[i].Name, err)
 		}
@@ -186,23 +184,6 @@ func (x *reading) oper(name, port string) string {
 		}
 	}
 	return ""
-}
-
-// SwitchID is what a switch calls itself in stamps and records.
-func SwitchID(t *lab.Topology, s *lab.Switch) (uint32, error) {
-	config, err := t.ConfigOf(s)
-	if err != nil {
-		return 0, err
-	}
-	row, err := schema.ParseTAMSwitch(schema.TAMGlobalKey, config[schema.CfgTAMSwitch][schema.TAMGlobalKey])
-	if err != nil || row.SwitchID != 0 {
-		return row.SwitchID, err
-	}
-	mac, err := net.ParseMAC(config[schema.CfgDeviceMetadata]["localhost"]["mac"])
-	if err != nil || len(mac) != 6 {
-		return 0, fmt.Errorf("it has neither a switch-id nor a MAC address: %w", err)
-	}
-	return uint32(mac[4])<<8 | uint32(mac[5]), nil
 }
 
 // marking takes what the study of alternate marking joined.

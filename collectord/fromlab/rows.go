@@ -6,30 +6,30 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"log/slog"
 	"math"
 	"net/netip"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"tamtam/collector"
-	"tamtam/collector/capture"
 	"tamtam/collector/journey"
-	"tamtam/collectord/event"
+	"tamtam/collectord/join"
+	"tamtam/collectord/local"
 	"tamtam/collectord/result"
 	"tamtam/device"
-	"tamtam/saisim/drop"
+	"tamtam/lab"
 	"tamtam/tam/flymon"
-	"tamtam/tam/ipfix"
 	"tamtam/tam/record"
 )
 
 // window is the length of those of stamps and drops.
-const window = int64(10_000_000)
+const window = 10 * time.Millisecond
 
 func windowOf(t int64) result.Window {
-	return result.Window{Start: t / window * window, Length: window}
+	return result.Window{Start: t / int64(window) * int64(window), Length: int64(window)}
 }
 
 // captures are those of what hosts received.
@@ -42,180 +42,64 @@ func (x *reading) captures() (list []string) {
 	return list
 }
 
-type hopKey struct {
-	window int64
-	flow   string
-	path   string
-	index  int
-}
-
-// stamps reads the tail-stamps of frames that came to hosts.
-func (x *reading) stamps(ctx context.Context) error {
-	hops := map[hopKey]*result.Hop{}
-	var order []*result.Hop
-	each := func(f collector.StampedFrame) error {
-		w := windowOf(f.Time.UnixNano())
-		path := pathOf(f)
-		var before event.Hop
-		for i, r := range f.Records {
-			hop := event.HopOf(r)
-			key := hopKey{w.Start, f.Flow.String(), path, i}
-			h := hops[key]
-			if h == nil {
-				h = &result.Hop{Window: w, Flow: key.flow, Path: path, Index: i, Switch: hop.Switch, In: hop.In, Out: hop.Out}
-				hops[key] = h
-				order = append(order, h)
-			}
-			count(h, hop, before, i)
-			before = hop
-		}
+// collected takes what the collector makes of the tail-stamps and reports of drops that came to hosts, with the flags
+// of what was lost or could not be read.
+func (x *reading) collected(ctx context.Context) error {
+	paths := x.captures()
+	if len(paths) == 0 {
 		return nil
 	}
-	for _, name := range x.captures() {
-		opts := collector.DecodeOptions{Each: each}
-		if err := collector.DecodeTailStamp(ctx, io.Discard, name, opts); err != nil {
-			return err
-		}
-	}
-	for _, h := range order {
-		x.batch.Hops = append(x.batch.Hops, *h)
-	}
-	return nil
-}
-
-// pathOf names the switches and ports of a way.
-func pathOf(f collector.StampedFrame) string {
-	var b strings.Builder
-	for _, r := range f.Records {
-		h := event.HopOf(r)
-		fmt.Fprintf(&b, "%d:%d-%d ", h.Switch, h.In, h.Out)
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// count adds one frame's stamp to its hop.
-func count(h *result.Hop, hop, before event.Hop, i int) {
-	h.Packets++
-	if hop.Flags&event.Unsynchronised != 0 {
-		h.Flags |= result.Unsynchronised
-	}
-	if hop.Flags&(event.NoArrival|event.NoDeparture) != 0 {
-		h.Unknown++
-	} else {
-		one(&h.Resident, hop.Departure-hop.Arrival)
-	}
-	if i > 0 && hop.Flags&event.NoArrival == 0 && before.Flags&event.NoDeparture == 0 {
-		one(&h.Link, hop.Arrival-before.Departure)
-	}
-}
-
-// one adds a value to a distribution.
-func one(d *result.Distribution, v int64) {
-	d.Add(result.Distribution{Count: 1, Sum: v, Min: v, Max: v, First: result.Bucket(v), Buckets: []uint32{1}})
-}
-
-// reports reads the reports of drops that came to hosts as IPFIX.
-func (x *reading) reports(ctx context.Context) error {
-	type from struct {
-		host string
-		addr netip.AddrPort
-	}
-	decoders := map[from]*ipfix.Decoder{}
-	for _, name := range x.captures() {
-		err := eachFrame(ctx, name, func(p capture.Packet) {
-			u, ok := collector.ParseUDP(p.Data)
-			if !ok || u.To.Port() != 4739 {
-				return
-			}
-			key := from{name, u.From}
-			if decoders[key] == nil {
-				decoders[key] = ipfix.NewDecoder(0)
-			}
-			_ = decoders[key].Message(u.Payload, func(r *ipfix.DataRecord) { x.drop(p.Time.UnixNano(), r) })
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func eachFrame(ctx context.Context, name string, f func(capture.Packet)) error {
-	in, err := capture.Open(name)
+	names, err := x.addresses()
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	for {
-		p, err := in.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		case ctx.Err() != nil:
-			return ctx.Err()
-		}
-		f(p)
+	c, err := local.Start(local.Config{
+		Names: names, Join: join.Options{Window: window}, StoreRows: math.MaxInt32, Began: lab.Epoch(),
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return err
 	}
+	err = c.ReadCaptures(ctx, "captures of hosts", paths...)
+	if err = errors.Join(err, c.Close()); err != nil {
+		return err
+	}
+	latest := map[string][]result.Source{}
+	err = c.Store().Each(ctx, 0, math.MaxInt64, func(b *result.Batch) bool {
+		x.batch.Hops = append(x.batch.Hops, b.Hops...)
+		x.batch.Drops = append(x.batch.Drops, b.Drops...)
+		x.batch.Amends = append(x.batch.Amends, b.Amends...)
+		latest[b.Partition] = b.Sources
+		return true
+	})
+	for _, partition := range device.SortedKeys(latest) {
+		x.batch.Sources = append(x.batch.Sources, latest[partition]...)
+	}
+	return err
 }
 
-// drop takes a record of IPFIX that says of a drop.
-func (x *reading) drop(time int64, r *ipfix.DataRecord) {
-	values := map[string]any{}
-	for i := range r.Fields {
-		values[r.Fields[i].Name()] = r.Fields[i].Value(r.Values[i])
-	}
-	why, ok := values["tamtamDropReason"].(uint64)
-	if !ok || why >= uint64(drop.NumReasons) || r.Scope > 0 {
-		return
-	}
-	d := result.Drop{Window: windowOf(time), Switch: x.ids[r.Domain], Queue: -1, Reason: drop.Reason(why).String(),
-		Flow: flowOf(values), Packets: 1, First: time, Last: time, Source: "ipfix"}
-	if d.Switch == "" {
-		d.Switch = "device " + strconv.FormatUint(uint64(r.Domain), 10)
-	}
-	if n, ok := values["ingressInterface"].(uint64); ok && n > 0 {
-		d.Port = "Ethernet" + strconv.FormatUint(n-1, 10) // docs/drop-monitor.md
-	}
-	if n, ok := values["packetDeltaCount"].(uint64); ok {
-		d.Packets = int64(n)
-	}
-	if q, ok := values["tamtamQueue"].(uint64); ok {
-		d.Queue = int(q)
-	}
-	x.batch.Drops = append(x.batch.Drops, d)
-}
-
-// flowOf is the flow of a record, as [collector.Flow] prints it; "": it says of none.
-func flowOf(values map[string]any) string {
-	text := func(name string) string {
-		if v, ok := values[name]; ok && v != nil {
-			return fmt.Sprint(v)
+// addresses are those of the switches' interfaces, one of which a switch's reports come from.
+func (x *reading) addresses() (map[netip.Addr]string, error) {
+	names := map[netip.Addr]string{}
+	t := x.lab.Topology()
+	for i := range t.Switches {
+		config, err := t.ConfigOf(&t.Switches[i])
+		if err != nil {
+			return nil, fmt.Errorf("switch %s: %w", t.Switches[i].Name, err)
 		}
-		return ""
-	}
-	from, to := text("sourceIPv4Address"), text("destinationIPv4Address")
-	if from == "" {
-		from, to = text("sourceIPv6Address"), text("destinationIPv6Address")
-	}
-	if from == "" || to == "" {
-		return ""
-	}
-	protocol, _ := values["protocolIdentifier"].(uint64)
-	f := collector.Flow{Protocol: uint8(protocol)}
-	if sport, dport := text("sourceTransportPort"), text("destinationTransportPort"); sport != "" && dport != "" {
-		a, errA := netip.ParseAddr(from)
-		b, errB := netip.ParseAddr(to)
-		p, errP := strconv.ParseUint(sport, 10, 16)
-		q, errQ := strconv.ParseUint(dport, 10, 16)
-		if errors.Join(errA, errB, errP, errQ) == nil {
-			f.Source, f.Destination = a, b
-			f.SourcePort, f.DestPort = uint16(p), uint16(q)
-			return f.String()
+		for _, rows := range config {
+			for key, fields := range rows {
+				_, address, _ := strings.Cut(key, "|")
+				if p, err := netip.ParsePrefix(address); err == nil {
+					names[p.Addr()] = t.Switches[i].Name
+				}
+				if a, err := netip.ParseAddr(fields["src_ip"]); err == nil {
+					names[a] = t.Switches[i].Name
+				}
+			}
 		}
 	}
-	return fmt.Sprintf("protocol %d %s > %s", protocol, from, to)
+	return names, nil
 }
 
 // records joins the records of packets.

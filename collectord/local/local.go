@@ -31,6 +31,7 @@ type Config struct {
 	// for what comes in a window: else sources wait, and go on when the window is closed as if they were silent.
 	LogBytes  int64
 	StoreRows int
+	Began     time.Time    // stands in the names of sources; zero: now
 	Logger    *slog.Logger // nil: the default
 }
 
@@ -51,7 +52,6 @@ type Collector struct {
 	config Config
 	log    *countedLog
 	store  *result.Memory
-	began  time.Time
 
 	joins   context.Context // of the workers; it ends when one fails
 	stop    context.CancelFunc
@@ -70,7 +70,10 @@ func Start(c Config) (*Collector, error) {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	k := &Collector{config: c, log: newCountedLog(c.LogBytes), store: result.NewMemory(c.StoreRows), began: time.Now(),
+	if c.Began.IsZero() {
+		c.Began = time.Now()
+	}
+	k := &Collector{config: c, log: newCountedLog(c.LogBytes), store: result.NewMemory(c.StoreRows),
 		names: map[string]int{}}
 	k.joins, k.stop = context.WithCancel(context.Background())
 	k.read, k.readEnd = context.WithCancel(k.joins)
@@ -101,7 +104,7 @@ func (k *Collector) open() error {
 
 // sender is a new source of the log. A name that there was already has a number behind it.
 func (k *Collector) sender(name string, kind event.Kind, live bool) (*ingest.Sender, error) {
-	full := ingest.Name(name, k.began)
+	full := ingest.Name(name, k.config.Began)
 	key := kind.String() + "/" + full
 	k.mu.Lock()
 	k.names[key]++

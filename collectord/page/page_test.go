@@ -479,3 +479,40 @@ func FuzzRequest(f *testing.F) {
 		}
 	})
 }
+
+// What is said of closed windows later stands at all rows of their times, in the views of those rows alone.
+func TestAmends(t *testing.T) {
+	store := result.NewMemory(0)
+	window := func(start int64) result.Window { return result.Window{Start: start, Length: 10} }
+	put := func(b *result.Batch) {
+		t.Helper()
+		if _, err := store.Put(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(&result.Batch{Partition: "tailstamp-0", First: 1, Position: result.Position{Last: 1}, Hops: []result.Hop{
+		{Window: window(10), Flow: "before", Packets: 1}, {Window: window(20), Flow: "within", Packets: 1},
+		{Window: window(30), Flow: "after", Packets: 1}}})
+	put(&result.Batch{Partition: "drop-0", First: 1, Position: result.Position{Last: 1}, Drops: []result.Drop{
+		{Window: window(20), Switch: "leaf1", Reason: "acl", Packets: 1, First: 25, Last: 25}}})
+	put(&result.Batch{Partition: "tailstamp-0", First: 2, Position: result.Position{Last: 2},
+		Amends: []result.Amend{{From: 20, To: 29, Flags: result.Gap}}})
+	s, err := read(t.Context(), store, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, w := range s.ways {
+		want := result.Flags(0)
+		if key.flow == "within" {
+			want = result.Gap
+		}
+		if w.flags != want || w.hops[0].flags != want {
+			t.Errorf("flow %s is flagged %v, its hop %v; want %v", key.flow, w.flags, w.hops[0].flags, want)
+		}
+	}
+	for _, d := range s.drops {
+		if d.flags != 0 {
+			t.Errorf("a drop is flagged %v for what stamps lack", d.flags)
+		}
+	}
+}

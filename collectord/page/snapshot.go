@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
+	"tamtam/collectord/event"
 	"tamtam/collectord/result"
 )
 
@@ -20,6 +22,7 @@ const (
 	mostSketches   = 10_000
 	mostSources    = 2_000 // of a partition
 	mostPartitions = 256
+	mostAmends     = 1_000
 )
 
 // A snapshot is what the rows of some time come to.
@@ -37,6 +40,7 @@ type snapshot struct {
 	journeys []result.Journey // the latest last
 	died     []result.Journey // likewise, of those that were dropped
 	sketches map[sketchKey]result.Sketch
+	amends   []amended
 	sources  map[string]map[sourceKey]result.Source // by partition
 }
 
@@ -142,7 +146,58 @@ func (s *snapshot) add(b *result.Batch) {
 			s.addSketch(k)
 		}
 	}
+	for _, a := range b.Amends {
+		s.amend(b.Partition, a)
+	}
 	s.addSources(b)
+}
+
+// An amended is a time of which rows that were read say less than is known now.
+type amended struct {
+	kind string // of the partition
+	result.Amend
+}
+
+// amend notes an amendment. It may be read before what it is about; beyond mostAmends several become one.
+func (s *snapshot) amend(partition string, a result.Amend) {
+	kind, _, _ := strings.Cut(partition, "-")
+	if len(s.amends) == mostAmends {
+		last := &s.amends[mostAmends-1]
+		last.kind = ""
+		last.From, last.To, last.Flags = min(last.From, a.From), max(last.To, a.To), last.Flags|a.Flags
+		return
+	}
+	s.amends = append(s.amends, amended{kind, a})
+}
+
+// applyAmends puts amendments to all that has rows of their times.
+func (s *snapshot) applyAmends() {
+	for _, a := range s.amends {
+		if a.kind != event.Drops.String() {
+			for _, w := range s.ways {
+				if a.From < w.to && a.To >= w.from {
+					w.doubt(a.Flags)
+					s.flags |= a.Flags
+				}
+			}
+		}
+		if a.kind != event.Stamps.String() {
+			for _, x := range s.drops {
+				if a.From <= x.last && a.To >= x.first {
+					x.flags |= a.Flags
+					s.flags |= a.Flags
+				}
+			}
+		}
+	}
+}
+
+// doubt flags a way and all its hops.
+func (w *way) doubt(flags result.Flags) {
+	w.flags |= flags
+	for i := range w.hops {
+		w.hops[i].flags |= flags
+	}
 }
 
 // within notes a row's time and flags, and reports whether it is asked for.
@@ -263,6 +318,7 @@ func (s *snapshot) trim(most int) {
 
 // finish brings everything in order.
 func (s *snapshot) finish() {
+	s.applyAmends()
 	s.trim(mostJourneys)
 	for _, list := range [][]result.Journey{s.journeys, s.died} {
 		slices.SortStableFunc(list, func(a, b result.Journey) int { return cmp.Compare(a.Time, b.Time) })
