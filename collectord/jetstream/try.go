@@ -8,6 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"tamtam/collector/stream"
 )
 
 // Codes of errors that JetStream's Go client has no name for.
@@ -61,7 +63,7 @@ func (l *Log) try(ctx context.Context, do func(context.Context) error) error {
 			warned = now
 		}
 		if ended := p.wait(ctx); ended != nil {
-			return fmt.Errorf("%w: %w", ended, err)
+			return fmt.Errorf("%w: %w: %w", ended, stream.ErrAway, err)
 		}
 	}
 }

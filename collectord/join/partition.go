@@ -167,6 +167,14 @@ func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 // which the last were lost falls silent.
 func (p *Partition) Skip(to uint64) { p.last = max(p.last, to-1) }
 
+// Deaf says that no source could be heard until now, since the log was away: none of them is silent for that.
+func (p *Partition) Deaf(now time.Time) {
+	p.started = now
+	for _, s := range p.order {
+		s.heard = now
+	}
+}
+
 // account counts a batch that is new, and notes what its number and its promise say.
 func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
 	lost := h.Number - s.number - 1

@@ -75,6 +75,9 @@ func (w *Worker) read(ctx context.Context, p *Partition) (idle bool, err error) 
 			"partition", p.name, "from", gone.Seq, "to", gone.First-1)
 		p.Skip(gone.First)
 		return false, nil
+	case errors.Is(err, stream.ErrAway) && ctx.Err() == nil:
+		p.Deaf(w.now())
+		return false, nil
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return true, nil
 	case err != nil:

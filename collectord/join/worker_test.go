@@ -3,6 +3,7 @@ package join
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -102,6 +103,62 @@ func TestSilent(t *testing.T) {
 	b = p.Cut(now, false)
 	if b == nil || len(b.Hops) != 1 || b.Hops[0].Packets != 1 || b.Hops[0].Flags != result.Late || b.Sources[1].Late != 1 {
 		t.Fatalf("%+v: want one packet more, which is late", b)
+	}
+}
+
+// away is a log that does not answer for a while, behind its first two messages.
+type away struct {
+	stream.Log
+	now   *time.Time
+	until time.Time
+}
+
+func (a away) Read(ctx context.Context, topic string, from uint64, most int) ([]stream.Entry, error) {
+	if from == 1 {
+		return a.Log.Read(ctx, topic, from, 2)
+	}
+	if a.now.Before(a.until) {
+		*a.now = a.now.Add(10 * time.Second)
+		return nil, fmt.Errorf("%w: %w", context.DeadlineExceeded, stream.ErrAway)
+	}
+	return a.Log.Read(ctx, topic, from, most)
+}
+
+// While the log is away for longer than a source may be silent, none is taken for silent.
+func TestAway(t *testing.T) {
+	now := time.Unix(0, 0)
+	log := stream.NewMemory(0)
+	for _, name := range []string{"leaf1", "leaf2"} {
+		w, err := event.NewWriter(event.Stamps, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Stamped(&event.Frame{Time: second, Hops: make([]event.Hop, 1)})
+		for _, m := range [][]byte{slices.Clone(w.Finish(5 * second)), slices.Clone(w.Finish(20 * second))} {
+			if _, err := log.Append(t.Context(), "tailstamp-0", "", m); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	store := result.NewMemory(0)
+	ctx, cancel := context.WithCancel(t.Context())
+	worker := Worker{Log: away{log, &now, now.Add(10 * time.Minute)}, Store: notify{store, cancel},
+		Options: Options{Silence: time.Minute, Expect: []string{"leaf1", "leaf2"}}, Now: func() time.Time { return now }}
+	if err := worker.Run(ctx, "tailstamp-0"); err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	err := store.Each(t.Context(), 0, 100*second, func(b *result.Batch) bool {
+		for _, h := range b.Hops {
+			rows++
+			if h.Flags != 0 || h.Packets != 2 {
+				t.Errorf("%+v: want two packets, and no flag", h)
+			}
+		}
+		return true
+	})
+	if err != nil || rows != 1 {
+		t.Errorf("%d rows, %v: want one", rows, err)
 	}
 }
 
