@@ -1,12 +1,14 @@
 package main
 
 import (
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"tamtam/collectord/page"
+	"tamtam/collectord/result"
 	"tamtam/lab"
 	"tamtam/mgmt"
 )
@@ -28,7 +30,8 @@ func TestLabServe(t *testing.T) {
 	}
 	for at, wants := range map[string][]string{
 		"/": {"spine1:Ethernet0", "l-bad"}, "/flows": {"UDP 10.0.1.2:1024 &gt; 10.0.2.2:80", "leaf1 → spine"},
-		"/packets": {"dropped: acl", "leaf1 → spine2 → leaf2"}, "/drops": {"blackhole", "no-route", "chip.acl hit", "ipfix"},
+		"/packets": {"dropped: acl", "leaf1 → spine2 → leaf2"}, "/drops": {"blackhole", "no-route", "chip.acl hit", "ipfix", "guard|host3"},
+		"/sources": {"captures of hosts", "nothing missing"},
 		"/marking": {"spine1&#43;spine2"}, "/sketches": {"heavy", "truth within the bound"},
 		"/switches":          {"memory &#34;99999999&#34;"},
 		"/switch?name=leaf3": {"flow group &#34;mail&#34; does not exist", "MIRROR_SESSION|far", "no route to 192.0.2.1", "Ethernet12"},
@@ -40,6 +43,18 @@ func TestLabServe(t *testing.T) {
 				t.Errorf("%s: %d, and does not say %q", at, w.Code, want)
 			}
 		}
+	}
+	told := map[string]int64{} // by reports and by records, of the rule's drops
+	err = shown.Rows.Each(t.Context(), 0, math.MaxInt64, func(b *result.Batch) bool {
+		for _, d := range b.Drops {
+			if d.Switch == "spine2" && d.Reason == "acl" && d.Flags == 0 {
+				told[d.Source] += d.Packets
+			}
+		}
+		return true
+	})
+	if err != nil || told["ipfix"] == 0 || told["ipfix"] != told["record"] {
+		t.Errorf("%v dropped by the rule, %v: want as many by reports as by records", told, err)
 	}
 }
 

@@ -64,7 +64,8 @@ func (e *Gone) Error() string {
 // ErrLost is the error of Hold and Done if somebody else may have the work.
 var ErrLost = errors.New("the work was not held in time: somebody else may have it")
 
-// ErrAway is in the error of a call whose context ended before the log answered: whether there is something is not known.
+// ErrAway is in the error of a call whose context ended before the log answered: whether there is something is not
+// known.
 var ErrAway = errors.New("the log does not answer")
 
 // CheckTopic returns an error that says what is wrong with a topic's name.

@@ -221,7 +221,7 @@ func queue(h *result.JourneyHop, notes []string) {
 // rule is the rule of an access list among identities; "": none.
 func rule(notes []string) string {
 	for _, n := range notes {
-		if r, ok := strings.CutPrefix(n, "acl rule "); ok {
+		if r, ok := strings.CutPrefix(strings.TrimPrefix(n, "egress "), "rule "); ok {
 			return r
 		}
 	}

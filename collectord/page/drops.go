@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"tamtam/collectord/result"
 )
@@ -29,6 +30,7 @@ type tallies struct {
 
 type dropRow struct {
 	Switch, Port, Queue, Reason, Rule, Flow, Source string
+	NoRule                                          string // why there is none
 	Packets                                         int64
 	First, Last                                     int64
 	Reasons                                         []string
@@ -100,7 +102,10 @@ func matches(q *request, name, value string) bool {
 
 func (x *dropSum) row() dropRow {
 	r := dropRow{Switch: x.sw, Port: x.port, Reason: x.reason, Rule: x.rule, Flow: x.flow, Source: x.source,
-		Packets: x.packets, First: x.first, Last: x.last, Reasons: flagWords(x.flags)}
+		Packets: x.packets, First: x.first, Last: x.last, Reasons: flagWords(x.flags), NoRule: "none"}
+	if strings.Contains(strings.ToLower(x.reason), "acl") { // there is one
+		r.NoRule = "not told"
+	}
 	if x.queue >= 0 {
 		r.Queue = strconv.Itoa(x.queue)
 	}
