@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -187,16 +186,9 @@ func (o *opener) listen(name, address string, take reader) (*feed, error) {
 
 // run reads to the end or until ctx ends, and then says that no more comes.
 func (f *feed) run(ctx context.Context) error {
-	stepping, stop := context.WithCancel(ctx)
-	var steps sync.WaitGroup
-	var stepErr error
-	steps.Go(func() { stepErr = ingest.Steps(stepping, f.senders...) })
 	err := f.read(ctx)
-	stop()
-	steps.Wait()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 	defer cancel()
-	err = errors.Join(err, stepErr)
 	for _, s := range f.senders {
 		err = errors.Join(err, s.Close(last))
 	}

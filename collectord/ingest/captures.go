@@ -17,7 +17,12 @@ type reading struct {
 // ReadCaptures gives a tap the frames of captures in order of time, so that what was captured at several places at once
 // is one source. Each is read to its end, or to where it is damaged: the error says where, and the tap is told that
 // something is missing.
-func ReadCaptures(ctx context.Context, t *Tap, paths ...string) (err error) {
+func ReadCaptures(ctx context.Context, t *Tap, paths ...string) error {
+	none := func() error { return nil }
+	return stepping(ctx, none, t.senders(), func(ctx context.Context) error { return readCaptures(ctx, t, paths) })
+}
+
+func readCaptures(ctx context.Context, t *Tap, paths []string) (err error) {
 	var open []*reading
 	defer func() {
 		for _, r := range open {

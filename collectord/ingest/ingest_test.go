@@ -8,9 +8,11 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"tamtam/collector/capture"
 	"tamtam/collector/stream"
 	"tamtam/collectord/event"
 	"tamtam/collectord/join"
@@ -391,4 +393,58 @@ func FuzzTap(f *testing.F) {
 		joined(t, log, event.Drops, 1)
 		joined(t, log, event.Stamps, 1)
 	})
+}
+
+// quiet is an interface from which one frame comes and then none. The kernel has lost some when it is asked once more.
+type quiet struct {
+	frame []byte
+	asked atomic.Int64
+	given bool
+}
+
+func (q *quiet) Next(ctx context.Context) (capture.Packet, error) {
+	if !q.given {
+		q.given = true
+		return capture.Packet{Data: q.frame, Len: len(q.frame), Time: time.Unix(1000, 0)}, nil
+	}
+	<-ctx.Done()
+	return capture.Packet{}, ctx.Err()
+}
+
+func (q *quiet) Lost() (uint64, error) {
+	if q.asked.Add(1) == 2 {
+		return 3, nil
+	}
+	return 0, nil
+}
+
+// What the kernel lost is told though no frame comes any more: before the source promises to be past it.
+func TestLostAtTheEnd(t *testing.T) {
+	log := stream.NewMemory(0)
+	s, err := NewSender(log, event.Stamps, Options{Source: "eth1", Live: true, Every: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- Watch(ctx, &quiet{frame: stamped(false)}, &Tap{Stamps: s}) }()
+	var r event.Reader
+	number := uint64(0)
+	for seq := uint64(1); ; seq++ {
+		entries, err := log.Read(t.Context(), event.Stamps.Partition(0), seq, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Open(entries[0].Data); err != nil {
+			t.Fatal(err)
+		}
+		if r.Number > number+1 {
+			break
+		}
+		number = r.Number
+	}
+	cancel()
+	if err := <-ended; err != nil || s.Stats().Lost != 3 {
+		t.Errorf("%v, %d lost: want 3", err, s.Stats().Lost)
+	}
 }

@@ -2,9 +2,11 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"sync"
 	"syscall"
 	"time"
 
@@ -12,64 +14,69 @@ import (
 	"tamtam/collector/capture"
 )
 
-// lossEvery is after how many frames it is asked again how many were lost.
-const lossEvery = 1 << 10
-
-// Watch gives a tap the frames of an interface as they come, until ctx ends: then it returns nil.
+// Watch gives a tap the frames of an interface as they come, until ctx ends: then it returns nil. What the kernel had
+// no room for is lost to the tap.
 func Watch(ctx context.Context, in collector.Source, t *Tap) error {
-	for n := 1; ; n++ {
-		p, err := in.Next(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if n%lossEvery == 0 {
-			lost, err := in.Lost()
+	lost := func() error {
+		n, err := in.Lost()
+		t.lose(int64(n))
+		return err
+	}
+	return stepping(ctx, lost, t.senders(), func(ctx context.Context) error {
+		for {
+			p, err := in.Next(ctx)
+			if ctx.Err() != nil {
+				return nil
+			}
 			if err != nil {
 				return err
 			}
-			t.lose(int64(lost))
+			if err := t.Frame(ctx, p.Data, p.Len, p.Time); err != nil {
+				return ended(ctx, err)
+			}
 		}
-		if err := t.Frame(ctx, p.Data, p.Len, p.Time); err != nil {
-			return ended(ctx, err)
-		}
-	}
+	})
 }
 
 // A Datagram is what reads a datagram that came at a time, as Reports.IPFIX and Reports.SFlow do.
 type Datagram func(ctx context.Context, from netip.AddrPort, payload []byte, at time.Time) error
 
 // Serve reads the datagrams that come to a socket, until ctx ends: then it returns nil. What the kernel had no room for
-// is lost to the sender.
+// is lost to the sender; of a UDP socket of which it does not say that, nothing is read.
 func Serve(ctx context.Context, conn net.PacketConn, take Datagram, to *Sender) error {
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
-	defer stop()
-	buf := make([]byte, 1<<16)
-	var lost uint64
-	for n := 0; ; n++ {
-		length, from, err := conn.ReadFrom(buf)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("UDP at %s: %w", conn.LocalAddr(), err)
-		}
-		if socket, ok := conn.(syscall.Conn); ok && n%lossEvery == 0 {
-			if all, err := capture.DatagramsLost(socket); err == nil {
-				to.Lose(int64(all - lost))
-				lost = all
+	lost := func() error { return nil } // of what is no socket
+	if socket, ok := conn.(syscall.Conn); ok {
+		known := uint64(0)
+		lost = func() error {
+			all, err := capture.DatagramsLost(socket)
+			if err == nil {
+				to.Lose(int64(all - known))
+				known = all
 			}
-		}
-		var at netip.AddrPort
-		if u, ok := from.(*net.UDPAddr); ok {
-			at = netip.AddrPortFrom(u.AddrPort().Addr().Unmap(), u.AddrPort().Port())
-		}
-		if err := take(ctx, at, buf[:length], to.options.Now()); err != nil {
-			return ended(ctx, err)
+			return err
 		}
 	}
+	return stepping(ctx, lost, []*Sender{to}, func(ctx context.Context) error {
+		stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Unix(1, 0)) })
+		defer stop()
+		buf := make([]byte, 1<<16)
+		for {
+			length, from, err := conn.ReadFrom(buf)
+			if ctx.Err() != nil {
+				return nil
+			}
+			if err != nil {
+				return fmt.Errorf("UDP at %s: %w", conn.LocalAddr(), err)
+			}
+			var at netip.AddrPort
+			if u, ok := from.(*net.UDPAddr); ok {
+				at = netip.AddrPortFrom(u.AddrPort().Addr().Unmap(), u.AddrPort().Port())
+			}
+			if err := take(ctx, at, buf[:length], to.options.Now()); err != nil {
+				return ended(ctx, err)
+			}
+		}
+	})
 }
 
 // ended is nil if ctx has ended: so was it asked to.
@@ -80,8 +87,31 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// Steps calls Step of senders until ctx ends.
-func Steps(ctx context.Context, senders ...*Sender) error {
+// stepping reads while senders are stepped. Before each step it is asked what was lost: a sender promises no more than
+// Options.Disorder before now, so what was lost since the step before is still to be promised.
+func stepping(ctx context.Context, lost func() error, senders []*Sender, read func(context.Context) error) error {
+	if err := lost(); err != nil {
+		return err
+	}
+	reading, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var steps sync.WaitGroup
+	stepped, end := context.WithCancel(reading)
+	steps.Go(func() {
+		if err := step(stepped, lost, senders); err != nil {
+			stop(err)
+		}
+	})
+	err := read(reading)
+	end()
+	steps.Wait()
+	if cause := context.Cause(reading); cause != nil && ctx.Err() == nil {
+		err = errors.Join(err, cause)
+	}
+	return errors.Join(err, lost())
+}
+
+func step(ctx context.Context, lost func() error, senders []*Sender) error {
 	if len(senders) == 0 {
 		return nil
 	}
@@ -92,6 +122,9 @@ func Steps(ctx context.Context, senders ...*Sender) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		}
+		if err := lost(); err != nil {
+			return err
 		}
 		for _, s := range senders {
 			if err := s.Step(ctx); err != nil {

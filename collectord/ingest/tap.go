@@ -70,6 +70,17 @@ func (t *Tap) short() error {
 	return nil
 }
 
+// senders are those that it sends by.
+func (t *Tap) senders() (list []*Sender) {
+	if t.Stamps != nil {
+		list = append(list, t.Stamps)
+	}
+	if t.Reports != nil {
+		list = append(list, t.Reports.drops)
+	}
+	return list
+}
+
 // lose says that so many frames did not come.
 func (t *Tap) lose(n int64) {
 	if t.Stamps != nil {

@@ -162,12 +162,7 @@ func (k *Collector) serve(name string, conn net.PacketConn, take func(*ingest.Re
 // run runs what reads for some senders, until it ends; then they say that no more comes.
 func (k *Collector) run(senders []*ingest.Sender, read func(context.Context) error) {
 	k.readers.Go(func() {
-		ctx, stop := context.WithCancel(k.read)
-		var steps sync.WaitGroup
-		steps.Go(func() { k.note(ingest.Steps(ctx, senders...)) })
-		k.note(read(ctx))
-		stop()
-		steps.Wait()
+		k.note(read(k.read))
 		for _, s := range senders {
 			k.note(s.Close(k.joins))
 		}
