@@ -213,7 +213,8 @@ func TestExactlyOnce(t *testing.T) {
 // When batches are lost, or sources are heard that nobody expected, a window that is not flagged is exact all the same.
 func TestFlagged(t *testing.T) {
 	exact := 0
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 150, Short: 40}, func(t *testing.T, seed uint64) {
+	fixed := randtest.Cases{Seed: 1, Count: 150, Short: 40}
+	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		o := Options{Window: time.Duration(1+r.IntN(3)) * time.Second, Silence: time.Hour}
 		n := newNetwork(t, r, int64(o.Window))
@@ -236,7 +237,7 @@ func TestFlagged(t *testing.T) {
 			t.Errorf("%d batches more were lost than the sources tell", lost)
 		}
 	})
-	if exact == 0 {
+	if exact == 0 && (testing.Short() || run.Whole(fixed)) {
 		t.Error("no window without flags was seen")
 	}
 }
