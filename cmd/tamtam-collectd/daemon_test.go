@@ -81,7 +81,7 @@ func TestDaemon(t *testing.T) {
 	for _, want := range []string{"tamtam_collectd_hop_packets_total 6000\n", "process_cpu_seconds_total",
 		`tamtam_collectd_partition_held{partition="tailstamp-1"} 1`,
 		`tamtam_collectd_batches_lost_total{partition="tailstamp-0"} 0`,
-		`tamtam_collectd_source_events_total{kind="drops",source="sflow"} 0`} {
+		`tamtam_collectd_source_events_total{kind="drop",source="sflow"} 0`} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("no %s in the metrics:\n%s", want, metrics)
 		}

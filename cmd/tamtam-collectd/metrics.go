@@ -257,12 +257,8 @@ func (d *daemon) Collect(to chan<- prometheus.Metric) {
 
 func (d *daemon) collectSources(f *families, say func(family, float64, ...string)) {
 	for _, feed := range d.feeds {
-		for i, sender := range feed.senders {
-			kind := "drops"
-			if i == 0 && len(feed.senders) > 1 {
-				kind = "stamps"
-			}
-			s := sender.Stats()
+		for _, sender := range feed.senders {
+			s, kind := sender.Stats(), sender.Kind().String()
 			say(f.events, float64(s.Events), feed.name, kind)
 			say(f.sent, float64(s.Batches), feed.name, kind)
 			say(f.bytes, float64(s.Bytes), feed.name, kind)

@@ -64,6 +64,7 @@ type Stats struct {
 // makes all but Stats wait.
 type Sender struct {
 	log     stream.Log
+	kind    event.Kind
 	options Options
 
 	mu    sync.Mutex // of what follows
@@ -98,7 +99,7 @@ func NewSender(log stream.Log, kind event.Kind, o Options) (*Sender, error) {
 		return nil, fmt.Errorf("source %s: disorder %v, every %v, retry %v: want none below 0", o.Source, o.Disorder,
 			o.Every, o.Retry)
 	}
-	s := &Sender{log: log, options: o, parts: make([]part, o.Partitions)}
+	s := &Sender{log: log, kind: kind, options: o, parts: make([]part, o.Partitions)}
 	for i := range s.parts {
 		w, err := event.NewWriter(kind, o.Source)
 		if err != nil {
@@ -108,6 +109,9 @@ func NewSender(log stream.Log, kind event.Kind, o Options) (*Sender, error) {
 	}
 	return s, nil
 }
+
+// Kind is what its events are.
+func (s *Sender) Kind() event.Kind { return s.kind }
 
 // Frame sends the stamps of a frame. An error is that of the context, which ended while the log had no room.
 func (s *Sender) Frame(ctx context.Context, f *event.Frame) error {
