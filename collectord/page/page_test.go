@@ -516,3 +516,19 @@ func TestAmends(t *testing.T) {
 		}
 	}
 }
+
+// Where the time that is shown has no rows it is said that other times have some.
+func TestOtherTimes(t *testing.T) {
+	store := result.NewMemory(0)
+	for _, want := range []bool{false, true} {
+		s, err := read(t.Context(), store, 100, 200)
+		if err != nil || s.others != want || s.latest != 0 {
+			t.Errorf("rows of other times: %v, %v; want %v", s.others, err, want)
+		}
+		b := &result.Batch{Partition: "tailstamp-0", First: 1, Position: result.Position{Last: 1},
+			Hops: []result.Hop{{Window: result.Window{Start: 10, Length: 10}, Packets: 1}}}
+		if _, err := store.Put(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

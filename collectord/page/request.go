@@ -151,6 +151,7 @@ type frame struct {
 	Age    string
 	Stale  bool
 	Latest int64
+	Others bool // there are no rows, but of other times
 	Left   []string
 }
 
@@ -159,7 +160,7 @@ const staleAfter = 10 * time.Second
 
 // of says what the rows of the page are worth as a whole.
 func (f *frame) of(s *snapshot, now time.Time) {
-	f.Latest = s.latest
+	f.Latest, f.Others = s.latest, s.others
 	if s.latest > 0 {
 		age := now.Sub(time.Unix(0, s.latest))
 		f.Age, f.Stale = ageText(age), age > staleAfter

@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strings"
 
@@ -31,6 +32,7 @@ type snapshot struct {
 	rows     int
 	stopped  bool  // there are more rows, which were not read
 	latest   int64 // event time; 0: there is no row with a time
+	others   bool  // there is none, but of other times
 	flags    result.Flags
 	left     map[string]int64 // by kind, rows for which there was no room
 
@@ -112,8 +114,25 @@ func read(ctx context.Context, store result.Store, from, to int64) (*snapshot, e
 		return nil, err
 	}
 	s.finish()
-	return s, nil
+	if s.latest == 0 {
+		s.others, err = others(ctx, store)
+	}
+	return s, err
 }
+
+// others reports whether a store has rows of any time, as far as its first batches say.
+func others(ctx context.Context, store result.Store) (found bool, err error) {
+	looks := 0
+	err = store.Each(ctx, 0, math.MaxInt64, func(b *result.Batch) bool {
+		_, _, found = b.Span()
+		looks++
+		return !found && looks < mostLooks
+	})
+	return found, err
+}
+
+// mostLooks is how many batches are looked at for a row of another time.
+const mostLooks = 64
 
 // add takes the rows of a batch that are within the time.
 func (s *snapshot) add(b *result.Batch) {
