@@ -190,9 +190,14 @@ func randomTruth(rnd *rand.Rand) truth {
 			}
 		}
 	}
+	taken := map[string]bool{}
 	var walk func(key Key, sw int, in string, at time.Duration, ttl int, by string)
 	walk = func(key Key, sw int, in string, at time.Duration, ttl int, by string) {
 		v := Visit{Switch: fmt.Sprint("s", sw), In: in, Arrived: at + clocks[sw], key: key}
+		for ; taken[nameOf(&v)]; v.Arrived++ { // no two packets come to a port at once
+			at++
+		}
+		taken[nameOf(&v)] = true
 		if by != "" {
 			x.next[by] = nameOf(&v)
 		}
