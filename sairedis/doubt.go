@@ -108,7 +108,8 @@ func (c *channel) signs(ctx context.Context, late string, asked bool) (Sign, err
 	if !asked {
 		silent = ""
 	}
-	if why := cmp.Or(s.Gone, late, silent); why != "" || !asked && s.Silent == "" {
+	// Of a syncd that is not heard of, silence says more than that an answer is late or that it is busy.
+	if why := cmp.Or(s.Gone, silent, late); why != "" || !asked && s.Silent == "" {
 		c.suspect(why)
 	}
 	return s, nil
