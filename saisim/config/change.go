@@ -42,6 +42,7 @@ const (
 	ACLEntryTable
 	ACLGroupTable
 	AltMarkTable
+	AltMarkOuterTable
 	SketchTable
 	RecordPlanTable
 	MSSClampTable
@@ -109,9 +110,12 @@ func (r ACLTable) key() Key     { return Key{Table: ACLTableTable, ID: r.ID} }
 func (r ACLEntry) key() Key     { return Key{Table: ACLEntryTable, ID: r.ID} }
 func (r ACLGroup) key() Key     { return Key{Table: ACLGroupTable, ID: r.ID} }
 func (r AltMark) key() Key      { return Key{Table: AltMarkTable, Of: uint64(r.Lane)} }
-func (r Sketch) key() Key       { return Key{Table: SketchTable, Of: r.Task} }
-func (r RecordPlan) key() Key   { return Key{Table: RecordPlanTable, ID: r.Object} }
-func (r MSSClamp) key() Key     { return Key{Table: MSSClampTable, ID: r.ID} }
+func (r AltMarkOuter) key() Key {
+	return Key{Table: AltMarkOuterTable, Of: uint64(r.Index)}
+}
+func (r Sketch) key() Key     { return Key{Table: SketchTable, Of: r.Task} }
+func (r RecordPlan) key() Key { return Key{Table: RecordPlanTable, ID: r.Object} }
+func (r MSSClamp) key() Key   { return Key{Table: MSSClampTable, ID: r.ID} }
 
 // Number returns the address as a number of 48 bits.
 func (m MAC) Number() (n uint64) {
@@ -292,6 +296,8 @@ func (t *Tables) addTAM(r Row) {
 		t.TAMs = append(t.TAMs, r)
 	case AltMark:
 		t.AltMarks = append(t.AltMarks, r)
+	case AltMarkOuter:
+		t.AltMarkOuters = append(t.AltMarkOuters, r)
 	case Sketch:
 		t.Sketches = append(t.Sketches, r)
 	case RecordPlan:

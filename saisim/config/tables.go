@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net/netip"
 	"time"
 
 	"tamtam/saisim/tm"
@@ -29,11 +30,12 @@ type Tables struct {
 	Routing
 	Mirrors []Mirror
 	Reporting
-	Pools       []Pool // all but the first, which has the cells that no other has
-	AltMarks    []AltMark
-	Sketches    []Sketch // by name
-	RecordPlans []RecordPlan
-	MSSClamps   []MSSClamp
+	Pools         []Pool // all but the first, which has the cells that no other has
+	AltMarks      []AltMark
+	AltMarkOuters []AltMarkOuter // by index
+	Sketches      []Sketch       // by name
+	RecordPlans   []RecordPlan
+	MSSClamps     []MSSClamp
 }
 
 // ACLs are the tables of both ACL stages.
@@ -288,7 +290,19 @@ type Pool struct {
 type AltMark struct {
 	Lane         int
 	Guard, Early time.Duration
+	Encap        bool // an initiator's: packets are marked in the header that is put around them
 	altmark.Session
+}
+
+// An AltMarkOuter is the IPv6 header, with an AltMark option, that packets of a flow get around them, or that is taken
+// off again (Ends).
+type AltMarkOuter struct {
+	Index     uint32 // of the flow
+	Ends      bool
+	Src, Dst  netip.Addr
+	FlowMonID uint32
+	HopByHop  bool  // the option is in a header of hop-by-hop options, else of destination options
+	HopLimit  uint8 // with which packets leave
 }
 
 // A Sketch is a task of FlyMon.

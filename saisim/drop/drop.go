@@ -48,8 +48,9 @@ const (
 	EgressACL     Reason = 35
 	EgressProgram Reason = 36
 	PortRemoved   Reason = 37
+	Decap         Reason = 38
 
-	NumReasons Reason = 38 // how many there are
+	NumReasons Reason = 39 // how many there are
 )
 
 // reasons are all of them, in the words of reports and in a sentence, with what SAI's debug counters call them, where
@@ -93,6 +94,7 @@ var reasons = [NumReasons]struct{ name, text, sai string }{
 	EgressACL:     {"egress-acl", "an egress ACL entry says so", "ACL_ANY"},
 	EgressProgram: {"egress-program", "a program in the egress pipe says so", ""},
 	PortRemoved:   {"port-removed", "its port was removed while it was in the chip", ""},
+	Decap:         {"decap", "an encapsulated packet whose headers are damaged, or that no session takes them off", ""},
 }
 
 // String returns the reason in the words of reports.

@@ -30,7 +30,7 @@ func (m *marking) timeLookup(pk *packet, t altmark.Time) (meta uint32) {
 		if p == nil {
 			continue
 		}
-		if left--; !p.eligible(pk) {
+		if left--; !m.eligible(p, pk) {
 			continue
 		}
 		q := p.s.Interval.Quarter(t)
@@ -39,7 +39,10 @@ func (m *marking) timeLookup(pk *packet, t altmark.Time) (meta uint32) {
 	return meta
 }
 
-func (p *markProfile) eligible(pk *packet) bool {
+func (m *marking) eligible(p *markProfile, pk *packet) bool {
+	if p.encap {
+		return m.mayWrap(pk)
+	}
 	return pk.hasMark(p.s.Mark) && (p.s.Mark2 == altmark.NoMark || pk.hasMark(p.s.Mark2))
 }
 
@@ -99,10 +102,17 @@ func (pk *packet) marked(p *markProfile) bool {
 func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 	p := c.lanes[entry>>24&(profile.MarkLanes-1)]
 	index := int(entry & (1<<23 - 1))
-	if p == nil || entry>>24&0xf >= profile.MarkLanes || index >= len(c.flows) || !p.eligible(pk) {
+	if p == nil || entry>>24&0xf >= profile.MarkLanes || index >= len(c.flows) || !c.eligible(p, pk) {
 		return
 	}
 	f := &c.flows[index]
+	if p.encap {
+		o := c.outerOf(index)
+		if o == nil || o.ends {
+			return
+		}
+		c.wrap(pk, o, f.outer)
+	}
 	q := p.s.Interval.Quarter(t.at)
 	switch {
 	case p.s.Role == altmark.Initiator:
@@ -122,6 +132,11 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 		f.followSteps(p, pk, q, t)
 	default:
 		f.follow(p, pk, q, t)
+	}
+	if p.s.Role == altmark.Terminator && c.outers.ends > 0 {
+		if o := c.outerOf(index); o != nil && o.ends && c.unwrap(pk, o, f.outer) {
+			return
+		}
 	}
 	if p.s.Clear {
 		pk.edit.write(p.s.Mark, 0)
@@ -269,6 +284,9 @@ func (m *marking) counted(index uint32) (flow altmark.ChipFlow) {
 	}
 	f := &m.flows[index]
 	flow.Generation, flow.Late = f.generation, f.late
+	if f.outer != nil {
+		flow.Outer = *f.outer
+	}
 	for colour := range flow.Of {
 		packets, bytes := f.counts(uint32(colour))
 		x := &f.of[colour]

@@ -84,6 +84,8 @@ func (c *Engine) applyTAM(row config.Row, gone bool) {
 		c.reporter.applyIFA(r)
 	case config.AltMark:
 		c.marking.applyAltMark(r, gone)
+	case config.AltMarkOuter:
+		c.marking.applyOuter(r, gone)
 	case config.Sketch:
 		c.sketch.apply(r, gone)
 	case config.RecordPlan:
@@ -193,7 +195,7 @@ func (c *Engine) Reset() {
 	c.clear()
 	c.agenda = &agenda{}
 	c.ids, c.skips, c.switchMAC = map[config.ID]any{}, 0, 0
-	c.ifas, c.transits = 0, transits{}
+	c.ifas, c.transits, c.decaps = 0, transits{}, nil
 	c.byID, c.ports = make([]*port, c.prof.FirstLane+c.prof.Lanes), nil
 	c.ingressCycles, c.egressCycles = Cycle(c.prof.IngressCycles()), Cycle(c.prof.EgressCycles())
 	c.vlans, c.lags, c.recorders = [4096]*vlan{}, nil, 0

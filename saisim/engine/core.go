@@ -65,8 +65,9 @@ type compiled struct {
 	switchMAC                   uint64
 	recorders                   uint64 // mirror sessions that record, by index
 	ingressCycles, egressCycles Cycle
-	skips                       describe.Marks // fixed functions that are skipped: faults
-	ifas                        int            // TAM INT objects of IFA
+	skips                       describe.Marks    // fixed functions that are skipped: faults
+	ifas                        int               // TAM INT objects of IFA
+	decaps                      map[[2]uint64]int // addresses where headers end, of how many indexes
 	transits
 	lagSeed  uint32 // of the flow hash
 	tracking bool   // trails of packets that enter are kept

@@ -11,6 +11,8 @@ const (
 	TablePreIngress = "pre_ingress_acl"
 	TablePolicer    = "policer"
 	TableQueue      = "queue"
+	TableEncap      = "altmark_encap"
+	TableDecap      = "altmark_decap"
 )
 
 // A Finding is what one look of a packet into one table has found, and by which entry. Table says which it is, and
@@ -28,6 +30,9 @@ const (
 //	chip.fdb         VLAN, MAC: its destination; Entry: the bridge port; Drop, Copy: its packet action
 //	ingress.NAME, egress.NAME
 //	                 Number: the entry's, of a table of the program that has a key; Port: of a copy
+//	altmark_encap, altmark_decap
+//	                 Prefix: the address to which the header is that it gets, or had; Number: the FlowMonID; Hit: it was
+//	                 put around the packet, or taken off
 //	policer          Entry: the policer; Hit: it passes
 //	queue            Port, Queue; Bytes that were in the queue; Hit: it is let in; of a mirror session's copy, too
 type Finding struct {

@@ -71,6 +71,8 @@ const (
 	notePolicer
 	noteQueue
 	noteEgressACL
+	noteEncap
+	noteDecap
 )
 
 func (t noteTable) String() string {
@@ -78,6 +80,7 @@ func (t noteTable) String() string {
 		TablePreIngress, describe.Port.String(), describe.Trap.String(), describe.ACL.String(),
 		describe.Learning.String(), describe.IPv4Route.String(), describe.IPv6Route.String(),
 		describe.NextHop.String(), describe.FDB.String(), TablePolicer, TableQueue, describe.EgressACL.String(),
+		TableEncap, TableDecap,
 	}[t]
 }
 
@@ -192,6 +195,13 @@ func (p *path) noteAdmission(pk *packet) {
 	if pk.moreLooks {
 		p.unkept |= UnkeptMore
 	}
+	if pk.noted&notedOuter != 0 {
+		x := note{table: noteEncap, flags: hitIf(pk.noted&notedOuterDone != 0, 0), y: m.outer.id, a: m.outer.dst[0], b: m.outer.dst[1]}
+		if m.outer.ends {
+			x.table = noteDecap
+		}
+		p.add(x)
+	}
 }
 
 func (p *path) noteRouting(pk *packet) {
@@ -277,6 +287,8 @@ func (n *note) finding(hop *[16]byte) Finding {
 	case noteNextHop:
 		f.In, f.MAC = config.ID(n.a), macOf(n.b)
 		f.Prefix = netip.PrefixFrom(ipOf(*hop, n.x == 32), int(n.x))
+	case noteEncap, noteDecap:
+		f.Prefix, f.Number = netip.PrefixFrom(ipOfWords([2]uint64{n.a, n.b}), 128), n.y
 	case notePolicer:
 		f.Entry = config.ID(n.b)
 	case noteQueue:

@@ -92,6 +92,8 @@ const markEntry = 0xA
 // marking is the state of alternate marking.
 type marking struct {
 	*core
+	router      *router
+	outers      outers
 	lanes       [profile.MarkLanes]*markProfile // nil: free
 	used        int                             // lanes that have a profile
 	flows       []markFlow
@@ -100,6 +102,7 @@ type marking struct {
 }
 
 func (m *marking) reset() {
+	m.outers = outers{}
 	m.lanes, m.used, m.flows, m.regs, m.generations = [profile.MarkLanes]*markProfile{}, 0, nil, nil, 0
 }
 
@@ -107,6 +110,7 @@ func (m *marking) reset() {
 type markProfile struct {
 	lane         int
 	s            altmark.Session
+	encap        bool          // it marks the header that it puts around packets
 	guard, early time.Duration // at the beginning and at the end of a period
 	// Without slots: a packet later than gap after the one before follows a gap; a
 	// step comes at least step after the one before.
@@ -126,7 +130,7 @@ func (c *marking) applyAltMark(r config.AltMark, gone bool) {
 }
 
 func newMarkProfile(r *config.AltMark) *markProfile {
-	p := &markProfile{lane: r.Lane, s: r.Session, guard: r.Guard, early: r.Early}
+	p := &markProfile{lane: r.Lane, s: r.Session, guard: r.Guard, early: r.Early, encap: r.Encap}
 	p.gap, _ = eighths(r.Interval, 1)
 	_, p.step = eighths(r.Interval, 6)
 	return p
@@ -151,6 +155,7 @@ type markFlow struct {
 	of               [2]markColour
 	late             altmark.LatePeriods
 	generation       uint64 // another one whenever all is zeroed
+	outer            *altmark.OuterCounts
 	entries          []*aclEntry
 }
 
@@ -177,7 +182,7 @@ func (m *marking) enterFlow(e *aclEntry, most uint32) {
 	f := &m.flows[index]
 	if len(f.entries) == 0 {
 		m.generations++
-		*f = markFlow{generation: m.generations}
+		*f = markFlow{generation: m.generations, outer: new(altmark.OuterCounts)}
 		m.regs[index] = 0
 	}
 	f.entries = append(f.entries, e)

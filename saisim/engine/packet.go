@@ -7,6 +7,7 @@ import (
 	"tamtam/saisim/pipe"
 	"tamtam/saisim/profile"
 	"tamtam/saisim/tailstamp"
+	"tamtam/tam/altmark"
 	"tamtam/tam/ifa"
 	"tamtam/tam/record"
 )
@@ -112,8 +113,10 @@ const (
 	notedAddress // there is an entry
 	notedProgram
 	notedPolicer
-	notedKnown // it came from and goes to addresses that are known, and its headers are as they were: see origin
-	notedUsual // it was usual, and has noted nothing
+	notedKnown     // it came from and goes to addresses that are known, and its headers are as they were: see origin
+	notedUsual     // it was usual, and has noted nothing
+	notedOuter     // it has met a header that is put around packets; noted whoever wants to know
+	notedOuterDone // and has got it, or had it taken off
 )
 
 // A met is what a packet has met in the tables of the ingress pipe, as cheap to write as may be: what it points to are
@@ -131,6 +134,8 @@ type met struct {
 	looks          [mostLooks]aclLook
 	learned, known addressLook
 	policer        config.ID
+	outer          *outer
+	outerCounts    *altmark.OuterCounts
 }
 
 // An addressLook is one for an address in the FDB; to and act mean something if it is there.

@@ -38,6 +38,9 @@ func (c *router) routed(pk *packet) drop.Reason {
 	d := c.longestPrefix(pk, v4)
 	switch {
 	case d != nil && d.kind == destCPU && d.act&actDrop == 0:
+		if len(c.decaps) > 0 && h.encapsulated() && c.decaps[h.dst] > 0 {
+			return drop.Decap
+		}
 		c.traps.trapLocal(pk)
 		return drop.Trap
 	case h.onLink():
@@ -133,6 +136,7 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 		return drop.SameInterface
 	case h.ipLen > r.mtu:
 		r.count(rifOutError, pk.length+fcsLen)
+		pk.tooLong()
 		c.traps.trap(pk, config.TrapL3MTU)
 		return drop.L3MTU
 	}

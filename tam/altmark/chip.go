@@ -123,6 +123,22 @@ type ChipFlow struct {
 	Generation uint64 // how often the flow's state was zeroed
 	Of         [2]ChipCounts
 	Late       LatePeriods
+	Outer      OuterCounts
+}
+
+// OuterCounts are what became of packets of a flow that get a header around them, or have it taken off.
+type OuterCounts struct {
+	Encapsulated, Decapsulated uint64
+	TooLong                    uint64 // of those that got it: dropped, since they are longer than an MTU
+	Damaged                    uint64 // not taken off, since headers are damaged
+}
+
+// outerWords is how many numbers encode them.
+const outerWords = 4
+
+// Words appends the counts to a list of numbers.
+func (c OuterCounts) Words(list []uint64) []uint64 {
+	return append(list, c.Encapsulated, c.Decapsulated, c.TooLong, c.Damaged)
 }
 
 // LatePeriods are the periods that packets which the chip was given late may belong to, from the first to the one in

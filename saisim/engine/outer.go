@@ -1,0 +1,301 @@
+// # AltMark options that the chip puts around packets
+//
+// A router does not insert an option into packets of others (RFC 8200, section 4), so that an initiator puts a header
+// of IPv6 of its own around them, RFC 9343 section 5 and RFC 2473, and a terminator takes it off. An index may have
+// such a header ([config.AltMarkOuter]). All of it is done in the ingress ACL stage, so that what comes behind, routes
+// and the MTU of interfaces, counters and copies, sees the packet as it is then: with the header or without it.
+//
+// A profile with Encap is for packets that the chip would route: no program runs, no trap takes it at admission, it is
+// to the router's MAC address, its IP header is fit to be routed, its TTL more than 1, it is not for one link only, it
+// is at most 65527 bytes long, and the longest prefix of its destination leads neither to the CPU nor nowhere. Its
+// marks are 0 as it comes. Of such a packet of an index with a header that does not end here:
+//
+//  1. TTL or hop limit are one less, as at each router.
+//  2. In front of the IP header come 48 bytes: of IPv6 the traffic class (the packet's own), flow label 0, the length,
+//     next header 60 (or 0, hop-by-hop), the hop limit, which is what leaves: the one that routing takes away is
+//     added, and the addresses; of the options header the next header, 4 or 41, length 0, and one AltMark option with
+//     the FlowMonID, L and D being 0. What stood behind the datagram in the frame stays there.
+//  3. It is parsed anew, and is then marked as step 3 and 4 of alternate marking have it; the digest is that of the
+//     packet with the header. It is routed by that. One that is too long for the router interface, or the port, by
+//     which it is to leave is dropped as others are, and counted.
+//
+// Of an index whose header ends here a terminator takes it off when it has read the marks: if no program runs, no trap
+// takes the packet, it is to the router's MAC address and has just these addresses, the next header is 0 or 60, of the
+// options there, which have the option that was read, the next header is 4 or 41, the packet behind it has a whole
+// header, and ends where the outer one does. What is congestion experienced outside is so inside, and ECT(1) makes
+// ECT(0) ECT(1) (RFC 6040, section 4.2); where the inner one has no ECT and the outer one says CE it is not taken off.
+// Marks are not written then.
+//
+// A packet for the CPU by its route that has, as it is then, an address where a header ends is dropped (decap) if the
+// parser has come to protocol 4 or 41, or not beyond a header of options. It counts as damaged where a terminator has
+// not taken off its header.
+package engine
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"tamtam/saisim/config"
+	"tamtam/tam/altmark"
+)
+
+const (
+	protoIPv4, protoIPv6 = 4, 41
+	mostInner            = 1<<16 - 1 - outerOptions // bytes of a datagram that gets a header
+	outerIPv6            = 40
+	outerOptions         = 8
+	outerSize            = outerIPv6 + outerOptions
+)
+
+// An outer is a header of an index. It does not change once it is made.
+type outer struct {
+	ends     bool
+	src, dst [2]uint64
+	id       uint32
+	header   [outerSize]byte // as it is put in front, lengths and what comes next left out
+}
+
+func newOuter(r *config.AltMarkOuter) *outer {
+	o := &outer{ends: r.Ends, src: wordsOf(r.Src), dst: wordsOf(r.Dst), id: r.FlowMonID}
+	h := o.header[:]
+	h[0], h[6], h[7] = 6<<4, destOptions, r.HopLimit+1
+	if r.HopByHop {
+		h[6] = hopByHop
+	}
+	src, dst := r.Src.As16(), r.Dst.As16()
+	copy(h[8:], src[:])
+	copy(h[24:], dst[:])
+	h[outerIPv6+2], h[outerIPv6+3] = altMarkOption, 4
+	binary.BigEndian.PutUint32(h[outerIPv6+4:], r.FlowMonID<<12)
+	return o
+}
+
+func wordsOf(a netip.Addr) [2]uint64 {
+	b := a.As16()
+	return [2]uint64{binary.BigEndian.Uint64(b[:]), binary.BigEndian.Uint64(b[8:])}
+}
+
+// outers are the headers of indexes.
+type outers struct {
+	of   []*outer // by index; nil: none
+	ends int      // how many end here
+}
+
+// applyOuter gives an index its header.
+func (m *marking) applyOuter(r config.AltMarkOuter, gone bool) {
+	if more := int(r.Index) + 1 - len(m.outers.of); more > 0 {
+		m.outers.of = append(m.outers.of, make([]*outer, more)...)
+	}
+	if old := m.outers.of[r.Index]; old != nil && old.ends {
+		m.outers.ends--
+		if m.decaps[old.dst]--; m.decaps[old.dst] == 0 {
+			delete(m.decaps, old.dst)
+		}
+	}
+	if m.outers.of[r.Index] = nil; gone {
+		return
+	}
+	o := newOuter(&r)
+	if m.outers.of[r.Index] = o; o.ends {
+		m.outers.ends++
+		if m.decaps == nil {
+			m.decaps = map[[2]uint64]int{}
+		}
+		m.decaps[o.dst]++
+	}
+}
+
+// outerOf is the header of an index, nil if it has none.
+func (m *marking) outerOf(index int) *outer {
+	if index < len(m.outers.of) {
+		return m.outers.of[index]
+	}
+	return nil
+}
+
+// atRouter reports whether a packet is the router's to handle, and nobody else has a say.
+func (m *marking) atRouter(pk *packet) bool {
+	return pk.run == nil && pk.act&actDrop == 0 && !pk.barred && pk.router != nil &&
+		(pk.h.dmac == pk.router.mac || pk.h.dmac == m.switchMAC && m.switchMAC != 0)
+}
+
+// mayWrap reports whether a packet can get a header.
+func (m *marking) mayWrap(pk *packet) bool {
+	h := &pk.h
+	if h.flags&flagIP == 0 || !m.atRouter(pk) || h.ttl <= 1 || h.ipLen > mostInner || !h.fitToRoute(pk) || h.onLink() {
+		return false
+	}
+	r, v4 := m.router, h.flags&flagIPv4 != 0
+	var d *dest
+	switch {
+	case v4:
+		d = r.fib4.lookup(address{h.dst[1] << 32}, 4)
+	default:
+		d = r.fib6.lookup(h.dst, 16)
+	}
+	return d != nil && d.kind != destCPU && d.act&actDrop == 0
+}
+
+// wrap puts the header of an index around a packet.
+func (m *marking) wrap(pk *packet, o *outer, counts *altmark.OuterCounts) {
+	h := &pk.h
+	l3, n, tos, next := int(h.l3), len(pk.data), h.tos, byte(protoIPv6)
+	payload := h.ipLen + outerOptions
+	if ip := pk.data[l3:]; h.flags&flagIPv4 != 0 {
+		next = protoIPv4
+		old := binary.BigEndian.Uint16(ip[8:])
+		ip[8]--
+		fixChecksum(ip, old, binary.BigEndian.Uint16(ip[8:]))
+	} else {
+		ip[7]--
+	}
+	b := roomFor(pk.data, n+outerSize)
+	copy(b[l3+outerSize:], b[l3:n])
+	copy(b[l3:], o.header[:])
+	ip := b[l3:]
+	ip[0], ip[1] = 6<<4|tos>>4, tos<<4
+	binary.BigEndian.PutUint16(ip[4:], uint16(payload))
+	ip[outerIPv6] = next
+	binary.BigEndian.PutUint16(b[l3-2:], etherIPv6)
+	pk.data, pk.length = b, pk.length+outerSize
+	m.meetOuter(pk, o, counts, true)
+	counts.Encapsulated++
+}
+
+// roomFor returns b with n bytes, somewhere else if it has no room for them.
+func roomFor(b []byte, n int) []byte {
+	if n <= cap(b) {
+		return b[:n]
+	}
+	more := make([]byte, n, (n+63)&^63) // which the packet keeps for frames to come
+	copy(more, b)
+	return more
+}
+
+// meetOuter notes what was done with a header, and parses what the packet is now.
+func (m *marking) meetOuter(pk *packet, o *outer, counts *altmark.OuterCounts, done bool) {
+	if done {
+		pk.h = headers{}
+		m.parse(pk)
+	}
+	pk.met.outer, pk.met.outerCounts = o, counts
+	if pk.noted |= notedOuter; done {
+		pk.noted |= notedOuterDone
+	}
+	if m.found != nil {
+		m.found(pk, o.finding(done))
+	}
+}
+
+// finding is what a packet has found at a header.
+func (o *outer) finding(done bool) Finding {
+	f := Finding{Table: TableEncap, Hit: done, Prefix: netip.PrefixFrom(ipOfWords(o.dst), 128), Number: o.id}
+	if o.ends {
+		f.Table = TableDecap
+	}
+	return f
+}
+
+func ipOfWords(w [2]uint64) netip.Addr {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], w[0])
+	binary.BigEndian.PutUint64(b[8:], w[1])
+	return netip.AddrFrom16(b)
+}
+
+// unwrap takes off a header that ends here. False: it is still there.
+func (m *marking) unwrap(pk *packet, o *outer, counts *altmark.OuterCounts) bool {
+	h := &pk.h
+	if h.dst != o.dst || h.src != o.src || !m.atRouter(pk) || !h.fitToRoute(pk) {
+		return false
+	}
+	off, next := h.inner(pk.data)
+	if off > 0 {
+		off = admitECN(pk.data[int(h.l3)+off:], h.tos&3, next == protoIPv4, off)
+	}
+	if off == 0 {
+		if h.encapsulated() {
+			counts.Damaged++
+			m.meetOuter(pk, o, counts, false)
+		}
+		return false
+	}
+	l3, n := int(h.l3), len(pk.data)
+	copy(pk.data[l3:], pk.data[l3+off:])
+	etherType := uint16(etherIPv6)
+	if next == protoIPv4 {
+		etherType = etherIPv4
+	}
+	binary.BigEndian.PutUint16(pk.data[l3-2:], etherType)
+	pk.data, pk.length = pk.data[:n-off], pk.length-off
+	m.meetOuter(pk, o, counts, true)
+	counts.Decapsulated++
+	return true
+}
+
+// inner returns where in an IPv6 packet another IP packet begins, behind one header of options with the AltMark option
+// that was found, and of which protocol it is; 0: there is none whose header is whole, or it is not as long as it says.
+func (h *headers) inner(data []byte) (off int, next byte) {
+	ip := h.datagram(data)
+	if ip[6] != hopByHop && ip[6] != destOptions || len(ip) < outerSize {
+		return 0, 0
+	}
+	next, off = ip[outerIPv6], outerIPv6+(int(ip[outerIPv6+1])+1)*8
+	if int(h.altMark) < outerIPv6 || int(h.altMark) >= off || len(ip) < off {
+		return 0, 0
+	}
+	var x headers
+	left := int(h.ipLen) - off
+	switch next {
+	case protoIPv4:
+		x.parseIPv4(ip[off:], left)
+	case protoIPv6:
+		x.parseIPv6(ip[off:], left)
+	}
+	if x.flags&flagIP == 0 || int(x.ipLen) != left {
+		return 0, 0
+	}
+	return off, next
+}
+
+// admitECN puts into an inner IP header what the outer one says of congestion, and returns off; 0: it cannot say so.
+func admitECN(ip []byte, outer uint8, v4 bool, off int) int {
+	const ect1, ect0, ce = 1, 2, 3
+	inner := ip[1] & 3
+	if !v4 {
+		inner = ip[1] >> 4 & 3
+	}
+	now := inner
+	switch {
+	case outer == ce && inner == 0:
+		return 0
+	case outer == ce:
+		now = ce
+	case outer == ect1 && inner == ect0:
+		now = ect1
+	}
+	switch {
+	case now == inner:
+	case v4:
+		changeWord(ip, 0, uint16(ip[0])<<8|uint16(ip[1]&^3|now))
+	default:
+		ip[1] = ip[1]&^0x30 | now<<4
+	}
+	return off
+}
+
+// encapsulated reports whether a packet is one in which there is another, or something damaged.
+func (h *headers) encapsulated() bool {
+	switch h.proto {
+	case protoIPv4, protoIPv6, hopByHop, destOptions:
+		return h.flags&flagIPv6 != 0
+	}
+	return false
+}
+
+// tooLong counts a packet that is too long with the header that it has got.
+func (pk *packet) tooLong() {
+	if pk.noted&(notedOuter|notedOuterDone) == notedOuter|notedOuterDone && !pk.met.outer.ends {
+		pk.met.outerCounts.TooLong++
+	}
+}
