@@ -17,14 +17,15 @@ type want struct {
 
 // putWant has the chip want a FlowMonID of a session's packets, if the session has one.
 func (o *Orch) putWant(ctx context.Context, b *binding, s altmark.Session) error {
-	if !s.FlowMonID.Given {
+	want, some := s.ChipFlow(b.index)
+	if !some {
 		return nil
 	}
 	if !o.matches {
 		return errNoFlowMonID
 	}
 	b.want = tamorch.Object{Name: altmark.ObjectFlow, Attr: altmark.AttrFlow, What: "FlowMonID of a session"}
-	return b.want.Put(ctx, o.SAI, altmark.ChipFlowOf{Index: b.index, FlowMonID: s.FlowMonID.ID})
+	return b.want.Put(ctx, o.SAI, want)
 }
 
 var errNoFlowMonID = errors.New("flow-mon-id is given, but the switch does not match FlowMonIDs")

@@ -23,6 +23,8 @@ const (
 	TablePreIngress = engine.TablePreIngress
 	TablePolicer    = engine.TablePolicer
 	TableQueue      = engine.TableQueue
+	TableEncap      = engine.TableEncap
+	TableDecap      = engine.TableDecap
 )
 
 // A Fork is a chip as it was at an instant, with all that was in it and on its way: for what would become of packets.

@@ -93,6 +93,7 @@ const markEntry = 0xA
 type marking struct {
 	*core
 	router      *router
+	programs    *programs
 	outers      outers
 	lanes       [profile.MarkLanes]*markProfile // nil: free
 	used        int                             // lanes that have a profile

@@ -115,7 +115,7 @@ func (m *marking) outerOf(index int) *outer {
 
 // atRouter reports whether a packet is the router's to handle, and nobody else has a say.
 func (m *marking) atRouter(pk *packet) bool {
-	return pk.run == nil && pk.act&actDrop == 0 && !pk.barred && pk.router != nil &&
+	return m.programs.program == nil && pk.act&actDrop == 0 && !pk.barred && pk.router != nil &&
 		(pk.h.dmac == pk.router.mac || pk.h.dmac == m.switchMAC && m.switchMAC != 0)
 }
 

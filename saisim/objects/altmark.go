@@ -70,7 +70,7 @@ func (ms *marks) parseProfile(text []byte) (config.AltMark, error) {
 		return config.AltMark{}, errors.New("profile is missing, want the profile's settings")
 	}
 	session, err := markSession(&v)
-	err = errors.Join(checkDrop(&v), ms.checkLane(v.Lane), ms.checkInterval(v.Interval), err,
+	err = errors.Join(checkDrop(&v), checkEncap(&v), ms.checkLane(v.Lane), ms.checkInterval(v.Interval), err,
 		checkMargin("guard-ns", v.GuardNS), checkMargin("early-ns", v.EarlyNS))
 	if err == nil {
 		err = session.Check()
@@ -79,7 +79,7 @@ func (ms *marks) parseProfile(text []byte) (config.AltMark, error) {
 		session.Foreign = altmark.DropForeign
 	}
 	return config.AltMark{
-		Lane: v.Lane, Guard: time.Duration(v.GuardNS), Early: time.Duration(v.EarlyNS), Session: session,
+		Lane: v.Lane, Guard: time.Duration(v.GuardNS), Early: time.Duration(v.EarlyNS), Encap: v.Encap, Session: session,
 	}, err
 }
 
@@ -99,6 +99,22 @@ func markSession(v *altmark.ChipProfile) (altmark.Session, error) {
 func checkDrop(v *altmark.ChipProfile) error {
 	if v.Drop && v.Role != altmark.Initiator.String() {
 		return fmt.Errorf("drop-marked is true, but the role is %s: only an initiator drops what comes marked", v.Role)
+	}
+	return nil
+}
+
+// checkEncap refuses marks that are not in the header which packets get.
+func checkEncap(v *altmark.ChipProfile) error {
+	option := func(mark string) bool {
+		return mark == "" || mark == altmark.IPv6Loss.String() || mark == altmark.IPv6Delay.String()
+	}
+	switch {
+	case !v.Encap:
+	case v.Role != altmark.Initiator.String():
+		return fmt.Errorf("encap is true, but the role is %s: only an initiator puts headers around packets", v.Role)
+	case !option(v.Mark) || !option(v.Mark2):
+		return fmt.Errorf("encap is true and mark is %s, mark2 %q: want %s and %s, which are in the header",
+			v.Mark, v.Mark2, altmark.IPv6Loss, altmark.IPv6Delay)
 	}
 	return nil
 }
@@ -167,6 +183,7 @@ func (w *markWindow) leave() {}
 func (w *markWindow) read() sai.Value {
 	generations := make([]uint64, 0, len(w.flows))
 	values, late, isLate := []uint64{}, []uint64{}, false
+	outer, isOuter := []uint64{}, false
 	for _, i := range w.flows {
 		f := w.of.engine.MarkFlow(i)
 		generations = append(generations, f.Generation)
@@ -175,11 +192,15 @@ func (w *markWindow) read() sai.Value {
 		}
 		late = append(late, f.Late.First, f.Late.Last)
 		isLate = isLate || f.Late != altmark.LatePeriods{}
+		outer, isOuter = f.Outer.Words(outer), isOuter || f.Outer != altmark.OuterCounts{}
 	}
 	names := []string{altmark.AttrTime, altmark.AttrGenerations, altmark.AttrCounters}
 	lists := [][]uint64{w.of.clockNumbers(), generations, values}
 	if isLate {
 		names, lists = append(names, altmark.AttrLate), append(lists, late)
+	}
+	if isOuter {
+		names, lists = append(names, altmark.AttrOuter), append(lists, outer)
 	}
 	if w.of.cfg.Kernel != nil {
 		names, lists = append(names, altmark.AttrKernel), append(lists, w.of.cfg.Kernel().Words())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tamtam/sai"
+	"tamtam/saisim/config"
 	"tamtam/tam/altmark"
 )
 
@@ -35,7 +36,11 @@ func (f *markFlow) apply(text []byte) error {
 	}
 	f.made, f.has, f.ChipFlowOf = true, true, next
 	f.by[next.Index] = f
-	f.acls.marked.of[next.Index] = next
+	if f.acls.marked.of[next.Index] = next; next.Encap != nil || next.Decap != nil {
+		f.acls.put(outerRow(next))
+	} else if other != nil && (other.Encap != nil || other.Decap != nil) {
+		f.acls.drop(config.AltMarkOuter{Index: next.Index})
+	}
 	if had && before != next.Index {
 		f.acls.matchAnew(before)
 	}
@@ -54,6 +59,9 @@ func (f *markFlow) release() {
 	if f.has {
 		delete(f.by, f.Index)
 		delete(f.acls.marked.of, f.Index)
+		if f.Encap != nil || f.Decap != nil {
+			f.acls.drop(config.AltMarkOuter{Index: f.Index})
+		}
 	}
 	f.has = false
 }
@@ -65,6 +73,9 @@ func (f *markFlow) parse(text []byte) (altmark.ChipFlowOf, error) {
 	v := struct {
 		Index     *uint32 `json:"index"`
 		FlowMonID *uint32 `json:"flow-mon-id"`
+
+		Encap *altmark.ChipEncap `json:"encap"`
+		Decap *altmark.ChipEncap `json:"decap"`
 	}{}
 	given, err := readExtension(text, altmark.AttrFlow, &v)
 	if err != nil {
@@ -74,10 +85,47 @@ func (f *markFlow) parse(text []byte) (altmark.ChipFlowOf, error) {
 		return altmark.ChipFlowOf{}, errors.New("flow is missing, want an index and what its packets have")
 	}
 	if err := errors.Join(checkFlowNumber("index", v.Index, f.acls.prof.AltMark.Flows-1),
-		checkFlowNumber("flow-mon-id", v.FlowMonID, altmark.MaxFlowMonID)); err != nil {
+		checkFlowNumber("flow-mon-id", v.FlowMonID, altmark.MaxFlowMonID), checkHeaders(v.Encap, v.Decap)); err != nil {
 		return altmark.ChipFlowOf{}, err
 	}
-	return altmark.ChipFlowOf{Index: *v.Index, FlowMonID: *v.FlowMonID}, nil
+	return altmark.ChipFlowOf{Index: *v.Index, FlowMonID: *v.FlowMonID, Encap: v.Encap, Decap: v.Decap}, nil
+}
+
+// checkHeaders says what is wrong with the header that packets get, or that is taken off.
+func checkHeaders(encap, decap *altmark.ChipEncap) error {
+	switch {
+	case encap != nil && decap != nil:
+		return errors.New("encap and decap are given, want one of them")
+	case encap != nil && (encap.HopLimit < 1 || encap.HopLimit > altmark.MaxEncapHopLimit):
+		return fmt.Errorf("hop-limit of encap is %d, want 1 to %d", encap.HopLimit, altmark.MaxEncapHopLimit)
+	case decap != nil && (decap.HopLimit != 0 || decap.HopByHop):
+		return errors.New("decap has hop-limit or hop-by-hop, want src and dst only")
+	}
+	for name, e := range map[string]*altmark.ChipEncap{"encap": encap, "decap": decap} {
+		if e == nil {
+			continue
+		}
+		if _, err := altmark.ParseEncapAddress(e.Src); err != nil {
+			return fmt.Errorf("src of %s is %w", name, err)
+		}
+		if _, err := altmark.ParseEncapAddress(e.Dst); err != nil {
+			return fmt.Errorf("dst of %s is %w", name, err)
+		}
+	}
+	return nil
+}
+
+// outerRow is the header of an index that has one.
+func outerRow(f altmark.ChipFlowOf) config.AltMarkOuter {
+	r := config.AltMarkOuter{Index: f.Index, FlowMonID: f.FlowMonID, Ends: f.Decap != nil}
+	e := f.Encap
+	if r.Ends {
+		e = f.Decap
+	}
+	r.Src, _ = altmark.ParseEncapAddress(e.Src) // they were checked
+	r.Dst, _ = altmark.ParseEncapAddress(e.Dst)
+	r.HopByHop, r.HopLimit = e.HopByHop, uint8(e.HopLimit)
+	return r
 }
 
 func checkFlowNumber(name string, v *uint32, most uint32) error {

@@ -14,10 +14,11 @@ import (
 type laneProfile struct {
 	altmark.Session
 	guard, early *big.Rat // ns, at the beginning and at the end of a period
+	encap        bool     // it marks the header that it puts around packets
 }
 
 func newProfile(r config.AltMark) laneProfile {
-	return laneProfile{r.Session, big.NewRat(int64(r.Guard), 1), big.NewRat(int64(r.Early), 1)}
+	return laneProfile{r.Session, big.NewRat(int64(r.Guard), 1), big.NewRat(int64(r.Early), 1), r.Encap}
 }
 
 // nanoseconds is a time in ns since 1970.
@@ -68,6 +69,12 @@ func (p laneProfile) within(t *big.Rat) bool {
 // bitsOf returns the values of a profile's marks in a packet as it came in, false
 // if one is not there.
 func (p laneProfile) bitsOf(pk *packet) (mark, mark2 string, ok bool) {
+	if p.encap && p.Mark2 != altmark.NoMark {
+		return "0", "0", pk.mayWrap()
+	}
+	if p.encap {
+		return "0", "", pk.mayWrap()
+	}
 	came := parse(pk.data, pk.length) // programs may have changed pk.h
 	mark, ok = came.mark(p.Mark, pk.data)
 	if ok && p.Mark2 != altmark.NoMark {
@@ -165,6 +172,7 @@ type flow struct {
 	reg    string // "": 0
 	colour [2]captured
 	steps  steps
+	outer  *[outerWords]uint64
 	late   []*big.Int // first and last period that late packets may be of; nil: none
 }
 
@@ -265,6 +273,13 @@ func (c *Chip) marking(pk *packet, value uint32) {
 		return
 	}
 	f := c.flow(index)
+	outer, has := pk.conf.outerOf(index)
+	if p.encap {
+		if !has || outer.Ends {
+			return
+		}
+		c.wrap(pk, outer, f.outerCounts())
+	}
 	at := c.timeOfDay(pk.rx)
 	t := nanoseconds(at)
 	bits := p.timeBits(t)
@@ -320,6 +335,7 @@ func (c *Chip) marking(pk *packet, value uint32) {
 	switch {
 	case !reader:
 		pk.write(p, did.markBit, did2.markBit)
+	case p.Role == altmark.Terminator && has && outer.Ends && c.unwrap(pk, outer, f.outerCounts()):
 	case p.Role == altmark.Terminator && p.Clear:
 		pk.write(p, "0", "0")
 	}

@@ -128,6 +128,7 @@ type packet struct {
 	tc                  uint8
 	meta                uint32
 	stamp               *stamp
+	wrapping            *wrapping     // the header that it has got; nil: none
 	telling             *telling      // what is begun or ended of IFA
 	version             *version      // of the program
 	passage             *passage      // through it; nil: none

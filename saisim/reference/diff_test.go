@@ -67,7 +67,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed), analysed: analysedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts, keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed)})
+	p, err := newPairFrom(rand.NewPCG(seed, 1), variant{blind: seed%2 == 1, ledgered: seed%4 != 3, usual: isUsual(seed), ingressOnly: seed%9 == 4, policed: policedOf(seed), clamped: clampedOf(seed), sampled: sampledOf(seed), analysed: analysedOf(seed), wrapped: wrappedOf(seed), monitored: monitoredOf(seed), keepBursts: keepBursts, keeps: seed%4 == 1, watched: seed%11 == 3, lasting: isLong(seed)})
 	if err == nil {
 		p.chip.SetVector(vector)
 	}
@@ -84,6 +84,7 @@ type variant struct {
 	monitored       *rand.Rand // drops are reported; nil: they are not
 	sampled         *rand.Rand // frames are, at some ports; nil: none is
 	analysed        *rand.Rand // there is IFA; nil: there is none
+	wrapped         *rand.Rand // flows put headers around packets; nil: none does
 	// keepBursts: a policer whose burst was smaller for a while has fewer tokens than one whose was not, which is not
 	// to be in a case.
 	keepBursts bool
@@ -104,7 +105,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p := &pair{variant: v, saw: tally{}, journal: newJournal(), tableRecorder: newTableRecorder(), gen: gen{Rand: rand.New(source), pool: map[sai.ObjectType][]sai.OID{}, counters: map[sai.OID][]sai.OID{}}}
 	p.gen.usual, p.policing, p.gen.keepBursts = v.usual, v.policed, v.keepBursts
 	p.clamping, p.samplers = v.clamped, v.sampled
-	p.analysing = v.analysed
+	p.analysing, p.wrapping = v.analysed, v.wrapped
 	p.monitoring, p.gen.lasting = v.monitored, v.lasting
 	p.prof = p.profile()
 	p.clock.synchronised = true
@@ -143,6 +144,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	p.recording = p.prof.TableRecord.Plans > 0 && p.chance(40)
 	p.furnish()
 	p.furnishIFA()
+	p.furnishOuters()
 	p.furnishPolicers()
 	p.furnishClamps()
 	p.furnishMonitors()
@@ -155,6 +157,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 		p.monitorOp()
 		p.samplerOp()
 		p.ifaOp()
+		p.outersOp()
 		p.configure()
 		if v.usual {
 			n -= 5
@@ -231,6 +234,7 @@ func (p *pair) change() {
 		p.monitorOp()
 		p.samplerOp()
 		p.ifaOp()
+		p.outersOp()
 		p.configure()
 		return
 	}

@@ -250,6 +250,9 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 		o.ranToo("chip.mtu", fits)
 	}
 	if !fits {
+		if !o.made() {
+			o.tooLong()
+		}
 		c.dropCopy(p, o, drop.EgressMTU)
 		return nil, 0, false
 	}

@@ -44,6 +44,7 @@ type gen struct {
 	marker
 	clamper
 	analyser
+	wrapper
 }
 
 // chance is true n times in a hundred.

@@ -346,13 +346,18 @@ func (p *pair) markingDiffers() error {
 	}
 	p.saw["marking: windows compared"]++
 	indexes := p.flowIndexes()
-	var counters, late []uint64
+	var counters, late, outer []uint64
 	for _, i := range indexes {
 		words, periods := p.ref.FlowWindow(i), p.ref.LateWindow(i)
 		counters, late = append(counters, words[:]...), append(late, periods[:]...)
+		outer = append(outer, p.ref.OuterWindow(i)...)
 	}
 	if slices.Max(late) == 0 {
 		late = nil
+	}
+	p.noteOuters(outer)
+	if slices.Max(outer) == 0 {
+		outer = nil
 	}
 	clock := p.ref.ClockWindow()
 	text, err := json.Marshal(map[string]any{"attributes": []any{map[string]any{"flows": map[string]any{"value": indexes}}}})
@@ -384,7 +389,7 @@ func (p *pair) markingDiffers() error {
 			read[name] = v.Value
 		}
 	}
-	for name, r := range map[string][]uint64{"time": clock[:], "counters": counters, "late": late} {
+	for name, r := range map[string][]uint64{"time": clock[:], "counters": counters, "late": late, "outer": outer} {
 		if f := read[name]; !slices.Equal(f, r) {
 			return fmt.Errorf("window of flows %v, %s:\n     fast %v\nreference %v", indexes, name, f, r)
 		}

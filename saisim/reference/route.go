@@ -69,6 +69,8 @@ func (c *Chip) findRoute(pk *packet) drop.Reason {
 	}
 	does := doesOf(r.Action)
 	switch {
+	case found && r.NextHop == conf.Switch.CPU && !does.drop && pk.endsUntaken():
+		return drop.Decap
 	case found && r.NextHop == conf.Switch.CPU && !does.drop: // the switch's own
 		conf.trapPacket(pk, conf.localTrap(&pk.h))
 		return drop.Trap
@@ -214,6 +216,7 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr) drop.Reason 
 		return drop.SameInterface
 	case pk.h.ip.size > int(rif.MTU):
 		c.countRIF(out, rifOutError, pk)
+		pk.tooLong()
 		conf.trapPacket(pk, config.TrapL3MTU)
 		return drop.L3MTU
 	}

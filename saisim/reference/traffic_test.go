@@ -117,7 +117,7 @@ func (g *gen) frame(b []byte) saisim.Frame {
 	if g.chance(3) {
 		b = tailstamp.V1{}.Append(b, tailstamp.Record{SwitchID: 1})
 	}
-	b = g.withIFA(b)
+	b = g.outerFrame(g.withIFA(b))
 	f := saisim.Frame{Data: b, ID: g.Uint64()}
 	switch g.IntN(60) {
 	case 0: // damaged

@@ -23,6 +23,7 @@ const (
 	AttrKernel      = "kernel"      // KernelClock.Words; only of a chip whose clock follows a kernel's
 	AttrGenerations = "generations" // of each flow
 	AttrCounters    = "counters"    // ChipCounts.Words of colour 0 and of colour 1 of each flow
+	AttrOuter       = "outer"       // OuterCounts.Words of each flow; without, none has counted anything
 	AttrLate        = "late"        // LatePeriods of each flow: First, Last; without, no frame was given late
 )
 
@@ -43,6 +44,7 @@ type ChipProfile struct {
 	GuardNS  int64  `json:"guard-ns"`
 	EarlyNS  int64  `json:"early-ns"`
 	Drop     bool   `json:"drop-marked"`
+	Encap    bool   `json:"encap,omitempty"` // an initiator's: packets are marked in the header that they get
 }
 
 // ChipProfile returns what the session needs of its lane, with lane 0.
@@ -51,6 +53,7 @@ func (s Session) ChipProfile() ChipProfile {
 		Role: s.Role.String(), Method: s.Method.String(), Interval: int(s.Interval),
 		Mark: s.Mark.String(), Mark2: s.Mark2.String(), Clear: s.Clear, SlotSync: s.SlotSync,
 		GuardNS: int64(s.Guard()), EarlyNS: int64(s.Early()), Drop: s.Foreign == DropForeign,
+		Encap: s.Role == Initiator && s.Encap.Given(),
 	}
 }
 
@@ -58,6 +61,33 @@ func (s Session) ChipProfile() ChipProfile {
 type ChipFlowOf struct {
 	Index     uint32 `json:"index"`
 	FlowMonID uint32 `json:"flow-mon-id"`
+	// Encap is the header that they get, with this FlowMonID in its option; nil: none.
+	Encap *ChipEncap `json:"encap,omitempty"`
+	// Decap is the header that is taken off those with this FlowMonID; nil: none. It has addresses only.
+	Decap *ChipEncap `json:"decap,omitempty"`
+}
+
+// ChipFlow returns what the session wants of the packets of an index, false if that is nothing.
+func (s Session) ChipFlow(index uint32) (f ChipFlowOf, wants bool) {
+	f = ChipFlowOf{Index: index, FlowMonID: s.FlowMonID.ID}
+	if e := s.Encap; e.Given() {
+		x := &ChipEncap{Src: e.Src.String(), Dst: e.Dst.String()}
+		if s.Role == Initiator {
+			x.HopByHop, x.HopLimit = e.Header == HopByHopOptions, int(e.HopLimit)
+			f.Encap = x
+		} else {
+			f.Decap = x
+		}
+	}
+	return f, s.FlowMonID.Given
+}
+
+// A ChipEncap is a header of IPv6 that packets get around them, or that is taken off again.
+type ChipEncap struct {
+	Src      string `json:"src"`
+	Dst      string `json:"dst"`
+	HopByHop bool   `json:"hop-by-hop,omitempty"`
+	HopLimit int    `json:"hop-limit,omitempty"`
 }
 
 // A ChipClock is what a window says about the chip's clock.
@@ -179,9 +209,9 @@ func (c ChipCounts) Words(list []uint64) []uint64 {
 		word(c.Unsynchronised), c.Outside, c.PulseBytes, c.Foreign, c.ForeignBytes, uint64(c.Digest))
 }
 
-// ParseChipFlows reads the generations and counters of the given number of flows, and the periods of late packets: nil
-// of a chip that has none.
-func ParseChipFlows(flows int, generations, counters, late []uint64) ([]ChipFlow, error) {
+// ParseChipFlows reads the generations and counters of the given number of flows, the periods of late packets, and what
+// was done with headers: nil of a chip that has none.
+func ParseChipFlows(flows int, generations, counters, late, outer []uint64) ([]ChipFlow, error) {
 	if len(generations) != flows {
 		return nil, fmt.Errorf("%d numbers as %s, want %d for %d flows", len(generations), AttrGenerations, flows, flows)
 	}
@@ -191,9 +221,16 @@ func ParseChipFlows(flows int, generations, counters, late []uint64) ([]ChipFlow
 	if want := 2 * flows; late != nil && len(late) != want {
 		return nil, fmt.Errorf("%d numbers as %s, want %d for %d flows", len(late), AttrLate, want, flows)
 	}
+	if want := outerWords * flows; outer != nil && len(outer) != want {
+		return nil, fmt.Errorf("%d numbers as %s, want %d for %d flows", len(outer), AttrOuter, want, flows)
+	}
 	list := make([]ChipFlow, flows)
 	for i := range list {
 		list[i].Generation = generations[i]
+		if outer != nil {
+			w := outer[outerWords*i:]
+			list[i].Outer = OuterCounts{Encapsulated: w[0], Decapsulated: w[1], TooLong: w[2], Damaged: w[3]}
+		}
 		if late != nil {
 			list[i].Late = LatePeriods{late[2*i], late[2*i+1]}
 		}

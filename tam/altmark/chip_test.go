@@ -22,9 +22,9 @@ func TestChipWords(t *testing.T) {
 	flow := altmark.ChipFlow{Generation: 7, Of: [2]altmark.ChipCounts{
 		{Packets: 1, Bytes: 64, Captures: 1, Captured: altmark.Time{Seconds: 9}, Unsynchronised: true, Outside: 2, PulseBytes: 3, Digest: 1<<32 - 1},
 		{Packets: 5, Foreign: 2, ForeignBytes: 128},
-	}, Late: altmark.LatePeriods{First: 6, Last: 8}}
+	}, Late: altmark.LatePeriods{First: 6, Last: 8}, Outer: altmark.OuterCounts{Encapsulated: 1, Decapsulated: 2, TooLong: 3, Damaged: 4}}
 	words := flow.Of[1].Words(flow.Of[0].Words(nil))
-	got, err := altmark.ParseChipFlows(1, []uint64{7}, words, []uint64{6, 8})
+	got, err := altmark.ParseChipFlows(1, []uint64{7}, words, []uint64{6, 8}, []uint64{1, 2, 3, 4})
 	if want := []altmark.ChipFlow{flow}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
@@ -35,10 +35,10 @@ func TestChipWordsRefused(t *testing.T) {
 	_, short := altmark.ParseChipClock([]uint64{1, 2})
 	_, late := altmark.ParseChipClock([]uint64{1, 1e9, 1, 0, 0})
 	_, kernel := altmark.ParseKernelClock([]uint64{0, 0, 1, 1, 1<<62 + 1, 0})
-	_, missing := altmark.ParseChipFlows(2, []uint64{1}, nil, nil)
-	_, few := altmark.ParseChipFlows(1, []uint64{1}, make([]uint64, 21), nil)
-	_, lates := altmark.ParseChipFlows(1, []uint64{1}, make([]uint64, 22), []uint64{1})
-	_, order := altmark.ParseChipFlows(1, []uint64{1}, make([]uint64, 22), []uint64{2, 1})
+	_, missing := altmark.ParseChipFlows(2, []uint64{1}, nil, nil, nil)
+	_, few := altmark.ParseChipFlows(1, []uint64{1}, make([]uint64, 21), nil, nil)
+	_, lates := altmark.ParseChipFlows(1, []uint64{1}, make([]uint64, 22), []uint64{1}, nil)
+	_, order := altmark.ParseChipFlows(1, []uint64{1}, make([]uint64, 22), []uint64{2, 1}, nil)
 	for want, err := range map[string]error{
 		"2 numbers as time, want 5": short, "nanoseconds below 10^9": late, "want at most 2^62": kernel,
 		"1 numbers as generations, want 2": missing, "21 numbers as counters, want 22": few,

@@ -17,7 +17,9 @@ type Session struct {
 	Foreign     ForeignMarks
 	Trust       ClockTrust // in this switch's clock
 	// FlowMonID: of the flow group's packets only those with this one in their AltMark option.
+	// With Encap it is that of the header.
 	FlowMonID FlowMonID
+	Encap     Encap // of IPv6, with an AltMark option, that an initiator puts around packets and a terminator takes off
 	// SlotSync says that the clocks are synchronised well enough to tell the slots of muxed
 	// marking. If not, steps are detected in the mark itself.
 	SlotSync bool
@@ -63,6 +65,9 @@ func (s Session) Check() error {
 	}
 	if !s.SlotSync && s.Method != Muxed {
 		bad("slot-sync is false, but only muxed marking has slots")
+	}
+	if err := s.checkEncap(); err != nil {
+		errs = append(errs, err)
 	}
 	if err := s.checkTimes(); err != nil {
 		errs = append(errs, err)
@@ -138,8 +143,11 @@ func (m Mark) family() int {
 	case m == IPv4Reserved:
 		return 1 // IPv4 packets have both
 	}
-	return 2
+	return familyOption
 }
+
+// familyOption is that of the bits of the AltMark option.
+const familyOption = 2
 
 // A Period is what one measurement point reports about one period of one flow group.
 type Period struct {
