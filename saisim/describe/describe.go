@@ -242,7 +242,7 @@ func (b *grapher) forward(last uint32, ways []way) (out, nowhere []way) {
 		bridged[2].dropped(drop.NotRouter, drop.Miss),
 		v4[1].dropped(drop.TTL, drop.NoRoute),
 		v6[1].dropped(drop.TTL, drop.NoRoute, drop.IPHeader),
-		route[1].dropped(drop.Trap, drop.IPHeader, drop.TTL, drop.NoRoute, drop.Blackhole, drop.Route),
+		route[1].dropped(drop.Trap, drop.Decap, drop.IPHeader, drop.TTL, drop.NoRoute, drop.Blackhole, drop.Route),
 		hop[1].dropped(drop.NoNextHop, drop.NoNeighbor),
 		leaves[2].dropped(drop.Neighbor, drop.RouterOutDown, drop.SameInterface, drop.L3MTU),
 		to[1].dropped(drop.FDB, drop.Miss, drop.SamePort, drop.NoDestination),

@@ -170,7 +170,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	if err := p.furnishSketches(); err != nil {
 		return nil, err
 	}
-	if p.seldom(60) {
+	if p.seldom(60) && (p.wrapping == nil || p.chance(25)) { // a chip with a program puts no headers on
 		p.programmed = true
 		p.opt = pipetest.Options{Limits: p.prof.Limits(), Tables: 1 + p.IntN(8), IngressOnly: v.ingressOnly}
 		for _, id := range p.chip.Ports() {

@@ -186,6 +186,7 @@ func (g *gen) furnish() {
 	if g.chance(40) {
 		g.furnishMarking()
 	}
+	g.prepareOuters()
 	if g.chance(70) {
 		for range 60 {
 			g.aclTableOp()

@@ -133,8 +133,10 @@ func (g *gen) flowValue(lane, colour int, index uint32) uint32 {
 }
 
 // flowOp makes the two entries of a flow; the flow is all packets, or some.
-func (g *gen) flowOp() {
-	lane, index := g.usedLane(), g.flowIndex()
+func (g *gen) flowOp() { g.flowOf(g.usedLane(), g.flowIndex()) }
+
+// flowOf is flowOp for a lane and an index.
+func (g *gen) flowOf(lane int, index uint32) {
 	with := []any{sai.ACLEntryAttrTableID, g.table, sai.ACLEntryAttrPriority, sai.Uint(1 + g.IntN(5))}
 	switch g.IntN(6) {
 	case 0:
@@ -165,6 +167,10 @@ func (g *gen) flowOp() {
 
 // profileOp makes a profile, or changes one.
 func (g *gen) profileOp(lane int) {
+	if g.wrapping != nil && g.chance(80) {
+		g.encapProfileOp(lane)
+		return
+	}
 	n := pick(g, altmark.MinInterval, altmark.MinInterval, altmark.MinInterval, altmark.MinInterval+1, altmark.MinInterval+2)
 	if g.slow {
 		n = pick(g, -1, 0, 1, altmark.MaxInterval)

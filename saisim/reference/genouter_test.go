@@ -26,7 +26,7 @@ func wrappedOf(seed uint64) *rand.Rand {
 
 // wrapped does something with random numbers for such headers, if there are any.
 func (g *gen) wrapped(do func()) {
-	if g.wrapping == nil || !g.marking || g.table == sai.NullOID {
+	if g.wrapping == nil {
 		return
 	}
 	was := g.Rand
@@ -35,26 +35,70 @@ func (g *gen) wrapped(do func()) {
 	g.Rand = was
 }
 
+// prepareOuters makes what such headers need.
+func (g *gen) prepareOuters() {
+	g.wrapped(func() {
+		if !g.routes {
+			g.routes = true
+			g.furnishRouter()
+		}
+		for _, vlan := range g.pool[sai.ObjectTypeVLAN] {
+			g.create(sai.ObjectTypeRouterInterface, sai.RouterInterfaceAttrType, sai.RouterInterfaceTypeVLAN,
+				sai.RouterInterfaceAttrVirtualRouterID, g.router, sai.RouterInterfaceAttrVLANID, vlan)
+		}
+		if !g.marking {
+			g.furnishMarking()
+		}
+	})
+}
+
+// outerFlowOp makes the entries of a flow that puts headers on, or takes them off, if there can be one.
+func (g *gen) outerFlowOp() {
+	t := g.chip.Tables()
+	if len(t.AltMarkOuters) == 0 || len(t.AltMarks) == 0 {
+		return
+	}
+	o, lane := pick(g, t.AltMarkOuters...), pick(g, t.AltMarks...)
+	for range 20 {
+		if lane.Encap != o.Ends && (lane.Encap || lane.Role == altmark.Terminator) {
+			break
+		}
+		lane = pick(g, t.AltMarks...)
+	}
+	g.flowOf(lane.Lane, o.Index)
+}
+
 // furnishOuters has most flows put headers around packets, or take them off.
 func (g *gen) furnishOuters() {
 	g.wrapped(func() {
+		if !g.marking {
+			return
+		}
 		for lane := range 8 {
 			g.encapProfileOp(lane)
 		}
 		for _, index := range g.flowIndexes() {
 			g.outerOp(index)
 		}
-		for range 6 {
-			g.flowOp()
+		for range 8 {
+			g.outerFlowOp()
 			g.routeEntryOp()
 		}
-		for n := byte(1); n <= 4; n++ {
-			if g.chance(40) {
-				g.localOp(n)
-			}
+		g.localOp(pick[byte](g, 3, 4))
+		for range 1 + g.IntN(3) {
+			g.set(sai.ObjectTypeRouterInterface, sai.RouterInterfaceAttrMTU, sai.Uint(68+g.IntN(300)))
 		}
 		g.bindFlows()
 	})
+}
+
+// ends are the addresses of a header.
+func (g *gen) ends() (src, dst [16]byte) {
+	src, dst = g.ip6(), g.ip6()
+	if g.chance(90) {
+		src[15], dst[15] = 1, byte(3+g.IntN(2))
+	}
+	return src, dst
 }
 
 // localOp makes an address one of the switch's own.
@@ -97,7 +141,7 @@ func (g *gen) encapProfileOp(lane int) {
 
 // outerOp gives the flow of an index a header.
 func (g *gen) outerOp(index uint32) {
-	src, dst := g.ip6(), g.ip6()
+	src, dst := g.ends()
 	e := &altmark.ChipEncap{Src: netip.AddrFrom16(src).String(), Dst: netip.AddrFrom16(dst).String()}
 	f := altmark.ChipFlowOf{Index: index, FlowMonID: g.flowMonID()}
 	if g.chance(50) {
@@ -121,15 +165,20 @@ func (g *gen) outerOp(index uint32) {
 // outersOp changes such headers now and then.
 func (g *gen) outersOp() {
 	g.wrapped(func() {
+		if !g.marking {
+			return
+		}
 		switch g.IntN(8) {
 		case 0:
 			g.outerOp(g.flowIndex())
 		case 1:
 			g.encapProfileOp(g.lane())
 		case 2:
-			g.localOp(byte(1 + g.IntN(4)))
+			g.localOp(byte(3 + g.IntN(2)))
+		case 5:
+			g.set(sai.ObjectTypeRouterInterface, sai.RouterInterfaceAttrMTU, sai.Uint(68+g.IntN(1000)))
 		case 3:
-			g.flowOp()
+			g.outerFlowOp()
 		case 4:
 			g.set(sai.ObjectTypePort, sai.PortAttrMTU, sai.Uint(100+g.IntN(600)))
 		}
@@ -139,7 +188,7 @@ func (g *gen) outersOp() {
 // outerFrame has more packets be for the router, and puts headers around some, not all of them well.
 func (g *gen) outerFrame(b []byte) []byte {
 	g.wrapped(func() {
-		if g.chance(60) {
+		if g.chance(85) {
 			copy(b, ownMAC[:])
 		}
 		l3 := 14
@@ -163,13 +212,13 @@ func (g *gen) outerFrame(b []byte) []byte {
 			next = 4
 		}
 		var options []byte
-		if g.chance(70) {
+		if g.chance(85) {
 			options = binary.BigEndian.AppendUint32([]byte{next, 0, 0x12, 4}, pick[uint32](g, 0, 1)<<12|g.Uint32N(4)<<10)
 		} else {
 			options = g.optionsHeader(nil)
 			options[0] = next
 		}
-		src, dst := g.ip6(), g.ip6()
+		src, dst := g.ends()
 		tc := g.dscp()<<2 | pick[byte](g, 0, 0, 0, 1, 2, 3)
 		b = append(b[:l3-2], 0x86, 0xdd, 0x60|tc>>4, tc<<4, 0, 0)
 		b = binary.BigEndian.AppendUint16(b, uint16(len(options)+size))
