@@ -2,6 +2,7 @@ package amorch
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"tamtam/orch"
@@ -34,14 +35,26 @@ type Rules interface {
 // Config is what an [Orch] works with.
 type Config struct {
 	tamorch.Config
-	Rules Rules
+	Rules  Rules
+	Routes Routes
+}
+
+// Routes knows the switch's addresses and ways; routeorch does.
+type Routes interface {
+	// Owns reports whether an address is one of the switch's own.
+	Owns(a netip.Addr) bool
+	// Exit returns the interface by which packets to an address leave, and its MTU; the error says why there is none.
+	Exit(to netip.Addr) (name string, mtu uint32, err error)
+	// Changes signals that ways or addresses may have changed.
+	Changes() *orch.Topic[struct{}]
 }
 
 // An Orch owns the profiles of alternate marking and its sessions. All its
 // methods run on the daemon's goroutine.
 type Orch struct {
 	*tamorch.Feature[schema.AltMarkFlow, binding]
-	rules Rules
+	rules  Rules
+	routes Routes
 
 	engine  string     // schema.AltMarkByChip, schema.AltMarkByOrchestrator, or "" if unsupported
 	lanes   []*profile // by lane; nil: free
@@ -73,7 +86,7 @@ type binding struct {
 // New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE,
 // and registers the handlers on the daemon, after those of the rules.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
-	o := &Orch{rules: cfg.Rules, classes: map[altmark.Interval]*class{}, counters: newCounters(),
+	o := &Orch{rules: cfg.Rules, routes: cfg.Routes, classes: map[altmark.Interval]*class{}, counters: newCounters(),
 		places: tamorch.Rows{Table: schema.StateTAMAltMarkPlace, Places: true}}
 	o.Feature = &tamorch.Feature[schema.AltMarkFlow, binding]{
 		Kind: tamorch.Kind{
@@ -94,6 +107,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	}
 	o.reservePlaces()
 	cfg.Daemon.At(o.nextTimer, o.timers)
+	cfg.Routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.lookAgain(ctx) })
 	if o.engine != "" {
 		cfg.Rules.ReserveVariants(feature, o.samples())
 	}
@@ -106,6 +120,9 @@ func (o *Orch) wanted(_ context.Context, s *session) error {
 		if err := o.canSchedule(s.Row); err != nil {
 			return err
 		}
+	}
+	if err := o.canEncap(s.Row.Session); err != nil {
+		return err
 	}
 	return o.FlowGroup(s)
 }

@@ -102,6 +102,23 @@ var altMarkSession = object{
 			word: "flow-mon-id", help: "Only packets with this FlowMonID in their AltMark option", kind: number(0, 1<<20-1),
 			value: "FlowMonID", label: "FlowMonID",
 		},
+		{
+			word: "encap-src", help: "Source of a header with an AltMark option that is put around packets, or taken off",
+			kind: ipAddress, value: "IPv6 address of the initiator", label: "Header From",
+		},
+		{
+			word: "encap-dst", help: "Destination of that header", kind: ipAddress, value: "IPv6 address of the terminator",
+			label: "Header To",
+		},
+		{
+			word: "encap-header", help: "Header of options that has the option", value: "Header", def: "destination",
+			kind: oneOf(choice{"destination", "Destination options; default"},
+				choice{"hop-by-hop", "Hop-by-hop options"}), label: "Header Of Options",
+		},
+		{
+			word: "encap-hop-limit", help: "Hop limit with which packets leave; default 64", kind: number(1, 254),
+			value: "Hop limit", label: "Header Hop Limit",
+		},
 		{word: "clear", help: "The terminator clears the marks", def: "false", label: "Clear"},
 		{
 			word: "slot-sync", help: "Clocks tell the slots of muxed marking", kind: slotSync, value: "Whether they do",

@@ -26,7 +26,10 @@ func altMarkModule() Module {
 			{
 				DB: swss.CountersDB, Table: schema.CountersAltMark, Key: "{name}",
 				Leaves: append(periodLeaves("state/last-period"), Leaf{"state/last-period/number", text("PERIOD")},
-					Leaf{"state/engine", text("ENGINE")}, Leaf{"state/timing", text("TIMING")}, Leaf{"state/guard", text("GUARD")}),
+					Leaf{"state/engine", text("ENGINE")}, Leaf{"state/timing", text("TIMING")}, Leaf{"state/guard", text("GUARD")},
+					Leaf{"state/encapsulated-packets", text("ENCAPSULATED")}, Leaf{"state/decapsulated-packets", text("DECAPSULATED")},
+					Leaf{"state/encap-too-long-packets", text("ENCAP_TOO_LONG")},
+					Leaf{"state/decap-damaged-packets", text("DECAP_DAMAGED")}),
 			},
 		}},
 		{Path: "/tam/alt-mark-sessions/alt-mark-session/periods/period", Rows: []Row{

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/netip"
 	"strconv"
 	"time"
 
@@ -105,6 +106,13 @@ func altMarkFields(s *altmark.Session) []field {
 		markField("mark", &s.Mark, "The bit that has the colour.").needed(),
 		markField("mark2", &s.Mark2, "The bit of the pulse of double marking."),
 		flowMonID("flow-mon-id", &s.FlowMonID, "Only packets with this FlowMonID in their AltMark option."),
+		encapAddress("encap-src", &s.Encap.Src, "Source of the IPv6 header that an initiator puts around packets, "+
+			"with an AltMark option, and a terminator takes off: an address of the initiator."),
+		encapAddress("encap-dst", &s.Encap.Dst, "Its destination: an address of the terminator."),
+		enum("encap-header", altmark.DestinationOptions.String(), altmark.OptionsWords(), altmark.ParseOptionsHeader,
+			&s.Encap.Header, "The header of options that has the option, of an initiator.").ifSet(),
+		optional("encap-hop-limit", 1, altmark.MaxEncapHopLimit, &s.Encap.HopLimit,
+			"The hop limit with which packets leave an initiator; without it 64."),
 		boolean("clear", false, &s.Clear, "Whether a terminator clears the marks."),
 		boolean("slot-sync", true, &s.SlotSync, "Whether the clocks are good enough to tell the slots of muxed marking."),
 		enum("foreign-marks", altmark.CountForeign.String(), altmark.ForeignWords(), altmark.ParseForeign, &s.Foreign,
@@ -129,6 +137,28 @@ func flowMonID(name string, at *altmark.FlowMonID, words string) field {
 			at.ID = uint32(r.number(name, 0, altmark.MaxFlowMonID, 0))
 		}
 	}, func() string { return at.String() })
+}
+
+const encapAddressForm = "an IPv6 address of one host that routers forward packets to"
+
+// encapAddress is an address of a header, if it is given.
+func encapAddress(name string, at *netip.Addr, words string) field {
+	return own(name, encapAddressForm, words, func(r *reader) {
+		v, ok := r.take(name)
+		if !ok {
+			return
+		}
+		a, err := altmark.ParseEncapAddress(v)
+		if err != nil {
+			r.bad(name, v, encapAddressForm)
+		}
+		*at = a
+	}, func() string {
+		if !at.IsValid() {
+			return ""
+		}
+		return at.String()
+	})
 }
 
 // nanos is a time in ns, whose default depends on the fields before it.
@@ -189,6 +219,8 @@ type AltMarkCounters struct {
 	Guard  time.Duration // for this long after a period its packets may still come
 	Has    bool          // there is a period
 	Period altmark.Period
+	// Of sessions with a header, since they came into the ASIC, when they were last read; nil: not known.
+	Encapsulated, Decapsulated, TooLong, Damaged *uint64
 }
 
 func (c *AltMarkCounters) layout() layout {
@@ -200,6 +232,12 @@ func (c *AltMarkCounters) layout() layout {
 			text("ENGINE", &c.Engine, "Who switches the colour: chip or orchestrator.").always(),
 			text("TIMING", &c.Timing, "How exact the marks are in time, in words.").always(),
 			duration("GUARD", 1, 0, 1<<62, 0, &c.Guard, "In ns: so long after a period's end its packets may come.").needed(),
+			known("ENCAPSULATED", &c.Encapsulated, "Packets around which a header was put, since the session came into the "+
+				"ASIC. It and the next three are there of sessions with encap-dst, and as of the last reading."),
+			known("DECAPSULATED", &c.Decapsulated, "Packets whose header was taken off."),
+			known("ENCAP_TOO_LONG", &c.TooLong,
+				"Packets that were dropped since, with the header, they were longer than the MTU by which they were to leave."),
+			known("DECAP_DAMAGED", &c.Damaged, "Packets whose header was not taken off, since headers are damaged."),
 		}, shown(period.fields)...),
 		check: func(r *reader) {
 			if c.Has = r.fields["PERIOD"] != ""; c.Has {

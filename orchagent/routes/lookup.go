@@ -105,6 +105,29 @@ func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
 	return best, best.IsValid()
 }
 
+// Owns reports whether an address is one of the switch's own that is in force.
+func (o *Orch) Owns(a netip.Addr) bool {
+	for key, x := range o.rows.addresses {
+		if x.row.Prefix.Addr() == a && o.ledger.Why[orch.Row(schema.AppInterface, key)] == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Exit returns the interface by which packets to an address leave the switch, of a group its first, and its MTU. The
+// error says why there is none. A neighbour need not be known.
+func (o *Orch) Exit(to netip.Addr) (name string, mtu uint32, err error) {
+	h, err := o.leads(to)
+	if err != nil {
+		return "", 0, err
+	}
+	if r := o.rifs[h.name]; r != nil {
+		return h.name, r.spec.mtu, nil
+	}
+	return "", 0, orch.Wait("route", to.String(), "no route to %s", to)
+}
+
 // rifOf returns the name of a router interface, "" if oid is none.
 func (o *Orch) rifOf(oid sai.OID) string {
 	for name, r := range o.rifs {

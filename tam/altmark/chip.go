@@ -1,6 +1,7 @@
 package altmark
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -73,7 +74,7 @@ func (s Session) ChipFlow(index uint32) (f ChipFlowOf, wants bool) {
 	if e := s.Encap; e.Given() {
 		x := &ChipEncap{Src: e.Src.String(), Dst: e.Dst.String()}
 		if s.Role == Initiator {
-			x.HopByHop, x.HopLimit = e.Header == HopByHopOptions, int(e.HopLimit)
+			x.HopByHop, x.HopLimit = e.Header == HopByHopOptions, int(cmp.Or(e.HopLimit, DefaultEncapHopLimit))
 			f.Encap = x
 		} else {
 			f.Decap = x

@@ -47,7 +47,7 @@ func ParseOptionsHeader(s string) (OptionsHeader, error) {
 type Encap struct {
 	Src, Dst netip.Addr
 	Header   OptionsHeader // of an initiator
-	HopLimit uint8         // of an initiator: with which packets leave
+	HopLimit uint8         // of an initiator: with which packets leave; 0: DefaultEncapHopLimit
 }
 
 // Given reports whether there is one.
@@ -78,6 +78,9 @@ func (s Session) checkEncap() error {
 		bad("one of encap-src and encap-dst is given, want both: the header is from one and to the other")
 	case e.Src == e.Dst:
 		bad("encap-src and encap-dst are both %s, want the addresses of two switches", e.Src)
+	}
+	if s.Role != Initiator && (e.HopLimit != 0 || e.Header != DestinationOptions) {
+		bad("encap-header or encap-hop-limit is given, but the role is %s: only an initiator writes the header", s.Role)
 	}
 	if s.Role == Transit {
 		bad("encap-src and encap-dst are given, but the role is %s: an initiator puts headers on, a terminator takes them off",

@@ -1,0 +1,50 @@
+package amorch
+
+import (
+	"context"
+
+	"tamtam/orch"
+	"tamtam/tam/altmark"
+)
+
+// leastMTU is that of IPv6, RFC 8200 section 5: a packet of that length must go through with the header around it.
+const leastMTU = 1280 + altmark.EncapSize
+
+// canEncap says why a session's header cannot be put around packets, or taken off, as things are; nil if it can, or the
+// session has none.
+func (o *Orch) canEncap(s altmark.Session) error {
+	e := s.Encap
+	if !e.Given() {
+		return nil
+	}
+	field, own := "encap-src", e.Src
+	if s.Role == altmark.Terminator {
+		field, own = "encap-dst", e.Dst
+	}
+	if !o.routes.Owns(own) {
+		return orch.Wait("address", own.String(), "%s is %s, which is no address of this switch", field, own)
+	}
+	if s.Role == altmark.Terminator {
+		return nil
+	}
+	name, mtu, err := o.routes.Exit(e.Dst)
+	switch {
+	case err != nil:
+		return err
+	case mtu < leastMTU:
+		return orch.Wait("MTU", name, "packets to encap-dst %s leave by %s, whose MTU is %d: want at least %d, the least of "+
+			"IPv6 and %d bytes of the header", e.Dst, name, mtu, leastMTU, altmark.EncapSize)
+	}
+	return nil
+}
+
+// lookAgain settles sessions with headers: addresses, ways or an MTU may have changed.
+func (o *Orch) lookAgain(ctx context.Context) {
+	for _, s := range o.Sessions {
+		if s.Row.Encap.Given() || s.RowInASIC.Encap.Given() {
+			o.MarkAll()
+			o.SettleNow(ctx)
+			return
+		}
+	}
+}
