@@ -217,6 +217,10 @@ func (n *names) rule(k *saisim.Kept) string {
 		if f := at("chip.fdb"); f != nil {
 			return fmt.Sprintf("address %s in Vlan%d", f.MAC, f.VLAN)
 		}
+	case drop.Decap:
+		if f := at(saisim.TableDecap); f != nil {
+			return fmt.Sprintf("header with FlowMonID %d to %s", f.Number, f.Prefix.Addr())
+		}
 	case drop.Trap:
 		if f := at("chip.trap"); f != nil {
 			return "trap " + f.Trap.String()

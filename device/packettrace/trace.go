@@ -217,6 +217,8 @@ func (n *names) lookup(f *saisim.Finding) Lookup {
 		l.Entry = n.name(f.Entry)
 	case saisim.TableQueue:
 		l.At, l.Key = fmt.Sprintf("%s:%d", n.port(f.Port), f.Queue), fmt.Sprintf("%d bytes in it", f.Bytes)
+	case saisim.TableEncap, saisim.TableDecap:
+		n.header(f, &l)
 	case "chip.ipv4_route", "chip.ipv6_route":
 		if f.Hit {
 			l.Entry = f.Prefix.String()
@@ -228,6 +230,19 @@ func (n *names) lookup(f *saisim.Finding) Lookup {
 		l.Does = "drop"
 	}
 	return l
+}
+
+// header is a header with an AltMark option that is put around a packet, or taken off.
+func (n *names) header(f *saisim.Finding, l *Lookup) {
+	l.Key, l.Entry = fmt.Sprintf("FlowMonID %d", f.Number), "to "+f.Prefix.Addr().String()
+	switch {
+	case !f.Hit:
+		l.Does = "not taken off: headers are damaged"
+	case f.Table == saisim.TableEncap:
+		l.Does = "put an IPv6 header with an AltMark option around it"
+	default:
+		l.Does = "take off the IPv6 header with the AltMark option"
+	}
 }
 
 // program is a look into a table of the program.

@@ -50,6 +50,7 @@ func Mappings() []Mapping {
 		{"egress-acl", wire.ACL},
 		{"egress-program", wire.UnknownReason},
 		{"port-removed", wire.UnknownL2},
+		{"decap", wire.DecapError},
 	}
 }
 

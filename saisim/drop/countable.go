@@ -23,9 +23,10 @@ func CountableIn() []Countable {
 		{"EXCEEDS_L2_MTU", []Reason{Oversize}},
 		{"L3_ANY", []Reason{
 			NotRouter, RouterDown, IPHeader, NoRoute, Blackhole, Neighbor, Route, NoNextHop, TTL, NoNeighbor, RouterOutDown,
-			SameInterface, L3MTU,
+			SameInterface, L3MTU, Decap,
 		}},
 		{"EXCEEDS_L3_MTU", []Reason{L3MTU}},
+		{"DECAP_ERROR", []Reason{Decap}},
 		{"TTL", []Reason{TTL}},
 		{"L3_LOOPBACK_FILTER", []Reason{SameInterface}},
 		{"IRIF_DISABLED", []Reason{RouterDown}},

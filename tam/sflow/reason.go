@@ -26,6 +26,7 @@ const (
 	IPHeaderCorrupted  Reason = 275
 	UnresolvedNeighbor Reason = 279
 	NonRoutable        Reason = 281
+	DecapError         Reason = 282
 	UnknownL2          Reason = 284
 	UnknownL3          Reason = 285
 	UnknownL3Exception Reason = 286
