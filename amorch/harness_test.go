@@ -94,6 +94,7 @@ func (c *chip) flow(index uint32) *[2]altmark.ChipCounts {
 
 // bench is ports, ACLs and alternate marking of an orchagent on a fake ASIC.
 type bench struct {
+	ways ways
 	*orchtest.Bench
 	chip  *chip
 	acl   *aclorch.Orch
@@ -144,7 +145,7 @@ func (b *bench) run() {
 		b.T.Fatal(err)
 	}
 	features := orch.NewFeatures(b.Daemon)
-	b.am, err = New(b.Ctx, Config{Rules: b.acl, Config: tamorch.Config{
+	b.am, err = New(b.Ctx, Config{Rules: b.acl, Routes: &b.ways, Config: tamorch.Config{
 		SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Switch: ports.Switch(), Features: features,
 	}})
 	if err != nil {

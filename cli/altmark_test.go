@@ -146,14 +146,18 @@ func TestAltMarkHelpAndCompletion(t *testing.T) {
   transit     Reads it
   terminator  Reads it, and may clear it
 `},
-		{modeAltMark, "session m1 flowgroup f1 role terminator method muxed interval 0 mark dscp0 clear ", `  clock-error    Greatest error between two clocks; default 1/64 of the period
-  clock-trust    What vouches for this switch's clock
-  delay-max      Greatest delay from the initiator; default 1/8 of the period
-  delay-min      Least delay from the initiator; default 0
-  flow-mon-id    Only packets with this FlowMonID in their AltMark option
-  foreign-marks  What an initiator does with packets that come marked
-  mark2          The bit of the pulse, of double marking
-  slot-sync      Clocks tell the slots of muxed marking
+		{modeAltMark, "session m1 flowgroup f1 role terminator method muxed interval 0 mark dscp0 clear ", `  clock-error      Greatest error between two clocks; default 1/64 of the period
+  clock-trust      What vouches for this switch's clock
+  delay-max        Greatest delay from the initiator; default 1/8 of the period
+  delay-min        Least delay from the initiator; default 0
+  encap-dst        Destination of that header
+  encap-header     Header of options that has the option
+  encap-hop-limit  Hop limit with which packets leave; default 64
+  encap-src        Source of a header with an AltMark option that is put around packets, or taken off
+  flow-mon-id      Only packets with this FlowMonID in their AltMark option
+  foreign-marks    What an initiator does with packets that come marked
+  mark2            The bit of the pulse, of double marking
+  slot-sync        Clocks tell the slots of muxed marking
   <cr>
 `},
 	} {

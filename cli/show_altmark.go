@@ -17,6 +17,10 @@ func (p *printout) altMarkState(e tree) {
 	state := e.at("state")
 	p.optional(flowWidth,
 		"Guard", duration(state.text("guard")), "Engine", state.text("engine"), "Timing", state.text("timing"))
+	p.optional(flowWidth,
+		"Encapsulated", state.text("encapsulated-packets"), "Decapsulated", unless(state.text("decapsulated-packets"), "0"),
+		"Too Long For MTU", unless(state.text("encap-too-long-packets"), "0"),
+		"Damaged Headers", unless(state.text("decap-damaged-packets"), "0"))
 	last := state.at("last-period")
 	if !last.exists() {
 		return
