@@ -183,7 +183,8 @@ func (o *Orch) addReading(s *session, t altmark.ChipClock, r altmark.ChipFlow) {
 		how := o.howMeasured(s)
 		how.Has, how.Period = true, p
 		if x := r.Outer; s.RowInASIC.Encap.Given() {
-			how.Encapsulated, how.Decapsulated, how.TooLong, how.Damaged = &x.Encapsulated, &x.Decapsulated, &x.TooLong, &x.Damaged
+			how.Encapsulated, how.Decapsulated = &x.Encapsulated, &x.Decapsulated
+			how.TooLong, how.Damaged = &x.TooLong, &x.Damaged
 		}
 		o.counters.add(s.Name, how)
 	}

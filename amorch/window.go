@@ -24,7 +24,8 @@ func (o *Orch) readFlows(ctx context.Context, flows []uint32) (altmark.ChipClock
 func parseFlows(values tamorch.Values, flows int) (clock altmark.ChipClock, list []altmark.ChipFlow, err error) {
 	numbers := map[string][]uint64{}
 	names := []string{
-		altmark.AttrTime, altmark.AttrGenerations, altmark.AttrCounters, altmark.AttrLate, altmark.AttrOuter, altmark.AttrKernel,
+		altmark.AttrTime,
+		altmark.AttrGenerations, altmark.AttrCounters, altmark.AttrLate, altmark.AttrOuter, altmark.AttrKernel,
 	}
 	for _, name := range names {
 		if _, ok := values[name]; !ok {

@@ -304,7 +304,7 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	if err != nil {
 		return fmt.Errorf("tail-stamping: %w", err)
 	}
-	am, err := amorch.New(ctx, amorch.Config{Config: base, Rules: acl, Routes: o.routes})
+	am, err := amorch.New(ctx, amorch.Config{Config: base, Rules: acl, Routes: exits{o.routes}})
 	if err != nil {
 		return fmt.Errorf("alternate marking: %w", err)
 	}

@@ -18,6 +18,17 @@ type ways struct {
 // Want says where packets are to go.
 func (w ways) Want(ctx context.Context, to []netip.Addr) { w.Orch.Want(ctx, w.user, to) }
 
+// exits are what alternate marking asks of routes.
+type exits struct{ *routeorch.Orch }
+
+// Owns reports whether an address is one of the switch's.
+func (x exits) Owns(a netip.Addr) bool { return routeorch.Owns(x.Orch, a) }
+
+// Exit returns the interface by which packets to an address leave, and its MTU.
+func (x exits) Exit(to netip.Addr) (name string, mtu uint32, err error) {
+	return routeorch.Exit(x.Orch, to)
+}
+
 // Way is the path to an address. A neighbour in a VLAN would have to be looked for in the FDB; there is no way to such
 // a one.
 func (w ways) Way(to netip.Addr) (orch.Way, error) {

@@ -106,7 +106,7 @@ func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
 }
 
 // Owns reports whether an address is one of the switch's own that is in force.
-func (o *Orch) Owns(a netip.Addr) bool {
+func Owns(o *Orch, a netip.Addr) bool {
 	for key, x := range o.rows.addresses {
 		if x.row.Prefix.Addr() == a && o.ledger.Why[orch.Row(schema.AppInterface, key)] == nil {
 			return true
@@ -117,7 +117,7 @@ func (o *Orch) Owns(a netip.Addr) bool {
 
 // Exit returns the interface by which packets to an address leave the switch, of a group its first, and its MTU. The
 // error says why there is none. A neighbour need not be known.
-func (o *Orch) Exit(to netip.Addr) (name string, mtu uint32, err error) {
+func Exit(o *Orch, to netip.Addr) (name string, mtu uint32, err error) {
 	h, err := o.leads(to)
 	if err != nil {
 		return "", 0, err

@@ -30,12 +30,17 @@ type Tables struct {
 	Routing
 	Mirrors []Mirror
 	Reporting
-	Pools         []Pool // all but the first, which has the cells that no other has
+	Pools []Pool // all but the first, which has the cells that no other has
+	Marking
+	Sketches    []Sketch // by name
+	RecordPlans []RecordPlan
+	MSSClamps   []MSSClamp
+}
+
+// Marking is alternate marking.
+type Marking struct {
 	AltMarks      []AltMark
 	AltMarkOuters []AltMarkOuter // by index
-	Sketches      []Sketch       // by name
-	RecordPlans   []RecordPlan
-	MSSClamps     []MSSClamp
 }
 
 // ACLs are the tables of both ACL stages.

@@ -94,7 +94,7 @@ var reasons = [NumReasons]struct{ name, text, sai string }{
 	EgressACL:     {"egress-acl", "an egress ACL entry says so", "ACL_ANY"},
 	EgressProgram: {"egress-program", "a program in the egress pipe says so", ""},
 	PortRemoved:   {"port-removed", "its port was removed while it was in the chip", ""},
-	Decap:         {"decap", "an encapsulated packet whose headers are damaged, or that no session takes them off", "DECAP_ERROR"},
+	Decap:         {"decap", "encapsulated, but its headers are damaged, or no session takes them off", "DECAP_ERROR"},
 }
 
 // String returns the reason in the words of reports.

@@ -61,5 +61,5 @@ func ExampleReason_numbers() {
 	// | 35 | `egress-acl` | 130 | `ACL_ANY` | an egress ACL entry says so |
 	// | 36 | `egress-program` | 128 | - | a program in the egress pipe says so |
 	// | 37 | `port-removed` | 128 | - | its port was removed while it was in the chip |
-	// | 38 | `decap` | 128 | `DECAP_ERROR` | an encapsulated packet whose headers are damaged, or that no session takes them off |
+	// | 38 | `decap` | 128 | `DECAP_ERROR` | encapsulated, but its headers are damaged, or no session takes them off |
 }

@@ -41,7 +41,7 @@ func (m *marking) timeLookup(pk *packet, t altmark.Time) (meta uint32) {
 
 func (m *marking) eligible(p *markProfile, pk *packet) bool {
 	if p.encap {
-		return m.mayWrap(pk)
+		return m.outers.mayWrap(pk)
 	}
 	return pk.hasMark(p.s.Mark) && (p.s.Mark2 == altmark.NoMark || pk.hasMark(p.s.Mark2))
 }
@@ -106,12 +106,8 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 		return
 	}
 	f := &c.flows[index]
-	if p.encap {
-		o := c.outerOf(index)
-		if o == nil || o.ends {
-			return
-		}
-		c.wrap(pk, o, f.outer)
+	if p.encap && !c.outers.wrapped(pk, index, f.outer) {
+		return
 	}
 	q := p.s.Interval.Quarter(t.at)
 	switch {
@@ -133,10 +129,8 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 	default:
 		f.follow(p, pk, q, t)
 	}
-	if p.s.Role == altmark.Terminator && c.outers.ends > 0 {
-		if o := c.outerOf(index); o != nil && o.ends && c.unwrap(pk, o, f.outer) {
-			return
-		}
+	if c.outers.ends > 0 && c.outers.unwrapped(p.s.Role, pk, index, f.outer) {
+		return
 	}
 	if p.s.Clear {
 		pk.edit.write(p.s.Mark, 0)

@@ -85,7 +85,7 @@ func (c *Engine) applyTAM(row config.Row, gone bool) {
 	case config.AltMark:
 		c.marking.applyAltMark(r, gone)
 	case config.AltMarkOuter:
-		c.marking.applyOuter(r, gone)
+		c.marking.outers.apply(r, gone)
 	case config.Sketch:
 		c.sketch.apply(r, gone)
 	case config.RecordPlan:

@@ -40,9 +40,7 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 	length = cp.leavingLen()
 	fixed |= describe.MTU.Ran()
 	if uint32(length)+fcsLen > p.mtu {
-		if cp.mirror == nil {
-			pk.tooLong()
-		}
+		cp.tooLong()
 		c.fates.dropInside(p, cp, fixed, runs, drop.EgressMTU)
 		return 0, false
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/binary"
 	"net/netip"
 
 	"tamtam/saisim/config"
@@ -109,4 +110,20 @@ func foundEntry(table string, t *aclTable, e *aclEntry, out PortID) Finding {
 		f = f.withAction(e.act)
 	}
 	return f
+}
+
+// finding is what a packet has found at a header.
+func (o *outer) finding(done bool) Finding {
+	f := Finding{Table: TableEncap, Hit: done, Prefix: netip.PrefixFrom(ipOfWords(o.dst), 128), Number: o.id}
+	if o.ends {
+		f.Table = TableDecap
+	}
+	return f
+}
+
+func ipOfWords(w [2]uint64) netip.Addr {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], w[0])
+	binary.BigEndian.PutUint64(b[8:], w[1])
+	return netip.AddrFrom16(b)
 }

@@ -114,12 +114,6 @@ func (h *headers) throughIFA(data []byte) {
 	}
 }
 
-// datagram is what was captured of an IP packet.
-func (h *headers) datagram(data []byte) []byte {
-	ip := data[h.l3:]
-	return ip[:min(len(ip), int(h.ipLen))]
-}
-
 // meetsIFA reports whether a packet may have something of IFA done to its copies.
 func (pk *packet) meetsIFA() bool {
 	return pk.ifa.action != nil || pk.h.ifa != 0 || pk.h.proto == ifa.Protocol

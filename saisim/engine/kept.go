@@ -196,11 +196,7 @@ func (p *path) noteAdmission(pk *packet) {
 		p.unkept |= UnkeptMore
 	}
 	if pk.noted&notedOuter != 0 {
-		x := note{table: noteEncap, flags: hitIf(pk.noted&notedOuterDone != 0, 0), y: m.outer.id, a: m.outer.dst[0], b: m.outer.dst[1]}
-		if m.outer.ends {
-			x.table = noteDecap
-		}
-		p.add(x)
+		p.add(m.outer.note(pk.noted&notedOuterDone != 0))
 	}
 }
 
@@ -309,4 +305,13 @@ func ipOf(b [16]byte, v4 bool) netip.Addr {
 		return netip.AddrFrom4([4]byte(b[12:]))
 	}
 	return netip.AddrFrom16(b)
+}
+
+// note is that finding in few bytes.
+func (o *outer) note(done bool) note {
+	x := note{table: noteEncap, flags: hitIf(done, 0), y: o.id, a: o.dst[0], b: o.dst[1]}
+	if o.ends {
+		x.table = noteDecap
+	}
+	return x
 }

@@ -92,8 +92,6 @@ const markEntry = 0xA
 // marking is the state of alternate marking.
 type marking struct {
 	*core
-	router      *router
-	programs    *programs
 	outers      outers
 	lanes       [profile.MarkLanes]*markProfile // nil: free
 	used        int                             // lanes that have a profile
@@ -103,7 +101,7 @@ type marking struct {
 }
 
 func (m *marking) reset() {
-	m.outers = outers{}
+	m.outers.of, m.outers.ends = nil, 0
 	m.lanes, m.used, m.flows, m.regs, m.generations = [profile.MarkLanes]*markProfile{}, 0, nil, nil, 0
 }
 

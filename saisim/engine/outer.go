@@ -39,22 +39,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-const (
-	protoIPv4, protoIPv6 = 4, 41
-	mostInner            = 1<<16 - 1 - outerOptions // bytes of a datagram that gets a header
-	outerIPv6            = 40
-	outerOptions         = 8
-	outerSize            = outerIPv6 + outerOptions
-)
-
-// An outer is a header of an index. It does not change once it is made.
-type outer struct {
-	ends     bool
-	src, dst [2]uint64
-	id       uint32
-	header   [outerSize]byte // as it is put in front, lengths and what comes next left out
-}
-
+// newOuter makes one of its row.
 func newOuter(r *config.AltMarkOuter) *outer {
 	o := &outer{ends: r.Ends, src: wordsOf(r.Src), dst: wordsOf(r.Dst), id: r.FlowMonID}
 	h := o.header[:]
@@ -77,27 +62,30 @@ func wordsOf(a netip.Addr) [2]uint64 {
 
 // outers are the headers of indexes.
 type outers struct {
-	of   []*outer // by index; nil: none
-	ends int      // how many end here
+	*core
+	router   *router
+	programs *programs
+	of       []*outer // by index; nil: none
+	ends     int      // how many end here
 }
 
-// applyOuter gives an index its header.
-func (m *marking) applyOuter(r config.AltMarkOuter, gone bool) {
-	if more := int(r.Index) + 1 - len(m.outers.of); more > 0 {
-		m.outers.of = append(m.outers.of, make([]*outer, more)...)
+// apply gives an index its header.
+func (m *outers) apply(r config.AltMarkOuter, gone bool) {
+	if more := int(r.Index) + 1 - len(m.of); more > 0 {
+		m.of = append(m.of, make([]*outer, more)...)
 	}
-	if old := m.outers.of[r.Index]; old != nil && old.ends {
-		m.outers.ends--
+	if old := m.of[r.Index]; old != nil && old.ends {
+		m.ends--
 		if m.decaps[old.dst]--; m.decaps[old.dst] == 0 {
 			delete(m.decaps, old.dst)
 		}
 	}
-	if m.outers.of[r.Index] = nil; gone {
+	if m.of[r.Index] = nil; gone {
 		return
 	}
 	o := newOuter(&r)
-	if m.outers.of[r.Index] = o; o.ends {
-		m.outers.ends++
+	if m.of[r.Index] = o; o.ends {
+		m.ends++
 		if m.decaps == nil {
 			m.decaps = map[[2]uint64]int{}
 		}
@@ -106,21 +94,40 @@ func (m *marking) applyOuter(r config.AltMarkOuter, gone bool) {
 }
 
 // outerOf is the header of an index, nil if it has none.
-func (m *marking) outerOf(index int) *outer {
-	if index < len(m.outers.of) {
-		return m.outers.of[index]
+func (m *outers) outerOf(index int) *outer {
+	if index < len(m.of) {
+		return m.of[index]
 	}
 	return nil
 }
 
+// wrapped puts the header of an index around a packet. False: it has none to put.
+func (m *outers) wrapped(pk *packet, index int, counts *altmark.OuterCounts) bool {
+	o := m.outerOf(index)
+	if o == nil || o.ends {
+		return false
+	}
+	m.wrap(pk, o, counts)
+	return true
+}
+
+// unwrapped takes the header of an index off a packet, where a terminator does. False: it is still there.
+func (m *outers) unwrapped(role altmark.Role, pk *packet, index int, counts *altmark.OuterCounts) bool {
+	if role != altmark.Terminator {
+		return false
+	}
+	o := m.outerOf(index)
+	return o != nil && o.ends && m.unwrap(pk, o, counts)
+}
+
 // atRouter reports whether a packet is the router's to handle, and nobody else has a say.
-func (m *marking) atRouter(pk *packet) bool {
+func (m *outers) atRouter(pk *packet) bool {
 	return m.programs.program == nil && pk.act&actDrop == 0 && !pk.barred && pk.router != nil &&
 		(pk.h.dmac == pk.router.mac || pk.h.dmac == m.switchMAC && m.switchMAC != 0)
 }
 
 // mayWrap reports whether a packet can get a header.
-func (m *marking) mayWrap(pk *packet) bool {
+func (m *outers) mayWrap(pk *packet) bool {
 	h := &pk.h
 	if h.flags&flagIP == 0 || !m.atRouter(pk) || h.ttl <= 1 || h.ipLen > mostInner || !h.fitToRoute(pk) || h.onLink() {
 		return false
@@ -137,7 +144,7 @@ func (m *marking) mayWrap(pk *packet) bool {
 }
 
 // wrap puts the header of an index around a packet.
-func (m *marking) wrap(pk *packet, o *outer, counts *altmark.OuterCounts) {
+func (m *outers) wrap(pk *packet, o *outer, counts *altmark.OuterCounts) {
 	h := &pk.h
 	l3, n, tos, next := int(h.l3), len(pk.data), h.tos, byte(protoIPv6)
 	payload := h.ipLen + outerOptions
@@ -173,7 +180,7 @@ func roomFor(b []byte, n int) []byte {
 }
 
 // meetOuter notes what was done with a header, and parses what the packet is now.
-func (m *marking) meetOuter(pk *packet, o *outer, counts *altmark.OuterCounts, done bool) {
+func (m *outers) meetOuter(pk *packet, o *outer, counts *altmark.OuterCounts, done bool) {
 	if done {
 		pk.h = headers{}
 		m.parse(pk)
@@ -187,24 +194,8 @@ func (m *marking) meetOuter(pk *packet, o *outer, counts *altmark.OuterCounts, d
 	}
 }
 
-// finding is what a packet has found at a header.
-func (o *outer) finding(done bool) Finding {
-	f := Finding{Table: TableEncap, Hit: done, Prefix: netip.PrefixFrom(ipOfWords(o.dst), 128), Number: o.id}
-	if o.ends {
-		f.Table = TableDecap
-	}
-	return f
-}
-
-func ipOfWords(w [2]uint64) netip.Addr {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:], w[0])
-	binary.BigEndian.PutUint64(b[8:], w[1])
-	return netip.AddrFrom16(b)
-}
-
 // unwrap takes off a header that ends here. False: it is still there.
-func (m *marking) unwrap(pk *packet, o *outer, counts *altmark.OuterCounts) bool {
+func (m *outers) unwrap(pk *packet, o *outer, counts *altmark.OuterCounts) bool {
 	h := &pk.h
 	if h.dst != o.dst || h.src != o.src || !m.atRouter(pk) || !h.fitToRoute(pk) {
 		return false
@@ -233,31 +224,6 @@ func (m *marking) unwrap(pk *packet, o *outer, counts *altmark.OuterCounts) bool
 	return true
 }
 
-// inner returns where in an IPv6 packet another IP packet begins, behind one header of options with the AltMark option
-// that was found, and of which protocol it is; 0: there is none whose header is whole, or it is not as long as it says.
-func (h *headers) inner(data []byte) (off int, next byte) {
-	ip := h.datagram(data)
-	if ip[6] != hopByHop && ip[6] != destOptions || len(ip) < outerSize {
-		return 0, 0
-	}
-	next, off = ip[outerIPv6], outerIPv6+(int(ip[outerIPv6+1])+1)*8
-	if int(h.altMark) < outerIPv6 || int(h.altMark) >= off || len(ip) < off {
-		return 0, 0
-	}
-	var x headers
-	left := int(h.ipLen) - off
-	switch next {
-	case protoIPv4:
-		x.parseIPv4(ip[off:], left)
-	case protoIPv6:
-		x.parseIPv6(ip[off:], left)
-	}
-	if x.flags&flagIP == 0 || int(x.ipLen) != left {
-		return 0, 0
-	}
-	return off, next
-}
-
 // admitECN puts into an inner IP header what the outer one says of congestion, and returns off; 0: it cannot say so.
 func admitECN(ip []byte, outer uint8, v4 bool, off int) int {
 	const ect1, ect0, ce = 1, 2, 3
@@ -282,20 +248,4 @@ func admitECN(ip []byte, outer uint8, v4 bool, off int) int {
 		ip[1] = ip[1]&^0x30 | now<<4
 	}
 	return off
-}
-
-// encapsulated reports whether a packet is one in which there is another, or something damaged.
-func (h *headers) encapsulated() bool {
-	switch h.proto {
-	case protoIPv4, protoIPv6, hopByHop, destOptions:
-		return h.flags&flagIPv6 != 0
-	}
-	return false
-}
-
-// tooLong counts a packet that is too long with the header that it has got.
-func (pk *packet) tooLong() {
-	if pk.noted&(notedOuter|notedOuterDone) == notedOuter|notedOuterDone && !pk.met.outer.ends {
-		pk.met.outerCounts.TooLong++
-	}
 }

@@ -516,3 +516,25 @@ func (pk *packet) cameIn() uint16 {
 	}
 	return 0
 }
+
+// tooLong counts a copy that is too long with the header that its packet has got.
+func (cp *copyOf) tooLong() {
+	if cp.mirror == nil {
+		cp.pk.tooLong()
+	}
+}
+
+// tooLong counts a packet that is too long with the header that it has got.
+func (pk *packet) tooLong() {
+	if pk.noted&(notedOuter|notedOuterDone) == notedOuter|notedOuterDone && !pk.met.outer.ends {
+		pk.met.outerCounts.TooLong++
+	}
+}
+
+// An outer is a header of an index. It does not change once it is made.
+type outer struct {
+	ends     bool
+	src, dst [2]uint64
+	id       uint32
+	header   [outerSize]byte // as it is put in front, lengths and what comes next left out
+}

@@ -335,3 +335,52 @@ func (h *headers) byVersion(t4, t6 config.Trap) config.Trap {
 	}
 	return t6
 }
+
+// Sizes and protocols of packets in packets.
+const (
+	protoIPv4, protoIPv6 = 4, 41
+	mostInner            = 1<<16 - 1 - outerOptions // bytes of a datagram that gets a header
+	outerIPv6            = 40
+	outerOptions         = 8
+	outerSize            = outerIPv6 + outerOptions
+)
+
+// inner returns where in an IPv6 packet another IP packet begins, behind one header of options with the AltMark option
+// that was found, and of which protocol it is; 0: there is none whose header is whole, or it is not as long as it says.
+func (h *headers) inner(data []byte) (off int, next byte) {
+	ip := h.datagram(data)
+	if ip[6] != hopByHop && ip[6] != destOptions || len(ip) < outerSize {
+		return 0, 0
+	}
+	next, off = ip[outerIPv6], outerIPv6+(int(ip[outerIPv6+1])+1)*8
+	if int(h.altMark) < outerIPv6 || int(h.altMark) >= off || len(ip) < off {
+		return 0, 0
+	}
+	var x headers
+	left := int(h.ipLen) - off
+	switch next {
+	case protoIPv4:
+		x.parseIPv4(ip[off:], left)
+	case protoIPv6:
+		x.parseIPv6(ip[off:], left)
+	}
+	if x.flags&flagIP == 0 || int(x.ipLen) != left {
+		return 0, 0
+	}
+	return off, next
+}
+
+// encapsulated reports whether a packet is one in which there is another, or something damaged.
+func (h *headers) encapsulated() bool {
+	switch h.proto {
+	case protoIPv4, protoIPv6, hopByHop, destOptions:
+		return h.flags&flagIPv6 != 0
+	}
+	return false
+}
+
+// datagram is what was captured of an IP packet.
+func (h *headers) datagram(data []byte) []byte {
+	ip := data[h.l3:]
+	return ip[:min(len(ip), int(h.ipLen))]
+}

@@ -38,11 +38,7 @@ func (c *router) routed(pk *packet) drop.Reason {
 	d := c.longestPrefix(pk, v4)
 	switch {
 	case d != nil && d.kind == destCPU && d.act&actDrop == 0:
-		if len(c.decaps) > 0 && h.encapsulated() && c.decaps[h.dst] > 0 {
-			return drop.Decap
-		}
-		c.traps.trapLocal(pk)
-		return drop.Trap
+		return c.local(pk)
 	case h.onLink():
 		return drop.IPHeader
 	case h.ttl <= 1:
@@ -66,6 +62,15 @@ func (c *router) routed(pk *packet) drop.Reason {
 		return c.noNeighbor(pk, d.rif)
 	}
 	return drop.Route
+}
+
+// local is for a packet that is for the switch itself.
+func (c *router) local(pk *packet) drop.Reason {
+	if len(c.decaps) > 0 && pk.h.encapsulated() && c.decaps[pk.h.dst] > 0 {
+		return drop.Decap
+	}
+	c.traps.trapLocal(pk)
+	return drop.Trap
 }
 
 // longestPrefix looks the destination up.

@@ -83,8 +83,8 @@ func (s Session) checkEncap() error {
 		bad("encap-header or encap-hop-limit is given, but the role is %s: only an initiator writes the header", s.Role)
 	}
 	if s.Role == Transit {
-		bad("encap-src and encap-dst are given, but the role is %s: an initiator puts headers on, a terminator takes them off",
-			s.Role)
+		bad("encap-src and encap-dst are given, but the role is %s: "+
+			"an initiator puts headers on, a terminator takes them off", s.Role)
 	}
 	if s.Mark.family() != familyOption {
 		bad("encap-dst is given and mark is %s, want %s or %s: bits of the option in the header", s.Mark, IPv6Loss, IPv6Delay)
