@@ -16,6 +16,7 @@ import (
 	"tamtam/saisim/drop"
 	"tamtam/saisim/pipe"
 	"tamtam/swss"
+	"tamtam/tam/altmark"
 )
 
 // find is the virtual id of the first object of a type with an attribute of some value.
@@ -204,8 +205,37 @@ func (f *fated) actRouted() {
 	up(false)
 	f.come("Ethernet0", frame)
 	up(true)
+	f.actEncapsulated(frame[:12])
 	f.set("VLAN_INTERFACE|Vlan10|10.10.0.1/24", nil)
 	f.set("VLAN_INTERFACE|Vlan10", nil)
+}
+
+// actEncapsulated has packets in packets come to an address where headers of alternate marking end, and to another.
+func (f *fated) actEncapsulated(macs []byte) {
+	f.Helper()
+	f.set("VLAN_INTERFACE|Vlan10|2001:db8:10::1/64", swss.FieldValues{"NULL": "NULL"})
+	f.set("VLAN_INTERFACE|Vlan10|2001:db8:10::2/64", swss.FieldValues{"NULL": "NULL"})
+	text := `{"attributes":[{"flow":{"value":{"index":1,"flow-mon-id":2,"decap":{"src":"2001:db8:10::9","dst":"2001:db8:10::1"}}}}]}`
+	oid, err := f.Chip.Create(f.Context(), sai.ObjectTypeGenericProgrammable, []sai.Attr{
+		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(altmark.ObjectFlow)},
+		{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(text)},
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.model.decaps = netip.MustParseAddr("2001:db8:10::1")
+	for _, to := range []string{"2001:db8:10::1", "2001:db8:10::2"} {
+		src, dst := netip.MustParseAddr("2001:db8:10::9").As16(), netip.MustParseAddr(to).As16()
+		outer := slices.Concat(macs, []byte{0x86, 0xdd, 0x60, 0, 0, 0, 0, 40, 41, 64}, src[:], dst[:])
+		inner := slices.Concat([]byte{0x60, 0, 0, 0, 0, 0, 59, 64}, src[:], dst[:])
+		f.come("Ethernet0", slices.Concat(outer, inner))
+	}
+	if err := f.Chip.Remove(f.Context(), sai.Obj(sai.ObjectTypeGenericProgrammable, oid)); err != nil {
+		f.Fatal(err)
+	}
+	f.model.decaps = netip.Addr{}
+	f.set("VLAN_INTERFACE|Vlan10|2001:db8:10::1/64", nil)
+	f.set("VLAN_INTERFACE|Vlan10|2001:db8:10::2/64", nil)
 }
 
 // act does by hand, one after the other, what random traffic does not come to.

@@ -467,6 +467,8 @@ func (d *modelDecision) route() {
 		d.meets("route", prefix.String())
 	}
 	switch {
+	case r != nil && r.cpu && d.to == d.decaps && (d.proto == 4 || d.proto == 41):
+		d.reason = "decap"
 	case r != nil && r.cpu:
 		d.trap("ip2me", "trap")
 	case !v4 && (d.from.IsLinkLocalUnicast() || d.to.IsLinkLocalUnicast()): // RFC 4291, 2.5.6

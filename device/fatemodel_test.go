@@ -33,6 +33,7 @@ type fateBeyond struct {
 	plainDrops  map[string]bool // untagged ones
 	deadMACs    map[modelMAC]bool
 	deadHosts   map[modelHop]bool // neighbours whose packets are dropped
+	decaps      netip.Addr        // own address where headers of alternate marking end; invalid: none
 	down4       map[string]bool   // router interfaces
 	down6       map[string]bool
 	routes      []modelRoute

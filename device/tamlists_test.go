@@ -132,6 +132,10 @@ func tailStampLists() []tamList {
 	}
 }
 
+// withHeader is a session that puts headers around packets.
+const withHeader = `{"config":{"role":"initiator","mark":"ipv6-altmark-l","mark2":"ipv6-altmark-d","flow-mon-id":7,` +
+	`"encap-src":"2001:db8::1","encap-dst":"2001:db8::2"}}`
+
 func altMarkLists() []tamList {
 	return []tamList{
 		{
@@ -139,20 +143,24 @@ func altMarkLists() []tamList {
 			rows: []string{"TAM_ALTMARK_TABLE|a"}, line: "Flow Group Name : v4",
 			broken: `{"TAM_ALTMARK_TABLE": {"a": {"flowgroup": "none"}}}`,
 			leaves: map[string]leafChange{
-				"config/flowgroup":     {value: `"masks"`},
-				"config/role":          {value: `"terminator"`},
-				"config/method":        {value: `"step"`, without: []string{"config/mark2"}},
-				"config/interval":      {value: `1`},
-				"config/mark":          {value: `"dscp2"`},
-				"config/mark2":         {value: `"dscp2"`},
-				"config/clear":         {value: `true`, with: `{"config":{"role":"terminator"}}`},
-				"config/slot-sync":     {value: `false`, with: `{"config":{"method":"muxed","delay-max":"1000000"}}`, without: []string{"config/mark2"}},
-				"config/foreign-marks": {value: `"drop"`, with: `{"config":{"role":"initiator"}}`},
-				"config/flow-mon-id":   {value: `7`},
-				"config/clock-trust":   {value: `"declared"`},
-				"config/clock-error":   {value: `"7"`},
-				"config/delay-min":     {value: `"7"`},
-				"config/delay-max":     {value: `"7"`},
+				"config/flowgroup":       {value: `"masks"`},
+				"config/role":            {value: `"terminator"`},
+				"config/method":          {value: `"step"`, without: []string{"config/mark2"}},
+				"config/interval":        {value: `1`},
+				"config/mark":            {value: `"dscp2"`},
+				"config/mark2":           {value: `"dscp2"`},
+				"config/clear":           {value: `true`, with: `{"config":{"role":"terminator"}}`},
+				"config/slot-sync":       {value: `false`, with: `{"config":{"method":"muxed","delay-max":"1000000"}}`, without: []string{"config/mark2"}},
+				"config/foreign-marks":   {value: `"drop"`, with: `{"config":{"role":"initiator"}}`},
+				"config/flow-mon-id":     {value: `7`},
+				"config/encap-src":       {value: `"2001:db8::8"`, with: withHeader},
+				"config/encap-dst":       {value: `"2001:db8::9"`, with: withHeader},
+				"config/encap-header":    {value: `"hop-by-hop"`, with: withHeader},
+				"config/encap-hop-limit": {value: `9`, with: withHeader},
+				"config/clock-trust":     {value: `"declared"`},
+				"config/clock-error":     {value: `"7"`},
+				"config/delay-min":       {value: `"7"`},
+				"config/delay-max":       {value: `"7"`},
 			},
 		},
 	}

@@ -157,7 +157,7 @@ var debugWords = map[string][2]string{
 	"blackhole": {"BLACKHOLE_ROUTE FDB_AND_BLACKHOLE_DISCARDS L3_ANY"}, "neighbor": {"BLACKHOLE_ARP L3_ANY"},
 	"route": {"L3_ANY"}, "no-next-hop": {"UNRESOLVED_NEXT_HOP L3_ANY"}, "ttl": {"TTL L3_ANY"},
 	"no-neighbor": {"UNRESOLVED_NEXT_HOP L3_ANY"}, "router-out-down": {"ERIF_DISABLED L3_ANY"},
-	"same-interface": {"L3_LOOPBACK_FILTER L3_ANY"}, "l3-mtu": {"EXCEEDS_L3_MTU L3_ANY"},
+	"same-interface": {"L3_LOOPBACK_FILTER L3_ANY"}, "l3-mtu": {"EXCEEDS_L3_MTU L3_ANY"}, "decap": {"DECAP_ERROR L3_ANY"},
 	"acl": {"ACL_ANY"}, "egress-acl": {"ACL_ANY"}, "egress-port-down": {1: "L2_ANY"}, "egress-mtu": {1: "L2_ANY"},
 }
 

@@ -14,7 +14,8 @@
 // captured, in a hop-by-hop or destination options header that the parser reaches.
 // m and m2 are the marks' values as the packet came in, whatever a program has
 // written since. The FlowMonID that ACL entries match ([config.FieldFlowMonID]) is that of the same option. The chip
-// inserts no option (RFC 8200, section 4: a router does not).
+// inserts no option (RFC 8200, section 4: a router does not), but may put a header with one around packets: see
+// outer.go.
 //
 //  1. Time lookup. If there is any profile, the metadata that ingress ACL entries
 //     match (FIELD_ACL_USER_META) is not what a program has set, but has in bits

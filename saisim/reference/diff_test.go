@@ -157,7 +157,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 		p.monitorOp()
 		p.samplerOp()
 		p.ifaOp()
-		p.outersOp()
+		p.changeOuters()
 		p.configure()
 		if v.usual {
 			n -= 5
@@ -234,7 +234,7 @@ func (p *pair) change() {
 		p.monitorOp()
 		p.samplerOp()
 		p.ifaOp()
-		p.outersOp()
+		p.changeOuters()
 		p.configure()
 		return
 	}

@@ -185,6 +185,15 @@ func (g *gen) outersOp() {
 	})
 }
 
+// changeOuters is outersOp behind all that was changed before: an index that has lost its entries and gets others in one
+// change is not emptied in the reference, which sees what is there between two packets.
+func (p *pair) changeOuters() {
+	if p.wrapping != nil {
+		p.configure()
+		p.outersOp()
+	}
+}
+
 // outerFrame has more packets be for the router, and puts headers around some, not all of them well.
 func (g *gen) outerFrame(b []byte) []byte {
 	g.wrapped(func() {
