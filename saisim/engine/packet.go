@@ -131,6 +131,7 @@ type met struct {
 	looks          [mostLooks]aclLook
 	learned, known addressLook
 	policer        config.ID
+	ran            programLooks
 }
 
 // An addressLook is one for an address in the FDB; to and act mean something if it is there.
@@ -256,6 +257,7 @@ type copyOf struct {
 	mirror *mirrorEncap // it is a copy for a mirror session
 	head   *heading     // header fields as it leaves; nil: as the packet and its edit have them
 	ifa    *ifaWork     // nil: nothing is done
+	met    *egressMet   // of a watched packet behind the egress pipe; nil: it is not kept
 }
 
 // taggedLen is the length of a copy once its tag is as it shall be.

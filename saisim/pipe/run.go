@@ -333,6 +333,9 @@ func (t *table) run(p *PHV, lane uint8) int32 {
 	if t.slot >= 0 {
 		p.ran[t.slot&255][lane] = r.outcome
 	}
+	if l := p.Looked[lane]; l != nil && t.place < lookPlaces {
+		l[t.place] = uint64(r.outcome&outcomeHit)<<hitShift | lookRan | uint64(r.id)
+	}
 	if t.counts {
 		r.counter.Packets++
 		r.counter.Bytes += p.W[WordFrame][lane] >> 44

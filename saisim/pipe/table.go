@@ -21,6 +21,7 @@ type table struct {
 	gate    [][]term
 	slot    int // in PHV.ran; -1: no gate needs it
 	tap     uint8
+	place   uint8 // in Looks
 	counts  bool
 	end     int32   // code behind the table's actions
 	actions []int32 // code of each
