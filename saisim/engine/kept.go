@@ -149,7 +149,7 @@ func (p *path) noteMet(pk *packet, doors *doors, names *tableNames) {
 	m := &pk.met
 	var ran *programLooks
 	if pk.noted&notedProgram != 0 {
-		ran = &m.ran
+		ran = m.ran
 	}
 	if pk.noted&notedPort != 0 {
 		p.noteAdmission(pk, ran, names)

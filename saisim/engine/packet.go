@@ -131,7 +131,7 @@ type met struct {
 	looks          [mostLooks]aclLook
 	learned, known addressLook
 	policer        config.ID
-	ran            programLooks
+	ran            *programLooks // made with the first program
 }
 
 // An addressLook is one for an address in the FDB; to and act mean something if it is there.

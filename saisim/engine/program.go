@@ -99,6 +99,9 @@ func (c *programs) begin(vec []entering) (on pipe.Set) {
 		}
 		c.fill(v, i, pk, need)
 		if c.noting {
+			if pk.met.ran == nil {
+				pk.met.ran = new(programLooks)
+			}
 			v.Looked[i] = pk.met.ran.begin(prog)
 		}
 		v.W[pipe.WordPorts][i] = uint64(pk.in)<<48 | noPort<<32 | uint64(pk.meta)

@@ -10,7 +10,8 @@ type programLooks struct {
 
 // begin has the tables of a program note what they find.
 func (l *programLooks) begin(program *pipe.Compiled) *pipe.Looks {
-	l.program, l.of = program, pipe.Looks{}
+	l.program = program
+	l.of.Begin()
 	return &l.of
 }
 

@@ -9,25 +9,41 @@ const (
 	noPlace    = 255
 )
 
-// Looks are what a packet has found in the tables of one pipe, by their places. A caller that has them noted empties
-// them before: see [PHV].
-type Looks [lookPlaces]uint64
+// Looks are what a packet has found in the tables of one pipe, by their places: see [PHV].
+type Looks struct {
+	packet uint64 // which one since Looks were made, as it is in a look
+	of     [lookPlaces]uint64
+}
 
-// A look is the entry's number with these bits.
+// A look is the number of the entry, whether it hits, and of which packet it is. So looks of the packet before need not
+// be taken away.
 const (
-	lookRan  = 1 << 32
-	lookHit  = 1 << 33
-	hitShift = 32 // outcomeHit becomes lookHit
+	lookHit    = 1 << 32
+	lookPacket = 1 << 33
 )
+
+// Begin is called for each packet, before it runs.
+func (l *Looks) Begin() {
+	if l.packet += lookPacket; l.packet == 0 {
+		*l = Looks{packet: lookPacket}
+	}
+}
+
+func (l *Looks) note(place uint8, r *row) {
+	l.of[place] = l.packet | r.look
+}
 
 // At returns what the packet has found in the table at a place: the number of the entry, 0 if there is none that hits.
 func (l *Looks) At(place int) (entry uint32, hit, ran bool) {
-	v := l[place]
-	return uint32(v), v&lookHit != 0, v&lookRan != 0
+	v := l.of[place]
+	return uint32(v), v&lookHit != 0, v&^(lookPacket-1) == l.packet
 }
 
 // More reports whether the packet was looked up in others, too.
-func (l *Looks) More() bool { return l[NotedTables] != 0 }
+func (l *Looks) More() bool {
+	_, _, ran := l.At(NotedTables)
+	return ran
+}
 
 // A NotedTable is one whose looks are noted.
 type NotedTable struct {
