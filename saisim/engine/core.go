@@ -184,6 +184,24 @@ func (c *core) freeCopy(cp *copyOf) {
 	}
 }
 
+// newEgressMet returns one for a copy of a watched packet, whose end is kept when it has left.
+func (c *core) newEgressMet() *egressMet {
+	n := len(c.spareMet)
+	if n == 0 {
+		return new(egressMet)
+	}
+	m := c.spareMet[n-1]
+	c.spareMet = c.spareMet[:n-1]
+	return m
+}
+
+func (c *core) freeEgressMet(cp *copyOf) {
+	if cp.met != nil {
+		c.spareMet = append(c.spareMet, cp.met)
+		cp.met = nil
+	}
+}
+
 func (c *core) newIFA() *ifaWork {
 	n := len(c.spareIFA)
 	if n == 0 {

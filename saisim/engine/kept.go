@@ -225,6 +225,26 @@ func (p *path) noteRouting(pk *packet) {
 	}
 }
 
+// noteProgram notes the looks into the tables of one part of a pipe; ran is nil if no program ran.
+func (p *path) noteProgram(as noteTable, ran *programLooks, names *tableNames, part uint8, out PortID) {
+	if ran == nil || ran.program == nil {
+		return
+	}
+	for i, t := range names.tables(ran.program, as == noteEgressProgram) {
+		entry, hit, ran := ran.of.At(i)
+		switch {
+		case t.part != part || !ran:
+		case t.name == mostNames:
+			p.unkept |= UnkeptProgram
+		default:
+			p.add(note{table: as, flags: hitIf(hit, 0), x: uint16(out), y: entry, a: uint64(t.name)})
+		}
+	}
+	if part == partLast && ran.of.More() {
+		p.unkept |= UnkeptMore
+	}
+}
+
 func (p *path) noteTraps(traps []trapLook) {
 	for _, t := range traps {
 		p.add(note{table: noteTrap, flags: hitIf(true, t.act), x: uint16(t.trap)})
@@ -242,8 +262,8 @@ func (p *path) noteLooks(table noteTable, all []aclLook, out PortID) {
 	}
 }
 
-// noteCopy adds what one copy has met: the policer of the CPU's, its queue, and the tables of the egress pipe, nil: none,
-// or they are not known.
+// noteCopy adds what one copy has met: the policer of the CPU's, its queue, and the tables of the egress pipe, or nil:
+// none, or they are not known.
 func (p *path) noteCopy(cp *copyOf, d *Drop, egress *egressMet, names *tableNames) {
 	pk := cp.pk
 	if pk.noted&notedPolicer != 0 && d.Why == drop.Policer {

@@ -160,6 +160,27 @@ type looks struct {
 	of   [mostLooks]aclLook
 }
 
+// programLooks are what a packet, or a copy in the egress pipe, has found in the tables of a program.
+type programLooks struct {
+	program *pipe.Compiled // nil: none ran
+	of      pipe.Looks
+}
+
+// begin has the tables of a program note what they find.
+func (l *programLooks) begin(program *pipe.Compiled) *pipe.Looks {
+	l.program = program
+	l.of.Begin()
+	return &l.of
+}
+
+// An egressMet is what a copy has met in the tables of the egress pipe.
+type egressMet struct {
+	looks
+	ran programLooks
+}
+
+func (m *egressMet) empty() { m.n, m.more, m.ran.program = 0, false, nil }
+
 type aclLook struct {
 	table *aclTable
 	entry *aclEntry // nil: none hits
@@ -255,9 +276,14 @@ type copyOf struct {
 
 	frac   uint64       // at is the timestamp point, frac/den cycles after the cycle before; 0: at it
 	mirror *mirrorEncap // it is a copy for a mirror session
-	head   *heading     // header fields as it leaves; nil: as the packet and its edit have them
-	ifa    *ifaWork     // nil: nothing is done
-	met    *egressMet   // of a watched packet behind the egress pipe; nil: it is not kept
+	luggage
+}
+
+// luggage is what few copies take along.
+type luggage struct {
+	head *heading   // header fields as it leaves; nil: as the packet and its edit have them
+	ifa  *ifaWork   // nil: nothing is done
+	met  *egressMet // of a watched packet behind the egress pipe; nil: it is not kept
 }
 
 // taggedLen is the length of a copy once its tag is as it shall be.

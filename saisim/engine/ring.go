@@ -5,7 +5,8 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A keptRow is a [Kept] without pointers, two thirds of a KiB, so that the collector of garbage has no work with a ring of them.
+// A keptRow is a [Kept] without pointers, two thirds of a KiB, so that the collector of garbage has no work with a ring
+// of them.
 type keptRow struct {
 	keptEnd
 	hop  [16]byte

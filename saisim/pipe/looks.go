@@ -1,6 +1,7 @@
 package pipe
 
-// NotedTables is of how many tables of a pipe, with a key, the looks of a packet are noted: of those of the first stages.
+// NotedTables is of how many tables with a key the looks of a packet are noted, in each pipe: of those of the first
+// stages.
 const NotedTables = 15
 
 // lookPlaces are one for each table that is noted, and the last for all others; a table without a key has none.

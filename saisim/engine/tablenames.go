@@ -2,45 +2,6 @@ package engine
 
 import "tamtam/saisim/pipe"
 
-// programLooks are what a packet, or a copy in the egress pipe, has found in the tables of a program.
-type programLooks struct {
-	program *pipe.Compiled // nil: none ran
-	of      pipe.Looks
-}
-
-// begin has the tables of a program note what they find.
-func (l *programLooks) begin(program *pipe.Compiled) *pipe.Looks {
-	l.program = program
-	l.of.Begin()
-	return &l.of
-}
-
-// An egressMet is what a copy has met in the tables of the egress pipe.
-type egressMet struct {
-	looks
-	ran programLooks
-}
-
-func (m *egressMet) empty() { m.n, m.more, m.ran.program = 0, false, nil }
-
-// newEgressMet returns one for a copy of a watched packet, whose end is kept when it has left.
-func (c *core) newEgressMet() *egressMet {
-	n := len(c.spareMet)
-	if n == 0 {
-		return new(egressMet)
-	}
-	m := c.spareMet[n-1]
-	c.spareMet = c.spareMet[:n-1]
-	return m
-}
-
-func (c *core) freeEgressMet(cp *copyOf) {
-	if cp.met != nil {
-		c.spareMet = append(c.spareMet, cp.met)
-		cp.met = nil
-	}
-}
-
 // Parts of a pipe, between its fixed functions. The egress pipe has no middle one.
 const (
 	partFirst = iota
@@ -112,24 +73,4 @@ func (n *tableNames) number(name string) uint16 {
 	i = uint16(len(n.names))
 	n.numbers[name], n.names = i, append(n.names, name)
 	return i
-}
-
-// noteProgram notes the looks into the tables of one part of a pipe; ran is nil if no program ran.
-func (p *path) noteProgram(as noteTable, ran *programLooks, names *tableNames, part uint8, out PortID) {
-	if ran == nil || ran.program == nil {
-		return
-	}
-	for i, t := range names.tables(ran.program, as == noteEgressProgram) {
-		entry, hit, ran := ran.of.At(i)
-		switch {
-		case t.part != part || !ran:
-		case t.name == mostNames:
-			p.unkept |= UnkeptProgram
-		default:
-			p.add(note{table: as, flags: hitIf(hit, 0), x: uint16(out), y: entry, a: uint64(t.name)})
-		}
-	}
-	if part == partLast && ran.of.More() {
-		p.unkept |= UnkeptMore
-	}
 }
