@@ -2,6 +2,7 @@ package reference
 
 import (
 	"net/netip"
+	"strings"
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
@@ -13,7 +14,9 @@ func (pk *packet) find(f saisim.Finding) {
 	if pk.found != nil {
 		pk.found(f)
 	}
-	*pk.heard = append(*pk.heard, f)
+	if !strings.HasPrefix(f.Table, "ingress.") && !strings.HasPrefix(f.Table, "egress.") {
+		*pk.heard = append(*pk.heard, f)
+	}
 }
 
 func (e effects) of(f saisim.Finding) saisim.Finding {

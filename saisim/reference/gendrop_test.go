@@ -3,7 +3,6 @@ package reference_test
 import (
 	"fmt"
 	"hash/maphash"
-	"strings"
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
@@ -77,11 +76,7 @@ func (p *pair) keepEnds(all bool) {
 	p.ref.Kept = func(k saisim.Kept) {
 		p.kept.add(&k, -1)
 		for _, f := range k.Path {
-			table := f.Table
-			if pipe, _, _ := strings.Cut(table, "."); pipe == "ingress" || pipe == "egress" {
-				table = "tables of a program, " + pipe
-			}
-			p.saw["kept: "+table]++
+			p.saw["kept: "+f.Table]++
 		}
 	}
 	if all {

@@ -1,43 +1,17 @@
 package reference
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
 	"tamtam/saisim"
-	"tamtam/saisim/pipe"
 )
 
-// What a chip keeps of the looks of a packet that ends: of those into ACL tables the first five in each pipe, of those
-// into tables of a program the ones into the first fifteen of each pipe, of all the first twenty.
+// What a chip keeps of the looks of a packet that ends: of those into ACL tables the first five in each pipe, of all
+// the first fourteen.
 const (
-	keptLooks  = 5
-	keptTables = 15
-	keptAll    = 20
+	keptLooks = 5
+	keptAll   = 14
 )
-
-// keeps reports whether looks into a table of the program are kept.
-func (x *passage) keeps(name string) bool {
-	in, table, _ := strings.Cut(name, ".")
-	p := &x.Ingress
-	if in == "egress" {
-		p = &x.Egress
-	}
-	var keyed []pipe.Table
-	for _, t := range p.Tables {
-		if t.Match != "always" {
-			keyed = append(keyed, t)
-		}
-	}
-	slices.SortStableFunc(keyed, func(a, b pipe.Table) int { return cmp.Compare(a.Stage, b.Stage) })
-	return slices.IndexFunc(keyed, func(t pipe.Table) bool { return t.Name == table }) < keptTables
-}
-
-// ofProgram reports whether a finding is in a table of a program.
-func ofProgram(f saisim.Finding) bool {
-	return strings.HasPrefix(f.Table, "ingress.") || strings.HasPrefix(f.Table, "egress.")
-}
 
 // aside takes away what was heard behind the first n findings, which is a copy's own, and returns it.
 func (pk *packet) aside(n int) []saisim.Finding {
@@ -48,6 +22,9 @@ func (pk *packet) aside(n int) []saisim.Finding {
 
 // path is what is kept of the findings of a packet, and those of a copy of it.
 func (pk *packet) path(own []saisim.Finding) (path []saisim.Finding, unkept saisim.Unkept) {
+	if pk.passage != nil {
+		unkept = saisim.UnkeptProgram
+	}
 	looks := map[bool]int{}
 	for _, f := range slices.Concat(*pk.heard, own) {
 		if egress := f.Table == "chip.egress_acl"; egress || f.Table == "chip.acl" || f.Table == "pre_ingress_acl" {
@@ -56,7 +33,7 @@ func (pk *packet) path(own []saisim.Finding) (path []saisim.Finding, unkept sais
 				continue
 			}
 		}
-		if len(path) == keptAll || ofProgram(f) && !pk.passage.keeps(f.Table) {
+		if len(path) == keptAll {
 			unkept |= saisim.UnkeptMore
 			continue
 		}
@@ -80,14 +57,11 @@ func (c *Chip) keepEnd(d dropping, what saisim.What) {
 }
 
 func (d dropping) kept(what saisim.What) saisim.Kept {
-	dropped := d.behind && what == saisim.MomentDropped
-	if dropped { // what a copy has met in the egress pipe is forgotten there
-		d.own = slices.DeleteFunc(slices.Clone(d.own), func(f saisim.Finding) bool {
-			return f.Table == "chip.egress_acl" || strings.HasPrefix(f.Table, "egress.")
-		})
+	if d.behind { // which egress ACL entries a copy has hit is forgotten there
+		d.own = slices.DeleteFunc(slices.Clone(d.own), func(f saisim.Finding) bool { return f.Table == "chip.egress_acl" })
 	}
 	path, unkept := d.pk.path(d.own)
-	if dropped {
+	if d.behind {
 		unkept |= saisim.UnkeptEgress
 	}
 	return saisim.Kept{Drop: d.Drop, What: what, Path: path, Unkept: unkept}
