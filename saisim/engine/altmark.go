@@ -129,7 +129,7 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 	default:
 		f.follow(p, pk, q, t)
 	}
-	if c.outers.ends > 0 && c.outers.unwrapped(p.s.Role, pk, index, f.outer) {
+	if c.outers.unwrapped(p.s.Role, pk, index, f.outer) {
 		return
 	}
 	if p.s.Clear {

@@ -113,7 +113,7 @@ func (m *outers) wrapped(pk *packet, index int, counts *altmark.OuterCounts) boo
 
 // unwrapped takes the header of an index off a packet, where a terminator does. False: it is still there.
 func (m *outers) unwrapped(role altmark.Role, pk *packet, index int, counts *altmark.OuterCounts) bool {
-	if role != altmark.Terminator {
+	if m.ends == 0 || role != altmark.Terminator {
 		return false
 	}
 	o := m.outerOf(index)
