@@ -28,6 +28,16 @@ func variedConfig(t *testing.T) ConfigDB {
 	for _, g := range []string{"rec", "spare", "tasks", "flags", "masks"} {
 		c["TAM_FLOWGROUP_TABLE"][g] = swss.FieldValues{"NULL": "NULL"}
 	}
+	null := swss.FieldValues{"NULL": "NULL"} // where headers of alternate marking are from, and a way to their ends
+	c["LOOPBACK_INTERFACE"] = map[string]swss.FieldValues{
+		"Loopback0": null, "Loopback0|2001:db8:f::1/128": null, "Loopback0|2001:db8:f::8/128": null,
+	}
+	for _, key := range SortedKeys(c["INTERFACE"]) {
+		if !strings.Contains(key, "|") {
+			c["INTERFACE"][key+"|2001:db8::7/64"] = null
+			break
+		}
+	}
 	rules := c["ACL_RULE"]
 	rules["TAM|rec"] = swss.FieldValues{"PRIORITY": "0x50", "SRC_IPV6": "2001:DB8:0:0::1/32", "IP_PROTOCOL": "017", "IN_PORTS": "Ethernet1,Eth1", "HOP_LIMIT": "9"}
 	rules["TAM|spare"] = swss.FieldValues{"SRC_IP": "10.1.2.3/8", "PACKET_ACTION": "forward"}

@@ -134,7 +134,7 @@ func tailStampLists() []tamList {
 
 // withHeader is a session that puts headers around packets.
 const withHeader = `{"config":{"role":"initiator","mark":"ipv6-altmark-l","mark2":"ipv6-altmark-d","flow-mon-id":7,` +
-	`"encap-src":"2001:db8::1","encap-dst":"2001:db8::2"}}`
+	`"encap-src":"2001:db8:f::1","encap-dst":"2001:db8::2"}}`
 
 func altMarkLists() []tamList {
 	return []tamList{
@@ -153,7 +153,7 @@ func altMarkLists() []tamList {
 				"config/slot-sync":       {value: `false`, with: `{"config":{"method":"muxed","delay-max":"1000000"}}`, without: []string{"config/mark2"}},
 				"config/foreign-marks":   {value: `"drop"`, with: `{"config":{"role":"initiator"}}`},
 				"config/flow-mon-id":     {value: `7`},
-				"config/encap-src":       {value: `"2001:db8::8"`, with: withHeader},
+				"config/encap-src":       {value: `"2001:db8:f::8"`, with: withHeader},
 				"config/encap-dst":       {value: `"2001:db8::9"`, with: withHeader},
 				"config/encap-header":    {value: `"hop-by-hop"`, with: withHeader},
 				"config/encap-hop-limit": {value: `9`, with: withHeader},
