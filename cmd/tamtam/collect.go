@@ -347,6 +347,11 @@ func resultText(r collector.AltMarkResult) string {
 	if r.JitterValid {
 		fmt.Fprintf(&b, " jitter %v", r.Jitter)
 	}
+	if r.Mean.Valid {
+		fmt.Fprintf(&b, " mean delay %v", r.Mean.Delay)
+	} else if r.Mean.Asked {
+		fmt.Fprintf(&b, " mean delay unknown (%s)", r.Mean.Unknown)
+	}
 	if r.Revised {
 		b.WriteString(" revised")
 	}
@@ -422,6 +427,10 @@ func resultRow(r collector.AltMarkResult) schema.AltMarkResult {
 	}
 	row.Delay, row.RawDelay = known(r.Delay, r.DelayValid), known(r.RawDelay, r.RawDelayValid)
 	row.Jitter = known(r.Jitter, r.JitterValid)
+	row.BlockDelay, row.BlockUnknown = known(r.Mean.Delay, r.Mean.Valid), r.Mean.Unknown
+	if r.Mean.Valid && r.Mean.RawValid {
+		row.DelaySum = &r.Mean.Sum
+	}
 	some := r.Window.Count > 0
 	row.MinDelay, row.MeanDelay = known(r.Window.Min, some), known(r.Window.Mean, some)
 	row.MaxDelay = known(r.Window.Max, some)

@@ -55,6 +55,9 @@ func (s Sum) Big() *big.Int {
 // String is the number, decimal.
 func (s Sum) String() string { return s.Big().String() }
 
+// MarshalText gives what [Sum.String] gives.
+func (s Sum) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // SumForm is what [ParseSum] reads, in words.
 const SumForm = "a whole number of 128 bits"
 
