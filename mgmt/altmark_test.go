@@ -110,6 +110,39 @@ func TestAltMarkGet(t *testing.T) {
 	}
 }
 
+// The arrivals of a period and the mean delay are there where sessions ask for them, and nowhere else. A sum has more bits
+// than any number of YANG.
+func TestAltMarkMeanDelay(t *testing.T) {
+	b := newBed(t, nil)
+	b.rows(altMarked())
+	b.rows(map[string]string{
+		"COUNTERS_DB TAM_ALTMARK_RESULTS:p2:s1:s4": "PERIOD=1 START=1.000000000 STATUS=ok REVISED=false SENT=3 RECEIVED=3 LOST=0 WINDOW_DELAYS=0 " +
+			"MEAN_DELAY=7 DELAY_SUM=22",
+		"COUNTERS_DB TAM_ALTMARK_RESULTS:p3:s1:s4": "PERIOD=1 START=1.000000000 STATUS=ok REVISED=false SENT=3 RECEIVED=2 LOST=1 WINDOW_DELAYS=0 " +
+			"MEAN_DELAY_UNKNOWN=1_of_3_packets_were_lost",
+	})
+	p := period(8, 0)
+	p.Arrivals = altmark.Arrivals{Summed: true, Packets: 8, Sum: altmark.Sum{Hi: 1}}
+	b.history("m1", p, period(9, 0))
+	state, result := altMarkM1+"/periods/period[number=%d]/state/%s", "/tam/alt-mark-results/alt-mark-result[path=%s][from=s1][to=s4]/state/%s"
+	for _, c := range []struct{ path, want string }{
+		{fmt.Sprintf(state, 8, "arrivals"), `"8"`},
+		{fmt.Sprintf(state, 8, "arrival-sum"), `"18446744073709551616"`},
+		{fmt.Sprintf(result, "p2", "mean-delay"), `"7"`},
+		{fmt.Sprintf(result, "p2", "delay-sum"), `"22"`},
+		{fmt.Sprintf(result, "p3", "mean-delay-unknown"), `"1 of 3 packets were lost"`},
+	} {
+		if got, err := b.get(c.path); err != nil || got != c.want {
+			t.Errorf("%s: %s, %v, want %s", c.path, got, err, c.want)
+		}
+	}
+	for _, p := range []string{fmt.Sprintf(state, 9, "arrivals"), fmt.Sprintf(state, 9, "arrival-sum"), fmt.Sprintf(result, "p1", "mean-delay"),
+		fmt.Sprintf(result, "p3", "mean-delay"), fmt.Sprintf(result, "p3", "delay-sum"), fmt.Sprintf(result, "p2", "mean-delay-unknown")} {
+		_, err := b.get(p)
+		wantErr(t, err, "NotFound")
+	}
+}
+
 // What vouches for a clock is there where a period says it, zeroes too: an offset of 0 is one that is
 // known. Numbers of 64 bits are strings.
 func TestAltMarkClock(t *testing.T) {

@@ -182,11 +182,16 @@ var rowTests = []rowTest{
 	{"am session", "web", "flowgroup=web role=initiator method=muxed interval=0 mark=dscp0",
 		"flowgroup=web role=initiator method=muxed interval=0 mark=dscp0 clear=false slot-sync=true foreign-marks=count clock-trust=checked clock-error=15625000 delay-min=0 delay-max=125000000"},
 	{"am session", "web", "flowgroup=web role=terminator method=double interval=-10 mark=ipv6-altmark-l mark2=ipv6-altmark-d clear=true slot-sync=true foreign-marks=count clock-trust=declared clock-error=100 delay-min=5000 delay-max=60000", "="},
+	{"am session", "web", "flowgroup=web role=transit method=step interval=0 mark=dscp0 mean-delay=true clear=false slot-sync=true foreign-marks=count clock-trust=checked clock-error=100 delay-min=5000 delay-max=60000", "="},
 	{"am flow", "web", "acl-table-name=TAM acl-rule-name=web role=transit method=pulse interval=8 mark=ipv4-reserved clear=false slot-sync=true foreign-marks=count clock-trust=checked clock-error=0 delay-min=0 delay-max=1", "="},
 	{"am counters", "web", "ENGINE=chip TIMING=one_clock_cycle GUARD=140625000", "="},
 	{"am counters", "web", "ENGINE=chip TIMING=x GUARD=1 PERIOD=425000000 COLOUR=0 PACKETS=7 BYTES=448 CAPTURES=1 TIMESTAMP=1700000000.500000001 DIGEST=3735928559 OUT_OF_WINDOW=0 FOREIGN_MARKS=3 READ_AT=1700000001.500000000 FLAGS=late-read,clock-step", "="},
 	{"am counters", "web", "ENGINE=chip TIMING=x GUARD=1 PERIOD=425000000 COLOUR=0 PACKETS=7 BYTES=448 CAPTURES=0 OUT_OF_WINDOW=0 READ_AT=1700000001.500000000 FLAGS= FOREIGN_MARKS=0 " +
 		"CLOCK=declared_by_the_operator KERNEL_CLOCK=01234567-89ab-cdef-0000-000000000002 KERNEL_CLOCK_OFFSET=-3 KERNEL_CLOCK_ERROR=5", "="},
+	{"am counters", "web", "ENGINE=chip TIMING=x GUARD=1 PERIOD=425000000 COLOUR=0 PACKETS=7 BYTES=448 CAPTURES=0 OUT_OF_WINDOW=0 READ_AT=1700000001.500000000 FLAGS= FOREIGN_MARKS=0 " +
+		"ARRIVALS=7 ARRIVAL_SUM=-170141183460469231731687303715884105728", "="},
+	{"result", "p:a:b", "PERIOD=5 START=5.000000000 STATUS=ok REVISED=false SENT=7 RECEIVED=7 SENT_BYTES=700 RECEIVED_BYTES=700 LOST=0 WINDOW_DELAYS=0 MEAN_DELAY=3 DELAY_SUM=22", "="},
+	{"result", "p:a:b", "PERIOD=5 START=5.000000000 STATUS=ok REVISED=false SENT=7 RECEIVED=6 SENT_BYTES=700 RECEIVED_BYTES=600 LOST=1 WINDOW_DELAYS=0 MEAN_DELAY_UNKNOWN=1_of_7_packets_were_lost", "="},
 	{"result", "p:a:b", "PERIOD=5 START=5.000000000 STATUS=missing REASONS=b:_no_report REVISED=false WINDOW_DELAYS=0", "="},
 	{"result", "p:a:b", "PERIOD=5 START=5.000000000 STATUS=ok REVISED=true SENT=7 RECEIVED=9 SENT_BYTES=700 RECEIVED_BYTES=900 LOST=-2 DELAY=5 RAW_DELAY=5 JITTER=-1 WINDOW_DELAYS=2 WINDOW_MIN_DELAY=5 WINDOW_MEAN_DELAY=6 WINDOW_MAX_DELAY=6", "="},
 	{"task", "t1", "key=src-ip attribute=frequency",

@@ -276,6 +276,8 @@ func wrongMean(n *network, p Period, a account) string {
 		return ""
 	case p.MeanDelay == nil && p.MeanUnknown == "":
 		return "a mean delay that is not known for no reason"
+	case p.MeanDelay == nil && p.Status == "ok" && *p.Lost == 0 && *p.Sent > 0:
+		return "ok, without loss and without a mean delay: " + p.MeanUnknown
 	case p.MeanDelay == nil:
 		return ""
 	case a.came == 0 || a.came != a.sent:
