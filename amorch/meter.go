@@ -134,7 +134,8 @@ func (m *meter) fewer(r altmark.ChipFlow) bool {
 	for colour, b := range m.base {
 		c := r.Of[colour]
 		if c.Packets < b.counts.Packets || c.Bytes < b.counts.Bytes || c.Captures < b.counts.Captures ||
-			c.Outside < b.counts.Outside || c.Arrivals.Packets < b.counts.Arrivals.Packets || c.PulseBytes < b.counts.PulseBytes || c.Foreign < b.counts.Foreign {
+			c.Outside < b.counts.Outside || c.PulseBytes < b.counts.PulseBytes || c.Foreign < b.counts.Foreign ||
+			c.Arrivals.Packets < b.counts.Arrivals.Packets {
 			return true
 		}
 	}

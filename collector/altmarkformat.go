@@ -27,20 +27,29 @@ type altMarkJSON struct {
 	Delay         *int64   `json:"delay_ns,omitempty"`
 	RawDelay      *int64   `json:"raw_delay_ns,omitempty"`
 	Jitter        *int64   `json:"jitter_ns,omitempty"`
-	BlockDelay    *int64   `json:"mean_delay_ns,omitempty"`
-	DelaySum      string   `json:"delay_sum_ns,omitempty"` // of all packets received: exact
-	BlockUnknown  string   `json:"mean_delay_unknown,omitempty"`
-	Delays        int      `json:"window_delays,omitempty"`
-	MinDelay      *int64   `json:"window_min_delay_ns,omitempty"`
-	MeanDelay     *int64   `json:"window_mean_delay_ns,omitempty"`
-	MaxDelay      *int64   `json:"window_max_delay_ns,omitempty"`
+	altMarkWindowJSON
+	altMarkMeanJSON
+}
+
+type altMarkWindowJSON struct {
+	Delays    int    `json:"window_delays,omitempty"`
+	MinDelay  *int64 `json:"window_min_delay_ns,omitempty"`
+	MeanDelay *int64 `json:"window_mean_delay_ns,omitempty"`
+	MaxDelay  *int64 `json:"window_max_delay_ns,omitempty"`
+}
+
+type altMarkMeanJSON struct {
+	BlockDelay   *int64 `json:"mean_delay_ns,omitempty"`
+	DelaySum     string `json:"delay_sum_ns,omitempty"` // of all packets received: exact
+	BlockUnknown string `json:"mean_delay_unknown,omitempty"`
 }
 
 func (r AltMarkResult) json() altMarkJSON {
 	j := altMarkJSON{
 		Path: r.Path, From: r.From, To: r.To, Period: r.Period, Start: r.Start.String(),
-		Status: r.Status.String(), Reasons: r.Reasons, Revised: r.Revised, Delays: r.Window.Count,
+		Status: r.Status.String(), Reasons: r.Reasons, Revised: r.Revised,
 	}
+	j.Delays = r.Window.Count
 	if r.Counted {
 		j.Sent, j.Received, j.SentBytes, j.ReceivedBytes = &r.Sent, &r.Received, &r.SentBytes, &r.ReceivedBytes
 	}

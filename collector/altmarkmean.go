@@ -8,109 +8,122 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// AltMarkMean is the mean delay of all packets of a period (RFC 9341): what they were behind the period's beginning at
-// To less what they were at From, summed up, divided by their number. It is of the same packets at both points, or not
-// valid: a lost packet would count at one point alone, and move the mean by up to L divided by the number of packets.
+// AltMarkMean is the mean delay of all packets of a period (RFC 9341): what they were behind the
+// period's beginning at To less what they were at From, summed up, divided by their number. It is of
+// the same packets at both points, or not valid: a lost packet would count at one point alone, and
+// move the mean by up to L divided by the number of packets.
 type AltMarkMean struct {
 	Asked bool // a session asks for it
 	Valid bool
 	Delay time.Duration // rounded to the nearest ns
-	// Sum / Packets is the mean exactly. RawValid: they are known, though without trust in the clocks. A round trip has no
-	// such sum: its ways have different packets.
+	// Sum / Packets is the mean exactly. RawValid: they are known, though without trust in the clocks.
+	// A round trip has no such sum: its ways have different packets.
 	Sum      altmark.Sum
 	Packets  uint64
 	RawValid bool
 	Unknown  string // why it is not valid, where a session asks for it
 }
 
-// mean compares the arrivals of a period at stages i and j. Reason is one against the whole result: the guard does not
-// hold.
-func (m *AltMark) mean(r *AltMarkResult, i, j int) (d AltMarkMean, reason string) {
+// An altMarkMean is how the mean delay of a result between two stages is found.
+type altMarkMean struct {
+	m    *AltMark
+	r    *AltMarkResult
+	i, j int
+}
+
+// add fills in the mean delay. One that the settings exclude voids the whole result: the guard does
+// not hold.
+func (x altMarkMean) add() {
 	var without string
-	for _, s := range []int{i, j} {
-		for _, p := range m.stages[s] {
+	if x.r.Mean.Asked, without = x.asked(); !x.r.Mean.Asked {
+		return
+	}
+	d := &x.r.Mean
+	if d.Unknown = x.why(without); d.Unknown != "" {
+		return
+	}
+	a, b := x.m.report(x.r.Period, x.i), x.m.report(x.r.Period, x.j)
+	sum := b.Arrivals.Sum.Sub(a.Arrivals.Sum)
+	delay, fits := sum.Mean(x.r.Sent)
+	if low, high := x.m.bounds(x.i, x.j); !fits || delay < low || delay > high {
+		d.Unknown = meanExcluded
+		x.r.Reasons = append(x.r.Reasons,
+			fmt.Sprintf("%s: mean delay %v from %s to %s, want %v to %v: the guard condition does not hold",
+				AltMarkMargin, delay, x.r.From, x.r.To, low, high))
+		x.r.Lost, x.r.LossValid, x.r.Delay, x.r.DelayValid = 0, false, 0, false
+		return
+	}
+	d.Sum, d.Packets, d.RawValid = sum, x.r.Sent, true
+	if d.Unknown = x.clocksApart(); d.Unknown != "" {
+		return
+	}
+	d.Delay, d.Valid = delay, true
+	for _, s := range []int{x.i, x.j} {
+		for n, p := range x.m.find(x.r.Period).parts[s] {
+			x.m.declared(x.m.stages[s][n].Switch, p.Clock)
+		}
+	}
+}
+
+// meanExcluded is why a mean delay is not known that cannot be.
+const meanExcluded = "it is not what the settings say"
+
+// asked reports whether a session asks for the mean delay, and names a switch whose session does not.
+func (x altMarkMean) asked() (some bool, without string) {
+	for _, s := range []int{x.i, x.j} {
+		for _, p := range x.m.stages[s] {
 			if p.Settings.MeanDelay {
-				d.Asked = true
+				some = true
 			} else {
 				without = p.Switch
 			}
 		}
 	}
-	if !d.Asked {
-		return d, ""
-	}
-	a, b := m.report(r.Period, i), m.report(r.Period, j)
-	switch {
-	case without != "":
-		d.Unknown = fmt.Sprintf("mean-delay is not true at %s", without)
-	case !a.has || !b.has:
-		d.Unknown = "a report is missing"
-	case !r.LossValid:
-		d.Unknown = "the result is flagged, so the packets may not be the same at both points"
-	case r.Lost != 0:
-		d.Unknown = fmt.Sprintf("%d of %d packets were lost: the sums are not of the same packets", r.Lost, r.Sent)
-	case r.Sent == 0:
-		d.Unknown = "no packets"
-	}
-	for _, s := range []int{i, j} {
-		if n := m.report(r.Period, s); d.Unknown == "" && n.Arrivals.Packets != n.Packets {
-			d.Unknown = fmt.Sprintf("%s summed up %d of %d packets", m.path.Points[s].Switch, n.Arrivals.Packets, n.Packets)
-		}
-	}
-	if d.Unknown != "" {
-		return d, ""
-	}
-	d.Sum, d.Packets = b.Arrivals.Sum.Sub(a.Arrivals.Sum), r.Sent
-	delay, fits := d.Sum.Mean(d.Packets)
-	low, high := m.bounds(i, j)
-	if !fits || delay < low || delay > high {
-		d = AltMarkMean{Asked: true, Unknown: "it is not what the settings say"}
-		return d, fmt.Sprintf("%s: mean delay %v from %s to %s, want %v to %v: the guard condition does not hold",
-			AltMarkMargin, delay, m.path.Points[i].Switch, m.path.Points[j].Switch, low, high)
-	}
-	d.RawValid = true
-	if d.Unknown = m.clocksApart(r.Period, i, j); d.Unknown == "" {
-		d.Delay, d.Valid = delay, true
-	}
-	return d, ""
+	return some, without
 }
 
-// clocksApart says why the clocks of the points of two stages cannot be compared over all of a period; "" if they can.
-func (m *AltMark) clocksApart(k uint64, i, j int) string {
-	e := m.find(k)
-	for x, a := range e.parts[i] {
-		for y, b := range e.parts[j] {
-			from, to := m.stages[i][x].Switch, m.stages[j][y].Switch
-			switch apart := a.Clock.Error + b.Clock.Error; {
-			case m.oneKernel(a, b):
-			case a.Flags&altmark.Unsynchronised != 0:
-				return fmt.Sprintf("%s: %s", from, altmark.Unsynchronised)
-			case b.Flags&altmark.Unsynchronised != 0:
-				return fmt.Sprintf("%s: %s", to, altmark.Unsynchronised)
-			case apart > m.clockError(i, j):
-				return fmt.Sprintf("%s: by what their kernels say the clocks of %s and %s may differ by %v, A is %v",
-					altmark.Unsynchronised, from, to, apart, m.clockError(i, j))
-			}
+// why says why the sums of both stages are not of the same packets, or not there; "" if they are.
+func (x altMarkMean) why(without string) string {
+	switch r := x.r; {
+	case without != "":
+		return fmt.Sprintf("mean-delay is not true at %s", without)
+	case r.Status == AltMarkMissing:
+		return "a report is missing"
+	case !r.LossValid:
+		return "the result is flagged, so the packets may not be the same at both points"
+	case r.Lost != 0:
+		return fmt.Sprintf("%d of %d packets were lost: the sums are not of the same packets", r.Lost, r.Sent)
+	case r.Sent == 0:
+		return "no packets"
+	}
+	for _, s := range []int{x.i, x.j} {
+		if n := x.m.report(x.r.Period, s); n.Arrivals.Packets != n.Packets {
+			return fmt.Sprintf("%s summed up %d of %d packets", x.m.path.Points[s].Switch, n.Arrivals.Packets, n.Packets)
 		}
 	}
 	return ""
 }
 
-// addMean fills in the mean delay of a result that two points reported.
-func (m *AltMark) addMean(r *AltMarkResult, i, j int) {
-	var reason string
-	if r.Mean, reason = m.mean(r, i, j); reason != "" {
-		r.Reasons = append(r.Reasons, reason)
-		r.Lost, r.LossValid, r.Delay, r.DelayValid = 0, false, 0, false
-	}
-	if !r.Mean.Valid {
-		return
-	}
-	for _, s := range []int{i, j} {
-		for n, p := range m.find(r.Period).parts[s] {
-			m.declared(m.stages[s][n].Switch, p.Clock)
+// clocksApart says why the clocks of the points of both stages cannot be compared over all of the
+// period; "" if they can.
+func (x altMarkMean) clocksApart() string {
+	e := x.m.find(x.r.Period)
+	for n, a := range e.parts[x.i] {
+		for o, b := range e.parts[x.j] {
+			from, to := x.m.stages[x.i][n].Switch, x.m.stages[x.j][o].Switch
+			switch apart := a.Clock.Error + b.Clock.Error; {
+			case x.m.oneKernel(a, b):
+			case a.Flags&altmark.Unsynchronised != 0:
+				return fmt.Sprintf("%s: %s", from, altmark.Unsynchronised)
+			case b.Flags&altmark.Unsynchronised != 0:
+				return fmt.Sprintf("%s: %s", to, altmark.Unsynchronised)
+			case apart > x.m.clockError(x.i, x.j):
+				return fmt.Sprintf("%s: by what their kernels say the clocks of %s and %s may differ by %v, A is %v",
+					altmark.Unsynchronised, from, to, apart, x.m.clockError(x.i, x.j))
+			}
 		}
 	}
+	return ""
 }
 
 // and is the mean there and back: the sum of both, within the bounds of both paths together.
@@ -126,7 +139,7 @@ func (d AltMarkMean) and(back AltMarkMean, low, high time.Duration) (sum AltMark
 		new(big.Rat).SetFrac(back.Sum.Big(), new(big.Int).SetUint64(back.Packets)))
 	delay := time.Duration(roundedRat(mean))
 	if delay < low || delay > high {
-		sum.Unknown = "it is not what the settings say"
+		sum.Unknown = meanExcluded
 		return sum, fmt.Sprintf("mean delay there and back is %v, want %v to %v: the guard condition does not hold",
 			delay, low, high)
 	}

@@ -93,7 +93,7 @@ func (m *AltMark) result(e *altMarkEntry, i, j int) AltMarkResult {
 	if r.Status != AltMarkMissing {
 		m.compare(&r, i, j)
 	}
-	m.addMean(&r, i, j)
+	altMarkMean{m, &r, i, j}.add()
 	if len(m.faults) > 0 || r.Status == AltMarkOK && len(r.Reasons) > 0 {
 		r.Status = AltMarkFlagged
 	}

@@ -27,7 +27,7 @@ func altMarked() map[string]string {
 	maps.Copy(rows, map[string]string{
 		altMarkRow: "flowgroup=f1 role=terminator method=muxed interval=0 mark=dscp0 clear=true",
 		"APPL_DB TAM_ALTMARK_TABLE:m1": "acl-table-name=TAM acl-rule-name=f1 role=terminator method=muxed interval=0 mark=dscp0 clear=true " +
-			"slot-sync=true foreign-marks=count clock-trust=checked clock-error=15625000 delay-min=0 delay-max=125000000",
+			"slot-sync=true mean-delay=false foreign-marks=count clock-trust=checked clock-error=15625000 delay-min=0 delay-max=125000000",
 		"STATE_DB TAM_STATE_ALTMARK_TABLE|m1": "status=active reason= since=2026-01-02T03:04:05Z by=orchagent",
 		"COUNTERS_DB TAM_ALTMARK_COUNTERS:m1": "ENGINE=chip TIMING=exact GUARD=140625000 PERIOD=1700000001 COLOUR=1 PACKETS=101 BYTES=6464 CAPTURES=1 " +
 			"OUT_OF_WINDOW=0 READ_AT=1700000002.500000123 TIMESTAMP=1700000001.250000001 FLAGS=",
@@ -77,7 +77,7 @@ func TestAltMarkGet(t *testing.T) {
 	b.rows(altMarked())
 	b.history("m1", period(8, altmark.First|altmark.LateRead), period(9, 0))
 	b.history("gone", period(9, 0))
-	config := `"flowgroup":"f1","role":"terminator","method":"muxed","interval":0,"mark":"dscp0","clear":true,"slot-sync":true,"foreign-marks":"count","clock-trust":"checked"`
+	config := `"flowgroup":"f1","role":"terminator","method":"muxed","interval":0,"mark":"dscp0","clear":true,"slot-sync":true,"mean-delay":false,"foreign-marks":"count","clock-trust":"checked"`
 	eight := `"number":"8","colour":0,"packets":"8","octets":"512","captures":1,"timestamp":"8000000005","out-of-window":"0","foreign-marks":"0","digest":0,"read-at":"9500000000","flags":["first","late-read"]`
 	nine := `"number":"9","colour":1,"packets":"9","octets":"576","captures":1,"timestamp":"9000000005","out-of-window":"0","foreign-marks":"0","digest":0,"read-at":"10500000000"`
 	for _, c := range []struct{ path, want string }{

@@ -108,7 +108,7 @@ func altMarkFields(s *altmark.Session) []field {
 		boolean("clear", false, &s.Clear, "Whether a terminator clears the marks."),
 		boolean("slot-sync", true, &s.SlotSync, "Whether the clocks are good enough to tell the slots of muxed marking."),
 		boolean("mean-delay", false, &s.MeanDelay, "Whether the arrivals of all packets of a period are summed up, "+
-			"for the mean delay of RFC 9341.").ifSet(),
+			"for the mean delay of RFC 9341."),
 		enum("foreign-marks", altmark.CountForeign.String(), altmark.ForeignWords(), altmark.ParseForeign, &s.Foreign,
 			"What an initiator does with packets that come with a mark."),
 		enum("clock-trust", altmark.CheckedClock.String(), altmark.TrustWords(), altmark.ParseTrust, &s.Trust,

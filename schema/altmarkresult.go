@@ -26,14 +26,20 @@ type AltMarkResult struct {
 	Sent, Received, SentBytes, ReceivedBytes *uint64
 	Lost                                     *int64 // below zero when packets were duplicated
 	Delay, RawDelay, Jitter                  *time.Duration
-	Delays                                   uint64 // delays of the last periods that MinDelay to MaxDelay are of
-	MinDelay, MeanDelay, MaxDelay            *time.Duration
+	AltMarkWindow
 
-	// BlockDelay is the mean delay of all packets of the period, rounded to ns; DelaySum, if it is known, is the sum of the
-	// delays of all Received. Where sessions ask for it and it is not known, BlockUnknown says why.
+	// BlockDelay is the mean delay of all packets of the period, rounded to ns; DelaySum, if it is known,
+	// is the sum of the delays of all Received. Where sessions ask for it and it is not known,
+	// BlockUnknown says why.
 	BlockDelay   *time.Duration
 	DelaySum     *altmark.Sum
 	BlockUnknown string
+}
+
+// AltMarkWindow is what the delays of the last periods were.
+type AltMarkWindow struct {
+	Delays                        uint64 // how many there are
+	MinDelay, MeanDelay, MaxDelay *time.Duration
 }
 
 // Statuses of an AltMarkResult.

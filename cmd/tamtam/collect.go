@@ -412,7 +412,8 @@ func rowReasons(all []string) string {
 func resultRow(r collector.AltMarkResult) schema.AltMarkResult {
 	row := schema.AltMarkResult{
 		Path: r.Path, From: r.From, To: r.To, Period: r.Period, Start: r.Start, Status: r.Status.String(),
-		Reasons: rowReasons(r.Reasons), Revised: r.Revised, Delays: uint64(r.Window.Count)}
+		Reasons: rowReasons(r.Reasons), Revised: r.Revised}
+	row.Delays = uint64(r.Window.Count)
 	if r.Counted {
 		row.Sent, row.Received, row.SentBytes, row.ReceivedBytes = &r.Sent, &r.Received, &r.SentBytes, &r.ReceivedBytes
 	}

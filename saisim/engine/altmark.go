@@ -116,7 +116,7 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 		}
 		f.initiate(p, pk, q, t, &c.regs[index])
 		if p.s.MeanDelay {
-			c.sumUp(pk, index, uint8(q>>2&1), t)
+			c.sumUp(p, pk, index, q, t)
 		}
 		return
 	case pk.late:
@@ -127,11 +127,7 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 		f.follow(p, pk, q, t)
 	}
 	if p.s.MeanDelay {
-		colour := f.colour // without slots
-		if p.s.Method != altmark.Muxed || p.s.SlotSync {
-			colour = p.colour(pk, q)
-		}
-		c.sumUp(pk, index, colour, t)
+		c.sumUp(p, pk, index, q, t)
 	}
 	if p.s.Clear {
 		pk.edit.write(p.s.Mark, 0)
@@ -139,8 +135,12 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 	}
 }
 
-// sumUp is step 7 for a packet that came at t.
-func (c *marking) sumUp(pk *packet, index int, colour uint8, t markTime) {
+// sumUp is step 7 for a packet that came at t, in the quarter q, whose marks were read.
+func (c *marking) sumUp(p *markProfile, pk *packet, index int, q uint64, t markTime) {
+	colour := p.colour(pk, q)
+	if p.s.Method == altmark.Muxed && !p.s.SlotSync && p.s.Role != altmark.Initiator {
+		colour = c.flows[index].colour
+	}
 	if pk.late {
 		t = c.markReadingAt(pk.rx - pk.lateBy)
 	}

@@ -102,11 +102,12 @@ const markEntry = 0xA
 // marking is the state of alternate marking.
 type marking struct {
 	*core
-	lanes       [profile.MarkLanes]*markProfile // nil: free
-	used        int                             // lanes that have a profile
-	flows       []markFlow
-	regs        []uint8                   // Reg of tables 3 and 5, by index: of most packets' flows an initiator needs nothing else
-	arrivals    [][2]altmark.ChipArrivals // by index and colour: apart, for few sessions ask for them
+	lanes [profile.MarkLanes]*markProfile // nil: free
+	used  int                             // lanes that have a profile
+	flows []markFlow
+	regs  []uint8 // Reg of tables 3 and 5, by index: of most packets' flows an initiator needs nothing else
+	// arrivals are what step 7 sums up, by index and colour: apart, for few sessions ask for it.
+	arrivals    [][2]altmark.ChipArrivals
 	generations uint64
 }
 

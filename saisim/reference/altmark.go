@@ -548,8 +548,9 @@ func (c *Chip) FlowWindow(index uint32) (words [22]uint64) {
 	return words
 }
 
-// ArrivalsWindow is what it reads of the arrivals of a flow index: for each colour packets, the sum of their times in ns
-// since 1970 modulo 2^128 in two halves, the upper first, and packets at whose time the clock was not synchronised.
+// ArrivalsWindow is what it reads of the arrivals of a flow index: for each colour packets, the
+// sum of their times in ns since 1970 modulo 2^128 in two halves, the upper first, and packets at
+// whose time the clock was not synchronised.
 func (c *Chip) ArrivalsWindow(index uint32) (words [8]uint64) {
 	for colour, x := range c.flow(index).colour {
 		w, sum := words[4*colour:], new(big.Int)

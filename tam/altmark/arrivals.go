@@ -7,14 +7,16 @@ import (
 	"time"
 )
 
-// The mean delay of RFC 9341: each point sums up when the packets of a period came. Where two points have summed up the
-// same N packets the difference of their sums, divided by N, is the mean of the N delays, exactly.
+// The mean delay of RFC 9341: each point sums up when the packets of a period came. Where two
+// points have summed up the same N packets the difference of their sums, divided by N, is the mean
+// of the N delays, exactly.
 
 // A Sum is a sum of times or delays in ns: a number of 128 bits with a sign, modulo 2^128.
 //
-// A chip sums up times since 1970, which are below 2^78 ns, without end. The difference of two readings less N times the
-// beginning of a period is the sum of what N packets are behind that beginning, modulo 2^128. It is not ambiguous: no
-// packet is 2^78 ns from it, and no period has 2^49 packets.
+// A chip sums up times since 1970, which are below 2^78 ns, without end. The difference of two
+// readings less N times the beginning of a period is the sum of what N packets are behind that
+// beginning, modulo 2^128. It is not ambiguous: no packet is 2^78 ns from it, and no period has 2^49
+// packets.
 type Sum struct{ Hi, Lo uint64 }
 
 // SinceEpoch is a time in ns since 1970.
