@@ -190,7 +190,7 @@ func (g *gen) profileOp(lane int) {
 	case "muxed":
 		v["slot-sync"] = g.chance(50)
 	}
-	if g.chance(40) { // refused of pulses
+	if g.chance(75) { // refused of pulses
 		v["mean-delay"] = v["method"] != "pulse" || g.chance(5)
 	}
 	text, err := json.Marshal(map[string]any{"attributes": []any{map[string]any{"profile": map[string]any{"value": v}}}})
