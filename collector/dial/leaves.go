@@ -32,6 +32,17 @@ func join(prefix, p *gpb.Path) []*gpb.PathElem {
 // leavesOf returns the leaves in a value at a path: that of a leaf, or JSON of what is below a
 // container.
 func leavesOf(elems []*gpb.PathElem, v *gpb.TypedValue) ([]leaf, error) {
+	x, err := jsonOf(elems, v)
+	if err != nil {
+		return nil, err
+	}
+	var out []leaf
+	flatten(elems, x, &out)
+	return out, nil
+}
+
+// jsonOf is the JSON of a value at a path.
+func jsonOf(elems []*gpb.PathElem, v *gpb.TypedValue) (x any, err error) {
 	raw := v.GetJsonIetfVal()
 	if raw == nil {
 		raw = v.GetJsonVal()
@@ -41,13 +52,10 @@ func leavesOf(elems []*gpb.PathElem, v *gpb.TypedValue) ([]leaf, error) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
-	var x any
 	if err := dec.Decode(&x); err != nil {
 		return nil, fmt.Errorf("%s: the server's JSON: %w", text(elems), err)
 	}
-	var out []leaf
-	flatten(elems, x, &out)
-	return out, nil
+	return x, nil
 }
 
 // flatten walks JSON. Unknown names are skipped.
