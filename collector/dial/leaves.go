@@ -88,9 +88,8 @@ func flatten(elems []*gpb.PathElem, x any, out *[]leaf) {
 	}
 }
 
-// leafAt returns the leaf at a path.
-func leafAt(elems []*gpb.PathElem) (leaf, bool) {
-	var names []string
+// namesOf are the names of a path, without modules.
+func namesOf(elems []*gpb.PathElem) (names []string) {
 	for _, e := range elems {
 		name := e.GetName()
 		if _, after, ok := strings.Cut(name, ":"); ok {
@@ -98,6 +97,12 @@ func leafAt(elems []*gpb.PathElem) (leaf, bool) {
 		}
 		names = append(names, name)
 	}
+	return names
+}
+
+// leafAt returns the leaf at a path.
+func leafAt(elems []*gpb.PathElem) (leaf, bool) {
+	names := namesOf(elems)
 	switch {
 	case len(names) == 5 && slices.Equal(names[:4], []string{"tam", "alt-mark-sessions", "alt-mark-session", "config"}):
 		return leaf{session: elems[2].GetKey()["name"], name: names[4]}, true

@@ -331,13 +331,7 @@ func (w *sketchWatch) remove(elems []*gpb.PathElem) {
 
 // sketchAt is what a path names; what is less than a leaf has no name.
 func sketchAt(elems []*gpb.PathElem) (at sketchLeaf, ok bool) {
-	names := make([]string, len(elems))
-	for i, e := range elems {
-		names[i] = e.GetName()
-		if _, after, found := strings.Cut(names[i], ":"); found {
-			names[i] = after
-		}
-	}
+	names := namesOf(elems)
 	if len(names) < 3 || names[0] != "tam" {
 		return at, false
 	}
