@@ -102,16 +102,16 @@ func TestSweep(t *testing.T) {
 func TestSweepFlags(t *testing.T) {
 	file := writeSweep(t, 1, 1, 300)
 	for args, want := range map[string]string{
-		"":                                         "0 files: want the FILE of a sweep, or --work",
-		"a.yaml b.yaml":                            "2 files: want the FILE",
-		"--work a.yaml":                            `--work and "a.yaml": want one of them`,
-		"a.yaml":                                   "--out is not given",
-		"--work --out=d":                           "--out d: results are where the sweep is",
-		"--work":                                   "--nats is not given",
-		"--work --nats=a:1":                        `--nats "a:1": want URLs like nats://HOST:PORT`,
-		"--work --nats=nats://a:1 --replicas=2":    "--replicas 2: want 1, 3 or 5",
-		"--work --nats=nats://a:1 --hold=1ms":      "--hold 1ms: want 1s or more",
-		"--work --nats=nats://a:1 --workers=-1":    "--workers -1: want 1 to 1024",
+		"":                                      "0 files: want the FILE of a sweep, or --work",
+		"a.yaml b.yaml":                         "2 files: want the FILE",
+		"--work a.yaml":                         `--work and "a.yaml": want one of them`,
+		"a.yaml":                                "--out is not given",
+		"--work --out=d":                        "--out d: results are where the sweep is",
+		"--work":                                "--nats is not given",
+		"--work --nats=a:1":                     `--nats "a:1": want URLs like nats://HOST:PORT`,
+		"--work --nats=nats://a:1 --replicas=2": "--replicas 2: want 1, 3 or 5",
+		"--work --nats=nats://a:1 --hold=1ms":   "--hold 1ms: want 1s or more",
+		"--work --nats=nats://a:1 --workers=-1": "--workers -1: want 1 to 1024",
 		"a.yaml --out=d --workers=2 --nats=nats:a": "--workers 2: this process runs no jobs",
 	} {
 		code, _, errOut := tryRun(t, append([]string{"sweep"}, strings.Fields(args)...)...)

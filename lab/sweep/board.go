@@ -167,8 +167,8 @@ func parseReply(data []byte) (*reply, error) {
 		said += min(len(s), 1)
 	}
 	if said != 1 || (r.Job == "") != (r.Told != "") || r.Job != "" && !isName(r.Job) {
-		return nil, fmt.Errorf("no result: job %.80q, result of %d bytes, failed %.80q, told %.80q: want a job and its result, "+
-			"or why it failed; or what is told", r.Job, len(r.Result), r.Failed, r.Told)
+		return nil, fmt.Errorf("no result: job %.80q, result of %d bytes, failed %.80q, told %.80q: want a job "+
+			"and its result, or why it failed; or what is told", r.Job, len(r.Result), r.Failed, r.Told)
 	}
 	return &r, nil
 }
@@ -190,8 +190,8 @@ func (b *Board) say(ctx context.Context, r reply) error {
 		return err
 	}
 	if len(data) > stream.MaxData {
-		return b.say(ctx, reply{Job: r.Job, Failed: fmt.Sprintf("its result takes %d bytes: want at most %d, so fewer results, "+
-			"or checks that fail", len(data), stream.MaxData)})
+		return b.say(ctx, reply{Job: r.Job, Failed: fmt.Sprintf("its result takes %d bytes: want at most %d, so fewer "+
+			"results, or checks that fail", len(data), stream.MaxData)})
 	}
 	_, err = b.Log.Append(ctx, b.Name+topicResults, "", data) // without an id: the same again is for another sweep
 	return err

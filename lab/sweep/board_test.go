@@ -62,7 +62,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	kills := atomic.Int64{}
-	fixed := randtest.Cases{Seed: 1, Count: 8, Short: 3}
+	fixed := randtest.Cases{Seed: 1, Count: 8, Short: 2}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		t.Parallel()
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -110,6 +110,8 @@ func TestAgain(t *testing.T) {
 	board := func(log stream.Log, by string) *Board { return &Board{Log: log, Name: "b", Program: o.Program, By: by} }
 	ctx, stop := context.WithCancel(t.Context())
 	var working sync.WaitGroup
+	one := o
+	one.Workers = 1
 	working.Go(func() {
 		defer stop()
 		all, posted, err := f.Post(t.Context(), board(log, "sweep"), o)
@@ -118,12 +120,11 @@ func TestAgain(t *testing.T) {
 		}
 	})
 	life, die := context.WithCancel(ctx)
-	o.Workers = 1
 	m := &mortal{Log: log, die: die, left: 2, behind: true} // it takes the job, reads the sweep, and appends the result
-	if err := board(m, "first").Work(life, o); err != nil || !m.free() {
+	if err := board(m, "first").Work(life, one); err != nil || !m.free() {
 		t.Errorf("%v, dead: %v", err, m.dead)
 	}
-	if err := board(log, "second").Work(ctx, o); err != nil {
+	if err := board(log, "second").Work(ctx, one); err != nil {
 		t.Error(err)
 	}
 	working.Wait()

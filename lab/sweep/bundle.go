@@ -93,7 +93,8 @@ func unpack(data []byte, dir string) (*unpacked, error) {
 		return nil, damage{"the sweep: " + err.Error()}
 	}
 	if f.isFile() != (b.Path != "") || len(b.Files) > 0 && b.Path == "" {
-		return nil, damage{fmt.Sprintf("the sweep: experiment: %q, its file %q, %d files: want a file, or a name and no files",
+		return nil, damage{fmt.Sprintf("the sweep: experiment: %q, its file %q, %d files: want a file, "+
+			"or a name and no files",
 			f.Experiment, b.Path, len(b.Files))}
 	}
 	u := &unpacked{file: f, dir: dir, path: b.Path}

@@ -186,7 +186,8 @@ func (p *poster) collect(ctx context.Context, bundle []byte) error {
 	if err != nil {
 		return err
 	}
-	mark, err := p.Log.Append(ctx, p.Name+topicResults, "", begin) // in front of it are results that came while nobody waited
+	// In front of it are results that came while nobody waited.
+	mark, err := p.Log.Append(ctx, p.Name+topicResults, "", begin)
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,8 @@ func (w *worker) next(ctx context.Context) error {
 func (w *worker) job(ctx context.Context, work stream.Work) (*reply, error) {
 	p, err := parsePost(work.Entry().Data, w.Program)
 	if err != nil {
-		return &reply{Told: fmt.Sprintf("topic %s, message %d: %v; it is dropped", w.Name+topicJobs, work.Entry().Seq, err)}, nil
+		return &reply{Told: fmt.Sprintf("topic %s, message %d: %v; it is dropped", w.Name+topicJobs,
+			work.Entry().Seq, err)}, nil
 	}
 	if p.Program != w.Program {
 		return nil, refusal{fmt.Sprintf("this is %s, program %.12s; the sweep wants %.80s, program %.12s: "+
@@ -136,8 +137,8 @@ func (w *worker) run(ctx context.Context, p *post) (*reply, error) {
 	}
 	ready, err := u.file.prepare(w.o, u.file.job(p.Index))
 	if err == nil && ready.name != p.Name {
-		return nil, refusal{fmt.Sprintf("%s: what it depends on has the sum %s here, and %s where it was posted: want no files "+
-			"outside the experiment's folder", u.toldThere(ready.what), ready.name, p.Name)}
+		return nil, refusal{fmt.Sprintf("%s: what it depends on has the sum %s here, and %s where it was posted: want no "+
+			"files outside the experiment's folder", u.toldThere(ready.what), ready.name, p.Name)}
 	}
 	var out *Outcome
 	if err == nil {
