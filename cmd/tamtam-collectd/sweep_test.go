@@ -50,14 +50,14 @@ checks:
 `
 
 // writeSweep writes a sweep, and the files that it needs, and returns its path.
-func writeSweep(t *testing.T, seed uint64, count, microseconds int) string {
+func writeSweep(t *testing.T, first uint64, count, microseconds int) string {
 	t.Helper()
 	dir := t.TempDir()
 	config, err := os.ReadFile("../../lab/sweep/testdata/s1.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"sweep.yaml": fmt.Sprintf(sweepText, seed, count),
+	for name, text := range map[string]string{"sweep.yaml": fmt.Sprintf(sweepText, first, count),
 		"pair.yaml": fmt.Sprintf(pairText, microseconds), "s1.json": string(config)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)

@@ -163,10 +163,10 @@ func TestTurns(t *testing.T) {
 	log := stream.NewMemory(0)
 	ctx, stop := context.WithCancel(t.Context())
 	var working, posting sync.WaitGroup
-	for seed := range uint64(2) {
+	for i := range uint64(2) {
 		f, o, _ := files(t)
-		f.Seeds, f.Vary, f.Plots = Seeds{First: 1 + 2*seed, Count: 2}, nil, nil
-		b := &Board{Log: log, Name: "b", Program: o.Program, By: fmt.Sprint("sweep ", seed)}
+		f.Seeds, f.Vary, f.Plots = Seeds{First: 1 + 2*i, Count: 2}, nil, nil
+		b := &Board{Log: log, Name: "b", Program: o.Program, By: fmt.Sprint("sweep ", i)}
 		posting.Go(func() {
 			if all, posted, err := f.Post(t.Context(), b, o); err != nil || len(all) != 2 || posted.Others > 0 {
 				t.Errorf("%v, %+v: %v", all, posted, err)
