@@ -37,11 +37,11 @@ func newSweep() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sweep FILE.yaml --nats URL --out DIR | sweep --work --nats URL",
 		Short: "Run a sweep of the lab on several hosts",
-		Long: "Runs a sweep, as `tamtam lab sweep FILE --out DIR` does, with workers on any number of hosts. The first form\n" +
-			"posts the jobs that have no result in DIR and takes what comes of them; with --work this process runs jobs of\n" +
-			"any sweep until it is told to stop. Workers must be the same executable. Whatever dies, and is started again,\n" +
-			"goes on: a job is done when its result is in the log, and counted once. The log is `run --role log`, or any\n" +
-			"NATS with JetStream; --replicas and --hold must be equal everywhere.",
+		Long: "Runs a sweep, as `tamtam lab sweep FILE --out DIR` does, with workers on any number of hosts.\n" +
+			"The first form posts the jobs that have no result in DIR and takes what comes of them; with --work this\n" +
+			"process runs jobs of any sweep until it is told to stop. Workers must be the same executable. Whatever\n" +
+			"dies, and is started again, goes on: a job is done when its result is in the log, and counted once. The\n" +
+			"log is `run --role log`, or any NATS with JetStream; --replicas and --hold must be equal everywhere.",
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	s := c.Flags()
@@ -69,6 +69,12 @@ func (f *sweepFlags) check(args []string) error {
 		return usagef("--workers %d: want 1 to 1024, or 0 for one for each core", f.workers)
 	case !f.work && f.workers != 0:
 		return usagef("--workers %d: this process runs no jobs: want it with --work", f.workers)
+	}
+	return f.checkLog()
+}
+
+func (f *sweepFlags) checkLog() error {
+	switch {
 	case len(f.nats) == 0:
 		return usagef("--nats is not given: want URLs like nats://HOST:PORT")
 	case f.replicas != 1 && f.replicas != 3 && f.replicas != 5:

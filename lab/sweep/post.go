@@ -207,18 +207,8 @@ func (p *poster) collect(ctx context.Context, bundle []byte) error {
 	}
 	clear(p.waits)
 	for i := 0; i < len(p.jobs) || len(p.waits) > 0; {
-		for ; i < len(p.jobs) && len(p.waits) < ahead; i++ {
-			if p.known(i) {
-				continue
-			}
-			data, err := json.Marshal(post{p.Program, p.Version, at, i, p.names[i]})
-			if err != nil {
-				return err
-			}
-			if _, err := p.Log.Append(ctx, p.Name+topicJobs, "", data); err != nil { // no id: it may have been there before
-				return err
-			}
-			p.waits[i] = true
+		if i, err = p.postFrom(ctx, i, at); err != nil {
+			return err
 		}
 		if len(p.waits) == 0 {
 			continue
@@ -228,6 +218,24 @@ func (p *poster) collect(ctx context.Context, bundle []byte) error {
 		}
 	}
 	return p.Log.Acknowledge(ctx, p.Name+topicFiles, at.First+uint64(at.Count)-1)
+}
+
+// postFrom posts jobs of which nothing is known, from one on, and returns where it stopped: so many are ahead.
+func (p *poster) postFrom(ctx context.Context, i int, at chunks) (int, error) {
+	for ; i < len(p.jobs) && len(p.waits) < ahead; i++ {
+		if p.known(i) {
+			continue
+		}
+		data, err := json.Marshal(post{p.Program, p.Version, at, i, p.names[i]})
+		if err != nil {
+			return i, err
+		}
+		if _, err := p.Log.Append(ctx, p.Name+topicJobs, "", data); err != nil { // no id: it may have been there before
+			return i, err
+		}
+		p.waits[i] = true
+	}
+	return i, nil
 }
 
 // take takes results from one on, to one at least, and acknowledges them. It returns where the next are.
