@@ -32,6 +32,17 @@ func join(prefix, p *gpb.Path) []*gpb.PathElem {
 // leavesOf returns the leaves in a value at a path: that of a leaf, or JSON of what is below a
 // container.
 func leavesOf(elems []*gpb.PathElem, v *gpb.TypedValue) ([]leaf, error) {
+	x, err := jsonOf(elems, v)
+	if err != nil {
+		return nil, err
+	}
+	var out []leaf
+	flatten(elems, x, &out)
+	return out, nil
+}
+
+// jsonOf is the JSON of a value at a path.
+func jsonOf(elems []*gpb.PathElem, v *gpb.TypedValue) (x any, err error) {
 	raw := v.GetJsonIetfVal()
 	if raw == nil {
 		raw = v.GetJsonVal()
@@ -41,13 +52,10 @@ func leavesOf(elems []*gpb.PathElem, v *gpb.TypedValue) ([]leaf, error) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
-	var x any
 	if err := dec.Decode(&x); err != nil {
 		return nil, fmt.Errorf("%s: the server's JSON: %w", text(elems), err)
 	}
-	var out []leaf
-	flatten(elems, x, &out)
-	return out, nil
+	return x, nil
 }
 
 // flatten walks JSON. Unknown names are skipped.
@@ -80,9 +88,8 @@ func flatten(elems []*gpb.PathElem, x any, out *[]leaf) {
 	}
 }
 
-// leafAt returns the leaf at a path.
-func leafAt(elems []*gpb.PathElem) (leaf, bool) {
-	var names []string
+// namesOf are the names of a path, without modules.
+func namesOf(elems []*gpb.PathElem) (names []string) {
 	for _, e := range elems {
 		name := e.GetName()
 		if _, after, ok := strings.Cut(name, ":"); ok {
@@ -90,6 +97,12 @@ func leafAt(elems []*gpb.PathElem) (leaf, bool) {
 		}
 		names = append(names, name)
 	}
+	return names
+}
+
+// leafAt returns the leaf at a path.
+func leafAt(elems []*gpb.PathElem) (leaf, bool) {
+	names := namesOf(elems)
 	switch {
 	case len(names) == 5 && slices.Equal(names[:4], []string{"tam", "alt-mark-sessions", "alt-mark-session", "config"}):
 		return leaf{session: elems[2].GetKey()["name"], name: names[4]}, true
@@ -193,6 +206,7 @@ func (s *session) settings() (altmark.Session, error) {
 		out.Mark2 = word(r, "mark2", altmark.ParseMark)
 	}
 	out.Clear, out.SlotSync = r.text("clear") == "true", r.text("slot-sync") != "false"
+	out.MeanDelay = r.text("mean-delay") == "true"
 	if r.has("foreign-marks") {
 		out.Foreign = word(r, "foreign-marks", altmark.ParseForeign)
 	}
@@ -226,6 +240,12 @@ func (s *session) period(number string) (altmark.Period, error) {
 	}
 	p.Clock = altmark.Clock{Says: r.text("clock"), Kernel: r.text("kernel-clock"),
 		Ahead: r.nanos("kernel-clock-offset", -maxNanos, 0), Error: r.nanos("kernel-clock-error", 0, 0)}
+	if r.has("arrivals") || r.has("arrival-sum") {
+		p.Arrivals = altmark.Arrivals{Summed: true, Packets: r.counter("arrivals")}
+		if p.Arrivals.Sum, err = altmark.ParseSum(r.text("arrival-sum")); err != nil {
+			r.refuse("arrival-sum", r.text("arrival-sum"), altmark.SumForm)
+		}
+	}
 	if p.Captures > 0 {
 		p.Timestamp, p.Digest = r.time("timestamp"), uint32(r.counter("digest"))
 	}

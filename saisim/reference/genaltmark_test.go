@@ -196,6 +196,9 @@ func (g *gen) profileOp(lane int) {
 	case "muxed":
 		v["slot-sync"] = g.chance(50)
 	}
+	if g.chance(75) { // refused of pulses
+		v["mean-delay"] = v["method"] != "pulse" || g.chance(5)
+	}
 	text, err := json.Marshal(map[string]any{"attributes": []any{map[string]any{"profile": map[string]any{"value": v}}}})
 	if err != nil {
 		panic(err) // words and numbers
@@ -292,6 +295,12 @@ func (p *pair) noteMarking(m reference.Marking) {
 	if m.OutOfWindow {
 		say("out of window, %s", method)
 	}
+	if m.SummedUp {
+		say("summed up, %s at %s", method, m.Role)
+		if m.Late {
+			say("summed up late")
+		}
+	}
 	if m.Gap {
 		say("gap")
 	}
@@ -314,6 +323,9 @@ func markings() (all []string) {
 			say("%s at %s", method, role)
 			if method != "step" {
 				say("captured, %s at %s", method, role)
+			}
+			if method != "pulse" {
+				say("summed up, %s at %s", method, role)
 			}
 			switch {
 			case role == "transit":
@@ -339,7 +351,7 @@ func markings() (all []string) {
 	}
 	for _, what := range []string{"captured of colour 0", "captured of colour 1", "out of window, step", "out of window, double",
 		"out of window, muxed", "out of window, muxed without slots", "late, step", "late, double", "late, muxed",
-		"late, muxed without slots", "gap", "step without slots", "flow anew"} {
+		"late, muxed without slots", "summed up late", "gap", "step without slots", "flow anew"} {
 		say("%s", what)
 	}
 	return all
@@ -352,11 +364,13 @@ func (p *pair) markingDiffers() error {
 	}
 	p.saw["marking: windows compared"]++
 	indexes := p.flowIndexes()
-	var counters, late, outer []uint64
+	var counters, late, outer, arrivals []uint64
 	for _, i := range indexes {
 		words, periods := p.ref.FlowWindow(i), p.ref.LateWindow(i)
 		counters, late = append(counters, words[:]...), append(late, periods[:]...)
 		outer = append(outer, p.ref.OuterWindow(i)...)
+		sums := p.ref.ArrivalsWindow(i)
+		arrivals = append(arrivals, sums[:]...)
 	}
 	if slices.Max(late) == 0 {
 		late = nil
@@ -364,6 +378,9 @@ func (p *pair) markingDiffers() error {
 	p.noteOuters(outer)
 	if slices.Max(outer) == 0 {
 		outer = nil
+	}
+	if slices.Max(arrivals) == 0 {
+		arrivals = nil
 	}
 	clock := p.ref.ClockWindow()
 	text, err := json.Marshal(map[string]any{"attributes": []any{map[string]any{"flows": map[string]any{"value": indexes}}}})
@@ -395,7 +412,10 @@ func (p *pair) markingDiffers() error {
 			read[name] = v.Value
 		}
 	}
-	for name, r := range map[string][]uint64{"time": clock[:], "counters": counters, "late": late, "outer": outer} {
+	windows := map[string][]uint64{
+		"time": clock[:], "counters": counters, "late": late, "outer": outer, "arrivals": arrivals,
+	}
+	for name, r := range windows {
 		if f := read[name]; !slices.Equal(f, r) {
 			return fmt.Errorf("window of flows %v, %s:\n     fast %v\nreference %v", indexes, name, f, r)
 		}
