@@ -112,7 +112,7 @@ func (p *Page) version(ctx context.Context) (uint64, error) {
 		list, err := p.cfg.Switches.Switches(ctx)
 		fmt.Fprintln(h, err)
 		for _, s := range list {
-			fmt.Fprintln(h, s.Name, s.Error, s.Objects, s.Ports)
+			fmt.Fprintln(h, s.Name, s.Error, s.Objects, s.texts())
 		}
 	}
 	return h.Sum64(), nil
