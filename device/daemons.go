@@ -20,6 +20,7 @@ import (
 	sflowmgr "tamtam/cfgmgr/sflow"
 	"tamtam/device/fault"
 	"tamtam/device/sender"
+	"tamtam/device/switchpage"
 	"tamtam/flymonorch"
 	"tamtam/mgmt"
 	"tamtam/mgmt/metrics"
@@ -469,6 +470,7 @@ func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
 type Addresses struct {
 	Metrics string // for Prometheus
 	REST    string // RESTCONF
+	Page    string // the switch's page, for browsers
 	Send    sender.Flags
 	Version string // of tamtam, as outputs tell it
 }
@@ -528,6 +530,15 @@ func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, at Addresses,
 				return err
 			}
 			return rest.Serve(ctx)
+		})
+	}
+	if at.Page != "" {
+		g.Go(func() error {
+			own, err := switchpage.New(switchpage.Config{Engine: s, Redis: r, Addr: at.Page, Log: logOf(c)})
+			if err != nil {
+				return err
+			}
+			return own.Serve(ctx)
 		})
 	}
 	g.Go(func() error {

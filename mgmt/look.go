@@ -71,3 +71,6 @@ func (s *Server) Look(ctx context.Context, name string, input []byte) ([]byte, e
 	}
 	return output, nil
 }
+
+// Attend is the context of a request that lasts: it ends when its caller may not go on.
+func (s *Server) Attend(ctx context.Context) (context.Context, func()) { return s.guard.attend(ctx) }

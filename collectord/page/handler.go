@@ -129,7 +129,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	if r = r.WithContext(ctx); r.URL.Path == eventsPath {
+	if r = r.WithContext(ctx); r.URL.Path == EventsPath {
 		p.live.serve(w, r)
 		return
 	}

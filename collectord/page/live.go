@@ -13,7 +13,8 @@ import (
 const DefaultListeners = 32
 
 const (
-	eventsPath  = "/events"
+	// EventsPath is where listeners hear of changes: a request there lasts.
+	EventsPath  = "/events"
 	livePeriod  = 2 * time.Second  // how often it is looked for changes, while there are listeners
 	beatPeriod  = 20 * time.Second // and a listener hears that the line is up
 	writeWithin = 5 * time.Second  // a listener that takes longer for one event is dropped

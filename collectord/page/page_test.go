@@ -463,7 +463,7 @@ func FuzzRequest(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.URL, err = r.URL.Parse(at); err != nil || r.URL.Path == eventsPath {
+		if r.URL, err = r.URL.Parse(at); err != nil || r.URL.Path == EventsPath {
 			return
 		}
 		p := put(t, &result.Batch{Journeys: []result.Journey{{Time: testNow.UnixNano(), Key: "k1"}}}, nil)
