@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -88,7 +89,7 @@ func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 			cfg.Addr = gnmiForAll
 		}
 	}
-	if err := errors.Join(n.mayListen(), n.apart(cfg.Addr)); err != nil {
+	if err := cmp.Or(n.apart(cfg.Addr), n.mayListen()); err != nil {
 		return cfg, err
 	}
 	if n.firstLogin && n.users != "" {

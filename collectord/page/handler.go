@@ -189,6 +189,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view) error {
 			return err
 		}
 		for i := range list {
+			f.Site = list[i].Name
 			f.Troubles = append(f.Troubles, list[i].Troubles...)
 		}
 	}

@@ -183,6 +183,6 @@ var rules = []room{
 
 // testKits are packages that only tests, and each other, may import. They may import any module.
 var testKits = []string{
-	"tamtamtest", "collector/stream/streamtest", "internal/randtest", "saisim/pipe/pipetest", "cfgmgr/forward/forwardtest", "orch/orchtest",
+	"tamtamtest", "collector/stream/streamtest", "collectord/page/pagetest", "internal/randtest", "saisim/pipe/pipetest", "cfgmgr/forward/forwardtest", "orch/orchtest",
 	"tamorch/tamorchtest", "sai/saitest", "sairedis/sairedistest", "swss/swsstest", "internal/netns/netnstest",
 }
