@@ -35,7 +35,7 @@ func pagePlant(t *testing.T) (*plant, *switchpage.Server, string) {
 	config["TAM_FEATURES_TABLE"]["ALTMARK"] = swss.FieldValues{"status": "ACTIVE"}
 	config["TAM_FEATURES_TABLE"]["FLYMON"] = swss.FieldValues{"status": "ACTIVE"}
 	config["ACL_RULE"]["TAM|all"] = swss.FieldValues{"IN_PORTS": "Ethernet0"}
-	config["TAM_TAILSTAMPING_TABLE"]["lost"] = swss.FieldValues{"flowgroup": "none such"}
+	config["TAM_TAILSTAMPING_TABLE"]["lost"] = swss.FieldValues{"flowgroup": "nowhere"}
 	config["TAM_ALTMARK_TABLE"] = map[string]swss.FieldValues{"marked": {
 		"flowgroup": "all", "role": "initiator", "method": "step", "interval": "-2", "mark": "ipv4-reserved",
 	}}
@@ -110,7 +110,7 @@ func TestSwitchPage(t *testing.T) {
 	send(8)
 	p.shows(s, "/drops", "The book of leaf&lt;1&gt;", "By reason", "By port", "By rule", "acl", "chip.acl hit EDGE EDGE|RULE_1 → drop",
 		"10.1.0.5", "Ethernet0")
-	p.shows(s, "/switch?name=leaf%3C1%3E", "TAM_TAILSTAMPING_TABLE|lost", "waiting", "none such", "Sessions of tail-stamping", "Load in",
+	p.shows(s, "/switch?name=leaf%3C1%3E", "TAM_TAILSTAMPING_TABLE|lost", "waiting", "nowhere", "Sessions of tail-stamping", "Load in",
 		`data-of="stamped"`, `data-of="in bytes"`)
 	p.shows(s, "/marking", "marked", "initiator", "that takes the counts of two switches", "Periods of marked")
 	p.shows(s, "/sketches", "cardinality", "sum", "not known")
