@@ -30,7 +30,7 @@ func (t *tables) marking() (list []page.MarkingSession) {
 			if f, err := schema.ParseAltMarkFlow(name, row); err != nil {
 				s.Error = err.Error()
 			} else {
-				s.Role, s.Method = string(f.Role), string(f.Method)
+				s.Role, s.Method = f.Role.String(), f.Method.String()
 			}
 		}
 		if row, ok := counters[name]; ok {
