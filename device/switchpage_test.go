@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,7 +28,7 @@ func as(name, password string) func(*http.Request) {
 }
 
 // pagePlant is a plant with a page: routes, a rule that drops, and every feature that one switch has something to say of.
-func pagePlant(t *testing.T) (*plant, *switchpage.Server, string) {
+func pagePlant(t *testing.T, now func() time.Time) (*plant, *switchpage.Server, string) {
 	t.Helper()
 	p := startPlant(t)
 	config := routedPorts()
@@ -53,7 +54,7 @@ func pagePlant(t *testing.T) (*plant, *switchpage.Server, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(engine.Close)
-	s, err := switchpage.New(switchpage.Config{Engine: engine, Redis: r, Addr: "localhost:0"})
+	s, err := switchpage.New(switchpage.Config{Engine: engine, Redis: r, Addr: "localhost:0", Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,8 @@ func (p *plant) shows(s http.Handler, at string, words ...string) {
 // that; and says what it does not know.
 func TestSwitchPage(t *testing.T) {
 	t.Parallel()
-	p, s, dir := pagePlant(t)
+	var ahead atomic.Int64 // of the clock, by which what was read grows old
+	p, s, dir := pagePlant(t, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
 	chip := p.chip.Load()
 	router := [6]byte{}
 	p.until("packets are routed", func() bool {
@@ -127,6 +129,7 @@ func TestSwitchPage(t *testing.T) {
 	pageRoles(t, s)
 	pageByTLS(t, s, filepath.Join(dir, "ca.pem"))
 	p.server.Kill()
+	ahead.Store(int64(time.Minute))
 	if r, text := pagetest.Get(t, s, "/switches", as("ada", "a")); r.StatusCode != http.StatusServiceUnavailable ||
 		!strings.Contains(text, "the databases cannot be read: ") {
 		t.Errorf("without Redis: %s\n%s", r.Status, text)
