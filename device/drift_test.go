@@ -145,10 +145,10 @@ func TestPendingRowsAreTold(t *testing.T) {
 	state := s.Redis.DB(swss.StateDB)
 	for row, want := range map[[2]string]string{
 		{schema.StateTAMTailStamp, "lost"}: schema.StatusPending, {schema.StateVLAN, "Vlan9"}: schema.StatusFailed,
-		{schema.StateTAMDropMonitor, "drops"}: schema.TAMInactive,
+		{schema.StateTAMDropMonitor, "drops"}: schema.StatusPending,
 	} {
 		is, _, err := swss.NewTable(state, row[0]).Get(t.Context(), row[1])
-		if err != nil || is[schema.FieldStatus] != want || is[schema.FieldReason] == "" {
+		if err != nil || is[schema.StatusField(row[0])] != want || is[schema.FieldReason] == "" {
 			t.Errorf("%v: %v, %v; want %s and why", row, is, err, want)
 		}
 	}

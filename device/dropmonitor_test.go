@@ -91,6 +91,10 @@ func (m *monitored) wantState(status, detail, group string) {
 		"status": status, "report_type": "ipfix", "event_type": "packet-drop-stateless", "drop_stages": "ingress,egress,tm",
 		"flow_group": group, "collectors": "COLLECTOR1",
 	}
+	want["state"] = map[string]string{"inactive": "pending"}[status]
+	if want["state"] == "" {
+		want["state"] = status
+	}
 	if detail != "" {
 		want["status_detail"], want["reason"] = detail, detail
 	}
@@ -361,5 +365,26 @@ func TestDropMonitorByShell(t *testing.T) {
 	m.CLI("configure terminal", "no match-rule FG1 RULE1", "end")
 	if row := m.state(); row["status"] != "inactive" || row["reason"] != `flow group "FG1" has no rules, so no packet is of it` {
 		t.Errorf("without a rule: %v", row)
+	}
+	// What is refused is not shown as if it waited.
+	m.Set("TAM_SESSION|REFUSED", "type", "drop-monitor", "collector@", "COLLECTOR1", "drop_type", "often")
+	m.CLI("configure terminal", "match-rule FG1 RULE1 src-ip-prefix 10.1.1.0/24 dst-ip-prefix 20.2.2.0/24 ip-protocol 6",
+		"tam", "drop-monitor", "session SECOND collector COLLECTOR1 flow-group FG1", "end")
+	const taken = `flow group "FG1" is already watched by session "DROPMONITOR": one session of the drop monitor watches a flow group here`
+	for command, want := range map[string][]string{
+		"show tam drop-monitor sessions": {
+			"COLLECTOR1    Failed ", "COLLECTOR1    Active ", "\nSECOND: Failed: " + taken, "\nREFUSED: Failed: drop_type \"often\": want stateless or stateful",
+		},
+		"show tam drop-monitor sessions SECOND": {"\nStatus             : Failed\n", "Reason             : " + taken},
+	} {
+		for _, text := range want {
+			if got := m.CLI(command); !strings.Contains(got, text) || strings.Contains(got, "Pending") {
+				t.Errorf("%s:\n%swant %q", command, got, text)
+			}
+		}
+	}
+	m.CLI("configure terminal", "no match-rule FG1 RULE1", "end")
+	if got := m.CLI("show tam drop-monitor sessions DROPMONITOR"); !strings.Contains(got, "Status             : Pending\nReason             : flow group") {
+		t.Errorf("what waits: %s", got)
 	}
 }

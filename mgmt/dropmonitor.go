@@ -64,15 +64,19 @@ func ofType(name string) func(map[string]string) bool {
 	return func(fields map[string]string) bool { return schema.SessionType(fields) == name }
 }
 
-// dropStatus is the status of a session, which has SONiC's words: inactive is whatever is not in the switch.
+// dropStatus is the status of a session. A row by somebody who has only SONiC's field for it does not say of a session
+// that is not in the switch whether it waits or is refused, and then nor does the leaf.
 func dropStatus(key string) Row {
 	row := stateRow(schema.StateTAMDropMonitor, key, "state")
-	words := func(active, inactive, unknown string) Codec {
-		return words(schema.FieldStatus, "", active, schema.StatusActive, inactive, schema.TAMInactive, unknown,
-			schema.StatusUnknown)
+	for i, like := range []Codec{text(schema.FieldStatus), statusNumber()} {
+		row.Leaves[i].Codec = readOnly(Codec{Get: func(r Record) []string {
+			status := schema.StatusIn(schema.StateTAMDropMonitor, r.Fields)
+			if status == schema.TAMInactive {
+				return nil
+			}
+			return like.Get(Record{Fields: map[string]string{schema.FieldStatus: status}})
+		}})
 	}
-	row.Leaves[0].Codec = readOnly(words(schema.StatusActive, schema.StatusPending, schema.StatusUnknown))
-	row.Leaves[1].Codec = readOnly(words("1", "2", "4"))
 	row.Leaves = append(row.Leaves, Leaf{"state/report-type", text(schema.FieldReportType)},
 		Leaf{"state/event-type", text(schema.FieldEventType)}, Leaf{"state/drop-stages", list(schema.FieldDropStages)})
 	return row

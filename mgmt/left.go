@@ -126,7 +126,7 @@ func (e *entry) leftBehind() string {
 	for i, r := range e.group.rows {
 		if r.DB == swss.StateDB && e.recs[i] != nil && status == "" {
 			row := Record{Fields: e.recs[i]}
-			status, reason = strings.ToLower(row.Field(schema.FieldStatus)), row.Field(schema.FieldReason)
+			status, reason = strings.ToLower(schema.StatusIn(r.Table, e.recs[i])), row.Field(schema.FieldReason)
 		}
 	}
 	switch {

@@ -79,7 +79,7 @@ func (d Doubter) turn(ctx context.Context, why string, now time.Time) (rows int,
 		}
 		slices.Sort(of[t.State])
 		n, err := d.run(ctx, swss.StateDB, doubtScript, of[t.State], at, why, t.Status, is, becomes,
-			schema.DetailField(t.State))
+			schema.SONiCStatus(t.State, becomes))
 		rows += n
 		if err != nil {
 			return rows, err

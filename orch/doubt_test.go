@@ -44,8 +44,11 @@ func TestDoubt(t *testing.T) {
 	for _, table := range schema.StatusTables() {
 		row := func(status, reason, since, by string) swss.FieldValues {
 			row := swss.FieldValues{table.Status: status, "reason": reason, "since": since, "by": by, "other": "field"}
-			if f := schema.DetailField(table.State); f != "" && reason != "" {
-				row[f] = reason
+			if word := schema.SONiCStatus(table.State, status); word != "" {
+				row["status"] = word
+				if reason != "" {
+					row["status_detail"] = reason
+				}
 			}
 			return row
 		}
@@ -83,6 +86,20 @@ func TestDoubt(t *testing.T) {
 		if err := state.Client().FlushDB(t.Context()).Err(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A session of the drop monitor whose row has SONiC's field alone, as a version before this one wrote it, is doubted too.
+func TestDoubtOfSONiCsWord(t *testing.T) {
+	r := swsstest.Start(t)
+	setRow(t, r.DB(swss.StateDB), schema.StateTAMDropMonitor, "s", swss.FieldValues{"status": "active", "by": orch.Orchagent})
+	setRow(t, r.DB(swss.StateDB), schema.StateTAMDropMonitor, "other", swss.FieldValues{"status": "inactive", "by": orch.Orchagent})
+	if n, err := (orch.Doubter{Redis: r}).Doubt(t.Context(), "syncd is gone", then); err != nil || n != 1 {
+		t.Fatal(n, err)
+	}
+	got := getRow(t, r.DB(swss.StateDB), schema.StateTAMDropMonitor, "s")
+	if got["state"] != "unknown" || got["status"] != "unknown" || got["status_detail"] != "syncd is gone" {
+		t.Error(got)
 	}
 }
 

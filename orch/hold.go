@@ -55,7 +55,7 @@ func (d *Daemon) hold(ctx context.Context, f *former) error {
 		f.status[table] = make(map[string]verdict, len(rows))
 		words := d.wordsOf(in.rep)
 		for key, row := range rows {
-			switch status := row[words.Field]; {
+			switch status := schema.StatusIn(table, row); {
 			case row["by"] != d.name: // of a row that the manager refuses, what it said before may be in force
 				f.status[table][key] = inForce
 			case status == words.Active, status == words.Unknown:

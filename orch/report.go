@@ -178,7 +178,8 @@ func (o *outcomes) flushState(ctx context.Context) error {
 				op = swss.OpDel
 			}
 			call.Keys = append(call.Keys, row.table+db.Separator()+row.key)
-			call.Args = append(call.Args, op, row.field, row.status, row.reason, row.by, schema.DetailField(row.table))
+			call.Args = append(call.Args, op, row.field, row.status, row.reason, row.by,
+				schema.SONiCStatus(row.table, row.status))
 		}
 		calls = append(calls, call)
 	}

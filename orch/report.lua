@@ -1,12 +1,13 @@
 -- Writes status rows. KEYS: the rows. ARGV: the manager's name, the writer's
 -- name, the time, then per row: SET or DEL, the status field's name, status,
--- reason, by, and a field that has the reason too while there is one, "": none.
+-- reason, by, and what SONiC's field "status" says beside the status field, "":
+-- nothing; its "status_detail" has the reason too then, while there is one.
 -- since is when the status became what it is; a reason in other words leaves it.
 -- was is the reason that a row had before it was doubted (doubt.lua).
 local manager, writer, now = ARGV[1], ARGV[2], ARGV[3]
 for i, key in ipairs(KEYS) do
   local a = 6 * i - 2
-  local op, field, status, reason, by, detail = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
+  local op, field, status, reason, by, sonic = ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5]
   local old = redis.call('HMGET', key, field, 'reason', 'since', 'by', 'was')
   if writer == manager or old[4] ~= manager then
     if op == 'DEL' then
@@ -21,11 +22,12 @@ for i, key in ipairs(KEYS) do
         redis.call('HDEL', key, 'was')
       end
     end
-    if op ~= 'DEL' and detail ~= '' then
+    if op ~= 'DEL' and sonic ~= '' then
       if reason ~= '' then
-        redis.call('HSET', key, detail, reason)
+        redis.call('HSET', key, 'status', sonic, 'status_detail', reason)
       else
-        redis.call('HDEL', key, detail)
+        redis.call('HSET', key, 'status', sonic)
+        redis.call('HDEL', key, 'status_detail')
       end
     end
   end

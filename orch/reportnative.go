@@ -12,7 +12,7 @@ func reportNatively(r *swss.ScriptRun) (reply string, ok bool) {
 	is := func(s *string, text string) bool { return s != nil && *s == text }
 	for i, key := range r.Keys {
 		a := r.Args[head+each*i:]
-		op, field, status, reason, by, detail := a[0], a[1], a[2], a[3], a[4], a[5]
+		op, field, status, reason, by, sonic := a[0], a[1], a[2], a[3], a[4], a[5]
 		old := r.HMGet(key, field, "reason", "since", "by", "was")
 		if writer != manager && is(old[3], manager) {
 			continue
@@ -29,11 +29,12 @@ func reportNatively(r *swss.ScriptRun) (reply string, ok bool) {
 			r.Do("HSET", key, "reason", reason, "by", by)
 		}
 		switch {
-		case op == swss.OpDel || detail == "":
+		case op == swss.OpDel || sonic == "":
 		case reason != "":
-			r.Do("HSET", key, detail, reason)
+			r.Do("HSET", key, "status", sonic, "status_detail", reason)
 		default:
-			r.Do("HDEL", key, detail)
+			r.Do("HSET", key, "status", sonic)
+			r.Do("HDEL", key, "status_detail")
 		}
 	}
 	return "", true

@@ -23,8 +23,8 @@ func TestReportNatively(t *testing.T) {
 			c := swss.Call{Args: []any{Manager, one(Manager, "orchagent"), fmt.Sprint(n)}}
 			for range rnd.IntN(4) {
 				c.Keys = append(c.Keys, one("T|a", "T|b", "T|c"))
-				c.Args = append(c.Args, one("SET", "SET", "DEL"), "status", one("active", "pending"), one("", "why"),
-					one(Manager, "orchagent"), one("", "detail"))
+				c.Args = append(c.Args, one("SET", "SET", "DEL"), one("status", "state"), one("active", "pending"), one("", "why"),
+					one(Manager, "orchagent"), one("", "inactive"))
 			}
 			if doubted := one("T|a", "T|b", "T|c"); rnd.IntN(4) == 0 {
 				for _, db := range []*swss.DB{native, lua} {

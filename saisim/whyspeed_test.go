@@ -1,6 +1,7 @@
 package saisim_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"tamtam/sai"
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
+	"tamtam/saisim/pipe"
 	"tamtam/saisim/profile"
 )
 
@@ -30,8 +32,38 @@ func keptLoads() []struct {
 		{"bridge", func(r *rig) *load { return r.bridgedLoad(0, false) }},
 		{"bridge+1000 rules+stamp", func(r *rig) *load { return r.bridgedLoad(1000, true) }},
 		{"route", func(r *rig) *load { return r.routedLoad(0, false) }},
+		{"program of 6 tables a pipe", func(r *rig) *load { return r.tabledLoad() }},
+		{"egress ACL", func(r *rig) *load { return r.egressRuledLoad() }},
 		{"every packet dropped", func(r *rig) *load { return r.droppedLoad() }},
 	}
+}
+
+// tabledLoad is a load with a program of tables with keys in both pipes, all of which each packet hits.
+func (r *rig) tabledLoad() *load {
+	l := r.bridgedLoad(0, false)
+	tables := func(first string) (all []pipe.Table) {
+		for i := range 6 {
+			all = append(all, pipe.Table{
+				Name: fmt.Sprintf("%s%d", first, i), Stage: uint8(i % 2), Match: "exact", Size: 4,
+				Key:     []pipe.Input{{Field: "ip.proto"}},
+				Entries: []pipe.Entry{{ID: uint32(i + 1), Key: []pipe.Match{{Value: 17}}}},
+			})
+		}
+		return all
+	}
+	p := &pipe.Program{Name: "tables"}
+	p.Ingress.Tables, p.Egress.Tables = tables("in"), tables("out")
+	l.load(p)
+	return l
+}
+
+// egressRuledLoad is a load that a rule in the egress pipe lets through.
+func (r *rig) egressRuledLoad() *load {
+	l := r.bridgedLoad(0, false)
+	table := l.acl(sai.ACLStageEgress, sai.ACLTableAttrFieldSrcIP, sai.Bool(true))
+	l.entry(table, 1, sai.ACLEntryAttrActionPacketAction, sai.Do(sai.PacketActionForward))
+	l.set(sai.ObjectTypeSwitch, l.sw, sai.SwitchAttrEgressACL, table)
+	return l
 }
 
 // droppedLoad is a load of which every packet is dropped by a rule.

@@ -22,7 +22,8 @@ const (
 )
 
 func dropMonitorTables() (configured, measured []Table) {
-	session := ofBoth(Table{Config: CfgTAMSession, Appl: AppTAMSession, State: StateTAMDropMonitor, Waiting: TAMInactive,
+	session := ofBoth(Table{Config: CfgTAMSession, Appl: AppTAMSession, State: StateTAMDropMonitor,
+		Status: FieldState, Good: StatusActive, Waiting: StatusPending, Unknown: StatusUnknown,
 		Words: "A session that reports packets that the switch drops to collectors."}, DropSession{}, DropFlow{})
 	drops := session.Parse
 	session.Parse = func(key string, f map[string]string) (Row, error) {
@@ -41,6 +42,10 @@ func dropMonitorTables() (configured, measured []Table) {
 
 // TAMInactive is SONiC's status word for a session that is not in the ASIC, whatever the reason.
 const TAMInactive = "inactive"
+
+// FieldState is the field of TAM_DROP_MONITOR_SESSION_TABLE that has the status in the words of other tables, which
+// tell a session that waits from one that is refused. SONiC's field status has two words, and calls both inactive.
+const FieldState = "state"
 
 // Fields of TAM_DROP_MONITOR_SESSION_TABLE besides the status, as SONiC has them.
 const (

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"strings"
 	"time"
 )
@@ -39,18 +40,31 @@ func IsDescription(field string) bool {
 
 // StatusField is the field of stateTable's rows that holds the status.
 func StatusField(stateTable string) string {
-	if stateTable == StateTAMFeature {
+	switch stateTable {
+	case StateTAMFeature:
 		return FieldOpStatus
+	case StateTAMDropMonitor:
+		return FieldState
 	}
 	return FieldStatus
 }
 
-// DetailField is the field of a table of STATE_DB that has a row's reason once more, while there is one; "": none.
-func DetailField(stateTable string) string {
-	if stateTable == StateTAMDropMonitor {
-		return FieldStatusDetail
+// SONiCStatus is what the field status of a row of stateTable says besides its [StatusField], where SONiC has fewer
+// words for it; the field [FieldStatusDetail] has the reason then, while there is one. "": the table is not such a one.
+func SONiCStatus(stateTable, status string) string {
+	switch {
+	case stateTable != StateTAMDropMonitor:
+		return ""
+	case status == StatusPending || status == StatusFailed:
+		return TAMInactive
 	}
-	return ""
+	return status
+}
+
+// StatusIn is the status of a row of stateTable. A row of the drop monitor by somebody who has SONiC's field alone says
+// that it is active, or not: then this is SONiC's word.
+func StatusIn(stateTable string, fields map[string]string) string {
+	return cmp.Or(fields[StatusField(stateTable)], fields[FieldStatus])
 }
 
 // Status is a row of STATE_DB: what became of a configured row.

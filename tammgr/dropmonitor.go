@@ -35,7 +35,7 @@ func checkReporting(m *Manager, r refs) (wrong string, lacks []string) {
 	if r.group != "" {
 		rules, reason := m.flowRules(r.group)
 		if n := len(rules); n > schema.MaxDropRules {
-			reason = fmt.Sprintf("flow group %q has %d rules: want at most %d", r.group, n, schema.MaxDropRules)
+			return fmt.Sprintf("flow group %q has %d rules: want at most %d", r.group, n, schema.MaxDropRules), nil
 		}
 		if reason != "" {
 			lacks = append(lacks, reason)

@@ -317,7 +317,7 @@ func (m *Manager) settleRow(k kind, key string) {
 	switch {
 	case wrong != "":
 		m.out.Drop(appl)
-		m.out.Report(state, failed(table), wrong)
+		m.out.Report(state, schema.StatusFailed, wrong)
 	case len(lacks) > 0:
 		if rest, ok := r.content.(interface{ meanwhile() map[string]string }); ok {
 			m.out.Keep(appl, rest.meanwhile())
@@ -338,14 +338,6 @@ func (m *Manager) settleRow(k kind, key string) {
 			m.out.Forward(appl, fields, state)
 		}
 	}
-}
-
-// failed is the status of a row that can never be applied, in the words of its table.
-func failed(t schema.Table) string {
-	if t.Waiting == schema.StatusPending {
-		return schema.StatusFailed
-	}
-	return t.Waiting
 }
 
 // applKey is the key in APPL_DB of a row of CONFIG_DB.

@@ -373,7 +373,7 @@ func TestTooManyDropRules(t *testing.T) {
 	for i := range schema.MaxDropRules + 1 {
 		rows = append(rows, fmt.Sprintf("TAM_FLOW_GROUP|G|R%d src_ip_prefix=10.%d.%d.0/24 dst_ip_prefix=::/0", i, i/256, i%256))
 	}
-	want := fmt.Sprintf(`inactive: flow group "G" has %d rules: want at most %d (tammgrd)`, schema.MaxDropRules+1, schema.MaxDropRules)
+	want := fmt.Sprintf(`failed: flow group "G" has %d rules: want at most %d (tammgrd)`, schema.MaxDropRules+1, schema.MaxDropRules)
 	runRules(t, []ruleTest{
 		{
 			name: "too many", do: rows, table: "TAM_SESSION_TABLE",

@@ -67,7 +67,6 @@ type Kind struct {
 	Again        string // in words, when sessions that found no room are tried again
 	OnePerRule   string // what a flow group has at most one session of; "": any number
 	Meanwhile    string // appended to why a session cannot be changed
-	Inactive     string // the status of a session that is not in the ASIC, whatever the reason; "": the usual words
 }
 
 // Logic is what only the feature knows. Parse, Wanted, Stays and Deploy are required, and Left where
@@ -170,10 +169,7 @@ func (f *Feature[R, B]) Consume(cfg Config, table, state string, each func(conte
 		}
 		return errs
 	})
-	words := orch.Words{Again: f.Again}
-	if state == f.State {
-		words.Pending, words.Failed = f.Inactive, f.Inactive
-	}
+	words := orch.Words{Field: schema.StatusField(state), Again: f.Again}
 	reporting := orch.Reporting{StateTable: state, Words: words, None: true}
 	cfg.Daemon.Consume(source, table, handler, reporting)
 }

@@ -257,12 +257,11 @@ func (o *Output) loadState(ctx context.Context, t Table) error {
 		return err
 	}
 	o.loadSaid(t, rows)
-	field := schema.StatusField(t.State)
 	for key, f := range rows {
 		if f[schema.FieldBy] == "" {
 			continue // not a status row
 		}
-		o.stateRow(Row{t.State, key}).have = outcome{f[field], f[schema.FieldReason], f[schema.FieldBy]}
+		o.stateRow(Row{t.State, key}).have = outcome{schema.StatusIn(t.State, f), f[schema.FieldReason], f[schema.FieldBy]}
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (d *daemon) run(ctx context.Context) (err error) {
 		return err
 	}
 	if d.flags.has(roleIngest) {
-		if d.feeds, err = d.flags.sources.open(d.log, d.started, d.flags.partitions); err != nil {
+		if d.feeds, err = d.flags.sources.open(d.log, d.started, d.flags.partitions, d.logger); err != nil {
 			return err
 		}
 	}
@@ -136,25 +136,43 @@ func (d *daemon) open(ctx context.Context) (stop func(), err error) {
 func (d *daemon) share() {
 	f := d.flags
 	var names []string
-	for _, kind := range []event.Kind{event.Stamps, event.Drops} {
+	for _, kind := range []event.Kind{event.Stamps, event.Drops, event.Periods} {
 		for i := range f.partitions {
 			names = append(names, kind.Partition(i))
 		}
 	}
 	d.pool = &join.Pool{
 		Worker: join.Worker{Log: d.log, Store: d.store, Logger: d.logger,
-			Options: join.Options{Window: f.window, Silence: f.silence, Expect: f.expect, Rows: f.rows}},
+			Options: join.Options{Window: f.window, Silence: f.silence, Expect: f.expect, Rows: f.rows,
+				Paths: f.sources.gnmi.file}},
 		Work: d.work, Partitions: names, Most: f.most, Hold: f.hold / 3,
 	}
 }
 
 func (d *daemon) start(ctx context.Context) {
-	for _, feed := range d.feeds {
-		d.part(func() error { return feed.run(ctx) })
-	}
+	d.part(func() error { return d.read(ctx) })
 	if d.pool != nil {
 		d.part(func() error { return d.pool.Run(ctx) })
 	}
+}
+
+// read begins to read all feeds.
+func (d *daemon) read(ctx context.Context) error {
+	for _, feed := range d.feeds {
+		if feed.before == nil {
+			continue
+		}
+		if err := feed.before(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+	}
+	for _, feed := range d.feeds {
+		d.part(func() error { return feed.run(ctx) })
+	}
+	return nil
 }
 
 // handler answers with the metrics and, in role serve, with the page.

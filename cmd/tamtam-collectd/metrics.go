@@ -76,6 +76,9 @@ func (s *countedStore) count(b *result.Batch) {
 		s.drops[reason] += float64(d.Packets)
 		s.flags(d.Flags)
 	}
+	for i := range b.Losses {
+		s.flags(b.Losses[i].Flags)
+	}
 	s.rows["hops"] += float64(len(b.Hops))
 	s.rows["drops"] += float64(len(b.Drops))
 	s.rows["losses"] += float64(len(b.Losses))
@@ -163,7 +166,7 @@ func newFamilies() *families {
 	f.resultFamilies = resultFamilies{
 		batches:  metric(counter, "results_total", "Batches of results, by whether they were new.", "kept"),
 		rows:     metric(counter, "rows_total", "Rows put into the store.", "kind"),
-		flagged:  metric(counter, "rows_flagged_total", "Rows of hops and drops that may not be the whole truth.", "flag"),
+		flagged:  metric(counter, "rows_flagged_total", "Rows that may not be the whole truth for what went in.", "flag"),
 		packets:  metric(counter, "hop_packets_total", "Packets at hops: once at each switch."),
 		resident: metric(counter, "hop_residence_seconds_total", "Time that packets were in switches."),
 		drops:    metric(counter, "dropped_packets_total", "Packets that switches say they dropped.", "reason"),

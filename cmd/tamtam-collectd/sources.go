@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"slices"
@@ -24,6 +25,7 @@ type sourceFlags struct {
 	captures     []string
 	ipfix, sflow string
 	names        map[string]string
+	gnmi         gnmiFlags
 
 	byAddress map[netip.Addr]string
 }
@@ -35,10 +37,14 @@ func (f *sourceFlags) flags(c *cobra.Command) {
 	s.StringVar(&f.ipfix, "ipfix", "", "HOST:PORT at which reports of drops come as IPFIX over UDP")
 	s.StringVar(&f.sflow, "sflow", "", "HOST:PORT at which reports of drops come as sFlow")
 	s.StringToStringVar(&f.names, "name", nil, "names of switches by the addresses of their reports: ADDRESS=NAME")
+	f.gnmi.flags(c)
 }
 
 // check holds the flags to what the role needs.
 func (f *sourceFlags) check(reads bool) error {
+	if err := f.gnmi.check(reads); err != nil {
+		return err
+	}
 	given := len(f.interfaces) > 0 || len(f.captures) > 0 || f.ipfix != "" || f.sflow != ""
 	if !reads && given {
 		return usagef("--interface, --pcap, --ipfix, --sflow: only role %s reads", roleIngest)
@@ -73,6 +79,7 @@ func (f *sourceFlags) check(reads bool) error {
 type feed struct {
 	name    string
 	senders []*ingest.Sender
+	before  func(context.Context) error // nil, or what is done before any feed is read
 	read    func(context.Context) error
 }
 
@@ -82,11 +89,13 @@ type opener struct {
 	log        stream.Log
 	started    time.Time
 	partitions int
+	logger     *slog.Logger
 }
 
 // open opens all that is to be read, so that what cannot be is known at once.
-func (f *sourceFlags) open(log stream.Log, started time.Time, partitions int) ([]*feed, error) {
-	o := &opener{f, log, started, partitions}
+func (f *sourceFlags) open(log stream.Log, started time.Time, partitions int, logger *slog.Logger,
+) ([]*feed, error) {
+	o := &opener{f, log, started, partitions, logger}
 	var feeds []*feed
 	var failed error
 	add := func(one *feed, err error) {
@@ -104,6 +113,9 @@ func (f *sourceFlags) open(log stream.Log, started time.Time, partitions int) ([
 	}
 	if f.sflow != "" {
 		add(o.listen("sflow", f.sflow, (*ingest.Reports).SFlow))
+	}
+	for _, m := range ingest.Markings(f.gnmi.file) {
+		add(o.marking(m))
 	}
 	return feeds, failed
 }

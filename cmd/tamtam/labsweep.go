@@ -1,17 +1,13 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"tamtam/device"
 	"tamtam/lab/sweep"
 )
 
@@ -54,7 +50,7 @@ func runSweep(cmd *cobra.Command, path string, o sweep.Options) error {
 	if err != nil {
 		return err
 	}
-	if o.Program, err = ownSum(); err != nil {
+	if o.Program, err = sweep.OwnProgram(); err != nil {
 		return err
 	}
 	o.Open = openLab
@@ -63,37 +59,5 @@ func runSweep(cmd *cobra.Command, path string, o sweep.Options) error {
 		defer fmt.Fprint(w, "\r\x1b[K")
 	}
 	all, runErr := f.Run(cmd.Context(), o)
-	rows := f.Rows(all)
-	if err := errors.Join(f.WriteText(cmd.OutOrStdout(), rows), f.Write(o.Out, rows), runErr); err != nil {
-		return err
-	}
-	failed := map[string]int{}
-	for _, out := range all {
-		for _, check := range out.Failed {
-			failed[check]++
-		}
-	}
-	var errs []error
-	for _, check := range device.SortedKeys(failed) {
-		errs = append(errs, fmt.Errorf("the check %q failed in %d of %d runs", check, failed[check], len(all)))
-	}
-	return errors.Join(errs...)
-}
-
-// ownSum stands for this program: whatever is changed in it gives another.
-func ownSum() (string, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	in, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer in.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, in); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	return errors.Join(runErr, f.Report(cmd.OutOrStdout(), o.Out, all))
 }

@@ -35,6 +35,7 @@ const maxStart = 5 * time.Second
 type altMarkJoin interface {
 	Add(point int, p altmark.Period, arrived time.Time) []collector.AltMarkResult
 	Advance(k uint64) []collector.AltMarkResult
+	Flush() []collector.AltMarkResult
 	Settings(point int, s altmark.Session) []collector.AltMarkResult
 	Interval() altmark.Interval
 	Notices() []string

@@ -33,6 +33,12 @@ type Options struct {
 	User, Password string
 }
 
+// Check returns an error if they contradict each other, or name files that cannot be used.
+func (o Options) Check() error {
+	_, err := o.credentials()
+	return err
+}
+
 // credentials reads the TLS files; options that contradict each other are an error that names them.
 func (o Options) credentials() (credentials.TransportCredentials, error) {
 	if o.User == "" && o.Password != "" {

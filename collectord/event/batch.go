@@ -90,10 +90,13 @@ func NewWriter(kind Kind, source string) (*Writer, error) {
 	if source == "" || len(source) > MaxSource {
 		return nil, fmt.Errorf("source %.80q: want a name of 1 to %d bytes", source, MaxSource)
 	}
-	w := &Writer{header: Header{Kind: kind, Source: source, Number: 1}, buf: make([]byte, 0, stream.MaxData)}
+	w := &Writer{header: Header{Kind: kind, Source: source, Number: 1}, buf: make([]byte, 0, firstSize)}
 	w.reset()
 	return w, nil
 }
+
+// firstSize is what a writer has room for at first: many have few events.
+const firstSize = 1 << 10
 
 func (w *Writer) reset() {
 	w.sent = false

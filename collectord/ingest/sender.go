@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,8 @@ type Options struct {
 	Source string
 	// Partitions is how many the events of a kind are spread over: equal for all sources (0: 1).
 	Partitions int
+	// Groups are those that events of Period are joined in: only their partitions hear of the source. nil: all do.
+	Groups []string
 	// Disorder is how much earlier than another an event may be that comes after it (0: DefaultDisorder).
 	Disorder time.Duration
 	// Live: events come as they happen, so that time goes on when none does.
@@ -71,15 +74,16 @@ type Sender struct {
 	parts []part
 	high  int64     // the latest time of any event
 	heard time.Time // when it came; zero: none has
+	held  bool      // it promises nothing: see Hold
 
 	events, batches, bytes, refused, lost, retried, waited atomic.Int64
 }
 
 type part struct {
 	topic    string
-	writer   *event.Writer
-	begun    time.Time // when the first of the events that wait came
-	told     time.Time // when a batch was sent
+	writer   *event.Writer // nil: nothing is sent there
+	begun    time.Time     // when the first of the events that wait came
+	told     time.Time     // when a batch was sent
 	promised int64
 }
 
@@ -101,13 +105,52 @@ func NewSender(log stream.Log, kind event.Kind, o Options) (*Sender, error) {
 	}
 	s := &Sender{log: log, kind: kind, options: o, parts: make([]part, o.Partitions)}
 	for i := range s.parts {
+		if s.parts[i].topic = kind.Partition(i); !o.sends(i) {
+			continue
+		}
 		w, err := event.NewWriter(kind, o.Source)
 		if err != nil {
 			return nil, err
 		}
-		s.parts[i] = part{topic: kind.Partition(i), writer: w}
+		s.parts[i].writer = w
 	}
 	return s, nil
+}
+
+// sends reports whether a partition hears of the source.
+func (o *Options) sends(partition int) bool {
+	return o.Groups == nil || slices.ContainsFunc(o.Groups, func(name string) bool {
+		return ofTexts(name)%uint64(o.Partitions) == uint64(partition)
+	})
+}
+
+// Hold says whether the source cannot be read for now: until it can, nothing is promised.
+func (s *Sender) Hold(held bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = held
+}
+
+// Announce tells all partitions of the source before it has anything to say: so they wait for it.
+func (s *Sender) Announce(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.parts {
+		if s.parts[i].writer == nil {
+			continue
+		}
+		if err := s.send(ctx, &s.parts[i], 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Disorder is Options.Disorder from now on.
+func (s *Sender) Disorder(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Disorder = d
 }
 
 // Kind is what its events are.
@@ -145,6 +188,16 @@ func (s *Sender) Sketch(ctx context.Context, at int64, x *event.Sketch) error {
 	return s.blob(ctx, at, ofSketch(x), func(w *event.Writer) (bool, error) { return w.AddSketch(at, x) })
 }
 
+// Period sends a report of a period of alternate marking. An error is that of the context, as of Frame.
+func (s *Sender) Period(ctx context.Context, x *event.Period) error {
+	at, ok := x.Report().Start()
+	if !ok {
+		s.refused.Add(1)
+		return nil
+	}
+	return s.blob(ctx, at, ofTexts(x.Group), func(w *event.Writer) (bool, error) { return w.AddPeriod(x) })
+}
+
 // blob sends an event that add adds to a batch.
 func (s *Sender) blob(ctx context.Context, at int64, place uint64, add func(*event.Writer) (bool, error)) error {
 	s.mu.Lock()
@@ -154,6 +207,10 @@ func (s *Sender) blob(ctx context.Context, at int64, place uint64, add func(*eve
 		return nil
 	}
 	p := &s.parts[place%uint64(len(s.parts))]
+	if p.writer == nil {
+		s.refused.Add(1)
+		return nil
+	}
 	ok, err := add(p.writer)
 	if err == nil && !ok {
 		if err := s.send(ctx, p, s.promise()); err != nil {
@@ -195,7 +252,9 @@ func (s *Sender) Lose(n int64) {
 	defer s.mu.Unlock()
 	s.lost.Add(n)
 	for i := range s.parts {
-		s.parts[i].writer.Lose()
+		if w := s.parts[i].writer; w != nil {
+			w.Lose()
+		}
 	}
 }
 
@@ -206,6 +265,9 @@ func (s *Sender) Step(ctx context.Context) error {
 	now, promise := s.options.Now(), s.promise()
 	for i := range s.parts {
 		p := &s.parts[i]
+		if p.writer == nil {
+			continue
+		}
 		waits := !p.begun.IsZero() && now.Sub(p.begun) >= s.options.Every
 		if waits || promise > p.promised && now.Sub(p.told) >= beat {
 			if err := s.send(ctx, p, promise); err != nil {
@@ -221,6 +283,9 @@ func (s *Sender) Close(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.parts {
+		if s.parts[i].writer == nil {
+			continue
+		}
 		if err := s.send(ctx, &s.parts[i], event.Ended); err != nil {
 			return err
 		}
@@ -230,7 +295,7 @@ func (s *Sender) Close(ctx context.Context) error {
 
 // promise is the time before which no event comes any more; 0: there was none yet, and nothing is known.
 func (s *Sender) promise() int64 {
-	if s.heard.IsZero() {
+	if s.heard.IsZero() || s.held {
 		return 0
 	}
 	at := s.high - int64(s.options.Disorder)

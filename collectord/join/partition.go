@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/collector/dial"
 	"tamtam/collectord/event"
 	"tamtam/collectord/result"
 )
@@ -24,6 +25,14 @@ type Options struct {
 	// Rows bounds the rows of all windows that are open (0: DefaultRows). What is beyond is left out, and the window's
 	// rows are flagged.
 	Rows int
+	// Paths are the paths and graphs along which alternate marking is joined: those of who reads it.
+	Paths dial.File
+}
+
+// Check returns an error if paths cannot be joined.
+func (o Options) Check() error {
+	_, err := o.Paths.Clusters()
+	return err
 }
 
 // What holds unless Options say otherwise.
@@ -59,10 +68,10 @@ type Partition struct {
 
 	sources map[sourceKey]*source
 	order   []*source // as they came
-	amends  []result.Amend
 	pending []pending // messages with events of open windows, in order
 	windows windows
 	joiners [event.Kinds]joiner
+	periods *periods // nil: none are joined
 	reader  event.Reader
 }
 
@@ -103,6 +112,9 @@ func New(name string, o Options, at result.Position, now time.Time) *Partition {
 	p.joiners[event.Stamps] = newStamps(&p.windows)
 	p.joiners[event.Drops] = newDrops(&p.windows)
 	p.joiners[event.Sketches] = newSketches()
+	if len(o.Paths.Paths)+len(o.Paths.Graphs) > 0 {
+		p.periods = newPeriods(o.Paths)
+	}
 	for _, s := range at.Sources {
 		for kind := event.Stamps; kind < event.Kinds; kind++ {
 			if kind.String() == s.Kind {
@@ -150,6 +162,8 @@ func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 	if h.Promise != 0 && h.Promise != event.Ended && h.High > h.Promise+ahead {
 		err = fmt.Errorf("batch %s has events up to %d, and promises %d: want less than %v between them", h.ID(), h.High,
 			h.Promise, time.Duration(ahead))
+	} else if h.Kind == event.Periods && p.periods != nil {
+		err = p.periods.take(&p.reader, &p.windows)
 	} else if j := p.joiners[h.Kind]; j == nil {
 		err = fmt.Errorf("batches of %v are not joined here", h.Kind)
 	} else {
@@ -180,10 +194,7 @@ func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
 	lost := h.Number - s.number - 1
 	if (lost > 0 || bad != nil) && !again { // else it is known from the position
 		from, to := s.promise, max(h.High, s.promise)
-		p.windows.gap(from, to)
-		if from < p.closed {
-			p.amends = append(p.amends, result.Amend{From: from, To: min(to, p.closed-1), Flags: result.Gap})
-		}
+		p.windows.gap(from, to, result.Gap)
 	}
 	s.number = h.Number
 	if h.Promise > s.promise {
@@ -243,6 +254,9 @@ func (p *Partition) watermark(now time.Time) (mark int64, silent bool) {
 		mark = min(mark, s.promise)
 	}
 	if heard == 0 || mark == event.Ended { // nobody says more: what there is is closed, and no more
+		if p.periods != nil {
+			latest = max(latest, p.periods.last())
+		}
 		mark = p.windows.after(latest)
 	}
 	return mark, silent
@@ -258,7 +272,7 @@ func (p *Partition) Cut(now time.Time, idle bool) *result.Batch {
 	mark, silent := p.watermark(now)
 	closed := max(p.closed, p.windows.start(mark))
 	due := p.windows.due(closed)
-	if len(due) == 0 && len(p.amends) == 0 && !idle && p.last-p.cut < cutAfter {
+	if len(due) == 0 && len(p.windows.amends) == 0 && !idle && p.last-p.cut < cutAfter && !p.said(closed) {
 		return nil
 	}
 	b := &result.Batch{Partition: p.name, First: p.cut + 1, Position: result.Position{Last: p.last, Closed: closed}}
@@ -274,7 +288,10 @@ func (p *Partition) Cut(now time.Time, idle bool) *result.Batch {
 		}
 		p.windows.remove(w)
 	}
-	b.Amends, p.amends = p.amends, nil
+	if p.periods != nil {
+		p.periods.advance(p.closed, closed, silent, &p.windows, b)
+	}
+	b.Amends, p.windows.amends = p.windows.amends, nil
 	p.closed = closed
 	p.windows.forget(closed)
 	p.release()
@@ -286,6 +303,11 @@ func (p *Partition) Cut(now time.Time, idle bool) *result.Batch {
 	}
 	p.cut = p.last
 	return b
+}
+
+// said reports whether periods of alternate marking are due by a time, that were not before.
+func (p *Partition) said(closed int64) bool {
+	return p.periods != nil && p.periods.due(p.closed, closed)
 }
 
 // cutAfter is after how many messages there is a batch though no window has closed, so that the position moves on.

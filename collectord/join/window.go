@@ -20,6 +20,9 @@ type windows struct {
 	rows   int
 	open   map[int64]*openWindow
 	gaps   []result.Amend
+	amends []result.Amend // what gaps say of rows that were made before
+	// What a joiner says may depend on events that are so much earlier than those of its windows, or later.
+	back, ahead int64
 	// of the message at hand
 	closed int64 // what ends by then is closed
 	again  bool  // its rows of closed windows are in batches
@@ -79,14 +82,36 @@ func (w *windows) room(o *openWindow, rows int) bool {
 // maxGaps bounds what is kept of gaps; more become one.
 const maxGaps = 64
 
-// gap notes that events from a time may be missing.
-func (w *windows) gap(from, to int64) {
+// gap notes that events from a time may be missing, for a reason.
+func (w *windows) gap(from, to int64, why result.Flags) {
+	if from < w.closed {
+		w.amends = append(w.amends, result.Amend{From: max(from-w.back, 0), To: min(to+w.ahead, w.closed-1), Flags: why})
+	}
 	if len(w.gaps) == maxGaps {
 		last := &w.gaps[maxGaps-1]
-		last.From, last.To = min(last.From, from), max(last.To, to)
+		last.From, last.To, last.Flags = min(last.From, from), max(last.To, to), last.Flags|why
 		return
 	}
-	w.gaps = append(w.gaps, result.Amend{From: from, To: to, Flags: result.Gap})
+	w.gaps = append(w.gaps, result.Amend{From: from, To: to, Flags: why})
+}
+
+// doubted is what gaps say of a time, both ends included.
+func (w *windows) doubted(from, to int64) (flags result.Flags) {
+	for _, g := range w.gaps {
+		if g.From <= to && g.To >= from {
+			flags |= g.Flags
+		}
+	}
+	return flags
+}
+
+// hold keeps the message at hand until a time, for what has no window; late: others of its time are closed.
+func (w *windows) hold(t, until int64) (late bool) {
+	w.until = max(w.until, until)
+	if late = t < w.closed; late && !w.again {
+		w.late++
+	}
+	return late
 }
 
 // due returns the windows that end by a time, the first one first, with what is to be said of all their rows.
@@ -96,11 +121,7 @@ func (w *windows) due(closed int64) []*openWindow {
 		if end := o.start + w.length; end > closed {
 			continue
 		}
-		for _, g := range w.gaps {
-			if g.From < o.start+w.length && g.To >= o.start {
-				o.flags |= g.Flags
-			}
-		}
+		o.flags |= w.doubted(o.start, o.start+w.length-1)
 		due = append(due, o)
 	}
 	slices.SortFunc(due, func(a, b *openWindow) int { return cmp.Compare(a.start, b.start) })
@@ -114,7 +135,7 @@ func (w *windows) remove(o *openWindow) {
 
 // forget lets go of gaps that are behind.
 func (w *windows) forget(closed int64) {
-	w.gaps = slices.DeleteFunc(w.gaps, func(g result.Amend) bool { return g.To < closed })
+	w.gaps = slices.DeleteFunc(w.gaps, func(g result.Amend) bool { return g.To < closed-w.back })
 }
 
 // span is the window as rows have it.

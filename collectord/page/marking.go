@@ -63,8 +63,10 @@ func (p *Page) seriesRow(q *request, x *series) seriesRow {
 	r := seriesRow{Flow: x.flow, Cluster: x.cluster, From: x.from, To: x.to,
 		Href: q.Link("/periods", "flow", x.flow, "cluster", x.cluster, "from", x.from, "to", x.to)}
 	r.add(x)
+	flagged := false
 	for i := range x.periods {
 		r.Reordered += x.periods[i].Reordered
+		flagged = flagged || x.periods[i].Flags != 0
 	}
 	if n := len(x.periods); n > 0 {
 		r.Last = x.periods[n-1].Status
@@ -74,7 +76,7 @@ func (p *Page) seriesRow(q *request, x *series) seriesRow {
 		r.Class = "unknown"
 	case r.Lost > 0:
 		r.Class = "bad"
-	case r.Unknown > 0:
+	case r.Unknown > 0 || flagged:
 		r.Class = "inexact"
 	}
 	r.Strip = p.strip(x.periods[max(0, len(x.periods)-mostStrip):])
@@ -148,9 +150,12 @@ func (p *Page) periods(q *request) (any, error) {
 		case l.Status != "ok":
 			r.Class = "inexact"
 			r.Trouble = orText(l.Detail, l.Status)
+		case l.Flags != 0:
+			r.Class = "inexact"
 		case l.Lost != 0:
 			r.Class = "bad"
 		}
+		r.Trouble = strings.Trim(r.Trouble+"; "+strings.Join(flagWords(l.Flags), "; "), "; ")
 		d.Rows = append(d.Rows, r)
 	}
 	return d, nil

@@ -498,9 +498,21 @@ func TestAmends(t *testing.T) {
 		{Window: window(20), Switch: "leaf1", Reason: "acl", Packets: 1, First: 25, Last: 25}}})
 	put(&result.Batch{Partition: "tailstamp-0", First: 2, Position: result.Position{Last: 2},
 		Amends: []result.Amend{{From: 20, To: 29, Flags: result.Gap}}})
+	loss := func(start, lost int64) result.Loss {
+		return result.Loss{Window: window(start), Flow: "web", Period: uint64(start / 10), Known: true, Lost: lost}
+	}
+	put(&result.Batch{Partition: "altmark-0", First: 1, Position: result.Position{Last: 1},
+		Losses: []result.Loss{loss(10, 1), loss(20, 2), loss(30, 3)}, Amends: []result.Amend{{From: 29, To: 30, Flags: result.Gap}}})
+	put(&result.Batch{Partition: "altmark-0", First: 2, Position: result.Position{Last: 2}, Losses: []result.Loss{loss(10, 7)}})
 	s, err := read(t.Context(), store, 0, 100)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, x := range s.series { // the period that was told again is there once, as it was told last
+		if len(x.periods) != 3 || x.periods[0].Lost != 7 || x.periods[0].Flags != 0 || x.periods[1].Flags != result.Gap ||
+			x.periods[2].Flags != result.Gap {
+			t.Errorf("periods %+v: want three, of which 7, 2 and 3 packets were lost, and a gap in the last two", x.periods)
+		}
 	}
 	for key, w := range s.ways {
 		want := result.Flags(0)

@@ -147,7 +147,7 @@ func (s *snapshot) add(b *result.Batch) {
 		}
 	}
 	for i := range b.Losses {
-		if l := &b.Losses[i]; s.within(l.Window.Start, l.Window.Start+l.Window.Length, 0) {
+		if l := &b.Losses[i]; s.within(l.Window.Start, l.Window.Start+l.Window.Length, l.Flags) {
 			s.addLoss(l)
 		}
 	}
@@ -177,6 +177,15 @@ type amended struct {
 	result.Amend
 }
 
+// of reports whether an amendment is of rows of a kind.
+func (a *amended) of(k event.Kind) bool {
+	known := false
+	for kind := event.Stamps; kind < event.Kinds; kind++ {
+		known = known || kind.String() == a.kind
+	}
+	return !known || a.kind == k.String()
+}
+
 // amend notes an amendment. It may be read before what it is about; beyond mostAmends several become one.
 func (s *snapshot) amend(partition string, a result.Amend) {
 	kind, _, _ := strings.Cut(partition, "-")
@@ -192,7 +201,7 @@ func (s *snapshot) amend(partition string, a result.Amend) {
 // applyAmends puts amendments to all that has rows of their times.
 func (s *snapshot) applyAmends() {
 	for _, a := range s.amends {
-		if a.kind != event.Drops.String() {
+		if a.of(event.Stamps) {
 			for _, w := range s.ways {
 				if a.From < w.to && a.To >= w.from {
 					w.doubt(a.Flags)
@@ -200,7 +209,7 @@ func (s *snapshot) applyAmends() {
 				}
 			}
 		}
-		if a.kind != event.Stamps.String() {
+		if a.of(event.Drops) {
 			for _, x := range s.drops {
 				if a.From <= x.last && a.To >= x.first {
 					x.flags |= a.Flags
@@ -208,7 +217,23 @@ func (s *snapshot) applyAmends() {
 				}
 			}
 		}
+		if a.of(event.Periods) {
+			for _, x := range s.series {
+				s.flags |= x.doubt(a.Amend)
+			}
+		}
 	}
+}
+
+// doubt flags the periods that an amendment is about, and returns the flags if there are any.
+func (x *series) doubt(a result.Amend) (flags result.Flags) {
+	for i := range x.periods {
+		if l := &x.periods[i]; a.From < l.Window.Start+l.Window.Length && a.To >= l.Window.Start {
+			l.Flags |= a.Flags
+			flags = a.Flags
+		}
+	}
+	return flags
 }
 
 // doubt flags a way and all its hops.
@@ -300,11 +325,21 @@ func (s *snapshot) addLoss(l *result.Loss) {
 	}
 }
 
-// trim brings the periods of a series in order, and leaves the latest.
+// trim brings the periods of a series in order, and leaves the latest. Of those that were told again the last is left.
 func (x *series) trim() {
 	slices.SortStableFunc(x.periods, func(a, b result.Loss) int {
 		return cmp.Or(cmp.Compare(a.Window.Start, b.Window.Start), cmp.Compare(a.Period, b.Period))
 	})
+	last := x.periods[:0]
+	for _, l := range x.periods {
+		n := len(last)
+		if n > 0 && last[n-1].Window.Start == l.Window.Start && last[n-1].Period == l.Period {
+			last[n-1] = l
+		} else {
+			last = append(last, l)
+		}
+	}
+	x.periods = last
 	if n := len(x.periods) - mostPeriods; n > 0 {
 		x.left += int64(n)
 		x.periods = slices.Delete(x.periods, 0, n)

@@ -125,6 +125,7 @@ type lossRow struct {
 	Buckets   []uint32 `parquet:"delay_buckets,list"`
 	Detail    string   `parquet:"detail,dict"`
 	Reordered int64    `parquet:"reordered"`
+	Flags     uint32   `parquet:"flags"`
 }
 
 func fromLoss(l *result.Loss) lossRow {
@@ -134,6 +135,7 @@ func fromLoss(l *result.Loss) lossRow {
 		Length: l.Window.Length, Status: l.Status, Sent: known(l.Sent, l.Known), Received: known(l.Received, l.Known),
 		Lost: known(l.Lost, l.Known), Delay: d.Count, Sum: known(d.Sum, d.Count > 0), Min: known(d.Min, d.Count > 0),
 		Max: known(d.Max, d.Count > 0), Buckets: d.Buckets, Detail: l.Detail, Reordered: l.Reordered,
+		Flags: uint32(l.Flags),
 	}
 }
 
@@ -143,6 +145,7 @@ func (r *lossRow) row() result.Loss {
 		Window: result.Window{Start: r.Start, Length: r.Length}, Status: r.Status, Known: r.Lost != nil,
 		Sent: or(r.Sent, 0), Received: or(r.Received, 0), Lost: or(r.Lost, 0),
 		Delay: distribution(r.Delay, r.Sum, r.Min, r.Max, r.Buckets), Detail: r.Detail, Reordered: r.Reordered,
+		Flags: result.Flags(r.Flags),
 	}
 }
 

@@ -59,7 +59,8 @@ type Drop struct {
 	Flags       Flags
 }
 
-// A Loss is what alternate marking says of one period between two places.
+// A Loss is what alternate marking says of one period between two places. Of several of the same flow, places, start
+// and period the last one holds: the others say less.
 type Loss struct {
 	Flow      string // or the name of the path or graph
 	Cluster   string // of the graph; "" for a whole path
@@ -74,6 +75,7 @@ type Loss struct {
 	Delay     Distribution
 	Detail    string // flags of the period in words
 	Reordered int64
+	Flags     Flags // beside what Status says
 }
 
 // A Journey is one packet's way through the network.

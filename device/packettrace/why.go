@@ -287,8 +287,8 @@ func (n *names) end(chip *saisim.Chip, k *saisim.Kept) End {
 		is   saisim.Unkept
 		text string
 	}{
-		{saisim.UnkeptProgram, "which entries of the program's tables it has met"},
-		{saisim.UnkeptEgress, "which egress ACL tables it was looked up in"},
+		{saisim.UnkeptProgram, "which entries of some tables of the program it has met"},
+		{saisim.UnkeptEgress, "what it has met in the tables of the egress pipe"},
 		{saisim.UnkeptMore, "what it has met beyond these"},
 		{saisim.UnkeptEntry, "which bridge port its source was at"},
 	} {

@@ -50,7 +50,7 @@ var rules = []room{
 		below: []string{"lab", "lab/study", "device", "device/switchpage", "collector", "collector/journey", "collectord/page", "collectord/local", "collectord/join", "collectord/result", "schema", "tam/flymon", "tam/record"}},
 	// the one program that links NATS and Parquet
 	{name: "cmd/tamtam-collectd", modules: []string{cobra, prometheus, xsys}, clock: true,
-		below: []string{"collector", "collector/capture", "collector/stream", "collectord/event", "collectord/fleet", "collectord/ingest", "collectord/jetstream", "collectord/join", "collectord/page", "collectord/parquet", "collectord/result"}},
+		below: []string{"collector", "collector/capture", "collector/dial", "collector/stream", "collectord/event", "collectord/fleet", "collectord/ingest", "collectord/jetstream", "collectord/join", "collectord/page", "collectord/parquet", "collectord/result"}},
 	// A test kit for others too: it may not be imported by what is not a test.
 	{name: "tamtamtest", below: []string{"cli", "device", "saisim", "saisim/profile", "swss"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true},                       // a gNMI client: it knows no database
@@ -91,13 +91,13 @@ var rules = []room{
 	{name: "collectord/local", below: []string{"collector/capture", "collector/stream", "collectord/event", "collectord/ingest", "collectord/join", "collectord/result"}, clock: true},
 	// a fleet that is made up, to measure a collector
 	{name: "collectord/fleet", below: []string{"collector/stream", "collectord/join", "collectord/event", "collectord/result"}, clock: true},
-	{name: "collectord/ingest", below: []string{"collector", "collector/capture", "collector/stream", "collectord/event", "saisim/drop", "saisim/tailstamp", "tam/dropreport", "tam/ipfix", "tam/sflow"}, clock: true}, // what switches send, into the log
-	{name: "collectord/join", below: []string{"collector/stream", "collectord/event", "collectord/result"}, clock: true},                                                                                               // rows of what sources say
+	{name: "collectord/ingest", below: []string{"collector", "collector/capture", "collector/dial", "collector/stream", "collectord/event", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/dropreport", "tam/ipfix", "tam/sflow"}, clock: true}, // what switches send, into the log
+	{name: "collectord/join", below: []string{"collector", "collector/dial", "collector/stream", "collectord/event", "collectord/result", "tam/altmark"}, clock: true},                                                                                               // rows of what sources say
 	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                                                                                                                                       // users and roles as files
 	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},                                                                                                                           // CONFIG_DB as files
 	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                                                                                                              // for Prometheus
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                                                                                                    // generated types stop at mgmt
-	{name: "collectord/event", below: []string{"collector", "collector/stream", "saisim/tailstamp"}},                                                                                                                   // what sources tell, as batches
+	{name: "collectord/event", below: []string{"collector", "collector/dial", "collector/stream", "saisim/tailstamp", "tam/altmark"}},                                                                                                                   // what sources tell, as batches
 	{name: "collectord/parquet", below: []string{"collectord/result"}, modules: []string{parquetgo}, clock: true},                                                                                                      // results as files
 	{name: "collectord/jetstream", below: []string{"collector/stream"}, modules: []string{natsServer, natsClient}, clock: true},                                                                                        // the log in NATS
 	{name: "collectord/result"}, // what the collector says, as rows; what a store is

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -137,37 +136,67 @@ func lock(path string) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// job returns the result that is there, or runs the job and leaves its result.
-func (f *File) job(ctx context.Context, o Options, dir string, j Job) (*Outcome, error) {
+// settings are the experiment's in a job.
+func (f *File) settings(j Job) []string {
 	set := append([]string{}, f.Set...)
 	for i, v := range f.Vary {
 		set = append(set, v.Path+"="+j.Values[i])
 	}
-	what := fmt.Sprintf("%s, seed %d, %v", f.Experiment, j.Seed, set)
-	t, err := o.Open(f.topology(), set, f.Short)
+	return set
+}
+
+// job returns the result that is there, or runs the job and leaves its result.
+func (f *File) job(ctx context.Context, o Options, dir string, j Job) (*Outcome, error) {
+	p, err := f.prepare(o, j)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, err
 	}
-	name, err := f.nameOf(o, set, j)
+	path := filepath.Join(dir, p.name)
+	if out, err := f.read(path, j); out != nil || err != nil {
+		return out, err
+	}
+	out, err := f.run(ctx, p)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, err
 	}
-	path := filepath.Join(dir, name)
-	if out, err := read(path); err == nil && len(out.Results) == len(f.Results) {
-		out.Job = j
-		return out, nil
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w; remove it to run the job again", path, err)
-	}
-	r, err := lab.Run(ctx, t, lab.Options{Seed: j.Seed, Workers: 1})
+	text, err := out.text()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", what, err)
+		return nil, err
 	}
-	out := &Outcome{Job: j}
+	return out, leave(path, text)
+}
+
+// A prepared job is one whose experiment has opened.
+type prepared struct {
+	Job
+	topology *lab.Topology
+	what     string // for messages
+	name     string // of its result
+}
+
+func (f *File) prepare(o Options, j Job) (*prepared, error) {
+	set := f.settings(j)
+	p := &prepared{Job: j, what: fmt.Sprintf("%s, seed %d, %v", f.Experiment, j.Seed, set)}
+	var err error
+	if p.topology, err = o.Open(f.topology(), set, f.Short); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.what, err)
+	}
+	if p.name, err = f.nameOf(o, set, j); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.what, err)
+	}
+	return p, nil
+}
+
+func (f *File) run(ctx context.Context, p *prepared) (*Outcome, error) {
+	r, err := lab.Run(ctx, p.topology, lab.Options{Seed: p.Seed, Workers: 1})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.what, err)
+	}
+	out := &Outcome{Job: p.Job}
 	for _, x := range f.Results {
 		m, err := r.Value(x.Measured)
 		if err != nil {
-			return nil, fmt.Errorf("%s: result %s: %w", what, x.Name, err)
+			return nil, fmt.Errorf("%s: result %s: %w", p.what, x.Name, err)
 		}
 		out.Results = append(out.Results, Number{x.Name, m.Value, m.Unit})
 	}
@@ -176,7 +205,7 @@ func (f *File) job(ctx context.Context, o Options, dir string, j Job) (*Outcome,
 			out.Failed = append(out.Failed, r.Checks[i].Name)
 		}
 	}
-	return out, leave(path, out)
+	return out, nil
 }
 
 // nameOf is the name of a job's result: of all that it depends on.
@@ -198,34 +227,4 @@ func (f *File) nameOf(o Options, set []string, j Job) (string, error) {
 	}
 	sum := sha256.Sum256(what)
 	return hex.EncodeToString(sum[:12]) + ".json", nil
-}
-
-func read(path string) (*Outcome, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	var out Outcome
-	if err := json.Unmarshal(text, &out); err != nil {
-		return nil, err
-	}
-	return &out, nil
-}
-
-// leave writes a result, and gives it its name when it is whole on the disk.
-func leave(path string, out *Outcome) error {
-	text, err := json.MarshalIndent(out, "", " ")
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".job-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(append(text, '\n'))
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

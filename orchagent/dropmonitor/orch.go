@@ -104,7 +104,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.Feature = &tamorch.Feature[schema.DropFlow, binding]{
 		Kind: tamorch.Kind{
 			Name: feature, Table: schema.AppTAMSession, State: schema.StateTAMDropMonitor, What: "sessions",
-			Again: orch.SomethingRemoved, Inactive: schema.TAMInactive,
+			Again: orch.SomethingRemoved,
 		},
 		Logic: tamorch.Logic[schema.DropFlow, binding]{
 			Parse: schema.ParseDropFlow, Wanted: o.wanted, Stays: o.stays, Withdraw: o.withdraw, Deploy: o.deploy, Done: o.done,

@@ -81,15 +81,15 @@ func TestBadRows(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.collector("c1", "10.9.0.1")
 	for _, tt := range []struct{ fields, want string }{
-		{"", `collector is missing`},
-		{"collector=c1 drop_type=often", `drop_type "often": want stateless or stateful`},
-		{"collector=c1 sampling-rate=0", `sampling-rate "0": want `},
-		{"collector=c1 acl-table-name=T", `acl-rule-names is missing: want rules and their table, or neither`},
-		{"collector=c1 max_report_burst=5", `max_report_burst "5": want max_report_rate beside it`},
-		{"collector=c1 aging_interval=9999999", `aging_interval "9999999": want `},
-		{"collector=nobody", `no collector can be reached: collector "nobody" does not exist`},
+		{"", `failed: collector is missing`},
+		{"collector=c1 drop_type=often", `failed: drop_type "often": want stateless or stateful`},
+		{"collector=c1 sampling-rate=0", `failed: sampling-rate "0": want `},
+		{"collector=c1 acl-table-name=T", `failed: acl-rule-names is missing: want rules and their table, or neither`},
+		{"collector=c1 max_report_burst=5", `failed: max_report_burst "5": want max_report_rate beside it`},
+		{"collector=c1 aging_interval=9999999", `failed: aging_interval "9999999": want `},
+		{"collector=nobody", `pending: no collector can be reached: collector "nobody" does not exist`},
 		{"collector=" + strings.Repeat("c1,", 2000) + "c1", ""},
-		{"collector=c1 acl-table-name=NONE acl-rule-names=R1", `NONE`},
+		{"collector=c1 acl-table-name=NONE acl-rule-names=R1", `pending: no ACL rule NONE|R1`},
 	} {
 		var fields []string
 		for _, f := range strings.Fields(tt.fields) {
@@ -99,8 +99,11 @@ func TestBadRows(t *testing.T) {
 		b.Set(schema.AppTAMSession, "s", append(fields, "x", "y")...)
 		b.Step()
 		b.whole()
-		if got := b.Status(schema.StateTAMDropMonitor + "|s"); tt.want != "" && (!strings.HasPrefix(got, "inactive: ") || !strings.Contains(got, tt.want)) {
+		if got := b.Status(schema.StateTAMDropMonitor + "|s"); tt.want != "" && !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%.60s: %s, want %s", tt.fields, got, tt.want)
+		}
+		if row := b.Row(swss.StateDB, schema.StateTAMDropMonitor, "s"); tt.want != "" && (row["status"] != "inactive" || row["status_detail"] != row["reason"]) {
+			t.Errorf("%.60s: what SONiC's fields say: %v", tt.fields, row)
 		}
 		if tt.want != "" && b.objects() != "" {
 			t.Errorf("%.60s: in the ASIC: %s", tt.fields, b.objects())
@@ -128,7 +131,7 @@ func TestBadRows(t *testing.T) {
 		if got := b.Status(schema.StateTAMDestination + "|bad"); strings.HasPrefix(got, "active") || !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", row, got, want)
 		}
-		if got := b.Status(schema.StateTAMDropMonitor + "|s"); !strings.HasPrefix(got, "inactive: ") || !strings.Contains(got, `collector "bad"`) {
+		if got := b.Status(schema.StateTAMDropMonitor + "|s"); !strings.HasPrefix(got, "pending: ") || !strings.Contains(got, `collector "bad"`) {
 			t.Errorf("%s: the session is %s", row, got)
 		}
 		b.Del(schema.AppTAMSession, "s")
@@ -140,8 +143,8 @@ func TestBadRows(t *testing.T) {
 	b.empty()
 }
 
-// Each SAI call fails once, as a session comes and as it goes: nothing is half there, the status says why, and it is
-// tried again until it is right.
+// Each SAI call fails once, as a session comes and as it goes: nothing is half there, and the status says why. With its
+// row written again it is right; what could not be taken out is tried again by itself.
 func TestEveryCallFails(t *testing.T) {
 	const whole = byManagement + "TAM=1 TAM_COLLECTOR=2 TAM_EVENT=1 TAM_EVENT_ACTION=1 TAM_EVENT_THRESHOLD=1 TAM_INT=1 TAM_REPORT=1 TAM_TRANSPORT=2"
 	for n := 1; ; n++ {
@@ -156,11 +159,13 @@ func TestEveryCallFails(t *testing.T) {
 		b.whole()
 		// The last calls are those that read counters: without these the session is as it should be.
 		if got, is := b.Status(schema.StateTAMDropMonitor+"|s"), b.objects(); is != "" && (got != "active" || is != whole) ||
-			is == "" && !strings.HasPrefix(got, "inactive: create the ") && !strings.HasPrefix(got, "inactive: bind the ") {
+			is == "" && !strings.HasPrefix(got, "failed: create the ") && !strings.HasPrefix(got, "failed: bind the ") {
 			t.Errorf("call %d failed: %s, in the ASIC: %s", n, got, is)
 		}
 		b.Rec.FailAt(0, 0)
+		b.session("s", "c1,c2", "drop_type", "stateful")
 		b.Pass(2 * time.Minute)
+		b.Step()
 		b.whole()
 		b.want("s", "active")
 		b.Rec.FailAt(n, sai.StatusFailure)

@@ -19,8 +19,8 @@ func (c *acl) lookupEgress(p *port, cp *copyOf, h *hits) {
 	x := crossing{in: pk.in, out: p.id, inLAG: pk.lag, outLAG: p.lag}
 	bytes := cp.leavingLen() + fcsLen
 	found := c.finder(pk, describe.EgressACL.String(), p.id)
-	h.look(tables, nil, &k, &x, bytes, found, nil, &c.egressLooks)
-	h.look(more, tables, &k, &x, bytes, found, nil, &c.egressLooks)
+	h.look(tables, nil, &k, &x, bytes, found, nil, &c.egressMet.looks)
+	h.look(more, tables, &k, &x, bytes, found, nil, &c.egressMet.looks)
 	h.marks = describe.EgressACL.Ran()
 	if h.any {
 		h.marks |= describe.EgressACL.Hit()

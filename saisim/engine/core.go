@@ -41,8 +41,9 @@ type keeping struct {
 	choosing bool        // some packets that come are watched
 	watching *watching   // nil: none ever was
 	kept     int         // how many drops
-	// egressLooks are those of the copy that is in the egress pipe.
-	egressLooks looks
+	// egressMet is what the copy has met that is in the egress pipe.
+	egressMet egressMet
+	names     *tableNames
 }
 
 // schedule is what happens when.
@@ -86,6 +87,7 @@ type spares struct {
 	spare       []*packet
 	spareCopies []*copyOf
 	spareIFA    []*ifaWork
+	spareMet    []*egressMet
 	scratch     []byte
 	wrapped     []byte // a mirrored frame
 }
@@ -176,8 +178,27 @@ func (c *core) spareCopy() *copyOf {
 // freeCopy takes back a copy that has ended.
 func (c *core) freeCopy(cp *copyOf) {
 	c.freeIFA(cp)
+	c.freeEgressMet(cp)
 	if cp != &cp.pk.own {
 		c.spareCopies = append(c.spareCopies, cp)
+	}
+}
+
+// newEgressMet returns one for a copy of a watched packet, whose end is kept when it has left.
+func (c *core) newEgressMet() *egressMet {
+	n := len(c.spareMet)
+	if n == 0 {
+		return new(egressMet)
+	}
+	m := c.spareMet[n-1]
+	c.spareMet = c.spareMet[:n-1]
+	return m
+}
+
+func (c *core) freeEgressMet(cp *copyOf) {
+	if cp.met != nil {
+		c.spareMet = append(c.spareMet, cp.met)
+		cp.met = nil
 	}
 }
 

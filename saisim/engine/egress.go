@@ -22,7 +22,7 @@ type egressPipe struct {
 func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 	pk := cp.pk
 	pk.whole()
-	c.egressLooks.n, c.egressLooks.more = 0, false
+	c.egressMet.empty()
 	fixed := pk.fixed
 	if cp.mirror == nil {
 		c.sketch.copies++
@@ -87,6 +87,10 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 	if pk.graph != nil {
 		c.letThrough(p, cp, fixed, runs)
 	}
+	if pk.chosen {
+		cp.met = c.newEgressMet()
+		*cp.met = c.egressMet
+	}
 	return length, true
 }
 
@@ -120,6 +124,6 @@ func (c *egressPipe) letThrough(p *port, cp *copyOf, fixed describe.Marks, runs 
 // copiedAtEnd has a copy mirrored and sampled when it is through the egress pipe of a port.
 func (c *egressPipe) copiedAtEnd(set uint64, x sampleDue, p *port, cp copyOf) { // its own: the copy leaves before
 	cp.head, cp.lane = c.programs.copyHeading(cp.head), p.id
-	cp.ifa = nil
+	cp.ifa, cp.met = nil, nil
 	c.leave(mirroring{set: set, due: x, copy: cp})
 }

@@ -37,6 +37,7 @@ type measuringStations struct {
 
 // wire gives each station the others that it uses; none uses one that uses it.
 func (c *Engine) wire() {
+	c.names = newTableNames(c.prof.IngressStages, c.prof.EgressStages)
 	c.watch = watch{core: &c.core}
 	c.programs = programs{core: &c.core}
 	c.recording = recording{core: &c.core, programs: &c.programs}

@@ -107,12 +107,12 @@ func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
 // notePath writes down what a copy has met that ends as d says.
 func (c *fates) notePath(cp *copyOf, d *Drop) {
 	t := c.takers
-	t.path.note(cp.pk, &c.doors)
-	var egress *looks
+	t.path.note(cp.pk, &c.doors, c.names)
+	var egress *egressMet
 	if t.inside {
-		egress = &c.egressLooks
+		egress = &c.egressMet
 	}
-	t.path.noteCopy(cp, d, egress)
+	t.path.noteCopy(cp, d, egress, c.names)
 	if t.behind {
 		t.path.unkept |= UnkeptEgress
 	}
@@ -139,12 +139,12 @@ func (c *fates) keepEnd(p *port, cp *copyOf, alone bool, why drop.Reason) {
 	} else {
 		d.Trap = pk.trap
 	}
-	c.endPath.note(pk, &c.doors)
+	c.endPath.note(pk, &c.doors, c.names)
 	if p == nil && pk.noted&notedPolicer != 0 {
 		c.endPath.add(note{table: notePolicer, flags: flagHit, b: uint64(pk.met.policer)})
 	}
-	c.endPath.noteCopy(cp, &d, nil)
-	if p != nil {
+	c.endPath.noteCopy(cp, &d, cp.met, c.names)
+	if p != nil && cp.met == nil {
 		c.endPath.unkept |= UnkeptEgress
 	}
 	c.watching.ends.keep(what, &d, &c.endPath)

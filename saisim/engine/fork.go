@@ -22,7 +22,7 @@ func NewFork(c *Engine) (*Fork, error) {
 		Zero: []reflect.Type{
 			reflect.TypeFor[spares](), reflect.TypeFor[Ledger](),
 			reflect.TypeFor[map[netip.Prefix]*dest](), // which only changes of routes need
-			reflect.TypeFor[*dropTakers](), reflect.TypeFor[*watching](),
+			reflect.TypeFor[*dropTakers](), reflect.TypeFor[*watching](), reflect.TypeFor[*tableNames](),
 		},
 		Shared: []reflect.Type{reflect.TypeFor[pipe.Program](), reflect.TypeFor[record.Graph](), reflect.TypeFor[Clock]()},
 	})

@@ -29,7 +29,7 @@ func (c *core) identify(x *record.Identities, cp *copyOf, inside bool) {
 		x.Queue(cp.queue, cp.depth)
 	}
 	if inside {
-		l := &c.egressLooks
+		l := &c.egressMet.looks
 		identifyLooks(x, l.of[:l.n], record.IdentityEgressRule, record.IdentityEgressEntry)
 		x.Left = x.Left || l.more
 	}

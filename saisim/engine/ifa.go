@@ -260,7 +260,7 @@ func (c *analysing) timeIFA(cp *copyOf) {
 		n.result, n.longer = ifa.MTU, 0
 	}
 	m := mirroring{set: w.reports, copy: *cp}
-	m.copy.head, m.copy.ifa = c.programs.copyHeading(cp.head), n
+	m.copy.head, m.copy.ifa, m.copy.met = c.programs.copyHeading(cp.head), n, nil
 	c.leave(m)
 }
 

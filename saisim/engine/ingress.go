@@ -430,6 +430,7 @@ func (c *ingressPipe) runProgram(vec []entering) {
 	c.lookups(vec, on)
 	on = c.programs.runIngress(vec, on, middle, last)
 	on = c.programs.runIngress(vec, c.forwards(vec, on), last, c.prof.IngressStages)
+	clear(c.programs.phv.Looked[:len(vec)])
 	for i := range vec {
 		x := &vec[i]
 		if x.p == nil && x.pk.in != CPUPort {

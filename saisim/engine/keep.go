@@ -70,6 +70,7 @@ func (c *core) Keep(n int) {
 // Drops copies some of the drops that are kept behind the first n that were, the oldest first, but none behind the
 // first to. It returns behind how many those come that follow, which is to if none do.
 func (c *core) Drops(n, to uint64, into *KeptRows) (next uint64) {
+	into.names = c.names.names
 	if c.takers == nil {
 		return (*ring)(nil).take(n, to, into)
 	}
@@ -78,6 +79,7 @@ func (c *core) Drops(n, to uint64, into *KeptRows) (next uint64) {
 
 // Ends is Drops for other ends, of packets that were watched.
 func (c *core) Ends(n, to uint64, into *KeptRows) (next uint64) {
+	into.names = c.names.names
 	if c.watching == nil {
 		return (*ring)(nil).take(n, to, into)
 	}

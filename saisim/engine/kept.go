@@ -34,8 +34,8 @@ type Unkept uint8
 
 // They are:
 const (
-	UnkeptProgram Unkept = 1 << iota // the tables of a program, which it ran
-	UnkeptEgress                     // the egress ACL tables: it ended behind the egress pipe
+	UnkeptProgram Unkept = 1 << iota // some tables of a program: the chip has seen too many names
+	UnkeptEgress                     // those of the egress pipe: it was dropped behind that
 	UnkeptMore                       // looks behind the first ones
 	UnkeptEntry                      // which entry its source address had
 )
@@ -43,7 +43,7 @@ const (
 // Sizes of what is kept.
 const (
 	keptHead  = 112 // bytes of a frame: tags and an IPv4 header with options, or IPv6 with extensions, and ports
-	keptNotes = 14  // looks; of ACL tables of one pipe at most mostLooks
+	keptNotes = 20  // looks; of ACL tables of one pipe at most mostLooks, of a program's pipe.NotedTables
 	keptPiece = 512 // how many at a time get memory
 )
 
@@ -71,6 +71,8 @@ const (
 	notePolicer
 	noteQueue
 	noteEgressACL
+	noteIngressProgram
+	noteEgressProgram
 )
 
 func (t noteTable) String() string {
@@ -78,6 +80,7 @@ func (t noteTable) String() string {
 		TablePreIngress, describe.Port.String(), describe.Trap.String(), describe.ACL.String(),
 		describe.Learning.String(), describe.IPv4Route.String(), describe.IPv6Route.String(),
 		describe.NextHop.String(), describe.FDB.String(), TablePolicer, TableQueue, describe.EgressACL.String(),
+		"ingress.", "egress.", // before the table's own name
 	}[t]
 }
 
@@ -115,16 +118,13 @@ func (p *path) add(n note) {
 }
 
 // note writes down what a copy's packet has met in the ingress pipe.
-func (p *path) note(pk *packet, doors *doors) {
+func (p *path) note(pk *packet, doors *doors, names *tableNames) {
 	p.n, p.unkept = 0, 0
-	if pk.run != nil || pk.noted&notedProgram != 0 {
-		p.unkept = UnkeptProgram
-	}
 	switch {
 	case pk.usual || pk.noted&notedUsual != 0:
 		p.noteUsual(pk, doors)
 	default:
-		p.noteMet(pk, doors)
+		p.noteMet(pk, doors, names)
 	}
 }
 
@@ -145,10 +145,14 @@ func (p *path) noteKnown(pk *packet, doors *doors) {
 	p.add(note{table: noteFDB, flags: flagHit, x: pk.vid, a: dmac, b: uint64(pk.to.name)})
 }
 
-func (p *path) noteMet(pk *packet, doors *doors) {
+func (p *path) noteMet(pk *packet, doors *doors, names *tableNames) {
 	m := &pk.met
+	var ran *programLooks
+	if pk.noted&notedProgram != 0 {
+		ran = m.ran
+	}
 	if pk.noted&notedPort != 0 {
-		p.noteAdmission(pk)
+		p.noteAdmission(pk, ran, names)
 	}
 	if pk.noted&notedKnown != 0 {
 		p.noteKnown(pk, doors)
@@ -168,6 +172,7 @@ func (p *path) noteMet(pk *packet, doors *doors) {
 	if pk.noted&notedPort != 0 {
 		p.noteTraps(m.traps[late:pk.traps])
 	}
+	p.noteProgram(noteIngressProgram, ran, names, partLast, CPUPort)
 }
 
 func (p *path) noteAddress(table noteTable, l *addressLook, hit bool) {
@@ -179,7 +184,7 @@ func (p *path) noteAddress(table noteTable, l *addressLook, hit bool) {
 }
 
 // noteAdmission is what came before learning and forwarding.
-func (p *path) noteAdmission(pk *packet) {
+func (p *path) noteAdmission(pk *packet, ran *programLooks, names *tableNames) {
 	m := &pk.met
 	p.noteLooks(notePreIngress, m.looks[:pk.early], 0)
 	x := note{table: notePort}
@@ -188,7 +193,9 @@ func (p *path) noteAdmission(pk *packet) {
 	}
 	p.add(x)
 	p.noteTraps(m.traps[:pk.earlyTraps])
+	p.noteProgram(noteIngressProgram, ran, names, partFirst, CPUPort)
 	p.noteLooks(noteACL, m.looks[pk.early:pk.looks], 0)
+	p.noteProgram(noteIngressProgram, ran, names, partMiddle, CPUPort)
 	if pk.moreLooks {
 		p.unkept |= UnkeptMore
 	}
@@ -218,6 +225,26 @@ func (p *path) noteRouting(pk *packet) {
 	}
 }
 
+// noteProgram notes the looks into the tables of one part of a pipe; ran is nil if no program ran.
+func (p *path) noteProgram(as noteTable, ran *programLooks, names *tableNames, part uint8, out PortID) {
+	if ran == nil || ran.program == nil {
+		return
+	}
+	for i, t := range names.tables(ran.program, as == noteEgressProgram) {
+		entry, hit, ran := ran.of.At(i)
+		switch {
+		case t.part != part || !ran:
+		case t.name == mostNames:
+			p.unkept |= UnkeptProgram
+		default:
+			p.add(note{table: as, flags: hitIf(hit, 0), x: uint16(out), y: entry, a: uint64(t.name)})
+		}
+	}
+	if part == partLast && ran.of.More() {
+		p.unkept |= UnkeptMore
+	}
+}
+
 func (p *path) noteTraps(traps []trapLook) {
 	for _, t := range traps {
 		p.add(note{table: noteTrap, flags: hitIf(true, t.act), x: uint16(t.trap)})
@@ -235,9 +262,9 @@ func (p *path) noteLooks(table noteTable, all []aclLook, out PortID) {
 	}
 }
 
-// noteCopy adds what one copy has met: the policer of the CPU's, its queue, and the egress ACL tables if it ends in
-// their pipe.
-func (p *path) noteCopy(cp *copyOf, d *Drop, egress *looks) {
+// noteCopy adds what one copy has met: the policer of the CPU's, its queue, and the tables of the egress pipe, or nil:
+// none, or they are not known.
+func (p *path) noteCopy(cp *copyOf, d *Drop, egress *egressMet, names *tableNames) {
 	pk := cp.pk
 	if pk.noted&notedPolicer != 0 && d.Why == drop.Policer {
 		p.add(note{table: notePolicer, b: uint64(pk.met.policer)})
@@ -245,16 +272,19 @@ func (p *path) noteCopy(cp *copyOf, d *Drop, egress *looks) {
 	if d.Queued {
 		p.add(note{table: noteQueue, flags: hitIf(!d.Why.AtQueue(), 0), x: uint16(d.Port), y: d.Depth, a: uint64(d.Queue)})
 	}
-	if egress != nil {
-		p.noteLooks(noteEgressACL, egress.of[:egress.n], d.Port)
-		if egress.more {
-			p.unkept |= UnkeptMore
-		}
+	if egress == nil {
+		return
 	}
+	p.noteProgram(noteEgressProgram, &egress.ran, names, partFirst, d.Port)
+	p.noteLooks(noteEgressACL, egress.of[:egress.n], d.Port)
+	if egress.more {
+		p.unkept |= UnkeptMore
+	}
+	p.noteProgram(noteEgressProgram, &egress.ran, names, partLast, d.Port)
 }
 
-// finding is what a note says.
-func (n *note) finding(hop *[16]byte) Finding {
+// finding is what a note says; names are those of a program's tables.
+func (n *note) finding(hop *[16]byte, names []string) Finding {
 	f := Finding{
 		Table: n.table.String(), Hit: n.flags&flagHit != 0, Drop: n.flags&flagDrop != 0, Copy: n.flags&flagCopy != 0,
 		Cancel: n.flags&flagCancel != 0,
@@ -277,6 +307,8 @@ func (n *note) finding(hop *[16]byte) Finding {
 	case noteNextHop:
 		f.In, f.MAC = config.ID(n.a), macOf(n.b)
 		f.Prefix = netip.PrefixFrom(ipOf(*hop, n.x == 32), int(n.x))
+	case noteIngressProgram, noteEgressProgram:
+		f.Table, f.Number, f.Port = names[n.a], n.y, PortID(n.x)
 	case notePolicer:
 		f.Entry = config.ID(n.b)
 	case noteQueue:

@@ -131,6 +131,7 @@ type met struct {
 	looks          [mostLooks]aclLook
 	learned, known addressLook
 	policer        config.ID
+	ran            *programLooks // made with the first program
 }
 
 // An addressLook is one for an address in the FDB; to and act mean something if it is there.
@@ -158,6 +159,27 @@ type looks struct {
 	more bool // there were others behind
 	of   [mostLooks]aclLook
 }
+
+// programLooks are what a packet, or a copy in the egress pipe, has found in the tables of a program.
+type programLooks struct {
+	program *pipe.Compiled // nil: none ran
+	of      pipe.Looks
+}
+
+// begin has the tables of a program note what they find.
+func (l *programLooks) begin(program *pipe.Compiled) *pipe.Looks {
+	l.program = program
+	l.of.Begin()
+	return &l.of
+}
+
+// An egressMet is what a copy has met in the tables of the egress pipe.
+type egressMet struct {
+	looks
+	ran programLooks
+}
+
+func (m *egressMet) empty() { m.n, m.more, m.ran.program = 0, false, nil }
 
 type aclLook struct {
 	table *aclTable
@@ -254,8 +276,14 @@ type copyOf struct {
 
 	frac   uint64       // at is the timestamp point, frac/den cycles after the cycle before; 0: at it
 	mirror *mirrorEncap // it is a copy for a mirror session
-	head   *heading     // header fields as it leaves; nil: as the packet and its edit have them
-	ifa    *ifaWork     // nil: nothing is done
+	luggage
+}
+
+// luggage is what few copies take along.
+type luggage struct {
+	head *heading   // header fields as it leaves; nil: as the packet and its edit have them
+	ifa  *ifaWork   // nil: nothing is done
+	met  *egressMet // of a watched packet behind the egress pipe; nil: it is not kept
 }
 
 // taggedLen is the length of a copy once its tag is as it shall be.

@@ -98,6 +98,12 @@ func (c *programs) begin(vec []entering) (on pipe.Set) {
 			v.Ran[i], v.Hit[i] = pk.run.ran, pk.run.hit
 		}
 		c.fill(v, i, pk, need)
+		if c.noting {
+			if pk.met.ran == nil {
+				pk.met.ran = new(programLooks)
+			}
+			v.Looked[i] = pk.met.ran.begin(prog)
+		}
 		v.W[pipe.WordPorts][i] = uint64(pk.in)<<48 | noPort<<32 | uint64(pk.meta)
 		v.W[pipe.WordQueue][i] = 0
 		v.W[pipe.WordControl][i] = noPort << 16

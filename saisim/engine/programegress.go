@@ -25,6 +25,9 @@ func (c *programs) runEgress(p *port, cp *copyOf) bool {
 	v.W[pipe.WordPorts][alone] = uint64(pk.in)<<48 | uint64(p.id)<<32 | uint64(pk.meta)
 	v.W[pipe.WordQueue][alone] = uint64(cp.depth)<<32 | uint64(min(c.now-cp.queued, 1<<32-1))
 	v.W[pipe.WordControl][alone] = noPort << 16
+	if c.noting {
+		c.egressMet.ran.begin(prog)
+	}
 	return c.runEgressStages(p, pk, 0, max(c.prof.EgressStages, 1)-1)
 }
 
@@ -34,7 +37,11 @@ func (c *programs) runEgressStages(p *port, pk *packet, from, to uint32) bool {
 			c.found(pk, Finding{Table: "egress." + table, Hit: hit, Number: entry, Port: p.id})
 		}
 	}
+	if c.noting {
+		c.phv.Looked[alone] = &c.egressMet.ran.of
+	}
 	on := pk.run.program.RunEgress(c.phv, aloneSet, from, to)
+	c.phv.Looked[alone] = nil
 	if pk.graph != nil {
 		pk.run.program.Always(c.phv, true, aloneSet, on, from, to)
 	}

@@ -5,7 +5,8 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A keptRow is a [Kept] without pointers, half a KiB, so that the collector of garbage has no work with a ring of them.
+// A keptRow is a [Kept] without pointers, two thirds of a KiB, so that the collector of garbage has no work with a ring
+// of them.
 type keptRow struct {
 	keptEnd
 	hop  [16]byte
@@ -62,7 +63,7 @@ func (r *ring) keep(what What, d *Drop, p *path) {
 }
 
 // kept says what is in the row; the bytes stay in it.
-func (k *keptRow) kept(to *Kept) {
+func (k *keptRow) kept(to *Kept, names []string) {
 	to.Drop = Drop{
 		At: k.at, ID: k.id, Number: k.number, Copy: uint32(k.copy), In: k.in, Port: k.port, Why: k.why,
 		Punted: k.punted, Trap: k.trap, Mirror: k.mirror, Queued: k.queued, Queue: k.queue, Depth: k.depth,
@@ -70,14 +71,15 @@ func (k *keptRow) kept(to *Kept) {
 	}
 	to.What, to.Unkept, to.Path = k.what, k.unkept, to.Path[:0]
 	for i := range k.notes {
-		to.Path = append(to.Path, k.path[i].finding(&k.hop))
+		to.Path = append(to.Path, k.path[i].finding(&k.hop, names))
 	}
 }
 
 // KeptRows has room for some of what a ring keeps, as the ring has it.
 type KeptRows struct {
-	rows [keptPiece]keptRow
-	n    int
+	rows  [keptPiece]keptRow
+	n     int
+	names []string // of tables of programs
 }
 
 // take copies rows that came behind the first n, the oldest first, but none behind the first to. Of those before it
@@ -103,7 +105,7 @@ func (r *ring) take(n, to uint64, into *KeptRows) (next uint64) {
 func (k *KeptRows) Each(do func(*Kept) bool) bool {
 	var x Kept
 	for i := range k.rows[:k.n] {
-		k.rows[i].kept(&x)
+		k.rows[i].kept(&x, k.names)
 		if !do(&x) {
 			return false
 		}

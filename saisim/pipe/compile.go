@@ -150,6 +150,7 @@ type compiler struct {
 	before map[uint8]uint8  // word -> its copy from the stage's start
 	params map[string]operand
 	taps   int // number of the pipe's first table
+	keyed  int // tables with a key by now
 }
 
 func compilePipe(p *Pipe, fields map[string]place, stages uint32, old *code, taps int) code {
@@ -291,6 +292,7 @@ func (c *compiler) compileTable(t *Table, tap int, old *code) {
 			}
 			ct.addKey(o, c.fields[in.Field].width)
 		}
+		ct.place = c.place(len(t.Key))
 		c.emit(ins{op: opTable, n: int32(len(c.tables))})
 	} else {
 		c.always = append(c.always, alwaysRun{stage: uint32(t.Stage), tap: uint8(tap)})

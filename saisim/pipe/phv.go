@@ -37,7 +37,9 @@ type PHV struct {
 	Ran, Hit [Lanes][TapWords]uint64
 	// Acted has, where Hit has a bit, the number of the entry's action, counted from 1, as it is in a table of at most
 	// 255; 0: the entry has none.
-	Acted   [Lanes][64 * TapWords]uint8
+	Acted [Lanes][64 * TapWords]uint8
+	// Looked, where it is not nil, is where tables of the packet in a lane note what they find.
+	Looked  [Lanes]*Looks
 	stopped [Lanes]uint32 // the stage behind which ctl.drop ended the run
 	// Found is told of each look into a table with a key, in the order in which tables run: the entry's number, 0 if
 	// there is none that hits. nil: nobody wants to know.

@@ -280,7 +280,7 @@ func (c *code) match(p *PHV, t *table, list []uint8) int32 {
 func (t *table) tell(p *PHV, list []uint8) {
 	for _, l := range list {
 		r := t.lookup(p, l)
-		p.Found(l, t.name, r.id, r.outcome&outcomeHit != 0)
+		p.Found(l, t.name, uint32(r.look), r.outcome&outcomeHit != 0)
 	}
 }
 
@@ -332,6 +332,9 @@ func (t *table) run(p *PHV, lane uint8) int32 {
 	p.Acted[lane][t.tap] = uint8(r.outcome >> outcomeBits)
 	if t.slot >= 0 {
 		p.ran[t.slot&255][lane] = r.outcome
+	}
+	if l := p.Looked[lane]; l != nil && t.place < lookPlaces {
+		l.note(t.place, r)
 	}
 	if t.counts {
 		r.counter.Packets++

@@ -21,6 +21,7 @@ type table struct {
 	gate    [][]term
 	slot    int // in PHV.ran; -1: no gate needs it
 	tap     uint8
+	place   uint8 // in Looks
 	counts  bool
 	end     int32   // code behind the table's actions
 	actions []int32 // code of each
@@ -57,7 +58,7 @@ type part struct {
 type row struct {
 	key, mask []uint64
 	rank      uint64 // priority, or length of the prefix
-	id        uint32
+	look      uint64 // the entry's number, as it is in Looks
 	pc        int32
 	outcome   uint16
 	args      []uint64
@@ -110,7 +111,7 @@ func (t *table) fill(src *Table, fields map[string]place, had *table) {
 	for i := range src.Entries {
 		e := &src.Entries[i]
 		r := t.choose(src, e.Choice, outcomeHit)
-		r.id, r.rank = e.ID, uint64(e.Priority)
+		r.look, r.rank = uint64(e.ID)|lookHit, uint64(e.Priority)
 		if src.Match == "lpm" {
 			r.rank = uint64(e.Prefix)
 		}
@@ -123,7 +124,7 @@ func (t *table) fill(src *Table, fields map[string]place, had *table) {
 	}
 	t.byID = counters
 	slices.SortFunc(t.rows, func(a, b row) int {
-		return cmp.Or(-cmp.Compare(a.rank, b.rank), cmp.Compare(a.id, b.id))
+		return cmp.Or(-cmp.Compare(a.rank, b.rank), cmp.Compare(a.look, b.look))
 	})
 	switch {
 	case len(t.rows) == 0:

@@ -250,6 +250,14 @@ func (c *Chip) beginEgress(p *port, o *outgoing) *run {
 	return r
 }
 
+// runs is runTo for a copy, which has what it finds for itself.
+func (o *outgoing) runs(r *run, from, to int) bool {
+	n := len(*o.heard)
+	on := r.runTo(from, to)
+	o.own = append(o.own, o.aside(n)...)
+	return on
+}
+
 // runTo runs stages and returns false if the program has dropped the copy.
 func (r *run) runTo(from, to int) bool {
 	for s := from; s < to; s++ {

@@ -232,7 +232,7 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 	seen := o.packet // as ACLs see it
 	r := c.beginEgress(p, o)
 	if r != nil {
-		if !r.runTo(0, last) {
+		if !o.runs(r, 0, last) {
 			c.dropCopy(p, o, drop.EgressProgram)
 			return nil, 0, false
 		}
@@ -274,7 +274,7 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 	}
 	if r != nil {
 		r.setHeading(r.phv, r.heading(r.phv).edit(o))
-		if !r.runTo(last, int(c.prof.EgressStages)) {
+		if !o.runs(r, last, int(c.prof.EgressStages)) {
 			c.dropCopy(p, o, drop.EgressProgram)
 			return nil, 0, false
 		}

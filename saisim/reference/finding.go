@@ -2,7 +2,6 @@ package reference
 
 import (
 	"net/netip"
-	"strings"
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
@@ -14,9 +13,7 @@ func (pk *packet) find(f saisim.Finding) {
 	if pk.found != nil {
 		pk.found(f)
 	}
-	if !strings.HasPrefix(f.Table, "ingress.") && !strings.HasPrefix(f.Table, "egress.") {
-		*pk.heard = append(*pk.heard, f)
-	}
+	*pk.heard = append(*pk.heard, f)
 }
 
 func (e effects) of(f saisim.Finding) saisim.Finding {

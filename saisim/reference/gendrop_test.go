@@ -3,6 +3,7 @@ package reference_test
 import (
 	"fmt"
 	"hash/maphash"
+	"strings"
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
@@ -76,7 +77,11 @@ func (p *pair) keepEnds(all bool) {
 	p.ref.Kept = func(k saisim.Kept) {
 		p.kept.add(&k, -1)
 		for _, f := range k.Path {
-			p.saw["kept: "+f.Table]++
+			table := f.Table
+			if pipe, _, _ := strings.Cut(table, "."); pipe == "ingress" || pipe == "egress" {
+				table = "tables of a program, " + pipe
+			}
+			p.saw["kept: "+table]++
 		}
 	}
 	if all {

@@ -1,17 +1,43 @@
 package reference
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"tamtam/saisim"
+	"tamtam/saisim/pipe"
 )
 
-// What a chip keeps of the looks of a packet that ends: of those into ACL tables the first five in each pipe, of all
-// the first fourteen.
+// What a chip keeps of the looks of a packet that ends: of those into ACL tables the first five in each pipe, of those
+// into tables of a program the ones into the first fifteen of each pipe, of all the first twenty.
 const (
-	keptLooks = 5
-	keptAll   = 14
+	keptLooks  = 5
+	keptTables = 15
+	keptAll    = 20
 )
+
+// keeps reports whether looks into a table of the program are kept.
+func (x *passage) keeps(name string) bool {
+	in, table, _ := strings.Cut(name, ".")
+	p := &x.Ingress
+	if in == "egress" {
+		p = &x.Egress
+	}
+	var keyed []pipe.Table
+	for _, t := range p.Tables {
+		if t.Match != "always" {
+			keyed = append(keyed, t)
+		}
+	}
+	slices.SortStableFunc(keyed, func(a, b pipe.Table) int { return cmp.Compare(a.Stage, b.Stage) })
+	return slices.IndexFunc(keyed, func(t pipe.Table) bool { return t.Name == table }) < keptTables
+}
+
+// ofProgram reports whether a finding is in a table of a program.
+func ofProgram(f saisim.Finding) bool {
+	return strings.HasPrefix(f.Table, "ingress.") || strings.HasPrefix(f.Table, "egress.")
+}
 
 // aside takes away what was heard behind the first n findings, which is a copy's own, and returns it.
 func (pk *packet) aside(n int) []saisim.Finding {
@@ -22,9 +48,6 @@ func (pk *packet) aside(n int) []saisim.Finding {
 
 // path is what is kept of the findings of a packet, and those of a copy of it.
 func (pk *packet) path(own []saisim.Finding) (path []saisim.Finding, unkept saisim.Unkept) {
-	if pk.passage != nil {
-		unkept = saisim.UnkeptProgram
-	}
 	looks := map[bool]int{}
 	for _, f := range slices.Concat(*pk.heard, own) {
 		if egress := f.Table == "chip.egress_acl"; egress || f.Table == "chip.acl" || f.Table == "pre_ingress_acl" {
@@ -33,7 +56,7 @@ func (pk *packet) path(own []saisim.Finding) (path []saisim.Finding, unkept sais
 				continue
 			}
 		}
-		if len(path) == keptAll {
+		if len(path) == keptAll || ofProgram(f) && !pk.passage.keeps(f.Table) {
 			unkept |= saisim.UnkeptMore
 			continue
 		}
@@ -57,11 +80,14 @@ func (c *Chip) keepEnd(d dropping, what saisim.What) {
 }
 
 func (d dropping) kept(what saisim.What) saisim.Kept {
-	if d.behind { // which egress ACL entries a copy has hit is forgotten there
-		d.own = slices.DeleteFunc(slices.Clone(d.own), func(f saisim.Finding) bool { return f.Table == "chip.egress_acl" })
+	dropped := d.behind && what == saisim.MomentDropped
+	if dropped { // what a copy has met in the egress pipe is forgotten there
+		d.own = slices.DeleteFunc(slices.Clone(d.own), func(f saisim.Finding) bool {
+			return f.Table == "chip.egress_acl" || strings.HasPrefix(f.Table, "egress.")
+		})
 	}
 	path, unkept := d.pk.path(d.own)
-	if d.behind {
+	if dropped {
 		unkept |= saisim.UnkeptEgress
 	}
 	return saisim.Kept{Drop: d.Drop, What: what, Path: path, Unkept: unkept}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/collectord/event"
+	"tamtam/collectord/parquet"
+	"tamtam/collectord/result"
+	"tamtam/device"
+	"tamtam/mgmt"
+	"tamtam/saisim/profile"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// upSwitch runs a switch with a session of alternate marking on the wall clock, and returns where its gNMI server is.
+func upSwitch(t *testing.T, name, role string) (target string) {
+	t.Helper()
+	dir := t.TempDir()
+	socket := filepath.Join(dir, name)
+	ready := make(chan struct{})
+	cfg := device.UpConfig{
+		ChipConfig: device.ChipConfig{Profile: profile.Small()}, Redis: "embedded", NoHost: true,
+		Mgmt: mgmt.Config{Dir: dir, Socket: socket},
+		Startup: device.Startup{Rows: device.ConfigDB{
+			schema.CfgPort: {
+				"Ethernet0": swss.FieldValues{"lanes": "1,2,3,4", "speed": "100000", "admin_status": "up"},
+			},
+			schema.CfgTAMFeature:   {"ALTMARK": swss.FieldValues{"status": "ACTIVE"}},
+			schema.CfgTAMFlowGroup: {"web": swss.FieldValues{"id": "1"}},
+			schema.CfgACLRule:      {"TAM|web": swss.FieldValues{"PRIORITY": "100", "IP_PROTOCOL": "253", "IN_PORTS": "Ethernet0"}},
+			schema.CfgTAMAltMark: {"web": swss.FieldValues{"flowgroup": "web", "role": role, "method": "double", "interval": "-1",
+				"mark": "dscp0", "mark2": "dscp1"}},
+		}},
+		Ready: func(string, string) { close(ready) },
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- device.Up(ctx, cfg) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case <-ready:
+	case err := <-done:
+		t.Fatal(err)
+	}
+	return "unix:" + socket
+}
+
+// collecting is a daemon that a test runs.
+type collecting struct {
+	t     *testing.T
+	url   string
+	stop  func()
+	ended chan string // what it said, and its exit code
+}
+
+func startDaemon(t *testing.T, args ...string) *collecting {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	c := &collecting{t: t, stop: stop, ended: make(chan string, 1)}
+	said, say := io.Pipe()
+	go func() {
+		code := run(ctx, append([]string{"run"}, args...), io.Discard, say)
+		fmt.Fprintf(say, "exit %d\n", code)
+		say.Close()
+	}()
+	url := make(chan string, 1)
+	go func() {
+		var all strings.Builder
+		for lines := bufio.NewScanner(said); lines.Scan(); {
+			all.WriteString(lines.Text() + "\n")
+			if m := regexp.MustCompile(`http=(http://\S+)`).FindStringSubmatch(lines.Text()); m != nil {
+				url <- m[1]
+			}
+		}
+		c.ended <- all.String()
+	}()
+	select {
+	case c.url = <-url:
+	case all := <-c.ended:
+		t.Fatal(all)
+	}
+	return c
+}
+
+// until looks at the rows of a store until they are enough.
+func (c *collecting) until(dir string, enough func(*result.Batch) bool) {
+	c.t.Helper()
+	store, err := parquet.Open(parquet.Options{Dir: dir})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for found := false; !found; {
+		err := store.Each(c.t.Context(), 0, event.MaxTime, func(b *result.Batch) bool {
+			found = found || enough(b)
+			return !found
+		})
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		select {
+		case <-tick.C:
+		case all := <-c.ended:
+			c.t.Fatal(all)
+		}
+	}
+}
+
+// What two switches in this process measure of alternate marking is read by gNMI and becomes rows of the store, which
+// are on the page.
+func TestMarkedSwitches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some periods of the wall clock")
+	}
+	dir := t.TempDir()
+	paths := filepath.Join(dir, "paths.yaml")
+	text := fmt.Sprintf("paths:\n- name: way\n  points:\n  - {switch: leaf1, target: %q, session: web}\n"+
+		"  - {switch: leaf2, target: %q, session: web}\n", upSwitch(t, "leaf1", "initiator"), upSwitch(t, "leaf2", "terminator"))
+	if err := os.WriteFile(paths, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := startDaemon(t, "--log="+filepath.Join(dir, "log"), "--store="+filepath.Join(dir, "store"), "--sync=1m",
+		"--partitions=4", "--http=127.0.0.1:0", "--window=500ms", "--paths="+paths)
+	d.until(filepath.Join(dir, "store"), func(b *result.Batch) bool {
+		known := 0
+		for _, l := range b.Losses {
+			if l.Flow != "way" || l.From != "leaf1" || l.To != "leaf2" || l.Window.Length != int64(500*time.Millisecond) ||
+				l.Known && (l.Sent != 0 || l.Received != 0 || l.Lost != 0) {
+				t.Errorf("%+v", l)
+			}
+			if l.Known && l.Flags == 0 { // on a busy machine some reports come too far apart
+				known++
+			}
+		}
+		return known > 0
+	})
+	if page := get(t, d.url+"/marking"); !strings.Contains(page, "leaf1") || !strings.Contains(page, "leaf2") {
+		t.Errorf("the page: %.2000s", page)
+	}
+	d.stop()
+	if all := <-d.ended; !strings.Contains(all, "exit 0") || !strings.Contains(all, "msg=connected target=unix:") {
+		t.Error(all)
+	}
+}

@@ -1,0 +1,47 @@
+package sweep
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+)
+
+// Report writes what came of a sweep: a table, and sweep.csv and the plots into a directory. The error has those checks
+// that failed.
+func (f *File) Report(w io.Writer, dir string, all []Outcome) error {
+	rows := f.Rows(all)
+	errs := []error{f.WriteText(w, rows), f.Write(dir, rows)}
+	failed := map[string]int{}
+	for _, out := range all {
+		for _, check := range out.Failed {
+			failed[check]++
+		}
+	}
+	for _, check := range slices.Sorted(maps.Keys(failed)) {
+		errs = append(errs, fmt.Errorf("the check %q failed in %d of %d runs", check, failed[check], len(all)))
+	}
+	return errors.Join(errs...)
+}
+
+// OwnProgram stands for this program, as the Program of [Options]: whatever is changed in it gives another.
+func OwnProgram() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, in); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}

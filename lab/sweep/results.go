@@ -1,0 +1,94 @@
+package sweep
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// other is the end of the name of a second result of a job that is not the first one: jobs are deterministic, so that
+// one of the two is wrong.
+const other = ".other"
+
+// text is what a result's file has.
+func (out *Outcome) text() ([]byte, error) {
+	text, err := json.MarshalIndent(out, "", " ")
+	return append(text, '\n'), err
+}
+
+// parseOutcome reads what [Outcome.text] wrote of a job.
+func (f *File) parseOutcome(text []byte, j Job) (*Outcome, error) {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	var out Outcome
+	if err := dec.Decode(&out); err != nil {
+		return nil, err
+	}
+	if len(out.Results) != len(f.Results) {
+		return nil, fmt.Errorf("%d results: want %d", len(out.Results), len(f.Results))
+	}
+	for i, r := range f.Results {
+		if out.Results[i].Name != r.Name {
+			return nil, fmt.Errorf("results[%d]: name: %q: want %q", i, out.Results[i].Name, r.Name)
+		}
+	}
+	out.Job = j
+	return &out, nil
+}
+
+// read returns the result of a job that is there; nil if there is none.
+func (f *File) read(path string, j Job) (*Outcome, error) {
+	if _, err := os.Lstat(path + other); err == nil {
+		return nil, differ(path)
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var out *Outcome
+	if err == nil {
+		out, err = f.parseOutcome(text, j)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; remove it to run the job again", path, err)
+	}
+	return out, nil
+}
+
+func differ(path string) error {
+	return fmt.Errorf("two results of one job differ, %s and %[1]s%s: one is wrong, so neither is counted; "+
+		"remove both to run the job again", path, other)
+}
+
+// leave writes a result, and gives it its name when it is whole on the disk. What has the name already stays: if it is
+// something else, the result is left beside it, and that is an error.
+func leave(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".job-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	err = os.Link(f.Name(), path) // unlike a rename it takes no other's place
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	there, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(there, text) {
+		return nil
+	}
+	if err := os.Link(f.Name(), path+other); err != nil && !errors.Is(err, fs.ErrExist) {
+		return errors.Join(differ(path), err)
+	}
+	return differ(path)
+}
