@@ -10,12 +10,18 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What a page shows is read once for all who look at it, again and again while they do. So it is asked here what a caller
-// may see of it, and reading itself leaves no trail.
+// What a page shows is read once for all who look at it, again and again while they do. So it is asked here what a
+// caller may see of it, and reading itself leaves no trail.
+
+// Looks is how what only looks asks a server.
+type Looks struct{ of *Server }
+
+// LooksOf asks a server.
+func LooksOf(s *Server) Looks { return Looks{s} }
 
 // MayLook refuses a caller whose role may not read all tables of some databases as they are, by its lines of sonic-db:
 // whoever may read these may see what other lines hide.
-func (s *Server) MayLook(ctx context.Context, databases ...swss.DBName) error {
+func (s Looks) MayLook(ctx context.Context, databases ...swss.DBName) error {
 	v := viewOf(ctx)
 	if v == nil {
 		return nil
@@ -47,12 +53,12 @@ func (v *view) database(db swss.DBName) (at string, ok bool) {
 }
 
 // MayDo refuses a caller whose role may not do an operation.
-func (s *Server) MayDo(ctx context.Context, operation string) error {
+func (s Looks) MayDo(ctx context.Context, operation string) error {
 	return viewOf(ctx).may(operation)
 }
 
 // Look does an operation that only looks, as Operate does it, but leaves no trail.
-func (s *Server) Look(ctx context.Context, name string, input []byte) ([]byte, error) {
+func (s Looks) Look(ctx context.Context, name string, input []byte) ([]byte, error) {
 	op := operations()[name]
 	if !op.looks {
 		return nil, status.Errorf(codes.InvalidArgument, "/operations/%s: it does not only look", name)
@@ -60,17 +66,17 @@ func (s *Server) Look(ctx context.Context, name string, input []byte) ([]byte, e
 	if err := s.MayDo(ctx, name); err != nil {
 		return nil, err
 	}
-	ctx, leave, err := s.gate.enter(ctx, false)
+	ctx, leave, err := s.of.gate.enter(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	output, err := op.do(s.kept, ctx, userOf(ctx), input)
+	output, err := op.do(s.of.kept, ctx, userOf(ctx), input)
 	if err != nil {
-		return nil, s.operationError(ctx, name, err)
+		return nil, s.of.operationError(ctx, name, err)
 	}
 	return output, nil
 }
 
 // Attend is the context of a request that lasts: it ends when its caller may not go on.
-func (s *Server) Attend(ctx context.Context) (context.Context, func()) { return s.guard.attend(ctx) }
+func (s Looks) Attend(ctx context.Context) (context.Context, func()) { return s.of.guard.attend(ctx) }

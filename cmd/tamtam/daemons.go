@@ -167,7 +167,8 @@ func tellFirstLogin(cmd *cobra.Command, file string) error {
 
 // addresses is where else the northbound listens, and where it sends to.
 func (n *northbound) addresses() (at device.Addresses, err error) {
-	at = device.Addresses{Metrics: n.metrics, REST: n.rest, Page: n.http, Version: version(), Send: sender.Flags{Period: n.otlpPeriod}}
+	at = device.Addresses{Metrics: n.metrics, REST: n.rest, Page: n.http, Version: version(),
+		Send: sender.Flags{Period: n.otlpPeriod}}
 	if n.otlpPeriod < time.Second {
 		return at, usagef("--otlp-period %s: want 1s at least", n.otlpPeriod)
 	}

@@ -175,8 +175,8 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view) error {
 	if err != nil {
 		return err
 	}
-	f := &frame{Title: v.title, View: v, Site: p.cfg.Title, Note: p.cfg.Note, Q: q, Store: p.cfg.Store != nil, Own: p.cfg.Own,
-		Lack: p.cfg.Lacks[v.path]}
+	f := &frame{Title: v.title, View: v, Site: p.cfg.Title, Note: p.cfg.Note, Q: q, Store: p.cfg.Store != nil,
+		Own: p.cfg.Own, Lack: p.cfg.Lacks[v.path]}
 	if f.Lack == "" {
 		if f.Data, err = v.data(p, q); err != nil {
 			return err

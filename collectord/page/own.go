@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Load is the part of a port's rate that was used, from 0 to 1. It lies between two values: counters are read every now
-// and then, and so it is not known to which time a difference belongs.
+// A Load is the part of a port's rate that was used, from 0 to 1. It lies between two values: counters are read every
+// now and then, and so it is not known to which time a difference belongs.
 type Load struct {
 	Low, High float64
 	Over      time.Duration // about: the time that it is of

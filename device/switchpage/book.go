@@ -10,6 +10,7 @@ import (
 
 	"tamtam/collectord/page"
 	"tamtam/device/packettrace"
+	"tamtam/mgmt"
 
 	"google.golang.org/grpc/status"
 )
@@ -32,7 +33,7 @@ type bookDesk struct {
 
 // read returns the book, for who may ask for it.
 func (d *bookDesk) read(ctx context.Context, r *reader) *page.Book {
-	if err := r.engine.MayDo(ctx, listDrops); err != nil {
+	if err := mgmt.LooksOf(r.engine).MayDo(ctx, listDrops); err != nil {
 		return &page.Book{Error: status.Convert(err).Message()}
 	}
 	select {
@@ -65,7 +66,7 @@ func take(ctx context.Context, r *reader, by string, book *page.Book) error {
 	}
 	// A name of its own each would stay in STATE_DB for a minute.
 	request := fmt.Sprintf(`{"by":%q,"last":%d,"id":"page-%s"}`, by, last, by)
-	text, err := r.engine.Look(ctx, listDrops, []byte(request))
+	text, err := mgmt.LooksOf(r.engine).Look(ctx, listDrops, []byte(request))
 	if err != nil {
 		return err
 	}

@@ -125,11 +125,11 @@ func (s *Server) enter(r *http.Request) (context.Context, func(), error) {
 	caller, err := s.engine.Login(c)
 	if err == nil {
 		ctx := mgmt.WithCaller(r.Context(), caller)
-		if err = s.engine.MayLook(ctx, shown...); err == nil {
+		if err = mgmt.LooksOf(s.engine).MayLook(ctx, shown...); err == nil {
 			if !lasts {
 				return ctx, leave, nil
 			}
-			ctx, end := s.engine.Attend(ctx)
+			ctx, end := mgmt.LooksOf(s.engine).Attend(ctx)
 			return ctx, func() { end(); leave() }, nil
 		}
 	}

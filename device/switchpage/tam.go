@@ -118,7 +118,8 @@ func (t *tables) stamping() (list []page.StampingSession) {
 // sketches are the answers of FlyMon's tasks, of their last epoch each. What is missing in them is told as a trouble of
 // the switch.
 func (t *tables) sketches(s *page.Switch) (list []result.Sketch) {
-	results, flows := t.dump(swss.CountersDB, schema.CountersFlyMonResult), t.dump(swss.CountersDB, schema.CountersFlyMonFlows)
+	results := t.dump(swss.CountersDB, schema.CountersFlyMonResult)
+	flows := t.dump(swss.CountersDB, schema.CountersFlyMonFlows)
 	trouble := func(task, what string) {
 		s.Troubles = append(s.Troubles, "sketch task "+task+": "+what)
 	}

@@ -120,7 +120,8 @@ func (o *Outline) element(n *html.Node) {
 		if a.Key == "style" || strings.HasPrefix(a.Key, "on") {
 			o.bad("<%s %s>: the policy refuses it", n.Data, a.Key)
 		}
-		if (a.Key == "src" || a.Key == "href" || a.Key == "action") && !strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "#") ||
+		refers := slices.Contains([]string{"src", "href", "action"}, a.Key)
+		if refers && !strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "#") ||
 			strings.HasPrefix(a.Val, "//") {
 			o.bad("<%s %s=%q>: not from here", n.Data, a.Key, a.Val)
 		}
@@ -164,7 +165,8 @@ func (o *Outline) element(n *html.Node) {
 		o.table(n)
 	}
 	o.input(n)
-	if strings.Contains(" "+attr(n, "class")+" ", " table ") && (attr(n, "tabindex") != "0" || attr(n, "aria-label") == "") {
+	if strings.Contains(" "+attr(n, "class")+" ", " table ") &&
+		(attr(n, "tabindex") != "0" || attr(n, "aria-label") == "") {
 		o.bad("a region that may scroll has no name, or cannot be reached by keyboard")
 	}
 }
