@@ -167,6 +167,7 @@ type sampledJSON struct {
 	InVLAN  uint32  `json:"in_vlan,omitempty"`
 	OutVLAN uint32  `json:"out_vlan,omitempty"`
 	NextHop string  `json:"next_hop,omitempty"`
+	Prefix  *uint32 `json:"destination_mask,omitempty"` // bits
 	Length  uint32  `json:"length,omitempty"`
 	Flow    string  `json:"flow,omitempty"`
 	Header  string  `json:"header,omitempty"`
@@ -227,7 +228,7 @@ func (j *sampleJSON) packet(p *sflow.Packet) {
 		j.InVLAN, j.OutVLAN = p.Switch.InVLAN, p.Switch.OutVLAN
 	}
 	if p.Router != nil && p.Router.NextHop.IsValid() {
-		j.NextHop = p.Router.NextHop.String()
+		j.NextHop, j.Prefix = p.Router.NextHop.String(), &p.Router.DestMask
 	}
 	if p.Queue != nil {
 		j.Queue, j.Depth = &p.Queue.Number, p.Queue.Depth
@@ -303,6 +304,7 @@ func (j *sampleJSON) text() string {
 	count("in_vlan", j.InVLAN)
 	count("out_vlan", j.OutVLAN)
 	say("next_hop", j.NextHop)
+	known("destination_mask", j.Prefix)
 	count("length", j.Length)
 	for _, name := range j.order {
 		fmt.Fprintf(&b, " %s=%d", name, j.Counters[name])

@@ -59,6 +59,7 @@ func samplePacket(chip *saisim.Chip, o *saisim.Out) cpuport.Packet {
 		Data: o.Data[:min(len(o.Data), mostOfFrame)], Len: o.Len,
 		Sample: cpuport.Sample{
 			Rate: s.Rate, Egress: s.Egress, Pool: s.Pool, Lost: s.Lost, Copies: s.Copies, OutVLAN: s.VLAN,
+			NextHop: s.NextHop, Prefix: s.Prefix,
 		},
 	}
 	if s.Dropped {

@@ -61,10 +61,12 @@ func sflowConfig() ConfigDB {
 	}
 }
 
-func newSFlowTest(t *testing.T) *sflowTest {
+func newSFlowTest(t *testing.T) *sflowTest { return newSFlowTestOn(t, sflowConfig()) }
+
+func newSFlowTestOn(t *testing.T, config ConfigDB) *sflowTest {
 	t.Helper()
 	x := &sflowTest{T: t, got: map[netip.AddrPort][]wire.Sample{}, n: map[netip.AddrPort]uint32{}}
-	s, err := NewSim(t.Context(), SimConfig{Profile: profile.Small(), Config: sflowConfig(), SFlow: x.take})
+	s, err := NewSim(t.Context(), SimConfig{Profile: profile.Small(), Config: config, SFlow: x.take})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,6 +176,90 @@ func TestSFlow(t *testing.T) {
 	row, _, err := swss.NewTable(x.Redis.DB(swss.CountersDB), schema.CountersSFlow).Get(t.Context(), "sflowd")
 	if err != nil || row["discards-suppressed"] != fmt.Sprint(bad-10) || row["drop-queue-full"] != "0" {
 		t.Errorf("%v, %v", row, err)
+	}
+}
+
+// Samples of routed packets say by which next hop they leave, and how long the prefix was that led there; those with a
+// VLAN on one side say that the other has none. What is bridged, or goes nowhere, has no next hop.
+func TestSFlowRouted(t *testing.T) {
+	c := sflowConfig()
+	delete(c[schema.CfgVLANMember], "Vlan10|Ethernet0")
+	c[schema.CfgVLANMember]["Vlan10|Ethernet1"] = swss.FieldValues{"tagging_mode": "tagged"}
+	c[schema.CfgInterface] = map[string]swss.FieldValues{
+		"Ethernet0": {}, "Ethernet0|10.1.0.1/24": {}, "Ethernet2": {}, "Ethernet2|10.2.0.1/24": {}, "Ethernet2|2001:db8:2::1/64": {},
+	}
+	c["VLAN_INTERFACE"] = map[string]swss.FieldValues{"Vlan10": {}, "Vlan10|10.3.0.1/24": {}}
+	c[schema.CfgNeigh] = map[string]swss.FieldValues{
+		"Ethernet2|10.2.0.2": {"neigh": "02:00:00:00:02:02"}, "Ethernet2|2001:db8:2::2": {"neigh": "02:00:00:00:02:02"},
+		"Vlan10|10.3.0.7": {"neigh": "02:00:00:00:03:07"},
+	}
+	c[schema.CfgFDB] = map[string]swss.FieldValues{"Vlan10|02:00:00:00:03:07": {"port": "Ethernet1"}}
+	c[schema.CfgStaticRoute] = map[string]swss.FieldValues{
+		"20.0.0.0/11": {"nexthop": "10.2.0.2"}, "20.2.2.0/24": {"blackhole": "true"}, "2001:db8:20::/43": {"nexthop": "2001:db8:2::2"},
+	}
+	c[schema.CfgSFlowSession] = map[string]swss.FieldValues{
+		"Ethernet0": {"admin_state": "up", "sample_rate": "256", "sample_direction": "rx"}, "Ethernet1": {"admin_state": "up", "sample_rate": "256", "sample_direction": "tx"},
+		"Ethernet2": {"admin_state": "up", "sample_rate": "256", "sample_direction": "tx"}, "all": {"admin_state": "down"},
+	}
+	x := newSFlowTestOn(t, c)
+	v4 := append([]byte("\x02\x00\x00\x00\x00\xaa\x02\x00\x00\x00\x00\x02\x08\x00\x45\x00\x00\x56\x00\x00\x00\x00\x40\x11\x00\x00"+
+		"\x0a\x01\x00\x02\x00\x00\x00\x00\x03\xe8\x00\x50\x00\x42\x00\x00"), make([]byte, 58)...)
+	v6 := append([]byte("\x02\x00\x00\x00\x00\xaa\x02\x00\x00\x00\x00\x02\x86\xdd\x60\x00\x00\x00\x00\x2c\x3b\x40"), make([]byte, 32+44)...)
+	copy(v6[22:], netip.MustParseAddr("2001:db8:1::2").AsSlice())
+	in, _ := x.Chip.PortByName("Ethernet0")
+	to := map[byte]string{1: "20.1.0.1", 2: "10.2.0.2", 3: "10.3.0.7", 4: "20.2.2.2", 5: "2001:db8:20::5"}
+	for i := range 6000 {
+		n := byte(i%5 + 1)
+		frame, addr := bytes.Clone(v4), netip.MustParseAddr(to[n])
+		if addr.Is6() {
+			frame = bytes.Clone(v6)
+			copy(frame[38:], addr.AsSlice())
+		} else {
+			copy(frame[30:], addr.AsSlice())
+			sum := uint32(0)
+			for i := 14; i < 34; i += 2 {
+				sum += uint32(frame[i])<<8 | uint32(frame[i+1])
+			}
+			sum = ^(sum + sum>>16)
+			frame[24], frame[25] = byte(sum>>8), byte(sum)
+		}
+		frame[len(frame)-1] = n
+		if err := x.Chip.Receive(in, x.Chip.Now()+200, saisim.Frame{Data: frame}); err != nil {
+			t.Fatal(err)
+		}
+		if x.Chip.Advance(x.Chip.Now() + 200); i%500 == 0 {
+			x.pass(time.Microsecond)
+		}
+	}
+	x.pass(3 * time.Second)
+	want := map[byte]string{1: "next hop 10.2.0.2/11", 2: "next hop 10.2.0.2/32", 3: "next hop 10.3.0.7/32 VLANs 0 10", 4: "blackhole",
+		5: "next hop 2001:db8:2::2/43"}
+	seen := map[string]int{}
+	for _, s := range x.got[netip.MustParseAddrPort("192.0.2.1:6343")] {
+		f, ok := s.(*wire.FlowSample)
+		if !ok {
+			continue
+		}
+		is := ""
+		if r := f.Router; r != nil {
+			is = fmt.Sprintf("next hop %s/%d", r.NextHop, r.DestMask)
+		}
+		if v := f.Switch; v != nil {
+			is += fmt.Sprint(" VLANs ", v.InVLAN, " ", v.OutVLAN)
+		}
+		if f.Output.Format == wire.Discard {
+			is += "blackhole"
+		}
+		n := f.Header.Bytes[len(f.Header.Bytes)-1]
+		if is != want[n] {
+			t.Errorf("a sample of what goes to %s: %q, want %q: %+v", to[n], is, want[n], f)
+		}
+		seen[fmt.Sprint(n, " of ", f.Source.Index)]++
+	}
+	for _, of := range []string{"1 of 1", "1 of 3", "2 of 1", "2 of 3", "3 of 1", "3 of 2", "4 of 1", "5 of 1", "5 of 3"} {
+		if seen[of] == 0 {
+			t.Errorf("no sample: packets %s, of %v", of, seen)
+		}
 	}
 }
 

@@ -136,7 +136,7 @@ func (d *daemon) open(ctx context.Context) (stop func(), err error) {
 func (d *daemon) share() {
 	f := d.flags
 	var names []string
-	for _, kind := range []event.Kind{event.Stamps, event.Drops, event.Periods} {
+	for _, kind := range []event.Kind{event.Stamps, event.Drops, event.Periods, event.Sketches} {
 		for i := range f.partitions {
 			names = append(names, kind.Partition(i))
 		}

@@ -119,6 +119,8 @@ func TestDaemonFlags(t *testing.T) {
 		"--role=join --log=d --store=d --pcap=a":     "only role ingest reads",
 		"--role=join --log=d --store=d --insecure":   "only role ingest reads switches",
 		"--log=d --store=d --insecure --skip-verify": "insecure means no TLS, but skip-verify",
+		"--log=d --store=d --sketches=leaf1=there":   `--sketches leaf1=there: target is "there", want HOST:PORT`,
+		"--log=d --store=d --sketches=a|b=h:1":       `name is "a|b", want 1 to 32 visible`,
 		"--log-format=xml":                           `--log-format "xml": want text or json`,
 	} {
 		code, _, errOut := tryRun(t, append([]string{"run"}, strings.Fields(args)...)...)

@@ -17,8 +17,9 @@ import (
 
 // gnmiFlags say which switches are read by gNMI, and how.
 type gnmiFlags struct {
-	paths string
-	dial  dial.Options
+	paths    string
+	sketches map[string]string
+	dial     dial.Options
 
 	file dial.File // of paths
 }
@@ -27,6 +28,8 @@ func (f *gnmiFlags) flags(c *cobra.Command) {
 	s := c.Flags()
 	s.StringVar(&f.paths, "paths", "", "file of paths and graphs of alternate marking, as tamtam collect has it, whose\n"+
 		"switches are read by gNMI: equal where sources are read and where they are joined")
+	s.StringToStringVar(&f.sketches, "sketches", nil,
+		"switches whose sketch tasks are read by gNMI: NAME=HOST:PORT or NAME=unix:/PATH")
 	s.BoolVar(&f.dial.Insecure, "insecure", false, "no TLS to the switches")
 	s.BoolVar(&f.dial.SkipVerify, "skip-verify", false, "TLS, but believe any switch")
 	s.StringVar(&f.dial.CAFile, "tls-ca", "", "CA of the switches' certificates, PEM (default: the system's)")
@@ -49,8 +52,8 @@ func (f *gnmiFlags) check(reads bool) error {
 			return usageError{err}
 		}
 	}
-	if f.paths == "" {
-		return nil
+	if err := f.checkSketches(reads); err != nil || f.paths == "" {
+		return err
 	}
 	in, err := os.Open(f.paths)
 	if err != nil {
@@ -69,6 +72,36 @@ func (f *gnmiFlags) check(reads bool) error {
 		of[m.Source()] = m.Target
 	}
 	return nil
+}
+
+func (f *gnmiFlags) checkSketches(reads bool) error {
+	if len(f.sketches) > 0 && !reads {
+		return usagef("--sketches: only role %s reads switches", roleIngest)
+	}
+	for name, target := range f.sketches {
+		if !dial.ValidName(name) || len(name) > event.MaxSource/2 {
+			return usagef("--sketches %s=%s: name is %q, want 1 to %d visible ASCII characters without | : , and +", name,
+				target, name, event.MaxSource/2)
+		}
+		if err := dial.CheckTarget(target); err != nil {
+			return usagef("--sketches %s=%s: %w", name, target, err)
+		}
+	}
+	return nil
+}
+
+// sketching makes a feed of the answers of a target's sketch tasks.
+func (o *opener) sketching(name string) (*feed, error) {
+	s, err := o.sender(name, event.Sketches, true)
+	if err != nil {
+		return nil, err
+	}
+	tell := teller(o.logger)
+	k := &ingest.Sketching{Switch: name, Target: o.flags.gnmi.sketches[name], To: s, Tell: func(e dial.SketchEvent) {
+		tell(dial.Event{Target: e.Target, Kind: e.Kind, Err: e.Err})
+	}}
+	return &feed{name: name, senders: []*ingest.Sender{s}, before: s.Announce,
+		read: func(ctx context.Context) error { return k.Read(ctx, o.flags.gnmi.dial) }}, nil
 }
 
 // marking makes a feed of a target's alternate marking.

@@ -22,7 +22,7 @@ import (
 	"tamtam/swss"
 )
 
-// upSwitch runs a switch with a session of alternate marking on the wall clock, and returns where its gNMI server is.
+// upSwitch runs a switch with a session of alternate marking and a sketch task on the wall clock, and returns where its gNMI server is.
 func upSwitch(t *testing.T, name, role string) (target string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -35,9 +35,13 @@ func upSwitch(t *testing.T, name, role string) (target string) {
 			schema.CfgPort: {
 				"Ethernet0": swss.FieldValues{"lanes": "1,2,3,4", "speed": "100000", "admin_status": "up"},
 			},
-			schema.CfgTAMFeature:   {"ALTMARK": swss.FieldValues{"status": "ACTIVE"}},
-			schema.CfgTAMFlowGroup: {"web": swss.FieldValues{"id": "1"}},
-			schema.CfgACLRule:      {"TAM|web": swss.FieldValues{"PRIORITY": "100", "IP_PROTOCOL": "253", "IN_PORTS": "Ethernet0"}},
+			schema.CfgTAMFeature: {"ALTMARK": swss.FieldValues{"status": "ACTIVE"},
+				"FLYMON": swss.FieldValues{"status": "ACTIVE"}},
+			schema.CfgTAMFlyMonTask: {"heavy": swss.FieldValues{"filter": "dst-port=80", "key": "src-ip", "attribute": "frequency",
+				"epoch": "500", "memory": "256"}},
+			schema.CfgTAMFlyMonQuery: {"one": swss.FieldValues{"task": "heavy", "flow": "10.0.0.1"}},
+			schema.CfgTAMFlowGroup:   {"web": swss.FieldValues{"id": "1"}},
+			schema.CfgACLRule:        {"TAM|web": swss.FieldValues{"PRIORITY": "100", "IP_PROTOCOL": "253", "IN_PORTS": "Ethernet0"}},
 			schema.CfgTAMAltMark: {"web": swss.FieldValues{"flowgroup": "web", "role": role, "method": "double", "interval": "-1",
 				"mark": "dscp0", "mark2": "dscp1"}},
 		}},
@@ -122,21 +126,22 @@ func (c *collecting) until(dir string, enough func(*result.Batch) bool) {
 	}
 }
 
-// What two switches in this process measure of alternate marking is read by gNMI and becomes rows of the store, which
-// are on the page.
+// What two switches in this process measure is read by gNMI and becomes rows of the store, which are on the page: periods
+// of alternate marking, and answers of sketch tasks.
 func TestMarkedSwitches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some periods of the wall clock")
 	}
 	dir := t.TempDir()
 	paths := filepath.Join(dir, "paths.yaml")
+	leaf1, leaf2 := upSwitch(t, "leaf1", "initiator"), upSwitch(t, "leaf2", "terminator")
 	text := fmt.Sprintf("paths:\n- name: way\n  points:\n  - {switch: leaf1, target: %q, session: web}\n"+
-		"  - {switch: leaf2, target: %q, session: web}\n", upSwitch(t, "leaf1", "initiator"), upSwitch(t, "leaf2", "terminator"))
+		"  - {switch: leaf2, target: %q, session: web}\n", leaf1, leaf2)
 	if err := os.WriteFile(paths, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d := startDaemon(t, "--log="+filepath.Join(dir, "log"), "--store="+filepath.Join(dir, "store"), "--sync=1m",
-		"--partitions=4", "--http=127.0.0.1:0", "--window=500ms", "--paths="+paths)
+		"--partitions=4", "--http=127.0.0.1:0", "--window=500ms", "--paths="+paths, "--sketches=leaf1="+leaf1)
 	d.until(filepath.Join(dir, "store"), func(b *result.Batch) bool {
 		known := 0
 		for _, l := range b.Losses {
@@ -150,7 +155,20 @@ func TestMarkedSwitches(t *testing.T) {
 		}
 		return known > 0
 	})
+	answers := map[string]bool{}
+	d.until(filepath.Join(dir, "store"), func(b *result.Batch) bool {
+		for _, a := range b.Sketches {
+			if a.Switch != "leaf1" || a.Task != "heavy" || a.Estimate != 0 || a.Time%int64(500*time.Millisecond) != 0 {
+				t.Errorf("%+v", a)
+			}
+			answers[a.Key] = true
+		}
+		return answers["10.0.0.1"] && answers["packets"]
+	})
 	if page := get(t, d.url+"/marking"); !strings.Contains(page, "leaf1") || !strings.Contains(page, "leaf2") {
+		t.Errorf("the page: %.2000s", page)
+	}
+	if page := get(t, d.url+"/sketches"); !strings.Contains(page, "10.0.0.1") || !strings.Contains(page, "heavy") {
 		t.Errorf("the page: %.2000s", page)
 	}
 	d.stop()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -116,6 +117,9 @@ func (f *sourceFlags) open(log stream.Log, started time.Time, partitions int, lo
 	}
 	for _, m := range ingest.Markings(f.gnmi.file) {
 		add(o.marking(m))
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.gnmi.sketches)) {
+		add(o.sketching(name))
 	}
 	return feeds, failed
 }

@@ -100,7 +100,7 @@ func (f File) check() error {
 	errs := f.checkGraphs(names)
 	for i, p := range f.Paths {
 		what := fmt.Sprintf("path %d (%s)", i+1, p.Name)
-		if !validName(p.Name) {
+		if !ValidName(p.Name) {
 			errs = append(errs, fmt.Errorf("path %d: name is %q, want %s", i+1, p.Name, nameWords))
 		} else if _, twice := names[p.Name]; twice {
 			errs = append(errs, fmt.Errorf("%s: there is another path or graph of that name", what))
@@ -111,7 +111,7 @@ func (f File) check() error {
 				errs = append(errs, fmt.Errorf("%s: point %d: %w", what, j+1, err))
 			}
 		}
-		if _, err := collector.NewAltMark(p.join()); err != nil && validName(p.Name) {
+		if _, err := collector.NewAltMark(p.join()); err != nil && ValidName(p.Name) {
 			errs = append(errs, err)
 		}
 	}
@@ -135,7 +135,7 @@ func (f File) checkGraphs(names map[string]Path) (errs []error) {
 		what := fmt.Sprintf("graph %d (%s)", i+1, g.Name)
 		_, twice := names[g.Name]
 		switch {
-		case !validName(g.Name):
+		case !ValidName(g.Name):
 			errs = append(errs, fmt.Errorf("graph %d: name is %q, want %s", i+1, g.Name, nameWords))
 			continue
 		case twice:
@@ -203,24 +203,32 @@ func (g Graph) join() collector.AltMarkGraph {
 
 func (p Point) check() error {
 	var errs []error
-	if !validName(p.Switch) {
+	if !ValidName(p.Switch) {
 		errs = append(errs, fmt.Errorf("switch is %q, want %s", p.Switch, nameWords))
 	}
 	if p.Session == "" {
 		errs = append(errs, errors.New(`session is "", want the name of a session of alternate marking`))
 	}
-	if socket, ok := strings.CutPrefix(p.Target, "unix:"); !ok || socket == "" {
-		if _, _, err := net.SplitHostPort(p.Target); err != nil {
-			errs = append(errs, fmt.Errorf("target is %q, want HOST:PORT or unix:/PATH", p.Target))
-		}
+	if err := CheckTarget(p.Target); err != nil {
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
+// CheckTarget returns an error unless a text may be the address of a gNMI server.
+func CheckTarget(target string) error {
+	if socket, ok := strings.CutPrefix(target, "unix:"); !ok || socket == "" {
+		if _, _, err := net.SplitHostPort(target); err != nil {
+			return fmt.Errorf("target is %q, want HOST:PORT or unix:/PATH", target)
+		}
+	}
+	return nil
+}
+
 const nameWords = "1 to 100 visible ASCII characters without | : , and +"
 
-// validName reports whether s can be part of the key of a result.
-func validName(s string) bool {
+// ValidName reports whether s can be part of the key of a result.
+func ValidName(s string) bool {
 	return s != "" && len(s) <= 100 && !strings.ContainsFunc(s, func(r rune) bool {
 		return r <= ' ' || r > '~' || strings.ContainsRune("|:,+", r)
 	})

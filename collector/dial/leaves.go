@@ -32,6 +32,17 @@ func join(prefix, p *gpb.Path) []*gpb.PathElem {
 // leavesOf returns the leaves in a value at a path: that of a leaf, or JSON of what is below a
 // container.
 func leavesOf(elems []*gpb.PathElem, v *gpb.TypedValue) ([]leaf, error) {
+	x, err := jsonOf(elems, v)
+	if err != nil {
+		return nil, err
+	}
+	var out []leaf
+	flatten(elems, x, &out)
+	return out, nil
+}
+
+// jsonOf is the JSON of a value at a path.
+func jsonOf(elems []*gpb.PathElem, v *gpb.TypedValue) (x any, err error) {
 	raw := v.GetJsonIetfVal()
 	if raw == nil {
 		raw = v.GetJsonVal()
@@ -41,13 +52,10 @@ func leavesOf(elems []*gpb.PathElem, v *gpb.TypedValue) ([]leaf, error) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
-	var x any
 	if err := dec.Decode(&x); err != nil {
 		return nil, fmt.Errorf("%s: the server's JSON: %w", text(elems), err)
 	}
-	var out []leaf
-	flatten(elems, x, &out)
-	return out, nil
+	return x, nil
 }
 
 // flatten walks JSON. Unknown names are skipped.
@@ -80,9 +88,8 @@ func flatten(elems []*gpb.PathElem, x any, out *[]leaf) {
 	}
 }
 
-// leafAt returns the leaf at a path.
-func leafAt(elems []*gpb.PathElem) (leaf, bool) {
-	var names []string
+// namesOf are the names of a path, without modules.
+func namesOf(elems []*gpb.PathElem) (names []string) {
 	for _, e := range elems {
 		name := e.GetName()
 		if _, after, ok := strings.Cut(name, ":"); ok {
@@ -90,6 +97,12 @@ func leafAt(elems []*gpb.PathElem) (leaf, bool) {
 		}
 		names = append(names, name)
 	}
+	return names
+}
+
+// leafAt returns the leaf at a path.
+func leafAt(elems []*gpb.PathElem) (leaf, bool) {
+	names := namesOf(elems)
 	switch {
 	case len(names) == 5 && slices.Equal(names[:4], []string{"tam", "alt-mark-sessions", "alt-mark-session", "config"}):
 		return leaf{session: elems[2].GetKey()["name"], name: names[4]}, true

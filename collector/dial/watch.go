@@ -49,24 +49,35 @@ const (
 // Watch calls tell with what a target sends about sessions, until ctx ends, and connects again whenever
 // the connection is lost. The error is about the options.
 func Watch(ctx context.Context, target string, sessions []string, o Options, tell func(Event)) error {
+	lost := func(err error) { tell(Event{Target: target, Kind: Lost, Err: err}) }
+	return o.again(ctx, target, lost, func(conn *grpc.ClientConn) (synced bool, err error) {
+		w := &watch{target: target, tell: tell, sessions: map[string]*session{}}
+		for _, s := range sessions {
+			w.sessions[s] = newSession(s)
+		}
+		err = w.once(ctx, conn, o, sessions)
+		return w.synced, err
+	})
+}
+
+// again reads a target until ctx ends, over and over. Once says whether all that existed was sent before it failed.
+func (o Options) again(
+	ctx context.Context, target string, lost func(error), once func(*grpc.ClientConn) (synced bool, err error),
+) error {
 	conn, err := o.client(target)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
 	for wait := minRetry; ; wait = min(2*wait, maxRetry) {
-		w := &watch{target: target, tell: tell, sessions: map[string]*session{}}
-		for _, s := range sessions {
-			w.sessions[s] = newSession(s)
-		}
-		err := w.once(ctx, conn, o, sessions)
+		synced, err := once(conn)
 		if ctx.Err() != nil {
 			return nil
 		}
-		if w.synced {
+		if synced {
 			wait = minRetry
 		}
-		tell(Event{Target: target, Kind: Lost, Err: err})
+		lost(err)
 		select {
 		case <-ctx.Done():
 			return nil

@@ -198,6 +198,13 @@ func (s *Sender) Period(ctx context.Context, x *event.Period) error {
 	return s.blob(ctx, at, ofTexts(x.Group), func(w *event.Writer) (bool, error) { return w.AddPeriod(x) })
 }
 
+// disorder is what Options.Disorder is now.
+func (s *Sender) disorder() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.options.Disorder
+}
+
 // blob sends an event that add adds to a batch.
 func (s *Sender) blob(ctx context.Context, at int64, place uint64, add func(*event.Writer) (bool, error)) error {
 	s.mu.Lock()

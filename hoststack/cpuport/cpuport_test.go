@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -93,12 +94,17 @@ func TestPuntedFrameCarriesWhatTheChipKnows(t *testing.T) {
 // no room.
 func TestSamples(t *testing.T) {
 	bothWays(t, func(t *testing.T, h *Hub, c client) {
-		want := Packet{VLAN: 10, Trap: "sample_packet", Time: noon, Data: frameOfBytes(60, 7), Len: 60, Sample: Sample{
-			Rate: 256, Pool: 1 << 40, Lost: 3, Copies: 1, OutVLAN: 9, Why: "acl", Queued: true, Queue: 7, Depth: 1e6}}
-		h.PuntSample(want, 0, 4)
-		want.Port, want.Sample.Out = "Ethernet0", "Ethernet4"
-		if got, err := c.Receive(t.Context()); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("received %+v, %v, want %+v", got, err, want)
+		for _, hop := range []string{"", "10.0.0.1", "2001:db8::1", "::ffff:10.0.0.1"} {
+			want := Packet{VLAN: 10, Trap: "sample_packet", Time: noon, Data: frameOfBytes(60, 7), Len: 60, Sample: Sample{
+				Rate: 256, Pool: 1 << 40, Lost: 3, Copies: 1, OutVLAN: 9, Why: "acl", Queued: true, Queue: 7, Depth: 1e6}}
+			if hop != "" {
+				want.Sample.NextHop, want.Sample.Prefix = netip.MustParseAddr(hop), 24
+			}
+			h.PuntSample(want, 0, 4)
+			want.Port, want.Sample.Out = "Ethernet0", "Ethernet4"
+			if got, err := c.Receive(t.Context()); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("received %+v, %v, want %+v", got, err, want)
+			}
 		}
 	})
 	h := New()
@@ -404,6 +410,8 @@ func FuzzMessages(f *testing.F) {
 	p.Sample = Sample{Rate: 256, Pool: 1 << 40, Lost: 3, Copies: 2, Out: "Ethernet4", OutVLAN: 9, Why: "acl", Queued: true,
 		Queue: 7, Depth: 1e6}
 	f.Add(appendPunted(nil, &p))
+	p.Sample.NextHop, p.Sample.Prefix = netip.MustParseAddr("2001:db8::1"), 64
+	f.Add(appendPunted(nil, &p))
 	f.Add(appendFrame(nil, &Frame{VLAN: 10, Data: frameOfBytes(60, 7)}))
 	f.Add(appendHello(nil, "hostd"))
 	f.Add(appendCounts(nil, Counts{Punted: 1}))
@@ -414,16 +422,16 @@ func FuzzMessages(f *testing.F) {
 		if fr, err := frameOf(b); err == nil && !bytes.Equal(appendFrame(nil, &fr), b) {
 			t.Errorf("frame %+v is another message than it came in", fr)
 		}
-		if b[0] == kindSampled {
-			if p, err := parsePunted(b[1:], true); err == nil && p.Sample != (Sample{}) {
+		if b[0] == kindSampled || b[0] == kindRouted {
+			if p, err := parsePunted(b[0], b[1:]); err == nil && p.Sample != (Sample{}) {
 				again := appendPunted(nil, &p)
-				if q, err := parsePunted(again[1:], true); err != nil || !reflect.DeepEqual(p, q) {
+				if q, err := parsePunted(again[0], again[1:]); err != nil || !reflect.DeepEqual(p, q) {
 					t.Errorf("sample %+v is %+v once more, %v", p, q, err)
 				}
 			}
 		}
 		if b[0] == kindPunted {
-			if p, err := parsePunted(b[1:], false); err == nil && !bytes.Equal(appendPunted(nil, &p), b) {
+			if p, err := parsePunted(kindPunted, b[1:]); err == nil && !bytes.Equal(appendPunted(nil, &p), b) {
 				t.Errorf("packet %+v is another message than it came in", p)
 			}
 		}

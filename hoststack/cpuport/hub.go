@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -46,10 +47,14 @@ type Sample struct {
 	Copies     uint16 // that go to ports, the last to Out
 	Out        string // "": none, or one that has no name any more
 	OutVLAN    uint16 // in which it leaves; 0: none
-	Why        string // it was dropped, as reports have it; "": it was not
-	Queued     bool   // it had asked Queue of Out for room, where Depth bytes were before it
-	Queue      uint8
-	Depth      uint32
+	// NextHop is the neighbour that a routed packet leaves for, and Prefix the length of the prefix that led there. Not
+	// valid: it is not routed.
+	NextHop netip.Addr
+	Prefix  uint8
+	Why     string // it was dropped, as reports have it; "": it was not
+	Queued  bool   // it had asked Queue of Out for room, where Depth bytes were before it
+	Queue   uint8
+	Depth   uint32
 }
 
 // A Frame is one that a client sends. It has a port or a VLAN.

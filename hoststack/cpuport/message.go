@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"time"
 )
 
@@ -17,6 +18,7 @@ const Version = 1
 //	punted   client  time(8) vlan(2) length(4) port trap data
 //	sampled  client  as punted, with rate(4) flags(1) pool(8) lost(8) copies(2) out-vlan(2) queue(1) depth(4) out why
 //	                 in front of data; flags are 1: egress, 2: queued
+//	routed   client  as sampled, with prefix(1) next-hop in front of data; next-hop is as a name, of 4 or 16 bytes
 //	frame    server  vlan(2) port data               one of vlan and port is 0 or empty
 //	refused  client  text                            why a frame, or the client, is refused
 //	counts   both    nothing, or JSON of Counts      asked by the client, answered by the server
@@ -29,11 +31,12 @@ const (
 	kindRefused = 4
 	kindCounts  = 5
 	kindSampled = 6
+	kindRouted  = 7
 )
 
 const (
 	maxName    = 255
-	maxMessage = 1 + 8 + 2 + 4 + 4*(1+maxName) + 30 + MaxFrame
+	maxMessage = 1 + 8 + 2 + 4 + 4*(1+maxName) + 30 + 18 + MaxFrame
 )
 
 func appendName(b []byte, name string) []byte {
@@ -88,12 +91,19 @@ func appendPunted(b []byte, p *Packet) []byte {
 	if sampled {
 		kind = kindSampled
 	}
+	routed := p.Sample.NextHop.IsValid()
+	if routed {
+		kind = kindRouted
+	}
 	b = binary.BigEndian.AppendUint64(append(b, kind), uint64(p.Time.UnixNano()))
 	b = binary.BigEndian.AppendUint16(b, p.VLAN)
 	b = binary.BigEndian.AppendUint32(b, uint32(p.Len))
 	b = appendName(appendName(b, p.Port), p.Trap)
 	if sampled {
 		b = appendSample(b, &p.Sample)
+	}
+	if routed {
+		b = appendName(append(b, p.Sample.Prefix), string(p.Sample.NextHop.AsSlice()))
 	}
 	return append(b, p.Data...)
 }
@@ -133,17 +143,29 @@ func (r *reader) sample() (s Sample) {
 	return s
 }
 
-func parsePunted(b []byte, sampled bool) (p Packet, err error) {
+func parsePunted(kind byte, b []byte) (p Packet, err error) {
 	r := reader{b: b}
 	p.Time = time.Unix(0, int64(binary.BigEndian.Uint64(r.take(8, "time")))).UTC()
 	p.VLAN = binary.BigEndian.Uint16(r.take(2, "vlan"))
 	p.Len = int(binary.BigEndian.Uint32(r.take(4, "length")))
 	p.Port, p.Trap = r.name("port"), r.name("trap")
-	if sampled {
+	if kind != kindPunted {
 		p.Sample = r.sample()
+	}
+	var hop string
+	if kind == kindRouted {
+		p.Sample.Prefix = r.take(1, "prefix")[0]
+		hop = r.name("next-hop")
 	}
 	if err := r.err("punted"); err != nil {
 		return Packet{}, err
+	}
+	if kind == kindRouted {
+		var ok bool
+		if p.Sample.NextHop, ok = netip.AddrFromSlice([]byte(hop)); !ok || int(p.Sample.Prefix) > p.Sample.NextHop.BitLen() {
+			return Packet{}, fmt.Errorf("a message \"routed\" with a next hop of %d bytes and a prefix of %d bits, want 4 or "+
+				"16 bytes and at most as many bits", len(hop), p.Sample.Prefix)
+		}
 	}
 	p.Data = r.b
 	if p.Len < len(p.Data) || len(p.Data) > MaxFrame {

@@ -227,10 +227,8 @@ func (x *Conn) Receive(ctx context.Context) (Packet, error) {
 			return Packet{}, errors.Join(ErrClosed, err)
 		}
 		switch b := append([]byte(nil), x.buf[1:n]...); x.buf[0] {
-		case kindPunted:
-			return parsePunted(b, false)
-		case kindSampled:
-			return parsePunted(b, true)
+		case kindPunted, kindSampled, kindRouted:
+			return parsePunted(x.buf[0], b)
 		case kindRefused:
 			return Packet{}, &Refusal{string(b)}
 		case kindCounts:

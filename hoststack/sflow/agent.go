@@ -159,7 +159,7 @@ func (a *Agent) sampled(p *cpuport.Packet, now time.Time) {
 		Pool: uint32(s.pool[0] + s.pool[1]), Drops: uint32(s.lost[0] + s.lost[1]),
 		Input: wire.Interface{Value: IfIndex(p.Port)}, Output: outputOf(x), Packet: packetOf(p),
 	}
-	if p.VLAN != 0 && x.OutVLAN != 0 && x.Copies == 1 {
+	if (p.VLAN != 0 || x.OutVLAN != 0) && x.Copies == 1 { // one that is 0 is a router's port without VLANs
 		priority := uint32(0)
 		if d := p.Data; len(d) >= 16 && binary.BigEndian.Uint16(d[12:]) == 0x8100 {
 			priority = uint32(d[14] >> 5)
@@ -167,6 +167,9 @@ func (a *Agent) sampled(p *cpuport.Packet, now time.Time) {
 		f.Switch = &wire.Switch{
 			InVLAN: uint32(p.VLAN), InPriority: priority, OutVLAN: uint32(x.OutVLAN), OutPriority: priority,
 		}
+	}
+	if x.NextHop.IsValid() { // nobody has looked the source up: as of a mask that is not known, its length is 0
+		f.Router = &wire.Router{NextHop: x.NextHop, DestMask: uint32(x.Prefix)}
 	}
 	if a.add(f, now) {
 		s.sequence++

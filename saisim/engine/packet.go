@@ -342,6 +342,8 @@ const (
 type edit struct {
 	dmac, smac uint64 // routed
 	routed     bool   // MAC addresses replaced, TTL one less
+	prefix     uint8  // length of that by which it is routed; 0: an ACL entry sends it
+	hop        *adjacency
 	setDSCP    bool
 	dscp       uint8
 	marks      marks // of alternate marking

@@ -54,6 +54,7 @@ func (c *router) routed(pk *packet) drop.Reason {
 		}
 		return drop.Blackhole
 	}
+	pk.edit.prefix = uint8(d.prefix.Bits())
 	switch d.kind {
 	case destHop:
 		return c.toHop(pk, d.hop)
@@ -137,6 +138,7 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 		return drop.L3MTU
 	}
 	pk.edited, pk.edit.routed, pk.edit.dmac, pk.edit.smac = true, true, hop.mac, r.mac
+	pk.edit.hop = hop
 	pk.source, pk.vid, pk.ipMTU = nil, 0, r.mtu // it may leave where it came from
 	why := drop.NoDestination
 	switch {

@@ -55,6 +55,7 @@ func (c *samples) leavesPipe(pk *packet, out *port, copies int, why drop.Reason)
 	}
 	if out != nil {
 		s.Port, s.VLAN = out.id, pk.vid
+		s.routed(pk)
 	}
 	if cp, queue := c.passes(pk, &pk.due); cp != nil {
 		c.wires.run(c.told.At)
@@ -66,11 +67,19 @@ func (c *samples) leavesPipe(pk *packet, out *port, copies int, why drop.Reason)
 // leavesPort hands over a copy that was chosen, at the end of the egress pipe of its port.
 func (c *samples) leavesPort(m *mirroring) {
 	s := Sample{Egress: true, Copies: 1, Port: m.copy.lane, VLAN: m.copy.pk.vid}
+	s.routed(m.copy.pk)
 	if cp, queue := c.passes(m.copy.pk, &m.due); cp != nil {
 		c.wires.run(c.told.At)
 		c.now = c.told.At
 		data, length := c.egress.unwrapped(&m.copy, false)
 		c.hand(cp, &m.due, s, data, length, queue)
+	}
+}
+
+// routed notes by which next hop a packet leaves, if it is routed.
+func (s *Sample) routed(pk *packet) {
+	if pk.edited && pk.edit.routed {
+		s.NextHop, s.Prefix = pk.edit.hop.ip, pk.edit.prefix
 	}
 }
 

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"net/netip"
+
 	"tamtam/saisim/config"
 	"tamtam/saisim/drop"
 )
@@ -13,10 +15,15 @@ type Sample struct {
 	// there were that the policer of the trap has not let pass, before it.
 	Pool, Lost uint64
 	// Copies are how many of the frame go to ports, Port is that of the last one; 0 and CPUPort: none.
-	Copies  uint16
-	Port    config.PortID
-	VLAN    uint16 // in which it leaves; 0: none, or by a router interface of a port or LAG
-	Dropped bool   // it goes nowhere, not to the CPU either, for Why
+	Copies uint16
+	Port   config.PortID
+	VLAN   uint16 // in which it leaves; 0: none, or by a router interface of a port or LAG
+	// NextHop is the neighbour that a routed frame leaves for, the host itself at a connected subnet, and Prefix the
+	// length of the prefix that led there: 0 also where an ACL entry did. Not valid: the frame is not routed, or goes to
+	// no port.
+	NextHop netip.Addr
+	Prefix  uint8
+	Dropped bool // it goes nowhere, not to the CPU either, for Why
 	Why     drop.Reason
 }
 

@@ -106,6 +106,7 @@ var mutants = []mutant{
 	{"an authentication header in front of TCP is a word short", "engine/clamp.go", "(int(ip[at+1]) + 2) * 4", "(int(ip[at+1]) + 1) * 4"},
 	{"segments with SYN take the short way past clamps", "engine/ingress.go", " || c.clamps.wants(data)", ""},
 	{"a clamp forgets what the wire takes", "engine/clamp.go", "int(p.stampMTU)", "int(p.mtu)"},
+	{"a sample does not say by which prefix it is routed", "engine/sample.go", "pk.edit.hop.ip, pk.edit.prefix", "pk.edit.hop.ip, 0"},
 	{"a skipped FDB is looked up all the same", "engine/bridge.go", "if c.skips&describe.FDB.Ran() == 0 {", "if true {"},
 }
 

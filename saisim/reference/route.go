@@ -12,6 +12,8 @@ import (
 type routed struct {
 	dmac, smac config.MAC
 	mtu        int // of the router interface
+	hop        netip.Addr
+	bits       uint8 // of the prefix that leads there; 0: an ACL entry does
 }
 
 // What is counted at a router interface: bytes and packets of each.
@@ -134,23 +136,26 @@ func (conf *settings) rifOrder(rif config.ID) int {
 
 // follow sends a packet along a route.
 func (c *Chip) follow(pk *packet, r config.Route) drop.Reason {
-	conf := pk.conf
+	conf, bits := pk.conf, uint8(0)
+	if r.Prefix.IsValid() { // an ACL entry has none
+		bits = uint8(r.Prefix.Bits())
+	}
 	if group, ok := conf.hopGroups[r.NextHop]; ok {
 		hop, ok := conf.chooseHop(group, &pk.h)
 		if !ok {
 			pk.ran("chip.next_hop", false)
 			return drop.NoNextHop
 		}
-		return c.toNeighbor(pk, hop.Interface, hop.IP)
+		return c.toNeighbor(pk, hop.Interface, hop.IP, bits)
 	}
 	if hop, ok := conf.nextHops[r.NextHop]; ok {
-		return c.toNeighbor(pk, hop.Interface, hop.IP)
+		return c.toNeighbor(pk, hop.Interface, hop.IP, bits)
 	}
 	if rif, ok := conf.rifs[r.NextHop]; ok { // a connected subnet
 		dst := r.Prefix.Addr()
 		for _, n := range conf.Neighbors {
 			if r.Prefix.IsSingleIP() && n.Interface == rif.ID && n.IP == dst && n.HostRoute {
-				return c.toNeighbor(pk, rif.ID, dst)
+				return c.toNeighbor(pk, rif.ID, dst, bits)
 			}
 		}
 		pk.ran("chip.next_hop", false)
@@ -188,8 +193,8 @@ func (conf *settings) unknownNeighbor(pk *packet, rif config.Interface) drop.Rea
 	return drop.NoNeighbor
 }
 
-// toNeighbor sends a packet to an address behind a router interface.
-func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr) drop.Reason {
+// toNeighbor sends a packet to an address behind a router interface, as a prefix of so many bits has it.
+func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr, bits uint8) drop.Reason {
 	conf := pk.conf
 	rif := conf.rifs[out]
 	var n *config.Neighbor
@@ -217,7 +222,7 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr) drop.Reason 
 		conf.trapPacket(pk, config.TrapL3MTU)
 		return drop.L3MTU
 	}
-	pk.routed = &routed{n.MAC, rif.MAC, int(rif.MTU)}
+	pk.routed = &routed{n.MAC, rif.MAC, int(rif.MTU), ip, bits}
 	pk.source, pk.vid = config.None, 0 // it may leave where it came in
 	why := drop.NoDestination
 	if vlan, ok := conf.vlans[rif.On]; ok {

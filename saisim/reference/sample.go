@@ -103,6 +103,9 @@ func (c *Chip) sampledIn(pk *packet, copies int, last config.ID, why drop.Reason
 	told := saisim.Sample{Copies: uint16(copies), Port: saisim.CPUPort}
 	if p := c.portWith(last); copies > 0 && p != nil {
 		told.Port, told.VLAN = p.Port.Port, pk.vid
+		if pk.routed != nil {
+			told.NextHop, told.Prefix = pk.routed.hop, pk.routed.bits
+		}
 	}
 	if copies == 0 && !pk.cpu {
 		told.Dropped, told.Why = true, why
@@ -116,5 +119,8 @@ func (c *Chip) sampledOut(t *transmission, o outgoing) {
 		return
 	}
 	told := saisim.Sample{Egress: true, Copies: 1, Port: t.port.Port.Port, VLAN: o.vid}
+	if o.packet.routed != nil {
+		told.NextHop, told.Prefix = o.packet.routed.hop, o.packet.routed.bits
+	}
 	c.give(o.packet, t.sample, told, o.frame(), o.frameLength())
 }

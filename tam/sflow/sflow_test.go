@@ -187,7 +187,7 @@ func TestRefused(t *testing.T) {
 func TestOtherDecoder(t *testing.T) {
 	d := Datagram{Agent: agent, SubAgent: 1, Sequence: 2, Uptime: 3, Samples: []Sample{
 		&FlowSample{Sequence: 4, Source: Source{0, 5}, Rate: 256, Pool: 1024, Drops: 6, Input: Interface{Value: 5},
-			Output: Interface{Value: 9}, Packet: Packet{Switch: &Switch{10, 1, 20, 2}}},
+			Output: Interface{Value: 9}, Packet: Packet{Switch: &Switch{10, 1, 20, 2}, Router: &Router{NextHop: agent, DestMask: 24}}},
 		&CounterSample{Sequence: 7, Source: Source{0, 5}, Generic: &Generic{Index: 5, Speed: 1e11, InOctets: 1 << 40,
 			OutErrors: 3, Promiscuous: Unknown32}},
 	}}
@@ -198,6 +198,10 @@ func TestOtherDecoder(t *testing.T) {
 	}
 	f, c := s.FlowSamples[0], s.CounterSamples[0]
 	g := c.Records[0].(layers.SFlowGenericInterfaceCounters)
+	r := f.Records[1].(layers.SFlowExtendedRouterFlowRecord)
+	if !r.NextHop.Equal(agent.AsSlice()) || r.NextHopSourceMask != 0 || r.NextHopDestinationMask != 24 {
+		t.Errorf("%+v", r)
+	}
 	if s.SequenceNumber != 2 || f.SequenceNumber != 4 || f.SamplePool != 1024 || f.Dropped != 6 || f.InputInterface != 5 ||
 		f.Records[0].(layers.SFlowExtendedSwitchFlowRecord).OutgoingVLAN != 20 || c.SequenceNumber != 7 ||
 		g.IfSpeed != 1e11 || g.IfInOctets != 1<<40 || g.IfOutErrors != 3 {

@@ -1,0 +1,100 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"tamtam/collector/dial"
+	"tamtam/collectord/event"
+)
+
+// A Sketching is what the sketch tasks of one target answer. As of a [Marking], nothing is promised for a target that
+// cannot be read.
+type Sketching struct {
+	Switch string // how rows name it
+	Target string
+	To     *Sender
+	Tell   func(dial.SketchEvent) // what becomes of the connection, and what cannot be read; nil: nobody is told
+}
+
+// Read reads the target until ctx ends: then it returns nil. Announce its sender before any of several targets is read.
+func (k *Sketching) Read(ctx context.Context, o dial.Options) error {
+	r := &sketchingReader{Sketching: k, told: map[answerKey]int64{}}
+	k.To.Hold(true)
+	none := func() error { return nil }
+	return stepping(ctx, none, []*Sender{k.To}, func(ctx context.Context) error {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		var failed error
+		var once sync.Once
+		err := dial.WatchSketches(ctx, k.Target, o, func(e dial.SketchEvent) {
+			if err := r.take(ctx, e); err != nil {
+				once.Do(func() { failed = err })
+				stop()
+			}
+		})
+		if err != nil {
+			err = fmt.Errorf("target %s: %w", k.Target, err)
+		}
+		return errors.Join(err, failed)
+	})
+}
+
+type sketchingReader struct {
+	*Sketching
+	told map[answerKey]int64 // when the epoch ended of which an answer was sent last
+}
+
+type answerKey struct{ task, key string }
+
+// maxAnswers is how many answers are remembered, so that none is sent twice.
+const maxAnswers = 1 << 14
+
+// answersApart is how much earlier the epoch of an answer may end than that of another that comes before it, beside the
+// length of its epoch.
+const answersApart = 2 * time.Second
+
+func (r *sketchingReader) take(ctx context.Context, e dial.SketchEvent) error {
+	switch e.Kind {
+	case dial.Answered:
+		return r.answer(ctx, e.Answer)
+	case dial.Synced:
+		r.To.Hold(false)
+	case dial.Lost:
+		r.To.Hold(true)
+	case dial.Bad:
+		r.To.Lose(1)
+	}
+	if r.Tell != nil {
+		r.Tell(e)
+	}
+	return nil
+}
+
+func (r *sketchingReader) answer(ctx context.Context, a dial.Answer) error {
+	key := answerKey{a.Task, a.Key}
+	if r.told[key] == a.End { // by another query, or before the connection was lost
+		return nil
+	}
+	apart := time.Unix(0, a.End).Sub(r.To.options.Now())
+	if length := time.Duration(a.End - a.Start); apart.Abs() > wrongClock+2*max(length, 0) {
+		r.To.Lose(1)
+		if r.Tell != nil {
+			r.Tell(dial.SketchEvent{Target: r.Target, Kind: dial.Bad, Err: fmt.Errorf(
+				"task %s: its epoch %d ended %v from this host's time, by the switch's clock: want less than %v", a.Task, a.Epoch,
+				apart.Round(time.Second), wrongClock)})
+		}
+		return nil
+	}
+	if len(r.told) == maxAnswers {
+		clear(r.told)
+	}
+	r.told[key] = a.End
+	r.To.Disorder(max(answersApart+2*time.Duration(a.End-a.Start), r.To.disorder()))
+	return r.To.Sketch(ctx, a.End, &event.Sketch{Switch: r.Switch, Task: a.Task, Key: a.Key, Estimate: a.Estimate,
+		Low: a.Lower, High: a.Upper, Flags: strings.Join(a.Flags, ", ")})
+}
