@@ -136,11 +136,7 @@ func Up(ctx context.Context, cfg UpConfig) error {
 		g.Go(func() error { return RunOrchagent(running, r, cfg.Common) })
 		started = true
 		if cfg.Ready != nil {
-			url := ""
-			if own != nil {
-				url = own.URL()
-			}
-			cfg.Ready(r.Addr(), northbound.Addr(), url)
+			cfg.Ready(r.Addr(), northbound.Addr(), own.URL())
 		}
 		return nil
 	})

@@ -176,6 +176,11 @@ func (p *Page) oneSwitch(q *request) (any, error) {
 	}
 	d.ports(s)
 	d.Loads = d.Loads || p.cfg.Own
+	d.stamping(s)
+	return d, nil
+}
+
+func (d *switchData) stamping(s *Switch) {
 	d.Stamping = s.Stamping
 	d.Stamped = columnsOf(stampingColumns, func(yield func(map[string]uint64) bool) {
 		for i := range s.Stamping {
@@ -184,7 +189,6 @@ func (p *Page) oneSwitch(q *request) (any, error) {
 			}
 		}
 	})
-	return d, nil
 }
 
 // mostPorts is how many ports are shown.

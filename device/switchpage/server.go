@@ -88,8 +88,13 @@ func lacks() map[string]string {
 	}
 }
 
-// URL is where a browser finds the page.
-func (s *Server) URL() string { return s.web.URL() }
+// URL is where a browser finds the page; "" of none.
+func (s *Server) URL() string {
+	if s == nil {
+		return ""
+	}
+	return s.web.URL()
+}
 
 // Serve answers until ctx ends.
 func (s *Server) Serve(ctx context.Context) error {

@@ -117,15 +117,28 @@ func child(n *html.Node, name string) *html.Node {
 
 func (o *Outline) element(n *html.Node) {
 	for _, a := range n.Attr {
-		if a.Key == "style" || strings.HasPrefix(a.Key, "on") {
-			o.bad("<%s %s>: the policy refuses it", n.Data, a.Key)
-		}
-		refers := slices.Contains([]string{"src", "href", "action"}, a.Key)
-		if refers && !strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "#") ||
-			strings.HasPrefix(a.Val, "//") {
-			o.bad("<%s %s=%q>: not from here", n.Data, a.Key, a.Val)
-		}
+		o.attribute(n, a)
 	}
+	o.structure(n)
+	o.control(n)
+	o.input(n)
+	if strings.Contains(" "+attr(n, "class")+" ", " table ") &&
+		(attr(n, "tabindex") != "0" || attr(n, "aria-label") == "") {
+		o.bad("a region that may scroll has no name, or cannot be reached by keyboard")
+	}
+}
+
+func (o *Outline) attribute(n *html.Node, a html.Attribute) {
+	if a.Key == "style" || strings.HasPrefix(a.Key, "on") {
+		o.bad("<%s %s>: the policy refuses it", n.Data, a.Key)
+	}
+	refers := slices.Contains([]string{"src", "href", "action"}, a.Key)
+	if refers && !strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "#") || strings.HasPrefix(a.Val, "//") {
+		o.bad("<%s %s=%q>: not from here", n.Data, a.Key, a.Val)
+	}
+}
+
+func (o *Outline) structure(n *html.Node) {
 	switch n.Data {
 	case "html":
 		if attr(n, "lang") == "" {
@@ -142,13 +155,22 @@ func (o *Outline) element(n *html.Node) {
 		}
 	case "style", "iframe", "object", "embed", "base":
 		o.bad("<%s>", n.Data)
+	case "svg":
+		o.picture(n)
+	case "table":
+		o.table(n)
+	}
+}
+
+func (o *Outline) control(n *html.Node) {
+	switch n.Data {
 	case "a":
 		o.hrefs = append(o.hrefs, attr(n, "href"))
 		if textOf(n) == "" && attr(n, "aria-label") == "" {
 			o.bad("<a href=%q> says nothing", attr(n, "href"))
 		}
-	case "nav", "section":
-		if n.Data == "nav" && attr(n, "aria-label") == "" {
+	case "nav":
+		if attr(n, "aria-label") == "" {
 			o.bad("<nav> without a name")
 		}
 	case "button":
@@ -159,15 +181,6 @@ func (o *Outline) element(n *html.Node) {
 		if attr(n, "method") != "get" {
 			o.bad("<form method=%q>: the page is only read", attr(n, "method"))
 		}
-	case "svg":
-		o.picture(n)
-	case "table":
-		o.table(n)
-	}
-	o.input(n)
-	if strings.Contains(" "+attr(n, "class")+" ", " table ") &&
-		(attr(n, "tabindex") != "0" || attr(n, "aria-label") == "") {
-		o.bad("a region that may scroll has no name, or cannot be reached by keyboard")
 	}
 }
 
