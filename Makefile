@@ -132,11 +132,12 @@ sflow-test:
 	$(GO) build -C tools/goflow2 -o $(CURDIR)/bin/goflow2 github.com/netsampler/goflow2/v2/cmd/goflow2
 	TAMTAM_SFLOW=1 TAMTAM_GOFLOW2=$(CURDIR)/bin/goflow2 $(GO) test -count=1 -timeout 10m -v -run '^TestSFlowCollectors$$' ./device
 
-### cluster-test    the collector's log and store under the race detector, and three servers of the log, each stopped and
-###                 started in turn while messages are appended
+### cluster-test    the collector's log and store under the race detector; three servers of the log, each stopped and
+###                 started in turn while messages are appended; and a sweep with processes that are killed at random
 cluster-test:
 	$(GO) test -race -count=1 -timeout 10m ./collectord/jetstream ./collectord/parquet ./cmd/tamtam-collectd
 	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 5m -v -run '^TestCluster$$' ./collectord/jetstream
+	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 10m -v -run '^TestSweepProcesses$$' ./cmd/tamtam-collectd
 
 ### collectd-chaos  three nodes of the collector's log, four workers and a fleet, killed at random: make collectd-chaos MINUTES=n
 collectd-chaos: MINUTES = 10

@@ -26,11 +26,11 @@ func (v *clockStates) add(s altmark.Session, t altmark.ChipClock) {
 	v[len(v)-1] = now
 }
 
-// period fills in what the clock of the period is worth that the last reading completed. Its pulse
+// period fills in what the clock of the period is worth that the last reading completed. Its packets
 // came after the last reading but two, so the clock must be trusted at all three. Methods without
 // delays need no such clock, and nothing makes up for one that the chip itself does not trust.
 func (v *clockStates) period(p *altmark.Period, s altmark.Session) {
-	if !s.Method.Delay() || p.Flags&altmark.Unsynchronised != 0 {
+	if !s.Delay() || p.Flags&altmark.Unsynchronised != 0 {
 		return
 	}
 	p.Clock = v[len(v)-1].clock

@@ -65,16 +65,22 @@ func (c *chip) window(x *tamorchtest.Extension[struct{}]) (sai.Bytes, error) {
 	c.most = max(c.most, len(list))
 	now := altmark.At(c.now())
 	words, born := []uint64{}, []uint64{}
+	var arrivals []uint64
+	summed := false
 	for _, index := range list {
 		f := c.flow(index)
 		for _, n := range f {
-			words = n.Words(words)
+			words, arrivals = n.Words(words), n.Arrivals.Words(arrivals)
+			summed = summed || n.Arrivals != altmark.ChipArrivals{}
 		}
 		born = append(born, c.born[index])
 	}
 	values := map[string]any{
 		"flows": list, "time": []uint64{now.Seconds, uint64(now.Nanoseconds), 1, c.steps, c.started},
 		"generations": born, "counters": words,
+	}
+	if summed {
+		values["arrivals"] = arrivals
 	}
 	if c.late != nil {
 		values["late"] = slices.Repeat(c.late, len(list))

@@ -134,7 +134,8 @@ func (m *meter) fewer(r altmark.ChipFlow) bool {
 	for colour, b := range m.base {
 		c := r.Of[colour]
 		if c.Packets < b.counts.Packets || c.Bytes < b.counts.Bytes || c.Captures < b.counts.Captures ||
-			c.Outside < b.counts.Outside || c.PulseBytes < b.counts.PulseBytes || c.Foreign < b.counts.Foreign {
+			c.Outside < b.counts.Outside || c.PulseBytes < b.counts.PulseBytes || c.Foreign < b.counts.Foreign ||
+			c.Arrivals.Packets < b.counts.Arrivals.Packets {
 			return true
 		}
 	}
@@ -155,6 +156,9 @@ func (m *meter) period(s altmark.Session, t altmark.ChipClock, k uint64, old bas
 		p.Packets -= p.Foreign
 		p.Bytes -= c.ForeignBytes - b.ForeignBytes
 	}
+	if s.MeanDelay {
+		p.Arrivals = c.Arrivals.Since(b.Arrivals, s.Interval, k)
+	}
 	flag := func(is bool, f altmark.Flags) {
 		if is {
 			p.Flags |= f
@@ -165,7 +169,8 @@ func (m *meter) period(s altmark.Session, t altmark.ChipClock, k uint64, old bas
 	flag(p.OutOfWindow > 0, altmark.OutOfWindow)
 	flag(p.Captures > mostPulses(s), altmark.ManyPulses)
 	flag(p.Foreign > 0 && s.Foreign == altmark.CountForeign, altmark.Foreign)
-	flag(!t.Synchronised || p.Captures > 0 && c.Unsynchronised, altmark.Unsynchronised)
+	flag(!t.Synchronised || p.Captures > 0 && c.Unsynchronised ||
+		s.MeanDelay && c.Arrivals.Unsynchronised != b.Arrivals.Unsynchronised, altmark.Unsynchronised)
 	flag(s.Role == altmark.Initiator && p.Captures > 0 && s.PulseTooLate(p.Timestamp), altmark.LatePulse)
 	return p
 }

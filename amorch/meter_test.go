@@ -2,6 +2,7 @@ package amorch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +105,47 @@ func TestMeter(t *testing.T) {
 	}
 }
 
+// What a meter tells of arrivals is behind the beginning of their own period, whatever the chip summed up before; and a
+// clock that was not synchronised at one of them flags the period.
+func TestMeterOfArrivals(t *testing.T) {
+	const mid = 500 * time.Millisecond
+	s := altmark.Session{Role: altmark.Transit, Method: altmark.Step, Mark: altmark.DSCP0, SlotSync: true, MeanDelay: true,
+		ClockError: 20 * time.Millisecond, MaxDelay: 80 * time.Millisecond}
+	var m meter
+	var chip altmark.ChipFlow
+	chip.Of[0].Arrivals, chip.Of[0].Packets = altmark.ChipArrivals{Packets: 77, Sum: altmark.Sum{Hi: 1<<64 - 1, Lo: 1<<64 - 1}}, 77
+	come := func(colour int, unsynchronised bool, times ...time.Duration) {
+		for _, d := range times {
+			chip.Of[colour].Packets++
+			chip.Of[colour].Arrivals.Add(altmark.At(time.Unix(0, 0).Add(d)), unsynchronised)
+		}
+	}
+	var got []string
+	for k := uint64(10); k < 17; k++ {
+		if p, ok := m.take(s, at(k, mid), chip); ok {
+			got = append(got, fmt.Sprintf("%d: %d of %d at %v %s", p.Number, p.Arrivals.Packets, p.Packets, p.Arrivals.Sum, p.Flags))
+		}
+		switch k { // the packets of period k+1: one is early, one comes late
+		case 11:
+			come(0, false, 12*time.Second-10, 12*time.Second+3, 13*time.Second+1)
+		case 12:
+			come(1, true, 13*time.Second+5)
+		case 14:
+			come(1, false, 15*time.Second+7)
+			chip.Of[1].Arrivals.Packets-- // the chip counts one that it does not sum up
+		}
+	}
+	want := []string{"10: 0 of 0 at 0 first", "11: 0 of 0 at 0 ", "12: 3 of 3 at 999999994 ", "13: 1 of 1 at 5 unsynchronised", "14: 0 of 0 at 0 ",
+		"15: 0 of 1 at 15000000007 "}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	s.MeanDelay = false
+	if p := m.period(s, at(20, mid), 12, base{period: 10}, chip); p.Arrivals != (altmark.Arrivals{}) {
+		t.Errorf("nobody asks, and there is %+v", p.Arrivals)
+	}
+}
+
 // A pulse of muxed marking without slots is counted with the other colour, and
 // put right whenever it came.
 func TestBySteps(t *testing.T) {
@@ -151,6 +193,7 @@ func TestParseWindow(t *testing.T) {
 		{window(1), "22 numbers as counters, want 44"},
 		{strings.Replace(window(2), "500000000", "5000000000", 1), "nanoseconds below"},
 		{"{}", "0 numbers"},
+		{strings.Replace(window(2), `{"generations"`, `{"arrivals":{"value":[1,2,3,4]}},{"generations"`, 1), "4 numbers as arrivals, want 16"},
 		{strings.Replace(window(2), `{"generations"`, `{"kernel":{"value":[1,2,1]}},{"generations"`, 1), "3 numbers as kernel, want 6"},
 		{strings.Replace(window(2), `{"generations"`, `{"kernel":{"value":[1,2,1,1,9223372036854775807,0]}},{"generations"`, 1), "at most 2^62"},
 	} {

@@ -124,7 +124,11 @@ func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*se
 	}
 	var last altmark.ChipClock
 	var asked time.Time
-	for chunk := range slices.Chunk(sessions, altmark.MaxChipFlows) {
+	most := altmark.MaxChipFlows
+	if slices.ContainsFunc(sessions, func(s *session) bool { return s.RowInASIC.MeanDelay }) {
+		most = altmark.MaxChipArrivals
+	}
+	for chunk := range slices.Chunk(sessions, most) {
 		flows := make([]uint32, len(chunk))
 		for i, s := range chunk {
 			flows[i] = s.InASIC.index

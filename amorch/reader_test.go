@@ -171,6 +171,37 @@ func TestManySessions(t *testing.T) {
 	}
 }
 
+// Where arrivals are summed up windows have fewer flows, and each period has its own sum, from the switch to COUNTERS_DB.
+func TestArrivalsRead(t *testing.T) {
+	s := initiator()
+	s.MeanDelay = true
+	b := newBench(t, 8, 2000)
+	for i := range altmark.MaxChipArrivals + 1 {
+		name := fmt.Sprint("f", i)
+		b.rule(name, "L4_DST_PORT", fmt.Sprint(i+1))
+		b.session(name, name, s)
+	}
+	b.Step()
+	b.Pass(time.Second)
+	const k = 1700000002
+	for i := range 3 {
+		b.count("f7", k&1, 1)
+		b.chip.flow(b.am.Sessions["f7"].InASIC.index)[k&1].Arrivals.Add(altmark.Time{Seconds: k, Nanoseconds: uint32(5 + i)}, false)
+	}
+	b.Pass(2 * time.Second)
+	if b.chip.most != altmark.MaxChipArrivals {
+		t.Errorf("windows of up to %d flows, want %d", b.chip.most, altmark.MaxChipArrivals)
+	}
+	for session, want := range map[string]altmark.Arrivals{
+		"f7": {Summed: true, Packets: 3, Sum: altmark.Sum{Lo: 18}}, "f8": {Summed: true},
+	} {
+		p, err := schema.ParseAltMarkPeriod(session, fmt.Sprint(k), b.Row(swss.CountersDB, schema.CountersAltMarkPast, session)[fmt.Sprint(k)])
+		if err != nil || p.Arrivals != want || p.Flags != 0 {
+			t.Errorf("%s: %+v, %v, want %+v", session, p, err, want)
+		}
+	}
+}
+
 // Pulses may be on their way for longer than a period; they are told all the same.
 func TestPulses(t *testing.T) {
 	s := initiator()

@@ -83,6 +83,8 @@ func (o *Orch) canSchedule(row schema.AltMarkFlow) error {
 			row.Foreign)
 	case row.FlowMonID.Given:
 		return fmt.Errorf(only+"flow-mon-id is %s, want none", row.FlowMonID)
+	case row.MeanDelay:
+		return errors.New(only + "mean-delay is true, want false: counters of ACLs sum up no times")
 	case bit == 0:
 		return fmt.Errorf(only+"mark is %s, want dscp0 to dscp5", row.Mark)
 	}

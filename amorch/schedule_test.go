@@ -148,6 +148,7 @@ func TestScheduledRefusals(t *testing.T) {
 	}{
 		{with(func(s *altmark.Session) { s.Method = altmark.Pulse }), []string{"DSCP", "8"}, "orchestrator switches colours: method is pulse, want step"},
 		{with(func(s *altmark.Session) { s.Mark = altmark.IPv4Reserved }), []string{"DSCP", "8"}, "mark is ipv4-reserved, want dscp0 to dscp5"},
+		{with(func(s *altmark.Session) { s.MeanDelay = true }), []string{"DSCP", "8"}, "orchestrator switches colours: mean-delay is true, want false"},
 		{initiator(), web, "flow group f does not say which: want a rule that matches one DSCP exactly"},
 		{initiator(), []string{"DSCP", "9"}, "flow group f has DSCP 9, want one without dscp0"},
 	} {

@@ -24,7 +24,8 @@ func (o *Orch) readFlows(ctx context.Context, flows []uint32) (altmark.ChipClock
 func parseFlows(values tamorch.Values, flows int) (clock altmark.ChipClock, list []altmark.ChipFlow, err error) {
 	numbers := map[string][]uint64{}
 	names := []string{
-		altmark.AttrTime, altmark.AttrGenerations, altmark.AttrCounters, altmark.AttrLate, altmark.AttrKernel,
+		altmark.AttrTime, altmark.AttrGenerations, altmark.AttrCounters, altmark.AttrLate, altmark.AttrArrivals,
+		altmark.AttrKernel,
 	}
 	for _, name := range names {
 		if _, ok := values[name]; !ok {
@@ -37,6 +38,9 @@ func parseFlows(values tamorch.Values, flows int) (clock altmark.ChipClock, list
 	if clock, err = altmark.ParseChipClock(numbers[altmark.AttrTime]); err == nil {
 		list, err = altmark.ParseChipFlows(flows, numbers[altmark.AttrGenerations], numbers[altmark.AttrCounters],
 			numbers[altmark.AttrLate])
+	}
+	if err == nil {
+		err = altmark.ParseChipArrivals(list, numbers[altmark.AttrArrivals])
 	}
 	if words := numbers[altmark.AttrKernel]; err == nil && words != nil {
 		clock.Kernel = new(altmark.KernelClock)

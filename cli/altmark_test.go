@@ -116,6 +116,23 @@ func TestAltMarkBadWordShown(t *testing.T) {
 	}
 }
 
+// The mean delay has a column where sessions ask for it; where it is not known, a line says why.
+func TestAltMarkShowMeanDelay(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, `{"tam": {"alt-mark-results": {"alt-mark-result": [
+  {"path": "p1", "from": "s1", "to": "s4", "state": {"path": "p1", "from": "s1", "to": "s4", "period": "9", "status": "ok", "sent-packets": "3", "received-packets": "3", "lost-packets": "0", "mean-delay": "5120", "delay-sum": "15361"}},
+  {"path": "p2", "from": "s1", "to": "s3", "state": {"path": "p2", "from": "s1", "to": "s3", "period": "9", "status": "ok", "sent-packets": "5", "received-packets": "4", "lost-packets": "1", "mean-delay-unknown": "1 of 5 packets were lost"}}]}}}`)
+	got := s.do(t, "show tam alt-mark results")
+	for _, want := range []string{
+		"Delay       Jitter      Mean Delay\n", "3         3         0       -           -           5.12µs\n",
+		"p2 s1-s3: mean delay not known: 1 of 5 packets were lost\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+}
+
 func TestAltMarkHelpAndCompletion(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, altMarkTree)
@@ -153,6 +170,7 @@ func TestAltMarkHelpAndCompletion(t *testing.T) {
   flow-mon-id    Only packets with this FlowMonID in their AltMark option
   foreign-marks  What an initiator does with packets that come marked
   mark2          The bit of the pulse, of double marking
+  mean-delay     Arrivals of all packets are summed up: their mean delay
   slot-sync      Clocks tell the slots of muxed marking
   <cr>
 `},

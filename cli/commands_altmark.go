@@ -108,6 +108,10 @@ var altMarkSession = object{
 			def: "on", label: "Slot Sync",
 		},
 		{
+			word: "mean-delay", help: "Arrivals of all packets are summed up: their mean delay", def: "false",
+			label: "Mean Delay",
+		},
+		{
 			word: "foreign-marks", help: "What an initiator does with packets that come marked", value: "What it does",
 			def: "count",
 			kind: oneOf(choice{"count", "Marked as all others, and the period is flagged; default"},

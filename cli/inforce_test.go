@@ -127,7 +127,7 @@ func TestShowAllKindsRightAfterAChange(t *testing.T) {
 		},
 		{
 			"TAM_ALTMARK_TABLE", "a", "flowgroup=f1 role=transit method=double interval=0 mark=dscp0 mark2=dscp1 clock-error=5",
-			"acl-table-name=TAM acl-rule-name=f1 role=transit method=double interval=0 mark=dscp0 mark2=dscp1 clear=false slot-sync=true foreign-marks=count clock-trust=checked " +
+			"acl-table-name=TAM acl-rule-name=f1 role=transit method=double interval=0 mark=dscp0 mark2=dscp1 clear=false slot-sync=true mean-delay=false foreign-marks=count clock-trust=checked " +
 				"clock-error=5 delay-min=0 delay-max=125000000", "method=step -mark2 -clock-error", "alt-mark sessions",
 			"clock-error 15625000 is not in force yet, 5 is; mark2 dscp1 is in force still; method step is not in force yet, double is", "TAM_STATE_ALTMARK_TABLE|a",
 		},
@@ -230,7 +230,7 @@ func TestSessionsOfAMatchThatIsNotInForce(t *testing.T) {
 	sessions := map[string][]string{
 		"TAM_TAILSTAMPING_TABLE": {"flowgroup=f", "acl-table-name=TAM acl-rule-name=f", "tail-stamping sessions"},
 		"TAM_ALTMARK_TABLE": {
-			"flowgroup=f role=transit method=step interval=0 mark=dscp0", "acl-table-name=TAM acl-rule-name=f role=transit method=step interval=0 mark=dscp0 clear=false slot-sync=true " +
+			"flowgroup=f role=transit method=step interval=0 mark=dscp0", "acl-table-name=TAM acl-rule-name=f role=transit method=step interval=0 mark=dscp0 clear=false slot-sync=true mean-delay=false " +
 				"foreign-marks=count clock-trust=checked clock-error=15625000 delay-min=0 delay-max=125000000", "alt-mark sessions",
 		},
 		"TAM_FLYMON_TASK_TABLE": {

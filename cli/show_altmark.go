@@ -25,6 +25,7 @@ func (p *printout) altMarkState(e tree) {
 		"Last Period", orDash(last.text("number")), "   Colour", orDash(last.text("colour")),
 		"   Packet Count", counted(last, "packets"), "   Byte Count", counted(last, "octets"),
 		"   Captures", counted(last, "captures"), "   Timestamp", clockTime(last.text("timestamp")),
+		"   Arrivals", last.text("arrivals"), "   Arrival Sum", nanosecondsOf(last.text("arrival-sum")),
 		"   Out of Window", counted(last, "out-of-window"),
 		"   Foreign Marks", unless(counted(last, "foreign-marks"), "0"), "   Read at", clockTime(last.text("read-at")),
 		"   Flags", last.text("flags"), "   Clock", last.text("clock"))
@@ -88,6 +89,7 @@ func showAltMarkResults(ctx context.Context, c *call) (*view, error) {
 	list := []any{}
 	var rows [][]string
 	var why []string
+	means := false // results of sessions that ask for the mean delay
 	for _, e := range found.items("alt-mark-result") {
 		s, path, from, to := e.at("state"), e.text("path"), e.text("from"), e.text("to")
 		if want != "" && path != want {
@@ -98,8 +100,13 @@ func showAltMarkResults(ctx context.Context, c *call) (*view, error) {
 		rows = append(rows, []string{
 			path, from, to, orDash(s.text("period")), status,
 			counted(s, "sent-packets"), counted(s, "received-packets"), orDash(s.text("lost-packets")),
-			orDash(duration(s.text("delay"))), orDash(duration(s.text("jitter"))),
+			orDash(duration(s.text("delay"))), orDash(duration(s.text("jitter"))), orDash(duration(s.text("mean-delay"))),
 		})
+		unknown := s.text("mean-delay-unknown")
+		means = means || unknown != "" || s.text("mean-delay") != ""
+		if unknown != "" {
+			why = append(why, fmt.Sprintf("%s %s-%s: mean delay not known: %s", path, from, to, unknown))
+		}
 		if reasons := s.texts("reasons"); len(reasons) > 0 {
 			why = append(why, fmt.Sprintf("%s %s-%s: %s: %s", path, from, to, status, strings.Join(reasons, "; ")))
 		}
@@ -107,10 +114,17 @@ func showAltMarkResults(ctx context.Context, c *call) (*view, error) {
 	if want != "" && len(list) == 0 {
 		return nil, fmt.Errorf("there is no result of a path %s", want)
 	}
-	return tableView(map[string]any{"tamtam-altmark:alt-mark-result": list}, []column{
+	columns := []column{
 		{"Path", 8, 2}, {"From", 8, 2}, {"To", 8, 2}, {"Period", 10, 2}, {"Status", 7, 2}, {"Sent", 8, 2},
-		{"Received", 8, 2}, {"Lost", 6, 2}, {"Delay", 10, 2}, {"Jitter", 10, 0},
-	}, rows, why), nil
+		{"Received", 8, 2}, {"Lost", 6, 2}, {"Delay", 10, 2}, {"Jitter", 10, 2}, {"Mean Delay", 10, 0},
+	}
+	if last := len(columns) - 1; !means {
+		columns, columns[last-1].gap = columns[:last], 0
+		for i := range rows {
+			rows[i] = rows[i][:last]
+		}
+	}
+	return tableView(map[string]any{"tamtam-altmark:alt-mark-result": list}, columns, rows, why), nil
 }
 
 // periodLength writes n of 2^n seconds as the length of a period.
@@ -132,6 +146,14 @@ func duration(ns string) string {
 		return ns
 	}
 	return time.Duration(n).String()
+}
+
+// nanosecondsOf writes a sum in nanoseconds, which may be too long for a duration.
+func nanosecondsOf(sum string) string {
+	if sum == "" {
+		return ""
+	}
+	return sum + " ns"
 }
 
 // clockTime writes nanoseconds since 1970 as a time of day. Clocks that were

@@ -85,6 +85,8 @@ type AltMarkResult struct {
 	// Jitter is this delay minus that of the period before (the delay variation of RFC 3393).
 	Jitter      time.Duration
 	JitterValid bool
+	// Mean is the mean delay of all packets of the period, where the sessions ask for it.
+	Mean AltMarkMean
 	// Window summarises the delays of the last [AltMarkWindow] periods up to this one.
 	Window AltMarkDelays
 
@@ -466,7 +468,7 @@ func forgot(gone []uint64, k, n uint64) bool {
 // better reports whether a result says more than the one before it.
 func better(r, old AltMarkResult) bool {
 	return r.Status == AltMarkOK && old.Status != AltMarkOK || r.LossValid && !old.LossValid ||
-		r.DelayValid && !old.DelayValid
+		r.DelayValid && !old.DelayValid || r.Mean.Valid && !old.Mean.Valid
 }
 
 func (m *AltMark) emit(e *altMarkEntry, out *[]AltMarkResult) {

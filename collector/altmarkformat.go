@@ -27,17 +27,29 @@ type altMarkJSON struct {
 	Delay         *int64   `json:"delay_ns,omitempty"`
 	RawDelay      *int64   `json:"raw_delay_ns,omitempty"`
 	Jitter        *int64   `json:"jitter_ns,omitempty"`
-	Delays        int      `json:"window_delays,omitempty"`
-	MinDelay      *int64   `json:"window_min_delay_ns,omitempty"`
-	MeanDelay     *int64   `json:"window_mean_delay_ns,omitempty"`
-	MaxDelay      *int64   `json:"window_max_delay_ns,omitempty"`
+	altMarkWindowJSON
+	altMarkMeanJSON
+}
+
+type altMarkWindowJSON struct {
+	Delays    int    `json:"window_delays,omitempty"`
+	MinDelay  *int64 `json:"window_min_delay_ns,omitempty"`
+	MeanDelay *int64 `json:"window_mean_delay_ns,omitempty"`
+	MaxDelay  *int64 `json:"window_max_delay_ns,omitempty"`
+}
+
+type altMarkMeanJSON struct {
+	BlockDelay   *int64 `json:"mean_delay_ns,omitempty"`
+	DelaySum     string `json:"delay_sum_ns,omitempty"` // of all packets received: exact
+	BlockUnknown string `json:"mean_delay_unknown,omitempty"`
 }
 
 func (r AltMarkResult) json() altMarkJSON {
 	j := altMarkJSON{
 		Path: r.Path, From: r.From, To: r.To, Period: r.Period, Start: r.Start.String(),
-		Status: r.Status.String(), Reasons: r.Reasons, Revised: r.Revised, Delays: r.Window.Count,
+		Status: r.Status.String(), Reasons: r.Reasons, Revised: r.Revised,
 	}
+	j.Delays = r.Window.Count
 	if r.Counted {
 		j.Sent, j.Received, j.SentBytes, j.ReceivedBytes = &r.Sent, &r.Received, &r.SentBytes, &r.ReceivedBytes
 	}
@@ -52,6 +64,10 @@ func (r AltMarkResult) json() altMarkJSON {
 		return &n
 	}
 	j.Delay, j.RawDelay, j.Jitter = ns(r.Delay, r.DelayValid), ns(r.RawDelay, r.RawDelayValid), ns(r.Jitter, r.JitterValid)
+	j.BlockDelay, j.BlockUnknown = ns(r.Mean.Delay, r.Mean.Valid), r.Mean.Unknown
+	if r.Mean.Valid && r.Mean.RawValid {
+		j.DelaySum = r.Mean.Sum.String()
+	}
 	some := r.Window.Count > 0
 	j.MinDelay, j.MeanDelay, j.MaxDelay = ns(r.Window.Min, some), ns(r.Window.Mean, some), ns(r.Window.Max, some)
 	return j
@@ -65,6 +81,7 @@ var altMarkColumns = []string{
 	"path", "from", "to", "period", "start", "status", "reasons", "revised",
 	"sent", "received", "sent_bytes", "received_bytes", "lost", "delay_ns", "raw_delay_ns", "jitter_ns",
 	"window_delays", "window_min_delay_ns", "window_mean_delay_ns", "window_max_delay_ns",
+	"mean_delay_ns", "delay_sum_ns", "mean_delay_unknown",
 }
 
 // AltMarkCSV writes results as CSV of RFC 4180, with a header line. What is not known is empty.
@@ -112,5 +129,6 @@ func (r AltMarkResult) columns() []string {
 		j.Path, j.From, j.To, u(&j.Period), j.Start, j.Status, strings.Join(j.Reasons, "; "), strconv.FormatBool(j.Revised),
 		u(j.Sent), u(j.Received), u(j.SentBytes), u(j.ReceivedBytes), i(j.Lost), i(j.Delay), i(j.RawDelay), i(j.Jitter),
 		strconv.Itoa(j.Delays), i(j.MinDelay), i(j.MeanDelay), i(j.MaxDelay),
+		i(j.BlockDelay), j.DelaySum, j.BlockUnknown,
 	}
 }

@@ -93,6 +93,7 @@ func (m *AltMark) result(e *altMarkEntry, i, j int) AltMarkResult {
 	if r.Status != AltMarkMissing {
 		m.compare(&r, i, j)
 	}
+	altMarkMean{m, &r, i, j}.add()
 	if len(m.faults) > 0 || r.Status == AltMarkOK && len(r.Reasons) > 0 {
 		r.Status = AltMarkFlagged
 	}
@@ -127,8 +128,8 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	}
 	if delay.valid {
 		r.Delay, r.DelayValid = delay.raw, true
-		m.declared(i, a)
-		m.declared(j, b)
+		m.declared(m.path.Points[i].Switch, a.Clock)
+		m.declared(m.path.Points[j].Switch, b.Clock)
 	}
 	if m.method().Loss() && len(m.faults) == 0 && !(a.Flags | b.Flags).VoidsLoss() && !a.conflict && !b.conflict &&
 		len(others) == 0 && !delay.guard {

@@ -42,6 +42,7 @@ func (s altMarkStage) sum() AltMarkPoint {
 			continue
 		}
 		sum.Settings.SlotSync = sum.Settings.SlotSync && p.Settings.SlotSync
+		sum.Settings.MeanDelay = sum.Settings.MeanDelay && p.Settings.MeanDelay
 		sum.Settings.ClockError = max(sum.Settings.ClockError, p.Settings.ClockError)
 		sum.Settings.MinDelay = min(sum.Settings.MinDelay, p.Settings.MinDelay)
 		sum.Settings.MaxDelay = max(sum.Settings.MaxDelay, p.Settings.MaxDelay)
@@ -57,6 +58,7 @@ func sumOf(parts []altMarkReport) altMarkReport {
 		return parts[0]
 	}
 	sum := altMarkReport{has: true}
+	sum.Arrivals.Summed = true
 	sum.Clock = parts[0].Clock
 	for _, r := range parts {
 		if sum.has = sum.has && r.has; !r.has {
@@ -66,6 +68,10 @@ func sumOf(parts []altMarkReport) altMarkReport {
 		sum.conflict = sum.conflict || r.conflict
 		sum.Packets += r.Packets
 		sum.Bytes += r.Bytes
+		sum.Arrivals = altmark.Arrivals{
+			Summed:  sum.Arrivals.Summed && r.Arrivals.Summed,
+			Packets: sum.Arrivals.Packets + r.Arrivals.Packets, Sum: sum.Arrivals.Sum.Add(r.Arrivals.Sum),
+		}
 		sum.OutOfWindow += r.OutOfWindow
 		sum.Foreign += r.Foreign
 		sum.Flags |= r.Flags

@@ -39,10 +39,9 @@ func (m *AltMark) flags(of, other altMarkReport) string {
 }
 
 // declared adds a notice, once per path, that its delays are only as good as the operator's word.
-func (m *AltMark) declared(point int, r altMarkReport) {
-	p := m.path.Points[point]
-	notice := fmt.Sprintf("the clock of %s is %s: delays are as good as that", p.Switch, altmark.SaysDeclared)
-	if r.Clock.Says == altmark.SaysDeclared && !slices.Contains(m.notices, notice) {
+func (m *AltMark) declared(name string, c altmark.Clock) {
+	notice := fmt.Sprintf("the clock of %s is %s: delays are as good as that", name, altmark.SaysDeclared)
+	if c.Says == altmark.SaysDeclared && !slices.Contains(m.notices, notice) {
 		m.notices = append(m.notices, notice)
 	}
 }

@@ -89,10 +89,15 @@ func (t *AltMarkTwoWay) sum(f, b AltMarkResult) AltMarkResult {
 			r.Reasons = append(r.Reasons, way.Path+": "+reason)
 		}
 	}
+	low, high := t.bounds()
+	var reason string
+	if r.Mean, reason = f.Mean.and(b.Mean, low, high); reason != "" {
+		r.Reasons = append(r.Reasons, reason)
+		r.Status = max(r.Status, AltMarkFlagged)
+	}
 	if r.Status == AltMarkMissing || !f.RawDelayValid || !b.RawDelayValid {
 		return r
 	}
-	low, high := t.bounds()
 	delay := f.RawDelay + b.RawDelay
 	if delay < low || delay > high {
 		r.Status = AltMarkFlagged

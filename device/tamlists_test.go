@@ -147,6 +147,7 @@ func altMarkLists() []tamList {
 				"config/mark2":         {value: `"dscp2"`},
 				"config/clear":         {value: `true`, with: `{"config":{"role":"terminator"}}`},
 				"config/slot-sync":     {value: `false`, with: `{"config":{"method":"muxed","delay-max":"1000000"}}`, without: []string{"config/mark2"}},
+				"config/mean-delay":    {value: `true`, with: `{"config":{"method":"step"}}`, without: []string{"config/mark2"}},
 				"config/foreign-marks": {value: `"drop"`, with: `{"config":{"role":"initiator"}}`},
 				"config/flow-mon-id":   {value: `7`},
 				"config/clock-trust":   {value: `"declared"`},

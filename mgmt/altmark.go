@@ -50,6 +50,7 @@ func periodLeaves(at string) []Leaf {
 	return []Leaf{
 		{at + "/colour", text("COLOUR")}, {at + "/packets", text("PACKETS")}, {at + "/octets", text("BYTES")},
 		{at + "/captures", text("CAPTURES")}, {at + "/timestamp", nanoseconds("TIMESTAMP")}, {at + "/digest", text("DIGEST")},
+		{at + "/arrivals", text("ARRIVALS")}, {at + "/arrival-sum", text("ARRIVAL_SUM")},
 		{at + "/out-of-window", text("OUT_OF_WINDOW")}, {at + "/foreign-marks", text("FOREIGN_MARKS")},
 		{at + "/read-at", nanoseconds("READ_AT")}, {at + "/flags", list("FLAGS")},
 		{at + "/clock", text("CLOCK")}, {at + "/kernel-clock", text("KERNEL_CLOCK")},
@@ -69,6 +70,7 @@ func resultLeaves() []Leaf {
 		"sent-packets": "SENT", "received-packets": "RECEIVED", "sent-octets": "SENT_BYTES",
 		"received-octets": "RECEIVED_BYTES",
 		"lost-packets":    "LOST", "delay": "DELAY", "raw-delay": "RAW_DELAY", "jitter": "JITTER",
+		"mean-delay": "MEAN_DELAY", "delay-sum": "DELAY_SUM", "mean-delay-unknown": "MEAN_DELAY_UNKNOWN",
 		"window/delays":    "WINDOW_DELAYS",
 		"window/min-delay": "WINDOW_MIN_DELAY", "window/mean-delay": "WINDOW_MEAN_DELAY",
 		"window/max-delay": "WINDOW_MAX_DELAY",

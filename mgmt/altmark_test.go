@@ -27,7 +27,7 @@ func altMarked() map[string]string {
 	maps.Copy(rows, map[string]string{
 		altMarkRow: "flowgroup=f1 role=terminator method=muxed interval=0 mark=dscp0 clear=true",
 		"APPL_DB TAM_ALTMARK_TABLE:m1": "acl-table-name=TAM acl-rule-name=f1 role=terminator method=muxed interval=0 mark=dscp0 clear=true " +
-			"slot-sync=true foreign-marks=count clock-trust=checked clock-error=15625000 delay-min=0 delay-max=125000000",
+			"slot-sync=true mean-delay=false foreign-marks=count clock-trust=checked clock-error=15625000 delay-min=0 delay-max=125000000",
 		"STATE_DB TAM_STATE_ALTMARK_TABLE|m1": "status=active reason= since=2026-01-02T03:04:05Z by=orchagent",
 		"COUNTERS_DB TAM_ALTMARK_COUNTERS:m1": "ENGINE=chip TIMING=exact GUARD=140625000 PERIOD=1700000001 COLOUR=1 PACKETS=101 BYTES=6464 CAPTURES=1 " +
 			"OUT_OF_WINDOW=0 READ_AT=1700000002.500000123 TIMESTAMP=1700000001.250000001 FLAGS=",
@@ -77,7 +77,7 @@ func TestAltMarkGet(t *testing.T) {
 	b.rows(altMarked())
 	b.history("m1", period(8, altmark.First|altmark.LateRead), period(9, 0))
 	b.history("gone", period(9, 0))
-	config := `"flowgroup":"f1","role":"terminator","method":"muxed","interval":0,"mark":"dscp0","clear":true,"slot-sync":true,"foreign-marks":"count","clock-trust":"checked"`
+	config := `"flowgroup":"f1","role":"terminator","method":"muxed","interval":0,"mark":"dscp0","clear":true,"slot-sync":true,"mean-delay":false,"foreign-marks":"count","clock-trust":"checked"`
 	eight := `"number":"8","colour":0,"packets":"8","octets":"512","captures":1,"timestamp":"8000000005","out-of-window":"0","foreign-marks":"0","digest":0,"read-at":"9500000000","flags":["first","late-read"]`
 	nine := `"number":"9","colour":1,"packets":"9","octets":"576","captures":1,"timestamp":"9000000005","out-of-window":"0","foreign-marks":"0","digest":0,"read-at":"10500000000"`
 	for _, c := range []struct{ path, want string }{
@@ -107,6 +107,39 @@ func TestAltMarkGet(t *testing.T) {
 	numbers, err := b.client.Get(b.ctx, &gpb.GetRequest{Path: []*gpb.Path{path(altMarks + "/alt-mark-session[name=*]/periods/period[number=9]/state/number")}, Encoding: gpb.Encoding_PROTO})
 	if err != nil || len(numbers.GetNotification()[0].GetUpdate()) != 2 {
 		t.Errorf("period 9 of all sessions: %v, %v", numbers, err)
+	}
+}
+
+// The arrivals of a period and the mean delay are there where sessions ask for them, and nowhere else. A sum has more bits
+// than any number of YANG.
+func TestAltMarkMeanDelay(t *testing.T) {
+	b := newBed(t, nil)
+	b.rows(altMarked())
+	b.rows(map[string]string{
+		"COUNTERS_DB TAM_ALTMARK_RESULTS:p2:s1:s4": "PERIOD=1 START=1.000000000 STATUS=ok REVISED=false SENT=3 RECEIVED=3 LOST=0 WINDOW_DELAYS=0 " +
+			"MEAN_DELAY=7 DELAY_SUM=22",
+		"COUNTERS_DB TAM_ALTMARK_RESULTS:p3:s1:s4": "PERIOD=1 START=1.000000000 STATUS=ok REVISED=false SENT=3 RECEIVED=2 LOST=1 WINDOW_DELAYS=0 " +
+			"MEAN_DELAY_UNKNOWN=1_of_3_packets_were_lost",
+	})
+	p := period(8, 0)
+	p.Arrivals = altmark.Arrivals{Summed: true, Packets: 8, Sum: altmark.Sum{Hi: 1}}
+	b.history("m1", p, period(9, 0))
+	state, result := altMarkM1+"/periods/period[number=%d]/state/%s", "/tam/alt-mark-results/alt-mark-result[path=%s][from=s1][to=s4]/state/%s"
+	for _, c := range []struct{ path, want string }{
+		{fmt.Sprintf(state, 8, "arrivals"), `"8"`},
+		{fmt.Sprintf(state, 8, "arrival-sum"), `"18446744073709551616"`},
+		{fmt.Sprintf(result, "p2", "mean-delay"), `"7"`},
+		{fmt.Sprintf(result, "p2", "delay-sum"), `"22"`},
+		{fmt.Sprintf(result, "p3", "mean-delay-unknown"), `"1 of 3 packets were lost"`},
+	} {
+		if got, err := b.get(c.path); err != nil || got != c.want {
+			t.Errorf("%s: %s, %v, want %s", c.path, got, err, c.want)
+		}
+	}
+	for _, p := range []string{fmt.Sprintf(state, 9, "arrivals"), fmt.Sprintf(state, 9, "arrival-sum"), fmt.Sprintf(result, "p1", "mean-delay"),
+		fmt.Sprintf(result, "p3", "mean-delay"), fmt.Sprintf(result, "p3", "delay-sum"), fmt.Sprintf(result, "p2", "mean-delay-unknown")} {
+		_, err := b.get(p)
+		wantErr(t, err, "NotFound")
 	}
 }
 

@@ -156,8 +156,8 @@ func guardedJSON(lane int, s altmark.Session, guard, early time.Duration) sai.By
 	if s.Mark2 != altmark.NoMark {
 		mark2 = s.Mark2.String()
 	}
-	return settingsJSON(fmt.Sprintf(`{"lane":%d,"role":%q,"method":%q,"interval":%d,"mark":%q,"mark2":%q,"clear":%t,"slot-sync":%t,"guard-ns":%d,"early-ns":%d,"drop-marked":%t}`,
-		lane, s.Role, s.Method, s.Interval, s.Mark, mark2, s.Clear, s.SlotSync, guard, early, s.Foreign == altmark.DropForeign))
+	return settingsJSON(fmt.Sprintf(`{"lane":%d,"role":%q,"method":%q,"interval":%d,"mark":%q,"mark2":%q,"clear":%t,"slot-sync":%t,"guard-ns":%d,"early-ns":%d,"drop-marked":%t,"mean-delay":%t}`,
+		lane, s.Role, s.Method, s.Interval, s.Mark, mark2, s.Clear, s.SlotSync, guard, early, s.Foreign == altmark.DropForeign, s.MeanDelay))
 }
 
 func settingsJSON(settings string) sai.Bytes {

@@ -52,6 +52,9 @@ func TestProfileRefusals(t *testing.T) {
 		{"a terminator that drops", profile.Small(), with(`"lane":1`, `"lane":1,"drop-marked":true`), "drop-marked is true, but the role is terminator"},
 		{"a guard before now", profile.Small(), with(`12500000`, `-1`), "guard-ns is -1, want 0 to 256000000000"},
 		{"a clock too slow", slow, with(`"interval":0`, `"interval":-10`), "interval is -10, want one with a quarter of at least 16 cycles of 60000 Hz"},
+		{"the mean delay", profile.Small(), with(`"lane":1`, `"lane":1,"mean-delay":true`), ""},
+		{"the mean delay of pulses", profile.Small(), with(`"lane":1,"role":"terminator","method":"muxed"`, `"lane":1,"mean-delay":true,"role":"terminator","method":"pulse"`),
+			"mean-delay is true, but pulse marking does not tell the packets of a period"},
 		{"two mistakes", profile.Small(), with(`"lane":1,"role":"terminator"`, `"lane":-1,"role":"x"`), "lane is -1, want 0 to 7\nrole \"x\""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

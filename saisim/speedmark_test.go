@@ -52,7 +52,13 @@ func markedLoads() map[string]altmark.Session {
 	unsynced.SlotSync = false
 	begin := muxedStart
 	begin.Interval = -10
-	return map[string]altmark.Session{"initiator": begin, "terminator": end, "terminator without slots": unsynced}
+	return map[string]altmark.Session{"initiator": begin, "terminator": end, "terminator without slots": unsynced,
+		"initiator, summed up": summedUp(begin), "terminator without slots, summed up": summedUp(unsynced)}
+}
+
+func summedUp(s altmark.Session) altmark.Session {
+	s.MeanDelay = true
+	return s
 }
 
 // Nor does the packet path allocate when it marks.

@@ -107,6 +107,8 @@ func altMarkFields(s *altmark.Session) []field {
 		flowMonID("flow-mon-id", &s.FlowMonID, "Only packets with this FlowMonID in their AltMark option."),
 		boolean("clear", false, &s.Clear, "Whether a terminator clears the marks."),
 		boolean("slot-sync", true, &s.SlotSync, "Whether the clocks are good enough to tell the slots of muxed marking."),
+		boolean("mean-delay", false, &s.MeanDelay, "Whether the arrivals of all packets of a period are summed up, "+
+			"for the mean delay of RFC 9341."),
 		enum("foreign-marks", altmark.CountForeign.String(), altmark.ForeignWords(), altmark.ParseForeign, &s.Foreign,
 			"What an initiator does with packets that come with a mark."),
 		enum("clock-trust", altmark.CheckedClock.String(), altmark.TrustWords(), altmark.ParseTrust, &s.Trust,
@@ -244,6 +246,9 @@ func periodLayout(p *altmark.Period) layout {
 				}, func() string { return utoa(p.Digest) }),
 			count("OUT_OF_WINDOW", &p.OutOfWindow, "Packets where the guard allows none."),
 			count("FOREIGN_MARKS", &p.Foreign, "Packets that came to the initiator with a mark."),
+			within("ARRIVALS", 0, 1<<64-1, "Packets whose arrivals were summed up. It and the next one are there where "+
+				"mean-delay is true.", nil, nil),
+			own("ARRIVAL_SUM", altmark.SumForm, "The sum of their times since the period began, in ns.", nil, nil),
 			periodTime("READ_AT", &p.ReadAt, "When the counters were read.").must(timeForm),
 			own("FLAGS", "flags of a period, with commas between",
 				"What is wrong with the period.", func(r *reader) {
@@ -273,6 +278,7 @@ func periodLayout(p *altmark.Period) layout {
 					c.Ahead = time.Duration(*ahead)
 				}
 			}
+			readArrivals(r, &p.Arrivals)
 			if p.Captures == 0 {
 				p.Timestamp, p.Digest = altmark.Time{}, 0 // they are those of a capture
 				return
@@ -285,11 +291,29 @@ func periodLayout(p *altmark.Period) layout {
 				delete(f, "TIMESTAMP")
 				delete(f, "DIGEST")
 			}
+			if a := p.Arrivals; a.Summed {
+				f["ARRIVALS"], f["ARRIVAL_SUM"] = utoa(a.Packets), a.Sum.String()
+			}
 			if c := p.Clock; c.Says != "" {
 				f["KERNEL_CLOCK"], f["KERNEL_CLOCK_ERROR"] = c.Kernel, utoa(uint64(c.Error))
 				f["KERNEL_CLOCK_OFFSET"] = strconv.FormatInt(int64(c.Ahead), 10)
 			}
 		},
+	}
+}
+
+// readArrivals reads both fields, or none.
+func readArrivals(r *reader, a *altmark.Arrivals) {
+	if r.fields["ARRIVALS"] == "" && r.fields["ARRIVAL_SUM"] == "" {
+		return
+	}
+	r.needs("ARRIVALS", rangeWords(0, 1<<64-1))
+	r.needs("ARRIVAL_SUM", altmark.SumForm)
+	a.Summed, a.Packets = true, r.number("ARRIVALS", 0, 1<<64-1, 0)
+	text := r.text("ARRIVAL_SUM")
+	var err error
+	if a.Sum, err = altmark.ParseSum(text); err != nil && text != "" {
+		r.bad("ARRIVAL_SUM", text, altmark.SumForm)
 	}
 }
 

@@ -26,8 +26,20 @@ type AltMarkResult struct {
 	Sent, Received, SentBytes, ReceivedBytes *uint64
 	Lost                                     *int64 // below zero when packets were duplicated
 	Delay, RawDelay, Jitter                  *time.Duration
-	Delays                                   uint64 // delays of the last periods that MinDelay to MaxDelay are of
-	MinDelay, MeanDelay, MaxDelay            *time.Duration
+	AltMarkWindow
+
+	// BlockDelay is the mean delay of all packets of the period, rounded to ns; DelaySum, if it is known,
+	// is the sum of the delays of all Received. Where sessions ask for it and it is not known,
+	// BlockUnknown says why.
+	BlockDelay   *time.Duration
+	DelaySum     *altmark.Sum
+	BlockUnknown string
+}
+
+// AltMarkWindow is what the delays of the last periods were.
+type AltMarkWindow struct {
+	Delays                        uint64 // how many there are
+	MinDelay, MeanDelay, MaxDelay *time.Duration
 }
 
 // Statuses of an AltMarkResult.
@@ -75,6 +87,16 @@ func (a *AltMarkResult) layout() layout {
 			signed("DELAY", &a.Delay, "The delay, in ns."),
 			signed("RAW_DELAY", &a.RawDelay, "The delay as the switches' clocks have it, in ns."),
 			signed("JITTER", &a.Jitter, "How much the delay differs from the last one, in ns."),
+			signed("MEAN_DELAY", &a.BlockDelay, "The mean delay of all packets of the period, in ns; where mean-delay is true."),
+			own("DELAY_SUM", altmark.SumForm, "The sum of their delays, in ns: divided by RECEIVED it is the exact mean.",
+				func(r *reader) { readSum(r, "DELAY_SUM", &a.DelaySum) },
+				func() string {
+					if a.DelaySum == nil {
+						return ""
+					}
+					return a.DelaySum.String()
+				}),
+			text("MEAN_DELAY_UNKNOWN", &a.BlockUnknown, "Why MEAN_DELAY is not known, where mean-delay is true."),
 			signed("WINDOW_MIN_DELAY", &a.MinDelay, "The least of the last delays, in ns."),
 			signed("WINDOW_MEAN_DELAY", &a.MeanDelay, "Their mean, in ns."),
 			signed("WINDOW_MAX_DELAY", &a.MaxDelay, "The greatest of them, in ns."),
@@ -100,6 +122,20 @@ func (a AltMarkResult) Fields() map[string]string { return a.layout().row() }
 // ParseAltMarkResult reads TAM_ALTMARK_RESULTS.
 func ParseAltMarkResult(key string, f map[string]string) (AltMarkResult, error) {
 	return parse[AltMarkResult](key, f)
+}
+
+// readSum reads a sum; it is not known if the field is absent.
+func readSum(r *reader, field string, at **altmark.Sum) {
+	if _, ok := r.fields[field]; !ok {
+		return
+	}
+	v := r.text(field)
+	sum, err := altmark.ParseSum(v)
+	if err != nil {
+		r.bad(field, cmp.Or(v, empty), altmark.SumForm)
+		return
+	}
+	*at = &sum
 }
 
 // signed reads a signed decimal number of 64 bits; nil if the field is absent.

@@ -53,6 +53,7 @@ var rowSpecs = []struct {
 	{"flow", "s", "", []string{"acl-table-name name !", "acl-rule-name name !"}},
 	{"am session", "s", "interval=8 mark=dscp0 method=muxed delay-max=1000", []string{"flowgroup name !",
 		"role terminator !", "clear true|false =false", "slot-sync true|false =true", "foreign-marks count =count",
+		"mean-delay true|false =false",
 		"clock-trust checked|declared =checked"}},
 	{"am counters", "s", "ENGINE=chip TIMING=t", []string{"GUARD 0..4611686018427387904 !"}},
 	{"task", "t", "key=src-ip attribute=frequency", []string{"threshold 0..4294967295 =0", "plan true|false =false",

@@ -3,7 +3,7 @@ package tammgr
 import "testing"
 
 const (
-	alt1Appl = "a1 acl-rule-name=F1 acl-table-name=TAM clear=false clock-error=15625000 clock-trust=checked delay-max=125000000 delay-min=0 foreign-marks=count interval=0 mark=dscp0 method=step role=initiator slot-sync=true"
+	alt1Appl = "a1 acl-rule-name=F1 acl-table-name=TAM clear=false clock-error=15625000 clock-trust=checked delay-max=125000000 delay-min=0 foreign-marks=count interval=0 mark=dscp0 mean-delay=false method=step role=initiator slot-sync=true"
 	a1       = "TAM_STATE_ALTMARK_TABLE|a1"
 	a2       = "TAM_STATE_ALTMARK_TABLE|a2"
 )

@@ -83,5 +83,6 @@ func newRoot() *cobra.Command {
 			return nil
 		}
 	}
+	root.AddCommand(newSweep())
 	return root
 }

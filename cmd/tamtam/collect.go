@@ -347,6 +347,11 @@ func resultText(r collector.AltMarkResult) string {
 	if r.JitterValid {
 		fmt.Fprintf(&b, " jitter %v", r.Jitter)
 	}
+	if r.Mean.Valid {
+		fmt.Fprintf(&b, " mean delay %v", r.Mean.Delay)
+	} else if r.Mean.Asked {
+		fmt.Fprintf(&b, " mean delay unknown (%s)", r.Mean.Unknown)
+	}
 	if r.Revised {
 		b.WriteString(" revised")
 	}
@@ -407,7 +412,8 @@ func rowReasons(all []string) string {
 func resultRow(r collector.AltMarkResult) schema.AltMarkResult {
 	row := schema.AltMarkResult{
 		Path: r.Path, From: r.From, To: r.To, Period: r.Period, Start: r.Start, Status: r.Status.String(),
-		Reasons: rowReasons(r.Reasons), Revised: r.Revised, Delays: uint64(r.Window.Count)}
+		Reasons: rowReasons(r.Reasons), Revised: r.Revised}
+	row.Delays = uint64(r.Window.Count)
 	if r.Counted {
 		row.Sent, row.Received, row.SentBytes, row.ReceivedBytes = &r.Sent, &r.Received, &r.SentBytes, &r.ReceivedBytes
 	}
@@ -422,6 +428,10 @@ func resultRow(r collector.AltMarkResult) schema.AltMarkResult {
 	}
 	row.Delay, row.RawDelay = known(r.Delay, r.DelayValid), known(r.RawDelay, r.RawDelayValid)
 	row.Jitter = known(r.Jitter, r.JitterValid)
+	row.BlockDelay, row.BlockUnknown = known(r.Mean.Delay, r.Mean.Valid), r.Mean.Unknown
+	if r.Mean.Valid && r.Mean.RawValid {
+		row.DelaySum = &r.Mean.Sum
+	}
 	some := r.Window.Count > 0
 	row.MinDelay, row.MeanDelay = known(r.Window.Min, some), known(r.Window.Mean, some)
 	row.MaxDelay = known(r.Window.Max, some)

@@ -59,5 +59,8 @@ func runSweep(cmd *cobra.Command, path string, o sweep.Options) error {
 		defer fmt.Fprint(w, "\r\x1b[K")
 	}
 	all, runErr := f.Run(cmd.Context(), o)
+	if runErr != nil && len(all) == 0 {
+		return runErr
+	}
 	return errors.Join(runErr, f.Report(cmd.OutOrStdout(), o.Out, all))
 }

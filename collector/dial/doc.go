@@ -3,8 +3,8 @@
 //
 // A subscription is to the settings and the periods of sessions, ON_CHANGE. It begins with what exists:
 // the switch keeps the last 16 periods, so that a connection lost for a shorter time costs no report.
-// Nothing is polled. What a notification says of a period is applied as a whole. Answers of sketch tasks are read in the
-// same way, and not joined.
+// Nothing is polled. What a notification says of a period is applied as a whole. Answers of sketch tasks are read in
+// the same way, and not joined.
 //
 // What belongs here: gNMI as a client, and the file that names paths. What does not: databases,
 // SAI, arithmetic of loss and delay, which is collector's.

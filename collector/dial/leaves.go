@@ -206,6 +206,7 @@ func (s *session) settings() (altmark.Session, error) {
 		out.Mark2 = word(r, "mark2", altmark.ParseMark)
 	}
 	out.Clear, out.SlotSync = r.text("clear") == "true", r.text("slot-sync") != "false"
+	out.MeanDelay = r.text("mean-delay") == "true"
 	if r.has("foreign-marks") {
 		out.Foreign = word(r, "foreign-marks", altmark.ParseForeign)
 	}
@@ -239,6 +240,12 @@ func (s *session) period(number string) (altmark.Period, error) {
 	}
 	p.Clock = altmark.Clock{Says: r.text("clock"), Kernel: r.text("kernel-clock"),
 		Ahead: r.nanos("kernel-clock-offset", -maxNanos, 0), Error: r.nanos("kernel-clock-error", 0, 0)}
+	if r.has("arrivals") || r.has("arrival-sum") {
+		p.Arrivals = altmark.Arrivals{Summed: true, Packets: r.counter("arrivals")}
+		if p.Arrivals.Sum, err = altmark.ParseSum(r.text("arrival-sum")); err != nil {
+			r.refuse("arrival-sum", r.text("arrival-sum"), altmark.SumForm)
+		}
+	}
 	if p.Captures > 0 {
 		p.Timestamp, p.Digest = r.time("timestamp"), uint32(r.counter("digest"))
 	}

@@ -174,8 +174,9 @@ func TestWatch(t *testing.T) {
 	if asked := s.asked[0]; len(asked) != 4 || asked[1] != "/tam/alt-mark-sessions/alt-mark-session[name=s]/periods ON_CHANGE" {
 		t.Errorf("subscribed to %q", asked)
 	}
-	s.say(periodNote(11, 60))
-	if e := next(t, events, Period); e.Period.Number != 11 || e.Period.Colour != 1 || e.Period.Flags != 0 || e.Arrived.IsZero() {
+	s.say(periodNote(11, 60, `arrivals "60"`, `arrival-sum "-18446744073709551617"`))
+	if e := next(t, events, Period); e.Period.Number != 11 || e.Period.Colour != 1 || e.Period.Flags != 0 || e.Arrived.IsZero() ||
+		e.Period.Arrivals != (altmark.Arrivals{Summed: true, Packets: 60, Sum: altmark.Sum{Hi: 1<<64 - 2, Lo: 1<<64 - 1}}) {
 		t.Errorf("%+v came at %v", e.Period, e.Arrived)
 	}
 
@@ -208,6 +209,8 @@ func TestWatchBad(t *testing.T) {
 	next(t, events, Synced)
 	for want, n := range map[string]*gpb.Notification{
 		`session s, period 12: packets is "", want a number`:  note("s", "periods/period#12/state", "captures 0", `octets "1"`, `out-of-window "0"`, `read-at "5"`),
+		`session s, period 15: arrivals is "", want a number`: periodNote(15, 5, `arrival-sum "1"`),
+		`session s, period 16: arrival-sum is "", want a`:     periodNote(16, 5, `arrivals "1"`),
 		`session s, period 13: flag "strange"`:                periodNote(13, 5, `flags ["strange"]`),
 		`session s, period 14x: number is "14x"`:              note("s", "periods/period#14x/state", "captures 0", `octets "1"`, `packets "1"`, `out-of-window "0"`, `read-at "5"`),
 		"/alt-mark-session[name=s]/config/role: the server's": note("s", "config", "role {"),

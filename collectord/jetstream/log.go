@@ -98,8 +98,10 @@ func (l *Log) connect(ctx context.Context) error {
 	options := []nats.Option{
 		nats.Name("tamtam"), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectBufSize(-1), // who sends is told, and tries again
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			l.o.Logger.Warn("the log's server is away", "url", l.where, "error", err)
+		nats.DisconnectErrHandler(func(c *nats.Conn, err error) {
+			if !c.IsClosed() { // by ourselves
+				l.o.Logger.Warn("the log's server is away", "url", l.where, "error", err)
+			}
 		}),
 		nats.ReconnectHandler(func(c *nats.Conn) {
 			l.o.Logger.Info("the log's server is there again", "url", c.ConnectedUrl())

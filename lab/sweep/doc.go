@@ -4,5 +4,7 @@
 // A job's result is a file that is named by what went in, written whole before it has its name. So a sweep that was
 // interrupted goes on where it was, and each result is there once.
 //
+// On a board, which is topics of a log, jobs are run by workers in any process: see [Board].
+//
 // What belongs here: the file of a sweep, its jobs and their statistics. Not: experiments, which are the lab's.
 package sweep

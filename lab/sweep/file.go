@@ -39,6 +39,7 @@ type File struct {
 	Plots      []Plot   `yaml:"plots"`
 
 	dir   string
+	at    string // of the experiment's file, if that is not where it says: unpacked
 	named namedFiles
 }
 
@@ -120,6 +121,9 @@ func Parse(text []byte) (*File, error) {
 
 // topology is the experiment's name, or the path of its file.
 func (f *File) topology() string {
+	if f.at != "" {
+		return f.at
+	}
 	if f.isFile() && !filepath.IsAbs(f.Experiment) {
 		return f.dir + string(filepath.Separator) + f.Experiment // with a separator, without which it would be a name
 	}

@@ -38,23 +38,35 @@ type Number struct {
 
 // Jobs are all runs of a sweep: the last parameter varies fastest, but for the seed.
 func (f *File) Jobs() []Job {
-	combinations := [][]string{nil}
-	for _, v := range f.Vary {
-		var more [][]string
-		for _, c := range combinations {
-			for _, value := range v.Values {
-				more = append(more, append(c[:len(c):len(c)], value))
-			}
-		}
-		combinations = more
-	}
-	var jobs []Job
-	for _, c := range combinations {
-		for i := range f.Seeds.Count {
-			jobs = append(jobs, Job{c, f.Seeds.First + uint64(i)})
-		}
+	jobs := make([]Job, f.count())
+	for i := range jobs {
+		jobs[i] = f.job(i)
 	}
 	return jobs
+}
+
+// count is how many jobs there are.
+func (f *File) count() int {
+	n := f.Seeds.Count
+	for _, v := range f.Vary {
+		n *= len(v.Values)
+	}
+	return n
+}
+
+// job is the one that has a place in [File.Jobs].
+func (f *File) job(i int) Job {
+	j := Job{Seed: f.Seeds.First + uint64(i%f.Seeds.Count)}
+	i /= f.Seeds.Count
+	if len(f.Vary) > 0 {
+		j.Values = make([]string, len(f.Vary))
+	}
+	for k := len(f.Vary) - 1; k >= 0; k-- {
+		values := f.Vary[k].Values
+		j.Values[k] = values[i%len(values)]
+		i /= len(values)
+	}
+	return j
 }
 
 // Options say how to run a sweep.
@@ -93,7 +105,7 @@ func (f *File) Run(ctx context.Context, o Options) ([]Outcome, error) {
 	for range min(o.Workers, len(jobs)) {
 		workers.Go(func() {
 			for i := range next {
-				outcomes[i], failures[i] = f.job(ctx, o, dir, jobs[i])
+				outcomes[i], failures[i] = f.result(ctx, o, dir, jobs[i])
 				mu.Lock()
 				if done++; o.Progress != nil {
 					o.Progress(done, len(jobs))
@@ -110,15 +122,20 @@ func (f *File) Run(ctx context.Context, o Options) ([]Outcome, error) {
 	}
 	close(next)
 	workers.Wait()
+	return gathered(ctx.Err(), outcomes, failures)
+}
+
+// gathered are the outcomes that there are, and what failed, or why not all are there.
+func gathered(ended error, outcomes []*Outcome, failures []error) ([]Outcome, error) {
 	var all []Outcome
 	for _, out := range outcomes {
 		if out != nil {
 			all = append(all, *out)
 		}
 	}
-	if err := ctx.Err(); err != nil {
+	if ended != nil {
 		return all, fmt.Errorf("%d of %d runs have their results, the others are left for the next time: %w", len(all),
-			len(jobs), err)
+			len(outcomes), ended)
 	}
 	return all, errors.Join(failures...)
 }
@@ -145,8 +162,8 @@ func (f *File) settings(j Job) []string {
 	return set
 }
 
-// job returns the result that is there, or runs the job and leaves its result.
-func (f *File) job(ctx context.Context, o Options, dir string, j Job) (*Outcome, error) {
+// result returns the result that is there, or runs the job and leaves its result.
+func (f *File) result(ctx context.Context, o Options, dir string, j Job) (*Outcome, error) {
 	p, err := f.prepare(o, j)
 	if err != nil {
 		return nil, err
@@ -208,6 +225,12 @@ func (f *File) run(ctx context.Context, p *prepared) (*Outcome, error) {
 	return out, nil
 }
 
+// A result is named by so many bytes of a sum, and this.
+const (
+	nameBytes = 12
+	resultEnd = ".json"
+)
+
 // nameOf is the name of a job's result: of all that it depends on.
 func (f *File) nameOf(o Options, set []string, j Job) (string, error) {
 	var text []byte // an experiment that comes with tamtam is of the program
@@ -226,5 +249,5 @@ func (f *File) nameOf(o Options, set []string, j Job) (string, error) {
 		return "", err
 	}
 	sum := sha256.Sum256(what)
-	return hex.EncodeToString(sum[:12]) + ".json", nil
+	return hex.EncodeToString(sum[:nameBytes]) + resultEnd, nil
 }

@@ -59,24 +59,18 @@ func (f *File) read(path string, j Job) (*Outcome, error) {
 	return out, nil
 }
 
+// errDiffer is in the error of a job that gave two results.
+var errDiffer = errors.New("two results of one job differ")
+
 func differ(path string) error {
-	return fmt.Errorf("two results of one job differ, %s and %[1]s%s: one is wrong, so neither is counted; "+
-		"remove both to run the job again", path, other)
+	return fmt.Errorf("%w, %s and %[2]s%s: one is wrong, so neither is counted; remove both to run the job again",
+		errDiffer, path, other)
 }
 
 // leave writes a result, and gives it its name when it is whole on the disk. What has the name already stays: if it is
 // something else, the result is left beside it, and that is an error.
 func leave(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".job-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	err = os.Link(f.Name(), path) // unlike a rename it takes no other's place
+	err := link(path, text)
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -87,8 +81,27 @@ func leave(path string, text []byte) error {
 	if bytes.Equal(there, text) {
 		return nil
 	}
-	if err := os.Link(f.Name(), path+other); err != nil && !errors.Is(err, fs.ErrExist) {
-		return errors.Join(differ(path), err)
+	return errors.Join(differ(path), leaveOther(path, text))
+}
+
+// leaveOther leaves a second result, unless there is one.
+func leaveOther(path string, text []byte) error {
+	if err := link(path+other, text); !errors.Is(err, fs.ErrExist) {
+		return err
 	}
-	return differ(path)
+	return nil
+}
+
+// link writes a file, and gives it its name when it is whole. Unlike a rename it takes no other's place.
+func link(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".job-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Link(f.Name(), path)
 }

@@ -115,6 +115,9 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 			}
 		}
 		f.initiate(p, pk, q, t, &c.regs[index])
+		if p.s.MeanDelay {
+			c.sumUp(p, pk, index, q, t)
+		}
 		return
 	case pk.late:
 		f.followLate(p, pk, q, t, c.markReadingAt(pk.rx-pk.lateBy))
@@ -123,10 +126,25 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 	default:
 		f.follow(p, pk, q, t)
 	}
+	if p.s.MeanDelay {
+		c.sumUp(p, pk, index, q, t)
+	}
 	if p.s.Clear {
 		pk.edit.write(p.s.Mark, 0)
 		pk.edit.write(p.s.Mark2, 0)
 	}
+}
+
+// sumUp is step 7 for a packet that came at t, in the quarter q, whose marks were read.
+func (c *marking) sumUp(p *markProfile, pk *packet, index int, q uint64, t markTime) {
+	colour := p.colour(pk, q)
+	if p.s.Method == altmark.Muxed && !p.s.SlotSync && p.s.Role != altmark.Initiator {
+		colour = c.flows[index].colour
+	}
+	if pk.late {
+		t = c.markReadingAt(pk.rx - pk.lateBy)
+	}
+	c.arrivals[index][colour].Add(t.at, t.unsync)
 }
 
 // initiate marks a packet: tables 1, 3 and 5. The flow's Reg is given.
@@ -275,7 +293,7 @@ func (m *marking) counted(index uint32) (flow altmark.ChipFlow) {
 		flow.Of[colour] = altmark.ChipCounts{
 			Packets: packets, Bytes: bytes, Captures: x.captures, Captured: x.at, Unsynchronised: x.unsync,
 			Outside: x.outside, PulseBytes: x.pulseBytes,
-			Foreign: x.foreign, ForeignBytes: x.foreignBytes, Digest: x.digest,
+			Foreign: x.foreign, ForeignBytes: x.foreignBytes, Digest: x.digest, Arrivals: m.arrivals[index][colour],
 		}
 	}
 	return flow

@@ -80,6 +80,7 @@ func countsOf(c *Engine) map[Counter]uint64 {
 			add(x, "captures", m.captures)
 			add(x, "outside", m.outside)
 			add(x, "foreign", m.foreign)
+			add(x, "summed-up", c.marking.arrivals[i][colour].Packets)
 		}
 	}
 	for _, p := range c.recording.plans {

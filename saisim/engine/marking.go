@@ -22,17 +22,20 @@
 //     eligible, else 8 + 2*slot + colour. The colour is the time bit at initiators;
 //     elsewhere m for step and double, the time bit for pulse; for muxed the time bit
 //     in slots 1 and 2 and m in 0 and 3, or always m without slot synchronisation.
+//
 //  2. Flow lookup. An entry whose SET_ACL_META_DATA is 0xA<<28 + lane<<24 +
 //     colour<<23 + index sets no metadata: it is a flow's entry for one colour. Of
 //     several such, one counts as for every action. Without a profile in the lane, for
 //     a packet that is not eligible, or an index that the chip has not, nothing more
 //     is done. Below, the colour is that of the time lookup, not the entry's.
+//
 //  3. Initiator: a packet that came with m or m2 = 1 is one with a foreign mark, counted
 //     with its bytes (with FCS) under the time bit. If the profile drops such packets it
 //     is dropped as an ACL entry drops, and nothing more is done.
 //     Initiator: pulse and double: f = time bit; muxed: f = time bit xor (slot is
 //     2). old = Reg[index], Reg[index] = f. It is a pulse if old != f, for muxed only
 //     in slot 2.
+//
 //  4. Initiator: the mark becomes the time bit (step), the pulse (pulse), the time
 //     bit xor the pulse (muxed); for double the mark becomes the time bit, the second
 //     mark the pulse. A pulse is captured, with the time bit as colour.
@@ -41,6 +44,7 @@
 //     colour is not the time bit, and T is in its period at least the guard behind the
 //     beginning and more than the early guard before the end.
 //     A terminator that clears writes 0 to the marks.
+//
 //  5. Muxed without slot synchronisation, elsewhere: Reg has the flow's colour c, when
 //     it last stepped, and when the last packet came. The first packet: c = m, both
 //     times T, and it is a gap. Else it is a gap if T is before the last packet's time or
@@ -49,6 +53,7 @@
 //     captured, and its bytes (with FCS) are added to the pulse bytes. The time of the
 //     last packet becomes T. A gap is one out of window of colour c; the colour for the
 //     window is c. L/8 and 3L/4 are exact, though most are no whole nanoseconds.
+//
 //  6. A packet of a frame that was given late (Frame.Late, and what frames before it on
 //     the wire were late by) has an own time O, the time of day at the cycle at which its
 //     timestamp point would have been. An initiator marks it by T as all others, but makes
@@ -60,6 +65,11 @@
 //     guard is L/8 or more, rounded down. Then the late periods of the index, from first to
 //     last, get all from that of O less the guard (k if that is behind k) to k; those that
 //     end more than two before k are forgotten. Not for pulse marking.
+//
+//  7. If the profile asks for the mean delay, an index and colour have how many packets came, the sum
+//     of their T (of O of late ones) in ns since 1970, modulo 2^128, and at how many of them the clock
+//     was not synchronised: of all packets that steps 3 to 6 did not drop, by the colour that step 3, 4
+//     or 5 has of them. Without slots that is the flow's colour behind the packet.
 //
 // A capture sets the timestamp of the index and colour to T (to O of a late one), with it
 // whether the clock was not synchronised then and the packet's digest, and counts. The digest is the
@@ -92,15 +102,18 @@ const markEntry = 0xA
 // marking is the state of alternate marking.
 type marking struct {
 	*core
-	lanes       [profile.MarkLanes]*markProfile // nil: free
-	used        int                             // lanes that have a profile
-	flows       []markFlow
-	regs        []uint8 // Reg of tables 3 and 5, by index: of most packets' flows an initiator needs nothing else
+	lanes [profile.MarkLanes]*markProfile // nil: free
+	used  int                             // lanes that have a profile
+	flows []markFlow
+	regs  []uint8 // Reg of tables 3 and 5, by index: of most packets' flows an initiator needs nothing else
+	// arrivals are what step 7 sums up, by index and colour: apart, for few sessions ask for it.
+	arrivals    [][2]altmark.ChipArrivals
 	generations uint64
 }
 
 func (m *marking) reset() {
 	m.lanes, m.used, m.flows, m.regs, m.generations = [profile.MarkLanes]*markProfile{}, 0, nil, nil, 0
+	m.arrivals = nil
 }
 
 // A markProfile is what one lane's sessions have in common.
@@ -173,12 +186,13 @@ func (m *marking) enterFlow(e *aclEntry, most uint32) {
 		more := int(index) + 1 - len(m.flows)
 		m.flows = append(m.flows, make([]markFlow, more)...)
 		m.regs = append(m.regs, make([]uint8, more)...)
+		m.arrivals = append(m.arrivals, make([][2]altmark.ChipArrivals, more)...)
 	}
 	f := &m.flows[index]
 	if len(f.entries) == 0 {
 		m.generations++
 		*f = markFlow{generation: m.generations}
-		m.regs[index] = 0
+		m.regs[index], m.arrivals[index] = 0, [2]altmark.ChipArrivals{}
 	}
 	f.entries = append(f.entries, e)
 }

@@ -85,7 +85,8 @@ func (ms *marks) parseProfile(text []byte) (config.AltMark, error) {
 
 // markSession reads the words of a profile; its interval is as it stands there.
 func markSession(v *altmark.ChipProfile) (altmark.Session, error) {
-	s := altmark.Session{Interval: altmark.Interval(v.Interval), Clear: v.Clear, SlotSync: v.SlotSync}
+	s := altmark.Session{Interval: altmark.Interval(v.Interval), Clear: v.Clear, SlotSync: v.SlotSync,
+		MeanDelay: v.MeanDelay}
 	var role, method, mark, mark2 error
 	s.Role, role = altmark.ParseRole(v.Role)
 	s.Method, method = altmark.ParseMethod(v.Method)
@@ -167,11 +168,13 @@ func (w *markWindow) leave() {}
 func (w *markWindow) read() sai.Value {
 	generations := make([]uint64, 0, len(w.flows))
 	values, late, isLate := []uint64{}, []uint64{}, false
+	arrivals, summed := []uint64{}, false
 	for _, i := range w.flows {
 		f := w.of.engine.MarkFlow(i)
 		generations = append(generations, f.Generation)
 		for _, x := range f.Of {
-			values = x.Words(values)
+			values, arrivals = x.Words(values), x.Arrivals.Words(arrivals)
+			summed = summed || x.Arrivals != altmark.ChipArrivals{}
 		}
 		late = append(late, f.Late.First, f.Late.Last)
 		isLate = isLate || f.Late != altmark.LatePeriods{}
@@ -180,6 +183,9 @@ func (w *markWindow) read() sai.Value {
 	lists := [][]uint64{w.of.clockNumbers(), generations, values}
 	if isLate {
 		names, lists = append(names, altmark.AttrLate), append(lists, late)
+	}
+	if summed {
+		names, lists = append(names, altmark.AttrArrivals), append(lists, arrivals)
 	}
 	if w.of.cfg.Kernel != nil {
 		names, lists = append(names, altmark.AttrKernel), append(lists, w.of.cfg.Kernel().Words())

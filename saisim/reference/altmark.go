@@ -178,6 +178,25 @@ type captured struct {
 	foreign        uint64 // packets that came to an initiator with a mark
 	foreignBytes   uint64
 	digest         uint32
+	arrivals       arrivals
+}
+
+// arrivals are when packets came, for the mean delay.
+type arrivals struct {
+	packets, unsynchronised uint64
+	sum                     *big.Int // of ns since 1970; nil: 0
+}
+
+// sumUp takes one more packet, by the clock that was synchronised or not.
+func (a *arrivals) sumUp(at tailstamp.Timestamp, synchronised bool) {
+	a.packets++
+	if !synchronised {
+		a.unsynchronised++
+	}
+	if a.sum == nil {
+		a.sum = new(big.Int)
+	}
+	a.sum.Add(a.sum, nanoseconds(at).Num())
 }
 
 // steps detects the steps of a mark that pulses are muxed into, without slots.
@@ -247,6 +266,7 @@ type Marking struct {
 	TimeBits              string
 	Colour                string
 	Captured, OutOfWindow bool
+	SummedUp              bool   // for the mean delay
 	Gap, Step             bool   // without slots
 	Late                  bool   // it may be of another period
 	Written               string // values of the marks; "": they stay
@@ -304,6 +324,10 @@ func (c *Chip) marking(pk *packet, value uint32) {
 			x.pulseBytes += uint64(pk.length + fcs)
 		}
 	}
+	if p.MeanDelay {
+		own := pk.rx - pk.late
+		x.arrivals.sumUp(c.timeOfDay(own), c.clockAt(own).synchronised)
+	}
 	if gap {
 		x.outOfWindow++
 	}
@@ -325,7 +349,7 @@ func (c *Chip) marking(pk *packet, value uint32) {
 	}
 	c.Marking(Marking{
 		Session: p.Session, TimeBits: bits, Colour: colour, Captured: capture, OutOfWindow: outside,
-		Gap: gap, Step: step, Late: late, Written: pk.writtenBits(),
+		SummedUp: p.MeanDelay, Gap: gap, Step: step, Late: late, Written: pk.writtenBits(),
 	})
 }
 
@@ -520,6 +544,22 @@ func (c *Chip) FlowWindow(index uint32) (words [22]uint64) {
 		w[6], w[7] = x.outOfWindow, x.pulseBytes
 		w[8], w[9] = x.foreign, x.foreignBytes
 		w[10] = uint64(x.digest)
+	}
+	return words
+}
+
+// ArrivalsWindow is what it reads of the arrivals of a flow index: for each colour packets, the
+// sum of their times in ns since 1970 modulo 2^128 in two halves, the upper first, and packets at
+// whose time the clock was not synchronised.
+func (c *Chip) ArrivalsWindow(index uint32) (words [8]uint64) {
+	for colour, x := range c.flow(index).colour {
+		w, sum := words[4*colour:], new(big.Int)
+		if x.arrivals.sum != nil {
+			sum.Mod(x.arrivals.sum, new(big.Int).Lsh(big.NewInt(1), 128))
+		}
+		w[0], w[3] = x.arrivals.packets, x.arrivals.unsynchronised
+		w[1] = new(big.Int).Rsh(sum, 64).Uint64()
+		w[2] = new(big.Int).And(sum, new(big.Int).SetUint64(1<<64-1)).Uint64()
 	}
 	return words
 }

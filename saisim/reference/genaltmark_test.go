@@ -190,6 +190,9 @@ func (g *gen) profileOp(lane int) {
 	case "muxed":
 		v["slot-sync"] = g.chance(50)
 	}
+	if g.chance(75) { // refused of pulses
+		v["mean-delay"] = v["method"] != "pulse" || g.chance(5)
+	}
 	text, err := json.Marshal(map[string]any{"attributes": []any{map[string]any{"profile": map[string]any{"value": v}}}})
 	if err != nil {
 		panic(err) // words and numbers
@@ -286,6 +289,12 @@ func (p *pair) noteMarking(m reference.Marking) {
 	if m.OutOfWindow {
 		say("out of window, %s", method)
 	}
+	if m.SummedUp {
+		say("summed up, %s at %s", method, m.Role)
+		if m.Late {
+			say("summed up late")
+		}
+	}
 	if m.Gap {
 		say("gap")
 	}
@@ -308,6 +317,9 @@ func markings() (all []string) {
 			say("%s at %s", method, role)
 			if method != "step" {
 				say("captured, %s at %s", method, role)
+			}
+			if method != "pulse" {
+				say("summed up, %s at %s", method, role)
 			}
 			switch {
 			case role == "transit":
@@ -333,7 +345,7 @@ func markings() (all []string) {
 	}
 	for _, what := range []string{"captured of colour 0", "captured of colour 1", "out of window, step", "out of window, double",
 		"out of window, muxed", "out of window, muxed without slots", "late, step", "late, double", "late, muxed",
-		"late, muxed without slots", "gap", "step without slots", "flow anew"} {
+		"late, muxed without slots", "summed up late", "gap", "step without slots", "flow anew"} {
 		say("%s", what)
 	}
 	return all
@@ -346,13 +358,18 @@ func (p *pair) markingDiffers() error {
 	}
 	p.saw["marking: windows compared"]++
 	indexes := p.flowIndexes()
-	var counters, late []uint64
+	var counters, late, arrivals []uint64
 	for _, i := range indexes {
 		words, periods := p.ref.FlowWindow(i), p.ref.LateWindow(i)
 		counters, late = append(counters, words[:]...), append(late, periods[:]...)
+		sums := p.ref.ArrivalsWindow(i)
+		arrivals = append(arrivals, sums[:]...)
 	}
 	if slices.Max(late) == 0 {
 		late = nil
+	}
+	if slices.Max(arrivals) == 0 {
+		arrivals = nil
 	}
 	clock := p.ref.ClockWindow()
 	text, err := json.Marshal(map[string]any{"attributes": []any{map[string]any{"flows": map[string]any{"value": indexes}}}})
@@ -384,7 +401,7 @@ func (p *pair) markingDiffers() error {
 			read[name] = v.Value
 		}
 	}
-	for name, r := range map[string][]uint64{"time": clock[:], "counters": counters, "late": late} {
+	for name, r := range map[string][]uint64{"time": clock[:], "counters": counters, "late": late, "arrivals": arrivals} {
 		if f := read[name]; !slices.Equal(f, r) {
 			return fmt.Errorf("window of flows %v, %s:\n     fast %v\nreference %v", indexes, name, f, r)
 		}

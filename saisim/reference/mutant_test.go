@@ -70,6 +70,8 @@ var mutants = []mutant{
 	{"an initiator makes pulses of late packets", "engine/altmark.go", "p.s.Method != altmark.Step && !pk.late {", "p.s.Method != altmark.Step {"},
 	{"a late packet may be of no period before its own", "engine/altmark.go", "p.s.Interval.Period(t.Add(-p.guard)), k)", "p.s.Interval.Period(t), k)"},
 	{"a late packet that slots take for a pulse is one", "engine/altmark.go", "pulse && p.s.Interval.Quarter(own.at) <= counts<<2", "pulse && false"},
+	{"a late packet is summed up by the time at which it was given", "engine/altmark.go", "		t = c.markReadingAt(pk.rx - pk.lateBy)\n", "		t = c.markReadingAt(pk.rx)\n"},
+	{"without slots a pulse is summed up by its mark", "engine/altmark.go", "		colour = c.flows[index].colour\n", ""},
 	{"what waits behind a late frame is in time", "engine/mac.go", "if f.Late > 0 || p.behind {", "if f.Late > 0 {"},
 	{"entries do not see the time of a packet's arrival", "engine/altmark.go", "return c.markReadingAt(pk.rx)", "return c.markReadingAt(c.now)"},
 	{"a second of the clock begins at a full nanosecond", "engine/tod.go", "rest := r.rest + uint64(n)*r.speed", "rest := r.rest/r.hz*r.hz + uint64(n)*r.speed"},

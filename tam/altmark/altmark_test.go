@@ -117,6 +117,8 @@ func TestCheck(t *testing.T) {
 		{"a second bit for one", with(func(s *altmark.Session) { s.Mark2 = altmark.DSCP1 }), "only double marking has two bits"},
 		{"an initiator that clears", with(func(s *altmark.Session) { s.Clear = true }), "only a terminator clears"},
 		{"step without slots", with(func(s *altmark.Session) { s.Method, s.SlotSync = altmark.Step, false }), "only muxed marking has slots"},
+		{"pulses and their mean delay", with(func(s *altmark.Session) { s.Method, s.MeanDelay = altmark.Pulse, true }), "mean-delay is true, but pulse marking"},
+		{"the mean delay of steps", with(func(s *altmark.Session) { s.Method, s.MeanDelay = altmark.Step, true }), ""},
 		{"delays the wrong way round", with(func(s *altmark.Session) { s.MinDelay = time.Second }), "delay-max not below delay-min"},
 		{"an interval beyond the bounds", with(func(s *altmark.Session) { s.Interval = 9 }), "want -10 to 8"},
 	} {

@@ -24,11 +24,15 @@ const (
 	AttrGenerations = "generations" // of each flow
 	AttrCounters    = "counters"    // ChipCounts.Words of colour 0 and of colour 1 of each flow
 	AttrLate        = "late"        // LatePeriods of each flow: First, Last; without, no frame was given late
+	AttrArrivals    = "arrivals"    // ChipArrivals.Words as of counters; without, nothing was summed up
 )
 
 // MaxChipFlows are the flows of one window: more may be longer than a list of SAI on the wire,
 // 65536 bytes.
 const MaxChipFlows = 128
+
+// MaxChipArrivals is the same where arrivals are summed up.
+const MaxChipArrivals = 96
 
 // A ChipProfile has the settings that the sessions of a lane share.
 type ChipProfile struct {
@@ -43,6 +47,8 @@ type ChipProfile struct {
 	GuardNS  int64  `json:"guard-ns"`
 	EarlyNS  int64  `json:"early-ns"`
 	Drop     bool   `json:"drop-marked"`
+	// MeanDelay: the arrivals of packets are summed up.
+	MeanDelay bool `json:"mean-delay,omitempty"`
 }
 
 // ChipProfile returns what the session needs of its lane, with lane 0.
@@ -51,6 +57,7 @@ func (s Session) ChipProfile() ChipProfile {
 		Role: s.Role.String(), Method: s.Method.String(), Interval: int(s.Interval),
 		Mark: s.Mark.String(), Mark2: s.Mark2.String(), Clear: s.Clear, SlotSync: s.SlotSync,
 		GuardNS: int64(s.Guard()), EarlyNS: int64(s.Early()), Drop: s.Foreign == DropForeign,
+		MeanDelay: s.MeanDelay,
 	}
 }
 
@@ -152,12 +159,13 @@ type ChipCounts struct {
 	PulseBytes               uint64 // of muxed marking without slots: of the captured packets
 	Foreign, ForeignBytes    uint64 // of packets that came with a mark
 	Digest                   uint32 // of the last captured packet
+	Arrivals                 ChipArrivals
 }
 
 // countWords is how many numbers encode the counts of a colour.
 const countWords = 11
 
-// Words appends the counts to a list of numbers.
+// Words appends the counts to a list of numbers, without the arrivals.
 func (c ChipCounts) Words(list []uint64) []uint64 {
 	return append(list, c.Packets, c.Bytes, c.Captures, c.Captured.Seconds, uint64(c.Captured.Nanoseconds),
 		word(c.Unsynchronised), c.Outside, c.PulseBytes, c.Foreign, c.ForeignBytes, uint64(c.Digest))

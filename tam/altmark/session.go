@@ -21,6 +21,8 @@ type Session struct {
 	// SlotSync says that the clocks are synchronised well enough to tell the slots of muxed
 	// marking. If not, steps are detected in the mark itself.
 	SlotSync bool
+	// MeanDelay: the arrivals of all packets of a period are summed up.
+	MeanDelay bool
 	// ClockError is A, the greatest error between the clocks of two points; MinDelay
 	// and MaxDelay bound the delay between the first point and this one.
 	ClockError, MinDelay, MaxDelay time.Duration
@@ -63,6 +65,9 @@ func (s Session) Check() error {
 	}
 	if !s.SlotSync && s.Method != Muxed {
 		bad("slot-sync is false, but only muxed marking has slots")
+	}
+	if s.MeanDelay && s.Method == Pulse {
+		bad("mean-delay is true, but pulse marking does not tell the packets of a period, want step, double or muxed")
 	}
 	if err := s.checkTimes(); err != nil {
 		errs = append(errs, err)
@@ -119,6 +124,9 @@ func (s Session) checkGuard() error {
 	return nil
 }
 
+// Delay reports whether the session measures delays, so that its clock matters.
+func (s Session) Delay() bool { return s.Method.Delay() || s.MeanDelay }
+
 // PulseTooLate reports whether a pulse that left the initiator at t may come too
 // late for its slots at the other end: later than 3L/4 - (A + Dmax) in its period.
 // Only muxed marking has this bound.
@@ -152,7 +160,8 @@ type Period struct {
 	Digest      uint32 // of the last of them: the same packet has the same at every point
 	OutOfWindow uint64 // packets at times when the guard condition allows none
 	Foreign     uint64 // packets that came to an initiator with a mark; of those it drops, none is in Packets
-	ReadAt      Time   // when the counters were read, by the switch's clock
+	Arrivals    Arrivals
+	ReadAt      Time // when the counters were read, by the switch's clock
 	Flags       Flags
 	Clock       Clock // what vouches for the switch's clock
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
@@ -64,6 +65,7 @@ type tally struct {
 	violated                      map[string]int // by fault
 	outside                       map[string]*rate
 	clean, sparse                 share
+	means                         int // mean delays that were known
 	graphs, sure                  int // periods of parts of graphs, and those of them that are ok
 }
 
@@ -178,6 +180,9 @@ func (s *tally) segment(t *testing.T, f *fabric, n *network, g *Segment, outside
 	truth := n.books.between(from, to)
 	for i, p := range g.Periods {
 		s.periods++
+		if p.MeanDelay != nil {
+			s.means++
+		}
 		s.count(p, 2 <= i && i < len(g.Periods)-3 && !n.lacksPulse(p.Period, to), f, n)
 		bad := f.wrong(n, p, truth, from, to)
 		late := strings.Contains(bad, "delay")
@@ -242,6 +247,9 @@ func (f *fabric) wrongOf(n *network, p Period, a account, k period, from, to []i
 	if p.Lost != nil && (*p.Lost != a.lost || int64(*p.Sent) != a.sent) {
 		return fmt.Sprintf("%d lost of %d, truly %d of %d", *p.Lost, *p.Sent, a.lost, a.sent)
 	}
+	if bad := wrongMean(n, p, a); bad != "" {
+		return bad
+	}
 	if p.Delay == nil {
 		return ""
 	}
@@ -253,6 +261,40 @@ func (f *fabric) wrongOf(n *network, p Period, a account, k period, from, to []i
 	off := lab.Time(*p.Delay)*lab.Nanosecond - true
 	if most := lab.Time(n.session.ClockError)*lab.Nanosecond + 1800; off < -most || off > most {
 		return fmt.Sprintf("delay %v, truly %v, and A is %v", *p.Delay, true, n.session.ClockError)
+	}
+	return ""
+}
+
+// wrongMean says what is wrong with the mean delay of all packets. By the switches' clocks it is exact, to the ns of the
+// sum; truly it is within A.
+func wrongMean(n *network, p Period, a account) string {
+	switch {
+	case p.MeanDelay == nil && !n.session.MeanDelay:
+		if p.MeanUnknown != "" {
+			return fmt.Sprintf("a reason why the mean delay is not known, which nobody asked for: %s", p.MeanUnknown)
+		}
+		return ""
+	case p.MeanDelay == nil && p.MeanUnknown == "":
+		return "a mean delay that is not known for no reason"
+	case p.MeanDelay == nil && p.Status == "ok" && *p.Lost == 0 && *p.Sent > 0:
+		return "ok, without loss and without a mean delay: " + p.MeanUnknown
+	case p.MeanDelay == nil:
+		return ""
+	case a.came == 0 || a.came != a.sent:
+		return fmt.Sprintf("a mean delay of %v, though %d of %d packets came", *p.MeanDelay, a.came, a.sent)
+	case p.DelaySum.Big().Cmp(a.delays) != 0:
+		return fmt.Sprintf("delays of %d packets summed up to %v ns, by the same clocks %v ns", a.came, p.DelaySum, a.delays)
+	}
+	exact := new(big.Rat).SetFrac(a.delays, big.NewInt(a.came))
+	off := new(big.Rat).Sub(exact, new(big.Rat).SetInt64(int64(*p.MeanDelay)))
+	if off.Abs(off).Cmp(big.NewRat(1, 2)) > 0 {
+		return fmt.Sprintf("a mean delay of %v, of %v ns by %d packets", *p.MeanDelay, a.delays, a.came)
+	}
+	// Each timestamp is up to a cycle (0.8 ns) and 1 ns of rounding from the truth.
+	true := new(big.Rat).SetFrac(a.truly, big.NewInt(1000*a.came))
+	most := new(big.Rat).Add(new(big.Rat).SetInt64(int64(n.session.ClockError)), big.NewRat(18, 10))
+	if off := exact.Sub(exact, true); off.Abs(off).Cmp(most) > 0 {
+		return fmt.Sprintf("mean delay %v, truly %v ns, and A is %v", *p.MeanDelay, true.FloatString(3), n.session.ClockError)
 	}
 	return ""
 }
@@ -327,6 +369,7 @@ func (s *tally) String() string {
 		}
 		b.WriteString("\n")
 	}
+	fmt.Fprintf(&b, "%d mean delays\n", s.means)
 	fmt.Fprintf(&b, "of graphs: %d of %d ok\n", s.sure, s.graphs)
 	list("networks and clocks", s.kinds)
 	list("flagged", s.reasons)

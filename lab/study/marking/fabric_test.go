@@ -285,6 +285,7 @@ func (n *network) setSession(f *fabric) {
 			s = d
 		}
 	}
+	s.MeanDelay = s.Method != altmark.Pulse && s.ClockError%4 != 0
 	n.session = s
 }
 
@@ -352,6 +353,9 @@ func (n *network) row(role string, clear bool) swss.FieldValues {
 		"flowgroup": n.name, "role": role, "method": s.Method.String(), "interval": fmt.Sprint(int(s.Interval)), "mark": s.Mark.String(),
 		"slot-sync": strconv.FormatBool(s.SlotSync), "clock-error": fmt.Sprint(int64(s.ClockError)),
 		"delay-min": fmt.Sprint(int64(s.MinDelay)), "delay-max": fmt.Sprint(int64(s.MaxDelay)),
+	}
+	if s.MeanDelay {
+		row["mean-delay"] = "true"
 	}
 	if s.Mark2 != altmark.NoMark {
 		row["mark2"] = s.Mark2.String()

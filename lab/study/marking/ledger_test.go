@@ -23,6 +23,7 @@ type onWire struct {
 	at    lab.Time
 	cycle saisim.Cycle
 	late  lab.Time // of at
+	clock *big.Int // what the switch's clock read at it, less late: ns since 1970
 }
 
 // books are the books of one network.
@@ -43,6 +44,7 @@ type booked struct {
 	period
 	phase lab.Time // in its period, at the first point
 	at    [maxFabric]lab.Time
+	clock [maxFabric]*big.Int // of the switch, at that time
 }
 
 func keepBooks(l *lab.Lab, nets []*network) *bookkeeper {
@@ -90,7 +92,8 @@ func (k *bookkeeper) saw(i int, m saisim.Moment) {
 	n := k.taps[i]
 	switch m.What {
 	case saisim.MomentReceived:
-		k.wires[i][m.Number] = onWire{n.Arrival(m), m.At, n.Time(m.At) - n.Time(m.At-m.Late)}
+		came := n.Sim().Chip.Timestamp(m.At - m.Late)
+		k.wires[i][m.Number] = onWire{n.Arrival(m), m.At, n.Time(m.At) - n.Time(m.At-m.Late), sinceEpoch(came.Seconds, came.Nanoseconds)}
 	case saisim.MomentEntered:
 		if w, ok := k.wires[i][m.Number]; ok && m.In < saisim.CPUPort {
 			delete(k.wires[i], m.Number)
@@ -126,7 +129,7 @@ func (b *books) came(i int, id uint64, w onWire, now altmark.Time, era uint64) {
 		return
 	}
 	at := w.at - w.late
-	p.at[i] = at
+	p.at[i], p.clock[i] = at, w.clock
 	if i != b.net.first() {
 		d := at - p.at[b.net.first()]
 		b.least, b.most = min(b.least, d), max(b.most, d)
@@ -137,10 +140,15 @@ func (b *books) came(i int, id uint64, w onWire, now altmark.Time, era uint64) {
 
 // periodOf returns the number of the period that a time is in, and the time since its start.
 func periodOf(n altmark.Interval, t altmark.Time) (k uint64, phase lab.Time) {
-	ns := new(big.Int).Mul(new(big.Int).SetUint64(t.Seconds), big.NewInt(1e9))
-	ns.Add(ns, big.NewInt(int64(t.Nanoseconds)))
+	ns := sinceEpoch(t.Seconds, t.Nanoseconds)
 	q, r := new(big.Int).QuoRem(ns.Mul(ns, big.NewInt(1000)), big.NewInt(int64(length(n))), new(big.Int))
 	return q.Uint64(), lab.Time(r.Int64())
+}
+
+// sinceEpoch is a time in ns since 1970.
+func sinceEpoch(seconds uint64, nanoseconds uint32) *big.Int {
+	ns := new(big.Int).Mul(new(big.Int).SetUint64(seconds), big.NewInt(1e9))
+	return ns.Add(ns, big.NewInt(int64(nanoseconds)))
 }
 
 // A period has a number, by the clock of the first point. Where that clock is set back a number is used
@@ -148,7 +156,12 @@ func periodOf(n altmark.Interval, t altmark.Time) (k uint64, phase lab.Time) {
 type period struct{ number, era uint64 }
 
 // An account is what the books say of one period between two points.
-type account struct{ sent, lost int64 }
+type account struct {
+	sent, lost int64
+	// delays are the sum of those of packets that came to both sides, by the clocks of the switches in ns; truly in ps.
+	came          int64
+	delays, truly *big.Int
+}
 
 // between accounts for all periods between switches of the path that are beside each other. A packet is lost between
 // them if it was at one of the first, and neither at one of the second nor at any switch that is as far or further.
@@ -158,8 +171,16 @@ func (b *books) between(from, to []int) map[period]account {
 		if p.came(from) < 0 {
 			continue
 		}
-		a := list[p.period]
+		a, ok := list[p.period]
+		if !ok {
+			a.delays, a.truly = new(big.Int), new(big.Int)
+		}
 		a.sent++
+		if p.came(to) >= 0 {
+			a.came++
+			a.delays.Sub(a.delays.Add(a.delays, p.read(to)), p.read(from))
+			a.truly.Add(a.truly, big.NewInt(int64(p.came(to)-p.came(from))))
+		}
 		if !b.beyond(p, to[0]) {
 			a.lost++
 		}
@@ -184,6 +205,16 @@ func (b *books) delay(k period, from, to []int) (d lab.Time, ok bool) {
 		return 0, false
 	}
 	return p.came(to) - p.came(from), true
+}
+
+// read is what the clock of the one of some switches that a packet passed read then; nil: it passed none.
+func (p *booked) read(switches []int) *big.Int {
+	for _, i := range switches {
+		if p.at[i] >= 0 {
+			return p.clock[i]
+		}
+	}
+	return nil
 }
 
 // came is when a packet came to the one of some switches that it passed; -1: to none.

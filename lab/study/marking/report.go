@@ -45,6 +45,10 @@ type Period struct {
 	Lost     *int64         `json:"lost"`
 	Delay    *time.Duration `json:"delay_ns"`
 	Jitter   *time.Duration `json:"jitter_ns"`
+	// MeanDelay is that of all packets, rounded, and DelaySum the sum of their delays, in ns: of sessions that ask for it.
+	MeanDelay   *time.Duration `json:"mean_delay_ns,omitempty"`
+	DelaySum    *altmark.Sum   `json:"delay_sum_ns,omitempty"`
+	MeanUnknown string         `json:"mean_delay_unknown,omitempty"`
 
 	TrueSent  uint64    `json:"true_sent"`
 	TrueLost  int64     `json:"true_lost"`
@@ -223,6 +227,9 @@ func (path *markPath) period(r collector.AltMarkResult, n altmark.Interval, of s
 	}
 	if r.JitterValid {
 		p.Jitter = &r.Jitter
+	}
+	if p.MeanUnknown = r.Mean.Unknown; r.Mean.Valid {
+		p.MeanDelay, p.DelaySum = &r.Mean.Delay, &r.Mean.Sum
 	}
 	p.TrueSent, p.TrueLost = path.truth.lost(r.Period, of)
 	if d, ok := path.truth.delay(r.Period, of); ok {
