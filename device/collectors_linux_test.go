@@ -272,7 +272,7 @@ func (c *collecting) up() {
 		At: Addresses{Metrics: c.http, Version: "test", Send: sender.Flags{
 			OTLP: []out.Target{to}, Period: time.Second, Bounds: out.Bounds{Bytes: 4 << 20, Age: 5 * time.Second},
 		}},
-		Ready: func(redis, gnmi string) { c.gnmi = gnmi; ready <- redis },
+		Ready: func(redis, gnmi, _ string) { c.gnmi = gnmi; ready <- redis },
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -20,6 +20,7 @@ import (
 	sflowmgr "tamtam/cfgmgr/sflow"
 	"tamtam/device/fault"
 	"tamtam/device/sender"
+	"tamtam/device/switchpage"
 	"tamtam/flymonorch"
 	"tamtam/mgmt"
 	"tamtam/mgmt/metrics"
@@ -469,6 +470,7 @@ func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
 type Addresses struct {
 	Metrics string // for Prometheus
 	REST    string // RESTCONF
+	Page    string // the switch's page, for browsers
 	Send    sender.Flags
 	Version string // of tamtam, as outputs tell it
 }
@@ -479,11 +481,27 @@ func RunMgmt(ctx context.Context, cfg mgmt.Config, at Addresses, c Common) error
 	if err != nil {
 		return err
 	}
-	if err := s.Begin(ctx, "CONFIG_DB, as it was found", false, nil); err != nil {
+	own, err := openPage(s, cfg.Redis, at, c)
+	if err == nil {
+		err = s.Begin(ctx, "CONFIG_DB, as it was found", false, nil)
+	}
+	if err != nil {
 		s.Close()
+		if own != nil {
+			own.Close()
+		}
 		return err
 	}
-	return serveMgmt(ctx, cfg.Redis, s, at, c)
+	return serveMgmt(ctx, cfg.Redis, s, own, at, c)
+}
+
+// openPage listens for the switch's page, before anything runs that an address that is taken would end; nil: there is
+// to be none.
+func openPage(s *mgmt.Server, r *swss.Redis, at Addresses, c Common) (*switchpage.Server, error) {
+	if at.Page == "" {
+		return nil, nil
+	}
+	return switchpage.New(switchpage.Config{Engine: s, Redis: r, Addr: at.Page, Log: logOf(c.named("mgmtd"))})
 }
 
 // newMgmt makes the server, whose log says which daemon it is.
@@ -495,8 +513,9 @@ func newMgmt(cfg mgmt.Config) (*mgmt.Server, error) {
 }
 
 // serveMgmt serves until ctx ends. While the databases cannot be worked with, or another mgmtd works on them,
-// clients are refused with the reason.
-func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, at Addresses, c Common) error {
+// clients are refused with the reason. own is the switch's page; nil: it has none.
+func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, own *switchpage.Server, at Addresses, c Common,
+) error {
 	c = c.named("mgmtd")
 	h, a := newHealth("mgmtd"), newAlarms(r)
 	newDesk(h, r, c)
@@ -529,6 +548,9 @@ func serveMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, at Addresses,
 			}
 			return rest.Serve(ctx)
 		})
+	}
+	if own != nil {
+		g.Go(func() error { return own.Serve(ctx) })
 	}
 	g.Go(func() error {
 		// The last two it does not read, but tells of when they are emptied.

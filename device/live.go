@@ -50,8 +50,8 @@ type UpConfig struct {
 	NoHost bool
 	// At is where else the northbound listens.
 	At Addresses
-	// Ready, if set, is called once all daemons run, with the addresses to use.
-	Ready func(redis, gnmi string)
+	// Ready, if set, is called once all daemons run, with the addresses to use; page is "" if there is none.
+	Ready func(redis, gnmi, page string)
 }
 
 // ChipConfig says what chip a live switch has.
@@ -108,9 +108,14 @@ func Up(ctx context.Context, cfg UpConfig) error {
 	if err != nil {
 		return err
 	}
+	own, err := openPage(northbound, r, cfg.At, cfg.Common)
+	if err != nil {
+		northbound.Close()
+		return err
+	}
 	started := false
 	g, running := errgroup.WithContext(ctx)
-	g.Go(func() error { return serveMgmt(running, r, northbound, cfg.At, cfg.Common) })
+	g.Go(func() error { return serveMgmt(running, r, northbound, own, cfg.At, cfg.Common) })
 	g.Go(func() error {
 		if err := cfg.configure(running, r, northbound); err != nil {
 			return fmt.Errorf("startup configuration: %w", err)
@@ -131,7 +136,7 @@ func Up(ctx context.Context, cfg UpConfig) error {
 		g.Go(func() error { return RunOrchagent(running, r, cfg.Common) })
 		started = true
 		if cfg.Ready != nil {
-			cfg.Ready(r.Addr(), northbound.Addr())
+			cfg.Ready(r.Addr(), northbound.Addr(), own.URL())
 		}
 		return nil
 	})

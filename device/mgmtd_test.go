@@ -38,7 +38,7 @@ func (p *plant) front() *front {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- serveMgmt(ctx, r, s, Addresses{}, Common{}) }()
+	go func() { done <- serveMgmt(ctx, r, s, nil, Addresses{}, Common{}) }()
 	f := &front{plant: p, addr: s.Addr(), client: gpb.NewGNMIClient(conn)}
 	f.stop = sync.OnceFunc(func() {
 		conn.Close()

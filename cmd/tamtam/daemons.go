@@ -1,13 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,7 +38,7 @@ const (
 
 // A northbound holds the flags of the gNMI server, which up and mgmtd share.
 type northbound struct {
-	gnmi, rest, metrics, data, cert, key, clientCA, users, roles, audit string
+	gnmi, rest, metrics, http, data, cert, key, clientCA, users, roles, audit string
 
 	insecure, noLogin, firstLogin bool
 
@@ -49,6 +53,7 @@ func (n *northbound) flags(c *cobra.Command) {
 		"address of the gNMI server (default: "+gnmiAddress+"; with --users or --tls-client-ca "+gnmiForAll+", for all)")
 	f.StringVar(&n.rest, "rest", "", "address of the RESTCONF server (default: none)")
 	f.StringVar(&n.metrics, "metrics", "", "address of metrics for Prometheus, without login (default: none)")
+	f.StringVar(&n.http, "http", "", "address of the switch's page for browsers, behind the same users (default: none)")
 	f.StringVar(&n.data, "data", device.DataDir(), "directory for the generated certificates and the CLI's socket")
 	f.StringVar(&n.cert, "tls-cert", "", "server certificate, PEM (default: one is generated in the data directory)")
 	f.StringVar(&n.key, "tls-key", "", "key of --tls-cert, PEM")
@@ -84,7 +89,7 @@ func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 			cfg.Addr = gnmiForAll
 		}
 	}
-	if err := n.mayListen(); err != nil {
+	if err := cmp.Or(n.apart(cfg.Addr), n.mayListen()); err != nil {
 		return cfg, err
 	}
 	if n.firstLogin && n.users != "" {
@@ -105,12 +110,45 @@ func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 // mayListen refuses addresses that others reach while nobody is asked for a login.
 func (n *northbound) mayListen() error {
 	cfg := mgmt.Config{UsersFile: n.users, ClientCAFile: n.clientCA, NoLogin: n.noLogin}
-	for flag, addr := range map[string]string{"--gnmi": n.gnmi, "--rest": n.rest} {
+	for flag, addr := range map[string]string{"--gnmi": n.gnmi, "--rest": n.rest, "--http": n.http} {
 		if err := cfg.MayListen(addr); addr != "" && err != nil {
 			return usagef("%s %w", flag, err)
 		}
 	}
 	return nil
+}
+
+// apart refuses a page's address that is none, or that another server of this process has.
+func (n *northbound) apart(gnmi string) error {
+	if n.http == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(n.http)
+	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
+		return usagef("--http %q: want HOST:PORT, such as %s", n.http, pageAddress)
+	}
+	for _, other := range [][2]string{{"--gnmi", gnmi}, {"--rest", n.rest}, {"--metrics", n.metrics}} {
+		h, p, err := net.SplitHostPort(other[1])
+		if err != nil || p != port || port == "0" || !meet(host, h) {
+			continue
+		}
+		return usagef("--http %s: %s has port %s already, at %s; want another port, such as %s", n.http, other[0], port,
+			other[1], pageAddress)
+	}
+	return nil
+}
+
+// meet reports whether two hosts to listen at have an address in common, as far as their names say.
+func meet(a, b string) bool {
+	all := []string{"", "0.0.0.0", "::"}
+	local := []string{"localhost", "127.0.0.1", "::1"}
+	switch {
+	case a == b, slices.Contains(all, a), slices.Contains(all, b):
+		return true
+	case a == "localhost":
+		return slices.Contains(local, b)
+	}
+	return b == "localhost" && slices.Contains(local, a)
 }
 
 // tellFirstLogin makes the file of users, if there is none, and tells the password of the one in it: nobody can read it
@@ -129,7 +167,8 @@ func tellFirstLogin(cmd *cobra.Command, file string) error {
 
 // addresses is where else the northbound listens, and where it sends to.
 func (n *northbound) addresses() (at device.Addresses, err error) {
-	at = device.Addresses{Metrics: n.metrics, REST: n.rest, Version: version(), Send: sender.Flags{Period: n.otlpPeriod}}
+	at = device.Addresses{Metrics: n.metrics, REST: n.rest, Page: n.http, Version: version(),
+		Send: sender.Flags{Period: n.otlpPeriod}}
 	if n.otlpPeriod < time.Second {
 		return at, usagef("--otlp-period %s: want 1s at least", n.otlpPeriod)
 	}

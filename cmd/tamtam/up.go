@@ -74,9 +74,12 @@ of the shell: its content says which. One that is refused, with the line or the 
 func (u *upCommand) device(cmd *cobra.Command) (cfg device.UpConfig, err error) {
 	cfg = device.UpConfig{
 		Common: device.Common{Log: logger(cmd), AllowFaults: u.faults}, Redis: u.place.addr, NoHost: u.noHost,
-		Ready: func(redis, gnmi string) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: the switch is up: Redis at %s, gNMI at %s; `tamtam cli` is its shell\n",
-				redis, gnmi)
+		Ready: func(redis, gnmi, page string) {
+			if page != "" {
+				page = ", its page at " + page
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: the switch is up: Redis at %s, gNMI at %s%s; `tamtam cli` is its shell\n",
+				redis, gnmi, page)
 		},
 	}
 	if cfg.ChipConfig, err = parseChip(u.profile, u.ports, u.oracle); err != nil {

@@ -12,6 +12,7 @@ import (
 	"tamtam/collectord/page"
 	"tamtam/collectord/result"
 	"tamtam/device"
+	"tamtam/device/switchpage"
 	"tamtam/lab"
 	"tamtam/lab/study/marking"
 )
@@ -148,7 +149,7 @@ func (x *reading) standing(ctx context.Context) error {
 	t := x.lab.Topology()
 	for i := range t.Switches {
 		name := t.Switches[i].Name
-		objects, err := device.Objects(ctx, x.lab.Tap(name).Sim().Redis)
+		objects, err := switchpage.Objects(ctx, x.lab.Tap(name).Sim().Redis)
 		if err != nil {
 			return fmt.Errorf("switch %s: %w", name, err)
 		}
@@ -233,11 +234,11 @@ func (x *reading) sketches(context.Context) error {
 			if t.Epoch != nil {
 				flags, when = t.Epoch.Flags, t.Epoch.EndNS
 				for _, m := range device.SortedKeys(t.Epoch.Metrics) {
-					x.batch.Sketches = append(x.batch.Sketches, sketch(name, task, m, when, flags, t.Epoch.Metrics[m]))
+					x.batch.Sketches = append(x.batch.Sketches, switchpage.Sketch(name, task, m, when, flags, t.Epoch.Metrics[m]))
 				}
 			}
 			for _, f := range device.SortedKeys(t.Flows) {
-				x.batch.Sketches = append(x.batch.Sketches, sketch(name, task, f, when, flags, t.Flows[f]))
+				x.batch.Sketches = append(x.batch.Sketches, switchpage.Sketch(name, task, f, when, flags, t.Flows[f]))
 			}
 		}
 	}

@@ -21,7 +21,6 @@ import (
 	"tamtam/collectord/result"
 	"tamtam/device"
 	"tamtam/lab"
-	"tamtam/tam/flymon"
 	"tamtam/tam/record"
 )
 
@@ -226,24 +225,4 @@ func rule(notes []string) string {
 		}
 	}
 	return ""
-}
-
-// sketch is an estimate as a row.
-func sketch(name, task, key string, when int64, flags string, e flymon.Estimate) result.Sketch {
-	lower, upper := e.Bounds()
-	s := result.Sketch{Time: when, Switch: name, Task: task, Key: key, Estimate: e.Value, Low: e.Lower, High: e.Upper,
-		Bounded: lower || upper, Flags: flags}
-	if s.Bounded && !lower {
-		s.Low = math.Inf(-1)
-	}
-	if s.Bounded && !upper {
-		s.High = math.Inf(1)
-	}
-	if e.Saturated {
-		s.Flags = strings.TrimPrefix(s.Flags+", saturated", ", ")
-	}
-	if e.Exact != nil {
-		s.Truth, s.Known = *e.Exact, true
-	}
-	return s
 }

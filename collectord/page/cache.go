@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"tamtam/collectord/result"
 )
 
 // fresh is how long what was read is shown to others who ask for the same time.
@@ -16,7 +14,7 @@ const fresh = time.Second
 
 // A cache has a snapshot for each time that can be asked for. Requests that come together wait for one reading.
 type cache struct {
-	store result.Store
+	store Store
 	now   func() time.Time // by the wall clock
 
 	mu   sync.Mutex

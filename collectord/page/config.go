@@ -15,7 +15,11 @@ type Config struct {
 	// Note says more of it in a sentence; "": there is nothing to say.
 	Note string
 	// Store has the collector's rows; nil: there is no collector here, and the page says so.
-	Store result.Store
+	Store Store
+	// Own says that the page is one switch's: Store and Switches read what the switch says as it is.
+	Own bool
+	// Lacks says of views, by their paths, why they have nothing here: it is shown instead of them.
+	Lacks map[string]string
 	// Topology and Switches; nil: not known here.
 	Topology Topology
 	Switches Switches
@@ -29,6 +33,18 @@ type Config struct {
 	// Listeners is how many may be told of changes at a time; 0: [DefaultListeners].
 	Listeners int
 }
+
+// A Store is what the page needs of a [result.Store].
+type Store interface {
+	// Each calls yield with the batches that may have rows in the time asked for, until it returns false.
+	Each(ctx context.Context, from, to int64, yield func(*result.Batch) bool) error
+}
+
+// An Unready is an error of those whom the page asks: nothing can be read now, and it says why.
+type Unready struct{ Why string }
+
+// Error implements error.
+func (u *Unready) Error() string { return u.Why }
 
 // A Refusal is a request that is not let in.
 type Refusal struct {
@@ -99,6 +115,12 @@ type Switch struct {
 	Error   string
 	Objects []Object
 	Ports   []Port
+	// Troubles say in words why what the switch says may not be how it is.
+	Troubles []string
+	// Book, Marking and Stamping are of a page that is the switch's own.
+	Book     *Book
+	Marking  []MarkingSession
+	Stamping []StampingSession
 }
 
 // A Standing is what became of a configured object.
@@ -130,4 +152,5 @@ type Port struct {
 	Admin    string
 	Mbps     int64 // 0: not known
 	Counters map[string]uint64
+	In, Out  *Load // nil: not known
 }

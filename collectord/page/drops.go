@@ -49,12 +49,17 @@ type dropsData struct {
 	Rows     []dropRow
 	Died     []diedRow
 	DiedMore int
+	Books    []bookRow
 	Filter   [][2]string // what is chosen, and where it is given up
 }
 
 // dropped is the view of drops.
 func (p *Page) dropped(q *request) (any, error) {
 	d := &dropsData{}
+	var err error
+	if d.Books, err = p.books(q); err != nil {
+		return nil, err
+	}
 	var list []*dropSum
 	sources := map[string]int{}
 	for _, x := range q.snap.drops {
@@ -83,8 +88,7 @@ func (p *Page) dropped(q *request) (any, error) {
 			natural(a.reason, b.reason), natural(a.rule, b.rule), natural(a.flow, b.flow), natural(a.source, b.source),
 			a.queue-b.queue)
 	})
-	list, err := pageOf(q, list)
-	if err != nil {
+	if list, err = pageOf(q, list); err != nil {
 		return nil, err
 	}
 	for _, x := range list {

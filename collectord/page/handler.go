@@ -129,7 +129,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer leave()
-	if r = r.WithContext(ctx); r.URL.Path == eventsPath {
+	if r = r.WithContext(ctx); r.URL.Path == EventsPath {
 		p.live.serve(w, r)
 		return
 	}
@@ -175,11 +175,24 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view) error {
 	if err != nil {
 		return err
 	}
-	f := &frame{Title: v.title, View: v, Site: p.cfg.Title, Note: p.cfg.Note, Q: q, Store: p.cfg.Store != nil}
-	if f.Data, err = v.data(p, q); err != nil {
-		return err
+	f := &frame{Title: v.title, View: v, Site: p.cfg.Title, Note: p.cfg.Note, Q: q, Store: p.cfg.Store != nil,
+		Own: p.cfg.Own, Lack: p.cfg.Lacks[v.path]}
+	if f.Lack == "" {
+		if f.Data, err = v.data(p, q); err != nil {
+			return err
+		}
 	}
 	f.of(q.snap, p.cfg.Now())
+	if f.Own {
+		list, err := p.allSwitches(q)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			f.Site = list[i].Name
+			f.Troubles = append(f.Troubles, list[i].Troubles...)
+		}
+	}
 	return p.write(w, v.name, http.StatusOK, f)
 }
 
@@ -199,6 +212,7 @@ func (p *Page) fail(w http.ResponseWriter, r *http.Request, err error) {
 	code, why := http.StatusInternalServerError, err.Error()
 	var bad *problem
 	var refusal *Refusal
+	var unready *Unready
 	switch {
 	case errors.As(err, &bad):
 		code = bad.code
@@ -206,6 +220,9 @@ func (p *Page) fail(w http.ResponseWriter, r *http.Request, err error) {
 		if code = refusal.Code; code == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", `Basic realm="tamtam", charset="UTF-8"`)
 		}
+	case errors.As(err, &unready):
+		w.Header().Set("Retry-After", "2")
+		code = http.StatusServiceUnavailable
 	case errors.Is(err, context.DeadlineExceeded):
 		code, why = http.StatusServiceUnavailable, "reading the rows took too long: ask for a shorter time"
 	}

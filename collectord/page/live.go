@@ -13,7 +13,8 @@ import (
 const DefaultListeners = 32
 
 const (
-	eventsPath  = "/events"
+	// EventsPath is where listeners hear of changes: a request there lasts.
+	EventsPath  = "/events"
 	livePeriod  = 2 * time.Second  // how often it is looked for changes, while there are listeners
 	beatPeriod  = 20 * time.Second // and a listener hears that the line is up
 	writeWithin = 5 * time.Second  // a listener that takes longer for one event is dropped
@@ -112,7 +113,7 @@ func (p *Page) version(ctx context.Context) (uint64, error) {
 		list, err := p.cfg.Switches.Switches(ctx)
 		fmt.Fprintln(h, err)
 		for _, s := range list {
-			fmt.Fprintln(h, s.Name, s.Error, s.Objects, s.Ports)
+			fmt.Fprintln(h, s.Name, s.Error, s.Objects, s.texts())
 		}
 	}
 	return h.Sum64(), nil

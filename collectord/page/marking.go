@@ -28,11 +28,16 @@ type mark struct {
 type markingData struct {
 	Query string
 	Rows  []seriesRow
+	Own   []ownMarkingRow
 }
 
 // marking is the view of all series of alternate marking.
 func (p *Page) marking(q *request) (any, error) {
 	d := &markingData{Query: q.get("q")}
+	var err error
+	if d.Own, err = p.ownMarking(q); err != nil {
+		return nil, err
+	}
 	var list []*series
 	for _, x := range q.snap.series {
 		if d.Query == "" || strings.Contains(strings.Join([]string{x.flow, x.cluster, x.from, x.to}, " "), d.Query) {
@@ -42,8 +47,7 @@ func (p *Page) marking(q *request) (any, error) {
 	slices.SortFunc(list, func(a, b *series) int {
 		return cmp.Or(natural(a.flow, b.flow), natural(a.cluster, b.cluster), natural(a.from, b.from), natural(a.to, b.to))
 	})
-	list, err := pageOf(q, list)
-	if err != nil {
+	if list, err = pageOf(q, list); err != nil {
 		return nil, err
 	}
 	for _, x := range list {

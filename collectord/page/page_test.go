@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tamtam/collectord/page/pagetest"
 	"tamtam/collectord/result"
 	"tamtam/internal/randtest"
 )
@@ -149,7 +150,7 @@ func TestBadRequests(t *testing.T) {
 		if r.StatusCode != tt.code || !strings.Contains(text, tt.want) {
 			t.Errorf("%.60s: %d, want %d and %q", tt.at, r.StatusCode, tt.code, tt.want)
 		}
-		for _, why := range checkPage(text).wrong {
+		for _, why := range pagetest.Check(text).Wrong {
 			t.Errorf("%.60s: %s", tt.at, why)
 		}
 	}
@@ -463,7 +464,7 @@ func FuzzRequest(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.URL, err = r.URL.Parse(at); err != nil || r.URL.Path == eventsPath {
+		if r.URL, err = r.URL.Parse(at); err != nil || r.URL.Path == EventsPath {
 			return
 		}
 		p := put(t, &result.Batch{Journeys: []result.Journey{{Time: testNow.UnixNano(), Key: "k1"}}}, nil)
@@ -473,7 +474,7 @@ func FuzzRequest(f *testing.F) {
 			t.Fatalf("%q: %d", at, w.Code)
 		}
 		if strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
-			for _, why := range checkPage(w.Body.String()).wrong {
+			for _, why := range pagetest.Check(w.Body.String()).Wrong {
 				t.Errorf("%q: %s", at, why)
 			}
 		}

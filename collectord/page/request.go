@@ -143,7 +143,8 @@ type frame struct {
 	Title, Site, Note string
 	View              *view
 	Q                 *request
-	Store             bool
+	Store, Own        bool
+	Lack              string // why the view has nothing here
 	Error             string
 	Closed            bool // whoever asks is not let in
 	Data              any
@@ -153,6 +154,8 @@ type frame struct {
 	Latest int64
 	Others bool // there are no rows, but of other times
 	Left   []string
+
+	Troubles []string // of the switch whose page it is
 }
 
 // staleAfter is when data is called old.

@@ -160,7 +160,37 @@ func (w *world) sw(name string) Switch {
 		s.Ports = append(s.Ports, Port{Name: fmt.Sprintf("Ethernet%d", 4*i), Oper: w.text("up", "down", ""), Admin: "up", Mbps: 10_000 * int64(w.r.IntN(2)),
 			Counters: map[string]uint64{"in": w.r.Uint64(), "dropped": uint64(w.r.IntN(2))}})
 	}
+	if w.r.IntN(2) == 0 {
+		w.own(&s)
+	}
 	return s
+}
+
+// own adds what a switch says of its own.
+func (w *world) own(s *Switch) {
+	s.Ports[0].In, s.Ports[1].Out = &Load{0.1, 0.2, time.Second}, &Load{0.3, 0.3, time.Second}
+	s.Troubles = []string{w.text("syncd does not answer")}
+	s.Book = &Book{Since: w.now.Add(-time.Hour), Total: w.r.Uint64N(3), Kept: 1, Forgotten: w.r.Uint64N(2)}
+	if w.r.IntN(3) == 0 {
+		s.Book.Error = w.text("syncd is not running")
+	}
+	for range mostTallies + 3 {
+		c := Count{w.text("acl", ""), w.r.Uint64(), w.text("", "no-vlan 29")}
+		s.Book.Reasons, s.Book.Rules = append(s.Book.Reasons, c), append(s.Book.Rules, c)
+	}
+	for range 3 {
+		s.Book.Last = append(s.Book.Last, Death{Time: w.now, In: w.text("Ethernet0", ""), Out: w.text("", "Ethernet4"),
+			Queue: w.text("", "3, behind 90 bytes"), Reason: w.text("acl", ""), Text: w.text("a rule", ""), Rule: w.text("ACL rule A|1", ""),
+			Flow: w.flow(), Bytes: 60, Tables: []string{w.text("chip.acl EDGE hit A|1")}, Unknown: []string{w.text("program tables")}[w.r.IntN(2):]})
+		m := MarkingSession{Name: w.text("m", ""), Error: w.text("", "bad"), Role: w.text("", "transit"), Timing: w.text("exact"), Guard: time.Duration(w.r.IntN(2))}
+		for i := range w.r.IntN(3) {
+			m.Periods = append(m.Periods, MarkingPeriod{Error: w.text("", "no JSON"), Number: uint64(i), Read: w.text("", "5.0"), Clock: w.text("", "PTP"),
+				Flags: []string{w.text("late")}[w.r.IntN(2):]})
+		}
+		s.Marking = append(s.Marking, m)
+		s.Stamping = append(s.Stamping, StampingSession{w.text("t"), w.text("", "bad"), map[string]uint64{"matched": 3}})
+	}
+	s.Stamping = append(s.Stamping, StampingSession{Name: "u"})
 }
 
 // page makes a page of the world's rows.
@@ -173,7 +203,11 @@ func (w *world) page(t *testing.T, rows int) *Page {
 		}
 	}
 	f := w.fabric()
-	p, err := New(Config{Title: "a test", Store: m, Topology: f, Switches: f, Now: func() time.Time { return w.now }})
+	cfg := Config{Title: "a test", Store: m, Topology: f, Switches: f, Own: w.r.IntN(4) == 0, Now: func() time.Time { return w.now }}
+	if cfg.Own && rows == 0 {
+		cfg.Lacks = map[string]string{"/flows": "that takes a collector"}
+	}
+	p, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

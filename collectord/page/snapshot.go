@@ -92,7 +92,7 @@ type series struct {
 type sketchKey struct{ sw, task, key string }
 
 // read makes a snapshot.
-func read(ctx context.Context, store result.Store, from, to int64) (*snapshot, error) {
+func read(ctx context.Context, store Store, from, to int64) (*snapshot, error) {
 	s := &snapshot{
 		from: from, to: to, left: map[string]int64{}, ways: map[wayKey]*way{}, drops: map[dropKey]*dropSum{},
 		series: map[seriesKey]*series{}, sketches: map[sketchKey]result.Sketch{},
@@ -121,7 +121,7 @@ func read(ctx context.Context, store result.Store, from, to int64) (*snapshot, e
 }
 
 // others reports whether a store has rows of any time, as far as its first batches say.
-func others(ctx context.Context, store result.Store) (found bool, err error) {
+func others(ctx context.Context, store Store) (found bool, err error) {
 	looks := 0
 	err = store.Each(ctx, 0, math.MaxInt64, func(b *result.Batch) bool {
 		_, _, found = b.Span()

@@ -111,7 +111,8 @@ type objectRow struct {
 
 type portRow struct {
 	Port
-	Class string
+	LoadIn, LoadOut string
+	Class           string
 }
 
 type switchData struct {
@@ -125,11 +126,16 @@ type switchData struct {
 	Objects []objectRow
 	Ports   []portRow
 	Columns []string
+	Loads   bool // there are some
 	Drops   string
+
+	Stamping []StampingSession
+	Stamped  []string // columns
 }
 
 // portColumns are the counters of ports that are shown.
-var portColumns = []string{"in", "out", "in bytes", "out bytes", "dropped"}
+var portColumns = []string{"in", "out", "in bytes", "out bytes", "dropped", "in discards", "out discards", "in errors",
+	"out errors"}
 
 // oneSwitch is the view of one switch.
 func (p *Page) oneSwitch(q *request) (any, error) {
@@ -148,7 +154,7 @@ func (p *Page) oneSwitch(q *request) (any, error) {
 	}
 	s := &list[i]
 	d := &switchData{Name: s.Name, Error: s.Error, Read: s.Read, Known: true, Chosen: q.get("standing"),
-		All: q.With("standing", ""), Columns: portColumns, Drops: q.Link("/drops", "switch", s.Name)}
+		All: q.With("standing", ""), Drops: q.Link("/drops", "switch", s.Name)}
 	d.Counts = standingsOf(s, func(w Standing) string { return q.With("standing", string(w)) })
 	for i := range d.Counts {
 		d.Counts[i].On = string(d.Counts[i].Standing) == d.Chosen
@@ -169,7 +175,20 @@ func (p *Page) oneSwitch(q *request) (any, error) {
 		return nil, err
 	}
 	d.ports(s)
+	d.Loads = d.Loads || p.cfg.Own
+	d.stamping(s)
 	return d, nil
+}
+
+func (d *switchData) stamping(s *Switch) {
+	d.Stamping = s.Stamping
+	d.Stamped = columnsOf(stampingColumns, func(yield func(map[string]uint64) bool) {
+		for i := range s.Stamping {
+			if !yield(s.Stamping[i].Counters) {
+				return
+			}
+		}
+	})
 }
 
 // mostPorts is how many ports are shown.
@@ -177,12 +196,22 @@ const mostPorts = 1024
 
 func (d *switchData) ports(s *Switch) {
 	for _, port := range s.Ports[:min(len(s.Ports), mostPorts)] {
-		r := portRow{Port: port}
-		if port.Counters["dropped"] > 0 {
-			r.Class = "bad"
+		r := portRow{Port: port, LoadIn: port.In.text(), LoadOut: port.Out.text()}
+		for _, name := range []string{"dropped", "in discards", "out discards", "in errors", "out errors"} {
+			if port.Counters[name] > 0 {
+				r.Class = "bad"
+			}
 		}
+		d.Loads = d.Loads || port.In != nil || port.Out != nil
 		d.Ports = append(d.Ports, r)
 	}
+	d.Columns = columnsOf(portColumns, func(yield func(map[string]uint64) bool) {
+		for i := range s.Ports {
+			if !yield(s.Ports[i].Counters) {
+				return
+			}
+		}
+	})
 	slices.SortStableFunc(d.Ports, func(a, b portRow) int { return natural(a.Name, b.Name) })
 }
 

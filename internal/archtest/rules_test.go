@@ -47,7 +47,7 @@ var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true,
 		below: []string{"cli", "lab/sweep", "lab/experiments", "lab/study", "lab", "bench/live", "bench/northbound", "bench", "device", "hostif", "device/fault", "device/logs", "mgmt", "mgmt/access", "mgmt/configfile", "collector", "collector/journey", "collector/dial", "collector/export", "collector/capture", "collector/stream", "collector/topology", "collectord/fromlab", "collectord/page", "collectord/result", "tam/altmark", "tam/ipfix", "sairedis", "saisim", "saisim/describe", "saisim/profile", "saisim/pipe", "sai", "orch", "swss", "schema", "tam/flymon", "tam/recordplan", "tam/recordplan/check", "tam/record", "device/sender", "mgmt/outputs", "mgmt/outputs/otlp", "mgmt/outputs/syslog"}},
 	{name: "collectord/fromlab", // a lab that has run, as rows
-		below: []string{"lab", "lab/study", "device", "collector", "collector/journey", "collectord/page", "collectord/local", "collectord/join", "collectord/result", "schema", "tam/flymon", "tam/record"}},
+		below: []string{"lab", "lab/study", "device", "device/switchpage", "collector", "collector/journey", "collectord/page", "collectord/local", "collectord/join", "collectord/result", "schema", "tam/flymon", "tam/record"}},
 	// the one program that links NATS and Parquet; and the lab, for sweeps on several hosts
 	{name: "cmd/tamtam-collectd", modules: []string{cobra, prometheus, xsys}, clock: true,
 		below: []string{"lab/sweep", "lab/experiments", "lab", "collector", "collector/capture", "collector/dial", "collector/stream", "collectord/event", "collectord/fleet", "collectord/ingest", "collectord/jetstream", "collectord/join", "collectord/page", "collectord/parquet", "collectord/result"}},
@@ -69,8 +69,10 @@ var rules = []room{
 	{name: "lab/figure", modules: []string{gonumplot}},
 	{name: "lab/programs", below: []string{"tam/record", "tam/recordplan"}},
 	{name: "device", modules: []string{xnet, xsync, xsys}, clock: true,
-		below: []string{"collectord/page", "device/fault", "device/packettrace", "hoststack/cpuport", "hoststack/hostd", "hoststack/lacpd", "hoststack/reports", "hoststack/sflow", "hoststack", "mgmt", "mgmt/access", "mgmt/metrics", "mgmt/restconf", "mgmt/configfile", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "cfgmgr/sflow", "cfgmgr/debugcounter", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record", "device/sender",
+		below: []string{"device/switchpage", "device/fault", "device/packettrace", "hoststack/cpuport", "hoststack/hostd", "hoststack/lacpd", "hoststack/reports", "hoststack/sflow", "hoststack", "mgmt", "mgmt/access", "mgmt/metrics", "mgmt/restconf", "mgmt/configfile", "collector/capture", "collector", "tammgr", "cfgmgr/forward", "cfgmgr/ports", "cfgmgr/routes", "cfgmgr/qos", "cfgmgr/sflow", "cfgmgr/debugcounter", "orchagent/*", "tsorch", "amorch", "recordorch", "tamorch", "tam/recordplan", "tam/record", "device/sender",
 			"orch", "sairedis", "saisim", "saisim/drop", "saisim/profile", "saisim/pipe", "saisim/tailstamp", "saisim/cmu", "sai", "swss", "schema", "tam/altmark", "tam/flymon", "flymonorch", "flymonorch/plan", "hostif"}},
+	{name: "device/switchpage", modules: []string{grpc}, clock: true, // the page of one switch
+		below: []string{"collectord/page", "collectord/result", "device/packettrace", "mgmt", "schema", "swss", "tam/altmark", "tam/flymon"}},
 	{name: "device/packettrace", below: []string{"saisim", "saisim/config", "saisim/drop", "swss", "schema"}}, // packets, and names
 	{name: "device/logs", clock: true}, // the form and the amount of the log
 	{name: "hostif", below: []string{"cfgmgr/forward", "orch", "schema", "swss"}, modules: []string{netlink, xsync, xsys}}, // for daemons of Linux
@@ -181,6 +183,6 @@ var rules = []room{
 
 // testKits are packages that only tests, and each other, may import. They may import any module.
 var testKits = []string{
-	"tamtamtest", "collector/stream/streamtest", "internal/randtest", "saisim/pipe/pipetest", "cfgmgr/forward/forwardtest", "orch/orchtest",
+	"tamtamtest", "collector/stream/streamtest", "collectord/page/pagetest", "internal/randtest", "saisim/pipe/pipetest", "cfgmgr/forward/forwardtest", "orch/orchtest",
 	"tamorch/tamorchtest", "sai/saitest", "sairedis/sairedistest", "swss/swsstest", "internal/netns/netnstest",
 }

@@ -131,10 +131,6 @@ func sameJSON(t testing.TB, got, want string) {
 // serve has a server answer at its address until the test ends.
 func (b *bed) serve() (url string) {
 	b.t.Helper()
-	scheme := "http://" // Serve gives net/http a TLSConfig of its own
-	if b.server.http.TLSConfig != nil {
-		scheme = "https://"
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- b.server.Serve(ctx) }()
@@ -149,5 +145,5 @@ func (b *bed) serve() (url string) {
 			b.t.Error("the server does not end")
 		}
 	})
-	return scheme + b.server.Addr()
+	return strings.TrimSuffix(b.server.web.URL(), "/")
 }

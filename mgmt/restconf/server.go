@@ -2,8 +2,6 @@ package restconf
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -50,8 +48,7 @@ type Server struct {
 	root   mgmt.Node
 	now    func() time.Time
 	log    *slog.Logger
-	doors  []*mgmt.Door
-	http   *http.Server
+	web    *mgmt.Web
 }
 
 // New returns a server that already listens but answers only once Serve runs.
@@ -70,67 +67,32 @@ func New(cfg Config) (*Server, error) {
 	if err := cfg.Engine.MayListen(cfg.Addr); err != nil {
 		return nil, fmt.Errorf("RESTCONF: %w", err)
 	}
-	ls, err := mgmt.Listen(cfg.Addr)
+	s.web, err = mgmt.NewWeb(cfg.Addr, &http.Server{
+		Handler: s, TLSConfig: conf, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("RESTCONF: %w", err)
 	}
 	if !cfg.Engine.AsksLogin() {
 		s.log.Warn("RESTCONF asks for no login: whoever can connect may change the configuration", "addr", cfg.Addr)
 	}
-	for _, l := range ls {
-		s.doors = append(s.doors, mgmt.NewDoor(l))
-	}
-	s.http = &http.Server{
-		Handler: s, TLSConfig: conf, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-		ConnState: func(c net.Conn, state http.ConnState) {
-			if t, ok := c.(*tls.Conn); ok {
-				c = t.NetConn()
-			}
-			if state == http.StateActive && !s.doors[0].Know(c) { // its first request has come
-				c.Close()
-			}
-		},
-	}
 	return s, nil
 }
 
 // Addr is the address that the server listens on, with the port that the system chose.
-func (s *Server) Addr() string { return s.doors[0].Addr().String() }
+func (s *Server) Addr() string { return s.web.Addr() }
 
 // Serve answers until ctx ends.
 func (s *Server) Serve(ctx context.Context) error {
-	s.http.BaseContext = func(net.Listener) context.Context { return ctx }
-	stop := context.AfterFunc(ctx, func() { s.http.Close() })
-	defer stop()
-	ended := make(chan error, len(s.doors))
-	secure := s.http.TLSConfig != nil // net/http gives itself one
-	for _, door := range s.doors {
-		go func() { ended <- s.serveAt(door, secure) }()
+	if err := s.web.Serve(ctx); err != nil {
+		return fmt.Errorf("RESTCONF: %w", err)
 	}
-	var errs []error
-	for range s.doors {
-		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-			errs = append(errs, fmt.Errorf("RESTCONF: %w", err))
-			s.http.Close()
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (s *Server) serveAt(l net.Listener, secure bool) error {
-	if secure {
-		return s.http.ServeTLS(l, "", "")
-	}
-	return s.http.Serve(l)
+	return nil
 }
 
 // Close stops listening, if Serve has not run.
-func (s *Server) Close() {
-	for _, door := range s.doors {
-		door.Close()
-	}
-}
+func (s *Server) Close() { s.web.Close() }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -1,4 +1,4 @@
-package device
+package switchpage
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func Objects(ctx context.Context, r *swss.Redis) (list []page.Object, err error)
 
 // objectsOf are those of one table.
 func objectsOf(t schema.Table, rows map[string]swss.FieldValues) (list []page.Object) {
-	for _, key := range SortedKeys(rows) {
+	for _, key := range sortedKeys(rows) {
 		s, err := schema.ParseStatus(t.State, key, rows[key])
 		if err != nil || s.Status == "" {
 			s.Status = rows[key][t.Status]

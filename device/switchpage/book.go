@@ -1,0 +1,149 @@
+package switchpage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tamtam/collectord/page"
+	"tamtam/device/packettrace"
+	"tamtam/mgmt"
+
+	"google.golang.org/grpc/status"
+)
+
+// listDrops is the operation that asks for drops.
+const listDrops = "list-drops"
+
+// lastDrops is how many drops are shown one by one.
+const lastDrops = 20
+
+// freshBook is how long the book of drops is shown to others who ask: it takes syncd's time.
+const freshBook = 2 * time.Second
+
+// A bookDesk reads the book of drops.
+type bookDesk struct {
+	turn chan struct{} // who holds it reads
+	at   time.Time
+	last *page.Book // nil: nothing was read
+}
+
+// read returns the book, for who may ask for it.
+func (d *bookDesk) read(ctx context.Context, r *reader) *page.Book {
+	if err := mgmt.LooksOf(r.engine).MayDo(ctx, listDrops); err != nil {
+		return &page.Book{Error: status.Convert(err).Message()}
+	}
+	select {
+	case d.turn <- struct{}{}:
+		defer func() { <-d.turn }()
+	case <-ctx.Done():
+		return &page.Book{Error: ctx.Err().Error()}
+	}
+	if now := r.now(); d.last == nil || now.Sub(d.at) >= freshBook {
+		book := &page.Book{}
+		for _, by := range []string{"reason", "port", "rule"} {
+			if err := take(ctx, r, by, book); err != nil {
+				book = &page.Book{Error: status.Convert(err).Message()}
+				break
+			}
+		}
+		if ctx.Err() != nil {
+			return book
+		}
+		d.last, d.at = book, now
+	}
+	return d.last
+}
+
+// take asks syncd for the drops by reason, port or rule.
+func take(ctx context.Context, r *reader, by string, book *page.Book) error {
+	last := 0
+	if by == "rule" {
+		last = lastDrops
+	}
+	// A name of its own each would stay in STATE_DB for a minute.
+	request := fmt.Sprintf(`{"by":%q,"last":%d,"id":"page-%s"}`, by, last, by)
+	text, err := mgmt.LooksOf(r.engine).Look(ctx, listDrops, []byte(request))
+	if err != nil {
+		return err
+	}
+	var a struct {
+		Answer packettrace.DropsAnswer `json:"answer"`
+	}
+	if err := json.Unmarshal(text, &a); err != nil {
+		return fmt.Errorf("the answer of syncd cannot be read: %w", err)
+	}
+	rows := countsOf(a.Answer.Rows)
+	switch by {
+	case "reason":
+		book.Reasons = rows
+		return nil
+	case "port":
+		book.Ports = rows
+		return nil
+	}
+	book.Rules = rows
+	return fill(book, &a.Answer)
+}
+
+// fill takes what an answer says of all drops, and of the last ones.
+func fill(book *page.Book, a *packettrace.DropsAnswer) (err error) {
+	book.Total, book.Kept, book.Forgotten = a.Total, a.Kept, a.Forgotten
+	if book.Since, err = time.Parse(time.RFC3339Nano, a.Since); err != nil {
+		return err
+	}
+	for i := range a.Last {
+		e := &a.Last[i]
+		d := page.Death{In: e.In, Out: e.Out, Reason: e.Why, Text: e.Text, Rule: e.Rule, Flow: e.Flow, Bytes: e.Bytes,
+			Unknown: e.Unknown}
+		if d.Time, err = time.Parse(time.RFC3339Nano, e.Time); err != nil {
+			return err
+		}
+		if e.Queue != nil {
+			d.Queue = fmt.Sprint(*e.Queue)
+			if e.Depth != nil {
+				d.Queue += fmt.Sprintf(", behind %d bytes", *e.Depth)
+			}
+		}
+		for _, l := range e.Lookups {
+			d.Tables = append(d.Tables, lookup(l))
+		}
+		book.Last = append(book.Last, d)
+	}
+	return nil
+}
+
+// lookup is a look into a table in words.
+func lookup(l packettrace.Lookup) string {
+	words := []string{l.Table, "miss"}
+	if l.Hit {
+		words[1] = "hit"
+	}
+	for _, w := range []string{l.At, l.Key, l.Entry} {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	if l.Does != "" {
+		words = append(words, "→ "+l.Does)
+	}
+	return strings.Join(words, " ")
+}
+
+func countsOf(rows []packettrace.DropRow) (list []page.Count) {
+	for _, r := range rows {
+		c := page.Count{Name: r.Name, Packets: r.Count, Words: r.Text}
+		var reasons []string
+		for _, why := range sortedKeys(r.Reasons) {
+			reasons = append(reasons, fmt.Sprintf("%s %d", why, r.Reasons[why]))
+		}
+		if len(reasons) > 0 {
+			c.Words = strings.TrimSpace(c.Words + " " + strings.Join(reasons, ", "))
+		}
+		list = append(list, c)
+	}
+	return slices.Clip(list)
+}

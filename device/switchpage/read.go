@@ -1,0 +1,143 @@
+package switchpage
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"tamtam/collectord/page"
+	"tamtam/collectord/result"
+	"tamtam/mgmt"
+	"tamtam/schema"
+	"tamtam/swss"
+)
+
+// fresh is how long what was read is shown to others who ask.
+const fresh = time.Second
+
+// A reader reads what the switch says of itself. It implements what the page asks for.
+type reader struct {
+	engine *mgmt.Server
+	redis  *swss.Redis
+	now    func() time.Time
+	turn   chan struct{} // who holds it reads
+	loads  loads
+	last   *reading // nil: nothing was read
+	book   bookDesk
+}
+
+// A reading is what the databases had at a time.
+type reading struct {
+	at       time.Time
+	one      page.Switch
+	network  page.Network
+	sketches []result.Sketch
+}
+
+func newReader(cfg Config) *reader {
+	return &reader{engine: cfg.Engine, redis: cfg.Redis, now: cfg.Now, turn: make(chan struct{}, 1),
+		book: bookDesk{turn: make(chan struct{}, 1)}}
+}
+
+// read returns what the databases have, or had less than a second ago.
+func (r *reader) read(ctx context.Context) (*reading, error) {
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	now := r.now()
+	if r.last != nil && now.Sub(r.last.at) < fresh {
+		return r.last, nil
+	}
+	x := &reading{at: now}
+	t := &tables{ctx: ctx, redis: r.redis}
+	x.one = t.one(now)
+	x.sketches = t.sketches(&x.one)
+	r.loads.add(t, now, x.one.Ports)
+	x.network = t.network(&x.one)
+	if t.err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &page.Unready{Why: "the databases cannot be read: " + swss.Why(t.err)}
+	}
+	r.last = x
+	return x, nil
+}
+
+// Switches implements page.Switches: the switch, with the book of drops for who may ask for it.
+func (r *reader) Switches(ctx context.Context) ([]page.Switch, error) {
+	x, err := r.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	one := x.one
+	one.Book = r.book.read(ctx, r)
+	return []page.Switch{one}, nil
+}
+
+// Network implements page.Topology: the switch and its neighbours by LLDP.
+func (r *reader) Network(ctx context.Context) (*page.Network, error) {
+	x, err := r.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &x.network, nil
+}
+
+// Each implements page.Store: one batch, with the answers of sketches.
+func (r *reader) Each(ctx context.Context, _, _ int64, yield func(*result.Batch) bool) error {
+	x, err := r.read(ctx)
+	if err != nil {
+		return err
+	}
+	if len(x.sketches) > 0 {
+		yield(&result.Batch{Partition: x.one.Name, First: 1, Position: result.Position{Last: 1}, Sketches: x.sketches})
+	}
+	return nil
+}
+
+// tables reads tables of databases, until one cannot be read.
+type tables struct {
+	ctx   context.Context
+	redis *swss.Redis
+	err   error
+}
+
+func (t *tables) dump(db swss.DBName, table string) (rows map[string]swss.FieldValues) {
+	if t.err == nil {
+		rows, t.err = swss.NewTable(t.redis.DB(db), table).Dump(t.ctx)
+	}
+	return rows
+}
+
+// hash is a table that is one row.
+func (t *tables) hash(db swss.DBName, table string) (row map[string]string) {
+	if t.err == nil {
+		row, t.err = t.redis.DB(db).Client().HGetAll(t.ctx, table).Result()
+	}
+	return row
+}
+
+// one reads what the page has of the switch, but for the book of its drops and the load of its ports.
+func (t *tables) one(now time.Time) page.Switch {
+	s := page.Switch{Read: now, Name: cmp.Or(t.dump(swss.ConfigDB, schema.CfgDeviceMetadata)["localhost"]["hostname"],
+		"switch")}
+	if t.err == nil {
+		s.Objects, t.err = Objects(t.ctx, t.redis)
+	}
+	s.Ports = t.ports()
+	s.Marking = t.marking()
+	s.Stamping = t.stamping()
+	alarms := t.dump(swss.StateDB, schema.StateAlarm)
+	for _, id := range sortedKeys(alarms) {
+		s.Troubles = append(s.Troubles, "alarm "+id+": "+cmp.Or(alarms[id][schema.AlarmText], "it gives no reason"))
+	}
+	return s
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
