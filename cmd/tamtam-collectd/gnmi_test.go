@@ -45,7 +45,7 @@ func upSwitch(t *testing.T, name, role string) (target string) {
 			schema.CfgTAMAltMark: {"web": swss.FieldValues{"flowgroup": "web", "role": role, "method": "double", "interval": "-1",
 				"mark": "dscp0", "mark2": "dscp1"}},
 		}},
-		Ready: func(string, string) { close(ready) },
+		Ready: func(string, string, string) { close(ready) },
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -7,61 +7,6 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// edited returns a copy's frame as it leaves, and its length. If own is true, the
-// frame is in c.scratch.
-func (c *egressPipe) edited(cp *copyOf, own bool) ([]byte, int) {
-	cp.pk.whole()
-	if cp.mirror == nil {
-		return c.unwrapped(cp, own)
-	}
-	data, length := c.unwrapped(cp, false)
-	c.wrapped = cp.mirror.wrap(c.wrapped[:0], data, length)
-	return c.wrapped, cp.mirror.length(length)
-}
-
-// unwrapped is the frame that leaves, or the one that a mirror session takes. If
-// nothing changes and own is false it is the packet's own data, else it is in
-// c.scratch.
-func (c *egressPipe) unwrapped(cp *copyOf, own bool) ([]byte, int) {
-	pk, t, b := cp.pk, cp.tag, c.scratch[:0]
-	edits := !cp.raw && (pk.edited || cp.head != nil) || cp.ce
-	l3, length := int(pk.h.l3), pk.length
-	switch {
-	case t.op == tagStrip && len(pk.data) >= ethernetHeader+4:
-		b = append(append(b, pk.data[:12]...), pk.data[16:]...)
-		l3, length = l3-4, length-4
-	case t.op == tagPush:
-		b = append(b, pk.data[:12]...)
-		b = append(b, etherVLAN>>8, etherVLAN&0xff, byte(t.vid>>8), byte(t.vid))
-		b = append(b, pk.data[12:]...)
-		l3, length = l3+4, length+4
-	case t.op == tagSet && len(pk.data) >= ethernetHeader+2:
-		b = append(b, pk.data...)
-		tci := binary.BigEndian.Uint16(b[14:])
-		binary.BigEndian.PutUint16(b[14:], tci&0xf000|t.vid)
-	case own || edits || cp.ifa != nil:
-		b = append(b, pk.data...)
-	default:
-		return pk.data, length
-	}
-	switch v4 := pk.h.flags&flagIPv4 != 0; {
-	case cp.head != nil:
-		cp.head.apply(b, l3, pk.h.flags)
-		pk.edit.marks.applyOption(b[l3:], pk.h.altMark)
-		pk.edit.mss.apply(b[l3:])
-	case edits:
-		pk.edit.apply(b, l3, v4, pk.h.altMark)
-		if cp.ce {
-			markCE(b[l3:], v4)
-		}
-	}
-	if cp.ifa != nil {
-		b = c.putIFA(b, l3, cp)
-		length += cp.ifa.longer
-	}
-	return b, length
-}
-
 // apply edits a frame whose IP header is at l3, with the AltMark option's flags at
 // altMark in it.
 func (e *edit) apply(b []byte, l3 int, v4 bool, altMark uint16) {
