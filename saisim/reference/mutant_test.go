@@ -62,7 +62,7 @@ var mutants = []mutant{
 	{"the guard at the end is that of the beginning", "engine/altmark.go", "p.s.Interval.Within(t.at, p.guard, p.early)", "p.s.Interval.Within(t.at, p.guard, p.guard)"},
 	{"a terminator clears the first mark only", "engine/altmark.go", "pk.edit.write(p.s.Mark2, 0)", ""},
 	{"a pulse has no FCS", "engine/altmark.go", "pulseBytes += uint64(pk.length + fcsLen)", "pulseBytes += uint64(pk.length)"},
-	{"a new flow begins where an old one ended", "engine/marking.go", "*f = markFlow{generation: m.generations}", "f.generation = m.generations"},
+	{"a new flow begins where an old one ended", "engine/marking.go", "*f = markFlow{generation: m.generations, outer: new(altmark.OuterCounts)}", "f.generation = m.generations"},
 	{"a FlowMonID is read a bit too high", "engine/acl.go", "option[0])<<12", "option[0])<<13"},
 	{"the time lookup forgets the FlowMonID", "engine/acl.go", "k[9]&(1<<32-1) | uint64", "uint64"},
 	{"L is where D is", "engine/parse.go", "optionLoss    = 1 << 3", "optionLoss    = 1 << 2"},

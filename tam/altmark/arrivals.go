@@ -76,6 +76,12 @@ func ParseSum(text string) (Sum, error) {
 	return Sum{uint64(n.Rsh(&n, 64).Int64()), lo}, nil
 }
 
+// UnmarshalText reads what [Sum.MarshalText] gives.
+func (s *Sum) UnmarshalText(text []byte) (err error) {
+	*s, err = ParseSum(string(text))
+	return err
+}
+
 // Mean is the sum divided by n, rounded to the nearest ns, half of one up; false without packets, or if that is no
 // time.Duration.
 func (s Sum) Mean(n uint64) (time.Duration, bool) {
