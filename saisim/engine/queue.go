@@ -52,6 +52,7 @@ func (c *queues) straight(p *port, pk *packet) bool {
 	}
 	length := cp.taggedLen()
 	if uint32(length)+fcsLen > p.mtu {
+		cp.tooLong()
 		c.fates.dropCopy(p, cp, drop.EgressMTU)
 		return true
 	}
