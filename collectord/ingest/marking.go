@@ -68,21 +68,31 @@ func (m *Marking) Source() string {
 func (m *Marking) Read(ctx context.Context, o dial.Options) error {
 	r := &markingReader{Marking: m, settings: map[string]altmark.Session{}, waiting: map[string][]dial.Report{},
 		sent: map[string][]dial.Report{}}
-	m.To.Hold(true)
+	return watching(ctx, m.To, m.Target, r.take, func(ctx context.Context, take func(dial.Event)) error {
+		return dial.Watch(ctx, m.Target, slices.Sorted(maps.Keys(m.Sessions)), o, take)
+	})
+}
+
+// watching watches a target for a sender until ctx ends, or an event of it cannot be taken.
+func watching[E any](
+	ctx context.Context, to *Sender, target string, take func(context.Context, E) error,
+	watch func(context.Context, func(E)) error,
+) error {
+	to.Hold(true)
 	none := func() error { return nil }
-	return stepping(ctx, none, []*Sender{m.To}, func(ctx context.Context) error {
+	return stepping(ctx, none, []*Sender{to}, func(ctx context.Context) error {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		var failed error
 		var once sync.Once
-		err := dial.Watch(ctx, m.Target, slices.Sorted(maps.Keys(m.Sessions)), o, func(e dial.Event) {
-			if err := r.take(ctx, e); err != nil {
+		err := watch(ctx, func(e E) {
+			if err := take(ctx, e); err != nil {
 				once.Do(func() { failed = err })
 				stop()
 			}
 		})
 		if err != nil {
-			err = fmt.Errorf("target %s: %w", m.Target, err)
+			err = fmt.Errorf("target %s: %w", target, err)
 		}
 		return errors.Join(err, failed)
 	})

@@ -2,10 +2,8 @@ package ingest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"tamtam/collector/dial"
@@ -24,23 +22,8 @@ type Sketching struct {
 // Read reads the target until ctx ends: then it returns nil. Announce its sender before any of several targets is read.
 func (k *Sketching) Read(ctx context.Context, o dial.Options) error {
 	r := &sketchingReader{Sketching: k, told: map[answerKey]int64{}}
-	k.To.Hold(true)
-	none := func() error { return nil }
-	return stepping(ctx, none, []*Sender{k.To}, func(ctx context.Context) error {
-		ctx, stop := context.WithCancel(ctx)
-		defer stop()
-		var failed error
-		var once sync.Once
-		err := dial.WatchSketches(ctx, k.Target, o, func(e dial.SketchEvent) {
-			if err := r.take(ctx, e); err != nil {
-				once.Do(func() { failed = err })
-				stop()
-			}
-		})
-		if err != nil {
-			err = fmt.Errorf("target %s: %w", k.Target, err)
-		}
-		return errors.Join(err, failed)
+	return watching(ctx, k.To, k.Target, r.take, func(ctx context.Context, take func(dial.SketchEvent)) error {
+		return dial.WatchSketches(ctx, k.Target, o, take)
 	})
 }
 
