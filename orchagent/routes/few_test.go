@@ -16,7 +16,8 @@ import (
 // What a few changed rows of routes ask for is brought to the ASIC as if all rows were looked at, after every change,
 // whatever was refused, waits, or shares its prefix with another row; and what is said of all rows is the same.
 func TestFewRoutesAsAll(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 93_000_000, Count: 60, Short: 10}, func(t *testing.T, seed uint64) {
+	fixed, slow := randtest.Cases{Seed: 93_000_000, Count: 60, Short: 10}, 0
+	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		few, all := newBench(t), newBench(t)
 		all.orch.ledger.Few = nil
@@ -44,10 +45,13 @@ func TestFewRoutesAsAll(t *testing.T) {
 				t.Fatalf("statuses after %q: -all +few\n%s", line, d)
 			}
 		}
-		if quick == 0 {
-			t.Error("no change was a few")
+		if quick == 0 { // what is refused at first and stays so has all looked at
+			slow++
 		}
 	})
+	if (testing.Short() || run.Whole(fixed)) && slow > run.Count/100 {
+		t.Errorf("in %d of %d cases no change was a few, want at most one of a hundred", slow, run.Count)
+	}
 }
 
 // randomLine is a change, mostly of a route.
