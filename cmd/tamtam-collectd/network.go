@@ -10,8 +10,8 @@ import (
 	"tamtam/lab/experiments"
 )
 
-const topologyUsage = "file of switches, hosts and links, as tamtam collect topology prints it or containerlab has it,\n" +
-	"whose names page and rows have: equal wherever partitions of the same log are joined"
+const topologyUsage = "file of switches, hosts and links, as tamtam collect topology prints it or containerlab\n" +
+	"has it, whose names page and rows have: equal wherever partitions of the same log are joined"
 
 // readNetwork reads the file of --topology, if it is given, and holds it to the paths.
 func (f *daemonFlags) readNetwork() error {

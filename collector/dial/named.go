@@ -8,8 +8,8 @@ import (
 	"tamtam/collector/topology"
 )
 
-// Named returns the file with its points called as a topology calls them: a point whose target is that of a switch there
-// gets that switch's name, and links, from and to of its graph with it. A point that the topology does not know by its
+// Named returns the file with its points called as a topology calls them: a point whose target is a switch's there gets
+// that switch's name, and links, from and to of its graph with it. A point that the topology does not know by its
 // name nor by its target keeps its name. A nil topology changes nothing.
 //
 // The error names every point that the topology contradicts: whose switch is a host there, or whose name is that of one

@@ -45,7 +45,7 @@ const (
 	router = 0x08
 )
 
-// neighbor is somebody as he says by LLDP what he is: who forwards for others is a switch, of who says nothing it is not
+// neighbor is somebody by what he says that he is: who forwards for others is a switch, of who says nothing it is not
 // known, and all others are hosts.
 func neighbor(name string, row swss.FieldValues) page.Node {
 	n := page.Node{Name: name}
