@@ -106,11 +106,16 @@ func (r *dropRow) row() result.Drop {
 	}
 }
 
+// placeRow is of what and between which switches a loss is.
+type placeRow struct {
+	Flow    string `parquet:"flow,dict"`
+	Cluster string `parquet:"cluster,dict"`
+	From    string `parquet:"from,dict"`
+	To      string `parquet:"to,dict"`
+}
+
 type lossRow struct {
-	Flow      string   `parquet:"flow,dict"`
-	Cluster   string   `parquet:"cluster,dict"`
-	From      string   `parquet:"from,dict"`
-	To        string   `parquet:"to,dict"`
+	placeRow
 	Period    uint64   `parquet:"period"`
 	Start     int64    `parquet:"window_start_ns,delta"`
 	Length    int64    `parquet:"window_length_ns,dict"`
@@ -134,8 +139,9 @@ type lossRow struct {
 func fromLoss(l *result.Loss) lossRow {
 	d := l.Delay
 	return lossRow{
-		Flow: l.Flow, Cluster: l.Cluster, From: l.From, To: l.To, Period: l.Period, Start: l.Window.Start,
-		Length: l.Window.Length, Status: l.Status, Sent: known(l.Sent, l.Known), Received: known(l.Received, l.Known),
+		placeRow: placeRow{Flow: l.Flow, Cluster: l.Cluster, From: l.From, To: l.To}, Period: l.Period,
+		Start: l.Window.Start, Length: l.Window.Length, Status: l.Status, Sent: known(l.Sent, l.Known),
+		Received: known(l.Received, l.Known),
 		Lost: known(l.Lost, l.Known), Delay: d.Count, Sum: known(d.Sum, d.Count > 0), Min: known(d.Min, d.Count > 0),
 		Max: known(d.Max, d.Count > 0), Buckets: d.Buckets, Mean: known(l.Mean.Delay, l.Mean.Known),
 		MeanSum: known(l.Mean.Sum, l.Mean.Sum != ""), NoMean: known(l.Mean.Unknown, l.Mean.Unknown != ""),
