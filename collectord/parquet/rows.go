@@ -142,7 +142,7 @@ func fromLoss(l *result.Loss) lossRow {
 		placeRow: placeRow{Flow: l.Flow, Cluster: l.Cluster, From: l.From, To: l.To}, Period: l.Period,
 		Start: l.Window.Start, Length: l.Window.Length, Status: l.Status, Sent: known(l.Sent, l.Known),
 		Received: known(l.Received, l.Known),
-		Lost: known(l.Lost, l.Known), Delay: d.Count, Sum: known(d.Sum, d.Count > 0), Min: known(d.Min, d.Count > 0),
+		Lost:     known(l.Lost, l.Known), Delay: d.Count, Sum: known(d.Sum, d.Count > 0), Min: known(d.Min, d.Count > 0),
 		Max: known(d.Max, d.Count > 0), Buckets: d.Buckets, Mean: known(l.Mean.Delay, l.Mean.Known),
 		MeanSum: known(l.Mean.Sum, l.Mean.Sum != ""), NoMean: known(l.Mean.Unknown, l.Mean.Unknown != ""),
 		Detail: l.Detail, Reordered: l.Reordered,
