@@ -149,6 +149,7 @@ type AltMark struct {
 	stages  []altMarkStage
 	graph   bool // packets need not pass all stages: those of cluster are compared
 	cluster [2]int
+	brief   bool     // results have no jitter and no window
 	watched int      // the stage of points that no packet may pass, plus 1; 0: there is none
 	faults  []string // of the settings
 	entries []*altMarkEntry
@@ -257,21 +258,51 @@ func (m *AltMark) Add(point int, p altmark.Period, arrived time.Time) []AltMarkR
 	return m.add(point, 0, p, arrived)
 }
 
+// Take is Add that says nothing of the report yet: [AltMark.Tell] does. What it returns is of periods that are
+// forgotten now. Where several points report a period at once that costs less, and the last result for each period is
+// the same.
+func (m *AltMark) Take(point int, p altmark.Period, arrived time.Time) (out []AltMarkResult) {
+	m.take(point, 0, p, arrived, &out)
+	return sortAltMark(out)
+}
+
+// Tell returns the results that the reports of period k which were taken complete or change.
+func (m *AltMark) Tell(k uint64) (out []AltMarkResult) {
+	m.tell(k, &out)
+	return sortAltMark(out)
+}
+
+// tell settles last: what it says first needs no revision.
+func (m *AltMark) tell(k uint64, out *[]AltMarkResult) {
+	m.revise(k, out)
+	m.settle(out)
+}
+
+// Brief leaves Jitter and Window out of all results from now on, which cost as much as the rest of them.
+func (m *AltMark) Brief() { m.brief = true }
+
 // add takes a report of a point of a stage.
-func (m *AltMark) add(stage, point int, p altmark.Period, arrived time.Time) []AltMarkResult {
+func (m *AltMark) add(stage, point int, p altmark.Period, arrived time.Time) (out []AltMarkResult) {
+	if m.take(stage, point, p, arrived, &out) {
+		m.tell(p.Number, &out)
+	}
+	return sortAltMark(out)
+}
+
+// take takes a report; false if that is of no period that is remembered.
+func (m *AltMark) take(stage, point int, p altmark.Period, arrived time.Time, out *[]AltMarkResult) bool {
 	m.stats.Reports++
 	if p.Number >= altMarkLast || uint64(p.Colour) != p.Number&1 {
 		m.stats.Refused++
-		return nil
+		return false
 	}
 	if slices.Contains(m.gone, p.Number) {
 		m.stats.Late++
-		return nil
+		return false
 	}
-	var out []AltMarkResult
 	m.last[stage][point] = p.Number + 1
-	m.rebase(&out)
-	e := m.entry(p.Number, &out)
+	m.rebase(out)
+	e := m.entry(p.Number, out)
 	switch r := &e.parts[stage][point]; {
 	case !r.has:
 		*r = altMarkReport{Period: p, arrived: arrived, until: arrived, has: true}
@@ -292,9 +323,7 @@ func (m *AltMark) add(stage, point int, p altmark.Period, arrived time.Time) []A
 		r.conflict = true
 	}
 	e.reports[stage] = sumOf(e.parts[stage])
-	m.settle(&out)
-	m.revise(p.Number, &out)
-	return sortAltMark(out)
+	return true
 }
 
 // Advance says that reports of period k are due by now. Without it, only reports show that time
