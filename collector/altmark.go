@@ -258,33 +258,11 @@ func (m *AltMark) Add(point int, p altmark.Period, arrived time.Time) []AltMarkR
 	return m.add(point, 0, p, arrived)
 }
 
-// Take is Add that says nothing of the report yet: [AltMark.Tell] does. What it returns is of periods that are
-// forgotten now. Where several points report a period at once that costs less, and the last result for each period is
-// the same.
-func (m *AltMark) Take(point int, p altmark.Period, arrived time.Time) (out []AltMarkResult) {
-	m.take(point, 0, p, arrived, &out)
-	return sortAltMark(out)
-}
-
-// Tell returns the results that the reports of period k which were taken complete or change.
-func (m *AltMark) Tell(k uint64) (out []AltMarkResult) {
-	m.tell(k, &out)
-	return sortAltMark(out)
-}
-
-// tell settles last: what it says first needs no revision.
-func (m *AltMark) tell(k uint64, out *[]AltMarkResult) {
-	m.revise(k, out)
-	m.settle(out)
-}
-
-// Brief leaves Jitter and Window out of all results from now on, which cost as much as the rest of them.
-func (m *AltMark) Brief() { m.brief = true }
-
 // add takes a report of a point of a stage.
 func (m *AltMark) add(stage, point int, p altmark.Period, arrived time.Time) (out []AltMarkResult) {
 	if m.take(stage, point, p, arrived, &out) {
-		m.tell(p.Number, &out)
+		m.revise(p.Number, &out)
+		m.settle(&out) // what is said first needs no revision
 	}
 	return sortAltMark(out)
 }
@@ -437,18 +415,18 @@ func (m *AltMark) complete(k uint64) bool {
 func (m *AltMark) settle(out *[]AltMarkResult) {
 	for _, e := range m.entries {
 		k, from := e.number, e.number
-		if m.early(e) {
+		if e.early() {
 			from = max(k, m.history)
 		}
 		if e.emitted == nil && (m.base >= from+2+uint64(m.path.Wait) ||
-			m.complete(k) && m.complete(k+1) && m.complete(k+2) && (!m.early(e) || !m.doubt(k, everywhere(&m.path)...).open)) {
+			m.complete(k) && m.complete(k+1) && m.complete(k+2) && (!e.early() || !m.doubt(k, everywhere(&m.path)...).open)) {
 			m.emit(e, out)
 		}
 	}
 }
 
 // early reports whether the arrival time of some report of a period is not known.
-func (m *AltMark) early(e *altMarkEntry) bool {
+func (e *altMarkEntry) early() bool {
 	return slices.ContainsFunc(e.reports, func(r altMarkReport) bool { return r.has && r.arrived.IsZero() })
 }
 

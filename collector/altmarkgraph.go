@@ -406,29 +406,6 @@ func (m *AltMarkMesh) Add(point int, p altmark.Period, arrived time.Time) (out [
 	return sortAltMark(out)
 }
 
-// Take is [AltMark.Take].
-func (m *AltMarkMesh) Take(point int, p altmark.Period, arrived time.Time) (out []AltMarkResult) {
-	for _, u := range m.users[point] {
-		m.joins[u.join].take(u.stage, u.point, p, arrived, &out)
-	}
-	return sortAltMark(out)
-}
-
-// Tell is [AltMark.Tell].
-func (m *AltMarkMesh) Tell(k uint64) (out []AltMarkResult) {
-	for _, j := range m.joins {
-		out = append(out, j.Tell(k)...)
-	}
-	return sortAltMark(out)
-}
-
-// Brief is [AltMark.Brief].
-func (m *AltMarkMesh) Brief() {
-	for _, j := range m.joins {
-		j.Brief()
-	}
-}
-
 // Advance is [AltMark.Advance].
 func (m *AltMarkMesh) Advance(k uint64) (out []AltMarkResult) {
 	for _, j := range m.joins {

@@ -34,9 +34,6 @@ const maxStart = 5 * time.Second
 // An altMarkJoin is that of a path or a graph.
 type altMarkJoin interface {
 	Add(point int, p altmark.Period, arrived time.Time) []collector.AltMarkResult
-	Take(point int, p altmark.Period, arrived time.Time) []collector.AltMarkResult
-	Tell(k uint64) []collector.AltMarkResult
-	Brief()
 	Advance(k uint64) []collector.AltMarkResult
 	Flush() []collector.AltMarkResult
 	Settings(point int, s altmark.Session) []collector.AltMarkResult
