@@ -393,7 +393,7 @@ func TestDecodeRecordsDamaged(t *testing.T) {
 func TestReadPlan(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "plan.json")
 	for _, tt := range []struct{ text, want string }{
-		{`{"id": 1, "phv": "8"}`, ""}, {`{}`, "no plan: it has no id"}, {`[]`, "cannot unmarshal"}, {``, "unexpected end"},
+		{`{"id": 1, "phv": "8"}`, ""}, {`{}`, "no plan: it has no id"}, {`[]`, "it is a JSON array, want an object"}, {``, "unexpected end"},
 	} {
 		if err := os.WriteFile(name, []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)

@@ -42,15 +42,15 @@ func ReadPlan(path string) (*record.Plan, error) {
 	if len(text) > record.MaxJSON {
 		return nil, fmt.Errorf("%s: more than %d bytes, want a plan", path, record.MaxJSON)
 	}
-	var p record.Plan
-	if err := json.Unmarshal(text, &p); err != nil {
+	p, err := record.ReadPlan(text)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if p.ID == 0 {
 		return nil, fmt.Errorf("%s: no plan: it has no id; want what `tamtam plan --format json`, "+
 			"DIR/record-SESSION.plan.json or `show tam table-record plan NAME | json` give", path)
 	}
-	return &p, nil
+	return p, nil
 }
 
 // DecodeRecords reads the capture at path and prints what the records in it say. A capture that is

@@ -6,8 +6,8 @@ func tamtamModules() []Module {
 		interfacesModule(), ethernetModule(), aggregateModule(), vlanModule(), addressesModule(), portsModule(), lacpModule(),
 		routingModule(), qosModule(), aclModule(), tablesModule(),
 		systemModule(), platformModule(), lldpModule(), instanceModule(), queuesModule(),
-		tamModule(), altMarkModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(), ifaModule(),
-		sflowModule(), healthModule(),
+		tamModule(), altMarkModule(), altMarkDraftModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(),
+		ifaModule(), sflowModule(), healthModule(),
 		outputsModule(), debugCounterModule(),
 	}
 	modules = append(modules, aftModules()...)

@@ -238,9 +238,23 @@ func (o *Orch) bringUp(ctx context.Context, s *session) error {
 	return err
 }
 
+// remark says what a plan lacks of what was asked for.
+func (o *Orch) remark(p *record.Plan) string {
+	told := func(r record.Recorded) bool { return len(r.Actions) > 0 }
+	switch {
+	case p.Mode != record.ModeAction || slices.ContainsFunc(p.Recorded, told):
+		return ""
+	case len(o.graph.Acts()) == 0:
+		return "no action is recorded: the switch runs no program that has a table with two actions, and actions of its " +
+			"own tables are not recorded"
+	}
+	return "no action is recorded: hits and runs took all bits of phv " + p.PHV
+}
+
 // announce publishes the plan that a session records by.
 func (o *Orch) announce(ctx context.Context, s *session) {
 	b := s.InASIC
+	s.Note = o.remark(b.scheme.plan)
 	if b.announced == b.scheme.plan {
 		return
 	}

@@ -1,6 +1,7 @@
 package recordorch
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/netip"
@@ -265,6 +266,34 @@ func TestGraphChanges(t *testing.T) {
 	b.chip.graph = graphOf(2, "e", "f")
 	b.Pass(time.Second)
 	b.want("s2", "active")
+}
+
+// Who asks for actions and gets none is told so, and why, as long as it is so.
+func TestNoActions(t *testing.T) {
+	b := newBench(t)
+	b.session("s1", "F1", "mode", "exec+action")
+	b.session("s2", "F2", "mode", "exec+hit")
+	b.Step()
+	b.want("s1", "active: no action is recorded: the switch runs no program that has a table with two actions")
+	if got := b.Status(schema.StateTAMTableRecord + "|s2"); got != "active" {
+		t.Errorf("status %q", got)
+	}
+	b.chip.graph = graphOf(2)
+	b.chip.graph.Nodes[1].Actions = []string{"x", "y"}
+	b.Pass(time.Second)
+	b.want("s1", "active: no action is recorded: hits and runs took all bits of phv 8")
+	b.rr.plan = func(ctx context.Context, g *record.Graph, paths []record.PathCount, not record.Classes, s schema.RecordSettings) (*record.Plan, error) {
+		p, err := planAll(ctx, g, paths, not, s)
+		p.Recorded[1].Actions = []record.ActionBit{{Bit: 7, Of: []string{"x"}}}
+		p.Seal()
+		return p, err
+	}
+	b.chip.graph = graphOf(3)
+	b.chip.graph.Nodes[1].Actions = []string{"x", "y"}
+	b.Pass(time.Second)
+	if got := b.Status(schema.StateTAMTableRecord + "|s1"); got != "active" {
+		t.Errorf("status %q", got)
+	}
 }
 
 // A plan by counted probabilities is made once more, when enough packets are counted.

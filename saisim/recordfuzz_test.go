@@ -11,6 +11,10 @@ import (
 // what there is, or are refused.
 func FuzzRecordObjects(f *testing.F) {
 	r := newRecorder(f, erspanTo1)
+	r.load(acting())
+	r.plan.Graph = r.Describe().Version
+	r.plan.Marks = append(r.plan.Marks, record.ChipMark{Table: "ingress.class", When: record.MarkAction, Bit: 40, Actions: []string{"gold", ""}},
+		record.ChipMark{Table: "egress.out", When: record.MarkAction, Bit: 41, Actions: []string{"down"}})
 	names := []string{record.ObjectPlan, record.ObjectCounters, record.ObjectGraph}
 	f.Add(uint8(0), []byte(planEntry(f, r.plan)))
 	f.Add(uint8(1), []byte(`{"attributes":[{"labels":{"value":["tr:s"]}}]}`))

@@ -40,6 +40,7 @@ modules=(
 	tamtam-qos
 	tamtam-tailstamp
 	tamtam-altmark
+	tamtam-ietf-altmark
 	tamtam-flymon
 	tamtam-tablerecord
 	tamtam-dropmonitor

@@ -1,9 +1,7 @@
 package fromlab
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -105,11 +103,11 @@ func (x *reading) addresses() (map[netip.Addr]string, error) {
 func (x *reading) records(ctx context.Context) error {
 	var plans []*record.Plan
 	for _, name := range device.SortedKeys(x.result.Plans) {
-		var p record.Plan
-		if err := json.NewDecoder(bytes.NewReader(x.result.Plans[name])).Decode(&p); err != nil {
+		p, err := record.ReadPlan(x.result.Plans[name])
+		if err != nil {
 			return fmt.Errorf("plan %s: %w", name, err)
 		}
-		plans = append(plans, &p)
+		plans = append(plans, p)
 	}
 	j, err := collector.NewJourneys(plans, x.ids, "", 0)
 	if err != nil {

@@ -374,6 +374,8 @@ func TestTap(t *testing.T) {
 // Whatever comes as a datagram or a frame: what is told of it can be read.
 func FuzzTap(f *testing.F) {
 	f.Add(stamped(true))
+	f.Add(ipOf(17, inUDP(9070, copyOf(1, 80))))
+	f.Add(ipOf(47, inERSPAN(5, 100, copyOf(1, 80))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		log, now := stream.NewMemory(0), start
 		s, err := NewSender(log, event.Drops, options("reports", 1, &now))
@@ -385,13 +387,21 @@ func FuzzTap(f *testing.F) {
 			t.Fatal(err)
 		}
 		r := NewReports(s, nil)
-		tap := Tap{Stamps: stamps, Reports: r, IPFIX: 4739, SFlow: 6343}
+		copies, err := NewSender(log, event.Records, options("eth0", 1, &now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tap := Tap{Stamps: stamps, Records: NewRecords(copies), Reports: r, IPFIX: 4739, SFlow: 6343}
 		if err := errors.Join(r.IPFIX(t.Context(), exporterAt, data, start), r.SFlow(t.Context(), exporterAt, data, start),
-			tap.Frame(t.Context(), data, len(data), start), s.Close(t.Context()), stamps.Close(t.Context())); err != nil {
+			tap.Frame(t.Context(), data, len(data), start), tap.Records.UDP(t.Context(), exporterAt, data, start), s.Close(t.Context()), stamps.Close(t.Context()),
+			copies.Close(t.Context())); err != nil {
 			t.Fatal(err)
 		}
 		joined(t, log, event.Drops, 1)
 		joined(t, log, event.Stamps, 1)
+		if counts, stats := tap.Records.Counts(), copies.Stats(); stats.Refused > 0 || stats.Events != counts.Copies-counts.Short {
+			t.Errorf("%+v, %+v: want each copy told or counted", counts, stats)
+		}
 	})
 }
 

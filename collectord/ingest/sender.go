@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tamtam/collector"
 	"tamtam/collector/stream"
 	"tamtam/collectord/event"
 )
@@ -181,6 +182,11 @@ func (s *Sender) Frame(ctx context.Context, f *event.Frame) error {
 // Drop sends a report of drops. An error is that of the context, as of Frame.
 func (s *Sender) Drop(ctx context.Context, at int64, d *event.Drop) error {
 	return s.blob(ctx, at, ofDrop(d), func(w *event.Writer) (bool, error) { return w.AddDrop(at, d) })
+}
+
+// Record sends a copy of a record that was captured at a time. An error is that of the context, as of Frame.
+func (s *Sender) Record(ctx context.Context, at int64, c *collector.RecordCopy) error {
+	return s.blob(ctx, at, ofTexts(string(c.Key)), func(w *event.Writer) (bool, error) { return w.AddRecord(at, c) })
 }
 
 // Sketch sends an answer of a sketch task. An error is that of the context, as of Frame.

@@ -3,6 +3,7 @@ package jetstream
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,30 @@ func TestRestart(t *testing.T) {
 	appendTo(l, "d", 4)
 	if got, err := l.Read(t.Context(), "t", 3, 2); err != nil || len(got) != 2 || string(got[1].Data) != "d" {
 		t.Errorf("%v, %v: want c and d", got, err)
+	}
+}
+
+// One whose time ends while it waits, in a log that has answered, is not told that the log is away, though it was asked
+// once more and could not answer in time. One who asks a log that is away is.
+func TestAway(t *testing.T) {
+	s := startServer(t, ServerOptions{Dir: t.TempDir(), Sync: time.Minute})
+	l := openLog(t, Options{Server: s})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	go func() {
+		for ctx.Err() == nil && l.conn.NumSubscriptions() < 3 { // for answers of two kinds, and the bell: it waits
+			runtime.Gosched()
+		}
+		s.Close()
+	}()
+	_, err := l.Read(ctx, "t", 1, 1)
+	if errors.Is(err, stream.ErrAway) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("of a log that has answered: %v, want that nothing came in time", err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := l.Read(ctx, "t", 1, 1); !errors.Is(err, stream.ErrAway) {
+		t.Errorf("of one that does not: %v, want %v", err, stream.ErrAway)
 	}
 }
 

@@ -38,7 +38,8 @@
 //
 // # Plans
 //
-// A plan gives marks to tables: a bit that a table sets when it ran or when it hit.
+// A plan gives marks to tables: a bit that a table sets when it ran, when it hit or, of a table of a program, when it
+// hit an entry that has one of some actions.
 // Every packet has record bits, 0 as it enters the ingress pipe; each copy has its own in the egress
 // pipe, which begin as the packet's ended. A packet keeps the plans and sessions that there
 // were as it entered. The bits of all plans are in the PHV besides the program's fields.

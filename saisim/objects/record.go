@@ -167,7 +167,7 @@ func markWrong(n *record.Node, acts []string, m *record.ChipMark) error {
 	if m.When != record.MarkAction {
 		return nil
 	}
-	if err := actionsWrong(acts, m.Actions); err != nil {
+	if err := actionsWrong(n, acts, m.Actions); err != nil {
 		return fmt.Errorf("table %q: %w", m.Table, err)
 	}
 	return nil
@@ -205,7 +205,11 @@ func planMarks(g *record.Graph, phv record.Containers, marks []record.ChipMark) 
 }
 
 // actionsWrong says what is wrong with the actions of a mark, of those that a table has.
-func actionsWrong(has, actions []string) error {
+func actionsWrong(n *record.Node, has, actions []string) error {
+	if has == nil && n.Unit != "" {
+		return errors.New("it is the chip's own, whose actions no plan records: " +
+			"want ran or hit, or an action of a table of the program")
+	}
 	if has == nil {
 		return errors.New("its entries have no two actions to tell apart")
 	}

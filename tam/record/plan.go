@@ -2,6 +2,7 @@ package record
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"strconv"
@@ -183,7 +184,7 @@ type Mark struct {
 }
 
 // Marks are the bits of the plan in the order of Recorded, of a table the one that says that it ran
-// first. An error names a table whose bit is outside of its container, or another's.
+// first. An error names a table whose bit is outside of its container, or another's, or of no action, or of one twice.
 func (p *Plan) Marks() ([]Mark, error) {
 	c, err := p.Containers()
 	if err != nil {
@@ -200,6 +201,9 @@ func (p *Plan) Marks() ([]Mark, error) {
 				return nil, fmt.Errorf("table %q writes bit %d of container %d, which has %d",
 					r.Table, m.Bit, r.Container, c[r.Container])
 			}
+			if err := m.actions(); err != nil {
+				return nil, fmt.Errorf("table %q: bit %d of container %d %w", r.Table, m.Bit, r.Container, err)
+			}
 			at := m.Bit
 			m.Bit += c.Offset(r.Container)
 			if other, ok := used[m.Bit]; ok {
@@ -210,6 +214,21 @@ func (p *Plan) Marks() ([]Mark, error) {
 		}
 	}
 	return marks, nil
+}
+
+// actions says what is wrong with those of a mark.
+func (m *Mark) actions() error {
+	if m.Of != nil && len(m.Of) == 0 {
+		return errors.New("is of no action, want some of the table's")
+	}
+	seen := map[string]bool{}
+	for _, a := range m.Of {
+		if seen[a] {
+			return fmt.Errorf("is of action %q twice, want each once", a)
+		}
+		seen[a] = true
+	}
+	return nil
 }
 
 // marks are those of a table, their bits counted from that of its container.

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"tamtam/internal/randtest"
@@ -146,4 +148,83 @@ func TestOutcomes(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", tt.r, got, tt.want)
 		}
 	}
+}
+
+// What is wrong with a plan's bits is said by table and bit, what is wrong with its text by field and value.
+func TestPlanRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		`[]`: `plan: it is a JSON array, want an object`, ``: "unexpected end of JSON input",
+		`{"recorded":7}`: `plan: "recorded" is a JSON number, want a list`,
+		`{"recorded":[{"actions":[{"bit":"x"}]}]}`:  `"recorded.actions.bit" is a JSON string, want a whole number`,
+		`{"recorded":[{"actions":[{"bit":1.5}]}]}`:  `"recorded.actions.bit" is a JSON number 1.5, want a whole number`,
+		`{"recorded":[{"actions":[{"of":"x"}]}]}`:   `"recorded.actions.of" is a JSON string, want a list`,
+		`{"recorded":[{"actions":[{"of":[{}]}]}]}`:  `"recorded.actions.of" is a JSON object, want a string`,
+		`{"phv":"8","recorded":[{"actions":[{}]}]}`: `table "": bit 0 of container 0 is of no action, want some of the table's`,
+		`{"phv":"12"}`: `containers "12", want widths of 8, 16 or 32`,
+		`{"phv":"8","recorded":[{"container":1}]}`:                                                            `table "" is in container 1, want 0 to 0`,
+		`{"phv":"8","recorded":[{"container":-1}]}`:                                                           `table "" is in container -1, want 0 to 0`,
+		`{"recorded":[{"container":1e99}]}`:                                                                   `"recorded.container" is a JSON number 1e99, want a whole number`,
+		`{"recorded":[{"table":"t","stage":9223372036854775808}]}`:                                            `"recorded.stage" is a JSON number 9223372036854775808`,
+		`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":8,"of":["a"]}]}]}`:                             `table "t" writes bit 8 of container 0, which has 8`,
+		`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":-9223372036854775808,"of":["a"]}]}]}`:          `writes bit -9223372036854775808 of container 0`,
+		`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":3,"of":["a","b","a"]}]}]}`:                     `table "t": bit 3 of container 0 is of action "a" twice`,
+		`{"phv":"8","recorded":[{"table":"t","hit":3,"actions":[{"bit":3,"of":["a"]}]}]}`:                     `tables "t" and "t" both write bit 3 of container 0`,
+		`{"phv":"8","recorded":[{"table":"t","hit":1,"actions":[{"bit":3,"of":["a"]},{"bit":2,"of":[""]}]}]}`: "",
+	} {
+		p, err := ReadPlan([]byte(text))
+		if err == nil {
+			_, err = p.Marks()
+		}
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// Whatever a plan says, it is refused, or has bits that are each one table's, in as many bits as there are.
+func FuzzPlan(f *testing.F) {
+	f.Add([]byte(`{"id":7,"phv":"8+16","mode":"exec+action","recorded":[{"table":"t","bits":4,"container":1,"stage":2,"ran":0,"hit":1,"actions":[{"bit":2,"of":["a","b"]},{"bit":15,"of":["","c"]}]}]}`))
+	f.Add([]byte(`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":0,"of":[]}]},{"table":"u","actions":null,"hit":-1}]}`))
+	f.Add([]byte(`{"phv":"32","recorded":[{"actions":[{"bit":4294967296,"of":["\u0000"]}]}],"graph":{"nodes":[],"edges":[["a",null]]}}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := ReadPlan(text)
+		if err != nil {
+			return
+		}
+		marks, err := p.Marks()
+		if err != nil {
+			return
+		}
+		c, err := p.Containers()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[int]bool{}
+		for _, m := range marks {
+			if m.Bit < 0 || m.Bit >= c.Bits() || seen[m.Bit] || m.Of != nil && (!m.Hit || len(m.Of) == 0) {
+				t.Fatalf("mark %+v of %v", m, marks)
+			}
+			seen[m.Bit] = true
+		}
+		list, err := p.ChipMarks()
+		if err != nil || len(list) != len(marks) {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		for i, m := range list {
+			if (m.When == MarkAction) != (marks[i].Of != nil) || (m.When == MarkRan) == marks[i].Hit || !slices.Equal(m.Actions, marks[i].Of) {
+				t.Fatalf("mark %+v is %+v to the chip", marks[i], m)
+			}
+		}
+		again, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := ReadPlan(again)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := q.Marks(); err != nil || !reflect.DeepEqual(got, marks) {
+			t.Fatalf("written and read again: %+v, %v, want %+v", got, err, marks)
+		}
+	})
 }

@@ -200,3 +200,42 @@ func TestActionsRefused(t *testing.T) {
 		}
 	}
 }
+
+// Whatever a plan with actions says, it is refused, or records are read by it: each action that a path tells is one that
+// its table may have.
+func FuzzActions(f *testing.F) {
+	graph := `"graph":{"pipeline":"ingress","init":"t","nodes":[{"id":"t","kind":"table","actions":["a","b","c"]},{"id":"u","kind":"table"}],
+		"edges":[["t","u","a"],["t",null,"miss"],["t","u"],["u",null,"hit"],["u","EXIT","x"],["u","EXIT","y"]]}`
+	f.Add([]byte(`{"id":1,"phv":"8","mode":"exec+action","recorded":[{"table":"t","bits":3,"hit":0,"actions":[{"bit":1,"of":["b"]},{"bit":2,"of":["a","c"]}]},
+		{"table":"u","hit":3,"ran":4,"actions":[{"bit":7,"of":["x"]}]}],`+graph+`}`), []byte{0b101})
+	f.Add([]byte(`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":1,"of":["d"]}]}],`+graph+`}`), []byte{2})
+	f.Add([]byte(`{"phv":"8","recorded":[{"table":"t","actions":[{"bit":1,"of":["a"]}]},{"table":"t","actions":[{"bit":2,"of":["a"]}]}],`+graph+`}`), []byte{6})
+	f.Fuzz(func(t *testing.T, text, bits []byte) {
+		p, err := record.ReadPlan(text)
+		if err != nil || p.Graph != nil && len(p.Graph.Nodes)+len(p.Graph.Edges) > 200 {
+			return
+		}
+		d, err := NewDecoder(p)
+		if err != nil {
+			return
+		}
+		c, err := p.Containers()
+		if err != nil {
+			t.Fatal(err)
+		}
+		has := p.Graph.Acts()
+		a, err := d.Decode(append(bits, make([]byte, c.Bytes())...)[:c.Bytes()], Told{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range a.Paths {
+			for i, acts := range l.Actions {
+				for _, act := range acts {
+					if table := l.Path[i].Table; !slices.Contains(has[table], act) {
+						t.Fatalf("%s has run action %q, want one of %q", table, act, has[table])
+					}
+				}
+			}
+		}
+	})
+}
