@@ -217,6 +217,12 @@ func (x *reading) loss(name, cluster string, s *marking.Segment, p marking.Perio
 		d := int64(*p.Delay)
 		l.Delay = result.Distribution{Count: 1, Sum: d, Min: d, Max: d, First: result.Bucket(d), Buckets: []uint32{1}}
 	}
+	if l.Mean.Unknown = p.MeanUnknown; p.MeanDelay != nil {
+		l.Mean.Known, l.Mean.Delay = true, int64(*p.MeanDelay)
+		if p.DelaySum != nil {
+			l.Mean.Sum = p.DelaySum.String()
+		}
+	}
 	return l
 }
 
