@@ -133,7 +133,7 @@ func TestWaits(t *testing.T) {
 		defer cancel()
 		ended := make(chan error)
 		go func() { ended <- s.Announce(ctx) }()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if got := s.Stats().Waited; got != time.Minute {
 			t.Errorf("waited %v after %v", got, time.Minute)
 		}

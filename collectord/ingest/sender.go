@@ -78,7 +78,8 @@ type Sender struct {
 	held  bool      // it promises nothing: see Hold
 
 	events, batches, bytes, refused, lost, retried, waited atomic.Int64
-	waits                                                  atomic.Pointer[time.Time] // since when, for the log; nil: it does not
+
+	waits atomic.Pointer[time.Time] // since when, for the log; nil: it does not
 }
 
 type part struct {
@@ -292,8 +293,8 @@ func (s *Sender) Step(ctx context.Context) error {
 	return nil
 }
 
-// Leave is Close of a source that had more to say, which nobody hears: stamps, drops and records of the time that was on
-// are lost. Periods and answers of sketches are told whole, or not at all.
+// Leave is Close of a source that had more to say, which nobody hears: stamps, drops and records of the time that was
+// on are lost. Periods and answers of sketches are told whole, or not at all.
 func (s *Sender) Leave(ctx context.Context) error {
 	s.mu.Lock()
 	for i := range s.parts {
