@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tamtam/collector/topology"
 	"tamtam/collectord/ingest"
 	"tamtam/collectord/jetstream"
 	"tamtam/collectord/join"
@@ -41,10 +42,13 @@ type daemonFlags struct {
 	logFlags
 	storeFlags
 	joinFlags
-	sources sourceFlags
-	http    string
-	open    bool
-	format  string
+	sources  sourceFlags
+	topology string
+	http     string
+	open     bool
+	format   string
+
+	network *topology.Topology // of --topology; nil: it is not given
 }
 
 type logFlags struct {
@@ -109,6 +113,7 @@ func newDaemon() *cobra.Command {
 	s.IntVar(&f.rows, "rows", join.DefaultRows, "rows of the open windows of a partition, at most")
 	s.IntVar(&f.most, "most", 0, "partitions that this process joins at once; 0: all that are free")
 	f.sources.flags(c)
+	s.StringVar(&f.topology, "topology", "", topologyUsage)
 	s.StringVar(&f.http, "http", "127.0.0.1:8480", "HOST:PORT of the page and of /metrics; none: neither")
 	s.BoolVar(&f.open, "open", false, "let --http be an address that other hosts reach: whoever reaches it may read all")
 	s.StringVar(&f.format, "log-format", "text", "of what is said on standard error: text, or json")
@@ -136,7 +141,10 @@ func (f *daemonFlags) check() error {
 	if f.format != "text" && f.format != "json" {
 		return usagef("--log-format %q: want text or json", f.format)
 	}
-	return errors.Join(f.checkLog(), f.checkJoin(), f.sources.check(f.has(roleIngest)), f.checkHTTP())
+	if err := errors.Join(f.checkLog(), f.checkJoin(), f.sources.check(f.has(roleIngest)), f.checkHTTP()); err != nil {
+		return err
+	}
+	return f.readNetwork()
 }
 
 func (f *daemonFlags) checkLog() error {

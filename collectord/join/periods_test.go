@@ -14,6 +14,7 @@ import (
 	"tamtam/collector"
 	"tamtam/collector/dial"
 	"tamtam/collector/stream"
+	"tamtam/collector/topology"
 	"tamtam/collectord/event"
 	"tamtam/collectord/result"
 	"tamtam/internal/randtest"
@@ -444,4 +445,26 @@ func BenchmarkPeriods(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/90, "ns/period")
+}
+
+// Rows have the names that the topology has for the targets of points; one that contradicts them is refused.
+func TestPeriodsNamed(t *testing.T) {
+	file, err := dial.ReadFile(strings.NewReader(markedFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Paths: file, Topology: &topology.Topology{Nodes: []topology.Node{
+		{Name: "leaf1", Kind: topology.Switch, Target: "l1:1"}, {Name: "leaf2", Kind: topology.Switch, Target: "l2:1"}}}}
+	if err := o.Check(); err != nil {
+		t.Fatal(err)
+	}
+	p := New("altmark-0", o, result.Position{}, time.Unix(1000, 0))
+	if points := p.periods.groups[p.periods.names[0]].file.Paths[0].Points; points[0].Switch != "leaf1" ||
+		points[1].Switch != "s1" || points[2].Switch != "leaf2" {
+		t.Errorf("points are %+v", points)
+	}
+	o.Topology.Nodes[1].Name = "s1"
+	if err := o.Check(); err == nil || !strings.Contains(err.Error(), `graph web`) {
+		t.Errorf("two points that are one switch: %v", err)
+	}
 }

@@ -50,11 +50,11 @@ var rules = []room{
 		below: []string{"lab", "lab/study", "device", "device/switchpage", "collector", "collector/journey", "collectord/page", "collectord/local", "collectord/join", "collectord/result", "schema", "tam/flymon", "tam/record"}},
 	// the one program that links NATS and Parquet; and the lab, for sweeps on several hosts
 	{name: "cmd/tamtam-collectd", modules: []string{cobra, prometheus, xsys}, clock: true,
-		below: []string{"lab/sweep", "lab/experiments", "lab", "collector", "collector/capture", "collector/dial", "collector/stream", "collectord/event", "collectord/fleet", "collectord/ingest", "collectord/jetstream", "collectord/join", "collectord/page", "collectord/parquet", "collectord/result"}},
+		below: []string{"lab/sweep", "lab/experiments", "lab", "collector", "collector/capture", "collector/dial", "collector/stream", "collector/topology", "collectord/event", "collectord/fleet", "collectord/ingest", "collectord/jetstream", "collectord/join", "collectord/page", "collectord/parquet", "collectord/result"}},
 	// A test kit for others too: it may not be imported by what is not a test.
 	{name: "tamtamtest", below: []string{"cli", "device", "saisim", "saisim/profile", "swss"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true},                                    // a gNMI client: it knows no database
-	{name: "lab/experiments", below: []string{"lab", "lab/study"}},                                                      // all that come with tamtam
+	{name: "lab/experiments", below: []string{"lab", "lab/study", "collector/topology"}},                                                      // all that come with tamtam
 	{name: "lab/sweep", below: []string{"collector/stream", "lab", "lab/figure"}, modules: []string{yaml}, clock: true}, // an experiment over seeds and parameters; what is run elsewhere is held
 	{name: "lab/study", below: []string{"lab", "lab/figure", "lab/chance", "bench", "lab/programs", "device", "collector", "collector/capture", "saisim", "saisim/cmu", "saisim/drop", "schema", "swss", "tam/altmark", "tam/flymon", "tam/sketch", "flymonorch/plan", "flymonorch/answer", "tam/recordplan", "tam/recordplan/check", "tam/record"}},
 	{name: "lab", modules: []string{yaml}, // experiments; of what is inside a switch it knows nothing
@@ -86,13 +86,13 @@ var rules = []room{
 	{name: "mgmt/outputs", clock: true}, // spools, and tries that become rarer
 	{name: "mgmt/restconf", below: []string{"mgmt", "yang"}, modules: []string{gnmi, goyang, grpc}, clock: true}, // RFC 8040 on the same engine
 	{name: "mgmt", below: []string{"mgmt/access", "mgmt/configfile", "mgmt/conform", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
-	{name: "collectord/page", below: []string{"collectord/event", "collectord/result"}, clock: true}, // what a browser shows
+	{name: "collectord/page", below: []string{"collector/topology", "collectord/event", "collectord/result"}, clock: true}, // what a browser shows
 	// the fleet's collector inside one process
 	{name: "collectord/local", below: []string{"collector/capture", "collector/stream", "collectord/event", "collectord/ingest", "collectord/join", "collectord/result"}, clock: true},
 	// a fleet that is made up, to measure a collector
 	{name: "collectord/fleet", below: []string{"collector/stream", "collectord/join", "collectord/event", "collectord/result"}, clock: true},
 	{name: "collectord/ingest", below: []string{"collector", "collector/capture", "collector/dial", "collector/stream", "collectord/event", "saisim/drop", "saisim/tailstamp", "tam/altmark", "tam/dropreport", "tam/ipfix", "tam/sflow"}, clock: true}, // what switches send, into the log
-	{name: "collectord/join", below: []string{"collector", "collector/dial", "collector/stream", "collectord/event", "collectord/result", "tam/altmark"}, clock: true},                                                                                  // rows of what sources say
+	{name: "collectord/join", below: []string{"collector", "collector/dial", "collector/stream", "collector/topology", "collectord/event", "collectord/result", "tam/altmark"}, clock: true},                                                                                  // rows of what sources say
 	{name: "mgmt/access", below: []string{"schema"}, modules: []string{xcrypto}},                                                                                                                                                                        // users and roles as files
 	{name: "mgmt/configfile", below: []string{"swss", "schema"}, modules: []string{goredis}},                                                                                                                                                            // CONFIG_DB as files
 	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                                                                                                                                               // for Prometheus
