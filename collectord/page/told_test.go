@@ -72,3 +72,17 @@ func TestPortNumber(t *testing.T) {
 		}
 	}
 }
+
+// A load that is known to lie between two values is told as such, in the table and at the line, which is as thick as the most
+// of it.
+func TestLoadWithin(t *testing.T) {
+	n := told{&Network{Nodes: []Node{{Name: "a"}, {Name: "b"}}, Links: []Link{{A: End{Node: "a", Port: "Ethernet0"},
+		B: End{Node: "b", Port: "p"}, Oper: "up", AB: Traffic{Within: &Load{Low: 0.25, High: 0.5}}}}}}
+	_, text := get(t, put(t, &result.Batch{Journeys: []result.Journey{{Time: testNow.UnixNano(), Key: "k"}}}, func(c *Config) { c.Topology = n }), "/")
+	for _, want := range []string{`data-of="Load">25.0 % to 50.0 %<`, `stroke-width="3.5"`, "a:Ethernet0 to b:p: up, load 25.0 % to 50.0 %",
+		"b:p to a:Ethernet0: up, load not known", `data-of="Frames"><span class="nk">not known`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q:\n%s", want, text)
+		}
+	}
+}
