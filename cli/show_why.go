@@ -65,6 +65,9 @@ func (p *printout) whyFlow(t tree) {
 		others += ", of which some are forgotten"
 	}
 	p.field(8, "Others", others)
+	if n := t.text("unclear"); n != "" {
+		p.field(8, "Unclear", n+" more have these addresses, and headers too long to know their protocol or ports")
+	}
 	p.line("")
 	if len(listOf(t, "fates")) == 0 {
 		p.line("No packet of it is known. Those that come now are.")
