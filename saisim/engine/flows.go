@@ -111,8 +111,8 @@ func (h *headers) hasPorts() bool {
 	return false
 }
 
-// FlowOf returns the flow of a frame, as far as it has one: without IP it has none, without ports they are nil, and so is
-// the protocol where it stands behind what is there.
+// FlowOf returns the flow of a frame, as far as it has one: without IP it has none, without ports they are nil, and so
+// is the protocol where it stands behind what is there.
 func FlowOf(data []byte, length int) (f Flow, ok bool) {
 	if len(data) < ethernetHeader {
 		return f, false
