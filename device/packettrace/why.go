@@ -173,6 +173,15 @@ func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Flo
 		oldest = 0
 	}
 	a.DropsSince, a.WatchedSince = n.time(chip, oldest), n.time(chip, since)
+	a.tell(n, chip, count, since)
+	for _, k := range newest(ends, last) {
+		a.Packets = append(a.Packets, n.end(chip, &k))
+	}
+	return a, nil
+}
+
+// tell writes down what was counted; others than drops were watched since.
+func (a *FlowAnswer) tell(n *names, chip *saisim.Chip, count tally, since saisim.Cycle) {
 	for _, x := range count.all {
 		fate := FlowFate{Fate: x.what, Count: x.n, First: n.time(chip, x.first), Last: n.time(chip, x.last), at: x.last}
 		if x.what != fateCPU && x.port != saisim.CPUPort {
@@ -185,10 +194,6 @@ func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Flo
 		fate.AtLeast = fate.AtLeast || a.Unclear > 0
 		a.Fates = append(a.Fates, fate)
 	}
-	for _, k := range newest(ends, last) {
-		a.Packets = append(a.Packets, n.end(chip, &k))
-	}
-	return a, nil
 }
 
 // newest are the last of some ends, the newest first.

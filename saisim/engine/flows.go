@@ -83,14 +83,17 @@ func (f *Flow) May(data []byte, length int) bool {
 	}
 	var h headers
 	h.parse(data, length)
-	between := newFlowWatch(&Flow{Src: f.Src, Dst: f.Dst})
-	if !between.has(&h) || h.flags&(flagTail|flagL4) != 0 {
+	without := Flow{Src: f.Src, Dst: f.Dst, Proto: f.Proto} // the ports
+	switch {
+	case h.flags&(flagTail|flagL4) != 0:
+		return false
+	case h.beforeProtocol():
+		without.Proto = nil
+	case !h.hasPorts():
 		return false
 	}
-	if h.beforeProtocol() {
-		return f.Proto != nil || f.SrcPort != nil || f.DstPort != nil
-	}
-	return h.hasPorts() && (f.SrcPort != nil || f.DstPort != nil) && (f.Proto == nil || *f.Proto == h.proto)
+	is := newFlowWatch(&without)
+	return without != *f && is.has(&h)
 }
 
 // beforeProtocol reports whether the walk has ended at an extension header, and not at the protocol behind it.
