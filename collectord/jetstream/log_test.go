@@ -71,26 +71,46 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// A folder has one server at a time.
+func TestOneServer(t *testing.T) {
+	o := ServerOptions{Dir: t.TempDir(), Sync: time.Minute}
+	first := startServer(t, o)
+	if s, err := StartServer(o); err == nil || !strings.Contains(err.Error(), o.Dir+": another one") {
+		t.Errorf("a second server in the folder of one that runs: %v, %v", s, err)
+	}
+	first.Close()
+	startServer(t, o)
+}
+
 // One whose time ends while it waits, in a log that has answered, is not told that the log is away, though it was asked
 // once more and could not answer in time. One who asks a log that is away is.
 func TestAway(t *testing.T) {
 	s := startServer(t, ServerOptions{Dir: t.TempDir(), Sync: time.Minute})
 	l := openLog(t, Options{Server: s})
+	if _, err := l.Append(t.Context(), "t", "", []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Read(t.Context(), "t", 1, 1); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	go func() {
-		for ctx.Err() == nil && l.conn.NumSubscriptions() < 3 { // for answers of two kinds, and the bell: it waits
+	closed := make(chan struct{})
+	go func(had uint64) {
+		defer close(closed)
+		for ctx.Err() == nil && l.conn.Stats().InMsgs < had+2 { // an answer that there is nothing, and one more
 			runtime.Gosched()
 		}
 		s.Close()
-	}()
-	_, err := l.Read(ctx, "t", 1, 1)
+	}(l.conn.Stats().InMsgs)
+	_, err := l.Read(ctx, "t", 2, 1)
 	if errors.Is(err, stream.ErrAway) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("of a log that has answered: %v, want that nothing came in time", err)
 	}
+	<-closed
 	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := l.Read(ctx, "t", 1, 1); !errors.Is(err, stream.ErrAway) {
+	if _, err := l.Read(ctx, "t", 2, 1); !errors.Is(err, stream.ErrAway) {
 		t.Errorf("of one that does not: %v, want %v", err, stream.ErrAway)
 	}
 }

@@ -128,10 +128,10 @@ func (w *world) fabric() *fabric {
 		f.network.Nodes = append(f.network.Nodes, Node{Name: name, ID: uint32(257 + 255*(i/2) + i%2 + i/2)})
 		f.switches = append(f.switches, w.sw(name))
 	}
-	f.network.Nodes = append(f.network.Nodes, Node{Name: w.text("h1"), Host: true}, Node{Name: "h2", Host: true})
+	f.network.Nodes = append(f.network.Nodes, Node{Name: w.text("h1"), Host: true}, Node{Name: "h2", Host: true}, Node{Name: "who", Unknown: true})
 	for i, leaf := range testSwitch[:2] {
 		for k, spine := range testSwitch[2:] {
-			f.network.Links = append(f.network.Links, Link{Name: leaf + "-" + spine, Mbps: 10_000, Down: w.r.IntN(5) == 0,
+			f.network.Links = append(f.network.Links, Link{Name: leaf + "-" + spine, Mbps: 10_000, Oper: w.text("up", "down", ""),
 				A: End{leaf, fmt.Sprintf("Ethernet%d", 4+4*k), uint16(1 + k)}, B: End{spine, fmt.Sprintf("Ethernet%d", 4*i), uint16(i)},
 				AB: w.traffic(), BA: w.traffic()})
 		}
