@@ -56,7 +56,8 @@ func (g *guard) look(r *http.Request, lasts bool) (ctx context.Context, leave fu
 		return ctx, leave, nil
 	}
 	ctx, end := g.attend(ctx)
-	return ctx, func() { end(); leave() }, nil
+	called := leave // not the result of that name
+	return ctx, func() { end(); called() }, nil
 }
 
 // mayRead refuses a caller whose role may not read all tables of databases as they are.
