@@ -24,8 +24,8 @@ func newPlanInto() *cobra.Command {
 plan's bits in fields record0, record1, ... of the program, one for each container. It does what it did; its bits are
 what the chip itself would record of these tables. docs/programs.md has the form.
 
-With --partial the bits of the chip's own tables stay 0 in these fields, whatever packets do there: they say nothing, and
-read by the whole plan they would say that no packet ran or hit these tables. Which bits these are is told.`,
+With --partial the bits of the chip's own tables stay 0 in these fields, whatever packets do there: they say
+nothing, and read by the whole plan they would say that no packet ran or hit these tables. Which they are is told.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			plans, err := readPlans([]string{plan})
 			if err != nil {
