@@ -91,47 +91,74 @@ func (d *datagram) udp() (UDP, bool) {
 	}, true
 }
 
+// A MirrorCopy is a frame that a mirror session sent as ERSPAN of type I, II or III, with what is told of the copy.
+type MirrorCopy struct {
+	Frame []byte // without FCS; the memory of the frame that it was in
+	From  netip.Addr
+	// Session is its ERSPAN id; of type I, which has none, 0.
+	Session uint16
+	// Sequence is its number, if it is Numbered: GRE's, which counts the copies of the session.
+	Sequence uint32
+	Numbered bool
+}
+
 // Mirrored returns the frame that a mirror session sent as ERSPAN of type I, II or III, without its FCS; false: frame
 // is no such copy. It is frame's memory.
 func Mirrored(frame []byte) ([]byte, bool) {
+	c, ok := ReadMirrorCopy(frame)
+	return c.Frame, ok
+}
+
+// ReadMirrorCopy is Mirrored with what is told of the copy.
+func ReadMirrorCopy(frame []byte) (MirrorCopy, bool) {
 	d, ok := parseDatagram(frame)
 	if !ok {
-		return nil, false
+		return MirrorCopy{}, false
 	}
 	return d.erspan()
 }
 
 // erspan returns what follows a GRE header and its ERSPAN header.
-func (d *datagram) erspan() ([]byte, bool) {
+func (d *datagram) erspan() (MirrorCopy, bool) {
 	b := d.payload
 	if d.protocol != protocolGRE || len(b) < 4 {
-		return nil, false
+		return MirrorCopy{}, false
 	}
 	flags, protocol := binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
 	const checksum, key, sequence, version = 0x8000, 0x2000, 0x1000, 7
 	if flags&version != 0 || protocol != greERSPAN && protocol != greERSPAN3 {
-		return nil, false
+		return MirrorCopy{}, false
 	}
+	c := MirrorCopy{From: d.from, Numbered: flags&sequence != 0}
 	n := 4
 	for _, field := range []uint16{checksum, key, sequence} {
 		if flags&field != 0 {
 			n += 4
 		}
 	}
+	header := n // of ERSPAN; the sequence number is in front of it
 	switch {
 	case protocol == greERSPAN3:
 		const optional = 12 // bytes; the last bit of the header says that 8 more follow
 		if len(b) < n+optional {
-			return nil, false
+			return MirrorCopy{}, false
 		}
 		if n += optional; b[n-1]&1 != 0 {
 			n += 8
 		}
-	case flags&sequence != 0: // type II; type I has no header
+	case c.Numbered: // type II; type I has no header
 		n += erspanHeaderLen
 	}
 	if len(b) < n {
-		return nil, false
+		return MirrorCopy{}, false
 	}
-	return b[n:], true
+	if c.Numbered {
+		c.Sequence = binary.BigEndian.Uint32(b[header-4:])
+	}
+	if n > header {
+		const session = 0x3ff
+		c.Session = binary.BigEndian.Uint16(b[header+2:]) & session
+	}
+	c.Frame = b[n:]
+	return c, true
 }

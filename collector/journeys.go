@@ -16,10 +16,9 @@ import (
 
 // Journeys gathers the records of several switches for [journey.Join].
 type Journeys struct {
-	records  *Records          // nil: there are no plans
-	switches map[uint32]string // by switch id
-	flow     string
-	most     int
+	reader *JourneyReader
+	flow   string
+	most   int
 
 	all []journey.Record
 	// What could not be used, by why.
@@ -33,16 +32,11 @@ const DefaultJourneyRecords = 1_000_000
 // NewJourneys takes the plans by which records are read, the names of switches by their switch ids, a text that the
 // flows of interest contain ("": all), and how many records to keep at most (0: [DefaultJourneyRecords]).
 func NewJourneys(plans []*record.Plan, switches map[uint32]string, flow string, most int) (*Journeys, error) {
-	j := &Journeys{
-		switches: switches, flow: flow, most: cmp.Or(most, DefaultJourneyRecords), left: map[string]int64{},
+	reader, err := NewJourneyReader(plans, switches)
+	return &Journeys{
+		reader: reader, flow: flow, most: cmp.Or(most, DefaultJourneyRecords), left: map[string]int64{},
 		unknown: map[uint32]bool{},
-	}
-	if len(plans) == 0 {
-		return j, nil
-	}
-	var err error
-	j.records, err = NewRecords(plans...)
-	return j, err
+	}, err
 }
 
 // Read takes the records of a capture. One that is damaged is taken up to the damage, and the error says where that is.
@@ -74,66 +68,23 @@ func (j *Journeys) Read(ctx context.Context, path string) error {
 }
 
 func (j *Journeys) add(p RecordedPacket) {
-	flow := "not IP"
-	if f, ok := p.Flow(); ok {
-		flow = f.String()
-	}
-	if j.flow != "" && !strings.Contains(flow, j.flow) {
+	c, whole := CopyOf(&p)
+	if j.flow != "" && !strings.Contains(c.flowText(), j.flow) {
 		return
 	}
-	key, whole := journey.KeyOf(p.Frame, int(p.Length))
-	if why := j.unusable(&p, whole); why != "" {
+	if why := j.unusable(&c, whole); why != "" {
 		j.left[why]++
 		return
 	}
-	r := journey.Record{
-		Key: key, Flow: flow, Switch: j.switches[p.Switch], In: portName(p.InPort, ""), Arrived: sinceEpoch(p.In),
-		Left: sinceEpoch(p.At), TTL: ttlOf(p.Frame), Doubt: p.Unsynchronised, Ended: endOf(&p),
-	}
-	var d DecodedPacket
-	known := false
-	if j.records != nil {
-		d, known = j.records.add(p)
-	}
-	switch {
-	case r.Ended == 0:
-		r.Out = portName(p.OutPort, "")
-	case known:
-		r.End = d.Fate()
-	case r.Ended == journey.AtCPU:
-		r.End = "CPU"
-	default:
-		r.End = fmt.Sprintf("dropped: reason %d", p.Why)
-	}
-	if r.Known = known; known {
-		r.Path = d.Path()
-	} else {
-		r.Path = fmt.Sprintf("tables are not known: there is no plan %d", p.Plan)
-	}
-	for _, x := range d.identities() {
-		r.Notes = append(r.Notes, strings.ReplaceAll(x.Kind, "_", " ")+" "+x.Is)
-	}
-	j.all = append(j.all, r)
-}
-
-// endOf is how a packet ended in the switch; 0: it left.
-func endOf(p *RecordedPacket) journey.Ended {
-	switch {
-	case p.Why != 0:
-		return journey.DroppedFor(p.Why)
-	case p.OutPort == record.NoPort:
-		return journey.AtCPU
-	}
-	return 0
+	j.all = append(j.all, j.reader.Record(&c))
 }
 
 // unusable says why a record is left out; "": it is not.
-func (j *Journeys) unusable(p *RecordedPacket, whole bool) string {
-	_, named := j.switches[p.Switch]
+func (j *Journeys) unusable(c *RecordCopy, whole bool) string {
 	switch {
-	case !named:
-		return j.unnamed(p.Switch)
-	case max(p.In.Seconds, p.At.Seconds) >= latestSecond || p.In == (record.Time{}) || p.At == (record.Time{}):
+	case j.reader.Name(c.Switch) == "":
+		return j.unnamed(c.Switch)
+	case !Timed(&c.Record):
 		return "records with times that no clock has: 0, or after the year 2241"
 	case !whole:
 		return "records with too little of the frame: `truncate` of the session is to be more"

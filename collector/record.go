@@ -34,7 +34,7 @@ func FindRecord(frame []byte) (RecordedPacket, bool) {
 	if u, ok := d.udp(); ok {
 		p.Encapsulation, payload = "udp", u.Payload
 	} else if m, ok := d.erspan(); ok {
-		p.Encapsulation, payload = "erspan", m
+		p.Encapsulation, payload = "erspan", m.Frame
 	} else {
 		return RecordedPacket{}, false
 	}

@@ -215,13 +215,28 @@ func (c *Records) add(p RecordedPacket) (DecodedPacket, bool) {
 			return DecodedPacket{}, false
 		}
 	}
+	d, ok := c.decode(p, record.NotOf(p.Frame))
+	if !ok {
+		c.wrong++
+		return DecodedPacket{}, false
+	}
+	plan.add(&d)
+	return d, true
+}
+
+// decode says what a record says, of a packet that is in none of some classes; false if it does not fit its plan, or
+// there is none.
+func (c *Records) decode(p RecordedPacket, not record.Classes) (DecodedPacket, bool) {
+	plan := c.plans[p.Plan]
+	if plan == nil {
+		return DecodedPacket{}, false
+	}
 	told := recordplan.Tell(plan.decoder.Plan().Graph, &p.Record)
 	if len(plan.decoder.Plan().Graph.Only) > 0 {
-		told.Not = record.NotOf(p.Frame)
+		told.Not = not
 	}
 	answer, err := plan.decoder.Decode(p.Bits, plan.asked(told))
 	if err != nil {
-		c.wrong++
 		return DecodedPacket{}, false
 	}
 	d := DecodedPacket{RecordedPacket: p, Answer: answer, told: told, names: c.names}
@@ -229,7 +244,6 @@ func (c *Records) add(p RecordedPacket) (DecodedPacket, bool) {
 	if t, ok := plan.decoder.Plan().Graph.Trap(&p.Record); ok {
 		d.trap = t.Name
 	}
-	plan.add(&d)
 	return d, true
 }
 

@@ -1,20 +1,15 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
-	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"tamtam/collector/topology"
 	"tamtam/collectord/ingest"
 	"tamtam/collectord/jetstream"
 	"tamtam/collectord/join"
@@ -41,10 +36,12 @@ type daemonFlags struct {
 	logFlags
 	storeFlags
 	joinFlags
-	sources sourceFlags
-	http    string
-	open    bool
-	format  string
+	sources  sourceFlags
+	topology string
+	httpFlags
+	format string
+
+	network *topology.Topology // of --topology; nil: it is not given
 }
 
 type logFlags struct {
@@ -109,8 +106,8 @@ func newDaemon() *cobra.Command {
 	s.IntVar(&f.rows, "rows", join.DefaultRows, "rows of the open windows of a partition, at most")
 	s.IntVar(&f.most, "most", 0, "partitions that this process joins at once; 0: all that are free")
 	f.sources.flags(c)
-	s.StringVar(&f.http, "http", "127.0.0.1:8480", "HOST:PORT of the page and of /metrics; none: neither")
-	s.BoolVar(&f.open, "open", false, "let --http be an address that other hosts reach: whoever reaches it may read all")
+	s.StringVar(&f.topology, "topology", "", topologyUsage)
+	f.httpFlags.flags(c)
 	s.StringVar(&f.format, "log-format", "text", "of what is said on standard error: text, or json")
 	return c
 }
@@ -136,7 +133,11 @@ func (f *daemonFlags) check() error {
 	if f.format != "text" && f.format != "json" {
 		return usagef("--log-format %q: want text or json", f.format)
 	}
-	return errors.Join(f.checkLog(), f.checkJoin(), f.sources.check(f.has(roleIngest)), f.checkHTTP())
+	err := errors.Join(f.checkLog(), f.checkJoin(), f.sources.check(f.has(roleIngest)), f.checkHTTP(f.has(roleServe)))
+	if err != nil {
+		return err
+	}
+	return f.readNetwork()
 }
 
 func (f *daemonFlags) checkLog() error {
@@ -195,23 +196,6 @@ func (f *daemonFlags) checkJoin() error {
 	return nil
 }
 
-func (f *daemonFlags) checkHTTP() error {
-	if f.http == "none" {
-		if f.has(roleServe) {
-			return usagef("--http none: role %s wants HOST:PORT", roleServe)
-		}
-		return nil
-	}
-	host, port, err := net.SplitHostPort(f.http)
-	if _, numberErr := strconv.ParseUint(port, 10, 16); err != nil || numberErr != nil {
-		return usagef("--http %q: want HOST:PORT, or none", f.http)
-	}
-	if addr, err := netip.ParseAddr(host); !f.open && host != "localhost" && (err != nil || !addr.IsLoopback()) {
-		return usagef("--http %q: other hosts may reach it, and read all: want 127.0.0.1:%s, or --open", f.http, port)
-	}
-	return nil
-}
-
 func (f *daemonFlags) run(cmd *cobra.Command) error {
 	if err := f.check(); err != nil {
 		return err
@@ -222,27 +206,4 @@ func (f *daemonFlags) run(cmd *cobra.Command) error {
 	}
 	d := &daemon{flags: f, logger: slog.New(handler), started: time.Now()}
 	return d.run(cmd.Context())
-}
-
-// listenHTTP listens where the page and the metrics are; nil if nowhere.
-func (f *daemonFlags) listenHTTP() (net.Listener, error) {
-	if f.http == "none" {
-		return nil, nil
-	}
-	l, err := net.Listen("tcp", f.http)
-	if err != nil {
-		return nil, fmt.Errorf("--http: %w", err)
-	}
-	return l, nil
-}
-
-// serveHTTP answers until ctx ends.
-func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
-	s := &http.Server{Handler: h, ReadTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
-	stop := context.AfterFunc(ctx, func() { s.Close() })
-	defer stop()
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
 }

@@ -200,13 +200,17 @@ func (o *opener) listen(name, address string, take reader) (*feed, error) {
 	return &feed{name: name, senders: []*ingest.Sender{s}, read: read}, nil
 }
 
-// run reads to the end or until ctx ends, and then says that no more comes.
+// run reads to the end or until ctx ends, and then says that no more comes, and whether that was all.
 func (f *feed) run(ctx context.Context) error {
 	err := f.read(ctx)
+	end := (*ingest.Sender).Close
+	if err != nil || ctx.Err() != nil {
+		end = (*ingest.Sender).Leave
+	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 	defer cancel()
 	for _, s := range f.senders {
-		err = errors.Join(err, s.Close(last))
+		err = errors.Join(err, end(s, last))
 	}
 	if err != nil {
 		return fmt.Errorf("source %s: %w", f.name, err)

@@ -16,7 +16,7 @@ type Kind uint8
 // The kinds of events.
 const (
 	Stamps   Kind = 1 + iota // frames with tail-stamps: Writer.Stamped, Reader.Frames
-	Records                  // copies of table recording, as Writer.Add takes them all
+	Records                  // copies of records of table recording
 	Drops                    // reports of drops
 	Periods                  // of alternate marking
 	Sketches                 // answers of sketch tasks

@@ -14,11 +14,15 @@ import (
 type Tap struct {
 	// Stamps sends the tail-stamps of frames, also of those that came as copies in ERSPAN. nil: they are not looked for.
 	Stamps *Sender
+	// Records sends copies of records that are in frames, in UDP to any other port and in ERSPAN. nil: they are not looked
+	// for.
+	Records *Records
 	// Reports reads datagrams to the ports IPFIX and SFlow. nil: they are not looked for.
 	Reports      *Reports
 	IPFIX, SFlow uint16
 
 	hops                  []event.Hop
+	numbers               numbers
 	frames, cut, mirrored atomic.Int64
 }
 
@@ -38,22 +42,25 @@ func (t *Tap) Counts() TapCounts {
 func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time) error {
 	t.frames.Add(1)
 	if len(frame) < length {
-		return t.short()
+		t.cut.Add(1)
+		t.loseCopies(1)
+		return nil
 	}
-	if inner, ok := collector.Mirrored(frame); ok {
+	if c, ok := collector.ReadMirrorCopy(frame); ok {
 		t.mirrored.Add(1)
-		if frame = inner; shortened(frame) {
-			return t.short()
+		t.loseCopies(t.numbers.missing(&c))
+		if took, err := t.recorded(ctx, c.Frame, at); took {
+			return err
 		}
-	} else if t.Reports != nil {
-		if u, ok := collector.ParseUDP(frame); ok && u.To.Port() != 0 {
-			switch u.To.Port() {
-			case t.IPFIX:
-				return t.Reports.IPFIX(ctx, u.From, u.Payload, at)
-			case t.SFlow:
-				return t.Reports.SFlow(ctx, u.From, u.Payload, at)
+		if frame = c.Frame; shortened(frame) { // by its session: at the end were stamps
+			t.cut.Add(1)
+			if t.Stamps != nil {
+				t.Stamps.Lose(1)
 			}
+			return nil
 		}
+	} else if took, err := t.datagram(ctx, frame, at); took {
+		return err
 	}
 	if t.Stamps == nil {
 		return nil
@@ -61,19 +68,53 @@ func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time)
 	return t.stamps(ctx, frame, at)
 }
 
-// short is a frame whose end is missing, where stamps would be.
-func (t *Tap) short() error {
-	t.cut.Add(1)
-	if t.Stamps != nil {
-		t.Stamps.Lose(1)
+// datagram takes a datagram in a frame; false: it is none that is read.
+func (t *Tap) datagram(ctx context.Context, frame []byte, at time.Time) (took bool, err error) {
+	if t.Reports == nil && t.Records == nil {
+		return false, nil
 	}
-	return nil
+	u, ok := collector.ParseUDP(frame)
+	switch port := u.To.Port(); {
+	case !ok:
+		return false, nil
+	case t.Reports != nil && port != 0 && port == t.IPFIX:
+		return true, t.Reports.IPFIX(ctx, u.From, u.Payload, at)
+	case t.Reports != nil && port != 0 && port == t.SFlow:
+		return true, t.Reports.SFlow(ctx, u.From, u.Payload, at)
+	}
+	return t.recorded(ctx, u.Payload, at)
+}
+
+// recorded takes the copy of a record that UDP or ERSPAN carries; false: it carries none, or nobody wants it. Stamps in
+// the frame of a copy were told of, or will be, by who has the frame.
+func (t *Tap) recorded(ctx context.Context, payload []byte, at time.Time) (took bool, err error) {
+	if t.Records == nil {
+		return false, nil
+	}
+	p, ok := collector.FindRecordIn(payload)
+	if !ok {
+		return false, nil
+	}
+	return true, t.Records.Copy(ctx, &p, at)
+}
+
+// loseCopies says that so many frames, or copies of them, did not come.
+func (t *Tap) loseCopies(n int64) {
+	if t.Stamps != nil {
+		t.Stamps.Lose(n)
+	}
+	if t.Records != nil {
+		t.Records.to.Lose(n)
+	}
 }
 
 // senders are those that it sends by.
 func (t *Tap) senders() (list []*Sender) {
 	if t.Stamps != nil {
 		list = append(list, t.Stamps)
+	}
+	if t.Records != nil {
+		list = append(list, t.Records.to)
 	}
 	if t.Reports != nil {
 		list = append(list, t.Reports.drops)
@@ -83,9 +124,7 @@ func (t *Tap) senders() (list []*Sender) {
 
 // lose says that so many frames did not come.
 func (t *Tap) lose(n int64) {
-	if t.Stamps != nil {
-		t.Stamps.Lose(n)
-	}
+	t.loseCopies(n)
 	if t.Reports != nil {
 		t.Reports.drops.Lose(n)
 	}

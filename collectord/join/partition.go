@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tamtam/collector/dial"
+	"tamtam/collector/topology"
 	"tamtam/collectord/event"
 	"tamtam/collectord/result"
 )
@@ -27,11 +28,17 @@ type Options struct {
 	Rows int
 	// Paths are the paths and graphs along which alternate marking is joined: those of who reads it.
 	Paths dial.File
+	// Topology is the network, by which the points of Paths are named: see [dial.File.Named]. Wherever partitions of the
+	// same log are joined it must be equal. nil: it is not known, and they have the names that Paths gives them.
+	Topology *topology.Topology
 }
 
-// Check returns an error if paths cannot be joined.
+// Check returns an error if paths cannot be joined, or contradict the topology.
 func (o Options) Check() error {
-	_, err := o.Paths.Clusters()
+	f, err := o.Paths.Named(o.Topology)
+	if err == nil {
+		_, err = f.Clusters()
+	}
 	return err
 }
 
@@ -113,7 +120,8 @@ func New(name string, o Options, at result.Position, now time.Time) *Partition {
 	p.joiners[event.Drops] = newDrops(&p.windows)
 	p.joiners[event.Sketches] = newSketches()
 	if len(o.Paths.Paths)+len(o.Paths.Graphs) > 0 {
-		p.periods = newPeriods(o.Paths)
+		f, _ := o.Paths.Named(o.Topology) // see Options.Check
+		p.periods = newPeriods(f)
 	}
 	for _, s := range at.Sources {
 		for kind := event.Stamps; kind < event.Kinds; kind++ {

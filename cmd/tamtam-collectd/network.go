@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"tamtam/collector/topology"
+	"tamtam/collectord/page"
+	"tamtam/lab/experiments"
+)
+
+const topologyUsage = "file of switches, hosts and links, as tamtam collect topology prints it or containerlab\n" +
+	"has it, whose names page and rows have: equal wherever partitions of the same log are joined"
+
+// readNetwork reads the file of --topology, if it is given, and holds it to the paths.
+func (f *daemonFlags) readNetwork() error {
+	if f.topology == "" {
+		return nil
+	}
+	if !f.has(roleJoin) && !f.has(roleServe) {
+		return usagef("--topology: only roles %s and %s take it", roleJoin, roleServe)
+	}
+	t, err := experiments.Network(f.topology, topology.Containerlab{})
+	if errors.Is(err, experiments.ErrUnknown) {
+		return usagef("--topology: %w", err)
+	}
+	if err != nil {
+		return fmt.Errorf("--topology: %w", err)
+	}
+	if _, err := f.sources.gnmi.file.Named(t); err != nil {
+		return fmt.Errorf("--paths %s, as --topology %s has it: %w", f.sources.gnmi.paths, f.topology, err)
+	}
+	f.network = t
+	return nil
+}
+
+// tellNetwork logs what the topology does not say.
+func (f *daemonFlags) tellNetwork(logger *slog.Logger) {
+	if f.network == nil {
+		return
+	}
+	for _, note := range f.network.Notes {
+		logger.Warn("topology: "+note, "file", f.topology)
+	}
+	for _, n := range f.network.Nodes {
+		if n.Kind == topology.Switch && n.ID == 0 {
+			logger.Warn("topology: a switch has no id: what stamps say of it is not told by its name", "file", f.topology,
+				"switch", n.Name)
+		}
+	}
+}
+
+// shownNetwork is what the page is told of the network; nil: what stamps say.
+func (f *daemonFlags) shownNetwork() page.Topology {
+	if f.network == nil {
+		return nil
+	}
+	return page.Told(f.network, f.topology)
+}

@@ -1,0 +1,108 @@
+package collector
+
+import (
+	"fmt"
+	"strings"
+
+	"tamtam/collector/journey"
+	"tamtam/tam/record"
+)
+
+// A RecordCopy is a recorded packet without its frame, but with what [JourneyReader] needs of that.
+type RecordCopy struct {
+	record.Record
+	Key journey.Key
+	// Flow is the five-tuple of the packet, if IsFlow: of what is IP, and not cut before the addresses.
+	Flow   Flow
+	IsFlow bool
+	TTL    int            // or hop limit; -1: it has none
+	Not    record.Classes // see [record.NotOf]
+}
+
+// CopyOf is what is needed of a recorded packet; false if too little of its frame was kept for a key.
+func CopyOf(p *RecordedPacket) (RecordCopy, bool) {
+	key, whole := journey.KeyOf(p.Frame, int(p.Length))
+	c := RecordCopy{Record: p.Record, Key: key, TTL: ttlOf(p.Frame), Not: record.NotOf(p.Frame)}
+	c.Flow, c.IsFlow = p.Flow()
+	return c, whole
+}
+
+// FindRecordIn looks for a record at the end of what came in UDP.
+func FindRecordIn(payload []byte) (RecordedPacket, bool) {
+	return RecordedPacket{Encapsulation: "udp"}.read(payload)
+}
+
+// A JourneyReader makes of records what [journey.Join] joins.
+type JourneyReader struct {
+	records  *Records          // nil: there are no plans
+	switches map[uint32]string // by switch id
+}
+
+// NewJourneyReader takes the plans by which records are read, and the names of switches by their switch ids.
+func NewJourneyReader(plans []*record.Plan, switches map[uint32]string) (*JourneyReader, error) {
+	j := &JourneyReader{switches: switches}
+	if len(plans) == 0 {
+		return j, nil
+	}
+	var err error
+	j.records, err = NewRecords(plans...)
+	return j, err
+}
+
+// Name is that of a switch; "": nobody knows it.
+func (j *JourneyReader) Name(id uint32) string { return j.switches[id] }
+
+// Timed reports whether a record has times that a clock may have.
+func Timed(r *record.Record) bool {
+	return max(r.In.Seconds, r.At.Seconds) < latestSecond && r.In != (record.Time{}) && r.At != (record.Time{})
+}
+
+// Record is a copy, of a switch that has a name and with times that are [Timed], as it is joined.
+func (j *JourneyReader) Record(c *RecordCopy) journey.Record {
+	r := journey.Record{
+		Key: c.Key, Flow: c.flowText(), Switch: j.switches[c.Switch], In: portName(c.InPort, ""), Arrived: sinceEpoch(c.In),
+		Left: sinceEpoch(c.At), TTL: c.TTL, Doubt: c.Unsynchronised, Ended: endOf(&c.Record),
+	}
+	var d DecodedPacket
+	known := false
+	if j.records != nil {
+		d, known = j.records.decode(RecordedPacket{Record: c.Record}, c.Not)
+	}
+	switch {
+	case r.Ended == 0:
+		r.Out = portName(c.OutPort, "")
+	case known:
+		r.End = d.Fate()
+	case r.Ended == journey.AtCPU:
+		r.End = "CPU"
+	default:
+		r.End = fmt.Sprintf("dropped: reason %d", c.Why)
+	}
+	if r.Known = known; known {
+		r.Path = d.Path()
+	} else {
+		r.Path = fmt.Sprintf("tables are not known: there is no plan %d", c.Plan)
+	}
+	for _, x := range d.identities() {
+		r.Notes = append(r.Notes, strings.ReplaceAll(x.Kind, "_", " ")+" "+x.Is)
+	}
+	return r
+}
+
+func (c *RecordCopy) flowText() string {
+	if !c.IsFlow {
+		return "not IP"
+	}
+	return c.Flow.String()
+}
+
+// endOf is how a packet ended in the switch; 0: it left.
+func endOf(r *record.Record) journey.Ended {
+	switch {
+	case r.Why != 0:
+		return journey.DroppedFor(r.Why)
+	case r.OutPort == record.NoPort:
+		return journey.AtCPU
+	}
+	return 0
+}
