@@ -3,9 +3,12 @@ package amorch
 import (
 	"net/netip"
 	"testing"
+	"time"
 
 	"tamtam/orch"
 	"tamtam/sai"
+	"tamtam/schema"
+	"tamtam/swss"
 	"tamtam/tam/altmark"
 )
 
@@ -69,6 +72,37 @@ func TestEncapWaits(t *testing.T) {
 		b.wantSession("s2", step.s2)
 		if n := len(b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable)); n != step.objects {
 			t.Errorf("own %v, MTU %d: %d objects, want %d", step.own, step.mtu, n, step.objects)
+		}
+	}
+}
+
+// While a program runs on the switch headers are neither put on nor taken off: sessions with one say so, others do not.
+func TestEncapBesideAProgram(t *testing.T) {
+	from, to := netip.MustParseAddr("2001:db8:ff::1"), netip.MustParseAddr("2001:db8:ff::3")
+	s := initiator()
+	s.Mark, s.FlowMonID = altmark.IPv6Loss, altmark.FlowMonID{Given: true, ID: 7}
+	plain := s
+	s.Encap = altmark.Encap{Src: from, Dst: to}
+	end := s
+	end.Role = altmark.Terminator
+	b := newBench(t, 8, 100, func(b *bench) { b.chip.Room[altmark.ObjectFlow] = 100 })
+	b.ways.own, b.ways.mtu = map[netip.Addr]bool{from: true, to: true}, 9100
+	b.rule("web", "L4_DST_PORT", "80")
+	b.rule("dns", "L4_DST_PORT", "53")
+	b.rule("ssh", "L4_DST_PORT", "22")
+	b.session("s1", "web", s)
+	b.session("s2", "dns", end)
+	b.session("s3", "ssh", plain)
+	b.Step()
+	for _, program := range []bool{false, true, false} {
+		b.chip.program = program
+		b.Pass(5 * time.Second)
+		want := map[bool]string{false: "active: ", true: "pending: no header is put on packets, or taken off: a program runs on the switch"}[program]
+		for name, want := range map[string]string{"s1": want, "s2": want, "s3": "active: "} {
+			row := b.Row(swss.StateDB, schema.StateTAMAltMark, name)
+			if got := row["status"] + ": " + row["reason"]; got != want {
+				t.Errorf("program %v: %s is %s, want %s", program, name, got, want)
+			}
 		}
 	}
 }

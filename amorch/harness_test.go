@@ -28,6 +28,7 @@ type chip struct {
 	now     func() time.Time // its time of day
 	steps   uint64
 	started uint64
+	program bool     // one runs
 	kernel  []uint64 // what its kernel says; nil: it follows none
 	flows   map[uint32]*[2]altmark.ChipCounts
 	born    map[uint32]uint64 // generations
@@ -87,6 +88,9 @@ func (c *chip) window(x *tamorchtest.Extension[struct{}]) (sai.Bytes, error) {
 	}
 	if c.kernel != nil {
 		values["kernel"] = c.kernel
+	}
+	if c.program {
+		values["program"] = []uint64{1}
 	}
 	return tamorchtest.Entry(values)
 }

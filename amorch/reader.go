@@ -136,7 +136,7 @@ func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*se
 		asked = o.Daemon.Clock()
 		t, readings, err := o.readFlows(ctx, flows)
 		for _, s := range chunk {
-			o.noteRead(ctx, s, err)
+			o.noteRead(ctx, s, t, err)
 		}
 		if err != nil {
 			return err
@@ -151,18 +151,20 @@ func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*se
 	return nil
 }
 
-// noteRead has STATE_DB say of a session that marks whether its counters can be read. What is no word of the switch
-// says nothing about it.
-func (o *Orch) noteRead(ctx context.Context, s *session, err error) {
-	why := ""
+// noteRead has STATE_DB say of a session that marks whether its counters can be read, and of one with a header whether
+// that is put on or taken off. What is no word of the switch says nothing about it.
+func (o *Orch) noteRead(ctx context.Context, s *session, t altmark.ChipClock, err error) {
+	why, idle := "", false
 	if err != nil {
 		if _, answered := sai.StatusOf(err); !answered {
 			return
 		}
 		why = "nothing is measured: its counters cannot be read: " + orch.Explain(err)
+	} else if t.Programmed && s.RowInASIC.Encap.Given() {
+		why, idle = "no header is put on packets, or taken off: a program runs on the switch", true
 	}
 	if s.Note != why {
-		s.Note = why
+		s.Note, s.Idle = why, idle
 		o.Report(ctx, s)
 	}
 }

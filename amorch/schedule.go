@@ -212,7 +212,7 @@ func (o *Orch) readScheduled(ctx context.Context, c *class, sessions []*session)
 				break
 			}
 		}
-		o.noteRead(ctx, s, err)
+		o.noteRead(ctx, s, altmark.ChipClock{}, err)
 		if r.Generation != 0 {
 			o.addReading(s, altmark.ChipClock{At: altmark.At(at), Synchronised: true}, r)
 		}

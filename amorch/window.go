@@ -3,6 +3,7 @@ package amorch
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tamtam/tam/altmark"
 	"tamtam/tamorch"
@@ -25,7 +26,7 @@ func parseFlows(values tamorch.Values, flows int) (clock altmark.ChipClock, list
 	numbers := map[string][]uint64{}
 	names := []string{
 		altmark.AttrTime, altmark.AttrGenerations, altmark.AttrCounters, altmark.AttrLate, altmark.AttrOuter,
-		altmark.AttrArrivals, altmark.AttrKernel,
+		altmark.AttrArrivals, altmark.AttrKernel, altmark.AttrProgram,
 	}
 	for _, name := range names {
 		if _, ok := values[name]; !ok {
@@ -42,6 +43,7 @@ func parseFlows(values tamorch.Values, flows int) (clock altmark.ChipClock, list
 	if err == nil {
 		err = altmark.ParseChipArrivals(list, numbers[altmark.AttrArrivals])
 	}
+	clock.Programmed = slices.Contains(numbers[altmark.AttrProgram], 1)
 	if words := numbers[altmark.AttrKernel]; err == nil && words != nil {
 		clock.Kernel = new(altmark.KernelClock)
 		*clock.Kernel, err = altmark.ParseKernelClock(words)

@@ -356,6 +356,7 @@ func TestInvalidRows(t *testing.T) {
 				`truncate "63": want 0 for whole frames, or 64 to 9216 bytes; source-ip "224.0.0.1": want a unicast IPv4 or IPv6 address; identities "2": want true or false; ` +
 				`bits "9": want a field of the table`},
 		{"rec session", "s1", "flowgroup=F collector=c mode=exec+hit algorithm=bnb", `algorithm "bnb": want greedy or greedy-restarts where mode is exec+hit`},
+		{"rec session", "s1", "flowgroup=F collector=c mode=exec+action algorithm=bnb", `algorithm "bnb": want greedy or greedy-restarts where mode is exec+action`},
 		{"rec flow", "s1", "collector=10.0.0.1:0 sampling-rate=0", `acl-table-name is missing: want the name of an ACL table; acl-rule-name is missing: want the name of an ACL rule; ` +
 			`collector "10.0.0.1:0": want a unicast address and a port; sampling-rate "0": want a number in 1..4294967295`},
 		{"rec flow", "s1", "acl-table-name=T acl-rule-name=r collector=[::ffff:10.0.0.1]:9", `collector "[::ffff:10.0.0.1]:9": want a unicast address and a port`},

@@ -131,7 +131,8 @@ func (p *planFlags) checkAlgorithm() error {
 	case p.starts > 0 && p.algorithm != record.GreedyRestarts:
 		return usagef("--starts is of --algorithm %s", record.GreedyRestarts)
 	case p.action && p.algorithm != record.Greedy && p.algorithm != record.GreedyRestarts:
-		return usagef("--action is of --algorithm %s and %s", record.Greedy, record.GreedyRestarts)
+		return usagef("--algorithm %s: want %s or %s with --action: bits of actions are none that it can bound",
+			p.algorithm, record.Greedy, record.GreedyRestarts)
 	case p.paper && p.algorithm != record.BranchAndBound:
 		return usagef("--paper is of --algorithm %s", record.BranchAndBound)
 	}

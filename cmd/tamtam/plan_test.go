@@ -137,6 +137,8 @@ func TestPlanRefuses(t *testing.T) {
 		{"--program x --phv 8 --algorithm best", exitUsage, `--algorithm "best": want greedy`},
 		{"--program x --phv 8 --format xml", exitUsage, `--format "xml"`},
 		{"--program x --phv 8 --stages 0", exitUsage, "--stages 0: want 1 to 4096"},
+		{"--program x --phv 8 --action --algorithm bnb", exitUsage, "--algorithm bnb: want greedy or greedy-restarts with --action"},
+		{"--program x --phv 8 --action --algorithm brute", exitUsage, "--algorithm brute: want greedy or greedy-restarts with --action"},
 		{"--program x --phv 8 --starts 3", exitUsage, "--starts is of --algorithm greedy-restarts"},
 		{"--program x --phv 8 --paper", exitUsage, "--paper is of --algorithm bnb"},
 		{"--program x --phv 8 --seed 1 --paths y", exitUsage, "want one of"},

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"tamtam/collector"
 	"tamtam/saisim/pipe"
 )
 
@@ -39,9 +41,17 @@ func TestPlanInto(t *testing.T) {
 	if !strings.HasPrefix(named, "left to the chip: chip.") {
 		t.Errorf("left to the chip: %s", named)
 	}
+	caveat, text, _ := strings.Cut(text, "\n")
+	left := leftTo(t, plan)
+	if want := fmt.Sprintf("their bits stay 0, which says nothing of these tables: record0 0x%04x", left); caveat != want || left == 0 {
+		t.Errorf("%s\nwant %s", caveat, want)
+	}
 	p, err := pipe.Read(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if set := setBy(p); set == 0 || set&left != 0 {
+		t.Errorf("the program sets bits %#x of record0, of which %#x are the chip's", set, left)
 	}
 	if n := strings.Count(text, `"to": "record0"`); n == 0 || p.Fields[len(p.Fields)-1].Name != "record0" {
 		t.Errorf("%d operations record, fields %+v", n, p.Fields)
@@ -50,4 +60,37 @@ func TestPlanInto(t *testing.T) {
 	if code, text := tamtam(t, "plan", "into", again, "--plan", plan, "--partial"); code == 0 || !strings.Contains(text, `a field "record0" already`) {
 		t.Errorf("a program that records already: %d %s", code, text)
 	}
+}
+
+// leftTo are the bits of a plan's one container that are of tables of the chip.
+func leftTo(t *testing.T, file string) (bits uint64) {
+	t.Helper()
+	p, err := collector.ReadPlan(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range p.Recorded {
+		for _, bit := range []*int{r.Ran, r.Hit} {
+			if bit != nil && strings.HasPrefix(r.Table, "chip.") {
+				bits |= 1 << *bit
+			}
+		}
+	}
+	return bits
+}
+
+// setBy are the bits of record0 that actions of a program set.
+func setBy(p *pipe.Program) (bits uint64) {
+	for _, pp := range []*pipe.Pipe{&p.Ingress, &p.Egress} {
+		for i := range pp.Tables {
+			for _, a := range pp.Tables[i].Actions {
+				for _, o := range a.Ops {
+					if o.To == "record0" {
+						bits |= o.B.Const
+					}
+				}
+			}
+		}
+	}
+	return bits
 }

@@ -36,7 +36,8 @@
 // # Where commands run
 //
 // Each page has a temporary folder with links to the tree's cmd, docs and lab, so that a command
-// works as a reader in the tree's root types it, and leaves its files elsewhere. A command that
+// works as a reader in the tree's root types it, and leaves its files elsewhere; data is the data directory of its
+// switch, with the CA that clients of others want. A command that
 // begins with "tamtam up" runs until the page, or the next one, ends; those behind it run when the
 // switch is up. It gets ports of its own, and redis-cli, `tamtam cli`, `tamtam subscribe`,
 // `tamtam trace` and `tamtam config` are pointed to it.

@@ -39,6 +39,7 @@ func openSession(tree, tool string) (*session, error) {
 	for _, name := range []string{"cmd", "docs", "lab"} {
 		err = errors.Join(err, os.Symlink(filepath.Join(tree, name), filepath.Join(dir, "page", name)))
 	}
+	err = errors.Join(err, os.Symlink(filepath.Join("..", "data"), filepath.Join(dir, "page", "data")))
 	return s, errors.Join(err, s.wrapTool(""))
 }
 

@@ -208,6 +208,9 @@ func (w *markWindow) read() sai.Value {
 	if summed {
 		names, lists = append(names, altmark.AttrArrivals), append(lists, arrivals)
 	}
+	if w.of.engine.Program() != nil {
+		names, lists = append(names, altmark.AttrProgram), append(lists, []uint64{1})
+	}
 	if w.of.cfg.Kernel != nil {
 		names, lists = append(names, altmark.AttrKernel), append(lists, w.of.cfg.Kernel().Words())
 	}

@@ -625,7 +625,7 @@ func recordings() (all []string) {
 		"pre-ingress tables bound", "truncated", "of a flood", "by two sessions", "of a plan that is no more", "unsynchronised", "fault: skip", "fault: misplace", "fault: heal",
 		"lost: buffer", "lost: queue-limit", "lost: egress-port-down", "lost: egress-mtu",
 		"bit of a program's table: ran ingress", "bit of a program's table: hit ingress", "bit of a program's table: ran egress", "bit of a program's table: hit egress",
-		"bit of a program's table: action ingress", "bit of a program's table: action egress", "bit of an action, set"}
+		"bit of a program's table: action ingress", "bit of a program's table: action egress", "bit of an action, set", "bit of no action, set"}
 	for _, why := range []string{"source-address", "vlan-tag-filter", "no-lag-member", "no-vlan", "not-vlan-member", "acl", "trap", "learning", "unknown-destination", "same-port", "no-destination", "not-router", "ip-header", "no-route", "blackhole", "neighbor", "no-neighbor", "no-next-hop", "program",
 		"buffer", "queue-limit", "wred", "egress-port-down", "egress-mtu", "egress-program"} {
 		what = append(what, "dropped: "+why)

@@ -87,6 +87,7 @@ var mutants = []mutant{
 	{"tables of the program set the bits of those beside them", "engine/record.go", "words[m.table>>6]>>(m.table&63)&1 != 0", "words[m.table>>6]>>(m.table&62)&1 != 0"},
 	{"an action sets the bit of the one behind it", "engine/graph.go", "slices.Index(g.actions[i], a) + 1", "slices.Index(g.actions[i], a) + 2"},
 	{"a table that missed sets the bit of its default's action", "engine/graph.go", "t := tap{hit: m.Hit, bit", "t := tap{hit: m.Hit && m.Of == nil, bit"},
+	{"entries without an action set no bit", "engine/graph.go", "// 0: no action\n", "// 0: no action\n\t\tif n == 0 {\n\t\t\tcontinue\n\t\t}\n"},
 	{"a table that did not hit sets the bit of no action", "engine/record.go", "set = set && m.of", "set = m.of"},
 	{"actions of the ingress pipe are those of the packet before", "engine/ingress.go", "\t\t\t\tpk.run.acted = c.programs.phv.Acted[i]\n", ""},
 	{"actions of the egress pipe are those of none", "engine/record.go", "copy(x.acted[first:],", "copy(x.acted[first:first],"},

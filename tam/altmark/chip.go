@@ -26,6 +26,7 @@ const (
 	AttrCounters    = "counters"    // ChipCounts.Words of colour 0 and of colour 1 of each flow
 	AttrOuter       = "outer"       // OuterCounts.Words of each flow; without, none has counted anything
 	AttrLate        = "late"        // LatePeriods of each flow: First, Last; without, no frame was given late
+	AttrProgram     = "program"     // 1: a program runs, and no header is put on or taken off; without, none runs
 	AttrArrivals    = "arrivals"    // ChipArrivals.Words as of counters; without, nothing was summed up
 )
 
@@ -105,6 +106,8 @@ type ChipClock struct {
 	Steps        uint64       // how often the clock was set
 	Started      uint64       // when the chip started, ns since 1970: it changes if the chip is replaced
 	Kernel       *KernelClock // that it follows; nil: none. Not part of Words
+	// Programmed: a program runs on the chip, which then puts no headers on and takes none off. Not part of Words.
+	Programmed bool
 }
 
 // chipClockWords is how many numbers encode a chip's clock.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"tamtam/internal/randtest"
@@ -189,6 +190,16 @@ func TestActionsRefused(t *testing.T) {
 		}
 		if b == 3 && a.Why != "no path of the graph has this record; the closest has it but that no action of t sets its bits so" {
 			t.Errorf("bits 3: %s", a.Why)
+		}
+	}
+	m, err := NewModel(g, Uniform(g))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, algorithm := range []string{record.BranchAndBound, record.BruteForce} {
+		_, err := m.Plan(t.Context(), Settings{Containers: record.Containers{8}, Actions: true, Algorithm: algorithm})
+		if want := fmt.Sprintf("algorithm %q, want greedy or greedy-restarts where actions are recorded", algorithm); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	for _, p := range []*record.Plan{plan([]string{"d"}), plan(nil)} {

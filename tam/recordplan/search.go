@@ -97,8 +97,8 @@ func (m *Model) newSearch(ctx context.Context, s Settings) (*search, error) {
 	if s.Actions {
 		s.Hits = true
 		if s.Algorithm != record.Greedy && s.Algorithm != record.GreedyRestarts {
-			return nil, fmt.Errorf("algorithm %q, want %s or %s where actions are recorded", s.Algorithm,
-				record.Greedy, record.GreedyRestarts)
+			return nil, fmt.Errorf("algorithm %q, want %s or %s where actions are recorded, whose bits no search can bound",
+				s.Algorithm, record.Greedy, record.GreedyRestarts)
 		}
 		var err error
 		if m, err = m.withActions(); err != nil {

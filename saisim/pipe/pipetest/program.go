@@ -285,7 +285,8 @@ func (g *maker) key(t *pipe.Table) {
 
 // entry returns an entry for the table that is not there yet.
 func (g *maker) entry(t *pipe.Table) (pipe.Entry, bool) {
-	e := pipe.Entry{ID: uint32(g.IntN(1000)), Choice: g.choice(t)}
+	e := pipe.Entry{ID: uint32(g.IntN(1000))}
+	e.Choice = g.does(e.ID, t)
 	if t.Match == "ternary" {
 		e.Priority = uint32(g.IntN(4))
 	}
@@ -339,6 +340,14 @@ func keyBits(widths map[string]uint8, t *pipe.Table) (n uint32) {
 		n += uint32(widths[in.Field])
 	}
 	return n
+}
+
+// does is what an entry does: some have no action.
+func (g *maker) does(id uint32, t *pipe.Table) pipe.Choice {
+	if c := g.choice(t); id%4 != 3 {
+		return c
+	}
+	return pipe.Choice{}
 }
 
 func (g *maker) choice(t *pipe.Table) pipe.Choice {
