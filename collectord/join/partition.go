@@ -8,9 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/collector"
 	"tamtam/collector/dial"
+	"tamtam/collector/journey"
+	"tamtam/collector/topology"
 	"tamtam/collectord/event"
 	"tamtam/collectord/result"
+	"tamtam/tam/record"
 )
 
 // Options say how a partition joins.
@@ -27,11 +31,20 @@ type Options struct {
 	Rows int
 	// Paths are the paths and graphs along which alternate marking is joined: those of who reads it.
 	Paths dial.File
+	// Topology is the network: its switch ids and wires join records. nil, or without some id: none are joined.
+	Topology *topology.Topology
+	// Plans are those by which records are read.
+	Plans []*record.Plan
+	// Journey says which records may follow each other; its Within is DefaultWithin if it is 0.
+	Journey journey.Options
 }
 
-// Check returns an error if paths cannot be joined.
+// Check returns an error if paths cannot be joined, or records not be read by the plans.
 func (o Options) Check() error {
 	_, err := o.Paths.Clusters()
+	if err == nil {
+		_, err = collector.NewJourneyReader(o.Plans, nil)
+	}
 	return err
 }
 
@@ -56,6 +69,18 @@ type joiner interface {
 	close(w window, flags result.Flags, b *result.Batch)
 }
 
+// A wide joiner makes rows of events of one kind that depend on those around them, so that they are of no window.
+type wide interface {
+	// take is that of a joiner. It has the message held for as long as its events are needed.
+	take(r *event.Reader, w *windows) error
+	// last is when the last event so far is due.
+	last() int64
+	// says reports whether something may be said that is due between two times.
+	says(from, to int64) bool
+	// advance moves rows of what is due by a time, and was not by another one before that, into a batch.
+	advance(from, to int64, silent bool, w *windows, b *result.Batch)
+}
+
 // A Partition joins the messages of one partition.
 type Partition struct {
 	name    string
@@ -71,7 +96,7 @@ type Partition struct {
 	pending []pending // messages with events of open windows, in order
 	windows windows
 	joiners [event.Kinds]joiner
-	periods *periods // nil: none are joined
+	wide    [event.Kinds]wide
 	reader  event.Reader
 }
 
@@ -113,7 +138,10 @@ func New(name string, o Options, at result.Position, now time.Time) *Partition {
 	p.joiners[event.Drops] = newDrops(&p.windows)
 	p.joiners[event.Sketches] = newSketches()
 	if len(o.Paths.Paths)+len(o.Paths.Graphs) > 0 {
-		p.periods = newPeriods(o.Paths)
+		p.wide[event.Periods] = newPeriods(o.Paths)
+	}
+	if j := newJourneys(o); j != nil {
+		p.wide[event.Records] = j
 	}
 	for _, s := range at.Sources {
 		for kind := event.Stamps; kind < event.Kinds; kind++ {
@@ -162,8 +190,8 @@ func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 	if h.Promise != 0 && h.Promise != event.Ended && h.High > h.Promise+ahead {
 		err = fmt.Errorf("batch %s has events up to %d, and promises %d: want less than %v between them", h.ID(), h.High,
 			h.Promise, time.Duration(ahead))
-	} else if h.Kind == event.Periods && p.periods != nil {
-		err = p.periods.take(&p.reader, &p.windows)
+	} else if j := p.wide[h.Kind]; j != nil {
+		err = j.take(&p.reader, &p.windows)
 	} else if j := p.joiners[h.Kind]; j == nil {
 		err = fmt.Errorf("batches of %v are not joined here", h.Kind)
 	} else {
@@ -206,6 +234,7 @@ func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
 	s.row.Batches++
 	s.row.Lost += int64(min(lost, math.MaxInt64>>1))
 	s.row.Late += p.windows.late
+	s.row.LeftOut += p.windows.leftOut
 	if bad != nil {
 		s.row.Bad++
 		return
@@ -254,8 +283,10 @@ func (p *Partition) watermark(now time.Time) (mark int64, silent bool) {
 		mark = min(mark, s.promise)
 	}
 	if heard == 0 || mark == event.Ended { // nobody says more: what there is is closed, and no more
-		if p.periods != nil {
-			latest = max(latest, p.periods.last())
+		for _, j := range p.wide {
+			if j != nil {
+				latest = max(latest, j.last())
+			}
 		}
 		mark = p.windows.after(latest)
 	}
@@ -288,8 +319,10 @@ func (p *Partition) Cut(now time.Time, idle bool) *result.Batch {
 		}
 		p.windows.remove(w)
 	}
-	if p.periods != nil {
-		p.periods.advance(p.closed, closed, silent, &p.windows, b)
+	for _, j := range p.wide {
+		if j != nil {
+			j.advance(p.closed, closed, silent, &p.windows, b)
+		}
 	}
 	b.Amends, p.windows.amends = p.windows.amends, nil
 	p.closed = closed
@@ -305,9 +338,9 @@ func (p *Partition) Cut(now time.Time, idle bool) *result.Batch {
 	return b
 }
 
-// said reports whether periods of alternate marking are due by a time, that were not before.
+// said reports whether something is due by a time that was not before, and is of no window.
 func (p *Partition) said(closed int64) bool {
-	return p.periods != nil && p.periods.due(p.closed, closed)
+	return slices.ContainsFunc(p.wide[:], func(j wide) bool { return j != nil && j.says(p.closed, closed) })
 }
 
 // cutAfter is after how many messages there is a batch though no window has closed, so that the position moves on.
