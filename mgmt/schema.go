@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"tamtam/schema"
@@ -142,9 +143,12 @@ type model struct {
 	modules []string
 }
 
+// yangSchema is what the YANG modules say: a constant, unpacked once for all servers of a process. Nobody changes it.
+var yangSchema = sync.OnceValues(tamyang.Schema)
+
 // newModel binds the generated schema to the tables of modules.
 func newModel(cfg *swss.Redis, modules []Module) (*model, error) {
-	s, err := tamyang.Schema()
+	s, err := yangSchema()
 	if err != nil {
 		return nil, fmt.Errorf("YANG schema: %w", err)
 	}

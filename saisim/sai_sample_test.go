@@ -149,6 +149,70 @@ func TestSAISampleTrap(t *testing.T) {
 	}
 }
 
+// saiacl.h: an entry samples the packets that hit it, by itself, and beside the sampler of the port.
+func TestSAISampleEntries(t *testing.T) {
+	s := newSampledChip(t)
+	every, rare := s.sampler(1), s.sampler(1<<31)
+	frame := eth(host(9), host(8), make([]byte, 46))
+	table := func(stage, action sai.Enum) sai.OID {
+		return s.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, stage, sai.ACLTableAttrFieldSrcMAC, sai.Bool(true),
+			sai.ACLTableAttrACLActionTypeList, sai.Enums{action, sai.ACLActionTypeCounter, sai.ACLActionTypePacketAction})
+	}
+	const in, out = sai.ACLEntryAttrActionIngressSamplepacketEnable, sai.ACLEntryAttrActionEgressSamplepacketEnable
+	ingress := table(sai.ACLStageIngress, sai.ACLActionTypeIngressSamplepacketEnable)
+	egress := table(sai.ACLStageEgress, sai.ACLActionTypeEgressSamplepacketEnable)
+	counter := s.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, ingress, sai.ACLCounterAttrLabel, sai.Text("T|web"))
+	from8 := sai.Match(sai.MAC(host(8)), sai.MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	e := sai.Obj(sai.ObjectTypeACLEntry, s.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, ingress, sai.ACLEntryAttrFieldSrcMAC, from8,
+		in, sai.Do(every.OID), sai.ACLEntryAttrActionCounter, sai.Do(counter)))
+	s.set(s.port(0), sai.PortAttrIngressACL, ingress)
+	s.receive(0, eth(host(9), host(7), make([]byte, 46)), 3) // hit nothing
+	s.receive(0, frame, 2)
+	if len(s.samples) != 2 || s.samples[1].Sample.Pool != 2 || s.samples[1].Sample.Entry != config.ID(e.OID) ||
+		s.samples[1].Sample.Rule != "T|web" || s.samples[1].Sample.Egress {
+		t.Fatalf("of two packets that hit: %d samples, %+v", len(s.samples), s.samples)
+	}
+	s.set(s.port(0), sai.PortAttrIngressSamplepacketEnable, every.OID)
+	s.receive(0, frame, 1)
+	if n := len(s.samples); n != 4 || s.samples[2].Sample.Entry != config.None || s.samples[3].Sample.Pool != 3 {
+		t.Fatalf("chosen by port and entry: %d samples, %+v", n, s.samples)
+	}
+	s.set(s.port(0), sai.PortAttrIngressSamplepacketEnable, sai.NullOID)
+
+	s.set(e, in, sai.Do(rare.OID)) // another rate, the same pool
+	s.receive(0, frame, 5)
+	s.set(e, in, sai.Do(every.OID))
+	s.set(e, sai.ACLEntryAttrActionPacketAction, sai.Do(sai.PacketActionDrop))
+	s.receive(0, frame, 1)
+	if got := s.samples[4].Sample; len(s.samples) != 5 || got.Pool != 9 || !got.Dropped || got.Why != drop.ACL {
+		t.Errorf("dropped by the entry: %+v", got)
+	}
+	s.wantStatus("in use", s.Remove(context.Background(), every), sai.StatusObjectInUse)
+	s.remove(e)
+
+	s.receive(1, eth(host(8), host(9), make([]byte, 46)), 1) // host 9 is at port 1
+	x := sai.Obj(sai.ObjectTypeACLEntry, s.create(sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, egress, out, sai.Do(every.OID)))
+	s.set(s.port(1), sai.PortAttrEgressACL, egress)
+	s.receive(0, frame, 1)
+	s.set(x, sai.ACLEntryAttrActionPacketAction, sai.Do(sai.PacketActionDrop))
+	s.receive(0, frame, 1)
+	if n := len(s.samples); n != 7 {
+		t.Fatalf("%d samples, want 7", n)
+	}
+	if got := s.samples[5].Sample; !got.Egress || got.Port != 1 || got.Pool != 1 || got.Rule != "" || got.Entry != config.ID(x.OID) {
+		t.Errorf("as it leaves: %+v", got)
+	}
+	if got := s.samples[6].Sample; !got.Dropped || got.Why != drop.EgressACL || got.Copies != 0 || got.Port != 1 {
+		t.Errorf("dropped as it leaves: %+v", got)
+	}
+	if b := s.Books(); !b.Balanced() {
+		t.Errorf("%+v", b)
+	}
+	s.refuseCreate(sai.StatusInvalidParameter, sai.ObjectTypeACLEntry, sai.ACLEntryAttrTableID, egress, in, sai.Do(every.OID))
+	s.refuseCreate(sai.StatusNotSupported, sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress,
+		sai.ACLTableAttrFieldSrcMAC, sai.Bool(true), sai.ACLTableAttrACLActionTypeList, sai.Enums{sai.ACLActionTypeEgressSamplepacketEnable})
+}
+
 func TestSAISampleRefusals(t *testing.T) {
 	s := newSampledChip(t)
 	rate := func(n int) []any { return []any{sai.SamplepacketAttrSampleRate, sai.Uint(n)} }

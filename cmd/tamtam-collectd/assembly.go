@@ -48,6 +48,7 @@ func (d *daemon) run(ctx context.Context) (err error) {
 	if listener != nil {
 		defer listener.Close()
 	}
+	d.flags.tellNetwork(d.logger)
 	stop, err := d.open(ctx)
 	defer stop()
 	if err != nil {
@@ -136,7 +137,7 @@ func (d *daemon) open(ctx context.Context) (stop func(), err error) {
 func (d *daemon) share() {
 	f := d.flags
 	var names []string
-	for _, kind := range []event.Kind{event.Stamps, event.Drops, event.Periods, event.Sketches} {
+	for _, kind := range []event.Kind{event.Stamps, event.Drops, event.Periods, event.Sketches, event.Records} {
 		for i := range f.partitions {
 			names = append(names, kind.Partition(i))
 		}
@@ -144,7 +145,8 @@ func (d *daemon) share() {
 	d.pool = &join.Pool{
 		Worker: join.Worker{Log: d.log, Store: d.store, Logger: d.logger,
 			Options: join.Options{Window: f.window, Silence: f.silence, Expect: f.expect, Rows: f.rows,
-				Paths: f.sources.gnmi.file}},
+				Paths: f.sources.gnmi.file, Topology: f.network,
+				Plans: f.read, Journey: f.journey}},
 		Work: d.work, Partitions: names, Most: f.most, Hold: f.hold / 3,
 	}
 }
@@ -181,7 +183,7 @@ func (d *daemon) handler() (http.Handler, error) {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(d.registry(), promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
 	if d.flags.has(roleServe) {
 		p, err := page.New(page.Config{Title: "tamtam-collectd", Note: "What the store in " + d.flags.store + " has.",
-			Store: d.files})
+			Store: d.files, Topology: d.flags.shownNetwork()})
 		if err != nil {
 			return nil, err
 		}

@@ -15,10 +15,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tamtam/collector/journey"
+	"tamtam/collector/topology"
 	"tamtam/collectord/ingest"
 	"tamtam/collectord/jetstream"
 	"tamtam/collectord/join"
 	"tamtam/collectord/parquet"
+	"tamtam/tam/record"
 )
 
 // The roles of a process.
@@ -41,10 +44,16 @@ type daemonFlags struct {
 	logFlags
 	storeFlags
 	joinFlags
-	sources sourceFlags
-	http    string
-	open    bool
-	format  string
+	sources  sourceFlags
+	topology string
+	plans    []string
+	journey  journey.Options
+	http     string
+	open     bool
+	format   string
+
+	network *topology.Topology // of --topology; nil: it is not given
+	read    []*record.Plan     // of --plan
 }
 
 type logFlags struct {
@@ -109,6 +118,12 @@ func newDaemon() *cobra.Command {
 	s.IntVar(&f.rows, "rows", join.DefaultRows, "rows of the open windows of a partition, at most")
 	s.IntVar(&f.most, "most", 0, "partitions that this process joins at once; 0: all that are free")
 	f.sources.flags(c)
+	s.StringVar(&f.topology, "topology", "", topologyUsage)
+	s.StringArrayVar(&f.plans, "plan", nil, "plan that records were made by, JSON (may be repeated)")
+	s.DurationVar(&f.journey.ClockError, "clock-error", journey.DefaultClockError,
+		"by how much two synchronised clocks of switches with records differ, at most")
+	s.DurationVar(&f.journey.Within, "within", join.DefaultWithin,
+		"the longest time of a recorded packet from one switch to the next; rows wait for it")
 	s.StringVar(&f.http, "http", "127.0.0.1:8480", "HOST:PORT of the page and of /metrics; none: neither")
 	s.BoolVar(&f.open, "open", false, "let --http be an address that other hosts reach: whoever reaches it may read all")
 	s.StringVar(&f.format, "log-format", "text", "of what is said on standard error: text, or json")
@@ -136,7 +151,13 @@ func (f *daemonFlags) check() error {
 	if f.format != "text" && f.format != "json" {
 		return usagef("--log-format %q: want text or json", f.format)
 	}
-	return errors.Join(f.checkLog(), f.checkJoin(), f.sources.check(f.has(roleIngest)), f.checkHTTP())
+	if err := errors.Join(f.checkLog(), f.checkJoin(), f.sources.check(f.has(roleIngest)), f.checkHTTP()); err != nil {
+		return err
+	}
+	if err := f.readNetwork(); err != nil {
+		return err
+	}
+	return f.readPlans()
 }
 
 func (f *daemonFlags) checkLog() error {

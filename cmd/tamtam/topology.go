@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +12,7 @@ import (
 
 	"tamtam/collector/dial"
 	"tamtam/collector/topology"
+	"tamtam/lab/experiments"
 )
 
 // A networkPlace says where the topology is from.
@@ -65,7 +63,10 @@ func (p *networkPlace) read(cmd *cobra.Command) (*topology.Topology, error) {
 	if p.file == "" {
 		return p.heard(cmd)
 	}
-	t, err := readTopology(p.file, p.clab)
+	t, err := experiments.Network(p.file, p.clab)
+	if errors.Is(err, experiments.ErrUnknown) {
+		return nil, usageError{err}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -133,39 +134,6 @@ func (p *networkPlace) heard(cmd *cobra.Command) (*topology.Topology, error) {
 	t.Notes = append(notes, t.Notes...)
 	return t, p.setIDs(t)
 }
-
-// readTopology reads a file, or an experiment of the lab.
-func readTopology(name string, clab topology.Containerlab) (*topology.Topology, error) {
-	if strings.ContainsAny(name, "/.") {
-		in, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		text, err := io.ReadAll(io.LimitReader(in, maxTopology+1))
-		if err := errors.Join(err, in.Close()); err != nil {
-			return nil, err
-		}
-		clab.Env = os.LookupEnv
-		t, err := topology.Parse(text, clab)
-		if !errors.Is(err, topology.ErrLab) {
-			if err != nil {
-				err = fmt.Errorf("%s: %w", name, err)
-			}
-			return t, err
-		}
-		if filepath.Base(name) == name {
-			name = "./" + name
-		}
-	}
-	t, err := openLab(name, nil, false)
-	if err != nil {
-		return nil, err
-	}
-	return t.Network()
-}
-
-// maxTopology is more than any topology file may have.
-const maxTopology = 4 << 20
 
 // graphs are those of all flow groups that the switches of the topology mark.
 func (p *networkPlace) graphs(cmd *cobra.Command) (dial.File, error) {

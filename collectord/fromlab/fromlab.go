@@ -85,7 +85,8 @@ func (x *reading) topology(context.Context) error {
 		n.Nodes = append(n.Nodes, page.Node{Name: h.Name, Host: true})
 	}
 	for _, l := range t.Links {
-		k := page.Link{Name: cmp.Or(l.Name, l.A+"-"+l.B), A: endOf(l.A), B: endOf(l.B), Mbps: x.rate(l)}
+		k := page.Link{Name: cmp.Or(l.Name, l.A+"-"+l.B), A: endOf(l.A), B: endOf(l.B), Mbps: x.rate(l),
+			Oper: x.linkOper(l)}
 		if w, ok := x.result.Links[k.Name]; ok {
 			k.AB, k.BA = x.traffic(k.A, w.AB, k.Mbps), x.traffic(k.B, w.BA, k.Mbps)
 		}
@@ -100,11 +101,7 @@ func endOf(text string) page.End {
 	if !ok {
 		return page.End{Node: text}
 	}
-	n, err := strconv.ParseUint(strings.TrimPrefix(port, "Ethernet"), 10, 16)
-	if err != nil {
-		n = 65535 // as in stamps
-	}
-	return page.End{Node: node, Port: port, Number: uint16(n)}
+	return page.End{Node: node, Port: port, Number: page.PortNumber(port)}
 }
 
 // rate is that of a link in Mbit/s: its own, or that of its ports.
@@ -187,6 +184,19 @@ func (x *reading) oper(name, port string) string {
 	return ""
 }
 
+// linkOper is down if a port at one of its ends is.
+func (x *reading) linkOper(l lab.Link) (state string) {
+	for _, e := range []page.End{endOf(l.A), endOf(l.B)} {
+		if e.Port == "" {
+			continue
+		}
+		if state = x.oper(e.Node, e.Port); state == "down" {
+			break
+		}
+	}
+	return state
+}
+
 // marking takes what the study of alternate marking joined.
 func (x *reading) marking(context.Context) error {
 	report, ok := x.result.Reports["altmark"].(marking.Report)
@@ -216,6 +226,12 @@ func (x *reading) loss(name, cluster string, s *marking.Segment, p marking.Perio
 	if p.Delay != nil {
 		d := int64(*p.Delay)
 		l.Delay = result.Distribution{Count: 1, Sum: d, Min: d, Max: d, First: result.Bucket(d), Buckets: []uint32{1}}
+	}
+	if l.Mean.Unknown = p.MeanUnknown; p.MeanDelay != nil {
+		l.Mean.Known, l.Mean.Delay = true, int64(*p.MeanDelay)
+		if p.DelaySum != nil {
+			l.Mean.Sum = p.DelaySum.String()
+		}
 	}
 	return l
 }

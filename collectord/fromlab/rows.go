@@ -1,7 +1,9 @@
 package fromlab
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,8 +35,8 @@ func (x *reading) captures() (list []string) {
 	return list
 }
 
-// collected takes what the collector makes of the tail-stamps, records and reports of drops that came to hosts, with the
-// flags of what was lost or could not be read.
+// collected takes what the collector makes of the tail-stamps, records and reports of drops that came to hosts, with
+// the flags of what was lost or could not be read.
 func (x *reading) collected(ctx context.Context) error {
 	paths := x.captures()
 	if len(paths) == 0 {

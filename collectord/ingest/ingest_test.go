@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tamtam/collector/capture"
@@ -44,6 +45,14 @@ func (f *flaky) Append(ctx context.Context, topic, id string, data []byte) (uint
 	return seq, err
 }
 
+// away is a log that does not answer.
+type away struct{ stream.Memory }
+
+func (*away) Append(ctx context.Context, _, _ string, _ []byte) (uint64, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
 // joined joins all that a log has of a kind, and returns the batches.
 func joined(t *testing.T, log *stream.Memory, kind event.Kind, partitions int) (all []*result.Batch) {
 	t.Helper()
@@ -71,6 +80,66 @@ func joined(t *testing.T, log *stream.Memory, kind event.Kind, partitions int) (
 
 func options(source string, partitions int, now *time.Time) Options {
 	return Options{Source: source, Partitions: partitions, Retry: 1, Now: func() time.Time { return *now }}
+}
+
+// The window in which one leaves whose source goes on is not whole; those before it are, and so is all that a source had
+// that is closed at its end.
+func TestEnd(t *testing.T) {
+	for _, leaves := range []bool{true, false} {
+		log, now := stream.NewMemory(0), start
+		o := options("leaf", 1, &now)
+		s, err := NewSender(log, event.Drops, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 25 {
+			d := event.Drop{Switch: "leaf", Queue: -1, Packets: 1, Reason: "acl", Source: "ipfix"}
+			if err := errors.Join(s.Drop(t.Context(), now.UnixNano(), &d), s.Step(t.Context())); err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(time.Second)
+		}
+		end := (*Sender).Close
+		if leaves {
+			end = (*Sender).Leave
+		}
+		if err := end(s, t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var got []result.Flags
+		for _, b := range joined(t, log, event.Drops, 1) {
+			for _, d := range b.Drops {
+				got = append(got, d.Flags)
+			}
+		}
+		want := []result.Flags{0, 0, 0}
+		if leaves {
+			want[2] = result.Gap
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("leaves %v: flags of the windows %v, want %v", leaves, got, want)
+		}
+	}
+}
+
+// Time that a source waits for the log counts while it waits.
+func TestWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := NewSender(&away{}, event.Drops, Options{Source: "leaf"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		ended := make(chan error)
+		go func() { ended <- s.Announce(ctx) }()
+		<-time.After(time.Minute)
+		if got := s.Stats().Waited; got != time.Minute {
+			t.Errorf("waited %v after %v", got, time.Minute)
+		}
+		cancel()
+		<-ended
+	})
 }
 
 // What several sources send over a log that fails is joined once, whole, and without a flag, and a flow on a way is in

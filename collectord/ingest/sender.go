@@ -78,6 +78,8 @@ type Sender struct {
 	held  bool      // it promises nothing: see Hold
 
 	events, batches, bytes, refused, lost, retried, waited atomic.Int64
+
+	waits atomic.Pointer[time.Time] // since when, for the log; nil: it does not
 }
 
 type part struct {
@@ -291,6 +293,19 @@ func (s *Sender) Step(ctx context.Context) error {
 	return nil
 }
 
+// Leave is Close of a source that had more to say, which nobody hears: stamps, drops and records of the time that was
+// on are lost. Periods and answers of sketches are told whole, or not at all.
+func (s *Sender) Leave(ctx context.Context) error {
+	s.mu.Lock()
+	for i := range s.parts {
+		if w := s.parts[i].writer; w != nil && s.kind != event.Periods && s.kind != event.Sketches {
+			w.Lose()
+		}
+	}
+	s.mu.Unlock()
+	return s.Close(ctx)
+}
+
 // Close sends the rest, and says that no more comes.
 func (s *Sender) Close(ctx context.Context) error {
 	s.mu.Lock()
@@ -326,6 +341,8 @@ func (s *Sender) send(ctx context.Context, p *part, promise int64) error {
 	id := p.writer.ID()
 	p.begun = time.Time{}
 	began := s.options.Now()
+	s.waits.Store(&began)
+	defer s.waits.Store(nil)
 	for {
 		_, err := s.log.Append(ctx, p.topic, id, data)
 		if err == nil {
@@ -347,10 +364,14 @@ func (s *Sender) send(ctx context.Context, p *part, promise int64) error {
 	return nil
 }
 
-// Stats returns the counts so far.
+// Stats returns the counts so far. Waited has the time that it waits now, too.
 func (s *Sender) Stats() Stats {
+	waited := time.Duration(s.waited.Load())
+	if since := s.waits.Load(); since != nil {
+		waited += s.options.Now().Sub(*since)
+	}
 	return Stats{
 		Events: s.events.Load(), Batches: s.batches.Load(), Bytes: s.bytes.Load(), Refused: s.refused.Load(),
-		Lost: s.lost.Load(), Retried: s.retried.Load(), Waited: time.Duration(s.waited.Load()),
+		Lost: s.lost.Load(), Retried: s.retried.Load(), Waited: waited,
 	}
 }

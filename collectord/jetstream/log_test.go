@@ -3,6 +3,7 @@ package jetstream
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,50 @@ func TestRestart(t *testing.T) {
 	appendTo(l, "d", 4)
 	if got, err := l.Read(t.Context(), "t", 3, 2); err != nil || len(got) != 2 || string(got[1].Data) != "d" {
 		t.Errorf("%v, %v: want c and d", got, err)
+	}
+}
+
+// A folder has one server at a time.
+func TestOneServer(t *testing.T) {
+	o := ServerOptions{Dir: t.TempDir(), Sync: time.Minute}
+	first := startServer(t, o)
+	if s, err := StartServer(o); err == nil || !strings.Contains(err.Error(), o.Dir+": another one") {
+		t.Errorf("a second server in the folder of one that runs: %v, %v", s, err)
+	}
+	first.Close()
+	startServer(t, o)
+}
+
+// One whose time ends while it waits, in a log that has answered, is not told that the log is away, though it was asked
+// once more and could not answer in time. One who asks a log that is away is.
+func TestAway(t *testing.T) {
+	s := startServer(t, ServerOptions{Dir: t.TempDir(), Sync: time.Minute})
+	l := openLog(t, Options{Server: s})
+	if _, err := l.Append(t.Context(), "t", "", []byte("first")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Read(t.Context(), "t", 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	closed := make(chan struct{})
+	go func(had uint64) {
+		defer close(closed)
+		for ctx.Err() == nil && l.conn.Stats().InMsgs < had+2 { // an answer that there is nothing, and one more
+			runtime.Gosched()
+		}
+		s.Close()
+	}(l.conn.Stats().InMsgs)
+	_, err := l.Read(ctx, "t", 2, 1)
+	if errors.Is(err, stream.ErrAway) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("of a log that has answered: %v, want that nothing came in time", err)
+	}
+	<-closed
+	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := l.Read(ctx, "t", 2, 1); !errors.Is(err, stream.ErrAway) {
+		t.Errorf("of one that does not: %v, want %v", err, stream.ErrAway)
 	}
 }
 

@@ -37,6 +37,7 @@ func (l *Log) Read(ctx context.Context, name string, from uint64, most int) ([]s
 	if err != nil || len(entries) > 0 {
 		return entries, err
 	}
+	answered := time.Now()
 	bells := make(chan *nats.Msg, 1) // one is as good as many
 	sub, err := l.conn.ChanSubscribe(bell(name), bells)
 	if err != nil {
@@ -49,16 +50,26 @@ func (l *Log) Read(ctx context.Context, name string, from uint64, most int) ([]s
 		if now := time.Now(); now.Sub(looked) > lookEvery {
 			looked = now
 			if err := l.look(ctx, t); err != nil {
-				return nil, l.failed(name, fmt.Sprintf("message %d not read", from), err)
+				return nil, l.failed(name, fmt.Sprintf("message %d not read", from), unlessAnswered(ctx, answered, err))
 			}
 		}
 		if entries, err := l.there(ctx, t, from, most); err != nil || len(entries) > 0 {
-			return entries, err
+			return entries, unlessAnswered(ctx, answered, err)
 		}
+		answered = time.Now()
 		if err := p.wait(ctx, bells); err != nil {
 			return nil, l.failed(name, fmt.Sprintf("message %d is not there", from), err)
 		}
 	}
+}
+
+// unlessAnswered is an error, but no [stream.ErrAway] if ctx has ended while the log was asked once more, and it had
+// answered just before that there is nothing.
+func unlessAnswered(ctx context.Context, answered time.Time, err error) error {
+	if ended := ctx.Err(); ended != nil && errors.Is(err, stream.ErrAway) && time.Since(answered) < lookEvery {
+		return ended
+	}
+	return err
 }
 
 // there returns messages from one on that are there now.

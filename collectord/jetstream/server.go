@@ -7,7 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -30,7 +33,10 @@ type ServerOptions struct {
 }
 
 // A Server is a NATS server with JetStream inside this process.
-type Server struct{ nats *server.Server }
+type Server struct {
+	nats *server.Server
+	lock *os.File
+}
 
 // startWithin is how long a server may take until it serves; it reads what is kept first.
 const startWithin = time.Minute
@@ -63,9 +69,13 @@ func StartServer(o ServerOptions) (*Server, error) {
 			opts.Routes = append(opts.Routes, &url.URL{Scheme: "nats", Host: r})
 		}
 	}
+	lock, err := lockFolder(o.Dir)
+	if err != nil {
+		return nil, err
+	}
 	s, err := server.NewServer(opts)
 	if err != nil {
-		return nil, fmt.Errorf("the log's server in %s: %w", o.Dir, err)
+		return nil, errors.Join(fmt.Errorf("the log's server in %s: %w", o.Dir, err), lock.Close())
 	}
 	if o.Logger != nil {
 		s.SetLoggerV2(serverLog{o.Logger}, false, false, false)
@@ -73,10 +83,31 @@ func StartServer(o ServerOptions) (*Server, error) {
 	s.Start()
 	if !s.ReadyForConnections(startWithin) {
 		s.Shutdown()
-		return nil, fmt.Errorf("the log's server in %s, listening at %q: does not serve after %s",
-			o.Dir, o.Listen, startWithin)
+		s.WaitForShutdown()
+		return nil, errors.Join(fmt.Errorf("the log's server in %s, listening at %q: does not serve after %s",
+			o.Dir, o.Listen, startWithin), lock.Close())
 	}
-	return &Server{nats: s}, nil
+	return &Server{s, lock}, nil
+}
+
+// lockFolder takes a folder for one server, until the file is closed or the process dies: two would each write messages
+// of its own under the same numbers, and NATS does not look for another.
+func lockFolder(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("the log's server: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("the log's server: %w", err)
+	}
+	switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return nil, errors.Join(fmt.Errorf("the log's server in %s: another one, of this process or of another, has this "+
+			"folder: want one for each", dir), f.Close())
+	case err != nil:
+		return nil, errors.Join(fmt.Errorf("the log's server: lock %s: %w", f.Name(), err), f.Close())
+	}
+	return f, nil
 }
 
 func hostPort(what, address string) (string, int, error) {
@@ -103,6 +134,7 @@ func (s *Server) URL() string {
 func (s *Server) Close() {
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()
+	_ = s.lock.Close() // it has nothing to write
 }
 
 // serverLog hands on what a server has to say. Its notices are of no use to an operator.

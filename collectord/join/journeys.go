@@ -23,9 +23,9 @@ const capturedApart = time.Second
 
 // journeys joins the copies of records of one packet to its way, by the join that `tamtam path` has.
 //
-// Copies are joined by the times at which they were captured, since the clocks of switches may be anything. Of a window,
-// the ways that begin in it are told: they are joined with all that was captured until two reaches before the window
-// and behind it, where a reach is what may lie between the records of one packet at two switches. So the window is due
+// Windows are of the times at which copies were captured, since the clocks of switches may be anything. Of a window the
+// ways that begin in it are told: they are joined with all that was captured up to two reaches before the window and
+// behind it, where a reach is what may lie between the records of one packet at two switches. So the window is due
 // two reaches behind its end, and what of a way lies in the last of these may have more behind it.
 type journeys struct {
 	reader        *collector.JourneyReader
@@ -60,7 +60,8 @@ func newJourneys(o Options) *journeys {
 	}
 	o.Journey.Within = cmp.Or(o.Journey.Within, DefaultWithin)
 	reach := int64(o.Journey.Within + capturedApart)
-	return &journeys{reader: reader, wiring: wiring, options: o.Journey, length: max(int64(o.Window), 2*reach), reach: reach}
+	return &journeys{reader: reader, wiring: wiring, options: o.Journey, reach: reach,
+		length: max(int64(o.Window), 2*reach)}
 }
 
 func (j *journeys) start(at int64) int64 { return at - at%j.length }

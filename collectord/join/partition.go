@@ -31,7 +31,9 @@ type Options struct {
 	Rows int
 	// Paths are the paths and graphs along which alternate marking is joined: those of who reads it.
 	Paths dial.File
-	// Topology is the network: its switch ids and wires join records. nil, or without some id: none are joined.
+	// Topology is the network, by which the points of Paths are named (see [dial.File.Named]), and whose switch ids and
+	// wires join records. Wherever partitions of the same log are joined it must be equal. nil: it is not known, and
+	// points have the names that Paths gives them. Without it, or without the id of some switch, no records are joined.
 	Topology *topology.Topology
 	// Plans are those by which records are read.
 	Plans []*record.Plan
@@ -39,9 +41,12 @@ type Options struct {
 	Journey journey.Options
 }
 
-// Check returns an error if paths cannot be joined, or records not be read by the plans.
+// Check returns an error if paths cannot be joined or contradict the topology, or records not be read by the plans.
 func (o Options) Check() error {
-	_, err := o.Paths.Clusters()
+	f, err := o.Paths.Named(o.Topology)
+	if err == nil {
+		_, err = f.Clusters()
+	}
 	if err == nil {
 		_, err = collector.NewJourneyReader(o.Plans, nil)
 	}
@@ -138,7 +143,8 @@ func New(name string, o Options, at result.Position, now time.Time) *Partition {
 	p.joiners[event.Drops] = newDrops(&p.windows)
 	p.joiners[event.Sketches] = newSketches()
 	if len(o.Paths.Paths)+len(o.Paths.Graphs) > 0 {
-		p.wide[event.Periods] = newPeriods(o.Paths)
+		f, _ := o.Paths.Named(o.Topology) // see Options.Check
+		p.wide[event.Periods] = newPeriods(f)
 	}
 	if j := newJourneys(o); j != nil {
 		p.wide[event.Records] = j

@@ -278,5 +278,18 @@ func lossOf(r *collector.AltMarkResult, clusters map[dial.Segment]string) result
 		d := int64(r.Delay)
 		l.Delay = result.Distribution{Count: 1, Sum: d, Min: d, Max: d, First: result.Bucket(d), Buckets: []uint32{1}}
 	}
+	l.Mean = meanOf(&r.Mean)
 	return l
+}
+
+// meanOf is the mean delay as `tamtam collect` prints it.
+func meanOf(m *collector.AltMarkMean) result.MeanDelay {
+	if !m.Valid {
+		return result.MeanDelay{Unknown: m.Unknown}
+	}
+	mean := result.MeanDelay{Known: true, Delay: int64(m.Delay)}
+	if m.RawValid {
+		mean.Sum = m.Sum.String()
+	}
+	return mean
 }

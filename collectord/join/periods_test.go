@@ -1,6 +1,7 @@
 package join
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 	"tamtam/collector"
 	"tamtam/collector/dial"
 	"tamtam/collector/stream"
+	"tamtam/collector/topology"
 	"tamtam/collectord/event"
 	"tamtam/collectord/result"
 	"tamtam/internal/randtest"
@@ -41,6 +43,7 @@ type marking struct {
 	network
 	file  dial.File
 	truth map[lossKey]result.Loss
+	means int // results with a mean delay
 }
 
 func newMarking(t *testing.T, r *rand.Rand, periods int) *marking {
@@ -57,6 +60,7 @@ func newMarking(t *testing.T, r *rand.Rand, periods int) *marking {
 		settings[name] = altmark.Session{Role: role, Method: altmark.Double, Interval: n, Mark: altmark.DSCP0, Mark2: altmark.DSCP1,
 			SlotSync: true, ClockError: length / 64, MaxDelay: length / 8}
 	}
+	measured(r, settings)
 	all := m.report(t, r, settings, periods)
 	m.single(t, settings, all)
 	return m
@@ -71,6 +75,9 @@ func (m *marking) report(t *testing.T, r *rand.Rand, settings map[string]altmark
 	early := r.IntN(6) // periods that were reported before anybody listened
 	for k := first; k < first+uint64(periods); k++ {
 		for name, p := range periodsOf(r, settings["l1"].Interval, k) {
+			if settings[name].MeanDelay {
+				p.Arrivals = arrivals(r, name, p, length)
+			}
 			one := dial.Report{Target: name + ":1", Session: "s", Settings: settings[name], Period: p}
 			if k >= first+uint64(early) {
 				one.Arrived = p.ReadAt.Std().Add(time.Duration(r.Int64N(int64(length / 4))))
@@ -123,6 +130,30 @@ func periodsOf(r *rand.Rand, n altmark.Interval, k uint64) map[string]altmark.Pe
 	return out
 }
 
+// measured has most networks measure the mean delay, some but for a switch.
+func measured(r *rand.Rand, settings map[string]altmark.Session) {
+	all, but := r.IntN(4) > 0, []string{"", "", "l1", "s1", "l2"}[r.IntN(5)]
+	for name, s := range settings {
+		s.MeanDelay = all && name != but
+		settings[name] = s
+	}
+}
+
+// arrivals are those of a period: now and then not of all packets, or too late to be.
+func arrivals(r *rand.Rand, name string, p altmark.Period, length time.Duration) altmark.Arrivals {
+	a := altmark.Arrivals{Summed: true, Packets: p.Packets}
+	if r.IntN(30) == 0 {
+		a.Packets -= min(a.Packets, 1)
+	}
+	behind := int64(map[string]int{"l1": 0, "s1": 1, "s2": 1, "l2": 2}[name]*2000 + r.IntN(1000))
+	if r.IntN(60) == 0 {
+		behind += int64(length)
+	}
+	each := altmark.SinceEpoch(altmark.At(time.Unix(0, int64(length/3)+behind)))
+	a.Sum = each.Times(a.Packets).Add(altmark.Sum{Lo: uint64(r.IntN(50))})
+	return a
+}
+
 // sender sends reports in batches. It promises that what it learns of late is of the last periods.
 func (m *marking) sender(t *testing.T, r *rand.Rand, name string, reports []dial.Report) *sender {
 	t.Helper()
@@ -172,6 +203,7 @@ func (m *marking) single(t *testing.T, settings map[string]altmark.Session, all 
 	keep := func(results []collector.AltMarkResult) {
 		for _, x := range results {
 			l := lossOf(&x, cluster)
+			m.printed(t, &x, l)
 			l.Window.Length = int64(settings["l1"].Interval.Duration())
 			m.truth[lossKey{l.Window.Start, l.Flow, l.From, l.To, l.Period}] = l
 		}
@@ -185,6 +217,33 @@ func (m *marking) single(t *testing.T, settings map[string]altmark.Session, all 
 	}
 	keep(mesh.Flush())
 	keep(east.Flush())
+}
+
+// printed holds the mean delay of a row to what `tamtam collect` prints of the same result.
+func (m *marking) printed(t *testing.T, x *collector.AltMarkResult, l result.Loss) {
+	t.Helper()
+	var want struct {
+		Mean    *int64 `json:"mean_delay_ns"`
+		Sum     string `json:"delay_sum_ns"`
+		Unknown string `json:"mean_delay_unknown"`
+	}
+	text, err := json.Marshal(x)
+	if err == nil {
+		err = json.Unmarshal(text, &want)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := l.Mean
+	if got.Known != (want.Mean != nil) || got.Known && got.Delay != *want.Mean || got.Sum != want.Sum || got.Unknown != want.Unknown {
+		t.Fatalf("mean delay of a row is %+v, the collector prints %s", got, text)
+	}
+	if got.Known && (!l.Known || l.Lost != 0) {
+		t.Fatalf("a mean delay of packets that were lost: %+v", l)
+	}
+	if got.Known {
+		m.means++
+	}
 }
 
 // losses are the rows of a store, the last of each period, with what was said of them later.
@@ -218,7 +277,7 @@ func losses(t *testing.T, store *result.Memory) (rows map[lossKey]result.Loss, t
 // Whatever the order in which switches are heard, what comes twice and which workers die: what is said of each period is
 // what a single collector says that has heard all, and is said without a flag.
 func TestPeriodsOnce(t *testing.T) {
-	known := 0
+	known, means := 0, 0
 	fixed := randtest.Cases{Seed: 1, Count: 60, Short: 3}
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 10))
@@ -235,12 +294,12 @@ func TestPeriodsOnce(t *testing.T) {
 				known++
 			}
 		}
-		if len(got) != len(m.truth) {
+		if means += m.means; len(got) != len(m.truth) {
 			t.Errorf("%d rows, want %d", len(got), len(m.truth))
 		}
 	})
-	if known == 0 && (testing.Short() || run.Whole(fixed)) {
-		t.Error("no loss was known")
+	if (known == 0 || means == 0) && (testing.Short() || run.Whole(fixed)) {
+		t.Errorf("%d losses and %d mean delays were known, want some of both", known, means)
 	}
 }
 
@@ -351,4 +410,27 @@ func periodsLate(t *testing.T, seed uint64) {
 
 func (k lossKey) String() string {
 	return fmt.Sprintf("%s %s>%s period %d at %d", k.flow, k.from, k.to, k.period, k.start)
+}
+
+// Rows have the names that the topology has for the targets of points; one that contradicts them is refused.
+func TestPeriodsNamed(t *testing.T) {
+	file, err := dial.ReadFile(strings.NewReader(markedFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Paths: file, Topology: &topology.Topology{Nodes: []topology.Node{
+		{Name: "leaf1", Kind: topology.Switch, Target: "l1:1"}, {Name: "leaf2", Kind: topology.Switch, Target: "l2:1"}}}}
+	if err := o.Check(); err != nil {
+		t.Fatal(err)
+	}
+	p := New("altmark-0", o, result.Position{}, time.Unix(1000, 0))
+	all := p.wide[event.Periods].(*periods)
+	if points := all.groups[all.names[0]].file.Paths[0].Points; points[0].Switch != "leaf1" ||
+		points[1].Switch != "s1" || points[2].Switch != "leaf2" {
+		t.Errorf("points are %+v", points)
+	}
+	o.Topology.Nodes[1].Name = "s1"
+	if err := o.Check(); err == nil || !strings.Contains(err.Error(), `graph web`) {
+		t.Errorf("two points that are one switch: %v", err)
+	}
 }

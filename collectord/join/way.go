@@ -9,8 +9,8 @@ import (
 	"tamtam/collectord/result"
 )
 
-// rowOf is a packet's way as a row. An exit that may lead to one of several visits is ambiguous: the row ends there, and
-// each of these begins a row of its own.
+// rowOf is a packet's way as a row. An exit that may lead to one of several visits is ambiguous: the row ends there,
+// and each of these begins a row of its own.
 func rowOf(key journey.Key, way journey.Journey) result.Journey {
 	h := fnv.New64a()
 	h.Write([]byte(key))

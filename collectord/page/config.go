@@ -68,19 +68,22 @@ type Network struct {
 	Source string
 }
 
-// A Node is a switch or a host.
+// A Node is a switch, a host, or something of which nobody told what it is.
 type Node struct {
-	Name string
-	Host bool
-	ID   uint32 // of a switch, as it stands in stamps; 0: not known
+	Name    string
+	Host    bool
+	Unknown bool   // what it is
+	ID      uint32 // of a switch, as it stands in stamps; 0: not known
 }
+
+func (n Node) isSwitch() bool { return !n.Host && !n.Unknown }
 
 // A Link joins two ports.
 type Link struct {
 	Name string
 	A, B End
-	Mbps int64 // 0: not known
-	Down bool
+	Mbps int64  // 0: not known
+	Oper string // up, down; "": not known
 	// To B, and to A.
 	AB, BA Traffic
 }
@@ -89,7 +92,7 @@ type Link struct {
 type End struct {
 	Node   string
 	Port   string // "" of a host
-	Number uint16 // as in stamps
+	Number uint16 // as in stamps, see [PortNumber]
 }
 
 // Traffic is what one direction of a link carried.
@@ -97,6 +100,8 @@ type Traffic struct {
 	Counted bool // Frames and Load are known
 	Frames  int64
 	Load    float64 // of the rate, from 0 to 1
+	// Within is the load where counters say no more than that it lies between two values; nil: they do not even say that.
+	Within *Load
 	// Lost is what truly was lost on the wire, where that is known: in simulations.
 	LostKnown bool
 	Lost      int64

@@ -77,9 +77,13 @@ func (n *net) draw(q *request) *drawing {
 			cx := drawMargin + (2*k+1)*wide*gap/(2*len(layer))
 			node := drawnNode{X: cx - nodeWide/2, Y: y, W: nodeWide, H: nodeHigh, CX: cx, CY: y + nodeHigh/2, Full: x.Name,
 				Name: cut(x.Name, mostNameDrawn), Class: "switch"}
-			if x.Host {
+			switch {
+			case x.Host:
 				node.Class = "host"
-			} else {
+			case x.Unknown:
+				node.Class = "unknown"
+				node.Full += ", and what it is, is not known"
+			default:
 				node.Href = q.Link("/switch", "name", x.Name)
 			}
 			d.Nodes = append(d.Nodes, node)
@@ -114,10 +118,7 @@ func (d *drawing) line(x *direction, a, b *drawnNode) {
 	const aside = 2.5
 	dx, dy := -(y2-y1)/length*aside, (x2-x1)/length*aside
 	row := x.row()
-	width := 1.5
-	if x.traffic.Counted {
-		width += 4 * min(1, max(0, x.traffic.Load))
-	}
+	width := 1.5 + 4*min(1, max(0, x.traffic.most()))
 	d.Lines = append(d.Lines, drawnLine{
 		X1: coord(x1 + dx), Y1: coord(y1 + dy), X2: coord(x2 + dx), Y2: coord(y2 + dy), Class: row.Class,
 		Width: coord(width), Title: row.title(),
@@ -130,14 +131,14 @@ func (d *drawing) label(x *direction, a, b *drawnNode) {
 		return
 	}
 	var lines []drawnLabel
-	if x.traffic.Counted {
-		lines = append(lines, drawnLabel{Text: percentText(x.traffic.Load)})
+	if x.traffic.Counted || x.traffic.Within != nil {
+		lines = append(lines, drawnLabel{Text: x.traffic.load()})
 	}
 	if x.delay.Dist.Count > 0 {
 		lines = append(lines, drawnLabel{Text: distText(x.delay.Dist)})
 	}
 	switch row := x.row(); {
-	case x.down:
+	case x.oper == operDown:
 		lines = append(lines, drawnLabel{Text: "down", Class: "bad"})
 	case row.Class == "bad":
 		lines = append(lines, drawnLabel{Text: count(max(x.loss.Lost, x.traffic.Lost)) + " lost", Class: "bad"})
@@ -162,17 +163,14 @@ func (d *drawing) label(x *direction, a, b *drawnNode) {
 
 // title is a row of the table in a sentence.
 func (r linkRow) title() string {
-	load, delay, loss := notKnown, distText(r.Delay.Dist), notKnown
-	if r.Traffic.Counted {
-		load = percentText(r.Traffic.Load)
-	}
+	delay, loss := distText(r.Delay.Dist), notKnown
 	switch {
 	case r.Traffic.LostKnown:
 		loss = count(r.Traffic.Lost) + " frames"
 	case r.Loss.Periods > r.Loss.Unknown:
 		loss = count(r.Loss.Lost) + " of " + count(r.Loss.Sent) + " packets"
 	}
-	return fmt.Sprintf("%s to %s: %s, load %s, delay %s, lost %s", r.From, r.To, r.State, load, delay, loss)
+	return fmt.Sprintf("%s to %s: %s, load %s, delay %s, lost %s", r.From, r.To, r.State, r.Load, delay, loss)
 }
 
 func coord(v float64) string { return fmt.Sprintf("%.1f", v) }

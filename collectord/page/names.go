@@ -21,9 +21,8 @@ type direction struct {
 	fromID   uint32
 	toID     uint32
 	mbps     int64
-	down     bool
+	oper     string // up, down; "": not known
 	traffic  Traffic
-	derived  bool
 	loss     marked
 	delay    delays
 	stamped  int64 // packets with stamps
@@ -71,26 +70,26 @@ func (p *Page) netOf(q *request) (*net, error) {
 	n.nodes, n.source = slices.Clone(known.Nodes), known.Source
 	id := map[string]uint32{}
 	for _, x := range known.Nodes {
-		if !x.Host && x.ID != 0 {
+		if x.isSwitch() && x.ID != 0 {
 			id[x.Name], n.ids[x.ID] = x.ID, x.Name
 		}
 	}
 	for i := range known.Links {
 		l := &known.Links[i]
 		n.connect(&direction{name: l.Name, from: l.A, to: l.B, fromID: id[l.A.Node], toID: id[l.B.Node], mbps: l.Mbps,
-			down: l.Down, traffic: l.AB})
+			oper: l.Oper, traffic: l.AB})
 		n.connect(&direction{name: l.Name, from: l.B, to: l.A, fromID: id[l.B.Node], toID: id[l.A.Node], mbps: l.Mbps,
-			down: l.Down, traffic: l.BA})
+			oper: l.Oper, traffic: l.BA})
 	}
 	return n, nil
 }
 
 func (n *net) connect(d *direction) {
 	n.directions = append(n.directions, d)
-	if d.toID != 0 {
+	if d.toID != 0 && d.to.Number != noPort {
 		n.into[portKey{d.toID, d.to.Number}] = d
 	}
-	if d.fromID != 0 {
+	if d.fromID != 0 && d.from.Number != noPort {
 		n.outOf[portKey{d.fromID, d.from.Number}] = d
 	}
 }
@@ -114,7 +113,7 @@ func (n *net) derive(s *snapshot) {
 			from := w.hops[i-1]
 			if n.outOf[portKey{from.sw, from.out}] == nil {
 				n.connect(&direction{
-					derived: true, fromID: from.sw, toID: h.sw,
+					fromID: from.sw, toID: h.sw,
 					from: End{n.name(from.sw), portName(from.out), from.out},
 					to:   End{n.name(h.sw), portName(h.in), h.in},
 				})
@@ -161,9 +160,21 @@ func lead(s string) string {
 	return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
 }
 
-// portName is the name of a port whose number stands in a stamp: N is EthernetN, and 65535 none or the CPU.
+// noPort stands in stamps for none of the front-panel ports, as the CPU's.
+const noPort = 65535
+
+// PortNumber is how a port stands in stamps: EthernetN as N; 65535 of all other names, which no stamp has.
+func PortNumber(port string) uint16 {
+	n, err := strconv.ParseUint(strings.TrimPrefix(port, "Ethernet"), 10, 16)
+	if err != nil || portName(uint16(n)) != port {
+		return noPort
+	}
+	return uint16(n)
+}
+
+// portName is the name of a port whose number stands in a stamp.
 func portName(n uint16) string {
-	if n == 65535 {
+	if n == noPort {
 		return "no front-panel port"
 	}
 	return "Ethernet" + strconv.Itoa(int(n))

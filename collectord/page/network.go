@@ -1,6 +1,7 @@
 package page
 
 import (
+	"maps"
 	"slices"
 
 	"tamtam/collectord/result"
@@ -23,6 +24,7 @@ type linkRow struct {
 	Name, From, To string
 	State          string // up, down, not known
 	Mbps           int64
+	Load           string
 	Traffic        Traffic
 	Stamped        int64
 	HasStamps      bool
@@ -39,7 +41,28 @@ type networkData struct {
 	Nodes   int
 	// Troubles are links with losses, by any measure.
 	Troubles int
+	// Strange are links that stamped packets went over and the topology that was told does not have; Unnamed are switches
+	// in stamps that it does not know by their ids.
+	Strange, Unnamed firstOf
 }
+
+// A firstOf is the first few of some texts.
+type firstOf struct {
+	First []string
+	More  int
+}
+
+// mostFirst is how many those are.
+const mostFirst = 5
+
+func firstFew(set map[string]bool) firstOf {
+	all := slices.SortedFunc(maps.Keys(set), natural)
+	n := min(len(all), mostFirst)
+	return firstOf{all[:n], len(all) - n}
+}
+
+// operDown is what a port is that is not up.
+const operDown = "down"
 
 // network is the view of the topology.
 func (p *Page) network(q *request) (any, error) {
@@ -49,6 +72,9 @@ func (p *Page) network(q *request) (any, error) {
 	}
 	n.load(q.snap)
 	d := &networkData{Source: n.source, Derived: n.derived, Nodes: len(n.nodes)}
+	if !n.derived && !p.cfg.Own {
+		n.strange(q.snap, d)
+	}
 	for _, x := range n.directions {
 		row := x.row()
 		if row.Class == "bad" {
@@ -75,7 +101,7 @@ func (n *net) load(s *snapshot) {
 				d.stamped += h.packets
 				d.hasStamp = true
 			}
-			if d := n.into[portKey{h.sw, h.in}]; d != nil && h.known && i > 0 {
+			if d := n.over(w, i); d != nil {
 				d.delay.Dist.Add(h.link)
 				d.delay.Flags |= h.flags
 			}
@@ -96,6 +122,38 @@ func (n *net) load(s *snapshot) {
 	}
 }
 
+// over is the direction by which packets came to a hop of a way; nil: they came from outside, the switch before it did
+// not stamp them, or no link that is known leads from where it sent them to where they came in.
+func (n *net) over(w *way, i int) *direction {
+	if i == 0 || !w.hops[i].known || !w.hops[i-1].known {
+		return nil
+	}
+	from, to := &w.hops[i-1], &w.hops[i]
+	if d := n.into[portKey{to.sw, to.in}]; d != nil && d == n.outOf[portKey{from.sw, from.out}] {
+		return d
+	}
+	return nil
+}
+
+// strange says what stamps tell that the topology does not have.
+func (n *net) strange(s *snapshot, d *networkData) {
+	unnamed, links := map[string]bool{}, map[string]bool{}
+	for _, w := range s.ways {
+		for i := range w.hops {
+			h := &w.hops[i]
+			switch {
+			case !h.known:
+			case n.ids[h.sw] == "":
+				unnamed[n.name(h.sw)] = true
+			case i > 0 && w.hops[i-1].known && n.ids[w.hops[i-1].sw] != "" && n.over(w, i) == nil:
+				from := &w.hops[i-1]
+				links[n.name(from.sw)+":"+portName(from.out)+" → "+n.name(h.sw)+":"+portName(h.in)] = true
+			}
+		}
+	}
+	d.Unnamed, d.Strange = firstFew(unnamed), firstFew(links)
+}
+
 // add adds the periods of a series.
 func (m *marked) add(x *series) {
 	for i := range x.periods {
@@ -111,17 +169,11 @@ func (m *marked) add(x *series) {
 
 func (d *direction) row() linkRow {
 	r := linkRow{
-		Name: d.name, From: place(d.from), To: place(d.to), State: "up", Mbps: d.mbps, Traffic: d.traffic,
-		Stamped: d.stamped, HasStamps: d.hasStamp, Delay: d.delay, Loss: d.loss,
-	}
-	if d.derived {
-		r.State = notKnown
-	}
-	if d.down {
-		r.State = "down"
+		Name: d.name, From: place(d.from), To: place(d.to), State: orText(d.oper, notKnown), Mbps: d.mbps,
+		Load: d.traffic.load(), Traffic: d.traffic, Stamped: d.stamped, HasStamps: d.hasStamp, Delay: d.delay, Loss: d.loss,
 	}
 	switch {
-	case d.down:
+	case d.oper == operDown:
 		r.Class = "down"
 	case d.traffic.LostKnown && d.traffic.Lost > 0 || d.loss.Lost > 0:
 		r.Class = "bad"
@@ -131,6 +183,25 @@ func (d *direction) row() linkRow {
 		r.Class = "good"
 	}
 	return r
+}
+
+// load is the load in words.
+func (t *Traffic) load() string {
+	if t.Counted {
+		return percentText(t.Load)
+	}
+	return t.Within.String()
+}
+
+// most is the load, or the most that it may have been; 0 if it is not known.
+func (t *Traffic) most() float64 {
+	switch {
+	case t.Counted:
+		return t.Load
+	case t.Within != nil:
+		return t.Within.High
+	}
+	return 0
 }
 
 // place is an end of a link.

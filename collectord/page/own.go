@@ -84,7 +84,7 @@ type StampingSession struct {
 func (s *Switch) texts() string {
 	var b strings.Builder
 	for _, port := range s.Ports {
-		fmt.Fprintln(&b, port.Name, port.Oper, port.Admin, port.Mbps, port.Counters, port.In.text(), port.Out.text())
+		fmt.Fprintln(&b, port.Name, port.Oper, port.Admin, port.Mbps, port.Counters, port.In, port.Out)
 	}
 	if s.Book != nil {
 		fmt.Fprintf(&b, "%+v", *s.Book)
@@ -93,8 +93,8 @@ func (s *Switch) texts() string {
 	return b.String()
 }
 
-// text is a load in words.
-func (l *Load) text() string {
+// String is a load in words, also of one that is not known (nil).
+func (l *Load) String() string {
 	switch {
 	case l == nil:
 		return notKnown

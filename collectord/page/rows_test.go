@@ -88,7 +88,8 @@ func (w *world) batch(n int) *result.Batch {
 			Packets: w.r.Int64N(1000), First: w.time(), Last: w.time(), Source: w.text("ipfix", "sflow", "record"), Flags: w.flags()})
 		b.Losses = append(b.Losses, result.Loss{Flow: w.text("web"), Cluster: w.text("", "1"), From: w.text("leaf1"), To: w.text("spine1", "spine1+spine2"),
 			Period: uint64(i), Window: w.window(), Status: w.text("ok", "flagged", "missing"), Known: w.r.IntN(3) > 0, Sent: 100, Received: 100,
-			Lost: w.r.Int64N(3), Delay: w.dist(), Detail: w.text("", "clock-step"), Reordered: w.r.Int64N(2)})
+			Lost: w.r.Int64N(3), Delay: w.dist(), Detail: w.text("", "clock-step"), Reordered: w.r.Int64N(2),
+			Mean: []result.MeanDelay{{}, {Known: true, Delay: w.r.Int64N(1e6) - 1000, Sum: "7"}, {Unknown: "2 of 100 packets were lost"}}[w.r.IntN(3)]})
 		b.Journeys = append(b.Journeys, w.journey(i))
 		b.Sketches = append(b.Sketches, result.Sketch{Time: w.time(), Switch: w.text(testSwitch...), Task: w.text("heavy", "distinct"),
 			Key: w.text("10.0.1.2", "10.0.3.2"), Estimate: w.r.Float64() * 1e6, Low: 10, High: 1e6, Bounded: w.r.IntN(2) == 0,
@@ -127,10 +128,10 @@ func (w *world) fabric() *fabric {
 		f.network.Nodes = append(f.network.Nodes, Node{Name: name, ID: uint32(257 + 255*(i/2) + i%2 + i/2)})
 		f.switches = append(f.switches, w.sw(name))
 	}
-	f.network.Nodes = append(f.network.Nodes, Node{Name: w.text("h1"), Host: true}, Node{Name: "h2", Host: true})
+	f.network.Nodes = append(f.network.Nodes, Node{Name: w.text("h1"), Host: true}, Node{Name: "h2", Host: true}, Node{Name: "who", Unknown: true})
 	for i, leaf := range testSwitch[:2] {
 		for k, spine := range testSwitch[2:] {
-			f.network.Links = append(f.network.Links, Link{Name: leaf + "-" + spine, Mbps: 10_000, Down: w.r.IntN(5) == 0,
+			f.network.Links = append(f.network.Links, Link{Name: leaf + "-" + spine, Mbps: 10_000, Oper: w.text("up", "down", ""),
 				A: End{leaf, fmt.Sprintf("Ethernet%d", 4+4*k), uint16(1 + k)}, B: End{spine, fmt.Sprintf("Ethernet%d", 4*i), uint16(i)},
 				AB: w.traffic(), BA: w.traffic()})
 		}

@@ -147,7 +147,7 @@ func (p *Page) oneSwitch(q *request) (any, error) {
 	i := slices.IndexFunc(list, func(s Switch) bool { return s.Name == name })
 	if i < 0 {
 		n, err := p.netOf(q)
-		if err != nil || !slices.ContainsFunc(n.nodes, func(x Node) bool { return x.Name == name && !x.Host }) {
+		if err != nil || !slices.ContainsFunc(n.nodes, func(x Node) bool { return x.Name == name && x.isSwitch() }) {
 			return nil, missing("switch %.100q: there is none of this name", name)
 		}
 		return &switchData{Name: name, Drops: q.Link("/drops", "switch", name)}, nil
@@ -196,7 +196,7 @@ const mostPorts = 1024
 
 func (d *switchData) ports(s *Switch) {
 	for _, port := range s.Ports[:min(len(s.Ports), mostPorts)] {
-		r := portRow{Port: port, LoadIn: port.In.text(), LoadOut: port.Out.text()}
+		r := portRow{Port: port, LoadIn: port.In.String(), LoadOut: port.Out.String()}
 		for _, name := range []string{"dropped", "in discards", "out discards", "in errors", "out errors"} {
 			if port.Counters[name] > 0 {
 				r.Class = "bad"

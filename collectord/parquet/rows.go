@@ -106,11 +106,16 @@ func (r *dropRow) row() result.Drop {
 	}
 }
 
+// placeRow is of what and between which switches a loss is.
+type placeRow struct {
+	Flow    string `parquet:"flow,dict"`
+	Cluster string `parquet:"cluster,dict"`
+	From    string `parquet:"from,dict"`
+	To      string `parquet:"to,dict"`
+}
+
 type lossRow struct {
-	Flow      string   `parquet:"flow,dict"`
-	Cluster   string   `parquet:"cluster,dict"`
-	From      string   `parquet:"from,dict"`
-	To        string   `parquet:"to,dict"`
+	placeRow
 	Period    uint64   `parquet:"period"`
 	Start     int64    `parquet:"window_start_ns,delta"`
 	Length    int64    `parquet:"window_length_ns,dict"`
@@ -123,6 +128,9 @@ type lossRow struct {
 	Min       *int64   `parquet:"delay_min_ns"`
 	Max       *int64   `parquet:"delay_max_ns"`
 	Buckets   []uint32 `parquet:"delay_buckets,list"`
+	Mean      *int64   `parquet:"mean_delay_ns"`
+	MeanSum   *string  `parquet:"mean_delay_sum_ns"` // a decimal number of up to 128 bits
+	NoMean    *string  `parquet:"mean_delay_unknown,dict"`
 	Detail    string   `parquet:"detail,dict"`
 	Reordered int64    `parquet:"reordered"`
 	Flags     uint32   `parquet:"flags"`
@@ -131,10 +139,13 @@ type lossRow struct {
 func fromLoss(l *result.Loss) lossRow {
 	d := l.Delay
 	return lossRow{
-		Flow: l.Flow, Cluster: l.Cluster, From: l.From, To: l.To, Period: l.Period, Start: l.Window.Start,
-		Length: l.Window.Length, Status: l.Status, Sent: known(l.Sent, l.Known), Received: known(l.Received, l.Known),
-		Lost: known(l.Lost, l.Known), Delay: d.Count, Sum: known(d.Sum, d.Count > 0), Min: known(d.Min, d.Count > 0),
-		Max: known(d.Max, d.Count > 0), Buckets: d.Buckets, Detail: l.Detail, Reordered: l.Reordered,
+		placeRow: placeRow{Flow: l.Flow, Cluster: l.Cluster, From: l.From, To: l.To}, Period: l.Period,
+		Start: l.Window.Start, Length: l.Window.Length, Status: l.Status, Sent: known(l.Sent, l.Known),
+		Received: known(l.Received, l.Known),
+		Lost:     known(l.Lost, l.Known), Delay: d.Count, Sum: known(d.Sum, d.Count > 0), Min: known(d.Min, d.Count > 0),
+		Max: known(d.Max, d.Count > 0), Buckets: d.Buckets, Mean: known(l.Mean.Delay, l.Mean.Known),
+		MeanSum: known(l.Mean.Sum, l.Mean.Sum != ""), NoMean: known(l.Mean.Unknown, l.Mean.Unknown != ""),
+		Detail: l.Detail, Reordered: l.Reordered,
 		Flags: uint32(l.Flags),
 	}
 }
@@ -144,7 +155,10 @@ func (r *lossRow) row() result.Loss {
 		Flow: r.Flow, Cluster: r.Cluster, From: r.From, To: r.To, Period: r.Period,
 		Window: result.Window{Start: r.Start, Length: r.Length}, Status: r.Status, Known: r.Lost != nil,
 		Sent: or(r.Sent, 0), Received: or(r.Received, 0), Lost: or(r.Lost, 0),
-		Delay: distribution(r.Delay, r.Sum, r.Min, r.Max, r.Buckets), Detail: r.Detail, Reordered: r.Reordered,
+		Delay: distribution(r.Delay, r.Sum, r.Min, r.Max, r.Buckets),
+		Mean: result.MeanDelay{Known: r.Mean != nil, Delay: or(r.Mean, 0), Sum: or(r.MeanSum, ""),
+			Unknown: or(r.NoMean, "")},
+		Detail: r.Detail, Reordered: r.Reordered,
 		Flags: result.Flags(r.Flags),
 	}
 }
@@ -178,7 +192,8 @@ type stepRow struct {
 
 func fromJourney(j *result.Journey) journeyRow {
 	r := journeyRow{
-		Time: j.Time, Flow: j.Flow, Key: j.Key, From: j.From, End: j.End, Ambiguous: j.Ambiguous, Candidate: int32(j.Candidate),
+		Time: j.Time, Flow: j.Flow, Key: j.Key, From: j.From,
+		End: j.End, Ambiguous: j.Ambiguous, Candidate: int32(j.Candidate),
 		Of: int32(j.Of), Flags: uint32(j.Flags),
 	}
 	for _, h := range j.Hops {
@@ -251,14 +266,16 @@ type sourceRow struct {
 func fromSource(s *result.Source) sourceRow {
 	return sourceRow{
 		Name: s.Name, Kind: s.Kind, Batches: s.Batches, Events: s.Events, Lost: s.Lost, Twice: s.Twice, Bad: s.Bad,
-		Late: s.Late, LeftOut: s.LeftOut, Latest: known(s.Latest, s.Latest != 0), Silent: s.Silent, Number: s.Number, Promise: s.Promise,
+		Late: s.Late, LeftOut: s.LeftOut,
+		Latest: known(s.Latest, s.Latest != 0), Silent: s.Silent, Number: s.Number, Promise: s.Promise,
 	}
 }
 
 func (r *sourceRow) row() result.Source {
 	return result.Source{
 		Name: r.Name, Kind: r.Kind, Batches: r.Batches, Events: r.Events, Lost: r.Lost, Twice: r.Twice, Bad: r.Bad,
-		Late: r.Late, LeftOut: r.LeftOut, Latest: or(r.Latest, 0), Silent: r.Silent, Number: r.Number, Promise: r.Promise,
+		Late: r.Late, LeftOut: r.LeftOut,
+		Latest: or(r.Latest, 0), Silent: r.Silent, Number: r.Number, Promise: r.Promise,
 	}
 }
 

@@ -238,6 +238,9 @@ func randomBatch(r *rand.Rand) *result.Batch {
 		if loss.Known = r.IntN(2) == 0; loss.Known {
 			loss.Sent, loss.Received, loss.Lost = r.Int64N(2), r.Int64N(2), r.Int64N(3)-1
 		}
+		if loss.Mean = (result.MeanDelay{Unknown: text()}); loss.Mean.Unknown == "" && r.IntN(3) > 0 {
+			loss.Mean = result.MeanDelay{Known: true, Delay: r.Int64N(3) - 1, Sum: []string{"", "-340282366920938463463"}[r.IntN(2)]}
+		}
 		b.Losses = append(b.Losses, loss)
 		sketch := result.Sketch{Time: w.Start, Switch: text(), Task: text(), Key: text(), Estimate: r.Float64()}
 		if sketch.Bounded = r.IntN(2) == 0; sketch.Bounded {

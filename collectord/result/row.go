@@ -77,10 +77,19 @@ type Loss struct {
 	Sent      int64
 	Received  int64
 	Lost      int64
-	Delay     Distribution
+	Delay     Distribution // of single packets
+	Mean      MeanDelay
 	Detail    string // flags of the period in words
 	Reordered int64
 	Flags     Flags // beside what Status says
+}
+
+// A MeanDelay is the mean delay of all packets of a period (RFC 9341), where switches measure it.
+type MeanDelay struct {
+	Known   bool
+	Delay   int64  // rounded to the nearest ns
+	Sum     string // decimal, of up to 128 bits; divided by Received it is the exact mean. "" of a way there and back
+	Unknown string // why it is not known; "" where it is, and where no switch measures it
 }
 
 // A Journey is one packet's way through the network, from where it was first seen.

@@ -1,8 +1,7 @@
 package switchpage
 
 import (
-	"strconv"
-	"strings"
+	"fmt"
 
 	"tamtam/collectord/page"
 	"tamtam/schema"
@@ -28,22 +27,35 @@ func (t *tables) network(s *page.Switch) page.Network {
 		}
 		if !seen[far] {
 			seen[far] = true
-			n.Nodes = append(n.Nodes, page.Node{Name: far, Host: true})
+			n.Nodes = append(n.Nodes, neighbor(far, row))
 		}
 		n.Links = append(n.Links, page.Link{
-			Name: port.Name, Mbps: port.Mbps, Down: port.Oper != schema.OperUp,
-			A: page.End{Node: s.Name, Port: port.Name, Number: number(port.Name)},
-			B: page.End{Node: far, Port: row["lldp_rem_port_id"]},
+			Name: port.Name, Mbps: port.Mbps, Oper: port.Oper,
+			A:  page.End{Node: s.Name, Port: port.Name, Number: page.PortNumber(port.Name)},
+			B:  page.End{Node: far, Port: row["lldp_rem_port_id"]},
+			AB: page.Traffic{Within: port.Out}, BA: page.Traffic{Within: port.In},
 		})
 	}
 	return n
 }
 
-// number is that of a port as in stamps.
-func number(port string) uint16 {
-	n, err := strconv.ParseUint(strings.TrimPrefix(port, "Ethernet"), 10, 16)
-	if err != nil {
-		return 65535
+// Capabilities of LLDP in the first octet of two, as SONiC writes the bits of SNMP: the first one highest.
+const (
+	bridge = 0x20
+	router = 0x08
+)
+
+// neighbor is somebody by what he says that he is: who forwards for others is a switch, of who says nothing it is not
+// known, and all others are hosts.
+func neighbor(name string, row swss.FieldValues) page.Node {
+	n := page.Node{Name: name}
+	var first, second uint8
+	_, err := fmt.Sscanf(row["lldp_rem_sys_cap_enabled"], "%02X %02X", &first, &second)
+	switch {
+	case err != nil || first == 0 && second == 0:
+		n.Unknown = true
+	case first&(bridge|router) == 0:
+		n.Host = true
 	}
-	return uint16(n)
+	return n
 }

@@ -53,7 +53,7 @@ func standing(t schema.Table, s schema.Status) page.Standing {
 		return page.Waiting
 	case is(t.Unknown):
 		return page.InDoubt
-	case is(schema.StatusFailed):
+	case is(schema.StatusFailed), t.Good == schema.ACLActive && is(schema.ACLInactive): // of ACLs, what is refused
 		return page.Failed
 	}
 	return page.NotKnown // a word of somebody else

@@ -243,6 +243,7 @@ func (t *told) has(what string) bool {
 // the sweep, which a right worker runs.
 func TestRefused(t *testing.T) {
 	f, o, _ := files(t)
+	f.Seeds.Count = 1
 	log := stream.NewMemory(0)
 	var said told
 	board := func(program string) *Board {
@@ -269,7 +270,7 @@ func TestRefused(t *testing.T) {
 	var posting sync.WaitGroup
 	posting.Go(func() {
 		all, posted, err := f.Post(t.Context(), board("p"), o)
-		if err != nil || len(all) != 18 || posted.Workers["worker"] != 18 {
+		if err != nil || len(all) != 6 || posted.Workers["worker"] != 6 {
 			t.Errorf("%d outcomes, %+v: %v", len(all), posted, err)
 		}
 	})

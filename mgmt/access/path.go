@@ -126,6 +126,12 @@ func parseKey(text string) (name, value, rest string, err error) {
 	return "", "", "", fmt.Errorf("path: %.80q: ] is missing", text)
 }
 
+func (p Path) equal(o Path) bool {
+	return p.Origin == o.Origin && slices.EqualFunc(p.Elems, o.Elems, func(a, b Elem) bool {
+		return a.Name == b.Name && maps.Equal(a.Keys, b.Keys)
+	})
+}
+
 // String is the path as [ParsePath] reads it, keys in order.
 func (p Path) String() string {
 	var b strings.Builder

@@ -80,7 +80,7 @@ func ParseRoles(r io.Reader) (*Roles, error) {
 		return nil, err
 	}
 	for _, rule := range builtIn(own) {
-		same := func(o Rule) bool { return o.Path.String() == rule.Path.String() }
+		same := func(o Rule) bool { return o.Path.equal(rule.Path) }
 		if !slices.ContainsFunc(roles.of[rule.Role], same) {
 			roles.of[rule.Role] = append(roles.of[rule.Role], rule)
 		}
@@ -111,7 +111,7 @@ func parseRule(line string) (Rule, error) {
 
 func (r *Roles) add(rule Rule) error {
 	for _, o := range r.of[rule.Role] {
-		if o.Path.String() == rule.Path.String() {
+		if o.Path.equal(rule.Path) {
 			return fmt.Errorf("%s has a line for %s already, line %d", rule.Role, rule.Path, o.Line)
 		}
 	}

@@ -108,7 +108,8 @@ const (
 // An ACLActionKind says what an action does.
 type ACLActionKind uint8
 
-// The actions. Of several entries that a packet hits one decides each, but packet actions add up.
+// The actions. Of several entries that a packet hits one decides each, but packet actions add up, and each counts and
+// samples by itself.
 const (
 	ActPacket        ACLActionKind = iota // a PacketAction
 	ActCounter                            // of a counter
@@ -123,5 +124,6 @@ const (
 	ActIFA    // initiates IFA, with a TAM INT object
 	ActIFAEnd // terminates IFA, likewise; what the entry mirrors to gets the stack
 	ActTAM    // drops are reported as a TAM object says; those of all entries add up
+	ActSample // by a sampler, as it comes in or leaves: by the stage of its table
 	NumACLActions
 )

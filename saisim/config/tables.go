@@ -268,12 +268,14 @@ type IFA struct {
 	Reports TAMEvent
 }
 
-// A Sampler has the CPU given one of so many frames, which it chooses at random, at each port by itself.
+// A Sampler has the CPU given one of so many frames, which it chooses at random, at each port and ACL entry by itself.
 type Sampler struct {
-	ID       ID
-	Rate     uint32 // one in so many; at least 1
-	Shared   bool   // not by itself: the frames of all its ports, in one direction, are as those of one
-	Truncate int    // bytes of the frame that the CPU is given; 0: all
+	ID   ID
+	Rate uint32 // one in so many; at least 1
+	// Shared: not by itself. The frames of all its ports, in one direction, are as those of one, and so are those of
+	// all its entries.
+	Shared   bool
+	Truncate int // bytes of the frame that the CPU is given; 0: all
 }
 
 // An MSSClamp lowers the MSS in TCP segments with SYN that a filter matches, as they came in, so that the segments

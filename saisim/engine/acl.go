@@ -47,6 +47,7 @@ type hits struct {
 	redirect, stamp, meta candidate
 	mirror, tc, dscp      candidate
 	mark, ifa             candidate      // of alternate marking, of IFA
+	samples               samplingHits   // all that sample, each by itself
 	marks                 describe.Marks // of the egress lookup
 	events                eventSet
 }
@@ -95,6 +96,9 @@ func (h *hits) addActions(e *aclEntry, priority uint32) {
 	}
 	if e.does&doesIFA != 0 {
 		h.ifa.take(e, priority)
+	}
+	if e.does&doesSample != 0 {
+		h.samples.add(e)
 	}
 }
 
@@ -287,6 +291,9 @@ func (c *acl) do(pk *packet, h *hits, t markTime) {
 	}
 	if h.does&doesIFA != 0 {
 		pk.meetIFA(h.ifa.entry.ifa)
+	}
+	if h.does&doesSample != 0 {
+		pk.due = c.chosen(pk.due, &h.samples, stageIngress)
 	}
 }
 

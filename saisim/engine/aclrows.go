@@ -45,6 +45,7 @@ func (c *acl) applyEntry(r *config.ACLEntry, gone bool) {
 	if !gone {
 		e = c.compileEntry(r)
 		c.marking.enterFlow(e, c.prof.AltMark.Flows)
+		e.keepSampling(old)
 	}
 	if old != nil {
 		old.withdraw()
@@ -121,6 +122,8 @@ func (c *acl) addAction(e *aclEntry, a *config.ACLAction) {
 		}
 	case config.ActStamp:
 		e.does, e.stamp = e.does|doesStamp, &stampAction{switchID: at[*tamInt](c.core, a.Of[0]).switchID}
+	case config.ActSample:
+		e.sample(at[*sampler](c.core, a.Of[0]))
 	case config.ActIFA, config.ActIFAEnd:
 		e.does, e.ifa = e.does|doesIFA, &ifaAction{of: at[*ifaInt](c.core, a.Of[0]), ends: a.Kind == config.ActIFAEnd}
 	}

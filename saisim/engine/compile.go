@@ -128,9 +128,10 @@ func (c *Engine) derive() {
 				points = append(points, p.lag.acl[stage])
 			}
 			p.tables[stage] = c.acl.lookups(p.tables[stage][:0], points)
+			p.sampled[stage] = p.sampling[stage].chooser(stage, ofPorts)
 		}
 		p.in.untagged = p.in.vlan(&c.vlans)
-		p.bare = len(p.tables[stageEgress]) == 0 && p.mirror[stageEgress] == 0 && p.samplers[stageEgress] == nil
+		p.bare = len(p.tables[stageEgress]) == 0 && p.mirror[stageEgress] == 0
 		p.calm = p.isCalm(c.recorders)
 	}
 	c.acl.preIngress = c.acl.lookups(c.acl.preIngress[:0], []config.ID{c.acl.switchACL[config.PreIngress]})

@@ -86,12 +86,29 @@ type compiled struct {
 // spares is memory that is used again.
 type spares struct {
 	spare       []*packet
-	spareCopies []*copyOf
-	spareIFA    []*ifaWork
-	spareMet    []*egressMet
+	spareCopies pool[copyOf]
+	spareIFA    pool[ifaWork]
+	spareMet    pool[egressMet]
+	spareDue    pool[sampleDue]
 	scratch     []byte
 	wrapped     []byte // a mirrored frame
 }
+
+// A pool is values that were taken back, as they are.
+type pool[T any] struct{ spare []*T }
+
+// take returns one of those, or a new one.
+func (p *pool[T]) take() *T {
+	n := len(p.spare)
+	if n == 0 {
+		return new(T)
+	}
+	x := p.spare[n-1]
+	p.spare = p.spare[:n-1]
+	return x
+}
+
+func (p *pool[T]) give(x *T) { p.spare = append(p.spare, x) }
 
 func newSpares() spares {
 	const most = 2 * 16384 // the longest frame that leaves, and more
@@ -160,63 +177,28 @@ func (c *core) copy(pk *packet, tag tagAction) *copyOf {
 	pk.copies++
 	cp := &pk.own
 	if pk.copies > 1 {
-		cp = c.spareCopy()
+		cp = c.spareCopies.take()
 	}
 	*cp = copyOf{pk: pk, tag: tag, number: pk.copies}
-	return cp
-}
-
-func (c *core) spareCopy() *copyOf {
-	n := len(c.spareCopies)
-	if n == 0 {
-		return new(copyOf)
-	}
-	cp := c.spareCopies[n-1]
-	c.spareCopies = c.spareCopies[:n-1]
 	return cp
 }
 
 // freeCopy takes back a copy that has ended.
 func (c *core) freeCopy(cp *copyOf) {
 	c.freeIFA(cp)
-	c.freeEgressMet(cp)
-	if cp != &cp.pk.own {
-		c.spareCopies = append(c.spareCopies, cp)
-	}
-}
-
-// newEgressMet returns one for a copy of a watched packet, whose end is kept when it has left.
-func (c *core) newEgressMet() *egressMet {
-	n := len(c.spareMet)
-	if n == 0 {
-		return new(egressMet)
-	}
-	m := c.spareMet[n-1]
-	c.spareMet = c.spareMet[:n-1]
-	return m
-}
-
-func (c *core) freeEgressMet(cp *copyOf) {
 	if cp.met != nil {
-		c.spareMet = append(c.spareMet, cp.met)
+		c.spareMet.give(cp.met)
 		cp.met = nil
 	}
-}
-
-func (c *core) newIFA() *ifaWork {
-	n := len(c.spareIFA)
-	if n == 0 {
-		return new(ifaWork)
+	if cp != &cp.pk.own {
+		c.spareCopies.give(cp)
 	}
-	w := c.spareIFA[n-1]
-	c.spareIFA = c.spareIFA[:n-1]
-	return w
 }
 
 // freeIFA takes back what was to be done to a copy.
 func (c *core) freeIFA(cp *copyOf) {
 	if cp.ifa != nil {
-		c.spareIFA = append(c.spareIFA, cp.ifa)
+		c.spareIFA.give(cp.ifa)
 		cp.ifa = nil
 	}
 }

@@ -51,7 +51,7 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 	}
 	fixed |= describe.MTU.Hit()
 	cp.session = pk.stamp
-	mirrors := p.mirror[stageEgress]
+	mirrors, due := p.mirror[stageEgress], (*sampleDue)(nil)
 	if len(p.tables[stageEgress]) > 0 || c.acl.vlanACLs[stageEgress] {
 		var hit hits
 		if runs {
@@ -60,7 +60,11 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 			c.acl.lookupEgress(p, cp, &hit)
 		}
 		fixed |= hit.marks
+		if hit.does&doesSample != 0 {
+			due = c.chosen(nil, &hit.samples, stageEgress)
+		}
 		if hit.act&actDrop != 0 {
+			c.sampledDrop(due, p, cp, drop.EgressACL)
 			c.fates.dropInside(p, cp, fixed, runs, drop.EgressACL)
 			return 0, false
 		}
@@ -72,12 +76,16 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 		}
 	}
 	if runs && !c.programs.finishEgress(p, cp) {
+		c.sampledDrop(due, p, cp, drop.EgressProgram)
 		c.fates.dropInside(p, cp, fixed, runs, drop.EgressProgram)
 		return 0, false
 	}
 	mirrors &^= c.recorders
-	if x := p.samplers[stageEgress].choose(stageEgress, &p.sampling[stageEgress]); mirrors != 0 || x.from != nil {
-		c.copiedAtEnd(mirrors, x, p, *cp)
+	if x := p.sampled[stageEgress]; x != nil && x.takes() {
+		due = c.due(x, due)
+	}
+	if mirrors != 0 || due != nil {
+		c.copiedAtEnd(mirroring{set: mirrors, due: due, copy: *cp}, p) // its own: the copy leaves before
 	}
 	if cp.session != nil {
 		fixed |= describe.Stamp.Ran()
@@ -91,7 +99,7 @@ func (c *egressPipe) run(p *port, cp *copyOf) (length int, ok bool) {
 		c.letThrough(p, cp, fixed, runs)
 	}
 	if pk.chosen {
-		cp.met = c.newEgressMet()
+		cp.met = c.spareMet.take()
 		*cp.met = c.egressMet
 	}
 	return length, true
@@ -125,10 +133,18 @@ func (c *egressPipe) letThrough(p *port, cp *copyOf, fixed describe.Marks, runs 
 }
 
 // copiedAtEnd has a copy mirrored and sampled when it is through the egress pipe of a port.
-func (c *egressPipe) copiedAtEnd(set uint64, x sampleDue, p *port, cp copyOf) { // its own: the copy leaves before
+func (c *egressPipe) copiedAtEnd(m mirroring, p *port) {
+	cp := &m.copy
 	cp.head, cp.lane = c.programs.copyHeading(cp.head), p.id
 	cp.ifa, cp.met = nil, nil
-	c.leave(mirroring{set: set, due: x, copy: cp})
+	c.leave(m)
+}
+
+// sampledDrop is copiedAtEnd for a copy that the pipe drops and samplers of entries have chosen, if any have.
+func (c *egressPipe) sampledDrop(due *sampleDue, p *port, cp *copyOf, why drop.Reason) {
+	if due != nil {
+		c.copiedAtEnd(mirroring{due: due, copy: *cp, why: why}, p)
+	}
 }
 
 // edited returns a copy's frame as it leaves, and its length. If own is true, the

@@ -155,7 +155,7 @@ func (c *analysing) decideIFA(p *port, cp *copyOf) {
 		return
 	}
 	length := cp.leavingLen()
-	w := c.newIFA()
+	w := c.spareIFA.take()
 	*w = ifaWork{out: p.number, speed: ifa.SpeedOf(p.mbps), queue: cp.queue, depth: cp.depth}
 	switch {
 	case m.action == nil:
@@ -246,7 +246,7 @@ func (c *analysing) timeIFA(cp *copyOf) {
 	if w.result != ifa.Stripped {
 		return
 	}
-	n := c.newIFA()
+	n := c.spareIFA.take()
 	*n = *w
 	n.longer = 0
 	n.result = n.add(cp.pk)
@@ -260,7 +260,7 @@ func (c *analysing) timeIFA(cp *copyOf) {
 
 // reportIFA is what is done to the copy of one collector.
 func (c *core) reportIFA(w *ifaWork) *ifaWork {
-	n := c.newIFA()
+	n := c.spareIFA.take()
 	*n = *w
 	if n.counts != nil {
 		n.counts[ifa.Reported]++

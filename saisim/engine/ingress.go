@@ -144,7 +144,7 @@ func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 		pk.note()
 	}
 	c.acl.lookupIngress(p, pk)
-	if pk.free() && pk.mirrors == 0 && pk.record == nil && pk.ifa.action == nil {
+	if pk.free() && pk.mirrors == 0 && pk.record == nil && pk.ifa.action == nil && !pk.sampled() {
 		pk.own.session = pk.stamp
 		if c.noting {
 			pk.noted |= notedKnown

@@ -90,11 +90,11 @@ func (c *mirrors) mirrorLeaving() {
 	}
 	if m.taken != nil {
 		c.recordCopies(m.copy.pk, m.taken)
-		c.recording.spareTaken = append(c.recording.spareTaken, m.taken)
+		c.recording.spareTaken.give(m.taken)
 	} else {
 		c.mirror(m.set, &m.copy)
 		c.reporter.stripped(&m.copy)
-		if m.due.from != nil {
+		if m.due != nil {
 			c.samples.leavesPort(&m)
 		}
 		c.freeIFA(&m.copy)
@@ -116,7 +116,7 @@ func (c *mirrors) recordCopies(pk *packet, t *recorded) {
 
 func (c *mirrors) recordCopy(m *mirrorSession, s *recordSession, pk *packet, t *recorded) {
 	s.counts.Made++
-	x := c.recording.newCopy()
+	x := c.recording.spareRecords.take()
 	x.mirrorEncap, x.counts = *m.encap, s.counts
 	x.record = x
 	if x.udp {

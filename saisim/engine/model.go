@@ -28,23 +28,23 @@ type port struct {
 	up       bool // frames pass: SAI's admin state and the link say so
 	// paced says that the scheduler will come back by itself: a classDequeue event
 	// is pending, or the port waits for the egress pipe.
-	paced    bool
-	rate     lineRate
-	rxFree   instant   // earliest timestamp point of the next frame
-	came     Cycle     // the last frame, but for those that others overtook
-	own      instant   // if behind: what rxFree would be had no frame been late
-	behind   bool      // own is before rxFree
-	in       admission // derived
-	class    qosClass
-	queues   *tm.Port[*copyOf]
-	txFree   instant     // earliest preamble of the next frame
-	bare     bool        // it has no egress ACL tables, mirror sessions and sampler; derived
-	calm     bool        // of what comes in untagged nothing has a say but ACL tables and addresses; derived
-	samplers [2]*sampler // by stage; nil: none
-	mirror   [2]uint64   // sessions, by stage; derived from mirrors
-	tables   [2][]lookup // by stage: ACL tables to look in
-	stats    portStats
-	totals   PortCounters // what stats do not say; see counters
+	paced   bool
+	rate    lineRate
+	rxFree  instant   // earliest timestamp point of the next frame
+	came    Cycle     // the last frame, but for those that others overtook
+	own     instant   // if behind: what rxFree would be had no frame been late
+	behind  bool      // own is before rxFree
+	in      admission // derived
+	class   qosClass
+	queues  *tm.Port[*copyOf]
+	txFree  instant      // earliest preamble of the next frame
+	bare    bool         // it has no egress ACL tables and mirror sessions; derived
+	calm    bool         // of what comes in untagged nothing has a say but ACL tables and addresses; derived
+	sampled [2]*sampling // by stage: what chooses; nil: nothing does; derived
+	mirror  [2]uint64    // sessions, by stage; derived from mirrors
+	tables  [2][]lookup  // by stage: ACL tables to look in
+	stats   portStats
+	totals  PortCounters // what stats do not say; see counters
 
 	name                     config.ID
 	mbps                     uint32

@@ -206,16 +206,16 @@ type asked struct {
 
 // askers are who else wants a packet, or to hear of it.
 type askers struct {
-	mirrors uint64    // ingress mirror sessions, by index
-	due     sampleDue // the CPU, by a sampler
-	record  *choice   // sessions that record it; nil: none
+	mirrors uint64     // ingress mirror sessions, by index
+	due     *sampleDue // the CPU, by samplers; nil: none has chosen it
+	record  *choice    // sessions that record it; nil: none
 	// events are those to which an ACL entry has its drops reported; eventsOf is which they were.
 	events   eventSet
 	eventsOf uint32
 }
 
-// sampled reports whether the sampler of its port has chosen it; then it is neither plain nor usual.
-func (p *passing) sampled() bool { return p.due.from != nil }
+// sampled reports whether a sampler has chosen it; then it is neither plain nor usual.
+func (p *passing) sampled() bool { return p.due != nil }
 
 // whole fills what is in passing of a usual packet that meets something unusual after the ingress pipe.
 func (p *packet) whole() {
@@ -492,14 +492,15 @@ func (pk *packet) sofar() passed {
 	return p
 }
 
-// A mirroring is a copy in the egress pipe of which mirror sessions and a sampler take copies
+// A mirroring is a copy in the egress pipe of which mirror sessions and samplers take copies
 // at its end, or one of which there are record copies.
 type mirroring struct {
 	at    Cycle
 	set   uint64
 	copy  copyOf
-	due   sampleDue
-	taken *recorded // record copies; nil: mirror copies, and samples
+	due   *sampleDue
+	why   drop.Reason // it is dropped in the pipe, and samplers have chosen it all the same; 0: it is not
+	taken *recorded   // record copies; nil: mirror copies, and samples
 }
 
 // tos returns a traffic class with the marks in its DSCP.

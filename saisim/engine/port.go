@@ -33,7 +33,9 @@ func (c *macs) applyPort(r config.Port, gone bool) {
 	p.acl = [2]config.ID{r.IngressACL, r.EgressACL}
 	p.tams = r.TAMs
 	p.mirrors = [2][]config.ID{r.IngressMirrors, r.EgressMirrors}
-	p.samplers = [2]*sampler{at[*sampler](c.core, r.IngressSampler), at[*sampler](c.core, r.EgressSampler)}
+	for stage, id := range [2]config.ID{r.IngressSampler, r.EgressSampler} {
+		p.sampling[stage].rebind(at[*sampler](c.core, id))
+	}
 	p.class = qosClass{r.QoS.DSCP, r.QoS.Dot1p, r.QoS.DefaultTC, r.QoS.Queue}
 	for i, s := range r.QoS.Queues {
 		p.queues.Configure(i, s)

@@ -20,9 +20,9 @@ type recording struct {
 	paths    pathTable
 
 	spareChoices []*choice
-	spareTaken   []*recorded
+	spareTaken   pool[recorded]
 	nowhere      recorded // of a packet that ends in the ingress pipe
-	spareCopies  []*recordCopy
+	spareRecords pool[recordCopy]
 }
 
 func (c *recording) reset() {
@@ -95,13 +95,7 @@ func (c *recording) mirrorTo(pk *packet, set uint64) {
 
 // take has record copies made of a copy, when it is, or would be, through the egress pipe.
 func (c *recording) take(cp *copyOf, t taken) {
-	var x *recorded
-	if n := len(c.spareTaken); n > 0 {
-		x = c.spareTaken[n-1]
-		c.spareTaken = c.spareTaken[:n-1]
-	} else {
-		x = new(recorded)
-	}
+	x := c.spareTaken.take()
 	c.fill(x, cp, t)
 	c.leave(mirroring{copy: copyOf{pk: cp.pk}, taken: x})
 }
@@ -143,21 +137,11 @@ func (p *recordPlan) word(was *passed, a *acted) (w uint64) {
 	return w
 }
 
-func (r *recording) newCopy() *recordCopy {
-	n := len(r.spareCopies)
-	if n == 0 {
-		return new(recordCopy)
-	}
-	x := r.spareCopies[n-1]
-	r.spareCopies = r.spareCopies[:n-1]
-	return x
-}
-
 // free takes back what a mirror copy that is gone was wrapped in, if that was a
 // record copy.
 func (r *recording) free(e *mirrorEncap) {
 	if x := e.record; x != nil {
-		r.spareCopies = append(r.spareCopies, x)
+		r.spareRecords.give(x)
 	}
 }
 

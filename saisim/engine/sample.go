@@ -19,30 +19,37 @@ type samples struct {
 // applySampler compiles a sampler.
 func (c *samples) applySampler(r config.Sampler, gone bool) {
 	s := at[*sampler](c.core, r.ID)
-	switch {
-	case gone:
-		delete(c.ids, r.ID) // no port has it any more
-	case s == nil:
-		s = &sampler{Sampler: r}
-		for i := range s.shared {
-			s.shared[i].stream = sharedStream + uint64(i)
-		}
-		c.ids[r.ID] = s
-	default:
-		s.Sampler = r
+	if gone {
+		delete(c.ids, r.ID) // nobody has it any more
+		return
 	}
+	if s == nil {
+		s = newSampler()
+		c.ids[r.ID] = s
+	}
+	s.Sampler = r
+	for of := range s.shared {
+		for stage := range s.shared[of] {
+			s.shared[of][stage].pause()
+		}
+	}
+	for _, p := range c.ports {
+		p.sampling[stageIngress].pause()
+		p.sampling[stageEgress].pause()
+	}
+	c.stale = true
 }
 
 // enters chooses a packet as it enters the ingress pipe, or not, and reports which.
 func (c *samples) enters(p *port, pk *packet) bool {
-	if p == nil || p.samplers[stageIngress] == nil {
+	if p == nil {
 		return false
 	}
-	x := p.samplers[stageIngress].choose(stageIngress, &p.sampling[stageIngress])
-	if x.from == nil {
+	x := p.sampled[stageIngress]
+	if x == nil || !x.takes() {
 		return false
 	}
-	pk.due = x
+	pk.due = c.due(x, nil)
 	return true
 }
 
@@ -57,22 +64,41 @@ func (c *samples) leavesPipe(pk *packet, out *port, copies int, why drop.Reason)
 		s.Port, s.VLAN = out.id, pk.vid
 		s.routed(pk)
 	}
-	if cp, queue := c.passes(pk, &pk.due); cp != nil {
-		c.wires.run(c.told.At)
-		c.now = c.told.At
-		c.hand(cp, &pk.due, s, pk.data, pk.length, queue)
+	for pk.due != nil {
+		d := pk.due
+		if cp, queue := c.passes(pk, d); cp != nil {
+			c.wires.run(c.told.At)
+			c.now = c.told.At
+			c.hand(cp, d, s, pk.data, pk.length, queue)
+		}
+		pk.due = d.next
+		c.spareDue.give(d)
 	}
 }
 
-// leavesPort hands over a copy that was chosen, at the end of the egress pipe of its port.
+// leavesPort hands over a copy that was chosen, at the end of the egress pipe of its port; as it came in, if the pipe
+// has dropped it.
 func (c *samples) leavesPort(m *mirroring) {
-	s := Sample{Egress: true, Copies: 1, Port: m.copy.lane, VLAN: m.copy.pk.vid}
-	s.routed(m.copy.pk)
-	if cp, queue := c.passes(m.copy.pk, &m.due); cp != nil {
-		c.wires.run(c.told.At)
-		c.now = c.told.At
-		data, length := c.egress.unwrapped(&m.copy, false)
-		c.hand(cp, &m.due, s, data, length, queue)
+	pk := m.copy.pk
+	s := Sample{Egress: true, Copies: 1, Port: m.copy.lane, VLAN: pk.vid}
+	if m.why != 0 {
+		s.Copies, s.VLAN, s.Dropped, s.Why = 0, 0, true, m.why
+	} else {
+		s.routed(pk)
+	}
+	for d := m.due; d != nil; {
+		if cp, queue := c.passes(pk, d); cp != nil {
+			c.wires.run(c.told.At)
+			c.now = c.told.At
+			data, length := pk.data, pk.length
+			if m.why == 0 {
+				data, length = c.egress.unwrapped(&m.copy, false)
+			}
+			c.hand(cp, d, s, data, length, queue)
+		}
+		next := d.next
+		c.spareDue.give(d)
+		d = next
 	}
 }
 
@@ -130,7 +156,7 @@ func (c *samples) hand(cp *copyOf, x *sampleDue, s Sample, data []byte, length i
 		m.Data, m.Len = data, length
 		c.observer(m)
 	}
-	s.Rate, s.Pool, s.Lost = x.rate, x.pool, x.from.lost
+	s.Rate, s.Pool, s.Lost, s.Entry, s.Rule = x.rate, x.pool, x.from.lost, x.entry, x.rule
 	c.told = Out{
 		Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, ID: pk.id, Trap: config.TrapSample, Queue: queue,
 		VLAN: pk.cameIn(), Sample: s,

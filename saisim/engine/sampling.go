@@ -14,7 +14,11 @@ type Sample struct {
 	// Pool is how many frames there were to choose from up to this one, itself included, and Lost how many samples
 	// there were that the policer of the trap has not let pass, before it.
 	Pool, Lost uint64
-	// Copies are how many of the frame go to ports, Port is that of the last one; 0 and CPUPort: none.
+	// Entry is the ACL entry whose sampler has chosen the frame, and Rule the label of its counter; None: a port's has.
+	Entry config.ID
+	Rule  string
+	// Copies are how many of the frame go to ports, Port is that of the last one, or at which the egress pipe has dropped
+	// the copy; 0 and CPUPort: none.
 	Copies uint16
 	Port   config.PortID
 	VLAN   uint16 // in which it leaves; 0: none, or by a router interface of a port or LAG
@@ -30,64 +34,122 @@ type Sample struct {
 // A sampler chooses frames.
 type sampler struct {
 	config.Sampler
-	shared [2]sampling // of all its ports, by direction
+	shared [2][2]sampling // of all its ports, and all its entries, by direction
 }
+
+// Those whose frames a sampler chooses from.
+const (
+	ofPorts = iota
+	ofEntries
+)
 
 // A sampling is where choosing has come to. The gap between two samples is drawn from 1 to 2 Rate - 1, each as
 // likely as the others, so that it is the rate on average and no pattern in the traffic keeps step with it.
 type sampling struct {
-	stream     uint64 // of random numbers: each has its own
-	drawn      uint64 // gaps, since the rate changed
-	gap        uint64 // frames up to the next that is chosen, itself included
-	rate       uint32 // that the gap was drawn for; 0: none was
-	pool, lost uint64
+	left uint64 // frames to pass over before the next that is looked at
+	seen uint64 // frames when those have come
+	by   *sampler
+	// gap is how many frames are looked at up to the next that is chosen, itself included.
+	gap    uint64
+	stream uint64 // of random numbers: each has its own
+	drawn  uint64 // gaps, since the rate changed
+	rate   uint32 // that the gap was drawn for; 0: none was
+	lost   uint64
 }
 
-// sharedStream are the streams of samplers that are shared; those of a port have its number.
-const sharedStream = 1 << 20
+// Streams of samplers that are shared, and of entries; those of a port have its number.
+const (
+	sharedStream = 1 << 20
+	entryStream  = 1 << 31
+)
 
-// takes reports whether the next frame is chosen.
-func (s *sampling) takes(rate uint32) bool {
-	s.pool++
-	if s.rate != rate {
-		s.rate, s.drawn = rate, 0
-		s.draw()
+// newSampler returns a sampler that has chosen nothing.
+func newSampler() *sampler {
+	s := &sampler{}
+	for of := range s.shared {
+		for stage := range s.shared[of] {
+			s.shared[of][stage] = sampling{by: s, stream: sharedStream + uint64(2*of+stage)}
+		}
 	}
-	if s.gap--; s.gap > 0 {
+	return s
+}
+
+// chooser returns what chooses from the frames of one that has a sampling of its own: that, or the one it shares with
+// others; nil: nothing does.
+func (x *sampling) chooser(stage, of int) *sampling {
+	if x.by != nil && x.by.Shared {
+		return &x.by.shared[of][stage]
+	}
+	if x.by == nil {
+		return nil
+	}
+	return x
+}
+
+// rebind has another sampler choose from the next frame on; nil: none.
+func (x *sampling) rebind(s *sampler) {
+	x.pause()
+	x.by = s
+}
+
+// pause has the next frame looked at: the rate may be another.
+func (x *sampling) pause() {
+	x.seen -= x.left
+	x.gap += x.left
+	x.left = 0
+}
+
+// turns reports whether the next frame is looked at. A nil sampling looks at none.
+func (x *sampling) turns() bool { return x != nil && x.left == 0 }
+
+// passOver passes over the next frame, which is not looked at.
+func (x *sampling) passOver() {
+	if x != nil {
+		x.left--
+	}
+}
+
+// takes reports whether the next frame is chosen. Most are passed over at once.
+func (x *sampling) takes() bool {
+	if x.left > 0 {
+		x.left--
 		return false
 	}
-	s.draw()
-	return true
+	return x.look()
+}
+
+// look is takes for a frame that is not passed over. If it is chosen, it is frame number seen less left.
+func (x *sampling) look() (taken bool) {
+	x.seen++
+	if x.rate != x.by.Rate {
+		x.rate, x.drawn = x.by.Rate, 0
+		x.draw()
+	}
+	if x.gap--; x.gap == 0 {
+		taken = true
+		x.draw()
+	}
+	x.left, x.gap = x.gap-1, 1
+	x.seen += x.left
+	return taken
 }
 
 // draw draws the next gap, by the mix of SplitMix64.
-func (s *sampling) draw() {
-	s.drawn++
-	x := (s.stream<<32 + s.drawn) * 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	s.gap = 1 + (x^x>>31)%(2*uint64(s.rate)-1)
+func (x *sampling) draw() {
+	x.drawn++
+	z := (x.stream<<32 + x.drawn) * 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	x.gap = 1 + (z^z>>31)%(2*uint64(x.rate)-1)
 }
 
-// A sampleDue is a sample to be.
+// A sampleDue is a sample to be, and the next one of the same frame.
 type sampleDue struct {
-	from     *sampling // nil: the frame is not chosen
+	next     *sampleDue
+	from     *sampling
 	pool     uint64
 	rate     uint32
 	truncate int
-}
-
-// choose chooses the frame that comes next at a port, whose own sampling is own, or not; a nil sampler chooses none.
-func (s *sampler) choose(stage int, own *sampling) sampleDue {
-	if s == nil {
-		return sampleDue{}
-	}
-	x := own
-	if s.Shared {
-		x = &s.shared[stage]
-	}
-	if !x.takes(s.Rate) {
-		return sampleDue{}
-	}
-	return sampleDue{x, x.pool, s.Rate, s.Truncate}
+	entry    config.ID // whose sampler has chosen the frame; None: a port's has
+	rule     string    // label of its counter
 }

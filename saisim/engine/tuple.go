@@ -50,6 +50,8 @@ type aclEntry struct {
 	dscp          uint8
 	metadata      uint32
 	ifa           *ifaAction
+	sampler       *sampler
+	sampling      *entrySampling // nil: it never had a sampler
 }
 
 // entryActions are the actions of an entry that not all entries have.
@@ -65,7 +67,43 @@ const (
 	doesDSCP
 	doesTAM
 	doesIFA
+	doesSample
 )
+
+// An entrySampling is what an ACL entry chooses from the packets that hit it. It stays while there is the entry.
+type entrySampling struct {
+	sampling
+	next *aclEntry // in samplingHits
+}
+
+// sample has an entry sample; nil: it does not.
+func (e *aclEntry) sample(s *sampler) {
+	if e.sampler = s; s != nil {
+		e.does |= doesSample
+	}
+}
+
+// keepSampling takes over what an entry has chosen in its former form; nil: it is new.
+func (e *aclEntry) keepSampling(old *aclEntry) {
+	if old != nil {
+		e.sampling = old.sampling
+	}
+	if e.sampler != nil && e.sampling == nil {
+		e.sampling = &entrySampling{sampling: sampling{stream: entryStream | uint64(e.id)}}
+	}
+}
+
+// samplingHits are the entries with a sampler that a packet hits, in the order of looks; it looks for each once.
+type samplingHits struct{ first, last *aclEntry }
+
+func (h *samplingHits) add(e *aclEntry) {
+	if h.last == nil {
+		h.first = e
+	} else {
+		h.last.sampling.next = e
+	}
+	h.last = e
+}
 
 // An aclCounter counts the packets that hit entries, and what became of those
 // that were to be stamped.

@@ -10,17 +10,19 @@ import (
 // entryActions are the entry's action attributes.
 func entryActions() map[sai.AttrID]aclAction {
 	return map[sai.AttrID]aclAction{
-		sai.ACLEntryAttrActionPacketAction:   {sai.ACLActionTypePacketAction, config.ActPacket},
-		sai.ACLEntryAttrActionCounter:        {sai.ACLActionTypeCounter, config.ActCounter},
-		sai.ACLEntryAttrActionRedirect:       {sai.ACLActionTypeRedirect, config.ActRedirect},
-		sai.ACLEntryAttrActionMirrorIngress:  {sai.ACLActionTypeMirrorIngress, config.ActMirrorIngress},
-		sai.ACLEntryAttrActionMirrorEgress:   {sai.ACLActionTypeMirrorEgress, config.ActMirrorEgress},
-		sai.ACLEntryAttrActionSetTC:          {sai.ACLActionTypeSetTC, config.ActSetTC},
-		sai.ACLEntryAttrActionSetDSCP:        {sai.ACLActionTypeSetDSCP, config.ActSetDSCP},
-		sai.ACLEntryAttrActionSetACLMetaData: {sai.ACLActionTypeSetACLMetaData, config.ActSetMeta},
-		sai.ACLEntryAttrActionSetDoNotLearn:  {sai.ACLActionTypeSetDoNotLearn, config.ActNoLearning},
-		sai.ACLEntryAttrActionTAMIntObject:   {sai.ACLActionTypeTAMIntObject, config.ActStamp},
-		sai.ACLEntryAttrActionTAMObject:      {sai.ACLActionTypeTAMObject, config.ActTAM},
+		sai.ACLEntryAttrActionPacketAction:              {sai.ACLActionTypePacketAction, config.ActPacket},
+		sai.ACLEntryAttrActionCounter:                   {sai.ACLActionTypeCounter, config.ActCounter},
+		sai.ACLEntryAttrActionRedirect:                  {sai.ACLActionTypeRedirect, config.ActRedirect},
+		sai.ACLEntryAttrActionMirrorIngress:             {sai.ACLActionTypeMirrorIngress, config.ActMirrorIngress},
+		sai.ACLEntryAttrActionMirrorEgress:              {sai.ACLActionTypeMirrorEgress, config.ActMirrorEgress},
+		sai.ACLEntryAttrActionSetTC:                     {sai.ACLActionTypeSetTC, config.ActSetTC},
+		sai.ACLEntryAttrActionSetDSCP:                   {sai.ACLActionTypeSetDSCP, config.ActSetDSCP},
+		sai.ACLEntryAttrActionSetACLMetaData:            {sai.ACLActionTypeSetACLMetaData, config.ActSetMeta},
+		sai.ACLEntryAttrActionSetDoNotLearn:             {sai.ACLActionTypeSetDoNotLearn, config.ActNoLearning},
+		sai.ACLEntryAttrActionTAMIntObject:              {sai.ACLActionTypeTAMIntObject, config.ActStamp},
+		sai.ACLEntryAttrActionTAMObject:                 {sai.ACLActionTypeTAMObject, config.ActTAM},
+		sai.ACLEntryAttrActionIngressSamplepacketEnable: {sai.ACLActionTypeIngressSamplepacketEnable, config.ActSample},
+		sai.ACLEntryAttrActionEgressSamplepacketEnable:  {sai.ACLActionTypeEgressSamplepacketEnable, config.ActSample},
 		// They decide what the object above does, and are no actions of their own in rows.
 		sai.ACLEntryAttrActionIntInsert: {sai.ACLActionTypeIntInsert, config.NumACLActions},
 		sai.ACLEntryAttrActionIntDelete: {sai.ACLActionTypeIntDelete, config.NumACLActions},
@@ -39,11 +41,12 @@ func aclActions(stage config.Stage) (actions []sai.Enum) {
 		}
 		switch a.listed {
 		case sai.ACLActionTypeRedirect, sai.ACLActionTypeSetACLMetaData, sai.ACLActionTypeSetDoNotLearn,
-			sai.ACLActionTypeMirrorIngress, sai.ACLActionTypeSetTC, sai.ACLActionTypeSetDSCP, sai.ACLActionTypeIntDelete:
+			sai.ACLActionTypeMirrorIngress, sai.ACLActionTypeSetTC, sai.ACLActionTypeSetDSCP, sai.ACLActionTypeIntDelete,
+			sai.ACLActionTypeIngressSamplepacketEnable:
 			if stage == config.Egress {
 				continue
 			}
-		case sai.ACLActionTypeMirrorEgress:
+		case sai.ACLActionTypeMirrorEgress, sai.ACLActionTypeEgressSamplepacketEnable:
 			if stage == config.Ingress {
 				continue
 			}
@@ -52,6 +55,13 @@ func aclActions(stage config.Stage) (actions []sai.Enum) {
 	}
 	slices.Sort(actions)
 	return actions
+}
+
+// allACLActions returns the actions of all stages.
+func allACLActions() []sai.Enum {
+	all := slices.Concat(aclActions(config.PreIngress), aclActions(config.Ingress), aclActions(config.Egress))
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func aclCapability(stage config.Stage) sai.ACLCapability {

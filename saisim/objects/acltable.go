@@ -18,7 +18,7 @@ func (as *acls) tableKind() *kind {
 		enums: map[sai.AttrID][]sai.Enum{
 			sai.ACLTableAttrACLStage:             as.stages(),
 			sai.ACLTableAttrACLBindPointTypeList: bindPoints(),
-			sai.ACLTableAttrACLActionTypeList:    append(aclActions(config.Ingress), sai.ACLActionTypeTAMObject),
+			sai.ACLTableAttrACLActionTypeList:    allACLActions(),
 			sai.ACLTableAttrACLTableMatchType:    {sai.ACLTableMatchTypeTernary},
 		},
 		create: as.createTable,

@@ -42,6 +42,9 @@ func (c *core) describe(oid sai.OID) string {
 		return s
 	case sai.ObjectTypeMirrorSession:
 		return fmt.Sprintf("mirror %02d", o.self.(mirrorIndex))
+	case sai.ObjectTypeSamplepacket:
+		r, _ := row[config.Sampler](c, oid)
+		return fmt.Sprintf("sampler %d %d %v", r.Rate, r.Truncate, r.Shared)
 	case sai.ObjectTypeTAMInt:
 		if r, _ := row[config.TAMInt](c, oid); r.IFA.On {
 			return fmt.Sprintf("ifa %d %v", r.SwitchID, r.IFA)

@@ -11,8 +11,8 @@ const (
 	maxRate     = 1 << 31
 )
 
-// samplerKind makes the samplers that ports name, whose samples go to the CPU, by the trap SAMPLEPACKET, and those that
-// say how much an initiator of IFA takes.
+// samplerKind makes the samplers that ports and ACL entries name, whose samples go to the CPU, by the trap
+// SAMPLEPACKET, and those that say how much an initiator of IFA takes.
 func (ms *monitors) samplerKind() *kind {
 	return &kind{
 		max: maxSamplers,

@@ -75,7 +75,7 @@ type Chip struct {
 	books saisim.Books
 	open  []*snapshot
 
-	choosings map[sharedChoosing]*choosing // of shared samplers
+	choosings map[chooser]*choosing // of shared samplers, and of ACL entries
 }
 
 // A port has two MACs and a queue in front of the egress.
@@ -133,7 +133,7 @@ type packet struct {
 	version             *version      // of the program
 	passage             *passage      // through it; nil: none
 	mirrors             []int         // ingress mirror sessions, by index
-	sample              *sample       // nil: not chosen at its entry
+	samples             []*sample     // that it was chosen for as it came in
 	tables              []record.Step // that it ran in the ingress pipe
 	recordings          []recording
 	events              []config.ID // to which an ACL entry has its drops reported
@@ -160,7 +160,7 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		Recording: func(string) {}, Ended: func(Ending) {}, Dropped: func(saisim.Drop) {}, faults: &faults{},
 		recordCounts: map[recorderName]*RecordCounts{}, bareGraph: describe.Program(&prof, nil).Version,
 		sketching: newSketching(prof), flowAnalysis: newFlowAnalysis(), reporting: newReporting(),
-		choosings: map[sharedChoosing]*choosing{},
+		choosings: map[chooser]*choosing{},
 		flows:     map[uint32]*flow{}, generations: map[uint32]uint64{},
 		start:  start,
 		served: ^saisim.PortID(0), // the lowest number begins
@@ -463,7 +463,7 @@ func (c *Chip) enterPipe() {
 	}
 	pk.faults, pk.graph, pk.epoch = c.faults, c.graphOf(pk.version), c.epoch
 	pk.entered, pk.conf, pk.port, pk.inPort, pk.number = c.now, c.conf, p, p.ID, p.Number
-	pk.sample = c.sees(c.conf, p.IngressSampler, p, false)
+	pk.samples = c.sees(c.conf, p.IngressSampler, p, false)
 	c.ingress.slots[0].pk = pk
 }
 

@@ -407,6 +407,7 @@ func (p *pair) compare() error {
 		if f, r := p.fastOut[i], p.refOut[i]; !f.equal(r) {
 			return fmt.Errorf("output %d:\n     fast %s\nreference %s", i, f, r)
 		}
+		p.seeSample(p.fastOut[i])
 	}
 	if f, r := len(p.fastOut), len(p.refOut); f != r {
 		return fmt.Errorf("%d outputs, the reference has %d", f, r)

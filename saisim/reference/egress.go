@@ -80,7 +80,7 @@ type transmission struct {
 	did   stampResult
 	// mirrors are the egress mirror sessions; purged: the port was removed.
 	mirrors []int
-	sample  *sample // as it leaves; nil: not chosen
+	samples []*sample // that it was chosen for as it leaves
 	purged  bool
 }
 
@@ -271,13 +271,16 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 	if conf.anyTable(points) {
 		o.ranToo("chip.egress_acl", len(hits) > 0)
 	}
+	samples := c.seenByEntries(conf, hits, true)
 	if effectsOf(hits).drop {
+		c.sampledDropped(p, samples, o, drop.EgressACL)
 		c.dropCopy(p, o, drop.EgressACL)
 		return nil, 0, false
 	}
 	if r != nil {
 		r.setHeading(r.phv, r.heading(r.phv).edit(o))
 		if !o.runs(r, last, int(c.prof.EgressStages)) {
+			c.sampledDropped(p, samples, o, drop.EgressProgram)
 			c.dropCopy(p, o, drop.EgressProgram)
 			return nil, 0, false
 		}
@@ -286,7 +289,7 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 	}
 	t.mirrors = conf.noRecording(append(conf.sessionsOf(p.EgressMirrors),
 		conf.mirroring(hits, config.ActMirrorEgress)...))
-	t.sample = c.sees(conf, p.EgressSampler, p, true)
+	t.samples = append(c.sees(conf, p.EgressSampler, p, true), samples...)
 	if s := stamping(conf, hits); s != nil {
 		t.stamp = s
 	}

@@ -34,6 +34,9 @@ func (g *gen) furnishSamplers() {
 		for range 6 {
 			g.bindSampler()
 		}
+		for range 3 {
+			g.samplingTable()
+		}
 		if g.chance(50) {
 			g.sampleTrap()
 		}
@@ -55,6 +58,55 @@ func (g *gen) bindSampler() {
 		pick(g, g.any(sai.ObjectTypeSamplepacket), g.any(sai.ObjectTypeSamplepacket), sai.NullOID))
 }
 
+// sampling is the action of an entry that samples; of the one that its table has not, it is refused.
+func (g *gen) sampling() (sai.AttrID, sai.Value) {
+	v := sai.Do(g.any(sai.ObjectTypeSamplepacket))
+	if g.chance(15) {
+		v = sai.Action{}
+	}
+	return pick(g, sai.ACLEntryAttrActionIngressSamplepacketEnable, sai.ACLEntryAttrActionEgressSamplepacketEnable), v
+}
+
+// samplingTable makes and binds a table whose entries sample.
+func (g *gen) samplingTable() {
+	in := g.chance(50)
+	table := g.create(sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, stage(in), tableField(sai.ACLEntryAttrFieldTTL), sai.Bool(true))
+	g.counters[table] = append(g.counters[table], g.create(sai.ObjectTypeACLCounter, sai.ACLCounterAttrTableID, table,
+		sai.ACLCounterAttrEnablePacketCount, sai.Bool(true), sai.ACLCounterAttrLabel, sai.Text("T|sampled")))
+	attr, does := sai.PortAttrIngressACL, sai.ACLEntryAttrActionIngressSamplepacketEnable
+	if !in {
+		attr, does = sai.PortAttrEgressACL, sai.ACLEntryAttrActionEgressSamplepacketEnable
+	}
+	for range 2 {
+		with := []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(1 + g.IntN(5)), does, sai.Do(g.any(sai.ObjectTypeSamplepacket)),
+			sai.ACLEntryAttrActionCounter, sai.Do(pick(g, g.counters[table]...))}
+		if g.chance(50) {
+			with = append(with, sai.ACLEntryAttrFieldTTL, g.number(8, 64, 1))
+		}
+		if g.chance(25) {
+			with = append(with, sai.ACLEntryAttrActionPacketAction, sai.Do(sai.PacketActionDrop))
+		}
+		g.create(sai.ObjectTypeACLEntry, with...)
+		g.set(sai.ObjectTypePort, attr, table)
+	}
+}
+
+// samplingEntry makes an entry that samples, and most often counts.
+func (g *gen) samplingEntry(table sai.OID) {
+	id, v := g.sampling()
+	with := []any{sai.ACLEntryAttrTableID, table, sai.ACLEntryAttrPriority, sai.Uint(1 + g.IntN(5)), id, v}
+	if g.chance(50) {
+		with = g.with(with)
+	}
+	if l := g.counters[table]; len(l) > 0 && g.chance(70) {
+		with = append(with, sai.ACLEntryAttrActionCounter, sai.Do(pick(g, l...)))
+	}
+	if g.chance(20) {
+		with = append(with, sai.ACLEntryAttrActionPacketAction, sai.Do(g.packetAction()))
+	}
+	g.create(sai.ObjectTypeACLEntry, with...)
+}
+
 func (g *gen) sampleTrap() {
 	g.create(sai.ObjectTypeHostifTrap, sai.HostifTrapAttrTrapType, sai.HostifTrapTypeSamplepacket, sai.HostifTrapAttrPacketAction,
 		pick(g, sai.PacketActionTrap, sai.PacketActionCopy), sai.HostifTrapAttrTrapGroup, g.any(sai.ObjectTypeHostifTrapGroup))
@@ -63,7 +115,7 @@ func (g *gen) sampleTrap() {
 // samplerOp changes samplers now and then, and which ports have them.
 func (g *gen) samplerOp() {
 	g.sampled(func() {
-		switch g.IntN(12) {
+		switch g.IntN(16) {
 		case 0:
 			g.newSampler()
 		case 1:
@@ -74,6 +126,13 @@ func (g *gen) samplerOp() {
 			g.sampleTrap()
 		case 4, 5, 6, 7:
 			g.bindSampler()
+		case 8:
+			g.samplingTable()
+		case 9, 10:
+			g.samplingEntry(g.any(sai.ObjectTypeACLTable))
+		case 11:
+			id, v := g.sampling()
+			g.set(sai.ObjectTypeACLEntry, id, v)
 		}
 	})
 }
@@ -85,6 +144,8 @@ func (p *pair) seeSample(s sent) {
 	}
 	p.saw["samples"]++
 	for what, is := range map[string]bool{"egress": s.Sample.Egress, "dropped": s.Sample.Dropped, "flooded": s.Sample.Copies > 1,
+		"of an entry": s.Sample.Entry != 0, "of an entry, as it leaves": s.Sample.Entry != 0 && s.Sample.Egress,
+		"of a rule": s.Sample.Rule != "", "dropped as it leaves": s.Sample.Egress && s.Sample.Dropped,
 		"cut": len(s.bytes) < s.Len, "behind lost ones": s.Sample.Lost > 0, "for the CPU alone": s.Sample.Copies == 0 && !s.Sample.Dropped} {
 		if is {
 			p.saw["samples: "+what]++

@@ -187,6 +187,7 @@ func (c *Chip) ingressACL(s *slot) {
 	if a, _ := action(hits, config.ActSetTC); a != nil {
 		pk.tc = uint8(a.Number)
 	}
+	pk.samples = append(pk.samples, c.seenByEntries(conf, hits, false)...)
 	pk.stamp = stamping(conf, hits)
 	c.meetIFA(pk, hits)
 	if pk.passage != nil {

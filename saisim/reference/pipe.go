@@ -137,7 +137,7 @@ func (c *Chip) aclStage() int { return len(c.ingress.stages) / 2 }
 // of the pipe and is dropped there.
 func (c *Chip) end(s *slot, why drop.Reason) {
 	s.pk.ended, s.pk.why = true, why
-	if len(s.pk.mirrors) == 0 && len(s.pk.recordings) == 0 && s.pk.sample == nil {
+	if len(s.pk.mirrors) == 0 && len(s.pk.recordings) == 0 && len(s.pk.samples) == 0 {
 		c.dropInPipe(s, why)
 	}
 }

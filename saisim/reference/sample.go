@@ -22,16 +22,20 @@ type sample struct {
 	*choosing
 	config.Sampler
 	number uint64
+	entry  config.ID // that has chosen it; none: a port has
+	rule   string    // label of its counter
 }
 
-// sharedChoosing names what a shared sampler does in a direction.
-type sharedChoosing struct {
-	sampler config.ID
+// A chooser names what a shared sampler does in a direction for ports, or for ACL entries, or what an entry does.
+type chooser struct {
+	sampler config.ID // none: an entry
+	entry   config.ID // by itself
+	entries bool      // of all
 	egress  bool
 }
 
 // sees has a sampler see one more frame of a port, and returns the sample if it is chosen.
-func (c *Chip) sees(conf *settings, id config.ID, p *port, egress bool) *sample {
+func (c *Chip) sees(conf *settings, id config.ID, p *port, egress bool) []*sample {
 	at := slices.IndexFunc(conf.Samplers, func(s config.Sampler) bool { return s.ID == id })
 	if id == config.None || at < 0 {
 		return nil
@@ -43,12 +47,48 @@ func (c *Chip) sees(conf *settings, id config.ID, p *port, egress bool) *sample 
 	}
 	x.stream = uint64(p.Port.Port)*2 + direction
 	if s.Shared {
-		k := sharedChoosing{id, egress}
-		if c.choosings[k] == nil {
-			c.choosings[k] = &choosing{stream: 1<<20 + direction}
-		}
-		x = c.choosings[k]
+		x = c.choosing(chooser{sampler: id, egress: egress}, 1<<20+direction)
 	}
+	return x.see(s)
+}
+
+// seenByEntries has the samplers of all entries that a frame hits see it, and returns the samples.
+func (c *Chip) seenByEntries(conf *settings, hits []hit, egress bool) (all []*sample) {
+	for _, h := range hits {
+		for _, s := range conf.Samplers {
+			if !slices.Contains(h.entry.Of(config.ActSample), s.ID) {
+				continue
+			}
+			x := c.choosing(chooser{entry: h.entry.ID}, 1<<31|uint64(h.entry.ID))
+			if s.Shared {
+				stream := uint64(1<<20 + 2)
+				if egress {
+					stream++
+				}
+				x = c.choosing(chooser{sampler: s.ID, entries: true, egress: egress}, stream)
+			}
+			for _, chosen := range x.see(s) {
+				chosen.entry = h.entry.ID
+				for _, counter := range h.entry.Of(config.ActCounter) {
+					chosen.rule = conf.aclCounters[counter].Label
+				}
+				all = append(all, chosen)
+			}
+		}
+	}
+	return all
+}
+
+// choosing returns what a chooser does, which begins with a stream of random numbers.
+func (c *Chip) choosing(k chooser, stream uint64) *choosing {
+	if c.choosings[k] == nil {
+		c.choosings[k] = &choosing{stream: stream}
+	}
+	return c.choosings[k]
+}
+
+// see sees one more frame, by a sampler, and returns the sample if it is chosen.
+func (x *choosing) see(s config.Sampler) []*sample {
 	x.seen++
 	if x.rate != s.Rate {
 		x.rate, x.gaps = s.Rate, 0
@@ -58,7 +98,7 @@ func (c *Chip) sees(conf *settings, id config.ID, p *port, egress bool) *sample 
 		return nil
 	}
 	x.next += x.gap()
-	return &sample{x, s, x.seen}
+	return []*sample{{choosing: x, Sampler: s, number: x.seen}}
 }
 
 // gap draws how many frames on the next sample is: the mix of SplitMix64, in the range of 1 to twice the rate less one.
@@ -93,7 +133,7 @@ func (c *Chip) give(pk *packet, s *sample, told saisim.Sample, data []byte, leng
 		data = data[:min(len(data), s.Truncate)]
 	}
 	c.books.ToCPU++
-	told.Rate, told.Pool, told.Lost = s.Sampler.Rate, s.number, s.lost
+	told.Rate, told.Pool, told.Lost, told.Entry, told.Rule = s.Sampler.Rate, s.number, s.lost, s.entry, s.rule
 	c.Output(saisim.Out{Port: saisim.CPUPort, In: pk.in, At: c.now, Data: data, Len: length, ID: pk.id,
 		Trap: config.TrapSample, Queue: c.conf.way(config.TrapSample).Queue, VLAN: pk.cameIn(), Sample: told})
 }
@@ -110,17 +150,36 @@ func (c *Chip) sampledIn(pk *packet, copies int, last config.ID, why drop.Reason
 	if copies == 0 && !pk.cpu {
 		told.Dropped, told.Why = true, why
 	}
-	c.give(pk, pk.sample, told, pk.data, pk.length)
+	for _, s := range pk.samples {
+		c.give(pk, s, told, pk.data, pk.length)
+	}
 }
 
-// sampledOut gives the CPU a copy that was chosen as it leaves by a port, but for what IFA does there.
-func (c *Chip) sampledOut(t *transmission, o outgoing) {
-	if t.sample == nil {
-		return
+// sampledOut gives the CPU a copy that was chosen as it leaves by a port, but for what IFA does there, or as it came
+// in, if the egress pipe has dropped it, for the reason why.
+func (c *Chip) sampledOut(p *port, samples []*sample, o outgoing, why drop.Reason) {
+	told, frame, length := saisim.Sample{Egress: true, Port: p.Port.Port}, o.data, o.length
+	if why != 0 {
+		told.Dropped, told.Why = true, why
+	} else {
+		told.Copies, told.VLAN = 1, o.vid
+		if len(samples) > 0 {
+			frame, length = o.frame(), o.frameLength()
+		}
+		if o.packet.routed != nil {
+			told.NextHop, told.Prefix = o.packet.routed.hop, o.packet.routed.bits
+		}
 	}
-	told := saisim.Sample{Egress: true, Copies: 1, Port: t.port.Port.Port, VLAN: o.vid}
-	if o.packet.routed != nil {
-		told.NextHop, told.Prefix = o.packet.routed.hop, o.packet.routed.bits
+	for _, s := range samples {
+		c.give(o.packet, s, told, frame, length)
 	}
-	c.give(o.packet, t.sample, told, o.frame(), o.frameLength())
+}
+
+// sampledDropped is sampledOut for a copy that the egress pipe drops, when it would be through.
+func (c *Chip) sampledDropped(p *port, samples []*sample, o *outgoing, why drop.Reason) {
+	if len(samples) > 0 {
+		plain := *o
+		plain.job = nil
+		c.later(func() { c.sampledOut(p, samples, plain, why) })
+	}
 }

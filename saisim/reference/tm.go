@@ -56,9 +56,7 @@ func (c *Chip) replicate(pk *packet) {
 		c.toCPU(pk, copies == 1, why)
 	}
 	c.mirror(pk.mirrors, outgoing{packet: pk, raw: true})
-	if pk.sample != nil {
-		c.sampledIn(pk, toPorts, last, why)
-	}
+	c.sampledIn(pk, toPorts, last, why)
 	if copies == 0 {
 		e := fate{why: why, out: record.NoPort, lane: saisim.CPUPort, queue: record.NoQueue, trap: pk.trapBehind(why)}
 		if len(pk.recordings) > 0 {
@@ -148,7 +146,7 @@ func (c *Chip) dequeue(p *port) {
 	plain.job = nil
 	c.later(func() {
 		c.mirror(t.mirrors, plain)
-		c.sampledOut(t, plain)
+		c.sampledOut(t.port, t.samples, plain, 0)
 	})
 	c.recordCopy(&t.outgoing, p, 0)
 	if t.job != nil && !t.made() {

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tamtam/collectord/parquet"
+	"tamtam/collectord/result"
+)
+
+const networkFile = `switches:
+- {name: leaf1, target: "10.0.0.1:8080", id: 1}
+- {name: spine1}
+links:
+- {a: "leaf1:Ethernet4", b: "spine1:Ethernet0"}
+`
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// The page of a store has the links of the topology that it is told, with what rows say of them; what the topology does
+// not say is logged.
+func TestServeTopology(t *testing.T) {
+	dir := t.TempDir()
+	store, err := parquet.Open(parquet.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now().Add(-time.Second).UnixNano()
+	if _, err := store.Put(t.Context(), &result.Batch{Partition: "altmark-0", First: 1, Position: result.Position{Last: 1, Closed: start},
+		Losses: []result.Loss{{Window: result.Window{Start: start, Length: 1}, Flow: "web", From: "leaf1", To: "spine1", Status: "ok",
+			Known: true, Sent: 100, Received: 97, Lost: 3}}}); err != nil {
+		t.Fatal(err)
+	}
+	d := startDaemon(t, "--role=serve", "--store="+dir, "--http=127.0.0.1:0", "--topology="+write(t, "net.yaml", networkFile))
+	text := get(t, d.url+"/")
+	for _, want := range []string{"leaf1:Ethernet4 to spine1:Ethernet0: not known", "lost 3 of 100 packets", "net.yaml"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not say %q:\n%s", want, text)
+		}
+	}
+	d.stop()
+	if all := <-d.ended; !strings.Contains(all, "exit 0") || !strings.Contains(all, "switch has no id") || !strings.Contains(all, "switch=spine1") {
+		t.Error(all)
+	}
+}
+
+// A file of --topology that is wrong is refused with what is wrong in it, and so is one that contradicts the paths.
+func TestTopologyRefused(t *testing.T) {
+	paths := write(t, "paths.yaml", "paths:\n- name: way\n  points:\n  - {switch: spine1, target: \"10.0.0.1:8080\", session: web}\n"+
+		"  - {switch: leaf2, target: \"10.0.0.2:8080\", session: web}\n")
+	good := write(t, "good.yaml", networkFile)
+	bad := write(t, "bad.yaml", strings.Replace(networkFile, "10.0.0.1:8080", "10.0.0.1", 1))
+	for args, want := range map[string]string{
+		"--log=d --store=d --topology=" + bad:                            `node leaf1: target is "10.0.0.1", want HOST:PORT or unix:/PATH`,
+		"--log=d --store=d --topology=/nowhere.yaml":                     "--topology: open /nowhere.yaml",
+		"--log=d --store=d --topology=nothing":                           `no experiment "nothing": want one of`,
+		"--role=log --log=d --listen=:1 --topology=" + good:              "--topology: only roles join and serve take it",
+		"--log=d --store=d --paths=" + paths + " --topology=" + good:     `path way: point 1: switch is "spine1" and target is "10.0.0.1:8080", which is the target of leaf1`,
+		"--role=serve --store=d --paths=" + paths + " --topology=" + bad: `"10.0.0.1", want`,
+	} {
+		code, _, errOut := tryRun(t, append([]string{"run"}, strings.Fields(args)...)...)
+		if code == 0 || !strings.Contains(errOut, want) {
+			t.Errorf("%s: exit %d, %swant %q", args, code, errOut, want)
+		}
+	}
+}

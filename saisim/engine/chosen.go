@@ -1,0 +1,30 @@
+package engine
+
+// due returns the sample that one has just chosen, with others behind it.
+func (c *core) due(x *sampling, behind *sampleDue) *sampleDue {
+	d := c.spareDue.take()
+	*d = sampleDue{next: behind, from: x, pool: x.seen - x.left, rate: x.rate, truncate: x.by.Truncate}
+	return d
+}
+
+// chosen adds the samples that entries have chosen behind others.
+func (c *core) chosen(due *sampleDue, h *samplingHits, stage int) *sampleDue {
+	at := &due
+	for *at != nil {
+		at = &(*at).next
+	}
+	for e := h.first; e != nil; {
+		own := e.sampling
+		own.rebind(e.sampler)
+		x := own.chooser(stage, ofEntries)
+		if x.pause(); x.takes() {
+			d := c.due(x, nil)
+			if d.entry = e.id; e.counter != nil {
+				d.rule = e.counter.Label
+			}
+			*at, at = d, &d.next
+		}
+		e, own.next = own.next, nil
+	}
+	return due
+}
