@@ -149,6 +149,7 @@ type AltMark struct {
 	stages  []altMarkStage
 	graph   bool // packets need not pass all stages: those of cluster are compared
 	cluster [2]int
+	brief   bool     // results have no jitter and no window
 	watched int      // the stage of points that no packet may pass, plus 1; 0: there is none
 	faults  []string // of the settings
 	entries []*altMarkEntry
@@ -258,20 +259,28 @@ func (m *AltMark) Add(point int, p altmark.Period, arrived time.Time) []AltMarkR
 }
 
 // add takes a report of a point of a stage.
-func (m *AltMark) add(stage, point int, p altmark.Period, arrived time.Time) []AltMarkResult {
+func (m *AltMark) add(stage, point int, p altmark.Period, arrived time.Time) (out []AltMarkResult) {
+	if m.take(stage, point, p, arrived, &out) {
+		m.revise(p.Number, &out)
+		m.settle(&out) // what is said first needs no revision
+	}
+	return sortAltMark(out)
+}
+
+// take takes a report; false if that is of no period that is remembered.
+func (m *AltMark) take(stage, point int, p altmark.Period, arrived time.Time, out *[]AltMarkResult) bool {
 	m.stats.Reports++
 	if p.Number >= altMarkLast || uint64(p.Colour) != p.Number&1 {
 		m.stats.Refused++
-		return nil
+		return false
 	}
 	if slices.Contains(m.gone, p.Number) {
 		m.stats.Late++
-		return nil
+		return false
 	}
-	var out []AltMarkResult
 	m.last[stage][point] = p.Number + 1
-	m.rebase(&out)
-	e := m.entry(p.Number, &out)
+	m.rebase(out)
+	e := m.entry(p.Number, out)
 	switch r := &e.parts[stage][point]; {
 	case !r.has:
 		*r = altMarkReport{Period: p, arrived: arrived, until: arrived, has: true}
@@ -292,9 +301,7 @@ func (m *AltMark) add(stage, point int, p altmark.Period, arrived time.Time) []A
 		r.conflict = true
 	}
 	e.reports[stage] = sumOf(e.parts[stage])
-	m.settle(&out)
-	m.revise(p.Number, &out)
-	return sortAltMark(out)
+	return true
 }
 
 // Advance says that reports of period k are due by now. Without it, only reports show that time
@@ -408,18 +415,18 @@ func (m *AltMark) complete(k uint64) bool {
 func (m *AltMark) settle(out *[]AltMarkResult) {
 	for _, e := range m.entries {
 		k, from := e.number, e.number
-		if m.early(e) {
+		if e.early() {
 			from = max(k, m.history)
 		}
 		if e.emitted == nil && (m.base >= from+2+uint64(m.path.Wait) ||
-			m.complete(k) && m.complete(k+1) && m.complete(k+2) && (!m.early(e) || !m.doubt(k, everywhere(&m.path)...).open)) {
+			m.complete(k) && m.complete(k+1) && m.complete(k+2) && (!e.early() || !m.doubt(k, everywhere(&m.path)...).open)) {
 			m.emit(e, out)
 		}
 	}
 }
 
 // early reports whether the arrival time of some report of a period is not known.
-func (m *AltMark) early(e *altMarkEntry) bool {
+func (e *altMarkEntry) early() bool {
 	return slices.ContainsFunc(e.reports, func(r altMarkReport) bool { return r.has && r.arrived.IsZero() })
 }
 

@@ -97,8 +97,10 @@ func (m *AltMark) result(e *altMarkEntry, i, j int) AltMarkResult {
 	if len(m.faults) > 0 || r.Status == AltMarkOK && len(r.Reasons) > 0 {
 		r.Status = AltMarkFlagged
 	}
-	w := m.window(e.number, i, j)
-	r.Window, r.Jitter, r.JitterValid = w.AltMarkDelays, w.jitter, w.jitterValid
+	if !m.brief {
+		w := m.window(e.number, i, j)
+		r.Window, r.Jitter, r.JitterValid = w.AltMarkDelays, w.jitter, w.jitterValid
+	}
 	return r
 }
 

@@ -134,7 +134,7 @@ func (g *guard) endSessions() bool {
 	for x := range g.sessions.open {
 		if err := g.still(x.caller); err != nil {
 			delete(g.sessions.open, x)
-			g.log.Info("gNMI subscription ended", "user", x.caller.Name, "peer", x.caller.From, "because",
+			g.log.Info("what lasts was ended", "user", x.caller.Name, "peer", x.caller.From, "because",
 				status.Convert(err).Message())
 			x.end(err)
 		}

@@ -75,17 +75,22 @@ func (c Config) check() error {
 	if c.Redis == nil {
 		errs = append(errs, errors.New("Redis is missing"))
 	}
-	conflict(c.Insecure && c.CertFile != "", "Insecure", "CertFile", "without TLS there is no use for a certificate")
-	conflict(c.Insecure && c.ClientCAFile != "", "Insecure", "ClientCAFile",
-		"without TLS clients cannot show certificates")
+	c.checkTLS(conflict)
 	c.checkUsers(conflict)
 	if c.Addr != "" {
 		errs = append(errs, c.MayListen(c.Addr))
 	}
-	conflict(c.CertFile != "" && c.KeyFile == "", "CertFile", "KeyFile", "a certificate needs its key")
-	conflict(c.CertFile == "" && c.KeyFile != "", "CertFile", "KeyFile", "a key needs its certificate")
 	conflict(c.Addr != "" && !c.Insecure && c.CertFile == "" && c.Dir == "", "Dir", "CertFile", "TLS needs one of them")
 	return errors.Join(errs...)
+}
+
+// checkTLS finds what contradicts itself in what clients are shown, and have to show.
+func (c Config) checkTLS(conflict func(bad bool, a, b, why string)) {
+	conflict(c.Insecure && c.CertFile != "", "Insecure", "CertFile", "without TLS there is no use for a certificate")
+	conflict(c.Insecure && c.ClientCAFile != "", "Insecure", "ClientCAFile",
+		"without TLS clients cannot show certificates")
+	conflict(c.CertFile != "" && c.KeyFile == "", "CertFile", "KeyFile", "a certificate needs its key")
+	conflict(c.CertFile == "" && c.KeyFile != "", "CertFile", "KeyFile", "a key needs its certificate")
 }
 
 // checkUsers finds what contradicts itself in who is let in.

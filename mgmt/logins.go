@@ -1,50 +1,61 @@
 package mgmt
 
 import (
-	"bytes"
+	"context"
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
-	"tamtam/mgmt/access"
+	"tamtam/swss"
 )
 
-// Logins are the users of a file, for a server that only asks who looks: it has no tree, so that roles say nothing
-// there, and who is a user may see all. The file is read again when it changes.
-type Logins struct{ users *reread[*accounts] }
+// Logins are who may look at what no switch serves: users, roles and certificates are files as of a switch, are read by
+// the same code, and again when they change.
+type Logins struct{ guard *guard }
 
-// NewLogins reads the file; "": everybody may see everything.
-func NewLogins(file string) (*Logins, error) {
-	if file == "" {
-		return &Logins{}, nil
+// NewLogins reads what a configuration says of users, roles, certificates and clients' certificates; of it nothing else
+// counts but Dir, Logger and Clock. Without users and clients' certificates everybody may see everything.
+func NewLogins(cfg Config) (*Logins, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	r := &reread[*accounts]{what: "users", now: time.Now, log: slog.New(slog.DiscardHandler), files: []string{file}}
-	r.parse = func(texts [][]byte) (*accounts, error) {
-		list, err := access.ReadUsers(bytes.NewReader(texts[0]))
-		if err != nil {
-			return nil, within(file, err)
-		}
-		a := &accounts{list: list, users: map[string]access.User{}}
-		for _, u := range list {
-			a.users[u.Name] = u
-		}
-		return a, nil
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
 	}
-	return &Logins{r}, r.begin()
+	var errs []error
+	conflict := func(bad bool, a, b, why string) {
+		if bad {
+			errs = append(errs, fmt.Errorf("%s and %s: %s", a, b, why))
+		}
+	}
+	cfg.checkTLS(conflict)
+	cfg.checkUsers(conflict)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	g := &guard{cfg: cfg, log: cfg.Logger, now: cfg.Clock, trail: trail{now: cfg.Clock, log: cfg.Logger}}
+	redis := swss.Look(swss.Config{}) // the model asks nothing of it: what counts are the paths, which roles name
+	defer redis.Close()
+	var err error
+	if g.model, err = newModel(redis, tamtamModules()); err != nil {
+		return nil, err
+	}
+	return &Logins{g}, g.open()
 }
 
-// Check returns an error unless name and password are a user's, or there is no file of users.
-func (l *Logins) Check(name, password string) error {
-	if l.users == nil {
-		return nil
+// Enter lets a request in as [Looks.Enter] does.
+func (l *Logins) Enter(r *http.Request, lasts bool) (ctx context.Context, leave func(), err error) {
+	return l.guard.look(r, lasts)
+}
+
+// TLS is what clients speak: where somebody logs in, so that nobody else reads passwords, and where a certificate is
+// given. nil: they speak in clear.
+func (l *Logins) TLS() (*tls.Config, error) {
+	if !l.guard.cfg.asksLogin() && l.guard.cfg.CertFile == "" {
+		return nil, nil
 	}
-	a := l.users.get()
-	u, known := a.users[name]
-	switch {
-	case name == "" || password == "":
-		return errors.New("user name and password are missing")
-	case !a.right(u, known, password):
-		return errors.New("user or password is wrong")
-	}
-	return nil
+	return l.guard.tls()
 }

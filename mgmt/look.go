@@ -2,6 +2,9 @@ package mgmt
 
 import (
 	"context"
+	"net"
+	"net/http"
+	"net/netip"
 
 	"tamtam/mgmt/access"
 	"tamtam/swss"
@@ -19,16 +22,51 @@ type Looks struct{ of *Server }
 // LooksOf asks a server.
 func LooksOf(s *Server) Looks { return Looks{s} }
 
-// MayLook refuses a caller whose role may not read all tables of some databases as they are, by its lines of sonic-db:
-// whoever may read these may see what other lines hide.
-func (s Looks) MayLook(ctx context.Context, databases ...swss.DBName) error {
-	v := viewOf(ctx)
-	if v == nil {
+// pageDatabases are those whose tables, or what collectors make of them, a page shows.
+func pageDatabases() []swss.DBName { return []swss.DBName{swss.StateDB, swss.CountersDB, swss.ApplDB} }
+
+// Enter lets a request for a page in: it returns the request's context, with its caller, and what ends it. Who asks
+// must be a user, if there are users, whose role may read all tables of STATE_DB, COUNTERS_DB and APPL_DB as they are,
+// by its lines of sonic-db: whoever may read these may see what other lines hide. A request that lasts ends when its
+// caller may not go on. The error has the code Unauthenticated, PermissionDenied, or ResourceExhausted.
+func (s Looks) Enter(r *http.Request, lasts bool) (ctx context.Context, leave func(), err error) {
+	return s.of.guard.look(r, lasts)
+}
+
+// look is [Looks.Enter].
+func (g *guard) look(r *http.Request, lasts bool) (ctx context.Context, leave func(), err error) {
+	leave = func() {}
+	if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		if leave, err = g.calls.enter(net.TCPAddrFromAddrPort(at), lasts); err != nil {
+			return nil, nil, err
+		}
+	}
+	c := Credentials{TLS: r.TLS, From: r.RemoteAddr, Transport: "page", Asks: r.Method}
+	c.Name, c.Password, c.Given = r.BasicAuth()
+	caller, err := g.login(c)
+	if err == nil {
+		err = caller.mayRead(pageDatabases())
+	}
+	if err != nil {
+		leave()
+		return nil, nil, err
+	}
+	ctx = WithCaller(r.Context(), caller)
+	if !lasts {
+		return ctx, leave, nil
+	}
+	ctx, end := g.attend(ctx)
+	return ctx, func() { end(); leave() }, nil
+}
+
+// mayRead refuses a caller whose role may not read all tables of databases as they are.
+func (c *Caller) mayRead(databases []swss.DBName) error {
+	if c.view == nil {
 		return nil
 	}
 	for _, db := range databases {
-		if at, ok := v.database(db); !ok {
-			return v.refusal(at, "read")
+		if at, ok := c.view.database(db); !ok {
+			return c.view.refusal(at, "read")
 		}
 	}
 	return nil
@@ -77,6 +115,3 @@ func (s Looks) Look(ctx context.Context, name string, input []byte) ([]byte, err
 	}
 	return output, nil
 }
-
-// Attend is the context of a request that lasts: it ends when its caller may not go on.
-func (s Looks) Attend(ctx context.Context) (context.Context, func()) { return s.of.guard.attend(ctx) }

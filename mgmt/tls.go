@@ -62,7 +62,7 @@ func (g *guard) tls() (*tls.Config, error) {
 			return nil, err
 		}
 		certFile, keyFile = filepath.Join(g.cfg.Dir, serverFile), filepath.Join(g.cfg.Dir, serverKeyFile)
-		g.log.Info("gNMI certificate is generated", "ca", filepath.Join(g.cfg.Dir, caFile))
+		g.log.Info("a certificate is generated", "ca", filepath.Join(g.cfg.Dir, caFile))
 	}
 	if g.pair == nil { // else another protocol has it already
 		pair := &reread[*tls.Certificate]{what: "certificate", now: g.now, log: g.log, told: g.auditReread,

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"tamtam/collectord/door"
 	"tamtam/collectord/event"
 	"tamtam/collectord/jetstream"
 	"tamtam/collectord/join"
@@ -41,12 +43,12 @@ const closeWithin = 10 * time.Second
 func (d *daemon) run(ctx context.Context) (err error) {
 	ctx, d.end = context.WithCancelCause(ctx)
 	defer d.end(nil)
-	listener, err := d.flags.listenHTTP()
+	entrance, err := d.flags.entrance(d.logger)
 	if err != nil {
 		return err
 	}
-	if listener != nil {
-		defer listener.Close()
+	if entrance != nil {
+		defer entrance.Close()
 	}
 	d.flags.tellNetwork(d.logger)
 	stop, err := d.open(ctx)
@@ -62,13 +64,13 @@ func (d *daemon) run(ctx context.Context) (err error) {
 	if d.flags.has(roleJoin) {
 		d.share()
 	}
-	if listener != nil {
-		h, err := d.handler()
+	if entrance != nil {
+		h, err := d.handler(entrance)
 		if err != nil {
 			return err
 		}
-		d.part(func() error { return serveHTTP(ctx, listener, h) })
-		d.logger.Info("listening", "http", "http://"+listener.Addr().String())
+		d.part(func() error { return entrance.Serve(ctx, h) })
+		d.logger.Info("listening", "http", strings.TrimSuffix(entrance.URL(), "/"))
 	}
 	d.start(ctx)
 	d.logger.Info("running", "roles", d.flags.roles)
@@ -178,12 +180,13 @@ func (d *daemon) read(ctx context.Context) error {
 }
 
 // handler answers with the metrics and, in role serve, with the page.
-func (d *daemon) handler() (http.Handler, error) {
+func (d *daemon) handler(entrance *door.Door) (http.Handler, error) {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(d.registry(), promhttp.HandlerOpts{MaxRequestsInFlight: 4}))
+	metrics := promhttp.HandlerFor(d.registry(), promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+	mux.Handle("GET /metrics", entrance.Behind(metrics))
 	if d.flags.has(roleServe) {
 		p, err := page.New(page.Config{Title: "tamtam-collectd", Note: "What the store in " + d.flags.store + " has.",
-			Store: d.files, Topology: d.flags.shownNetwork()})
+			Store: d.files, Topology: d.flags.shownNetwork(), Enter: entrance.Enter})
 		if err != nil {
 			return nil, err
 		}

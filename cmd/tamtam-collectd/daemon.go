@@ -1,15 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
-	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -48,9 +42,8 @@ type daemonFlags struct {
 	topology string
 	plans    []string
 	journey  journey.Options
-	http     string
-	open     bool
-	format   string
+	httpFlags
+	format string
 
 	network *topology.Topology // of --topology; nil: it is not given
 	read    []*record.Plan     // of --plan
@@ -124,8 +117,7 @@ func newDaemon() *cobra.Command {
 		"by how much two synchronised clocks of switches with records differ, at most")
 	s.DurationVar(&f.journey.Within, "within", join.DefaultWithin,
 		"the longest time of a recorded packet from one switch to the next; rows wait for it")
-	s.StringVar(&f.http, "http", "127.0.0.1:8480", "HOST:PORT of the page and of /metrics; none: neither")
-	s.BoolVar(&f.open, "open", false, "let --http be an address that other hosts reach: whoever reaches it may read all")
+	f.httpFlags.flags(c)
 	s.StringVar(&f.format, "log-format", "text", "of what is said on standard error: text, or json")
 	return c
 }
@@ -151,7 +143,8 @@ func (f *daemonFlags) check() error {
 	if f.format != "text" && f.format != "json" {
 		return usagef("--log-format %q: want text or json", f.format)
 	}
-	if err := errors.Join(f.checkLog(), f.checkJoin(), f.sources.check(f.has(roleIngest)), f.checkHTTP()); err != nil {
+	err := errors.Join(f.checkLog(), f.checkJoin(), f.sources.check(f.has(roleIngest)), f.checkHTTP(f.has(roleServe)))
+	if err != nil {
 		return err
 	}
 	if err := f.readNetwork(); err != nil {
@@ -216,23 +209,6 @@ func (f *daemonFlags) checkJoin() error {
 	return nil
 }
 
-func (f *daemonFlags) checkHTTP() error {
-	if f.http == "none" {
-		if f.has(roleServe) {
-			return usagef("--http none: role %s wants HOST:PORT", roleServe)
-		}
-		return nil
-	}
-	host, port, err := net.SplitHostPort(f.http)
-	if _, numberErr := strconv.ParseUint(port, 10, 16); err != nil || numberErr != nil {
-		return usagef("--http %q: want HOST:PORT, or none", f.http)
-	}
-	if addr, err := netip.ParseAddr(host); !f.open && host != "localhost" && (err != nil || !addr.IsLoopback()) {
-		return usagef("--http %q: other hosts may reach it, and read all: want 127.0.0.1:%s, or --open", f.http, port)
-	}
-	return nil
-}
-
 func (f *daemonFlags) run(cmd *cobra.Command) error {
 	if err := f.check(); err != nil {
 		return err
@@ -243,27 +219,4 @@ func (f *daemonFlags) run(cmd *cobra.Command) error {
 	}
 	d := &daemon{flags: f, logger: slog.New(handler), started: time.Now()}
 	return d.run(cmd.Context())
-}
-
-// listenHTTP listens where the page and the metrics are; nil if nowhere.
-func (f *daemonFlags) listenHTTP() (net.Listener, error) {
-	if f.http == "none" {
-		return nil, nil
-	}
-	l, err := net.Listen("tcp", f.http)
-	if err != nil {
-		return nil, fmt.Errorf("--http: %w", err)
-	}
-	return l, nil
-}
-
-// serveHTTP answers until ctx ends.
-func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
-	s := &http.Server{Handler: h, ReadTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
-	stop := context.AfterFunc(ctx, func() { s.Close() })
-	defer stop()
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
 }

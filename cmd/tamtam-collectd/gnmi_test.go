@@ -87,7 +87,7 @@ func startDaemon(t *testing.T, args ...string) *collecting {
 		var all strings.Builder
 		for lines := bufio.NewScanner(said); lines.Scan(); {
 			all.WriteString(lines.Text() + "\n")
-			if m := regexp.MustCompile(`http=(http://\S+)`).FindStringSubmatch(lines.Text()); m != nil {
+			if m := regexp.MustCompile(`http=(https?://\S+)`).FindStringSubmatch(lines.Text()); m != nil {
 				url <- m[1]
 			}
 		}

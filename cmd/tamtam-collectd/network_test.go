@@ -1,6 +1,9 @@
 package main
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,5 +75,47 @@ func TestTopologyRefused(t *testing.T) {
 		if code == 0 || !strings.Contains(errOut, want) {
 			t.Errorf("%s: exit %d, %swant %q", args, code, errOut, want)
 		}
+	}
+}
+
+// With a file of users page and metrics are theirs alone, by TLS; a file that is wrong is refused.
+func TestServeUsers(t *testing.T) {
+	users, data := write(t, "users", "rita:r:read-only\ncarl:c:nothing\n"), t.TempDir()
+	roles := write(t, "roles", "nothing none /\n")
+	args := []string{"--role=serve", "--store=" + t.TempDir(), "--http=127.0.0.1:0", "--users=" + users, "--roles=" + roles,
+		"--http-data=" + data}
+	d := startDaemon(t, args...)
+	ca, err := os.ReadFile(filepath.Join(data, "ca.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(ca)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
+	defer transport.CloseIdleConnections()
+	for _, at := range []string{"/", "/metrics"} {
+		for login, want := range map[[2]string]int{{"rita", "r"}: 200, {"rita", "x"}: 401, {"", ""}: 401, {"carl", "c"}: 403} {
+			q, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+at, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.SetBasicAuth(login[0], login[1])
+			r, err := transport.RoundTrip(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Body.Close()
+			if r.StatusCode != want {
+				t.Errorf("%s asks for %s: %s, want %d", login[0], at, r.Status, want)
+			}
+		}
+	}
+	d.stop()
+	if all := <-d.ended; !strings.Contains(all, "exit 0") {
+		t.Error(all)
+	}
+	bad := write(t, "users", "rita:r:nobody\n")
+	if code, _, errOut := tryRun(t, append([]string{"run", "--users=" + bad}, args[:3]...)...); code == 0 || !strings.Contains(errOut, `there is no role "nobody"`) {
+		t.Errorf("exit %d, %s", code, errOut)
 	}
 }

@@ -55,15 +55,8 @@ func (f *sourceFlags) check(reads bool) error {
 	if !reads && given {
 		return usagef("--interface, --pcap, --ipfix, --sflow, --records, --record-udp: only role %s reads", roleIngest)
 	}
-	for _, flag := range []struct{ name, address string }{
-		{"ipfix", f.ipfix}, {"sflow", f.sflow}, {"record-udp", f.recordUDP},
-	} {
-		if flag.address == "" {
-			continue
-		}
-		if _, err := net.ResolveUDPAddr("udp", flag.address); err != nil {
-			return usagef("--%s %q: want HOST:PORT (%w)", flag.name, flag.address, err)
-		}
+	if err := f.checkSockets(); err != nil {
+		return err
 	}
 	if f.records && len(f.interfaces)+len(f.captures) == 0 {
 		return usagef("--records: there is neither --interface nor --pcap to read them from: want one, or --record-udp")
@@ -75,6 +68,25 @@ func (f *sourceFlags) check(reads bool) error {
 		}
 		seen[name] = true
 	}
+	return f.checkNames()
+}
+
+// checkSockets holds the addresses at which datagrams come to HOST:PORT.
+func (f *sourceFlags) checkSockets() error {
+	for _, flag := range []struct{ name, address string }{
+		{"ipfix", f.ipfix}, {"sflow", f.sflow}, {"record-udp", f.recordUDP},
+	} {
+		if flag.address == "" {
+			continue
+		}
+		if _, err := net.ResolveUDPAddr("udp", flag.address); err != nil {
+			return usagef("--%s %q: want HOST:PORT (%w)", flag.name, flag.address, err)
+		}
+	}
+	return nil
+}
+
+func (f *sourceFlags) checkNames() error {
 	f.byAddress = map[netip.Addr]string{}
 	for address, name := range f.names {
 		a, err := netip.ParseAddr(address)

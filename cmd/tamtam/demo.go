@@ -34,10 +34,21 @@ var (
 
 func newDemo() *cobra.Command {
 	var out string
+	var door pageDoor
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "A switch, real traffic, every feature, and what they saw",
+		Long: `Send what two hosts really said to each other through two switches with every feature, and print what they saw.
+
+With --http a leaf-spine with every feature is run instead, and shown in a browser until an interrupt: it is short for
+` + "`tamtam lab serve --http ADDRESS`.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if door.addr != "" && out != "" {
+				return usagef("--out %s and --http %s: with --http no captures are kept; want one of them", out, door.addr)
+			}
+			if door.addr != "" {
+				return door.serveExperiment(cmd, shownExperiment, nil, lab.Options{})
+			}
 			if out == "" {
 				dir, err := os.MkdirTemp("", "tamtam-demo-")
 				if err != nil {
@@ -49,6 +60,7 @@ func newDemo() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&out, "out", "", "directory for the captures (default: a new temporary one)")
+	door.flags(c, "http", "")
 	return c
 }
 

@@ -41,14 +41,7 @@ the page has of these. Nothing can be changed through it.`,
 			if len(args) > 0 {
 				name = args[0]
 			}
-			if err := door.check(); err != nil {
-				return err
-			}
-			t, err := openLab(name, set, false)
-			if err != nil {
-				return err
-			}
-			return door.serveLab(cmd, t, opts)
+			return door.serveExperiment(cmd, name, set, opts)
 		},
 	}
 	f := c.Flags()
@@ -58,13 +51,25 @@ the page has of these. Nothing can be changed through it.`,
 	return c
 }
 
-// serveLab runs a lab and serves what came of it.
-func (d *pageDoor) serveLab(cmd *cobra.Command, t *lab.Topology, opts lab.Options) error {
-	server, err := d.listen() // before the run, so that nobody waits for an address that is taken
+// serveExperiment is serveLab of an experiment, or a file.
+func (d *pageDoor) serveExperiment(cmd *cobra.Command, name string, set []string, opts lab.Options) error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	t, err := openLab(name, set, false)
 	if err != nil {
 		return err
 	}
-	defer server.close()
+	return d.serveLab(cmd, t, opts)
+}
+
+// serveLab runs a lab and serves what came of it.
+func (d *pageDoor) serveLab(cmd *cobra.Command, t *lab.Topology, opts lab.Options) error {
+	server, err := d.listen(cmd) // before the run, so that nobody waits for an address that is taken
+	if err != nil {
+		return err
+	}
+	defer server.Close()
 	began := time.Now()
 	shown, err := showLab(cmd.Context(), t, opts)
 	if err != nil {
@@ -73,14 +78,14 @@ func (d *pageDoor) serveLab(cmd *cobra.Command, t *lab.Topology, opts lab.Option
 	p, err := page.New(page.Config{
 		Title: t.Experiment, Store: shown.Rows, Topology: shown, Switches: shown, Now: shown.End, Zero: lab.Epoch(),
 		Note:  fmt.Sprintf("A run of the lab that has ended, after %v of its own time.", t.RunTime()),
-		Enter: server.enter,
+		Enter: server.Enter,
 	})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %v of simulated time in %.1f s; the page is at %s\n", t.RunTime(),
-		time.Since(began).Seconds(), server.url())
-	return server.serve(cmd.Context(), p)
+		time.Since(began).Seconds(), server.URL())
+	return server.Serve(cmd.Context(), p)
 }
 
 // showLab runs a lab, and reads what came of it. Captures are in a directory that is gone afterwards, unless the

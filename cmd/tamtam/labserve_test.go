@@ -10,7 +10,6 @@ import (
 	"tamtam/collectord/page"
 	"tamtam/collectord/result"
 	"tamtam/lab"
-	"tamtam/mgmt"
 )
 
 // The experiment that lab serve shows has something on every page, and what is known exactly agrees with the truth.
@@ -65,6 +64,8 @@ func TestPageDoor(t *testing.T) {
 		want string
 	}{
 		{pageDoor{addr: "localhost:0"}, ""}, {pageDoor{addr: "127.0.0.1:0"}, ""}, {pageDoor{addr: ":8088"}, "can be reached by others"},
+		{pageDoor{addr: ":8088", users: "f", noLogin: true}, "want one of both"}, {pageDoor{addr: "localhost:0", roles: "f"}, "there are no users"},
+		{pageDoor{addr: "localhost:0", users: "f", cert: "c"}, "want both, or neither"},
 		{pageDoor{addr: ":8088", noLogin: true}, ""}, {pageDoor{addr: ":8088", users: "f"}, ""}, {pageDoor{addr: "8088"}, "want HOST:PORT"},
 	} {
 		err := tt.door.check()
@@ -76,16 +77,29 @@ func TestPageDoor(t *testing.T) {
 	if err := setUser(file, "rita", "secret", ""); err != nil {
 		t.Fatal(err)
 	}
-	logins, err := mgmt.NewLogins(file)
+	door := pageDoor{flag: "http", addr: "localhost:0", users: file, data: t.TempDir()}
+	c := newLabServe()
+	c.SetContext(t.Context())
+	server, err := door.listen(c)
 	if err != nil {
 		t.Fatal(err)
+	}
+	defer server.Close()
+	if !strings.HasPrefix(server.URL(), "https://") {
+		t.Errorf("%s: passwords travel in clear", server.URL())
 	}
 	for _, tt := range []struct {
 		name, password string
 		ok             bool
 	}{{"rita", "secret", true}, {"rita", "secret", true}, {"rita", "wrong", false}, {"eve", "secret", false}, {"", "", false}, {"rita", "", false}} {
-		if err := logins.Check(tt.name, tt.password); (err == nil) != tt.ok {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.SetBasicAuth(tt.name, tt.password)
+		_, leave, err := server.Enter(r)
+		if (err == nil) != tt.ok {
 			t.Errorf("%s, %s: %v", tt.name, tt.password, err)
+		}
+		if err == nil {
+			leave()
 		}
 	}
 }

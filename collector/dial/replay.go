@@ -118,14 +118,24 @@ func (f File) Clusters() (map[Segment]string, error) {
 	return names, nil
 }
 
-// Replay returns the last result for each period and segment that a [Join] gives of the same reports, by period. They
-// are taken in the order of their periods, those of one period and session in the order that they have.
+// Replay returns the last result for each period and segment that a [Join] gives of the same reports, by period;
+// without jitter and window. Reports are taken in the order of their periods, those of one period and session in the
+// order that they have.
 func (f File) Replay(reports []Report) ([]collector.AltMarkResult, error) {
 	j, err := NewJoin(f, time.Time{})
 	if err != nil {
 		return nil, err
 	}
 	clear(j.waiting)
+	replays := map[*joined]*collector.AltMarkReplay{}
+	for _, p := range j.paths {
+		switch am := p.am.(type) {
+		case *collector.AltMark:
+			replays[p] = collector.NewAltMarkReplay(am)
+		case *collector.AltMarkMesh:
+			replays[p] = collector.NewAltMarkMeshReplay(am)
+		}
+	}
 	reports, err = byStart(reports)
 	if err != nil || len(reports) == 0 {
 		return nil, err
@@ -145,16 +155,34 @@ func (f File) Replay(reports []Report) ([]collector.AltMarkResult, error) {
 		for _, r := range reports[:n] { // before any report of the period: they make all begin anew
 			settings(r)
 		}
-		for _, r := range reports[:n] {
-			keep(j.take(Event{Target: r.Target, Session: r.Session, Kind: Period, Period: r.Period, Arrived: r.Arrived},
-				time.Time{}))
-		}
+		keep(j.together(reports[:n], replays))
 		reports = reports[n:]
 	}
 	for _, p := range j.paths {
 		keep(j.both(p.am.Flush()))
 	}
 	return slices.SortedFunc(maps.Values(last), byPeriod), nil
+}
+
+// together takes reports of one time. What is said of a period when only some have come is of no interest.
+func (j *Join) together(
+	reports []Report, replays map[*joined]*collector.AltMarkReplay,
+) (out []collector.AltMarkResult) {
+	var numbers []uint64
+	for _, r := range reports {
+		for _, at := range j.users[[2]string{r.Target, r.Session}] {
+			out = append(out, j.both(replays[at.path].Take(at.point, r.Period, r.Arrived))...)
+		}
+		if !slices.Contains(numbers, r.Period.Number) {
+			numbers = append(numbers, r.Period.Number)
+		}
+	}
+	for _, k := range numbers {
+		for _, p := range j.paths {
+			out = append(out, j.both(replays[p].Tell(k))...)
+		}
+	}
+	return out
 }
 
 type resultKey struct {

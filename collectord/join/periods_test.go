@@ -46,7 +46,7 @@ type marking struct {
 	means int // results with a mean delay
 }
 
-func newMarking(t *testing.T, r *rand.Rand, periods int) *marking {
+func newMarking(t testing.TB, r *rand.Rand, periods int) *marking {
 	t.Helper()
 	file, err := dial.ReadFile(strings.NewReader(markedFile))
 	if err != nil {
@@ -67,7 +67,7 @@ func newMarking(t *testing.T, r *rand.Rand, periods int) *marking {
 }
 
 // report has the switches report, and returns what they did in the order of periods.
-func (m *marking) report(t *testing.T, r *rand.Rand, settings map[string]altmark.Session, periods int) (all []dial.Report) {
+func (m *marking) report(t testing.TB, r *rand.Rand, settings map[string]altmark.Session, periods int) (all []dial.Report) {
 	t.Helper()
 	of := map[string][]dial.Report{}
 	length := settings["l1"].Interval.Duration()
@@ -155,7 +155,7 @@ func arrivals(r *rand.Rand, name string, p altmark.Period, length time.Duration)
 }
 
 // sender sends reports in batches. It promises that what it learns of late is of the last periods.
-func (m *marking) sender(t *testing.T, r *rand.Rand, name string, reports []dial.Report) *sender {
+func (m *marking) sender(t testing.TB, r *rand.Rand, name string, reports []dial.Report) *sender {
 	t.Helper()
 	w, err := event.NewWriter(event.Periods, name)
 	if err != nil {
@@ -182,7 +182,7 @@ func (m *marking) sender(t *testing.T, r *rand.Rand, name string, reports []dial
 }
 
 // single is what one collector says that hears all switches, by other means than dial.File.Replay.
-func (m *marking) single(t *testing.T, settings map[string]altmark.Session, all []dial.Report) {
+func (m *marking) single(t testing.TB, settings map[string]altmark.Session, all []dial.Report) {
 	t.Helper()
 	point := func(name string) collector.AltMarkPoint {
 		return collector.AltMarkPoint{Switch: name, Session: "s", Settings: settings[name]}
@@ -220,7 +220,7 @@ func (m *marking) single(t *testing.T, settings map[string]altmark.Session, all 
 }
 
 // printed holds the mean delay of a row to what `tamtam collect` prints of the same result.
-func (m *marking) printed(t *testing.T, x *collector.AltMarkResult, l result.Loss) {
+func (m *marking) printed(t testing.TB, x *collector.AltMarkResult, l result.Loss) {
 	t.Helper()
 	var want struct {
 		Mean    *int64 `json:"mean_delay_ns"`
@@ -410,6 +410,41 @@ func periodsLate(t *testing.T, seed uint64) {
 
 func (k lossKey) String() string {
 	return fmt.Sprintf("%s %s>%s period %d at %d", k.flow, k.from, k.to, k.period, k.start)
+}
+
+// BenchmarkPeriods joins what four switches report of 90 periods, over a graph and along a path, and cuts a batch behind
+// each period.
+func BenchmarkPeriods(b *testing.B) {
+	m := newMarking(b, rand.New(rand.NewPCG(1, 14)), 90)
+	var times [][][]byte // messages that have the same place in what their senders say
+	for _, s := range m.senders {
+		for i, message := range s.batches {
+			if i == len(times) {
+				times = append(times, nil)
+			}
+			times[i] = append(times[i], message)
+		}
+	}
+	now := time.Unix(0, 0)
+	for b.Loop() {
+		p, seq := New("altmark-0", Options{Window: time.Second, Paths: m.file}, result.Position{}, now), uint64(0)
+		rows := 0
+		for _, messages := range times {
+			for _, message := range messages {
+				seq++
+				if err := p.Take(seq, message, now); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if cut := p.Cut(now, true); cut != nil {
+				rows += len(cut.Losses)
+			}
+		}
+		if rows < len(m.truth) {
+			b.Fatalf("%d rows, want %d or more", rows, len(m.truth))
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/90, "ns/period")
 }
 
 // Rows have the names that the topology has for the targets of points; one that contradicts them is refused.

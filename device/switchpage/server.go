@@ -4,17 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
 	"time"
 
+	"tamtam/collectord/door"
 	"tamtam/collectord/page"
 	"tamtam/mgmt"
 	"tamtam/swss"
-
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 // Config says of which switch the page is, and where.
@@ -34,9 +30,6 @@ type Server struct {
 	web    *mgmt.Web
 	local  bool // nobody logs in, and only this machine reaches it
 }
-
-// shown are the databases whose tables the page shows.
-var shown = []swss.DBName{swss.StateDB, swss.CountersDB, swss.ApplDB}
 
 // New returns a server that already listens but answers only once Serve runs. It speaks TLS as RESTCONF does, but where
 // nobody logs in and nobody else can listen.
@@ -112,58 +105,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.page.Serv
 
 // enter lets those in who are users of the switch and may see what the page shows.
 func (s *Server) enter(r *http.Request) (context.Context, func(), error) {
-	if s.local && !ofThisMachine(r.Host) {
-		// Else a page from elsewhere could have its name mean this machine, and read what it shows.
-		return nil, nil, &page.Refusal{Code: http.StatusMisdirectedRequest,
-			Why: "this page is asked for by the name localhost, or by an address, since it asks for no login"}
+	if s.local && !door.OfThisMachine(r.Host) {
+		return nil, nil, door.Misdirected()
 	}
-	lasts := r.URL.Path == page.EventsPath
-	leave := func() {}
-	if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		leave, err = s.engine.Enter(net.TCPAddrFromAddrPort(at), lasts)
-		if err != nil {
-			return nil, nil, refusal(err)
-		}
-	}
-	c := mgmt.Credentials{TLS: r.TLS, From: r.RemoteAddr, Transport: "page", Asks: r.Method}
-	c.Name, c.Password, c.Given = r.BasicAuth()
-	caller, err := s.engine.Login(c)
-	if err == nil {
-		ctx := mgmt.WithCaller(r.Context(), caller)
-		if err = mgmt.LooksOf(s.engine).MayLook(ctx, shown...); err == nil {
-			if !lasts {
-				return ctx, leave, nil
-			}
-			ctx, end := mgmt.LooksOf(s.engine).Attend(ctx)
-			return ctx, func() { end(); leave() }, nil
-		}
-	}
-	leave()
-	return nil, nil, refusal(err)
-}
-
-// ofThisMachine says of what a client asks for, HOST or HOST:PORT, that it names this machine or is an address.
-func ofThisMachine(host string) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	if n := len(host); n > 1 && host[0] == '[' && host[n-1] == ']' {
-		host = host[1 : n-1]
-	}
-	_, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil
-}
-
-// refusal is how somebody is told that he is not let in.
-func refusal(err error) error {
-	code := http.StatusServiceUnavailable
-	switch status.Code(err) {
-	case codes.Unauthenticated:
-		code = http.StatusUnauthorized
-	case codes.PermissionDenied:
-		code = http.StatusForbidden
-	case codes.ResourceExhausted:
-		code = http.StatusTooManyRequests
-	}
-	return &page.Refusal{Code: code, Why: status.Convert(err).Message()}
+	ctx, leave, err := mgmt.LooksOf(s.engine).Enter(r, r.URL.Path == page.EventsPath)
+	return ctx, leave, door.Refused(err)
 }

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"tamtam/collectord/door"
+	"tamtam/device"
+	"tamtam/mgmt"
+)
+
+// httpFlags say where the page and the metrics are, and who may see them.
+type httpFlags struct {
+	http               string
+	open               bool
+	users, roles       string
+	httpData, httpCert string
+	httpKey            string
+}
+
+func (f *httpFlags) flags(c *cobra.Command) {
+	s := c.Flags()
+	s.StringVar(&f.http, "http", "127.0.0.1:8480",
+		"HOST:PORT of the page and of /metrics, with --users by TLS; none: neither")
+	s.BoolVar(&f.open, "open", false, "let --http be an address that other hosts reach: whoever reaches it may read all")
+	s.StringVar(&f.users, "users", os.Getenv("TAMTAM_USERS"),
+		"file of NAME:PASSWORD:ROLE lines, which tamtam users writes: who looks must log in (default from TAMTAM_USERS)")
+	s.StringVar(&f.roles, "roles", "", "file of ROLE none|read|write PATH lines: what roles may beyond what is built in")
+	s.StringVar(&f.httpData, "http-data", filepath.Join(device.DataDir(), "collectd"),
+		"directory for the generated certificate of --http")
+	s.StringVar(&f.httpCert, "http-tls-cert", "",
+		"server certificate of --http, PEM (default: with --users one is generated)")
+	s.StringVar(&f.httpKey, "http-tls-key", "", "key of --http-tls-cert, PEM")
+}
+
+// config is what the flags say.
+func (f *httpFlags) config() door.Config {
+	return door.Config{Addr: f.http, Mgmt: mgmt.Config{UsersFile: f.users, RolesFile: f.roles, Dir: f.httpData,
+		CertFile: f.httpCert, KeyFile: f.httpKey, NoLogin: f.open}}
+}
+
+func (f *httpFlags) checkHTTP(serves bool) error {
+	if f.http == "none" {
+		if serves {
+			return usagef("--http none: role %s wants HOST:PORT", roleServe)
+		}
+		return nil
+	}
+	_, port, err := net.SplitHostPort(f.http)
+	if _, numberErr := strconv.ParseUint(port, 10, 16); err != nil || numberErr != nil {
+		return usagef("--http %q: want HOST:PORT, or none", f.http)
+	}
+	if !f.open && f.users == "" && !mgmt.Local(f.http) {
+		return usagef("--http %q: other hosts may reach it, and read all: want 127.0.0.1:%s, --users FILE, or --open", f.http,
+			port)
+	}
+	if err := f.config().Check(); err != nil {
+		return usagef("--http %s: %w", f.http, err)
+	}
+	return nil
+}
+
+// entrance listens where the page and the metrics are; nil if nowhere.
+func (f *httpFlags) entrance(logger *slog.Logger) (*door.Door, error) {
+	if f.http == "none" {
+		return nil, nil
+	}
+	cfg := f.config()
+	cfg.Mgmt.Logger = logger
+	d, err := door.Listen(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("--http: %w", err)
+	}
+	return d, nil
+}
