@@ -163,14 +163,10 @@ func (a AltMarkAlarm) String() string {
 		default:
 			fmt.Fprintf(&b, " (%s)", strings.Join(l.Reasons, ", "))
 		}
-		names := make([]string, len(l.Links))
-		for i, link := range l.Links {
-			names[i] = link.String()
-		}
-		if len(names) == 1 {
-			fmt.Fprintf(&b, ", link %s", names[0])
+		if len(l.Links) == 1 {
+			fmt.Fprintf(&b, ", link %s", l.Links[0])
 		} else {
-			fmt.Fprintf(&b, ", %s at each of %s", l.LinkBounds(a), strings.Join(names, " "))
+			fmt.Fprintf(&b, ", %s at each of %s", l.LinkBounds(a), linkNames(l.Links))
 		}
 	}
 	return b.String()

@@ -230,13 +230,22 @@ func (c *collect) drill(f dial.File, w io.Writer) (func([]collector.AltMarkResul
 		return nil, usagef("--alarm %v: want a part of the packets, 0 to less than 1", c.alarm)
 	}
 	drills, err := f.Drills(c.alarm)
+	if err != nil {
+		return nil, err
+	}
+	blame, err := f.Blame()
 	return func(results []collector.AltMarkResult) {
 		for _, r := range results {
+			blame.Add(r)
 			if d := drills[r.Path]; d != nil {
 				if a, ok := d.Add(r); ok {
+					blame.Alarm(a)
 					fmt.Fprintf(w, "tamtam: %s\n", a)
 				}
 			}
+		}
+		for _, s := range blame.Suspects() {
+			fmt.Fprintf(w, "tamtam: %s\n", s)
 		}
 	}, err
 }

@@ -171,6 +171,19 @@ func (f File) Drills(threshold float64) (map[string]*collector.AltMarkDrill, err
 	return drills, nil
 }
 
+// Blame holds the losses of all graphs of a file against each other: see [collector.AltMarkBlame].
+func (f File) Blame() (*collector.AltMarkBlame, error) {
+	var meshes []*collector.AltMarkMesh
+	for _, g := range f.Graphs {
+		mesh, err := collector.NewAltMarkMesh(g.join())
+		if err != nil {
+			return nil, err
+		}
+		meshes = append(meshes, mesh)
+	}
+	return collector.NewAltMarkBlame(meshes...), nil
+}
+
 // all are the points of the graph, those that are watched last.
 func (g Graph) all() []Point { return slices.Concat(g.Points, g.Watched) }
 

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"tamtam/collector"
+	"tamtam/collector/dial"
+	"tamtam/tam/altmark"
+)
+
+// With --alarm the losses of several graphs in one period are held against each other, in a line behind the alarms.
+func TestCollectSuspects(t *testing.T) {
+	f, err := dial.ReadFile(strings.NewReader(`
+graphs:
+- name: web
+  points: [{switch: l1, target: "l1:1", session: w}, {switch: s1, target: "s1:1", session: w},
+    {switch: s2, target: "s2:1", session: w}, {switch: l2, target: "l2:1", session: w}]
+  links: [[l1, s1], [l1, s2], [s1, l2], [s2, l2]]
+- name: voice
+  points: [{switch: s1, target: "s1:1", session: v}, {switch: l2, target: "l2:1", session: v}]
+  links: [[s1, l2]]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	drill, err := (&collect{alarm: 0.01}).drill(f, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := func(path, from, to string, lost int64) collector.AltMarkResult {
+		return collector.AltMarkResult{Path: path, From: from, To: to, Period: 7, Start: altmark.Time{Seconds: 7},
+			Status: collector.AltMarkOK, AltMarkCounts: collector.AltMarkCounts{Sent: 100, Received: uint64(100 - lost)}, Lost: lost, LossValid: true}
+	}
+	drill([]collector.AltMarkResult{result("web", "l1", "s1+s2", 0), result("web", "s1+s2", "l2", 9), result("web", "l1", "l2", 9)})
+	drill([]collector.AltMarkResult{result("voice", "s1", "l2", 1)}) // no alarm of its own
+	const want = `tamtam: alarm: web period 7 lost 9 of 100: s1+s2>l2 lost 9, 0 to 9 at each of s1>l2 s2>l2
+tamtam: suspects: period 7, by the losses of voice web; lost packets for certain at s1>l2; s1>l2 alone explains all
+`
+	if out.String() != want {
+		t.Errorf("%s\nwant\n%s", &out, want)
+	}
+	if _, err := (&collect{alarm: 1}).drill(f, &out); err == nil || !strings.Contains(err.Error(), "--alarm 1: want a part") {
+		t.Error(err)
+	}
+}
