@@ -65,6 +65,9 @@ func (p *printout) whyFlow(t tree) {
 		others += ", of which some are forgotten"
 	}
 	p.field(8, "Others", others)
+	if n := t.text("unclear"); n != "" {
+		p.field(8, "Unclear", n+" more have these addresses, and headers too long to know their protocol or ports")
+	}
 	p.line("")
 	if len(listOf(t, "fates")) == 0 {
 		p.line("No packet of it is known. Those that come now are.")
@@ -151,6 +154,9 @@ func showDrops(ctx context.Context, c *call) (*view, error) {
 func (p *printout) drops(t tree) {
 	p.field(9, "Dropped", t.text("total")+" since "+t.text("since"))
 	p.field(9, "Known", fmt.Sprintf("the last %s; %s are forgotten", t.text("kept"), t.text("forgotten")))
+	if n := t.text("lost"); n != "" {
+		p.field(9, "Lost", n+" more, between interfaces and ports: not among these, but in the ports' counters of drops")
+	}
 	if t.text("keeps") == "all" {
 		text := "all are kept, the last %s; %s are forgotten"
 		p.field(9, "Others", fmt.Sprintf(text, t.text("others-kept"), t.text("others-forgotten")))

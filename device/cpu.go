@@ -59,8 +59,11 @@ func samplePacket(chip *saisim.Chip, o *saisim.Out) cpuport.Packet {
 		Data: o.Data[:min(len(o.Data), mostOfFrame)], Len: o.Len,
 		Sample: cpuport.Sample{
 			Rate: s.Rate, Egress: s.Egress, Pool: s.Pool, Lost: s.Lost, Copies: s.Copies, OutVLAN: s.VLAN,
-			NextHop: s.NextHop, Prefix: s.Prefix,
+			NextHop: s.NextHop, Prefix: s.Prefix, Rule: s.Rule,
 		},
+	}
+	if s.Entry != 0 && s.Rule == "" { // nobody knows that rule, but the sample is none of the port's
+		p.Sample.Rule = s.Entry.String()
 	}
 	if s.Dropped {
 		p.Sample.Why = s.Why.String()

@@ -40,14 +40,18 @@ func TestDropBookBalances(t *testing.T) {
 				bookBalances(t, s, shows)
 			}
 		}
-		bookBalances(t, s, shows)
+		if a := bookBalances(t, s, shows); a.Lost != 0 {
+			t.Errorf("%d lost before the chip, and none were", a.Lost)
+		}
+		id, _ := s.Chip.PortByName("Ethernet0")
+		s.Chip.AddLost(id, 33, 5)
 		evil := append([]byte{2, 0, 0, 0, 0, 1, 3, 0, 0, 0, 0, 2, 8, 0, 0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 0}, make([]byte, 26)...)
 		for i := range saisim.KeptDrops + rnd.IntN(1000) {
 			evil[33] = byte(rnd.IntN(30))
 			receive([]string{"Ethernet0", "Ethernet1"}[i%2], evil)
 		}
-		if a := bookBalances(t, s, shows); a.Forgotten == 0 || a.Kept != saisim.KeptDrops {
-			t.Errorf("%d are kept, %d forgotten", a.Kept, a.Forgotten)
+		if a := bookBalances(t, s, shows); a.Forgotten == 0 || a.Kept != saisim.KeptDrops || a.Lost != 33 {
+			t.Errorf("%d are kept, %d forgotten, %d lost before the chip; want 33 lost", a.Kept, a.Forgotten, a.Lost)
 		}
 	})
 }

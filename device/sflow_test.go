@@ -179,6 +179,62 @@ func TestSFlow(t *testing.T) {
 	}
 }
 
+// Rules sample by themselves, beside ports: each is a source of its own, whose pool is the packets that it has matched.
+func TestSFlowRules(t *testing.T) {
+	config := sflowConfig()
+	config[schema.CfgACLTable] = map[string]swss.FieldValues{
+		"IN":  {"type": "SAMPLE", "stage": "INGRESS", "ports@": "Ethernet0"},
+		"OUT": {"type": "SAMPLE", "stage": "EGRESS", "ports@": "Ethernet1"},
+	}
+	config[schema.CfgACLRule] = map[string]swss.FieldValues{
+		"IN|web":            {"PRIORITY": "9", "L4_DST_PORT": "80", "SAMPLE_INGRESS_ACTION": "256"},
+		"IN|none":           {"PRIORITY": "8", "L4_DST_PORT": "81", "SAMPLE_INGRESS_ACTION": "256"},
+		"OUT|as-they-leave": {"PRIORITY": "9", "DST_IP": "10.1.0.2/32", "SAMPLE_EGRESS_ACTION": "300", "PACKET_ACTION": "FORWARD"},
+		"IN|wrong":          {"PRIORITY": "7", "L4_DST_PORT": "82", "SAMPLE_INGRESS_ACTION": "255"},
+		"IN|elsewhere":      {"PRIORITY": "6", "L4_DST_PORT": "83", "SAMPLE_EGRESS_ACTION": "256"},
+	}
+	x := newSFlowTestOn(t, config)
+	const good, bad = 3000, 30
+	x.send(good, bad)
+	x.pass(3 * time.Second)
+	rows, err := swss.NewTable(x.Redis.DB(swss.CountersDB), schema.CountersSFlowRule).Dump(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bySource := map[string][]*wire.FlowSample{}
+	for _, s := range x.got[netip.MustParseAddrPort("192.0.2.1:6343")] {
+		if f, ok := s.(*wire.FlowSample); ok {
+			at := fmt.Sprintf("%d:%d", f.Source.Class, f.Source.Index)
+			if bySource[at] = append(bySource[at], f); int(f.Sequence) != len(bySource[at]) {
+				t.Errorf("sample %d of %s is %+v", len(bySource[at]), at, f)
+			}
+		}
+	}
+	for name, want := range map[string]struct{ rate, least, most int }{
+		"IN|web": {256, 5, 25}, "IN|none": {256, 0, 0}, "OUT|as-they-leave": {300, 3, 25},
+	} {
+		row := rows[name]
+		got := bySource[row["source"]]
+		if n := len(got); n < want.least || n > want.most || row["flow-samples"] != fmt.Sprint(n) || row["drops"] != "0" {
+			t.Errorf("%s: %d samples, told as %v", name, n, row)
+		}
+		for _, f := range got {
+			if int(f.Rate) != want.rate || f.Pool > good || f.Input.Value != 1 || f.Output.Format == wire.Single && f.Output.Value != 2 {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+	}
+	if n := len(bySource["0:1"]); n < 5 || len(rows) != 4 {
+		t.Errorf("%d samples of Ethernet0, rows %v", n, rows)
+	}
+	state := swss.NewTable(x.Redis.DB(swss.StateDB), schema.StateACLRule)
+	for name, want := range map[string]string{"IN|web": "Active", "IN|elsewhere": "Inactive"} {
+		if row, _, err := state.Get(t.Context(), name); err != nil || row["status"] != want {
+			t.Errorf("%s: %v, %v, want %s", name, row, err, want)
+		}
+	}
+}
+
 // Samples of routed packets say by which next hop they leave, and how long the prefix was that led there; those with a
 // VLAN on one side say that the other has none. What is bridged, or goes nowhere, has no next hop.
 func TestSFlowRouted(t *testing.T) {

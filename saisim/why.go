@@ -43,6 +43,10 @@ func (v *WhyView) Dropped() (all [drop.NumReasons]uint64, ports map[PortID]PortC
 	return v.engine.Books().Dropped, ports
 }
 
+// LostIn is how many frames came by the wires of the ports that there are and were lost before the chip had them. The
+// drops of ports count them, and nothing else here does.
+func (v *WhyView) LostIn() uint64 { return v.chip.objects.LostIn() }
+
 // Why gives a function what the chip has kept of packets that ended.
 func (c *Chip) Why(look func(*WhyView)) {
 	c.mu.Lock()

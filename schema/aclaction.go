@@ -11,7 +11,7 @@ import (
 // ActionField is an action of an ACL rule, named as in ACL_RULE.
 type ActionField uint8
 
-// The actions of SONiC's ACL rules.
+// The actions of SONiC's ACL rules, and two of tamtam's: SONiC has no word for what samples.
 const (
 	ActionPacket            ActionField = iota // Word: FORWARD, DROP, COPY
 	ActionRedirect                             // Redirect
@@ -28,6 +28,8 @@ const (
 	ActionTailDropReport                       // Number 0 or 1
 	ActionFlowSamplePercent                    // Number 0..100
 	ActionReportAllPackets                     // Number 0 or 1
+	ActionSampleIngress                        // Number: one packet in so many
+	ActionSampleEgress                         // Number: one packet in so many
 	ActionCounter                              // in table types only
 	actionCount
 )
@@ -61,6 +63,8 @@ var actionSpecs = [actionCount]actionSpec{
 	ActionTailDropReport:    {"TAIL_DROP_REPORT_ENABLE", classDTel},
 	ActionFlowSamplePercent: {"FLOW_SAMPLE_PERCENT", classDTel},
 	ActionReportAllPackets:  {"REPORT_ALL_PACKETS", classDTel},
+	ActionSampleIngress:     {"SAMPLE_INGRESS_ACTION", classPacket},
+	ActionSampleEgress:      {"SAMPLE_EGRESS_ACTION", classPacket},
 	ActionCounter:           {"COUNTER", classPacket},
 }
 
@@ -189,6 +193,8 @@ func parseAction(f ActionField, v string) (a ACLAction, want string) {
 		return numberAction(a, v, 63)
 	case ActionFlowSamplePercent:
 		return numberAction(a, v, 100)
+	case ActionSampleIngress, ActionSampleEgress:
+		return samplingAction(a, v)
 	case ActionFlowOp:
 		a.Word = strings.ToUpper(v)
 		switch a.Word {
@@ -216,6 +222,14 @@ func numberAction(a ACLAction, v string, limit uint64) (ACLAction, string) {
 		return a, rangeWords(0, limit)
 	}
 	a.Number = uint32(n)
+	return a, ""
+}
+
+func samplingAction(a ACLAction, v string) (ACLAction, string) {
+	a, want := numberAction(a, v, maxSFlowRate)
+	if want != "" || a.Number < minSFlowRate {
+		return a, rangeWords(minSFlowRate, maxSFlowRate)
+	}
 	return a, ""
 }
 
@@ -254,12 +268,15 @@ func (a ACLAction) format(f map[string]string) {
 		f["PACKET_ACTION"] = "DISABLE_TRIM"
 	case ActionMirrorIngress, ActionMirrorEgress, ActionPolicer, ActionINTSession:
 		f[name] = a.Name
-	case ActionMetaData, ActionDSCP, ActionFlowSamplePercent:
+	case ActionMetaData, ActionDSCP, ActionFlowSamplePercent, ActionSampleIngress, ActionSampleEgress:
 		f[name] = strconv.FormatUint(uint64(a.Number), 10)
 	case ActionDropReport, ActionTailDropReport, ActionReportAllPackets:
 		f[name] = strings.ToUpper(strconv.FormatBool(a.Number == 1))
 	}
 }
+
+// Samples reports whether the action samples packets.
+func (a ActionField) Samples() bool { return a == ActionSampleIngress || a == ActionSampleEgress }
 
 // sortedActions yields the fields that hold actions, in a fixed order.
 func sortedActions() iter.Seq2[string, ActionField] {

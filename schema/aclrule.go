@@ -289,12 +289,12 @@ func (r *reader) checkRule(t ACLTableType, rule ACLRule) {
 			r.bad(a.Field.String(), "given", "actions of one kind: packet, mirror or telemetry")
 			return
 		}
-		if a.Field != ActionPolicer {
+		if a.Field != ActionPolicer && !a.Field.Samples() {
 			main++
 		}
 	}
 	if class != classDTel && main > 1 {
-		r.bad(rule.Actions[1].Field.String(), "given", "one action and at most a policer")
+		r.bad(rule.Actions[1].Field.String(), "given", "one action, and at most a policer and sampling")
 	}
 }
 

@@ -26,6 +26,9 @@ type ACLTableType struct {
 // software; they are kept out of the ASIC.
 const ACLTypeControlPlane = "CTRLPLANE"
 
+// ACLTypeSample is the type of tables whose rules sample packets, which is tamtam's own.
+const ACLTypeSample = "SAMPLE"
+
 func l4Matches() MatchSet {
 	return Matches(MatchL4SrcPort, MatchL4DstPort, MatchL4SrcPortRange, MatchL4DstPortRange, MatchTCPFlags)
 }
@@ -48,6 +51,7 @@ func BuiltinACLTypes() []ACLTableType {
 	l3 := l2 | v4Matches() | l4Matches()
 	l3v6 := Matches(MatchVLANID, MatchIPType) | v6Matches() | l4Matches()
 	dscp := Matches(MatchDSCP)
+	sample := Actions(ActionSampleIngress, ActionSampleEgress, ActionPacket, ActionPolicer, ActionCounter)
 	sets := Actions(ActionMetaData, ActionDSCP, ActionPacket, ActionCounter)
 	tam := l3 | l3v6 | dscp | Matches(MatchSrcMAC, MatchDstMAC, MatchTTL, MatchIPv6FlowLabel, MatchTC, MatchInPorts)
 	var all MatchSet
@@ -78,6 +82,7 @@ func BuiltinACLTypes() []ACLTableType {
 		{"EGR_SET_DSCP", Matches(MatchMetaData), sets, both},
 		{"UNDERLAY_SET_DSCP", l3 | dscp, sets, both},
 		{"UNDERLAY_SET_DSCPV6", l3v6 | dscp, sets, both},
+		{ACLTypeSample, l3 | l3v6 | dscp, sample, both},
 		{ACLTypeTAM, tam, 0, both},
 	}
 }

@@ -16,6 +16,8 @@ const (
 	// CountersSFlow has what sflowd has sampled, in one row, and CountersSFlowCollector what it has sent.
 	CountersSFlow          = "SFLOW_COUNTERS"
 	CountersSFlowCollector = "SFLOW_COLLECTOR_COUNTERS"
+	// CountersSFlowRule has what ACL rules have sampled.
+	CountersSFlowRule = "SFLOW_RULE_COUNTERS"
 )
 
 // SFlowAgent is the key of the one row of SFLOW_COUNTERS.
@@ -26,6 +28,7 @@ const (
 	SFlowAddress   = "agent-address" // what it calls the switch by; "": nothing
 	SFlowDatagrams = "datagrams"     // that were sent to a collector
 	SFlowLastError = "last-error"    // why the last was not; "": it was
+	SFlowSource    = "source"        // data source of a rule in datagrams: its class and index
 )
 
 // SFlowGlobal is the key of the one row of SFLOW, SFlowAll that of SFLOW_SESSION for all ports.
@@ -225,6 +228,12 @@ func sflowTables() []Table {
 		{Counters: CountersSFlowCollector, Words: "What sflowd has sent to a collector.", Key: "a collector", Fields: []Field{
 			{Name: "name", Form: "a number", Words: "Datagrams, bytes or errors since sflowd has it."},
 			{Name: SFlowLastError, Form: "a text", Words: "Why the last datagram was not sent."},
+		}},
+		{Counters: CountersSFlowRule, Words: "What an ACL rule has sampled.", Key: "table|rule", Fields: []Field{
+			{Name: SFlowSource, Form: "class:index", Words: "What datagrams call it by."},
+			{Name: "flow-samples", Form: "a number", Words: "Samples since sflowd has it."},
+			{Name: "sample-pool", Form: "a number", Words: "Packets that the rule has matched, up to the last sample."},
+			{Name: "drops", Form: "a number", Words: "Samples that were lost on their way to sflowd."},
 		}},
 	}
 }

@@ -31,6 +31,9 @@ type DropsAnswer struct {
 	Total     uint64 `json:"total"`     // of all drops since then
 	Kept      uint64 `json:"kept"`      // the last ones, of which all is known
 	Forgotten uint64 `json:"forgotten"` // those before: no row by rule and flow has them
+	// Lost are frames that were lost between an interface and its port, before the chip had them: no row has them, and
+	// the ports' counters of drops do.
+	Lost uint64 `json:"lost,omitempty"`
 	// Keeps is drops, or all: packets that are not dropped are kept too. Others are those, as Kept and Forgotten are.
 	Keeps           string    `json:"keeps"`
 	OthersKept      uint64    `json:"others-kept"`
@@ -95,7 +98,7 @@ func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Dr
 		for _, x := range all {
 			a.Total += x
 		}
-		state = v.Drops
+		state, a.Lost = v.Drops, v.LostIn()
 		a.OthersKept, a.OthersForgotten = v.Ends.Kept-v.Ends.Forgotten, v.Ends.Forgotten
 		if v.WatchesAll() {
 			a.Keeps = schema.KeepAll

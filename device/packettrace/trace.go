@@ -286,6 +286,8 @@ func (n *names) actions(f *saisim.Finding) string {
 			words = append(words, "redirect to "+n.name(a.Of[0]))
 		case config.ActMirrorIngress, config.ActMirrorEgress:
 			words = append(words, "mirror")
+		case config.ActSample:
+			words = append(words, "sample")
 		case config.ActSetTC:
 			words = append(words, fmt.Sprintf("traffic class %d", a.Number))
 		case config.ActSetDSCP:

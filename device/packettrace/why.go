@@ -38,12 +38,15 @@ type FlowRequest struct {
 type FlowAnswer struct {
 	Flow string `json:"flow"`
 	// DropsSince is from when on drops are known: all there were, or those that are still kept.
-	DropsSince    string     `json:"drops-since"`
-	DropsComplete bool       `json:"drops-complete"` // none has been forgotten since the switch started
-	WatchedSince  string     `json:"watched-since"`  // from when on packets are known that were not dropped
-	EndsComplete  bool       `json:"ends-complete"`  // none of those has been forgotten
-	Fates         []FlowFate `json:"fates"`
-	Packets       []End      `json:"packets"` // the last ones, the newest first
+	DropsSince    string `json:"drops-since"`
+	DropsComplete bool   `json:"drops-complete"` // none has been forgotten since the switch started
+	WatchedSince  string `json:"watched-since"`  // from when on packets are known that were not dropped
+	EndsComplete  bool   `json:"ends-complete"`  // none of those has been forgotten
+	// Unclear is how many more have these addresses, and headers longer than what is kept of a frame, so that it is not
+	// known whether they are of the protocol and ports.
+	Unclear int        `json:"unclear,omitempty"`
+	Fates   []FlowFate `json:"fates"`
+	Packets []End      `json:"packets"` // the last ones, the newest first
 }
 
 // A FlowFate is one that packets of a flow had.
@@ -137,7 +140,13 @@ func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Flo
 		return nil, err
 	}
 	take := func(k *saisim.Kept) bool {
-		if f.Has(k.Data, k.Len) && !k.Mirror {
+		if k.Mirror {
+			return true
+		}
+		if f.May(k.Data, k.Len) {
+			a.Unclear++
+		}
+		if f.Has(k.Data, k.Len) {
 			count.add(k)
 			ends = append(ends, k.Clone())
 			if len(ends) >= 4*mostEnds {
@@ -164,6 +173,15 @@ func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Flo
 		oldest = 0
 	}
 	a.DropsSince, a.WatchedSince = n.time(chip, oldest), n.time(chip, since)
+	a.tell(n, chip, count, since)
+	for _, k := range newest(ends, last) {
+		a.Packets = append(a.Packets, n.end(chip, &k))
+	}
+	return a, nil
+}
+
+// tell writes down what was counted; others than drops were watched since.
+func (a *FlowAnswer) tell(n *names, chip *saisim.Chip, count tally, since saisim.Cycle) {
 	for _, x := range count.all {
 		fate := FlowFate{Fate: x.what, Count: x.n, First: n.time(chip, x.first), Last: n.time(chip, x.last), at: x.last}
 		if x.what != fateCPU && x.port != saisim.CPUPort {
@@ -173,12 +191,9 @@ func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Flo
 		if strings.HasPrefix(x.what, fateDropped) {
 			fate.AtLeast = !a.DropsComplete
 		}
+		fate.AtLeast = fate.AtLeast || a.Unclear > 0
 		a.Fates = append(a.Fates, fate)
 	}
-	for _, k := range newest(ends, last) {
-		a.Packets = append(a.Packets, n.end(chip, &k))
-	}
-	return a, nil
 }
 
 // newest are the last of some ends, the newest first.

@@ -100,10 +100,13 @@ func TestSamples(t *testing.T) {
 			if hop != "" {
 				want.Sample.NextHop, want.Sample.Prefix = netip.MustParseAddr(hop), 24
 			}
-			h.PuntSample(want, 0, 4)
-			want.Port, want.Sample.Out = "Ethernet0", "Ethernet4"
-			if got, err := c.Receive(t.Context()); err != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("received %+v, %v, want %+v", got, err, want)
+			for _, want.Sample.Rule = range []string{"", "T|web"} {
+				want.Port, want.Sample.Out = "", ""
+				h.PuntSample(want, 0, 4)
+				want.Port, want.Sample.Out = "Ethernet0", "Ethernet4"
+				if got, err := c.Receive(t.Context()); err != nil || !reflect.DeepEqual(got, want) {
+					t.Errorf("received %+v, %v, want %+v", got, err, want)
+				}
 			}
 		}
 	})
@@ -127,6 +130,11 @@ func TestSamples(t *testing.T) {
 	}
 	if last.Sample.Lost != 7 {
 		t.Errorf("the last one knows of %d that are lost, want 7", last.Sample.Lost)
+	}
+	sample.Sample.Rule = "T|web" // of which none is
+	h.PuntSample(sample, 0, 4)
+	if last, err = l.Receive(t.Context()); err != nil || last.Sample.Lost != 5 {
+		t.Errorf("one of a rule knows of %d that are lost, %v, want 5", last.Sample.Lost, err)
 	}
 }
 
@@ -412,6 +420,10 @@ func FuzzMessages(f *testing.F) {
 	f.Add(appendPunted(nil, &p))
 	p.Sample.NextHop, p.Sample.Prefix = netip.MustParseAddr("2001:db8::1"), 64
 	f.Add(appendPunted(nil, &p))
+	p.Sample.Rule = "T|web"
+	f.Add(appendPunted(nil, &p))
+	p.Sample.NextHop, p.Sample.Prefix = netip.Addr{}, 0
+	f.Add(appendPunted(nil, &p))
 	f.Add(appendFrame(nil, &Frame{VLAN: 10, Data: frameOfBytes(60, 7)}))
 	f.Add(appendHello(nil, "hostd"))
 	f.Add(appendCounts(nil, Counts{Punted: 1}))
@@ -422,7 +434,7 @@ func FuzzMessages(f *testing.F) {
 		if fr, err := frameOf(b); err == nil && !bytes.Equal(appendFrame(nil, &fr), b) {
 			t.Errorf("frame %+v is another message than it came in", fr)
 		}
-		if b[0] == kindSampled || b[0] == kindRouted {
+		if b[0] == kindSampled || b[0] == kindRouted || b[0] == kindRuled {
 			if p, err := parsePunted(b[0], b[1:]); err == nil && p.Sample != (Sample{}) {
 				again := appendPunted(nil, &p)
 				if q, err := parsePunted(again[0], again[1:]); err != nil || !reflect.DeepEqual(p, q) {

@@ -39,8 +39,10 @@ type Packet struct {
 
 // A Sample is what the chip says of a packet that it has sampled or dropped, on a line that is for those alone.
 type Sample struct {
-	Rate   uint32 // of one in so many that it was sampled by; 0: it was dropped
-	Egress bool   // sampled as it left by Out; else as it came in
+	Rate uint32 // of one in so many that it was sampled by; 0: it was dropped
+	// Rule is the label of the ACL rule whose sampler has chosen it, Pool and Lost are that one's; "": that of a port has.
+	Rule   string
+	Egress bool // sampled as it left by Out; else as it came in
 	// Pool is how many packets there were to sample from at its port and in its direction, up to it; Lost how many
 	// samples of those, or how many that were dropped, have been lost before.
 	Pool, Lost uint64
@@ -55,6 +57,12 @@ type Sample struct {
 	Queued  bool   // it had asked Queue of Out for room, where Depth bytes were before it
 	Queue   uint8
 	Depth   uint32
+}
+
+// A sampledAt is what has chosen a sample: a port, or a rule.
+type sampledAt struct {
+	port uint16
+	rule string
 }
 
 // A Frame is one that a client sends. It has a port or a VLAN.
@@ -123,7 +131,7 @@ type Hub struct {
 	counts Counts
 	line   *Line
 	name   func(port uint16) string
-	lost   map[uint16]uint64 // samples that found the queue full, by the port that they are of
+	lost   map[sampledAt]uint64 // samples that found the queue full, by what they are of
 	// queue is a ring; its slots keep their memory.
 	queue      [Queue]punted
 	first, len int
@@ -155,20 +163,23 @@ func (h *Hub) Punt(p Packet, in uint16) {
 }
 
 // PuntSample is Punt for a packet that was sampled, or dropped, with the number of the port that p.Sample.Out is to
-// name. Samples that find no room are counted by the port that they are of, and the next one says so.
+// name. Samples that find no room are counted by the port or rule that they are of, and the next one says so.
 func (h *Hub) PuntSample(p Packet, in, out uint16) {
 	if h == nil {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	of := in
-	if p.Sample.Egress {
-		of = out
+	of := sampledAt{port: in}
+	switch {
+	case p.Sample.Rule != "":
+		of = sampledAt{rule: p.Sample.Rule}
+	case p.Sample.Egress:
+		of.port = out
 	}
 	if h.line != nil && h.len == Queue {
 		if h.lost == nil {
-			h.lost = map[uint16]uint64{}
+			h.lost = map[sampledAt]uint64{}
 		}
 		h.lost[of]++
 	}

@@ -19,6 +19,7 @@ const Version = 1
 //	sampled  client  as punted, with rate(4) flags(1) pool(8) lost(8) copies(2) out-vlan(2) queue(1) depth(4) out why
 //	                 in front of data; flags are 1: egress, 2: queued
 //	routed   client  as sampled, with prefix(1) next-hop in front of data; next-hop is as a name, of 4 or 16 bytes
+//	ruled    client  as routed, or with an empty next-hop, with rule, a name, in front of data
 //	frame    server  vlan(2) port data               one of vlan and port is 0 or empty
 //	refused  client  text                            why a frame, or the client, is refused
 //	counts   both    nothing, or JSON of Counts      asked by the client, answered by the server
@@ -32,11 +33,12 @@ const (
 	kindCounts  = 5
 	kindSampled = 6
 	kindRouted  = 7
+	kindRuled   = 8
 )
 
 const (
 	maxName    = 255
-	maxMessage = 1 + 8 + 2 + 4 + 4*(1+maxName) + 30 + 18 + MaxFrame
+	maxMessage = 1 + 8 + 2 + 4 + 5*(1+maxName) + 30 + 18 + MaxFrame
 )
 
 func appendName(b []byte, name string) []byte {
@@ -95,6 +97,10 @@ func appendPunted(b []byte, p *Packet) []byte {
 	if routed {
 		kind = kindRouted
 	}
+	ruled := p.Sample.Rule != ""
+	if ruled {
+		kind = kindRuled
+	}
 	b = binary.BigEndian.AppendUint64(append(b, kind), uint64(p.Time.UnixNano()))
 	b = binary.BigEndian.AppendUint16(b, p.VLAN)
 	b = binary.BigEndian.AppendUint32(b, uint32(p.Len))
@@ -102,8 +108,11 @@ func appendPunted(b []byte, p *Packet) []byte {
 	if sampled {
 		b = appendSample(b, &p.Sample)
 	}
-	if routed {
+	if routed || ruled {
 		b = appendName(append(b, p.Sample.Prefix), string(p.Sample.NextHop.AsSlice()))
+	}
+	if ruled {
+		b = appendName(b, p.Sample.Rule)
 	}
 	return append(b, p.Data...)
 }
@@ -153,14 +162,17 @@ func parsePunted(kind byte, b []byte) (p Packet, err error) {
 		p.Sample = r.sample()
 	}
 	var hop string
-	if kind == kindRouted {
+	if kind == kindRouted || kind == kindRuled {
 		p.Sample.Prefix = r.take(1, "prefix")[0]
 		hop = r.name("next-hop")
+	}
+	if kind == kindRuled {
+		p.Sample.Rule = r.name("rule")
 	}
 	if err := r.err("punted"); err != nil {
 		return Packet{}, err
 	}
-	if kind == kindRouted {
+	if kind == kindRouted || hop != "" {
 		var ok bool
 		if p.Sample.NextHop, ok = netip.AddrFromSlice([]byte(hop)); !ok || int(p.Sample.Prefix) > p.Sample.NextHop.BitLen() {
 			return Packet{}, fmt.Errorf("a message \"routed\" with a next hop of %d bytes and a prefix of %d bits, want 4 or "+

@@ -227,7 +227,7 @@ func (x *Conn) Receive(ctx context.Context) (Packet, error) {
 			return Packet{}, errors.Join(ErrClosed, err)
 		}
 		switch b := append([]byte(nil), x.buf[1:n]...); x.buf[0] {
-		case kindPunted, kindSampled, kindRouted:
+		case kindPunted, kindSampled, kindRouted, kindRuled:
 			return parsePunted(x.buf[0], b)
 		case kindRefused:
 			return Packet{}, &Refusal{string(b)}

@@ -11,6 +11,7 @@ package sflow
 
 import (
 	"encoding/binary"
+	"maps"
 	"net/netip"
 	"time"
 
@@ -35,14 +36,16 @@ type Agent struct {
 	tokens float64
 	filled time.Time // tokens are as of then
 
-	flows, drops, counters map[uint32]*source // by ifIndex
+	flows, drops, counters map[wire.Source]*source
+	rules                  map[string]uint32 // indexes of their sources, by label
 	counts                 Counts
 }
 
-// A source is what has been sent of an interface.
+// A source is what has been sent of an interface, or of an ACL rule.
 type source struct {
 	sequence   uint32
-	pool, lost [2]uint64 // of what comes in, and what leaves
+	samples    uint64    // of a rule
+	pool, lost [2]uint64 // of what comes in, and what leaves; of a rule the first
 	suppressed uint64    // notifications that were not sent
 }
 
@@ -51,7 +54,7 @@ type Counts struct {
 	Datagrams, FlowSamples, CounterSamples, Discards uint64
 	// Suppressed are drops of which nobody was notified: there were too many.
 	Suppressed uint64
-	// TooLong are samples that no datagram has room for, Unknown those at ports without a number.
+	// TooLong are samples that no datagram has room for, Unknown those at ports and of rules without a number.
 	TooLong, Unknown uint64
 }
 
@@ -59,7 +62,7 @@ type Counts struct {
 func NewAgent(now time.Time, send func([]byte)) *Agent {
 	return &Agent{
 		send: send, packer: wire.Packer{Most: mostBytes}, began: now, filled: now,
-		flows: map[uint32]*source{}, drops: map[uint32]*source{}, counters: map[uint32]*source{},
+		flows: map[wire.Source]*source{}, drops: map[wire.Source]*source{}, counters: map[wire.Source]*source{},
 	}
 }
 
@@ -124,11 +127,24 @@ func IfIndex(port string) uint32 {
 	return 0
 }
 
-func sourceOf(m map[uint32]*source, index uint32) *source {
-	s := m[index]
+// Rules says which ACL rules sample: the index of each one's source by the label of its counter. What has been sent
+// of one that has gone is forgotten.
+func (a *Agent) Rules(rules map[string]uint32) {
+	a.rules = rules
+	left := map[uint32]bool{}
+	for _, index := range rules {
+		left[index] = true
+	}
+	maps.DeleteFunc(a.flows, func(s wire.Source, _ *source) bool {
+		return s.Class == wire.LogicalEntity && !left[s.Index]
+	})
+}
+
+func sourceOf(m map[wire.Source]*source, of wire.Source) *source {
+	s := m[of]
 	if s == nil {
 		s = &source{}
-		m[index] = s
+		m[of] = s
 	}
 	return s
 }
@@ -143,19 +159,31 @@ func (a *Agent) Packet(p *cpuport.Packet, now time.Time) {
 	}
 }
 
-func (a *Agent) sampled(p *cpuport.Packet, now time.Time) {
-	x, at, direction := &p.Sample, IfIndex(p.Port), 0
-	if x.Egress {
-		at, direction = IfIndex(x.Out), 1
+// chooser is the source that has chosen a sample, and in which direction; its index is 0 if it has none.
+func (a *Agent) chooser(p *cpuport.Packet) (at wire.Source, direction int) {
+	switch {
+	case p.Sample.Rule != "":
+		return wire.Source{Class: wire.LogicalEntity, Index: a.rules[p.Sample.Rule]}, 0
+	case p.Sample.Egress:
+		return wire.Source{Index: IfIndex(p.Sample.Out)}, 1
 	}
-	if at == 0 {
+	return wire.Source{Index: IfIndex(p.Port)}, 0
+}
+
+func (a *Agent) sampled(p *cpuport.Packet, now time.Time) {
+	x := &p.Sample
+	at, direction := a.chooser(p)
+	if at.Index == 0 {
 		a.counts.Unknown++
 		return
 	}
 	s := sourceOf(a.flows, at)
+	if x.Pool < s.pool[direction] { // the chip has a new entry for the rule: who resets the pool resets the sequence
+		*s = source{samples: s.samples}
+	}
 	s.pool[direction], s.lost[direction] = x.Pool, x.Lost
 	f := &wire.FlowSample{
-		Sequence: s.sequence + 1, Source: wire.Source{Index: at}, Rate: x.Rate,
+		Sequence: s.sequence + 1, Source: at, Rate: x.Rate,
 		Pool: uint32(s.pool[0] + s.pool[1]), Drops: uint32(s.lost[0] + s.lost[1]),
 		Input: wire.Interface{Value: IfIndex(p.Port)}, Output: outputOf(x), Packet: packetOf(p),
 	}
@@ -173,6 +201,7 @@ func (a *Agent) sampled(p *cpuport.Packet, now time.Time) {
 	}
 	if a.add(f, now) {
 		s.sequence++
+		s.samples++
 		a.counts.FlowSamples++
 	}
 }
@@ -210,7 +239,7 @@ func (a *Agent) dropped(p *cpuport.Packet, now time.Time) {
 	if at == 0 {
 		at = IfIndex(x.Out)
 	}
-	s := sourceOf(a.drops, at)
+	s := sourceOf(a.drops, wire.Source{Index: at})
 	s.lost[0] = x.Lost
 	a.tokens = min(a.limit, a.tokens+a.limit*max(now.Sub(a.filled), 0).Seconds())
 	if a.filled = now; a.tokens < 1 {
@@ -242,7 +271,7 @@ func (a *Agent) Counters(port string, g *wire.Generic, e *wire.Ethernet, now tim
 		return
 	}
 	g.Index = at
-	s := sourceOf(a.counters, at)
+	s := sourceOf(a.counters, wire.Source{Index: at})
 	if a.add(&wire.CounterSample{Sequence: s.sequence + 1, Source: wire.Source{Index: at}, Generic: g, Ethernet: e}, now) {
 		s.sequence++
 		a.counts.CounterSamples++

@@ -58,7 +58,9 @@ type Daemon struct {
 	polls      map[string]time.Time
 	counts     *swss.Table // COUNTERS
 	names      *swss.Table
-	own, each  told
+	rules      rules
+
+	own, each, ruled told
 }
 
 // A told is a table of COUNTERS_DB with what was written there.
@@ -81,9 +83,11 @@ func New(cfg Config) *Daemon {
 	d := &Daemon{
 		cfg: cfg, log: cfg.Daemon.Logger(), rows: forward.Tables{}, polls: map[string]time.Time{},
 		counts: swss.NewTable(db, schema.CountersTable), names: swss.NewTable(db, schema.CountersPortNameMap),
-		own:  told{table: swss.NewTable(db, schema.CountersSFlow)},
-		each: told{table: swss.NewTable(db, schema.CountersSFlowCollector)},
+		own:   told{table: swss.NewTable(db, schema.CountersSFlow)},
+		each:  told{table: swss.NewTable(db, schema.CountersSFlowCollector)},
+		ruled: told{table: swss.NewTable(db, schema.CountersSFlowRule)},
 	}
+	d.rules.follow(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), func() { d.changed = true })
 	d.rows.Follow(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), func() { d.changed = true }, tables...)
 	forward.Settle(cfg.Daemon, "sflowd", func() bool { return d.changed }, d.settle)
 	cfg.Daemon.At(d.next, func(_ context.Context, now time.Time) error {
@@ -116,7 +120,7 @@ func (d *Daemon) settle(context.Context) error {
 	now := d.cfg.Daemon.Now()
 	global, err := schema.ParseSFlow(schema.SFlowGlobal, d.rows[schema.AppSFlow][schema.SFlowGlobal])
 	d.up = err == nil && global.Up
-	address := d.dial(global, now)
+	address, numbers := d.dial(global, now), d.rules.number()
 	if !address.IsValid() {
 		if d.agent != nil {
 			d.agent.flush(now)
@@ -127,6 +131,7 @@ func (d *Daemon) settle(context.Context) error {
 	}
 	if d.agent != nil {
 		d.agent.Configure(address, global.DropLimit, now)
+		d.agent.Rules(numbers)
 	}
 	d.hangUp()
 	if p := time.Duration(global.Polling) * time.Second; p != d.polling {
@@ -301,14 +306,15 @@ func (d *Daemon) poll(ctx context.Context, now time.Time) error {
 
 // tell writes what has been counted to COUNTERS_DB.
 func (d *Daemon) tell(ctx context.Context) error {
-	own, each := map[string]swss.FieldValues{}, map[string]swss.FieldValues{}
+	own, each, ruled := map[string]swss.FieldValues{}, map[string]swss.FieldValues{}, map[string]swss.FieldValues{}
 	if d.up {
 		own[schema.SFlowAgent] = d.counted()
 		for _, c := range d.collectors {
 			each[c.name] = c.row()
 		}
+		ruled = d.rules.rows(d.agent)
 	}
-	return errors.Join(d.own.write(ctx, own), d.each.write(ctx, each))
+	return errors.Join(d.own.write(ctx, own), d.each.write(ctx, each), d.ruled.write(ctx, ruled))
 }
 
 func (d *Daemon) counted() swss.FieldValues {

@@ -102,6 +102,7 @@ func (p *programmer) forget(ctx context.Context, gone []*entry) {
 	for _, e := range gone {
 		counters = append(counters, e.counter)
 		p.release(ctx, e.ranges)
+		p.releaseSampler(ctx, e.sampler)
 		p.crm.entryRemoved(e.in)
 		e.in.entries--
 		e.rule.entries.drop(e.key)
@@ -159,7 +160,13 @@ func (p *programmer) createEntries(ctx context.Context, w *work) {
 			continue
 		}
 		e.ranges = e.spec.ranges
-		objs = append(objs, entryAttrs(e.in, e.spec, e.counter, ranges))
+		sampler, err := p.acquireSampler(ctx, e.spec.sampler)
+		if err != nil {
+			p.refuse(ctx, e, err)
+			continue
+		}
+		e.sampler = e.spec.sampler
+		objs = append(objs, entryAttrs(e.in, e.spec, e.counter, ranges, sampler))
 		ready = append(ready, e)
 	}
 	defer p.removeOrphans(ctx)
@@ -182,6 +189,7 @@ func (b *objects) added(ctx context.Context, e *entry, oid sai.OID) {
 	e.oid = oid
 	if old := e.rule.entries.get(e.key); old != nil { // recreated
 		b.release(ctx, old.ranges)
+		b.releaseSampler(ctx, old.sampler)
 	} else {
 		e.in.entries++
 		b.crm.entryAdded(e.in)
@@ -203,6 +211,7 @@ func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 		entries[i] = &entry{in: in, rule: c.rule, key: c.key, spec: c.spec}
 		if c.have != nil {
 			entries[i].counter = c.have.counter
+			p.labelSampling(ctx, c)
 			continue
 		}
 		entries[i].counter = &counter{}
@@ -215,7 +224,7 @@ func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 			l := label(c.key, c.rule.key)
 			entries[i].counter.label = l
 			attrs = append(attrs, sai.Attr{ID: sai.ACLCounterAttrLabel, Value: sai.Text(l)})
-		} else if p.labels {
+		} else if p.labels || c.spec.sampler.rate > 0 {
 			l := sai.Text(c.rule.key.Label())
 			attrs = append(attrs, sai.Attr{ID: sai.ACLCounterAttrLabel, Value: l})
 		}
@@ -241,6 +250,7 @@ func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 // refuse undoes an entry that could not be created. One that was being recreated is gone.
 func (p *programmer) refuse(ctx context.Context, e *entry, err error) {
 	p.release(ctx, e.ranges)
+	p.releaseSampler(ctx, e.sampler)
 	p.noteRefusal(e, err)
 	if old := e.rule.entries.get(e.key); old != nil {
 		p.forget(ctx, []*entry{old})

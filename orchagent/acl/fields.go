@@ -87,6 +87,8 @@ var actionIDs = map[schema.ActionField]sai.AttrID{
 	schema.ActionTailDropReport:    sai.ACLEntryAttrActionDtelTailDropReportEnable,
 	schema.ActionFlowSamplePercent: sai.ACLEntryAttrActionDtelFlowSamplePercent,
 	schema.ActionReportAllPackets:  sai.ACLEntryAttrActionDtelReportAllPackets,
+	schema.ActionSampleIngress:     sai.ACLEntryAttrActionIngressSamplepacketEnable,
+	schema.ActionSampleEgress:      sai.ACLEntryAttrActionEgressSamplepacketEnable,
 	schema.ActionCounter:           sai.ACLEntryAttrActionCounter,
 }
 

@@ -95,9 +95,10 @@ type objects struct {
 	api      sai.API
 	log      *slog.Logger
 	groups   map[groupKey]*group
-	ranges   map[rangeKey]*rangeObject
-	labels   bool      // counters of all rules have labels
-	orphans  []sai.OID // counters that no entry has and that could not be removed
+	ranges   map[rangeKey]*shared
+	samplers map[uint32]*shared // by rate
+	labels   bool               // counters of all rules have labels
+	orphans  []sai.OID          // counters that no entry has and that could not be removed
 	counters counters
 	crm      crm
 }
@@ -137,7 +138,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		},
 		programmer: programmer{
 			objects: objects{
-				api: cfg.SAI, log: log, labels: cfg.Labels, groups: map[groupKey]*group{}, ranges: map[rangeKey]*rangeObject{},
+				api: cfg.SAI, log: log, labels: cfg.Labels, groups: map[groupKey]*group{}, ranges: map[rangeKey]*shared{},
+				samplers: map[uint32]*shared{},
 				counters: counters{poller: cfg.Poller, log: log}, crm: crm{api: cfg.SAI, log: log, switchID: cfg.Switch},
 			},
 			agenda: agenda{

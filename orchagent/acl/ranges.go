@@ -20,8 +20,8 @@ func (k rangeKey) compare(l rangeKey) int {
 	return cmp.Or(cmp.Compare(k.typ, l.typ), cmp.Compare(k.min, l.min), cmp.Compare(k.max, l.max))
 }
 
-// A rangeObject is a range in the ASIC with the number of entries that use it.
-type rangeObject struct {
+// A shared is an object in the ASIC with the number of entries that use it.
+type shared struct {
 	oid  sai.OID
 	refs int
 }
@@ -41,7 +41,7 @@ func (b *objects) acquire(ctx context.Context, keys []rangeKey) (sai.OIDs, error
 				b.release(ctx, keys[:i])
 				return nil, fmt.Errorf("create the ACL range %d-%d: %w", k.min, k.max, err)
 			}
-			r = &rangeObject{oid: oid}
+			r = &shared{oid: oid}
 			b.ranges[k] = r
 		}
 		r.refs++

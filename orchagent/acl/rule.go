@@ -47,7 +47,8 @@ type spec struct {
 	off      bool // ADMIN_STATE is false
 	never    bool // no packet matches
 	ranges   []rangeKey
-	attrs    []sai.Attr // matches, then actions, each by id
+	sampler  samplerKey
+	attrs    []sai.Attr // matches, then actions, each by id; sampling left out
 }
 
 // An entryKey says which of its entries a rule has: the one in the table of a TAM feature ("" in
@@ -67,6 +68,7 @@ type entry struct {
 	spec    *spec
 	counter *counter
 	ranges  []rangeKey
+	sampler samplerKey
 	fresh   bool // made in this pass
 }
 
@@ -191,6 +193,13 @@ func (x *terms) resolve(r schema.ACLRule, stage string) (*spec, error) {
 	sortAttrs(s.attrs)
 	var actions []sai.Attr
 	for _, a := range r.Actions {
+		if a.Field.Samples() {
+			if err := x.capable(a.Field, stage); err != nil {
+				return nil, err
+			}
+			s.sampler = samplerKey{actionIDs[a.Field], a.Number}
+			continue
+		}
 		v, err := x.action(a)
 		if err == nil {
 			err = x.capable(a.Field, stage)
@@ -388,8 +397,8 @@ func (r *rule) has(feature string) bool {
 }
 
 // entryAttrs are the attributes to create an entry with, in SONiC's order.
-func entryAttrs(in *instance, s *spec, c *counter, ranges sai.OIDs) []sai.Attr {
-	attrs := append(make([]sai.Attr, 0, len(s.attrs)+5),
+func entryAttrs(in *instance, s *spec, c *counter, ranges sai.OIDs, sampler sai.OID) []sai.Attr {
+	attrs := append(make([]sai.Attr, 0, len(s.attrs)+6),
 		sai.Attr{ID: sai.ACLEntryAttrTableID, Value: in.oid},
 		sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(s.priority)},
 		sai.Attr{ID: sai.ACLEntryAttrAdminState, Value: sai.Bool(!s.off)},
@@ -397,12 +406,16 @@ func entryAttrs(in *instance, s *spec, c *counter, ranges sai.OIDs) []sai.Attr {
 	if len(ranges) > 0 {
 		attrs = append(attrs, sai.Attr{ID: sai.ACLEntryAttrFieldACLRangeType, Value: sai.Match(ranges, nil)})
 	}
-	return append(attrs, s.attrs...)
+	attrs = append(attrs, s.attrs...)
+	if sampler != sai.NullOID {
+		attrs = append(attrs, sai.Attr{ID: s.sampler.action, Value: sai.Do(sampler)})
+	}
+	return attrs
 }
 
-// diff returns the attributes to set to turn s into n, ranges not counted. It fails if something of
-// s must be removed: then the entry is recreated, and holds the same as if it had been created this
-// way.
+// diff returns the attributes to set to turn s into n, ranges not counted. It fails if something of s must be
+// removed, or it is to be sampled otherwise: then the entry is recreated, and holds the same as if it had been
+// created this way.
 func (s *spec) diff(n *spec) (sets []sai.Attr, ok bool) {
 	if s.priority != n.priority {
 		sets = append(sets, sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(n.priority)})
@@ -410,7 +423,7 @@ func (s *spec) diff(n *spec) (sets []sai.Attr, ok bool) {
 	if s.off != n.off {
 		sets = append(sets, sai.Attr{ID: sai.ACLEntryAttrAdminState, Value: sai.Bool(!n.off)})
 	}
-	if len(s.ranges) > 0 && len(n.ranges) == 0 {
+	if len(s.ranges) > 0 && len(n.ranges) == 0 || s.sampler != n.sampler {
 		return nil, false
 	}
 	for _, a := range s.attrs {

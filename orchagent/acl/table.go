@@ -122,7 +122,7 @@ func (x *terms) definition(t *table, feature string) definition {
 		d.matches |= x.features[feature].matches
 	case x.listActions(t):
 		for _, a := range t.typ.Actions.Fields() {
-			if e, ok := actionType(actionIDs[a]); ok {
+			if e, ok := actionType(actionIDs[a]); ok && (!a.Samples() || x.capable(a, d.stage) == nil) {
 				d.actions = append(d.actions, e)
 			}
 		}

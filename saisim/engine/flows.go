@@ -75,7 +75,47 @@ func (f *Flow) Has(data []byte, length int) bool {
 	return w.has(&h)
 }
 
-// FlowOf returns the flow of a frame, as far as it has one: without IP it has none, without ports they are nil.
+// May reports whether a frame, of which the first bytes are there, may be of the flow though it does not have it: its
+// addresses are the flow's, and where the protocol or the ports stand is behind these bytes.
+func (f *Flow) May(data []byte, length int) bool {
+	if len(data) < ethernetHeader || len(data) >= length {
+		return false
+	}
+	var h headers
+	h.parse(data, length)
+	without := Flow{Src: f.Src, Dst: f.Dst, Proto: f.Proto} // the ports
+	switch {
+	case h.flags&(flagTail|flagL4) != 0:
+		return false
+	case h.beforeProtocol():
+		without.Proto = nil
+	case !h.hasPorts():
+		return false
+	}
+	is := newFlowWatch(&without)
+	return without != *f && is.has(&h)
+}
+
+// beforeProtocol reports whether the walk has ended at an extension header, and not at the protocol behind it.
+func (h *headers) beforeProtocol() bool {
+	switch h.proto {
+	case hopByHop, routing, fragment, authenticated, destOptions, mobility, hip, shim6:
+		return h.flags&flagIPv6 != 0 && h.flags&flagTail == 0
+	}
+	return false
+}
+
+// hasPorts reports whether the protocol is one with ports.
+func (h *headers) hasPorts() bool {
+	switch h.proto {
+	case protoTCP, protoUDP, protoDCCP, protoSCTP, protoUDPLite:
+		return true
+	}
+	return false
+}
+
+// FlowOf returns the flow of a frame, as far as it has one: without IP it has none, without ports they are nil, and so
+// is the protocol where it stands behind what is there.
 func FlowOf(data []byte, length int) (f Flow, ok bool) {
 	if len(data) < ethernetHeader {
 		return f, false
@@ -85,7 +125,10 @@ func FlowOf(data []byte, length int) (f Flow, ok bool) {
 	if h.flags&flagIP == 0 {
 		return f, false
 	}
-	f.Src, f.Dst, f.Proto = h.address(h.src), h.address(h.dst), &h.proto
+	f.Src, f.Dst = h.address(h.src), h.address(h.dst)
+	if len(data) >= length || !h.beforeProtocol() {
+		f.Proto = &h.proto
+	}
 	if h.flags&flagL4 != 0 {
 		f.SrcPort, f.DstPort = &h.l4src, &h.l4dst
 	}

@@ -227,6 +227,14 @@ func (s *Store) AddLost(id engine.PortID, in, out uint64) bool {
 	return true
 }
 
+// LostIn is how many frames were lost before the ports that there are, as AddLost has counted them.
+func (s *Store) LostIn() (n uint64) {
+	for _, id := range s.Ports() {
+		n += s.ports.byID(id).lost.in
+	}
+	return n
+}
+
 // Ports returns the ports, in order.
 func (s *Store) Ports() []engine.PortID {
 	ids := []engine.PortID{}

@@ -26,8 +26,17 @@ type Datagram struct {
 // A Sample is a [*FlowSample], a [*CounterSample], a [*Discarded] or an [*Other].
 type Sample interface{ append([]byte) []byte }
 
-// A Source is what has been sampled: class 0 is an interface, by its ifIndex.
+// A Source is what has been sampled: of class 0 an interface, by its ifIndex, of class 1 a VLAN, of class 2 a physical
+// entity, of class 3 a logical one.
 type Source struct{ Class, Index uint32 }
+
+// LogicalEntity is the class of sources that are no part of the hardware, and LocalEntities are the first of their
+// indexes that sFlow.org leaves to each agent, and how many they are.
+const (
+	LogicalEntity    = 3
+	FirstLocalEntity = 65536
+	LocalEntities    = 34464
+)
 
 // An Interface is where a packet came in or left.
 type Interface struct {
