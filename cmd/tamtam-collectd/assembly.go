@@ -139,7 +139,7 @@ func (d *daemon) open(ctx context.Context) (stop func(), err error) {
 func (d *daemon) share() {
 	f := d.flags
 	var names []string
-	for _, kind := range []event.Kind{event.Stamps, event.Drops, event.Periods, event.Sketches} {
+	for _, kind := range []event.Kind{event.Stamps, event.Drops, event.Periods, event.Sketches, event.Records} {
 		for i := range f.partitions {
 			names = append(names, kind.Partition(i))
 		}
@@ -147,7 +147,8 @@ func (d *daemon) share() {
 	d.pool = &join.Pool{
 		Worker: join.Worker{Log: d.log, Store: d.store, Logger: d.logger,
 			Options: join.Options{Window: f.window, Silence: f.silence, Expect: f.expect, Rows: f.rows,
-				Paths: f.sources.gnmi.file, Topology: f.network}},
+				Paths: f.sources.gnmi.file, Topology: f.network,
+				Plans: f.read, Journey: f.journey}},
 		Work: d.work, Partitions: names, Most: f.most, Hold: f.hold / 3,
 	}
 }

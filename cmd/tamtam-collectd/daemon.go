@@ -9,11 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tamtam/collector/journey"
 	"tamtam/collector/topology"
 	"tamtam/collectord/ingest"
 	"tamtam/collectord/jetstream"
 	"tamtam/collectord/join"
 	"tamtam/collectord/parquet"
+	"tamtam/tam/record"
 )
 
 // The roles of a process.
@@ -38,10 +40,13 @@ type daemonFlags struct {
 	joinFlags
 	sources  sourceFlags
 	topology string
+	plans    []string
+	journey  journey.Options
 	httpFlags
 	format string
 
 	network *topology.Topology // of --topology; nil: it is not given
+	read    []*record.Plan     // of --plan
 }
 
 type logFlags struct {
@@ -107,6 +112,11 @@ func newDaemon() *cobra.Command {
 	s.IntVar(&f.most, "most", 0, "partitions that this process joins at once; 0: all that are free")
 	f.sources.flags(c)
 	s.StringVar(&f.topology, "topology", "", topologyUsage)
+	s.StringArrayVar(&f.plans, "plan", nil, "plan that records were made by, JSON (may be repeated)")
+	s.DurationVar(&f.journey.ClockError, "clock-error", journey.DefaultClockError,
+		"by how much two synchronised clocks of switches with records differ, at most")
+	s.DurationVar(&f.journey.Within, "within", join.DefaultWithin,
+		"the longest time of a recorded packet from one switch to the next; rows wait for it")
 	f.httpFlags.flags(c)
 	s.StringVar(&f.format, "log-format", "text", "of what is said on standard error: text, or json")
 	return c
@@ -137,7 +147,10 @@ func (f *daemonFlags) check() error {
 	if err != nil {
 		return err
 	}
-	return f.readNetwork()
+	if err := f.readNetwork(); err != nil {
+		return err
+	}
+	return f.readPlans()
 }
 
 func (f *daemonFlags) checkLog() error {

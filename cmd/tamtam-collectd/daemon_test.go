@@ -124,6 +124,11 @@ func TestDaemonFlags(t *testing.T) {
 		"--log=d --store=d --insecure --skip-verify":   "insecure means no TLS, but skip-verify",
 		"--log=d --store=d --sketches=leaf1=there":     `--sketches leaf1=there: target is "there", want HOST:PORT`,
 		"--log=d --store=d --sketches=a|b=h:1":         `name is "a|b", want 1 to 32 visible`,
+		"--log=d --store=d --records":                  "--records: there is neither --interface nor --pcap",
+		"--log=d --store=d --record-udp=here":          `--record-udp "here": want HOST:PORT`,
+		"--log=d --store=d --record-udp=:0":            "--topology is not given: records are joined by",
+		"--log=d --store=d --within=0s":                "--clock-error 1ms, --within 0s: want more than 0",
+		"--role=serve --store=d --plan=p":              "--plan: only role join takes it",
 		"--log-format=xml":                             `--log-format "xml": want text or json`,
 	} {
 		code, _, errOut := tryRun(t, append([]string{"run"}, strings.Fields(args)...)...)

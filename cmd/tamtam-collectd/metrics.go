@@ -33,6 +33,7 @@ type standing struct {
 	closed                 float64 // seconds since 1970
 	lost, twice, bad, late float64
 	silent, sources        float64
+	leftOut                float64
 }
 
 func newCountedStore(s *parquet.Store) *countedStore {
@@ -76,6 +77,9 @@ func (s *countedStore) count(b *result.Batch) {
 		s.drops[reason] += float64(d.Packets)
 		s.flags(d.Flags)
 	}
+	for i := range b.Journeys {
+		s.flags(b.Journeys[i].Flags)
+	}
 	for i := range b.Losses {
 		s.flags(b.Losses[i].Flags)
 	}
@@ -91,6 +95,7 @@ func (s *countedStore) count(b *result.Batch) {
 		at.twice += float64(from.Twice)
 		at.bad += float64(from.Bad)
 		at.late += float64(from.Late)
+		at.leftOut += float64(from.LeftOut)
 		if from.Silent {
 			at.silent++
 		}
@@ -104,7 +109,7 @@ func (s *countedStore) flags(f result.Flags) {
 		name string
 	}{
 		{result.Gap, "gap"}, {result.Late, "late"}, {result.Silent, "silent"}, {result.Overflow, "overflow"},
-		{result.Cut, "cut"}, {result.Unsynchronised, "unsynchronised"},
+		{result.Cut, "cut"}, {result.Unsynchronised, "unsynchronised"}, {result.Missing, "missing"}, {result.Edge, "edge"},
 	} {
 		if f&flag.bit != 0 {
 			s.flagged[flag.name]++
@@ -137,7 +142,7 @@ type families struct {
 }
 
 type partitionFamilies struct {
-	held, closed, sources, silent, lost, twice, bad, late family
+	held, closed, sources, silent, lost, twice, bad, late, leftOut family
 }
 
 type resultFamilies struct {
@@ -163,6 +168,8 @@ func newFamilies() *families {
 		bad:     metric(counter, "batches_bad_total", "Batches that could not be read.", "partition"),
 		late:    metric(counter, "events_late_total", "Events that came after their window was closed.", "partition"),
 	}
+	f.leftOut = metric(counter, "events_left_out_total", "Events that could not be joined, as of unknown switches.",
+		"partition")
 	f.resultFamilies = resultFamilies{
 		batches:  metric(counter, "results_total", "Batches of results, by whether they were new.", "kept"),
 		rows:     metric(counter, "rows_total", "Rows put into the store.", "kind"),
@@ -187,9 +194,9 @@ func newFamilies() *families {
 }
 
 func (f *families) list() []family {
-	return []family{f.held, f.closed, f.sources, f.silent, f.lost, f.twice, f.bad, f.late, f.batches, f.rows, f.flagged,
-		f.packets, f.resident, f.drops, f.forgotFiles, f.forgotBytes, f.events, f.sent, f.bytes, f.refused, f.missed,
-		f.retried, f.waited}
+	return []family{f.held, f.closed, f.sources, f.silent, f.lost, f.twice, f.bad, f.late, f.leftOut, f.batches, f.rows,
+		f.flagged, f.packets, f.resident, f.drops, f.forgotFiles, f.forgotBytes, f.events, f.sent, f.bytes, f.refused,
+		f.missed, f.retried, f.waited}
 }
 
 // Describe implements prometheus.Collector.
@@ -255,6 +262,7 @@ func (d *daemon) Collect(to chan<- prometheus.Metric) {
 		say(f.twice, at.twice, name)
 		say(f.bad, at.bad, name)
 		say(f.late, at.late, name)
+		say(f.leftOut, at.leftOut, name)
 	}
 }
 

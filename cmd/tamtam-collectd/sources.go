@@ -25,6 +25,8 @@ type sourceFlags struct {
 	interfaces   []string
 	captures     []string
 	ipfix, sflow string
+	records      bool
+	recordUDP    string
 	names        map[string]string
 	gnmi         gnmiFlags
 
@@ -37,6 +39,8 @@ func (f *sourceFlags) flags(c *cobra.Command) {
 	s.StringSliceVar(&f.captures, "pcap", nil, "capture files that are read in the same way, together, once")
 	s.StringVar(&f.ipfix, "ipfix", "", "HOST:PORT at which reports of drops come as IPFIX over UDP")
 	s.StringVar(&f.sflow, "sflow", "", "HOST:PORT at which reports of drops come as sFlow")
+	s.BoolVar(&f.records, "records", false, "read copies of records in --interface and --pcap, too: in UDP and ERSPAN")
+	s.StringVar(&f.recordUDP, "record-udp", "", "HOST:PORT at which copies of records come over UDP")
 	s.StringToStringVar(&f.names, "name", nil, "names of switches by the addresses of their reports: ADDRESS=NAME")
 	f.gnmi.flags(c)
 }
@@ -46,11 +50,32 @@ func (f *sourceFlags) check(reads bool) error {
 	if err := f.gnmi.check(reads); err != nil {
 		return err
 	}
-	given := len(f.interfaces) > 0 || len(f.captures) > 0 || f.ipfix != "" || f.sflow != ""
+	given := len(f.interfaces) > 0 || len(f.captures) > 0 || f.ipfix != "" || f.sflow != "" || f.records ||
+		f.recordUDP != ""
 	if !reads && given {
-		return usagef("--interface, --pcap, --ipfix, --sflow: only role %s reads", roleIngest)
+		return usagef("--interface, --pcap, --ipfix, --sflow, --records, --record-udp: only role %s reads", roleIngest)
 	}
-	for _, flag := range []struct{ name, address string }{{"ipfix", f.ipfix}, {"sflow", f.sflow}} {
+	if err := f.checkSockets(); err != nil {
+		return err
+	}
+	if f.records && len(f.interfaces)+len(f.captures) == 0 {
+		return usagef("--records: there is neither --interface nor --pcap to read them from: want one, or --record-udp")
+	}
+	seen := map[string]bool{"ipfix": true, "sflow": true, "record-udp": true, "captures": true} // names of other sources
+	for _, name := range slices.Concat(f.interfaces, f.captures) {
+		if seen[name] {
+			return usagef("--interface or --pcap %q: want each once, and not ipfix, sflow, record-udp or captures", name)
+		}
+		seen[name] = true
+	}
+	return f.checkNames()
+}
+
+// checkSockets holds the addresses at which datagrams come to HOST:PORT.
+func (f *sourceFlags) checkSockets() error {
+	for _, flag := range []struct{ name, address string }{
+		{"ipfix", f.ipfix}, {"sflow", f.sflow}, {"record-udp", f.recordUDP},
+	} {
 		if flag.address == "" {
 			continue
 		}
@@ -58,13 +83,10 @@ func (f *sourceFlags) check(reads bool) error {
 			return usagef("--%s %q: want HOST:PORT (%w)", flag.name, flag.address, err)
 		}
 	}
-	seen := map[string]bool{"ipfix": true, "sflow": true, "captures": true} // names of other sources
-	for _, name := range slices.Concat(f.interfaces, f.captures) {
-		if seen[name] {
-			return usagef("--interface or --pcap %q: want each once, and not ipfix, sflow or captures", name)
-		}
-		seen[name] = true
-	}
+	return nil
+}
+
+func (f *sourceFlags) checkNames() error {
 	f.byAddress = map[netip.Addr]string{}
 	for address, name := range f.names {
 		a, err := netip.ParseAddr(address)
@@ -115,6 +137,9 @@ func (f *sourceFlags) open(log stream.Log, started time.Time, partitions int, lo
 	if f.sflow != "" {
 		add(o.listen("sflow", f.sflow, (*ingest.Reports).SFlow))
 	}
+	if f.recordUDP != "" {
+		add(o.listenRecords(f.recordUDP))
+	}
 	for _, m := range ingest.Markings(f.gnmi.file) {
 		add(o.marking(m))
 	}
@@ -141,7 +166,16 @@ func (o *opener) tap(name string, live bool) (*feed, *ingest.Tap, error) {
 	}
 	const ipfix, sflow = 4739, 6343
 	t := &ingest.Tap{Stamps: stamps, Reports: ingest.NewReports(drops, o.flags.byAddress), IPFIX: ipfix, SFlow: sflow}
-	return &feed{name: name, senders: []*ingest.Sender{stamps, drops}}, t, nil
+	senders := []*ingest.Sender{stamps, drops}
+	if o.flags.records {
+		copies, err := o.sender(name, event.Records, live)
+		if err != nil {
+			return nil, nil, err
+		}
+		t.Records = ingest.NewRecords(copies)
+		senders = append(senders, copies)
+	}
+	return &feed{name: name, senders: senders}, t, nil
 }
 
 func (o *opener) watch(name string) (*feed, error) {
@@ -198,6 +232,23 @@ func (o *opener) listen(name, address string, take reader) (*feed, error) {
 		return errors.Join(ingest.Serve(ctx, conn, datagram, s), conn.Close())
 	}
 	return &feed{name: name, senders: []*ingest.Sender{s}, read: read}, nil
+}
+
+// listenRecords makes a feed of copies of records that come over UDP.
+func (o *opener) listenRecords(address string) (*feed, error) {
+	conn, err := net.ListenPacket("udp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--record-udp: %w", err)
+	}
+	s, err := o.sender("record-udp", event.Records, true)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	r := ingest.NewRecords(s)
+	read := func(ctx context.Context) error {
+		return errors.Join(ingest.Serve(ctx, conn, r.UDP, s), conn.Close())
+	}
+	return &feed{name: "record-udp", senders: []*ingest.Sender{s}, read: read}, nil
 }
 
 // run reads to the end or until ctx ends, and then says that no more comes, and whether that was all.

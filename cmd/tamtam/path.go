@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tamtam/collector"
 	"tamtam/collector/journey"
-	"tamtam/collector/topology"
 	"tamtam/device"
 	"tamtam/tam/record"
 )
@@ -70,9 +68,9 @@ func (p *pathCommand) run(cmd *cobra.Command, captures []string) error {
 	if err != nil {
 		return err
 	}
-	switches, wiring, err := wiringOf(t)
+	switches, wiring, err := t.Wiring()
 	if err != nil {
-		return err
+		return fmt.Errorf("%w, or --id NAME=ID", err)
 	}
 	var plans []*record.Plan
 	for _, path := range p.plans {
@@ -129,35 +127,3 @@ func (p *pathCommand) print(out io.Writer, all []journey.Journey, left map[strin
 	}
 	return nil
 }
-
-// wiringOf are the switches of a topology by their switch ids, and its wires.
-func wiringOf(t *topology.Topology) (map[uint32]string, journey.Wiring, error) {
-	w := journey.Wiring{Ports: map[journey.Port]journey.Port{}, Hosts: map[journey.Port]string{}}
-	switches, kinds, without := map[uint32]string{}, map[string]topology.Kind{}, []string(nil)
-	for _, n := range t.Nodes {
-		kinds[n.Name] = n.Kind
-		switch {
-		case n.Kind == topology.Switch && n.ID == 0:
-			without = append(without, n.Name)
-		case n.Kind == topology.Switch:
-			switches[n.ID] = n.Name
-		}
-	}
-	if len(without) > 0 {
-		return nil, w, fmt.Errorf("the topology has no switch id of %s: want --id %s=ID, or id in the file",
-			strings.Join(without, ", "), without[0])
-	}
-	for near, far := range t.Far() {
-		if kinds[near.Node] != topology.Switch {
-			continue
-		}
-		if at := portOf(near); kinds[far.Node] == topology.Switch {
-			w.Ports[at] = portOf(far)
-		} else {
-			w.Hosts[at] = far.Node
-		}
-	}
-	return switches, w, nil
-}
-
-func portOf(e topology.End) journey.Port { return journey.Port{Switch: e.Node, Port: e.Port} }

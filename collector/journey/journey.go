@@ -76,6 +76,8 @@ type Exit struct {
 	Next       *Visit
 	Candidates []*Visit
 	Alike      int
+	// Unseen: a wire leads from here to a switch, which has no record of it.
+	Unseen bool
 
 	at    *Visit
 	known bool // see [Record]
@@ -89,8 +91,19 @@ const MaxCandidates = 16
 type Journey struct {
 	Flow   string
 	From   string   // the host, or the port that it came from
+	Origin Origin
 	Visits []*Visit // the first is the start; each is there before those that follow it
 }
+
+// Origin says what is known of where a journey comes from.
+type Origin uint8
+
+// The origins.
+const (
+	Began  Origin = iota // at a host or a CPU, or at a wire that is not known
+	Unseen               // a switch, which has no record of it
+	Alike                // it may have come by several exits, or as one of several packets
+)
 
 // Options say which visits may follow each other.
 type Options struct {
@@ -124,18 +137,24 @@ func Join(records []Record, w Wiring, o Options) []Journey {
 	var all []Journey
 	for _, v := range visits {
 		if !v.settled {
-			all = append(all, Journey{v.flow, v.origin(w), v.onward()})
+			all = append(all, v.journey(w))
 		}
 	}
 	for _, v := range visits {
 		if !v.reached { // it follows itself, by the times of clocks that cannot be compared
 			v.settled = false
 			v.from[0].Next, v.from[0].Candidates, v.from[0].Alike = nil, []*Visit{v}, 1
-			all = append(all, Journey{v.flow, v.origin(w), v.onward()})
+			all = append(all, v.journey(w))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Journey) int { return compare(a.Visits[0], b.Visits[0]) })
 	return all
+}
+
+// journey begins with a visit.
+func (v *Visit) journey(w Wiring) Journey {
+	from, origin := v.origin(w)
+	return Journey{v.flow, from, origin, v.onward()}
 }
 
 // onward are the visit and all that certainly follow it.
@@ -174,6 +193,7 @@ func (e *Exit) settle(w Wiring) {
 	case ok:
 		e.End = "to " + host
 	case wired:
+		e.Unseen = true
 		e.End = fmt.Sprintf("not seen at %s: lost on the wire, or not recorded there", far)
 	default:
 		e.End = fmt.Sprintf("to %s, whose wire is not known", out)
@@ -181,20 +201,20 @@ func (e *Exit) settle(w Wiring) {
 }
 
 // origin is where a visit came from, as far as is known.
-func (v *Visit) origin(w Wiring) string {
+func (v *Visit) origin(w Wiring) (string, Origin) {
 	in := Port{v.Switch, v.In}
 	far, wired := w.Ports[in]
 	switch host, ok := w.Hosts[in]; {
 	case v.In == "":
-		return "the CPU of " + v.Switch
+		return "the CPU of " + v.Switch, Began
 	case ok:
-		return host
+		return host, Began
 	case len(v.from) > 0:
-		return fmt.Sprintf("%s, as one of several packets that are alike", far)
+		return fmt.Sprintf("%s, as one of several packets that are alike", far), Alike
 	case wired:
-		return fmt.Sprintf("%s, which has no record of it", far)
+		return fmt.Sprintf("%s, which has no record of it", far), Unseen
 	}
-	return fmt.Sprintf("%s, whose wire is not known", in)
+	return fmt.Sprintf("%s, whose wire is not known", in), Began
 }
 
 // visitsOf gathers records of the same visit. Copies of a packet have several exits; records of one by several sessions

@@ -55,7 +55,7 @@ func Read(ctx context.Context, l *lab.Lab, r *lab.Result, dir string) (*Run, err
 	}
 	x.batch.Closed = x.end
 	for _, step := range []func(context.Context) error{
-		x.topology, x.standing, x.collected, x.records, x.marking, x.sketches,
+		x.topology, x.standing, x.collected, x.marking, x.sketches,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err

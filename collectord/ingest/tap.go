@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"encoding/binary"
 	"sync/atomic"
 	"time"
 
@@ -14,8 +15,7 @@ import (
 type Tap struct {
 	// Stamps sends the tail-stamps of frames, also of those that came as copies in ERSPAN. nil: they are not looked for.
 	Stamps *Sender
-	// Records sends copies of records that are in frames, in UDP to any other port and in ERSPAN. nil: they are not looked
-	// for.
+	// Records sends copies of records that are in frames, in UDP to any port and in ERSPAN. nil: they are not looked for.
 	Records *Records
 	// Reports reads datagrams to the ports IPFIX and SFlow. nil: they are not looked for.
 	Reports      *Reports
@@ -74,15 +74,32 @@ func (t *Tap) datagram(ctx context.Context, frame []byte, at time.Time) (took bo
 		return false, nil
 	}
 	u, ok := collector.ParseUDP(frame)
-	switch port := u.To.Port(); {
-	case !ok:
+	if !ok {
 		return false, nil
+	}
+	if !begins(u.Payload) { // no report: records may come to the same ports
+		if took, err := t.recorded(ctx, u.Payload, at); took {
+			return true, err
+		}
+	}
+	switch port := u.To.Port(); {
 	case t.Reports != nil && port != 0 && port == t.IPFIX:
 		return true, t.Reports.IPFIX(ctx, u.From, u.Payload, at)
 	case t.Reports != nil && port != 0 && port == t.SFlow:
 		return true, t.Reports.SFlow(ctx, u.From, u.Payload, at)
 	}
-	return t.recorded(ctx, u.Payload, at)
+	return false, nil
+}
+
+// begins reports whether a datagram begins as IPFIX or sFlow does: with version 10 and its length, or version 5 and a
+// kind of address.
+func begins(b []byte) bool {
+	if len(b) < 8 {
+		return false
+	}
+	const ipfix, sflow = 10, 5
+	return binary.BigEndian.Uint16(b) == ipfix && int(binary.BigEndian.Uint16(b[2:])) == len(b) ||
+		binary.BigEndian.Uint32(b) == sflow && binary.BigEndian.Uint32(b[4:]) <= 2
 }
 
 // recorded takes the copy of a record that UDP or ERSPAN carries; false: it carries none, or nobody wants it. Stamps in

@@ -8,10 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/collector"
 	"tamtam/collector/dial"
+	"tamtam/collector/journey"
 	"tamtam/collector/topology"
 	"tamtam/collectord/event"
 	"tamtam/collectord/result"
+	"tamtam/tam/record"
 )
 
 // Options say how a partition joins.
@@ -28,16 +31,24 @@ type Options struct {
 	Rows int
 	// Paths are the paths and graphs along which alternate marking is joined: those of who reads it.
 	Paths dial.File
-	// Topology is the network, by which the points of Paths are named: see [dial.File.Named]. Wherever partitions of the
-	// same log are joined it must be equal. nil: it is not known, and they have the names that Paths gives them.
+	// Topology is the network, by which the points of Paths are named (see [dial.File.Named]), and whose switch ids and
+	// wires join records. Wherever partitions of the same log are joined it must be equal. nil: it is not known, and
+	// points have the names that Paths gives them. Without it, or without the id of some switch, no records are joined.
 	Topology *topology.Topology
+	// Plans are those by which records are read.
+	Plans []*record.Plan
+	// Journey says which records may follow each other; its Within is DefaultWithin if it is 0.
+	Journey journey.Options
 }
 
-// Check returns an error if paths cannot be joined, or contradict the topology.
+// Check returns an error if paths cannot be joined or contradict the topology, or records not be read by the plans.
 func (o Options) Check() error {
 	f, err := o.Paths.Named(o.Topology)
 	if err == nil {
 		_, err = f.Clusters()
+	}
+	if err == nil {
+		_, err = collector.NewJourneyReader(o.Plans, nil)
 	}
 	return err
 }
@@ -63,6 +74,18 @@ type joiner interface {
 	close(w window, flags result.Flags, b *result.Batch)
 }
 
+// A wide joiner makes rows of events of one kind that depend on those around them, so that they are of no window.
+type wide interface {
+	// take is that of a joiner. It has the message held for as long as its events are needed.
+	take(r *event.Reader, w *windows) error
+	// last is when the last event so far is due.
+	last() int64
+	// says reports whether something may be said that is due between two times.
+	says(from, to int64) bool
+	// advance moves rows of what is due by a time, and was not by another one before that, into a batch.
+	advance(from, to int64, silent bool, w *windows, b *result.Batch)
+}
+
 // A Partition joins the messages of one partition.
 type Partition struct {
 	name    string
@@ -78,7 +101,7 @@ type Partition struct {
 	pending []pending // messages with events of open windows, in order
 	windows windows
 	joiners [event.Kinds]joiner
-	periods *periods // nil: none are joined
+	wide    [event.Kinds]wide
 	reader  event.Reader
 }
 
@@ -121,7 +144,10 @@ func New(name string, o Options, at result.Position, now time.Time) *Partition {
 	p.joiners[event.Sketches] = newSketches()
 	if len(o.Paths.Paths)+len(o.Paths.Graphs) > 0 {
 		f, _ := o.Paths.Named(o.Topology) // see Options.Check
-		p.periods = newPeriods(f)
+		p.wide[event.Periods] = newPeriods(f)
+	}
+	if j := newJourneys(o); j != nil {
+		p.wide[event.Records] = j
 	}
 	for _, s := range at.Sources {
 		for kind := event.Stamps; kind < event.Kinds; kind++ {
@@ -170,8 +196,8 @@ func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 	if h.Promise != 0 && h.Promise != event.Ended && h.High > h.Promise+ahead {
 		err = fmt.Errorf("batch %s has events up to %d, and promises %d: want less than %v between them", h.ID(), h.High,
 			h.Promise, time.Duration(ahead))
-	} else if h.Kind == event.Periods && p.periods != nil {
-		err = p.periods.take(&p.reader, &p.windows)
+	} else if j := p.wide[h.Kind]; j != nil {
+		err = j.take(&p.reader, &p.windows)
 	} else if j := p.joiners[h.Kind]; j == nil {
 		err = fmt.Errorf("batches of %v are not joined here", h.Kind)
 	} else {
@@ -214,6 +240,7 @@ func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
 	s.row.Batches++
 	s.row.Lost += int64(min(lost, math.MaxInt64>>1))
 	s.row.Late += p.windows.late
+	s.row.LeftOut += p.windows.leftOut
 	if bad != nil {
 		s.row.Bad++
 		return
@@ -262,8 +289,10 @@ func (p *Partition) watermark(now time.Time) (mark int64, silent bool) {
 		mark = min(mark, s.promise)
 	}
 	if heard == 0 || mark == event.Ended { // nobody says more: what there is is closed, and no more
-		if p.periods != nil {
-			latest = max(latest, p.periods.last())
+		for _, j := range p.wide {
+			if j != nil {
+				latest = max(latest, j.last())
+			}
 		}
 		mark = p.windows.after(latest)
 	}
@@ -296,8 +325,10 @@ func (p *Partition) Cut(now time.Time, idle bool) *result.Batch {
 		}
 		p.windows.remove(w)
 	}
-	if p.periods != nil {
-		p.periods.advance(p.closed, closed, silent, &p.windows, b)
+	for _, j := range p.wide {
+		if j != nil {
+			j.advance(p.closed, closed, silent, &p.windows, b)
+		}
 	}
 	b.Amends, p.windows.amends = p.windows.amends, nil
 	p.closed = closed
@@ -313,9 +344,9 @@ func (p *Partition) Cut(now time.Time, idle bool) *result.Batch {
 	return b
 }
 
-// said reports whether periods of alternate marking are due by a time, that were not before.
+// said reports whether something is due by a time that was not before, and is of no window.
 func (p *Partition) said(closed int64) bool {
-	return p.periods != nil && p.periods.due(p.closed, closed)
+	return slices.ContainsFunc(p.wide[:], func(j wide) bool { return j != nil && j.says(p.closed, closed) })
 }
 
 // cutAfter is after how many messages there is a batch though no window has closed, so that the position moves on.

@@ -124,8 +124,8 @@ func (p *periods) last() (at int64) {
 	return at
 }
 
-// due reports whether something may be said of periods that are due between two times.
-func (p *periods) due(from, to int64) bool {
+// says reports whether something may be said of periods that are due between two times.
+func (p *periods) says(from, to int64) bool {
 	for _, g := range p.groups {
 		for i := range g.reports {
 			r := &g.reports[i]

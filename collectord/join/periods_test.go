@@ -459,7 +459,8 @@ func TestPeriodsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := New("altmark-0", o, result.Position{}, time.Unix(1000, 0))
-	if points := p.periods.groups[p.periods.names[0]].file.Paths[0].Points; points[0].Switch != "leaf1" ||
+	all := p.wide[event.Periods].(*periods)
+	if points := all.groups[all.names[0]].file.Paths[0].Points; points[0].Switch != "leaf1" ||
 		points[1].Switch != "s1" || points[2].Switch != "leaf2" {
 		t.Errorf("points are %+v", points)
 	}

@@ -28,6 +28,8 @@ type windows struct {
 	again  bool  // its rows of closed windows are in batches
 	until  int64 // the end of the last window of its events
 	late   int64 // events that came late
+	// Events that cannot be joined.
+	leftOut int64
 }
 
 type openWindow struct {
@@ -37,7 +39,7 @@ type openWindow struct {
 }
 
 func (w *windows) begin(closed int64, again bool) {
-	w.closed, w.again, w.until, w.late = closed, again, 0, 0
+	w.closed, w.again, w.until, w.late, w.leftOut = closed, again, 0, 0, 0
 }
 
 // start is the beginning of the window of a time, which is not below 0.

@@ -25,7 +25,7 @@ type Config struct {
 	IPFIX, SFlow net.PacketConn
 	// Names are those of switches by the addresses that their reports come from.
 	Names map[netip.Addr]string
-	// Join says how windows are joined.
+	// Join says how windows are joined. Copies of records are read if it has a topology.
 	Join join.Options
 	// LogBytes and StoreRows bound the memory (0: what stream.Memory and result.Memory keep). The log has to have room
 	// for what comes in a window: else sources wait, and go on when the window is closed as if they were silent.
@@ -42,7 +42,7 @@ const (
 )
 
 // kinds are those of events that are joined, in one partition each.
-var kinds = [...]event.Kind{event.Stamps, event.Drops, event.Sketches}
+var kinds = [...]event.Kind{event.Stamps, event.Records, event.Drops, event.Sketches}
 
 // idle is how often a worker that nothing comes to makes rows of what it has.
 const idle = 100 * time.Millisecond
@@ -126,7 +126,15 @@ func (k *Collector) tap(name string, live bool) (*ingest.Tap, []*ingest.Sender, 
 		return nil, nil, err
 	}
 	t := &ingest.Tap{Stamps: stamps, Reports: ingest.NewReports(drops, k.config.Names), IPFIX: portIPFIX, SFlow: portSFlow}
-	return t, []*ingest.Sender{stamps, drops}, nil
+	if k.config.Join.Topology == nil {
+		return t, []*ingest.Sender{stamps, drops}, nil
+	}
+	copies, err := k.sender(name, event.Records, live)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.Records = ingest.NewRecords(copies)
+	return t, []*ingest.Sender{stamps, drops, copies}, nil
 }
 
 func (k *Collector) watch(name string) error {

@@ -223,6 +223,7 @@ func shape(d *result.Distribution) (list []column) {
 type packetRow struct {
 	Time          int64
 	Flow, Way     string
+	Origin        string // where it came from; "": not told
 	End           string
 	Dropped       bool
 	Ambiguous     bool

@@ -26,7 +26,8 @@ func wayOf(j *result.Journey) string {
 
 func packetRowOf(q *request, j *result.Journey) packetRow {
 	return packetRow{
-		Time: j.Time, Flow: j.Flow, Way: wayOf(j), End: j.End, Dropped: diedAt(j) >= 0, Ambiguous: j.Ambiguous,
+		Time: j.Time, Flow: j.Flow, Origin: j.From, Way: wayOf(j),
+		End: j.End, Dropped: diedAt(j) >= 0, Ambiguous: j.Ambiguous,
 		Candidate: j.Candidate, Of: j.Of, Reasons: flagWords(j.Flags),
 		Href: q.Link("/packet", "key", j.Key, "time", strconv.FormatInt(j.Time, 10), "candidate", strconv.Itoa(j.Candidate)),
 	}

@@ -241,6 +241,8 @@ var flagText = []struct {
 	{result.Overflow, "overflow", "more than there was room for: some were left out"},
 	{result.Cut, "cut", "frames were cut: stamps or records may be missing"},
 	{result.Unsynchronised, "unsynchronised", "clocks compared that nobody vouches for"},
+	{result.Missing, "missing", "a switch on the way has no record of it: lost on the wire, or not recorded there"},
+	{result.Edge, "edge", "the way reaches to the edge of what is joined together: there may be more of it"},
 }
 
 // flagWords are the reasons of some flags; a flag that has no word is told by its number.

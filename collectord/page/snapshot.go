@@ -209,17 +209,40 @@ func (s *snapshot) applyAmends() {
 				}
 			}
 		}
-		if a.of(event.Drops) {
-			for _, x := range s.drops {
-				if a.From <= x.last && a.To >= x.first {
-					x.flags |= a.Flags
-					s.flags |= a.Flags
-				}
-			}
-		}
+		s.amendDrops(&a)
+		s.amendJourneys(&a)
 		if a.of(event.Periods) {
 			for _, x := range s.series {
 				s.flags |= x.doubt(a.Amend)
+			}
+		}
+	}
+}
+
+// amendDrops puts an amendment to drops, those of records by what is said of these.
+func (s *snapshot) amendDrops(a *amended) {
+	drops, records := a.of(event.Drops), a.of(event.Records)
+	for _, x := range s.drops {
+		told := drops
+		if x.source == event.Records.String() {
+			told = records
+		}
+		if told && a.From <= x.last && a.To >= x.first {
+			x.flags |= a.Flags
+			s.flags |= a.Flags
+		}
+	}
+}
+
+func (s *snapshot) amendJourneys(a *amended) {
+	if !a.of(event.Records) {
+		return
+	}
+	for _, list := range [][]result.Journey{s.journeys, s.died} {
+		for i := range list {
+			if j := &list[i]; a.From <= j.Time && a.To >= j.Time {
+				j.Flags |= a.Flags
+				s.flags |= a.Flags
 			}
 		}
 	}

@@ -54,6 +54,7 @@ func (p *Page) sourceRow(s result.Source) sourceRow {
 		{s.Bad > 0, "bad", "batches could not be read"},
 		{s.Silent, "inexact", "silent: windows were closed without it"},
 		{s.Late > 0, "inexact", "events came late"},
+		{s.LeftOut > 0, "inexact", "events could not be joined"},
 	} {
 		if x.is {
 			r.Reasons = append(r.Reasons, x.words)
@@ -98,6 +99,7 @@ func (s *snapshot) allSources() map[sourceKey]result.Source {
 				src.Twice += sum.Twice
 				src.Bad += sum.Bad
 				src.Late += sum.Late
+				src.LeftOut += sum.LeftOut
 				src.Latest = max(src.Latest, sum.Latest)
 				src.Silent = src.Silent || sum.Silent
 			}

@@ -167,6 +167,7 @@ type journeyRow struct {
 	Time      int64     `parquet:"time_ns,delta"`
 	Flow      string    `parquet:"flow,dict"`
 	Key       string    `parquet:"key"`
+	From      string    `parquet:"from,dict"`
 	Hops      []stepRow `parquet:"hops,list"`
 	End       string    `parquet:"end,dict"`
 	Ambiguous bool      `parquet:"ambiguous"`
@@ -186,18 +187,20 @@ type stepRow struct {
 	Depth     *int64 `parquet:"depth_bytes"`
 	Tables    string `parquet:"tables"`
 	Dropped   string `parquet:"dropped"`
+	Perhaps   string `parquet:"perhaps"`
 }
 
 func fromJourney(j *result.Journey) journeyRow {
 	r := journeyRow{
-		Time: j.Time, Flow: j.Flow, Key: j.Key, End: j.End, Ambiguous: j.Ambiguous, Candidate: int32(j.Candidate),
+		Time: j.Time, Flow: j.Flow, Key: j.Key, From: j.From,
+		End: j.End, Ambiguous: j.Ambiguous, Candidate: int32(j.Candidate),
 		Of: int32(j.Of), Flags: uint32(j.Flags),
 	}
 	for _, h := range j.Hops {
 		r.Hops = append(r.Hops, stepRow{
 			Parent: int32(h.Parent), Switch: h.Switch, In: h.In, Out: h.Out, Arrival: known(h.Arrival, h.Arrival != 0),
 			Departure: known(h.Departure, h.Departure != 0), Queue: known(int32(h.Queue), h.Queue >= 0),
-			Depth: known(h.Depth, h.Depth >= 0), Tables: h.Tables, Dropped: h.Dropped,
+			Depth: known(h.Depth, h.Depth >= 0), Tables: h.Tables, Dropped: h.Dropped, Perhaps: h.Perhaps,
 		})
 	}
 	return r
@@ -205,14 +208,14 @@ func fromJourney(j *result.Journey) journeyRow {
 
 func (r *journeyRow) row() result.Journey {
 	j := result.Journey{
-		Time: r.Time, Flow: r.Flow, Key: r.Key, End: r.End, Ambiguous: r.Ambiguous, Candidate: int(r.Candidate),
+		Time: r.Time, Flow: r.Flow, Key: r.Key, From: r.From, End: r.End, Ambiguous: r.Ambiguous, Candidate: int(r.Candidate),
 		Of: int(r.Of), Flags: result.Flags(r.Flags),
 	}
 	for _, h := range r.Hops {
 		j.Hops = append(j.Hops, result.JourneyHop{
 			Parent: int(h.Parent), Switch: h.Switch, In: h.In, Out: h.Out, Arrival: or(h.Arrival, 0),
 			Departure: or(h.Departure, 0), Queue: int(or(h.Queue, -1)), Depth: or(h.Depth, -1), Tables: h.Tables,
-			Dropped: h.Dropped,
+			Dropped: h.Dropped, Perhaps: h.Perhaps,
 		})
 	}
 	return j
@@ -253,6 +256,7 @@ type sourceRow struct {
 	Twice   int64  `parquet:"batches_twice"`
 	Bad     int64  `parquet:"batches_bad"`
 	Late    int64  `parquet:"events_late"`
+	LeftOut int64  `parquet:"events_left_out"`
 	Latest  *int64 `parquet:"latest_ns"`
 	Silent  bool   `parquet:"silent"`
 	Number  uint64 `parquet:"number"`
@@ -262,14 +266,16 @@ type sourceRow struct {
 func fromSource(s *result.Source) sourceRow {
 	return sourceRow{
 		Name: s.Name, Kind: s.Kind, Batches: s.Batches, Events: s.Events, Lost: s.Lost, Twice: s.Twice, Bad: s.Bad,
-		Late: s.Late, Latest: known(s.Latest, s.Latest != 0), Silent: s.Silent, Number: s.Number, Promise: s.Promise,
+		Late: s.Late, LeftOut: s.LeftOut,
+		Latest: known(s.Latest, s.Latest != 0), Silent: s.Silent, Number: s.Number, Promise: s.Promise,
 	}
 }
 
 func (r *sourceRow) row() result.Source {
 	return result.Source{
 		Name: r.Name, Kind: r.Kind, Batches: r.Batches, Events: r.Events, Lost: r.Lost, Twice: r.Twice, Bad: r.Bad,
-		Late: r.Late, Latest: or(r.Latest, 0), Silent: r.Silent, Number: r.Number, Promise: r.Promise,
+		Late: r.Late, LeftOut: r.LeftOut,
+		Latest: or(r.Latest, 0), Silent: r.Silent, Number: r.Number, Promise: r.Promise,
 	}
 }
 

@@ -250,8 +250,8 @@ func randomBatch(r *rand.Rand) *result.Batch {
 			sketch.Truth = float64(r.IntN(2))
 		}
 		b.Sketches = append(b.Sketches, sketch)
-		b.Journeys = append(b.Journeys, result.Journey{Time: w.Start, Flow: text(), Key: text(), End: text(), Of: r.IntN(3),
-			Hops: []result.JourneyHop{{Parent: -1, Switch: text(), In: text(), Arrival: r.Int64N(2), Queue: r.IntN(3) - 1,
+		b.Journeys = append(b.Journeys, result.Journey{Time: w.Start, Flow: text(), Key: text(), From: text(), End: text(), Of: r.IntN(3),
+			Hops: []result.JourneyHop{{Parent: -1, Switch: text(), In: text(), Perhaps: text(), Arrival: r.Int64N(2), Queue: r.IntN(3) - 1,
 				Depth: r.Int64N(3) - 1, Tables: text(), Dropped: text()}}})
 		b.Amends = append(b.Amends, result.Amend{From: r.Int64(), To: r.Int64(), Flags: result.Gap})
 	}

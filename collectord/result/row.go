@@ -27,6 +27,11 @@ const (
 	Cut
 	// Unsynchronised: clocks of two switches are compared that nobody vouches for.
 	Unsynchronised
+	// Missing: a switch that a packet must have come from, or gone to, has no record of it. It was lost on the wire, or
+	// not recorded there, or that record was lost.
+	Missing
+	// Edge: a packet's way reaches to the end of what is joined together, so that there may be more of it.
+	Edge
 )
 
 // A Hop is one switch on one way of one flow, in a window, from tail-stamps.
@@ -87,11 +92,12 @@ type MeanDelay struct {
 	Unknown string // why it is not known; "" where it is, and where no switch measures it
 }
 
-// A Journey is one packet's way through the network.
+// A Journey is one packet's way through the network, from where it was first seen.
 type Journey struct {
-	Time      int64
+	Time      int64 // its first arrival, by that switch's clock
 	Flow      string
-	Key       string
+	Key       string // alike for packets that are alike
+	From      string // the host, or where else it came from as far as is known; "": not told
 	Hops      []JourneyHop
 	End       string // forwarded out of the network, dropped: REASON, not seen again
 	Ambiguous bool   // packets are alike; Candidates say how many ways there are
@@ -111,6 +117,8 @@ type JourneyHop struct {
 	Depth     int64 // bytes; -1: not known
 	Tables    string
 	Dropped   string // the reason; "" if it went on
+	// Perhaps are the visits of which one is the next, if it is not certain which.
+	Perhaps string
 }
 
 // A Sketch is an answer of a FlyMon task.
@@ -139,6 +147,7 @@ type Source struct {
 	Twice   int64 // batches that came again, and were dropped
 	Bad     int64 // batches that could not be read
 	Late    int64 // events that came behind the watermark
+	LeftOut int64 // events that could not be joined, as those of switches that nobody knows
 	Latest  int64 // event time; 0 if there was none
 	Silent  bool  // it was left out of the watermark
 	Number  uint64

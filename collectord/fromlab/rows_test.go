@@ -1,0 +1,120 @@
+package fromlab
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tamtam/collector"
+	"tamtam/collector/journey"
+	"tamtam/collectord/result"
+	"tamtam/lab"
+	"tamtam/lab/experiments"
+	"tamtam/tam/record"
+)
+
+// The ways of packets that the collector makes of a lab's records are those that `tamtam path` makes of them: hop by hop,
+// with ports, times, tables, and how they ended.
+func TestJourneys(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing for the race detector")
+	}
+	top, err := experiments.Open("record-ecmp", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	l, err := lab.New(t.Context(), top, lab.Options{Out: dir, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if err := l.Run(t.Context(), top.RunTime()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := l.Result(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := Read(t.Context(), l, r, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	dropped, rows := 0, int64(0)
+	err = shown.Rows.Each(t.Context(), 0, math.MaxInt64, func(b *result.Batch) bool {
+		for _, j := range b.Journeys {
+			if got = append(got, textOf(&j)); j.Flags&^result.Missing != 0 {
+				t.Errorf("%+v: want no flag but that a record is missing", j)
+			}
+		}
+		for _, d := range b.Drops {
+			if d.Source == "record" {
+				rows += d.Packets
+			}
+		}
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plans []*record.Plan
+	for _, text := range r.Plans {
+		var p record.Plan
+		if err := json.Unmarshal(text, &p); err != nil {
+			t.Fatal(err)
+		}
+		plans = append(plans, &p)
+	}
+	network, err := top.Network()
+	if err != nil {
+		t.Fatal(err)
+	}
+	switches, wiring, err := network.Wiring()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := collector.NewJourneys(plans, switches, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Read(t.Context(), filepath.Join(dir, "collector.received.pcap")); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, way := range j.Join(wiring, journey.Options{}) {
+		text := fmt.Sprint(way.Flow, " from ", way.From)
+		for _, v := range way.Visits {
+			for _, e := range v.Exits {
+				if text += fmt.Sprint("; ", v.Switch, " ", v.In, " ", e.Out, " ", int64(v.Arrived), " ", strings.ReplaceAll(e.Path, " > ", ", ")); e.End != "" {
+					text += "; " + e.End
+				}
+				if strings.HasPrefix(e.End, "dropped") {
+					dropped++
+				}
+			}
+		}
+		want = append(want, text)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if len(want) != 349 || !slices.Equal(got, want) || dropped == 0 || rows != int64(dropped) {
+		t.Errorf("%d ways, %d drops; want 349, %d\n%.3s\nwant\n%.3s", len(got), rows, dropped, got, want)
+	}
+}
+
+func textOf(j *result.Journey) string {
+	text := fmt.Sprint(j.Flow, " from ", j.From)
+	for _, h := range j.Hops {
+		text += fmt.Sprint("; ", h.Switch, " ", h.In, " ", h.Out, " ", h.Arrival, " ", h.Tables)
+	}
+	return text + "; " + j.End
+}
