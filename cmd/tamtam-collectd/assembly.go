@@ -127,6 +127,9 @@ func (d *daemon) open(ctx context.Context) (stop func(), err error) {
 			return stop, err
 		}
 		closers = append(closers, d.work.Close)
+		if err := agree(ctx, d.work, f.partitions); err != nil {
+			return stop, err
+		}
 	}
 	if f.has(roleJoin) || f.has(roleServe) {
 		d.files, err = parquet.Open(parquet.Options{Dir: f.store, Bytes: f.storeBytes, Age: f.storeAge})
