@@ -165,7 +165,7 @@ func (m *outers) wrap(pk *packet, o *outer, counts *altmark.OuterCounts) {
 	ip[outerIPv6] = next
 	binary.BigEndian.PutUint16(b[l3-2:], etherIPv6)
 	pk.data, pk.length = b, pk.length+outerSize
-	m.meetOuter(pk, o, counts, true)
+	m.meetOuter(pk, o, counts, outerSize)
 	counts.Encapsulated++
 }
 
@@ -179,8 +179,14 @@ func roomFor(b []byte, n int) []byte {
 	return more
 }
 
-// meetOuter notes what was done with a header, and parses what the packet is now.
-func (m *outers) meetOuter(pk *packet, o *outer, counts *altmark.OuterCounts, done bool) {
+// meetOuter notes what was done with a header, by which the packet grew by so many bytes, and parses what it is now. 0:
+// nothing was done.
+func (m *outers) meetOuter(pk *packet, o *outer, counts *altmark.OuterCounts, grew int) {
+	done := grew != 0
+	if pk.noted&notedOuterDone == 0 {
+		pk.met.outerGrew = 0
+	}
+	pk.met.outerGrew += int16(grew)
 	if done {
 		pk.h = headers{}
 		m.parse(pk)
@@ -207,7 +213,7 @@ func (m *outers) unwrap(pk *packet, o *outer, counts *altmark.OuterCounts) bool 
 	if off == 0 {
 		if h.encapsulated() {
 			counts.Damaged++
-			m.meetOuter(pk, o, counts, false)
+			m.meetOuter(pk, o, counts, 0)
 		}
 		return false
 	}
@@ -219,7 +225,7 @@ func (m *outers) unwrap(pk *packet, o *outer, counts *altmark.OuterCounts) bool 
 	}
 	binary.BigEndian.PutUint16(pk.data[l3-2:], etherType)
 	pk.data, pk.length = pk.data[:n-off], pk.length-off
-	m.meetOuter(pk, o, counts, true)
+	m.meetOuter(pk, o, counts, -off)
 	counts.Decapsulated++
 	return true
 }

@@ -136,6 +136,7 @@ type met struct {
 	policer        config.ID
 	outer          *outer
 	outerCounts    *altmark.OuterCounts
+	outerGrew      int16         // bytes that it is longer for it, if notedOuterDone
 	ran            *programLooks // made with the first program
 }
 

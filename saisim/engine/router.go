@@ -12,6 +12,9 @@ import (
 func (c *router) route(pk *packet) drop.Reason {
 	r := pk.router
 	n := pk.length + fcsLen
+	if pk.noted&notedOuterDone != 0 {
+		n -= int(pk.met.outerGrew) // counted as it was received
+	}
 	why := c.routed(pk)
 	if pk.verdict.kind == toNobody && pk.act&actCopy == 0 && why != drop.L3MTU {
 		r.count(rifInError, n)
