@@ -148,6 +148,7 @@ func (m *outers) wrap(pk *packet, o *outer, counts *altmark.OuterCounts) {
 	h := &pk.h
 	l3, n, tos, next := int(h.l3), len(pk.data), h.tos, byte(protoIPv6)
 	payload := h.ipLen + outerOptions
+	pk.keepReceived()
 	if ip := pk.data[l3:]; h.flags&flagIPv4 != 0 {
 		next = protoIPv4
 		old := binary.BigEndian.Uint16(ip[8:])
@@ -169,6 +170,14 @@ func (m *outers) wrap(pk *packet, o *outer, counts *altmark.OuterCounts) {
 	counts.Encapsulated++
 }
 
+// keepReceived is called before a header is put around a packet, or taken off.
+func (pk *packet) keepReceived() {
+	if pk.noted&notedOuterDone == 0 {
+		pk.met.outerGrew = 0
+		copy(pk.met.outerCame[:], pk.data)
+	}
+}
+
 // roomFor returns b with n bytes, somewhere else if it has no room for them.
 func roomFor(b []byte, n int) []byte {
 	if n <= cap(b) {
@@ -183,9 +192,6 @@ func roomFor(b []byte, n int) []byte {
 // nothing was done.
 func (m *outers) meetOuter(pk *packet, o *outer, counts *altmark.OuterCounts, grew int) {
 	done := grew != 0
-	if pk.noted&notedOuterDone == 0 {
-		pk.met.outerGrew = 0
-	}
 	pk.met.outerGrew += int16(grew)
 	if done {
 		pk.h = headers{}
@@ -206,6 +212,7 @@ func (m *outers) unwrap(pk *packet, o *outer, counts *altmark.OuterCounts) bool 
 	if h.dst != o.dst || h.src != o.src || !m.atRouter(pk) || !h.fitToRoute(pk) {
 		return false
 	}
+	pk.keepReceived()
 	off, next := h.inner(pk.data)
 	if off > 0 {
 		off = admitECN(pk.data[int(h.l3)+off:], h.tos&3, next == protoIPv4, off)

@@ -24,7 +24,8 @@ const (
 	rifOutError
 )
 
-// countRIF counts a packet, on the ingress as it was received: without a header that it has got, with one that was taken off.
+// countRIF counts a packet, on the ingress as it was received: without a header that it has got, and with one that it
+// has lost.
 func (c *Chip) countRIF(oid config.ID, what int, pk *packet) {
 	if c.rifs[oid] == nil {
 		c.rifs[oid] = &[8]uint64{}
