@@ -2,6 +2,7 @@ package cpuport
 
 import (
 	"encoding/binary"
+	"errors"
 	"encoding/json"
 	"fmt"
 	"net/netip"
@@ -172,7 +173,10 @@ func parsePunted(kind byte, b []byte) (p Packet, err error) {
 	if err := r.err("punted"); err != nil {
 		return Packet{}, err
 	}
-	if kind == kindRouted || hop != "" {
+	if kind == kindRuled && p.Sample.Rule == "" {
+		return Packet{}, errors.New("a message \"ruled\" without a rule")
+	}
+	if kind == kindRouted || hop != "" || p.Sample.Prefix != 0 {
 		var ok bool
 		if p.Sample.NextHop, ok = netip.AddrFromSlice([]byte(hop)); !ok || int(p.Sample.Prefix) > p.Sample.NextHop.BitLen() {
 			return Packet{}, fmt.Errorf("a message \"routed\" with a next hop of %d bytes and a prefix of %d bits, want 4 or "+
