@@ -2,8 +2,8 @@ package cpuport
 
 import (
 	"encoding/binary"
-	"errors"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"time"
