@@ -3,10 +3,12 @@ package orch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
 	"tamtam/schema"
 	"tamtam/swss"
@@ -57,7 +59,11 @@ type Ledger struct {
 	pass     func(context.Context) error
 	reported map[RowKey]string // status and reason as last reported
 	settled  bool              // the last pass was a success
+	again    bool              // a pass is to be repeated though nothing changes: Redis was away for it, or for a row
 }
+
+// tryAgain is how soon a pass is repeated for which Redis was away.
+const tryAgain = time.Second
 
 // NewLedger registers the tables on the daemon, in their order. pass brings the ASIC to what the
 // rows ask for; its error means that it must be repeated.
@@ -66,6 +72,12 @@ func NewLedger(d *Daemon, db *swss.DB, pass func(context.Context) error, tables 
 		Rows: map[RowKey]swss.FieldValues{}, Why: map[RowKey]error{}, Failed: map[RowKey]error{}, Notes: map[RowKey]string{},
 		daemon: d, tables: map[string]LedgerTable{}, pass: pass, reported: map[RowKey]string{},
 	}
+	d.Every(func() time.Duration {
+		if l.again {
+			return tryAgain
+		}
+		return 0
+	}, func(ctx context.Context, _ time.Time) error { return l.Settle(ctx) })
 	for _, t := range tables {
 		t.State = cmp.Or(t.State, t.Name)
 		if t.StateKey == nil {
@@ -99,6 +111,7 @@ func (l *Ledger) handle(ctx context.Context, tasks []Task) []error {
 	if !l.settleFew(ctx) {
 		err = l.Settle(ctx)
 	}
+	l.again = l.again || l.away()
 	errs := make([]error, len(tasks))
 	for i := range errs {
 		errs[i] = err
@@ -119,6 +132,7 @@ func (l *Ledger) Settle(ctx context.Context) error {
 	l.Restart(nil)
 	err := l.pass(ctx)
 	l.Changed, l.settled = nil, err == nil
+	l.again = err != nil || l.away()
 	l.reportAll(ctx, maps.Keys(l.Rows))
 	return err
 }
@@ -198,6 +212,16 @@ func (l *Ledger) Retry() bool {
 		}
 	}
 	return any
+}
+
+// away reports whether Redis was away for a row: nothing else may come that brings a pass.
+func (l *Ledger) away() bool {
+	for _, err := range l.Failed {
+		if errors.Is(err, swss.ErrUnavailable) {
+			return true
+		}
+	}
+	return false
 }
 
 // Refused reports whether a row must not be tried again as it is.

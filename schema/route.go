@@ -287,6 +287,8 @@ func (r *reader) hop(p netip.Prefix, i int, hops, ifs, weights []string) Hop {
 	if hops != nil && hops[i] != "" {
 		// IPv4 packets go to next hops of IPv6 too (RFC 8950).
 		h.Addr = r.hopAddr("nexthop", hops[i], p.Addr().Is4(), true)
+	} else if ifs[i] == "" {
+		r.bad("ifname", strings.Join(ifs, ","), fmt.Sprintf("an interface in place %d, which has no next hop", i+1))
 	}
 	if weights != nil && weights[i] != "" {
 		w, ok := decimal(weights[i])
