@@ -108,6 +108,8 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 	down["PORT"]["Ethernet1"]["admin_status"] = "down"
 	number := func(n uint16) *uint16 { return &n }
 	size := 1600
+	hole := routedPorts()
+	hole["STATIC_ROUTE"]["10.3.0.0/16"] = swss.FieldValues{"blackhole": "true"}
 	long := routedPorts()
 	long["PORT"]["Ethernet0"]["mtu"] = "9100"
 	to := func(dst string) packettrace.Request {
@@ -133,6 +135,8 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 		"a rule": {routed, to("10.2.0.9"), "dropped: acl", "without ACL rule EDGE|RULE_1: sent by Ethernet1"},
 		"a port": {down, to("10.2.0.8"), "dropped: egress-port-down", "Ethernet1 up: sent by Ethernet1"},
 		"no route": {routed, to("10.3.0.9"), "dropped: no-route", "a route 10.3.0.9/32 via 10.2.0.8 at Ethernet1: sent by Ethernet1\n" +
+			"a route 10.3.0.9/32 via 10.2.0.9 at Ethernet1: sent by Ethernet1"},
+		"a blackhole": {hole, to("10.3.0.9"), "dropped: blackhole", "a route 10.3.0.9/32 via 10.2.0.8 at Ethernet1: sent by Ethernet1\n" +
 			"a route 10.3.0.9/32 via 10.2.0.9 at Ethernet1: sent by Ethernet1"},
 		"an MTU":         {long, in, "dropped: l3-mtu (l3_mtu_error)", "Ethernet1 with an MTU of 9216: sent by Ethernet1"},
 		"no such VLAN":   {bridged, noVLAN, "dropped: no-vlan", ""},
