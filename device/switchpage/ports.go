@@ -18,8 +18,8 @@ var statistics = map[string]string{
 	"in errors": "SAI_PORT_STAT_IF_IN_ERRORS", "out errors": "SAI_PORT_STAT_IF_OUT_ERRORS",
 }
 
-// ports are those of the switch, with what was counted at them, and those that are configured and were refused: of these
-// nothing is known but what is wanted.
+// ports are those of the switch, with what was counted at them, and those that are configured and were refused: of
+// these nothing is known but what is wanted.
 func (t *tables) ports() (list []page.Port) {
 	rows, names := t.dump(swss.ConfigDB, schema.CfgPort), t.hash(swss.CountersDB, schema.CountersPortNameMap)
 	if t.err != nil {
