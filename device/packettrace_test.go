@@ -244,6 +244,8 @@ func TestWhyByShell(t *testing.T) {
 	}
 	settle(t, s)
 	want("show drops by rule", "EDGE|RULE_1 (gone)")
+	send(8, 64) // a table that has no rules any more is named all the same
+	want("show tam why flow 10.1.0.5 10.2.0.8 last 1", "miss  EDGE\n")
 
 	// By a setting all packets are known, of flows that nobody has asked for too.
 	keeps := func(fields swss.FieldValues, all bool) {
