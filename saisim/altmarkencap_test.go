@@ -62,7 +62,7 @@ func encapJSON(what string, hops bool) sai.Bytes {
 }
 
 // What a header does to a packet is just that: the frame with the header is the one that came, its TTL one less, behind
-// 48 bytes, and the other way round.
+// 48 bytes, and the other way round. The router interface that it came in at counts it as it was received.
 func TestEncapsulated(t *testing.T) {
 	for _, ends := range []bool{false, true} {
 		l := newEncapLoad(t, ends)
@@ -82,6 +82,13 @@ func TestEncapsulated(t *testing.T) {
 		}
 		if len(got) != len(want) || !bytes.Equal(got[12:], want[12:]) {
 			t.Errorf("ends %t:\n got %x\nwant %x", ends, got, want)
+		}
+		var octets [2]uint64
+		for _, n := range l.State().Interfaces {
+			octets[0], octets[1] = octets[0]+n[0], octets[1]+n[2]
+		}
+		if in, out := uint64(len(l.frames[1])+4), uint64(len(got)+4); octets != [2]uint64{in, out} {
+			t.Errorf("ends %t: router interfaces count %d octets in and out; want %d, %d", ends, octets, in, out)
 		}
 	}
 }

@@ -93,7 +93,10 @@ func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
 	}
 	if t.ring != nil && !punted {
 		c.notePath(cp, d)
+		data, length := d.Data, d.Len
+		d.Data, d.Len = pk.received()
 		t.ring.keep(MomentDropped, d, &t.path)
+		d.Data, d.Len = data, length
 	}
 	t.inside, t.behind = false, false
 	for _, told := range t.told {
@@ -127,8 +130,8 @@ func (c *fates) keepEnd(p *port, cp *copyOf, alone bool, why drop.Reason) {
 	pk := cp.pk
 	d := Drop{
 		At: c.now, ID: pk.id, Number: pk.number, Copy: uint32(cp.number), In: pk.in, Port: CPUPort, Punted: p == nil && alone,
-		Data: pk.data, Len: pk.length,
 	}
+	d.Data, d.Len = pk.received()
 	if d.Punted {
 		d.Why = why
 	}

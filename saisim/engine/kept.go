@@ -12,7 +12,8 @@ import (
 )
 
 // A Kept is the end of a packet, or of one copy of it, as the chip keeps it: of the last drops, and of packets of flows
-// that are watched. The fields that it shares with [Drop] are those; Data is the first bytes of the frame.
+// that are watched. The fields that it shares with [Drop] are those; Data is the first bytes of the frame
+// and Len its length, without a header that the chip put around it, or with one that it took off.
 type Kept struct {
 	Drop
 	What What // MomentDropped, MomentSent or MomentPunted; Why means something if it is dropped or Punted

@@ -148,6 +148,7 @@ func (m *outers) wrap(pk *packet, o *outer, counts *altmark.OuterCounts) {
 	h := &pk.h
 	l3, n, tos, next := int(h.l3), len(pk.data), h.tos, byte(protoIPv6)
 	payload := h.ipLen + outerOptions
+	pk.keepReceived()
 	if ip := pk.data[l3:]; h.flags&flagIPv4 != 0 {
 		next = protoIPv4
 		old := binary.BigEndian.Uint16(ip[8:])
@@ -165,8 +166,16 @@ func (m *outers) wrap(pk *packet, o *outer, counts *altmark.OuterCounts) {
 	ip[outerIPv6] = next
 	binary.BigEndian.PutUint16(b[l3-2:], etherIPv6)
 	pk.data, pk.length = b, pk.length+outerSize
-	m.meetOuter(pk, o, counts, true)
+	m.meetOuter(pk, o, counts, outerSize)
 	counts.Encapsulated++
+}
+
+// keepReceived is called before a header is put around a packet, or taken off.
+func (pk *packet) keepReceived() {
+	if pk.noted&notedOuterDone == 0 {
+		pk.met.outerGrew = 0
+		copy(pk.met.outerCame[:], pk.data)
+	}
 }
 
 // roomFor returns b with n bytes, somewhere else if it has no room for them.
@@ -179,8 +188,11 @@ func roomFor(b []byte, n int) []byte {
 	return more
 }
 
-// meetOuter notes what was done with a header, and parses what the packet is now.
-func (m *outers) meetOuter(pk *packet, o *outer, counts *altmark.OuterCounts, done bool) {
+// meetOuter notes what was done with a header, by which the packet grew by so many bytes, and parses what it is now. 0:
+// nothing was done.
+func (m *outers) meetOuter(pk *packet, o *outer, counts *altmark.OuterCounts, grew int) {
+	done := grew != 0
+	pk.met.outerGrew += int16(grew)
 	if done {
 		pk.h = headers{}
 		m.parse(pk)
@@ -200,6 +212,7 @@ func (m *outers) unwrap(pk *packet, o *outer, counts *altmark.OuterCounts) bool 
 	if h.dst != o.dst || h.src != o.src || !m.atRouter(pk) || !h.fitToRoute(pk) {
 		return false
 	}
+	pk.keepReceived()
 	off, next := h.inner(pk.data)
 	if off > 0 {
 		off = admitECN(pk.data[int(h.l3)+off:], h.tos&3, next == protoIPv4, off)
@@ -207,7 +220,7 @@ func (m *outers) unwrap(pk *packet, o *outer, counts *altmark.OuterCounts) bool 
 	if off == 0 {
 		if h.encapsulated() {
 			counts.Damaged++
-			m.meetOuter(pk, o, counts, false)
+			m.meetOuter(pk, o, counts, 0)
 		}
 		return false
 	}
@@ -219,7 +232,7 @@ func (m *outers) unwrap(pk *packet, o *outer, counts *altmark.OuterCounts) bool 
 	}
 	binary.BigEndian.PutUint16(pk.data[l3-2:], etherType)
 	pk.data, pk.length = pk.data[:n-off], pk.length-off
-	m.meetOuter(pk, o, counts, true)
+	m.meetOuter(pk, o, counts, -off)
 	counts.Decapsulated++
 	return true
 }

@@ -136,7 +136,19 @@ type met struct {
 	policer        config.ID
 	outer          *outer
 	outerCounts    *altmark.OuterCounts
-	ran            *programLooks // made with the first program
+	outerGrew      int16          // bytes that it is longer for it, if notedOuterDone
+	outerCame      [keptHead]byte // first bytes before that
+	ran            *programLooks  // made with the first program
+}
+
+// received is a packet without a header that it has got here, or with one that was taken off: the first bytes, which
+// may be marked, and how long it was.
+func (pk *packet) received() (data []byte, length int) {
+	if pk.noted&notedOuterDone == 0 {
+		return pk.data, pk.length
+	}
+	length = pk.length - int(pk.met.outerGrew)
+	return pk.met.outerCame[:min(len(pk.data)-int(pk.met.outerGrew), keptHead)], length
 }
 
 // An addressLook is one for an address in the FDB; to and act mean something if it is there.

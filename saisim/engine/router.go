@@ -11,7 +11,8 @@ import (
 // route decides where a packet goes that came to the router at pk.router.
 func (c *router) route(pk *packet) drop.Reason {
 	r := pk.router
-	n := pk.length + fcsLen
+	_, n := pk.received()
+	n += fcsLen
 	why := c.routed(pk)
 	if pk.verdict.kind == toNobody && pk.act&actCopy == 0 && why != drop.L3MTU {
 		r.count(rifInError, n)

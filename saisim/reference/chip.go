@@ -129,6 +129,8 @@ type packet struct {
 	meta                uint32
 	stamp               *stamp
 	wrapping            *wrapping     // the header that it has got; nil: none
+	grew                int           // bytes that it is longer than received, for a header that it has got or lost
+	received            []byte        // if it has: the frame before that
 	telling             *telling      // what is begun or ended of IFA
 	version             *version      // of the program
 	passage             *passage      // through it; nil: none

@@ -90,5 +90,8 @@ func (d dropping) kept(what saisim.What) saisim.Kept {
 	if dropped {
 		unkept |= saisim.UnkeptEgress
 	}
+	if d.pk.grew != 0 {
+		d.Data, d.Len = d.pk.received, d.Len-d.pk.grew
+	}
 	return saisim.Kept{Drop: d.Drop, What: what, Path: path, Unkept: unkept}
 }

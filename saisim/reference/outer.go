@@ -91,6 +91,10 @@ func (c *Chip) wrap(pk *packet, r config.AltMarkOuter, counts *[outerWords]uint6
 
 // reframe makes a packet one of another frame, which is as much cut as it was.
 func (pk *packet) reframe(frame []byte) {
+	if pk.grew == 0 {
+		pk.received = pk.data
+	}
+	pk.grew += len(frame) - len(pk.data)
 	pk.length += len(frame) - len(pk.data)
 	pk.data = frame
 	pk.h = pk.conf.parseThrough(pk.data, pk.length)

@@ -24,11 +24,17 @@ const (
 	rifOutError
 )
 
+// countRIF counts a packet, on the ingress as it was received: without a header that it has got, and with one that it
+// has lost.
 func (c *Chip) countRIF(oid config.ID, what int, pk *packet) {
 	if c.rifs[oid] == nil {
 		c.rifs[oid] = &[8]uint64{}
 	}
-	c.rifs[oid][2*what] += uint64(pk.length + fcs)
+	size := pk.length
+	if what == rifIn || what == rifInError {
+		size -= pk.grew
+	}
+	c.rifs[oid][2*what] += uint64(size + fcs)
 	c.rifs[oid][2*what+1]++
 }
 
