@@ -108,7 +108,8 @@ func (r *running) sflow(found tree) {
 	}
 }
 
-// showSFlow shows sFlow of the switch and its collectors, in the order of SONiC's command, and what became of them.
+// showSFlow shows sFlow of the switch and its collectors, in the order of SONiC's command, and what became of them; and
+// below them the rules that sample, if there are any.
 func showSFlow(ctx context.Context, c *call) (*view, error) {
 	found, err := c.sh.client.all(ctx, gpath(sflowRoot))
 	if err != nil {
@@ -130,7 +131,37 @@ func showSFlow(ctx context.Context, c *call) (*view, error) {
 		}
 		p.line("")
 		p.sflowCollectors(sflowCollector.entries(found))
+		p.sflowRules(sortedTrees(found.items("rules", "rule"), ruleOfTable))
 	}), nil
+}
+
+// ruleOfTable is what a rule of an access list is called.
+func ruleOfTable(e tree) string {
+	return e.text("state", "table-name") + "|" + e.text("state", "rule-name")
+}
+
+// sflowRules writes what rules sample.
+func (p *printout) sflowRules(rules []tree) {
+	var rows [][]string
+	var below []string
+	for _, e := range rules {
+		state, counters := e.at("state"), e.at("state", "counters")
+		rows = append(rows, []string{
+			ruleOfTable(e), orDash(state.text("data-source")), orDash(state.text("ingress-sample-rate")),
+			orDash(state.text("egress-sample-rate")), orDash(title(state.word("status"))), counted(counters, "sample-pool"),
+			counted(counters, "flow-samples"), counted(counters, "drops"),
+		})
+		below = append(below, whyNotLine(ruleOfTable(e), state)...)
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.line("")
+	p.table([]column{
+		{"Rule", 16, 2}, {"Data Source", 11, 2}, {"Ingress Rate", 12, 2}, {"Egress Rate", 11, 2}, {"Status", 8, 2},
+		{"Packets", 9, 2}, {"Samples", 7, 2}, {"Drops", 5, 0},
+	}, rows)
+	p.after(below)
 }
 
 func (p *printout) sflowCollectors(entries []tree) {

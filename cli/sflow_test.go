@@ -73,6 +73,9 @@ func TestShowSFlow(t *testing.T) {
 		schema.CfgSFlowCollector: {"a": {"collector_ip": "192.0.2.1"},
 			"b": {"collector_ip": "2001:db8::1", "collector_port": "7000", "collector_vrf": "mgmt"}},
 		schema.CfgSFlowSession: {"all": {"sample_direction": "both"}, "Ethernet99": {"sample_rate": "256"}},
+		schema.CfgACLRule: {"IN|web": {"sample_ingress_action": "256"}, "IN|wrong": {"SAMPLE_INGRESS_ACTION": "255"},
+			"OUT|10": {"SAMPLE_EGRESS_ACTION": "1000"}, "OUT|9": {"SAMPLE_EGRESS_ACTION": "300"},
+			"OUT|other": {"PACKET_ACTION": "DROP"}},
 	} {
 		for key, fields := range rows {
 			row(t, r, swss.ConfigDB, table, key, fields)
@@ -82,8 +85,14 @@ func TestShowSFlow(t *testing.T) {
 	row(t, r, swss.ApplDB, schema.AppSFlowCollector, "a", swss.FieldValues{"collector_ip": "192.0.2.1"})
 	row(t, r, swss.ApplDB, schema.AppSFlowSession, "Ethernet0",
 		swss.FieldValues{"admin_state": "up", "sample_rate": "100000", "sample_direction": "both"})
+	row(t, r, swss.ApplDB, schema.AppACLRule, "IN:web", swss.FieldValues{"SAMPLE_INGRESS_ACTION": "256"})
+	row(t, r, swss.ApplDB, schema.AppACLRule, "OUT:9", swss.FieldValues{"SAMPLE_EGRESS_ACTION": "300"})
+	row(t, r, swss.ApplDB, schema.AppACLRule, "OUT:other", swss.FieldValues{"PACKET_ACTION": "DROP"})
 	for key, told := range map[string][2]string{
-		"SFLOW_TABLE|global": {"active", ""}, "SFLOW_COLLECTOR_TABLE|a": {"active", ""},
+		"ACL_RULE_TABLE|IN|web":    {"Active", ""},
+		"ACL_RULE_TABLE|IN|wrong":  {"Inactive", `SAMPLE_INGRESS_ACTION "255": want a number in 256..8388608`},
+		"ACL_RULE_TABLE|OUT|other": {"Active", ""},
+		"SFLOW_TABLE|global":       {"active", ""}, "SFLOW_COLLECTOR_TABLE|a": {"active", ""},
 		"SFLOW_COLLECTOR_TABLE|b": {"pending", "the last datagram was not taken: connection refused"},
 		"SFLOW_SESSION_TABLE|all": {"active", ""}, "SFLOW_SESSION_TABLE|Ethernet0": {"active", ""},
 		"SFLOW_SESSION_TABLE|Ethernet99": {"pending", `port "Ethernet99" does not exist`},
@@ -96,5 +105,8 @@ func TestShowSFlow(t *testing.T) {
 		"drop-queue-full": "unknown"})
 	row(t, r, swss.CountersDB, schema.CountersSFlowCollector, "a",
 		swss.FieldValues{"datagrams": "7", "bytes": "900", "errors": "0", "last-error": ""})
+	row(t, r, swss.CountersDB, schema.CountersSFlowRule, "IN|web",
+		swss.FieldValues{"source": "3:74928", "flow-samples": "12", "sample-pool": "3100", "drops": "0"})
+	row(t, r, swss.CountersDB, schema.CountersSFlowRule, "OUT|9", swss.FieldValues{"source": "3:65536"})
 	golden(t, "sflow", out+s.do(t, "show sflow", "show sflow interface", "show running-configuration"))
 }

@@ -68,9 +68,16 @@ func (p *printout) whyFlow(t tree) {
 	if n := t.text("unclear"); n != "" {
 		p.field(8, "Unclear", n+" more have these addresses, and headers too long to know their protocol or ports")
 	}
+	if n := t.text("damaged"); n != "" {
+		p.field(8, "Damaged", n+" more have an IP header that is damaged, and may be of any flow")
+	}
 	p.line("")
 	if len(listOf(t, "fates")) == 0 {
-		p.line("No packet of it is known. Those that come now are.")
+		if t.text("unclear") != "" || t.text("damaged") != "" {
+			p.line("No other packet is known that is of it. Those that come now are.")
+		} else {
+			p.line("No packet of it is known. Those that come now are.")
+		}
 		return
 	}
 	var rows [][]string

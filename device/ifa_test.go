@@ -50,9 +50,21 @@ func TestTransitOfIFA(t *testing.T) {
 	if got := hops(plain); len(got) != 0 {
 		t.Errorf("not of IFA: %+v", got)
 	}
-	sw.Set("TAM|device", "ifa", "true", "device-id", "4711")
+	since := func() string {
+		sw.Advance(2 * time.Second)
+		return sw.Row(swss.CountersDB, "TAM_IFA_TRANSIT_COUNTERS:device")["COUNTED_SINCE"]
+	}
+	counts := []string{since()}
+	for _, id := range []string{"4710", "4711"} { // from the second on no packet shows that the counters begin anew
+		sw.Set("TAM|device", "ifa", "true", "device-id", id)
+		counts = append(counts, since())
+	}
+	counts = append(counts, since())
 	if got := hops(packet); len(got) != 2 || got[0].Device != 4711 {
 		t.Errorf("by the row's id: %+v", got)
+	}
+	if counts[0] == "" || counts[1] <= counts[0] || counts[2] <= counts[1] || counts[3] != counts[2] {
+		t.Errorf("by each id, and once more by the last, it counts since %q", counts)
 	}
 	for _, p := range sw.Problems() {
 		t.Error(p)

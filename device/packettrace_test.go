@@ -108,6 +108,8 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 	down["PORT"]["Ethernet1"]["admin_status"] = "down"
 	number := func(n uint16) *uint16 { return &n }
 	size := 1600
+	hole := routedPorts()
+	hole["STATIC_ROUTE"]["10.3.0.0/16"] = swss.FieldValues{"blackhole": "true"}
 	long := routedPorts()
 	long["PORT"]["Ethernet0"]["mtu"] = "9100"
 	to := func(dst string) packettrace.Request {
@@ -133,6 +135,8 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 		"a rule": {routed, to("10.2.0.9"), "dropped: acl", "without ACL rule EDGE|RULE_1: sent by Ethernet1"},
 		"a port": {down, to("10.2.0.8"), "dropped: egress-port-down", "Ethernet1 up: sent by Ethernet1"},
 		"no route": {routed, to("10.3.0.9"), "dropped: no-route", "a route 10.3.0.9/32 via 10.2.0.8 at Ethernet1: sent by Ethernet1\n" +
+			"a route 10.3.0.9/32 via 10.2.0.9 at Ethernet1: sent by Ethernet1"},
+		"a blackhole": {hole, to("10.3.0.9"), "dropped: blackhole", "a route 10.3.0.9/32 via 10.2.0.8 at Ethernet1: sent by Ethernet1\n" +
 			"a route 10.3.0.9/32 via 10.2.0.9 at Ethernet1: sent by Ethernet1"},
 		"an MTU":         {long, in, "dropped: l3-mtu (l3_mtu_error)", "Ethernet1 with an MTU of 9216: sent by Ethernet1"},
 		"no such VLAN":   {bridged, noVLAN, "dropped: no-vlan", ""},
@@ -198,16 +202,16 @@ func TestWhyByShell(t *testing.T) {
 	for _, i := range s.Chip.Tables().Interfaces {
 		router = i.MAC
 	}
-	src := byte(5)
+	src, longer, wrong := byte(5), byte(0), byte(0)
 	send := func(dst byte, ttl byte) {
 		f := append(append([]byte{}, router[:]...), 2, 0, 0, 0, 0, 1, 8, 0)
-		ip := []byte{0x45, 0, 0, 28, 0, 0, 0, 0, ttl, 17, 0, 0, 10, 1, 0, src, 10, 2, 0, dst}
+		ip := []byte{0x45, 0, longer, 28, 0, 0, 0, 0, ttl, 17, 0, 0, 10, 1, 0, src, 10, 2, 0, dst}
 		sum := uint32(0)
 		for i := 0; i < 20; i += 2 {
 			sum += uint32(ip[i])<<8 | uint32(ip[i+1])
 		}
 		sum = sum>>16 + sum&0xffff
-		ip[10], ip[11] = byte(^sum>>8), byte(^sum)
+		ip[10], ip[11] = byte(^sum>>8)^wrong, byte(^sum)
 		f = append(append(f, ip...), 0, 7, 0, 9, 0, 8, 0, 0)
 		f = append(f, make([]byte, 60-len(f))...)
 		if err := s.Chip.Receive(port, s.Chip.Now(), saisim.Frame{Data: f}); err != nil {
@@ -240,6 +244,8 @@ func TestWhyByShell(t *testing.T) {
 	}
 	settle(t, s)
 	want("show drops by rule", "EDGE|RULE_1 (gone)")
+	send(8, 64) // a table that has no rules any more is named all the same
+	want("show tam why flow 10.1.0.5 10.2.0.8 last 1", "miss  EDGE\n")
 
 	// By a setting all packets are known, of flows that nobody has asked for too.
 	keeps := func(fields swss.FieldValues, all bool) {
@@ -265,6 +271,19 @@ func TestWhyByShell(t *testing.T) {
 	src = 7
 	send(8, 64)
 	want("show tam why flow 10.1.0.7 10.2.0.8", "sent      Ethernet1   1  ")
+
+	// A packet that is longer than its frame is of the flow that its header says; one whose checksum is wrong may be of
+	// any other, too.
+	src, longer = 8, 1
+	send(8, 64)
+	want("show tam why flow 10.1.0.8 10.2.0.8 src-port 7", "dropped: ip-header  Ethernet0   1  ")
+	want("show drops by flow last 0", "10.1.0.8:7 > 10.2.0.8:9 udp")
+	want("show tam why flow 10.1.0.8 10.2.0.8 src-port 8", "No packet of it is known")
+	src, longer, wrong = 9, 0, 1
+	send(8, 64)
+	want("show tam why flow 10.1.0.9 10.2.0.8", "dropped: ip-header  Ethernet0   1  ")
+	want("show tam why flow 10.1.0.10 10.2.0.8", "Damaged : 1 more have an IP header that is damaged", "No other packet is known that is of it")
+	want("show tam why flow 10.1.0.8 10.2.0.8", "dropped: ip-header  Ethernet0   >= 1 ")
 }
 
 // configRow writes a row of CONFIG_DB; nil: there is none any more.

@@ -35,6 +35,7 @@ func pagePlant(t *testing.T, now func() time.Time) (*plant, *switchpage.Server, 
 	config["DEVICE_METADATA"]["localhost"]["hostname"] = "leaf<1>"
 	config["TAM_FEATURES_TABLE"]["ALTMARK"] = swss.FieldValues{"status": "ACTIVE"}
 	config["TAM_FEATURES_TABLE"]["FLYMON"] = swss.FieldValues{"status": "ACTIVE"}
+	config["PORT"]["Ethernet8"] = swss.FieldValues{"lanes": "none", "speed": "100000"} // refused, so that it is not there
 	config["ACL_RULE"]["TAM|all"] = swss.FieldValues{"IN_PORTS": "Ethernet0"}
 	config["TAM_TAILSTAMPING_TABLE"]["lost"] = swss.FieldValues{"flowgroup": "nowhere"}
 	config["TAM_ALTMARK_TABLE"] = map[string]swss.FieldValues{"marked": {
@@ -114,6 +115,7 @@ func TestSwitchPage(t *testing.T) {
 		"10.1.0.5", "Ethernet0")
 	p.shows(s, "/switch?name=leaf%3C1%3E", "TAM_TAILSTAMPING_TABLE|lost", "waiting", "nowhere", "Sessions of tail-stamping", "Load in",
 		`data-of="stamped"`, `data-of="in bytes"`)
+	p.shows(s, "/switches", `data-of="Ports up">2 of 3<`)
 	p.shows(s, "/marking", "marked", "initiator", "that takes the counts of two switches", "Periods of marked")
 	p.shows(s, "/sketches", "cardinality", "sum", "not known")
 	for at, want := range map[string]string{"/flows": "Not known here: the way of a flow", "/packets": "Not known here", "/sources": "Not known here",

@@ -219,6 +219,7 @@ func statuses(t *testing.T, r *swss.Redis) map[string]string {
 func counted(t *testing.T, r *swss.Redis) (names []string) {
 	for _, m := range []string{
 		schema.CountersPortNameMap, schema.CountersLAGNameMap, schema.CountersQueueNameMap, schema.CountersACLRuleMap,
+		schema.CountersACLTableMap,
 	} {
 		row, _, err := swss.NewTable(r.DB(swss.CountersDB), m).Get(t.Context(), "")
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 
 // sflowModule is tamtam-sflow in the databases.
 func sflowModule() Module {
-	const name = "{name}"
+	const name, rule = "{name}", "{table-name}|{rule-name}"
 	return Module{Name: "tamtam-sflow", Groups: []Group{
 		{Path: "/", Rows: []Row{
 			{DB: swss.ConfigDB, Table: schema.CfgSFlow, Key: schema.SFlowGlobal, Leaves: sflowLeaves("sflow/config")},
@@ -35,7 +35,24 @@ func sflowModule() Module {
 			{DB: swss.ApplDB, Table: schema.AppSFlowSession, Key: name, Entry: true, Leaves: sflowSession("state")},
 			stateRow(schema.AppSFlowSession, name, "state"),
 		}},
+		{Path: "/sflow/rules/rule", Is: samples, Rows: []Row{
+			{DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: rule, Entry: true},
+			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: "{table-name}:{rule-name}", Leaves: []Leaf{
+				{"state/ingress-sample-rate", readOnly(text(schema.ActionSampleIngress.String()))},
+				{"state/egress-sample-rate", readOnly(text(schema.ActionSampleEgress.String()))},
+			}},
+			stateRow(schema.StateACLRule, rule, "state"),
+			{DB: swss.CountersDB, Table: schema.CountersSFlowRule, Key: rule, Counter: true, Leaves: append(
+				numbers("state/counters", "sample-pool", "flow-samples", "drops"),
+				Leaf{"state/data-source", readOnly(text(schema.SFlowSource))})},
+		}},
 	}}
+}
+
+// samples accepts ACL rules that are to sample.
+func samples(fields map[string]string) bool {
+	r := Record{Fields: fields}
+	return r.Field(schema.ActionSampleIngress.String()) != "" || r.Field(schema.ActionSampleEgress.String()) != ""
 }
 
 // numbers are leaves of the fields of their names; what is no number is not known.

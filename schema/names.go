@@ -143,6 +143,7 @@ const (
 	CountersQueueIndexMap = "COUNTERS_QUEUE_INDEX_MAP" // oid of a queue -> 3
 	CountersQueueTypeMap  = "COUNTERS_QUEUE_TYPE_MAP"  // oid of a queue -> SAI_QUEUE_TYPE_...
 	CountersACLRuleMap    = "ACL_COUNTER_RULE_MAP"     // TABLE:RULE -> oid of the ACL counter
+	CountersACLTableMap   = "ACL_TABLE_NAME_MAP"       // TABLE -> oid of the ACL table, TABLE:FEATURE of a feature's own
 	// CountersPolicerNameMap has policers by the names of what they are of: here, groups of COPP_GROUP.
 	CountersPolicerNameMap = "COUNTERS_POLICER_NAME_MAP"
 	// CountersCleared is a hash with what counters were when an operator cleared them: by the key of their row, JSON of

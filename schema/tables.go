@@ -258,6 +258,8 @@ func measuredTables() []Table {
 		names(CountersACLRuleMap, "table:rule", oid,
 			"The ACL counters of rules. Of alternate marking a flow group has one for each colour, TAM:name:0 and "+
 				"TAM:name:1; behind the flow group stands the name of the feature, where it is not the first that uses it."),
+		names(CountersACLTableMap, "table", oid,
+			"The ACL tables of the switch. Behind the table stands the name of the feature, where it has one of its own."),
 		names(CountersPolicerNameMap, "group of COPP_GROUP", oid, "The policers of trap groups."),
 		{Counters: CountersHost, Words: "What hostd has received, sent and dropped, by its names, and the CPU port for it.",
 			Key: "hostd", Fields: []Field{{Name: "name", Form: "a number", Words: "Frames or packets since hostd began."}}},

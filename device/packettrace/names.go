@@ -62,7 +62,7 @@ func newNames(
 	return n, nil
 }
 
-// fromDatabases reads the names of LAGs, ACL counters and policers.
+// fromDatabases reads the names of LAGs, ACL counters, policers and ACL tables.
 func (n *names) fromDatabases(ctx context.Context, r *swss.Redis) error {
 	if r == nil {
 		return nil
@@ -87,6 +87,15 @@ func (n *names) fromDatabases(ctx context.Context, r *swss.Redis) error {
 			if id, ok := real[vid]; ok {
 				n.of[id] = strings.Replace(name, ":", "|", 1)
 			}
+		}
+	}
+	acls, err := r.DB(swss.CountersDB).Client().HGetAll(ctx, schema.CountersACLTableMap).Result()
+	if err != nil {
+		return fmt.Errorf("names: %w", err)
+	}
+	for name, vid := range acls {
+		if id, ok := real[vid]; ok {
+			n.of[id], _, _ = strings.Cut(name, ":")
 		}
 	}
 	return nil

@@ -227,6 +227,8 @@ func (d *doubter) reason(why drop.Reason, at saisim.PortID) {
 		d.flood()
 	case drop.NoRoute, drop.Route, drop.NoNeighbor, drop.NoNextHop:
 		d.route()
+	case drop.Blackhole:
+		d.hostRoute()
 	case drop.RouterDown, drop.RouterOutDown:
 		r := d.tables.Router
 		r.Up4, r.Up6 = true, true
@@ -325,6 +327,15 @@ func (d *doubter) route() {
 	}
 	if i, ok := find(d.tables.Interfaces, func(i config.Interface) bool { return i.ID == best.NextHop }); ok && found {
 		d.newNeighbor(i, dst)
+		return
+	}
+	d.hostRoute()
+}
+
+// hostRoute doubts that no route is more specific than the one that was found, by next hops that there are.
+func (d *doubter) hostRoute() {
+	dst, err := netip.ParseAddr(d.frame["dst"])
+	if err != nil {
 		return
 	}
 	n := 0

@@ -44,7 +44,10 @@ type FlowAnswer struct {
 	EndsComplete  bool   `json:"ends-complete"`  // none of those has been forgotten
 	// Unclear is how many more have these addresses, and headers longer than what is kept of a frame, so that it is not
 	// known whether they are of the protocol and ports.
-	Unclear int        `json:"unclear,omitempty"`
+	Unclear int `json:"unclear,omitempty"`
+	// Damaged is how many more have an IP header that cannot be believed, of a wrong checksum or length, and other
+	// addresses or none: they may be of any flow.
+	Damaged int        `json:"damaged,omitempty"`
 	Fates   []FlowFate `json:"fates"`
 	Packets []End      `json:"packets"` // the last ones, the newest first
 }
@@ -152,6 +155,8 @@ func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Flo
 			if len(ends) >= 4*mostEnds {
 				ends = newest(ends, last)
 			}
+		} else if f.Damaged(k.Data, k.Len) {
+			a.Damaged++
 		}
 		return true
 	}
@@ -191,7 +196,7 @@ func (a *FlowAnswer) tell(n *names, chip *saisim.Chip, count tally, since saisim
 		if strings.HasPrefix(x.what, fateDropped) {
 			fate.AtLeast = !a.DropsComplete
 		}
-		fate.AtLeast = fate.AtLeast || a.Unclear > 0
+		fate.AtLeast = fate.AtLeast || a.Unclear > 0 || a.Damaged > 0
 		a.Fates = append(a.Fates, fate)
 	}
 }

@@ -1,6 +1,7 @@
 package switchpage
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -17,9 +18,18 @@ var statistics = map[string]string{
 	"in errors": "SAI_PORT_STAT_IF_IN_ERRORS", "out errors": "SAI_PORT_STAT_IF_OUT_ERRORS",
 }
 
-// ports are those of the switch, with what was counted at them.
+// ports are those of the switch, with what was counted at them, and those that are configured and were refused: of
+// these nothing is known but what is wanted.
 func (t *tables) ports() (list []page.Port) {
-	rows, names := t.dump(swss.ApplDB, schema.AppPort), t.hash(swss.CountersDB, schema.CountersPortNameMap)
+	rows, names := t.dump(swss.ConfigDB, schema.CfgPort), t.hash(swss.CountersDB, schema.CountersPortNameMap)
+	if t.err != nil {
+		return nil
+	}
+	for _, row := range rows {
+		delete(row, "speed") // it is none of a port that is not there
+		delete(row, schema.FieldOperStatus)
+	}
+	maps.Copy(rows, t.dump(swss.ApplDB, schema.AppPort))
 	var keys []string
 	for _, name := range sortedKeys(rows) {
 		if !strings.HasPrefix(name, "Ethernet") { // SONiC's marks that all are there

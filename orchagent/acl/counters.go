@@ -3,6 +3,7 @@ package acl
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -24,6 +25,8 @@ type counters struct {
 	log     *slog.Logger
 	rows    *swss.Table                 // COUNTERS
 	names   swss.Hash                   // ACL_COUNTER_RULE_MAP
+	tables  swss.Hash                   // ACL_TABLE_NAME_MAP
+	unnamed map[string]sai.OID          // tables to be named there
 	fresh   []sai.OID                   // to be polled
 	gone    []string                    // rows to be deleted
 	renamed map[schema.ACLRuleKey]*rule // whose names must be checked
@@ -36,10 +39,30 @@ func (c *counters) open(ctx context.Context, r *swss.Redis) error {
 	db := r.DB(swss.CountersDB)
 	c.rows = swss.NewTable(db, schema.CountersTable)
 	c.names.Table = swss.NewTable(db, schema.CountersACLRuleMap)
+	c.tables.Table = swss.NewTable(db, schema.CountersACLTableMap)
+	c.unnamed = map[string]sai.OID{}
 	c.renamed = map[schema.ACLRuleKey]*rule{}
 	c.put, c.del = map[string]sai.OID{}, map[string]bool{}
 	c.group = orch.FlexGroup{Row: "ACL", Name: counterGroup, Default: schema.DefaultPoll("ACL")}
+	if err := c.tables.Load(ctx); err != nil {
+		return err
+	}
 	return c.names.Load(ctx)
+}
+
+// nameOf is what a table of the ASIC is called in ACL_TABLE_NAME_MAP.
+func (in *instance) nameOf() string {
+	if in.feature == "" {
+		return in.table.name
+	}
+	return in.table.name + ":" + in.feature
+}
+
+func (c *counters) tableAdded(in *instance) { c.unnamed[in.nameOf()] = in.oid }
+
+func (c *counters) tableRemoved(in *instance) {
+	delete(c.unnamed, in.nameOf())
+	c.tables.Remove(in.nameOf())
 }
 
 // dropFormer removes names of a previous run, and rows of counters that nobody has any more.
@@ -48,6 +71,7 @@ func (c *counters) dropFormer(ctx context.Context) error {
 		return err
 	}
 	c.gone = append(c.gone, c.names.DropFormer()...)
+	c.tables.DropFormer()
 	return c.flush(ctx)
 }
 
@@ -88,7 +112,8 @@ func (c *counters) stopPolling(ctx context.Context, oids []sai.OID) {
 
 // retry is when to flush again what could not be written.
 func (c *counters) retry() time.Duration {
-	waiting := len(c.fresh) + len(c.gone) + len(c.renamed) + len(c.put) + len(c.del) + c.names.Pending()
+	waiting := len(c.fresh) + len(c.gone) + len(c.renamed) + len(c.put) + len(c.del) + c.names.Pending() +
+		len(c.unnamed) + c.tables.Pending()
 	if !c.group.Sent() && c.poller != nil || waiting > 0 {
 		return time.Second
 	}
@@ -114,7 +139,7 @@ func (c *counters) flush(ctx context.Context) error {
 	return c.flushNames(ctx)
 }
 
-// flushNames brings ACL_COUNTER_RULE_MAP up to date.
+// flushNames brings ACL_COUNTER_RULE_MAP and ACL_TABLE_NAME_MAP up to date.
 func (c *counters) flushNames(ctx context.Context) error {
 	for _, r := range c.renamed {
 		c.nameAll(r)
@@ -130,7 +155,13 @@ func (c *counters) flushNames(ctx context.Context) error {
 			delete(c.put, name)
 		}
 	}
-	return c.names.Flush(ctx)
+	for name, oid := range c.unnamed {
+		if id, ok := orch.PublicID(c.poller, oid); ok {
+			c.tables.Put(name, id.String())
+			delete(c.unnamed, name)
+		}
+	}
+	return errors.Join(c.names.Flush(ctx), c.tables.Flush(ctx))
 }
 
 // nameAll names the counters of a rule: those of the first feature by the rule,

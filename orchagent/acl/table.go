@@ -206,6 +206,7 @@ func (o *Orch) createInstance(ctx context.Context, t *table, feature string) (*i
 	}
 	t.instances[feature] = in
 	o.crm.tableAdded(in)
+	o.counters.tableAdded(in)
 	return in, nil
 }
 
@@ -222,6 +223,7 @@ func (b *objects) removeInstance(ctx context.Context, in *instance) error {
 	}
 	delete(in.table.instances, in.feature)
 	b.crm.tableRemoved(in)
+	b.counters.tableRemoved(in)
 	return nil
 }
 

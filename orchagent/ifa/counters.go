@@ -60,10 +60,14 @@ func (o *Orch) PollCounters(ctx context.Context) error {
 	return o.Flush(ctx)
 }
 
-// readTransit reads the counters of the switch as transit, which the label "" stands for.
+// readTransit reads the counters of the switch as transit, which the label "" stands for. A transit that has come into
+// the ASIC again counts from then on, though nothing may show that its counters have begun anew.
 func (o *Orch) readTransit(ctx context.Context) error {
-	if !o.transit.there() {
+	if o.transit.left || !o.transit.there() {
 		o.byDevice.Drop(schema.TAMDeviceKey)
+		o.transit.left = false
+	}
+	if !o.transit.there() {
 		return nil
 	}
 	n, err := o.ask(ctx, []string{""})

@@ -21,6 +21,7 @@ type transit struct {
 	// What is in the ASIC: both null, or both there.
 	object, tam sai.OID
 	device      uint32
+	left        bool      // the ASIC since its counters were read last
 	garbage     []sai.Key // what could not be removed
 }
 
@@ -108,7 +109,7 @@ func (x *transit) leave(ctx context.Context) error {
 		return err
 	}
 	x.garbage = append(x.garbage, sai.Obj(sai.ObjectTypeTAM, x.tam), sai.Obj(sai.ObjectTypeTAMInt, x.object))
-	x.object, x.tam, x.device = sai.NullOID, sai.NullOID, 0
+	x.object, x.tam, x.device, x.left = sai.NullOID, sai.NullOID, 0, true
 	return nil
 }
 

@@ -63,26 +63,69 @@ func (w *flowWatch) has(h *headers) bool {
 	return h.flags&flagL4 != 0 && (w.anySource || h.l4src == w.srcPort) && (w.anyDest || h.l4dst == w.dstPort)
 }
 
-// Has reports whether a frame, of which the first bytes are there, is of the flow. Of a header that is not there whole
-// it is false.
+// Has reports whether a frame, of which the first bytes are there, is of the flow by what its header says. Of a header
+// that is not there whole it is false; the packet may be cut behind it.
 func (f *Flow) Has(data []byte, length int) bool {
 	if len(data) < ethernetHeader {
 		return false
 	}
 	var h headers
-	h.parse(data, length)
+	h.read(data, length)
 	w := newFlowWatch(f)
 	return w.has(&h)
+}
+
+// longestIP is more than an IP packet can be long.
+const longestIP = 40 + 1<<16
+
+// read is parse, but of an IP packet that says it is longer than its frame too: what its header says is there, though
+// the chip forwards nothing by it. It returns how long the frame were if it had the packet whole.
+func (h *headers) read(data []byte, length int) int {
+	h.parse(data, length)
+	if !h.noIP() {
+		return length
+	}
+	length += longestIP
+	var again headers
+	again.parse(data, length)
+	*h = again
+	return length
+}
+
+// noIP reports whether the frame is of IP by its EtherType, and no whole header was found.
+func (h *headers) noIP() bool {
+	return h.flags&flagIP == 0 && (h.etherType == etherIPv4 || h.etherType == etherIPv6)
+}
+
+// Damaged reports whether a frame, of which the first bytes are there, may be of any flow of the flow's IP version: its
+// IP header is not there, has impossible lengths, or another checksum.
+func (f *Flow) Damaged(data []byte, length int) bool {
+	if len(data) < ethernetHeader {
+		return false
+	}
+	var h headers
+	h.read(data, length)
+	if h.etherType != map[bool]uint16{true: etherIPv4, false: etherIPv6}[f.Dst.Is4()] {
+		return false
+	}
+	if h.noIP() {
+		return true
+	}
+	ip := data[h.l3:]
+	size := int(ip[0]&15) * 4
+	return h.flags&flagIPv4 != 0 && checksum(ip[:size]) != 0
 }
 
 // May reports whether a frame, of which the first bytes are there, may be of the flow though it does not have it: its
 // addresses are the flow's, and where the protocol or the ports stand is behind these bytes.
 func (f *Flow) May(data []byte, length int) bool {
-	if len(data) < ethernetHeader || len(data) >= length {
+	if len(data) < ethernetHeader {
 		return false
 	}
 	var h headers
-	h.parse(data, length)
+	if length = h.read(data, length); len(data) >= length {
+		return false
+	}
 	without := Flow{Src: f.Src, Dst: f.Dst, Proto: f.Proto} // the ports
 	switch {
 	case h.flags&(flagTail|flagL4) != 0:
@@ -121,7 +164,7 @@ func FlowOf(data []byte, length int) (f Flow, ok bool) {
 		return f, false
 	}
 	var h headers
-	h.parse(data, length)
+	length = h.read(data, length)
 	if h.flags&flagIP == 0 {
 		return f, false
 	}

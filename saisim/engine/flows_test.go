@@ -86,3 +86,49 @@ func TestFlowOfFirstBytes(t *testing.T) {
 		t.Errorf("%d known to be of the flow, %d unclear: want 50 of both", known, unclear)
 	}
 }
+
+// A frame that is cut behind its IP header is of the flow of that header; of which flow one is whose header is damaged
+// is not known.
+func TestFlowOfDamagedFrames(t *testing.T) {
+	src, dst, port := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), uint16(9)
+	whole := []byte{13: 0, 12: 8}
+	ip := []byte{0x45, 0, 1, 0, 0, 0, 0, 0, 64, protoUDP, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2}
+	binary.BigEndian.PutUint16(ip[10:], checksum(ip))
+	whole = append(append(whole, ip...), 0, 7, 0, 9, 0, 8, 0, 0)
+	six := append([]byte{12: 0x86, 13: 0xdd, 14: 0x60, 18: 9, 20: protoUDP, 53: 1}, 0, 7)
+	flow := func(f Flow, ports bool) Flow {
+		if ports {
+			f.DstPort = &port
+		}
+		return f
+	}
+	with := func(at int, to byte) []byte {
+		b := append([]byte{}, whole...)
+		b[at] = to
+		return b
+	}
+	v4, v6 := Flow{Src: src, Dst: dst}, Flow{Src: netip.IPv6Unspecified(), Dst: netip.MustParseAddr("::1")}
+	other := Flow{Src: dst, Dst: src}
+	for name, tt := range map[string]struct {
+		flow              Flow
+		frame             []byte
+		has, may, damaged bool
+	}{
+		"cut":                     {flow(v4, false), whole, true, false, false},
+		"cut, with its ports":     {flow(v4, true), whole, true, false, false},
+		"cut before its ports":    {flow(v4, true), whole[:36], false, true, false},
+		"cut in its header":       {flow(v4, false), whole[:33], false, false, true},
+		"of another flow":         {other, whole, false, false, false},
+		"another checksum":        {other, with(24, 0), false, false, true},
+		"another version":         {flow(v4, false), with(14, 0x65), false, false, true},
+		"of IPv6, cut":            {flow(v6, false), six, true, false, false},
+		"of IPv6, without a port": {flow(v6, true), six, false, true, false},
+		"no IPv6":                 {flow(v6, false), with(24, 0), false, false, false},
+	} {
+		n := len(tt.frame)
+		has, may, damaged := tt.flow.Has(tt.frame, n), tt.flow.May(tt.frame, n), tt.flow.Damaged(tt.frame, n)
+		if has != tt.has || may != tt.may || damaged != tt.damaged {
+			t.Errorf("%s: has %v, may have %v, damaged %v; want %+v", name, has, may, damaged, tt)
+		}
+	}
+}

@@ -55,7 +55,13 @@ func (c *core) watched() *watching {
 
 // choose notes whether a packet that comes is one of those that are watched.
 func (c *core) choose(pk *packet) {
-	if pk.chosen = c.watching.chooses(&pk.h, c.now); !pk.chosen && c.watching.n == 0 && !c.watching.all {
+	h := &pk.h
+	if h.noIP() {
+		var cut headers
+		cut.read(pk.data, pk.length)
+		h = &cut
+	}
+	if pk.chosen = c.watching.chooses(h, c.now); !pk.chosen && c.watching.n == 0 && !c.watching.all {
 		c.choosing = false
 	}
 }
