@@ -221,10 +221,10 @@ func (x *modelPacket) believed() (from, to netip.Addr, damaged bool) {
 	return netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:])), sum%0xffff != 0
 }
 
-// dropped is how often copies of a frame were dropped; one that goes to the CPU only is kept with those.
+// dropped is how often copies of a frame were dropped, and nothing else became of them.
 func (x *fatedFrame) dropped() (n int) {
 	for _, e := range x.ends {
-		if e.what != record.EndSent && (e.what != record.EndCPU || e.why != "") {
+		if e.what != record.EndSent && e.what != record.EndCPU {
 			n++
 		}
 	}
