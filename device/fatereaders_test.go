@@ -221,7 +221,7 @@ func (x *modelPacket) believed() (from, to netip.Addr, damaged bool) {
 	return netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:])), sum%0xffff != 0
 }
 
-// dropped is how often copies of a frame were dropped, and nothing else became of them.
+// dropped is how often copies of a frame were dropped.
 func (x *fatedFrame) dropped() (n int) {
 	for _, e := range x.ends {
 		if e.what != record.EndSent && e.what != record.EndCPU {
@@ -245,7 +245,11 @@ func (f *fated) printedFlow(flow [2]netip.Addr) {
 		}
 		if from, to, bad := p.believed(); from != flow[0] || to != flow[1] {
 			if bad && p.etherType == map[bool]uint16{true: 0x0800, false: 0x86dd}[flow[1].Is4()] {
-				damaged += x.dropped()
+				if slices.Contains(f.flows, [2]netip.Addr{from, to}) { // it is kept wherever it ends
+					damaged += max(len(x.ends), 1)
+				} else {
+					damaged += x.dropped()
+				}
 			}
 			continue
 		}
