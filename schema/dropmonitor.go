@@ -287,7 +287,7 @@ func (c *DropMonitorCounters) layout() layout {
 			known("SUPPRESSED", &c.Suppressed, "Reports that were not sent: more than max_report_rate."),
 			known("SAMPLED_OUT", &c.SampledOut, "Packets that the sampler left out."),
 			known("UNSENDABLE", &c.Unsendable, "Messages that could not be sent: there is no way to the collector."),
-			known("LOST", &c.Lost, "Messages that were sent and did not leave the switch."),
+			known("LOST", &c.Lost, "Messages that were sent and did not leave the switch. Absent: not known."),
 			known("EVICTED", &c.Evicted, "Flows of a stateful session that were reported before their time, since others "+
 				"needed their place."),
 			known("FLOWS", &c.Flows, "Flows of a stateful session that are counted now."),

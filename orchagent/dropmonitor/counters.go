@@ -75,7 +75,9 @@ func (o *Orch) readSessions(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		*c.Unsendable += errors
+		if *c.Unsendable += errors; s.InASIC.gap() {
+			c.Unsendable, c.Lost = nil, nil
+		}
 		news = news || !slices.Equal(before, s.InASIC.wrong())
 		o.count(s.Name, c)
 	}
@@ -92,7 +94,9 @@ func (o *Orch) count(session string, c schema.DropMonitorCounters) {
 	if row := o.counters.Get(session); row != nil {
 		before, err := schema.ParseDropMonitorCounters(session, row)
 		if err == nil && !before.Since.IsZero() && c.Continues(&before) {
-			c.Since = before.Since
+			if c.Since = before.Since; before.Messages != nil && before.Lost == nil { // there was a gap, maybe unseen here
+				c.Unsendable, c.Lost = nil, nil
+			}
 		} else {
 			o.counters.Anew(session)
 		}

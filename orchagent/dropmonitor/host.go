@@ -96,6 +96,8 @@ type handed struct {
 	chip, host uint64    // messages that the chip has handed over, and that the host knows of, when last asked
 	waits      time.Time // since when the host does not take what there is; zero: it does
 	wrong      string    // "": nothing
+	// gap says that the host began anew, or took nothing for a while: how many messages were lost then nobody knows.
+	gap bool
 }
 
 // hostTime is how long the host may take to tell of a message.
@@ -109,6 +111,16 @@ func (b *binding) wrong() (all []string) {
 		}
 	}
 	return all
+}
+
+// gap reports whether the host may have lost messages of the session that nobody counted.
+func (b *binding) gap() bool {
+	for _, h := range b.atHost {
+		if h.gap {
+			return true
+		}
+	}
+	return false
 }
 
 // askHosts finds out what the host has made of the streams that it sends, and how many messages it could not send.
@@ -160,8 +172,10 @@ func (h *handed) judge(was handed, now time.Time, failed string) {
 	default:
 		h.waits = was.waits
 	}
+	late := !h.waits.IsZero() && now.Sub(h.waits) >= hostTime
+	h.gap = late || h.host < was.host || was.gap && h.chip >= was.chip
 	switch {
-	case !h.waits.IsZero() && now.Sub(h.waits) >= hostTime:
+	case late:
 		h.wrong = "the host does not send its reports: hostd or hostifd is to have the switch's CPU port"
 	case failed != "":
 		h.wrong = "the host could not send the last report: " + failed

@@ -281,6 +281,50 @@ func TestCountersBegin(t *testing.T) {
 	want("lost", "2", true)
 }
 
+// What was lost while the host was not there is not known, nor is it later, until the counters begin anew.
+func TestHostBeganAnew(t *testing.T) {
+	b := newBench(t, saitest.Options{})
+	b.collector("c1", "10.8.0.1", "vrf", "mgmt")
+	b.session("s", "c1")
+	b.Step()
+	sent := swss.NewTable(b.Redis.DB(swss.CountersDB), schema.CountersManagementReports)
+	tell := func(chip, host uint64) {
+		t.Helper()
+		b.told("s", chip)
+		x := b.orch.Sessions["s"].InASIC
+		row := schema.ManagementReports{Messages: host}
+		if err := sent.Set(b.Ctx, stream(x.plan.targets[0], x.plan.port), row.Fields()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(what, lost string) {
+		t.Helper()
+		row := b.counters("s")
+		_, known := row["UNSENDABLE"]
+		if row["LOST"] != lost || known != (lost != "") {
+			t.Errorf("%s: %v, want lost %q", what, row, lost)
+		}
+		b.Pass(time.Second)
+	}
+	tell(5, 5)
+	want("at first", "0")
+	tell(9, 2)
+	want("a host that counts from zero", "")
+	tell(12, 5)
+	want("after that", "")
+	b.run()
+	tell(14, 7)
+	want("with another orchagent", "")
+	tell(1, 8)
+	want("counters that begin anew", "0")
+	for i := range uint64(5) {
+		tell(2+i, 8)
+		b.counters("s")
+		b.Pass(time.Second)
+	}
+	want("a host that takes nothing", "")
+}
+
 // Of a chip that tells nothing, nothing is known.
 func TestNothingTold(t *testing.T) {
 	b := newBench(t, saitest.Options{})

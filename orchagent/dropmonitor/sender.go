@@ -11,7 +11,6 @@ import (
 	"tamtam/orch"
 	"tamtam/sai"
 	"tamtam/schema"
-	"tamtam/tam/dropreport"
 )
 
 // A Sender is what another feature's reports leave by: a report and collectors in the ASIC, which follow the ways as
@@ -106,11 +105,11 @@ func (x *Sender) judge() {
 // Close removes the objects of a sender. What fails is tried again from there.
 func (o *Orch) Close(ctx context.Context, x *Sender) error { return x.b.undo(ctx) }
 
-// Sent is what became of the messages of a sender: sent, not sendable and lost. False: the switch does not say. What
-// the host makes of them may change the sender's note.
-func (o *Orch) Sent(ctx context.Context, x *Sender) (n [3]uint64, ok bool, err error) {
+// Sent is what became of the messages of a sender: sent, not sendable and lost; nil is not known. What the host makes of
+// them may change the sender's note.
+func (o *Orch) Sent(ctx context.Context, x *Sender) (n [3]*uint64, err error) {
 	if !o.counts {
-		return n, false, nil
+		return n, nil
 	}
 	var streams []string
 	for _, t := range x.b.plan.targets {
@@ -118,17 +117,18 @@ func (o *Orch) Sent(ctx context.Context, x *Sender) (n [3]uint64, ok bool, err e
 	}
 	words, err := o.ask(ctx, streams)
 	if err != nil {
-		return n, false, err
+		return n, err
 	}
-	for _, w := range words {
-		for j, word := range []int{dropreport.WordSent, dropreport.WordNotSendable, dropreport.WordLost} {
-			n[j] += w[word]
-		}
-	}
+	c := countersOf(words)
 	failed, err := o.askHosts(ctx, &x.b, streams, words)
-	n[1] += failed
 	x.judge()
-	return n, err == nil, err
+	if err != nil {
+		return n, err
+	}
+	if *c.Unsendable += failed; x.b.gap() {
+		c.Unsendable, c.Lost = nil, nil
+	}
+	return [3]*uint64{c.Messages, c.Unsendable, c.Lost}, nil
 }
 
 // wantWays says to which collectors ways are wanted.

@@ -94,13 +94,11 @@ func (o *Orch) readSession(ctx context.Context, s *session) error {
 	}
 	c := countersOf(p.role, &n)
 	if x := s.InASIC.sender; x != nil {
-		sent, ok, err := o.reports.Sent(ctx, x)
+		sent, err := o.reports.Sent(ctx, x)
 		if err != nil {
 			return err
 		}
-		if ok {
-			c.Messages, c.Unsendable, c.Lost = &sent[0], &sent[1], &sent[2]
-		}
+		c.Messages, c.Unsendable, c.Lost = sent[0], sent[1], sent[2]
 	}
 	o.count(&o.counters, s.Name, c)
 	return nil
@@ -113,7 +111,9 @@ func (o *Orch) count(rows *tamorch.Rows, key string, c schema.IFACounters) {
 	if row := rows.Get(key); row != nil {
 		before, err := schema.ParseIFACounters(key, row)
 		if err == nil && !before.Since.IsZero() && c.Continues(&before) {
-			c.Since = before.Since
+			if c.Since = before.Since; before.Messages != nil && before.Lost == nil { // as the drop monitor has it
+				c.Unsendable, c.Lost = nil, nil
+			}
 		} else {
 			rows.Anew(key)
 		}

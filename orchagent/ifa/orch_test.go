@@ -56,8 +56,8 @@ func (x *sender) Close(ctx context.Context, s *dropmonitor.Sender) error {
 	return err
 }
 
-func (x *sender) Sent(context.Context, *dropmonitor.Sender) (n [3]uint64, ok bool, err error) {
-	return n, false, nil
+func (x *sender) Sent(context.Context, *dropmonitor.Sender) (n [3]*uint64, err error) {
+	return n, nil
 }
 
 // A bench is an orchagent of ports, ACLs and IFA, on a fake ASIC.
