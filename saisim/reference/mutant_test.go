@@ -118,7 +118,7 @@ var mutants = []mutant{
 	{"segments with SYN take the short way past clamps", "engine/ingress.go", " || c.clamps.wants(data)", ""},
 	{"a clamp forgets what the wire takes", "engine/clamp.go", "int(p.stampMTU)", "int(p.mtu)"},
 	{"a sample does not say by which prefix it is routed", "engine/sample.go", "pk.edit.hop.ip, pk.edit.prefix", "pk.edit.hop.ip, 0"},
-	{"an entry that changes samples from the beginning", "engine/sampling.go", "e.sampling = old.sampling", "e.sampling = nil"},
+	{"an entry that changes samples from the beginning", "engine/tuple.go", "e.sampling = old.sampling", "e.sampling = nil"},
 	{"what an egress entry drops and samples is no sample", "engine/egress.go", "			c.sampledDrop(due, p, cp, drop.EgressACL)\n", ""},
 	{"what an entry samples takes the short way", "engine/ingress.go", " && !pk.sampled() {\n		pk.own", " {\n		pk.own"},
 	{"a skipped FDB is looked up all the same", "engine/bridge.go", "if c.skips&describe.FDB.Ran() == 0 {", "if true {"},
