@@ -105,8 +105,8 @@ func (x *Sender) judge() {
 // Close removes the objects of a sender. What fails is tried again from there.
 func (o *Orch) Close(ctx context.Context, x *Sender) error { return x.b.undo(ctx) }
 
-// Sent is what became of the messages of a sender: sent, not sendable and lost; nil is not known. What the host makes of
-// them may change the sender's note.
+// Sent is what became of the messages of a sender: sent, not sendable and lost; nil is not known. What the host makes
+// of them may change the sender's note.
 func (o *Orch) Sent(ctx context.Context, x *Sender) (n [3]*uint64, err error) {
 	if !o.counts {
 		return n, nil
