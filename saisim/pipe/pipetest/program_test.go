@@ -52,7 +52,7 @@ func TestPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 100 / 20 {
+		for range 140 / 20 {
 			for lane := range 20 {
 				fill(r, &phv, lane)
 			}
