@@ -28,13 +28,15 @@ type live struct {
 	mu        sync.Mutex
 	listeners map[chan uint64]struct{}
 	stop      context.CancelFunc // of the reader; nil: there is none
+	last      uint64             // what the reader told last; 0: nothing yet
 }
 
 func newLive(p *Page, most int) *live {
 	return &live{page: p, most: most, listeners: map[chan uint64]struct{}{}}
 }
 
-// join adds a listener; false if there is no place.
+// join adds a listener; false if there is no place. It hears of what there is first, which may have changed since it
+// looked.
 func (l *live) join() (chan uint64, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,10 +45,13 @@ func (l *live) join() (chan uint64, bool) {
 	}
 	c := make(chan uint64, 1)
 	l.listeners[c] = struct{}{}
-	if l.stop == nil {
+	switch {
+	case l.stop == nil:
 		ctx, stop := context.WithCancel(context.Background())
-		l.stop = stop
+		l.stop, l.last = stop, 0
 		go l.run(ctx)
+	case l.last != 0:
+		c <- l.last
 	}
 	return c, true
 }
@@ -83,6 +88,7 @@ func (l *live) run(ctx context.Context) {
 func (l *live) tell(version uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.last = version
 	for c := range l.listeners {
 		select {
 		case <-c:

@@ -316,6 +316,7 @@ func TestLive(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, ok := p.live.join()
+		synctest.Wait() // the first has been told by now
 		b, more := p.live.join()
 		if _, third := p.live.join(); !ok || !more || third {
 			t.Fatal("want places for two")
