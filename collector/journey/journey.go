@@ -90,7 +90,7 @@ const MaxCandidates = 16
 // made.
 type Journey struct {
 	Flow   string
-	From   string   // the host, or the port that it came from
+	From   string // the host, or the port that it came from
 	Origin Origin
 	Visits []*Visit // the first is the start; each is there before those that follow it
 }

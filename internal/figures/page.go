@@ -75,10 +75,10 @@ type block struct {
 }
 
 // inShortToo are commands that have a short form; others of tamtam either end in seconds, or need a switch
-// that runs.
+// that runs, or a program that is not built in short.
 var (
 	inShortToo = regexp.MustCompile(`\btamtam (lab run|bench)\b`)
-	needsMore  = regexp.MustCompile(`\btamtam (cli|up|config|subscribe|trace|collect|health)\b|` +
+	needsMore  = regexp.MustCompile(`\btamtam (cli|up|config|subscribe|trace|collectd?|health)\b|` +
 		`\bredis-cli\b|\bgo (test|run)\b`)
 )
 
