@@ -136,9 +136,9 @@ type met struct {
 	policer        config.ID
 	outer          *outer
 	outerCounts    *altmark.OuterCounts
-	outerGrew      int16          // bytes that it is longer for it, if notedOuterDone
-	outerCame      [keptHead]byte // first bytes before that
 	ran            *programLooks  // made with the first program
+	outerGrew      int16          // bytes that it is longer for a header, if notedOuterDone
+	outerCame      [keptHead]byte // first bytes before that
 }
 
 // received is a packet without a header that it has got here, or with one that was taken off: the first bytes, which
