@@ -92,7 +92,8 @@ func (f *gnmiFlags) checkSketches(reads bool) error {
 
 // sketching makes a feed of the answers of a target's sketch tasks.
 func (o *opener) sketching(name string) (*feed, error) {
-	s, err := o.sender(name, event.Sketches, true)
+	s, err := ingest.NewSender(o.log, event.Sketches, ingest.Options{Source: event.Name(name, o.started), Live: true,
+		Partitions: o.partitions})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func (o *opener) sketching(name string) (*feed, error) {
 
 // marking makes a feed of a target's alternate marking.
 func (o *opener) marking(m *ingest.Marking) (*feed, error) {
-	s, err := ingest.NewSender(o.log, event.Periods, ingest.Options{Source: ingest.Name(m.Source(), o.started), Live: true,
+	s, err := ingest.NewSender(o.log, event.Periods, ingest.Options{Source: event.Name(m.Source(), o.started), Live: true,
 		Partitions: o.partitions, Groups: m.Groups()})
 	if err != nil {
 		return nil, err

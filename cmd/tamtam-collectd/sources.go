@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ type sourceFlags struct {
 	records      bool
 	recordUDP    string
 	names        map[string]string
+	host         string
 	gnmi         gnmiFlags
 
 	byAddress map[netip.Addr]string
@@ -42,6 +44,7 @@ func (f *sourceFlags) flags(c *cobra.Command) {
 	s.BoolVar(&f.records, "records", false, "read copies of records in --interface and --pcap, too: in UDP and ERSPAN")
 	s.StringVar(&f.recordUDP, "record-udp", "", "HOST:PORT at which copies of records come over UDP")
 	s.StringToStringVar(&f.names, "name", nil, "names of switches by the addresses of their reports: ADDRESS=NAME")
+	s.StringVar(&f.host, "host", "", "name of this host in those of its sources, the same after a restart; empty: as it has")
 	f.gnmi.flags(c)
 }
 
@@ -118,6 +121,13 @@ type opener struct {
 // open opens all that is to be read, so that what cannot be is known at once.
 func (f *sourceFlags) open(log stream.Log, started time.Time, partitions int, logger *slog.Logger,
 ) ([]*feed, error) {
+	if f.host == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return nil, fmt.Errorf("the name of this host: %w: want --host NAME", err)
+		}
+		f.host = host
+	}
 	o := &opener{f, log, started, partitions, logger}
 	var feeds []*feed
 	var failed error
@@ -132,10 +142,10 @@ func (f *sourceFlags) open(log stream.Log, started time.Time, partitions int, lo
 		add(o.captures(f.captures))
 	}
 	if f.ipfix != "" {
-		add(o.listen("ipfix", f.ipfix, (*ingest.Reports).IPFIX))
+		add(o.listen("ipfix", f.ipfix, (*ingest.Reports).IPFIX, false))
 	}
 	if f.sflow != "" {
-		add(o.listen("sflow", f.sflow, (*ingest.Reports).SFlow))
+		add(o.listen("sflow", f.sflow, (*ingest.Reports).SFlow, true))
 	}
 	if f.recordUDP != "" {
 		add(o.listenRecords(f.recordUDP))
@@ -149,18 +159,38 @@ func (f *sourceFlags) open(log stream.Log, started time.Time, partitions int, lo
 	return feeds, failed
 }
 
-func (o *opener) sender(name string, kind event.Kind, live bool) (*ingest.Sender, error) {
-	return ingest.NewSender(o.log, kind, ingest.Options{Source: ingest.Name(name, o.started), Live: live,
-		Partitions: o.partitions})
+func (o *opener) sender(name string, kind event.Kind, live, stamped bool) (*ingest.Sender, error) {
+	return ingest.NewSender(o.log, kind, ingest.Options{Source: event.Name(o.flags.sourceName(name), o.started), Live: live,
+		Stamped: stamped, Partitions: o.partitions})
+}
+
+// longestHost is how much of the host's name stands in those of sources: behind it the longest name of an interface,
+// and when it was started.
+const longestHost = event.MaxSource - 1 - 15 - 1 - 13
+
+// sourceName is that of what is read on this host: other hosts have interfaces of the same name.
+func (f *sourceFlags) sourceName(name string) string {
+	return f.host[:min(len(f.host), longestHost)] + ":" + name
+}
+
+// begin has sources tell that they hear from now on what there is.
+func begin(senders []*ingest.Sender) func(context.Context) error {
+	since := time.Now()
+	return func(ctx context.Context) (err error) {
+		for _, s := range senders {
+			err = errors.Join(err, s.Begin(ctx, since))
+		}
+		return err
+	}
 }
 
 // tap makes a feed that looks through frames.
 func (o *opener) tap(name string, live bool) (*feed, *ingest.Tap, error) {
-	stamps, err := o.sender(name, event.Stamps, live)
+	stamps, err := o.sender(name, event.Stamps, live, live)
 	if err != nil {
 		return nil, nil, err
 	}
-	drops, err := o.sender(name, event.Drops, live)
+	drops, err := o.sender(name, event.Drops, live, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -168,7 +198,7 @@ func (o *opener) tap(name string, live bool) (*feed, *ingest.Tap, error) {
 	t := &ingest.Tap{Stamps: stamps, Reports: ingest.NewReports(drops, o.flags.byAddress), IPFIX: ipfix, SFlow: sflow}
 	senders := []*ingest.Sender{stamps, drops}
 	if o.flags.records {
-		copies, err := o.sender(name, event.Records, live)
+		copies, err := o.sender(name, event.Records, live, live)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -187,6 +217,7 @@ func (o *opener) watch(name string) (*feed, error) {
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
+	f.before = begin(f.senders)
 	f.read = func(ctx context.Context) error { return errors.Join(ingest.Watch(ctx, in, t), in.Close()) }
 	return f, nil
 }
@@ -215,12 +246,13 @@ func (o *opener) captures(paths []string) (*feed, error) {
 
 type reader func(r *ingest.Reports, ctx context.Context, from netip.AddrPort, data []byte, at time.Time) error
 
-func (o *opener) listen(name, address string, take reader) (*feed, error) {
+// listen makes a feed of reports that come to a socket; stamped: with the time at which they come.
+func (o *opener) listen(name, address string, take reader, stamped bool) (*feed, error) {
 	conn, err := net.ListenPacket("udp", address)
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", name, err)
 	}
-	s, err := o.sender(name, event.Drops, true)
+	s, err := o.sender(name, event.Drops, true, stamped)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -231,7 +263,8 @@ func (o *opener) listen(name, address string, take reader) (*feed, error) {
 	read := func(ctx context.Context) error {
 		return errors.Join(ingest.Serve(ctx, conn, datagram, s), conn.Close())
 	}
-	return &feed{name: name, senders: []*ingest.Sender{s}, read: read}, nil
+	senders := []*ingest.Sender{s}
+	return &feed{name: name, senders: senders, before: begin(senders), read: read}, nil
 }
 
 // listenRecords makes a feed of copies of records that come over UDP.
@@ -240,7 +273,7 @@ func (o *opener) listenRecords(address string) (*feed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--record-udp: %w", err)
 	}
-	s, err := o.sender("record-udp", event.Records, true)
+	s, err := o.sender("record-udp", event.Records, true, true)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -248,7 +281,8 @@ func (o *opener) listenRecords(address string) (*feed, error) {
 	read := func(ctx context.Context) error {
 		return errors.Join(ingest.Serve(ctx, conn, r.UDP, s), conn.Close())
 	}
-	return &feed{name: "record-udp", senders: []*ingest.Sender{s}, read: read}, nil
+	senders := []*ingest.Sender{s}
+	return &feed{name: "record-udp", senders: senders, before: begin(senders), read: read}, nil
 }
 
 // run reads to the end or until ctx ends, and then says that no more comes, and whether that was all.

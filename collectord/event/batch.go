@@ -66,8 +66,10 @@ type Header struct {
 	Number uint64
 	// Promise: no event from before this time comes any more from the source, in nanoseconds since 1970. 0: it says
 	// nothing; Ended: none comes at all.
-	Promise  int64
-	From, To int64 // the times of the events; 0 and 0 if there are none
+	Promise int64
+	// From and To are the times of the events. A batch without events has the times, both included, from which events may
+	// be missing, since the source did not hear, or lost what it heard; 0 and 0 if it knows of none.
+	From, To int64
 	// High is the latest time of any event so far, of this batch or those before: so it is known which times a batch
 	// that was lost may have been about.
 	High   int64
@@ -241,7 +243,7 @@ func readHeader(data []byte) (Header, error) {
 	if h.Number == 0 || h.Number == math.MaxUint64 {
 		return Header{}, fmt.Errorf("a batch with number %d: want one from 1 on", h.Number)
 	}
-	if h.From < 0 || h.To < h.From || h.High < h.To || h.High > MaxTime ||
+	if h.From < 0 || h.To < h.From || h.To > MaxTime || h.Events > 0 && h.High < h.To || h.High < 0 || h.High > MaxTime ||
 		h.Promise < 0 || h.Promise > MaxTime && h.Promise != Ended {
 		return Header{}, fmt.Errorf("batch %d: events from %d to %d, of all so far to %d, promise %d: want 0 to %d in order",
 			h.Number, h.From, h.To, h.High, h.Promise, int64(MaxTime))

@@ -9,8 +9,8 @@
 //	0   "TE", version 1, kind        4 bytes
 //	4   number                       8
 //	12  promise                      8, nanoseconds since 1970
-//	20  times of events, from        8, 0 if there is none
-//	28  to                           8
+//	20  times of events, from        8; without events: those from which some may be missing
+//	28  to                           8, 0 if there is none
 //	36  the latest time so far       8
 //	44  events                       4
 //	48  length of the source's name  1

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tamtam/collector/stream"
 	"tamtam/internal/randtest"
@@ -238,4 +239,42 @@ func BenchmarkFrames(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(stamps)/b.Elapsed().Seconds(), "stamps/s")
+}
+
+// A batch without events says which times may be missing; one with events says nothing of it.
+func TestMiss(t *testing.T) {
+	w, err := NewWriter(Drops, "leaf1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Miss(100, 200)
+	var r Reader
+	if err := r.Open(w.Finish(50)); err != nil || !r.Missing() || r.From != 100 || r.To != 200 || r.High != 0 {
+		t.Errorf("%+v, %v: want 100 to 200 to be missing, and no event so far", r.Header, err)
+	}
+	if blobs, err := r.Blobs(); err != nil || len(blobs) != 0 {
+		t.Errorf("%d events, %v: want none", len(blobs), err)
+	}
+	if err := r.Open(w.Finish(60)); err != nil || r.Missing() {
+		t.Errorf("%+v, %v: want that nothing is missing", r.Header, err)
+	}
+	if _, err := w.AddDrop(70, &Drop{Switch: "leaf1", Reason: "acl", Packets: 1, Source: "ipfix"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Open(w.Finish(70)); err != nil || r.Missing() || r.From != 70 || r.High != 70 {
+		t.Errorf("%+v, %v: want one event, at 70", r.Header, err)
+	}
+}
+
+// The name of a source has what it is of and when it was started; other names have not.
+func TestName(t *testing.T) {
+	at := time.Unix(1_700_000_000, 5)
+	if source, got, ok := Started(Name("host:a@b", at)); source != "host:a@b" || got != at.UnixNano() || !ok {
+		t.Errorf("%q, %d, %v: want what went in", source, got, ok)
+	}
+	for _, name := range []string{"leaf1", "eth1@1-2", "@", "eth1@"} {
+		if source, _, ok := Started(name); ok {
+			t.Errorf("%q is taken for %q that was started: want none", name, source)
+		}
+	}
 }

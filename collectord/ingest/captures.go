@@ -16,7 +16,7 @@ type reading struct {
 
 // ReadCaptures gives a tap the frames of captures in order of time, so that what was captured at several places at once
 // is one source. Each is read to its end, or to where it is damaged: the error says where, and the tap is told that
-// something is missing.
+// something is missing, from there to the end of the others.
 func ReadCaptures(ctx context.Context, t *Tap, paths ...string) error {
 	none := func() error { return nil }
 	return stepping(ctx, none, t.senders(), func(ctx context.Context) error { return readCaptures(ctx, t, paths) })
@@ -51,6 +51,9 @@ func readCaptures(ctx context.Context, t *Tap, paths []string) (err error) {
 			}
 		}
 		r := left[first]
+		if err != nil { // of one that is damaged
+			t.doubt(r.next.Time)
+		}
 		if failed := t.Frame(ctx, r.next.Data, r.next.Len, r.next.Time); failed != nil {
 			return errors.Join(err, failed)
 		}
@@ -64,12 +67,13 @@ func readCaptures(ctx context.Context, t *Tap, paths []string) (err error) {
 
 // step reads the next frame; false: there is none.
 func (r *reading) step(t *Tap) (more bool, err error) {
+	last := r.next.Time
 	r.next, err = r.in.Next()
 	switch {
 	case errors.Is(err, io.EOF):
 		return false, nil
 	case err != nil:
-		t.lose(1)
+		t.lose(1, last)
 		return false, err
 	}
 	return true, nil

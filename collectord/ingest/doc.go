@@ -5,7 +5,8 @@
 // for it: what is lost meanwhile is known by the numbers of what came (IPFIX, sFlow), or by the kernel (an interface, a
 // socket), and the partitions are told that something is missing. A Tap finds in frames what there is to tell:
 // tail-stamps, also in copies that came as ERSPAN, copies of records in UDP and ERSPAN, and reports of drops in IPFIX
-// and sFlow. Copies in ERSPAN whose sequence numbers have a gap are told as lost.
+// and sFlow. Live sources tell from when on they hear, by their own clock or by those of the switches. Copies in ERSPAN
+// whose sequence numbers have a gap are told as lost.
 //
 // What belongs here: frames and datagrams to events, and their way into the log. Not: what is made of events.
 package ingest

@@ -137,7 +137,7 @@ func (r *markingReader) take(ctx context.Context, e dial.Event) error {
 	case dial.Lost:
 		r.To.Hold(true)
 	case dial.Bad:
-		r.To.Lose(1)
+		r.To.Lose(1, r.To.options.Now())
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (r *markingReader) period(ctx context.Context, one dial.Report) error {
 	by := r.settings[one.Session]
 	if by.Role == 0 {
 		if len(r.waiting[one.Session]) == reportsWaiting {
-			r.To.Lose(1)
+			r.To.Lose(1, r.To.options.Now())
 			return nil
 		}
 		r.waiting[one.Session] = append(r.waiting[one.Session], one)
@@ -169,7 +169,7 @@ func (r *markingReader) period(ctx context.Context, one dial.Report) error {
 		return nil
 	}
 	if err := r.clock(one); err != nil {
-		r.To.Lose(1)
+		r.To.Lose(1, r.To.options.Now())
 		if r.Tell != nil {
 			r.Tell(dial.Event{Target: r.Target, Session: one.Session, Kind: dial.Bad, Err: err})
 		}

@@ -182,7 +182,7 @@ func TestMarkingGroups(t *testing.T) {
 	if err := s.Announce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.Lose(1)
+	s.Lose(1, start)
 	if err := s.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

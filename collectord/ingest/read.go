@@ -19,7 +19,7 @@ import (
 func Watch(ctx context.Context, in collector.Source, t *Tap) error {
 	lost := func() error {
 		n, err := in.Lost()
-		t.lose(int64(n))
+		t.lose(int64(n), t.now())
 		return err
 	}
 	return stepping(ctx, lost, t.senders(), func(ctx context.Context) error {
@@ -50,7 +50,7 @@ func Serve(ctx context.Context, conn net.PacketConn, take Datagram, to *Sender) 
 		lost = func() error {
 			all, err := capture.DatagramsLost(socket)
 			if err == nil {
-				to.Lose(int64(all - known))
+				to.Lose(int64(all-known), to.options.Now())
 				known = all
 			}
 			return err

@@ -36,7 +36,7 @@ func (r *Records) UDP(ctx context.Context, _ netip.AddrPort, payload []byte, at 
 	p, ok := collector.FindRecordIn(payload)
 	if !ok {
 		r.counts.others.Add(1)
-		r.to.Lose(1)
+		r.to.Lose(1, at)
 		return nil
 	}
 	return r.Copy(ctx, &p, at)
@@ -48,7 +48,7 @@ func (r *Records) Copy(ctx context.Context, p *collector.RecordedPacket, at time
 	c, whole := collector.CopyOf(p)
 	if !whole || len(c.Key) > event.MaxKey {
 		r.counts.short.Add(1)
-		r.to.Lose(1)
+		r.to.Lose(1, at)
 		return nil
 	}
 	return r.to.Record(ctx, at.UnixNano(), &c)

@@ -42,6 +42,7 @@ type ReportCounts struct {
 type exporter struct {
 	decoder *ipfix.Decoder
 	before  ipfix.Counts
+	doubts  map[uint32]*doubt // of observation domains
 }
 
 type agent struct {
@@ -75,17 +76,17 @@ func (r *Reports) name(a netip.Addr) string {
 }
 
 // IPFIX takes a message. Errors are those of the sender; what is wrong with the message is counted.
-func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte, _ time.Time) error {
+func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte, at time.Time) error {
 	r.counts.datagrams.Add(1)
 	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 	e := r.exporters[from]
 	if e == nil {
 		if len(r.exporters) == MaxExporters {
 			r.counts.beyond.Add(1)
-			r.drops.Lose(1)
+			r.drops.Lose(1, at)
 			return nil
 		}
-		e = &exporter{decoder: ipfix.NewDecoder(0)}
+		e = &exporter{decoder: ipfix.NewDecoder(0), doubts: map[uint32]*doubt{}}
 		r.exporters[from] = e
 	}
 	var reports []report
@@ -104,8 +105,16 @@ func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte
 	missing := now.Lost - e.before.Lost
 	unread := now.Undecoded - e.before.Undecoded + now.WithoutTemplate - e.before.WithoutTemplate
 	r.counts.undecoded.Add(int64(unread))
-	if missing+unread > 0 || err != nil {
-		r.drops.Lose(int64(max(missing+unread, 1)))
+	broken := missing+unread > 0 || err != nil
+	until := at
+	if domain, exported, ok := ipfix.Domain(message); ok {
+		until = exported.Add(time.Second)
+		if failed := r.doubt(ctx, e, domain, until, broken, reports); failed != nil {
+			return failed
+		}
+	}
+	if broken {
+		r.drops.Lose(int64(max(missing+unread, 1)), until)
 	}
 	e.before = now
 	for i := range reports {
@@ -214,7 +223,7 @@ func (r *Reports) SFlow(ctx context.Context, _ netip.AddrPort, datagram []byte, 
 	d, err := sflow.Decode(datagram)
 	if err != nil {
 		r.counts.bad.Add(1)
-		r.drops.Lose(1)
+		r.drops.Lose(1, at)
 		return nil
 	}
 	key := agent{d.Agent, d.SubAgent}
@@ -222,20 +231,24 @@ func (r *Reports) SFlow(ctx context.Context, _ netip.AddrPort, datagram []byte, 
 	if a == nil {
 		if len(r.agents) == MaxExporters {
 			r.counts.beyond.Add(1)
-			r.drops.Lose(1)
+			r.drops.Lose(1, at)
 			return nil
 		}
 		a = &agentState{next: d.Sequence, drops: map[sflow.Source]uint32{}}
 		r.agents[key] = a
+		before := at.UnixNano() - 1 // its datagrams before this one may have been lost on the way
+		if err := r.drops.Unheard(ctx, before, before); err != nil {
+			return err
+		}
 	}
-	r.drops.Lose(a.number(d))
+	r.drops.Lose(a.number(d), at)
 	for _, x := range d.Samples {
 		n, ok := x.(*sflow.Discarded)
 		if !ok {
 			r.counts.others.Add(1)
 			continue
 		}
-		r.drops.Lose(a.unsent(n))
+		r.drops.Lose(a.unsent(n), at)
 		drop := discarded(n)
 		drop.Switch = r.name(d.Agent)
 		if err := r.drops.Drop(ctx, at.UnixNano(), &drop); err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,7 +16,7 @@ import (
 
 // Options say how a source sends.
 type Options struct {
-	// Source is its name in the log. It must be another one after a restart, for its numbers begin anew: see [Name].
+	// Source is its name in the log. It must be another one after a restart, for its numbers begin anew: see [event.Name].
 	Source string
 	// Partitions is how many the events of a kind are spread over: equal for all sources (0: 1).
 	Partitions int
@@ -27,6 +26,8 @@ type Options struct {
 	Disorder time.Duration
 	// Live: events come as they happen, so that time goes on when none does.
 	Live bool
+	// Stamped: the times of events are when they came, by this host's clock, so that promises can be made before any did.
+	Stamped bool
 	// Every is how long an event waits for others at most (0: DefaultEvery).
 	Every time.Duration
 	// Retry is how long to wait before the log is tried again (0: DefaultRetry).
@@ -47,11 +48,6 @@ const beat = time.Second
 
 // MaxPartitions is how many partitions of a kind there are at most.
 const MaxPartitions = 256
-
-// Name is a name for a source that was started at a time.
-func Name(source string, started time.Time) string {
-	return source + "@" + strconv.FormatInt(started.UnixNano(), 36)
-}
 
 // Stats say how a source fares.
 type Stats struct {
@@ -76,6 +72,7 @@ type Sender struct {
 	high  int64     // the latest time of any event
 	heard time.Time // when it came; zero: none has
 	held  bool      // it promises nothing: see Hold
+	told  span      // what Unheard told last
 
 	events, batches, bytes, refused, lost, retried, waited atomic.Int64
 
@@ -88,6 +85,19 @@ type part struct {
 	begun    time.Time     // when the first of the events that wait came
 	told     time.Time     // when a batch was sent
 	promised int64
+	missing  span // what is to be told as missing
+	losses   int  // of them, those that are counted
+}
+
+// A span is of times, both included; its end is 0 if it has none.
+type span struct{ from, to int64 }
+
+// with is what spans cover, and what is between them.
+func (x span) with(y span) span {
+	if x.to == 0 {
+		return y
+	}
+	return span{min(x.from, y.from), max(x.to, y.to)}
 }
 
 // NewSender returns a source of events of a kind.
@@ -134,7 +144,8 @@ func (s *Sender) Hold(held bool) {
 	s.held = held
 }
 
-// Announce tells all partitions of the source before it has anything to say: so they wait for it.
+// Announce tells all partitions of the source before it has anything to say: so they wait for it, but for reports of
+// drops, for which they wait from the first one on.
 func (s *Sender) Announce(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,6 +154,52 @@ func (s *Sender) Announce(ctx context.Context) error {
 			continue
 		}
 		if err := s.send(ctx, &s.parts[i], 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Begin tells all partitions that the source hears from a time on what there is, and nothing of before: so the window of
+// that time is not taken for whole, where times are by this host's clock. A source that had its name when it was killed
+// is not waited for any more.
+func (s *Sender) Begin(ctx context.Context, since time.Time) error {
+	if !s.options.Stamped {
+		return s.Announce(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := since.UnixNano()
+	s.high, s.heard = at, since
+	return s.miss(ctx, span{at - 1, at - 1}, at)
+}
+
+// Unheard tells all partitions that what a switch said of a time, both ends included, may have come when a live source
+// did not hear it yet. What is not live is whole: nobody expects of a capture what was before it.
+func (s *Sender) Unheard(ctx context.Context, from, to int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x := span{max(from, 0), min(to, event.MaxTime)}
+	if !s.options.Live || x.to <= 0 || x.from > x.to || x.from >= s.told.from && x.to <= s.told.to {
+		return nil
+	}
+	if s.told.to == 0 || x.from > s.told.to+1 || x.to < s.told.from-1 {
+		s.told = x
+	} else {
+		s.told = s.told.with(x)
+	}
+	return s.miss(ctx, x, 0)
+}
+
+// miss tells all partitions at once what may be missing, behind what waits for them.
+func (s *Sender) miss(ctx context.Context, x span, promise int64) error {
+	for i := range s.parts {
+		p := &s.parts[i]
+		if p.writer == nil {
+			continue
+		}
+		p.missing = p.missing.with(x)
+		if err := s.send(ctx, p, promise); err != nil {
 			return err
 		}
 	}
@@ -257,18 +314,43 @@ func (s *Sender) added(p *part, at int64) {
 	}
 }
 
-// Lose says that so many of what was sent to the source never came to it. It is not known which partitions they would
-// have gone to, so all hear of it.
-func (s *Sender) Lose(n int64) {
+// Lose says that so many of what was sent to the source never came to it, and up to which time they may be of. It is not
+// known which partitions they would have gone to, so all hear of it.
+func (s *Sender) Lose(n int64, upTo time.Time) {
 	if n <= 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lost.Add(n)
+	s.lose(upTo.UnixNano(), 1)
+}
+
+// doubt is Lose of what was counted already.
+func (s *Sender) doubt(upTo time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lose(upTo.UnixNano(), 0)
+}
+
+// lose says that events from what was promised up to a time may be missing, and leaves so many numbers out. The batch
+// that says so waits for others.
+func (s *Sender) lose(upTo int64, numbers int) {
+	upTo = min(max(upTo, 1), event.MaxTime)
+	now := s.options.Now()
 	for i := range s.parts {
-		if w := s.parts[i].writer; w != nil {
-			w.Lose()
+		p := &s.parts[i]
+		if p.writer == nil {
+			continue
+		}
+		p.losses += numbers
+		from := upTo // nothing was promised
+		if p.promised > 0 {
+			from = min(p.promised, upTo)
+		}
+		p.missing = p.missing.with(span{from, upTo})
+		if p.begun.IsZero() {
+			p.begun = now
 		}
 	}
 }
@@ -297,10 +379,12 @@ func (s *Sender) Step(ctx context.Context) error {
 // on are lost. Periods and answers of sketches are told whole, or not at all.
 func (s *Sender) Leave(ctx context.Context) error {
 	s.mu.Lock()
-	for i := range s.parts {
-		if w := s.parts[i].writer; w != nil && s.kind != event.Periods && s.kind != event.Sketches {
-			w.Lose()
+	if s.kind != event.Periods && s.kind != event.Sketches {
+		upTo := s.high
+		if s.options.Live {
+			upTo = max(upTo, s.options.Now().UnixNano())
 		}
+		s.lose(upTo, 1)
 	}
 	s.mu.Unlock()
 	return s.Close(ctx)
@@ -333,9 +417,25 @@ func (s *Sender) promise() int64 {
 	return min(max(at, 0), event.MaxTime)
 }
 
-// send appends what waits for a partition, until the log has kept it. A batch that the context ended is lost, which its
-// number tells.
+// send appends what waits for a partition. What is missing is told in a batch of its own, before more is promised.
 func (s *Sender) send(ctx context.Context, p *part, promise int64) error {
+	if p.missing.to > 0 {
+		if p.writer.Events() > 0 {
+			if err := s.append(ctx, p, p.promised); err != nil {
+				return err
+			}
+		}
+		for range p.losses {
+			p.writer.Lose()
+		}
+		p.writer.Miss(p.missing.from, p.missing.to)
+		p.missing, p.losses = span{}, 0
+	}
+	return s.append(ctx, p, promise)
+}
+
+// append appends a batch, until the log has kept it. One that the context ended is lost, which its number tells.
+func (s *Sender) append(ctx context.Context, p *part, promise int64) error {
 	p.promised = max(p.promised, promise)
 	data := p.writer.Finish(p.promised)
 	id := p.writer.ID()

@@ -50,7 +50,7 @@ func (r *sketchingReader) take(ctx context.Context, e dial.SketchEvent) error {
 	case dial.Lost:
 		r.To.Hold(true)
 	case dial.Bad:
-		r.To.Lose(1)
+		r.To.Lose(1, r.To.options.Now())
 	}
 	if r.Tell != nil {
 		r.Tell(e)
@@ -65,7 +65,7 @@ func (r *sketchingReader) answer(ctx context.Context, a dial.Answer) error {
 	}
 	apart := time.Unix(0, a.End).Sub(r.To.options.Now())
 	if length := time.Duration(a.End - a.Start); apart.Abs() > wrongClock+2*max(length, 0) {
-		r.To.Lose(1)
+		r.To.Lose(1, r.To.options.Now())
 		if r.Tell != nil {
 			r.Tell(dial.SketchEvent{Target: r.Target, Kind: dial.Bad, Err: fmt.Errorf(
 				"task %s: its epoch %d ended %v from this host's time, by the switch's clock: want less than %v", a.Task, a.Epoch,

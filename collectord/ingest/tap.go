@@ -43,19 +43,19 @@ func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time)
 	t.frames.Add(1)
 	if len(frame) < length {
 		t.cut.Add(1)
-		t.loseCopies(1)
+		t.loseCopies(1, at)
 		return nil
 	}
 	if c, ok := collector.ReadMirrorCopy(frame); ok {
 		t.mirrored.Add(1)
-		t.loseCopies(t.numbers.missing(&c))
+		t.loseCopies(t.numbers.missing(&c), at)
 		if took, err := t.recorded(ctx, c.Frame, at); took {
 			return err
 		}
 		if frame = c.Frame; shortened(frame) { // by its session: at the end were stamps
 			t.cut.Add(1)
 			if t.Stamps != nil {
-				t.Stamps.Lose(1)
+				t.Stamps.Lose(1, at)
 			}
 			return nil
 		}
@@ -115,13 +115,13 @@ func (t *Tap) recorded(ctx context.Context, payload []byte, at time.Time) (took 
 	return true, t.Records.Copy(ctx, &p, at)
 }
 
-// loseCopies says that so many frames, or copies of them, did not come.
-func (t *Tap) loseCopies(n int64) {
+// loseCopies says that so many frames of up to a time, or copies of them, did not come.
+func (t *Tap) loseCopies(n int64, upTo time.Time) {
 	if t.Stamps != nil {
-		t.Stamps.Lose(n)
+		t.Stamps.Lose(n, upTo)
 	}
 	if t.Records != nil {
-		t.Records.to.Lose(n)
+		t.Records.to.Lose(n, upTo)
 	}
 }
 
@@ -139,12 +139,27 @@ func (t *Tap) senders() (list []*Sender) {
 	return list
 }
 
-// lose says that so many frames did not come.
-func (t *Tap) lose(n int64) {
-	t.loseCopies(n)
+// lose says that so many frames of up to a time did not come.
+func (t *Tap) lose(n int64, upTo time.Time) {
+	t.loseCopies(n, upTo)
 	if t.Reports != nil {
-		t.Reports.drops.Lose(n)
+		t.Reports.drops.Lose(n, upTo)
 	}
+}
+
+// doubt says that frames of up to a time may be missing, which are counted already.
+func (t *Tap) doubt(upTo time.Time) {
+	for _, s := range t.senders() {
+		s.doubt(upTo)
+	}
+}
+
+// now is the time by the clock of those that it sends by.
+func (t *Tap) now() time.Time {
+	if all := t.senders(); len(all) > 0 {
+		return all[0].options.Now()
+	}
+	return time.Now()
 }
 
 // shortened reports whether a frame ends before its IP datagram, as one does that a mirror session cut.

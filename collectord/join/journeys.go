@@ -33,7 +33,7 @@ type journeys struct {
 	options       journey.Options
 	length, reach int64
 
-	kept   []copied
+	kept   []*copied
 	newest int64 // when the last window so far is due
 	read   []collector.RecordCopy
 }
@@ -41,6 +41,7 @@ type journeys struct {
 // A copied is the copy of a record.
 type copied struct {
 	collector.RecordCopy
+	said journey.Record // what it says by the plans
 	at   int64
 	late bool // it came when its window was closed, and nothing was said of it yet
 }
@@ -128,7 +129,7 @@ func (j *journeys) add(c *collector.RecordCopy, at int64, w *windows) (late bool
 		w.gap(at, at, result.Overflow)
 		return false
 	}
-	j.kept = append(j.kept, copied{RecordCopy: *c, at: at, late: late})
+	j.kept = append(j.kept, &copied{RecordCopy: *c, said: j.reader.Record(c), at: at, late: late})
 	j.newest = max(j.newest, j.due(at))
 	return late
 }
@@ -136,7 +137,7 @@ func (j *journeys) add(c *collector.RecordCopy, at int64, w *windows) (late bool
 func (j *journeys) last() int64 { return j.newest }
 
 func (j *journeys) says(from, to int64) bool {
-	return slices.ContainsFunc(j.kept, func(c copied) bool { return c.late || j.due(c.at) > from && j.due(c.at) <= to })
+	return slices.ContainsFunc(j.kept, func(c *copied) bool { return c.late || j.due(c.at) > from && j.due(c.at) <= to })
 }
 
 // A telling is what is said of packets at a time.
@@ -154,7 +155,7 @@ func (j *journeys) advance(from, to int64, silent bool, w *windows, b *result.Ba
 		j.forget(to)
 		return
 	}
-	of := map[journey.Key][]copied{}
+	of := map[journey.Key][]*copied{}
 	begin := map[int64]map[journey.Key]bool{} // packets that have records in windows that are due
 	late := map[journey.Key]bool{}
 	for _, c := range j.kept {
@@ -184,21 +185,21 @@ func (j *journeys) advance(from, to int64, silent bool, w *windows, b *result.Ba
 
 // forget lets go of copies that are of no more use.
 func (j *journeys) forget(to int64) {
-	j.kept = slices.DeleteFunc(j.kept, func(c copied) bool { return j.until(c.at) <= to })
-	for i := range j.kept {
-		j.kept[i].late = false
+	j.kept = slices.DeleteFunc(j.kept, func(c *copied) bool { return j.until(c.at) <= to })
+	for _, c := range j.kept {
+		c.late = false
 	}
 }
 
 // between are those of some copies that were captured in a time, in an order that does not depend on who told of them.
-func between(all []copied, from, to int64) []copied {
-	var some []copied
+func between(all []*copied, from, to int64) []*copied {
+	some := make([]*copied, 0, len(all))
 	for _, c := range all {
 		if c.at >= from && c.at < to {
 			some = append(some, c)
 		}
 	}
-	slices.SortStableFunc(some, func(a, b copied) int {
+	slices.SortStableFunc(some, func(a, b *copied) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.Switch, b.Switch), cmp.Compare(a.Plan, b.Plan),
 			cmp.Compare(a.InPort, b.InPort), cmp.Compare(a.OutPort, b.OutPort), bytes.Compare(a.Bits, b.Bits),
 			bytes.Compare(a.Identities, b.Identities))
@@ -207,11 +208,11 @@ func between(all []copied, from, to int64) []copied {
 }
 
 // window tells of the packets with a key whose ways begin in a window.
-func (t *telling) window(start int64, all []copied) {
+func (t *telling) window(start int64, all []*copied) {
 	end := start + t.length
 	some := between(all, start-2*t.reach, end+2*t.reach)
-	seen := t.times(some)
-	for _, way := range journey.Join(t.records(some), t.wiring, t.options) {
+	seen := times(some)
+	for _, way := range journey.Join(records(some), t.wiring, t.options) {
 		if began := seen[visitOf(way.Visits[0])].first; began < start || began >= end {
 			continue
 		}
@@ -220,7 +221,7 @@ func (t *telling) window(start int64, all []copied) {
 }
 
 // late tells of the packets with a key of which records came late: their ways, as far as they are still known.
-func (t *telling) late(all []copied) {
+func (t *telling) late(all []*copied) {
 	from, to := all[0].at, all[0].at
 	cameLate := map[visit]bool{}
 	first := true
@@ -232,11 +233,11 @@ func (t *telling) late(all []copied) {
 			from, to, first = c.at, c.at, false
 		}
 		from, to = min(from, c.at), max(to, c.at)
-		cameLate[t.visitOfCopy(&c)] = true
+		cameLate[c.visit()] = true
 	}
 	some := between(all, from-2*t.reach, to+2*t.reach)
-	seen := t.times(some)
-	for _, way := range journey.Join(t.records(some), t.wiring, t.options) {
+	seen := times(some)
+	for _, way := range journey.Join(records(some), t.wiring, t.options) {
 		if !slices.ContainsFunc(way.Visits, func(v *journey.Visit) bool { return cameLate[visitOf(v)] }) {
 			continue
 		}
@@ -246,10 +247,10 @@ func (t *telling) late(all []copied) {
 	}
 }
 
-func (t *telling) records(some []copied) []journey.Record {
+func records(some []*copied) []journey.Record {
 	list := make([]journey.Record, len(some))
-	for i := range some {
-		list[i] = t.reader.Record(&some[i].RecordCopy)
+	for i, c := range some {
+		list[i] = c.said
 	}
 	return list
 }
@@ -262,23 +263,19 @@ type visit struct {
 
 func visitOf(v *journey.Visit) visit { return visit{v.Switch, v.In, v.Arrived} }
 
-func (t *telling) visitOfCopy(c *copied) visit {
-	r := t.reader.Record(&c.RecordCopy)
-	return visit{r.Switch, r.In, r.Arrived}
-}
+func (c *copied) visit() visit { return visit{c.said.Switch, c.said.In, c.said.Arrived} }
 
 // captured is when the records of a visit were.
 type captured struct{ first, last int64 }
 
-func (t *telling) times(some []copied) map[visit]captured {
-	seen := map[visit]captured{}
-	for i := range some {
-		v := t.visitOfCopy(&some[i])
-		x, ok := seen[v]
+func times(some []*copied) map[visit]captured {
+	seen := make(map[visit]captured, len(some))
+	for _, c := range some {
+		x, ok := seen[c.visit()]
 		if !ok {
-			x = captured{some[i].at, some[i].at}
+			x = captured{c.at, c.at}
 		}
-		seen[v] = captured{min(x.first, some[i].at), max(x.last, some[i].at)}
+		seen[c.visit()] = captured{min(x.first, c.at), max(x.last, c.at)}
 	}
 	return seen
 }

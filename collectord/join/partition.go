@@ -3,6 +3,7 @@ package join
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -23,8 +24,8 @@ type Options struct {
 	Window time.Duration
 	// Silence is after how long a source from which nothing comes is left out of the watermark (0: DefaultSilence).
 	Silence time.Duration
-	// Expect names sources without which no window is closed, until they have been silent for Silence from the
-	// beginning on. Others hold the watermark from their first message on.
+	// Expect names sources, with or without when they were started (see [event.Name]), without which no window is closed,
+	// until they have been silent for Silence from the beginning on. Others hold the watermark from their first message on.
 	Expect []string
 	// Rows bounds the rows of all windows that are open (0: DefaultRows). What is beyond is left out, and the window's
 	// rows are flagged.
@@ -117,6 +118,12 @@ type source struct {
 	low     uint64 // number and promise as of the message before Low
 	lowSays int64
 	heard   time.Time // zero: not yet
+	over    bool      // another one was started in its place: see follow
+
+	// Of its name, if that says so: what it is of, and when it was started.
+	of    string
+	begun int64
+	named bool
 }
 
 // pending is a message whose events may be needed again.
@@ -157,10 +164,14 @@ func New(name string, o Options, at result.Position, now time.Time) *Partition {
 			}
 		}
 	}
+	for _, s := range p.order {
+		p.follow(s, nil)
+	}
 	return p
 }
 
 func (p *Partition) add(key sourceKey, s *source) *source {
+	s.of, s.begun, s.named = event.Started(key.name)
 	p.sources[key] = s
 	p.order = append(p.order, s)
 	return s
@@ -180,6 +191,7 @@ func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 	if err := p.reader.Open(data); err != nil {
 		return fmt.Errorf("partition %s, message %d: %w", p.name, seq, err)
 	}
+	p.windows.begin(p.closed, again)
 	h := &p.reader.Header
 	s, err := p.source(h)
 	if err != nil {
@@ -192,7 +204,6 @@ func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 		}
 		return nil
 	}
-	p.windows.begin(p.closed, again)
 	if h.Promise != 0 && h.Promise != event.Ended && h.High > h.Promise+ahead {
 		err = fmt.Errorf("batch %s has events up to %d, and promises %d: want less than %v between them", h.ID(), h.High,
 			h.Promise, time.Duration(ahead))
@@ -227,8 +238,14 @@ func (p *Partition) Deaf(now time.Time) {
 func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
 	lost := h.Number - s.number - 1
 	if (lost > 0 || bad != nil) && !again { // else it is known from the position
-		from, to := s.promise, max(h.High, s.promise)
-		p.windows.gap(from, to, result.Gap)
+		from := s.promise
+		if from == 0 && h.Missing() { // it promised nothing yet, and knows better
+			from = h.From
+		}
+		p.windows.gap(from, max(h.High, from), result.Gap)
+	}
+	if h.Missing() && !again {
+		p.windows.gap(h.From, h.To, result.Gap)
 	}
 	s.number = h.Number
 	if h.Promise > s.promise {
@@ -256,11 +273,61 @@ func (p *Partition) source(h *event.Header) (*source, error) {
 	if s := p.sources[key]; s != nil {
 		return s, nil
 	}
-	if len(p.sources) == maxSources {
+	if len(p.sources) == maxSources && !p.evict() {
 		return nil, fmt.Errorf("source %q is one more than the %d that a partition knows", h.Source, maxSources)
 	}
 	key.name = strings.Clone(key.name)
-	return p.add(key, &source{row: result.Source{Name: key.name, Kind: h.Kind.String()}}), nil
+	s := p.add(key, &source{row: result.Source{Name: key.name, Kind: h.Kind.String()}})
+	p.follow(s, h)
+	return s, nil
+}
+
+// evict forgets a source that says no more, and of which no message is needed; false: there is none.
+func (p *Partition) evict() bool {
+	needed := map[*source]bool{}
+	for i := range p.pending {
+		needed[p.pending[i].source] = true
+	}
+	for i, s := range p.order {
+		if (s.over || s.promise == event.Ended) && !needed[s] {
+			p.order = slices.Delete(p.order, i, i+1)
+			maps.DeleteFunc(p.sources, func(_ sourceKey, o *source) bool { return o == s })
+			return true
+		}
+	}
+	return false
+}
+
+// follow ends the sources in whose place another one was started: they were killed, and are not waited for. h is its
+// first batch: what they would have told until then is missing. nil: that is known.
+func (p *Partition) follow(s *source, h *event.Header) {
+	for _, o := range p.order {
+		before := o.named && s.named && o.begun < s.begun && o.of == s.of && o.row.Kind == s.row.Kind
+		if !before || o.over || o.promise == event.Ended {
+			continue
+		}
+		o.over = true
+		told := h != nil && (h.Kind == event.Periods || h.Kind == event.Sketches) // whole, or not at all
+		if h == nil || told || o.promise == 0 && o.row.Latest == 0 {
+			continue
+		}
+		from := o.promise
+		if from == 0 {
+			from = p.closed
+		}
+		p.windows.gap(from, max(from, o.row.Latest, h.To), result.Gap)
+	}
+}
+
+// is reports whether it has a name, with or without when it was started.
+func (s *source) is(name string) bool {
+	return s.row.Name == name || s.named && s.of == name
+}
+
+// ended reports whether nothing is to be waited for: of drops that is also so until there was one, since before that
+// nothing is known of the time by which switches tell of them.
+func (s *source) ended() bool {
+	return s.over || s.promise == event.Ended || s.promise == 0 && s.row.Kind == event.Drops.String()
 }
 
 // watermark is what all sources that are not silent have promised, and whether one is silent.
@@ -268,7 +335,7 @@ func (p *Partition) watermark(now time.Time) (mark int64, silent bool) {
 	mark = event.Ended
 	heard := 0
 	for _, name := range p.options.Expect {
-		if slices.ContainsFunc(p.order, func(s *source) bool { return s.row.Name == name }) {
+		if slices.ContainsFunc(p.order, func(s *source) bool { return s.is(name) }) {
 			continue
 		}
 		if now.Sub(p.started) < p.options.Silence {
@@ -279,16 +346,17 @@ func (p *Partition) watermark(now time.Time) (mark int64, silent bool) {
 	var latest int64
 	for _, s := range p.order {
 		latest = max(latest, s.row.Latest)
-		ended := s.promise == event.Ended
-		s.row.Silent = !ended && now.Sub(s.heard) >= p.options.Silence
-		if s.row.Silent {
-			silent = true
+		if s.row.Silent = false; s.ended() {
+			continue
+		}
+		if now.Sub(s.heard) >= p.options.Silence {
+			s.row.Silent, silent = true, true
 			continue
 		}
 		heard++
 		mark = min(mark, s.promise)
 	}
-	if heard == 0 || mark == event.Ended { // nobody says more: what there is is closed, and no more
+	if heard == 0 { // nobody says more: what there is is closed, and no more
 		for _, j := range p.wide {
 			if j != nil {
 				latest = max(latest, j.last())

@@ -89,6 +89,12 @@ func (w *windows) gap(from, to int64, why result.Flags) {
 	if from < w.closed {
 		w.amends = append(w.amends, result.Amend{From: max(from-w.back, 0), To: min(to+w.ahead, w.closed-1), Flags: why})
 	}
+	for i := range w.gaps {
+		if g := &w.gaps[i]; g.Flags == why && from <= g.To+1 && to >= g.From-1 {
+			g.From, g.To = min(g.From, from), max(g.To, to)
+			return
+		}
+	}
 	if len(w.gaps) == maxGaps {
 		last := &w.gaps[maxGaps-1]
 		last.From, last.To, last.Flags = min(last.From, from), max(last.To, to), last.Flags|why

@@ -95,7 +95,7 @@ func Start(c Config) (*Collector, error) {
 func (k *Collector) open() error {
 	ipfix := func(r *ingest.Reports) ingest.Datagram { return r.IPFIX }
 	sflow := func(r *ingest.Reports) ingest.Datagram { return r.SFlow }
-	err := errors.Join(k.serve("ipfix", k.config.IPFIX, ipfix), k.serve("sflow", k.config.SFlow, sflow))
+	err := errors.Join(k.serve("ipfix", k.config.IPFIX, ipfix, false), k.serve("sflow", k.config.SFlow, sflow, true))
 	for _, name := range k.config.Interfaces {
 		err = errors.Join(err, k.watch(name))
 	}
@@ -103,8 +103,8 @@ func (k *Collector) open() error {
 }
 
 // sender is a new source of the log. A name that there was already has a number behind it.
-func (k *Collector) sender(name string, kind event.Kind, live bool) (*ingest.Sender, error) {
-	full := ingest.Name(name, k.config.Began)
+func (k *Collector) sender(name string, kind event.Kind, live, stamped bool) (*ingest.Sender, error) {
+	full := event.Name(name, k.config.Began)
 	key := kind.String() + "/" + full
 	k.mu.Lock()
 	k.names[key]++
@@ -112,16 +112,16 @@ func (k *Collector) sender(name string, kind event.Kind, live bool) (*ingest.Sen
 		full += fmt.Sprintf("-%d", n)
 	}
 	k.mu.Unlock()
-	return ingest.NewSender(k.log, kind, ingest.Options{Source: full, Live: live})
+	return ingest.NewSender(k.log, kind, ingest.Options{Source: full, Live: live, Stamped: stamped})
 }
 
 // tap is what looks through the frames of a source.
 func (k *Collector) tap(name string, live bool) (*ingest.Tap, []*ingest.Sender, error) {
-	stamps, err := k.sender(name, event.Stamps, live)
+	stamps, err := k.sender(name, event.Stamps, live, live)
 	if err != nil {
 		return nil, nil, err
 	}
-	drops, err := k.sender(name, event.Drops, live)
+	drops, err := k.sender(name, event.Drops, live, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,7 +129,7 @@ func (k *Collector) tap(name string, live bool) (*ingest.Tap, []*ingest.Sender, 
 	if k.config.Join.Topology == nil {
 		return t, []*ingest.Sender{stamps, drops}, nil
 	}
-	copies, err := k.sender(name, event.Records, live)
+	copies, err := k.sender(name, event.Records, live, live)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -152,11 +152,12 @@ func (k *Collector) watch(name string) error {
 	return nil
 }
 
-func (k *Collector) serve(name string, conn net.PacketConn, take func(*ingest.Reports) ingest.Datagram) error {
+func (k *Collector) serve(name string, conn net.PacketConn, take func(*ingest.Reports) ingest.Datagram, stamped bool,
+) error {
 	if conn == nil {
 		return nil
 	}
-	s, err := k.sender(name, event.Drops, true)
+	s, err := k.sender(name, event.Drops, true, stamped)
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
@@ -167,12 +168,17 @@ func (k *Collector) serve(name string, conn net.PacketConn, take func(*ingest.Re
 	return nil
 }
 
-// run runs what reads for some senders, until it ends; then they say that no more comes.
+// run runs what reads live for some senders, until it ends; then they say that no more comes, and that this was not
+// all.
 func (k *Collector) run(senders []*ingest.Sender, read func(context.Context) error) {
+	since := time.Now()
 	k.readers.Go(func() {
+		for _, s := range senders {
+			k.note(s.Begin(k.read, since))
+		}
 		k.note(read(k.read))
 		for _, s := range senders {
-			k.note(s.Close(k.joins))
+			k.note(s.Leave(k.joins))
 		}
 	})
 }
@@ -201,7 +207,7 @@ type Answer struct {
 // ReadAnswers takes answers of sketch tasks, as one source of a name, and waits until they are joined, as ReadCaptures
 // does. Answers that are none, since they have no switch or no number, say, are left out, and told as an error.
 func (k *Collector) ReadAnswers(ctx context.Context, name string, answers ...Answer) error {
-	s, err := k.sender(name, event.Sketches, false)
+	s, err := k.sender(name, event.Sketches, false, false)
 	if err != nil {
 		return err
 	}

@@ -198,7 +198,8 @@ func reports(t *testing.T, n int) (messages [][]byte) {
 	return messages
 }
 
-// Reports that come to a socket become rows by the time that the collector is closed.
+// Reports that come to a socket become rows by the time that the collector is closed, with the flag that what the switch
+// reported of their time before it was heard is not known.
 func TestReports(t *testing.T) {
 	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
 	if err != nil {
@@ -226,8 +227,8 @@ func TestReports(t *testing.T) {
 	}
 	drops := rows(t, k.Store()).Drops
 	if len(drops) != 1 || drops[0].Packets != 12 || drops[0].Switch != "leaf1" || drops[0].Port != "Ethernet4" ||
-		drops[0].Reason != "no-route" || drops[0].Flags != 0 {
-		t.Errorf("%+v: want 12 packets without a route at leaf1", drops)
+		drops[0].Reason != "no-route" || drops[0].Flags != result.Gap {
+		t.Errorf("%+v: want 12 packets without a route at leaf1, flagged as a gap", drops)
 	}
 }
 
@@ -235,5 +236,35 @@ func TestReports(t *testing.T) {
 func TestStartFails(t *testing.T) {
 	if _, err := Start(Config{Interfaces: []string{"none-such0"}}); err == nil || !strings.Contains(err.Error(), "none-such0") {
 		t.Errorf("%v: want an error that names the interface", err)
+	}
+}
+
+// Where one of several captures is damaged, all rows from there on say that some is missing, and those before do not.
+func TestDamagedAmongOthers(t *testing.T) {
+	k, err := Start(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := captured(t, 80)
+	data, err := os.ReadFile(paths[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(paths[1], data[:len(data)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.ReadCaptures(t.Context(), "lab", paths...); err == nil {
+		t.Errorf("no error: want one that names %s", paths[1])
+	}
+	flags := map[int64]result.Flags{}
+	for _, h := range rows(t, k.Store()).Hops {
+		flags[h.Window.Start/h.Window.Length] |= h.Flags
+	}
+	first, last := start.Unix()/10, start.Unix()/10+7
+	if flags[first] != 0 || flags[last] != result.Gap || flags[last-1] != result.Gap || len(flags) != 8 {
+		t.Errorf("flags of the windows %v: want none first, and %v in the last two of 8", flags, result.Gap)
+	}
+	if err := k.Close(); err != nil {
+		t.Error(err)
 	}
 }

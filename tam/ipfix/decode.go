@@ -166,6 +166,16 @@ func (d *Decoder) header(b []byte) (*domain, error) {
 	return dom, nil
 }
 
+// Domain returns what the header of a message says of its observation domain, and of when it was exported, in whole
+// seconds; false: it has no header of IPFIX.
+func Domain(message []byte) (domain uint32, exported time.Time, ok bool) {
+	if len(message) < headerLen || binary.BigEndian.Uint16(message) != version ||
+		int(binary.BigEndian.Uint16(message[2:])) != len(message) {
+		return 0, time.Time{}, false
+	}
+	return binary.BigEndian.Uint32(message[12:]), time.Unix(int64(binary.BigEndian.Uint32(message[4:])), 0).UTC(), true
+}
+
 // sequence counts what is missing in front of a message.
 func (d *Decoder) sequence(dom *domain, number uint32) {
 	gap := int32(number - dom.next)
