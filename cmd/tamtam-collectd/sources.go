@@ -44,7 +44,7 @@ func (f *sourceFlags) flags(c *cobra.Command) {
 	s.BoolVar(&f.records, "records", false, "read copies of records in --interface and --pcap, too: in UDP and ERSPAN")
 	s.StringVar(&f.recordUDP, "record-udp", "", "HOST:PORT at which copies of records come over UDP")
 	s.StringToStringVar(&f.names, "name", nil, "names of switches by the addresses of their reports: ADDRESS=NAME")
-	s.StringVar(&f.host, "host", "", "name of this host in those of its sources, the same after a restart; empty: as it has")
+	s.StringVar(&f.host, "host", "", "name of this host in those of its sources, equal after a restart; empty: its own")
 	f.gnmi.flags(c)
 }
 
@@ -160,8 +160,8 @@ func (f *sourceFlags) open(log stream.Log, started time.Time, partitions int, lo
 }
 
 func (o *opener) sender(name string, kind event.Kind, live, stamped bool) (*ingest.Sender, error) {
-	return ingest.NewSender(o.log, kind, ingest.Options{Source: event.Name(o.flags.sourceName(name), o.started), Live: live,
-		Stamped: stamped, Partitions: o.partitions})
+	return ingest.NewSender(o.log, kind, ingest.Options{Source: event.Name(o.flags.sourceName(name), o.started),
+		Live: live, Stamped: stamped, Partitions: o.partitions})
 }
 
 // longestHost is how much of the host's name stands in those of sources: behind it the longest name of an interface,

@@ -8,8 +8,8 @@ import (
 )
 
 // A doubt is about what an observation domain reported before it was heard. A message has all that was observed up to
-// when it was exported, which it says in whole seconds, unless a message before it had: so what was observed by then may
-// have been reported to nobody, and what was observed later was not.
+// when it was exported, which it says in whole seconds, unless a message before it had: so what was observed by then
+// may have been reported to nobody, and what was observed later was not.
 type doubt struct {
 	until time.Time // what was observed before may be missing
 	from  time.Time // the first of it that the partitions know of

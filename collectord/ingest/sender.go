@@ -160,9 +160,9 @@ func (s *Sender) Announce(ctx context.Context) error {
 	return nil
 }
 
-// Begin tells all partitions that the source hears from a time on what there is, and nothing of before: so the window of
-// that time is not taken for whole, where times are by this host's clock. A source that had its name when it was killed
-// is not waited for any more.
+// Begin tells all partitions that the source hears from a time on what there is, and nothing of before: so the window
+// of that time is not taken for whole, where times are by this host's clock. A source that had its name when it was
+// killed is not waited for any more.
 func (s *Sender) Begin(ctx context.Context, since time.Time) error {
 	if !s.options.Stamped {
 		return s.Announce(ctx)
@@ -314,8 +314,8 @@ func (s *Sender) added(p *part, at int64) {
 	}
 }
 
-// Lose says that so many of what was sent to the source never came to it, and up to which time they may be of. It is not
-// known which partitions they would have gone to, so all hear of it.
+// Lose says that so many of what was sent to the source never came to it, and up to which time they may be of. It is
+// not known which partitions they would have gone to, so all hear of it.
 func (s *Sender) Lose(n int64, upTo time.Time) {
 	if n <= 0 {
 		return

@@ -24,8 +24,9 @@ type Options struct {
 	Window time.Duration
 	// Silence is after how long a source from which nothing comes is left out of the watermark (0: DefaultSilence).
 	Silence time.Duration
-	// Expect names sources, with or without when they were started (see [event.Name]), without which no window is closed,
-	// until they have been silent for Silence from the beginning on. Others hold the watermark from their first message on.
+	// Expect names sources, with or without when they were started (see [event.Name]), without which no window is
+	// closed, until they have been silent for Silence from the beginning on. Others hold the watermark from their
+	// first message on.
 	Expect []string
 	// Rows bounds the rows of all windows that are open (0: DefaultRows). What is beyond is left out, and the window's
 	// rows are flagged.

@@ -14,8 +14,8 @@ type Window struct {
 type Flags uint16
 
 const (
-	// Gap: a source's messages of this time were lost (its numbers have a gap), or it did not hear all of this time, as where
-	// it begins or ends, or was killed.
+	// Gap: a source's messages of this time were lost (its numbers have a gap), or it did not hear all of this time, as
+	// where it begins or ends, or was killed.
 	Gap Flags = 1 << iota
 	// Late: the row has what came after its window was closed. Rows of the same window, flow and place add up; those
 	// from before were not the whole.
