@@ -38,11 +38,7 @@ func (r *Reports) doubt(ctx context.Context, e *exporter, domain uint32, until t
 		from = before // by the switch's clock, which what was promised may not be
 	}
 	d.heard = until.Add(-time.Second)
-	for i := range told {
-		if at := told[i].at; at.Before(d.until) && at.Before(from) {
-			from = at
-		}
-	}
+	from = d.first(from, told)
 	if from.Equal(d.from) && !from.Equal(d.until) {
 		return nil
 	}
@@ -52,4 +48,14 @@ func (r *Reports) doubt(ctx context.Context, e *exporter, domain uint32, until t
 	}
 	d.from = from
 	return r.drops.Unheard(ctx, from.UnixNano(), last.UnixNano())
+}
+
+// first is the earlier one of a time and those of reports that are in doubt.
+func (d *doubt) first(from time.Time, told []report) time.Time {
+	for i := range told {
+		if at := told[i].at; at.Before(d.until) && at.Before(from) {
+			from = at
+		}
+	}
+	return from
 }

@@ -311,8 +311,7 @@ func (p *Partition) evict() bool {
 // first batch: what they would have told until then is missing. nil: that is known.
 func (p *Partition) follow(s *source, h *event.Header) {
 	for _, o := range p.order {
-		before := o.named && s.named && o.begun < s.begun && o.of == s.of && o.row.Kind == s.row.Kind
-		if !before || o.over || o.promise == event.Ended {
+		if o.over || o.promise == event.Ended || !o.before(s) {
 			continue
 		}
 		o.over = true
@@ -326,6 +325,11 @@ func (p *Partition) follow(s *source, h *event.Header) {
 		}
 		p.windows.gap(from, max(from, o.row.Latest, h.To), result.Gap)
 	}
+}
+
+// before reports whether another one is of the same, and was started later.
+func (s *source) before(o *source) bool {
+	return o.named && s.named && s.begun < o.begun && o.of == s.of && o.row.Kind == s.row.Kind
 }
 
 // is reports whether it has a name, with or without when it was started.
