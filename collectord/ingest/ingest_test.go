@@ -397,6 +397,26 @@ func TestTwice(t *testing.T) {
 	}
 }
 
+// What is sent to a socket that somebody else reads is not read from frames, too.
+func TestSockets(t *testing.T) {
+	for at, want := range map[string]int64{"": 1, "[::]:4739": 0, "0.0.0.0:4739": 0, "10.0.0.8:4739": 0, "10.0.0.7:4739": 1,
+		"[::]:4740": 1} {
+		_, stats, _ := reported(t, func(r *Reports) {
+			tap := Tap{Reports: r, IPFIX: 4739}
+			if at != "" {
+				tap.Sockets = []netip.AddrPort{netip.MustParseAddrPort(at)}
+			}
+			frame := ipOf(17, inUDP(4739, drops(t, 1)[0])) // to 10.0.0.8
+			if err := tap.Frame(t.Context(), frame, len(frame), start.Add(time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if stats.Events != want {
+			t.Errorf("where %q is read: %d events of frames, want %d", at, stats.Events, want)
+		}
+	}
+}
+
 // The clock of one switch that is years ahead makes nothing of others late: what it reports was before it came.
 func TestClockAhead(t *testing.T) {
 	other := netip.MustParseAddrPort("192.0.2.2:5000")
