@@ -12,12 +12,13 @@ import (
 	"tamtam/collector/stream"
 )
 
-// topicPartitions says how many partitions the log has, and a name that no other log has: its first message, for as long
-// as the log lasts.
+// topicPartitions says how many partitions the log has, and a name that no other log has: its first message, for as
+// long as the log lasts.
 const topicPartitions = "partitions"
 
 // agree holds --partitions against what the log was begun with, and says it to a log that is new. Processes that do
-// not agree would spread events over partitions that nobody joins. The name of the log is "" if it was begun without one.
+// not agree would spread events over partitions that nobody joins. The name of the log is "" if it was begun without
+// one.
 func agree(ctx context.Context, log stream.Log, partitions int) (name string, err error) {
 	said, err := firstOf(ctx, log)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {

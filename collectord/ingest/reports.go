@@ -77,7 +77,8 @@ func (r *Reports) name(a netip.Addr) string {
 }
 
 // IPFIX takes a message that came at a time: by then was what it reports, whatever the switch's clock says, so that one
-// switch's clock closes no windows before their time. Errors are those of the sender; what is wrong with the message is counted.
+// switch's clock closes no windows before their time.
+// Errors are those of the sender; what is wrong with the message is counted.
 func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte, at time.Time) error {
 	r.counts.datagrams.Add(1)
 	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())

@@ -126,8 +126,8 @@ func (w *windows) hold(t, until int64) (late bool) {
 	return late
 }
 
-// due returns the windows that end by a time, and those whose rows come late, the first one first, with what is to be said
-// of all their rows.
+// due returns the windows that end by a time, and those whose rows come late, the first one first, with what is to be
+// said of all their rows.
 func (w *windows) due(closed int64) []*openWindow {
 	var due []*openWindow
 	for _, o := range w.open {

@@ -181,7 +181,8 @@ type Batch struct {
 	Amends []Amend
 }
 
-// An Amend says of windows that are closed that something may be missing: some source had lost a message, or was silent.
+// An Amend says of windows that are closed that something may be missing: some source had lost a message, or was
+// silent.
 type Amend struct {
 	From, To int64 // of the times that are in doubt, both included
 	Flags    Flags
