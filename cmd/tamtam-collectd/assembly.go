@@ -163,6 +163,9 @@ func (d *daemon) share() {
 
 func (d *daemon) start(ctx context.Context) {
 	d.part(func() error { return d.read(ctx) })
+	if d.flags.sources.gnmi.graphs {
+		d.part(func() error { return d.watchGraphs(ctx) })
+	}
 	if d.pool != nil {
 		d.part(func() error { return d.pool.Run(ctx) })
 	}
