@@ -71,8 +71,8 @@ type mirror struct {
 
 // missing is how many copies of the session are missing before this one, as its number tells, if it has one. One that
 // comes late was counted as missing, and stays so. A session that seems late many times in a row began anew, and what
-// was missing since then is not known: one at least is said to be. Of sessions beyond the first MaxExporters nothing can be
-// said, so that each copy of theirs counts as one that is missing.
+// was missing since then is not known: one at least is said to be. Of sessions beyond the first MaxExporters nothing
+// can be said, so that each copy of theirs counts as one that is missing.
 func (s *numbers) missing(c *collector.MirrorCopy) int64 {
 	if !c.Numbered {
 		return 0

@@ -34,8 +34,8 @@ func (s *Store) Joins(log string) error {
 	}
 	if before := strings.TrimSpace(string(text)); before != log {
 		return fmt.Errorf("the store %s has the rows of log %s up to its marks, and this is log %s: want that log, or "+
-			"another folder; without %s and %s what is there stays, and this log is joined from its beginning", s.dir, before, log, path,
-			filepath.Join(s.dir, marks))
+			"another folder; without %s and %s what is there stays, and this log is joined from its beginning",
+			s.dir, before, log, path, filepath.Join(s.dir, marks))
 	}
 	return nil
 }
