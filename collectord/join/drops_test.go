@@ -18,7 +18,8 @@ func TestDropsOverflow(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if ok, err := w.AddDrop(1, &event.Drop{Switch: "leaf1", Queue: -1, Reason: "acl", Packets: 1 << 62}); !ok || err != nil {
+		if ok, err := w.AddDrop(1, &event.Drop{Switch: "leaf1", Queue: -1, Reason: "acl", Source: "ipfix",
+			Packets: 1 << 62}); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 	}
