@@ -248,6 +248,38 @@ func (*brokenStore) Each(context.Context, int64, int64, func(*result.Batch) bool
 	return errors.New("disk on fire")
 }
 
+// damagedStore has a file that cannot be read, and all else.
+type damagedStore struct{ result.Store }
+
+func (d damagedStore) Each(ctx context.Context, from, to int64, yield func(*result.Batch) bool) error {
+	if err := d.Store.Each(ctx, from, to, yield); err != nil {
+		return err
+	}
+	return &result.Unread{Files: 1, First: errors.New("hops/x.parquet is a poem")}
+}
+
+// What can be read is shown, and on every page why there should be more.
+func TestTroubles(t *testing.T) {
+	b := &result.Batch{Partition: "drops-0", First: 1, Position: result.Position{Last: 1, Low: 2}}
+	b.Drops = []result.Drop{{Window: result.Window{Start: testNow.UnixNano() - 1e9, Length: 1e9}, Switch: "leaf1", Reason: "NO_ROUTE"}}
+	p := put(t, b, func(c *Config) {
+		c.Store = damagedStore{c.Store.(result.Store)}
+		c.Troubles = func() []string { return []string{"the disk has no room"} }
+	})
+	for _, at := range []string{"/drops", "/sources"} {
+		_, text := get(t, p, at)
+		for _, want := range []string{"rows are missing: a file of the store cannot be read: hops/x.parquet is a poem",
+			"the disk has no room"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not say %q", at, want)
+			}
+		}
+	}
+	if _, text := get(t, p, "/drops"); !strings.Contains(text, "NO_ROUTE") {
+		t.Error("the row that can be read is not shown")
+	}
+}
+
 func TestBrokenStore(t *testing.T) {
 	p := put(t, &result.Batch{}, func(c *Config) { c.Store = &brokenStore{} })
 	if r, text := get(t, p, "/"); r.StatusCode != 500 || !strings.Contains(text, "disk on fire") {

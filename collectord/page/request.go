@@ -168,6 +168,9 @@ func (f *frame) of(s *snapshot, now time.Time) {
 		age := now.Sub(time.Unix(0, s.latest))
 		f.Age, f.Stale = ageText(age), age > staleAfter
 	}
+	if s.unread != "" {
+		f.Troubles = append(f.Troubles, "rows are missing: "+s.unread)
+	}
 	if s.stopped {
 		f.Left = append(f.Left, fmt.Sprintf("only the first %s rows of this time were read: later ones are missing, "+
 			"ask for a shorter time", count(int64(s.rows))))

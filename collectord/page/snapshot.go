@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -30,9 +31,10 @@ const (
 type snapshot struct {
 	from, to int64
 	rows     int
-	stopped  bool  // there are more rows, which were not read
-	latest   int64 // event time; 0: there is no row with a time
-	others   bool  // there is none, but of other times
+	unread   string // why rows are missing that are in the store; "": none
+	stopped  bool   // there are more rows, which were not read
+	latest   int64  // event time; 0: there is no row with a time
+	others   bool   // there is none, but of other times
 	flags    result.Flags
 	left     map[string]int64 // by kind, rows for which there was no room
 
@@ -110,7 +112,10 @@ func read(ctx context.Context, store Store, from, to int64) (*snapshot, error) {
 		s.add(b)
 		return true
 	})
-	if err != nil {
+	var unread *result.Unread
+	if errors.As(err, &unread) {
+		s.unread, err = unread.Error(), nil
+	} else if err != nil {
 		return nil, err
 	}
 	s.finish()
@@ -128,6 +133,10 @@ func others(ctx context.Context, store Store) (found bool, err error) {
 		looks++
 		return !found && looks < mostLooks
 	})
+	var unread *result.Unread
+	if errors.As(err, &unread) { // of which the snapshot says it
+		err = nil
+	}
 	return found, err
 }
 
