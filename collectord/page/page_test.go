@@ -127,11 +127,48 @@ func TestAge(t *testing.T) {
 			t.Errorf("%v: not said %q", tt.age, tt.want)
 		}
 	}
-	p := put(t, &result.Batch{Journeys: []result.Journey{{Time: testNow.UnixNano() + 5_500_000, Key: "k"}}}, func(c *Config) {
+	at := testNow.UnixNano() + 5_500_000
+	ended := func(c *Config) {
 		c.Zero = testNow
-	})
-	if _, text := get(t, p, "/packets"); !strings.Contains(text, "5.500 ms") {
+		c.Now = func() time.Time { return testNow.Add(6 * time.Millisecond) }
+	}
+	p := put(t, &result.Batch{Journeys: []result.Journey{{Time: at, Key: "k"}}}, ended)
+	if _, text := get(t, p, "/packets"); !strings.Contains(text, "Newest data: 5.500 ms") {
 		t.Error("a simulation's times are not told from its beginning")
+	}
+	// A window may end later than what is in it, and than now.
+	w := result.Window{Start: at, Length: 10_000_000_000}
+	for want, b := range map[string]*result.Batch{
+		"Newest data: 5.600 ms": {Drops: []result.Drop{{Window: w, Reason: "acl", Packets: 1, First: at, Last: at + 100_000}}},
+		"Newest data: 6.000 ms": {Hops: []result.Hop{{Window: w, Flow: "f", Path: "x", Packets: 1}}},
+	} {
+		if _, text := get(t, put(t, b, ended), "/drops"); !strings.Contains(text, want) {
+			t.Errorf("not said %q: %s", want, text)
+		}
+	}
+}
+
+// What is not exact is told above the views that it is about, and above no others.
+func TestFlaggedViews(t *testing.T) {
+	at := testNow.UnixNano() - 1e9
+	w := result.Window{Start: at, Length: 1}
+	p := put(t, &result.Batch{
+		Hops:     []result.Hop{{Window: w, Flow: "f", Path: "x", Packets: 1, Flags: result.Gap}},
+		Drops:    []result.Drop{{Window: w, Reason: "acl", Packets: 1, First: at, Last: at, Flags: result.Overflow}},
+		Losses:   []result.Loss{{Window: w, Flow: "f", Status: "ok", Flags: result.Late}},
+		Journeys: []result.Journey{{Time: at, Key: "k", Flags: result.Missing}},
+		Sketches: []result.Sketch{{Time: at, Switch: "a", Task: "t"}},
+	}, nil)
+	for at, want := range map[string]string{"/": "gap late", "/flows": "gap", "/packets": "missing", "/drops": "overflow", "/marking": "late",
+		"/sketches": "", "/switches": "", "/sources": ""} {
+		_, text := get(t, p, at)
+		_, notice, found := strings.Cut(text, "Not all rows of this time are exact")
+		notice, _, _ = strings.Cut(notice, "</ul>")
+		for _, flag := range []string{"gap", "late", "overflow", "missing"} {
+			if is := strings.Contains(notice, "<li>"+flag+":"); is != strings.Contains(want, flag) || found != (want != "") {
+				t.Errorf("%s: it says of %s: %v; want %q", at, flag, is, want)
+			}
+		}
 	}
 }
 
@@ -493,7 +530,7 @@ func luminance(t *testing.T, colour string) (sum float64) {
 // FuzzRequest: whatever is asked, the answer is a whole page, and never a failure of ours.
 func FuzzRequest(f *testing.F) {
 	for _, s := range []string{
-		"/?since=all", "/flows?q=%3Cscript%3E&page=1", "/flow?flow=&path=0", "/packet?key=k1&time=-1&candidate=x", "/drops?reason=%00&rule=a",
+		"/?since=all", "/flows?q=%3Cscript%3E&page=1", "/flow?flow=&path=0", "/packet?key=k1&time=-1&at=x", "/drops?reason=%00&rule=a",
 		"/periods?flow=web&cluster=1&from=leaf1&to=spine1", "/switch?name=leaf1&standing=failed", "/%2e%2e/static", "/sketches?task=heavy&page=9999",
 	} {
 		f.Add(s)

@@ -99,10 +99,10 @@ type Journey struct {
 	Key       string // alike for packets that are alike
 	From      string // the host, or where else it came from as far as is known; "": not told
 	Hops      []JourneyHop
-	End       string // forwarded out of the network, dropped: REASON, not seen again
-	Ambiguous bool   // packets are alike; Candidates say how many ways there are
-	Candidate int
-	Of        int
+	End       string // forwarded out of the network, dropped: REASON, not seen again; of copies all, "; " between them
+	Ambiguous bool   // packets are alike: it may have come from, or gone on as, more than one; the row has what is certain
+	Candidate int    // 1 if Ambiguous
+	Of        int    // the most that are alike at one place; at least
 	Flags     Flags
 }
 
