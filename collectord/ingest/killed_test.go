@@ -278,7 +278,7 @@ func TestKilledIPFIX(t *testing.T) {
 		now := start.Add(time.Duration(r.Int64N(int64(20 * time.Second))))
 		truth := map[place]int64{}
 		var switches []*exporting
-		offset := time.Duration(r.Int64N(int64(20*time.Second))) - 10*time.Second
+		offset := -time.Duration(r.Int64N(int64(10*time.Second))) - 300*time.Millisecond // else rows have the host's time
 		for i := range 1 + r.IntN(3) {
 			apart := time.Duration(r.Int64N(int64(300 * time.Millisecond)))
 			switches = append(switches, newExporting(t, i, offset+apart))

@@ -178,11 +178,12 @@ type Batch struct {
 	Losses   []Loss
 	Journeys []Journey
 	Sketches []Sketch
-	// Amends are flags of windows that were closed before: they hold for all their rows.
+	// Amends are flags of windows that are closed, with or without rows: they hold for all that is and is not there.
 	Amends []Amend
 }
 
-// An Amend says of windows that were closed what was not known then: some source had lost a message.
+// An Amend says of windows that are closed that something may be missing: some source had lost a message, or was
+// silent.
 type Amend struct {
 	From, To int64 // of the times that are in doubt, both included
 	Flags    Flags

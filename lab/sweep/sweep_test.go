@@ -244,6 +244,7 @@ func TestParse(t *testing.T) {
 		{"count: 3", "count: 9000000", "runs and more: want at most 1000000"},
 		{"[0, 0.1, 0.5]", "[]", "vary[0]: values: none"},
 		{"[0, 0.1, 0.5]", "[0, 0]", `vary[0]: values: "0" is there twice`},
+		{"traffic.t.size", "seed", `vary[1]: path: "seed": want seeds of the sweep`},
 		{"traffic.t.size", "links.far.loss", `vary[1]: path: "links.far.loss": it is varied already`},
 		{"name: delay", "name: lost", `results[1]: name: "lost": want a name of its own`},
 		{"measured: flow.t.lost", "measured: ''", `results[0]: measured: ""`},
