@@ -132,6 +132,8 @@ func (c *Engine) derive() {
 		}
 		p.in.untagged = p.in.vlan(&c.vlans)
 		p.bare = len(p.tables[stageEgress]) == 0 && p.mirror[stageEgress] == 0
+		p.sampler = p.bare && p.sampled[stageEgress] != nil
+		p.bare = p.bare && !p.sampler
 		p.calm = p.isCalm(c.recorders)
 	}
 	c.acl.preIngress = c.acl.lookups(c.acl.preIngress[:0], []config.ID{c.acl.switchACL[config.PreIngress]})

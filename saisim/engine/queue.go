@@ -33,8 +33,8 @@ func (c *queues) reset() {
 // MTU, a sampler that passes it over, and the stamp that the ingress pipe has asked for. False: it meets somebody,
 // and nothing has happened. There is no observer.
 func (c *queues) straight(p *port, pk *packet) bool {
-	if !p.up || !p.bare || p.queues.Len() > 0 || c.egressFree > c.now || p.txFree.cycle > c.now+c.egressCycles ||
-		c.egress.acl.vlanACLs[stageEgress] || p.sampled[stageEgress].turns() {
+	if !p.up || !p.bare && !p.passesOver() || p.queues.Len() > 0 || c.egressFree > c.now ||
+		p.txFree.cycle > c.now+c.egressCycles || c.egress.acl.vlanACLs[stageEgress] {
 		return false
 	}
 	cp := &pk.own
@@ -57,7 +57,9 @@ func (c *queues) straight(p *port, pk *packet) bool {
 		c.fates.dropCopy(p, cp, drop.EgressMTU)
 		return true
 	}
-	p.sampled[stageEgress].passOver()
+	if !p.bare {
+		p.sampled[stageEgress].left--
+	}
 	if cp.session != nil {
 		if cp.result = stampable(pk, length, p.stampMTU); cp.result == stampDone {
 			length = stampedLen(length)
