@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test screenshots cluster-test collectd-chaos image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
 
 ### help            this list
 help:
@@ -133,16 +133,22 @@ sflow-test:
 	TAMTAM_SFLOW=1 TAMTAM_GOFLOW2=$(CURDIR)/bin/goflow2 $(GO) test -count=1 -timeout 10m -v -run '^TestSFlowCollectors$$' ./device
 
 ### cluster-test    the collector's log and store under the race detector; three servers of the log, each stopped and
-###                 started in turn while messages are appended; and a sweep with processes that are killed at random
+###                 started in turn while messages are appended, and each without room on its disk in turn; and a sweep with
+###                 processes that are killed at random
 cluster-test:
 	$(GO) test -race -count=1 -timeout 10m ./collectord/jetstream ./collectord/parquet ./cmd/tamtam-collectd
-	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 5m -v -run '^TestCluster$$' ./collectord/jetstream
+	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 5m -v -run '^TestCluster' ./collectord/jetstream
 	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 10m -v -run '^TestSweepProcesses$$' ./cmd/tamtam-collectd
 
 ### collectd-chaos  three nodes of the collector's log, four workers and a fleet, killed at random: make collectd-chaos MINUTES=n
 collectd-chaos: MINUTES = 10
 collectd-chaos:
 	TAMTAM_COLLECTD_CHAOS=$(MINUTES) $(GO) test -count=1 -timeout 120m -v -run '^TestChaos$$' ./cmd/tamtam-collectd
+
+### collectd-disks  a fleet and a collector whose disks have no room at random times (root mounts them): make collectd-disks MINUTES=n
+collectd-disks: MINUTES = 3
+collectd-disks:
+	TAMTAM_COLLECTD_DISK=$(MINUTES) $(GO) test -count=1 -timeout 120m -v -run '^TestDisksWithoutRoom$$' ./cmd/tamtam-collectd
 
 ### parquet-test    what collectord/parquet writes, read by Arrow's Go library, which is built (tools/arrowread)
 parquet-test:

@@ -98,6 +98,7 @@ type AltMarkResult struct {
 type AltMarkCounts struct {
 	Sent, Received           uint64 // packets at From and To
 	SentBytes, ReceivedBytes uint64 // of frames with FCS: they differ where a switch adds or takes headers
+	excess                   bool   // nothing but packets in excess somewhere makes the loss uncertain
 }
 
 // AltMarkWindow is how many periods [AltMarkResult.Window] covers.
@@ -149,9 +150,10 @@ type AltMark struct {
 	stages  []altMarkStage
 	graph   bool // packets need not pass all stages: those of cluster are compared
 	cluster [2]int
-	brief   bool     // results have no jitter and no window
-	watched int      // the stage of points that no packet may pass, plus 1; 0: there is none
-	faults  []string // of the settings
+	brief   bool       // results have no jitter and no window
+	watched int        // the stage of points that no packet may pass, plus 1; 0: there is none
+	beside  []*AltMark // of a graph: the joins of its clusters, one of which may be this
+	faults  []string   // of the settings
 	entries []*altMarkEntry
 	last    [][]uint64 // last reported period of each point of a stage, plus 1; 0: none
 	due     uint64     // the period given to Advance, plus 1
@@ -331,12 +333,7 @@ func (m *AltMark) Flush() []AltMarkResult {
 // Settings says that a session's settings have changed. What was waited for is emitted, and the
 // join starts over: periods before and after cannot be compared.
 func (m *AltMark) Settings(point int, s altmark.Session) []AltMarkResult {
-	return m.settings(point, 0, s)
-}
-
-// settings is Settings of a point of a stage.
-func (m *AltMark) settings(stage, point int, s altmark.Session) []AltMarkResult {
-	p := &m.stages[stage][point]
+	p := &m.stages[point][0]
 	if p.Settings == s {
 		return nil
 	}
@@ -451,25 +448,30 @@ func (m *AltMark) revise(k uint64, out *[]AltMarkResult) {
 		}
 		for i, r := range m.results(e) {
 			old := e.emitted[i]
-			if r.Revised = old.Revised; forgot(m.gone, e.number, AltMarkWindow-1) && r.Delay == old.Delay &&
-				r.DelayValid == old.DelayValid { // what was forgotten is nothing new
-				r.Window, r.Jitter, r.JitterValid = old.Window, old.Jitter, old.JitterValid
-			}
-			if better(r, old) && forgot(m.gone, e.number, altMarkBefore) {
+			if r.Revised = old.Revised; reflect.DeepEqual(old, r) {
 				continue
 			}
-			if !reflect.DeepEqual(old, r) {
-				r.Revised = true
-				e.emitted[i] = r
-				*out = append(*out, r)
+			if forgot(m, e.number, AltMarkWindow-1) && r.Delay == old.Delay && r.DelayValid == old.DelayValid {
+				// what was forgotten is nothing new
+				r.Window, r.Jitter, r.JitterValid = old.Window, old.Jitter, old.JitterValid
 			}
+			if better(r, old) && forgot(m, e.number, altMarkBefore) || reflect.DeepEqual(old, r) {
+				continue
+			}
+			r.Revised = true
+			e.emitted[i] = r
+			*out = append(*out, r)
 		}
 	}
 }
 
-// forgot reports whether one of the n periods before period k is among those that were forgotten.
-func forgot(gone []uint64, k, n uint64) bool {
-	return slices.ContainsFunc(gone, func(g uint64) bool { return g < k && k-g <= n })
+// forgot reports whether one of the n periods before period k is among those that were forgotten; in another cluster of
+// the graph k itself, too.
+func forgot(m *AltMark, k, n uint64) bool {
+	among := func(gone []uint64, k, n uint64) bool {
+		return slices.ContainsFunc(gone, func(g uint64) bool { return g < k && k-g <= n })
+	}
+	return among(m.gone, k, n) || slices.ContainsFunc(m.beside, func(b *AltMark) bool { return among(b.gone, k+1, n+1) })
 }
 
 // better reports whether a result says more than the one before it.

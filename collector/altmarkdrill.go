@@ -67,7 +67,7 @@ func (d *AltMarkDrill) Add(r AltMarkResult) (a AltMarkAlarm, ok bool) {
 	if a.Whole, ok = of[d.whole]; !ok {
 		return AltMarkAlarm{}, false
 	}
-	above := d.above(a.Whole)
+	above := d.above(a.Whole) || float64(a.Whole.missing()) > d.threshold*float64(a.Whole.Sent)
 	for _, c := range d.clusters {
 		x, there := of[c.Ends()]
 		if !there {
@@ -91,6 +91,15 @@ func (d *AltMarkDrill) Add(r AltMarkResult) (a AltMarkAlarm, ok bool) {
 // above reports whether it is certain that more was lost than is accepted.
 func (d *AltMarkDrill) above(r AltMarkResult) bool {
 	return r.LossValid && float64(r.Lost) > d.threshold*float64(r.Sent)
+}
+
+// missing is what a whole graph lost at least where only packets in excess make that uncertain: those that went around
+// points come out of the graph as all others, and those that came twice make it look less.
+func (r *AltMarkResult) missing() int64 {
+	if !r.excess {
+		return 0
+	}
+	return max(0, int64(r.Sent-r.Received))
 }
 
 // most orders clusters: one of which nothing is known may have lost all.
@@ -172,14 +181,14 @@ func (a AltMarkAlarm) String() string {
 	return b.String()
 }
 
-// least is what clusters whose loss is known lost.
+// least is what clusters whose loss is known lost, or what is missing of the whole.
 func (a AltMarkAlarm) least() (sum int64) {
 	for _, l := range a.Clusters {
 		if l.LossValid {
 			sum += l.Lost
 		}
 	}
-	return sum
+	return max(sum, a.Whole.missing())
 }
 
 // From is the near end, as in a result.

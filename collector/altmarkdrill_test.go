@@ -122,6 +122,33 @@ func TestAltMarkAlarmText(t *testing.T) {
 	}
 }
 
+// Where packets went around a spine the loss of the whole is an alarm, and nobody is accused: that of no cluster is known.
+func TestAltMarkAlarmBypassed(t *testing.T) {
+	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "s1>l2"))
+	d, err := NewAltMarkDrill(m, 0.01)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[uint64]string{}
+	for k := uint64(10); k < 14; k++ {
+		for i, n := range []uint64{1000, 500, 900 + 100*(k&1)} {
+			p := report(k, n, 0)
+			p.Captures, p.Timestamp = 0, altmark.Time{}
+			for _, r := range m.Add(i, p, p.ReadAt.Std()) {
+				if a, ok := d.Add(r); ok {
+					got[r.Period] = a.String()
+				}
+			}
+		}
+	}
+	const why = "(split-or-duplicated: l2 counted 900 packets, and s1 500)"
+	const want = "alarm: g period 10 lost 100 or more " + why + ": l1>s1 lost 0 or more " + why + ", link l1>s1; s1>l2 lost 0 or more " +
+		why + ", link s1>l2"
+	if got[10] != want || got[11] != "" {
+		t.Errorf("%s, and %s\nwant %s", got[10], got[11], want)
+	}
+}
+
 // A report that is missing hides the loss of the whole, not that of a cluster which it does not concern.
 func TestAltMarkAlarmOfClusters(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "l1>s2", "s1>l2", "s2>l2", "l2>l3"))

@@ -250,6 +250,9 @@ func NewAltMarkMesh(g AltMarkGraph) (*AltMarkMesh, error) {
 	for _, c := range m.clusters {
 		m.join(c, g.before(c.From))
 	}
+	for _, j := range m.joins {
+		j.beside = slices.Concat(m.joins[1:], m.joins[:1])
+	}
 	return m, nil
 }
 
@@ -400,8 +403,17 @@ func (m *AltMarkMesh) Points() []AltMarkPoint { return slices.Concat(m.graph.Poi
 
 // Add takes a report of a point of [AltMarkMesh.Points], see [AltMark.Add].
 func (m *AltMarkMesh) Add(point int, p altmark.Period, arrived time.Time) (out []AltMarkResult) {
+	showed := false
 	for _, u := range m.users[point] {
-		out = append(out, m.joins[u.join].add(u.stage, u.point, p, arrived)...)
+		j := m.joins[u.join]
+		before := j.excess(p.Number)
+		out = append(out, j.add(u.stage, u.point, p, arrived)...)
+		showed = showed || !slices.Equal(before, j.excess(p.Number))
+	}
+	for _, j := range m.joins {
+		if showed { // which all of the graph concerns
+			j.revise(p.Number, &out)
+		}
 	}
 	return sortAltMark(out)
 }
@@ -422,17 +434,25 @@ func (m *AltMarkMesh) Flush() (out []AltMarkResult) {
 	return sortAltMark(out)
 }
 
-// Settings is [AltMark.Settings].
+// Settings is [AltMark.Settings]: all clusters start over.
 func (m *AltMarkMesh) Settings(point int, s altmark.Session) (out []AltMarkResult) {
-	for _, u := range m.users[point] {
-		out = append(out, m.joins[u.join].settings(u.stage, u.point, s)...)
-	}
+	var p *AltMarkPoint
 	if n := len(m.graph.Points); point < n {
-		m.graph.Points[point].Settings = s
+		p = &m.graph.Points[point]
 	} else {
-		m.graph.Watched[point-n].Settings = s
+		p = &m.graph.Watched[point-n]
 	}
-	return sortAltMark(out)
+	if p.Settings == s {
+		return nil
+	}
+	out, p.Settings = m.Flush(), s
+	for _, u := range m.users[point] {
+		m.joins[u.join].stages[u.stage][u.point].Settings = s
+	}
+	for _, j := range m.joins {
+		j.restart()
+	}
+	return out
 }
 
 // Interval is [AltMark.Interval].

@@ -111,7 +111,8 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 	r.Sent, r.Received, r.SentBytes, r.ReceivedBytes = a.Packets, b.Packets, a.Bytes, b.Bytes
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, i, b)...)
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, j, a)...)
-	others := append(m.elsewhere(r.Period), m.split(r.Period)...)
+	splits := m.split(r.Period)
+	others := append(m.elsewhere(r.Period), splits...)
 	others = append(others, m.neighbours(r.Period, i, j)...)
 	others = append(others, m.pulses(r.Period, i, j)...)
 	concerned := segment(i, j)
@@ -133,10 +134,12 @@ func (m *AltMark) compare(r *AltMarkResult, i, j int) {
 		m.declared(m.path.Points[i].Switch, a.Clock)
 		m.declared(m.path.Points[j].Switch, b.Clock)
 	}
-	if m.method().Loss() && len(m.faults) == 0 && !(a.Flags | b.Flags).VoidsLoss() && !a.conflict && !b.conflict &&
-		len(others) == 0 && !delay.guard {
+	whole := m.method().Loss() && len(m.faults) == 0 && !(a.Flags | b.Flags).VoidsLoss() && !a.conflict && !b.conflict &&
+		!delay.guard
+	if whole && len(others) == 0 {
 		r.Lost, r.LossValid = int64(a.Packets-b.Packets), true
 	}
+	r.excess = whole && len(splits) > 0 && len(others) == len(splits)
 }
 
 // flagged is what the points of a stage say against their own reports, but for what the other side makes up for.
@@ -160,8 +163,19 @@ func (m *AltMark) method() altmark.Method { return m.path.Points[0].Settings.Met
 // packets missing at one of them may be those in excess at another, and a duplicate hides a lost
 // packet. Nor need the pulse have taken the path of the packets.
 //
-// Counts that are not those of the period alone prove nothing.
+// Counts that are not those of the period alone prove nothing. Of a graph that is so wherever a cluster shows it.
 func (m *AltMark) split(k uint64) (reasons []string) {
+	if m.beside == nil {
+		return m.excess(k)
+	}
+	for _, b := range m.beside {
+		reasons = append(reasons, b.excess(k)...)
+	}
+	return reasons
+}
+
+// excess is what the segments of this join show of it.
+func (m *AltMark) excess(k uint64) (reasons []string) {
 	const void = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
 	say := func(i, j int) {
 		a, b := m.report(k, i), m.report(k, j)

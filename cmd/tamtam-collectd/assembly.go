@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -24,6 +25,8 @@ type daemon struct {
 	flags   *daemonFlags
 	logger  *slog.Logger
 	started time.Time
+
+	server *jetstream.Server // nil: there is none in this process
 
 	log   *jetstream.Log // of messages; nil without the roles ingest and join
 	work  *jetstream.Log // of who joins what: it does not age
@@ -101,20 +104,19 @@ func (d *daemon) open(ctx context.Context) (stop func(), err error) {
 			closers[i]()
 		}
 	}
-	var server *jetstream.Server
 	if f.serves() {
-		server, err = jetstream.StartServer(jetstream.ServerOptions{Dir: f.logDir, Name: f.node, Listen: f.listen,
+		d.server, err = jetstream.StartServer(jetstream.ServerOptions{Dir: f.logDir, Name: f.node, Listen: f.listen,
 			Cluster: f.cluster, Routes: f.routes, Sync: f.sync, Logger: d.logger})
 		if err != nil {
 			return stop, err
 		}
-		closers = append(closers, server.Close)
+		closers = append(closers, d.server.Close)
 	}
 	if f.has(roleIngest) || f.has(roleJoin) {
 		o := jetstream.Options{Replicas: f.replicas, MaxBytes: f.logBytes, MaxAge: f.logAge, HoldTime: f.hold,
 			Logger: d.logger}
 		if f.embedded() {
-			o.Server = server
+			o.Server = d.server
 		} else {
 			o.URLs = f.nats
 		}
@@ -133,7 +135,7 @@ func (d *daemon) open(ctx context.Context) (stop func(), err error) {
 	}
 	if f.has(roleJoin) || f.has(roleServe) {
 		d.files, err = parquet.Open(parquet.Options{Dir: f.store, Bytes: f.storeBytes, Age: f.storeAge})
-		d.store = newCountedStore(d.files)
+		d.store = newCountedStore(d.files, f.store, d.logger)
 	}
 	return stop, err
 }
@@ -158,6 +160,9 @@ func (d *daemon) share() {
 
 func (d *daemon) start(ctx context.Context) {
 	d.part(func() error { return d.read(ctx) })
+	if d.flags.sources.gnmi.graphs {
+		d.part(func() error { return d.watchGraphs(ctx) })
+	}
 	if d.pool != nil {
 		d.part(func() error { return d.pool.Run(ctx) })
 	}
@@ -189,11 +194,21 @@ func (d *daemon) handler(entrance *door.Door) (http.Handler, error) {
 	mux.Handle("GET /metrics", entrance.Behind(metrics))
 	if d.flags.has(roleServe) {
 		p, err := page.New(page.Config{Title: "tamtam-collectd", Note: "What the store in " + d.flags.store + " has.",
-			Store: d.files, Topology: d.flags.shownNetwork(), Enter: entrance.Enter})
+			Store: d.files, Troubles: d.troubles, Topology: d.flags.shownNetwork(), Enter: entrance.Enter})
 		if err != nil {
 			return nil, err
 		}
 		mux.Handle("/", p)
 	}
 	return mux, nil
+}
+
+// troubles says in words why rows may not be in the store yet.
+func (d *daemon) troubles() []string {
+	why := d.store.troubles()
+	if d.server != nil && d.server.Trouble() != "" {
+		why = append(why, fmt.Sprintf("sources wait, since the log in %s cannot be written: %s", d.flags.logDir,
+			d.server.Trouble()))
+	}
+	return why
 }

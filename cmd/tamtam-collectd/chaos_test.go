@@ -106,8 +106,10 @@ func (c *chaos) nodeArgs(i int) []string {
 func (c *chaos) workerArgs() []string {
 	return []string{"run", "--role=join", "--http=none", "--nats=" + c.urls, "--replicas=3", "--hold=5s", "--most=4",
 		"--silence=10h", "--store=" + filepath.Join(c.dir, "store"), fmt.Sprint("--partitions=", chaosPartitions),
-		"--expect=" + strings.Join(fleet.Sources(chaosLeaves), ",")}
+		"--expect=" + c.expected()}
 }
+
+func (c *chaos) expected() string { return strings.Join(fleet.Sources(chaosLeaves), ",") }
 
 func (c *chaos) fleetArgs() []string {
 	return []string{"fleet", fmt.Sprint("--leaves=", chaosLeaves), "--spines=4", "--flows=20000", "--alive=20s",

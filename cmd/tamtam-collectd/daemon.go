@@ -147,7 +147,7 @@ func (f *daemonFlags) check() error {
 	if err != nil {
 		return err
 	}
-	if err := f.readNetwork(); err != nil {
+	if err := errors.Join(f.checkGraphs(), f.readNetwork()); err != nil {
 		return err
 	}
 	return f.readPlans()
@@ -218,5 +218,8 @@ func (f *daemonFlags) run(cmd *cobra.Command) error {
 		handler = slog.NewJSONHandler(cmd.ErrOrStderr(), nil)
 	}
 	d := &daemon{flags: f, logger: slog.New(handler), started: time.Now()}
+	if err := f.askGraphs(cmd.Context(), d.logger); err != nil {
+		return err
+	}
 	return d.run(cmd.Context())
 }

@@ -18,16 +18,19 @@ import (
 // gnmiFlags say which switches are read by gNMI, and how.
 type gnmiFlags struct {
 	paths    string
+	graphs   bool
 	sketches map[string]string
 	dial     dial.Options
 
-	file dial.File // of paths
+	file dial.File // of paths, or of the graphs
 }
 
 func (f *gnmiFlags) flags(c *cobra.Command) {
 	s := c.Flags()
 	s.StringVar(&f.paths, "paths", "", "file of paths and graphs of alternate marking, as tamtam collect has it, whose\n"+
 		"switches are read by gNMI: equal where sources are read and where they are joined")
+	s.BoolVar(&f.graphs, "graphs", false, "instead of --paths: ask the switches of --topology which flow groups\n"+
+		"they mark, and make the graph of each; when it is another it ends with an error, to be started again")
 	s.StringToStringVar(&f.sketches, "sketches", nil,
 		"switches whose sketch tasks are read by gNMI: NAME=HOST:PORT or NAME=unix:/PATH")
 	s.BoolVar(&f.dial.Insecure, "insecure", false, "no TLS to the switches")
@@ -63,11 +66,16 @@ func (f *gnmiFlags) check(reads bool) error {
 	if f.file, err = dial.ReadFile(bufio.NewReader(in)); err != nil {
 		return fmt.Errorf("--paths %s: %w", f.paths, err)
 	}
+	return f.checkTargets("--paths " + f.paths)
+}
+
+// checkTargets holds the targets of the file to what the log can tell apart.
+func (f *gnmiFlags) checkTargets(from string) error {
 	of := map[string]string{}
 	for _, m := range ingest.Markings(f.file) {
 		if other, twice := of[m.Source()]; twice {
-			return usagef("--paths %s: targets %s and %s end in the same %q: want them to differ there", f.paths, other,
-				m.Target, m.Source())
+			return usagef("%s: targets %s and %s end in the same %q: want them to differ there", from, other, m.Target,
+				m.Source())
 		}
 		of[m.Source()] = m.Target
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -127,25 +126,21 @@ func (c *collecting) until(dir string, enough func(*result.Batch) bool) {
 }
 
 // What two switches in this process measure is read by gNMI and becomes rows of the store, which are on the page: periods
-// of alternate marking, and answers of sketch tasks.
+// of alternate marking, over the graph that follows from the topology and their sessions, and answers of sketch tasks.
 func TestMarkedSwitches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some periods of the wall clock")
 	}
 	dir := t.TempDir()
-	paths := filepath.Join(dir, "paths.yaml")
 	leaf1, leaf2 := upSwitch(t, "leaf1", "initiator"), upSwitch(t, "leaf2", "terminator")
-	text := fmt.Sprintf("paths:\n- name: way\n  points:\n  - {switch: leaf1, target: %q, session: web}\n"+
-		"  - {switch: leaf2, target: %q, session: web}\n", leaf1, leaf2)
-	if err := os.WriteFile(paths, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	network := write(t, "net.yaml", fmt.Sprintf("switches: [{name: leaf1, target: %q}, {name: leaf2, target: %q}]\n"+
+		"links: [{a: \"leaf1:Ethernet4\", b: \"leaf2:Ethernet4\"}]\n", leaf1, leaf2))
 	d := startDaemon(t, "--log="+filepath.Join(dir, "log"), "--store="+filepath.Join(dir, "store"), "--sync=1m",
-		"--partitions=4", "--http=127.0.0.1:0", "--window=500ms", "--paths="+paths, "--sketches=leaf1="+leaf1)
+		"--partitions=4", "--http=127.0.0.1:0", "--window=500ms", "--topology="+network, "--graphs", "--sketches=leaf1="+leaf1)
 	d.until(filepath.Join(dir, "store"), func(b *result.Batch) bool {
 		known := 0
 		for _, l := range b.Losses {
-			if l.Flow != "way" || l.From != "leaf1" || l.To != "leaf2" || l.Window.Length != int64(500*time.Millisecond) ||
+			if l.Flow != "web" || l.From != "leaf1" || l.To != "leaf2" || l.Window.Length != int64(500*time.Millisecond) ||
 				l.Known && (l.Sent != 0 || l.Received != 0 || l.Lost != 0) {
 				t.Errorf("%+v", l)
 			}
@@ -172,7 +167,10 @@ func TestMarkedSwitches(t *testing.T) {
 		t.Errorf("the page: %.2000s", page)
 	}
 	d.stop()
-	if all := <-d.ended; !strings.Contains(all, "exit 0") || !strings.Contains(all, "msg=connected target=unix:") {
-		t.Error(all)
+	all := <-d.ended
+	for _, want := range []string{"exit 0", "msg=connected target=unix:", `msg="graph web: leaf1>leaf2"`} {
+		if !strings.Contains(all, want) {
+			t.Errorf("it does not say %q:\n%s", want, all)
+		}
 	}
 }

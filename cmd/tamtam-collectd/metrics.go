@@ -1,121 +1,13 @@
 package main
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-
-	"tamtam/collectord/parquet"
-	"tamtam/collectord/result"
 )
-
-// A countedStore counts what this process puts into a store.
-type countedStore struct {
-	*parquet.Store
-
-	mu         sync.Mutex
-	batches    [2]float64 // kept, and not
-	rows       map[string]float64
-	flagged    map[string]float64
-	packets    float64 // at hops
-	resident   float64 // seconds
-	drops      map[string]float64
-	partitions map[string]standing
-}
-
-// standing is what a partition's last batch says of it.
-type standing struct {
-	closed                 float64 // seconds since 1970
-	lost, twice, bad, late float64
-	silent, sources        float64
-	leftOut                float64
-}
-
-func newCountedStore(s *parquet.Store) *countedStore {
-	return &countedStore{Store: s, rows: map[string]float64{}, flagged: map[string]float64{}, drops: map[string]float64{},
-		partitions: map[string]standing{}}
-}
-
-// Put implements result.Store.
-func (s *countedStore) Put(ctx context.Context, b *result.Batch) (bool, error) {
-	kept, err := s.Store.Put(ctx, b)
-	if err != nil {
-		return kept, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !kept {
-		s.batches[1]++
-		return false, nil
-	}
-	s.batches[0]++
-	s.count(b)
-	return true, nil
-}
-
-// mostReasons bounds the reasons of drops that are told apart.
-const mostReasons = 128
-
-func (s *countedStore) count(b *result.Batch) {
-	for i := range b.Hops {
-		h := &b.Hops[i]
-		s.packets += float64(h.Packets)
-		s.resident += float64(h.Resident.Sum) / 1e9
-		s.flags(h.Flags)
-	}
-	for i := range b.Drops {
-		d := &b.Drops[i]
-		reason := strings.ToValidUTF8(d.Reason, "?")
-		if _, known := s.drops[reason]; !known && len(s.drops) >= mostReasons {
-			reason = "other"
-		}
-		s.drops[reason] += float64(d.Packets)
-		s.flags(d.Flags)
-	}
-	for i := range b.Journeys {
-		s.flags(b.Journeys[i].Flags)
-	}
-	for i := range b.Losses {
-		s.flags(b.Losses[i].Flags)
-	}
-	s.rows["hops"] += float64(len(b.Hops))
-	s.rows["drops"] += float64(len(b.Drops))
-	s.rows["losses"] += float64(len(b.Losses))
-	s.rows["journeys"] += float64(len(b.Journeys))
-	s.rows["sketches"] += float64(len(b.Sketches))
-	at := standing{closed: float64(b.Closed) / 1e9, sources: float64(len(b.Sources))}
-	for i := range b.Sources {
-		from := &b.Sources[i]
-		at.lost += float64(from.Lost)
-		at.twice += float64(from.Twice)
-		at.bad += float64(from.Bad)
-		at.late += float64(from.Late)
-		at.leftOut += float64(from.LeftOut)
-		if from.Silent {
-			at.silent++
-		}
-	}
-	s.partitions[b.Partition] = at
-}
-
-func (s *countedStore) flags(f result.Flags) {
-	for _, flag := range []struct {
-		bit  result.Flags
-		name string
-	}{
-		{result.Gap, "gap"}, {result.Late, "late"}, {result.Silent, "silent"}, {result.Overflow, "overflow"},
-		{result.Cut, "cut"}, {result.Unsynchronised, "unsynchronised"}, {result.Missing, "missing"}, {result.Edge, "edge"},
-	} {
-		if f&flag.bit != 0 {
-			s.flagged[flag.name]++
-		}
-	}
-}
 
 // registry has the metrics of this process.
 func (d *daemon) registry() *prometheus.Registry {
@@ -139,6 +31,11 @@ type families struct {
 	partitionFamilies
 	resultFamilies
 	sourceFamilies
+	logFamilies
+}
+
+type logFamilies struct {
+	writable, restarts family
 }
 
 type partitionFamilies struct {
@@ -147,7 +44,7 @@ type partitionFamilies struct {
 
 type resultFamilies struct {
 	batches, rows, flagged, packets, resident, drops family
-	forgotFiles, forgotBytes                         family
+	forgotFiles, forgotBytes, waiting, failures      family
 }
 
 type sourceFamilies struct {
@@ -180,6 +77,9 @@ func newFamilies() *families {
 		forgotFiles: metric(counter, "store_files_removed_total",
 			"Files that this process removed from the store for their age or its size."),
 		forgotBytes: metric(counter, "store_removed_bytes_total", "Bytes of files removed from the store."),
+		waiting: metric(gauge, "store_waiting_partitions",
+			"Partitions of this process that wait until the store can be used again."),
+		failures: metric(counter, "store_failures_total", "What the store could not do, and is asked for again."),
 	}
 	f.sourceFamilies = sourceFamilies{
 		events:  metric(counter, "source_events_total", "Events told to the log.", source...),
@@ -190,13 +90,18 @@ func newFamilies() *families {
 		retried: metric(counter, "source_retries_total", "Appends to the log that were tried again.", source...),
 		waited:  metric(counter, "source_waited_seconds_total", "Time that the source waited for the log.", source...),
 	}
+	f.logFamilies = logFamilies{
+		writable: metric(gauge, "log_writable", "Whether the folder of the log's server in this process can be written."),
+		restarts: metric(counter, "log_restarts_total",
+			"Times that the log's server in this process was started again since it could not write."),
+	}
 	return &f
 }
 
 func (f *families) list() []family {
 	return []family{f.held, f.closed, f.sources, f.silent, f.lost, f.twice, f.bad, f.late, f.leftOut, f.batches, f.rows,
-		f.flagged, f.packets, f.resident, f.drops, f.forgotFiles, f.forgotBytes, f.events, f.sent, f.bytes, f.refused,
-		f.missed, f.retried, f.waited}
+		f.flagged, f.packets, f.resident, f.drops, f.forgotFiles, f.forgotBytes, f.waiting, f.failures, f.events, f.sent,
+		f.bytes, f.refused, f.missed, f.retried, f.waited, f.writable, f.restarts}
 }
 
 // Describe implements prometheus.Collector.
@@ -220,6 +125,14 @@ func (d *daemon) Collect(to chan<- prometheus.Metric) {
 		to <- m
 	}
 	d.collectSources(f, say)
+	if d.server != nil {
+		writable := 0.
+		if d.server.Trouble() == "" {
+			writable = 1
+		}
+		say(f.writable, writable)
+		say(f.restarts, float64(d.server.Restarts()))
+	}
 	if d.store == nil {
 		return
 	}
@@ -232,6 +145,8 @@ func (d *daemon) Collect(to chan<- prometheus.Metric) {
 	s := d.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	say(f.waiting, float64(len(s.waiting)))
+	say(f.failures, s.failures)
 	say(f.batches, s.batches[0], "yes")
 	say(f.batches, s.batches[1], "no")
 	say(f.packets, s.packets)

@@ -17,6 +17,7 @@ import (
 	"tamtam/collector"
 	"tamtam/collector/capture"
 	"tamtam/collector/dial"
+	"tamtam/collector/topology"
 	"tamtam/device"
 	"tamtam/mgmt"
 	"tamtam/schema"
@@ -50,7 +51,9 @@ clusters (RFC 9342) and of the whole:
 
 Without FILE the graphs follow from a --topology, or from what the switches of --target hear by
 LLDP: a graph for each flow group that has sessions of alternate marking, from initiators to
-terminators by the ways of the fewest links. ` + "`tamtam collect topology --help`" + ` has more of it.
+terminators by the ways of the fewest links. ` + "`tamtam collect topology --help`" + ` has more of it, and
+` + "`tamtam collect graphs`" + ` prints them. When the switches have other sessions, so that the graphs are others,
+that is told, and it begins anew with these.
 
 A later line for a period and segment takes the place of the one before: a report came late.
 With --gnmi the last results are served too, at /tam/alt-mark-results; with --redis they
@@ -95,7 +98,7 @@ func newCollect() *cobra.Command {
 		"let whoever can connect to --gnmi be admin, though others can reach the address")
 	c.ipfix.flags(cmd)
 	cmd.AddCommand(newCollectRecord(), newCollectTailStamp(false), newCollectTailStamp(true), newCollectIPFIX(),
-		newCollectSFlow(), newCollectTopology())
+		newCollectSFlow(), newCollectTopology(), newCollectGraphs())
 	return cmd
 }
 
@@ -171,7 +174,7 @@ func (c *collect) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	paths, err := c.measured(cmd)
+	paths, network, err := c.measured(cmd)
 	if err != nil {
 		return err
 	}
@@ -201,24 +204,76 @@ func (c *collect) run(cmd *cobra.Command) error {
 		drill(results) // so that an alarm comes behind its results
 		return err
 	}
-	return dial.Run(ctx, paths, c.network.dial, teller(cmd.ErrOrStderr()), give)
+	tell := teller(cmd.ErrOrStderr())
+	for {
+		err := c.join(ctx, cmd, paths, network, tell, give)
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+		if paths, network = c.again(ctx, cmd); ctx.Err() != nil {
+			return nil
+		}
+		if drill, err = c.drill(paths, cmd.ErrOrStderr()); err != nil {
+			return err
+		}
+	}
 }
 
-// measured are the paths and graphs of a file, or the graphs that follow from the topology.
-func (c *collect) measured(cmd *cobra.Command) (dial.File, error) {
+// again asks for the graphs until there are some, or ctx ends.
+func (c *collect) again(ctx context.Context, cmd *cobra.Command) (dial.File, *topology.Topology) {
+	for {
+		paths, network, err := c.measured(cmd)
+		if err == nil || ctx.Err() != nil {
+			return paths, network
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %v\n", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(dial.AskGraphs):
+		}
+	}
+}
+
+// join joins along paths until ctx ends or there is an error, or until the switches make other graphs.
+func (c *collect) join(ctx context.Context, cmd *cobra.Command, paths dial.File, network *topology.Topology,
+	tell func(dial.Event), give func([]collector.AltMarkResult) error,
+) error {
+	if network == nil {
+		return dial.Run(ctx, paths, c.network.dial, tell, give)
+	}
+	for _, g := range paths.Graphs {
+		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %s\n", g)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		unasked := func(err error) { fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: the graphs may be others now: %v\n", err) }
+		since, changed := paths.Changed(ctx, network, c.network.dial, dial.AskGraphs, unasked)
+		if changed {
+			fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: the switches have other sessions than at %s, and make other graphs: losses "+
+				"since then may be none\n", since.Format(time.TimeOnly))
+			cancel()
+		}
+	}()
+	return dial.Run(ctx, paths, c.network.dial, tell, give)
+}
+
+// measured are the paths and graphs of a file, or the graphs that follow from the topology, and that.
+func (c *collect) measured(cmd *cobra.Command) (dial.File, *topology.Topology, error) {
 	if c.paths == "" {
-		return c.network.graphs(cmd)
+		f, t, _, err := c.network.graphs(cmd)
+		return f, t, err
 	}
 	file, err := os.Open(c.paths)
 	if err != nil {
-		return dial.File{}, err
+		return dial.File{}, nil, err
 	}
 	paths, err := dial.ReadFile(bufio.NewReader(file))
 	file.Close()
 	if err != nil {
-		return dial.File{}, fmt.Errorf("%s: %w", c.paths, err)
+		return dial.File{}, nil, fmt.Errorf("%s: %w", c.paths, err)
 	}
-	return paths, nil
+	return paths, nil, nil
 }
 
 // drill says where graphs lost packets, if that is asked for.

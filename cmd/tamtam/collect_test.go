@@ -32,6 +32,8 @@ func TestCollectRefuses(t *testing.T) {
 		{[]string{"--paths", file + "x"}, exitFailed, "paths.yamlx: no such file"},
 		{[]string{"--paths", file}, exitFailed, `path 1 (p): point 1: target is "nowhere", want HOST:PORT or unix:/PATH`},
 		{[]string{"--paths", file}, exitFailed, "path p: 1 points, want two or more"},
+		{[]string{"graphs"}, exitUsage, "want --topology, or --target"},
+		{[]string{"graphs", "--topology", "ampm-ecmp"}, exitFailed, "switch leaf1: the topology does not say how to reach it"},
 	} {
 		var out, errOut bytes.Buffer
 		code := run(t.Context(), append([]string{"collect"}, tt.args...), strings.NewReader(""), &out, &errOut)

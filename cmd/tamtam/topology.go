@@ -135,43 +135,48 @@ func (p *networkPlace) heard(cmd *cobra.Command) (*topology.Topology, error) {
 	return t, p.setIDs(t)
 }
 
-// graphs are those of all flow groups that the switches of the topology mark.
-func (p *networkPlace) graphs(cmd *cobra.Command) (dial.File, error) {
-	t, err := p.open(cmd)
-	if err != nil {
-		return dial.File{}, err
+// graphs are those of all flow groups that the switches of the topology mark, and the topology that they follow from.
+func (p *networkPlace) graphs(cmd *cobra.Command) (f dial.File, t *topology.Topology, notes []string, err error) {
+	if t, err = p.open(cmd); err != nil {
+		return f, nil, nil, err
 	}
-	say := func(note string) { fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %s\n", note) }
-	var all []dial.Session
-	for _, n := range t.Nodes {
-		if n.Kind != topology.Switch {
-			continue
-		}
-		if n.Target == "" {
-			return dial.File{}, fmt.Errorf("switch %s: the topology does not say how to reach it: want --target %s=HOST:PORT",
-				n.Name, n.Name)
-		}
-		sessions, err := dial.ReadSessions(cmd.Context(), n.Name, n.Target, p.dial)
-		if err != nil { // without its sessions a graph would lack a point that packets may pass
-			return dial.File{}, fmt.Errorf("switch %s at %s: which sessions it has is not known: %w", n.Name, n.Target, err)
-		}
-		all = append(all, sessions...)
+	if f, notes, err = dial.Monitored(cmd.Context(), t, p.dial); err != nil {
+		return f, nil, nil, err
 	}
-	f, notes := dial.Graphs(t, all)
 	for _, note := range notes {
-		say(note)
+		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %s\n", note)
 	}
 	if len(f.Graphs) == 0 {
-		return f, errors.New("the sessions of alternate marking at the switches of the topology make no graph")
+		return f, nil, nil, dial.ErrNoGraphs
 	}
-	for _, g := range f.Graphs {
-		links := make([]string, len(g.Links))
-		for i, l := range g.Links {
-			links[i] = l[0] + ">" + l[1]
-		}
-		say(fmt.Sprintf("graph %s: %s", g.Name, strings.Join(links, " ")))
+	return f, t, notes, nil
+}
+
+func newCollectGraphs() *cobra.Command {
+	var p networkPlace
+	c := &cobra.Command{
+		Use:   "graphs",
+		Short: "The monitored graphs of all flow groups, from a topology and the sessions of its switches",
+		Long: `Ask the switches of --topology, or of --target, which sessions of alternate marking they have, and print the
+graphs that tamtam collect makes of them: a file that --paths takes, of tamtam-collectd too. Flow groups of which there
+is no graph are told, with the reason; then the exit code is 1.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if p.none() {
+				return usagef("want --topology, or --target")
+			}
+			f, _, notes, err := p.graphs(cmd)
+			if err == nil {
+				err = f.Write(cmd.OutOrStdout())
+			}
+			if err == nil && len(notes) > 0 {
+				err = fmt.Errorf("there is no graph of %d flow groups", len(notes))
+			}
+			return err
+		},
 	}
-	return f, nil
+	p.flags(c, "")
+	return c
 }
 
 func newCollectTopology() *cobra.Command {

@@ -40,20 +40,20 @@ import (
 //	  to: [leaf2]           # on none of these should count no packet, and what they count is told
 //	  watched: []           # without from and to: points of which the same holds
 type File struct {
-	Paths  []Path  `yaml:"paths"`
-	Graphs []Graph `yaml:"graphs"`
+	Paths  []Path  `yaml:"paths,omitempty"`
+	Graphs []Graph `yaml:"graphs,omitempty"`
 }
 
 // Graph is a graph of the file.
 type Graph struct {
 	Name   string      `yaml:"name"`
-	Wait   int         `yaml:"wait"`
+	Wait   int         `yaml:"wait,omitempty"`
 	Points []Point     `yaml:"points"`
-	Links  [][2]string `yaml:"links"`
-	From   []string    `yaml:"from"`
-	To     []string    `yaml:"to"`
+	Links  [][2]string `yaml:"links,flow"`
+	From   []string    `yaml:"from,omitempty"`
+	To     []string    `yaml:"to,omitempty"`
 	// Watched are on no link.
-	Watched []Point `yaml:"watched"`
+	Watched []Point `yaml:"watched,omitempty"`
 }
 
 // Path is a path of the file.
@@ -73,6 +73,15 @@ type Point struct {
 
 // maxFile bounds a file of paths, in bytes.
 const maxFile = 16 << 20
+
+// Write writes the file so that [ReadFile] reads the same.
+func (f File) Write(w io.Writer) error {
+	text, err := yaml.Marshal(f)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	return err
+}
 
 // ReadFile reads a file of paths strictly: an unknown field is an error. The error names every
 // path and field that is wrong.

@@ -1,28 +1,113 @@
 package dial
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
+	"time"
 
 	"tamtam/collector"
 	"tamtam/collector/topology"
 )
 
+// Monitored asks the switches of a topology for their sessions, and returns the [Graphs] that these make. Where the
+// error is nil and there are no graphs, no flow group has one.
+func Monitored(ctx context.Context, t *topology.Topology, o Options) (f File, notes []string, err error) {
+	if t.LeftOut > 0 {
+		return f, nil, errors.New("the topology lacks links of which the ends do not say the same, and packets may take " +
+			"them: want a file of it that has them, or has not, as tamtam collect topology prints it")
+	}
+	var all []Session
+	for _, n := range t.Nodes {
+		if n.Kind == topology.Switch && n.Target == "" {
+			return f, nil, fmt.Errorf("switch %s: the topology does not say how to reach it: want its target, HOST:PORT", n.Name)
+		}
+	}
+	for _, n := range t.Nodes {
+		if n.Kind != topology.Switch {
+			continue
+		}
+		sessions, err := ReadSessions(ctx, n.Name, n.Target, o)
+		if err != nil { // without its sessions a graph would lack a point that packets may pass
+			return f, nil, fmt.Errorf("switch %s at %s: which sessions it has is not known: %w", n.Name, n.Target, err)
+		}
+		all = append(all, sessions...)
+	}
+	f, notes = Graphs(t, all)
+	return f, notes, nil
+}
+
+// ErrNoGraphs is what those say who can do nothing without graphs.
+var ErrNoGraphs = errors.New("the sessions of alternate marking at the switches of the topology make no graph")
+
+// Changed asks the switches of a topology over and over, and returns when they make other graphs than these, with the
+// time at which they still made these. What could not be asked is told, and known the next time; false: ctx has ended.
+func (f File) Changed(
+	ctx context.Context, t *topology.Topology, o Options, every time.Duration, tell func(error),
+) (since time.Time, changed bool) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for since, said := time.Now(), ""; ; {
+		select {
+		case <-ctx.Done():
+			return since, false
+		case <-tick.C:
+		}
+		at := time.Now()
+		switch now, _, err := Monitored(ctx, t, o); {
+		case ctx.Err() != nil:
+			return since, false
+		case err != nil:
+			if err.Error() != said {
+				tell(err)
+			}
+			said = err.Error()
+		case !reflect.DeepEqual(now, f):
+			return since, true
+		default:
+			since, said = at, ""
+		}
+	}
+}
+
+// AskGraphs is how often those who run for long look whether the switches still make the same graphs.
+const AskGraphs = 10 * time.Second
+
+// String is the graph's name and links in a line.
+func (g Graph) String() string {
+	links := make([]string, len(g.Links))
+	for i, l := range g.Links {
+		links[i] = l[0] + ">" + l[1]
+	}
+	text := "graph " + g.Name + ": " + strings.Join(links, " ")
+	for i, p := range g.Watched {
+		text += map[bool]string{true: "; watched: ", false: " "}[i == 0] + p.Switch
+	}
+	return text
+}
+
 // Graphs are the monitored graphs of all flow groups: packets go from the switches whose session is an initiator to
 // those whose session is a terminator, by the ways of the fewest links. Switches without a session are passed over;
-// those with one that are on no such way are watched. Notes say of which flow groups there is no graph, and why.
+// those with one that are on no such way are watched. Notes say of which flow groups there is no graph, and why: where
+// sessions are of different packets, roles contradict the ways, or packets may pass what may be no switch.
 func Graphs(t *topology.Topology, sessions []Session) (f File, notes []string) {
 	of := map[string][]Session{}
 	for _, s := range sessions {
 		of[s.FlowGroup] = append(of[s.FlowGroup], s)
 	}
-	var cables []collector.AltMarkLink
+	w := wires{unknown: map[string]bool{}}
 	for _, c := range t.Cables() {
-		cables = append(cables, collector.AltMarkLink{From: c[0], To: c[1]})
+		w.cables = append(w.cables, collector.AltMarkLink{From: c[0], To: c[1]})
+	}
+	for _, n := range t.Nodes {
+		w.unknown[n.Name] = n.Kind == topology.Unknown
 	}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
-		g, err := graphOf(name, of[name], cables)
+		g, err := w.graphOf(name, of[name])
 		if err == nil {
 			err = File{Graphs: []Graph{g}}.check()
 		}
@@ -35,7 +120,13 @@ func Graphs(t *topology.Topology, sessions []Session) (f File, notes []string) {
 	return f, notes
 }
 
-func graphOf(name string, sessions []Session, cables []collector.AltMarkLink) (Graph, error) {
+// wires are where packets may go.
+type wires struct {
+	cables  []collector.AltMarkLink
+	unknown map[string]bool // of which it is not known whether they are switches
+}
+
+func (w wires) graphOf(name string, sessions []Session) (Graph, error) {
 	g := Graph{Name: name}
 	points, from, to := map[string]bool{}, []string(nil), []string(nil)
 	for _, s := range sessions {
@@ -52,32 +143,61 @@ func graphOf(name string, sessions []Session, cables []collector.AltMarkLink) (G
 	if len(from) == 0 || len(to) == 0 {
 		return g, fmt.Errorf("initiators %q and terminators %q: want one of each at least", from, to)
 	}
-	on := map[string][]string{} // links of the shortest ways to each terminator
-	for _, end := range to {
-		for _, l := range collector.ShortestWays(cables, from, []string{end}) {
-			if !slices.Contains(on[l.From], l.To) {
-				on[l.From] = append(on[l.From], l.To)
-			}
-		}
+	if err := alike(sessions); err != nil {
+		return g, err
 	}
-	linked := map[string]bool{}
+	on, err := w.ways(from, to)
+	if err != nil {
+		return g, err
+	}
 	for _, a := range slices.Sorted(maps.Keys(points)) {
 		for _, b := range onward(on, points, a) {
 			g.Links = append(g.Links, [2]string{a, b})
-			linked[a], linked[b] = true, true
 		}
 	}
 	if len(g.Links) == 0 {
 		return g, fmt.Errorf("there is no way from %q to %q by the topology", from, to)
 	}
-	for _, s := range sessions {
-		if linked[s.Switch] {
-			g.Points = append(g.Points, s.Point)
-		} else {
-			g.Watched = append(g.Watched, s.Point)
+	return g, g.place(sessions)
+}
+
+// ways are the links of the shortest ways to each terminator, by their beginnings.
+func (w wires) ways(from, to []string) (map[string][]string, error) {
+	on := map[string][]string{}
+	for _, end := range to {
+		for _, l := range collector.ShortestWays(w.cables, from, []string{end}) {
+			if w.unknown[l.From] {
+				return nil, fmt.Errorf("packets may pass %s, and the topology does not say what that is: want a switch or a host",
+					l.From)
+			}
+			if !slices.Contains(on[l.From], l.To) {
+				on[l.From] = append(on[l.From], l.To)
+			}
 		}
 	}
-	return g, nil
+	return on, nil
+}
+
+// place puts sessions on the graph's links, or beside them. Packets get marks where they enter and lose them where they
+// leave, so that the others on their ways are transits.
+func (g *Graph) place(sessions []Session) error {
+	for _, s := range sessions {
+		comes := slices.IndexFunc(g.Links, func(l [2]string) bool { return l[1] == s.Switch })
+		goes := slices.IndexFunc(g.Links, func(l [2]string) bool { return l[0] == s.Switch })
+		switch {
+		case comes < 0 && goes < 0 && s.Role != "transit":
+			return fmt.Errorf("%s %s is on no way by the topology: want links to it, or no session there", s.Role, s.Switch)
+		case comes < 0 && goes < 0:
+			g.Watched = append(g.Watched, s.Point)
+			continue
+		case s.Role == "initiator" && comes >= 0:
+			return fmt.Errorf("initiator %s is on a way from %s: packets would be marked twice", s.Switch, g.Links[comes][0])
+		case s.Role == "terminator" && goes >= 0:
+			return fmt.Errorf("terminator %s is on a way to %s: where packets end is not certain", s.Switch, g.Links[goes][1])
+		}
+		g.Points = append(g.Points, s.Point)
+	}
+	return nil
 }
 
 // onward are the points that packets come to from one, without another in between.

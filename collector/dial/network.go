@@ -160,30 +160,3 @@ func ReadLLDP(ctx context.Context, name, target string, o Options) (topology.Vie
 	}
 	return v, nil
 }
-
-// A Session is one of alternate marking at a switch.
-type Session struct {
-	Point
-	FlowGroup, Role string
-}
-
-// ReadSessions asks a switch which sessions of alternate marking it has.
-func ReadSessions(ctx context.Context, name, target string, o Options) (all []Session, err error) {
-	var sessions struct {
-		Session []struct {
-			Name   string `json:"name"`
-			Config struct {
-				FlowGroup string `json:"flowgroup"`
-				Role      string `json:"role"`
-			} `json:"config"`
-		} `json:"alt-mark-session"`
-	}
-	err = o.ask(target, func(g getter) error {
-		_, err := g.get(ctx, &sessions, "tam", "alt-mark-sessions")
-		return err
-	})
-	for _, s := range sessions.Session {
-		all = append(all, Session{Point{name, target, s.Name}, s.Config.FlowGroup, s.Config.Role})
-	}
-	return all, err
-}

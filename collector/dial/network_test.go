@@ -60,7 +60,11 @@ func TestRead(t *testing.T) {
 			{"id":"1","state":{"system-name":"spine1","chassis-id":"02:00:00:00:00:02","port-id":"Eth1","port-description":"Ethernet0"}}]}}]}}`,
 		"/tam/switch/state": `{"op-switch-id":258}`,
 		"/tam/alt-mark-sessions": `{"tamtam-altmark:alt-mark-session":[
-			{"name":"web","config":{"name":"web","flowgroup":"w","role":"initiator"}}]}`,
+			{"name":"web","config":{"name":"web","flowgroup":"w","role":"initiator","flow-mon-id":9,"encap-dst":"2001:db8::1"}},
+			{"name":"x","config":{"name":"x","flowgroup":"none","role":"transit"}}]}`,
+		"/tam/flowgroups": `{"openconfig-tam:flowgroup":[{"name":"w","config":{"name":"w","id":7,"priority":5,"interfaces":["Ethernet0"],
+			"other-fields":["VLAN_ID=7","DSCP=8/0x38"]},"ipv4":{"config":{"dscp":10,"destination-address":"10.0.0.2"},
+			"state":{"destination-address":"no"}},"transport":{"config":{"destination-port":80}}}]}`,
 	})
 	v, err := ReadLLDP(t.Context(), "", addr, Options{Insecure: true})
 	want := topology.View{Target: addr, ID: 258, System: "leaf1", Chassis: "02:00:00:00:00:01", Ports: []string{"Ethernet0", "Ethernet4"},
@@ -69,7 +73,11 @@ func TestRead(t *testing.T) {
 		t.Errorf("%+v, %v\nwant %+v", v, err, want)
 	}
 	all, err := ReadSessions(t.Context(), "leaf1", addr, Options{Insecure: true})
-	if err != nil || !slices.Equal(all, []Session{{Point{"leaf1", addr, "web"}, "w", "initiator"}}) {
+	if err != nil || !slices.Equal(all, []Session{
+		{Point{"leaf1", addr, "web"}, "w", "initiator", "9", true,
+			"other-fields VLAN_ID=7, destination-address 10.0.0.2/32, destination-port 80"},
+		{Point{"leaf1", addr, "x"}, "none", "transit", "", false, "nothing: there is no such flow group"},
+	}) {
 		t.Errorf("%+v, %v", all, err)
 	}
 	none := serveAnswers(t, nil)
@@ -103,7 +111,7 @@ func networkOf(links ...string) *topology.Topology {
 func sessionsAt(flow string, at ...string) (all []Session) {
 	for _, text := range at {
 		name, role, _ := strings.Cut(text, " ")
-		all = append(all, Session{Point{name, "h:1", "s"}, flow, role})
+		all = append(all, Session{Point: Point{name, "h:1", "s"}, FlowGroup: flow, Role: role})
 	}
 	return all
 }
@@ -125,7 +133,9 @@ func TestGraphs(t *testing.T) {
 		{leafSpine, []string{"l1 initiator", "l2 transit"}, `initiators ["l1"] and terminators []`},
 		{leafSpine, []string{"l1 initiator", "l1 terminator"}, "switch l1 has two sessions"},
 		{[]string{"a-b", "c-d"}, []string{"a initiator", "d terminator"}, `there is no way from ["a"] to ["d"]`},
-		{[]string{"a-b", "b-c"}, []string{"a initiator", "c initiator", "b terminator", "a2 terminator"}, "[[a b] [c b]] watched [a2]"},
+		{[]string{"a-b", "b-c"}, []string{"a initiator", "c initiator", "b terminator", "a2 terminator"}, "terminator a2 is on no way by the topology"},
+		{[]string{"a-b", "b-c"}, []string{"a initiator", "b terminator", "c terminator"}, "terminator b is on a way to c"},
+		{[]string{"a-b", "b-c"}, []string{"a initiator", "b initiator", "c terminator"}, "initiator b is on a way from a"},
 	} {
 		f, notes := Graphs(networkOf(c.links...), sessionsAt("web", c.sessions...))
 		got := strings.Join(notes, "; ")
@@ -142,6 +152,97 @@ func TestGraphs(t *testing.T) {
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%v of %v: %s, want %s", c.sessions, c.links, got, c.want)
 		}
+	}
+}
+
+// What is of unknown kind and may be passed is not taken for a wire, nor for nothing; what is a host or farther away does
+// not matter. Links that LLDP leaves open are of no graph.
+func TestGraphsUnknown(t *testing.T) {
+	sessions := sessionsAt("web", "a initiator", "s transit", "b terminator")
+	for _, c := range []struct {
+		links string
+		kind  topology.Kind
+		want  string
+	}{
+		{"a-s s-b a-x x-b", topology.Unknown, "packets may pass x, and the topology does not say what that is: want a switch or a host"},
+		{"a-s s-b a-x x-b", topology.Host, "[]"},
+		{"a-s s-b a-x x-y y-b", topology.Unknown, "[]"},
+		{"a-x x-b s-b", topology.Unknown, "packets may pass x"},
+	} {
+		n := networkOf(strings.Fields(c.links)...)
+		for i := range n.Nodes {
+			if n.Nodes[i].Name == "x" {
+				n.Nodes[i].Kind = c.kind
+			}
+		}
+		if _, notes := Graphs(n, sessions); !strings.Contains(fmt.Sprint(notes), c.want) {
+			t.Errorf("%s: %v, want %s", c.links, notes, c.want)
+		}
+	}
+	n := networkOf("a-b")
+	n.LeftOut = 1
+	if _, _, err := Monitored(t.Context(), n, Options{}); err == nil || !strings.Contains(err.Error(), "lacks links of which the ends do not say the same") {
+		t.Error(err)
+	}
+}
+
+// Sessions of one flow group that are of different packets make no graph: what one counts and another does not would look
+// lost. Who puts headers around packets sees others than those behind him.
+func TestGraphsAlike(t *testing.T) {
+	for _, c := range []struct {
+		change func(*Session)
+		want   string
+	}{
+		{func(s *Session) {}, "[]"},
+		{func(s *Session) { s.Match = "port 81" }, "flow group web: no graph: it matches port 80 at switch a, and port 81 at b: want the same packets"},
+		{func(s *Session) { s.FlowMonID = "7" }, "flow-mon-id is none at switch a, and 7 at b"},
+		{func(s *Session) { s.Encap, s.Match = true, "headers" }, "[]"},
+	} {
+		sessions := sessionsAt("web", "a initiator", "b terminator")
+		sessions[0].Match, sessions[1].Match = "port 80", "port 80"
+		c.change(&sessions[1])
+		if _, notes := Graphs(networkOf("a-b"), sessions); !strings.Contains(fmt.Sprint(notes), c.want) {
+			t.Errorf("%v, want %s", notes, c.want)
+		}
+	}
+}
+
+// The graphs of the switches' answers are a file that is read as the same, and they are others when a switch says so; one
+// that does not answer changes nothing.
+func TestMonitored(t *testing.T) {
+	say := func(role string) map[string]string {
+		return map[string]string{"/tam/alt-mark-sessions": `{"alt-mark-session":[{"name":"s","config":{"flowgroup":"web","role":"` + role + `"}}]}`}
+	}
+	a, b := say("initiator"), say("terminator")
+	n := networkOf("a-b")
+	n.Nodes[0].Target, n.Nodes[1].Target = serveAnswers(t, a), serveAnswers(t, b)
+	o := Options{Insecure: true}
+	f, notes, err := Monitored(t.Context(), n, o)
+	if err != nil || len(notes) > 0 || len(f.Graphs) != 1 || f.Graphs[0].String() != "graph web: a>b" {
+		t.Fatal(f, notes, err)
+	}
+	var text strings.Builder
+	if err := f.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := ReadFile(strings.NewReader(text.String())); err != nil || !reflect.DeepEqual(again, f) {
+		t.Errorf("%s\nis read as %+v, %v", text.String(), again, err)
+	}
+	away := networkOf("a-b")
+	away.Nodes[0].Target, away.Nodes[1].Target = n.Nodes[0].Target, "127.0.0.1:1"
+	ctx, stop := context.WithCancel(t.Context())
+	if _, changed := f.Changed(ctx, away, o, time.Millisecond, func(error) { stop() }); changed {
+		t.Error("a switch that does not answer is taken for one without sessions")
+	}
+	other := n.Nodes[1].Target
+	n.Nodes[1].Target = serveAnswers(t, say("transit"))
+	if _, changed := f.Changed(t.Context(), n, o, time.Millisecond, func(err error) { t.Error(err) }); !changed {
+		t.Error("other sessions make the same graphs")
+	}
+	n.Nodes[1].Target = other
+	n.Nodes[0].Target = ""
+	if _, _, err := Monitored(t.Context(), n, o); err == nil || !strings.Contains(err.Error(), "switch a: the topology does not say how to reach it") {
+		t.Error(err)
 	}
 }
 

@@ -44,6 +44,12 @@ type join struct {
 
 func (j *join) note(format string, args ...any) { j.t.note(format, args...) }
 
+// leaveOut notes why there is no link where there may be one.
+func (j *join) leaveOut(format string, args ...any) {
+	j.t.LeftOut++
+	j.note(format, args...)
+}
+
 // Join makes the topology of the views of several switches. A link is in it if both ends tell of it, or if one does and
 // the other was not asked: then it is a node of unknown kind, and a note says so. All else that a view says is in the
 // notes.
@@ -72,9 +78,9 @@ func Join(views []View) (*Topology, error) {
 				j.t.Links = append(j.t.Links, Link{e, s.far})
 			}
 		case heard:
-			j.note("%s says that %s is at the other end, and that says %s: no link", e, s.far, back.far)
+			j.leaveOut("%s says that %s is at the other end, and that says %s: no link", e, s.far, back.far)
 		default:
-			j.note("%s says that %s is at the other end, which hears nobody there: no link", e, s.far)
+			j.leaveOut("%s says that %s is at the other end, which hears nobody there: no link", e, s.far)
 		}
 	}
 	for _, far := range slices.SortedFunc(maps.Keys(claims), End.compare) {
@@ -132,7 +138,7 @@ func (j *join) ports(name string, v *View) map[End]says {
 	for _, port := range slices.Sorted(maps.Keys(at)) {
 		e := End{name, port}
 		if n := len(at[port]); n > 1 {
-			j.note("%s hears %d neighbours, so that it is not at a wire between two: no link", e, n)
+			j.leaveOut("%s hears %d neighbours, so that it is not at a wire between two: no link", e, n)
 			continue
 		}
 		if s, ok := j.who(e, at[port][0]); ok {
@@ -146,7 +152,7 @@ func (j *join) ports(name string, v *View) map[End]says {
 func (j *join) who(e End, n Neighbor) (says, bool) {
 	bySystem, byChassis := j.system[n.System], j.chassis[normal(n.Chassis)]
 	if why := j.contradiction(n, bySystem, byChassis); why != "" {
-		j.note("%s hears %s: no link", e, why)
+		j.leaveOut("%s hears %s: no link", e, why)
 		return says{}, false
 	}
 	view := cmp.Or(byChassis, bySystem)
@@ -159,8 +165,8 @@ func (j *join) who(e End, n Neighbor) (says, bool) {
 			return says{End{view.Name, port}, view}, true
 		}
 	}
-	j.note("%s says that %s is at the other end with port id %q and description %q, which are no ports of it: no link", e,
-		view.Name, n.PortID, n.PortDescribe)
+	j.leaveOut("%s says that %s is at the other end with port id %q and description %q, which are no ports of it: no link",
+		e, view.Name, n.PortID, n.PortDescribe)
 	return says{}, false
 }
 
@@ -213,9 +219,9 @@ func (j *join) unasked(far End, from []End) {
 	}
 	switch {
 	case len(from) > 1:
-		j.note("%v say each that %s is at the other end: no link", from, far)
+		j.leaveOut("%v say each that %s is at the other end: no link", from, far)
 	case far.Port == "" || !validPort(far.Port):
-		j.note("%s says that %s is at the other end, with port id %q: no link", from[0], far.Node, far.Port)
+		j.leaveOut("%s says that %s is at the other end, with port id %q: no link", from[0], far.Node, far.Port)
 	default:
 		j.t.Links = append(j.t.Links, Link{from[0], far})
 	}

@@ -67,6 +67,8 @@ type Topology struct {
 	Links []Link `json:"links"`
 	// Notes say what is not certain, and therefore left out.
 	Notes []string `json:"notes,omitempty"`
+	// LeftOut is how often there may be a link, and is none since its ends do not say the same.
+	LeftOut int `json:"left-out,omitempty"`
 }
 
 // Bounds of a topology.
@@ -105,7 +107,7 @@ func (t *Topology) Far() map[End]End {
 	return far
 }
 
-// Cables are the pairs of switches that links join, each once, the smaller name first.
+// Cables are the pairs of switches, and of what may be one, that links join, each once, the smaller name first.
 func (t *Topology) Cables() [][2]string {
 	kind := map[string]Kind{}
 	for _, n := range t.Nodes {
@@ -113,7 +115,7 @@ func (t *Topology) Cables() [][2]string {
 	}
 	var all [][2]string
 	for _, l := range t.Links {
-		if a, b := l.A.Node, l.B.Node; a != b && kind[a] == Switch && kind[b] == Switch {
+		if a, b := l.A.Node, l.B.Node; a != b && kind[a] != Host && kind[b] != Host {
 			all = append(all, [2]string{min(a, b), max(a, b)})
 		}
 	}

@@ -197,7 +197,7 @@ func TestJoinRandom(t *testing.T) {
 		want := randomNetwork(rnd)
 		views := viewsOf(want)
 		got, err := Join(views)
-		if err != nil || !reflect.DeepEqual(got.Links, want.Links) || !reflect.DeepEqual(got.Nodes, want.Nodes) || len(got.Notes) > 0 {
+		if err != nil || !reflect.DeepEqual(got.Links, want.Links) || !reflect.DeepEqual(got.Nodes, want.Nodes) || len(got.Notes) > 0 || got.LeftOut > 0 {
 			t.Fatalf("%v\n%s\nwant\n%s", err, written(t, got), written(t, want))
 		}
 		i := rnd.IntN(len(views))
@@ -229,7 +229,7 @@ func TestJoinRandom(t *testing.T) {
 				left = append(left, l)
 			}
 		}
-		if !slices.Equal(got.Links, left) || len(got.Notes) == 0 {
+		if !slices.Equal(got.Links, left) || len(got.Notes) == 0 || got.LeftOut == 0 {
 			t.Fatalf("%s\nwant links %v, and a note", written(t, got), left)
 		}
 	})

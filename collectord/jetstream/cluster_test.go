@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -20,20 +21,20 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// Of three servers each is stopped and started again in turn, while messages are appended: each is kept once, in order.
-func TestCluster(t *testing.T) {
+const nodes = 3
+
+// startCluster starts three servers with folders below dir, and returns how each is started, and a log in all.
+func startCluster(t *testing.T, dir string) (options [nodes]ServerOptions, servers [nodes]*Server, l *Log) {
+	t.Helper()
 	if os.Getenv("TAMTAM_CLUSTER") == "" {
 		t.Skip("TAMTAM_CLUSTER is not set: make cluster-test")
 	}
-	const nodes, each = 3, 200
-	dir := t.TempDir()
-	var options [nodes]ServerOptions
-	var servers [nodes]*Server
 	var urls []string
 	for i := range options {
 		name := fmt.Sprint("node-", i)
 		options[i] = ServerOptions{
 			Name: name, Dir: filepath.Join(dir, name), Listen: freeAddress(t), Cluster: freeAddress(t), Sync: time.Minute,
+			Logger: slog.New(slog.NewTextHandler(t.Output(), nil)).With("node", i),
 		}
 		urls = append(urls, "nats://"+options[i].Listen)
 	}
@@ -57,12 +58,18 @@ func TestCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return options, servers, openLog(t, Options{URLs: urls, Replicas: 3})
+}
+
+// Of three servers each is stopped and started again in turn, while messages are appended: each is kept once, in order.
+func TestCluster(t *testing.T) {
+	const each = 200
+	options, servers, l := startCluster(t, t.TempDir())
 	t.Cleanup(func() {
 		for _, s := range servers {
 			s.Close()
 		}
 	})
-	l := openLog(t, Options{URLs: urls, Replicas: 3})
 	next := uint64(1)
 	add := func() {
 		t.Helper()

@@ -7,5 +7,7 @@
 // again until the caller's context ends, under the same id, so that what was kept without our learning of it is kept
 // once.
 //
+// A server that cannot write to its folder any more is started again until it can: see heal.go.
+//
 // What belongs here: stream.Log in JetStream's words, and the server. Not: what messages say, and flags.
 package jetstream

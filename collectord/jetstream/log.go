@@ -99,21 +99,23 @@ func (l *Log) connect(ctx context.Context) error {
 		nats.Name("tamtam"), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
 		nats.ReconnectBufSize(-1), // who sends is told, and tries again
 		nats.DisconnectErrHandler(func(c *nats.Conn, err error) {
-			if !c.IsClosed() { // by ourselves
+			if !c.IsClosed() && !l.troubled() { // by ourselves, or told already
 				l.o.Logger.Warn("the log's server is away", "url", l.where, "error", err)
 			}
 		}),
 		nats.ReconnectHandler(func(c *nats.Conn) {
-			l.o.Logger.Info("the log's server is there again", "url", c.ConnectedUrl())
+			if !l.troubled() {
+				l.o.Logger.Info("the log's server is there again", "url", c.ConnectedUrl())
+			}
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			if !errors.Is(err, nats.ErrSlowConsumer) { // bells beyond the one that is heard
+			if !errors.Is(err, nats.ErrSlowConsumer) && !l.troubled() { // bells beyond the one that is heard
 				l.o.Logger.Warn("the log's server", "url", l.where, "error", err)
 			}
 		}),
 	}
 	if l.o.Server != nil {
-		options = append(options, nats.InProcessServer(l.o.Server.nats))
+		options = append(options, nats.InProcessServer(l.o.Server))
 	}
 	for p := new(pause); ; {
 		conn, err := nats.Connect(strings.Join(l.o.URLs, ","), options...)
@@ -130,6 +132,9 @@ func (l *Log) connect(ctx context.Context) error {
 		}
 	}
 }
+
+// troubled reports whether the log is in this process, and its folder cannot be written.
+func (l *Log) troubled() bool { return l.o.Server != nil && l.o.Server.Trouble() != "" }
 
 // Close lets go of the connection; a server in this process goes on.
 func (l *Log) Close() { l.conn.Close() }
@@ -209,6 +214,9 @@ func (l *Log) Append(ctx context.Context, name, id string, data []byte) (uint64,
 	id = cmp.Or(id, nats.NewInbox()) // so that it may be sent again
 	var ack *jetstream.PubAck
 	err = l.try(ctx, func(ctx context.Context) (err error) {
+		if l.troubled() {
+			return errTrouble
+		}
 		ack, err = l.js.Publish(ctx, subject(name), data, jetstream.WithMsgID(id),
 			jetstream.WithExpectStream(t.stream.CachedInfo().Config.Name))
 		return err

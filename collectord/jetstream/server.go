@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -34,8 +37,19 @@ type ServerOptions struct {
 
 // A Server is a NATS server with JetStream inside this process.
 type Server struct {
-	nats *server.Server
-	lock *os.File
+	options ServerOptions
+	opts    *server.Options
+	url     string
+	lock    *os.File
+	broken  chan string // NATS does not write to some stream any more, and why
+	end     chan struct{}
+	watched chan struct{}
+	close   sync.Once
+
+	mu       sync.Mutex
+	nats     *server.Server // nil while it is started again
+	trouble  string         // why its folder cannot be written; "": it can
+	restarts int
 }
 
 // startWithin is how long a server may take until it serves; it reads what is kept first.
@@ -46,48 +60,85 @@ func StartServer(o ServerOptions) (*Server, error) {
 	if o.Dir == "" {
 		return nil, errors.New("the log's server: no folder to keep messages in")
 	}
-	opts := &server.Options{
-		ServerName: cmp.Or(o.Name, "tamtam"), JetStream: true, StoreDir: o.Dir, NoSigs: true, NoLog: true,
-		DontListen: o.Listen == "", SyncAlways: o.Sync == 0, SyncInterval: cmp.Or(o.Sync, 2*time.Minute),
-		JetStreamMaxStore: 1 << 50, // streams have bounds of their own
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	var err error
-	if o.Listen != "" {
-		if opts.Host, opts.Port, err = hostPort("the log's clients", o.Listen); err != nil {
-			return nil, err
-		}
-	}
-	if o.Cluster != "" {
-		opts.Cluster.Name = "tamtam"
-		if opts.Cluster.Host, opts.Cluster.Port, err = hostPort("the log's cluster", o.Cluster); err != nil {
-			return nil, err
-		}
-		for _, r := range o.Routes {
-			if _, _, err := hostPort("a route of the log's cluster", r); err != nil {
-				return nil, err
-			}
-			opts.Routes = append(opts.Routes, &url.URL{Scheme: "nats", Host: r})
-		}
+	opts, err := natsOptions(o)
+	if err != nil {
+		return nil, err
 	}
 	lock, err := lockFolder(o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	s, err := server.NewServer(opts)
+	s := &Server{options: o, opts: opts, lock: lock, broken: make(chan string, 1), end: make(chan struct{}),
+		watched: make(chan struct{})}
+	if s.nats, err = s.start(); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	// Started again it listens where others know it.
+	if a, ok := s.nats.Addr().(*net.TCPAddr); ok && a != nil {
+		s.url, s.opts.Port = "nats://"+a.String(), a.Port
+	}
+	if a := s.nats.ClusterAddr(); a != nil {
+		s.opts.Cluster.Port = a.Port
+	}
+	go s.watch()
+	return s, nil
+}
+
+func natsOptions(o ServerOptions) (opts *server.Options, err error) {
+	opts = &server.Options{
+		ServerName: cmp.Or(o.Name, "tamtam"), JetStream: true, StoreDir: o.Dir, NoSigs: true, NoLog: true,
+		DontListen: o.Listen == "", SyncAlways: o.Sync == 0, SyncInterval: cmp.Or(o.Sync, 2*time.Minute),
+		JetStreamMaxStore: 1 << 50, // streams have bounds of their own
+	}
+	if o.Listen != "" {
+		if opts.Host, opts.Port, err = hostPort("the log's clients", o.Listen); err != nil {
+			return opts, err
+		}
+	}
+	if o.Cluster == "" {
+		return opts, nil
+	}
+	opts.Cluster.Name = "tamtam"
+	if opts.Cluster.Host, opts.Cluster.Port, err = hostPort("the log's cluster", o.Cluster); err != nil {
+		return opts, err
+	}
+	for _, r := range o.Routes {
+		if _, _, err := hostPort("a route of the log's cluster", r); err != nil {
+			return opts, err
+		}
+		opts.Routes = append(opts.Routes, &url.URL{Scheme: "nats", Host: r})
+	}
+	return opts, nil
+}
+
+// start starts NATS, and returns when it serves.
+func (s *Server) start() (*server.Server, error) {
+	n, err := server.NewServer(s.opts.Clone())
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the log's server in %s: %w", o.Dir, err), lock.Close())
+		return nil, fmt.Errorf("the log's server in %s: %w", s.options.Dir, err)
 	}
-	if o.Logger != nil {
-		s.SetLoggerV2(serverLog{o.Logger}, false, false, false)
+	fatal := make(chan string, 1)
+	n.SetLoggerV2(serverLog{s, fatal}, false, false, false)
+	n.Start()
+	for began := time.Now(); !n.ReadyForConnections(100 * time.Millisecond); {
+		why := ""
+		select {
+		case why = <-fatal:
+		default:
+			if time.Since(began) > startWithin {
+				why = fmt.Sprintf("does not serve after %s", startWithin)
+			}
+		}
+		if why != "" {
+			n.Shutdown()
+			n.WaitForShutdown()
+			return nil, fmt.Errorf("the log's server in %s, listening at %q: %s", s.options.Dir, s.options.Listen, why)
+		}
 	}
-	s.Start()
-	if !s.ReadyForConnections(startWithin) {
-		s.Shutdown()
-		s.WaitForShutdown()
-		return nil, errors.Join(fmt.Errorf("the log's server in %s, listening at %q: does not serve after %s",
-			o.Dir, o.Listen, startWithin), lock.Close())
-	}
-	return &Server{s, lock}, nil
+	return n, nil
 }
 
 // lockFolder takes a folder for one server, until the file is closed or the process dies: two would each write messages
@@ -123,26 +174,72 @@ func hostPort(what, address string) (string, int, error) {
 }
 
 // URL is where clients reach it; "" if it does not listen.
-func (s *Server) URL() string {
-	if a, ok := s.nats.Addr().(*net.TCPAddr); ok && a != nil {
-		return "nats://" + a.String()
+func (s *Server) URL() string { return s.url }
+
+// InProcessConn is a connection to it for clients in this process.
+func (s *Server) InProcessConn() (net.Conn, error) {
+	s.mu.Lock()
+	now := s.nats
+	s.mu.Unlock()
+	if now == nil {
+		return nil, errors.New("the log's server is being started again")
 	}
-	return ""
+	return now.InProcessConn()
 }
 
 // Close stops it, and returns when all that was kept is on the disk.
 func (s *Server) Close() {
-	s.nats.Shutdown()
-	s.nats.WaitForShutdown()
-	_ = s.lock.Close() // it has nothing to write
+	s.close.Do(func() {
+		close(s.end)
+		<-s.watched
+		if s.nats != nil {
+			s.nats.Shutdown()
+			s.nats.WaitForShutdown()
+		}
+		_ = s.lock.Close() // it has nothing to write
+	})
 }
 
-// serverLog hands on what a server has to say. Its notices are of no use to an operator.
-type serverLog struct{ to *slog.Logger }
+// serverLog hands on what a server has to say. Its notices are of no use to an operator, and while it cannot write no
+// more is said than that.
+type serverLog struct {
+	of    *Server
+	fatal chan<- string
+}
 
-func (l serverLog) Noticef(format string, v ...any) { l.to.Debug("nats: " + fmt.Sprintf(format, v...)) }
-func (l serverLog) Warnf(format string, v ...any)   { l.to.Warn("nats: " + fmt.Sprintf(format, v...)) }
-func (l serverLog) Fatalf(format string, v ...any)  { l.to.Error("nats: " + fmt.Sprintf(format, v...)) }
-func (l serverLog) Errorf(format string, v ...any)  { l.to.Error("nats: " + fmt.Sprintf(format, v...)) }
-func (l serverLog) Debugf(string, ...any)           {}
-func (l serverLog) Tracef(string, ...any)           {}
+func (l serverLog) Noticef(format string, v ...any) {
+	l.say(slog.LevelDebug, fmt.Sprintf(format, v...))
+}
+func (l serverLog) Warnf(format string, v ...any)  { l.say(slog.LevelWarn, fmt.Sprintf(format, v...)) }
+func (l serverLog) Errorf(format string, v ...any) { l.say(slog.LevelError, fmt.Sprintf(format, v...)) }
+func (l serverLog) Debugf(string, ...any)          {}
+func (l serverLog) Tracef(string, ...any)          {}
+
+func (l serverLog) Fatalf(format string, v ...any) {
+	text := fmt.Sprintf(format, v...)
+	l.say(slog.LevelDebug, text) // whoever starts it says it
+	select {
+	case l.fatal <- text:
+	default:
+	}
+}
+
+// say also notes when NATS says that it could not write, and will not write any more: there is no other sign of it that
+// comes always, and in time.
+func (l serverLog) say(level slog.Level, text string) {
+	broken := false
+	for _, sign := range []string{"ritical write error: ", "ailed to store a msg on stream", "will be DISABLED",
+		"disabling JetStream: "} {
+		broken = broken || strings.Contains(text, sign)
+	}
+	if broken {
+		select {
+		case l.of.broken <- text:
+		default:
+		}
+	}
+	if broken || l.of.Trouble() != "" {
+		level = slog.LevelDebug
+	}
+	l.of.options.Logger.Log(context.Background(), level, "nats: "+text)
+}

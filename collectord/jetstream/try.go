@@ -46,6 +46,9 @@ func passes(err error) bool {
 	return true
 }
 
+// errTrouble is said by the server, once, and not by all who wait for it.
+var errTrouble = errors.New("its folder cannot be written for now")
+
 // try does something until it works, the error is one that lasts, or ctx ends.
 func (l *Log) try(ctx context.Context, do func(context.Context) error) error {
 	var p pause
@@ -57,7 +60,7 @@ func (l *Log) try(ctx context.Context, do func(context.Context) error) error {
 		if err == nil || !passes(err) && ctx.Err() == nil {
 			return err
 		}
-		if now := time.Now(); now.Sub(begin) > warnBehind && now.Sub(warned) > warnAgain {
+		if now := time.Now(); now.Sub(begin) > warnBehind && now.Sub(warned) > warnAgain && err != errTrouble {
 			l.o.Logger.Warn("the log does not answer as wanted, and is asked again", "url", l.where, "error", err,
 				"for", now.Sub(begin).Round(time.Second))
 			warned = now

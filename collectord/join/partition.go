@@ -223,6 +223,14 @@ func (p *Partition) Deaf(now time.Time) {
 	}
 }
 
+// Busy says that for some time nobody looked at what sources say: it counts as silence of none.
+func (p *Partition) Busy(d time.Duration) {
+	p.started = p.started.Add(d)
+	for _, s := range p.order {
+		s.heard = s.heard.Add(d)
+	}
+}
+
 // account counts a batch that is new, and notes what its number and its promise say.
 func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
 	lost := h.Number - s.number - 1

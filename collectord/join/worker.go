@@ -22,11 +22,18 @@ type Worker struct {
 	Idle time.Duration
 }
 
+// While the store cannot be used, it is tried again after a pause, each time twice as long, up to the longest.
+const (
+	firstPause   = time.Second
+	longestPause = 16 * time.Second
+)
+
 // readAtOnce is how many messages are read together: 4 MiB at most.
 const readAtOnce = 64
 
 // Run joins a partition: the messages of the topic of its name. It ends with ctx, without an error, or when the log or
-// the store fail. Two that run at once do no harm: the store keeps the batch of one, and the other goes on behind it.
+// the store fail. While the store cannot be used for now, it waits, and reads and acknowledges nothing. Two that run at
+// once do no harm: the store keeps the batch of one, and the other goes on behind it.
 func (w *Worker) Run(ctx context.Context, partition string) error {
 	for {
 		err := w.join(ctx, partition)
@@ -45,7 +52,11 @@ func (w *Worker) Run(ctx context.Context, partition string) error {
 var errOvertaken = errors.New("another worker has made this batch")
 
 func (w *Worker) join(ctx context.Context, name string) error {
-	at, err := w.Store.Last(ctx, name)
+	var at result.Position
+	err := w.patiently(ctx, func() (err error) {
+		at, err = w.Store.Last(ctx, name)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -55,10 +66,27 @@ func (w *Worker) join(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		if b := p.Cut(w.now(), idle); b != nil {
+		began := w.now()
+		if b := p.Cut(began, idle); b != nil {
 			if err := w.keep(ctx, b); err != nil {
 				return err
 			}
+			p.Busy(w.now().Sub(began))
+		}
+	}
+}
+
+// patiently does something with the store until it can be done, fails for good, or ctx ends.
+func (w *Worker) patiently(ctx context.Context, do func() error) error {
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		err := do()
+		if !errors.Is(err, result.ErrAway) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
 		}
 	}
 }
@@ -92,7 +120,11 @@ func (w *Worker) read(ctx context.Context, p *Partition) (idle bool, err error) 
 }
 
 func (w *Worker) keep(ctx context.Context, b *result.Batch) error {
-	kept, err := w.Store.Put(ctx, b)
+	var kept bool
+	err := w.patiently(ctx, func() (err error) {
+		kept, err = w.Store.Put(ctx, b)
+		return err
+	})
 	if err != nil {
 		return err
 	}

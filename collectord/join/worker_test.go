@@ -8,7 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"tamtam/collector/stream"
 	"tamtam/collectord/event"
@@ -160,6 +163,114 @@ func TestAway(t *testing.T) {
 	if err != nil || rows != 1 {
 		t.Errorf("%d rows, %v: want one", rows, err)
 	}
+}
+
+// awayStore cannot be used until a time, and says how often it was asked.
+type awayStore struct {
+	result.Store
+	until time.Time
+	asked int
+	put   func()
+}
+
+func (a *awayStore) Put(ctx context.Context, b *result.Batch) (bool, error) {
+	a.asked++
+	if a.until.After(time.Now()) {
+		return false, fmt.Errorf("the store %w", result.ErrAway)
+	}
+	kept, err := a.Store.Put(ctx, b)
+	if b.Last == 5 {
+		a.put()
+	}
+	return kept, err
+}
+
+// fewAtOnce is a log that gives two messages at once, and says how far it was read.
+type fewAtOnce struct {
+	stream.Log
+	read uint64
+}
+
+func (l *fewAtOnce) Read(ctx context.Context, topic string, from uint64, most int) ([]stream.Entry, error) {
+	entries, err := l.Log.Read(ctx, topic, from, min(most, 2))
+	if err == nil {
+		l.read = from + uint64(len(entries)) - 1
+	}
+	return entries, err
+}
+
+// While the store cannot be used, a worker reads nothing more and acknowledges nothing. When it can, the rows are those
+// of a store that was there all the time: no source was silent, though the worker heard of none for longer than one may be.
+func TestStoreAway(t *testing.T) {
+	rows := func(t *testing.T, away time.Duration) (hops []result.Hop, asked int) {
+		synctest.Test(t, func(t *testing.T) {
+			log := &fewAtOnce{Log: stream.NewMemory(0)}
+			leaf1, _ := event.NewWriter(event.Stamps, "leaf1")
+			leaf2, _ := event.NewWriter(event.Stamps, "leaf2")
+			for _, m := range []struct {
+				from        *event.Writer
+				at, promise int64
+			}{{leaf1, 1, 20}, {leaf2, 2, 20}, {leaf1, 21, 30}, {leaf1, 31, 60}, {leaf2, 22, 60}} {
+				m.from.Stamped(&event.Frame{Time: m.at * second, Hops: make([]event.Hop, 1)})
+				if _, err := log.Append(t.Context(), "tailstamp-0", "", slices.Clone(m.from.Finish(m.promise*second))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			store := &awayStore{Store: result.NewMemory(0), until: time.Now().Add(away), put: cancel}
+			w := Worker{Log: log, Store: store, Options: Options{Silence: time.Minute, Expect: []string{"leaf1", "leaf2"}}}
+			ended := make(chan error)
+			go func() { ended <- w.Run(ctx, "tailstamp-0") }()
+			if away > 0 {
+				<-time.After(away / 2) // in the time of this test
+				first, err := log.Log.Read(ctx, "tailstamp-0", 1, 1)
+				if log.read != 2 || err != nil || len(first) != 1 {
+					t.Errorf("while the store is away messages up to %d are read, want 2; and the first is there: %v", log.read, err)
+				}
+			}
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+			asked = store.asked
+			err := store.Each(t.Context(), 0, 100*second, func(b *result.Batch) bool {
+				hops = append(hops, b.Hops...)
+				return true
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+		return hops, asked
+	}
+	want, _ := rows(t, 0)
+	got, asked := rows(t, 10*time.Minute)
+	if diff := cmp.Diff(want, got); diff != "" || len(want) != 3 {
+		t.Errorf("%d rows, and of a store that was away\n%s", len(want), diff)
+	}
+	if most := int(10*time.Minute/longestPause) + 10; asked < 10 || asked > most {
+		t.Errorf("the store was asked %d times in ten minutes, want 10 to %d", asked, most)
+	}
+}
+
+// A worker that is told to end does so though its store is away; what it had is in the log still.
+func TestEndsWhileStoreIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := stream.NewMemory(0)
+		w, _ := event.NewWriter(event.Stamps, "leaf1")
+		w.Stamped(&event.Frame{Time: second, Hops: make([]event.Hop, 1)})
+		if _, err := log.Append(t.Context(), "tailstamp-0", "", w.Finish(event.Ended)); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		store := &awayStore{Store: result.NewMemory(0), until: time.Now().Add(time.Hour)}
+		if err := (&Worker{Log: log, Store: store}).Run(ctx, "tailstamp-0"); err != nil {
+			t.Error(err)
+		}
+		if got, err := log.Read(t.Context(), "tailstamp-0", 1, 1); err != nil || len(got) != 1 || store.asked < 5 {
+			t.Errorf("%d messages, %v, the store was asked %d times: want 1, and 5 or more", len(got), err, store.asked)
+		}
+	})
 }
 
 // No more rows are open than there is room for, and those that are say that others are not.

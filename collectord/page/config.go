@@ -20,6 +20,8 @@ type Config struct {
 	Own bool
 	// Lacks says of views, by their paths, why they have nothing here: it is shown instead of them.
 	Lacks map[string]string
+	// Troubles says in words why rows may be missing that should be in the store by now; nil: nobody says it.
+	Troubles func() []string
 	// Topology and Switches; nil: not known here.
 	Topology Topology
 	Switches Switches

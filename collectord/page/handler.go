@@ -176,7 +176,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view) error {
 		return err
 	}
 	f := &frame{Title: v.title, View: v, Site: p.cfg.Title, Note: p.cfg.Note, Q: q, Store: p.cfg.Store != nil,
-		Own: p.cfg.Own, Lack: p.cfg.Lacks[v.path]}
+		Own: p.cfg.Own, Lack: p.cfg.Lacks[v.path], Troubles: p.troubles()}
 	if f.Lack == "" {
 		if f.Data, err = v.data(p, q); err != nil {
 			return err
@@ -194,6 +194,13 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view) error {
 		}
 	}
 	return p.write(w, v.name, http.StatusOK, f)
+}
+
+func (p *Page) troubles() []string {
+	if p.cfg.Troubles == nil {
+		return nil
+	}
+	return p.cfg.Troubles()
 }
 
 func (p *Page) write(w http.ResponseWriter, name string, code int, f *frame) error {

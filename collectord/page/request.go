@@ -155,7 +155,7 @@ type frame struct {
 	Others bool // there are no rows, but of other times
 	Left   []string
 
-	Troubles []string // of the switch whose page it is
+	Troubles []string // of who keeps the rows, or of the switch whose page it is
 }
 
 // staleAfter is when data is called old.

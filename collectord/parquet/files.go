@@ -100,9 +100,7 @@ const strayAfter = time.Hour
 
 // tidy drops the oldest files, for age and size, and what was left behind.
 func (s *Store) tidy(now time.Time) error {
-	if err := s.showAll(); err != nil {
-		return err
-	}
+	unshown := s.showAll() // for lack of room, perhaps: then more than ever the oldest go
 	type found struct {
 		path string
 		size int64
@@ -124,7 +122,7 @@ func (s *Store) tidy(now time.Time) error {
 			if _, ok := parseName(e.Name()); ok {
 				total += f.size
 				all = append(all, f)
-			} else if dir == written && now.Sub(f.at) > strayAfter {
+			} else if dir == written && unshown == nil && now.Sub(f.at) > strayAfter {
 				_ = os.Remove(f.path) // or next time
 			}
 		}
@@ -145,5 +143,5 @@ func (s *Store) tidy(now time.Time) error {
 			return err
 		}
 	}
-	return nil
+	return unshown
 }

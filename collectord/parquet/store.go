@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"tamtam/collectord/result"
@@ -28,8 +29,12 @@ type Options struct {
 // DefaultBytes is what a store keeps unless it is told.
 const DefaultBytes = 8 << 30
 
-// tidyEvery is after how many batches a process looks whether the store has grown too large.
-const tidyEvery = 64
+// A process looks whether the store has grown too large every so many batches; and while no batch can be kept, every so
+// often: what is too old may be what takes the room.
+const (
+	tidyEvery = 64
+	tidyAgain = time.Second
+)
 
 // A Store keeps batches as Parquet files. Several processes may keep theirs in one folder.
 type Store struct {
@@ -39,7 +44,10 @@ type Store struct {
 	kinds []kind
 
 	mu        sync.Mutex
-	puts      int
+	puts      int               // since it was tidied
+	failed    bool              // the last Put did, or one since
+	tidied    time.Time         // when
+	tried     map[string]string // by partition, the batch that was marked, as far as its last Put could tell
 	forgotten Forgotten
 }
 
@@ -63,7 +71,7 @@ func Open(o Options) (*Store, error) {
 	if o.Bytes == 0 {
 		o.Bytes = DefaultBytes
 	}
-	s := &Store{dir: o.Dir, most: o.Bytes, age: o.Age, kinds: kinds()}
+	s := &Store{dir: o.Dir, most: o.Bytes, age: o.Age, kinds: kinds(), tried: map[string]string{}}
 	for _, dir := range append(s.folders(), marks, written) {
 		if err := os.MkdirAll(filepath.Join(s.dir, dir), 0o755); err != nil {
 			return nil, fmt.Errorf("the store: %w", err)
@@ -88,11 +96,57 @@ type mark struct {
 	first    uint64
 }
 
+// away returns an error of the file system as one that may pass: room comes back, and so does a file system that was
+// away.
+func (s *Store) away(err error) error {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return fmt.Errorf("the store in %s %w: %w", s.dir, result.ErrAway, err)
+	}
+	return err
+}
+
 // Put implements result.Store.
 func (s *Store) Put(_ context.Context, b *result.Batch) (kept bool, err error) {
+	if err = s.tidyIfDue(); err == nil {
+		kept, err = s.put(b)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.failed = true
+		return false, s.away(err)
+	}
+	delete(s.tried, b.Partition)
+	s.puts++
+	return kept, nil
+}
+
+// tidyIfDue tidies up now and then.
+func (s *Store) tidyIfDue() error {
+	now := time.Now()
+	s.mu.Lock()
+	due := s.puts >= tidyEvery || s.failed && now.Sub(s.tidied) >= tidyAgain
+	if due {
+		s.puts, s.failed, s.tidied = 0, false, now
+	}
+	s.mu.Unlock()
+	if due {
+		return s.tidy(now)
+	}
+	return nil
+}
+
+func (s *Store) put(b *result.Batch) (kept bool, err error) {
 	last, err := s.last(b.Partition)
 	if err != nil {
 		return false, err
+	}
+	s.mu.Lock()
+	ours := last.Batch != "" && last.Batch == s.tried[b.Partition] && last.first == b.First
+	s.mu.Unlock()
+	if ours {
+		return true, syncDir(filepath.Join(s.dir, marks, b.Partition))
 	}
 	if err := b.Check(last.Position.Last); err != nil {
 		return false, err
@@ -101,87 +155,82 @@ func (s *Store) Put(_ context.Context, b *result.Batch) (kept bool, err error) {
 		return false, nil
 	}
 	m := mark{Batch: rand.Text(), Name: nameOf(b), Position: b.Position, first: b.First}
-	defer func() {
-		if !kept && err == nil { // if there was an error the mark may be there
-			s.discard(m)
-		}
-	}()
+	if m.Kinds, err = s.write(b, m); err == nil {
+		kept, err = s.mark(b.Partition, m)
+	}
+	if !kept {
+		s.discard(m)
+		return false, err
+	}
+	if err == nil {
+		err = s.show(b.Partition, m)
+	}
+	return true, err
+}
+
+// write writes the files of a batch, of those kinds that it has.
+func (s *Store) write(b *result.Batch, m mark) (kinds []string, err error) {
 	for _, k := range s.kinds {
 		n, err := k.write(s.unseen(k.name, m), b)
 		if err != nil {
-			return false, fmt.Errorf("the store: batch %d of partition %s: %w", b.First, b.Partition, err)
+			return nil, fmt.Errorf("batch %d of partition %s: %w", b.First, b.Partition, err)
 		}
 		if n > 0 {
-			m.Kinds = append(m.Kinds, k.name)
+			kinds = append(kinds, k.name)
 		}
 	}
-	if err := syncDir(filepath.Join(s.dir, written)); err != nil {
-		return false, err
-	}
-	if kept, err = s.mark(b.Partition, m); err != nil || !kept {
-		return false, err
-	}
-	if err := s.show(b.Partition, m); err != nil {
-		return false, err
-	}
-	return true, s.count()
-}
-
-// count counts a batch that was kept, and tidies up now and then.
-func (s *Store) count() error {
-	s.mu.Lock()
-	s.puts++
-	due := s.puts%tidyEvery == 0
-	s.mu.Unlock()
-	if due {
-		return s.tidy(time.Now())
-	}
-	return nil
+	return kinds, syncDir(filepath.Join(s.dir, written))
 }
 
 func (s *Store) unseen(kind string, m mark) string {
 	return filepath.Join(s.dir, written, kind+"."+m.Batch)
 }
 
+// discard removes what was written of a batch that is not kept.
 func (s *Store) discard(m mark) {
-	for _, k := range m.Kinds {
-		_ = os.Remove(s.unseen(k, m)) // else tidy does
+	for _, k := range s.kinds {
+		_ = os.Remove(s.unseen(k.name, m)) // else tidy does
 	}
 }
 
-// mark marks a batch. One that comes when its mark, or a later one, is there is not kept.
-func (s *Store) mark(partition string, m mark) (bool, error) {
+// mark marks a batch. One that comes when its mark, or a later one, is there is not kept. It is kept if there is an
+// error behind which the mark may be there.
+func (s *Store) mark(partition string, m mark) (kept bool, err error) {
 	dir := filepath.Join(s.dir, marks, partition)
 	text, err := json.Marshal(m)
 	if err != nil {
 		return false, err
 	}
 	scratch := s.unseen("mark", m)
+	defer os.Remove(scratch)
 	if err := writeSynced(scratch, text); err != nil {
 		return false, err
 	}
-	defer os.Remove(scratch)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return false, err
 	}
 	if err := syncDir(filepath.Join(s.dir, marks)); err != nil {
 		return false, err
 	}
+	s.mu.Lock()
+	s.tried[partition] = m.Batch
+	s.mu.Unlock()
 	path := filepath.Join(dir, number(m.first))
 	switch err := os.Link(scratch, path); {
 	case errors.Is(err, fs.ErrExist):
 		return false, nil
 	case err != nil:
-		return false, err
+		_, there := os.Lstat(path)
+		return !errors.Is(there, fs.ErrNotExist), err
 	}
 	// The mark of this batch may have gone since we looked, and others have come behind it: then it was kept before.
 	firsts, err := s.firsts(partition)
 	if err != nil {
-		return false, err
+		return true, err
 	}
 	if firsts[len(firsts)-1] > m.first {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false, err
+			return true, err
 		}
 		return false, nil
 	}
@@ -218,7 +267,8 @@ func (s *Store) show(partition string, m mark) error {
 func (s *Store) firsts(partition string) (firsts []uint64, err error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, marks, partition))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		_, err := os.Stat(filepath.Join(s.dir, marks)) // else it is not the partition that is new, but the store is away
+		return nil, err
 	}
 	for _, e := range entries {
 		n, err := strconv.ParseUint(e.Name(), 10, 64)
@@ -261,7 +311,7 @@ func (s *Store) last(partition string) (mark, error) {
 // Last implements result.Store.
 func (s *Store) Last(_ context.Context, partition string) (result.Position, error) {
 	m, err := s.last(partition)
-	return m.Position, err
+	return m.Position, s.away(err)
 }
 
 // Forgotten is what was dropped for age or size.

@@ -3,6 +3,7 @@ package result
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -10,7 +11,8 @@ import (
 // A Store keeps batches. All methods may be called by several at once.
 type Store interface {
 	// Put keeps a batch, and returns once it is safe. The first message of a batch names it within its partition: one
-	// whose first message is in a batch that is kept, or was, is dropped, and kept is false.
+	// whose first message is in a batch that is kept, or was, is dropped, and kept is false. After an ErrAway the same
+	// batch may be put again, and kept is true also if it was the first try that kept it.
 	Put(ctx context.Context, b *Batch) (kept bool, err error)
 	// Last returns where a partition stands: the position of its last batch, zero if it has none.
 	Last(ctx context.Context, partition string) (Position, error)
@@ -18,6 +20,10 @@ type Store interface {
 	// until it returns false. The caller must not change them.
 	Each(ctx context.Context, from, to int64, yield func(*Batch) bool) error
 }
+
+// ErrAway is in the error of a call that a store cannot do for now, as when its disk has no room: the same call may
+// work later.
+var ErrAway = errors.New("cannot be used for now")
 
 // Check returns an error if a batch can neither follow one that ends with the message last, nor be made again.
 func (b *Batch) Check(last uint64) error {

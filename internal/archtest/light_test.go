@@ -38,3 +38,27 @@ func TestOneProgramIsHeavy(t *testing.T) {
 		}
 	}
 }
+
+// A test beside others that stand inside their package has all that links this package compiled once more, with them in
+// it; for a switch that takes longest. Only test kits are small enough; tests of the whole stand in device.
+func TestTestsAreLight(t *testing.T) {
+	out, err := exec.Command("go", "list", "-test", "-deps", "-f",
+		`{{with .ForTest}}{{$.ImportPath}} {{.}}{{end}}`, module+"/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := 0
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line) // a package, [whose tests it is compiled for], and these again
+		compiled, tested := words[0], words[len(words)-1]
+		switch {
+		case compiled == tested || compiled == tested+"_test":
+			tests++
+		case !isTestKit(compiled):
+			t.Errorf("%s is compiled once more for the tests of %s: those that link it should stand in device", compiled, tested)
+		}
+	}
+	if tests < 100 {
+		t.Errorf("go list found %d tests only", tests)
+	}
+}

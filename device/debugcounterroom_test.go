@@ -1,4 +1,4 @@
-package debugcounter_test
+package device_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package copp_test
+package device_test
 
 import (
 	"fmt"

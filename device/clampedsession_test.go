@@ -1,4 +1,4 @@
-package tsorch_test
+package device_test
 
 import (
 	"encoding/binary"

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tamtam/collectord/parquet"
+	"tamtam/collectord/result"
+	"tamtam/internal/randtest"
+)
+
+// That results wait for the store is told once, however many partitions wait and how often each tries; so is that none
+// does any more. The page says it meanwhile, with the reason.
+func TestStoreAway(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	files, err := parquet.Open(parquet.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told bytes.Buffer
+	s := newCountedStore(files, dir, slog.New(slog.NewTextHandler(&told, nil)))
+	put := func(partition string, first uint64) error {
+		_, err := s.Put(t.Context(), &result.Batch{Partition: partition, First: first,
+			Position: result.Position{Last: first, Low: first + 1}, Journeys: make([]result.Journey, 1)})
+		return err
+	}
+	if err := errors.Join(put("p-0", 1), put("p-1", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(dir, dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		for _, partition := range []string{"p-0", "p-1"} {
+			if err := put(partition, 2); !errors.Is(err, result.ErrAway) {
+				t.Errorf("%s: %v, want %q", partition, err, result.ErrAway)
+			}
+		}
+	}
+	if n := strings.Count(told.String(), "\n"); n != 1 || !strings.Contains(told.String(), dir) {
+		t.Errorf("told %q: want one line, with %s", told.String(), dir)
+	}
+	if why := s.troubles(); len(why) != 1 || !strings.Contains(why[0], "rows of 2 partitions are not in the store yet") ||
+		!strings.Contains(why[0], dir) {
+		t.Errorf("the page says %q", why)
+	}
+	if err := os.Rename(dir+".away", dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := put("p-0", 2); err != nil || len(s.troubles()) != 1 {
+		t.Errorf("%v, %q: want that one partition waits still", err, s.troubles())
+	}
+	if err := put("p-1", 2); err != nil || s.troubles() != nil || s.failures != 6 || s.rows["journeys"] != 4 {
+		t.Errorf("%v, %q, %v failures, rows %v: want no trouble, 6 failures and 4 rows", err, s.troubles(), s.failures, s.rows)
+	}
+	if !strings.Contains(told.String(), "results wait no longer") || strings.Count(told.String(), "\n") != 2 {
+		t.Errorf("told %q: want one line more, that it is over", told.String())
+	}
+}
+
+// A disk is one for a test, which may have no room for a while.
+type disk struct {
+	t     *testing.T
+	dir   string
+	fills int
+}
+
+func newDisk(t *testing.T, dir string, mib int) *disk {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mib)); err != nil {
+		t.Skipf("NOT TESTED, disks without room: a tmpfs cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return &disk{t: t, dir: dir}
+}
+
+func (d *disk) fill() {
+	d.fills++
+	err := os.WriteFile(filepath.Join(d.dir, "somebody-else's"), make([]byte, 512<<20), 0o600)
+	if !errors.Is(err, syscall.ENOSPC) {
+		d.t.Fatalf("the disk is not full: %v", err)
+	}
+}
+
+func (d *disk) free() {
+	if err := os.Remove(filepath.Join(d.dir, "somebody-else's")); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// A fleet sends to a collector whose disks, one of the log and one of the store, have no room at random times, for
+// TAMTAM_COLLECTD_DISK minutes. In the end the store has, row for row, what a run has whose disks always had room; no
+// process ended, and each time was told once.
+func TestDisksWithoutRoom(t *testing.T) {
+	minutes, _ := strconv.ParseFloat(os.Getenv("TAMTAM_COLLECTD_DISK"), 64)
+	if minutes <= 0 {
+		t.Skip("TAMTAM_COLLECTD_DISK is not set: want the number of minutes")
+	}
+	randtest.Run(t, randtest.Cases{Seed: 916200000, Count: 1}, func(t *testing.T, seed uint64) {
+		c := newChaos(t, seed, time.Duration(minutes*float64(time.Minute)))
+		disks := [2]*disk{newDisk(t, filepath.Join(c.dir, "log"), 256), newDisk(t, filepath.Join(c.dir, "store"), 256)}
+		collector := c.start("run", "--role=log,join", "--http=none", "--log="+disks[0].dir, "--listen="+c.listen[0],
+			"--store="+disks[1].dir, "--silence=10h", fmt.Sprint("--partitions=", chaosPartitions), "--sync=1m",
+			"--expect="+c.expected())
+		sent := c.start(append(c.fleetArgs(), "--nats=nats://"+c.listen[0], "--joined-elsewhere", "--dir="+c.dir,
+			"--pace="+fmt.Sprint(chaosPace))...)
+		c.fill(sent, disks[:])
+		if !strings.Contains(sent.out.String(), "store equals what was sent   yes") {
+			t.Fatalf("the fleet says\n%s\n%s", sent.out.String(), sent.err.String())
+		}
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", collector.cmd.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, peak, _ := strings.Cut(string(status), "VmHWM:")
+		peak, _, _ = strings.Cut(peak, "\n")
+		if err := collector.cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-collector.ended; err != nil {
+			t.Errorf("the collector: %v", err)
+		}
+		t.Logf("no room %d times for the log and %d for the store; %s of memory at most", disks[0].fills, disks[1].fills,
+			strings.TrimSpace(peak))
+		t.Logf("the collector says\n%s", collector.err.String())
+		calm := t.TempDir()
+		quiet := c.start(append(c.fleetArgs(), "--dir="+calm)...)
+		if err := <-quiet.ended; err != nil {
+			t.Fatalf("with room: %v\n%s", err, quiet.err.String())
+		}
+		compareStores(t, disks[1].dir, filepath.Join(calm, "store"))
+		for i, words := range []string{"the log cannot be written", "results wait for the store"} {
+			if n := strings.Count(collector.err.String(), words); n == 0 || n > disks[i].fills {
+				t.Errorf("%q is told %d times, and there was no room %d times", words, n, disks[i].fills)
+			}
+		}
+	})
+}
+
+// fill takes the room of a disk or of both for a while, and gives it back, until the fleet is done.
+func (c *chaos) fill(sent *process, disks []*disk) {
+	for turn := c.r.IntN(3); ; turn = c.r.IntN(3) {
+		var full []*disk
+		for i, d := range disks {
+			if turn == 2 || turn == i {
+				full = append(full, d)
+			}
+		}
+		for _, full := range [][]*disk{nil, full} {
+			for _, d := range full {
+				d.fill()
+			}
+			wait := time.Second + time.Duration(c.r.Int64N(int64(15*time.Second)))
+			select {
+			case err := <-sent.ended:
+				if err != nil {
+					c.t.Fatalf("the fleet: %v\n%s", err, sent.err.String())
+				}
+				for _, d := range full {
+					d.free()
+				}
+				return
+			case <-time.After(wait):
+			}
+			for _, d := range full {
+				d.free()
+			}
+		}
+	}
+}

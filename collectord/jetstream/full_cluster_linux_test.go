@@ -1,0 +1,54 @@
+package jetstream
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Of three servers, one after another has no room for a while: the others go on, and when it has room it has what they
+// have, so that each of them may be the next.
+func TestClusterDiskWithoutRoom(t *testing.T) {
+	dir := t.TempDir()
+	var disks [nodes]string
+	if os.Getenv("TAMTAM_CLUSTER") != "" {
+		for i := range disks {
+			disks[i] = small(t)
+			if err := os.Symlink(disks[i], filepath.Join(dir, fmt.Sprint("node-", i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_, servers, l := startCluster(t, dir)
+	defer func() {
+		l.Close()
+		for _, s := range servers {
+			s.Close()
+		}
+	}()
+	next := uint64(1)
+	add := func(count int) {
+		t.Helper()
+		for range count {
+			if seq, err := l.Append(t.Context(), "t", fmt.Sprint(next), message(next)); err != nil || seq != next {
+				t.Fatalf("message %d: sequence %d, %v", next, seq, err)
+			}
+			next++
+		}
+	}
+	add(20)
+	for i, s := range servers {
+		free := fill(t, disks[i], 0)
+		add(20)
+		until(t, "a node has no room", func() bool { return s.Trouble() != "" })
+		add(20)
+		free()
+		until(t, "it can write again", func() bool { return s.Trouble() == "" && s.Restarts() > 0 })
+		add(20)
+	}
+	sameMessages(t, l, 1, next-1)
+	if err := l.Acknowledge(t.Context(), "t", next-2); err != nil {
+		t.Error(err)
+	}
+}

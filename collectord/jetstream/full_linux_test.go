@@ -1,0 +1,133 @@
+package jetstream
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// small mounts a file system of 24 MiB.
+func small(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=24m"); err != nil {
+		t.Skipf("NOT TESTED, a log whose disk has no room: a tmpfs cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// fill takes all room of a file system but so many bytes, and returns what gives it back.
+func fill(t *testing.T, dir string, but int64) (free func()) {
+	t.Helper()
+	path := filepath.Join(dir, "somebody-else's")
+	if err := os.WriteFile(path, make([]byte, 24<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("the disk is not full: %v", err)
+	}
+	if info, err := os.Stat(path); err != nil || os.Truncate(path, info.Size()-but) != nil {
+		t.Fatalf("%v: %s is not made shorter", err, path)
+	}
+	return func() {
+		t.Helper()
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// until waits for something, a minute at most.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	limit, tick := time.After(time.Minute), time.NewTicker(5*time.Millisecond)
+	defer tick.Stop()
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatalf("%s: not within a minute", what)
+		}
+	}
+}
+
+// message n has 32 KiB, and says which it is.
+func message(n uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 32<<10), n) }
+
+func sameMessages(t *testing.T, l *Log, from, to uint64) {
+	t.Helper()
+	for seq := from; seq <= to; {
+		got, err := l.Read(t.Context(), "t", seq, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range got {
+			if e.Seq != seq || !bytes.Equal(e.Data, message(seq)) {
+				t.Fatalf("message %d, where %d is due: %d bytes, that say %d", e.Seq, seq, len(e.Data),
+					binary.BigEndian.Uint64(e.Data[len(e.Data)-8:]))
+			}
+			seq++
+		}
+	}
+}
+
+// A log whose disk has no room says so once, and takes nothing; what it has can be read and acknowledged. When there is
+// room again it goes on, by itself: what was acknowledged to those who append is there, each message once.
+func TestDiskWithoutRoom(t *testing.T) {
+	for name, sync := range map[string]time.Duration{"synced": 0, "unsynced": time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			dir := small(t)
+			var told bytes.Buffer
+			var kept atomic.Uint64
+			s := startServer(t, ServerOptions{Dir: dir, Sync: sync, Logger: slog.New(slog.NewTextHandler(&told, nil))})
+			l := openLog(t, Options{Server: s})
+			const first, most = 50, 200
+			appendAll := func(from, to uint64) {
+				for n := from; n <= to; n++ {
+					if seq, err := l.Append(t.Context(), "t", fmt.Sprint(n), message(n)); err != nil || seq != n {
+						t.Errorf("message %d: sequence %d, %v", n, seq, err)
+						return
+					}
+					kept.Store(n)
+				}
+			}
+			appendAll(1, first)
+			free := fill(t, dir, 100<<10) // for three messages more, and a part of one
+			ended := make(chan struct{})
+			go func() { defer close(ended); appendAll(first+1, most) }()
+			until(t, "there is no room, and NATS was started again", func() bool { return s.Trouble() != "" && s.Restarts() > 0 })
+			last := kept.Load()
+			if last <= first || last == most {
+				t.Errorf("message %d is the last for which there was room: want one behind %d, and not all", last, first)
+			}
+			sameMessages(t, l, 1, last)
+			if err := l.Acknowledge(t.Context(), "t", last-10); err != nil {
+				t.Error(err)
+			}
+			sameMessages(t, l, last-9, last)
+			free()
+			<-ended
+			sameMessages(t, l, last-9, most)
+			until(t, "it says that there is room", func() bool { return s.Trouble() == "" })
+			l.Close()
+			s.Close()
+			if n := strings.Count(told.String(), "the log cannot be written: sources wait"); n != 1 {
+				t.Errorf("told %d times, want once:\n%s", n, told.String())
+			}
+			if n := strings.Count(told.String(), "the log can be written again"); n != 1 || strings.Contains(told.String(), "nats:") {
+				t.Errorf("told %d times, want once, and nothing that NATS says:\n%s", n, told.String())
+			}
+		})
+	}
+}
