@@ -64,9 +64,6 @@ func (c *macs) removePort(p *port) {
 	c.ports = slices.DeleteFunc(c.ports, func(q *port) bool { return q == p })
 }
 
-// passesOver reports whether all that has a say at the egress of a port is a sampler that passes over the next frame.
-func (p *port) passesOver() bool { return p.sampler && p.sampled[stageEgress].left > 0 }
-
 // purge drops every frame that a port holds.
 func (c *macs) purge(p *port) {
 	c.arriving.remove(p.id, func(cp *copyOf) { c.fates.drop(p, cp.pk, drop.PortRemoved) })
