@@ -2,6 +2,8 @@ package mgmt
 
 import (
 	"cmp"
+	"encoding/hex"
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -44,11 +46,54 @@ func lldpModule() Module {
 					"MAC_ADDRESS", "NETWORK_ADDRESS", "INTERFACE_NAME", "AGENT_CIRCUIT_ID", "LOCAL")},
 			}},
 		}},
+		{Path: "/lldp/interfaces/interface/neighbors/neighbor/capabilities/capability", Rows: []Row{
+			{DB: swss.ApplDB, Table: schema.AppLLDPEntry, Key: "{name}", Each: "name", Fold: neighborCan, Entry: true,
+				Leaves: []Leaf{{"state/enabled", readOnly(text("enabled"))}}},
+		}},
 	}}
 }
 
+// systemCapabilities are the names of the bits of IEEE 802.1AB that have one in OpenConfig, from bit 0 on.
+var systemCapabilities = [...]string{"OTHER", "REPEATER", "MAC_BRIDGE", "WLAN_ACCESS_POINT", "ROUTER", "TELEPHONE",
+	"DOCSIS_CABLE_DEVICE", "STATION_ONLY"}
+
+// neighborCan is what a neighbour says that he can do, by names, with the number that the row has for him.
+func neighborCan(row map[string]string) map[string]string {
+	supported, ok := firstOctet(row["lldp_rem_sys_cap_supported"])
+	if !ok {
+		return nil
+	}
+	enabled, known := firstOctet(row["lldp_rem_sys_cap_enabled"])
+	list := map[string]string{}
+	for i, name := range systemCapabilities {
+		bit := uint8(0x80) >> i
+		if (supported|enabled)&bit == 0 {
+			continue
+		}
+		fields := map[string]string{neighborIndex: row[neighborIndex]}
+		if known {
+			fields["enabled"] = strconv.FormatBool(enabled&bit != 0)
+		}
+		text, _ := json.Marshal(fields) // texts can be written
+		list[name] = string(text)
+	}
+	return list
+}
+
+// firstOctet is the first of two in hexadecimal; SONiC writes SNMP's bits, the first one highest.
+func firstOctet(text string) (uint8, bool) {
+	octets, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
+	if err != nil || len(octets) != 2 {
+		return 0, false
+	}
+	return octets[0], true
+}
+
+// neighborIndex is the field of the number that hostd has given a neighbour.
+const neighborIndex = "lldp_rem_index"
+
 // neighborID is the number that the row has for a neighbour, or else the port that he is at.
-func neighborID(r Record) []string { return one(cmp.Or(r.Field("lldp_rem_index"), r.Keys[0])) }
+func neighborID(r Record) []string { return one(cmp.Or(r.Field(neighborIndex), r.Keys[0])) }
 
 // subtype is a number from 1 on, as IEEE 802.1AB has it, in words.
 func subtype(field string, words ...string) Codec {

@@ -470,7 +470,13 @@ func (b *builder) bindRow(module, path string, g *group, r Row) {
 
 // addRow adds a row to a group that does not have it yet.
 func (b *builder) addRow(g *group, r Row) error {
-	t, err := compileTemplate(r.Key, b.redis.DB(r.DB).Separator(), g.keys, r.Table == anyTable)
+	keys := slices.Clone(g.keys)
+	for name := range strings.FieldsSeq(r.Each) {
+		if i := g.keyNamed(name); i > slices.Index(keys, name) {
+			keys[i] = "" // the outer one of that name is meant
+		}
+	}
+	t, err := compileTemplate(r.Key, b.redis.DB(r.DB).Separator(), keys, r.Table == anyTable)
 	if err != nil {
 		return err
 	}

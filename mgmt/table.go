@@ -51,7 +51,8 @@ type Row struct {
 	// is all the rest.
 	Table string
 	// Key is the row's key: "TAM|{name}", {name} standing for the list key; of two of that name it is the
-	// inner one. {prefix/host} is a network that the row's key has without length where it is a host.
+	// inner one, or the outer one if Each names it. {prefix/host} is a network that the row's key has without length
+	// where it is a host.
 	// {field=default} is a field of the entry's own row.
 	//
 	// {*} stands for anything: what a codec gets is then not a row but all rows that fit, as one. Its

@@ -60,7 +60,8 @@ func (d *daemon) run(ctx context.Context) (err error) {
 		return err
 	}
 	if d.flags.has(roleIngest) {
-		if d.feeds, err = d.flags.sources.open(d.log, d.started, d.flags.partitions, d.logger); err != nil {
+		if d.feeds, err = d.flags.sources.open(d.log, d.work, d.started, d.flags.partitions,
+			d.logger); err != nil {
 			return err
 		}
 	}
@@ -104,6 +105,7 @@ func (d *daemon) open(ctx context.Context) (stop func(), err error) {
 			closers[i]()
 		}
 	}
+	var name string // of the log
 	if f.serves() {
 		d.server, err = jetstream.StartServer(jetstream.ServerOptions{Dir: f.logDir, Name: f.node, Listen: f.listen,
 			Cluster: f.cluster, Routes: f.routes, Sync: f.sync, Logger: d.logger})
@@ -129,13 +131,16 @@ func (d *daemon) open(ctx context.Context) (stop func(), err error) {
 			return stop, err
 		}
 		closers = append(closers, d.work.Close)
-		if err := agree(ctx, d.work, f.partitions); err != nil {
+		if name, err = agree(ctx, d.work, f.partitions); err != nil {
 			return stop, err
 		}
 	}
 	if f.has(roleJoin) || f.has(roleServe) {
 		d.files, err = parquet.Open(parquet.Options{Dir: f.store, Bytes: f.storeBytes, Age: f.storeAge})
 		d.store = newCountedStore(d.files, f.store, d.logger)
+	}
+	if err == nil && f.has(roleJoin) && name != "" {
+		err = d.files.Joins(name)
 	}
 	return stop, err
 }

@@ -21,13 +21,13 @@ type httpFlags struct {
 	open               bool
 	users, roles       string
 	httpData, httpCert string
-	httpKey            string
+	httpKey, clientCA  string
 }
 
 func (f *httpFlags) flags(c *cobra.Command) {
 	s := c.Flags()
 	s.StringVar(&f.http, "http", "127.0.0.1:8480",
-		"HOST:PORT of the page and of /metrics, with --users by TLS; none: neither")
+		"HOST:PORT of the page and of /metrics, with --users or --http-tls-client-ca by TLS; none: neither")
 	s.BoolVar(&f.open, "open", false, "let --http be an address that other hosts reach: whoever reaches it may read all")
 	s.StringVar(&f.users, "users", os.Getenv("TAMTAM_USERS"),
 		"file of NAME:PASSWORD:ROLE lines, which tamtam users writes: who looks must log in (default from TAMTAM_USERS)")
@@ -37,12 +37,13 @@ func (f *httpFlags) flags(c *cobra.Command) {
 	s.StringVar(&f.httpCert, "http-tls-cert", "",
 		"server certificate of --http, PEM (default: with --users one is generated)")
 	s.StringVar(&f.httpKey, "http-tls-key", "", "key of --http-tls-cert, PEM")
+	s.StringVar(&f.clientCA, "http-tls-client-ca", "", "CA of client certificates, PEM: who looks must have one (mTLS)")
 }
 
 // config is what the flags say.
 func (f *httpFlags) config() door.Config {
 	return door.Config{Addr: f.http, Mgmt: mgmt.Config{UsersFile: f.users, RolesFile: f.roles, Dir: f.httpData,
-		CertFile: f.httpCert, KeyFile: f.httpKey, NoLogin: f.open}}
+		CertFile: f.httpCert, KeyFile: f.httpKey, ClientCAFile: f.clientCA, NoLogin: f.open}}
 }
 
 func (f *httpFlags) checkHTTP(serves bool) error {
@@ -56,8 +57,9 @@ func (f *httpFlags) checkHTTP(serves bool) error {
 	if _, numberErr := strconv.ParseUint(port, 10, 16); err != nil || numberErr != nil {
 		return usagef("--http %q: want HOST:PORT, or none", f.http)
 	}
-	if !f.open && f.users == "" && !mgmt.Local(f.http) {
-		return usagef("--http %q: other hosts may reach it, and read all: want 127.0.0.1:%s, --users FILE, or --open", f.http,
+	if !f.open && f.users == "" && f.clientCA == "" && !mgmt.Local(f.http) {
+		return usagef("--http %q: other hosts may reach it, and read all: want 127.0.0.1:%s, --users FILE, "+
+			"--http-tls-client-ca FILE, or --open", f.http,
 			port)
 	}
 	if err := f.config().Check(); err != nil {

@@ -14,22 +14,31 @@ func TestPartitionsOfTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := stream.NewMemory(0)
 		var began sync.WaitGroup
-		for range 4 {
+		var names [4]string
+		for i := range names {
 			began.Go(func() {
-				if err := agree(t.Context(), log, 8); err != nil {
+				name, err := agree(t.Context(), log, 8)
+				if err != nil {
 					t.Error(err)
 				}
+				names[i] = name
 			})
 		}
 		began.Wait()
+		if names[0] == "" || names != [4]string{names[0], names[0], names[0], names[0]} {
+			t.Errorf("the log is called %q, want one name", names)
+		}
 		for range 2 {
-			err := agree(t.Context(), log, 4)
+			_, err := agree(t.Context(), log, 4)
 			if err == nil || !strings.Contains(err.Error(), "--partitions 4: the log was begun with 8") {
 				t.Errorf("4 of a log of 8: %v", err)
 			}
 		}
-		if err := agree(t.Context(), log, 8); err != nil {
-			t.Error(err)
+		if name, err := agree(t.Context(), log, 8); err != nil || name != names[0] {
+			t.Errorf("%q, %v: want %q again", name, err, names[0])
+		}
+		if name, err := agree(t.Context(), stream.NewMemory(0), 8); err != nil || name == names[0] {
+			t.Errorf("another log: %q, %v: want another name", name, err)
 		}
 	})
 }

@@ -31,12 +31,13 @@ type sourceFlags struct {
 	gnmi         gnmiFlags
 
 	byAddress map[netip.Addr]string
+	sockets   []netip.AddrPort // of ipfix, sflow and recordUDP
 }
 
 func (f *sourceFlags) flags(c *cobra.Command) {
 	s := c.Flags()
 	s.StringSliceVar(&f.interfaces, "interface", nil, "interfaces whose stamps and reports are read, also in ERSPAN")
-	s.StringSliceVar(&f.captures, "pcap", nil, "capture files that are read in the same way, together, once")
+	s.StringSliceVar(&f.captures, "pcap", nil, "capture files that are read in the same way, together, once into a log")
 	s.StringVar(&f.ipfix, "ipfix", "", "HOST:PORT at which reports of drops come as IPFIX over UDP")
 	s.StringVar(&f.sflow, "sflow", "", "HOST:PORT at which reports of drops come as sFlow")
 	s.BoolVar(&f.records, "records", false, "read copies of records in --interface and --pcap, too: in UDP and ERSPAN")
@@ -71,7 +72,7 @@ func (f *sourceFlags) check(reads bool) error {
 	return f.checkNames()
 }
 
-// checkSockets holds the addresses at which datagrams come to HOST:PORT.
+// checkSockets holds the addresses at which datagrams come to HOST:PORT, and notes them.
 func (f *sourceFlags) checkSockets() error {
 	for _, flag := range []struct{ name, address string }{
 		{"ipfix", f.ipfix}, {"sflow", f.sflow}, {"record-udp", f.recordUDP},
@@ -79,11 +80,21 @@ func (f *sourceFlags) checkSockets() error {
 		if flag.address == "" {
 			continue
 		}
-		if _, err := net.ResolveUDPAddr("udp", flag.address); err != nil {
+		at, err := net.ResolveUDPAddr("udp", flag.address)
+		if err != nil {
 			return usagef("--%s %q: want HOST:PORT (%w)", flag.name, flag.address, err)
 		}
+		f.sockets = append(f.sockets, socketOf(at))
 	}
 	return nil
+}
+
+// socketOf is an address at which a socket listens; without one it is that of all.
+func socketOf(a *net.UDPAddr) netip.AddrPort {
+	if a.IP == nil {
+		return netip.AddrPortFrom(netip.IPv6Unspecified(), uint16(a.Port))
+	}
+	return a.AddrPort()
 }
 
 func (f *sourceFlags) checkNames() error {
@@ -110,15 +121,16 @@ type feed struct {
 type opener struct {
 	flags      *sourceFlags
 	log        stream.Log
+	books      stream.Log // of what was read: it does not age
 	started    time.Time
 	partitions int
 	logger     *slog.Logger
 }
 
 // open opens all that is to be read, so that what cannot be is known at once.
-func (f *sourceFlags) open(log stream.Log, started time.Time, partitions int, logger *slog.Logger,
+func (f *sourceFlags) open(log, books stream.Log, started time.Time, partitions int, logger *slog.Logger,
 ) ([]*feed, error) {
-	o := &opener{f, log, started, partitions, logger}
+	o := &opener{f, log, books, started, partitions, logger}
 	var feeds []*feed
 	var failed error
 	add := func(one *feed, err error) {
@@ -187,6 +199,7 @@ func (o *opener) watch(name string) (*feed, error) {
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
+	t.Sockets = o.flags.sockets
 	f.read = func(ctx context.Context) error { return errors.Join(ingest.Watch(ctx, in, t), in.Close()) }
 	return f, nil
 }
@@ -205,7 +218,11 @@ func (o *opener) captures(paths []string) (*feed, error) {
 		return nil, err
 	}
 	f.read = func(ctx context.Context) error {
-		if err := ingest.ReadCaptures(ctx, t, paths...); ctx.Err() == nil {
+		left, err := o.unread(ctx, paths)
+		if err == nil {
+			err = ingest.ReadCaptures(ctx, t, left...)
+		}
+		if ctx.Err() == nil {
 			return err
 		}
 		return nil

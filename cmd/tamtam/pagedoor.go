@@ -16,20 +16,21 @@ import (
 type pageDoor struct {
 	flag                     string
 	addr, users, roles, data string
-	cert, key                string
+	cert, key, clientCA      string
 	noLogin                  bool
 }
 
 func (d *pageDoor) flags(c *cobra.Command, flag, addr string) {
 	d.flag = flag
 	f := c.Flags()
-	f.StringVar(&d.addr, flag, addr, "address of the page, HOST:PORT; with --users by TLS")
+	f.StringVar(&d.addr, flag, addr, "address of the page, HOST:PORT; with --users or --tls-client-ca by TLS")
 	f.StringVar(&d.users, "users", os.Getenv("TAMTAM_USERS"),
 		"file of NAME:PASSWORD:ROLE lines, which `tamtam users` writes: who looks must log in (default from TAMTAM_USERS)")
 	f.StringVar(&d.roles, "roles", "", "file of ROLE none|read|write PATH lines: what roles may beyond what is built in")
 	f.StringVar(&d.data, "data", device.DataDir(), "directory for the generated certificate of --users")
 	f.StringVar(&d.cert, "tls-cert", "", "server certificate, PEM (default: with --users one is generated)")
 	f.StringVar(&d.key, "tls-key", "", "key of --tls-cert, PEM")
+	f.StringVar(&d.clientCA, "tls-client-ca", "", "CA of client certificates, PEM: who looks must have one (mTLS)")
 	f.BoolVar(&d.noLogin, "no-login", false,
 		"let whoever can connect look, though others can reach the address; else that is refused")
 }
@@ -37,7 +38,7 @@ func (d *pageDoor) flags(c *cobra.Command, flag, addr string) {
 // config is what the flags say.
 func (d *pageDoor) config() door.Config {
 	return door.Config{Addr: d.addr, Mgmt: mgmt.Config{UsersFile: d.users, RolesFile: d.roles, Dir: d.data,
-		CertFile: d.cert, KeyFile: d.key, NoLogin: d.noLogin}}
+		CertFile: d.cert, KeyFile: d.key, ClientCAFile: d.clientCA, NoLogin: d.noLogin}}
 }
 
 // check refuses an address that others reach without a login.
@@ -45,9 +46,10 @@ func (d *pageDoor) check() error {
 	if _, _, err := net.SplitHostPort(d.addr); err != nil {
 		return usagef("--%s %q: want HOST:PORT, such as %s", d.flag, d.addr, pageAddress)
 	}
-	if d.users == "" && !d.noLogin && !mgmt.Local(d.addr) {
+	if d.users == "" && d.clientCA == "" && !d.noLogin && !mgmt.Local(d.addr) {
 		return usagef("--%s %s can be reached by others, and whoever can connect could look: make a login (tamtam users "+
-			"set NAME --users FILE) and serve with --users FILE, listen on localhost, or say --no-login", d.flag, d.addr)
+			"set NAME --users FILE) and serve with --users FILE, ask for certificates with --tls-client-ca, listen on "+
+			"localhost, or say --no-login", d.flag, d.addr)
 	}
 	if err := d.config().Check(); err != nil {
 		return usageError{err}

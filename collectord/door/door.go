@@ -22,15 +22,19 @@ type Config struct {
 func (c Config) Check() error {
 	m := c.Mgmt
 	switch {
-	case m.RolesFile != "" && m.UsersFile == "":
-		return fmt.Errorf("roles are in %s, and there are no users: want a file of users, too", m.RolesFile)
+	case m.RolesFile != "" && !c.asksLogin():
+		return fmt.Errorf("roles are in %s, and there are no users: want a file of users, or the CA of their "+
+			"certificates, too", m.RolesFile)
 	case (m.CertFile == "") != (m.KeyFile == ""):
 		return fmt.Errorf("the certificate is %q and its key %q: want both, or neither", m.CertFile, m.KeyFile)
-	case m.UsersFile != "" && m.NoLogin:
-		return fmt.Errorf("users are in %s, and whoever can connect may look: want one of both", m.UsersFile)
+	case c.asksLogin() && m.NoLogin:
+		return fmt.Errorf("users are in %q, the CA of their certificates in %q, and whoever can connect may look: "+
+			"want one of both", m.UsersFile, m.ClientCAFile)
 	}
 	return nil
 }
+
+func (c Config) asksLogin() bool { return c.Mgmt.UsersFile != "" || c.Mgmt.ClientCAFile != "" }
 
 // A Door is an address at which a page is asked for.
 type Door struct {
@@ -40,7 +44,7 @@ type Door struct {
 	local  bool // nobody logs in, and only this machine reaches it
 }
 
-// Listen listens, and reads the files; who connects waits for Serve. With users, clients speak TLS.
+// Listen listens, and reads the files; who connects waits for Serve. Where somebody logs in, clients speak TLS.
 func Listen(cfg Config) (*Door, error) {
 	if err := cfg.Check(); err != nil {
 		return nil, err
@@ -48,7 +52,7 @@ func Listen(cfg Config) (*Door, error) {
 	if err := cfg.Mgmt.MayListen(cfg.Addr); err != nil {
 		return nil, err
 	}
-	d := &Door{server: page.Server(nil), local: mgmt.Local(cfg.Addr) && cfg.Mgmt.UsersFile == ""}
+	d := &Door{server: page.Server(nil), local: mgmt.Local(cfg.Addr) && !cfg.asksLogin()}
 	if log := cfg.Mgmt.Logger; log != nil {
 		d.server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 	}

@@ -2,9 +2,14 @@ package door
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"io"
+	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -70,13 +75,13 @@ func (h *house) open(cfg Config) {
 }
 
 // ask asks by a new connection; trust is a file of certificates.
-func (h *house) ask(name, password, host, trust string) (code int, text string) {
+func (h *house) ask(name, password, host, trust string, with ...tls.Certificate) (code int, text string) {
 	h.Helper()
 	pool := x509.NewCertPool()
 	if pem, err := os.ReadFile(h.file(trust)); err == nil {
 		pool.AppendCertsFromPEM(pem)
 	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, Certificates: with}}
 	defer transport.CloseIdleConnections()
 	q, err := http.NewRequestWithContext(h.Context(), http.MethodGet, h.door.URL(), nil)
 	if err != nil {
@@ -171,6 +176,62 @@ func TestCertificateReread(t *testing.T) {
 	sees("two/ca.pem", true)
 }
 
+// signed is a certificate of a name by a CA that is written to a file.
+func (h *house) signed(file, name string) tls.Certificate {
+	h.Helper()
+	make := func(name string, by *x509.Certificate, key ed25519.PrivateKey) ([]byte, ed25519.PrivateKey) {
+		public, private, err := ed25519.GenerateKey(nil)
+		if err != nil {
+			h.Fatal(err)
+		}
+		c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour),
+			NotBefore: time.Unix(0, 0), IsCA: by == nil, BasicConstraintsValid: true, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+		if by == nil {
+			by, key = c, private
+		}
+		text, err := x509.CreateCertificate(rand.Reader, c, by, public, key)
+		if err != nil {
+			h.Fatal(err)
+		}
+		return text, private
+	}
+	text, key := make("a CA", nil, nil)
+	ca, err := x509.ParseCertificate(text)
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.write(file, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: text})))
+	own, private := make(name, ca, key)
+	return tls.Certificate{Certificate: [][]byte{own}, PrivateKey: private}
+}
+
+// Where a CA of client certificates is named, who has none of it is not let in; the name in it is the user's, and stands for
+// his password.
+func TestClientCertificate(t *testing.T) {
+	h := newHouse(t)
+	rita, eve := h.signed("clients.pem", "rita"), h.signed("others.pem", "rita")
+	cfg := h.config()
+	cfg.Mgmt.ClientCAFile = h.file("clients.pem")
+	h.open(cfg)
+	if code, text := h.ask("", "", "", "ca.pem", rita); code != 200 || text != "inside" {
+		t.Errorf("by her certificate: %d %s, want what is inside", code, text)
+	}
+	for name, with := range map[string][]tls.Certificate{"none": nil, "one of another CA": {eve}} {
+		if code, text := h.ask("rita", "r", "", "ca.pem", with...); code != 0 || !strings.Contains(text, "certificate") {
+			t.Errorf("%s: %d %s, want no connection", name, code, text)
+		}
+	}
+	h.write("users", "carl:c:read-only\n")
+	h.now = h.now.Add(2 * time.Second)
+	if code, text := h.ask("", "", "", "ca.pem", rita); code != 401 {
+		t.Errorf("by the certificate of who is no user any more: %d %s, want 401", code, text)
+	}
+	open := Config{Addr: "127.0.0.1:0", Mgmt: mgmt.Config{ClientCAFile: h.file("clients.pem"), NoLogin: true}}
+	if err := open.Check(); err == nil || !strings.Contains(err.Error(), "want one of both") {
+		t.Errorf("a CA, and no login: %v", err)
+	}
+}
+
 // What cannot be is refused, and said.
 func TestRefused(t *testing.T) {
 	h := newHouse(t)
@@ -206,7 +267,7 @@ func TestRefused(t *testing.T) {
 func TestAlone(t *testing.T) {
 	h := newHouse(t)
 	h.open(Config{Addr: "127.0.0.1:0"})
-	for host, want := range map[string]int{"": 200, "localhost": 200, "127.0.0.1:8480": 200, "[::1]": 200, "evil.example": 421} {
+	for host, want := range map[string]int{"": 200, "localhost": 200, "127.0.0.1:8480": 200, "[::1]": 200, "LocalHost:80": 200, "localhost.evil.example": 421, "evil.example": 421} {
 		if code, text := h.ask("", "", host, ""); code != want {
 			t.Errorf("%s: %d %s, want %d", host, code, text, want)
 		}

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 
 	"tamtam/collectord/page"
 
@@ -44,5 +45,5 @@ func OfThisMachine(host string) bool {
 		host = host[1 : n-1]
 	}
 	_, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil
+	return strings.EqualFold(host, "localhost") || err == nil
 }

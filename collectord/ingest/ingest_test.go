@@ -343,7 +343,7 @@ func TestIPFIX(t *testing.T) {
 				if i == lost {
 					continue
 				}
-				if err := r.IPFIX(t.Context(), exporterAt, m, start); err != nil {
+				if err := r.IPFIX(t.Context(), exporterAt, m, start.Add(time.Minute)); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -55,7 +55,13 @@ func (r *Records) Copy(ctx context.Context, p *collector.RecordedPacket, at time
 }
 
 // numbers are those of copies that mirror sessions send as ERSPAN.
-type numbers struct{ next map[mirror]uint32 }
+type numbers struct{ of map[mirror]*numbered }
+
+// A numbered is the session's next number, and how many in a row came later than the one before it.
+type numbered struct {
+	next uint32
+	late int
+}
 
 // A mirror is a session of a switch.
 type mirror struct {
@@ -64,27 +70,35 @@ type mirror struct {
 }
 
 // missing is how many copies of the session are missing before this one, as its number tells, if it has one. One that
-// comes late was counted as missing, and stays so. Of sessions beyond the first MaxExporters nothing can be said, so
-// that each copy of theirs counts as one that is missing.
-func (n *numbers) missing(c *collector.MirrorCopy) int64 {
+// comes late was counted as missing, and stays so. A session that seems late many times in a row began anew, and what
+// was missing since then is not known: one at least is said to be. Of sessions beyond the first MaxExporters nothing
+// can be said, so that each copy of theirs counts as one that is missing.
+func (s *numbers) missing(c *collector.MirrorCopy) int64 {
 	if !c.Numbered {
 		return 0
 	}
 	key := mirror{c.From, c.Session}
-	next, known := n.next[key]
-	switch gap := int32(c.Sequence - next); {
-	case !known && len(n.next) == MaxExporters:
-		return 1
-	case !known && n.next == nil:
-		n.next = map[mirror]uint32{}
-		fallthrough
-	case !known, gap < -anew: // it began, or began anew
-		n.next[key] = c.Sequence + 1
+	n := s.of[key]
+	if n == nil {
+		if len(s.of) == MaxExporters {
+			return 1
+		}
+		if s.of == nil {
+			s.of = map[mirror]*numbered{}
+		}
+		s.of[key] = &numbered{next: c.Sequence + 1}
+		return 0
+	}
+	gap := int32(c.Sequence - n.next)
+	switch {
+	case gap < -anew:
+		gap = 0
+	case gap < 0 && n.late+1 < anewInRow:
+		n.late++
 		return 0
 	case gap < 0:
-		return 0
-	default:
-		n.next[key] = c.Sequence + 1
-		return int64(gap)
+		gap = 1
 	}
+	n.next, n.late = c.Sequence+1, 0
+	return int64(gap)
 }

@@ -26,13 +26,15 @@ type Reports struct {
 
 	exporters map[netip.AddrPort]*exporter
 	agents    map[agent]*agentState
+	twice     twice
 
-	counts struct{ datagrams, bad, beyond, others, undecoded atomic.Int64 }
+	counts struct{ datagrams, twice, bad, beyond, others, undecoded atomic.Int64 }
 }
 
 // ReportCounts are of what came. What was lost is in the Stats of the sender.
 type ReportCounts struct {
 	Datagrams int64
+	Twice     int64 // they came before, and are not read again
 	Bad       int64 // not as RFC 7011 or sFlow version 5 have them; what stands before the fault was read
 	Beyond    int64 // of exporters or agents beyond the first MaxExporters
 	Others    int64 // records and samples that are no drops
@@ -63,8 +65,8 @@ func NewReports(drops *Sender, names map[netip.Addr]string) *Reports {
 // Counts returns the counts so far.
 func (r *Reports) Counts() ReportCounts {
 	c := &r.counts
-	return ReportCounts{Datagrams: c.datagrams.Load(), Bad: c.bad.Load(), Beyond: c.beyond.Load(),
-		Others: c.others.Load(), Undecoded: c.undecoded.Load()}
+	return ReportCounts{Datagrams: c.datagrams.Load(), Twice: c.twice.Load(), Bad: c.bad.Load(),
+		Beyond: c.beyond.Load(), Others: c.others.Load(), Undecoded: c.undecoded.Load()}
 }
 
 func (r *Reports) name(a netip.Addr) string {
@@ -74,10 +76,16 @@ func (r *Reports) name(a netip.Addr) string {
 	return a.Unmap().String()
 }
 
-// IPFIX takes a message. Errors are those of the sender; what is wrong with the message is counted.
-func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte, _ time.Time) error {
+// IPFIX takes a message that came at a time: by then was what it reports, whatever the switch's clock says, so that one
+// switch's clock closes no windows before their time.
+// Errors are those of the sender; what is wrong with the message is counted.
+func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte, at time.Time) error {
 	r.counts.datagrams.Add(1)
 	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
+	if r.twice.came(from, 0, message) {
+		r.counts.twice.Add(1)
+		return nil
+	}
 	e := r.exporters[from]
 	if e == nil {
 		if len(r.exporters) == MaxExporters {
@@ -92,6 +100,9 @@ func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte
 	err := e.decoder.Message(message, func(d *ipfix.DataRecord) {
 		if x, ok := dropOf(d); ok {
 			x.Switch = r.name(from.Addr())
+			if x.at.After(at) { // the switch's clock is ahead: the drop was before its report came
+				x.at = at
+			}
 			reports = append(reports, x)
 		} else {
 			r.counts.others.Add(1)
@@ -209,8 +220,12 @@ func portOf(ifIndex uint64) string {
 }
 
 // SFlow takes a datagram that came at a time: its samples have none. Errors are those of the sender.
-func (r *Reports) SFlow(ctx context.Context, _ netip.AddrPort, datagram []byte, at time.Time) error {
+func (r *Reports) SFlow(ctx context.Context, from netip.AddrPort, datagram []byte, at time.Time) error {
 	r.counts.datagrams.Add(1)
+	if r.twice.came(from, 0, datagram) {
+		r.counts.twice.Add(1)
+		return nil
+	}
 	d, err := sflow.Decode(datagram)
 	if err != nil {
 		r.counts.bad.Add(1)
@@ -245,15 +260,24 @@ func (r *Reports) SFlow(ctx context.Context, _ netip.AddrPort, datagram []byte, 
 	return nil
 }
 
-// anew is how many datagrams one is behind at least if its agent has begun anew.
-const anew = 1 << 10
+// What begins anew is so many numbers behind at least, so many milliseconds of an agent's uptime, or behind in so many
+// numbers in a row.
+const (
+	anew      = 1 << 10
+	anewAfter = 10_000
+	anewInRow = 8
+)
 
 // number is how many datagrams are missing before this one. One that comes late was counted as missing, and stays so.
+// Of an agent that began anew and whose first is not there, one is missing at least.
 func (a *agentState) number(d *sflow.Datagram) int64 {
 	gap := int32(d.Sequence - a.next)
 	switch {
-	case d.Uptime < a.uptime && d.Sequence == 1, gap < -anew: // it began anew
+	case d.Uptime < a.uptime && d.Sequence <= 1:
 		gap = 0
+		clear(a.drops)
+	case gap < -anew, gap < 0 && d.Uptime < a.uptime && a.uptime-d.Uptime > anewAfter:
+		gap = 1
 		clear(a.drops)
 	case gap < 0:
 		return 0

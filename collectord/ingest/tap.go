@@ -3,6 +3,8 @@ package ingest
 import (
 	"context"
 	"encoding/binary"
+	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -20,10 +22,15 @@ type Tap struct {
 	// Reports reads datagrams to the ports IPFIX and SFlow. nil: they are not looked for.
 	Reports      *Reports
 	IPFIX, SFlow uint16
+	// Sockets are where others read what comes to this host: of what is sent there nothing is looked for. One without an
+	// address has all of its port.
+	Sockets []netip.AddrPort
 
 	hops                  []event.Hop
 	numbers               numbers
+	copies                twice // that are numbered
 	frames, cut, mirrored atomic.Int64
+	doubled               atomic.Int64
 }
 
 // TapCounts are of frames.
@@ -31,11 +38,13 @@ type TapCounts struct {
 	Frames   int64
 	Cut      int64 // by a capture or a mirror session: what stood at their ends is lost
 	Mirrored int64 // copies in ERSPAN
+	Twice    int64 // of them, those whose number and bytes came before: they are not read again
 }
 
 // Counts returns the counts so far.
 func (t *Tap) Counts() TapCounts {
-	return TapCounts{Frames: t.frames.Load(), Cut: t.cut.Load(), Mirrored: t.mirrored.Load()}
+	return TapCounts{Frames: t.frames.Load(), Cut: t.cut.Load(), Mirrored: t.mirrored.Load(),
+		Twice: t.doubled.Load()}
 }
 
 // Frame takes a frame without FCS, captured at a time; length is its length on the wire.
@@ -48,6 +57,11 @@ func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time)
 	}
 	if c, ok := collector.ReadMirrorCopy(frame); ok {
 		t.mirrored.Add(1)
+		numbers := uint64(c.Session)<<32 | uint64(c.Sequence)
+		if c.Numbered && t.copies.came(netip.AddrPortFrom(c.From, 0), numbers, c.Frame) {
+			t.doubled.Add(1)
+			return nil
+		}
 		t.loseCopies(t.numbers.missing(&c))
 		if took, err := t.recorded(ctx, c.Frame, at); took {
 			return err
@@ -77,6 +91,9 @@ func (t *Tap) datagram(ctx context.Context, frame []byte, at time.Time) (took bo
 	if !ok {
 		return false, nil
 	}
+	if t.elsewhere(u.To) {
+		return true, nil
+	}
 	if !begins(u.Payload) { // no report: records may come to the same ports
 		if took, err := t.recorded(ctx, u.Payload, at); took {
 			return true, err
@@ -89,6 +106,13 @@ func (t *Tap) datagram(ctx context.Context, frame []byte, at time.Time) (took bo
 		return true, t.Reports.SFlow(ctx, u.From, u.Payload, at)
 	}
 	return false, nil
+}
+
+// elsewhere reports whether what is sent to an address is read there.
+func (t *Tap) elsewhere(to netip.AddrPort) bool {
+	return slices.ContainsFunc(t.Sockets, func(s netip.AddrPort) bool {
+		return s.Port() == to.Port() && (s.Addr().IsUnspecified() || s.Addr().Unmap() == to.Addr().Unmap())
+	})
 }
 
 // begins reports whether a datagram begins as IPFIX or sFlow does: with version 10 and its length, or version 5 and a

@@ -47,6 +47,9 @@ func (s *Server) watch() {
 			return
 		case why := <-s.broken:
 			broken = true
+			if err := s.room(); err != nil { // NATS may name but what came of it
+				why = err.Error()
+			}
 			s.tell(why)
 		case <-tick.C:
 		}

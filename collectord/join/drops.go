@@ -1,6 +1,8 @@
 package join
 
 import (
+	"math"
+
 	"tamtam/collectord/event"
 	"tamtam/collectord/result"
 )
@@ -8,7 +10,7 @@ import (
 // drops counts reports of drops by place, reason, rule and flow.
 type drops struct {
 	windows *windows
-	open    map[int64]*dropWindow
+	open    map[window]*dropWindow
 	read    []event.Drop
 }
 
@@ -17,7 +19,7 @@ type dropWindow struct {
 	list []result.Drop
 }
 
-func newDrops(w *windows) *drops { return &drops{windows: w, open: map[int64]*dropWindow{}} }
+func newDrops(w *windows) *drops { return &drops{windows: w, open: map[window]*dropWindow{}} }
 
 func (d *drops) take(r *event.Reader, w *windows) error {
 	blobs, err := r.Blobs()
@@ -43,10 +45,10 @@ func (d *drops) add(time int64, drop event.Drop, w *windows) {
 	if o == nil {
 		return
 	}
-	dw := d.open[o.start]
+	dw := d.open[o.window]
 	if dw == nil {
 		dw = &dropWindow{rows: map[event.Drop]int{}}
-		d.open[o.start] = dw
+		d.open[o.window] = dw
 	}
 	packets := drop.Packets
 	drop.Packets = 0
@@ -63,16 +65,20 @@ func (d *drops) add(time int64, drop event.Drop, w *windows) {
 		})
 	}
 	row := &dw.list[at]
+	if packets > math.MaxInt64-row.Packets {
+		o.flags |= result.Overflow
+		packets = math.MaxInt64 - row.Packets
+	}
 	row.Packets += packets
 	row.First, row.Last = min(row.First, time), max(row.Last, time)
 }
 
 func (d *drops) close(w window, flags result.Flags, b *result.Batch) {
-	dw := d.open[w.start]
+	dw := d.open[w]
 	if dw == nil {
 		return
 	}
-	delete(d.open, w.start)
+	delete(d.open, w)
 	for _, row := range dw.list {
 		row.Flags = flags
 		b.Drops = append(b.Drops, row)

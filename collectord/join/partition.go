@@ -136,7 +136,7 @@ func New(name string, o Options, at result.Position, now time.Time) *Partition {
 	p := &Partition{
 		name: name, options: o, resumed: at, last: max(at.Low, 1) - 1, cut: at.Last, closed: at.Closed, started: now,
 		sources: map[sourceKey]*source{},
-		windows: windows{length: int64(o.Window), most: o.Rows, open: map[int64]*openWindow{},
+		windows: windows{length: int64(o.Window), most: o.Rows, open: map[window]*openWindow{},
 			gaps: slices.Clone(at.Gaps)},
 	}
 	p.joiners[event.Stamps] = newStamps(&p.windows)
@@ -338,7 +338,7 @@ func (p *Partition) Cut(now time.Time, idle bool) *result.Batch {
 			j.advance(p.closed, closed, silent, &p.windows, b)
 		}
 	}
-	b.Amends, p.windows.amends = p.windows.amends, nil
+	b.Amends, p.windows.amends = append(p.windows.amends, p.unseen(closed, silent)...), nil
 	p.closed = closed
 	p.windows.forget(closed)
 	p.release()
@@ -350,6 +350,18 @@ func (p *Partition) Cut(now time.Time, idle bool) *result.Batch {
 	}
 	p.cut = p.last
 	return b
+}
+
+// unseen says what is in doubt of the time that is closed now, where no row may say it: all of a window may be missing.
+func (p *Partition) unseen(closed int64, silent bool) []result.Amend {
+	doubts := p.windows.between(p.closed, closed)
+	told := func(s *source) bool { // of these something is said of each time
+		return s.row.Kind == event.Periods.String() || s.row.Kind == event.Sketches.String()
+	}
+	if silent && closed > p.closed && !slices.ContainsFunc(p.order, told) {
+		doubts = append(doubts, result.Amend{From: p.closed, To: closed - 1, Flags: result.Silent})
+	}
+	return doubts
 }
 
 // said reports whether something is due by a time that was not before, and is of no window.

@@ -3,6 +3,7 @@ package join
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -35,12 +36,13 @@ type network struct {
 	names   []string
 	senders []*sender
 	hops    map[hopKey]result.Distribution
+	packets map[hopKey]int64
 	windows map[int64]bool
 	frames  int
 }
 
 func newNetwork(t *testing.T, r *rand.Rand, window int64) *network {
-	n := &network{hops: map[hopKey]result.Distribution{}, windows: map[int64]bool{}}
+	n := &network{hops: map[hopKey]result.Distribution{}, packets: map[hopKey]int64{}, windows: map[int64]bool{}}
 	for i := range 1 + r.IntN(4) {
 		name := fmt.Sprint("leaf", i)
 		w, err := event.NewWriter(event.Stamps, name)
@@ -90,6 +92,7 @@ func (n *network) count(f *event.Frame, window int64) {
 			d.Add(result.Distribution{Count: 1, Sum: v, Min: v, Max: v, First: result.Bucket(v), Buckets: []uint32{1}})
 		}
 		n.hops[key] = d
+		n.packets[key]++
 	}
 }
 
@@ -128,6 +131,11 @@ func (n *network) deliver(t *testing.T, r *rand.Rand, log stream.Log, lose float
 // work joins what is in the log with workers that die at random, before and after they have put or acknowledged what
 // they made, and with two at once.
 func work(t *testing.T, r *rand.Rand, log stream.Log, o Options, messages int) *result.Memory {
+	return workAs(t, r, log, func() Options { return o }, messages)
+}
+
+// workAs is work by workers that each have other options.
+func workAs(t *testing.T, r *rand.Rand, log stream.Log, o func() Options, messages int) *result.Memory {
 	store := result.NewMemory(0)
 	now := time.Unix(0, 0)
 	workers := make([]*Partition, 2)
@@ -138,7 +146,7 @@ func work(t *testing.T, r *rand.Rand, log stream.Log, o Options, messages int) *
 			if err != nil {
 				t.Fatal(err)
 			}
-			workers[i] = New("stamps-0", o, at, now)
+			workers[i] = New("stamps-0", o(), at, now)
 		}
 		p := workers[i]
 		if p.Next() > uint64(messages) {
@@ -239,6 +247,102 @@ func TestFlagged(t *testing.T) {
 	})
 	if exact == 0 && (testing.Short() || run.Whole(fixed)) {
 		t.Error("no window without flags was seen")
+	}
+}
+
+// Workers whose windows are of another length than those of the worker before double nothing and lose nothing, and what
+// they say of a window without a flag is all of it.
+func TestOtherWindows(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 150, Short: 40}, func(t *testing.T, seed uint64) {
+		var networks [3]*network // the same one, counted in windows of 1 to 3 seconds
+		for i := range networks {
+			networks[i] = newNetwork(t, rand.New(rand.NewPCG(seed, 9)), int64(i+1)*second)
+		}
+		r := rand.New(rand.NewPCG(seed, 10))
+		log := stream.NewMemory(0)
+		messages, _ := networks[0].deliver(t, r, log, 0)
+		store := workAs(t, r, log, func() Options {
+			return Options{Window: time.Duration(1+r.IntN(3)) * time.Second, Silence: time.Hour}
+		}, messages)
+		rows := map[result.Window]map[hopKey]int64{}
+		flagged := map[result.Window]bool{}
+		all := 0
+		err := store.Each(t.Context(), 0, event.MaxTime, func(b *result.Batch) bool {
+			for _, h := range b.Hops {
+				if rows[h.Window] == nil {
+					rows[h.Window] = map[hopKey]int64{}
+				}
+				rows[h.Window][hopKey{h.Window.Start, h.Flow, h.Path, h.Index}] += h.Packets
+				flagged[h.Window] = flagged[h.Window] || h.Flags != 0
+				if h.Index == 0 {
+					all += int(h.Packets)
+				}
+			}
+			return true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all != networks[0].frames {
+			t.Errorf("%d frames in the rows, want %d", all, networks[0].frames)
+		}
+		doubted := func(w result.Window) bool { // what comes late may be in a window of another length
+			return slices.ContainsFunc(slices.Collect(maps.Keys(flagged)), func(f result.Window) bool {
+				return flagged[f] && f.Start < w.Start+w.Length && f.Start+f.Length > w.Start
+			})
+		}
+		for window, hops := range rows {
+			for key, packets := range hops {
+				want := networks[window.Length/second-1].packets[key]
+				if packets != want && !doubted(window) {
+					t.Errorf("%+v, %+v: %d packets without a flag, want %d", window, key, packets, want)
+				}
+			}
+		}
+	})
+}
+
+// What was lost may be all of a window, and a source that is silent may have had all of one: where no row says so,
+// amendments do.
+func TestDoubtWithoutRows(t *testing.T) {
+	send := func(w *event.Writer, promise int64, times ...int64) []byte {
+		for _, at := range times {
+			w.Stamped(&event.Frame{Time: at * second, Hops: []event.Hop{{Switch: 1}}})
+		}
+		if promise != event.Ended {
+			promise *= second
+		}
+		return slices.Clone(w.Finish(promise))
+	}
+	for _, silent := range []bool{false, true} {
+		p := New("stamps-0", Options{}, result.Position{Closed: 1000 * second}, time.Unix(0, 0))
+		leaf1, _ := event.NewWriter(event.Stamps, "leaf1")
+		leaf2, _ := event.NewWriter(event.Stamps, "leaf2")
+		messages := [][]byte{send(leaf1, 1000, 1000), send(leaf2, 1000, 1000)}
+		want, now := result.Gap, time.Unix(1, 0)
+		if send(leaf1, 1040, 1010, 1020); silent {
+			want, now = result.Silent, time.Unix(100, 0)
+		} else {
+			messages = append(messages, send(leaf1, 1050, 1050))
+		}
+		messages = append(messages, send(leaf2, 1050))
+		for i, m := range messages {
+			at := time.Unix(1, 0)
+			if i == len(messages)-1 {
+				at = now
+			}
+			if err := p.Take(uint64(i+1), m, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b := p.Cut(now, true)
+		if len(b.Hops) != 1 || b.Hops[0].Flags != want || b.Closed != 1050*second {
+			t.Errorf("%+v, closed %d: want one window with rows, with the flag %d", b.Hops, b.Closed, want)
+		}
+		whole := result.Amend{From: 1000 * second, To: 1050*second - 1, Flags: want}
+		if !slices.Equal(b.Amends, []result.Amend{whole}) {
+			t.Errorf("%+v: want %+v for the windows without rows", b.Amends, whole)
+		}
 	}
 }
 

@@ -10,11 +10,11 @@ import (
 
 // sketches passes answers of sketch tasks on: each is a row, in the batch of its window.
 type sketches struct {
-	open map[int64][]result.Sketch
+	open map[window][]result.Sketch
 	read []event.Sketch
 }
 
-func newSketches() *sketches { return &sketches{open: map[int64][]result.Sketch{}} }
+func newSketches() *sketches { return &sketches{open: map[window][]result.Sketch{}} }
 
 func (s *sketches) take(r *event.Reader, w *windows) error {
 	blobs, err := r.Blobs()
@@ -31,7 +31,7 @@ func (s *sketches) take(r *event.Reader, w *windows) error {
 	}
 	for i, b := range blobs {
 		if o := w.of(b.Time); o != nil && w.room(o, 1) {
-			s.open[o.start] = append(s.open[o.start], sketchOf(b.Time, &s.read[i]))
+			s.open[o.window] = append(s.open[o.window], sketchOf(b.Time, &s.read[i]))
 		}
 	}
 	return nil
@@ -58,8 +58,8 @@ const leftOut = "other answers were left out for room"
 // close moves the rows of a window. An answer is whole by itself, whatever else is missing: so it takes none of the
 // flags of the window but that there was no room for others, which nothing else tells.
 func (s *sketches) close(w window, flags result.Flags, b *result.Batch) {
-	rows := s.open[w.start]
-	delete(s.open, w.start)
+	rows := s.open[w]
+	delete(s.open, w)
 	if flags&result.Overflow != 0 {
 		for i := range rows {
 			rows[i].Flags = strings.TrimPrefix(rows[i].Flags+", "+leftOut, ", ")

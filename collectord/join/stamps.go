@@ -15,7 +15,7 @@ type stamps struct {
 	windows *windows
 	paths   map[string]uint32
 	ways    []way
-	open    map[int64]*stampWindow
+	open    map[window]*stampWindow
 	key     []byte
 }
 
@@ -66,7 +66,7 @@ type chunk struct {
 const maxWays = 1 << 18
 
 func newStamps(w *windows) *stamps {
-	return &stamps{windows: w, paths: map[string]uint32{}, open: map[int64]*stampWindow{}}
+	return &stamps{windows: w, paths: map[string]uint32{}, open: map[window]*stampWindow{}}
 }
 
 func (s *stamps) take(r *event.Reader, w *windows) error {
@@ -92,10 +92,10 @@ func (s *stamps) frame(f *event.Frame, w *windows) {
 		o.flags |= result.Overflow
 		return
 	}
-	sw := s.open[o.start]
+	sw := s.open[o.window]
 	if sw == nil {
 		sw = &stampWindow{rows: map[stampKey]uint32{}, chunks: make([]chunk, 1)}
-		s.open[o.start] = sw
+		s.open[o.window] = sw
 	}
 	key := stampKey{f.Flow, id}
 	at, ok := sw.rows[key]
@@ -206,11 +206,11 @@ func (sw *stampWindow) add(d *spread, v int64) bool {
 }
 
 func (s *stamps) close(w window, flags result.Flags, b *result.Batch) {
-	sw := s.open[w.start]
+	sw := s.open[w]
 	if sw == nil {
 		return
 	}
-	delete(s.open, w.start)
+	delete(s.open, w)
 	for i, key := range sw.keys {
 		way, flow := &s.ways[key.way], key.flow.String()
 		for j, at := range way.hops {

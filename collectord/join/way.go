@@ -3,6 +3,7 @@ package join
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"tamtam/collector/journey"
@@ -44,19 +45,34 @@ func rowOf(key journey.Key, way journey.Journey) result.Journey {
 	return j
 }
 
-// end is how a row ends, by one of its exits.
+// end adds how one of a row's exits ended: copies end in several ways, each of which is told once, the first mostEnds.
 func end(j *result.Journey, e *journey.Exit) {
-	if e.End != "" {
-		j.End = e.End
-	}
+	how := e.End
 	if e.Unseen {
 		j.Flags |= result.Missing
 	}
 	if len(e.Candidates) > 0 {
-		j.Ambiguous, j.Candidate, j.Of = true, 1, max(e.Alike, len(e.Candidates), j.Of)
-		j.End = fmt.Sprintf("one of %d visits that are alike", max(e.Alike, len(e.Candidates)))
+		alike := max(e.Alike, len(e.Candidates))
+		j.Ambiguous, j.Candidate, j.Of = true, 1, max(alike, j.Of)
+		how = fmt.Sprintf("one of %d visits that are alike", alike)
+	}
+	told := strings.Split(j.End, endsApart)
+	switch {
+	case how == "" || slices.Contains(told, how):
+	case j.End == "":
+		j.End = how
+	case len(told) < mostEnds:
+		j.End += endsApart + how
+	case len(told) == mostEnds:
+		j.End += endsApart + "and more"
 	}
 }
+
+// endsApart stands between the ends of copies, mostEnds is how many are told.
+const (
+	endsApart = "; "
+	mostEnds  = 8
+)
 
 // hopOf is an exit of a visit as a hop.
 func hopOf(v *journey.Visit, e *journey.Exit, parent int) result.JourneyHop {

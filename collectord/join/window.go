@@ -18,7 +18,7 @@ type windows struct {
 	length int64
 	most   int // rows
 	rows   int
-	open   map[int64]*openWindow
+	open   map[window]*openWindow
 	gaps   []result.Amend
 	amends []result.Amend // what gaps say of rows that were made before
 	// What a joiner says may depend on events that are so much earlier than those of its windows, or later.
@@ -48,24 +48,24 @@ func (w *windows) start(t int64) int64 { return t - t%w.length }
 // after is the end of the window of a time.
 func (w *windows) after(t int64) int64 { return w.start(t) + w.length }
 
-// of returns the window of an event; nil: its row is in a batch already.
+// of returns the window of an event; nil: its row is in a batch already. If windows were of another length before, what
+// of a window was closed then and what was not have rows of their own, which add up.
 func (w *windows) of(t int64) *openWindow {
-	start := w.start(t)
-	late := start+w.length <= w.closed
-	if late {
+	key := window{w.start(t), t < w.closed}
+	if key.late {
 		if w.again {
 			return nil
 		}
 		w.late++
 	}
-	w.until = max(w.until, start+w.length)
-	o := w.open[start]
+	w.until = max(w.until, key.start+w.length)
+	o := w.open[key]
 	if o == nil {
-		o = &openWindow{window: window{start, late}}
-		if late {
+		o = &openWindow{window: key}
+		if key.start < w.closed {
 			o.flags = result.Late
 		}
-		w.open[start] = o
+		w.open[key] = o
 	}
 	return o
 }
@@ -107,6 +107,16 @@ func (w *windows) doubted(from, to int64) (flags result.Flags) {
 	return flags
 }
 
+// between are the gaps of a time that is closed, as far as they are in it.
+func (w *windows) between(from, closed int64) (in []result.Amend) {
+	for _, g := range w.gaps {
+		if g.From < closed && g.To >= from {
+			in = append(in, result.Amend{From: max(g.From, from), To: min(g.To, closed-1), Flags: g.Flags})
+		}
+	}
+	return in
+}
+
 // hold keeps the message at hand until a time, for what has no window; late: others of its time are closed.
 func (w *windows) hold(t, until int64) (late bool) {
 	w.until = max(w.until, until)
@@ -116,11 +126,12 @@ func (w *windows) hold(t, until int64) (late bool) {
 	return late
 }
 
-// due returns the windows that end by a time, the first one first, with what is to be said of all their rows.
+// due returns the windows that end by a time, and those whose rows come late, the first one first, with what is to be
+// said of all their rows.
 func (w *windows) due(closed int64) []*openWindow {
 	var due []*openWindow
 	for _, o := range w.open {
-		if end := o.start + w.length; end > closed {
+		if end := o.start + w.length; end > closed && !o.late {
 			continue
 		}
 		o.flags |= w.doubted(o.start, o.start+w.length-1)
@@ -132,7 +143,7 @@ func (w *windows) due(closed int64) []*openWindow {
 
 func (w *windows) remove(o *openWindow) {
 	w.rows -= o.rows
-	delete(w.open, o.start)
+	delete(w.open, o.window)
 }
 
 // forget lets go of gaps that are behind.

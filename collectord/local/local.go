@@ -42,7 +42,7 @@ const (
 )
 
 // kinds are those of events that are joined, in one partition each.
-var kinds = [...]event.Kind{event.Stamps, event.Records, event.Drops, event.Sketches}
+var kinds = [...]event.Kind{event.Stamps, event.Records, event.Drops}
 
 // idle is how often a worker that nothing comes to makes rows of what it has.
 const idle = 100 * time.Millisecond
@@ -190,34 +190,6 @@ func (k *Collector) ReadCaptures(ctx context.Context, name string, paths ...stri
 		err = errors.Join(err, s.Close(ctx))
 	}
 	return errors.Join(err, k.joined(ctx))
-}
-
-// An Answer is what a sketch task says at a time.
-type Answer struct {
-	Time time.Time
-	event.Sketch
-}
-
-// ReadAnswers takes answers of sketch tasks, as one source of a name, and waits until they are joined, as ReadCaptures
-// does. Answers that are none, since they have no switch or no number, say, are left out, and told as an error.
-func (k *Collector) ReadAnswers(ctx context.Context, name string, answers ...Answer) error {
-	s, err := k.sender(name, event.Sketches, false)
-	if err != nil {
-		return err
-	}
-	var bad []error
-	for i := range answers {
-		refused := s.Stats().Refused
-		err = s.Sketch(ctx, answers[i].Time.UnixNano(), &answers[i].Sketch)
-		if err != nil {
-			break
-		}
-		if s.Stats().Refused > refused {
-			bad = append(bad, fmt.Errorf("%s: answer %d, of task %.40q: want a switch, a task, numbers, bounds in order and "+
-				"a time from 1970 on", name, i+1, answers[i].Task))
-		}
-	}
-	return errors.Join(err, errors.Join(bad...), s.Close(ctx), k.joined(ctx))
 }
 
 // joined waits until all messages of the log are joined.

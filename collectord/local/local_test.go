@@ -101,33 +101,6 @@ func TestReadCaptures(t *testing.T) {
 	}
 }
 
-// Answers of sketch tasks become rows with their bounds; one that is none is told, and is no row.
-func TestReadAnswers(t *testing.T) {
-	k, err := Start(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	low, high := 3.0, 9.0
-	answer := func(i int, key string, low, high *float64) Answer {
-		return Answer{start.Add(time.Duration(i) * time.Second), event.Sketch{Switch: "leaf1", Task: "heavy", Key: key, Estimate: 5, Low: low, High: high}}
-	}
-	err = k.ReadAnswers(t.Context(), "leaf1", answer(0, "a", &low, &high), answer(30, "b", nil, nil), answer(31, "c", &high, &low))
-	if err == nil || !strings.Contains(err.Error(), `leaf1: answer 3, of task "heavy": want`) {
-		t.Errorf("%v: want an error that names the third answer", err)
-	}
-	all := rows(t, k.Store())
-	if len(all.Sketches) != 2 || all.Sketches[0].Key != "a" || !all.Sketches[0].Bounded || all.Sketches[0].High != 9 || all.Sketches[1].Bounded ||
-		all.Sketches[0].Known || all.Sketches[1].Flags != "" {
-		t.Errorf("%+v: want a between 3 and 9, and b without a bound", all.Sketches)
-	}
-	if n := len(all.Sources); n == 0 || all.Sources[n-1].Kind != "sketch" || all.Sources[n-1].Events != 2 {
-		t.Errorf("%+v: want a source of two answers", all.Sources)
-	}
-	if err := k.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
 // A capture that is damaged is an error that says where; what is before that has rows, which say that some is missing.
 func TestDamagedCapture(t *testing.T) {
 	k, err := Start(Config{})

@@ -50,13 +50,15 @@ const (
 	layerGap           = 118
 	drawMargin         = 12
 	mostDrawn          = 400 // nodes
-	mostLabelled       = 24  // links, else labels would cover each other
-	mostNameDrawn      = 12  // characters
+	mostLines          = 2000
+	leastSpan          = 4 * nodeGap
+	mostLabelled       = 24 // links, else labels would cover each other
+	mostNameDrawn      = 12 // characters
 )
 
 // draw lays a network out; nil: there is nothing, or too much.
 func (n *net) draw(q *request) *drawing {
-	if len(n.nodes) == 0 || len(n.nodes) > mostDrawn {
+	if len(n.nodes) == 0 || len(n.nodes) > mostDrawn || len(n.directions) > mostLines {
 		return nil
 	}
 	layers := n.layers()
@@ -68,13 +70,14 @@ func (n *net) draw(q *request) *drawing {
 	if wide > 6 {
 		gap = nodeGapDense
 	}
-	d := &drawing{Width: wide*gap + 2*drawMargin, Height: (len(layers)-1)*layerGap + nodeHigh + 2*drawMargin}
+	span := max(wide*gap, leastSpan) // else few nodes fill the window
+	d := &drawing{Width: span + 2*drawMargin, Height: (len(layers)-1)*layerGap + nodeHigh + 2*drawMargin}
 	at := map[string]*drawnNode{}
 	d.Nodes = make([]drawnNode, 0, len(n.nodes)) // at points into it
 	for i, layer := range layers {
 		y := drawMargin + (len(layers)-1-i)*layerGap
 		for k, x := range layer {
-			cx := drawMargin + (2*k+1)*wide*gap/(2*len(layer))
+			cx := drawMargin + (2*k+1)*span/(2*len(layer))
 			node := drawnNode{X: cx - nodeWide/2, Y: y, W: nodeWide, H: nodeHigh, CX: cx, CY: y + nodeHigh/2, Full: x.Name,
 				Name: cut(x.Name, mostNameDrawn), Class: "switch"}
 			switch {
@@ -95,14 +98,7 @@ func (n *net) draw(q *request) *drawing {
 			d.line(x, a, b)
 		}
 	}
-	for _, bad := range []bool{true, false} { // what somebody should look at has its place first
-		for _, x := range n.directions {
-			a, b := at[x.from.Node], at[x.to.Node]
-			if a != nil && b != nil && len(n.directions) <= 2*mostLabelled && (x.row().Class == "bad") == bad {
-				d.label(x, a, b)
-			}
-		}
-	}
+	d.labels(n.directions, at)
 	d.Desc = fmt.Sprintf("%d nodes in %d layers, %d directions of links; the table below has the same in words",
 		len(n.nodes), len(layers), len(d.Lines))
 	return d
@@ -125,8 +121,34 @@ func (d *drawing) line(x *direction, a, b *drawnNode) {
 	})
 }
 
-// label writes load, delay and loss upon a line, that of the direction upwards; where no place is free it is left out.
-func (d *drawing) label(x *direction, a, b *drawnNode) {
+// labels writes labels, unless there are too many; what somebody should look at has its place first.
+func (d *drawing) labels(all []*direction, at map[string]*drawnNode) {
+	if len(all) > 2*mostLabelled {
+		return
+	}
+	to := map[[2]End]*direction{}
+	for _, x := range all {
+		to[[2]End{x.from, x.to}] = x
+	}
+	for _, bad := range []bool{true, false} {
+		for _, x := range all {
+			a, b, back := at[x.from.Node], at[x.to.Node], to[[2]End{x.to, x.from}]
+			if back == nil {
+				back = &direction{}
+			}
+			if a != nil && b != nil && (x.row().Class == "bad" || back.lost() > 0) == bad {
+				d.label(x, back, a, b)
+			}
+		}
+	}
+}
+
+// lost is how many packets were lost, as far as is known.
+func (d *direction) lost() int64 { return max(d.loss.Lost, d.traffic.Lost) }
+
+// label writes load, delay and loss upon a line, those of the direction upwards, or what was lost downwards alone;
+// where no place is free it is left out.
+func (d *drawing) label(x, back *direction, a, b *drawnNode) {
 	if a.CY < b.CY || a.CY == b.CY && a.CX >= b.CX {
 		return
 	}
@@ -141,7 +163,9 @@ func (d *drawing) label(x *direction, a, b *drawnNode) {
 	case x.oper == operDown:
 		lines = append(lines, drawnLabel{Text: "down", Class: "bad"})
 	case row.Class == "bad":
-		lines = append(lines, drawnLabel{Text: count(max(x.loss.Lost, x.traffic.Lost)) + " lost", Class: "bad"})
+		lines = append(lines, drawnLabel{Text: count(x.lost()) + " lost", Class: "bad"})
+	case back.lost() > 0:
+		lines = append(lines, drawnLabel{Text: count(back.lost()) + " lost down", Class: "bad"})
 	}
 	wide, high := 0.0, 6*float64(len(lines))
 	for _, l := range lines {

@@ -91,6 +91,7 @@ func (p *Page) dropped(q *request) (any, error) {
 	if list, err = pageOf(q, list); err != nil {
 		return nil, err
 	}
+	q.pages.What = "Drops"
 	for _, x := range list {
 		d.Rows = append(d.Rows, x.row())
 	}

@@ -221,15 +221,14 @@ func shape(d *result.Distribution) (list []column) {
 }
 
 type packetRow struct {
-	Time          int64
-	Flow, Way     string
-	Origin        string // where it came from; "": not told
-	End           string
-	Dropped       bool
-	Ambiguous     bool
-	Candidate, Of int
-	Href          string
-	Reasons       []string
+	Time      int64
+	Flow, Way string
+	Origin    string // where it came from; "": not told
+	End       string
+	Dropped   bool
+	Ambiguous bool
+	Href      string
+	Reasons   []string
 }
 
 type endCount struct {

@@ -69,24 +69,36 @@ type view struct {
 	path, name, title string
 	nav               string   // its word in the navigation; "": it is not there
 	takes             []string // parameters
+	of                []rowKind
 	data              func(*Page, *request) (any, error)
 }
 
 // views are all of them.
 var views = []view{
-	{"/", "network", "Network", "Network", []string{"since"}, (*Page).network},
-	{"/flows", "flows", "Flows", "Flows", []string{"since", "q", "page"}, (*Page).flows},
-	{"/flow", "flow", "A flow's way", "", []string{"since", "flow", "path"}, (*Page).flow},
-	{"/packets", "packets", "Packets", "Packets", []string{"since", "q", "end", "page"}, (*Page).packets},
-	{"/packet", "packet", "A packet's way", "", []string{"since", "key", "time", "candidate"}, (*Page).packet},
+	{"/", "network", "Network", "Network", []string{"since", "page"},
+		[]rowKind{stampRows, markRows}, (*Page).network},
+	{"/flows", "flows", "Flows", "Flows", []string{"since", "q", "page"},
+		[]rowKind{stampRows}, (*Page).flows},
+	{"/flow", "flow", "A flow's way", "", []string{"since", "flow", "path"},
+		[]rowKind{stampRows}, (*Page).flow},
+	{"/packets", "packets", "Packets", "Packets", []string{"since", "q", "end", "page"},
+		[]rowKind{packetRows}, (*Page).packets},
+	{"/packet", "packet", "A packet's way", "", []string{"since", "key", "time", "at"},
+		[]rowKind{packetRows}, (*Page).packet},
 	{"/drops", "drops", "Drops", "Drops", []string{"since", "source", "reason", "switch", "rule", "page"},
-		(*Page).dropped},
-	{"/marking", "marking", "Alternate marking", "Marking", []string{"since", "q", "page"}, (*Page).marking},
-	{"/periods", "periods", "Periods", "", []string{"since", "flow", "cluster", "from", "to", "page"}, (*Page).periods},
-	{"/sketches", "sketches", "Sketches", "Sketches", []string{"since", "task", "switch", "page"}, (*Page).sketched},
-	{"/switches", "switches", "Switches", "Switches", []string{"since"}, (*Page).switches},
-	{"/switch", "switch", "A switch", "", []string{"since", "name", "standing", "page"}, (*Page).oneSwitch},
-	{"/sources", "sources", "Sources", "Sources", []string{"since", "page"}, (*Page).sources},
+		[]rowKind{dropRows}, (*Page).dropped},
+	{"/marking", "marking", "Alternate marking", "Marking", []string{"since", "q", "page"},
+		[]rowKind{markRows}, (*Page).marking},
+	{"/periods", "periods", "Periods", "", []string{"since", "flow", "cluster", "from", "to", "page"},
+		[]rowKind{markRows}, (*Page).periods},
+	{"/sketches", "sketches", "Sketches", "Sketches", []string{"since", "task", "switch", "page"},
+		nil, (*Page).sketched},
+	{"/switches", "switches", "Switches", "Switches", []string{"since", "page"},
+		nil, (*Page).switches},
+	{"/switch", "switch", "A switch", "", []string{"since", "name", "standing", "page"},
+		nil, (*Page).oneSwitch},
+	{"/sources", "sources", "Sources", "Sources", []string{"since", "page"},
+		nil, (*Page).sources},
 }
 
 // A problem is a request that is answered with an error.

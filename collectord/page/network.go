@@ -38,7 +38,8 @@ type networkData struct {
 	Derived bool
 	Drawing *drawing
 	Links   []linkRow
-	Nodes   int
+	// Nodes and Directions (two of each link) are how many there are.
+	Nodes, Directions int
 	// Troubles are links with losses, by any measure.
 	Troubles int
 	// Strange are links that stamped packets went over and the topology that was told does not have; Unnamed are switches
@@ -88,8 +89,9 @@ func (p *Page) network(q *request) (any, error) {
 		}
 		return natural(a.To, b.To)
 	})
-	d.Drawing = n.draw(q)
-	return d, nil
+	d.Drawing, d.Directions = n.draw(q), len(d.Links)
+	d.Links, err = pageOf(q, d.Links)
+	return d, err
 }
 
 // load puts onto the links what stamps and alternate marking say.

@@ -127,11 +127,48 @@ func TestAge(t *testing.T) {
 			t.Errorf("%v: not said %q", tt.age, tt.want)
 		}
 	}
-	p := put(t, &result.Batch{Journeys: []result.Journey{{Time: testNow.UnixNano() + 5_500_000, Key: "k"}}}, func(c *Config) {
+	at := testNow.UnixNano() + 5_500_000
+	ended := func(c *Config) {
 		c.Zero = testNow
-	})
-	if _, text := get(t, p, "/packets"); !strings.Contains(text, "5.500 ms") {
+		c.Now = func() time.Time { return testNow.Add(6 * time.Millisecond) }
+	}
+	p := put(t, &result.Batch{Journeys: []result.Journey{{Time: at, Key: "k"}}}, ended)
+	if _, text := get(t, p, "/packets"); !strings.Contains(text, "Newest data: 5.500 ms") {
 		t.Error("a simulation's times are not told from its beginning")
+	}
+	// A window may end later than what is in it, and than now.
+	w := result.Window{Start: at, Length: 10_000_000_000}
+	for want, b := range map[string]*result.Batch{
+		"Newest data: 5.600 ms": {Drops: []result.Drop{{Window: w, Reason: "acl", Packets: 1, First: at, Last: at + 100_000}}},
+		"Newest data: 6.000 ms": {Hops: []result.Hop{{Window: w, Flow: "f", Path: "x", Packets: 1}}},
+	} {
+		if _, text := get(t, put(t, b, ended), "/drops"); !strings.Contains(text, want) {
+			t.Errorf("not said %q: %s", want, text)
+		}
+	}
+}
+
+// What is not exact is told above the views that it is about, and above no others.
+func TestFlaggedViews(t *testing.T) {
+	at := testNow.UnixNano() - 1e9
+	w := result.Window{Start: at, Length: 1}
+	p := put(t, &result.Batch{
+		Hops:     []result.Hop{{Window: w, Flow: "f", Path: "x", Packets: 1, Flags: result.Gap}},
+		Drops:    []result.Drop{{Window: w, Reason: "acl", Packets: 1, First: at, Last: at, Flags: result.Overflow}},
+		Losses:   []result.Loss{{Window: w, Flow: "f", Status: "ok", Flags: result.Late}},
+		Journeys: []result.Journey{{Time: at, Key: "k", Flags: result.Missing}},
+		Sketches: []result.Sketch{{Time: at, Switch: "a", Task: "t"}},
+	}, nil)
+	for at, want := range map[string]string{"/": "gap late", "/flows": "gap", "/packets": "missing", "/drops": "overflow", "/marking": "late",
+		"/sketches": "", "/switches": "", "/sources": ""} {
+		_, text := get(t, p, at)
+		_, notice, found := strings.Cut(text, "Not all rows of this time are exact")
+		notice, _, _ = strings.Cut(notice, "</ul>")
+		for _, flag := range []string{"gap", "late", "overflow", "missing"} {
+			if is := strings.Contains(notice, "<li>"+flag+":"); is != strings.Contains(want, flag) || found != (want != "") {
+				t.Errorf("%s: it says of %s: %v; want %q", at, flag, is, want)
+			}
+		}
 	}
 }
 
@@ -246,6 +283,38 @@ type brokenStore struct{ result.Memory }
 
 func (*brokenStore) Each(context.Context, int64, int64, func(*result.Batch) bool) error {
 	return errors.New("disk on fire")
+}
+
+// damagedStore has a file that cannot be read, and all else.
+type damagedStore struct{ result.Store }
+
+func (d damagedStore) Each(ctx context.Context, from, to int64, yield func(*result.Batch) bool) error {
+	if err := d.Store.Each(ctx, from, to, yield); err != nil {
+		return err
+	}
+	return &result.Unread{Files: 1, First: errors.New("hops/x.parquet is a poem")}
+}
+
+// What can be read is shown, and on every page why there should be more.
+func TestTroubles(t *testing.T) {
+	b := &result.Batch{Partition: "drops-0", First: 1, Position: result.Position{Last: 1, Low: 2}}
+	b.Drops = []result.Drop{{Window: result.Window{Start: testNow.UnixNano() - 1e9, Length: 1e9}, Switch: "leaf1", Reason: "NO_ROUTE"}}
+	p := put(t, b, func(c *Config) {
+		c.Store = damagedStore{c.Store.(result.Store)}
+		c.Troubles = func() []string { return []string{"the disk has no room"} }
+	})
+	for _, at := range []string{"/drops", "/sources"} {
+		_, text := get(t, p, at)
+		for _, want := range []string{"rows are missing: a file of the store cannot be read: hops/x.parquet is a poem",
+			"the disk has no room"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not say %q", at, want)
+			}
+		}
+	}
+	if _, text := get(t, p, "/drops"); !strings.Contains(text, "NO_ROUTE") {
+		t.Error("the row that can be read is not shown")
+	}
 }
 
 func TestBrokenStore(t *testing.T) {
@@ -461,7 +530,7 @@ func luminance(t *testing.T, colour string) (sum float64) {
 // FuzzRequest: whatever is asked, the answer is a whole page, and never a failure of ours.
 func FuzzRequest(f *testing.F) {
 	for _, s := range []string{
-		"/?since=all", "/flows?q=%3Cscript%3E&page=1", "/flow?flow=&path=0", "/packet?key=k1&time=-1&candidate=x", "/drops?reason=%00&rule=a",
+		"/?since=all", "/flows?q=%3Cscript%3E&page=1", "/flow?flow=&path=0", "/packet?key=k1&time=-1&at=x", "/drops?reason=%00&rule=a",
 		"/periods?flow=web&cluster=1&from=leaf1&to=spine1", "/switch?name=leaf1&standing=failed", "/%2e%2e/static", "/sketches?task=heavy&page=9999",
 	} {
 		f.Add(s)

@@ -114,6 +114,7 @@ func (q *request) With(name, value string) string {
 
 // A pager leads through the pages of a table.
 type pager struct {
+	What              string // the rows are of
 	Page, Pages, Rows int
 	First, Last       int // rows that are shown, from 1
 	Before, Next      string
@@ -121,7 +122,7 @@ type pager struct {
 
 // pageOf cuts what is shown from a list.
 func pageOf[T any](q *request, list []T) ([]T, error) {
-	g := &pager{Page: q.number, Pages: max(1, (len(list)+rowsOfPage-1)/rowsOfPage), Rows: len(list)}
+	g := &pager{What: "Rows", Page: q.number, Pages: max(1, (len(list)+rowsOfPage-1)/rowsOfPage), Rows: len(list)}
 	if g.Page > g.Pages {
 		return nil, missing("page=%d: there are %d pages", g.Page, g.Pages)
 	}
@@ -165,8 +166,12 @@ const staleAfter = 10 * time.Second
 func (f *frame) of(s *snapshot, now time.Time) {
 	f.Latest, f.Others = s.latest, s.others
 	if s.latest > 0 {
+		f.Latest = min(s.latest, now.UnixNano()) // windows may end later
 		age := now.Sub(time.Unix(0, s.latest))
 		f.Age, f.Stale = ageText(age), age > staleAfter
+	}
+	if s.unread != "" {
+		f.Troubles = append(f.Troubles, "rows are missing: "+s.unread)
 	}
 	if s.stopped {
 		f.Left = append(f.Left, fmt.Sprintf("only the first %s rows of this time were read: later ones are missing, "+
@@ -228,7 +233,13 @@ func (f *frame) Keeps() (list [][2]string) {
 }
 
 // Flagged says in words why rows of the page may not be the whole truth.
-func (f *frame) Flagged() []string { return flagWords(f.Q.snap.flags) }
+func (f *frame) Flagged() []string {
+	var flags result.Flags
+	for _, kind := range f.View.of {
+		flags |= f.Q.snap.flags[kind]
+	}
+	return flagWords(flags)
+}
 
 // flagText says what each flag means.
 var flagText = []struct {

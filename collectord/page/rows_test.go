@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +13,8 @@ import (
 
 // Names of the network of the tests, with what a hostile switch may call itself.
 var (
-	hostile     = []string{`<script>alert(1)</script>`, `" onload="x`, "'; DROP", "a\x00b\n", "javascript:alert(1)", "&amp;{{.}}", "\xff\xfe"}
+	hostile = []string{`<script>alert(1)</script>`, `" onload="x`, "'; DROP", "a\x00b\n", "javascript:alert(1)", "&amp;{{.}}", "\xff\xfe",
+		"\u202egnol\u2066", "\x1b[31m\r\n\t", strings.Repeat("long", 50), strings.Repeat("\u0301", 60)}
 	testSwitch  = []string{"leaf1", "leaf2", "spine1", "spine2"}
 	testReasons = []string{"acl-deny", "no-route", "ttl", "tail-drop"}
 )
@@ -101,12 +103,12 @@ func (w *world) batch(n int) *result.Batch {
 }
 
 func (w *world) journey(i int) result.Journey {
-	j := result.Journey{Time: w.time(), Flow: w.flow(), Key: fmt.Sprintf("k%d", i), End: "forwarded out of the network", Flags: w.flags()}
+	j := result.Journey{Time: w.time(), Flow: w.flow(), Key: fmt.Sprintf("k%d", i/2), From: w.text("h1", ""), End: "forwarded out of the network", Flags: w.flags()}
 	if w.r.IntN(3) == 0 {
-		j.Ambiguous, j.Candidate, j.Of = true, 1+w.r.IntN(2), 2
+		j.Ambiguous, j.Candidate, j.Of = true, 1, 2
 	}
 	for k := range 1 + w.r.IntN(4) {
-		h := result.JourneyHop{Parent: k - 1, Switch: w.text(testSwitch...), In: w.text("Ethernet0", ""), Out: w.text("Ethernet4", ""),
+		h := result.JourneyHop{Parent: w.r.IntN(k+1) - 1, Perhaps: w.text("", "", "spine1:Ethernet0 after 5µs"), Switch: w.text(testSwitch...), In: w.text("Ethernet0", ""), Out: w.text("Ethernet4", ""),
 			Queue: w.r.IntN(3) - 1, Depth: w.r.Int64N(9000) - 1, Tables: w.text("", "chip.acl hit, chip.route ran")}
 		if w.r.IntN(4) > 0 {
 			h.Arrival = j.Time + int64(k)*2000

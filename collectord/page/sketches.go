@@ -2,6 +2,7 @@ package page
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -27,11 +28,23 @@ type rangeBar struct {
 }
 
 type sketchesData struct {
-	Tasks    []endCount
-	Switches []endCount
-	Rows     []sketchRow
-	Judged   int // with bound and truth
-	Outside  int
+	Tasks, Switches         []endCount
+	MoreTasks, MoreSwitches int // that cannot be chosen, for room
+	Rows                    []sketchRow
+	Judged                  int // with bound and truth
+	Outside                 int
+}
+
+// mostChoices is how many values of a parameter can be chosen.
+const mostChoices = 40
+
+// choices are the first values of a parameter, with how many rows each has, and how many more there are.
+func choices(q *request, name string, counts map[string]int) (list []endCount, more int) {
+	all := slices.SortedFunc(maps.Keys(counts), natural)
+	for _, v := range all[:min(len(all), mostChoices)] {
+		list = append(list, endCount{v, counts[v], q.With(name, v), v == q.get(name)})
+	}
+	return list, len(all) - len(list)
 }
 
 // sketched is the view of answers of sketches.
@@ -52,12 +65,8 @@ func (p *Page) sketched(q *request) (any, error) {
 			}
 		}
 	}
-	for _, t := range sortedKeys(tasks) {
-		d.Tasks = append(d.Tasks, endCount{t, tasks[t], q.With("task", t), t == q.get("task")})
-	}
-	for _, s := range sortedKeys(switches) {
-		d.Switches = append(d.Switches, endCount{s, switches[s], q.With("switch", s), s == q.get("switch")})
-	}
+	d.Tasks, d.MoreTasks = choices(q, "task", tasks)
+	d.Switches, d.MoreSwitches = choices(q, "switch", switches)
 	slices.SortFunc(list, func(a, b result.Sketch) int {
 		return cmp.Or(natural(a.Switch, b.Switch), natural(a.Task, b.Task), cmp.Compare(b.Estimate, a.Estimate),
 			natural(a.Key, b.Key))

@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -26,14 +27,26 @@ const (
 	mostAmends     = 1_000
 )
 
+// A rowKind is a kind of rows that have flags.
+type rowKind int
+
+const (
+	stampRows rowKind = iota
+	dropRows
+	markRows
+	packetRows
+	rowKinds // how many there are
+)
+
 // A snapshot is what the rows of some time come to.
 type snapshot struct {
 	from, to int64
 	rows     int
-	stopped  bool  // there are more rows, which were not read
-	latest   int64 // event time; 0: there is no row with a time
-	others   bool  // there is none, but of other times
-	flags    result.Flags
+	unread   string // why rows are missing that are in the store; "": none
+	stopped  bool   // there are more rows, which were not read
+	latest   int64  // event time; 0: there is no row with a time
+	others   bool   // there is none, but of other times
+	flags    [rowKinds]result.Flags
 	left     map[string]int64 // by kind, rows for which there was no room
 
 	ways     map[wayKey]*way
@@ -110,7 +123,10 @@ func read(ctx context.Context, store Store, from, to int64) (*snapshot, error) {
 		s.add(b)
 		return true
 	})
-	if err != nil {
+	var unread *result.Unread
+	if errors.As(err, &unread) {
+		s.unread, err = unread.Error(), nil
+	} else if err != nil {
 		return nil, err
 	}
 	s.finish()
@@ -128,6 +144,10 @@ func others(ctx context.Context, store Store) (found bool, err error) {
 		looks++
 		return !found && looks < mostLooks
 	})
+	var unread *result.Unread
+	if errors.As(err, &unread) { // of which the snapshot says it
+		err = nil
+	}
 	return found, err
 }
 
@@ -137,22 +157,22 @@ const mostLooks = 64
 // add takes the rows of a batch that are within the time.
 func (s *snapshot) add(b *result.Batch) {
 	for i := range b.Hops {
-		if h := &b.Hops[i]; s.within(h.Window.Start, h.Window.Start+h.Window.Length, h.Flags) {
+		if h := &b.Hops[i]; s.within(h.Window, h.Window.Start+h.Window.Length, stampRows, h.Flags) {
 			s.addHop(h)
 		}
 	}
 	for i := range b.Drops {
-		if d := &b.Drops[i]; s.within(d.Window.Start, d.Window.Start+d.Window.Length, d.Flags) {
+		if d := &b.Drops[i]; s.within(d.Window, d.Last, dropRows, d.Flags) {
 			s.addDrop(d)
 		}
 	}
 	for i := range b.Losses {
-		if l := &b.Losses[i]; s.within(l.Window.Start, l.Window.Start+l.Window.Length, l.Flags) {
+		if l := &b.Losses[i]; s.within(l.Window, l.Window.Start+l.Window.Length, markRows, l.Flags) {
 			s.addLoss(l)
 		}
 	}
 	for i := range b.Journeys {
-		if j := &b.Journeys[i]; s.within(j.Time, j.Time, j.Flags) {
+		if j := &b.Journeys[i]; s.within(result.Window{Start: j.Time}, j.Time, packetRows, j.Flags) {
 			s.journeys = append(s.journeys, *j)
 			if diedAt(j) >= 0 {
 				s.died = append(s.died, *j)
@@ -161,7 +181,7 @@ func (s *snapshot) add(b *result.Batch) {
 	}
 	s.trim(2 * mostJourneys)
 	for _, k := range b.Sketches {
-		if s.within(k.Time, k.Time, 0) {
+		if s.within(result.Window{Start: k.Time}, k.Time, markRows, 0) {
 			s.addSketch(k)
 		}
 	}
@@ -205,7 +225,7 @@ func (s *snapshot) applyAmends() {
 			for _, w := range s.ways {
 				if a.From < w.to && a.To >= w.from {
 					w.doubt(a.Flags)
-					s.flags |= a.Flags
+					s.flags[stampRows] |= a.Flags
 				}
 			}
 		}
@@ -213,7 +233,7 @@ func (s *snapshot) applyAmends() {
 		s.amendJourneys(&a)
 		if a.of(event.Periods) {
 			for _, x := range s.series {
-				s.flags |= x.doubt(a.Amend)
+				s.flags[markRows] |= x.doubt(a.Amend)
 			}
 		}
 	}
@@ -229,7 +249,7 @@ func (s *snapshot) amendDrops(a *amended) {
 		}
 		if told && a.From <= x.last && a.To >= x.first {
 			x.flags |= a.Flags
-			s.flags |= a.Flags
+			s.flags[dropRows] |= a.Flags
 		}
 	}
 }
@@ -242,7 +262,7 @@ func (s *snapshot) amendJourneys(a *amended) {
 		for i := range list {
 			if j := &list[i]; a.From <= j.Time && a.To >= j.Time {
 				j.Flags |= a.Flags
-				s.flags |= a.Flags
+				s.flags[packetRows] |= a.Flags
 			}
 		}
 	}
@@ -267,13 +287,13 @@ func (w *way) doubt(flags result.Flags) {
 	}
 }
 
-// within notes a row's time and flags, and reports whether it is asked for.
-func (s *snapshot) within(first, last int64, flags result.Flags) bool {
-	if last < s.from || first > s.to {
+// within notes the newest that a row is about and its flags, and reports whether it is asked for.
+func (s *snapshot) within(w result.Window, newest int64, of rowKind, flags result.Flags) bool {
+	if w.Start+w.Length < s.from || w.Start > s.to {
 		return false
 	}
-	s.latest = max(s.latest, last)
-	s.flags |= flags
+	s.latest = max(s.latest, newest)
+	s.flags[of] |= flags
 	return true
 }
 

@@ -39,6 +39,9 @@ func (p *Page) switches(q *request) (any, error) {
 		return nil, err
 	}
 	d := &switchesData{None: p.cfg.Switches == nil}
+	if list, err = pageOf(q, list); err != nil {
+		return nil, err
+	}
 	for i := range list {
 		d.Rows = append(d.Rows, switchRowOf(q, &list[i]))
 	}
@@ -125,6 +128,7 @@ type switchData struct {
 	All     string
 	Objects []objectRow
 	Ports   []portRow
+	NoPorts int // how many more there are
 	Columns []string
 	Loads   bool // there are some
 	Drops   string
@@ -174,6 +178,7 @@ func (p *Page) oneSwitch(q *request) (any, error) {
 	if d.Objects, err = pageOf(q, objects); err != nil {
 		return nil, err
 	}
+	q.pages.What = "Objects"
 	d.ports(s)
 	d.Loads = d.Loads || p.cfg.Own
 	d.stamping(s)
@@ -205,6 +210,7 @@ func (d *switchData) ports(s *Switch) {
 		d.Loads = d.Loads || port.In != nil || port.Out != nil
 		d.Ports = append(d.Ports, r)
 	}
+	d.NoPorts = len(s.Ports) - len(d.Ports)
 	d.Columns = columnsOf(portColumns, func(yield func(map[string]uint64) bool) {
 		for i := range s.Ports {
 			if !yield(s.Ports[i].Counters) {

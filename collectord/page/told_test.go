@@ -73,6 +73,16 @@ func TestPortNumber(t *testing.T) {
 	}
 }
 
+// What was lost downwards alone is told at the line, too, and that it was downwards.
+func TestLostDownwards(t *testing.T) {
+	n := told{&Network{Nodes: []Node{{Name: "h", Host: true}, {Name: "leaf"}}, Links: []Link{{A: End{Node: "h"}, B: End{Node: "leaf", Port: "p"},
+		AB: Traffic{LostKnown: true}, BA: Traffic{LostKnown: true, Lost: 1234}}}}}
+	_, text := get(t, put(t, &result.Batch{}, func(c *Config) { c.Topology = n }), "/")
+	if !strings.Contains(text, `class="label bad">1,234 lost down<`) {
+		t.Errorf("the picture does not say what was lost:\n%s", text)
+	}
+}
+
 // A load that is known to lie between two values is told as such, in the table and at the line, which is as thick as the most
 // of it.
 func TestLoadWithin(t *testing.T) {

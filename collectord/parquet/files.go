@@ -74,6 +74,7 @@ func (s *Store) Each(ctx context.Context, from, to int64, yield func(*result.Bat
 	if err != nil {
 		return err
 	}
+	var unread result.Unread
 	for _, f := range all {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -81,18 +82,20 @@ func (s *Store) Each(ctx context.Context, from, to int64, yield func(*result.Bat
 		if f.to < from || f.from > to {
 			continue
 		}
-		b := new(result.Batch)
+		b, parts := &result.Batch{Partition: f.partition, First: f.first}, 0
 		for _, k := range f.kinds {
 			err := k.read(filepath.Join(s.dir, k.name, f.name), b)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
+			if err == nil {
+				parts++
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				unread.Add(err)
 			}
 		}
-		if b.Partition != "" && !yield(b) {
-			return nil
+		if parts > 0 && !yield(b) {
+			break
 		}
 	}
-	return nil
+	return unread.Err()
 }
 
 // strayAfter is when a file that no batch was marked for is taken for left behind by a process that died.

@@ -1,8 +1,11 @@
 package parquet
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/parquet-go/parquet-go"
@@ -92,8 +95,16 @@ func writeFile[F any](path string, b *result.Batch, rows []F) (err error) {
 	return file.Sync()
 }
 
-// readFile reads rows, and what the file says of its batch.
-func readFile[F any](path string, b *result.Batch) ([]F, error) {
+// readAtOnce is how many rows are read together: a file may say that it has more than there are.
+const readAtOnce = 1 << 12
+
+// readFile reads rows of a batch, and what the file says of that.
+func readFile[F any](path string, b *result.Batch) (rows []F, err error) {
+	defer func() {
+		if broken := recover(); broken != nil { // the library's answer to some files
+			rows, err = nil, fmt.Errorf("%s: %v", path, broken)
+		}
+	}()
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -112,10 +123,20 @@ func readFile[F any](path string, b *result.Batch) ([]F, error) {
 	if err := json.Unmarshal([]byte(about), &at); err != nil {
 		return nil, fmt.Errorf("%s: metadata %s %.80q: %w", path, metadata, about, err)
 	}
-	b.Partition, b.First, b.Last, b.Closed, b.Low = at.Partition, at.First, at.Last, at.Closed, at.Low
-	rows, err := parquet.Read[F](file, info.Size())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if at.Partition != b.Partition || at.First != b.First {
+		return nil, fmt.Errorf("%s: has a batch of partition %.80q from message %d on, and not that of its name", path,
+			at.Partition, at.First)
+	}
+	b.Last, b.Closed, b.Low = at.Last, at.Closed, at.Low
+	r := parquet.NewGenericReader[F](opened)
+	defer r.Close()
+	for said := opened.NumRows(); int64(len(rows)) < said; {
+		some := make([]F, min(readAtOnce, said-int64(len(rows))))
+		n, err := r.Read(some)
+		rows = append(rows, some[:n]...)
+		if n == 0 || err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("%s: %d of %d rows can be read: %w", path, len(rows), said, cmp.Or(err, io.ErrNoProgress))
+		}
 	}
 	return rows, nil
 }

@@ -1,10 +1,13 @@
 package parquet
 
 import (
+	"bytes"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -258,23 +261,55 @@ func randomBatch(r *rand.Rand) *result.Batch {
 	return b
 }
 
-// A file that is cut short is named, and none is read as if it had no rows.
-func TestCutFile(t *testing.T) {
+// A file that is cut short, says that it has more rows than there are, or has whatever else in it, is named, and none
+// is read as if it had no rows. All others are read.
+func TestBrokenFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
 	b := batch("p", 1, 1, 0)
 	put(t, s, b, true)
+	put(t, s, batch("p", 2, 2, 0), true)
 	path := filepath.Join(dir, "journeys", nameOf(b))
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []int{0, 4, len(whole) / 2, len(whole) - 1} {
-		if err := os.WriteFile(path, whole[:n], 0o644); err != nil {
+	broken := map[string][]byte{"nothing": {}, "4 bytes": whole[:4], "a half": whole[:len(whole)/2],
+		"all but a byte": whole[:len(whole)-1], "text": bytes.Repeat([]byte("no rows\n"), 100),
+		"zeros": append(append(slices.Clone(whole[:4]), make([]byte, len(whole)-8)...), whole[len(whole)-4:]...)}
+	for what, text := range broken {
+		if err := os.WriteFile(path, text, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Each(t.Context(), 0, 1, func(*result.Batch) bool { return true }); err == nil {
-			t.Errorf("%d of %d bytes are read", n, len(whole))
+		unreadable(t, s, what, path)
+	}
+	// Whatever else is wrong, nothing ends: a byte that is another one may make an error, or a row that is another one.
+	for i := 0; i < len(whole); i += 7 {
+		other := slices.Clone(whole)
+		other[i] ^= 0xff
+		if err := os.WriteFile(path, other, 0o644); err != nil {
+			t.Fatal(err)
 		}
+		others := 0
+		err := s.Each(t.Context(), 0, 1, func(b *result.Batch) bool {
+			if b.First == 2 {
+				others++
+			}
+			return true
+		})
+		if others < 1 || err != nil && !strings.Contains(err.Error(), path) {
+			t.Fatalf("byte %d is another one: the other batch is told %d times, %v", i, others, err)
+		}
+	}
+}
+
+// unreadable wants that a file is named, and that the batch that is not of it is told.
+func unreadable(t *testing.T, s *Store, what, path string) {
+	t.Helper()
+	var unread *result.Unread
+	var firsts []uint64
+	err := s.Each(t.Context(), 0, 1, func(b *result.Batch) bool { firsts = append(firsts, b.First); return true })
+	if !errors.As(err, &unread) || unread.Files != 1 || !strings.Contains(err.Error(), path) || !slices.Equal(firsts, []uint64{2}) {
+		t.Errorf("%s: batches %v, %v; want batch 2, and %s named", what, firsts, err, path)
 	}
 }

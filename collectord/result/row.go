@@ -99,10 +99,10 @@ type Journey struct {
 	Key       string // alike for packets that are alike
 	From      string // the host, or where else it came from as far as is known; "": not told
 	Hops      []JourneyHop
-	End       string // forwarded out of the network, dropped: REASON, not seen again
-	Ambiguous bool   // packets are alike; Candidates say how many ways there are
-	Candidate int
-	Of        int
+	End       string // forwarded out of the network, dropped: REASON, not seen again; of copies all, "; " between them
+	Ambiguous bool   // packets are alike: it may have come from, or gone on as, more than one; the row has what is certain
+	Candidate int    // 1 if Ambiguous
+	Of        int    // the most that are alike at one place; at least
 	Flags     Flags
 }
 
@@ -177,11 +177,12 @@ type Batch struct {
 	Losses   []Loss
 	Journeys []Journey
 	Sketches []Sketch
-	// Amends are flags of windows that were closed before: they hold for all their rows.
+	// Amends are flags of windows that are closed, with or without rows: they hold for all that is and is not there.
 	Amends []Amend
 }
 
-// An Amend says of windows that were closed what was not known then: some source had lost a message.
+// An Amend says of windows that are closed that something may be missing: some source had lost a message, or was
+// silent.
 type Amend struct {
 	From, To int64 // of the times that are in doubt, both included
 	Flags    Flags

@@ -17,13 +17,47 @@ type Store interface {
 	// Last returns where a partition stands: the position of its last batch, zero if it has none.
 	Last(ctx context.Context, partition string) (Position, error)
 	// Each calls yield with the batches that may have rows in the time asked for, the oldest of each partition first,
-	// until it returns false. The caller must not change them.
+	// until it returns false. The caller must not change them. The error is an *Unread if all was told but what cannot
+	// be read.
 	Each(ctx context.Context, from, to int64, yield func(*Batch) bool) error
 }
 
 // ErrAway is in the error of a call that a store cannot do for now, as when its disk has no room: the same call may
 // work later.
 var ErrAway = errors.New("cannot be used for now")
+
+// Unread is the error of Each if some of what is kept cannot be read: all else was told.
+type Unread struct {
+	Files int
+	First error
+}
+
+// Add counts a file that cannot be read.
+func (u *Unread) Add(err error) {
+	u.Files++
+	if u.First == nil {
+		u.First = err
+	}
+}
+
+// Err is nil if there was none.
+func (u *Unread) Err() error {
+	if u.Files == 0 {
+		return nil
+	}
+	return u
+}
+
+// Error implements error.
+func (u *Unread) Error() string {
+	if u.Files == 1 {
+		return fmt.Sprintf("a file of the store cannot be read: %v", u.First)
+	}
+	return fmt.Sprintf("%d files of the store cannot be read, the first: %v", u.Files, u.First)
+}
+
+// Unwrap returns the first error.
+func (u *Unread) Unwrap() error { return u.First }
 
 // Check returns an error if a batch can neither follow one that ends with the message last, nor be made again.
 func (b *Batch) Check(last uint64) error {

@@ -150,6 +150,12 @@ func (f *File) check() error {
 	c.want(f.Seeds.First <= math.MaxUint64-uint64(max(f.Seeds.Count, 0)), "seeds: first %d: want %d seeds below 2^64",
 		f.Seeds.First, f.Seeds.Count)
 	paths := f.checkVary(&c)
+	for i, setting := range f.Set {
+		path, _, _ := strings.Cut(setting, "=")
+		path = strings.TrimSpace(path)
+		c.want(path != seedPath, "set[%d]: %q: want seeds of the sweep", i, setting)
+		c.want(!paths[path], "set[%d]: %q: it is varied: want one of both", i, setting)
+	}
 	results := map[string]bool{}
 	for i, r := range f.Results {
 		c.want(r.Name != "" && !results[r.Name] && !strings.ContainsAny(r.Name, "/\n,"),
@@ -174,6 +180,9 @@ func (f *File) check() error {
 	return errors.Join(c.errs...)
 }
 
+// seedPath is the field of an experiment that a sweep gives a value by its seeds.
+const seedPath = "seed"
+
 // checkVary returns the parameters that vary.
 func (f *File) checkVary(c *checker) map[string]bool {
 	jobs, paths := max(f.Seeds.Count, 1), map[string]bool{}
@@ -181,6 +190,7 @@ func (f *File) checkVary(c *checker) map[string]bool {
 		c.want(v.Path != "" && !strings.Contains(v.Path, "="),
 			"vary[%d]: path: %q: want the path of a field, as traffic.web.pps", i, v.Path)
 		c.want(!paths[v.Path], "vary[%d]: path: %q: it is varied already", i, v.Path)
+		c.want(v.Path != seedPath, "vary[%d]: path: %q: want seeds of the sweep", i, v.Path)
 		c.want(len(v.Values) > 0, "vary[%d]: values: none: want one or more", i)
 		paths[v.Path] = true
 		seen := map[string]bool{}

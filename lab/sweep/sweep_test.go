@@ -187,6 +187,7 @@ func TestChangedFile(t *testing.T) {
 // Nobody else works in the directory meanwhile; a job that fails names what it ran; a result that is damaged is told.
 func TestRunRefused(t *testing.T) {
 	f, o, _ := files(t)
+	f.Seeds.Count = 1
 	o.Progress = func(done, _ int) {
 		if _, err := f.Run(t.Context(), o); done == 1 && (err == nil || !strings.Contains(err.Error(), "another sweep works in this directory")) {
 			t.Errorf("a second sweep: %v", err)
@@ -197,17 +198,17 @@ func TestRunRefused(t *testing.T) {
 	}
 	o.Progress = nil
 	names, err := filepath.Glob(filepath.Join(o.Out, "jobs", "*.json"))
-	if err != nil || len(names) != 18 {
+	if err != nil || len(names) != 6 {
 		t.Fatal(names, err)
 	}
 	if err := os.WriteFile(names[3], []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if all, err := f.Run(t.Context(), o); len(all) != 17 || err == nil || !strings.Contains(err.Error(), names[3]) || !strings.Contains(err.Error(), "remove it to run the job again") {
+	if all, err := f.Run(t.Context(), o); len(all) != 5 || err == nil || !strings.Contains(err.Error(), names[3]) || !strings.Contains(err.Error(), "remove it to run the job again") {
 		t.Errorf("%d, %v", len(all), err)
 	}
 	f.Vary[0].Values[2] = "-1"
-	if all, err := f.Run(t.Context(), o); len(all) != 11 || err == nil || !strings.Contains(err.Error(), "seed 5, [links.far.loss=-1 traffic.t.size=64]") {
+	if all, err := f.Run(t.Context(), o); len(all) != 3 || err == nil || !strings.Contains(err.Error(), "seed 5, [links.far.loss=-1 traffic.t.size=64]") {
 		t.Errorf("%d, %v", len(all), err)
 	}
 	f.Results[0].Measured = "flow.t.gone"
@@ -243,6 +244,7 @@ func TestParse(t *testing.T) {
 		{"count: 3", "count: 9000000", "runs and more: want at most 1000000"},
 		{"[0, 0.1, 0.5]", "[]", "vary[0]: values: none"},
 		{"[0, 0.1, 0.5]", "[0, 0]", `vary[0]: values: "0" is there twice`},
+		{"traffic.t.size", "seed", `vary[1]: path: "seed": want seeds of the sweep`},
 		{"traffic.t.size", "links.far.loss", `vary[1]: path: "links.far.loss": it is varied already`},
 		{"name: delay", "name: lost", `results[1]: name: "lost": want a name of its own`},
 		{"measured: flow.t.lost", "measured: ''", `results[0]: measured: ""`},

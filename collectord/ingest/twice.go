@@ -1,0 +1,46 @@
+package ingest
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"net/netip"
+)
+
+// twice finds datagrams that came before: networks bring some of them twice. It knows the last keptDatagrams by hashes
+// of where they came from and of all their bytes. Those who number what they send, or say when it was, send nothing
+// twice that is equal in all of it.
+type twice struct {
+	seed maphash.Seed
+	last map[uint64]bool
+	ring []uint64
+	next int
+}
+
+// keptDatagrams is how many others may come between a datagram and its double.
+const keptDatagrams = 1 << 10
+
+// came reports whether a datagram came before, and remembers it.
+func (t *twice) came(from netip.AddrPort, numbers uint64, payload []byte) bool {
+	if t.last == nil {
+		t.seed, t.last = maphash.MakeSeed(), map[uint64]bool{}
+	}
+	var h maphash.Hash
+	h.SetSeed(t.seed)
+	source := from.Addr().As16()
+	h.Write(source[:])
+	h.Write(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint16(nil, from.Port()), numbers))
+	h.Write(payload)
+	sum := h.Sum64()
+	if t.last[sum] {
+		return true
+	}
+	t.last[sum] = true
+	if len(t.ring) < keptDatagrams {
+		t.ring = append(t.ring, sum)
+		return false
+	}
+	delete(t.last, t.ring[t.next])
+	t.ring[t.next] = sum
+	t.next = (t.next + 1) % keptDatagrams
+	return false
+}
