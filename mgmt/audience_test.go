@@ -281,3 +281,35 @@ func TestNothingIsHandedAfterTheEnd(t *testing.T) {
 		t.Errorf("%d messages were sent", len(c.got))
 	}
 }
+
+// What was written before the first values are read is in them, and no duplicate of the next update.
+func TestFirstValuesAreNoDuplicates(t *testing.T) {
+	b := newBed(t, nil)
+	list := streamOf(subOf(onChange, rates))
+	c := &taker{ctx: b.ctx, gate: make(chan struct{}), first: make(chan struct{}), got: make(chan []string, 100)}
+	close(c.gate)
+	_, feeds, err := b.server.feeds(nil, list, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := newStream(b.server, c, list, feeds)
+	defer st.close(nil)
+	if err := b.server.hub.join(b.ctx, st, tables(feeds)); err != nil {
+		t.Fatal(err)
+	}
+	b.rows(samplers("1", ""))
+	if n := b.waiting(c)["a"]; n != 1 {
+		t.Fatalf("the row is marked %d times, want 1", n)
+	}
+	if err := st.atOnce(b.ctx, func() error { return st.everything(b.ctx, false, true) }); err != nil {
+		t.Fatal(err)
+	}
+	b.rows(samplers("2", ""))
+	if n := b.waiting(c)["a"]; n != 1 {
+		t.Fatalf("the row is marked %d times, want 1", n)
+	}
+	if err := st.changed(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	b.want("it", c, "U "+rateA+" 1", "S", "U "+rateA+" 2")
+}

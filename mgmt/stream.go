@@ -145,6 +145,14 @@ func (st *stream) mark(rows []*touched) {
 	st.rouse()
 }
 
+// unmark forgets which rows changed: they are all read now. An update that comes later would count these changes as
+// told by it.
+func (st *stream) unmark() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	clear(st.dirty)
+}
+
 // lose records that anything may have changed.
 func (st *stream) lose() {
 	st.mu.Lock()
@@ -229,6 +237,7 @@ func (st *stream) everything(ctx context.Context, only, remember bool) error {
 	if err := st.fresh(ctx, st.feeds, true); err != nil {
 		return err
 	}
+	st.unmark()
 	for _, f := range st.feeds {
 		for _, w := range f.watches {
 			if only && !remember {

@@ -14,9 +14,9 @@ func (c *core) chosen(due *sampleDue, h *samplingHits, stage int) *sampleDue {
 		at = &(*at).next
 	}
 	for e := h.first; e != nil; {
-		own := e.sampling
-		own.rebind(e.sampler)
-		x := own.chooser(stage, ofEntries)
+		hit := e.sampling
+		hit.own.rebind(hit.by)
+		x := hit.own.chooser(stage, ofEntries)
 		if x.pause(); x.takes() {
 			d := c.due(x, nil)
 			if d.entry = e.id; e.counter != nil {
@@ -24,7 +24,7 @@ func (c *core) chosen(due *sampleDue, h *samplingHits, stage int) *sampleDue {
 			}
 			*at, at = d, &d.next
 		}
-		e, own.next = own.next, nil
+		e, hit.next = hit.next, nil
 	}
 	return due
 }

@@ -131,7 +131,8 @@ func (c *Engine) derive() {
 			p.sampled[stage] = p.sampling[stage].chooser(stage, ofPorts)
 		}
 		p.in.untagged = p.in.vlan(&c.vlans)
-		p.bare = len(p.tables[stageEgress]) == 0 && p.mirror[stageEgress] == 0
+		bare, sampler := len(p.tables[stageEgress]) == 0 && p.mirror[stageEgress] == 0, p.sampled[stageEgress] != nil
+		p.bare, p.sampler = bare && !sampler, bare && sampler
 		p.calm = p.isCalm(c.recorders)
 	}
 	c.acl.preIngress = c.acl.lookups(c.acl.preIngress[:0], []config.ID{c.acl.switchACL[config.PreIngress]})

@@ -125,7 +125,8 @@ type timed struct {
 type slab struct {
 	packets [32]packet // each three cache lines
 	passing [32]passing
-	rooms   [32][64]byte // for the data of short frames: a full buffer of them is many
+	rooms   [32][64]byte       // for the data of short frames: a full buffer of them is many
+	came    [32][keptHead]byte // their met.outerCame, which few have
 }
 
 // free gives a packet back to the pool. What is in passing of those there is empty.
@@ -161,6 +162,7 @@ func (c *core) moreSpares(n int) int {
 		for i := range s.packets {
 			pk := &s.packets[i]
 			pk.passing, pk.data = &s.passing[i], s.rooms[i][:0]
+			pk.met.outerCame = &s.came[i]
 			c.spare = append(c.spare, pk)
 		}
 	}

@@ -38,7 +38,8 @@ type port struct {
 	class   qosClass
 	queues  *tm.Port[*copyOf]
 	txFree  instant      // earliest preamble of the next frame
-	bare    bool         // it has no egress ACL tables and mirror sessions; derived
+	bare    bool         // it has no egress ACL tables, mirror sessions and sampler; derived
+	sampler bool         // it is bare but for an egress sampler; derived
 	calm    bool         // of what comes in untagged nothing has a say but ACL tables and addresses; derived
 	sampled [2]*sampling // by stage: what chooses; nil: nothing does; derived
 	mirror  [2]uint64    // sessions, by stage; derived from mirrors

@@ -131,14 +131,14 @@ type met struct {
 	routeAct       actions
 	v4             bool
 	traps          [mostTraps]trapLook
+	outerGrew      int16 // bytes that it is longer for a header, if notedOuterDone
 	looks          [mostLooks]aclLook
 	learned, known addressLook
 	policer        config.ID
 	outer          *outer
 	outerCounts    *altmark.OuterCounts
-	ran            *programLooks  // made with the first program
-	outerGrew      int16          // bytes that it is longer for a header, if notedOuterDone
-	outerCame      [keptHead]byte // first bytes before that
+	ran            *programLooks   // made with the first program
+	outerCame      *[keptHead]byte // first bytes before outerGrew
 }
 
 // received is a packet without a header that it has got here, or with one that was taken off: the first bytes, which

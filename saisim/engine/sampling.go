@@ -99,16 +99,6 @@ func (x *sampling) pause() {
 	x.left = 0
 }
 
-// turns reports whether the next frame is looked at. A nil sampling looks at none.
-func (x *sampling) turns() bool { return x != nil && x.left == 0 }
-
-// passOver passes over the next frame, which is not looked at.
-func (x *sampling) passOver() {
-	if x != nil {
-		x.left--
-	}
-}
-
 // takes reports whether the next frame is chosen. Most are passed over at once.
 func (x *sampling) takes() bool {
 	if x.left > 0 {

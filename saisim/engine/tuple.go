@@ -50,7 +50,6 @@ type aclEntry struct {
 	dscp          uint8
 	metadata      uint32
 	ifa           *ifaAction
-	sampler       *sampler
 	sampling      *entrySampling // nil: it never had a sampler
 }
 
@@ -70,39 +69,42 @@ const (
 	doesSample
 )
 
-// An entrySampling is what an ACL entry chooses from the packets that hit it. It stays while there is the entry.
+// An entrySampling is how an ACL entry chooses from the packets that hit it.
 type entrySampling struct {
-	sampling
+	by   *sampler  // nil: it has none any more
+	own  *sampling // stays while there is the entry
 	next *aclEntry // in samplingHits
 }
 
 // sample has an entry sample; nil: it does not.
 func (e *aclEntry) sample(s *sampler) {
-	if e.sampler = s; s != nil {
-		e.does |= doesSample
+	if s != nil {
+		e.does, e.sampling = e.does|doesSample, &entrySampling{by: s}
 	}
 }
 
 // keepSampling takes over what an entry has chosen in its former form; nil: it is new.
 func (e *aclEntry) keepSampling(old *aclEntry) {
-	if old != nil {
-		e.sampling = old.sampling
-	}
-	if e.sampler != nil && e.sampling == nil {
-		e.sampling = &entrySampling{sampling: sampling{stream: entryStream | uint64(e.id)}}
+	switch {
+	case old != nil && old.sampling != nil:
+		if e.sampling == nil {
+			e.sampling = new(entrySampling)
+		}
+		e.sampling.own = old.sampling.own
+	case e.sampling != nil:
+		e.sampling.own = &sampling{stream: entryStream | uint64(e.id)}
 	}
 }
 
 // samplingHits are the entries with a sampler that a packet hits, in the order of looks; it looks for each once.
-type samplingHits struct{ first, last *aclEntry }
+type samplingHits struct{ first *aclEntry }
 
 func (h *samplingHits) add(e *aclEntry) {
-	if h.last == nil {
-		h.first = e
-	} else {
-		h.last.sampling.next = e
+	at := &h.first
+	for *at != nil {
+		at = &(*at).sampling.next
 	}
-	h.last = e
+	*at = e
 }
 
 // An aclCounter counts the packets that hit entries, and what became of those
