@@ -116,7 +116,7 @@ func (w *windows) doubted(from, to int64) (flags result.Flags) {
 // between are the gaps of a time that is closed, as far as they are in it.
 func (w *windows) between(from, closed int64) (in []result.Amend) {
 	for _, g := range w.gaps {
-		if g.From < closed && g.To >= from {
+		if from < closed && g.From < closed && g.To >= from {
 			in = append(in, result.Amend{From: max(g.From, from), To: min(g.To, closed-1), Flags: g.Flags})
 		}
 	}
