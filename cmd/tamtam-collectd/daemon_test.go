@@ -113,7 +113,7 @@ func TestDaemonFlags(t *testing.T) {
 		"--log=d --store=d --http=8480":                `--http "8480": want HOST:PORT, or none`,
 		"--log=d --store=d --http=none":                "--http none: role serve wants HOST:PORT",
 		"--log=d --store=d --http=0.0.0.0:80":          `--http "0.0.0.0:80": other hosts may reach it`,
-		"--log=d --store=d --roles=r":                  "there are no users: want a file of users, too",
+		"--log=d --store=d --roles=r":                  "there are no users: want a file of users, or the CA of their certificates, too",
 		"--log=d --store=d --users=u --open":           "want one of both",
 		"--log=d --store=d --users=u --http-tls-key=k": `and its key "k": want both, or neither`,
 		"--log=d --store=d --name=leaf1=10.0.0.1":      "--name leaf1=10.0.0.1: want ADDRESS=NAME",
