@@ -120,6 +120,7 @@ type source struct {
 	lowSays int64
 	heard   time.Time // zero: not yet
 	over    bool      // another one was started in its place: see follow
+	after   int64     // up to where the one in whose place it was started told; 0: it is in nobody's place, or has said so
 
 	// Of its name, if that says so: what it is of, and when it was started.
 	of    string
@@ -253,10 +254,19 @@ func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
 		}
 		p.windows.gap(from, max(h.High, from), result.Gap)
 	}
-	if h.Missing() && !again {
-		p.windows.gap(h.From, h.To, result.Gap)
+	if h.Missing() {
+		from := h.From
+		if s.after > 0 {
+			from, s.after = min(from, s.after), 0
+		}
+		if s.row.Told = max(s.row.Told, h.To); !again {
+			p.windows.gap(from, h.To, result.Gap)
+		}
 	}
 	s.number = h.Number
+	if h.Promise != event.Ended {
+		s.row.Told = max(s.row.Told, h.Promise)
+	}
 	if h.Promise > s.promise {
 		s.promise = h.Promise
 	}
@@ -307,29 +317,44 @@ func (p *Partition) evict() bool {
 	return false
 }
 
-// follow ends the sources in whose place another one was started: they were killed, and are not waited for. h is its
-// first batch: what they would have told until then is missing. nil: that is known.
+// follow ends the sources in whose place another one was started: they were killed, or stopped, and are not waited for.
+// h is its first batch, by which a live one announces itself: what others would have told until it hears is missing.
+// nil: that is known, but for one that has said nothing yet.
 func (p *Partition) follow(s *source, h *event.Header) {
+	silent := h == nil && s.promise == 0 && s.row.Latest == 0
 	for _, o := range p.order {
-		if o.over || o.promise == event.Ended || !o.before(s) {
+		if o.over || !o.before(s) {
 			continue
 		}
 		o.over = true
-		told := h != nil && (h.Kind == event.Periods || h.Kind == event.Sketches) // whole, or not at all
-		if h == nil || told || o.promise == 0 && o.row.Latest == 0 {
+		if s.whole() {
 			continue
 		}
-		from := o.promise
-		if from == 0 {
-			from = p.closed
+		from, killed := o.promise, o.promise != event.Ended
+		if !killed {
+			from = max(o.row.Told, o.row.Latest)
 		}
-		p.windows.gap(from, max(from, o.row.Latest, h.To), result.Gap)
+		if from == 0 && o.row.Latest == 0 { // it told nothing
+			continue
+		}
+		from = cmp.Or(from, p.closed)
+		if silent || h != nil && h.Events == 0 {
+			s.after = max(s.after, from)
+		}
+		if killed && h != nil && !h.Missing() { // else that says so
+			p.windows.gap(from, max(from, o.row.Latest, h.To), result.Gap)
+		}
 	}
 }
 
 // before reports whether another one is of the same, and was started later.
 func (s *source) before(o *source) bool {
 	return o.named && s.named && s.begun < o.begun && o.of == s.of && o.row.Kind == s.row.Kind
+}
+
+// whole reports whether it tells whole answers, or none: of each time something is said.
+func (s *source) whole() bool {
+	return s.row.Kind == event.Periods.String() || s.row.Kind == event.Sketches.String()
 }
 
 // is reports whether it has a name, with or without when it was started.
@@ -428,10 +453,7 @@ func (p *Partition) Cut(now time.Time, idle bool) *result.Batch {
 // unseen says what is in doubt of the time that is closed now, where no row may say it: all of a window may be missing.
 func (p *Partition) unseen(closed int64, silent bool) []result.Amend {
 	doubts := p.windows.between(p.closed, closed)
-	told := func(s *source) bool { // of these something is said of each time
-		return s.row.Kind == event.Periods.String() || s.row.Kind == event.Sketches.String()
-	}
-	if silent && closed > p.closed && !slices.ContainsFunc(p.order, told) {
+	if silent && closed > p.closed && !slices.ContainsFunc(p.order, (*source).whole) {
 		doubts = append(doubts, result.Amend{From: p.closed, To: closed - 1, Flags: result.Silent})
 	}
 	return doubts
