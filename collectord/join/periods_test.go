@@ -278,7 +278,7 @@ func losses(t *testing.T, store *result.Memory) (rows map[lossKey]result.Loss, t
 // what a single collector says that has heard all, and is said without a flag.
 func TestPeriodsOnce(t *testing.T) {
 	known, means := 0, 0
-	fixed := randtest.Cases{Seed: 1, Count: 60, Short: 3}
+	fixed := randtest.Cases{Seed: 1, Count: 24, Short: 3}
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 10))
 		m := newMarking(t, r, 1+r.IntN(90))
@@ -306,7 +306,7 @@ func TestPeriodsOnce(t *testing.T) {
 // When batches are lost, or switches are heard that nobody expected, what is not flagged is right all the same.
 func TestPeriodsFlagged(t *testing.T) {
 	exact := 0
-	fixed := randtest.Cases{Seed: 1, Count: 60, Short: 3}
+	fixed := randtest.Cases{Seed: 1, Count: 24, Short: 3}
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		m := newMarking(t, r, 1+r.IntN(60))

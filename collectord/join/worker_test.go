@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -188,13 +189,13 @@ func (a *awayStore) Put(ctx context.Context, b *result.Batch) (bool, error) {
 // fewAtOnce is a log that gives two messages at once, and says how far it was read.
 type fewAtOnce struct {
 	stream.Log
-	read uint64
+	read atomic.Uint64
 }
 
 func (l *fewAtOnce) Read(ctx context.Context, topic string, from uint64, most int) ([]stream.Entry, error) {
 	entries, err := l.Log.Read(ctx, topic, from, min(most, 2))
 	if err == nil {
-		l.read = from + uint64(len(entries)) - 1
+		l.read.Store(from + uint64(len(entries)) - 1)
 	}
 	return entries, err
 }
@@ -224,8 +225,8 @@ func TestStoreAway(t *testing.T) {
 			if away > 0 {
 				<-time.After(away / 2) // in the time of this test
 				first, err := log.Log.Read(ctx, "tailstamp-0", 1, 1)
-				if log.read != 2 || err != nil || len(first) != 1 {
-					t.Errorf("while the store is away messages up to %d are read, want 2; and the first is there: %v", log.read, err)
+				if read := log.read.Load(); read != 2 || err != nil || len(first) != 1 {
+					t.Errorf("while the store is away messages up to %d are read, want 2; and the first is there: %v", read, err)
 				}
 			}
 			if err := <-ended; err != nil {
