@@ -49,15 +49,19 @@ type Identity struct {
 // kind is; kinds that are not known are taken as they are.
 func (r *Record) Known() (list []Identity, err error) {
 	for b := r.Identities; len(b) > 0; {
-		if len(b) < 2 || len(b) < 2+int(b[1]) {
+		end := 2 // in bytes of one, 254 and 255 would be the beginning again
+		if len(b) >= 2 {
+			end += int(b[1])
+		}
+		if len(b) < end {
 			return nil, fmt.Errorf("identity %d: %d bytes, want its kind, its length and that many", len(list), len(b))
 		}
-		x := Identity{IdentityKind(b[0]), b[2 : 2+b[1]]}
+		x := Identity{IdentityKind(b[0]), b[2:end]}
 		if !x.fits() {
 			return nil, fmt.Errorf("identity %d: a %s of %d bytes (%x), want those of its kind", len(list), x.Kind,
 				len(x.Value), x.Value)
 		}
-		list, b = append(list, x), b[2+b[1]:]
+		list, b = append(list, x), b[end:]
 	}
 	return list, nil
 }

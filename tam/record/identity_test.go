@@ -73,6 +73,8 @@ func FuzzIdentities(f *testing.F) {
 	x.Queue(3, 7)
 	f.Add(x.Bytes())
 	f.Add([]byte("\x06\x11\x80abcdefghijklmnop\x63\x00"))
+	f.Add(append([]byte{'0', 254}, make([]byte, 254)...))
+	f.Add(append([]byte{'0', 255}, make([]byte, 255)...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		list, err := (&Record{Identities: b}).Known()
 		if err != nil {
