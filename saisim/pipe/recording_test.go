@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"tamtam/internal/randtest"
@@ -67,6 +68,9 @@ func TestRecordingPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		is, err := pipe.Compile(q, wide, nil)
+		if err != nil && strings.Contains(err.Error(), "bridged fields take") {
+			return // what is recorded is bridged, too: beside the program's own fields there is no room, which it is told
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
