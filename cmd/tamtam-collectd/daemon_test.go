@@ -117,6 +117,7 @@ func TestDaemonFlags(t *testing.T) {
 		"--log=d --store=d --users=u --open":           "want one of both",
 		"--log=d --store=d --users=u --http-tls-key=k": `and its key "k": want both, or neither`,
 		"--log=d --store=d --name=leaf1=10.0.0.1":      "--name leaf1=10.0.0.1: want ADDRESS=NAME",
+		"--log=d --store=d --host=a:b":                 `--host "a:b": want up to 100 printable characters`,
 		"--log=d --store=d --ipfix=4739":               `--ipfix "4739": want HOST:PORT`,
 		"--log=d --store=d --pcap=a,a":                 `"a": want each once`,
 		"--role=join --log=d --store=d --pcap=a":       "only role ingest reads",

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"tamtam/collectord/parquet"
 	"tamtam/collectord/result"
+	"tamtam/internal/disktest"
 	"tamtam/internal/randtest"
 )
 
@@ -72,6 +72,7 @@ type disk struct {
 	t     *testing.T
 	dir   string
 	fills int
+	free  func()
 }
 
 func newDisk(t *testing.T, dir string, mib int) *disk {
@@ -79,29 +80,13 @@ func newDisk(t *testing.T, dir string, mib int) *disk {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", mib)); err != nil {
-		t.Skipf("NOT TESTED, disks without room: a tmpfs cannot be mounted: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	disktest.Mount(t, dir, mib<<10)
 	return &disk{t: t, dir: dir}
 }
 
 func (d *disk) fill() {
 	d.fills++
-	err := os.WriteFile(filepath.Join(d.dir, "somebody-else's"), make([]byte, 512<<20), 0o600)
-	if !errors.Is(err, syscall.ENOSPC) {
-		d.t.Fatalf("the disk is not full: %v", err)
-	}
-}
-
-func (d *disk) free() {
-	if err := os.Remove(filepath.Join(d.dir, "somebody-else's")); err != nil {
-		d.t.Fatal(err)
-	}
+	d.free = disktest.Fill(d.t, d.dir, 0)
 }
 
 // A fleet sends to a collector whose disks, one of the log and one of the store, have no room at random times, for

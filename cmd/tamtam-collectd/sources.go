@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tamtam/collector/capture"
+	"tamtam/collector/dial"
 	"tamtam/collector/stream"
 	"tamtam/collectord/event"
 	"tamtam/collectord/ingest"
@@ -61,6 +62,9 @@ func (f *sourceFlags) check(reads bool) error {
 	}
 	if err := f.checkSockets(); err != nil {
 		return err
+	}
+	if f.host != "" && !dial.ValidName(f.host) {
+		return usagef("--host %q: want up to 100 printable characters without spaces and |:,+", f.host)
 	}
 	if f.records && len(f.interfaces)+len(f.captures) == 0 {
 		return usagef("--records: there is neither --interface nor --pcap to read them from: want one, or --record-udp")

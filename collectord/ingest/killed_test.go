@@ -157,6 +157,14 @@ func sure(lives []life, start int64, later time.Duration) bool {
 	})
 }
 
+// leave stops a source.
+func leave(t *testing.T, s *Sender) {
+	t.Helper()
+	if err := s.Leave(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 const tick = 20 * time.Millisecond
 
 // A live source is killed or stopped at random, is started again, at once or later than it takes to call it silent, and
@@ -219,15 +227,11 @@ func TestKilled(t *testing.T) {
 			}
 			lives = append(lives, l)
 			if stopped = r.IntN(2) == 0; stopped {
-				if err := s.Leave(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				leave(t, s)
 			}
 		}
 		if !stopped {
-			if err := s.Leave(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			leave(t, s)
 		}
 		c.step(now, true)
 		packets, flags := c.rows()
@@ -373,15 +377,11 @@ func TestKilledIPFIX(t *testing.T) {
 			lives = append(lives, l)
 			if stopped = r.IntN(2) == 0; stopped {
 				atStop[now.UnixNano()-now.UnixNano()%int64(join.DefaultWindow)] = true
-				if err := s.Leave(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				leave(t, s)
 			}
 		}
 		if !stopped {
-			if err := s.Leave(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			leave(t, s)
 		}
 		c.step(now, true)
 		packets, flags := c.rows()

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"tamtam/internal/disktest"
 )
 
 // Of three servers, one after another has no room for a while: the others go on, and when it has room it has what they
@@ -14,7 +16,7 @@ func TestClusterDiskWithoutRoom(t *testing.T) {
 	var disks [nodes]string
 	if os.Getenv("TAMTAM_CLUSTER") != "" {
 		for i := range disks {
-			disks[i] = small(t)
+			disks[i] = disktest.Small(t, diskSize)
 			if err := os.Symlink(disks[i], filepath.Join(dir, fmt.Sprint("node-", i))); err != nil {
 				t.Fatal(err)
 			}
@@ -39,7 +41,7 @@ func TestClusterDiskWithoutRoom(t *testing.T) {
 	}
 	add(20)
 	for i, s := range servers {
-		free := fill(t, disks[i], 0)
+		free := disktest.Fill(t, disks[i], 0)
 		add(20)
 		until(t, "a node has no room", func() bool { return s.Trouble() != "" })
 		add(20)

@@ -3,50 +3,18 @@ package jetstream
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
+
+	"tamtam/internal/disktest"
 )
 
-// small mounts a file system of 24 MiB.
-func small(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=24m"); err != nil {
-		t.Skipf("NOT TESTED, a log whose disk has no room: a tmpfs cannot be mounted: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
-// fill takes all room of a file system but so many bytes, and returns what gives it back.
-func fill(t *testing.T, dir string, but int64) (free func()) {
-	t.Helper()
-	path := filepath.Join(dir, "somebody-else's")
-	if err := os.WriteFile(path, make([]byte, 24<<20), 0o600); !errors.Is(err, syscall.ENOSPC) {
-		t.Fatalf("the disk is not full: %v", err)
-	}
-	if info, err := os.Stat(path); err != nil || os.Truncate(path, info.Size()-but) != nil {
-		t.Fatalf("%v: %s is not made shorter", err, path)
-	}
-	return func() {
-		t.Helper()
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
+// diskSize is how large disks are that have no room, in KiB.
+const diskSize = 24 << 10
 
 // until waits for something, a minute at most.
 func until(t *testing.T, what string, is func() bool) {
@@ -87,7 +55,7 @@ func sameMessages(t *testing.T, l *Log, from, to uint64) {
 func TestDiskWithoutRoom(t *testing.T) {
 	for name, sync := range map[string]time.Duration{"synced": 0, "unsynced": time.Minute} {
 		t.Run(name, func(t *testing.T) {
-			dir := small(t)
+			dir := disktest.Small(t, diskSize)
 			var told bytes.Buffer
 			var kept atomic.Uint64
 			s := startServer(t, ServerOptions{Dir: dir, Sync: sync, Logger: slog.New(slog.NewTextHandler(&told, nil))})
@@ -103,7 +71,7 @@ func TestDiskWithoutRoom(t *testing.T) {
 				}
 			}
 			appendAll(1, first)
-			free := fill(t, dir, 100<<10) // for three messages more, and a part of one
+			free := disktest.Fill(t, dir, 100<<10) // for three messages more, and a part of one
 			ended := make(chan struct{})
 			go func() { defer close(ended); appendAll(first+1, most) }()
 			until(t, "there is no room, and NATS was started again", func() bool { return s.Trouble() != "" && s.Restarts() > 0 })

@@ -102,7 +102,7 @@ func TestUnknownAndFlags(t *testing.T) {
 		"/periods?flow=some&from=a&to=b": {`data-of="Mean of all"><span class="nk">not known</span> <small>1 of 3 packets were lost`},
 		"/sketches":                      {"truth outside the bound", "1 lie outside", "1 to 4"},
 		"/drops":                         {"overflow: more than there was room for", "not exact", "before one"},
-		"/":                              {"Not all rows of this time are exact", "nobody told the topology", "switch 2"},
+		"/":                              {"Not all of this time is exact", "nobody told the topology", "switch 2"},
 		"/drops?reason=ttl&switch=a":     {"reason ttl ×"},
 		"/drops?reason=none&source=sflo": {"No drops such as these"},
 	} {
@@ -162,7 +162,7 @@ func TestFlaggedViews(t *testing.T) {
 	for at, want := range map[string]string{"/": "gap late", "/flows": "gap", "/packets": "missing", "/drops": "overflow", "/marking": "late",
 		"/sketches": "", "/switches": "", "/sources": ""} {
 		_, text := get(t, p, at)
-		_, notice, found := strings.Cut(text, "Not all rows of this time are exact")
+		_, notice, found := strings.Cut(text, "Not all of this time is exact")
 		notice, _, _ = strings.Cut(notice, "</ul>")
 		for _, flag := range []string{"gap", "late", "overflow", "missing"} {
 			if is := strings.Contains(notice, "<li>"+flag+":"); is != strings.Contains(want, flag) || found != (want != "") {
@@ -602,6 +602,28 @@ func TestAmends(t *testing.T) {
 	for _, d := range s.drops {
 		if d.flags != 0 {
 			t.Errorf("a drop is flagged %v for what stamps lack", d.flags)
+		}
+	}
+}
+
+// Where all of a time may be missing there is no row that says so: the views of what may have been there do.
+func TestAmendsWithoutRows(t *testing.T) {
+	at := testNow.UnixNano() - 1e9
+	store := result.NewMemory(0)
+	b := &result.Batch{Partition: "drop-0", First: 1, Position: result.Position{Last: 1},
+		Amends: []result.Amend{{From: at, To: at + 1, Flags: result.Gap}}}
+	if _, err := store.Put(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	p := put(t, &result.Batch{}, func(c *Config) { c.Store = store })
+	for view, want := range map[string]bool{"/drops": true, "/flows": false, "/marking": false, "/packets": false} {
+		_, text := get(t, p, view)
+		if is := strings.Contains(text, "<li>gap:"); is != want {
+			t.Errorf("%s says that something may be missing: %v, want %v", view, is, want)
+		}
+		_, text = get(t, p, view+"?since=100ms")
+		if strings.Contains(text, "<li>gap:") {
+			t.Errorf("%s says of the last 100 ms what is of earlier times", view)
 		}
 	}
 }

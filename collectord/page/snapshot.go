@@ -218,14 +218,14 @@ func (s *snapshot) amend(partition string, a result.Amend) {
 	s.amends = append(s.amends, amended{kind, a})
 }
 
-// applyAmends puts amendments to all that has rows of their times.
+// applyAmends puts amendments to all that has rows of their times, and to the views of what may have had some.
 func (s *snapshot) applyAmends() {
 	for _, a := range s.amends {
+		s.amendViews(&a)
 		if a.of(event.Stamps) {
 			for _, w := range s.ways {
 				if a.From < w.to && a.To >= w.from {
 					w.doubt(a.Flags)
-					s.flags[stampRows] |= a.Flags
 				}
 			}
 		}
@@ -233,8 +233,21 @@ func (s *snapshot) applyAmends() {
 		s.amendJourneys(&a)
 		if a.of(event.Periods) {
 			for _, x := range s.series {
-				s.flags[markRows] |= x.doubt(a.Amend)
+				x.doubt(a.Amend)
 			}
+		}
+	}
+}
+
+// amendViews says above views of what an amendment is about: where all of a time may be missing there are no rows.
+func (s *snapshot) amendViews(a *amended) {
+	if a.From > s.to || a.To < s.from {
+		return
+	}
+	for of, kinds := range map[rowKind][]event.Kind{stampRows: {event.Stamps}, dropRows: {event.Drops, event.Records},
+		packetRows: {event.Records}, markRows: {event.Periods}} {
+		if slices.ContainsFunc(kinds, a.of) {
+			s.flags[of] |= a.Flags
 		}
 	}
 }
@@ -249,7 +262,6 @@ func (s *snapshot) amendDrops(a *amended) {
 		}
 		if told && a.From <= x.last && a.To >= x.first {
 			x.flags |= a.Flags
-			s.flags[dropRows] |= a.Flags
 		}
 	}
 }
@@ -262,21 +274,18 @@ func (s *snapshot) amendJourneys(a *amended) {
 		for i := range list {
 			if j := &list[i]; a.From <= j.Time && a.To >= j.Time {
 				j.Flags |= a.Flags
-				s.flags[packetRows] |= a.Flags
 			}
 		}
 	}
 }
 
-// doubt flags the periods that an amendment is about, and returns the flags if there are any.
-func (x *series) doubt(a result.Amend) (flags result.Flags) {
+// doubt flags the periods that an amendment is about.
+func (x *series) doubt(a result.Amend) {
 	for i := range x.periods {
 		if l := &x.periods[i]; a.From < l.Window.Start+l.Window.Length && a.To >= l.Window.Start {
 			l.Flags |= a.Flags
-			flags = a.Flags
 		}
 	}
-	return flags
 }
 
 // doubt flags a way and all its hops.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tamtam/collectord/result"
+	"tamtam/internal/disktest"
 )
 
 // refused puts a batch that the store cannot keep for now.
@@ -83,40 +84,6 @@ func nothingUnseen(t *testing.T, s *Store) {
 	}
 }
 
-// small mounts a file system of so many KiB.
-func small(t *testing.T, kib int) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dk", kib)); err != nil {
-		t.Skipf("NOT TESTED, a disk without room: a tmpfs cannot be mounted: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
-// fill takes all room of a file system but so many bytes, and returns what gives it back.
-func fill(t *testing.T, dir string, but int64) (free func()) {
-	t.Helper()
-	var at syscall.Statfs_t
-	if err := syscall.Statfs(dir, &at); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "somebody-else's")
-	if err := os.WriteFile(path, make([]byte, int64(at.Bavail)*at.Bsize-but), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return func() {
-		t.Helper()
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // large adds rows to a batch, whose file has some pages then.
 func large(b *result.Batch) *result.Batch {
 	for i := range byte(200) { // what is not compressed
@@ -129,13 +96,13 @@ func large(b *result.Batch) *result.Batch {
 // when there is room.
 func TestNoRoom(t *testing.T) {
 	const page = 4 << 10
-	dir := small(t, 1<<10)
+	dir := disktest.Small(t, 1<<10)
 	short := 0
 	for pages := range int64(12) {
 		s := open(t, Options{Dir: filepath.Join(dir, fmt.Sprint(pages))})
 		put(t, s, batch("p", 1, 10, 0), true)
 		second := large(batch("p", 11, 20, 0))
-		free := fill(t, dir, pages*page)
+		free := disktest.Fill(t, dir, pages*page)
 		kept, err := s.Put(t.Context(), second)
 		if kept != (err == nil) || err != nil && !errors.Is(err, syscall.ENOSPC) {
 			t.Fatalf("%d pages: kept %v, %v", pages, kept, err)
@@ -157,11 +124,11 @@ func TestNoRoom(t *testing.T) {
 
 // What is too old goes also while there is no room for a batch, and may be what makes room.
 func TestAgeMakesRoom(t *testing.T) {
-	dir := small(t, 512)
+	dir := disktest.Small(t, 512)
 	s := open(t, Options{Dir: filepath.Join(dir, "store"), Age: time.Hour})
 	first := large(batch("p", 1, 10, 0))
 	put(t, s, first, true)
-	fill(t, dir, 0)
+	disktest.Fill(t, dir, 0)
 	refused(t, s, batch("p", 11, 20, 0))
 	long := time.Now().Add(-2 * time.Hour)
 	if err := os.Chtimes(filepath.Join(s.dir, "journeys", nameOf(first)), long, long); err != nil {

@@ -186,5 +186,5 @@ var rules = []room{
 // testKits are packages that only tests, and each other, may import. They may import any module.
 var testKits = []string{
 	"tamtamtest", "collector/stream/streamtest", "collectord/page/pagetest", "internal/randtest", "saisim/pipe/pipetest", "cfgmgr/forward/forwardtest", "orch/orchtest",
-	"tamorch/tamorchtest", "sai/saitest", "sairedis/sairedistest", "swss/swsstest", "internal/netns/netnstest",
+	"tamorch/tamorchtest", "sai/saitest", "sairedis/sairedistest", "swss/swsstest", "internal/netns/netnstest", "internal/disktest",
 }
