@@ -19,6 +19,7 @@ type kind struct {
 	name  string
 	write func(path string, b *result.Batch) (rows int, err error)
 	read  func(path string, b *result.Batch) error
+	empty func(path string) error // writes a file that has the columns, and no row
 }
 
 // kindOf makes a kind of rows T, which are files of F.
@@ -43,6 +44,7 @@ func kindOf[T, F any](name string, of func(*result.Batch) *[]T, file func(*T) F,
 			}
 			return err
 		},
+		empty: func(path string) error { return writeFile[F](path, &result.Batch{}, nil) },
 	}
 }
 

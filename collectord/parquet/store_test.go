@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -311,5 +312,22 @@ func unreadable(t *testing.T, s *Store, what, path string) {
 	err := s.Each(t.Context(), 0, 1, func(b *result.Batch) bool { firsts = append(firsts, b.First); return true })
 	if !errors.As(err, &unread) || unread.Files != 1 || !strings.Contains(err.Error(), path) || !slices.Equal(firsts, []uint64{2}) {
 		t.Errorf("%s: batches %v, %v; want batch 2, and %s named", what, firsts, err, path)
+	}
+}
+
+// Whoever reads KIND/*.parquet finds a file with the columns, also where nothing was kept yet.
+func TestEachKindHasAFileWithoutRows(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 { // the second finds them
+		open(t, Options{Dir: dir})
+		for _, k := range kinds() {
+			b := &result.Batch{}
+			if err := k.read(filepath.Join(dir, k.name, noRows), b); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(b, &result.Batch{}) {
+				t.Errorf("%s: %+v", k.name, b)
+			}
+		}
 	}
 }
