@@ -42,6 +42,7 @@ type Store struct {
 	most  int64
 	age   time.Duration
 	kinds []kind
+	looks looks
 
 	mu        sync.Mutex
 	puts      int               // since it was tidied

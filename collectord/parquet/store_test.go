@@ -221,8 +221,9 @@ func randomBatch(r *rand.Rand) *result.Batch {
 	text := func() string { return []string{"", "a", "tcp 10.0.0.1:1 > 10.0.0.2:2", "\x00ü"}[r.IntN(4)] }
 	dist := func() (d result.Distribution) {
 		if r.IntN(3) > 0 {
-			d = result.Distribution{Count: 1 + r.Int64N(9), Sum: r.Int64N(9), Min: r.Int64N(3) - 1, Max: r.Int64(),
-				Buckets: []uint32{0, r.Uint32()}}
+			d = result.Distribution{Count: 1 + r.Int64N(9), Sum: r.Int64N(9), Min: r.Int64N(1<<r.IntN(40)) - 1, Max: r.Int64(),
+				Buckets: []uint32{1, r.Uint32()}}
+			d.First = result.Bucket(d.Min)
 		}
 		return d
 	}
