@@ -87,17 +87,14 @@ func Open(o Options) (*Store, error) {
 // noRows is a file of each kind without rows, so that whoever reads KIND/*.parquet finds a file, and the columns.
 const noRows = "none.parquet"
 
-// writeEmpty writes the files without rows, if they are not there. Without room it goes on: only others miss them.
+// writeEmpty writes the files without rows: those that are there may be from before a column came. Without room it goes
+// on: only others miss them.
 func (s *Store) writeEmpty() error {
 	for _, k := range s.kinds {
-		path := filepath.Join(s.dir, k.name, noRows)
-		if _, err := os.Stat(path); err == nil {
-			continue
-		}
 		unseen := s.unseen(k.name, mark{Batch: rand.Text()})
 		err := k.empty(unseen)
 		if err == nil {
-			err = os.Rename(unseen, path)
+			err = os.Rename(unseen, filepath.Join(s.dir, k.name, noRows))
 		}
 		if err != nil {
 			_ = os.Remove(unseen)

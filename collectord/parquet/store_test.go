@@ -319,7 +319,7 @@ func unreadable(t *testing.T, s *Store, what, path string) {
 // Whoever reads KIND/*.parquet finds a file with the columns, also where nothing was kept yet.
 func TestEachKindHasAFileWithoutRows(t *testing.T) {
 	dir := t.TempDir()
-	for range 2 { // the second finds them
+	for range 2 { // the second replaces them
 		open(t, Options{Dir: dir})
 		for _, k := range kinds() {
 			b := &result.Batch{}
