@@ -158,17 +158,10 @@ func (f *daemonFlags) check() error {
 }
 
 func (f *daemonFlags) checkLog() error {
-	for _, url := range f.nats {
-		if url == embedded && len(f.nats) > 1 {
-			return usagef("--nats %s: want %s alone, or URLs", strings.Join(f.nats, ","), embedded)
-		}
-		if url != embedded && !strings.HasPrefix(url, "nats://") && !strings.HasPrefix(url, "tls://") {
-			return usagef("--nats %q: want %s, or URLs like nats://HOST:PORT", url, embedded)
-		}
+	if err := f.checkNATS(); err != nil {
+		return err
 	}
 	switch {
-	case len(f.nats) == 0:
-		return usagef("--nats is empty: want %s, or URLs like nats://HOST:PORT", embedded)
 	case f.serves() && f.logDir == "":
 		return usagef("--log is not given: want a folder for the messages of the server in this process")
 	case f.has(roleLog) && f.listen == "":
@@ -179,6 +172,28 @@ func (f *daemonFlags) checkLog() error {
 		return usagef("--cluster %q and --routes %q: want both, or neither", f.cluster, strings.Join(f.routes, ","))
 	case f.replicas != 1 && f.replicas != 3 && f.replicas != 5:
 		return usagef("--replicas %d: want 1, 3 or 5", f.replicas)
+	}
+	return f.checkLimits()
+}
+
+func (f *daemonFlags) checkNATS() error {
+	if len(f.nats) == 0 {
+		return usagef("--nats is empty: want %s, or URLs like nats://HOST:PORT", embedded)
+	}
+	for _, url := range f.nats {
+		if url == embedded && len(f.nats) > 1 {
+			return usagef("--nats %s: want %s alone, or URLs", strings.Join(f.nats, ","), embedded)
+		}
+		if url != embedded && !strings.HasPrefix(url, "nats://") && !strings.HasPrefix(url, "tls://") {
+			return usagef("--nats %q: want %s, or URLs like nats://HOST:PORT", url, embedded)
+		}
+	}
+	return nil
+}
+
+// checkLimits checks how much the log keeps, and how safely.
+func (f *daemonFlags) checkLimits() error {
+	switch {
 	case f.sync < 0:
 		return usagef("--sync %v: want 0 or more", f.sync)
 	case f.logBytes < 1<<20:

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -73,12 +74,17 @@ func TestDaemon(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "store equals what was sent   yes") {
 		t.Errorf("exit %d: %s%s", code, out, errOut)
 	}
+	stranger := filepath.Join(dir, "store", "hops", "p.1.1.0.0.parquet")
+	if err := os.WriteFile(stranger, []byte("a poem"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	metrics := get(t, url+"/metrics")
 	problems, err := promlint.New(strings.NewReader(metrics)).Lint()
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
 	for _, want := range []string{"tamtam_collectd_hop_packets_total 6000\n", "process_cpu_seconds_total",
+		"tamtam_collectd_store_files_unread 1\n",
 		`tamtam_collectd_partition_held{partition="tailstamp-1"} 1`,
 		`tamtam_collectd_batches_lost_total{partition="tailstamp-0"} 0`,
 		`tamtam_collectd_source_events_total{kind="drop",source="sflow"} 0`} {

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"tamtam/collectord/result"
 )
 
 // registry has the metrics of this process.
@@ -48,6 +51,7 @@ type partitionFamilies struct {
 type resultFamilies struct {
 	batches, rows, flagged, packets, resident, drops family
 	forgotFiles, forgotBytes, waiting, failures      family
+	unread                                           family
 }
 
 type sourceFamilies struct {
@@ -83,6 +87,8 @@ func newFamilies() *families {
 		waiting: metric(gauge, "store_waiting_partitions",
 			"Partitions of this process that wait until the store can be used again."),
 		failures: metric(counter, "store_failures_total", "What the store could not do, and is asked for again."),
+		unread: metric(gauge, "store_files_unread",
+			"Files of the store that cannot be read, so that the page lacks their rows; absent if the store cannot say."),
 	}
 	f.sourceFamilies = sourceFamilies{
 		events:  metric(counter, "source_events_total", "Events told to the log.", source...),
@@ -103,8 +109,8 @@ func newFamilies() *families {
 
 func (f *families) list() []family {
 	return []family{f.held, f.closed, f.sources, f.silent, f.lost, f.twice, f.bad, f.late, f.leftOut, f.batches, f.rows,
-		f.flagged, f.packets, f.resident, f.drops, f.forgotFiles, f.forgotBytes, f.waiting, f.failures, f.events, f.sent,
-		f.bytes, f.refused, f.missed, f.retried, f.waited, f.writable, f.restarts}
+		f.flagged, f.packets, f.resident, f.drops, f.forgotFiles, f.forgotBytes, f.waiting, f.failures, f.unread, f.events,
+		f.sent, f.bytes, f.refused, f.missed, f.retried, f.waited, f.writable, f.restarts}
 }
 
 // Describe implements prometheus.Collector.
@@ -149,9 +155,26 @@ func (d *daemon) Collect(to chan<- prometheus.Metric) {
 	forgot := d.files.Forgotten()
 	say(f.forgotFiles, float64(forgot.Files))
 	say(f.forgotBytes, float64(forgot.Bytes))
-	if d.pool == nil {
-		return
+	if n, ok := d.unread(); ok {
+		say(f.unread, float64(n))
 	}
+	if d.pool != nil {
+		d.collectPool(f, say)
+	}
+}
+
+// unread is how many files of the store cannot be read; false if that is not known.
+func (d *daemon) unread() (files int, ok bool) {
+	err := d.files.Unread()
+	var unread *result.Unread
+	if errors.As(err, &unread) {
+		return unread.Files, true
+	}
+	return 0, err == nil
+}
+
+// collectPool says what became of what this process joins.
+func (d *daemon) collectPool(f *families, say func(family, float64, ...string)) {
 	s := d.store
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -84,11 +84,13 @@ func (s *Store) Each(ctx context.Context, from, to int64, yield func(*result.Bat
 		}
 		b, parts := &result.Batch{Partition: f.partition, First: f.first}, 0
 		for _, k := range f.kinds {
-			err := k.read(filepath.Join(s.dir, k.name, f.name), b)
+			path := filepath.Join(s.dir, k.name, f.name)
+			err := k.read(path, b)
 			if err == nil {
 				parts++
 			} else if !errors.Is(err, fs.ErrNotExist) {
 				unread.Add(err)
+				s.looks.failed(path, err)
 			}
 		}
 		if parts > 0 && !yield(b) {

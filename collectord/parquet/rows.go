@@ -49,8 +49,13 @@ func or[T any](v *T, null T) T {
 	return *v
 }
 
+// distribution is what columns say; the first bucket is that of the least latency.
 func distribution(count int64, sum, least, most *int64, buckets []uint32) result.Distribution {
-	return result.Distribution{Count: count, Sum: or(sum, 0), Min: or(least, 0), Max: or(most, 0), Buckets: buckets}
+	d := result.Distribution{Count: count, Sum: or(sum, 0), Min: or(least, 0), Max: or(most, 0), Buckets: buckets}
+	if count > 0 {
+		d.First = result.Bucket(d.Min)
+	}
+	return d
 }
 
 func fromHop(h *result.Hop) hopRow {
