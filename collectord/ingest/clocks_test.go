@@ -52,7 +52,9 @@ type dropped struct {
 // A clocksTest is a host that hears some exporters, by a clock that is right.
 type clocksTest struct {
 	r         *rand.Rand
+	window    time.Duration
 	exporters []*clocked
+	away      time.Time // the host hears nothing about that time: often when a clock is set
 	drops     []dropped
 	messages  []clockedMessage
 	doubtful  [][2]time.Time // times near which rows may be flagged
@@ -68,7 +70,7 @@ const clocksFor = 40 * time.Second
 
 // newClocks makes exporters of which some clocks are fine, within half a second of the host's.
 func newClocks(t *testing.T, r *rand.Rand) *clocksTest {
-	x := &clocksTest{r: r}
+	x := &clocksTest{r: r, window: time.Duration(1+r.IntN(2)*r.IntN(10)) * time.Second}
 	for i := range 2 + r.IntN(4) {
 		c := &clocked{at: netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, 2, byte(i + 1)}), 5000),
 			delay: time.Duration(r.IntN(200)) * time.Millisecond, starts: start}
@@ -93,6 +95,9 @@ func newClocks(t *testing.T, r *rand.Rand) *clocksTest {
 		x.doubt(c, c.starts)
 	}
 	lossy := r.IntN(2) == 0
+	if x.away = x.exporters[0].jumps; x.away.IsZero() {
+		x.away = start.Add(time.Duration(r.Int64N(int64(clocksFor))))
+	}
 	for i := range x.exporters {
 		x.export(t, i, lossy)
 	}
@@ -103,7 +108,9 @@ func newClocks(t *testing.T, r *rand.Rand) *clocksTest {
 // offset is how far a clock is off: mostly little, at times by years.
 func offset(r *rand.Rand) time.Duration {
 	sign := time.Duration(1 - 2*r.IntN(2))
-	switch r.IntN(6) {
+	switch r.IntN(8) {
+	case 3:
+		return 500*time.Millisecond + time.Duration(r.Int64N(int64(500*time.Millisecond)))
 	case 0:
 		return sign * time.Duration(r.Int64N(int64(4*time.Second)))
 	case 1:
@@ -132,8 +139,8 @@ func (x *clocksTest) export(t *testing.T, i int, lossy bool) {
 		c.encoder.Flush()
 		// messages of an exporter come in the order in which they were sent
 		came = later(came, at.Add(time.Duration(x.r.Int64N(int64(c.delay+1)))))
-		// of what an exporter sent before and behind all that is heard of it nothing is known
-		if lossy && x.r.IntN(12) == 0 && first > begun && at.Before(start.Add(clocksFor)) {
+		lost := lossy && x.r.IntN(40) == 0 || at.Sub(x.away).Abs() < 400*time.Millisecond
+		if lost && first > begun && at.Before(start.Add(clocksFor)) { // else nothing is known of it
 			for k := first; k < len(x.drops); k++ {
 				x.drops[k].lost = true
 			}
@@ -188,7 +195,7 @@ func (x *clocksTest) hear(t *testing.T) (batches []*result.Batch) {
 		t.Fatal(err)
 	}
 	r := NewReports(s, nil)
-	p := join.New(event.Drops.Partition(0), join.Options{Window: time.Second}, result.Position{}, now)
+	p := join.New(event.Drops.Partition(0), join.Options{Window: x.window}, result.Position{}, now)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // what is there is read, and nothing waited for
 	step := func() {
@@ -234,19 +241,19 @@ func TestIPFIXClocks(t *testing.T) {
 	flagged, moved, exact := 0, 0, 0
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		x := newClocks(t, rand.New(rand.NewPCG(seed, 20)))
-		rows := rowsByFlow(x.hear(t))
+		rows := rowsByFlow(x.hear(t), x.window)
 		for id, d := range x.drops {
 			n := 0
 			row := rows.of[fmt.Sprintf("10.0.%d.%d", id>>8, id&255)]
 			for _, r := range row {
 				n += int(r.Packets)
 			}
-			window := d.observed.Truncate(time.Second).UnixNano()
+			window, truly := rows.start(d.observed), rows.start(d.true)
 			c := x.exporters[d.of]
 			switch {
 			case d.lost && n > 0 || !d.lost && n != 1:
 				t.Errorf("%s: counted %d times: %+v", x.text(id), n, row)
-			case d.lost && !rows.doubted(window) && !rows.doubted(d.true.Truncate(time.Second).UnixNano()):
+			case d.lost && !rows.doubted(window) && !rows.doubted(truly):
 				t.Errorf("%s is lost, and its window has no flag", x.text(id))
 			case d.lost:
 			case row[0].Flags == 0 && row[0].Window.Start != window:
@@ -313,22 +320,23 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // near reports whether something may be in doubt so near a time that a flag is right: an export is told to the second, what
-// comes by a second later may be in disorder, messages are up to a second apart, and windows a second long.
+// comes by a second later may be in disorder, messages are up to a second apart, and all of a window is flagged.
 func (x *clocksTest) near(t time.Time) bool {
 	return slices.ContainsFunc(x.doubtful, func(s [2]time.Time) bool {
-		return t.After(s[0].Add(-4*time.Second)) && t.Before(s[1].Add(4*time.Second))
+		return t.After(s[0].Add(-3*time.Second-x.window)) && t.Before(s[1].Add(3*time.Second+x.window))
 	})
 }
 
 // flowRows are rows by the source of their flow, with what amends them.
 type flowRows struct {
+	window int64
 	of     map[string][]result.Drop
 	amends []result.Amend
 	flags  map[int64]result.Flags // of windows, what all their rows have
 }
 
-func rowsByFlow(batches []*result.Batch) *flowRows {
-	x := &flowRows{of: map[string][]result.Drop{}, flags: map[int64]result.Flags{}}
+func rowsByFlow(batches []*result.Batch, window time.Duration) *flowRows {
+	x := &flowRows{window: int64(window), of: map[string][]result.Drop{}, flags: map[int64]result.Flags{}}
 	for _, b := range batches {
 		x.amends = append(x.amends, b.Amends...)
 	}
@@ -346,9 +354,12 @@ func rowsByFlow(batches []*result.Batch) *flowRows {
 	return x
 }
 
+// start is that of the window of a time.
+func (x *flowRows) start(t time.Time) int64 { return t.UnixNano() / x.window * x.window }
+
 func (x *flowRows) amended(window int64) (flags result.Flags) {
 	for _, a := range x.amends {
-		if a.From < window+int64(time.Second) && a.To >= window {
+		if a.From < window+x.window && a.To >= window {
 			flags |= a.Flags
 		}
 	}
