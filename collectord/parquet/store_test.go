@@ -242,6 +242,8 @@ func randomBatch(r *rand.Rand) *result.Batch {
 			Flags: result.Flags(r.IntN(64))}
 		if loss.Known = r.IntN(2) == 0; loss.Known {
 			loss.Sent, loss.Received, loss.Lost = r.Int64N(2), r.Int64N(2), r.Int64N(3)-1
+		} else if loss.Excess = r.IntN(2) == 0; loss.Excess {
+			loss.Sent, loss.Received = r.Int64N(2), r.Int64N(2)
 		}
 		if loss.Mean = (result.MeanDelay{Unknown: text()}); loss.Mean.Unknown == "" && r.IntN(3) > 0 {
 			loss.Mean = result.MeanDelay{Known: true, Delay: r.Int64N(3) - 1, Sum: []string{"", "-340282366920938463463"}[r.IntN(2)]}
