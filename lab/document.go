@@ -129,7 +129,7 @@ func (t *Topology) Overlap(n int) (first, second string, both bool) {
 	return "", "", false
 }
 
-// copyOf is what a node stands for, as a node of its own: whoever has it by an alias or a merge, too, keeps what it has.
+// copyOf is what a node stands for, as a node of its own: who else has it by an alias or a merge keeps what it has.
 func copyOf(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		n = n.Alias
@@ -144,8 +144,8 @@ func copyOf(n *yaml.Node) *yaml.Node {
 	return &c
 }
 
-// child finds the place in the content of what a part of a path names: a field of a mapping, created if missing and its own from now on
-// if it is merged, or an item of a list by its name or number.
+// child finds the place in the content of what a part of a path names: a field of a mapping, created if missing, and its
+// own from now on if it is merged; or an item of a list by its name or number.
 func child(n *yaml.Node, part string) (int, error) {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -187,7 +187,7 @@ func fieldOf(n *yaml.Node, name string) int {
 	return -1
 }
 
-// merged is the value of a field that a mapping has by a merge (<<); nil: none. Of several the last counts, and in a list
+// merged is the value of a field that a mapping has by a merge (<<); nil: none. Of several the last counts, in a list
 // the first. It looks at so many nodes at most as budget has.
 func merged(n *yaml.Node, name string, budget *int) *yaml.Node {
 	for i := len(n.Content) - 2; i >= 0; i -= 2 {

@@ -15,8 +15,8 @@ import (
 )
 
 // namedFiles are those that an experiment names: configurations, captures, programs. What is in them is of what a
-// result depends on. A file is read again only when its size or time has changed; if it has another content then, that is an
-// error: a sweep's results are all of the same files.
+// result depends on. A file is read again only when its size or time has changed; another content then is an error, for
+// a sweep's results are all of the same files.
 type namedFiles struct {
 	mu   sync.Mutex
 	sums map[string]fileSum
@@ -105,8 +105,8 @@ func (f *namedFiles) sum(path string) (string, error) {
 	}
 	was, now := f.sums[path].sum, hex.EncodeToString(h.Sum(nil))
 	if was != "" && was != now {
-		return "", fmt.Errorf("%s was changed while the sweep ran: want it as it was when the sweep began, or start the sweep "+
-			"again when it has ended", path)
+		return "", fmt.Errorf("%s was changed while the sweep ran: want it as it was when the sweep "+
+			"began, or start the sweep again when it has ended", path)
 	}
 	f.sums[path] = fileSum{info.Size(), info.ModTime(), now}
 	return now, nil
