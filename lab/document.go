@@ -144,8 +144,8 @@ func copyOf(n *yaml.Node) *yaml.Node {
 	return &c
 }
 
-// child finds the place in the content of what a part of a path names: a field of a mapping, created if missing, and its
-// own from now on if it is merged; or an item of a list by its name or number.
+// child finds the place in the content of what a part of a path names: a field of a mapping, created if missing, and
+// its own from now on if it is merged; or an item of a list by its name or number.
 func child(n *yaml.Node, part string) (int, error) {
 	switch n.Kind {
 	case yaml.MappingNode:
