@@ -34,20 +34,20 @@ func Daemons() []string { return slices.Clone(daemons) }
 const (
 	healthTable = schema.StateHealth
 	beatPeriod  = time.Second
-	beatLife    = 5 * time.Second
+	beatLife    = schema.HealthLife
 )
 
 // Fields of a daemon's row.
 const (
-	fieldState  = "state"
+	fieldState  = schema.HealthState
 	fieldReason = "reason"
-	fieldSince  = "since"
-	fieldOwner  = "owner" // the process
+	fieldSince  = schema.HealthSince
+	fieldOwner  = schema.HealthOwner
 )
 
 // States of a daemon.
 const (
-	StateReady   = "ready"
+	StateReady   = schema.HealthReady
 	StateWaiting = "waiting"
 )
 

@@ -203,7 +203,8 @@ func (d *daemon) handler(entrance *door.Door) (http.Handler, error) {
 	mux.Handle("GET /metrics", entrance.Behind(metrics))
 	if d.flags.has(roleServe) {
 		p, err := page.New(page.Config{Title: "tamtam-collectd", Note: "What the store in " + d.flags.store + " has.",
-			Store: d.files, Troubles: d.troubles, Topology: d.flags.shownNetwork(), Enter: entrance.Enter})
+			Store: d.files, Troubles: d.troubles, Topology: d.flags.shownNetwork(), Alarms: d.flags.rules,
+			Enter: entrance.Enter})
 		if err != nil {
 			return nil, err
 		}

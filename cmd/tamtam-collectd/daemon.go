@@ -11,6 +11,7 @@ import (
 
 	"tamtam/collector/journey"
 	"tamtam/collector/topology"
+	"tamtam/collectord/alarm"
 	"tamtam/collectord/ingest"
 	"tamtam/collectord/jetstream"
 	"tamtam/collectord/join"
@@ -42,11 +43,13 @@ type daemonFlags struct {
 	topology string
 	plans    []string
 	journey  journey.Options
+	alarm    float64
 	httpFlags
 	format string
 
 	network *topology.Topology // of --topology; nil: it is not given
 	read    []*record.Plan     // of --plan
+	rules   *alarm.Rules       // of --alarm; nil: it is not given
 }
 
 type logFlags struct {
@@ -117,6 +120,7 @@ func newDaemon() *cobra.Command {
 		"by how much two synchronised clocks of switches with records differ, at most")
 	s.DurationVar(&f.journey.Within, "within", join.DefaultWithin,
 		"the longest time of a recorded packet from one switch to the next; rows wait for it")
+	s.Float64Var(&f.alarm, "alarm", noAlarm, alarmUsage)
 	f.httpFlags.flags(c)
 	s.StringVar(&f.format, "log-format", "text", "of what is said on standard error: text, or json")
 	return c
@@ -147,7 +151,7 @@ func (f *daemonFlags) check() error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.checkGraphs(), f.readNetwork()); err != nil {
+	if err := errors.Join(f.checkGraphs(), f.checkAlarm(), f.readNetwork()); err != nil {
 		return err
 	}
 	return f.readPlans()
@@ -234,6 +238,9 @@ func (f *daemonFlags) run(cmd *cobra.Command) error {
 	}
 	d := &daemon{flags: f, logger: slog.New(handler), started: time.Now()}
 	if err := f.askGraphs(cmd.Context(), d.logger); err != nil {
+		return err
+	}
+	if err := f.makeRules(); err != nil {
 		return err
 	}
 	return d.run(cmd.Context())

@@ -16,6 +16,9 @@ import (
 func (d *daemon) registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), d)
+	if d.flags.rules != nil {
+		r.MustRegister(&alarmMetrics{rules: d.flags.rules, store: d.files.Losses()})
+	}
 	return r
 }
 
@@ -119,10 +122,11 @@ func (d *daemon) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector.
-func (d *daemon) Collect(to chan<- prometheus.Metric) {
-	f := newFamilies()
-	say := func(f family, value float64, labels ...string) {
+// A sayFunc says a value of a family.
+type sayFunc func(f family, value float64, labels ...string)
+
+func sayer(to chan<- prometheus.Metric) sayFunc {
+	return func(f family, value float64, labels ...string) {
 		for i := range labels { // some come from the network
 			labels[i] = strings.ToValidUTF8(labels[i], "?")
 		}
@@ -132,6 +136,12 @@ func (d *daemon) Collect(to chan<- prometheus.Metric) {
 		}
 		to <- m
 	}
+}
+
+// Collect implements prometheus.Collector.
+func (d *daemon) Collect(to chan<- prometheus.Metric) {
+	f := newFamilies()
+	say := sayer(to)
 	d.collectSources(f, say)
 	if d.server != nil {
 		writable := 0.
@@ -207,7 +217,7 @@ func (d *daemon) collectPool(f *families, say func(family, float64, ...string)) 
 	}
 }
 
-func (d *daemon) collectSources(f *families, say func(family, float64, ...string)) {
+func (d *daemon) collectSources(f *families, say sayFunc) {
 	for _, feed := range d.feeds {
 		for _, sender := range feed.senders {
 			s, kind := sender.Stats(), sender.Kind().String()

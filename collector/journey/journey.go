@@ -60,6 +60,7 @@ type Visit struct {
 	ttl     int
 	from    []*Exit // those that it may have come by, if there are more than two only two of them
 	settled bool    // it came by the one of from
+	strange bool    // it came by none, and there is one that nothing follows, by which it may not have come for the times
 	reached bool    // from the start of a journey
 }
 
@@ -79,8 +80,9 @@ type Exit struct {
 	// Unseen: a wire leads from here to a switch, which has no record of it.
 	Unseen bool
 
-	at    *Visit
-	known bool // see [Record]
+	at      *Visit
+	known   bool // see [Record]
+	strange bool // nothing follows, and there is a visit that followed none and may not follow for the times
 }
 
 // MaxCandidates is how many visits an exit has as candidates, at most.
@@ -128,7 +130,9 @@ const (
 func Join(records []Record, w Wiring, o Options) []Journey {
 	o.ClockError, o.Within = cmp.Or(o.ClockError, DefaultClockError), cmp.Or(o.Within, DefaultWithin)
 	visits := visitsOf(records)
-	newMeetings(visits, w, o).meet(visits)
+	m := newMeetings(visits, w, o)
+	m.meet(visits)
+	m.strangers(visits)
 	for _, v := range visits {
 		for _, e := range v.Exits {
 			e.settle(w)
@@ -195,6 +199,10 @@ func (e *Exit) settle(w Wiring) {
 	case wired:
 		e.Unseen = true
 		e.End = fmt.Sprintf("not seen at %s: lost on the wire, or not recorded there", far)
+		if e.strange {
+			e.End = fmt.Sprintf("not seen at %s at a time that fits: it, or others that are alike, are recorded with another",
+				far)
+		}
 	default:
 		e.End = fmt.Sprintf("to %s, whose wire is not known", out)
 	}
@@ -211,6 +219,8 @@ func (v *Visit) origin(w Wiring) (string, Origin) {
 		return host, Began
 	case len(v.from) > 0:
 		return fmt.Sprintf("%s, as one of several packets that are alike", far), Alike
+	case wired && v.strange:
+		return fmt.Sprintf("%s, which has it, or others that are alike, at times that do not fit", far), Unseen
 	case wired:
 		return fmt.Sprintf("%s, which has no record of it", far), Unseen
 	}

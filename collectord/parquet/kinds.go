@@ -19,6 +19,7 @@ type kind struct {
 	name  string
 	write func(path string, b *result.Batch) (rows int, err error)
 	read  func(path string, b *result.Batch) error
+	empty func(path string) error                  // writes a file that has the columns, and no row
 	check func(path string, b *result.Batch) error // that of which read would fail at once
 }
 
@@ -46,6 +47,7 @@ func kindOf[T, F any](name string, of func(*result.Batch) *[]T, file func(*T) F,
 			}
 			return err
 		},
+		empty: func(path string) error { return writeFile[F](path, &result.Batch{}, nil) },
 		check: func(path string, b *result.Batch) error {
 			return openFile(path, b, came, func(*parquet.File, []func(*F)) error { return nil })
 		},

@@ -75,6 +75,7 @@ type Loss struct {
 	Window    Window // of the period
 	Status    string // ok, or why it is not
 	Known     bool   // Sent, Received and Lost are known
+	Excess    bool   // Lost is not, for more packets came somewhere than were sent; Sent and Received are, as counted
 	Sent      int64
 	Received  int64
 	Lost      int64

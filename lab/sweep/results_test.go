@@ -3,6 +3,8 @@ package sweep
 import (
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -41,9 +43,39 @@ func TestParseOutcome(t *testing.T) {
 		`{"results": [{"name": "lost"}, {"name": "late"}]}`:             `results[1]: name: "late": want "delay"`,
 		`{"results": [{"name": "lost"}, {"name": "delay"}], "more": 1}`: `unknown field "more"`,
 		`{`: "unexpected EOF",
+		`{"seed": 2, "values": ["7"], "results": [{"name": "lost"}, {"name": "delay"}]}`: `it is of seed 2, values ["7"]: want seed 0`,
+		`{"results": [{"name": "lost"}, {"name": "delay"}]}`:                             "want the form of a result's file",
 	} {
 		if out, err := f.parseOutcome([]byte(text), Job{}); out != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v: want %s", text, out, err, want)
 		}
+	}
+}
+
+// No byte of a result's file can change, be missing or come behind it without being seen.
+func TestDamagedResult(t *testing.T) {
+	f := &File{Results: []Result{{Name: "lost"}}}
+	out := &Outcome{Job: Job{Values: []string{"0.1"}, Seed: 3}, Results: []Number{{"lost", 1207, "packets"}}, Failed: []string{"all"}}
+	text, err := out.text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.parseOutcome(text, out.Job); err != nil || !reflect.DeepEqual(got, out) {
+		t.Fatalf("%+v, %v: want %+v", got, err, out)
+	}
+	for i := range text {
+		for bit := range 8 {
+			bad := slices.Clone(text)
+			bad[i] ^= 1 << bit
+			if got, err := f.parseOutcome(bad, out.Job); err == nil {
+				t.Errorf("bit %d of byte %d is another: %+v", bit, i, got)
+			}
+		}
+		if got, err := f.parseOutcome(text[:i], out.Job); err == nil {
+			t.Errorf("cut to %d bytes: %+v", i, got)
+		}
+	}
+	if got, err := f.parseOutcome(append(text, '1'), out.Job); err == nil {
+		t.Errorf("with something behind it: %+v", got)
 	}
 }
