@@ -68,8 +68,8 @@ func Ways(all []Journey) (ways []Count) {
 	return ways
 }
 
-// Packets bounds how many packets journeys are of. Those that began at a host or CPU are of one each. Another is of a packet
-// of its own, or goes on with one that ended where a record is missing, a wire is not known, or packets are alike.
+// Packets bounds how many packets journeys are of. Those that began at a host or CPU are of one each. Another is of a
+// packet of its own, or goes on with one that ended where a record is missing, a wire is not known, or packets are alike.
 func Packets(all []Journey) (least, most int) {
 	for _, j := range all {
 		if j.Origin == Began {
