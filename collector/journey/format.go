@@ -69,7 +69,7 @@ func Ways(all []Journey) (ways []Count) {
 }
 
 // Packets bounds how many packets journeys are of. Those that began at a host or CPU are of one each. Another is of a
-// packet of its own, or goes on with one that ended where a record is missing, a wire is not known, or packets are alike.
+// packet of its own, or goes on with one that ended where a record is missing, a wire not known, or packets alike.
 func Packets(all []Journey) (least, most int) {
 	for _, j := range all {
 		if j.Origin == Began {
