@@ -45,7 +45,7 @@ type logFamilies struct {
 }
 
 type partitionFamilies struct {
-	held, closed, sources, silent, lost, twice, bad, late, leftOut family
+	held, closed, sources, silent, lost, twice, bad, late, leftOut, gone family
 }
 
 type resultFamilies struct {
@@ -72,6 +72,8 @@ func newFamilies() *families {
 		bad:     metric(counter, "batches_bad_total", "Batches that could not be read.", "partition"),
 		late:    metric(counter, "events_late_total", "Events that came after their window was closed.", "partition"),
 	}
+	f.gone = metric(counter, "messages_lost_total",
+		"Messages that the log lost before they were joined, as by damage of its files.", "partition")
 	f.leftOut = metric(counter, "events_left_out_total", "Events that could not be joined, as of unknown switches.",
 		"partition")
 	f.resultFamilies = resultFamilies{
@@ -108,9 +110,9 @@ func newFamilies() *families {
 }
 
 func (f *families) list() []family {
-	return []family{f.held, f.closed, f.sources, f.silent, f.lost, f.twice, f.bad, f.late, f.leftOut, f.batches, f.rows,
-		f.flagged, f.packets, f.resident, f.drops, f.forgotFiles, f.forgotBytes, f.waiting, f.failures, f.unread, f.events,
-		f.sent, f.bytes, f.refused, f.missed, f.retried, f.waited, f.writable, f.restarts}
+	return []family{f.held, f.closed, f.sources, f.silent, f.lost, f.twice, f.bad, f.late, f.leftOut, f.gone, f.batches,
+		f.rows, f.flagged, f.packets, f.resident, f.drops, f.forgotFiles, f.forgotBytes, f.waiting, f.failures, f.unread,
+		f.events, f.sent, f.bytes, f.refused, f.missed, f.retried, f.waited, f.writable, f.restarts}
 }
 
 // Describe implements prometheus.Collector.
@@ -193,6 +195,7 @@ func (d *daemon) collectPool(f *families, say func(family, float64, ...string)) 
 		}
 	}
 	for _, name := range d.pool.Partitions {
+		say(f.gone, d.losses.count(name), name)
 		held := d.pool.Held(name)
 		if !held {
 			say(f.held, 0, name)
