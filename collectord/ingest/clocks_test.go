@@ -86,8 +86,9 @@ func newClocks(t *testing.T, r *rand.Rand) *clocksTest {
 			c.kind.Fields = append(c.kind.Fields, ipfix.Field{Element: e})
 		}
 		var err error
-		c.encoder, err = ipfix.NewEncoder(ipfix.Config{Kinds: []*ipfix.Kind{c.kind}, Size: 1400, Domain: uint32(r.IntN(3)), Refresh: time.Hour,
-			RefreshMessages: 1}, func(m ipfix.Message) { c.out = slices.Clone(m.Bytes) })
+		c.encoder, err = ipfix.NewEncoder(ipfix.Config{Kinds: []*ipfix.Kind{c.kind}, Size: 1400,
+			Domain: uint32(r.IntN(3)), Refresh: time.Hour, RefreshMessages: 1},
+			func(m ipfix.Message) { c.out = slices.Clone(m.Bytes) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,9 +234,10 @@ func (x *clocksTest) hear(t *testing.T) (batches []*result.Batch) {
 	return batches
 }
 
-// Whatever the clocks of switches say that report to one socket: each drop counts once, in the window of its switch's time
-// or with a flag, as all that comes when a clock was set back; one that is lost flags the window that it is missing in; and what switches with clocks that are fine
-// report has no flag but where somebody begins, jumps or something is lost.
+// Whatever the clocks of switches say that report to one socket: each drop counts once, in the window of its switch's
+// time or with a flag, as all that comes when a clock was set back; one that is lost flags the window that it is
+// missing in; and what switches with clocks that are fine report has no flag but where somebody begins, jumps or something is
+// lost.
 func TestIPFIXClocks(t *testing.T) {
 	fixed := randtest.Cases{Seed: 1, Count: 300, Short: 40}
 	flagged, moved, exact := 0, 0, 0
@@ -319,8 +321,8 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// near reports whether something may be in doubt so near a time that a flag is right: an export is told to the second, what
-// comes by a second later may be in disorder, messages are up to a second apart, and all of a window is flagged.
+// near reports whether something may be in doubt so near a time that a flag is right: an export is told to the second,
+// what comes by a second later may be in disorder, messages are up to a second apart, and all of a window is flagged.
 func (x *clocksTest) near(t time.Time) bool {
 	return slices.ContainsFunc(x.doubtful, func(s [2]time.Time) bool {
 		return t.After(s[0].Add(-3*time.Second-x.window)) && t.Before(s[1].Add(3*time.Second+x.window))

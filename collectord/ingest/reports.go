@@ -77,9 +77,9 @@ func (r *Reports) name(a netip.Addr) string {
 	return a.Unmap().String()
 }
 
-// IPFIX takes a message that came at a time. Each report has the time of its switch, and no switch's clock closes windows
-// before their time: what a clock says that is further ahead than reports may be in disorder was when it came, and
-// whoever reports that is told as [event.Drop.Unsynchronised], as is one whose clock was set back.
+// IPFIX takes a message that came at a time. Each report has the time of its switch, and no switch's clock closes
+// windows before their time: what a clock says that is further ahead than reports may be in disorder was when it came,
+// and that is told as [event.Drop.Unsynchronised], as are reports by a clock that was set back.
 // Errors are those of the sender; what is wrong with the message is counted.
 func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte, at time.Time) error {
 	r.counts.datagrams.Add(1)
