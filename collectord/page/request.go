@@ -145,6 +145,7 @@ type frame struct {
 	View              *view
 	Q                 *request
 	Store, Own        bool
+	Alarms            bool   // there are rules for them
 	Lack              string // why the view has nothing here
 	Error             string
 	Closed            bool // whoever asks is not let in
@@ -185,7 +186,7 @@ func (f *frame) of(s *snapshot, now time.Time) {
 // Nav are the views of the navigation.
 func (f *frame) Nav() (list []view) {
 	for _, v := range views {
-		if v.nav != "" {
+		if v.nav != "" && (f.Alarms || v.name != "alarms") {
 			list = append(list, v)
 		}
 	}

@@ -50,7 +50,7 @@ var rules = []room{
 		below: []string{"lab", "lab/study", "device", "device/switchpage", "collector", "collector/journey", "collectord/page", "collectord/local", "collectord/join", "collectord/result", "schema", "tam/flymon", "tam/record"}},
 	// the one program that links NATS and Parquet; and the lab, for sweeps on several hosts
 	{name: "cmd/tamtam-collectd", modules: []string{cobra, prometheus, xsys}, clock: true,
-		below: []string{"lab/sweep", "lab/experiments", "lab", "collector", "collector/capture", "collector/dial", "collector/stream", "collector/topology", "collectord/door", "device", "mgmt", "collectord/event", "collectord/fleet", "collectord/ingest", "collectord/jetstream", "collectord/join", "collectord/page", "collectord/parquet", "collectord/result", "collector/journey", "tam/record"}},
+		below: []string{"lab/sweep", "lab/experiments", "lab", "collector", "collector/capture", "collector/dial", "collector/stream", "collector/topology", "collectord/alarm", "collectord/door", "device", "mgmt", "collectord/event", "collectord/fleet", "collectord/ingest", "collectord/jetstream", "collectord/join", "collectord/page", "collectord/parquet", "collectord/result", "collector/journey", "tam/record"}},
 	// A test kit for others too: it may not be imported by what is not a test.
 	{name: "tamtamtest", below: []string{"cli", "device", "saisim", "saisim/profile", "swss"}},
 	{name: "cli", modules: []string{gnmi, grpc, protobuf, xterm, yaml}, clock: true},                                    // a gNMI client: it knows no database
@@ -88,7 +88,7 @@ var rules = []room{
 	{name: "mgmt/outputs", clock: true}, // spools, and tries that become rarer
 	{name: "mgmt/restconf", below: []string{"mgmt", "yang"}, modules: []string{gnmi, goyang, grpc}, clock: true}, // RFC 8040 on the same engine
 	{name: "mgmt", below: []string{"mgmt/access", "mgmt/configfile", "mgmt/conform", "yang", "swss", "schema", "tam/altmark", "tam/flymon", "tam/record"}, modules: []string{gnmi, goredis, goyang, grpc, protobuf, ygot, xcrypto}, clock: true},
-	{name: "collectord/page", below: []string{"collector/topology", "collectord/event", "collectord/result"}, clock: true}, // what a browser shows
+	{name: "collectord/page", below: []string{"collector", "collector/topology", "collectord/alarm", "collectord/event", "collectord/result"}, clock: true}, // what a browser shows
 	// the fleet's collector inside one process
 	{name: "collectord/local", below: []string{"collector/capture", "collector/stream", "collectord/event", "collectord/ingest", "collectord/join", "collectord/result"}, clock: true},
 	// a fleet that is made up, to measure a collector
@@ -100,6 +100,7 @@ var rules = []room{
 	{name: "mgmt/metrics", below: []string{"swss", "schema"}, modules: []string{prometheus}, clock: true},                                                                // for Prometheus
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},                                                                                                      // generated types stop at mgmt
 	{name: "collectord/event", below: []string{"collector", "collector/dial", "collector/journey", "collector/stream", "saisim/tailstamp", "tam/altmark", "tam/record"}}, // what sources tell, as batches
+	{name: "collectord/alarm", below: []string{"collector", "collector/dial", "collectord/result", "tam/altmark"}},                                                       // which alarms rows are
 	{name: "collectord/parquet", below: []string{"collectord/result"}, modules: []string{parquetgo}, clock: true},                                                        // results as files
 	{name: "collectord/jetstream", below: []string{"collector/stream"}, modules: []string{natsServer, natsClient}, clock: true},                                          // the log in NATS
 	{name: "collectord/result"}, // what the collector says, as rows; what a store is
