@@ -26,8 +26,8 @@ func (a *asked) ReadFrom(b []byte) (int, net.Addr, error) {
 	return a.UDPConn.ReadFrom(b)
 }
 
-// Reports that come to a socket become rows when the source leaves, with the flag that what the switch reported of their
-// time before it was heard is not known.
+// Reports that come to a socket become rows when the source leaves, with the flag that what the switch reported of
+// their time before it was heard is not known.
 func TestServe(t *testing.T) {
 	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
 	if err != nil {
