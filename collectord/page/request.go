@@ -254,6 +254,7 @@ var flagText = []struct {
 	{result.Cut, "cut", "frames were cut: stamps or records may be missing"},
 	{result.Unsynchronised, "unsynchronised", "clocks compared that nobody vouches for"},
 	{result.Missing, "missing", "a switch on the way has no record of it: lost on the wire, or not recorded there"},
+	{result.Twice, "twice", "frames may be counted more than once: captured in more than one place, or not in order"},
 	{result.Edge, "edge", "the way reaches to the edge of what is joined together: there may be more of it"},
 }
 
