@@ -49,7 +49,7 @@ func (c *Chip) State() State {
 		ACLCounters: map[config.ID]ACLCount{}, SYNs: map[config.ID]engine.SYNCounts{},
 		IFA: map[config.ID]engine.IFACounts{config.None: engine.TransitOf(c.engine)},
 	}
-	t := c.objects.Tables()
+	t := c.objects.RowsOf(config.InterfaceTable, config.ACLCounterTable, config.MSSClampTable).Tables()
 	for _, r := range t.Interfaces {
 		s.Interfaces[r.ID] = c.engine.InterfaceCounts(r.ID)
 	}

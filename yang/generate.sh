@@ -52,6 +52,7 @@ modules=(
 	tamtam-configuration
 	tamtam-operations
 )
-go run -trimpath github.com/openconfig/ygot/generator "${options[@]}" "${modules[@]/%/.yang}"
-go run -trimpath ../internal/steady "$output"
+# Without -trimpath, for which all packages would be compiled once more.
+go run github.com/openconfig/ygot/generator "${options[@]}" "${modules[@]/%/.yang}"
+go run ../internal/steady "$output"
 gofmt -w "$output"

@@ -102,9 +102,10 @@ type Origin uint8
 
 // The origins.
 const (
-	Began  Origin = iota // at a host or a CPU, or at a wire that is not known
-	Unseen               // a switch, which has no record of it
-	Alike                // it may have come by several exits, or as one of several packets
+	Began   Origin = iota // at a host or a CPU
+	Unseen                // a switch, which has no record of it
+	Alike                 // it may have come by several exits, or as one of several packets
+	Unwired               // a wire that is not known
 )
 
 // Options say which visits may follow each other.
@@ -224,7 +225,7 @@ func (v *Visit) origin(w Wiring) (string, Origin) {
 	case wired:
 		return fmt.Sprintf("%s, which has no record of it", far), Unseen
 	}
-	return fmt.Sprintf("%s, whose wire is not known", in), Began
+	return fmt.Sprintf("%s, whose wire is not known", in), Unwired
 }
 
 // visitsOf gathers records of the same visit. Copies of a packet have several exits; records of one by several sessions

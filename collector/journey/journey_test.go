@@ -116,6 +116,28 @@ func TestJoinTimesThatDoNotFit(t *testing.T) {
 		"a:2, which has no record of it: 1 a 2 not seen at a:1: lost on the wire, or not recorded there")
 }
 
+// Where a record or a wire is missing one packet has two ways, which is no second packet; alike packets are not counted
+// twice either.
+func TestPackets(t *testing.T) {
+	a := []Record{r("a", "l1", "1", "2", 1*ms, 64), r("a", "s1", "1", "2", 2*ms, 63), r("a", "l2", "2", "1", 3*ms, 62)}
+	for name, x := range map[string]struct {
+		records     []Record
+		wires       string
+		least, most int
+	}{
+		"whole":          {a, fabric, 1, 1},
+		"no record":      {[]Record{a[0], a[2]}, fabric, 1, 2},
+		"no wire":        {a, "l1:1-h1 s1:2-l2:2", 1, 2},
+		"only the end":   {a[2:], fabric, 1, 1},
+		"nothing":        {nil, fabric, 0, 0},
+		"alike and lost": {append([]Record{r("a", "l1", "1", "2", ms/2, 64)}, a...), fabric, 2, 3},
+	} {
+		if least, most := Packets(Join(x.records, wiringOf(x.wires), Options{})); least != x.least || most != x.most {
+			t.Errorf("%s: %d to %d packets, want %d to %d", name, least, most, x.least, x.most)
+		}
+	}
+}
+
 // A flood makes a tree; records of two sessions are one visit.
 func TestJoinCopies(t *testing.T) {
 	first := r("a", "l1", "1", "2", 1*ms, -1)

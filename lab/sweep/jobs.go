@@ -36,6 +36,8 @@ type Number struct {
 	Name  string `json:"name"`
 	Value int64  `json:"value"`
 	Unit  string `json:"unit"` // ps for times
+	// Unmeasured: the run has no value, as a delay where nothing came; Value says nothing.
+	Unmeasured bool `json:"unmeasured,omitempty"`
 }
 
 // Jobs are all runs of a sweep: the last parameter varies fastest, but for the seed.
@@ -229,7 +231,11 @@ func (f *File) run(ctx context.Context, p *prepared) (*Outcome, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: result %s: %w", p.what, x.Name, err)
 		}
-		out.Results = append(out.Results, Number{x.Name, m.Value, m.Unit})
+		number := Number{Name: x.Name, Unit: m.Unit, Unmeasured: !m.Known()}
+		if m.Known() {
+			number.Value = m.Value
+		}
+		out.Results = append(out.Results, number)
 	}
 	for i := range r.Checks {
 		if r.Checks[i].Failed() {

@@ -261,7 +261,7 @@ func TestPlotOfLittle(t *testing.T) {
 	if err := os.Mkdir(o.Out, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	one := []Outcome{{Job: Job{Values: []string{"0.1", "64"}}, Results: []Number{{"lost", 7, ""}}}}
+	one := []Outcome{{Job: Job{Values: []string{"0.1", "64"}}, Results: []Number{{Name: "lost", Value: 7, Unit: ""}}}}
 	for _, all := range [][]Outcome{nil, one} {
 		if err := f.Write(o.Out, f.Rows(all)); err != nil {
 			t.Error(err)
@@ -318,7 +318,7 @@ func ExampleFile_Rows() {
 	f, _ := Parse([]byte("experiment: x\nresults: [{name: lost, measured: flows.lost}]"))
 	var all []Outcome
 	for _, v := range []int64{4, 1, 3, 2, 10} {
-		all = append(all, Outcome{Results: []Number{{"lost", v, "packets"}}})
+		all = append(all, Outcome{Results: []Number{{Name: "lost", Value: v, Unit: "packets"}}})
 	}
 	r := f.Rows(all)[0]
 	fmt.Println(r.Runs, r.Mean, r.Least, r.Quarter, r.Median, r.Three, r.Most)

@@ -180,17 +180,18 @@ func (s Set) Of(tables ...Table) Set {
 
 // Rows returns all rows in the order in which they may be put.
 func (s Set) Rows() Change {
-	n := 0
+	n, most := 0, 0
 	for _, rows := range s {
-		n += len(rows)
+		n, most = n+len(rows), max(most, len(rows))
 	}
-	c := make(Change, 0, n)
-	for _, rows := range s {
-		for _, r := range rows {
-			c.Put(r)
+	c, keys := make(Change, 0, n), make([]Key, 0, most)
+	for _, t := range slices.Sorted(maps.Keys(s)) {
+		keys = slices.AppendSeq(keys[:0], maps.Keys(s[t]))
+		slices.SortFunc(keys, Key.compare)
+		for _, k := range keys {
+			c.Put(s[t][k])
 		}
 	}
-	slices.SortFunc(c, func(a, b Step) int { return a.Row.key().compare(b.Row.key()) })
 	return c
 }
 

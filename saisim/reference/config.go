@@ -1,6 +1,8 @@
 package reference
 
 import (
+	"slices"
+
 	"tamtam/saisim"
 	"tamtam/saisim/config"
 	"tamtam/saisim/profile"
@@ -31,6 +33,9 @@ type settings struct {
 	hopGroups   map[config.ID]config.HopGroup
 	profiles    map[int]laneProfile  // of alternate marking, by lane
 	recorders   map[string]*recorder // of table recording, by label
+
+	mirrorsByIndex []config.Mirror
+	eventsByIndex  []config.TAMEvent
 }
 
 // index returns rows by name.
@@ -40,6 +45,11 @@ func index[K comparable, R any](rows []R, name func(R) K) map[K]R {
 		m[name(r)] = r
 	}
 	return m
+}
+
+// sorted returns rows by a number of theirs.
+func sorted[R any](rows []R, by func(R) int) []R {
+	return slices.SortedFunc(slices.Values(rows), func(a, b R) int { return by(a) - by(b) })
 }
 
 func newConfig(t config.Tables, fdb []saisim.FDBRow) *settings {
@@ -66,6 +76,9 @@ func newConfig(t config.Tables, fdb []saisim.FDBRow) *settings {
 		recorders:   map[string]*recorder{},
 		lagOf:       map[saisim.PortID]config.ID{},
 		bridgePort:  map[config.ID]config.ID{},
+
+		mirrorsByIndex: sorted(t.Mirrors, func(r config.Mirror) int { return r.Index }),
+		eventsByIndex:  sorted(t.TAMEvents, func(r config.TAMEvent) int { return r.Index }),
 	}
 	for _, l := range t.LAGs {
 		for _, m := range l.Members {

@@ -39,17 +39,13 @@ func (conf *settings) mirroring(hits []hit, kind config.ACLActionKind) []int {
 // mirror queues a copy of a copy for each of some sessions, in the order of their
 // indexes, by the configuration of this cycle.
 func (c *Chip) mirror(set []int, o outgoing) {
-	for _, m := range c.conf.mirrorsByIndex() {
+	for _, m := range c.conf.mirrorsByIndex {
 		noTunnel := m.Kind == config.MirrorSFlow
 		if !slices.Contains(set, m.Index) || noTunnel || records(m) {
 			continue
 		}
 		c.mirrorTo(&m, o)
 	}
-}
-
-func (conf *settings) mirrorsByIndex() []config.Mirror {
-	return slices.SortedFunc(slices.Values(conf.Mirrors), func(a, b config.Mirror) int { return a.Index - b.Index })
 }
 
 // mirrorTo queues a copy of a copy for a session.
@@ -89,9 +85,13 @@ func mirroredLength(o *outgoing, n int) int {
 	case config.MirrorRemote:
 		return n + 4
 	case config.MirrorERSPAN:
-		return n + len(erspan(m, n, false, nil, 0))
+		gre := 4
+		if m.Tunnel.TypeII {
+			gre += 4 + 8 // the sequence number, and the header of ERSPAN
+		}
+		return n + outerLength(m, m.Tunnel.Src) + gre
 	case config.MirrorSFlow:
-		return n + len(overUDP(m, o.recorder.Tunnel, n))
+		return n + outerLength(m, o.recorder.Tunnel.Src) + 8
 	}
 	return n
 }
@@ -160,6 +160,18 @@ type ends struct {
 	src, dst   netip.Addr
 	smac, dmac config.MAC
 	tos        uint8
+}
+
+// outerLength is how long that is which [outer] makes.
+func outerLength(m *config.Mirror, src netip.Addr) int {
+	n := 14
+	if m.Tunnel.Tagged {
+		n += 4
+	}
+	if src.Is4() {
+		return n + 20
+	}
+	return n + 40
 }
 
 // outer makes Ethernet and IP before n bytes of a protocol.

@@ -111,7 +111,7 @@ func (o *outgoing) path() []record.Step { return slices.Concat(o.tables, o.egres
 // choose has sessions that pre-ingress entries mirror to record the packet, and returns
 // the others.
 func (c *Chip) choose(pk *packet, set []int) (mirrors []int) {
-	for _, m := range pk.conf.mirrorsByIndex() {
+	for _, m := range pk.conf.mirrorsByIndex {
 		if !slices.Contains(set, m.Index) {
 			continue
 		}

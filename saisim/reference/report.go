@@ -294,13 +294,13 @@ func (c *Chip) makeReports() {
 	for len(c.reporting.pending) > 0 && c.reporting.pending[0].At+c.reportWait() <= c.now {
 		x := c.reporting.pending[0]
 		c.reporting.pending = c.reporting.pending[1:]
-		for _, e := range c.eventsByIndex() {
+		for _, e := range c.conf.eventsByIndex {
 			if slices.Contains(x.events, e.ID) {
 				c.reportDrop(e, x)
 			}
 		}
 	}
-	for _, e := range c.eventsByIndex() {
+	for _, e := range c.conf.eventsByIndex {
 		for s := c.reporting.events[e.ID]; len(s.flows) > 0 && s.flows[0].until <= c.now; {
 			c.intervalEnds(e, s)
 		}
@@ -319,10 +319,6 @@ func (c *Chip) nextReport() saisim.Cycle {
 		}
 	}
 	return next
-}
-
-func (c *Chip) eventsByIndex() []config.TAMEvent {
-	return slices.SortedFunc(slices.Values(c.conf.TAMEvents), func(a, b config.TAMEvent) int { return a.Index - b.Index })
 }
 
 // reportDrop has an event report a drop that it has selected.
