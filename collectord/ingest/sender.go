@@ -191,8 +191,8 @@ func (s *Sender) Unheard(ctx context.Context, from, to int64) error {
 	return s.miss(ctx, x, 0)
 }
 
-// DoubtSince tells all partitions that what came since a time, by this host's clock, may mean something else than it was
-// taken for. What that is of follows from how late the last event came, by the switch's clock and this host's.
+// DoubtSince tells all partitions that what came since a time, by this host's clock, may mean something else than it
+// was taken for. What that is of follows from how late the last event came, by the switch's clock and this host's.
 func (s *Sender) DoubtSince(ctx context.Context, since time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -247,7 +247,7 @@ var flagText = []struct {
 	flag       result.Flags
 	word, text string
 }{
-	{result.Gap, "gap", "messages of a source were lost"},
+	{result.Gap, "gap", "messages of a source were lost, or are not to be relied on"},
 	{result.Late, "late", "events came after the window was closed"},
 	{result.Silent, "silent", "closed without a source that said nothing"},
 	{result.Overflow, "overflow", "more than there was room for: some were left out"},
