@@ -13,7 +13,8 @@ import (
 const alarmPaths = `
 graphs:
 - name: web
-  points: [{switch: l1, target: "l1:1", session: w}, {switch: s1, target: "s1:1", session: w}, {switch: l2, target: "l2:1", session: w}]
+  points: [{switch: l1, target: "l1:1", session: w}, {switch: s1, target: "s1:1", session: w},
+    {switch: l2, target: "l2:1", session: w}]
   links: [[l1, s1], [s1, l2]]
 - name: voice
   points: [{switch: s1, target: "s1:1", session: v}, {switch: l2, target: "l2:1", session: v}]
@@ -25,8 +26,9 @@ func lostBefore(at time.Time, seconds int, flags result.Flags, first, second int
 	w := result.Window{Start: at.Add(-time.Duration(seconds) * time.Second).UnixNano(), Length: int64(time.Second)}
 	for i, of := range [][3]string{{"1", "l1", "s1"}, {"2", "s1", "l2"}, {"", "l1", "l2"}} {
 		lost := []int64{first, second, first + second}[i]
-		rows = append(rows, result.Loss{Flow: "web", Cluster: of[0], From: of[1], To: of[2], Window: w, Period: uint64(1000 - seconds),
-			Status: "ok", Known: true, Flags: flags, Sent: 100, Received: 100 - lost, Lost: lost})
+		rows = append(rows, result.Loss{Flow: "web", Cluster: of[0], From: of[1], To: of[2], Window: w,
+			Period: uint64(1000 - seconds), Status: "ok", Known: true, Flags: flags, Sent: 100,
+			Received: 100 - lost, Lost: lost})
 	}
 	return rows
 }
@@ -39,8 +41,8 @@ func alarmLines(metrics string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Alarms are of the rows that the store has, whoever joined them: those who serve the same store say the same, beside each
-// other and after a restart.
+// Alarms are of the rows that the store has, whoever joined them: those who serve the same store say the same, beside
+// each other and after a restart.
 func TestServeAlarms(t *testing.T) {
 	dir := t.TempDir()
 	store, err := parquet.Open(parquet.Options{Dir: dir})
@@ -68,14 +70,16 @@ tamtam_collectd_altmark_alarm_lost_packets{from="s1",graph="web",to="l2"} 5
 tamtam_collectd_altmark_alarm_undecided_periods{graph="voice"} 0
 tamtam_collectd_altmark_alarm_undecided_periods{graph="web"} 0
 tamtam_collectd_altmark_alarm_unread 0`
-	args := []string{"--role=serve", "--store=" + dir, "--http=127.0.0.1:0", "--alarm=0.01", "--paths=" + write(t, "paths.yaml", alarmPaths)}
+	args := []string{"--role=serve", "--store=" + dir, "--http=127.0.0.1:0", "--alarm=0.01",
+		"--paths=" + write(t, "paths.yaml", alarmPaths)}
 	one, other := startDaemon(t, args...), startDaemon(t, args...)
 	for _, d := range []*collecting{one, other} {
 		if got := alarmLines(get(t, d.url+"/metrics")); got != raised {
 			t.Errorf("%s\nwant\n%s", got, raised)
 		}
 		text := get(t, d.url+"/alarms")
-		for _, want := range []string{"Graphs with an alarm: 1", "s1&gt;l2: 5", "l1&gt;s1: 1", "1 of 2 periods above by rows that may not be"} {
+		for _, want := range []string{"Graphs with an alarm: 1", "s1&gt;l2: 5", "l1&gt;s1: 1",
+			"1 of 2 periods above by rows that may not be"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the page does not say %q:\n%s", want, text)
 			}
@@ -97,7 +101,8 @@ tamtam_collectd_altmark_alarm_unread 0`
 
 // An alarm of no graph is refused.
 func TestAlarmWithoutGraphs(t *testing.T) {
-	paths := write(t, "paths.yaml", `paths: [{name: web, points: [{switch: l1, target: "l1:1", session: w}, {switch: l2, target: "l2:1", session: w}]}]`)
+	paths := write(t, "paths.yaml", `paths: [{name: web, points: [
+  {switch: l1, target: "l1:1", session: w}, {switch: l2, target: "l2:1", session: w}]}]`)
 	code, _, errOut := tryRun(t, "run", "--role=serve", "--store=d", "--alarm=0", "--paths="+paths)
 	if code != exitUsage || !strings.Contains(errOut, "has no graphs: want one or more") {
 		t.Error(code, errOut)

@@ -67,39 +67,51 @@ func (r *Rules) of(now int64, rows ...[]result.Loss) []Graph {
 	}, time.Unix(0, now*length))
 }
 
-// text is what is known of a graph, in a line.
+// text is what is known of a graph, in a line: {missing unknown inexact} are periods in doubt.
 func text(g *Graph) string {
-	all := fmt.Sprintf("%v %+v", g.State, g.Doubt)
+	all := fmt.Sprintf("%v %v", g.State, g.Doubt)
 	for _, a := range g.Alarms {
-		all += fmt.Sprintf("; %d to %d, above %d, inexact %d, %+v", a.Raised/length, a.Cleared/length, a.Above, a.Inexact, a.Doubt)
+		all += fmt.Sprintf("; %d to %d, above %d, inexact %d, %v", a.Raised/length, a.Cleared/length, a.Above, a.Inexact,
+			a.Doubt)
 	}
 	return all
 }
 
 func TestJudge(t *testing.T) {
 	excess := row("web", "l1", "l2", 10, -1, 0)
-	excess.Excess, excess.Sent, excess.Received, excess.Detail = true, 100, 90, "split-or-duplicated: l2 counted 90 packets, and s1 80"
+	excess.Excess, excess.Sent, excess.Received = true, 100, 90
+	excess.Detail = "split-or-duplicated: l2 counted 90 packets, and s1 80"
 	for name, tt := range map[string]struct {
 		rows [][]result.Loss
 		now  int64
 		want string
 	}{
-		"no row":           {nil, 12, "not known {Missing:0 Unknown:0 Inexact:0}"},
-		"as much as may":   {[][]result.Loss{web(10, 1, 0, 1, 0)}, 12, "accepted {Missing:0 Unknown:0 Inexact:0}"},
-		"more":             {[][]result.Loss{web(10, 2, 0, 2, 0)}, 12, "raised {Missing:0 Unknown:0 Inexact:0}; 10 to 0, above 1, inexact 0, {Missing:0 Unknown:0 Inexact:0}"},
-		"more, not exact":  {[][]result.Loss{web(10, 2, 0, 2, result.Gap)}, 12, "raised {Missing:0 Unknown:0 Inexact:0}; 10 to 0, above 1, inexact 1, {Missing:0 Unknown:0 Inexact:0}"},
-		"cleared":          {[][]result.Loss{web(10, 2, 0, 2, 0), web(11, 0, 0, 0, 0)}, 13, "accepted {Missing:0 Unknown:0 Inexact:0}; 10 to 11, above 1, inexact 0, {Missing:0 Unknown:0 Inexact:0}"},
-		"not by inexact":   {[][]result.Loss{web(10, 2, 0, 2, 0), web(11, 0, 0, 0, result.Late)}, 13, "raised {Missing:0 Unknown:0 Inexact:1}; 10 to 0, above 1, inexact 0, {Missing:0 Unknown:0 Inexact:1}"},
-		"not by unknown":   {[][]result.Loss{web(10, 2, 0, 2, 0), web(11, 0, -1, -1, 0)}, 13, "raised {Missing:0 Unknown:1 Inexact:0}; 10 to 0, above 1, inexact 0, {Missing:0 Unknown:1 Inexact:0}"},
-		"not by a part":    {[][]result.Loss{web(10, 2, 0, 2, 0), web(11, 0, 0, 0, 0)[:2]}, 13, "raised {Missing:1 Unknown:0 Inexact:0}; 10 to 0, above 1, inexact 0, {Missing:1 Unknown:0 Inexact:0}"},
-		"by a part?":       {[][]result.Loss{web(10, 9, 0, 9, 0)[1:]}, 13, "not known {Missing:1 Unknown:0 Inexact:0}"},
-		"a hole":           {[][]result.Loss{web(10, 2, 0, 2, 0), web(13, 2, 0, 2, 0)}, 15, "raised {Missing:0 Unknown:0 Inexact:0}; 10 to 0, above 2, inexact 0, {Missing:2 Unknown:0 Inexact:0}"},
-		"of a cluster":     {[][]result.Loss{web(10, 2, -1, -1, 0)}, 12, "raised {Missing:0 Unknown:0 Inexact:0}; 10 to 0, above 1, inexact 0, {Missing:0 Unknown:0 Inexact:0}"},
-		"in excess":        {[][]result.Loss{web(10, -1, -1, -1, 0)[:2], {excess}}, 12, "raised {Missing:0 Unknown:0 Inexact:0}; 10 to 0, above 1, inexact 0, {Missing:0 Unknown:0 Inexact:0}"},
-		"told again":       {[][]result.Loss{web(10, 2, 0, 2, 0), web(10, 0, 0, 0, 0)}, 12, "accepted {Missing:0 Unknown:0 Inexact:0}"},
-		"long ago":         {[][]result.Loss{web(10, 0, 0, 0, 0)}, 200, "not known {Missing:0 Unknown:0 Inexact:0}"},
-		"raised long ago":  {[][]result.Loss{web(10, 2, 0, 2, 0)}, 200, "raised {Missing:0 Unknown:0 Inexact:0}; 10 to 0, above 1, inexact 0, {Missing:0 Unknown:0 Inexact:0}"},
-		"of another graph": {[][]result.Loss{{row("web2", "l1", "l2", 10, 9, 0)}}, 12, "not known {Missing:0 Unknown:0 Inexact:0}"},
+		"no row":         {nil, 12, "not known {0 0 0}"},
+		"as much as may": {[][]result.Loss{web(10, 1, 0, 1, 0)}, 12, "accepted {0 0 0}"},
+		"more": {[][]result.Loss{web(10, 2, 0, 2, 0)}, 12,
+			"raised {0 0 0}; 10 to 0, above 1, inexact 0, {0 0 0}"},
+		"more, not exact": {[][]result.Loss{web(10, 2, 0, 2, result.Gap)}, 12,
+			"raised {0 0 0}; 10 to 0, above 1, inexact 1, {0 0 0}"},
+		"cleared": {[][]result.Loss{web(10, 2, 0, 2, 0), web(11, 0, 0, 0, 0)}, 13,
+			"accepted {0 0 0}; 10 to 11, above 1, inexact 0, {0 0 0}"},
+		"not by inexact": {[][]result.Loss{web(10, 2, 0, 2, 0), web(11, 0, 0, 0, result.Late)}, 13,
+			"raised {0 0 1}; 10 to 0, above 1, inexact 0, {0 0 1}"},
+		"not by unknown": {[][]result.Loss{web(10, 2, 0, 2, 0), web(11, 0, -1, -1, 0)}, 13,
+			"raised {0 1 0}; 10 to 0, above 1, inexact 0, {0 1 0}"},
+		"not by a part": {[][]result.Loss{web(10, 2, 0, 2, 0), web(11, 0, 0, 0, 0)[:2]}, 13,
+			"raised {1 0 0}; 10 to 0, above 1, inexact 0, {1 0 0}"},
+		"by a part?": {[][]result.Loss{web(10, 9, 0, 9, 0)[1:]}, 13, "not known {1 0 0}"},
+		"a hole": {[][]result.Loss{web(10, 2, 0, 2, 0), web(13, 2, 0, 2, 0)}, 15,
+			"raised {0 0 0}; 10 to 0, above 2, inexact 0, {2 0 0}"},
+		"of a cluster": {[][]result.Loss{web(10, 2, -1, -1, 0)}, 12,
+			"raised {0 0 0}; 10 to 0, above 1, inexact 0, {0 0 0}"},
+		"in excess": {[][]result.Loss{web(10, -1, -1, -1, 0)[:2], {excess}}, 12,
+			"raised {0 0 0}; 10 to 0, above 1, inexact 0, {0 0 0}"},
+		"told again": {[][]result.Loss{web(10, 2, 0, 2, 0), web(10, 0, 0, 0, 0)}, 12, "accepted {0 0 0}"},
+		"long ago":   {[][]result.Loss{web(10, 0, 0, 0, 0)}, 200, "not known {0 0 0}"},
+		"raised long ago": {[][]result.Loss{web(10, 2, 0, 2, 0)}, 200,
+			"raised {0 0 0}; 10 to 0, above 1, inexact 0, {0 0 0}"},
+		"of another graph": {[][]result.Loss{{row("web2", "l1", "l2", 10, 9, 0)}}, 12, "not known {0 0 0}"},
 	} {
 		all := rulesOf(t, 0.01).of(tt.now, tt.rows...)
 		if got := text(&all[0]); got != tt.want {

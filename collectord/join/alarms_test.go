@@ -17,8 +17,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Whichever workers die and whatever comes twice, the alarms of the rows are those that `tamtam collect --alarm` says of
-// the same reports, word for word, each once; and they are raised and cleared by its periods.
+// Whichever workers die and whatever comes twice, the alarms of the rows are those that `tamtam collect --alarm` says
+// of the same reports, word for word, each once; and they are raised and cleared by its periods.
 func TestPeriodsAlarms(t *testing.T) {
 	alarms, cleared := 0, 0
 	fixed := randtest.Cases{Seed: 1, Count: 16, Short: 4}

@@ -65,9 +65,6 @@ const (
 // maxSources is how many sources a partition knows at most: their names come from outside.
 const maxSources = 1 << 12
 
-// ahead is how far the events of a source may be ahead of its promise: windows so far off would hold the log.
-const ahead = int64(time.Hour)
-
 // A joiner makes rows of the events of one kind.
 type joiner interface {
 	// take adds the events of a batch, of which windows says where each belongs, all or none of them.
@@ -208,9 +205,9 @@ func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 		}
 		return nil
 	}
-	if h.Promise != 0 && h.Promise != event.Ended && h.High > h.Promise+ahead {
+	if h.Promise != 0 && h.Promise != event.Ended && h.High > h.Promise+event.MaxAhead {
 		err = fmt.Errorf("batch %s has events up to %d, and promises %d: want less than %v between them", h.ID(), h.High,
-			h.Promise, time.Duration(ahead))
+			h.Promise, time.Duration(event.MaxAhead))
 	} else if j := p.wide[h.Kind]; j != nil {
 		err = j.take(&p.reader, &p.windows)
 	} else if j := p.joiners[h.Kind]; j == nil {

@@ -43,8 +43,8 @@ func alarmRows(ago int, flags result.Flags, first, second, whole int64) (rows []
 	w := result.Window{Start: testNow.Add(-time.Duration(ago) * time.Second).UnixNano(), Length: int64(time.Second)}
 	for i, of := range [][3]string{{"1", "l1", "s1+s2"}, {"2", "s1+s2", "l2"}, {"", "l1", "l2"}} {
 		lost := []int64{first, second, whole}[i]
-		l := result.Loss{Flow: "web", Cluster: of[0], From: of[1], To: of[2], Period: uint64(1000 - ago), Window: w, Status: "ok",
-			Known: lost >= 0, Flags: flags, Sent: 100, Received: 100 - lost, Lost: lost}
+		l := result.Loss{Flow: "web", Cluster: of[0], From: of[1], To: of[2], Period: uint64(1000 - ago),
+			Window: w, Status: "ok", Known: lost >= 0, Flags: flags, Sent: 100, Received: 100 - lost, Lost: lost}
 		if !l.Known {
 			l.Status, l.Detail, l.Sent, l.Received = "missing", of[2]+": no report", 0, 0
 		}
@@ -69,22 +69,28 @@ func TestAlarms(t *testing.T) {
 		not   []string
 	}{
 		"raised": {[][]result.Loss{alarmRows(9, 0, 0, 0, 0), alarmRows(8, 0, 0, 9, 9), {voice(8, 1)}},
-			[]string{"Graphs with an alarm: 1; graphs of which it is not known: 1.", "more than 1 % of", `data-of="Alarm">raised</td>`,
+			[]string{"Graphs with an alarm: 1; graphs of which it is not known: 1.", "more than 1 % of",
+				`data-of="Alarm">raised</td>`,
 				"11:59:52.000000 UTC", `data-of="Lost, last">9 of 100</td>`, `data-of="Worth"><span class="exact">exact`,
-				`<a href="/periods?cluster=2&amp;flow=web&amp;from=s1%2Bs2&amp;to=l2">s1&#43;s2 → l2</a>`, "s1&gt;l2: 0 to 9, s2&gt;l2: 0 to 9",
+				`<a href="/periods?cluster=2&amp;flow=web&amp;from=s1%2Bs2&amp;to=l2">s1&#43;s2 → l2</a>`,
+				"s1&gt;l2: 0 to 9, s2&gt;l2: 0 to 9",
 				"lost packets for certain at s1&gt;l2", `data-of="Alarm">accepted`, "no row of this graph in this time"},
 			[]string{"Cleared", "or before"}},
 		"inexact": {[][]result.Loss{alarmRows(8, result.Gap, 0, 9, 9)},
-			[]string{"1 of 1 periods above by rows that may not be the whole truth", "the last of them: gap: messages of a source were lost",
+			[]string{"1 of 1 periods above by rows that may not be the whole truth",
+				"the last of them: gap: messages of a source were lost",
 				"or before"}, nil},
 		"a cluster alone": {[][]result.Loss{alarmRows(8, 0, -1, 9, -1)},
 			[]string{"9 or more", "the loss of the whole is not known: l2: no report", `data-of="Lost">0 or more</td>`}, nil},
-		"neither": {[][]result.Loss{alarmRows(12, 0, 0, 9, 9), alarmRows(8, 0, 0, -1, -1), alarmRows(7, 0, 0, 0, 0)[:1], alarmRows(6, result.Late, 0, 0, 0)},
-			[]string{`data-of="Alarm">raised</td>`, "since it was raised: periods that neither raise nor clear, rows are missing: 4",
+		"neither": {[][]result.Loss{alarmRows(12, 0, 0, 9, 9), alarmRows(8, 0, 0, -1, -1),
+			alarmRows(7, 0, 0, 0, 0)[:1], alarmRows(6, result.Late, 0, 0, 0)},
+			[]string{`data-of="Alarm">raised</td>`,
+				"since it was raised: periods that neither raise nor clear, rows are missing: 4",
 				"the newest: periods that neither raise nor clear, the loss is not known: 1",
 				"no more lost than is accepted, by rows that may not be the whole truth: 1"}, []string{"Cleared"}},
 		"cleared": {[][]result.Loss{alarmRows(9, 0, 0, 9, 9), alarmRows(8, 0, 0, 8, 8), alarmRows(7, 0, 0, 0, 0)},
-			[]string{"No alarm is raised; graphs of which it is not known: 2.", "Cleared", `data-of="Periods above">2</td>`, "8 of 100"}, []string{`>raised</td>`}},
+			[]string{"No alarm is raised; graphs of which it is not known: 2.", "Cleared",
+				`data-of="Periods above">2</td>`, "8 of 100"}, []string{`>raised</td>`}},
 		"nothing": {nil, []string{"No alarm is raised; graphs of which it is not known: 3."}, []string{"accepted"}},
 		"old": {[][]result.Loss{{voice(300, 0)}}, []string{"though some must have come", "not known: 3."},
 			[]string{"accepted</td>"}},
@@ -129,7 +135,8 @@ func TestNoAlarms(t *testing.T) {
 	if _, text := get(t, p, "/marking"); strings.Contains(text, "/alarms") {
 		t.Error("there is a link to alarms")
 	}
-	if r, text := get(t, p, "/alarms"); r.StatusCode != http.StatusNotFound || !strings.Contains(text, "nobody said which loss is one") {
+	r, text := get(t, p, "/alarms")
+	if r.StatusCode != http.StatusNotFound || !strings.Contains(text, "nobody said which loss is one") {
 		t.Error(r.Status, text)
 	}
 }

@@ -26,7 +26,8 @@ const (
 	Overflow
 	// Cut: frames were cut, so that stamps or records may be missing.
 	Cut
-	// Unsynchronised: clocks of two switches are compared that nobody vouches for.
+	// Unsynchronised: clocks of two switches are compared that nobody vouches for, or a time is by a clock that was
+	// seen to be wrong.
 	Unsynchronised
 	// Missing: a switch that a packet must have come from, or gone to, has no record of it. It was lost on the wire, or
 	// not recorded there, or that record was lost.
