@@ -284,6 +284,7 @@ func TestParse(t *testing.T) {
 		{"[0, 0.1, 0.5]", "[0, 0]", `vary[0]: values: "0" is there twice`},
 		{"traffic.t.size", "seed", `vary[1]: path: "seed": want seeds of the sweep`},
 		{"traffic.t.size", "links.far.loss", `vary[1]: path: "links.far.loss": it is varied already`},
+		{"count: 3", "count: 3.5", "line 3: count: 3.5: want a whole number"},
 		{"name: delay", "name: lost", `results[1]: name: "lost": want a name of its own`},
 		{"measured: flow.t.lost", "measured: ''", `results[0]: measured: ""`},
 		{"plots:\n- {result: lost", "plots:\n- {result: cost", `plots[0]: result: "cost": want one of delay, lost`},
